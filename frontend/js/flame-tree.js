@@ -1,0 +1,301 @@
+/*
+ * Call trees.  Pure.  decode() turns flamebearer JSON into *frames*, flat
+ * arrays ordered by level and then by x:
+ *
+ *        x=0                                  total=8
+ *   row 0 |              total                  |      i = 0
+ *   row 1 | main               | (self)  | idle |      i = 1, 2
+ *         ^ a frame's own samples are its left part, its children follow
+ *
+ *   names[], kinds[]      one per distinct name
+ *   name[i] level[i] parent[i]   x[i] total[i] self[i]
+ *   row[l]                index of the first frame of level l; row[depth] = n
+ *
+ * Everything that asks "how much of function f" counts recursion once: only
+ * the outermost frame of f on each stack counts.
+ */
+(function (ns) {
+  'use strict';
+
+  const OTHER = new Set(['(other)', 'other']);
+  const KERNEL = new RegExp('^(entry_SYSCALL|entry_INT|do_syscall|__x64_sys|' +
+    '__arm64_sys|asm_|sysvec_|ret_from_fork|irq_|handle_softirqs|' +
+    'exc_page_fault)');
+
+  function empty() {
+    return { names: ['total'], kinds: ['unknown'], n: 0, depth: 0, ticks: 0,
+      name: [], level: [], parent: [], x: [], total: [], self: [], row: [0] };
+  }
+
+  /* Without the server's word, only what a name alone betrays. */
+  function guessKind(name) {
+    if (OTHER.has(name) || /^\[|^0x|^total$/.test(name))
+      return 'unknown';
+    if (KERNEL.test(name))
+      return 'kernel';
+    return /\.so(\.\d+)*(\+|$|`)/.test(name) ? 'library' : 'user';
+  }
+
+  function push(f, name, level, parent, x, total, self) {
+    f.name.push(name);
+    f.level.push(level);
+    f.parent.push(parent);
+    f.x.push(x);
+    f.total.push(total);
+    f.self.push(self);
+    f.n++;
+  }
+
+  /* The frame of row [from, to) whose span holds x; -1 when none does. */
+  function find(f, from, to, x) {
+    let lo = from, hi = to - 1;
+    while (lo <= hi) {
+      const mid = (lo + hi) >> 1;
+      if (x < f.x[mid])
+        hi = mid - 1;
+      else if (x >= f.x[mid] + f.total[mid])
+        lo = mid + 1;
+      else
+        return mid;
+    }
+    return -1;
+  }
+
+  function decode(answer) {
+    const fb = (answer && answer.flamebearer) || {};
+    const f = empty();
+    const levels = fb.levels || [];
+    f.names = (fb.names || ['total']).slice();
+    const given = answer && answer.memlens && answer.memlens.kinds;
+    f.kinds = f.names.map((name, i) => (given && given[i]) || guessKind(name));
+    f.ticks = fb.numTicks || 0;
+    levels.forEach((flat, level) => {
+      const above = [f.row[level - 1] || 0, f.row[level]];
+      let at = 0;
+      for (let k = 0; k + 3 < flat.length; k += 4) {
+        const x = at + flat[k];
+        at = x + flat[k + 1];
+        if (flat[k + 1] > 0 || level === 0)
+          push(f, flat[k + 3], level,
+            level ? find(f, above[0], above[1], x) : -1,
+            x, flat[k + 1], flat[k + 2]);
+      }
+      f.row[level + 1] = f.n;
+    });
+    f.depth = levels.length;
+    return f;
+  }
+
+  /* Frame at a level and a tick, or -1. */
+  function at(f, level, tick) {
+    return level >= 0 && level < f.depth
+      ? find(f, f.row[level], f.row[level + 1], tick) : -1;
+  }
+
+  function children(f, i) {
+    const out = [];
+    const l = f.level[i] + 1;
+    if (l < f.depth)
+      for (let k = f.row[l]; k < f.row[l + 1]; k++)
+        if (f.parent[k] === i)
+          out.push(k);
+    return out;
+  }
+
+  /* Frames from the root to i. */
+  function path(f, i) {
+    const out = [];
+    for (let k = i; k >= 0; k = f.parent[k])
+      out.unshift(k);
+    return out;
+  }
+
+  function outermost(f, i) {
+    for (let k = f.parent[i]; k >= 0; k = f.parent[k])
+      if (f.name[k] === f.name[i])
+        return false;
+    return true;
+  }
+
+  /* [{id, name, kind, self, total}], one per function; not the root. */
+  function functions(f) {
+    const rows = new Map();
+    for (let i = 1; i < f.n; i++) {
+      const id = f.name[i];
+      if (!rows.has(id))
+        rows.set(id, { id, name: f.names[id], kind: f.kinds[id],
+          self: 0, total: 0 });
+      const r = rows.get(id);
+      r.self += f.self[i];
+      if (outermost(f, i))
+        r.total += f.total[i];
+    }
+    return [...rows.values()];
+  }
+
+  /*
+   * The search box: a substring, case ignored, or /expression/flags.
+   * {test} or {error}; null for an empty box.
+   */
+  function matcher(text) {
+    if (!text)
+      return null;
+    const m = /^\/(.+)\/([imsu]*)$/.exec(text);
+    if (m) {
+      try {
+        const re = new RegExp(m[1], m[2]);
+        return { test: (name) => re.test(name) };
+      } catch (e) {
+        return { error: e.message };
+      }
+    }
+    const needle = text.toLowerCase();
+    return { test: (name) => name.toLowerCase().includes(needle) };
+  }
+
+  /* {ids: Set of name indexes, ticks}: every tick below a match once. */
+  function search(f, match) {
+    const ids = new Set();
+    f.names.forEach((name, id) => {
+      if (id > 0 && match.test(name))
+        ids.add(id);
+    });
+    const covered = new Uint8Array(f.n);
+    let ticks = 0;
+    for (let i = 0; i < f.n; i++) {
+      const above = f.parent[i] >= 0 && covered[f.parent[i]];
+      covered[i] = above || ids.has(f.name[i]) ? 1 : 0;
+      if (covered[i] && !above)
+        ticks += f.total[i];
+    }
+    return { ids, ticks };
+  }
+
+  /* "a;b;c 12" lines, the text that flame graph tools exchange. */
+  function folded(f) {
+    const lines = [];
+    for (let i = 1; i < f.n; i++)
+      if (f.self[i] > 0)
+        lines.push(path(f, i).slice(1)
+          .map((k) => f.names[f.name[k]].replace(/[;\n]/g, ':'))
+          .join(';') + ' ' + f.self[i]);
+    return lines.length ? lines.join('\n') + '\n' : '';
+  }
+
+  /* Nested nodes, for trees that are built rather than received. */
+  function node() {
+    return { total: 0, self: 0, kids: new Map() };
+  }
+
+  function kid(parent, key) {
+    if (!parent.kids.has(key))
+      parent.kids.set(key, node());
+    return parent.kids.get(key);
+  }
+
+  /* A nested tree as frames; keys of kids index names. */
+  function flatten(root, rootName, names, kinds) {
+    const f = empty();
+    f.names = names;
+    f.kinds = kinds;
+    f.ticks = root.total;
+    let row = [[rootName, -1, 0, root]];
+    for (let level = 0; row.length; level++) {
+      const next = [];
+      for (const [name, parent, x, n] of row) {
+        push(f, name, level, parent, x, n.total, n.self);
+        let left = x + n.self;
+        const me = f.n - 1;
+        const order = [...n.kids].sort(([a], [b]) =>
+          (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : 0));
+        for (const [key, k] of order) {
+          next.push([key, me, left, k]);
+          left += k.total;
+        }
+      }
+      f.row[level + 1] = f.n;
+      f.depth = level + 1;
+      row = next;
+    }
+    return f;
+  }
+
+  function addBelow(f, i, into) {
+    into.total += f.total[i];
+    into.self += f.self[i];
+    for (const k of children(f, i))
+      addBelow(f, k, kid(into, f.name[k]));
+  }
+
+  function addAbove(f, i, into) {
+    const ticks = f.total[i];
+    let at_ = into;
+    at_.total += ticks;
+    for (let k = f.parent[i]; k > 0; k = f.parent[k]) {
+      at_ = kid(at_, f.name[k]);
+      at_.total += ticks;
+    }
+    at_.self += ticks;
+  }
+
+  /* {callers, callees}: frames rooted at function id; null if absent. */
+  function sandwich(f, id) {
+    const up = node(), down = node();
+    for (let i = 1; i < f.n; i++)
+      if (f.name[i] === id && outermost(f, i)) {
+        addAbove(f, i, up);
+        addBelow(f, i, down);
+      }
+    return down.total === 0 ? null : {
+      callers: flatten(up, id, f.names, f.kinds),
+      callees: flatten(down, id, f.names, f.kinds)
+    };
+  }
+
+  /* The sum of several trees, matched by path of names. */
+  function merge(list) {
+    const names = ['total'], kinds = ['unknown'];
+    const index = new Map([['total', 0]]);
+    const root = node();
+    for (const f of list) {
+      const map = f.names.map((name, i) => {
+        if (!index.has(name)) {
+          index.set(name, names.length);
+          names.push(name);
+          kinds.push(f.kinds[i]);
+        }
+        return index.get(name);
+      });
+      const nodes = [];
+      for (let i = 0; i < f.n; i++) {
+        const n = i === 0 ? root : kid(nodes[f.parent[i]], map[f.name[i]]);
+        n.total += f.total[i];
+        n.self += f.self[i];
+        nodes.push(n);
+      }
+    }
+    return flatten(root, 0, names, kinds);
+  }
+
+  /* Frames as flamebearer JSON again. */
+  function encode(f) {
+    const levels = [];
+    let maxSelf = 0;
+    for (let l = 0; l < f.depth; l++) {
+      const flat = [];
+      let prev = 0;
+      for (let i = f.row[l]; i < f.row[l + 1]; i++) {
+        flat.push(f.x[i] - prev, f.total[i], f.self[i], f.name[i]);
+        prev = f.x[i] + f.total[i];
+        maxSelf = Math.max(maxSelf, f.self[i]);
+      }
+      levels.push(flat);
+    }
+    return { names: f.names, levels, numTicks: f.ticks, maxSelf };
+  }
+
+  ns.flameTree = {
+    OTHER, decode, encode, at, children, path, functions, matcher, search,
+    folded, sandwich, merge
+  };
+})(globalThis.MemLens = globalThis.MemLens || {});

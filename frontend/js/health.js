@@ -1,0 +1,69 @@
+/*
+ * What api/v1/health means for the person at the screen.  Pure.  The server
+ * judges itself; what it cannot know (that nobody writes any more, or that
+ * this answer is old) is judged here from the age of the newest slot.
+ */
+(function (ns) {
+  'use strict';
+
+  /* A slot of 10 s is visible 2 s after its end; two missed are too many. */
+  const STALE_S = 30;
+  const DEAD_S = 60;
+  const LEVELS = ['ok', 'degraded', 'down'];
+
+  function worse(a, b) {
+    return LEVELS.indexOf(a) >= LEVELS.indexOf(b) ? a : b;
+  }
+
+  function lostCount(source) {
+    return Object.values(source.lost || {})
+      .reduce((a, b) => a + (Number(b) || 0), 0);
+  }
+
+  function sources(health, now) {
+    return (health.sources || []).map((s) => {
+      const last = ns.time.parse(s.last, now);
+      return { name: s.name, state: s.state || 'unknown',
+        detail: s.detail || s.reason || s.error || '',
+        last, age: Number.isFinite(last) ? Math.max(0, now - last) : null,
+        samples: s.samples === undefined ? null : s.samples,
+        lost: s.lost || {}, lostTotal: lostCount(s) };
+    });
+  }
+
+  /* The server's own words, wherever it put them. */
+  function stated(health) {
+    const why = health.reason || health.reasons || health.why ||
+      health.detail || health.degraded;
+    if (Array.isArray(why))
+      return why.map(String);
+    return why ? [String(why)] : [];
+  }
+
+  /*
+   * {level, reasons, age, lost, sources, version}; age is that of the newest
+   * data in seconds, null when there is none.
+   */
+  function judge(health, now) {
+    const store = health.store || {};
+    const until = ns.time.parse(store.until, now);
+    const list = sources(health, now);
+    const reasons = stated(health);
+    let level = LEVELS.includes(health.status) ? health.status : 'degraded';
+    const age = Number.isFinite(until) && until > 0
+      ? Math.max(0, now - until) : null;
+    if (age === null) {
+      level = worse(level, 'degraded');
+      reasons.push('the store is empty');
+    } else if (age > STALE_S) {
+      level = worse(level, age > DEAD_S ? 'down' : 'degraded');
+      reasons.push('the collector has written nothing for ' +
+        ns.format.duration(age));
+    }
+    return { level, reasons: [...new Set(reasons)], age, sources: list,
+      lost: list.reduce((n, s) => n + s.lostTotal, 0),
+      version: health.version || '', store, self: health.self || {} };
+  }
+
+  ns.health = { STALE_S, DEAD_S, judge };
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -1,0 +1,62 @@
+/*
+ * The view state and its form in the address bar, versioned.  Pure.  Only
+ * what differs from the default is written, so that a fresh page has a short
+ * address; unknown keys and bad values are dropped, never an error.
+ */
+(function (ns) {
+  'use strict';
+
+  const VERSION = 1;
+  const TABS = ['memory', 'cpu', 'deps'];
+  const any = () => true;
+  const among = (...list) => (v) => list.includes(v);
+
+  /* name, default, check */
+  const KEYS = [
+    ['tab', 'memory', among(...TABS)],
+    ['service', '', any],
+    ['from', 'now-1h', (v) => /^(now-\d+[smhdw]|\d+)$/.test(v)],
+    ['until', 'now', (v) => /^(now|\d+)$/.test(v)],
+    ['search', '', any],
+    ['view', 'both', among('both', 'table', 'flame', 'sandwich')],
+    ['grow', 'down', among('down', 'up')],
+    ['sort', 'self', among('name', 'self', 'total', '-name', '-self',
+      '-total')],
+    ['fn', '', any],
+    ['device', '', any],
+    ['net', '', any],
+    ['depth', '2', among('2', '3', '4')],
+    ['target', '', any],
+    ['node', '', any],
+    ['mode', 'auto', among('auto', 'offline')]
+  ];
+
+  function defaults() {
+    return Object.fromEntries(KEYS.map(([name, value]) => [name, value]));
+  }
+
+  /* Older versions are brought up step by step; there is one so far. */
+  const UPGRADES = [];
+
+  function parse(search) {
+    const params = new URLSearchParams(search);
+    const version = Number(params.get('v')) || VERSION;
+    for (let v = version; v < VERSION; v++)
+      UPGRADES[v](params);
+    const state = defaults();
+    for (const [name, , valid] of KEYS)
+      if (params.has(name) && valid(params.get(name)))
+        state[name] = params.get(name);
+    return state;
+  }
+
+  function serialise(state) {
+    const params = new URLSearchParams({ v: String(VERSION) });
+    for (const [name, value] of KEYS)
+      if (state[name] !== undefined && String(state[name]) !== value)
+        params.set(name, state[name]);
+    return '?' + params.toString();
+  }
+
+  ns.urlState = { VERSION, TABS, defaults, parse, serialise };
+})(globalThis.MemLens = globalThis.MemLens || {});

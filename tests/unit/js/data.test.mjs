@@ -1,0 +1,89 @@
+/* Series arithmetic and the reading of health. */
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { load } from './load.mjs';
+
+const M = load('format', 'time', 'series', 'health');
+const col = (v, labels = {}) => ({ labels, unit: '',
+  t: v.map((_, i) => i * 10), v });
+
+test('a sum has a gap only where all have one', () => {
+  const s = M.series.sum([col([1, null, null]), col([2, 3, null])]);
+  assert.deepEqual(s.v, [3, 3, null]);
+});
+
+test('waiting time of no request is no data, not 0', () => {
+  assert.deepEqual(M.series.ratio(col([4, 0, null, 6]), col([2, 0, 1, 3])).v,
+    [2, null, null, 2]);
+});
+
+test('columns of different times are aligned', () => {
+  const a = { labels: {}, t: [0, 20], v: [1, 2] };
+  const b = { labels: {}, t: [10, 20], v: [5, 6] };
+  const s = M.series.sum([a, b]);
+  assert.deepEqual([s.t, s.v], [[0, 10, 20], [1, 5, 8]]);
+});
+
+test('data, no data and not attached', () => {
+  const answer = (points, more) =>
+    ({ series: [Object.assign({ name: 'x', points }, more)] });
+  assert.equal(M.series.state(answer([[0, 0]])), 'data');
+  assert.equal(M.series.state(answer([[0, null]])), 'no data');
+  assert.equal(M.series.state({ series: [] }), 'no data');
+  assert.equal(M.series.state({ state: 'not attached', series: [] }),
+    'not attached');
+  assert.equal(M.series.state(answer([], { state: 'not attached' })),
+    'not attached');
+});
+
+test('last, total and extent pass over gaps', () => {
+  const c = col([null, 2, 5, null]);
+  assert.equal(M.series.last(c), 5);
+  assert.equal(M.series.last(col([null])), null);
+  assert.equal(M.series.total(c), 7);
+  assert.deepEqual(M.series.extent(c), { min: 2, max: 5, mean: 3.5, gaps: 2 });
+  assert.equal(M.series.extent(col([])), null);
+});
+
+test('a snapshot is cut to the half-open range', () => {
+  const a = { series: [{ name: 'x', points: [[0, 1], [10, 2], [20, 3]] }] };
+  assert.deepEqual(M.series.clip(a, 10, 20).series[0].points, [[10, 2]]);
+});
+
+const NOW = 1_700_000_000;
+const healthy = (more) => Object.assign({ status: 'ok', version: '1',
+  store: { from: 1, until: NOW - 4, bytes: 1, slots: 1 }, sources: [] }, more);
+
+test('fresh data and an ok server are ok', () => {
+  const j = M.health.judge(healthy(), NOW);
+  assert.deepEqual([j.level, j.reasons, j.age], ['ok', [], 4]);
+});
+
+test('an old store is down although the server says ok', () => {
+  const j = M.health.judge(
+    healthy({ store: { until: NOW - 300 } }), NOW);
+  assert.equal(j.level, 'down');
+  assert.match(j.reasons[0], /nothing for 5 min/);
+});
+
+test('the server may be more pessimistic than the age', () => {
+  const j = M.health.judge(
+    healthy({ status: 'degraded', reason: 'perf: not attached' }), NOW);
+  assert.deepEqual([j.level, j.reasons], ['degraded', ['perf: not attached']]);
+});
+
+test('lost samples are summed over sources and reasons', () => {
+  const j = M.health.judge(healthy({ sources: [
+    { name: 'cpu', state: 'running', last: NOW - 7,
+      lost: { map_full: 2, no_stack: 3 } },
+    { name: 'proc', state: 'running', lost: {} }] }), NOW);
+  assert.equal(j.lost, 5);
+  assert.equal(j.sources[0].age, 7);
+  assert.equal(j.sources[1].age, null);
+});
+
+test('an empty store is said', () => {
+  const j = M.health.judge(healthy({ store: {} }), NOW);
+  assert.equal(j.level, 'degraded');
+  assert.match(j.reasons[0], /empty/);
+});

@@ -1,0 +1,182 @@
+/* Call trees, their layout and their colours. */
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { load } from './load.mjs';
+
+const M = load('flame-tree', 'flame-layout', 'colour');
+const T = M.flameTree;
+
+/* A naive tree of {stack: value}, encoded by the rules of the format. */
+function flamebearer(stacks) {
+  const make = () => ({ total: 0, self: 0, kids: new Map() });
+  const root = make();
+  for (const [stack, value] of Object.entries(stacks)) {
+    let n = root;
+    n.total += value;
+    for (const name of stack.split(';')) {
+      if (!n.kids.has(name))
+        n.kids.set(name, make());
+      n = n.kids.get(name);
+      n.total += value;
+    }
+    n.self += value;
+  }
+  const names = ['total'], levels = [];
+  let row = [['total', 0, root]];
+  while (row.length) {
+    const flat = [], next = [];
+    let prev = 0;
+    for (const [name, x, n] of row) {
+      if (!names.includes(name))
+        names.push(name);
+      flat.push(x - prev, n.total, n.self, names.indexOf(name));
+      prev = x + n.total;
+      let at = x + n.self;
+      for (const [k, c] of [...n.kids].sort()) {
+        next.push([k, at, c]);
+        at += c.total;
+      }
+    }
+    levels.push(flat);
+    row = next;
+  }
+  return { version: 1, flamebearer: { names, levels, numTicks: root.total,
+    maxSelf: 0 } };
+}
+
+const byName = (f) =>
+  Object.fromEntries(T.functions(f).map((r) => [r.name, [r.self, r.total]]));
+
+test('the golden example of the format', () => {
+  const f = T.decode({ flamebearer: { names: ['total', 'a', 'c', 'b'],
+    levels: [[0, 3, 0, 0], [0, 3, 0, 1], [0, 1, 1, 3, 0, 2, 2, 2]],
+    numTicks: 3, maxSelf: 2 } });
+  assert.equal(T.folded(f), 'a;b 1\na;c 2\n');
+  assert.deepEqual(f.parent, [-1, 0, 1, 1]);
+});
+
+test('self comes before the children', () => {
+  const f = T.decode(flamebearer({ 'a': 2, 'a;b': 3, 'c': 1 }));
+  assert.deepEqual(f.x, [0, 0, 5, 2]);
+  assert.equal(T.folded(f), 'a 2\nc 1\na;b 3\n');
+});
+
+test('decoding and encoding are inverse', () => {
+  const a = flamebearer({ 'm;x;y': 3, 'm;z': 4, 'm': 1, 'k;x': 2 });
+  const b = T.encode(T.decode(a));
+  assert.deepEqual(b.levels, a.flamebearer.levels);
+});
+
+test('recursion is counted once', () => {
+  const f = T.decode(flamebearer({ 'a;b;a;b': 5, 'a;c': 2, 'b': 1 }));
+  assert.deepEqual(byName(f), { a: [0, 7], b: [6, 6], c: [2, 2] });
+});
+
+test('no function exceeds the whole, selfs add up to it', () => {
+  let seed = 7;
+  const rnd = (n) => (seed = (seed * 48271) % 2147483647) % n;
+  for (let round = 0; round < 50; round++) {
+    const stacks = {};
+    for (let i = 0; i < 30; i++)
+      stacks[Array.from({ length: 1 + rnd(6) },
+        () => 'fgh'[rnd(3)] + rnd(2)).join(';')] = 1 + rnd(9);
+    const f = T.decode(flamebearer(stacks));
+    const rows = T.functions(f);
+    assert.ok(rows.every((r) => r.total <= f.ticks && r.self <= r.total));
+    assert.equal(rows.reduce((s, r) => s + r.self, 0), f.ticks);
+    for (const r of rows) {
+      const s = T.sandwich(f, r.id);
+      assert.equal(s.callees.ticks, r.total);
+      assert.equal(s.callers.ticks, r.total);
+    }
+    const twice = T.merge([f, f]);
+    assert.equal(twice.ticks, 2 * f.ticks);
+    assert.deepEqual(new Set(T.folded(twice).trim().split('\n')),
+      new Set(T.folded(f).trim().split('\n')
+        .map((l) => l.replace(/\d+$/, (n) => String(2 * n)))));
+  }
+});
+
+test('matches inside matches are not counted twice', () => {
+  const f = T.decode(flamebearer({ 'Get;GetX': 4, 'Put': 3, 'z;get': 2 }));
+  const r = T.search(f, T.matcher('get'));
+  assert.equal(r.ticks, 6);
+  assert.equal(T.search(f, T.matcher('/^Get$/')).ticks, 4);
+  assert.equal(T.search(f, T.matcher('total')).ticks, 0);
+  assert.ok(T.matcher('/(/').error);
+  assert.equal(T.matcher(''), null);
+});
+
+test('sandwich: callers above, callees below', () => {
+  const f = T.decode(flamebearer({ 'a;f;x': 3, 'b;f;y': 2, 'a;z': 1 }));
+  const id = f.names.indexOf('f');
+  const s = T.sandwich(f, id);
+  assert.deepEqual(s.callees.name.slice(1).map((k) => f.names[k]), ['x', 'y']);
+  assert.deepEqual(s.callers.name.slice(1).map((k) => f.names[k]), ['a', 'b']);
+  assert.deepEqual(s.callers.total, [5, 3, 2]);
+  assert.equal(T.sandwich(f, 0), null);
+});
+
+test('an answer without samples is a tree without frames below total', () => {
+  const f = T.decode({ flamebearer: { names: ['total'],
+    levels: [[0, 0, 0, 0]], numTicks: 0, maxSelf: 0 } });
+  assert.equal(f.ticks, 0);
+  assert.deepEqual(T.functions(f), []);
+  assert.equal(T.decode(null).n, 0);
+});
+
+test('rows fill the width; narrow frames are gathered and counted', () => {
+  const stacks = { wide: 1000 };
+  for (let i = 0; i < 50; i++)
+    stacks['narrow' + i] = 1;
+  const f = T.decode(flamebearer(stacks));
+  const l = M.flameLayout.lay(f, 0, 800);
+  assert.equal(l.hidden, 50);
+  assert.equal(l.rows[1].length, 2);
+  const end = l.rows[1].reduce((m, r) => Math.max(m, r.left + r.width), 0);
+  assert.ok(Math.abs(end - 800) < 1e-6);
+});
+
+test('a zoomed frame fills the width and its ancestors stay', () => {
+  const f = T.decode(flamebearer({ 'a;b': 10, 'a;c;d': 30, 'e': 60 }));
+  const c = f.name.findIndex((id) => f.names[id] === 'c');
+  const l = M.flameLayout.lay(f, c, 500);
+  assert.deepEqual(l.rows.map((r) => r.map((q) =>
+    [f.names[f.name[q.i]], q.left, q.width, q.above])), [
+    [['total', 0, 500, true]], [['a', 0, 500, true]],
+    [['c', 0, 500, false]], [['d', 0, 500, false]]]);
+});
+
+test('the pointer finds a frame narrower than a pixel', () => {
+  const f = T.decode(flamebearer({ a: 99999, b: 1 }));
+  const i = M.flameLayout.hit(f, 0, 100, 99.9995, 1);
+  assert.equal(f.names[f.name[i]], 'b');
+  assert.equal(M.flameLayout.hit(f, 0, 100, 50, 7), -1);
+});
+
+test('arrow keys walk the tree', () => {
+  const f = T.decode(flamebearer({ 'a;b': 1, 'a;c': 2, 'd': 1 }));
+  const name = (i) => f.names[f.name[i]];
+  const a = M.flameLayout.step(f, 0, 'down');
+  const c = M.flameLayout.step(f, a, 'down');
+  assert.deepEqual([name(a), name(c)], ['a', 'c']);
+  assert.equal(name(M.flameLayout.step(f, c, 'left')), 'b');
+  assert.equal(M.flameLayout.step(f, 0, 'up'), 0);
+});
+
+test('every frame colour can carry its text', () => {
+  for (const theme of ['light', 'dark'])
+    for (const { kind } of M.colour.KINDS)
+      for (let i = 0; i < 400; i++) {
+        const fill = M.colour.frame('fn' + i, kind, theme);
+        assert.match(fill, /^#[0-9a-f]{6}$/);
+        assert.ok(M.colour.contrast(fill, M.colour.text(theme)) >= 4.5,
+          `${kind} ${theme} ${fill}`);
+      }
+});
+
+test('a name keeps its colour; kinds differ', () => {
+  const c = M.colour.frame('leveldb::Get', 'user', 'light');
+  assert.equal(M.colour.frame('leveldb::Get', 'user', 'light'), c);
+  assert.notEqual(M.colour.frame('leveldb::Get', 'kernel', 'light'), c);
+});
