@@ -1,0 +1,64 @@
+/*
+ * What crosses the border between the BPF programs and the daemon.
+ * Fixed-width types only; included by both sides.
+ */
+#ifndef COLLECTOR_BPF_EVENT_H
+#define COLLECTOR_BPF_EVENT_H
+
+#define EVENT_MAX_KERNEL 127 /* frames */
+#define EVENT_MAX_USER 127
+#define EVENT_COMM 16
+
+enum event_flag {
+	EVENT_IN_KERNEL = 1,   /* interrupted in kernel mode */
+	EVENT_KTHREAD = 2,     /* a kernel thread: no user stack exists */
+	EVENT_EH_FRAME = 4,    /* user frames by .eh_frame, not frame pointers */
+	EVENT_TRUNCATED = 8    /* more user frames than EVENT_MAX_USER */
+};
+
+/* Why a user stack ended before the root; 0: it did not. */
+enum event_error {
+	EVENT_OK = 0,
+	EVENT_NO_PROCESS, /* no tables for the process yet */
+	EVENT_NO_MAPPING, /* address in no known mapping */
+	EVENT_NO_ROW,     /* no unwind row for the address */
+	EVENT_UNSUPPORTED,/* a rule that the unwinder does not do */
+	EVENT_UNREADABLE, /* stack memory not present */
+	EVENT_BAD_STACK,  /* stack pointer did not grow */
+	EVENT_TRAMPOLINE, /* inside a uretprobe's trampoline */
+	EVENT_32BIT,
+	EVENT_ERRORS
+};
+
+/*
+ * One sample.  `frames` holds n_kernel kernel addresses, leaf first, then
+ * n_user user addresses, leaf first; only the used ones are sent.
+ */
+struct sample_event {
+	__u64 time_ns;    /* CLOCK_MONOTONIC */
+	__u64 cgroup;     /* id of the task's cgroup (v2), 0 if unknown */
+	__u64 start_ns;   /* start of the process, boot time: guards reuse */
+	__u64 value;      /* counts: 1 for a CPU sample */
+	__u32 pid, tid;   /* thread group and thread, initial namespace */
+	__u32 cpu;
+	__u16 n_kernel, n_user;
+	__u8 flags;       /* enum event_flag */
+	__u8 error;       /* enum event_error */
+	__u8 source;      /* 0: cpu */
+	__u8 zero[5];
+	char comm[EVENT_COMM]; /* of the thread */
+	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];
+};
+
+/* Counters per CPU, read by the daemon; see source_cpu.c for their names. */
+enum event_counter {
+	COUNT_RUNS,    /* the program ran */
+	COUNT_SENT,    /* an event was put into the ring */
+	COUNT_IDLE,    /* pid 0 */
+	COUNT_RING_FULL,
+	COUNT_KTHREAD,
+	COUNT_NO_STACK, /* bpf_get_stack failed for the user part */
+	COUNT_COUNTERS = 16
+};
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * The daemon's configuration: one table of keys (config.c) is the defaults,
+ * the ranges, the errors and, by a test, the manual page.
+ */
+#ifndef COLLECTOR_CONFIG_H
+#define COLLECTOR_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/conf.h"
+
+struct err;
+
+#define CONFIG_SERVICES_MAX 64
+
+/* [service NAME]: which processes it is.  All patterns that are set must
+ * match; POSIX extended regular expressions, unanchored. */
+struct config_service {
+	char *name;
+	char *comm, *command, *cgroup; /* patterns or NULL */
+};
+
+struct config {
+	/* [store] */
+	char *directory;
+	int64_t slot_ns, retain_fine_ns, retain_ns, max_bytes, reserve_bytes;
+	/* [cpu] */
+	bool cpu;
+	int64_t cpu_hz;
+	char *unwinder; /* "frame-pointer"; "eh_frame" later */
+	bool kernel;    /* kernel stacks too */
+	/* [procfs] */
+	bool procfs;
+	int64_t procfs_interval_ns;
+	/* [socket] */
+	char *socket_path; /* NULL: none */
+	char *socket_group;
+	/* [services] */
+	bool every_process;  /* a service for each comm that none matches */
+	bool show_arguments;
+	struct config_service services[CONFIG_SERVICES_MAX];
+	size_t n_services;
+};
+
+extern const struct conf_spec config_spec;
+
+/* Defaults, then the file unless path is NULL.  Errors as conf_load(). */
+const struct err *config_load(struct config *c, const char *path);
+void config_free(struct config *c);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * Where samples come from.  A source is opened once, polled often, and asked
+ * at the end of each slot for its blocks.  Live sources (BPF, /proc) and the
+ * replay of a recording stand behind the same few functions, so that all
+ * that follows them can be tested without root.
+ *
+ * Everything runs in the daemon's one main thread.
+ */
+#ifndef COLLECTOR_SOURCE_H
+#define COLLECTOR_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct batch;
+struct config;
+struct err;
+struct services;
+struct source;
+
+enum source_state {
+	SOURCE_OFF,          /* not configured */
+	SOURCE_ATTACHED,     /* works; zero events is a true zero */
+	SOURCE_NOT_ATTACHED, /* could not be opened: see why */
+	SOURCE_DEGRADED      /* works in part: see why */
+};
+
+struct source_ops {
+	const char *name; /* "cpu", "procfs", ... */
+
+	/* Makes the source.  Never fails for want of rights alone: then the
+	 * state is SOURCE_NOT_ATTACHED with the reason, and the rest runs. */
+	const struct err *(*open)(struct source **out,
+	    const struct config *config, struct services *services);
+
+	/* A descriptor that becomes readable when poll() has work, or -1. */
+	int (*fd)(const struct source *s);
+
+	/* Does what has become due; called when fd is readable and at least
+	 * every 250 ms.  Must not block. */
+	const struct err *(*poll)(struct source *s, int64_t now_ns);
+
+	/* Adds the blocks and facts of slot [slot, slot+1) to the batch and
+	 * begins the next slot.  `first` is true for the first slot after a
+	 * start and every 64th slot: facts that hold on are said again. */
+	const struct err *(*close_slot)(struct source *s, uint64_t slot,
+	    struct batch *b, bool first);
+
+	enum source_state (*state)(const struct source *s, const char **why);
+
+	void (*close)(struct source *s);
+};
+
+extern const struct source_ops source_cpu;    /* BPF CPU sampler */
+extern const struct source_ops source_procfs; /* /proc and /sys */
+extern const struct source_ops source_self;   /* the daemon itself */
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * Table-driven binding of INI files.  libinih does not tell line numbers to
+ * its handler as Debian builds it, so the reader that feeds it counts them.
+ */
+#include "conf.h"
+
+#include "err.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct conf_reader {
+	const struct conf_spec *spec;
+	void *values;
+	const char *path;
+	FILE *file;
+	int line;
+	const struct err *error;
+};
+
+struct unit {
+	const char *name;
+	int64_t factor;
+};
+
+static const struct unit durations[] = {
+    {"ns", 1},
+    {"us", 1000},
+    {"ms", 1000000},
+    {"s", 1000000000},
+    {"m", INT64_C(60000000000)},
+    {"min", INT64_C(60000000000)},
+    {"h", INT64_C(3600000000000)},
+    {"d", INT64_C(86400000000000)},
+    {"w", INT64_C(604800000000000)},
+    {"y", INT64_C(31536000000000000)},
+    {NULL, 0},
+};
+
+static const struct unit sizes[] = {
+    {"", 1},
+    {"B", 1},
+    {"K", 1 << 10},
+    {"KiB", 1 << 10},
+    {"M", 1 << 20},
+    {"MiB", 1 << 20},
+    {"G", 1 << 30},
+    {"GiB", 1 << 30},
+    {"T", INT64_C(1) << 40},
+    {"TiB", INT64_C(1) << 40},
+    {NULL, 0},
+};
+
+static const struct unit rates[] = {{"", 1}, {"Hz", 1}, {NULL, 0}};
+static const struct unit plain[] = {{"", 1}, {NULL, 0}};
+
+static const struct err *
+conf_parse_number(const char *text, const struct unit *units, int64_t *value)
+{
+	char *end;
+	long long n;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (end == text || errno != 0)
+		return err_new(ERR_CONFIG, 0, "\"%s\" is not a number", text);
+	while (*end == ' ')
+		end++;
+	for (; units->name != NULL; units++) {
+		if (strcmp(units->name, end) == 0) {
+			if (__builtin_mul_overflow(n, units->factor, value))
+				return err_new(ERR_CONFIG, 0,
+				    "\"%s\" is too large", text);
+			return NULL;
+		}
+	}
+	return err_new(ERR_CONFIG, 0, "\"%s\" has an unknown unit", text);
+}
+
+static const struct err *
+conf_parse_bool(const char *text, int64_t *value)
+{
+	static const char *const yes[] = {"yes", "true", "on", "1"};
+	static const char *const no[] = {"no", "false", "off", "0"};
+
+	for (size_t i = 0; i < 4; i++) {
+		if (strcasecmp(text, yes[i]) == 0)
+			return *value = 1, NULL;
+		if (strcasecmp(text, no[i]) == 0)
+			return *value = 0, NULL;
+	}
+	return err_new(ERR_CONFIG, 0, "\"%s\" is neither yes nor no", text);
+}
+
+const struct err *
+conf_parse(enum conf_type type, const char *text, int64_t *value)
+{
+	switch (type) {
+	case CONF_BOOL:
+		return conf_parse_bool(text, value);
+	case CONF_DURATION:
+		return conf_parse_number(text, durations, value);
+	case CONF_SIZE:
+		return conf_parse_number(text, sizes, value);
+	case CONF_RATE:
+		return conf_parse_number(text, rates, value);
+	default:
+		return conf_parse_number(text, plain, value);
+	}
+}
+
+static const struct err *
+conf_set_string(char **slot, const char *text)
+{
+	char *copy = NULL;
+
+	if (text != NULL && (copy = strdup(text)) == NULL)
+		return err_nomem();
+	free(*slot);
+	*slot = copy;
+	return NULL;
+}
+
+static const struct err *
+conf_set(const struct conf_key *key, void *values, const char *text)
+{
+	void *slot = (char *)values + key->offset;
+	const struct err *e;
+	int64_t n;
+
+	if (key->type == CONF_STRING)
+		return conf_set_string(slot, text);
+	if ((e = conf_parse(key->type, text, &n)) != NULL)
+		return err_wrap(e, "%s", key->key);
+	if (n < key->min || (key->max != 0 && n > key->max))
+		return err_new(ERR_CONFIG, 0,
+		    "%s: \"%s\" is out of range (%lld to %lld)", key->key, text,
+		    (long long)key->min, (long long)key->max);
+	if (key->type == CONF_BOOL)
+		*(bool *)slot = n != 0;
+	else
+		*(int64_t *)slot = n;
+	return NULL;
+}
+
+const struct err *
+conf_defaults(const struct conf_spec *spec, void *values)
+{
+	const struct err *e;
+
+	for (size_t i = 0; i < spec->n_keys; i++) {
+		const struct conf_key *k = &spec->keys[i];
+
+		if (k->fallback == NULL && k->type != CONF_STRING)
+			continue;
+		if ((e = conf_set(k, values, k->fallback)) != NULL)
+			return e;
+	}
+	return NULL;
+}
+
+static const struct err *
+conf_assign(struct conf_reader *r, const char *section, const char *key,
+    const char *value)
+{
+	const struct conf_spec *spec = r->spec;
+	size_t n = spec->named_prefix ? strlen(spec->named_prefix) : 0;
+	bool known = false;
+
+	if (n > 0 && strncmp(section, spec->named_prefix, n) == 0 &&
+	    section[n] == ' ')
+		return spec->named(r->values, section + n + 1, key, value);
+	for (size_t i = 0; i < spec->n_keys; i++) {
+		if (strcmp(spec->keys[i].section, section) != 0)
+			continue;
+		known = true;
+		if (strcmp(spec->keys[i].key, key) == 0)
+			return conf_set(&spec->keys[i], r->values, value);
+	}
+	if (!known)
+		return err_new(ERR_CONFIG, 0, "unknown section [%s]", section);
+	return err_new(ERR_CONFIG, 0, "unknown key \"%s\" in [%s]", key,
+	    section);
+}
+
+static int
+conf_handle(void *user, const char *section, const char *key,
+    const char *value)
+{
+	struct conf_reader *r = user;
+	const struct err *e;
+
+	if (r->error != NULL)
+		return 0;
+	e = conf_assign(r, section, key, value);
+	if (e != NULL)
+		r->error = err_wrap(e, "%s:%d", r->path, r->line);
+	return e == NULL;
+}
+
+static char *
+conf_read_line(char *line, int size, void *stream)
+{
+	struct conf_reader *r = stream;
+	char *s = r->error ? NULL : fgets(line, size, r->file);
+
+	if (s != NULL)
+		r->line++;
+	return s;
+}
+
+const struct err *
+conf_load(const struct conf_spec *spec, const char *path, void *values)
+{
+	struct conf_reader r = {spec, values, path, NULL, 0, NULL};
+	int bad;
+
+	r.file = fopen(path, "re");
+	if (r.file == NULL)
+		return err_errno("%s", path);
+	bad = ini_parse_stream(conf_read_line, &r, conf_handle, &r);
+	fclose(r.file);
+	if (r.error != NULL)
+		return r.error;
+	if (bad > 0)
+		return err_new(ERR_CONFIG, bad,
+		    "%s:%d: neither [section] nor key = value", path, bad);
+	if (bad < 0)
+		return err_nomem();
+	return NULL;
+}
+
+void
+conf_free_values(const struct conf_spec *spec, void *values)
+{
+	for (size_t i = 0; i < spec->n_keys; i++) {
+		char **slot = (char **)((char *)values + spec->keys[i].offset);
+
+		if (spec->keys[i].type != CONF_STRING)
+			continue;
+		free(*slot);
+		*slot = NULL;
+	}
+}

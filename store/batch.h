@@ -1,0 +1,185 @@
+/*
+ * A batch: blocks of values and facts, self-contained.  The one encoding of
+ * the journal, the unix socket, recordings and exports.
+ *
+ * RECORD (how batches stand in a journal, a recording or a socket stream)
+ *	OFFSET SIZE
+ *	0      4     "MLB1"
+ *	4      4     length of the payload, big endian
+ *	8      4     CRC-32C of the payload
+ *	12     4     CRC-32C of bytes 0 to 11
+ *	16     n     payload
+ *
+ * PAYLOAD
+ *	u8 version (1), 16 bytes batch id, varint slot length in ns, then
+ *	sections (varint tag, varint length, content), each at most once and
+ *	in this order; unknown tags are an error in this version:
+ *	1 strings   n, (bytes)*                  string 0 is "" and not sent
+ *	2 frames    n, (u8 kind, name, module, build id, offset)*
+ *	3 labels    n, (pairs, (name, value)*)*  sets; set 0 is {} and not sent
+ *	4 nodes     n, (own number - parent, edge)*  node 0 is the root, not
+ *	            sent; an edge is a label set below the root, else a frame
+ *	5 series    n, (u8 kind, name, unit, label set, zigzag period, scale)*
+ *	6 blocks    n, (series, zigzag slot - previous slot, value)*
+ *	7 facts     n, (zigzag time, u8 kind, subject, bytes)*
+ *	All numbers are varints; names, values and units are string numbers.
+ *	Values of blocks:
+ *	flow, stock  observations, n, (node - previous node, zigzag value)*
+ *	gauge        count, zigzag min, max - min, zigzag128 sum,
+ *	             zigzag last, time of last in ns after the slot's start
+ *	counter      increase, count, zigzag last, time as above
+ *	histogram    n, (bucket - previous bucket, count)*, zigzag128 sum,
+ *	             zigzag min, zigzag max
+ *
+ * Slots are numbered since 1970: slot k is [k, k+1) * slot length.
+ */
+#ifndef STORE_BATCH_H
+#define STORE_BATCH_H
+
+#include "base/buf.h"
+#include "series.h"
+
+#define BATCH_RECORD_HEADER 16
+#define BATCH_MAX_BYTES (16u << 20) /* payload of one batch */
+#define BATCH_MAX_STRING 65535u
+#define BATCH_MAX_DEPTH 4096u
+
+enum fact_kind {
+	FACT_PROCESS = 1, /* subject: service; "pid started_ns comm exe\0" */
+	FACT_SOURCE = 2,  /* subject: source; text "state[: why]" */
+	FACT_MARK = 3,    /* subject: what (exec, exit, restart); text */
+	FACT_RUN = 4,     /* subject: name of a run; JSON text */
+	FACT_BATCH = 5    /* subject: ""; 16 bytes: a batch id that was taken */
+};
+
+struct batch_frame {
+	uint8_t kind;
+	uint32_t name, module, build_id; /* strings */
+	uint64_t offset;
+};
+
+struct batch_node {
+	uint32_t parent, edge; /* parent < own number */
+};
+
+struct batch_labels {
+	uint32_t first, n; /* pairs: pairs[2i] name, pairs[2i+1] value */
+};
+
+struct batch_series {
+	uint8_t kind, scale;
+	uint32_t name, unit, labels; /* string, string, label set */
+	int64_t period;
+};
+
+/* One (node, value) of a profile or (bucket, count) of a histogram. */
+struct batch_entry {
+	uint32_t key;
+	int64_t value;
+};
+
+struct batch_block {
+	uint32_t series;
+	uint64_t slot;
+	uint32_t first, n;  /* entries of a profile or histogram */
+	uint64_t count;     /* observations */
+	int64_t min, max;   /* gauge, histogram */
+	int64_t increase;   /* counter, never negative */
+	int128 sum;         /* gauge, histogram */
+	int64_t last;       /* gauge value, counter raw value */
+	int64_t last_ns;    /* after the slot's start */
+};
+
+struct batch_fact {
+	int64_t time_ns;
+	uint8_t kind;
+	uint32_t subject; /* string */
+	uint32_t first, n; /* bytes in fact_bytes */
+};
+
+struct batch_string {
+	uint32_t first, len; /* in bytes; NUL terminated there */
+};
+
+/*
+ * Arrays with their counts; read them freely, change them only through the
+ * functions below.  Element 0 of strings, labels and nodes is always there.
+ */
+struct batch {
+	uint8_t id[16];
+	uint64_t slot_ns;
+	struct buf bytes;       /* of strings */
+	struct buf fact_bytes;
+	struct batch_string *strings;
+	struct batch_frame *frames;
+	struct batch_labels *labels;
+	uint32_t *pairs;
+	struct batch_node *nodes;
+	struct batch_series *series;
+	struct batch_block *blocks;
+	struct batch_entry *entries;
+	struct batch_fact *facts;
+	size_t n_strings, n_frames, n_labels, n_pairs, n_nodes, n_series,
+	    n_blocks, n_entries, n_facts;
+	bool failed;            /* out of memory or over a bound */
+	struct batch_index *index; /* private to the builder */
+};
+
+/* An empty batch with a fresh random id.  NULL when out of memory. */
+struct batch *batch_new(uint64_t slot_ns);
+void batch_free(struct batch *b);
+
+/* Interning: the number of what is given; 0 and b->failed on failure. */
+uint32_t batch_string(struct batch *b, const char *s, size_t n);
+uint32_t batch_frame(struct batch *b, const struct frame *f);
+/* Labels in any order; sorted here; a later duplicate name wins. */
+uint32_t batch_labels(struct batch *b, const struct label *labels, size_t n);
+/* Child of `parent`: edge is a label set when parent is 0, else a frame. */
+uint32_t batch_node(struct batch *b, uint32_t parent, uint32_t edge);
+uint32_t batch_series(struct batch *b, const struct series_desc *d);
+
+/* Adds value to a stack of a slot's profile. */
+void batch_add_profile(struct batch *b, uint32_t series, uint64_t slot,
+    uint32_t node, int64_t value);
+/* States that the profile was observed `n` more times in the slot, samples
+ * or not: "probe active, zero events" is a block without entries. */
+void batch_observe(struct batch *b, uint32_t series, uint64_t slot,
+    uint64_t n);
+/* One observation of a gauge at a time within the slot. */
+void batch_add_gauge(struct batch *b, uint32_t series, uint64_t slot,
+    int64_t time_ns, int64_t value);
+/* An increase of a counter (>= 0, resets already resolved) and its raw
+ * value at that time. */
+void batch_add_counter(struct batch *b, uint32_t series, uint64_t slot,
+    int64_t time_ns, int64_t increase, int64_t raw);
+/* n observations of `value`. */
+void batch_add_histogram(struct batch *b, uint32_t series, uint64_t slot,
+    int64_t value, int64_t n);
+void batch_add_fact(struct batch *b, int64_t time_ns, enum fact_kind kind,
+    const char *subject, const void *data, size_t n);
+
+/* Appends the record (header and payload) to out.  Sorts and folds entries
+ * first.  Errors: out of memory, or a bound exceeded while building. */
+const struct err *batch_encode(struct batch *b, struct buf *out);
+
+/*
+ * Reads the header of a record: the payload's length in *n.  ERR_FORMAT when
+ * the magic or the header's CRC is wrong.  `p` has BATCH_RECORD_HEADER bytes.
+ */
+const struct err *batch_record_header(const void *p, size_t *n);
+
+/*
+ * Decodes one whole record of `size` bytes; every number is checked against
+ * its bound.  The batch owns its memory; batch_free() it.  ERR_FORMAT with
+ * the byte offset otherwise.
+ */
+const struct err *batch_decode(const void *record, size_t size,
+    struct batch **out);
+
+/* Strings of a batch, NUL-terminated, valid while it lives and unchanged. */
+const char *batch_str(const struct batch *b, uint32_t string);
+/* Fills *d and labels[] (room for n_room) of a series; strings borrowed. */
+void batch_series_desc(const struct batch *b, uint32_t series,
+    struct series_desc *d, struct label *labels, size_t n_room);
+
+#endif

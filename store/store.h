@@ -1,0 +1,203 @@
+/*
+ * The store: a directory of sealed, immutable, checksummed files, a journal
+ * of what is not sealed yet, and a manifest that names both.  This header is
+ * all that programs need.
+ *
+ * CAVEATS
+ * - One writer: a second one is refused (a lock file).  Any number of
+ *   readers; a reader needs only read permission and can be killed at any
+ *   time.
+ * - A directory has one slot length, set when it is made.
+ * - Readers cache; call store_refresh() at the start of each request, and
+ *   everything of one request is answered from one state.
+ * - Pointers that a reader hands to a callback live until it returns;
+ *   results are the caller's until freed, and outlive a refresh.
+ * - Not for network file systems.
+ *
+ * TIME  int64 nanoseconds since 1970 UTC; ranges are half-open.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "batch.h"
+#include "series.h"
+
+struct err;
+
+/* ---- writing ---- */
+
+struct store_writer;
+
+struct store_options {
+	int64_t slot_ns;        /* for a new directory; 0: 10 s */
+	int64_t retain_fine_ns; /* age at which slot files go; 0: never */
+	int64_t retain_ns;      /* age at which everything goes; 0: never */
+	int64_t max_bytes;      /* hard cap on the directory; 0: none */
+	int64_t reserve_bytes;  /* free space to leave on the file system */
+	bool no_thread;         /* tests: background work inside tick() */
+};
+
+enum store_state {
+	STORE_OK = 0,
+	STORE_DISK_FULL,  /* under the reserve: batches are refused */
+	STORE_FAILED      /* the last write failed; retried */
+};
+
+struct store_writer_stats {
+	enum store_state state;
+	char why[200];
+	uint64_t batches, duplicates, refused; /* since open */
+	uint64_t bytes, files;                 /* on disk now */
+	uint64_t damaged_records;              /* skipped at sealing */
+	uint64_t late_blocks;
+	uint64_t next_slot; /* first slot that no batch has covered yet */
+};
+
+/*
+ * Opens `dir` (made if it is missing) for writing, takes its lock, and
+ * begins a new journal.  Errors: ERR_LIMIT when another writer has it.
+ */
+const struct err *store_writer_open(struct store_writer **out, const char *dir,
+    const struct store_options *options);
+
+/*
+ * Appends a batch to the journal: one write(2), synced by a thread soon
+ * after.  Visible to readers at once.  A batch whose id was taken in the
+ * last 24 h is counted and dropped, successfully.  Errors: ERR_LIMIT code
+ * 507 when the disk is full, ERR_FORMAT for another slot length.
+ */
+const struct err *store_append(struct store_writer *w, struct batch *b);
+
+/* Rotates the journal when its 64 slots are over and gives the background
+ * thread its work.  Call at least once a slot.  `now_ns` is the data's clock
+ * (a recording's in replay). */
+const struct err *store_tick(struct store_writer *w, int64_t now_ns);
+
+void store_writer_stats(struct store_writer *w, struct store_writer_stats *s);
+
+/* Syncs, waits for the background work, releases the lock.  NULL is fine. */
+const struct err *store_writer_close(struct store_writer *w);
+
+/* ---- reading ---- */
+
+struct store;
+
+struct store_extent {
+	int64_t slot_ns;
+	int64_t from_ns;  /* start of the oldest slot; 0 when empty */
+	int64_t until_ns; /* end of the newest slot; 0 when empty */
+	uint64_t bytes;   /* on disk */
+	uint64_t files, journals, damaged;
+	uint64_t generation; /* of the manifest */
+};
+
+/* Opens a directory for reading; `cache_bytes` bounds the cache of symbols
+ * and blocks (0: 64 MiB).  A directory without a manifest is "not yet":
+ * ERR_ERRNO with ENOENT. */
+const struct err *store_open(struct store **out, const char *dir,
+    size_t cache_bytes);
+void store_close(struct store *s);
+
+/* Takes up what the writer has done since. */
+const struct err *store_refresh(struct store *s);
+void store_extent(const struct store *s, struct store_extent *e);
+
+/* Series that have a block in [from, until), in the order of their bytes.
+ * `last_ns` is the end of the newest slot known to hold one.  A callback
+ * that returns false ends the walk. */
+typedef bool store_series_fn(void *arg, const struct series_desc *d,
+    int64_t last_ns);
+const struct err *store_each_series(struct store *s,
+    const struct selector *selector, int64_t from_ns, int64_t until_ns,
+    store_series_fn *fn, void *arg);
+
+/* Facts of one kind with from <= time < until, in no order. */
+typedef bool store_fact_fn(void *arg, int64_t time_ns, const char *subject,
+    const void *data, size_t n);
+const struct err *store_each_fact(struct store *s, enum fact_kind kind,
+    int64_t from_ns, int64_t until_ns, store_fact_fn *fn, void *arg);
+
+/*
+ * A profile: one call tree in pre-order, children sorted by name.  Frames
+ * that look the same (kind and name) are one node.  Node 0 is the root;
+ * where the query asked to split by a label, depth 1 holds its values.
+ */
+struct profile_node {
+	const char *name;   /* NUL-terminated, any bytes; owned by profile */
+	const char *module; /* of one of the frames, or "" */
+	enum frame_kind kind;
+	uint32_t depth, parent;
+	int128 self, total;
+};
+
+struct profile {
+	struct profile_node *nodes;
+	size_t n_nodes;
+	int64_t from_ns, until_ns; /* what it really covers */
+	int64_t period;            /* units a count; 1 when periods are mixed */
+	char unit[32];
+	enum series_kind kind;
+	uint64_t slots;   /* of the widest series: slots with an observation */
+	uint64_t series;  /* matched, with data */
+	uint64_t blocks;  /* read */
+	uint64_t stacks;
+	struct buf strings; /* private */
+};
+
+struct profile_query {
+	const struct selector *selector; /* profiles only */
+	int64_t from_ns, until_ns;
+	const char *split; /* a stack label to show at depth 1, or NULL */
+};
+
+/*
+ * The exact sum over a range.  A slot that the range cuts is cut by
+ * telescoping floors (see format.h), so that partitions add up.  No data
+ * gives a profile with one node and slots 0.  Several units in one answer
+ * are an error (ERR_REQUEST 422).
+ */
+const struct err *store_query_profile(struct store *s,
+    const struct profile_query *q, struct profile **out);
+void profile_free(struct profile *p);
+
+/* One metric over consecutive steps.  `step_ns` is a multiple of the slot,
+ * from and until multiples of slots.  points[i] covers from + i * step. */
+struct metric_point {
+	uint64_t count;   /* observations; 0: no data, the rest is 0 */
+	int64_t min, max; /* gauge */
+	int128 sum;       /* gauge */
+	int128 increase;  /* counter */
+	int64_t last;     /* gauge value or counter raw value */
+	int64_t last_ns;  /* when */
+	uint64_t slots;   /* slots with data, for rates over gaps */
+};
+
+struct metric_series {
+	struct series_desc desc; /* strings live as long as this object */
+	struct metric_point *points;
+	size_t n_points;
+	struct label *labels; /* private */
+	struct buf strings;   /* private */
+};
+
+struct metric_query {
+	const struct selector *selector; /* gauges and counters only */
+	int64_t from_ns, until_ns, step_ns;
+	size_t max_series; /* ERR_REQUEST 413 beyond */
+};
+
+const struct err *store_query_metric(struct store *s,
+    const struct metric_query *q, struct metric_series **out, size_t *n);
+void metric_series_free(struct metric_series *series, size_t n);
+
+/* A tag of all that an answer over [from, until) was read from: equal tags
+ * mean equal answers.  *closed: nothing ordinary will still come. */
+uint64_t store_tag(const struct store *s, int64_t from_ns, int64_t until_ns,
+    bool *closed);
+
+#endif

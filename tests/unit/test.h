@@ -1,0 +1,72 @@
+/*
+ * Unit tests: one program a module, one line a case.
+ *
+ *	TEST(name) { CHECK(1 + 1 == 2); }
+ *	int main(void) { RUN(name); return test_done(); }
+ *
+ * A failed CHECK says where and goes on, so that one run shows all.
+ */
+#ifndef TESTS_UNIT_TEST_H
+#define TESTS_UNIT_TEST_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static int test_failures, test_bad;
+
+#define TEST(name) static void test_##name(void)
+#define RUN(name)                                                              \
+	do {                                                                   \
+		test_bad = 0;                                                  \
+		test_##name();                                                 \
+		printf("%s - %s\n", test_bad ? "not ok" : "ok", #name);        \
+		fflush(stdout);                                                \
+		test_failures += test_bad != 0;                                \
+	} while (0)
+#define CHECK(condition)                                                       \
+	do {                                                                   \
+		if (!(condition)) {                                            \
+			printf("# %s:%d: %s\n", __FILE__, __LINE__,            \
+			    #condition);                                       \
+			test_bad++;                                            \
+		}                                                              \
+	} while (0)
+#define CHECK_INT(got, want)                                                   \
+	do {                                                                   \
+		long long test_got = (long long)(got);                         \
+		long long test_want = (long long)(want);                       \
+		if (test_got != test_want) {                                   \
+			printf("# %s:%d: %s is %lld, not %lld\n", __FILE__,    \
+			    __LINE__, #got, test_got, test_want);              \
+			test_bad++;                                            \
+		}                                                              \
+	} while (0)
+#define CHECK_STR(got, want)                                                   \
+	do {                                                                   \
+		const char *test_got = (got), *test_want = (want);             \
+		if (test_got == NULL || strcmp(test_got, test_want) != 0) {    \
+			printf("# %s:%d: %s is \"%s\", not \"%s\"\n",          \
+			    __FILE__, __LINE__, #got,                          \
+			    test_got ? test_got : "(null)", test_want);        \
+			test_bad++;                                            \
+		}                                                              \
+	} while (0)
+/* A `const struct err *` that must be NULL. */
+#define CHECK_OK(expression)                                                   \
+	do {                                                                   \
+		const struct err *test_e = (expression);                       \
+		if (test_e != NULL) {                                          \
+			printf("# %s:%d: %s: %s\n", __FILE__, __LINE__,        \
+			    #expression, test_e->text);                        \
+			test_bad++;                                            \
+		}                                                              \
+	} while (0)
+
+static inline int
+test_done(void)
+{
+	return test_failures != 0;
+}
+
+#endif
