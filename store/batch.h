@@ -24,7 +24,7 @@
  *	7 facts     n, (zigzag time, u8 kind, subject, bytes)*
  *	All numbers are varints; names, values and units are string numbers.
  *	Values of blocks:
- *	flow, stock  observations, n, (node - previous node, zigzag value)*
+ *	flow, stock  observations, n, (node - previous node, value > 0)*
  *	gauge        count, zigzag min, max - min, zigzag128 sum,
  *	             zigzag last, time of last in ns after the slot's start
  *	counter      increase, count, zigzag last, time as above
@@ -37,12 +37,14 @@
 #define STORE_BATCH_H
 
 #include "base/buf.h"
+#include "base/intern.h"
 #include "series.h"
 
 #define BATCH_RECORD_HEADER 16
 #define BATCH_MAX_BYTES (16u << 20) /* payload of one batch */
 #define BATCH_MAX_STRING 65535u
 #define BATCH_MAX_DEPTH 4096u
+#define BATCH_MAX_LABELS 64 /* of one set */
 
 enum fact_kind {
 	FACT_PROCESS = 1, /* subject: service; "pid started_ns comm exe\0" */
@@ -63,7 +65,7 @@ struct batch_node {
 };
 
 struct batch_labels {
-	uint32_t first, n; /* pairs: pairs[2i] name, pairs[2i+1] value */
+	uint32_t first, n; /* pair i is pairs[2i] name, pairs[2i+1] value */
 };
 
 struct batch_series {
@@ -90,15 +92,20 @@ struct batch_block {
 	int64_t last_ns;    /* after the slot's start */
 };
 
+/*
+ * Log-linear buckets: values below 128 have one each, then 128 to a power of
+ * two, so that a bucket is at most 1/128 = 0.78 % wide.  Negative values
+ * count as 0.
+ */
+uint32_t histogram_bucket(int64_t value);
+/* The smallest value of a bucket, and that of the next one. */
+int64_t histogram_low(uint32_t bucket);
+
 struct batch_fact {
 	int64_t time_ns;
 	uint8_t kind;
 	uint32_t subject; /* string */
 	uint32_t first, n; /* bytes in fact_bytes */
-};
-
-struct batch_string {
-	uint32_t first, len; /* in bytes; NUL terminated there */
 };
 
 /*
@@ -108,9 +115,8 @@ struct batch_string {
 struct batch {
 	uint8_t id[16];
 	uint64_t slot_ns;
-	struct buf bytes;       /* of strings */
+	struct intern strings;
 	struct buf fact_bytes;
-	struct batch_string *strings;
 	struct batch_frame *frames;
 	struct batch_labels *labels;
 	uint32_t *pairs;
@@ -119,7 +125,7 @@ struct batch {
 	struct batch_block *blocks;
 	struct batch_entry *entries;
 	struct batch_fact *facts;
-	size_t n_strings, n_frames, n_labels, n_pairs, n_nodes, n_series,
+	size_t n_frames, n_labels, n_pairs, n_nodes, n_series,
 	    n_blocks, n_entries, n_facts;
 	bool failed;            /* out of memory or over a bound */
 	struct batch_index *index; /* private to the builder */
@@ -138,7 +144,7 @@ uint32_t batch_labels(struct batch *b, const struct label *labels, size_t n);
 uint32_t batch_node(struct batch *b, uint32_t parent, uint32_t edge);
 uint32_t batch_series(struct batch *b, const struct series_desc *d);
 
-/* Adds value to a stack of a slot's profile. */
+/* Adds value, not negative, to a stack of a slot's profile. */
 void batch_add_profile(struct batch *b, uint32_t series, uint64_t slot,
     uint32_t node, int64_t value);
 /* States that the profile was observed `n` more times in the slot, samples
@@ -152,14 +158,17 @@ void batch_add_gauge(struct batch *b, uint32_t series, uint64_t slot,
  * value at that time. */
 void batch_add_counter(struct batch *b, uint32_t series, uint64_t slot,
     int64_t time_ns, int64_t increase, int64_t raw);
-/* n observations of `value`. */
+/* n observations of `value`, which is counted in histogram_bucket(value). */
 void batch_add_histogram(struct batch *b, uint32_t series, uint64_t slot,
     int64_t value, int64_t n);
 void batch_add_fact(struct batch *b, int64_t time_ns, enum fact_kind kind,
     const char *subject, const void *data, size_t n);
 
-/* Appends the record (header and payload) to out.  Sorts and folds entries
- * first.  Errors: out of memory, or a bound exceeded while building. */
+/* Sorts and folds what was added, so that blocks, entries and facts can be
+ * read; batch_encode() does it by itself. */
+const struct err *batch_finish(struct batch *b);
+
+/* Appends the record (header and payload) to out.  Errors: out of memory, or a bound exceeded while building. */
 const struct err *batch_encode(struct batch *b, struct buf *out);
 
 /*

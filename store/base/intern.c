@@ -1,0 +1,188 @@
+/*
+ * Open addressing with linear probing, at most two thirds full.
+ */
+#include "intern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+intern_fini(struct intern *t)
+{
+	buf_fini(&t->bytes);
+	free(t->items);
+	free(t->table);
+	*t = (struct intern){0};
+}
+
+static bool
+intern_grow_table(struct intern *t)
+{
+	uint32_t cap = t->table_cap ? t->table_cap * 2 : 64, i, at;
+	uint32_t *table;
+
+	while ((uint64_t)cap * 2 <= (uint64_t)t->n * 3)
+		cap *= 2;
+	table = calloc(cap, sizeof(*table));
+	if (table == NULL)
+		return false;
+	for (i = 0; i < t->n; i++) {
+		at = t->items[i].hash & (cap - 1);
+		while (table[at] != 0)
+			at = (at + 1) & (cap - 1);
+		table[at] = i + 1;
+	}
+	free(t->table);
+	t->table = table;
+	t->table_cap = cap;
+	return true;
+}
+
+static uint32_t
+intern_append(struct intern *t, const void *p, size_t n, uint32_t hash)
+{
+	struct intern_item *items;
+	uint32_t cap;
+
+	if (t->n == t->cap) {
+		cap = t->cap ? t->cap * 2 : 32;
+		items = realloc(t->items, cap * sizeof(*items));
+		if (items == NULL)
+			return INTERN_NONE;
+		t->items = items;
+		t->cap = cap;
+	}
+	if (t->bytes.len + n + 1 > UINT32_MAX || !buf_reserve(&t->bytes, n + 1))
+		return INTERN_NONE;
+	t->items[t->n] = (struct intern_item){(uint32_t)t->bytes.len,
+	    (uint32_t)n, hash};
+	buf_put(&t->bytes, p, n);
+	buf_put_u8(&t->bytes, 0);
+	return t->n++;
+}
+
+/* The place in the table of an equal item or of the first free slot. */
+static uint32_t
+intern_place(const struct intern *t, const void *p, size_t n, uint32_t hash)
+{
+	uint32_t at = hash & (t->table_cap - 1), item;
+
+	while ((item = t->table[at]) != 0) {
+		const struct intern_item *i = &t->items[item - 1];
+
+		if (i->hash == hash && i->len == n &&
+		    (n == 0 || memcmp(t->bytes.data + i->first, p, n) == 0))
+			break;
+		at = (at + 1) & (t->table_cap - 1);
+	}
+	return at;
+}
+
+uint32_t
+intern_put(struct intern *t, const void *p, size_t n)
+{
+	uint32_t hash = (uint32_t)hash64(0, p, n), at, item;
+
+	if ((uint64_t)(t->n + 1) * 3 > (uint64_t)t->table_cap * 2 &&
+	    !intern_grow_table(t))
+		return INTERN_NONE;
+	at = intern_place(t, p, n, hash);
+	if (t->table[at] != 0)
+		return t->table[at] - 1;
+	item = intern_append(t, p, n, hash);
+	if (item != INTERN_NONE)
+		t->table[at] = item + 1;
+	return item;
+}
+
+uint32_t
+intern_push(struct intern *t, const void *p, size_t n)
+{
+	return intern_append(t, p, n, 0);
+}
+
+uint32_t
+intern_find(const struct intern *t, const void *p, size_t n)
+{
+	if (t->table_cap == 0)
+		return INTERN_NONE;
+	return t->table[intern_place(t, p, n, (uint32_t)hash64(0, p, n))] - 1;
+}
+
+int
+intern_compare(const struct intern *t, uint32_t a, uint32_t b)
+{
+	const struct intern_item *x = &t->items[a], *y = &t->items[b];
+	size_t n = x->len < y->len ? x->len : y->len;
+	int order = memcmp(t->bytes.data + x->first,
+	    t->bytes.data + y->first, n);
+
+	if (order != 0)
+		return order;
+	return x->len < y->len ? -1 : x->len > y->len;
+}
+
+void
+map64_fini(struct map64 *m)
+{
+	free(m->keys);
+	free(m->values);
+	*m = (struct map64){0};
+}
+
+static uint32_t
+map64_place(const struct map64 *m, uint64_t key)
+{
+	uint32_t at = (uint32_t)hash64_u64(0, key) & (m->cap - 1);
+
+	while (m->values[at] != INTERN_NONE && m->keys[at] != key)
+		at = (at + 1) & (m->cap - 1);
+	return at;
+}
+
+static bool
+map64_grow(struct map64 *m)
+{
+	struct map64 old = *m, new = {NULL, NULL, old.n, 0};
+
+	new.cap = old.cap ? old.cap * 2 : 64;
+	new.keys = malloc(new.cap * sizeof(*new.keys));
+	new.values = malloc(new.cap * sizeof(*new.values));
+	if (new.keys == NULL || new.values == NULL) {
+		map64_fini(&new);
+		return false;
+	}
+	memset(new.values, 0xff, new.cap * sizeof(*new.values));
+	for (uint32_t i = 0; i < old.cap; i++) {
+		uint32_t at;
+
+		if (old.values[i] == INTERN_NONE)
+			continue;
+		at = map64_place(&new, old.keys[i]);
+		new.keys[at] = old.keys[i];
+		new.values[at] = old.values[i];
+	}
+	map64_fini(&old);
+	*m = new;
+	return true;
+}
+
+uint32_t
+map64_get(const struct map64 *m, uint64_t key)
+{
+	return m->cap == 0 ? INTERN_NONE : m->values[map64_place(m, key)];
+}
+
+bool
+map64_add(struct map64 *m, uint64_t key, uint32_t value)
+{
+	uint32_t at;
+
+	if ((uint64_t)(m->n + 1) * 3 > (uint64_t)m->cap * 2 && !map64_grow(m))
+		return false;
+	at = map64_place(m, key);
+	m->keys[at] = key;
+	m->values[at] = value;
+	m->n++;
+	return true;
+}

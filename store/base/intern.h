@@ -1,0 +1,68 @@
+/*
+ * Byte strings to small numbers and back, and a map of 64-bit keys.
+ *
+ * Numbers count up from 0 in the order of first sight.  Items are followed
+ * by a NUL that is not part of them, so that text can be used in place.
+ * Both structures are all zero when empty and report failure by value.
+ */
+#ifndef STORE_BASE_INTERN_H
+#define STORE_BASE_INTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+
+#define INTERN_NONE UINT32_MAX
+
+struct intern_item {
+	uint32_t first, len; /* in bytes.data */
+	uint32_t hash;
+};
+
+struct intern {
+	struct buf bytes;
+	struct intern_item *items;
+	uint32_t n, cap;
+	uint32_t *table; /* item + 1; 0 = free */
+	uint32_t table_cap;
+};
+
+void intern_fini(struct intern *t);
+/* The number of these bytes, new or old; INTERN_NONE when out of memory. */
+uint32_t intern_put(struct intern *t, const void *p, size_t n);
+/* The same without looking for an equal one: for decoded dictionaries. */
+uint32_t intern_push(struct intern *t, const void *p, size_t n);
+/* The number of these bytes, or INTERN_NONE when they are not there. */
+uint32_t intern_find(const struct intern *t, const void *p, size_t n);
+
+static inline const void *
+intern_at(const struct intern *t, uint32_t i)
+{
+	return t->bytes.data + t->items[i].first;
+}
+
+static inline const char *
+intern_str(const struct intern *t, uint32_t i)
+{
+	return (const char *)t->bytes.data + t->items[i].first;
+}
+
+/* Orders two items by their bytes, shorter first where one is a prefix. */
+int intern_compare(const struct intern *t, uint32_t a, uint32_t b);
+
+/* Keys are any uint64_t, values any uint32_t but INTERN_NONE. */
+struct map64 {
+	uint64_t *keys;
+	uint32_t *values; /* INTERN_NONE = free */
+	uint32_t n, cap;
+};
+
+void map64_fini(struct map64 *m);
+/* The value of a key, or INTERN_NONE. */
+uint32_t map64_get(const struct map64 *m, uint64_t key);
+/* Sets a key that is not there yet; false when out of memory. */
+bool map64_add(struct map64 *m, uint64_t key, uint32_t value);
+
+#endif

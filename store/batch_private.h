@@ -1,0 +1,29 @@
+/*
+ * What batch.c (building) and batch_code.c (bytes) share.
+ */
+#ifndef STORE_BATCH_PRIVATE_H
+#define STORE_BATCH_PRIVATE_H
+
+#include "batch.h"
+
+/* One batch_add_*(): not folded yet. */
+struct batch_addition {
+	uint32_t block, key;
+	int64_t value;
+};
+
+struct batch_index {
+	struct intern frames, label_sets, series;
+	struct map64 nodes, blocks;
+	struct batch_addition *adds;
+	size_t n_adds, cap_adds;
+	size_t cap_frames, cap_labels, cap_pairs, cap_nodes, cap_series,
+	    cap_blocks, cap_facts;
+};
+
+/* A batch with element 0 of everything, but no id. */
+struct batch *batch_alloc(void);
+bool batch_room(struct batch *b, void **array, size_t n, size_t *cap,
+    size_t size);
+
+#endif

@@ -1,0 +1,79 @@
+#include "store/series.h"
+#include "store/base/err.h"
+#include "test.h"
+
+static bool
+matches(const char *text, const struct series_desc *d)
+{
+	struct selector *s;
+	bool yes;
+
+	if (selector_parse(text, &s) != NULL)
+		return false;
+	yes = selector_match_series(s, d);
+	selector_free(s);
+	return yes;
+}
+
+TEST(series)
+{
+	struct label l[] = {{"device", "sda"}, {"job", "a\"b"}};
+	struct series_desc d = {SERIES_GAUGE, "disk", "", 0, 0, l, 2};
+
+	CHECK(matches("disk", &d));
+	CHECK(matches(" disk { device = \"sda\" , } ", &d));
+	CHECK(matches("{__name__=\"disk\"}", &d));
+	CHECK(matches("disk{job='a\"b'}", &d));
+	CHECK(matches("disk{job=\"a\\\"b\"}", &d));
+	CHECK(matches("disk{device=~\"sd.\"}", &d));
+	CHECK(!matches("disk{device=~\"s\"}", &d)); /* anchored */
+	CHECK(matches("disk{device=~\"x|sda\"}", &d));
+	CHECK(!matches("disk{device!~\"x|sda\"}", &d));
+	CHECK(matches("disk{other=\"\"}", &d));
+	CHECK(matches("disk{other!=\"x\"}", &d));
+	CHECK(!matches("disc", &d));
+	CHECK(!matches("disk{device!=\"sda\"}", &d));
+}
+
+TEST(stacks)
+{
+	struct label l = {"service", "kv"}, p = {"pool", "w*"};
+	struct series_desc d = {SERIES_FLOW, "cpu", "", 1, 0, &l, 1};
+	struct selector *s;
+
+	CHECK_OK(selector_parse("cpu{service=\"kv\",pool=\"w*\"}", &s));
+	CHECK(selector_match_series(s, &d));
+	CHECK(selector_match_stack(s, &d, &p, 1));
+	CHECK(!selector_match_stack(s, &d, NULL, 0));
+	CHECK_STR(selector_equals(s, "service"), "kv");
+	CHECK(selector_equals(s, "pool2") == NULL);
+	selector_free(s);
+}
+
+TEST(errors_name_the_byte)
+{
+	static const char *const bad[] = {"", "{", "{}", "a{", "a{b", "a{b=",
+	    "a{b=\"", "a{b=\"c\" d=\"e\"}", "a b", "a{b=~\"(\"}", "a{=\"b\"}",
+	    "a{b==\"c\"}", "1a", "a{b=\"\\"};
+	struct selector *s;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct err *e = selector_parse(bad[i], &s);
+
+		CHECK(e != NULL && s == NULL);
+		if (e != NULL) {
+			CHECK_INT(e->code, 400);
+			CHECK_STR(e->field, "query");
+		}
+	}
+	CHECK(strstr(selector_parse("a{b=\"c\" d", &s)->text, "byte 8"));
+}
+
+int
+main(void)
+{
+	RUN(series);
+	RUN(stacks);
+	RUN(errors_name_the_byte);
+	return test_done();
+}
