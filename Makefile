@@ -69,19 +69,13 @@ $(B)/obj/%.o: %.c
 	@echo "  CC   $<"
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -I$(B)/gen -c -o $@ $<
 
-# The BPF programs: kernel types from this machine's BTF, made relocatable
-# by CO-RE, embedded as a skeleton.
-$(B)/gen/vmlinux.h:
+# The BPF programs: what they read of kernel types (kernel.h) is relocatable
+# by CO-RE; each is embedded as a skeleton.
+$(B)/gen/%.bpf.o: collector/bpf/%.bpf.c $(wildcard collector/bpf/*.h)
 	@mkdir -p $(@D)
-	@echo "  BTF  $@"
-	$(Q)$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $@
-
-$(B)/gen/%.bpf.o: collector/bpf/%.bpf.c $(wildcard collector/bpf/*.h) \
-		| $(B)/gen/vmlinux.h
 	@echo "  BPF  $<"
 	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
-		-Wall -Wno-missing-declarations -I$(B)/gen -Icollector/bpf \
-		-c -o $@ $<
+		-Wall -Wno-missing-declarations -Icollector/bpf -c -o $@ $<
 	$(Q)llvm-strip -g $@ 2>/dev/null || llvm-strip-14 -g $@
 
 $(B)/gen/%.skel.h: $(B)/gen/%.bpf.o

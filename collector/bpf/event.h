@@ -45,7 +45,8 @@ struct sample_event {
 	__u8 flags;       /* enum event_flag */
 	__u8 error;       /* enum event_error */
 	__u8 source;      /* 0: cpu */
-	__u8 zero[5];
+	__u8 zero;
+	__u32 exec_id;    /* changes when the process executes a file */
 	char comm[EVENT_COMM]; /* of the thread */
 	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];
 };

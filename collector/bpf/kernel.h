@@ -1,0 +1,53 @@
+/*
+ * The few types and numbers of the kernel that our BPF programs use.
+ *
+ * Structures name only the fields that are read; CO-RE finds their places in
+ * the running kernel, so no vmlinux.h of the building machine is needed and
+ * a machine without BTF can build.  Numbers are part of the kernel's ABI.
+ */
+#ifndef COLLECTOR_BPF_KERNEL_H
+#define COLLECTOR_BPF_KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+
+enum {
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27
+};
+
+enum {
+	BPF_F_USER_STACK = 256,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+	BPF_RB_AVAIL_DATA = 0
+};
+
+#define PF_KTHREAD 0x00200000 /* task_struct.flags */
+#define USER_CS 3             /* the privilege bits of cs in user mode */
+#define USER32_CS 0x23        /* cs of 32-bit code on x86-64 */
+
+struct task_struct {
+	unsigned int flags;
+	struct task_struct *group_leader;
+	__u64 start_boottime;
+	__u64 self_exec_id;
+} __attribute__((preserve_access_index));
+
+/* What a perf_event program gets: the interrupted registers come first. */
+struct perf_context {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
+	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+
+#endif
