@@ -5,6 +5,19 @@
  * from /proc and kept until it has been gone for a while; all sources share
  * this table, so that a profile and a metric of one process carry the same
  * service name.
+ *
+ * The service of a process is, in this order: the first [service NAME] rule
+ * of the configuration that matches; "kernel" for kernel threads; its comm,
+ * when every-process = yes; "(other services)".  There are never more than
+ * SERVICES_MAX names at a time: a new one beyond that is "(other services)"
+ * too, and counted.
+ *
+ * FACT_PROCESS says: subject, the service; data, text without a NUL,
+ *	PID ' ' STARTED ' ' COMM '\t' REST
+ * PID in decimal; STARTED in decimal, nanoseconds since 1970; COMM up to 15
+ * bytes, may hold spaces, never a control byte; REST the path of the
+ * executable ("" when unknown), or all arguments joined by spaces where the
+ * configuration says show-arguments = yes.
  */
 #ifndef COLLECTOR_SERVICES_H
 #define COLLECTOR_SERVICES_H
@@ -13,44 +26,67 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pidstat.h"
+
 struct batch;
 struct config;
 struct err;
 
-#define SERVICES_MAX 256 /* a slot; the rest is "(other services)" */
+#define SERVICES_MAX 256 /* at a time; the rest is "(other services)" */
+#define SERVICES_OTHER "(other services)"
+#define SERVICES_KERNEL "kernel"
+#define SERVICES_PROCESSES_MAX 32768
 
 struct process {
 	int32_t pid;
-	uint64_t start_ns;    /* boot time, from /proc/PID/stat */
+	uint64_t start_ns;    /* boot time, from /proc/PID/stat: 10 ms steps */
 	char service[64];
 	char comm[16];
 	char command[256];    /* comm and executable path, or the arguments */
 	char cgroup[128];     /* path, "" for the root */
 	bool kernel_thread;
 	bool gone;
+	struct pidstat stat;  /* as of the last sweep */
+	uint64_t serial;      /* never given to another process */
 };
 
 struct services;
 
+struct services_stats {
+	uint64_t processes;  /* known, living */
+	uint64_t services;   /* names in use */
+	uint64_t overflowed; /* processes that got no name of their own */
+	uint64_t untracked;  /* sightings beyond SERVICES_PROCESSES_MAX */
+};
+
+/* `config` is borrowed until services_free(). */
 const struct err *services_new(struct services **out,
     const struct config *config);
+/* The same with another directory for /proc: for tests. */
+const struct err *services_new_at(struct services **out,
+    const struct config *config, const char *proc);
 void services_free(struct services *s);
 
 /* The process that has this pid now; NULL when there is none or /proc
- * refuses.  Valid until services_sweep().  `start_ns` 0: any. */
+ * refuses.  Valid until services_sweep().  `start_ns` 0: any; it is compared
+ * in the 10 ms steps of /proc. */
 struct process *services_process(struct services *s, int32_t pid,
     uint64_t start_ns);
 
-/* Re-reads the list of processes; marks those that are gone, forgets those
- * that have been gone for a slot.  Call once a second. */
+/* Re-reads the list of processes and each one's stat; marks those that are
+ * gone, forgets those that have been gone for a slot, classifies anew those
+ * that have executed another program.  Call once a second. */
 const struct err *services_sweep(struct services *s, int64_t now_ns);
 
 /* Walks the living processes. */
 typedef void services_fn(void *arg, struct process *p);
 void services_each(struct services *s, services_fn *fn, void *arg);
 
-/* Adds FACT_PROCESS for processes not yet told of, or for all. */
+/* Adds FACT_PROCESS for processes not yet told of, or for all that live.
+ * Kernel threads are left out. */
 void services_facts(struct services *s, struct batch *b, int64_t time_ns,
     bool all);
+
+void services_stats(const struct services *s, struct services_stats *out);
 
 #endif

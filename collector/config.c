@@ -1,0 +1,184 @@
+/*
+ * The keys of memlens.conf: names, defaults, ranges.  What a value means is
+ * in memlens.conf.5; a test compares the two.
+ */
+#include "config.h"
+
+#include "store/base/err.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS INT64_C(1000000)
+#define S INT64_C(1000000000)
+#define YEAR (INT64_C(365) * 86400 * S)
+#define AT(field) offsetof(struct config, field)
+
+static const struct conf_key config_keys[] = {
+    {"store", "directory", CONF_STRING, AT(directory), "/var/lib/memlens", 0,
+        0, "where the store is"},
+    {"store", "slot", CONF_DURATION, AT(slot_ns), "10s", 10 * MS, 3600 * S,
+        "length of a slot of a new store"},
+    {"store", "retain-fine", CONF_DURATION, AT(retain_fine_ns), "30d", 0,
+        100 * YEAR, "age at which single slots go; 0: never"},
+    {"store", "retain", CONF_DURATION, AT(retain_ns), "2y", 0, 100 * YEAR,
+        "age at which everything goes; 0: never"},
+    {"store", "max-size", CONF_SIZE, AT(max_bytes), "8GiB", 0, 0,
+        "bytes that the store may take; 0: no limit"},
+    {"store", "reserve", CONF_SIZE, AT(reserve_bytes), "256MiB", 0, 0,
+        "free bytes to leave on the file system"},
+    {"cpu", "enabled", CONF_BOOL, AT(cpu), "yes", 0, 1,
+        "sample stacks of running threads"},
+    {"cpu", "rate", CONF_RATE, AT(cpu_hz), "99Hz", 1, 1000,
+        "samples a second and CPU"},
+    {"cpu", "unwinder", CONF_STRING, AT(unwinder), "frame-pointer", 0, 0,
+        "how user stacks are walked"},
+    {"cpu", "kernel", CONF_BOOL, AT(kernel), "yes", 0, 1,
+        "kernel stacks too"},
+    {"procfs", "enabled", CONF_BOOL, AT(procfs), "yes", 0, 1,
+        "read metrics from /proc and /sys"},
+    {"procfs", "interval", CONF_DURATION, AT(procfs_interval_ns), "1s",
+        100 * MS, 60 * S, "time between two readings"},
+    {"socket", "path", CONF_STRING, AT(socket_path),
+        "/run/memlens/memlensd.sock", 0, 0, "where batches come in"},
+    {"socket", "group", CONF_STRING, AT(socket_group), NULL, 0, 0,
+        "whose members may send batches"},
+    {"services", "every-process", CONF_BOOL, AT(every_process), "yes", 0, 1,
+        "a service for each command that no rule matches"},
+    {"services", "show-arguments", CONF_BOOL, AT(show_arguments), "no", 0, 1,
+        "keep the arguments of processes"},
+};
+
+static const char *const config_unwinders[] = {"frame-pointer", "eh_frame"};
+
+/* The rule of this name, made when it is new; NULL when there are too many. */
+static struct config_service *
+config_service_get(struct config *c, const char *name)
+{
+	struct config_service *s;
+
+	for (size_t i = 0; i < c->n_services; i++) {
+		if (strcmp(c->services[i].name, name) == 0)
+			return &c->services[i];
+	}
+	if (c->n_services == CONFIG_SERVICES_MAX)
+		return NULL;
+	s = &c->services[c->n_services];
+	*s = (struct config_service){strdup(name), NULL, NULL, NULL};
+	if (s->name != NULL)
+		c->n_services++;
+	return s->name == NULL ? NULL : s;
+}
+
+static char **
+config_service_field(struct config_service *s, const char *key)
+{
+	if (strcmp(key, "comm") == 0)
+		return &s->comm;
+	if (strcmp(key, "command") == 0)
+		return &s->command;
+	return strcmp(key, "cgroup") == 0 ? &s->cgroup : NULL;
+}
+
+static const struct err *
+config_set_service(void *values, const char *name, const char *key,
+    const char *value)
+{
+	struct config_service *s = config_service_get(values, name);
+	char **field, why[100];
+	regex_t re;
+	int bad;
+
+	if (s == NULL)
+		return err_new(ERR_CONFIG, 0, "more than %d services",
+		    CONFIG_SERVICES_MAX);
+	if (name[0] == '\0' || strlen(name) > 63)
+		return err_new(ERR_CONFIG, 0,
+		    "a service's name has 1 to 63 bytes");
+	if ((field = config_service_field(s, key)) == NULL)
+		return err_new(ERR_CONFIG, 0,
+		    "unknown key \"%s\" in [service %s]", key, name);
+	if ((bad = regcomp(&re, value, REG_EXTENDED | REG_NOSUB)) != 0) {
+		regerror(bad, &re, why, sizeof(why));
+		return err_new(ERR_CONFIG, 0, "%s: \"%s\": %s", key, value,
+		    why);
+	}
+	regfree(&re);
+	free(*field);
+	*field = strdup(value);
+	return *field == NULL ? err_nomem() : NULL;
+}
+
+const struct conf_spec config_spec = {config_keys,
+    sizeof(config_keys) / sizeof(config_keys[0]), "service",
+    config_set_service};
+
+/* The line that sets `key`, last one first; 0 when there is none. */
+static int
+config_find_line(const char *path, const char *key)
+{
+	FILE *f = fopen(path, "re");
+	char line[1024];
+	size_t n = strlen(key);
+	int number = 0, found = 0;
+
+	if (f == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		const char *p = line + strspn(line, " \t");
+
+		number++;
+		if (strncmp(p, key, n) == 0 && strchr(" \t=:", p[n]) != NULL)
+			found = number;
+	}
+	fclose(f);
+	return found;
+}
+
+/* What a table of keys cannot say. */
+static const struct err *
+config_check(const struct config *c, const char *path)
+{
+	int line;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (c->unwinder != NULL &&
+		    strcmp(c->unwinder, config_unwinders[i]) == 0)
+			return NULL;
+	}
+	line = config_find_line(path, "unwinder");
+	return err_new(ERR_CONFIG, line, "%s:%d: unwinder: \"%s\" is neither "
+	    "frame-pointer nor eh_frame", path, line,
+	    c->unwinder ? c->unwinder : "");
+}
+
+const struct err *
+config_load(struct config *c, const char *path)
+{
+	const struct err *e;
+
+	memset(c, 0, sizeof(*c));
+	e = conf_defaults(&config_spec, c);
+	if (e == NULL && path != NULL)
+		e = conf_load(&config_spec, path, c);
+	if (e == NULL && path != NULL)
+		e = config_check(c, path);
+	if (e != NULL)
+		config_free(c);
+	return e;
+}
+
+void
+config_free(struct config *c)
+{
+	conf_free_values(&config_spec, c);
+	for (size_t i = 0; i < c->n_services; i++) {
+		free(c->services[i].name);
+		free(c->services[i].comm);
+		free(c->services[i].command);
+		free(c->services[i].cgroup);
+	}
+	c->n_services = 0;
+}

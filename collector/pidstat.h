@@ -1,0 +1,30 @@
+/*
+ * One line of /proc/PID/stat.  The name of a process may hold any byte,
+ * spaces and parentheses too: it ends at the last ')' of the line.
+ */
+#ifndef COLLECTOR_PIDSTAT_H
+#define COLLECTOR_PIDSTAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pidstat {
+	char comm[64]; /* kernel workers have long ones */
+	char state;    /* R, S, D, Z, ... */
+	bool kernel_thread;
+	uint64_t minor_faults, major_faults;
+	uint64_t user_ticks, system_ticks; /* of 1/100 s */
+	uint64_t threads;
+	uint64_t start_ticks; /* after boot */
+	uint64_t virtual_bytes, resident_pages;
+	uint64_t image; /* changes when the process executes a new program */
+};
+
+/* False when the text is not such a line. */
+bool pidstat_parse(const char *text, size_t n, struct pidstat *out);
+
+/* Control bytes become '?', so that names are safe in one-line text. */
+void pidstat_clean(char *text);
+
+#endif

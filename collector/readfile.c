@@ -1,0 +1,57 @@
+#include "readfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+ssize_t
+readfile_fd(int fd, char *buf, size_t cap)
+{
+	size_t used = 0;
+	ssize_t n;
+
+	while (used < cap - 1) {
+		n = pread(fd, buf + used, cap - 1 - used, (off_t)used);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		/* A short read is nearly always the end, and a second one
+		 * to make sure would double the price of /proc. */
+		used += (size_t)n;
+		if (n == 0 || n < 3072)
+			break;
+	}
+	buf[used] = '\0';
+	return (ssize_t)used;
+}
+
+ssize_t
+readfile_at(int dirfd, const char *path, char *buf, size_t cap)
+{
+	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY), saved;
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = readfile_fd(fd, buf, cap);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return n;
+}
+
+char *
+readfile_line(char **text)
+{
+	char *line = *text, *end;
+
+	if (line == NULL || *line == '\0')
+		return NULL;
+	end = strchr(line, '\n');
+	if (end != NULL)
+		*end++ = '\0';
+	*text = end;
+	return line;
+}

@@ -1,0 +1,21 @@
+/*
+ * Small files of /proc and /sys: read whole, or as much as fits.
+ */
+#ifndef COLLECTOR_READFILE_H
+#define COLLECTOR_READFILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Reads `path` below `dirfd` into buf, which is NUL-terminated; longer files
+ * are cut.  The number of bytes, or -1 with errno set. */
+ssize_t readfile_at(int dirfd, const char *path, char *buf, size_t cap);
+
+/* The same from offset 0 of an open descriptor. */
+ssize_t readfile_fd(int fd, char *buf, size_t cap);
+
+/* A line of text that is being walked: the next one, NUL-terminated in
+ * place, or NULL at the end.  *text moves on. */
+char *readfile_line(char **text);
+
+#endif

@@ -1,0 +1,476 @@
+/*
+ * The table of processes.  One sweep a second costs one pread(2) a process:
+ * /proc/PID/stat stays open for as many as the limit of descriptors allows,
+ * and an open one can never show another process that got the same pid.
+ */
+#include "services.h"
+
+#include "config.h"
+#include "readfile.h"
+#include "services_rules.h"
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define BUCKETS 4096
+#define TICK_NS 10000000u /* USER_HZ is 100 on every architecture we run on */
+#define FACTS_MAX 1024    /* new processes told of in one slot */
+
+struct entry {
+	struct process p;
+	struct entry *next;
+	int fd;         /* /proc/PID/stat or -1 */
+	uint64_t seen;  /* sweep */
+	int64_t gone_ns;
+	bool told;
+};
+
+struct service_name {
+	char name[64];
+	uint32_t processes; /* 0: free */
+};
+
+struct services {
+	const struct config *config;
+	struct services_rules *rules;
+	DIR *proc;
+	int proc_fd;
+	struct entry *bucket[BUCKETS];
+	struct service_name names[SERVICES_MAX];
+	struct services_stats stats;
+	uint64_t sweep, next_serial;
+	size_t fds, fds_max, entries;
+	int64_t slot_ns;
+	int64_t boot_wall_ns; /* wall time at boot */
+};
+
+static size_t
+services_fd_budget(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return 256;
+	return limit.rlim_cur > 8192 ? 4096 : (size_t)limit.rlim_cur / 2;
+}
+
+const struct err *
+services_new_at(struct services **out, const struct config *config,
+    const char *proc)
+{
+	struct services *s = calloc(1, sizeof(*s));
+	const struct err *e;
+
+	if (s == NULL)
+		return err_nomem();
+	s->config = config;
+	s->slot_ns = config->slot_ns > 2 * NS_PER_S ? config->slot_ns :
+	    2 * NS_PER_S;
+	s->boot_wall_ns = clock_wall_ns() - clock_boot_ns();
+	s->boot_wall_ns -= s->boot_wall_ns % TICK_NS;
+	s->fds_max = services_fd_budget();
+	s->proc = opendir(proc);
+	if (s->proc == NULL) {
+		e = err_errno("%s", proc);
+		services_free(s);
+		return e;
+	}
+	s->proc_fd = dirfd(s->proc);
+	if ((e = services_rules_new(&s->rules, config)) != NULL) {
+		services_free(s);
+		return e;
+	}
+	*out = s;
+	return NULL;
+}
+
+const struct err *
+services_new(struct services **out, const struct config *config)
+{
+	return services_new_at(out, config, "/proc");
+}
+
+static void
+entry_close(struct services *s, struct entry *e)
+{
+	if (e->fd < 0)
+		return;
+	close(e->fd);
+	e->fd = -1;
+	s->fds--;
+}
+
+void
+services_free(struct services *s)
+{
+	struct entry *e, *next;
+
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (e = s->bucket[i]; e != NULL; e = next) {
+			next = e->next;
+			entry_close(s, e);
+			free(e);
+		}
+	}
+	services_rules_free(s->rules);
+	if (s->proc != NULL)
+		closedir(s->proc);
+	free(s);
+}
+
+/* ---- names of services ---- */
+
+static void
+service_release(struct services *s, struct entry *e)
+{
+	for (size_t i = 0; i < SERVICES_MAX; i++) {
+		struct service_name *n = &s->names[i];
+
+		if (n->processes > 0 && strcmp(n->name, e->p.service) == 0) {
+			if (--n->processes == 0)
+				s->stats.services--;
+			return;
+		}
+	}
+}
+
+/* Gives the process the service `name`, or the rest's when all are taken. */
+static void
+service_assign(struct services *s, struct entry *e, const char *name)
+{
+	struct service_name *n, *free_one = NULL;
+	bool other = strcmp(name, SERVICES_OTHER) == 0;
+	size_t last = SERVICES_MAX - 1; /* kept for SERVICES_OTHER */
+
+	for (size_t i = other ? last : 0; i < last + other; i++) {
+		n = &s->names[i];
+		if (n->processes > 0 && strcmp(n->name, name) == 0) {
+			n->processes++;
+			memcpy(e->p.service, n->name, sizeof(n->name));
+			return;
+		}
+		if (n->processes == 0 && free_one == NULL)
+			free_one = n;
+	}
+	if (free_one == NULL) {
+		s->stats.overflowed++;
+		service_assign(s, e, SERVICES_OTHER);
+		return;
+	}
+	snprintf(free_one->name, sizeof(free_one->name), "%s", name);
+	free_one->processes = 1;
+	s->stats.services++;
+	memcpy(e->p.service, free_one->name, sizeof(free_one->name));
+}
+
+/* ---- one process ---- */
+
+static void
+process_read_exe(const struct services *s, struct process *p, char *out,
+    size_t cap)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%d/exe", p->pid);
+	n = readlinkat(s->proc_fd, path, out, cap - 1);
+	out[n > 0 ? n : 0] = '\0';
+}
+
+static void
+process_read_arguments(const struct services *s, struct process *p,
+    char *out, size_t cap)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%d/cmdline", p->pid);
+	n = readfile_at(s->proc_fd, path, out, cap);
+	while (n > 0 && out[n - 1] == '\0')
+		n--;
+	for (ssize_t i = 0; i < n; i++) {
+		if (out[i] == '\0')
+			out[i] = ' ';
+	}
+	out[n > 0 ? n : 0] = '\0';
+}
+
+static void
+process_read_command(const struct services *s, struct process *p)
+{
+	char rest[sizeof(p->command) - sizeof(p->comm) - 1];
+
+	if (s->config->show_arguments)
+		process_read_arguments(s, p, rest, sizeof(rest));
+	else
+		process_read_exe(s, p, rest, sizeof(rest));
+	pidstat_clean(rest);
+	snprintf(p->command, sizeof(p->command), "%s %s", p->comm, rest);
+}
+
+static void
+process_read_cgroup(const struct services *s, struct process *p)
+{
+	char path[32], text[4096];
+
+	snprintf(path, sizeof(path), "%d/cgroup", p->pid);
+	p->cgroup[0] = '\0';
+	if (readfile_at(s->proc_fd, path, text, sizeof(text)) > 0)
+		services_cgroup(text, p->cgroup, sizeof(p->cgroup));
+	pidstat_clean(p->cgroup);
+}
+
+static void
+process_classify(struct services *s, struct entry *e)
+{
+	struct process *p = &e->p;
+	const char *name;
+
+	if (p->service[0] != '\0')
+		service_release(s, e);
+	snprintf(p->comm, sizeof(p->comm), "%.15s", p->stat.comm);
+	p->kernel_thread = p->stat.kernel_thread;
+	process_read_command(s, p);
+	process_read_cgroup(s, p);
+	name = services_rules_match(s->rules, p);
+	if (name == NULL && p->kernel_thread)
+		name = SERVICES_KERNEL;
+	if (name == NULL && s->config->every_process && p->comm[0] != '\0')
+		name = p->comm;
+	service_assign(s, e, name == NULL ? SERVICES_OTHER : name);
+	e->told = false;
+}
+
+/* Reads /proc/PID/stat; false when the process is gone. */
+static bool
+process_read_stat(struct services *s, struct entry *e, struct pidstat *out)
+{
+	char path[32], text[1024];
+	ssize_t n;
+
+	if (e->fd >= 0) {
+		n = readfile_fd(e->fd, text, sizeof(text));
+		return n > 0 && pidstat_parse(text, (size_t)n, out);
+	}
+	snprintf(path, sizeof(path), "%d/stat", e->p.pid);
+	if (s->fds >= s->fds_max) {
+		n = readfile_at(s->proc_fd, path, text, sizeof(text));
+		return n > 0 && pidstat_parse(text, (size_t)n, out);
+	}
+	e->fd = openat(s->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (e->fd < 0)
+		return false;
+	s->fds++;
+	n = readfile_fd(e->fd, text, sizeof(text));
+	return n > 0 && pidstat_parse(text, (size_t)n, out);
+}
+
+static struct entry **
+services_bucket(struct services *s, int32_t pid)
+{
+	return &s->bucket[(uint32_t)pid % BUCKETS];
+}
+
+static struct entry *
+services_find(struct services *s, int32_t pid)
+{
+	struct entry *e;
+
+	for (e = *services_bucket(s, pid); e != NULL; e = e->next) {
+		if (e->p.pid == pid && !e->p.gone)
+			return e;
+	}
+	return NULL;
+}
+
+static void
+services_mark_gone(struct services *s, struct entry *e, int64_t now_ns)
+{
+	entry_close(s, e);
+	e->p.gone = true;
+	e->gone_ns = now_ns;
+	s->stats.processes--;
+}
+
+static struct entry *
+services_add(struct services *s, int32_t pid)
+{
+	struct entry *e, **bucket = services_bucket(s, pid);
+
+	if (s->entries >= SERVICES_PROCESSES_MAX) {
+		s->stats.untracked++;
+		return NULL;
+	}
+	if ((e = calloc(1, sizeof(*e))) == NULL)
+		return NULL;
+	e->fd = -1;
+	e->p.pid = pid;
+	if (!process_read_stat(s, e, &e->p.stat)) {
+		entry_close(s, e);
+		free(e);
+		return NULL;
+	}
+	e->p.start_ns = e->p.stat.start_ticks * TICK_NS;
+	e->p.serial = ++s->next_serial;
+	e->seen = s->sweep;
+	e->next = *bucket;
+	*bucket = e;
+	s->entries++;
+	s->stats.processes++;
+	process_classify(s, e);
+	return e;
+}
+
+static bool
+process_started(const struct process *p, uint64_t start_ns)
+{
+	return start_ns == 0 || start_ns / TICK_NS == p->stat.start_ticks;
+}
+
+struct process *
+services_process(struct services *s, int32_t pid, uint64_t start_ns)
+{
+	struct entry *e;
+
+	for (e = *services_bucket(s, pid); e != NULL; e = e->next) {
+		if (e->p.pid == pid && process_started(&e->p, start_ns) &&
+		    (start_ns != 0 || !e->p.gone))
+			return &e->p;
+	}
+	/* Known under this pid, but another one: it must have been reused. */
+	if ((e = services_find(s, pid)) != NULL)
+		services_mark_gone(s, e, clock_wall_ns());
+	e = services_add(s, pid);
+	return e != NULL && process_started(&e->p, start_ns) ? &e->p : NULL;
+}
+
+/* ---- all of them ---- */
+
+static void
+services_refresh(struct services *s, int32_t pid, int64_t now_ns)
+{
+	struct entry *e = services_find(s, pid);
+	struct pidstat stat;
+	bool changed;
+
+	if (e != NULL && (!process_read_stat(s, e, &stat) ||
+	    stat.start_ticks != e->p.stat.start_ticks)) {
+		services_mark_gone(s, e, now_ns);
+		e = NULL;
+	}
+	if (e == NULL) {
+		services_add(s, pid);
+		return;
+	}
+	changed = stat.image != e->p.stat.image ||
+	    strncmp(stat.comm, e->p.comm, sizeof(e->p.comm) - 1) != 0;
+	e->p.stat = stat;
+	e->seen = s->sweep;
+	if (changed && !stat.kernel_thread && stat.state != 'Z')
+		process_classify(s, e);
+}
+
+static void
+services_forget(struct services *s, int64_t now_ns)
+{
+	struct entry *e, **at;
+
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (at = &s->bucket[i]; (e = *at) != NULL;) {
+			if (!e->p.gone && e->seen != s->sweep)
+				services_mark_gone(s, e, now_ns);
+			if (!e->p.gone || (now_ns >= e->gone_ns &&
+			    now_ns - e->gone_ns <= s->slot_ns)) {
+				at = &e->next;
+				continue;
+			}
+			service_release(s, e);
+			*at = e->next;
+			free(e);
+			s->entries--;
+		}
+	}
+}
+
+const struct err *
+services_sweep(struct services *s, int64_t now_ns)
+{
+	struct dirent *d;
+
+	s->sweep++;
+	rewinddir(s->proc);
+	for (;;) {
+		errno = 0;
+		if ((d = readdir(s->proc)) == NULL)
+			break;
+		if (isdigit((unsigned char)d->d_name[0]))
+			services_refresh(s, atoi(d->d_name), now_ns);
+	}
+	if (errno != 0)
+		return err_errno("/proc");
+	services_forget(s, now_ns);
+	return NULL;
+}
+
+void
+services_each(struct services *s, services_fn *fn, void *arg)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct entry *e = s->bucket[i]; e != NULL; e = e->next) {
+			if (!e->p.gone)
+				fn(arg, &e->p);
+		}
+	}
+}
+
+static void
+entry_fact(const struct services *s, struct entry *e, struct batch *b,
+    int64_t time_ns)
+{
+	char text[sizeof(e->p.command) + 64];
+	int n;
+
+	n = snprintf(text, sizeof(text), "%d %lld %s\t%s", e->p.pid,
+	    (long long)(s->boot_wall_ns + (int64_t)e->p.start_ns), e->p.comm,
+	    e->p.command + strlen(e->p.comm) + 1);
+	batch_add_fact(b, time_ns, FACT_PROCESS, e->p.service, text,
+	    (size_t)n);
+	e->told = true;
+}
+
+void
+services_facts(struct services *s, struct batch *b, int64_t time_ns, bool all)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct entry *e = s->bucket[i]; e != NULL; e = e->next) {
+			bool again = all && !e->p.gone;
+
+			if (e->p.kernel_thread || (e->told && !again))
+				continue;
+			if (!again && ++told > FACTS_MAX)
+				return;
+			entry_fact(s, e, b, time_ns);
+		}
+	}
+}
+
+void
+services_stats(const struct services *s, struct services_stats *out)
+{
+	*out = s->stats;
+}

@@ -1,0 +1,123 @@
+#include "services_rules.h"
+
+#include "config.h"
+#include "readfile.h"
+#include "services.h"
+
+#include "store/base/err.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RULE_COMM, RULE_COMMAND, RULE_CGROUP, RULE_PATTERNS };
+
+struct rule {
+	const char *name;
+	regex_t pattern[RULE_PATTERNS];
+	bool set[RULE_PATTERNS];
+};
+
+struct services_rules {
+	size_t n;
+	struct rule rules[CONFIG_SERVICES_MAX];
+};
+
+static const struct err *
+rule_compile(struct rule *r, int which, const char *pattern)
+{
+	char why[100];
+	int bad;
+
+	if (pattern == NULL)
+		return NULL;
+	bad = regcomp(&r->pattern[which], pattern, REG_EXTENDED | REG_NOSUB);
+	if (bad != 0) {
+		regerror(bad, &r->pattern[which], why, sizeof(why));
+		return err_new(ERR_CONFIG, 0, "[service %s]: \"%s\": %s",
+		    r->name, pattern, why);
+	}
+	r->set[which] = true;
+	return NULL;
+}
+
+const struct err *
+services_rules_new(struct services_rules **out, const struct config *config)
+{
+	struct services_rules *r = calloc(1, sizeof(*r));
+	const struct err *e = NULL;
+
+	if (r == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < config->n_services && e == NULL; i++) {
+		const struct config_service *c = &config->services[i];
+		struct rule *rule = &r->rules[r->n++];
+
+		rule->name = c->name;
+		e = rule_compile(rule, RULE_COMM, c->comm);
+		if (e == NULL)
+			e = rule_compile(rule, RULE_COMMAND, c->command);
+		if (e == NULL)
+			e = rule_compile(rule, RULE_CGROUP, c->cgroup);
+	}
+	if (e != NULL) {
+		services_rules_free(r);
+		return e;
+	}
+	*out = r;
+	return NULL;
+}
+
+void
+services_rules_free(struct services_rules *r)
+{
+	if (r == NULL)
+		return;
+	for (size_t i = 0; i < r->n; i++) {
+		for (int p = 0; p < RULE_PATTERNS; p++) {
+			if (r->rules[i].set[p])
+				regfree(&r->rules[i].pattern[p]);
+		}
+	}
+	free(r);
+}
+
+const char *
+services_rules_match(const struct services_rules *r, const struct process *p)
+{
+	const char *text[RULE_PATTERNS] = {p->comm, p->command, p->cgroup};
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct rule *rule = &r->rules[i];
+		int set = 0, matched = 0;
+
+		for (int k = 0; k < RULE_PATTERNS; k++) {
+			if (!rule->set[k])
+				continue;
+			set++;
+			matched += regexec(&rule->pattern[k], text[k], 0,
+			    NULL, 0) == 0;
+		}
+		if (set > 0 && matched == set)
+			return rule->name;
+	}
+	return NULL;
+}
+
+/* Lines are "number:controllers:path"; version 2's are "0::path". */
+void
+services_cgroup(char *text, char *out, size_t cap)
+{
+	char *line, *path;
+
+	out[0] = '\0';
+	while ((line = readfile_line(&text)) != NULL) {
+		path = strchr(line, ':');
+		if (path == NULL || (path = strchr(path + 1, ':')) == NULL ||
+		    strcmp(++path, "/") == 0)
+			continue;
+		if (out[0] == '\0' || strncmp(line, "0::", 3) == 0)
+			snprintf(out, cap, "%s", path);
+	}
+}
