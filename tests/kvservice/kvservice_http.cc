@@ -40,6 +40,7 @@ struct Connection {
 	std::string parked;	/* the answer, until its delay is over */
 	bool busy = false;	/* parked or hanging */
 	bool closing = false;	/* once out is sent */
+	bool refused = false;	/* what still comes is read and forgotten */
 	bool eof = false;
 	uint32_t watched = 0;
 };
@@ -338,11 +339,11 @@ Worker::Receive(Connection *c)
 {
 	char buffer[16 << 10];
 	ssize_t n = recv(c->fd, buffer, sizeof(buffer), 0);
-	if (n > 0)
+	if (n > 0 && !c->refused)
 		c->in.append(buffer, n);
 	else if (n == 0)
 		c->eof = true;
-	else if (errno != EAGAIN && errno != EINTR)
+	else if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return false;
 	/* Nobody waits for what is parked: let it go. */
 	return !(c->eof && c->busy);
@@ -358,7 +359,10 @@ Worker::Advance(Connection *c)
 			return;
 		}
 	} while (c->out.empty() && !c->busy && !c->closing && NextRequest(c));
-	if (c->out.empty() && (c->closing || (c->eof && !c->busy))) {
+	/* To close with bytes unread would take the refusal back. */
+	if (c->out.empty() && c->refused && !c->eof)
+		shutdown(c->fd, SHUT_WR);
+	else if (c->out.empty() && (c->closing || (c->eof && !c->busy))) {
 		Drop(c);
 		return;
 	}
@@ -427,7 +431,8 @@ Worker::Refuse(Connection *c, int status)
 	Response response;
 	response.status = status;
 	c->request.keep_alive = false;
-	c->closing = true;
+	c->closing = c->refused = true;
+	c->in.clear();
 	c->out += render_response(response, c->request);
 }
 

@@ -185,7 +185,8 @@ append_own(std::string *out, const Service &service)
 		uint64_t value;
 	} counters[] = {
 		{ "kv_operations_total", "{op=\"set\"}", m.sets },
-		{ "kv_operations_total", "{op=\"get\",found=\"yes\"}", m.found },
+		{ "kv_operations_total", "{op=\"get\",found=\"yes\"}",
+		    m.found },
 		{ "kv_operations_total", "{op=\"get\",found=\"no\"}",
 		    m.missing },
 		{ "kv_operations_total", "{op=\"scan\"}", m.scans },
