@@ -1,0 +1,449 @@
+/*
+ * From a profile to frames: three passes over its nodes in pre-order (names
+ * and matches, kept totals from the leaves up, frames), no recursion, so
+ * that a stack of any depth is laid out.
+ */
+#include "flame.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+
+#define NONE UINT32_MAX
+
+/* What is known of a profile's node while it is laid out. */
+struct flame_work {
+	const struct profile *p;
+	uint32_t *name;  /* per node, in flame->names */
+	int128 *self, *total;
+	int128 *cut;     /* total of the node's children that are not kept */
+	bool *keep;
+	uint8_t *match;  /* per name: FLAME_FOCUS, FLAME_IGNORE */
+	uint32_t *table; /* names by hash */
+	size_t mask;
+	uint32_t *open;  /* frames that are not closed yet, by level */
+	int128 *next_x;  /* where the next child of each of them begins */
+};
+
+enum { FLAME_FOCUS = 1, FLAME_IGNORE = 2 };
+
+const char *
+flame_kind_name(enum flame_kind kind)
+{
+	static const char *const names[] = {"user", "library", "kernel", "jit",
+	    "unknown"};
+
+	return names[kind];
+}
+
+static bool
+flame_is_library(const char *module)
+{
+	const char *so = strstr(module, ".so");
+
+	return so != NULL && (so[3] == '\0' || so[3] == '.');
+}
+
+static enum flame_kind
+flame_kind_of(const struct profile_node *n)
+{
+	switch (n->kind) {
+	case FRAME_KERNEL:
+	case FRAME_BPF:
+		return FLAME_KERNEL;
+	case FRAME_JIT:
+		return FLAME_JIT;
+	case FRAME_NATIVE:
+	case FRAME_INLINED:
+		return flame_is_library(n->module) ? FLAME_LIBRARY : FLAME_USER;
+	case FRAME_ADDRESS:
+		return flame_is_library(n->module) ? FLAME_LIBRARY
+						   : FLAME_UNKNOWN;
+	case FRAME_MANAGED:
+		return FLAME_USER;
+	default:
+		return FLAME_UNKNOWN;
+	}
+}
+
+/* The number of (text, kind) among the names, new or not. */
+static uint32_t
+flame_intern(struct flame *f, struct flame_work *w, const char *text,
+    enum flame_kind kind)
+{
+	size_t at = hash64(kind, text, strlen(text)) & w->mask;
+
+	for (; w->table[at] != NONE; at = (at + 1) & w->mask) {
+		const struct flame_name *n = &f->names[w->table[at]];
+
+		if (n->kind == kind && strcmp(n->text, text) == 0)
+			return w->table[at];
+	}
+	f->names[f->n_names] = (struct flame_name){text, kind};
+	w->table[at] = (uint32_t)f->n_names;
+	return (uint32_t)f->n_names++;
+}
+
+/* Each frame that is kept can have an "(other)" below it; until they are
+ * laid out, their memory holds a number per node. */
+static struct flame_frame *
+flame_alloc_frames(size_t n, int64_t max_nodes)
+{
+	size_t kept = n, bytes;
+
+	if (max_nodes >= 0 && (size_t)max_nodes < n)
+		kept = (size_t)max_nodes + 1;
+	bytes = 2 * kept * sizeof(struct flame_frame);
+	if (bytes < n * sizeof(int128))
+		bytes = n * sizeof(int128);
+	return malloc(bytes);
+}
+
+static bool
+flame_alloc(struct flame *f, struct flame_work *w, size_t n,
+    int64_t max_nodes)
+{
+	size_t size = 16;
+
+	while (size < 2 * n + 4)
+		size *= 2;
+	w->mask = size - 1;
+	w->name = malloc(n * sizeof(*w->name));
+	w->self = malloc(n * sizeof(*w->self));
+	w->total = malloc(n * sizeof(*w->total));
+	w->cut = calloc(n, sizeof(*w->cut));
+	w->keep = malloc(n * sizeof(*w->keep));
+	w->match = calloc(n + 2, 1);
+	w->table = malloc(size * sizeof(*w->table));
+	f->names = malloc((n + 2) * sizeof(*f->names));
+	f->frames = flame_alloc_frames(n, max_nodes);
+	if (w->name == NULL || w->self == NULL || w->total == NULL ||
+	    w->cut == NULL || w->keep == NULL || w->match == NULL ||
+	    w->table == NULL || f->names == NULL || f->frames == NULL)
+		return false;
+	memset(w->table, 0xff, size * sizeof(*w->table));
+	return true;
+}
+
+static void
+flame_work_fini(struct flame_work *w)
+{
+	free(w->name);
+	free(w->self);
+	free(w->total);
+	free(w->cut);
+	free(w->keep);
+	free(w->match);
+	free(w->table);
+	free(w->open);
+	free(w->next_x);
+}
+
+static void
+flame_names(struct flame *f, struct flame_work *w)
+{
+	w->name[0] = flame_intern(f, w, "total", FLAME_UNKNOWN);
+	for (size_t i = 1; i < w->p->n_nodes; i++)
+		w->name[i] = flame_intern(f, w, w->p->nodes[i].name,
+		    flame_kind_of(&w->p->nodes[i]));
+}
+
+/* Repetitions multiply in the compiled form: "((a{255}){255}){255}" would
+ * take gigabytes. */
+static bool
+flame_pattern_explodes(const char *pattern)
+{
+	unsigned long product = 1;
+
+	for (; (pattern = strchr(pattern, '{')) != NULL; pattern++) {
+		unsigned long low = strtoul(pattern + 1, NULL, 10);
+		const char *comma = pattern + 1 + strspn(pattern + 1,
+		    "0123456789");
+		unsigned long high = *comma == ','
+		    ? strtoul(comma + 1, NULL, 10) : 0;
+
+		if (high < low)
+			high = low;
+		if (high > FLAME_REPEAT_MAX)
+			return true;
+		product *= high ? high : 1;
+		if (product > FLAME_REPEAT_MAX)
+			return true;
+	}
+	return false;
+}
+
+static const struct err *
+flame_match(const struct flame *f, struct flame_work *w, const char *field,
+    const char *pattern, uint8_t bit)
+{
+	char why[128];
+	regex_t re;
+	int bad;
+
+	if (pattern == NULL)
+		return NULL;
+	if (strlen(pattern) > FLAME_PATTERN_MAX)
+		return err_field(ERR_REQUEST, 400, field,
+		    "the expression is longer than %d bytes",
+		    FLAME_PATTERN_MAX);
+	if (flame_pattern_explodes(pattern))
+		return err_field(ERR_REQUEST, 400, field,
+		    "the expression repeats more than %d times",
+		    FLAME_REPEAT_MAX);
+	bad = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
+	if (bad != 0) {
+		regerror(bad, &re, why, sizeof(why));
+		return err_field(ERR_REQUEST, 400, field, "%s", why);
+	}
+	for (size_t i = 1; i < f->n_names; i++)
+		if (regexec(&re, f->names[i].text, 0, NULL, 0) == 0)
+			w->match[i] |= bit;
+	regfree(&re);
+	return NULL;
+}
+
+/* A stack is kept when focus (if any) matches on it and ignore does not;
+ * `name` doubles as the place where a path's matches are gathered. */
+static void
+flame_filter(struct flame_work *w, uint8_t *path, bool focus)
+{
+	const struct profile_node *nodes = w->p->nodes;
+
+	path[0] = 0;
+	w->self[0] = focus ? 0 : nodes[0].self;
+	for (size_t i = 1; i < w->p->n_nodes; i++) {
+		uint8_t m = path[nodes[i].parent] | w->match[w->name[i]];
+		bool kept = (!focus || (m & FLAME_FOCUS)) &&
+		    !(m & FLAME_IGNORE);
+
+		path[i] = m;
+		w->self[i] = kept ? nodes[i].self : 0;
+	}
+}
+
+static void
+flame_sum(struct flame_work *w)
+{
+	size_t n = w->p->n_nodes;
+
+	memcpy(w->total, w->self, n * sizeof(*w->total));
+	for (size_t i = n - 1; i > 0; i--)
+		w->total[w->p->nodes[i].parent] += w->total[i];
+}
+
+static void
+flame_swap(int128 *a, size_t i, size_t j)
+{
+	int128 t = a[i];
+
+	a[i] = a[j];
+	a[j] = t;
+}
+
+/* The k-th largest of a[0..n), k from 1: quickselect, which reorders a. */
+static int128
+flame_kth(int128 *a, size_t n, size_t k)
+{
+	size_t low = 0, high = n - 1;
+
+	while (low < high) {
+		int128 pivot = a[low + (high - low) / 2];
+		size_t i = low, j = high;
+
+		for (;;) {
+			while (a[i] > pivot)
+				i++;
+			while (a[j] < pivot)
+				j--;
+			if (i >= j)
+				break;
+			flame_swap(a, i++, j--);
+		}
+		if (k - 1 <= j)
+			high = j;
+		else
+			low = j + 1;
+	}
+	return a[low];
+}
+
+/*
+ * Marks the max_nodes largest nodes; of equals, those that come first.  A
+ * parent comes before its children and is never smaller, so what is kept is
+ * a tree.  Nodes without anything are never kept, save the root.
+ */
+static void
+flame_select(struct flame_work *w, int64_t max_nodes, int128 *scratch)
+{
+	size_t n = w->p->n_nodes, left = 0;
+	int128 least = 1;
+
+	if (max_nodes >= 0 && (size_t)max_nodes < n) {
+		size_t k = max_nodes > 0 ? (size_t)max_nodes : 1;
+
+		memcpy(scratch, w->total, n * sizeof(*scratch));
+		least = flame_kth(scratch, n, k);
+		left = k;
+		for (size_t i = 0; i < n; i++)
+			left -= w->total[i] > least;
+	} else {
+		least = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		w->keep[i] = w->total[i] > least;
+		if (w->total[i] == least && least > 0 && left > 0) {
+			w->keep[i] = true;
+			left--;
+		}
+	}
+	w->keep[0] = true;
+	for (size_t i = 1; i < n; i++)
+		if (!w->keep[i] && w->keep[w->p->nodes[i].parent])
+			w->cut[w->p->nodes[i].parent] += w->total[i];
+}
+
+static void
+flame_put(struct flame *f, struct flame_work *w, uint32_t level, uint32_t name,
+    int128 total, int128 self)
+{
+	int128 x = level > 0 ? w->next_x[level - 1] : 0;
+
+	f->frames[f->n_frames++] =
+	    (struct flame_frame){name, level, x, total, self};
+	if (level > 0)
+		w->next_x[level - 1] += total;
+	w->next_x[level] = x + self;
+	if (level + 1 > f->n_levels)
+		f->n_levels = level + 1;
+	if (self > f->max_self)
+		f->max_self = self;
+}
+
+/* Closes the open nodes from `level` down: what was cut of each comes
+ * last. */
+static void
+flame_close(struct flame *f, struct flame_work *w, uint32_t depth,
+    uint32_t level, const char *other)
+{
+	while (depth > level) {
+		int128 cut = w->cut[w->open[--depth]];
+
+		if (cut > 0)
+			flame_put(f, w, depth + 1,
+			    flame_intern(f, w, other, FLAME_UNKNOWN), cut, cut);
+	}
+}
+
+static void
+flame_frames(struct flame *f, struct flame_work *w, const char *other)
+{
+	uint32_t depth = 0; /* nodes that are open */
+
+	for (size_t i = 0; i < w->p->n_nodes; i++) {
+		uint32_t level = w->p->nodes[i].depth;
+
+		if (!w->keep[i])
+			continue;
+		flame_close(f, w, depth, level, other);
+		w->open[level] = (uint32_t)i;
+		depth = level + 1;
+		flame_put(f, w, level, w->name[i], w->total[i], w->self[i]);
+	}
+	flame_close(f, w, depth, 0, other);
+}
+
+static uint32_t
+flame_depth(const struct profile *p)
+{
+	uint32_t depth = 0;
+
+	for (size_t i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].depth > depth)
+			depth = p->nodes[i].depth;
+	return depth;
+}
+
+static const struct err *
+flame_build(struct flame *f, struct flame_work *w,
+    const struct flame_options *o)
+{
+	const struct profile *p = w->p;
+	size_t levels = (size_t)flame_depth(p) + 2;
+	const struct err *e;
+
+	w->open = malloc(levels * sizeof(*w->open));
+	w->next_x = malloc(levels * sizeof(*w->next_x));
+	if (!flame_alloc(f, w, p->n_nodes, o->max_nodes) || w->open == NULL ||
+	    w->next_x == NULL)
+		return err_nomem();
+	flame_names(f, w);
+	if ((e = flame_match(f, w, "focus", o->focus, FLAME_FOCUS)) != NULL ||
+	    (e = flame_match(f, w, "ignore", o->ignore, FLAME_IGNORE)) != NULL)
+		return e;
+	/* keep[] and cut[] are not in use yet: their memory serves */
+	flame_filter(w, (uint8_t *)w->keep, o->focus != NULL);
+	flame_sum(w);
+	flame_select(w, o->max_nodes, (int128 *)(void *)f->frames);
+	f->total = w->total[0];
+	f->before = p->nodes[0].total;
+	flame_frames(f, w, o->other);
+	return NULL;
+}
+
+const struct err *
+flame_new(struct flame **out, const struct profile *p,
+    const struct flame_options *options)
+{
+	struct flame *f = calloc(1, sizeof(*f));
+	struct flame_work w = {.p = p};
+	const struct err *e;
+
+	*out = NULL;
+	if (f == NULL)
+		return err_nomem();
+	e = flame_build(f, &w, options);
+	flame_work_fini(&w);
+	if (e != NULL) {
+		flame_free(f);
+		return e;
+	}
+	*out = f;
+	return NULL;
+}
+
+void
+flame_free(struct flame *f)
+{
+	if (f == NULL)
+		return;
+	free(f->names);
+	free(f->frames);
+	free(f);
+}
+
+bool
+flame_by_level(const struct flame *f, uint32_t **index, uint32_t **first)
+{
+	uint32_t *at = calloc((size_t)f->n_levels + 2, sizeof(*at));
+	uint32_t *order = malloc(f->n_frames * sizeof(*order));
+
+	if (at == NULL || order == NULL) {
+		free(at);
+		free(order);
+		return false;
+	}
+	/* counting sort; at[l + 1] becomes the start of level l, and moves to
+	 * its end, which is the start of the next, while level l is filled */
+	for (size_t i = 0; i < f->n_frames; i++)
+		at[f->frames[i].level + 2]++;
+	for (uint32_t l = 1; l < f->n_levels + 1; l++)
+		at[l + 1] += at[l];
+	for (size_t i = 0; i < f->n_frames; i++)
+		order[at[f->frames[i].level + 1]++] = (uint32_t)i;
+	*index = order;
+	*first = at;
+	return true;
+}

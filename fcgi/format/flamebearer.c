@@ -1,0 +1,65 @@
+/*
+ * Flamebearer JSON from frames.
+ */
+#include "flamebearer.h"
+
+#include <stdlib.h>
+
+static void
+flamebearer_put_level(struct writer *w, const struct flame *f,
+    const uint32_t *index, size_t n)
+{
+	int128 end = 0;
+
+	writer_open(w, '[');
+	for (size_t i = 0; i < n; i++) {
+		const struct flame_frame *frame = &f->frames[index[i]];
+
+		writer_int128(w, frame->x - end);
+		writer_int128(w, frame->total);
+		writer_int128(w, frame->self);
+		writer_int(w, frame->name);
+		end = frame->x + frame->total;
+	}
+	writer_close(w, ']');
+}
+
+bool
+flamebearer_put(struct writer *w, const struct flame *f)
+{
+	uint32_t *index, *first;
+
+	if (!flame_by_level(f, &index, &first))
+		return false;
+	writer_key(w, "flamebearer");
+	writer_open(w, '{');
+	writer_key(w, "names");
+	writer_open(w, '[');
+	for (size_t i = 0; i < f->n_names; i++)
+		writer_str(w, f->names[i].text);
+	writer_close(w, ']');
+	writer_key(w, "levels");
+	writer_open(w, '[');
+	for (uint32_t l = 0; l < f->n_levels; l++)
+		flamebearer_put_level(w, f, index + first[l],
+		    first[l + 1] - first[l]);
+	writer_close(w, ']');
+	writer_key(w, "numTicks");
+	writer_int128(w, f->total);
+	writer_key(w, "maxSelf");
+	writer_int128(w, f->max_self);
+	writer_close(w, '}');
+	free(index);
+	free(first);
+	return true;
+}
+
+void
+flamebearer_put_kinds(struct writer *w, const struct flame *f)
+{
+	writer_key(w, "kinds");
+	writer_open(w, '[');
+	for (size_t i = 0; i < f->n_names; i++)
+		writer_str(w, flame_kind_name(f->names[i].kind));
+	writer_close(w, ']');
+}

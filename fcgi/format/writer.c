@@ -1,0 +1,379 @@
+/*
+ * JSON and XML text with exact numbers.
+ */
+#include "writer.h"
+
+#include <string.h>
+
+#define DIGITS_MAX 40 /* of a 128-bit integer */
+#define SIGNIFICANT 17
+#define REPLACEMENT "\xef\xbf\xbd"
+
+struct writer
+writer_of(struct buf *out)
+{
+	return (struct writer){out, false};
+}
+
+static void
+writer_separate(struct writer *w)
+{
+	if (w->comma)
+		buf_put_u8(w->out, ',');
+	w->comma = true;
+}
+
+void
+writer_open(struct writer *w, char bracket)
+{
+	writer_separate(w);
+	buf_put_u8(w->out, (uint8_t)bracket);
+	w->comma = false;
+}
+
+void
+writer_close(struct writer *w, char bracket)
+{
+	buf_put_u8(w->out, (uint8_t)bracket);
+	w->comma = true;
+}
+
+void
+writer_key(struct writer *w, const char *key)
+{
+	writer_separate(w);
+	buf_put_u8(w->out, '"');
+	buf_put(w->out, key, strlen(key));
+	buf_put(w->out, "\":", 2);
+	w->comma = false;
+}
+
+void
+writer_key_any(struct writer *w, const char *key)
+{
+	writer_str(w, key);
+	buf_put_u8(w->out, ':');
+	w->comma = false;
+}
+
+void
+writer_null(struct writer *w)
+{
+	writer_raw(w, "null", 4);
+}
+
+void
+writer_bool(struct writer *w, bool v)
+{
+	writer_raw(w, v ? "true" : "false", v ? 4 : 5);
+}
+
+void
+writer_int(struct writer *w, int64_t v)
+{
+	writer_separate(w);
+	writer_put_int(w->out, v);
+}
+
+void
+writer_int128(struct writer *w, int128 v)
+{
+	writer_separate(w);
+	writer_put_int(w->out, v);
+}
+
+void
+writer_raw(struct writer *w, const char *json, size_t n)
+{
+	writer_separate(w);
+	buf_put(w->out, json, n);
+}
+
+void
+writer_str(struct writer *w, const char *s)
+{
+	writer_strn(w, s, strlen(s));
+}
+
+size_t
+writer_utf8(const char *s, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t len;
+
+	if (n == 0 || p[0] < 0x80)
+		return n != 0;
+	len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+	if (p[0] < 0xc2 || p[0] > 0xf4 || n < len)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+bool
+writer_utf8_valid(const char *s, size_t n)
+{
+	size_t len;
+
+	for (; n > 0; s += len, n -= len)
+		if ((len = writer_utf8(s, n)) == 0)
+			return false;
+	return true;
+}
+
+/* Bytes that a JSON string holds as they are, from s. */
+static size_t
+writer_plain(const char *s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			break;
+	}
+	return i;
+}
+
+static void
+writer_put_escape(struct buf *out, unsigned char c)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char *at = c ? strchr(from, c) : NULL;
+
+	if (at != NULL)
+		buf_printf(out, "\\%c", to[at - from]);
+	else
+		buf_printf(out, "\\u%04x", c);
+}
+
+void
+writer_strn(struct writer *w, const char *s, size_t n)
+{
+	size_t len;
+
+	writer_separate(w);
+	buf_put_u8(w->out, '"');
+	for (; n > 0; s += len, n -= len) {
+		unsigned char c = (unsigned char)*s;
+
+		if ((len = writer_plain(s, n)) > 0) {
+			buf_put(w->out, s, len);
+		} else if (c < 0x80) {
+			len = 1;
+			writer_put_escape(w->out, c);
+		} else if ((len = writer_utf8(s, n)) > 0) {
+			buf_put(w->out, s, len);
+		} else {
+			len = 1;
+			buf_put(w->out, REPLACEMENT, 3);
+		}
+	}
+	buf_put_u8(w->out, '"');
+}
+
+/* The digits of v at the end of text[DIGITS_MAX]; returns where they begin. */
+static char *
+writer_digits(char *text, uint128 v)
+{
+	char *p = text + DIGITS_MAX;
+	uint64_t low;
+
+	while (v > UINT64_MAX) {
+		*--p = (char)('0' + (int)(v % 10));
+		v /= 10;
+	}
+	low = (uint64_t)v;
+	do {
+		*--p = (char)('0' + low % 10);
+		low /= 10;
+	} while (low > 0);
+	return p;
+}
+
+static uint128
+writer_magnitude(int128 v)
+{
+	return v < 0 ? -(uint128)v : (uint128)v;
+}
+
+void
+writer_put_int(struct buf *out, int128 v)
+{
+	char text[DIGITS_MAX], *p = writer_digits(text, writer_magnitude(v));
+
+	if (v < 0)
+		buf_put_u8(out, '-');
+	buf_put(out, p, (size_t)(text + DIGITS_MAX - p));
+}
+
+void
+writer_put_grouped(struct buf *out, int128 v)
+{
+	char text[DIGITS_MAX], *p = writer_digits(text, writer_magnitude(v));
+	size_t left = (size_t)(text + DIGITS_MAX - p);
+
+	if (v < 0)
+		buf_put_u8(out, '-');
+	for (; left > 0; p++, left--) {
+		buf_put_u8(out, (uint8_t)*p);
+		if (left > 1 && left % 3 == 1)
+			buf_put_u8(out, ',');
+	}
+}
+
+/*
+ * Digits with a point before the last `scale` of them; zeros are added where
+ * there are too few, and dropped at the end of the fraction.
+ */
+static void
+writer_put_point(struct buf *out, const char *digits, size_t n, int scale)
+{
+	size_t fraction = scale > 0 ? (size_t)scale : 0, whole;
+
+	while (fraction > 0 && n > 0 && digits[n - 1] == '0') {
+		n--;
+		fraction--;
+	}
+	if (n == 0)
+		fraction = 0;
+	whole = n > fraction ? n - fraction : 0;
+	if (whole == 0)
+		buf_put_u8(out, '0');
+	buf_put(out, digits, whole);
+	for (; scale < 0 && n > 0 && digits[0] != '0'; scale++)
+		buf_put_u8(out, '0');
+	if (fraction == 0)
+		return;
+	buf_put_u8(out, '.');
+	for (size_t i = n; i < fraction; i++)
+		buf_put_u8(out, '0');
+	buf_put(out, digits + whole, n - whole);
+}
+
+void
+writer_put_decimal(struct buf *out, int128 value, unsigned scale)
+{
+	char text[DIGITS_MAX], *p = writer_digits(text, writer_magnitude(value));
+
+	if (value < 0)
+		buf_put_u8(out, '-');
+	writer_put_point(out, p, (size_t)(text + DIGITS_MAX - p), (int)scale);
+}
+
+void
+writer_decimal(struct writer *w, int128 value, unsigned scale)
+{
+	writer_separate(w);
+	writer_put_decimal(w->out, value, scale);
+}
+
+void
+writer_seconds(struct writer *w, int64_t ns)
+{
+	writer_decimal(w, ns, 9);
+}
+
+/* Adds one in the last of n digits; true when a digit 1 must go before. */
+static bool
+writer_round_up(char *digits, size_t n)
+{
+	while (n > 0) {
+		if (digits[n - 1] != '9') {
+			digits[n - 1]++;
+			return false;
+		}
+		digits[--n] = '0';
+	}
+	return true;
+}
+
+/* Long division: digits go on behind the point until it comes out even or
+ * one digit more than is shown is known. */
+void
+writer_quotient(struct writer *w, int128 num, uint128 den, int scale)
+{
+	char text[DIGITS_MAX], digits[1 + DIGITS_MAX + SIGNIFICANT + 2];
+	uint128 value = writer_magnitude(num), rest = value % den;
+	char *first = writer_digits(text, value / den), *d = digits + 1;
+	size_t n = (size_t)(text + DIGITS_MAX - first);
+
+	memcpy(d, first, n);
+	if (d[0] == '0')
+		n = 0;
+	while (rest != 0 && n <= SIGNIFICANT) {
+		rest *= 10;
+		d[n] = (char)('0' + (int)(rest / den));
+		rest %= den;
+		scale++;
+		if (n > 0 || d[0] != '0')
+			n++;
+	}
+	if (value % den != 0 && n > SIGNIFICANT && scale > 0) {
+		size_t cut = n - SIGNIFICANT;
+
+		if (cut > (size_t)scale)
+			cut = (size_t)scale;
+		n -= cut;
+		scale -= (int)cut;
+		if (d[n] >= '5' && writer_round_up(d, n)) {
+			*--d = '1';
+			n++;
+		}
+	}
+	writer_separate(w);
+	if (num < 0 && n > 0)
+		buf_put_u8(w->out, '-');
+	writer_put_point(w->out, d, n, scale);
+}
+
+static const char *
+writer_entity(unsigned char c)
+{
+	static const struct {
+		unsigned char c;
+		const char *entity;
+	} table[] = {
+	    {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"},
+	    {'\'', "&#39;"}, {'\t', "&#9;"}, {'\n', "&#10;"}, {'\r', "&#13;"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].c == c)
+			return table[i].entity;
+	return c < 0x20 || c == 0x7f ? REPLACEMENT : NULL;
+}
+
+/* U+FFFE and U+FFFF are UTF-8, but no characters of XML. */
+static bool
+writer_xml_forbids(const char *s, size_t len)
+{
+	return len == 3 && memcmp(s, "\xef\xbf", 2) == 0 &&
+	    (unsigned char)s[2] >= 0xbe;
+}
+
+void
+writer_put_xml(struct buf *out, const char *s, size_t n)
+{
+	size_t len;
+
+	for (; n > 0; s += len, n -= len) {
+		const char *entity = writer_entity((unsigned char)*s);
+
+		len = writer_utf8(s, n);
+		if (entity != NULL) {
+			buf_put(out, entity, strlen(entity));
+		} else if (len == 0 || writer_xml_forbids(s, len)) {
+			buf_put(out, REPLACEMENT, 3);
+			len = len ? len : 1;
+		} else {
+			buf_put(out, s, len);
+		}
+	}
+}
