@@ -1,0 +1,103 @@
+/*
+ * Asks the API, or the snapshot while Offline.  Answers are JSON or text;
+ * failures are ApiError with the server's own words.
+ */
+(function (ns) {
+  'use strict';
+
+  const TIMEOUT_MS = 20000, AT_ONCE = 5;
+
+  class ApiError extends Error {
+    constructor(status, message, field) {
+      super(message);
+      this.name = 'ApiError';
+      this.status = status;
+      this.field = field || '';
+    }
+  }
+
+  async function refusal(res) {
+    const body = await res.json().catch(() => null);
+    const text = body && body.error
+      ? body.error + (body.detail ? ': ' + body.detail : '')
+      : 'the server answers ' + res.status;
+    return new ApiError(res.status, text, body && body.field);
+  }
+
+  function within(signal) {
+    const limit = AbortSignal.timeout(TIMEOUT_MS);
+    return signal && AbortSignal.any ? AbortSignal.any([signal, limit])
+      : signal || limit;
+  }
+
+  async function request(path, options) {
+    let res;
+    try {
+      res = await fetch(path, options);
+    } catch (e) {
+      if (e.name === 'AbortError')
+        throw e;
+      throw new ApiError(0, e.name === 'TimeoutError'
+        ? 'no answer in time' : 'the API cannot be reached');
+    }
+    if (!res.ok)
+      throw await refusal(res);
+    return res;
+  }
+
+  async function recorded(name, params) {
+    const snapshot = await ns.recording.load();
+    if (!snapshot)
+      throw new ApiError(0, 'there is no snapshot beside this page');
+    const found = ns.recording.answer(snapshot, name, params);
+    if (found === undefined)
+      throw new ApiError(404, 'not in the snapshot');
+    return found;
+  }
+
+  /* GET api/v1/name; text for what is not JSON. */
+  async function get(name, params, { signal, text } = {}) {
+    if (ns.mode.current !== 'live')
+      return recorded(name, params);
+    const res = await request(ns.request.path(name, params),
+      { signal: within(signal) });
+    return text ? res.text() : res.json();
+  }
+
+  async function kv(key, value) {
+    const path = ns.request.kvPath(key);
+    if (path === null)
+      throw new ApiError(0, 'a browser cannot send the key "' + key + '"');
+    const put = value !== undefined;
+    const res = await request(path, { method: put ? 'PUT' : 'GET',
+      body: put ? value : undefined, signal: within(null),
+      headers: put ? { 'Content-Type': 'text/plain; charset=utf-8' } : {} });
+    return res.json();
+  }
+
+  /*
+   * Many series at once, few in flight: table rows are {key, query, fn}.
+   * Returns {key: {cols, state, error}}; one failure spoils one row only.
+   */
+  async function series(table, range, step, signal) {
+    const out = {};
+    const queue = table.slice();
+    const worker = async () => {
+      for (let row = queue.shift(); row; row = queue.shift())
+        try {
+          const answer = await get('series', { query: row.query, fn: row.fn,
+            from: range.from, until: range.until, step }, { signal });
+          out[row.key] = { cols: ns.series.columns(answer),
+            state: ns.series.state(answer), error: null };
+        } catch (e) {
+          if (e.name === 'AbortError')
+            throw e;
+          out[row.key] = { cols: [], state: 'no data', error: e };
+        }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    return out;
+  }
+
+  ns.api = { get, kv, series, ApiError };
+})(window.MemLens = window.MemLens || {});

@@ -1,0 +1,251 @@
+/*
+ * A line chart over time: uPlot with our colours, a legend of buttons that
+ * shows values, a brush (mouse and finger), and keys for those who use
+ * neither.  Gaps stay gaps: null is never joined and never drawn as 0.
+ */
+(function (ns) {
+  'use strict';
+
+  const { h } = ns.dom;
+  const MIN_BRUSH_PX = 6;
+
+  function token(name) {
+    return getComputedStyle(document.documentElement)
+      .getPropertyValue(name).trim();
+  }
+
+  function axes(format) {
+    const grid = { stroke: token('--chart-grid'), width: 1 };
+    const common = { stroke: token('--chart-axis'),
+      font: '11px ' + token('--font-sans'), ticks: { show: false }, grid };
+    const wide = (u, values) => (values || [])
+      .reduce((w, v) => Math.max(w, String(v).length), 0) * 6.6 + 14;
+    return [
+      Object.assign({}, common, { space: 76, size: 26, gap: 6,
+        grid: Object.assign({}, grid, { show: false }),
+        values: timeLabels }),
+      Object.assign({}, common, { space: 34, size: wide, gap: 6,
+        values: (u, ticks) => ticks.map(format) })
+    ];
+  }
+
+  /* 24-hour clock; the day where it changes. */
+  function timeLabels(u, ticks, axis, space, incr) {
+    let day = '';
+    return ticks.map((t) => {
+      const d = ns.format.day(t);
+      const label = ns.format.clock(t, incr < 60);
+      const turn = day !== '' && d !== day;
+      day = d;
+      return turn ? d.slice(5) : label;
+    });
+  }
+
+  function lineOf(s) {
+    const stroke = token(s.colour);
+    return { label: s.label, stroke, width: s.width || 1.6, show: !s.hidden,
+      fill: s.fill ? stroke + '22' : undefined, spanGaps: false,
+      dash: s.dash, points: { show: false } };
+  }
+
+  /* At least from 0 to `least`, with a little air above the highest. */
+  function scaleY(least) {
+    return (u, min, max) => {
+      const top = Math.max(least || 0, max === null ? 0 : max);
+      return [0, top === 0 ? 1 : top * 1.08];
+    };
+  }
+
+  function legendItem(chart, s, k) {
+    const value = h('span', { class: 'legend-value' });
+    const b = h('button', { type: 'button', class: 'legend-item',
+      'aria-pressed': String(!s.hidden), title: 'Show or hide ' + s.label },
+    h('span', { class: 'swatch ' + (s.dash ? 'swatch-dash' : ''),
+      style: { color: 'var(' + s.colour + ')' } }),
+    h('span', { class: 'legend-label', text: s.label }), value);
+    b.addEventListener('click', () => {
+      s.hidden = !s.hidden;
+      b.setAttribute('aria-pressed', String(!s.hidden));
+      if (chart.plot)
+        chart.plot.setSeries(k + 1, { show: !s.hidden });
+    });
+    s.valueNode = value;
+    return b;
+  }
+
+  /* Values under the cursor, or the newest ones. */
+  function showValues(chart, idx) {
+    const [times, ...rows] = chart.data;
+    const n = times.length - 1;
+    chart.series.forEach((s, k) => {
+      const row = rows[k] || [];
+      const v = idx === null ? ns.series.last({ v: row }) : row[idx];
+      s.valueNode.textContent = v === null || v === undefined
+        ? '–' : chart.format(v);
+    });
+    chart.time.textContent = idx === null || n < 0
+      ? '' : ns.format.clock(times[idx], true);
+  }
+
+  function describe(chart) {
+    const [times, ...rows] = chart.data;
+    const parts = chart.series.map((s, k) => {
+      const e = ns.series.extent({ v: rows[k] || [] });
+      return s.label + (e
+        ? ': last ' + chart.format(ns.series.last({ v: rows[k] })) +
+          ', mean ' + chart.format(e.mean) + ', highest ' +
+          chart.format(e.max) + (e.gaps ? ', ' + e.gaps + ' gaps' : '')
+        : ': no data');
+    });
+    return chart.title + ', ' + (times.length
+      ? ns.format.range(times[0], times[times.length - 1]) : '') + '. ' +
+      parts.join('; ') + '.';
+  }
+
+  function options(chart) {
+    const width = Math.max(120, chart.box.clientWidth);
+    return {
+      width, height: chart.height, padding: [10, 10, 0, 0],
+      legend: { show: false }, axes: axes(chart.format),
+      cursor: { drag: { x: !!chart.onSelect, y: false, setScale: false },
+        y: false, points: { size: 7 },
+        sync: chart.sync ? { key: chart.sync, setSeries: false } : undefined },
+      scales: { x: { time: true, range: () => chart.span || [0, 1] },
+        y: { range: scaleY(chart.least) } },
+      series: [{}, ...chart.series.map(lineOf)],
+      hooks: {
+        setCursor: [(u) => showValues(chart,
+          u.cursor.idx === undefined ? null : u.cursor.idx)],
+        setSelect: [(u) => brushed(chart, u)]
+      }
+    };
+  }
+
+  function brushed(chart, u) {
+    const { left, width } = u.select;
+    if (width < MIN_BRUSH_PX || chart.brushing)
+      return;
+    const a = u.posToVal(left, 'x'), b = u.posToVal(left + width, 'x');
+    u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    choose(chart, a, b);
+  }
+
+  /* Whole slots; a brush inside one slot means that slot. */
+  function choose(chart, a, b) {
+    const s = ns.time.SLOT_S;
+    const from = Math.floor(a / s) * s;
+    chart.onSelect({ from, until: Math.max(from + s, Math.ceil(b / s) * s) });
+  }
+
+  /* uPlot's own brush listens to the mouse; this one is for fingers. */
+  function touchBrush(chart, u) {
+    let start = null;
+    const x = (e) => Math.min(u.over.clientWidth, Math.max(0,
+      e.clientX - u.over.getBoundingClientRect().left));
+    const draw = (e) => {
+      const left = Math.min(start, x(e));
+      chart.brushing = true;
+      u.setSelect({ left, width: Math.abs(x(e) - start), top: 0,
+        height: u.over.clientHeight }, false);
+    };
+    u.over.addEventListener('pointerdown', (e) => {
+      start = e.pointerType === 'mouse' ? null : x(e);
+    });
+    u.over.addEventListener('pointermove', (e) => {
+      if (start !== null)
+        draw(e);
+    });
+    u.over.addEventListener('pointerup', () => {
+      chart.brushing = false;
+      if (start !== null)
+        brushed(chart, u);
+      start = null;
+    });
+    u.over.addEventListener('pointercancel', () => {
+      chart.brushing = false;
+      start = null;
+      u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    });
+  }
+
+  const KEYS = { '+': [0.5, 0], '=': [0.5, 0], '-': [2, 0],
+    ArrowLeft: [1, -0.25], ArrowRight: [1, 0.25] };
+
+  function keys(chart) {
+    chart.box.addEventListener('keydown', (e) => {
+      if (!KEYS[e.key] || !chart.span || e.ctrlKey || e.metaKey || e.altKey)
+        return;
+      e.preventDefault();
+      chart.onSelect(ns.time.transform(
+        { from: chart.span[0], until: chart.span[1] }, ...KEYS[e.key]));
+    });
+  }
+
+  function draw(chart) {
+    if (chart.plot)
+      chart.plot.destroy();
+    chart.plot = null;
+    chart.box.querySelectorAll('.uplot').forEach((n) => n.remove());
+    if (typeof uPlot === 'undefined') {
+      message(chart, 'The charting library is not beside this page.');
+      return;
+    }
+    chart.plot = new uPlot(options(chart), chart.data, chart.box);
+    if (chart.onSelect)
+      touchBrush(chart, chart.plot);
+  }
+
+  function message(chart, text) {
+    chart.note.textContent = text || '';
+    chart.note.hidden = !text;
+    chart.box.classList.toggle('chart-empty', !!text);
+  }
+
+  function set(chart, span, times, rows) {
+    chart.span = [span.from, span.until];
+    chart.data = [times, ...rows];
+    if (chart.plot)
+      chart.plot.setData(chart.data);
+    else if (chart.box.clientWidth > 0)
+      draw(chart);
+    showValues(chart, null);
+    chart.box.setAttribute('aria-label', describe(chart));
+  }
+
+  /*
+   * {title, series: [{label, colour, fill, dash, hidden}], format, height,
+   * least, sync, onSelect}.  Returns {node, legend, set(span, times, rows),
+   * message(text)}; colours are names of tokens, times are seconds.
+   */
+  function create(spec) {
+    const chart = Object.assign({ height: 180, data: [[]], plot: null }, spec);
+    chart.data = [[], ...chart.series.map(() => [])];
+    chart.note = h('p', { class: 'chart-note', hidden: true });
+    chart.box = h('div', { class: 'chart', tabindex: '0', role: 'group',
+      'aria-roledescription': 'line chart', 'aria-label': chart.title,
+      style: { minHeight: chart.height + 'px' } }, chart.note);
+    chart.time = h('span', { class: 'legend-time' });
+    chart.legend = h('div', { class: 'legend' },
+      chart.series.map((s, k) => legendItem(chart, s, k)), chart.time);
+    if (chart.onSelect)
+      keys(chart);
+    new ResizeObserver(() => {
+      const width = chart.box.clientWidth;
+      if (width <= 0)
+        return;
+      if (!chart.plot)
+        draw(chart);
+      else if (Math.abs(chart.plot.width - width) > 1)
+        chart.plot.setSize({ width, height: chart.height });
+    }).observe(chart.box);
+    ns.theme.on(() => {
+      if (chart.plot)
+        draw(chart);
+    });
+    return { node: chart.box, legend: chart.legend,
+      set: (span, times, rows) => set(chart, span, times, rows),
+      message: (text) => message(chart, text) };
+  }
+
+  ns.chart = { create };
+})(window.MemLens = window.MemLens || {});

@@ -1,0 +1,175 @@
+/*
+ * The dashboard's wiring: state in, requests out.  One tab is alive at a
+ * time; a newer refresh aborts the older one; while following, the view
+ * moves every slot.
+ */
+(function (ns) {
+  'use strict';
+
+  const { $ } = ns.dom;
+  const FOLLOW_MS = 10000, POINTS = 320, SERVICES_MS = 60000;
+  const tabs = {};
+  let bar, services = [], servicesAt = 0, running = null, shownMode = '';
+
+  const MAKERS = { memory: ns.memoryTab, cpu: ns.cpuTab, deps: ns.depsTab };
+
+  function tab(name) {
+    if (!tabs[name])
+      tabs[name] = MAKERS[name].create($('panel-' + name));
+    return tabs[name];
+  }
+
+  function chosen(state) {
+    if (state.service)
+      return state.service;
+    return services.length ? services[0].name : '';
+  }
+
+  function listServices(state) {
+    const name = chosen(state);
+    const known = services.some((s) => s.name === name);
+    bar.services(known || !name ? services
+      : [{ name, label: name + ' (not seen)' }, ...services], name);
+  }
+
+  async function knowServices(range, signal) {
+    if (services.length && Date.now() - servicesAt < SERVICES_MS)
+      return;
+    services = await ns.services.load(range, signal);
+    servicesAt = Date.now();
+  }
+
+  function context(state, range, signal) {
+    return { state, range, signal, service: chosen(state),
+      step: ns.time.step(range.until - range.from, POINTS) };
+  }
+
+  async function refresh() {
+    if (ns.mode.current === 'starting')
+      return;
+    if (running)
+      running.abort();
+    running = new AbortController();
+    const { signal } = running;
+    const state = ns.view.get();
+    const range = ns.view.range();
+    const panel = $('panel-' + state.tab);
+    panel.setAttribute('aria-busy', 'true');
+    bar.show(state);
+    try {
+      await knowServices(range, signal).catch((e) => {
+        if (e.name === 'AbortError')
+          throw e;
+      });
+      listServices(state);
+      await tab(state.tab).refresh(context(state, range, signal));
+      panel.dataset.loaded = ns.mode.current;
+    } catch (e) {
+      if (e.name === 'AbortError')
+        return;
+      throw e;
+    }
+    panel.removeAttribute('aria-busy');
+  }
+
+  function showTab(state) {
+    for (const name of ns.urlState.TABS) {
+      const on = name === state.tab;
+      const button = $('tab-' + name);
+      button.setAttribute('aria-selected', String(on));
+      button.tabIndex = on ? 0 : -1;
+      $('panel-' + name).hidden = !on;
+    }
+    $('range-bar').hidden = state.tab === 'deps';
+    document.title = $('tab-' + state.tab).textContent.trim() + ' – MemLens';
+  }
+
+  function changed(state, keys) {
+    showTab(state);
+    bar.show(state);
+    const t = tab(state.tab);
+    if (keys.has('tab') || t.keys.some((k) => keys.has(k)))
+      refresh();
+    else if (t.arrange)
+      t.arrange(state);
+    if (keys.has('mode'))
+      ns.mode.force(state.mode === 'offline');
+  }
+
+  function tabKeys() {
+    const list = ns.urlState.TABS;
+    for (const name of list) {
+      const b = $('tab-' + name);
+      b.addEventListener('click', () => ns.view.set({ tab: name }));
+      b.addEventListener('keydown', (e) => {
+        const way = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+        if (!way)
+          return;
+        e.preventDefault();
+        const k = (list.indexOf(name) + way + list.length) % list.length;
+        ns.view.set({ tab: list[k] });
+        $('tab-' + list[k]).focus();
+      });
+    }
+  }
+
+  /* Keys of the whole page; never while somebody types. */
+  function pageKeys() {
+    const help = $('help');
+    const KEYS = {
+      '?': () => help.showModal(),
+      '/': () => tab(ns.view.get().tab).search &&
+        tab(ns.view.get().tab).search.focus(),
+      z: () => ns.view.zoomOut(),
+      r: () => refresh(),
+      1: () => ns.view.set({ tab: 'memory' }),
+      2: () => ns.view.set({ tab: 'cpu' }),
+      3: () => ns.view.set({ tab: 'deps' })
+    };
+    document.addEventListener('keydown', (e) => {
+      if (e.ctrlKey || e.metaKey || e.altKey || help.open ||
+        /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName))
+        return;
+      if (KEYS[e.key]) {
+        e.preventDefault();
+        KEYS[e.key]();
+      }
+    });
+    $('help-button').addEventListener('click', () => help.showModal());
+    $('help-close').addEventListener('click', () => help.close());
+  }
+
+  function follow() {
+    if (!document.hidden && ns.mode.current === 'live' &&
+      ns.view.range().follow && !tab(ns.view.get().tab).still)
+      refresh();
+  }
+
+  function start() {
+    ns.theme.bind($('theme-button'));
+    ns.view.start();
+    bar = ns.rangeBar.create($('range-bar'));
+    const show = ns.status.create({ button: $('health'),
+      switcher: $('mode'), bannerNode: $('banner') });
+    ns.mode.on((mode) => {
+      show(mode);
+      document.body.dataset.mode = mode.current;
+      if (mode.current !== shownMode) {
+        shownMode = mode.current;
+        services = [];
+        refresh();
+      }
+    });
+    ns.view.on(changed);
+    tabKeys();
+    pageKeys();
+    showTab(ns.view.get());
+    bar.show(ns.view.get());
+    ns.mode.start(ns.view.get().mode === 'offline');
+    setInterval(follow, FOLLOW_MS);
+    document.addEventListener('visibilitychange', follow);
+  }
+
+  ns.dashboard = { refresh };
+  start();
+})(window.MemLens = window.MemLens || {});

@@ -1,0 +1,31 @@
+/*
+ * Tab "Memory Tracker": playground, storage engine, disks, host.  All series
+ * of the tab are asked in one round and shown on one time axis.
+ */
+(function (ns) {
+  'use strict';
+
+  const { h } = ns.dom;
+
+  function create(root) {
+    const onSelect = (range) => ns.view.select(range);
+    const panels = [ns.storage.create(), ns.disk.create(onSelect),
+      ns.host.create(onSelect)];
+    const play = h('section', { class: 'section', 'aria-label':
+      'Playground' }, ns.card.section('Playground'),
+    h('article', { class: 'card terminal-card' }, ns.terminal.create()));
+    root.append(h('div', { class: 'memory-top' }, panels[0].node, play),
+      panels[1].node, panels[2].node);
+
+    async function refresh(ctx) {
+      const table = panels.flatMap((p) => p.queries(ctx.service));
+      const results = await ns.api.series(table, ctx.range, ctx.step,
+        ctx.signal);
+      for (const p of panels)
+        p.show(results, ctx);
+    }
+    return { refresh, keys: ['service', 'from', 'until', 'device', 'net'] };
+  }
+
+  ns.memoryTab = { create };
+})(window.MemLens = window.MemLens || {});

@@ -1,0 +1,104 @@
+/*
+ * Live or Offline.  Polls health, every 5 s (10 s in the background), and
+ * changes the mode by itself: two failures in a row, one second apart, mean
+ * Offline, one answer means Live again.  The user may force Offline.
+ */
+(function (ns) {
+  'use strict';
+
+  const POLL_MS = 5000, HIDDEN_MS = 10000, RETRY_MS = 1000, TIMEOUT_MS = 4000;
+  const listeners = [];
+  const mode = { current: 'starting', forced: false, reachable: null,
+    health: null, why: '', snapshot: null };
+  let failures = 0, skew = 0, timer = 0;
+
+  function clock() {
+    return Date.now() / 1000 + skew;
+  }
+
+  /* The present: the server's clock, or the end of the recording. */
+  function now() {
+    return mode.current === 'offline' && mode.snapshot
+      ? mode.snapshot.until : clock();
+  }
+
+  function emit() {
+    for (const fn of listeners)
+      fn(mode);
+  }
+
+  async function settle() {
+    const next = mode.reachable === null && !mode.forced ? 'starting'
+      : mode.forced || !mode.reachable ? 'offline' : 'live';
+    if (next === 'offline' && !mode.snapshot)
+      mode.snapshot = await ns.recording.load();
+    mode.current = next;
+    emit();
+  }
+
+  async function ask() {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const res = await fetch(ns.request.path('health'),
+      { signal, cache: 'no-store' });
+    const body = await res.json().catch(() => null);
+    if (!body || typeof body.status !== 'string')
+      throw new Error(res.ok ? 'this server has no MemLens API'
+        : 'the API answers ' + res.status);
+    const date = Date.parse(res.headers.get('date')) / 1000;
+    /* A Date header has whole seconds; small differences are noise. */
+    if (Number.isFinite(date))
+      skew = Math.abs(date - Date.now() / 1000) > 2
+        ? date - Date.now() / 1000 : 0;
+    return body;
+  }
+
+  function failed(e) {
+    failures++;
+    mode.why = e.name === 'TimeoutError' ? 'the API did not answer in time'
+      : e.name === 'TypeError' ? 'the API cannot be reached' : e.message;
+    if (failures < 2 && mode.reachable)
+      return RETRY_MS;
+    mode.reachable = false;
+    mode.health = null;
+    return undefined;
+  }
+
+  async function poll() {
+    clearTimeout(timer);
+    let wait;
+    try {
+      mode.health = ns.health.judge(await ask(), clock());
+      mode.reachable = true;
+      failures = 0;
+    } catch (e) {
+      wait = failed(e);
+    }
+    await settle();
+    timer = setTimeout(poll,
+      wait || (document.hidden ? HIDDEN_MS : POLL_MS));
+  }
+
+  function force(offline) {
+    mode.forced = offline;
+    return settle();
+  }
+
+  /* From a file there is nobody to ask. */
+  function start(forced) {
+    mode.forced = forced;
+    if (location.protocol === 'file:') {
+      mode.reachable = false;
+      mode.why = 'this page was opened from a file';
+      return settle();
+    }
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden)
+        poll();
+    });
+    return poll();
+  }
+
+  ns.mode = Object.assign(mode, { start, force, now, clock, poll,
+    on: (fn) => listeners.push(fn), canBeLive:
+      () => location.protocol !== 'file:' });
+})(window.MemLens = window.MemLens || {});

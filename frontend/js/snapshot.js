@@ -1,0 +1,94 @@
+/*
+ * Answers out of a snapshot, a recording of the API's own JSON:
+ *
+ *   {version: 1, taken: RFC 3339, from, until,
+ *    answers: {request key: JSON or text},
+ *    slices: [{from, until, answers: {…}}]}
+ *
+ * Keys are those of MemLens.request.key.  Series are cut to the range that
+ * is asked for; a flame graph of a part of the range is the sum of the
+ * slices that lie mostly inside it, and says which range that is.  Pure,
+ * but for load().
+ */
+(function (ns) {
+  'use strict';
+
+  const FILE = 'snapshots/snapshot.js';
+
+  function overlap(s, from, until) {
+    return (Math.min(s.until, until) - Math.max(s.from, from)) /
+      (s.until - s.from);
+  }
+
+  function sumLost(list) {
+    const out = {};
+    for (const lost of list)
+      for (const [k, v] of Object.entries(lost || {}))
+        out[k] = (out[k] || 0) + v;
+    return out;
+  }
+
+  /* The slices best covering the range: at least the nearest one. */
+  function chosen(slices, key, from, until) {
+    const usable = slices.filter((s) => s.answers[key]);
+    const inside = usable.filter((s) => overlap(s, from, until) >= 0.5);
+    if (inside.length || !usable.length)
+      return inside;
+    const middle = (from + until) / 2;
+    const away = (s) => Math.abs((s.from + s.until) / 2 - middle);
+    return [usable.reduce((a, b) => (away(b) < away(a) ? b : a))];
+  }
+
+  function flame(snapshot, key, from, until) {
+    const whole = snapshot.answers[key];
+    const slices = snapshot.slices || [];
+    const all = from <= snapshot.from + 10 && until >= snapshot.until - 10;
+    const parts = all ? [] : chosen(slices, key, from, until);
+    if (parts.length === 0)
+      return whole;
+    const answers = parts.map((s) => s.answers[key]);
+    const sum = ns.flameTree.merge(answers.map(ns.flameTree.decode));
+    const memlens = answers.map((a) => a.memlens || {});
+    return Object.assign({}, answers[0], {
+      flamebearer: ns.flameTree.encode(sum),
+      memlens: Object.assign({}, memlens[0], { kinds: sum.kinds,
+        from: parts[0].from, until: parts[parts.length - 1].until,
+        slots: memlens.reduce((n, m) => n + (m.slots || 0), 0),
+        samples: memlens.reduce((n, m) => n + (m.samples || 0), 0),
+        lost: sumLost(memlens.map((m) => m.lost)) })
+    });
+  }
+
+  /* The recorded answer, or undefined when there is none. */
+  function answer(snapshot, name, params) {
+    const key = ns.request.key(name, params);
+    const found = snapshot.answers[key];
+    const { from, until } = params || {};
+    if (found === undefined || from === undefined)
+      return found;
+    if (name === 'series')
+      return ns.series.clip(found, from, until);
+    return name.startsWith('flamegraph')
+      ? flame(snapshot, key, from, until) : found;
+  }
+
+  let loading = null;
+
+  /* Fetches the recording by a script tag: that works from files too. */
+  function load() {
+    if (!loading)
+      loading = new Promise((resolve) => {
+        if (ns.snapshot)
+          return resolve(ns.snapshot);
+        const s = document.createElement('script');
+        s.src = FILE;
+        s.onload = () => resolve(ns.snapshot || null);
+        s.onerror = () => resolve(null);
+        document.head.append(s);
+        return undefined;
+      });
+    return loading;
+  }
+
+  ns.recording = { answer, load };
+})(globalThis.MemLens = globalThis.MemLens || {});

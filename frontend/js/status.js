@@ -1,0 +1,139 @@
+/*
+ * The header's truth about the data: health, its age, what was lost; the
+ * switch between Live and Offline; and the banner of a snapshot.
+ */
+(function (ns) {
+  'use strict';
+
+  const { h } = ns.dom;
+  const F = ns.format;
+  const WORDS = { ok: 'Healthy', degraded: 'Degraded', down: 'Down' };
+  const MARKS = { ok: '●', degraded: '▲', down: '■', none: '○' };
+
+  function summary(mode) {
+    const j = mode.health;
+    if (mode.current === 'starting')
+      return { level: 'none', text: 'Connecting…', why: '' };
+    if (!j)
+      return { level: mode.forced && mode.reachable ? 'none' : 'down',
+        text: 'No connection', why: mode.why };
+    return { level: j.level, text: WORDS[j.level],
+      why: j.reasons[0] || '' };
+  }
+
+  function sourceRow(s) {
+    const lost = Object.entries(s.lost).filter(([, n]) => n > 0)
+      .map(([k, n]) => F.count(n) + ' ' + k.replace(/[_-]/g, ' '));
+    return h('tr', {}, h('th', { scope: 'row', text: s.name }),
+      h('td', { class: /running|ok|attached$/.test(s.state) &&
+        !/not/.test(s.state) ? '' : 'warn-text', text: s.state +
+        (s.detail ? ': ' + s.detail : '') }),
+      h('td', { class: 'num', text: s.age === null ? '–'
+        : F.duration(s.age) }),
+      h('td', { class: 'num', text: s.samples === null ? '–'
+        : F.compact(s.samples) }),
+      h('td', { class: lost.length ? 'warn-text' : '',
+        text: lost.length ? lost.join(', ') : 'none' }));
+  }
+
+  function fill(pop) {
+    const mode = ns.mode, j = mode.health;
+    const s = summary(mode);
+    const head = [h('h4', { text: MARKS[s.level] + ' ' + s.text })];
+    if (!j)
+      return pop.replaceChildren(...head, h('p', { text: mode.why }));
+    for (const why of j.reasons)
+      head.push(h('p', { class: 'warn-text', text: why }));
+    const store = [];
+    if (j.age !== null)
+      store.push('newest data ' + F.duration(j.age) + ' old');
+    if (F.known(j.store.bytes))
+      store.push('store ' + F.bytes(j.store.bytes));
+    if (F.known(j.self.cpu))
+      store.push('MemLens itself: ' + F.percent(j.self.cpu) + ' of one CPU' +
+        (F.known(j.self.rss) ? ', ' + F.bytes(j.self.rss) : ''));
+    if (j.version)
+      store.push('version ' + j.version);
+    return pop.replaceChildren(...head, h('div', { class: 'table-scroll' },
+      h('table', { class: 'data-table' }, h('thead', {}, h('tr', {},
+        ['Source', 'State', 'Last', 'Samples', 'Lost'].map((t, k) =>
+          h('th', { scope: 'col', class: k === 2 || k === 3 ? 'num' : '',
+            text: t })))), h('tbody', {}, j.sources.map(sourceRow)))),
+    h('p', { class: 'muted', text: store.join(' · ') }));
+  }
+
+  function pill(button) {
+    const pop = ns.dom.popover(button, fill, 'Health');
+    pop.classList.add('health-pop');
+    return (mode) => {
+      const s = summary(mode), j = mode.health;
+      button.dataset.level = s.level;
+      const age = j && j.age !== null ? F.duration(j.age) + ' ago' : '';
+      button.replaceChildren(
+        h('span', { class: 'pill-mark', 'aria-hidden': 'true',
+          text: MARKS[s.level] }),
+        h('span', { class: 'pill-text', text: s.text }),
+        h('span', { class: 'pill-more', text: s.why || age }),
+        j && j.lost > 0 && h('span', { class: 'pill-lost',
+          text: F.compact(j.lost) + ' lost' }));
+      button.title = [s.text, s.why, age].filter(Boolean).join(' – ');
+      if (pop.matches(':popover-open'))
+        fill(pop);
+    };
+  }
+
+  /* Two buttons: Live follows reality, Offline is a choice that stays. */
+  function modeSwitch(root) {
+    const make = (text, value) => h('button', { type: 'button',
+      class: 'segment', text, 'data-value': value, onclick: () => {
+        ns.view.set({ mode: value === 'offline' ? 'offline' : 'auto' });
+        if (value === 'live')
+          ns.mode.poll();
+      } });
+    const buttons = [make('Live', 'live'), make('Offline', 'offline')];
+    root.replaceChildren(...buttons);
+    return (mode) => {
+      for (const b of buttons)
+        b.setAttribute('aria-pressed',
+          String(b.dataset.value === mode.current));
+      buttons[0].disabled = mode.reachable === false;
+      buttons[0].title = mode.reachable === false
+        ? 'Not now: ' + mode.why : 'Data of this moment';
+      buttons[1].title = 'Data of the bundled snapshot';
+    };
+  }
+
+  function banner(root) {
+    return (mode) => {
+      root.hidden = mode.current !== 'offline';
+      if (root.hidden)
+        return;
+      const s = mode.snapshot;
+      const taken = s ? F.dateTime(Date.parse(s.taken) / 1000) : '';
+      root.replaceChildren(h('strong', { text: 'Offline.' }), ' ',
+        s ? 'This is a snapshot of ' + taken + ', ' +
+          F.duration(s.until - s.from) + ' long.'
+          : 'There is no snapshot beside this page.', ' ',
+        mode.forced && mode.reachable
+          ? 'Live data is available.'
+          : mode.why ? 'Reason: ' + mode.why + '. ' + (ns.mode.canBeLive()
+            ? 'Live returns by itself.' : '') : '');
+    };
+  }
+
+  function create({ button, switcher, bannerNode }) {
+    const shows = [pill(button), modeSwitch(switcher), banner(bannerNode)];
+    let before = '';
+    return (mode) => {
+      for (const show of shows)
+        show(mode);
+      const said = mode.current + ' ' + summary(mode).text;
+      if (before && said !== before)
+        ns.dom.announce(mode.current === 'offline' ? 'Offline'
+          : 'Live, ' + summary(mode).text);
+      before = said;
+    };
+  }
+
+  ns.status = { create, summary };
+})(window.MemLens = window.MemLens || {});

@@ -1,0 +1,91 @@
+/*
+ * The state of the page: what the address bar says, plus the breadcrumbs of
+ * ranges, which the browser's history keeps.  Everything that changes the
+ * view goes through set(), everything that shows it listens with on().
+ */
+(function (ns) {
+  'use strict';
+
+  const listeners = [];
+  let state = ns.urlState.defaults();
+  let crumbs = [];
+
+  function write(replace) {
+    const url = location.pathname + ns.urlState.serialise(state) +
+      location.hash;
+    try {
+      history[replace ? 'replaceState' : 'pushState']({ crumbs }, '', url);
+    } catch {
+      /* Some browsers refuse this to files; the page works without. */
+    }
+  }
+
+  function emit(before) {
+    const changed = new Set(Object.keys(state)
+      .filter((k) => state[k] !== before[k]));
+    for (const fn of listeners)
+      fn(state, changed);
+  }
+
+  /* replace: do not make an entry in the history (typing, defaults). */
+  function set(patch, { replace = false, trail } = {}) {
+    const before = state;
+    state = Object.assign({}, state, patch);
+    if (trail)
+      crumbs = trail;
+    if (trail || Object.keys(patch).some((k) => patch[k] !== before[k])) {
+      write(replace);
+      emit(before);
+    }
+  }
+
+  function read(event) {
+    const before = state;
+    state = ns.urlState.parse(location.search);
+    const kept = (event ? event.state : history.state) || {};
+    crumbs = Array.isArray(kept.crumbs) ? kept.crumbs : [];
+    return before;
+  }
+
+  function start() {
+    read(null);
+    addEventListener('popstate', (e) => emit(read(e)));
+  }
+
+  function range() {
+    return ns.time.resolve(state.from, state.until, ns.mode.now());
+  }
+
+  function fixed(r) {
+    return { from: String(Math.round(r.from)),
+      until: String(Math.round(r.until)) };
+  }
+
+  /* A narrower range; the present one becomes a breadcrumb. */
+  function select(r) {
+    const { from, until } = state;
+    set(fixed(r), { trail: [...crumbs, { from, until }].slice(-8) });
+  }
+
+  /* Back to breadcrumb i, by default the last; without any, wider. */
+  function zoomOut(i = crumbs.length - 1) {
+    if (i >= 0)
+      return set(crumbs[i], { trail: crumbs.slice(0, i) });
+    const r = ns.time.transform(range(), 2, 0);
+    const edge = Math.floor(ns.mode.now() / 10) * 10;
+    const over = Math.max(0, r.until - edge);
+    return set(fixed({ from: r.from - over, until: r.until - over }));
+  }
+
+  /* A preset that follows the present. */
+  function follow(from) {
+    set({ from, until: 'now' }, { trail: [] });
+  }
+
+  function pause() {
+    set(fixed(range()));
+  }
+
+  ns.view = { get: () => state, crumbs: () => crumbs, set, start, range,
+    select, zoomOut, follow, pause, on: (fn) => listeners.push(fn) };
+})(window.MemLens = window.MemLens || {});

@@ -1,0 +1,121 @@
+/*
+ * A made-up dependency graph in the shape of the API, drawn row by row in the
+ * element structure of Graphviz.
+ */
+
+const T = '//service/kv:kv_service';
+const EDGES = `
+${T} > //service/utils:server_factory //executor/kv:kv_executor
+  //chain/storage:leveldb //chain/storage:memory_db //common:comm
+  //platform/config:resdb_config_utils //platform/statistic:stats
+//service/utils:server_factory > //platform/consensus/ordering/pbft:consensus_manager_pbft
+  //platform/networkstrate:service_network //platform/config:resdb_config
+//executor/kv:kv_executor > //chain/storage:storage //executor/common:transaction_manager
+  //proto/kv:kv_cc_proto //platform/config:resdb_config_utils
+//chain/storage:leveldb > //chain/storage:storage //third_party:leveldb
+  //proto/kv:leveldb_config_cc_proto //common/lru:lru_cache
+//chain/storage:memory_db > //chain/storage:storage //common:comm
+//platform/statistic:stats > //common:comm //third_party:prometheus //common/utils
+//platform/config:resdb_config_utils > //platform/config:resdb_config //common/crypto:key_generator
+//platform/consensus/ordering/pbft:consensus_manager_pbft > //platform/consensus/ordering/pbft:commitment
+  //platform/consensus/ordering/pbft:message_manager //platform/consensus/ordering/pbft:viewchange_manager
+  //platform/consensus/recovery //common/crypto:signature_verifier
+//platform/networkstrate:service_network > //platform/networkstrate:async_acceptor
+  //platform/networkstrate:replica_communicator //common/queue:lock_free_queue //platform/statistic:stats
+//platform/config:resdb_config > //proto/config:replica_info_cc_proto //common:comm
+//executor/common:transaction_manager > //proto/config:replica_info_cc_proto //common:comm
+//common/lru:lru_cache > //common:comm
+//third_party:leveldb > @com_google_leveldb//:leveldb
+//third_party:prometheus > @com_github_jupp0r_prometheus_cpp//pull
+//common:comm > //third_party:glog //third_party:boost
+//common/crypto:key_generator > //third_party:cryptopp
+//common/crypto:signature_verifier > //third_party:cryptopp //common/crypto:key_generator
+//platform/consensus/ordering/pbft:commitment > //platform/consensus/ordering/pbft:message_manager //common/utils
+//platform/consensus/ordering/pbft:message_manager > //executor/common:transaction_manager //chain/state:chain_state
+//platform/consensus/recovery > //chain/state:chain_state //common/utils
+//platform/networkstrate:replica_communicator > //proto/kv:kv_cc_proto //common/queue:lock_free_queue
+@com_google_leveldb//:leveldb > @com_google_snappy//:snappy @com_google_crc32c//:crc32c
+//third_party:cryptopp > @cryptopp//:cryptopp`;
+
+const table = new Map(EDGES.trim().replace(/\n +/g, ' ').split('\n')
+  .map((line) => line.split(' > '))
+  .map(([a, b]) => [a, b.trim().split(/\s+/)]));
+
+export const TARGETS = [T, '//service/tools/kv:kv_service_tools'];
+
+export function graph(depth, target = T) {
+  const nodes = new Set([target]), edges = [];
+  let row = [target];
+  for (let d = 0; d < depth; d++) {
+    const next = [];
+    for (const a of row)
+      for (const b of table.get(a) || []) {
+        edges.push([a, b]);
+        if (!nodes.has(b))
+          next.push(b);
+        nodes.add(b);
+      }
+    row = next;
+  }
+  return { command: 'bazel query --notool_deps --noimplicit_deps ' +
+    `--output graph "deps(${target}, ${depth})"`, target, targets: TARGETS,
+  depth, nodes: [...nodes].map((id) => ({ id, label: id })),
+  edges: edges.map(([from, to]) => ({ from, to })) };
+}
+
+export function dot(g) {
+  return 'digraph deps {\n  node [shape=box];\n' +
+    g.nodes.map((n) => `  "${n.id}";\n`).join('') +
+    g.edges.map((e) => `  "${e.from}" -> "${e.to}";\n`).join('') + '}\n';
+}
+
+const CHAR = 6.6, H = 30, GAP_X = 16, GAP_Y = 60;
+
+/* Rows by the longest way from the target, boxes side by side. */
+function places(g) {
+  const row = new Map([[g.target, 0]]);
+  for (let round = 0; round < 6; round++)
+    for (const { from, to } of g.edges)
+      row.set(to, Math.max(row.get(to) || 0, (row.get(from) || 0) + 1));
+  const ends = [], at = new Map();
+  for (const { id } of g.nodes) {
+    const r = row.get(id), w = id.length * CHAR + 20;
+    const x = ends[r] || 0;
+    ends[r] = x + w + GAP_X;
+    at.set(id, { x, w, y: r * (H + GAP_Y), r });
+  }
+  const width = Math.max(...ends.filter(Boolean));
+  for (const p of at.values())
+    p.x += (width - ends[p.r]) / 2;
+  return { at, width, height: ends.length * (H + GAP_Y) };
+}
+
+/* As graphviz writes it: groups with a title, text and a shape. */
+export function svg(g) {
+  const { at, width, height } = places(g);
+  const node = ({ id }, k) => {
+    const { x, y, w } = at.get(id);
+    return `<g id="node${k + 1}" class="node"><title>${id}</title>\n` +
+      `<polygon fill="none" stroke="black" points="${x + w},${y} ${x},${y} ` +
+      `${x},${y + H} ${x + w},${y + H} ${x + w},${y}"/>\n` +
+      `<text text-anchor="middle" x="${x + w / 2}" y="${y + H / 2 + 4}" ` +
+      `font-family="Helvetica,sans-Serif" font-size="12.00">${id}</text></g>`;
+  };
+  const edge = ({ from, to }, k) => {
+    const a = at.get(from), b = at.get(to);
+    const x0 = a.x + a.w / 2, y0 = a.y + H, x1 = b.x + b.w / 2, y1 = b.y - 7;
+    const m = (y0 + y1) / 2;
+    return `<g id="edge${k + 1}" class="edge">` +
+      `<title>${from}&#45;&gt;${to}</title>\n<path fill="none" ` +
+      `stroke="black" d="M${x0},${y0}C${x0},${m} ${x1},${m} ${x1},${y1}"/>\n` +
+      `<polygon fill="black" stroke="black" points="${x1 - 3.5},${y1} ` +
+      `${x1 + 3.5},${y1} ${x1},${y1 + 7}"/></g>`;
+  };
+  return '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n' +
+    `<svg width="${width}pt" height="${height}pt" ` +
+    `viewBox="-8 -8 ${width + 16} ${height + 16}" ` +
+    'xmlns="http://www.w3.org/2000/svg">\n' +
+    '<g id="graph0" class="graph"><title>deps</title>\n' +
+    g.edges.map(edge).join('\n') + g.nodes.map(node).join('\n') +
+    '</g>\n</svg>\n';
+}

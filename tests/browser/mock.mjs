@@ -1,0 +1,182 @@
+/*
+ * A stand-in for nginx and the worker, for developing and testing the pages:
+ *
+ *   node mock.mjs [PORT [PREFIX]]      default 18700 and /
+ *
+ * It serves the pages with the Content-Security-Policy that they promise to
+ * satisfy, and the routes of the HTTP contract that they use, with made-up
+ * data.  PREFIX stands for a reverse proxy's sub-path.
+ */
+import http from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { series, selector, load } from './mock-series.mjs';
+import { flamegraph } from './mock-flame.mjs';
+import { graph, dot, svg, TARGETS } from './mock-graph.mjs';
+
+const FRONTEND = fileURLToPath(new URL('../../frontend/', import.meta.url));
+const UPLOT = join(FRONTEND, 'node_modules/uplot/dist/');
+const TYPES = { html: 'text/html; charset=utf-8', css: 'text/css',
+  js: 'text/javascript', svg: 'image/svg+xml', json: 'application/json' };
+const HEADERS = { 'Content-Security-Policy': "default-src 'self'",
+  'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-cache' };
+const STARTED = Date.now() / 1000 - 86400 * 3;
+
+const kv = new Map([['hello', 'world'], ['a b/c', '42']]);
+const clock = () => Date.now() / 1000;
+const seen = () => Math.floor((clock() - 2) / 10) * 10;
+
+class Refusal extends Error {
+  constructor(status, error, field) {
+    super(error);
+    this.status = status;
+    this.field = field;
+  }
+}
+
+function time(text, fallback) {
+  const m = /^now(?:-(\d+)([smhd]))?$/.exec(text || fallback);
+  if (m)
+    return clock() - (m[1] || 0) * { s: 1, m: 60, h: 3600, d: 86400 }[m[2] || 's'];
+  if (!/^\d+$/.test(text))
+    throw new Refusal(400, 'not a time', 'from');
+  return Number(text.length > 11 ? text / 1000 : text);
+}
+
+function range(q) {
+  const from = Math.floor(time(q.get('from'), 'now-1h') / 10) * 10;
+  const until = Math.floor(time(q.get('until'), 'now') / 10) * 10;
+  if (from >= until)
+    throw new Refusal(400, 'from must be before until', 'from');
+  return { from, until };
+}
+
+function health() {
+  const last = seen();
+  const source = (name, samples, lost = {}, state = 'running') =>
+    ({ name, state, last, samples, lost });
+  return { status: 'ok', version: '0.1.0-mock',
+    store: { from: Math.floor(STARTED), until: last, bytes: 41234567,
+      slots: 25920, state: 'open' },
+    sources: [source('cpu', 8412345, { ring_full: 12, stack_truncated: 841 }),
+      source('procfs', 25920), source('leveldb', 25917, { timeout: 3 }),
+      { name: 'offcpu', state: 'not attached', last: null, samples: 0,
+        lost: {} }],
+    self: { cpu: 0.006, rss: 19.4 * 1024 * 1024 } };
+}
+
+function services() {
+  const last = seen();
+  const one = (name, command, pid, profiles = ['cpu']) => ({ name, last,
+    processes: [{ pid, command, started: Math.floor(STARTED) }], profiles });
+  return { services: [one('nginx', 'nginx /usr/sbin/nginx', 812),
+    one('kv_service', 'kv_service /opt/resdb/kv_service', 2210),
+    one('postgres', 'postgres /usr/lib/postgresql/15/bin/postgres', 901),
+    one('memlensd', 'memlensd /usr/sbin/memlensd', 4410)] };
+}
+
+function seriesAnswer(q) {
+  if (!selector(q.get('query')))
+    throw new Refusal(400, 'not a metric selector', 'query');
+  const step = Math.max(10, Math.ceil((q.get('step') || 10) / 10) * 10);
+  return series({ query: q.get('query'), ...range(q), step, fn: q.get('fn') },
+    clock());
+}
+
+function flameAnswer(q) {
+  const want = selector(q.get('query'));
+  if (!want || want.name !== 'cpu')
+    throw new Refusal(400, 'not a profile selector', 'query');
+  const by = want.matchers.find(([name]) => name === 'service');
+  return flamegraph({ service: by ? by[2] : 'kv_service', ...range(q) },
+    clock());
+}
+
+function graphOf(q) {
+  const depth = q.get('depth') || '2';
+  if (!['2', '3', '4'].includes(depth))
+    throw new Refusal(400, 'depth is 2, 3 or 4', 'depth');
+  const target = q.get('target') || TARGETS[0];
+  if (!TARGETS.includes(target))
+    throw new Refusal(404, 'no such target', 'target');
+  return graph(Number(depth), target);
+}
+
+const ROUTES = {
+  'health': health, 'services': services, 'series': seriesAnswer,
+  'flamegraph.json': flameAnswer, 'graph.json': graphOf,
+  'graph.svg': (q) => ({ type: 'svg', body: svg(graphOf(q)) }),
+  'graph.dot': (q) => ({ type: 'dot', body: dot(graphOf(q)) }),
+  'flamegraph.svg': () => ({ type: 'svg', body:
+    '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="40">' +
+    '<text x="8" y="24">made by the real server</text></svg>' })
+};
+
+async function kvAnswer(req, rawKey) {
+  const key = decodeURIComponent(rawKey);
+  const latency_seconds = 0.0008 + 0.004 * Math.random() + 0.002 * load(clock());
+  if (req.method === 'PUT') {
+    const parts = [];
+    for await (const chunk of req)
+      parts.push(chunk);
+    kv.set(key, Buffer.concat(parts).toString('utf8'));
+  } else if (!kv.has(key)) {
+    throw new Refusal(404, 'no such key', 'key');
+  }
+  return { key, value: kv.get(key), latency_seconds };
+}
+
+async function api(req, rest, query) {
+  if (rest.startsWith('kv/'))
+    return kvAnswer(req, rest.slice(3));
+  if (!Object.hasOwn(ROUTES, rest))
+    throw new Refusal(404, 'no such route');
+  return ROUTES[rest](query);
+}
+
+async function file(path) {
+  const name = path === '' ? 'index.html' : path;
+  const at = name.startsWith('lib/')
+    ? join(UPLOT, normalize('/' + name.slice(4)))
+    : join(FRONTEND, normalize('/' + decodeURIComponent(name)));
+  return { type: name.split('.').pop(), body: await readFile(at) };
+}
+
+function send(res, status, type, body) {
+  res.writeHead(status, { ...HEADERS, 'Content-Type': TYPES[type] ||
+    'text/plain; charset=utf-8' });
+  res.end(body);
+}
+
+async function handle(req, res, prefix) {
+  const [path, search] = req.url.split('?');
+  if (!path.startsWith(prefix))
+    return send(res, 404, 'text', 'outside the prefix\n');
+  const rest = path.slice(prefix.length);
+  try {
+    const answer = rest.startsWith('api/v1/')
+      ? await api(req, rest.slice(7), new URLSearchParams(search))
+      : await file(rest);
+    if (answer.body !== undefined)
+      return send(res, 200, answer.type, answer.body);
+    return send(res, 200, 'json', JSON.stringify(answer));
+  } catch (e) {
+    const status = e.status || (e.code === 'ENOENT' ? 404 : 500);
+    return send(res, status, 'json', JSON.stringify({ error: e.message,
+      field: e.field, detail: '' }));
+  }
+}
+
+export function start(port = 0, prefix = '/') {
+  const server = http.createServer((req, res) => handle(req, res, prefix));
+  return new Promise((resolve) => server.listen(port, '127.0.0.1', () =>
+    resolve({ server, base: `http://127.0.0.1:${server.address().port}` +
+      prefix })));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { base } = await start(Number(process.argv[2] || 18700),
+    process.argv[3] || '/');
+  console.log(base);
+}
