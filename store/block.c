@@ -1,0 +1,486 @@
+/*
+ * Folding of blocks and the bytes of strips.
+ */
+#include "block.h"
+
+#include "base/err.h"
+
+#include <string.h>
+
+#include "segtree.h"
+
+#define STRIP_TARGET 15000 /* bytes of entries after which a strip is full */
+
+void
+entry_put(struct entry_writer *w, uint32_t key, int128 value)
+{
+	uint64_t delta = key - w->next;
+	unsigned high = delta < 15 ? (unsigned)delta : 15;
+	unsigned low = value < 16 ? (unsigned)(value - 1) : 15;
+
+	buf_put_u8(w->out, (uint8_t)(high << 4 | low));
+	if (high == 15)
+		buf_put_varint(w->out, delta - 15);
+	if (low == 15)
+		buf_put_varint128(w->out, (uint128)(value - 16));
+	w->next = key + 1;
+}
+
+void
+block_fold(enum series_kind kind, struct block *into, const struct block *b,
+    int64_t slot_ns)
+{
+	int64_t at = b->last_ns +
+	    (int64_t)(b->start - into->start) * slot_ns;
+
+	if (b->count == 0 && !series_is_profile(kind))
+		return;
+	if (into->count == 0 || b->min < into->min)
+		into->min = b->min;
+	if (into->count == 0 || b->max > into->max)
+		into->max = b->max;
+	if (into->count == 0 || at >= into->last_ns) {
+		into->last = b->last;
+		into->last_ns = at;
+	}
+	into->sum += b->sum;
+	into->count += b->count;
+}
+
+/* ---- columns of numbers ---- */
+
+/*
+ * A column of n numbers: u8 mode, then
+ *	0  all equal: zigzag128
+ *	1  zigzag128 each
+ *	2  u8 power of ten, then zigzag of the differences as varints
+ *	3  the same as nibbles, three bits each, least significant first,
+ *	   high bit = more follow; low nibble of a byte first
+ *	4, 5  as 2 and 3, of the numbers instead of the differences
+ */
+enum column_mode {
+	COLUMN_EQUAL,
+	COLUMN_WIDE,
+	COLUMN_DELTA,
+	COLUMN_DELTA_NIBBLES,
+	COLUMN_PLAIN,
+	COLUMN_PLAIN_NIBBLES
+};
+
+static uint64_t
+zigzag(int64_t v)
+{
+	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+}
+
+static int64_t
+unzigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+/* How many times all numbers can be divided by ten. */
+static unsigned
+column_power(int64_t *v, size_t n)
+{
+	unsigned power = 0;
+
+	for (;;) {
+		bool any = false;
+
+		for (size_t i = 0; i < n; i++) {
+			if (v[i] % 10 != 0)
+				return power;
+			any |= v[i] != 0;
+		}
+		if (!any)
+			return power;
+		for (size_t i = 0; i < n; i++)
+			v[i] /= 10;
+		power++;
+	}
+}
+
+struct column_cost {
+	size_t bytes, nibbles;
+};
+
+static void
+column_count(struct column_cost *c, uint64_t v)
+{
+	unsigned bits = v ? 64 - (unsigned)__builtin_clzll(v) : 1;
+
+	c->bytes += (bits + 6) / 7;
+	c->nibbles += (bits + 2) / 3;
+}
+
+static void
+column_put_nibbles(struct buf *out, const uint64_t *v, size_t n)
+{
+	unsigned half = 0;
+	uint8_t byte = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t rest = v[i];
+
+		do {
+			uint8_t nibble = (uint8_t)(rest & 7);
+
+			rest >>= 3;
+			nibble |= (uint8_t)(rest ? 8 : 0);
+			byte |= (uint8_t)(nibble << half);
+			half ^= 4;
+			if (half == 0) {
+				buf_put_u8(out, byte);
+				byte = 0;
+			}
+		} while (rest != 0);
+	}
+	if (half != 0)
+		buf_put_u8(out, byte);
+}
+
+static void
+column_put_numbers(struct buf *out, bool nibbles, const uint64_t *v, size_t n)
+{
+	if (nibbles) {
+		column_put_nibbles(out, v, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		buf_put_varint(out, v[i]);
+}
+
+/* Numbers of 62 bits, so that differences fit. */
+static void
+column_put_narrow(struct buf *out, int64_t *v, size_t n)
+{
+	unsigned power = column_power(v, n);
+	struct column_cost delta = {0, 0}, plain = {0, 0};
+	uint64_t d[64], p[64];
+	size_t d_best, p_best;
+
+	for (size_t i = 0; i < n; i++) {
+		p[i] = zigzag(v[i]);
+		d[i] = zigzag(i ? v[i] - v[i - 1] : v[i]);
+		column_count(&plain, p[i]);
+		column_count(&delta, d[i]);
+	}
+	delta.nibbles = (delta.nibbles + 1) / 2;
+	plain.nibbles = (plain.nibbles + 1) / 2;
+	d_best = delta.bytes < delta.nibbles ? delta.bytes : delta.nibbles;
+	p_best = plain.bytes < plain.nibbles ? plain.bytes : plain.nibbles;
+	if (d_best <= p_best) {
+		bool nibbles = delta.nibbles < delta.bytes;
+
+		buf_put_u8(out, (uint8_t)(COLUMN_DELTA + nibbles));
+		buf_put_u8(out, (uint8_t)power);
+		column_put_numbers(out, nibbles, d, n);
+	} else {
+		bool nibbles = plain.nibbles < plain.bytes;
+
+		buf_put_u8(out, (uint8_t)(COLUMN_PLAIN + nibbles));
+		buf_put_u8(out, (uint8_t)power);
+		column_put_numbers(out, nibbles, p, n);
+	}
+}
+
+static void
+column_put(struct buf *out, const int128 *v, size_t n)
+{
+	int64_t narrow[64];
+	bool equal = true, fits = true;
+
+	for (size_t i = 0; i < n; i++) {
+		equal &= v[i] == v[0];
+		fits &= v[i] < INT64_MAX / 2 && v[i] > INT64_MIN / 2;
+		narrow[i] = (int64_t)v[i];
+	}
+	if (equal) {
+		buf_put_u8(out, COLUMN_EQUAL);
+		buf_put_zigzag128(out, v[0]);
+	} else if (fits) {
+		column_put_narrow(out, narrow, n);
+	} else {
+		buf_put_u8(out, COLUMN_WIDE);
+		for (size_t i = 0; i < n; i++)
+			buf_put_zigzag128(out, v[i]);
+	}
+}
+
+static void
+column_take_nibbles(struct cur *c, uint64_t *v, size_t n)
+{
+	unsigned half = 0;
+	uint8_t byte = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned shift = 0;
+		uint8_t nibble;
+
+		v[i] = 0;
+		do {
+			if (half == 0)
+				byte = cur_u8(c);
+			nibble = (uint8_t)(byte >> half & 15);
+			half ^= 4;
+			if (shift > 63)
+				c->bad = true;
+			else
+				v[i] |= (uint64_t)(nibble & 7) << shift;
+			shift += 3;
+		} while ((nibble & 8) && !c->bad);
+	}
+}
+
+static void
+column_take_narrow(struct cur *c, uint8_t mode, int128 *v, size_t n)
+{
+	uint8_t power = cur_u8(c);
+	uint64_t raw[64];
+	int64_t factor, sum = 0;
+
+	if (mode > COLUMN_PLAIN_NIBBLES || power > 18) {
+		c->bad = true;
+		return;
+	}
+	if (mode == COLUMN_DELTA_NIBBLES || mode == COLUMN_PLAIN_NIBBLES)
+		column_take_nibbles(c, raw, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			raw[i] = cur_varint(c);
+	factor = scale_factor(power);
+	for (size_t i = 0; i < n; i++) {
+		int64_t x = unzigzag(raw[i]);
+
+		if (mode <= COLUMN_DELTA_NIBBLES)
+			x = sum = (int64_t)((uint64_t)sum + (uint64_t)x);
+		v[i] = (int128)x * factor;
+	}
+}
+
+static void
+column_take(struct cur *c, int128 *v, size_t n)
+{
+	uint8_t mode = cur_u8(c);
+
+	if (mode > COLUMN_WIDE) {
+		column_take_narrow(c, mode, v, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		v[i] = mode == COLUMN_EQUAL && i > 0 ? v[0] : cur_zigzag128(c);
+}
+
+/* ---- strips ---- */
+
+void
+strip_begin(struct strip_writer *w, enum series_kind kind, unsigned level)
+{
+	w->kind = kind;
+	w->level = level;
+	w->n = 0;
+	buf_clear(&w->entries);
+}
+
+void
+strip_fini(struct strip_writer *w)
+{
+	buf_fini(&w->entries);
+}
+
+bool
+strip_full(const struct strip_writer *w, uint64_t start)
+{
+	uint64_t group = seg_slots(w->level) * 64;
+
+	if (w->n == 0)
+		return false;
+	return w->n == 64 || w->entries.len > STRIP_TARGET ||
+	    start / group != w->blocks[0].start / group;
+}
+
+void
+strip_add(struct strip_writer *w, const struct block *b,
+    const struct buf *entries)
+{
+	w->blocks[w->n] = *b;
+	if (entries != NULL)
+		buf_put(&w->entries, entries->data, entries->len);
+	w->ends[w->n] = w->entries.len;
+	w->n++;
+}
+
+uint64_t
+strip_last(const struct strip_writer *w)
+{
+	return w->blocks[w->n - 1].start;
+}
+
+/* What a column holds, as residuals that are small or equal. */
+enum column {
+	COL_COUNT,
+	COL_LAST,
+	COL_LOW,  /* last - min */
+	COL_HIGH, /* max - last */
+	COL_SUM,  /* gauge: sum - count * last; counter: the increase */
+	COL_TIME,
+	COL_SIZE, /* bytes of entries */
+	COLUMNS
+};
+
+static const uint8_t gauge_columns[] = {COL_COUNT, COL_LAST, COL_LOW, COL_HIGH,
+    COL_SUM, COL_TIME};
+static const uint8_t counter_columns[] = {COL_COUNT, COL_SUM, COL_LAST,
+    COL_TIME};
+static const uint8_t profile_columns[] = {COL_COUNT, COL_SIZE};
+static const uint8_t histogram_columns[] = {COL_COUNT, COL_LOW, COL_HIGH,
+    COL_SUM, COL_SIZE};
+
+static size_t
+columns_of(enum series_kind kind, const uint8_t **columns)
+{
+	switch (kind) {
+	case SERIES_GAUGE:
+		*columns = gauge_columns;
+		return sizeof(gauge_columns);
+	case SERIES_COUNTER:
+		*columns = counter_columns;
+		return sizeof(counter_columns);
+	case SERIES_HISTOGRAM:
+		*columns = histogram_columns;
+		return sizeof(histogram_columns);
+	default:
+		*columns = profile_columns;
+		return sizeof(profile_columns);
+	}
+}
+
+static int128
+column_value(const struct strip_writer *w, uint8_t column, size_t i)
+{
+	const struct block *b = &w->blocks[i];
+
+	switch (column) {
+	case COL_COUNT:
+		return (int128)b->count;
+	case COL_LAST: /* a counter's raw value is mostly the last one more */
+		if (w->kind == SERIES_COUNTER && i > 0)
+			return (int128)b->last - w->blocks[i - 1].last - b->sum;
+		return b->last;
+	case COL_LOW:
+		return (int128)b->last - b->min;
+	case COL_HIGH:
+		return (int128)b->max - b->last;
+	case COL_SUM:
+		if (w->kind == SERIES_GAUGE)
+			return b->sum - (int128)b->count * b->last;
+		return b->sum;
+	case COL_TIME:
+		return b->last_ns;
+	default:
+		return (int128)(w->ends[i] - (i ? w->ends[i - 1] : 0));
+	}
+}
+
+void
+strip_take(struct strip_writer *w, struct buf *out)
+{
+	uint64_t size = seg_slots(w->level), first = w->blocks[0].start / size;
+	const uint8_t *columns;
+	size_t n_columns = columns_of(w->kind, &columns);
+	int128 values[64];
+
+	buf_put_u8(out, (uint8_t)w->n);
+	buf_put_varint(out, first);
+	for (size_t i = 1; i < w->n; i++)
+		values[i - 1] = (int128)((w->blocks[i].start -
+		    w->blocks[i - 1].start) / size);
+	if (w->n > 1)
+		column_put(out, values, w->n - 1);
+	for (size_t k = 0; k < n_columns; k++) {
+		for (size_t i = 0; i < w->n; i++)
+			values[i] = column_value(w, columns[k], i);
+		column_put(out, values, w->n);
+	}
+	buf_put(out, w->entries.data, w->entries.len);
+	if (w->entries.failed)
+		out->failed = true;
+	strip_begin(w, w->kind, w->level);
+}
+
+static void
+column_apply(struct strip *s, enum series_kind kind, uint8_t column,
+    const int128 *v, struct cur *c)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct block *b = &s->blocks[i];
+
+		switch (column) {
+		case COL_COUNT:
+			b->count = (uint64_t)v[i];
+			break;
+		case COL_LAST:
+			b->last = (int64_t)v[i];
+			if (kind == SERIES_COUNTER && i > 0)
+				b->last = (int64_t)(v[i] + b[-1].last + b->sum);
+			break;
+		case COL_LOW:
+			b->min = (int64_t)(b->last - v[i]);
+			break;
+		case COL_HIGH:
+			b->max = (int64_t)(b->last + v[i]);
+			break;
+		case COL_SUM:
+			b->sum = v[i];
+			if (kind == SERIES_GAUGE)
+				b->sum += (int128)b->count * b->last;
+			break;
+		case COL_TIME:
+			b->last_ns = (int64_t)v[i];
+			break;
+		default: /* the entries follow the last column */
+			if (v[i] < 0 || v[i] > (int128)cur_left(c)) {
+				c->bad = true;
+				break;
+			}
+			b->entries = cur_of(c->p, (size_t)v[i]);
+			c->p += (size_t)v[i];
+			break;
+		}
+	}
+}
+
+const struct err *
+strip_read(struct strip *s, enum series_kind kind, unsigned level,
+    const void *p, size_t size)
+{
+	struct cur c = cur_of(p, size);
+	const uint8_t *columns;
+	size_t n_columns = columns_of(kind, &columns);
+	uint64_t index;
+	int128 values[64];
+
+	memset(s->blocks, 0, sizeof(s->blocks));
+	s->n = cur_u8(&c);
+	index = cur_varint(&c);
+	if (s->n == 0 || s->n > 64 || index > UINT64_C(1) << 40)
+		c.bad = true;
+	if (!c.bad && s->n > 1)
+		column_take(&c, values, s->n - 1);
+	for (size_t i = 0; i < s->n && !c.bad; i++) {
+		if (i > 0)
+			index += (uint64_t)values[i - 1];
+		s->blocks[i].start = index * seg_slots(level);
+	}
+	for (size_t k = 0; k < n_columns && !c.bad; k++) {
+		column_take(&c, values, s->n);
+		column_apply(s, kind, columns[k], values, &c);
+	}
+	if (c.bad || c.p != c.end) {
+		s->n = 0;
+		return err_new(ERR_FORMAT,
+		    (int)(c.p - (const uint8_t *)p), "a strip is malformed");
+	}
+	return NULL;
+}

@@ -1,0 +1,104 @@
+/*
+ * Blocks and strips: the values of a series, in memory and as bytes.
+ * The bytes are specified in format.h.
+ */
+#ifndef STORE_BLOCK_H
+#define STORE_BLOCK_H
+
+#include "base/buf.h"
+#include "series.h"
+
+struct err;
+
+/* One block of any kind and level.  For profiles the entries' keys are
+ * stack numbers, for histograms buckets; both rise strictly. */
+struct block {
+	uint64_t start;  /* first slot */
+	uint64_t count;  /* observations; 0 is "no data" */
+	int64_t min, max;/* gauge, histogram */
+	int128 sum;      /* gauge, histogram; counter: the increase */
+	int64_t last;    /* gauge value, counter raw value */
+	int64_t last_ns; /* after the block's start */
+	struct cur entries; /* entry_next(); borrowed */
+};
+
+/* Entries as bytes: see format.h. */
+struct entry_writer {
+	struct buf *out;
+	uint32_t next; /* smallest key that may follow */
+};
+
+void entry_put(struct entry_writer *w, uint32_t key, int128 value);
+
+struct entry_reader {
+	struct cur c;
+	uint64_t next;
+};
+
+/* False at the end or when the bytes are bad (then r->c.bad). */
+static inline bool
+entry_next(struct entry_reader *r, uint32_t *key, int128 *value)
+{
+	uint8_t byte;
+
+	if (r->c.p == r->c.end)
+		return false;
+	byte = *r->c.p++;
+	*key = (uint32_t)(r->next + (byte >> 4));
+	*value = (byte & 15) + 1;
+	if (byte >> 4 == 15)
+		*key = (uint32_t)(r->next + 15 + cur_varint(&r->c));
+	if ((byte & 15) == 15)
+		*value = (int128)cur_varint128(&r->c) + 16;
+	r->next = (uint64_t)*key + 1;
+	return !r->c.bad;
+}
+
+/* Does the kind carry entries? */
+static inline bool
+series_has_entries(enum series_kind kind)
+{
+	return series_is_profile(kind) || kind == SERIES_HISTOGRAM;
+}
+
+/* Folds the numbers (not the entries) of a later or equal block into one
+ * that begins at into->start; slot_ns places the times. */
+void block_fold(enum series_kind kind, struct block *into,
+    const struct block *b, int64_t slot_ns);
+
+/*
+ * Writing: blocks of one series and level in rising order gather into a
+ * strip; strip_full() says when to take it with strip_take().
+ */
+struct strip_writer {
+	enum series_kind kind;
+	unsigned level;
+	struct block blocks[64]; /* entries unused */
+	size_t ends[64];         /* of each block's entries in `entries` */
+	size_t n;
+	struct buf entries;
+};
+
+void strip_begin(struct strip_writer *w, enum series_kind kind,
+    unsigned level);
+void strip_fini(struct strip_writer *w);
+/* Would this block have to begin a new strip? */
+bool strip_full(const struct strip_writer *w, uint64_t start);
+/* Adds a block; `entries` are encoded bytes or NULL. */
+void strip_add(struct strip_writer *w, const struct block *b,
+    const struct buf *entries);
+/* The start of the last block of the strip; its key. */
+uint64_t strip_last(const struct strip_writer *w);
+/* Appends the strip's bytes to out and empties it. */
+void strip_take(struct strip_writer *w, struct buf *out);
+
+/* Reading: all blocks of a strip.  Entries point into the bytes. */
+struct strip {
+	struct block blocks[64];
+	size_t n;
+};
+
+const struct err *strip_read(struct strip *s, enum series_kind kind,
+    unsigned level, const void *p, size_t size);
+
+#endif

@@ -1,0 +1,216 @@
+#include "dbfile.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <db.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dbfile {
+	DB *db;
+	DBC *cursor;
+	bool failed;
+	char path[512];
+	DBT key, value; /* memory of the last record, ours */
+};
+
+static void
+dbfile_errcall(const DB_ENV *env, const char *prefix, const char *message)
+{
+	(void)env;
+	log_debug("berkeley db: %s%s%s", prefix ? prefix : "",
+	    prefix ? ": " : "", message);
+}
+
+static const struct err *
+dbfile_error(struct dbfile *f, int rc, const char *what)
+{
+	f->failed = true;
+	return err_new(ERR_DB, rc, "%s: %s: %s", f->path, what,
+	    rc == EIO || rc == DB_RUNRECOVERY ? "damaged or unreadable"
+	                                      : db_strerror(rc));
+}
+
+static const struct err *
+dbfile_new(struct dbfile **out, const char *path, size_t cache_bytes)
+{
+	struct dbfile *f = calloc(1, sizeof(*f));
+	int rc;
+
+	*out = NULL;
+	if (f == NULL)
+		return err_nomem();
+	strncpy(f->path, path, sizeof(f->path) - 1);
+	f->key.flags = f->value.flags = DB_DBT_REALLOC;
+	rc = db_create(&f->db, NULL, 0);
+	if (rc == 0)
+		rc = f->db->set_cachesize(f->db, 0, (uint32_t)cache_bytes, 1);
+	if (rc != 0) {
+		const struct err *e = dbfile_error(f, rc, "no handle");
+
+		dbfile_close(f);
+		return e;
+	}
+	f->db->set_errcall(f->db, dbfile_errcall);
+	*out = f;
+	return NULL;
+}
+
+const struct err *
+dbfile_create(struct dbfile **out, const char *path, uint32_t page_size)
+{
+	const struct err *e = dbfile_new(out, path, 1 << 20);
+	struct dbfile *f = *out;
+	int rc;
+
+	if (e != NULL)
+		return e;
+	rc = f->db->set_flags(f->db, DB_CHKSUM);
+	if (rc == 0)
+		rc = f->db->set_pagesize(f->db, page_size);
+	if (rc == 0)
+		rc = f->db->open(f->db, NULL, path, NULL, DB_BTREE,
+		    DB_CREATE | DB_EXCL, 0640);
+	if (rc == 0)
+		return NULL;
+	e = dbfile_error(f, rc, "cannot be made");
+	dbfile_close(f);
+	*out = NULL;
+	return e;
+}
+
+const struct err *
+dbfile_put(struct dbfile *f, const struct buf *key, const void *p, size_t n)
+{
+	union {
+		const void *in;
+		void *out;
+	} alias = {p};
+	DBT k = {.data = key->data, .size = (uint32_t)key->len};
+	DBT v = {.data = alias.out, .size = (uint32_t)n};
+	int rc;
+
+	if (f->failed || key->failed)
+		return err_nomem();
+	rc = f->db->put(f->db, NULL, &k, &v, 0);
+	return rc == 0 ? NULL : dbfile_error(f, rc, "cannot be written");
+}
+
+const struct err *
+dbfile_finish(struct dbfile *f)
+{
+	DB *db = f->db;
+	const struct err *e = NULL;
+	int rc;
+
+	f->db = NULL;
+	rc = db->close(db, 0); /* flushes and syncs */
+	if (rc != 0)
+		e = dbfile_error(f, rc, "cannot be finished");
+	else if (f->failed)
+		e = err_new(ERR_DB, EIO, "%s: an earlier write failed", f->path);
+	dbfile_close(f);
+	return e;
+}
+
+const struct err *
+dbfile_open(struct dbfile **out, const char *path, size_t cache_bytes)
+{
+	const struct err *e = dbfile_new(out, path, cache_bytes);
+	struct dbfile *f = *out;
+	int rc;
+
+	if (e != NULL)
+		return e;
+	rc = f->db->open(f->db, NULL, path, NULL, DB_BTREE, DB_RDONLY, 0);
+	if (rc == 0)
+		rc = f->db->cursor(f->db, NULL, &f->cursor, 0);
+	if (rc == 0)
+		return NULL;
+	e = dbfile_error(f, rc, "cannot be opened");
+	dbfile_close(f);
+	*out = NULL;
+	return e;
+}
+
+static const struct err *
+dbfile_get(struct dbfile *f, uint32_t flag, struct cur *key_out,
+    struct cur *value, bool *found)
+{
+	int rc;
+
+	*found = false;
+	if (f->failed)
+		return err_new(ERR_DB, EIO, "%s: failed before", f->path);
+	rc = f->cursor->get(f->cursor, &f->key, &f->value, flag);
+	if (rc == DB_NOTFOUND)
+		return NULL;
+	if (rc != 0)
+		return dbfile_error(f, rc, "cannot be read");
+	*key_out = cur_of(f->key.data, f->key.size);
+	*value = cur_of(f->value.data, f->value.size);
+	*found = true;
+	return NULL;
+}
+
+const struct err *
+dbfile_seek(struct dbfile *f, const struct buf *key, struct cur *key_out,
+    struct cur *value, bool *found)
+{
+	*found = false;
+	if (key->failed)
+		return err_nomem();
+	if (f->key.ulen < key->len || f->key.data == NULL) {
+		void *p = realloc(f->key.data, key->len + 64);
+
+		if (p == NULL)
+			return err_nomem();
+		f->key.data = p;
+		f->key.ulen = (uint32_t)key->len + 64;
+	}
+	memcpy(f->key.data, key->data, key->len);
+	f->key.size = (uint32_t)key->len;
+	return dbfile_get(f, DB_SET_RANGE, key_out, value, found);
+}
+
+const struct err *
+dbfile_next(struct dbfile *f, struct cur *key_out, struct cur *value,
+    bool *found)
+{
+	return dbfile_get(f, DB_NEXT, key_out, value, found);
+}
+
+const struct err *
+dbfile_verify(const char *path)
+{
+	struct dbfile *f;
+	const struct err *e = dbfile_new(&f, path, 1 << 20);
+	DB *db;
+	int rc;
+
+	if (e != NULL)
+		return e;
+	db = f->db;
+	f->db = NULL; /* verify() consumes the handle */
+	rc = db->verify(db, path, NULL, NULL, 0);
+	if (rc != 0)
+		e = dbfile_error(f, rc, "verification");
+	dbfile_close(f);
+	return e;
+}
+
+void
+dbfile_close(struct dbfile *f)
+{
+	if (f == NULL)
+		return;
+	if (f->cursor != NULL)
+		f->cursor->close(f->cursor);
+	if (f->db != NULL)
+		f->db->close(f->db, DB_NOSYNC);
+	free(f->key.data);
+	free(f->value.data);
+	free(f);
+}

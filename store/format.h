@@ -1,0 +1,71 @@
+/*
+ * THE FORMAT of the store's files, version 1.
+ *
+ * DIRECTORY
+ *	manifest          names all that counts; replaced by rename
+ *	lock              flock'ed by the one writer
+ *	span-*, late-*, summary-*   sealed files (below), all *.mdb
+ *	journal-*         records of batches (batch.h), one after the other
+ *	ids-*             ids of the batches of the last 24 hours
+ *	*.tmp             unfinished; deleted at the next start
+ *
+ * SEALED FILE: a Berkeley DB 5.3 B-tree with page checksums (DB_CHKSUM).
+ *	KEY                                    VALUE
+ *	01 chunk(be32)                         meta
+ *	02 chunk(be32)                         dictionary
+ *	03 chunk(be32)                         stacks
+ *	10 series(be32) level(u8) last(be64)   strip
+ * Values of 01 to 03 are byte streams cut into chunks of 15,000 bytes.
+ *
+ * meta        varints: version (1), slot length in ns, first slot, slots of
+ *             the span; u8 lowest level, u8 highest level; varint end of
+ *             the newest slot with data.
+ * dictionary  one record as in batch.h, without blocks.  Strings, frames,
+ *             label sets and series are sorted (symtab.h says by what), the
+ *             call tree is in pre-order with children in that order, and
+ *             facts are by time.
+ * stacks      varint n, then n varints: the node of each stack, as the
+ *             difference to the one before.  Stacks are the nodes that have
+ *             a value of their own in this file, in pre-order; their place
+ *             here is their number in strips.
+ * strip       up to 64 blocks of one series and level, from one group of 64
+ *             neighbours: u8 n; varint start of the first in blocks of its
+ *             level since 1970; column of distances between starts (when
+ *             n > 1); the kind's columns; entries of all blocks.
+ *	gauge      count, last, last - min, max - last, sum - count * last,
+ *	           ns from the block's start to the last observation
+ *	counter    count, increase, last raw value (after the first: less the
+ *	           one before and the increase), ns as above
+ *	profile    observations, bytes of entries
+ *	histogram  count, -min, max, sum, bytes of entries
+ *             Columns are in block.c above column_put().
+ * entries     (key, value) with rising keys, one byte each where both are
+ *             small: high nibble = key - previous key - 1, low nibble =
+ *             value - 1; 15 in a nibble: a varint of the rest minus 15
+ *             follows, the key's before the value's.
+ *	example    keys 3, 4, 40 with values 1, 20, 2:
+ *	           30 | 0f 04 | f1 14
+ *	           (3-0, 1-1) (0, 15: 20-16=4) (15: 35-15=20, 2-1)
+ *
+ * A file's span is 4^k slots, aligned; it holds levels 0 to k of them.  A
+ * late file has the same form and span as a full one (4,096 slots).  The
+ * summary holds levels 6 and up of all completed spans.
+ *
+ * CUTTING A SLOT  Of a stack's value v in a slot of length L the part [a, b)
+ * is floor(v*b/L + h) - floor(v*a/L + h) with h = H / 2^64, H = the hash of
+ * (series, stack, slot): hash64_u64(hash64_u64(series, stack), slot), of the
+ * hashes in symtab.c.  All contributions of a series to a slot are added
+ * first.  Partitions of a slot add up to it, whatever the borders.
+ *
+ * VERSIONS  A reader refuses files of a version that it does not know.
+ * Within a version nothing changes meaning.
+ */
+#ifndef STORE_FORMAT_H
+#define STORE_FORMAT_H
+
+#define FORMAT_VERSION 1
+
+#define FORMAT_SEAL_LEVEL 3    /* a journal covers 4^3 = 64 slots */
+#define FORMAT_SPAN_LEVEL 6    /* full files cover 4^6 = 4,096 slots */
+
+#endif

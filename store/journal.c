@@ -1,0 +1,98 @@
+#include "journal.h"
+
+#include "base/err.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define JOURNAL_SCAN 65536
+
+void
+journal_reader_fini(struct journal_reader *r)
+{
+	buf_fini(&r->record);
+}
+
+/* Reads n bytes at the offset into r->record; *got tells how many came. */
+static const struct err *
+journal_pread(struct journal_reader *r, size_t n, size_t *got)
+{
+	ssize_t part;
+
+	buf_clear(&r->record);
+	*got = 0;
+	if (!buf_reserve(&r->record, n))
+		return err_nomem();
+	while (*got < n) {
+		part = pread(r->fd, r->record.data + *got, n - *got,
+		    (off_t)(r->offset + *got));
+		if (part < 0)
+			return err_errno("journal");
+		if (part == 0)
+			break;
+		*got += (size_t)part;
+	}
+	r->record.len = *got;
+	return NULL;
+}
+
+/* After a damaged header: moves to the next place where one is whole. */
+static const struct err *
+journal_resync(struct journal_reader *r, bool *found)
+{
+	const struct err *e;
+	size_t got, n;
+
+	*found = false;
+	r->damaged++;
+	r->offset++;
+	for (;;) {
+		if ((e = journal_pread(r, JOURNAL_SCAN, &got)) != NULL)
+			return e;
+		for (size_t i = 0; i + BATCH_RECORD_HEADER <= got; i++) {
+			const uint8_t *p = r->record.data + i;
+
+			if (*p == 'M' && batch_record_header(p, &n) == NULL) {
+				r->offset += i;
+				*found = true;
+				return NULL;
+			}
+		}
+		if (got < JOURNAL_SCAN)
+			return NULL;
+		r->offset += got - BATCH_RECORD_HEADER + 1;
+	}
+}
+
+const struct err *
+journal_next(struct journal_reader *r, struct batch **out)
+{
+	const struct err *e;
+	size_t got, n;
+
+	*out = NULL;
+	for (;;) {
+		e = journal_pread(r, BATCH_RECORD_HEADER, &got);
+		if (e != NULL || got < BATCH_RECORD_HEADER)
+			return e;
+		if (batch_record_header(r->record.data, &n) != NULL) {
+			uint64_t before = r->offset;
+			bool found;
+
+			e = journal_resync(r, &found);
+			if (e == NULL && found)
+				continue;
+			r->offset = before; /* perhaps it is being written */
+			r->damaged--;
+			return e;
+		}
+		n += BATCH_RECORD_HEADER;
+		if ((e = journal_pread(r, n, &got)) != NULL || got < n)
+			return e;
+		r->offset += n;
+		e = batch_decode(r->record.data, n, out);
+		if (e == NULL || e->domain != ERR_FORMAT)
+			return e;
+		r->damaged++;
+	}
+}

@@ -1,0 +1,246 @@
+#include "manifest.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MANIFEST_VERSION 1
+#define MANIFEST_MAX (4u << 20)
+
+static const char *const manifest_kinds[] = {"span", "late", "summary",
+    "journal", "ids"};
+#define MANIFEST_KINDS (sizeof(manifest_kinds) / sizeof(manifest_kinds[0]))
+
+void
+manifest_fini(struct manifest *m)
+{
+	free(m->files);
+	*m = (struct manifest){0};
+}
+
+const struct err *
+manifest_add(struct manifest *m, const struct manifest_file *f)
+{
+	struct manifest_file *p;
+	uint32_t cap;
+
+	if (m->n == m->cap) {
+		cap = m->cap ? m->cap * 2 : 16;
+		p = realloc(m->files, cap * sizeof(*p));
+		if (p == NULL)
+			return err_nomem();
+		m->files = p;
+		m->cap = cap;
+	}
+	m->files[m->n++] = *f;
+	return NULL;
+}
+
+void
+manifest_remove(struct manifest *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (strcmp(m->files[i].name, name) != 0)
+			continue;
+		memmove(&m->files[i], &m->files[i + 1],
+		    (m->n - i - 1) * sizeof(*m->files));
+		m->n--;
+		return;
+	}
+}
+
+const struct manifest_file *
+manifest_find(const struct manifest *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (strcmp(m->files[i].name, name) == 0)
+			return &m->files[i];
+	}
+	return NULL;
+}
+
+const struct err *
+manifest_copy(struct manifest *to, const struct manifest *m)
+{
+	*to = *m;
+	to->cap = m->n;
+	to->files = malloc((m->n + 1) * sizeof(*to->files));
+	if (to->files == NULL)
+		return err_nomem();
+	if (m->n > 0)
+		memcpy(to->files, m->files, m->n * sizeof(*to->files));
+	return NULL;
+}
+
+/* ---- reading ---- */
+
+static const struct err *
+manifest_slurp(int dir, struct buf *text)
+{
+	int fd = openat(dir, "manifest", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return err_errno("manifest");
+	do {
+		if (text->len > MANIFEST_MAX || !buf_reserve(text, 65536)) {
+			close(fd);
+			return err_new(ERR_LIMIT, 0, "manifest: too long");
+		}
+		n = read(fd, text->data + text->len, 65535);
+		if (n > 0)
+			text->len += (size_t)n;
+	} while (n > 0);
+	close(fd);
+	if (n < 0)
+		return err_errno("manifest");
+	text->data[text->len] = '\0';
+	return NULL;
+}
+
+static bool
+manifest_take_file(struct manifest *m, const char *line,
+    const struct err **error)
+{
+	struct manifest_file f = {0};
+	char kind[16];
+
+	if (sscanf(line,
+	        "%15s %u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+	        " %63s",
+	        kind, &f.level, &f.first, &f.slots, &f.until, &f.bytes,
+	        f.name) != 7 ||
+	    strchr(f.name, '/') != NULL)
+		return false;
+	for (size_t i = 0; i < MANIFEST_KINDS; i++) {
+		if (strcmp(kind, manifest_kinds[i]) != 0)
+			continue;
+		f.kind = (enum manifest_kind)i;
+		*error = manifest_add(m, &f);
+		return true;
+	}
+	return false;
+}
+
+static const struct err *
+manifest_take_line(struct manifest *m, const char *line, int number)
+{
+	const struct err *e = NULL;
+	unsigned version;
+
+	if (number == 1) {
+		if (sscanf(line, "memlens %u", &version) != 1)
+			return err_new(ERR_FORMAT, 1, "not a manifest");
+		if (version != MANIFEST_VERSION)
+			return err_new(ERR_FORMAT, 1,
+			    "version %u is not known here", version);
+		return NULL;
+	}
+	if (sscanf(line, "generation %" SCNu64, &m->generation) == 1 ||
+	    sscanf(line, "slot_ns %" SCNd64, &m->slot_ns) == 1 ||
+	    sscanf(line, "fine_from %" SCNu64, &m->fine_from) == 1)
+		return NULL;
+	if (!manifest_take_file(m, line, &e))
+		return err_new(ERR_FORMAT, number, "line %d is malformed",
+		    number);
+	return e;
+}
+
+static const struct err *
+manifest_parse(struct manifest *m, char *text, size_t size)
+{
+	char *crc = strstr(text, "\ncrc "), *line, *save = NULL;
+	const struct err *e = NULL;
+	int number = 0;
+
+	if (crc == NULL || strtoul(crc + 5, NULL, 16) !=
+	        crc32c(0, text, (size_t)(crc + 1 - text)))
+		return err_new(ERR_FORMAT, (int)size, "checksum is wrong");
+	crc[1] = '\0';
+	for (line = strtok_r(text, "\n", &save); line != NULL && e == NULL;
+	     line = strtok_r(NULL, "\n", &save))
+		e = manifest_take_line(m, line, ++number);
+	if (e == NULL && m->slot_ns <= 0)
+		e = err_new(ERR_FORMAT, 0, "no slot_ns");
+	return e;
+}
+
+const struct err *
+manifest_load(struct manifest *m, int dir)
+{
+	struct buf text = {0};
+	const struct err *e = manifest_slurp(dir, &text);
+
+	*m = (struct manifest){0};
+	if (e == NULL) {
+		e = manifest_parse(m, (char *)text.data, text.len);
+		if (e != NULL)
+			e = err_wrap(e, "manifest");
+	}
+	if (e != NULL)
+		manifest_fini(m);
+	buf_fini(&text);
+	return e;
+}
+
+/* ---- writing ---- */
+
+static void
+manifest_print(const struct manifest *m, struct buf *text)
+{
+	buf_printf(text, "memlens %d\ngeneration %" PRIu64 "\nslot_ns %" PRId64
+	    "\nfine_from %" PRIu64 "\n", MANIFEST_VERSION, m->generation,
+	    m->slot_ns, m->fine_from);
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct manifest_file *f = &m->files[i];
+
+		buf_printf(text,
+		    "%s %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		    " %s\n",
+		    manifest_kinds[f->kind], f->level, f->first, f->slots,
+		    f->until, f->bytes, f->name);
+	}
+	buf_printf(text, "crc %08x\n", crc32c(0, text->data, text->len));
+}
+
+static const struct err *
+manifest_write(int dir, const struct buf *text)
+{
+	int fd = openat(dir, "manifest.tmp",
+	    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+	const struct err *e = NULL;
+
+	if (fd < 0)
+		return err_errno("manifest.tmp");
+	if (write(fd, text->data, text->len) != (ssize_t)text->len ||
+	    fdatasync(fd) != 0)
+		e = err_errno("manifest.tmp");
+	if (close(fd) != 0 && e == NULL)
+		e = err_errno("manifest.tmp");
+	if (e == NULL && renameat(dir, "manifest.tmp", dir, "manifest") != 0)
+		e = err_errno("manifest");
+	if (e == NULL && fsync(dir) != 0)
+		e = err_errno("the store's directory");
+	return e;
+}
+
+const struct err *
+manifest_save(struct manifest *m, int dir)
+{
+	struct buf text = {0};
+	const struct err *e;
+
+	m->generation++;
+	manifest_print(m, &text);
+	e = text.failed ? err_nomem() : manifest_write(dir, &text);
+	buf_fini(&text);
+	return e;
+}

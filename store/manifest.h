@@ -1,0 +1,62 @@
+/*
+ * The manifest: the one file that says what the store is.  Text, a line a
+ * thing, the last one a CRC-32C of all before it; replaced by rename.
+ *
+ *	memlens 1
+ *	generation 12
+ *	slot_ns 10000000000
+ *	fine_from 0
+ *	span 3 1280 64 1344 40960 span-3-1280-11.mdb
+ *	journal 1344 64 0 0 journal-12
+ *	ids 0 0 0 0 ids-11
+ *	crc 1c2b8a90
+ *
+ * A file's line: kind, level (span, late, summary), first slot, slots of its
+ * span, end of its newest slot, bytes, name.  For the summary first + slots
+ * is the end of the last span that is in it.
+ */
+#ifndef STORE_MANIFEST_H
+#define STORE_MANIFEST_H
+
+#include <stdint.h>
+
+struct err;
+
+enum manifest_kind {
+	MANIFEST_SPAN,
+	MANIFEST_LATE,
+	MANIFEST_SUMMARY,
+	MANIFEST_JOURNAL,
+	MANIFEST_IDS
+};
+
+#define MANIFEST_NAME 64
+
+struct manifest_file {
+	enum manifest_kind kind;
+	unsigned level;
+	uint64_t first, slots, until, bytes;
+	char name[MANIFEST_NAME]; /* no slash */
+};
+
+struct manifest {
+	uint64_t generation;
+	int64_t slot_ns;
+	uint64_t fine_from; /* older slots are in the summary alone */
+	struct manifest_file *files;
+	uint32_t n, cap;
+};
+
+void manifest_fini(struct manifest *m);
+/* Reads DIR/manifest.  ERR_ERRNO ENOENT: there is none yet. */
+const struct err *manifest_load(struct manifest *m, int dir);
+/* Raises the generation and replaces the file, durably. */
+const struct err *manifest_save(struct manifest *m, int dir);
+const struct err *manifest_add(struct manifest *m,
+    const struct manifest_file *f);
+void manifest_remove(struct manifest *m, const char *name);
+const struct manifest_file *manifest_find(const struct manifest *m,
+    const char *name);
+const struct err *manifest_copy(struct manifest *to, const struct manifest *m);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * Making a sealed file out of journals and other sealed files: sealing,
+ * merging, folding of late data and the summary are all this one operation.
+ * Leaves of the lowest level are added slot by slot; all higher levels are
+ * derived from them.
+ */
+#ifndef STORE_SEAL_H
+#define STORE_SEAL_H
+
+#include "memspan.h"
+#include "sealed.h"
+
+/*
+ * One input: a sealed file or a span in memory, of which only blocks that
+ * begin in [from, until) are taken.  At most one is in memory, and it is the
+ * first.  No file stands in two inputs (open it twice).
+ */
+struct seal_source {
+	struct sealed *file;          /* or NULL */
+	const struct memspan *memory; /* or NULL */
+	uint64_t from, until;
+	bool facts;                   /* take its facts too */
+};
+
+struct seal_result {
+	uint64_t blocks; /* leaves written; 0: the file is not worth keeping */
+	uint64_t facts;
+	uint64_t until;  /* end of the newest slot with data */
+	uint64_t series, stacks;
+};
+
+/*
+ * Writes `path` (which must not exist) and syncs it.  meta says span and
+ * levels; a block of a level is written when it ends within the span.
+ * On failure the path may exist: the caller unlinks it.
+ */
+const struct err *seal_build(const char *path, const struct sealed_meta *meta,
+    const struct seal_source *sources, size_t n, struct seal_result *result);
+
+#endif

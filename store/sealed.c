@@ -1,0 +1,239 @@
+#include "sealed.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+#include "dbfile.h"
+#include "format.h"
+#include "segtree.h"
+
+void
+sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
+    uint64_t last)
+{
+	buf_clear(key);
+	buf_put_u8(key, SEALED_STRIPS);
+	buf_put_be32(key, series);
+	buf_put_u8(key, (uint8_t)level);
+	buf_put_be64(key, last);
+}
+
+void
+sealed_stream_key(struct buf *key, enum sealed_stream stream, uint32_t chunk)
+{
+	buf_clear(key);
+	buf_put_u8(key, (uint8_t)stream);
+	buf_put_be32(key, chunk);
+}
+
+/* All chunks of a stream, joined. */
+static const struct err *
+sealed_read_stream(struct sealed *f, enum sealed_stream stream,
+    struct buf *out)
+{
+	struct buf key = {0};
+	struct cur k, v;
+	const struct err *e;
+	bool found;
+
+	buf_clear(out);
+	sealed_stream_key(&key, stream, 0);
+	e = dbfile_seek(f->db, &key, &k, &v, &found);
+	while (e == NULL && found && cur_u8(&k) == stream) {
+		buf_put(out, v.p, cur_left(&v));
+		e = dbfile_next(f->db, &k, &v, &found);
+	}
+	buf_fini(&key);
+	if (e == NULL && out->failed)
+		e = err_nomem();
+	return e;
+}
+
+static const struct err *
+sealed_read_meta(struct sealed *f, struct buf *bytes)
+{
+	const struct err *e = sealed_read_stream(f, SEALED_META, bytes);
+	struct sealed_meta *m = &f->meta;
+	uint64_t version, slot_ns;
+	struct cur c;
+
+	if (e != NULL)
+		return e;
+	c = cur_of(bytes->data, bytes->len);
+	version = cur_varint(&c);
+	if (!c.bad && version != FORMAT_VERSION)
+		return err_new(ERR_FORMAT, 0,
+		    "version %llu of the file is not known here",
+		    (unsigned long long)version);
+	slot_ns = cur_varint(&c);
+	m->first = cur_varint(&c);
+	m->slots = cur_varint(&c);
+	m->base = cur_u8(&c);
+	m->top = cur_u8(&c);
+	m->until = cur_varint(&c);
+	m->slot_ns = (int64_t)slot_ns;
+	if (c.bad || m->top > SEG_MAX_LEVEL || m->base > m->top ||
+	    slot_ns == 0 || slot_ns > INT64_MAX / 2 || m->first >> 40 ||
+	    m->slots >> 40)
+		return err_new(ERR_FORMAT, (int)(c.p - bytes->data),
+		    "the file's meta record is malformed");
+	return NULL;
+}
+
+/* Stack numbers: differences of rising node numbers. */
+static const struct err *
+sealed_read_stacks(struct sealed *f, struct buf *bytes)
+{
+	const struct err *e = sealed_read_stream(f, SEALED_STACKS, bytes);
+	uint64_t node = 0, n;
+	struct cur c;
+
+	if (e != NULL)
+		return e;
+	c = cur_of(bytes->data, bytes->len);
+	n = cur_varint(&c);
+	if (c.bad || n > cur_left(&c))
+		return err_new(ERR_FORMAT, 0, "the list of stacks is cut");
+	f->stack_nodes = malloc((n + 1) * sizeof(*f->stack_nodes));
+	if (f->stack_nodes == NULL)
+		return err_nomem();
+	for (uint64_t i = 0; i < n; i++) {
+		node += cur_varint(&c);
+		if (c.bad || node >= f->dict->n_nodes)
+			return err_new(ERR_FORMAT, (int)(c.p - bytes->data),
+			    "the list of stacks is malformed");
+		f->stack_nodes[i] = (uint32_t)node;
+	}
+	f->n_stacks = (uint32_t)n;
+	return NULL;
+}
+
+static const struct err *
+sealed_load(struct sealed *f)
+{
+	struct buf bytes = {0};
+	const struct err *e = sealed_read_meta(f, &bytes);
+
+	if (e == NULL)
+		e = sealed_read_stream(f, SEALED_DICT, &bytes);
+	if (e == NULL)
+		e = batch_decode(bytes.data, bytes.len, &f->dict);
+	if (e == NULL)
+		e = sealed_read_stacks(f, &bytes);
+	buf_fini(&bytes);
+	return e;
+}
+
+const struct err *
+sealed_open(struct sealed **out, const char *path)
+{
+	struct sealed *f = calloc(1, sizeof(*f));
+	const struct err *e;
+
+	*out = NULL;
+	if (f == NULL)
+		return err_nomem();
+	e = dbfile_open(&f->db, path, 128 << 10);
+	if (e == NULL)
+		e = sealed_load(f);
+	if (e != NULL) {
+		sealed_close(f);
+		return e->domain == ERR_DB ? e : err_wrap(e, "%s", path);
+	}
+	*out = f;
+	return NULL;
+}
+
+void
+sealed_close(struct sealed *f)
+{
+	if (f == NULL)
+		return;
+	dbfile_close(f->db);
+	batch_free(f->dict);
+	free(f->stack_nodes);
+	buf_fini(&f->strip_bytes);
+	free(f);
+}
+
+/* Reads the strip that holds the first block at or after `slot`. */
+static const struct err *
+sealed_load_strip(struct sealed *f, uint32_t series, unsigned level,
+    uint64_t slot)
+{
+	struct buf key = {0};
+	struct cur k, v;
+	const struct err *e;
+	bool found;
+
+	f->strip_valid = false;
+	f->strip.n = 0;
+	f->strip_series = series;
+	f->strip_level = level;
+	f->strip_from = slot;
+	f->strip_until = UINT64_MAX;
+	sealed_strip_key(&key, series, level, slot);
+	e = dbfile_seek(f->db, &key, &k, &v, &found);
+	if (e == NULL && found && cur_u8(&k) == SEALED_STRIPS &&
+	    cur_be32(&k) == series && cur_u8(&k) == level && !k.bad) {
+		buf_clear(&f->strip_bytes);
+		buf_put(&f->strip_bytes, v.p, cur_left(&v));
+		if (f->strip_bytes.failed)
+			e = err_nomem();
+		else
+			e = strip_read(&f->strip,
+			    (enum series_kind)f->dict->series[series].kind,
+			    level, f->strip_bytes.data, f->strip_bytes.len);
+		if (e == NULL)
+			f->strip_until =
+			    f->strip.blocks[f->strip.n - 1].start + 1;
+		if (e == NULL && f->strip.blocks[0].start < slot)
+			f->strip_from = f->strip.blocks[0].start;
+	}
+	buf_fini(&key);
+	f->strip_valid = e == NULL;
+	return e;
+}
+
+const struct err *
+sealed_seek(struct sealed *f, uint32_t series, unsigned level, uint64_t slot,
+    const struct block **block)
+{
+	const struct err *e;
+	size_t low = 0, high;
+
+	*block = NULL;
+	if (level < f->meta.base || level > f->meta.top)
+		return NULL;
+	if (!f->strip_valid || f->strip_series != series ||
+	    f->strip_level != level || slot < f->strip_from ||
+	    slot >= f->strip_until) {
+		e = sealed_load_strip(f, series, level, slot);
+		if (e != NULL)
+			return e;
+	}
+	high = f->strip.n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (f->strip.blocks[mid].start < slot)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < f->strip.n)
+		*block = &f->strip.blocks[low];
+	return NULL;
+}
+
+const struct err *
+sealed_block(struct sealed *f, uint32_t series, unsigned level, uint64_t slot,
+    const struct block **block)
+{
+	const struct err *e = sealed_seek(f, series, level, slot, block);
+
+	if (e == NULL && *block != NULL && (*block)->start != slot)
+		*block = NULL;
+	return e;
+}

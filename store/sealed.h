@@ -1,0 +1,64 @@
+/*
+ * A sealed file, opened for reading: its dictionary in memory, its strips
+ * on demand.  The layout is format.h.
+ */
+#ifndef STORE_SEALED_H
+#define STORE_SEALED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "batch.h"
+#include "block.h"
+
+struct dbfile;
+struct err;
+
+struct sealed_meta {
+	int64_t slot_ns;
+	uint64_t first, slots; /* the span that it covers, in slots */
+	unsigned base, top;    /* levels that it holds */
+	uint64_t until;        /* end of its newest slot with data */
+};
+
+struct sealed {
+	struct sealed_meta meta;
+	struct batch *dict;     /* tables and facts; no blocks */
+	uint32_t *stack_nodes;  /* stack number -> node of dict */
+	uint32_t n_stacks;
+	struct dbfile *db;
+	struct strip strip;     /* the one that was read last ... */
+	struct buf strip_bytes; /* ... and its memory */
+	uint32_t strip_series;
+	unsigned strip_level;
+	uint64_t strip_from, strip_until; /* slots that it answers for */
+	bool strip_valid;
+};
+
+/* Opens and checks a file; ERR_FORMAT for a version that is not known. */
+const struct err *sealed_open(struct sealed **out, const char *path);
+void sealed_close(struct sealed *f);
+
+/*
+ * The first block of (series, level) that begins at `slot` or later; *block
+ * is NULL when there is none.  The block lives until the next call.
+ */
+const struct err *sealed_seek(struct sealed *f, uint32_t series,
+    unsigned level, uint64_t slot, const struct block **block);
+
+/* The same, but only the block that begins exactly there. */
+const struct err *sealed_block(struct sealed *f, uint32_t series,
+    unsigned level, uint64_t slot, const struct block **block);
+
+/* The key of a strip: (series, level, start of its last block). */
+void sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
+    uint64_t last);
+
+/* Records of bytes in chunks, so that none needs overflow pages. */
+enum sealed_stream { SEALED_META = 1, SEALED_DICT = 2, SEALED_STACKS = 3 };
+#define SEALED_STRIPS 0x10
+#define SEALED_CHUNK 15000
+void sealed_stream_key(struct buf *key, enum sealed_stream stream,
+    uint32_t chunk);
+
+#endif

@@ -1,0 +1,322 @@
+#include "symtab.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct err *
+symtab_init(struct symtab *t)
+{
+	*t = (struct symtab){0};
+	t->cap_nodes = 64;
+	t->nodes = calloc(t->cap_nodes, sizeof(*t->nodes));
+	if (t->nodes == NULL || intern_put(&t->strings, "", 0) != 0 ||
+	    intern_put(&t->labels, "", 0) != 0) {
+		symtab_fini(t);
+		return err_nomem();
+	}
+	t->n_nodes = 1;
+	return NULL;
+}
+
+void
+symtab_fini(struct symtab *t)
+{
+	intern_fini(&t->strings);
+	intern_fini(&t->frames);
+	intern_fini(&t->labels);
+	intern_fini(&t->series);
+	map64_fini(&t->node_map);
+	free(t->nodes);
+	*t = (struct symtab){0};
+}
+
+void
+symtab_map_fini(struct symtab_map *map)
+{
+	free(map->strings);
+	free(map->frames);
+	free(map->labels);
+	free(map->nodes);
+	free(map->series);
+	*map = (struct symtab_map){0};
+}
+
+static size_t
+intern_bytes(const struct intern *t)
+{
+	return t->bytes.cap + t->cap * sizeof(*t->items) +
+	    t->table_cap * sizeof(*t->table);
+}
+
+size_t
+symtab_bytes(const struct symtab *t)
+{
+	return intern_bytes(&t->strings) + intern_bytes(&t->frames) +
+	    intern_bytes(&t->labels) + intern_bytes(&t->series) +
+	    t->cap_nodes * sizeof(*t->nodes) + t->node_map.cap * 12;
+}
+
+static bool
+symtab_map_strings(struct symtab *t, const struct batch *d, uint32_t *map)
+{
+	for (uint32_t i = 0; i < d->strings.n; i++) {
+		map[i] = intern_put(&t->strings, intern_at(&d->strings, i),
+		    d->strings.items[i].len);
+		if (map[i] == INTERN_NONE)
+			return false;
+	}
+	return true;
+}
+
+static bool
+symtab_map_frames(struct symtab *t, const struct batch *d,
+    const uint32_t *strings, uint32_t *map)
+{
+	for (size_t i = 0; i < d->n_frames; i++) {
+		const struct batch_frame *f = &d->frames[i];
+		struct sym_frame key = {f->offset, f->kind, strings[f->name],
+		    strings[f->module], strings[f->build_id]};
+
+		map[i] = intern_put(&t->frames, &key, sizeof(key));
+		if (map[i] == INTERN_NONE)
+			return false;
+	}
+	return true;
+}
+
+static bool
+symtab_map_labels(struct symtab *t, const struct batch *d,
+    const uint32_t *strings, uint32_t *map)
+{
+	uint32_t key[2 * BATCH_MAX_LABELS];
+
+	for (size_t i = 0; i < d->n_labels; i++) {
+		const struct batch_labels *set = &d->labels[i];
+
+		for (uint32_t p = 0; p < 2 * set->n; p++)
+			key[p] = strings[d->pairs[2 * set->first + p]];
+		map[i] = intern_put(&t->labels, key,
+		    2 * set->n * sizeof(*key));
+		if (map[i] == INTERN_NONE)
+			return false;
+	}
+	return true;
+}
+
+static bool
+symtab_map_series(struct symtab *t, const struct batch *d,
+    const struct symtab_map *m, uint32_t *map)
+{
+	for (size_t i = 0; i < d->n_series; i++) {
+		const struct batch_series *s = &d->series[i];
+		struct sym_series key = {s->period, s->kind, s->scale,
+		    m->strings[s->name], m->strings[s->unit],
+		    m->labels[s->labels], 0};
+
+		map[i] = intern_put(&t->series, &key, sizeof(key));
+		if (map[i] == INTERN_NONE)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t
+symtab_hash_string(const struct symtab *t, uint64_t seed, uint32_t string)
+{
+	return hash64(seed, intern_at(&t->strings, string),
+	    t->strings.items[string].len);
+}
+
+static uint64_t
+symtab_hash_labels(const struct symtab *t, uint64_t h, uint32_t set)
+{
+	const uint32_t *pairs = intern_at(&t->labels, set);
+
+	for (size_t i = 0; i < 2 * symtab_n_labels(t, set); i++)
+		h = symtab_hash_string(t, h, pairs[i]);
+	return h;
+}
+
+static uint64_t
+symtab_hash_frame(const struct symtab *t, uint64_t h, uint32_t frame)
+{
+	const struct sym_frame *f = symtab_frame(t, frame);
+
+	h = hash64_u64(h, f->offset ^ (uint64_t)f->kind << 56);
+	h = symtab_hash_string(t, h, f->name);
+	h = symtab_hash_string(t, h, f->module);
+	return symtab_hash_string(t, h, f->build_id);
+}
+
+static uint32_t
+symtab_node(struct symtab *t, uint32_t parent, uint32_t edge)
+{
+	uint64_t key = (uint64_t)parent << 32 | edge, h;
+	uint32_t i = map64_get(&t->node_map, key);
+	struct sym_node *p;
+
+	if (i != INTERN_NONE)
+		return i;
+	if (t->n_nodes == t->cap_nodes) {
+		p = realloc(t->nodes, 2 * t->cap_nodes * sizeof(*p));
+		if (p == NULL)
+			return INTERN_NONE;
+		t->nodes = p;
+		t->cap_nodes *= 2;
+	}
+	h = t->nodes[parent].hash;
+	h = parent == 0 ? symtab_hash_labels(t, h, edge)
+	                : symtab_hash_frame(t, h, edge);
+	if (!map64_add(&t->node_map, key, t->n_nodes))
+		return INTERN_NONE;
+	t->nodes[t->n_nodes] = (struct sym_node){parent, edge, h};
+	return t->n_nodes++;
+}
+
+static bool
+symtab_map_nodes(struct symtab *t, const struct batch *d,
+    const struct symtab_map *m, uint32_t *map)
+{
+	map[0] = 0;
+	for (size_t i = 1; i < d->n_nodes; i++) {
+		const struct batch_node *n = &d->nodes[i];
+
+		map[i] = symtab_node(t, map[n->parent],
+		    n->parent == 0 ? m->labels[n->edge] : m->frames[n->edge]);
+		if (map[i] == INTERN_NONE)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t *
+symtab_map_alloc(size_t n)
+{
+	return malloc((n + 1) * sizeof(uint32_t));
+}
+
+const struct err *
+symtab_add(struct symtab *t, const struct batch *d, struct symtab_map *map)
+{
+	map->strings = symtab_map_alloc(d->strings.n);
+	map->frames = symtab_map_alloc(d->n_frames);
+	map->labels = symtab_map_alloc(d->n_labels);
+	map->nodes = symtab_map_alloc(d->n_nodes);
+	map->series = symtab_map_alloc(d->n_series);
+	if (map->strings == NULL || map->frames == NULL ||
+	    map->labels == NULL || map->nodes == NULL || map->series == NULL ||
+	    !symtab_map_strings(t, d, map->strings) ||
+	    !symtab_map_frames(t, d, map->strings, map->frames) ||
+	    !symtab_map_labels(t, d, map->strings, map->labels) ||
+	    !symtab_map_series(t, d, map, map->series) ||
+	    !symtab_map_nodes(t, d, map, map->nodes)) {
+		symtab_map_fini(map);
+		return err_nomem();
+	}
+	return NULL;
+}
+
+size_t
+symtab_labels(const struct symtab *t, uint32_t set, struct label *labels,
+    size_t n_room)
+{
+	const uint32_t *pairs = intern_at(&t->labels, set);
+	size_t n = symtab_n_labels(t, set);
+
+	if (n > n_room)
+		n = n_room;
+	for (size_t i = 0; i < n; i++) {
+		labels[i].name = intern_str(&t->strings, pairs[2 * i]);
+		labels[i].value = intern_str(&t->strings, pairs[2 * i + 1]);
+	}
+	return n;
+}
+
+void
+symtab_desc(const struct symtab *t, uint32_t series, struct series_desc *d,
+    struct label *labels, size_t n_room)
+{
+	const struct sym_series *s = symtab_series(t, series);
+
+	d->kind = (enum series_kind)s->kind;
+	d->name = intern_str(&t->strings, s->name);
+	d->unit = intern_str(&t->strings, s->unit);
+	d->period = s->period;
+	d->scale = (uint8_t)s->scale;
+	d->labels = labels;
+	d->n_labels = symtab_labels(t, s->labels, labels, n_room);
+}
+
+uint64_t
+symtab_series_hash(const struct symtab *t, uint32_t series)
+{
+	const struct sym_series *s = symtab_series(t, series);
+	uint64_t h = hash64_u64(s->kind, (uint64_t)s->period);
+
+	h = hash64_u64(h, s->scale);
+	h = symtab_hash_string(t, h, s->name);
+	h = symtab_hash_string(t, h, s->unit);
+	return symtab_hash_labels(t, h, s->labels);
+}
+
+static int
+order_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+int
+symtab_compare_frames(const struct symtab *t, uint32_t a, uint32_t b)
+{
+	const struct sym_frame *x = symtab_frame(t, a);
+	const struct sym_frame *y = symtab_frame(t, b);
+	int order = 0;
+
+	if (a == b)
+		return 0;
+	if (x->name != y->name)
+		order = intern_compare(&t->strings, x->name, y->name);
+	if (order == 0)
+		order = order_u64(x->kind, y->kind);
+	if (order == 0 && x->module != y->module)
+		order = intern_compare(&t->strings, x->module, y->module);
+	if (order == 0 && x->build_id != y->build_id)
+		order = intern_compare(&t->strings, x->build_id, y->build_id);
+	return order ? order : order_u64(x->offset, y->offset);
+}
+
+int
+symtab_compare_labels(const struct symtab *t, uint32_t a, uint32_t b)
+{
+	const uint32_t *x = intern_at(&t->labels, a);
+	const uint32_t *y = intern_at(&t->labels, b);
+	size_t nx = 2 * symtab_n_labels(t, a), ny = 2 * symtab_n_labels(t, b);
+
+	for (size_t i = 0; i < nx && i < ny; i++) {
+		if (x[i] != y[i])
+			return intern_compare(&t->strings, x[i], y[i]);
+	}
+	return order_u64(nx, ny);
+}
+
+int
+symtab_compare_series(const struct symtab *t, uint32_t a, uint32_t b)
+{
+	const struct sym_series *x = symtab_series(t, a);
+	const struct sym_series *y = symtab_series(t, b);
+	int order = 0;
+
+	if (x->name != y->name)
+		order = intern_compare(&t->strings, x->name, y->name);
+	if (order == 0 && x->labels != y->labels)
+		order = symtab_compare_labels(t, x->labels, y->labels);
+	if (order == 0)
+		order = order_u64(x->kind, y->kind);
+	if (order == 0 && x->unit != y->unit)
+		order = intern_compare(&t->strings, x->unit, y->unit);
+	if (order == 0)
+		order = order_u64((uint64_t)x->period, (uint64_t)y->period);
+	return order ? order : order_u64(x->scale, y->scale);
+}

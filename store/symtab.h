@@ -1,0 +1,95 @@
+/*
+ * One growing table of symbols: strings, frames, label sets, series and the
+ * call tree, filled from the dictionaries of batches and files.  A worker
+ * has one for all that it reads; sealing has one for each file it makes.
+ *
+ * A dictionary is a struct batch of which only the tables are used.
+ */
+#ifndef STORE_SYMTAB_H
+#define STORE_SYMTAB_H
+
+#include "base/intern.h"
+#include "batch.h"
+
+struct err;
+
+/* Keys of the interned tables.  No padding. */
+struct sym_frame {
+	uint64_t offset;
+	uint32_t kind, name, module, build_id;
+};
+
+struct sym_series {
+	int64_t period;
+	uint32_t kind, scale, name, unit, labels, zero;
+};
+
+struct sym_node {
+	uint32_t parent, edge; /* as in struct batch_node */
+	uint64_t hash;         /* of the whole stack's bytes; stable for ever */
+};
+
+struct symtab {
+	struct intern strings;
+	struct intern frames; /* struct sym_frame */
+	struct intern labels; /* uint32_t pairs: name, value */
+	struct intern series; /* struct sym_series */
+	struct sym_node *nodes;
+	uint32_t n_nodes, cap_nodes;
+	struct map64 node_map;
+};
+
+/* From the numbers of a dictionary to those of the table. */
+struct symtab_map {
+	uint32_t *strings, *frames, *labels, *nodes, *series;
+};
+
+const struct err *symtab_init(struct symtab *t);
+void symtab_fini(struct symtab *t);
+
+/* Adds all of a dictionary; fills *map (symtab_map_fini() it). */
+const struct err *symtab_add(struct symtab *t, const struct batch *dict,
+    struct symtab_map *map);
+void symtab_map_fini(struct symtab_map *map);
+
+/* An estimate of the memory in use. */
+size_t symtab_bytes(const struct symtab *t);
+
+static inline const struct sym_frame *
+symtab_frame(const struct symtab *t, uint32_t frame)
+{
+	return intern_at(&t->frames, frame);
+}
+
+static inline const struct sym_series *
+symtab_series(const struct symtab *t, uint32_t series)
+{
+	return intern_at(&t->series, series);
+}
+
+/* Number of pairs of a label set. */
+static inline size_t
+symtab_n_labels(const struct symtab *t, uint32_t set)
+{
+	return t->labels.items[set].len / (2 * sizeof(uint32_t));
+}
+
+/* Fills labels[] (room for n_room) of a set; returns how many. */
+size_t symtab_labels(const struct symtab *t, uint32_t set,
+    struct label *labels, size_t n_room);
+
+/* Fills *d; labels[] has room for n_room; strings live until the next
+ * symtab_add(). */
+void symtab_desc(const struct symtab *t, uint32_t series,
+    struct series_desc *d, struct label *labels, size_t n_room);
+
+/* A hash of the descriptor's bytes; stable for ever. */
+uint64_t symtab_series_hash(const struct symtab *t, uint32_t series);
+
+/* Orders by what people read: frames by (name, kind, module, build id,
+ * offset), label sets by their pairs, series by all their parts. */
+int symtab_compare_frames(const struct symtab *t, uint32_t a, uint32_t b);
+int symtab_compare_labels(const struct symtab *t, uint32_t a, uint32_t b);
+int symtab_compare_series(const struct symtab *t, uint32_t a, uint32_t b);
+
+#endif
