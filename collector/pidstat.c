@@ -9,6 +9,7 @@
 #define PF_KTHREAD 0x00200000u
 
 enum {
+	FIELD_PARENT = 4,
 	FIELD_FLAGS = 9,
 	FIELD_MINFLT = 10,
 	FIELD_MAJFLT = 12,
@@ -75,6 +76,7 @@ pidstat_parse(const char *text, size_t n, struct pidstat *out)
 	memcpy(out->comm, open + 1, len);
 	pidstat_clean(out->comm);
 	out->state = close[2];
+	out->parent = (int32_t)field[FIELD_PARENT];
 	out->kernel_thread = (field[FIELD_FLAGS] & PF_KTHREAD) != 0;
 	out->minor_faults = field[FIELD_MINFLT];
 	out->major_faults = field[FIELD_MAJFLT];

@@ -12,6 +12,7 @@
 struct pidstat {
 	char comm[64]; /* kernel workers have long ones */
 	char state;    /* R, S, D, Z, ... */
+	int32_t parent;
 	bool kernel_thread;
 	uint64_t minor_faults, major_faults;
 	uint64_t user_ticks, system_ticks; /* of 1/100 s */

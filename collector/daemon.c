@@ -1,0 +1,315 @@
+/*
+ * The loop: poll, close slots that are over, hand their batches on, wait.
+ */
+#include "daemon.h"
+
+#include "config.h"
+#include "intake.h"
+#include "notify.h"
+#include "record.h"
+#include "services.h"
+#include "sources.h"
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POLL_NS (250 * NS_PER_MS)
+#define SLOTS_AHEAD_MAX 360 /* a client's clock may be this far ahead */
+
+/* ---- batches ---- */
+
+static void
+daemon_record(struct daemon *d, struct batch *b)
+{
+	const struct err *e;
+
+	if (d->record == NULL)
+		return;
+	e = record_write(d->record, b);
+	if (e != NULL && !d->record_failed)
+		log_err("%s: %s", d->options.record_path, e->text);
+	d->record_failed = e != NULL;
+}
+
+/* Says once that the store refuses, and once that it takes again. */
+static void
+daemon_tell_store(struct daemon *d, const struct err *e)
+{
+	if (e != NULL && !d->store_refuses)
+		log_err("store: %s; batches wait, and the oldest go after %d",
+		    e->text, DAEMON_PENDING_MAX);
+	else if (e == NULL && d->store_refuses)
+		log_info("store: takes batches again");
+	d->store_refuses = e != NULL;
+}
+
+static void
+daemon_drop_pending(struct daemon *d)
+{
+	batch_free(d->pending[0]);
+	d->n_pending--;
+	memmove(d->pending, d->pending + 1,
+	    d->n_pending * sizeof(d->pending[0]));
+}
+
+/* A batch that will never fit must not stand in the way of the others. */
+static bool
+daemon_hopeless(const struct err *e)
+{
+	return e->domain == ERR_FORMAT ||
+	    (e->domain == ERR_LIMIT && e->code != 507);
+}
+
+static void
+daemon_flush_pending(struct daemon *d)
+{
+	const struct err *e = NULL;
+
+	while (d->n_pending > 0) {
+		e = store_append(d->store, d->pending[0]);
+		if (e != NULL && !daemon_hopeless(e))
+			break;
+		if (e != NULL) {
+			log_err("a batch is lost: %s", e->text);
+			d->lost++;
+		}
+		daemon_drop_pending(d);
+		e = NULL;
+	}
+	daemon_tell_store(d, e);
+}
+
+void
+daemon_submit(struct daemon *d, struct batch *b)
+{
+	if (d->n_pending == DAEMON_PENDING_MAX) {
+		daemon_drop_pending(d);
+		d->lost++;
+	}
+	daemon_record(d, b);
+	d->pending[d->n_pending++] = b;
+	daemon_flush_pending(d);
+}
+
+/* The store's bounds know nothing of the present; a block of the far future
+ * would be the newest for ever. */
+static const struct err *
+daemon_check_time(const struct daemon *d, const struct batch *b)
+{
+	uint64_t present = (uint64_t)(clock_wall_ns() / d->slots.slot_ns);
+
+	if (b->slot_ns != (uint64_t)d->slots.slot_ns)
+		return err_new(ERR_REQUEST, 422, "slots of %llu ns in a store "
+		    "of %lld ns", (unsigned long long)b->slot_ns,
+		    (long long)d->slots.slot_ns);
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		if (b->blocks[i].slot > present + SLOTS_AHEAD_MAX)
+			return err_new(ERR_REQUEST, 422,
+			    "slot %llu is in the future",
+			    (unsigned long long)b->blocks[i].slot);
+	}
+	return NULL;
+}
+
+const struct err *
+daemon_take(void *arg, struct batch *b)
+{
+	struct daemon *d = arg;
+	const struct err *e;
+
+	if ((e = daemon_check_time(d, b)) != NULL)
+		return e;
+	if ((e = store_append(d->store, b)) != NULL)
+		return e;
+	daemon_record(d, b);
+	return NULL;
+}
+
+/* ---- slots ---- */
+
+void
+daemon_close_slot(struct daemon *d, uint64_t slot)
+{
+	struct batch *b = batch_new((uint64_t)d->slots.slot_ns);
+	bool first = d->first || slot % 64 == 0;
+	int64_t start_ns = (int64_t)slot * d->slots.slot_ns;
+
+	if (b == NULL) {
+		log_err("out of memory: slot %llu is lost",
+		    (unsigned long long)slot);
+		d->lost++;
+		return;
+	}
+	sources_close_slot(d->sources, slot, b, start_ns, first);
+	services_facts(d->services, b, start_ns, first);
+	daemon_submit(d, b);
+	d->first = false;
+}
+
+static void
+daemon_tell_jump(struct daemon *d, enum slots_jump jump)
+{
+	static const char *const text[] = {
+	    [SLOTS_FORWARD] = "the clock went forward: a gap",
+	    [SLOTS_BACK] = "the clock went back a little: the open slot waits",
+	    [SLOTS_RESET] = "the clock went far back: going on there",
+	};
+
+	if (jump == SLOTS_STEADY)
+		return;
+	log_warn("%s", text[jump]);
+	d->first = true;
+}
+
+/* ---- the loop ---- */
+
+static void
+daemon_status(struct daemon *d)
+{
+	struct store_writer_stats store;
+	struct services_stats services;
+	char text[200];
+
+	store_writer_stats(d->store, &store);
+	services_stats(d->services, &services);
+	sources_describe(d->sources, text, sizeof(text));
+	notify_send("STATUS=%s; %llu services, %llu processes, store %llu KiB"
+	    "%s", text, (unsigned long long)services.services,
+	    (unsigned long long)services.processes,
+	    (unsigned long long)store.bytes / 1024,
+	    d->store_refuses ? ", REFUSES BATCHES" : "");
+}
+
+/* What happens once a second. */
+static void
+daemon_tick(struct daemon *d, int64_t wall_ns, int64_t mono_ns)
+{
+	const struct err *e;
+
+	if (wall_ns / NS_PER_S == d->ticked)
+		return;
+	d->ticked = wall_ns / NS_PER_S;
+	intake_tick(d->intake, mono_ns);
+	if (d->n_pending > 0)
+		daemon_flush_pending(d);
+	e = store_tick(d->store, d->replay ? d->data_ns : wall_ns);
+	if (e != NULL && !d->store_refuses)
+		daemon_tell_store(d, e);
+	if (d->watchdog_ns > 0 && mono_ns >= d->watchdog_next_ns) {
+		notify_send("WATCHDOG=1");
+		d->watchdog_next_ns = mono_ns + d->watchdog_ns;
+	}
+}
+
+static void
+daemon_sweep(struct daemon *d, int64_t wall_ns)
+{
+	const struct err *e;
+	int64_t interval_ns = d->config->procfs_interval_ns;
+
+	if (wall_ns / interval_ns == d->swept)
+		return;
+	d->swept = wall_ns / interval_ns;
+	if ((e = services_sweep(d->services, wall_ns)) != NULL)
+		log_warn("%s", e->text);
+}
+
+static void
+daemon_close_slots(struct daemon *d)
+{
+	const struct err *e;
+	bool closed = false;
+	uint64_t slot;
+
+	while (slots_next(&d->slots, &slot)) {
+		daemon_close_slot(d, slot);
+		closed = true;
+	}
+	if (!closed)
+		return;
+	e = store_tick(d->store, clock_wall_ns());
+	if (e != NULL)
+		daemon_tell_store(d, e);
+	daemon_status(d);
+}
+
+/* Validates first: a mistake in the new file keeps the old one going. */
+static void
+daemon_reload(struct daemon *d)
+{
+	struct config *new = calloc(1, sizeof(*new));
+	struct services *services = NULL;
+	const struct err *e;
+
+	e = new == NULL ? err_nomem() :
+	    config_load(new, d->options.config_path);
+	if (e == NULL) {
+		new->slot_ns = d->slots.slot_ns;
+		e = services_new(&services, new);
+	}
+	if (e != NULL) {
+		log_err("%s; the old configuration stays", e->text);
+		if (new != NULL)
+			config_free(new);
+		free(new);
+		return;
+	}
+	daemon_stop_sources(d);
+	services_free(d->services);
+	config_free(d->config);
+	free(d->config);
+	d->config = new;
+	d->services = services;
+	if ((e = daemon_start_sources(d)) != NULL)
+		log_err("%s", e->text);
+	log_info("configuration reloaded; [store] and [socket] take effect "
+	    "at the next start");
+}
+
+static void
+daemon_do_signals(struct daemon *d)
+{
+	if (d->dump)
+		daemon_dump(d);
+	if (d->reload)
+		daemon_reload(d);
+	d->dump = d->reload = false;
+}
+
+static int64_t
+daemon_wait_ns(const struct daemon *d)
+{
+	int64_t now_ns = clock_wall_ns(), step_ns = POLL_NS, until_ns;
+
+	if (d->config->procfs_interval_ns < step_ns)
+		step_ns = d->config->procfs_interval_ns;
+	until_ns = (now_ns / step_ns + 1) * step_ns;
+	if (slots_due_ns(&d->slots) < until_ns)
+		until_ns = slots_due_ns(&d->slots);
+	return until_ns > now_ns ? until_ns - now_ns : 0;
+}
+
+const struct err *
+daemon_run(struct daemon *d)
+{
+	const struct err *e;
+
+	while (!d->stop) {
+		int64_t wall_ns = clock_wall_ns(), mono_ns = clock_mono_ns();
+
+		daemon_tell_jump(d, slots_update(&d->slots, wall_ns, mono_ns));
+		daemon_sweep(d, wall_ns);
+		sources_poll(d->sources, wall_ns);
+		daemon_close_slots(d);
+		daemon_tick(d, wall_ns, mono_ns);
+		if ((e = loop_wait(d->loop, daemon_wait_ns(d))) != NULL)
+			return e;
+		daemon_do_signals(d);
+	}
+	return NULL;
+}

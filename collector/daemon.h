@@ -1,0 +1,97 @@
+/*
+ * The daemon's parts, joined: what main.c starts and stops, and the loop in
+ * between.  Everything here runs in one thread.
+ */
+#ifndef COLLECTOR_DAEMON_H
+#define COLLECTOR_DAEMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loop.h"
+#include "slots.h"
+
+struct batch;
+struct config;
+struct err;
+struct intake;
+struct record;
+struct replay;
+struct services;
+struct sources;
+struct store_writer;
+
+#define DAEMON_PENDING_MAX 64 /* batches that the store would not take yet */
+
+struct daemon_options {
+	const char *config_path; /* NULL: none */
+	const char *store_path;  /* over [store] directory */
+	const char *record_path;
+	const char *replay_path;
+	bool stay; /* after a replay */
+};
+
+struct daemon {
+	struct daemon_options options;
+	struct config *config;
+	struct loop *loop;
+	struct loop_watch signals;
+	struct replay *replay;
+	struct batch *replay_first; /* read early, for its slot length */
+	struct record *record;
+	struct intake *intake;
+	struct store_writer *store;
+	struct services *services;
+	struct sources *sources;
+	struct slots slots;
+
+	struct batch *pending[DAEMON_PENDING_MAX]; /* oldest first */
+	size_t n_pending;
+	uint64_t lost;       /* batches dropped from pending */
+	bool store_refuses;  /* said so already */
+	bool record_failed;  /* said so already */
+	bool first;          /* the next slot says all facts again */
+	int64_t data_ns;     /* replay: the recording's clock */
+	int64_t swept, ticked; /* numbers of the last periods done */
+	int64_t watchdog_ns, watchdog_next_ns;
+	bool stop, reload, dump;
+};
+
+/* The stages, in their order; each has a stop unless it needs none. */
+const struct err *daemon_start_loop(struct daemon *d);
+void daemon_stop_loop(struct daemon *d);
+const struct err *daemon_start_replay(struct daemon *d);
+void daemon_stop_replay(struct daemon *d);
+const struct err *daemon_start_record(struct daemon *d);
+void daemon_stop_record(struct daemon *d);
+const struct err *daemon_start_intake(struct daemon *d);
+void daemon_stop_intake(struct daemon *d);
+const struct err *daemon_start_privileges(struct daemon *d);
+const struct err *daemon_start_store(struct daemon *d);
+void daemon_stop_store(struct daemon *d);
+const struct err *daemon_start_services(struct daemon *d);
+void daemon_stop_services(struct daemon *d);
+const struct err *daemon_start_sources(struct daemon *d);
+void daemon_stop_sources(struct daemon *d); /* stores the open slot */
+const struct err *daemon_start_notify(struct daemon *d);
+void daemon_stop_notify(struct daemon *d);
+
+/* Until a signal says stop. */
+const struct err *daemon_run(struct daemon *d);
+
+/* All of the recording; then, with -k, until a signal says stop. */
+const struct err *daemon_run_replay(struct daemon *d);
+
+/* ---- between daemon.c, daemon_start.c and daemon_replay.c ---- */
+
+/* Records a batch and appends it; what the store refuses waits. */
+void daemon_submit(struct daemon *d, struct batch *b);
+/* Takes a batch from the socket: its error is the client's answer. */
+const struct err *daemon_take(void *arg, struct batch *b);
+/* Closes the slot with what the sources have. */
+void daemon_close_slot(struct daemon *d, uint64_t slot);
+/* Counters to the log. */
+void daemon_dump(struct daemon *d);
+
+#endif

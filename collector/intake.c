@@ -1,0 +1,431 @@
+#include "intake.h"
+
+#include "loop.h"
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define NO_GROUP ((gid_t)-1)
+
+struct connection {
+	struct loop_watch watch;
+	struct intake *in;
+	struct connection *next;
+	struct buf record;      /* what came of the record at hand */
+	size_t want;            /* bytes of it that are to come in all */
+	int64_t deadline_ns;    /* monotonic */
+	char answer[512];
+	size_t answer_len;      /* > 0: being sent, nothing is read */
+	bool last;              /* close after the answer */
+};
+
+struct intake {
+	struct intake_options options;
+	struct sockaddr_un address;
+	struct loop_watch watch;
+	struct connection *connections;
+	size_t n_connections, bytes;
+	gid_t group;
+	bool bound;
+	struct intake_stats stats;
+};
+
+/* ---- who ---- */
+
+static bool
+peer_in_group(int fd, gid_t group)
+{
+	gid_t groups[256];
+	socklen_t len = sizeof(groups);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) != 0)
+		return false;
+	for (size_t i = 0; i < len / sizeof(groups[0]); i++) {
+		if (groups[i] == group)
+			return true;
+	}
+	return false;
+}
+
+static bool
+peer_allowed(const struct intake *in, int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return false;
+	if (peer.uid == 0 || peer.uid == geteuid())
+		return true;
+	return in->group != NO_GROUP &&
+	    (peer.gid == in->group || peer_in_group(fd, in->group));
+}
+
+/* ---- one connection ---- */
+
+static void
+connection_reset(struct connection *c)
+{
+	c->in->bytes -= c->record.cap;
+	buf_fini(&c->record);
+	c->want = BATCH_RECORD_HEADER;
+	c->deadline_ns = clock_mono_ns() + INTAKE_IDLE_NS;
+}
+
+static void
+connection_free(struct connection *c)
+{
+	struct connection **at = &c->in->connections;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	c->in->n_connections--;
+	c->in->bytes -= c->record.cap;
+	loop_remove(c->in->options.loop, &c->watch);
+	close(c->watch.fd);
+	buf_fini(&c->record);
+	free(c);
+}
+
+/* Sends what is left of the answer; false when the connection is over. */
+static bool
+connection_flush(struct connection *c)
+{
+	ssize_t n = send(c->watch.fd, c->answer, c->answer_len,
+	    MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return false;
+	if (n > 0) {
+		c->answer_len -= (size_t)n;
+		memmove(c->answer, c->answer + n, c->answer_len);
+	}
+	if (c->answer_len == 0 && c->last)
+		return false;
+	return loop_change(c->in->options.loop, &c->watch,
+	    c->answer_len > 0 ? EPOLLOUT : EPOLLIN) == NULL;
+}
+
+static bool
+connection_answer(struct connection *c, int code, const char *text)
+{
+	int n;
+
+	if (code == 200)
+		n = snprintf(c->answer, sizeof(c->answer), "ok\n");
+	else
+		n = snprintf(c->answer, sizeof(c->answer), "error %d %s\n",
+		    code, text);
+	c->answer_len = (size_t)n < sizeof(c->answer) ? (size_t)n :
+	    sizeof(c->answer) - 1;
+	for (size_t i = 0; i + 1 < c->answer_len; i++) {
+		if (c->answer[i] == '\n')
+			c->answer[i] = ' ';
+	}
+	return connection_flush(c);
+}
+
+static int
+error_status(const struct err *e)
+{
+	if (e->domain == ERR_FORMAT)
+		return 400;
+	if (e->code >= 400 && e->code < 600 &&
+	    (e->domain == ERR_REQUEST || e->domain == ERR_LIMIT))
+		return e->code;
+	return e->domain == ERR_LIMIT ? 429 : 500;
+}
+
+static bool
+connection_refuse(struct connection *c, int code, const char *text)
+{
+	c->last = true;
+	c->in->stats.refused++;
+	return connection_answer(c, code, text);
+}
+
+/* A whole record is there. */
+static bool
+connection_take(struct connection *c)
+{
+	struct intake *in = c->in;
+	const struct err *e;
+	struct batch *b;
+
+	e = batch_decode(c->record.data, c->record.len, &b);
+	connection_reset(c);
+	if (e == NULL) {
+		e = in->options.take(in->options.arg, b);
+		batch_free(b);
+	}
+	if (e == NULL) {
+		in->stats.taken++;
+		return connection_answer(c, 200, "");
+	}
+	in->stats.refused++;
+	return connection_answer(c, error_status(e), e->text);
+}
+
+/* The header is there: how much follows, and do we have room for it? */
+static bool
+connection_header(struct connection *c)
+{
+	struct intake *in = c->in;
+	const struct err *e;
+	size_t n, before = c->record.cap;
+
+	if ((e = batch_record_header(c->record.data, &n)) != NULL)
+		return connection_refuse(c, 400, e->text);
+	if (n > BATCH_MAX_BYTES)
+		return connection_refuse(c, 413, "a batch is too large");
+	if (in->bytes + n > INTAKE_BYTES_MAX)
+		return connection_refuse(c, 429, "too many batches at once");
+	if (!buf_reserve(&c->record, n))
+		return connection_refuse(c, 429, "out of memory");
+	in->bytes += c->record.cap - before;
+	c->want += n;
+	c->deadline_ns = clock_mono_ns() + INTAKE_RECORD_NS;
+	return true;
+}
+
+/* Reads what there is of one record; false when the connection is over. */
+static bool
+connection_read(struct connection *c)
+{
+	size_t before = c->record.cap;
+	ssize_t n;
+
+	if (!buf_reserve(&c->record, c->want - c->record.len))
+		return false;
+	c->in->bytes += c->record.cap - before;
+	if (c->record.len == 0)
+		c->deadline_ns = clock_mono_ns() + INTAKE_RECORD_NS;
+	n = recv(c->watch.fd, c->record.data + c->record.len,
+	    c->want - c->record.len, MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0)
+		return false;
+	c->record.len += (size_t)n;
+	if (c->record.len < c->want)
+		return true;
+	if (c->want == BATCH_RECORD_HEADER && !connection_header(c))
+		return false;
+	if (c->answer_len > 0 || c->record.len < c->want)
+		return true;
+	return connection_take(c);
+}
+
+static void
+connection_ready(void *arg, uint32_t events)
+{
+	struct connection *c = arg;
+	bool alive;
+
+	if (c->answer_len > 0)
+		alive = (events & (EPOLLERR | EPOLLHUP)) == 0 &&
+		    connection_flush(c);
+	else
+		alive = connection_read(c);
+	if (!alive)
+		connection_free(c);
+}
+
+/* ---- the door ---- */
+
+/* Tells a client why it cannot come in, as far as that goes in one write. */
+static void
+intake_turn_away(struct intake *in, int fd, const char *line)
+{
+	ssize_t n = send(fd, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	(void)n;
+	in->stats.turned_away++;
+	close(fd);
+}
+
+static void
+intake_admit(struct intake *in, int fd)
+{
+	struct connection *c;
+
+	if (!peer_allowed(in, fd)) {
+		intake_turn_away(in, fd, "error 403 you are neither root nor "
+		    "in the group of this socket\n");
+		return;
+	}
+	if (in->n_connections >= INTAKE_CONNECTIONS_MAX ||
+	    (c = calloc(1, sizeof(*c))) == NULL) {
+		intake_turn_away(in, fd, "error 429 too many connections\n");
+		return;
+	}
+	c->watch = (struct loop_watch){fd, connection_ready, c};
+	c->in = in;
+	c->want = BATCH_RECORD_HEADER;
+	c->deadline_ns = clock_mono_ns() + INTAKE_IDLE_NS;
+	if (loop_add(in->options.loop, &c->watch, EPOLLIN) != NULL) {
+		close(fd);
+		free(c);
+		return;
+	}
+	c->next = in->connections;
+	in->connections = c;
+	in->n_connections++;
+	in->stats.connections++;
+}
+
+static void
+intake_accept(void *arg, uint32_t events)
+{
+	struct intake *in = arg;
+	int fd;
+
+	(void)events;
+	fd = accept4(in->watch.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		intake_admit(in, fd);
+}
+
+void
+intake_tick(struct intake *in, int64_t mono_ns)
+{
+	struct connection *c, *next;
+
+	if (in == NULL)
+		return;
+	for (c = in->connections; c != NULL; c = next) {
+		next = c->next;
+		if (mono_ns < c->deadline_ns)
+			continue;
+		in->stats.timeouts++;
+		connection_free(c);
+	}
+}
+
+/* Somebody else's living socket must not be taken away. */
+static const struct err *
+intake_clear_path(const struct intake *in)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), bad;
+
+	if (fd < 0)
+		return err_errno("socket");
+	bad = connect(fd, (const struct sockaddr *)&in->address,
+	    sizeof(in->address));
+	close(fd);
+	if (bad == 0)
+		return err_new(ERR_LIMIT, 0, "%s: another daemon answers here",
+		    in->address.sun_path);
+	if (errno == ECONNREFUSED && unlink(in->address.sun_path) != 0)
+		return err_errno("%s", in->address.sun_path);
+	return NULL;
+}
+
+static const struct err *
+intake_find_group(struct intake *in)
+{
+	const char *name = in->options.group;
+	struct group *g;
+
+	in->group = NO_GROUP;
+	if (name == NULL || name[0] == '\0')
+		return NULL;
+	if ((g = getgrnam(name)) == NULL)
+		return err_new(ERR_CONFIG, 0, "[socket] group: there is no "
+		    "group \"%s\"", name);
+	in->group = g->gr_gid;
+	return NULL;
+}
+
+static const struct err *
+intake_bind(struct intake *in)
+{
+	const char *path = in->address.sun_path;
+	const struct err *e;
+	mode_t mask;
+	int bad;
+
+	if ((e = intake_clear_path(in)) != NULL)
+		return e;
+	in->watch.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0);
+	if (in->watch.fd < 0)
+		return err_errno("socket");
+	mask = umask(0117);
+	bad = bind(in->watch.fd, (struct sockaddr *)&in->address,
+	    sizeof(in->address));
+	umask(mask);
+	if (bad != 0)
+		return err_errno("%s", path);
+	in->bound = true;
+	if (in->group != NO_GROUP &&
+	    lchown(path, (uid_t)-1, in->group) != 0)
+		return err_errno("%s: giving it to group %s", path,
+		    in->options.group);
+	if (listen(in->watch.fd, 64) != 0)
+		return err_errno("%s", path);
+	return loop_add(in->options.loop, &in->watch, EPOLLIN);
+}
+
+const struct err *
+intake_open(struct intake **out, const struct intake_options *options)
+{
+	struct intake *in = calloc(1, sizeof(*in));
+	const struct err *e;
+
+	if (in == NULL)
+		return err_nomem();
+	in->options = *options;
+	in->watch = (struct loop_watch){-1, intake_accept, in};
+	in->address.sun_family = AF_UNIX;
+	if (strlen(options->path) >= sizeof(in->address.sun_path)) {
+		free(in);
+		return err_new(ERR_CONFIG, 0, "%s: too long for a socket",
+		    options->path);
+	}
+	strcpy(in->address.sun_path, options->path);
+	e = intake_find_group(in);
+	if (e == NULL)
+		e = intake_bind(in);
+	if (e != NULL) {
+		intake_close(in);
+		return e;
+	}
+	*out = in;
+	return NULL;
+}
+
+void
+intake_stats(const struct intake *in, struct intake_stats *out)
+{
+	*out = in == NULL ? (struct intake_stats){0} : in->stats;
+}
+
+void
+intake_close(struct intake *in)
+{
+	if (in == NULL)
+		return;
+	while (in->connections != NULL)
+		connection_free(in->connections);
+	if (in->watch.fd >= 0) {
+		loop_remove(in->options.loop, &in->watch);
+		close(in->watch.fd);
+	}
+	if (in->bound)
+		unlink(in->address.sun_path);
+	free(in);
+}

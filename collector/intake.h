@@ -1,0 +1,57 @@
+/*
+ * The daemon's door: a unix stream socket that takes batches.
+ *
+ *	client -> record (store/batch.h), record, ...
+ *	daemon -> one line for each: "ok\n" or "error CODE text\n"
+ *
+ * CODE is an HTTP status: 400 not a batch, 403 not your door, 413 too large,
+ * 422 does not fit this store, 429 too much at a time, 507 disk full.  After
+ * 403, 413, 429 and a damaged header the connection is closed.
+ *
+ * Who may come in (SO_PEERCRED): uid 0, the daemon's own uid, and whoever
+ * has the configured group among his groups.
+ */
+#ifndef COLLECTOR_INTAKE_H
+#define COLLECTOR_INTAKE_H
+
+#include <stdint.h>
+
+struct batch;
+struct err;
+struct intake;
+struct loop;
+
+#define INTAKE_CONNECTIONS_MAX 32
+#define INTAKE_BYTES_MAX (48u << 20)                /* in all buffers */
+#define INTAKE_RECORD_NS INT64_C(10000000000)       /* for one record */
+#define INTAKE_IDLE_NS INT64_C(120000000000)        /* between two */
+
+/* Takes one batch; the batch is freed by the caller.  Its error is what the
+ * client is told. */
+typedef const struct err *intake_fn(void *arg, struct batch *b);
+
+struct intake_options {
+	const char *path;
+	const char *group; /* or NULL */
+	struct loop *loop;
+	intake_fn *take;
+	void *arg;
+};
+
+struct intake_stats {
+	uint64_t connections, taken, refused, /* batches */
+	    turned_away, timeouts;            /* connections */
+};
+
+/* Binds the socket, 0660, the group's if one is named.  A path on which
+ * somebody answers is an error (ERR_LIMIT); a dead one is replaced. */
+const struct err *intake_open(struct intake **out,
+    const struct intake_options *options);
+
+/* Ends connections that are too slow.  Call about once a second. */
+void intake_tick(struct intake *in, int64_t mono_ns);
+
+void intake_stats(const struct intake *in, struct intake_stats *out);
+void intake_close(struct intake *in); /* NULL is fine; unlinks the path */
+
+#endif

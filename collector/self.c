@@ -1,0 +1,223 @@
+#include "self.h"
+
+#include "config.h"
+#include "readfile.h"
+#include "services.h"
+#include "source.h"
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/meter.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SELF_INTERVAL_NS NS_PER_S
+
+struct source {
+	struct meter *meter;
+	struct services *services;
+	int64_t slot_ns, interval_ns;
+	int64_t last_ns; /* last reading */
+	self_fn *fn;
+	void *arg;
+};
+
+/* One pass over the metrics below. */
+struct self_reading {
+	struct meter *meter;
+	int64_t now_ns;
+	int64_t booked_ns; /* where increases are booked */
+	struct services_stats services;
+	uint64_t dropped;
+	struct self_view view;
+};
+
+#define VIEW(field) offsetof(struct self_reading, field)
+
+static const struct self_metric {
+	const char *name, *unit;
+	enum series_kind kind;
+	size_t offset; /* of a uint64_t in struct self_reading */
+} self_metrics[] = {
+    {"memlens_store_bytes", "bytes", SERIES_GAUGE, VIEW(view.store.bytes)},
+    {"memlens_store_files", "", SERIES_GAUGE, VIEW(view.store.files)},
+    {"memlens_store_batches_total", "", SERIES_COUNTER,
+        VIEW(view.store.batches)},
+    {"memlens_store_duplicates_total", "", SERIES_COUNTER,
+        VIEW(view.store.duplicates)},
+    {"memlens_store_refused_total", "", SERIES_COUNTER,
+        VIEW(view.store.refused)},
+    {"memlens_store_damaged_records_total", "", SERIES_COUNTER,
+        VIEW(view.store.damaged_records)},
+    {"memlens_store_late_blocks_total", "", SERIES_COUNTER,
+        VIEW(view.store.late_blocks)},
+    {"memlens_socket_batches_total", "", SERIES_COUNTER,
+        VIEW(view.intake.taken)},
+    {"memlens_socket_refused_total", "", SERIES_COUNTER,
+        VIEW(view.intake.refused)},
+    {"memlens_socket_connections_total", "", SERIES_COUNTER,
+        VIEW(view.intake.connections)},
+    {"memlens_socket_turned_away_total", "", SERIES_COUNTER,
+        VIEW(view.intake.turned_away)},
+    {"memlens_socket_timeouts_total", "", SERIES_COUNTER,
+        VIEW(view.intake.timeouts)},
+    {"memlens_slots_skipped_total", "", SERIES_COUNTER,
+        VIEW(view.slots_skipped)},
+    {"memlens_batches_lost_total", "", SERIES_COUNTER,
+        VIEW(view.batches_lost)},
+    {"memlens_readings_dropped_total", "", SERIES_COUNTER, VIEW(dropped)},
+    {"memlens_services", "", SERIES_GAUGE, VIEW(services.services)},
+    {"memlens_processes", "", SERIES_GAUGE, VIEW(services.processes)},
+    {"memlens_services_overflowed_total", "", SERIES_COUNTER,
+        VIEW(services.overflowed)},
+};
+
+static void
+self_put(struct self_reading *r, const char *name, const char *unit,
+    enum series_kind kind, uint8_t scale, const char *process, int64_t value)
+{
+	struct label label = {"process", process};
+	struct series_desc d = {kind, name, unit, 0, scale, &label,
+	    process != NULL};
+
+	if (kind == SERIES_COUNTER)
+		meter_counter(r->meter, &d, r->booked_ns, value);
+	else
+		meter_gauge(r->meter, &d, r->now_ns, value);
+}
+
+static int64_t
+self_resident_bytes(void)
+{
+	char text[128], *p;
+
+	if (readfile_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) <= 0)
+		return 0;
+	p = strchr(text, ' ');
+	return p == NULL ? 0 : atoll(p) * sysconf(_SC_PAGESIZE);
+}
+
+static void
+self_read_child(void *arg, struct process *p)
+{
+	struct self_reading *r = arg;
+	uint64_t ticks = p->stat.user_ticks + p->stat.system_ticks;
+
+	if (p->stat.parent != getpid())
+		return;
+	self_put(r, "memlens_self_cpu_seconds_total", "seconds",
+	    SERIES_COUNTER, 9, p->comm, (int64_t)ticks * 10000000);
+	self_put(r, "memlens_self_resident_bytes", "bytes", SERIES_GAUGE, 0,
+	    p->comm, (int64_t)p->stat.resident_pages *
+	    sysconf(_SC_PAGESIZE));
+}
+
+static void
+self_read(struct source *s, int64_t now_ns)
+{
+	struct self_reading r = {.meter = s->meter, .now_ns = now_ns};
+	struct meter_stats meter;
+	int64_t since = now_ns - s->last_ns;
+
+	r.booked_ns = now_ns - (since > 0 && since < 2 * s->interval_ns ?
+	    since / 2 : 0);
+	s->last_ns = now_ns;
+	if (s->fn != NULL)
+		s->fn(s->arg, &r.view);
+	services_stats(s->services, &r.services);
+	meter_stats(s->meter, &meter);
+	r.dropped = meter.dropped;
+	for (size_t i = 0; i < sizeof(self_metrics) / sizeof(self_metrics[0]);
+	    i++) {
+		const struct self_metric *m = &self_metrics[i];
+		uint64_t value;
+
+		memcpy(&value, (const char *)&r + m->offset, sizeof(value));
+		self_put(&r, m->name, m->unit, m->kind, 0, NULL,
+		    (int64_t)value);
+	}
+	self_put(&r, "memlens_up", "", SERIES_GAUGE, 0, NULL, 1);
+	self_put(&r, "memlens_store_full", "", SERIES_GAUGE, 0, NULL,
+	    r.view.store.state == STORE_DISK_FULL);
+	self_put(&r, "memlens_self_cpu_seconds_total", "seconds",
+	    SERIES_COUNTER, 9, "memlensd", clock_cpu_ns());
+	self_put(&r, "memlens_self_resident_bytes", "bytes", SERIES_GAUGE, 0,
+	    "memlensd", self_resident_bytes());
+	services_each(s->services, self_read_child, &r);
+}
+
+void
+self_watch(struct source *s, self_fn *fn, void *arg)
+{
+	if (s == NULL)
+		return;
+	s->fn = fn;
+	s->arg = arg;
+}
+
+static const struct err *
+self_open(struct source **out, const struct config *config,
+    struct services *services)
+{
+	struct source *s = calloc(1, sizeof(*s));
+
+	if (s == NULL || (s->meter = meter_new((uint64_t)config->slot_ns)) ==
+	    NULL) {
+		free(s);
+		return err_nomem();
+	}
+	s->services = services;
+	s->slot_ns = config->slot_ns;
+	s->interval_ns = SELF_INTERVAL_NS < s->slot_ns ? SELF_INTERVAL_NS :
+	    s->slot_ns;
+	*out = s;
+	return NULL;
+}
+
+static int
+self_fd(const struct source *s)
+{
+	(void)s;
+	return -1;
+}
+
+static const struct err *
+self_poll(struct source *s, int64_t now_ns)
+{
+	if (now_ns / s->interval_ns != s->last_ns / s->interval_ns)
+		self_read(s, now_ns);
+	return NULL;
+}
+
+static const struct err *
+self_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
+{
+	int64_t now_ns = clock_wall_ns();
+
+	(void)first;
+	if (now_ns / s->slot_ns == (int64_t)slot)
+		self_read(s, now_ns); /* a part of a slot: up to now */
+	meter_close(s->meter, slot, b);
+	return NULL;
+}
+
+static enum source_state
+self_state(const struct source *s, const char **why)
+{
+	(void)s;
+	*why = "";
+	return SOURCE_ATTACHED;
+}
+
+static void
+self_close(struct source *s)
+{
+	meter_free(s->meter);
+	free(s);
+}
+
+const struct source_ops source_self = {"self", self_open, self_fd, self_poll,
+    self_close_slot, self_state, self_close};

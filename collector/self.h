@@ -1,0 +1,40 @@
+/*
+ * The daemon's measurements of itself.  They are a source like the others;
+ * what the daemon alone can know is handed in through self_watch().
+ *
+ *	memlens_up                                1
+ *	memlens_self_cpu_seconds_total{process}   memlensd and its children
+ *	memlens_self_resident_bytes{process}
+ *	memlens_store_bytes, memlens_store_files
+ *	memlens_store_batches_total, _duplicates_total, _refused_total,
+ *	_damaged_records_total, _late_blocks_total
+ *	memlens_store_full                        1 while the disk is full
+ *	memlens_socket_{batches,refused,connections,turned_away,timeouts}_total
+ *	memlens_slots_skipped_total, memlens_batches_lost_total
+ *	memlens_readings_dropped_total
+ *	memlens_services, memlens_processes, memlens_services_overflowed_total
+ */
+#ifndef COLLECTOR_SELF_H
+#define COLLECTOR_SELF_H
+
+#include <stdint.h>
+
+#include "intake.h"
+
+#include "store/store.h"
+
+struct source;
+
+/* What only the daemon knows, as of now. */
+struct self_view {
+	struct store_writer_stats store;
+	struct intake_stats intake;
+	uint64_t slots_skipped, batches_lost;
+};
+
+typedef void self_fn(void *arg, struct self_view *out);
+
+/* Has the source ask `fn` at every reading. */
+void self_watch(struct source *s, self_fn *fn, void *arg);
+
+#endif

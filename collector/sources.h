@@ -1,0 +1,41 @@
+/*
+ * All sources together: opened, polled and closed as one, and their states
+ * told as facts.  A source that cannot be opened is a state, not an error.
+ */
+#ifndef COLLECTOR_SOURCES_H
+#define COLLECTOR_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source.h"
+
+struct loop;
+struct sources;
+
+/* Opens what the configuration switches on; `config`, `services` and `loop`
+ * are borrowed until sources_close(). */
+const struct err *sources_open(struct sources **out,
+    const struct config *config, struct services *services,
+    struct loop *loop);
+void sources_close(struct sources *s); /* NULL is fine */
+
+/* Polls every source.  Their errors are logged, not returned. */
+void sources_poll(struct sources *s, int64_t now_ns);
+
+/* Adds every source's blocks, and FACT_SOURCE for each whose state has
+ * changed, or for all when `first`. */
+void sources_close_slot(struct sources *s, uint64_t slot, struct batch *b,
+    int64_t time_ns, bool first);
+
+/* The source of that name, or NULL. */
+struct source *sources_find(struct sources *s, const char *name);
+
+/* "cpu attached, procfs attached, self attached": for status lines. */
+void sources_describe(const struct sources *s, char *text, size_t size);
+
+/* "attached", "not attached", "degraded", "off". */
+const char *source_state_name(enum source_state state);
+
+#endif
