@@ -1,0 +1,69 @@
+/*
+ * What one slot has seen: (group, stack) -> sum of values.
+ *
+ * A group is who ran: service and label set (process, pool, cgroup).  A
+ * stack is a list of frame numbers, whose meaning is the caller's.  All is
+ * bounded; what does not fit is refused, and the caller counts it.
+ *
+ *	groups   hash of strings ──► {service, process, pool, cgroup}
+ *	stacks   hash of (group, numbers) ──► {first, n, value}
+ *	numbers  one array, stacks behind each other
+ */
+#ifndef COLLECTOR_AGGREGATE_H
+#define COLLECTOR_AGGREGATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AGGREGATE_NONE UINT32_MAX
+
+struct aggregate;
+
+struct aggregate_limits {
+	uint32_t groups, stacks, numbers;
+};
+
+struct aggregate_group {
+	const char *service, *process, *pool, *cgroup; /* "" where unknown */
+};
+
+struct aggregate_stack {
+	uint32_t group;
+	uint32_t n;
+	const uint32_t *frames; /* borrowed until the next add or clear */
+	int64_t value;
+};
+
+/* NULL when out of memory. */
+struct aggregate *aggregate_new(const struct aggregate_limits *limits);
+void aggregate_free(struct aggregate *a);
+
+/* Forgets everything, keeps the memory of a usual slot. */
+void aggregate_clear(struct aggregate *a);
+
+/* The number of a group, made when new; AGGREGATE_NONE when there is no room.
+ * Strings are copied. */
+uint32_t aggregate_group(struct aggregate *a, const struct aggregate_group *g);
+
+/* Adds `value` to a stack of n frames (any order, n may be 0).  False when
+ * there is no room for a new stack. */
+bool aggregate_add(struct aggregate *a, uint32_t group,
+    const uint32_t *frames, size_t n, int64_t value);
+
+size_t aggregate_groups(const struct aggregate *a);
+size_t aggregate_stacks(const struct aggregate *a);
+
+/* Group and stack by number; strings borrowed until the next call that adds
+ * or clears. */
+struct aggregate_group aggregate_get_group(const struct aggregate *a,
+    size_t i);
+struct aggregate_stack aggregate_get_stack(const struct aggregate *a,
+    size_t i);
+
+/* The pool of a thread: its name with each run of digits as one '*', so that
+ * worker-1 and worker-12 are worker-*.  Writes at most `size` bytes with NUL;
+ * control characters and bytes that are not UTF-8 become '?'. */
+void aggregate_fold_digits(char *out, size_t size, const char *name);
+
+#endif

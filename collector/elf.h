@@ -1,0 +1,74 @@
+/*
+ * Just enough ELF to name a function: 64-bit x86 files, their loadable
+ * segments, build id, symbol table and the index of .eh_frame.
+ *
+ * The files belong to profiled processes and may be crafted.  Everything is
+ * read through one bounded function into memory of our own; every number of
+ * the file is checked before it is used; nothing is mapped.  This code runs
+ * in the symbols child only.
+ */
+#ifndef COLLECTOR_ELF_H
+#define COLLECTOR_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELF_BUILD_ID_MAX 64
+#define ELF_NAME_MAX 4096     /* bytes of a raw symbol with NUL */
+#define ELF_SYMBOLS_MAX 2000000u
+
+struct elf;
+
+/* Where the bytes come from.  read() fills n bytes from offset `at` or
+ * returns false; it is never asked beyond `size`. */
+struct elf_input {
+	bool (*read)(void *arg, uint64_t at, void *p, size_t n);
+	void *arg;
+	uint64_t size;
+};
+
+enum elf_status {
+	ELF_OK,
+	ELF_NOT_ELF,     /* another kind of file */
+	ELF_UNSUPPORTED, /* another machine or class */
+	ELF_DAMAGED,     /* a number points outside */
+	ELF_TOO_BIG,     /* over a bound of ours */
+	ELF_NO_MEMORY
+};
+
+/* A function: [entry, entry + size) in the file's virtual addresses. */
+struct elf_symbol {
+	uint64_t entry, size;
+};
+
+/* Reads headers and symbols.  The input must outlive the result. */
+enum elf_status elf_open(struct elf **out, const struct elf_input *in);
+void elf_close(struct elf *e);
+
+/* The GNU build id; *n is 0 when there is none. */
+const uint8_t *elf_build_id(const struct elf *e, size_t *n);
+
+/* True when names come from .symtab: then no debug file knows more. */
+bool elf_has_symtab(const struct elf *e);
+size_t elf_symbols(const struct elf *e);
+
+/* The virtual address of a byte of the file; false outside of segments. */
+bool elf_vaddr(const struct elf *e, uint64_t offset, uint64_t *vaddr);
+/* The inverse. */
+bool elf_offset(const struct elf *e, uint64_t vaddr, uint64_t *offset);
+
+/*
+ * The function that contains vaddr, by its symbol's size: a gap between two
+ * symbols belongs to neither.  `name` receives the raw name (ELF_NAME_MAX
+ * bytes).  Of symbols at one address the global one wins, then the weak.
+ */
+bool elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
+    char *name);
+
+/* The function that contains vaddr, by the index of .eh_frame: knows the
+ * borders of functions without symbols too, but no names. */
+bool elf_function(const struct elf *e, uint64_t vaddr,
+    struct elf_symbol *out);
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * The symbol table: functions sorted by address, names left in the file and
+ * read when asked for (a big C++ program has 100 MB of them).
+ */
+#include "elf_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTIONS_MAX 65536u
+#define CHUNK 256u          /* symbols read at once */
+#define SIZE_MAX_BITS 0x3fffffffu
+#define OVERLAP 16          /* symbols looked at behind the nearest one */
+
+struct table {
+	Elf64_Shdr symbols, strings;
+};
+
+static bool
+elf_section(const struct elf *e, uint64_t i, Elf64_Shdr *out)
+{
+	uint64_t at = e->head.e_shoff + i * sizeof(*out);
+
+	return at >= e->head.e_shoff && elf_read(e, at, out, sizeof(*out));
+}
+
+/* The number of sections; where it does not fit the header, section 0 has
+ * it. */
+static uint64_t
+elf_sections(const struct elf *e)
+{
+	Elf64_Shdr first;
+
+	if (e->head.e_shoff == 0 ||
+	    e->head.e_shentsize != sizeof(Elf64_Shdr))
+		return 0;
+	if (e->head.e_shnum != 0)
+		return e->head.e_shnum;
+	return elf_section(e, 0, &first) ? first.sh_size : 0;
+}
+
+/* Finds .symtab, else .dynsym, with its strings.  False when there is none. */
+static bool
+elf_find_table(const struct elf *e, struct table *t, bool *symtab)
+{
+	uint64_t i, n = elf_sections(e);
+	Elf64_Shdr s;
+	bool found = false;
+
+	*symtab = false;
+	for (i = 1; i < n && i < SECTIONS_MAX && !*symtab; i++) {
+		if (!elf_section(e, i, &s))
+			break;
+		if ((s.sh_type != SHT_SYMTAB && s.sh_type != SHT_DYNSYM) ||
+		    s.sh_entsize != sizeof(Elf64_Sym) ||
+		    s.sh_size < sizeof(Elf64_Sym) || s.sh_link >= n ||
+		    !elf_section(e, s.sh_link, &t->strings) ||
+		    t->strings.sh_type != SHT_STRTAB)
+			continue;
+		t->symbols = s;
+		found = true;
+		*symtab = s.sh_type == SHT_SYMTAB;
+	}
+	/* The loop may have left another table's strings behind. */
+	return found && elf_section(e, t->symbols.sh_link, &t->strings);
+}
+
+/* 0 for the name that people use most: global, weak, local. */
+static unsigned
+elf_rank(const Elf64_Sym *s)
+{
+	static const uint8_t rank[16] = {
+	    [STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1};
+
+	return rank[ELF64_ST_BIND(s->st_info) & 15];
+}
+
+static bool
+elf_is_function(const Elf64_Sym *s)
+{
+	unsigned type = ELF64_ST_TYPE(s->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+	    s->st_shndx != SHN_UNDEF && s->st_name != 0;
+}
+
+/* Stops at `room`: a file that grows between two reads gains nothing. */
+static void
+elf_add_symbols(struct elf *e, const Elf64_Sym *s, size_t n, size_t room)
+{
+	for (; n > 0 && e->n_symbols < room; n--, s++) {
+		if (!elf_is_function(s))
+			continue;
+		e->symbols[e->n_symbols++] = (struct symbol){
+		    .addr = s->st_value,
+		    .size = s->st_size < SIZE_MAX_BITS ?
+		        (uint32_t)s->st_size : SIZE_MAX_BITS,
+		    .rank = elf_rank(s),
+		    .name = s->st_name,
+		};
+	}
+}
+
+static int
+symbol_compare(const void *pa, const void *pb)
+{
+	const struct symbol *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if ((a->size == 0) != (b->size == 0))
+		return a->size == 0 ? 1 : -1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* Sorts, keeps the best symbol of each address, gives memory back. */
+static void
+elf_sort_symbols(struct elf *e)
+{
+	size_t i, n = 0;
+	struct symbol *p;
+
+	if (e->n_symbols == 0)
+		return;
+	qsort(e->symbols, e->n_symbols, sizeof(*e->symbols), symbol_compare);
+	for (i = 0; i < e->n_symbols; i++)
+		if (n == 0 || e->symbols[n - 1].addr != e->symbols[i].addr)
+			e->symbols[n++] = e->symbols[i];
+	e->n_symbols = n;
+	p = realloc(e->symbols, n * sizeof(*p));
+	if (p != NULL)
+		e->symbols = p;
+}
+
+/* Counts the functions of the table, and keeps them when there is room.
+ * False when unreadable. */
+static bool
+elf_each_chunk(struct elf *e, const Elf64_Shdr *table, size_t room,
+    size_t *functions)
+{
+	static const size_t size = sizeof(Elf64_Sym);
+	Elf64_Sym chunk[CHUNK];
+	uint64_t at = 0, total = table->sh_size / size;
+	size_t i, n;
+
+	*functions = 0;
+	for (; at < total; at += n) {
+		n = total - at < CHUNK ? total - at : CHUNK;
+		if (!elf_read(e, table->sh_offset + at * size, chunk,
+		    n * size))
+			return false;
+		for (i = 0; i < n; i++)
+			*functions += elf_is_function(&chunk[i]);
+		if (*functions > ELF_SYMBOLS_MAX)
+			return true;
+		elf_add_symbols(e, chunk, n, room);
+	}
+	return true;
+}
+
+enum elf_status
+elf_read_symbols(struct elf *e)
+{
+	struct table t;
+	size_t n, again;
+
+	if (!elf_find_table(e, &t, &e->symtab))
+		return ELF_OK;
+	if (!elf_each_chunk(e, &t.symbols, 0, &n))
+		return ELF_DAMAGED;
+	if (n > ELF_SYMBOLS_MAX)
+		return ELF_TOO_BIG;
+	e->symbols = calloc(n + 1, sizeof(*e->symbols));
+	if (e->symbols == NULL)
+		return ELF_NO_MEMORY;
+	e->strings = t.strings.sh_offset;
+	e->strings_size = t.strings.sh_size;
+	if (!elf_each_chunk(e, &t.symbols, n, &again))
+		return ELF_DAMAGED;
+	elf_sort_symbols(e);
+	return ELF_OK;
+}
+
+/* The last symbol at or before vaddr, or NULL. */
+static const struct symbol *
+elf_nearest(const struct elf *e, uint64_t vaddr)
+{
+	size_t low = 0, high = e->n_symbols, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (e->symbols[mid].addr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low > 0 ? &e->symbols[low - 1] : NULL;
+}
+
+/* A symbol without a size (assembly) covers its first byte only: what comes
+ * behind may be anything. */
+static bool
+symbol_contains(const struct symbol *s, uint64_t vaddr)
+{
+	return vaddr - s->addr < (s->size != 0 ? s->size : 1);
+}
+
+static bool
+elf_read_name(const struct elf *e, uint32_t name, char *out)
+{
+	uint64_t n;
+
+	if (name >= e->strings_size || e->strings > e->in.size)
+		return false;
+	n = e->strings_size - name;
+	if (n > e->in.size - e->strings)
+		n = e->in.size - e->strings;
+	if (n > ELF_NAME_MAX - 1)
+		n = ELF_NAME_MAX - 1;
+	if (!elf_read(e, e->strings + name, out, n))
+		n = 0;
+	out[n] = '\0';
+	return out[0] != '\0';
+}
+
+bool
+elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
+    char *name)
+{
+	const struct symbol *s = elf_nearest(e, vaddr);
+	int i;
+
+	for (i = 0; s != NULL && i < OVERLAP; i++, s--) {
+		if (symbol_contains(s, vaddr)) {
+			out->entry = s->addr;
+			out->size = s->size;
+			return elf_read_name(e, s->name, name);
+		}
+		if (s == e->symbols)
+			break;
+	}
+	return false;
+}

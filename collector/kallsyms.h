@@ -1,0 +1,37 @@
+/*
+ * Names of kernel addresses, from /proc/kallsyms: text made by the kernel,
+ * so the daemon reads it itself.
+ */
+#ifndef COLLECTOR_KALLSYMS_H
+#define COLLECTOR_KALLSYMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/series.h"
+
+struct err;
+struct kallsyms;
+
+/*
+ * Reads the table at `path`.  Succeeds with an empty one where the kernel
+ * hides addresses (kernel.kptr_restrict): then every lookup says
+ * "[kernel]".  Errors: ERR_ERRNO when it cannot be read, out of memory.
+ */
+const struct err *kallsyms_open(struct kallsyms **out, const char *path);
+void kallsyms_close(struct kallsyms *k);
+
+/* Functions known; 0: addresses are hidden. */
+size_t kallsyms_count(const struct kallsyms *k);
+
+/*
+ * The function that holds an address: kind (kernel or BPF), name, module
+ * ("[kernel]" or the module's in brackets), offset 0, since the kernel moves
+ * at each boot.  False when no function is near; the frame is then
+ * "[kernel]".  Strings live as long as the table.
+ */
+bool kallsyms_lookup(const struct kallsyms *k, uint64_t addr,
+    struct frame *out);
+
+#endif

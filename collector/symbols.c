@@ -1,0 +1,390 @@
+/*
+ * The cache of addresses, and what the child says about them.
+ */
+#include "symbols_private.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "text.h"
+
+#define KALLSYMS_WAIT_NS (60 * NS_PER_S) /* doubles up to the next line */
+#define KALLSYMS_WAIT_MAX_NS (3600 * NS_PER_S)
+
+/* Frame 0 stands for what found no room. */
+static const struct frame full_frame = {.kind = FRAME_MARK,
+    .name = "[symbol table full]", .module = "", .build_id = ""};
+
+static void
+symbols_set_frame(struct symbols *s, uint32_t id, uint64_t address,
+    enum wire_found found, const char *name)
+{
+	struct address *a = &s->addresses[id];
+	const struct file *f = s->files[a->file];
+	char bare[sizeof(f->module) + 32];
+	struct frame frame = {.kind = FRAME_NATIVE, .name = name,
+	    .module = f->module, .build_id = f->build_id, .offset = address};
+
+	if (found != WIRE_NAMED) {
+		snprintf(bare, sizeof(bare), "%s+0x%" PRIx64, f->module,
+		    address);
+		frame.kind = FRAME_ADDRESS;
+		frame.name = bare;
+	}
+	a->frame = frames_add(s->frames, &frame);
+	a->state = ADDRESS_IDLE;
+	if (a->frame == FRAMES_NONE)
+		s->overflows++;
+}
+
+/* Takes one answer from the child's bytes; false when they end too soon. */
+static bool
+symbols_take(struct symbols *s, uint32_t id, struct cur *c)
+{
+	struct wire_answer a;
+	char name[WIRE_NAME_MAX + 1];
+	const uint8_t *p = cur_raw(c, sizeof(a));
+
+	if (p == NULL)
+		return false;
+	memcpy(&a, p, sizeof(a));
+	p = cur_raw(c, a.name);
+	if (p == NULL || a.name > WIRE_NAME_MAX)
+		return false;
+	memcpy(name, p, a.name);
+	name[a.name] = '\0';
+	text_clean(name);
+	if (name[0] == '\0' && a.found == WIRE_NAMED)
+		a.found = WIRE_FUNCTION;
+	symbols_set_frame(s, id, a.address, a.found, name);
+	return true;
+}
+
+static void
+symbols_answer(void *arg, const struct link_request *q,
+    const struct wire_reply *r, const uint8_t *p, size_t n)
+{
+	struct symbols *s = arg;
+	struct cur c = cur_of(p, n);
+	uint32_t i;
+
+	if (q->type != WIRE_RESOLVE) {
+		symbols_file_answer(s, q->file, r);
+		return;
+	}
+	for (i = 0; i < q->n && symbols_take(s, q->ids[i], &c); i++)
+		continue;
+	for (; i < q->n; i++)
+		s->addresses[q->ids[i]].state = ADDRESS_IDLE;
+}
+
+/* What was on its way to a dead child is asked again of the next one, once
+ * the file has been opened again. */
+static void
+symbols_lost(void *arg, const struct link_request *q, bool guilty)
+{
+	struct symbols *s = arg;
+	uint32_t i;
+
+	symbols_file_lost(s, q->file, guilty);
+	if (q->type != WIRE_RESOLVE)
+		return;
+	for (i = 0; i < q->n; i++)
+		symbols_file_queue(s, q->ids[i]);
+}
+
+static void
+symbols_read_kallsyms(struct symbols *s, int64_t now_ns)
+{
+	const struct err *e;
+	struct kallsyms *k;
+
+	s->kallsyms_at_ns = now_ns;
+	s->kernel_missed = false;
+	if (s->kallsyms_path == NULL)
+		return;
+	e = kallsyms_open(&k, s->kallsyms_path);
+	if (e != NULL) {
+		log_warn("kernel symbols: %s", e->text);
+		return;
+	}
+	kallsyms_close(s->kallsyms);
+	s->kallsyms = k;
+}
+
+const struct err *
+symbols_new(struct symbols **out, const char *kallsyms, const char *debug)
+{
+	struct symbols *s = calloc(1, sizeof(*s));
+	const struct err *e;
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	s->kallsyms_path = kallsyms;
+	s->debug = debug;
+	s->n_files = 1;
+	s->pending = NONE;
+	s->vdso = SYMBOLS_NO_FILE;
+	s->now_ns = clock_mono_ns();
+	s->kallsyms_wait_ns = KALLSYMS_WAIT_NS;
+	e = symbols_link_new(&s->link, symbols_answer, symbols_lost, s);
+	if (e == NULL) {
+		s->frames = frames_new(FRAMES_MAX, FRAMES_MAX_BYTES);
+		e = s->frames == NULL ||
+		    frames_add(s->frames, &full_frame) != 0 ?
+		    err_nomem() : NULL;
+	}
+	if (e != NULL) {
+		symbols_free(s);
+		return e;
+	}
+	symbols_read_kallsyms(s, s->now_ns);
+	*out = s;
+	return NULL;
+}
+
+void
+symbols_free(struct symbols *s)
+{
+	if (s == NULL)
+		return;
+	if (s->link != NULL)
+		symbols_files_clear(s);
+	symbols_link_free(s->link);
+	kallsyms_close(s->kallsyms);
+	frames_free(s->frames);
+	free(s->addresses);
+	free(s->address_slots);
+	free(s);
+}
+
+int
+symbols_fd(const struct symbols *s)
+{
+	return symbols_link_fd(s->link);
+}
+
+void
+symbols_pump(struct symbols *s, int64_t now_ns)
+{
+	s->now_ns = now_ns;
+	symbols_link_pump(s->link, now_ns);
+	if (s->pending != NONE)
+		symbols_files_send(s);
+}
+
+void
+symbols_settle(struct symbols *s, int64_t max_ns)
+{
+	int64_t end = clock_mono_ns() + max_ns, now;
+	struct pollfd p = {.fd = symbols_fd(s), .events = POLLIN};
+
+	symbols_pump(s, clock_mono_ns());
+	while (symbols_link_busy(s->link) &&
+	    (now = clock_mono_ns()) < end) {
+		poll(&p, 1, (int)((end - now) / NS_PER_MS) + 1);
+		symbols_pump(s, clock_mono_ns());
+	}
+}
+
+static uint64_t
+address_hash(uint32_t file, uint64_t offset)
+{
+	return hash64_u64(file, offset);
+}
+
+static void
+addresses_put(struct symbols *s, uint32_t id)
+{
+	const struct address *a = &s->addresses[id];
+	uint32_t i = (uint32_t)address_hash(a->file, a->offset) &
+	    s->address_mask;
+
+	while (s->address_slots[i] != 0)
+		i = (i + 1) & s->address_mask;
+	s->address_slots[i] = id + 1;
+}
+
+/* Room for one more address and its slot. */
+static bool
+addresses_grow(struct symbols *s)
+{
+	uint32_t cap = s->cap_addresses != 0 ? s->cap_addresses * 2 : 4096;
+	struct address *a;
+	uint32_t *slots, i;
+
+	if (s->n_addresses < s->cap_addresses)
+		return true;
+	if (cap > ADDRESSES_MAX)
+		return false;
+	slots = calloc((size_t)cap * 2, sizeof(*slots));
+	a = realloc(s->addresses, cap * sizeof(*a));
+	s->addresses = a != NULL ? a : s->addresses;
+	if (slots == NULL || a == NULL) {
+		free(slots);
+		return false;
+	}
+	free(s->address_slots);
+	s->address_slots = slots;
+	s->address_mask = cap * 2 - 1;
+	s->cap_addresses = cap;
+	for (i = 0; i < s->n_addresses; i++)
+		addresses_put(s, i);
+	return true;
+}
+
+/* The number of an address, made when new; NONE when the table is full. */
+static uint32_t
+address_find(struct symbols *s, uint32_t file, uint64_t offset)
+{
+	uint32_t i = (uint32_t)address_hash(file, offset) & s->address_mask;
+
+	for (; s->address_slots != NULL && s->address_slots[i] != 0;
+	     i = (i + 1) & s->address_mask) {
+		const struct address *a =
+		    &s->addresses[s->address_slots[i] - 1];
+
+		if (a->offset == offset && a->file == file)
+			return s->address_slots[i] - 1;
+	}
+	if (!addresses_grow(s)) {
+		s->overflows++;
+		return NONE;
+	}
+	s->addresses[s->n_addresses] = (struct address){
+	    .offset = offset, .file = file, .frame = NONE, .next = NONE};
+	addresses_put(s, s->n_addresses);
+	return s->n_addresses++;
+}
+
+uint32_t
+symbols_frame(struct symbols *s, const struct frame *frame)
+{
+	uint32_t n = frames_add(s->frames, frame);
+
+	if (n != FRAMES_NONE)
+		return n;
+	s->overflows++;
+	return 0;
+}
+
+uint32_t
+symbols_user(struct symbols *s, uint32_t file, uint64_t offset)
+{
+	uint32_t id = address_find(s, file, offset);
+	const struct file *f = s->files[file];
+
+	if (id == NONE)
+		return 0;
+	if (s->addresses[id].frame != NONE)
+		return s->addresses[id].frame;
+	if (f->state == FILE_OPAQUE) {
+		symbols_set_frame(s, id, offset, WIRE_NOTHING, "");
+		if (s->addresses[id].frame != NONE)
+			return s->addresses[id].frame;
+	} else if (s->addresses[id].state == ADDRESS_IDLE) {
+		symbols_file_queue(s, id);
+	}
+	if (f->kept_fd >= 0 && symbols_wants(s, file))
+		symbols_load(s, file, f->kept_fd);
+	return id | SYMBOLS_UNRESOLVED;
+}
+
+uint32_t
+symbols_kernel(struct symbols *s, uint64_t addr)
+{
+	struct frame frame = {.kind = FRAME_KERNEL, .name = "[kernel]",
+	    .module = "[kernel]", .build_id = ""};
+	uint32_t id;
+
+	if (s->kallsyms == NULL || kallsyms_count(s->kallsyms) == 0)
+		return symbols_frame(s, &frame);
+	id = address_find(s, KERNEL_FILE, addr);
+	if (id == NONE)
+		return 0;
+	if (s->addresses[id].frame != NONE)
+		return s->addresses[id].frame;
+	if (!kallsyms_lookup(s->kallsyms, addr, &frame)) {
+		s->kernel_missed = true;
+		return symbols_frame(s, &frame);
+	}
+	s->addresses[id].frame = symbols_frame(s, &frame);
+	return s->addresses[id].frame;
+}
+
+uint32_t
+symbols_final(struct symbols *s, uint32_t ref)
+{
+	const struct address *a;
+	const struct file *f;
+	char name[sizeof(f->module) + 32];
+
+	if ((ref & SYMBOLS_UNRESOLVED) == 0)
+		return ref;
+	a = &s->addresses[ref & ~SYMBOLS_UNRESOLVED];
+	if (a->frame != NONE)
+		return a->frame;
+	f = s->files[a->file];
+	snprintf(name, sizeof(name), "%s+0x%" PRIx64, f->module, a->offset);
+	return symbols_frame(s, &(struct frame){.kind = FRAME_ADDRESS,
+	    .name = name, .module = f->module, .build_id = f->build_id,
+	    .offset = a->offset});
+}
+
+struct frame
+symbols_get(const struct symbols *s, uint32_t ref)
+{
+	return frames_get(s->frames, ref);
+}
+
+static bool
+symbols_crowded(const struct symbols *s)
+{
+	return s->n_addresses > ADDRESSES_MAX / 4 * 3 ||
+	    s->n_files > FILES_MAX / 4 * 3 || frames_crowded(s->frames);
+}
+
+bool
+symbols_trim(struct symbols *s, int64_t now_ns)
+{
+	if (s->kernel_missed &&
+	    now_ns - s->kallsyms_at_ns > s->kallsyms_wait_ns) {
+		symbols_read_kallsyms(s, now_ns);
+		s->kallsyms_wait_ns *= 2;
+		if (s->kallsyms_wait_ns > KALLSYMS_WAIT_MAX_NS)
+			s->kallsyms_wait_ns = KALLSYMS_WAIT_MAX_NS;
+	}
+	/* An answer on its way would mean another address by then. */
+	if (!symbols_crowded(s) || symbols_link_busy(s->link))
+		return false;
+	symbols_files_clear(s);
+	frames_clear(s->frames);
+	frames_add(s->frames, &full_frame); /* has its memory already */
+	s->n_addresses = 0;
+	if (s->address_slots != NULL)
+		memset(s->address_slots, 0, ((size_t)s->address_mask + 1) *
+		    sizeof(*s->address_slots));
+	return true;
+}
+
+void
+symbols_stats(const struct symbols *s, struct symbols_stats *out)
+{
+	*out = (struct symbols_stats){
+	    .restarts = symbols_link_restarts(s->link),
+	    .skipped = s->skipped,
+	    .files = s->n_files - 1,
+	    .addresses = s->n_addresses,
+	    .frames = frames_count(s->frames),
+	    .overflows = s->overflows,
+	    .child = symbols_link_pid(s->link),
+	};
+}

@@ -1,0 +1,99 @@
+/*
+ * From addresses to frames, in the daemon: what is known of each (file,
+ * offset), and the questions to the child process about what is not.
+ *
+ *	address ──► cache ──► frame number            most of the time
+ *	              │
+ *	              └─ unknown: queued for its file ──► symbols child
+ *
+ * A reference is a frame's number or, while the child has not answered, the
+ * address's own number.  References are valid until symbols_trim() says that
+ * it cleared the tables.
+ *
+ * The daemon itself parses nothing of a foreign file: it opens it, looks at
+ * its inode, and hands the descriptor over.
+ */
+#ifndef COLLECTOR_SYMBOLS_H
+#define COLLECTOR_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "store/series.h"
+
+#define SYMBOLS_NO_FILE UINT32_MAX
+#define SYMBOLS_UNRESOLVED 0x80000000u /* set in a reference */
+
+struct err;
+struct symbols;
+
+struct symbols_stats {
+	uint64_t restarts;   /* of the child */
+	uint64_t skipped;    /* files put aside after the child died of them */
+	uint64_t files, addresses, frames; /* in the tables */
+	uint64_t overflows;  /* addresses that found a table full */
+	pid_t child;         /* 0: none at the moment */
+};
+
+/*
+ * Starts the child and reads `kallsyms` (a path; NULL: no kernel names; a
+ * failure to read it degrades to "[kernel]").  Call before there are
+ * threads.  `debug` is where separate debug files are, usually
+ * "/usr/lib/debug/.build-id"; NULL: nowhere.  Both are borrowed.
+ */
+const struct err *symbols_new(struct symbols **out, const char *kallsyms,
+    const char *debug);
+void symbols_free(struct symbols *s);
+
+/* Readable when the child has answered: then pump. */
+int symbols_fd(const struct symbols *s);
+
+/* Takes answers, sends questions, restarts the child; never blocks. */
+void symbols_pump(struct symbols *s, int64_t now_ns);
+
+/* Pumps until nothing is in question or max_ns have passed. */
+void symbols_settle(struct symbols *s, int64_t max_ns);
+
+/*
+ * The number of the file behind an open descriptor, by device, inode, size
+ * and time of change; SYMBOLS_NO_FILE when it is no regular file or the
+ * table is full.  `name` (a path or what maps calls it) names it for people.
+ * The descriptor stays the caller's.
+ */
+uint32_t symbols_file(struct symbols *s, int fd, const char *name);
+
+/* The vdso that every process has; SYMBOLS_NO_FILE where there is none. */
+uint32_t symbols_vdso(struct symbols *s);
+
+/* The reference of an address: `offset` in the file, not an address. */
+uint32_t symbols_user(struct symbols *s, uint32_t file, uint64_t offset);
+
+/* True when symbols_load() with a descriptor of this file would help. */
+bool symbols_wants(const struct symbols *s, uint32_t file);
+void symbols_load(struct symbols *s, uint32_t file, int fd);
+
+/* The reference of a kernel address. */
+uint32_t symbols_kernel(struct symbols *s, uint64_t addr);
+
+/* The reference of a frame that the caller knows. */
+uint32_t symbols_frame(struct symbols *s, const struct frame *frame);
+
+/* Settled references of what has no name yet; makes the address
+ * "module+0xoffset" where the child did not answer.  Call at the end of a
+ * slot, once for each reference that is to be shown. */
+uint32_t symbols_final(struct symbols *s, uint32_t ref);
+
+/* The frame of a final reference; strings are valid until the next call that
+ * makes frames. */
+struct frame symbols_get(const struct symbols *s, uint32_t ref);
+
+/* Clears all tables when they are near their bounds.  Returns true when it
+ * did: all references and file numbers are void.  Also reads kallsyms anew
+ * now and then when addresses were missing. */
+bool symbols_trim(struct symbols *s, int64_t now_ns);
+
+void symbols_stats(const struct symbols *s, struct symbols_stats *out);
+
+#endif

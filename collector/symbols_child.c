@@ -1,0 +1,271 @@
+/*
+ * The loop of the symbols child: files by number, requests in order.
+ */
+#include "symbols_child.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "elf.h"
+#include "symbols_wire.h"
+
+/* An open file and what was read of it. */
+struct source_file {
+	int fd;
+	struct elf *elf;
+};
+
+struct child_file {
+	struct source_file program, debug;
+};
+
+struct child {
+	int socket;
+	struct child_file *files[WIRE_FILES_MAX];
+	char reply[WIRE_REPLY_MAX];
+};
+
+static bool
+child_read(void *arg, uint64_t at, void *p, size_t n)
+{
+	const struct source_file *f = arg;
+	char *to = p;
+	ssize_t got;
+
+	while (n > 0) {
+		got = pread(f->fd, to, n, (off_t)at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		to += got;
+		at += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return true;
+}
+
+static enum elf_status
+source_open(struct source_file *f, int fd, uint64_t size)
+{
+	struct elf_input in = {.read = child_read, .arg = f, .size = size};
+
+	f->fd = fd;
+	return elf_open(&f->elf, &in);
+}
+
+static void
+source_close(struct source_file *f)
+{
+	elf_close(f->elf);
+	if (f->fd >= 0)
+		close(f->fd);
+	f->elf = NULL;
+	f->fd = -1;
+}
+
+static void
+child_drop(struct child *c, uint32_t file)
+{
+	struct child_file *f = c->files[file];
+
+	if (f == NULL)
+		return;
+	source_close(&f->program);
+	source_close(&f->debug);
+	free(f);
+	c->files[file] = NULL;
+}
+
+static void
+child_send(struct child *c, size_t n)
+{
+	ssize_t r;
+
+	do
+		r = send(c->socket, c->reply, n, MSG_NOSIGNAL);
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		_exit(1);
+}
+
+static void
+child_send_loaded(struct child *c, const struct wire_request *q,
+    const struct elf *e, enum elf_status status)
+{
+	struct wire_reply r = {.type = q->type, .seq = q->seq,
+	    .file = q->file, .status = status};
+	const uint8_t *id;
+	size_t n;
+
+	if (e != NULL) {
+		id = elf_build_id(e, &n);
+		memcpy(r.build_id, id, n);
+		r.build_id_len = (uint8_t)n;
+		r.symbols = (uint32_t)elf_symbols(e);
+		r.complete = elf_has_symtab(e);
+	}
+	memcpy(c->reply, &r, sizeof(r));
+	child_send(c, sizeof(r));
+}
+
+static void
+child_load(struct child *c, const struct wire_request *q, int fd)
+{
+	struct child_file *f;
+	enum elf_status status;
+
+	child_drop(c, q->file);
+	f = calloc(1, sizeof(*f));
+	if (f == NULL) {
+		close(fd);
+		child_send_loaded(c, q, NULL, ELF_NO_MEMORY);
+		return;
+	}
+	f->debug.fd = -1;
+	c->files[q->file] = f;
+	status = source_open(&f->program, fd, q->size);
+	child_send_loaded(c, q, f->program.elf, status);
+	if (status != ELF_OK)
+		child_drop(c, q->file);
+}
+
+static bool
+same_build_id(const struct elf *a, const struct elf *b)
+{
+	size_t na, nb;
+	const uint8_t *pa = elf_build_id(a, &na), *pb = elf_build_id(b, &nb);
+
+	return na > 0 && na == nb && memcmp(pa, pb, na) == 0;
+}
+
+/* A debug file counts only when it was made for this very program. */
+static void
+child_debug(struct child *c, const struct wire_request *q, int fd)
+{
+	struct child_file *f = c->files[q->file];
+	enum elf_status status;
+
+	if (f == NULL || f->debug.elf != NULL) {
+		close(fd);
+		child_send_loaded(c, q, NULL, ELF_NOT_ELF);
+		return;
+	}
+	status = source_open(&f->debug, fd, q->size);
+	if (status == ELF_OK &&
+	    !same_build_id(f->program.elf, f->debug.elf))
+		status = ELF_DAMAGED;
+	child_send_loaded(c, q, f->debug.elf, status);
+	if (status != ELF_OK)
+		source_close(&f->debug);
+}
+
+/* The name from the debug file, else from the program, else the border of
+ * the function, else the address alone.  Returns the length of the name. */
+static size_t
+child_answer(const struct child_file *f, uint64_t offset,
+    struct wire_answer *a, char *name)
+{
+	char raw[ELF_NAME_MAX];
+	struct elf_symbol s;
+
+	memset(a, 0, sizeof(*a));
+	a->address = offset;
+	if (f == NULL || !elf_vaddr(f->program.elf, offset, &a->address))
+		return 0;
+	if ((f->debug.elf != NULL &&
+	    elf_lookup(f->debug.elf, a->address, &s, raw)) ||
+	    elf_lookup(f->program.elf, a->address, &s, raw)) {
+		symbols_child_name(raw, name, WIRE_NAME_MAX + 1);
+		a->found = WIRE_NAMED;
+		a->name = (uint16_t)strlen(name);
+	} else if (elf_function(f->program.elf, a->address, &s)) {
+		a->found = WIRE_FUNCTION;
+	} else {
+		return 0;
+	}
+	a->address = s.entry;
+	return a->name;
+}
+
+static void
+child_resolve(struct child *c, const struct wire_request *q)
+{
+	struct wire_reply r = {.type = q->type, .seq = q->seq,
+	    .file = q->file, .n = q->n};
+	struct wire_answer a;
+	char name[WIRE_NAME_MAX + 1];
+	size_t at = sizeof(r), n;
+	uint32_t i;
+
+	memcpy(c->reply, &r, sizeof(r));
+	for (i = 0; i < q->n; i++) {
+		n = child_answer(c->files[q->file], q->offsets[i], &a, name);
+		memcpy(c->reply + at, &a, sizeof(a));
+		memcpy(c->reply + at + sizeof(a), name, n);
+		at += sizeof(a) + n;
+	}
+	child_send(c, at);
+}
+
+/* One request and its descriptor (-1: none).  False at the end. */
+static bool
+child_receive(struct child *c, struct wire_request *q, int *fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {.iov_base = q, .iov_len = sizeof(*q)};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1,
+	    .msg_control = control.bytes,
+	    .msg_controllen = sizeof(control.bytes)};
+	struct cmsghdr *h;
+	ssize_t n;
+
+	*fd = -1;
+	memset(q, 0, sizeof(*q));
+	do
+		n = recvmsg(c->socket, &m, 0);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return false;
+	h = CMSG_FIRSTHDR(&m);
+	if (h != NULL && h->cmsg_type == SCM_RIGHTS &&
+	    h->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(h), sizeof(*fd));
+	return q->file < WIRE_FILES_MAX && q->n <= WIRE_OFFSETS;
+}
+
+static void
+child_serve(struct child *c, const struct wire_request *q, int fd)
+{
+	if (q->type == WIRE_LOAD && fd >= 0)
+		child_load(c, q, fd);
+	else if (q->type == WIRE_DEBUG && fd >= 0)
+		child_debug(c, q, fd);
+	else if (q->type == WIRE_DROP)
+		child_drop(c, q->file);
+	else if (q->type == WIRE_RESOLVE)
+		child_resolve(c, q);
+	else
+		_exit(2);
+}
+
+_Noreturn void
+symbols_child_run(int socket)
+{
+	struct child *c = calloc(1, sizeof(*c));
+	struct wire_request q;
+	int fd;
+
+	if (c == NULL)
+		_exit(1);
+	c->socket = socket;
+	while (child_receive(c, &q, &fd))
+		child_serve(c, &q, fd);
+	_exit(0);
+}

@@ -1,0 +1,27 @@
+/*
+ * The child process that reads the ELF files of others.  It has a socket and
+ * nothing else: no capabilities, no file system, no more than the few system
+ * calls of its table, a limit on memory.  Whatever a crafted file does to
+ * it, it can only give wrong names or end.
+ */
+#ifndef COLLECTOR_SYMBOLS_CHILD_H
+#define COLLECTOR_SYMBOLS_CHILD_H
+
+#include <stddef.h>
+#include <stdbool.h>
+
+/* Serves requests from `socket` until its other end is closed.  Call in a
+ * freshly forked process; ends it. */
+_Noreturn void symbols_child_run(int socket);
+
+/* Gives up everything that serving does not need; false (with the step in
+ * *step) when a step fails, and then nothing may be served. */
+bool symbols_child_sandbox(int socket, const char **step);
+
+/*
+ * Makes a name for people of a symbol: C++ and Rust (legacy) demangled, at
+ * most size - 1 bytes, cut at a character.  `raw` is any string.
+ */
+void symbols_child_name(const char *raw, char *out, size_t size);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * From linker symbols to names: the C++ runtime's demangler, then the
+ * escapes of Rust's legacy scheme.  Runs in the symbols child: names are
+ * foreign and the demangler is a parser.
+ */
+#include "symbols_child.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+/* From <cxxabi.h>, which C cannot include. */
+char *__cxa_demangle(const char *mangled, char *buf, size_t *size,
+    int *status);
+
+#define RUST_HASH 19 /* "::h" and 16 hexadecimal digits */
+
+static const struct {
+	const char *escape;
+	char plain;
+} rust_escapes[] = {
+    {"$SP$", '@'}, {"$BP$", '*'}, {"$RF$", '&'}, {"$LT$", '<'},
+    {"$GT$", '>'}, {"$LP$", '('}, {"$RP$", ')'}, {"$C$", ','},
+    {"$u7e$", '~'}, {"$u20$", ' '}, {"$u27$", '\''}, {"$u5b$", '['},
+    {"$u5d$", ']'}, {"$u7b$", '{'}, {"$u7d$", '}'}, {"$u3b$", ';'},
+    {"$u2b$", '+'}, {"$u22$", '"'}};
+
+/* Does the name end in the hash that Rust adds?  *n: length without it. */
+static bool
+rust_is_legacy(const char *name, size_t *n)
+{
+	size_t len = strlen(name), i;
+
+	if (len <= RUST_HASH ||
+	    strncmp(name + len - RUST_HASH, "::h", 3) != 0)
+		return false;
+	for (i = len - 16; i < len; i++)
+		if (!isxdigit((unsigned char)name[i]))
+			return false;
+	*n = len - RUST_HASH;
+	return true;
+}
+
+/* The escape that begins at p: its length, or 0. */
+static size_t
+rust_escape(const char *p, char *plain)
+{
+	size_t i, n;
+
+	for (i = 0; i < sizeof(rust_escapes) / sizeof(rust_escapes[0]); i++) {
+		n = strlen(rust_escapes[i].escape);
+		if (strncmp(p, rust_escapes[i].escape, n) == 0) {
+			*plain = rust_escapes[i].plain;
+			return n;
+		}
+	}
+	return 0;
+}
+
+/* Rewrites in place: it only gets shorter. */
+static void
+rust_unescape(char *name, size_t len)
+{
+	char *to = name, *end = name + len, *p = name;
+	size_t n;
+
+	*end = '\0';
+	while (p < end) {
+		n = *p == '$' ? rust_escape(p, to) : 0;
+		if (n > 0) {
+			p += n;
+			to++;
+		} else if (p[0] == '.' && p[1] == '.') {
+			*to++ = ':';
+			*to++ = ':';
+			p += 2;
+		} else if (p[0] == '_' && p[1] == '$' &&
+		    (p == name || p[-1] == ':')) {
+			p++;
+		} else {
+			*to++ = *p++;
+		}
+	}
+	*to = '\0';
+}
+
+/* Copies; what is too long ends in "..." behind a whole character. */
+static void
+name_copy(const char *name, char *out, size_t size)
+{
+	size_t n = strlen(name);
+
+	if (n < size) {
+		memcpy(out, name, n + 1);
+		return;
+	}
+	n = size - 4;
+	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	memcpy(out, name, n);
+	memcpy(out + n, "...", 4);
+}
+
+void
+symbols_child_name(const char *raw, char *out, size_t size)
+{
+	char *plain = NULL;
+	size_t n;
+
+	if (raw[0] == '_' && raw[1] == 'Z')
+		plain = __cxa_demangle(raw, NULL, NULL, NULL);
+	if (plain != NULL && rust_is_legacy(plain, &n))
+		rust_unescape(plain, n);
+	name_copy(plain != NULL ? plain : raw, out, size);
+	free(plain);
+	text_clean(out);
+}

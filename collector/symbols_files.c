@@ -1,0 +1,379 @@
+/*
+ * The files that addresses point into: who they are, whether the child has
+ * them, and when to try again after it died of one.
+ */
+#include "symbols_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf.h"
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/base/log.h"
+#include "text.h"
+
+#define FREE_STRIKES 1            /* the first death may be an accident */
+#define RETRY_MIN_NS (10 * NS_PER_S) /* doubles up to the next line */
+#define RETRY_MAX_NS (3600 * NS_PER_S)
+#define VDSO_MAX 65536
+
+bool
+symbols_file_ready(const struct symbols *s, const struct file *f)
+{
+	return f->state == FILE_READY &&
+	    f->generation == symbols_link_generation(s->link);
+}
+
+static uint64_t
+file_hash(const struct stat *st)
+{
+	return hash64_u64(hash64_u64(0, st->st_dev), st->st_ino);
+}
+
+static int64_t
+file_time(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * NS_PER_S + t->tv_nsec;
+}
+
+static bool
+file_is(const struct file *f, const struct stat *st)
+{
+	return f->dev == st->st_dev && f->ino == st->st_ino &&
+	    f->size == (uint64_t)st->st_size &&
+	    f->mtime_ns == file_time(&st->st_mtim);
+}
+
+/* "/usr/bin/x (deleted)" is "x". */
+static void
+file_name(char *out, size_t size, const char *name)
+{
+	static const char deleted[] = " (deleted)";
+	const char *slash = strrchr(name, '/');
+	size_t n;
+
+	snprintf(out, size, "%s", slash != NULL && slash[1] != '\0' ?
+	    slash + 1 : name);
+	n = strlen(out);
+	if (n >= sizeof(deleted) &&
+	    strcmp(out + n - (sizeof(deleted) - 1), deleted) == 0)
+		out[n - (sizeof(deleted) - 1)] = '\0';
+	text_clean(out);
+	if (out[0] == '\0')
+		snprintf(out, size, "?");
+}
+
+static uint32_t
+file_add(struct symbols *s, const struct stat *st, const char *name,
+    uint32_t slot)
+{
+	struct file *f;
+
+	if (s->n_files == FILES_MAX ||
+	    (f = calloc(1, sizeof(*f))) == NULL) {
+		s->overflows++;
+		return SYMBOLS_NO_FILE;
+	}
+	f->dev = st->st_dev;
+	f->ino = st->st_ino;
+	f->size = (uint64_t)st->st_size;
+	f->mtime_ns = file_time(&st->st_mtim);
+	f->pending = f->next_pending = NONE;
+	f->kept_fd = -1;
+	file_name(f->module, sizeof(f->module), name);
+	s->files[s->n_files] = f;
+	s->file_slots[slot] = s->n_files + 1;
+	return s->n_files++;
+}
+
+uint32_t
+symbols_file(struct symbols *s, int fd, const char *name)
+{
+	struct stat st;
+	uint32_t i;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return SYMBOLS_NO_FILE;
+	for (i = (uint32_t)file_hash(&st) % FILE_SLOTS;
+	     s->file_slots[i] != 0; i = (i + 1) % FILE_SLOTS)
+		if (file_is(s->files[s->file_slots[i] - 1], &st))
+			return s->file_slots[i] - 1;
+	return file_add(s, &st, name, i);
+}
+
+/* A memory file with the vdso's bytes, which are one ELF file; -1 where
+ * there is none.  Ours is everybody's. */
+static int
+vdso_open(void)
+{
+	const char *p = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	unsigned long start, end, size = 0;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	int fd;
+
+	if (maps == NULL)
+		return -1;
+	while (fgets(line, sizeof(line), maps) != NULL)
+		if (strstr(line, "[vdso]") != NULL &&
+		    sscanf(line, "%lx-%lx", &start, &end) == 2)
+			size = end - start;
+	fclose(maps);
+	if (p == NULL || size == 0 || size > VDSO_MAX)
+		return -1;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, p, size) != (ssize_t)size) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+uint32_t
+symbols_vdso(struct symbols *s)
+{
+	int fd;
+
+	if (s->vdso != SYMBOLS_NO_FILE)
+		return s->vdso;
+	fd = vdso_open();
+	if (fd < 0)
+		return SYMBOLS_NO_FILE;
+	s->vdso = symbols_file(s, fd, "[vdso]");
+	if (s->vdso == SYMBOLS_NO_FILE)
+		close(fd);
+	else
+		s->files[s->vdso]->kept_fd = fd;
+	return s->vdso;
+}
+
+bool
+symbols_wants(const struct symbols *s, uint32_t file)
+{
+	const struct file *f = s->files[file];
+
+	if (f->state == FILE_OPAQUE || s->now_ns < f->retry_ns)
+		return false;
+	return f->state == FILE_NEW ||
+	    f->generation != symbols_link_generation(s->link);
+}
+
+/* Makes room in the child: takes the file away that was used longest ago. */
+static void
+files_make_room(struct symbols *s)
+{
+	uint64_t symbols = 0;
+	uint32_t i, loaded = 0, oldest = NONE;
+
+	for (i = 1; i < s->n_files; i++) {
+		const struct file *f = s->files[i];
+
+		if (!symbols_file_ready(s, f))
+			continue;
+		loaded++;
+		symbols += f->symbols;
+		if (oldest == NONE || f->used_ns < s->files[oldest]->used_ns)
+			oldest = i;
+	}
+	if (oldest != NONE &&
+	    (loaded >= LOADED_MAX || symbols > LOADED_SYMBOLS_MAX) &&
+	    symbols_link_drop(s->link, oldest))
+		s->files[oldest]->state = FILE_NEW;
+}
+
+void
+symbols_load(struct symbols *s, uint32_t file, int fd)
+{
+	struct file *f = s->files[file];
+	struct stat st;
+
+	/* The path may lead to another file by now. */
+	if (fstat(fd, &st) != 0 || !file_is(f, &st))
+		return;
+	files_make_room(s);
+	if (!symbols_link_file(s->link, WIRE_LOAD, file, fd, f->size))
+		return;
+	f->state = FILE_LOADING;
+	f->generation = symbols_link_generation(s->link);
+	f->used_ns = s->now_ns;
+}
+
+/* Offers the separate debug file of a build id, if there is one here. */
+static void
+file_load_debug(struct symbols *s, uint32_t file)
+{
+	const struct file *f = s->files[file];
+	char path[512];
+	struct stat st;
+	int fd;
+
+	if (s->debug == NULL || strlen(f->build_id) < 4)
+		return;
+	snprintf(path, sizeof(path), "%s/%.2s/%s.debug", s->debug,
+	    f->build_id, f->build_id + 2);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		symbols_link_file(s->link, WIRE_DEBUG, file, fd,
+		    (uint64_t)st.st_size);
+	close(fd);
+}
+
+static void
+file_set_build_id(struct file *f, const struct wire_reply *r)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t i;
+
+	for (i = 0; i < r->build_id_len; i++) {
+		f->build_id[2 * i] = digits[r->build_id[i] >> 4];
+		f->build_id[2 * i + 1] = digits[r->build_id[i] & 15];
+	}
+	f->build_id[2 * i] = '\0';
+}
+
+void
+symbols_file_answer(struct symbols *s, uint32_t file,
+    const struct wire_reply *r)
+{
+	struct file *f = s->files[file];
+	uint32_t n = r->symbols < ELF_SYMBOLS_MAX ? r->symbols :
+	    ELF_SYMBOLS_MAX;
+
+	if (r->type == WIRE_DEBUG) {
+		f->symbols += n;
+		return;
+	}
+	f->symbols = n;
+	if (r->status == ELF_NO_MEMORY) {
+		f->state = FILE_NEW;
+		f->retry_ns = s->now_ns + RETRY_MIN_NS;
+		return;
+	}
+	f->state = r->status == ELF_OK ? FILE_READY : FILE_OPAQUE;
+	if (f->state != FILE_READY)
+		return;
+	file_set_build_id(f, r);
+	if (!r->complete)
+		file_load_debug(s, file);
+}
+
+void
+symbols_file_lost(struct symbols *s, uint32_t file, bool guilty)
+{
+	struct file *f = s->files[file];
+	unsigned doubled;
+
+	f->state = FILE_NEW;
+	if (!guilty)
+		return;
+	f->strikes++;
+	if (f->strikes <= FREE_STRIKES)
+		return;
+	doubled = f->strikes - FREE_STRIKES - 1;
+	f->retry_ns = s->now_ns + (doubled < 9 ? RETRY_MIN_NS << doubled :
+	    RETRY_MAX_NS);
+	s->skipped++;
+	log_warn("symbols: skipping %s for a while: the child died of it",
+	    f->module);
+}
+
+void
+symbols_file_queue(struct symbols *s, uint32_t address)
+{
+	struct address *a = &s->addresses[address];
+	struct file *f = s->files[a->file];
+
+	a->state = ADDRESS_QUEUED;
+	a->next = f->pending;
+	f->pending = address;
+	if (f->listed)
+		return;
+	f->listed = true;
+	f->next_pending = s->pending;
+	s->pending = a->file;
+}
+
+/* Sends the queue of one file; true when nothing is left of it. */
+static bool
+file_send(struct symbols *s, uint32_t file)
+{
+	struct file *f = s->files[file];
+	uint64_t offsets[WIRE_OFFSETS] = {0};
+	uint32_t ids[WIRE_OFFSETS] = {0}, n = 0, at = f->pending, i;
+
+	for (; at != NONE && n < WIRE_OFFSETS; at = s->addresses[at].next) {
+		ids[n] = at;
+		offsets[n++] = s->addresses[at].offset;
+	}
+	if (!symbols_link_resolve(s->link, file, offsets, ids, n))
+		return false;
+	for (i = 0; i < n; i++)
+		s->addresses[ids[i]].state = ADDRESS_SENT;
+	f->pending = at;
+	f->used_ns = s->now_ns;
+	return at == NONE;
+}
+
+/* An opaque file's addresses have no answer to wait for. */
+static void
+file_give_up(struct symbols *s, struct file *f)
+{
+	uint32_t at = f->pending;
+
+	for (; at != NONE; at = s->addresses[at].next)
+		s->addresses[at].state = ADDRESS_IDLE;
+	f->pending = NONE;
+}
+
+void
+symbols_files_send(struct symbols *s)
+{
+	uint32_t file = s->pending, next;
+
+	s->pending = NONE;
+	for (; file != NONE; file = next) {
+		struct file *f = s->files[file];
+		bool done = false;
+
+		next = f->next_pending;
+		if (f->state == FILE_OPAQUE)
+			file_give_up(s, f);
+		while (!done && f->pending != NONE &&
+		    symbols_file_ready(s, f) &&
+		    symbols_link_ready(s->link))
+			done = file_send(s, file);
+		f->listed = f->pending != NONE;
+		if (!f->listed)
+			continue;
+		f->next_pending = s->pending;
+		s->pending = file;
+	}
+}
+
+void
+symbols_files_clear(struct symbols *s)
+{
+	uint32_t i;
+
+	for (i = 1; i < s->n_files; i++) {
+		if (symbols_file_ready(s, s->files[i]))
+			symbols_link_drop(s->link, i);
+		if (s->files[i]->kept_fd >= 0)
+			close(s->files[i]->kept_fd);
+		free(s->files[i]);
+	}
+	memset(s->file_slots, 0, sizeof(s->file_slots));
+	s->n_files = 1;
+	s->pending = NONE;
+	s->vdso = SYMBOLS_NO_FILE;
+}

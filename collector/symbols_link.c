@@ -1,0 +1,423 @@
+/*
+ * Life and conversation of the symbols child.
+ *
+ * The socket is a SOCK_SEQPACKET pair, non-blocking on this side.  At most
+ * LINK_IN_FLIGHT requests are on their way, which fits the socket's buffers
+ * in both directions, so neither side can wait for the other.  The child
+ * answers in order: an answer that is not the oldest request's is a breach,
+ * and ends it.
+ */
+#include "symbols_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "symbols_child.h"
+
+#define ANSWER_MAX_NS (5 * NS_PER_S)     /* for one request */
+#define RESTART_MIN_NS (100 * NS_PER_MS) /* doubles up to the next line */
+#define RESTART_MAX_NS (30 * NS_PER_S)
+#define HEALTHY_NS (60 * NS_PER_S)       /* a life that forgives the past */
+#define CORPSES_MAX 4                    /* killed, but stuck in a read */
+
+struct symbols_link {
+	link_answer_fn *answer;
+	link_lost_fn *lost;
+	void *arg;
+	int epoll, socket, pidfd; /* socket and pidfd -1 without a child */
+	pid_t pid;
+	pid_t corpses[CORPSES_MAX];
+	uint32_t generation, seq;
+	uint64_t restarts;
+	int64_t started_ns, restart_at_ns, delay_ns;
+	struct link_request flight[LINK_IN_FLIGHT]; /* a queue */
+	uint32_t first, n_flight;
+	uint8_t reply[WIRE_REPLY_MAX];
+};
+
+static _Noreturn void
+link_child(int socket, pid_t parent)
+{
+	const char *step = "";
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
+	    getppid() != parent)
+		_exit(1);
+	if (!symbols_child_sandbox(socket, &step)) {
+		log_err("symbols child: cannot give up %s: %s", step,
+		    strerror(errno));
+		_exit(1);
+	}
+	symbols_child_run(socket);
+}
+
+/* A descriptor above the standard three, whatever the daemon closed. */
+static int
+link_raise(int fd)
+{
+	int high = fd < 3 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
+
+	if (high != fd)
+		close(fd);
+	return high;
+}
+
+static const struct err *
+link_fork(struct symbols_link *l, int ours, int theirs)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+	pid_t parent = getpid();
+
+	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, ours, &ev) != 0)
+		return err_errno("epoll");
+	l->pid = fork();
+	if (l->pid < 0)
+		return err_errno("forking the symbols child");
+	if (l->pid == 0)
+		link_child(theirs, parent);
+	l->pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	l->socket = ours;
+	l->generation++;
+	return NULL;
+}
+
+static const struct err *
+link_start(struct symbols_link *l, int64_t now_ns)
+{
+	const struct err *e;
+	int pair[2];
+
+	l->started_ns = now_ns;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return err_errno("socketpair");
+	pair[0] = link_raise(pair[0]);
+	pair[1] = link_raise(pair[1]);
+	if (fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0)
+		e = err_errno("fcntl");
+	else
+		e = link_fork(l, pair[0], pair[1]);
+	if (e != NULL)
+		close(pair[0]);
+	close(pair[1]);
+	return e;
+}
+
+const struct err *
+symbols_link_new(struct symbols_link **out, link_answer_fn *answer,
+    link_lost_fn *lost, void *arg)
+{
+	struct symbols_link *l = calloc(1, sizeof(*l));
+	const struct err *e;
+
+	*out = NULL;
+	if (l == NULL)
+		return err_nomem();
+	l->answer = answer;
+	l->lost = lost;
+	l->arg = arg;
+	l->socket = l->pidfd = -1;
+	l->delay_ns = RESTART_MIN_NS;
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	e = l->epoll < 0 ? err_errno("epoll") :
+	    link_start(l, clock_mono_ns());
+	if (e != NULL) {
+		symbols_link_free(l);
+		return e;
+	}
+	*out = l;
+	return NULL;
+}
+
+static void
+link_kill(const struct symbols_link *l)
+{
+	if (l->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
+	else if (l->pid > 0)
+		kill(l->pid, SIGKILL);
+}
+
+/* Gathers a child that was killed; false while the kernel still holds it,
+ * say in a read of a file system that does not answer. */
+static bool
+link_gather(pid_t pid)
+{
+	int status = 0;
+	pid_t r = waitpid(pid, &status, WNOHANG);
+
+	if (r == 0)
+		return false;
+	if (r == pid && WIFSIGNALED(status))
+		log_info("symbols child %d: signal %d", (int)pid,
+		    WTERMSIG(status));
+	else if (r == pid)
+		log_info("symbols child %d: exit code %d", (int)pid,
+		    WEXITSTATUS(status));
+	return true;
+}
+
+/* Tries to gather all; false when no more can be left lying. */
+static bool
+link_bury(struct symbols_link *l)
+{
+	bool room = false;
+	size_t i;
+
+	for (i = 0; i < CORPSES_MAX; i++) {
+		if (l->corpses[i] != 0 && link_gather(l->corpses[i]))
+			l->corpses[i] = 0;
+		room = room || l->corpses[i] == 0;
+	}
+	return room;
+}
+
+/* Ends the child.  Its death is gathered by a later pump: waiting for it
+ * could block. */
+static void
+link_end(struct symbols_link *l)
+{
+	size_t i;
+
+	link_kill(l);
+	close(l->socket);
+	if (l->pidfd >= 0)
+		close(l->pidfd);
+	for (i = 0; i < CORPSES_MAX && l->corpses[i] != 0; i++)
+		continue;
+	if (i < CORPSES_MAX)
+		l->corpses[i] = l->pid;
+	l->socket = l->pidfd = -1;
+	l->pid = 0;
+}
+
+void
+symbols_link_free(struct symbols_link *l)
+{
+	if (l == NULL)
+		return;
+	if (l->socket >= 0)
+		link_end(l);
+	link_bury(l);
+	if (l->epoll >= 0)
+		close(l->epoll);
+	free(l);
+}
+
+static struct link_request *
+link_oldest(struct symbols_link *l)
+{
+	return l->n_flight > 0 ? &l->flight[l->first] : NULL;
+}
+
+static void
+link_pop(struct symbols_link *l)
+{
+	l->first = (l->first + 1) % LINK_IN_FLIGHT;
+	l->n_flight--;
+}
+
+/* The child is gone: tells the fate of each request, plans the next one. */
+static void
+link_died(struct symbols_link *l, int64_t now_ns)
+{
+	struct link_request *q;
+	bool guilty = true;
+
+	link_end(l);
+	if (now_ns - l->started_ns > HEALTHY_NS)
+		l->delay_ns = RESTART_MIN_NS;
+	l->restart_at_ns = now_ns + l->delay_ns;
+	l->delay_ns = l->delay_ns * 2 < RESTART_MAX_NS ? l->delay_ns * 2 :
+	    RESTART_MAX_NS;
+	while ((q = link_oldest(l)) != NULL) {
+		l->lost(l->arg, q, guilty);
+		guilty = false;
+		link_pop(l);
+	}
+}
+
+/* One answer; false when it breaks the rules. */
+static bool
+link_take(struct symbols_link *l, size_t n)
+{
+	struct link_request q;
+	struct wire_reply r;
+
+	if (l->n_flight == 0 || n < sizeof(r))
+		return false;
+	q = *link_oldest(l);
+	memcpy(&r, l->reply, sizeof(r));
+	if (r.type != q.type || r.seq != q.seq || r.file != q.file ||
+	    r.n != q.n || r.build_id_len > WIRE_BUILD_ID_MAX)
+		return false;
+	/* Its place is free before the answer is used: that may send. */
+	link_pop(l);
+	l->answer(l->arg, &q, &r, l->reply + sizeof(r), n - sizeof(r));
+	return true;
+}
+
+/* Takes what waits; false when the child is gone or must go. */
+static bool
+link_receive(struct symbols_link *l)
+{
+	ssize_t n;
+
+	for (;;) {
+		n = recv(l->socket, l->reply, sizeof(l->reply), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return true;
+		if (n <= 0 || !link_take(l, (size_t)n))
+			return false;
+	}
+}
+
+static void
+link_restart(struct symbols_link *l, int64_t now_ns)
+{
+	const struct err *e;
+
+	if (!link_bury(l) || now_ns < l->restart_at_ns)
+		return;
+	e = link_start(l, now_ns);
+	if (e != NULL) {
+		log_warn("symbols child: %s", e->text);
+		l->restart_at_ns = now_ns + RESTART_MAX_NS;
+		return;
+	}
+	l->restarts++;
+	log_info("symbols child restarted");
+}
+
+void
+symbols_link_pump(struct symbols_link *l, int64_t now_ns)
+{
+	struct link_request *q;
+
+	if (l->socket >= 0 && !link_receive(l))
+		link_died(l, now_ns);
+	q = link_oldest(l);
+	if (q != NULL && now_ns - q->sent_ns > ANSWER_MAX_NS) {
+		log_warn("symbols child: no answer for 5 s, ending it");
+		link_died(l, now_ns);
+	}
+	if (l->socket < 0)
+		link_restart(l, now_ns);
+}
+
+/* Sends and remembers; the length is that of the used part. */
+static bool
+link_send(struct symbols_link *l, const struct wire_request *w, size_t size,
+    int fd, const uint32_t *ids)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)w,
+	    .iov_len = size};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct link_request *q;
+
+	if (fd >= 0) {
+		m.msg_control = control.bytes;
+		m.msg_controllen = sizeof(control.bytes);
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	if (sendmsg(l->socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return false;
+	if (w->type == WIRE_DROP)
+		return true;
+	q = &l->flight[(l->first + l->n_flight++) % LINK_IN_FLIGHT];
+	*q = (struct link_request){.type = w->type, .seq = w->seq,
+	    .file = w->file, .n = w->n, .sent_ns = clock_mono_ns()};
+	if (ids != NULL)
+		memcpy(q->ids, ids, w->n * sizeof(*ids));
+	return true;
+}
+
+bool
+symbols_link_file(struct symbols_link *l, enum wire_type type, uint32_t file,
+    int fd, uint64_t size)
+{
+	struct wire_request w = {.type = type, .seq = ++l->seq,
+	    .file = file, .size = size};
+
+	return symbols_link_ready(l) && link_send(l, &w,
+	    offsetof(struct wire_request, offsets), fd, NULL);
+}
+
+bool
+symbols_link_drop(struct symbols_link *l, uint32_t file)
+{
+	struct wire_request w = {.type = WIRE_DROP, .seq = ++l->seq,
+	    .file = file};
+
+	return l->socket >= 0 && link_send(l, &w,
+	    offsetof(struct wire_request, offsets), -1, NULL);
+}
+
+bool
+symbols_link_resolve(struct symbols_link *l, uint32_t file,
+    const uint64_t *offsets, const uint32_t *ids, uint32_t n)
+{
+	struct wire_request w = {.type = WIRE_RESOLVE, .seq = ++l->seq,
+	    .file = file, .n = n};
+
+	memcpy(w.offsets, offsets, n * sizeof(*offsets));
+	return symbols_link_ready(l) && link_send(l, &w,
+	    offsetof(struct wire_request, offsets) + n * sizeof(*offsets), -1,
+	    ids);
+}
+
+int
+symbols_link_fd(const struct symbols_link *l)
+{
+	return l->epoll;
+}
+
+bool
+symbols_link_ready(const struct symbols_link *l)
+{
+	return l->socket >= 0 && l->n_flight < LINK_IN_FLIGHT;
+}
+
+bool
+symbols_link_busy(const struct symbols_link *l)
+{
+	return l->n_flight > 0;
+}
+
+uint32_t
+symbols_link_generation(const struct symbols_link *l)
+{
+	return l->generation;
+}
+
+uint64_t
+symbols_link_restarts(const struct symbols_link *l)
+{
+	return l->restarts;
+}
+
+pid_t
+symbols_link_pid(const struct symbols_link *l)
+{
+	return l->pid;
+}

@@ -1,0 +1,70 @@
+/*
+ * The daemon's end of the symbols child: starts it, restarts it when it has
+ * died, hands requests over without ever waiting, and matches the answers.
+ * What the requests mean is symbols.c's affair.
+ */
+#ifndef COLLECTOR_SYMBOLS_LINK_H
+#define COLLECTOR_SYMBOLS_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbols_wire.h"
+
+#define LINK_IN_FLIGHT 32 /* requests */
+
+struct err;
+struct symbols_link;
+
+/* A request on its way, and what its sender wants back with the answer. */
+struct link_request {
+	uint32_t type, seq, file, n;
+	uint32_t ids[WIRE_OFFSETS];
+	int64_t sent_ns;
+};
+
+/* An answer: its head and the bytes behind it, none of them checked beyond
+ * belonging to the oldest request. */
+typedef void link_answer_fn(void *arg, const struct link_request *q,
+    const struct wire_reply *r, const uint8_t *p, size_t n);
+
+/* A request that will have no answer: the child is gone.  `guilty` is true
+ * for the one that it was working on. */
+typedef void link_lost_fn(void *arg, const struct link_request *q,
+    bool guilty);
+
+/* Starts the child.  It is forked from the caller: call before there are
+ * threads, so that at least the first one begins clean. */
+const struct err *symbols_link_new(struct symbols_link **out,
+    link_answer_fn *answer, link_lost_fn *lost, void *arg);
+void symbols_link_free(struct symbols_link *l);
+
+/* An epoll descriptor, readable when an answer waits; stays the same when
+ * the child is restarted. */
+int symbols_link_fd(const struct symbols_link *l);
+
+/* Room for one more request to a living child? */
+bool symbols_link_ready(const struct symbols_link *l);
+bool symbols_link_busy(const struct symbols_link *l);
+
+/* Counts up with each child: files that an older one knew are not known. */
+uint32_t symbols_link_generation(const struct symbols_link *l);
+uint64_t symbols_link_restarts(const struct symbols_link *l);
+pid_t symbols_link_pid(const struct symbols_link *l);
+
+/* WIRE_LOAD or WIRE_DEBUG of an open file; the descriptor stays the
+ * caller's.  False when there is no room. */
+bool symbols_link_file(struct symbols_link *l, enum wire_type type,
+    uint32_t file, int fd, uint64_t size);
+bool symbols_link_drop(struct symbols_link *l, uint32_t file);
+/* n <= WIRE_OFFSETS; ids come back in the answer's request. */
+bool symbols_link_resolve(struct symbols_link *l, uint32_t file,
+    const uint64_t *offsets, const uint32_t *ids, uint32_t n);
+
+/* Takes the answers that wait, ends a child that takes too long over one
+ * request, starts the next one when it is time.  Never blocks. */
+void symbols_link_pump(struct symbols_link *l, int64_t now_ns);
+
+#endif

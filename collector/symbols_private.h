@@ -1,0 +1,93 @@
+/*
+ * What symbols.c (addresses and frames) and symbols_files.c share.
+ */
+#ifndef COLLECTOR_SYMBOLS_PRIVATE_H
+#define COLLECTOR_SYMBOLS_PRIVATE_H
+
+#include "frames.h"
+#include "kallsyms.h"
+#include "symbols.h"
+#include "symbols_link.h"
+
+#define FILES_MAX WIRE_FILES_MAX
+#define FILE_SLOTS (2 * FILES_MAX)
+#define ADDRESSES_MAX (1u << 18)
+#define FRAMES_MAX (1u << 18)
+#define FRAMES_MAX_BYTES (32u << 20)
+#define LOADED_MAX 256          /* files open in the child */
+#define LOADED_SYMBOLS_MAX (4u << 20)
+#define NONE UINT32_MAX
+#define KERNEL_FILE 0           /* its offsets are addresses */
+
+enum file_state {
+	FILE_NEW,     /* the child does not have it */
+	FILE_LOADING,
+	FILE_READY,
+	FILE_OPAQUE   /* nothing to be found in it, ever */
+};
+
+struct file {
+	uint64_t dev, ino, size;
+	int64_t mtime_ns;
+	enum file_state state;
+	uint32_t generation;   /* of the child that has it */
+	uint32_t symbols;
+	uint32_t pending;      /* list of addresses to ask about */
+	uint32_t next_pending; /* list of files that have some */
+	bool listed;
+	int kept_fd;           /* the vdso's memory; else -1 */
+	int64_t used_ns, retry_ns;
+	unsigned strikes;      /* how often the child died of it */
+	char module[256];
+	char build_id[2 * WIRE_BUILD_ID_MAX + 1];
+};
+
+enum address_state {
+	ADDRESS_IDLE,
+	ADDRESS_QUEUED, /* in its file's list */
+	ADDRESS_SENT
+};
+
+struct address {
+	uint64_t offset;
+	uint32_t file, frame; /* frame NONE: not known */
+	uint32_t next;
+	enum address_state state;
+};
+
+struct symbols {
+	struct symbols_link *link;
+	struct kallsyms *kallsyms;
+	struct frames *frames;
+	const char *kallsyms_path, *debug;
+	struct file *files[FILES_MAX]; /* [0] is the kernel */
+	uint32_t file_slots[FILE_SLOTS];
+	uint32_t n_files, pending; /* pending: first file of the list */
+	struct address *addresses;
+	uint32_t *address_slots;
+	uint32_t n_addresses, cap_addresses, address_mask;
+	uint32_t vdso;
+	int64_t now_ns;
+	int64_t kallsyms_at_ns, kallsyms_wait_ns;
+	bool kernel_missed;
+	uint64_t skipped, overflows;
+};
+
+/* Is the file in the hands of the living child? */
+bool symbols_file_ready(const struct symbols *s, const struct file *f);
+
+/* Sends what is queued for the files that are ready. */
+void symbols_files_send(struct symbols *s);
+
+/* Forgets all files but the kernel; the child forgets them too. */
+void symbols_files_clear(struct symbols *s);
+
+/* The link's callbacks for LOAD and DEBUG. */
+void symbols_file_answer(struct symbols *s, uint32_t file,
+    const struct wire_reply *r);
+void symbols_file_lost(struct symbols *s, uint32_t file, bool guilty);
+
+/* Queues an address for its file. */
+void symbols_file_queue(struct symbols *s, uint32_t address);
+
+#endif
