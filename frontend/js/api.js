@@ -77,7 +77,8 @@
 
   /*
    * Many series at once, few in flight: table rows are {key, query, fn}.
-   * Returns {key: {cols, state, error}}; one failure spoils one row only.
+   * Returns {key: {cols, state, error, step}}, the step being the answer's;
+   * one failure spoils one row only.
    */
   async function series(table, range, step, signal) {
     const out = {};
@@ -88,11 +89,12 @@
           const answer = await get('series', { query: row.query, fn: row.fn,
             from: range.from, until: range.until, step }, { signal });
           out[row.key] = { cols: ns.series.columns(answer),
-            state: ns.series.state(answer), error: null };
+            state: ns.series.state(answer), error: null,
+            step: answer.step || step };
         } catch (e) {
           if (e.name === 'AbortError')
             throw e;
-          out[row.key] = { cols: [], state: 'no data', error: e };
+          out[row.key] = { cols: [], state: 'no data', error: e, step };
         }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -100,4 +102,4 @@
   }
 
   ns.api = { get, kv, series, ApiError };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

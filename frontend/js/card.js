@@ -36,8 +36,8 @@
       meter && h('span', { class: 'meter', 'aria-hidden': 'true' }, meter),
       spark.node, note);
 
-    function show(col, text, results) {
-      const v = ns.series.last(col);
+    /* v: the value, null when there is none; col: its history. */
+    function show(v, col, text, results) {
       const state = v === null ? absence(results) : 'data';
       const [a, b] = v === null ? [state, ''] : ns.format.split(
         spec.format(v));
@@ -96,4 +96,4 @@
   }
 
   ns.card = { stat, chart, section, picker, absence };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

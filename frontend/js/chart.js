@@ -14,6 +14,9 @@
       .getPropertyValue(name).trim();
   }
 
+  /* Ticks of bytes fall on powers of two, as their units do. */
+  const BINARY = Array.from({ length: 50 }, (_, i) => 2 ** i);
+
   function axes(format) {
     const grid = { stroke: token('--chart-grid'), width: 1 };
     const common = { stroke: token('--chart-axis'),
@@ -25,6 +28,8 @@
         grid: Object.assign({}, grid, { show: false }),
         values: timeLabels }),
       Object.assign({}, common, { space: 34, size: wide, gap: 6,
+        incrs: format === ns.format.bytes || format === ns.format.byteRate
+          ? BINARY : undefined,
         values: (u, ticks) => ticks.map(format) })
     ];
   }
@@ -105,7 +110,7 @@
   function options(chart) {
     const width = Math.max(120, chart.box.clientWidth);
     return {
-      width, height: chart.height, padding: [10, 10, 0, 0],
+      width, height: chart.height, padding: [10, 20, 0, 0],
       legend: { show: false }, axes: axes(chart.format),
       cursor: { drag: { x: !!chart.onSelect, y: false, setScale: false },
         y: false, points: { size: 7 },
@@ -248,4 +253,4 @@
   }
 
   ns.chart = { create };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -18,7 +18,7 @@
 
   const THEMES = {
     light: { l0: 0.80, l1: 0.88, text: '#1a1c22', scale: 1 },
-    dark: { l0: 0.40, l1: 0.47, text: '#f4f4f0', scale: 0.82 }
+    dark: { l0: 0.66, l1: 0.75, text: '#0b0f12', scale: 0.9 }
   };
 
   /* FNV-1a, 32 bits. */

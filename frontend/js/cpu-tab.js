@@ -87,5 +87,5 @@
     };
   }
 
-  ns.cpuTab = { create, hostBusy };
-})(window.MemLens = window.MemLens || {});
+  ns.cpuTab = { create, queries, hostBusy };
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -172,4 +172,4 @@
 
   ns.dashboard = { refresh };
   start();
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -222,4 +222,4 @@
   }
 
   ns.depsTab = { create, clean, edgesOf };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

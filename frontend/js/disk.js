@@ -92,4 +92,4 @@
   }
 
   ns.disk = { create, queries, devices };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -154,4 +154,4 @@
 
   ns.dom = { h, svg, icon, announce, copy, copyButton, download, popover,
     place, infoButton, $: (id) => document.getElementById(id) };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -29,7 +29,7 @@
   /* The longest part of the text that fits; width of a mono font is even. */
   function fit(text, px, charPx) {
     const n = Math.floor(px / charPx);
-    return n >= text.length ? text : n < 3 ? '' : text.slice(0, n - 1) + '…';
+    return n >= text.length ? text : n < 4 ? '' : text.slice(0, n - 1) + '…';
   }
 
   function create(spec) {
@@ -220,6 +220,12 @@
       show(f) {
         Object.assign(g, { f, zoom: 0, focus: -1, hover: -1 });
         layout();
+        /* Growing upwards, the root is at the bottom: start there. */
+        if (g.up && !g.seen)
+          requestAnimationFrame(() => {
+            node.scrollTop = node.scrollHeight;
+          });
+        g.seen = f.ticks > 0;
       },
       zoom(i) {
         g.zoom = i;
@@ -241,4 +247,4 @@
   }
 
   ns.flameCanvas = { create, ROW };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -13,10 +13,11 @@
   function order(sort) {
     const key = sort.replace('-', '');
     /* Numbers start with the largest, names with A; "-" turns it round. */
-    const sign = (sort[0] === '-') === (key === 'name') ? -1 : 1;
+    const sign = sort[0] === '-' ? -1 : 1;
     return (a, b) => (key === 'name'
       ? sign * (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
-      : sign * (b[key] - a[key]) || (a.name < b.name ? -1 : 1));
+      : sign * (b[key] - a[key]) || b.total - a.total ||
+        (a.name < b.name ? -1 : 1));
   }
 
   /* spec: {onSort(sort), onPick(id), onHover(id or null)}. */
@@ -44,7 +45,8 @@
         h('span', { class: 'cell-bar', style: {
           width: (most ? v / most * 100 : 0) + '%' } }),
         h('span', { class: 'cell-text' }, g.value(v),
-          h('span', { class: 'cell-share', text: ns.format.percent(share) })));
+          h('span', { class: 'cell-share',
+            text: (share * 100).toFixed(1) + ' %' })));
     }
 
     function line(r, mostSelf) {
@@ -90,4 +92,4 @@
   }
 
   ns.flameTable = { create, order };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

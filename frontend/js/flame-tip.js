@@ -94,4 +94,4 @@
   }
 
   ns.flameTip = { tooltip, menu, sentence };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -11,17 +11,20 @@
   const VIEWS = [['both', 'Both'], ['table', 'Table'], ['flame', 'Flame'],
     ['sandwich', 'Sandwich']];
 
-  /* How ticks of an answer read: {text(v), samples}. */
+  /* How ticks of an answer read: {text(v), cell(v) for tables, samples}. */
   function unitOf(answer) {
     const m = answer.memlens || {}, meta = answer.metadata || {};
     const unit = m.unit || meta.units || 'samples';
     const hz = meta.sampleRate;
+    const time = (scale, samples) => ({ samples,
+      text: (v) => F.seconds(v / scale),
+      cell: (v) => F.fixedSeconds(v / scale) });
     if (unit === 'nanoseconds' || unit === 'ns')
-      return { text: (v) => F.seconds(v / 1e9), samples: false };
-    if (unit === 'bytes')
-      return { text: F.bytes, samples: false };
-    return { samples: true, text: unit === 'samples' && hz > 0
-      ? (v) => F.seconds(v / hz) : F.count };
+      return time(1e9, false);
+    if (unit === 'samples' && hz > 0)
+      return time(hz, true);
+    const text = unit === 'bytes' ? F.bytes : F.count;
+    return { text, cell: text, samples: unit === 'samples' };
   }
 
   function lostText(lost) {
@@ -233,7 +236,7 @@
         ? state.fn : state.search);
       table.show({ rows: T.functions(g.f).filter((r) =>
         !found || found.ids.has(r.id)), ticks: g.f.ticks,
-      value: g.unit.text, sort: state.sort, picked });
+      value: g.unit.cell, sort: state.sort, picked });
     }
 
     function showSandwich(state) {
@@ -321,4 +324,4 @@
   }
 
   ns.flameView = { create, unitOf };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -74,6 +74,13 @@
     return duration(v);
   }
 
+  /* Seconds in one unit, so that a column of them can be compared. */
+  function fixedSeconds(v) {
+    return known(v) ? v.toLocaleString('en-US',
+      { minimumFractionDigits: 2, maximumFractionDigits: 2 }) + ' s'
+      : NO_DATA;
+  }
+
   /* A span in its two largest units: "1 h 5 min". */
   function duration(v) {
     if (!known(v))
@@ -146,7 +153,7 @@
   }
 
   ns.format = {
-    NO_DATA, known, bytes, byteRate, percent, seconds, duration, count,
-    compact, perSecond, clock, day, dateTime, range, split
+    NO_DATA, known, bytes, byteRate, percent, seconds, fixedSeconds,
+    duration, count, compact, perSecond, clock, day, dateTime, range, split
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

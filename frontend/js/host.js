@@ -91,4 +91,4 @@
   }
 
   ns.host = { create, queries };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

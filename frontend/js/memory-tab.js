@@ -28,4 +28,4 @@
   }
 
   ns.memoryTab = { create };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

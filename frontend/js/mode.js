@@ -101,4 +101,4 @@
   ns.mode = Object.assign(mode, { start, force, now, clock, poll,
     on: (fn) => listeners.push(fn), canBeLive:
       () => location.protocol !== 'file:' });
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -4,7 +4,7 @@
 (function (ns) {
   'use strict';
 
-  const MIN_SCALE = 0.05, MAX_SCALE = 8;
+  const MIN_SCALE = 0.05, MAX_SCALE = 8, READABLE = 0.7;
 
   /* box: {x, y, w, h}; scaled about the point (px, py) of it; pure. */
   function zoomed(box, factor, px, py) {
@@ -39,6 +39,17 @@
       box = { x: home.x - (w - home.w) / 2, y: home.y - (h - home.h) / 2,
         w, h };
       svg.setAttribute('viewBox', [box.x, box.y, box.w, box.h].join(' '));
+    }
+
+    /* The whole graph if it can be read so, else its top at a fair size. */
+    function start() {
+      fit();
+      const w = Math.min(box.w, (host.clientWidth || 1) / READABLE);
+      if (w >= box.w)
+        return;
+      const h = w * box.h / box.w;
+      apply({ x: home.x + (home.w - w) / 2,
+        y: home.h > h ? home.y : home.y - (h - home.h) / 2, w, h });
     }
 
     function point(clientX, clientY) {
@@ -115,7 +126,7 @@
       e.preventDefault();
       KEYS[e.key]();
     };
-    fit();
+    start();
     return { fit, zoom, centre };
   }
 

@@ -68,6 +68,12 @@
     root.append(service.node, h('div', { class: 'segments', role: 'group',
       'aria-label': 'Interval' }, presets, other), play, out, again, trail);
 
+    /* A snapshot has no more than it has. */
+    function recorded(preset) {
+      const s = ns.mode.snapshot;
+      return !!s && ns.time.parse(preset, s.until) >= s.from - 60;
+    }
+
     function lastPreset() {
       const span = ns.view.range();
       const c = ns.view.crumbs().find((x) => x.until === 'now');
@@ -90,9 +96,11 @@
     function show(state) {
       const range = ns.view.range();
       const live = ns.mode.current !== 'offline';
-      for (const b of presets)
+      for (const b of presets) {
         b.setAttribute('aria-pressed', String(range.follow &&
           b.dataset.value === state.from));
+        b.disabled = !live && !recorded(b.dataset.value);
+      }
       other.setAttribute('aria-pressed', String(!range.follow));
       play.replaceChildren(ns.dom.icon(range.follow ? 'pause' : 'play'),
         h('span', { class: 'button-text',
@@ -110,4 +118,4 @@
   }
 
   ns.rangeBar = { create, crumbText };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

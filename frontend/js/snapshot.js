@@ -1,7 +1,7 @@
 /*
  * Answers out of a snapshot, a recording of the API's own JSON:
  *
- *   {version: 1, taken: RFC 3339, from, until,
+ *   {version: 1, by: version of MemLens, taken: RFC 3339, from, until,
  *    answers: {request key: JSON or text},
  *    slices: [{from, until, answers: {…}}]}
  *

@@ -14,6 +14,8 @@
     const j = mode.health;
     if (mode.current === 'starting')
       return { level: 'none', text: 'Connecting…', why: '' };
+    if (!ns.mode.canBeLive())
+      return { level: 'none', text: 'Opened from a file', why: '' };
     if (!j)
       return { level: mode.forced && mode.reachable ? 'none' : 'down',
         text: 'No connection', why: mode.why };
@@ -69,13 +71,15 @@
       const s = summary(mode), j = mode.health;
       button.dataset.level = s.level;
       const age = j && j.age !== null ? F.duration(j.age) + ' ago' : '';
-      button.replaceChildren(
+      const parts = [
         h('span', { class: 'pill-mark', 'aria-hidden': 'true',
           text: MARKS[s.level] }),
         h('span', { class: 'pill-text', text: s.text }),
-        h('span', { class: 'pill-more', text: s.why || age }),
-        j && j.lost > 0 && h('span', { class: 'pill-lost',
+        h('span', { class: 'pill-more', text: s.why || age })];
+      if (j && j.lost > 0)
+        parts.push(h('span', { class: 'pill-lost',
           text: F.compact(j.lost) + ' lost' }));
+      button.replaceChildren(...parts);
       button.title = [s.text, s.why, age].filter(Boolean).join(' – ');
       if (pop.matches(':popover-open'))
         fill(pop);
@@ -112,7 +116,8 @@
       const taken = s ? F.dateTime(Date.parse(s.taken) / 1000) : '';
       root.replaceChildren(h('strong', { text: 'Offline.' }), ' ',
         s ? 'This is a snapshot of ' + taken + ', ' +
-          F.duration(s.until - s.from) + ' long.'
+          F.duration(s.until - s.from) + ' long.' +
+          (/mock/.test(s.by) ? ' Its numbers are made up.' : '')
           : 'There is no snapshot beside this page.', ' ',
         mode.forced && mode.reachable
           ? 'Live data is available.'
@@ -135,5 +140,5 @@
     };
   }
 
-  ns.status = { create, summary };
-})(window.MemLens = window.MemLens || {});
+  ns.status = { create, summary, pill };
+})(globalThis.MemLens = globalThis.MemLens || {});

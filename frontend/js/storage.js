@@ -31,6 +31,16 @@
 
   const summed = (...keys) => (r) => S.sum(keys.flatMap((k) => r[k].cols));
 
+  function levelZero(r) {
+    const cols = S.by(r.levelWrite.cols, 'level').get('0');
+    return cols ? S.sum(cols) : null;
+  }
+
+  function amplification(r) {
+    const zero = levelZero(r);
+    return zero ? S.ratio(S.sum(r.levelWrite.cols), zero) : S.sum([]);
+  }
+
   /* title, format, the results it needs, column of them, note, info */
   const CARDS = [
     { title: 'Cache hit ratio', format: F.percent, needs: ['hit'],
@@ -56,12 +66,23 @@
         'memtables. This is not the size of the database; that is "Size on ' +
         'disk".' },
     { title: 'Compaction', format: F.percent, needs: ['compaction'], floor: 0,
-      col: (r, step) => S.scale(S.sum(r.compaction.cols), 1 / step),
+      col: (r) => S.scale(S.sum(r.compaction.cols), 1 / r.compaction.step),
       note: (col, r) => F.seconds(S.total(S.sum(r.compaction.cols))) +
         ' in this range',
       info: 'The part of the time in which a background thread was merging ' +
         'table files: 100 % is one thread, always busy. Compaction competes ' +
         'with reads and writes for CPU and disk.' },
+    { title: 'Write amplification', format: (v) => F.compact(v) + ' ×',
+      needs: ['levelWrite'], floor: 0, col: amplification,
+      value: (r) => {
+        const all = S.total(S.sum(r.levelWrite.cols));
+        const first = S.total(levelZero(r));
+        return all === null || !first ? null : all / first;
+      },
+      note: () => 'written by all levels for 1 flushed',
+      info: 'Bytes that flushes and compactions wrote to all levels, divided ' +
+        'by those that flushes wrote to level 0, over this range. 1 would be ' +
+        'no compaction at all; there is no value while nothing is flushed.' },
     { title: 'Resident memory', format: F.bytes, needs: ['rss'], floor: 0,
       col: summed('rss'),
       note: (col) => 'highest ' + F.bytes(S.extent(col).max),
@@ -69,12 +90,14 @@
         'shared with others included.' },
     { title: 'Process reads', format: F.byteRate, needs: ['read'], floor: 0,
       col: summed('read'),
-      note: (col, r, step) => F.bytes(S.total(col) * step) + ' in this range',
+      note: (col, r) => F.bytes(S.total(col) * r.read.step) +
+        ' in this range',
       info: 'Bytes per second that the service really fetched from storage. ' +
         'Reads answered by the page cache are not in it.' },
     { title: 'Process writes', format: F.byteRate, needs: ['write'], floor: 0,
       col: summed('write'),
-      note: (col, r, step) => F.bytes(S.total(col) * step) + ' in this range',
+      note: (col, r) => F.bytes(S.total(col) * r.read.step) +
+        ' in this range',
       info: 'Bytes per second that the service sent towards storage: its ' +
         'log, memtable flushes and compactions.' }
   ];
@@ -143,7 +166,8 @@
         COLUMNS.map(([key, , format]) => h('td', { class: 'num' +
           (row[key] === null ? ' absent' : ''), text: format(row[key]) })),
         h('td', { class: 'bar-col' }, share !== null &&
-          h('span', { class: 'bar', style: { width: share * 100 + '%' } })));
+          h('span', { class: share > 0 ? 'bar bar-some' : 'bar',
+            style: { width: share * 100 + '%' } })));
     }
 
     function show(r) {
@@ -176,9 +200,9 @@
         ' does not answer: what is shown below is the last that it said.';
       for (const { spec, card } of cards) {
         const needs = spec.needs.map((k) => r[k]);
-        const col = spec.col(r, ctx.step);
-        const known = S.last(col) !== null;
-        card.show(col, known && spec.note(col, r, ctx.step), needs);
+        const col = spec.col(r);
+        const v = spec.value ? spec.value(r) : S.last(col);
+        card.show(v, col, v !== null && spec.note(col, r), needs);
       }
       table.show(r);
     }
@@ -186,4 +210,4 @@
   }
 
   ns.storage = { create, queries, levels };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -156,8 +156,8 @@
       input.value = '';
       enter(line);
     });
-    print('dim', 'Set and get keys of the database. Type help for the ' +
-      'commands.');
+    print('dim', 'Set and get keys of the database.');
+    help();
     return h('div', { class: 'terminal', onclick: () => {
       if (!String(getSelection()))
         input.focus({ preventScroll: true });
@@ -165,4 +165,4 @@
   }
 
   ns.terminal = { create };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

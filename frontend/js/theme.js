@@ -62,4 +62,4 @@
 
   ns.theme = { current, set, bind, on: (fn) => listeners.push(fn),
     choice: () => choice };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

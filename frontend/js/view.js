@@ -88,4 +88,4 @@
 
   ns.view = { get: () => state, crumbs: () => crumbs, set, start, range,
     select, zoomOut, follow, pause, on: (fn) => listeners.push(fn) };
-})(window.MemLens = window.MemLens || {});
+})(globalThis.MemLens = globalThis.MemLens || {});

@@ -1,0 +1,109 @@
+/*
+ * The landing page: the newest flame graph and four numbers of now, from the
+ * API or from the snapshot.  It says which of both.
+ */
+(function (ns) {
+  'use strict';
+
+  const { $ } = ns.dom;
+  const F = ns.format, S = ns.series;
+  const SPAN_S = 900, REFRESH_MS = 30000;
+
+  let shown = '', flame = null, frames = ns.flameTree.decode(null), zoomed = 0;
+  const unit = { text: F.count, samples: true };
+
+  function makeFlame() {
+    const tip = ns.flameTip.tooltip();
+    const to = (i) => {
+      zoomed = Math.max(0, i);
+      flame.zoom(zoomed);
+      tip.hide();
+    };
+    flame = ns.flameCanvas.create({ up: true,
+      label: 'Flame graph of the last quarter of an hour',
+      onZoom: to, onEscape: () => to(frames.parent[zoomed] || 0),
+      onFocus: (i) => ns.dom.announce(
+        ns.flameTip.sentence(frames, i, zoomed, unit)),
+      onMenu: () => undefined,
+      onHover: (i, e) => (i < 0 ? tip.hide()
+        : tip.show(frames, i, zoomed, unit, e)) });
+    $('hero-flame').append(flame.node);
+  }
+
+  function caption(service, range, answer) {
+    const live = ns.mode.current === 'live';
+    const m = answer.memlens || {};
+    $('hero-caption').textContent = frames.ticks === 0
+      ? service + ': nothing recorded in the last quarter of an hour'
+      : service + ', ' + F.range(range.from, range.until) + ', ' +
+        F.count(m.samples || frames.ticks) + ' samples, ' + (live
+        ? 'live' : 'from the snapshot');
+  }
+
+  async function drawFlame(service, range) {
+    const answer = await ns.api.get('flamegraph.json', {
+      query: ns.request.selector('cpu', service ? { service } : {}),
+      from: range.from, until: range.until, 'max-nodes': 2000 });
+    frames = ns.flameTree.decode(answer);
+    const hz = answer.metadata && answer.metadata.sampleRate;
+    unit.text = hz ? (v) => F.seconds(v / hz) : F.count;
+    flame.show(frames);
+    zoomed = 0;
+    caption(service, range, answer);
+  }
+
+  function put(id, value, text) {
+    $(id).textContent = value === null ? '' : text;
+  }
+
+  async function numbers(service, range) {
+    const L = { service }, G = { groupname: service };
+    const q = ns.request.selector;
+    const r = await ns.api.series([
+      { key: 'cpu', fn: 'rate',
+        query: q('namedprocess_namegroup_cpu_seconds_total', G) },
+      { key: 'hit', query: q('leveldb_cache_hit_ratio', L) },
+      { key: 'disk', query: 'node_disk_io_time_seconds_total', fn: 'rate' }],
+    range, 10);
+    const now = (key) => S.last(S.sum(r[key].cols));
+    put('now-cpu', now('cpu'), F.percent(now('cpu')) + ' of one CPU');
+    put('now-storage', now('hit'), F.percent(now('hit')) + ' cache hits');
+    const busy = r.disk.cols.map((c) => S.last(c)).filter((v) => v !== null);
+    put('now-disk', busy.length ? 1 : null, F.percent(Math.max(...busy)) +
+      ' busiest disk');
+    const graph = await ns.api.get('graph.json', { depth: '2' });
+    put('now-deps', 1, graph.nodes.length + ' targets within 2 steps');
+  }
+
+  async function refresh() {
+    const range = ns.time.resolve('now-' + SPAN_S + 's', 'now',
+      ns.mode.now());
+    const list = await ns.services.load(range).catch(() => []);
+    const service = list.length ? list[0].name : '';
+    const quiet = (e) => {
+      $('hero-caption').textContent = e.message;
+    };
+    await Promise.all([drawFlame(service, range).catch(quiet),
+      numbers(service, range).catch(() => undefined)]);
+  }
+
+  function start() {
+    ns.theme.bind($('theme-button'));
+    makeFlame();
+    const show = ns.status.pill($('health'));
+    ns.mode.on((mode) => {
+      show(mode);
+      if (mode.current !== shown && mode.current !== 'starting')
+        refresh();
+      shown = mode.current;
+    });
+    show(ns.mode);
+    ns.mode.start(false);
+    setInterval(() => {
+      if (!document.hidden && ns.mode.current === 'live' && zoomed === 0)
+        refresh();
+    }, REFRESH_MS);
+  }
+
+  start();
+})(globalThis.MemLens = globalThis.MemLens || {});

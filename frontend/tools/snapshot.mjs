@@ -1,0 +1,148 @@
+/*
+ * Records a snapshot for the Offline mode from a running MemLens:
+ *
+ *   node tools/snapshot.mjs http://host/memlens/ [OUT] [SECONDS]
+ *
+ * It asks what the pages ask, by their own tables of queries, and writes the
+ * answers as snapshots/snapshot.js.  What cannot be had is left out, and
+ * said; nothing but the API is read.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { runInThisContext } from 'node:vm';
+import { fileURLToPath } from 'node:url';
+
+const HERE = new URL('../', import.meta.url);
+const SERVICES = 3, SLICES = 12, LIMIT = 1.5e6;
+const NODES = { whole: 2000, slice: 400 };
+
+function loadPages() {
+  globalThis.MemLens = { dom: {} };
+  for (const name of ['format', 'time', 'request', 'series', 'storage',
+    'disk', 'host', 'cpu-tab', 'services'])
+    runInThisContext(readFileSync(new URL('js/' + name + '.js', HERE),
+      'utf8'), { filename: name + '.js' });
+  return globalThis.MemLens;
+}
+
+const M = loadPages();
+const [base, out, seconds] = process.argv.slice(2);
+if (!base) {
+  console.error('usage: snapshot.mjs BASE_URL [OUT] [SECONDS]');
+  process.exit(2);
+}
+const span = Number(seconds || 3600);
+
+/* Six significant digits are more than a pixel can show. */
+function rounded(key, value) {
+  return typeof value === 'number' && !Number.isInteger(value)
+    ? Number(value.toPrecision(6)) : value;
+}
+
+async function get(name, params) {
+  const res = await fetch(new URL(M.request.path(name, params), base));
+  if (!res.ok)
+    throw new Error(`${name}: ${res.status}`);
+  return name.endsWith('.svg') ? res.text() : res.json();
+}
+
+async function keep(answers, name, params) {
+  try {
+    const answer = await get(name, params);
+    answers[M.request.key(name, params)] = answer;
+    return answer;
+  } catch (e) {
+    console.error('left out:', M.request.key(name, params), e.message);
+    return null;
+  }
+}
+
+/* The end of what the store has, so that the newest slot is whole. */
+async function window_() {
+  const health = await get('health', {});
+  const until = M.time.parse(health.store && health.store.until,
+    Date.now() / 1000);
+  const end = Math.floor((Number.isFinite(until) ? until
+    : Date.now() / 1000) / M.time.SLOT_S) * M.time.SLOT_S;
+  return { from: end - span, until: end, by: health.version || '' };
+}
+
+async function series(answers, range, rows) {
+  const step = M.time.step(span, 180);
+  for (const { query, fn } of rows)
+    await keep(answers, 'series', { query, fn, ...range, step });
+}
+
+function flame(answers, service, range, nodes) {
+  return keep(answers, 'flamegraph.json', { query:
+    M.request.selector('cpu', { service }), ...range, 'max-nodes': nodes });
+}
+
+/* The services worth their bytes: as the pages rank them. */
+async function chosen(answers, range) {
+  const found = await keep(answers, 'services', {}) || { services: [] };
+  M.mode = { current: 'live' };
+  M.api = {
+    get: async () => found,
+    series: async (table) => Object.fromEntries(await Promise.all(table.map(
+      async ({ key, query, fn }) => [key, { cols: M.series.columns(
+        await keep(answers, 'series', { query, fn, ...range,
+          step: M.time.step(span, 60) })) }])))
+  };
+  const ranked = (await M.services.load(range)).slice(0, SERVICES)
+    .map((s) => s.name);
+  found.services = (found.services || [])
+    .filter((s) => ranked.includes(s.name));
+  return ranked;
+}
+
+async function slices(services, range) {
+  const length = span / SLICES;
+  const list = [];
+  for (let i = 0; i < SLICES; i++) {
+    const part = { from: range.from + i * length,
+      until: range.from + (i + 1) * length };
+    const answers = {};
+    for (const name of services)
+      await flame(answers, name, part, NODES.slice);
+    list.push({ ...part, answers });
+  }
+  return list;
+}
+
+async function graphs(answers) {
+  for (const depth of ['2', '3', '4']) {
+    const graph = await keep(answers, 'graph.json', { depth });
+    if (!graph)
+      continue;
+    await keep(answers, 'graph.svg', { depth });
+    for (const name of ['graph.json', 'graph.svg'])
+      answers[M.request.key(name, { depth, target: graph.target })] =
+        answers[M.request.key(name, { depth })];
+    graph.targets = [graph.target];
+  }
+}
+
+const { by, ...range } = await window_();
+const answers = {};
+const services = await chosen(answers, range);
+for (const name of services) {
+  await series(answers, range, [...M.storage.queries(name),
+    ...M.cpuTab.queries(name)]);
+  await flame(answers, name, range, NODES.whole);
+}
+await series(answers, range, [...M.disk.queries(), ...M.host.queries()]);
+await graphs(answers);
+const snapshot = { version: 1, by, taken: new Date(range.until * 1000)
+  .toISOString(), ...range, answers, slices: await slices(services, range) };
+const text = '/* Made by tools/snapshot.mjs. */\n' +
+  '(window.MemLens = window.MemLens || {}).snapshot =\n' +
+  JSON.stringify(snapshot, rounded)
+    .replace(/(?<=[}\]]),(?="[a-z])/g, ',\n') + ';\n';
+const file = out || fileURLToPath(new URL('snapshots/snapshot.js', HERE));
+writeFileSync(file, text);
+console.log(`${file}: ${Object.keys(answers).length} answers, ` +
+  `${services.join(', ')}, ${(text.length / 1024).toFixed(0)} KiB`);
+if (text.length > LIMIT) {
+  console.error('larger than ' + LIMIT + ' bytes');
+  process.exit(1);
+}

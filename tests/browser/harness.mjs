@@ -1,0 +1,106 @@
+/*
+ * What the browser tests share: Chromium, pages that collect their errors,
+ * a copy of the pages as they are served, and the TAP-like report.
+ */
+import { createRequire } from 'node:module';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const FRONTEND = fileURLToPath(new URL('../../frontend/', import.meta.url));
+const require = createRequire(join(FRONTEND, 'package.json'));
+const { chromium } = require('playwright-core');
+const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic',
+  '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync'];
+
+export function launch() {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ||
+    '/usr/bin/chromium', headless: true, args: ARGS });
+}
+
+/* A directory as the build makes it; returns {url, remove}. */
+export function copyOfPages() {
+  const dir = mkdtempSync(join(tmpdir(), 'memlens-www-'));
+  for (const name of readdirSync(FRONTEND))
+    if (name.endsWith('.html') || ['css', 'js', 'snapshots'].includes(name))
+      cpSync(join(FRONTEND, name), join(dir, name), { recursive: true });
+  mkdirSync(join(dir, 'lib'));
+  for (const name of ['uPlot.iife.min.js', 'uPlot.min.css'])
+    cpSync(join(FRONTEND, 'node_modules/uplot/dist', name),
+      join(dir, 'lib', name));
+  return { url: pathToFileURL(dir + '/').href,
+    remove: () => rmSync(dir, { recursive: true }) };
+}
+
+/*
+ * Runs f(page) in a fresh context.  Errors on the console, uncaught ones and
+ * requests to other hosts fail the test, unless `allowed` matches them.
+ */
+export async function withPage(browser, options, f) {
+  const { allowed = /^$/, home, ...rest } = options;
+  const context = await browser.newContext({
+    viewport: { width: 1400, height: 900 }, ...rest });
+  const page = await context.newPage();
+  const errors = [];
+  const note = (text) => {
+    if (!allowed.test(text))
+      errors.push(text);
+  };
+  page.on('console', (m) => m.type() === 'error' && note(m.text()));
+  page.on('pageerror', (e) => note('uncaught ' + e.message));
+  page.on('request', (r) => {
+    const url = new URL(r.url());
+    if (home && url.origin !== new URL(home).origin &&
+      !['blob:', 'data:'].includes(url.protocol))
+      note('asks another host: ' + r.url());
+  });
+  page.setDefaultTimeout(12000);
+  try {
+    await f(page, context);
+    if (errors.length)
+      throw new Error('page errors: ' + errors.join(' | '));
+  } finally {
+    await context.close();
+  }
+}
+
+export function assert(ok, why) {
+  if (!ok)
+    throw new Error(why);
+}
+
+export function equal(got, want, what) {
+  assert(got === want, `${what}: got ${JSON.stringify(got)}, ` +
+    `want ${JSON.stringify(want)}`);
+}
+
+/* Until cond() is true, for at most `ms`. */
+export async function until(cond, ms, why) {
+  const end = Date.now() + ms;
+  while (Date.now() < end) {
+    if (await cond())
+      return;
+    await new Promise((r) => setTimeout(r, 100));
+  }
+  throw new Error('not within ' + ms + ' ms: ' + why);
+}
+
+/* Runs [[name, f]], prints a line each, returns the number that failed. */
+export async function report(tests, only) {
+  let failed = 0;
+  for (const [name, f] of tests) {
+    if (only && !name.includes(only))
+      continue;
+    try {
+      await f();
+      console.log('ok - ' + name);
+    } catch (e) {
+      failed++;
+      console.log('not ok - ' + name + ' - ' +
+        String(e.message).split('\n')[0]);
+    }
+  }
+  return failed;
+}

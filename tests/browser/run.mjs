@@ -1,0 +1,37 @@
+/*
+ * The pages in a real browser:
+ *
+ *   node run.mjs --mock | BASE_URL [--only TEXT]
+ *
+ * BASE_URL is where a running MemLens serves its pages.  With --mock they
+ * are served by mock.mjs, below a sub-path, as behind a reverse proxy.
+ * Failures of the server are made by intercepting requests, so the same
+ * tests run against both.
+ */
+import { start } from './mock.mjs';
+import { copyOfPages, launch, report } from './harness.mjs';
+import { pageTests } from './test-pages.mjs';
+import { liveTests } from './test-live.mjs';
+import { cpuTests } from './test-cpu.mjs';
+import { playTests } from './test-playground.mjs';
+
+const args = process.argv.slice(2);
+const at = args.indexOf('--only');
+const only = at >= 0 ? args.splice(at, 2)[1] : '';
+if (args.length !== 1) {
+  console.error('usage: run.mjs --mock | BASE_URL [--only TEXT]');
+  process.exit(2);
+}
+
+const mock = args[0] === '--mock' ? await start(0, '/some/where/') : null;
+const base = mock ? mock.base : args[0].replace(/\/?$/, '/');
+const files = copyOfPages();
+const browser = await launch();
+const env = { browser, base, files: files.url, mock: !!mock };
+const failed = await report([...pageTests(env), ...liveTests(env),
+  ...cpuTests(env), ...playTests(env)], only);
+await browser.close();
+files.remove();
+if (mock)
+  mock.server.close();
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,181 @@
+/* The CPU tab: range, brush, profile, search. */
+import { assert, equal, until, withPage } from './harness.mjs';
+import { loaded } from './test-pages.mjs';
+
+function requests(page, name) {
+  const seen = [];
+  page.on('request', (r) => {
+    const url = new URL(r.url());
+    if (url.pathname.endsWith('/' + name))
+      seen.push(url.searchParams);
+  });
+  return seen;
+}
+
+async function brush(page, from, to) {
+  const box = await page.locator('#panel-cpu .u-over').boundingBox();
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width * from, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * to, y, { steps: 5 });
+  await page.mouse.up();
+}
+
+const span = (q) => Number(q.get('until')) - Number(q.get('from'));
+
+function ranges({ browser, base }) {
+  return [
+    ['brush: the flame graph asks for the brushed range', () => withPage(
+      browser, {}, async (page) => {
+        const asked = requests(page, 'flamegraph.json');
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        const before = asked[asked.length - 1];
+        equal(span(before), 3600, 'first range');
+        await brush(page, 0.5, 0.75);
+        await until(() => asked.some((q) => span(q) < 1200), 5000,
+          'no narrower request');
+        const q = asked[asked.length - 1];
+        const start = Number(before.get('from')) + 1800;
+        assert(Math.abs(span(q) - 900) <= 30, 'asked ' + span(q) + ' s');
+        assert(Math.abs(Number(q.get('from')) - start) <= 30,
+          'the range starts elsewhere');
+        equal(Number(q.get('from')) % 10, 0, 'from in whole slots');
+        const line = page.url();
+        assert(line.includes('from=' + q.get('from')), 'not in the address');
+        await loaded(page, 'cpu');
+        await page.click('.crumbs .crumb');
+        await until(() => span(asked[asked.length - 1]) === 3600, 5000,
+          'the breadcrumb did not lead back');
+      })],
+    ['brush: back and forward walk the ranges', () => withPage(browser, {},
+      async (page) => {
+        const asked = requests(page, 'flamegraph.json');
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        await brush(page, 0.2, 0.4);
+        await until(() => span(asked[asked.length - 1]) < 3600, 5000, 'brush');
+        await loaded(page, 'cpu');
+        await page.goBack();
+        await until(() => span(asked[asked.length - 1]) === 3600, 5000,
+          'back');
+      })],
+    ['presets and keys change the range', () => withPage(browser, {},
+      async (page) => {
+        const asked = requests(page, 'flamegraph.json');
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        await page.click('[data-value="now-15m"]');
+        await until(() => span(asked[asked.length - 1]) === 900, 5000,
+          '15 minutes');
+        await page.focus('#panel-cpu .chart');
+        await page.keyboard.press('+');
+        await until(() => span(asked[asked.length - 1]) === 450, 5000,
+          'plus');
+      })]
+  ];
+}
+
+/* A series answer with holes, whatever the server has. */
+async function withGap(page) {
+  await page.route('**/api/v1/series*', async (route) => {
+    const res = await route.fetch();
+    const body = await res.json();
+    for (const s of body.series)
+      s.points.forEach((p, i) => {
+        p[1] = i > 40 && i < 80 ? null : 2.5;
+      });
+    await route.fulfill({ response: res, json: body });
+  });
+}
+
+function lines({ browser, base }) {
+  return [
+    ['the line is not clipped at 100 % and keeps gaps', () => withPage(
+      browser, {}, async (page) => {
+        await withGap(page);
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        const label = await page.getAttribute('#panel-cpu .chart',
+          'aria-label');
+        assert(/[1-9]\d\d %/.test(label), 'no value over 100 %: ' + label);
+        assert(/39 gaps/.test(label), 'the gap is not said: ' + label);
+        assert(/one CPU/.test(await page.textContent('.chart-card')),
+          'the unit is not said');
+      })],
+    ['0 samples and no data are different facts', () => withPage(browser, {},
+      async (page) => {
+        const empty = { version: 1, flamebearer: { names: ['total'],
+          levels: [[0, 0, 0, 0]], numTicks: 0, maxSelf: 0 } };
+        let slots = 5;
+        await page.route('**/api/v1/flamegraph.json*', (route) =>
+          route.fulfill({ json: { ...empty, memlens: { slots, samples: 0,
+            lost: {}, unit: 'samples' } } }));
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        const note = () => page.textContent('.flame-body > .chart-note');
+        assert(/^0 samples.*active/.test(await note()), await note());
+        slots = 0;
+        await page.keyboard.press('r');
+        await until(async () => /^No data/.test(await note()), 4000,
+          'no data');
+      })]
+  ];
+}
+
+function profile({ browser, base }) {
+  return [
+    ['search filters the table and says what matched', () => withPage(
+      browser, {}, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        const rows = page.locator('.fn-table tbody tr');
+        const all = await rows.count();
+        const name = await rows.first().locator('.fn-text').textContent();
+        await page.keyboard.press('/');
+        await page.keyboard.type(name);
+        await until(async () => await rows.count() < all, 3000, 'filter');
+        assert(/% matched/.test(await page.textContent('.matched')),
+          'no share');
+        assert(page.url().includes('search='), 'not in the address');
+        await page.fill('#flame-search', '/(/');
+        await until(async () => /not an expr/.test(await page.textContent(
+          '.matched')), 3000, 'a bad expression is said');
+      })],
+    ['sandwich shows callers and callees of the chosen function', () =>
+      withPage(browser, {}, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=sandwich');
+        await loaded(page, 'cpu');
+        await page.locator('.fn-table .fn-name').nth(2).click();
+        await page.waitForSelector('.sandwich:not(.sandwich-empty) canvas');
+        assert(page.url().includes('fn='), 'not in the address');
+      })],
+    ['columns sort both ways, self first', () => withPage(browser, {},
+      async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=table');
+        await loaded(page, 'cpu');
+        const total = () => page.$$eval('.fn-table tbody td:nth-child(3)',
+          (list) => list.map((n) => parseFloat(n.title.replace(/,/g, ''))));
+        await page.click('.sort-button:has-text("Total")');
+        const down = await total();
+        assert(down.every((v, i) => i === 0 || v <= down[i - 1]),
+          'not descending');
+        await page.click('.sort-button:has-text("Total")');
+        const up = await total();
+        assert(up[0] <= up[up.length - 1], 'not ascending');
+      })],
+    ['folded text can be taken away', () => withPage(browser, {},
+      async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        await page.click('.flame-toolbar .button:has-text("Export")');
+        const [file] = await Promise.all([page.waitForEvent('download'),
+          page.click('.menu-item:has-text("Folded")')]);
+        assert(/\.folded$/.test(file.suggestedFilename()), 'its name');
+      })]
+  ];
+}
+
+export function cpuTests(env) {
+  return [...ranges(env), ...lines(env), ...profile(env)];
+}

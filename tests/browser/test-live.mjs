@@ -1,0 +1,167 @@
+/* Live and Offline, and the truth about the data's health. */
+import { assert, equal, until, withPage } from './harness.mjs';
+import { loaded } from './test-pages.mjs';
+
+const REFRESH = 6500;
+const NET = /Failed to load resource|ERR_/;
+const modeIs = (page, mode, ms = REFRESH) => until(() =>
+  page.evaluate((m) => document.body.dataset.mode === m, mode), ms,
+'mode ' + mode);
+const pill = (page) => page.getAttribute('#health', 'title');
+
+/* Answers of health changed by f before the page sees them. */
+async function changeHealth(page, f) {
+  await page.route('**/api/v1/health', async (route) => {
+    const res = await route.fetch();
+    const body = await res.json();
+    f(body);
+    await route.fulfill({ response: res, json: body });
+  });
+}
+
+function health({ browser, base }) {
+  const says = (name, f, want) => [name, () => withPage(browser, {},
+    async (page) => {
+      await page.goto(base + 'dashboard.html');
+      await modeIs(page, 'live');
+      await changeHealth(page, f);
+      await until(async () => want.test(await pill(page)), REFRESH,
+        'the header says so, not ' + await pill(page));
+    })];
+  return [
+    says('health: a dead collector is said within one refresh',
+      (b) => { b.store.until = Math.floor(Date.now() / 1000) - 400; },
+      /Down.*written nothing for 6 min/),
+    says('health: degraded is said with its reason',
+      (b) => { b.status = 'degraded'; b.reason = 'perf: not attached'; },
+      /Degraded.*perf: not attached/),
+    says('health: down is said', (b) => { b.status = 'down'; }, /Down/),
+    ['health: sources and losses are in the popover', () => withPage(browser,
+      {}, async (page) => {
+        await page.goto(base + 'dashboard.html');
+        await modeIs(page, 'live');
+        await changeHealth(page, (b) => { b.sources = [{ name: 'cpu',
+          state: 'running', last: b.store.until, samples: 5,
+          lost: { ring_full: 1234 } }]; });
+        await until(async () => /lost/.test(await page.textContent(
+          '#health')), REFRESH, 'losses in the pill');
+        await page.click('#health');
+        await page.waitForSelector('.health-pop td:has-text("1,234 ring")');
+      })]
+  ];
+}
+
+function offline({ browser, base, files }) {
+  return [
+    ['offline: falls back by itself and returns by itself', () => withPage(
+      browser, { allowed: NET }, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await modeIs(page, 'live');
+        await loaded(page, 'cpu');
+        await page.route('**/api/v1/**', (route) => route.abort());
+        await modeIs(page, 'offline', 2 * REFRESH);
+        await page.waitForSelector('#banner:not([hidden])');
+        assert(/snapshot of \d{4}-\d\d-\d\d/.test(
+          await page.textContent('#banner')), 'the banner has no date');
+        await page.waitForSelector('#panel-cpu[data-loaded=offline]');
+        await page.unroute('**/api/v1/**');
+        await modeIs(page, 'live');
+        equal(await page.isVisible('#banner'), false, 'banner while live');
+      })],
+    ['offline: a server without an API is Offline, not broken', () =>
+      withPage(browser, { allowed: NET }, async (page) => {
+        await page.route('**/api/v1/**', (route) => route.fulfill({
+          status: 502, contentType: 'text/html', body: '<h1>Bad</h1>' }));
+        await page.goto(base + 'dashboard.html');
+        await modeIs(page, 'offline');
+        await loaded(page, 'memory');
+        assert(/502/.test(await page.textContent('#banner')),
+          'the banner does not say why');
+      })],
+    ['offline: can be forced, is kept in the address, and left', () =>
+      withPage(browser, {}, async (page) => {
+        await page.goto(base + 'dashboard.html');
+        await modeIs(page, 'live');
+        await page.click('#mode [data-value=offline]');
+        await modeIs(page, 'offline');
+        assert(/mode=offline/.test(page.url()), 'not in the address');
+        await page.reload();
+        await modeIs(page, 'offline');
+        await page.click('#mode [data-value=live]');
+        await modeIs(page, 'live');
+      })],
+    ['offline: every card has its answer in the snapshot', () => withPage(
+      browser, { home: files }, async (page) => {
+        await page.goto(files + 'dashboard.html');
+        await loaded(page, 'memory');
+        const empty = await page.$$eval('#panel-memory .card', (cards) =>
+          cards.filter((c) => c.dataset.state === 'absent' ||
+            c.querySelector('.chart-note:not([hidden])'))
+            .map((c) => c.querySelector('.card-title').textContent));
+        equal(empty.join(', '), '', 'cards without data');
+        await page.click('#tab-cpu');
+        await loaded(page, 'cpu');
+        assert(await page.locator('.fn-table tbody tr').count() > 5,
+          'no functions');
+        await page.click('#tab-deps');
+        await loaded(page, 'deps');
+        for (const depth of ['3', '4']) {
+          await page.click(`.segment[data-value="${depth}"]`);
+          await until(async () => (await page.textContent('.command-text'))
+            .includes(depth + ')'), 3000, 'depth ' + depth);
+        }
+      })],
+    ['offline: a brush narrows the flame graph too', () => withPage(browser,
+      { home: files }, async (page) => {
+        await page.goto(files + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        const facts = () => page.textContent('.flame-facts');
+        const whole = await facts();
+        const box = await page.locator('#panel-cpu .u-over').boundingBox();
+        await page.mouse.move(box.x + box.width * 0.6, box.y + 40);
+        await page.mouse.down();
+        await page.mouse.move(box.x + box.width * 0.8, box.y + 40,
+          { steps: 4 });
+        await page.mouse.up();
+        await until(async () => await facts() !== whole, 3000,
+          'the flame graph stayed the same');
+        assert(await page.locator('.fn-table tbody tr').count() > 5,
+          'no functions in the part');
+      })]
+  ];
+}
+
+/* 0, nothing and not attached. */
+function three({ browser, base }) {
+  const card = '.stat:has-text("Cache hit ratio")';
+  const says = (name, f, want) => [name, () => withPage(browser, {},
+    async (page) => {
+      await page.route('**/api/v1/series*', async (route) => {
+        const res = await route.fetch();
+        const body = await res.json();
+        if (/cache_hit_ratio/.test(decodeURIComponent(route.request().url())))
+          f(body);
+        await route.fulfill({ response: res, json: body });
+      });
+      await page.goto(base + 'dashboard.html');
+      await loaded(page, 'memory');
+      equal((await page.textContent(card + ' .stat-value')).trim(), want,
+        'the card');
+    })];
+  const each = (b, v) => {
+    b.series = [{ name: 'leveldb_cache_hit_ratio', unit: 'ratio', labels: {},
+      points: [[b.from, v], [b.from + b.step, v]] }];
+  };
+  return [
+    says('0 is shown as 0', (b) => each(b, 0), '0 %'),
+    says('null is shown as no data', (b) => each(b, null), 'no data'),
+    says('not attached is shown as such', (b) => {
+      b.series = [];
+      b.state = 'not attached';
+    }, 'not attached')
+  ];
+}
+
+export function liveTests(env) {
+  return [...health(env), ...offline(env), ...three(env)];
+}

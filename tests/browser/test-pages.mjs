@@ -1,0 +1,153 @@
+/* Every page opens, live and from a file, wide and narrow, without errors. */
+import { assert, equal, until, withPage } from './harness.mjs';
+
+const TABS = ['memory', 'cpu', 'deps'];
+
+/* A panel is done when it has rendered and nothing is under way. */
+export async function loaded(page, tab) {
+  await page.waitForSelector(`#panel-${tab}[data-loaded]:not([aria-busy])`,
+    { state: 'attached' });
+}
+
+async function open(page, base, tab, more = '') {
+  await page.goto(base + 'dashboard.html?v=1&tab=' + tab + more);
+  await loaded(page, tab);
+}
+
+function opens({ browser, base, files }) {
+  const tests = [];
+  for (const [where, home] of [['live', base], ['file', files]]) {
+    for (const tab of TABS)
+      tests.push([`${where}: tab ${tab} opens without errors`, () =>
+        withPage(browser, { home }, (page) => open(page, home, tab))]);
+    tests.push([`${where}: landing page shows a flame graph`, () =>
+      withPage(browser, { home }, async (page) => {
+        await page.goto(home + 'index.html');
+        await page.waitForFunction(() => /samples|recorded/.test(
+          document.getElementById('hero-caption').textContent));
+      })]);
+  }
+  return tests;
+}
+
+/* Wider than the window is what has to be scrolled sideways. */
+function narrow({ browser, base }) {
+  return [['index.html', null], ...TABS.map((t) => ['dashboard.html', t])]
+    .map(([file, tab]) => [`360 px: ${tab || file} does not scroll sideways`,
+      () => withPage(browser, { viewport: { width: 360, height: 740 } },
+        async (page) => {
+          await page.goto(base + file + (tab ? '?v=1&tab=' + tab : ''));
+          if (tab)
+            await loaded(page, tab);
+          const width = await page.evaluate(() =>
+            document.documentElement.scrollWidth);
+          assert(width <= 360, 'the page is ' + width + ' px wide');
+        })]);
+}
+
+function themes({ browser, base }) {
+  return [
+    ['the theme follows the system', () => withPage(browser,
+      { colorScheme: 'dark' }, async (page) => {
+        await page.goto(base + 'dashboard.html');
+        equal(await page.evaluate(() =>
+          document.documentElement.dataset.theme), 'dark', 'theme');
+      })],
+    ['the theme toggle wins over the system and is kept', () => withPage(
+      browser, { colorScheme: 'dark' }, async (page) => {
+        await page.goto(base + 'dashboard.html');
+        const back = () => page.evaluate(() =>
+          getComputedStyle(document.documentElement).backgroundColor);
+        const dark = await back();
+        await page.click('#theme-button');
+        assert(await back() !== dark, 'the background did not change');
+        const light = await back();
+        await page.reload();
+        equal(await back(), light, 'background after a reload');
+      })]
+  ];
+}
+
+function keyboard({ browser, base }) {
+  return [
+    ['tabs answer to arrow keys and to back', () => withPage(browser, {},
+      async (page) => {
+        await open(page, base, 'memory');
+        await page.focus('#tab-memory');
+        await page.keyboard.press('ArrowRight');
+        await page.waitForSelector('#panel-cpu:not([hidden])');
+        assert(/tab=cpu/.test(page.url()), 'the address lacks the tab');
+        await page.goBack();
+        await page.waitForSelector('#panel-memory:not([hidden])');
+      })],
+    ['every control has a name', () => withPage(browser, {},
+      async (page) => {
+        for (const tab of TABS) {
+          await open(page, base, tab);
+          const nameless = await page.$$eval('button, input, select, ' +
+            '[role=application], [role=region]', (list) => list.filter((n) =>
+            n.checkVisibility() && !(n.getAttribute('aria-label') ||
+              n.textContent.trim() || n.labels && n.labels.length))
+            .map((n) => n.outerHTML.slice(0, 120)));
+          equal(nameless.join(' '), '', 'nameless controls of ' + tab);
+        }
+      })],
+    ['the flame graph is walked by keys and announced', () => withPage(
+      browser, {}, async (page) => {
+        await open(page, base, 'cpu');
+        await page.focus('.flame-pane .flame-box');
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('ArrowDown');
+        await page.waitForFunction(() => /Total .*Self/.test(
+          document.querySelector('.flame-detail').textContent));
+        await page.keyboard.press('Enter');
+        await page.waitForSelector('.flame-crumbs [aria-current]');
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('Escape');
+        await until(async () => await page.locator(
+          '.flame-crumbs [aria-current]').count() === 0, 3000,
+        'Escape did not zoom out');
+      })]
+  ];
+}
+
+function dependencies({ browser, base }) {
+  return [
+    ['dependencies: depth, search and the command', () => withPage(browser,
+      {}, async (page) => {
+        await open(page, base, 'deps');
+        const nodes = await page.locator('.dep-svg g.node').count();
+        await page.click('.segment[data-value="3"]');
+        await until(async () => await page.locator('.dep-svg g.node')
+          .count() > nodes, 5000, 'depth 3 has no more nodes than depth 2');
+        assert(/\b3\b/.test(await page.textContent('.command-text')),
+          'the command does not name depth 3');
+        const name = await page.locator('.dep-svg g.node title').last()
+          .textContent();
+        await page.fill('#panel-deps .search-input', name);
+        await page.waitForSelector('.dep-name');
+        equal(await page.textContent('.dep-name'), name, 'chosen node');
+        assert(page.url().includes('node='), 'the address lacks the node');
+      })],
+    ['dependencies: a hostile drawing is disarmed', () => withPage(browser,
+      { allowed: /Failed to load/ }, async (page) => {
+        await page.route('**/graph.svg*', (route) => route.fulfill({
+          contentType: 'image/svg+xml', body:
+          '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" ' +
+          'onload="window.bad=1"><script>window.bad=2</script>' +
+          '<foreignObject/><g class="node" onclick="bad=3"><title>x</title>' +
+          '</g></svg>' }));
+        await open(page, base, 'deps');
+        await page.click('.dep-svg g.node', { force: true })
+          .catch(() => undefined);
+        equal(await page.evaluate(() => window.bad), undefined, 'ran');
+        equal(await page.locator('.dep-svg script, .dep-svg foreignObject')
+          .count(), 0, 'foreign elements');
+      })]
+  ];
+}
+
+export function pageTests(env) {
+  return [...opens(env), ...narrow(env), ...themes(env), ...keyboard(env),
+    ...dependencies(env)];
+}

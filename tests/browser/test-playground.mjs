@@ -1,0 +1,104 @@
+/* The playground: what is typed arrives, and every refusal is explained. */
+import { assert, equal, until, withPage } from './harness.mjs';
+import { loaded } from './test-pages.mjs';
+
+async function type(page, line) {
+  const before = await page.locator('.term-line').count();
+  await page.fill('.term-input', line);
+  await page.keyboard.press('Enter');
+  await until(async () => await page.locator('.term-line').count() >=
+    before + 2, 8000, 'an answer to ' + line);
+  return page.locator('.term-line').last().textContent();
+}
+
+async function open(page, base) {
+  await page.goto(base + 'dashboard.html');
+  await loaded(page, 'memory');
+}
+
+const PAIRS = [
+  ['plain', 'value', 'set plain value', 'get plain'],
+  ['two words', 'a  b', 'set "two words" \'a  b\'', 'get "two words"'],
+  ['a/b//c%2F?d#e', 'x', 'set a/b//c%2F?d#e x', 'get a/b//c%2F?d#e'],
+  ['say "hi"', '{"a": "b\\n"}', 'set "say \\"hi\\"" \'{"a": "b\\n"}\'',
+    'get \'say "hi"\''],
+  ['ключ ☃ 🗝', 'значение 🎉', 'resdb set --key "ключ ☃ 🗝" ' +
+    '--value "значение 🎉"', 'resdb get --key "ключ ☃ 🗝"']
+];
+
+function pairs({ browser, base }) {
+  return PAIRS.map(([key, value, set, get]) =>
+    ['playground: set and get of ' + key, () => withPage(browser, {},
+      async (page) => {
+        await open(page, base);
+        const stored = await type(page, set);
+        assert(/^stored/.test(stored), stored);
+        assert(/\d (µs|ms|s)$/.test(stored), 'no latency: ' + stored);
+        let got = '';
+        /* A replicated store may need a moment to commit. */
+        await until(async () => {
+          got = await type(page, get);
+          return got.startsWith(value);
+        }, 15000, value + ' came back, not ' + got);
+      })]);
+}
+
+function refusals({ browser, base }) {
+  const says = (status, want) => ['playground: ' + status + ' is explained',
+    () => withPage(browser, { allowed: /status of/ }, async (page) => {
+      await page.route('**/api/v1/kv/**', (route) => route.fulfill({ status,
+        json: { error: 'x', field: '', detail: '' } }));
+      await open(page, base);
+      const said = await type(page, status === 403 ? 'set a b' : 'get a');
+      assert(want.test(said), said);
+    })];
+  return [says(403, /not allowed/), says(404, /^no such key$/),
+    says(502, /database/), says(504, /2 seconds/),
+    ['playground: a missing key is 404 for real', () => withPage(browser,
+      { allowed: /404/ }, async (page) => {
+        await open(page, base);
+        equal(await type(page, 'get nobody-stored-this-9431'), 'no such key',
+          'answer');
+      })]];
+}
+
+function manners({ browser, base, files }) {
+  return [
+    ['playground: history by arrow keys, help, clear', () => withPage(
+      browser, {}, async (page) => {
+        await open(page, base);
+        await type(page, 'bogus one');
+        await type(page, 'bogus two');
+        await page.keyboard.press('ArrowUp');
+        await page.keyboard.press('ArrowUp');
+        equal(await page.inputValue('.term-input'), 'bogus one', 'history');
+        await page.keyboard.press('ArrowDown');
+        equal(await page.inputValue('.term-input'), 'bogus two', 'forward');
+        await type(page, 'help');
+        assert((await page.textContent('.term-log')).includes(
+          'resdb get --key K'), 'help');
+        await page.fill('.term-input', 'clear');
+        await page.keyboard.press('Enter');
+        equal(await page.locator('.term-line').count(), 0, 'lines');
+      })],
+    ['playground: Offline says that it needs Live', () => withPage(browser,
+      {}, async (page) => {
+        await open(page, files);
+        assert(/needs Live/.test(await type(page, 'get a')), 'the message');
+      })],
+    ['playground: markup stays text', () => withPage(browser,
+      { allowed: /status of/ }, async (page) => {
+        await page.route('**/api/v1/kv/**', (route) => route.fulfill({
+          json: { key: 'a', value: '<img src=x onerror=bad()>',
+            latency_seconds: 0.001 } }));
+        await open(page, base);
+        const said = await type(page, 'get a');
+        assert(said.startsWith('<img src=x'), said);
+        equal(await page.locator('.term-log img').count(), 0, 'images');
+      })]
+  ];
+}
+
+export function playTests(env) {
+  return [...pairs(env), ...refusals(env), ...manners(env)];
+}
