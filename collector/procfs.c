@@ -1,0 +1,311 @@
+/*
+ * source_procfs: reads /proc at every whole interval of the wall clock.
+ *
+ * The reading at the end of a slot comes a moment after its end, while the
+ * slot is still open.  An increase is booked in the middle between the two
+ * readings that it lies between, so that last reading goes to the slot that
+ * it measured.
+ *
+ * stat of every process is read each time (by services_sweep()); io, status
+ * and descriptors of those that have run since, and of all at the end of a
+ * slot.
+ */
+#include "procfs.h"
+
+#include "config.h"
+#include "procfs_groups.h"
+#include "procfs_process.h"
+#include "services.h"
+#include "source.h"
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/meter.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOUNTS_NS (10 * NS_PER_S)
+
+struct source {
+	struct meter *meter;
+	struct services *services;
+	struct procfs_host *host;
+	struct groups *groups;
+	int proc_fd;
+	int64_t slot_ns, interval_ns, mounts_ns;
+	int64_t last_ns; /* the last reading; 0: none */
+	uint64_t last_slot; /* that details of all processes were read for */
+	struct map64 active; /* serial -> index of sums */
+	uint64_t *sums; /* what stat said when details were read last */
+	uint32_t n_sums, cap_sums;
+	char why[200];
+};
+
+/* ---- services ---- */
+
+/* The columns of a group, and the label that tells some of them apart. */
+static const struct {
+	struct procfs_metric metric;
+	const char *label, *value;
+} count_metrics[GROUP_COUNTS] = {
+#define COUNT(which, name, unit, scale, label, value)                          \
+	[which] = {{"namedprocess_namegroup_" name, unit, SERIES_COUNTER,      \
+	               scale},                                                 \
+	    label, value}
+    COUNT(GROUP_USER, "cpu_seconds_total", "seconds", 2, "mode", "user"),
+    COUNT(GROUP_SYSTEM, "cpu_seconds_total", "seconds", 2, "mode", "system"),
+    COUNT(GROUP_MINOR_FAULTS, "minor_page_faults_total", "", 0, NULL, NULL),
+    COUNT(GROUP_MAJOR_FAULTS, "major_page_faults_total", "", 0, NULL, NULL),
+    COUNT(GROUP_READ_BYTES, "read_bytes_total", "bytes", 0, NULL, NULL),
+    COUNT(GROUP_WRITE_BYTES, "write_bytes_total", "bytes", 0, NULL, NULL),
+    COUNT(GROUP_VOLUNTARY, "context_switches_total", "", 0, "ctxswitchtype",
+        "voluntary"),
+    COUNT(GROUP_INVOLUNTARY, "context_switches_total", "", 0,
+        "ctxswitchtype", "nonvoluntary"),
+};
+
+static const struct {
+	struct procfs_metric metric;
+	const char *memtype;
+} level_metrics[GROUP_LEVELS] = {
+#define LEVEL(which, name, unit, memtype)                                      \
+	[which] = {{"namedprocess_namegroup_" name, unit, SERIES_GAUGE, 0},    \
+	    memtype}
+    LEVEL(GROUP_THREADS, "num_threads", "", NULL),
+    LEVEL(GROUP_VIRTUAL, "memory_bytes", "bytes", "virtual"),
+    LEVEL(GROUP_RESIDENT, "memory_bytes", "bytes", "resident"),
+    LEVEL(GROUP_SWAPPED, "memory_bytes", "bytes", "swapped"),
+    LEVEL(GROUP_FDS, "open_filedesc", "", NULL),
+};
+
+static void
+group_put_counts(const struct procfs_reading *r, const struct group *g)
+{
+	for (int i = 0; i < GROUP_COUNTS; i++) {
+		const struct procfs_metric *m = &count_metrics[i].metric;
+		struct label labels[3] = {{"groupname", g->service},
+		    {"service", g->service}};
+		struct series_desc d = {m->kind, m->name, m->unit, 0, m->scale,
+		    labels, 2};
+
+		if ((g->have_count >> i & 1) == 0)
+			continue;
+		if (count_metrics[i].label != NULL) {
+			bool before = count_metrics[i].label[0] < 'g';
+
+			labels[before ? 1 : 0] = labels[0];
+			labels[before ? 0 : 1] = (struct label){
+			    count_metrics[i].label, count_metrics[i].value};
+			labels[2] = (struct label){"service", g->service};
+			d.n_labels = 3;
+		}
+		meter_increase(r->meter, &d, r->booked_ns,
+		    (int64_t)g->increase[i], (int64_t)g->raw[i]);
+	}
+}
+
+static void
+group_put_levels(const struct procfs_reading *r, const struct group *g)
+{
+	static const struct procfs_metric processes = {
+	    "namedprocess_namegroup_num_procs", "", SERIES_GAUGE, 0};
+	struct label labels[] = {{"groupname", g->service},
+	    {"service", g->service}};
+
+	procfs_put(r, &processes, labels, 2, (int64_t)g->processes);
+	for (int i = 0; i < GROUP_LEVELS; i++) {
+		struct label typed[] = {{"groupname", g->service},
+		    {"memtype", level_metrics[i].memtype},
+		    {"service", g->service}};
+
+		if ((g->have_level >> i & 1) == 0)
+			continue;
+		if (level_metrics[i].memtype != NULL)
+			procfs_put(r, &level_metrics[i].metric, typed, 3,
+			    g->level[i]);
+		else
+			procfs_put(r, &level_metrics[i].metric, labels, 2,
+			    g->level[i]);
+	}
+}
+
+/* Has the process run since its details were read? */
+static bool
+procfs_has_run(struct source *s, const struct process *p)
+{
+	uint64_t sum = p->stat.user_ticks + p->stat.system_ticks +
+	    p->stat.minor_faults + p->stat.major_faults + 1;
+	uint32_t i = map64_get(&s->active, p->serial);
+	uint64_t *grown;
+
+	if (i != INTERN_NONE) {
+		bool run = s->sums[i] != sum;
+
+		s->sums[i] = sum;
+		return run;
+	}
+	if (s->n_sums == s->cap_sums) {
+		s->cap_sums = s->cap_sums ? s->cap_sums * 2 : 256;
+		grown = realloc(s->sums, s->cap_sums * sizeof(*grown));
+		if (grown == NULL) {
+			s->cap_sums = s->n_sums;
+			return true;
+		}
+		s->sums = grown;
+	}
+	if (map64_add(&s->active, p->serial, s->n_sums))
+		s->sums[s->n_sums++] = sum;
+	return true;
+}
+
+struct process_pass {
+	struct source *s;
+	bool all; /* details of every process */
+};
+
+static void
+procfs_read_process(void *arg, struct process *p)
+{
+	struct process_pass *pass = arg;
+	struct source *s = pass->s;
+	struct group_reading r = {.serial = p->serial, .service = p->service};
+	bool run = procfs_has_run(s, p);
+
+	procfs_process_stat(&p->stat, &r);
+	if (!p->kernel_thread && p->stat.state != 'Z' && (pass->all || run))
+		procfs_process_details(s->proc_fd, p->pid, &r);
+	groups_add(s->groups, &r);
+}
+
+static void
+procfs_read_groups(struct source *s, const struct procfs_reading *r, bool all)
+{
+	struct process_pass pass = {s, all};
+	const struct group *g;
+	size_t n;
+
+	if (all) { /* forget those that are gone */
+		map64_fini(&s->active);
+		s->n_sums = 0;
+	}
+	groups_begin(s->groups);
+	services_each(s->services, procfs_read_process, &pass);
+	g = groups_end(s->groups, &n);
+	for (size_t i = 0; i < n; i++) {
+		group_put_counts(r, &g[i]);
+		group_put_levels(r, &g[i]);
+	}
+}
+
+/* ---- one reading ---- */
+
+static void
+procfs_read(struct source *s, int64_t now_ns)
+{
+	struct procfs_reading r = {s->meter, now_ns, now_ns};
+	int64_t since = s->last_ns == 0 ? 0 : now_ns - s->last_ns;
+	bool first = s->last_ns == 0, new_slot;
+	size_t failed;
+
+	/* After a pause the increase belongs to nobody's middle. */
+	if (since > 0)
+		r.booked_ns -= (since < 2 * s->interval_ns ? since :
+		    s->interval_ns) / 2;
+	new_slot = (uint64_t)(now_ns / s->slot_ns) != s->last_slot;
+	s->last_slot = (uint64_t)(now_ns / s->slot_ns);
+	failed = procfs_host_read(s->host, &r);
+	procfs_read_groups(s, &r, first || new_slot);
+	if (first || now_ns / s->mounts_ns != s->last_ns / s->mounts_ns)
+		procfs_mounts_read(&r);
+	s->last_ns = now_ns;
+	if (failed > 0)
+		snprintf(s->why, sizeof(s->why),
+		    "%zu files of /proc cannot be read", failed);
+	else
+		s->why[0] = '\0';
+}
+
+/* ---- the source ---- */
+
+static void
+procfs_close(struct source *s)
+{
+	meter_free(s->meter);
+	procfs_host_free(s->host);
+	groups_free(s->groups);
+	map64_fini(&s->active);
+	free(s->sums);
+	if (s->proc_fd >= 0)
+		close(s->proc_fd);
+	free(s);
+}
+
+static const struct err *
+procfs_open(struct source **out, const struct config *config,
+    struct services *services)
+{
+	struct source *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return err_nomem();
+	s->services = services;
+	s->slot_ns = config->slot_ns;
+	s->interval_ns = config->procfs_interval_ns;
+	s->mounts_ns = s->slot_ns < MOUNTS_NS ? s->slot_ns : MOUNTS_NS;
+	if (s->mounts_ns < s->interval_ns)
+		s->mounts_ns = s->interval_ns;
+	s->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->meter = meter_new((uint64_t)s->slot_ns);
+	s->host = procfs_host_new("/proc");
+	s->groups = groups_new();
+	if (s->meter == NULL || s->host == NULL || s->groups == NULL) {
+		procfs_close(s);
+		return err_nomem();
+	}
+	*out = s;
+	return NULL;
+}
+
+static int
+procfs_fd(const struct source *s)
+{
+	(void)s;
+	return -1;
+}
+
+static const struct err *
+procfs_poll(struct source *s, int64_t now_ns)
+{
+	if (now_ns / s->interval_ns != s->last_ns / s->interval_ns)
+		procfs_read(s, now_ns);
+	return NULL;
+}
+
+static const struct err *
+procfs_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
+{
+	int64_t now_ns = clock_wall_ns();
+
+	(void)first;
+	if (now_ns / s->slot_ns == (int64_t)slot) {
+		s->last_slot = 0;
+		procfs_read(s, now_ns); /* a part of a slot: up to now */
+	}
+	meter_close(s->meter, slot, b);
+	return NULL;
+}
+
+static enum source_state
+procfs_state(const struct source *s, const char **why)
+{
+	*why = s->why;
+	return s->why[0] == '\0' ? SOURCE_ATTACHED : SOURCE_DEGRADED;
+}
+
+const struct source_ops source_procfs = {"procfs", procfs_open, procfs_fd,
+    procfs_poll, procfs_close_slot, procfs_state, procfs_close};

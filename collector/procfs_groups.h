@@ -1,0 +1,72 @@
+/*
+ * Sums over the processes of a service, as process-exporter's groups.
+ *
+ * A group's counter is not the sum of its processes' counters, which would
+ * fall when one exits: it grows by the sum of each process's own increase.
+ * A process that is seen for the first time counts from its birth, except
+ * at the very first reading, where it is the base line.  A counter that
+ * goes back (the kernel's rounding) counts as no increase.  What a process
+ * does between the last reading and its exit is not seen.
+ *
+ * No /proc here: the caller brings the numbers, so that tests can.
+ */
+#ifndef COLLECTOR_PROCFS_GROUPS_H
+#define COLLECTOR_PROCFS_GROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum group_count {
+	GROUP_USER,   /* ticks */
+	GROUP_SYSTEM, /* ticks */
+	GROUP_MINOR_FAULTS,
+	GROUP_MAJOR_FAULTS,
+	GROUP_READ_BYTES,
+	GROUP_WRITE_BYTES,
+	GROUP_VOLUNTARY,   /* context switches */
+	GROUP_INVOLUNTARY,
+	GROUP_COUNTS
+};
+
+enum group_level {
+	GROUP_THREADS,
+	GROUP_VIRTUAL,  /* bytes */
+	GROUP_RESIDENT, /* bytes */
+	GROUP_SWAPPED,  /* bytes */
+	GROUP_FDS,
+	GROUP_LEVELS
+};
+
+/* What was read of one process; a value that has no bit was not read this
+ * time: then the last one stands. */
+struct group_reading {
+	uint64_t serial; /* of the process, never reused */
+	const char *service;
+	uint64_t count[GROUP_COUNTS];
+	int64_t level[GROUP_LEVELS];
+	uint32_t have_count, have_level; /* bits: 1 << enum */
+};
+
+struct group {
+	char service[64];
+	uint64_t processes;
+	uint64_t increase[GROUP_COUNTS];
+	uint64_t raw[GROUP_COUNTS];   /* sum over its processes now */
+	int64_t level[GROUP_LEVELS];
+	uint32_t have_count, have_level; /* of any process, ever */
+};
+
+struct groups;
+
+struct groups *groups_new(void); /* NULL when out of memory */
+void groups_free(struct groups *g);
+
+void groups_begin(struct groups *g);
+/* False when out of memory: the process is missing from this reading. */
+bool groups_add(struct groups *g, const struct group_reading *r);
+/* The groups that have processes, in the order of first sight in this
+ * reading; they live until the next groups_begin(). */
+const struct group *groups_end(struct groups *g, size_t *n);
+
+#endif

@@ -1,0 +1,120 @@
+#include "procfs_process.h"
+
+#include "pidstat.h"
+#include "procfs_groups.h"
+#include "readfile.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void
+put_count(struct group_reading *r, enum group_count which, uint64_t value)
+{
+	r->count[which] = value;
+	r->have_count |= 1u << which;
+}
+
+static void
+put_level(struct group_reading *r, enum group_level which, int64_t value)
+{
+	r->level[which] = value;
+	r->have_level |= 1u << which;
+}
+
+void
+procfs_process_stat(const struct pidstat *s, struct group_reading *r)
+{
+	put_count(r, GROUP_USER, s->user_ticks);
+	put_count(r, GROUP_SYSTEM, s->system_ticks);
+	put_count(r, GROUP_MINOR_FAULTS, s->minor_faults);
+	put_count(r, GROUP_MAJOR_FAULTS, s->major_faults);
+	put_level(r, GROUP_THREADS, (int64_t)s->threads);
+	put_level(r, GROUP_VIRTUAL, (int64_t)s->virtual_bytes);
+	put_level(r, GROUP_RESIDENT, (int64_t)s->resident_pages *
+	    sysconf(_SC_PAGESIZE));
+}
+
+/* The number after "\nKEY" in the text. */
+static bool
+find_number(const char *text, const char *key, uint64_t *value)
+{
+	const char *p = strstr(text, key);
+
+	if (p == NULL)
+		return false;
+	*value = strtoull(p + strlen(key), NULL, 10);
+	return true;
+}
+
+static void
+read_io(int proc_fd, int32_t pid, struct group_reading *r)
+{
+	char path[32], text[512];
+	uint64_t value;
+
+	snprintf(path, sizeof(path), "%d/io", pid);
+	if (readfile_at(proc_fd, path, text, sizeof(text)) <= 0)
+		return;
+	if (find_number(text, "\nread_bytes:", &value))
+		put_count(r, GROUP_READ_BYTES, value);
+	if (find_number(text, "\nwrite_bytes:", &value))
+		put_count(r, GROUP_WRITE_BYTES, value);
+}
+
+static void
+read_status(int proc_fd, int32_t pid, struct group_reading *r)
+{
+	char path[32], text[4096];
+	uint64_t value;
+
+	snprintf(path, sizeof(path), "%d/status", pid);
+	if (readfile_at(proc_fd, path, text, sizeof(text)) <= 0)
+		return;
+	if (find_number(text, "\nVmSwap:", &value))
+		put_level(r, GROUP_SWAPPED, (int64_t)value * 1024);
+	if (find_number(text, "\nvoluntary_ctxt_switches:", &value))
+		put_count(r, GROUP_VOLUNTARY, value);
+	if (find_number(text, "\nnonvoluntary_ctxt_switches:", &value))
+		put_count(r, GROUP_INVOLUNTARY, value);
+}
+
+/* Before Linux 6.2 the folder's size is 0 and its entries must be counted. */
+static void
+read_fds(int proc_fd, int32_t pid, struct group_reading *r)
+{
+	struct stat st;
+	char path[32];
+	int64_t n = 0;
+	DIR *dir;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/fd", pid);
+	if (fstatat(proc_fd, path, &st, 0) == 0 && st.st_size > 0) {
+		put_level(r, GROUP_FDS, st.st_size);
+		return;
+	}
+	fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if ((dir = fdopendir(fd)) == NULL) {
+		close(fd);
+		return;
+	}
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	put_level(r, GROUP_FDS, n > 2 ? n - 2 : 0);
+}
+
+void
+procfs_process_details(int proc_fd, int32_t pid, struct group_reading *r)
+{
+	read_io(proc_fd, pid, r);
+	read_status(proc_fd, pid, r);
+	read_fds(proc_fd, pid, r);
+}
