@@ -305,7 +305,7 @@ symbols_kernel(struct symbols *s, uint64_t addr)
 	    .module = "[kernel]", .build_id = ""};
 	uint32_t id;
 
-	if (s->kallsyms == NULL || kallsyms_count(s->kallsyms) == 0)
+	if (symbols_kernel_hidden(s))
 		return symbols_frame(s, &frame);
 	id = address_find(s, KERNEL_FILE, addr);
 	if (id == NONE)
@@ -373,6 +373,12 @@ symbols_trim(struct symbols *s, int64_t now_ns)
 		memset(s->address_slots, 0, ((size_t)s->address_mask + 1) *
 		    sizeof(*s->address_slots));
 	return true;
+}
+
+bool
+symbols_kernel_hidden(const struct symbols *s)
+{
+	return s->kallsyms == NULL || kallsyms_count(s->kallsyms) == 0;
 }
 
 void

@@ -39,8 +39,7 @@ struct symbols_stats {
 
 /*
  * Starts the child and reads `kallsyms` (a path; NULL: no kernel names; a
- * failure to read it degrades to "[kernel]").  Call before there are
- * threads.  `debug` is where separate debug files are, usually
+ * failure to read it degrades to "[kernel]").  `debug` is where separate debug files are, usually
  * "/usr/lib/debug/.build-id"; NULL: nowhere.  Both are borrowed.
  */
 const struct err *symbols_new(struct symbols **out, const char *kallsyms,
@@ -93,6 +92,9 @@ struct frame symbols_get(const struct symbols *s, uint32_t ref);
  * did: all references and file numbers are void.  Also reads kallsyms anew
  * now and then when addresses were missing. */
 bool symbols_trim(struct symbols *s, int64_t now_ns);
+
+/* Does the kernel hide its functions' addresses from us? */
+bool symbols_kernel_hidden(const struct symbols *s);
 
 void symbols_stats(const struct symbols *s, struct symbols_stats *out);
 

@@ -21,7 +21,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TITLE "memlensd: symbols"
+#define TITLE "memlensd: symbols" /* of the process */
+#define COMM "memlens-symbols"    /* of its thread: 15 bytes */
 #define MEMORY_MAX (384u << 20) /* beyond what the fork came with */
 #define FILES_MAX 1024
 
@@ -69,7 +70,7 @@ sandbox_title(int socket)
 	(void)socket;
 	if (f != NULL)
 		fclose(f);
-	prctl(PR_SET_NAME, TITLE, 0, 0, 0);
+	prctl(PR_SET_NAME, COMM, 0, 0, 0);
 	if (n > 1 && strcmp(old, program_invocation_name) == 0) {
 		memset(program_invocation_name, 0, n);
 		snprintf(program_invocation_name, n, "%s", TITLE);

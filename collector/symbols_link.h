@@ -35,8 +35,9 @@ typedef void link_answer_fn(void *arg, const struct link_request *q,
 typedef void link_lost_fn(void *arg, const struct link_request *q,
     bool guilty);
 
-/* Starts the child.  It is forked from the caller: call before there are
- * threads, so that at least the first one begins clean. */
+/* Starts the child, a fork of the caller.  Threads of the caller do no harm:
+ * before its walls stand the child uses only what the C library keeps whole
+ * across a fork (memory, stdio). */
 const struct err *symbols_link_new(struct symbols_link **out,
     link_answer_fn *answer, link_lost_fn *lost, void *arg);
 void symbols_link_free(struct symbols_link *l);

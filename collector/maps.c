@@ -1,0 +1,318 @@
+/*
+ * The table of processes with mappings, and when each is read again.
+ */
+#include "maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+
+#define BUCKETS 1024
+#define TEXT_MAX (16u << 20)
+#define REREAD_NS (60 * NS_PER_S)       /* while in use */
+#define UNKNOWN_MIN_NS (1 * NS_PER_S)   /* after an unknown address */
+#define COST_FACTOR 500                 /* at most 0.2 % of the time */
+#define UNUSED_NS (300 * NS_PER_S)
+
+struct maps_process {
+	struct maps_process *next; /* in its bucket */
+	int32_t pid;
+	uint32_t exec_id;
+	uint64_t start_ns;
+	int64_t read_ns, again_ns, used_ns;
+	struct maps_list list;
+};
+
+struct maps {
+	const char *proc;
+	struct maps_process *buckets[BUCKETS];
+	size_t n;
+	uint64_t reads;
+	struct buf text; /* of the file being read */
+	struct maps_process nobody; /* stands in when out of memory */
+};
+
+const struct err *
+maps_new(struct maps **out, const char *proc)
+{
+	struct maps *m = calloc(1, sizeof(*m));
+
+	*out = m;
+	if (m == NULL)
+		return err_nomem();
+	m->proc = proc;
+	return NULL;
+}
+
+static void
+process_free(struct maps_process *p)
+{
+	maps_list_fini(&p->list);
+	free(p);
+}
+
+void
+maps_free(struct maps *m)
+{
+	struct maps_process *p, *next;
+	size_t i;
+
+	if (m == NULL)
+		return;
+	for (i = 0; i < BUCKETS; i++) {
+		for (p = m->buckets[i]; p != NULL; p = next) {
+			next = p->next;
+			process_free(p);
+		}
+	}
+	maps_list_fini(&m->nobody.list);
+	buf_fini(&m->text);
+	free(m);
+}
+
+/* Reads /proc/PID/WHAT into m->text, NUL-terminated; false when it cannot be
+ * read or is too long. */
+static bool
+maps_read_text(struct maps *m, int32_t pid, const char *what)
+{
+	char path[256];
+	ssize_t n = -1;
+	int fd;
+
+	buf_clear(&m->text);
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/%s", m->proc, pid, what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (m->text.len < TEXT_MAX && buf_reserve(&m->text, 65536)) {
+		n = read(fd, m->text.data + m->text.len, 65535);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		m->text.len += (size_t)n;
+	}
+	close(fd);
+	if (n != 0 || m->text.failed)
+		return false;
+	m->text.data[m->text.len] = '\0';
+	return true;
+}
+
+/* FUSE has no block device, so its files have a device of major 0. */
+static bool
+maps_may_be_foreign(const struct maps_list *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (l->mappings[i].kind == MAP_FILE &&
+		    major(l->mappings[i].dev) == 0)
+			return true;
+	return false;
+}
+
+/* Replaces the list; a process that has just ended keeps the old one. */
+static void
+process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
+{
+	int64_t began = clock_mono_ns(), cost;
+	const struct err *e;
+
+	m->reads++;
+	p->read_ns = now_ns;
+	if (maps_read_text(m, p->pid, "maps") && m->text.len > 0) {
+		maps_list_fini(&p->list);
+		e = maps_parse((char *)m->text.data, m->text.len, &p->list);
+		if (e != NULL)
+			log_debug("%" PRId32 ": %s", p->pid, e->text);
+		if (maps_may_be_foreign(&p->list) &&
+		    maps_read_text(m, p->pid, "mountinfo"))
+			maps_mark_foreign(&p->list, (char *)m->text.data);
+	}
+	cost = (clock_mono_ns() - began) * COST_FACTOR;
+	p->again_ns = now_ns + (cost > UNKNOWN_MIN_NS ? cost :
+	    UNKNOWN_MIN_NS);
+}
+
+/* Takes away the process that was used longest ago. */
+static void
+maps_evict(struct maps *m)
+{
+	struct maps_process **oldest = NULL, **p, *gone;
+	size_t i;
+
+	for (i = 0; i < BUCKETS; i++)
+		for (p = &m->buckets[i]; *p != NULL; p = &(*p)->next)
+			if (oldest == NULL ||
+			    (*p)->used_ns < (*oldest)->used_ns)
+				oldest = p;
+	if (oldest == NULL)
+		return;
+	gone = *oldest;
+	*oldest = gone->next;
+	process_free(gone);
+	m->n--;
+}
+
+static struct maps_process *
+maps_get(struct maps *m, int32_t pid)
+{
+	struct maps_process **bucket = &m->buckets[(uint32_t)pid % BUCKETS];
+	struct maps_process *p;
+
+	for (p = *bucket; p != NULL; p = p->next)
+		if (p->pid == pid)
+			return p;
+	if (m->n == MAPS_PROCESSES_MAX)
+		maps_evict(m);
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return &m->nobody;
+	p->pid = pid;
+	p->next = *bucket;
+	*bucket = p;
+	m->n++;
+	return p;
+}
+
+struct maps_process *
+maps_process(struct maps *m, int32_t pid, uint64_t start_ns,
+    uint32_t exec_id, int64_t now_ns)
+{
+	struct maps_process *p = maps_get(m, pid);
+	bool other = p->start_ns != start_ns || p->exec_id != exec_id;
+
+	p->used_ns = now_ns;
+	if (p->read_ns != 0 && other) {
+		maps_list_fini(&p->list);
+		p->read_ns = 0;
+	}
+	p->start_ns = start_ns;
+	p->exec_id = exec_id;
+	if (p->read_ns == 0 || (now_ns - p->read_ns > REREAD_NS &&
+	    now_ns >= p->again_ns))
+		process_read(m, p, now_ns);
+	return p;
+}
+
+struct mapping *
+maps_find(struct maps *m, struct maps_process *p, uint64_t addr,
+    int64_t now_ns)
+{
+	struct mapping *map = maps_list_find(&p->list, addr);
+
+	if (map != NULL || now_ns < p->again_ns)
+		return map;
+	process_read(m, p, now_ns);
+	return maps_list_find(&p->list, addr);
+}
+
+const char *
+maps_process_name(const struct maps_process *p, const struct mapping *map)
+{
+	return maps_name(&p->list, map);
+}
+
+/* By the path within the process's root, which must not lead out of it. */
+static int
+maps_open_path(const struct maps *m, const struct maps_process *p,
+    const struct mapping *map)
+{
+	struct open_how how = {
+	    .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+	    .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	char root[256];
+	int dir, fd;
+
+	snprintf(root, sizeof(root), "%s/%" PRId32 "/root", m->proc, p->pid);
+	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, dir, maps_name(&p->list, map) + 1,
+	    &how, sizeof(how));
+	close(dir);
+	return fd;
+}
+
+int
+maps_open(const struct maps *m, const struct maps_process *p,
+    const struct mapping *map)
+{
+	char path[256];
+	struct stat st;
+	int fd;
+
+	if (map->kind != MAP_FILE)
+		return -1;
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/map_files/%" PRIx64
+	    "-%" PRIx64, m->proc, p->pid, map->start, map->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		fd = maps_open_path(m, p, map);
+	if (fd < 0)
+		return -1;
+	/* The pid or the path may be another's by now. */
+	if (fstat(fd, &st) != 0 || st.st_ino != map->ino) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+void
+maps_sweep(struct maps *m, int64_t now_ns)
+{
+	struct maps_process **p, *gone;
+	size_t i;
+
+	for (i = 0; i < BUCKETS; i++) {
+		for (p = &m->buckets[i]; *p != NULL;) {
+			gone = *p;
+			if (now_ns - gone->used_ns < UNUSED_NS) {
+				p = &gone->next;
+				continue;
+			}
+			*p = gone->next;
+			process_free(gone);
+			m->n--;
+		}
+	}
+}
+
+void
+maps_forget_files(struct maps *m)
+{
+	struct maps_process *p;
+	size_t i, j;
+
+	for (i = 0; i < BUCKETS; i++)
+		for (p = m->buckets[i]; p != NULL; p = p->next)
+			for (j = 0; j < p->list.n; j++)
+				p->list.mappings[j].tried = false;
+}
+
+size_t
+maps_processes(const struct maps *m)
+{
+	return m->n;
+}
+
+uint64_t
+maps_reads(const struct maps *m)
+{
+	return m->reads;
+}

@@ -1,0 +1,103 @@
+/*
+ * Where the code of a process lies: its executable mappings, from
+ * /proc/PID/maps.
+ *
+ * Read at first sight, after an exec, once a minute while in use, and, not
+ * more than once a second, when an address lies in none.  Reads that take
+ * long come less often.  The text is the kernel's; only the paths in it are
+ * chosen by others.
+ */
+#ifndef COLLECTOR_MAPS_H
+#define COLLECTOR_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAPS_PROCESSES_MAX 4096
+#define MAPS_EACH_MAX 4096 /* executable mappings of a process */
+#define MAPS_NO_FILE UINT32_MAX
+
+struct err;
+
+enum map_kind {
+	MAP_FILE,
+	MAP_VDSO,
+	MAP_ANONYMOUS, /* machine code without a file: a JIT's */
+	MAP_SPECIAL,   /* [vsyscall], [uprobes]: see the name */
+	MAP_FOREIGN    /* a file that a user's program serves: not opened */
+};
+
+struct mapping {
+	uint64_t start, end, offset; /* [start, end); offset in the file */
+	uint64_t dev, ino;           /* as in stat, but some file systems
+	                              * say another dev here */
+	enum map_kind kind;
+	bool tried;                  /* the caller has set `file` */
+	uint32_t file;               /* the caller's; MAPS_NO_FILE at first */
+	uint32_t name;               /* in the list's names */
+};
+
+/* The executable mappings of one process, by address. */
+struct maps_list {
+	struct mapping *mappings;
+	size_t n;
+	char *names;
+};
+
+/* Parses the text of a maps file.  Errors: out of memory, ERR_FORMAT for a
+ * line of another form, ERR_LIMIT for too many.  Free with maps_list_fini(),
+ * after an error too. */
+const struct err *maps_parse(const char *text, size_t n,
+    struct maps_list *out);
+void maps_list_fini(struct maps_list *l);
+
+/* The mapping that holds an address, or NULL. */
+struct mapping *maps_list_find(const struct maps_list *l, uint64_t addr);
+
+/* "" for anonymous memory. */
+const char *maps_name(const struct maps_list *l, const struct mapping *m);
+
+/* Turns the mappings of devices that `text`, a mountinfo file, calls FUSE
+ * into MAP_FOREIGN: opening such a file waits for whoever serves it. */
+void maps_mark_foreign(struct maps_list *l, const char *text);
+
+struct maps;
+struct maps_process;
+
+/* `proc` is "/proc", or another directory in tests; borrowed. */
+const struct err *maps_new(struct maps **out, const char *proc);
+void maps_free(struct maps *m);
+
+/*
+ * The mappings of a process as it is now.  Another start or exec_id than
+ * before is another process image, and read anew.  Never NULL: a process
+ * that cannot be read has none.  Valid until the next call of maps_process()
+ * or maps_sweep().
+ */
+struct maps_process *maps_process(struct maps *m, int32_t pid,
+    uint64_t start_ns, uint32_t exec_id, int64_t now_ns);
+
+/* The mapping that holds an address, perhaps after reading again; NULL when
+ * none does.  Valid until the next call. */
+struct mapping *maps_find(struct maps *m, struct maps_process *p,
+    uint64_t addr, int64_t now_ns);
+const char *maps_process_name(const struct maps_process *p,
+    const struct mapping *map);
+
+/* Opens the mapped file itself, even if it is deleted or in another mount
+ * namespace: -1 when neither /proc/PID/map_files nor the path leads to it.
+ * The caller closes. */
+int maps_open(const struct maps *m, const struct maps_process *p,
+    const struct mapping *map);
+
+/* Forgets processes that had no samples for a while. */
+void maps_sweep(struct maps *m, int64_t now_ns);
+
+/* Forgets the callers' file numbers. */
+void maps_forget_files(struct maps *m);
+
+size_t maps_processes(const struct maps *m);
+uint64_t maps_reads(const struct maps *m);
+
+#endif

@@ -1,0 +1,272 @@
+/*
+ * The CPU profiler as a source: opens its parts, drains the ring, keeps the
+ * border between slots.
+ *
+ * A sample belongs to the slot of its own time.  One that comes for a slot
+ * later than the open one is held back as it is; one that comes too late is
+ * stored in the open slot, and counted.
+ *
+ * Every run of the BPF program is accounted for:
+ *	runs = idle + ring full + malformed + held full + aggregate full
+ *	     + samples stored + what is held or still in the ring
+ */
+#include "source_cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define HELD_MAX (8u << 20)
+#define SETTLE_MAX_NS (100 * NS_PER_MS)
+#define JUMP_SLOTS 64 /* a larger step back of the clock is believed */
+
+static const struct aggregate_limits limits = {
+    .groups = 1u << 14, .stacks = 1u << 17, .numbers = 1u << 22};
+
+static uint64_t
+cpu_slot_of(const struct source *s, uint64_t mono_ns)
+{
+	int64_t wall_ns = (int64_t)mono_ns + s->wall_offset_ns;
+
+	return wall_ns > 0 ? (uint64_t)(wall_ns / s->slot_ns) : 0;
+}
+
+/* Keeps an event for a later slot, in whole 8 bytes for its alignment. */
+static void
+cpu_hold(struct source *s, const struct sample_event *e, size_t size)
+{
+	uint64_t n = (size + 7) & ~(size_t)7;
+
+	if (s->held.len + n > HELD_MAX || !buf_reserve(&s->held, 8 + n)) {
+		s->held.failed = false;
+		s->now.held_full += e->value;
+		return;
+	}
+	buf_put(&s->held, &n, sizeof(n));
+	memcpy(s->held.data + s->held.len, e, size);
+	s->held.len += n;
+}
+
+static void
+cpu_event(void *arg, const struct sample_event *e, size_t size)
+{
+	struct source *s = arg;
+	uint64_t slot = cpu_slot_of(s, e->time_ns);
+
+	if (slot > s->open_slot) {
+		cpu_hold(s, e, size);
+		return;
+	}
+	if (slot < s->open_slot)
+		s->now.late += e->value;
+	cpu_take_event(s, e);
+}
+
+/* Goes through what was held, which may be held again. */
+static void
+cpu_release(struct source *s)
+{
+	struct buf old = s->held;
+	size_t at = 0;
+	uint64_t n;
+
+	s->held = (struct buf){0};
+	while (at < old.len) {
+		memcpy(&n, old.data + at, sizeof(n));
+		cpu_event(s, (const void *)(old.data + at + 8), n);
+		at += 8 + n;
+	}
+	buf_fini(&old);
+}
+
+static const struct err *
+cpu_watch(struct source *s)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0 ||
+	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, sampler_fd(s->sampler),
+	    &ev) != 0 ||
+	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, symbols_fd(s->symbols),
+	    &ev) != 0)
+		return err_errno("epoll");
+	return NULL;
+}
+
+/* Says what does not work, if anything. */
+static void
+cpu_judge_state(struct source *s)
+{
+	unsigned online, sampled;
+
+	sampler_cpus(s->sampler, &online, &sampled);
+	s->state = SOURCE_ATTACHED;
+	if (sampled < online) {
+		s->state = SOURCE_DEGRADED;
+		snprintf(s->why, sizeof(s->why),
+		    "only %u of %u CPUs are sampled", sampled, online);
+	} else if (s->config->kernel && symbols_kernel_hidden(s->symbols)) {
+		s->state = SOURCE_DEGRADED;
+		snprintf(s->why, sizeof(s->why), "kernel functions have no "
+		    "names: /proc/kallsyms hides addresses "
+		    "(kernel.kptr_restrict, CAP_SYSLOG)");
+	}
+}
+
+/* The child is forked before the ring is mapped: less for it to give up. */
+static const struct err *
+cpu_open_parts(struct source *s)
+{
+	const struct err *e;
+
+	s->aggregate = aggregate_new(&limits);
+	if (s->aggregate == NULL)
+		return err_nomem();
+	if ((e = maps_new(&s->maps, "/proc")) != NULL ||
+	    (e = symbols_new(&s->symbols,
+	    s->config->kernel ? "/proc/kallsyms" : NULL,
+	    "/usr/lib/debug/.build-id")) != NULL)
+		return e;
+	return NULL;
+}
+
+static void
+cpu_close_parts(struct source *s)
+{
+	sampler_close(s->sampler);
+	symbols_free(s->symbols);
+	maps_free(s->maps);
+	aggregate_free(s->aggregate);
+	buf_fini(&s->held);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	s->sampler = NULL;
+	s->symbols = NULL;
+	s->maps = NULL;
+	s->aggregate = NULL;
+	s->epoll = -1;
+}
+
+static void
+cpu_set_clock(struct source *s)
+{
+	s->now_ns = clock_mono_ns();
+	s->wall_offset_ns = clock_wall_ns() - s->now_ns;
+}
+
+static const struct err *
+cpu_open(struct source **out, const struct config *config,
+    struct services *services)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	const struct err *e;
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	s->config = config;
+	s->services = services;
+	s->slot_ns = config->slot_ns;
+	s->epoll = -1;
+	cpu_set_clock(s);
+	s->open_slot = cpu_slot_of(s, (uint64_t)s->now_ns);
+	e = cpu_open_parts(s);
+	if (e == NULL)
+		e = sampler_open(&s->sampler, config->cpu_hz, config->kernel,
+		    cpu_event, s);
+	if (e == NULL)
+		e = cpu_watch(s);
+	if (e == NULL) {
+		cpu_judge_state(s);
+	} else {
+		cpu_close_parts(s);
+		s->state = SOURCE_NOT_ATTACHED;
+		snprintf(s->why, sizeof(s->why), "%.310s", e->text);
+	}
+	*out = s;
+	return NULL;
+}
+
+static int
+cpu_fd(const struct source *s)
+{
+	return s->epoll;
+}
+
+static const struct err *
+cpu_poll(struct source *s, int64_t now_ns)
+{
+	const struct err *e;
+
+	(void)now_ns; /* samples carry monotonic times */
+	if (s->sampler == NULL)
+		return NULL;
+	cpu_set_clock(s);
+	e = sampler_drain(s->sampler);
+	symbols_pump(s->symbols, s->now_ns);
+	return e;
+}
+
+/* Everything that was numbered in the slot is void after this. */
+static void
+cpu_begin_slot(struct source *s, uint64_t slot)
+{
+	aggregate_clear(s->aggregate);
+	if (symbols_trim(s->symbols, s->now_ns))
+		maps_forget_files(s->maps);
+	maps_sweep(s->maps, s->now_ns);
+	s->open_slot = slot;
+	cpu_release(s);
+}
+
+static const struct err *
+cpu_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
+{
+	const struct err *e;
+	int64_t settle_ns = s->slot_ns / 4;
+
+	(void)first;
+	if (s->sampler == NULL)
+		return NULL;
+	e = cpu_poll(s, 0);
+	/* A slot before the one that is open: nothing of it was seen. */
+	if (slot < s->open_slot && s->open_slot - slot <= JUMP_SLOTS)
+		return e;
+	symbols_settle(s->symbols, settle_ns < SETTLE_MAX_NS ? settle_ns :
+	    SETTLE_MAX_NS);
+	cpu_put_profiles(s, slot, b);
+	cpu_put_metrics(s, slot, b);
+	cpu_begin_slot(s, slot + 1);
+	return e;
+}
+
+static enum source_state
+cpu_state(const struct source *s, const char **why)
+{
+	*why = s->why;
+	return s->state;
+}
+
+static void
+cpu_close(struct source *s)
+{
+	cpu_close_parts(s);
+	free(s);
+}
+
+const struct source_ops source_cpu = {
+    .name = "cpu",
+    .open = cpu_open,
+    .fd = cpu_fd,
+    .poll = cpu_poll,
+    .close_slot = cpu_close_slot,
+    .state = cpu_state,
+    .close = cpu_close,
+};

@@ -1,0 +1,69 @@
+/*
+ * The CPU profiler's parts among themselves: source_cpu.c (life, ring,
+ * slots), source_cpu_stack.c (from an event to a stack), source_cpu_slot.c
+ * (from a slot to blocks).
+ */
+#ifndef COLLECTOR_SOURCE_CPU_H
+#define COLLECTOR_SOURCE_CPU_H
+
+#include "aggregate.h"
+#include "maps.h"
+#include "sampler.h"
+#include "source.h"
+#include "store/base/buf.h"
+#include "symbols.h"
+
+#define CPU_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 1)
+/* Where samples go whose process ended before it was looked at. */
+#define CPU_SERVICE_EXITED "(exited)"
+
+/* Why a stack does not begin where its thread began. */
+enum cpu_broken {
+	BROKEN_NO_STACK,   /* no user frame at all */
+	BROKEN_ONE_FRAME,  /* no frame pointer to follow */
+	BROKEN_TRUNCATED,  /* deeper than EVENT_MAX_USER */
+	BROKEN_NO_MAPPING, /* led to an address that is no code */
+	BROKEN_NO_PROCESS, /* gone before its mappings were read */
+	BROKEN_32BIT,
+	BROKEN_REASONS
+};
+
+/* All counts since the start. */
+struct cpu_totals {
+	uint64_t runs, idle, ring_full;  /* the BPF program's */
+	uint64_t samples;                /* stored */
+	uint64_t malformed, aggregate_full, held_full; /* lost */
+	uint64_t late;                   /* stored one slot later */
+	uint64_t frames, unsymbolised;   /* of the stored samples */
+	uint64_t broken[BROKEN_REASONS];
+	uint64_t other_services;         /* samples of the 257th service on */
+	uint64_t run_ns;                 /* in the BPF program */
+	uint64_t restarts, skipped, overflows; /* of the symbols */
+};
+
+struct source {
+	const struct config *config;
+	struct services *services;
+	struct sampler *sampler; /* NULL: not attached */
+	struct symbols *symbols;
+	struct maps *maps;
+	struct aggregate *aggregate;
+	int epoll;
+	enum source_state state;
+	char why[320];
+	int64_t slot_ns;
+	uint64_t open_slot;
+	int64_t wall_offset_ns; /* wall - monotonic */
+	int64_t now_ns;         /* monotonic, of this poll */
+	struct buf held;        /* events of later slots, size before each */
+	struct cpu_totals now, told;
+};
+
+/* Adds one event to the open slot's aggregate. */
+void cpu_take_event(struct source *s, const struct sample_event *e);
+
+/* Adds the aggregate's blocks and the counters' to the batch. */
+void cpu_put_profiles(struct source *s, uint64_t slot, struct batch *b);
+void cpu_put_metrics(struct source *s, uint64_t slot, struct batch *b);
+
+#endif

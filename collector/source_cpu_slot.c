@@ -1,0 +1,313 @@
+/*
+ * From the slot's aggregate to blocks: one flow series a service, and the
+ * counters of the profiler itself.
+ */
+#include "source_cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "services.h"
+#include "store/base/clock.h"
+#include "store/batch.h"
+
+#define SET_SLOTS 1024 /* > 2 * (SERVICES_MAX + 1) */
+
+/* The series of each service of the slot, by name. */
+struct service_set {
+	struct source *source;
+	struct batch *batch;
+	uint64_t slot;
+	size_t n;
+	struct {
+		const char *name; /* NULL: free */
+		uint32_t series;
+	} slots[SET_SLOTS];
+};
+
+static uint32_t
+cpu_series(const struct service_set *t, const char *service)
+{
+	struct label label = {.name = "service", .value = service};
+	struct series_desc d = {.kind = SERIES_FLOW, .name = "cpu",
+	    .unit = "nanoseconds", .labels = &label, .n_labels = 1,
+	    .period = NS_PER_S / t->source->config->cpu_hz};
+
+	return batch_series(t->batch, &d);
+}
+
+/* The series of a service; *other: it was one too many, and this is
+ * "(other services)".  `name` must live as long as the set. */
+static uint32_t
+service_set_get(struct service_set *t, const char *name, bool *other)
+{
+	size_t i = hash64(0, name, strlen(name)) % SET_SLOTS;
+
+	*other = false;
+	for (; t->slots[i].name != NULL; i = (i + 1) % SET_SLOTS)
+		if (strcmp(t->slots[i].name, name) == 0)
+			return t->slots[i].series;
+	if (t->n >= SERVICES_MAX && strcmp(name, SERVICES_OTHER) != 0) {
+		uint32_t series = service_set_get(t, SERVICES_OTHER, other);
+
+		*other = true;
+		return series;
+	}
+	t->n++;
+	t->slots[i].name = name;
+	t->slots[i].series = cpu_series(t, name);
+	/* "Sampled, and nothing ran" is a block without entries. */
+	batch_observe(t->batch, t->slots[i].series, t->slot, 1);
+	return t->slots[i].series;
+}
+
+static void
+cpu_observe_process(void *arg, struct process *p)
+{
+	bool other;
+
+	service_set_get(arg, p->service, &other);
+}
+
+/* The label set of a group as the first edge of the call tree. */
+static uint32_t
+cpu_labels_node(struct batch *b, const struct aggregate_group *g)
+{
+	const struct label all[] = {{"cgroup", g->cgroup}, {"pool", g->pool},
+	    {"process", g->process}};
+	struct label some[3];
+	size_t i, n = 0;
+
+	for (i = 0; i < 3; i++)
+		if (all[i].value[0] != '\0')
+			some[n++] = all[i];
+	return batch_node(b, 0, batch_labels(b, some, n));
+}
+
+/* Group number -> where its stacks go. */
+struct group_place {
+	uint32_t series, node;
+	bool other;
+};
+
+static struct group_place *
+cpu_place_groups(struct source *s, struct service_set *t)
+{
+	size_t i, n = aggregate_groups(s->aggregate);
+	struct group_place *places = calloc(n + 1, sizeof(*places));
+
+	for (i = 0; i < n && places != NULL; i++) {
+		struct aggregate_group g =
+		    aggregate_get_group(s->aggregate, i);
+
+		places[i].series = service_set_get(t, g.service,
+		    &places[i].other);
+		places[i].node = cpu_labels_node(t->batch, &g);
+	}
+	return places;
+}
+
+/* Reference -> frame of the batch, each asked for once. */
+struct frame_cache {
+	uint32_t *numbers; /* frame + 1, 0: not yet */
+	uint8_t *nameless;
+	size_t n;
+};
+
+static bool
+frame_is_nameless(const struct frame *f)
+{
+	return f->kind == FRAME_ADDRESS ||
+	    (f->kind == FRAME_KERNEL && strcmp(f->name, "[kernel]") == 0);
+}
+
+static uint32_t
+cpu_frame(struct source *s, struct batch *b, struct frame_cache *c,
+    uint32_t ref, bool *nameless)
+{
+	struct frame f;
+	uint32_t number;
+
+	if (ref < c->n && c->numbers[ref] != 0) {
+		*nameless = c->nameless[ref];
+		return c->numbers[ref] - 1;
+	}
+	f = symbols_get(s->symbols, ref);
+	*nameless = frame_is_nameless(&f);
+	number = batch_frame(b, &f);
+	if (ref < c->n) {
+		c->numbers[ref] = number + 1;
+		c->nameless[ref] = *nameless;
+	}
+	return number;
+}
+
+static void
+cpu_put_stack(struct source *s, struct service_set *t,
+    const struct group_place *places, struct frame_cache *c, size_t i)
+{
+	struct aggregate_stack stack = aggregate_get_stack(s->aggregate, i);
+	const struct group_place *place = &places[stack.group];
+	uint32_t node = place->node, frame, n;
+	uint64_t value = (uint64_t)stack.value;
+	bool nameless;
+
+	for (n = 0; n < stack.n; n++) {
+		frame = cpu_frame(s, t->batch, c,
+		    symbols_final(s->symbols, stack.frames[n]), &nameless);
+		node = batch_node(t->batch, node, frame);
+		s->now.unsymbolised += nameless ? value : 0;
+	}
+	s->now.frames += stack.n * value;
+	s->now.other_services += place->other ? value : 0;
+	batch_add_profile(t->batch, place->series, t->slot, node,
+	    stack.value);
+}
+
+void
+cpu_put_profiles(struct source *s, uint64_t slot, struct batch *b)
+{
+	struct service_set *t = calloc(1, sizeof(*t));
+	struct group_place *places = NULL;
+	struct frame_cache c = {0};
+	struct symbols_stats stats;
+	size_t i, n = aggregate_stacks(s->aggregate);
+
+	symbols_stats(s->symbols, &stats);
+	c.numbers = calloc(stats.frames, sizeof(*c.numbers));
+	c.nameless = calloc(stats.frames, sizeof(*c.nameless));
+	if (t == NULL || c.numbers == NULL || c.nameless == NULL) {
+		b->failed = true;
+		goto done;
+	}
+	c.n = stats.frames;
+	t->source = s;
+	t->batch = b;
+	t->slot = slot;
+	places = cpu_place_groups(s, t);
+	services_each(s->services, cpu_observe_process, t);
+	b->failed = b->failed || places == NULL;
+	for (i = 0; i < n && places != NULL; i++)
+		cpu_put_stack(s, t, places, &c, i);
+done:
+	free(places);
+	free(c.numbers);
+	free(c.nameless);
+	free(t);
+}
+
+#define TOTAL(field) offsetof(struct cpu_totals, field)
+
+static const struct cpu_metric {
+	const char *name;
+	const char *unit;
+	const char *label, *value; /* NULL: none beside source */
+	size_t offset;             /* of a uint64_t in struct cpu_totals */
+	uint8_t scale;
+} cpu_metrics[] = {
+    {"memlens_profile_runs_total", "", NULL, NULL, TOTAL(runs), 0},
+    {"memlens_profile_idle_total", "", NULL, NULL, TOTAL(idle), 0},
+    {"memlens_profile_samples_total", "", NULL, NULL, TOTAL(samples), 0},
+    {"memlens_profile_samples_lost_total", "", "reason", "ring full",
+        TOTAL(ring_full), 0},
+    {"memlens_profile_samples_lost_total", "", "reason", "malformed",
+        TOTAL(malformed), 0},
+    {"memlens_profile_samples_lost_total", "", "reason", "held full",
+        TOTAL(held_full), 0},
+    {"memlens_profile_samples_lost_total", "", "reason", "aggregate full",
+        TOTAL(aggregate_full), 0},
+    {"memlens_profile_samples_late_total", "", NULL, NULL, TOTAL(late), 0},
+    {"memlens_profile_samples_other_services_total", "", NULL, NULL,
+        TOTAL(other_services), 0},
+    {"memlens_profile_frames_total", "", NULL, NULL, TOTAL(frames), 0},
+    {"memlens_profile_frames_unsymbolised_total", "", NULL, NULL,
+        TOTAL(unsymbolised), 0},
+    {"memlens_profile_stacks_broken_total", "", "reason", "no stack",
+        TOTAL(broken[BROKEN_NO_STACK]), 0},
+    {"memlens_profile_stacks_broken_total", "", "reason", "one frame",
+        TOTAL(broken[BROKEN_ONE_FRAME]), 0},
+    {"memlens_profile_stacks_broken_total", "", "reason", "truncated",
+        TOTAL(broken[BROKEN_TRUNCATED]), 0},
+    {"memlens_profile_stacks_broken_total", "", "reason", "no mapping",
+        TOTAL(broken[BROKEN_NO_MAPPING]), 0},
+    {"memlens_profile_stacks_broken_total", "", "reason", "no process",
+        TOTAL(broken[BROKEN_NO_PROCESS]), 0},
+    {"memlens_profile_stacks_broken_total", "", "reason", "32 bit",
+        TOTAL(broken[BROKEN_32BIT]), 0},
+    {"memlens_bpf_run_seconds_total", "seconds", NULL, NULL, TOTAL(run_ns),
+        9},
+    {"memlens_symbols_child_restarts_total", "", NULL, NULL,
+        TOTAL(restarts), 0},
+    {"memlens_symbols_files_skipped_total", "", NULL, NULL, TOTAL(skipped),
+        0},
+    {"memlens_symbols_overflows_total", "", NULL, NULL, TOTAL(overflows),
+        0},
+};
+
+static uint32_t
+cpu_metric_series(struct batch *b, enum series_kind kind,
+    const struct cpu_metric *m)
+{
+	struct label labels[2] = {{m->label, m->value}, {"source", "cpu"}};
+	bool alone = m->label == NULL;
+	struct series_desc d = {.kind = kind, .name = m->name,
+	    .unit = m->unit, .scale = m->scale,
+	    .labels = alone ? labels + 1 : labels, .n_labels = alone ? 1 : 2};
+
+	return batch_series(b, &d);
+}
+
+/* Brings the totals that others count up to date. */
+static void
+cpu_gather(struct source *s)
+{
+	uint64_t counts[COUNT_COUNTERS];
+	struct symbols_stats stats;
+
+	sampler_counts(s->sampler, counts);
+	symbols_stats(s->symbols, &stats);
+	s->now.runs = counts[COUNT_RUNS];
+	s->now.idle = counts[COUNT_IDLE];
+	s->now.ring_full = counts[COUNT_RING_FULL];
+	s->now.malformed = sampler_malformed(s->sampler);
+	s->now.restarts = stats.restarts;
+	s->now.skipped = stats.skipped;
+	s->now.overflows = stats.overflows;
+	if (!sampler_run_ns(s->sampler, &s->now.run_ns))
+		s->now.run_ns = s->told.run_ns;
+}
+
+/* The present, or the slot's last moment when that is earlier. */
+static int64_t
+cpu_reading_time(const struct source *s, uint64_t slot)
+{
+	int64_t begin = (int64_t)slot * s->slot_ns;
+	int64_t last = begin + s->slot_ns - 1, now = clock_wall_ns();
+
+	return now < begin ? begin : now > last ? last : now;
+}
+
+void
+cpu_put_metrics(struct source *s, uint64_t slot, struct batch *b)
+{
+	static const struct cpu_metric bytes = {
+	    .name = "memlens_bpf_maps_bytes", .unit = "bytes"};
+	int64_t time_ns = cpu_reading_time(s, slot);
+	size_t i;
+
+	cpu_gather(s);
+	for (i = 0; i < sizeof(cpu_metrics) / sizeof(cpu_metrics[0]); i++) {
+		const struct cpu_metric *m = &cpu_metrics[i];
+		uint64_t now, told;
+
+		memcpy(&now, (const char *)&s->now + m->offset, sizeof(now));
+		memcpy(&told, (const char *)&s->told + m->offset,
+		    sizeof(told));
+		batch_add_counter(b, cpu_metric_series(b, SERIES_COUNTER, m),
+		    slot, time_ns, (int64_t)(now - told), (int64_t)now);
+	}
+	s->told = s->now;
+	batch_add_gauge(b, cpu_metric_series(b, SERIES_GAUGE, &bytes), slot,
+	    time_ns, (int64_t)sampler_map_bytes(s->sampler));
+}

@@ -1,0 +1,236 @@
+/*
+ * From an event to a stack of references, root first:
+ *
+ *	[mark]  main  worker  read  | entry  do_syscall  vfs_read
+ *	 why     user frames        |  kernel frames        leaf
+ *	 cut
+ */
+#include "source_cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "services.h"
+#include "text.h"
+
+#define TICK_NS 10000000u /* the step of start times in /proc */
+
+/* Shown at the root of stacks that do not begin where their thread began;
+ * NULL: only counted. */
+static const char *const marks[BROKEN_REASONS] = {
+    [BROKEN_NO_STACK] = "[no user stack]",
+    [BROKEN_ONE_FRAME] = NULL,
+    [BROKEN_TRUNCATED] = "[truncated]",
+    [BROKEN_NO_MAPPING] = "[unknown]",
+    [BROKEN_NO_PROCESS] = "[no process]",
+    [BROKEN_32BIT] = "[32-bit code]",
+};
+
+static uint32_t
+cpu_named(struct source *s, enum frame_kind kind, const char *name)
+{
+	return symbols_frame(s->symbols, &(struct frame){.kind = kind,
+	    .name = name, .module = "", .build_id = ""});
+}
+
+/* Finds out, once, which file a mapping is of. */
+static void
+cpu_identify(struct source *s, struct maps_process *p, struct mapping *map)
+{
+	int fd;
+
+	map->tried = true;
+	map->file = MAPS_NO_FILE;
+	if (map->kind == MAP_VDSO)
+		map->file = symbols_vdso(s->symbols);
+	if (map->kind != MAP_FILE)
+		return;
+	fd = maps_open(s->maps, p, map);
+	if (fd < 0)
+		return;
+	map->file = symbols_file(s->symbols, fd, maps_process_name(p, map));
+	close(fd);
+}
+
+/* Hands the file to the symbols child when it needs it. */
+static void
+cpu_offer(struct source *s, struct maps_process *p, struct mapping *map)
+{
+	int fd;
+
+	if (map->kind != MAP_FILE || !symbols_wants(s->symbols, map->file))
+		return;
+	fd = maps_open(s->maps, p, map);
+	if (fd < 0)
+		return;
+	symbols_load(s->symbols, map->file, fd);
+	close(fd);
+}
+
+/* The frame of code that is in no file that can be opened. */
+static uint32_t
+cpu_fileless(struct source *s, const struct maps_process *p,
+    const struct mapping *map, uint64_t offset)
+{
+	char name[512], clean[256];
+	const char *base;
+
+	if (map->kind == MAP_ANONYMOUS)
+		return cpu_named(s, FRAME_ADDRESS, "[anonymous code]");
+	base = strrchr(maps_process_name(p, map), '/');
+	snprintf(clean, sizeof(clean), "%s", base != NULL ? base + 1 :
+	    maps_process_name(p, map));
+	text_clean(clean);
+	snprintf(name, sizeof(name), "%s+0x%llx", clean,
+	    (unsigned long long)offset);
+	return symbols_frame(s->symbols, &(struct frame){
+	    .kind = FRAME_ADDRESS, .name = name, .module = clean,
+	    .build_id = "", .offset = offset});
+}
+
+static uint32_t
+cpu_user_ref(struct source *s, struct maps_process *p, struct mapping *map,
+    uint64_t addr)
+{
+	uint64_t offset = addr - map->start + map->offset;
+	uint32_t ref;
+
+	if (!map->tried)
+		cpu_identify(s, p, map);
+	if (map->file == MAPS_NO_FILE)
+		return cpu_fileless(s, p, map, offset);
+	if (map->kind == MAP_VDSO)
+		offset = addr - map->start;
+	ref = symbols_user(s->symbols, map->file, offset);
+	if ((ref & SYMBOLS_UNRESOLVED) != 0)
+		cpu_offer(s, p, map);
+	return ref;
+}
+
+/* Fills refs leaf first; an address that is no code ends the walk, since
+ * what lies behind it was read from nonsense. */
+static size_t
+cpu_user_frames(struct source *s, const struct sample_event *e,
+    uint32_t *refs, bool *broken)
+{
+	struct maps_process *p = maps_process(s->maps, (int32_t)e->pid,
+	    e->start_ns, e->exec_id, s->now_ns);
+	const __u64 *frames = e->frames + e->n_kernel;
+	struct mapping *map;
+	uint64_t addr;
+	size_t i;
+
+	for (i = 0; i < e->n_user; i++) {
+		/* A caller's address is behind its call. */
+		addr = i == 0 ? frames[0] : frames[i] - 1;
+		map = maps_find(s->maps, p, addr, s->now_ns);
+		if (map == NULL) {
+			*broken = true;
+			return i;
+		}
+		refs[i] = cpu_user_ref(s, p, map, addr);
+	}
+	return i;
+}
+
+/* What is wrong with a stack of n user frames, or BROKEN_REASONS. */
+static enum cpu_broken
+cpu_judge(const struct sample_event *e, bool known, bool no_mapping,
+    size_t n)
+{
+	if ((e->flags & EVENT_KTHREAD) != 0)
+		return BROKEN_REASONS;
+	if (e->error == EVENT_32BIT)
+		return BROKEN_32BIT;
+	if (!known)
+		return BROKEN_NO_PROCESS;
+	if (no_mapping)
+		return BROKEN_NO_MAPPING;
+	if (n == 0)
+		return BROKEN_NO_STACK;
+	if ((e->flags & EVENT_TRUNCATED) != 0)
+		return BROKEN_TRUNCATED;
+	return n == 1 ? BROKEN_ONE_FRAME : BROKEN_REASONS;
+}
+
+/* Kernel frames on top, root first; hidden ones in a row become one. */
+static size_t
+cpu_kernel_frames(struct source *s, const struct sample_event *e,
+    uint32_t *refs)
+{
+	size_t i, n = 0;
+	uint32_t ref;
+
+	for (i = e->n_kernel; i-- > 0;) {
+		ref = symbols_kernel(s->symbols, i == 0 ? e->frames[0] :
+		    e->frames[i] - 1);
+		if (n > 0 && refs[n - 1] == ref &&
+		    symbols_kernel_hidden(s->symbols))
+			continue;
+		refs[n++] = ref;
+	}
+	return n;
+}
+
+/* The whole stack, root first; returns its depth. */
+static size_t
+cpu_stack(struct source *s, const struct sample_event *e, bool known,
+    uint32_t *refs)
+{
+	uint32_t user[EVENT_MAX_USER];
+	bool no_mapping = false;
+	enum cpu_broken why;
+	size_t n_user = 0, n = 0;
+
+	if (known && e->n_user > 0)
+		n_user = cpu_user_frames(s, e, user, &no_mapping);
+	why = cpu_judge(e, known, no_mapping, n_user);
+	if (why != BROKEN_REASONS) {
+		s->now.broken[why] += e->value;
+		if (marks[why] != NULL)
+			refs[n++] = cpu_named(s, FRAME_MARK, marks[why]);
+	}
+	while (n_user > 0)
+		refs[n++] = user[--n_user];
+	return n + cpu_kernel_frames(s, e, refs + n);
+}
+
+/* Who ran.  Kernel threads carry numbers of CPUs and queues in their names,
+ * which would make a label set of each. */
+static uint32_t
+cpu_group(struct source *s, const struct sample_event *e,
+    const struct process *p)
+{
+	char comm[EVENT_COMM + 1], process[sizeof(p->comm) + 1];
+	char pool[sizeof(comm)];
+	struct aggregate_group g = {.process = process, .pool = pool,
+	    .service = p != NULL ? p->service : CPU_SERVICE_EXITED,
+	    .cgroup = p != NULL ? p->cgroup : ""};
+
+	snprintf(comm, sizeof(comm), "%.*s", EVENT_COMM, e->comm);
+	aggregate_fold_digits(pool, sizeof(pool), comm);
+	snprintf(process, sizeof(process), "%s", p != NULL ? p->comm : comm);
+	text_clean(process);
+	if ((e->flags & EVENT_KTHREAD) != 0) {
+		memcpy(process, pool, sizeof(process));
+		g.pool = "";
+	}
+	return aggregate_group(s->aggregate, &g);
+}
+
+void
+cpu_take_event(struct source *s, const struct sample_event *e)
+{
+	const struct process *p = services_process(s->services,
+	    (int32_t)e->pid, e->start_ns / TICK_NS * TICK_NS);
+	uint32_t refs[CPU_STACK_MAX];
+	uint32_t group = cpu_group(s, e, p);
+	size_t n = cpu_stack(s, e, p != NULL, refs);
+
+	if (group != AGGREGATE_NONE && aggregate_add(s->aggregate, group,
+	    refs, n, (int64_t)e->value))
+		s->now.samples += e->value;
+	else
+		s->now.aggregate_full += e->value;
+}
