@@ -1,0 +1,310 @@
+/*
+ * GET /api/v1/health: is the data there, and is it whole?
+ *
+ * "down": nobody writes (or there is no store yet); "degraded": somebody
+ * writes, but a source is not attached, loses more than one sample in a
+ * hundred, or damage was found.  The reasons are said.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/context.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/measure.h"
+#include "fcgi/pages.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "fcgi/settings.h"
+#include "fcgi/version.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define RECENT_NS (300 * NS_PER_S)
+#define SELF_NS (60 * NS_PER_S)
+
+enum health_level { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
+
+struct health {
+	struct store *store; /* NULL: none */
+	int64_t now_ns, stale_ns;
+	struct store_extent extent;
+	struct source_state *sources;
+	struct metric_series *samples, *lost, *alive, *cpu, *rss;
+	size_t n_sources, n_samples, n_lost, n_alive, n_cpu, n_rss;
+	enum health_level level;
+	struct buf reasons; /* separated by "; " */
+};
+
+/* Metrics whose newest slot is that of a source without a sample count. */
+static const struct {
+	const char *source, *metric;
+} health_alive[] = {
+    {"procfs", "node_cpu_seconds_total"},
+    {"self", "memlens_self_cpu_seconds_total"},
+};
+
+static void
+health_because(struct health *h, enum health_level level, const char *who,
+    const char *why)
+{
+	if (level > h->level)
+		h->level = level;
+	buf_printf(&h->reasons, "%s%s%s%s", h->reasons.len > 0 ? "; " : "",
+	    who, *who != '\0' ? ": " : "", why);
+}
+
+static const struct err *
+health_load(struct health *h)
+{
+	int64_t now = h->now_ns;
+	const struct err *e;
+
+	store_extent(h->store, &h->extent);
+	if ((e = measure_sources(h->store, now, &h->sources,
+	    &h->n_sources)) != NULL ||
+	    (e = measure_once(h->store, MEASURE_SAMPLES, now - RECENT_NS, now,
+	    &h->samples, &h->n_samples)) != NULL ||
+	    (e = measure_once(h->store, MEASURE_LOST, now - RECENT_NS, now,
+	    &h->lost, &h->n_lost)) != NULL ||
+	    (e = measure_once(h->store, "{__name__=~\"node_cpu_seconds_total|"
+	    "memlens_self_cpu_seconds_total\"}", now - RECENT_NS, now,
+	    &h->alive, &h->n_alive)) != NULL ||
+	    (e = measure_once(h->store, "memlens_self_cpu_seconds_total",
+	    now - SELF_NS, now, &h->cpu, &h->n_cpu)) != NULL)
+		return e;
+	return measure_once(h->store, "memlens_self_resident_bytes",
+	    now - SELF_NS, now, &h->rss, &h->n_rss);
+}
+
+static void
+health_fini(struct health *h)
+{
+	metric_series_free(h->samples, h->n_samples);
+	metric_series_free(h->lost, h->n_lost);
+	metric_series_free(h->alive, h->n_alive);
+	metric_series_free(h->cpu, h->n_cpu);
+	metric_series_free(h->rss, h->n_rss);
+	free(h->sources);
+	buf_fini(&h->reasons);
+}
+
+/* The sum of a counter of one source over the last minutes; -1 when it has
+ * none. */
+static int128
+health_sum(const struct metric_series *m, size_t n, const char *source)
+{
+	int128 sum = -1;
+
+	for (size_t i = 0; i < n; i++) {
+		if (m[i].n_points == 0 ||
+		    strcmp(measure_label(&m[i], "source"), source) != 0)
+			continue;
+		sum = (sum < 0 ? 0 : sum) +
+		    m[i].points->increase / scale_factor(m[i].desc.scale);
+	}
+	return sum;
+}
+
+static void
+health_newest(int64_t *last, const struct metric_series *m)
+{
+	if (m->n_points > 0 && m->points->count > 0 &&
+	    m->points->last_ns > *last)
+		*last = m->points->last_ns;
+}
+
+/* When the source's newest number was taken; else when it last spoke. */
+static int64_t
+health_last(const struct health *h, const struct source_state *s)
+{
+	const char *metric = "";
+	int64_t last = s->time_ns;
+
+	for (size_t i = 0; i < h->n_samples; i++)
+		if (strcmp(measure_label(&h->samples[i], "source"),
+		    s->name) == 0)
+			health_newest(&last, &h->samples[i]);
+	for (size_t i = 0; i < 2; i++)
+		if (strcmp(health_alive[i].source, s->name) == 0)
+			metric = health_alive[i].metric;
+	for (size_t i = 0; i < h->n_alive; i++)
+		if (strcmp(h->alive[i].desc.name, metric) == 0)
+			health_newest(&last, &h->alive[i]);
+	return last;
+}
+
+static void
+health_judge_source(struct health *h, const struct source_state *s)
+{
+	int128 samples = health_sum(h->samples, h->n_samples, s->name);
+	int128 lost = health_sum(h->lost, h->n_lost, s->name);
+
+	if (strcmp(s->state, "degraded") == 0 ||
+	    strcmp(s->state, "not attached") == 0)
+		health_because(h, HEALTH_DEGRADED, s->name,
+		    s->why[0] != '\0' ? s->why : s->state);
+	if (lost > 0 && lost * 100 > samples + lost)
+		health_because(h, HEALTH_DEGRADED, s->name,
+		    "loses more than 1 % of its samples");
+}
+
+static void
+health_judge(struct health *h)
+{
+	int64_t stale = 3 * h->extent.slot_ns;
+
+	if (stale < h->stale_ns)
+		stale = h->stale_ns;
+	if (h->extent.until_ns == 0)
+		health_because(h, HEALTH_DOWN, "", "the store is empty");
+	else if (h->now_ns - h->extent.until_ns > stale)
+		health_because(h, HEALTH_DOWN, "",
+		    "the collector writes nothing: the newest slot is old");
+	if (h->extent.damaged > 0)
+		health_because(h, HEALTH_DEGRADED, "",
+		    "the store has damaged files or records");
+	for (size_t i = 0; i < h->n_sources; i++)
+		health_judge_source(h, &h->sources[i]);
+}
+
+static void
+health_put_store(struct writer *w, const struct health *h)
+{
+	const struct store_extent *e = &h->extent;
+	bool empty = e->until_ns == 0;
+
+	writer_key(w, "store");
+	writer_open(w, '{');
+	writer_key(w, "from");
+	empty ? writer_null(w) : writer_seconds(w, e->from_ns);
+	writer_key(w, "until");
+	empty ? writer_null(w) : writer_seconds(w, e->until_ns);
+	writer_key(w, "bytes");
+	writer_int(w, (int64_t)e->bytes);
+	writer_key(w, "slots");
+	writer_int(w, e->slot_ns ? (e->until_ns - e->from_ns) / e->slot_ns : 0);
+	writer_key(w, "state");
+	writer_str(w, h->store == NULL ? "missing" : empty ? "empty" :
+	    e->damaged > 0 ? "damaged" : "ok");
+	writer_key(w, "slot");
+	writer_seconds(w, e->slot_ns);
+	writer_key(w, "files");
+	writer_int(w, (int64_t)e->files);
+	writer_key(w, "journals");
+	writer_int(w, (int64_t)e->journals);
+	writer_key(w, "damaged");
+	writer_int(w, (int64_t)e->damaged);
+	writer_close(w, '}');
+}
+
+static void
+health_put_source(struct writer *w, const struct health *h,
+    const struct source_state *s)
+{
+	int128 samples = health_sum(h->samples, h->n_samples, s->name);
+
+	writer_open(w, '{');
+	writer_key(w, "name");
+	writer_str(w, s->name);
+	writer_key(w, "state");
+	writer_str(w, s->state);
+	writer_key(w, "why");
+	writer_str(w, s->why);
+	writer_key(w, "last");
+	writer_seconds(w, health_last(h, s));
+	writer_key(w, "samples");
+	samples < 0 ? writer_null(w) : writer_int128(w, samples);
+	writer_key(w, "lost");
+	measure_put_lost(w, h->lost, h->n_lost, s->name);
+	writer_close(w, '}');
+}
+
+/* CPU seconds a second of the increase over the slots that have data. */
+static void
+health_put_cpu(struct writer *w, const struct health *h)
+{
+	int128 sum = 0;
+	uint64_t slots = 0;
+	unsigned scale = 0;
+
+	for (size_t i = 0; i < h->n_cpu; i++) {
+		const struct metric_point *p = h->cpu[i].points;
+
+		if (h->cpu[i].n_points == 0)
+			continue;
+		scale = h->cpu[i].desc.scale; /* one metric has one */
+		sum += p->increase;
+		slots = p->slots > slots ? p->slots : slots;
+	}
+	writer_key(w, "cpu");
+	if (slots == 0)
+		writer_null(w);
+	else
+		writer_quotient(w, sum, (uint128)slots *
+		    (uint64_t)h->extent.slot_ns, (int)scale - 9);
+}
+
+static void
+health_put_rss(struct writer *w, const struct health *h)
+{
+	int128 sum = -1;
+
+	for (size_t i = 0; i < h->n_rss; i++)
+		if (h->rss[i].n_points > 0 && h->rss[i].points->count > 0)
+			sum = (sum < 0 ? 0 : sum) + h->rss[i].points->last /
+			    scale_factor(h->rss[i].desc.scale);
+	writer_key(w, "rss");
+	sum < 0 ? writer_null(w) : writer_int128(w, sum);
+}
+
+static void
+health_put(struct writer *w, const struct health *h, int64_t started_ns)
+{
+	static const char *const levels[] = {"ok", "degraded", "down"};
+
+	writer_open(w, '{');
+	writer_key(w, "status");
+	writer_str(w, levels[h->level]);
+	if (h->reasons.len > 0) {
+		writer_key(w, "reason");
+		writer_strn(w, (const char *)h->reasons.data, h->reasons.len);
+	}
+	writer_key(w, "version");
+	writer_str(w, MEMLENS_VERSION);
+	writer_key(w, "now");
+	writer_seconds(w, h->now_ns);
+	health_put_store(w, h);
+	writer_key(w, "sources");
+	writer_open(w, '[');
+	for (size_t i = 0; i < h->n_sources; i++)
+		health_put_source(w, h, &h->sources[i]);
+	writer_close(w, ']');
+	writer_key(w, "self");
+	writer_open(w, '{');
+	health_put_cpu(w, h);
+	health_put_rss(w, h);
+	writer_key(w, "worker_started");
+	writer_seconds(w, started_ns);
+	writer_close(w, '}');
+	writer_close(w, '}');
+}
+
+const struct err *
+api_health(struct context *c, struct request *rq, struct response *rs)
+{
+	struct health h = {.now_ns = rq->now_ns,
+	    .stale_ns = c->settings->stale_ns};
+	struct writer w = writer_of(&rs->body);
+	const struct err *e;
+
+	e = context_store(c, &h.store);
+	if (e != NULL)
+		health_because(&h, HEALTH_DOWN, "", e->text);
+	else if ((e = health_load(&h)) != NULL)
+		health_because(&h, HEALTH_DEGRADED, "", e->text);
+	if (h.store != NULL)
+		health_judge(&h);
+	health_put(&w, &h, c->started_ns);
+	health_fini(&h);
+	return NULL;
+}

@@ -1,0 +1,331 @@
+/*
+ * GET /api/v1/services: who had data in a range: services by name, their
+ * processes and the types of their profiles.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/context.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/measure.h"
+#include "fcgi/pages.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "store/base/err.h"
+
+#define SERVICES_LISTED_MAX 4096u
+#define PROCESSES_LISTED_MAX 65536u
+#define PROFILE_TYPES_MAX 32u
+#define FACT_SLOTS 66 /* the collector says all again every 64 slots */
+
+struct service_entry {
+	char *name;
+	char *profiles[PROFILE_TYPES_MAX];
+	size_t n_profiles;
+	int64_t last_ns; /* 0: known by its processes alone */
+};
+
+struct service_process {
+	char *service, *command;
+	int64_t pid, started_ns, seen_ns;
+};
+
+struct service_list {
+	struct service_entry *entries;
+	struct service_process *processes;
+	size_t n, n_processes;
+	int64_t from_ns;
+	bool failed;
+};
+
+static void
+services_list_fini(struct service_list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->entries[i].name);
+		for (size_t k = 0; k < l->entries[i].n_profiles; k++)
+			free(l->entries[i].profiles[k]);
+	}
+	for (size_t i = 0; i < l->n_processes; i++) {
+		free(l->processes[i].service);
+		free(l->processes[i].command);
+	}
+	free(l->entries);
+	free(l->processes);
+}
+
+/* Room for one more: arrays grow when their length is a power of two. */
+static void *
+services_grow(void *array, size_t n, size_t size)
+{
+	if (n != 0 && (n & (n - 1)) != 0)
+		return array;
+	return realloc(array, (n ? 2 * n : 1) * size);
+}
+
+static struct service_entry *
+services_entry(struct service_list *l, const char *name)
+{
+	struct service_entry *grown;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->entries[i].name, name) == 0)
+			return &l->entries[i];
+	if (l->n == SERVICES_LISTED_MAX)
+		return NULL;
+	grown = services_grow(l->entries, l->n, sizeof(*grown));
+	if (grown == NULL) {
+		l->failed = true;
+		return NULL;
+	}
+	l->entries = grown;
+	l->entries[l->n] = (struct service_entry){.name = strdup(name)};
+	if (l->entries[l->n].name == NULL) {
+		l->failed = true;
+		return NULL;
+	}
+	return &l->entries[l->n++];
+}
+
+static void
+services_add_profile(struct service_list *l, struct service_entry *s,
+    const char *type)
+{
+	for (size_t i = 0; i < s->n_profiles; i++)
+		if (strcmp(s->profiles[i], type) == 0)
+			return;
+	if (s->n_profiles == PROFILE_TYPES_MAX)
+		return;
+	if ((s->profiles[s->n_profiles] = strdup(type)) == NULL)
+		l->failed = true;
+	else
+		s->n_profiles++;
+}
+
+static bool
+services_take_series(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	struct service_list *l = arg;
+	struct service_entry *s;
+	const char *name;
+
+	name = label_find(d->labels, d->n_labels, "service");
+	if (name == NULL)
+		name = label_find(d->labels, d->n_labels, "groupname");
+	if (name == NULL || (s = services_entry(l, name)) == NULL)
+		return !l->failed;
+	if (last_ns > s->last_ns)
+		s->last_ns = last_ns;
+	if (series_is_profile(d->kind))
+		services_add_profile(l, s, d->name);
+	return !l->failed;
+}
+
+/* "PID STARTED COMM\tREST"; false when it is not of that form.  `text` is
+ * NUL-terminated and is cut to pieces. */
+static bool
+services_parse_process(char *text, struct service_process *p)
+{
+	char *end, *tab = strchr(text, '\t');
+
+	p->pid = strtoll(text, &end, 10);
+	if (end == text || *end != ' ')
+		return false;
+	text = end;
+	p->started_ns = strtoll(text, &end, 10);
+	if (end == text || *end != ' ')
+		return false;
+	p->command = end + 1;
+	if (tab != NULL)
+		*tab = tab[1] != '\0' ? ' ' : '\0';
+	return true;
+}
+
+static struct service_process *
+services_process_find(struct service_list *l, const char *service,
+    const struct service_process *key)
+{
+	for (size_t i = l->n_processes; i-- > 0;) {
+		struct service_process *p = &l->processes[i];
+
+		if (p->pid == key->pid && p->started_ns == key->started_ns &&
+		    strcmp(p->service, service) == 0)
+			return p;
+	}
+	return NULL;
+}
+
+static void
+services_add_process(struct service_list *l, const char *service,
+    const struct service_process *key)
+{
+	struct service_process *grown, *p;
+
+	p = services_process_find(l, service, key);
+	if (p != NULL) {
+		if (p->seen_ns < key->seen_ns)
+			p->seen_ns = key->seen_ns;
+		return;
+	}
+	if (l->n_processes == PROCESSES_LISTED_MAX)
+		return;
+	grown = services_grow(l->processes, l->n_processes, sizeof(*grown));
+	if (grown == NULL) {
+		l->failed = true;
+		return;
+	}
+	l->processes = grown;
+	p = &l->processes[l->n_processes++];
+	*p = *key;
+	p->service = strdup(service);
+	p->command = strdup(key->command);
+	if (p->service == NULL || p->command == NULL)
+		l->failed = true;
+}
+
+static bool
+services_take_process(void *arg, int64_t time_ns, const char *subject,
+    const void *data, size_t n)
+{
+	struct service_list *l = arg;
+	struct service_process key = {.seen_ns = time_ns};
+	char *text = strndup(data, n);
+
+	if (text == NULL)
+		l->failed = true;
+	else if (services_parse_process(text, &key) &&
+	    services_entry(l, subject) != NULL)
+		services_add_process(l, subject, &key);
+	free(text);
+	return !l->failed;
+}
+
+static int
+services_compare(const void *a, const void *b)
+{
+	const struct service_entry *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int
+services_compare_processes(const void *a, const void *b)
+{
+	const struct service_process *x = a, *y = b;
+	int order = strcmp(x->service, y->service);
+
+	if (order != 0)
+		return order;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->started_ns > y->started_ns) -
+	    (x->started_ns < y->started_ns);
+}
+
+static const struct err *
+services_load(struct service_list *l, struct store *s, int64_t from_ns,
+    int64_t until_ns)
+{
+	struct store_extent extent;
+	struct selector *all;
+	const struct err *e;
+
+	store_extent(s, &extent);
+	if ((e = selector_parse("{__name__!=\"\"}", &all)) != NULL)
+		return e;
+	e = store_each_series(s, all, from_ns, until_ns, services_take_series,
+	    l);
+	selector_free(all);
+	if (e == NULL)
+		e = store_each_fact(s, FACT_PROCESS,
+		    from_ns - FACT_SLOTS * extent.slot_ns, until_ns,
+		    services_take_process, l);
+	if (e == NULL && l->failed)
+		e = err_nomem();
+	if (e != NULL)
+		return e;
+	if (l->n > 0)
+		qsort(l->entries, l->n, sizeof(*l->entries), services_compare);
+	if (l->n_processes > 0)
+		qsort(l->processes, l->n_processes, sizeof(*l->processes),
+		    services_compare_processes);
+	return NULL;
+}
+
+static void
+services_put_processes(struct writer *w, const struct service_list *l,
+    const char *service, size_t *next)
+{
+	writer_open(w, '[');
+	for (; *next < l->n_processes; (*next)++) {
+		const struct service_process *p = &l->processes[*next];
+
+		if (strcmp(p->service, service) != 0)
+			break;
+		writer_open(w, '{');
+		writer_key(w, "pid");
+		writer_int(w, p->pid);
+		writer_key(w, "command");
+		writer_str(w, p->command);
+		writer_key(w, "started");
+		writer_seconds(w, p->started_ns);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+}
+
+static void
+services_put(struct writer *w, const struct service_list *l)
+{
+	size_t next = 0; /* processes are in the order of the services */
+
+	writer_key(w, "services");
+	writer_open(w, '[');
+	for (size_t i = 0; i < l->n; i++) {
+		const struct service_entry *s = &l->entries[i];
+
+		writer_open(w, '{');
+		writer_key(w, "name");
+		writer_str(w, s->name);
+		writer_key(w, "processes");
+		services_put_processes(w, l, s->name, &next);
+		writer_key(w, "profiles");
+		writer_open(w, '[');
+		for (size_t k = 0; k < s->n_profiles; k++)
+			writer_str(w, s->profiles[k]);
+		writer_close(w, ']');
+		writer_key(w, "last");
+		s->last_ns ? writer_seconds(w, s->last_ns) : writer_null(w);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+}
+
+const struct err *
+api_services(struct context *c, struct request *rq, struct response *rs)
+{
+	struct service_list l = {0};
+	struct writer w = writer_of(&rs->body);
+	int64_t from, until;
+	struct store *s;
+	const struct err *e;
+
+	if ((e = request_range(rq, &from, &until)) != NULL ||
+	    (e = context_store(c, &s)) != NULL)
+		return e;
+	if (response_unchanged(rs, rq, s, from, until))
+		return NULL;
+	e = services_load(&l, s, from, until);
+	if (e == NULL) {
+		writer_open(&w, '{');
+		writer_key(&w, "from");
+		writer_seconds(&w, from);
+		writer_key(&w, "until");
+		writer_seconds(&w, until);
+		services_put(&w, &l);
+		writer_close(&w, '}');
+	}
+	services_list_fini(&l);
+	return e;
+}

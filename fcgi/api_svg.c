@@ -1,0 +1,120 @@
+/*
+ * GET /api/v1/flamegraph.svg: the same tree as flamegraph.json, as one
+ * picture that can be kept, mailed and opened without us.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "fcgi/context.h"
+#include "fcgi/format/flamesvg.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/pages.h"
+#include "fcgi/profile_page.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+enum { ORIENTATION_DOWN, ORIENTATION_UP };
+
+static const char *const svg_orientations[] = {"down", "up", NULL};
+
+static const struct err *
+svg_parse(const struct request *rq, struct flamesvg_options *o)
+{
+	const struct err *e;
+	size_t orientation;
+
+	if ((e = request_int(rq, "width", 200, 20000, 1200, &o->width)) !=
+	    NULL ||
+	    (e = request_real(rq, "min-width", 0, 100, 0.1, &o->min_width)) !=
+	    NULL ||
+	    (e = request_choice(rq, "orientation", svg_orientations,
+	    ORIENTATION_DOWN, &orientation)) != NULL)
+		return e;
+	o->upwards = orientation == ORIENTATION_UP;
+	o->title = request_text(rq, "title");
+	return NULL;
+}
+
+static void
+svg_put_time(struct buf *out, int64_t ns)
+{
+	time_t t = (time_t)(ns / NS_PER_S);
+	char text[40];
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+		buf_printf(out, "%s", text);
+}
+
+/* What the picture shows, for whoever finds it in a year. */
+static void
+svg_put_subtitle(struct buf *out, const struct profile_page *page)
+{
+	const struct profile *p = page->profile;
+
+	buf_printf(out, "%s   ", page->query);
+	svg_put_time(out, p->from_ns);
+	buf_printf(out, " to ");
+	svg_put_time(out, p->until_ns);
+	buf_printf(out, " UTC   ");
+	writer_put_grouped(out, page->flame->total);
+	buf_printf(out, " %s", profile_page_units(p));
+	if (page->flame->total != page->flame->before) {
+		buf_printf(out, " of ");
+		writer_put_grouped(out, page->flame->before);
+	}
+	if (page->options.focus != NULL)
+		buf_printf(out, "   focus: %s", page->options.focus);
+	if (page->options.ignore != NULL)
+		buf_printf(out, "   ignore: %s", page->options.ignore);
+	buf_put_u8(out, '\0');
+}
+
+static const struct err *
+svg_draw(const struct profile_page *page, struct flamesvg_options *o,
+    struct response *rs)
+{
+	struct buf subtitle = {0};
+	char empty[400];
+	bool drawn;
+
+	snprintf(empty, sizeof(empty), "%s%s%s", page->state,
+	    page->why[0] != '\0' ? ": " : "", page->why);
+	svg_put_subtitle(&subtitle, page);
+	if (subtitle.failed) {
+		buf_fini(&subtitle);
+		return err_nomem();
+	}
+	o->subtitle = (const char *)subtitle.data;
+	o->empty = empty;
+	if (o->title == NULL)
+		o->title = page->query;
+	o->units = profile_page_units(page->profile);
+	o->period_ns = profile_page_rate(page->profile) > 1
+	    ? page->profile->period : 0;
+	drawn = flamesvg_put(&rs->body, page->flame, o);
+	buf_fini(&subtitle);
+	return drawn ? NULL : err_nomem();
+}
+
+const struct err *
+api_flamegraph_svg(struct context *c, struct request *rq, struct response *rs)
+{
+	struct flamesvg_options o = {0};
+	struct profile_page page;
+	const struct err *e;
+
+	if ((e = svg_parse(rq, &o)) != NULL)
+		return e;
+	e = profile_page_init(&page, c, rq, rs);
+	if (e == NULL && page.profile != NULL) {
+		rs->type = TYPE_SVG;
+		rs->scripted = true;
+		e = svg_draw(&page, &o, rs);
+	}
+	profile_page_fini(&page);
+	return e;
+}

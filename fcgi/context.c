@@ -1,0 +1,61 @@
+/*
+ * The store of a worker: opened when it is first asked for, refreshed for
+ * each request, opened anew after an error.
+ */
+#include "context.h"
+
+#include <errno.h>
+
+#include "fcgi/graph_cache.h"
+#include "fcgi/settings.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+void
+context_init(struct context *c, const struct settings *settings,
+    const char *store_dir)
+{
+	*c = (struct context){.settings = settings, .store_dir = store_dir,
+	    .started_ns = clock_wall_ns()};
+}
+
+void
+context_fini(struct context *c)
+{
+	store_close(c->store);
+	graph_cache_free(c->graphs);
+	c->store = NULL;
+	c->graphs = NULL;
+}
+
+static const struct err *
+context_open(struct context *c)
+{
+	const struct err *e;
+
+	e = store_open(&c->store, c->store_dir,
+	    (size_t)c->settings->cache_bytes);
+	if (e == NULL)
+		return NULL;
+	c->store = NULL;
+	if (e->domain == ERR_ERRNO && e->code == ENOENT)
+		return err_new(ERR_REQUEST, 503,
+		    "there is no store yet: has memlensd been started?");
+	return err_new(ERR_REQUEST, 503, "the store cannot be read: %s",
+	    e->text);
+}
+
+const struct err *
+context_store(struct context *c, struct store **s)
+{
+	const struct err *e = NULL;
+
+	if (c->store != NULL && store_refresh(c->store) != NULL) {
+		store_close(c->store);
+		c->store = NULL;
+	}
+	if (c->store == NULL)
+		e = context_open(c);
+	*s = c->store;
+	return e;
+}

@@ -1,0 +1,29 @@
+/*
+ * What a worker keeps from request to request: caches, nothing else.  It can
+ * die at any time.
+ */
+#ifndef FCGI_CONTEXT_H
+#define FCGI_CONTEXT_H
+
+#include "store/store.h"
+
+struct err;
+struct graph_cache;
+struct settings;
+
+struct context {
+	const struct settings *settings; /* borrowed */
+	const char *store_dir;           /* borrowed */
+	struct store *store;             /* NULL: not opened yet */
+	struct graph_cache *graphs;      /* NULL: empty */
+	int64_t started_ns;
+};
+
+void context_init(struct context *c, const struct settings *settings,
+    const char *store_dir);
+void context_fini(struct context *c);
+
+/* The store as it is now.  Errors: ERR_REQUEST 503 while there is none. */
+const struct err *context_store(struct context *c, struct store **s);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * The parent: keeps N workers running.  It opens no store and reads no
+ * request, so that nothing foreign can bring it down.
+ *
+ * A worker that ended in order, or was killed, is replaced at once; one
+ * that fails (crash, error at its start) within a second of its start is
+ * replaced after a pause that doubles from 100 ms to 5 s.
+ */
+#ifndef FCGI_CREW_H
+#define FCGI_CREW_H
+
+#include <stdbool.h>
+
+#define CREW_MAX 64
+
+/* Runs in the child; its result is the exit status. */
+typedef int crew_fn(void *arg);
+
+/* Reads the configuration anew; false: keep the old one. */
+typedef bool crew_reload_fn(void *arg);
+
+/*
+ * Runs n workers until SIGTERM or SIGINT, which also ends them; SIGHUP
+ * reloads and replaces the workers, each after the request in its hands.
+ * Returns the exit status.
+ */
+int crew_run(unsigned n, crew_fn *work, crew_reload_fn *reload, void *arg);
+
+#endif

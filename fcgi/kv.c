@@ -1,0 +1,116 @@
+/*
+ * Paths, bodies and answers of the key-value interface.
+ */
+#include "kv.h"
+
+#include <json-c/json.h>
+#include <string.h>
+#include <strings.h>
+
+#include "fcgi/format/writer.h"
+#include "fcgi/http_client.h"
+#include "store/base/err.h"
+
+#define KV_JSON_DEPTH 32
+
+static bool
+kv_is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	    (c >= '0' && c <= '9') || (c != '\0' && strchr("-_.~", c) != NULL);
+}
+
+void
+kv_put_path(struct buf *out, const char *key)
+{
+	buf_printf(out, "/v1/transactions/");
+	for (; *key != '\0'; key++) {
+		if (kv_is_plain(*key))
+			buf_put_u8(out, (uint8_t)*key);
+		else
+			buf_printf(out, "%%%02X", (unsigned char)*key);
+	}
+	buf_put_u8(out, '\0');
+}
+
+void
+kv_put_body(struct buf *out, const char *key, const char *value, size_t n)
+{
+	struct writer w = writer_of(out);
+
+	writer_open(&w, '{');
+	writer_key(&w, "id");
+	writer_str(&w, key);
+	writer_key(&w, "value");
+	writer_strn(&w, value, n);
+	writer_close(&w, '}');
+}
+
+/* One JSON value and nothing behind it but blanks; NULL when it is not. */
+static struct json_object *
+kv_parse(const struct buf *body)
+{
+	struct json_tokener *t = json_tokener_new_ex(KV_JSON_DEPTH);
+	struct json_object *o;
+	const char *text = (const char *)body->data;
+	size_t end, n = body->len;
+
+	if (t == NULL)
+		return NULL;
+	while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL && text[n - 1])
+		n--;
+	json_tokener_set_flags(t, JSON_TOKENER_STRICT |
+	    JSON_TOKENER_VALIDATE_UTF8);
+	o = json_tokener_parse_ex(t, text, (int)n);
+	end = json_tokener_get_parse_end(t);
+	if (json_tokener_get_error(t) != json_tokener_success || end != n) {
+		json_object_put(o);
+		o = NULL;
+	}
+	json_tokener_free(t);
+	return o;
+}
+
+const struct err *
+kv_value(const struct http_answer *answer, struct buf *out)
+{
+	struct json_object *body, *value;
+	const char *text;
+	size_t n;
+
+	if (answer->status != 200)
+		return err_new(ERR_REQUEST, 502, "the target answers %d",
+		    answer->status);
+	if (answer->body.len == 0)
+		return err_field(ERR_REQUEST, 404, "key", "no such key");
+	body = kv_parse(&answer->body);
+	if (body == NULL)
+		return err_new(ERR_REQUEST, 502,
+		    "the target's answer is not JSON");
+	if (!json_object_is_type(body, json_type_object) ||
+	    !json_object_object_get_ex(body, "value", &value)) {
+		json_object_put(body);
+		return err_new(ERR_REQUEST, 502,
+		    "the stored body has no member \"value\"");
+	}
+	text = json_object_to_json_string_length(value,
+	    JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
+	buf_put(out, text, text != NULL ? n : 0);
+	if (text == NULL)
+		buf_put(out, "null", 4);
+	json_object_put(body);
+	return out->failed ? err_nomem() : NULL;
+}
+
+bool
+kv_same_origin(const char *host, const char *origin, const char *site)
+{
+	const char *authority = strstr(origin, "://");
+
+	if (*site != '\0' && strcmp(site, "same-origin") != 0 &&
+	    strcmp(site, "none") != 0)
+		return false;
+	if (*origin == '\0')
+		return true;
+	return authority != NULL && strcasecmp(authority + 3, host) == 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * Small questions to the store that several pages ask: a metric over one
+ * span, the states of the collector's sources.
+ */
+#ifndef FCGI_MEASURE_H
+#define FCGI_MEASURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+struct err;
+struct writer;
+
+#define MEASURE_SERIES_MAX 1000
+
+/* Rounds down and up to a slot of the store. */
+int64_t measure_floor(const struct store *s, int64_t ns);
+int64_t measure_ceil(const struct store *s, int64_t ns);
+
+/* All series that match a selector's text, with one point each, over the
+ * slots that touch [from, until).  metric_series_free() them. */
+const struct err *measure_once(struct store *s, const char *selector,
+    int64_t from_ns, int64_t until_ns, struct metric_series **out, size_t *n);
+
+/* The value of a label of a series, or "". */
+const char *measure_label(const struct metric_series *m, const char *name);
+
+/* What a source last said of itself. */
+struct source_state {
+	char name[64];
+	char state[32]; /* "attached", "not attached", "degraded", "off" */
+	char why[256];
+	int64_t time_ns; /* when it said so */
+};
+
+/* The newest state of each source within 2 h before now, sorted by name.
+ * The caller frees the array. */
+const struct err *measure_sources(struct store *s, int64_t now_ns,
+    struct source_state **out, size_t *n);
+
+/* Writes {"reason": n, ...}: what a source has lost, from series that
+ * measure_once() has found for memlens_profile_samples_lost_total. */
+void measure_put_lost(struct writer *w, const struct metric_series *lost,
+    size_t n, const char *source);
+
+#define MEASURE_LOST "memlens_profile_samples_lost_total"
+#define MEASURE_SAMPLES "memlens_profile_samples_total"
+
+#endif

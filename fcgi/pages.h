@@ -1,0 +1,22 @@
+/*
+ * The pages, one file each.  See route.h for what a page is and
+ * memlens-api.7 for what each answers.
+ */
+#ifndef FCGI_PAGES_H
+#define FCGI_PAGES_H
+
+#include "fcgi/route.h"
+
+route_fn api_health;
+route_fn api_services;
+route_fn api_series;
+route_fn api_flamegraph;
+route_fn api_flamegraph_svg;
+route_fn api_graph_json;
+route_fn api_graph_dot;
+route_fn api_graph_svg;
+route_fn api_kv_get;
+route_fn api_kv_put;
+route_fn api_metrics;
+
+#endif

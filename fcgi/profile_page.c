@@ -1,0 +1,166 @@
+/*
+ * From the parameters of a profile request to a tree.
+ */
+#include "profile_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/context.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define MAX_NODES_DEFAULT 8192
+
+static const struct err *
+profile_page_parse(struct profile_page *page, const struct request *rq)
+{
+	const struct err *e;
+
+	if ((e = request_need(rq, "query", &page->query)) != NULL ||
+	    (e = request_range(rq, &page->from_ns, &page->until_ns)) != NULL ||
+	    (e = request_int(rq, "max-nodes", -1, INT32_MAX, MAX_NODES_DEFAULT,
+	    &page->options.max_nodes)) != NULL)
+		return e;
+	page->options.focus = request_text(rq, "focus");
+	page->options.ignore = request_text(rq, "ignore");
+	page->options.other = "(other)";
+	return selector_parse(page->query, &page->selector);
+}
+
+static bool
+profile_page_seen(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	bool *seen = arg;
+
+	(void)last_ns;
+	*seen = *seen || series_is_profile(d->kind);
+	return !*seen;
+}
+
+/* A service without data in the range is one thing, a name that nobody has
+ * ever had another. */
+static const struct err *
+profile_page_check_service(const struct profile_page *page)
+{
+	const char *service = selector_equals(page->selector, "service");
+	struct store_extent extent;
+	struct selector *named;
+	struct buf text = {0};
+	const struct err *e;
+	bool seen = false;
+
+	if (service == NULL)
+		return NULL;
+	buf_printf(&text, "{service=\"");
+	for (const char *s = service; *s != '\0'; s++)
+		buf_printf(&text, *s == '\n' ? "\\n" :
+		    *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+	buf_put(&text, "\"}", 3);
+	e = text.failed ? err_nomem()
+			: selector_parse((const char *)text.data, &named);
+	buf_fini(&text);
+	if (e != NULL)
+		return e;
+	store_extent(page->store, &extent);
+	e = store_each_series(page->store, named, extent.from_ns,
+	    extent.until_ns, profile_page_seen, &seen);
+	selector_free(named);
+	if (e == NULL && !seen)
+		e = err_field(ERR_REQUEST, 404, "query",
+		    "no profile of a service \"%.200s\" is kept", service);
+	return e;
+}
+
+/* "not attached" where the source named like the profile says so. */
+static void
+profile_page_explain(struct profile_page *page)
+{
+	page->why = "";
+	page->state = "no data";
+	if (page->profile->slots > 0) {
+		page->state = page->flame->before != 0 ? "data" : "zero";
+		return;
+	}
+	for (size_t i = 0; i < page->n_sources; i++) {
+		const struct source_state *s = &page->sources[i];
+
+		if (strcmp(s->name, selector_name(page->selector)) == 0 &&
+		    strcmp(s->state, "attached") != 0) {
+			page->state = s->state;
+			page->why = s->why;
+		}
+	}
+}
+
+static const struct err *
+profile_page_load(struct profile_page *page)
+{
+	struct profile_query q = {page->selector, page->from_ns,
+	    page->until_ns, NULL};
+	const struct err *e;
+
+	if ((e = store_query_profile(page->store, &q, &page->profile)) != NULL)
+		return e;
+	if (page->profile->slots == 0 &&
+	    ((e = profile_page_check_service(page)) != NULL ||
+	    (e = measure_sources(page->store, page->until_ns, &page->sources,
+	    &page->n_sources)) != NULL))
+		return e;
+	if ((e = flame_new(&page->flame, page->profile,
+	    &page->options)) != NULL)
+		return e;
+	profile_page_explain(page);
+	return measure_once(page->store, MEASURE_LOST, page->from_ns,
+	    page->until_ns, &page->lost, &page->n_lost);
+}
+
+const struct err *
+profile_page_init(struct profile_page *page, struct context *c,
+    const struct request *rq, struct response *rs)
+{
+	const struct err *e;
+
+	*page = (struct profile_page){.why = ""};
+	if ((e = profile_page_parse(page, rq)) != NULL ||
+	    (e = context_store(c, &page->store)) != NULL)
+		return e;
+	if (response_unchanged(rs, rq, page->store, page->from_ns,
+	    page->until_ns))
+		return NULL;
+	return profile_page_load(page);
+}
+
+void
+profile_page_fini(struct profile_page *page)
+{
+	metric_series_free(page->lost, page->n_lost);
+	free(page->sources);
+	flame_free(page->flame);
+	profile_free(page->profile);
+	selector_free(page->selector);
+}
+
+static bool
+profile_page_is_time(const struct profile *p)
+{
+	return strcmp(p->unit, "nanoseconds") == 0;
+}
+
+int64_t
+profile_page_rate(const struct profile *p)
+{
+	if (!profile_page_is_time(p) || p->period <= 0)
+		return 1;
+	return (NS_PER_S + p->period / 2) / p->period;
+}
+
+const char *
+profile_page_units(const struct profile *p)
+{
+	if (profile_page_is_time(p) || p->unit[0] == '\0')
+		return "samples";
+	return p->unit;
+}

@@ -1,0 +1,53 @@
+/*
+ * What the pages that draw a profile have in common: the parameters, the
+ * question to the store, the tree after focus, ignore and truncation, and
+ * why there may be none.
+ */
+#ifndef FCGI_PROFILE_PAGE_H
+#define FCGI_PROFILE_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fcgi/format/flame.h"
+#include "fcgi/measure.h"
+
+struct context;
+struct err;
+struct request;
+struct response;
+
+struct profile_page {
+	const char *query; /* borrowed from the request */
+	struct selector *selector;
+	int64_t from_ns, until_ns;
+	struct flame_options options;
+	struct store *store;
+	struct profile *profile; /* NULL when the client has the answer */
+	struct flame *flame;
+	/* "data"; "zero": looked at, nothing seen; "no data"; and what the
+	 * source of this name says when it is not attached */
+	const char *state;
+	struct source_state *sources;
+	size_t n_sources;
+	const char *why; /* of that state, or "" */
+	struct metric_series *lost;
+	size_t n_lost;
+};
+
+/*
+ * Answers the question of a request.  page->profile NULL: the response is a
+ * 304 already.  Errors: those of the parameters, 404 for a service that has
+ * no profile at all.  profile_page_fini() after any outcome.
+ */
+const struct err *profile_page_init(struct profile_page *page,
+    struct context *c, const struct request *rq, struct response *rs);
+void profile_page_fini(struct profile_page *page);
+
+/* Ticks a second for what counts time, else 1. */
+int64_t profile_page_rate(const struct profile *p);
+
+/* What a tick is: "samples", "bytes", ... */
+const char *profile_page_units(const struct profile *p);
+
+#endif

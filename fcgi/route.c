@@ -1,0 +1,144 @@
+/*
+ * The table of routes and its only reader.
+ */
+#include "route.h"
+
+#include <string.h>
+
+#include "fcgi/context.h"
+#include "fcgi/pages.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "store/base/err.h"
+
+#define PROFILE_PARAMS "query from until max-nodes focus ignore"
+#define GRAPH_PARAMS "target depth"
+
+const struct route routes[] = {
+    {"GET", "/api/v1/health", POOL_QUERY, api_health, ""},
+    {"GET", "/api/v1/services", POOL_QUERY, api_services, "from until"},
+    {"GET", "/api/v1/series", POOL_QUERY, api_series,
+        "query from until step fn"},
+    {"GET", "/api/v1/flamegraph.json", POOL_QUERY, api_flamegraph,
+        PROFILE_PARAMS},
+    {"GET", "/api/v1/flamegraph.svg", POOL_QUERY, api_flamegraph_svg,
+        PROFILE_PARAMS " width title min-width orientation"},
+    {"GET", "/api/v1/graph.json", POOL_QUERY, api_graph_json, GRAPH_PARAMS},
+    {"GET", "/api/v1/graph.dot", POOL_QUERY, api_graph_dot, GRAPH_PARAMS},
+    {"GET", "/api/v1/graph.svg", POOL_QUERY, api_graph_svg, GRAPH_PARAMS},
+    {"GET", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_get, ""},
+    {"PUT", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_put, ""},
+    {"GET", "/metrics", POOL_QUERY, api_metrics, ""},
+};
+
+const size_t n_routes = sizeof(routes) / sizeof(routes[0]);
+
+static const char *const pools[] = {"query", "ingest", "playground", "all"};
+
+bool
+pool_parse(const char *name, enum pool *pool)
+{
+	for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
+		if (strcmp(name, pools[i]) == 0) {
+			*pool = (enum pool)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *
+pool_name(enum pool pool)
+{
+	return pools[pool];
+}
+
+static bool
+route_has_path(const struct route *r, const char *path)
+{
+	size_t n = strlen(r->path);
+
+	if (r->path[n - 1] == '/')
+		return strncmp(r->path, path, n) == 0;
+	return strcmp(r->path, path) == 0;
+}
+
+static bool
+route_has_method(const struct route *r, const char *method)
+{
+	return strcmp(r->method, method) == 0 ||
+	    (strcmp(r->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
+}
+
+/* A path with two methods has both in its Allow line. */
+static const char *
+route_allow(const char *path)
+{
+	bool get = false, other = false;
+
+	for (size_t i = 0; i < n_routes; i++) {
+		if (!route_has_path(&routes[i], path))
+			continue;
+		if (strcmp(routes[i].method, "GET") == 0)
+			get = true;
+		else
+			other = true;
+	}
+	if (get && other)
+		return "GET, HEAD, PUT";
+	return get ? "GET, HEAD" : "POST";
+}
+
+static const struct err *
+route_run(const struct route *r, struct context *c, struct request *rq,
+    struct response *rs)
+{
+	const struct err *e = r->page(c, rq, rs);
+
+	if (e != NULL)
+		return e;
+	if (rs->body.failed)
+		return err_nomem();
+	if (rs->body.len > RESPONSE_BODY_MAX)
+		return err_new(ERR_REQUEST, 413,
+		    "the answer would be larger than %u bytes: ask for less",
+		    RESPONSE_BODY_MAX);
+	return NULL;
+}
+
+static const struct err *
+route_answer(struct context *c, enum pool pool, struct request *rq,
+    struct response *rs)
+{
+	bool path_known = false;
+
+	for (size_t i = 0; i < n_routes; i++) {
+		const struct route *r = &routes[i];
+
+		if (!route_has_path(r, rq->path))
+			continue;
+		if (pool != POOL_ALL && r->pool != pool)
+			return err_new(ERR_REQUEST, 404,
+			    "served by the pool \"%s\", this is \"%s\"",
+			    pool_name(r->pool), pool_name(pool));
+		if (route_has_method(r, rq->method))
+			return route_run(r, c, rq, rs);
+		path_known = true;
+	}
+	if (!path_known)
+		return err_new(ERR_REQUEST, 404, "no such path: \"%.200s\"",
+		    rq->path);
+	rs->allow = route_allow(rq->path);
+	return err_new(ERR_REQUEST, 405, "%s is not for this path",
+	    rq->method);
+}
+
+void
+route_dispatch(struct context *c, enum pool pool, struct request *rq,
+    struct response *rs)
+{
+	const struct err *e = route_answer(c, pool, rq, rs);
+
+	if (e != NULL)
+		response_error(rs, e);
+}

@@ -1,0 +1,45 @@
+/*
+ * From a request to its page: one static table.  It is also what the manual
+ * page memlens-api.7 is compared with.
+ */
+#ifndef FCGI_ROUTE_H
+#define FCGI_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct context;
+struct err;
+struct request;
+struct response;
+
+/* Workers of one pool do not wait for another's requests. */
+enum pool { POOL_QUERY, POOL_INGEST, POOL_PLAYGROUND, POOL_ALL };
+
+/* "query", "ingest", "playground", "all"; false when it is none of them. */
+bool pool_parse(const char *name, enum pool *pool);
+const char *pool_name(enum pool pool);
+
+/*
+ * A page: from (store, request) to response.  An error becomes the response;
+ * what the page wrote to the body is dropped then.
+ */
+typedef const struct err *route_fn(struct context *c, struct request *rq,
+    struct response *rs);
+
+struct route {
+	const char *method; /* GET serves HEAD too */
+	const char *path;   /* a "/" at its end: and all below it */
+	enum pool pool;
+	route_fn *page;
+	const char *params; /* names, separated by blanks */
+};
+
+extern const struct route routes[];
+extern const size_t n_routes;
+
+/* Answers a request; errors, unknown paths and methods included. */
+void route_dispatch(struct context *c, enum pool pool, struct request *rq,
+    struct response *rs);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * Between libfcgi and the routes: environment in, bytes out, the deadline.
+ */
+#include "serve.h"
+
+#include <fcgiapp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "fcgi/context.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "fcgi/settings.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+
+/* SIGTERM ends an idle worker at once and a busy one after its answer. */
+static volatile sig_atomic_t serve_idle, serve_stop;
+
+static void
+serve_on_term(int signal)
+{
+	(void)signal;
+	if (serve_idle)
+		_exit(0);
+	serve_stop = 1;
+}
+
+/* The deadline: whoever waits sees the connection break, not a short answer
+ * that looks whole. */
+static void
+serve_on_alarm(int signal)
+{
+	static const char text[] =
+	    "memlens-fcgi: a request took too long; its worker ends\n";
+
+	(void)signal;
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(75);
+	_exit(75);
+}
+
+static void
+serve_signals(void)
+{
+	struct sigaction term = {.sa_handler = serve_on_term};
+	struct sigaction alarm_ = {.sa_handler = serve_on_alarm};
+
+	sigaction(SIGTERM, &term, NULL);
+	sigaction(SIGINT, &term, NULL);
+	sigaction(SIGALRM, &alarm_, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+}
+
+static void
+serve_deadline(int64_t ns)
+{
+	struct itimerval t = {.it_value = {.tv_sec = ns / NS_PER_S,
+	    .tv_usec = ns % NS_PER_S / 1000}};
+
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static const char *
+serve_param(const FCGX_Request *f, const char *name)
+{
+	const char *value = FCGX_GetParam(name, f->envp);
+
+	return value != NULL ? value : "";
+}
+
+/* What a page needs of the body; one over the bound is not read at all. */
+static const struct err *
+serve_read_body(FCGX_Request *f, struct request *rq)
+{
+	const char *text = serve_param(f, "CONTENT_LENGTH");
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	int got;
+
+	if (*text == '\0' || n == 0)
+		return NULL;
+	if (*end != '\0' || *text == '-')
+		return err_new(ERR_REQUEST, 400, "bad Content-Length");
+	if (n > REQUEST_BODY_MAX)
+		return err_new(ERR_REQUEST, 413,
+		    "the body is larger than %u bytes", REQUEST_BODY_MAX);
+	if (!buf_reserve(&rq->body, n))
+		return err_nomem();
+	got = FCGX_GetStr((char *)rq->body.data, (int)n, f->in);
+	if (got < 0 || (unsigned long)got != n)
+		return err_new(ERR_REQUEST, 400,
+		    "the body is shorter than its Content-Length");
+	rq->body.len = n;
+	return NULL;
+}
+
+static const struct err *
+serve_read(FCGX_Request *f, struct request *rq)
+{
+	char *uri = FCGX_GetParam("REQUEST_URI", f->envp);
+	const struct err *e;
+
+	if (uri == NULL)
+		uri = FCGX_GetParam("SCRIPT_NAME", f->envp);
+	if (uri == NULL)
+		return err_new(ERR_REQUEST, 400, "no REQUEST_URI");
+	e = request_init(rq, serve_param(f, "REQUEST_METHOD"), uri,
+	    serve_param(f, "MEMLENS_PREFIX"), serve_param(f, "QUERY_STRING"),
+	    clock_wall_ns());
+	if (e != NULL)
+		return e;
+	rq->host = serve_param(f, "HTTP_HOST");
+	rq->origin = serve_param(f, "HTTP_ORIGIN");
+	rq->sec_fetch_site = serve_param(f, "HTTP_SEC_FETCH_SITE");
+	rq->if_none_match = serve_param(f, "HTTP_IF_NONE_MATCH");
+	return serve_read_body(f, rq);
+}
+
+static void
+serve_write(FCGX_Request *f, const struct response *rs, bool head)
+{
+	struct buf out = {0};
+
+	response_head(rs, &out);
+	if (!out.failed) {
+		FCGX_PutStr((const char *)out.data, (int)out.len, f->out);
+		if (!head && rs->status != 304)
+			FCGX_PutStr((const char *)rs->body.data,
+			    (int)rs->body.len, f->out);
+	}
+	buf_fini(&out);
+}
+
+static void
+serve_request(const struct serve_options *o, struct context *c,
+    FCGX_Request *f)
+{
+	struct request rq = {0};
+	struct response rs;
+	const struct err *e;
+
+	response_init(&rs);
+	e = serve_read(f, &rq);
+	if (e != NULL)
+		response_error(&rs, e);
+	else
+		route_dispatch(c, o->pool, &rq, &rs);
+	serve_write(f, &rs, strcmp(rq.method, "HEAD") == 0);
+	response_fini(&rs);
+	request_fini(&rq);
+}
+
+/* One request; false when the worker has to end. */
+static bool
+serve_one(const struct serve_options *o, struct context *c, FCGX_Request *f)
+{
+	int rc;
+
+	serve_idle = 1;
+	rc = serve_stop ? -1 : FCGX_Accept_r(f);
+	serve_idle = 0;
+	if (rc < 0)
+		return false;
+	serve_deadline(o->settings->deadline_ns);
+	serve_request(o, c, f);
+	FCGX_Finish_r(f);
+	serve_deadline(0);
+	return !serve_stop;
+}
+
+int
+serve_run(const struct serve_options *o)
+{
+	struct context c;
+	FCGX_Request f;
+
+	if (FCGX_Init() != 0 ||
+	    FCGX_InitRequest(&f, o->socket, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
+		log_err("libfcgi does not start");
+		return 1;
+	}
+	context_init(&c, o->settings, o->store_dir);
+	serve_signals();
+	for (long n = 0; o->max_requests == 0 || n < o->max_requests; n++)
+		if (!serve_one(o, &c, &f))
+			break;
+	FCGX_Free(&f, 1);
+	context_fini(&c);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/*
+ * One worker: accepts requests of FastCGI on a socket, one at a time, and
+ * answers them.  Stateless but for caches; its end at any moment costs at
+ * most the request in its hands.
+ */
+#ifndef FCGI_SERVE_H
+#define FCGI_SERVE_H
+
+#include "fcgi/route.h"
+
+struct settings;
+
+struct serve_options {
+	int socket; /* listening */
+	const char *store_dir;
+	const struct settings *settings;
+	enum pool pool;
+	long max_requests; /* after so many it ends; 0: never */
+};
+
+/* Runs until SIGTERM or max_requests; the exit status of the process. */
+int serve_run(const struct serve_options *o);
+
+#endif

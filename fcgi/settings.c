@@ -1,0 +1,136 @@
+/*
+ * Keys of memlens-fcgi.conf and what they mean for the struct.
+ */
+#include "settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+
+#define S INT64_C(1000000000)
+#define AT(field) offsetof(struct settings, field)
+
+static const struct conf_key settings_keys[] = {
+    {"worker", "deadline", CONF_DURATION, AT(deadline_ns), "30s", S / 10,
+        3600 * S, "time for one request, after which its worker is ended"},
+    {"worker", "memory", CONF_SIZE, AT(memory_bytes), "1GiB", 0, 0,
+        "bytes that one worker may allocate; 0: no limit"},
+    {"worker", "cache", CONF_SIZE, AT(cache_bytes), "64MiB", 0, 0,
+        "bytes that one worker keeps of the store"},
+    {"health", "stale", CONF_DURATION, AT(stale_ns), "30s", 0, 86400 * S,
+        "age of the newest slot at which the status is down"},
+    {"kv", "target", CONF_STRING, AT(kv_target), NULL, 0, 0,
+        "address:port of a key-value service for the playground"},
+    {"kv", "allow-put", CONF_BOOL, AT(kv_allow_put), "no", 0, 1,
+        "whether the playground may write"},
+    {"kv", "timeout", CONF_DURATION, AT(kv_timeout_ns), "2s", S / 100,
+        60 * S, "time for one answer of the target"},
+};
+
+static struct settings_graph *
+settings_graph_get(struct settings *s, const char *name)
+{
+	struct settings_graph *g;
+
+	for (size_t i = 0; i < s->n_graphs; i++)
+		if (strcmp(s->graphs[i].name, name) == 0)
+			return &s->graphs[i];
+	if (s->n_graphs == SETTINGS_GRAPHS_MAX)
+		return NULL;
+	g = &s->graphs[s->n_graphs];
+	*g = (struct settings_graph){.name = strdup(name)};
+	if (g->name != NULL)
+		s->n_graphs++;
+	return g->name != NULL ? g : NULL;
+}
+
+static char **
+settings_graph_field(struct settings_graph *g, const char *key)
+{
+	if (strcmp(key, "elf") == 0)
+		return &g->elf;
+	if (strcmp(key, "bazel") == 0)
+		return &g->bazel;
+	if (strcmp(key, "root") == 0)
+		return &g->root;
+	return NULL;
+}
+
+static const struct err *
+settings_named(void *values, const char *name, const char *key,
+    const char *value)
+{
+	struct settings_graph *g = settings_graph_get(values, name);
+	char **field;
+
+	if (g == NULL)
+		return err_new(ERR_CONFIG, 0, "more than %d graphs",
+		    SETTINGS_GRAPHS_MAX);
+	field = settings_graph_field(g, key);
+	if (field == NULL)
+		return err_new(ERR_CONFIG, 0,
+		    "unknown key \"%s\" in [graph %s]", key, name);
+	free(*field);
+	*field = strdup(value);
+	return *field != NULL ? NULL : err_nomem();
+}
+
+const struct conf_spec settings_spec = {
+    .keys = settings_keys,
+    .n_keys = sizeof(settings_keys) / sizeof(settings_keys[0]),
+    .named_prefix = "graph",
+    .named = settings_named,
+};
+
+/* What one key alone cannot tell. */
+static const struct err *
+settings_check(const struct settings *s, const char *path)
+{
+	for (size_t i = 0; i < s->n_graphs; i++) {
+		const struct settings_graph *g = &s->graphs[i];
+
+		if ((g->elf == NULL) == (g->bazel == NULL))
+			return err_new(ERR_CONFIG, 0, "%s: [graph %s] needs "
+			    "one of elf and bazel", path, g->name);
+		if (g->root != NULL && g->bazel == NULL)
+			return err_new(ERR_CONFIG, 0, "%s: [graph %s] has a "
+			    "root, which is for bazel only", path, g->name);
+	}
+	return NULL;
+}
+
+const struct err *
+settings_load(struct settings *s, const char *path)
+{
+	const struct err *e;
+
+	memset(s, 0, sizeof(*s));
+	if ((e = conf_defaults(&settings_spec, s)) != NULL || path == NULL)
+		return e;
+	if ((e = conf_load(&settings_spec, path, s)) != NULL)
+		return e;
+	return settings_check(s, path);
+}
+
+void
+settings_free(struct settings *s)
+{
+	conf_free_values(&settings_spec, s);
+	for (size_t i = 0; i < s->n_graphs; i++) {
+		free(s->graphs[i].name);
+		free(s->graphs[i].elf);
+		free(s->graphs[i].bazel);
+		free(s->graphs[i].root);
+	}
+	memset(s, 0, sizeof(*s));
+}
+
+const struct settings_graph *
+settings_find_graph(const struct settings *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_graphs; i++)
+		if (name == NULL || strcmp(s->graphs[i].name, name) == 0)
+			return &s->graphs[i];
+	return NULL;
+}

@@ -1,0 +1,53 @@
+/*
+ * The worker's configuration, memlens-fcgi.conf.  One table of keys
+ * (settings.c) is the defaults, the ranges, the errors and, by a test, the
+ * manual page.  An empty file works, and so does none.
+ */
+#ifndef FCGI_SETTINGS_H
+#define FCGI_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/conf.h"
+
+struct err;
+
+#define SETTINGS_GRAPHS_MAX 32
+
+/* [graph NAME]: one of elf and bazel is set. */
+struct settings_graph {
+	char *name;
+	char *elf;   /* service, pid or path of an executable */
+	char *bazel; /* path of the output of bazel query --output graph */
+	char *root;  /* bazel: label of the root; NULL: the first node */
+};
+
+struct settings {
+	/* [worker] */
+	int64_t deadline_ns;  /* of a request, after which its worker dies */
+	int64_t memory_bytes; /* of a worker; 0: no limit */
+	int64_t cache_bytes;  /* of those, for the store's files */
+	/* [health] */
+	int64_t stale_ns; /* age of the newest slot at which we are down */
+	/* [kv] */
+	char *kv_target; /* "address:port"; NULL: none */
+	bool kv_allow_put;
+	int64_t kv_timeout_ns;
+	/* [graph NAME] */
+	struct settings_graph graphs[SETTINGS_GRAPHS_MAX];
+	size_t n_graphs;
+};
+
+extern const struct conf_spec settings_spec;
+
+/* Defaults, then the file unless path is NULL.  Errors as conf_load(). */
+const struct err *settings_load(struct settings *s, const char *path);
+void settings_free(struct settings *s);
+
+/* The graph of this name; the first for NULL; NULL when there is none. */
+const struct settings_graph *settings_find_graph(const struct settings *s,
+    const char *name);
+
+#endif

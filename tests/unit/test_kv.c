@@ -1,0 +1,164 @@
+/*
+ * The key-value interface and the HTTP client's reading of answers.
+ */
+#include "fcgi/kv.h"
+
+#include <stdlib.h>
+
+#include "fcgi/http_client.h"
+#include "store/base/err.h"
+#include "test.h"
+
+static struct buf out;
+
+static const char *
+text(void)
+{
+	buf_put_u8(&out, 0);
+	return (const char *)out.data;
+}
+
+static const char *
+path(const char *key)
+{
+	buf_clear(&out);
+	kv_put_path(&out, key);
+	return text();
+}
+
+/* The value as JSON, or "STATUS: message". */
+static const char *
+value(int status, const char *body)
+{
+	struct http_answer a = {.status = status};
+	const struct err *e;
+
+	buf_put(&a.body, body, strlen(body));
+	buf_clear(&out);
+	e = kv_value(&a, &out);
+	if (e != NULL)
+		buf_printf(&out, "%d: %s", e->code, e->text);
+	buf_fini(&a.body);
+	return text();
+}
+
+/* The body of an answer, or the message. */
+static const char *
+answer(const char *raw)
+{
+	struct http_answer a = {0};
+	const struct err *e;
+	char *copy = malloc(strlen(raw) + 1); /* so that reads past it show */
+
+	memcpy(copy, raw, strlen(raw) + 1);
+	buf_clear(&out);
+	e = http_parse(copy, strlen(raw), &a);
+	if (e != NULL)
+		buf_printf(&out, "%d: %s", e->code, e->text);
+	else
+		buf_printf(&out, "%d %.*s", a.status, (int)a.body.len,
+		    a.body.len ? (const char *)a.body.data : "");
+	buf_fini(&a.body);
+	free(copy);
+	return text();
+}
+
+TEST(keys_are_encoded)
+{
+	CHECK_STR(path("plain-Key_1.~"), "/v1/transactions/plain-Key_1.~");
+	CHECK_STR(path("a/b//c d?e#f%"),
+	    "/v1/transactions/a%2Fb%2F%2Fc%20d%3Fe%23f%25");
+	CHECK_STR(path("\xc3\xa9"), "/v1/transactions/%C3%A9");
+	CHECK_STR(path("a\r\nX: y"), "/v1/transactions/a%0D%0AX%3A%20y");
+}
+
+TEST(bodies_are_json)
+{
+	buf_clear(&out);
+	kv_put_body(&out, "k\"", "v\n\0w", 4);
+	CHECK_STR(text(), "{\"id\":\"k\\\"\",\"value\":\"v\\n\\u0000w\"}");
+}
+
+TEST(values)
+{
+	CHECK_STR(value(200, "{\"id\":\"k\",\"value\":\"v/\\\"x\"}"),
+	    "\"v/\\\"x\"");
+	CHECK_STR(value(200, "{\"value\": 5 }\n"), "5");
+	CHECK_STR(value(200, "{\"value\":{\"a\":[1,null]}}"),
+	    "{\"a\":[1,null]}");
+	CHECK_STR(value(200, "{\"value\":null}"), "null");
+	CHECK_STR(value(200, "{\"value\":\"\"}"), "\"\"");
+}
+
+TEST(other_answers)
+{
+	CHECK_STR(value(200, ""), "404: no such key");
+	CHECK(strncmp(value(200, "nonsense"), "502: ", 5) == 0);
+	CHECK(strncmp(value(200, "{\"value\":1"), "502: ", 5) == 0);
+	CHECK(strncmp(value(200, "{\"value\":1} x"), "502: ", 5) == 0);
+	CHECK(strncmp(value(200, "[1]"), "502: ", 5) == 0);
+	CHECK(strncmp(value(200, "{\"id\":1}"), "502: ", 5) == 0);
+	CHECK(strncmp(value(200, "{\"value\":\"\xff\"}"), "502: ", 5) == 0);
+	CHECK(strncmp(value(500, "get value fail"), "502: ", 5) == 0);
+	CHECK(strncmp(value(404, ""), "502: ", 5) == 0);
+}
+
+TEST(origins)
+{
+	CHECK(kv_same_origin("h:80", "", ""));
+	CHECK(kv_same_origin("h:80", "http://h:80", "same-origin"));
+	CHECK(kv_same_origin("H", "https://h", ""));
+	CHECK(kv_same_origin("h", "", "none"));
+	CHECK(!kv_same_origin("h", "http://evil", ""));
+	CHECK(!kv_same_origin("h", "null", ""));
+	CHECK(!kv_same_origin("h", "", "cross-site"));
+	CHECK(!kv_same_origin("h", "http://h", "same-site"));
+	CHECK(!kv_same_origin("h", "http://h.evil", ""));
+}
+
+#define H "HTTP/1.1 200 OK\r\n"
+
+TEST(answers)
+{
+	CHECK_STR(answer(H "\r\n"), "200 ");
+	CHECK_STR(answer(H "\r\nto the end"), "200 to the end");
+	CHECK_STR(answer(H "content-length:  3 \r\n\r\nabcdef"), "200 abc");
+	CHECK_STR(answer(H "Transfer-Encoding: chunked\r\n\r\n"
+	    "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"), "200 abcde");
+	CHECK_STR(answer("HTTP/1.0 404 Not Found\r\n\r\n"), "404 ");
+}
+
+TEST(broken_answers)
+{
+	static const char *const bad[] = {"", "x", "\r\n\r\n",
+	    "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/2 200\r\n\r\n", H,
+	    H "Content-Length: 9\r\n\r\nabc",
+	    H "Content-Length: -1\r\n\r\nabc",
+	    H "Content-Length: x\r\n\r\nabc",
+	    H "Content-Length: 99999999999999999999\r\n\r\n",
+	    H "Transfer-Encoding: chunked\r\n\r\n",
+	    H "Transfer-Encoding: chunked\r\n\r\n5\r\nabc\r\n",
+	    H "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nabc",
+	    H "Transfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n",
+	    H "Transfer-Encoding: chunked\r\n\r\n3\r\nabc"};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (strncmp(answer(bad[i]), "502: ", 5) != 0)
+			printf("# %zu: %s\n", i, (const char *)out.data);
+		CHECK(strncmp((const char *)out.data, "502: ", 5) == 0);
+	}
+}
+
+int
+main(void)
+{
+	RUN(keys_are_encoded);
+	RUN(bodies_are_json);
+	RUN(values);
+	RUN(other_answers);
+	RUN(origins);
+	RUN(answers);
+	RUN(broken_answers);
+	buf_fini(&out);
+	return test_done();
+}
