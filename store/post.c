@@ -1,0 +1,131 @@
+#include "post.h"
+
+#include "base/err.h"
+#include "batch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct post {
+	int fd;
+};
+
+const struct err *
+post_open(struct post **out, const char *path, int timeout_ms)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct timeval t = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+	struct post *p;
+	const struct err *e;
+
+	if (strlen(path) >= sizeof(to.sun_path))
+		return err_new(ERR_CONFIG, 0, "%s: too long for a socket",
+		    path);
+	strcpy(to.sun_path, path);
+	if ((p = malloc(sizeof(*p))) == NULL)
+		return err_nomem();
+	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (p->fd < 0 ||
+	    setsockopt(p->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) != 0 ||
+	    setsockopt(p->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) != 0 ||
+	    connect(p->fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
+		e = err_errno("%s", path);
+		post_close(p);
+		return e;
+	}
+	*out = p;
+	return NULL;
+}
+
+void
+post_close(struct post *p)
+{
+	if (p == NULL)
+		return;
+	if (p->fd >= 0)
+		close(p->fd);
+	free(p);
+}
+
+/* Reads one line, without its newline. */
+static const struct err *
+post_answer(struct post *p, char *line, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	for (;;) {
+		got = recv(p->fd, line + n, 1, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_errno("waiting for memlensd's answer");
+		if (got == 0)
+			return err_new(ERR_ERRNO, EPIPE,
+			    "memlensd closed the connection");
+		if (line[n] == '\n')
+			break;
+		if (++n == size - 1)
+			return err_new(ERR_FORMAT, 0,
+			    "memlensd's answer is too long");
+	}
+	line[n] = '\0';
+	return NULL;
+}
+
+/* False with errno set; the daemon may have answered before it closed. */
+static bool
+post_send(struct post *p, const char *bytes, size_t n)
+{
+	ssize_t sent;
+
+	while (n > 0) {
+		sent = send(p->fd, bytes, n, MSG_NOSIGNAL);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return false;
+		bytes += sent;
+		n -= (size_t)sent;
+	}
+	return true;
+}
+
+const struct err *
+post_record(struct post *p, const void *record, size_t n)
+{
+	const struct err *e, *answer;
+	char line[600];
+	int code, at = 0;
+
+	e = post_send(p, record, n) ? NULL :
+	    err_errno("sending a batch to memlensd");
+	answer = post_answer(p, line, sizeof(line));
+	if (answer != NULL)
+		return e != NULL ? e : answer;
+	if (strcmp(line, "ok") == 0)
+		return e;
+	if (sscanf(line, "error %d %n", &code, &at) != 1 || at == 0)
+		return err_new(ERR_FORMAT, 0, "memlensd answered \"%.100s\"",
+		    line);
+	return err_new(ERR_REQUEST, code, "%s", line + at);
+}
+
+const struct err *
+post_batch(struct post *p, struct batch *b)
+{
+	struct buf record = {0};
+	const struct err *e;
+
+	e = batch_encode(b, &record);
+	if (e == NULL)
+		e = post_record(p, record.data, record.len);
+	buf_fini(&record);
+	return e;
+}

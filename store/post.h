@@ -1,0 +1,35 @@
+/*
+ * The client's side of memlensd's socket: one batch, one answer.
+ *
+ *	struct post *p;
+ *	if ((e = post_open(&p, "/run/memlens/memlensd.sock", 2000)) == NULL)
+ *		e = post_batch(p, batch);
+ *	post_close(p);
+ */
+#ifndef STORE_POST_H
+#define STORE_POST_H
+
+#include <stddef.h>
+
+struct batch;
+struct err;
+struct post;
+
+/* Connects; every step of this and of what follows takes at most
+ * `timeout_ms`.  ERR_ERRNO: nobody is there. */
+const struct err *post_open(struct post **out, const char *path,
+    int timeout_ms);
+
+/*
+ * Sends one record (batch_encode()) and waits for its answer.  ERR_REQUEST
+ * with the daemon's code and text when it refuses: 400, 403, 413, 422 will
+ * never pass, 429 and 507 may later.  ERR_ERRNO or ERR_FORMAT when the
+ * connection is of no more use: close it, open another and send again; the
+ * batch's id keeps it from counting twice.
+ */
+const struct err *post_record(struct post *p, const void *record, size_t n);
+const struct err *post_batch(struct post *p, struct batch *b);
+
+void post_close(struct post *p); /* NULL is fine */
+
+#endif
