@@ -139,8 +139,13 @@
     $('help-close').addEventListener('click', () => help.close());
   }
 
+  /* Not under somebody's brush. */
+  function brushing() {
+    return !!document.querySelector('.u-over:active');
+  }
+
   function follow() {
-    if (!document.hidden && ns.mode.current === 'live' &&
+    if (!document.hidden && !brushing() && ns.mode.current === 'live' &&
       ns.view.range().follow && !tab(ns.view.get().tab).still)
       refresh();
   }

@@ -24,7 +24,7 @@
     return (health.sources || []).map((s) => {
       const last = ns.time.parse(s.last, now);
       return { name: s.name, state: s.state || 'unknown',
-        detail: s.detail || s.reason || s.error || '',
+        detail: s.why || s.detail || '',
         last, age: Number.isFinite(last) ? Math.max(0, now - last) : null,
         samples: s.samples === undefined ? null : s.samples,
         lost: s.lost || {}, lostTotal: lostCount(s) };
@@ -33,11 +33,10 @@
 
   /* The server's own words, wherever it put them. */
   function stated(health) {
-    const why = health.reason || health.reasons || health.why ||
-      health.detail || health.degraded;
+    const why = health.reason || health.why;
     if (Array.isArray(why))
       return why.map(String);
-    return why ? [String(why)] : [];
+    return why ? String(why).split('; ') : [];
   }
 
   /*
@@ -54,10 +53,11 @@
       ? Math.max(0, now - until) : null;
     if (age === null) {
       level = worse(level, 'degraded');
-      reasons.push('the store is empty');
+      if (!reasons.some((r) => /empty|store/.test(r)))
+        reasons.push('the store is empty');
     } else if (age > STALE_S) {
       level = worse(level, age > DEAD_S ? 'down' : 'degraded');
-      reasons.push('the collector has written nothing for ' +
+      reasons.unshift('the collector has written nothing for ' +
         ns.format.duration(age));
     }
     return { level, reasons: [...new Set(reasons)], age, sources: list,

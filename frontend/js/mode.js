@@ -44,8 +44,9 @@
     if (!body || typeof body.status !== 'string')
       throw new Error(res.ok ? 'this server has no MemLens API'
         : 'the API answers ' + res.status);
-    const date = Date.parse(res.headers.get('date')) / 1000;
     /* A Date header has whole seconds; small differences are noise. */
+    const date = ns.time.parse(body.now, NaN) ||
+      Date.parse(res.headers.get('date')) / 1000;
     if (Number.isFinite(date))
       skew = Math.abs(date - Date.now() / 1000) > 2
         ? date - Date.now() / 1000 : 0;

@@ -27,8 +27,8 @@
     const lost = Object.entries(s.lost).filter(([, n]) => n > 0)
       .map(([k, n]) => F.count(n) + ' ' + k.replace(/[_-]/g, ' '));
     return h('tr', {}, h('th', { scope: 'row', text: s.name }),
-      h('td', { class: /running|ok|attached$/.test(s.state) &&
-        !/not/.test(s.state) ? '' : 'warn-text', text: s.state +
+      h('td', { class: /^(attached|running|ok)$/.test(s.state)
+        ? '' : 'warn-text', text: s.state +
         (s.detail ? ': ' + s.detail : '') }),
       h('td', { class: 'num', text: s.age === null ? '–'
         : F.duration(s.age) }),

@@ -20,7 +20,7 @@
 
   /* What the statuses of api/v1/kv mean to somebody typing. */
   const STATUS = {
-    403: 'writing is not allowed here (the configuration says so)',
+    403: 'not allowed here',
     404: 'no such key',
     413: 'the value is too large',
     429: 'too many requests; wait a moment',
@@ -29,12 +29,12 @@
     504: 'the database did not answer within 2 seconds'
   };
 
+  /* Ours first, then the server's own words where they say more. */
   function explain(e) {
-    if (e.status === 404 && /route/.test(e.message))
-      return e.message;
-    const known = STATUS[e.status];
-    return known ? known + (e.status === 404 ? ''
-      : ' (' + e.status + ')') : e.message;
+    if (e.status === 404)
+      return /configured|path|route/.test(e.message) ? e.message
+        : STATUS[404];
+    return STATUS[e.status] ? STATUS[e.status] + ': ' + e.message : e.message;
   }
 
   function shown(value) {

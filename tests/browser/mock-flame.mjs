@@ -171,7 +171,9 @@ export function flamegraph({ service, from, until }, now) {
     metadata: { format: 'single', sampleRate: HZ, units: 'samples',
       name: 'cpu{service="' + service + '"}' },
     memlens: { from, until, slots: Math.round((until - from) / 10),
-      samples: root.total, unit: 'samples', kinds,
+      state: root.total ? 'data' : 'zero', why: '', samples: root.total,
+      total: root.total, unit: 'nanoseconds',
+      period_ns: Math.round(1e9 / HZ), period: Math.round(1e9 / HZ), kinds,
       lost: { ring_full: Math.round(root.total / 9000),
         stack_truncated: Math.round(root.total / 2500) } } };
 }

@@ -54,15 +54,15 @@ function range(q) {
 
 function health() {
   const last = seen();
-  const source = (name, samples, lost = {}, state = 'running') =>
-    ({ name, state, last, samples, lost });
-  return { status: 'ok', version: '0.1.0-mock',
+  const source = (name, samples, lost = {}) =>
+    ({ name, state: 'attached', why: '', last, samples, lost });
+  return { status: 'ok', version: '0.1.0-mock', now: clock(),
     store: { from: Math.floor(STARTED), until: last, bytes: 41234567,
-      slots: 25920, state: 'open' },
+      slots: 25920, state: 'ok' },
     sources: [source('cpu', 8412345, { ring_full: 12, stack_truncated: 841 }),
-      source('procfs', 25920), source('leveldb', 25917, { timeout: 3 }),
-      { name: 'offcpu', state: 'not attached', last: null, samples: 0,
-        lost: {} }],
+      source('procfs', null), source('leveldb', 25917, { timeout: 3 }),
+      { name: 'offcpu', state: 'off', why: '', last: null,
+        samples: null, lost: {} }],
     self: { cpu: 0.006, rss: 19.4 * 1024 * 1024 } };
 }
 

@@ -107,18 +107,23 @@ function lines({ browser, base }) {
       async (page) => {
         const empty = { version: 1, flamebearer: { names: ['total'],
           levels: [[0, 0, 0, 0]], numTicks: 0, maxSelf: 0 } };
-        let slots = 5;
+        let state = 'zero';
         await page.route('**/api/v1/flamegraph.json*', (route) =>
-          route.fulfill({ json: { ...empty, memlens: { slots, samples: 0,
-            lost: {}, unit: 'samples' } } }));
+          route.fulfill({ json: { ...empty, memlens: { state, samples: 0,
+            why: 'no rights', slots: state === 'zero' ? 5 : 0, lost: {},
+            unit: 'nanoseconds', period_ns: 10101010 } } }));
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
         await loaded(page, 'cpu');
         const note = () => page.textContent('.flame-body > .chart-note');
         assert(/^0 samples.*active/.test(await note()), await note());
-        slots = 0;
+        state = 'no data';
         await page.keyboard.press('r');
         await until(async () => /^No data/.test(await note()), 4000,
           'no data');
+        state = 'not attached';
+        await page.keyboard.press('r');
+        await until(async () => /is not attached: no rights/.test(
+          await note()), 4000, 'not attached');
       })]
   ];
 }

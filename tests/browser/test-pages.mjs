@@ -130,7 +130,7 @@ function dependencies({ browser, base }) {
         assert(page.url().includes('node='), 'the address lacks the node');
       })],
     ['dependencies: a hostile drawing is disarmed', () => withPage(browser,
-      { allowed: /Failed to load/ }, async (page) => {
+      { allowed: /inline event handler/ }, async (page) => {
         await page.route('**/graph.svg*', (route) => route.fulfill({
           contentType: 'image/svg+xml', body:
           '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" ' +

@@ -47,12 +47,12 @@ function refusals({ browser, base }) {
   const says = (status, want) => ['playground: ' + status + ' is explained',
     () => withPage(browser, { allowed: /status of/ }, async (page) => {
       await page.route('**/api/v1/kv/**', (route) => route.fulfill({ status,
-        json: { error: 'x', field: '', detail: '' } }));
+        json: { error: 'because', field: '', detail: '' } }));
       await open(page, base);
       const said = await type(page, status === 403 ? 'set a b' : 'get a');
       assert(want.test(said), said);
     })];
-  return [says(403, /not allowed/), says(404, /^no such key$/),
+  return [says(403, /^not allowed here: because$/), says(404, /^no such key$/),
     says(502, /database/), says(504, /2 seconds/),
     ['playground: a missing key is 404 for real', () => withPage(browser,
       { allowed: /404/ }, async (page) => {

@@ -3,7 +3,8 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from './load.mjs';
 
-const M = load('flame-tree', 'flame-layout', 'colour');
+const M = load('format', 'flame-tree', 'flame-layout', 'flame-facts',
+  'colour');
 const T = M.flameTree;
 
 /* A naive tree of {stack: value}, encoded by the rules of the format. */
@@ -179,4 +180,58 @@ test('a name keeps its colour; kinds differ', () => {
   const c = M.colour.frame('leveldb::Get', 'user', 'light');
   assert.equal(M.colour.frame('leveldb::Get', 'user', 'light'), c);
   assert.notEqual(M.colour.frame('leveldb::Get', 'kernel', 'light'), c);
+});
+
+test('a part of a snapshot is the sum of its slices', () => {
+  const S = load('format', 'time', 'request', 'series', 'snapshot');
+  const key = 'flamegraph.json?query=cpu';
+  const slice = (from, stacks) => ({ from, until: from + 100, answers: {
+    [key]: Object.assign(flamebearer(stacks), { memlens: { samples: 5,
+      slots: 10, from, until: from + 100, lost: { full: 1 } } }) } });
+  const snapshot = { from: 0, until: 300, answers: { [key]:
+    flamebearer({ whole: 9 }) }, slices: [slice(0, { 'a;b': 5 }),
+    slice(100, { 'a;b': 2, 'a;c': 3 }), slice(200, { d: 5 })] };
+  const ask = (from, until) => S.recording.answer(snapshot,
+    'flamegraph.json', { query: 'cpu', from, until });
+  assert.equal(T.folded(T.decode(ask(0, 300))), 'whole 9\n');
+  const part = ask(10, 190);
+  assert.equal(T.folded(T.decode(part)), 'a;b 7\na;c 3\n');
+  assert.deepEqual([part.memlens.from, part.memlens.until,
+    part.memlens.samples, part.memlens.lost.full], [0, 200, 10, 2]);
+  assert.equal(T.folded(T.decode(ask(240, 250))), 'd 5\n');
+  assert.equal(S.recording.answer(snapshot, 'nothing', {}), undefined);
+});
+
+test('ticks are read by their period', () => {
+  const text = (memlens, metadata) =>
+    M.flameFacts.unitOf({ memlens, metadata });
+  const hz = text({ unit: 'nanoseconds', period_ns: 10101010 });
+  assert.equal(hz.text(99), '1 s');
+  assert.equal(hz.samples, true);
+  const mixed = text({ unit: 'nanoseconds', period_ns: 1 });
+  assert.equal(mixed.text(2e9), '2 s');
+  assert.equal(mixed.samples, false);
+  assert.equal(text({}, { units: 'samples', sampleRate: 100 }).text(50),
+    '500 ms');
+  assert.equal(text({ unit: 'bytes' }).text(2048), '2 KiB');
+  assert.equal(text({}, {}).text(1234), '1,234');
+});
+
+test('nothing, zero and not attached are said apart', () => {
+  const say = (memlens) => M.flameFacts.emptyText({ memlens });
+  assert.match(say({ state: 'zero', slots: 6 }), /^0 samples/);
+  assert.match(say({ slots: 6 }), /^0 samples/);
+  assert.match(say({ state: 'no data', slots: 0 }), /^No data/);
+  assert.match(say({}), /^No data/);
+  assert.equal(say({ state: 'not attached', why: 'no rights' }),
+    'The CPU profiler is not attached: no rights.');
+});
+
+test('a zoom finds its path in the next answer, as far as it goes', () => {
+  const a = T.decode(flamebearer({ 'm;x;y': 3, 'm;z': 4 }));
+  const b = T.decode(flamebearer({ 'k': 9, 'm;x': 3, 'm;z': 4 }));
+  const of = (f, name) => f.name.findIndex((id) => f.names[id] === name);
+  const at = (name) => b.names[b.name[
+    M.flameFacts.sameFrame(a, of(a, name), b)]];
+  assert.deepEqual([at('z'), at('y'), at('total')], ['z', 'x', 'total']);
 });

@@ -1,0 +1,69 @@
+/*
+ * The toolbar of the profile card (view, search, direction, export) and the
+ * legend of its colours.
+ */
+(function (ns) {
+  'use strict';
+
+  const { h } = ns.dom;
+  const VIEWS = [['both', 'Both'], ['table', 'Table'], ['flame', 'Flame'],
+    ['sandwich', 'Sandwich']];
+
+  function searchBox() {
+    const box = h('input', { type: 'search', class: 'search-input',
+      id: 'flame-search', placeholder: 'Search, or /regex/',
+      'aria-label': 'Search functions', spellcheck: 'false',
+      oninput: () => ns.view.set({ search: box.value }, { replace: true }) });
+    return box;
+  }
+
+  /* fillExport(popover) is called when the export menu opens. */
+  function create(fillExport) {
+    const views = VIEWS.map(([value, label]) => h('button', { type: 'button',
+      class: 'segment', 'data-value': value, text: label,
+      onclick: () => ns.view.set({ view: value }) }));
+    const search = searchBox();
+    const matched = h('span', { class: 'matched', role: 'status' });
+    const flip = h('button', { type: 'button', class: 'icon-button',
+      title: 'Turn upside down', 'aria-label': 'Turn the graph upside down',
+      onclick: () => ns.view.set({ grow: ns.view.get().grow === 'up'
+        ? 'down' : 'up' }) }, ns.dom.icon('flip'));
+    const give = h('button', { type: 'button', class: 'button' },
+      ns.dom.icon('download'), 'Export');
+    ns.dom.popover(give, fillExport, 'Export').classList.add('menu');
+    const node = h('div', { class: 'flame-toolbar' },
+      h('div', { class: 'segments', role: 'group', 'aria-label': 'View' },
+        views),
+      h('label', { class: 'search-field' }, ns.dom.icon('search'), search),
+      matched, h('span', { class: 'spacer' }), flip, give);
+
+    function show(state, text, wrong) {
+      for (const b of views)
+        b.setAttribute('aria-pressed',
+          String(b.dataset.value === state.view));
+      flip.setAttribute('aria-pressed', String(state.grow === 'up'));
+      /* Typing goes on while answers arrive: do not move the caret. */
+      if (search.value !== state.search)
+        search.value = state.search;
+      search.setAttribute('aria-invalid', String(wrong));
+      matched.textContent = text;
+    }
+    return { node, search, show };
+  }
+
+  function legend() {
+    const node = h('ul', { class: 'kind-legend', 'aria-label': 'Colours' },
+      ns.colour.KINDS.map(({ kind, label }) => h('li', {},
+        h('span', { class: 'fn-dot', 'data-kind': kind }), label)));
+    const paint = () => {
+      for (const dot of node.querySelectorAll('[data-kind]'))
+        dot.style.background = ns.colour.frame('legend', dot.dataset.kind,
+          ns.theme.current());
+    };
+    ns.theme.on(paint);
+    paint();
+    return node;
+  }
+
+  ns.flameBar = { create, legend };
+})(globalThis.MemLens = globalThis.MemLens || {});

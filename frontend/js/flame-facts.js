@@ -1,0 +1,66 @@
+/*
+ * What an answer of the flame graph interface means in words and units.
+ * Pure.
+ */
+(function (ns) {
+  'use strict';
+
+  const T = ns.flameTree, F = ns.format;
+
+  function time(scale, samples) {
+    return { samples, text: (v) => F.seconds(v / scale),
+      cell: (v) => F.fixedSeconds(v / scale) };
+  }
+
+  /*
+   * How ticks of an answer read: {text(v), cell(v) for tables, samples}.
+   * Ticks of a time profile are samples of a period; a period of 1 ns is a
+   * mixture of several, whose ticks are nanoseconds.
+   */
+  function unitOf(answer) {
+    const m = answer.memlens || {}, meta = answer.metadata || {};
+    const unit = m.unit || meta.units || 'samples';
+    const period = m.period_ns || m.period;
+    if (unit === 'nanoseconds' && period)
+      return time(1e9 / period, period > 1);
+    if (unit === 'nanoseconds')
+      return time(1e9, false);
+    if (unit === 'samples' && meta.sampleRate > 0)
+      return time(meta.sampleRate, true);
+    const text = unit === 'bytes' ? F.bytes : F.count;
+    return { text, cell: text, samples: unit === 'samples' };
+  }
+
+  function lostText(lost) {
+    return Object.entries(lost || {}).filter(([, n]) => n > 0)
+      .map(([why, n]) => F.count(n) + ' ' + why.replace(/[_-]/g, ' '));
+  }
+
+  /* "No data", "0 samples" and "not attached" are three different facts. */
+  function emptyText(answer) {
+    const m = answer.memlens || {};
+    const state = m.state || answer.state ||
+      (m.slots > 0 ? 'zero' : 'no data');
+    if (state === 'zero' || state === 'data')
+      return '0 samples in this range; the probe was active.';
+    if (state === 'no data')
+      return 'No data: nothing was recorded in this range.';
+    return 'The CPU profiler is ' + state + (m.why ? ': ' + m.why : '') + '.';
+  }
+
+  /* The frame of `to` on the path of frame i of `from`, as far as it goes. */
+  function sameFrame(from, i, to) {
+    let at = 0;
+    for (const k of i > 0 ? T.path(from, i).slice(1) : []) {
+      const name = from.names[from.name[k]];
+      const next = T.children(to, at)
+        .find((c) => to.names[to.name[c]] === name);
+      if (next === undefined)
+        return at;
+      at = next;
+    }
+    return at;
+  }
+
+  ns.flameFacts = { unitOf, lostText, emptyText, sameFrame };
+})(globalThis.MemLens = globalThis.MemLens || {});
