@@ -1,0 +1,325 @@
+/*
+ * GET /api/v1/graph.json, .dot and .svg: what a target is built of, so many
+ * levels deep, and the command that tells the same.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fcgi/context.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/graph.h"
+#include "fcgi/graph_cache.h"
+#include "fcgi/graph_draw.h"
+#include "fcgi/graph_read.h"
+#include "fcgi/pages.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "fcgi/settings.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define PROCESS_SPAN (2 * 3600 * NS_PER_S)
+
+struct graph_page {
+	const struct settings *settings;
+	const struct settings_graph *target;
+	int64_t depth;
+	char path[4096]; /* of the file that the graph is read from */
+	struct graph *graph;
+};
+
+/* Writes one form of the answer. */
+typedef const struct err *graph_put_fn(const struct graph_page *page,
+    struct buf *out);
+
+/* The executable of the newest process that a service was seen with. */
+struct graph_process {
+	const char *service;
+	int64_t time_ns;
+	char *path;
+	size_t room;
+};
+
+static bool
+graph_take_process(void *arg, int64_t time_ns, const char *subject,
+    const void *data, size_t n)
+{
+	struct graph_process *p = arg;
+	const char *tab = memchr(data, '\t', n), *blank;
+	size_t left = tab ? n - (size_t)(tab + 1 - (const char *)data) : 0;
+
+	if (strcmp(subject, p->service) != 0 || time_ns < p->time_ns ||
+	    left == 0 || tab[1] != '/' || left >= p->room)
+		return true;
+	blank = memchr(tab + 1, ' ', left); /* arguments, where they are kept */
+	p->time_ns = time_ns;
+	snprintf(p->path, p->room, "%.*s",
+	    (int)(blank != NULL ? (size_t)(blank - tab - 1) : left), tab + 1);
+	return true;
+}
+
+static const struct err *
+graph_find_service(struct context *c, const struct request *rq,
+    const char *service, char *path, size_t room)
+{
+	struct graph_process p = {service, -1, path, room};
+	struct store *s;
+	const struct err *e;
+
+	path[0] = '\0';
+	if ((e = context_store(c, &s)) != NULL ||
+	    (e = store_each_fact(s, FACT_PROCESS, rq->now_ns - PROCESS_SPAN,
+	    rq->now_ns + NS_PER_S, graph_take_process, &p)) != NULL)
+		return e;
+	if (path[0] == '\0')
+		return err_field(ERR_REQUEST, 404, "target",
+		    "no process of the service \"%.100s\" was seen in the "
+		    "last two hours", service);
+	return NULL;
+}
+
+/* From what the configuration says to a file. */
+static const struct err *
+graph_locate(struct graph_page *page, struct context *c,
+    const struct request *rq)
+{
+	const struct settings_graph *t = page->target;
+	size_t room = sizeof(page->path);
+
+	if (t->bazel != NULL)
+		snprintf(page->path, room, "%s", t->bazel);
+	else if (t->elf[0] == '/')
+		snprintf(page->path, room, "%s", t->elf);
+	else if (strspn(t->elf, "0123456789") == strlen(t->elf))
+		snprintf(page->path, room, "/proc/%s/exe", t->elf);
+	else
+		return graph_find_service(c, rq, t->elf, page->path, room);
+	return NULL;
+}
+
+static const struct err *
+graph_parse(struct graph_page *page, struct context *c,
+    const struct request *rq)
+{
+	const char *name = request_text(rq, "target");
+	const struct err *e;
+
+	page->settings = c->settings;
+	e = request_int(rq, "depth", 2, GRAPH_DEPTH_MAX, 2, &page->depth);
+	if (e != NULL)
+		return e;
+	page->target = settings_find_graph(c->settings, name);
+	if (page->target == NULL)
+		return err_field(ERR_REQUEST, 404, "target", "\"%.200s\" is "
+		    "not configured: see [graph NAME] of memlens-fcgi.conf",
+		    name != NULL ? name : "");
+	return graph_locate(page, c, rq);
+}
+
+/* A number for the state of the file. */
+static const struct err *
+graph_stamp(const struct graph_page *page, uint64_t *stamp)
+{
+	struct stat st;
+
+	if (stat(page->path, &st) < 0)
+		return err_new(ERR_REQUEST, 404, "%.200s cannot be read: it is "
+		    "gone or not for this user", page->path);
+	*stamp = hash64(0, page->path, strlen(page->path));
+	*stamp = hash64_u64(*stamp, (uint64_t)st.st_ino);
+	*stamp = hash64_u64(*stamp, (uint64_t)st.st_size);
+	*stamp = hash64_u64(*stamp, (uint64_t)st.st_mtim.tv_sec);
+	*stamp = hash64_u64(*stamp, (uint64_t)st.st_mtim.tv_nsec);
+	return NULL;
+}
+
+static const struct err *
+graph_load(struct graph_page *page)
+{
+	const struct settings_graph *t = page->target;
+	struct graph *whole;
+	const struct err *e;
+	uint32_t root = 0;
+
+	e = t->bazel != NULL ? graph_read_bazel(page->path, &whole)
+	    : graph_read_elf(page->path, (unsigned)page->depth, &whole);
+	if (e != NULL)
+		return e->domain == ERR_REQUEST ? e
+		    : err_new(ERR_REQUEST, 503, "%s", e->text);
+	if (t->bazel != NULL)
+		root = t->root != NULL ? graph_find(whole, t->root)
+				       : graph_root(whole);
+	if (root == UINT32_MAX)
+		e = err_new(ERR_REQUEST, 503, "%.200s has no node \"%.200s\"",
+		    page->path, t->root);
+	else if ((page->graph = graph_cut(whole, root,
+	    (unsigned)page->depth)) == NULL)
+		e = err_nomem();
+	graph_free(whole);
+	return e;
+}
+
+static void
+graph_put_command(struct writer *w, const struct graph_page *page)
+{
+	struct buf text = {0};
+
+	if (page->target->bazel != NULL)
+		buf_printf(&text, "bazel query --notool_deps "
+		    "--noimplicit_deps --output graph \"deps(%s, %lld)\"",
+		    page->graph->nodes[0].name, (long long)page->depth);
+	else
+		buf_printf(&text, "readelf --dynamic %s | grep NEEDED "
+		    "# and the same for each library, %lld levels deep",
+		    page->path, (long long)page->depth);
+	writer_key(w, "command");
+	writer_strn(w, (const char *)text.data, text.len);
+	buf_fini(&text);
+}
+
+static void
+graph_put_nodes(struct writer *w, const struct graph *g)
+{
+	writer_key(w, "nodes");
+	writer_open(w, '[');
+	for (size_t i = 0; i < g->n_nodes; i++) {
+		writer_open(w, '{');
+		writer_key(w, "id");
+		writer_str(w, g->nodes[i].name);
+		writer_key(w, "label");
+		writer_str(w, g->nodes[i].name);
+		writer_key(w, "level");
+		writer_int(w, g->nodes[i].level);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+}
+
+static void
+graph_put_edges(struct writer *w, const struct graph *g)
+{
+	writer_key(w, "edges");
+	writer_open(w, '[');
+	for (size_t i = 0; i < g->n_edges; i++) {
+		const struct graph_edge *e = &g->edges[i];
+
+		writer_open(w, '{');
+		writer_key(w, "from");
+		writer_str(w, g->nodes[e->from].name);
+		writer_key(w, "to");
+		writer_str(w, g->nodes[e->to].name);
+		if (e->label != NULL) {
+			writer_key(w, "label");
+			writer_str(w, e->label);
+		}
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+}
+
+static const struct err *
+graph_put_json(const struct graph_page *page, struct buf *out)
+{
+	struct writer w = writer_of(out);
+
+	writer_open(&w, '{');
+	writer_key(&w, "target");
+	writer_str(&w, page->target->name);
+	writer_key(&w, "targets");
+	writer_open(&w, '[');
+	for (size_t i = 0; i < page->settings->n_graphs; i++)
+		writer_str(&w, page->settings->graphs[i].name);
+	writer_close(&w, ']');
+	writer_key(&w, "depth");
+	writer_int(&w, page->depth);
+	graph_put_command(&w, page);
+	writer_key(&w, "complete");
+	writer_bool(&w, !page->graph->cut);
+	graph_put_nodes(&w, page->graph);
+	graph_put_edges(&w, page->graph);
+	writer_close(&w, '}');
+	return NULL;
+}
+
+static const struct err *
+graph_put_dot_text(const struct graph_page *page, struct buf *out)
+{
+	graph_put_dot(out, page->graph);
+	return NULL;
+}
+
+static const struct err *
+graph_put_svg(const struct graph_page *page, struct buf *out)
+{
+	struct buf dot = {0};
+	const struct err *e;
+
+	graph_put_dot(&dot, page->graph);
+	buf_put_u8(&dot, '\0');
+	e = dot.failed ? err_nomem()
+		       : graph_draw_svg((const char *)dot.data, out);
+	buf_fini(&dot);
+	return e;
+}
+
+static const struct err *
+graph_make(struct graph_page *page, struct context *c,
+    const struct request *rq, struct response *rs, graph_put_fn *put)
+{
+	char key[300];
+	uint64_t stamp = 0;
+	const struct err *e;
+
+	if ((e = graph_stamp(page, &stamp)) != NULL)
+		return e;
+	if (response_unchanged_tag(rs, rq, stamp))
+		return NULL;
+	snprintf(key, sizeof(key), "%s %lld %.200s", rs->type,
+	    (long long)page->depth, page->target->name);
+	if (graph_cache_get(c->graphs, key, stamp, &rs->body))
+		return NULL;
+	if ((e = graph_load(page)) != NULL ||
+	    (e = put(page, &rs->body)) != NULL)
+		return e;
+	graph_cache_put(&c->graphs, key, stamp, &rs->body);
+	return NULL;
+}
+
+static const struct err *
+graph_answer(struct context *c, const struct request *rq, struct response *rs,
+    const char *type, graph_put_fn *put)
+{
+	struct graph_page *page = calloc(1, sizeof(*page));
+	const struct err *e;
+
+	if (page == NULL)
+		return err_nomem();
+	rs->type = type;
+	e = graph_parse(page, c, rq);
+	if (e == NULL)
+		e = graph_make(page, c, rq, rs, put);
+	graph_free(page->graph);
+	free(page);
+	return e;
+}
+
+const struct err *
+api_graph_json(struct context *c, struct request *rq, struct response *rs)
+{
+	return graph_answer(c, rq, rs, TYPE_JSON, graph_put_json);
+}
+
+const struct err *
+api_graph_dot(struct context *c, struct request *rq, struct response *rs)
+{
+	return graph_answer(c, rq, rs, "text/vnd.graphviz; charset=utf-8",
+	    graph_put_dot_text);
+}
+
+const struct err *
+api_graph_svg(struct context *c, struct request *rq, struct response *rs)
+{
+	return graph_answer(c, rq, rs, TYPE_SVG, graph_put_svg);
+}

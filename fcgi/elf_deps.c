@@ -1,0 +1,176 @@
+/*
+ * The dynamic section by way of the program headers, since section headers
+ * may have been stripped.
+ */
+#include "elf_deps.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/base/err.h"
+
+#define HEADERS_MAX 256u
+#define DYNAMIC_MAX (1u << 20)
+#define STRINGS_MAX (16u << 20)
+
+struct elf_reader {
+	Elf *elf;
+	GElf_Phdr headers[HEADERS_MAX];
+	size_t n;
+	const char *strings; /* NULL: none */
+	size_t n_strings;
+};
+
+/* Offset in the file of an address in memory; false when no segment has it;
+ * *left is what the segment holds from there. */
+static bool
+elf_deps_offset(const struct elf_reader *r, uint64_t address,
+    uint64_t *offset, uint64_t *left)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const GElf_Phdr *h = &r->headers[i];
+
+		if (h->p_type != PT_LOAD || address < h->p_vaddr ||
+		    address - h->p_vaddr >= h->p_filesz)
+			continue;
+		*offset = h->p_offset + (address - h->p_vaddr);
+		*left = h->p_filesz - (address - h->p_vaddr);
+		return *offset >= h->p_offset;
+	}
+	return false;
+}
+
+static void
+elf_deps_strings(struct elf_reader *r, uint64_t address, uint64_t size)
+{
+	uint64_t offset, left;
+	Elf_Data *d;
+
+	if (!elf_deps_offset(r, address, &offset, &left) || size > left ||
+	    size > STRINGS_MAX || size == 0)
+		return;
+	d = elf_getdata_rawchunk(r->elf, (int64_t)offset, size, ELF_T_BYTE);
+	if (d == NULL || d->d_size < size)
+		return;
+	r->strings = d->d_buf;
+	r->n_strings = size;
+}
+
+/* A copy of a string of the table; NULL when it does not end there. */
+static char *
+elf_deps_string(const struct elf_reader *r, uint64_t at)
+{
+	if (r->strings == NULL || at >= r->n_strings ||
+	    memchr(r->strings + at, 0, r->n_strings - at) == NULL)
+		return NULL;
+	return strdup(r->strings + at);
+}
+
+static void
+elf_deps_take(struct elf_deps *d, const struct elf_reader *r,
+    const GElf_Dyn *dyn)
+{
+	char **to = NULL;
+
+	if (dyn->d_tag == DT_NEEDED && d->n_needed < ELF_NEEDED_MAX)
+		to = &d->needed[d->n_needed];
+	else if (dyn->d_tag == DT_RPATH && d->rpath == NULL)
+		to = &d->rpath;
+	else if (dyn->d_tag == DT_RUNPATH && d->runpath == NULL)
+		to = &d->runpath;
+	if (to == NULL || (*to = elf_deps_string(r, dyn->d_un.d_val)) == NULL)
+		return;
+	if (dyn->d_tag == DT_NEEDED)
+		d->n_needed++;
+}
+
+static void
+elf_deps_dynamic(struct elf_deps *d, struct elf_reader *r,
+    const GElf_Phdr *header)
+{
+	uint64_t strings = 0, size = 0;
+	Elf_Data *data;
+	GElf_Dyn dyn;
+
+	if (header->p_filesz > DYNAMIC_MAX)
+		return;
+	data = elf_getdata_rawchunk(r->elf, (int64_t)header->p_offset,
+	    header->p_filesz, ELF_T_DYN);
+	if (data == NULL)
+		return;
+	for (int i = 0; gelf_getdyn(data, i, &dyn) != NULL &&
+	    dyn.d_tag != DT_NULL; i++) {
+		if (dyn.d_tag == DT_STRTAB)
+			strings = dyn.d_un.d_ptr;
+		if (dyn.d_tag == DT_STRSZ)
+			size = dyn.d_un.d_val;
+	}
+	elf_deps_strings(r, strings, size);
+	for (int i = 0; gelf_getdyn(data, i, &dyn) != NULL &&
+	    dyn.d_tag != DT_NULL; i++)
+		elf_deps_take(d, r, &dyn);
+}
+
+static const struct err *
+elf_deps_parse(struct elf_deps *d, struct elf_reader *r, const char *path)
+{
+	GElf_Ehdr header;
+	size_t n;
+
+	if (elf_kind(r->elf) != ELF_K_ELF ||
+	    gelf_getehdr(r->elf, &header) == NULL ||
+	    (header.e_type != ET_EXEC && header.e_type != ET_DYN) ||
+	    elf_getphdrnum(r->elf, &n) != 0)
+		return err_new(ERR_FORMAT, 0,
+		    "%s: neither a program nor a library", path);
+	d->machine = header.e_machine;
+	d->class = gelf_getclass(r->elf);
+	for (size_t i = 0; i < n && r->n < HEADERS_MAX; i++)
+		if (gelf_getphdr(r->elf, (int)i, &r->headers[r->n]) != NULL)
+			r->n++;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->headers[i].p_type == PT_DYNAMIC) {
+			elf_deps_dynamic(d, r, &r->headers[i]);
+			break;
+		}
+	return NULL;
+}
+
+const struct err *
+elf_deps_read(struct elf_deps *d, const char *path)
+{
+	struct elf_reader r = {0};
+	const struct err *e;
+	struct stat st;
+	int fd;
+
+	memset(d, 0, sizeof(*d));
+	elf_version(EV_CURRENT);
+	/* a FIFO or a device would hang or surprise */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return err_errno("%s", path);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		e = err_new(ERR_FORMAT, 0, "%s: not a regular file", path);
+	else if ((r.elf = elf_begin(fd, ELF_C_READ, NULL)) == NULL)
+		e = err_new(ERR_FORMAT, 0, "%s: not an ELF file", path);
+	else
+		e = elf_deps_parse(d, &r, path);
+	elf_end(r.elf);
+	close(fd);
+	return e;
+}
+
+void
+elf_deps_fini(struct elf_deps *d)
+{
+	for (size_t i = 0; i < d->n_needed; i++)
+		free(d->needed[i]);
+	free(d->rpath);
+	free(d->runpath);
+	memset(d, 0, sizeof(*d));
+}

@@ -1,0 +1,30 @@
+/*
+ * Where dependency graphs come from.  Foreign files are read in a child
+ * with limits.
+ */
+#ifndef FCGI_GRAPH_READ_H
+#define FCGI_GRAPH_READ_H
+
+#include "fcgi/graph.h"
+
+struct err;
+
+#define GRAPH_DEPTH_MAX 4
+
+/*
+ * The output of `bazel query --output graph`: nodes are labels, several in
+ * one where bazel has factored them, "...and N more items" included; the
+ * condition of a select() is the label of its edge.
+ */
+const struct err *graph_read_bazel(const char *path, struct graph **out);
+
+/*
+ * The libraries that a program is linked with (DT_NEEDED), theirs, and so
+ * on for `depth` levels.  They are looked up as the dynamic linker does: in
+ * RPATH or RUNPATH, in ld.so.cache, in the standard folders.  A library that
+ * is not found is a node that says so.  Node 0 is the program.
+ */
+const struct err *graph_read_elf(const char *path, unsigned depth,
+    struct graph **out);
+
+#endif
