@@ -422,6 +422,12 @@ batch_finish(struct batch *b)
 		    "a batch ran out of memory or over a bound");
 	if (x->n_adds == 0 || b->entries != NULL)
 		return NULL;
+	for (size_t i = 0; i < x->n_adds; i++) {
+		struct batch_block *k = &b->blocks[x->adds[i].block];
+
+		if (k->count == 0) /* who adds has observed */
+			k->count = 1;
+	}
 	qsort(x->adds, x->n_adds, sizeof(*x->adds), addition_compare);
 	b->entries = malloc(x->n_adds * sizeof(*b->entries));
 	if (b->entries == NULL)

@@ -7,6 +7,48 @@
 
 #define JOURNAL_SCAN 65536
 
+static void
+journal_header(struct buf *b, uint64_t first)
+{
+	buf_put(b, "MLJ1", 4);
+	buf_put_be64(b, first);
+	buf_put_be32(b, crc32c(0, b->data, b->len));
+}
+
+const struct err *
+journal_begin(int fd, uint64_t first)
+{
+	struct buf b = {0};
+	const struct err *e = NULL;
+
+	if (!buf_reserve(&b, JOURNAL_HEADER))
+		return err_nomem();
+	journal_header(&b, first);
+	if (write(fd, b.data, b.len) != JOURNAL_HEADER)
+		e = err_errno("journal");
+	buf_fini(&b);
+	return e;
+}
+
+const struct err *
+journal_first(int fd, uint64_t *first, bool *empty)
+{
+	uint8_t bytes[JOURNAL_HEADER];
+	ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+	struct cur c = cur_of(bytes + 4, sizeof(bytes) - 4);
+
+	*first = 0;
+	*empty = n >= 0 && n < JOURNAL_HEADER;
+	if (n < 0)
+		return err_errno("journal");
+	if (*empty)
+		return NULL;
+	*first = cur_be64(&c);
+	if (memcmp(bytes, "MLJ1", 4) != 0 || cur_be32(&c) != crc32c(0, bytes, 12))
+		return err_new(ERR_FORMAT, 0, "a journal's header is damaged");
+	return NULL;
+}
+
 void
 journal_reader_fini(struct journal_reader *r)
 {

@@ -191,6 +191,25 @@ manifest_load(struct manifest *m, int dir)
 	return e;
 }
 
+const struct err *
+manifest_generation(int dir, uint64_t *generation)
+{
+	int fd = openat(dir, "manifest", O_RDONLY | O_CLOEXEC);
+	char head[128];
+	ssize_t n;
+
+	if (fd < 0)
+		return err_errno("manifest");
+	n = read(fd, head, sizeof(head) - 1);
+	close(fd);
+	if (n < 0)
+		return err_errno("manifest");
+	head[n] = '\0';
+	if (sscanf(head, "memlens %*u generation %" SCNu64, generation) != 1)
+		return err_new(ERR_FORMAT, 0, "not a manifest");
+	return NULL;
+}
+
 /* ---- writing ---- */
 
 static void

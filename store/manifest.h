@@ -50,6 +50,8 @@ struct manifest {
 void manifest_fini(struct manifest *m);
 /* Reads DIR/manifest.  ERR_ERRNO ENOENT: there is none yet. */
 const struct err *manifest_load(struct manifest *m, int dir);
+/* Reads its generation alone: cheap, to see whether it has changed. */
+const struct err *manifest_generation(int dir, uint64_t *generation);
 /* Raises the generation and replaces the file, durably. */
 const struct err *manifest_save(struct manifest *m, int dir);
 const struct err *manifest_add(struct manifest *m,

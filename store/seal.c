@@ -55,7 +55,8 @@ struct seal {
 static bool
 seal_in_range(const struct seal_source *s, uint64_t slot)
 {
-	return slot >= s->from && slot < s->until;
+	return slot >= s->from && slot < s->until &&
+	    (slot < s->skip_from || slot >= s->skip_until);
 }
 
 static void

@@ -19,7 +19,8 @@ struct seal_source {
 	struct sealed *file;          /* or NULL */
 	const struct memspan *memory; /* or NULL */
 	uint64_t from, until;
-	bool facts;                   /* take its facts too */
+	uint64_t skip_from, skip_until; /* but not these */
+	bool facts;                     /* take its facts too */
 };
 
 struct seal_result {

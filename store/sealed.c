@@ -153,47 +153,65 @@ sealed_close(struct sealed *f)
 	dbfile_close(f->db);
 	batch_free(f->dict);
 	free(f->stack_nodes);
-	buf_fini(&f->strip_bytes);
+	for (unsigned l = 0; l <= SEG_MAX_LEVEL; l++) {
+		if (f->strips[l] != NULL)
+			buf_fini(&f->strips[l]->bytes);
+		free(f->strips[l]);
+	}
 	free(f);
 }
 
 /* Reads the strip that holds the first block at or after `slot`. */
 static const struct err *
-sealed_load_strip(struct sealed *f, uint32_t series, unsigned level,
-    uint64_t slot)
+sealed_load_strip(struct sealed *f, struct sealed_strip *t, uint32_t series,
+    unsigned level, uint64_t slot)
 {
 	struct buf key = {0};
 	struct cur k, v;
 	const struct err *e;
 	bool found;
 
-	f->strip_valid = false;
-	f->strip.n = 0;
-	f->strip_series = series;
-	f->strip_level = level;
-	f->strip_from = slot;
-	f->strip_until = UINT64_MAX;
+	t->valid = false;
+	t->strip.n = 0;
+	t->series = series;
+	t->from = slot;
+	t->until = UINT64_MAX;
 	sealed_strip_key(&key, series, level, slot);
 	e = dbfile_seek(f->db, &key, &k, &v, &found);
 	if (e == NULL && found && cur_u8(&k) == SEALED_STRIPS &&
 	    cur_be32(&k) == series && cur_u8(&k) == level && !k.bad) {
-		buf_clear(&f->strip_bytes);
-		buf_put(&f->strip_bytes, v.p, cur_left(&v));
-		if (f->strip_bytes.failed)
+		buf_clear(&t->bytes);
+		buf_put(&t->bytes, v.p, cur_left(&v));
+		if (t->bytes.failed)
 			e = err_nomem();
 		else
-			e = strip_read(&f->strip,
+			e = strip_read(&t->strip,
 			    (enum series_kind)f->dict->series[series].kind,
-			    level, f->strip_bytes.data, f->strip_bytes.len);
+			    level, t->bytes.data, t->bytes.len);
 		if (e == NULL)
-			f->strip_until =
-			    f->strip.blocks[f->strip.n - 1].start + 1;
-		if (e == NULL && f->strip.blocks[0].start < slot)
-			f->strip_from = f->strip.blocks[0].start;
+			t->until = t->strip.blocks[t->strip.n - 1].start + 1;
+		if (e == NULL && t->strip.blocks[0].start < slot)
+			t->from = t->strip.blocks[0].start;
 	}
 	buf_fini(&key);
-	f->strip_valid = e == NULL;
+	t->valid = e == NULL;
 	return e;
+}
+
+/* The strip of a level that answers for `slot`. */
+static const struct err *
+sealed_find_strip(struct sealed *f, uint32_t series, unsigned level,
+    uint64_t slot, struct sealed_strip **out)
+{
+	struct sealed_strip *t = f->strips[level];
+
+	if (t == NULL && (t = calloc(1, sizeof(*t))) == NULL)
+		return err_nomem();
+	*out = f->strips[level] = t;
+	if (t->valid && t->series == series && slot >= t->from &&
+	    slot < t->until)
+		return NULL;
+	return sealed_load_strip(f, t, series, level, slot);
 }
 
 const struct err *
@@ -201,29 +219,26 @@ sealed_seek(struct sealed *f, uint32_t series, unsigned level, uint64_t slot,
     const struct block **block)
 {
 	const struct err *e;
+	struct sealed_strip *t = NULL;
 	size_t low = 0, high;
 
 	*block = NULL;
 	if (level < f->meta.base || level > f->meta.top)
 		return NULL;
-	if (!f->strip_valid || f->strip_series != series ||
-	    f->strip_level != level || slot < f->strip_from ||
-	    slot >= f->strip_until) {
-		e = sealed_load_strip(f, series, level, slot);
-		if (e != NULL)
-			return e;
-	}
-	high = f->strip.n;
+	e = sealed_find_strip(f, series, level, slot, &t);
+	if (e != NULL || t == NULL)
+		return e;
+	high = t->strip.n;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (f->strip.blocks[mid].start < slot)
+		if (t->strip.blocks[mid].start < slot)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low < f->strip.n)
-		*block = &f->strip.blocks[low];
+	if (low < t->strip.n)
+		*block = &t->strip.blocks[low];
 	return NULL;
 }
 

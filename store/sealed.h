@@ -10,6 +10,7 @@
 
 #include "batch.h"
 #include "block.h"
+#include "segtree.h"
 
 struct dbfile;
 struct err;
@@ -21,18 +22,22 @@ struct sealed_meta {
 	uint64_t until;        /* end of its newest slot with data */
 };
 
+/* The strip that was read last of a level. */
+struct sealed_strip {
+	struct strip strip;
+	struct buf bytes;     /* its memory */
+	uint32_t series;
+	uint64_t from, until; /* slots that it answers for */
+	bool valid;
+};
+
 struct sealed {
 	struct sealed_meta meta;
 	struct batch *dict;     /* tables and facts; no blocks */
 	uint32_t *stack_nodes;  /* stack number -> node of dict */
 	uint32_t n_stacks;
 	struct dbfile *db;
-	struct strip strip;     /* the one that was read last ... */
-	struct buf strip_bytes; /* ... and its memory */
-	uint32_t strip_series;
-	unsigned strip_level;
-	uint64_t strip_from, strip_until; /* slots that it answers for */
-	bool strip_valid;
+	struct sealed_strip *strips[SEG_MAX_LEVEL + 1]; /* NULL: none yet */
 };
 
 /* Opens and checks a file; ERR_FORMAT for a version that is not known. */
@@ -41,7 +46,8 @@ void sealed_close(struct sealed *f);
 
 /*
  * The first block of (series, level) that begins at `slot` or later; *block
- * is NULL when there is none.  The block lives until the next call.
+ * is NULL when there is none.  The block lives until the next call for the
+ * same level.
  */
 const struct err *sealed_seek(struct sealed *f, uint32_t series,
     unsigned level, uint64_t slot, const struct block **block);

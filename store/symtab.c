@@ -8,7 +8,8 @@
 const struct err *
 symtab_init(struct symtab *t)
 {
-	*t = (struct symtab){0};
+	*t = (struct symtab){.frames.aligned = true, .labels.aligned = true,
+	    .series.aligned = true};
 	t->cap_nodes = 64;
 	t->nodes = calloc(t->cap_nodes, sizeof(*t->nodes));
 	if (t->nodes == NULL || intern_put(&t->strings, "", 0) != 0 ||

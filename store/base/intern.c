@@ -52,8 +52,10 @@ intern_append(struct intern *t, const void *p, size_t n, uint32_t hash)
 		t->items = items;
 		t->cap = cap;
 	}
-	if (t->bytes.len + n + 1 > UINT32_MAX || !buf_reserve(&t->bytes, n + 1))
+	if (t->bytes.len + n + 8 > UINT32_MAX || !buf_reserve(&t->bytes, n + 8))
 		return INTERN_NONE;
+	while (t->aligned && t->bytes.len % 8 != 0)
+		buf_put_u8(&t->bytes, 0);
 	t->items[t->n] = (struct intern_item){(uint32_t)t->bytes.len,
 	    (uint32_t)n, hash};
 	buf_put(&t->bytes, p, n);

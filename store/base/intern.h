@@ -27,6 +27,7 @@ struct intern {
 	uint32_t n, cap;
 	uint32_t *table; /* item + 1; 0 = free */
 	uint32_t table_cap;
+	bool aligned;    /* items begin at multiples of 8: structs */
 };
 
 void intern_fini(struct intern *t);

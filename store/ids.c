@@ -1,0 +1,95 @@
+#include "ids.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <string.h>
+
+#define IDS_DAY_NS (86400 * NS_PER_S)
+
+void
+ids_fini(struct ids *ids)
+{
+	intern_fini(&ids->young);
+	intern_fini(&ids->old);
+}
+
+bool
+ids_has(const struct ids *ids, const uint8_t id[16])
+{
+	return intern_find(&ids->young, id, 16) != INTERN_NONE ||
+	    intern_find(&ids->old, id, 16) != INTERN_NONE;
+}
+
+const struct err *
+ids_add(struct ids *ids, const uint8_t id[16], int64_t now_ns)
+{
+	bool full = ids->young.n >= IDS_MAX;
+
+	if (ids->since_ns == 0)
+		ids->since_ns = now_ns;
+	if (full || now_ns - ids->since_ns >= IDS_DAY_NS) {
+		ids->dropped += full;
+		intern_fini(&ids->old);
+		ids->old = ids->young;
+		ids->young = (struct intern){0};
+		ids->since_ns = now_ns;
+	}
+	return intern_put(&ids->young, id, 16) == INTERN_NONE ? err_nomem()
+	                                                      : NULL;
+}
+
+static void
+ids_put(struct buf *out, const struct intern *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		buf_put(out, intern_at(t, i), 16);
+}
+
+void
+ids_encode(const struct ids *ids, struct buf *out)
+{
+	struct buf body = {0};
+
+	buf_put_be64(&body, (uint64_t)ids->since_ns);
+	buf_put_be32(&body, ids->old.n);
+	buf_put_be32(&body, ids->young.n);
+	ids_put(&body, &ids->old);
+	ids_put(&body, &ids->young);
+	buf_put(out, "MLI1", 4);
+	buf_put_be32(out, crc32c(0, body.data, body.len));
+	buf_put(out, body.data, body.len);
+	if (body.failed)
+		out->failed = true;
+	buf_fini(&body);
+}
+
+static bool
+ids_take(struct intern *t, struct cur *c, uint32_t n)
+{
+	while (n-- > 0) {
+		const uint8_t *id = cur_raw(c, 16);
+
+		if (id == NULL || intern_put(t, id, 16) == INTERN_NONE)
+			return false;
+	}
+	return true;
+}
+
+const struct err *
+ids_decode(struct ids *ids, const void *p, size_t n)
+{
+	struct cur c = cur_of(p, n);
+	const uint8_t *magic = cur_raw(&c, 4);
+	uint32_t crc = cur_be32(&c), old, young;
+
+	if (c.bad || memcmp(magic, "MLI1", 4) != 0 ||
+	    crc != crc32c(0, c.p, cur_left(&c)))
+		return err_new(ERR_FORMAT, 0, "the list of ids is damaged");
+	ids->since_ns = (int64_t)cur_be64(&c);
+	old = cur_be32(&c);
+	young = cur_be32(&c);
+	if (!ids_take(&ids->old, &c, old) || !ids_take(&ids->young, &c, young))
+		return err_new(ERR_FORMAT, 8, "the list of ids is cut short");
+	return NULL;
+}

@@ -1,0 +1,33 @@
+/*
+ * Ids of batches that were taken in the last 24 to 48 hours, so that the
+ * same batch counts once: two generations, of which the older one is dropped
+ * when the younger is a day old (or full: a bound on memory).
+ */
+#ifndef STORE_IDS_H
+#define STORE_IDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+
+struct err;
+
+#define IDS_MAX 262144 /* a generation */
+
+struct ids {
+	struct intern young, old; /* 16 bytes each */
+	int64_t since_ns;         /* when young began */
+	uint64_t dropped;         /* generations dropped before their day */
+};
+
+void ids_fini(struct ids *ids);
+bool ids_has(const struct ids *ids, const uint8_t id[16]);
+const struct err *ids_add(struct ids *ids, const uint8_t id[16],
+    int64_t now_ns);
+/* The file: "MLI1", be32 CRC-32C of what follows, be64 since, be32 number
+ * of old ones, be32 of young ones, 16 bytes each. */
+void ids_encode(const struct ids *ids, struct buf *out);
+const struct err *ids_decode(struct ids *ids, const void *p, size_t n);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * Which blocks of which files cover a range: the summary for what is large,
+ * span files for the rest, and each late file by itself.
+ */
+#include "reader.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+#include "format.h"
+#include "segtree.h"
+
+void
+plan_fini(struct plan *p)
+{
+	free(p->pieces);
+	*p = (struct plan){0};
+}
+
+static const struct err *
+plan_put(struct plan *p, struct reader_file *file, unsigned level,
+    uint64_t start, uint32_t step)
+{
+	struct plan_piece *pieces;
+	size_t cap;
+
+	if (p->n == p->cap) {
+		cap = p->cap ? p->cap * 2 : 64;
+		pieces = realloc(p->pieces, cap * sizeof(*pieces));
+		if (pieces == NULL)
+			return err_nomem();
+		p->pieces = pieces;
+		p->cap = cap;
+	}
+	p->pieces[p->n++] = (struct plan_piece){file, start, step,
+	    (uint8_t)level};
+	return NULL;
+}
+
+static struct reader_file *
+plan_summary(struct store *s)
+{
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		if (s->files[i].entry.kind == MANIFEST_SUMMARY)
+			return &s->files[i];
+	}
+	return NULL;
+}
+
+/* The span file that holds slots [start, start + slots), or any that begins
+ * within (*part). */
+static struct reader_file *
+plan_span(struct store *s, uint64_t start, uint64_t slots, bool *part)
+{
+	*part = false;
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		const struct manifest_file *f = &s->files[i].entry;
+
+		if (f->kind != MANIFEST_SPAN)
+			continue;
+		if (f->first <= start && start + slots <= f->first + f->slots)
+			return &s->files[i];
+		*part |= f->first >= start && f->first < start + slots;
+	}
+	return NULL;
+}
+
+/* Covers one aligned block of the tree, from above. */
+static const struct err *
+plan_block(struct plan *p, struct store *s, struct reader_file *summary,
+    unsigned level, uint64_t start, uint32_t step)
+{
+	uint64_t slots = seg_slots(level);
+	const struct err *e = NULL;
+	struct reader_file *span;
+	bool part;
+
+	if (level >= FORMAT_SPAN_LEVEL && summary != NULL &&
+	    start + slots <= summary->entry.first + summary->entry.slots)
+		return plan_put(p, summary, level, start, step);
+	span = plan_span(s, start, slots, &part);
+	if (span != NULL)
+		return plan_put(p, span, level, start, step);
+	if (level == 0 || (!part && (summary == NULL ||
+	        start >= summary->entry.first + summary->entry.slots)))
+		return NULL;
+	for (unsigned i = 0; i < 4 && e == NULL; i++)
+		e = plan_block(p, s, summary, level - 1,
+		    start + i * seg_slots(level - 1), step);
+	return e;
+}
+
+/* Late files are no part of the summary; each has all its levels. */
+static const struct err *
+plan_late(struct plan *p, struct reader_file *f, uint64_t from,
+    uint64_t until, uint32_t step)
+{
+	const struct err *e = NULL;
+
+	if (from < f->entry.first)
+		from = f->entry.first;
+	if (until > f->entry.first + f->entry.slots)
+		until = f->entry.first + f->entry.slots;
+	while (from < until && e == NULL) {
+		unsigned level = seg_level(from, until, f->entry.level);
+
+		e = plan_put(p, f, level, from, step);
+		from += seg_slots(level);
+	}
+	return e;
+}
+
+const struct err *
+plan_add(struct plan *p, struct store *s, uint64_t from, uint64_t until,
+    uint32_t step)
+{
+	struct reader_file *summary = plan_summary(s);
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
+		if (s->files[i].entry.kind == MANIFEST_LATE)
+			e = plan_late(p, &s->files[i], from, until, step);
+	}
+	while (from < until && e == NULL) {
+		unsigned level = seg_level(from, until, SEG_MAX_LEVEL);
+
+		e = plan_block(p, s, summary, level, from, step);
+		from += seg_slots(level);
+	}
+	return e;
+}

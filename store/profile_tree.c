@@ -1,0 +1,428 @@
+/*
+ * From self values by symbol node to the tree that people see: frames of
+ * equal name and kind become one node, label sets disappear (or one label of
+ * them becomes the first level), children are sorted by name.
+ */
+#include "reader.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the order of frames ---- */
+
+static int
+order_compare(const void *a, const void *b, void *syms)
+{
+	return symtab_compare_frames(syms, *(const uint32_t *)a,
+	    *(const uint32_t *)b);
+}
+
+static bool
+order_same(const struct symtab *t, uint32_t a, uint32_t b)
+{
+	const struct sym_frame *x = symtab_frame(t, a);
+	const struct sym_frame *y = symtab_frame(t, b);
+
+	return x->name == y->name && x->kind == y->kind;
+}
+
+static const struct err *
+order_frames(struct store *s)
+{
+	struct reader_order *o = &s->order;
+	uint32_t n = s->syms.frames.n, class = 0, *sorted;
+
+	if (o->frame_class != NULL && o->n_frames == n)
+		return NULL;
+	free(o->frame_class);
+	o->n_nodes = 0;
+	sorted = malloc((n + 1) * sizeof(*sorted));
+	o->frame_class = malloc((n + 1) * sizeof(*o->frame_class));
+	if (sorted == NULL || o->frame_class == NULL) {
+		free(sorted);
+		free(o->frame_class);
+		o->frame_class = NULL;
+		return err_nomem();
+	}
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i] = i;
+	qsort_r(sorted, n, sizeof(*sorted), order_compare, &s->syms);
+	for (uint32_t i = 0; i < n; i++) {
+		if (i > 0 && !order_same(&s->syms, sorted[i - 1], sorted[i]))
+			class++;
+		o->frame_class[sorted[i]] = class;
+	}
+	free(sorted);
+	o->n_frames = n;
+	return NULL;
+}
+
+/* Nodes by class, by a counting sort; those below the root (label sets)
+ * come first. */
+static const struct err *
+order_nodes(struct store *s)
+{
+	struct reader_order *o = &s->order;
+	uint32_t n = s->syms.n_nodes, *at, *nodes;
+
+	if (o->nodes != NULL && o->n_nodes == n)
+		return NULL;
+	at = calloc(o->n_frames + 3, sizeof(*at));
+	nodes = malloc((n + 1) * sizeof(*nodes));
+	if (at == NULL || nodes == NULL) {
+		free(at);
+		free(nodes);
+		return err_nomem();
+	}
+#define NODE_CLASS(i)                                                          \
+	(s->syms.nodes[i].parent == 0                                          \
+	    ? 0                                                                \
+	    : o->frame_class[s->syms.nodes[i].edge] + 1)
+	for (uint32_t i = 1; i < n; i++)
+		at[NODE_CLASS(i) + 1]++;
+	for (uint32_t i = 0; i < o->n_frames + 1; i++)
+		at[i + 1] += at[i];
+	for (uint32_t i = 1; i < n; i++)
+		nodes[at[NODE_CLASS(i)]++] = i;
+	free(at);
+	free(o->nodes);
+	o->nodes = nodes;
+	o->n_nodes = n;
+	return NULL;
+}
+
+const struct err *
+reader_sort(struct store *s)
+{
+	const struct err *e = order_frames(s);
+
+	return e == NULL ? order_nodes(s) : e;
+}
+
+/* ---- building ---- */
+
+/* Nodes that are shown as one: arena[first .. first + n). */
+struct tree_group {
+	uint32_t first, n, depth, parent;
+};
+
+struct tree {
+	struct store *s;
+	const struct node_values *self;
+	int128 *total;            /* by symbol node */
+	uint32_t *child, *next;   /* first child, next sibling; by class */
+	uint32_t *arena;          /* nodes of groups, never moved */
+	uint32_t n_arena;
+	struct tree_group *stack;
+	size_t n_stack, cap_stack;
+	uint32_t *names;          /* string -> place in out->strings + 1 */
+	struct profile *out;
+	size_t cap_nodes;
+};
+
+static const struct err *
+tree_init(struct tree *t)
+{
+	uint32_t n = t->s->syms.n_nodes;
+
+	t->total = calloc(n, sizeof(*t->total));
+	t->child = calloc(n, sizeof(*t->child));
+	t->next = calloc(n, sizeof(*t->next));
+	t->arena = malloc((n + 1) * sizeof(*t->arena));
+	t->names = calloc(t->s->syms.strings.n, sizeof(*t->names));
+	if (t->total == NULL || t->child == NULL || t->next == NULL ||
+	    t->arena == NULL || t->names == NULL)
+		return err_nomem();
+	return NULL;
+}
+
+static void
+tree_fini(struct tree *t)
+{
+	free(t->total);
+	free(t->child);
+	free(t->next);
+	free(t->arena);
+	free(t->stack);
+	free(t->names);
+}
+
+/* Totals in one backward pass, then child lists in the order of classes. */
+static void
+tree_link(struct tree *t)
+{
+	const struct sym_node *nodes = t->s->syms.nodes;
+	const uint32_t *order = t->s->order.nodes;
+	uint32_t n = t->s->syms.n_nodes;
+
+	for (size_t i = 0; i < t->self->n_touched; i++)
+		t->total[t->self->touched[i]] =
+		    t->self->values[t->self->touched[i]];
+	for (uint32_t i = n; i-- > 1;)
+		t->total[nodes[i].parent] += t->total[i];
+	for (uint32_t i = n - 1; i-- > 0;) {
+		uint32_t node = order[i], parent = nodes[node].parent;
+
+		if (t->total[node] == 0)
+			continue;
+		t->next[node] = t->child[parent];
+		t->child[parent] = node;
+	}
+}
+
+static const struct err *
+tree_push(struct tree *t, uint32_t first, uint32_t n, uint32_t depth,
+    uint32_t parent)
+{
+	struct tree_group *stack;
+	size_t cap;
+
+	if (t->n_stack == t->cap_stack) {
+		cap = t->cap_stack ? t->cap_stack * 2 : 256;
+		stack = realloc(t->stack, cap * sizeof(*stack));
+		if (stack == NULL)
+			return err_nomem();
+		t->stack = stack;
+		t->cap_stack = cap;
+	}
+	t->stack[t->n_stack++] = (struct tree_group){first, n, depth, parent};
+	return NULL;
+}
+
+/* Names are kept as places (plus one) until all of them are there. */
+static const char *
+tree_name(struct tree *t, uint32_t string)
+{
+	union {
+		uintptr_t place;
+		const char *name;
+	} u;
+
+	if (t->names[string] == 0) {
+		t->names[string] = (uint32_t)t->out->strings.len + 1;
+		buf_put(&t->out->strings,
+		    intern_at(&t->s->syms.strings, string),
+		    t->s->syms.strings.items[string].len + 1u);
+	}
+	u.place = t->names[string];
+	return u.name;
+}
+
+static const struct err *
+tree_emit(struct tree *t, const struct profile_node *node)
+{
+	struct profile_node *nodes;
+	size_t cap;
+
+	if (t->out->n_nodes == t->cap_nodes) {
+		cap = t->cap_nodes ? t->cap_nodes * 2 : 1024;
+		nodes = realloc(t->out->nodes, cap * sizeof(*nodes));
+		if (nodes == NULL)
+			return err_nomem();
+		t->out->nodes = nodes;
+		t->cap_nodes = cap;
+	}
+	t->out->nodes[t->out->n_nodes++] = *node;
+	return NULL;
+}
+
+static int
+class_compare(const void *a, const void *b, void *arg)
+{
+	const struct tree *t = arg;
+	const struct sym_node *nodes = t->s->syms.nodes;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	uint32_t x = t->s->order.frame_class[nodes[i].edge];
+	uint32_t y = t->s->order.frame_class[nodes[j].edge];
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+static uint32_t
+tree_class(const struct tree *t, uint32_t node)
+{
+	return t->s->order.frame_class[t->s->syms.nodes[node].edge];
+}
+
+/* Pushes the children of a group, those that look the same as one group;
+ * last first, so that they come out in order. */
+static const struct err *
+tree_push_children(struct tree *t, const struct tree_group *g,
+    uint32_t depth, uint32_t parent)
+{
+	uint32_t first = t->n_arena, end;
+	const struct err *e = NULL;
+
+	for (uint32_t i = g->first; i < g->first + g->n; i++) {
+		uint32_t c = t->child[t->arena[i]];
+
+		for (; c != 0; c = t->next[c])
+			t->arena[t->n_arena++] = c;
+	}
+	if (g->n > 1)
+		qsort_r(t->arena + first, t->n_arena - first,
+		    sizeof(*t->arena), class_compare, t);
+	for (end = t->n_arena; end > first && e == NULL;) {
+		uint32_t begin = end - 1, class = tree_class(t, t->arena[begin]);
+
+		while (begin > first &&
+		    tree_class(t, t->arena[begin - 1]) == class)
+			begin--;
+		e = tree_push(t, begin, end - begin, depth, parent);
+		end = begin;
+	}
+	return e;
+}
+
+static const struct err *
+tree_walk(struct tree *t)
+{
+	const struct err *e = NULL;
+
+	while (t->n_stack > 0 && e == NULL) {
+		struct tree_group g = t->stack[--t->n_stack];
+		uint32_t edge = t->s->syms.nodes[t->arena[g.first]].edge;
+		const struct sym_frame *f = symtab_frame(&t->s->syms, edge);
+		struct profile_node node = {.name = tree_name(t, f->name),
+		    .module = tree_name(t, f->module),
+		    .kind = (enum frame_kind)f->kind,
+		    .depth = g.depth,
+		    .parent = g.parent};
+
+		for (uint32_t i = g.first; i < g.first + g.n; i++) {
+			node.self += t->self->values[t->arena[i]];
+			node.total += t->total[t->arena[i]];
+		}
+		e = tree_emit(t, &node);
+		if (e == NULL)
+			e = tree_push_children(t, &g, g.depth + 1,
+			    (uint32_t)t->out->n_nodes - 1);
+	}
+	return e;
+}
+
+/* The subtree below some label sets: their own self values go to the node
+ * that stands for them. */
+static const struct err *
+tree_below(struct tree *t, uint32_t first, uint32_t n, uint32_t depth,
+    uint32_t parent)
+{
+	struct tree_group g = {first, n, depth, parent};
+	const struct err *e = tree_push_children(t, &g, depth + 1, parent);
+
+	for (uint32_t i = first; i < first + n; i++)
+		t->out->nodes[parent].self +=
+		    t->self->values[t->arena[i]];
+	return e == NULL ? tree_walk(t) : e;
+}
+
+/* ---- splitting by a label ---- */
+
+/* The string of a label's value in a label set; 0 ("") when not there. */
+static uint32_t
+tree_label_value(const struct symtab *s, uint32_t set, const char *label)
+{
+	const uint32_t *pairs = intern_at(&s->labels, set);
+
+	for (size_t i = 0; i < symtab_n_labels(s, set); i++) {
+		if (strcmp(intern_str(&s->strings, pairs[2 * i]), label) == 0)
+			return pairs[2 * i + 1];
+	}
+	return 0;
+}
+
+struct split_key {
+	const struct tree *t;
+	const char *label;
+};
+
+static uint32_t
+split_value(const struct split_key *k, uint32_t node)
+{
+	return tree_label_value(&k->t->s->syms,
+	    k->t->s->syms.nodes[node].edge, k->label);
+}
+
+static int
+split_compare(const void *a, const void *b, void *arg)
+{
+	const struct split_key *k = arg;
+	uint32_t x = split_value(k, *(const uint32_t *)a);
+	uint32_t y = split_value(k, *(const uint32_t *)b);
+
+	return x == y ? 0 : intern_compare(&k->t->s->syms.strings, x, y);
+}
+
+static const struct err *
+tree_split(struct tree *t, uint32_t n, const char *label)
+{
+	struct split_key key = {t, label};
+	const struct err *e = NULL;
+	uint32_t begin, end;
+
+	qsort_r(t->arena, n, sizeof(*t->arena), split_compare, &key);
+	for (begin = 0; begin < n && e == NULL; begin = end) {
+		uint32_t value = split_value(&key, t->arena[begin]);
+		struct profile_node node = {.name = tree_name(t, value),
+		    .module = tree_name(t, 0),
+		    .kind = FRAME_MARK,
+		    .depth = 1};
+
+		for (end = begin; end < n &&
+		     split_value(&key, t->arena[end]) == value; end++)
+			node.total += t->total[t->arena[end]];
+		e = tree_emit(t, &node);
+		if (e == NULL)
+			e = tree_below(t, begin, end - begin, 1,
+			    (uint32_t)t->out->n_nodes - 1);
+	}
+	return e;
+}
+
+static const struct err *
+tree_build(struct tree *t, const char *split)
+{
+	struct profile_node root = {.name = tree_name(t, 0),
+	    .module = tree_name(t, 0),
+	    .kind = FRAME_MARK,
+	    .self = t->self->values[0],
+	    .total = t->total[0]};
+	const struct err *e = tree_emit(t, &root);
+	uint32_t n;
+
+	for (uint32_t c = t->child[0]; c != 0; c = t->next[c])
+		t->arena[t->n_arena++] = c;
+	n = t->n_arena;
+	if (e != NULL)
+		return e;
+	return split ? tree_split(t, n, split) : tree_below(t, 0, n, 0, 0);
+}
+
+const struct err *
+profile_tree(struct store *s, const struct node_values *self,
+    const char *split, struct profile *out)
+{
+	struct tree t = {.s = s, .self = self, .out = out};
+	const struct err *e = reader_sort(s);
+
+	if (e == NULL)
+		e = tree_init(&t);
+	if (e == NULL) {
+		tree_link(&t);
+		e = tree_build(&t, split);
+	}
+	if (e == NULL && out->strings.failed)
+		e = err_nomem();
+	for (size_t i = 0; e == NULL && i < out->n_nodes; i++) {
+		const char *base = (const char *)out->strings.data - 1;
+
+		out->nodes[i].name = base + (uintptr_t)out->nodes[i].name;
+		out->nodes[i].module = base + (uintptr_t)out->nodes[i].module;
+	}
+	tree_fini(&t);
+	return e;
+}

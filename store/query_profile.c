@@ -1,0 +1,456 @@
+/*
+ * The exact sum of profiles over a range.
+ */
+#include "reader.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUERY_TRIES 5 /* when the writer replaces files under the query */
+
+const struct err *
+node_values_init(struct node_values *v, size_t n)
+{
+	v->values = calloc(n + 1, sizeof(*v->values));
+	v->touched = malloc((n + 1) * sizeof(*v->touched));
+	v->n_touched = 0;
+	v->cap = n;
+	if (v->values != NULL && v->touched != NULL)
+		return NULL;
+	node_values_fini(v);
+	return err_nomem();
+}
+
+void
+node_values_fini(struct node_values *v)
+{
+	free(v->values);
+	free(v->touched);
+	*v = (struct node_values){0};
+}
+
+static void
+node_values_clear(struct node_values *v)
+{
+	for (size_t i = 0; i < v->n_touched; i++)
+		v->values[v->touched[i]] = 0;
+	v->n_touched = 0;
+}
+
+/* A part of a slot: [a, b) of its length, in ns. */
+struct cut {
+	uint64_t slot;
+	int64_t a, b;
+};
+
+struct query {
+	struct store *s;
+	const struct profile_query *q;
+	struct profile *out;
+	uint32_t *series; /* that match */
+	size_t n_series;
+	struct plan plan; /* of the whole slots: step 0; of cuts: 1, 2 */
+	struct cut cuts[2];
+	size_t n_cuts;
+	uint64_t from, until; /* whole slots */
+	struct node_values sum, one, slot;
+	uint8_t *accepts; /* label set -> 0 unknown, 1 no, 2 yes */
+	uint64_t observations; /* of the present series */
+};
+
+/* Slots that are wholly inside, and the ones that the range cuts. */
+static void
+query_split_range(struct query *q)
+{
+	int64_t length = q->s->manifest.slot_ns;
+	int64_t from = q->out->from_ns, until = q->out->until_ns;
+	int64_t first = from / length, last = until / length;
+
+	q->from = (uint64_t)first;
+	q->until = (uint64_t)last;
+	if (first == last && from < until) {
+		q->cuts[q->n_cuts++] = (struct cut){(uint64_t)first,
+		    from % length, until % length};
+		return;
+	}
+	if (from % length != 0) {
+		q->cuts[q->n_cuts++] = (struct cut){(uint64_t)first,
+		    from % length, length};
+		q->from++;
+	}
+	if (until % length != 0)
+		q->cuts[q->n_cuts++] = (struct cut){(uint64_t)last, 0,
+		    until % length};
+}
+
+/* Blocks beyond what is stored need not be looked for. */
+static void
+query_clip(struct query *q)
+{
+	uint64_t from, until;
+
+	reader_bounds(q->s, &from, &until);
+	if (q->from < from)
+		q->from = from;
+	if (q->until > until)
+		q->until = until;
+	if (q->until < q->from)
+		q->until = q->from;
+}
+
+static const struct err *
+query_plan(struct query *q)
+{
+	const struct err *e;
+
+	query_split_range(q);
+	query_clip(q);
+	e = plan_add(&q->plan, q->s, q->from, q->until, 0);
+	for (size_t i = 0; i < q->n_cuts && e == NULL; i++)
+		e = plan_add(&q->plan, q->s, q->cuts[i].slot,
+		    q->cuts[i].slot + 1, (uint32_t)i + 1);
+	for (size_t i = 0; i < q->plan.n && e == NULL; i++)
+		e = reader_need(q->s, q->plan.pieces[i].file);
+	return e;
+}
+
+/* Does the selector take stacks of this label set? */
+static bool
+query_accepts(struct query *q, const struct series_desc *d, uint32_t set)
+{
+	struct label labels[BATCH_MAX_LABELS];
+	size_t n;
+
+	if (q->accepts[set] == 0) {
+		n = symtab_labels(&q->s->syms, set, labels, BATCH_MAX_LABELS);
+		q->accepts[set] = selector_match_stack(q->q->selector, d,
+		                      labels, n)
+		    ? 2
+		    : 1;
+	}
+	return q->accepts[set] == 2;
+}
+
+static uint32_t
+query_label_set(const struct symtab *t, uint32_t node)
+{
+	while (node != 0 && t->nodes[node].parent != 0)
+		node = t->nodes[node].parent;
+	return node == 0 ? 0 : t->nodes[node].edge;
+}
+
+/* Takes out what the selector's label matchers refuse. */
+static void
+query_filter(struct query *q, const struct series_desc *d,
+    struct node_values *v)
+{
+	for (size_t i = 0; i < v->n_touched; i++) {
+		uint32_t node = v->touched[i];
+
+		if (!query_accepts(q, d,
+		        query_label_set(&q->s->syms, node)))
+			v->values[node] = 0;
+	}
+}
+
+static const struct err *
+query_add_piece(struct query *q, const struct plan_piece *p, uint32_t series,
+    struct node_values *into)
+{
+	uint32_t number = reader_series(p->file, series), key;
+	struct entry_reader r;
+	const struct block *b;
+	const struct err *e;
+	int128 value;
+
+	if (number == INTERN_NONE || p->file->sealed == NULL)
+		return NULL;
+	e = sealed_block(p->file->sealed, number, p->level, p->start, &b);
+	if (e == NULL && b == NULL)
+		return NULL;
+	if (e == NULL) {
+		r = (struct entry_reader){b->entries, 0};
+		q->observations += b->count;
+		q->out->blocks++;
+		while (entry_next(&r, &key, &value)) {
+			if (key >= p->file->sealed->n_stacks) {
+				r.c.bad = true;
+				break;
+			}
+			node_values_add(into, p->file->stack_nodes[key],
+			    value);
+		}
+		if (r.c.bad)
+			e = err_new(ERR_FORMAT, 0, "a block is malformed");
+	}
+	if (e != NULL && e->code != ENOMEM) {
+		reader_break(q->s, p->file, e);
+		e = NULL;
+	}
+	return e;
+}
+
+static void
+query_add_journals(struct query *q, uint32_t series, uint64_t from,
+    uint64_t until, struct node_values *into)
+{
+	for (uint32_t j = 0; j < q->s->n_journals; j++) {
+		const struct memspan *m = &q->s->journals[j]->span;
+
+		for (size_t i = 0; i < m->n_blocks; i++) {
+			const struct mem_block *b = &m->blocks[i];
+
+			if (b->series != series || b->numbers.start < from ||
+			    b->numbers.start >= until)
+				continue;
+			q->observations += b->numbers.count;
+			q->out->blocks++;
+			for (size_t k = b->first; k < b->first + b->n; k++)
+				node_values_add(into, m->entries[k].node,
+				    m->entries[k].value);
+		}
+	}
+}
+
+/* floor(v * x / L + h), h = hash / 2^64; v < 2^90. */
+static int128
+query_cut_at(int128 v, int64_t x, int64_t length, uint64_t hash)
+{
+	int128 q = v * x / length, r = v * x % length;
+	uint128 fraction = ((uint128)r << 64) + (uint128)hash * (uint64_t)length;
+
+	return q + (fraction >= (uint128)(uint64_t)length << 64 ? 1 : 0);
+}
+
+static void
+query_add_cut(struct query *q, uint32_t series, const struct cut *c)
+{
+	const struct symtab *t = &q->s->syms;
+	int64_t length = q->s->manifest.slot_ns;
+	uint64_t h = symtab_series_hash(t, series);
+
+	for (size_t i = 0; i < q->slot.n_touched; i++) {
+		uint32_t node = q->slot.touched[i];
+		int128 v = q->slot.values[node];
+		uint64_t hash = hash64_u64(hash64_u64(h, t->nodes[node].hash),
+		    c->slot);
+
+		v = query_cut_at(v, c->b, length, hash) -
+		    query_cut_at(v, c->a, length, hash);
+		if (v != 0)
+			node_values_add(&q->one, node, v);
+	}
+	node_values_clear(&q->slot);
+}
+
+/* Everything of one series into q->one. */
+static const struct err *
+query_series(struct query *q, uint32_t series)
+{
+	const struct err *e = NULL;
+
+	q->observations = 0;
+	for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
+		if (q->plan.pieces[i].step == 0)
+			e = query_add_piece(q, &q->plan.pieces[i], series,
+			    &q->one);
+	}
+	query_add_journals(q, series, q->from, q->until, &q->one);
+	for (size_t c = 0; c < q->n_cuts && e == NULL; c++) {
+		for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
+			if (q->plan.pieces[i].step == c + 1)
+				e = query_add_piece(q, &q->plan.pieces[i],
+				    series, &q->slot);
+		}
+		query_add_journals(q, series, q->cuts[c].slot,
+		    q->cuts[c].slot + 1, &q->slot);
+		query_add_cut(q, series, &q->cuts[c]);
+	}
+	return e;
+}
+
+/* Adds a series to the answer: counts of a flow in the common unit, a stock
+ * divided by its observations. */
+static void
+query_merge(struct query *q, const struct series_desc *d, int64_t factor)
+{
+	for (size_t i = 0; i < q->one.n_touched; i++) {
+		uint32_t node = q->one.touched[i];
+		int128 v = q->one.values[node] * factor;
+
+		if (d->kind == SERIES_STOCK && q->observations > 0)
+			v /= (int128)q->observations;
+		if (v != 0)
+			node_values_add(&q->sum, node, v);
+	}
+	node_values_clear(&q->one);
+	if (q->observations > 0) {
+		q->out->series++;
+		if (q->observations > q->out->slots)
+			q->out->slots = q->observations;
+	}
+}
+
+/* May a series have data in the range?  Exact for journals, by file else. */
+static bool
+query_present(const struct query *q, uint32_t series)
+{
+	uint64_t from = q->from, until = q->until;
+
+	for (size_t i = 0; i < q->n_cuts; i++) {
+		if (q->cuts[i].slot < from)
+			from = q->cuts[i].slot;
+		if (q->cuts[i].slot >= until)
+			until = q->cuts[i].slot + 1;
+	}
+	for (size_t i = 0; i < q->plan.n; i++) {
+		if (reader_series(q->plan.pieces[i].file, series) !=
+		    INTERN_NONE)
+			return true;
+	}
+	for (uint32_t j = 0; j < q->s->n_journals; j++) {
+		const struct memspan *m = &q->s->journals[j]->span;
+
+		for (size_t i = 0; i < m->n_blocks; i++) {
+			if (m->blocks[i].series == series &&
+			    m->blocks[i].numbers.start >= from &&
+			    m->blocks[i].numbers.start < until)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void
+query_drop_absent(struct query *q)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->n_series; i++) {
+		if (query_present(q, q->series[i]))
+			q->series[n++] = q->series[i];
+	}
+	q->n_series = n;
+}
+
+/* One unit and kind for the answer, or an error; mixed periods become units
+ * of one. */
+static const struct err *
+query_unit(struct query *q)
+{
+	struct label labels[BATCH_MAX_LABELS];
+	struct series_desc d;
+
+	query_drop_absent(q);
+	q->out->period = 1;
+	for (size_t i = 0; i < q->n_series; i++) {
+		symtab_desc(&q->s->syms, q->series[i], &d, labels,
+		    BATCH_MAX_LABELS);
+		if (i == 0) {
+			q->out->kind = d.kind;
+			q->out->period = d.period;
+			strncpy(q->out->unit, d.unit,
+			    sizeof(q->out->unit) - 1);
+		}
+		if (d.kind != q->out->kind || strcmp(d.unit, q->out->unit))
+			return err_field(ERR_REQUEST, 422, "query",
+			    "the selector matches profiles in %s and in %s",
+			    q->out->unit, d.unit);
+		if (d.period != q->out->period)
+			q->out->period = 1;
+	}
+	return NULL;
+}
+
+static const struct err *
+query_sum(struct query *q)
+{
+	uint32_t n = q->s->syms.n_nodes;
+	struct label labels[BATCH_MAX_LABELS];
+	const struct err *e;
+
+	e = node_values_init(&q->sum, n);
+	if (e == NULL)
+		e = node_values_init(&q->one, n);
+	if (e == NULL)
+		e = node_values_init(&q->slot, n);
+	q->accepts = malloc(q->s->syms.labels.n + 1);
+	if (e == NULL && q->accepts == NULL)
+		e = err_nomem();
+	for (size_t i = 0; i < q->n_series && e == NULL; i++) {
+		struct series_desc d;
+
+		symtab_desc(&q->s->syms, q->series[i], &d, labels,
+		    BATCH_MAX_LABELS);
+		memset(q->accepts, 0, q->s->syms.labels.n + 1);
+		e = query_series(q, q->series[i]);
+		query_filter(q, &d, &q->one);
+		query_merge(q, &d, d.period == q->out->period ? 1 : d.period);
+	}
+	q->out->stacks = q->sum.n_touched;
+	return e;
+}
+
+static const struct err *
+query_run(struct query *q)
+{
+	const struct err *e = query_plan(q);
+
+	if (e == NULL)
+		e = reader_match(q->s, q->q->selector, true, &q->series,
+		    &q->n_series);
+	if (e == NULL)
+		e = query_unit(q);
+	if (e == NULL)
+		e = query_sum(q);
+	if (e == NULL)
+		e = profile_tree(q->s, &q->sum, q->q->split, q->out);
+	free(q->series);
+	free(q->accepts);
+	plan_fini(&q->plan);
+	node_values_fini(&q->sum);
+	node_values_fini(&q->one);
+	node_values_fini(&q->slot);
+	return e;
+}
+
+const struct err *
+store_query_profile(struct store *s, const struct profile_query *query,
+    struct profile **out)
+{
+	const struct err *e = NULL;
+
+	for (int i = 0; i < QUERY_TRIES; i++) {
+		struct query q = {.s = s, .q = query};
+
+		*out = q.out = calloc(1, sizeof(*q.out));
+		if (q.out == NULL)
+			return err_nomem();
+		q.out->from_ns = reader_kept_border(s,
+		    query->from_ns < 0 ? 0 : query->from_ns);
+		q.out->until_ns = reader_kept_border(s, query->until_ns);
+		if (q.out->until_ns < q.out->from_ns)
+			q.out->until_ns = q.out->from_ns;
+		e = query_run(&q);
+		if (e == NULL)
+			return NULL;
+		profile_free(q.out);
+		*out = NULL;
+		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
+			return e;
+	}
+	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
+}
+
+void
+profile_free(struct profile *p)
+{
+	if (p == NULL)
+		return;
+	free(p->nodes);
+	buf_fini(&p->strings);
+	free(p);
+}

@@ -1,0 +1,119 @@
+/*
+ * Inside the reader: what store.c (files and journals), plan.c (which blocks
+ * answer a range) and query_*.c share.  Not for programs.
+ */
+#ifndef STORE_READER_H
+#define STORE_READER_H
+
+#include "journal.h"
+#include "manifest.h"
+#include "memspan.h"
+#include "sealed.h"
+#include "store.h"
+#include "symtab.h"
+
+/* A sealed file of the manifest; opened when it is first needed. */
+struct reader_file {
+	struct manifest_file entry;
+	struct sealed *sealed;  /* NULL: not opened, or broken */
+	struct symtab_map map;  /* dictionary -> symbols of the reader */
+	uint32_t *stack_nodes;  /* stack number -> node of the reader */
+	uint32_t *series;       /* symbol -> file's number; n_series of them */
+	uint32_t n_series;
+	bool broken;            /* damaged: skipped and counted */
+};
+
+struct reader_journal {
+	char name[MANIFEST_NAME];
+	struct journal_reader reader;
+	struct memspan span;
+	uint64_t first_slot, until_slot; /* of its blocks; until 0: none */
+};
+
+/* Frames in the order of what people read, for the display of trees. */
+struct reader_order {
+	uint32_t *frame_class; /* frame -> class of equal (name, kind) */
+	uint32_t *nodes;       /* nodes but the root, by class */
+	uint32_t n_frames, n_nodes;
+};
+
+struct store {
+	char *path;
+	int dir;
+	size_t limit;
+	struct manifest manifest;
+	bool loaded; /* the lists below are those of the manifest */
+	struct symtab syms;
+	struct reader_file *files; /* of the manifest, journals left out */
+	uint32_t n_files;
+	struct reader_journal **journals;
+	uint32_t n_journals;
+	struct reader_order order;
+	uint64_t damaged;
+};
+
+/* Opens a file if it is not; a damaged one becomes broken, which is no
+ * error.  ENOENT (the writer has replaced it) is. */
+const struct err *reader_need(struct store *s, struct reader_file *f);
+/* The file's number of a series of the reader, or INTERN_NONE. */
+uint32_t reader_series(const struct reader_file *f, uint32_t series);
+/* Marks a file broken after a failed read. */
+void reader_break(struct store *s, struct reader_file *f,
+    const struct err *e);
+/* Slots since 1970. */
+static inline uint64_t
+reader_slot(const struct store *s, int64_t time_ns)
+{
+	return time_ns <= 0 ? 0 : (uint64_t)(time_ns / s->manifest.slot_ns);
+}
+/* Oldest slot, and the end of the newest. */
+void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
+/* Moves a time down to where slots are kept fine enough (retention). */
+int64_t reader_kept_border(const struct store *s, int64_t time_ns);
+/* All numbers of series that match, as an array that the caller frees. */
+const struct err *reader_match(struct store *s, const struct selector *sel,
+    bool profiles, uint32_t **series, size_t *n);
+/* Brings s->order up to date with the symbols. */
+const struct err *reader_sort(struct store *s);
+
+/* One block that answers a part of a range. */
+struct plan_piece {
+	struct reader_file *file;
+	uint64_t start;
+	uint32_t step; /* number of the step that it belongs to */
+	uint8_t level;
+};
+
+struct plan {
+	struct plan_piece *pieces;
+	size_t n, cap;
+};
+
+/* Adds the blocks of sealed files that cover slots [from, until) exactly. */
+const struct err *plan_add(struct plan *p, struct store *s, uint64_t from,
+    uint64_t until, uint32_t step);
+void plan_fini(struct plan *p);
+
+/* Values by node of the reader, and which of them are not zero. */
+struct node_values {
+	int128 *values;
+	uint32_t *touched;
+	size_t n_touched, cap;
+};
+
+static inline void
+node_values_add(struct node_values *v, uint32_t node, int128 value)
+{
+	if (v->values[node] == 0)
+		v->touched[v->n_touched++] = node;
+	v->values[node] += value;
+}
+
+const struct err *node_values_init(struct node_values *v, size_t n);
+void node_values_fini(struct node_values *v);
+
+/* Turns self values by node into a displayed tree (profile_tree.c). */
+const struct err *profile_tree(struct store *s, const struct node_values *self,
+    const char *split, struct profile *out);
+
+#endif

@@ -1,0 +1,447 @@
+/*
+ * The reader: keeps up with the manifest, opens sealed files on demand and
+ * follows the journals.
+ */
+#include "reader.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READER_LIMIT (64u << 20)
+#define READER_TRIES 10 /* of a manifest that changes under us */
+
+/* ---- files ---- */
+
+static void
+reader_close_file(struct reader_file *f)
+{
+	sealed_close(f->sealed);
+	symtab_map_fini(&f->map);
+	free(f->stack_nodes);
+	free(f->series);
+	f->sealed = NULL;
+	f->stack_nodes = f->series = NULL;
+	f->n_series = 0;
+}
+
+void
+reader_break(struct store *s, struct reader_file *f, const struct err *e)
+{
+	log_warn("store: %s: left out: %s", f->entry.name, e->text);
+	reader_close_file(f);
+	f->broken = true;
+	s->damaged++;
+}
+
+/* Symbols of the dictionary -> symbols of the reader, and back for series. */
+static const struct err *
+reader_map_file(struct store *s, struct reader_file *f)
+{
+	const struct sealed *d = f->sealed;
+	const struct err *e = symtab_add(&s->syms, d->dict, &f->map);
+
+	if (e != NULL)
+		return e;
+	f->n_series = s->syms.series.n;
+	f->stack_nodes = malloc((d->n_stacks + 1) * sizeof(*f->stack_nodes));
+	f->series = malloc((f->n_series + 1) * sizeof(*f->series));
+	if (f->stack_nodes == NULL || f->series == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < d->n_stacks; i++)
+		f->stack_nodes[i] = f->map.nodes[d->stack_nodes[i]];
+	memset(f->series, 0xff, (f->n_series + 1) * sizeof(*f->series));
+	for (uint32_t i = 0; i < d->dict->n_series; i++)
+		f->series[f->map.series[i]] = i;
+	return NULL;
+}
+
+const struct err *
+reader_need(struct store *s, struct reader_file *f)
+{
+	char path[4200];
+	const struct err *e;
+
+	if (f->sealed != NULL || f->broken)
+		return NULL;
+	snprintf(path, sizeof(path), "%s/%s", s->path, f->entry.name);
+	e = sealed_open(&f->sealed, path);
+	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)
+		e = err_new(ERR_FORMAT, 0, "another slot length");
+	if (e == NULL) {
+		e = reader_map_file(s, f);
+		if (e != NULL)
+			reader_close_file(f);
+		return e;
+	}
+	if (e->code == ENOENT || e->code == ENOMEM || e->code == EMFILE)
+		return e;
+	reader_break(s, f, e);
+	return NULL;
+}
+
+uint32_t
+reader_series(const struct reader_file *f, uint32_t series)
+{
+	return f->series != NULL && series < f->n_series ? f->series[series]
+	                                                 : INTERN_NONE;
+}
+
+/* ---- journals ---- */
+
+static void
+reader_close_journal(struct reader_journal *j)
+{
+	if (j == NULL)
+		return;
+	if (j->reader.fd >= 0)
+		close(j->reader.fd);
+	journal_reader_fini(&j->reader);
+	memspan_fini(&j->span);
+	free(j);
+}
+
+static const struct err *
+reader_open_journal(struct store *s, const char *name,
+    struct reader_journal **out)
+{
+	struct reader_journal *j = calloc(1, sizeof(*j));
+
+	*out = NULL;
+	if (j == NULL)
+		return err_nomem();
+	snprintf(j->name, sizeof(j->name), "%s", name);
+	j->reader.offset = JOURNAL_HEADER;
+	j->span.syms = &s->syms;
+	j->reader.fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC);
+	if (j->reader.fd < 0) {
+		reader_close_journal(j);
+		return err_errno("%s/%s", s->path, name);
+	}
+	*out = j;
+	return NULL;
+}
+
+static const struct err *
+reader_follow_journal(struct store *s, struct reader_journal *j)
+{
+	uint64_t damaged = j->reader.damaged;
+	size_t before = j->span.n_blocks;
+	const struct err *e = NULL;
+	struct batch *b;
+
+	while (e == NULL) {
+		e = journal_next(&j->reader, &b);
+		if (e != NULL || b == NULL)
+			break;
+		e = memspan_add(&j->span, b);
+		batch_free(b);
+	}
+	s->damaged += j->reader.damaged - damaged;
+	for (size_t i = before; i < j->span.n_blocks; i++) {
+		uint64_t slot = j->span.blocks[i].numbers.start;
+
+		if (j->until_slot == 0 || slot < j->first_slot)
+			j->first_slot = slot;
+		if (slot >= j->until_slot)
+			j->until_slot = slot + 1;
+	}
+	return e;
+}
+
+/* ---- keeping up ---- */
+
+/* Takes what is open over to the new list; the rest is closed. */
+static const struct err *
+reader_adopt_files(struct store *s, const struct manifest *m)
+{
+	struct reader_file *files = calloc(m->n + 1, sizeof(*files));
+	uint32_t n = 0;
+
+	if (files == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct manifest_file *entry = &m->files[i];
+
+		if (entry->kind == MANIFEST_JOURNAL ||
+		    entry->kind == MANIFEST_IDS)
+			continue;
+		for (uint32_t k = 0; k < s->n_files; k++) {
+			if (strcmp(s->files[k].entry.name, entry->name) != 0)
+				continue;
+			files[n] = s->files[k];
+			s->files[k] = (struct reader_file){0};
+		}
+		files[n++].entry = *entry;
+	}
+	for (uint32_t k = 0; k < s->n_files; k++)
+		reader_close_file(&s->files[k]);
+	free(s->files);
+	s->files = files;
+	s->n_files = n;
+	return NULL;
+}
+
+static struct reader_journal *
+reader_take_journal(struct store *s, const char *name)
+{
+	for (uint32_t k = 0; k < s->n_journals; k++) {
+		struct reader_journal *j = s->journals[k];
+
+		if (j != NULL && strcmp(j->name, name) == 0) {
+			s->journals[k] = NULL;
+			return j;
+		}
+	}
+	return NULL;
+}
+
+static const struct err *
+reader_adopt_journals(struct store *s, const struct manifest *m)
+{
+	struct reader_journal **journals = calloc(m->n + 1, sizeof(*journals));
+	const struct err *e = NULL;
+	uint32_t n = 0;
+
+	if (journals == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < m->n && e == NULL; i++) {
+		const char *name = m->files[i].name;
+
+		if (m->files[i].kind != MANIFEST_JOURNAL)
+			continue;
+		journals[n] = reader_take_journal(s, name);
+		if (journals[n] == NULL)
+			e = reader_open_journal(s, name, &journals[n]);
+		n += journals[n] != NULL;
+	}
+	for (uint32_t k = 0; k < s->n_journals; k++)
+		reader_close_journal(s->journals[k]);
+	free(s->journals);
+	s->journals = journals;
+	s->n_journals = n;
+	return e;
+}
+
+static void
+reader_forget(struct store *s)
+{
+	for (uint32_t i = 0; i < s->n_files; i++)
+		reader_close_file(&s->files[i]);
+	for (uint32_t i = 0; i < s->n_journals; i++)
+		reader_close_journal(s->journals[i]);
+	free(s->files);
+	free(s->journals);
+	s->files = NULL;
+	s->journals = NULL;
+	s->n_files = s->n_journals = 0;
+	free(s->order.frame_class);
+	free(s->order.nodes);
+	s->order = (struct reader_order){0};
+	symtab_fini(&s->syms);
+	s->loaded = false;
+}
+
+static size_t
+reader_bytes(const struct store *s)
+{
+	size_t n = symtab_bytes(&s->syms);
+
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		const struct sealed *d = s->files[i].sealed;
+
+		if (d != NULL)
+			n += 128u << 10 | (d->dict->n_nodes * 16 +
+			    d->dict->strings.bytes.cap + d->n_stacks * 8);
+	}
+	for (uint32_t i = 0; i < s->n_journals; i++)
+		n += memspan_bytes(&s->journals[i]->span);
+	return n;
+}
+
+/* Loads the manifest when it is another one. */
+static const struct err *
+reader_load_manifest(struct store *s)
+{
+	const struct err *e;
+	struct manifest m;
+	uint64_t generation;
+
+	if ((e = manifest_generation(s->dir, &generation)) != NULL)
+		return err_wrap(e, "%s", s->path);
+	if (s->loaded && generation == s->manifest.generation)
+		return NULL;
+	if ((e = manifest_load(&m, s->dir)) != NULL)
+		return err_wrap(e, "%s", s->path);
+	if (m.generation < s->manifest.generation) {
+		manifest_fini(&m);
+		return err_new(ERR_FORMAT, 0,
+		    "%s: the manifest went back in time", s->path);
+	}
+	e = reader_adopt_journals(s, &m);
+	if (e == NULL)
+		e = reader_adopt_files(s, &m);
+	if (e != NULL) {
+		manifest_fini(&m);
+		return e;
+	}
+	manifest_fini(&s->manifest);
+	s->manifest = m;
+	s->loaded = true;
+	return NULL;
+}
+
+const struct err *
+store_refresh(struct store *s)
+{
+	const struct err *e = NULL;
+
+	if (reader_bytes(s) > s->limit) {
+		reader_forget(s);
+		if ((e = symtab_init(&s->syms)) != NULL)
+			return e;
+	}
+	for (int i = 0; i < READER_TRIES; i++) {
+		e = reader_load_manifest(s);
+		if (e == NULL || e->code != ENOENT)
+			break;
+	}
+	for (uint32_t i = 0; i < s->n_journals && e == NULL; i++)
+		e = reader_follow_journal(s, s->journals[i]);
+	return e;
+}
+
+const struct err *
+store_open(struct store **out, const char *dir, size_t cache_bytes)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	const struct err *e;
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	s->limit = cache_bytes ? cache_bytes : READER_LIMIT;
+	s->path = strdup(dir);
+	s->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->path == NULL)
+		e = err_nomem();
+	else if (s->dir < 0)
+		e = err_errno("%s", dir);
+	else if ((e = symtab_init(&s->syms)) == NULL)
+		e = store_refresh(s);
+	if (e != NULL)
+		store_close(s);
+	else
+		*out = s;
+	return e;
+}
+
+void
+store_close(struct store *s)
+{
+	if (s == NULL)
+		return;
+	reader_forget(s);
+	manifest_fini(&s->manifest);
+	if (s->dir >= 0)
+		close(s->dir);
+	free(s->path);
+	free(s);
+}
+
+/* ---- what there is ---- */
+
+void
+reader_bounds(const struct store *s, uint64_t *from, uint64_t *until)
+{
+	*from = UINT64_MAX;
+	*until = 0;
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		const struct manifest_file *f = &s->files[i].entry;
+
+		if (f->until == 0 || f->kind == MANIFEST_SUMMARY)
+			continue;
+		if (f->first < *from)
+			*from = f->first;
+		if (f->until > *until)
+			*until = f->until;
+	}
+	for (uint32_t i = 0; i < s->n_journals; i++) {
+		const struct reader_journal *j = s->journals[i];
+
+		if (j->until_slot == 0)
+			continue;
+		if (j->first_slot < *from)
+			*from = j->first_slot;
+		if (j->until_slot > *until)
+			*until = j->until_slot;
+	}
+	if (s->manifest.fine_from > 0)
+		*from = 0; /* the summary alone knows how old it is */
+	if (*until == 0)
+		*from = 0;
+}
+
+void
+store_extent(const struct store *s, struct store_extent *e)
+{
+	uint64_t from, until;
+
+	reader_bounds(s, &from, &until);
+	*e = (struct store_extent){.slot_ns = s->manifest.slot_ns,
+	    .from_ns = (int64_t)from * s->manifest.slot_ns,
+	    .until_ns = (int64_t)until * s->manifest.slot_ns,
+	    .files = s->n_files,
+	    .journals = s->n_journals,
+	    .damaged = s->damaged,
+	    .generation = s->manifest.generation};
+	for (uint32_t i = 0; i < s->n_files; i++)
+		e->bytes += s->files[i].entry.bytes;
+	for (uint32_t i = 0; i < s->n_journals; i++)
+		e->bytes += s->journals[i]->reader.offset;
+}
+
+int64_t
+reader_kept_border(const struct store *s, int64_t time_ns)
+{
+	uint64_t slot = reader_slot(s, time_ns);
+
+	if (slot >= s->manifest.fine_from)
+		return time_ns;
+	return (int64_t)seg_align(slot, 6) * s->manifest.slot_ns;
+}
+
+uint64_t
+store_tag(const struct store *s, int64_t from_ns, int64_t until_ns,
+    bool *closed)
+{
+	uint64_t from = reader_slot(s, from_ns);
+	uint64_t until = reader_slot(s, until_ns + s->manifest.slot_ns - 1);
+	uint64_t h = hash64_u64(from, until), first, last;
+
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		const struct manifest_file *f = &s->files[i].entry;
+
+		if (f->first < until && from < f->first + f->slots)
+			h = hash64(h, f->name, strlen(f->name));
+	}
+	for (uint32_t i = 0; i < s->n_journals; i++) {
+		const struct reader_journal *j = s->journals[i];
+
+		for (size_t k = 0; k < j->span.n_blocks; k++) {
+			uint64_t slot = j->span.blocks[k].numbers.start;
+
+			if (slot >= from && slot < until)
+				h = hash64_u64(h, k ^ i << 24);
+		}
+	}
+	reader_bounds(s, &first, &last);
+	*closed = until <= last;
+	return h;
+}

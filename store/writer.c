@@ -1,0 +1,432 @@
+/*
+ * The writer's front: opening a directory, taking batches into the journal,
+ * and handing the rest to the background.
+ */
+#include "writer.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "format.h"
+#include "journal.h"
+#include "segtree.h"
+
+/* ---- opening ---- */
+
+static const struct err *
+writer_lock_dir(struct store_writer *w)
+{
+	if (mkdir(w->path, 02750) != 0 && errno != EEXIST)
+		return err_errno("%s", w->path);
+	w->dir = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->dir < 0)
+		return err_errno("%s", w->path);
+	w->lock = openat(w->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	if (w->lock < 0)
+		return err_errno("%s/lock", w->path);
+	if (flock(w->lock, LOCK_EX | LOCK_NB) == 0)
+		return NULL;
+	if (errno == EWOULDBLOCK)
+		return err_new(ERR_LIMIT, EWOULDBLOCK,
+		    "%s: another writer has this store", w->path);
+	return err_errno("%s/lock", w->path);
+}
+
+static const struct err *
+writer_load_manifest(struct store_writer *w)
+{
+	const struct err *e = manifest_load(&w->manifest, w->dir);
+
+	if (e != NULL && e->domain == ERR_ERRNO && e->code == ENOENT) {
+		w->manifest.slot_ns = w->options.slot_ns
+		    ? w->options.slot_ns
+		    : 10 * NS_PER_S;
+		e = NULL;
+	}
+	if (e != NULL)
+		return err_wrap(e, "%s", w->path);
+	if (w->options.slot_ns != 0 &&
+	    w->options.slot_ns != w->manifest.slot_ns)
+		return err_new(ERR_LIMIT, 0,
+		    "%s: its slots are %lld ns long, not %lld", w->path,
+		    (long long)w->manifest.slot_ns,
+		    (long long)w->options.slot_ns);
+	w->options.slot_ns = w->manifest.slot_ns;
+	w->sequence = w->manifest.generation * 1000;
+	return NULL;
+}
+
+/* The ids of batches that are in journals but not in the ids file yet. */
+static const struct err *
+writer_scan_journal(struct store_writer *w, const char *name)
+{
+	struct journal_reader r = {.offset = JOURNAL_HEADER};
+	const struct err *e = NULL;
+	struct batch *b;
+
+	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
+	if (r.fd < 0)
+		return err_errno("%s/%s", w->path, name);
+	while (e == NULL) {
+		e = journal_next(&r, &b);
+		if (e != NULL || b == NULL)
+			break;
+		if (!ids_has(&w->ids, b->id))
+			e = ids_add(&w->ids, b->id, clock_wall_ns());
+		batch_free(b);
+	}
+	journal_reader_fini(&r);
+	close(r.fd);
+	return e;
+}
+
+static const struct err *
+writer_load_ids(struct store_writer *w, const char *name)
+{
+	int fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
+	const struct err *e;
+	struct stat st;
+	uint8_t *p;
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		e = err_errno("%s/%s", w->path, name);
+		if (fd >= 0)
+			close(fd);
+		return e;
+	}
+	p = malloc((size_t)st.st_size + 1);
+	if (p == NULL)
+		e = err_nomem();
+	else if (read(fd, p, (size_t)st.st_size) != st.st_size)
+		e = err_errno("%s/%s", w->path, name);
+	else
+		e = ids_decode(&w->ids, p, (size_t)st.st_size);
+	free(p);
+	close(fd);
+	return e;
+}
+
+static const struct err *
+writer_recall_ids(struct store_writer *w)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+
+		if (f->kind == MANIFEST_IDS) {
+			e = writer_load_ids(w, f->name);
+			if (e != NULL && e->domain == ERR_FORMAT) {
+				log_warn("%s/%s: %s", w->path, f->name,
+				    e->text);
+				e = NULL;
+			}
+		} else if (f->kind == MANIFEST_JOURNAL) {
+			e = writer_scan_journal(w, f->name);
+		}
+	}
+	return e;
+}
+
+static void *
+writer_thread(void *arg)
+{
+	struct store_writer *w = arg;
+	const struct err *e;
+
+	pthread_mutex_lock(&w->mutex);
+	while (!w->stop) {
+		if (!w->kicked) {
+			pthread_cond_wait(&w->wake, &w->mutex);
+			continue;
+		}
+		w->kicked = false;
+		pthread_mutex_unlock(&w->mutex);
+		e = writer_work(w);
+		if (e != NULL)
+			log_err("store: %s", e->text);
+		pthread_mutex_lock(&w->mutex);
+	}
+	pthread_mutex_unlock(&w->mutex);
+	return NULL;
+}
+
+static const struct err *
+writer_start(struct store_writer *w)
+{
+	const struct err *e = writer_make_spare(w, &w->spare);
+
+	if (e != NULL || w->options.no_thread)
+		return e;
+	if (pthread_create(&w->thread, NULL, writer_thread, w) != 0)
+		return err_errno("a thread for the store");
+	w->threaded = true;
+	return NULL;
+}
+
+const struct err *
+store_writer_open(struct store_writer **out, const char *dir,
+    const struct store_options *options)
+{
+	struct store_writer *w = calloc(1, sizeof(*w));
+	const struct err *e;
+
+	*out = NULL;
+	if (w == NULL)
+		return err_nomem();
+	w->dir = w->lock = w->current.fd = w->spare.fd = w->retired = -1;
+	w->options = *options;
+	pthread_mutex_init(&w->mutex, NULL);
+	pthread_cond_init(&w->wake, NULL);
+	w->path = strdup(dir);
+	e = w->path == NULL ? err_nomem() : writer_lock_dir(w);
+	if (e == NULL)
+		e = writer_load_manifest(w);
+	if (e == NULL)
+		e = writer_recall_ids(w);
+	if (e == NULL)
+		e = writer_start(w);
+	if (e != NULL) {
+		w->options.no_thread = true; /* nothing to wait for */
+		w->stop = true;
+		store_writer_close(w);
+		return e;
+	}
+	*out = w;
+	return NULL;
+}
+
+/* ---- appending ---- */
+
+static const struct err *
+writer_check_space(struct store_writer *w)
+{
+	struct statvfs v;
+	uint64_t free_bytes;
+
+	if (w->options.reserve_bytes == 0)
+		return NULL;
+	if (fstatvfs(w->dir, &v) != 0)
+		return err_errno("%s", w->path);
+	free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
+	if (free_bytes >= (uint64_t)w->options.reserve_bytes)
+		return NULL;
+	return err_new(ERR_LIMIT, 507,
+	    "%s: %llu MB are free, the reserve is %llu MB", w->path,
+	    (unsigned long long)(free_bytes >> 20),
+	    (unsigned long long)w->options.reserve_bytes >> 20);
+}
+
+/* The newest slot of a batch that is not in the future; for a batch without
+ * blocks the present one. */
+static uint64_t
+writer_home(const struct store_writer *w, const struct batch *b)
+{
+	int64_t now = w->now_ns ? w->now_ns : clock_wall_ns();
+	uint64_t newest = 0, present = writer_slot(w, now);
+
+	if (b->n_blocks == 0)
+		return present;
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		if (b->blocks[i].slot > newest)
+			newest = b->blocks[i].slot;
+	}
+	return newest < present ? newest : present;
+}
+
+/* Gives the present journal to the background. */
+static void
+writer_retire(struct store_writer *w)
+{
+	if (w->current.fd < 0)
+		return;
+	if (w->retired >= 0)
+		close(w->retired);
+	w->retired = w->current.fd;
+	w->current = (struct journal_slot){.fd = -1};
+	w->kicked = true;
+	pthread_cond_signal(&w->wake);
+}
+
+/* Makes sure that there is a journal for a batch of this slot.  When the
+ * background has no spare one ready, an old journal goes on. */
+static const struct err *
+writer_take_journal(struct store_writer *w, uint64_t home)
+{
+	uint64_t first = seg_align(home, FORMAT_SEAL_LEVEL);
+	const struct err *e = NULL;
+
+	if (w->current.fd >= 0 && first > w->current.first && w->spare.fd >= 0)
+		writer_retire(w);
+	if (w->current.fd >= 0)
+		return NULL;
+	if (w->spare.fd < 0) {
+		if (w->threaded)
+			return err_new(ERR_LIMIT, 503,
+			    "the store has no journal yet");
+		if ((e = writer_make_spare(w, &w->spare)) != NULL)
+			return e;
+	}
+	if ((e = journal_begin(w->spare.fd, first)) != NULL) {
+		if (ftruncate(w->spare.fd, 0) != 0)
+			log_warn("store: a journal cannot be cut back");
+		return e;
+	}
+	w->current = w->spare;
+	w->current.first = first;
+	w->current.bytes = JOURNAL_HEADER;
+	w->spare = (struct journal_slot){.fd = -1};
+	return NULL;
+}
+
+static const struct err *
+writer_write(struct store_writer *w)
+{
+	ssize_t n = write(w->current.fd, w->record.data, w->record.len);
+	const struct err *e;
+
+	if (n == (ssize_t)w->record.len) {
+		w->current.bytes += w->record.len;
+		return NULL;
+	}
+	if (n >= 0)
+		errno = ENOSPC;
+	e = errno == ENOSPC || errno == EDQUOT
+	    ? err_new(ERR_LIMIT, 507, "%s: no space left", w->path)
+	    : err_errno("%s/%s", w->path, w->current.name);
+	/* A torn record must not stay in front of whole ones. */
+	if (ftruncate(w->current.fd, (off_t)w->current.bytes) != 0)
+		log_warn("store: a journal cannot be cut back");
+	return e;
+}
+
+static const struct err *
+writer_append(struct store_writer *w, struct batch *b)
+{
+	const struct err *e;
+
+	if (ids_has(&w->ids, b->id)) {
+		w->stats.duplicates++;
+		return NULL;
+	}
+	if ((e = writer_check_space(w)) != NULL)
+		return e;
+	if ((e = writer_take_journal(w, writer_home(w, b))) != NULL)
+		return e;
+	if ((e = writer_write(w)) != NULL)
+		return e;
+	w->stats.batches++;
+	w->kicked = true;
+	pthread_cond_signal(&w->wake);
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		if (b->blocks[i].slot >= w->stats.next_slot)
+			w->stats.next_slot = b->blocks[i].slot + 1;
+	}
+	return ids_add(&w->ids, b->id, w->now_ns ? w->now_ns
+	                                         : clock_wall_ns());
+}
+
+const struct err *
+store_append(struct store_writer *w, struct batch *b)
+{
+	const struct err *e;
+
+	if (b->slot_ns != (uint64_t)w->options.slot_ns)
+		return err_new(ERR_FORMAT, 0,
+		    "a batch has slots of %llu ns, the store of %lld",
+		    (unsigned long long)b->slot_ns,
+		    (long long)w->options.slot_ns);
+	buf_clear(&w->record);
+	if ((e = batch_encode(b, &w->record)) != NULL)
+		return e;
+	pthread_mutex_lock(&w->mutex);
+	e = writer_append(w, b);
+	if (e != NULL) {
+		w->stats.refused++;
+		w->stats.state = e->domain == ERR_LIMIT && e->code == 507
+		    ? STORE_DISK_FULL
+		    : STORE_FAILED;
+		snprintf(w->stats.why, sizeof(w->stats.why), "%s", e->text);
+	} else if (w->stats.state == STORE_DISK_FULL) {
+		w->stats.state = STORE_OK;
+		w->stats.why[0] = '\0';
+	}
+	pthread_mutex_unlock(&w->mutex);
+	return e;
+}
+
+const struct err *
+store_tick(struct store_writer *w, int64_t now_ns)
+{
+	int64_t grace = w->options.slot_ns / 2;
+	uint64_t due;
+
+	pthread_mutex_lock(&w->mutex);
+	w->now_ns = now_ns;
+	due = writer_slot(w, now_ns - grace);
+	if (w->current.fd >= 0 &&
+	    due >= w->current.first + seg_slots(FORMAT_SEAL_LEVEL))
+		writer_retire(w);
+	pthread_mutex_unlock(&w->mutex);
+	return w->options.no_thread ? writer_work(w) : NULL;
+}
+
+void
+store_writer_stats(struct store_writer *w, struct store_writer_stats *s)
+{
+	pthread_mutex_lock(&w->mutex);
+	*s = w->stats;
+	pthread_mutex_unlock(&w->mutex);
+}
+
+static void
+writer_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+const struct err *
+store_writer_close(struct store_writer *w)
+{
+	const struct err *e = NULL;
+
+	if (w == NULL)
+		return NULL;
+	if (w->threaded) {
+		pthread_mutex_lock(&w->mutex);
+		w->stop = true;
+		pthread_cond_signal(&w->wake);
+		pthread_mutex_unlock(&w->mutex);
+		pthread_join(w->thread, NULL);
+	}
+	if (w->threaded || !w->stop)
+		e = writer_work(w);
+	if (w->current.fd >= 0 && fdatasync(w->current.fd) != 0 && e == NULL)
+		e = err_errno("%s", w->path);
+	writer_close_fd(&w->current.fd);
+	writer_close_fd(&w->spare.fd);
+	writer_close_fd(&w->retired);
+	writer_close_fd(&w->dir);
+	writer_close_fd(&w->lock);
+	manifest_fini(&w->manifest);
+	ids_fini(&w->ids);
+	buf_fini(&w->record);
+	pthread_mutex_destroy(&w->mutex);
+	pthread_cond_destroy(&w->wake);
+	free(w->path);
+	free(w);
+	return e;
+}

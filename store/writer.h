@@ -1,0 +1,59 @@
+/*
+ * Inside the writer: what writer.c (taking batches) and writer_work.c
+ * (sealing, merging, retention) share.  Not for programs.
+ *
+ * The caller's thread appends; it touches the journal's descriptors and the
+ * ids.  The background thread alone changes the manifest and makes files.
+ * `mutex` guards the descriptors, the ids and the statistics.
+ */
+#ifndef STORE_WRITER_H
+#define STORE_WRITER_H
+
+#include <pthread.h>
+
+#include "ids.h"
+#include "manifest.h"
+#include "store.h"
+
+struct journal_slot {
+	int fd; /* -1: none */
+	char name[MANIFEST_NAME];
+	uint64_t first; /* known once something was written */
+	uint64_t bytes;
+};
+
+struct store_writer {
+	char *path;
+	int dir, lock;
+	struct store_options options;
+	struct manifest manifest; /* background thread only */
+	uint64_t sequence;        /* for file names */
+	pthread_t thread;
+	bool threaded, stop, kicked;
+	pthread_mutex_t mutex;
+	pthread_cond_t wake;
+	struct journal_slot current, spare;
+	int retired; /* descriptor of the last journal, still to be synced */
+	int64_t now_ns;
+	struct ids ids;
+	bool ids_changed;
+	struct store_writer_stats stats;
+	struct buf record;
+};
+
+/* Does all that is due: sync, spare journal, sealing, merging, retention.
+ * Holds the mutex only for moments. */
+const struct err *writer_work(struct store_writer *w);
+/* Makes an empty journal and names it in the manifest; background thread, or
+ * the caller's where there is none. */
+const struct err *writer_make_spare(struct store_writer *w,
+    struct journal_slot *made);
+/* Slot of a time. */
+static inline uint64_t
+writer_slot(const struct store_writer *w, int64_t time_ns)
+{
+	return time_ns <= 0 ? 0
+	                    : (uint64_t)(time_ns / w->options.slot_ns);
+}
+
+#endif
