@@ -4,7 +4,7 @@
 (function (ns) {
   'use strict';
 
-  const MIN_SCALE = 0.05, MAX_SCALE = 8, READABLE = 0.7;
+  const MIN_SCALE = 0.05, MAX_SCALE = 8, READABLE = 0.7, DRAG_PX = 3;
 
   /* box: {x, y, w, h}; scaled about the point (px, py) of it; pure. */
   function zoomed(box, factor, px, py) {
@@ -12,123 +12,151 @@
       w: box.w * factor, h: box.h * factor };
   }
 
-  /*
-   * host: focusable element around svg.  Returns {fit, zoom, centre}; the
-   * signal takes the listeners off again.
-   */
-  function attach(host, svg, signal) {
-    const [x0, y0, w0, h0] = svg.getAttribute('viewBox').split(/[\s,]+/)
-      .map(Number);
-    const home = { x: x0, y: y0, w: w0, h: h0 };
-    const fingers = new Map();
-    let box = home;
+  /* The smallest box around `home` with the proportions of the window. */
+  function around(home, ratio) {
+    const w = Math.max(home.w, home.h * ratio), h = w / ratio;
+    return { x: home.x - (w - home.w) / 2, y: home.y - (h - home.h) / 2,
+      w, h };
+  }
 
-    function apply(next) {
-      const px = host.clientWidth || 1;
-      const scale = px / next.w;
-      if (scale < MIN_SCALE || scale > MAX_SCALE)
-        return;
-      box = next;
-      svg.setAttribute('viewBox', [box.x, box.y, box.w, box.h].join(' '));
+  class PanZoom {
+    /* host: focusable element around svg; signal takes listeners off. */
+    constructor(host, svg, signal) {
+      const [x, y, w, h] = svg.getAttribute('viewBox').split(/[\s,]+/)
+        .map(Number);
+      Object.assign(this, { host, svg, home: { x, y, w, h },
+        fingers: new Map() });
+      this.listenToWheel(signal);
+      this.listenToFingers(signal);
+      this.listenToKeys(signal);
+      this.start();
     }
 
-    /* The whole graph, with the window's proportions. */
-    function fit() {
-      const ratio = (host.clientWidth || 1) / (host.clientHeight || 1);
-      const w = Math.max(home.w, home.h * ratio), h = w / ratio;
-      box = { x: home.x - (w - home.w) / 2, y: home.y - (h - home.h) / 2,
-        w, h };
-      svg.setAttribute('viewBox', [box.x, box.y, box.w, box.h].join(' '));
+    set(box) {
+      this.box = box;
+      this.svg.setAttribute('viewBox',
+        [box.x, box.y, box.w, box.h].join(' '));
+    }
+
+    apply(box) {
+      const scale = (this.host.clientWidth || 1) / box.w;
+      if (scale >= MIN_SCALE && scale <= MAX_SCALE)
+        this.set(box);
+    }
+
+    fit() {
+      this.set(around(this.home, (this.host.clientWidth || 1) /
+        (this.host.clientHeight || 1)));
     }
 
     /* The whole graph if it can be read so, else its top at a fair size. */
-    function start() {
-      fit();
-      const w = Math.min(box.w, (host.clientWidth || 1) / READABLE);
-      if (w >= box.w)
+    start() {
+      this.fit();
+      const w = Math.min(this.box.w, (this.host.clientWidth || 1) / READABLE);
+      if (w >= this.box.w)
         return;
-      const h = w * box.h / box.w;
-      apply({ x: home.x + (home.w - w) / 2,
+      const h = w * this.box.h / this.box.w, { home } = this;
+      this.apply({ x: home.x + (home.w - w) / 2,
         y: home.h > h ? home.y : home.y - (h - home.h) / 2, w, h });
     }
 
-    function point(clientX, clientY) {
-      const r = host.getBoundingClientRect();
-      return [box.x + (clientX - r.left) / r.width * box.w,
-        box.y + (clientY - r.top) / r.height * box.h];
+    /* Graph coordinates of a place on the screen. */
+    point(clientX, clientY) {
+      const r = this.host.getBoundingClientRect();
+      return [this.box.x + (clientX - r.left) / r.width * this.box.w,
+        this.box.y + (clientY - r.top) / r.height * this.box.h];
     }
 
-    function zoom(factor, at) {
-      const [px, py] = at || [box.x + box.w / 2, box.y + box.h / 2];
-      apply(zoomed(box, factor, px, py));
+    zoom(factor, at) {
+      const { x, y, w, h } = this.box;
+      const [px, py] = at || [x + w / 2, y + h / 2];
+      this.apply(zoomed(this.box, factor, px, py));
     }
 
-    function pan(dx, dy) {
-      apply({ x: box.x + dx * box.w, y: box.y + dy * box.h, w: box.w,
-        h: box.h });
+    /* By parts of the window. */
+    pan(dx, dy) {
+      const { x, y, w, h } = this.box;
+      this.apply({ x: x + dx * w, y: y + dy * h, w, h });
     }
 
     /* Puts a node of the graph into the middle, readable. */
-    function centre(node) {
+    centre(node) {
       const b = node.getBBox();
-      const m = svg.getCTM().inverse().multiply(node.getCTM());
+      const m = this.svg.getCTM().inverse().multiply(node.getCTM());
       const cx = b.x + b.width / 2, cy = b.y + b.height / 2;
       const x = m.a * cx + m.c * cy + m.e, y = m.b * cx + m.d * cy + m.f;
-      const w = Math.min(box.w, host.clientWidth / 1.2);
-      const h = w * box.h / box.w;
-      apply({ x: x - w / 2, y: y - h / 2, w, h });
+      const w = Math.min(this.box.w, this.host.clientWidth / 1.2);
+      const h = w * this.box.h / this.box.w;
+      this.apply({ x: x - w / 2, y: y - h / 2, w, h });
     }
 
-    host.addEventListener('wheel', (e) => {
-      /* Plain scrolling past the graph must still work. */
-      if (!e.ctrlKey && !e.metaKey && document.activeElement !== host)
-        return;
-      e.preventDefault();
-      zoom(Math.exp(e.deltaY * 0.0015), point(e.clientX, e.clientY));
-    }, { passive: false, signal });
-    host.addEventListener('pointerdown', (e) => {
-      if (e.button === 0)
-        fingers.set(e.pointerId, e);
-    }, { signal });
-    host.addEventListener('pointermove', (e) => {
-      const old = fingers.get(e.pointerId);
-      if (!old)
-        return;
-      if (Math.hypot(e.clientX - old.clientX, e.clientY - old.clientY) > 2 &&
-        !host.hasPointerCapture(e.pointerId))
-        host.setPointerCapture(e.pointerId);
-      moved(e, old);
-      fingers.set(e.pointerId, e);
-    }, { signal });
+    listenToWheel(signal) {
+      this.host.addEventListener('wheel', (e) => {
+        /* Plain scrolling past the graph must still work. */
+        if (!e.ctrlKey && !e.metaKey &&
+          !this.host.contains(document.activeElement))
+          return;
+        e.preventDefault();
+        this.zoom(Math.exp(e.deltaY * 0.0015),
+          this.point(e.clientX, e.clientY));
+      }, { passive: false, signal });
+    }
 
-    function moved(e, old) {
-      if (fingers.size === 1)
-        return pan((old.clientX - e.clientX) / host.clientWidth,
-          (old.clientY - e.clientY) / host.clientHeight);
-      const other = [...fingers.values()]
+    listenToFingers(signal) {
+      const { host, fingers } = this;
+      host.addEventListener('pointerdown', (e) => {
+        if (e.button === 0)
+          fingers.set(e.pointerId, e);
+      }, { signal });
+      host.addEventListener('pointermove', (e) => {
+        const old = fingers.get(e.pointerId);
+        if (!old || !this.dragging(e, old))
+          return;
+        this.moved(e, old);
+        fingers.set(e.pointerId, e);
+      }, { signal });
+      for (const type of ['pointerup', 'pointercancel', 'lostpointercapture'])
+        host.addEventListener(type, (e) => fingers.delete(e.pointerId),
+          { signal });
+    }
+
+    /* A click that shakes a little is still a click on a node. */
+    dragging(e, old) {
+      if (this.host.hasPointerCapture(e.pointerId))
+        return true;
+      if (Math.hypot(e.clientX - old.clientX, e.clientY - old.clientY) <
+        DRAG_PX)
+        return false;
+      this.host.setPointerCapture(e.pointerId);
+      return true;
+    }
+
+    moved(e, old) {
+      if (this.fingers.size === 1)
+        return this.pan((old.clientX - e.clientX) / this.host.clientWidth,
+          (old.clientY - e.clientY) / this.host.clientHeight);
+      const other = [...this.fingers.values()]
         .find((f) => f.pointerId !== e.pointerId);
       const span = (f) => Math.hypot(f.clientX - other.clientX,
         f.clientY - other.clientY);
-      return zoom(span(old) / Math.max(1, span(e)),
-        point(other.clientX, other.clientY));
+      return this.zoom(span(old) / Math.max(1, span(e)),
+        this.point(other.clientX, other.clientY));
     }
-    for (const type of ['pointerup', 'pointercancel', 'lostpointercapture'])
-      host.addEventListener(type, (e) => fingers.delete(e.pointerId),
-        { signal });
 
-    const KEYS = { ArrowLeft: () => pan(-0.1, 0), ArrowUp: () => pan(0, -0.1),
-      ArrowRight: () => pan(0.1, 0), ArrowDown: () => pan(0, 0.1),
-      '+': () => zoom(0.8), '=': () => zoom(0.8), '-': () => zoom(1.25),
-      '0': fit };
-    host.onkeydown = (e) => {
-      if (e.target !== host || !KEYS[e.key] || e.ctrlKey || e.metaKey)
-        return;
-      e.preventDefault();
-      KEYS[e.key]();
-    };
-    start();
-    return { fit, zoom, centre };
+    listenToKeys(signal) {
+      const KEYS = {
+        ArrowLeft: () => this.pan(-0.1, 0), ArrowUp: () => this.pan(0, -0.1),
+        ArrowRight: () => this.pan(0.1, 0), ArrowDown: () => this.pan(0, 0.1),
+        '+': () => this.zoom(0.8), '=': () => this.zoom(0.8),
+        '-': () => this.zoom(1.25), 0: () => this.fit() };
+      this.host.addEventListener('keydown', (e) => {
+        if (!KEYS[e.key] || e.ctrlKey || e.metaKey || e.altKey)
+          return;
+        e.preventDefault();
+        KEYS[e.key]();
+      }, { signal });
+    }
   }
 
-  ns.panzoom = { attach, zoomed };
+  ns.panzoom = { PanZoom, zoomed, around };
 })(globalThis.MemLens = globalThis.MemLens || {});

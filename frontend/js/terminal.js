@@ -53,116 +53,121 @@
       : { text: shown(answer.value), took };
   }
 
-  function create() {
-    const past = [];
-    let at = 0, draft = '', busy = false;
-    const log = h('div', { class: 'term-log', role: 'log', tabindex: '0',
-      'aria-label': 'Playground output' });
-    const input = h('input', { class: 'term-input', type: 'text',
-      'aria-label': 'Playground command', autocomplete: 'off',
-      autocapitalize: 'off', spellcheck: 'false', enterkeyhint: 'go',
-      placeholder: 'set greeting "hello world"' });
-    const form = h('form', { class: 'term-form' },
+  class Terminal {
+    constructor() {
+      Object.assign(this, { past: [], at: 0, draft: '', busy: false });
+      this.log = h('div', { class: 'term-log', role: 'log', tabindex: '0',
+        'aria-label': 'Playground output' });
+      this.input = h('input', { class: 'term-input', type: 'text',
+        'aria-label': 'Playground command', autocomplete: 'off',
+        autocapitalize: 'off', spellcheck: 'false', enterkeyhint: 'go',
+        placeholder: 'set greeting "hello world"',
+        onkeydown: (e) => this.key(e) });
+      this.form = h('form', { class: 'term-form',
+        onsubmit: (e) => this.submit(e) },
       h('span', { class: 'term-prompt', 'aria-hidden': 'true', text: '$' }),
-      input);
-
-    function print(kind, ...parts) {
-      log.append(h('div', { class: 'term-line term-' + kind }, parts));
-      while (log.childElementCount > MAX_LINES)
-        log.firstElementChild.remove();
-      log.scrollTop = log.scrollHeight;
+      this.input);
+      this.node = h('div', { class: 'terminal', onclick: () => {
+        if (!String(getSelection()))
+          this.input.focus({ preventScroll: true });
+      } }, this.log, this.form);
+      this.local = { empty: () => undefined, help: () => this.help(),
+        clear: () => this.log.replaceChildren(),
+        history: () => this.past.forEach((line, i) =>
+          this.print('dim', String(i + 1).padStart(3) + '  ' + line)) };
+      this.print('dim', 'Set and get keys of the database.');
+      this.help();
     }
 
-    function help() {
+    print(kind, ...parts) {
+      this.log.append(h('div', { class: 'term-line term-' + kind }, parts));
+      while (this.log.childElementCount > MAX_LINES)
+        this.log.firstElementChild.remove();
+      this.log.scrollTop = this.log.scrollHeight;
+    }
+
+    help() {
       for (const [usage, text] of HELP)
-        print('help', h('span', { class: 'term-usage', text: usage }),
+        this.print('help', h('span', { class: 'term-usage', text: usage }),
           h('span', { text }));
-      print('dim', QUOTES);
+      this.print('dim', QUOTES);
     }
 
-    async function ask(cmd) {
+    async ask(cmd) {
       if (ns.mode.current !== 'live')
-        return print('warn', 'The playground needs Live: Offline shows a ' +
-          'recording, which cannot be written to or asked.');
-      busy = true;
-      form.classList.add('term-busy');
+        return this.print('warn', 'The playground needs Live: Offline shows ' +
+          'a recording, which cannot be written to or asked.');
+      this.setBusy(true);
       try {
         const { text, took, dim } = await run(cmd);
-        print(dim ? 'dim' : 'out', text,
+        this.print(dim ? 'dim' : 'out', text,
           took && h('span', { class: 'term-took', text: took }));
       } catch (e) {
-        print('error', explain(e));
+        this.print('error', explain(e));
       }
-      busy = false;
-      form.classList.remove('term-busy');
-      return undefined;
+      return this.setBusy(false);
     }
 
-    const LOCAL = {
-      empty: () => undefined,
-      help,
-      clear: () => log.replaceChildren(),
-      history: () => past.forEach((line, i) =>
-        print('dim', String(i + 1).padStart(3) + '  ' + line))
-    };
+    setBusy(busy) {
+      this.busy = busy;
+      this.form.classList.toggle('term-busy', busy);
+    }
 
-    function enter(line) {
+    enter(line) {
+      const { past } = this;
       if (line.trim() && past[past.length - 1] !== line)
         past.push(line);
       past.splice(0, past.length - MAX_HISTORY);
-      at = past.length;
-      draft = '';
-      print('echo', h('span', { class: 'term-prompt', text: '$ ' }), line);
+      this.at = past.length;
+      this.draft = '';
+      this.print('echo', h('span', { class: 'term-prompt', text: '$ ' }),
+        line);
       const cmd = ns.shell.parse(line);
       if (cmd.error)
-        return print('error', cmd.error);
-      return LOCAL[cmd.verb] ? LOCAL[cmd.verb]() : ask(cmd);
+        return this.print('error', cmd.error);
+      return this.local[cmd.verb] ? this.local[cmd.verb]() : this.ask(cmd);
     }
 
-    function recall(step) {
-      if (at === past.length)
-        draft = input.value;
-      at = Math.min(past.length, Math.max(0, at + step));
-      input.value = at === past.length ? draft : past[at];
+    recall(step) {
+      const { past, input } = this;
+      if (this.at === past.length)
+        this.draft = input.value;
+      this.at = Math.min(past.length, Math.max(0, this.at + step));
+      input.value = this.at === past.length ? this.draft : past[this.at];
       requestAnimationFrame(() =>
         input.setSelectionRange(input.value.length, input.value.length));
     }
 
-    function complete() {
-      const rest = ns.shell.COMMANDS.filter((c) =>
-        c.startsWith(input.value));
-      if (input.value && rest.length === 1)
-        input.value = rest[0] + ' ';
-      return rest.length === 1;
+    /* Completes the command's name; false leaves Tab to move the focus. */
+    complete() {
+      const typed = this.input.value;
+      const rest = ns.shell.COMMANDS.filter((c) => c.startsWith(typed));
+      if (!typed || rest.length !== 1)
+        return false;
+      this.input.value = rest[0] + ' ';
+      return true;
     }
 
-    input.addEventListener('keydown', (e) => {
-      if (e.key === 'ArrowUp' || e.key === 'ArrowDown') {
-        e.preventDefault();
-        recall(e.key === 'ArrowUp' ? -1 : 1);
-      } else if (e.key === 'Tab' && !e.shiftKey && input.value &&
-        !input.value.includes(' ') && complete()) {
-        e.preventDefault();
-      } else if (e.key === 'l' && e.ctrlKey) {
-        e.preventDefault();
-        log.replaceChildren();
-      }
-    });
-    form.addEventListener('submit', (e) => {
-      e.preventDefault();
-      if (busy)
+    key(e) {
+      const KEYS = { ArrowUp: () => this.recall(-1),
+        ArrowDown: () => this.recall(1),
+        Tab: () => !e.shiftKey && this.complete(),
+        l: () => e.ctrlKey && this.log.replaceChildren() };
+      if ((e.key === 'l' && !e.ctrlKey) || !KEYS[e.key])
         return;
-      const line = input.value;
-      input.value = '';
-      enter(line);
-    });
-    print('dim', 'Set and get keys of the database.');
-    help();
-    return h('div', { class: 'terminal', onclick: () => {
-      if (!String(getSelection()))
-        input.focus({ preventScroll: true });
-    } }, log, form);
+      if (KEYS[e.key]() !== false)
+        e.preventDefault();
+    }
+
+    submit(e) {
+      e.preventDefault();
+      if (this.busy)
+        return;
+      const line = this.input.value;
+      this.input.value = '';
+      this.enter(line);
+    }
   }
 
-  ns.terminal = { create };
+  ns.terminal = { create: () => new Terminal().node };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -1,0 +1,56 @@
+/* The dependency graph's geometry and its edges; ranking of services. */
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { load } from './load.mjs';
+
+globalThis.MemLens = { dom: {} };
+const M = load('format', 'time', 'request', 'series', 'panzoom',
+  'deps-graph', 'services', 'storage', 'cpu-tab');
+
+test('zooming keeps the point under the pointer', () => {
+  const box = { x: 10, y: 20, w: 100, h: 50 };
+  const z = M.panzoom.zoomed(box, 0.5, 60, 30);
+  assert.deepEqual(z, { x: 35, y: 25, w: 50, h: 25 });
+  assert.equal((60 - z.x) / z.w, (60 - box.x) / box.w);
+});
+
+test('a graph is fitted whole, with the proportions of the window', () => {
+  assert.deepEqual(M.panzoom.around({ x: 0, y: 0, w: 100, h: 10 }, 2),
+    { x: 0, y: -20, w: 100, h: 50 });
+  assert.deepEqual(M.panzoom.around({ x: 0, y: 0, w: 10, h: 100 }, 2),
+    { x: -95, y: 0, w: 200, h: 100 });
+});
+
+test('edges are read in three spellings', () => {
+  assert.deepEqual(M.depsGraph.edgesOf({ edges: [['a', 'b'],
+    { from: 'c', to: 'd' }, { source: 'e', target: 'f' }] }),
+  [['a', 'b'], ['c', 'd'], ['e', 'f']]);
+  assert.deepEqual(M.depsGraph.edgesOf(null), []);
+});
+
+test('databases come first, then the busiest', () => {
+  const names = ['idle', 'busy', 'db'].map((name) => ({ name }));
+  assert.deepEqual(M.services.rank(names, new Set(['db']),
+    { busy: 2, db: 0.1 }).map((s) => s.name), ['db', 'busy', 'idle']);
+});
+
+test('the host is busy where it is neither idle nor waiting', () => {
+  const idle = (cpu, mode, v) => ({ labels: { cpu, mode }, unit: '',
+    t: [0, 10], v });
+  const r = M.cpuTab.hostBusy([idle('0', 'idle', [0.5, null]),
+    idle('0', 'iowait', [0.1, null]), idle('1', 'idle', [1, null])]);
+  assert.equal(r.cpus, 2);
+  assert.ok(Math.abs(r.busy.v[0] - 0.4) < 1e-9);
+  assert.equal(r.busy.v[1], null);
+  assert.equal(M.cpuTab.hostBusy([]).busy, null);
+});
+
+test('levels are rows; what a level lacks is no data, not 0', () => {
+  const col = (level, v) => ({ labels: { level }, unit: '', t: [0, 10], v });
+  const none = { cols: [] };
+  const rows = M.storage.levels({ files: { cols: [col('10', [1, 2]),
+    col('2', [3, 3])] }, size: none, compaction: { cols: [
+    col('2', [1, 4])] }, levelRead: none, levelWrite: none });
+  assert.deepEqual(rows.map((r) => [r.level, r.files, r.compaction, r.size]),
+    [['2', 3, 5, null], ['10', 2, null, null]]);
+});
