@@ -13,7 +13,7 @@ BPFTOOL := $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 OPT ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla \
-	-Wimplicit-fallthrough -Wnull-dereference
+	-Wimplicit-fallthrough -Wnull-dereference -Wno-format-truncation
 ifeq ($(CI),true)
 WARN += -Werror
 endif
@@ -53,12 +53,73 @@ TOOL_LIBS := $(STORE_LIBS) -ljson-c -lz -lm
 BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens
 TARGETS := $(B)/kvservice $(B)/kvload
 
-.PHONY: all bin targets www deps run demo check bench clean install \
-	format-check units
+.PHONY: all bin targets www run demo check bench clean install units \
+	helpers fuzzers
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: bin targets www
+.DEFAULT_GOAL := all
+
+# ---- what is needed: installed by name where it is missing ----
+
+# to build: compilers, BPF tool chain, libraries
+PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
+	zlib1g-dev libdb5.3-dev libinih-dev libcap-dev libseccomp-dev \
+	libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev
+# to run: the web server, fonts for graphs, curl for waiting
+PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
+# to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
+# reader of /proc
+PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils \
+	prometheus-node-exporter python3-minimal procps
+
+.PHONY: need-build need-run need-check
+need-build:
+	@tests/live/install.sh "to build" $(PKG_BUILD)
+need-run: need-build
+	@tests/live/install.sh "to run" $(PKG_RUN)
+need-check: need-run
+	@tests/live/install.sh "to test" $(PKG_CHECK)
+
+# ---- run, demo, check ----
+
+run: need-run
+	@echo "building (make V=1 shows the commands)"
+	@$(MAKE) --no-print-directory -j2 all
+	@exec tests/live/run.sh $(B) $(or $(PORT),8080)
+
+demo: need-run
+	@$(MAKE) --no-print-directory www
+	@exec tests/live/demo.sh $(B)/www $(or $(PORT),8080)
+
+check: need-check
+	@echo "building programs and tests"
+	@$(MAKE) --no-print-directory -j2 all units helpers fuzzers
+	@exec tests/run $(B) $(LAYERS)
+
+bench: need-check
+	@$(MAKE) --no-print-directory -j2 all
+	@exec tests/bench/run.sh $(B)
+
+# ---- the pages: copied, with uPlot from npm by lockfile ----
+
+WWW_SRC := $(shell find frontend -name node_modules -prune -o -type f -print)
+frontend/node_modules/.package-lock.json: frontend/package-lock.json
+	@echo "  NPM  uplot, playwright-core"
+	$(Q)cd frontend && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+www: $(B)/www/index.html
+$(B)/www/index.html: $(WWW_SRC) frontend/node_modules/.package-lock.json
+	@echo "  WWW  $(B)/www"
+	$(Q)rm -rf $(B)/www && mkdir -p $(B)/www/lib
+	$(Q)cp -r $(filter-out %/tools %/node_modules %.json,\
+		$(wildcard frontend/*)) $(B)/www/
+	$(Q)cp frontend/node_modules/uplot/dist/uPlot.iife.min.js \
+		frontend/node_modules/uplot/dist/uPlot.min.css \
+		frontend/node_modules/uplot/LICENSE $(B)/www/lib/
+	@touch $@
 
 bin: $(BIN)
 targets: $(TARGETS)
@@ -127,6 +188,63 @@ $(B)/kvload: $(wildcard tests/kvservice/kvload*.c tests/kvservice/*.h)
 	@echo "  CC   $@"
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -o $@ \
 		$(filter %.c,$^) -lpthread -lm
+
+# A store whose content is known, for tests/api.
+$(B)/fill-store: $(B)/obj/tests/api/fill_store.o $(LIB)
+	@echo "  LINK $@"
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(STORE_LIBS)
+
+# Helper programs of test scripts: tests/LAYER/NAME.c is build/LAYER/NAME.
+HELPERS := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/api/*.c \
+	tests/system/*.c tests/replay/*.c tests/bench/*.c))
+helpers: $(HELPERS)
+$(HELPERS): $(B)/%: $(B)/obj/tests/%.o $(B)/libtested.a $(FORMAT) $(LIB)
+	@mkdir -p $(@D)
+	@echo "  LINK $@"
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(B)/libtested.a $(FORMAT) $(LIB) \
+		$(DAEMON_LIBS) $(WORKER_LIBS)
+
+# Fuzz targets: everything that they reach, built with clang's sanitizers.
+FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(STORE_SRC) $(FORMAT_SRC) \
+	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC)))
+fuzzers: $(FUZZ)
+$(B)/fuzzobj/%.o: %.c | $(SKELETONS)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+		$(CPPFLAGS) -w -I$(B)/gen -c -o $@ $<
+$(B)/libfuzzed.a: $(FUZZ_OBJ)
+$(B)/fuzz/%: tests/fuzz/%.c $(B)/libfuzzed.a
+	@mkdir -p $(@D)
+	@echo "  FUZZ $@"
+	$(Q)$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
+		$(CPPFLAGS) -w -o $@ $^ $(DAEMON_LIBS) $(WORKER_LIBS)
+
+# ---- install: DESTDIR, PREFIX, SYSCONFDIR, UNITDIR ----
+
+MAN8 := $(wildcard collector/*.8 fcgi/*.8)
+MAN7 := $(wildcard fcgi/*.7)
+MAN5 := $(wildcard collector/*.5 fcgi/*.5)
+MAN1 := $(wildcard fcgi/*.1)
+UNITS := $(wildcard collector/*.service fcgi/*.service fcgi/*.socket)
+install: bin www
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(B)/memlensd
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/memlens \
+		$(B)/memlens-scrape $(B)/memlens-fcgi
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(B)/memlens
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 $(MAN8)
+	$(if $(MAN7),install -D -m 644 -t \
+		$(DESTDIR)$(PREFIX)/share/man/man7 $(MAN7))
+	$(if $(MAN5),install -D -m 644 -t \
+		$(DESTDIR)$(PREFIX)/share/man/man5 $(MAN5))
+	$(if $(MAN1),install -D -m 644 -t \
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(MAN1))
+	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/memlens \
+		nginx/memlens-locations.conf nginx/memlens-site.conf \
+		$(wildcard collector/*.conf fcgi/*.conf)
+	install -d $(DESTDIR)$(PREFIX)/share/memlens
+	cp -r $(B)/www $(DESTDIR)$(PREFIX)/share/memlens/
+	$(if $(UNITS),install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(UNITS))
 
 clean:
 	rm -rf $(B)

@@ -1,0 +1,39 @@
+#!/bin/bash
+# Installs the Debian packages that are missing: install.sh PURPOSE PACKAGE...
+# Says which and why.  Tools that are there by other means (node from another
+# source) count as installed.
+set -u
+purpose=$1
+shift
+# A package that provides a command which is already on the PATH is not
+# needed; node and npm often come from elsewhere.
+command -v node >/dev/null && command -v npm >/dev/null || set -- "$@" nodejs npm
+
+missing=()
+for p in "$@"; do
+	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' ||
+		missing+=("$p")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+echo "installing $purpose: ${missing[*]}"
+if [ "$(id -u)" != 0 ]; then
+	echo "memlens: not root: as root, apt-get install ${missing[*]}" >&2
+	exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+# Packages shall not start their services (nginx on port 80 ...).
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+	printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy
+	trap 'rm -f $policy "$log"' EXIT
+fi
+install() { apt-get install -y -q --no-install-recommends "${missing[@]}" >"$log" 2>&1; }
+if ! install; then
+	apt-get update -q >>"$log" 2>&1
+	if ! install; then
+		tail -n 15 "$log" >&2
+		echo "memlens: cannot install ${missing[*]}" >&2
+		exit 1
+	fi
+fi

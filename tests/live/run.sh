@@ -1,0 +1,213 @@
+#!/bin/bash
+# Runs MemLens live on a real LevelDB service, in the foreground, without
+# systemd: the service and its load, the daemon, the scraper, the workers and
+# nginx.  `make run` calls it; tests do so too, with their own port and
+# folder.
+#
+#   run.sh BUILD [PORT]
+#
+# Environment: RUN (folder for sockets, store and logs), RATE (requests per
+# second of the load), KVPORT (of the service; its statistics are 501 above),
+# SLOT (slot length), KVFLAGS, LISTEN (address).
+#
+# Everything runs in this script's process group; Ctrl-C or TERM ends all.
+set -u
+build=$(cd "${1:?folder of the build}" && pwd)
+port=${2:-8080}
+kvport=${KVPORT:-18000}
+stats=$((kvport + 501))
+run=${RUN:-/var/tmp/memlens-$port}
+listen=${LISTEN:-127.0.0.1}
+source=$(cd "$(dirname "$0")/../.." && pwd)
+declare -A names=()
+declare -a order=()
+stopping=
+
+fail() { echo "memlens run: $*" >&2; exit 1; }
+free_port() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+[ "$(id -u)" = 0 ] || fail "needs root, to sample the whole host (sudo make run)"
+for f in memlensd memlens-scrape memlens-fcgi kvservice kvload; do
+	[ -x "$build/$f" ] || fail "$build/$f is missing; run make first"
+done
+[ -e /sys/kernel/btf/vmlinux ] ||
+	echo "memlens run: this kernel has no BTF: the CPU profiler stays off" >&2
+for p in "$port" "$kvport" "$stats"; do
+	free_port "$p" || fail "port $p is taken by another program"
+done
+
+nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups -- "$@"; }
+
+# Starts a program and remembers its pid under a name.
+start() {
+	local name=$1
+	shift
+	"$@" >>"$run/log/$name.log" 2>&1 &
+	names[$!]=$name
+	order+=($!)
+	echo $! >"$run/pid/$name"
+}
+
+prepare() {
+	mkdir -p "$run"/{bin,log,nginx,pid,db} || fail "cannot write to $run"
+	install -d -m 2750 -g nogroup "$run/store"
+	chmod 755 "$run" "$run"/{bin,log,nginx,pid}
+	chown nobody:nogroup "$run/db"
+	rm -f "$run"/*.sock "$run"/log/*.log
+	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,kvservice,kvload} \
+		"$run/bin/"
+	rm -rf "$run/www" && cp -r "$build/www" "$run/www"
+	chmod -R a+rX "$run/www"
+	cp "$source/nginx/memlens-locations.conf" /etc/nginx/mime.types "$run/nginx/"
+	cp "$source/tests/data/kv_service.graph" "$run/"
+	sed "s,@RUN@,$run,g; s,@LISTEN@,$listen:$port,g" \
+		"$source/nginx/memlens-run.conf.in" >"$run/nginx/nginx.conf"
+	configure
+}
+
+configure() {
+	cat >"$run/memlens.conf" <<-END
+	[store]
+	directory = $run/store
+	${SLOT:+slot = $SLOT}
+
+	[socket]
+	path = $run/memlensd.sock
+	group = nogroup
+
+	[service kvservice]
+	comm = ^kv
+	command = kvservice
+	END
+	cat >"$run/scrape.conf" <<-END
+	[scrape]
+	socket = $run/memlensd.sock
+	${SLOT:+slot = $SLOT}
+
+	[target kvservice]
+	service = kvservice
+	leveldb = http://127.0.0.1:$stats/transaction_data
+	prometheus = http://127.0.0.1:$stats/metrics
+	END
+	cat >"$run/memlens-fcgi.conf" <<-END
+	[kv]
+	target = 127.0.0.1:$kvport
+	allow-put = yes
+
+	[graph kv_service]
+	bazel = $run/kv_service.graph
+
+	[graph kvservice-libraries]
+	elf = $run/bin/kvservice
+	END
+}
+
+start_kv() {
+	start kvservice nobody "$run/bin/kvservice" --port "$kvport" \
+		--stats-port "$stats" --db "$run/db" ${KVFLAGS:-}
+}
+start_load() {
+	start kvload nobody "$run/bin/kvload" --port "$kvport" --duration 0 \
+		--rate "${RATE:-1000}"
+}
+start_daemon() {
+	start memlensd "$run/bin/memlensd" -f "$run/memlens.conf"
+}
+start_scrape() {
+	start memlens-scrape nobody "$run/bin/memlens-scrape" -f "$run/scrape.conf"
+}
+start_pool() {
+	start "memlens-fcgi-$1" nobody_in_run "$run/bin/memlens-fcgi" \
+		-c "$run/memlens-fcgi.conf" -s "$run/store" -p "$1" -j "$2" \
+		-l "$run/$1.sock"
+}
+# The workers make their sockets in the run folder.
+nobody_in_run() {
+	(umask 0; exec setpriv --reuid=nobody --regid=nogroup --clear-groups -- "$@")
+}
+start_nginx() {
+	start nginx nginx -p "$run/nginx" -c "$run/nginx/nginx.conf"
+}
+
+stop_all() {
+	[ -z "$stopping" ] || return
+	stopping=yes
+	trap '' INT TERM
+	for ((i = ${#order[@]} - 1; i >= 0; i--)); do
+		kill -TERM "${order[i]}" 2>/dev/null
+	done
+	for i in $(seq 50); do
+		[ -n "$(jobs -r)" ] || break
+		sleep 0.1
+	done
+	for pid in "${order[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	wait 2>/dev/null
+}
+
+# Waits until a command succeeds, at most some seconds.
+wait_for() {
+	local what=$1 seconds=$2
+	shift 2
+	for _ in $(seq $((seconds * 10))); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	tail -n 5 "$run"/log/*.log >&2
+	stop_all
+	fail "$what did not start; see $run/log"
+}
+
+# A program that ended by itself is said and started again after a while, as
+# a service manager would.
+restart() {
+	local name=$1
+	case $name in
+	kvservice) start_kv ;;
+	kvload) start_load ;;
+	memlensd) start_daemon ;;
+	memlens-scrape) start_scrape ;;
+	memlens-fcgi-query) start_pool query 2 ;;
+	memlens-fcgi-ingest) start_pool ingest 1 ;;
+	memlens-fcgi-playground) start_pool playground 1 ;;
+	nginx) start_nginx ;;
+	esac
+}
+
+watch_over() {
+	local pid status name
+	while :; do
+		wait -n -p pid
+		status=$?
+		[ -z "$stopping" ] || return
+		[ -n "${pid:-}" ] || { sleep 1; continue; }
+		name=${names[$pid]:-}
+		[ -n "$name" ] || continue
+		echo "memlens run: $name ended (status $status); again in ${RESTART:-10} s" >&2
+		(sleep "${RESTART:-10}") & names[$!]=; local timer=$!
+		wait $timer
+		[ -z "$stopping" ] || return
+		restart "$name"
+	done
+}
+
+trap 'stop_all; exit 0' INT TERM
+trap stop_all EXIT
+prepare
+chown nobody:nogroup "$run/pid" && install -d -m 775 -g nogroup "$run"
+start_kv
+wait_for "the LevelDB service" 20 curl -sf "http://127.0.0.1:$stats/get_status"
+start_daemon
+start_scrape
+start_load
+start_pool query 2
+start_pool ingest 1
+start_pool playground 1
+wait_for "a worker" 10 test -S "$run/query.sock"
+wait_for "the playground's worker" 10 test -S "$run/playground.sock"
+start_nginx
+wait_for "nginx" 10 curl -sf "http://127.0.0.1:$port/api/v1/health"
+echo "logs and store: $run"
+echo "http://localhost:$port/"
+watch_over
