@@ -47,10 +47,10 @@ array_grow(void *array, uint32_t *cap, uint32_t want, uint32_t limit,
 	uint64_t n = *cap != 0 ? *cap : 64;
 	void *p;
 
-	if (array != NULL && want <= *cap)
-		return array;
 	if (want > limit)
 		return NULL;
+	if (array != NULL && want <= *cap)
+		return array;
 	while (n < want)
 		n *= 2;
 	p = realloc(array, n * size);

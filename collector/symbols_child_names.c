@@ -6,9 +6,11 @@
 #include "symbols_child.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf.h"
 #include "text.h"
 
 /* From <cxxabi.h>, which C cannot include. */
@@ -107,8 +109,15 @@ void
 symbols_child_name(const char *raw, char *out, size_t size)
 {
 	char *plain = NULL;
+	char bare[ELF_NAME_MAX];
 	size_t n;
 
+	/* "read@@GLIBC_2.2.5" carries its version. */
+	if (raw[0] == '\0')
+		raw = "?";
+	snprintf(bare, sizeof(bare), "%.*s", (int)(1 + strcspn(raw + 1, "@")),
+	    raw);
+	raw = bare;
 	if (raw[0] == '_' && raw[1] == 'Z')
 		plain = __cxa_demangle(raw, NULL, NULL, NULL);
 	if (plain != NULL && rust_is_legacy(plain, &n))

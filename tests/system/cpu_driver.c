@@ -1,0 +1,232 @@
+/*
+ * The CPU source by itself, for the system tests: samples for a while and
+ * prints each slot.
+ *
+ *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS]
+ *
+ * Output, one line each:
+ *	state STATE WHY
+ *	child PID                       the symbols child, at each slot
+ *	stack SLOT SERVICE LABELS;FRAME;FRAME... VALUE
+ *	frame KIND MODULE BUILDID OFFSET NAME
+ *	counter SLOT NAME REASON INCREASE RAW
+ *	balance RUNS IDLE LOST SAMPLES  at the end, the ring drained
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/config.h"
+#include "collector/services.h"
+#include "collector/source_cpu.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/batch.h"
+
+static void
+die(const struct err *e)
+{
+	if (e == NULL)
+		return;
+	fprintf(stderr, "cpu_driver: %s\n", e->text);
+	exit(1);
+}
+
+static void
+print_labels(const struct batch *b, uint32_t set)
+{
+	uint32_t i;
+
+	printf("{");
+	for (i = 0; i < b->labels[set].n; i++) {
+		const uint32_t *pair = b->pairs +
+		    2 * (b->labels[set].first + i);
+
+		printf("%s%s=%s", i > 0 ? "," : "", batch_str(b, pair[0]),
+		    batch_str(b, pair[1]));
+	}
+	printf("}");
+}
+
+static void
+print_path(const struct batch *b, uint32_t node)
+{
+	const struct batch_node *n = &b->nodes[node];
+
+	if (n->parent == 0) {
+		print_labels(b, n->edge);
+		return;
+	}
+	print_path(b, n->parent);
+	printf(";%s", batch_str(b, b->frames[n->edge].name));
+}
+
+static const char *
+series_label(const struct batch *b, uint32_t series, const char *name)
+{
+	struct label labels[8];
+	struct series_desc d;
+	const char *value;
+
+	batch_series_desc(b, series, &d, labels, 8);
+	value = label_find(d.labels, d.n_labels, name);
+	return value != NULL ? value : "";
+}
+
+static void
+print_block(const struct batch *b, const struct batch_block *k)
+{
+	const struct batch_series *s = &b->series[k->series];
+	uint32_t i;
+
+	if (s->kind == SERIES_COUNTER)
+		printf("counter %llu %s [%s] %lld %lld\n",
+		    (unsigned long long)k->slot, batch_str(b, s->name),
+		    series_label(b, k->series, "reason"),
+		    (long long)k->increase, (long long)k->last);
+	if (s->kind != SERIES_FLOW)
+		return;
+	printf("block %llu %s %lld\n", (unsigned long long)k->slot,
+	    series_label(b, k->series, "service"), (long long)s->period);
+	for (i = 0; i < k->n; i++) {
+		const struct batch_entry *e = &b->entries[k->first + i];
+
+		printf("stack %llu %s ", (unsigned long long)k->slot,
+		    series_label(b, k->series, "service"));
+		print_path(b, e->key);
+		printf(" %lld\n", (long long)e->value);
+	}
+}
+
+/* Encodes first: that folds and sorts the entries. */
+static void
+print_batch(struct batch *b)
+{
+	struct buf record = {0};
+	struct batch *copy;
+	size_t i;
+
+	die(batch_encode(b, &record));
+	die(batch_decode(record.data, record.len, &copy));
+	for (i = 0; i < copy->n_frames; i++)
+		printf("frame %s %s %s 0x%llx %s\n",
+		    frame_kind_name(copy->frames[i].kind),
+		    batch_str(copy, copy->frames[i].module),
+		    batch_str(copy, copy->frames[i].build_id),
+		    (unsigned long long)copy->frames[i].offset,
+		    batch_str(copy, copy->frames[i].name));
+	for (i = 0; i < copy->n_blocks; i++)
+		print_block(copy, &copy->blocks[i]);
+	printf("batch %zu bytes\n", record.len);
+	batch_free(copy);
+	buf_fini(&record);
+}
+
+static void
+close_slot(struct source *s, uint64_t slot, const struct config *c)
+{
+	struct batch *b = batch_new((uint64_t)c->slot_ns);
+	struct symbols_stats stats;
+
+	die(source_cpu.close_slot(s, slot, b, false));
+	print_batch(b);
+	batch_free(b);
+	symbols_stats(s->symbols, &stats);
+	printf("child %d\n", (int)stats.child);
+	fflush(stdout);
+}
+
+/* Polls as the daemon does until the slot is over and a little more. */
+static void
+run_slot(struct source *s, struct services *services, uint64_t slot,
+    const struct config *c)
+{
+	int64_t end = ((int64_t)slot + 1) * c->slot_ns + c->slot_ns / 4;
+	int64_t swept = 0, now;
+	struct pollfd p = {.fd = source_cpu.fd(s), .events = POLLIN};
+
+	while ((now = clock_wall_ns()) < end) {
+		if (now - swept > NS_PER_S) {
+			die(services_sweep(services, now));
+			swept = now;
+		}
+		poll(&p, 1, 100);
+		die(source_cpu.poll(s, clock_wall_ns()));
+	}
+	close_slot(s, slot, c);
+}
+
+/* Stops the sampling and accounts for every run of the program. */
+static void
+print_balance(struct source *s, uint64_t slot, const struct config *c)
+{
+	const struct cpu_totals *t = &s->now;
+
+	sampler_stop(s->sampler);
+	close_slot(s, slot, c);
+	close_slot(s, slot + 1, c);
+	printf("balance %llu %llu %llu %llu\n", (unsigned long long)t->runs,
+	    (unsigned long long)t->idle,
+	    (unsigned long long)(t->ring_full + t->malformed +
+	    t->held_full + t->aggregate_full),
+	    (unsigned long long)t->samples);
+}
+
+static uint64_t
+run(struct source *s, struct services *services, const struct config *c,
+    long slots)
+{
+	uint64_t slot = (uint64_t)(clock_wall_ns() / c->slot_ns);
+
+	int64_t began = 0;
+
+	for (; slots > 0; slots--) {
+		run_slot(s, services, slot++, c);
+		/* The first slot reads symbols, the others do not. */
+		if (began == 0)
+			began = clock_cpu_ns();
+	}
+	printf("cost %lld us of CPU after the first slot\n",
+	    (long long)(clock_cpu_ns() - began) / 1000);
+	return slot;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct services *services;
+	struct config config;
+	struct source *s;
+	const char *why = "";
+	long slots = 1;
+	int c;
+
+	log_init("cpu_driver", LOG_L_INFO);
+	die(config_load(&config, NULL));
+	config.slot_ns = NS_PER_S;
+	while ((c = getopt(argc, argv, "h:s:n:")) != -1) {
+		if (c == 'h')
+			config.cpu_hz = atol(optarg);
+		else if (c == 's')
+			config.slot_ns = atol(optarg) * NS_PER_MS;
+		else if (c == 'n')
+			slots = atol(optarg);
+		else
+			return 2;
+	}
+	die(services_new(&services, &config));
+	die(services_sweep(services, clock_wall_ns()));
+	die(source_cpu.open(&s, &config, services));
+	printf("state %d %s\n", source_cpu.state(s, &why), why);
+	fflush(stdout);
+	if (s->sampler != NULL)
+		print_balance(s, run(s, services, &config, slots), &config);
+	source_cpu.close(s);
+	services_free(services);
+	config_free(&config);
+	return 0;
+}

@@ -1,0 +1,107 @@
+/*
+ * Kernel symbols from a text of the kernel's form.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/kallsyms.h"
+#include "store/base/err.h"
+#include "test.h"
+
+static struct kallsyms *
+open_text(const char *text)
+{
+	char path[] = "/tmp/test_kallsyms.XXXXXX";
+	int fd = mkstemp(path);
+	struct kallsyms *k = NULL;
+
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) ==
+	    (ssize_t)strlen(text));
+	CHECK_OK(kallsyms_open(&k, path));
+	close(fd);
+	unlink(path);
+	return k;
+}
+
+static const char table[] =
+    "0000000000000000 A fixed_percpu_data\n"
+    "ffffffff81000000 T _stext\n"
+    "ffffffff81000000 T startup_64\n"
+    "ffffffff81000100 t do_idle\n"
+    "ffffffff81000200 D not_code\n"
+    "ffffffff81000300 W weak_one\n"
+    "ffffffffc0100000 t ext4_read\t[ext4]\n"
+    "ffffffffc0100080 t ext4_write\t[ext4]\n"
+    "ffffffffc0200000 t bpf_prog_1234_cpu_sample\t[bpf]\n"
+    "ffffffffc0000000 t early\t[virtio]\n"
+    "garbage\n"
+    "\n";
+
+TEST(lookup)
+{
+	static const struct {
+		uint64_t addr;
+		const char *name, *module;
+		enum frame_kind kind;
+		bool found;
+	} cases[] = {
+	    {0xffffffff81000000, "_stext", "[kernel]", FRAME_KERNEL, true},
+	    {0xffffffff810000ff, "_stext", "[kernel]", FRAME_KERNEL, true},
+	    {0xffffffff81000100, "do_idle", "[kernel]", FRAME_KERNEL, true},
+	    {0xffffffff810002ff, "do_idle", "[kernel]", FRAME_KERNEL, true},
+	    {0xffffffff81000301, "weak_one", "[kernel]", FRAME_KERNEL, true},
+	    {0xffffffffc0000010, "early", "[virtio]", FRAME_KERNEL, true},
+	    {0xffffffffc010007f, "ext4_read", "[ext4]", FRAME_KERNEL, true},
+	    {0xffffffffc0100080, "ext4_write", "[ext4]", FRAME_KERNEL, true},
+	    {0xffffffffc0200010, "bpf_prog_1234_cpu_sample", "[bpf]",
+	        FRAME_BPF, true},
+	    /* between the regions, before and behind them */
+	    {0xffffffff90000000, "[kernel]", "[kernel]", FRAME_KERNEL, false},
+	    {0xffffffff80000000, "[kernel]", "[kernel]", FRAME_KERNEL, false},
+	    {0xffffffffc0210000, "[kernel]", "[kernel]", FRAME_KERNEL, false},
+	    {0, "[kernel]", "[kernel]", FRAME_KERNEL, false}};
+	struct kallsyms *k = open_text(table);
+	struct frame f;
+	size_t i;
+
+	CHECK_INT(kallsyms_count(k), 7);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK_INT(kallsyms_lookup(k, cases[i].addr, &f),
+		    cases[i].found);
+		CHECK_STR(f.name, cases[i].name);
+		CHECK_STR(f.module, cases[i].module);
+		CHECK_INT(f.kind, cases[i].kind);
+		CHECK_INT(f.offset, 0);
+	}
+	kallsyms_close(k);
+}
+
+/* kernel.kptr_restrict: every address is 0. */
+TEST(hidden)
+{
+	struct kallsyms *k = open_text("0000000000000000 T _stext\n"
+	    "0000000000000000 t do_idle\n");
+	struct frame f;
+
+	CHECK_INT(kallsyms_count(k), 0);
+	CHECK(!kallsyms_lookup(k, 0xffffffff81000000, &f));
+	CHECK_STR(f.name, "[kernel]");
+	kallsyms_close(k);
+}
+
+TEST(missing)
+{
+	struct kallsyms *k;
+
+	CHECK(kallsyms_open(&k, "/nowhere/kallsyms") != NULL);
+	CHECK(k == NULL);
+}
+
+int
+main(void)
+{
+	RUN(lookup);
+	RUN(hidden);
+	RUN(missing);
+	return test_done();
+}

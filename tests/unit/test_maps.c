@@ -1,0 +1,236 @@
+/*
+ * Process mappings: the text, the search, and when it is read again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "collector/maps.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "test.h"
+
+static const char text[] =
+    "00400000-00401000 r--p 00000000 fd:01 77        /opt/a b (deleted)\n"
+    "00401000-00405000 r-xp 00001000 fd:01 77        /opt/a b (deleted)\n"
+    "00405000-00406000 rw-p 00005000 fd:01 77        /opt/a b (deleted)\n"
+    "7f0000000000-7f0000010000 rwxp 00000000 00:00 0 \n"
+    "7f0000020000-7f0000030000 r-xp 00002000 00:2d 9  /mnt/x\\012y\n"
+    "7ffff7fc1000-7ffff7fc3000 r-xp 00000000 00:00 0  [vdso]\n"
+    "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
+
+TEST(parse)
+{
+	struct maps_list l;
+	struct mapping *m;
+
+	CHECK_OK(maps_parse(text, sizeof(text) - 1, &l));
+	CHECK_INT(l.n, 5);
+	m = maps_list_find(&l, 0x401000);
+	CHECK(m != NULL && m->end == 0x405000 && m->offset == 0x1000);
+	CHECK(m != NULL && m->ino == 77 && m->dev == makedev(0xfd, 1));
+	CHECK(m != NULL && m->kind == MAP_FILE);
+	CHECK_STR(maps_name(&l, m), "/opt/a b (deleted)");
+	CHECK(maps_list_find(&l, 0x404fff) == m);
+	CHECK(maps_list_find(&l, 0x405000) == NULL);
+	CHECK(maps_list_find(&l, 0x400fff) == NULL);
+	CHECK(maps_list_find(&l, 0) == NULL);
+	CHECK(maps_list_find(&l, UINT64_MAX) == NULL);
+	CHECK_INT(maps_list_find(&l, 0x7f0000000000)->kind, MAP_ANONYMOUS);
+	CHECK_INT(maps_list_find(&l, 0x7ffff7fc1000)->kind, MAP_VDSO);
+	CHECK_INT(maps_list_find(&l, 0xffffffffff600000)->kind, MAP_SPECIAL);
+	maps_list_fini(&l);
+}
+
+TEST(foreign)
+{
+	struct maps_list l;
+
+	CHECK_OK(maps_parse(text, sizeof(text) - 1, &l));
+	maps_mark_foreign(&l, "25 1 253:1 / / rw - ext4 /dev/vda1 rw\n"
+	    "90 25 0:45 / /mnt rw shared:3 - fuse.sshfs host rw\n"
+	    "damaged\n");
+	CHECK_INT(maps_list_find(&l, 0x401000)->kind, MAP_FILE);
+	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAP_FOREIGN);
+	maps_list_fini(&l);
+	CHECK_OK(maps_parse(text, sizeof(text) - 1, &l));
+	maps_mark_foreign(&l, "90 25 0:45 / /mnt rw - overlay o rw,fuse=no\n");
+	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAP_FILE);
+	maps_list_fini(&l);
+}
+
+TEST(damaged)
+{
+	static const char *const bad[] = {"x", "1000", "1000-2000",
+	    "1000-2000 r-xp", "2000-1000 r-xp 0 fd:01 1 /x",
+	    "1000-2000 r-xp 0 fd01 1 /x", "1000-2000 r-xp 0 fd:01 x /x",
+	    "2000-3000 r-xp 0 0:0 1 /a\n1000-2000 r-xp 0 0:0 1 /b\n",
+	    "111111111111111111111-2 r-xp 0 fd:01 1 /x", "\n", "-"};
+	struct maps_list l;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CHECK(maps_parse(bad[i], strlen(bad[i]), &l) != NULL);
+		maps_list_fini(&l);
+	}
+	CHECK_OK(maps_parse("", 0, &l));
+	CHECK_INT(l.n, 0);
+	maps_list_fini(&l);
+}
+
+TEST(any_cut_is_harmless)
+{
+	struct maps_list l;
+	char *copy;
+	size_t n;
+
+	for (n = 0; n < sizeof(text); n++) {
+		copy = malloc(n + 1); /* its end is where ASan looks */
+		memcpy(copy, text, n);
+		maps_parse(copy, n, &l);
+		maps_list_fini(&l);
+		free(copy);
+	}
+}
+
+TEST(too_many)
+{
+	size_t room = (MAPS_EACH_MAX + 10) * 64, n = 0, i;
+	char *p = malloc(room);
+	struct maps_list l;
+
+	for (i = 0; i < MAPS_EACH_MAX + 1; i++)
+		n += (size_t)snprintf(p + n, room - n,
+		    "%zx000-%zx000 r-xp 0 00:00 0 \n", 2 * i + 1, 2 * i + 2);
+	CHECK(maps_parse(p, n, &l) != NULL);
+	CHECK_INT(l.n, MAPS_EACH_MAX); /* the first ones serve */
+	maps_list_fini(&l);
+	free(p);
+}
+
+static void
+put_maps(const char *dir, int pid, const char *maps)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d", dir, pid);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/%d/maps", dir, pid);
+	f = fopen(path, "w");
+	if (f == NULL)
+		return;
+	fputs(maps, f);
+	fclose(f);
+}
+
+static void
+remove_maps(const char *dir, int pid)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%d/maps", dir, pid);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/%d", dir, pid);
+	rmdir(path);
+}
+
+#define S NS_PER_S
+
+/* A directory stands in for /proc. */
+TEST(read_again)
+{
+	static const char before[] = "1000-2000 r-xp 0 fd:01 5 /a\n";
+	static const char after[] = "1000-2000 r-xp 0 fd:01 5 /a\n"
+	    "5000-6000 r-xp 0 fd:01 6 /b\n";
+	char dir[] = "/tmp/test_maps.XXXXXX";
+	struct maps_process *p;
+	struct maps *m;
+
+	CHECK(mkdtemp(dir) != NULL);
+	put_maps(dir, 42, before);
+	CHECK_OK(maps_new(&m, dir));
+	p = maps_process(m, 42, 7, 1, 100 * S);
+	CHECK(maps_find(m, p, 0x1000, 100 * S) != NULL);
+	CHECK(maps_find(m, p, 0x5000, 100 * S) == NULL);
+	CHECK_INT(maps_reads(m), 1);
+	put_maps(dir, 42, after);
+	/* Not within a second, then at once. */
+	CHECK(maps_find(m, p, 0x5000, 100 * S + S / 2) == NULL);
+	CHECK(maps_find(m, p, 0x5000, 102 * S) != NULL);
+	CHECK_INT(maps_reads(m), 2);
+	/* An exec, and another process of the same number. */
+	put_maps(dir, 42, before);
+	p = maps_process(m, 42, 7, 2, 102 * S);
+	CHECK(maps_find(m, p, 0x5000, 102 * S) == NULL);
+	CHECK_INT(maps_reads(m), 3);
+	put_maps(dir, 42, after);
+	p = maps_process(m, 42, 8, 2, 102 * S);
+	CHECK(maps_find(m, p, 0x5000, 102 * S) != NULL);
+	CHECK_INT(maps_reads(m), 4);
+	/* While it is in use, once a minute. */
+	p = maps_process(m, 42, 8, 2, 130 * S);
+	CHECK_INT(maps_reads(m), 4);
+	p = maps_process(m, 42, 8, 2, 170 * S);
+	CHECK_INT(maps_reads(m), 5);
+	/* One that has ended keeps what was known. */
+	remove_maps(dir, 42);
+	p = maps_process(m, 42, 8, 2, 300 * S);
+	CHECK(maps_find(m, p, 0x5000, 300 * S) != NULL);
+	CHECK_INT(maps_processes(m), 1);
+	maps_sweep(m, 301 * S);
+	CHECK_INT(maps_processes(m), 1);
+	maps_sweep(m, 900 * S);
+	CHECK_INT(maps_processes(m), 0);
+	maps_free(m);
+	rmdir(dir);
+}
+
+TEST(many_processes)
+{
+	struct maps *m;
+	int pid;
+
+	CHECK_OK(maps_new(&m, "/nowhere"));
+	for (pid = 1; pid < MAPS_PROCESSES_MAX + 100; pid++)
+		CHECK(maps_process(m, pid, 1, 1, pid * S) != NULL);
+	CHECK_INT(maps_processes(m), MAPS_PROCESSES_MAX);
+	maps_free(m);
+}
+
+/* Our own code must lead to our own file. */
+TEST(own_process)
+{
+	struct maps_process *p;
+	struct mapping *map;
+	struct stat a, b;
+	struct maps *m;
+	int fd = -1;
+
+	CHECK_OK(maps_new(&m, "/proc"));
+	p = maps_process(m, getpid(), 1, 1, S);
+	map = maps_find(m, p, (uint64_t)(uintptr_t)test_done, S);
+	CHECK(map != NULL);
+	if (map != NULL)
+		fd = maps_open(m, p, map);
+	CHECK(fd >= 0 && fstat(fd, &a) == 0 &&
+	    stat("/proc/self/exe", &b) == 0 && a.st_ino == b.st_ino);
+	close(fd);
+	maps_free(m);
+}
+
+int
+main(void)
+{
+	RUN(parse);
+	RUN(foreign);
+	RUN(damaged);
+	RUN(any_cut_is_harmless);
+	RUN(too_many);
+	RUN(read_again);
+	RUN(many_processes);
+	RUN(own_process);
+	return test_done();
+}
