@@ -1,0 +1,359 @@
+/*
+ * memlens-scrape: pulls pages from the services that are watched, without
+ * any privilege, and posts what they say to memlensd.  See memlens-scrape.8.
+ */
+#include "scrape_config.h"
+#include "scrape_queue.h"
+#include "scrape_target.h"
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/batch.h"
+#include "store/meter.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DEFAULT_CONFIG "/etc/memlens/memlens-scrape.conf"
+#ifndef MEMLENS_VERSION
+#define MEMLENS_VERSION "0.1.0"
+#endif
+#define GRACE_MAX_NS (200 * NS_PER_MS)
+#define FAR_SLOTS 64
+
+struct scraper {
+	const char *path;
+	struct scrape_config *config;
+	struct scrape_target *targets;
+	struct scrape_queue queue;
+	struct meter *meter;
+	struct scrape_counts counts;
+	uint64_t slot; /* the open one */
+	int64_t slot_ns;
+	int signals;
+	bool stop, reload;
+};
+
+/* ---- slots ---- */
+
+static void
+scrape_put_self(struct scraper *s, int64_t now_ns)
+{
+	struct label process = {"process", "memlens-scrape"};
+	const struct {
+		const char *name;
+		enum series_kind kind;
+		uint64_t value;
+	} own[] = {
+	    {"memlens_scrape_queued_batches", SERIES_GAUGE, s->queue.n},
+	    {"memlens_scrape_sent_batches_total", SERIES_COUNTER,
+	        s->queue.sent},
+	    {"memlens_scrape_dropped_batches_total", SERIES_COUNTER,
+	        s->queue.dropped},
+	    {"memlens_scrape_refused_batches_total", SERIES_COUNTER,
+	        s->queue.refused},
+	    {"memlens_scrape_values_total", SERIES_COUNTER, s->counts.taken},
+	    {"memlens_scrape_nan_total", SERIES_COUNTER, s->counts.no_data},
+	    {"memlens_scrape_refused_values_total", SERIES_COUNTER,
+	        s->counts.refused},
+	    {"memlens_scrape_bad_lines_total", SERIES_COUNTER,
+	        s->counts.bad},
+	};
+	struct series_desc cpu = {SERIES_COUNTER,
+	    "memlens_self_cpu_seconds_total", "seconds", 0, 9, &process, 1};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		struct series_desc d = {own[i].kind, own[i].name, "", 0, 0,
+		    NULL, 0};
+
+		if (own[i].kind == SERIES_COUNTER)
+			meter_counter(s->meter, &d, now_ns,
+			    (int64_t)own[i].value);
+		else
+			meter_gauge(s->meter, &d, now_ns,
+			    (int64_t)own[i].value);
+	}
+	meter_counter(s->meter, &cpu, now_ns, clock_cpu_ns());
+}
+
+static void
+scrape_close_slot(struct scraper *s, uint64_t slot)
+{
+	struct batch *b = batch_new((uint64_t)s->slot_ns);
+	int64_t last_ns = (int64_t)(slot + 1) * s->slot_ns - 1;
+	int64_t now_ns = clock_wall_ns();
+
+	if (b == NULL) {
+		s->queue.dropped++;
+		return;
+	}
+	scrape_put_self(s, now_ns < last_ns ? now_ns : last_ns);
+	meter_close(s->meter, slot, b);
+	if (b->n_blocks > 0)
+		scrape_queue_put(&s->queue, b);
+	batch_free(b);
+}
+
+/* Closes what is over; a far jump of the clock is followed. */
+static void
+scrape_slots(struct scraper *s, int64_t wall_ns)
+{
+	int64_t grace_ns = s->slot_ns / 4;
+	uint64_t over, present = (uint64_t)(wall_ns / s->slot_ns);
+
+	if (grace_ns > GRACE_MAX_NS)
+		grace_ns = GRACE_MAX_NS;
+	over = (uint64_t)((wall_ns - grace_ns) / s->slot_ns);
+	if (over > s->slot + FAR_SLOTS || present + FAR_SLOTS < s->slot) {
+		scrape_close_slot(s, s->slot);
+		s->slot = present;
+	}
+	while (s->slot < over)
+		scrape_close_slot(s, s->slot++);
+}
+
+/* ---- targets ---- */
+
+static void
+scrape_free_targets(struct scrape_target *targets, size_t n)
+{
+	for (size_t i = 0; targets != NULL && i < n; i++)
+		scrape_target_fini(&targets[i]);
+	free(targets);
+}
+
+/* Reads the configuration; on success it replaces the one at hand. */
+static const struct err *
+scrape_load(struct scraper *s)
+{
+	struct scrape_config *c = calloc(1, sizeof(*c));
+	struct scrape_target *t = NULL;
+	const struct err *e;
+
+	e = c == NULL ? err_nomem() : scrape_config_load(c, s->path);
+	if (e == NULL &&
+	    (t = calloc(c->n_targets + 1, sizeof(*t))) == NULL)
+		e = err_nomem();
+	for (size_t i = 0; e == NULL && i < c->n_targets; i++)
+		e = scrape_target_init(&t[i], c, &c->targets[i],
+		    clock_mono_ns());
+	if (e == NULL && s->config != NULL && s->slot_ns != c->slot_ns)
+		e = err_new(ERR_CONFIG, 0, "slot: takes effect at the next "
+		    "start only");
+	if (e != NULL) {
+		free(t);
+		if (c != NULL)
+			scrape_config_free(c);
+		free(c);
+		return e;
+	}
+	if (s->config != NULL) {
+		scrape_free_targets(s->targets, s->config->n_targets);
+		scrape_config_free(s->config);
+		free(s->config);
+	}
+	s->config = c;
+	s->targets = t;
+	s->queue.path = c->socket_path;
+	return NULL;
+}
+
+/* ---- the loop ---- */
+
+static void
+scrape_signals(struct scraper *s)
+{
+	struct signalfd_siginfo info;
+	const struct err *e;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		s->stop |= info.ssi_signo != SIGHUP;
+		s->reload |= info.ssi_signo == SIGHUP;
+	}
+	if (!s->reload)
+		return;
+	s->reload = false;
+	if ((e = scrape_load(s)) != NULL)
+		log_err("%s; the old configuration stays", e->text);
+	else
+		log_info("configuration reloaded");
+}
+
+/* How long poll(2) may wait, in ms. */
+static int
+scrape_wait_ms(const struct scraper *s, int64_t mono_ns)
+{
+	int64_t until_ns = mono_ns + 250 * NS_PER_MS;
+
+	for (size_t i = 0; i < s->config->n_targets; i++) {
+		int64_t due_ns = scrape_target_due_ns(&s->targets[i]);
+
+		if (due_ns < until_ns)
+			until_ns = due_ns;
+	}
+	return until_ns <= mono_ns ? 0 :
+	    (int)((until_ns - mono_ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static void
+scrape_poll(struct scraper *s)
+{
+	struct pollfd fds[SCRAPE_TARGETS_MAX + 1];
+	nfds_t n = 0;
+
+	fds[n++] = (struct pollfd){s->signals, POLLIN, 0};
+	for (size_t i = 0; i < s->config->n_targets; i++) {
+		struct scrape_target *t = &s->targets[i];
+
+		if (t->busy && t->get.fd >= 0)
+			fds[n++] = (struct pollfd){t->get.fd,
+			    http_get_events(&t->get), 0};
+	}
+	poll(fds, n, scrape_wait_ms(s, clock_mono_ns()));
+}
+
+static void
+scrape_run(struct scraper *s)
+{
+	while (!s->stop) {
+		int64_t wall_ns = clock_wall_ns(), mono_ns = clock_mono_ns();
+
+		for (size_t i = 0; i < s->config->n_targets; i++)
+			scrape_target_step(&s->targets[i], s->meter,
+			    &s->counts, wall_ns, mono_ns);
+		scrape_slots(s, wall_ns);
+		scrape_queue_send(&s->queue, mono_ns);
+		scrape_poll(s);
+		scrape_signals(s);
+	}
+	scrape_close_slot(s, s->slot);
+	s->queue.retry_ns = 0;
+	scrape_queue_send(&s->queue, clock_mono_ns());
+	if (s->queue.n > 0)
+		log_warn("%zu batches were not delivered", s->queue.n);
+}
+
+/* ---- start ---- */
+
+/* Rights are of no use here; whoever started us as root loses them too. */
+static void
+scrape_drop_rights(void)
+{
+	struct __user_cap_header_struct h = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct d[2] = {{0}};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_capset, &h, d) != 0)
+		log_warn("capset: %s", strerror(errno));
+}
+
+static const struct err *
+scrape_start(struct scraper *s)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signals < 0)
+		return err_errno("signalfd");
+	scrape_drop_rights();
+	s->slot_ns = s->config->slot_ns;
+	s->slot = (uint64_t)(clock_wall_ns() / s->slot_ns);
+	s->meter = meter_new((uint64_t)s->slot_ns);
+	if (s->meter == NULL)
+		return err_nomem();
+	log_info("%zu targets, to %s", s->config->n_targets,
+	    s->config->socket_path);
+	return NULL;
+}
+
+static void
+usage(FILE *out)
+{
+	fputs("usage: memlens-scrape [-hnVv] [-f FILE]\n"
+	    "\n"
+	    "  -f, --config FILE   read FILE, not " DEFAULT_CONFIG "\n"
+	    "  -n, --check         check the configuration and exit\n"
+	    "  -v, --verbose       say more\n"
+	    "  -h, --help          this\n"
+	    "  -V, --version       the version\n"
+	    "\n"
+	    "EXAMPLES\n"
+	    "  memlens-scrape -n -f memlens-scrape.conf\n", out);
+}
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'f'},
+    {"check", no_argument, NULL, 'n'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
+};
+
+/* Fills what the options say; exits by itself for -h, -V and mistakes. */
+static void
+parse_arguments(int argc, char **argv, struct scraper *s, bool *check_only)
+{
+	enum log_level level = LOG_L_INFO;
+	int c;
+
+	s->path = DEFAULT_CONFIG;
+	while ((c = getopt_long(argc, argv, "f:nvhV", long_options, NULL)) !=
+	    -1) {
+		switch (c) {
+		case 'f': s->path = optarg; break;
+		case 'n': *check_only = true; break;
+		case 'v': level = LOG_L_DEBUG; break;
+		case 'h': usage(stdout); exit(0);
+		case 'V': puts("memlens-scrape " MEMLENS_VERSION); exit(0);
+		default: usage(stderr); exit(2);
+		}
+	}
+	if (optind < argc) {
+		usage(stderr);
+		exit(2);
+	}
+	log_init("memlens-scrape", level);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct scraper s = {.signals = -1};
+	const struct err *e;
+	bool check_only = false;
+
+	parse_arguments(argc, argv, &s, &check_only);
+	e = scrape_load(&s);
+	if (e == NULL && check_only)
+		puts("configuration OK");
+	else if (e == NULL && (e = scrape_start(&s)) == NULL)
+		scrape_run(&s);
+	if (e != NULL)
+		log_err("%s", e->text);
+	scrape_queue_fini(&s.queue);
+	meter_free(s.meter);
+	if (s.config != NULL) {
+		scrape_free_targets(s.targets, s.config->n_targets);
+		scrape_config_free(s.config);
+	}
+	free(s.config);
+	return e != NULL;
+}

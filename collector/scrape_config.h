@@ -1,0 +1,39 @@
+/*
+ * The scraper's configuration: memlens-scrape.8 describes it.
+ */
+#ifndef COLLECTOR_SCRAPE_CONFIG_H
+#define COLLECTOR_SCRAPE_CONFIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/conf.h"
+
+struct err;
+
+#define SCRAPE_TARGETS_MAX 64
+
+/* [target NAME] */
+struct scrape_target_config {
+	char *name;
+	char *service;             /* NULL: the name */
+	char *leveldb, *prometheus; /* URLs or NULL */
+};
+
+struct scrape_config {
+	/* [scrape] */
+	char *socket_path;
+	int64_t interval_ns, deadline_ns, slot_ns;
+	int64_t max_samples; /* of one page */
+	struct scrape_target_config targets[SCRAPE_TARGETS_MAX];
+	size_t n_targets;
+};
+
+extern const struct conf_spec scrape_config_spec;
+
+/* Errors as conf_load(). */
+const struct err *scrape_config_load(struct scrape_config *c,
+    const char *path);
+void scrape_config_free(struct scrape_config *c);
+
+#endif

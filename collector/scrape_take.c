@@ -1,0 +1,217 @@
+#include "scrape_take.h"
+
+#include "fcgi/format/leveldb_stats.h"
+#include "fcgi/format/prometheus.h"
+#include "store/base/err.h"
+#include "store/meter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void
+take_put(const struct scrape_reading *r, const struct series_desc *d,
+    int64_t value)
+{
+	if (d->kind == SERIES_COUNTER)
+		meter_counter(r->meter, d, r->booked_ns, value);
+	else
+		meter_gauge(r->meter, d, r->now_ns, value);
+}
+
+/* ---- LevelDB ---- */
+
+struct take_metric {
+	const char *name, *unit;
+	enum series_kind kind;
+	uint8_t scale;
+};
+
+static const struct take_metric leveldb_metrics[LEVELDB_FIELDS] = {
+    [LEVELDB_HIT_RATIO] = {"leveldb_cache_hit_ratio", "ratio", SERIES_GAUGE,
+        6},
+    [LEVELDB_MEMORY] = {"leveldb_approximate_memory_bytes", "bytes",
+        SERIES_GAUGE, 0},
+    [LEVELDB_RESIDENT] = {"leveldb_resident_memory_bytes", "bytes",
+        SERIES_GAUGE, 0},
+    [LEVELDB_MAX_RESIDENT] = {"leveldb_max_resident_memory_bytes", "bytes",
+        SERIES_GAUGE, 0},
+    [LEVELDB_READS] = {"leveldb_block_reads_total", "", SERIES_COUNTER, 0},
+    [LEVELDB_WRITES] = {"leveldb_block_writes_total", "", SERIES_COUNTER, 0},
+};
+
+static const struct {
+	struct take_metric metric;
+	size_t offset; /* of an int64_t in struct leveldb_level */
+} level_metrics[] = {
+    {{"leveldb_level_files", "", SERIES_GAUGE, 0},
+        offsetof(struct leveldb_level, files)},
+    {{"leveldb_level_size_bytes", "bytes", SERIES_GAUGE, 0},
+        offsetof(struct leveldb_level, size_bytes)},
+    {{"leveldb_level_compaction_seconds_total", "seconds", SERIES_COUNTER,
+         0},
+        offsetof(struct leveldb_level, compaction_seconds)},
+    {{"leveldb_level_read_bytes_total", "bytes", SERIES_COUNTER, 0},
+        offsetof(struct leveldb_level, read_bytes)},
+    {{"leveldb_level_write_bytes_total", "bytes", SERIES_COUNTER, 0},
+        offsetof(struct leveldb_level, write_bytes)},
+};
+
+static void
+take_metric(const struct scrape_reading *r, const struct take_metric *m,
+    const char *level, int64_t value)
+{
+	struct label labels[2] = {{"service", r->service}};
+	struct series_desc d = {m->kind, m->name, m->unit, 0, m->scale,
+	    labels, 1};
+
+	if (level != NULL) {
+		labels[1] = labels[0];
+		labels[0] = (struct label){"level", level};
+		d.n_labels = 2;
+	}
+	take_put(r, &d, value);
+}
+
+static void
+take_level(const struct scrape_reading *r, const struct leveldb_level *l)
+{
+	char level[16];
+	int64_t value;
+
+	snprintf(level, sizeof(level), "%d", l->level);
+	for (size_t i = 0; i < sizeof(level_metrics) /
+	    sizeof(level_metrics[0]); i++) {
+		memcpy(&value, (const char *)l + level_metrics[i].offset,
+		    sizeof(value));
+		take_metric(r, &level_metrics[i].metric, level, value);
+	}
+}
+
+const struct err *
+scrape_take_leveldb(const struct scrape_reading *r, const char *text,
+    size_t n, struct scrape_counts *counts)
+{
+	struct leveldb_stats stats;
+	const struct err *e = leveldb_stats_parse(text, n, &stats);
+
+	for (int i = 0; i < LEVELDB_FIELDS; i++) {
+		if ((stats.have >> i & 1) == 0)
+			continue;
+		take_metric(r, &leveldb_metrics[i], NULL, stats.field[i]);
+		counts->taken++;
+	}
+	for (size_t i = 0; i < stats.n_levels; i++)
+		take_level(r, &stats.levels[i]);
+	counts->taken += stats.n_levels;
+	counts->bad += e != NULL;
+	return e;
+}
+
+/* ---- Prometheus ---- */
+
+struct take_page {
+	const struct scrape_reading *r;
+	struct scrape_counts *counts;
+};
+
+/* The page's labels and ours, sorted; false when they are too many. */
+static bool
+take_labels(const struct prom_sample *s, const char *service,
+    struct label *labels, size_t *n)
+{
+	bool put = false;
+
+	*n = 0;
+	if (s->n_labels >= PROM_LABELS_MAX)
+		return false;
+	for (size_t i = 0; i < s->n_labels; i++) {
+		struct label l = s->labels[i];
+
+		if (strcmp(l.name, "service") == 0)
+			l.name = "exported_service";
+		/* "exported_service" sorts elsewhere: find its place */
+		size_t at = *n;
+
+		while (at > 0 && strcmp(labels[at - 1].name, l.name) > 0) {
+			labels[at] = labels[at - 1];
+			at--;
+		}
+		labels[at] = l;
+		++*n;
+	}
+	for (size_t i = 0; i < *n && !put; i++) {
+		if (strcmp(labels[i].name, "service") < 0)
+			continue;
+		memmove(labels + i + 1, labels + i,
+		    (*n - i) * sizeof(labels[0]));
+		labels[i] = (struct label){"service", service};
+		put = true;
+	}
+	if (!put)
+		labels[*n] = (struct label){"service", service};
+	++*n;
+	return true;
+}
+
+static void
+take_sample(void *arg, const struct prom_sample *s)
+{
+	struct take_page *p = arg;
+	struct label labels[PROM_LABELS_MAX];
+	struct series_desc d;
+	int64_t value;
+	size_t n;
+
+	if (s->kind == PROM_NAN) {
+		p->counts->no_data++;
+		return;
+	}
+	prom_describe(s, &d);
+	if (s->kind != PROM_NUMBER ||
+	    p->counts->taken >= p->r->max_samples ||
+	    !prom_scale(s->value, d.scale, &value) ||
+	    (d.kind == SERIES_COUNTER && value < 0) ||
+	    !take_labels(s, p->r->service, labels, &n)) {
+		p->counts->refused++;
+		return;
+	}
+	d.labels = labels;
+	d.n_labels = n;
+	take_put(p->r, &d, value);
+	p->counts->taken++;
+}
+
+const struct err *
+scrape_take_prometheus(const struct scrape_reading *r, const char *text,
+    size_t n, struct scrape_counts *counts)
+{
+	struct take_page page = {r, counts};
+	struct prom_counts found;
+	const struct err *e = prom_parse(text, n, take_sample, &page, &found);
+
+	counts->bad += found.bad;
+	if (e == NULL && found.samples == 0 && found.bad > 0)
+		return err_new(ERR_FORMAT, 0, "not a Prometheus page");
+	return e;
+}
+
+/* ---- the pull itself ---- */
+
+void
+scrape_take_outcome(const struct scrape_reading *r, const char *page, int up,
+    int64_t duration_ns)
+{
+	struct label labels[] = {{"page", page}, {"service", r->service}};
+	struct series_desc leveldb = {SERIES_GAUGE, "leveldb_up", "", 0, 0,
+	    labels + 1, 1};
+	struct series_desc any = {SERIES_GAUGE, "memlens_scrape_up", "", 0, 0,
+	    labels, 2};
+	struct series_desc duration = {SERIES_GAUGE,
+	    "memlens_scrape_duration_seconds", "seconds", 0, 9, labels, 2};
+
+	if (strcmp(page, "leveldb") == 0)
+		meter_gauge(r->meter, &leveldb, r->now_ns, up);
+	meter_gauge(r->meter, &any, r->now_ns, up);
+	if (duration_ns >= 0)
+		meter_gauge(r->meter, &duration, r->now_ns, duration_ns);
+}

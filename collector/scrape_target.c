@@ -1,0 +1,179 @@
+#include "scrape_target.h"
+
+#include "scrape_config.h"
+
+#include "store/base/err.h"
+#include "store/base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct err *
+target_add_page(struct scrape_target *t, const char *kind, const char *url)
+{
+	struct scrape_page *p = &t->pages[t->n_pages];
+
+	if (url == NULL)
+		return NULL;
+	p->kind = kind;
+	t->n_pages++;
+	return http_url_parse(url, &p->url);
+}
+
+const struct err *
+scrape_target_init(struct scrape_target *t, const struct scrape_config *config,
+    const struct scrape_target_config *target, int64_t mono_ns)
+{
+	const struct err *e;
+
+	memset(t, 0, sizeof(*t));
+	t->config = config;
+	t->name = target->name;
+	t->service = target->service ? target->service : target->name;
+	t->due_ns = mono_ns;
+	t->get.fd = -1;
+	e = target_add_page(t, "leveldb", target->leveldb);
+	return e ? e : target_add_page(t, "prometheus", target->prometheus);
+}
+
+void
+scrape_target_fini(struct scrape_target *t)
+{
+	if (t->busy)
+		http_get_fini(&t->get);
+	t->busy = false;
+}
+
+static int64_t
+target_interval_ns(const struct scrape_target *t)
+{
+	int64_t interval_ns = t->config->interval_ns, longer = interval_ns;
+
+	for (unsigned i = 0; i < t->failures && i < 8; i++)
+		longer *= 2;
+	if (longer > SCRAPE_BACKOFF_MAX_NS)
+		longer = SCRAPE_BACKOFF_MAX_NS;
+	return longer > interval_ns ? longer : interval_ns;
+}
+
+static void
+target_begin(struct scrape_target *t, int64_t mono_ns)
+{
+	t->busy = true;
+	t->began_ns = mono_ns;
+	http_get_start(&t->get, &t->pages[t->at].url,
+	    mono_ns + t->config->deadline_ns);
+}
+
+/* Failures are logged when they change, and when they end. */
+static void
+target_complain(const struct scrape_target *t, struct scrape_page *p,
+    const char *why)
+{
+	if (strcmp(p->complaint, why) == 0)
+		return;
+	if (why[0] != '\0')
+		log_warn("%s: %s: %s", t->name, p->kind, why);
+	else
+		log_info("%s: %s answers again", t->name, p->kind);
+	snprintf(p->complaint, sizeof(p->complaint), "%s", why);
+}
+
+/* Takes the page, or says why not. */
+static void
+target_read(struct scrape_target *t, const struct scrape_reading *r,
+    struct scrape_counts *counts, char *why, size_t size)
+{
+	const struct scrape_page *p = &t->pages[t->at];
+	const char *body = (const char *)t->get.body.data;
+	const struct err *e;
+
+	if (t->get.state == HTTP_FAILED) {
+		snprintf(why, size, "%s", t->get.why);
+		return;
+	}
+	if (t->get.status != 200) {
+		snprintf(why, size, "status %d", t->get.status);
+		return;
+	}
+	if (strcmp(p->kind, "leveldb") == 0)
+		e = scrape_take_leveldb(r, body ? body : "", t->get.body.len,
+		    counts);
+	else
+		e = scrape_take_prometheus(r, body ? body : "",
+		    t->get.body.len, counts);
+	if (e != NULL)
+		snprintf(why, size, "%.190s", e->text);
+}
+
+/* An increase is booked in the middle between two good answers. */
+static int64_t
+target_booked_ns(const struct scrape_target *t, int64_t wall_ns)
+{
+	int64_t since = wall_ns - t->pages[t->at].last_ns;
+
+	if (since < 0)
+		return wall_ns;
+	if (since > 2 * t->config->interval_ns)
+		since = t->config->interval_ns;
+	return wall_ns - since / 2;
+}
+
+static void
+target_finish(struct scrape_target *t, struct meter *meter,
+    struct scrape_counts *counts, int64_t wall_ns, int64_t mono_ns)
+{
+	struct scrape_page *p = &t->pages[t->at];
+	struct scrape_reading r = {meter, t->service, wall_ns,
+	    target_booked_ns(t, wall_ns), (uint64_t)t->config->max_samples};
+	char why[sizeof(p->complaint)] = "";
+
+	target_read(t, &r, counts, why, sizeof(why));
+	scrape_take_outcome(&r, p->kind, why[0] == '\0',
+	    t->get.state == HTTP_DONE ? mono_ns - t->began_ns : -1);
+	target_complain(t, p, why);
+	if (why[0] == '\0')
+		p->last_ns = wall_ns;
+	else
+		t->failed = true;
+	http_get_fini(&t->get);
+	t->busy = false;
+}
+
+static void
+target_end_round(struct scrape_target *t, int64_t mono_ns)
+{
+	t->at = 0;
+	t->failures = t->failed ? t->failures + 1 : 0;
+	t->failed = false;
+	t->due_ns += target_interval_ns(t);
+	if (t->due_ns < mono_ns)
+		t->due_ns = mono_ns;
+}
+
+void
+scrape_target_step(struct scrape_target *t, struct meter *meter,
+    struct scrape_counts *counts, int64_t wall_ns, int64_t mono_ns)
+{
+	if (t->n_pages == 0)
+		return;
+	if (!t->busy) {
+		if (mono_ns < t->due_ns)
+			return;
+		target_begin(t, mono_ns);
+	}
+	http_get_step(&t->get, mono_ns);
+	if (t->get.state == HTTP_BUSY)
+		return;
+	target_finish(t, meter, counts, wall_ns, mono_ns);
+	if (++t->at == t->n_pages)
+		target_end_round(t, mono_ns);
+	else
+		target_begin(t, mono_ns);
+}
+
+int64_t
+scrape_target_due_ns(const struct scrape_target *t)
+{
+	return t->busy ? t->get.deadline_ns : t->due_ns;
+}
