@@ -32,6 +32,7 @@ struct series_request {
 	const char *text;
 	struct selector *selector;
 	int64_t from_ns, until_ns, step_ns, slot_ns;
+	int64_t asked_until_ns; /* before it was rounded down */
 	size_t fn;
 };
 
@@ -71,6 +72,7 @@ series_parse(struct series_request *q, const struct request *rq,
 		return e;
 	q->fn++; /* FN_DEFAULT when there was none */
 	q->from_ns = measure_floor(s, q->from_ns);
+	q->asked_until_ns = q->until_ns;
 	q->until_ns = measure_floor(s, q->until_ns);
 	if ((e = series_step(rq, q)) != NULL)
 		return e;
@@ -248,7 +250,8 @@ api_series(struct context *c, struct request *rq, struct response *rs)
 	if ((e = context_store(c, &s)) != NULL)
 		return e;
 	e = series_parse(&q, rq, s);
-	if (e == NULL && !response_unchanged(rs, rq, s, q.from_ns, q.until_ns))
+	if (e == NULL && (q.asked_until_ns >= rq->now_ns ||
+	    !response_unchanged(rs, rq, s, q.from_ns, q.until_ns)))
 		e = series_answer(&q, s, &w);
 	selector_free(q.selector);
 	return e;

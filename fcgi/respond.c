@@ -118,7 +118,7 @@ response_unchanged(struct response *rs, const struct request *rq,
 	bool closed = false;
 	uint64_t tag = store_tag(s, from_ns, until_ns, &closed);
 
-	if (!closed || until_ns > rq->now_ns)
+	if (!closed || until_ns >= rq->now_ns)
 		return false;
 	tag = hash64_u64(hash64_u64(tag, (uint64_t)from_ns),
 	    (uint64_t)until_ns);

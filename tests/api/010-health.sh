@@ -1,0 +1,20 @@
+#!/bin/sh
+# A living store: what health says of it.
+. tests/api/lib.sh
+start
+get GET /api/v1/health
+check "health is 200" status 200
+check "health is not cached" header 'Cache-Control: no-store'
+check "a source that is not attached degrades, and says why" \
+    js 'd.status === "degraded" && /offcpu.*tracepoint/.test(d.reason)'
+check "the store's extent" js 'd.store.until % 10 === 0 &&
+    Date.now() / 1000 - d.store.until < 30 && d.store.from < d.store.until &&
+    d.store.bytes > 0 && d.store.slots >= 720 && d.store.state === "ok"'
+check "a source counts its samples and losses" js 'd.sources.some((s) =>
+    s.name === "cpu" && s.state === "attached" && s.samples > 20000 &&
+    s.lost.ring_full === s.samples / 1000 && d.store.until - s.last < 10)'
+check "a source without samples has none" js 'd.sources.some((s) =>
+    s.name === "procfs" && s.samples === null && s.last > 0)'
+check "the daemon's own cost" \
+    js 'near(d.self.cpu, 0.005) && d.self.rss === 20000000'
+exit $bad

@@ -1,0 +1,33 @@
+#!/bin/sh
+# focus, ignore and max-nodes.
+. tests/api/lib.sh
+END=1700000000
+start
+u="/api/v1/flamegraph.json?query=$(enc 'cpu{service="kv"}')"
+u="$u&from=1699998600&until=1699998700"
+get GET "$u&focus=$(enc '^(read|write)$')"
+check "focus keeps stacks that match" js 'd.flamebearer.numTicks === 50 &&
+    d.memlens.samples === 50 && d.memlens.total === 60'
+get GET "$u&ignore=futex"
+check "ignore drops them" js 'd.flamebearer.numTicks === 50 &&
+    !d.flamebearer.levels[3]'
+get GET "$u&focus=nothing"
+check "nothing left is not no data" js 'd.flamebearer.numTicks === 0 &&
+    d.memlens.slots === 10 && d.memlens.state === "data"'
+get GET "$u&focus=("
+check "a bad expression is a 400" status 400
+check "and names its field" js 'd.field === "focus"'
+get GET "$u&ignore=$(enc '((a{99}){99}){99}')"
+check "an expression that explodes is refused" status 400
+
+get GET "$u&max-nodes=3"
+check "what was cut stays as (other)" js 'd.flamebearer.numTicks === 60 &&
+    JSON.stringify(d.flamebearer.levels[2]) === "[0,30,30,4,0,30,30,6]" &&
+    d.flamebearer.names[6] === "(other)"'
+get GET "$u&max-nodes=-1"
+check "-1 keeps all" js 'd.flamebearer.levels.length === 4'
+for n in x 1.5 -2 '' 99999999999; do
+	get GET "$u&max-nodes=$n"
+	check "max-nodes=$n is a 400" status 400
+done
+exit $bad

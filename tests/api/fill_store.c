@@ -1,0 +1,182 @@
+/*
+ * Makes a store whose content is known, for the tests of the HTTP interface:
+ *
+ *	fill-store DIR [END [SLOTS]]
+ *
+ * END: end of the newest slot in Unix seconds (default: now, rounded down);
+ * SLOTS of 10 s each (default 720).  Each slot has
+ *
+ *	cpu{service="kv"} at 99 Hz   main;read 3 (pool a), main;write 2 (pool
+ *	                             b), main;idle;futex_wait (kernel) 1
+ *	cpu{service="odd"}           one sample below strange names
+ *	cpu{service="quiet"}         looked at, nothing seen
+ *	test_gauge_bytes{service="kv"}     1000 + slot % 10
+ *	node_cpu_seconds_total{cpu="0",mode="user"}   2.5 s more
+ *	a sample lost of 100, what memlensd says of itself, facts
+ *
+ * Slots whose number is 50 to 59 in a hundred are missing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/store.h"
+
+#define SLOT_NS (10 * NS_PER_S)
+#define PERIOD_NS 10101010
+
+static void
+must(const struct err *e)
+{
+	if (e == NULL)
+		return;
+	fprintf(stderr, "fill-store: %s\n", e->text);
+	exit(1);
+}
+
+static uint32_t
+series(struct batch *b, enum series_kind kind, const char *name,
+    const char *unit, uint8_t scale, const struct label *labels, size_t n)
+{
+	struct series_desc d = {kind, name, unit,
+	    kind == SERIES_FLOW ? PERIOD_NS : 0, scale, labels, n};
+
+	return batch_series(b, &d);
+}
+
+static uint32_t
+cpu(struct batch *b, const char *service)
+{
+	struct label l = {"service", service};
+
+	return series(b, SERIES_FLOW, "cpu", "nanoseconds", 0, &l, 1);
+}
+
+/* "a;b;c" below a label set; a frame that begins with "k:" is kernel's. */
+static uint32_t
+stack(struct batch *b, const char *pool, const char *text)
+{
+	struct label l = {"pool", pool};
+	char copy[256], *next = copy, *name;
+	uint32_t node;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	node = batch_node(b, 0, batch_labels(b, &l, 1));
+	while ((name = strsep(&next, ";")) != NULL) {
+		bool kernel = strncmp(name, "k:", 2) == 0;
+		struct frame f = {kernel ? FRAME_KERNEL : FRAME_NATIVE,
+		    kernel ? name + 2 : name, kernel ? "[kernel]" : "prog",
+		    "", 0};
+
+		node = batch_node(b, node, batch_frame(b, &f));
+	}
+	return node;
+}
+
+static void
+fill_profiles(struct batch *b, uint64_t slot)
+{
+	uint32_t kv = cpu(b, "kv"), odd = cpu(b, "odd"),
+		 quiet = cpu(b, "quiet");
+
+	batch_observe(b, kv, slot, 1);
+	batch_observe(b, odd, slot, 1);
+	batch_observe(b, quiet, slot, 1);
+	batch_add_profile(b, kv, slot, stack(b, "a", "main;read"), 3);
+	batch_add_profile(b, kv, slot, stack(b, "b", "main;write"), 2);
+	batch_add_profile(b, kv, slot, stack(b, "b", "main;idle;k:futex_wait"),
+	    1);
+	batch_add_profile(b, odd, slot,
+	    stack(b, "a", "<b>&\"'\x01\xff]]></script>"), 1);
+}
+
+static void
+fill_counter(struct batch *b, uint64_t slot, const char *name,
+    const char *unit, uint8_t scale, const struct label *labels, size_t n,
+    int64_t increase)
+{
+	batch_add_counter(b, series(b, SERIES_COUNTER, name, unit, scale,
+	    labels, n), slot, (int64_t)slot * SLOT_NS + 9 * NS_PER_S, increase,
+	    increase * (int64_t)(slot % 1000000));
+}
+
+static void
+fill_gauge(struct batch *b, uint64_t slot, const char *name,
+    const struct label *label, int64_t value)
+{
+	batch_add_gauge(b, series(b, SERIES_GAUGE, name, "bytes", 0, label, 1),
+	    slot, (int64_t)slot * SLOT_NS + 5 * NS_PER_S, value);
+}
+
+static void
+fill_metrics(struct batch *b, uint64_t slot)
+{
+	static const struct label service = {"service", "kv"},
+	    mode[] = {{"cpu", "0"}, {"mode", "user"}}, source = {"source",
+	    "cpu"}, lost[] = {{"reason", "ring_full"}, {"source", "cpu"}},
+	    process = {"process", "memlensd"};
+
+	fill_gauge(b, slot, "test_gauge_bytes", &service,
+	    1000 + (int64_t)(slot % 10));
+	fill_counter(b, slot, "node_cpu_seconds_total", "seconds", 6, mode, 2,
+	    2500000);
+	fill_counter(b, slot, "memlens_profile_samples_total", "", 0, &source,
+	    1, 1000);
+	fill_counter(b, slot, "memlens_profile_samples_lost_total", "", 0,
+	    lost, 2, 1);
+	fill_counter(b, slot, "memlens_self_cpu_seconds_total", "seconds", 6,
+	    &process, 1, 50000);
+	fill_gauge(b, slot, "memlens_self_resident_bytes", &process,
+	    20000000);
+}
+
+static void
+fill_fact(struct batch *b, uint64_t slot, enum fact_kind kind,
+    const char *subject, const char *text)
+{
+	batch_add_fact(b, (int64_t)slot * SLOT_NS, kind, subject, text,
+	    strlen(text));
+}
+
+static void
+fill_facts(struct batch *b, uint64_t slot)
+{
+	fill_fact(b, slot, FACT_SOURCE, "cpu", "attached");
+	fill_fact(b, slot, FACT_SOURCE, "procfs", "attached");
+	fill_fact(b, slot, FACT_SOURCE, "offcpu",
+	    "not attached: the kernel has no such tracepoint");
+	fill_fact(b, slot, FACT_PROCESS, "kv",
+	    "4242 1700000000500000000 kv server\t/usr/bin/env");
+	fill_fact(b, slot, FACT_PROCESS, "quiet", "7 1700000000000000000 q\t");
+}
+
+int
+main(int argc, char **argv)
+{
+	struct store_options options = {.slot_ns = SLOT_NS, .no_thread = true};
+	int64_t end = argc > 2 ? atoll(argv[2]) * NS_PER_S : clock_wall_ns();
+	uint64_t last = (uint64_t)(end / SLOT_NS);
+	uint64_t slots = argc > 3 ? strtoull(argv[3], NULL, 10) : 720;
+	struct store_writer *w;
+
+	if (argc < 2 || argc > 4)
+		return 2;
+	must(store_writer_open(&w, argv[1], &options));
+	for (uint64_t slot = last - slots; slot < last; slot++) {
+		struct batch *b = batch_new(SLOT_NS);
+
+		if (slot % 100 < 50 || slot % 100 > 59) {
+			fill_profiles(b, slot);
+			fill_metrics(b, slot);
+			if (slot == last - slots || slot % 64 == 0)
+				fill_facts(b, slot);
+		}
+		must(store_append(w, b));
+		batch_free(b);
+		must(store_tick(w, (int64_t)(slot + 1) * SLOT_NS));
+	}
+	must(store_writer_close(w));
+	return 0;
+}
