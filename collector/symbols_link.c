@@ -28,8 +28,8 @@
 
 #define ANSWER_MAX_NS (5 * NS_PER_S)     /* for one request */
 #define RESTART_MIN_NS (100 * NS_PER_MS) /* doubles up to the next line */
-#define RESTART_MAX_NS (30 * NS_PER_S)
-#define HEALTHY_NS (60 * NS_PER_S)       /* a life that forgives the past */
+#define RESTART_MAX_NS (5 * NS_PER_S)
+#define HEALTHY_NS (20 * NS_PER_S)       /* a life that forgives the past */
 #define CORPSES_MAX 4                    /* killed, but stuck in a read */
 
 struct symbols_link {
