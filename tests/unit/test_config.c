@@ -1,0 +1,150 @@
+/*
+ * memlensd's configuration: defaults, values with units, and the first
+ * mistake as file:line: message.  And: the manual page names every key.
+ */
+#include "test.h"
+
+#include "collector/config.h"
+#include "store/base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/memlens-test-config-XXXXXX";
+
+static const struct err *
+load(struct config *c, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	fputs(text, f);
+	fclose(f);
+	return config_load(c, path);
+}
+
+/* The message without the folder of the temporary file. */
+static const char *
+mistake(const char *text)
+{
+	static char out[512];
+	struct config c;
+	const struct err *e = load(&c, text);
+
+	if (e == NULL) {
+		config_free(&c);
+		return "no mistake";
+	}
+	snprintf(out, sizeof(out), "%s", strncmp(e->text, path,
+	    strlen(path)) == 0 ? e->text + strlen(path) : e->text);
+	return out;
+}
+
+TEST(defaults)
+{
+	struct config c;
+
+	CHECK_OK(config_load(&c, NULL));
+	CHECK_STR(c.directory, "/var/lib/memlens");
+	CHECK_INT(c.slot_ns, 10000000000);
+	CHECK_INT(c.cpu_hz, 99);
+	CHECK(c.cpu && c.procfs && c.kernel && c.every_process);
+	CHECK(!c.show_arguments);
+	CHECK_INT(c.n_services, 0);
+	config_free(&c);
+}
+
+TEST(values)
+{
+	struct config c;
+
+	CHECK_OK(load(&c, "[store]\nslot = 20ms\nmax-size = 2GiB\n"
+	    "retain-fine=7d\n[cpu]\nrate = 49Hz\nenabled = no\n"
+	    "unwinder = eh_frame\n[services]\nshow-arguments = yes\n"
+	    "[service kv one]\ncomm = ^kv_\ncgroup = kv\\.slice\n"
+	    "[service db]\ncommand = /usr/bin/db\n"));
+	CHECK_INT(c.slot_ns, 20000000);
+	CHECK_INT(c.max_bytes, (int64_t)2 << 30);
+	CHECK_INT(c.retain_fine_ns, INT64_C(604800000000000));
+	CHECK_INT(c.cpu_hz, 49);
+	CHECK(!c.cpu && c.show_arguments);
+	CHECK_STR(c.unwinder, "eh_frame");
+	CHECK_INT(c.n_services, 2);
+	CHECK_STR(c.services[0].name, "kv one");
+	CHECK_STR(c.services[0].comm, "^kv_");
+	CHECK_STR(c.services[0].cgroup, "kv\\.slice");
+	CHECK(c.services[0].command == NULL);
+	CHECK_STR(c.services[1].command, "/usr/bin/db");
+	config_free(&c);
+}
+
+TEST(mistakes)
+{
+	CHECK_STR(mistake("[cpu]\nsamplerate = 9\n"),
+	    ":2: unknown key \"samplerate\" in [cpu]");
+	CHECK_STR(mistake("[cup]\nrate = 9\n"), ":2: unknown section [cup]");
+	CHECK(strstr(mistake("\n\n[cpu]\nrate = 5000\n"), ":4: rate:"));
+	CHECK(strstr(mistake("[cpu]\nrate = 99 kHz\n"), ":2: rate:"));
+	CHECK(strstr(mistake("[store]\nslot = 1ms\n"), ":2: slot:"));
+	CHECK(strstr(mistake("[cpu]\nenabled = maybe\n"), ":2: enabled:"));
+	CHECK_STR(mistake("[cpu]\n# no\nunwinder = magic\n"), ":3: unwinder: "
+	    "\"magic\" is neither frame-pointer nor eh_frame");
+	CHECK(strstr(mistake("[service a]\ncomm = (\n"), ":2: comm: \"(\""));
+	CHECK_STR(mistake("[service a]\npid = 1\n"),
+	    ":2: unknown key \"pid\" in [service a]");
+	CHECK(strstr(mistake("[cpu]\nrate\n"), ":2: "));
+}
+
+TEST(too_many_services)
+{
+	static char text[8192];
+	size_t n = 0;
+
+	for (int i = 0; i < 65; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+		    "[service s%d]\ncomm = x\n", i);
+	CHECK(strstr(mistake(text), "more than 64 services"));
+}
+
+/* Every key stands in the manual page as ".It Ic key", below its section. */
+TEST(manual_page)
+{
+	static char text[65536];
+	FILE *f = fopen("collector/memlens.conf.5", "r");
+	size_t n;
+
+	CHECK(f != NULL);
+	if (f == NULL)
+		return;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	for (size_t i = 0; i < config_spec.n_keys; i++) {
+		const struct conf_key *k = &config_spec.keys[i];
+		char section[80], key[80];
+		const char *at;
+
+		snprintf(section, sizeof(section), ".Ss [%s]\n", k->section);
+		snprintf(key, sizeof(key), "\n.It Ic %s", k->key);
+		at = strstr(text, section);
+		CHECK(at != NULL);
+		if (at == NULL || strstr(at, key) == NULL) {
+			printf("# [%s] %s is not documented\n", k->section,
+			    k->key);
+			test_bad++;
+		}
+	}
+}
+
+int
+main(void)
+{
+	close(mkstemp(path));
+	RUN(defaults);
+	RUN(values);
+	RUN(mistakes);
+	RUN(too_many_services);
+	RUN(manual_page);
+	unlink(path);
+	return test_done();
+}

@@ -1,0 +1,224 @@
+/*
+ * The meter: counters and their resets, slots, and against a naive model
+ * the sums of random readings.
+ */
+#include "test.h"
+
+#include "store/base/err.h"
+#include "store/batch.h"
+#include "store/meter.h"
+
+#include <stdlib.h>
+
+#define SLOT INT64_C(1000)
+
+static const struct label labels[] = {{"cpu", "0"}, {"mode", "user"}};
+static const struct series_desc counter = {SERIES_COUNTER, "c_total",
+    "seconds", 0, 2, labels, 2};
+static const struct series_desc gauge = {SERIES_GAUGE, "g", "bytes", 0, 0,
+    NULL, 0};
+
+static const struct batch_block *
+block_of(const struct batch *b, const char *name)
+{
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		const struct batch_series *s =
+		    &b->series[b->blocks[i].series];
+
+		if (strcmp(batch_str(b, s->name), name) == 0)
+			return &b->blocks[i];
+	}
+	return NULL;
+}
+
+/* Closes a slot and checks the increase of c_total, -1: no block. */
+static void
+check_increase(struct meter *m, uint64_t slot, int64_t want)
+{
+	struct batch *b = batch_new(SLOT);
+	const struct batch_block *k;
+
+	meter_close(m, slot, b);
+	k = block_of(b, "c_total");
+	CHECK_INT(k == NULL ? -1 : k->increase, want);
+	if (k != NULL)
+		CHECK_INT(k->slot, slot);
+	batch_free(b);
+}
+
+TEST(counters)
+{
+	struct meter *m = meter_new(SLOT);
+	struct meter_stats stats;
+
+	meter_counter(m, &counter, 100, 500); /* the base line */
+	meter_counter(m, &counter, 400, 510);
+	meter_counter(m, &counter, 900, 530);
+	check_increase(m, 0, 30);
+	meter_counter(m, &counter, 1500, 7); /* a reset: 7 since */
+	meter_counter(m, &counter, 2500, 8); /* the next slot's */
+	check_increase(m, 1, 7);
+	check_increase(m, 2, 1);
+	check_increase(m, 3, -1);
+	meter_stats(m, &stats);
+	CHECK_INT(stats.resets, 1);
+	CHECK_INT(stats.series, 1);
+	CHECK_INT(stats.dropped, 0);
+	meter_free(m);
+}
+
+TEST(steady_counters)
+{
+	struct meter *m = meter_new(SLOT);
+
+	meter_counter_steady(m, &counter, 0, 100);
+	meter_counter_steady(m, &counter, 1, 90);
+	meter_counter_steady(m, &counter, 2, 95);
+	meter_counter_steady(m, &counter, 3, 104);
+	check_increase(m, 0, 4);
+	meter_free(m);
+}
+
+TEST(increases)
+{
+	struct meter *m = meter_new(SLOT);
+	struct batch *b = batch_new(SLOT);
+	const struct batch_block *k;
+
+	meter_increase(m, &counter, 0, 5, 1000);
+	meter_increase(m, &counter, 10, 7, 9999);
+	meter_close(m, 0, b);
+	k = block_of(b, "c_total");
+	CHECK_INT(k->increase, 12);
+	CHECK_INT(k->last, 1007);
+	CHECK_INT(k->last_ns, 10);
+	batch_free(b);
+	meter_free(m);
+}
+
+TEST(gauges)
+{
+	struct meter *m = meter_new(SLOT);
+	struct batch *b = batch_new(SLOT);
+	const struct batch_block *k;
+
+	meter_gauge(m, &gauge, 100, 5);
+	meter_gauge(m, &gauge, 300, -2);
+	meter_gauge(m, &gauge, 200, 9);
+	meter_gauge(m, &gauge, 1000, 77); /* not of this slot */
+	meter_close(m, 0, b);
+	k = block_of(b, "g");
+	CHECK_INT(k->count, 3);
+	CHECK_INT(k->min, -2);
+	CHECK_INT(k->max, 9);
+	CHECK_INT(k->sum, 12);
+	CHECK_INT(k->last, -2);
+	CHECK_INT(k->last_ns, 300);
+	CHECK_INT(b->n_blocks, 1);
+	batch_free(b);
+	meter_free(m);
+}
+
+/* The clock went back: readings go to the start of the open slot. */
+TEST(earlier_than_the_slot)
+{
+	struct meter *m = meter_new(SLOT);
+	struct batch *b = batch_new(SLOT);
+
+	meter_gauge(m, &gauge, 100, 5);
+	meter_close(m, 7, b);
+	CHECK_INT(b->blocks[0].slot, 7);
+	CHECK_INT(b->blocks[0].last_ns, 0);
+	batch_free(b);
+	meter_free(m);
+}
+
+TEST(idle_series_are_forgotten)
+{
+	struct meter *m = meter_new(SLOT);
+	struct meter_stats stats;
+	uint64_t slot = 0;
+
+	meter_counter(m, &counter, 0, 100);
+	for (; slot < 200; slot++) {
+		meter_gauge(m, &gauge, (int64_t)slot * SLOT, 1);
+		check_increase(m, slot, slot == 0 ? 0 : -1);
+	}
+	meter_stats(m, &stats);
+	CHECK_INT(stats.series, 1);
+	meter_counter(m, &counter, (int64_t)slot * SLOT, 900);
+	check_increase(m, slot, 0); /* first sight again */
+	meter_free(m);
+}
+
+/* 40 counters and gauges, random readings and resets, against sums that are
+ * kept here. */
+TEST(naive_model)
+{
+	struct meter *m = meter_new(SLOT);
+	int64_t raw[40], increase[40], sum[40], readings[40];
+	char names[40][16];
+
+	srandom(2);
+	memset(raw, -1, sizeof(raw));
+	for (int i = 0; i < 40; i++)
+		snprintf(names[i], sizeof(names[i]), "m%d", i);
+	for (uint64_t slot = 0; slot < 300; slot++) {
+		struct batch *b = batch_new(SLOT);
+
+		memset(increase, 0, sizeof(increase));
+		memset(sum, 0, sizeof(sum));
+		memset(readings, 0, sizeof(readings));
+		for (int n = random() % 200; n > 0; n--) {
+			int i = random() % 40;
+			struct series_desc d = i % 2 ? counter : gauge;
+			int64_t time_ns = (int64_t)slot * SLOT +
+			    random() % SLOT, value = random() % 1000;
+
+			d.name = names[i];
+			if (i % 2 == 0) {
+				meter_gauge(m, &d, time_ns, value);
+				sum[i] += value;
+			} else {
+				if (raw[i] >= 0 && random() % 20 != 0)
+					value += raw[i];
+				meter_counter(m, &d, time_ns, value);
+				if (raw[i] >= 0)
+					increase[i] += value >= raw[i] ?
+					    value - raw[i] : value;
+				raw[i] = value;
+			}
+			readings[i]++;
+		}
+		meter_close(m, slot, b);
+		for (int i = 0; i < 40; i++) {
+			const struct batch_block *k = block_of(b, names[i]);
+
+			if ((k == NULL) != (readings[i] == 0)) {
+				test_bad++;
+				continue;
+			}
+			if (k == NULL)
+				continue;
+			CHECK_INT(k->count, readings[i]);
+			CHECK_INT(k->increase, increase[i]);
+			CHECK_INT(k->sum, sum[i]);
+		}
+		CHECK_OK(batch_finish(b));
+		batch_free(b);
+	}
+	meter_free(m);
+}
+
+int
+main(void)
+{
+	RUN(counters);
+	RUN(steady_counters);
+	RUN(increases);
+	RUN(gauges);
+	RUN(earlier_than_the_slot);
+	RUN(idle_series_are_forgotten);
+	RUN(naive_model);
+	return test_done();
+}

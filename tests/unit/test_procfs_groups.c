@@ -1,0 +1,162 @@
+/*
+ * Sums over processes: births, deaths, moves between services, values that
+ * go back, against a naive model.
+ */
+#include "test.h"
+
+#include "collector/procfs_groups.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define CPU (1u << GROUP_USER)
+#define IO (1u << GROUP_READ_BYTES)
+
+static void
+add(struct groups *g, uint64_t serial, const char *service, uint64_t cpu)
+{
+	CHECK(groups_add(g, &(struct group_reading){.serial = serial,
+	    .service = service, .count = {[GROUP_USER] = cpu},
+	    .have_count = CPU}));
+}
+
+static const struct group *
+find(struct groups *g, const char *service)
+{
+	size_t n;
+	const struct group *all = groups_end(g, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(all[i].service, service) == 0)
+			return &all[i];
+	}
+	return NULL;
+}
+
+TEST(birth_and_death)
+{
+	struct groups *g = groups_new();
+	const struct group *kv;
+
+	groups_begin(g);
+	add(g, 1, "kv", 100);
+	add(g, 2, "kv", 50);
+	kv = find(g, "kv");
+	CHECK_INT(kv->processes, 2);
+	CHECK_INT(kv->increase[GROUP_USER], 0); /* the base line */
+	CHECK_INT(kv->raw[GROUP_USER], 150);
+	groups_begin(g);
+	add(g, 2, "kv", 53); /* 1 is dead */
+	add(g, 3, "kv", 7);  /* born since: all of it counts */
+	kv = find(g, "kv");
+	CHECK_INT(kv->processes, 2);
+	CHECK_INT(kv->increase[GROUP_USER], 10);
+	groups_begin(g);
+	CHECK(find(g, "kv") == NULL);
+	groups_free(g);
+}
+
+TEST(values_that_go_back)
+{
+	struct groups *g = groups_new();
+
+	groups_begin(g);
+	add(g, 1, "kv", 100);
+	groups_end(g, &(size_t){0});
+	groups_begin(g);
+	add(g, 1, "kv", 99);
+	CHECK_INT(find(g, "kv")->increase[GROUP_USER], 0);
+	groups_begin(g);
+	add(g, 1, "kv", 102);
+	CHECK_INT(find(g, "kv")->increase[GROUP_USER], 2);
+	groups_free(g);
+}
+
+/* What was not read this time keeps its last value, and nothing is lost. */
+TEST(details_now_and_then)
+{
+	struct groups *g = groups_new();
+	struct group_reading r = {.serial = 5, .service = "db",
+	    .have_count = CPU | IO, .have_level = 1u << GROUP_SWAPPED,
+	    .level = {[GROUP_SWAPPED] = 4096},
+	    .count = {[GROUP_READ_BYTES] = 1000}};
+
+	groups_begin(g);
+	groups_add(g, &r);
+	groups_end(g, &(size_t){0});
+	groups_begin(g);
+	r.have_count = CPU;
+	r.have_level = 0;
+	r.count[GROUP_READ_BYTES] = 0;
+	groups_add(g, &r);
+	CHECK_INT(find(g, "db")->increase[GROUP_READ_BYTES], 0);
+	CHECK_INT(find(g, "db")->level[GROUP_SWAPPED], 4096);
+	CHECK((find(g, "db")->have_count & IO) != 0);
+	groups_begin(g);
+	r.have_count = CPU | IO;
+	r.count[GROUP_READ_BYTES] = 1500;
+	groups_add(g, &r);
+	CHECK_INT(find(g, "db")->increase[GROUP_READ_BYTES], 500);
+	groups_free(g);
+}
+
+/* 60 processes of 6 services live, die and are born; what each group grew by
+ * is kept here too. */
+TEST(naive_model)
+{
+	static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+	struct groups *g = groups_new();
+	uint64_t serial[60], cpu[60], next = 1, want[6], living[6];
+	int service[60];
+	bool told[60];
+
+	srandom(3);
+	for (int i = 0; i < 60; i++) {
+		serial[i] = next++;
+		cpu[i] = (uint64_t)random() % 1000;
+		service[i] = random() % 6;
+		told[i] = false;
+	}
+	for (int round = 0; round < 500; round++) {
+		memset(want, 0, sizeof(want));
+		memset(living, 0, sizeof(living));
+		groups_begin(g);
+		for (int i = 0; i < 60; i++) {
+			uint64_t more = (uint64_t)random() % 50;
+
+			if (random() % 40 == 0) {
+				serial[i] = next++;
+				cpu[i] = 0;
+				told[i] = false;
+				service[i] = random() % 6;
+			}
+			if (random() % 100 == 0)
+				service[i] = random() % 6; /* exec */
+			cpu[i] += more;
+			if (told[i])
+				want[service[i]] += more;
+			else if (round > 0)
+				want[service[i]] += cpu[i];
+			told[i] = true;
+			living[service[i]]++;
+			add(g, serial[i], names[service[i]], cpu[i]);
+		}
+		for (int s = 0; s < 6; s++) {
+			const struct group *k = find(g, names[s]);
+
+			CHECK_INT(k ? k->processes : 0, living[s]);
+			CHECK_INT(k ? k->increase[GROUP_USER] : 0, want[s]);
+		}
+	}
+	groups_free(g);
+}
+
+int
+main(void)
+{
+	RUN(birth_and_death);
+	RUN(values_that_go_back);
+	RUN(details_now_and_then);
+	RUN(naive_model);
+	return test_done();
+}

@@ -1,0 +1,375 @@
+/*
+ * The table of processes over a /proc that the test makes: names with
+ * spaces and parentheses, rules, reuse of pids, exec, the bound on names.
+ */
+#include "test.h"
+
+#include "collector/config.h"
+#include "collector/pidstat.h"
+#include "collector/services.h"
+#include "collector/services_rules.h"
+#include "store/base/err.h"
+#include "store/batch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char proc[] = "/tmp/memlens-test-proc-XXXXXX";
+
+static void
+put_file(int pid, const char *name, const char *text)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/%d/%s", proc, pid, name);
+	f = fopen(path, "w"); /* the same inode, as in /proc */
+	fputs(text, f);
+	fclose(f);
+}
+
+static void
+put_stat(int pid, const char *comm, unsigned flags, unsigned long start,
+    unsigned long image)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "%d (%s) S 1 1 1 0 -1 %u 11 0 3 0 70 30 "
+	    "0 0 20 0 5 0 %lu 4096000 250 18446744073709551615 %lu 2 3 0 0 0 "
+	    "0 0\n", pid, comm, flags, start, image);
+	put_file(pid, "stat", text);
+}
+
+static void
+put_exe(int pid, const char *target)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%d/exe", proc, pid);
+	unlink(path);
+	CHECK(symlink(target, path) == 0);
+}
+
+static void
+remove_process(int pid)
+{
+	static const char *const names[] = {"stat", "exe", "cmdline",
+	    "cgroup"};
+	char path[200];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s/%d/%s", proc, pid, names[i]);
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
+	rmdir(path);
+}
+
+static void
+add_rule(struct config *c, const char *name, const char *comm,
+    const char *command, const char *cgroup)
+{
+	c->services[c->n_services++] = (struct config_service){strdup(name),
+	    comm ? strdup(comm) : NULL, command ? strdup(command) : NULL,
+	    cgroup ? strdup(cgroup) : NULL};
+}
+
+TEST(stat_lines)
+{
+	const char *text = "42 (a) b (c)) S 7 1 1 0 -1 4194560 11 0 3 0 70 30 "
+	    "0 0 20 0 5 0 900 4096000 250 18446744073709551615 1 2 3 0 0 0\n";
+	struct pidstat s;
+
+	CHECK(pidstat_parse(text, strlen(text), &s));
+	CHECK_STR(s.comm, "a) b (c)");
+	CHECK_INT(s.state, 'S');
+	CHECK_INT(s.parent, 7);
+	CHECK_INT(s.minor_faults, 11);
+	CHECK_INT(s.major_faults, 3);
+	CHECK_INT(s.user_ticks, 70);
+	CHECK_INT(s.system_ticks, 30);
+	CHECK_INT(s.threads, 5);
+	CHECK_INT(s.start_ticks, 900);
+	CHECK_INT(s.virtual_bytes, 4096000);
+	CHECK_INT(s.resident_pages, 250);
+	CHECK(!s.kernel_thread);
+	for (size_t n = 0; n < strlen(text) - 30; n++)
+		CHECK(!pidstat_parse(text, n, &s));
+	CHECK(!pidstat_parse("no", 2, &s));
+	CHECK(!pidstat_parse(")( S 1", 6, &s));
+}
+
+TEST(cgroup_paths)
+{
+	char two[] = "0::/system.slice/kv.service\n";
+	char one[] = "9:memory:/a\n3:cpu:/\n1:name=systemd:/b\n0::/\n";
+	char both[] = "9:memory:/a\n0::/c\n";
+	char root[] = "0::/\n", broken[] = "nothing\n:\n", out[8];
+
+	services_cgroup(two, out, sizeof(out));
+	CHECK_STR(out, "/system");
+	services_cgroup(one, out, sizeof(out));
+	CHECK_STR(out, "/a");
+	services_cgroup(both, out, sizeof(out));
+	CHECK_STR(out, "/c");
+	services_cgroup(root, out, sizeof(out));
+	CHECK_STR(out, "");
+	services_cgroup(broken, out, sizeof(out));
+	CHECK_STR(out, "");
+}
+
+TEST(classes)
+{
+	struct services *s = NULL;
+	struct process *p;
+	struct config c;
+
+	CHECK_OK(config_load(&c, NULL));
+	add_rule(&c, "replica", "^kv$", "/opt/kv", NULL);
+	add_rule(&c, "grouped", NULL, NULL, "kv[.]slice");
+	put_stat(10, "kv", 0, 100, 1);
+	put_exe(10, "/opt/kv");
+	put_stat(11, "kv", 0, 100, 1);
+	put_exe(11, "/usr/bin/kv");
+	put_stat(12, "other", 0, 100, 1);
+	put_file(12, "cgroup", "0::/kv.slice/x\n");
+	put_stat(13, "kworker/u4:1-ext4", 0x00200000, 100, 0);
+	put_stat(14, "tab\there\n", 0, 100, 1);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, 1000));
+	CHECK_STR(services_process(s, 10, 0)->service, "replica");
+	CHECK_STR(services_process(s, 10, 0)->command, "kv /opt/kv");
+	CHECK_STR(services_process(s, 11, 0)->service, "kv");
+	CHECK_STR(services_process(s, 12, 0)->service, "grouped");
+	CHECK_STR(services_process(s, 12, 0)->cgroup, "/kv.slice/x");
+	p = services_process(s, 13, 0);
+	CHECK_STR(p->service, "kernel");
+	CHECK_STR(p->comm, "kworker/u4:1-ex");
+	CHECK(p->kernel_thread);
+	CHECK_STR(services_process(s, 14, 0)->comm, "tab?here?");
+	CHECK(services_process(s, 99, 0) == NULL);
+	services_free(s);
+	c.every_process = false;
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_STR(services_process(s, 11, 0)->service, SERVICES_OTHER);
+	services_free(s);
+	config_free(&c);
+	for (int pid = 10; pid < 15; pid++)
+		remove_process(pid);
+}
+
+/* A pid that is used again is another process; the start time tells. */
+TEST(reuse)
+{
+	struct services *s = NULL;
+	struct process *p;
+	struct config c;
+	uint64_t serial;
+
+	CHECK_OK(config_load(&c, NULL));
+	put_stat(20, "first", 0, 500, 1);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, 0));
+	p = services_process(s, 20, 5004567890);
+	CHECK(p != NULL);
+	if (p != NULL)
+		CHECK_STR(p->service, "first");
+	serial = p->serial;
+	CHECK(services_process(s, 20, 7000000000) == NULL);
+	put_stat(20, "second", 0, 700, 1);
+	p = services_process(s, 20, 7000000000);
+	CHECK(p != NULL && strcmp(p->service, "second") == 0);
+	CHECK(p != NULL && p->serial != serial);
+	/* the one that is gone is still known for a while */
+	p = services_process(s, 20, 5000000000);
+	CHECK(p != NULL && p->gone && strcmp(p->service, "first") == 0);
+	remove_process(20);
+	services_free(s);
+	config_free(&c);
+}
+
+static void
+count_one(void *arg, struct process *p)
+{
+	(void)p;
+	++*(int *)arg;
+}
+
+static int
+count(struct services *s)
+{
+	int n = 0;
+
+	services_each(s, count_one, &n);
+	return n;
+}
+
+TEST(exec_and_exit)
+{
+	int64_t second = 1000000000, now = 1795000000 * second;
+	struct services *s = NULL;
+	struct services_stats stats;
+	struct process *p;
+	struct config c;
+
+	CHECK_OK(config_load(&c, NULL));
+	put_stat(30, "bash", 0, 500, 1);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, now));
+	CHECK_STR(services_process(s, 30, 0)->service, "bash");
+	put_stat(30, "python3", 0, 500, 77);
+	put_exe(30, "/usr/bin/python3");
+	CHECK_OK(services_sweep(s, now + second));
+	p = services_process(s, 30, 0);
+	CHECK_STR(p->service, "python3");
+	CHECK_STR(p->command, "python3 /usr/bin/python3");
+	CHECK_INT(count(s), 1);
+	remove_process(30);
+	CHECK_OK(services_sweep(s, now + 2 * second));
+	CHECK_INT(count(s), 0);
+	p = services_process(s, 30, 5000000000);
+	CHECK(p != NULL && p->gone);
+	CHECK_OK(services_sweep(s, now + 11 * second));
+	CHECK(services_process(s, 30, 5000000000) != NULL);
+	CHECK_OK(services_sweep(s, now + 13 * second));
+	CHECK(services_process(s, 30, 5000000000) == NULL);
+	services_stats(s, &stats);
+	CHECK_INT(stats.processes, 0);
+	CHECK_INT(stats.services, 0);
+	services_free(s);
+	config_free(&c);
+}
+
+/* 300 commands: 255 names and the rest in one. */
+TEST(bound_on_names)
+{
+	struct services *s = NULL;
+	struct services_stats stats;
+	struct config c;
+	int others = 0;
+
+	CHECK_OK(config_load(&c, NULL));
+	for (int i = 0; i < 300; i++) {
+		char comm[16];
+
+		snprintf(comm, sizeof(comm), "c%d", i);
+		put_stat(1000 + i, comm, 0, 100, 1);
+	}
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, 0));
+	services_stats(s, &stats);
+	CHECK_INT(stats.processes, 300);
+	CHECK_INT(stats.services, SERVICES_MAX);
+	CHECK_INT(stats.overflowed, 300 - (SERVICES_MAX - 1));
+	for (int i = 0; i < 300; i++)
+		others += strcmp(services_process(s, 1000 + i, 0)->service,
+		    SERVICES_OTHER) == 0;
+	CHECK_INT(others, 300 - (SERVICES_MAX - 1));
+	for (int i = 0; i < 300; i++)
+		remove_process(1000 + i);
+	/* names are free again once their processes are forgotten */
+	CHECK_OK(services_sweep(s, INT64_C(1000000000)));
+	CHECK_OK(services_sweep(s, INT64_C(20000000000)));
+	services_stats(s, &stats);
+	CHECK_INT(stats.services, 0);
+	services_free(s);
+	config_free(&c);
+}
+
+TEST(facts)
+{
+	struct services *s = NULL;
+	struct batch *b = batch_new(1000);
+	struct config c;
+	char text[200];
+	const char *want = "(a b)\t/bin/x";
+
+	CHECK_OK(config_load(&c, NULL));
+	put_stat(40, "(a b)", 0, 500, 1);
+	put_exe(40, "/bin/x");
+	put_stat(41, "kthread", 0x00200000, 500, 0);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, 0));
+	services_facts(s, b, 77, false);
+	CHECK_INT(b->n_facts, 1);
+	CHECK_INT(b->facts[0].kind, FACT_PROCESS);
+	CHECK_INT(b->facts[0].time_ns, 77);
+	CHECK_STR(batch_str(b, b->facts[0].subject), "(a b)");
+	snprintf(text, sizeof(text), "%.*s", (int)b->facts[0].n,
+	    (const char *)b->fact_bytes.data + b->facts[0].first);
+	CHECK(strncmp(text, "40 ", 3) == 0);
+	CHECK(strlen(text) > strlen(want) &&
+	    strcmp(text + strlen(text) - strlen(want), want) == 0);
+	services_facts(s, b, 78, false);
+	CHECK_INT(b->n_facts, 1);
+	services_facts(s, b, 79, true);
+	CHECK_INT(b->n_facts, 2);
+	batch_free(b);
+	services_free(s);
+	config_free(&c);
+	remove_process(40);
+	remove_process(41);
+}
+
+TEST(arguments_only_when_asked)
+{
+	struct services *s = NULL;
+	struct config c;
+
+	CHECK_OK(config_load(&c, NULL));
+	put_stat(50, "db", 0, 500, 1);
+	put_exe(50, "/bin/db");
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_STR(services_process(s, 50, 0)->command, "db /bin/db");
+	services_free(s);
+	put_file(50, "cmdline", "db --password secret");
+	c.show_arguments = true;
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_STR(services_process(s, 50, 0)->command,
+	    "db db --password secret");
+	services_free(s);
+	config_free(&c);
+	remove_process(50);
+}
+
+TEST(the_real_proc)
+{
+	struct services *s = NULL;
+	struct process *p;
+	struct config c;
+
+	CHECK_OK(config_load(&c, NULL));
+	CHECK_OK(services_new(&s, &c));
+	CHECK_OK(services_sweep(s, 0));
+	p = services_process(s, getpid(), 0);
+	CHECK(p != NULL);
+	if (p != NULL) {
+		CHECK_STR(p->comm, "test_services");
+		CHECK(strstr(p->command, "/test_services") != NULL);
+		CHECK(!p->kernel_thread);
+	}
+	services_free(s);
+	config_free(&c);
+}
+
+int
+main(void)
+{
+	if (mkdtemp(proc) == NULL)
+		return 1;
+	RUN(stat_lines);
+	RUN(cgroup_paths);
+	RUN(classes);
+	RUN(reuse);
+	RUN(exec_and_exit);
+	RUN(bound_on_names);
+	RUN(facts);
+	RUN(arguments_only_when_asked);
+	RUN(the_real_proc);
+	rmdir(proc);
+	return test_done();
+}
