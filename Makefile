@@ -189,11 +189,6 @@ $(B)/kvload: $(wildcard tests/kvservice/kvload*.c tests/kvservice/*.h)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -o $@ \
 		$(filter %.c,$^) -lpthread -lm
 
-# A store whose content is known, for tests/api.
-$(B)/fill-store: $(B)/obj/tests/api/fill_store.o $(LIB)
-	@echo "  LINK $@"
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(STORE_LIBS)
-
 # Helper programs of test scripts: tests/LAYER/NAME.c is build/LAYER/NAME.
 HELPERS := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/api/*.c \
 	tests/system/*.c tests/replay/*.c tests/bench/*.c))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A living store: what health says of it.
-. tests/api/lib.sh
+. tests/api/lib
 start
 get GET /api/v1/health
 check "health is 200" status 200

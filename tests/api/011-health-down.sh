@@ -1,6 +1,6 @@
 #!/bin/sh
 # Nobody writes: the newest slot is old.
-. tests/api/lib.sh
+. tests/api/lib
 END=$(($(date +%s) - 60))
 start
 get GET /api/v1/health

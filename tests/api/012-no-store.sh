@@ -1,6 +1,6 @@
 #!/bin/sh
 # The worker runs before the collector has made a store.
-. tests/api/lib.sh
+. tests/api/lib
 run_worker
 get GET /api/v1/health
 check "health without a store is 200" status 200

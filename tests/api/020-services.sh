@@ -1,6 +1,6 @@
 #!/bin/sh
 # Services of a range.
-. tests/api/lib.sh
+. tests/api/lib
 start
 get GET /api/v1/services
 check "services are sorted by name" \

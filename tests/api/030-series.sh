@@ -1,6 +1,6 @@
 #!/bin/sh
 # Metrics over time.  The store ends at a fixed time, so that values are.
-. tests/api/lib.sh
+. tests/api/lib
 END=1700000000
 start
 range='from=1699999400&until=1699999700'

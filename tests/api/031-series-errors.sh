@@ -1,6 +1,6 @@
 #!/bin/sh
 # What series refuses, and the field that it names.
-. tests/api/lib.sh
+. tests/api/lib
 start
 refused()
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A call tree as flamebearer.
-. tests/api/lib.sh
+. tests/api/lib
 END=1700000000
 start
 q=$(enc 'cpu{service="kv"}')

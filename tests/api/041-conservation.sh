@@ -1,6 +1,6 @@
 #!/bin/sh
 # The parts of any partition add up to the whole, to the sample.
-. tests/api/lib.sh
+. tests/api/lib
 END=1700000000
 start
 q=$(enc 'cpu{service="kv"}')

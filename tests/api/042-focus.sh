@@ -1,6 +1,6 @@
 #!/bin/sh
 # focus, ignore and max-nodes.
-. tests/api/lib.sh
+. tests/api/lib
 END=1700000000
 start
 u="/api/v1/flamegraph.json?query=$(enc 'cpu{service="kv"}')"

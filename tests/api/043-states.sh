@@ -1,6 +1,6 @@
 #!/bin/sh
 # No data, zero, not attached and unknown are four answers.
-. tests/api/lib.sh
+. tests/api/lib
 start
 tree()
 {

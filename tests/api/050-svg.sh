@@ -1,14 +1,13 @@
 #!/bin/sh
 # The picture of a call tree.
-. tests/api/lib.sh
+. tests/api/lib
 END=1700000000
 start
 u=/api/v1/flamegraph.svg
 range='from=1699998600&until=1699998700'
 xml()
 {
-	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' \
-	    "$T/body" 2>"$T/xml" || { cat "$T/xml"; return 1; }
+	node tests/api/well-formed.mjs "$T/body"
 }
 get GET "$u?query=$(enc 'cpu{service="kv"}')&$range"
 check "type" header 'Content-Type: image/svg+xml'

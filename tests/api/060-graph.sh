@@ -1,6 +1,6 @@
 #!/bin/sh
 # Dependency graphs.
-. tests/api/lib.sh
+. tests/api/lib
 cp tests/data/kv_service.graph "$T/g"
 cat >"$T/conf" <<-END
 	[graph kv_service]
@@ -47,6 +47,7 @@ check "libraries of a service's program" js 'd.nodes[0].id === "env" &&
 get GET '/api/v1/graph.dot?depth=2'
 check "dot" grep -q '"//service/kv:kv_service" -> "//executor' "$T/body"
 get GET '/api/v1/graph.svg?depth=4'
+check "svg is well-formed" node tests/api/well-formed.mjs "$T/body"
 check "svg" grep -q '^<svg width=' "$T/body"
 check "svg type" header 'Content-Type: image/svg+xml'
 tag=$(sed -n 's/^ETag: //p' "$T/head")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The playground against a target with good and bad days.
-. tests/api/lib.sh
+. tests/api/lib
 PORT=${PORT:-18801}
 cat >"$T/conf" <<-END
 	[kv]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A playground that may not write, and one without a target.
-. tests/api/lib.sh
+. tests/api/lib
 run_worker
 get PUT /api/v1/kv/a
 check "writing is off unless allowed" status 403

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Closed ranges are revalidated, ranges that touch now are not kept.
-. tests/api/lib.sh
+. tests/api/lib
 start
 q="query=$(enc 'cpu{service="kv"}')"
 for u in "/api/v1/flamegraph.json?$q" "/api/v1/flamegraph.svg?$q" \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Paths, methods, pools.
-. tests/api/lib.sh
+. tests/api/lib
 start
 get GET /api/v1/nope
 check "an unknown path is a 404" status 404

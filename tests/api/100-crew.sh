@@ -1,6 +1,6 @@
 #!/bin/sh
 # Workers are replaced; the parent stops them all.
-. tests/api/lib.sh
+. tests/api/lib
 start -j 2
 children()
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Options and configuration.
-. tests/api/lib.sh
+. tests/api/lib
 fcgi="$B/memlens-fcgi"
 says()
 {

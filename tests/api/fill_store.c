@@ -1,7 +1,7 @@
 /*
  * Makes a store whose content is known, for the tests of the HTTP interface:
  *
- *	fill-store DIR [END [SLOTS]]
+ *	fill_store DIR [END [SLOTS]]
  *
  * END: end of the newest slot in Unix seconds (default: now, rounded down);
  * SLOTS of 10 s each (default 720).  Each slot has
@@ -32,7 +32,7 @@ must(const struct err *e)
 {
 	if (e == NULL)
 		return;
-	fprintf(stderr, "fill-store: %s\n", e->text);
+	fprintf(stderr, "fill_store: %s\n", e->text);
 	exit(1);
 }
 
