@@ -1,0 +1,17 @@
+/*
+ * Subcommands of memlens.  Each gets its own argc and argv (argv[0] is its
+ * name), prints to stdout, complains to stderr, and returns the exit status:
+ * 0 fine, 1 something is wrong with the store, 2 used wrongly.
+ */
+#ifndef FCGI_CMD_H
+#define FCGI_CMD_H
+
+struct cmd {
+	const char *name, *arguments, *help;
+	int (*run)(int argc, char **argv);
+};
+
+int cmd_stat(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
+
+#endif
