@@ -1,0 +1,315 @@
+#include "verify.h"
+
+#include "base/err.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dbfile.h"
+#include "format.h"
+#include "journal.h"
+#include "manifest.h"
+#include "sealed.h"
+#include "segtree.h"
+
+#define HISTOGRAM_BUCKETS 7296
+
+struct verify {
+	const char *path;
+	int dir;
+	struct manifest manifest;
+	struct verify_report *report;
+	verify_fn *fn;
+	void *arg;
+	int128 *values; /* dense, for one fold */
+};
+
+__attribute__((format(printf, 2, 3))) static void
+verify_problem(struct verify *v, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	v->report->problems++;
+	v->fn(v->arg, text, 0);
+}
+
+static enum series_kind
+verify_kind(const struct sealed *f, uint32_t series)
+{
+	return (enum series_kind)f->dict->series[series].kind;
+}
+
+/* Adds (or, with sign -1, takes away) a block's entries. */
+static bool
+verify_entries(struct verify *v, const struct sealed *f, uint32_t series,
+    const struct block *b, int sign)
+{
+	struct entry_reader r = {b->entries, 0};
+	uint32_t limit = series_is_profile(verify_kind(f, series))
+	    ? f->n_stacks
+	    : HISTOGRAM_BUCKETS;
+	uint32_t key;
+	int128 value;
+
+	if (!series_has_entries(verify_kind(f, series)))
+		return true;
+	while (entry_next(&r, &key, &value)) {
+		if (key >= limit)
+			return false;
+		v->values[key] += sign * value;
+	}
+	return !r.c.bad;
+}
+
+static bool
+verify_zero(struct verify *v, const struct sealed *f)
+{
+	uint32_t n = f->n_stacks > HISTOGRAM_BUCKETS ? f->n_stacks
+	                                             : HISTOGRAM_BUCKETS;
+	bool zero = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		zero &= v->values[i] == 0;
+		v->values[i] = 0;
+	}
+	return zero;
+}
+
+static bool
+verify_same(enum series_kind kind, const struct block *a,
+    const struct block *b)
+{
+	if (a->count != b->count)
+		return false;
+	if (series_is_profile(kind))
+		return true;
+	if (a->sum != b->sum)
+		return false;
+	if (kind == SERIES_HISTOGRAM || kind == SERIES_GAUGE)
+		if (a->min != b->min || a->max != b->max)
+			return false;
+	return kind == SERIES_HISTOGRAM ||
+	    (a->last == b->last && a->last_ns == b->last_ns);
+}
+
+/* One block of a higher level against its children. */
+static const struct err *
+verify_parent(struct verify *v, struct sealed *f, uint32_t series,
+    unsigned level, const struct block *at)
+{
+	struct block parent = *at, sum = {.start = at->start};
+	enum series_kind kind = verify_kind(f, series);
+	const struct err *e = NULL;
+	bool fine = verify_entries(v, f, series, &parent, 1);
+
+	for (unsigned i = 0; i < 4 && e == NULL; i++) {
+		const struct block *child;
+
+		e = sealed_block(f, series, level - 1,
+		    parent.start + i * seg_slots(level - 1), &child);
+		if (e != NULL || child == NULL)
+			continue;
+		block_fold(kind, &sum, child, f->meta.slot_ns);
+		fine &= verify_entries(v, f, series, child, -1);
+	}
+	fine &= verify_zero(v, f);
+	if (e == NULL && (!fine || !verify_same(kind, &parent, &sum)))
+		e = err_new(ERR_FORMAT, 0,
+		    "series %u, level %u, slot %llu: not the fold of its "
+		    "children",
+		    series, level, (unsigned long long)parent.start);
+	return e;
+}
+
+static const struct err *
+verify_level(struct verify *v, struct sealed *f, uint32_t series,
+    unsigned level)
+{
+	const struct block *b;
+	const struct err *e = sealed_seek(f, series, level, 0, &b);
+
+	while (e == NULL && b != NULL) {
+		uint64_t start = b->start;
+
+		v->report->blocks++;
+		if (start % seg_slots(level) != 0)
+			return err_new(ERR_FORMAT, 0,
+			    "series %u, level %u: a block at slot %llu",
+			    series, level, (unsigned long long)start);
+		if (level > f->meta.base)
+			e = verify_parent(v, f, series, level, b);
+		else if (!verify_entries(v, f, series, b, 1))
+			e = err_new(ERR_FORMAT, 0,
+			    "series %u, slot %llu: an entry names no stack",
+			    series, (unsigned long long)start);
+		if (level == f->meta.base)
+			verify_zero(v, f);
+		if (e == NULL)
+			e = sealed_seek(f, series, level, start + 1, &b);
+	}
+	return e;
+}
+
+static const struct err *
+verify_content(struct verify *v, struct sealed *f)
+{
+	uint32_t n = f->n_stacks > HISTOGRAM_BUCKETS ? f->n_stacks
+	                                             : HISTOGRAM_BUCKETS;
+	const struct err *e = NULL;
+
+	v->values = calloc(n + 1, sizeof(*v->values));
+	if (v->values == NULL)
+		return err_nomem();
+	for (uint32_t s = 0; s < f->dict->n_series && e == NULL; s++)
+		for (unsigned l = f->meta.base; l <= f->meta.top && e == NULL;
+		     l++)
+			e = verify_level(v, f, s, l);
+	free(v->values);
+	v->values = NULL;
+	return e;
+}
+
+static const struct err *
+verify_file(struct verify *v, const struct manifest_file *m)
+{
+	struct sealed *f = NULL;
+	char path[4200];
+	const struct err *e;
+
+	snprintf(path, sizeof(path), "%s/%s", v->path, m->name);
+	e = dbfile_verify(path);
+	if (e == NULL)
+		e = sealed_open(&f, path);
+	if (e == NULL && (f->meta.first != m->first ||
+	        f->meta.slots != m->slots || f->meta.top < m->level ||
+	        f->meta.slot_ns != v->manifest.slot_ns))
+		e = err_new(ERR_FORMAT, 0,
+		    "%s: its span is not what the manifest says", path);
+	if (e == NULL) {
+		e = verify_content(v, f);
+		if (e != NULL)
+			e = err_wrap(e, "%s", path);
+	}
+	sealed_close(f);
+	v->report->files++;
+	return e;
+}
+
+static const struct err *
+verify_journal(struct verify *v, const char *name)
+{
+	struct journal_reader r = {.offset = JOURNAL_HEADER};
+	const struct err *e;
+	struct batch *b;
+	uint64_t first;
+	bool empty;
+
+	r.fd = openat(v->dir, name, O_RDONLY | O_CLOEXEC);
+	if (r.fd < 0)
+		return err_errno("%s/%s", v->path, name);
+	e = journal_first(r.fd, &first, &empty);
+	while (e == NULL && !empty) {
+		e = journal_next(&r, &b);
+		if (e != NULL || b == NULL)
+			break;
+		v->report->batches++;
+		batch_free(b);
+	}
+	if (e == NULL && r.damaged > 0)
+		e = err_new(ERR_FORMAT, 0, "%s: %llu damaged records", name,
+		    (unsigned long long)r.damaged);
+	journal_reader_fini(&r);
+	close(r.fd);
+	v->report->journals++;
+	return e;
+}
+
+static bool
+verify_expected(const struct verify *v, const char *name)
+{
+	size_t n = strlen(name);
+
+	return name[0] == '.' || strcmp(name, "manifest") == 0 ||
+	    strcmp(name, "lock") == 0 ||
+	    (n > 4 && strcmp(name + n - 4, ".tmp") == 0) ||
+	    manifest_find(&v->manifest, name) != NULL;
+}
+
+static void
+verify_directory(struct verify *v)
+{
+	DIR *d = opendir(v->path);
+	struct dirent *entry;
+
+	if (d == NULL)
+		return;
+	while ((entry = readdir(d)) != NULL) {
+		if (!verify_expected(v, entry->d_name))
+			verify_problem(v, "%s/%s: not in the manifest",
+			    v->path, entry->d_name);
+	}
+	closedir(d);
+}
+
+/* The writer may have replaced a file since the manifest was read. */
+static bool
+verify_replaced(struct verify *v, const char *name)
+{
+	struct manifest now;
+	bool gone;
+
+	if (manifest_load(&now, v->dir) != NULL)
+		return false;
+	gone = manifest_find(&now, name) == NULL;
+	manifest_fini(&now);
+	return gone;
+}
+
+static void
+verify_all(struct verify *v)
+{
+	for (uint32_t i = 0; i < v->manifest.n; i++) {
+		const struct manifest_file *m = &v->manifest.files[i];
+		const struct err *e = NULL;
+
+		v->fn(v->arg, NULL, (double)i / v->manifest.n);
+		if (m->kind == MANIFEST_JOURNAL)
+			e = verify_journal(v, m->name);
+		else if (m->kind != MANIFEST_IDS)
+			e = verify_file(v, m);
+		if (e != NULL && !verify_replaced(v, m->name))
+			verify_problem(v, "%s", e->text);
+	}
+}
+
+const struct err *
+store_verify(const char *dir, verify_fn *fn, void *arg,
+    struct verify_report *report)
+{
+	struct verify v = {.path = dir, .report = report, .fn = fn,
+	    .arg = arg};
+	const struct err *e;
+
+	*report = (struct verify_report){0};
+	v.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (v.dir < 0)
+		return err_errno("%s", dir);
+	e = manifest_load(&v.manifest, v.dir);
+	if (e == NULL) {
+		verify_all(&v);
+		verify_directory(&v);
+	}
+	manifest_fini(&v.manifest);
+	close(v.dir);
+	return e;
+}
