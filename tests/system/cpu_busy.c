@@ -1,8 +1,10 @@
 /*
  * A program of known shape for the CPU profiler's tests: `heavy` does three
- * times the work of `light`, two threads of a pool, a gap that has no
- * symbol.  Built with frame pointers.
+ * times the work of `light`, in two threads of a pool.
+ * Frame pointers are demanded here, whatever the compiler is told.
  */
+#pragma GCC optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")
+
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +13,9 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define KEEP __attribute__((noinline, noclone))
+#define KEEP static __attribute__((noinline, noclone))
 
-volatile uint64_t sink;
+static volatile uint64_t sink;
 
 KEEP void
 spin(unsigned n)
@@ -58,7 +60,7 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-KEEP static void *
+KEEP void *
 work(void *arg)
 {
 	double end = now() + *(double *)arg;

@@ -167,8 +167,11 @@ print_balance(struct source *s, uint64_t slot, const struct config *c)
 	const struct cpu_totals *t = &s->now;
 
 	sampler_stop(s->sampler);
+	/* A slow machine may have held events of several slots. */
+	do
+		close_slot(s, slot++, c);
+	while (s->held.len > 0);
 	close_slot(s, slot, c);
-	close_slot(s, slot + 1, c);
 	printf("balance %llu %llu %llu %llu\n", (unsigned long long)t->runs,
 	    (unsigned long long)t->idle,
 	    (unsigned long long)(t->ring_full + t->malformed +
@@ -201,6 +204,7 @@ main(int argc, char **argv)
 	struct services *services;
 	struct config config;
 	struct source *s;
+	enum source_state state;
 	const char *why = "";
 	long slots = 1;
 	int c;
@@ -221,7 +225,8 @@ main(int argc, char **argv)
 	die(services_new(&services, &config));
 	die(services_sweep(services, clock_wall_ns()));
 	die(source_cpu.open(&s, &config, services));
-	printf("state %d %s\n", source_cpu.state(s, &why), why);
+	state = source_cpu.state(s, &why);
+	printf("state %d %s\n", state, why);
 	fflush(stdout);
 	if (s->sampler != NULL)
 		print_balance(s, run(s, services, &config, slots), &config);

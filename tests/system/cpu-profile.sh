@@ -1,0 +1,37 @@
+#!/bin/bash
+# A program of known shape: its functions, their shares, who they belong to,
+# what the profiler costs.
+. "$(dirname "$0")/cpu-lib.sh"
+out=$dir/out
+begin "$busy" 30
+"$driver" -s 2000 -n 5 >"$out" 2>"$dir/err"
+need_attached "$out"
+
+all=$(samples "$out" '^stack [0-9]+ cpu_busy ')
+heavy=$(samples "$out" ';work;round_of_work;heavy;spin[ ;]')
+light=$(samples "$out" ';work;round_of_work;light;spin[ ;]')
+expect "the busy program is sampled" "$all samples" "$all" -gt 100
+# heavy works three times as much as light
+expect "shares are right" "heavy $heavy, light $light" \
+	$((light * 2)) -lt "$heavy" -a "$heavy" -lt $((light * 4))
+expect "nearly all samples are in known code" \
+	"$heavy + $light of $all" $(((heavy + light) * 100)) -gt $((all * 95))
+pool=$(samples "$out" 'pool=worker-\*,process=cpu_busy}')
+expect "threads are pooled by name" "$pool of $all" "$pool" = "$all"
+
+want=0x$(nm "$busy" | awk '$3 == "spin" { print $1 }' | sed 's/^0*//')
+got=$(awk '/^frame native cpu_busy .* spin$/ { print $5; exit }' "$out")
+expect "a frame has its function's address" "$got, not $want" \
+	"$got" = "$want"
+want=$(readelf -n "$busy" | awk '/Build ID:/ { print $3 }')
+got=$(awk '/^frame native cpu_busy / { print $4; exit }' "$out")
+expect "a frame has its file's build id" "$got, not $want" "$got" = "$want"
+
+if balanced "$out"; then ok "runs = idle + lost + stored"
+else not_ok "runs = idle + lost + stored" "$(grep ^balance "$out")"; fi
+observed=$(awk '/^block / && $3 == "cpu_busy"' "$out" | wc -l)
+expect "every slot is observed" "$observed blocks" "$observed" -ge 5
+
+# 8 s of two busy CPUs.
+cost=$(awk '/^cost / { print $2 }' "$out")
+expect "costs less than 1 % of a CPU" "$cost us in 8 s" "$cost" -lt 80000
