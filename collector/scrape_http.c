@@ -136,9 +136,12 @@ http_chunks(const char *p, const char *end, struct buf *body)
 			return HTTP_BUSY;
 		buf_put(body, p, size);
 		p += size;
-		if ((line = http_line_end(p, end)) == NULL)
-			return end - p > 2 ? HTTP_FAILED : HTTP_BUSY;
-		p = line + 1;
+		if (p < end && *p == '\r')
+			p++;
+		if (p == end)
+			return HTTP_BUSY;
+		if (*p++ != '\n')
+			return HTTP_FAILED;
 	}
 }
 
