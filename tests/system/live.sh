@@ -1,0 +1,167 @@
+#!/bin/bash
+# The whole of it, live: a LevelDB service under load, the daemon, scraper,
+# workers and nginx, as `make run` starts them, with slots of 2 s.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+[ "$(id -u)" = 0 ] || { echo "skip - live: needs root"; exit 77; }
+port=18955
+export RUN=$BUILD/live KVPORT=18950 SLOT=2s RESTART=4 RATE=1500
+api=http://127.0.0.1:$port/api/v1
+rm -rf "$RUN"
+setsid tests/live/run.sh "$BUILD" $port >"$BUILD/live.out" 2>&1 &
+run=$!
+trap 'kill -TERM $run 2>/dev/null; wait $run 2>/dev/null' EXIT
+
+ok() { echo "ok - $1"; }
+no() { echo "not ok - $1${2:+ - $2}"; }
+check() { if [ "$2" = yes ]; then ok "$1"; else no "$1" "${3:-$2}"; fi; }
+get() { curl -s -m 10 "$@"; }
+pid() { cat "$RUN/pid/$1"; }
+flame() { # SERVICE FROM UNTIL: the whole flame graph
+	get -G "$api/flamegraph.json" --data-urlencode "query=cpu{service=\"$1\"}" \
+		-d from="$2" -d until="$3" -d max-nodes=-1
+}
+ticks() { flame "$@" | jq .flamebearer.numTicks; }
+# until COMMAND succeeds, at most N seconds
+await() {
+	local n=$(($1 * 5))
+	shift
+	while ((n-- > 0)); do "$@" && return; sleep 0.2; done
+	return 1
+}
+status() { get "$api/health" | jq -r .status; }
+
+# ---- it starts, and shows LevelDB ----
+started() { grep -q "^http://localhost:$port/$" "$BUILD/live.out"; }
+await 30 started
+check "the URL is the last line" \
+	"$([ "$(tail -n 1 "$BUILD/live.out")" = "http://localhost:$port/" ] && echo yes)"
+named() {
+	flame kvservice now-1m now | jq -r '.flamebearer.names[]' |
+		grep -q '^leveldb::DBImpl::'
+}
+await 30 named
+check "within 30 s the flame graph names LevelDB's functions" "$(named && echo yes)"
+moves() {
+	get -G "$api/series" -d from=now-1m -d fn=rate -d step=2 --data-urlencode \
+	'query=namedprocess_namegroup_cpu_seconds_total{groupname="kvservice"}' |
+		jq -e '[.series[].points[]|select(.[1]!=null)]|length>=4' >/dev/null
+}
+await 20 moves
+check "the CPU line has points" "$(moves && echo yes)"
+check "health is ok, cpu attached" \
+	"$(get "$api/health" | jq -r '.status=="ok" and
+	(.sources[]|select(.name=="cpu")|.state)=="attached"|if . then "yes" else "no" end')"
+
+# ---- a range is exactly the sum of its slots ----
+sleep 6
+end=$(get "$api/health" | jq '.store.until|floor')
+whole=$(ticks kvservice $((end - 12)) "$end")
+sum=0
+for ((t = end - 12; t < end; t += 2)); do
+	sum=$((sum + $(ticks kvservice $t $((t + 2)))))
+done
+check "numTicks is the sum over the slots" \
+	"$([ "$whole" -gt 0 ] && [ "$whole" = "$sum" ] && echo yes)" "$whole, $sum"
+# borders inside of slots: parts of odd length
+sum=0
+for ((ms = 0; ms < 12000; ms += 1500)); do
+	a=$(((end - 12) * 1000 + ms))
+	sum=$((sum + $(ticks kvservice $a $((a + 1500)))))
+done
+check "parts that cut slots add up to the same" \
+	"$([ "$whole" = "$sum" ] && echo yes)" "$whole, $sum"
+
+# ---- a slot is visible within 2 s of its end ----
+late=0
+for _ in 1 2 3 4 5; do
+	late=$(get "$api/health" | jq "[$late, .now - .store.until]|max")
+	sleep 0.7
+done
+check "a slot is visible within 2 s of its end" \
+	"$(jq -n "$late < 4" | sed 's/true/yes/')" "$late s"
+
+# ---- the playground ----
+put() { get -X PUT --data-binary "$2" "$api/kv/$1" | jq -r .value; }
+read_back() { get "$api/kv/$1" | jq -r .value; }
+roundtrip() {
+	local key
+	key=$(jq -rn --arg k "$2" '$k|@uri')
+	put "$key" "$3" >/dev/null
+	check "playground: $1" "$([ "$(read_back "$key")" = "$3" ] && echo yes)"
+}
+roundtrip "plain" key value
+roundtrip "spaces" "my key" "a value with  spaces"
+roundtrip "quotes" "it's \"so\"" 'say "hi"'
+roundtrip "UTF-8" "schlüssel-鍵" "größe 🗝"
+roundtrip "slashes" "a/b//c/" "x/y"
+check "playground: a missing key is 404" \
+	"$([ "$(get -o /dev/null -w '%{http_code}' "$api/kv/none")" = 404 ] && echo yes)"
+
+# ---- the scraper's series ----
+levels() {
+	get -G "$api/series" -d from=now-1m --data-urlencode \
+		'query=leveldb_level_files{service="kvservice"}' |
+		jq -e '.series|length>0' >/dev/null
+}
+check "LevelDB's levels are series" "$(await 20 levels && echo yes)"
+
+# ---- the symbols child may die ----
+child=$(pgrep -P "$(pid memlensd)" | head -n 1)
+kill -9 "$child"
+sleep 5
+from=$(date +%s)
+sleep 6
+check "the symbols child was killed: profiles go on, with names" \
+	"$(flame kvservice "$from" now | jq -r 'if .flamebearer.numTicks>0 and
+	([.flamebearer.names[]|select(startswith("leveldb::"))]|length)>0
+	then "yes" else .flamebearer.numTicks end')"
+
+# ---- a worker may die in the middle of a request ----
+bad=0
+for i in $(seq 40); do
+	(get -G -o /dev/null -w '%{http_code}\n' "$api/flamegraph.svg" -d from=now-5m \
+		--data-urlencode 'query=cpu' >"$RUN/code.$i") &
+	req=$!
+	sleep 0.00$((i % 10))
+	kill -9 "$(pgrep -P "$(pid memlens-fcgi-query)" | shuf -n 1)" 2>/dev/null
+	wait $req
+	[ "$(cat "$RUN/code.$i")" = 200 ] || bad=$((bad + 1))
+	sleep 0.1
+done
+check "workers killed in the middle of 40 GETs: nothing is noticed" \
+	"$([ $bad = 0 ] && echo yes)" "$bad answers were not 200"
+
+# ---- the collector may die ----
+before=$(ticks kvservice $((end - 12)) "$end")
+killed=$(date +%s)
+kill -9 "$(pid memlensd)"
+down() { [ "$(status)" = down ] || [ "$(status)" = degraded ]; }
+history=$(ticks kvservice $((end - 12)) "$end")
+check "the collector was killed: the history stays" \
+	"$([ "$history" = "$before" ] && echo yes)" "$before, $history"
+back() { [ "$(get "$api/health" | jq '.store.until|floor')" -gt $((killed + 8)) ]; }
+await 40 back
+check "a new collector goes on" "$(back && echo yes)"
+gap=$(get -G "$api/series" -d from=$((killed - 10)) -d until=now -d step=2 -d fn=increase \
+	--data-urlencode 'query=node_context_switches_total' |
+	jq '[.series[0].points[]|select(.[1]==null)]|length*2')
+check "the gap is the outage and at most the open slots" \
+	"$([ "$gap" -le 12 ] && echo yes)" "$gap s"
+check "health is ok again" "$(await 10 test "$(status)" = ok && echo yes)"
+
+# ---- all figures that the pages show ----
+bad=$(get "$api/series?query=nope%7B" | jq -r .field)
+check "a bad query names the field" "$([ "$bad" = query ] && echo yes)"
+unknown=$(get -o /dev/null -w '%{http_code}' -G "$api/flamegraph.json" \
+	--data-urlencode 'query=cpu{service="nothing"}')
+check "an unknown service is not a zero" \
+	"$([ "$unknown" = 404 ] || [ "$(flame nothing now-1m now | jq .memlens.slots)" = 0 ] && echo yes)" "$unknown"
+check "the store is clean" "$("$BUILD/memlens" verify "$RUN/store" >/dev/null && echo yes)"
+
+# ---- and it stops as one ----
+kill -TERM $run
+wait $run
+left=$(pgrep -f "$RUN/bin/" | wc -l)
+check "TERM ends all that was started" "$([ "$left" = 0 ] && echo yes)" "$left processes left"
+rm -rf "$RUN"
