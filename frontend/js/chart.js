@@ -119,11 +119,59 @@
         y: { range: scaleY(chart.least) } },
       series: [{}, ...chart.series.map(lineOf)],
       hooks: {
+        drawClear: [(u) => drawGaps(chart, u)],
         setCursor: [(u) => showValues(chart,
           u.cursor.idx === undefined ? null : u.cursor.idx)],
         setSelect: [(u) => brushed(chart, u)]
       }
     };
+  }
+
+  /*
+   * Spans [from, until) in which no line has a value: pure.  `times` are
+   * starts of steps; the range may begin before the first one.
+   */
+  function gaps(span, times, rows) {
+    const out = [];
+    let open = times.length === 0 || times[0] > span[0] ? span[0] : null;
+    times.forEach((t, i) => {
+      const known = rows.some((r) => r[i] !== null && r[i] !== undefined);
+      if (known && open !== null) {
+        out.push([open, t]);
+        open = null;
+      } else if (!known && open === null) {
+        open = t;
+      }
+    });
+    const newest = times.length > 1 ? times[1] - times[0] : 0;
+    if (open !== null && open < span[1] - 2 * newest)
+      out.push([open, span[1]]);
+    return out.filter(([a, b]) => b > a);
+  }
+
+  /* Hatches what is not known, so that nobody takes it for calm. */
+  function drawGaps(chart, u) {
+    const [times, ...rows] = chart.data;
+    const { ctx } = u;
+    const { left, top, width, height } = u.bbox;
+    ctx.save();
+    ctx.beginPath();
+    for (const [a, b] of gaps(chart.span || [0, 0], times, rows)) {
+      const x = Math.max(left, u.valToPos(a, 'x', true));
+      const end = Math.min(left + width, u.valToPos(b, 'x', true));
+      ctx.rect(x, top, Math.max(0, end - x), height);
+    }
+    ctx.clip();
+    ctx.strokeStyle = token('--chart-gap');
+    ctx.lineWidth = devicePixelRatio || 1;
+    ctx.beginPath();
+    for (let x = left - height; x < left + width;
+      x += 9 * (devicePixelRatio || 1)) {
+      ctx.moveTo(x, top + height);
+      ctx.lineTo(x + height, top);
+    }
+    ctx.stroke();
+    ctx.restore();
   }
 
   function brushed(chart, u) {
@@ -252,5 +300,5 @@
       message: (text) => message(chart, text) };
   }
 
-  ns.chart = { create };
+  ns.chart = { create, gaps };
 })(globalThis.MemLens = globalThis.MemLens || {});

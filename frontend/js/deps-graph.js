@@ -47,6 +47,14 @@
       [String(a), String(b)]);
   }
 
+  /* The node that stands for the target itself; pure. */
+  function rootOf(graph) {
+    const nodes = (graph && graph.nodes) || [];
+    const root = nodes.find((n) => n.level === 0) ||
+      nodes.find((n) => n.id === graph.target) || nodes[0];
+    return root ? root.id : '';
+  }
+
   class DepsGraph {
     constructor(onChoose) {
       this.onChoose = onChoose;
@@ -116,5 +124,5 @@
     }
   }
 
-  ns.depsGraph = { DepsGraph, clean, edgesOf };
+  ns.depsGraph = { DepsGraph, clean, edgesOf, rootOf };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -102,10 +102,11 @@
     show(data, text) {
       const nodes = data.nodes || [];
       this.data = data;
-      this.graph.draw(text, data.target);
+      this.graph.draw(text, ns.depsGraph.rootOf(data));
       this.command.textContent = data.command || '';
       this.size.textContent = nodes.length + ' nodes, ' +
-        (data.edges || []).length + ' edges';
+        (data.edges || []).length + ' edges' +
+        (data.complete === false ? ', shortened: there are more' : '');
       this.names.replaceChildren(...[...this.graph.nodes.keys()]
         .map((value) => h('option', { value })));
       this.target.set((data.targets || [data.target]).map((t) => [t, t]),

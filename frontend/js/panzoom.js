@@ -4,7 +4,8 @@
 (function (ns) {
   'use strict';
 
-  const MIN_SCALE = 0.05, MAX_SCALE = 8, READABLE = 0.7, DRAG_PX = 3;
+  const MIN_SCALE = 0.05, MAX_SCALE = 8, READABLE = 0.7;
+  const LARGEST = 1.4, DRAG_PX = 3;
 
   /* box: {x, y, w, h}; scaled about the point (px, py) of it; pure. */
   function zoomed(box, factor, px, py) {
@@ -44,9 +45,12 @@
         this.set(box);
     }
 
+    /* All of it, but a small graph is not blown up. */
     fit() {
-      this.set(around(this.home, (this.host.clientWidth || 1) /
-        (this.host.clientHeight || 1)));
+      const width = this.host.clientWidth || 1;
+      const box = around(this.home, width / (this.host.clientHeight || 1));
+      const grow = Math.max(1, width / LARGEST / box.w);
+      this.set(zoomed(box, grow, box.x + box.w / 2, box.y + box.h / 2));
     }
 
     /* The whole graph if it can be read so, else its top at a fair size. */

@@ -34,7 +34,9 @@
     if (e.status === 404)
       return /configured|path|route/.test(e.message) ? e.message
         : STATUS[404];
-    return STATUS[e.status] ? STATUS[e.status] + ': ' + e.message : e.message;
+    const ours = STATUS[e.status];
+    return !ours || e.message.startsWith(ours) ? e.message
+      : ours + ': ' + e.message;
   }
 
   function shown(value) {

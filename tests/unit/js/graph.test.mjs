@@ -5,7 +5,7 @@ import { load } from './load.mjs';
 
 globalThis.MemLens = { dom: {} };
 const M = load('format', 'time', 'request', 'series', 'panzoom',
-  'deps-graph', 'services', 'storage', 'cpu-tab');
+  'deps-graph', 'services', 'storage', 'cpu-tab', 'chart');
 
 test('zooming keeps the point under the pointer', () => {
   const box = { x: 10, y: 20, w: 100, h: 50 };
@@ -53,4 +53,23 @@ test('levels are rows; what a level lacks is no data, not 0', () => {
     col('2', [1, 4])] }, levelRead: none, levelWrite: none });
   assert.deepEqual(rows.map((r) => [r.level, r.files, r.compaction, r.size]),
     [['2', 3, 5, null], ['10', 2, null, null]]);
+});
+
+test('the root of a graph is its level 0, then its target', () => {
+  const root = M.depsGraph.rootOf;
+  assert.equal(root({ target: 't', nodes: [{ id: 'x', level: 1 },
+    { id: 'y', level: 0 }] }), 'y');
+  assert.equal(root({ target: 't', nodes: [{ id: 'x' }, { id: 't' }] }), 't');
+  assert.equal(root({}), '');
+});
+
+test('gaps are where no line has a value, the unmeasured start too', () => {
+  const g = M.chart.gaps;
+  const times = [20, 30, 40, 50, 60, 70];
+  assert.deepEqual(g([0, 80], times, [[1, null, null, 1, 1, 1],
+    [null, null, 0, 1, 1, 1]]), [[0, 20], [30, 40]]);
+  assert.deepEqual(g([20, 80], times, [[1, 1, 1, 1, 1, null]]), []);
+  assert.deepEqual(g([20, 200], times, [[1, 1, 1, null, null, null]]),
+    [[50, 200]]);
+  assert.deepEqual(g([0, 80], [], [[]]), [[0, 80]]);
 });
