@@ -14,7 +14,8 @@
  *	u8 version (1), 16 bytes batch id, varint slot length in ns, then
  *	sections (varint tag, varint length, content), each at most once and
  *	in this order; unknown tags are an error in this version:
- *	1 strings   n, (bytes)*                  string 0 is "" and not sent
+ *	1 strings   n, (bytes shared with the one before, rest)*
+ *	            string 0 is "" and not sent
  *	2 frames    n, (u8 kind, name, module, build id, offset)*
  *	3 labels    n, (pairs, (name, value)*)*  sets; set 0 is {} and not sent
  *	4 nodes     n, (own number - parent, edge)*  node 0 is the root, not

@@ -18,13 +18,33 @@ static const uint8_t batch_magic[4] = {'M', 'L', 'B', '1'};
 
 /* ---- writing ---- */
 
+/* How many bytes two strings have in common at their beginning. */
+static size_t
+batch_shared(const struct intern *t, uint32_t i, uint32_t k)
+{
+	const uint8_t *a = intern_at(t, i), *b = intern_at(t, k);
+	size_t n = t->items[i].len, shared = 0;
+
+	if (n > t->items[k].len)
+		n = t->items[k].len;
+	while (shared < n && a[shared] == b[shared])
+		shared++;
+	return shared;
+}
+
 static void
 batch_put_strings(const struct batch *b, struct buf *out)
 {
-	buf_put_varint(out, b->strings.n - 1);
-	for (uint32_t i = 1; i < b->strings.n; i++)
-		buf_put_bytes(out, intern_at(&b->strings, i),
-		    b->strings.items[i].len);
+	const struct intern *t = &b->strings;
+
+	buf_put_varint(out, t->n - 1);
+	for (uint32_t i = 1; i < t->n; i++) {
+		size_t shared = batch_shared(t, i - 1, i);
+
+		buf_put_varint(out, shared);
+		buf_put_bytes(out, (const char *)intern_at(t, i) + shared,
+		    t->items[i].len - shared);
+	}
 }
 
 static void
@@ -248,17 +268,26 @@ batch_take_below(struct cur *c, size_t bound)
 static bool
 batch_take_strings(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(c, 1), len;
+	size_t n = batch_take_count(c, 2), len;
+	struct buf text = {0};
+	bool fine = true;
 
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		const uint8_t *s = cur_bytes(c, &len);
+	for (size_t i = 0; i < n && fine && !c->bad; i++) {
+		uint64_t shared = cur_varint(c);
+		const uint8_t *rest = cur_bytes(c, &len);
 
-		if (s == NULL || len > BATCH_MAX_STRING)
+		if (rest == NULL || shared > text.len ||
+		    shared + len > BATCH_MAX_STRING) {
 			c->bad = true;
-		else if (intern_push(&b->strings, s, len) == INTERN_NONE)
-			return false;
+			break;
+		}
+		text.len = (size_t)shared;
+		buf_put(&text, rest, len);
+		fine = !text.failed && intern_push(&b->strings, text.data,
+		                           text.len) != INTERN_NONE;
 	}
-	return true;
+	buf_fini(&text);
+	return fine;
 }
 
 static bool

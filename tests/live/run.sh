@@ -36,7 +36,7 @@ for p in "$port" "$kvport" "$stats"; do
 	free_port "$p" || fail "port $p is taken by another program"
 done
 
-nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups -- "$@"; }
+as_nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups --)
 
 # Starts a program and remembers its pid under a name.
 start() {
@@ -49,16 +49,18 @@ start() {
 }
 
 prepare() {
-	mkdir -p "$run"/{bin,log,nginx,pid,db} || fail "cannot write to $run"
+	mkdir -p "$run"/{bin,log,nginx,pid,db,sockets} ||
+		fail "cannot write to $run"
 	install -d -m 2750 -g nogroup "$run/store"
-	chmod 755 "$run" "$run"/{bin,log,nginx,pid}
-	chown nobody:nogroup "$run/db"
-	rm -f "$run"/*.sock "$run"/log/*.log
+	chmod 755 "$run" "$run"/{bin,log,nginx,pid,sockets}
+	chown nobody:nogroup "$run/db" "$run/sockets"
+	rm -f "$run"/sockets/*.sock "$run"/log/*.log
 	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,kvservice,kvload} \
 		"$run/bin/"
 	rm -rf "$run/www" && cp -r "$build/www" "$run/www"
 	chmod -R a+rX "$run/www"
-	cp "$source/nginx/memlens-locations.conf" /etc/nginx/mime.types "$run/nginx/"
+	cp "$source/nginx/memlens-locations.conf" \
+		/etc/nginx/{mime.types,fastcgi_params} "$run/nginx/"
 	cp "$source/tests/data/kv_service.graph" "$run/"
 	sed "s,@RUN@,$run,g; s,@LISTEN@,$listen:$port,g" \
 		"$source/nginx/memlens-run.conf.in" >"$run/nginx/nginx.conf"
@@ -103,27 +105,24 @@ configure() {
 }
 
 start_kv() {
-	start kvservice nobody "$run/bin/kvservice" --port "$kvport" \
+	start kvservice "${as_nobody[@]}" "$run/bin/kvservice" --port "$kvport" \
 		--stats-port "$stats" --db "$run/db" ${KVFLAGS:-}
 }
 start_load() {
-	start kvload nobody "$run/bin/kvload" --port "$kvport" --duration 0 \
+	start kvload "${as_nobody[@]}" "$run/bin/kvload" --port "$kvport" --duration 0 \
 		--rate "${RATE:-1000}"
 }
 start_daemon() {
 	start memlensd "$run/bin/memlensd" -f "$run/memlens.conf"
 }
 start_scrape() {
-	start memlens-scrape nobody "$run/bin/memlens-scrape" -f "$run/scrape.conf"
+	start memlens-scrape "${as_nobody[@]}" "$run/bin/memlens-scrape" \
+		-f "$run/scrape.conf"
 }
 start_pool() {
-	start "memlens-fcgi-$1" nobody_in_run "$run/bin/memlens-fcgi" \
+	start "memlens-fcgi-$1" "${as_nobody[@]}" "$run/bin/memlens-fcgi" \
 		-c "$run/memlens-fcgi.conf" -s "$run/store" -p "$1" -j "$2" \
-		-l "$run/$1.sock"
-}
-# The workers make their sockets in the run folder.
-nobody_in_run() {
-	(umask 0; exec setpriv --reuid=nobody --regid=nogroup --clear-groups -- "$@")
+		-l "$run/sockets/$1.sock"
 }
 start_nginx() {
 	start nginx nginx -p "$run/nginx" -c "$run/nginx/nginx.conf"
@@ -154,7 +153,9 @@ wait_for() {
 		"$@" >/dev/null 2>&1 && return
 		sleep 0.1
 	done
-	tail -n 5 "$run"/log/*.log >&2
+	for f in "$run"/log/*.log; do
+		echo "$f:" && tail -n 5 "$f"
+	done >&2
 	stop_all
 	fail "$what did not start; see $run/log"
 }
@@ -195,7 +196,6 @@ watch_over() {
 trap 'stop_all; exit 0' INT TERM
 trap stop_all EXIT
 prepare
-chown nobody:nogroup "$run/pid" && install -d -m 775 -g nogroup "$run"
 start_kv
 wait_for "the LevelDB service" 20 curl -sf "http://127.0.0.1:$stats/get_status"
 start_daemon
@@ -204,8 +204,8 @@ start_load
 start_pool query 2
 start_pool ingest 1
 start_pool playground 1
-wait_for "a worker" 10 test -S "$run/query.sock"
-wait_for "the playground's worker" 10 test -S "$run/playground.sock"
+wait_for "a worker" 10 test -S "$run/sockets/query.sock"
+wait_for "the playground's worker" 10 test -S "$run/sockets/playground.sock"
 start_nginx
 wait_for "nginx" 10 curl -sf "http://127.0.0.1:$port/api/v1/health"
 echo "logs and store: $run"
