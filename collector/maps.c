@@ -23,7 +23,8 @@
 #define BUCKETS 1024
 #define TEXT_MAX (16u << 20)
 #define REREAD_NS (60 * NS_PER_S)       /* while in use */
-#define UNKNOWN_MIN_NS (1 * NS_PER_S)   /* after an unknown address */
+#define UNKNOWN_MIN_NS (1 * NS_PER_S)   /* after an unknown address; */
+#define UNKNOWN_MAX_NS (16 * NS_PER_S)  /* doubles while that is in vain */
 #define COST_FACTOR 500                 /* at most 0.2 % of the time */
 #define UNUSED_NS (300 * NS_PER_S)
 
@@ -33,6 +34,7 @@ struct maps_process {
 	uint32_t exec_id;
 	uint64_t start_ns;
 	int64_t read_ns, again_ns, used_ns;
+	int64_t wait_ns; /* between reads for unknown addresses */
 	struct maps_list list;
 };
 
@@ -144,8 +146,9 @@ process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 			maps_mark_foreign(&p->list, (char *)m->text.data);
 	}
 	cost = (clock_mono_ns() - began) * COST_FACTOR;
-	p->again_ns = now_ns + (cost > UNKNOWN_MIN_NS ? cost :
-	    UNKNOWN_MIN_NS);
+	if (p->wait_ns == 0)
+		p->wait_ns = UNKNOWN_MIN_NS;
+	p->again_ns = now_ns + (cost > p->wait_ns ? cost : p->wait_ns);
 }
 
 /* Takes away the process that was used longest ago. */
@@ -200,6 +203,7 @@ maps_process(struct maps *m, int32_t pid, uint64_t start_ns,
 	if (p->read_ns != 0 && other) {
 		maps_list_fini(&p->list);
 		p->read_ns = 0;
+		p->wait_ns = 0;
 	}
 	p->start_ns = start_ns;
 	p->exec_id = exec_id;
@@ -209,16 +213,32 @@ maps_process(struct maps *m, int32_t pid, uint64_t start_ns,
 	return p;
 }
 
+/* Nothing is mapped in the first pages and in the upper half. */
+static bool
+maps_plausible(uint64_t addr)
+{
+	return addr >= 65536 && addr < UINT64_C(1) << 47;
+}
+
 struct mapping *
 maps_find(struct maps *m, struct maps_process *p, uint64_t addr,
     int64_t now_ns)
 {
 	struct mapping *map = maps_list_find(&p->list, addr);
 
-	if (map != NULL || now_ns < p->again_ns)
+	if (map != NULL || now_ns < p->again_ns || !maps_plausible(addr))
 		return map;
+	/* Code without frame pointers yields addresses that are none, again
+	 * and again. */
+	if (p->wait_ns < UNKNOWN_MAX_NS)
+		p->wait_ns *= 2;
 	process_read(m, p, now_ns);
-	return maps_list_find(&p->list, addr);
+	map = maps_list_find(&p->list, addr);
+	if (map != NULL) {
+		p->wait_ns = UNKNOWN_MIN_NS;
+		p->again_ns = now_ns + p->wait_ns;
+	}
+	return map;
 }
 
 const char *

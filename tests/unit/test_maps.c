@@ -142,9 +142,9 @@ remove_maps(const char *dir, int pid)
 /* A directory stands in for /proc. */
 TEST(read_again)
 {
-	static const char before[] = "1000-2000 r-xp 0 fd:01 5 /a\n";
-	static const char after[] = "1000-2000 r-xp 0 fd:01 5 /a\n"
-	    "5000-6000 r-xp 0 fd:01 6 /b\n";
+	static const char before[] = "100000-200000 r-xp 0 fd:01 5 /a\n";
+	static const char after[] = "100000-200000 r-xp 0 fd:01 5 /a\n"
+	    "500000-600000 r-xp 0 fd:01 6 /b\n";
 	char dir[] = "/tmp/test_maps.XXXXXX";
 	struct maps_process *p;
 	struct maps *m;
@@ -153,32 +153,41 @@ TEST(read_again)
 	put_maps(dir, 42, before);
 	CHECK_OK(maps_new(&m, dir));
 	p = maps_process(m, 42, 7, 1, 100 * S);
-	CHECK(maps_find(m, p, 0x1000, 100 * S) != NULL);
-	CHECK(maps_find(m, p, 0x5000, 100 * S) == NULL);
+	CHECK(maps_find(m, p, 0x100000, 100 * S) != NULL);
+	CHECK(maps_find(m, p, 0x500000, 100 * S) == NULL);
+	CHECK_INT(maps_reads(m), 1);
+	/* No code can be there. */
+	CHECK(maps_find(m, p, 0x10, 102 * S) == NULL);
 	CHECK_INT(maps_reads(m), 1);
 	put_maps(dir, 42, after);
 	/* Not within a second, then at once. */
-	CHECK(maps_find(m, p, 0x5000, 100 * S + S / 2) == NULL);
-	CHECK(maps_find(m, p, 0x5000, 102 * S) != NULL);
+	CHECK(maps_find(m, p, 0x500000, 100 * S + S / 2) == NULL);
+	CHECK(maps_find(m, p, 0x500000, 102 * S) != NULL);
 	CHECK_INT(maps_reads(m), 2);
+	/* In vain: after 1, 2, 4 ... seconds. */
+	maps_find(m, p, 0x700000, 104 * S);
+	maps_find(m, p, 0x700000, 105 * S + S / 2);
+	maps_find(m, p, 0x700000, 107 * S);
+	maps_find(m, p, 0x700000, 110 * S);
+	CHECK_INT(maps_reads(m), 4);
 	/* An exec, and another process of the same number. */
 	put_maps(dir, 42, before);
-	p = maps_process(m, 42, 7, 2, 102 * S);
-	CHECK(maps_find(m, p, 0x5000, 102 * S) == NULL);
-	CHECK_INT(maps_reads(m), 3);
+	p = maps_process(m, 42, 7, 2, 111 * S);
+	CHECK(maps_find(m, p, 0x500000, 111 * S) == NULL);
+	CHECK_INT(maps_reads(m), 5);
 	put_maps(dir, 42, after);
-	p = maps_process(m, 42, 8, 2, 102 * S);
-	CHECK(maps_find(m, p, 0x5000, 102 * S) != NULL);
-	CHECK_INT(maps_reads(m), 4);
+	p = maps_process(m, 42, 8, 2, 111 * S);
+	CHECK(maps_find(m, p, 0x500000, 111 * S) != NULL);
+	CHECK_INT(maps_reads(m), 6);
 	/* While it is in use, once a minute. */
 	p = maps_process(m, 42, 8, 2, 130 * S);
-	CHECK_INT(maps_reads(m), 4);
-	p = maps_process(m, 42, 8, 2, 170 * S);
-	CHECK_INT(maps_reads(m), 5);
+	CHECK_INT(maps_reads(m), 6);
+	p = maps_process(m, 42, 8, 2, 180 * S);
+	CHECK_INT(maps_reads(m), 7);
 	/* One that has ended keeps what was known. */
 	remove_maps(dir, 42);
 	p = maps_process(m, 42, 8, 2, 300 * S);
-	CHECK(maps_find(m, p, 0x5000, 300 * S) != NULL);
+	CHECK(maps_find(m, p, 0x500000, 300 * S) != NULL);
 	CHECK_INT(maps_processes(m), 1);
 	maps_sweep(m, 301 * S);
 	CHECK_INT(maps_processes(m), 1);
