@@ -31,16 +31,6 @@
 
   const summed = (...keys) => (r) => S.sum(keys.flatMap((k) => r[k].cols));
 
-  function levelZero(r) {
-    const cols = S.by(r.levelWrite.cols, 'level').get('0');
-    return cols ? S.sum(cols) : null;
-  }
-
-  function amplification(r) {
-    const zero = levelZero(r);
-    return zero ? S.ratio(S.sum(r.levelWrite.cols), zero) : S.sum([]);
-  }
-
   /* title, format, the results it needs, column of them, note, info */
   const CARDS = [
     { title: 'Cache hit ratio', format: F.percent, needs: ['hit'],
@@ -72,17 +62,15 @@
       info: 'The part of the time in which a background thread was merging ' +
         'table files: 100 % is one thread, always busy. Compaction competes ' +
         'with reads and writes for CPU and disk.' },
-    { title: 'Write amplification', format: (v) => F.compact(v) + ' ×',
-      needs: ['levelWrite'], floor: 0, col: amplification,
-      value: (r) => {
-        const all = S.total(S.sum(r.levelWrite.cols));
-        const first = S.total(levelZero(r));
-        return all === null || !first ? null : all / first;
-      },
-      note: () => 'written by all levels for 1 flushed',
-      info: 'Bytes that flushes and compactions wrote to all levels, divided ' +
-        'by those that flushes wrote to level 0, over this range. 1 would be ' +
-        'no compaction at all; there is no value while nothing is flushed.' },
+    { title: 'Compaction traffic', format: F.byteRate, floor: 0,
+      needs: ['levelRead', 'levelWrite'],
+      col: (r) => S.scale(S.sum([...r.levelRead.cols, ...r.levelWrite.cols]),
+        1 / r.levelWrite.step),
+      note: (col, r) => F.bytes(S.total(S.sum(r.levelRead.cols))) +
+        ' read, ' + F.bytes(S.total(S.sum(r.levelWrite.cols))) + ' written',
+      info: 'Bytes per second that flushes and compactions read and wrote, ' +
+        'over all levels: what the engine adds to the traffic of its ' +
+        'clients. LevelDB counts in whole MiB.' },
     { title: 'Resident memory', format: F.bytes, needs: ['rss'], floor: 0,
       col: summed('rss'),
       note: (col) => 'highest ' + F.bytes(S.extent(col).max),
@@ -201,7 +189,7 @@
       for (const { spec, card } of cards) {
         const needs = spec.needs.map((k) => r[k]);
         const col = spec.col(r);
-        const v = spec.value ? spec.value(r) : S.last(col);
+        const v = S.last(col);
         card.show(v, col, v !== null && spec.note(col, r), needs);
       }
       table.show(r);

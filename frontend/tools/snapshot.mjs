@@ -12,7 +12,7 @@ import { runInThisContext } from 'node:vm';
 import { fileURLToPath } from 'node:url';
 
 const HERE = new URL('../', import.meta.url);
-const SERVICES = 3, SLICES = 12, LIMIT = 1.5e6;
+const SERVICES = 3, PROCESSES = 3, SLICES = 12, LIMIT = 1.5e6;
 const NODES = { whole: 2000, slice: 400 };
 
 function loadPages() {
@@ -72,9 +72,26 @@ async function series(answers, range, rows) {
     await keep(answers, 'series', { query, fn, ...range, step });
 }
 
-function flame(answers, service, range, nodes) {
-  return keep(answers, 'flamegraph.json', { query:
+/* Only the names that frames still have after truncation. */
+function compact({ flamebearer: fb, memlens }) {
+  const used = new Map([[0, 0]]);
+  for (const level of fb.levels)
+    for (let k = 3; k < level.length; k += 4) {
+      if (!used.has(level[k]))
+        used.set(level[k], used.size);
+      level[k] = used.get(level[k]);
+    }
+  const pick = (list) => [...used.keys()].map((i) => list[i]);
+  fb.names = pick(fb.names);
+  if (memlens && memlens.kinds)
+    memlens.kinds = pick(memlens.kinds);
+}
+
+async function flame(answers, service, range, nodes) {
+  const answer = await keep(answers, 'flamegraph.json', { query:
     M.request.selector('cpu', { service }), ...range, 'max-nodes': nodes });
+  if (answer)
+    compact(answer);
 }
 
 /* The services worth their bytes: as the pages rank them. */
@@ -92,6 +109,12 @@ async function chosen(answers, range) {
     .map((s) => s.name);
   found.services = (found.services || [])
     .filter((s) => ranked.includes(s.name));
+  for (const s of found.services)
+    s.processes = (s.processes || []).slice(0, PROCESSES);
+  for (const answer of Object.values(answers))
+    if (answer.series)
+      answer.series = answer.series.filter(({ labels: l }) =>
+        ranked.includes(l.service || l.groupname));
   return ranked;
 }
 
