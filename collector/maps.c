@@ -35,6 +35,7 @@ struct maps_process {
 	uint64_t start_ns;
 	int64_t read_ns, again_ns, used_ns;
 	int64_t wait_ns; /* between reads for unknown addresses */
+	int64_t cost_ns; /* of the last read */
 	struct maps_list list;
 };
 
@@ -127,11 +128,21 @@ maps_may_be_foreign(const struct maps_list *l)
 	return false;
 }
 
+/* Says when an unknown address may be a reason to read again. */
+static void
+process_wait(struct maps_process *p, int64_t wait_ns, int64_t now_ns)
+{
+	int64_t fair_ns = p->cost_ns * COST_FACTOR;
+
+	p->wait_ns = wait_ns < UNKNOWN_MAX_NS ? wait_ns : UNKNOWN_MAX_NS;
+	p->again_ns = now_ns + (fair_ns > p->wait_ns ? fair_ns : p->wait_ns);
+}
+
 /* Replaces the list; a process that has just ended keeps the old one. */
 static void
 process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 {
-	int64_t began = clock_mono_ns(), cost;
+	int64_t began = clock_mono_ns();
 	const struct err *e;
 
 	m->reads++;
@@ -145,10 +156,8 @@ process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 		    maps_read_text(m, p->pid, "mountinfo"))
 			maps_mark_foreign(&p->list, (char *)m->text.data);
 	}
-	cost = (clock_mono_ns() - began) * COST_FACTOR;
-	if (p->wait_ns == 0)
-		p->wait_ns = UNKNOWN_MIN_NS;
-	p->again_ns = now_ns + (cost > p->wait_ns ? cost : p->wait_ns);
+	p->cost_ns = clock_mono_ns() - began;
+	process_wait(p, UNKNOWN_MIN_NS, now_ns);
 }
 
 /* Takes away the process that was used longest ago. */
@@ -203,7 +212,6 @@ maps_process(struct maps *m, int32_t pid, uint64_t start_ns,
 	if (p->read_ns != 0 && other) {
 		maps_list_fini(&p->list);
 		p->read_ns = 0;
-		p->wait_ns = 0;
 	}
 	p->start_ns = start_ns;
 	p->exec_id = exec_id;
@@ -225,19 +233,17 @@ maps_find(struct maps *m, struct maps_process *p, uint64_t addr,
     int64_t now_ns)
 {
 	struct mapping *map = maps_list_find(&p->list, addr);
+	int64_t wait_ns;
 
 	if (map != NULL || now_ns < p->again_ns || !maps_plausible(addr))
 		return map;
-	/* Code without frame pointers yields addresses that are none, again
-	 * and again. */
-	if (p->wait_ns < UNKNOWN_MAX_NS)
-		p->wait_ns *= 2;
+	wait_ns = p->wait_ns * 2;
 	process_read(m, p, now_ns);
 	map = maps_list_find(&p->list, addr);
-	if (map != NULL) {
-		p->wait_ns = UNKNOWN_MIN_NS;
-		p->again_ns = now_ns + p->wait_ns;
-	}
+	/* Code without frame pointers yields addresses that are none, again
+	 * and again. */
+	if (map == NULL)
+		process_wait(p, wait_ns, now_ns);
 	return map;
 }
 
