@@ -70,6 +70,14 @@
     return { from, until: from + Math.round(grown / SLOT_S) * SLOT_S };
   }
 
+  /* The common part of two ranges; all of `whole` where there is none. */
+  function within(range, whole) {
+    const from = Math.max(range.from, whole.from);
+    const until = Math.min(range.until, whole.until);
+    return from < until ? { from, until }
+      : { from: whole.from, until: whole.until };
+  }
+
   /* For <input type="datetime-local">, in local time. */
   function toInput(t) {
     return ns.format.day(t) + 'T' + ns.format.clock(t, true);
@@ -80,7 +88,7 @@
   }
 
   ns.time = {
-    SLOT_S, PRESETS, parse, isRelative, resolve, step, transform, toInput,
-    fromInput
+    SLOT_S, PRESETS, parse, isRelative, resolve, step, transform, within,
+    toInput, fromInput
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

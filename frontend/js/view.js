@@ -52,8 +52,11 @@
     addEventListener('popstate', (e) => emit(read(e)));
   }
 
+  /* What is shown; Offline, no more than the snapshot has. */
   function range() {
-    return ns.time.resolve(state.from, state.until, ns.mode.now());
+    const r = ns.time.resolve(state.from, state.until, ns.mode.now());
+    const s = ns.mode.current === 'offline' && ns.mode.snapshot;
+    return s ? Object.assign(r, ns.time.within(r, s)) : r;
   }
 
   function fixed(r) {

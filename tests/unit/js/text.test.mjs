@@ -70,6 +70,13 @@ test('zooming keeps the point under the finger', () => {
     { from: 1250, until: 2250 });
 });
 
+test('a snapshot has no more than it has', () => {
+  const whole = { from: 100, until: 200 };
+  assert.deepEqual(M.time.within({ from: 50, until: 150 }, whole),
+    { from: 100, until: 150 });
+  assert.deepEqual(M.time.within({ from: 300, until: 400 }, whole), whole);
+});
+
 test('a view survives its address, whatever is in it', () => {
   const s = Object.assign(M.urlState.defaults(), { tab: 'cpu',
     service: 'a b&c=ü', from: '1700000000', until: '1700000600',
