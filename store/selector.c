@@ -4,6 +4,7 @@
 #include "series.h"
 
 #include "base/err.h"
+#include "base/pattern.h"
 
 #include <ctype.h>
 #include <regex.h>
@@ -130,6 +131,8 @@ selector_compile(struct selector_parser *sp, struct matcher *m)
 
 	if (m->op != MATCH_RE && m->op != MATCH_NRE)
 		return NULL;
+	if (!pattern_is_bounded(m->value))
+		return selector_bad(sp, "too large a regular expression");
 	snprintf(pattern, sizeof(pattern), "^(%s)$", m->value);
 	rc = regcomp(&m->regex, pattern, REG_EXTENDED | REG_NOSUB);
 	if (rc != 0) {

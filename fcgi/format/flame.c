@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/base/pattern.h"
 
 #define NONE UINT32_MAX
 
@@ -150,31 +151,6 @@ flame_names(struct flame *f, struct flame_work *w)
 		    flame_kind_of(&w->p->nodes[i]));
 }
 
-/* Repetitions multiply in the compiled form: "((a{255}){255}){255}" would
- * take gigabytes. */
-static bool
-flame_pattern_explodes(const char *pattern)
-{
-	unsigned long product = 1;
-
-	for (; (pattern = strchr(pattern, '{')) != NULL; pattern++) {
-		unsigned long low = strtoul(pattern + 1, NULL, 10);
-		const char *comma = pattern + 1 + strspn(pattern + 1,
-		    "0123456789");
-		unsigned long high = *comma == ','
-		    ? strtoul(comma + 1, NULL, 10) : 0;
-
-		if (high < low)
-			high = low;
-		if (high > FLAME_REPEAT_MAX)
-			return true;
-		product *= high ? high : 1;
-		if (product > FLAME_REPEAT_MAX)
-			return true;
-	}
-	return false;
-}
-
 static const struct err *
 flame_match(const struct flame *f, struct flame_work *w, const char *field,
     const char *pattern, uint8_t bit)
@@ -189,10 +165,10 @@ flame_match(const struct flame *f, struct flame_work *w, const char *field,
 		return err_field(ERR_REQUEST, 400, field,
 		    "the expression is longer than %d bytes",
 		    FLAME_PATTERN_MAX);
-	if (flame_pattern_explodes(pattern))
-		return err_field(ERR_REQUEST, 400, field,
-		    "the expression repeats more than %d times",
-		    FLAME_REPEAT_MAX);
+	if (!pattern_is_bounded(pattern))
+		return err_field(ERR_REQUEST, 400, field, "the expression is "
+		    "too large with its repetitions written out, or refers "
+		    "back");
 	bad = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
 	if (bad != 0) {
 		regerror(bad, &re, why, sizeof(why));

@@ -65,7 +65,6 @@ struct flame_options {
 };
 
 #define FLAME_PATTERN_MAX 1024 /* bytes of focus and ignore */
-#define FLAME_REPEAT_MAX 1000  /* product of all {n} in one of them */
 
 /*
  * Lays a profile out.  The result borrows the profile's strings: free it
