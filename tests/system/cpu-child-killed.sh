@@ -1,6 +1,6 @@
 #!/bin/bash
 # kill -9 of the symbols child in every slot: profiles go on, names return.
-. "$(dirname "$0")/cpu-lib.sh"
+. "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 begin "$busy" 30
 begin bash -c '"$0" -s 1000 -n 9 >"$1" 2>"$2"' "$driver" "$out" "$dir/err"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A process that executes another program keeps its pid and start time; its
 # code is another's.
-. "$(dirname "$0")/cpu-lib.sh"
+. "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 begin bash -c 'e=$((SECONDS + 3)); while ((SECONDS < e)); do :; done
 	exec "$0" 20' "$busy"

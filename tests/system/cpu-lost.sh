@@ -1,7 +1,7 @@
 #!/bin/bash
 # The reader stands still until the ring is full: what is lost is counted,
 # to the last sample.
-. "$(dirname "$0")/cpu-lib.sh"
+. "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 begin "$busy" 30
 begin bash -c 'exec "$0" -h 8000 -s 1000 -n 12 >"$1" 2>"$2"' "$driver" \

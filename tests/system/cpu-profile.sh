@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program of known shape: its functions, their shares, who they belong to,
 # what the profiler costs.
-. "$(dirname "$0")/cpu-lib.sh"
+. "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 begin "$busy" 30
 "$driver" -s 2000 -n 5 >"$out" 2>"$dir/err"

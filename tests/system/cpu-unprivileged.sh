@@ -1,6 +1,6 @@
 #!/bin/bash
 # Without rights the source says why, and nothing else ends.
-. "$(dirname "$0")/cpu-lib.sh"
+. "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 chmod 755 "$dir"
 if [ "$(id -u)" = 0 ]; then
