@@ -481,9 +481,10 @@ static const struct {
     {"vmstat", procfs_parse_vmstat, false},
     {"loadavg", procfs_parse_loadavg, false},
     {"diskstats", procfs_parse_diskstats, false},
-    {"net/dev", procfs_parse_netdev, false},
-    {"net/snmp", procfs_parse_netstat, true},
-    {"net/netstat", procfs_parse_netstat, true},
+    /* the first process has the host's network; we may have none */
+    {"1/net/dev", procfs_parse_netdev, true},
+    {"1/net/snmp", procfs_parse_netstat, true},
+    {"1/net/netstat", procfs_parse_netstat, true},
     {"sys/fs/file-nr", procfs_parse_filenr, true},
     {"pressure/cpu", procfs_parse_pressure_cpu, true},
     {"pressure/io", procfs_parse_pressure_io, true},

@@ -1,0 +1,74 @@
+#!/bin/bash
+# The collector's manual pages are clean, name every key and option, and its
+# units are narrow.  The keys of memlens.conf are compared in test_config.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+ok() { echo "ok - $1"; }
+not_ok() { echo "not ok - $1"; [ -z "${2:-}" ] || echo "$2" | sed 's/^/# /'; }
+expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
+
+for page in memlensd.8 memlens.conf.5 memlens-scrape.8; do
+	if ! command -v mandoc >/dev/null; then
+		echo "skip - $page is clean: no mandoc"
+		continue
+	fi
+	expect_empty "$page is clean" \
+		"$(mandoc -T lint -W warning collector/$page 2>&1)"
+done
+
+# Options of --help against the pages' lists.
+for program in memlensd memlens-scrape; do
+	missing=
+	for option in $("$BUILD/$program" --help | grep -o -e '--[a-z]*'); do
+		grep -q "^\.It Fl .*Fl Fl ${option#--}\( \|$\)" \
+			"collector/$program.8" || missing="$missing $option"
+	done
+	expect_empty "$program.8 names every option" "$missing"
+done
+
+# Keys of the scraper: the table in scrape_config.c against the page.
+missing=
+keys=$(sed -n 's/^    {"scrape", "\([a-z-]*\)".*/\1/p' \
+	collector/scrape_config.c)
+[ "$(echo "$keys" | wc -l)" -ge 5 ] || missing=table
+for key in $keys service leveldb prometheus; do
+	grep -q "^\.It Ic $key$" collector/memlens-scrape.8 ||
+		missing="$missing $key"
+done
+expect_empty "memlens-scrape.8 names every key" "$missing"
+
+# The examples name every key with its default, and are good once the
+# comment signs are gone.
+uncommented() { sed 's/^#\([a-z[]\)/\1/; s/^group = .*/group =/' "$1"; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+for pair in memlensd:memlens.conf memlens-scrape:memlens-scrape.conf; do
+	uncommented "collector/${pair#*:}" >"$dir/conf"
+	said=$("$BUILD/${pair%:*}" -n -f "$dir/conf" 2>&1)
+	if [ "$said" = "configuration OK" ]; then
+		ok "the example ${pair#*:} is good"
+	else
+		not_ok "the example ${pair#*:} is good" "$said"
+	fi
+done
+missing=
+for key in $(sed -n 's/^\.It Ic \([a-z-]*\)$/\1/p' collector/memlens.conf.5); do
+	case $key in command | cgroup) continue ;; esac
+	grep -q "^#\?$key = " collector/memlens.conf || missing="$missing $key"
+done
+expect_empty "the example memlens.conf names every key" "$missing"
+
+# Scores of systemd-analyze: 10 is wide open.
+for pair in memlensd:3.0 memlens-scrape:2.0; do
+	unit=${pair%:*} limit=${pair#*:}
+	score=$(systemd-analyze security --offline=yes \
+		"$PWD/collector/$unit.service" 2>/dev/null |
+		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p')
+	if [ -z "$score" ]; then
+		echo "skip - $unit.service is narrow: no systemd-analyze"
+	elif awk "BEGIN { exit !($score <= $limit) }"; then
+		ok "$unit.service is narrow ($score)"
+	else
+		not_ok "$unit.service is narrow" "$score is over $limit"
+	fi
+done
