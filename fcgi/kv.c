@@ -107,9 +107,10 @@ kv_same_origin(const char *host, const char *origin, const char *site)
 {
 	const char *authority = strstr(origin, "://");
 
-	if (*site != '\0' && strcmp(site, "same-origin") != 0 &&
-	    strcmp(site, "none") != 0)
-		return false;
+	/* the browser's own word, which no page can forge */
+	if (*site != '\0')
+		return strcmp(site, "same-origin") == 0 ||
+		    strcmp(site, "none") == 0;
 	if (*origin == '\0')
 		return true;
 	return authority != NULL && strcasecmp(authority + 3, host) == 0;

@@ -117,7 +117,9 @@ serve_read(FCGX_Request *f, struct request *rq)
 	    clock_wall_ns());
 	if (e != NULL)
 		return e;
-	rq->host = serve_param(f, "HTTP_HOST");
+	rq->host = serve_param(f, "MEMLENS_HOST");
+	if (*rq->host == '\0')
+		rq->host = serve_param(f, "HTTP_HOST");
 	rq->origin = serve_param(f, "HTTP_ORIGIN");
 	rq->sec_fetch_site = serve_param(f, "HTTP_SEC_FETCH_SITE");
 	rq->if_none_match = serve_param(f, "HTTP_IF_NONE_MATCH");

@@ -109,6 +109,7 @@ TEST(origins)
 	CHECK(kv_same_origin("h:80", "http://h:80", "same-origin"));
 	CHECK(kv_same_origin("H", "https://h", ""));
 	CHECK(kv_same_origin("h", "", "none"));
+	CHECK(kv_same_origin("inside:80", "https://outside", "same-origin"));
 	CHECK(!kv_same_origin("h", "http://evil", ""));
 	CHECK(!kv_same_origin("h", "null", ""));
 	CHECK(!kv_same_origin("h", "", "cross-site"));

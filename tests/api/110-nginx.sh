@@ -1,0 +1,97 @@
+#!/bin/bash
+# The whole way: nginx with our locations before real workers.
+. tests/api/lib
+PORT=${PORT:-18810} KVPORT=${KVPORT:-18811}
+nginx=$(PATH=$PATH:/usr/sbin:/sbin command -v nginx) || {
+	echo "skip - nginx: not installed"
+	exit 77
+}
+mkdir -p "$T/nginx" "$T/log" "$T/sockets" "$T/www"
+cp nginx/memlens-locations.conf /etc/nginx/mime.types \
+    /etc/nginx/fastcgi_params "$T/nginx/"
+sed "s,@RUN@,$T,g; s,@LISTEN@,127.0.0.1:$PORT,g; s,^user .*,user root;," \
+    nginx/memlens-run.conf.in >"$T/nginx/nginx.conf"
+echo hello >"$T/www/index.html"
+chmod 755 "$T"
+cat >"$T/conf" <<-END
+	[kv]
+	target = 127.0.0.1:$KVPORT
+	allow-put = yes
+	[graph kv_service]
+	bazel = $PWD/tests/data/kv_service.graph
+	END
+fill
+pids=
+launch()
+{
+	"$@" 2>>"$T/log/errors" &
+	pids="$pids $!"
+}
+trap 'kill $pids 2>/dev/null; finish' EXIT
+launch "$B/memlens-fcgi" -s "$T/store" -p query -j 2 -c "$T/conf" \
+    -l "$T/sockets/query.sock"
+query=$!
+launch "$B/memlens-fcgi" -s "$T/store" -p playground -c "$T/conf" \
+    -l "$T/sockets/playground.sock"
+launch node tests/api/target.mjs $KVPORT >"$T/ready"
+launch "$nginx" -p "$T/nginx" -c "$T/nginx/nginx.conf"
+base=http://127.0.0.1:$PORT
+for i in $(seq 50); do
+	curl -s -o /dev/null "$base/api/v1/health" && [ -s "$T/ready" ] && break
+	sleep 0.1
+done
+
+ask()
+{
+	curl -s -g --path-as-is -o "$T/body" -D "$T/head.raw" "$@"
+	sed 's/^HTTP[^ ]* /Status: /; s/\r$/ /' "$T/head.raw" |
+	    sed 's/ $//; s/^\(Status: [0-9]*\)$/\1 /' >"$T/head"
+}
+ask "$base/api/v1/health"
+check "health" status 200
+ask "$base/api/v1/nope"
+check "our errors pass" js 'd.error === "not found"'
+ask -X PUT --data-binary 'v' "$base/api/v1/kv/a%2Fb//c"
+check "a key keeps its slashes" js 'd.key === "a/b//c" && d.value === "v"'
+ask "$base/api/v1/kv/a%2Fb//c"
+check "both ways" js 'd.key === "a/b//c" && d.value === "v"'
+ask -H 'Origin: http://evil.example' -X PUT --data-binary v "$base/api/v1/kv/a"
+check "another site may not write" status 403
+ask -H "Origin: $base" -X PUT --data-binary v "$base/api/v1/kv/a"
+check "our pages may" status 200
+ask -I "$base/api/v1/health"
+check "HEAD" status 200
+
+u="$base/api/v1/flamegraph.json?query=cpu&from=1000000000&until=$(($(date +%s) - 3600))"
+ask --compressed "$u"
+tag=$(sed -n 's/^ETag: //p' "$T/head")
+check "a closed range has a tag" [ -n "$tag" ]
+ask --compressed -H "If-None-Match: $tag" "$u"
+check "and is revalidated, compressed or not" status 304
+
+ask "$base/api/v1/flamegraph.svg?query=cpu"
+check "one policy, the picture's own" [ "$(grep -ci \
+    '^content-security-policy' "$T/head")" -eq 1 ]
+check "it lets its script run" header \
+    "Content-Security-Policy: .*script-src 'unsafe-inline'"
+ask "$base/api/v1/graph.svg?depth=4"
+check "a large picture comes whole" grep -q '</svg>' "$T/body"
+
+# kill a worker every 20 ms while requests go on
+(while :; do
+	for pid in $(cat /proc/$query/task/$query/children); do
+		kill -9 "$pid"
+		sleep 0.02
+	done
+done 2>/dev/null) &
+killer=$!
+failures=0
+for i in $(seq 300); do
+	code=$(curl -s -o /dev/null -w '%{http_code}' "$base/api/v1/health")
+	[ "$code" = 200 ] || failures=$((failures + 1))
+done
+kill $killer
+wait $killer 2>/dev/null
+: >"$T/body"
+check "killed workers are not noticed ($failures of 300)" [ $failures -le 3 ]
+exit $bad
