@@ -10,6 +10,7 @@
   const FOLLOW_MS = 10000, POINTS = 320, SERVICES_MS = 60000;
   const tabs = {};
   let bar, services = [], servicesAt = 0, running = null, shownMode = '';
+  let busy = false;
 
   const MAKERS = { memory: ns.memoryTab, cpu: ns.cpuTab, deps: ns.depsTab };
 
@@ -55,6 +56,7 @@
     const range = ns.view.range();
     const panel = $('panel-' + state.tab);
     panel.setAttribute('aria-busy', 'true');
+    busy = true;
     bar.show(state);
     try {
       await knowServices(range, signal).catch((e) => {
@@ -66,9 +68,11 @@
       panel.dataset.loaded = ns.mode.current;
     } catch (e) {
       if (e.name === 'AbortError')
-        return;
+        return; /* a newer refresh is under way */
+      busy = false;
       throw e;
     }
+    busy = false;
     panel.removeAttribute('aria-busy');
   }
 
@@ -144,8 +148,9 @@
     return !!document.querySelector('.u-over:active');
   }
 
+  /* A slow answer is waited for: aborting it each time would show none. */
   function follow() {
-    if (!document.hidden && !brushing() && ns.mode.current === 'live' &&
+    if (!document.hidden && !busy && !brushing() && ns.mode.current === 'live' &&
       ns.view.range().follow && !tab(ns.view.get().tab).still)
       refresh();
   }

@@ -1,11 +1,12 @@
 /*
  * Records a snapshot for the Offline mode from a running MemLens:
  *
- *   node tools/snapshot.mjs http://host/memlens/ [OUT] [SECONDS]
+ *   node tools/snapshot.mjs http://host/memlens/ [OUT [SECONDS [SERVICES]]]
  *
  * It asks what the pages ask, by their own tables of queries, and writes the
  * answers as snapshots/snapshot.js.  What cannot be had is left out, and
- * said; nothing but the API is read.
+ * said; nothing but the API is read.  SERVICES is a list with commas, by
+ * default the three that the pages rank highest.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { runInThisContext } from 'node:vm';
@@ -25,7 +26,7 @@ function loadPages() {
 }
 
 const M = loadPages();
-const [base, out, seconds] = process.argv.slice(2);
+const [base, out, seconds, wanted] = process.argv.slice(2);
 if (!base) {
   console.error('usage: snapshot.mjs BASE_URL [OUT] [SECONDS]');
   process.exit(2);
@@ -105,8 +106,9 @@ async function chosen(answers, range) {
         await keep(answers, 'series', { query, fn, ...range,
           step: M.time.step(span, 60) })) }])))
   };
-  const ranked = (await M.services.load(range)).slice(0, SERVICES)
-    .map((s) => s.name);
+  const only = wanted && wanted.split(',');
+  const ranked = (await M.services.load(range)).map((s) => s.name)
+    .filter((name) => !only || only.includes(name)).slice(0, SERVICES);
   found.services = (found.services || [])
     .filter((s) => ranked.includes(s.name));
   for (const s of found.services)

@@ -14,12 +14,31 @@ async function open(page, base, tab, more = '') {
   await loaded(page, tab);
 }
 
+async function pbft(page, home) {
+  await page.goto(home + 'pbft.html');
+  await page.waitForFunction(() => Number(
+    document.getElementById('pbft-time').value) > 0.2);
+  for (let i = 0; i < 5; i++)
+    await page.click('#pbft-next');
+  equal(await page.locator('[data-progress=committed]').count(), 4,
+    'replicas that committed');
+  await page.click('[data-lane="1"]');
+  await page.click('#pbft-next');
+  await page.waitForFunction(() => /view change/.test(
+    document.getElementById('pbft-note').textContent) ||
+    document.getElementById('pbft-next').click());
+  equal(await page.locator('[data-progress=committed]').count(), 0,
+    'replicas that committed without a proposal');
+}
+
 function opens({ browser, base, files }) {
   const tests = [];
   for (const [where, home] of [['live', base], ['file', files]]) {
     for (const tab of TABS)
       tests.push([`${where}: tab ${tab} opens without errors`, () =>
         withPage(browser, { home }, (page) => open(page, home, tab))]);
+    tests.push([`${where}: PBFT page plays and can be stepped`, () =>
+      withPage(browser, { home }, (page) => pbft(page, home))]);
     tests.push([`${where}: landing page shows a flame graph`, () =>
       withPage(browser, { home }, async (page) => {
         await page.goto(home + 'index.html');
@@ -32,7 +51,7 @@ function opens({ browser, base, files }) {
 
 /* Wider than the window is what has to be scrolled sideways. */
 function narrow({ browser, base }) {
-  return [['index.html', null], ...TABS.map((t) => ['dashboard.html', t])]
+  return [['index.html', null], ['pbft.html', null], ...TABS.map((t) => ['dashboard.html', t])]
     .map(([file, tab]) => [`360 px: ${tab || file} does not scroll sideways`,
       () => withPage(browser, { viewport: { width: 360, height: 740 } },
         async (page) => {
