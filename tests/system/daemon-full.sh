@@ -1,0 +1,27 @@
+#!/bin/bash
+# The disk is full: said once, batches wait, clients are told 507, and when
+# there is room again all that waited is stored.
+. "$(dirname "$0")/daemon-lib.bash"
+need_root "a full disk"
+configure 300ms 100ms
+mkdir "$dir/disk"
+mount -t tmpfs -o size=4m tmpfs "$dir/disk" 2>/dev/null ||
+	{ echo "skip - a full disk: no mount"; exit 77; }
+trap 'umount -l "$dir/disk"; finish' EXIT
+sed -i 's/^reserve = .*/reserve = 2M/' "$dir/conf"
+start_daemon d -s "$dir/disk/store" -w "$dir/rec"
+d=$last
+sleep 1
+head -c 3M /dev/zero >"$dir/disk/fill"
+expect_true "it says so" await 15 said "$dir/d.log" "batches wait"
+sleep 2
+expect "once" "$(grep -c "batches wait" "$dir/d.log")" 1
+expect_true "it lives" kill -0 "$d"
+rm "$dir/disk/fill"
+expect_true "and goes on" await 15 said "$dir/d.log" "takes batches again"
+sleep 0.5
+kill -USR1 "$d"
+await 3 said "$dir/d.log" "slots: "
+expect_text "nothing is lost" "$(grep "slots: " "$dir/d.log")" "0 lost, 0 waiting"
+end "$d"
+expect "status" "$status" 0

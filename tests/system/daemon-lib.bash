@@ -1,0 +1,83 @@
+# Common parts of the daemon's system tests; sourced.  Each test has its own
+# folder, and ends what it has started by its pid.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+BUILD=${BUILD:?folder of the build}
+dir=$(mktemp -d)
+pids=()
+trap finish EXIT
+
+finish() {
+	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null; done
+	wait 2>/dev/null
+	rm -rf "$dir"
+}
+
+ok() { echo "ok - $1"; }
+not_ok() { echo "not ok - $1"; shift; printf '%s\n' "$@" | sed 's/^/# /'; }
+# expect NAME GOT WANT
+expect() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got $2" "want $3"; fi; }
+# expect_text NAME TEXT PATTERN (a grep expression)
+expect_text() {
+	if grep -q -e "$3" <<<"$2"; then ok "$1"; else not_ok "$1" "$2"; fi
+}
+# expect_true NAME COMMAND...
+expect_true() {
+	local name=$1
+	shift
+	if "$@"; then ok "$name"; else not_ok "$name" "$*"; fi
+}
+
+# begin LOG COMMAND... : in the background; its pid is $last
+begin() {
+	local log=$1
+	shift
+	"$@" >"$log" 2>&1 &
+	last=$!
+	pids+=("$last")
+}
+
+# end PID [SIGNAL] : its status is $status
+end() {
+	kill "-${2:-TERM}" "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+	status=$?
+}
+
+# await SECONDS COMMAND... : until it succeeds
+await() {
+	local n=$(($1 * 20))
+	shift
+	while ((n-- > 0)); do "$@" && return 0; sleep 0.05; done
+	return 1
+}
+said() { grep -q -e "$2" "$1"; }
+ready() { await 10 said "$1" "ready: "; }
+
+# A configuration with short slots and no CPU sampler: $dir/conf
+configure() {
+	cat >"$dir/conf" <<-END
+	[store]
+	slot = ${1:-200ms}
+	reserve = 0
+	[cpu]
+	enabled = no
+	[procfs]
+	interval = ${2:-200ms}
+	[socket]
+	path = $dir/sock
+	END
+}
+
+# start_daemon NAME ARGUMENTS... : waits until it is ready; its log is
+# $dir/NAME.log, its pid $last
+start_daemon() {
+	local name=$1
+	shift
+	begin "$dir/$name.log" "$BUILD/memlensd" -f "$dir/conf" "$@"
+	ready "$dir/$name.log" || not_ok "$name is ready" "$(cat "$dir/$name.log")"
+}
+
+mlb() { python3 tests/system/mlb.py "$@"; }
+slots() { mlb "$1" | cut -d' ' -f1 | sort -un; }
+need_root() { [ "$(id -u)" = 0 ] || { echo "skip - $1: needs root"; exit 77; }; }

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SIGHUP: a good file is taken, a bad one is not.  SIGUSR1: counters.
+. "$(dirname "$0")/daemon-lib.bash"
+configure 300ms 100ms
+start_daemon d -s "$dir/store" -w "$dir/rec"
+d=$last
+sleep 1
+cp "$dir/conf" "$dir/good"
+echo "[cpu]
+rate = lots" >>"$dir/conf"
+kill -HUP "$d"
+expect_true "a bad file is refused" await 3 said "$dir/d.log" \
+	"conf:[0-9]*: rate: .*; the old configuration stays"
+sleep 0.7
+cp "$dir/good" "$dir/conf"
+printf '[service renamed]\ncommand = /memlensd$\n' >>"$dir/conf"
+kill -HUP "$d"
+expect_true "a good one is taken" await 3 said "$dir/d.log" "configuration reloaded"
+sleep 1
+kill -USR1 "$d"
+expect_true "counters are logged" await 3 said "$dir/d.log" "store: [0-9]* batches"
+end "$d"
+expect "status" "$status" 0
+services() { mlb "$dir/rec" | sed -n 's/.*num_procs{groupname="\([a-z]*\)".*/\1/p' | sort -u; }
+expect_text "before, its service is its command" "$(services)" "^memlensd$"
+expect_text "after, the rule's" "$(services)" "^renamed$"
+# Between: every slot from first to last is there.
+expect "no slot is missing" "$(slots "$dir/rec" |
+	awk 'NR > 1 && $1 != last + 1 { gap++ } { last = $1 } END { print gap + 0 }')" 0
