@@ -1,0 +1,84 @@
+/* What the pages promise without being opened: CSP, files, contrast. */
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { load } from './load.mjs';
+
+const dir = new URL('../../../frontend/', import.meta.url);
+const read = (name) => readFileSync(new URL(name, dir), 'utf8');
+const list = (sub, ext) => readdirSync(new URL(sub, dir))
+  .filter((n) => n.endsWith(ext)).map((n) => sub + n);
+const PAGES = list('./', '.html').map((n) => n.slice(2));
+const M = load('colour');
+
+test('pages have no inline script, style or handler', () => {
+  for (const page of PAGES) {
+    const html = read(page);
+    assert.ok(!/<script(?![^>]*\ssrc=)/.test(html), page + ': script');
+    assert.ok(!/<style|\sstyle=/.test(html), page + ': style');
+    assert.ok(!/\son[a-z]+\s*=/.test(html), page + ': handler');
+  }
+});
+
+test('nothing is asked of another host', () => {
+  const own = /http:\/\/www\.w3\.org\//;
+  for (const name of [...PAGES, ...list('css/', '.css'), ...list('js/', '.js')])
+    for (const [url] of read(name).matchAll(/(?:https?:)?\/\/[a-z][\w.-]+\.\w+/g))
+      assert.ok(own.test(url + '/') || !url.startsWith('http'),
+        name + ': ' + url);
+});
+
+test('every file that a page names is there, relative to it', () => {
+  for (const page of PAGES)
+    for (const [, url] of read(page).matchAll(/(?:src|href)="([^"#?]+)/g)) {
+      assert.ok(!url.startsWith('/'), page + ': absolute ' + url);
+      if (!/^(lib|api)\/|^metrics$/.test(url))
+        assert.ok(existsSync(new URL(url, dir)), page + ': ' + url);
+    }
+});
+
+test('every script is used by a page', () => {
+  const used = new Set(PAGES.flatMap((page) =>
+    [...read(page).matchAll(/src="(js\/[^"]+)"/g)].map((m) => m[1])));
+  assert.deepEqual(list('js/', '.js').filter((n) => !used.has(n)), []);
+});
+
+/* Tokens of a theme, with references followed. */
+function tokens(theme) {
+  const css = read('css/tokens.css');
+  const [light, dark] = css.split(':root[data-theme="dark"]');
+  const all = new Map();
+  for (const part of theme === 'dark' ? [light, dark] : [light])
+    for (const [, k, v] of part.matchAll(/(--[\w-]+):\s*([^;]+);/g))
+      all.set(k, v.trim());
+  return (name) => {
+    let v = all.get(name);
+    while (/^var\(/.test(v))
+      v = all.get(v.slice(4, -1));
+    return v;
+  };
+}
+
+/* text, what it stands on, least contrast (WCAG AA: 4.5, graphics 3) */
+const PAIRS = [
+  ...['--text', '--text-soft', '--text-muted', '--accent', '--warn', '--bad',
+    '--ok'].map((t) => [t, '--surface', 4.5]),
+  ...['--text', '--text-soft', '--text-muted'].map((t) => [t, '--bg', 4.5]),
+  ['--text', '--warn-soft', 4.5], ['--text', '--bad-soft', 4.5],
+  ['--accent-strong', '--accent-soft', 4.5], ['--on-accent', '--accent', 4.5],
+  ['--text', '--surface-hover', 4.5], ['--chart-axis', '--surface', 4.5],
+  ['--text-muted', '--flame-faded', 4.5], ['--text-muted', '--accent-soft',
+    4.5],
+  ['--term-text', '--term-bg', 4.5], ['--term-dim', '--term-bg', 4.5],
+  ['--term-error', '--term-bg', 4.5], ['--term-warn', '--term-bg', 4.5],
+  ...[1, 2, 3, 4, 5, 'mute'].map((k) => ['--series-' + k, '--surface', 3])
+];
+
+for (const theme of ['light', 'dark'])
+  test('contrast in the ' + theme + ' theme', () => {
+    const token = tokens(theme);
+    for (const [fore, back, least] of PAIRS) {
+      const c = M.colour.contrast(token(fore), token(back));
+      assert.ok(c >= least, `${fore} on ${back}: ${c.toFixed(2)}`);
+    }
+  });
