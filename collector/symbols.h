@@ -39,8 +39,9 @@ struct symbols_stats {
 
 /*
  * Starts the child and reads `kallsyms` (a path; NULL: no kernel names; a
- * failure to read it degrades to "[kernel]").  `debug` is where separate debug files are, usually
- * "/usr/lib/debug/.build-id"; NULL: nowhere.  Both are borrowed.
+ * failure to read it degrades to "[kernel]").  `debug` is where separate
+ * debug files are, usually "/usr/lib/debug/.build-id"; NULL: nowhere.  Both
+ * paths are borrowed.
  */
 const struct err *symbols_new(struct symbols **out, const char *kallsyms,
     const char *debug);

@@ -1,0 +1,347 @@
+/*
+ * From events to blocks, without BPF and without root: the events are made
+ * here, about this very process.
+ */
+#include <linux/types.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/config.h"
+#include "collector/services.h"
+#include "collector/source_cpu.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/batch.h"
+#include "test.h"
+
+#define SLOT 1000
+
+void leaf_function(void);
+void root_function(void);
+
+__attribute__((noinline)) void
+leaf_function(void)
+{
+	__asm__ volatile("nop; nop");
+}
+
+__attribute__((noinline)) void
+root_function(void)
+{
+	__asm__ volatile("nop; nop");
+}
+
+struct bench {
+	struct config config;
+	struct services *services;
+	struct source s;
+	uint64_t start_ns;
+	char service[64];
+};
+
+static const struct aggregate_limits wide = {4096, 4096, 1u << 20};
+
+static struct bench *
+bench_new(void)
+{
+	struct bench *t = calloc(1, sizeof(*t));
+	const struct process *p;
+
+	CHECK_OK(config_load(&t->config, NULL));
+	t->config.every_process = true;
+	CHECK_OK(services_new(&t->services, &t->config));
+	CHECK_OK(services_sweep(t->services, clock_wall_ns()));
+	p = services_process(t->services, getpid(), 0);
+	CHECK(p != NULL);
+	if (p != NULL) {
+		t->start_ns = p->start_ns;
+		snprintf(t->service, sizeof(t->service), "%s", p->service);
+	}
+	t->s.config = &t->config;
+	t->s.services = t->services;
+	t->s.slot_ns = t->config.slot_ns;
+	t->s.now_ns = clock_mono_ns();
+	t->s.aggregate = aggregate_new(&wide);
+	CHECK_OK(maps_new(&t->s.maps, "/proc"));
+	CHECK_OK(symbols_new(&t->s.symbols, NULL, NULL));
+	return t;
+}
+
+static void
+bench_free(struct bench *t)
+{
+	symbols_free(t->s.symbols);
+	maps_free(t->s.maps);
+	aggregate_free(t->s.aggregate);
+	services_free(t->services);
+	config_free(&t->config);
+	free(t);
+}
+
+/* A sample of this process in leaf_function, called by root_function. */
+static struct sample_event
+own_event(const struct bench *t)
+{
+	struct sample_event e = {.pid = (__u32)getpid(), .tid = 1,
+	    .start_ns = t->start_ns + 1234567, .value = 1, .exec_id = 1,
+	    .n_user = 2, .comm = "pool-12"};
+
+	e.frames[0] = (uintptr_t)leaf_function;
+	e.frames[1] = (uintptr_t)root_function + 1; /* returns to behind */
+	return e;
+}
+
+/* The slot as it would be stored: encoded, so folded and sorted. */
+static struct batch *
+bench_slot(struct bench *t)
+{
+	struct batch *b = batch_new((uint64_t)t->s.slot_ns), *copy = NULL;
+	struct buf record = {0};
+
+	symbols_settle(t->s.symbols, NS_PER_S);
+	cpu_put_profiles(&t->s, SLOT, b);
+	CHECK_OK(batch_encode(b, &record));
+	CHECK_OK(batch_decode(record.data, record.len, &copy));
+	batch_free(b);
+	buf_fini(&record);
+	return copy;
+}
+
+static const struct batch_block *
+block_of(const struct batch *b, const char *service)
+{
+	struct series_desc d;
+	struct label labels[4];
+	size_t i;
+
+	for (i = 0; i < b->n_blocks; i++) {
+		batch_series_desc(b, b->blocks[i].series, &d, labels, 4);
+		if (strcmp(label_find(d.labels, d.n_labels, "service"),
+		    service) == 0)
+			return &b->blocks[i];
+	}
+	return NULL;
+}
+
+/* "{process=x};root;leaf" of a node. */
+static void
+path_of(const struct batch *b, uint32_t node, char *out, size_t size)
+{
+	const struct batch_node *n = &b->nodes[node];
+	size_t used;
+	uint32_t i;
+
+	if (n->parent == 0) {
+		const struct batch_labels *l = &b->labels[n->edge];
+
+		used = (size_t)snprintf(out, size, "{");
+		for (i = 0; i < l->n; i++) {
+			const uint32_t *pair = b->pairs + 2 * (l->first + i);
+
+			if (strcmp(batch_str(b, pair[0]), "cgroup") != 0)
+				used += (size_t)snprintf(out + used,
+				    size - used, "%s=%s,",
+				    batch_str(b, pair[0]),
+				    batch_str(b, pair[1]));
+		}
+		snprintf(out + used, size - used, "}");
+		return;
+	}
+	path_of(b, n->parent, out, size);
+	used = strlen(out);
+	snprintf(out + used, size - used, ";%s",
+	    batch_str(b, b->frames[n->edge].name));
+}
+
+/* The only stack of a service, and its value. */
+static void
+check_stack(const struct batch *b, const char *service, const char *want,
+    int64_t value)
+{
+	const struct batch_block *k = block_of(b, service);
+	char got[1024];
+
+	CHECK(k != NULL && k->n == 1);
+	if (k == NULL || k->n != 1)
+		return;
+	CHECK_INT(k->count, 1);
+	CHECK_INT(k->slot, SLOT);
+	CHECK_INT(b->entries[k->first].value, value);
+	path_of(b, b->entries[k->first].key, got, sizeof(got));
+	CHECK_STR(got, want);
+}
+
+TEST(stack_root_first)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+	char want[256];
+	struct batch *b;
+
+	/* Before the child has answered, and after. */
+	cpu_take_event(&t->s, &e);
+	symbols_settle(t->s.symbols, NS_PER_S);
+	e.value = 2;
+	cpu_take_event(&t->s, &e);
+	CHECK_INT(t->s.now.samples, 3);
+	b = bench_slot(t);
+	snprintf(want, sizeof(want),
+	    "{pool=pool-*,process=%.15s,};root_function;leaf_function",
+	    "test_source_cpu");
+	check_stack(b, t->service, want, 3);
+	CHECK_INT(t->s.now.frames, 6);
+	CHECK_INT(t->s.now.unsymbolised, 0);
+	CHECK_INT(b->series[0].period, 10101010);
+	batch_free(b);
+	bench_free(t);
+}
+
+TEST(kernel_on_top)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+	char want[256];
+	struct batch *b;
+
+	e.flags = EVENT_IN_KERNEL;
+	e.n_kernel = 2;
+	e.frames[3] = e.frames[1];
+	e.frames[2] = e.frames[0];
+	e.frames[0] = 0xffffffff81000010;
+	e.frames[1] = 0xffffffff81000020;
+	cpu_take_event(&t->s, &e);
+	b = bench_slot(t);
+	/* No kallsyms here: hidden kernel frames are one. */
+	snprintf(want, sizeof(want), "{pool=pool-*,process=test_source_cpu,}"
+	    ";root_function;leaf_function;[kernel]");
+	check_stack(b, t->service, want, 1);
+	CHECK_INT(t->s.now.unsymbolised, 1);
+	batch_free(b);
+	bench_free(t);
+}
+
+TEST(kernel_thread)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = {.pid = 4000000, .start_ns = 1, .value = 1,
+	    .flags = EVENT_KTHREAD | EVENT_IN_KERNEL, .n_kernel = 1,
+	    .comm = "kworker/3:1-ev", .frames = {0xffffffff81000010}};
+	struct batch *b;
+
+	cpu_take_event(&t->s, &e);
+	b = bench_slot(t);
+	check_stack(b, CPU_SERVICE_EXITED, "{process=kworker/*:*-ev,};"
+	    "[kernel]", 1);
+	CHECK_INT(t->s.now.broken[BROKEN_NO_PROCESS], 0);
+	batch_free(b);
+	bench_free(t);
+}
+
+TEST(process_that_has_ended)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+	struct batch *b;
+
+	e.pid = 4000000;
+	cpu_take_event(&t->s, &e);
+	b = bench_slot(t);
+	check_stack(b, CPU_SERVICE_EXITED,
+	    "{pool=pool-*,process=pool-12,};[no process]", 1);
+	CHECK_INT(t->s.now.broken[BROKEN_NO_PROCESS], 1);
+	batch_free(b);
+	bench_free(t);
+}
+
+/* Each kind of broken stack is counted as what it is. */
+TEST(broken_stacks)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+	uint64_t *broken = t->s.now.broken;
+
+	e.frames[1] = 0x123; /* no code there: the walk was nonsense */
+	cpu_take_event(&t->s, &e);
+	CHECK_INT(broken[BROKEN_NO_MAPPING], 1);
+	e.n_user = 1;
+	cpu_take_event(&t->s, &e);
+	CHECK_INT(broken[BROKEN_ONE_FRAME], 1);
+	e.n_user = 0;
+	cpu_take_event(&t->s, &e);
+	CHECK_INT(broken[BROKEN_NO_STACK], 1);
+	e.error = EVENT_32BIT;
+	cpu_take_event(&t->s, &e);
+	CHECK_INT(broken[BROKEN_32BIT], 1);
+	e = own_event(t);
+	e.flags = EVENT_TRUNCATED;
+	cpu_take_event(&t->s, &e);
+	CHECK_INT(broken[BROKEN_TRUNCATED], 1);
+	CHECK_INT(t->s.now.samples, 5);
+	bench_free(t);
+}
+
+static int64_t
+sum_of(const struct batch *b, const struct batch_block *k)
+{
+	int64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; k != NULL && i < k->n; i++)
+		sum += b->entries[k->first + i].value;
+	return sum;
+}
+
+TEST(many_services)
+{
+	struct bench *t = bench_new();
+	struct aggregate_group g = {.process = "p", .pool = "", .cgroup = ""};
+	char service[32];
+	struct batch *b;
+	int64_t sum = 0, other;
+	size_t i;
+
+	g.service = service;
+	for (i = 0; i < 300; i++) {
+		snprintf(service, sizeof(service), "service-%zu", i);
+		CHECK(aggregate_add(t->s.aggregate,
+		    aggregate_group(t->s.aggregate, &g), NULL, 0,
+		    (int64_t)i + 1));
+	}
+	b = bench_slot(t);
+	CHECK(b->n_blocks <= SERVICES_MAX + 1);
+	for (i = 0; i < b->n_blocks; i++)
+		sum += sum_of(b, &b->blocks[i]);
+	CHECK_INT(sum, 300 * 301 / 2); /* nothing is lost */
+	other = sum_of(b, block_of(b, SERVICES_OTHER));
+	CHECK(other >= 257 + 258);
+	CHECK_INT(t->s.now.other_services, other);
+	batch_free(b);
+	bench_free(t);
+}
+
+/* Every living process's service is observed, samples or not. */
+TEST(nothing_ran)
+{
+	struct bench *t = bench_new();
+	struct batch *b = bench_slot(t);
+	const struct batch_block *k = block_of(b, t->service);
+
+	CHECK(k != NULL && k->n == 0 && k->count == 1);
+	batch_free(b);
+	bench_free(t);
+}
+
+int
+main(void)
+{
+	log_init("test_source_cpu", LOG_L_ERR);
+	RUN(stack_root_first);
+	RUN(kernel_on_top);
+	RUN(kernel_thread);
+	RUN(process_that_has_ended);
+	RUN(broken_stacks);
+	RUN(many_services);
+	RUN(nothing_ran);
+	return test_done();
+}
