@@ -118,7 +118,7 @@ elf_read_segments(struct elf *e)
 }
 
 enum elf_status
-elf_open(struct elf **out, const struct elf_input *in)
+elf_open_headers(struct elf **out, const struct elf_input *in)
 {
 	struct elf *e = calloc(1, sizeof(*e));
 	enum elf_status status;
@@ -130,8 +130,24 @@ elf_open(struct elf **out, const struct elf_input *in)
 	status = elf_read_head(e);
 	if (status == ELF_OK)
 		status = elf_read_segments(e);
-	if (status == ELF_OK)
-		status = elf_read_symbols(e);
+	if (status != ELF_OK) {
+		elf_close(e);
+		return status;
+	}
+	*out = e;
+	return ELF_OK;
+}
+
+enum elf_status
+elf_open(struct elf **out, const struct elf_input *in)
+{
+	struct elf *e;
+	enum elf_status status = elf_open_headers(&e, in);
+
+	*out = NULL;
+	if (status != ELF_OK)
+		return status;
+	status = elf_read_symbols(e);
 	if (status != ELF_OK) {
 		elf_close(e);
 		return status;

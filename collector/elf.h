@@ -44,6 +44,9 @@ struct elf_symbol {
 
 /* Reads headers and symbols.  The input must outlive the result. */
 enum elf_status elf_open(struct elf **out, const struct elf_input *in);
+/* Reads headers only: the file has no symbols then. */
+enum elf_status elf_open_headers(struct elf **out,
+    const struct elf_input *in);
 void elf_close(struct elf *e);
 
 /* The GNU build id; *n is 0 when there is none. */
@@ -70,5 +73,22 @@ bool elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
  * borders of functions without symbols too, but no names. */
 bool elf_function(const struct elf *e, uint64_t vaddr,
     struct elf_symbol *out);
+
+/* Where .eh_frame lies in the file and in memory. */
+struct elf_eh_frame {
+	uint64_t offset, size, vaddr;
+	bool exact; /* the section's size; otherwise up to the segment's end */
+};
+
+/* By the section's name, else by PT_GNU_EH_FRAME; false when there is none
+ * with bytes. */
+bool elf_find_eh_frame(const struct elf *e, struct elf_eh_frame *out);
+
+/* The executable parts of the file, at most `max`; returns their number. */
+struct elf_code {
+	uint64_t vaddr, offset, size;
+};
+size_t elf_code_segments(const struct elf *e, struct elf_code *out,
+    size_t max);
 
 #endif

@@ -39,6 +39,10 @@ struct elf {
 /* Reads n bytes or returns false; refuses what lies outside of the file. */
 bool elf_read(const struct elf *e, uint64_t at, void *p, size_t n);
 
+/* The number of sections, and one of them by number. */
+uint64_t elf_sections(const struct elf *e);
+bool elf_section(const struct elf *e, uint64_t i, Elf64_Shdr *out);
+
 /* Fills the symbol table from .symtab, else .dynsym. */
 enum elf_status elf_read_symbols(struct elf *e);
 

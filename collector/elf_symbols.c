@@ -16,7 +16,7 @@ struct table {
 	Elf64_Shdr symbols, strings;
 };
 
-static bool
+bool
 elf_section(const struct elf *e, uint64_t i, Elf64_Shdr *out)
 {
 	uint64_t at = e->head.e_shoff + i * sizeof(*out);
@@ -24,9 +24,8 @@ elf_section(const struct elf *e, uint64_t i, Elf64_Shdr *out)
 	return at >= e->head.e_shoff && elf_read(e, at, out, sizeof(*out));
 }
 
-/* The number of sections; where it does not fit the header, section 0 has
- * it. */
-static uint64_t
+/* Where the number does not fit the header, section 0 has it. */
+uint64_t
 elf_sections(const struct elf *e)
 {
 	Elf64_Shdr first;

@@ -1,0 +1,102 @@
+/*
+ * The data of the stack unwinder, shared by the BPF programs that walk
+ * stacks, the daemon that fills their maps, and the symbols child that makes
+ * rows of .eh_frame.
+ *
+ *	process ──► mappings, by address ──► table ──► index ──► row
+ *	(pid)       (start, table)           (file)    (bucket)
+ *
+ * A row says how to find the caller's registers from its `pc` on, up to the
+ * next row.  The pc is an offset in the file, so that a table serves every
+ * process that maps the file, wherever, and nobody but the child needs to
+ * know the file's segments.
+ *
+ * A table takes buckets + rows cells of 8 bytes behind each other.  Bucket b
+ * is for offsets [base + (b << shift), base + ((b + 1) << shift)) and says
+ * which rows can hold them, so that a search is short and touches few lines:
+ *
+ *	 first           first + buckets
+ *	 │ lo,hi │ lo,hi │ ... │ row │ row │ row │ ...
+ *
+ *	lo: the first row whose pc is above the bucket's first offset
+ *	hi: the first row whose pc is behind the bucket
+ */
+#ifndef COLLECTOR_UNWIND_H
+#define COLLECTOR_UNWIND_H
+
+#define UNWIND_PROCESSES 4096 /* in the map */
+#define UNWIND_MAPPINGS 32768 /* of all processes together */
+#define UNWIND_TABLES 4096
+#define UNWIND_MAPPING_STEPS 13 /* of a search among 4096 mappings */
+#define UNWIND_SHIFT_MAX 16   /* so a bucket has at most 65536 rows ... */
+#define UNWIND_ROW_STEPS 17   /* ... and a search in it so many steps */
+#define UNWIND_NO_TABLE 0xffffffffu
+
+/* How the CFA is found: the stack pointer of the caller after the return. */
+enum unwind_kind {
+	UNWIND_NONE,   /* code of no known function */
+	UNWIND_SP,     /* sp + 8 cfa */
+	UNWIND_BP,     /* bp + 8 cfa */
+	UNWIND_PLT,    /* sp + 8, and 8 more from byte `cfa` of 16 on */
+	UNWIND_AT_SP,  /* *(sp + 8 (cfa - UNWIND_CFA_ZERO)) */
+	UNWIND_AT_BP,  /* *(bp + 8 (cfa - UNWIND_CFA_ZERO)) */
+	UNWIND_SIGNAL, /* the kernel's signal frame is at sp */
+	UNWIND_STOP,   /* the thread began here */
+	UNWIND_UNSUPPORTED,
+	UNWIND_KINDS
+};
+
+#define UNWIND_CFA_ZERO 0x8000
+#define UNWIND_CFA_MAX 0xffff
+#define UNWIND_BP_SAME 0
+#define UNWIND_BP_MAX 254   /* else: the caller's bp is at CFA - 8 bp */
+#define UNWIND_BP_AT_BP 255 /* it is at *bp */
+
+/* The return address is at CFA - 8, except for UNWIND_SIGNAL. */
+struct unwind_row {
+	__u32 pc; /* offset in the file */
+	__u16 cfa;
+	__u8 kind; /* enum unwind_kind */
+	__u8 bp;
+};
+
+enum unwind_table_state {
+	UNWIND_TABLE_PENDING, /* not made yet: frame pointers, flagged */
+	UNWIND_TABLE_READY,
+	UNWIND_TABLE_NONE     /* there are no rows: frame pointers */
+};
+
+struct unwind_table {
+	__u32 state; /* enum unwind_table_state; set last, unset first */
+	__u32 first, base, shift, buckets, rows;
+	__u32 used_s; /* when last used, written by BPF: seconds, monotonic */
+	__u32 zero;
+};
+
+struct unwind_mapping {
+	__u64 start;
+	__u64 bias;  /* address - bias is the offset in the file */
+	__u32 pages; /* of 4096 bytes */
+	__u32 table; /* UNWIND_NO_TABLE: frame pointers */
+};
+
+struct unwind_process {
+	__u64 image;    /* see unwind_image(): another one is another program */
+	__u32 first, n; /* its mappings, sorted by start */
+	__u32 used_s;
+	__u32 zero;
+};
+
+/*
+ * What tells one program image of a process from the next: fork() keeps it,
+ * execve() changes it, and it can be read both in the kernel (mm_struct) and
+ * from /proc/PID/stat.  Never 0 for a process with memory.
+ */
+static inline __u64
+unwind_image(__u64 start_code, __u64 end_code, __u64 start_stack)
+{
+	return start_stack ^ (start_code << 21 | start_code >> 43) ^
+	    (end_code << 42 | end_code >> 22);
+}
+
+#endif
