@@ -71,7 +71,7 @@ PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
 # reader of /proc
-PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils \
+PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils libdw-dev \
 	prometheus-node-exporter python3-minimal procps
 
 .PHONY: need-build need-run need-check
@@ -197,7 +197,9 @@ $(HELPERS): $(B)/%: $(B)/obj/tests/%.o $(B)/libtested.a $(FORMAT) $(LIB)
 	@mkdir -p $(@D)
 	@echo "  LINK $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(B)/libtested.a $(FORMAT) $(LIB) \
-		$(DAEMON_LIBS) $(WORKER_LIBS)
+		$(DAEMON_LIBS) $(WORKER_LIBS) $(MORE_LIBS)
+# the reference that our table of unwind rows is compared with
+$(B)/bench/ehframe_libdw: MORE_LIBS := -ldw
 
 # Fuzz targets: everything that they reach, built with clang's sanitizers.
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
