@@ -195,15 +195,16 @@ batch_put_header(struct buf *out, size_t start)
 	struct buf header = {0};
 	size_t n = out->len - start - BATCH_RECORD_HEADER;
 
+	if (!buf_reserve(&header, BATCH_RECORD_HEADER)) {
+		out->failed = true;
+		return;
+	}
 	buf_put(&header, batch_magic, sizeof(batch_magic));
 	buf_put_be32(&header, (uint32_t)n);
 	buf_put_be32(&header,
 	    crc32c(0, out->data + start + BATCH_RECORD_HEADER, n));
 	buf_put_be32(&header, crc32c(0, header.data, 12));
-	if (header.failed)
-		out->failed = true;
-	else
-		memcpy(out->data + start, header.data, BATCH_RECORD_HEADER);
+	memcpy(out->data + start, header.data, BATCH_RECORD_HEADER);
 	buf_fini(&header);
 }
 

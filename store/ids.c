@@ -22,7 +22,7 @@ ids_has(const struct ids *ids, const uint8_t id[16])
 }
 
 const struct err *
-ids_add(struct ids *ids, const uint8_t id[16], int64_t now_ns)
+ids_reserve(struct ids *ids, int64_t now_ns)
 {
 	bool full = ids->young.n >= IDS_MAX;
 
@@ -35,8 +35,17 @@ ids_add(struct ids *ids, const uint8_t id[16], int64_t now_ns)
 		ids->young = (struct intern){0};
 		ids->since_ns = now_ns;
 	}
-	return intern_put(&ids->young, id, 16) == INTERN_NONE ? err_nomem()
-	                                                      : NULL;
+	return intern_reserve(&ids->young, 16) ? NULL : err_nomem();
+}
+
+const struct err *
+ids_add(struct ids *ids, const uint8_t id[16], int64_t now_ns)
+{
+	const struct err *e = ids_reserve(ids, now_ns);
+
+	if (e == NULL && intern_put(&ids->young, id, 16) == INTERN_NONE)
+		e = err_nomem();
+	return e;
 }
 
 static void

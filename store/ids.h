@@ -23,6 +23,8 @@ struct ids {
 
 void ids_fini(struct ids *ids);
 bool ids_has(const struct ids *ids, const uint8_t id[16]);
+/* Makes sure that ids_add() at this time cannot fail. */
+const struct err *ids_reserve(struct ids *ids, int64_t now_ns);
 const struct err *ids_add(struct ids *ids, const uint8_t id[16],
     int64_t now_ns);
 /* The file: "MLI1", be32 CRC-32C of what follows, be64 since, be32 number

@@ -106,11 +106,35 @@ journal_resync(struct journal_reader *r, bool *found)
 	}
 }
 
+/*
+ * r->offset is where the record after a damaged payload should begin.  If
+ * none begins there, the damaged one was torn and the next begins in it.
+ */
+static const struct err *
+journal_after_damage(struct journal_reader *r, size_t size)
+{
+	const struct err *e;
+	uint64_t end = r->offset;
+	size_t got, n;
+	bool found;
+
+	e = journal_pread(r, BATCH_RECORD_HEADER, &got);
+	if (e != NULL || got == 0 || (got == BATCH_RECORD_HEADER &&
+	        batch_record_header(r->record.data, &n) == NULL))
+		return e;
+	r->offset = end - size;
+	e = journal_resync(r, &found);
+	r->damaged--; /* counted already */
+	if (e == NULL && !found)
+		r->offset = end;
+	return e;
+}
+
 const struct err *
 journal_next(struct journal_reader *r, struct batch **out)
 {
 	const struct err *e;
-	size_t got, n;
+	size_t got, n, again;
 
 	*out = NULL;
 	for (;;) {
@@ -131,10 +155,19 @@ journal_next(struct journal_reader *r, struct batch **out)
 		n += BATCH_RECORD_HEADER;
 		if ((e = journal_pread(r, n, &got)) != NULL || got < n)
 			return e;
-		r->offset += n;
+		/* Was a torn record cut off and overwritten meanwhile? */
+		if (batch_record_header(r->record.data, &again) != NULL ||
+		    again + BATCH_RECORD_HEADER != n)
+			continue;
 		e = batch_decode(r->record.data, n, out);
-		if (e == NULL || e->domain != ERR_FORMAT)
+		if (e != NULL && e->domain != ERR_FORMAT)
 			return e;
+		r->last = r->offset;
+		r->offset += n;
+		if (e == NULL)
+			return NULL;
 		r->damaged++;
+		if ((e = journal_after_damage(r, n)) != NULL)
+			return e;
 	}
 }

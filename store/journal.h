@@ -25,6 +25,8 @@ const struct err *journal_first(int fd, uint64_t *first, bool *empty);
 struct journal_reader {
 	int fd;           /* borrowed */
 	uint64_t offset;  /* all before it has been read */
+	uint64_t last;    /* where the last batch began: set offset to it to
+	                   * read that batch again */
 	uint64_t damaged; /* records and stretches skipped */
 	struct buf record;
 };

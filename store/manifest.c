@@ -231,7 +231,7 @@ manifest_print(const struct manifest *m, struct buf *text)
 }
 
 static const struct err *
-manifest_write(int dir, const struct buf *text)
+manifest_write(int dir, const struct buf *text, bool *published)
 {
 	int fd = openat(dir, "manifest.tmp",
 	    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
@@ -246,20 +246,22 @@ manifest_write(int dir, const struct buf *text)
 		e = err_errno("manifest.tmp");
 	if (e == NULL && renameat(dir, "manifest.tmp", dir, "manifest") != 0)
 		e = err_errno("manifest");
+	*published = e == NULL;
 	if (e == NULL && fsync(dir) != 0)
 		e = err_errno("the store's directory");
 	return e;
 }
 
 const struct err *
-manifest_save(struct manifest *m, int dir)
+manifest_save(struct manifest *m, int dir, bool *published)
 {
 	struct buf text = {0};
 	const struct err *e;
 
+	*published = false;
 	m->generation++;
 	manifest_print(m, &text);
-	e = text.failed ? err_nomem() : manifest_write(dir, &text);
+	e = text.failed ? err_nomem() : manifest_write(dir, &text, published);
 	buf_fini(&text);
 	return e;
 }

@@ -18,6 +18,7 @@
 #ifndef STORE_MANIFEST_H
 #define STORE_MANIFEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -52,8 +53,11 @@ void manifest_fini(struct manifest *m);
 const struct err *manifest_load(struct manifest *m, int dir);
 /* Reads its generation alone: cheap, to see whether it has changed. */
 const struct err *manifest_generation(int dir, uint64_t *generation);
-/* Raises the generation and replaces the file, durably. */
-const struct err *manifest_save(struct manifest *m, int dir);
+/* Raises the generation and replaces the file, durably.  An error with
+ * *published: readers see the new file, but a crash of the host may bring
+ * the old one back. */
+const struct err *manifest_save(struct manifest *m, int dir,
+    bool *published);
 const struct err *manifest_add(struct manifest *m,
     const struct manifest_file *f);
 void manifest_remove(struct manifest *m, const char *name);

@@ -99,6 +99,7 @@ memspan_add(struct memspan *m, const struct batch *b)
 	        b->n_facts, sizeof(*m->facts)) ||
 	    !buf_reserve(&m->fact_bytes, b->fact_bytes.len)) {
 		symtab_map_fini(&map);
+		m->fact_bytes.failed = false; /* the span goes on */
 		return err_nomem();
 	}
 	for (size_t i = 0; i < b->n_blocks; i++)

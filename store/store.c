@@ -141,6 +141,8 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 		if (e != NULL || b == NULL)
 			break;
 		e = memspan_add(&j->span, b);
+		if (e != NULL)
+			j->reader.offset = j->reader.last;
 		batch_free(b);
 	}
 	s->damaged += j->reader.damaged - damaged;

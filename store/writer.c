@@ -53,6 +53,8 @@ writer_load_manifest(struct store_writer *w)
 		    ? w->options.slot_ns
 		    : 10 * NS_PER_S;
 		e = NULL;
+	} else if (e == NULL) {
+		e = writer_sweep(w);
 	}
 	if (e != NULL)
 		return err_wrap(e, "%s", w->path);
@@ -63,7 +65,6 @@ writer_load_manifest(struct store_writer *w)
 		    (long long)w->manifest.slot_ns,
 		    (long long)w->options.slot_ns);
 	w->options.slot_ns = w->manifest.slot_ns;
-	w->sequence = w->manifest.generation * 1000;
 	return NULL;
 }
 
@@ -76,6 +77,10 @@ writer_scan_journal(struct store_writer *w, const char *name)
 	struct batch *b;
 
 	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
+	if (r.fd < 0 && errno == ENOENT) {
+		log_warn("store: %s is missing", name);
+		return NULL;
+	}
 	if (r.fd < 0)
 		return err_errno("%s/%s", w->path, name);
 	while (e == NULL) {
@@ -279,8 +284,10 @@ writer_take_journal(struct store_writer *w, uint64_t home)
 			return e;
 	}
 	if ((e = journal_begin(w->spare.fd, first)) != NULL) {
-		if (ftruncate(w->spare.fd, 0) != 0)
-			log_warn("store: a journal cannot be cut back");
+		if (ftruncate(w->spare.fd, 0) != 0) { /* never use it */
+			close(w->spare.fd);
+			w->spare = (struct journal_slot){.fd = -1};
+		}
 		return e;
 	}
 	w->current = w->spare;
@@ -307,13 +314,14 @@ writer_write(struct store_writer *w)
 	    : err_errno("%s/%s", w->path, w->current.name);
 	/* A torn record must not stay in front of whole ones. */
 	if (ftruncate(w->current.fd, (off_t)w->current.bytes) != 0)
-		log_warn("store: a journal cannot be cut back");
+		writer_retire(w);
 	return e;
 }
 
 static const struct err *
 writer_append(struct store_writer *w, struct batch *b)
 {
+	int64_t now = w->now_ns ? w->now_ns : clock_wall_ns();
 	const struct err *e;
 
 	if (ids_has(&w->ids, b->id)) {
@@ -322,6 +330,8 @@ writer_append(struct store_writer *w, struct batch *b)
 	}
 	if ((e = writer_check_space(w)) != NULL)
 		return e;
+	if ((e = ids_reserve(&w->ids, now)) != NULL)
+		return e; /* what is written must be remembered */
 	if ((e = writer_take_journal(w, writer_home(w, b))) != NULL)
 		return e;
 	if ((e = writer_write(w)) != NULL)
@@ -333,8 +343,7 @@ writer_append(struct store_writer *w, struct batch *b)
 		if (b->blocks[i].slot >= w->stats.next_slot)
 			w->stats.next_slot = b->blocks[i].slot + 1;
 	}
-	return ids_add(&w->ids, b->id, w->now_ns ? w->now_ns
-	                                         : clock_wall_ns());
+	return ids_add(&w->ids, b->id, now);
 }
 
 const struct err *
@@ -352,16 +361,8 @@ store_append(struct store_writer *w, struct batch *b)
 		return e;
 	pthread_mutex_lock(&w->mutex);
 	e = writer_append(w, b);
-	if (e != NULL) {
-		w->stats.refused++;
-		w->stats.state = e->domain == ERR_LIMIT && e->code == 507
-		    ? STORE_DISK_FULL
-		    : STORE_FAILED;
-		snprintf(w->stats.why, sizeof(w->stats.why), "%s", e->text);
-	} else if (w->stats.state == STORE_DISK_FULL) {
-		w->stats.state = STORE_OK;
-		w->stats.why[0] = '\0';
-	}
+	w->stats.refused += e != NULL;
+	writer_note(&w->taking, e);
 	pthread_mutex_unlock(&w->mutex);
 	return e;
 }
@@ -378,15 +379,37 @@ store_tick(struct store_writer *w, int64_t now_ns)
 	if (w->current.fd >= 0 &&
 	    due >= w->current.first + seg_slots(FORMAT_SEAL_LEVEL))
 		writer_retire(w);
+	w->kicked = true; /* also to try again what failed */
+	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->mutex);
 	return w->options.no_thread ? writer_work(w) : NULL;
 }
 
 void
+writer_note(struct writer_trouble *t, const struct err *e)
+{
+	t->state = STORE_OK;
+	t->why[0] = '\0';
+	if (e == NULL)
+		return;
+	t->state = (e->domain == ERR_LIMIT && e->code == 507) ||
+	        ((e->domain == ERR_ERRNO || e->domain == ERR_DB) &&
+	            (e->code == ENOSPC || e->code == EDQUOT))
+	    ? STORE_DISK_FULL
+	    : STORE_FAILED;
+	snprintf(t->why, sizeof(t->why), "%s", e->text);
+}
+
+void
 store_writer_stats(struct store_writer *w, struct store_writer_stats *s)
 {
+	const struct writer_trouble *t;
+
 	pthread_mutex_lock(&w->mutex);
 	*s = w->stats;
+	t = w->taking.state != STORE_OK ? &w->taking : &w->working;
+	s->state = t->state;
+	memcpy(s->why, t->why, sizeof(s->why));
 	pthread_mutex_unlock(&w->mutex);
 }
 

@@ -22,6 +22,12 @@ struct journal_slot {
 	uint64_t bytes;
 };
 
+/* Why batches are refused, or why the work does not go on. */
+struct writer_trouble {
+	enum store_state state;
+	char why[200];
+};
+
 struct store_writer {
 	char *path;
 	int dir, lock;
@@ -38,12 +44,18 @@ struct store_writer {
 	struct ids ids;
 	bool ids_changed;
 	struct store_writer_stats stats;
+	struct writer_trouble taking, working; /* of appends, of the work */
 	struct buf record;
 };
 
 /* Does all that is due: sync, spare journal, sealing, merging, retention.
  * Holds the mutex only for moments. */
 const struct err *writer_work(struct store_writer *w);
+/* Deletes what no manifest names, left by a crash; raises the sequence above
+ * all names.  Before anything else is made. */
+const struct err *writer_sweep(struct store_writer *w);
+/* Notes how an attempt ended; NULL: well. */
+void writer_note(struct writer_trouble *t, const struct err *e);
 /* Makes an empty journal and names it in the manifest; background thread, or
  * the caller's where there is none. */
 const struct err *writer_make_spare(struct store_writer *w,

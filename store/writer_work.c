@@ -41,40 +41,49 @@ struct change {
 	size_t n_gone;
 	char made[WORK_SOURCES + 8][MANIFEST_NAME]; /* to unlink on failure */
 	size_t n_made;
+	uint64_t damaged; /* records that were skipped */
 };
 
 static const struct err *
 change_begin(struct store_writer *w, struct change *c)
 {
 	c->n_gone = c->n_made = 0;
+	c->damaged = 0;
 	return manifest_copy(&c->next, &w->manifest);
 }
 
 static void
 change_drop(struct change *c, const char *name)
 {
-	if (c->n_gone == WORK_SOURCES + 8)
-		return; /* an orphan: removed at the next start */
-	snprintf(c->gone[c->n_gone++], MANIFEST_NAME, "%s", name);
-	manifest_remove(&c->next, name);
+	char copy[MANIFEST_NAME]; /* `name` may stand in the manifest */
+
+	snprintf(copy, sizeof(copy), "%s", name);
+	manifest_remove(&c->next, copy);
+	if (c->n_gone < WORK_SOURCES + 8) /* else removed at the next start */
+		memcpy(c->gone[c->n_gone++], copy, sizeof(copy));
 }
 
 static const struct err *
 change_end(struct store_writer *w, struct change *c, const struct err *e)
 {
+	bool published = false;
+
 	if (e == NULL)
-		e = manifest_save(&c->next, w->dir);
-	if (e != NULL) {
+		e = manifest_save(&c->next, w->dir, &published);
+	if (!published) {
 		for (size_t i = 0; i < c->n_made; i++)
 			unlinkat(w->dir, c->made[i], 0);
+		w->manifest.generation = c->next.generation;
 		manifest_fini(&c->next);
 		return e;
 	}
 	manifest_fini(&w->manifest);
 	w->manifest = c->next;
-	for (size_t i = 0; i < c->n_gone; i++)
+	w->stats.damaged_records += c->damaged;
+	/* While a crash may bring the old manifest back, its files stay. */
+	for (size_t i = 0; i < c->n_gone && e == NULL; i++)
 		unlinkat(w->dir, c->gone[i], 0);
-	return NULL;
+	return e;
 }
 
 static void
@@ -104,6 +113,8 @@ work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
 	work_path(w, "building.tmp", temporary, sizeof(temporary));
 	work_path(w, f.name, path, sizeof(path));
 	unlink(temporary);
+	/* Left by a crash it lets Berkeley DB wait for a minute and more. */
+	unlinkat(w->dir, "__db.building.tmp", 0);
 	e = seal_build(temporary, meta, sources, n, &result);
 	if (e != NULL || (result.blocks == 0 && result.facts == 0)) {
 		unlink(temporary);
@@ -147,6 +158,7 @@ writer_make_spare(struct store_writer *w, struct journal_slot *made)
 	struct journal_slot j = {.fd = -1};
 	struct manifest_file f = {.kind = MANIFEST_JOURNAL};
 	const struct err *e;
+	bool published = false;
 
 	snprintf(j.name, sizeof(j.name), "journal-%" PRIu64, ++w->sequence);
 	snprintf(f.name, sizeof(f.name), "%s", j.name);
@@ -155,15 +167,16 @@ writer_make_spare(struct store_writer *w, struct journal_slot *made)
 	if (j.fd < 0)
 		return err_errno("%s/%s", w->path, j.name);
 	if ((e = manifest_add(&w->manifest, &f)) == NULL)
-		e = manifest_save(&w->manifest, w->dir);
-	if (e != NULL) {
+		e = manifest_save(&w->manifest, w->dir, &published);
+	if (!published) {
 		manifest_remove(&w->manifest, j.name);
 		unlinkat(w->dir, j.name, 0);
-		close(j.fd);
-		return e;
 	}
-	*made = j;
-	return NULL;
+	if (e == NULL)
+		*made = j;
+	else
+		close(j.fd); /* if published: an empty journal like others */
+	return e;
 }
 
 static const struct err *
@@ -246,25 +259,31 @@ work_old_journals(struct store_writer *w, struct old_journal *old,
 			continue;
 		snprintf(j->name, sizeof(j->name), "%s", f->name);
 		fd = openat(w->dir, f->name, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
+		if (fd < 0 && errno != ENOENT)
 			return err_errno("%s/%s", w->path, f->name);
+		j->first = 0;
+		j->empty = fd < 0;
+		j->broken = false;
+		(*n)++;
+		if (fd < 0)
+			continue;
 		e = journal_first(fd, &j->first, &j->empty);
 		j->broken = e != NULL && e->domain == ERR_FORMAT;
 		if (j->broken)
 			e = NULL;
 		close(fd);
-		(*n)++;
 	}
 	return e;
 }
 
 static const struct err *
 work_read_journal(struct store_writer *w, const char *name,
-    struct memspan *m)
+    struct memspan *m, uint64_t *damaged)
 {
 	struct journal_reader r = {.offset = JOURNAL_HEADER};
 	const struct err *e = NULL;
 	struct batch *b;
+	struct stat st;
 
 	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
 	if (r.fd < 0)
@@ -276,10 +295,12 @@ work_read_journal(struct store_writer *w, const char *name,
 		e = memspan_add(m, b);
 		batch_free(b);
 	}
+	if (e == NULL && fstat(r.fd, &st) == 0)
+		r.damaged += (uint64_t)st.st_size > r.offset; /* torn */
 	if (r.damaged > 0)
 		log_warn("store: %s: %" PRIu64 " damaged records skipped",
 		    name, r.damaged);
-	w->stats.damaged_records += r.damaged;
+	*damaged += r.damaged;
 	journal_reader_fini(&r);
 	close(r.fd);
 	return e;
@@ -442,7 +463,8 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 		for (size_t i = 0; i < n && e == NULL; i++) {
 			if (old[i].first != first || old[i].empty)
 				continue;
-			e = work_read_journal(w, old[i].name, &m);
+			e = work_read_journal(w, old[i].name, &m,
+			    &c->damaged);
 			change_drop(c, old[i].name);
 		}
 		if (e == NULL)
@@ -459,6 +481,7 @@ static const struct err *
 work_forget_empty(struct store_writer *w, const struct old_journal *j)
 {
 	const struct err *e;
+	bool published;
 
 	if (j->broken) { /* keep the bytes for a person, out of the way */
 		char aside[MANIFEST_NAME + 8];
@@ -466,13 +489,14 @@ work_forget_empty(struct store_writer *w, const struct old_journal *j)
 		snprintf(aside, sizeof(aside), "%s.bad", j->name);
 		log_warn("store: %s: its header is damaged, set aside as %s",
 		    j->name, aside);
-		w->stats.damaged_records++;
-		if (renameat(w->dir, j->name, w->dir, aside) != 0)
+		if (linkat(w->dir, j->name, w->dir, aside, 0) != 0 &&
+		    errno != EEXIST)
 			return err_errno("%s/%s", w->path, j->name);
 	}
 	manifest_remove(&w->manifest, j->name);
-	e = manifest_save(&w->manifest, w->dir);
-	if (e == NULL && !j->broken)
+	w->stats.damaged_records += j->broken;
+	e = manifest_save(&w->manifest, w->dir, &published);
+	if (e == NULL)
 		unlinkat(w->dir, j->name, 0);
 	return e;
 }
@@ -807,13 +831,7 @@ writer_work(struct store_writer *w)
 			e = work_sync(w);
 	}
 	pthread_mutex_lock(&w->mutex);
-	if (e != NULL) {
-		w->stats.state = STORE_FAILED;
-		snprintf(w->stats.why, sizeof(w->stats.why), "%s", e->text);
-	} else if (w->stats.state == STORE_FAILED) {
-		w->stats.state = STORE_OK;
-		w->stats.why[0] = '\0';
-	}
+	writer_note(&w->working, e);
 	pthread_mutex_unlock(&w->mutex);
 	return e;
 }

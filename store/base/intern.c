@@ -38,8 +38,9 @@ intern_grow_table(struct intern *t)
 	return true;
 }
 
-static uint32_t
-intern_append(struct intern *t, const void *p, size_t n, uint32_t hash)
+/* Room for one more item of n bytes.  A table outlives a failure. */
+static bool
+intern_room(struct intern *t, size_t n)
 {
 	struct intern_item *items;
 	uint32_t cap;
@@ -48,11 +49,22 @@ intern_append(struct intern *t, const void *p, size_t n, uint32_t hash)
 		cap = t->cap ? t->cap * 2 : 32;
 		items = realloc(t->items, cap * sizeof(*items));
 		if (items == NULL)
-			return INTERN_NONE;
+			return false;
 		t->items = items;
 		t->cap = cap;
 	}
-	if (t->bytes.len + n + 8 > UINT32_MAX || !buf_reserve(&t->bytes, n + 8))
+	if (t->bytes.len + n + 8 > UINT32_MAX)
+		return false;
+	if (buf_reserve(&t->bytes, n + 8))
+		return true;
+	t->bytes.failed = false;
+	return false;
+}
+
+static uint32_t
+intern_append(struct intern *t, const void *p, size_t n, uint32_t hash)
+{
+	if (!intern_room(t, n))
 		return INTERN_NONE;
 	while (t->aligned && t->bytes.len % 8 != 0)
 		buf_put_u8(&t->bytes, 0);
@@ -80,13 +92,25 @@ intern_place(const struct intern *t, const void *p, size_t n, uint32_t hash)
 	return at;
 }
 
+static bool
+intern_room_table(struct intern *t)
+{
+	return (uint64_t)(t->n + 1) * 3 <= (uint64_t)t->table_cap * 2 ||
+	    intern_grow_table(t);
+}
+
+bool
+intern_reserve(struct intern *t, size_t n)
+{
+	return intern_room_table(t) && intern_room(t, n);
+}
+
 uint32_t
 intern_put(struct intern *t, const void *p, size_t n)
 {
 	uint32_t hash = (uint32_t)hash64(0, p, n), at, item;
 
-	if ((uint64_t)(t->n + 1) * 3 > (uint64_t)t->table_cap * 2 &&
-	    !intern_grow_table(t))
+	if (!intern_room_table(t))
 		return INTERN_NONE;
 	at = intern_place(t, p, n, hash);
 	if (t->table[at] != 0)

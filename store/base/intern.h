@@ -35,6 +35,8 @@ void intern_fini(struct intern *t);
 uint32_t intern_put(struct intern *t, const void *p, size_t n);
 /* The same without looking for an equal one: for decoded dictionaries. */
 uint32_t intern_push(struct intern *t, const void *p, size_t n);
+/* Makes sure that the next put of n bytes cannot fail. */
+bool intern_reserve(struct intern *t, size_t n);
 /* The number of these bytes, or INTERN_NONE when they are not there. */
 uint32_t intern_find(const struct intern *t, const void *p, size_t n);
 

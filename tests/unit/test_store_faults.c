@@ -1,0 +1,694 @@
+/*
+ * The store when memory, disk or descriptors run out: allocations and system
+ * calls fail at random places, Berkeley DB's own among them.  Whatever fails,
+ * an answer is an error or exactly what was acknowledged; a batch that was
+ * refused counts once when it is given again, and all goes on when the fault
+ * is over.
+ *
+ * The functions below stand in front of the C library's, for this program
+ * and the libraries that it loads.
+ */
+#include "store/store.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "test.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define MALLOC_FAILS false /* the sanitizer has its own */
+#else
+#define MALLOC_FAILS true
+#endif
+
+/* ---- faults ---- */
+
+enum fault {
+	FAULT_MALLOC = 1,
+	FAULT_WRITE = 2,
+	FAULT_SHORT = 4,
+	FAULT_SYNC = 8,
+	FAULT_RENAME = 16,
+	FAULT_OPEN = 32,
+	FAULT_CUT = 64 /* ftruncate, with the write before it */
+};
+
+static atomic_int fault_kinds; /* 0: none */
+static atomic_int fault_after; /* so many calls go well first */
+static atomic_int fault_last;  /* then so many fail */
+static atomic_int fault_count; /* that did */
+
+static bool
+fault_hits(enum fault kind)
+{
+	if ((fault_kinds & (int)kind) == 0 || fault_after-- > 0)
+		return false;
+	if (fault_last-- <= 0) {
+		fault_kinds = 0;
+		return false;
+	}
+	fault_count++;
+	return true;
+}
+
+static void
+fault_begin(int kinds, int after, int last)
+{
+	fault_kinds = 0;
+	fault_after = after;
+	fault_last = last;
+	fault_kinds = kinds;
+}
+
+static void
+fault_end(void)
+{
+	fault_kinds = 0;
+}
+
+#define REAL(name)                                                             \
+	static __typeof__(&name) real;                                         \
+	if (real == NULL)                                                      \
+		real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+
+#if MALLOC_FAILS
+static bool
+no_memory(void)
+{
+	if (!fault_hits(FAULT_MALLOC))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+
+void *
+malloc(size_t n)
+{
+	return no_memory() ? NULL : __libc_malloc(n);
+}
+
+void *
+calloc(size_t n, size_t size)
+{
+	return no_memory() ? NULL : __libc_calloc(n, size);
+}
+
+void *
+realloc(void *p, size_t n)
+{
+	return no_memory() ? NULL : __libc_realloc(p, n);
+}
+#endif
+
+ssize_t
+write(int fd, const void *p, size_t n)
+{
+	REAL(write);
+	if (fault_hits(FAULT_WRITE)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return real(fd, p, fault_hits(FAULT_SHORT) ? n / 2 : n);
+}
+
+ssize_t
+pwrite(int fd, const void *p, size_t n, off_t at)
+{
+	REAL(pwrite);
+	if (fault_hits(FAULT_WRITE)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return real(fd, p, n, at);
+}
+
+ssize_t
+pwrite64(int fd, const void *p, size_t n, off64_t at)
+{
+	REAL(pwrite64);
+	if (fault_hits(FAULT_WRITE)) {
+		errno = EIO;
+		return -1;
+	}
+	return real(fd, p, n, at);
+}
+
+int
+fsync(int fd)
+{
+	REAL(fsync);
+	if (fault_hits(FAULT_SYNC)) {
+		errno = EIO;
+		return -1;
+	}
+	return real(fd);
+}
+
+int
+fdatasync(int fd)
+{
+	REAL(fdatasync);
+	if (fault_hits(FAULT_SYNC)) {
+		errno = EIO;
+		return -1;
+	}
+	return real(fd);
+}
+
+int
+rename(const char *from, const char *to)
+{
+	REAL(rename);
+	if (fault_hits(FAULT_RENAME)) {
+		errno = EIO;
+		return -1;
+	}
+	return real(from, to);
+}
+
+int
+renameat(int a, const char *from, int b, const char *to)
+{
+	REAL(renameat);
+	if (fault_hits(FAULT_RENAME)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return real(a, from, b, to);
+}
+
+int
+ftruncate(int fd, off_t n)
+{
+	REAL(ftruncate);
+	if (fault_hits(FAULT_CUT)) {
+		errno = EIO;
+		return -1;
+	}
+	return real(fd, n);
+}
+
+static mode_t
+open_mode(int flags, va_list ap)
+{
+	return flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+}
+
+/* Berkeley DB opens by open64; both are the same on this C library. */
+#define OPEN(name)                                                             \
+	int name(const char *path, int flags, ...)                             \
+	{                                                                      \
+		va_list ap;                                                    \
+		mode_t mode;                                                   \
+		REAL(name);                                                    \
+		va_start(ap, flags);                                           \
+		mode = open_mode(flags, ap);                                   \
+		va_end(ap);                                                    \
+		if (fault_hits(FAULT_OPEN)) {                                  \
+			errno = EMFILE;                                        \
+			return -1;                                             \
+		}                                                              \
+		return real(path, flags, mode);                                \
+	}
+OPEN(open)
+OPEN(open64)
+
+int
+openat(int dir, const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	REAL(openat);
+	va_start(ap, flags);
+	mode = open_mode(flags, ap);
+	va_end(ap);
+	if (fault_hits(FAULT_OPEN)) {
+		errno = EMFILE;
+		return -1;
+	}
+	return real(dir, path, flags, mode);
+}
+
+/* ---- the model: what was acknowledged, by slot and service ---- */
+
+#define SLOT INT64_C(1000000000)
+#define FIRST 4000
+#define SLOTS 6000
+#define SERVICES 3
+
+struct model {
+	char dir[64];
+	struct store_writer *w;
+	struct store_options options;
+	int64_t want[SERVICES][SLOTS];
+	struct batch *pending; /* refused, to be given again */
+	int64_t pending_value;
+	uint64_t pending_slot;
+	int pending_service;
+	uint64_t now;
+	unsigned seed, refused, faults;
+};
+
+static unsigned
+roll(struct model *m, unsigned n)
+{
+	return (unsigned)rand_r(&m->seed) % n;
+}
+
+/* Opens the writer, in the end without faults. */
+static void
+model_open(struct model *m)
+{
+	m->w = NULL;
+	if (store_writer_open(&m->w, m->dir, &m->options) == NULL)
+		return;
+	fault_end();
+	CHECK_OK(store_writer_open(&m->w, m->dir, &m->options));
+	if (m->w == NULL) {
+		printf("# the store cannot be opened any more\n");
+		exit(1);
+	}
+}
+
+static struct model *
+model_new(unsigned seed, bool threaded)
+{
+	struct model *m = calloc(1, sizeof(*m));
+
+	m->seed = seed;
+	m->now = FIRST;
+	snprintf(m->dir, sizeof(m->dir), "%s/test-faults-XXXXXX",
+	    access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (mkdtemp(m->dir) == NULL)
+		abort();
+	m->options = (struct store_options){.slot_ns = SLOT,
+	    .no_thread = !threaded};
+	model_open(m);
+	return m;
+}
+
+static void
+model_free(struct model *m)
+{
+	char command[128];
+
+	CHECK_OK(store_writer_close(m->w));
+	snprintf(command, sizeof(command), "rm -rf %s", m->dir);
+	CHECK(system(command) == 0);
+	batch_free(m->pending);
+	free(m);
+}
+
+static struct batch *
+model_batch(struct model *m)
+{
+	int service = (int)roll(m, SERVICES), n = 1 + (int)roll(m, 20);
+	char name[16], function[32];
+	struct label l = {"service", name}, pool = {"pool", "p"};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 10101010,
+	    0, &l, 1};
+	struct batch *b = batch_new((uint64_t)SLOT);
+	uint32_t series;
+
+	snprintf(name, sizeof(name), "s%d", service);
+	m->pending_service = service;
+	m->pending_slot = roll(m, 30) == 0 ? m->now - 1 - roll(m, 200)
+	                                   : m->now;
+	if (m->pending_slot < FIRST)
+		m->pending_slot = FIRST;
+	m->pending_value = 0;
+	series = batch_series(b, &d);
+	for (int i = 0; i < n; i++) {
+		int value = 1 + (int)roll(m, 30);
+		struct frame f = {FRAME_NATIVE, function, "kv", "b1", 16};
+		uint32_t node = batch_node(b, 0, batch_labels(b, &pool, 1));
+
+		snprintf(function, sizeof(function), "fn_%u", roll(m, 60));
+		node = batch_node(b, node, batch_frame(b, &f));
+		batch_add_profile(b, series, m->pending_slot, node, value);
+		m->pending_value += value;
+	}
+	return b;
+}
+
+/* Gives the pending batch, or a new one. */
+static bool
+model_give(struct model *m)
+{
+	int kinds = fault_kinds;
+
+	if (m->pending == NULL) {
+		fault_kinds = 0; /* the caller's memory is not the point */
+		m->pending = model_batch(m);
+		fault_kinds = kinds;
+	}
+	if (store_append(m->w, m->pending) != NULL) {
+		m->refused++;
+		return false;
+	}
+	m->want[m->pending_service][m->pending_slot - FIRST] +=
+	    m->pending_value;
+	batch_free(m->pending);
+	m->pending = NULL;
+	return true;
+}
+
+/* ---- answers ---- */
+
+static int128
+naive(const struct model *m, int service, uint64_t from, uint64_t until)
+{
+	int128 sum = 0;
+
+	for (uint64_t i = from; i < until; i++)
+		sum += m->want[service][i - FIRST];
+	return sum;
+}
+
+/* The total of a service, or an error. */
+static const struct err *
+ask(struct store *s, int service, uint64_t from, uint64_t until,
+    int128 *total)
+{
+	struct profile_query q = {NULL, (int64_t)from * SLOT,
+	    (int64_t)until * SLOT, NULL};
+	struct selector *sel = NULL;
+	struct profile *p = NULL;
+	const struct err *e;
+	char text[48];
+
+	snprintf(text, sizeof(text), "cpu{service=\"s%d\"}", service);
+	if ((e = selector_parse(text, &sel)) != NULL)
+		return e;
+	q.selector = sel;
+	e = store_query_profile(s, &q, &p);
+	if (e == NULL) {
+		CHECK(p != NULL);
+		*total = p->nodes[0].total;
+	} else
+		CHECK(p == NULL);
+	profile_free(p);
+	selector_free(sel);
+	return e;
+}
+
+/* Whether the pending batch counts in [from, until) of a service. */
+static int128
+model_share(const struct model *m, int service, uint64_t from, uint64_t until)
+{
+	return m->pending != NULL && service == m->pending_service &&
+	        m->pending_slot >= from && m->pending_slot < until
+	    ? m->pending_value
+	    : 0;
+}
+
+/* Is the answer the model's, the pending batch counting never or once? */
+static void
+model_compare(const struct model *m, int service, uint64_t from,
+    uint64_t until, int128 got, int *pending)
+{
+	int128 want = naive(m, service, from, until);
+	int128 share = model_share(m, service, from, until);
+
+	if (share > 0 && *pending < 0)
+		*pending = got == want + share;
+	want += *pending > 0 ? share : 0;
+	CHECK(got == want);
+	if (got != want)
+		printf("# s%d %lu to %lu: %ld, not %ld\n", service,
+		    (unsigned long)from, (unsigned long)until, (long)got,
+		    (long)want);
+}
+
+static void
+model_check(struct model *m, struct store *s, unsigned times)
+{
+	int pending = -1;
+	int128 got = 0;
+
+	for (unsigned i = 0; i < times; i++) {
+		unsigned n = (unsigned)(m->now - FIRST) + 1;
+		uint64_t from = i == 0 ? FIRST : FIRST + roll(m, n);
+		uint64_t until = i == 0 ? m->now + 1
+		                        : from + roll(m, n) + 1;
+		int service = (int)roll(m, SERVICES);
+
+		if (until > m->now + 1)
+			until = m->now + 1;
+		CHECK_OK(ask(s, service, from, until, &got));
+		model_compare(m, service, from, until, got, &pending);
+	}
+}
+
+static void
+model_check_anew(struct model *m, unsigned times)
+{
+	struct store *s = NULL;
+	struct store_extent x;
+
+	CHECK_OK(store_open(&s, m->dir, 0));
+	if (s == NULL)
+		return;
+	model_check(m, s, times);
+	store_extent(s, &x);
+	CHECK_INT(x.damaged, 0);
+	store_close(s);
+}
+
+/* ---- random faults under a running writer ---- */
+
+/* A few calls, or many, from any of the first to some thousand on. */
+static void
+model_fault(struct model *m, int kinds)
+{
+	int after = (int)roll(m, 1u << roll(m, 13));
+
+	fault_count = 0;
+	fault_begin(kinds, after, roll(m, 3) ? 1 : 1 + (int)roll(m, 30));
+}
+
+static void
+model_step(struct model *m, int kinds)
+{
+	bool faulty = roll(m, 3) == 0;
+
+	if (faulty)
+		model_fault(m, kinds);
+	(void)store_tick(m->w, (int64_t)m->now * SLOT + SLOT / 2);
+	if (roll(m, 20) != 0)
+		(void)model_give(m);
+	if (roll(m, 100) == 0) {
+		(void)store_writer_close(m->w);
+		model_open(m);
+	}
+	fault_end();
+	if (faulty) {
+		m->faults += (unsigned)fault_count;
+		if (fault_count > 0 && roll(m, 4) == 0)
+			model_check_anew(m, 3);
+	}
+	m->now++;
+}
+
+/* After the fault the same batch is taken, once, and the state is good. */
+static void
+model_recover(struct model *m)
+{
+	struct store_writer_stats stats;
+
+	for (int i = 0; i < 200 && m->pending != NULL; i++) {
+		CHECK_OK(store_tick(m->w, (int64_t)m->now * SLOT + SLOT / 2));
+		if (!model_give(m) && !m->options.no_thread)
+			usleep(10000);
+	}
+	CHECK(m->pending == NULL);
+	for (int i = 0; i < 200; i++) {
+		CHECK_OK(store_tick(m->w, (int64_t)m->now * SLOT + SLOT / 2));
+		store_writer_stats(m->w, &stats);
+		if (stats.state == STORE_OK)
+			break;
+		usleep(10000);
+	}
+	CHECK_INT(stats.state, STORE_OK);
+	CHECK_STR(stats.why, "");
+	model_check_anew(m, 20);
+}
+
+static void
+faults_in_the_writer(int kinds, unsigned slots, bool threaded)
+{
+	struct model *m = model_new((unsigned)kinds * 7 + 1, threaded);
+
+	for (unsigned i = 1; i <= slots && test_bad < 20; i++) {
+		model_step(m, kinds);
+		if (threaded)
+			usleep(200);
+		if (i % 100 == 0)
+			model_recover(m);
+		m->now += roll(m, 300) == 0 ? roll(m, 80) : 0;
+	}
+	printf("# %u calls failed, %u batches refused\n", m->faults,
+	    m->refused);
+	CHECK(m->faults > 0 || (kinds == FAULT_MALLOC && !MALLOC_FAILS));
+	model_free(m);
+}
+
+TEST(no_memory_in_the_writer)
+{
+	faults_in_the_writer(FAULT_MALLOC, 2000, false);
+}
+
+TEST(writes_fail)
+{
+	faults_in_the_writer(FAULT_WRITE, 2000, false);
+}
+
+TEST(writes_are_short)
+{
+	faults_in_the_writer(FAULT_SHORT, 1000, false);
+}
+
+TEST(torn_records_cannot_be_cut_off)
+{
+	faults_in_the_writer(FAULT_SHORT | FAULT_CUT, 1000, false);
+}
+
+TEST(syncs_fail)
+{
+	faults_in_the_writer(FAULT_SYNC, 2000, false);
+}
+
+TEST(renames_fail)
+{
+	faults_in_the_writer(FAULT_RENAME, 2000, false);
+}
+
+TEST(opens_fail)
+{
+	faults_in_the_writer(FAULT_OPEN, 2000, false);
+}
+
+TEST(everything_fails_under_the_thread)
+{
+	faults_in_the_writer(FAULT_MALLOC | FAULT_WRITE | FAULT_SYNC |
+	    FAULT_RENAME | FAULT_OPEN, 2000, true);
+}
+
+/* ---- random faults under a reader that stays ---- */
+
+static void
+reader_step(struct model *m, struct store *s, int kinds)
+{
+	int service = (int)roll(m, SERVICES), none = -1;
+	uint64_t from = FIRST + roll(m, (unsigned)(m->now - FIRST));
+	const struct err *e;
+	int128 got = 0;
+
+	model_fault(m, kinds);
+	e = store_refresh(s);
+	if (e == NULL)
+		e = ask(s, service, from, m->now + 1, &got);
+	fault_end();
+	m->faults += (unsigned)fault_count;
+	if (e == NULL)
+		model_compare(m, service, from, m->now + 1, got, &none);
+	else
+		CHECK(fault_count > 0);
+}
+
+static void
+faults_in_the_reader(int kinds, size_t cache)
+{
+	struct model *m = model_new(99, false);
+	struct store *s = NULL;
+
+	CHECK_OK(store_open(&s, m->dir, cache));
+	for (unsigned i = 0; i < 1500 && s != NULL && test_bad < 20; i++) {
+		CHECK_OK(store_tick(m->w, (int64_t)m->now * SLOT + SLOT / 2));
+		CHECK(model_give(m));
+		m->now++;
+		reader_step(m, s, kinds);
+		if (i % 10 == 0) {
+			CHECK_OK(store_refresh(s));
+			model_check(m, s, 2);
+		}
+	}
+	printf("# %u calls failed\n", m->faults);
+	CHECK(m->faults > 0 || !MALLOC_FAILS);
+	store_close(s);
+	model_free(m);
+}
+
+TEST(no_memory_in_the_reader)
+{
+	faults_in_the_reader(FAULT_MALLOC, 0);
+}
+
+TEST(no_memory_in_a_reader_that_forgets)
+{
+	faults_in_the_reader(FAULT_MALLOC, 100000);
+}
+
+TEST(no_descriptors_in_the_reader)
+{
+	faults_in_the_reader(FAULT_OPEN, 100000);
+}
+
+/* ---- regressions ---- */
+
+/* The manifest was renamed but its folder not synced: its files must stay. */
+TEST(a_published_manifest_keeps_its_files)
+{
+	struct model *m = model_new(5, false);
+	struct store *s = NULL;
+
+	for (int round = 0; round < 200 && test_bad < 20; round++) {
+		fault_begin(FAULT_SYNC, round % 12, 1);
+		(void)store_tick(m->w, (int64_t)m->now * SLOT + SLOT / 2);
+		fault_end();
+		CHECK(model_give(m));
+		m->now += 9;
+		if (s == NULL)
+			CHECK_OK(store_open(&s, m->dir, 0));
+		if (s == NULL)
+			break;
+		CHECK_OK(store_refresh(s));
+		model_check(m, s, 3);
+	}
+	store_close(s);
+	model_free(m);
+}
+
+int
+main(void)
+{
+	const char *loud = getenv("LOUD");
+
+	if (loud == NULL && freopen("/dev/null", "w", stderr) == NULL)
+		return 1; /* the store's warnings, which are many here */
+	if (!getenv("ONLY")) RUN(a_published_manifest_keeps_its_files);
+	if (!getenv("ONLY")) RUN(no_memory_in_the_writer);
+	if (!getenv("ONLY")) RUN(writes_fail);
+	if (!getenv("ONLY")) RUN(writes_are_short);
+	if (!getenv("ONLY")) RUN(torn_records_cannot_be_cut_off);
+	if (!getenv("ONLY")) RUN(syncs_fail);
+	if (!getenv("ONLY")) RUN(renames_fail);
+	if (!getenv("ONLY")) RUN(opens_fail);
+	if (!getenv("ONLY")) RUN(everything_fails_under_the_thread);
+	RUN(no_memory_in_the_reader);
+	RUN(no_memory_in_a_reader_that_forgets);
+	RUN(no_descriptors_in_the_reader);
+	return test_done();
+}
