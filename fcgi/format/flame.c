@@ -24,9 +24,19 @@ struct flame_work {
 	uint8_t *match;  /* per name: FLAME_FOCUS, FLAME_IGNORE */
 	uint32_t *table; /* names by hash */
 	size_t mask;
+	struct flame_recent *recent; /* names by address, as a shortcut */
 	uint32_t *open;  /* frames that are not closed yet, by level */
 	int128 *next_x;  /* where the next child of each of them begins */
 };
+
+/* A profile has few distinct strings; most come by the same address. */
+struct flame_recent {
+	const char *text;
+	enum flame_kind kind;
+	uint32_t name;
+};
+
+#define RECENT 4096u /* a power of two */
 
 enum { FLAME_FOCUS = 1, FLAME_IGNORE = 2 };
 
@@ -118,11 +128,12 @@ flame_alloc(struct flame *f, struct flame_work *w, size_t n,
 	w->keep = malloc(n * sizeof(*w->keep));
 	w->match = calloc(n + 2, 1);
 	w->table = malloc(size * sizeof(*w->table));
+	w->recent = calloc(RECENT, sizeof(*w->recent));
 	f->names = malloc((n + 2) * sizeof(*f->names));
 	f->frames = flame_alloc_frames(n, max_nodes);
 	if (w->name == NULL || w->self == NULL || w->total == NULL ||
 	    w->cut == NULL || w->keep == NULL || w->match == NULL ||
-	    w->table == NULL || f->names == NULL || f->frames == NULL)
+	    w->table == NULL || w->recent == NULL || f->names == NULL || f->frames == NULL)
 		return false;
 	memset(w->table, 0xff, size * sizeof(*w->table));
 	return true;
@@ -138,8 +149,24 @@ flame_work_fini(struct flame_work *w)
 	free(w->keep);
 	free(w->match);
 	free(w->table);
+	free(w->recent);
 	free(w->open);
 	free(w->next_x);
+}
+
+static uint32_t
+flame_name(struct flame *f, struct flame_work *w, const char *text,
+    enum flame_kind kind)
+{
+	struct flame_recent *r;
+
+	r = &w->recent[((uintptr_t)text * 0x9e3779b1u >> 12) & (RECENT - 1)];
+	if (r->text != text || r->kind != kind) {
+		r->text = text;
+		r->kind = kind;
+		r->name = flame_intern(f, w, text, kind);
+	}
+	return r->name;
 }
 
 static void
@@ -147,7 +174,7 @@ flame_names(struct flame *f, struct flame_work *w)
 {
 	w->name[0] = flame_intern(f, w, "total", FLAME_UNKNOWN);
 	for (size_t i = 1; i < w->p->n_nodes; i++)
-		w->name[i] = flame_intern(f, w, w->p->nodes[i].name,
+		w->name[i] = flame_name(f, w, w->p->nodes[i].name,
 		    flame_kind_of(&w->p->nodes[i]));
 }
 

@@ -95,8 +95,11 @@ static void
 flamesvg_put_percent(struct buf *out, int128 part, int128 whole)
 {
 	int n = (int)((part * 10000 + whole / 2) / whole);
+	char tail[5] = {'.', (char)('0' + n / 10 % 10), (char)('0' + n % 10),
+	    '%'};
 
-	buf_printf(out, "%d.%02d%%", n / 100, n % 100);
+	writer_put_int(out, n / 100);
+	buf_put(out, tail, 4);
 }
 
 static void
@@ -160,22 +163,20 @@ static void
 flamesvg_put_tip(struct buf *out, const struct flame *f,
     const struct flame_frame *a, const struct flamesvg_options *o)
 {
-	int128 ms;
-
 	flamesvg_put_text(out, f->names[a->name].text);
-	buf_printf(out, " (");
+	buf_put(out, " (", 2);
 	writer_put_grouped(out, a->total);
-	buf_printf(out, " ");
+	buf_put_u8(out, ' ');
 	flamesvg_put_text(out, o->units);
-	buf_printf(out, ", ");
+	buf_put(out, ", ", 2);
 	flamesvg_put_percent(out, a->total, f->total);
 	if (o->period_ns > 0) {
-		ms = (a->total * o->period_ns + 500000) / 1000000;
-		buf_printf(out, ", ");
-		writer_put_decimal(out, ms, 3);
-		buf_printf(out, " s");
+		buf_put(out, ", ", 2);
+		writer_put_decimal(out,
+		    (a->total * o->period_ns + 500000) / 1000000, 3);
+		buf_put(out, " s", 2);
 	}
-	buf_printf(out, ")");
+	buf_put_u8(out, ')');
 }
 
 /* As much of a name as fits, whole characters, ".." for the rest. */
@@ -201,33 +202,58 @@ flamesvg_put_label(struct buf *out, const char *name, double pixels)
 }
 
 static void
+flamesvg_put_str(struct buf *out, const char *s)
+{
+	buf_put(out, s, strlen(s));
+}
+
+static void
+flamesvg_put_rect(struct buf *out, const struct flame *f,
+    const struct flame_frame *a, int64_t y, const char *colour)
+{
+	flamesvg_put_str(out, "<rect x=\"");
+	flamesvg_put_share(out, a->x, f->total, 4);
+	flamesvg_put_str(out, "%\" y=\"");
+	writer_put_int(out, y);
+	flamesvg_put_str(out, "\" width=\"");
+	flamesvg_put_share(out, a->total, f->total, 4);
+	flamesvg_put_str(out, "%\" height=\"");
+	writer_put_int(out, ROW - 1);
+	flamesvg_put_str(out, "\" fill=\"");
+	flamesvg_put_str(out, colour);
+	flamesvg_put_str(out, "\"/>");
+}
+
+/* No printf here: a picture has tens of thousands of frames. */
+static void
 flamesvg_put_frame(struct buf *out, const struct flame *f,
     const struct flame_frame *a, const struct flamesvg_options *o,
     const char *colour)
 {
 	double pixels = (double)a->total / (double)f->total *
 	    (double)(o->width - 2 * SIDE);
-	long long row = o->upwards ? f->n_levels - 1 - a->level : a->level;
+	int64_t row = o->upwards ? f->n_levels - 1 - a->level : a->level;
 
-	buf_printf(out, "<g data-x=\"");
+	flamesvg_put_str(out, "<g data-x=\"");
 	writer_put_int(out, a->x);
-	buf_printf(out, "\" data-w=\"");
+	flamesvg_put_str(out, "\" data-w=\"");
 	writer_put_int(out, a->total);
-	buf_printf(out, "\" data-l=\"%u\"><title>", a->level);
+	flamesvg_put_str(out, "\" data-l=\"");
+	writer_put_int(out, a->level);
+	flamesvg_put_str(out, "\"><title>");
 	flamesvg_put_tip(out, f, a, o);
-	buf_printf(out, "</title><rect x=\"");
-	flamesvg_put_share(out, a->x, f->total, 4);
-	buf_printf(out, "%%\" y=\"%lld\" width=\"", row * ROW);
-	flamesvg_put_share(out, a->total, f->total, 4);
-	buf_printf(out, "%%\" height=\"%d\" fill=\"%s\"/>", ROW - 1, colour);
+	flamesvg_put_str(out, "</title>");
+	flamesvg_put_rect(out, f, a, row * ROW, colour);
 	if (pixels - 6 >= LABEL_MIN * CHAR) {
-		buf_printf(out, "<text x=\"");
+		flamesvg_put_str(out, "<text x=\"");
 		flamesvg_put_share(out, a->x, f->total, 4);
-		buf_printf(out, "%%\" dx=\"3\" y=\"%lld\">", row * ROW + 12);
+		flamesvg_put_str(out, "%\" dx=\"3\" y=\"");
+		writer_put_int(out, row * ROW + 12);
+		flamesvg_put_str(out, "\">");
 		flamesvg_put_label(out, f->names[a->name].text, pixels);
-		buf_printf(out, "</text>");
+		flamesvg_put_str(out, "</text>");
 	}
-	buf_printf(out, "</g>\n");
+	flamesvg_put_str(out, "</g>\n");
 }
 
 /* Frames below the width are left out, and so is all under them, which is

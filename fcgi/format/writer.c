@@ -68,19 +68,6 @@ writer_bool(struct writer *w, bool v)
 	writer_raw(w, v ? "true" : "false", v ? 4 : 5);
 }
 
-void
-writer_int(struct writer *w, int64_t v)
-{
-	writer_separate(w);
-	writer_put_int(w->out, v);
-}
-
-void
-writer_int128(struct writer *w, int128 v)
-{
-	writer_separate(w);
-	writer_put_int(w->out, v);
-}
 
 void
 writer_raw(struct writer *w, const char *json, size_t n)
@@ -206,11 +193,34 @@ writer_magnitude(int128 v)
 void
 writer_put_int(struct buf *out, int128 v)
 {
-	char text[DIGITS_MAX], *p = writer_digits(text, writer_magnitude(v));
+	char text[1 + DIGITS_MAX], *end = text + sizeof(text);
+	char *p = writer_digits(text + 1, writer_magnitude(v));
 
 	if (v < 0)
-		buf_put_u8(out, '-');
-	buf_put(out, p, (size_t)(text + DIGITS_MAX - p));
+		*--p = '-';
+	buf_put(out, p, (size_t)(end - p));
+}
+
+void
+writer_int(struct writer *w, int64_t v)
+{
+	writer_int128(w, v);
+}
+
+/* Comma, sign and digits in one piece: this is the inner loop of all large
+ * answers. */
+void
+writer_int128(struct writer *w, int128 v)
+{
+	char text[2 + DIGITS_MAX], *end = text + sizeof(text);
+	char *p = writer_digits(text + 2, writer_magnitude(v));
+
+	if (v < 0)
+		*--p = '-';
+	if (w->comma)
+		*--p = ',';
+	w->comma = true;
+	buf_put(w->out, p, (size_t)(end - p));
 }
 
 void
@@ -358,14 +368,35 @@ writer_xml_forbids(const char *s, size_t len)
 	    (unsigned char)s[2] >= 0xbe;
 }
 
+/* Bytes that XML holds as they are, from s. */
+static size_t
+writer_plain_xml(const char *s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c < 0x20 || c >= 0x7f || c == '&' || c == '<' ||
+		    c == '>' || c == '"' || c == '\'')
+			break;
+	}
+	return i;
+}
+
 void
 writer_put_xml(struct buf *out, const char *s, size_t n)
 {
 	size_t len;
 
 	for (; n > 0; s += len, n -= len) {
-		const char *entity = writer_entity((unsigned char)*s);
+		const char *entity;
 
+		if ((len = writer_plain_xml(s, n)) > 0) {
+			buf_put(out, s, len);
+			continue;
+		}
+		entity = writer_entity((unsigned char)*s);
 		len = writer_utf8(s, n);
 		if (entity != NULL) {
 			buf_put(out, entity, strlen(entity));
