@@ -48,13 +48,21 @@
     return 'The CPU profiler is ' + state + (m.why ? ': ' + m.why : '') + '.';
   }
 
-  /* The frame of `to` on the path of frame i of `from`, as far as it goes. */
-  function sameFrame(from, i, to) {
+  /*
+   * A frame as it stands in the address: hashes of the names on its path,
+   * short and without the names' many characters.
+   */
+  function pathCode(f, i) {
+    return T.path(f, i).slice(1)
+      .map((k) => ns.colour.hash(f.names[f.name[k]]).toString(36)).join('.');
+  }
+
+  /* The frame of a code in another tree, as far as its path goes. */
+  function pathFrame(f, code) {
     let at = 0;
-    for (const k of i > 0 ? T.path(from, i).slice(1) : []) {
-      const name = from.names[from.name[k]];
-      const next = T.children(to, at)
-        .find((c) => to.names[to.name[c]] === name);
+    for (const part of code ? code.split('.') : []) {
+      const next = T.children(f, at).find((c) =>
+        ns.colour.hash(f.names[f.name[c]]).toString(36) === part);
       if (next === undefined)
         return at;
       at = next;
@@ -62,5 +70,5 @@
     return at;
   }
 
-  ns.flameFacts = { unitOf, lostText, emptyText, sameFrame };
+  ns.flameFacts = { unitOf, lostText, emptyText, pathCode, pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

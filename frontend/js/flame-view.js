@@ -1,14 +1,15 @@
 /*
  * The profile card: toolbar, table, flame graph, sandwich, and the facts
- * beside them (samples, what was lost, which range).  Holds the zoom; search,
- * view, order and the sandwich's function are part of the page's state.
+ * beside them (samples, what was lost, which range).  Zoom, search, view,
+ * order and the sandwich's function are part of the page's state.
  */
 (function (ns) {
   'use strict';
 
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
-  const { unitOf, lostText, emptyText, sameFrame } = ns.flameFacts;
+  const { unitOf, lostText, emptyText, pathCode, pathFrame } =
+    ns.flameFacts;
 
   const INFO = ['Each bar is a function, as wide as the CPU time of the ' +
     'samples in which it was on the stack. What it called stands next to ' +
@@ -99,9 +100,17 @@
     }
 
     zoom(i) {
+      ns.view.set({ zoom: i > 0 ? pathCode(this.f, i) : '' });
+    }
+
+    showZoom(i) {
       const f = this.f;
-      this.zoomed = Math.max(0, i);
-      this.main.zoom(this.zoomed);
+      this.tip.hide();
+      if (i === this.zoomed && this.crumbed === f)
+        return;
+      this.crumbed = f;
+      this.zoomed = i;
+      this.main.zoom(i);
       const up = this.zoomed > 0 ? T.path(f, this.zoomed) : [];
       const name = (k) => f.names[f.name[k]];
       this.crumbs.replaceChildren(...up.map((k, n) => (n === up.length - 1
@@ -110,7 +119,6 @@
           text: n === 0 ? 'all' : name(k), title: name(k),
           onclick: () => this.zoom(k) }))));
       this.crumbs.scrollLeft = this.crumbs.scrollWidth;
-      this.tip.hide();
     }
 
     /* A function was chosen: look into it, or search for it (or no more). */
@@ -196,6 +204,7 @@
       this.pane.hidden = v === 'table' || v === 'sandwich';
       this.sandwich.hidden = v !== 'sandwich';
       this.main.flip(state.grow === 'up');
+      this.showZoom(pathFrame(this.f, state.zoom));
       this.showSearch(state);
       if (v === 'sandwich')
         this.showSandwich(state.fn);
@@ -209,14 +218,12 @@
 
     /* ctx: {state, service, range, params of the request}. */
     show(answer, ctx) {
-      const old = this.f, f = T.decode(answer);
-      const zoomed = sameFrame(old, this.zoomed, f);
-      const focus = this.main.focus();
+      const f = T.decode(answer), focus = this.main.focus();
+      const held = focus < 0 ? -1 : pathFrame(f, pathCode(this.f, focus));
       Object.assign(this, { answer, f, unit: unitOf(answer), ctx });
       this.title.textContent = 'Flame graph of ' + (ctx.service || 'all');
       this.say(f.ticks === 0 ? emptyText(answer) : '');
-      this.main.show(f, focus < 0 ? -1 : sameFrame(old, focus, f));
-      this.zoom(zoomed);
+      this.main.show(f, held);
       this.showFacts();
       this.arrange(ctx.state);
     }

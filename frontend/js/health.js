@@ -6,9 +6,11 @@
 (function (ns) {
   'use strict';
 
-  /* A slot of 10 s is visible 2 s after its end; two missed are too many. */
-  const STALE_S = 30;
-  const DEAD_S = 60;
+  /*
+   * A slot is visible 2 s after its end.  So many slots without a new one
+   * are suspicious, and so many are the end; short slots get some seconds.
+   */
+  const SLOT_S = 10, STALE_SLOTS = 2.5, DEAD_SLOTS = 6, LEAST_S = 5;
   const LEVELS = ['ok', 'degraded', 'down'];
 
   function worse(a, b) {
@@ -46,6 +48,7 @@
   function judge(health, now) {
     const store = health.store || {};
     const until = ns.time.parse(store.until, now);
+    const slot = Number(store.slot) || SLOT_S;
     const list = sources(health, now);
     const reasons = stated(health);
     let level = LEVELS.includes(health.status) ? health.status : 'degraded';
@@ -55,8 +58,8 @@
       level = worse(level, 'degraded');
       if (!reasons.some((r) => /empty|store/.test(r)))
         reasons.push('the store is empty');
-    } else if (age > STALE_S) {
-      level = worse(level, age > DEAD_S ? 'down' : 'degraded');
+    } else if (age > Math.max(LEAST_S, STALE_SLOTS * slot)) {
+      level = worse(level, age > DEAD_SLOTS * slot ? 'down' : 'degraded');
       reasons.unshift('the collector has written nothing for ' +
         ns.format.duration(age));
     }
@@ -65,5 +68,5 @@
       version: health.version || '', store, self: health.self || {} };
   }
 
-  ns.health = { STALE_S, DEAD_S, judge };
+  ns.health = { judge };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -47,7 +47,7 @@
 
   function create(root) {
     const service = ns.card.picker('Service', (name) =>
-      ns.view.set({ service: name, fn: '' }));
+      ns.view.set({ service: name, fn: '', zoom: '' }));
     const presets = ns.time.PRESETS.map((p) => h('button', { type: 'button',
       class: 'segment', 'data-value': p.from, text: p.label,
       'aria-label': 'Last ' + p.name,

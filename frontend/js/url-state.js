@@ -23,6 +23,7 @@
     ['sort', 'self', among('name', 'self', 'total', '-name', '-self',
       '-total')],
     ['fn', '', any],
+    ['zoom', '', (v) => /^[0-9a-z.]*$/.test(v)],
     ['device', '', any],
     ['net', '', any],
     ['depth', '2', among('2', '3', '4')],

@@ -147,6 +147,22 @@ function profile({ browser, base }) {
         await until(async () => /not an expr/.test(await page.textContent(
           '.matched')), 3000, 'a bad expression is said');
       })],
+    ['a zoom is kept in the address and left by back', () => withPage(
+      browser, {}, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=flame');
+        await loaded(page, 'cpu');
+        const crumb = page.locator('.flame-crumbs [aria-current]');
+        await page.focus('.flame-pane .flame-box');
+        for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter'])
+          await page.keyboard.press(key);
+        const name = await crumb.textContent();
+        assert(page.url().includes('zoom='), 'not in the address');
+        await page.reload();
+        await loaded(page, 'cpu');
+        equal(await crumb.textContent(), name, 'zoom after a reload');
+        await page.goBack();
+        await until(async () => await crumb.count() === 0, 3000, 'back');
+      })],
     ['sandwich shows callers and callees of the chosen function', () =>
       withPage(browser, {}, async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=sandwich');

@@ -66,6 +66,14 @@ test('an old store is down although the server says ok', () => {
   assert.match(j.reasons[0], /nothing for 5 min/);
 });
 
+test('how old is too old depends on the slots', () => {
+  const level = (age, slot) => M.health.judge(
+    healthy({ store: { until: NOW - age, slot } }), NOW).level;
+  assert.deepEqual([level(24, 10), level(26, 10), level(61, 10)],
+    ['ok', 'degraded', 'down']);
+  assert.deepEqual([level(4, 0.02), level(6, 0.02)], ['ok', 'down']);
+});
+
 test('the server may be more pessimistic than the age', () => {
   const j = M.health.judge(
     healthy({ status: 'degraded', reason: 'perf: not attached' }), NOW);

@@ -231,7 +231,8 @@ test('a zoom finds its path in the next answer, as far as it goes', () => {
   const a = T.decode(flamebearer({ 'm;x;y': 3, 'm;z': 4 }));
   const b = T.decode(flamebearer({ 'k': 9, 'm;x': 3, 'm;z': 4 }));
   const of = (f, name) => f.name.findIndex((id) => f.names[id] === name);
-  const at = (name) => b.names[b.name[
-    M.flameFacts.sameFrame(a, of(a, name), b)]];
+  const at = (name) => b.names[b.name[M.flameFacts.pathFrame(b,
+    M.flameFacts.pathCode(a, of(a, name)))]];
   assert.deepEqual([at('z'), at('y'), at('total')], ['z', 'x', 'total']);
+  assert.equal(M.flameFacts.pathFrame(b, 'nonsense.x'), 0);
 });
