@@ -11,6 +11,8 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 };
 
+int cmd_export(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 

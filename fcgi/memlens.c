@@ -10,6 +10,10 @@
 #include "version.h"
 
 static const struct cmd commands[] = {
+    {"export", "DIR FROM UNTIL FILE [SELECTOR]",
+        "a range as one self-contained file", cmd_export},
+    {"import", "FILE DIR|SOCKET", "and back, into a store or a daemon",
+        cmd_import},
     {"stat", "DIR", "what a store holds: files, levels, series", cmd_stat},
     {"verify", "DIR", "read and check everything of a store", cmd_verify},
 };
@@ -20,7 +24,7 @@ usage(FILE *out, int status)
 {
 	fprintf(out, "usage: memlens COMMAND [ARGUMENT...]\n\n");
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-7s %-20s %s\n", commands[i].name,
+		fprintf(out, "  %-7s %-35s %s\n", commands[i].name,
 		    commands[i].arguments, commands[i].help);
 	fprintf(out, "\n  -h, --help    this\n  -V, --version the version\n");
 	return status;

@@ -244,8 +244,7 @@ batch_series(struct batch *b, const struct series_desc *d)
 	return i;
 }
 
-/* The block of a (series, slot), made when it is new; NULL on failure. */
-static struct batch_block *
+struct batch_block *
 batch_block(struct batch *b, uint32_t series, uint64_t slot)
 {
 	uint64_t key = slot << 24 | series;
@@ -265,7 +264,7 @@ batch_block(struct batch *b, uint32_t series, uint64_t slot)
 	return &b->blocks[i];
 }
 
-static void
+void
 batch_add(struct batch *b, const struct batch_block *block, uint32_t key,
     int64_t value)
 {

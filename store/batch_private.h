@@ -23,6 +23,12 @@ struct batch_index {
 
 /* A batch with element 0 of everything, but no id. */
 struct batch *batch_alloc(void);
+/* The block of a (series, slot), made when it is new; NULL on failure. */
+struct batch_block *batch_block(struct batch *b, uint32_t series,
+    uint64_t slot);
+/* Adds to an entry of a block; negative values fail the batch. */
+void batch_add(struct batch *b, const struct batch_block *block, uint32_t key,
+    int64_t value);
 bool batch_room(struct batch *b, void **array, size_t n, size_t *cap,
     size_t size);
 
