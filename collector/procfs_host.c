@@ -272,12 +272,12 @@ all_digits(const char *s)
 	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
 }
 
-/* "sda1", "vdb2", "nvme0n1p3", "loop0", "ram1", "zram0", "fd0": parts of
+/* "sda1", "vdb2", "nvme0n1p3", "loop0", "ram1", "fd0": parts of
  * disks and what is no disk, left out as node_exporter does. */
 static bool
 disk_left_out(const char *name)
 {
-	static const char *const kinds[] = {"ram", "zram", "loop", "fd"};
+	static const char *const kinds[] = {"ram", "loop", "fd"};
 	static const char *const disks[] = {"hd", "sd", "vd", "xvd"};
 	const char *part;
 

@@ -10,7 +10,7 @@ trap finish EXIT
 finish() {
 	for p in "${pids[@]}"; do kill -9 "$p" 2>/dev/null; done
 	wait 2>/dev/null
-	rm -rf "$dir"
+	rm -rf "$dir" 2>/dev/null || { sleep 1; rm -rf "$dir"; }
 }
 
 ok() { echo "ok - $1"; }
@@ -32,6 +32,7 @@ expect_true() {
 begin() {
 	local log=$1
 	shift
+	: >"$log"
 	"$@" >"$log" 2>&1 &
 	last=$!
 	pids+=("$last")

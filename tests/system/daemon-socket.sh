@@ -41,7 +41,7 @@ zigzag = lambda v: varint(v << 1 if v >= 0 else (-v << 1) - 1)
 section = lambda tag, b: varint(tag) + varint(len(b)) + b
 slot_ns, slot = int(sys.argv[2]), int(sys.argv[3])
 payload = bytes([1]) + os.urandom(16) + varint(slot_ns)
-payload += section(1, varint(1) + varint(4) + b'test')
+payload += section(1, varint(1) + varint(0) + varint(4) + b'test')
 payload += b''.join(section(tag, varint(0)) for tag in (2, 3, 4))
 payload += section(5, varint(1) + bytes([3]) + varint(1) + varint(0) + varint(0) + zigzag(0) + varint(0))
 gauge = varint(1) + zigzag(7) + varint(0) + zigzag(7) + zigzag(7) + zigzag(0)

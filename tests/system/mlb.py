@@ -58,9 +58,6 @@ class Cursor:
     def bytes(self):
         return self.raw(self.varint())
 
-    def text(self):
-        return self.bytes().decode('utf-8', 'replace')
-
 
 def records(data):
     """The payloads of the records in `data`; raises on damage."""
@@ -90,7 +87,10 @@ class Batch:
             getattr(self, f'section_{tag}')(section)
 
     def section_1(self, c):
-        self.strings += [c.text() for _ in range(c.varint())]
+        last = b''
+        for _ in range(c.varint()):
+            last = last[:c.varint()] + c.bytes()
+            self.strings.append(last.decode('utf-8', 'replace'))
 
     def section_2(self, c):
         for _ in range(c.varint()):
