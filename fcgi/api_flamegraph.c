@@ -66,7 +66,10 @@ flamegraph_put_memlens(struct writer *w, const struct profile_page *page)
 	writer_key(w, "total");
 	writer_int128(w, page->flame->before);
 	writer_key(w, "lost");
-	measure_put_lost(w, page->lost, page->n_lost,
+	measure_put_reasons(w, page->faults, page->n_faults, MEASURE_LOST,
+	    selector_name(page->selector));
+	writer_key(w, "broken");
+	measure_put_reasons(w, page->faults, page->n_faults, MEASURE_BROKEN,
 	    selector_name(page->selector));
 	writer_key(w, "unit");
 	writer_str(w, p->unit);

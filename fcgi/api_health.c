@@ -29,8 +29,8 @@ struct health {
 	int64_t now_ns, stale_ns;
 	struct store_extent extent;
 	struct source_state *sources;
-	struct metric_series *samples, *lost, *alive, *cpu, *rss;
-	size_t n_sources, n_samples, n_lost, n_alive, n_cpu, n_rss;
+	struct metric_series *samples, *faults, *alive, *cpu, *rss;
+	size_t n_sources, n_samples, n_faults, n_alive, n_cpu, n_rss;
 	enum health_level level;
 	struct buf reasons; /* separated by "; " */
 };
@@ -64,8 +64,8 @@ health_load(struct health *h)
 	    &h->n_sources)) != NULL ||
 	    (e = measure_once(h->store, MEASURE_SAMPLES, now - RECENT_NS, now,
 	    &h->samples, &h->n_samples)) != NULL ||
-	    (e = measure_once(h->store, MEASURE_LOST, now - RECENT_NS, now,
-	    &h->lost, &h->n_lost)) != NULL ||
+	    (e = measure_once(h->store, MEASURE_FAULTS, now - RECENT_NS, now,
+	    &h->faults, &h->n_faults)) != NULL ||
 	    (e = measure_once(h->store, "{__name__=~\"node_cpu_seconds_total|"
 	    "memlens_self_cpu_seconds_total\"}", now - RECENT_NS, now,
 	    &h->alive, &h->n_alive)) != NULL ||
@@ -80,7 +80,7 @@ static void
 health_fini(struct health *h)
 {
 	metric_series_free(h->samples, h->n_samples);
-	metric_series_free(h->lost, h->n_lost);
+	metric_series_free(h->faults, h->n_faults);
 	metric_series_free(h->alive, h->n_alive);
 	metric_series_free(h->cpu, h->n_cpu);
 	metric_series_free(h->rss, h->n_rss);
@@ -91,12 +91,14 @@ health_fini(struct health *h)
 /* The sum of a counter of one source over the last minutes; -1 when it has
  * none. */
 static int128
-health_sum(const struct metric_series *m, size_t n, const char *source)
+health_sum(const struct metric_series *m, size_t n, const char *name,
+    const char *source)
 {
 	int128 sum = -1;
 
 	for (size_t i = 0; i < n; i++) {
 		if (m[i].n_points == 0 ||
+		    strcmp(m[i].desc.name, name) != 0 ||
 		    strcmp(measure_label(&m[i], "source"), source) != 0)
 			continue;
 		sum = (sum < 0 ? 0 : sum) +
@@ -136,8 +138,10 @@ health_last(const struct health *h, const struct source_state *s)
 static void
 health_judge_source(struct health *h, const struct source_state *s)
 {
-	int128 samples = health_sum(h->samples, h->n_samples, s->name);
-	int128 lost = health_sum(h->lost, h->n_lost, s->name);
+	int128 samples = health_sum(h->samples, h->n_samples,
+	    MEASURE_SAMPLES, s->name);
+	int128 lost = health_sum(h->faults, h->n_faults, MEASURE_LOST,
+	    s->name);
 
 	if (strcmp(s->state, "degraded") == 0 ||
 	    strcmp(s->state, "not attached") == 0)
@@ -201,7 +205,8 @@ static void
 health_put_source(struct writer *w, const struct health *h,
     const struct source_state *s)
 {
-	int128 samples = health_sum(h->samples, h->n_samples, s->name);
+	int128 samples = health_sum(h->samples, h->n_samples,
+	    MEASURE_SAMPLES, s->name);
 
 	writer_open(w, '{');
 	writer_key(w, "name");
@@ -215,7 +220,10 @@ health_put_source(struct writer *w, const struct health *h,
 	writer_key(w, "samples");
 	samples < 0 ? writer_null(w) : writer_int128(w, samples);
 	writer_key(w, "lost");
-	measure_put_lost(w, h->lost, h->n_lost, s->name);
+	measure_put_reasons(w, h->faults, h->n_faults, MEASURE_LOST, s->name);
+	writer_key(w, "broken");
+	measure_put_reasons(w, h->faults, h->n_faults, MEASURE_BROKEN,
+	    s->name);
 	writer_close(w, '}');
 }
 

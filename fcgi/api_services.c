@@ -16,6 +16,7 @@
 
 #define SERVICES_LISTED_MAX 4096u
 #define PROCESSES_LISTED_MAX 65536u
+#define PROCESSES_SHOWN_MAX 100u /* of one service */
 #define PROFILE_TYPES_MAX 32u
 #define FACT_SLOTS 66 /* the collector says all again every 64 slots */
 
@@ -28,14 +29,13 @@ struct service_entry {
 
 struct service_process {
 	char *service, *command;
-	int64_t pid, started_ns, seen_ns;
+	int64_t pid, started_ns;
 };
 
 struct service_list {
 	struct service_entry *entries;
 	struct service_process *processes;
 	size_t n, n_processes;
-	int64_t from_ns;
 	bool failed;
 };
 
@@ -142,32 +142,12 @@ services_parse_process(char *text, struct service_process *p)
 	return true;
 }
 
-static struct service_process *
-services_process_find(struct service_list *l, const char *service,
-    const struct service_process *key)
-{
-	for (size_t i = l->n_processes; i-- > 0;) {
-		struct service_process *p = &l->processes[i];
-
-		if (p->pid == key->pid && p->started_ns == key->started_ns &&
-		    strcmp(p->service, service) == 0)
-			return p;
-	}
-	return NULL;
-}
-
 static void
 services_add_process(struct service_list *l, const char *service,
     const struct service_process *key)
 {
 	struct service_process *grown, *p;
 
-	p = services_process_find(l, service, key);
-	if (p != NULL) {
-		if (p->seen_ns < key->seen_ns)
-			p->seen_ns = key->seen_ns;
-		return;
-	}
 	if (l->n_processes == PROCESSES_LISTED_MAX)
 		return;
 	grown = services_grow(l->processes, l->n_processes, sizeof(*grown));
@@ -189,9 +169,10 @@ services_take_process(void *arg, int64_t time_ns, const char *subject,
     const void *data, size_t n)
 {
 	struct service_list *l = arg;
-	struct service_process key = {.seen_ns = time_ns};
+	struct service_process key;
 	char *text = strndup(data, n);
 
+	(void)time_ns;
 	if (text == NULL)
 		l->failed = true;
 	else if (services_parse_process(text, &key) &&
@@ -209,6 +190,7 @@ services_compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* By service, the youngest first. */
 static int
 services_compare_processes(const void *a, const void *b)
 {
@@ -217,10 +199,29 @@ services_compare_processes(const void *a, const void *b)
 
 	if (order != 0)
 		return order;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->started_ns > y->started_ns) -
-	    (x->started_ns < y->started_ns);
+	if (x->started_ns != y->started_ns)
+		return x->started_ns > y->started_ns ? -1 : 1;
+	return (x->pid < y->pid) - (x->pid > y->pid);
+}
+
+/* A process is told of again and again: keeps one of each. */
+static void
+services_fold_processes(struct service_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n_processes; i++) {
+		struct service_process *p = &l->processes[i];
+
+		if (n > 0 && services_compare_processes(p,
+		    &l->processes[n - 1]) == 0) {
+			free(p->service);
+			free(p->command);
+		} else {
+			l->processes[n++] = *p;
+		}
+	}
+	l->n_processes = n;
 }
 
 static const struct err *
@@ -250,29 +251,43 @@ services_load(struct service_list *l, struct store *s, int64_t from_ns,
 	if (l->n_processes > 0)
 		qsort(l->processes, l->n_processes, sizeof(*l->processes),
 		    services_compare_processes);
+	services_fold_processes(l);
 	return NULL;
 }
 
 static void
+services_put_process(struct writer *w, const struct service_process *p)
+{
+	writer_open(w, '{');
+	writer_key(w, "pid");
+	writer_int(w, p->pid);
+	writer_key(w, "command");
+	writer_str(w, p->command);
+	writer_key(w, "started");
+	writer_seconds(w, p->started_ns);
+	writer_close(w, '}');
+}
+
+/* The youngest of a service's processes, and how many there are. */
+static void
 services_put_processes(struct writer *w, const struct service_list *l,
     const char *service, size_t *next)
 {
+	size_t n = 0;
+
+	writer_key(w, "processes");
 	writer_open(w, '[');
-	for (; *next < l->n_processes; (*next)++) {
+	for (; *next < l->n_processes; (*next)++, n++) {
 		const struct service_process *p = &l->processes[*next];
 
 		if (strcmp(p->service, service) != 0)
 			break;
-		writer_open(w, '{');
-		writer_key(w, "pid");
-		writer_int(w, p->pid);
-		writer_key(w, "command");
-		writer_str(w, p->command);
-		writer_key(w, "started");
-		writer_seconds(w, p->started_ns);
-		writer_close(w, '}');
+		if (n < PROCESSES_SHOWN_MAX)
+			services_put_process(w, p);
 	}
 	writer_close(w, ']');
+	writer_key(w, "processes_seen");
+	writer_int(w, (int64_t)n);
 }
 
 static void
@@ -288,7 +303,6 @@ services_put(struct writer *w, const struct service_list *l)
 		writer_open(w, '{');
 		writer_key(w, "name");
 		writer_str(w, s->name);
-		writer_key(w, "processes");
 		services_put_processes(w, l, s->name, &next);
 		writer_key(w, "profiles");
 		writer_open(w, '[');

@@ -139,18 +139,19 @@ measure_sources(struct store *s, int64_t now_ns, struct source_state **out,
 }
 
 void
-measure_put_lost(struct writer *w, const struct metric_series *lost, size_t n,
-    const char *source)
+measure_put_reasons(struct writer *w, const struct metric_series *series,
+    size_t n, const char *name, const char *source)
 {
 	writer_open(w, '{');
 	for (size_t i = 0; i < n; i++) {
-		const struct metric_point *p = lost[i].points;
+		const struct metric_series *m = &series[i];
 
-		if (lost[i].n_points == 0 || p->increase == 0 ||
-		    strcmp(measure_label(&lost[i], "source"), source) != 0)
+		if (m->n_points == 0 || m->points->increase == 0 ||
+		    strcmp(m->desc.name, name) != 0 ||
+		    strcmp(measure_label(m, "source"), source) != 0)
 			continue;
-		writer_key_any(w, measure_label(&lost[i], "reason"));
-		writer_decimal(w, p->increase, lost[i].desc.scale);
+		writer_key_any(w, measure_label(m, "reason"));
+		writer_decimal(w, m->points->increase, m->desc.scale);
 	}
 	writer_close(w, '}');
 }

@@ -40,12 +40,16 @@ struct source_state {
 const struct err *measure_sources(struct store *s, int64_t now_ns,
     struct source_state **out, size_t *n);
 
-/* Writes {"reason": n, ...}: what a source has lost, from series that
- * measure_once() has found for memlens_profile_samples_lost_total. */
-void measure_put_lost(struct writer *w, const struct metric_series *lost,
-    size_t n, const char *source);
+/* Writes {"reason": n, ...}: the increases of those series of this name and
+ * of a source that are not 0. */
+void measure_put_reasons(struct writer *w, const struct metric_series *series,
+    size_t n, const char *name, const char *source);
 
 #define MEASURE_LOST "memlens_profile_samples_lost_total"
+#define MEASURE_BROKEN "memlens_profile_stacks_broken_total"
+/* both */
+#define MEASURE_FAULTS                                                         \
+	"{__name__=~\"" MEASURE_LOST "|" MEASURE_BROKEN "\"}"
 #define MEASURE_SAMPLES "memlens_profile_samples_total"
 
 #endif

@@ -113,8 +113,8 @@ profile_page_load(struct profile_page *page)
 	    &page->options)) != NULL)
 		return e;
 	profile_page_explain(page);
-	return measure_once(page->store, MEASURE_LOST, page->from_ns,
-	    page->until_ns, &page->lost, &page->n_lost);
+	return measure_once(page->store, MEASURE_FAULTS, page->from_ns,
+	    page->until_ns, &page->faults, &page->n_faults);
 }
 
 const struct err *
@@ -136,7 +136,7 @@ profile_page_init(struct profile_page *page, struct context *c,
 void
 profile_page_fini(struct profile_page *page)
 {
-	metric_series_free(page->lost, page->n_lost);
+	metric_series_free(page->faults, page->n_faults);
 	free(page->sources);
 	flame_free(page->flame);
 	profile_free(page->profile);

@@ -358,6 +358,29 @@ flame_frames(struct flame *f, struct flame_work *w, const char *other)
 	flame_close(f, w, depth, 0, other);
 }
 
+/* Forgets the names of what was cut; the others keep their order.  The hash
+ * table is not needed any more: its memory holds the new numbers. */
+static void
+flame_forget_names(struct flame *f, struct flame_work *w)
+{
+	uint32_t *number = w->table;
+	size_t n = 0;
+
+	memset(number, 0xff, f->n_names * sizeof(*number));
+	number[0] = 0;
+	for (size_t i = 0; i < f->n_frames; i++)
+		number[f->frames[i].name] = 0;
+	for (size_t i = 0; i < f->n_names; i++) {
+		if (number[i] == NONE)
+			continue;
+		f->names[n] = f->names[i];
+		number[i] = (uint32_t)n++;
+	}
+	f->n_names = n;
+	for (size_t i = 0; i < f->n_frames; i++)
+		f->frames[i].name = number[f->frames[i].name];
+}
+
 static uint32_t
 flame_depth(const struct profile *p)
 {
@@ -393,6 +416,7 @@ flame_build(struct flame *f, struct flame_work *w,
 	f->total = w->total[0];
 	f->before = p->nodes[0].total;
 	flame_frames(f, w, o->other);
+	flame_forget_names(f, w);
 	return NULL;
 }
 

@@ -117,13 +117,13 @@ TEST(what_is_cut_is_other)
 	struct flame_options o = {.max_nodes = 4};
 
 	CHECK_STR(json(tree, 7, o), "{\"flamebearer\":{\"names\":[\"total\","
-	    "\"a\",\"x\",\"y\",\"z\",\"b\",\"(other)\"],"
-	    "\"levels\":[[0,31,1,0],[1,19,2,1,0,11,5,5],"
-	    "[3,10,10,2,0,7,7,6,5,6,6,6]],\"numTicks\":31,\"maxSelf\":10},"
-	    "\"kinds\":[\"unknown\",\"user\",\"user\",\"user\",\"user\","
-	    "\"user\",\"unknown\"]}");
+	    "\"a\",\"x\",\"b\",\"(other)\"],"
+	    "\"levels\":[[0,31,1,0],[1,19,2,1,0,11,5,3],"
+	    "[3,10,10,2,0,7,7,4,5,6,6,4]],\"numTicks\":31,\"maxSelf\":10},"
+	    "\"kinds\":[\"unknown\",\"user\",\"user\",\"user\","
+	    "\"unknown\"]}");
 	o.max_nodes = 0;
-	CHECK(strstr(json(tree, 7, o), "[[0,31,1,0],[1,30,30,6]]") != NULL);
+	CHECK(strstr(json(tree, 7, o), "[[0,31,1,0],[1,30,30,1]]") != NULL);
 }
 
 TEST(focus_and_ignore)
@@ -131,7 +131,7 @@ TEST(focus_and_ignore)
 	struct flame_options o = {.max_nodes = -1, .focus = "^x$"};
 
 	CHECK(strstr(json(tree, 7, o), "\"levels\":[[0,16,0,0],"
-	    "[0,10,0,1,0,6,0,5],[0,10,10,2,0,6,6,2]]") != NULL);
+	    "[0,10,0,1,0,6,0,3],[0,10,10,2,0,6,6,2]]") != NULL);
 	o.ignore = "b";
 	CHECK(strstr(json(tree, 7, o), "\"numTicks\":10") != NULL);
 	o.focus = NULL;
