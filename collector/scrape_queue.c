@@ -73,6 +73,7 @@ void
 scrape_queue_send(struct scrape_queue *q, int64_t mono_ns)
 {
 	const struct err *e = NULL;
+	const char *why = "";
 
 	if (q->n == 0 || mono_ns < q->retry_ns)
 		return;
@@ -85,9 +86,11 @@ scrape_queue_send(struct scrape_queue *q, int64_t mono_ns)
 			break;
 		q->sent += e == NULL;
 		q->refused += e != NULL;
+		why = e == NULL ? "" : e->text;
 		queue_drop_first(q);
+		e = NULL;
 	}
-	queue_complain(q, e == NULL ? "" : e->text);
+	queue_complain(q, e == NULL ? why : e->text);
 	if (e != NULL)
 		queue_hang_up(q, mono_ns);
 }

@@ -14,7 +14,7 @@ finish() {
 }
 
 ok() { echo "ok - $1"; }
-not_ok() { echo "not ok - $1"; shift; printf '%s\n' "$@" | sed 's/^/# /'; }
+not_ok() { echo "not ok - $1"; shift; printf '%s\n' "$@" | tail -n 20 | sed 's/^/# /'; }
 # expect NAME GOT WANT
 expect() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got $2" "want $3"; fi; }
 # expect_text NAME TEXT PATTERN (a grep expression)
