@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DBFILE_PROBE (64 << 10) /* more than a handle takes */
+
 struct dbfile {
 	DB *db;
 	DBC *cursor;
@@ -37,6 +39,7 @@ static const struct err *
 dbfile_new(struct dbfile **out, const char *path, size_t cache_bytes)
 {
 	struct dbfile *f = calloc(1, sizeof(*f));
+	void *probe;
 	int rc;
 
 	*out = NULL;
@@ -44,7 +47,10 @@ dbfile_new(struct dbfile **out, const char *path, size_t cache_bytes)
 		return err_nomem();
 	strncpy(f->path, path, sizeof(f->path) - 1);
 	f->key.flags = f->value.flags = DB_DBT_REALLOC;
-	rc = db_create(&f->db, NULL, 0);
+	/* db_create() crashes when memory ends inside it: look first. */
+	probe = malloc(DBFILE_PROBE);
+	free(probe);
+	rc = probe == NULL ? ENOMEM : db_create(&f->db, NULL, 0);
 	if (rc == 0)
 		rc = f->db->set_cachesize(f->db, 0, (uint32_t)cache_bytes, 1);
 	if (rc != 0) {

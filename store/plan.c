@@ -42,7 +42,8 @@ static struct reader_file *
 plan_summary(struct store *s)
 {
 	for (uint32_t i = 0; i < s->n_files; i++) {
-		if (s->files[i].entry.kind == MANIFEST_SUMMARY)
+		if (s->files[i].entry.kind == MANIFEST_SUMMARY &&
+		    !s->files[i].broken)
 			return &s->files[i];
 	}
 	return NULL;

@@ -104,13 +104,13 @@ metric_add_files(struct metric_run *r, uint32_t series, enum series_kind kind,
 			continue;
 		e = sealed_block(p->file->sealed, number, p->level, p->start,
 		    &b);
-		if (e != NULL && e->code == ENOMEM)
-			return e;
 		if (e != NULL)
-			reader_break(r->s, p->file, e);
+			e = reader_failed(r->s, p->file, e);
 		else if (b != NULL)
 			metric_fold(&points[p->step], b, kind, slot_ns,
 			    seg_slots(p->level));
+		if (e != NULL)
+			return e;
 	}
 	return NULL;
 }
@@ -236,6 +236,7 @@ store_query_metric(struct store *s, const struct metric_query *q,
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
 		struct metric_run r = {.s = s, .q = q};
+		uint64_t breaks = s->breaks;
 		uint32_t *series = NULL;
 		size_t n_series;
 
@@ -251,6 +252,11 @@ store_query_metric(struct store *s, const struct metric_query *q,
 			e = metric_run(&r, series, n_series, out, n);
 		free(series);
 		plan_fini(&r.plan);
+		if (e == NULL && s->breaks != breaks) {
+			/* once more, without the file that is broken */
+			metric_series_free(*out, *n);
+			continue;
+		}
 		if (e == NULL || e->code != ENOENT)
 			return e;
 		if ((e = store_refresh(s)) != NULL)

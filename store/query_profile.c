@@ -186,11 +186,7 @@ query_add_piece(struct query *q, const struct plan_piece *p, uint32_t series,
 		if (r.c.bad)
 			e = err_new(ERR_FORMAT, 0, "a block is malformed");
 	}
-	if (e != NULL && e->code != ENOMEM) {
-		reader_break(q->s, p->file, e);
-		e = NULL;
-	}
-	return e;
+	return e == NULL ? NULL : reader_failed(q->s, p->file, e);
 }
 
 static void
@@ -425,6 +421,7 @@ store_query_profile(struct store *s, const struct profile_query *query,
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
 		struct query q = {.s = s, .q = query};
+		uint64_t breaks = s->breaks;
 
 		*out = q.out = calloc(1, sizeof(*q.out));
 		if (q.out == NULL)
@@ -435,10 +432,12 @@ store_query_profile(struct store *s, const struct profile_query *query,
 		if (q.out->until_ns < q.out->from_ns)
 			q.out->until_ns = q.out->from_ns;
 		e = query_run(&q);
-		if (e == NULL)
+		if (e == NULL && s->breaks == breaks)
 			return NULL;
 		profile_free(q.out);
 		*out = NULL;
+		if (e == NULL)
+			continue; /* without the file that is broken */
 		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
 			return e;
 	}

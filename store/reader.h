@@ -20,7 +20,7 @@ struct reader_file {
 	uint32_t *stack_nodes;  /* stack number -> node of the reader */
 	uint32_t *series;       /* symbol -> file's number; n_series of them */
 	uint32_t n_series;
-	bool broken;            /* damaged: skipped and counted */
+	bool broken; /* damaged: skipped, tried again with the next manifest */
 };
 
 struct reader_journal {
@@ -49,7 +49,8 @@ struct store {
 	struct reader_journal **journals;
 	uint32_t n_journals;
 	struct reader_order order;
-	uint64_t damaged;
+	uint64_t damaged; /* records of journals */
+	uint64_t breaks;  /* files that were found broken, ever */
 };
 
 /* Opens a file if it is not; a damaged one becomes broken, which is no
@@ -57,8 +58,9 @@ struct store {
 const struct err *reader_need(struct store *s, struct reader_file *f);
 /* The file's number of a series of the reader, or INTERN_NONE. */
 uint32_t reader_series(const struct reader_file *f, uint32_t series);
-/* Marks a file broken after a failed read. */
-void reader_break(struct store *s, struct reader_file *f,
+/* After a failed read: a damaged file becomes broken, which is no error;
+ * want of memory is, and the file is opened afresh next time. */
+const struct err *reader_failed(struct store *s, struct reader_file *f,
     const struct err *e);
 /* Slots since 1970. */
 static inline uint64_t

@@ -31,13 +31,17 @@ reader_close_file(struct reader_file *f)
 	f->n_series = 0;
 }
 
-void
-reader_break(struct store *s, struct reader_file *f, const struct err *e)
+const struct err *
+reader_failed(struct store *s, struct reader_file *f, const struct err *e)
 {
-	log_warn("store: %s: left out: %s", f->entry.name, e->text);
 	reader_close_file(f);
+	if (e->code == ENOENT || e->code == ENOMEM || e->code == EMFILE ||
+	    e->code == ENFILE)
+		return e;
+	log_warn("store: %s: left out: %s", f->entry.name, e->text);
 	f->broken = true;
-	s->damaged++;
+	s->breaks++;
+	return NULL;
 }
 
 /* Symbols of the dictionary -> symbols of the reader, and back for series. */
@@ -74,16 +78,12 @@ reader_need(struct store *s, struct reader_file *f)
 	e = sealed_open(&f->sealed, path);
 	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)
 		e = err_new(ERR_FORMAT, 0, "another slot length");
-	if (e == NULL) {
-		e = reader_map_file(s, f);
-		if (e != NULL)
-			reader_close_file(f);
-		return e;
-	}
-	if (e->code == ENOENT || e->code == ENOMEM || e->code == EMFILE)
-		return e;
-	reader_break(s, f, e);
-	return NULL;
+	if (e != NULL)
+		return reader_failed(s, f, e);
+	e = reader_map_file(s, f);
+	if (e != NULL)
+		reader_close_file(f);
+	return e;
 }
 
 uint32_t
@@ -180,6 +180,7 @@ reader_adopt_files(struct store *s, const struct manifest *m)
 			files[n] = s->files[k];
 			s->files[k] = (struct reader_file){0};
 		}
+		files[n].broken = false;
 		files[n++].entry = *entry;
 	}
 	for (uint32_t k = 0; k < s->n_files; k++)
@@ -304,11 +305,10 @@ store_refresh(struct store *s)
 {
 	const struct err *e = NULL;
 
-	if (reader_bytes(s) > s->limit) {
+	if (reader_bytes(s) > s->limit)
 		reader_forget(s);
-		if ((e = symtab_init(&s->syms)) != NULL)
-			return e;
-	}
+	if (s->syms.n_nodes == 0 && (e = symtab_init(&s->syms)) != NULL)
+		return e;
 	for (int i = 0; i < READER_TRIES; i++) {
 		e = reader_load_manifest(s);
 		if (e == NULL || e->code != ENOENT)
@@ -335,7 +335,7 @@ store_open(struct store **out, const char *dir, size_t cache_bytes)
 		e = err_nomem();
 	else if (s->dir < 0)
 		e = err_errno("%s", dir);
-	else if ((e = symtab_init(&s->syms)) == NULL)
+	else
 		e = store_refresh(s);
 	if (e != NULL)
 		store_close(s);
@@ -403,8 +403,10 @@ store_extent(const struct store *s, struct store_extent *e)
 	    .journals = s->n_journals,
 	    .damaged = s->damaged,
 	    .generation = s->manifest.generation};
-	for (uint32_t i = 0; i < s->n_files; i++)
+	for (uint32_t i = 0; i < s->n_files; i++) {
 		e->bytes += s->files[i].entry.bytes;
+		e->damaged += s->files[i].broken;
+	}
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		e->bytes += s->journals[i]->reader.offset;
 }
