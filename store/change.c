@@ -1,0 +1,150 @@
+/*
+ * A step of the background: new files, then a new manifest, then the old
+ * files go; or nothing at all.
+ */
+#include "work.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "journal.h"
+
+const struct err *
+change_begin(struct store_writer *w, struct change *c)
+{
+	c->n_gone = c->n_made = 0;
+	c->damaged = 0;
+	return manifest_copy(&c->next, &w->manifest);
+}
+
+void
+change_drop(struct change *c, const char *name)
+{
+	char copy[MANIFEST_NAME]; /* `name` may stand in the manifest */
+
+	snprintf(copy, sizeof(copy), "%s", name);
+	manifest_remove(&c->next, copy);
+	if (c->n_gone < WORK_SOURCES + 8) /* else removed at the next start */
+		memcpy(c->gone[c->n_gone++], copy, sizeof(copy));
+}
+
+const struct err *
+change_end(struct store_writer *w, struct change *c, const struct err *e)
+{
+	bool published = false;
+
+	if (e == NULL)
+		e = manifest_save(&c->next, w->dir, &published);
+	if (!published) {
+		for (size_t i = 0; i < c->n_made; i++)
+			unlinkat(w->dir, c->made[i], 0);
+		w->manifest.generation = c->next.generation;
+		manifest_fini(&c->next);
+		return e;
+	}
+	manifest_fini(&w->manifest);
+	w->manifest = c->next;
+	w->stats.damaged_records += c->damaged;
+	/* While a crash may bring the old manifest back, its files stay. */
+	for (size_t i = 0; i < c->n_gone && e == NULL; i++)
+		unlinkat(w->dir, c->gone[i], 0);
+	return e;
+}
+
+void
+work_path(const struct store_writer *w, const char *name, char *path,
+    size_t size)
+{
+	snprintf(path, size, "%s/%s", w->path, name);
+}
+
+/* Builds a file under a temporary name and adds it to the change; a file
+ * without content is not kept. */
+const struct err *
+work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
+    const struct sealed_meta *meta, const struct seal_source *sources,
+    size_t n)
+{
+	static const char *const words[] = {"span", "late", "summary"};
+	struct manifest_file f = {.kind = kind, .level = meta->top,
+	    .first = meta->first, .slots = meta->slots};
+	char temporary[4200], path[4200];
+	struct seal_result result;
+	const struct err *e;
+	struct stat st;
+
+	snprintf(f.name, sizeof(f.name), "%s-%u-%" PRIu64 "-%" PRIu64 ".mdb",
+	    words[kind], meta->top, meta->first, ++w->sequence);
+	work_path(w, "building.tmp", temporary, sizeof(temporary));
+	work_path(w, f.name, path, sizeof(path));
+	unlink(temporary);
+	/* Left by a crash it lets Berkeley DB wait for a minute and more. */
+	unlinkat(w->dir, "__db.building.tmp", 0);
+	e = seal_build(temporary, meta, sources, n, &result);
+	if (e != NULL || (result.blocks == 0 && result.facts == 0)) {
+		unlink(temporary);
+		return e;
+	}
+	if (stat(temporary, &st) != 0 || rename(temporary, path) != 0)
+		return err_errno("%s", path);
+	snprintf(c->made[c->n_made++], MANIFEST_NAME, "%s", f.name);
+	f.until = result.until;
+	f.bytes = (uint64_t)st.st_size;
+	if (kind == MANIFEST_LATE)
+		w->stats.late_blocks += result.blocks;
+	return manifest_add(&c->next, &f);
+}
+
+struct sealed_meta
+work_meta(const struct store_writer *w, uint64_t first, unsigned level)
+{
+	return (struct sealed_meta){.slot_ns = w->options.slot_ns,
+	    .first = first, .slots = seg_slots(level), .base = 0,
+	    .top = level};
+}
+
+bool
+work_inside(const struct manifest_file *f, uint64_t first, uint64_t slots)
+{
+	return f->first >= first && f->first + f->slots <= first + slots;
+}
+
+bool
+work_overlaps(const struct manifest_file *f, uint64_t first, uint64_t slots)
+{
+	return f->first < first + slots && first < f->first + f->slots;
+}
+
+const struct err *
+inputs_add(struct store_writer *w, struct inputs *in,
+    const struct manifest_file *f, uint64_t from, uint64_t until, bool facts)
+{
+	struct seal_source *s = &in->sources[in->n];
+	char path[4200];
+	const struct err *e;
+
+	*s = (struct seal_source){.from = from, .until = until,
+	    .facts = facts};
+	work_path(w, f->name, path, sizeof(path));
+	e = sealed_open(&s->file, path);
+	if (e == NULL)
+		in->n++;
+	return e;
+}
+
+void
+inputs_fini(struct inputs *in)
+{
+	while (in->n > 0)
+		sealed_close(in->sources[--in->n].file);
+}

@@ -1,0 +1,76 @@
+/*
+ * Steps of the writer's background: what writer_work.c calls in turn, and
+ * what the steps share.  Each step builds new files beside the old ones and
+ * then replaces the manifest.  Background thread only.
+ */
+#ifndef STORE_WORK_H
+#define STORE_WORK_H
+
+#include "format.h"
+#include "seal.h"
+#include "segtree.h"
+#include "writer.h"
+
+#define SEAL_SLOTS seg_slots(FORMAT_SEAL_LEVEL)
+#define SPAN_SLOTS seg_slots(FORMAT_SPAN_LEVEL)
+#define WORK_SOURCES 96 /* files that one step takes together */
+
+/* A change of the manifest that is being prepared. */
+struct change {
+	struct manifest next;
+	char gone[WORK_SOURCES + 8][MANIFEST_NAME]; /* to unlink afterwards */
+	size_t n_gone;
+	char made[WORK_SOURCES + 8][MANIFEST_NAME]; /* to unlink on failure */
+	size_t n_made;
+	uint64_t damaged; /* records that were skipped */
+};
+
+const struct err *change_begin(struct store_writer *w, struct change *c);
+/* Takes a file out; it is unlinked when the change is done. */
+void change_drop(struct change *c, const char *name);
+/* Saves the manifest, or, after an error, undoes; returns the first error. */
+const struct err *change_end(struct store_writer *w, struct change *c,
+    const struct err *e);
+
+/*
+ * Builds a file under a temporary name and adds it to the change; a file
+ * without content is not kept.
+ */
+const struct err *work_build(struct store_writer *w, struct change *c,
+    enum manifest_kind kind, const struct sealed_meta *meta,
+    const struct seal_source *sources, size_t n);
+void work_path(const struct store_writer *w, const char *name, char *path,
+    size_t size);
+/* A span of slots with all its levels. */
+struct sealed_meta work_meta(const struct store_writer *w, uint64_t first,
+    unsigned level);
+bool work_inside(const struct manifest_file *f, uint64_t first,
+    uint64_t slots);
+bool work_overlaps(const struct manifest_file *f, uint64_t first,
+    uint64_t slots);
+
+/* Opened inputs of one step. */
+struct inputs {
+	struct seal_source sources[WORK_SOURCES];
+	size_t n;
+};
+
+const struct err *inputs_add(struct store_writer *w, struct inputs *in,
+    const struct manifest_file *f, uint64_t from, uint64_t until, bool facts);
+void inputs_fini(struct inputs *in);
+
+/* work_seal.c: seals one span whose journals are all old and whose time is
+ * over.  *open_from: start of the oldest span that may still change. */
+const struct err *work_seal(struct store_writer *w, bool *did,
+    uint64_t *open_from);
+/* work_merge.c: merges one span that is complete and worth it; takes full
+ * spans into the summary. */
+const struct err *work_merge(struct store_writer *w, uint64_t open_from,
+    bool *did);
+const struct err *work_summarize(struct store_writer *w, uint64_t open_from,
+    bool *did);
+/* work_retain.c: removes the oldest file when it is too old or too much. */
+const struct err *work_retain(struct store_writer *w, bool *did);
+const struct err *work_sync(struct store_writer *w);
+
+#endif

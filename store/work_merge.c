@@ -1,0 +1,197 @@
+/*
+ * Merging: four spans and their late files become one, up to 4,096 slots;
+ * full spans go into the summary.
+ */
+#include "work.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "journal.h"
+
+#define LATE_FOLD 4 /* late files of a full span that make it worth it */
+
+/* Summary of all full spans up to `until`: the old summary, with the spans
+ * from `from` on taken anew from the files of the change. */
+static const struct err *
+work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
+    uint64_t until, uint64_t again)
+{
+	struct inputs *in = calloc(1, sizeof(*in));
+	struct sealed_meta meta = {.slot_ns = w->options.slot_ns,
+	    .slots = until, .base = FORMAT_SPAN_LEVEL,
+	    .top = FORMAT_SPAN_LEVEL};
+	struct manifest_file old = {0};
+	const struct err *e = in ? NULL : err_nomem();
+
+	while (meta.top < SEG_MAX_LEVEL && seg_slots(meta.top + 1) <= until)
+		meta.top++;
+	for (uint32_t i = 0; i < c->next.n; i++) {
+		if (c->next.files[i].kind == MANIFEST_SUMMARY)
+			old = c->next.files[i];
+	}
+	if (e == NULL && old.name[0] != '\0') {
+		e = inputs_add(w, in, &old, 0, from, false);
+		if (e == NULL) { /* the span that is taken anew is left out */
+			in->sources[0].skip_from = again;
+			in->sources[0].skip_until = again + SPAN_SLOTS;
+		}
+		change_drop(c, old.name);
+	}
+	for (uint32_t i = 0; e == NULL && i < c->next.n; i++) {
+		const struct manifest_file *f = &c->next.files[i];
+
+		if (f->kind == MANIFEST_SPAN &&
+		    f->level == FORMAT_SPAN_LEVEL && f->first < until &&
+		    (f->first >= from || f->first == again) &&
+		    in->n < WORK_SOURCES)
+			e = inputs_add(w, in, f, 0, UINT64_MAX, false);
+	}
+	if (e == NULL)
+		e = work_build(w, c, MANIFEST_SUMMARY, &meta, in->sources,
+		    in->n);
+	if (in != NULL)
+		inputs_fini(in);
+	free(in);
+	return e;
+}
+
+static uint64_t
+work_summary_until(const struct manifest *m)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (m->files[i].kind == MANIFEST_SUMMARY)
+			return m->files[i].first + m->files[i].slots;
+	}
+	return 0;
+}
+
+/* Makes one span of `level` from all files within it. */
+static const struct err *
+work_merge_span(struct store_writer *w, uint64_t first, unsigned level)
+{
+	struct sealed_meta meta = work_meta(w, first, level);
+	struct inputs *in = calloc(1, sizeof(*in));
+	struct change *c = malloc(sizeof(*c));
+	uint64_t summary = work_summary_until(&w->manifest);
+	const struct err *e = in && c ? change_begin(w, c) : err_nomem();
+
+	if (e != NULL) {
+		free(in);
+		free(c);
+		return e;
+	}
+	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+
+		if ((f->kind != MANIFEST_SPAN && f->kind != MANIFEST_LATE) ||
+		    !work_inside(f, first, meta.slots) ||
+		    in->n == WORK_SOURCES)
+			continue;
+		e = inputs_add(w, in, f, 0, UINT64_MAX, true);
+		change_drop(c, f->name);
+	}
+	if (e == NULL)
+		e = work_build(w, c, MANIFEST_SPAN, &meta, in->sources, in->n);
+	if (e == NULL && level == FORMAT_SPAN_LEVEL &&
+	    first + meta.slots <= summary)
+		e = work_build_summary(w, c, summary, summary, first);
+	e = change_end(w, c, e);
+	inputs_fini(in);
+	free(in);
+	free(c);
+	return e;
+}
+
+/* How many span and late files lie within a span; *whole: one span file is
+ * the span already. */
+static void
+work_count(const struct manifest *m, uint64_t first, unsigned level,
+    size_t *spans, size_t *late, bool *whole)
+{
+	*spans = *late = 0;
+	*whole = false;
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct manifest_file *f = &m->files[i];
+
+		if (!work_inside(f, first, seg_slots(level)))
+			continue;
+		*spans += f->kind == MANIFEST_SPAN;
+		*late += f->kind == MANIFEST_LATE;
+		*whole |= f->kind == MANIFEST_SPAN && f->level == level;
+	}
+}
+
+/* Merges one span that is complete and worth it. */
+const struct err *
+work_merge(struct store_writer *w, uint64_t open_from, bool *did)
+{
+	const struct manifest *m = &w->manifest;
+
+	for (unsigned level = FORMAT_SEAL_LEVEL + 1;
+	     level <= FORMAT_SPAN_LEVEL; level++) {
+		for (uint32_t i = 0; i < m->n; i++) {
+			const struct manifest_file *f = &m->files[i];
+			uint64_t first = seg_align(f->first, level);
+			size_t spans, late;
+			bool whole;
+
+			if ((f->kind != MANIFEST_SPAN &&
+			        f->kind != MANIFEST_LATE) ||
+			    f->level > level ||
+			    first + seg_slots(level) > open_from ||
+			    first < m->fine_from)
+				continue;
+			work_count(m, first, level, &spans, &late, &whole);
+			if (whole ? level < FORMAT_SPAN_LEVEL ||
+			            late < LATE_FOLD
+			          : spans == 0 && level < FORMAT_SPAN_LEVEL)
+				continue;
+			*did = true;
+			return work_merge_span(w, first, level);
+		}
+	}
+	return NULL;
+}
+
+/* Takes the full spans that are complete into the summary. */
+const struct err *
+work_summarize(struct store_writer *w, uint64_t open_from, bool *did)
+{
+	uint64_t have = work_summary_until(&w->manifest), until = have;
+	struct change *c;
+	const struct err *e;
+
+	for (uint32_t i = 0; i < w->manifest.n; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+
+		if (f->kind == MANIFEST_SPAN &&
+		    f->level == FORMAT_SPAN_LEVEL &&
+		    f->first + f->slots > until &&
+		    f->first + f->slots <= open_from)
+			until = f->first + f->slots;
+	}
+	if (until == have)
+		return NULL;
+	if ((c = malloc(sizeof(*c))) == NULL)
+		return err_nomem();
+	*did = true;
+	e = change_begin(w, c);
+	if (e == NULL) {
+		e = work_build_summary(w, c, have, until, UINT64_MAX -
+		    SPAN_SLOTS);
+		e = change_end(w, c, e);
+	}
+	free(c);
+	return e;
+}

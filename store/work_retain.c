@@ -1,0 +1,86 @@
+/*
+ * Retention: fine slots go by age, whole files at a time; the oldest go
+ * first when the directory is over its cap.
+ */
+#include "work.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "journal.h"
+
+static uint64_t
+work_total_bytes(struct store_writer *w)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < w->manifest.n; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+		struct stat st;
+
+		if (f->kind != MANIFEST_JOURNAL)
+			bytes += f->bytes;
+		else if (fstatat(w->dir, f->name, &st, 0) == 0)
+			bytes += (uint64_t)st.st_size;
+	}
+	return bytes;
+}
+
+/* The oldest span or late file; NULL when there is none. */
+static const struct manifest_file *
+work_oldest(const struct manifest *m)
+{
+	const struct manifest_file *oldest = NULL;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct manifest_file *f = &m->files[i];
+
+		if (f->kind != MANIFEST_SPAN && f->kind != MANIFEST_LATE)
+			continue;
+		if (oldest == NULL || f->first < oldest->first)
+			oldest = f;
+	}
+	return oldest;
+}
+
+const struct err *
+work_retain(struct store_writer *w, bool *did)
+{
+	const struct manifest_file *f = work_oldest(&w->manifest);
+	const struct store_options *o = &w->options;
+	uint64_t bytes = work_total_bytes(w), limit = 0;
+	struct change *c;
+	const struct err *e;
+
+	pthread_mutex_lock(&w->mutex);
+	if (o->retain_fine_ns > 0)
+		limit = writer_slot(w, w->now_ns - o->retain_fine_ns);
+	w->stats.bytes = bytes;
+	w->stats.files = w->manifest.n;
+	pthread_mutex_unlock(&w->mutex);
+	if (f == NULL || (f->first + f->slots > limit &&
+	        (o->max_bytes == 0 || bytes <= (uint64_t)o->max_bytes)))
+		return NULL;
+	if ((c = malloc(sizeof(*c))) == NULL)
+		return err_nomem();
+	*did = true;
+	e = change_begin(w, c);
+	if (e == NULL) {
+		if (f->first + f->slots > c->next.fine_from)
+			c->next.fine_from = f->first + f->slots;
+		change_drop(c, f->name);
+		e = change_end(w, c, NULL);
+	}
+	free(c);
+	return e;
+}

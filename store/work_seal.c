@@ -1,0 +1,329 @@
+/*
+ * Sealing: the journals of a span that is over become a span file of 64
+ * slots; what they hold of other slots becomes late files.
+ */
+#include "work.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "journal.h"
+
+/* A journal that nothing is written to any more. */
+struct old_journal {
+	char name[MANIFEST_NAME];
+	uint64_t first;
+	bool empty, broken;
+};
+
+/* The old journals, and the start of the oldest span still being written. */
+static const struct err *
+work_old_journals(struct store_writer *w, struct old_journal *old,
+    size_t room, size_t *n, uint64_t *open_from)
+{
+	char current[MANIFEST_NAME], spare[MANIFEST_NAME];
+	const struct err *e = NULL;
+
+	pthread_mutex_lock(&w->mutex);
+	snprintf(current, sizeof(current), "%s",
+	    w->current.fd < 0 ? "" : w->current.name);
+	snprintf(spare, sizeof(spare), "%s",
+	    w->spare.fd < 0 ? "" : w->spare.name);
+	*open_from = writer_slot(w, w->now_ns ? w->now_ns : clock_wall_ns());
+	if (w->current.fd >= 0 && w->current.first < *open_from)
+		*open_from = w->current.first;
+	pthread_mutex_unlock(&w->mutex);
+	*n = 0;
+	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+		struct old_journal *j = &old[*n];
+		int fd;
+
+		if (f->kind != MANIFEST_JOURNAL || *n == room ||
+		    strcmp(f->name, current) == 0 ||
+		    strcmp(f->name, spare) == 0)
+			continue;
+		snprintf(j->name, sizeof(j->name), "%s", f->name);
+		fd = openat(w->dir, f->name, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 && errno != ENOENT)
+			return err_errno("%s/%s", w->path, f->name);
+		j->first = 0;
+		j->empty = fd < 0;
+		j->broken = false;
+		(*n)++;
+		if (fd < 0)
+			continue;
+		e = journal_first(fd, &j->first, &j->empty);
+		j->broken = e != NULL && e->domain == ERR_FORMAT;
+		if (j->broken)
+			e = NULL;
+		close(fd);
+	}
+	return e;
+}
+
+static const struct err *
+work_read_journal(struct store_writer *w, const char *name,
+    struct memspan *m, uint64_t *damaged)
+{
+	struct journal_reader r = {.offset = JOURNAL_HEADER};
+	const struct err *e = NULL;
+	struct batch *b;
+	struct stat st;
+
+	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
+	if (r.fd < 0)
+		return err_errno("%s/%s", w->path, name);
+	while (e == NULL) {
+		e = journal_next(&r, &b);
+		if (e != NULL || b == NULL)
+			break;
+		e = memspan_add(m, b);
+		batch_free(b);
+	}
+	if (e == NULL && fstat(r.fd, &st) == 0)
+		r.damaged += (uint64_t)st.st_size > r.offset; /* torn */
+	if (r.damaged > 0)
+		log_warn("store: %s: %" PRIu64 " damaged records skipped",
+		    name, r.damaged);
+	*damaged += r.damaged;
+	journal_reader_fini(&r);
+	close(r.fd);
+	return e;
+}
+
+/* The oldest slot of a block at `from` or later outside the main span. */
+static uint64_t
+work_next_late(const struct memspan *m, uint64_t from, uint64_t skip_from,
+    uint64_t skip_until)
+{
+	uint64_t slot = UINT64_MAX;
+
+	for (size_t i = 0; i < m->n_blocks; i++) {
+		uint64_t at = m->blocks[i].numbers.start;
+
+		if (at >= from && at < slot &&
+		    (at < skip_from || at >= skip_until))
+			slot = at;
+	}
+	return slot;
+}
+
+/* The newest such slot before `until`. */
+static uint64_t
+work_last_late(const struct memspan *m, uint64_t from, uint64_t until,
+    uint64_t skip_from, uint64_t skip_until)
+{
+	uint64_t slot = from;
+
+	for (size_t i = 0; i < m->n_blocks; i++) {
+		uint64_t at = m->blocks[i].numbers.start;
+
+		if (at > slot && at < until &&
+		    (at < skip_from || at >= skip_until))
+			slot = at;
+	}
+	return slot;
+}
+
+/* Late files: one for each full span that is touched, as small as holds. */
+static const struct err *
+work_build_late(struct store_writer *w, struct change *c,
+    const struct memspan *m, uint64_t skip_from, uint64_t skip_until,
+    bool facts)
+{
+	const struct err *e = NULL;
+	uint64_t slot = 0;
+
+	while (e == NULL && c->n_made < WORK_SOURCES) {
+		struct seal_source s = {.memory = m, .skip_from = skip_from,
+		    .skip_until = skip_until, .facts = facts};
+		struct sealed_meta meta;
+		unsigned level = FORMAT_SEAL_LEVEL;
+		uint64_t last;
+
+		slot = work_next_late(m, slot, skip_from, skip_until);
+		if (slot == UINT64_MAX && !facts)
+			break;
+		if (slot == UINT64_MAX) /* facts alone */
+			slot = last = skip_from;
+		else
+			last = work_last_late(m, slot,
+			    seg_align(slot, FORMAT_SPAN_LEVEL) + SPAN_SLOTS,
+			    skip_from, skip_until);
+		while (seg_align(slot, level) != seg_align(last, level))
+			level++;
+		meta = work_meta(w, seg_align(slot, level), level);
+		s.from = meta.first;
+		s.until = meta.first + meta.slots;
+		e = work_build(w, c, MANIFEST_LATE, &meta, &s, 1);
+		facts = false;
+		slot = s.until;
+	}
+	return e;
+}
+
+static bool
+work_has_span(const struct manifest *m, uint64_t slot)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (m->files[i].kind == MANIFEST_SPAN &&
+		    work_overlaps(&m->files[i], slot, 1))
+			return true;
+	}
+	return false;
+}
+
+static const struct err *
+work_build_ids(struct store_writer *w, struct change *c)
+{
+	struct manifest_file f = {.kind = MANIFEST_IDS};
+	struct buf out = {0};
+	const struct err *e = NULL;
+	int fd;
+
+	for (uint32_t i = c->next.n; i-- > 0;) {
+		if (c->next.files[i].kind == MANIFEST_IDS)
+			change_drop(c, c->next.files[i].name);
+	}
+	snprintf(f.name, sizeof(f.name), "ids-%" PRIu64, ++w->sequence);
+	pthread_mutex_lock(&w->mutex);
+	ids_encode(&w->ids, &out);
+	pthread_mutex_unlock(&w->mutex);
+	f.bytes = out.len;
+	fd = out.failed ? -1
+	                : openat(w->dir, f.name,
+	                      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+	if (fd < 0) {
+		buf_fini(&out);
+		return err_errno("%s/%s", w->path, f.name);
+	}
+	snprintf(c->made[c->n_made++], MANIFEST_NAME, "%s", f.name);
+	if (write(fd, out.data, out.len) != (ssize_t)out.len ||
+	    fdatasync(fd) != 0)
+		e = err_errno("%s/%s", w->path, f.name);
+	close(fd);
+	buf_fini(&out);
+	return e == NULL ? manifest_add(&c->next, &f) : e;
+}
+
+/* Seals what was read from the journals of one span. */
+static const struct err *
+work_seal_memory(struct store_writer *w, struct change *c, uint64_t first,
+    const struct memspan *m)
+{
+	bool taken = work_has_span(&w->manifest, first) ||
+	    first + SEAL_SLOTS <= w->manifest.fine_from;
+	uint64_t end = first + SEAL_SLOTS;
+	const struct err *e = NULL;
+
+	if (!taken) {
+		struct sealed_meta meta = work_meta(w, first,
+		    FORMAT_SEAL_LEVEL);
+		struct seal_source s = {.memory = m, .from = first,
+		    .until = end, .facts = true};
+
+		e = work_build(w, c, MANIFEST_SPAN, &meta, &s, 1);
+	}
+	if (e == NULL)
+		e = work_build_late(w, c, m, first, taken ? first : end,
+		    taken && m->n_facts > 0);
+	return e == NULL ? work_build_ids(w, c) : e;
+}
+
+static const struct err *
+work_seal_span(struct store_writer *w, const struct old_journal *old,
+    size_t n, uint64_t first)
+{
+	struct symtab syms;
+	struct memspan m = {.syms = &syms};
+	struct change *c = malloc(sizeof(*c));
+	const struct err *e = c ? symtab_init(&syms) : err_nomem();
+
+	if (e != NULL) {
+		free(c);
+		return e;
+	}
+	e = change_begin(w, c);
+	if (e == NULL) {
+		for (size_t i = 0; i < n && e == NULL; i++) {
+			if (old[i].first != first || old[i].empty)
+				continue;
+			e = work_read_journal(w, old[i].name, &m,
+			    &c->damaged);
+			change_drop(c, old[i].name);
+		}
+		if (e == NULL)
+			e = work_seal_memory(w, c, first, &m);
+		e = change_end(w, c, e);
+	}
+	memspan_fini(&m);
+	symtab_fini(&syms);
+	free(c);
+	return e;
+}
+
+static const struct err *
+work_forget_empty(struct store_writer *w, const struct old_journal *j)
+{
+	const struct err *e;
+	bool published;
+
+	if (j->broken) { /* keep the bytes for a person, out of the way */
+		char aside[MANIFEST_NAME + 8];
+
+		snprintf(aside, sizeof(aside), "%s.bad", j->name);
+		log_warn("store: %s: its header is damaged, set aside as %s",
+		    j->name, aside);
+		if (linkat(w->dir, j->name, w->dir, aside, 0) != 0 &&
+		    errno != EEXIST)
+			return err_errno("%s/%s", w->path, j->name);
+	}
+	manifest_remove(&w->manifest, j->name);
+	w->stats.damaged_records += j->broken;
+	e = manifest_save(&w->manifest, w->dir, &published);
+	if (e == NULL)
+		unlinkat(w->dir, j->name, 0);
+	return e;
+}
+
+/* Seals one span whose journals are all old and whose time is over. */
+const struct err *
+work_seal(struct store_writer *w, bool *did, uint64_t *open_from)
+{
+	struct old_journal old[64];
+	const struct err *e;
+	uint64_t now, writing;
+	size_t n;
+
+	e = work_old_journals(w, old, 64, &n, open_from);
+	pthread_mutex_lock(&w->mutex);
+	now = writer_slot(w, w->now_ns ? w->now_ns : clock_wall_ns());
+	writing = w->current.fd < 0 ? UINT64_MAX : w->current.first;
+	pthread_mutex_unlock(&w->mutex);
+	for (size_t i = 0; i < n && e == NULL; i++) {
+		if (old[i].empty || old[i].broken) {
+			e = work_forget_empty(w, &old[i]);
+			*did = true;
+			return e;
+		}
+		if (old[i].first + SEAL_SLOTS <= now &&
+		    old[i].first != writing) {
+			*did = true;
+			return work_seal_span(w, old, n, old[i].first);
+		}
+		if (old[i].first < *open_from)
+			*open_from = old[i].first;
+	}
+	return e;
+}
