@@ -263,6 +263,8 @@ request_range(const struct request *rq, int64_t *from_ns, int64_t *until_ns)
 
 	if ((e = request_time(rq, "until", rq->now_ns, until_ns)) != NULL)
 		return e;
+	if (*until_ns > REQUEST_UNTIL_MAX)
+		*until_ns = REQUEST_UNTIL_MAX;
 	if ((e = request_time(rq, "from",
 	    *until_ns > hour ? *until_ns - hour : 0, from_ns)) != NULL)
 		return e;

@@ -22,6 +22,8 @@ struct err;
 #define REQUEST_PARAMS_MAX 64u
 #define REQUEST_PATH_MAX 8192u
 #define REQUEST_BODY_MAX (1u << 20)
+/* The end of time, in the year 2248: sums with slots do not overflow. */
+#define REQUEST_UNTIL_MAX (INT64_C(8800000000) * 1000000000)
 
 struct request_param {
 	const char *name, *value; /* decoded, NUL-terminated */
@@ -68,7 +70,8 @@ const struct err *request_real(const struct request *rq, const char *name,
 const struct err *request_choice(const struct request *rq, const char *name,
     const char *const *choices, size_t fallback, size_t *value);
 
-/* [from, until): until is now where it is absent, from an hour before it. */
+/* [from, until): until is now where it is absent, from an hour before it.
+ * until is never after REQUEST_UNTIL_MAX. */
 const struct err *request_range(const struct request *rq, int64_t *from_ns,
     int64_t *until_ns);
 

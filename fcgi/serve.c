@@ -160,14 +160,14 @@ serve_request(const struct serve_options *o, struct context *c,
 	request_fini(&rq);
 }
 
-/* One request; false when the worker has to end. */
+/* One request; false when there will be none any more. */
 static bool
 serve_one(const struct serve_options *o, struct context *c, FCGX_Request *f)
 {
 	int rc;
 
 	serve_idle = 1;
-	rc = serve_stop ? -1 : FCGX_Accept_r(f);
+	rc = FCGX_Accept_r(f);
 	serve_idle = 0;
 	if (rc < 0)
 		return false;
@@ -175,7 +175,7 @@ serve_one(const struct serve_options *o, struct context *c, FCGX_Request *f)
 	serve_request(o, c, f);
 	FCGX_Finish_r(f);
 	serve_deadline(0);
-	return !serve_stop;
+	return true;
 }
 
 int
@@ -183,6 +183,7 @@ serve_run(const struct serve_options *o)
 {
 	struct context c;
 	FCGX_Request f;
+	int status = 0;
 
 	if (FCGX_Init() != 0 ||
 	    FCGX_InitRequest(&f, o->socket, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
@@ -191,10 +192,11 @@ serve_run(const struct serve_options *o)
 	}
 	context_init(&c, o->settings, o->store_dir);
 	serve_signals();
-	for (long n = 0; o->max_requests == 0 || n < o->max_requests; n++)
-		if (!serve_one(o, &c, &f))
-			break;
+	for (long n = 0; !serve_stop && status == 0 &&
+	    (o->max_requests == 0 || n < o->max_requests); n++)
+		if (!serve_one(o, &c, &f) && !serve_stop)
+			status = 1;
 	FCGX_Free(&f, 1);
 	context_fini(&c);
-	return 0;
+	return status;
 }

@@ -151,6 +151,9 @@ TEST(ranges)
 	CHECK_OK(parse("until=1600000000"));
 	CHECK_OK(request_range(&rq, &from, &until));
 	CHECK_INT(from, INT64_C(1599996400) * NS_PER_S);
+	CHECK_OK(parse("until=9223372036854775807"));
+	CHECK_OK(request_range(&rq, &from, &until));
+	CHECK(until == REQUEST_UNTIL_MAX && from < until);
 	CHECK_OK(parse("from=now&until=now-1h"));
 	CHECK_STR(request_range(&rq, &from, &until)->field, "from");
 	CHECK_OK(parse("from=1&until=1"));
