@@ -147,6 +147,12 @@ daemon_close_slot(struct daemon *d, uint64_t slot)
 	}
 	sources_close_slot(d->sources, slot, b, start_ns, first);
 	services_facts(d->services, b, start_ns, first);
+	if (d->mark != NULL)
+		batch_add_fact(b, start_ns, FACT_MARK, "memlensd", d->mark,
+		    strlen(d->mark));
+	d->mark = NULL;
+	log_debug("slot %llu: %zu blocks, %zu facts", (unsigned long long)slot,
+	    b->n_blocks, b->n_facts);
 	daemon_submit(d, b);
 	d->first = false;
 }
@@ -163,6 +169,7 @@ daemon_tell_jump(struct daemon *d, enum slots_jump jump)
 	if (jump == SLOTS_STEADY)
 		return;
 	log_warn("%s", text[jump]);
+	d->mark = text[jump];
 	d->first = true;
 }
 
@@ -260,6 +267,7 @@ daemon_reload(struct daemon *d)
 		return;
 	}
 	daemon_stop_sources(d);
+	d->mark = "reload";
 	services_free(d->services);
 	config_free(d->config);
 	free(d->config);

@@ -52,6 +52,7 @@ struct daemon {
 	bool store_refuses;  /* said so already */
 	bool record_failed;  /* said so already */
 	bool first;          /* the next slot says all facts again */
+	const char *mark;    /* FACT_MARK for the next slot, or NULL */
 	int64_t data_ns;     /* replay: the recording's clock */
 	int64_t swept, ticked; /* numbers of the last periods done */
 	int64_t watchdog_ns, watchdog_next_ns;

@@ -327,6 +327,8 @@ daemon_stop_sources(struct daemon *d)
 	while (slots_next(&d->slots, &slot))
 		daemon_close_slot(d, slot);
 	services_sweep(d->services, wall_ns);
+	if (d->stop)
+		d->mark = "stop";
 	daemon_close_slot(d, d->slots.open);
 	sources_close(d->sources);
 	d->sources = NULL;
@@ -338,6 +340,7 @@ const struct err *
 daemon_start_notify(struct daemon *d)
 {
 	d->watchdog_ns = notify_watchdog_ns();
+	d->mark = "start";
 	notify_send("READY=1");
 	log_info("ready: store %s, slots of %lld ms", d->config->directory,
 	    (long long)(d->slots.slot_ns / NS_PER_MS));

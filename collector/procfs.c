@@ -43,6 +43,7 @@ struct source {
 	struct map64 active; /* serial -> index of sums */
 	uint64_t *sums; /* what stat said when details were read last */
 	uint32_t n_sums, cap_sums;
+	bool blind; /* most processes' I/O is not for us to see */
 	char why[200];
 };
 
@@ -166,6 +167,7 @@ procfs_has_run(struct source *s, const struct process *p)
 struct process_pass {
 	struct source *s;
 	bool all; /* details of every process */
+	size_t asked, denied;
 };
 
 static void
@@ -177,15 +179,18 @@ procfs_read_process(void *arg, struct process *p)
 	bool run = procfs_has_run(s, p);
 
 	procfs_process_stat(&p->stat, &r);
-	if (!p->kernel_thread && p->stat.state != 'Z' && (pass->all || run))
-		procfs_process_details(s->proc_fd, p->pid, &r);
+	if (!p->kernel_thread && p->stat.state != 'Z' && (pass->all || run)) {
+		pass->asked++;
+		pass->denied += !procfs_process_details(s->proc_fd, p->pid,
+		    &r);
+	}
 	groups_add(s->groups, &r);
 }
 
 static void
 procfs_read_groups(struct source *s, const struct procfs_reading *r, bool all)
 {
-	struct process_pass pass = {s, all};
+	struct process_pass pass = {s, all, 0, 0};
 	const struct group *g;
 	size_t n;
 
@@ -200,9 +205,25 @@ procfs_read_groups(struct source *s, const struct procfs_reading *r, bool all)
 		group_put_counts(r, &g[i]);
 		group_put_levels(r, &g[i]);
 	}
+	if (all) /* single ones may be hidden even from root */
+		s->blind = pass.denied > pass.asked / 2;
 }
 
 /* ---- one reading ---- */
+
+/* No count of processes: it would make the state a new one all the time. */
+static void
+procfs_explain(struct source *s, size_t failed)
+{
+	s->why[0] = '\0';
+	if (failed > 0)
+		snprintf(s->why, sizeof(s->why),
+		    "%zu files of /proc cannot be read", failed);
+	else if (s->blind)
+		snprintf(s->why, sizeof(s->why), "I/O and descriptors of "
+		    "other users' processes cannot be read: needs "
+		    "CAP_SYS_PTRACE");
+}
 
 static void
 procfs_read(struct source *s, int64_t now_ns)
@@ -223,11 +244,7 @@ procfs_read(struct source *s, int64_t now_ns)
 	if (first || now_ns / s->mounts_ns != s->last_ns / s->mounts_ns)
 		procfs_mounts_read(&r);
 	s->last_ns = now_ns;
-	if (failed > 0)
-		snprintf(s->why, sizeof(s->why),
-		    "%zu files of /proc cannot be read", failed);
-	else
-		s->why[0] = '\0';
+	procfs_explain(s, failed);
 }
 
 /* ---- the source ---- */

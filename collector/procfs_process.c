@@ -5,6 +5,7 @@
 #include "readfile.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,8 @@ find_number(const char *text, const char *key, uint64_t *value)
 	return true;
 }
 
-static void
+/* False when reading is forbidden; a process that is gone is no matter. */
+static bool
 read_io(int proc_fd, int32_t pid, struct group_reading *r)
 {
 	char path[32], text[512];
@@ -59,11 +61,12 @@ read_io(int proc_fd, int32_t pid, struct group_reading *r)
 
 	snprintf(path, sizeof(path), "%d/io", pid);
 	if (readfile_at(proc_fd, path, text, sizeof(text)) <= 0)
-		return;
+		return errno != EACCES && errno != EPERM;
 	if (find_number(text, "\nread_bytes:", &value))
 		put_count(r, GROUP_READ_BYTES, value);
 	if (find_number(text, "\nwrite_bytes:", &value))
 		put_count(r, GROUP_WRITE_BYTES, value);
+	return true;
 }
 
 static void
@@ -111,10 +114,12 @@ read_fds(int proc_fd, int32_t pid, struct group_reading *r)
 	put_level(r, GROUP_FDS, n > 2 ? n - 2 : 0);
 }
 
-void
+bool
 procfs_process_details(int proc_fd, int32_t pid, struct group_reading *r)
 {
-	read_io(proc_fd, pid, r);
+	bool allowed = read_io(proc_fd, pid, r);
+
 	read_status(proc_fd, pid, r);
 	read_fds(proc_fd, pid, r);
+	return allowed;
 }

@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_PROCFS_PROCESS_H
 #define COLLECTOR_PROCFS_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct group_reading;
@@ -13,7 +14,8 @@ struct pidstat;
 /* Fills what stat says. */
 void procfs_process_stat(const struct pidstat *stat, struct group_reading *r);
 
-/* Adds what /proc/PID/{io,status,fd} say, as far as we may read them. */
-void procfs_process_details(int proc_fd, int32_t pid, struct group_reading *r);
+/* Adds what /proc/PID/{io,status,fd} say; false when the kernel does not let
+ * us read all of them. */
+bool procfs_process_details(int proc_fd, int32_t pid, struct group_reading *r);
 
 #endif

@@ -48,4 +48,6 @@ sleep 1.2
 end "$nobody"
 expect_text "the log says why" "$(cat "$dir/cpu.log")" "source cpu: not attached: "
 expect_text "so does a fact" "$(mlb "$dir/rec2" facts)" "2.cpu.not attached: "
-expect_text "beside the others" "$(mlb "$dir/rec2" facts)" "2.procfs.attached"
+expect_text "and what is seen in part only" "$(mlb "$dir/rec2" facts)" \
+	"2.procfs.degraded: I/O and descriptors"
+expect_text "beside the others" "$(mlb "$dir/rec2" facts)" "2.self.attached"
