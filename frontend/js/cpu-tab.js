@@ -50,7 +50,8 @@
       'The dashed line is everything that ran on this host, in the same ' +
         'unit.'] }, cores);
     const flame = ns.flameView.create();
-    root.append(line.node, flame.node);
+    root.append(ns.dom.h('h2', { class: 'visually-hidden', text: 'CPU' }),
+      line.node, flame.node);
 
     async function lines(ctx) {
       const r = await ns.api.series(queries(ctx.service), ctx.range, ctx.step,

@@ -23,7 +23,8 @@
         'aria-label': 'Chosen node' });
       this.command = h('code', { class: 'command-text' });
       this.size = h('span', { class: 'card-aside' });
-      root.append(h('article', { class: 'card dep-card' },
+      root.append(h('h2', { class: 'visually-hidden', text: 'Dependencies' }),
+        h('article', { class: 'card dep-card' },
         h('header', { class: 'card-head' },
           h('h3', { class: 'card-title', text: 'Dependency graph' }),
           ns.dom.infoButton('Dependency graph', INFO),

@@ -50,7 +50,7 @@
       ns.view.set({ service: name, fn: '', zoom: '' }));
     const presets = ns.time.PRESETS.map((p) => h('button', { type: 'button',
       class: 'segment', 'data-value': p.from, text: p.label,
-      'aria-label': 'Last ' + p.name,
+      'aria-label': p.label + ', the last ' + p.name,
       onclick: () => ns.view.follow(p.from) }));
     const other = h('button', { type: 'button', class: 'segment',
       text: 'Custom' });

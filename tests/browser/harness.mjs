@@ -3,7 +3,8 @@
  * a copy of the pages as they are served, and the TAP-like report.
  */
 import { createRequire } from 'node:module';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync,
+  rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -64,6 +65,17 @@ export async function withPage(browser, options, f) {
   } finally {
     await context.close();
   }
+}
+
+/* What axe-core finds wrong on the page, one line each. */
+export async function audit(page) {
+  await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'),
+    'utf8'));
+  return page.evaluate(async () => {
+    const found = await window.axe.run({ resultTypes: ['violations'] });
+    return found.violations.map((v) => v.id + ': ' + v.nodes
+      .map((n) => n.target.join(' ')).slice(0, 3).join(', '));
+  });
 }
 
 export function assert(ok, why) {

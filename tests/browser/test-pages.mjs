@@ -1,5 +1,5 @@
 /* Every page opens, live and from a file, wide and narrow, without errors. */
-import { assert, equal, until, withPage } from './harness.mjs';
+import { assert, audit, equal, until, withPage } from './harness.mjs';
 
 const TABS = ['memory', 'cpu', 'deps'];
 
@@ -130,6 +130,21 @@ function keyboard({ browser, base }) {
   ];
 }
 
+/* The rules of WCAG that a program can check. */
+function accessible({ browser, base }) {
+  const places = [['index.html'], ['pbft.html'],
+    ...TABS.map((t) => ['dashboard.html?v=1&tab=' + t, t]),
+    ['dashboard.html?v=1&tab=cpu&view=sandwich', 'cpu']];
+  return places.flatMap(([path, tab]) => ['light', 'dark'].map((theme) =>
+    [`axe finds nothing: ${path}, ${theme}`, () => withPage(browser,
+      { colorScheme: theme, reducedMotion: 'reduce' }, async (page) => {
+        await page.goto(base + path);
+        if (tab)
+          await loaded(page, tab);
+        equal((await audit(page)).join('; '), '', 'violations');
+      })]));
+}
+
 function dependencies({ browser, base }) {
   return [
     ['dependencies: depth, search and the command', () => withPage(browser,
@@ -169,5 +184,5 @@ function dependencies({ browser, base }) {
 
 export function pageTests(env) {
   return [...opens(env), ...narrow(env), ...themes(env), ...keyboard(env),
-    ...dependencies(env)];
+    ...accessible(env), ...dependencies(env)];
 }
