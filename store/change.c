@@ -98,6 +98,7 @@ work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
 	if (stat(temporary, &st) != 0 || rename(temporary, path) != 0)
 		return err_errno("%s", path);
 	snprintf(c->made[c->n_made++], MANIFEST_NAME, "%s", f.name);
+	f.since = result.since;
 	f.until = result.until;
 	f.bytes = (uint64_t)st.st_size;
 	if (kind == MANIFEST_LATE)

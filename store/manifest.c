@@ -115,9 +115,9 @@ manifest_take_file(struct manifest *m, const char *line,
 
 	if (sscanf(line,
 	        "%15s %u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-	        " %63s",
-	        kind, &f.level, &f.first, &f.slots, &f.until, &f.bytes,
-	        f.name) != 7 ||
+	        " %" SCNu64 " %63s",
+	        kind, &f.level, &f.first, &f.slots, &f.since, &f.until,
+	        &f.bytes, f.name) != 8 ||
 	    strchr(f.name, '/') != NULL)
 		return false;
 	for (size_t i = 0; i < MANIFEST_KINDS; i++) {
@@ -223,9 +223,9 @@ manifest_print(const struct manifest *m, struct buf *text)
 
 		buf_printf(text,
 		    "%s %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		    " %s\n",
+		    " %" PRIu64 " %s\n",
 		    manifest_kinds[f->kind], f->level, f->first, f->slots,
-		    f->until, f->bytes, f->name);
+		    f->since, f->until, f->bytes, f->name);
 	}
 	buf_printf(text, "crc %08x\n", crc32c(0, text->data, text->len));
 }

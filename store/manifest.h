@@ -6,13 +6,13 @@
  *	generation 12
  *	slot_ns 10000000000
  *	fine_from 0
- *	span 3 1280 64 1344 40960 span-3-1280-11.mdb
- *	journal 1344 64 0 0 journal-12
- *	ids 0 0 0 0 ids-11
+ *	span 3 1280 64 1290 1344 40960 span-3-1280-11.mdb
+ *	journal 0 0 0 0 0 0 journal-12
+ *	ids 0 0 0 0 0 512 ids-11
  *	crc 1c2b8a90
  *
  * A file's line: kind, level (span, late, summary), first slot, slots of its
- * span, end of its newest slot, bytes, name.  For the summary first + slots
+ * span, oldest slot with data, end of the newest, bytes, name.  For the summary first + slots
  * is the end of the last span that is in it.
  */
 #ifndef STORE_MANIFEST_H
@@ -36,7 +36,7 @@ enum manifest_kind {
 struct manifest_file {
 	enum manifest_kind kind;
 	unsigned level;
-	uint64_t first, slots, until, bytes;
+	uint64_t first, slots, since, until, bytes;
 	char name[MANIFEST_NAME]; /* no slash */
 };
 

@@ -426,7 +426,8 @@ seal_add_slot(struct seal *s, uint32_t series, enum series_kind kind,
 				e = seal_advance(s, in, series, slot + 1);
 		}
 	}
-	s->result->blocks++;
+	if (s->result->blocks++ == 0 || slot < s->result->since)
+		s->result->since = slot;
 	slot += seg_slots(s->meta->base);
 	if (slot > s->result->until)
 		s->result->until = slot;

@@ -26,7 +26,8 @@ struct seal_source {
 struct seal_result {
 	uint64_t blocks; /* leaves written; 0: the file is not worth keeping */
 	uint64_t facts;
-	uint64_t until;  /* end of the newest slot with data */
+	uint64_t since;  /* the oldest slot with data */
+	uint64_t until;  /* end of the newest */
 	uint64_t series, stacks;
 };
 

@@ -367,10 +367,10 @@ reader_bounds(const struct store *s, uint64_t *from, uint64_t *until)
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		const struct manifest_file *f = &s->files[i].entry;
 
-		if (f->until == 0 || f->kind == MANIFEST_SUMMARY)
+		if (f->until == 0)
 			continue;
-		if (f->first < *from)
-			*from = f->first;
+		if (f->since < *from)
+			*from = f->since;
 		if (f->until > *until)
 			*until = f->until;
 	}
@@ -384,8 +384,6 @@ reader_bounds(const struct store *s, uint64_t *from, uint64_t *until)
 		if (j->until_slot > *until)
 			*until = j->until_slot;
 	}
-	if (s->manifest.fine_from > 0)
-		*from = 0; /* the summary alone knows how old it is */
 	if (*until == 0)
 		*from = 0;
 }
