@@ -63,8 +63,9 @@
     drawFrame(ctx, pal, r, level) {
       const f = this.f, id = f.name[r.i], top = this.y(level);
       const out = this.match && !this.match.has(id);
-      const strong = this.match && !out || this.marked === id ||
-        r.i === this.at;
+      /* Fading tells matches apart, except where all fills are one. */
+      const strong = this.marked === id || r.i === this.at ||
+        (pal.forced && this.match && !out);
       ctx.globalAlpha = r.above && !pal.forced ? 0.5 : 1;
       ctx.fillStyle = out ? pal.faded : pal.fill(f.names[id], f.kinds[id]);
       ctx.fillRect(r.left, top, r.width - (r.width > 3 ? 1 : 0), ROW - 1);
