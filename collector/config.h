@@ -29,7 +29,8 @@ struct config {
 	/* [cpu] */
 	bool cpu;
 	int64_t cpu_hz;
-	char *unwinder; /* "frame-pointer"; "eh_frame" later */
+	char *unwinder; /* "eh_frame" or "frame-pointer" */
+	int64_t unwind_bytes; /* kernel memory of the rows of eh_frame */
 	bool kernel;    /* kernel stacks too */
 	/* [procfs] */
 	bool procfs;

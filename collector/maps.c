@@ -3,6 +3,7 @@
  */
 #include "maps.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,7 +31,7 @@
 
 struct maps_process {
 	struct maps_process *next; /* in its bucket */
-	int32_t pid;
+	int32_t pid, reader; /* reader: whose /proc entry shows memory */
 	uint32_t exec_id;
 	uint64_t start_ns;
 	int64_t read_ns, again_ns, used_ns;
@@ -138,6 +139,41 @@ process_wait(struct maps_process *p, int64_t wait_ns, int64_t now_ns)
 	p->again_ns = now_ns + (fair_ns > p->wait_ns ? fair_ns : p->wait_ns);
 }
 
+/* A process whose first thread has ended has no memory under its own number,
+ * but under those of its other threads. */
+static bool
+maps_read_thread(struct maps *m, struct maps_process *p)
+{
+	char path[256];
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/task", m->proc, p->pid);
+	dir = opendir(path);
+	if (dir == NULL)
+		return false;
+	m->text.len = 0;
+	while (m->text.len == 0 && (d = readdir(dir)) != NULL) {
+		p->reader = (int32_t)atol(d->d_name);
+		if (p->reader > 0 && p->reader != p->pid &&
+		    !maps_read_text(m, p->reader, "maps"))
+			m->text.len = 0;
+	}
+	closedir(dir);
+	if (m->text.len == 0)
+		p->reader = p->pid;
+	return m->text.len > 0;
+}
+
+static bool
+maps_read_process(struct maps *m, struct maps_process *p)
+{
+	p->reader = p->pid;
+	if (!maps_read_text(m, p->pid, "maps"))
+		return false;
+	return m->text.len > 0 || maps_read_thread(m, p);
+}
+
 /* Replaces the list; a process that has just ended keeps the old one. */
 static void
 process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
@@ -147,13 +183,13 @@ process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 
 	m->reads++;
 	p->read_ns = now_ns;
-	if (maps_read_text(m, p->pid, "maps") && m->text.len > 0) {
+	if (maps_read_process(m, p)) {
 		maps_list_fini(&p->list);
 		e = maps_parse((char *)m->text.data, m->text.len, &p->list);
 		if (e != NULL)
 			log_debug("%" PRId32 ": %s", p->pid, e->text);
 		if (maps_may_be_foreign(&p->list) &&
-		    maps_read_text(m, p->pid, "mountinfo"))
+		    maps_read_text(m, p->reader, "mountinfo"))
 			maps_mark_foreign(&p->list, (char *)m->text.data);
 	}
 	p->cost_ns = clock_mono_ns() - began;
@@ -194,7 +230,7 @@ maps_get(struct maps *m, int32_t pid)
 	p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return &m->nobody;
-	p->pid = pid;
+	p->pid = p->reader = pid;
 	p->next = *bucket;
 	*bucket = p;
 	m->n++;
@@ -253,6 +289,18 @@ maps_process_name(const struct maps_process *p, const struct mapping *map)
 	return maps_name(&p->list, map);
 }
 
+const struct maps_list *
+maps_process_list(const struct maps_process *p)
+{
+	return &p->list;
+}
+
+int32_t
+maps_process_reader(const struct maps_process *p)
+{
+	return p->reader;
+}
+
 /* By the path within the process's root, which must not lead out of it. */
 static int
 maps_open_path(const struct maps *m, const struct maps_process *p,
@@ -264,7 +312,8 @@ maps_open_path(const struct maps *m, const struct maps_process *p,
 	char root[256];
 	int dir, fd;
 
-	snprintf(root, sizeof(root), "%s/%" PRId32 "/root", m->proc, p->pid);
+	snprintf(root, sizeof(root), "%s/%" PRId32 "/root", m->proc,
+	    p->reader);
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
@@ -285,7 +334,7 @@ maps_open(const struct maps *m, const struct maps_process *p,
 	if (map->kind != MAP_FILE)
 		return -1;
 	snprintf(path, sizeof(path), "%s/%" PRId32 "/map_files/%" PRIx64
-	    "-%" PRIx64, m->proc, p->pid, map->start, map->end);
+	    "-%" PRIx64, m->proc, p->reader, map->start, map->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		fd = maps_open_path(m, p, map);

@@ -85,6 +85,13 @@ struct mapping *maps_find(struct maps *m, struct maps_process *p,
 const char *maps_process_name(const struct maps_process *p,
     const struct mapping *map);
 
+/* All executable mappings, valid as long as the process. */
+const struct maps_list *maps_process_list(const struct maps_process *p);
+
+/* The number under which /proc shows the memory: the process's, or a
+ * thread's when the first thread has ended. */
+int32_t maps_process_reader(const struct maps_process *p);
+
 /* Opens the mapped file itself, even if it is deleted or in another mount
  * namespace: -1 when neither /proc/PID/map_files nor the path leads to it.
  * The caller closes. */

@@ -22,6 +22,7 @@
 #include "cpu.skel.h"
 #pragma GCC diagnostic pop
 
+#include "sampler_unwind.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
@@ -35,6 +36,8 @@ struct sampler {
 	uint64_t *per_cpu;       /* room for one counter of all CPUs */
 	sampler_fn *fn;
 	void *arg;
+	struct sampler_unwind unwind;
+	bool unwinds;
 };
 
 static int
@@ -81,8 +84,37 @@ sampler_load_error(int code)
 	    strerror(code));
 }
 
+/* What the walker does not need takes no memory. */
+static void
+sampler_size_maps(struct sampler *s, uint32_t cells)
+{
+	bool walk = cells > 0;
+
+	bpf_map__set_max_entries(s->bpf->maps.unwind_cells, walk ? cells : 1);
+	bpf_map__set_max_entries(s->bpf->maps.unwind_mappings,
+	    walk ? UNWIND_MAPPINGS : 1);
+	bpf_map__set_max_entries(s->bpf->maps.unwind_tables,
+	    walk ? UNWIND_TABLES : 1);
+	bpf_map__set_max_entries(s->bpf->maps.unwind_processes,
+	    walk ? UNWIND_PROCESSES : 1);
+}
+
+static void
+sampler_set_unwind(struct sampler *s, uint32_t cells)
+{
+	const int arrays[UNWIND_ARRAYS] = {
+	    [UNWIND_ARRAY_CELLS] = bpf_map__fd(s->bpf->maps.unwind_cells),
+	    [UNWIND_ARRAY_MAPPINGS] =
+	        bpf_map__fd(s->bpf->maps.unwind_mappings),
+	    [UNWIND_ARRAY_TABLES] = bpf_map__fd(s->bpf->maps.unwind_tables)};
+
+	sampler_unwind_init(&s->unwind, arrays,
+	    bpf_map__fd(s->bpf->maps.unwind_processes), cells);
+	s->unwinds = cells > 0;
+}
+
 static const struct err *
-sampler_load(struct sampler *s, bool kernel)
+sampler_load(struct sampler *s, const struct sampler_options *o)
 {
 	int r;
 
@@ -90,10 +122,13 @@ sampler_load(struct sampler *s, bool kernel)
 	s->bpf = cpu_bpf__open();
 	if (s->bpf == NULL)
 		return sampler_load_error(errno);
-	s->bpf->rodata->kernel_stacks = kernel;
+	s->bpf->rodata->kernel_stacks = o->kernel;
+	s->bpf->rodata->eh_frame = o->cells > 0;
+	sampler_size_maps(s, o->cells);
 	r = cpu_bpf__load(s->bpf);
 	if (r != 0)
 		return sampler_load_error(-r);
+	sampler_set_unwind(s, o->cells);
 	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring),
 	    sampler_event, s, NULL);
 	if (s->ring == NULL)
@@ -175,8 +210,8 @@ sampler_attach(struct sampler *s, int64_t hz)
 }
 
 const struct err *
-sampler_open(struct sampler **out, int64_t hz, bool kernel, sampler_fn *fn,
-    void *arg)
+sampler_open(struct sampler **out, const struct sampler_options *o,
+    sampler_fn *fn, void *arg)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	const struct err *e;
@@ -194,9 +229,9 @@ sampler_open(struct sampler **out, int64_t hz, bool kernel, sampler_fn *fn,
 	if (s->links == NULL || s->per_cpu == NULL)
 		e = err_nomem();
 	else
-		e = sampler_load(s, kernel);
+		e = sampler_load(s, o);
 	if (e == NULL)
-		e = sampler_attach(s, hz);
+		e = sampler_attach(s, o->hz);
 	if (e != NULL) {
 		sampler_close(s);
 		return e;
@@ -232,6 +267,12 @@ sampler_close(struct sampler *s)
 	free(s->links);
 	free(s->per_cpu);
 	free(s);
+}
+
+const struct unwind_kernel *
+sampler_unwind(const struct sampler *s)
+{
+	return s->unwinds ? &s->unwind.kernel : NULL;
 }
 
 int

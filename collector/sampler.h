@@ -14,19 +14,28 @@
 
 struct err;
 struct sampler;
+struct unwind_kernel;
 
 /* One event of `size` bytes, borrowed for the call; its counts of frames are
  * within `size`. */
 typedef void sampler_fn(void *arg, const struct sample_event *e, size_t size);
 
+struct sampler_options {
+	int64_t hz;
+	bool kernel;    /* take kernel stacks too */
+	uint32_t cells; /* of unwind rows; 0: walk by frame pointers */
+};
+
 /*
- * Loads and attaches at `hz` on every CPU that is online.  Errors: ERR_BPF
- * with the cause in words (no BTF, missing capabilities, no perf events).
- * `kernel`: take kernel stacks too.
+ * Loads and attaches on every CPU that is online.  Errors: ERR_BPF with the
+ * cause in words (no BTF, missing capabilities, no perf events).
  */
-const struct err *sampler_open(struct sampler **out, int64_t hz, bool kernel,
-    sampler_fn *fn, void *arg);
+const struct err *sampler_open(struct sampler **out,
+    const struct sampler_options *o, sampler_fn *fn, void *arg);
 void sampler_close(struct sampler *s);
+
+/* The maps of the stack walker; NULL without one. */
+const struct unwind_kernel *sampler_unwind(const struct sampler *s);
 
 /* Readable when the ring is filling up; belongs to the sampler. */
 int sampler_fd(const struct sampler *s);

@@ -19,8 +19,11 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "services.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "unwind_process.h"
+#include "unwind_tables.h"
 
 #define HELD_MAX (8u << 20)
 #define SETTLE_MAX_NS (100 * NS_PER_MS)
@@ -137,9 +140,68 @@ cpu_open_parts(struct source *s)
 	return NULL;
 }
 
+static bool
+cpu_ask_rows(void *arg, uint32_t table, int fd, uint64_t size,
+    uint32_t max_rows)
+{
+	struct source *s = arg;
+
+	return symbols_unwind(s->symbols, table, fd, size, max_rows);
+}
+
+static void
+cpu_take_rows(void *arg, uint32_t table, const struct symbols_rows *rows)
+{
+	struct source *s = arg;
+
+	unwind_tables_answer(s->tables, table, rows, s->now_ns);
+}
+
+static int
+cpu_vdso(void *arg)
+{
+	struct source *s = arg;
+
+	return symbols_vdso_fd(s->symbols);
+}
+
+/* Those that have run before us will run again. */
+static void
+cpu_want_process(void *arg, struct process *p)
+{
+	struct source *s = arg;
+
+	if (p->stat.user_ticks > 0)
+		unwind_processes_want(s->processes, p->pid, 0, 0, s->now_ns);
+}
+
+static const struct err *
+cpu_open_unwinder(struct source *s)
+{
+	const struct unwind_kernel *kernel = sampler_unwind(s->sampler);
+	const struct err *e;
+
+	if (kernel == NULL)
+		return NULL;
+	e = unwind_tables_new(&s->tables, kernel, cpu_ask_rows, s);
+	if (e == NULL)
+		e = unwind_processes_new(&s->processes, kernel, s->tables,
+		    s->maps, "/proc");
+	if (e != NULL)
+		return e;
+	symbols_unwind_to(s->symbols, cpu_take_rows, s);
+	unwind_processes_set_vdso(s->processes, cpu_vdso, s);
+	services_each(s->services, cpu_want_process, s);
+	return NULL;
+}
+
 static void
 cpu_close_parts(struct source *s)
 {
+	unwind_processes_free(s->processes);
+	unwind_tables_free(s->tables);
+	s->processes = NULL;
+	s->tables = NULL;
 	sampler_close(s->sampler);
 	symbols_free(s->symbols);
 	maps_free(s->maps);
@@ -158,6 +220,7 @@ static void
 cpu_set_clock(struct source *s)
 {
 	s->now_ns = clock_mono_ns();
+	s->boot_ns = clock_boot_ns();
 	s->wall_offset_ns = clock_wall_ns() - s->now_ns;
 }
 
@@ -166,6 +229,10 @@ cpu_open(struct source **out, const struct config *config,
     struct services *services)
 {
 	struct source *s = calloc(1, sizeof(*s));
+	const struct sampler_options options = {.hz = config->cpu_hz,
+	    .kernel = config->kernel,
+	    .cells = strcmp(config->unwinder, "eh_frame") == 0 ?
+	        (uint32_t)(config->unwind_bytes / 8) : 0};
 	const struct err *e;
 
 	*out = NULL;
@@ -179,8 +246,9 @@ cpu_open(struct source **out, const struct config *config,
 	s->open_slot = cpu_slot_of(s, (uint64_t)s->now_ns);
 	e = cpu_open_parts(s);
 	if (e == NULL)
-		e = sampler_open(&s->sampler, config->cpu_hz, config->kernel,
-		    cpu_event, s);
+		e = sampler_open(&s->sampler, &options, cpu_event, s);
+	if (e == NULL)
+		e = cpu_open_unwinder(s);
 	if (e == NULL)
 		e = cpu_watch(s);
 	if (e == NULL) {
@@ -210,6 +278,10 @@ cpu_poll(struct source *s, int64_t now_ns)
 		return NULL;
 	cpu_set_clock(s);
 	e = sampler_drain(s->sampler);
+	if (s->processes != NULL) {
+		unwind_processes_pump(s->processes, s->now_ns);
+		unwind_tables_pump(s->tables, s->now_ns);
+	}
 	symbols_pump(s->symbols, s->now_ns);
 	return e;
 }
@@ -222,6 +294,8 @@ cpu_begin_slot(struct source *s, uint64_t slot)
 	if (symbols_trim(s->symbols, s->now_ns))
 		maps_forget_files(s->maps);
 	maps_sweep(s->maps, s->now_ns);
+	if (s->processes != NULL)
+		unwind_processes_sweep(s->processes, s->now_ns);
 	s->open_slot = slot;
 	cpu_release(s);
 }

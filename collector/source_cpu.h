@@ -25,6 +25,12 @@ enum cpu_broken {
 	BROKEN_NO_MAPPING, /* led to an address that is no code */
 	BROKEN_NO_PROCESS, /* gone before its mappings were read */
 	BROKEN_32BIT,
+	BROKEN_NO_TABLES,   /* frame pointers stood in: tables come later */
+	BROKEN_NO_ROW,      /* code that .eh_frame does not describe */
+	BROKEN_UNSUPPORTED, /* described by a rule that is not done */
+	BROKEN_UNREADABLE,  /* the stack's memory was not there */
+	BROKEN_BAD_STACK,   /* led down the stack */
+	BROKEN_TRAMPOLINE,  /* in the code of a uretprobe */
 	BROKEN_REASONS
 };
 
@@ -47,6 +53,8 @@ struct source {
 	struct sampler *sampler; /* NULL: not attached */
 	struct symbols *symbols;
 	struct maps *maps;
+	struct unwind_tables *tables;       /* NULL: frame pointers */
+	struct unwind_processes *processes;
 	struct aggregate *aggregate;
 	int epoll;
 	enum source_state state;
@@ -55,6 +63,7 @@ struct source {
 	uint64_t open_slot;
 	int64_t wall_offset_ns; /* wall - monotonic */
 	int64_t now_ns;         /* monotonic, of this poll */
+	int64_t boot_ns;        /* the same moment since the boot */
 	struct buf held;        /* events of later slots, size before each */
 	struct cpu_totals now, told;
 };

@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #include "services.h"
+#include "store/base/clock.h"
 #include "text.h"
+#include "unwind_process.h"
 
+#define YOUNG_NS (300 * NS_PER_MS)
 #define TICK_NS 10000000u /* the step of start times in /proc */
 
 /* Shown at the root of stacks that do not begin where their thread began;
@@ -25,6 +28,12 @@ static const char *const marks[BROKEN_REASONS] = {
     [BROKEN_NO_MAPPING] = "[unknown]",
     [BROKEN_NO_PROCESS] = "[no process]",
     [BROKEN_32BIT] = "[32-bit code]",
+    [BROKEN_NO_TABLES] = NULL,
+    [BROKEN_NO_ROW] = "[unknown]",
+    [BROKEN_UNSUPPORTED] = "[unknown]",
+    [BROKEN_UNREADABLE] = "[unknown]",
+    [BROKEN_BAD_STACK] = "[unknown]",
+    [BROKEN_TRAMPOLINE] = "[unknown]",
 };
 
 static uint32_t
@@ -134,6 +143,19 @@ cpu_user_frames(struct source *s, const struct sample_event *e,
 	return i;
 }
 
+/* What ended a walk by .eh_frame, as the walker said. */
+static const enum cpu_broken walk_ends[EVENT_ERRORS] = {
+    [EVENT_OK] = BROKEN_REASONS,
+    [EVENT_NO_PROCESS] = BROKEN_NO_TABLES,
+    [EVENT_NO_MAPPING] = BROKEN_NO_MAPPING,
+    [EVENT_NO_ROW] = BROKEN_NO_ROW,
+    [EVENT_UNSUPPORTED] = BROKEN_UNSUPPORTED,
+    [EVENT_UNREADABLE] = BROKEN_UNREADABLE,
+    [EVENT_BAD_STACK] = BROKEN_BAD_STACK,
+    [EVENT_TRAMPOLINE] = BROKEN_TRAMPOLINE,
+    [EVENT_32BIT] = BROKEN_32BIT,
+};
+
 /* What is wrong with a stack of n user frames, or BROKEN_REASONS. */
 static enum cpu_broken
 cpu_judge(const struct sample_event *e, bool known, bool no_mapping,
@@ -145,12 +167,16 @@ cpu_judge(const struct sample_event *e, bool known, bool no_mapping,
 		return BROKEN_32BIT;
 	if (!known)
 		return BROKEN_NO_PROCESS;
-	if (no_mapping)
-		return BROKEN_NO_MAPPING;
 	if (n == 0)
 		return BROKEN_NO_STACK;
+	if (e->error == EVENT_NO_PROCESS || (e->flags & EVENT_PENDING) != 0)
+		return BROKEN_NO_TABLES;
+	if (no_mapping)
+		return BROKEN_NO_MAPPING;
 	if ((e->flags & EVENT_TRUNCATED) != 0)
 		return BROKEN_TRUNCATED;
+	if ((e->flags & EVENT_EH_FRAME) != 0)
+		return walk_ends[e->error < EVENT_ERRORS ? e->error : 0];
 	return n == 1 ? BROKEN_ONE_FRAME : BROKEN_REASONS;
 }
 
@@ -219,6 +245,20 @@ cpu_group(struct source *s, const struct sample_event *e,
 	return aggregate_group(s->aggregate, &g);
 }
 
+/* Tells the walker's tables what they lack.  A process that has just begun
+ * may be over before its tables would be made. */
+static void
+cpu_want_tables(struct source *s, const struct sample_event *e)
+{
+	bool lacks = (e->flags & EVENT_PENDING) != 0 ||
+	    e->error == EVENT_NO_PROCESS || e->error == EVENT_NO_MAPPING;
+
+	if (lacks && s->processes != NULL &&
+	    s->boot_ns - (int64_t)e->start_ns > YOUNG_NS)
+		unwind_processes_want(s->processes, (int32_t)e->pid,
+		    e->start_ns, e->exec_id, (int64_t)e->time_ns);
+}
+
 void
 cpu_take_event(struct source *s, const struct sample_event *e)
 {
@@ -228,6 +268,8 @@ cpu_take_event(struct source *s, const struct sample_event *e)
 	uint32_t group = cpu_group(s, e, p);
 	size_t n = cpu_stack(s, e, p != NULL, refs);
 
+	if (p != NULL)
+		cpu_want_tables(s, e);
 	if (group != AGGREGATE_NONE && aggregate_add(s->aggregate, group,
 	    refs, n, (int64_t)e->value))
 		s->now.samples += e->value;

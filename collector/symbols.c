@@ -69,12 +69,19 @@ symbols_take(struct symbols *s, uint32_t id, struct cur *c)
 
 static void
 symbols_answer(void *arg, const struct link_request *q,
-    const struct wire_reply *r, const uint8_t *p, size_t n)
+    const struct wire_reply *r, const uint8_t *p, size_t n, int fd)
 {
 	struct symbols *s = arg;
 	struct cur c = cur_of(p, n);
 	uint32_t i;
 
+	if (q->type == WIRE_UNWIND) {
+		s->rows(s->rows_arg, q->file, &(struct symbols_rows){
+		    .status = r->status, .n = r->symbols, .fd = fd,
+		    .build_id = r->build_id,
+		    .build_id_len = r->build_id_len});
+		return;
+	}
 	if (q->type != WIRE_RESOLVE) {
 		symbols_file_answer(s, q->file, r);
 		return;
@@ -93,6 +100,11 @@ symbols_lost(void *arg, const struct link_request *q, bool guilty)
 	struct symbols *s = arg;
 	uint32_t i;
 
+	if (q->type == WIRE_UNWIND) {
+		s->rows(s->rows_arg, q->file, &(struct symbols_rows){
+		    .lost = true, .guilty = guilty, .fd = -1});
+		return;
+	}
 	symbols_file_lost(s, q->file, guilty);
 	if (q->type != WIRE_RESOLVE)
 		return;
@@ -373,6 +385,21 @@ symbols_trim(struct symbols *s, int64_t now_ns)
 		memset(s->address_slots, 0, ((size_t)s->address_mask + 1) *
 		    sizeof(*s->address_slots));
 	return true;
+}
+
+void
+symbols_unwind_to(struct symbols *s, symbols_rows_fn *fn, void *arg)
+{
+	s->rows = fn;
+	s->rows_arg = arg;
+}
+
+bool
+symbols_unwind(struct symbols *s, uint32_t table, int fd, uint64_t size,
+    uint32_t max_rows)
+{
+	return s->rows != NULL &&
+	    symbols_link_unwind(s->link, table, fd, size, max_rows);
 }
 
 bool

@@ -67,6 +67,9 @@ uint32_t symbols_file(struct symbols *s, int fd, const char *name);
 /* The vdso that every process has; SYMBOLS_NO_FILE where there is none. */
 uint32_t symbols_vdso(struct symbols *s);
 
+/* A descriptor of the vdso's bytes, which stays the table's; -1: none. */
+int symbols_vdso_fd(struct symbols *s);
+
 /* The reference of an address: `offset` in the file, not an address. */
 uint32_t symbols_user(struct symbols *s, uint32_t file, uint64_t offset);
 
@@ -93,6 +96,27 @@ struct frame symbols_get(const struct symbols *s, uint32_t ref);
  * did: all references and file numbers are void.  Also reads kallsyms anew
  * now and then when addresses were missing. */
 bool symbols_trim(struct symbols *s, int64_t now_ns);
+
+/* What became of a question for unwind rows. */
+struct symbols_rows {
+	bool lost, guilty; /* the child died; perhaps of this file */
+	uint32_t status;   /* enum elf_status */
+	uint32_t n;        /* rows: struct unwind_row, in file order */
+	int fd;            /* of their memory file, borrowed; -1: none */
+	const uint8_t *build_id;
+	size_t build_id_len;
+};
+typedef void symbols_rows_fn(void *arg, uint32_t table,
+    const struct symbols_rows *rows);
+
+/* Who gets the answers to symbols_unwind(). */
+void symbols_unwind_to(struct symbols *s, symbols_rows_fn *fn, void *arg);
+
+/* Asks the child for the unwind rows of an open file of `size` bytes, which
+ * stays the caller's.  `table` (< UNWIND_TABLES) comes back with the answer.
+ * False when the child cannot be asked now. */
+bool symbols_unwind(struct symbols *s, uint32_t table, int fd, uint64_t size,
+    uint32_t max_rows);
 
 /* Does the kernel hide its functions' addresses from us? */
 bool symbols_kernel_hidden(const struct symbols *s);

@@ -28,15 +28,14 @@ struct child {
 	char reply[WIRE_REPLY_MAX];
 };
 
-static bool
-child_read(void *arg, uint64_t at, void *p, size_t n)
+bool
+symbols_child_read(int fd, uint64_t at, void *p, size_t n)
 {
-	const struct source_file *f = arg;
 	char *to = p;
 	ssize_t got;
 
 	while (n > 0) {
-		got = pread(f->fd, to, n, (off_t)at);
+		got = pread(fd, to, n, (off_t)at);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
@@ -46,6 +45,12 @@ child_read(void *arg, uint64_t at, void *p, size_t n)
 		n -= (size_t)got;
 	}
 	return true;
+}
+
+static bool
+child_read(void *arg, uint64_t at, void *p, size_t n)
+{
+	return symbols_child_read(((struct source_file *)arg)->fd, at, p, n);
 }
 
 static enum elf_status
@@ -251,8 +256,10 @@ child_serve(struct child *c, const struct wire_request *q, int fd)
 		child_drop(c, q->file);
 	else if (q->type == WIRE_RESOLVE)
 		child_resolve(c, q);
-	else
+	else if (q->type != WIRE_UNWIND || fd < 0)
 		_exit(2);
+	else if (!symbols_child_unwind(c->socket, q, fd))
+		_exit(1);
 }
 
 _Noreturn void

@@ -7,8 +7,9 @@
 #ifndef COLLECTOR_SYMBOLS_CHILD_H
 #define COLLECTOR_SYMBOLS_CHILD_H
 
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Serves requests from `socket` until its other end is closed.  Call in a
  * freshly forked process; ends it. */
@@ -17,6 +18,15 @@ _Noreturn void symbols_child_run(int socket);
 /* Gives up everything that serving does not need; false (with the step in
  * *step) when a step fails, and then nothing may be served. */
 bool symbols_child_sandbox(int socket, const char **step);
+
+struct wire_request;
+
+/* Answers WIRE_UNWIND: closes the file, sends what it made of it.  False when
+ * the other end is gone. */
+bool symbols_child_unwind(int socket, const struct wire_request *q, int fd);
+
+/* Fills n bytes from place `at` of an open file, or returns false. */
+bool symbols_child_read(int fd, uint64_t at, void *p, size_t n);
 
 /*
  * Makes a name for people of a symbol: C++ and Rust (legacy) demangled, at

@@ -25,6 +25,7 @@
 #define COMM "memlens-symbols"    /* of its thread: 15 bytes */
 #define MEMORY_MAX (384u << 20) /* beyond what the fork came with */
 #define FILES_MAX 1024
+#define ROWS_BYTES_MAX (128u << 20) /* of a memory file; opens no other */
 
 /* Everything that serving needs; anything else ends the child. */
 static const int allowed[] = {
@@ -32,6 +33,8 @@ static const int allowed[] = {
     SCMP_SYS(close), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk),
     SCMP_SYS(madvise), SCMP_SYS(futex), SCMP_SYS(getrandom),
     SCMP_SYS(sysinfo), /* qsort asks how much memory there is */
+    /* unwind rows go out in a memory file */
+    SCMP_SYS(memfd_create), SCMP_SYS(write), SCMP_SYS(sendmsg),
 #ifdef __SANITIZE_ADDRESS__
     SCMP_SYS(sigaltstack), SCMP_SYS(sched_yield), SCMP_SYS(getpid),
     SCMP_SYS(gettid), SCMP_SYS(rt_sigprocmask), SCMP_SYS(prlimit64),
@@ -148,7 +151,8 @@ sandbox_limits(int socket)
 		return false;
 #endif
 	return sandbox_limit(RLIMIT_NOFILE, FILES_MAX) &&
-	    sandbox_limit(RLIMIT_CORE, 0) && sandbox_limit(RLIMIT_FSIZE, 0);
+	    sandbox_limit(RLIMIT_CORE, 0) &&
+	    sandbox_limit(RLIMIT_FSIZE, ROWS_BYTES_MAX);
 }
 
 static bool
@@ -179,6 +183,8 @@ sandbox_system_calls(int socket)
 		r |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW,
 		    allowed_not_exec[i], 1,
 		    SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	r |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+	    SCMP_A1(SCMP_CMP_EQ, F_ADD_SEALS));
 	r |= seccomp_load(ctx);
 	seccomp_release(ctx);
 	return r == 0;

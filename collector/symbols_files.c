@@ -155,6 +155,14 @@ symbols_vdso(struct symbols *s)
 	return s->vdso;
 }
 
+int
+symbols_vdso_fd(struct symbols *s)
+{
+	uint32_t file = symbols_vdso(s);
+
+	return file != SYMBOLS_NO_FILE ? s->files[file]->kept_fd : -1;
+}
+
 bool
 symbols_wants(const struct symbols *s, uint32_t file)
 {

@@ -248,9 +248,10 @@ link_died(struct symbols_link *l, int64_t now_ns)
 	}
 }
 
-/* One answer; false when it breaks the rules. */
+/* One answer and the descriptor that came with it; false when it breaks the
+ * rules. */
 static bool
-link_take(struct symbols_link *l, size_t n)
+link_take(struct symbols_link *l, size_t n, int fd)
 {
 	struct link_request q;
 	struct wire_reply r;
@@ -264,23 +265,52 @@ link_take(struct symbols_link *l, size_t n)
 		return false;
 	/* Its place is free before the answer is used: that may send. */
 	link_pop(l);
-	l->answer(l->arg, &q, &r, l->reply + sizeof(r), n - sizeof(r));
+	l->answer(l->arg, &q, &r, l->reply + sizeof(r), n - sizeof(r), fd);
 	return true;
+}
+
+/* recv() with at most one descriptor, -1 when none came. */
+static ssize_t
+link_recv(struct symbols_link *l, int *fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {.iov_base = l->reply,
+	    .iov_len = sizeof(l->reply)};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1,
+	    .msg_control = control.bytes,
+	    .msg_controllen = sizeof(control.bytes)};
+	struct cmsghdr *h;
+	ssize_t n = recvmsg(l->socket, &m, MSG_CMSG_CLOEXEC);
+
+	*fd = -1;
+	h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	if (h != NULL && h->cmsg_level == SOL_SOCKET &&
+	    h->cmsg_type == SCM_RIGHTS && h->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(h), sizeof(*fd));
+	return n;
 }
 
 /* Takes what waits; false when the child is gone or must go. */
 static bool
 link_receive(struct symbols_link *l)
 {
+	bool good;
 	ssize_t n;
+	int fd;
 
 	for (;;) {
-		n = recv(l->socket, l->reply, sizeof(l->reply), 0);
+		n = link_recv(l, &fd);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return true;
-		if (n <= 0 || !link_take(l, (size_t)n))
+		good = n > 0 && link_take(l, (size_t)n, fd);
+		if (fd >= 0)
+			close(fd);
+		if (!good)
 			return false;
 	}
 }
@@ -384,6 +414,18 @@ symbols_link_resolve(struct symbols_link *l, uint32_t file,
 	return symbols_link_ready(l) && link_send(l, &w,
 	    offsetof(struct wire_request, offsets) + n * sizeof(*offsets), -1,
 	    ids);
+}
+
+bool
+symbols_link_unwind(struct symbols_link *l, uint32_t table, int fd,
+    uint64_t size, uint64_t max_rows)
+{
+	struct wire_request w = {.type = WIRE_UNWIND, .seq = ++l->seq,
+	    .file = table, .n = 1, .size = size, .offsets = {max_rows}};
+
+	return symbols_link_ready(l) && link_send(l, &w,
+	    offsetof(struct wire_request, offsets) + sizeof(w.offsets[0]), fd,
+	    NULL);
 }
 
 int

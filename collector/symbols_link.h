@@ -26,9 +26,10 @@ struct link_request {
 };
 
 /* An answer: its head and the bytes behind it, none of them checked beyond
- * belonging to the oldest request. */
+ * belonging to the oldest request.  `fd` came with it and is borrowed; -1:
+ * none. */
 typedef void link_answer_fn(void *arg, const struct link_request *q,
-    const struct wire_reply *r, const uint8_t *p, size_t n);
+    const struct wire_reply *r, const uint8_t *p, size_t n, int fd);
 
 /* A request that will have no answer: the child is gone.  `guilty` is true
  * for the one that it was working on. */
@@ -63,6 +64,10 @@ bool symbols_link_drop(struct symbols_link *l, uint32_t file);
 /* n <= WIRE_OFFSETS; ids come back in the answer's request. */
 bool symbols_link_resolve(struct symbols_link *l, uint32_t file,
     const uint64_t *offsets, const uint32_t *ids, uint32_t n);
+
+/* WIRE_UNWIND of an open file, which stays the caller's: at most max_rows. */
+bool symbols_link_unwind(struct symbols_link *l, uint32_t table, int fd,
+    uint64_t size, uint64_t max_rows);
 
 /* Takes the answers that wait, ends a child that takes too long over one
  * request, starts the next one when it is time.  Never blocks. */

@@ -71,6 +71,8 @@ struct symbols {
 	int64_t kallsyms_at_ns, kallsyms_wait_ns;
 	bool kernel_missed;
 	uint64_t skipped, overflows;
+	symbols_rows_fn *rows; /* NULL: nobody asks for unwind rows */
+	void *rows_arg;
 };
 
 /* Is the file in the hands of the living child? */

@@ -7,10 +7,12 @@
  *	DEBUG file, size + descriptor → LOADED (names now from this file)
  *	DROP file →                     (no answer)
  *	RESOLVE file, n offsets →       RESOLVED n answers
+ *	UNWIND table, size, limit +
+ *	    descriptor                → UNWOUND rows + sealed memory file
  *
  * The child answers in order.  The daemon trusts no byte of an answer: it
- * checks lengths, counts and order, and cleans the names.  Later the child
- * will also return unwind rows (another request, a sealed memfd).
+ * checks lengths, counts and order, and cleans the names.  UNWIND stands by
+ * itself: its number is the asker's and no file of the child's.
  */
 #ifndef COLLECTOR_SYMBOLS_WIRE_H
 #define COLLECTOR_SYMBOLS_WIRE_H
@@ -26,13 +28,15 @@ enum wire_type {
 	WIRE_LOAD = 1,
 	WIRE_DEBUG,
 	WIRE_DROP,
-	WIRE_RESOLVE
+	WIRE_RESOLVE,
+	WIRE_UNWIND
 };
 
 struct wire_request {
 	uint32_t type, seq, file, n;
-	uint64_t size;                 /* LOAD, DEBUG: bytes of the file */
-	uint64_t offsets[WIRE_OFFSETS]; /* RESOLVE: n are sent */
+	uint64_t size;                 /* with a file: its bytes */
+	uint64_t offsets[WIRE_OFFSETS]; /* RESOLVE: n are sent; UNWIND: the
+	                                 * first is the limit of rows */
 };
 
 /* How an address came out. */
@@ -50,7 +54,8 @@ struct wire_answer {
 };
 
 /* Head of every answer.  LOADED: status, symbols, build id in bytes.
- * RESOLVED: n answers, each followed by its name. */
+ * RESOLVED: n answers, each followed by its name.  UNWOUND: as LOADED; where
+ * there are rows (`symbols` of them), their memory file comes with it. */
 struct wire_reply {
 	uint32_t type, seq, file, n;
 	uint32_t status;   /* enum elf_status */

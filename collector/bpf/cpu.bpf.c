@@ -7,6 +7,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "event.h"
+#include "unwind.bpf.h"
 
 #define RING_BYTES (4 << 20)
 /* Wake the daemon before its next poll only when the ring fills up. */
@@ -14,6 +15,7 @@
 
 /* Set by the daemon before loading. */
 const volatile bool kernel_stacks = 1;
+const volatile bool eh_frame = 0; /* else by frame pointers alone */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -26,13 +28,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } counters SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sample_event);
-} scratch SEC(".maps");
 
 static __always_inline void
 count(__u32 which)
@@ -84,17 +79,13 @@ fill_kernel(struct sample_event *e, struct perf_context *ctx)
 		e->n_kernel = (n / sizeof(__u64)) & EVENT_MAX_KERNEL;
 }
 
+/* By frame pointers. */
 static __always_inline void
-fill_user(struct sample_event *e, struct perf_context *ctx)
+fill_pointers(struct sample_event *e, struct perf_context *ctx)
 {
 	__u32 at = e->n_kernel & EVENT_MAX_KERNEL;
 	long n;
 
-	e->n_user = 0;
-	if ((e->flags & EVENT_KTHREAD) != 0)
-		return;
-	if (ctx->cs == USER32_CS)
-		e->error = EVENT_32BIT;
 	n = bpf_get_stack(ctx, &e->frames[at], EVENT_MAX_USER * sizeof(__u64),
 	    BPF_F_USER_STACK);
 	if (n <= 0) {
@@ -104,6 +95,45 @@ fill_user(struct sample_event *e, struct perf_context *ctx)
 	e->n_user = (n / sizeof(__u64)) & EVENT_MAX_USER;
 	if (e->n_user == EVENT_MAX_USER)
 		e->flags |= EVENT_TRUNCATED;
+}
+
+/* The registers of user mode; false when there are none. */
+static __always_inline bool
+fill_registers(struct unwind_state *walk, struct perf_context *ctx)
+{
+	struct pt_regs *regs;
+
+	if ((ctx->cs & USER_CS) != 0) {
+		walk->ip = ctx->ip;
+		walk->sp = ctx->sp;
+		walk->bp = ctx->bp;
+		return 1;
+	}
+	regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	walk->ip = regs->ip;
+	walk->sp = regs->sp;
+	walk->bp = regs->bp;
+	return walk->ip != 0;
+}
+
+static __always_inline void
+fill_user(struct unwind_scratch *s, struct perf_context *ctx)
+{
+	struct sample_event *e = &s->event;
+
+	e->n_user = 0;
+	if ((e->flags & EVENT_KTHREAD) != 0)
+		return;
+	if (ctx->cs == USER32_CS)
+		e->error = EVENT_32BIT;
+	if (eh_frame && e->error == EVENT_OK &&
+	    fill_registers(&s->walk, ctx)) {
+		if (unwind_user(s, UNWIND_SLOT_CPU,
+		    (void *)bpf_get_current_task()))
+			return;
+		e->error = EVENT_NO_PROCESS;
+	}
+	fill_pointers(e, ctx);
 }
 
 static __always_inline void
@@ -127,7 +157,8 @@ SEC("perf_event")
 int
 cpu_sample(struct perf_context *ctx)
 {
-	__u32 zero = 0;
+	__u32 slot = UNWIND_SLOT_CPU;
+	struct unwind_scratch *s;
 	struct sample_event *e;
 
 	count(COUNT_RUNS);
@@ -135,12 +166,13 @@ cpu_sample(struct perf_context *ctx)
 		count(COUNT_IDLE);
 		return 0;
 	}
-	e = bpf_map_lookup_elem(&scratch, &zero);
-	if (e == 0)
+	s = bpf_map_lookup_elem(&scratch, &slot);
+	if (s == 0)
 		return 0;
+	e = &s->event;
 	fill_task(e);
 	fill_kernel(e, ctx);
-	fill_user(e, ctx);
+	fill_user(s, ctx);
 	send(e);
 	return 0;
 }

@@ -13,7 +13,8 @@ enum event_flag {
 	EVENT_IN_KERNEL = 1,   /* interrupted in kernel mode */
 	EVENT_KTHREAD = 2,     /* a kernel thread: no user stack exists */
 	EVENT_EH_FRAME = 4,    /* user frames by .eh_frame, not frame pointers */
-	EVENT_TRUNCATED = 8    /* more user frames than EVENT_MAX_USER */
+	EVENT_TRUNCATED = 8,   /* more user frames than EVENT_MAX_USER */
+	EVENT_PENDING = 16     /* frame pointers, since a table is not made */
 };
 
 /* Why a user stack ended before the root; 0: it did not. */

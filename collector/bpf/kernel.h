@@ -22,11 +22,14 @@ typedef __u32 __wsum;
 typedef _Bool bool;
 
 enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_RINGBUF = 27
 };
 
 enum {
+	BPF_F_MMAPABLE = 1024,
 	BPF_F_USER_STACK = 256,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
@@ -37,11 +40,22 @@ enum {
 #define USER_CS 3             /* the privilege bits of cs in user mode */
 #define USER32_CS 0x23        /* cs of 32-bit code on x86-64 */
 
+struct mm_struct {
+	unsigned long start_code, end_code, start_stack;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	unsigned int flags;
-	struct task_struct *group_leader;
+	int tgid;
+	struct mm_struct *mm;
+	struct task_struct *group_leader, *real_parent;
 	__u64 start_boottime;
 	__u64 self_exec_id;
+} __attribute__((preserve_access_index));
+
+/* The registers with which a task entered the kernel. */
+struct pt_regs {
+	unsigned long bp, ip, sp;
 } __attribute__((preserve_access_index));
 
 /* What a perf_event program gets: the interrupted registers come first. */

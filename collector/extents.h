@@ -1,0 +1,30 @@
+/*
+ * Which parts of an array that BPF programs read are in use.  A part that
+ * was given back rests for a while before it is used again, so that no
+ * program that found the way to it still reads there.
+ */
+#ifndef COLLECTOR_EXTENTS_H
+#define COLLECTOR_EXTENTS_H
+
+#include <stdint.h>
+
+#define EXTENTS_NONE UINT32_MAX
+
+struct extents;
+
+/* All n elements are free.  NULL when out of memory. */
+struct extents *extents_new(uint32_t n);
+void extents_free(struct extents *x);
+
+/* The first of n > 0 elements in a row, EXTENTS_NONE when there is no such
+ * gap. */
+uint32_t extents_take(struct extents *x, uint32_t n, int64_t now_ns);
+
+/* Gives back exactly what was taken. */
+void extents_give(struct extents *x, uint32_t first, uint32_t n,
+    int64_t now_ns);
+
+/* Elements in use, those that rest among them. */
+uint32_t extents_used(const struct extents *x);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * The maps of the stack walker as unwind_kernel.h has them.
+ */
+#ifndef COLLECTOR_SAMPLER_UNWIND_H
+#define COLLECTOR_SAMPLER_UNWIND_H
+
+#include "unwind_kernel.h"
+
+struct sampler_unwind {
+	struct unwind_kernel kernel;
+	int arrays[UNWIND_ARRAYS]; /* descriptors of maps, borrowed */
+	int processes;
+};
+
+/* Makes u->kernel, which points back to *u: do not move it. */
+void sampler_unwind_init(struct sampler_unwind *u,
+    const int arrays[UNWIND_ARRAYS], int processes, uint32_t cells);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * The child's answer to WIRE_UNWIND: rows of .eh_frame in a memory file that
+ * nobody can change any more.
+ */
+#include "symbols_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "symbols_wire.h"
+#include "unwind_read.h"
+
+#define ROWS_MAX (16u << 20)
+
+static bool
+unwind_input(void *arg, uint64_t at, void *p, size_t n)
+{
+	return symbols_child_read(*(const int *)arg, at, p, n);
+}
+
+/* A sealed memory file of the rows; -1 when it could not be made. */
+static int
+unwind_file(const struct unwind_row *rows, size_t n)
+{
+	const char *p = (const char *)rows;
+	size_t left = n * sizeof(*rows);
+	ssize_t r;
+	int fd = memfd_create("unwind", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	while (fd >= 0 && left > 0) {
+		r = write(fd, p, left);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			break;
+		p += r;
+		left -= (size_t)r;
+	}
+	if (fd >= 0 && (left > 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL |
+	    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool
+unwind_send(int socket, const struct wire_reply *reply, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)reply,
+	    .iov_len = sizeof(*reply)};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t r;
+
+	if (fd >= 0) {
+		m.msg_control = control.bytes;
+		m.msg_controllen = sizeof(control.bytes);
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	do
+		r = sendmsg(socket, &m, MSG_NOSIGNAL);
+	while (r < 0 && errno == EINTR);
+	return r >= 0;
+}
+
+bool
+symbols_child_unwind(int socket, const struct wire_request *q, int fd)
+{
+	struct elf_input in = {.read = unwind_input, .arg = &fd,
+	    .size = q->size};
+	struct wire_reply r = {.type = q->type, .seq = q->seq,
+	    .file = q->file, .n = q->n};
+	size_t max = q->offsets[0] < ROWS_MAX ? q->offsets[0] : ROWS_MAX;
+	struct unwind_file f;
+	int rows = -1;
+	bool ok;
+
+	r.status = unwind_read(&in, max, &f);
+	close(fd);
+	if (f.rows.n > 0) {
+		rows = unwind_file(f.rows.rows, f.rows.n);
+		if (rows < 0)
+			r.status = ELF_NO_MEMORY;
+	}
+	free(f.rows.rows);
+	r.symbols = (uint32_t)f.rows.n;
+	r.build_id_len = (uint8_t)f.build_id_len;
+	memcpy(r.build_id, f.build_id, f.build_id_len);
+	ok = unwind_send(socket, &r, rows);
+	if (rows >= 0)
+		close(rows);
+	return ok;
+}

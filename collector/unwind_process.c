@@ -1,0 +1,443 @@
+/*
+ * The table of processes, the queue of those that wait, and the work itself.
+ */
+#include "unwind_process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "extents.h"
+#include "maps.h"
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "unwind_tables.h"
+
+#define BUCKETS 1024
+#define QUEUE_MAX 1024
+#define WAIT_MIN_NS (1 * NS_PER_S) /* doubles up to the next line */
+#define WAIT_MAX_NS (60 * NS_PER_S)
+/* So much of our time at once, and this part of the time then. */
+#define BUDGET_NS (100 * NS_PER_MS)
+#define BUDGET_PART 250
+
+struct process {
+	struct process *next; /* in its bucket */
+	int32_t pid;
+	uint32_t exec_id;
+	uint64_t start_ns, image;
+	uint32_t first, n;    /* mappings; first EXTENTS_NONE: none */
+	uint32_t *tables;     /* n references */
+	uint64_t digest;      /* of the mappings */
+	int64_t built_ns, wait_ns;
+	bool queued;
+};
+
+struct unwind_processes {
+	const struct unwind_kernel *kernel;
+	struct unwind_tables *tables;
+	struct maps *maps;
+	const char *proc;
+	unwind_vdso_fn *vdso;
+	void *vdso_arg;
+	struct extents *mappings;
+	struct process *buckets[BUCKETS];
+	int32_t queue[QUEUE_MAX]; /* a ring of pids */
+	uint32_t queue_first, n_queue, n;
+	int64_t budget_ns, refilled_ns;
+	uint64_t built, evicted, failed;
+};
+
+const struct err *
+unwind_processes_new(struct unwind_processes **out,
+    const struct unwind_kernel *kernel, struct unwind_tables *tables,
+    struct maps *maps, const char *proc)
+{
+	struct unwind_processes *u = calloc(1, sizeof(*u));
+
+	*out = u;
+	if (u == NULL)
+		return err_nomem();
+	u->kernel = kernel;
+	u->tables = tables;
+	u->maps = maps;
+	u->proc = proc;
+	u->budget_ns = BUDGET_NS;
+	u->mappings = extents_new(UNWIND_MAPPINGS);
+	return u->mappings == NULL ? err_nomem() : NULL;
+}
+
+void
+unwind_processes_set_vdso(struct unwind_processes *u, unwind_vdso_fn *fn,
+    void *arg)
+{
+	u->vdso = fn;
+	u->vdso_arg = arg;
+}
+
+/* Gives back a list of mappings with its references. */
+static void
+process_release(struct unwind_processes *u, uint32_t first, uint32_t n,
+    uint32_t *tables, int64_t now_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < n && tables != NULL; i++)
+		unwind_tables_drop(u->tables, tables[i]);
+	if (first != EXTENTS_NONE)
+		extents_give(u->mappings, first, n, now_ns);
+	free(tables);
+}
+
+void
+unwind_processes_free(struct unwind_processes *u)
+{
+	struct process *p, *next;
+	size_t i;
+
+	if (u == NULL)
+		return;
+	for (i = 0; i < BUCKETS; i++) {
+		for (p = u->buckets[i]; p != NULL; p = next) {
+			next = p->next;
+			free(p->tables);
+			free(p);
+		}
+	}
+	extents_free(u->mappings);
+	free(u);
+}
+
+static struct process **
+process_find(struct unwind_processes *u, int32_t pid)
+{
+	struct process **p = &u->buckets[(uint32_t)pid % BUCKETS];
+
+	while (*p != NULL && (*p)->pid != pid)
+		p = &(*p)->next;
+	return p;
+}
+
+static void
+process_remove(struct unwind_processes *u, struct process **at,
+    int64_t now_ns)
+{
+	struct process *p = *at;
+
+	if (p->first != EXTENTS_NONE)
+		u->kernel->set_process(u->kernel->arg, p->pid, NULL);
+	process_release(u, p->first, p->n, p->tables, now_ns);
+	*at = p->next;
+	free(p);
+	u->n--;
+}
+
+/* Takes away the process whose stacks were walked longest ago; false when
+ * there is none. */
+static bool
+processes_evict(struct unwind_processes *u, const struct process *keep,
+    int64_t now_ns)
+{
+	struct process **p, **oldest = NULL;
+	struct unwind_process k;
+	uint32_t used = UINT32_MAX;
+	size_t i;
+
+	for (i = 0; i < BUCKETS; i++) {
+		for (p = &u->buckets[i]; *p != NULL; p = &(*p)->next) {
+			if (*p == keep || (*p)->queued)
+				continue;
+			if ((*p)->first == EXTENTS_NONE ||
+			    !u->kernel->get_process(u->kernel->arg,
+			    (*p)->pid, &k))
+				k.used_s = 0;
+			if (k.used_s >= used)
+				continue;
+			used = k.used_s;
+			oldest = p;
+		}
+	}
+	if (oldest == NULL)
+		return false;
+	process_remove(u, oldest, now_ns);
+	u->evicted++;
+	return true;
+}
+
+static struct process *
+process_add(struct unwind_processes *u, int32_t pid, int64_t now_ns)
+{
+	struct process **bucket, *p;
+
+	if (u->n >= UNWIND_PROCESSES && !processes_evict(u, NULL, now_ns))
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return NULL;
+	bucket = &u->buckets[(uint32_t)pid % BUCKETS];
+	p->pid = pid;
+	p->first = EXTENTS_NONE;
+	p->next = *bucket;
+	*bucket = p;
+	u->n++;
+	return p;
+}
+
+void
+unwind_processes_want(struct unwind_processes *u, int32_t pid,
+    uint64_t start_ns, uint32_t exec_id, int64_t event_ns)
+{
+	struct process *p = *process_find(u, pid);
+
+	if (p == NULL)
+		p = process_add(u, pid, event_ns);
+	if (p == NULL || p->queued || u->n_queue == QUEUE_MAX)
+		return;
+	/* Another image is news; the same one is looked at now and then. */
+	if (p->start_ns == start_ns && p->exec_id == exec_id &&
+	    event_ns < p->built_ns + p->wait_ns)
+		return;
+	if (p->start_ns != start_ns || p->exec_id != exec_id)
+		p->wait_ns = 0;
+	p->start_ns = start_ns;
+	p->exec_id = exec_id;
+	p->queued = true;
+	u->queue[(u->queue_first + u->n_queue++) % QUEUE_MAX] = pid;
+}
+
+/*
+ * Fields 26 to 28 of /proc/PID/stat: start and end of the code, start of the
+ * stack.  0 when the process has no memory any more or cannot be read.
+ */
+static uint64_t
+process_image(const struct unwind_processes *u, int32_t pid)
+{
+	char path[256], text[2048], *p;
+	unsigned long long start, end, stack;
+	size_t n;
+	int field;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/stat", u->proc, pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	p = strrchr(text, ')'); /* the name may hold anything */
+	for (field = 2; p != NULL && field < 26; field++) {
+		p = strchr(p, ' ');
+		p = p != NULL ? p + 1 : NULL;
+	}
+	if (p == NULL || sscanf(p, "%llu %llu %llu", &start, &end,
+	    &stack) != 3 || stack == 0)
+		return 0;
+	return unwind_image(start, end, stack);
+}
+
+static uint32_t
+process_table(struct unwind_processes *u, const struct maps_process *mp,
+    const struct mapping *m, int64_t now_ns)
+{
+	uint32_t table = UNWIND_NO_TABLE;
+	int fd;
+
+	if (m->kind == MAP_VDSO && u->vdso != NULL) {
+		fd = u->vdso(u->vdso_arg);
+		return fd >= 0 ? unwind_tables_get(u->tables, fd, now_ns) :
+		    UNWIND_NO_TABLE;
+	}
+	if (m->kind != MAP_FILE)
+		return UNWIND_NO_TABLE;
+	fd = maps_open(u->maps, mp, m);
+	if (fd < 0)
+		return UNWIND_NO_TABLE;
+	table = unwind_tables_get(u->tables, fd, now_ns);
+	close(fd);
+	return table;
+}
+
+/* Code where no function of the process is; the kernel's own pages. */
+static bool
+process_skips(const struct mapping *m)
+{
+	return m->kind == MAP_SPECIAL;
+}
+
+static uint32_t
+process_fill(struct unwind_processes *u, const struct maps_process *mp,
+    struct unwind_mapping *out, uint32_t *tables, int64_t now_ns)
+{
+	const struct maps_list *l = maps_process_list(mp);
+	uint32_t n = 0;
+	size_t i;
+
+	for (i = 0; i < l->n; i++) {
+		const struct mapping *m = &l->mappings[i];
+
+		if (process_skips(m))
+			continue;
+		tables[n] = process_table(u, mp, m, now_ns);
+		out[n] = (struct unwind_mapping){.start = m->start,
+		    .bias = m->start - (m->kind == MAP_VDSO ? 0 :
+		    m->offset), .pages = (uint32_t)((m->end - m->start) >>
+		    12), .table = tables[n]};
+		n++;
+	}
+	return n;
+}
+
+/* Hands a list of mappings to the kernel; on success it replaces the old
+ * one. */
+static bool
+process_publish(struct unwind_processes *u, struct process *p,
+    uint64_t image, const struct unwind_mapping *list, uint32_t n,
+    uint32_t *tables, int64_t now_ns)
+{
+	struct unwind_process k = {.image = image, .n = n,
+	    .used_s = (uint32_t)(now_ns / NS_PER_S)};
+
+	k.first = extents_take(u->mappings, n, now_ns);
+	if (k.first == EXTENTS_NONE) {
+		processes_evict(u, p, now_ns);
+		return false;
+	}
+	if (!u->kernel->write(u->kernel->arg, UNWIND_ARRAY_MAPPINGS, k.first,
+	    list, n) ||
+	    !u->kernel->set_process(u->kernel->arg, p->pid, &k)) {
+		extents_give(u->mappings, k.first, n, now_ns);
+		return false;
+	}
+	process_release(u, p->first, p->n, p->tables, now_ns);
+	p->first = k.first;
+	p->n = n;
+	p->tables = tables;
+	p->image = image;
+	u->built++;
+	return true;
+}
+
+/* True when the kernel has the list already. */
+static bool
+process_is_known(struct process *p, uint64_t image,
+    const struct unwind_mapping *list, uint32_t n)
+{
+	uint64_t digest = hash64(image, list, n * sizeof(*list));
+	bool known = p->first != EXTENTS_NONE && p->image == image &&
+	    p->digest == digest;
+
+	p->digest = digest;
+	return known;
+}
+
+/* False when nothing came of it. */
+static bool
+process_build(struct unwind_processes *u, struct process *p, int64_t now_ns)
+{
+	struct maps_process *mp = maps_process(u->maps, p->pid, p->start_ns,
+	    p->exec_id, now_ns);
+	uint64_t image = process_image(u, maps_process_reader(mp));
+	struct unwind_mapping *list;
+	uint32_t *tables, n;
+	size_t max = maps_process_list(mp)->n;
+	bool known, ok = false;
+
+	if (image == 0 || max == 0)
+		return false;
+	list = calloc(max, sizeof(*list));
+	tables = calloc(max, sizeof(*tables));
+	if (list == NULL || tables == NULL) {
+		free(list);
+		free(tables);
+		return false;
+	}
+	n = process_fill(u, mp, list, tables, now_ns);
+	known = process_is_known(p, image, list, n);
+	if (n > 0 && !known)
+		ok = process_publish(u, p, image, list, n, tables, now_ns);
+	if (!ok)
+		process_release(u, EXTENTS_NONE, n, tables, now_ns);
+	free(list);
+	return ok;
+}
+
+static void
+process_work(struct unwind_processes *u, struct process *p, int64_t now_ns)
+{
+	bool ok = process_build(u, p, now_ns);
+
+	p->queued = false;
+	p->built_ns = now_ns;
+	if (ok)
+		p->wait_ns = 0;
+	else
+		u->failed++;
+	p->wait_ns = p->wait_ns == 0 ? WAIT_MIN_NS :
+	    p->wait_ns * 2 < WAIT_MAX_NS ? p->wait_ns * 2 : WAIT_MAX_NS;
+}
+
+static void
+processes_refill(struct unwind_processes *u, int64_t now_ns)
+{
+	int64_t more = (now_ns - u->refilled_ns) / BUDGET_PART;
+
+	if (u->refilled_ns == 0) {
+		u->refilled_ns = now_ns;
+	} else if (more > 0) {
+		u->budget_ns = u->budget_ns + more < BUDGET_NS ?
+		    u->budget_ns + more : BUDGET_NS;
+		u->refilled_ns = now_ns;
+	}
+}
+
+void
+unwind_processes_pump(struct unwind_processes *u, int64_t now_ns)
+{
+	int64_t began = clock_mono_ns(), end;
+	struct process *p;
+
+	processes_refill(u, now_ns);
+	while (u->n_queue > 0 && u->budget_ns > 0) {
+		p = *process_find(u, u->queue[u->queue_first]);
+		u->queue_first = (u->queue_first + 1) % QUEUE_MAX;
+		u->n_queue--;
+		if (p != NULL && p->queued)
+			process_work(u, p, now_ns);
+		end = clock_mono_ns();
+		u->budget_ns -= end - began;
+		began = end;
+	}
+}
+
+void
+unwind_processes_sweep(struct unwind_processes *u, int64_t now_ns)
+{
+	struct process **p;
+	size_t i;
+
+	for (i = 0; i < BUCKETS; i++) {
+		for (p = &u->buckets[i]; *p != NULL;) {
+			if (!(*p)->queued && kill((*p)->pid, 0) != 0 &&
+			    errno == ESRCH)
+				process_remove(u, p, now_ns);
+			else
+				p = &(*p)->next;
+		}
+	}
+}
+
+void
+unwind_processes_stats(const struct unwind_processes *u,
+    struct unwind_processes_stats *out)
+{
+	*out = (struct unwind_processes_stats){.processes = u->n,
+	    .mappings = extents_used(u->mappings), .waiting = u->n_queue,
+	    .built = u->built, .evicted = u->evicted, .failed = u->failed};
+}

@@ -1,0 +1,59 @@
+/*
+ * Which processes the stack walker knows, and where their code lies: keeps
+ * the kernel's list of mappings of each process that was seen running.
+ *
+ *	event "no process", "no mapping", "table pending"
+ *	   └─► wanted ─► read /proc ─► tables of the files ─► kernel
+ *
+ * Work is done in the background within a budget.  A process that stays
+ * unreadable, or whose mappings stay what they were, is looked at again after
+ * a time that doubles.  Children of a fork use their parent's entry until
+ * they need one of their own (bpf/unwind.bpf.h).
+ */
+#ifndef COLLECTOR_UNWIND_PROCESS_H
+#define COLLECTOR_UNWIND_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind_kernel.h"
+
+struct err;
+struct maps;
+struct unwind_processes;
+struct unwind_tables;
+
+struct unwind_processes_stats {
+	uint32_t processes, mappings; /* known to the kernel */
+	uint32_t waiting;
+	uint64_t built, evicted, failed;
+};
+
+/* Gives a descriptor of the vdso's bytes, or -1; it stays the giver's. */
+typedef int unwind_vdso_fn(void *arg);
+
+/* All parts are borrowed; `proc` is "/proc", or another directory in
+ * tests. */
+const struct err *unwind_processes_new(struct unwind_processes **out,
+    const struct unwind_kernel *kernel, struct unwind_tables *tables,
+    struct maps *maps, const char *proc);
+void unwind_processes_free(struct unwind_processes *u);
+
+void unwind_processes_set_vdso(struct unwind_processes *u,
+    unwind_vdso_fn *fn, void *arg);
+
+/* The process was seen without what its stacks need, at event_ns.
+ * start_ns and exec_id as in an event, or 0. */
+void unwind_processes_want(struct unwind_processes *u, int32_t pid,
+    uint64_t start_ns, uint32_t exec_id, int64_t event_ns);
+
+/* Does some of the waiting work. */
+void unwind_processes_pump(struct unwind_processes *u, int64_t now_ns);
+
+/* Forgets processes that have ended. */
+void unwind_processes_sweep(struct unwind_processes *u, int64_t now_ns);
+
+void unwind_processes_stats(const struct unwind_processes *u,
+    struct unwind_processes_stats *out);
+
+#endif

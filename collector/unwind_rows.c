@@ -1,0 +1,119 @@
+/*
+ * Checks, index, copy.  The layout is drawn in unwind.h.
+ */
+#include "unwind_rows.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define ROWS_EACH 8 /* of a bucket, on average; at least */
+#define SHIFT_MIN 5
+
+static bool
+rows_in_order(const struct unwind_row *r, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (r[i].kind >= UNWIND_KINDS ||
+		    (i > 0 && r[i].pc <= r[i - 1].pc))
+			return false;
+	return true;
+}
+
+/* Buckets as small as the number of rows is worth. */
+static void
+rows_set_shift(struct unwind_table *t, const struct unwind_row *r,
+    uint32_t n)
+{
+	uint32_t span = r[n - 1].pc - r[0].pc;
+
+	t->rows = n;
+	t->base = r[0].pc;
+	t->shift = SHIFT_MIN;
+	while (t->shift < UNWIND_SHIFT_MAX &&
+	    (span >> t->shift) > n / ROWS_EACH)
+		t->shift++;
+	t->buckets = (span >> t->shift) + 1;
+}
+
+/* For each bucket: (first row above its first offset, first row behind it),
+ * 32 bits each, low half first. */
+static void
+rows_fill_index(struct unwind_rows *u)
+{
+	const struct unwind_table *t = &u->place;
+	uint32_t b, low = 0, high = 0;
+	uint64_t begin, end;
+
+	for (b = 0; b < t->buckets; b++) {
+		begin = t->base + ((uint64_t)b << t->shift);
+		end = begin + (UINT64_C(1) << t->shift);
+		while (low < t->rows && u->rows[low].pc <= begin)
+			low++;
+		while (high < t->rows && u->rows[high].pc < end)
+			high++;
+		/* The bucket's first offset has a row: search above it. */
+		u->index[b] = (uint64_t)high << 32 | low;
+	}
+}
+
+static bool
+rows_map(struct unwind_rows *u, int fd, uint32_t n)
+{
+	struct stat st;
+	void *p;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	u->bytes = (size_t)n * sizeof(struct unwind_row);
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) != 0 ||
+	    st.st_size < 0 || (uint64_t)st.st_size != u->bytes)
+		return false;
+	p = mmap(NULL, u->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return false;
+	u->rows = p;
+	return true;
+}
+
+bool
+unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n)
+{
+	memset(u, 0, sizeof(*u));
+	if (n == 0 || !rows_map(u, fd, n))
+		return false;
+	if (rows_in_order(u->rows, n)) {
+		rows_set_shift(&u->place, u->rows, n);
+		u->index = malloc(u->place.buckets * sizeof(*u->index));
+	}
+	if (u->index == NULL) {
+		unwind_rows_close(u);
+		return false;
+	}
+	rows_fill_index(u);
+	return true;
+}
+
+void
+unwind_rows_close(struct unwind_rows *u)
+{
+	if (u->rows != NULL)
+		munmap((void *)(uintptr_t)u->rows, u->bytes);
+	free(u->index);
+	u->rows = NULL;
+	u->index = NULL;
+}
+
+bool
+unwind_rows_write(const struct unwind_rows *u, const struct unwind_kernel *k)
+{
+	const struct unwind_table *t = &u->place;
+
+	return k->write(k->arg, UNWIND_ARRAY_CELLS, t->first, u->index,
+	    t->buckets) && k->write(k->arg, UNWIND_ARRAY_CELLS,
+	    t->first + t->buckets, u->rows, t->rows);
+}

@@ -1,0 +1,30 @@
+/*
+ * Rows as the symbols child returns them: a sealed memory file, which is
+ * checked and copied into the kernel's cells with an index before it.
+ */
+#ifndef COLLECTOR_UNWIND_ROWS_H
+#define COLLECTOR_UNWIND_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind_kernel.h"
+
+struct unwind_rows {
+	struct unwind_table place; /* all but `first` and the state */
+	const struct unwind_row *rows;
+	uint64_t *index;
+	size_t bytes;
+};
+
+/* Maps n rows behind a descriptor, which stays the caller's.  False when the
+ * file is not sealed, has another size, or its rows are not in order. */
+bool unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n);
+void unwind_rows_close(struct unwind_rows *u);
+
+/* Writes index and rows to the cells from place.first on. */
+bool unwind_rows_write(const struct unwind_rows *u,
+    const struct unwind_kernel *k);
+
+#endif

@@ -1,0 +1,462 @@
+/*
+ * Files, their tables, and the queue of those that wait for rows.
+ */
+#include "unwind_tables.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf.h"
+#include "extents.h"
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "symbols.h"
+#include "unwind_rows.h"
+
+#define BUCKETS 1024
+#define NONE UINT32_MAX
+#define QUEUE_MAX 256                  /* open files that wait */
+#define RETRY_MIN_NS (10 * NS_PER_S)   /* doubles up to the next line */
+#define RETRY_MAX_NS (3600 * NS_PER_S)
+/* The child may work so long at once, and this part of the time then. */
+#define BUDGET_NS (300 * NS_PER_MS)
+#define BUDGET_PART 10
+#define IDLE_S 30 /* rows that were used since are not evicted */
+
+enum state {
+	TABLE_UNUSED,
+	TABLE_WANTED,  /* nobody was asked: no open file at hand */
+	TABLE_QUEUED,
+	TABLE_ASKED,
+	TABLE_READY,
+	TABLE_WITHOUT, /* the file has no rows, ever */
+	TABLE_FAILED   /* until retry_ns */
+};
+
+/* Rows in the kernel, shared by the files of one build id. */
+struct region {
+	struct unwind_table place;
+	uint32_t n; /* cells */
+	uint32_t refs;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_len;
+};
+
+struct table {
+	uint64_t dev, ino, size;
+	int64_t mtime_ns, retry_ns;
+	struct region *region; /* READY */
+	uint32_t refs, next;   /* next: in its bucket */
+	uint32_t waits;        /* how often it failed */
+	int fd;                /* QUEUED */
+	enum state state;
+};
+
+struct unwind_tables {
+	const struct unwind_kernel *kernel;
+	unwind_ask_fn *ask;
+	void *arg;
+	struct extents *cells;
+	struct table tables[UNWIND_TABLES];
+	uint32_t buckets[BUCKETS];
+	uint32_t queue[QUEUE_MAX], n_queue;
+	uint32_t n;    /* tables that were ever used */
+	bool asked;    /* one question at a time: names are asked for too */
+	int64_t asked_ns, budget_ns, refilled_ns;
+	uint64_t made, evicted, failed;
+};
+
+const struct err *
+unwind_tables_new(struct unwind_tables **out,
+    const struct unwind_kernel *kernel, unwind_ask_fn *ask, void *arg)
+{
+	struct unwind_tables *t = calloc(1, sizeof(*t));
+
+	*out = t;
+	if (t == NULL)
+		return err_nomem();
+	t->kernel = kernel;
+	t->ask = ask;
+	t->arg = arg;
+	t->budget_ns = BUDGET_NS;
+	memset(t->buckets, 0xff, sizeof(t->buckets));
+	t->cells = extents_new(kernel->cells);
+	return t->cells == NULL ? err_nomem() : NULL;
+}
+
+void
+unwind_tables_free(struct unwind_tables *t)
+{
+	uint32_t i;
+
+	if (t == NULL)
+		return;
+	for (i = 0; i < t->n_queue; i++)
+		close(t->tables[t->queue[i]].fd);
+	for (i = 0; i < t->n; i++) {
+		struct region *r = t->tables[i].region;
+
+		if (r != NULL && --r->refs == 0)
+			free(r);
+	}
+	extents_free(t->cells);
+	free(t);
+}
+
+/* Tells the kernel what BPF programs shall make of the table: the state last
+ * when it begins to count, first when it ends. */
+static void
+table_publish(struct unwind_tables *t, uint32_t i)
+{
+	const struct table *f = &t->tables[i];
+	struct unwind_table place = {.state = f->state == TABLE_WITHOUT ?
+	    UNWIND_TABLE_NONE : UNWIND_TABLE_PENDING};
+
+	t->kernel->write(t->kernel->arg, UNWIND_ARRAY_TABLES, i, &place, 1);
+	if (f->state != TABLE_READY)
+		return;
+	place = f->region->place;
+	place.used_s = (uint32_t)(clock_mono_ns() / NS_PER_S);
+	place.state = UNWIND_TABLE_PENDING;
+	t->kernel->write(t->kernel->arg, UNWIND_ARRAY_TABLES, i, &place, 1);
+	place.state = UNWIND_TABLE_READY;
+	t->kernel->write(t->kernel->arg, UNWIND_ARRAY_TABLES, i, &place, 1);
+}
+
+static void
+table_release_rows(struct unwind_tables *t, struct table *f, int64_t now_ns)
+{
+	struct region *r = f->region;
+
+	f->region = NULL;
+	if (r == NULL || --r->refs > 0)
+		return;
+	extents_give(t->cells, r->place.first, r->n, now_ns);
+	free(r);
+}
+
+static uint32_t *
+table_bucket(struct unwind_tables *t, uint64_t dev, uint64_t ino)
+{
+	return &t->buckets[hash64_u64(dev, ino) % BUCKETS];
+}
+
+static void
+table_unlink(struct unwind_tables *t, uint32_t i)
+{
+	uint32_t *at = table_bucket(t, t->tables[i].dev, t->tables[i].ino);
+
+	while (*at != i)
+		at = &t->tables[*at].next;
+	*at = t->tables[i].next;
+}
+
+static int64_t
+file_time(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec;
+}
+
+static uint32_t
+table_find(struct unwind_tables *t, const struct stat *st)
+{
+	uint32_t i = *table_bucket(t, st->st_dev, st->st_ino);
+
+	for (; i != NONE; i = t->tables[i].next) {
+		const struct table *f = &t->tables[i];
+
+		if (f->dev == st->st_dev && f->ino == st->st_ino &&
+		    f->size == (uint64_t)st->st_size &&
+		    f->mtime_ns == file_time(st))
+			return i;
+	}
+	return NONE;
+}
+
+/* A number that no process refers to, or a new one. */
+static uint32_t
+table_recycle(struct unwind_tables *t, int64_t now_ns)
+{
+	uint32_t i;
+
+	if (t->n < UNWIND_TABLES)
+		return t->n++;
+	for (i = 0; i < t->n; i++) {
+		struct table *f = &t->tables[i];
+
+		if (f->refs > 0 || f->state == TABLE_ASKED ||
+		    f->state == TABLE_QUEUED)
+			continue;
+		table_unlink(t, i);
+		table_release_rows(t, f, now_ns);
+		return i;
+	}
+	return NONE;
+}
+
+static uint32_t
+table_add(struct unwind_tables *t, const struct stat *st, int64_t now_ns)
+{
+	uint32_t i = table_recycle(t, now_ns), *bucket;
+
+	if (i == NONE)
+		return NONE;
+	bucket = table_bucket(t, st->st_dev, st->st_ino);
+	t->tables[i] = (struct table){.dev = st->st_dev, .ino = st->st_ino,
+	    .size = (uint64_t)st->st_size, .mtime_ns = file_time(st),
+	    .next = *bucket, .fd = -1, .state = TABLE_WANTED};
+	*bucket = i;
+	table_publish(t, i);
+	return i;
+}
+
+/* Keeps the file open until it is its turn. */
+static void
+table_queue(struct unwind_tables *t, uint32_t i, int fd)
+{
+	struct table *f = &t->tables[i];
+
+	if (t->n_queue == QUEUE_MAX)
+		return; /* stays wanted */
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (f->fd < 0)
+		return;
+	f->state = TABLE_QUEUED;
+	t->queue[t->n_queue++] = i;
+}
+
+uint32_t
+unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns)
+{
+	struct table *f;
+	struct stat st;
+	uint32_t i;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return UNWIND_NO_TABLE;
+	i = table_find(t, &st);
+	if (i == NONE)
+		i = table_add(t, &st, now_ns);
+	if (i == NONE)
+		return UNWIND_NO_TABLE;
+	f = &t->tables[i];
+	f->refs++;
+	if (f->state == TABLE_FAILED && now_ns >= f->retry_ns)
+		f->state = TABLE_WANTED;
+	if (f->state == TABLE_WANTED)
+		table_queue(t, i, fd);
+	return i;
+}
+
+void
+unwind_tables_drop(struct unwind_tables *t, uint32_t table)
+{
+	if (table != UNWIND_NO_TABLE)
+		t->tables[table].refs--;
+}
+
+bool
+unwind_tables_settled(const struct unwind_tables *t, uint32_t table)
+{
+	return table == UNWIND_NO_TABLE ||
+	    t->tables[table].state == TABLE_READY ||
+	    t->tables[table].state == TABLE_WITHOUT;
+}
+
+static void
+table_fail(struct unwind_tables *t, uint32_t i, int64_t now_ns)
+{
+	struct table *f = &t->tables[i];
+
+	f->state = TABLE_FAILED;
+	f->retry_ns = now_ns + (f->waits < 9 ? RETRY_MIN_NS << f->waits :
+	    RETRY_MAX_NS);
+	f->waits++;
+	t->failed++;
+}
+
+/* The file whose rows were not used for longest; NONE when all are in
+ * use. */
+static uint32_t
+table_oldest(struct unwind_tables *t, int64_t now_ns)
+{
+	uint32_t i, oldest = NONE, used = (uint32_t)(now_ns / NS_PER_S) -
+	    IDLE_S;
+	struct unwind_table place;
+
+	for (i = 0; i < t->n; i++) {
+		if (t->tables[i].state != TABLE_READY ||
+		    !t->kernel->read(t->kernel->arg, UNWIND_ARRAY_TABLES, i,
+		    &place, 1))
+			continue;
+		if (place.used_s < used || t->tables[i].refs == 0) {
+			oldest = i;
+			used = t->tables[i].refs == 0 ? 0 : place.used_s;
+		}
+	}
+	return oldest;
+}
+
+/* Takes rows away, perhaps those of several files; what was evicted is not
+ * free at once.  False when there is nothing to take. */
+static bool
+tables_evict(struct unwind_tables *t, int64_t now_ns)
+{
+	uint32_t i = table_oldest(t, now_ns);
+
+	if (i == NONE)
+		return false;
+	t->tables[i].state = TABLE_WANTED;
+	table_publish(t, i);
+	table_release_rows(t, &t->tables[i], now_ns);
+	t->evicted++;
+	return true;
+}
+
+static struct region *
+region_find(struct unwind_tables *t, const struct symbols_rows *rows)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->n && rows->build_id_len > 0; i++) {
+		struct region *r = t->tables[i].region;
+
+		if (r != NULL && r->place.rows == rows->n &&
+		    r->build_id_len == rows->build_id_len &&
+		    memcmp(r->build_id, rows->build_id,
+		    r->build_id_len) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+/* Puts rows into the kernel; NULL when there is no room or they are not in
+ * order. */
+static struct region *
+region_new(struct unwind_tables *t, const struct symbols_rows *rows,
+    int64_t now_ns)
+{
+	struct region *r = calloc(1, sizeof(*r));
+	struct unwind_rows u;
+
+	if (r == NULL)
+		return NULL;
+	if (unwind_rows_open(&u, rows->fd, rows->n)) {
+		r->n = u.place.buckets + u.place.rows;
+		u.place.first = extents_take(t->cells, r->n, now_ns);
+		if (u.place.first != EXTENTS_NONE &&
+		    unwind_rows_write(&u, t->kernel)) {
+			r->place = u.place;
+			memcpy(r->build_id, rows->build_id,
+			    rows->build_id_len);
+			r->build_id_len = rows->build_id_len;
+			unwind_rows_close(&u);
+			return r;
+		}
+		if (u.place.first != EXTENTS_NONE)
+			extents_give(t->cells, u.place.first, r->n, now_ns);
+		else
+			tables_evict(t, now_ns);
+		unwind_rows_close(&u);
+	}
+	free(r);
+	return NULL;
+}
+
+static void
+table_take(struct unwind_tables *t, uint32_t i,
+    const struct symbols_rows *rows, int64_t now_ns)
+{
+	struct table *f = &t->tables[i];
+
+	if (rows->lost || rows->status == ELF_NO_MEMORY) {
+		if (rows->lost && !rows->guilty)
+			f->state = TABLE_WANTED;
+		else
+			table_fail(t, i, now_ns);
+		return;
+	}
+	if (rows->status != ELF_OK || rows->n == 0) {
+		f->state = TABLE_WITHOUT;
+		return;
+	}
+	f->region = region_find(t, rows);
+	if (f->region == NULL)
+		f->region = region_new(t, rows, now_ns);
+	if (f->region == NULL) {
+		table_fail(t, i, now_ns);
+		return;
+	}
+	f->region->refs++;
+	f->state = TABLE_READY;
+	f->waits = 0;
+	t->made++;
+}
+
+void
+unwind_tables_answer(struct unwind_tables *t, uint32_t table,
+    const struct symbols_rows *rows, int64_t now_ns)
+{
+	if (table >= t->n || t->tables[table].state != TABLE_ASKED)
+		return;
+	table_take(t, table, rows, now_ns);
+	table_publish(t, table);
+	t->asked = false;
+	t->budget_ns -= clock_mono_ns() - t->asked_ns;
+}
+
+static void
+tables_refill(struct unwind_tables *t, int64_t now_ns)
+{
+	int64_t more = (now_ns - t->refilled_ns) / BUDGET_PART;
+
+	if (t->refilled_ns != 0 && more > 0)
+		t->budget_ns = t->budget_ns + more < BUDGET_NS ?
+		    t->budget_ns + more : BUDGET_NS;
+	t->refilled_ns = now_ns;
+}
+
+void
+unwind_tables_pump(struct unwind_tables *t, int64_t now_ns)
+{
+	uint32_t i = t->queue[0];
+	struct table *f = &t->tables[i];
+
+	tables_refill(t, now_ns);
+	if (t->n_queue == 0 || t->asked || t->budget_ns <= 0)
+		return;
+	t->asked_ns = clock_mono_ns();
+	if (!t->ask(t->arg, i, f->fd, f->size, t->kernel->cells / 2))
+		return;
+	f->state = TABLE_ASKED;
+	t->asked = true;
+	close(f->fd);
+	f->fd = -1;
+	memmove(t->queue, t->queue + 1, --t->n_queue * sizeof(t->queue[0]));
+}
+
+void
+unwind_tables_stats(const struct unwind_tables *t,
+    struct unwind_tables_stats *out)
+{
+	uint32_t i;
+
+	*out = (struct unwind_tables_stats){.made = t->made,
+	    .evicted = t->evicted, .failed = t->failed,
+	    .cells = extents_used(t->cells), .cells_max = t->kernel->cells};
+	for (i = 0; i < t->n; i++) {
+		const struct table *f = &t->tables[i];
+
+		out->ready += f->state == TABLE_READY;
+		out->without += f->state == TABLE_WITHOUT;
+		out->waiting += f->state == TABLE_WANTED ||
+		    f->state == TABLE_QUEUED || f->state == TABLE_ASKED;
+		if (f->state == TABLE_READY)
+			out->rows += f->region->place.rows;
+	}
+}
