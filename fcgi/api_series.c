@@ -46,7 +46,8 @@ series_step(const struct request *rq, struct series_request *q)
 	int64_t slots, wanted;
 
 	wanted = (q->until_ns - q->from_ns) / POINTS_DEFAULT;
-	if (text != NULL && (e = timespec_parse_duration(text, &wanted)) != NULL)
+	if (text != NULL &&
+	    (e = timespec_parse_duration(text, &wanted)) != NULL)
 		return err_field(ERR_REQUEST, 400, "step", "%s", e->text);
 	slots = wanted / q->slot_ns + (wanted % q->slot_ns != 0);
 	if (slots < 1)

@@ -14,6 +14,7 @@
 
 #include "fcgi/crew.h"
 #include "fcgi/listen.h"
+#include "fcgi/sandbox.h"
 #include "fcgi/serve.h"
 #include "fcgi/settings.h"
 #include "fcgi/version.h"
@@ -155,6 +156,20 @@ limit_memory(int64_t bytes)
 #endif
 }
 
+/* The playground's workers talk to one port, all others to none. */
+static uint16_t
+target_port(const struct options *o)
+{
+	const char *target = o->settings.kv_target;
+	const char *colon = target ? strrchr(target, ':') : NULL;
+	unsigned long port;
+
+	if ((o->pool != POOL_PLAYGROUND && o->pool != POOL_ALL) ||
+	    colon == NULL || !parse_number(colon + 1, 1, 65535, &port))
+		return 0;
+	return (uint16_t)port;
+}
+
 static int
 run_worker(void *arg)
 {
@@ -163,6 +178,7 @@ run_worker(void *arg)
 	    o->pool, (long)o->max_requests};
 
 	limit_memory(o->settings.memory_bytes);
+	sandbox_enter(target_port(o));
 	return serve_run(&serve);
 }
 

@@ -133,7 +133,8 @@ flame_alloc(struct flame *f, struct flame_work *w, size_t n,
 	f->frames = flame_alloc_frames(n, max_nodes);
 	if (w->name == NULL || w->self == NULL || w->total == NULL ||
 	    w->cut == NULL || w->keep == NULL || w->match == NULL ||
-	    w->table == NULL || w->recent == NULL || f->names == NULL || f->frames == NULL)
+	    w->table == NULL || w->recent == NULL || f->names == NULL ||
+	    f->frames == NULL)
 		return false;
 	memset(w->table, 0xff, size * sizeof(*w->table));
 	return true;

@@ -21,7 +21,7 @@ struct flamesvg_options {
 	int64_t period_ns;   /* of a tick of time; 0: ticks are no time */
 	const char *empty;   /* what to say where there is nothing to draw */
 	int64_t width;       /* of the picture in pixels */
-	double min_width;    /* frames narrower than these pixels are left out */
+	double min_width;    /* frames with fewer pixels are left out */
 	bool upwards;        /* the root at the bottom, as flames burn */
 };
 

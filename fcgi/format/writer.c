@@ -270,7 +270,8 @@ writer_put_point(struct buf *out, const char *digits, size_t n, int scale)
 void
 writer_put_decimal(struct buf *out, int128 value, unsigned scale)
 {
-	char text[DIGITS_MAX], *p = writer_digits(text, writer_magnitude(value));
+	char text[DIGITS_MAX];
+	char *p = writer_digits(text, writer_magnitude(value));
 
 	if (value < 0)
 		buf_put_u8(out, '-');
