@@ -18,6 +18,7 @@
 #define FILE_BYTES 65536
 #define DEVICES_MAX 64 /* lines of one file that name devices */
 #define SECTOR 512
+#define NUMBER_MAX (INT64_MAX / 1024)
 
 #define GAUGE(name, unit, scale) {name, unit, SERIES_GAUGE, scale}
 #define COUNTER(name, unit, scale) {name, unit, SERIES_COUNTER, scale}
@@ -36,14 +37,15 @@ procfs_put(const struct procfs_reading *r, const struct procfs_metric *m,
 		meter_gauge(r->meter, &d, r->now_ns, value);
 }
 
-/* The next number in *p; false at the end of the line. */
+/* The next number in *p, small enough to be scaled; false at the end of the
+ * line. */
 static bool
 next_number(char **p, int64_t *value)
 {
 	char *end;
 
 	*value = strtoll(*p, &end, 10);
-	if (end == *p)
+	if (end == *p || *value < 0 || *value > NUMBER_MAX)
 		return false;
 	*p = end;
 	return true;
