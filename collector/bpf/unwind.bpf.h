@@ -153,6 +153,7 @@ unwind_user(struct unwind_scratch *s, __u32 slot, struct task_struct *task)
 	s->walk.is_caller = 0;
 	s->walk.error = EVENT_OK;
 	s->walk.pending = 0;
+	s->walk.guessed = 0;
 	if (p->used_s != s->walk.now_s)
 		p->used_s = s->walk.now_s;
 	bpf_loop(EVENT_MAX_USER + 1, unwind_frame, &slot, 0);

@@ -31,13 +31,14 @@ struct unwind_state {
 	__u8 is_caller; /* ip is behind a call */
 	__u8 error;     /* enum event_error, once unwind_step() said stop */
 	__u8 pending;   /* frame pointers stood in for a table to come */
-	__u8 zero;
+	__u8 guessed;   /* frame pointers stood in for a row */
 };
 
+/* What follows a wrong guess is the guess's fault. */
 UNWIND_INLINE int
 unwind_fail(struct unwind_state *s, __u8 error)
 {
-	s->error = error;
+	s->error = s->guessed ? EVENT_NO_ROW : error;
 	return 1;
 }
 
@@ -138,6 +139,21 @@ unwind_find_row(const struct unwind_state *s, __u64 pc)
 	return (const struct unwind_row *)unwind_cell(rows + low - 1);
 }
 
+/*
+ * Code in a gap of the table: whoever builds without tables (chromium does)
+ * or in assembler mostly keeps frame pointers.  In a leaf, bp 0 is no end of
+ * the chain but a register like others.
+ */
+UNWIND_INLINE int unwind_by_pointer(struct unwind_state *s);
+UNWIND_INLINE int
+unwind_guess(struct unwind_state *s)
+{
+	s->guessed = 1;
+	if (s->bp == 0 && !s->is_caller)
+		return unwind_fail(s, EVENT_NO_ROW);
+	return unwind_by_pointer(s);
+}
+
 /* The frame as a function leaves it that begins with push %rbp; mov
  * %rsp,%rbp. */
 UNWIND_INLINE int
@@ -196,8 +212,7 @@ unwind_cfa(struct unwind_state *s, __u32 kind, __u64 n)
 		unwind_fail(s, EVENT_UNREADABLE);
 		return 0;
 	}
-	unwind_fail(s, kind == UNWIND_NONE ? EVENT_NO_ROW :
-	    EVENT_UNSUPPORTED);
+	unwind_fail(s, EVENT_UNSUPPORTED);
 	return 0;
 }
 
@@ -256,8 +271,8 @@ unwind_step(struct unwind_state *s)
 	if (s->table.state != UNWIND_TABLE_READY)
 		return unwind_by_pointer(s);
 	row = unwind_find_row(s, pc);
-	if (row == 0)
-		return unwind_fail(s, EVENT_NO_ROW);
+	if (row == 0 || row->kind == UNWIND_NONE)
+		return unwind_guess(s);
 	return unwind_apply(s, row);
 }
 
