@@ -199,6 +199,36 @@ http_length(const char *text, const char *body)
 	return n;
 }
 
+/* (size in hexadecimal CRLF bytes CRLF)*, 0 CRLF, trailers.  `out` may be
+ * NULL: is it whole? */
+static const struct err *
+http_unchunk(const char *p, const char *end, struct buf *out)
+{
+	for (;;) {
+		const char *line = memmem(p, (size_t)(end - p), "\r\n", 2);
+		char size[17] = "", *stop;
+		unsigned long n;
+
+		if (line == NULL)
+			return http_bad("broke off its answer");
+		snprintf(size, sizeof(size), "%.*s",
+		    (int)(line - p < 16 ? line - p : 16), p);
+		errno = 0;
+		n = strtoul(size, &stop, 16);
+		if (errno != 0 || stop == size || size[0] == '-' ||
+		    (*stop != '\0' && *stop != ';' && *stop != ' '))
+			return http_bad("sends malformed chunks");
+		p = line + 2;
+		if (n == 0)
+			return NULL;
+		if (n > (size_t)(end - p) || (size_t)(end - p) - n < 2)
+			return http_bad("broke off its answer");
+		if (out != NULL)
+			buf_put(out, p, n);
+		p += n + 2;
+	}
+}
+
 /* Is all there that the header has promised? */
 static bool
 http_is_whole(const char *text, size_t n)
@@ -206,8 +236,11 @@ http_is_whole(const char *text, size_t n)
 	const char *body = http_body(text, n);
 	long length;
 
-	if (body == NULL || http_is_chunked(text, body))
-		return false; /* its end is that of the connection */
+	if (body == NULL)
+		return false;
+	if (http_is_chunked(text, body))
+		return memmem(body, n - (size_t)(body - text), "0\r\n", 3) !=
+		    NULL && http_unchunk(body, text + n, NULL) == NULL;
 	length = http_length(text, body);
 	return length >= 0 && n - (size_t)(body - text) >= (size_t)length;
 }
@@ -238,34 +271,6 @@ http_receive(int fd, int64_t deadline_ns, struct buf *in)
 		} else if (errno != EINTR) {
 			return http_bad("broke the connection");
 		}
-	}
-}
-
-/* (size in hexadecimal CRLF bytes CRLF)*, 0 CRLF, trailers. */
-static const struct err *
-http_unchunk(const char *p, const char *end, struct buf *out)
-{
-	for (;;) {
-		const char *line = memmem(p, (size_t)(end - p), "\r\n", 2);
-		char size[17] = "", *stop;
-		unsigned long n;
-
-		if (line == NULL)
-			return http_bad("broke off its answer");
-		snprintf(size, sizeof(size), "%.*s",
-		    (int)(line - p < 16 ? line - p : 16), p);
-		errno = 0;
-		n = strtoul(size, &stop, 16);
-		if (errno != 0 || stop == size || size[0] == '-' ||
-		    (*stop != '\0' && *stop != ';' && *stop != ' '))
-			return http_bad("sends malformed chunks");
-		p = line + 2;
-		if (n == 0)
-			return NULL;
-		if (n > (size_t)(end - p) || (size_t)(end - p) - n < 2)
-			return http_bad("broke off its answer");
-		buf_put(out, p, n);
-		p += n + 2;
 	}
 }
 

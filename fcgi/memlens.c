@@ -14,6 +14,8 @@ static const struct cmd commands[] = {
         "a range as one self-contained file", cmd_export},
     {"import", "FILE DIR|SOCKET", "and back, into a store or a daemon",
         cmd_import},
+    {"purge", "DIR SELECTOR FROM UNTIL", "take data out for good",
+        cmd_purge},
     {"stat", "DIR", "what a store holds: files, levels, series", cmd_stat},
     {"verify", "DIR", "read and check everything of a store", cmd_verify},
 };

@@ -362,7 +362,7 @@ Worker::Advance(Connection *c)
 	/* To close with bytes unread would take the refusal back. */
 	if (c->out.empty() && c->refused && !c->eof)
 		shutdown(c->fd, SHUT_WR);
-	else if (c->out.empty() && (c->closing || (c->eof && !c->busy))) {
+	else if (c->out.empty() && !c->busy && (c->closing || c->eof)) {
 		Drop(c);
 		return;
 	}
