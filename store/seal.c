@@ -13,6 +13,7 @@
 #include "dbfile.h"
 #include "format.h"
 #include "seal_dict.h"
+#include "seal_sieve.h"
 #include "segtree.h"
 
 #define HISTOGRAM_BUCKETS 7296
@@ -24,17 +25,20 @@ struct accumulator {
 	int128 *values;  /* dense, by stack or bucket; NULL until needed */
 	uint64_t *dirty; /* bitmap of non-zero values */
 	struct strip_writer strip;
+	struct buf held; /* finished strips: be64 last, be32 size, bytes */
 };
 
 /* A source with its numbers translated to those of the new file. */
 struct seal_input {
 	const struct seal_source *source;
 	struct symtab_map map;
+	struct seal_sieve sieve;/* what a purge takes out of the file */
 	uint32_t *stacks;       /* file's stack number -> new one */
 	uint32_t *series;       /* new series -> file's, or INTERN_NONE */
 	size_t *order;          /* memory: blocks by (series, slot) */
 	size_t next, n_order;   /* position in order */
 	const struct block *at; /* next leaf of the present series, or NULL */
+	uint32_t at_series;     /* file's number of that series */
 	bool adopted; /* the memory's table is lent to the dictionary */
 };
 
@@ -80,18 +84,27 @@ seal_mark_memory(struct seal *s, struct seal_input *in)
 		s->dict.string_used[in->map.strings[m->facts[i].subject]] = 1;
 }
 
-static void
+static const struct err *
 seal_mark_file(struct seal *s, struct seal_input *in)
 {
-	const struct sealed *f = in->source->file;
+	struct sealed *f = in->source->file;
+	const struct err *e = seal_sieve_init(&in->sieve, f,
+	    in->source->drop, s->meta->base);
 
-	for (size_t i = 0; i < f->dict->n_series; i++)
-		s->dict.series_used[in->map.series[i]] = 1;
+	if (e != NULL)
+		return e;
+	for (uint32_t i = 0; i < f->dict->n_series; i++)
+		if (seal_sieve_series(&in->sieve, i))
+			s->dict.series_used[in->map.series[i]] = 1;
 	for (uint32_t i = 0; i < f->n_stacks; i++)
-		s->dict.stack_used[in->map.nodes[f->stack_nodes[i]]] = 1;
+		if (seal_sieve_stack(&in->sieve, i))
+			s->dict.stack_used[in->map.nodes[
+			    f->stack_nodes[i]]] = 1;
 	for (size_t i = 0; in->source->facts && i < f->dict->n_facts; i++)
-		s->dict.string_used[in->map.strings[
-		    f->dict->facts[i].subject]] = 1;
+		if (seal_sieve_fact(&in->sieve, &f->dict->facts[i]))
+			s->dict.string_used[in->map.strings[
+			    f->dict->facts[i].subject]] = 1;
+	return NULL;
 }
 
 /* A symbol table as a dictionary, so that symtab_add() takes it. */
@@ -148,7 +161,7 @@ seal_collect(struct seal *s)
 		if (s->inputs[i].source->memory != NULL)
 			seal_mark_memory(s, &s->inputs[i]);
 		else
-			seal_mark_file(s, &s->inputs[i]);
+			e = seal_mark_file(s, &s->inputs[i]);
 	}
 	return e == NULL ? seal_dict_sort(&s->dict) : e;
 }
@@ -208,7 +221,8 @@ seal_prepare_file(struct seal *s, struct seal_input *in)
 		    s->dict.stack_map[in->map.nodes[f->stack_nodes[i]]];
 	memset(in->series, 0xff, (n + 1) * sizeof(*in->series));
 	for (uint32_t i = 0; i < f->dict->n_series; i++)
-		in->series[s->dict.series_map[in->map.series[i]]] = i;
+		if (seal_sieve_series(&in->sieve, i))
+			in->series[s->dict.series_map[in->map.series[i]]] = i;
 	return NULL;
 }
 
@@ -235,10 +249,18 @@ seal_advance(struct seal *s, struct seal_input *in, uint32_t series,
 		return NULL;
 	if (slot < in->source->from)
 		slot = in->source->from;
-	e = sealed_seek(in->source->file, in->series[series], s->meta->base,
-	    slot, &in->at);
+	in->at_series = in->series[series];
+	do {
+		e = sealed_seek(in->source->file, in->at_series,
+		    s->meta->base, slot, &in->at);
+		if (e == NULL && in->at != NULL)
+			slot = in->at->start + 1;
+	} while (e == NULL && in->at != NULL &&
+	    in->at->start < in->source->until &&
+	    (!seal_in_range(in->source, in->at->start) ||
+	        seal_sieve_drops(&in->sieve, in->at_series, in->at)));
 	if (e == NULL && in->at != NULL &&
-	    !seal_in_range(in->source, in->at->start))
+	    in->at->start >= in->source->until)
 		in->at = NULL;
 	return e;
 }
@@ -287,7 +309,8 @@ seal_add_entries(struct seal *s, struct seal_input *in, enum series_kind kind,
 	while (entry_next(&r, &key, &value)) {
 		if (key >= limit)
 			r.c.bad = true;
-		else
+		else if (!profile || !seal_sieve_drops_stack(&in->sieve,
+		                         in->at_series, in->at, key))
 			seal_add_value(a, profile ? in->stacks[key] : key,
 			    value);
 	}
@@ -342,18 +365,50 @@ seal_encode_entries(struct seal *s, struct accumulator *a)
 	}
 }
 
+/*
+ * Strips of the base level are written at once, those above it when it is
+ * done: keys then come in their order, and pages of the tree are left full
+ * instead of split in halves.
+ */
 static const struct err *
 seal_flush_strip(struct seal *s, uint32_t series, struct accumulator *a)
 {
+	uint64_t last;
+
 	if (a->strip.n == 0)
 		return NULL;
-	sealed_strip_key(&s->key, series, a->strip.level,
-	    strip_last(&a->strip));
+	last = strip_last(&a->strip);
 	buf_clear(&s->bytes);
 	strip_take(&a->strip, &s->bytes);
 	if (s->bytes.failed)
 		return err_nomem();
+	if (a->strip.level > s->meta->base) {
+		buf_put_be64(&a->held, last);
+		buf_put_be32(&a->held, (uint32_t)s->bytes.len);
+		buf_put(&a->held, s->bytes.data, s->bytes.len);
+		return a->held.failed ? err_nomem() : NULL;
+	}
+	sealed_strip_key(&s->key, series, a->strip.level, last);
 	return dbfile_put(s->db, &s->key, s->bytes.data, s->bytes.len);
+}
+
+/* Writes the held strips of a level. */
+static const struct err *
+seal_release(struct seal *s, uint32_t series, unsigned level)
+{
+	struct buf *held = &s->levels[level].held;
+	struct cur c = cur_of(held->data, held->len);
+	const struct err *e = NULL;
+
+	while (e == NULL && cur_left(&c) > 0) {
+		uint64_t last = cur_be64(&c);
+		uint32_t size = cur_be32(&c);
+
+		sealed_strip_key(&s->key, series, level, last);
+		e = dbfile_put(s->db, &s->key, cur_raw(&c, size), size);
+	}
+	buf_clear(held);
+	return e;
 }
 
 static const struct err *seal_open_block(struct seal *s, uint32_t series,
@@ -381,7 +436,7 @@ seal_close_block(struct seal *s, uint32_t series, enum series_kind kind,
 	seal_encode_entries(s, a);
 	if (end > s->meta->first + s->meta->slots)
 		return NULL; /* not complete: its time has not come */
-	if (strip_full(&a->strip, a->b.start))
+	if (strip_full(&a->strip, a->b.start, s->entries.len))
 		e = seal_flush_strip(s, series, a);
 	strip_add(&a->strip, &a->b, &s->entries);
 	return e;
@@ -462,6 +517,8 @@ seal_series(struct seal *s, uint32_t series)
 		e = seal_close_block(s, series, kind, l);
 	for (unsigned l = s->meta->base; l <= s->meta->top && e == NULL; l++)
 		e = seal_flush_strip(s, series, &s->levels[l]);
+	for (unsigned l = s->meta->base + 1; l <= s->meta->top && e == NULL; l++)
+		e = seal_release(s, series, l);
 	return e;
 }
 
@@ -501,6 +558,8 @@ seal_take_facts(struct seal *s, const struct seal_input *in)
 	for (size_t i = 0; d != NULL && i < d->n_facts && e == NULL; i++) {
 		const struct batch_fact *f = &d->facts[i];
 
+		if (!seal_sieve_fact(&in->sieve, f))
+			continue;
 		e = seal_put_fact(s, f->time_ns, f->kind,
 		    in->map.strings[f->subject],
 		    d->fact_bytes.data + f->first, f->n);
@@ -641,6 +700,7 @@ seal_fini(struct seal *s)
 		struct seal_input *in = &s->inputs[i];
 
 		symtab_map_fini(&in->map);
+		seal_sieve_fini(&in->sieve);
 		free(in->stacks);
 		free(in->series);
 		free(in->order);
@@ -655,6 +715,7 @@ seal_fini(struct seal *s)
 		free(s->levels[l].values);
 		free(s->levels[l].dirty);
 		strip_fini(&s->levels[l].strip);
+		buf_fini(&s->levels[l].held);
 	}
 	free(s->inputs);
 	seal_dict_fini(&s->dict);

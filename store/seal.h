@@ -10,6 +10,14 @@
 #include "memspan.h"
 #include "sealed.h"
 
+/* What a purge takes out: blocks of matching series that touch slots
+ * [from, until), or of them the stacks whose label set matches. */
+struct seal_drop {
+	const struct selector *selector; /* NULL: all series */
+	uint64_t from, until;
+	int64_t slot_ns; /* facts of a dropped service go by their time */
+};
+
 /*
  * One input: a sealed file or a span in memory, of which only blocks that
  * begin in [from, until) are taken.  At most one is in memory, and it is the
@@ -21,6 +29,7 @@ struct seal_source {
 	uint64_t from, until;
 	uint64_t skip_from, skip_until; /* but not these */
 	bool facts;                     /* take its facts too */
+	const struct seal_drop *drop;   /* of a file; NULL: nothing */
 };
 
 struct seal_result {

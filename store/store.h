@@ -83,6 +83,23 @@ void store_writer_stats(struct store_writer *w, struct store_writer_stats *s);
 /* Syncs, waits for the background work, releases the lock.  NULL is fine. */
 const struct err *store_writer_close(struct store_writer *w);
 
+struct purge_report {
+	uint64_t files;  /* rewritten or removed */
+	uint64_t bytes;  /* given back to the file system */
+	bool widened;    /* where retention has left the summary alone, whole
+	                  * blocks of it went, beyond the range */
+};
+
+/*
+ * Takes matching data out of [from, until), whole slots outwards: every file
+ * that is touched is written anew, symbols included, and the disk is free
+ * afterwards.  A selector with service="x" takes the facts about it too.
+ * For a writer without a thread.
+ */
+const struct err *store_purge(struct store_writer *w,
+    const struct selector *selector, int64_t from_ns, int64_t until_ns,
+    struct purge_report *report);
+
 /* ---- reading ---- */
 
 struct store;

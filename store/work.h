@@ -49,6 +49,16 @@ bool work_inside(const struct manifest_file *f, uint64_t first,
 bool work_overlaps(const struct manifest_file *f, uint64_t first,
     uint64_t slots);
 
+/* work_merge.c: the summary of all full spans up to `until`: the old one,
+ * with the spans from `from` on, and the one that begins at `again`, taken
+ * anew from the files of the change; `drop` is taken out of the old one. */
+const struct err *work_build_summary(struct store_writer *w,
+    struct change *c, uint64_t from, uint64_t until, uint64_t again,
+    const struct seal_drop *drop);
+uint64_t work_summary_until(const struct manifest *m);
+/* No span is taken anew. */
+#define WORK_NO_SPAN (UINT64_MAX - SPAN_SLOTS)
+
 /* Opened inputs of one step. */
 struct inputs {
 	struct seal_source sources[WORK_SOURCES];
@@ -63,6 +73,8 @@ void inputs_fini(struct inputs *in);
  * over.  *open_from: start of the oldest span that may still change. */
 const struct err *work_seal(struct store_writer *w, bool *did,
     uint64_t *open_from);
+/* Seals all old journals now, as late files where their time is not over. */
+const struct err *work_seal_early(struct store_writer *w);
 /* work_merge.c: merges one span that is complete and worth it; takes full
  * spans into the summary. */
 const struct err *work_merge(struct store_writer *w, uint64_t open_from,

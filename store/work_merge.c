@@ -21,11 +21,9 @@
 
 #define LATE_FOLD 4 /* late files of a full span that make it worth it */
 
-/* Summary of all full spans up to `until`: the old summary, with the spans
- * from `from` on taken anew from the files of the change. */
-static const struct err *
+const struct err *
 work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
-    uint64_t until, uint64_t again)
+    uint64_t until, uint64_t again, const struct seal_drop *drop)
 {
 	struct inputs *in = calloc(1, sizeof(*in));
 	struct sealed_meta meta = {.slot_ns = w->options.slot_ns,
@@ -45,6 +43,7 @@ work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
 		if (e == NULL) { /* the span that is taken anew is left out */
 			in->sources[0].skip_from = again;
 			in->sources[0].skip_until = again + SPAN_SLOTS;
+			in->sources[0].drop = drop;
 		}
 		change_drop(c, old.name);
 	}
@@ -66,7 +65,7 @@ work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
 	return e;
 }
 
-static uint64_t
+uint64_t
 work_summary_until(const struct manifest *m)
 {
 	for (uint32_t i = 0; i < m->n; i++) {
@@ -105,7 +104,7 @@ work_merge_span(struct store_writer *w, uint64_t first, unsigned level)
 		e = work_build(w, c, MANIFEST_SPAN, &meta, in->sources, in->n);
 	if (e == NULL && level == FORMAT_SPAN_LEVEL &&
 	    first + meta.slots <= summary)
-		e = work_build_summary(w, c, summary, summary, first);
+		e = work_build_summary(w, c, summary, summary, first, NULL);
 	e = change_end(w, c, e);
 	inputs_fini(in);
 	free(in);
@@ -188,8 +187,7 @@ work_summarize(struct store_writer *w, uint64_t open_from, bool *did)
 	*did = true;
 	e = change_begin(w, c);
 	if (e == NULL) {
-		e = work_build_summary(w, c, have, until, UINT64_MAX -
-		    SPAN_SLOTS);
+		e = work_build_summary(w, c, have, until, WORK_NO_SPAN, NULL);
 		e = change_end(w, c, e);
 	}
 	free(c);

@@ -53,6 +53,42 @@ work_oldest(const struct manifest *m)
 	return oldest;
 }
 
+/* Takes out of the summary what is older than everything is kept. */
+static const struct err *
+work_retain_summary(struct store_writer *w, bool *did)
+{
+	uint64_t until = work_summary_until(&w->manifest), since = until;
+	struct seal_drop drop = {.slot_ns = w->options.slot_ns};
+	const struct err *e;
+	struct change *c;
+
+	if (w->options.retain_ns == 0 || until == 0)
+		return NULL;
+	pthread_mutex_lock(&w->mutex);
+	drop.until = seg_align(writer_slot(w, w->now_ns -
+	    w->options.retain_ns), FORMAT_SPAN_LEVEL);
+	pthread_mutex_unlock(&w->mutex);
+	for (uint32_t i = 0; i < w->manifest.n; i++) {
+		if (w->manifest.files[i].kind == MANIFEST_SUMMARY)
+			since = w->manifest.files[i].since;
+	}
+	if (drop.until > w->manifest.fine_from)
+		drop.until = w->manifest.fine_from;
+	if (since >= drop.until)
+		return NULL;
+	if ((c = malloc(sizeof(*c))) == NULL)
+		return err_nomem();
+	*did = true;
+	e = change_begin(w, c);
+	if (e == NULL) {
+		e = work_build_summary(w, c, until, until, WORK_NO_SPAN,
+		    &drop);
+		e = change_end(w, c, e);
+	}
+	free(c);
+	return e;
+}
+
 const struct err *
 work_retain(struct store_writer *w, bool *did)
 {
@@ -70,7 +106,7 @@ work_retain(struct store_writer *w, bool *did)
 	pthread_mutex_unlock(&w->mutex);
 	if (f == NULL || (f->first + f->slots > limit &&
 	        (o->max_bytes == 0 || bytes <= (uint64_t)o->max_bytes)))
-		return NULL;
+		return work_retain_summary(w, did);
 	if ((c = malloc(sizeof(*c))) == NULL)
 		return err_nomem();
 	*did = true;

@@ -220,9 +220,9 @@ work_build_ids(struct store_writer *w, struct change *c)
 /* Seals what was read from the journals of one span. */
 static const struct err *
 work_seal_memory(struct store_writer *w, struct change *c, uint64_t first,
-    const struct memspan *m)
+    const struct memspan *m, bool early)
 {
-	bool taken = work_has_span(&w->manifest, first) ||
+	bool taken = early || work_has_span(&w->manifest, first) ||
 	    first + SEAL_SLOTS <= w->manifest.fine_from;
 	uint64_t end = first + SEAL_SLOTS;
 	const struct err *e = NULL;
@@ -243,7 +243,7 @@ work_seal_memory(struct store_writer *w, struct change *c, uint64_t first,
 
 static const struct err *
 work_seal_span(struct store_writer *w, const struct old_journal *old,
-    size_t n, uint64_t first)
+    size_t n, uint64_t first, bool early)
 {
 	struct symtab syms;
 	struct memspan m = {.syms = &syms};
@@ -264,7 +264,7 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 			change_drop(c, old[i].name);
 		}
 		if (e == NULL)
-			e = work_seal_memory(w, c, first, &m);
+			e = work_seal_memory(w, c, first, &m, early);
 		e = change_end(w, c, e);
 	}
 	memspan_fini(&m);
@@ -320,10 +320,32 @@ work_seal(struct store_writer *w, bool *did, uint64_t *open_from)
 		if (old[i].first + SEAL_SLOTS <= now &&
 		    old[i].first != writing) {
 			*did = true;
-			return work_seal_span(w, old, n, old[i].first);
+			return work_seal_span(w, old, n, old[i].first,
+			    false);
 		}
 		if (old[i].first < *open_from)
 			*open_from = old[i].first;
 	}
 	return e;
+}
+
+const struct err *
+work_seal_early(struct store_writer *w)
+{
+	struct old_journal old[64];
+	const struct err *e;
+	uint64_t open_from;
+	size_t n;
+
+	for (;;) {
+		e = work_old_journals(w, old, 64, &n, &open_from);
+		if (e != NULL || n == 0)
+			return e;
+		if (old[0].empty || old[0].broken)
+			e = work_forget_empty(w, &old[0]);
+		else
+			e = work_seal_span(w, old, n, old[0].first, true);
+		if (e != NULL)
+			return e;
+	}
 }

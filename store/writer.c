@@ -250,8 +250,7 @@ writer_home(const struct store_writer *w, const struct batch *b)
 	return newest < present ? newest : present;
 }
 
-/* Gives the present journal to the background. */
-static void
+void
 writer_retire(struct store_writer *w)
 {
 	if (w->current.fd < 0)

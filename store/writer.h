@@ -60,6 +60,8 @@ void writer_note(struct writer_trouble *t, const struct err *e);
  * the caller's where there is none. */
 const struct err *writer_make_spare(struct store_writer *w,
     struct journal_slot *made);
+/* Gives the present journal to the background; mutex held. */
+void writer_retire(struct store_writer *w);
 /* Slot of a time. */
 static inline uint64_t
 writer_slot(const struct store_writer *w, int64_t time_ns)

@@ -557,6 +557,50 @@ TEST(few_blocks_are_read)
 	model_fini(&m);
 }
 
+/* What a purge takes is gone from every level, and nothing else is. */
+static void
+model_purge(struct model *m, const char *text, int64_t from, int64_t until,
+    int service)
+{
+	struct purge_report r;
+	struct selector *sel;
+	size_t n = 0;
+
+	CHECK_OK(selector_parse(text, &sel));
+	CHECK_OK(store_purge(m->w, sel, from, until, &r));
+	CHECK(r.files > 0);
+	selector_free(sel);
+	for (size_t i = 0; i < m->n_puts; i++) {
+		int64_t at = (int64_t)m->puts[i].slot * SLOT;
+		bool gone = at >= from && at < until &&
+		    (service < 0 ? m->puts[i].stack % 2 == 1
+		                 : m->puts[i].service == service);
+
+		if (!gone)
+			m->puts[n++] = m->puts[i];
+	}
+	m->n_puts = n;
+}
+
+TEST(a_purge_takes_exactly_what_it_names)
+{
+	struct model m;
+
+	model_init(&m, 11);
+	model_run(&m, 9000);
+	model_purge(&m, "cpu{service=\"s1\"}", (FIRST + 500) * SLOT,
+	    (FIRST + 6000) * SLOT, 1);
+	model_check(&m, 30);
+	model_purge(&m, "cpu{pool=\"odd\"}", (FIRST + 3000) * SLOT,
+	    (FIRST + 20000) * SLOT, -1);
+	model_check(&m, 30);
+	model_run(&m, 3000);
+	model_check(&m, 10);
+	model_purge(&m, "cpu{service=\"s2\"}", 0, INT64_MAX / 2, 2);
+	model_check(&m, 10);
+	model_fini(&m);
+}
+
 int
 main(void)
 {
@@ -565,6 +609,7 @@ main(void)
 	RUN(zero_is_not_no_data);
 	RUN(few_blocks_are_read);
 	RUN(a_reader_follows);
+	RUN(a_purge_takes_exactly_what_it_names);
 	RUN(answers_equal_the_naive_model);
 	return test_done();
 }

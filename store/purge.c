@@ -1,0 +1,131 @@
+/*
+ * Purging: each file that is touched is built anew without what has to go.
+ * A crash leaves some files purged and others not yet; purging again ends it.
+ */
+#include "work.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Rewrites one span or late file, and the summary where it holds it. */
+static const struct err *
+purge_file(struct store_writer *w, const struct manifest_file *f,
+    const struct seal_drop *drop)
+{
+	uint64_t summary = work_summary_until(&w->manifest);
+	struct sealed_meta meta = work_meta(w, f->first, f->level);
+	struct inputs *in = calloc(1, sizeof(*in));
+	struct change *c = malloc(sizeof(*c));
+	const struct err *e = in && c ? change_begin(w, c) : err_nomem();
+
+	if (e != NULL) {
+		free(in);
+		free(c);
+		return e;
+	}
+	e = inputs_add(w, in, f, 0, UINT64_MAX, true);
+	if (e == NULL) {
+		in->sources[0].drop = drop;
+		e = work_build(w, c, f->kind, &meta, in->sources, 1);
+	}
+	change_drop(c, f->name);
+	if (e == NULL && f->kind == MANIFEST_SPAN &&
+	    f->level == FORMAT_SPAN_LEVEL && f->first + f->slots <= summary)
+		e = work_build_summary(w, c, summary, summary, f->first, NULL);
+	e = change_end(w, c, e);
+	inputs_fini(in);
+	free(in);
+	free(c);
+	return e;
+}
+
+/* What fine retention has left in the summary alone. */
+static const struct err *
+purge_summary(struct store_writer *w, struct seal_drop drop,
+    struct purge_report *report)
+{
+	uint64_t summary = work_summary_until(&w->manifest);
+	struct change *c;
+	const struct err *e;
+
+	if (drop.until > w->manifest.fine_from)
+		drop.until = w->manifest.fine_from;
+	if (drop.from >= drop.until || summary == 0)
+		return NULL;
+	if ((c = malloc(sizeof(*c))) == NULL)
+		return err_nomem();
+	report->files++;
+	report->widened |= drop.from % SPAN_SLOTS || drop.until % SPAN_SLOTS;
+	e = change_begin(w, c);
+	if (e == NULL) {
+		e = work_build_summary(w, c, summary, summary, WORK_NO_SPAN,
+		    &drop);
+		e = change_end(w, c, e);
+	}
+	free(c);
+	return e;
+}
+
+/* The file after `name` (in the order of the manifest as it was) that the
+ * range touches; files that a purge makes come after all others. */
+static const struct err *
+purge_files(struct store_writer *w, const struct seal_drop *drop,
+    struct purge_report *report)
+{
+	struct manifest before;
+	const struct err *e = manifest_copy(&before, &w->manifest);
+
+	if (e != NULL)
+		return e;
+	for (uint32_t i = 0; i < before.n && e == NULL; i++) {
+		const struct manifest_file *f = &before.files[i];
+
+		if ((f->kind != MANIFEST_SPAN && f->kind != MANIFEST_LATE) ||
+		    !work_overlaps(f, drop->from, drop->until - drop->from))
+			continue;
+		report->files++;
+		e = purge_file(w, f, drop);
+	}
+	manifest_fini(&before);
+	return e;
+}
+
+static uint64_t
+purge_bytes(const struct store_writer *w)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < w->manifest.n; i++)
+		bytes += w->manifest.files[i].bytes;
+	return bytes;
+}
+
+const struct err *
+store_purge(struct store_writer *w, const struct selector *selector,
+    int64_t from_ns, int64_t until_ns, struct purge_report *report)
+{
+	struct seal_drop drop = {selector, writer_slot(w, from_ns),
+	    writer_slot(w, until_ns + w->options.slot_ns - 1),
+	    w->options.slot_ns};
+	const struct err *e;
+	uint64_t before;
+
+	*report = (struct purge_report){0};
+	if (w->threaded)
+		return err_new(ERR_LIMIT, 0, "a purge needs the writer alone");
+	if (drop.from >= drop.until)
+		return NULL;
+	writer_retire(w);
+	if ((e = work_seal_early(w)) != NULL)
+		return e;
+	before = purge_bytes(w);
+	e = purge_files(w, &drop, report);
+	if (e == NULL)
+		e = purge_summary(w, drop, report);
+	report->bytes = before - purge_bytes(w);
+	return e;
+}
