@@ -1,12 +1,14 @@
 /*
  * Live or Offline.  Polls health, every 5 s (10 s in the background), and
  * changes the mode by itself: two failures in a row, one second apart, mean
- * Offline, one answer means Live again.  The user may force Offline.
+ * Offline, one answer means Live again.  The user may force Offline.  Before
+ * the first answer a refusal counts at once, silence only the second time: a
+ * busy host is not a dead one.
  */
 (function (ns) {
   'use strict';
 
-  const POLL_MS = 5000, HIDDEN_MS = 10000, RETRY_MS = 1000, TIMEOUT_MS = 4000;
+  const POLL_MS = 5000, HIDDEN_MS = 10000, RETRY_MS = 1000, TIMEOUT_MS = 6000;
   const listeners = [];
   const mode = { current: 'starting', forced: false, reachable: null,
     health: null, why: '', snapshot: null };
@@ -57,7 +59,7 @@
     failures++;
     mode.why = e.name === 'TimeoutError' ? 'the API did not answer in time'
       : e.name === 'TypeError' ? 'the API cannot be reached' : e.message;
-    if (failures < 2 && mode.reachable)
+    if (failures < 2 && (mode.reachable || e.name === 'TimeoutError'))
       return RETRY_MS;
     mode.reachable = false;
     mode.health = null;

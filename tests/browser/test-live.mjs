@@ -78,6 +78,21 @@ function offline({ browser, base, files }) {
         assert(/502/.test(await page.textContent('#banner')),
           'the banner does not say why');
       })],
+    ['offline: one late answer is not taken for a dead server', () =>
+      withPage(browser, {}, async (page) => {
+        let asked = 0;
+        await page.route('**/api/v1/health', async (route) => {
+          if (asked++ === 0)
+            await new Promise((r) => setTimeout(r, 7000));
+          await route.continue().catch(() => undefined);
+        });
+        await page.goto(base + 'dashboard.html');
+        await until(async () => {
+          const mode = await page.evaluate(() => document.body.dataset.mode);
+          assert(mode !== 'offline', 'went Offline');
+          return mode === 'live';
+        }, 12000, 'Live');
+      })],
     ['offline: can be forced, is kept in the address, and left', () =>
       withPage(browser, {}, async (page) => {
         await page.goto(base + 'dashboard.html');
