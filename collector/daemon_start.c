@@ -233,16 +233,16 @@ const struct err *
 daemon_start_store(struct daemon *d)
 {
 	const struct config *c = d->config;
-	struct store_options options = {.slot_ns = c->slot_ns,
-	    .retain_fine_ns = c->retain_fine_ns, .retain_ns = c->retain_ns,
+	struct store_options options = {.retain_fine_ns = c->retain_fine_ns, .retain_ns = c->retain_ns,
 	    .max_bytes = c->max_bytes, .reserve_bytes = c->reserve_bytes,
 	    .no_thread = d->replay != NULL};
 	const struct err *e;
 
+	if ((e = daemon_adopt_slot(d)) != NULL)
+		return err_wrap(e, "store");
+	options.slot_ns = c->slot_ns;
 	if ((e = store_writer_open(&d->store, c->directory, &options)) != NULL)
 		return err_wrap(e, "store");
-	if ((e = daemon_adopt_slot(d)) != NULL)
-		return e;
 	slots_init(&d->slots, c->slot_ns, clock_wall_ns(), clock_mono_ns());
 	d->first = true;
 	return NULL;

@@ -44,3 +44,12 @@ if [ -x "$BUILD/memlens" ]; then
 		"$BUILD/memlens" verify "$dir/store" 2>&1)
 	expect "memlens verify: status" $? 0
 fi
+
+# ---- a store keeps its slot length ----
+configure 1s 1s
+start_daemon longer -s "$dir/store" -w "$dir/rec3"
+sleep 1.2
+end "$last"
+expect_text "another slot length in the configuration: said" "$(cat "$dir/longer.log")" \
+	"was made with slots of 500000000 ns, and keeps them"
+expect_true "and slots are as before" [ "$(slots "$dir/rec3" | wc -l)" -ge 2 ]
