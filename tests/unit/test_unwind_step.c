@@ -1,0 +1,506 @@
+/*
+ * The step of the stack walker, which BPF programs share, as plain C: on
+ * stacks made here, and on the test's own stack against libgcc's unwinder.
+ */
+#include <execinfo.h>
+#include <fcntl.h>
+#include <linux/types.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#undef MAP_FILE /* words of sys/mman.h, and of maps.h */
+#undef MAP_ANONYMOUS
+#include "collector/maps.h"
+#include "collector/unwind_read.h"
+#include "collector/unwind_rows.h"
+#include "test.h"
+
+#define UNWIND_INLINE static inline
+#define CELLS (1u << 20)
+#define MAPPINGS 512
+#define STACK 0x7000000000u /* address of the made stack */
+
+static __u64 cells[CELLS];
+static struct unwind_mapping mappings[MAPPINGS];
+static struct unwind_table tables[MAPPINGS];
+static __u64 stack[256];
+static bool own_memory; /* read our own instead of `stack` */
+
+static int
+unwind_read_user(void *to, size_t n, __u64 at)
+{
+	if (own_memory) {
+		memcpy(to, (const void *)(uintptr_t)at, n);
+		return 0;
+	}
+	if (at < STACK || at + n > STACK + sizeof(stack))
+		return -1;
+	memcpy(to, (const char *)stack + (at - STACK), n);
+	return 0;
+}
+
+#include "collector/bpf/unwind_step.h"
+
+static inline const __u64 *
+unwind_cell(__u32 i)
+{
+	return i < CELLS ? &cells[i] : NULL;
+}
+
+static inline const struct unwind_mapping *
+unwind_mapping(__u32 i)
+{
+	return i < MAPPINGS ? &mappings[i] : NULL;
+}
+
+static inline struct unwind_table *
+unwind_table(__u32 i)
+{
+	return i < MAPPINGS ? &tables[i] : NULL;
+}
+
+static bool
+kernel_write(void *arg, enum unwind_array which, uint32_t first,
+    const void *p, size_t n)
+{
+	(void)arg;
+	if (which != UNWIND_ARRAY_CELLS || first + n > CELLS)
+		return false;
+	memcpy(cells + first, p, n * sizeof(cells[0]));
+	return true;
+}
+
+static const struct unwind_kernel kernel = {.write = kernel_write,
+    .cells = CELLS};
+
+static int
+sealed(const struct unwind_row *rows, size_t n, int seals)
+{
+	int fd = memfd_create("rows", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+
+	CHECK(write(fd, rows, n * sizeof(*rows)) ==
+	    (ssize_t)(n * sizeof(*rows)));
+	CHECK(fcntl(fd, F_ADD_SEALS, seals) == 0);
+	return fd;
+}
+
+#define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+/* Puts rows into table t at cell `first`; returns the next free cell. */
+static uint32_t
+load_rows(uint32_t t, const struct unwind_row *rows, uint32_t n,
+    uint32_t first)
+{
+	int fd = sealed(rows, n, ALL_SEALS);
+	struct unwind_rows u;
+
+	CHECK(unwind_rows_open(&u, fd, n));
+	u.place.first = first;
+	CHECK(unwind_rows_write(&u, &kernel));
+	tables[t] = u.place;
+	tables[t].state = UNWIND_TABLE_READY;
+	unwind_rows_close(&u);
+	close(fd);
+	return first + u.place.buckets + n;
+}
+
+/* Made code: file 0 at 0x400000, offset 0x1000 of the file; file 1 without a
+ * table at 0x500000. */
+static const struct unwind_row made[] = {
+    {0x1000, 3, UNWIND_SP, 0},       /* sp + 24 */
+    {0x1100, 2, UNWIND_BP, 2},       /* usual frame pointer */
+    {0x1200, 11, UNWIND_PLT, 0},
+    {0x1300, 0, UNWIND_SIGNAL, 0},
+    {0x1400, 0, UNWIND_STOP, 0},
+    {0x1500, UNWIND_CFA_ZERO - 1, UNWIND_AT_BP, UNWIND_BP_AT_BP},
+    {0x1600, 0, UNWIND_UNSUPPORTED, 0},
+    {0x1700, 4, UNWIND_SP, 3},       /* bp at CFA - 24 */
+    {0x1800, 0, UNWIND_NONE, 0},
+    {0x1900, 0, UNWIND_SP, 0}};      /* CFA == sp: nonsense */
+
+#define AT(offset) (0x400000u + (offset) - 0x1000u)
+
+static struct unwind_state
+begin(__u64 ip)
+{
+	struct unwind_state s = {.ip = ip, .sp = STACK + 64,
+	    .bp = STACK + 128, .n = 2, .now_s = 7};
+
+	memset(stack, 0, sizeof(stack));
+	own_memory = false;
+	load_rows(0, made, sizeof(made) / sizeof(made[0]), 100);
+	tables[1].state = UNWIND_TABLE_PENDING;
+	mappings[0] = (struct unwind_mapping){0x400000, 0x400000 - 0x1000, 1,
+	    0};
+	mappings[1] = (struct unwind_mapping){0x500000, 0x500000, 1, 1};
+	return s;
+}
+
+static void
+set(__u64 address, __u64 value)
+{
+	stack[(address - STACK) / 8] = value;
+}
+
+TEST(rules)
+{
+	struct unwind_state s = begin(AT(0x1010));
+
+	set(STACK + 64 + 16, AT(0x1110) + 1);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1110) + 1);
+	CHECK_INT(s.sp, STACK + 64 + 24);
+	CHECK_INT(s.bp, STACK + 128);
+	CHECK_INT(s.is_caller, 1);
+	CHECK_INT(tables[0].used_s, 7);
+	set(STACK + 128, STACK + 256); /* saved bp, return address */
+	set(STACK + 136, AT(0x1700) + 1);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.sp, STACK + 144);
+	CHECK_INT(s.bp, STACK + 256);
+	set(STACK + 144 + 8, 0x1234);
+	set(STACK + 144 + 24, AT(0x1400) + 1);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.bp, 0x1234);
+	CHECK_INT(s.sp, STACK + 144 + 32);
+	CHECK_INT(unwind_step(&s), 1); /* stop */
+	CHECK_INT(s.error, EVENT_OK);
+}
+
+/* A return address behind the last instruction of a function belongs to that
+ * function; an interrupted address is what it is. */
+TEST(return_address_is_behind_the_call)
+{
+	struct unwind_state s = begin(AT(0x1100));
+
+	s.is_caller = 1; /* the end of the function at 0x1000 */
+	set(STACK + 64 + 16, AT(0x1400));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.sp, STACK + 64 + 24);
+}
+
+TEST(linkage_table)
+{
+	struct unwind_state s = begin(AT(0x120a));
+
+	set(STACK + 64, AT(0x1010));
+	set(STACK + 72, AT(0x1020));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1010));
+	s = begin(AT(0x120b));
+	set(STACK + 64, AT(0x1010));
+	set(STACK + 72, AT(0x1020));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1020));
+}
+
+TEST(aligned_stack)
+{
+	struct unwind_state s = begin(AT(0x1510));
+
+	set(STACK + 120, STACK + 512); /* *(bp - 8): the CFA */
+	set(STACK + 128, 0x77);        /* *bp */
+	set(STACK + 504, AT(0x1400) + 1);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.bp, 0x77);
+	CHECK_INT(s.sp, STACK + 512);
+	CHECK_INT(s.ip, AT(0x1400) + 1);
+}
+
+TEST(signal_frame)
+{
+	struct unwind_state s = begin(AT(0x1301));
+
+	s.is_caller = 1;
+	set(STACK + 64 + 120, 0x55);
+	set(STACK + 64 + 160, STACK + 8); /* another stack, lower */
+	set(STACK + 64 + 168, AT(0x1100));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.bp, 0x55);
+	CHECK_INT(s.sp, STACK + 8);
+	CHECK_INT(s.ip, AT(0x1100));
+	CHECK_INT(s.is_caller, 0); /* interrupted, not called */
+}
+
+TEST(errors)
+{
+	static const struct {
+		__u64 ip;
+		__u64 sp;
+		__u8 error;
+	} cases[] = {
+	    {0x300000, STACK, EVENT_NO_MAPPING},
+	    {0x401000, STACK, EVENT_NO_MAPPING},
+	    {AT(0x1610), STACK, EVENT_UNSUPPORTED},
+	    {AT(0x1910), STACK, EVENT_BAD_STACK},
+	    {AT(0x1010), 0x1000, EVENT_UNREADABLE}};
+	struct unwind_state s;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s = begin(cases[i].ip);
+		s.sp = cases[i].sp;
+		CHECK_INT(unwind_step(&s), 1);
+		CHECK_INT(s.error, cases[i].error);
+	}
+}
+
+TEST(frame_pointers)
+{
+	struct unwind_state s = begin(0x500010);
+
+	set(STACK + 128, 0);
+	set(STACK + 136, 0x500020);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, 0x500020);
+	CHECK_INT(s.sp, STACK + 144);
+	CHECK_INT(s.pending, 1); /* a table is to come */
+	CHECK_INT(unwind_step(&s), 1); /* bp 0: the end */
+	CHECK_INT(s.error, EVENT_OK);
+	s = begin(0x500010);
+	mappings[1].table = UNWIND_NO_TABLE;
+	s.bp = STACK; /* below the stack pointer */
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, EVENT_BAD_STACK);
+	CHECK_INT(s.pending, 0);
+}
+
+TEST(gaps_are_guessed)
+{
+	struct unwind_state s = begin(AT(0x1810));
+
+	set(STACK + 136, AT(0x1400) + 1);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, EVENT_OK);
+	s = begin(AT(0x1810));
+	set(STACK + 136, 0x12345678); /* led nowhere: a wrong guess */
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, EVENT_NO_ROW);
+	s = begin(AT(0x1810));
+	s.bp = 0;
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, EVENT_NO_ROW);
+}
+
+static uint64_t
+random64(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+/* The index finds what a look at every row finds. */
+TEST(index_against_all_rows)
+{
+	static struct unwind_row rows[20000];
+	struct unwind_state s = {0};
+	uint64_t seed = 88172645463325252u, spread, pc, ask;
+	uint32_t n, i, k, want;
+	const struct unwind_row *got;
+	int round;
+
+	for (round = 0; round < 60; round++) {
+		n = 1 + (uint32_t)(random64(&seed) % (round < 30 ? 40 :
+		    20000));
+		spread = 1 + random64(&seed) % (round % 3 == 0 ? 3 : 3000);
+		pc = random64(&seed) % 100000;
+		for (i = 0; i < n; i++) {
+			rows[i] = (struct unwind_row){(__u32)pc, (__u16)i,
+			    UNWIND_SP, 0};
+			pc += 1 + random64(&seed) % spread;
+		}
+		load_rows(2, rows, n, 5000);
+		s.table = tables[2];
+		for (k = 0; k < 2000; k++) {
+			ask = rows[0].pc + random64(&seed) % (pc + 200 -
+			    rows[0].pc);
+			ask -= k % 7 == 0 ? 100 : 0;
+			for (want = 0; want < n && rows[want].pc <= ask;)
+				want += want + 64 < n &&
+				    rows[want + 64].pc <= ask ? 64 : 1;
+			got = unwind_find_row(&s, ask);
+			/* Behind the last bucket there is nothing. */
+			if (got == NULL && want == n)
+				continue;
+			CHECK_INT(got == NULL ? 0 : got->cfa + 1u, want);
+			if (test_bad > 3)
+				return;
+		}
+	}
+}
+
+TEST(rows_of_the_child_are_checked)
+{
+	static const struct unwind_row same[] = {{16, 1, 1, 0}, {16, 2, 1, 0}},
+	    kind[] = {{16, 1, 1, 0}, {17, 2, UNWIND_KINDS, 0}},
+	    good[] = {{16, 1, 1, 0}, {17, 2, 1, 0}};
+	struct unwind_rows u;
+	int fd;
+
+	fd = sealed(same, 2, ALL_SEALS);
+	CHECK(!unwind_rows_open(&u, fd, 2));
+	close(fd);
+	fd = sealed(kind, 2, ALL_SEALS);
+	CHECK(!unwind_rows_open(&u, fd, 2));
+	close(fd);
+	fd = sealed(good, 2, F_SEAL_SHRINK | F_SEAL_GROW);
+	CHECK(!unwind_rows_open(&u, fd, 2));
+	close(fd);
+	fd = sealed(good, 2, ALL_SEALS);
+	CHECK(!unwind_rows_open(&u, fd, 3));
+	CHECK(!unwind_rows_open(&u, fd, 0));
+	CHECK(!unwind_rows_open(&u, -1, 2));
+	CHECK(unwind_rows_open(&u, fd, 2));
+	unwind_rows_close(&u);
+	close(fd);
+}
+
+static bool
+file_read(void *arg, uint64_t at, void *p, size_t n)
+{
+	return pread(*(int *)arg, p, n, (off_t)at) == (ssize_t)n;
+}
+
+/* The rows of an open file into table t. */
+static uint32_t
+load_file(uint32_t t, int fd, uint32_t first)
+{
+	struct stat st;
+	struct elf_input in = {.read = file_read, .arg = &fd};
+	struct unwind_file f;
+
+	fstat(fd, &st);
+	in.size = (uint64_t)st.st_size;
+	CHECK_INT(unwind_read(&in, CELLS, &f), ELF_OK);
+	first = load_rows(t, f.rows.rows, (uint32_t)f.rows.n, first);
+	free(f.rows.rows);
+	return first;
+}
+
+/* Our own mappings as the walker's. */
+static uint32_t
+load_self(void)
+{
+	static char text[1 << 18];
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct maps_list l;
+	size_t n = 0, i;
+	ssize_t got;
+	uint32_t first = 0;
+
+	while ((got = read(fd, text + n, sizeof(text) - n)) > 0)
+		n += (size_t)got;
+	close(fd);
+	CHECK(maps_parse(text, n, &l) == NULL && l.n <= MAPPINGS);
+	for (i = 0; i < l.n; i++) {
+		const struct mapping *m = &l.mappings[i];
+
+		mappings[i] = (struct unwind_mapping){m->start,
+		    m->start - m->offset,
+		    (__u32)((m->end - m->start) >> 12), UNWIND_NO_TABLE};
+		if (m->kind != MAP_FILE)
+			continue;
+		fd = open(maps_name(&l, m), O_RDONLY | O_CLOEXEC);
+		mappings[i].table = (__u32)i;
+		first = load_file((uint32_t)i, fd, first);
+		close(fd);
+	}
+	n = l.n;
+	maps_list_fini(&l);
+	return (uint32_t)n;
+}
+
+static __u64 walked[64];
+static void *expected[64];
+static int n_walked, n_expected;
+static uint32_t n_mappings;
+
+static void
+on_signal(int sig)
+{
+	struct unwind_state s = {.n = n_mappings};
+	ucontext_t uc;
+
+	(void)sig;
+	getcontext(&uc);
+	s.ip = (__u64)uc.uc_mcontext.gregs[REG_RIP];
+	s.sp = (__u64)uc.uc_mcontext.gregs[REG_RSP];
+	s.bp = (__u64)uc.uc_mcontext.gregs[REG_RBP];
+	n_walked = 0;
+	do
+		walked[n_walked++] = s.ip;
+	while (n_walked < 64 && unwind_step(&s) == 0);
+	n_expected = backtrace(expected, 64);
+	CHECK_INT(s.error, EVENT_OK);
+}
+
+/* Frames of several shapes: plain, with a large array, of variable size,
+ * called back by the C library. */
+static volatile int sink;
+
+static int
+compare_and_raise(const void *a, const void *b)
+{
+	if (n_walked == 0)
+		raise(SIGUSR1);
+	return *(const int *)a - *(const int *)b;
+}
+
+static __attribute__((noinline)) void
+deep(int depth, size_t size)
+{
+	volatile char *p = __builtin_alloca(size);
+	int numbers[2] = {depth, 1};
+
+	p[0] = 1;
+	if (depth > 0)
+		deep(depth - 1, size + 40);
+	else
+		qsort(numbers, 2, sizeof(numbers[0]), compare_and_raise);
+	sink += p[0];
+}
+
+TEST(own_stack_against_libgcc)
+{
+	int i;
+
+	backtrace(expected, 1); /* loads libgcc, whose mapping is new */
+	n_mappings = load_self();
+	own_memory = true;
+	signal(SIGUSR1, on_signal);
+	n_walked = 0;
+	deep(12, 100);
+	own_memory = false;
+	CHECK(n_walked > 18);
+	CHECK(n_walked <= n_expected);
+	/* From the root on; the leaves differ, and a sanitizer has one more. */
+	for (i = 1; i < n_walked; i++)
+		CHECK_INT(walked[n_walked - i],
+		    (uintptr_t)expected[n_expected - i]);
+}
+
+int
+main(void)
+{
+	RUN(rules);
+	RUN(return_address_is_behind_the_call);
+	RUN(linkage_table);
+	RUN(aligned_stack);
+	RUN(signal_frame);
+	RUN(errors);
+	RUN(frame_pointers);
+	RUN(gaps_are_guessed);
+	RUN(index_against_all_rows);
+	RUN(rows_of_the_child_are_checked);
+	RUN(own_stack_against_libgcc);
+	return test_done();
+}
