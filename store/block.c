@@ -9,7 +9,7 @@
 
 #include "segtree.h"
 
-#define STRIP_TARGET 15000 /* bytes of entries after which a strip is full */
+#define STRIP_BYTES 3700 /* of entries: four strips to the smallest page */
 
 void
 entry_put(struct entry_writer *w, uint32_t key, int128 value)
@@ -290,13 +290,13 @@ strip_fini(struct strip_writer *w)
 }
 
 bool
-strip_full(const struct strip_writer *w, uint64_t start)
+strip_full(const struct strip_writer *w, uint64_t start, size_t more)
 {
 	uint64_t group = seg_slots(w->level) * 64;
 
 	if (w->n == 0)
 		return false;
-	return w->n == 64 || w->entries.len > STRIP_TARGET ||
+	return w->n == 64 || w->entries.len + more > STRIP_BYTES ||
 	    start / group != w->blocks[0].start / group;
 }
 

@@ -82,8 +82,8 @@ struct strip_writer {
 void strip_begin(struct strip_writer *w, enum series_kind kind,
     unsigned level);
 void strip_fini(struct strip_writer *w);
-/* Would this block have to begin a new strip? */
-bool strip_full(const struct strip_writer *w, uint64_t start);
+/* Would this block, with `more` bytes of entries, have to begin a new one? */
+bool strip_full(const struct strip_writer *w, uint64_t start, size_t more);
 /* Adds a block; `entries` are encoded bytes or NULL. */
 void strip_add(struct strip_writer *w, const struct block *b,
     const struct buf *entries);

@@ -15,7 +15,7 @@
  *	02 chunk(be32)                         dictionary
  *	03 chunk(be32)                         stacks
  *	10 series(be32) level(u8) last(be64)   strip
- * Values of 01 to 03 are byte streams cut into chunks of 4,000 bytes.
+ * Values of 01 to 03 are byte streams cut into chunks of 1,000 bytes.
  *
  * meta        varints: version (1), slot length in ns, first slot, slots of
  *             the span; u8 lowest level, u8 highest level; varint end of

@@ -63,7 +63,7 @@ void sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
 /* Records of bytes in chunks, so that none needs overflow pages. */
 enum sealed_stream { SEALED_META = 1, SEALED_DICT = 2, SEALED_STACKS = 3 };
 #define SEALED_STRIPS 0x10
-#define SEALED_CHUNK 4000 /* less than a quarter of the smallest page */
+#define SEALED_CHUNK 1000 /* a full page is split before its last record */
 void sealed_stream_key(struct buf *key, enum sealed_stream stream,
     uint32_t chunk);
 

@@ -3,6 +3,7 @@
  */
 #include "buf.h"
 
+#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,10 +329,8 @@ hash64(uint64_t seed, const void *p, size_t n)
 	size_t i;
 
 	for (; n >= 8; n -= 8, s += 8) {
-		word = 0;
-		for (i = 0; i < 8; i++)
-			word |= (uint64_t)s[i] << 8 * i;
-		h = hash64_u64(h, word);
+		memcpy(&word, s, 8);
+		h = hash64_u64(h, le64toh(word));
 	}
 	word = 0;
 	for (i = 0; i < n; i++)

@@ -151,42 +151,33 @@ intern_compare(const struct intern *t, uint32_t a, uint32_t b)
 void
 map64_fini(struct map64 *m)
 {
-	free(m->keys);
-	free(m->values);
+	free(m->pairs);
 	*m = (struct map64){0};
 }
 
-static uint32_t
+static struct map64_pair *
 map64_place(const struct map64 *m, uint64_t key)
 {
 	uint32_t at = (uint32_t)hash64_u64(0, key) & (m->cap - 1);
 
-	while (m->values[at] != INTERN_NONE && m->keys[at] != key)
+	while (m->pairs[at].value != INTERN_NONE && m->pairs[at].key != key)
 		at = (at + 1) & (m->cap - 1);
-	return at;
+	return &m->pairs[at];
 }
 
 static bool
 map64_grow(struct map64 *m)
 {
-	struct map64 old = *m, new = {NULL, NULL, old.n, 0};
+	struct map64 old = *m, new = {NULL, old.n, 0};
 
 	new.cap = old.cap ? old.cap * 2 : 64;
-	new.keys = malloc(new.cap * sizeof(*new.keys));
-	new.values = malloc(new.cap * sizeof(*new.values));
-	if (new.keys == NULL || new.values == NULL) {
-		map64_fini(&new);
+	new.pairs = malloc(new.cap * sizeof(*new.pairs));
+	if (new.pairs == NULL)
 		return false;
-	}
-	memset(new.values, 0xff, new.cap * sizeof(*new.values));
+	memset(new.pairs, 0xff, new.cap * sizeof(*new.pairs));
 	for (uint32_t i = 0; i < old.cap; i++) {
-		uint32_t at;
-
-		if (old.values[i] == INTERN_NONE)
-			continue;
-		at = map64_place(&new, old.keys[i]);
-		new.keys[at] = old.keys[i];
-		new.values[at] = old.values[i];
+		if (old.pairs[i].value != INTERN_NONE)
+			*map64_place(&new, old.pairs[i].key) = old.pairs[i];
 	}
 	map64_fini(&old);
 	*m = new;
@@ -196,19 +187,15 @@ map64_grow(struct map64 *m)
 uint32_t
 map64_get(const struct map64 *m, uint64_t key)
 {
-	return m->cap == 0 ? INTERN_NONE : m->values[map64_place(m, key)];
+	return m->cap == 0 ? INTERN_NONE : map64_place(m, key)->value;
 }
 
 bool
 map64_add(struct map64 *m, uint64_t key, uint32_t value)
 {
-	uint32_t at;
-
 	if ((uint64_t)(m->n + 1) * 3 > (uint64_t)m->cap * 2 && !map64_grow(m))
 		return false;
-	at = map64_place(m, key);
-	m->keys[at] = key;
-	m->values[at] = value;
+	*map64_place(m, key) = (struct map64_pair){key, value};
 	m->n++;
 	return true;
 }

@@ -56,9 +56,13 @@ intern_str(const struct intern *t, uint32_t i)
 int intern_compare(const struct intern *t, uint32_t a, uint32_t b);
 
 /* Keys are any uint64_t, values any uint32_t but INTERN_NONE. */
+struct map64_pair {
+	uint64_t key;
+	uint32_t value; /* INTERN_NONE = free */
+};
+
 struct map64 {
-	uint64_t *keys;
-	uint32_t *values; /* INTERN_NONE = free */
+	struct map64_pair *pairs;
 	uint32_t n, cap;
 };
 
