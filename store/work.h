@@ -56,6 +56,13 @@ const struct err *work_build_summary(struct store_writer *w,
     struct change *c, uint64_t from, uint64_t until, uint64_t again,
     const struct seal_drop *drop);
 uint64_t work_summary_until(const struct manifest *m);
+/* Levels of a summary that ends at slot `until`. */
+struct sealed_meta work_summary_meta(const struct store_writer *w,
+    uint64_t until);
+/* Makes one span of `level` from all span and late files within it, and
+ * takes it into the summary if that holds it. */
+const struct err *work_merge_span(struct store_writer *w, uint64_t first,
+    unsigned level);
 /* No span is taken anew. */
 #define WORK_NO_SPAN (UINT64_MAX - SPAN_SLOTS)
 

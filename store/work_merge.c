@@ -21,19 +21,27 @@
 
 #define LATE_FOLD 4 /* late files of a full span that make it worth it */
 
+struct sealed_meta
+work_summary_meta(const struct store_writer *w, uint64_t until)
+{
+	struct sealed_meta meta = {.slot_ns = w->options.slot_ns,
+	    .slots = until, .base = FORMAT_SPAN_LEVEL,
+	    .top = FORMAT_SPAN_LEVEL};
+
+	while (meta.top < SEG_MAX_LEVEL && seg_slots(meta.top + 1) <= until)
+		meta.top++;
+	return meta;
+}
+
 const struct err *
 work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
     uint64_t until, uint64_t again, const struct seal_drop *drop)
 {
 	struct inputs *in = calloc(1, sizeof(*in));
-	struct sealed_meta meta = {.slot_ns = w->options.slot_ns,
-	    .slots = until, .base = FORMAT_SPAN_LEVEL,
-	    .top = FORMAT_SPAN_LEVEL};
+	struct sealed_meta meta = work_summary_meta(w, until);
 	struct manifest_file old = {0};
 	const struct err *e = in ? NULL : err_nomem();
 
-	while (meta.top < SEG_MAX_LEVEL && seg_slots(meta.top + 1) <= until)
-		meta.top++;
 	for (uint32_t i = 0; i < c->next.n; i++) {
 		if (c->next.files[i].kind == MANIFEST_SUMMARY)
 			old = c->next.files[i];
@@ -75,8 +83,7 @@ work_summary_until(const struct manifest *m)
 	return 0;
 }
 
-/* Makes one span of `level` from all files within it. */
-static const struct err *
+const struct err *
 work_merge_span(struct store_writer *w, uint64_t first, unsigned level)
 {
 	struct sealed_meta meta = work_meta(w, first, level);

@@ -53,6 +53,112 @@ work_oldest(const struct manifest *m)
 	return oldest;
 }
 
+/* Late files within the full span that begins at `first`. */
+static size_t
+work_count_late(const struct manifest *m, uint64_t first)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->n; i++)
+		n += m->files[i].kind == MANIFEST_LATE &&
+		    work_inside(&m->files[i], first, SPAN_SLOTS);
+	return n;
+}
+
+/*
+ * Late data of a span whose fine slots are gone: its files become one, then
+ * that one is added to the summary.
+ */
+static const struct err *
+work_fold_late(struct store_writer *w, uint64_t first)
+{
+	uint64_t until = work_summary_until(&w->manifest);
+	bool one = work_count_late(&w->manifest, first) == 1;
+	struct inputs *in = calloc(1, sizeof(*in));
+	struct change *c = malloc(sizeof(*c));
+	const struct err *e = in && c ? change_begin(w, c) : err_nomem();
+	struct sealed_meta meta;
+
+	if (e != NULL) {
+		free(in);
+		free(c);
+		return e;
+	}
+	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+		bool late = f->kind == MANIFEST_LATE &&
+		    work_inside(f, first, SPAN_SLOTS);
+
+		if (late)
+			one &= f->level == FORMAT_SPAN_LEVEL;
+	}
+	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+		bool late = f->kind == MANIFEST_LATE &&
+		    work_inside(f, first, SPAN_SLOTS);
+
+		if ((!late && !(one && f->kind == MANIFEST_SUMMARY)) ||
+		    in->n == WORK_SOURCES)
+			continue;
+		e = inputs_add(w, in, f, 0, UINT64_MAX, late && !one);
+		change_drop(c, f->name);
+	}
+	meta = one ? work_summary_meta(w, until)
+	           : work_meta(w, first, FORMAT_SPAN_LEVEL);
+	if (e == NULL)
+		e = work_build(w, c, one ? MANIFEST_SUMMARY : MANIFEST_LATE,
+		    &meta, in->sources, in->n);
+	e = change_end(w, c, e);
+	inputs_fini(in);
+	free(in);
+	free(c);
+	return e;
+}
+
+/* Removes one file for good. */
+static const struct err *
+work_remove(struct store_writer *w, const struct manifest_file *f)
+{
+	struct change *c = malloc(sizeof(*c));
+	const struct err *e;
+
+	if (c == NULL)
+		return err_nomem();
+	e = change_begin(w, c);
+	if (e == NULL) {
+		if (f->first + f->slots > c->next.fine_from)
+			c->next.fine_from = f->first + f->slots;
+		change_drop(c, f->name);
+		e = change_end(w, c, NULL);
+	}
+	free(c);
+	return e;
+}
+
+/* Lets the fine slots of the oldest span go, once all of it, late data
+ * included, is in the summary. */
+static const struct err *
+work_thin(struct store_writer *w, const struct manifest_file *f, bool *did)
+{
+	uint64_t summary = work_summary_until(&w->manifest);
+
+	if (f->kind == MANIFEST_LATE &&
+	    f->first + f->slots <= w->manifest.fine_from) {
+		*did = true;
+		return work_fold_late(w,
+		    seg_align(f->first, FORMAT_SPAN_LEVEL));
+	}
+	if (f->first + f->slots > summary)
+		return NULL; /* not yet */
+	*did = true;
+	if (work_count_late(&w->manifest,
+	        seg_align(f->first, FORMAT_SPAN_LEVEL)) > 0)
+		return work_merge_span(w,
+		    seg_align(f->first, FORMAT_SPAN_LEVEL),
+		    FORMAT_SPAN_LEVEL);
+	return work_remove(w, f);
+}
+
 /* Takes out of the summary what is older than everything is kept. */
 static const struct err *
 work_retain_summary(struct store_writer *w, bool *did)
@@ -95,8 +201,7 @@ work_retain(struct store_writer *w, bool *did)
 	const struct manifest_file *f = work_oldest(&w->manifest);
 	const struct store_options *o = &w->options;
 	uint64_t bytes = work_total_bytes(w), limit = 0;
-	struct change *c;
-	const struct err *e;
+	const struct err *e = NULL;
 
 	pthread_mutex_lock(&w->mutex);
 	if (o->retain_fine_ns > 0)
@@ -104,19 +209,12 @@ work_retain(struct store_writer *w, bool *did)
 	w->stats.bytes = bytes;
 	w->stats.files = w->manifest.n;
 	pthread_mutex_unlock(&w->mutex);
-	if (f == NULL || (f->first + f->slots > limit &&
-	        (o->max_bytes == 0 || bytes <= (uint64_t)o->max_bytes)))
-		return work_retain_summary(w, did);
-	if ((c = malloc(sizeof(*c))) == NULL)
-		return err_nomem();
-	*did = true;
-	e = change_begin(w, c);
-	if (e == NULL) {
-		if (f->first + f->slots > c->next.fine_from)
-			c->next.fine_from = f->first + f->slots;
-		change_drop(c, f->name);
-		e = change_end(w, c, NULL);
+	if (f != NULL && f->first + f->slots <= limit)
+		e = work_thin(w, f, did);
+	if (e == NULL && !*did && f != NULL && o->max_bytes > 0 &&
+	    bytes > (uint64_t)o->max_bytes) {
+		*did = true;
+		return work_remove(w, f);
 	}
-	free(c);
-	return e;
+	return e == NULL && !*did ? work_retain_summary(w, did) : e;
 }

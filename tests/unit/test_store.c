@@ -601,6 +601,46 @@ TEST(a_purge_takes_exactly_what_it_names)
 	model_fini(&m);
 }
 
+/* Fine slots go by age; what they held stays, at every border that is
+ * kept, late data included. */
+TEST(retention_keeps_the_sums)
+{
+	int64_t whole = INT64_C(4096) * SLOT, until;
+	struct store_extent x;
+	struct store *s = NULL;
+	struct model m;
+
+	model_init(&m, 5);
+	CHECK_OK(store_writer_close(m.w));
+	m.options.retain_fine_ns = 5000 * SLOT;
+	model_open(&m);
+	for (unsigned round = 0; round < 8; round++) {
+		struct batch *b = batch_new((uint64_t)SLOT);
+
+		model_run(&m, 2500);
+		model_put(&m, b, FIRST + roll(&m, 3000)); /* very late */
+		CHECK_OK(store_append(m.w, b));
+		batch_free(b);
+	}
+	model_run(&m, 200);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	store_extent(s, &x);
+	until = (int64_t)(m.now + 1000) * SLOT;
+	CHECK(ask_total(s, "cpu", 0, until) == naive_total(&m, -1, 0, until));
+	for (int64_t at = 0; at + whole < (int64_t)m.now * SLOT; at += whole) {
+		CHECK(ask_total(s, "cpu", at, at + whole) ==
+		    naive_total(&m, -1, at, at + whole));
+		/* borders in between go down, the same way on both sides */
+		CHECK(ask_total(s, "cpu", 0, at + 77 * SLOT) +
+		        ask_total(s, "cpu", at + 77 * SLOT, until) ==
+		    naive_total(&m, -1, 0, until));
+	}
+	CHECK(x.files < 12);
+	printf("# %u files\n", (unsigned)x.files);
+	store_close(s);
+	model_fini(&m);
+}
+
 int
 main(void)
 {
@@ -609,6 +649,7 @@ main(void)
 	RUN(zero_is_not_no_data);
 	RUN(few_blocks_are_read);
 	RUN(a_reader_follows);
+	RUN(retention_keeps_the_sums);
 	RUN(a_purge_takes_exactly_what_it_names);
 	RUN(answers_equal_the_naive_model);
 	return test_done();
