@@ -233,7 +233,8 @@ const struct err *
 daemon_start_store(struct daemon *d)
 {
 	const struct config *c = d->config;
-	struct store_options options = {.retain_fine_ns = c->retain_fine_ns, .retain_ns = c->retain_ns,
+	struct store_options options = {
+	    .retain_fine_ns = c->retain_fine_ns, .retain_ns = c->retain_ns,
 	    .max_bytes = c->max_bytes, .reserve_bytes = c->reserve_bytes,
 	    .no_thread = d->replay != NULL};
 	const struct err *e;

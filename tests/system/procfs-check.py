@@ -20,7 +20,8 @@ sums, resident, processes = {}, [], 0
 for b in mlb.batches(open(sys.argv[1], 'rb').read()):
     for s, slot, block in b.blocks:
         name = mlb.key(s).replace('namedprocess_namegroup_', '')
-        if 'groupname="burn"' not in name or not begin <= slot < end:
+        start = slot * b.slot_ns // 10 ** 9
+        if 'groupname="burn"' not in name or not begin <= start < end:
             continue
         if s['kind'] == 'counter':
             assert block['increase'] >= 0

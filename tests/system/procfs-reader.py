@@ -1,5 +1,5 @@
-"""procfs-reader.py OUT SECONDS WORD: an independent reader of /proc.  Waits
-for the start of a second, then sums what the processes whose command line
+"""procfs-reader.py OUT SECONDS WORD [SLOT]: an independent reader of /proc.
+Waits for the start of a slot (of so many seconds, 1), then sums what the processes whose command line
 holds WORD have used, SECONDS later again; writes both as JSON."""
 import glob
 import json
@@ -39,7 +39,8 @@ def total(word):
     return {'processes': n, 'time': time.time(), **out}
 
 
-time.sleep(1 - time.time() % 1)
+slot = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+time.sleep(slot - time.time() % slot)
 first = total(sys.argv[3])
 time.sleep(int(sys.argv[2]) - time.time() % 1)
 json.dump([first, total(sys.argv[3])], open(sys.argv[1], 'w'))

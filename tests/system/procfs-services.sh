@@ -3,8 +3,8 @@
 # /proc: CPU, I/O, faults, switches, memory; births and deaths.
 . "$(dirname "$0")/daemon-lib.bash"
 need_root "readings of other users' processes"
-seconds=${SECONDS_OF_TEST:-20}
-configure 1s 1s
+seconds=${SECONDS_OF_TEST:-20} slot=${SLOT_OF_TEST:-1}
+configure "${slot}s" 1s
 cat >>"$dir/conf" <<'END'
 [services]
 show-arguments = yes
@@ -41,9 +41,9 @@ cp "$(command -v sleep)" "$dir/snooze"
 for i in $(seq 120); do begin /dev/null "$dir/snooze" 1000; done
 start_daemon d -s "$dir/store" -w "$dir/rec"
 d=$last
-begin "$dir/burn.log" python3 "$dir/burn.py" "$dir/out" $((seconds + 10)) parent
+begin "$dir/burn.log" python3 "$dir/burn.py" "$dir/out" $((seconds + 2 * slot + 10)) parent
 sleep 2.5
-python3 tests/system/procfs-reader.py "$dir/readings" "$seconds" burn.py
+python3 tests/system/procfs-reader.py "$dir/readings" "$seconds" burn.py "$slot"
 sleep 2
 end "$d"
 python3 tests/system/procfs-check.py "$dir/rec" "$dir/readings"
