@@ -155,6 +155,19 @@
       refresh();
   }
 
+  /* An address without a range shows all of a young store, not an empty
+   * hour with a stroke at its end. */
+  let fitted = /[?&]from=/.test(location.search);
+  function fit(mode) {
+    if (fitted || mode.current !== 'live')
+      return;
+    fitted = true;
+    const oldest = ns.time.parse(mode.health.store.from, NaN);
+    if (oldest > 0)
+      ns.view.set({ from: ns.time.presetFor(Date.now() / 1000 - oldest) },
+        { replace: true });
+  }
+
   function start() {
     ns.theme.bind($('theme-button'));
     ns.view.start();
@@ -167,6 +180,7 @@
       if (mode.current !== shownMode) {
         shownMode = mode.current;
         services = [];
+        fit(mode);
         refresh();
       }
     });

@@ -54,6 +54,12 @@
     return { from: a, until: b, follow: isRelative(until) };
   }
 
+  /* The preset that shows all of a young store, at most an hour. */
+  function presetFor(age) {
+    const fits = PRESETS.find((p) => -parse(p.from, 0) >= age);
+    return fits && -parse(fits.from, 0) < 3600 ? fits.from : 'now-1h';
+  }
+
   /* Whole slots, at most about `points` of them in the span. */
   function step(span, points) {
     return Math.max(1, Math.ceil(span / points / SLOT_S)) * SLOT_S;
@@ -89,6 +95,6 @@
 
   ns.time = {
     SLOT_S, PRESETS, parse, isRelative, resolve, step, transform, within,
-    toInput, fromInput
+    toInput, fromInput, presetFor
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

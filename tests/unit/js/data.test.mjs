@@ -95,3 +95,10 @@ test('an empty store is said', () => {
   assert.equal(j.level, 'degraded');
   assert.match(j.reasons[0], /empty/);
 });
+
+test('a young store is shown whole, an old one by its last hour', () => {
+  assert.equal(M.time.presetFor(40), 'now-5m');
+  assert.equal(M.time.presetFor(301), 'now-15m');
+  assert.equal(M.time.presetFor(2000), 'now-1h');
+  assert.equal(M.time.presetFor(1e9), 'now-1h');
+});
