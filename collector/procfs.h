@@ -56,7 +56,7 @@ typedef void procfs_parse_fn(const struct procfs_reading *r, char *text);
 procfs_parse_fn procfs_parse_stat, procfs_parse_meminfo,
     procfs_parse_vmstat, procfs_parse_loadavg, procfs_parse_diskstats,
     procfs_parse_netdev, procfs_parse_filenr, procfs_parse_netstat,
-    procfs_parse_pressure_cpu, procfs_parse_pressure_io,
+    procfs_parse_schedstat, procfs_parse_pressure_cpu, procfs_parse_pressure_io,
     procfs_parse_pressure_memory, procfs_parse_pressure_irq;
 
 /* ---- procfs_mounts.c ---- */

@@ -425,6 +425,35 @@ procfs_parse_netstat(const struct procfs_reading *r, char *text)
 	}
 }
 
+/* ---- /proc/schedstat ---- */
+
+/* "cpu0 0 0 0 0 0 0 RUNNING WAITING TIMESLICES ...", times in ns: how long
+ * threads ran, and how long they were ready but did not. */
+void
+procfs_parse_schedstat(const struct procfs_reading *r, char *text)
+{
+	static const struct procfs_metric metrics[] = {
+	    COUNTER("node_schedstat_running_seconds_total", "seconds", 9),
+	    COUNTER("node_schedstat_waiting_seconds_total", "seconds", 9),
+	    COUNTER("node_schedstat_timeslices_total", "", 0)};
+	struct label cpu = {"cpu", NULL};
+	int64_t value;
+	char *line, *p;
+
+	while ((line = readfile_line(&text)) != NULL) {
+		if (strncmp(line, "cpu", 3) != 0 ||
+		    (p = strchr(line, ' ')) == NULL)
+			continue;
+		*p++ = '\0';
+		cpu.value = line + 3;
+		for (size_t i = 0; i < 9 && next_number(&p, &value); i++) {
+			if (i >= 6)
+				procfs_put(r, &metrics[i - 6], &cpu, 1,
+				    value);
+		}
+	}
+}
+
 /* ---- /proc/pressure ---- */
 
 /* "some avg10=0.00 ... total=MICROSECONDS": waiting; "full": stalled. */
@@ -488,6 +517,7 @@ static const struct {
     {"1/net/snmp", procfs_parse_netstat, true},
     {"1/net/netstat", procfs_parse_netstat, true},
     {"sys/fs/file-nr", procfs_parse_filenr, true},
+    {"schedstat", procfs_parse_schedstat, true},
     {"pressure/cpu", procfs_parse_pressure_cpu, true},
     {"pressure/io", procfs_parse_pressure_io, true},
     {"pressure/memory", procfs_parse_pressure_memory, true},

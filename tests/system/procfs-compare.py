@@ -21,7 +21,8 @@ node_network_receive_bytes_total node_network_receive_packets_total
 node_network_receive_errs_total node_network_receive_drop_total
 node_network_transmit_bytes_total node_network_transmit_packets_total
 node_network_transmit_errs_total node_network_transmit_drop_total
-node_pressure_cpu_waiting_seconds_total
+node_schedstat_running_seconds_total node_schedstat_waiting_seconds_total
+node_schedstat_timeslices_total node_pressure_cpu_waiting_seconds_total
 node_pressure_io_waiting_seconds_total
 node_pressure_io_stalled_seconds_total
 node_pressure_memory_waiting_seconds_total
@@ -32,7 +33,8 @@ PART = '''node_filesystem_size_bytes node_filesystem_free_bytes
 node_filesystem_avail_bytes node_filesystem_files
 node_filesystem_files_free'''.split()
 # Of one moment: nothing can be said of another one.
-MOMENT = ('node_procs_running', 'node_procs_blocked', 'node_disk_io_now')
+MOMENT = ('node_procs_running', 'node_procs_blocked', 'node_disk_io_now',
+          'node_filefd_allocated')
 
 
 def say(good, name, detail=()):

@@ -168,6 +168,15 @@ TEST(netstat)
 	    "+node_netstat_TcpExt_ListenDrops 8/0\n");
 }
 
+TEST(schedstat)
+{
+	CHECK_STR(parse(procfs_parse_schedstat, "version 17\ntimestamp 5\n"
+	    "cpu0 0 0 0 0 0 0 77 88 99\ndomain0 03 1 2 3\ncpu1 0 0\n"),
+	    "+node_schedstat_running_seconds_total|cpu=0 77/9 seconds\n"
+	    "+node_schedstat_waiting_seconds_total|cpu=0 88/9 seconds\n"
+	    "+node_schedstat_timeslices_total|cpu=0 99/0\n");
+}
+
 TEST(pressure)
 {
 	const char *text = "some avg10=0.00 avg60=0.18 avg300=1.2 total=169\n"
@@ -236,6 +245,7 @@ main(void)
 	RUN(diskstats);
 	RUN(netdev);
 	RUN(netstat);
+	RUN(schedstat);
 	RUN(pressure);
 	RUN(mounts);
 	RUN(the_real_proc);
