@@ -57,10 +57,13 @@ kv_parse(const struct buf *body)
 
 	if (t == NULL)
 		return NULL;
+	if (!writer_utf8_valid(text, n)) {
+		json_tokener_free(t);
+		return NULL;
+	}
 	while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL && text[n - 1])
 		n--;
-	json_tokener_set_flags(t, JSON_TOKENER_STRICT |
-	    JSON_TOKENER_VALIDATE_UTF8);
+	json_tokener_set_flags(t, JSON_TOKENER_STRICT);
 	o = json_tokener_parse_ex(t, text, (int)n);
 	end = json_tokener_get_parse_end(t);
 	if (json_tokener_get_error(t) != json_tokener_success || end != n) {
@@ -75,6 +78,7 @@ const struct err *
 kv_value(const struct http_answer *answer, struct buf *out)
 {
 	struct json_object *body, *value;
+	const struct err *e = NULL;
 	const char *text;
 	size_t n;
 
@@ -95,10 +99,17 @@ kv_value(const struct http_answer *answer, struct buf *out)
 	}
 	text = json_object_to_json_string_length(value,
 	    JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &n);
-	buf_put(out, text, text != NULL ? n : 0);
-	if (text == NULL)
-		buf_put(out, "null", 4);
+	if (text == NULL) {
+		text = "null";
+		n = 4;
+	}
+	if (writer_utf8_valid(text, n))
+		buf_put(out, text, n);
+	else /* the escape of half a surrogate */
+		e = err_new(ERR_REQUEST, 502, "the value is not Unicode");
 	json_object_put(body);
+	if (e != NULL)
+		return e;
 	return out->failed ? err_nomem() : NULL;
 }
 

@@ -99,6 +99,8 @@ TEST(other_answers)
 	CHECK(strncmp(value(200, "[1]"), "502: ", 5) == 0);
 	CHECK(strncmp(value(200, "{\"id\":1}"), "502: ", 5) == 0);
 	CHECK(strncmp(value(200, "{\"value\":\"\xff\"}"), "502: ", 5) == 0);
+	CHECK(strncmp(value(200, "{\"value\":\"\xf6\x91\x9c\x9d\"}"),
+	    "502: ", 5) == 0);
 	CHECK(strncmp(value(500, "get value fail"), "502: ", 5) == 0);
 	CHECK(strncmp(value(404, ""), "502: ", 5) == 0);
 }
