@@ -1,0 +1,385 @@
+/*
+ * A writer that can be killed at any moment, readers that must never notice,
+ * and a check of what is left.  Slots are 20 ms long and follow the wall
+ * clock.
+ *
+ *	store_kill writer DIR LOG RUN [RESERVE]  until SIGTERM
+ *	store_kill reader DIR                    until SIGTERM
+ *	store_kill check DIR LOG                 the store against the log
+ *	store_kill verify DIR                    memlens verify's own
+ *
+ * Each batch has a stack of its own.  The log says "t NUMBER VALUE" before a
+ * batch is given and "a NUMBER" when it was acknowledged.
+ */
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/store.h"
+#include "store/verify.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLOT (20 * INT64_C(1000000))
+
+static volatile sig_atomic_t stopped;
+
+static void
+on_signal(int signal_number)
+{
+	(void)signal_number;
+	stopped = 1;
+}
+
+static bool
+failed(const struct err *e)
+{
+	if (e != NULL)
+		printf("error: %s\n", e->text);
+	fflush(stdout);
+	return e != NULL;
+}
+
+/* ---- writer ---- */
+
+static void
+say(int log, const char *format, ...)
+{
+	char line[128];
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	if (write(log, line, (size_t)n) != n)
+		perror("log");
+}
+
+/* A batch of the present slot; its window may cross into the next one, and
+ * some is late. */
+static struct batch *
+make_batch(uint64_t number, int64_t *value)
+{
+	struct label service = {"service", "kv"};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 10101010,
+	    0, &service, 1};
+	struct batch *b = batch_new(SLOT);
+	uint64_t slot = (uint64_t)(clock_wall_ns() / SLOT);
+	char name[32];
+	struct frame f = {FRAME_NATIVE, name, "kv", "", 0};
+	uint32_t series = batch_series(b, &d), node;
+	int part = 1 + rand() % 20;
+
+	snprintf(name, sizeof(name), "n%" PRIu64, number);
+	node = batch_node(b, 0, batch_labels(b, NULL, 0));
+	node = batch_node(b, node, batch_frame(b, &f));
+	if (rand() % 20 == 0)
+		slot -= (uint64_t)(rand() % 300);
+	batch_add_profile(b, series, slot, node, part);
+	*value = part;
+	if (rand() % 2) {
+		batch_add_profile(b, series, slot - 1, node, 7);
+		*value += 7;
+	}
+	return b;
+}
+
+/* Gives a batch until it is taken; the store may be full meanwhile. */
+static void
+give(struct store_writer *w, int log, uint64_t number)
+{
+	struct store_writer_stats stats;
+	int64_t value;
+	struct batch *b = make_batch(number, &value);
+	const struct err *e;
+
+	say(log, "t %" PRIu64 " %" PRId64 "\n", number, value);
+	while ((e = store_append(w, b)) != NULL && !stopped) {
+		store_writer_stats(w, &stats);
+		say(log, "s %d %s\n", (int)stats.state, stats.why);
+		usleep(20000);
+		(void)store_tick(w, clock_wall_ns());
+	}
+	if (e == NULL)
+		say(log, "a %" PRIu64 "\n", number);
+	if (e == NULL && rand() % 20 == 0 && store_append(w, b) == NULL)
+		say(log, "d %" PRIu64 "\n", number);
+	batch_free(b);
+}
+
+static int
+run_writer(const char *dir, const char *log_path, unsigned run,
+    int64_t reserve)
+{
+	struct store_options o = {.slot_ns = SLOT, .reserve_bytes = reserve};
+	uint64_t number = (uint64_t)run * 1000000;
+	struct store_writer *w;
+	int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+
+	srand(run + 1);
+	if (log < 0 || failed(store_writer_open(&w, dir, &o)))
+		return 1;
+	printf("open\n");
+	fflush(stdout);
+	while (!stopped) {
+		give(w, log, number++);
+		if (failed(store_tick(w, clock_wall_ns())))
+			return 1;
+		usleep(5000);
+	}
+	(void)store_writer_close(w);
+	close(log);
+	return 0;
+}
+
+/* ---- reader ---- */
+
+static const struct err *
+total(struct store *s, int64_t from, int64_t until, struct profile **p)
+{
+	struct profile_query q = {NULL, from, until, NULL};
+	struct selector *selector;
+	const struct err *e = selector_parse("cpu", &selector);
+
+	if (e != NULL)
+		return e;
+	q.selector = selector;
+	e = store_query_profile(s, &q, p);
+	selector_free(selector);
+	return e;
+}
+
+static long
+rss_kb(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	long kb = 0;
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		sscanf(line, "VmRSS: %ld", &kb);
+	if (f != NULL)
+		fclose(f);
+	return kb;
+}
+
+static int
+descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (d != NULL && readdir(d) != NULL)
+		n++;
+	if (d != NULL)
+		closedir(d);
+	return n;
+}
+
+struct reading {
+	struct store *s;
+	struct store_extent last;
+	int64_t sum; /* of everything, so far */
+	uint64_t reads;
+};
+
+/* One request: everything, and a random part of it. */
+static bool
+read_once(struct reading *r)
+{
+	struct store_extent x;
+	struct profile *p;
+	int64_t sum, from;
+
+	if (failed(store_refresh(r->s)))
+		return false;
+	store_extent(r->s, &x);
+	if (failed(total(r->s, 0, INT64_MAX / 2, &p)))
+		return false;
+	sum = (int64_t)p->nodes[0].total;
+	profile_free(p);
+	if (x.until_ns < r->last.until_ns || sum < r->sum ||
+	    x.generation < r->last.generation || x.damaged != 0) {
+		printf("error: until %" PRId64 " sum %" PRId64 " generation %"
+		    PRIu64 " after %" PRId64 ", %" PRId64 ", %" PRIu64
+		    "; damaged %" PRIu64 "\n", x.until_ns, sum, x.generation,
+		    r->last.until_ns, r->sum, r->last.generation, x.damaged);
+		return false;
+	}
+	from = x.until_ns - rand() % (100 * SLOT);
+	if (failed(total(r->s, from, from + rand() % (50 * SLOT), &p)))
+		return false;
+	profile_free(p);
+	r->last = x;
+	r->sum = sum;
+	r->reads++;
+	return true;
+}
+
+static int
+run_reader(const char *dir)
+{
+	struct reading r = {0};
+	long early = 0;
+	int files = 0;
+
+	srand((unsigned)getpid());
+	if (failed(store_open(&r.s, dir, 0)))
+		return 1;
+	while (!stopped) {
+		if (!read_once(&r))
+			return 1;
+		if (r.reads == 200) {
+			early = rss_kb();
+			files = descriptors();
+		}
+		usleep(2000);
+	}
+	printf("reads %" PRIu64 " rss %ld then %ld KB, descriptors %d then %d,"
+	    " manifest %" PRIu64 "\n", r.reads, early, rss_kb(), files,
+	    descriptors(), r.last.generation);
+	store_close(r.s);
+	return 0;
+}
+
+/* ---- check ---- */
+
+struct tried {
+	uint64_t number;
+	int64_t value, got;
+	bool taken;
+};
+
+static int
+compare_tried(const void *a, const void *b)
+{
+	const struct tried *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static struct tried *
+find_tried(struct tried *all, size_t n, uint64_t number)
+{
+	struct tried key = {.number = number};
+
+	return bsearch(&key, all, n, sizeof(*all), compare_tried);
+}
+
+/* Numbers rise within the log, so that it is sorted already. */
+static struct tried *
+read_log(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "r");
+	struct tried *all = NULL, *t;
+	size_t cap = 0;
+	char line[400];
+	uint64_t number;
+	int64_t value;
+
+	*n = 0;
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (sscanf(line, "t %" SCNu64 " %" SCNd64, &number, &value) ==
+		    2) {
+			if (*n == cap) {
+				cap = cap ? cap * 2 : 1024;
+				all = realloc(all, cap * sizeof(*all));
+			}
+			all[(*n)++] = (struct tried){number, value, 0, false};
+		} else if (sscanf(line, "a %" SCNu64, &number) == 1 &&
+		    (t = find_tried(all, *n, number)) != NULL)
+			t->taken = true;
+	}
+	if (f != NULL)
+		fclose(f);
+	return all;
+}
+
+static int
+run_check(const char *dir, const char *log_path)
+{
+	size_t n, taken = 0, wrong = 0;
+	struct tried *all = read_log(log_path, &n), *t;
+	struct store_extent x;
+	struct profile *p;
+	struct store *s;
+
+	if (failed(store_open(&s, dir, 0)) ||
+	    failed(total(s, 0, INT64_MAX / 2, &p)))
+		return 1;
+	for (size_t i = 1; i < p->n_nodes; i++) {
+		t = p->nodes[i].name[0] != 'n' ? NULL
+		    : find_tried(all, n, strtoull(p->nodes[i].name + 1, NULL,
+		        10));
+		if (t == NULL)
+			wrong++;
+		else
+			t->got += (int64_t)p->nodes[i].self;
+	}
+	for (size_t i = 0; i < n; i++) {
+		bool fine = all[i].got == all[i].value ||
+		    (all[i].got == 0 && !all[i].taken);
+
+		taken += all[i].taken;
+		wrong += !fine;
+		if (!fine && wrong < 10)
+			printf("batch %" PRIu64 ": %" PRId64 ", not %" PRId64
+			    ", %s\n", all[i].number, all[i].got, all[i].value,
+			    all[i].taken ? "acknowledged" : "not acknowledged");
+	}
+	store_extent(s, &x);
+	printf("%zu tried, %zu acknowledged, %zu wrong, %" PRIu64
+	    " damaged, %" PRIu64 " files, %" PRIu64 " journals\n", n, taken,
+	    wrong, x.damaged, x.files, x.journals);
+	store_close(s);
+	profile_free(p);
+	free(all);
+	return wrong != 0;
+}
+
+static void
+on_problem(void *arg, const char *what, double progress)
+{
+	(void)arg;
+	(void)progress;
+	if (what != NULL)
+		printf("%s\n", what);
+}
+
+static int
+run_verify(const char *dir)
+{
+	struct verify_report report;
+
+	if (failed(store_verify(dir, on_problem, NULL, &report)))
+		return 1;
+	printf("verified %" PRIu64 " files, %" PRIu64 " blocks, %" PRIu64
+	    " problems\n", report.files, report.blocks, report.problems);
+	return report.problems != 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[1] : "";
+
+	signal(SIGTERM, on_signal);
+	if (strcmp(what, "writer") == 0 && argc >= 5)
+		return run_writer(argv[2], argv[3], (unsigned)atoi(argv[4]),
+		    argc > 5 ? atoll(argv[5]) : 0);
+	if (strcmp(what, "reader") == 0)
+		return run_reader(argv[2]);
+	if (strcmp(what, "check") == 0 && argc == 4)
+		return run_check(argv[2], argv[3]);
+	if (strcmp(what, "verify") == 0)
+		return run_verify(argv[2]);
+	fprintf(stderr, "usage: store_kill writer|reader|check|verify DIR\n");
+	return 2;
+}
