@@ -3,6 +3,7 @@
  *
  *	procfs.c          when to read, and the source's interface
  *	procfs_host.c     the files of /proc that are about the whole host
+ *	procfs_devices.c  those with a line for each disk or interface
  *	procfs_mounts.c   file systems
  *	procfs_process.c  /proc/PID/{io,status,fd,task}
  *	procfs_groups.c   sums over the processes of a service
@@ -33,6 +34,13 @@ struct procfs_metric {
 	enum series_kind kind;
 	uint8_t scale;
 };
+
+#define GAUGE(name, unit, scale) {name, unit, SERIES_GAUGE, scale}
+#define COUNTER(name, unit, scale) {name, unit, SERIES_COUNTER, scale}
+
+/* The next number in *p, small enough to be scaled; false at the end of the
+ * line. */
+bool procfs_number(char **p, int64_t *value);
 
 /* One value.  `value` is scaled already; labels are sorted by name. */
 void procfs_put(const struct procfs_reading *r,

@@ -8,7 +8,6 @@
 
 #include "store/meter.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +15,8 @@
 #include <unistd.h>
 
 #define FILE_BYTES 65536
-#define DEVICES_MAX 64 /* lines of one file that name devices */
-#define SECTOR 512
 #define NUMBER_MAX (INT64_MAX / 1024)
 
-#define GAUGE(name, unit, scale) {name, unit, SERIES_GAUGE, scale}
-#define COUNTER(name, unit, scale) {name, unit, SERIES_COUNTER, scale}
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
 void
@@ -37,10 +32,8 @@ procfs_put(const struct procfs_reading *r, const struct procfs_metric *m,
 		meter_gauge(r->meter, &d, r->now_ns, value);
 }
 
-/* The next number in *p, small enough to be scaled; false at the end of the
- * line. */
-static bool
-next_number(char **p, int64_t *value)
+bool
+procfs_number(char **p, int64_t *value)
 {
 	char *end;
 
@@ -79,7 +72,7 @@ parse_cpu(const struct procfs_reading *r, char *line)
 	if (p == NULL || p == line + 3)
 		return; /* the sum over all */
 	*p++ = '\0';
-	for (size_t i = 0; i < LENGTH(cpu_columns) && next_number(&p, &ticks);
+	for (size_t i = 0; i < LENGTH(cpu_columns) && procfs_number(&p, &ticks);
 	    i++) {
 		struct label labels[] = {{"cpu", line + 3},
 		    {"mode", cpu_columns[i].mode}};
@@ -118,7 +111,7 @@ procfs_parse_stat(const struct procfs_reading *r, char *text)
 		*p++ = '\0';
 		for (size_t i = 0; i < LENGTH(stat_lines); i++) {
 			if (strcmp(stat_lines[i].key, line) == 0 &&
-			    next_number(&p, &value))
+			    procfs_number(&p, &value))
 				procfs_put(r, &stat_lines[i].metric, NULL, 0,
 				    value);
 		}
@@ -137,7 +130,7 @@ parse_meminfo_line(const struct procfs_reading *r, char *line, char *value)
 	bool kilobytes;
 	size_t n;
 
-	if (!next_number(&value, &number))
+	if (!procfs_number(&value, &number))
 		return;
 	kilobytes = strcmp(value, " kB") == 0;
 	n = (size_t)snprintf(name, sizeof(name), "node_memory_%.60s%s", line,
@@ -199,7 +192,7 @@ procfs_parse_vmstat(const struct procfs_reading *r, char *text)
 		if ((p = strchr(line, ' ')) == NULL)
 			continue;
 		*p++ = '\0';
-		if (!vmstat_wanted(line) || !next_number(&p, &value))
+		if (!vmstat_wanted(line) || !procfs_number(&p, &value))
 			continue;
 		snprintf(name, sizeof(name), "node_vmstat_%.60s", line);
 		m.name = name;
@@ -219,8 +212,8 @@ procfs_parse_loadavg(const struct procfs_reading *r, char *text)
 	int64_t whole, hundredths;
 
 	for (size_t i = 0; i < LENGTH(loads); i++) {
-		if (!next_number(&text, &whole) || *text++ != '.' ||
-		    !next_number(&text, &hundredths))
+		if (!procfs_number(&text, &whole) || *text++ != '.' ||
+		    !procfs_number(&text, &hundredths))
 			return;
 		procfs_put(r, &loads[i], NULL, 0, whole * 100 + hundredths);
 	}
@@ -235,194 +228,11 @@ procfs_parse_filenr(const struct procfs_reading *r, char *text)
 	int64_t value[3];
 
 	for (size_t i = 0; i < 3; i++) {
-		if (!next_number(&text, &value[i]))
+		if (!procfs_number(&text, &value[i]))
 			return;
 	}
 	procfs_put(r, &allocated, NULL, 0, value[0]);
 	procfs_put(r, &maximum, NULL, 0, value[2]);
-}
-
-/* ---- /proc/diskstats ---- */
-
-/* Fields after the device's name, in their order; times are in ms. */
-static const struct {
-	struct procfs_metric metric;
-	int64_t factor;
-} disk_fields[] = {
-    {COUNTER("node_disk_reads_completed_total", "", 0), 1},
-    {COUNTER("node_disk_reads_merged_total", "", 0), 1},
-    {COUNTER("node_disk_read_bytes_total", "bytes", 0), SECTOR},
-    {COUNTER("node_disk_read_time_seconds_total", "seconds", 3), 1},
-    {COUNTER("node_disk_writes_completed_total", "", 0), 1},
-    {COUNTER("node_disk_writes_merged_total", "", 0), 1},
-    {COUNTER("node_disk_written_bytes_total", "bytes", 0), SECTOR},
-    {COUNTER("node_disk_write_time_seconds_total", "seconds", 3), 1},
-    {GAUGE("node_disk_io_now", "", 0), 1},
-    {COUNTER("node_disk_io_time_seconds_total", "seconds", 3), 1},
-    {COUNTER("node_disk_io_time_weighted_seconds_total", "seconds", 3), 1},
-    {COUNTER("node_disk_discards_completed_total", "", 0), 1},
-    {COUNTER("node_disk_discards_merged_total", "", 0), 1},
-    {COUNTER("node_disk_discarded_sectors_total", "", 0), 1},
-    {COUNTER("node_disk_discard_time_seconds_total", "seconds", 3), 1},
-    {COUNTER("node_disk_flush_requests_total", "", 0), 1},
-    {COUNTER("node_disk_flush_requests_time_seconds_total", "seconds", 3), 1},
-};
-
-static bool
-all_digits(const char *s)
-{
-	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
-}
-
-/* "sda1", "vdb2", "nvme0n1p3", "loop0", "ram1", "fd0": parts of
- * disks and what is no disk, left out as node_exporter does. */
-static bool
-disk_left_out(const char *name)
-{
-	static const char *const kinds[] = {"ram", "loop", "fd"};
-	static const char *const disks[] = {"hd", "sd", "vd", "xvd"};
-	const char *part;
-
-	for (size_t i = 0; i < LENGTH(kinds); i++) {
-		size_t n = strlen(kinds[i]);
-
-		if (strncmp(name, kinds[i], n) == 0 && all_digits(name + n))
-			return true;
-	}
-	for (size_t i = 0; i < LENGTH(disks); i++) {
-		size_t n = strlen(disks[i]);
-
-		if (strncmp(name, disks[i], n) == 0 &&
-		    islower((unsigned char)name[n]) && all_digits(name + n + 1))
-			return true;
-	}
-	part = strrchr(name, 'p');
-	return strncmp(name, "nvme", 4) == 0 && part != NULL &&
-	    isdigit((unsigned char)part[-1]) && all_digits(part + 1);
-}
-
-/* "  254  0 vda 64133 11232 ...": false when the device is left out. */
-static bool
-parse_disk(const struct procfs_reading *r, char *line)
-{
-	struct label device = {"device", NULL};
-	int64_t number;
-	char *name, *p = line;
-
-	if (!next_number(&p, &number) || !next_number(&p, &number))
-		return false;
-	name = p + strspn(p, " ");
-	if ((p = strchr(name, ' ')) == NULL)
-		return false;
-	*p++ = '\0';
-	if (disk_left_out(name))
-		return false;
-	device.value = name;
-	for (size_t i = 0; i < LENGTH(disk_fields) && next_number(&p, &number);
-	    i++)
-		procfs_put(r, &disk_fields[i].metric, &device, 1,
-		    number * disk_fields[i].factor);
-	return true;
-}
-
-void
-procfs_parse_diskstats(const struct procfs_reading *r, char *text)
-{
-	size_t devices = 0;
-	char *line;
-
-	while ((line = readfile_line(&text)) != NULL && devices < DEVICES_MAX)
-		devices += parse_disk(r, line);
-}
-
-/* ---- /proc/net/dev ---- */
-
-#define NET(name, unit) COUNTER("node_network_" name "_total", unit, 0)
-
-static const struct procfs_metric net_fields[] = {
-    NET("receive_bytes", "bytes"), NET("receive_packets", ""),
-    NET("receive_errs", ""), NET("receive_drop", ""),
-    NET("receive_fifo", ""), NET("receive_frame", ""),
-    NET("receive_compressed", ""), NET("receive_multicast", ""),
-    NET("transmit_bytes", "bytes"), NET("transmit_packets", ""),
-    NET("transmit_errs", ""), NET("transmit_drop", ""),
-    NET("transmit_fifo", ""), NET("transmit_colls", ""),
-    NET("transmit_carrier", ""), NET("transmit_compressed", "")};
-
-/* Shown and stored; of the rest a database host has no use. */
-static const bool net_wanted[LENGTH(net_fields)] = {[0] = true, [1] = true,
-    [2] = true, [3] = true, [8] = true, [9] = true, [10] = true,
-    [11] = true};
-
-void
-procfs_parse_netdev(const struct procfs_reading *r, char *text)
-{
-	struct label device = {"device", NULL};
-	size_t devices = 0;
-	char *line, *p;
-	int64_t number;
-
-	while ((line = readfile_line(&text)) != NULL && devices < DEVICES_MAX) {
-		if ((p = strrchr(line, ':')) == NULL)
-			continue; /* the two lines of headings */
-		*p++ = '\0';
-		device.value = line + strspn(line, " ");
-		for (size_t i = 0; i < LENGTH(net_fields) &&
-		    next_number(&p, &number); i++) {
-			if (net_wanted[i])
-				procfs_put(r, &net_fields[i], &device, 1,
-				    number);
-		}
-		devices++;
-	}
-}
-
-/* ---- /proc/net/snmp, /proc/net/netstat ---- */
-
-static const char *const netstat_keys[] = {"Tcp_ActiveOpens",
-    "Tcp_PassiveOpens", "Tcp_CurrEstab", "Tcp_InSegs", "Tcp_OutSegs",
-    "Tcp_RetransSegs", "Tcp_OutRsts", "Tcp_InErrs", "TcpExt_ListenOverflows",
-    "TcpExt_ListenDrops", "TcpExt_TCPTimeouts", "TcpExt_TCPSynRetrans",
-    "Udp_InErrors", "Udp_RcvbufErrors"};
-
-static void
-put_netstat(const struct procfs_reading *r, const char *protocol,
-    const char *field, int64_t value)
-{
-	struct procfs_metric m = COUNTER(NULL, "", 0);
-	char name[160] = "node_netstat_";
-	size_t n = strlen(name);
-
-	snprintf(name + n, sizeof(name) - n, "%.60s_%.60s", protocol, field);
-	for (size_t i = 0; i < LENGTH(netstat_keys); i++) {
-		if (strcmp(netstat_keys[i], name + n) != 0)
-			continue;
-		if (strcmp(field, "CurrEstab") == 0)
-			m.kind = SERIES_GAUGE;
-		m.name = name;
-		procfs_put(r, &m, NULL, 0, value);
-	}
-}
-
-/* Lines in pairs: "Tcp: NAME NAME ..." and "Tcp: NUMBER NUMBER ...". */
-void
-procfs_parse_netstat(const struct procfs_reading *r, char *text)
-{
-	char *names, *numbers, *colon, *name, *rest;
-	int64_t value;
-
-	while ((names = readfile_line(&text)) != NULL &&
-	    (numbers = readfile_line(&text)) != NULL) {
-		if ((colon = strchr(names, ':')) == NULL ||
-		    (numbers = strchr(numbers, ':')) == NULL)
-			continue;
-		*colon = '\0';
-		numbers++;
-		for (name = strtok_r(colon + 1, " ", &rest); name != NULL &&
-		    next_number(&numbers, &value);
-		    name = strtok_r(NULL, " ", &rest))
-			put_netstat(r, names, name, value);
-	}
 }
 
 /* ---- /proc/schedstat ---- */
@@ -446,7 +256,7 @@ procfs_parse_schedstat(const struct procfs_reading *r, char *text)
 			continue;
 		*p++ = '\0';
 		cpu.value = line + 3;
-		for (size_t i = 0; i < 9 && next_number(&p, &value); i++) {
+		for (size_t i = 0; i < 9 && procfs_number(&p, &value); i++) {
 			if (i >= 6)
 				procfs_put(r, &metrics[i - 6], &cpu, 1,
 				    value);
