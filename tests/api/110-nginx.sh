@@ -77,6 +77,7 @@ check "it lets its script run" header \
 ask "$base/api/v1/graph.svg?depth=4"
 check "a large picture comes whole" grep -q '</svg>' "$T/body"
 
+sanitized && exit $bad
 # kill a worker every 20 ms while requests go on
 (while :; do
 	for pid in $(cat /proc/$query/task/$query/children); do
