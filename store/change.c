@@ -137,6 +137,7 @@ inputs_add(struct store_writer *w, struct inputs *in,
 	*s = (struct seal_source){.from = from, .until = until,
 	    .facts = facts};
 	work_path(w, f->name, path, sizeof(path));
+	snprintf(in->names[in->n_names++], MANIFEST_NAME, "%s", f->name);
 	e = sealed_open(&s->file, path);
 	if (e == NULL)
 		in->n++;
@@ -144,8 +145,10 @@ inputs_add(struct store_writer *w, struct inputs *in,
 }
 
 void
-inputs_fini(struct inputs *in)
+inputs_fini(struct store_writer *w, struct inputs *in, const struct err *e)
 {
 	while (in->n > 0)
 		sealed_close(in->sources[--in->n].file);
+	if (e != NULL)
+		work_find_damage(w, in, e);
 }

@@ -37,7 +37,7 @@ purge_file(struct store_writer *w, const struct manifest_file *f,
 	    f->level == FORMAT_SPAN_LEVEL && f->first + f->slots <= summary)
 		e = work_build_summary(w, c, summary, summary, f->first, NULL);
 	e = change_end(w, c, e);
-	inputs_fini(in);
+	inputs_fini(w, in, e);
 	free(in);
 	free(c);
 	return e;

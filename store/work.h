@@ -70,11 +70,23 @@ const struct err *work_merge_span(struct store_writer *w, uint64_t first,
 struct inputs {
 	struct seal_source sources[WORK_SOURCES];
 	size_t n;
+	char names[WORK_SOURCES + 1][MANIFEST_NAME]; /* tried */
+	size_t n_names;
 };
 
 const struct err *inputs_add(struct store_writer *w, struct inputs *in,
     const struct manifest_file *f, uint64_t from, uint64_t until, bool facts);
-void inputs_fini(struct inputs *in);
+/* Closes them.  `e` is how the step ended: if the cause may be a damaged
+ * input, notes which in w->damaged. */
+void inputs_fini(struct store_writer *w, struct inputs *in,
+    const struct err *e);
+
+/* work_damage.c: takes the file that w->damaged names out of the manifest,
+ * so that the work goes on without it; its bytes stay as NAME.bad. */
+const struct err *work_set_aside(struct store_writer *w);
+/* Notes the first of these files that is damaged. */
+void work_find_damage(struct store_writer *w, const struct inputs *in,
+    const struct err *e);
 
 /* work_seal.c: seals one span whose journals are all old and whose time is
  * over.  *open_from: start of the oldest span that may still change. */

@@ -68,7 +68,7 @@ work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
 		e = work_build(w, c, MANIFEST_SUMMARY, &meta, in->sources,
 		    in->n);
 	if (in != NULL)
-		inputs_fini(in);
+		inputs_fini(w, in, e);
 	free(in);
 	return e;
 }
@@ -81,6 +81,26 @@ work_summary_until(const struct manifest *m)
 			return m->files[i].first + m->files[i].slots;
 	}
 	return 0;
+}
+
+/* Takes files of a kind within a span; late ones that are too many wait for
+ * the next time. */
+static const struct err *
+work_take(struct store_writer *w, struct change *c, struct inputs *in,
+    enum manifest_kind kind, const struct sealed_meta *meta)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+
+		if (f->kind != kind || in->n == WORK_SOURCES ||
+		    !work_inside(f, meta->first, meta->slots))
+			continue;
+		e = inputs_add(w, in, f, 0, UINT64_MAX, true);
+		change_drop(c, f->name);
+	}
+	return e;
 }
 
 const struct err *
@@ -97,23 +117,16 @@ work_merge_span(struct store_writer *w, uint64_t first, unsigned level)
 		free(c);
 		return e;
 	}
-	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
-		const struct manifest_file *f = &w->manifest.files[i];
-
-		if ((f->kind != MANIFEST_SPAN && f->kind != MANIFEST_LATE) ||
-		    !work_inside(f, first, meta.slots) ||
-		    in->n == WORK_SOURCES)
-			continue;
-		e = inputs_add(w, in, f, 0, UINT64_MAX, true);
-		change_drop(c, f->name);
-	}
+	e = work_take(w, c, in, MANIFEST_SPAN, &meta);
+	if (e == NULL)
+		e = work_take(w, c, in, MANIFEST_LATE, &meta);
 	if (e == NULL)
 		e = work_build(w, c, MANIFEST_SPAN, &meta, in->sources, in->n);
 	if (e == NULL && level == FORMAT_SPAN_LEVEL &&
 	    first + meta.slots <= summary)
 		e = work_build_summary(w, c, summary, summary, first, NULL);
 	e = change_end(w, c, e);
-	inputs_fini(in);
+	inputs_fini(w, in, e);
 	free(in);
 	free(c);
 	return e;
@@ -170,6 +183,23 @@ work_merge(struct store_writer *w, uint64_t open_from, bool *did)
 	return NULL;
 }
 
+/* The end of the first full span that ends after `slot`. */
+static uint64_t
+work_next_full(const struct manifest *m, uint64_t slot)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct manifest_file *f = &m->files[i];
+
+		if (f->kind == MANIFEST_SPAN &&
+		    f->level == FORMAT_SPAN_LEVEL &&
+		    f->first + f->slots > slot && f->first + f->slots < next)
+			next = f->first + f->slots;
+	}
+	return next;
+}
+
 /* Takes the full spans that are complete into the summary. */
 const struct err *
 work_summarize(struct store_writer *w, uint64_t open_from, bool *did)
@@ -178,14 +208,13 @@ work_summarize(struct store_writer *w, uint64_t open_from, bool *did)
 	struct change *c;
 	const struct err *e;
 
-	for (uint32_t i = 0; i < w->manifest.n; i++) {
-		const struct manifest_file *f = &w->manifest.files[i];
+	/* one after the other, as many as one step takes */
+	for (unsigned n = 0; n < WORK_SOURCES - 1; n++) {
+		uint64_t next = work_next_full(&w->manifest, until);
 
-		if (f->kind == MANIFEST_SPAN &&
-		    f->level == FORMAT_SPAN_LEVEL &&
-		    f->first + f->slots > until &&
-		    f->first + f->slots <= open_from)
-			until = f->first + f->slots;
+		if (next > open_from)
+			break;
+		until = next;
 	}
 	if (until == have)
 		return NULL;

@@ -109,7 +109,7 @@ work_fold_late(struct store_writer *w, uint64_t first)
 		e = work_build(w, c, one ? MANIFEST_SUMMARY : MANIFEST_LATE,
 		    &meta, in->sources, in->n);
 	e = change_end(w, c, e);
-	inputs_fini(in);
+	inputs_fini(w, in, e);
 	free(in);
 	free(c);
 	return e;

@@ -45,6 +45,7 @@ struct store_writer {
 	bool ids_changed;
 	struct store_writer_stats stats;
 	struct writer_trouble taking, working; /* of appends, of the work */
+	char damaged[MANIFEST_NAME]; /* a file to set aside, or "" */
 	struct buf record;
 };
 

@@ -114,6 +114,10 @@ writer_work(struct store_writer *w)
 			e = work_summarize(w, open_from, &did);
 		if (e == NULL && !did)
 			e = work_retain(w, &did);
+		if (e != NULL && w->damaged[0] != '\0') {
+			e = work_set_aside(w);
+			did = true;
+		}
 		if (e == NULL && did)
 			e = work_sync(w);
 	}

@@ -1,0 +1,84 @@
+/*
+ * Sealed files that turn out to be damaged when they are merged: without the
+ * bad one, the work would stop at it for good.
+ */
+#include "work.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "dbfile.h"
+
+/* May a file's damage be the cause, and not want of something? */
+static bool
+damage_possible(const struct err *e)
+{
+	static const int others[] = {ENOSPC, EDQUOT, ENOMEM, EMFILE, ENFILE,
+	    EACCES, EROFS};
+
+	if (e->domain != ERR_DB && e->domain != ERR_FORMAT)
+		return false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (e->domain == ERR_DB && e->code == others[i])
+			return false;
+	}
+	return true;
+}
+
+static bool
+damage_found(const struct store_writer *w, const char *name)
+{
+	char path[4200];
+	struct sealed *file;
+	const struct err *e;
+
+	work_path(w, name, path, sizeof(path));
+	e = sealed_open(&file, path);
+	if (e == NULL) {
+		sealed_close(file);
+		e = dbfile_verify(path);
+	}
+	return e != NULL && damage_possible(e);
+}
+
+void
+work_find_damage(struct store_writer *w, const struct inputs *in,
+    const struct err *e)
+{
+	if (!damage_possible(e))
+		return;
+	for (size_t i = 0; i < in->n_names; i++) {
+		if (!damage_found(w, in->names[i]))
+			continue;
+		snprintf(w->damaged, sizeof(w->damaged), "%s", in->names[i]);
+		return;
+	}
+}
+
+const struct err *
+work_set_aside(struct store_writer *w)
+{
+	char aside[MANIFEST_NAME + 8];
+	struct change *c = malloc(sizeof(*c));
+	const struct err *e = c ? change_begin(w, c) : err_nomem();
+
+	if (e == NULL) {
+		log_err("store: %s is damaged: set aside as %s.bad",
+		    w->damaged, w->damaged);
+		snprintf(aside, sizeof(aside), "%s.bad", w->damaged);
+		if (linkat(w->dir, w->damaged, w->dir, aside, 0) != 0 &&
+		    errno != EEXIST && errno != ENOENT)
+			e = err_errno("%s/%s", w->path, aside);
+		change_drop(c, w->damaged);
+		c->damaged = 1;
+		e = change_end(w, c, e);
+	}
+	w->damaged[0] = '\0';
+	free(c);
+	return e;
+}
