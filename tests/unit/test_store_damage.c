@@ -1,0 +1,443 @@
+/*
+ * Damaged and torn bytes in a store: detected, left out and counted, while
+ * the rest is served and the writer goes on.  Also windows that cross slots.
+ */
+#include "store/store.h"
+#include "store/base/err.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SLOT INT64_C(10000000000)
+#define FIRST 8192u
+
+static char dir[64];
+static struct store_writer *writer;
+
+static void
+start(void)
+{
+	struct store_options o = {.slot_ns = SLOT, .no_thread = true};
+
+	CHECK_OK(store_writer_open(&writer, dir, &o));
+	if (writer == NULL)
+		exit(1);
+}
+
+static void
+begin(void)
+{
+	snprintf(dir, sizeof(dir), "%s/test-damage-XXXXXX",
+	    access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (mkdtemp(dir) == NULL)
+		abort();
+	start();
+}
+
+static void
+end(void)
+{
+	char command[128];
+
+	if (writer != NULL)
+		CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK(system(command) == 0);
+}
+
+static void
+restart(void)
+{
+	CHECK_OK(store_writer_close(writer));
+	start();
+}
+
+static uint32_t
+stack_of(struct batch *b, unsigned i)
+{
+	char name[32];
+	struct frame f = {FRAME_NATIVE, name, "kv", "", 0};
+
+	snprintf(name, sizeof(name), "some_function_%u", i);
+	return batch_node(b, batch_node(b, 0, batch_labels(b, NULL, 0)),
+	    batch_frame(b, &f));
+}
+
+static uint32_t
+series_of(struct batch *b)
+{
+	struct label l = {"service", "kv"};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 10101010,
+	    0, &l, 1};
+
+	return batch_series(b, &d);
+}
+
+/* One batch a slot, value 1 each, in a thousand different stacks. */
+static void
+put(uint64_t from, uint64_t until)
+{
+	for (uint64_t slot = from; slot < until; slot++) {
+		struct batch *b = batch_new((uint64_t)SLOT);
+
+		CHECK_OK(store_tick(writer, (int64_t)slot * SLOT));
+		batch_add_profile(b, series_of(b), slot,
+		    stack_of(b, (unsigned)(slot % 1000)), 1);
+		CHECK_OK(store_append(writer, b));
+		batch_free(b);
+	}
+	CHECK_OK(store_tick(writer, (int64_t)until * SLOT));
+}
+
+static int64_t
+ask(struct store *s, int64_t from, int64_t until)
+{
+	struct profile_query q = {NULL, from, until, NULL};
+	struct profile *p = NULL;
+	struct selector *selector;
+	int64_t total;
+
+	CHECK_OK(selector_parse("cpu", &selector));
+	q.selector = selector;
+	CHECK_OK(store_query_profile(s, &q, &p));
+	total = p ? (int64_t)p->nodes[0].total : -1;
+	profile_free(p);
+	selector_free(selector);
+	return total;
+}
+
+/* All that a new reader finds, and how much it had to leave out. */
+static int64_t
+ask_all(uint64_t *damaged)
+{
+	struct store_extent x = {0};
+	struct store *s = NULL;
+	int64_t total;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	if (s == NULL)
+		return -1;
+	total = ask(s, 0, (FIRST + 20000) * SLOT);
+	store_extent(s, &x);
+	*damaged = x.damaged;
+	store_close(s);
+	return total;
+}
+
+/* The path of a file whose name begins so, and which is largest. */
+static off_t
+find(const char *prefix, char *path, size_t size)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	off_t largest = -1;
+	struct stat st;
+
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+		    strstr(entry->d_name, ".bad") != NULL ||
+		    fstatat(dirfd(d), entry->d_name, &st, 0) != 0 ||
+		    st.st_size <= largest)
+			continue;
+		largest = st.st_size;
+		snprintf(path, size, "%s/%s", dir, entry->d_name);
+	}
+	closedir(d);
+	return largest;
+}
+
+static void
+flip(const char *path, off_t at)
+{
+	int fd = open(path, O_RDWR);
+	uint8_t byte = 0;
+
+	CHECK(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+	byte ^= 0x10;
+	CHECK(pwrite(fd, &byte, 1, at) == 1);
+	close(fd);
+}
+
+/* ---- journals ---- */
+
+TEST(a_torn_journal_loses_its_last_record)
+{
+	char path[400];
+	uint64_t damaged;
+
+	begin();
+	put(FIRST, FIRST + 10);
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	CHECK(truncate(path, find("journal-", path, sizeof(path)) - 3) == 0);
+	CHECK_INT(ask_all(&damaged), 9);
+	CHECK_INT(damaged, 0); /* it might still be being written */
+	start();
+	put(FIRST + 10, FIRST + 200);
+	CHECK_INT(ask_all(&damaged), 199);
+	end();
+}
+
+TEST(a_torn_record_is_counted_at_sealing)
+{
+	struct store_writer_stats stats;
+	char path[400];
+	uint64_t damaged;
+
+	begin();
+	put(FIRST, FIRST + 10);
+	CHECK_OK(store_writer_close(writer));
+	CHECK(truncate(path, find("journal-", path, sizeof(path)) - 3) == 0);
+	start();
+	put(FIRST + 100, FIRST + 101);
+	store_writer_stats(writer, &stats);
+	CHECK_INT(stats.damaged_records, 1);
+	CHECK_INT(ask_all(&damaged), 10);
+	end();
+}
+
+/* Every byte of a record, header or payload: that record alone is lost. */
+TEST(a_flipped_bit_in_a_journal_costs_one_record)
+{
+	char path[400];
+	off_t n, each;
+	uint64_t damaged;
+
+	begin();
+	put(FIRST, FIRST + 10);
+	n = find("journal-", path, sizeof(path));
+	each = (n - 16) / 10;
+	for (off_t at = 16 + 3 * each; at < 16 + 4 * each; at++) {
+		flip(path, at);
+		CHECK_INT(ask_all(&damaged), 9);
+		CHECK_INT(damaged, 1);
+		flip(path, at);
+	}
+	CHECK_INT(ask_all(&damaged), 10);
+	CHECK_INT(damaged, 0);
+	end();
+}
+
+/* The file's own header: nothing in it can be trusted to be in place. */
+TEST(a_damaged_header_sets_a_journal_aside)
+{
+	struct store_writer_stats stats;
+	char path[400];
+	uint64_t damaged;
+
+	begin();
+	put(FIRST, FIRST + 10);
+	CHECK_OK(store_writer_close(writer));
+	find("journal-", path, sizeof(path));
+	flip(path, 5);
+	start();
+	put(FIRST + 100, FIRST + 110);
+	store_writer_stats(writer, &stats);
+	CHECK_INT(stats.damaged_records, 1);
+	CHECK_INT(ask_all(&damaged), 10);
+	CHECK_INT(damaged, 0); /* out of the way, with its bytes kept */
+	strcat(path, ".bad");
+	CHECK(access(path, F_OK) == 0);
+	end();
+}
+
+/* ---- sealed files ---- */
+
+/* A flip anywhere is either without effect or the file is left out. */
+TEST(a_flipped_bit_in_a_sealed_file_is_noticed)
+{
+	char path[400];
+	uint64_t damaged;
+	unsigned left_out = 0;
+	off_t n;
+
+	begin();
+	put(FIRST, FIRST + 130);
+	n = find("span-3-8192", path, sizeof(path));
+	CHECK(n > 0);
+	for (off_t at = 40; at < n; at += 997) {
+		int64_t got;
+
+		flip(path, at);
+		got = ask_all(&damaged);
+		CHECK(got == 130 || (got == 130 - 64 && damaged == 1));
+		left_out += got != 130;
+		flip(path, at);
+	}
+	CHECK(left_out > 10);
+	CHECK_INT(ask_all(&damaged), 130);
+	end();
+}
+
+TEST(cut_files_are_left_out)
+{
+	char path[400];
+	uint64_t damaged;
+	off_t n;
+
+	begin();
+	put(FIRST, FIRST + 130);
+	n = find("span-3-8192", path, sizeof(path));
+	CHECK(truncate(path, n - 16384) == 0);
+	CHECK_INT(ask_all(&damaged), 130 - 64);
+	CHECK_INT(damaged, 1);
+	CHECK(truncate(path, 0) == 0);
+	CHECK_INT(ask_all(&damaged), 130 - 64);
+	CHECK_INT(damaged, 1);
+	end();
+}
+
+/* Merging meets it: it is set aside, and all else is merged. */
+TEST(merging_goes_on_without_a_damaged_file)
+{
+	struct store_writer_stats stats;
+	char path[400];
+	uint64_t damaged;
+	off_t n;
+
+	begin();
+	put(FIRST, FIRST + 130);
+	n = find("span-3-8192", path, sizeof(path));
+	for (off_t at = 0; at < n; at += 4096)
+		flip(path, at + 100);
+	put(FIRST + 130, FIRST + 4200);
+	store_writer_stats(writer, &stats);
+	CHECK_INT(stats.state, STORE_OK);
+	CHECK_INT(stats.damaged_records, 1);
+	CHECK_INT(ask_all(&damaged), 4200 - 64);
+	CHECK_INT(damaged, 0);
+	CHECK(find("span-6-8192", path, sizeof(path)) > 0);
+	end();
+}
+
+/* A damaged summary is made anew from the spans; meanwhile they answer. */
+TEST(a_damaged_summary_is_made_anew)
+{
+	char path[400];
+	uint64_t damaged;
+	off_t n;
+
+	begin();
+	put(FIRST, FIRST + 8400);
+	n = find("summary-", path, sizeof(path));
+	CHECK(n > 0);
+	for (off_t at = 0; at < n; at += 4096)
+		flip(path, at + 100);
+	CHECK_INT(ask_all(&damaged), 8400);
+	CHECK_INT(damaged, 1);
+	put(FIRST + 8400, FIRST + 12500);
+	CHECK_INT(ask_all(&damaged), 12500);
+	CHECK_INT(damaged, 0);
+	end();
+}
+
+/* A file that is gone counts as damaged and does not stop the writer. */
+TEST(a_missing_file_does_not_stop_the_writer)
+{
+	struct store_writer_stats stats;
+	char path[400];
+	uint64_t damaged;
+
+	begin();
+	put(FIRST, FIRST + 130);
+	find("span-3-8192", path, sizeof(path));
+	CHECK(unlink(path) == 0);
+	put(FIRST + 130, FIRST + 300);
+	store_writer_stats(writer, &stats);
+	CHECK_INT(stats.state, STORE_OK);
+	CHECK_INT(ask_all(&damaged), 300 - 64);
+	restart();
+	CHECK_INT(ask_all(&damaged), 300 - 64);
+	end();
+}
+
+/* ---- windows that cross slots ---- */
+
+/* Gives a window's value in whole slots and parts, as a push is split. */
+static void
+put_window(int64_t from, int64_t until, int64_t value)
+{
+	struct batch *b = batch_new((uint64_t)SLOT);
+	int64_t length = until - from, given = 0;
+
+	for (int64_t at = from; at < until;) {
+		int64_t next = (at / SLOT + 1) * SLOT, share;
+
+		if (next > until)
+			next = until;
+		share = value * (next - from) / length - given;
+		given += share;
+		if (share > 0)
+			batch_add_profile(b, series_of(b),
+			    (uint64_t)(at / SLOT), stack_of(b, 1), share);
+		at = next;
+	}
+	CHECK_INT(given, value);
+	CHECK_OK(store_append(writer, b));
+	batch_free(b);
+}
+
+static int64_t
+sum_of_slots(uint64_t from, uint64_t until)
+{
+	struct store *s = NULL;
+	int64_t sum = 0;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	for (uint64_t slot = from; slot < until && s != NULL; slot++)
+		sum += ask(s, (int64_t)slot * SLOT, (int64_t)(slot + 1) * SLOT);
+	store_close(s);
+	return sum;
+}
+
+TEST(windows_that_cross_slots_add_up)
+{
+	int64_t want = 0, now = FIRST * SLOT + 3 * (SLOT / 10);
+	uint64_t damaged;
+	unsigned seed = 5;
+
+	begin();
+	for (int i = 0; i < 300; i++) {
+		int64_t length = 1 + (int64_t)rand_r(&seed) * 20;
+		int64_t value = 1 + rand_r(&seed) % 1000;
+
+		CHECK_OK(store_tick(writer, now + length));
+		put_window(now, now + length, value);
+		want += value;
+		now += length / 2;
+	}
+	for (int round = 0; round < 2; round++) {
+		uint64_t last = (uint64_t)(now / SLOT) + 10;
+
+		CHECK_INT(ask_all(&damaged), want);
+		CHECK_INT(sum_of_slots(FIRST, last), want);
+		restart();
+		CHECK_INT(sum_of_slots(FIRST, last), want);
+		now += 400 * SLOT; /* all is sealed */
+		CHECK_OK(store_tick(writer, now));
+	}
+	end();
+}
+
+int
+main(void)
+{
+	if (getenv("LOUD") == NULL && freopen("/dev/null", "w", stderr) == NULL)
+		return 1; /* the store's warnings, which are many here */
+	RUN(a_torn_journal_loses_its_last_record);
+	RUN(a_torn_record_is_counted_at_sealing);
+	RUN(a_flipped_bit_in_a_journal_costs_one_record);
+	RUN(a_damaged_header_sets_a_journal_aside);
+	RUN(a_flipped_bit_in_a_sealed_file_is_noticed);
+	RUN(cut_files_are_left_out);
+	RUN(merging_goes_on_without_a_damaged_file);
+	RUN(a_damaged_summary_is_made_anew);
+	RUN(a_missing_file_does_not_stop_the_writer);
+	RUN(windows_that_cross_slots_add_up);
+	return test_done();
+}
