@@ -278,11 +278,11 @@ cpu_poll(struct source *s, int64_t now_ns)
 		return NULL;
 	cpu_set_clock(s);
 	e = sampler_drain(s->sampler);
+	symbols_pump(s->symbols, s->now_ns);
 	if (s->processes != NULL) {
 		unwind_processes_pump(s->processes, s->now_ns);
 		unwind_tables_pump(s->tables, s->now_ns);
 	}
-	symbols_pump(s->symbols, s->now_ns);
 	return e;
 }
 

@@ -246,17 +246,23 @@ cpu_group(struct source *s, const struct sample_event *e,
 }
 
 /* Tells the walker's tables what they lack.  A process that has just begun
- * may be over before its tables would be made. */
+ * may be over before its tables would be made; but if it is one of many
+ * children of a fork, those of its parent serve them all. */
 static void
-cpu_want_tables(struct source *s, const struct sample_event *e)
+cpu_want_tables(struct source *s, const struct sample_event *e,
+    const struct process *p)
 {
 	bool lacks = (e->flags & EVENT_PENDING) != 0 ||
 	    e->error == EVENT_NO_PROCESS || e->error == EVENT_NO_MAPPING;
 
-	if (lacks && s->processes != NULL &&
-	    s->boot_ns - (int64_t)e->start_ns > YOUNG_NS)
+	if (!lacks || s->processes == NULL)
+		return;
+	if (s->boot_ns - (int64_t)e->start_ns > YOUNG_NS)
 		unwind_processes_want(s->processes, (int32_t)e->pid,
 		    e->start_ns, e->exec_id, (int64_t)e->time_ns);
+	else if (p->stat.parent > 1)
+		unwind_processes_want(s->processes, p->stat.parent, 0, 0,
+		    (int64_t)e->time_ns);
 }
 
 void
@@ -269,7 +275,7 @@ cpu_take_event(struct source *s, const struct sample_event *e)
 	size_t n = cpu_stack(s, e, p != NULL, refs);
 
 	if (p != NULL)
-		cpu_want_tables(s, e);
+		cpu_want_tables(s, e, p);
 	if (group != AGGREGATE_NONE && aggregate_add(s->aggregate, group,
 	    refs, n, (int64_t)e->value))
 		s->now.samples += e->value;

@@ -36,6 +36,7 @@ struct process {
 	uint32_t *tables;     /* n references */
 	uint64_t digest;      /* of the mappings */
 	int64_t built_ns, wait_ns;
+	uint32_t wants;       /* how often it was wanted since it was queued */
 	bool queued;
 };
 
@@ -48,8 +49,8 @@ struct unwind_processes {
 	void *vdso_arg;
 	struct extents *mappings;
 	struct process *buckets[BUCKETS];
-	int32_t queue[QUEUE_MAX]; /* a ring of pids */
-	uint32_t queue_first, n_queue, n;
+	int32_t queue[QUEUE_MAX]; /* pids */
+	uint32_t n_queue, n;
 	int64_t budget_ns, refilled_ns;
 	uint64_t built, evicted, failed;
 };
@@ -197,8 +198,14 @@ unwind_processes_want(struct unwind_processes *u, int32_t pid,
 
 	if (p == NULL)
 		p = process_add(u, pid, event_ns);
+	if (p != NULL)
+		p->wants++;
 	if (p == NULL || p->queued || u->n_queue == QUEUE_MAX)
 		return;
+	if (start_ns == 0) { /* the caller does not know: no news */
+		start_ns = p->start_ns;
+		exec_id = p->exec_id;
+	}
 	/* Another image is news; the same one is looked at now and then. */
 	if (p->start_ns == start_ns && p->exec_id == exec_id &&
 	    event_ns < p->built_ns + p->wait_ns)
@@ -208,7 +215,8 @@ unwind_processes_want(struct unwind_processes *u, int32_t pid,
 	p->start_ns = start_ns;
 	p->exec_id = exec_id;
 	p->queued = true;
-	u->queue[(u->queue_first + u->n_queue++) % QUEUE_MAX] = pid;
+	p->wants = 1;
+	u->queue[u->n_queue++] = pid;
 }
 
 /*
@@ -397,20 +405,38 @@ processes_refill(struct unwind_processes *u, int64_t now_ns)
 	}
 }
 
+/* Takes the process out of the queue that is sampled most. */
+static struct process *
+processes_next(struct unwind_processes *u)
+{
+	struct process *p, *best = NULL;
+	uint32_t i, at = 0;
+
+	for (i = 0; i < u->n_queue; i++) {
+		p = *process_find(u, u->queue[i]);
+		if (best != NULL && (p == NULL || p->wants <= best->wants))
+			continue;
+		best = p;
+		at = i;
+	}
+	u->n_queue--;
+	memmove(u->queue + at, u->queue + at + 1,
+	    (u->n_queue - at) * sizeof(u->queue[0]));
+	return best;
+}
+
 void
 unwind_processes_pump(struct unwind_processes *u, int64_t now_ns)
 {
-	int64_t began = clock_mono_ns(), end;
+	int64_t began = clock_cpu_ns(), end;
 	struct process *p;
 
 	processes_refill(u, now_ns);
 	while (u->n_queue > 0 && u->budget_ns > 0) {
-		p = *process_find(u, u->queue[u->queue_first]);
-		u->queue_first = (u->queue_first + 1) % QUEUE_MAX;
-		u->n_queue--;
+		p = processes_next(u);
 		if (p != NULL && p->queued)
 			process_work(u, p, now_ns);
-		end = clock_mono_ns();
+		end = clock_cpu_ns();
 		u->budget_ns -= end - began;
 		began = end;
 	}

@@ -26,6 +26,8 @@
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "store/batch.h"
+#include "collector/unwind_process.h"
+#include "collector/unwind_tables.h"
 
 static void
 die(const struct err *e)
@@ -127,6 +129,26 @@ print_batch(struct batch *b)
 }
 
 static void
+print_unwinder(const struct source *s)
+{
+	struct unwind_tables_stats t;
+	struct unwind_processes_stats p;
+
+	if (s->tables == NULL)
+		return;
+	unwind_tables_stats(s->tables, &t);
+	unwind_processes_stats(s->processes, &p);
+	printf("unwind tables %u ready %u waiting %u without %llu made %llu "
+	    "evicted %llu failed %u cells; processes %u known %u waiting "
+	    "%llu built %llu evicted %llu failed %u mappings\n", t.ready,
+	    t.waiting, t.without, (unsigned long long)t.made,
+	    (unsigned long long)t.evicted, (unsigned long long)t.failed,
+	    t.cells, p.processes, p.waiting, (unsigned long long)p.built,
+	    (unsigned long long)p.evicted, (unsigned long long)p.failed,
+	    p.mappings);
+}
+
+static void
 close_slot(struct source *s, uint64_t slot, const struct config *c)
 {
 	struct batch *b = batch_new((uint64_t)c->slot_ns);
@@ -137,6 +159,7 @@ close_slot(struct source *s, uint64_t slot, const struct config *c)
 	batch_free(b);
 	symbols_stats(s->symbols, &stats);
 	printf("child %d\n", (int)stats.child);
+	print_unwinder(s);
 	fflush(stdout);
 }
 
