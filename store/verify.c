@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "dbfile.h"
@@ -245,10 +246,27 @@ verify_expected(const struct verify *v, const char *name)
 	    manifest_find(&v->manifest, name) != NULL;
 }
 
+/* Is there a writer?  Its files may be made but not named yet, or replaced
+ * since the manifest was read; what a crash left it has removed. */
+static bool
+verify_written(const struct verify *v)
+{
+	char path[4200];
+	bool taken;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lock", v->path);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		return true;
+	taken = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	close(fd);
+	return taken;
+}
+
 static void
 verify_directory(struct verify *v)
 {
-	DIR *d = opendir(v->path);
+	DIR *d = verify_written(v) ? NULL : opendir(v->path);
 	struct dirent *entry;
 
 	if (d == NULL)

@@ -24,8 +24,8 @@ typedef void verify_fn(void *arg, const char *what, double progress);
  * verification), the dictionaries, that each block's entries name stacks
  * that exist, that each block of a higher level is the fold of its children,
  * that the summary's blocks are those of the full spans, each journal's
- * records, and that the directory holds what the manifest names and nothing
- * else.  Returns an error only when the store cannot be read at all.
+ * records, and that, unless a writer runs, the directory holds what the
+ * manifest names and nothing else.  Returns an error only when the store cannot be read at all.
  */
 const struct err *store_verify(const char *dir, verify_fn *fn, void *arg,
     struct verify_report *report);
