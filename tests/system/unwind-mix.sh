@@ -1,0 +1,37 @@
+#!/bin/bash
+# Threads, signal handlers, callbacks, the vdso, forks, a first thread that
+# has ended, a program whose file is gone: stacks begin where threads begin.
+. "$(dirname "$0")/lib/cpu.sh"
+. "$(dirname "$0")/lib/unwind.sh"
+mix=$BUILD/system/unwind_mix
+out=$dir/out
+thread='};__(GI___)?clone3?;start_thread;in_thread'
+first='};_start;__libc_start_main[^;]*;__libc_start_call_main;main'
+
+# Each under a name of its own, which is its service.
+for way in threads fork leader; do
+	cp "$mix" "$dir/mix_$way"
+	begin "$dir/mix_$way" "$way" 60
+done
+cp "$mix" "$dir/mix_deleted"
+begin "$dir/mix_deleted" leader 60
+sleep 0.2
+rm "$dir/mix_deleted"
+"$driver" -s 2000 -n 10 >"$out" 2>"$dir/err"
+need_attached "$out"
+
+whole "threads" "$out" mix_threads "($thread|$first)"
+handler=$(settled "$out" mix_threads |
+	awk '/;in_(thread|sort|vdso|aligned).*;on_signal;burn / { n += $NF } END { print n + 0 }')
+expect "through a signal handler" "$handler samples" \
+	"$handler" -ge 10
+clock=$(settled "$out" mix_threads |
+	awk '/;in_vdso;.*clock_gettime/ { n += $NF } END { print n + 0 }')
+expect "the vdso" "$clock samples" "$clock" -ge 10
+sorted=$(settled "$out" mix_threads |
+	awk '/;in_sort;.*;in_callback;burn / { n += $NF } END { print n + 0 }')
+expect "callbacks of the C library" "$sorted samples" "$sorted" -ge 10
+# A process on its way out has given up its stack.
+whole "children of a fork" "$out" mix_fork "($first|};\[no user stack\])" 100
+whole "the first thread has ended" "$out" mix_leader "$thread" 100
+whole "the file is deleted" "$out" mix_deleted "$thread" 100
