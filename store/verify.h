@@ -25,7 +25,8 @@ typedef void verify_fn(void *arg, const char *what, double progress);
  * that exist, that each block of a higher level is the fold of its children,
  * that the summary's blocks are those of the full spans, each journal's
  * records, and that, unless a writer runs, the directory holds what the
- * manifest names and nothing else.  Returns an error only when the store cannot be read at all.
+ * manifest names and nothing else.  Returns an error only when the store
+ * cannot be read at all.
  */
 const struct err *store_verify(const char *dir, verify_fn *fn, void *arg,
     struct verify_report *report);

@@ -375,7 +375,8 @@ store_tick(struct store_writer *w, int64_t now_ns)
 	pthread_mutex_lock(&w->mutex);
 	w->now_ns = now_ns;
 	due = writer_slot(w, now_ns - grace);
-	if (w->current.fd >= 0 &&
+	/* Without a spare one the next batch would have nowhere to go. */
+	if (w->current.fd >= 0 && (w->spare.fd >= 0 || !w->threaded) &&
 	    due >= w->current.first + seg_slots(FORMAT_SEAL_LEVEL))
 		writer_retire(w);
 	w->kicked = true; /* also to try again what failed */
