@@ -51,8 +51,8 @@ need_attached "$out"
 right() {
 	settled "$out" unwind_chain | awk '{
 		good = 0
-		if (sub(/^.*};_start;__libc_start_main[^;]*;/, "") &&
-		    sub(/^__libc_start_call_main;main/, "")) {
+		if (sub(/^.*};_start;[^;]*libc[^;]*;/, "") &&
+		    sub(/^[^;]*libc[^;]*;main/, "")) {
 			line = $0
 			sub(/ [0-9]+$/, "", line)
 			n = split(substr(line, 2), f, ";")

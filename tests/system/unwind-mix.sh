@@ -5,8 +5,9 @@
 . "$(dirname "$0")/lib/unwind.sh"
 mix=$BUILD/system/unwind_mix
 out=$dir/out
-thread='};__(GI___)?clone3?;start_thread;in_thread'
-first='};_start;__libc_start_main[^;]*;__libc_start_call_main;main'
+# Two functions of the C library at the root, whose names it may lack.
+thread='};[^;]*(clone|libc)[^;]*;[^;]*(start_thread|libc)[^;]*;in_thread'
+first='};_start;[^;]*libc[^;]*;[^;]*libc[^;]*;main'
 
 # Each under a name of its own, which is its service.
 for way in threads fork leader; do

@@ -97,7 +97,7 @@ static void
 on_signal(int sig)
 {
 	(void)sig;
-	burn(300);
+	burn(5000);
 }
 
 NOINLINE void *
@@ -113,7 +113,7 @@ in_thread(void *arg)
 static void
 way_threads(void)
 {
-	struct itimerval often = {{0, 2000}, {0, 2000}};
+	struct itimerval often = {{0, 8000}, {0, 8000}};
 	pthread_t other;
 
 	signal(SIGPROF, on_signal);
