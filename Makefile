@@ -99,7 +99,7 @@ check: need-check
 	@exec tests/run $(B) $(LAYERS)
 
 bench: need-check
-	@$(MAKE) --no-print-directory -j2 all
+	@$(MAKE) --no-print-directory -j2 all helpers
 	@exec tests/bench/run.sh $(B)
 
 # ---- the pages: copied, with uPlot from npm by lockfile ----
@@ -224,24 +224,34 @@ MAN7 := $(wildcard fcgi/*.7)
 MAN5 := $(wildcard collector/*.5 fcgi/*.5)
 MAN1 := $(wildcard fcgi/*.1)
 UNITS := $(wildcard collector/*.service fcgi/*.service fcgi/*.socket)
+# The units and the site say /usr; they are installed with the real prefix.
+PREFIXED = sed -e 's,/usr/sbin/,$(PREFIX)/sbin/,g' \
+	-e 's,/usr/lib/memlens,$(PREFIX)/lib/memlens,g' \
+	-e 's,/usr/share/memlens,$(PREFIX)/share/memlens,g'
+D = $(DESTDIR)$(PREFIX)
 install: bin www
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(B)/memlensd
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib/memlens \
-		$(B)/memlens-scrape $(B)/memlens-fcgi
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(B)/memlens
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 $(MAN8)
-	$(if $(MAN7),install -D -m 644 -t \
-		$(DESTDIR)$(PREFIX)/share/man/man7 $(MAN7))
-	$(if $(MAN5),install -D -m 644 -t \
-		$(DESTDIR)$(PREFIX)/share/man/man5 $(MAN5))
-	$(if $(MAN1),install -D -m 644 -t \
-		$(DESTDIR)$(PREFIX)/share/man/man1 $(MAN1))
+	install -D -m 755 -t $(D)/sbin $(B)/memlensd
+	install -D -m 755 -t $(D)/lib/memlens $(B)/memlens-scrape \
+		$(B)/memlens-fcgi
+	install -D -m 755 -t $(D)/bin $(B)/memlens
+	install -D -m 644 -t $(D)/share/man/man8 $(MAN8)
+	install -D -m 644 -t $(D)/share/man/man7 $(MAN7)
+	install -D -m 644 -t $(D)/share/man/man5 $(MAN5)
+	install -D -m 644 -t $(D)/share/man/man1 $(MAN1)
 	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/memlens \
-		nginx/memlens-locations.conf nginx/memlens-site.conf \
-		$(wildcard collector/*.conf fcgi/*.conf)
-	install -d $(DESTDIR)$(PREFIX)/share/memlens
-	cp -r $(B)/www $(DESTDIR)$(PREFIX)/share/memlens/
-	$(if $(UNITS),install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(UNITS))
+		nginx/memlens-locations.conf $(wildcard collector/*.conf \
+		fcgi/*.conf)
+	$(PREFIXED) nginx/memlens-site.conf \
+		> $(DESTDIR)$(SYSCONFDIR)/memlens/memlens-site.conf
+	install -d $(D)/share/memlens
+	cp -r $(B)/www $(D)/share/memlens/
+	install -D -m 644 collector/memlens.sysusers \
+		$(D)/lib/sysusers.d/memlens.conf
+	install -D -m 644 collector/memlens.tmpfiles \
+		$(D)/lib/tmpfiles.d/memlens.conf
+	install -d $(DESTDIR)$(UNITDIR)
+	for u in $(UNITS); do \
+		$(PREFIXED) $$u > $(DESTDIR)$(UNITDIR)/$${u##*/}; done
 
 clean:
 	rm -rf $(B)
