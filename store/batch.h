@@ -12,8 +12,8 @@
  *
  * PAYLOAD
  *	u8 version (1), 16 bytes batch id, varint slot length in ns, then
- *	sections (varint tag, varint length, content), each at most once and
- *	in this order; unknown tags are an error in this version:
+ *	sections (varint tag, varint length, content), each of the seven once
+ *	and in this order:
  *	1 strings   n, (bytes shared with the one before, rest)*
  *	            string 0 is "" and not sent
  *	2 frames    n, (u8 kind, name, module, build id, offset)*
@@ -27,8 +27,8 @@
  *	Values of blocks:
  *	flow, stock  observations, n, (node - previous node, value > 0)*
  *	gauge        count, zigzag min, max - min, zigzag128 sum,
- *	             zigzag last, time of last in ns after the slot's start
- *	counter      increase, count, zigzag last, time as above
+ *	             zigzag last, zigzag time of last in ns from the slot's start
+ *	counter      increase, count, zigzag last, zigzag time as above
  *	histogram    n, (bucket - previous bucket, count)*, zigzag128 sum,
  *	             zigzag min, zigzag max
  *
