@@ -176,6 +176,8 @@ symtab_node(struct symtab *t, uint32_t parent, uint32_t edge)
 	return t->n_nodes++;
 }
 
+/* Nodes that came one after the other once mostly do so again: the one
+ * after the last is looked at before the map is asked. */
 static bool
 symtab_map_nodes(struct symtab *t, const struct batch *d,
     const struct symtab_map *m, uint32_t *map)
@@ -183,9 +185,15 @@ symtab_map_nodes(struct symtab *t, const struct batch *d,
 	map[0] = 0;
 	for (size_t i = 1; i < d->n_nodes; i++) {
 		const struct batch_node *n = &d->nodes[i];
+		uint32_t parent = map[n->parent], guess = map[i - 1] + 1;
+		uint32_t edge = n->parent == 0 ? m->labels[n->edge]
+		                               : m->frames[n->edge];
 
-		map[i] = symtab_node(t, map[n->parent],
-		    n->parent == 0 ? m->labels[n->edge] : m->frames[n->edge]);
+		if (guess < t->n_nodes && t->nodes[guess].parent == parent &&
+		    t->nodes[guess].edge == edge)
+			map[i] = guess;
+		else
+			map[i] = symtab_node(t, parent, edge);
 		if (map[i] == INTERN_NONE)
 			return false;
 	}

@@ -80,13 +80,17 @@ buf_put_be64(struct buf *b, uint64_t v)
 void
 buf_put_varint(struct buf *b, uint64_t v)
 {
-	uint8_t p[10];
-	size_t n = 0;
+	uint8_t *p;
 
+	if (b->cap - b->len < 10 && !buf_reserve(b, 10))
+		return;
+	if (b->failed)
+		return;
+	p = b->data + b->len;
 	for (; v >= 0x80; v >>= 7)
-		p[n++] = (uint8_t)(v | 0x80);
-	p[n++] = (uint8_t)v;
-	buf_put(b, p, n);
+		*p++ = (uint8_t)(v | 0x80);
+	*p++ = (uint8_t)v;
+	b->len = (size_t)(p - b->data);
 }
 
 void

@@ -38,6 +38,23 @@ intern_grow_table(struct intern *t)
 	return true;
 }
 
+/* For tables in memory alone, and so free to be quick. */
+static uint32_t
+intern_hash(const void *p, size_t n)
+{
+	const uint8_t *s = p;
+	uint64_t h = n, word;
+
+	for (; n >= 8; n -= 8, s += 8) {
+		memcpy(&word, s, 8);
+		h = (h ^ word) * 0x9fb21c651e98df25u;
+		h ^= h >> 35;
+	}
+	for (word = 0; n > 0; n--)
+		word = word << 8 | *s++;
+	return (uint32_t)hash64_u64(h, word);
+}
+
 /* Room for one more item of n bytes.  A table outlives a failure. */
 static bool
 intern_room(struct intern *t, size_t n)
@@ -108,7 +125,7 @@ intern_reserve(struct intern *t, size_t n)
 uint32_t
 intern_put(struct intern *t, const void *p, size_t n)
 {
-	uint32_t hash = (uint32_t)hash64(0, p, n), at, item;
+	uint32_t hash = intern_hash(p, n), at, item;
 
 	if (!intern_room_table(t))
 		return INTERN_NONE;
@@ -132,7 +149,7 @@ intern_find(const struct intern *t, const void *p, size_t n)
 {
 	if (t->table_cap == 0)
 		return INTERN_NONE;
-	return t->table[intern_place(t, p, n, (uint32_t)hash64(0, p, n))] - 1;
+	return t->table[intern_place(t, p, n, intern_hash(p, n))] - 1;
 }
 
 int
