@@ -20,7 +20,9 @@ struct reader_file {
 	uint32_t *stack_nodes;  /* stack number -> node of the reader */
 	uint32_t *series;       /* symbol -> file's number; n_series of them */
 	uint32_t n_series;
-	bool broken; /* damaged: skipped, tried again with the next manifest */
+	bool broken;     /* damaged: skipped, tried again with the next
+	                  * manifest, but not for ever: */
+	unsigned breaks; /* Berkeley DB leaks 15 KB a try */
 };
 
 struct reader_journal {

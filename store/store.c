@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define READER_LIMIT (64u << 20)
+#define READER_BREAKS 8 /* tries of a file that seems damaged */
 #define READER_TRIES 10 /* of a manifest that changes under us */
 
 /* ---- files ---- */
@@ -40,6 +41,7 @@ reader_failed(struct store *s, struct reader_file *f, const struct err *e)
 		return e;
 	log_warn("store: %s: left out: %s", f->entry.name, e->text);
 	f->broken = true;
+	f->breaks++;
 	s->breaks++;
 	return NULL;
 }
@@ -180,7 +182,7 @@ reader_adopt_files(struct store *s, const struct manifest *m)
 			files[n] = s->files[k];
 			s->files[k] = (struct reader_file){0};
 		}
-		files[n].broken = false;
+		files[n].broken = files[n].breaks >= READER_BREAKS;
 		files[n++].entry = *entry;
 	}
 	for (uint32_t k = 0; k < s->n_files; k++)
@@ -388,6 +390,21 @@ reader_bounds(const struct store *s, uint64_t *from, uint64_t *until)
 		*from = 0;
 }
 
+/* Asks for the writer's lock without taking it.  Who may not ask believes
+ * that there is one. */
+static bool
+reader_sees_writer(const struct store *s)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int fd = openat(s->dir, "lock", O_RDONLY | O_CLOEXEC);
+	bool seen = fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) != 0 ||
+	    lock.l_type != F_UNLCK;
+
+	if (fd >= 0)
+		close(fd);
+	return seen;
+}
+
 void
 store_extent(const struct store *s, struct store_extent *e)
 {
@@ -400,7 +417,8 @@ store_extent(const struct store *s, struct store_extent *e)
 	    .files = s->n_files,
 	    .journals = s->n_journals,
 	    .damaged = s->damaged,
-	    .generation = s->manifest.generation};
+	    .generation = s->manifest.generation,
+	    .writer = reader_sees_writer(s)};
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		e->bytes += s->files[i].entry.bytes;
 		e->damaged += s->files[i].broken;

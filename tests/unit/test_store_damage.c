@@ -15,6 +15,17 @@
 #define SLOT INT64_C(10000000000)
 #define FIRST 8192u
 
+#if defined(__SANITIZE_ADDRESS__)
+/* A handle of Berkeley DB that met damage cannot be freed wholly. */
+const char *__asan_default_options(void);
+
+const char *
+__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
+
 static char dir[64];
 static struct store_writer *writer;
 
