@@ -164,6 +164,9 @@ health_judge(struct health *h)
 	else if (h->now_ns - h->extent.until_ns > stale)
 		health_because(h, HEALTH_DOWN, "",
 		    "the collector writes nothing: the newest slot is old");
+	else if (!h->extent.writer)
+		health_because(h, HEALTH_DEGRADED, "",
+		    "no collector is running");
 	if (h->extent.damaged > 0)
 		health_because(h, HEALTH_DEGRADED, "",
 		    "the store has damaged files or records");

@@ -3,7 +3,7 @@
  *
  * DIRECTORY
  *	manifest          names all that counts; replaced by rename
- *	lock              flock'ed by the one writer
+ *	lock              locked (F_OFD_SETLK) by the one writer
  *	span-*, late-*, summary-*   sealed files (below), all *.mdb
  *	journal-*         records of batches (batch.h), one after the other
  *	ids-*             ids of the batches of the last 24 hours

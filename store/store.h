@@ -111,6 +111,7 @@ struct store_extent {
 	uint64_t bytes;   /* on disk */
 	uint64_t files, journals, damaged;
 	uint64_t generation; /* of the manifest */
+	bool writer; /* somebody has the store open for writing */
 };
 
 /* Opens a directory for reading; `cache_bytes` bounds the cache of symbols

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -27,6 +26,8 @@
 static const struct err *
 writer_lock_dir(struct store_writer *w)
 {
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
 	if (mkdir(w->path, 02750) != 0 && errno != EEXIST)
 		return err_errno("%s", w->path);
 	w->dir = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -35,9 +36,10 @@ writer_lock_dir(struct store_writer *w)
 	w->lock = openat(w->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 	if (w->lock < 0)
 		return err_errno("%s/lock", w->path);
-	if (flock(w->lock, LOCK_EX | LOCK_NB) == 0)
+	/* Of the open file, not of the process; readers can ask for it. */
+	if (fcntl(w->lock, F_OFD_SETLK, &lock) == 0)
 		return NULL;
-	if (errno == EWOULDBLOCK)
+	if (errno == EAGAIN || errno == EACCES)
 		return err_new(ERR_LIMIT, EWOULDBLOCK,
 		    "%s: another writer has this store", w->path);
 	return err_errno("%s/lock", w->path);

@@ -136,7 +136,8 @@ check "workers killed in the middle of 40 GETs: nothing is noticed" \
 before=$(ticks kvservice $((end - 12)) "$end")
 killed=$(date +%s)
 kill -9 "$(pid memlensd)"
-down() { [ "$(status)" = down ] || [ "$(status)" = degraded ]; }
+says() { get "$api/health" | jq -r '.status+" "+(.reason|tostring)' | grep -q "no collector"; }
+check "the collector was killed: health says so at once" "$(await 2 says && echo yes)"
 history=$(ticks kvservice $((end - 12)) "$end")
 check "the collector was killed: the history stays" \
 	"$([ "$history" = "$before" ] && echo yes)" "$before, $history"

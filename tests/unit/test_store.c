@@ -480,6 +480,25 @@ TEST(a_second_writer_is_refused)
 	model_fini(&m);
 }
 
+/* Readers see at once that the writer is gone. */
+TEST(a_reader_knows_whether_somebody_writes)
+{
+	struct store_extent x;
+	struct store *s = NULL;
+	struct model m;
+
+	model_init(&m, 1);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	store_extent(s, &x);
+	CHECK(x.writer);
+	CHECK_OK(store_writer_close(m.w));
+	store_extent(s, &x);
+	CHECK(!x.writer);
+	store_close(s);
+	model_open(&m);
+	model_fini(&m);
+}
+
 TEST(empty_and_missing)
 {
 	struct model m;
@@ -645,6 +664,7 @@ int
 main(void)
 {
 	RUN(empty_and_missing);
+	RUN(a_reader_knows_whether_somebody_writes);
 	RUN(a_second_writer_is_refused);
 	RUN(zero_is_not_no_data);
 	RUN(few_blocks_are_read);
