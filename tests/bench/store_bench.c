@@ -240,11 +240,19 @@ struct writing {
 	struct store_writer *w;
 	uint64_t slots;
 	bool threaded;
-	double made;   /* CPU of the generator */
-	double *cycle; /* CPU by cycle of 4,096 slots */
+	double others; /* CPU of other threads at the start, negative */
+	double *cycle; /* CPU of our thread by cycle of 4,096 slots */
 	double bytes_sum, bytes_worst, latest; /* a slot; longest append */
 	uint64_t samples;
 };
+
+/* CPU that all threads but this one have had. */
+static double
+others_cpu(void)
+{
+	return seconds(CLOCK_PROCESS_CPUTIME_ID) -
+	    seconds(CLOCK_THREAD_CPUTIME_ID);
+}
 
 static struct writing
 writing_begin(const char *dir, uint64_t slots, bool threaded)
@@ -254,6 +262,7 @@ writing_begin(const char *dir, uint64_t slots, bool threaded)
 
 	x.cycle = calloc(slots / CYCLE + 1, sizeof(*x.cycle));
 	must(store_writer_open(&x.w, dir, &o));
+	x.others = -others_cpu();
 	return x;
 }
 
@@ -275,18 +284,18 @@ writing_weigh(struct writing *x, uint64_t done)
 static void
 writing_slot(struct writing *x, uint64_t slot, struct batch *b)
 {
-	clockid_t clock = x->threaded ? CLOCK_PROCESS_CPUTIME_ID
-	                              : CLOCK_THREAD_CPUTIME_ID;
-	double before = seconds(clock), wall = seconds(CLOCK_MONOTONIC);
+	double before = seconds(CLOCK_THREAD_CPUTIME_ID);
+	double wall = seconds(CLOCK_MONOTONIC);
 
 	must(store_append(x->w, b));
 	wall = seconds(CLOCK_MONOTONIC) - wall;
 	if (wall > x->latest)
 		x->latest = wall;
 	must(store_tick(x->w, (int64_t)(slot + 1) * SLOT_NS + SLOT_NS / 2));
+	x->cycle[(slot - FIRST) / CYCLE] +=
+	    seconds(CLOCK_THREAD_CPUTIME_ID) - before;
 	if (x->threaded)
-		usleep(1000); /* the work keeps up with a slot, not faster */
-	x->cycle[(slot - FIRST) / CYCLE] += seconds(clock) - before;
+		usleep(2000); /* let the other thread keep up */
 	writing_weigh(x, slot - FIRST + 1);
 }
 
@@ -294,11 +303,12 @@ static void
 writing_end(struct writing *x, const char *name)
 {
 	uint64_t full = x->slots / CYCLE;
-	double cpu = 0;
+	double cpu;
 
+	must(store_writer_close(x->w));
+	cpu = x->threaded ? x->others + others_cpu() : 0;
 	for (uint64_t i = 0; i <= full; i++)
 		cpu += x->cycle[i];
-	must(store_writer_close(x->w));
 	printf("%s_cpu %.4f s/1000 slots\n", name,
 	    cpu * 1000 / (double)x->slots);
 	if (full >= 2)
