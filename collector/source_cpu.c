@@ -27,6 +27,7 @@
 
 #define HELD_MAX (8u << 20)
 #define SETTLE_MAX_NS (100 * NS_PER_MS)
+#define SEASONED_TICKS 20 /* 0.2 s */
 #define JUMP_SLOTS 64 /* a larger step back of the clock is believed */
 
 static const struct aggregate_limits limits = {
@@ -165,13 +166,13 @@ cpu_vdso(void *arg)
 	return symbols_vdso_fd(s->symbols);
 }
 
-/* Those that have run before us will run again. */
+/* Those that have run for a while before us will run again. */
 static void
 cpu_want_process(void *arg, struct process *p)
 {
 	struct source *s = arg;
 
-	if (p->stat.user_ticks > 0)
+	if (p->stat.user_ticks > SEASONED_TICKS)
 		unwind_processes_want(s->processes, p->pid, 0, 0, s->now_ns);
 }
 

@@ -26,7 +26,8 @@
 /* The child may work so long at once, and this part of the time then. */
 #define BUDGET_NS (300 * NS_PER_MS)
 #define BUDGET_PART 10
-#define IDLE_S 30 /* rows that were used since are not evicted */
+#define IDLE_S 5 /* rows that were used since are not evicted */
+#define ROOM_NS (1500 * NS_PER_MS) /* until evicted cells have rested */
 
 enum state {
 	TABLE_UNUSED,
@@ -302,20 +303,22 @@ table_oldest(struct unwind_tables *t, int64_t now_ns)
 	return oldest;
 }
 
-/* Takes rows away, perhaps those of several files; what was evicted is not
- * free at once.  False when there is nothing to take. */
-static bool
-tables_evict(struct unwind_tables *t, int64_t now_ns)
+/* Takes rows away until `cells` are given back, which are free after a
+ * rest. */
+static void
+tables_evict(struct unwind_tables *t, uint32_t cells, int64_t now_ns)
 {
-	uint32_t i = table_oldest(t, now_ns);
+	uint32_t i, freed = 0;
 
-	if (i == NONE)
-		return false;
-	t->tables[i].state = TABLE_WANTED;
-	table_publish(t, i);
-	table_release_rows(t, &t->tables[i], now_ns);
-	t->evicted++;
-	return true;
+	while (freed < cells && (i = table_oldest(t, now_ns)) != NONE) {
+		struct region *r = t->tables[i].region;
+
+		freed += r->refs == 1 ? r->n : 0;
+		t->tables[i].state = TABLE_WANTED;
+		table_publish(t, i);
+		table_release_rows(t, &t->tables[i], now_ns);
+		t->evicted++;
+	}
 }
 
 static struct region *
@@ -361,7 +364,7 @@ region_new(struct unwind_tables *t, const struct symbols_rows *rows,
 		if (u.place.first != EXTENTS_NONE)
 			extents_give(t->cells, u.place.first, r->n, now_ns);
 		else
-			tables_evict(t, now_ns);
+			tables_evict(t, r->n, now_ns);
 		unwind_rows_close(&u);
 	}
 	free(r);
@@ -389,7 +392,9 @@ table_take(struct unwind_tables *t, uint32_t i,
 	if (f->region == NULL)
 		f->region = region_new(t, rows, now_ns);
 	if (f->region == NULL) {
-		table_fail(t, i, now_ns);
+		f->state = TABLE_FAILED;
+		f->retry_ns = now_ns + ROOM_NS;
+		t->failed++;
 		return;
 	}
 	f->region->refs++;

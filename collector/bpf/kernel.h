@@ -40,14 +40,35 @@ enum {
 #define USER_CS 3             /* the privilege bits of cs in user mode */
 #define USER32_CS 0x23        /* cs of 32-bit code on x86-64 */
 
+/* Uretprobes: where they hide return addresses. */
+struct xol_area {
+	unsigned long vaddr;
+} __attribute__((preserve_access_index));
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} __attribute__((preserve_access_index));
+
+struct return_instance {
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} __attribute__((preserve_access_index));
+
+struct uprobe_task {
+	unsigned long vaddr, xol_vaddr; /* of an instruction, of its copy */
+	struct return_instance *return_instances;
+} __attribute__((preserve_access_index));
+
 struct mm_struct {
 	unsigned long start_code, end_code, start_stack;
+	struct uprobes_state uprobes_state;
 } __attribute__((preserve_access_index));
 
 struct task_struct {
 	unsigned int flags;
 	int tgid;
 	struct mm_struct *mm;
+	struct uprobe_task *utask;
 	struct task_struct *group_leader, *real_parent;
 	__u64 start_boottime;
 	__u64 self_exec_id;

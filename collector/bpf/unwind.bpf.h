@@ -84,6 +84,42 @@ unwind_table(__u32 i)
 	return bpf_map_lookup_elem(&unwind_tables, &i);
 }
 
+UNWIND_INLINE __u64
+unwind_original(struct unwind_state *s)
+{
+	struct return_instance *r = (void *)s->instance;
+
+	if (r == 0)
+		return 0;
+	s->instance = (__u64)BPF_CORE_READ(r, next);
+	return BPF_CORE_READ(r, orig_ret_vaddr);
+}
+
+/* Few processes have uretprobes, and few kernels are built without. */
+static __always_inline void
+unwind_find_trampoline(struct unwind_state *s, struct task_struct *task)
+{
+	struct xol_area *area = 0;
+	struct uprobe_task *utask;
+	__u64 in_copy;
+
+	s->trampoline = 0;
+	s->instance = 0;
+	s->stepped = 0;
+	if (bpf_core_field_exists(task->utask))
+		area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+	if (area == 0)
+		return;
+	s->trampoline = BPF_CORE_READ(area, vaddr);
+	utask = BPF_CORE_READ(task, utask);
+	if (utask == 0)
+		return;
+	s->instance = (__u64)BPF_CORE_READ(utask, return_instances);
+	in_copy = s->ip - BPF_CORE_READ(utask, xol_vaddr);
+	if (in_copy < 128)
+		s->stepped = BPF_CORE_READ(utask, vaddr) + in_copy;
+}
+
 /* One frame: notes where it is, goes to its caller.  The scratch map is
  * looked up anew, since no pointer outlives a call of the loop. */
 static long
@@ -154,9 +190,11 @@ unwind_user(struct unwind_scratch *s, __u32 slot, struct task_struct *task)
 	s->walk.error = EVENT_OK;
 	s->walk.pending = 0;
 	s->walk.guessed = 0;
+	unwind_find_trampoline(&s->walk, task);
 	if (p->used_s != s->walk.now_s)
 		p->used_s = s->walk.now_s;
-	bpf_loop(EVENT_MAX_USER + 1, unwind_frame, &slot, 0);
+	if (unwind_begin(&s->walk) == 0)
+		bpf_loop(EVENT_MAX_USER + 1, unwind_frame, &slot, 0);
 	s->event.error = s->walk.error;
 	s->event.flags |= EVENT_EH_FRAME;
 	if (s->walk.pending)

@@ -8,6 +8,7 @@
  *	unwind_cell(i)                     pointers into the maps of unwind.h,
  *	unwind_mapping(i)                  NULL when out of bounds
  *	unwind_table(i)
+ *	unwind_original(s)                 see unwind_arrive()
  *
  * The caller of unwind_step() notes s->ip before each step.  Registers are
  * x86-64's; another machine needs another unwind_apply().
@@ -22,10 +23,16 @@ UNWIND_INLINE const __u64 *unwind_cell(__u32 i);
 UNWIND_INLINE const struct unwind_mapping *unwind_mapping(__u32 i);
 UNWIND_INLINE struct unwind_table *unwind_table(__u32 i);
 
+struct unwind_state;
+UNWIND_INLINE __u64 unwind_original(struct unwind_state *s);
+
 struct unwind_state {
 	__u64 ip, sp, bp;
 	__u64 start, end, bias;  /* of the mapping that was last used */
 	struct unwind_table table; /* its table, without used_s */
+	__u64 trampoline; /* the page of uretprobes; 0: none */
+	__u64 instance;   /* the next hidden return address, a kernel's */
+	__u64 stepped;    /* whose copy is being executed there; 0: none */
 	__u32 first, n;          /* the process's mappings */
 	__u32 now_s;
 	__u8 is_caller; /* ip is behind a call */
@@ -140,6 +147,49 @@ unwind_find_row(const struct unwind_state *s, __u64 pc)
 }
 
 /*
+ * At the caller.  A uretprobe puts the address of its trampoline where the
+ * return address was; unwind_original() knows the hidden ones, innermost
+ * first, and gives 0 when there is none left.
+ */
+UNWIND_INLINE int
+unwind_arrive(struct unwind_state *s, __u64 ip)
+{
+	s->is_caller = 1;
+	if (s->trampoline != 0 && (ip & ~0xfffULL) == s->trampoline) {
+		ip = unwind_original(s);
+		if (ip == 0)
+			return unwind_fail(s, EVENT_TRAMPOLINE);
+	}
+	s->ip = ip;
+	return ip == 0;
+}
+
+/*
+ * Before the first step.  A leaf in the trampoline has returned already, to
+ * an address that is hidden like the others.  The trampoline is a breakpoint
+ * at its first byte, or, in newer kernels, a system call after three pushes;
+ * in the bytes between it is, for nanoseconds, unclear where the stack is.
+ * Behind it are copies of probed instructions, executed one at a time.
+ */
+UNWIND_INLINE int
+unwind_begin(struct unwind_state *s)
+{
+	__u64 offset = s->ip - s->trampoline, ip;
+
+	if (s->trampoline == 0 || offset >= 4096)
+		return 0;
+	if (offset >= 128)
+		ip = s->stepped;
+	else
+		ip = offset == 0 || offset > 4 ? unwind_original(s) : 0;
+	if (ip == 0)
+		return unwind_fail(s, EVENT_TRAMPOLINE);
+	s->ip = ip;
+	s->sp += offset == 0 || offset >= 128 ? 0 : 24;
+	return 0;
+}
+
+/*
  * Code in a gap of the table: whoever builds without tables (chromium does)
  * or in assembler mostly keeps frame pointers.  In a leaf, bp 0 is no end of
  * the chain but a register like others.
@@ -171,9 +221,7 @@ unwind_by_pointer(struct unwind_state *s)
 		return unwind_fail(s, EVENT_UNREADABLE);
 	s->sp = s->bp + 16;
 	s->bp = pair[0];
-	s->ip = pair[1];
-	s->is_caller = 1;
-	return s->ip == 0;
+	return unwind_arrive(s, pair[1]);
 }
 
 /* struct ucontext at sp, as the kernel pushed it: rbp, rbx, rdx, rax, rcx,
@@ -237,9 +285,7 @@ unwind_return(struct unwind_state *s, __u64 cfa, __u32 bp)
 	}
 	s->bp = pair[0];
 	s->sp = cfa;
-	s->ip = pair[1];
-	s->is_caller = 1;
-	return s->ip == 0;
+	return unwind_arrive(s, pair[1]);
 }
 
 UNWIND_INLINE int
@@ -267,7 +313,9 @@ unwind_step(struct unwind_state *s)
 	const struct unwind_row *row;
 
 	if (!unwind_find_mapping(s, pc))
-		return unwind_fail(s, EVENT_NO_MAPPING);
+		return unwind_fail(s, s->trampoline != 0 &&
+		    (pc & ~0xfffULL) == s->trampoline ? EVENT_TRAMPOLINE :
+		    EVENT_NO_MAPPING);
 	if (s->table.state != UNWIND_TABLE_READY)
 		return unwind_by_pointer(s);
 	row = unwind_find_row(s, pc);

@@ -6,11 +6,11 @@
 mix=$BUILD/system/unwind_mix
 out=$dir/out
 # Two functions of the C library at the root, whose names it may lack.
-thread='};[^;]*(clone|libc)[^;]*;[^;]*(start_thread|libc)[^;]*;in_thread'
-first='};_start;[^;]*libc[^;]*;[^;]*libc[^;]*;main'
+thread='};[^;]*(clone|libc)[^;]*;[^;]*(start_thread|libc)[^;]*;(in_thread|mix_)'
+first='};(_start|mix_[a-z]*.0x[0-9a-f]*);[^;]*libc[^;]*;[^;]*libc[^;]*;(main|mix_)'
 
 # Each under a name of its own, which is its service.
-for way in threads fork leader; do
+for way in threads fork leader probed; do
 	cp "$mix" "$dir/mix_$way"
 	begin "$dir/mix_$way" "$way" 60
 done
@@ -18,9 +18,16 @@ cp "$mix" "$dir/mix_deleted"
 begin "$dir/mix_deleted" leader 60
 sleep 0.2
 rm "$dir/mix_deleted"
-"$driver" -s 2000 -n 10 >"$out" 2>"$dir/err"
+"$driver" -s 2000 -n 12 >"$out" 2>"$dir/err"
 need_attached "$out"
 
+probed=$(settled "$out" mix_probed |
+	awk '/;in_(sort|aligned);/ { n += $NF } END { print n + 0 }')
+# In the kernel's own few instructions of a probe there is no way back, and
+# none from the instruction that aligns a stack.
+whole "return probes" "$out" mix_probed "$first" 100 850
+expect "return probes: under their functions" "$probed samples" \
+	"$probed" -ge 20
 whole "threads" "$out" mix_threads "($thread|$first)"
 handler=$(settled "$out" mix_threads |
 	awk '/;in_(thread|sort|vdso|aligned).*;on_signal;burn / { n += $NF } END { print n + 0 }')

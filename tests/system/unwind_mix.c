@@ -7,13 +7,16 @@
  *	threads  callbacks of the C library, the vdso, signal handlers
  *	fork     children of 150 ms each, one after the other
  *	leader   a thread that lives on when the first one has ended
+ *	probed   return probes on two of its functions, by perf_event_open
  */
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -151,6 +154,48 @@ way_leader(void)
 	pthread_exit(NULL);
 }
 
+/* Where a function of ours is in our file. */
+static uint64_t
+file_offset(uintptr_t function)
+{
+	unsigned long start, end, offset;
+	char line[512];
+	uint64_t found = 0;
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end,
+		    &offset) == 3 && function >= start && function < end)
+			found = function - start + offset;
+	if (f != NULL)
+		fclose(f);
+	return found;
+}
+
+static int
+probe_return(const char *path, uintptr_t function)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+	    .config = 1, /* at the return */
+	    .uprobe_path = (uint64_t)(uintptr_t)path,
+	    .probe_offset = file_offset(function)};
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
+
+	if (f == NULL || fscanf(f, "%u", &attr.type) != 1)
+		return -1;
+	fclose(f);
+	return (int)syscall(SYS_perf_event_open, &attr, getpid(), -1, -1, 0);
+}
+
+static void
+way_probed(const char *path)
+{
+	if (probe_return(path, (uintptr_t)in_sort) < 0 ||
+	    probe_return(path, (uintptr_t)in_aligned) < 0)
+		perror("probe");
+	in_thread(NULL);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -163,6 +208,8 @@ main(int argc, char **argv)
 		way_fork();
 	else if (strcmp(argv[1], "leader") == 0)
 		way_leader();
+	else if (strcmp(argv[1], "probed") == 0)
+		way_probed(argv[0]);
 	else
 		return 2;
 	return 0;

@@ -64,6 +64,15 @@ unwind_table(__u32 i)
 	return i < MAPPINGS ? &tables[i] : NULL;
 }
 
+static __u64 hidden; /* what a uretprobe replaced */
+
+static inline __u64
+unwind_original(struct unwind_state *s)
+{
+	(void)s;
+	return hidden;
+}
+
 static bool
 kernel_write(void *arg, enum unwind_array which, uint32_t first,
     const void *p, size_t n)
@@ -248,6 +257,39 @@ TEST(errors)
 		CHECK_INT(unwind_step(&s), 1);
 		CHECK_INT(s.error, cases[i].error);
 	}
+}
+
+TEST(return_probes)
+{
+	struct unwind_state s = begin(AT(0x1010));
+
+	s.trampoline = 0x7fffffffe000;
+	hidden = AT(0x1110);
+	set(STACK + 64 + 16, 0x7fffffffe000);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1110));
+	s = begin(AT(0x1010));
+	s.trampoline = 0x7fffffffe000;
+	hidden = 0;
+	set(STACK + 64 + 16, 0x7fffffffe000);
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, EVENT_TRAMPOLINE);
+	s = begin(0x7fffffffe000); /* in the trampoline itself */
+	s.trampoline = 0x7fffffffe000;
+	CHECK_INT(unwind_begin(&s), 1);
+	CHECK_INT(s.error, EVENT_TRAMPOLINE);
+	s = begin(0x7fffffffe00d); /* behind its system call */
+	s.trampoline = 0x7fffffffe000;
+	hidden = AT(0x1010);
+	CHECK_INT(unwind_begin(&s), 0);
+	CHECK_INT(s.ip, AT(0x1010));
+	CHECK_INT(s.sp, STACK + 64 + 24);
+	s = begin(0x7fffffffe084); /* behind the copy of an instruction */
+	s.trampoline = 0x7fffffffe000;
+	s.stepped = AT(0x1010);
+	CHECK_INT(unwind_begin(&s), 0);
+	CHECK_INT(s.ip, AT(0x1010));
+	CHECK_INT(s.sp, STACK + 64);
 }
 
 TEST(frame_pointers)
@@ -497,6 +539,7 @@ main(void)
 	RUN(aligned_stack);
 	RUN(signal_frame);
 	RUN(errors);
+	RUN(return_probes);
 	RUN(frame_pointers);
 	RUN(gaps_are_guessed);
 	RUN(index_against_all_rows);
