@@ -1,30 +1,12 @@
 #!/bin/bash
-# The collector's manual pages are clean, name every key and option, and its
-# units are narrow.  The keys of memlens.conf are compared in test_config.
+# The scraper's manual page names every key, the examples are good and whole,
+# and the units are narrow.  The keys of memlens.conf are compared in
+# test_config; that pages are clean and name every option, in man.sh.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 ok() { echo "ok - $1"; }
 not_ok() { echo "not ok - $1"; [ -z "${2:-}" ] || echo "$2" | sed 's/^/# /'; }
 expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
-
-for page in memlensd.8 memlens.conf.5 memlens-scrape.8; do
-	if ! command -v mandoc >/dev/null; then
-		echo "skip - $page is clean: no mandoc"
-		continue
-	fi
-	expect_empty "$page is clean" \
-		"$(mandoc -T lint -W warning collector/$page 2>&1)"
-done
-
-# Options of --help against the pages' lists.
-for program in memlensd memlens-scrape; do
-	missing=
-	for option in $("$BUILD/$program" --help | grep -o -e '--[a-z]*'); do
-		grep -q "^\.It Fl .*Fl Fl ${option#--}\( \|$\)" \
-			"collector/$program.8" || missing="$missing $option"
-	done
-	expect_empty "$program.8 names every option" "$missing"
-done
 
 # Keys of the scraper: the table in scrape_config.c against the page.
 missing=
