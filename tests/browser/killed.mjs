@@ -1,0 +1,64 @@
+/*
+ * The page in front of a MemLens whose processes are really killed:
+ *
+ *   node killed.mjs BASE_URL RUN
+ *
+ * RUN is the folder of tests/live/run.sh, which starts again what ended.
+ */
+import { readFileSync } from 'node:fs';
+import { assert, launch, report, until, withPage } from './harness.mjs';
+
+const [base, run] = process.argv.slice(2);
+const REFRESH = 6500, NET = /Failed to load resource|ERR_/;
+const pid = (name) => Number(readFileSync(`${run}/pid/${name}`, 'utf8'));
+const pill = (page) => page.getAttribute('#health', 'title');
+const mode = (page) => page.evaluate(() => document.body.dataset.mode);
+const browser = await launch();
+
+const flame = (page) => page.textContent('#panel-cpu');
+
+async function open(page, tab) {
+  await page.goto(`${base}dashboard.html?v=1&tab=${tab}`);
+  await until(async () => await mode(page) === 'live', REFRESH, 'live');
+}
+
+const tests = [
+  ['the CPU tab names LevelDB\'s functions', () => withPage(browser, {},
+    async (page) => {
+      await open(page, 'cpu');
+      await until(async () => /leveldb::/.test(await flame(page)), 15000,
+        'a LevelDB function in the table');
+    })],
+  ['the line graph moves', () => withPage(browser, {}, async (page) => {
+    await open(page, 'cpu');
+    const range = () => page.textContent('#range-bar');
+    const before = await range();
+    await until(async () => await range() !== before, 25000,
+      'another range');
+  })],
+  ['the collector is killed: the page says so within one refresh', () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, 'cpu');
+      process.kill(pid('memlensd'), 'SIGKILL');
+      await until(async () => /no collector|nothing for/.test(
+        await pill(page)), REFRESH, 'the pill says so');
+      assert(/leveldb::/.test(await flame(page)), 'the history went');
+      await until(async () => /Healthy/.test(await pill(page)), 40000,
+        'healthy again');
+    })],
+  ['everything stops: Offline by itself, and Live again', () => withPage(
+    browser, { allowed: NET }, async (page) => {
+      await open(page, 'cpu');
+      process.kill(pid('nginx'), 'SIGTERM');
+      await until(async () => await mode(page) === 'offline', 3 * REFRESH,
+        'offline');
+      await until(async () => /snapshot of \d{4}-\d\d-\d\d/.test(
+        await page.textContent('#banner')), REFRESH, 'a dated banner');
+      await until(async () => await mode(page) === 'live', 40000,
+        'live again');
+    })]
+];
+
+const failed = await report(tests);
+await browser.close();
+process.exitCode = failed ? 1 : 0;
