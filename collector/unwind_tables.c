@@ -23,9 +23,12 @@
 #define QUEUE_MAX 256                  /* open files that wait */
 #define RETRY_MIN_NS (10 * NS_PER_S)   /* doubles up to the next line */
 #define RETRY_MAX_NS (3600 * NS_PER_S)
-/* The child may work so long at once, and this part of the time then. */
+/* The child may work so long at once, and this part of the time then.  Its
+ * work is counted in rows, since its time is also others' time. */
 #define BUDGET_NS (300 * NS_PER_MS)
 #define BUDGET_PART 10
+#define COST_FILE_NS 300000
+#define COST_ROW_NS 150
 #define IDLE_S 5 /* rows that were used since are not evicted */
 #define ROOM_NS (1500 * NS_PER_MS) /* until evicted cells have rested */
 
@@ -68,7 +71,7 @@ struct unwind_tables {
 	uint32_t queue[QUEUE_MAX], n_queue;
 	uint32_t n;    /* tables that were ever used */
 	bool asked;    /* one question at a time: names are asked for too */
-	int64_t asked_ns, budget_ns, refilled_ns;
+	int64_t budget_ns, refilled_ns;
 	uint64_t made, evicted, failed;
 };
 
@@ -412,7 +415,7 @@ unwind_tables_answer(struct unwind_tables *t, uint32_t table,
 	table_take(t, table, rows, now_ns);
 	table_publish(t, table);
 	t->asked = false;
-	t->budget_ns -= clock_mono_ns() - t->asked_ns;
+	t->budget_ns -= COST_FILE_NS + COST_ROW_NS * (int64_t)rows->n;
 }
 
 static void
@@ -426,23 +429,38 @@ tables_refill(struct unwind_tables *t, int64_t now_ns)
 	t->refilled_ns = now_ns;
 }
 
+/* The smallest file's place in the queue: many small ones are ready before
+ * one large one would be. */
+static uint32_t
+tables_next(const struct unwind_tables *t)
+{
+	uint32_t i, best = 0;
+
+	for (i = 1; i < t->n_queue; i++)
+		if (t->tables[t->queue[i]].size <
+		    t->tables[t->queue[best]].size)
+			best = i;
+	return best;
+}
+
 void
 unwind_tables_pump(struct unwind_tables *t, int64_t now_ns)
 {
-	uint32_t i = t->queue[0];
+	uint32_t at = tables_next(t), i = t->queue[at];
 	struct table *f = &t->tables[i];
 
 	tables_refill(t, now_ns);
 	if (t->n_queue == 0 || t->asked || t->budget_ns <= 0)
 		return;
-	t->asked_ns = clock_mono_ns();
 	if (!t->ask(t->arg, i, f->fd, f->size, t->kernel->cells / 2))
 		return;
 	f->state = TABLE_ASKED;
 	t->asked = true;
 	close(f->fd);
 	f->fd = -1;
-	memmove(t->queue, t->queue + 1, --t->n_queue * sizeof(t->queue[0]));
+	t->n_queue--;
+	memmove(t->queue + at, t->queue + at + 1,
+	    (t->n_queue - at) * sizeof(t->queue[0]));
 }
 
 void
