@@ -315,12 +315,18 @@ intake_tick(struct intake *in, int64_t mono_ns)
 	}
 }
 
-/* Somebody else's living socket must not be taken away. */
+/* Only a dead socket may be taken away: not somebody else's living one, and
+ * no file, which refuses a connection just like a dead socket. */
 static const struct err *
 intake_clear_path(const struct intake *in)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), bad;
+	int fd, bad;
+	struct stat st;
 
+	if (lstat(in->address.sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return err_new(ERR_CONFIG, 0, "%s: is there and no socket",
+		    in->address.sun_path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return err_errno("socket");
 	bad = connect(fd, (const struct sockaddr *)&in->address,

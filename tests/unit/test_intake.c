@@ -343,6 +343,22 @@ TEST(the_path)
 	server_close(&s);
 }
 
+/* A mistyped path must not cost anybody a file. */
+TEST(a_file_in_the_sockets_place_stays)
+{
+	struct intake *in = NULL;
+	struct loop *loop = NULL;
+	FILE *f = fopen(path, "w");
+
+	CHECK(f != NULL && fputs("precious", f) >= 0 && fclose(f) == 0);
+	CHECK_OK(loop_new(&loop));
+	CHECK(intake_open(&in, &(struct intake_options){path, NULL, loop, take,
+	    NULL}) != NULL);
+	CHECK(access(path, F_OK) == 0);
+	loop_free(loop);
+	unlink(path);
+}
+
 int
 main(void)
 {
@@ -356,6 +372,7 @@ main(void)
 	RUN(too_many_connections);
 	RUN(odd_packets);
 	RUN(the_path);
+	RUN(a_file_in_the_sockets_place_stays);
 	unlink(path);
 	return test_done();
 }
