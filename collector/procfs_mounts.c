@@ -1,6 +1,7 @@
 /*
  * File systems.  Only those on local block devices: asking one that hangs on
- * a network would stop the daemon.
+ * a network would stop the daemon.  So would asking one that an ordinary
+ * user's program serves, whatever device it claims to be on.
  */
 #include "procfs.h"
 
@@ -16,7 +17,7 @@
 
 static const char *const types_without_device[] = {"zfs", "btrfs", "bcachefs"};
 static const char *const types_left_out[] = {"iso9660", "squashfs", "udf",
-    "fuseblk"};
+    "fuseblk", "fuse"};
 
 /* "\040" is a space, in place. */
 static void
@@ -62,7 +63,8 @@ procfs_mount_parse(char *line, const char **device, const char **point,
 	*device = field[0];
 	*point = field[1];
 	*type = field[2];
-	if (one_of(*type, types_left_out, sizeof(types_left_out) /
+	if (strncmp(*type, "fuse.", 5) == 0 ||
+	    one_of(*type, types_left_out, sizeof(types_left_out) /
 	        sizeof(types_left_out[0])))
 		return false;
 	return strncmp(*device, "/dev/", 5) == 0 ||

@@ -215,6 +215,14 @@ TEST(mounts)
 	CHECK_STR(mount_of("odd"), "left out");
 }
 
+/* Its server may be anybody's, and stopped. */
+TEST(a_user_cannot_stop_the_daemon_by_a_mount)
+{
+	CHECK_STR(mount_of("/dev/fuse /mnt fuse rw 0 0"), "left out");
+	CHECK_STR(mount_of("/dev/sda1 /mnt fuse.evil rw 0 0"), "left out");
+	CHECK_STR(mount_of("/dev/sda1 /mnt fuseblk rw 0 0"), "left out");
+}
+
 /* Every file of this machine's /proc is read, and twice gives increases. */
 TEST(the_real_proc)
 {
@@ -248,6 +256,7 @@ main(void)
 	RUN(schedstat);
 	RUN(pressure);
 	RUN(mounts);
+	RUN(a_user_cannot_stop_the_daemon_by_a_mount);
 	RUN(the_real_proc);
 	return test_done();
 }
