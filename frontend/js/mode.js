@@ -8,7 +8,8 @@
 (function (ns) {
   'use strict';
 
-  const POLL_MS = 5000, HIDDEN_MS = 10000, RETRY_MS = 1000, TIMEOUT_MS = 6000;
+  const POLL_MS = 5000, HIDDEN_MS = 10000, RETRY_MS = 1000, TIMEOUT_MS = 6000,
+    SPARE_MS = 2500;
   const listeners = [];
   const mode = { current: 'starting', forced: false, reachable: null,
     health: null, why: '', snapshot: null };
@@ -81,6 +82,14 @@
       wait || (document.hidden ? HIDDEN_MS : POLL_MS));
   }
 
+  /* The recording has to be here before the server is gone; it waits until
+   * the page has what it needs first. */
+  function fetchSpare() {
+    setTimeout(async () => {
+      mode.snapshot = mode.snapshot || await ns.recording.load();
+    }, SPARE_MS);
+  }
+
   function force(offline) {
     mode.forced = offline;
     return settle();
@@ -98,6 +107,7 @@
       if (!document.hidden)
         poll();
     });
+    fetchSpare();
     return poll();
   }
 

@@ -83,7 +83,11 @@
         const s = document.createElement('script');
         s.src = FILE;
         s.onload = () => resolve(ns.snapshot || null);
-        s.onerror = () => resolve(null);
+        s.onerror = () => {
+          loading = null; /* another time, perhaps */
+          s.remove();
+          resolve(null);
+        };
         document.head.append(s);
         return undefined;
       });

@@ -49,6 +49,8 @@ const tests = [
   ['everything stops: Offline by itself, and Live again', () => withPage(
     browser, { allowed: NET }, async (page) => {
       await open(page, 'cpu');
+      await until(() => page.evaluate(() => !!window.MemLens.snapshot),
+        REFRESH, 'the snapshot at hand');
       process.kill(pid('nginx'), 'SIGTERM');
       await until(async () => await mode(page) === 'offline', 3 * REFRESH,
         'offline');
