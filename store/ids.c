@@ -26,7 +26,8 @@ ids_reserve(struct ids *ids, int64_t now_ns)
 {
 	bool full = ids->young.n >= IDS_MAX;
 
-	if (ids->since_ns == 0)
+	/* a clock that was set back, or a recording's after ours */
+	if (ids->since_ns == 0 || now_ns < ids->since_ns)
 		ids->since_ns = now_ns;
 	if (full || now_ns - ids->since_ns >= IDS_DAY_NS) {
 		ids->dropped += full;

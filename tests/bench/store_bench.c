@@ -566,6 +566,35 @@ ask_naive(struct store *s)
 	buf_fini(&p.strings);
 }
 
+static bool
+count_series(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	(void)d;
+	(void)last_ns;
+	++*(unsigned *)arg;
+	return true;
+}
+
+/* Which series there are, over all time: again and again, as pages do. */
+static void
+ask_series(struct store *s)
+{
+	struct selector *any;
+	unsigned n = 0;
+
+	must(selector_parse("{service=~\".*\"}", &any));
+	for (int i = 0; i < 3; i++) {
+		double before = seconds(CLOCK_MONOTONIC);
+
+		must(store_refresh(s));
+		must(store_each_series(s, any, 0, INT64_MAX / 4, count_series,
+		    &n));
+		printf("store_series_all_%d %.3f ms\n", i,
+		    (seconds(CLOCK_MONOTONIC) - before) * 1e3);
+	}
+	selector_free(any);
+}
+
 static void
 run_query(const char *dir, unsigned times)
 {
@@ -587,6 +616,8 @@ run_query(const char *dir, unsigned times)
 		ask(s, &questions[i], times);
 	ask_naive(s);
 	printf("store_query_rss %.1f MB\n", (double)peak_rss_kb() / 1024);
+	ask_series(s);
+	printf("store_series_rss %.1f MB\n", (double)peak_rss_kb() / 1024);
 	store_close(s);
 }
 
