@@ -269,7 +269,9 @@ link_take(struct symbols_link *l, size_t n, int fd)
 	return true;
 }
 
-/* recv() with at most one descriptor, -1 when none came. */
+/* recv() with at most one descriptor, -1 when none came.  The room ends
+ * behind it (CMSG_SPACE would leave room for two): the kernel does not hand
+ * over what does not fit, so that the child cannot fill our table. */
 static ssize_t
 link_recv(struct symbols_link *l, int *fd)
 {
@@ -281,7 +283,7 @@ link_recv(struct symbols_link *l, int *fd)
 	    .iov_len = sizeof(l->reply)};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1,
 	    .msg_control = control.bytes,
-	    .msg_controllen = sizeof(control.bytes)};
+	    .msg_controllen = CMSG_LEN(sizeof(int))};
 	struct cmsghdr *h;
 	ssize_t n = recvmsg(l->socket, &m, MSG_CMSG_CLOEXEC);
 

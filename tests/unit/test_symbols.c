@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -454,6 +455,70 @@ done:
 	close(fd);
 }
 
+/* The child's end of the socket, for us to speak in its place; -1 when only
+ * root may. */
+static int
+borrow_socket(pid_t pid)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd = -1, i;
+	char path[64], target[64] = "";
+
+	for (i = 3; i < 16 && fd < 0; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, i);
+		if (readlink(path, target, sizeof(target) - 1) > 0 &&
+		    strncmp(target, "socket:", 7) == 0)
+			fd = (int)syscall(SYS_pidfd_getfd, pidfd, i, 0);
+	}
+	close(pidfd);
+	return fd;
+}
+
+static void
+send_two_descriptors(int socket)
+{
+	union {
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct iovec iov = {.iov_base = (char[]){"x"}, .iov_len = 1};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1,
+	    .msg_control = control.bytes,
+	    .msg_controllen = sizeof(control.bytes)};
+
+	control.align.cmsg_level = SOL_SOCKET;
+	control.align.cmsg_type = SCM_RIGHTS;
+	control.align.cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(&control.align), (int[]){0, 1}, 2 * sizeof(int));
+	CHECK(sendmsg(socket, &m, MSG_NOSIGNAL) == 1);
+}
+
+/* A child in a stranger's hand must not fill the daemon's table of files. */
+TEST(descriptors_of_the_child_do_not_pile_up)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), before, socket;
+	struct symbols_stats stats;
+	struct symbols *s;
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	/* once it answers, the socket is all that it has of us */
+	resolve(s, symbols_file(s, fd, "test"), offset_of(known_one), fd);
+	symbols_stats(s, &stats);
+	before = count_descriptors(getpid());
+	socket = stats.child > 0 ? borrow_socket(stats.child) : -1;
+	CHECK(socket >= 0 || geteuid() != 0);
+	if (socket >= 0) {
+		send_two_descriptors(socket);
+		close(socket);
+		symbols_pump(s, clock_mono_ns());
+		wait_for_child(s);
+		symbols_stats(s, &stats);
+		CHECK_INT(stats.restarts, 1);
+		CHECK_INT(count_descriptors(getpid()), before);
+	}
+	symbols_free(s);
+	close(fd);
+}
+
 int
 main(void)
 {
@@ -467,6 +532,7 @@ main(void)
 	RUN(kernel);
 	RUN(bounded);
 	RUN(walls);
+	RUN(descriptors_of_the_child_do_not_pile_up);
 	RUN(forbidden);
 	return test_done();
 }
