@@ -176,18 +176,31 @@ maps_name(const struct maps_list *l, const struct mapping *m)
 	return l->names + m->name;
 }
 
+/* The next blank-separated number in base 10, which ends at `stop`. */
+static bool
+mountinfo_number(const char **p, const char *end, char stop, uint64_t *out)
+{
+	while (*p < end && **p == ' ')
+		(*p)++;
+	return maps_number(p, end, 10, stop, out);
+}
+
 /* A line of mountinfo, "36 35 0:45 / /mnt rw - fuse.x src opts": is it of
- * this kind, and which device is it? */
+ * this kind, and which device is it?  Not by sscanf(3), which measures the
+ * whole text for each line: its length is up to whoever mounts. */
 static bool
 mountinfo_is_fuse(const char *line, const char *end, uint64_t *dev)
 {
-	unsigned major, minor;
-	const char *p;
+	uint64_t skipped, major, minor;
+	const char *p = line;
 
-	if (sscanf(line, "%*d %*d %u:%u ", &major, &minor) != 2)
+	if (!mountinfo_number(&p, end, ' ', &skipped) ||
+	    !mountinfo_number(&p, end, ' ', &skipped) ||
+	    !mountinfo_number(&p, end, ':', &major) ||
+	    !mountinfo_number(&p, end, ' ', &minor))
 		return false;
-	*dev = makedev(major, minor);
-	for (p = line; p + 3 < end; p++)
+	*dev = makedev((unsigned)major, (unsigned)minor);
+	for (; p + 3 < end; p++)
 		if (memcmp(p, " - ", 3) == 0)
 			break;
 	return end - p >= 7 && memcmp(p + 3, "fuse", 4) == 0;
