@@ -245,8 +245,10 @@ daemon_close_slots(struct daemon *d)
 	daemon_status(d);
 }
 
-/* Validates first: a mistake in the new file keeps the old one going. */
-static void
+/* Validates first: a mistake in the new file keeps the old one going.
+ * Sources that do not come back are an error: without them the daemon would
+ * be blind. */
+static const struct err *
 daemon_reload(struct daemon *d)
 {
 	struct config *new = calloc(1, sizeof(*new));
@@ -264,7 +266,7 @@ daemon_reload(struct daemon *d)
 		if (new != NULL)
 			config_free(new);
 		free(new);
-		return;
+		return NULL;
 	}
 	daemon_stop_sources(d);
 	d->mark = "reload";
@@ -274,19 +276,23 @@ daemon_reload(struct daemon *d)
 	d->config = new;
 	d->services = services;
 	if ((e = daemon_start_sources(d)) != NULL)
-		log_err("%s", e->text);
+		return e;
 	log_info("configuration reloaded; [store] and [socket] take effect "
 	    "at the next start");
+	return NULL;
 }
 
-static void
+static const struct err *
 daemon_do_signals(struct daemon *d)
 {
+	const struct err *e = NULL;
+
 	if (d->dump)
 		daemon_dump(d);
 	if (d->reload)
-		daemon_reload(d);
+		e = daemon_reload(d);
 	d->dump = d->reload = false;
+	return e;
 }
 
 static int64_t
@@ -317,7 +323,8 @@ daemon_run(struct daemon *d)
 		daemon_tick(d, wall_ns, mono_ns);
 		if ((e = loop_wait(d->loop, daemon_wait_ns(d))) != NULL)
 			return e;
-		daemon_do_signals(d);
+		if ((e = daemon_do_signals(d)) != NULL)
+			return e;
 	}
 	return NULL;
 }
