@@ -84,7 +84,8 @@ daemon_flush_pending(struct daemon *d)
 	daemon_tell_store(d, e);
 }
 
-void
+/* Records a batch and appends it; what the store refuses waits. */
+static void
 daemon_submit(struct daemon *d, struct batch *b)
 {
 	if (d->n_pending == DAEMON_PENDING_MAX) {

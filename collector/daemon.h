@@ -86,8 +86,6 @@ const struct err *daemon_run_replay(struct daemon *d);
 
 /* ---- between daemon.c, daemon_start.c and daemon_replay.c ---- */
 
-/* Records a batch and appends it; what the store refuses waits. */
-void daemon_submit(struct daemon *d, struct batch *b);
 /* Takes a batch from the socket: its error is the client's answer. */
 const struct err *daemon_take(void *arg, struct batch *b);
 /* Closes the slot with what the sources have. */

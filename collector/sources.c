@@ -44,7 +44,8 @@ struct sources {
 	struct one_source one[SOURCES];
 };
 
-const char *
+/* "attached", "not attached", "degraded", "off". */
+static const char *
 source_state_name(enum source_state state)
 {
 	static const char *const names[] = {

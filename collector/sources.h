@@ -35,7 +35,4 @@ struct source *sources_find(struct sources *s, const char *name);
 /* "cpu attached, procfs attached, self attached": for status lines. */
 void sources_describe(const struct sources *s, char *text, size_t size);
 
-/* "attached", "not attached", "degraded", "off". */
-const char *source_state_name(enum source_state state);
-
 #endif

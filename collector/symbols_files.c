@@ -25,8 +25,9 @@
 #define RETRY_MAX_NS (3600 * NS_PER_S)
 #define VDSO_MAX 65536
 
-bool
-symbols_file_ready(const struct symbols *s, const struct file *f)
+/* Is the file in the hands of the living child? */
+static bool
+file_is_ready(const struct symbols *s, const struct file *f)
 {
 	return f->state == FILE_READY &&
 	    f->generation == symbols_link_generation(s->link);
@@ -184,7 +185,7 @@ files_make_room(struct symbols *s)
 	for (i = 1; i < s->n_files; i++) {
 		const struct file *f = s->files[i];
 
-		if (!symbols_file_ready(s, f))
+		if (!file_is_ready(s, f))
 			continue;
 		loaded++;
 		symbols += f->symbols;
@@ -357,7 +358,7 @@ symbols_files_send(struct symbols *s)
 		if (f->state == FILE_OPAQUE)
 			file_give_up(s, f);
 		while (!done && f->pending != NONE &&
-		    symbols_file_ready(s, f) &&
+		    file_is_ready(s, f) &&
 		    symbols_link_ready(s->link))
 			done = file_send(s, file);
 		f->listed = f->pending != NONE;
@@ -374,7 +375,7 @@ symbols_files_clear(struct symbols *s)
 	uint32_t i;
 
 	for (i = 1; i < s->n_files; i++) {
-		if (symbols_file_ready(s, s->files[i]))
+		if (file_is_ready(s, s->files[i]))
 			symbols_link_drop(s->link, i);
 		if (s->files[i]->kept_fd >= 0)
 			close(s->files[i]->kept_fd);

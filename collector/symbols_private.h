@@ -75,8 +75,6 @@ struct symbols {
 	void *rows_arg;
 };
 
-/* Is the file in the hands of the living child? */
-bool symbols_file_ready(const struct symbols *s, const struct file *f);
 
 /* Sends what is queued for the files that are ready. */
 void symbols_files_send(struct symbols *s);

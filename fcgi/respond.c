@@ -47,7 +47,8 @@ response_find(int status)
 	return response_find(500);
 }
 
-const char *
+/* "Not Found" for 404. */
+static const char *
 response_reason(int status)
 {
 	return statuses[response_find(status)].reason;

@@ -55,9 +55,6 @@ bool response_unchanged_tag(struct response *rs, const struct request *rq,
  * ERR_REQUEST's code, 413 for bounds of ours, 500 for the rest. */
 void response_error(struct response *rs, const struct err *e);
 
-/* "Not Found" for 404. */
-const char *response_reason(int status);
-
 /* Header lines, each ended by CRLF, and the empty line. */
 void response_head(const struct response *rs, struct buf *out);
 
