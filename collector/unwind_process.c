@@ -23,6 +23,8 @@
 #define QUEUE_MAX 1024
 #define WAIT_MIN_NS (1 * NS_PER_S) /* doubles up to the next line */
 #define WAIT_MAX_NS (60 * NS_PER_S)
+#define REFRESH_NS (60 * NS_PER_S) /* while in use: other code may have come
+                                    * to where known code was */
 /* So much of our time at once, and this part of the time then. */
 #define BUDGET_NS (100 * NS_PER_MS)
 #define BUDGET_PART 250
@@ -345,8 +347,13 @@ process_is_known(struct process *p, uint64_t image,
 	return known;
 }
 
-/* False when nothing came of it. */
-static bool
+enum outcome {
+	BUILD_FAILED,
+	BUILD_KNOWN, /* the kernel has it all already */
+	BUILD_NEW
+};
+
+static enum outcome
 process_build(struct unwind_processes *u, struct process *p, int64_t now_ns)
 {
 	struct maps_process *mp = maps_process(u->maps, p->pid, p->start_ns,
@@ -358,13 +365,13 @@ process_build(struct unwind_processes *u, struct process *p, int64_t now_ns)
 	bool known, ok = false;
 
 	if (image == 0 || max == 0)
-		return false;
+		return BUILD_FAILED;
 	list = calloc(max, sizeof(*list));
 	tables = calloc(max, sizeof(*tables));
 	if (list == NULL || tables == NULL) {
 		free(list);
 		free(tables);
-		return false;
+		return BUILD_FAILED;
 	}
 	n = process_fill(u, mp, list, tables, now_ns);
 	known = process_is_known(p, image, list, n);
@@ -373,20 +380,19 @@ process_build(struct unwind_processes *u, struct process *p, int64_t now_ns)
 	if (!ok)
 		process_release(u, EXTENTS_NONE, n, tables, now_ns);
 	free(list);
-	return ok;
+	return ok ? BUILD_NEW : known ? BUILD_KNOWN : BUILD_FAILED;
 }
 
 static void
 process_work(struct unwind_processes *u, struct process *p, int64_t now_ns)
 {
-	bool ok = process_build(u, p, now_ns);
+	enum outcome outcome = process_build(u, p, now_ns);
 
 	p->queued = false;
 	p->built_ns = now_ns;
-	if (ok)
+	if (outcome == BUILD_NEW)
 		p->wait_ns = 0;
-	else
-		u->failed++;
+	u->failed += outcome == BUILD_FAILED;
 	p->wait_ns = p->wait_ns == 0 ? WAIT_MIN_NS :
 	    p->wait_ns * 2 < WAIT_MAX_NS ? p->wait_ns * 2 : WAIT_MAX_NS;
 }
@@ -442,6 +448,21 @@ unwind_processes_pump(struct unwind_processes *u, int64_t now_ns)
 	}
 }
 
+static void
+process_refresh(struct unwind_processes *u, struct process *p, int64_t now_ns)
+{
+	struct unwind_process k;
+
+	if (p->queued || p->first == EXTENTS_NONE ||
+	    now_ns - p->built_ns < REFRESH_NS || u->n_queue == QUEUE_MAX ||
+	    !u->kernel->get_process(u->kernel->arg, p->pid, &k) ||
+	    k.used_s < (uint32_t)(p->built_ns / NS_PER_S))
+		return;
+	p->queued = true;
+	p->wants = 0;
+	u->queue[u->n_queue++] = p->pid;
+}
+
 void
 unwind_processes_sweep(struct unwind_processes *u, int64_t now_ns)
 {
@@ -451,10 +472,12 @@ unwind_processes_sweep(struct unwind_processes *u, int64_t now_ns)
 	for (i = 0; i < BUCKETS; i++) {
 		for (p = &u->buckets[i]; *p != NULL;) {
 			if (!(*p)->queued && kill((*p)->pid, 0) != 0 &&
-			    errno == ESRCH)
+			    errno == ESRCH) {
 				process_remove(u, p, now_ns);
-			else
-				p = &(*p)->next;
+				continue;
+			}
+			process_refresh(u, *p, now_ns);
+			p = &(*p)->next;
 		}
 	}
 }

@@ -50,7 +50,7 @@ void unwind_processes_want(struct unwind_processes *u, int32_t pid,
 /* Does some of the waiting work. */
 void unwind_processes_pump(struct unwind_processes *u, int64_t now_ns);
 
-/* Forgets processes that have ended. */
+/* Forgets processes that have ended; has those in use looked at again. */
 void unwind_processes_sweep(struct unwind_processes *u, int64_t now_ns);
 
 void unwind_processes_stats(const struct unwind_processes *u,

@@ -326,6 +326,15 @@ TEST(own_process)
 	unwind_processes_stats(u, &stats);
 	CHECK_INT(stats.built, 1);
 	CHECK(k.process.image == image);
+	/* Used since: looked at again after a minute. */
+	k.process.used_s = 30;
+	unwind_processes_sweep(u, 40 * S);
+	unwind_processes_stats(u, &stats);
+	CHECK_INT(stats.waiting, 0);
+	unwind_processes_sweep(u, 70 * S);
+	unwind_processes_stats(u, &stats);
+	CHECK_INT(stats.waiting, 1);
+	CHECK_INT(stats.failed, 0);
 	unwind_processes_free(u);
 	maps_free(maps);
 	unwind_tables_free(t);
