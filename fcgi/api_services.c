@@ -36,6 +36,7 @@ struct service_list {
 	struct service_entry *entries;
 	struct service_process *processes;
 	size_t n, n_processes;
+	bool full;   /* of different processes: folding frees little */
 	bool failed;
 };
 
@@ -142,13 +143,62 @@ services_parse_process(char *text, struct service_process *p)
 	return true;
 }
 
+/* By service, the youngest first. */
+static int
+services_compare_processes(const void *a, const void *b)
+{
+	const struct service_process *x = a, *y = b;
+	int order = strcmp(x->service, y->service);
+
+	if (order != 0)
+		return order;
+	if (x->started_ns != y->started_ns)
+		return x->started_ns > y->started_ns ? -1 : 1;
+	return (x->pid < y->pid) - (x->pid > y->pid);
+}
+
+/* A process is told of again and again: sorts, and keeps one of each. */
+static void
+services_fold_processes(struct service_list *l)
+{
+	size_t n = 0;
+
+	if (l->n_processes > 0)
+		qsort(l->processes, l->n_processes, sizeof(*l->processes),
+		    services_compare_processes);
+	for (size_t i = 0; i < l->n_processes; i++) {
+		struct service_process *p = &l->processes[i];
+
+		if (n > 0 && services_compare_processes(p,
+		    &l->processes[n - 1]) == 0) {
+			free(p->service);
+			free(p->command);
+		} else {
+			l->processes[n++] = *p;
+		}
+	}
+	l->n_processes = n;
+}
+
+/* Room for one more process.  Facts come oldest first: without folding, the
+ * repetitions of a long range would leave none for the youngest. */
+static bool
+services_room(struct service_list *l)
+{
+	if (l->n_processes == PROCESSES_LISTED_MAX && !l->full) {
+		services_fold_processes(l);
+		l->full = l->n_processes > PROCESSES_LISTED_MAX / 4 * 3;
+	}
+	return l->n_processes < PROCESSES_LISTED_MAX;
+}
+
 static void
 services_add_process(struct service_list *l, const char *service,
     const struct service_process *key)
 {
 	struct service_process *grown, *p;
 
-	if (l->n_processes == PROCESSES_LISTED_MAX)
+	if (!services_room(l))
 		return;
 	grown = services_grow(l->processes, l->n_processes, sizeof(*grown));
 	if (grown == NULL) {
@@ -190,40 +240,6 @@ services_compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* By service, the youngest first. */
-static int
-services_compare_processes(const void *a, const void *b)
-{
-	const struct service_process *x = a, *y = b;
-	int order = strcmp(x->service, y->service);
-
-	if (order != 0)
-		return order;
-	if (x->started_ns != y->started_ns)
-		return x->started_ns > y->started_ns ? -1 : 1;
-	return (x->pid < y->pid) - (x->pid > y->pid);
-}
-
-/* A process is told of again and again: keeps one of each. */
-static void
-services_fold_processes(struct service_list *l)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->n_processes; i++) {
-		struct service_process *p = &l->processes[i];
-
-		if (n > 0 && services_compare_processes(p,
-		    &l->processes[n - 1]) == 0) {
-			free(p->service);
-			free(p->command);
-		} else {
-			l->processes[n++] = *p;
-		}
-	}
-	l->n_processes = n;
-}
-
 static const struct err *
 services_load(struct service_list *l, struct store *s, int64_t from_ns,
     int64_t until_ns)
@@ -248,9 +264,6 @@ services_load(struct service_list *l, struct store *s, int64_t from_ns,
 		return e;
 	if (l->n > 0)
 		qsort(l->entries, l->n, sizeof(*l->entries), services_compare);
-	if (l->n_processes > 0)
-		qsort(l->processes, l->n_processes, sizeof(*l->processes),
-		    services_compare_processes);
 	services_fold_processes(l);
 	return NULL;
 }
