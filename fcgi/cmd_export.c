@@ -106,8 +106,11 @@ cmd_export(int argc, char **argv)
 		if (f.fd < 0)
 			e = err_errno("%s", argv[4]);
 	}
-	if (e == NULL)
+	if (e == NULL) {
 		e = export_run(argv[1], &q, &f);
+		if (e != NULL) /* a part must not be taken for the whole */
+			unlink(argv[4]);
+	}
 	if (f.fd >= 0)
 		close(f.fd);
 	buf_fini(&f.record);
