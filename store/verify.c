@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "dbfile.h"
@@ -251,6 +250,7 @@ verify_expected(const struct verify *v, const char *name)
 static bool
 verify_written(const struct verify *v)
 {
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	char path[4200];
 	bool taken;
 	int fd;
@@ -258,7 +258,7 @@ verify_written(const struct verify *v)
 	snprintf(path, sizeof(path), "%s/lock", v->path);
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
 		return true;
-	taken = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	taken = fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 	close(fd);
 	return taken;
 }
