@@ -31,6 +31,7 @@ more_than() { [ "$(acknowledged)" -gt "$1" ]; }
 full() { # NAME RESERVE LEAVE
 	local name=$1 reserve=$2 leave=$3 before
 	rm -rf "$dir"/* "$dir.log"
+	: >"$dir.log"
 	"$tool" writer "$dir/store" "$dir.log" 1 "$reserve" >"$dir.out" 2>&1 &
 	writer=$!
 	until_true more_than 20
