@@ -208,8 +208,8 @@ batch_put_header(struct buf *out, size_t start)
 	buf_fini(&header);
 }
 
-const struct err *
-batch_encode(struct batch *b, struct buf *out)
+static const struct err *
+batch_encode_within(struct batch *b, struct buf *out, size_t most)
 {
 	static const uint8_t blank[BATCH_RECORD_HEADER];
 	const struct err *e = batch_finish(b);
@@ -231,27 +231,43 @@ batch_encode(struct batch *b, struct buf *out)
 			out->failed = true;
 	}
 	buf_fini(&section);
-	if (!out->failed && out->len - start > BATCH_MAX_BYTES)
-		return err_new(ERR_LIMIT, 413, "a batch is over %u bytes",
-		    BATCH_MAX_BYTES);
+	if (!out->failed && out->len - start > most)
+		return err_new(ERR_LIMIT, 413, "a batch is over %zu bytes",
+		    most);
 	if (!out->failed)
 		batch_put_header(out, start);
 	return out->failed ? err_nomem() : NULL;
 }
 
+const struct err *
+batch_encode(struct batch *b, struct buf *out)
+{
+	return batch_encode_within(b, out, BATCH_MAX_BYTES);
+}
+
+const struct err *
+batch_encode_dict(struct batch *b, struct buf *out)
+{
+	return batch_encode_within(b, out, BATCH_DICT_BYTES);
+}
+
 /* ---- reading ---- */
 
-/* The count that begins a section; each element needs at least `least`
- * bytes, which bounds what is allocated. */
+/*
+ * The count that begins a section.  Each element needs at least `least`
+ * bytes here and `size` in memory, which together bound what is allocated:
+ * a short record may not ask for a long array.
+ */
 static size_t
-batch_take_count(struct cur *c, size_t least)
+batch_take_count(struct batch *b, struct cur *c, size_t least, size_t size)
 {
 	uint64_t n = cur_varint(c);
 
-	if (n > cur_left(c) / least) {
+	if (n > cur_left(c) / least || n > b->index->budget / size) {
 		c->bad = true;
 		return 0;
 	}
+	b->index->budget -= (size_t)n * size;
 	return (size_t)n;
 }
 
@@ -269,7 +285,8 @@ batch_take_below(struct cur *c, size_t bound)
 static bool
 batch_take_strings(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(c, 2), len;
+	size_t n = batch_take_count(b, c, 2,
+	    sizeof(struct intern_item)), len;
 	struct buf text = {0};
 	bool fine = true;
 
@@ -294,7 +311,8 @@ batch_take_strings(struct batch *b, struct cur *c)
 static bool
 batch_take_frames(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(c, 5);
+	size_t n = batch_take_count(b, c, 5,
+	    sizeof(*b->frames));
 
 	b->frames = calloc(n + 1, sizeof(*b->frames));
 	if (b->frames == NULL)
@@ -326,10 +344,26 @@ batch_take_pairs(struct batch *b, struct cur *c, size_t n)
 	return true;
 }
 
+/* Names of a set are sorted and none stands twice. */
+static bool
+batch_labels_rise(const struct batch *b, size_t set)
+{
+	const struct batch_labels *l = &b->labels[set];
+
+	for (uint32_t i = 1; i < l->n; i++) {
+		const uint32_t *p = &b->pairs[2 * (l->first + i)];
+
+		if (intern_compare(&b->strings, p[-2], p[0]) >= 0)
+			return false;
+	}
+	return true;
+}
+
 static bool
 batch_take_labels(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(c, 1);
+	size_t n = batch_take_count(b, c, 1,
+	    sizeof(*b->labels));
 
 	for (size_t i = 0; i < n && !c->bad; i++) {
 		uint64_t pairs = cur_varint(c);
@@ -345,6 +379,8 @@ batch_take_labels(struct batch *b, struct cur *c)
 		    (uint32_t)b->n_pairs / 2, (uint32_t)pairs};
 		if (!batch_take_pairs(b, c, (size_t)pairs))
 			return false;
+		if (!c->bad && !batch_labels_rise(b, b->n_labels - 1))
+			c->bad = true;
 	}
 	return true;
 }
@@ -352,7 +388,8 @@ batch_take_labels(struct batch *b, struct cur *c)
 static bool
 batch_take_nodes(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(c, 2);
+	size_t n = batch_take_count(b, c, 2,
+	    sizeof(*b->nodes) + 2);
 	struct batch_node *nodes = calloc(n + 1, sizeof(*nodes));
 	uint16_t *depth = calloc(n + 1, sizeof(*depth));
 
@@ -385,7 +422,8 @@ batch_take_nodes(struct batch *b, struct cur *c)
 static bool
 batch_take_series(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(c, 6);
+	size_t n = batch_take_count(b, c, 6,
+	    sizeof(*b->series));
 
 	b->series = calloc(n + 1, sizeof(*b->series));
 	if (b->series == NULL)
@@ -412,7 +450,8 @@ static bool
 batch_take_entries(struct batch *b, struct cur *c, struct batch_block *k,
     size_t *cap, size_t bound)
 {
-	size_t n = batch_take_count(c, 2);
+	size_t n = batch_take_count(b, c, 2,
+	    sizeof(*b->entries));
 	uint64_t key = 0;
 
 	k->first = (uint32_t)b->n_entries;
@@ -498,7 +537,8 @@ batch_take_value(struct batch *b, struct cur *c, struct batch_block *k,
 static bool
 batch_take_blocks(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(c, 3), cap = 0;
+	size_t n = batch_take_count(b, c, 3,
+	    sizeof(*b->blocks)), cap = 0;
 	uint64_t slot = 0;
 
 	b->blocks = calloc(n + 1, sizeof(*b->blocks));
@@ -522,7 +562,8 @@ batch_take_blocks(struct batch *b, struct cur *c)
 static bool
 batch_take_facts(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(c, 4), len;
+	size_t n = batch_take_count(b, c, 4,
+	    sizeof(*b->facts)), len;
 
 	b->facts = calloc(n + 1, sizeof(*b->facts));
 	if (b->facts == NULL)
@@ -553,8 +594,8 @@ static bool (*const batch_takers[])(struct batch *, struct cur *) = {
     batch_take_facts,
 };
 
-const struct err *
-batch_record_header(const void *p, size_t *n)
+static const struct err *
+batch_header_within(const void *p, size_t *n, size_t most)
 {
 	struct cur c = cur_of(p, BATCH_RECORD_HEADER);
 	const uint8_t *magic = cur_raw(&c, sizeof(batch_magic));
@@ -565,9 +606,15 @@ batch_record_header(const void *p, size_t *n)
 		return err_new(ERR_FORMAT, 0, "no record begins here");
 	if (cur_be32(&c) != crc32c(0, p, 12))
 		return err_new(ERR_FORMAT, 12, "the record's header is damaged");
-	if (*n > BATCH_MAX_BYTES)
+	if (*n > most)
 		return err_new(ERR_FORMAT, 4, "the record is too long");
 	return NULL;
+}
+
+const struct err *
+batch_record_header(const void *p, size_t *n)
+{
+	return batch_header_within(p, n, BATCH_MAX_BYTES);
 }
 
 static const struct err *
@@ -603,8 +650,9 @@ batch_take_payload(struct batch *b, struct cur *c, const uint8_t *start)
 	    "a batch does not have its seven sections");
 }
 
-const struct err *
-batch_decode(const void *record, size_t size, struct batch **out)
+static const struct err *
+batch_decode_within(const void *record, size_t size, size_t most,
+    size_t budget, struct batch **out)
 {
 	const uint8_t *start = record;
 	const struct err *e;
@@ -615,7 +663,7 @@ batch_decode(const void *record, size_t size, struct batch **out)
 	*out = NULL;
 	if (size < BATCH_RECORD_HEADER)
 		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
-	if ((e = batch_record_header(record, &n)) != NULL)
+	if ((e = batch_header_within(record, &n, most)) != NULL)
 		return e;
 	if (size != n + BATCH_RECORD_HEADER)
 		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
@@ -625,6 +673,7 @@ batch_decode(const void *record, size_t size, struct batch **out)
 	b = batch_alloc();
 	if (b == NULL)
 		return err_nomem();
+	b->index->budget = budget;
 	c = cur_of(start + BATCH_RECORD_HEADER, n);
 	e = batch_take_payload(b, &c, start);
 	if (e != NULL)
@@ -632,4 +681,18 @@ batch_decode(const void *record, size_t size, struct batch **out)
 	else
 		*out = b;
 	return e;
+}
+
+const struct err *
+batch_decode(const void *record, size_t size, struct batch **out)
+{
+	return batch_decode_within(record, size, BATCH_MAX_BYTES,
+	    BATCH_BUDGET, out);
+}
+
+const struct err *
+batch_decode_dict(const void *record, size_t size, struct batch **out)
+{
+	return batch_decode_within(record, size, BATCH_DICT_BYTES,
+	    SIZE_MAX, out);
 }

@@ -12,7 +12,11 @@ struct batch_addition {
 	int64_t value;
 };
 
+#define BATCH_BUDGET (128u << 20) /* memory of a decoded batch */
+#define BATCH_DICT_BYTES (1u << 30) /* of a file's dictionary */
+
 struct batch_index {
+	size_t budget; /* decoding: bytes of memory still allowed */
 	struct intern frames, label_sets, series;
 	struct map64 nodes, blocks;
 	struct batch_addition *adds;
@@ -31,5 +35,11 @@ void batch_add(struct batch *b, const struct batch_block *block, uint32_t key,
     int64_t value);
 bool batch_room(struct batch *b, void **array, size_t n, size_t *cap,
     size_t size);
+
+/* The same records for the dictionary of a sealed file, which we made
+ * ourselves and which may be large. */
+const struct err *batch_encode_dict(struct batch *b, struct buf *out);
+const struct err *batch_decode_dict(const void *record, size_t size,
+    struct batch **out);
 
 #endif

@@ -469,6 +469,10 @@ strip_read(struct strip *s, enum series_kind kind, unsigned level,
 	if (!c.bad && s->n > 1)
 		column_take(&c, values, s->n - 1);
 	for (size_t i = 0; i < s->n && !c.bad; i++) {
+		if (i > 0 && (values[i - 1] <= 0 || values[i - 1] > 63)) {
+			c.bad = true;
+			break;
+		}
 		if (i > 0)
 			index += (uint64_t)values[i - 1];
 		s->blocks[i].start = index * seg_slots(level);

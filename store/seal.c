@@ -624,7 +624,7 @@ seal_put_dict(struct seal *s)
 		qsort(s->dict.out->facts, s->dict.out->n_facts,
 		    sizeof(*s->dict.out->facts), fact_compare);
 	buf_clear(&s->bytes);
-	e = batch_encode(s->dict.out, &s->bytes);
+	e = batch_encode_dict(s->dict.out, &s->bytes);
 	if (e == NULL)
 		e = seal_put_stream(s, SEALED_DICT, &s->bytes);
 	return e == NULL ? seal_put_stacks(s) : e;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "batch_private.h"
 #include "dbfile.h"
 #include "format.h"
 #include "segtree.h"
@@ -75,7 +76,7 @@ sealed_read_meta(struct sealed *f, struct buf *bytes)
 	m->slot_ns = (int64_t)slot_ns;
 	if (c.bad || m->top > SEG_MAX_LEVEL || m->base > m->top ||
 	    slot_ns == 0 || slot_ns > INT64_MAX / 2 || m->first >> 40 ||
-	    m->slots >> 40)
+	    m->slots >> 40 || m->until >> 40)
 		return err_new(ERR_FORMAT, (int)(c.p - bytes->data),
 		    "the file's meta record is malformed");
 	return NULL;
@@ -118,7 +119,7 @@ sealed_load(struct sealed *f)
 	if (e == NULL)
 		e = sealed_read_stream(f, SEALED_DICT, &bytes);
 	if (e == NULL)
-		e = batch_decode(bytes.data, bytes.len, &f->dict);
+		e = batch_decode_dict(bytes.data, bytes.len, &f->dict);
 	if (e == NULL)
 		e = sealed_read_stacks(f, &bytes);
 	buf_fini(&bytes);

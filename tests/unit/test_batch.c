@@ -188,6 +188,23 @@ TEST(varints_and_zigzags)
 	buf_fini(&out);
 }
 
+/* Seven megabytes may not become a hundred and fifty in the root daemon. */
+TEST(a_short_record_cannot_ask_for_much_memory)
+{
+	struct batch *b = batch_new(1), *c = NULL;
+	struct series_desc d = {SERIES_COUNTER, "c", "", 0, 0, NULL, 0};
+	uint32_t s = batch_series(b, &d);
+	struct buf out = {0};
+
+	for (uint64_t slot = 0; slot < 1200000; slot++)
+		batch_add_counter(b, s, slot, (int64_t)slot, 1, 1);
+	CHECK_OK(batch_encode(b, &out));
+	CHECK(out.len < 16u << 20);
+	CHECK(batch_decode(out.data, out.len, &c) != NULL && c == NULL);
+	batch_free(b);
+	buf_fini(&out);
+}
+
 int
 main(void)
 {
@@ -195,6 +212,7 @@ main(void)
 	RUN(labels_are_sorted_and_last_wins);
 	RUN(every_cut_is_refused);
 	RUN(every_flipped_byte_is_safe);
+	RUN(a_short_record_cannot_ask_for_much_memory);
 	RUN(a_negative_value_is_refused);
 	RUN(histogram_buckets_are_one_percent_wide);
 	RUN(varints_and_zigzags);
