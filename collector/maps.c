@@ -188,9 +188,10 @@ process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 		e = maps_parse((char *)m->text.data, m->text.len, &p->list);
 		if (e != NULL)
 			log_debug("%" PRId32 ": %s", p->pid, e->text);
-		if (maps_may_be_foreign(&p->list) &&
-		    maps_read_text(m, p->reader, "mountinfo"))
-			maps_mark_foreign(&p->list, (char *)m->text.data);
+		if (maps_may_be_foreign(&p->list))
+			maps_mark_foreign(&p->list,
+			    maps_read_text(m, p->reader, "mountinfo") ?
+			    (char *)m->text.data : NULL);
 	}
 	p->cost_ns = clock_mono_ns() - began;
 	process_wait(p, UNKNOWN_MIN_NS, now_ns);

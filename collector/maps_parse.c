@@ -206,20 +206,33 @@ mountinfo_is_fuse(const char *line, const char *end, uint64_t *dev)
 	return end - p >= 7 && memcmp(p + 3, "fuse", 4) == 0;
 }
 
+/* Marks the files of a device; of all that have no block device when
+ * `any`. */
+static void
+maps_mark_device(struct maps_list *l, uint64_t dev, bool any)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct mapping *m = &l->mappings[i];
+
+		if (m->kind == MAP_FILE &&
+		    (any ? major(m->dev) == 0 : m->dev == dev))
+			m->kind = MAP_FOREIGN;
+	}
+}
+
 void
 maps_mark_foreign(struct maps_list *l, const char *text)
 {
 	const char *eol;
 	uint64_t dev;
-	size_t i;
 
+	if (text == NULL) {
+		maps_mark_device(l, 0, true);
+		return;
+	}
 	for (; *text != '\0'; text = *eol != '\0' ? eol + 1 : eol) {
 		eol = text + strcspn(text, "\n");
-		if (!mountinfo_is_fuse(text, eol, &dev))
-			continue;
-		for (i = 0; i < l->n; i++)
-			if (l->mappings[i].kind == MAP_FILE &&
-			    l->mappings[i].dev == dev)
-				l->mappings[i].kind = MAP_FOREIGN;
+		if (mountinfo_is_fuse(text, eol, &dev))
+			maps_mark_device(l, dev, false);
 	}
 }

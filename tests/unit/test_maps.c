@@ -62,6 +62,18 @@ TEST(foreign)
 	maps_list_fini(&l);
 }
 
+/* Mounts that cannot be read, or are too many, may hide a FUSE one. */
+TEST(unread_mounts_trust_no_file_without_a_disk)
+{
+	struct maps_list l;
+
+	CHECK_OK(maps_parse(text, sizeof(text) - 1, &l));
+	maps_mark_foreign(&l, NULL);
+	CHECK_INT(maps_list_find(&l, 0x401000)->kind, MAP_FILE);
+	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAP_FOREIGN);
+	maps_list_fini(&l);
+}
+
 /* As long as the text is, each of its lines is read once: 2 MB took seconds,
  * and any user may make 100,000 mounts. */
 TEST(many_mounts_take_no_time)
@@ -261,6 +273,7 @@ main(void)
 {
 	RUN(parse);
 	RUN(foreign);
+	RUN(unread_mounts_trust_no_file_without_a_disk);
 	RUN(many_mounts_take_no_time);
 	RUN(damaged);
 	RUN(any_cut_is_harmless);
