@@ -12,7 +12,7 @@ struct batch_addition {
 	int64_t value;
 };
 
-#define BATCH_BUDGET (128u << 20) /* memory of a decoded batch */
+#define BATCH_BUDGET (64u << 20) /* memory of a decoded batch */
 #define BATCH_DICT_BYTES (1u << 30) /* of a file's dictionary */
 
 struct batch_index {
