@@ -336,8 +336,8 @@ int
 main(void)
 {
 	log_init("test_source_cpu", LOG_L_ERR);
-	RUN(stack_root_first);
-	RUN(kernel_on_top);
+	RUN_WITH_CHILD(stack_root_first);
+	RUN_WITH_CHILD(kernel_on_top);
 	RUN(kernel_thread);
 	RUN(process_that_has_ended);
 	RUN(broken_stacks);

@@ -524,15 +524,15 @@ main(void)
 {
 	log_init("test_symbols", LOG_L_ERR);
 	RUN(names);
-	RUN(own_functions);
-	RUN(vdso);
-	RUN(killed_at_any_time);
-	RUN(file_that_kills);
-	RUN(not_elf);
+	RUN_WITH_CHILD(own_functions);
+	RUN_WITH_CHILD(vdso);
+	RUN_WITH_CHILD(killed_at_any_time);
+	RUN_WITH_CHILD(file_that_kills);
+	RUN_WITH_CHILD(not_elf);
 	RUN(kernel);
-	RUN(bounded);
-	RUN(walls);
-	RUN(descriptors_of_the_child_do_not_pile_up);
+	RUN_WITH_CHILD(bounded);
+	RUN_WITH_CHILD(walls);
+	RUN_WITH_CHILD(descriptors_of_the_child_do_not_pile_up);
 	RUN(forbidden);
 	return test_done();
 }
