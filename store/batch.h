@@ -97,6 +97,7 @@ struct batch_block {
  * two, so that a bucket is at most 1/128 = 0.78 % wide.  Negative values
  * count as 0.
  */
+#define HISTOGRAM_BUCKETS 7296 /* histogram_bucket(INT64_MAX) + 1 */
 uint32_t histogram_bucket(int64_t value);
 /* The smallest value of a bucket, and that of the next one. */
 int64_t histogram_low(uint32_t bucket);

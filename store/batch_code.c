@@ -501,8 +501,6 @@ batch_take_counter(struct cur *c, struct batch_block *k)
 		c->bad = true;
 }
 
-#define HISTOGRAM_BUCKETS 7296 /* histogram_bucket(INT64_MAX) + 1 */
-
 static bool
 batch_take_value(struct batch *b, struct cur *c, struct batch_block *k,
     size_t *cap)

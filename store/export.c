@@ -10,7 +10,6 @@
 #include "reader.h"
 
 #define EXPORT_SLOTS 8 /* of one batch */
-#define EXPORT_TRIES 5
 
 struct export {
 	struct store *s;
@@ -237,7 +236,7 @@ export_need(struct export *x)
 {
 	const struct err *e = NULL;
 
-	for (int i = 0; i < EXPORT_TRIES; i++) {
+	for (int i = 0; i < QUERY_TRIES; i++) {
 		e = NULL;
 		for (uint32_t k = 0; k < x->s->n_files && e == NULL; k++) {
 			const struct manifest_file *f = &x->s->files[k].entry;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUERY_TRIES 5
 
 static bool
 list_matches(struct store *s, const struct selector *sel, uint32_t series)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUERY_TRIES 5
 #define QUERY_POINTS 2000000 /* of all series together */
 
 struct metric_run {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUERY_TRIES 5 /* when the writer replaces files under the query */
 
 const struct err *
 node_values_init(struct node_values *v, size_t n)

@@ -12,6 +12,8 @@
 #include "store.h"
 #include "symtab.h"
 
+#define QUERY_TRIES 5 /* when the writer replaces files under a query */
+
 /* A sealed file of the manifest; opened when it is first needed. */
 struct reader_file {
 	struct manifest_file entry;

@@ -16,8 +16,6 @@
 #include "seal_sieve.h"
 #include "segtree.h"
 
-#define HISTOGRAM_BUCKETS 7296
-
 /* The block of one level that is being added up. */
 struct accumulator {
 	struct block b;

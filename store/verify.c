@@ -18,8 +18,6 @@
 #include "sealed.h"
 #include "segtree.h"
 
-#define HISTOGRAM_BUCKETS 7296
-
 struct verify {
 	const char *path;
 	int dir;

@@ -214,6 +214,10 @@ work_retain(struct store_writer *w, bool *did)
 	if (e == NULL && !*did && f != NULL && o->max_bytes > 0 &&
 	    bytes > (uint64_t)o->max_bytes) {
 		*did = true;
+		if (f->first + f->slots > work_summary_until(&w->manifest))
+			log_warn("store: over its cap of %" PRId64
+			         " bytes: %s goes for good, the summary does "
+			         "not hold it", o->max_bytes, f->name);
 		return work_remove(w, f);
 	}
 	return e == NULL && !*did ? work_retain_summary(w, did) : e;
