@@ -1,0 +1,440 @@
+/*
+ * The builder of stacks: interned strings, frames and label sets, one map
+ * from (parent, edge) to child, one dense array of values a type.
+ */
+#include "stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/store.h"
+
+const struct stacks_limits stacks_limits_push = {
+    .nodes = 1u << 20, .bytes = 64u << 20, .depth = 4096, .labels = 4096
+};
+const struct stacks_limits stacks_limits_file = {
+    .nodes = 1u << 27, .bytes = 1u << 30, .depth = 65536, .labels = 65536
+};
+
+struct stacks_column {
+	uint32_t name, unit; /* strings */
+	int64_t period;
+	enum series_kind kind;
+	int64_t *values; /* by node; the first n of them */
+	size_t n;
+	int64_t total;
+};
+
+struct stacks_frame { /* the key of a frame, and all of it */
+	uint32_t kind, name, module, build_id;
+	uint64_t offset;
+};
+
+struct stacks_edge {
+	uint32_t parent, edge, depth;
+};
+
+struct stacks {
+	struct stacks_limits limits;
+	struct intern strings; /* 0 is "" */
+	struct intern frames;  /* of struct stacks_frame */
+	struct intern sets;    /* of pairs of strings */
+	struct map64 children; /* parent << 32 | edge */
+	struct stacks_edge *nodes;
+	size_t n_nodes, cap_nodes;
+	struct stacks_column types[STACKS_TYPES_MAX];
+	size_t n_types;
+	struct stacks_skipped skipped[16];
+	size_t n_skipped;
+	int64_t from_ns, until_ns;
+	bool failed;
+	const char *bound; /* that was passed; NULL: out of memory */
+};
+
+/* An edge to a label set, as opposed to a frame of the same number. */
+#define EDGE_LABELS 0x80000000u
+
+static bool
+nodes_grow(struct stacks *s)
+{
+	size_t cap = s->cap_nodes ? s->cap_nodes * 2 : 1024;
+	struct stacks_edge *nodes = realloc(s->nodes, cap * sizeof(*nodes));
+
+	if (nodes == NULL)
+		return false;
+	if (s->cap_nodes == 0)
+		memset(nodes, 0, sizeof(*nodes));
+	s->nodes = nodes;
+	s->cap_nodes = cap;
+	return true;
+}
+
+struct stacks *
+stacks_new(const struct stacks_limits *limits)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->limits = *limits;
+	s->frames.aligned = true;
+	s->sets.aligned = true;
+	if (intern_put(&s->strings, "", 0) != 0 || !nodes_grow(s)) {
+		stacks_free(s);
+		return NULL;
+	}
+	s->n_nodes = 1;
+	return s;
+}
+
+void
+stacks_free(struct stacks *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n_types; i++)
+		free(s->types[i].values);
+	intern_fini(&s->strings);
+	intern_fini(&s->frames);
+	intern_fini(&s->sets);
+	map64_fini(&s->children);
+	free(s->nodes);
+	free(s);
+}
+
+const struct err *
+stacks_error(const struct stacks *s)
+{
+	if (!s->failed)
+		return NULL;
+	if (s->bound == NULL)
+		return err_nomem();
+	return err_new(ERR_REQUEST, 413, "too many %s", s->bound);
+}
+
+static uint32_t
+stacks_fail(struct stacks *s, const char *bound)
+{
+	if (!s->failed)
+		s->bound = bound;
+	s->failed = true;
+	return 0;
+}
+
+static uint32_t
+stacks_string(struct stacks *s, const char *p, size_t n)
+{
+	uint32_t i;
+
+	if (s->strings.bytes.len + n > s->limits.bytes)
+		return stacks_fail(s, "bytes of names");
+	i = intern_put(&s->strings, p, n);
+	return i == INTERN_NONE ? stacks_fail(s, NULL) : i;
+}
+
+/* ---- types ---- */
+
+uint32_t
+stacks_type(struct stacks *s, const struct stacks_type *type)
+{
+	struct stacks_column c = {
+	    .name = stacks_string(s, type->name, strlen(type->name)),
+	    .unit = stacks_string(s, type->unit, strlen(type->unit)),
+	    .period = type->period,
+	    .kind = type->kind
+	};
+
+	for (uint32_t i = 0; i < s->n_types; i++) {
+		const struct stacks_column *o = &s->types[i];
+
+		if (o->name == c.name && o->unit == c.unit &&
+		    o->period == c.period && o->kind == c.kind)
+			return i;
+	}
+	if (s->n_types == STACKS_TYPES_MAX)
+		return stacks_fail(s, "types of samples");
+	s->types[s->n_types] = c;
+	return (uint32_t)s->n_types++;
+}
+
+/* Room in a column for every node there is. */
+static bool
+column_grow(struct stacks *s, struct stacks_column *c)
+{
+	int64_t *values = realloc(c->values, s->cap_nodes * sizeof(*values));
+
+	if (values == NULL)
+		return false;
+	memset(values + c->n, 0, (s->cap_nodes - c->n) * sizeof(*values));
+	c->values = values;
+	c->n = s->cap_nodes;
+	return true;
+}
+
+void
+stacks_add(struct stacks *s, uint32_t node, uint32_t type, int64_t value)
+{
+	struct stacks_column *c = &s->types[type];
+
+	if (s->failed)
+		return;
+	if (node >= c->n && !column_grow(s, c)) {
+		stacks_fail(s, NULL);
+		return;
+	}
+	if (value < 0 || __builtin_add_overflow(c->total, value, &c->total)) {
+		stacks_fail(s, value < 0 ? "negative values" : "samples");
+		return;
+	}
+	c->values[node] += value;
+}
+
+/* The child of a node, new or old. */
+static uint32_t
+stacks_put_node(struct stacks *s, uint32_t parent, uint32_t edge,
+    uint32_t depth)
+{
+	uint64_t key = (uint64_t)parent << 32 | edge;
+	uint32_t i;
+
+	if (s->failed)
+		return 0;
+	i = map64_get(&s->children, key);
+	if (i != INTERN_NONE)
+		return i;
+	if (s->n_nodes == s->limits.nodes)
+		return stacks_fail(s, "stacks");
+	if (depth > s->limits.depth)
+		return stacks_fail(s, "frames of one stack");
+	i = (uint32_t)s->n_nodes;
+	if ((i == s->cap_nodes && !nodes_grow(s)) ||
+	    !map64_add(&s->children, key, i))
+		return stacks_fail(s, NULL);
+	s->nodes[i] = (struct stacks_edge){parent, edge, depth};
+	s->n_nodes++;
+	return i;
+}
+
+/* ---- frames and label sets ---- */
+
+static uint32_t
+stacks_put_frame(struct stacks *s, const struct stacks_frame *f)
+{
+	uint32_t i;
+
+	if (s->failed)
+		return 0;
+	i = intern_put(&s->frames, f, sizeof(*f));
+	return i == INTERN_NONE ? stacks_fail(s, NULL) : i;
+}
+
+uint32_t
+stacks_frame(struct stacks *s, const struct frame *f)
+{
+	struct stacks_frame key;
+	const char *name = f->name[0] == '\0' ? "[unknown]" : f->name;
+
+	memset(&key, 0, sizeof(key));
+	key.kind = (uint32_t)f->kind;
+	key.name = stacks_string(s, name, strlen(name));
+	key.module = stacks_string(s, f->module, strlen(f->module));
+	key.build_id = stacks_string(s, f->build_id, strlen(f->build_id));
+	key.offset = f->offset;
+	return stacks_put_frame(s, &key);
+}
+
+uint32_t
+stacks_frame_named(struct stacks *s, enum frame_kind kind, const char *name,
+    size_t n)
+{
+	struct stacks_frame key;
+
+	memset(&key, 0, sizeof(key));
+	key.kind = (uint32_t)kind;
+	key.name = n == 0 ? stacks_string(s, "[unknown]", 9)
+	                  : stacks_string(s, name, n);
+	return stacks_put_frame(s, &key);
+}
+
+/* Sorts, and keeps the later of two with one name. */
+static size_t
+labels_normalise(struct label *labels, size_t n)
+{
+	size_t kept = 0;
+
+	/* an insertion sort: it is stable, and sets are small */
+	for (size_t i = 1; i < n; i++) {
+		struct label l = labels[i];
+		size_t k = i;
+
+		while (k > 0 && strcmp(labels[k - 1].name, l.name) > 0) {
+			labels[k] = labels[k - 1];
+			k--;
+		}
+		labels[k] = l;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (i + 1 < n &&
+		    strcmp(labels[i].name, labels[i + 1].name) == 0)
+			continue;
+		labels[kept++] = labels[i];
+	}
+	return kept;
+}
+
+uint32_t
+stacks_labels(struct stacks *s, const struct label *labels, size_t n)
+{
+	struct label sorted[STACKS_LABELS_MAX];
+	uint32_t pairs[2 * STACKS_LABELS_MAX], set;
+
+	if (n > STACKS_LABELS_MAX)
+		return stacks_fail(s, "labels of one sample");
+	if (n == 0 || s->failed)
+		return 0;
+	memcpy(sorted, labels, n * sizeof(*sorted));
+	n = labels_normalise(sorted, n);
+	for (size_t i = 0; i < n; i++) {
+		pairs[2 * i] = stacks_string(s, sorted[i].name,
+		    strlen(sorted[i].name));
+		pairs[2 * i + 1] = stacks_string(s, sorted[i].value,
+		    strlen(sorted[i].value));
+	}
+	set = intern_put(&s->sets, pairs, 2 * n * sizeof(pairs[0]));
+	if (set == INTERN_NONE)
+		return stacks_fail(s, NULL);
+	if (s->sets.n > s->limits.labels)
+		return stacks_fail(s, "label sets");
+	return stacks_put_node(s, 0, set | EDGE_LABELS, 0);
+}
+
+/* ---- nodes ---- */
+
+uint32_t
+stacks_child(struct stacks *s, uint32_t parent, uint32_t frame)
+{
+	return stacks_put_node(s, parent, frame, s->nodes[parent].depth + 1);
+}
+
+void
+stacks_set_range(struct stacks *s, int64_t from_ns, int64_t until_ns)
+{
+	s->from_ns = from_ns;
+	s->until_ns = until_ns;
+}
+
+void
+stacks_range(const struct stacks *s, int64_t *from_ns, int64_t *until_ns)
+{
+	*from_ns = s->from_ns;
+	*until_ns = s->until_ns;
+}
+
+void
+stacks_skip(struct stacks *s, const char *why, uint64_t n)
+{
+	size_t room = sizeof(s->skipped) / sizeof(s->skipped[0]);
+
+	for (size_t i = 0; i < s->n_skipped; i++) {
+		if (strcmp(s->skipped[i].why, why) == 0) {
+			s->skipped[i].n += n;
+			return;
+		}
+	}
+	if (s->n_skipped == room) { /* more reasons than there are */
+		s->skipped[room - 1].n += n;
+		return;
+	}
+	s->skipped[s->n_skipped++] = (struct stacks_skipped){why, n};
+}
+
+/* ---- reading ---- */
+
+size_t
+stacks_n_types(const struct stacks *s)
+{
+	return s->n_types;
+}
+
+size_t
+stacks_n_nodes(const struct stacks *s)
+{
+	return s->n_nodes;
+}
+
+size_t
+stacks_n_frames(const struct stacks *s)
+{
+	return s->frames.n;
+}
+
+size_t
+stacks_n_skipped(const struct stacks *s)
+{
+	return s->n_skipped;
+}
+
+void
+stacks_get_type(const struct stacks *s, uint32_t i, struct stacks_type *type)
+{
+	const struct stacks_column *c = &s->types[i];
+
+	type->name = intern_str(&s->strings, c->name);
+	type->unit = intern_str(&s->strings, c->unit);
+	type->period = c->period;
+	type->kind = c->kind;
+}
+
+void
+stacks_get_node(const struct stacks *s, uint32_t i, struct stacks_node *node)
+{
+	const struct stacks_edge *e = &s->nodes[i];
+
+	node->parent = e->parent;
+	node->edge = e->edge & ~EDGE_LABELS;
+	node->labels = (e->edge & EDGE_LABELS) != 0;
+}
+
+void
+stacks_get_frame(const struct stacks *s, uint32_t i, struct frame *f)
+{
+	const struct stacks_frame *key = intern_at(&s->frames, i);
+
+	f->kind = (enum frame_kind)key->kind;
+	f->name = intern_str(&s->strings, key->name);
+	f->module = intern_str(&s->strings, key->module);
+	f->build_id = intern_str(&s->strings, key->build_id);
+	f->offset = key->offset;
+}
+
+size_t
+stacks_get_labels(const struct stacks *s, uint32_t i,
+    struct label labels[STACKS_LABELS_MAX])
+{
+	const uint32_t *pairs = intern_at(&s->sets, i);
+	size_t n = s->sets.items[i].len / (2 * sizeof(*pairs));
+
+	for (size_t k = 0; k < n; k++) {
+		labels[k].name = intern_str(&s->strings, pairs[2 * k]);
+		labels[k].value = intern_str(&s->strings, pairs[2 * k + 1]);
+	}
+	return n;
+}
+
+int64_t
+stacks_value(const struct stacks *s, uint32_t node, uint32_t type)
+{
+	const struct stacks_column *c = &s->types[type];
+
+	return node < c->n ? c->values[node] : 0;
+}
+
+void
+stacks_get_skipped(const struct stacks *s, size_t i,
+    struct stacks_skipped *skipped)
+{
+	*skipped = s->skipped[i];
+}

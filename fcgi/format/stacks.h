@@ -1,0 +1,122 @@
+/*
+ * Stacks as a foreign file or push has them, in memory: what every parser
+ * of this folder fills and every consumer (batches for the daemon, a profile
+ * to draw) takes.
+ *
+ *	types    samples/count  cpu/nanoseconds        what a column counts
+ *	nodes    0 root ─ 1 {region=eu} ─ 2 main ─ 3 read
+ *	                └ 4 main ─ 5 write
+ *	values   of each type, by node: its own, not its callees'
+ *
+ * A child of the root is a label set or, where a sample has no labels, a
+ * frame; every other edge is a frame.  Values are whole, not negative, in
+ * units of the type's period, and add up without a limit below 2^63.
+ *
+ * Bounds come with stacks_new(); the first one that is passed, or the first
+ * failed allocation, makes the object `failed`: puts return 0 from then on
+ * and stacks_error() says which.  Numbers stay valid; nothing is ever taken
+ * out.
+ */
+#ifndef FCGI_FORMAT_STACKS_H
+#define FCGI_FORMAT_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/series.h"
+
+struct err;
+struct profile;
+struct stacks;
+
+struct stacks_limits {
+	size_t nodes;   /* of the call tree; at most 2^31 */
+	size_t bytes;   /* of names, label names and label values */
+	size_t depth;   /* frames of a stack */
+	size_t labels;  /* different label sets */
+};
+
+/* What a worker takes of one request, and what a person's own file may be. */
+extern const struct stacks_limits stacks_limits_push, stacks_limits_file;
+
+#define STACKS_TYPES_MAX 64
+#define STACKS_LABELS_MAX 64 /* of one set */
+
+struct stacks_type {
+	const char *name;   /* "cpu", "inuse_space" */
+	const char *unit;   /* what a period counts: "nanoseconds", "bytes" */
+	int64_t period;     /* units a count; at least 1 */
+	enum series_kind kind; /* flow or stock */
+};
+
+/* NULL when out of memory. */
+struct stacks *stacks_new(const struct stacks_limits *limits);
+void stacks_free(struct stacks *s); /* NULL is fine */
+
+/* NULL, or why puts have failed: ERR_REQUEST 413 for a bound, ENOMEM. */
+const struct err *stacks_error(const struct stacks *s);
+
+/* The number of a type, new or old (told apart by all fields). */
+uint32_t stacks_type(struct stacks *s, const struct stacks_type *type);
+
+/* The number of a frame; its strings are copied.  `name` with a length, any
+ * bytes; an empty one becomes "[unknown]". */
+uint32_t stacks_frame(struct stacks *s, const struct frame *f);
+uint32_t stacks_frame_named(struct stacks *s, enum frame_kind kind,
+    const char *name, size_t n);
+
+/* The child of the root for a label set (any order; of two with one name
+ * the later wins); 0, the root itself, for an empty one. */
+uint32_t stacks_labels(struct stacks *s, const struct label *labels, size_t n);
+
+/* The child of `parent` by a frame. */
+uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame);
+
+/* Adds to a node's own value of a type. */
+void stacks_add(struct stacks *s, uint32_t node, uint32_t type, int64_t value);
+
+/* When the profile was taken, where the file says it; 0, 0: it does not. */
+void stacks_set_range(struct stacks *s, int64_t from_ns, int64_t until_ns);
+void stacks_range(const struct stacks *s, int64_t *from_ns, int64_t *until_ns);
+
+/* Records that a part of the input was left out, and why: shown, never
+ * silent.  `why` is a constant. */
+void stacks_skip(struct stacks *s, const char *why, uint64_t n);
+
+struct stacks_skipped {
+	const char *why;
+	uint64_t n;
+};
+
+/* ---- reading ---- */
+
+struct stacks_node {
+	uint32_t parent; /* < own number */
+	uint32_t edge;   /* a label set's number where .labels, else a frame's */
+	bool labels;
+};
+
+size_t stacks_n_types(const struct stacks *s);
+size_t stacks_n_nodes(const struct stacks *s); /* the root included */
+size_t stacks_n_frames(const struct stacks *s);
+size_t stacks_n_skipped(const struct stacks *s);
+/* Strings of what these return live as long as `s`, unchanged. */
+void stacks_get_type(const struct stacks *s, uint32_t i,
+    struct stacks_type *type);
+void stacks_get_node(const struct stacks *s, uint32_t i,
+    struct stacks_node *node);
+void stacks_get_frame(const struct stacks *s, uint32_t i, struct frame *f);
+/* Fills labels[], sorted by name; returns how many there are. */
+size_t stacks_get_labels(const struct stacks *s, uint32_t i,
+    struct label labels[STACKS_LABELS_MAX]);
+int64_t stacks_value(const struct stacks *s, uint32_t node, uint32_t type);
+void stacks_get_skipped(const struct stacks *s, size_t i,
+    struct stacks_skipped *skipped);
+
+/* One type as a call tree to draw (store.h); label sets are left out, what
+ * is below them is added.  The profile owns its strings. */
+const struct err *stacks_profile(const struct stacks *s, uint32_t type,
+    struct profile **out);
+
+#endif
