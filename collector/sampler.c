@@ -31,7 +31,6 @@ struct sampler {
 	struct ring_buffer *ring;
 	struct bpf_link **links; /* one a CPU, NULL where not sampled */
 	unsigned n_cpus, online, sampled;
-	int stats_fd;            /* keeps the kernel's timing of programs on */
 	uint64_t malformed;
 	uint64_t *per_cpu;       /* room for one counter of all CPUs */
 	sampler_fn *fn;
@@ -222,7 +221,6 @@ sampler_open(struct sampler **out, const struct sampler_options *o,
 		return err_nomem();
 	s->fn = fn;
 	s->arg = arg;
-	s->stats_fd = -1;
 	s->n_cpus = n > 0 ? (unsigned)n : 1;
 	s->links = calloc(s->n_cpus, sizeof(*s->links));
 	s->per_cpu = calloc(s->n_cpus, sizeof(*s->per_cpu));
@@ -236,7 +234,6 @@ sampler_open(struct sampler **out, const struct sampler_options *o,
 		sampler_close(s);
 		return e;
 	}
-	s->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	*out = s;
 	return NULL;
 }
@@ -262,8 +259,6 @@ sampler_close(struct sampler *s)
 	sampler_stop(s);
 	ring_buffer__free(s->ring);
 	cpu_bpf__destroy(s->bpf);
-	if (s->stats_fd >= 0)
-		close(s->stats_fd);
 	free(s->links);
 	free(s->per_cpu);
 	free(s);
@@ -344,17 +339,16 @@ sampler_map_bytes(const struct sampler *s)
 	return sum;
 }
 
-bool
-sampler_run_ns(const struct sampler *s, uint64_t *ns)
+uint64_t
+sampler_skipped(const struct sampler *s)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
 
-	if (s->stats_fd < 0 || bpf_obj_get_info_by_fd(
-	    bpf_program__fd(s->bpf->progs.cpu_sample), &info, &size) != 0)
-		return false;
-	*ns = info.run_time_ns;
-	return true;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->bpf->progs.cpu_sample),
+	    &info, &size) != 0)
+		return 0;
+	return info.recursion_misses;
 }
 
 void

@@ -55,9 +55,9 @@ uint64_t sampler_malformed(const struct sampler *s);
 /* Kernel memory of the maps, as the kernel accounts it. */
 uint64_t sampler_map_bytes(const struct sampler *s);
 
-/* Time spent in the program since the start; false where the kernel does
- * not say. */
-bool sampler_run_ns(const struct sampler *s, uint64_t *ns);
+/* Ticks at which the kernel did not run the program, since the CPU was in
+ * another BPF program. */
+uint64_t sampler_skipped(const struct sampler *s);
 
 /* CPUs that are online, and those of them that are sampled. */
 void sampler_cpus(const struct sampler *s, unsigned *online,

@@ -37,6 +37,7 @@ enum cpu_broken {
 /* All counts since the start. */
 struct cpu_totals {
 	uint64_t runs, idle, ring_full;  /* the BPF program's */
+	uint64_t skipped_ticks;          /* ticks at which it did not run */
 	uint64_t samples;                /* stored */
 	uint64_t malformed, aggregate_full, held_full; /* lost */
 	uint64_t late;                   /* stored one slot later */

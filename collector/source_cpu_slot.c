@@ -209,6 +209,8 @@ static const struct cpu_metric {
     {"memlens_profile_runs_total", "", NULL, NULL, TOTAL(runs), 0},
     {"memlens_profile_idle_total", "", NULL, NULL, TOTAL(idle), 0},
     {"memlens_profile_samples_total", "", NULL, NULL, TOTAL(samples), 0},
+    {"memlens_profile_ticks_skipped_total", "", NULL, NULL,
+        TOTAL(skipped_ticks), 0},
     {"memlens_profile_samples_lost_total", "", "reason", "ring full",
         TOTAL(ring_full), 0},
     {"memlens_profile_samples_lost_total", "", "reason", "malformed",
@@ -286,8 +288,8 @@ cpu_gather(struct source *s)
 	s->now.restarts = stats.restarts;
 	s->now.skipped = stats.skipped;
 	s->now.overflows = stats.overflows;
-	if (!sampler_run_ns(s->sampler, &s->now.run_ns))
-		s->now.run_ns = s->told.run_ns;
+	s->now.run_ns = counts[COUNT_NS];
+	s->now.skipped_ticks = sampler_skipped(s->sampler);
 }
 
 /* The present, or the slot's last moment when that is earlier. */

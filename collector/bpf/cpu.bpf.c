@@ -30,16 +30,22 @@ struct {
 } counters SEC(".maps");
 
 static __always_inline void
-count(__u32 which)
+count_more(__u32 which, __u64 more)
 {
 	__u64 *n = bpf_map_lookup_elem(&counters, &which);
 
 	if (n != 0)
-		(*n)++;
+		*n += more;
 }
 
 static __always_inline void
-fill_task(struct sample_event *e)
+count(__u32 which)
+{
+	count_more(which, 1);
+}
+
+static __always_inline void
+fill_task(struct sample_event *e, struct perf_context *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 id = bpf_get_current_pid_tgid();
@@ -49,6 +55,7 @@ fill_task(struct sample_event *e)
 	e->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	e->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
 	e->value = 1;
+	e->period_ns = ctx->sample_period;
 	e->pid = id >> 32;
 	e->tid = (__u32)id;
 	e->cpu = bpf_get_smp_processor_id();
@@ -170,10 +177,11 @@ cpu_sample(struct perf_context *ctx)
 	if (s == 0)
 		return 0;
 	e = &s->event;
-	fill_task(e);
+	fill_task(e, ctx);
 	fill_kernel(e, ctx);
 	fill_user(s, ctx);
 	send(e);
+	count_more(COUNT_NS, bpf_ktime_get_ns() - e->time_ns);
 	return 0;
 }
 

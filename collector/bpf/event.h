@@ -48,6 +48,7 @@ struct sample_event {
 	__u8 source;      /* 0: cpu */
 	__u8 zero;
 	__u32 exec_id;    /* changes when the process executes a file */
+	__u64 period_ns;  /* of the clock that ticked */
 	char comm[EVENT_COMM]; /* of the thread */
 	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];
 };
@@ -60,6 +61,7 @@ enum event_counter {
 	COUNT_RING_FULL,
 	COUNT_KTHREAD,
 	COUNT_NO_STACK, /* bpf_get_stack failed for the user part */
+	COUNT_NS,       /* time in the program */
 	COUNT_COUNTERS = 16
 };
 

@@ -79,10 +79,12 @@ struct pt_regs {
 	unsigned long bp, ip, sp;
 } __attribute__((preserve_access_index));
 
-/* What a perf_event program gets: the interrupted registers come first. */
+/* What a perf_event program gets: the interrupted registers, then the time
+ * since the clock's last tick as it is set. */
 struct perf_context {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
 	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+	__u64 sample_period;
 };
 
 #endif

@@ -32,6 +32,12 @@ else not_ok "runs = idle + lost + stored" "$(grep ^balance "$out")"; fi
 observed=$(awk '/^block / && $3 == "cpu_busy"' "$out" | wc -l)
 expect "every slot is observed" "$observed blocks" "$observed" -ge 5
 
+# About 10 us a sample; more than 200 us would be no measurement.
+spent=$(awk '/^counter .*bpf_run_seconds_total/ { n += $(NF - 1) }
+	END { printf "%d", n / 1000 }' "$out")
+expect "the program's own time is measured" "$spent us for $all samples" \
+	"$spent" -gt "$all" -a "$spent" -lt $((all * 200 + 100000))
+
 # 8 s of two busy CPUs.
 cost=$(awk '/^cost / { print $2 }' "$out")
 expect "costs less than 1 % of a CPU" "$cost us in 8 s" "$cost" -lt 80000
