@@ -39,6 +39,7 @@ struct intake {
 	size_t n_connections, bytes;
 	gid_t group;
 	bool bound;
+	bool paused; /* until the next tick: no descriptor was left */
 	struct intake_stats stats;
 };
 
@@ -295,8 +296,16 @@ intake_accept(void *arg, uint32_t events)
 
 	(void)events;
 	fd = accept4(in->watch.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0)
+	if (fd >= 0) {
 		intake_admit(in, fd);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+	    errno == ENOBUFS) {
+		/* The client stays in the backlog, and the descriptor
+		 * readable: without a pause the loop would spin. */
+		in->stats.starved++;
+		in->paused = loop_change(in->options.loop, &in->watch, 0) ==
+		    NULL;
+	}
 }
 
 void
@@ -306,6 +315,9 @@ intake_tick(struct intake *in, int64_t mono_ns)
 
 	if (in == NULL)
 		return;
+	if (in->paused)
+		in->paused = loop_change(in->options.loop, &in->watch,
+		    EPOLLIN) != NULL;
 	for (c = in->connections; c != NULL; c = next) {
 		next = c->next;
 		if (mono_ns < c->deadline_ns)
@@ -326,13 +338,14 @@ intake_clear_path(const struct intake *in)
 	if (lstat(in->address.sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
 		return err_new(ERR_CONFIG, 0, "%s: is there and no socket",
 		    in->address.sun_path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_errno("socket");
 	bad = connect(fd, (const struct sockaddr *)&in->address,
 	    sizeof(in->address));
 	close(fd);
-	if (bad == 0)
+	/* EAGAIN: it lives, and its backlog is full. */
+	if (bad == 0 || errno == EAGAIN)
 		return err_new(ERR_LIMIT, 0, "%s: another daemon answers here",
 		    in->address.sun_path);
 	if (errno == ECONNREFUSED && unlink(in->address.sun_path) != 0)

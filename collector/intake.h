@@ -40,7 +40,8 @@ struct intake_options {
 
 struct intake_stats {
 	uint64_t connections, taken, refused, /* batches */
-	    turned_away, timeouts;            /* connections */
+	    turned_away, timeouts,            /* connections */
+	    starved; /* times that there was no descriptor to accept with */
 };
 
 /* Binds the socket, 0660, the group's if one is named.  A path on which

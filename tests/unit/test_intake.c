@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -359,6 +360,75 @@ TEST(a_file_in_the_sockets_place_stays)
 	unlink(path);
 }
 
+/* Takes all descriptors but `spare`; gives the limit back that there was. */
+static struct rlimit
+starve(int spare)
+{
+	struct rlimit old, low;
+	int fd = dup(0);
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	low = old;
+	low.rlim_cur = (rlim_t)(fd + spare);
+	close(fd);
+	setrlimit(RLIMIT_NOFILE, &low);
+	return old;
+}
+
+TEST(no_descriptor_left_does_not_spin)
+{
+	struct intake_stats stats;
+	struct rlimit old;
+	struct server s;
+	int fd;
+
+	server_open(&s);
+	fd = raw_connect();
+	old = starve(0);
+	for (int i = 0; i < 20; i++)
+		CHECK_OK(loop_wait(s.loop, 1));
+	intake_stats(s.intake, &stats);
+	CHECK_INT(stats.starved, 1);
+	CHECK_INT(stats.connections, 0);
+	setrlimit(RLIMIT_NOFILE, &old);
+	intake_tick(s.intake, clock_mono_ns());
+	for (int i = 0; i < 5; i++)
+		CHECK_OK(loop_wait(s.loop, 1));
+	intake_stats(s.intake, &stats);
+	CHECK_INT(stats.connections, 1);
+	close(fd);
+	server_close(&s);
+}
+
+/* Nobody accepts here, and nobody can come in any more: it lives all the
+ * same, and asking it must not wait. */
+TEST(a_full_socket_does_not_block_the_start)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), full, n = 0, fds[16];
+	struct intake *in = NULL;
+	struct loop *loop = NULL;
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
+	CHECK(bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+	CHECK(listen(fd, 0) == 0);
+	do {
+		full = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		fds[n++] = full;
+	} while (n < 16 && connect(full, (struct sockaddr *)&at,
+	    sizeof(at)) == 0);
+	CHECK(n < 16);
+	CHECK_OK(loop_new(&loop));
+	CHECK(intake_open(&in, &(struct intake_options){path, NULL, loop, take,
+	    NULL}) != NULL);
+	CHECK(access(path, F_OK) == 0);
+	while (n > 0)
+		close(fds[--n]);
+	close(fd);
+	unlink(path);
+	loop_free(loop);
+}
+
 int
 main(void)
 {
@@ -373,6 +443,8 @@ main(void)
 	RUN(odd_packets);
 	RUN(the_path);
 	RUN(a_file_in_the_sockets_place_stays);
+	RUN(no_descriptor_left_does_not_spin);
+	RUN(a_full_socket_does_not_block_the_start);
 	unlink(path);
 	return test_done();
 }
