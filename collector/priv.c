@@ -1,10 +1,13 @@
 #include "priv.h"
 
+#include "readfile.h"
 #include "store/base/err.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,7 +37,8 @@ static const struct priv_row {
     {CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
         "following /proc/PID/map_files to programs that were replaced", -1},
     {CAP_SYS_ADMIN, "CAP_SYS_ADMIN",
-        "BPF and perf events on kernels before 5.8", CAP_BPF},
+        "BPF and perf events on kernels before 5.8, perf events where "
+        "kernel.perf_event_paranoid is above 2", CAP_BPF},
 };
 
 #define PRIV_ROWS (sizeof(priv_table) / sizeof(priv_table[0]))
@@ -45,17 +49,38 @@ priv_known(int cap)
 	return prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0;
 }
 
+/*
+ * Debian's kernel knows a level above the upstream ones, which it also
+ * starts with: opening a perf event then asks for CAP_SYS_ADMIN, and
+ * CAP_PERFMON does not do.
+ */
+static bool
+priv_paranoid(void)
+{
+	char text[16];
+
+	return readfile_at(AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid",
+	    text, sizeof(text)) > 0 && atoi(text) > 2;
+}
+
+static bool
+priv_row_wanted(const struct priv_row *r)
+{
+	if (!priv_known(r->cap))
+		return false;
+	if (r->cap == CAP_SYS_ADMIN && priv_paranoid())
+		return true;
+	return r->until < 0 || !priv_known(r->until);
+}
+
 uint64_t
 priv_wanted(enum priv_use use)
 {
 	uint64_t set = 0;
 
 	for (size_t i = 0; i < PRIV_ROWS && use == PRIV_LIVE; i++) {
-		const struct priv_row *r = &priv_table[i];
-
-		if (priv_known(r->cap) && (r->until < 0 ||
-		    !priv_known(r->until)))
-			set |= UINT64_C(1) << r->cap;
+		if (priv_row_wanted(&priv_table[i]))
+			set |= UINT64_C(1) << priv_table[i].cap;
 	}
 	return set;
 }
