@@ -35,6 +35,10 @@ full() { # NAME RESERVE LEAVE
 	"$tool" writer "$dir/store" "$dir.log" 1 "$reserve" >"$dir.out" 2>&1 &
 	writer=$!
 	until_true more_than 20
+	said=$("$tool" check "$dir/store" "$dir.log" 300 2>&1) &&
+		ok "$name: a check beside a writer allows what came meanwhile" ||
+		not_ok "$name: a check beside a writer allows what came meanwhile" \
+			"$said"
 	# the ballast leaves so many KB
 	head -c $(($(df --output=avail -k "$dir" | tail -n 1) * 1024 -
 		leave * 1024)) /dev/zero >"$dir/ballast"

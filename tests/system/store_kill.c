@@ -5,7 +5,7 @@
  *
  *	store_kill writer DIR LOG RUN [RESERVE]  until SIGTERM
  *	store_kill reader DIR                    until SIGTERM
- *	store_kill check DIR LOG                 the store against the log
+ *	store_kill check DIR LOG [PAUSE_MS]      the store against the log
  *	store_kill verify DIR                    memlens verify's own
  *
  * Each batch has a stack of its own, but for those of run 0, whose 50 stacks
@@ -14,12 +14,13 @@
  */
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/store.h"
+#include "store/reader.h"
 #include "store/verify.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -159,31 +160,60 @@ total(struct store *s, int64_t from, int64_t until, struct profile **p)
 	return e;
 }
 
-static long
-rss_kb(void)
+/* Bytes that are allocated now. */
+static size_t
+heap(void)
 {
-	FILE *f = fopen("/proc/self/status", "r");
-	char line[256];
-	long kb = 0;
+	struct mallinfo2 m = mallinfo2();
 
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		sscanf(line, "VmRSS: %ld", &kb);
-	if (f != NULL)
-		fclose(f);
-	return kb;
+	return m.uordblks + m.hblkhd;
 }
 
-static int
-descriptors(void)
+static bool
+manifest_names(const struct store *s, const char *name)
 {
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
+	size_t n = strcspn(name, " "); /* "NAME (deleted)" */
 
-	while (d != NULL && readdir(d) != NULL)
-		n++;
+	for (uint32_t i = 0; i < s->manifest.n; i++) {
+		const char *known = s->manifest.files[i].name;
+
+		if (strlen(known) == n && memcmp(known, name, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whatever the moment: each open file of the store is one that the manifest
+ * of the last refresh names, and none is open twice. */
+static bool
+descriptors_fit(const struct store *s, int *open)
+{
+	size_t known = 0, length = strlen(s->path);
+	DIR *d = opendir("/proc/self/fd");
+	char seen[1024][MANIFEST_NAME], path[4200];
+	struct dirent *entry;
+	bool fine = true;
+
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		const char *name = path + length + 1;
+		ssize_t n = readlinkat(dirfd(d), entry->d_name, path,
+		    sizeof(path) - 1);
+
+		path[n < 0 ? 0 : n] = '\0';
+		if (strncmp(path, s->path, length) != 0 ||
+		    path[length] != '/' || known == 1024)
+			continue;
+		for (size_t i = 0; i < known; i++)
+			fine &= strcmp(seen[i], name) != 0;
+		fine &= manifest_names(s, name);
+		if (!fine)
+			printf("error: %s is open\n", path);
+		snprintf(seen[known++], sizeof(seen[0]), "%s", name);
+	}
 	if (d != NULL)
 		closedir(d);
-	return n;
+	*open = (int)known;
+	return fine && known <= s->manifest.n;
 }
 
 struct reading {
@@ -191,7 +221,24 @@ struct reading {
 	struct store_extent last;
 	int64_t sum; /* of everything, so far */
 	uint64_t reads;
+	int most_open;    /* files of the store */
+	size_t most_heap; /* after a refresh, beyond that of the start */
 };
+
+/* What must hold after each refresh. */
+static bool
+read_bounds(struct reading *r, size_t before)
+{
+	int open;
+
+	if (!descriptors_fit(r->s, &open))
+		return false;
+	if (open > r->most_open)
+		r->most_open = open;
+	if (heap() - before > r->most_heap)
+		r->most_heap = heap() - before;
+	return true;
+}
 
 /* One request: everything, and a random part of it. */
 static bool
@@ -230,25 +277,22 @@ static int
 run_reader(const char *dir)
 {
 	struct reading r = {0};
-	long early = 0;
-	int files = 0;
+	size_t before = heap();
 
 	srand((unsigned)getpid());
 	if (failed(store_open(&r.s, dir, 0)))
 		return 1;
 	while (!stopped) {
-		if (!read_once(&r))
+		if (!read_once(&r) || failed(store_refresh(r.s)) ||
+		    !read_bounds(&r, before))
 			return 1;
-		if (r.reads == 200) {
-			early = rss_kb();
-			files = descriptors();
-		}
 		usleep(2000);
 	}
-	printf("reads %" PRIu64 " rss %ld then %ld KB, descriptors %d then %d,"
-	    " manifest %" PRIu64 "\n", r.reads, early, rss_kb(), files,
-	    descriptors(), r.last.generation);
 	store_close(r.s);
+	printf("reads %" PRIu64 " files %d heap %zu KB, closed %zd KB,"
+	    " manifest %" PRIu64 "\n", r.reads, r.most_open,
+	    r.most_heap >> 10, (ssize_t)(heap() - before) >> 10,
+	    r.last.generation);
 	return 0;
 }
 
@@ -305,27 +349,61 @@ read_log(const char *path, size_t *n)
 	return all;
 }
 
-static int
-run_check(const char *dir, const char *log_path)
+/*
+ * Of a running writer: what was acknowledged before the store was read must
+ * be there, what was begun until after it may be.
+ */
+static void
+mark_taken(struct tried *all, size_t n, const struct tried *before,
+    size_t n_before)
 {
-	size_t n, taken = 0, wrong = 0;
-	struct tried *all = read_log(log_path, &n), *t;
+	for (size_t i = 0; i < n; i++)
+		all[i].taken = false;
+	for (size_t i = 0; i < n_before; i++) {
+		struct tried *t = find_tried(all, n, before[i].number);
+
+		if (t != NULL)
+			t->taken = before[i].taken;
+	}
+}
+
+/* Adds what the store has to the batches; how many it has of none. */
+static size_t
+take_profile(const struct profile *p, struct tried *all, size_t n)
+{
+	size_t wrong = 0;
+
+	for (size_t i = 1; i < p->n_nodes; i++) {
+		const char *name = p->nodes[i].name;
+		struct tried *t = name[0] != 'n' ? NULL
+		    : find_tried(all, n, strtoull(name + 1, NULL, 10));
+
+		if (t != NULL) {
+			t->got += (int64_t)p->nodes[i].self;
+		} else if (p->nodes[i].self != 0) {
+			printf("%s: nobody gave it\n", name);
+			wrong++;
+		}
+	}
+	return wrong;
+}
+
+static int
+run_check(const char *dir, const char *log_path, unsigned pause_ms)
+{
+	size_t n, n_before, taken = 0, wrong;
+	struct tried *before = read_log(log_path, &n_before), *all;
 	struct store_extent x;
 	struct profile *p;
 	struct store *s;
 
+	usleep(pause_ms * 1000);
 	if (failed(store_open(&s, dir, 0)) ||
 	    failed(total(s, 0, INT64_MAX / 2, &p)))
 		return 1;
-	for (size_t i = 1; i < p->n_nodes; i++) {
-		t = p->nodes[i].name[0] != 'n' ? NULL
-		    : find_tried(all, n, strtoull(p->nodes[i].name + 1, NULL,
-		        10));
-		if (t == NULL)
-			wrong++;
-		else
-			t->got += (int64_t)p->nodes[i].self;
-	}
+	all = read_log(log_path, &n);
+	mark_taken(all, n, before, n_before);
+	wrong = take_profile(p, all, n);
 	for (size_t i = 0; i < n; i++) {
 		bool fine = all[i].got == all[i].value ||
 		    (all[i].got == 0 && !all[i].taken);
@@ -343,6 +421,7 @@ run_check(const char *dir, const char *log_path)
 	    wrong, x.damaged, x.files, x.journals);
 	store_close(s);
 	profile_free(p);
+	free(before);
 	free(all);
 	return wrong != 0;
 }
@@ -379,8 +458,9 @@ main(int argc, char **argv)
 		    argc > 5 ? atoll(argv[5]) : 0);
 	if (strcmp(what, "reader") == 0)
 		return run_reader(argv[2]);
-	if (strcmp(what, "check") == 0 && argc == 4)
-		return run_check(argv[2], argv[3]);
+	if (strcmp(what, "check") == 0 && argc >= 4)
+		return run_check(argv[2], argv[3],
+		    argc > 4 ? (unsigned)atoi(argv[4]) : 0);
 	if (strcmp(what, "verify") == 0)
 		return run_verify(argv[2]);
 	fprintf(stderr, "usage: store_kill writer|reader|check|verify DIR\n");
