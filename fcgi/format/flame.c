@@ -57,10 +57,10 @@ flame_is_library(const char *module)
 	return so != NULL && (so[3] == '\0' || so[3] == '.');
 }
 
-static enum flame_kind
-flame_kind_of(const struct profile_node *n)
+enum flame_kind
+flame_kind_of(enum frame_kind kind, const char *module)
 {
-	switch (n->kind) {
+	switch (kind) {
 	case FRAME_KERNEL:
 	case FRAME_BPF:
 		return FLAME_KERNEL;
@@ -68,10 +68,10 @@ flame_kind_of(const struct profile_node *n)
 		return FLAME_JIT;
 	case FRAME_NATIVE:
 	case FRAME_INLINED:
-		return flame_is_library(n->module) ? FLAME_LIBRARY : FLAME_USER;
+		return flame_is_library(module) ? FLAME_LIBRARY : FLAME_USER;
 	case FRAME_ADDRESS:
-		return flame_is_library(n->module) ? FLAME_LIBRARY
-						   : FLAME_UNKNOWN;
+		return flame_is_library(module) ? FLAME_LIBRARY
+						: FLAME_UNKNOWN;
 	case FRAME_MANAGED:
 		return FLAME_USER;
 	default:
@@ -176,7 +176,8 @@ flame_names(struct flame *f, struct flame_work *w)
 	w->name[0] = flame_intern(f, w, "total", FLAME_UNKNOWN);
 	for (size_t i = 1; i < w->p->n_nodes; i++)
 		w->name[i] = flame_name(f, w, w->p->nodes[i].name,
-		    flame_kind_of(&w->p->nodes[i]));
+		    flame_kind_of(w->p->nodes[i].kind,
+		    w->p->nodes[i].module));
 }
 
 static const struct err *

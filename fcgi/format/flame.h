@@ -35,6 +35,9 @@ enum flame_kind {
 /* "user", "library", "kernel", "jit", "unknown". */
 const char *flame_kind_name(enum flame_kind kind);
 
+/* That of a frame; a library's file is one of .so. */
+enum flame_kind flame_kind_of(enum frame_kind kind, const char *module);
+
 struct flame_name {
 	const char *text; /* borrowed from the profile, or a constant */
 	enum flame_kind kind;
