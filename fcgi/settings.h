@@ -29,6 +29,8 @@ struct settings {
 	int64_t deadline_ns;  /* of a request, after which its worker dies */
 	int64_t memory_bytes; /* of a worker; 0: no limit */
 	int64_t cache_bytes;  /* of those, for the store's files */
+	/* [collector] */
+	char *collector_socket; /* of memlensd: where batches go */
 	/* [health] */
 	int64_t stale_ns; /* age of the newest slot at which we are down */
 	/* [kv] */

@@ -92,6 +92,9 @@ configure() {
 	prometheus = http://127.0.0.1:$stats/metrics
 	END
 	cat >"$run/memlens-fcgi.conf" <<-END
+	[collector]
+	socket = $run/memlensd.sock
+
 	[kv]
 	target = 127.0.0.1:$kvport
 	allow-put = yes
