@@ -70,17 +70,22 @@ PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 # to run: the web server, fonts for graphs, curl for waiting
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
-# reader of /proc
+# reader of /proc, databases to profile
 PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils libdw-dev \
-	prometheus-node-exporter python3-minimal procps
+	prometheus-node-exporter python3-minimal procps \
+	redis-server redis-tools postgresql postgresql-contrib
+# to compare: perf, an emulated machine with an older kernel
+PKG_BENCH := linux-perf qemu-system-x86 cpio
 
-.PHONY: need-build need-run need-check
+.PHONY: need-build need-run need-check need-bench
 need-build:
 	@tests/live/install.sh "to build" $(PKG_BUILD)
 need-run: need-build
 	@tests/live/install.sh "to run" $(PKG_RUN)
 need-check: need-run
 	@tests/live/install.sh "to test" $(PKG_CHECK)
+need-bench: need-bench
+	@tests/live/install.sh "to compare" $(PKG_BENCH)
 
 # ---- run, demo, check ----
 

@@ -1,0 +1,137 @@
+#!/bin/bash
+# The daemon on the kernel of Debian 12, in an emulated machine: its BPF
+# programs load, stacks of a program of known shape come.  The instructions
+# that the verifier went through are printed for that kernel and for the
+# running one.
+#
+#   old-kernel.sh BUILD
+#
+# Takes one to four minutes, since nothing here needs KVM.  The kernel is
+# fetched once, into BUILD/old-kernel.  KERNEL names a vmlinuz instead.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=$(cd "${1:?folder of the build}" && pwd)
+work=$build/old-kernel
+root=$work/root
+limit=50000 # verified instructions
+failed=0
+
+skip() { echo "skip - old kernel: $*"; exit 0; }
+check() { # NAME TEST...
+	local name=$1
+	shift
+	if [ "$@" ]; then echo "ok - $name"; else
+		echo "not ok - $name: $*"
+		failed=1
+	fi
+}
+row() { # NAME VALUE UNIT [REFERENCE VALUE]
+	jq -nc --arg n "$1" --argjson v "$2" --arg u "$3" --arg r "${4:-}" \
+		--argjson rv "${5:-null}" '{name: $n, value: $v, unit: $u,
+		reference: (if $r == "" then null else $r end),
+		reference_value: $rv, ratio: (if $rv == null then null
+		else ($v / $rv * 1000 | round / 1000) end)}'
+}
+for tool in qemu-system-x86_64 cpio dpkg-deb; do
+	command -v $tool >/dev/null || skip "$tool is not installed"
+done
+
+fetch_kernel() {
+	local name
+	name=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null |
+		awk '/Depends:.*linux-image-6\.1\./ { print $2; exit }')
+	[ -n "$name" ] || skip "no package of a 6.1 kernel is known to apt"
+	mkdir -p "$work/deb"
+	(cd "$work/deb" && apt-get download "$name" >/dev/null 2>&1) ||
+		skip "$name cannot be fetched"
+	dpkg-deb --fsys-tarfile "$work"/deb/"$name"_*.deb |
+		tar xf - -C "$work" --wildcards './boot/vmlinuz-*'
+	rm -rf "$work/deb"
+}
+
+# Programs with their libraries, nothing else.
+make_root() {
+	rm -rf "$root"
+	mkdir -p "$root"/{proc,sys,dev,tmp,etc,run}
+	cp "$build/bench/old_kernel" "$root/init"
+	cp "$build/memlensd" "$build/system/cpu_busy" \
+		"$build/bench/bpf_programs" "$root/"
+	ldd "$root/init" "$root/memlensd" "$root/cpu_busy" \
+		"$root/bpf_programs" |
+		grep -oE '/[^ ]+\.so[^ ]*' | sort -u |
+		while read -r lib; do
+			mkdir -p "$root${lib%/*}"
+			cp -L "$lib" "$root$lib"
+		done
+	cat >"$root/memlens.conf" <<-END
+	[store]
+	slot = 10s
+	reserve = 0
+	[socket]
+	path = /tmp/memlensd.sock
+	END
+	(cd "$root" && find . | cpio -o -H newc --quiet) >"$work/initrd"
+}
+
+[ -n "${KERNEL:-}" ] || ls "$work"/boot/vmlinuz-* >/dev/null 2>&1 ||
+	fetch_kernel
+kernel=${KERNEL:-$(ls "$work"/boot/vmlinuz-* | tail -n 1)}
+make_root
+rm -f "$work/recording" "$work/console"
+began=$SECONDS
+timeout -k 5 900 qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 1024 \
+	-display none -monitor none -no-reboot -nodefaults \
+	-serial "file:$work/console" -serial "file:$work/recording" \
+	-kernel "$kernel" -initrd "$work/initrd" \
+	-append "console=ttyS0 quiet panic=-1 nokaslr" </dev/null
+echo "emulated for $((SECONDS - began)) s: $(grep -o 'init: kernel.*' \
+	"$work/console" | tr -d '\r')"
+check "the emulated machine came to its end" \
+	"$(grep -c 'init: done' "$work/console")" = 1
+
+# NAME TYPE RUNS NS VERIFIED JITED BYTES
+tr -d '\r' <"$work/console" | awk 'NF == 7 && $2 ~ /^[0-9]+$/ &&
+	$5 ~ /^[0-9]+$/ { print $1, $5, $3 }' >"$work/old"
+python3 tests/system/mlb.py "$work/recording" >"$work/blocks" 2>/dev/null
+"$build/system/cpu_driver" -s 1000 -n 2 >"$work/driver" 2>/dev/null &
+driver=$!
+sleep 1.5
+"$build/bench/bpf_programs" >"$work/all"
+wait $driver
+echo "program: verified instructions on 6.1, here"
+worst=0
+while read -r name old runs; do
+	new=$(awk -v n="$name" '$1 == n { print $5; exit }' "$work/all")
+	echo "  $name: $old, ${new:-not loaded here}"
+	row "bpf_verified_6.1_$name" "$old" insns "limit" $limit
+	row "bpf_verified_here_$name" "${new:-0}" insns "limit" $limit
+	[ "$old" -le "$worst" ] || worst=$old
+	[ "${new:-0}" -le "$worst" ] || worst=$new
+	[ "$name" != cpu_sample ] || sampled=$runs
+done <"$work/old"
+check "cpu_sample is loaded on 6.1 and runs" "${sampled:-0}" -gt 10
+check "no program is above $limit verified instructions" \
+	"$worst" -le $limit -a "$worst" -gt 0
+
+# total NAME : increase of a counter after the first two slots, in which
+# tables of unwind rows are made
+total() {
+	awk -v name="counter memlens_profile_$1_total" '
+		first == "" { first = $1 }
+		$1 > first + 1 && index($0, name) {
+			sub(/.*increase.: /, ""); n += $0 + 0 }
+		END { print n + 0 }' "$work/blocks"
+}
+samples=$(total samples) broken=$(total stacks_broken) lost=$(total samples_lost)
+echo "on 6.1, after two slots: $samples samples, $broken stacks broken, $lost lost"
+check "samples come" "$samples" -ge 100
+check "at most 1 % of the stacks are broken" \
+	$((broken * 100)) -le "$samples"
+check "none is lost" "$lost" = 0
+for name in round_of_work heavy light; do
+	check "$name is in the recording" \
+		"$(grep -ac "$name" "$work/recording")" -ge 1
+done
+row bpf_samples_6.1 "$samples" samples
+row bpf_broken_6.1 "$broken" stacks samples "$samples"
+exit $failed

@@ -1,0 +1,29 @@
+#!/bin/bash
+# The tables of unwind rows of every ELF file of the machine, against libdw:
+# row by row, in both directions.  Fails on a difference.
+#
+#   unwind-rows.sh BUILD [FOLDER...]
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=$(cd "${1:?folder of the build}" && pwd)
+shift
+[ $# -gt 0 ] || set -- /usr/lib /usr/bin /usr/sbin
+# What is no ELF file for this machine is passed over by the program.
+said=$(find "$@" -xdev -type f -size +200c | "$build/bench/ehframe_libdw")
+status=$?
+echo "$said"
+# "N files (N without ..., N not read), N functions, N rows (...), N ms"
+# "N comparisons, N different, N refused by libdw"
+row() { # NAME UNIT PATTERN
+	local value
+	value=$(grep -oE "[0-9]+ $3" <<<"$said" | tail -n 1 | cut -d ' ' -f 1)
+	jq -nc --arg n "unwind_rows_$1" --argjson v "${value:-0}" --arg u "$2" \
+		'{name: $n, value: $v, unit: $u, reference: null,
+		reference_value: null, ratio: null}'
+}
+row files files 'files'
+row rows rows 'rows'
+row build_ms ms 'ms'
+row compared comparisons 'comparisons'
+row different differences 'different'
+exit $status
