@@ -1,6 +1,11 @@
 /*
- * The builder of stacks: interned strings, frames and label sets, one map
- * from (parent, edge) to child, one dense array of values a type.
+ * The builder of stacks: interned strings, frames and label sets, one array
+ * of values a type.
+ *
+ * A node that is put right after its parent is its parent's first child and
+ * found without a look-up: node i + 1, if its parent is i.  Only further
+ * children are in the map, one for each stack at most, so that the map stays
+ * small and the new end of a stack costs no cache misses.
  */
 #include "stacks.h"
 
@@ -23,8 +28,8 @@ struct stacks_column {
 	uint32_t name, unit; /* strings */
 	int64_t period;
 	enum series_kind kind;
-	int64_t *values; /* by node; the first n of them */
-	size_t n;
+	int64_t *values; /* by node; the first n are set, the rest is 0 */
+	size_t n, cap;
 	int64_t total;
 };
 
@@ -42,7 +47,7 @@ struct stacks {
 	struct intern strings; /* 0 is "" */
 	struct intern frames;  /* of struct stacks_frame */
 	struct intern sets;    /* of pairs of strings */
-	struct map64 children; /* parent << 32 | edge */
+	struct map64 children; /* but first ones, by parent << 32 | edge */
 	struct stacks_edge *nodes;
 	size_t n_nodes, cap_nodes;
 	struct stacks_column types[STACKS_TYPES_MAX];
@@ -160,17 +165,24 @@ stacks_type(struct stacks *s, const struct stacks_type *type)
 	return (uint32_t)s->n_types++;
 }
 
-/* Room in a column for every node there is. */
+/* Sets a column up to a node; memory that no node needs stays untouched. */
 static bool
-column_grow(struct stacks *s, struct stacks_column *c)
+column_grow(const struct stacks *s, struct stacks_column *c, uint32_t node)
 {
-	int64_t *values = realloc(c->values, s->cap_nodes * sizeof(*values));
+	size_t n = (size_t)node + 1024;
+	int64_t *values = c->values;
 
-	if (values == NULL)
-		return false;
-	memset(values + c->n, 0, (s->cap_nodes - c->n) * sizeof(*values));
-	c->values = values;
-	c->n = s->cap_nodes;
+	if (n > s->cap_nodes)
+		n = s->cap_nodes;
+	if (n > c->cap) {
+		values = realloc(values, s->cap_nodes * sizeof(*values));
+		if (values == NULL)
+			return false;
+		c->values = values;
+		c->cap = s->cap_nodes;
+	}
+	memset(values + c->n, 0, (n - c->n) * sizeof(*values));
+	c->n = n;
 	return true;
 }
 
@@ -181,7 +193,7 @@ stacks_add(struct stacks *s, uint32_t node, uint32_t type, int64_t value)
 
 	if (s->failed)
 		return;
-	if (node >= c->n && !column_grow(s, c)) {
+	if (node >= c->n && !column_grow(s, c, node)) {
 		stacks_fail(s, NULL);
 		return;
 	}
@@ -192,30 +204,42 @@ stacks_add(struct stacks *s, uint32_t node, uint32_t type, int64_t value)
 	c->values[node] += value;
 }
 
+static uint32_t
+stacks_new_node(struct stacks *s, uint32_t parent, uint32_t edge,
+    uint32_t depth)
+{
+	uint32_t i = (uint32_t)s->n_nodes;
+
+	if (i == s->limits.nodes)
+		return stacks_fail(s, "stacks");
+	if (depth > s->limits.depth)
+		return stacks_fail(s, "frames of one stack");
+	if ((i == s->cap_nodes && !nodes_grow(s)) ||
+	    (i != parent + 1 && !map64_add(&s->children,
+	    (uint64_t)parent << 32 | edge, i)))
+		return stacks_fail(s, NULL);
+	s->nodes[i] = (struct stacks_edge){parent, edge, depth};
+	s->n_nodes++;
+	return i;
+}
+
 /* The child of a node, new or old. */
 static uint32_t
 stacks_put_node(struct stacks *s, uint32_t parent, uint32_t edge,
     uint32_t depth)
 {
-	uint64_t key = (uint64_t)parent << 32 | edge;
-	uint32_t i;
+	uint32_t i = parent + 1;
 
 	if (s->failed)
 		return 0;
-	i = map64_get(&s->children, key);
-	if (i != INTERN_NONE)
-		return i;
-	if (s->n_nodes == s->limits.nodes)
-		return stacks_fail(s, "stacks");
-	if (depth > s->limits.depth)
-		return stacks_fail(s, "frames of one stack");
-	i = (uint32_t)s->n_nodes;
-	if ((i == s->cap_nodes && !nodes_grow(s)) ||
-	    !map64_add(&s->children, key, i))
-		return stacks_fail(s, NULL);
-	s->nodes[i] = (struct stacks_edge){parent, edge, depth};
-	s->n_nodes++;
-	return i;
+	if (i < s->n_nodes) {
+		if (s->nodes[i].parent == parent && s->nodes[i].edge == edge)
+			return i;
+		i = map64_get(&s->children, (uint64_t)parent << 32 | edge);
+		if (i != INTERN_NONE)
+			return i;
+	}
+	return stacks_new_node(s, parent, edge, depth);
 }
 
 /* ---- frames and label sets ---- */
@@ -408,6 +432,15 @@ stacks_get_frame(const struct stacks *s, uint32_t i, struct frame *f)
 	f->module = intern_str(&s->strings, key->module);
 	f->build_id = intern_str(&s->strings, key->build_id);
 	f->offset = key->offset;
+}
+
+const char *
+stacks_frame_text(const struct stacks *s, uint32_t i, size_t *n)
+{
+	const struct stacks_frame *key = intern_at(&s->frames, i);
+
+	*n = s->strings.items[key->name].len;
+	return intern_str(&s->strings, key->name);
 }
 
 size_t
