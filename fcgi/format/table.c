@@ -1,0 +1,249 @@
+/*
+ * One walk over a tree in pre-order, with a count of the open frames of each
+ * function: a frame adds to a total only where its function is not open yet.
+ */
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "diff.h"
+#include "store/base/err.h"
+#include "store/series.h"
+
+#define NONE UINT32_MAX
+
+/* What is open while a tree is walked: the row of each level's frame. */
+struct table_walk {
+	struct table *t;
+	uint32_t *path;  /* by level */
+	uint32_t *open;  /* by row: its frames among path[] */
+	uint32_t depth;
+	uint32_t *index; /* rows by hash; for trees without numbered names */
+	size_t mask;
+};
+
+static void
+table_walk_fini(struct table_walk *w)
+{
+	free(w->path);
+	free(w->open);
+	free(w->index);
+}
+
+static bool
+table_walk_init(struct table_walk *w, struct table *t, size_t rows,
+    size_t levels)
+{
+	*w = (struct table_walk){.t = t};
+	w->path = malloc((levels + 1) * sizeof(*w->path));
+	w->open = calloc(rows + 1, sizeof(*w->open));
+	t->rows = calloc(rows + 1, sizeof(*t->rows));
+	return w->path != NULL && w->open != NULL && t->rows != NULL;
+}
+
+static void
+table_walk_add(struct table_walk *w, uint32_t level, uint32_t row,
+    const int128 self[2], const int128 total[2])
+{
+	struct table_row *r = &w->t->rows[row];
+
+	while (w->depth > level)
+		w->open[w->path[--w->depth]]--;
+	for (int side = 0; side < 2; side++) {
+		r->self[side] += self[side];
+		if (w->open[row] == 0)
+			r->total[side] += total[side];
+	}
+	w->open[row]++;
+	w->path[w->depth++] = row;
+}
+
+/* Names that no frame but the root has leave no row. */
+static void
+table_pack(struct table *t, size_t n)
+{
+	t->n_rows = 0;
+	for (size_t i = 0; i < n; i++)
+		if (t->rows[i].name != NULL)
+			t->rows[t->n_rows++] = t->rows[i];
+}
+
+const struct err *
+table_of_flame(struct table **out, const struct flame *f)
+{
+	struct table *t = calloc(1, sizeof(*t));
+	struct table_walk w = {0};
+
+	*out = NULL;
+	if (t == NULL || !table_walk_init(&w, t, f->n_names, f->n_levels)) {
+		table_walk_fini(&w);
+		table_free(t);
+		return err_nomem();
+	}
+	for (size_t i = 1; i < f->n_frames; i++) {
+		const struct flame_frame *frame = &f->frames[i];
+		const struct flame_name *name = &f->names[frame->name];
+		int128 self[2] = {frame->self}, total[2] = {frame->total};
+
+		t->rows[frame->name].name = name->text;
+		t->rows[frame->name].kind = name->kind;
+		table_walk_add(&w, frame->level - 1, frame->name, self, total);
+	}
+	t->sum[0] = f->total;
+	table_pack(t, f->n_names);
+	table_walk_fini(&w);
+	*out = t;
+	return NULL;
+}
+
+/* The row of a function, old or new. */
+static uint32_t
+table_row_of(struct table_walk *w, const struct diff_node *n)
+{
+	enum flame_kind kind = flame_kind_of(n->kind, n->module);
+	size_t at = hash64(kind, n->name, strlen(n->name)) & w->mask;
+	struct table *t = w->t;
+
+	for (; w->index[at] != NONE; at = (at + 1) & w->mask) {
+		const struct table_row *r = &t->rows[w->index[at]];
+
+		if (r->kind == kind && strcmp(r->name, n->name) == 0)
+			return w->index[at];
+	}
+	t->rows[t->n_rows].name = n->name;
+	t->rows[t->n_rows].kind = kind;
+	w->index[at] = (uint32_t)t->n_rows;
+	return (uint32_t)t->n_rows++;
+}
+
+static uint32_t
+table_diff_depth(const struct diff *d)
+{
+	uint32_t depth = 0;
+
+	for (size_t i = 0; i < d->n_nodes; i++)
+		if (d->nodes[i].depth > depth)
+			depth = d->nodes[i].depth;
+	return depth;
+}
+
+static bool
+table_index_init(struct table_walk *w, size_t n)
+{
+	size_t size = 16;
+
+	while (size < 2 * n)
+		size *= 2;
+	w->mask = size - 1;
+	w->index = malloc(size * sizeof(*w->index));
+	if (w->index != NULL)
+		memset(w->index, 0xff, size * sizeof(*w->index));
+	return w->index != NULL;
+}
+
+const struct err *
+table_of_diff(struct table **out, const struct diff *d)
+{
+	struct table *t = calloc(1, sizeof(*t));
+	struct table_walk w = {0};
+
+	*out = NULL;
+	if (t == NULL ||
+	    !table_walk_init(&w, t, d->n_nodes, table_diff_depth(d)) ||
+	    !table_index_init(&w, d->n_nodes)) {
+		table_walk_fini(&w);
+		table_free(t);
+		return err_nomem();
+	}
+	for (size_t i = 1; i < d->n_nodes; i++) {
+		const struct diff_node *n = &d->nodes[i];
+
+		table_walk_add(&w, n->depth - 1, table_row_of(&w, n), n->self,
+		    n->total);
+	}
+	for (int side = 0; side < 2; side++)
+		t->sum[side] = d->nodes[0].total[side];
+	table_walk_fini(&w);
+	*out = t;
+	return NULL;
+}
+
+void
+table_free(struct table *t)
+{
+	if (t == NULL)
+		return;
+	free(t->rows);
+	free(t);
+}
+
+struct table_key {
+	enum table_order order;
+	double weight[2];
+};
+
+static double
+table_value(const struct table_row *r, const struct table_key *k)
+{
+	const int128 *v = k->order == TABLE_SELF ||
+	    k->order == TABLE_SELF_DIFFERENCE ? r->self : r->total;
+	double by;
+
+	if (k->order == TABLE_SELF || k->order == TABLE_TOTAL)
+		return (double)(v[0] + v[1]);
+	by = k->weight[1] * (double)v[1] - k->weight[0] * (double)v[0];
+	return by < 0 ? -by : by;
+}
+
+static int
+table_compare(const void *a, const void *b, void *arg)
+{
+	const struct table_row *x = a, *y = b;
+	const struct table_key *k = arg;
+	int order;
+
+	if (k->order != TABLE_NAME) {
+		double p = table_value(x, k), q = table_value(y, k);
+
+		if (p != q)
+			return p > q ? -1 : 1;
+	}
+	order = strcmp(x->name, y->name);
+	return order != 0 ? order : (int)x->kind - (int)y->kind;
+}
+
+void
+table_sort(struct table *t, enum table_order order, const double weight[2])
+{
+	struct table_key k = {order, {1, 1}};
+
+	if (weight != NULL)
+		memcpy(k.weight, weight, sizeof(k.weight));
+	qsort_r(t->rows, t->n_rows, sizeof(*t->rows), table_compare, &k);
+}
+
+bool
+table_of_name(const struct flame *f, const char *name, int128 *self,
+    int128 *total)
+{
+	uint32_t inside = 0; /* level of the outermost open frame; 0: none */
+	bool found = false;
+
+	*self = *total = 0;
+	for (size_t i = 1; i < f->n_frames; i++) {
+		const struct flame_frame *frame = &f->frames[i];
+
+		if (frame->level <= inside)
+			inside = 0;
+		if (strcmp(f->names[frame->name].text, name) != 0)
+			continue;
+		found = true;
+		*self += frame->self;
+		if (inside == 0) {
+			*total += frame->total;
+			inside = frame->level;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,63 @@
+/*
+ * What each function has of a profile, or of two: its own samples and those
+ * of all stacks that it is on, recursion counted once.
+ *
+ *	main;read;main  3     function  self  total
+ *	main;write      2     main      3     5      not 8
+ *	                      read      0     3
+ *	                      write     2     2
+ *
+ * A function is a name and a kind of code (flame_kind).  The selfs add up to
+ * the whole, no total exceeds it.
+ */
+#ifndef FCGI_FORMAT_TABLE_H
+#define FCGI_FORMAT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flame.h"
+
+struct diff;
+struct err;
+
+struct table_row {
+	const char *name; /* borrowed from what the table was made of */
+	enum flame_kind kind;
+	int128 self[2], total[2]; /* of a single profile: [0], and [1] is 0 */
+};
+
+struct table {
+	struct table_row *rows;
+	size_t n_rows;
+	int128 sum[2]; /* of the whole */
+};
+
+/* In the order of first sight.  Frames that a truncation has gathered are a
+ * function named "(other)": lay the flame out whole to have none.  Errors:
+ * ENOMEM. */
+const struct err *table_of_flame(struct table **out, const struct flame *f);
+const struct err *table_of_diff(struct table **out, const struct diff *d);
+void table_free(struct table *t); /* NULL is fine */
+
+enum table_order {
+	TABLE_SELF,
+	TABLE_TOTAL,
+	TABLE_NAME,
+	TABLE_SELF_DIFFERENCE, /* its size, not its sign */
+	TABLE_TOTAL_DIFFERENCE
+};
+
+/* Largest first, names from A to Z; equals by name, then kind.  A difference
+ * is weight[1] * B - weight[0] * A; weights may be NULL for other orders.
+ * Self and total are A's and B's together. */
+void table_sort(struct table *t, enum table_order order,
+    const double weight[2]);
+
+/* Adds up what one name has, whatever its kinds: outermost frames only.
+ * False where no frame is called so, and both are 0. */
+bool table_of_name(const struct flame *f, const char *name, int128 *self,
+    int128 *total);
+
+#endif

@@ -1,0 +1,349 @@
+/*
+ * Tables and sandwiches against sums that are made from the stacks one by
+ * one: for each stack and each function on it, once.
+ */
+#include "fcgi/format/table.h"
+
+#include <stdlib.h>
+
+#include "fcgi/format/diff.h"
+#include "fcgi/format/sandwich.h"
+#include "store/base/err.h"
+#include "test.h"
+
+#define NAMES 6
+#define DEPTH 7
+#define STACKS 60
+
+static const char *const names[NAMES] = {"a", "b", "c", "d", "e", "f"};
+
+/* Stacks as lists of names, their values, and the tree that they make. */
+struct sample {
+	int depth, frames[DEPTH];
+	int64_t value;
+};
+
+struct world {
+	struct sample samples[STACKS];
+	int n;
+	struct profile *p;
+};
+
+static unsigned seed = 1;
+
+static int
+rnd(int n)
+{
+	seed = seed * 1103515245u + 12345u;
+	return (int)(seed >> 16) % n;
+}
+
+static int
+sample_compare(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	for (int i = 0; i < x->depth && i < y->depth; i++)
+		if (x->frames[i] != y->frames[i])
+			return x->frames[i] - y->frames[i];
+	return x->depth - y->depth;
+}
+
+/* How many frames two stacks share from the root. */
+static int
+shared(const struct sample *x, const struct sample *y)
+{
+	int i = 0;
+
+	while (i < x->depth && i < y->depth && x->frames[i] == y->frames[i])
+		i++;
+	return i;
+}
+
+/* Sorted stacks are a tree in pre-order. */
+static void
+world_tree(struct world *w)
+{
+	static const struct sample none;
+	uint32_t path[DEPTH + 1] = {0};
+	struct profile *p = calloc(1, sizeof(*p));
+
+	p->nodes = calloc(1 + STACKS * DEPTH, sizeof(*p->nodes));
+	p->nodes[0].name = "";
+	p->nodes[0].module = "";
+	p->n_nodes = 1;
+	p->period = 1;
+	qsort(w->samples, (size_t)w->n, sizeof(*w->samples), sample_compare);
+	for (int i = 0; i < w->n; i++) {
+		const struct sample *s = &w->samples[i];
+		int from = shared(i ? &w->samples[i - 1] : &none, s);
+
+		for (int d = from; d < s->depth; d++) {
+			struct profile_node *n = &p->nodes[p->n_nodes];
+
+			n->name = names[s->frames[d]];
+			n->module = "";
+			n->kind = FRAME_NATIVE;
+			n->depth = (uint32_t)d + 1;
+			n->parent = path[d];
+			path[d + 1] = (uint32_t)p->n_nodes++;
+		}
+		p->nodes[path[s->depth]].self += s->value;
+	}
+	for (size_t i = p->n_nodes; i-- > 0;) {
+		p->nodes[i].total += p->nodes[i].self;
+		if (i > 0)
+			p->nodes[p->nodes[i].parent].total +=
+			    p->nodes[i].total;
+	}
+	w->p = p;
+}
+
+static void
+world_init(struct world *w)
+{
+	*w = (struct world){.n = 1 + rnd(STACKS)};
+	for (int i = 0; i < w->n; i++) {
+		w->samples[i].depth = 1 + rnd(DEPTH);
+		w->samples[i].value = 1 + rnd(9);
+		for (int d = 0; d < w->samples[i].depth; d++)
+			w->samples[i].frames[d] = rnd(NAMES);
+	}
+	world_tree(w);
+}
+
+static bool
+on_stack(const struct sample *s, int name)
+{
+	for (int d = 0; d < s->depth; d++)
+		if (s->frames[d] == name)
+			return true;
+	return false;
+}
+
+static int64_t
+naive(const struct world *w, int name, bool self)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < w->n; i++) {
+		const struct sample *s = &w->samples[i];
+
+		if (self ? s->frames[s->depth - 1] == name : on_stack(s, name))
+			sum += s->value;
+	}
+	return sum;
+}
+
+static struct flame *
+whole(const struct profile *p)
+{
+	struct flame_options o = {.max_nodes = -1, .other = "(other)"};
+	struct flame *f;
+
+	CHECK_OK(flame_new(&f, p, &o));
+	return f;
+}
+
+static const struct table_row *
+row(const struct table *t, const char *name)
+{
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (strcmp(t->rows[i].name, name) == 0)
+			return &t->rows[i];
+	return NULL;
+}
+
+TEST(each_function_once_a_stack)
+{
+	for (int round = 0; round < 200; round++) {
+		struct world w;
+		struct flame *f;
+		struct table *t;
+		int128 self, total, sum = 0;
+
+		world_init(&w);
+		f = whole(w.p);
+		CHECK_OK(table_of_flame(&t, f));
+		for (int k = 0; k < NAMES; k++) {
+			const struct table_row *r = row(t, names[k]);
+			bool there = table_of_name(f, names[k], &self, &total);
+
+			CHECK(there == (r != NULL));
+			CHECK_INT(self, naive(&w, k, true));
+			CHECK_INT(total, naive(&w, k, false));
+			CHECK(r == NULL || (r->self[0] == self &&
+			    r->total[0] == total && r->self[1] == 0));
+			sum += self;
+		}
+		CHECK(sum == t->sum[0] && sum == w.p->nodes[0].total);
+		table_free(t);
+		flame_free(f);
+		profile_free(w.p);
+	}
+}
+
+TEST(two_profiles_in_one_table)
+{
+	for (int round = 0; round < 100; round++) {
+		struct world w[2];
+		struct diff *d;
+		struct table *t;
+
+		world_init(&w[0]);
+		world_init(&w[1]);
+		CHECK_OK(diff_new(&d, w[0].p, w[1].p));
+		CHECK_OK(table_of_diff(&t, d));
+		for (int k = 0; k < NAMES; k++) {
+			const struct table_row *r = row(t, names[k]);
+
+			for (int side = 0; r != NULL && side < 2; side++) {
+				CHECK_INT(r->self[side],
+				    naive(&w[side], k, true));
+				CHECK_INT(r->total[side],
+				    naive(&w[side], k, false));
+			}
+			CHECK(r != NULL || (naive(&w[0], k, false) == 0 &&
+			    naive(&w[1], k, false) == 0));
+		}
+		CHECK(t->sum[0] == w[0].p->nodes[0].total);
+		CHECK(t->sum[1] == w[1].p->nodes[0].total);
+		table_free(t);
+		diff_free(d);
+		profile_free(w[0].p);
+		profile_free(w[1].p);
+	}
+}
+
+/* Stacks that pass through a function, cut at its outermost frame and read
+ * from there: do they end in `n`'s path, and what do they weigh? */
+static int64_t
+naive_side(const struct world *w, int name, const struct profile *p,
+    uint32_t node, bool callers)
+{
+	int path[DEPTH + 1], depth = 0;
+	int64_t sum = 0;
+
+	for (uint32_t i = node; i != 0; i = p->nodes[i].parent)
+		path[depth++] = p->nodes[i].name[0] - 'a';
+	for (int i = 0; i < w->n; i++) {
+		const struct sample *s = &w->samples[i];
+		int at = 0, k = 0;
+
+		while (at < s->depth && s->frames[at] != name)
+			at++;
+		if (at == s->depth)
+			continue;
+		for (; k < depth; k++) {
+			int d = callers ? at - k : at + k;
+
+			if (d < 0 || d >= s->depth ||
+			    s->frames[d] != path[depth - 1 - k])
+				break;
+		}
+		if (k == depth)
+			sum += s->value;
+	}
+	return sum;
+}
+
+static void
+check_side(const struct world *w, int name, const struct profile *p,
+    bool callers)
+{
+	int128 self = 0;
+
+	for (uint32_t i = 1; i < p->n_nodes; i++) {
+		const struct profile_node *n = &p->nodes[i];
+
+		CHECK_INT(n->total, naive_side(w, name, p, i, callers));
+		CHECK(n->depth == p->nodes[n->parent].depth + 1);
+		CHECK(n->parent < i && n->self >= 0);
+		self += n->self;
+	}
+	CHECK(self == p->nodes[0].total);
+}
+
+TEST(sandwiches_add_up)
+{
+	for (int round = 0; round < 60; round++) {
+		struct world w;
+		struct flame *f;
+		struct sandwich *s;
+
+		world_init(&w);
+		f = whole(w.p);
+		for (int k = 0; k < NAMES; k++) {
+			CHECK_OK(sandwich_new(&s, f, names[k]));
+			CHECK_INT(s->total, naive(&w, k, false));
+			CHECK_INT(s->self, naive(&w, k, true));
+			CHECK(s->callers->nodes[0].total == s->total);
+			check_side(&w, k, s->callers, true);
+			check_side(&w, k, s->callees, false);
+			sandwich_free(s);
+		}
+		CHECK_OK(sandwich_new(&s, f, "nobody"));
+		CHECK(s->total == 0 && s->callers->n_nodes == 1 &&
+		    s->callees->n_nodes == 1);
+		sandwich_free(s);
+		flame_free(f);
+		profile_free(w.p);
+	}
+}
+
+static void
+check_order(struct table *t, enum table_order order, const char *want)
+{
+	static const double weight[2] = {1, 0.5};
+	char got[16];
+	size_t i = 0;
+
+	table_sort(t, order, weight);
+	for (; i < t->n_rows; i++)
+		got[i] = t->rows[i].name[0];
+	got[i] = '\0';
+	CHECK_STR(got, want);
+}
+
+TEST(orders)
+{
+	struct table_row rows[] = {{"b", FLAME_USER, {1, 8}, {9, 9}},
+	    {"a", FLAME_USER, {5, 5}, {5, 5}},
+	    {"c", FLAME_USER, {0, 40}, {0, 60}}};
+	struct table t = {rows, 3, {6, 53}};
+
+	check_order(&t, TABLE_NAME, "abc");
+	check_order(&t, TABLE_SELF, "cab");
+	check_order(&t, TABLE_TOTAL, "cba");
+	check_order(&t, TABLE_SELF_DIFFERENCE, "cba");
+	check_order(&t, TABLE_TOTAL_DIFFERENCE, "cba");
+}
+
+TEST(one_name_of_two_kinds)
+{
+	struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 0, 5},
+	    {"x", "", FRAME_NATIVE, 1, 0, 2, 5},
+	    {"x", "", FRAME_KERNEL, 2, 1, 3, 3}};
+	struct profile p = {.nodes = nodes, .n_nodes = 3, .period = 1};
+	struct flame *f = whole(&p);
+	struct table *t;
+	int128 self, total;
+
+	CHECK_OK(table_of_flame(&t, f));
+	CHECK_INT(t->n_rows, 2);
+	CHECK(table_of_name(f, "x", &self, &total));
+	CHECK(self == 5 && total == 5);
+	table_free(t);
+	flame_free(f);
+}
+
+int
+main(void)
+{
+	RUN(each_function_once_a_stack);
+	RUN(two_profiles_in_one_table);
+	RUN(sandwiches_add_up);
+	RUN(orders);
+	RUN(one_name_of_two_kinds);
+	return test_done();
+}
