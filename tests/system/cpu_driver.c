@@ -9,9 +9,14 @@
  *	child PID                       the symbols child, at each slot
  *	stack SLOT SERVICE LABELS;FRAME;FRAME... VALUE
  *	frame KIND MODULE BUILDID OFFSET NAME
- *	counter SLOT NAME REASON INCREASE RAW
+ *	counter SLOT NAME [REASON or SERVICE] INCREASE RAW
+ *	gauge SLOT NAME [REASON or SERVICE] LAST
+ *	fact SUBJECT TEXT
  *	balance RUNS IDLE LOST SAMPLES  at the end, the ring drained
+ *	kernel RUNS                     of the program, as the kernel counts
+ *	clock HZ CPUS MS                what was set, and for how long
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -28,6 +33,8 @@
 #include "store/batch.h"
 #include "collector/unwind_process.h"
 #include "collector/unwind_tables.h"
+
+static int64_t began_ns; /* of the sampling */
 
 static void
 die(const struct err *e)
@@ -85,11 +92,18 @@ print_block(const struct batch *b, const struct batch_block *k)
 	const struct batch_series *s = &b->series[k->series];
 	uint32_t i;
 
+	const char *label = series_label(b, k->series, "reason");
+
+	if (label[0] == '\0')
+		label = series_label(b, k->series, "service");
 	if (s->kind == SERIES_COUNTER)
 		printf("counter %llu %s [%s] %lld %lld\n",
 		    (unsigned long long)k->slot, batch_str(b, s->name),
-		    series_label(b, k->series, "reason"),
-		    (long long)k->increase, (long long)k->last);
+		    label, (long long)k->increase, (long long)k->last);
+	if (s->kind == SERIES_GAUGE)
+		printf("gauge %llu %s [%s] %lld\n",
+		    (unsigned long long)k->slot, batch_str(b, s->name),
+		    label, (long long)k->last);
 	if (s->kind != SERIES_FLOW)
 		return;
 	printf("block %llu %s %lld\n", (unsigned long long)k->slot,
@@ -123,6 +137,12 @@ print_batch(struct batch *b)
 		    batch_str(copy, copy->frames[i].name));
 	for (i = 0; i < copy->n_blocks; i++)
 		print_block(copy, &copy->blocks[i]);
+	for (i = 0; i < copy->n_facts; i++)
+		printf("fact %s %.*s\n",
+		    batch_str(copy, copy->facts[i].subject),
+		    (int)copy->facts[i].n,
+		    (const char *)copy->fact_bytes.data +
+		    copy->facts[i].first);
 	printf("batch %zu bytes\n", record.len);
 	batch_free(copy);
 	buf_fini(&record);
@@ -183,13 +203,45 @@ run_slot(struct source *s, struct services *services, uint64_t slot,
 	close_slot(s, slot, c);
 }
 
+/* The runs of this process's program of a perf event, from the descriptor's
+ * own lines; 0 when the kernel was not asked to count. */
+static unsigned long long
+kernel_runs(void)
+{
+	unsigned long long runs, sum = 0;
+	char path[64], line[128];
+	unsigned type;
+	FILE *f;
+	int fd;
+
+	for (fd = 0; fd < 256; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+		type = 0;
+		f = fopen(path, "re");
+		while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+			sscanf(line, "prog_type: %u", &type);
+			if (type == BPF_PROG_TYPE_PERF_EVENT &&
+			    sscanf(line, "run_cnt: %llu", &runs) == 1)
+				sum += runs;
+		}
+		if (f != NULL)
+			fclose(f);
+	}
+	return sum;
+}
+
 /* Stops the sampling and accounts for every run of the program. */
 static void
 print_balance(struct source *s, uint64_t slot, const struct config *c)
 {
 	const struct cpu_totals *t = &s->now;
+	unsigned online, sampled;
 
 	sampler_stop(s->sampler);
+	sampler_cpus(s->sampler, &online, &sampled);
+	printf("clock %lld %u %lld\n", (long long)c->cpu_hz, sampled,
+	    (long long)(clock_mono_ns() - began_ns) / NS_PER_MS);
+	printf("kernel %llu\n", kernel_runs());
 	/* A slow machine may have held events of several slots. */
 	do
 		close_slot(s, slot++, c);
@@ -247,7 +299,9 @@ main(int argc, char **argv)
 	}
 	die(services_new(&services, &config));
 	die(services_sweep(services, clock_wall_ns()));
+	bpf_enable_stats(BPF_STATS_RUN_TIME); /* until we end */
 	die(source_cpu.open(&s, &config, services));
+	began_ns = clock_mono_ns();
 	state = source_cpu.state(s, &why);
 	printf("state %d %s\n", state, why);
 	fflush(stdout);

@@ -5,7 +5,8 @@ driver=$BUILD/system/cpu_driver
 busy=$BUILD/system/cpu_busy
 dir=$(mktemp -d)
 pids=
-trap 'kill -9 $pids 2>/dev/null; wait 2>/dev/null; rm -rf "$dir"' EXIT
+before_end() { :; } # a test may have more to end
+trap 'before_end; kill -9 $pids 2>/dev/null; wait 2>/dev/null; rm -rf "$dir"' EXIT
 
 ok() { echo "ok - $1"; }
 not_ok() { echo "not ok - $1"; shift; printf '# %s\n' "$@"; }
