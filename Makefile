@@ -43,12 +43,15 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 SKELETONS := $(patsubst collector/bpf/%.bpf.c,$(B)/gen/%.skel.h,$(BPF_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
+PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
+	$(wildcard fcgi/format/*.proto))
 
 STORE_LIBS := -ldb-5.3 -linih -lpthread
 DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++
-WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -lelf -lz -lm
+WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -lelf -lprotobuf-c \
+	-lz -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
-TOOL_LIBS := $(STORE_LIBS) -ljson-c -lz -lm
+TOOL_LIBS := $(STORE_LIBS) -ljson-c -lprotobuf-c -lz -lm
 
 BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens
 TARGETS := $(B)/kvservice $(B)/kvload
@@ -66,7 +69,8 @@ all: bin targets www
 # to build: compilers, BPF tool chain, libraries
 PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 	zlib1g-dev libdb5.3-dev libinih-dev libcap-dev libseccomp-dev \
-	libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev
+	libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
+	libprotobuf-c-dev protobuf-c-compiler
 # to run: the web server, fonts for graphs, curl for waiting
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
@@ -150,8 +154,20 @@ $(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
 
 $(call objects,$(DAEMON_SRC)): $(SKELETONS)
 
+# Messages of foreign formats.
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h &: fcgi/format/%.proto
+	@mkdir -p $(@D)
+	@echo "  PROTO $<"
+	$(Q)protoc-c --c_out=$(B)/gen -Ifcgi/format $<
+$(B)/obj/%.pb-c.o: $(B)/gen/%.pb-c.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -w -I$(B)/gen -c -o $@ $<
+PROTO_OBJ := $(PROTO:$(B)/gen/%=$(B)/obj/%.o)
+$(call objects,$(FORMAT_SRC) $(WORKER_SRC) $(TOOL_SRC) $(UNIT_SRC) \
+	$(wildcard tests/bench/*.c tests/api/*.c)): | $(PROTO:=.h)
+
 $(B)/libmemlens.a: $(call objects,$(STORE_SRC))
-$(B)/libformat.a: $(call objects,$(FORMAT_SRC))
+$(B)/libformat.a: $(call objects,$(FORMAT_SRC)) $(PROTO_OBJ)
 $(B)/lib%.a:
 	@echo "  AR   $@"
 	$(Q)rm -f $@ && ar rcsD $@ $^
@@ -211,11 +227,15 @@ FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(STORE_SRC) $(FORMAT_SRC) \
 	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC)))
 fuzzers: $(FUZZ)
-$(B)/fuzzobj/%.o: %.c | $(SKELETONS)
+$(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
 		$(CPPFLAGS) -w -I$(B)/gen -c -o $@ $<
-$(B)/libfuzzed.a: $(FUZZ_OBJ)
+$(B)/fuzzobj/%.pb-c.o: $(B)/gen/%.pb-c.c
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -O1 -g -fsanitize=fuzzer-no-link,address,undefined -w \
+		-I$(B)/gen -c -o $@ $<
+$(B)/libfuzzed.a: $(FUZZ_OBJ) $(PROTO:$(B)/gen/%=$(B)/fuzzobj/%.o)
 $(B)/fuzz/%: tests/fuzz/%.c $(B)/libfuzzed.a
 	@mkdir -p $(@D)
 	@echo "  FUZZ $@"

@@ -1,0 +1,79 @@
+/*
+ * The profile.proto of pprof, both ways; messages by protobuf-c (pprof.proto).
+ *
+ * READING  Raw or gzip.  Packed and unpacked numbers, any order of fields,
+ * any ids.  A frame is a line of a location: the last line is the function,
+ * those before it were inlined into it.  A location without a function is
+ * "module+0xoffset".  Labels with text make label sets; those with numbers,
+ * and ids of single requests, are left out and counted.
+ *
+ * A type's name becomes ours as memlens-api(7) says.  Values that are all
+ * multiples of the period are stored as counts of it, others with period 1.
+ *
+ * WRITING  One type, with its count beside it where a count is a time; ids
+ * from 1 on; one mapping for each module.
+ */
+#ifndef FCGI_FORMAT_PPROF_H
+#define FCGI_FORMAT_PPROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fcgi/format/stacks.h"
+
+struct buf;
+struct err;
+struct profile;
+
+/* What a profile says of a column. */
+struct pprof_column {
+	const char *type, *unit;
+	const char *period_type, *period_unit; /* "" where it says nothing */
+	bool lonely; /* no other column has the period's type */
+};
+
+/* What a client says of a column: Pyroscope's sample_type_config. */
+struct pprof_config {
+	char type[64];    /* of the profile */
+	char display[64]; /* "": the same */
+	char units[64];   /* "": the profile's */
+	int average;      /* 1: stock, 0: flow, -1: not said */
+	bool cumulative;
+};
+
+/* Names a column: name[] is ours.  Only name and kind are decided here. */
+typedef enum series_kind pprof_name_fn(void *arg, const struct pprof_column *c,
+    char *name, size_t size);
+
+struct pprof_options {
+	size_t max_bytes; /* when unpacked; 0: 64 MiB */
+	const struct pprof_config *configs;
+	size_t n_configs;
+	bool file_names;     /* "file name" is a frame's name: python, ruby */
+	pprof_name_fn *name; /* NULL: pprof_name */
+	void *name_arg;
+};
+
+/* The names of Pyroscope's types that need no configuration. */
+enum series_kind pprof_name(void *arg, const struct pprof_column *c,
+    char *name, size_t size);
+
+/* Copies what a selector can name: letters, digits, '_' and ':'; others
+ * become '_'.  "" becomes "samples". */
+void pprof_sanitize(char *name, size_t size, const char *text);
+
+/*
+ * Adds a profile to the stacks.  Errors: ERR_REQUEST 422 with the field that
+ * is wrong, 413 for more than the bounds, ENOMEM.
+ */
+const struct err *pprof_parse(struct stacks *s, const void *data, size_t n);
+const struct err *pprof_parse_as(struct stacks *s, const void *data, size_t n,
+    const struct pprof_options *options);
+
+/* Appends a profile, packed by gzip or not.  `type` is the name of what is
+ * counted: "cpu", "inuse_space". */
+const struct err *pprof_write(struct buf *out, const struct profile *p,
+    const char *type, bool gzip);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * What Pyroscope's servers call the types that agents send without a
+ * configuration, and how they count.
+ */
+#include "pprof.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *type, *name;
+	enum series_kind kind;
+} known[] = {
+    {"inuse_objects", "inuse_objects", SERIES_STOCK},
+    {"inuse_space", "inuse_space", SERIES_STOCK},
+    {"objects", "inuse_objects", SERIES_STOCK}, /* V8's heap */
+    {"space", "inuse_space", SERIES_STOCK},
+    {"goroutine", "goroutines", SERIES_STOCK},
+    {"contentions", "mutex_count", SERIES_FLOW},
+    {"delay", "mutex_duration", SERIES_FLOW},
+};
+
+void
+pprof_sanitize(char *name, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	if (text[0] == '\0')
+		text = "samples";
+	if (isdigit((unsigned char)text[0]) && size > 1)
+		name[n++] = '_';
+	for (; *text != '\0' && n + 1 < size; text++)
+		name[n++] = isalnum((unsigned char)*text) || *text == ':'
+		    ? *text : '_';
+	name[n] = '\0';
+}
+
+enum series_kind
+pprof_name(void *arg, const struct pprof_column *c, char *name, size_t size)
+{
+	(void)arg;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(known[i].type, c->type) == 0) {
+			snprintf(name, size, "%s", known[i].name);
+			return known[i].kind;
+		}
+	}
+	/* "samples" alone counts what the period says: Go's and Node's CPU */
+	if (c->lonely && strcmp(c->type, "samples") == 0 &&
+	    strcmp(c->period_unit, "nanoseconds") == 0)
+		pprof_sanitize(name, size, c->period_type);
+	else
+		pprof_sanitize(name, size, c->type);
+	return SERIES_FLOW;
+}

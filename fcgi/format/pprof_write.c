@@ -1,0 +1,264 @@
+/*
+ * From a call tree to pprof's messages.  A frame that looks the same is one
+ * function and one location; each node with samples of its own is a sample.
+ */
+#include "pprof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "gzip.h"
+#include "pprof.pb-c.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/store.h"
+
+struct maker {
+	const struct profile *p;
+	struct arena arena;
+	Pprof__Profile out;
+	struct intern strings;
+	struct intern looks;   /* name and module: functions, locations */
+	struct intern modules; /* strings: mappings */
+	uint32_t *look;        /* by node */
+	size_t cap_samples;
+	bool failed;
+};
+
+static int64_t
+maker_str(struct maker *m, const char *text)
+{
+	uint32_t i = intern_put(&m->strings, text, strlen(text));
+
+	m->failed |= i == INTERN_NONE;
+	return i;
+}
+
+static void *
+maker_alloc(struct maker *m, size_t n, size_t size)
+{
+	void *p = arena_alloc(&m->arena, (n + 1) * size);
+
+	if (p == NULL)
+		m->failed = true;
+	else
+		memset(p, 0, (n + 1) * size);
+	return p;
+}
+
+/* ---- frames ---- */
+
+struct look {
+	uint32_t name;   /* string */
+	uint32_t module; /* id of its mapping; that of "" has no file */
+};
+
+/* Numbers all functions and modules. */
+static void
+maker_looks(struct maker *m)
+{
+	m->look = maker_alloc(m, m->p->n_nodes, sizeof(*m->look));
+	for (size_t i = 1; i < m->p->n_nodes && !m->failed; i++) {
+		const struct profile_node *node = &m->p->nodes[i];
+		struct look look = {(uint32_t)maker_str(m, node->name), 0};
+		uint32_t module = (uint32_t)maker_str(m, node->module);
+
+		look.module = 1 + intern_put(&m->modules, &module,
+		    sizeof(module));
+		m->look[i] = intern_put(&m->looks, &look, sizeof(look));
+		m->failed |= m->look[i] == INTERN_NONE;
+	}
+}
+
+/* pprof takes a profile without any mapping for one without symbols. */
+static void
+maker_mappings(struct maker *m)
+{
+	size_t n = m->modules.n > 0 ? m->modules.n : 1;
+	Pprof__Mapping *all = maker_alloc(m, n, sizeof(*all));
+
+	m->out.mapping = maker_alloc(m, n, sizeof(*m->out.mapping));
+	for (size_t i = 0; i < n && !m->failed; i++) {
+		pprof__mapping__init(&all[i]);
+		all[i].id = i + 1;
+		all[i].memory_start = (i + 1) << 40;
+		all[i].memory_limit = (i + 2) << 40;
+		if (i < m->modules.n)
+			all[i].filename = *(const uint32_t *)intern_at(
+			    &m->modules, (uint32_t)i);
+		all[i].has_functions = true;
+		m->out.mapping[i] = &all[i];
+	}
+	m->out.n_mapping = n;
+}
+
+static void
+maker_locations(struct maker *m)
+{
+	size_t n = m->looks.n;
+	Pprof__Function *functions = maker_alloc(m, n, sizeof(*functions));
+	Pprof__Location *locations = maker_alloc(m, n, sizeof(*locations));
+	Pprof__Line *lines = maker_alloc(m, n, sizeof(*lines));
+	Pprof__Line **line = maker_alloc(m, n, sizeof(Pprof__Line *));
+
+	m->out.function = maker_alloc(m, n, sizeof(*m->out.function));
+	m->out.location = maker_alloc(m, n, sizeof(*m->out.location));
+	for (uint32_t i = 0; i < n && !m->failed; i++) {
+		const struct look *look = intern_at(&m->looks, i);
+
+		pprof__function__init(&functions[i]);
+		functions[i].id = i + 1;
+		functions[i].name = functions[i].system_name = look->name;
+		pprof__line__init(&lines[i]);
+		lines[i].function_id = i + 1;
+		line[i] = &lines[i];
+		pprof__location__init(&locations[i]);
+		locations[i].id = i + 1;
+		locations[i].mapping_id = look->module;
+		locations[i].line = &line[i];
+		locations[i].n_line = 1;
+		m->out.function[i] = &functions[i];
+		m->out.location[i] = &locations[i];
+	}
+	m->out.n_function = m->out.n_location = n;
+}
+
+/* ---- samples ---- */
+
+static int64_t
+maker_clamp(int128 v)
+{
+	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+static Pprof__Sample *
+maker_sample(struct maker *m, uint32_t i)
+{
+	const struct profile_node *nodes = m->p->nodes;
+	Pprof__Sample *sample = maker_alloc(m, 1, sizeof(*sample));
+	size_t n = 0, types = m->out.n_sample_type;
+
+	if (sample == NULL)
+		return NULL;
+	pprof__sample__init(sample);
+	sample->location_id = maker_alloc(m, nodes[i].depth,
+	    sizeof(*sample->location_id));
+	sample->value = maker_alloc(m, types, sizeof(*sample->value));
+	if (m->failed)
+		return NULL;
+	for (uint32_t k = i; k != 0; k = nodes[k].parent)
+		sample->location_id[n++] = m->look[k] + 1;
+	sample->n_location_id = n;
+	sample->value[0] = maker_clamp(nodes[i].self);
+	sample->value[types - 1] = maker_clamp(nodes[i].self *
+	    m->p->period);
+	sample->n_value = types;
+	return sample;
+}
+
+static void
+maker_samples(struct maker *m)
+{
+	size_t n = 0;
+
+	m->out.sample = maker_alloc(m, m->p->n_nodes,
+	    sizeof(*m->out.sample));
+	for (uint32_t i = 0; i < m->p->n_nodes && !m->failed; i++)
+		if (m->p->nodes[i].self > 0)
+			m->out.sample[n++] = maker_sample(m, i);
+	m->out.n_sample = n;
+}
+
+static Pprof__ValueType *
+maker_type(struct maker *m, const char *type, const char *unit)
+{
+	Pprof__ValueType *t = maker_alloc(m, 1, sizeof(*t));
+
+	if (t == NULL)
+		return NULL;
+	pprof__value_type__init(t);
+	t->type = maker_str(m, type);
+	t->unit = maker_str(m, unit);
+	return t;
+}
+
+/* Where a count is a time, pprof's own tools write both. */
+static void
+maker_head(struct maker *m, const char *type)
+{
+	const char *unit = m->p->unit[0] != '\0' ? m->p->unit : "count";
+	Pprof__ValueType **types = maker_alloc(m, 2, sizeof(*types));
+	size_t n = 0;
+
+	if (types == NULL)
+		return;
+	if (m->p->period > 1)
+		types[n++] = maker_type(m, "samples", "count");
+	types[n++] = maker_type(m, type, unit);
+	m->out.sample_type = types;
+	m->out.n_sample_type = n;
+	m->out.period_type = maker_type(m, type, unit);
+	m->out.period = m->p->period;
+	m->out.default_sample_type = maker_str(m, type);
+	m->out.time_nanos = m->p->from_ns;
+	m->out.duration_nanos = m->p->until_ns - m->p->from_ns;
+}
+
+static void
+maker_strings(struct maker *m)
+{
+	m->out.string_table = maker_alloc(m, m->strings.n,
+	    sizeof(*m->out.string_table));
+	for (uint32_t i = 0; i < m->strings.n && !m->failed; i++)
+		m->out.string_table[i] =
+		    (char *)(uintptr_t)intern_str(&m->strings, i);
+	m->out.n_string_table = m->strings.n;
+}
+
+static const struct err *
+maker_pack(struct maker *m, struct buf *out, bool gzip)
+{
+	size_t n = pprof__profile__get_packed_size(&m->out);
+	struct buf plain = {0};
+	const struct err *e = NULL;
+
+	if (!buf_reserve(gzip ? &plain : out, n))
+		return err_nomem();
+	if (!gzip) {
+		out->len += pprof__profile__pack(&m->out,
+		    out->data + out->len);
+		return NULL;
+	}
+	plain.len = pprof__profile__pack(&m->out, plain.data);
+	e = gzip_deflate(out, plain.data, plain.len);
+	buf_fini(&plain);
+	return e;
+}
+
+const struct err *
+pprof_write(struct buf *out, const struct profile *p, const char *type,
+    bool gzip)
+{
+	struct maker m = {.p = p};
+	const struct err *e;
+
+	arena_init(&m.arena, SIZE_MAX / 4);
+	m.looks.aligned = m.modules.aligned = true;
+	pprof__profile__init(&m.out);
+	maker_str(&m, "");
+	maker_head(&m, type);
+	maker_looks(&m);
+	maker_mappings(&m);
+	maker_locations(&m);
+	maker_samples(&m);
+	maker_strings(&m);
+	e = m.failed ? err_nomem() : maker_pack(&m, out, gzip);
+	arena_fini(&m.arena);
+	intern_fini(&m.strings);
+	intern_fini(&m.looks);
+	intern_fini(&m.modules);
+	return e;
+}
