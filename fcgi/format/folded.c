@@ -1,0 +1,297 @@
+/*
+ * Each byte is read twice: once by memchr() for the line's end, once eight
+ * at a time for frames' ends and their hash.
+ */
+#include "folded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stacks.h"
+#include "stacks_cache.h"
+#include "store/base/err.h"
+
+struct folded {
+	struct stacks *s;
+	struct stacks_cache frames; /* by text, kind's mark included */
+	uint32_t type;
+	bool lines; /* no counts: each line is one */
+	uint64_t line, stacks, bad, rounded;
+	uint64_t first_bad; /* a line's number */
+};
+
+const struct stacks_type folded_samples = {"samples", "samples", 1,
+    SERIES_FLOW};
+
+struct folded *
+folded_new(struct stacks *s, const struct stacks_type *type)
+{
+	struct folded *f = calloc(1, sizeof(*f));
+
+	if (f == NULL)
+		return NULL;
+	f->s = s;
+	f->type = stacks_type(s, type == NULL ? &folded_samples : type);
+	return f;
+}
+
+struct folded *
+folded_new_lines(struct stacks *s, const struct stacks_type *type)
+{
+	struct folded *f = folded_new(s, type);
+
+	if (f != NULL)
+		f->lines = true;
+	return f;
+}
+
+int
+folded_kind(const char *name, size_t *n)
+{
+	static const struct {
+		char mark;
+		enum frame_kind kind;
+	} kinds[] = {
+	    {'k', FRAME_KERNEL}, {'i', FRAME_INLINED}, {'j', FRAME_JIT},
+	};
+	const char *end = name + *n;
+
+	if (*n > 4 && memcmp(end - 4, "_[", 2) == 0 && end[-1] == ']') {
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+			if (kinds[i].mark == end[-2]) {
+				*n -= 4;
+				return (int)kinds[i].kind;
+			}
+		}
+	}
+	return FRAME_MANAGED;
+}
+
+static uint32_t
+folded_new_frame(struct folded *f, uint32_t hash, const char *name, size_t n)
+{
+	size_t len = n;
+	enum frame_kind kind = (enum frame_kind)folded_kind(name, &len);
+	uint32_t frame = stacks_frame_named(f->s, kind, name, len);
+
+	/* an entry that does not fit is made again the next time */
+	if (n > 0)
+		stacks_cache_add(&f->frames, hash, name, n, frame);
+	return frame;
+}
+
+#define ONES 0x0101010101010101u
+
+/* Bytes before the first ';' among the next eight; 8 where there is none. */
+static inline size_t
+folded_frame_end(uint64_t word)
+{
+	uint64_t x = word ^ ONES * ';';
+	uint64_t zero = (x - ONES) & ~x & ONES * 0x80;
+
+	return zero == 0 ? 8 : (size_t)__builtin_ctzll(zero) / 8;
+}
+
+/* The length of the frame at p, and its hash.  `limit` is where memory that
+ * can be read ends. */
+static inline size_t
+folded_scan(const char *p, const char *end, const char *limit,
+    uint32_t *hash)
+{
+	const char *at = p;
+	uint64_t h = 0;
+
+	for (;;) {
+		size_t left = (size_t)(end - at), room = (size_t)(limit - at);
+		uint64_t word = 0;
+		size_t n;
+
+		memcpy(&word, at, room >= 8 ? 8 : room);
+		n = folded_frame_end(word);
+		if (n == 8 && left > 8) {
+			h = stacks_cache_mix(h, word);
+			at += 8;
+			continue;
+		}
+		n = n < left ? n : left;
+		if (n < 8)
+			word &= ((uint64_t)1 << 8 * n) - 1;
+		h = stacks_cache_mix(h, word);
+		*hash = (uint32_t)h;
+		return (size_t)(at - p) + n;
+	}
+}
+
+static void
+folded_put(struct folded *f, const char *p, const char *end,
+    const char *limit, int64_t count)
+{
+	uint32_t node = 0, hash, frame;
+
+	while (p < end) {
+		size_t n = folded_scan(p, end, limit, &hash);
+
+		frame = n == 0 ? STACKS_CACHE_NONE
+			       : stacks_cache_get(&f->frames, hash, p, n);
+		if (frame == STACKS_CACHE_NONE)
+			frame = folded_new_frame(f, hash, p, n);
+		node = stacks_child(f->s, node, frame);
+		p += n + 1;
+	}
+	stacks_add(f->s, node, f->type, count);
+}
+
+static bool
+folded_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* The digits [p, end) as a number; false beyond 10^18. */
+static bool
+folded_number(const char *p, const char *end, int64_t *value)
+{
+	*value = 0;
+	while (p < end && *p == '0')
+		p++;
+	if (end - p > 18)
+		return false;
+	for (; p < end; p++)
+		*value = *value * 10 + (*p - '0');
+	return true;
+}
+
+/*
+ * Takes the count off the end of a line: the stack ends at the result.  NULL
+ * where there is none.  A fraction is rounded, half up.
+ */
+static const char *
+folded_count(const char *p, const char *end, int64_t *count, bool *rounded)
+{
+	const char *digits = end, *point = end;
+
+	while (digits > p && folded_is_digit(digits[-1]))
+		digits--;
+	*rounded = digits > p && digits[-1] == '.';
+	if (*rounded) {
+		point = --digits;
+		while (digits > p && folded_is_digit(digits[-1]))
+			digits--;
+	}
+	if (digits == p || digits == point ||
+	    (digits[-1] != ' ' && digits[-1] != '\t') ||
+	    !folded_number(digits, point, count))
+		return NULL;
+	if (*rounded && end - point > 1)
+		*count += point[1] >= '5';
+	while (*rounded && ++point < end && *point == '0')
+		;
+	*rounded = *rounded && point < end;
+	while (digits > p && (digits[-1] == ' ' || digits[-1] == '\t'))
+		digits--;
+	return digits;
+}
+
+static const char *
+folded_trim(const char *p, const char *end)
+{
+	while (end > p &&
+	    (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+		end--;
+	return end;
+}
+
+static void
+folded_line(struct folded *f, const char *p, const char *end,
+    const char *limit)
+{
+	const char *stack;
+	int64_t count = 1;
+	bool rounded = false;
+
+	f->line++;
+	end = folded_trim(p, end);
+	if (p == end || (*p == '#' && !f->lines))
+		return;
+	stack = f->lines ? end : folded_count(p, end, &count, &rounded);
+	if (stack == NULL) {
+		if (f->bad++ == 0)
+			f->first_bad = f->line;
+		return;
+	}
+	f->stacks++;
+	f->rounded += rounded;
+	if (count > 0)
+		folded_put(f, p, stack, limit, count);
+}
+
+size_t
+folded_feed(struct folded *f, const char *p, size_t n, bool last)
+{
+	const char *at = p, *limit = p + n;
+
+	while (at < limit && stacks_error(f->s) == NULL) {
+		const char *end = memchr(at, '\n', (size_t)(limit - at));
+
+		if (end == NULL && !last)
+			break;
+		if (end == NULL)
+			end = limit;
+		folded_line(f, at, end, limit);
+		at = end + 1;
+	}
+	return at > limit ? n : (size_t)(at - p);
+}
+
+const struct err *
+folded_finish(struct folded *f)
+{
+	const struct err *e = stacks_error(f->s);
+
+	if (e == NULL && f->stacks == 0 && f->bad > 0)
+		e = err_new(ERR_REQUEST, 422, "line %llu is no folded stack: "
+		    "frames with ';' between them, a blank and a count",
+		    (unsigned long long)f->first_bad);
+	if (f->bad > 0)
+		stacks_skip(f->s, "lines without a count", f->bad);
+	if (f->rounded > 0)
+		stacks_skip(f->s, "fractions of a count, rounded", f->rounded);
+	stacks_cache_fini(&f->frames);
+	free(f);
+	return e;
+}
+
+const struct err *
+folded_parse(struct stacks *s, const void *data, size_t n,
+    const struct stacks_type *type)
+{
+	struct folded *f = folded_new(s, type);
+
+	if (f == NULL)
+		return err_nomem();
+	if (n > 0)
+		folded_feed(f, data, n, true);
+	return folded_finish(f);
+}
+
+bool
+folded_looks(const char *p, size_t n)
+{
+	const char *limit = p + n;
+
+	while (p < limit) {
+		const char *end = memchr(p, '\n', (size_t)(limit - p));
+		const char *trimmed;
+		int64_t count;
+		bool rounded;
+
+		if (end == NULL)
+			end = limit;
+		trimmed = folded_trim(p, end);
+		if (trimmed > p && *p != '#')
+			return folded_count(p, trimmed, &count, &rounded) !=
+			    NULL;
+		p = end + 1;
+	}
+	return false;
+}

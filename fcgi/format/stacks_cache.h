@@ -1,0 +1,63 @@
+/*
+ * From a piece of text, as a file writes it again and again, to the number
+ * that was made of it: one look-up instead of taking it apart.  The hash is
+ * made while the text is looked for its end (stacks_cache_mix), so that each
+ * byte is read once.
+ */
+#ifndef FCGI_FORMAT_STACKS_CACHE_H
+#define FCGI_FORMAT_STACKS_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "store/base/buf.h"
+
+struct stacks_cache_entry {
+	uint32_t hash, first, len; /* first: in text; len 0: free */
+	uint32_t value;
+};
+
+/* All zero is empty. */
+struct stacks_cache {
+	struct buf text;
+	struct stacks_cache_entry *table;
+	uint32_t n, mask;
+};
+
+#define STACKS_CACHE_NONE UINT32_MAX
+
+void stacks_cache_fini(struct stacks_cache *c);
+
+/* Puts a text that is not there; false when out of memory. */
+bool stacks_cache_add(struct stacks_cache *c, uint32_t hash, const char *p,
+    size_t n, uint32_t value);
+
+/* Takes the next eight bytes, or the last few with zeros above them. */
+static inline uint64_t
+stacks_cache_mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9fb21c651e98df25u;
+	return hash ^ hash >> 32;
+}
+
+/* The value of a text of 1 to 2^32 - 1 bytes, or STACKS_CACHE_NONE. */
+static inline uint32_t
+stacks_cache_get(const struct stacks_cache *c, uint32_t hash, const char *p,
+    size_t n)
+{
+	uint32_t at = hash & c->mask;
+
+	if (c->table == NULL)
+		return STACKS_CACHE_NONE;
+	for (; c->table[at].len != 0; at = (at + 1) & c->mask) {
+		const struct stacks_cache_entry *e = &c->table[at];
+
+		if (e->hash == hash && e->len == n &&
+		    memcmp(c->text.data + e->first, p, n) == 0)
+			return e->value;
+	}
+	return STACKS_CACHE_NONE;
+}
+
+#endif
