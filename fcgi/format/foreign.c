@@ -1,0 +1,112 @@
+/*
+ * The table, and the way of bytes in memory.
+ */
+#include "foreign.h"
+
+#include <string.h>
+
+#include "folded.h"
+#include "gzip.h"
+#include "lines.h"
+#include "stacks.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
+
+static void *
+folded_begin(struct stacks *s)
+{
+	return folded_new(s, NULL);
+}
+
+static size_t
+folded_feed_any(void *f, const char *p, size_t n, bool last)
+{
+	return folded_feed(f, p, n, last);
+}
+
+static const struct err *
+folded_finish_any(void *f)
+{
+	return folded_finish(f);
+}
+
+static const struct foreign_stream folded_stream = {folded_begin,
+    folded_feed_any, folded_finish_any};
+
+static const struct err *
+folded_parse_samples(struct stacks *s, const void *data, size_t n)
+{
+	return folded_parse(s, data, n, NULL);
+}
+
+static const struct err *
+lines_parse_samples(struct stacks *s, const void *data, size_t n)
+{
+	return lines_parse(s, data, n, NULL);
+}
+
+/* The stricter looks come first. */
+const struct foreign foreign_formats[] = {
+    {"folded", "stacks with counts, as stackcollapse writes them",
+        folded_looks, folded_parse_samples, &folded_stream},
+    {"lines", "a stack a line, each counts one", lines_looks,
+        lines_parse_samples, NULL},
+};
+const size_t foreign_n_formats =
+    sizeof(foreign_formats) / sizeof(foreign_formats[0]);
+
+const struct foreign *
+foreign_find(const char *name)
+{
+	for (size_t i = 0; i < foreign_n_formats; i++)
+		if (strcmp(foreign_formats[i].name, name) == 0)
+			return &foreign_formats[i];
+	return NULL;
+}
+
+const struct foreign *
+foreign_guess(const void *data, size_t n)
+{
+	for (size_t i = 0; i < foreign_n_formats; i++)
+		if (foreign_formats[i].looks != NULL &&
+		    foreign_formats[i].looks(data, n))
+			return &foreign_formats[i];
+	return NULL;
+}
+
+const struct err *
+foreign_choose(const struct foreign **out, const char *name,
+    const void *data, size_t n)
+{
+	*out = name != NULL ? foreign_find(name) : foreign_guess(data, n);
+	if (*out == NULL && name != NULL)
+		return err_field(ERR_REQUEST, 422, "format",
+		    "no format is called \"%.100s\"", name);
+	if (*out == NULL)
+		return err_field(ERR_REQUEST, 422, "format",
+		    "the first bytes are those of no format that is known");
+	return NULL;
+}
+
+const struct err *
+foreign_parse(struct stacks *s, const char *name, const void *data, size_t n,
+    size_t limit)
+{
+	struct buf plain = {0};
+	const struct foreign *f;
+	const struct err *e = NULL;
+
+	if (gzip_looks(data, n)) {
+		e = gzip_inflate(&plain, data, n, limit);
+		data = plain.data;
+		n = plain.len;
+	}
+	if (e == NULL)
+		e = foreign_choose(&f, name, data, n);
+	if (e == NULL)
+		e = f->parse(s, data, n);
+	if (e == NULL)
+		e = stacks_error(s);
+	buf_fini(&plain);
+	return e;
+}

@@ -1,0 +1,87 @@
+/*
+ * Formats guessed by their first bytes, unpacked, and read from a file.
+ */
+#include "fcgi/format/foreign.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fcgi/format/gzip.h"
+#include "fcgi/format/stacks.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "test.h"
+
+TEST(formats_are_guessed)
+{
+	static const struct {
+		const char *text, *format;
+	} cases[] = {
+	    {"a;b 1\n", "folded"}, {"# one\n\na 1.5", "folded"},
+	    {"a;b\na;c\n", "lines"}, {"\x01\x02;", NULL}, {"", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct foreign *f = foreign_guess(cases[i].text,
+		    strlen(cases[i].text));
+
+		CHECK((f == NULL) == (cases[i].format == NULL));
+		if (f != NULL && cases[i].format != NULL)
+			CHECK_STR(f->name, cases[i].format);
+	}
+	CHECK(foreign_find("folded") != NULL && foreign_find("x") == NULL);
+}
+
+TEST(packed_input_is_unpacked)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	struct buf packed = {0};
+
+	CHECK_OK(gzip_deflate(&packed, "a;b 2\n", 6));
+	CHECK_OK(foreign_parse(s, NULL, packed.data, packed.len, 1000));
+	CHECK_INT(stacks_n_nodes(s), 3);
+	CHECK_INT(stacks_value(s, 2, 0), 2);
+	CHECK(foreign_parse(s, NULL, packed.data, packed.len, 3) != NULL);
+	CHECK(foreign_parse(s, "nonsense", "a 1", 3, 100) != NULL);
+	buf_fini(&packed);
+	stacks_free(s);
+}
+
+/* Through a descriptor, larger than one piece, packed and not. */
+TEST(a_descriptor_is_read_to_its_end)
+{
+	struct buf text = {0}, packed = {0};
+
+	for (int i = 0; i < 200000; i++)
+		buf_printf(&text, "main;some_function_%d 1\n", i % 7);
+	CHECK(text.len > 4u << 20);
+	CHECK_OK(gzip_deflate(&packed, text.data, text.len));
+	for (int k = 0; k < 2; k++) {
+		struct stacks *s = stacks_new(&stacks_limits_file);
+		const struct buf *b = k ? &packed : &text;
+		FILE *file = tmpfile();
+		int64_t sum = 0;
+
+		CHECK(fwrite(b->data, 1, b->len, file) == b->len);
+		fflush(file);
+		lseek(fileno(file), 0, SEEK_SET);
+		CHECK_OK(foreign_read(s, NULL, fileno(file), 4u << 20));
+		CHECK_INT(stacks_n_nodes(s), 9);
+		for (uint32_t i = 0; i < stacks_n_nodes(s); i++)
+			sum += stacks_value(s, i, 0);
+		CHECK_INT(sum, 200000);
+		stacks_free(s);
+		fclose(file);
+	}
+	buf_fini(&text);
+	buf_fini(&packed);
+}
+
+int
+main(void)
+{
+	RUN(formats_are_guessed);
+	RUN(packed_input_is_unpacked);
+	RUN(a_descriptor_is_read_to_its_end);
+	return test_done();
+}
