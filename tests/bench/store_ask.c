@@ -1,0 +1,347 @@
+/*
+ * Measures answers of a store that store_bench wrote: how many blocks a range
+ * reads, how long it takes to the finished JSON, uncut and with max-nodes
+ * 8192, beside merging all its leaves; checks that both ways give the same
+ * tree, to the sample, and that no range reads more than 3 log2(n) blocks.
+ *
+ *	store_ask DIR TIMES
+ *
+ * Everything that an answer needs is asked for as a page does it: taking up
+ * what the writer did, the query, the layout, the text.  Prints lines "name
+ * value unit"; exits 1 when something does not hold.
+ */
+#include "fcgi/format/flamebearer.h"
+#include "store/reader.h"
+#include "workload.h"
+
+#define LONGEST_S 15.0 /* for one row */
+
+struct question {
+	const char *name;
+	int64_t slots; /* 0: random borders, anywhere */
+	int64_t most;  /* of random ones; 0: all there is */
+};
+
+static const struct question questions[] = {
+    {"10s", 1, 0},
+    {"1h", 360, 0},
+    {"1d", 8640, 0},
+    {"30d", 259200, 0},
+    {"1y", 3153600, 0},
+    {"random_day", 0, 8640},
+    {"random", 0, 0},
+};
+#define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
+
+struct asking {
+	struct store *s;
+	struct selector *selector;
+	struct store_extent extent;
+	struct population random; /* for roll() alone */
+	uint64_t leaves;
+	struct buf out;
+	unsigned times;
+	bool failed;
+};
+
+/* Says once what does not hold. */
+static void
+complain(struct asking *x, const char *what)
+{
+	if (!x->failed)
+		fprintf(stderr, "store_ask: %s\n", what);
+	x->failed = true;
+}
+
+/* The finished JSON of a profile. */
+static void
+render(struct asking *x, const struct profile *p, int64_t max_nodes)
+{
+	struct flame_options o = {max_nodes, NULL, NULL, "(other)"};
+	struct writer w = writer_of(&x->out);
+	struct flame *f;
+
+	buf_clear(&x->out);
+	must(flame_new(&f, p, &o));
+	writer_open(&w, '{');
+	flamebearer_put(&w, f);
+	writer_close(&w, '}');
+	if (f->total != p->nodes[0].total)
+		complain(x, "truncation changes the total");
+	flame_free(f);
+}
+
+/* Picks a range of the store's extent; false when it is too short. */
+static bool
+pick(struct asking *x, const struct question *q, int64_t *from,
+    int64_t *until)
+{
+	int64_t all = x->extent.until_ns - x->extent.from_ns;
+	int64_t most = q->most && q->most * SLOT_NS < all ? q->most * SLOT_NS
+	                                                  : all;
+	int64_t n = q->slots ? q->slots * SLOT_NS
+	                     : 1 + (int64_t)(roll(&x->random) %
+	                               (uint64_t)most);
+
+	if (n > all)
+		return false;
+	*from = x->extent.from_ns;
+	if (all > n)
+		*from += (int64_t)(roll(&x->random) % (uint64_t)(all - n));
+	if (q->slots)
+		*from -= *from % SLOT_NS;
+	*until = *from + n;
+	return true;
+}
+
+static double
+median(double *values, unsigned n, double share)
+{
+	qsort(values, n, sizeof(*values), compare_doubles);
+	return n == 0 ? 0 : values[(unsigned)((n - 1) * share)] * 1e3;
+}
+
+/* Blocks read against 3 log2(n); n counts the slots that are touched. */
+static double
+bound_share(struct asking *x, const struct profile *p)
+{
+	int64_t first = p->from_ns / SLOT_NS;
+	int64_t last = (p->until_ns + SLOT_NS - 1) / SLOT_NS;
+	double bound = 3 * log2((double)(last - first));
+
+	if (bound < 1)
+		bound = 1;
+	if ((double)p->blocks > bound)
+		complain(x, "a range reads more than 3 log2(n) blocks");
+	return (double)p->blocks / bound;
+}
+
+static void
+ask(struct asking *x, const struct question *question, const char *cut,
+    int64_t max_nodes)
+{
+	double *wall = calloc(x->times, sizeof(*wall));
+	double *cpu = calloc(x->times, sizeof(*cpu));
+	double began = seconds(CLOCK_MONOTONIC), share = 0;
+	uint64_t most = 0, nodes = 0;
+	struct profile_query q = {.selector = x->selector};
+	unsigned n = 0;
+
+	while (n < x->times && pick(x, question, &q.from_ns, &q.until_ns) &&
+	    (n < 20 || seconds(CLOCK_MONOTONIC) - began < LONGEST_S)) {
+		double wall_before = seconds(CLOCK_MONOTONIC);
+		double cpu_before = seconds(CLOCK_THREAD_CPUTIME_ID);
+		struct profile *p;
+
+		must(store_refresh(x->s));
+		must(store_query_profile(x->s, &q, &p));
+		render(x, p, max_nodes);
+		wall[n] = seconds(CLOCK_MONOTONIC) - wall_before;
+		cpu[n++] = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
+		share = fmax(share, bound_share(x, p));
+		most = p->blocks > most ? p->blocks : most;
+		nodes = p->n_nodes > nodes ? p->n_nodes : nodes;
+		profile_free(p);
+	}
+	if (n > 0 && max_nodes < 0) {
+		printf("store_query_%s_blocks %llu blocks\n", question->name,
+		    (unsigned long long)most);
+		printf("store_query_%s_bound %.3f of 3 log2(n)\n",
+		    question->name, share);
+		printf("store_query_%s_nodes %llu nodes\n", question->name,
+		    (unsigned long long)nodes);
+	}
+	if (n > 0) {
+		printf("store_query_%s_%s_p50 %.3f ms\n", question->name, cut,
+		    median(wall, n, 0.5));
+		printf("store_query_%s_%s_p99 %.3f ms\n", question->name, cut,
+		    median(wall, n, 0.99));
+		printf("store_query_%s_%s_cpu_p99 %.3f ms\n", question->name,
+		    cut, median(cpu, n, 0.99));
+	}
+	fflush(stdout);
+	free(wall);
+	free(cpu);
+}
+
+/* ---- the same without the tree of levels: all leaves, one by one ---- */
+
+static const struct err *
+add_leaf(struct asking *x, struct reader_file *f, uint64_t slot,
+    struct node_values *sum)
+{
+	struct entry_reader r = {0};
+	const struct block *b;
+	const struct err *e = sealed_block(f->sealed, 0, 0, slot, &b);
+	int128 value;
+	uint32_t key;
+
+	if (e != NULL || b == NULL)
+		return e;
+	r.c = b->entries;
+	x->leaves++;
+	while (entry_next(&r, &key, &value))
+		node_values_add(sum, f->stack_nodes[key], value);
+	return NULL;
+}
+
+/* The sum of the slots [from, until) as a tree.  Files are opened before the
+ * sum begins, which numbers all nodes; journals belong to it. */
+static void
+add_leaves(struct asking *x, uint64_t from, uint64_t until,
+    struct profile *p)
+{
+	struct node_values sum;
+
+	for (uint32_t i = 0; i < x->s->n_files; i++) {
+		struct reader_file *f = &x->s->files[i];
+
+		if (f->entry.kind == MANIFEST_SPAN && f->entry.first < until &&
+		    f->entry.first + f->entry.slots > from)
+			must(reader_need(x->s, f));
+	}
+	must(node_values_init(&sum, x->s->syms.n_nodes));
+	for (uint32_t i = 0; i < x->s->n_files; i++) {
+		struct reader_file *f = &x->s->files[i];
+		uint64_t a = f->entry.first, b = a + f->entry.slots;
+
+		if (f->entry.kind != MANIFEST_SPAN || a >= until || b <= from)
+			continue;
+		for (uint64_t slot = a > from ? a : from;
+		     slot < (b < until ? b : until); slot++)
+			must(add_leaf(x, f, slot, &sum));
+	}
+	for (uint32_t j = 0; j < x->s->n_journals; j++) {
+		const struct memspan *m = &x->s->journals[j]->span;
+
+		for (size_t i = 0; i < m->n_blocks; i++) {
+			const struct mem_block *b = &m->blocks[i];
+
+			for (size_t k = b->first; k < b->first + b->n &&
+			     b->numbers.start >= from &&
+			     b->numbers.start < until; k++)
+				node_values_add(&sum, m->entries[k].node,
+				    m->entries[k].value);
+		}
+	}
+	must(profile_tree(x->s, &sum, NULL, p));
+	node_values_fini(&sum);
+}
+
+static bool
+same_tree(const struct profile *a, const struct profile *b)
+{
+	if (a->n_nodes != b->n_nodes)
+		return false;
+	for (size_t i = 0; i < a->n_nodes; i++) {
+		const struct profile_node *x = &a->nodes[i], *y = &b->nodes[i];
+
+		if (x->self != y->self || x->total != y->total ||
+		    x->depth != y->depth || strcmp(x->name, y->name) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+ask_naive(struct asking *x, const struct question *question)
+{
+	struct profile_query q = {.selector = x->selector};
+	struct profile leaves = {0}, *tree;
+	double before;
+
+	if (question->slots == 0 ||
+	    !pick(x, question, &q.from_ns, &q.until_ns))
+		return;
+	must(store_query_profile(x->s, &q, &tree));
+	x->leaves = 0;
+	before = seconds(CLOCK_THREAD_CPUTIME_ID);
+	add_leaves(x, (uint64_t)(q.from_ns / SLOT_NS),
+	    (uint64_t)(q.until_ns / SLOT_NS), &leaves);
+	render(x, &leaves, -1);
+	printf("store_query_%s_naive_blocks %llu blocks\n", question->name,
+	    (unsigned long long)x->leaves);
+	printf("store_query_%s_naive %.3f ms\n", question->name,
+	    (seconds(CLOCK_THREAD_CPUTIME_ID) - before) * 1e3);
+	if (!same_tree(tree, &leaves))
+		complain(x, "an answer is not the sum of its leaves");
+	profile_free(tree);
+	free(leaves.nodes);
+	buf_fini(&leaves.strings);
+}
+
+/* ---- lists ---- */
+
+static bool
+count_series(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	(void)d;
+	(void)last_ns;
+	++*(unsigned *)arg;
+	return true;
+}
+
+/* Which series there are, over all time: again and again, as pages do. */
+static void
+ask_series(struct store *s)
+{
+	struct selector *any;
+	unsigned n = 0;
+
+	must(selector_parse("{service=~\".*\"}", &any));
+	for (int i = 0; i < 3; i++) {
+		double before = seconds(CLOCK_MONOTONIC);
+
+		must(store_refresh(s));
+		must(store_each_series(s, any, 0, INT64_MAX / 4, count_series,
+		    &n));
+		printf("store_series_all_%d %.3f ms\n", i,
+		    (seconds(CLOCK_MONOTONIC) - before) * 1e3);
+	}
+	selector_free(any);
+}
+
+static void
+ask_cold(struct asking *x)
+{
+	double before = seconds(CLOCK_MONOTONIC);
+	struct profile_query q = {.selector = x->selector,
+	    .until_ns = INT64_MAX / 2};
+	struct profile *p;
+
+	must(store_query_profile(x->s, &q, &p));
+	printf("store_query_all_cold %.3f ms\n",
+	    (seconds(CLOCK_MONOTONIC) - before) * 1e3);
+	printf("store_query_all_samples %.0f samples\n",
+	    (double)p->nodes[0].total);
+	profile_free(p);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct asking x = {.random = {.seed = 7}};
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: store_ask DIR TIMES\n");
+		return 2;
+	}
+	x.times = (unsigned)atoi(argv[2]);
+	must(store_open(&x.s, argv[1], 0));
+	must(selector_parse("cpu{service=\"kv\"}", &x.selector));
+	store_extent(x.s, &x.extent);
+	ask_cold(&x);
+	for (size_t i = 0; i < QUESTIONS; i++) {
+		ask(&x, &questions[i], "json", -1);
+		ask(&x, &questions[i], "cut", 8192);
+	}
+	printf("store_query_rss %.1f MB\n", (double)peak_rss_kb() / 1024);
+	ask_series(x.s);
+	printf("store_series_rss %.1f MB\n", (double)peak_rss_kb() / 1024);
+	for (size_t i = 0; i < QUESTIONS; i++)
+		ask_naive(&x, &questions[i]);
+	selector_free(x.selector);
+	store_close(x.s);
+	buf_fini(&x.out);
+	return x.failed;
+}
