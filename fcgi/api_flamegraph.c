@@ -47,41 +47,9 @@ flamegraph_put_metadata(struct writer *w, const struct profile_page *page)
 static void
 flamegraph_put_memlens(struct writer *w, const struct profile_page *page)
 {
-	const struct profile *p = page->profile;
-
 	writer_key(w, "memlens");
 	writer_open(w, '{');
-	writer_key(w, "from");
-	writer_seconds(w, p->from_ns);
-	writer_key(w, "until");
-	writer_seconds(w, p->until_ns);
-	writer_key(w, "state");
-	writer_str(w, page->state);
-	writer_key(w, "why");
-	writer_str(w, page->why);
-	writer_key(w, "slots");
-	writer_int(w, (int64_t)p->slots);
-	writer_key(w, "samples");
-	writer_int128(w, page->flame->total);
-	writer_key(w, "total");
-	writer_int128(w, page->flame->before);
-	writer_key(w, "lost");
-	measure_put_reasons(w, page->faults, page->n_faults, MEASURE_LOST,
-	    selector_name(page->selector));
-	writer_key(w, "broken");
-	measure_put_reasons(w, page->faults, page->n_faults, MEASURE_BROKEN,
-	    selector_name(page->selector));
-	writer_key(w, "unit");
-	writer_str(w, p->unit);
-	writer_key(w, "period_ns");
-	if (profile_page_rate(p) > 1)
-		writer_int(w, p->period);
-	else
-		writer_null(w);
-	writer_key(w, "period");
-	writer_int(w, p->period);
-	writer_key(w, "kind");
-	writer_str(w, p->kind ? series_kind_name(p->kind) : "flow");
+	profile_page_put(w, page);
 	flamebearer_put_kinds(w, page->flame);
 	writer_close(w, '}');
 }

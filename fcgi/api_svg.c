@@ -3,16 +3,13 @@
  * picture that can be kept, mailed and opened without us.
  */
 #include <stdio.h>
-#include <time.h>
 
 #include "fcgi/context.h"
 #include "fcgi/format/flamesvg.h"
-#include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
-#include "store/base/clock.h"
 #include "store/base/err.h"
 
 enum { ORIENTATION_DOWN, ORIENTATION_UP };
@@ -37,42 +34,6 @@ svg_parse(const struct request *rq, struct flamesvg_options *o)
 	return NULL;
 }
 
-static void
-svg_put_time(struct buf *out, int64_t ns)
-{
-	time_t t = (time_t)(ns / NS_PER_S);
-	char text[40];
-	struct tm tm;
-
-	if (gmtime_r(&t, &tm) != NULL &&
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
-		buf_printf(out, "%s", text);
-}
-
-/* What the picture shows, for whoever finds it in a year. */
-static void
-svg_put_subtitle(struct buf *out, const struct profile_page *page)
-{
-	const struct profile *p = page->profile;
-
-	buf_printf(out, "%s   ", page->query);
-	svg_put_time(out, p->from_ns);
-	buf_printf(out, " to ");
-	svg_put_time(out, p->until_ns);
-	buf_printf(out, " UTC   ");
-	writer_put_grouped(out, page->flame->total);
-	buf_printf(out, " %s", profile_page_units(p));
-	if (page->flame->total != page->flame->before) {
-		buf_printf(out, " of ");
-		writer_put_grouped(out, page->flame->before);
-	}
-	if (page->options.focus != NULL)
-		buf_printf(out, "   focus: %s", page->options.focus);
-	if (page->options.ignore != NULL)
-		buf_printf(out, "   ignore: %s", page->options.ignore);
-	buf_put_u8(out, '\0');
-}
-
 static const struct err *
 svg_draw(const struct profile_page *page, struct flamesvg_options *o,
     struct response *rs)
@@ -83,7 +44,7 @@ svg_draw(const struct profile_page *page, struct flamesvg_options *o,
 
 	snprintf(empty, sizeof(empty), "%s%s%s", page->state,
 	    page->why[0] != '\0' ? ": " : "", page->why);
-	svg_put_subtitle(&subtitle, page);
+	profile_page_put_title(&subtitle, page);
 	if (subtitle.failed) {
 		buf_fini(&subtitle);
 		return err_nomem();

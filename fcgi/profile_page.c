@@ -5,8 +5,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fcgi/context.h"
+#include "fcgi/format/writer.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "store/base/clock.h"
@@ -81,7 +83,8 @@ profile_page_explain(struct profile_page *page)
 	page->why = "";
 	page->state = "no data";
 	if (page->profile->slots > 0) {
-		page->state = page->flame->before != 0 ? "data" : "zero";
+		page->state = page->profile->nodes[0].total != 0 ? "data"
+								 : "zero";
 		return;
 	}
 	for (size_t i = 0; i < page->n_sources; i++) {
@@ -95,8 +98,9 @@ profile_page_explain(struct profile_page *page)
 	}
 }
 
-static const struct err *
-profile_page_load(struct profile_page *page)
+/* The profile, and why there may be none. */
+const struct err *
+profile_page_ask(struct profile_page *page)
 {
 	struct profile_query q = {page->selector, page->from_ns,
 	    page->until_ns, NULL};
@@ -109,17 +113,24 @@ profile_page_load(struct profile_page *page)
 	    (e = measure_sources(page->store, page->until_ns, &page->sources,
 	    &page->n_sources)) != NULL))
 		return e;
-	if ((e = flame_new(&page->flame, page->profile,
-	    &page->options)) != NULL)
-		return e;
 	profile_page_explain(page);
 	return measure_once(page->store, MEASURE_FAULTS, page->from_ns,
 	    page->until_ns, &page->faults, &page->n_faults);
 }
 
-const struct err *
-profile_page_init(struct profile_page *page, struct context *c,
-    const struct request *rq, struct response *rs)
+static const struct err *
+profile_page_load(struct profile_page *page)
+{
+	const struct err *e;
+
+	if ((e = profile_page_ask(page)) != NULL)
+		return e;
+	return flame_new(&page->flame, page->profile, &page->options);
+}
+
+static const struct err *
+profile_page_start(struct profile_page *page, struct context *c,
+    const struct request *rq, struct response *rs, bool whole)
 {
 	const struct err *e;
 
@@ -127,10 +138,26 @@ profile_page_init(struct profile_page *page, struct context *c,
 	if ((e = profile_page_parse(page, rq)) != NULL ||
 	    (e = context_store(c, &page->store)) != NULL)
 		return e;
+	if (whole)
+		page->options.max_nodes = -1;
 	if (response_unchanged(rs, rq, page->store, page->from_ns,
 	    page->until_ns))
 		return NULL;
 	return profile_page_load(page);
+}
+
+const struct err *
+profile_page_init(struct profile_page *page, struct context *c,
+    const struct request *rq, struct response *rs)
+{
+	return profile_page_start(page, c, rq, rs, false);
+}
+
+const struct err *
+profile_page_init_whole(struct profile_page *page, struct context *c,
+    const struct request *rq, struct response *rs)
+{
+	return profile_page_start(page, c, rq, rs, true);
 }
 
 void
@@ -141,6 +168,97 @@ profile_page_fini(struct profile_page *page)
 	flame_free(page->flame);
 	profile_free(page->profile);
 	selector_free(page->selector);
+}
+
+/* What has no flame has no focus either. */
+void
+profile_page_put(struct writer *w, const struct profile_page *page)
+{
+	const struct profile *p = page->profile;
+	const struct flame *f = page->flame;
+
+	writer_key(w, "query");
+	writer_str(w, page->query);
+	writer_key(w, "from");
+	writer_seconds(w, p->from_ns);
+	writer_key(w, "until");
+	writer_seconds(w, p->until_ns);
+	writer_key(w, "state");
+	writer_str(w, page->state);
+	writer_key(w, "why");
+	writer_str(w, page->why);
+	writer_key(w, "slots");
+	writer_int(w, (int64_t)p->slots);
+	writer_key(w, "samples");
+	writer_int128(w, f != NULL ? f->total : p->nodes[0].total);
+	writer_key(w, "total");
+	writer_int128(w, p->nodes[0].total);
+	writer_key(w, "lost");
+	measure_put_reasons(w, page->faults, page->n_faults, MEASURE_LOST,
+	    selector_name(page->selector));
+	writer_key(w, "broken");
+	measure_put_reasons(w, page->faults, page->n_faults, MEASURE_BROKEN,
+	    selector_name(page->selector));
+	writer_key(w, "unit");
+	writer_str(w, p->unit);
+	writer_key(w, "units");
+	writer_str(w, profile_page_units(p));
+	writer_key(w, "period_ns");
+	if (profile_page_rate(p) > 1)
+		writer_int(w, p->period);
+	else
+		writer_null(w);
+	writer_key(w, "period");
+	writer_int(w, p->period);
+	writer_key(w, "kind");
+	writer_str(w, p->kind ? series_kind_name(p->kind) : "flow");
+}
+
+static void
+profile_page_put_time(struct buf *out, int64_t ns)
+{
+	time_t t = (time_t)(ns / NS_PER_S);
+	char text[40];
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+		buf_printf(out, "%s", text);
+}
+
+void
+profile_page_put_title(struct buf *out, const struct profile_page *page)
+{
+	const struct profile *p = page->profile;
+
+	buf_printf(out, "%s   ", page->query);
+	profile_page_put_time(out, p->from_ns);
+	buf_printf(out, " to ");
+	profile_page_put_time(out, p->until_ns);
+	buf_printf(out, " UTC   ");
+	writer_put_grouped(out, page->flame->total);
+	buf_printf(out, " %s", profile_page_units(p));
+	if (page->flame->total != page->flame->before) {
+		buf_printf(out, " of ");
+		writer_put_grouped(out, page->flame->before);
+	}
+	if (page->options.focus != NULL)
+		buf_printf(out, "   focus: %s", page->options.focus);
+	if (page->options.ignore != NULL)
+		buf_printf(out, "   ignore: %s", page->options.ignore);
+	buf_put_u8(out, '\0');
+}
+
+double
+profile_page_seconds(const struct profile_page *page)
+{
+	const struct profile *p = page->profile;
+	struct store_extent extent;
+	double range = (double)(p->until_ns - p->from_ns), slots;
+
+	store_extent(page->store, &extent);
+	slots = (double)p->slots * (double)extent.slot_ns;
+	return (slots < range ? slots : range) / NS_PER_S;
 }
 
 static bool

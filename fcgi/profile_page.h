@@ -44,8 +44,28 @@ const struct err *profile_page_init(struct profile_page *page,
     struct context *c, const struct request *rq, struct response *rs);
 void profile_page_fini(struct profile_page *page);
 
+/* The same, laid out whole: for answers that nothing may be cut from. */
+const struct err *profile_page_init_whole(struct profile_page *page,
+    struct context *c, const struct request *rq, struct response *rs);
+
+struct writer;
+
+/* Members of an open object: what the answer covers, and what a tick is. */
+void profile_page_put(struct writer *w, const struct profile_page *page);
+
+/* "cpu{service="x"}   2026-11-21 10:00:00 to ... UTC   1,234 samples", as
+ * headings have it, with focus and ignore; NUL-terminated. */
+void profile_page_put_title(struct buf *out, const struct profile_page *page);
+
+/* For pages that ask several times: from a page with selector, range and
+ * store to one with a profile, its state and faults. */
+const struct err *profile_page_ask(struct profile_page *page);
+
 /* Ticks a second for what counts time, else 1. */
 int64_t profile_page_rate(const struct profile *p);
+
+/* Seconds that have data: what a rate is over. */
+double profile_page_seconds(const struct profile_page *page);
 
 /* What a tick is: "samples", "bytes", ... */
 const char *profile_page_units(const struct profile *p);

@@ -255,6 +255,16 @@ request_time(const struct request *rq, const char *name, int64_t fallback,
 	return err_field(e->domain, e->code, name, "%s", e->text);
 }
 
+static const struct err *
+request_check_range(const char *from, const char *until, int64_t from_ns,
+    int64_t until_ns)
+{
+	if (from_ns >= until_ns)
+		return err_field(ERR_REQUEST, 400, from, "is not before %s",
+		    until);
+	return NULL;
+}
+
 const struct err *
 request_range(const struct request *rq, int64_t *from_ns, int64_t *until_ns)
 {
@@ -268,8 +278,19 @@ request_range(const struct request *rq, int64_t *from_ns, int64_t *until_ns)
 	if ((e = request_time(rq, "from",
 	    *until_ns > hour ? *until_ns - hour : 0, from_ns)) != NULL)
 		return e;
-	if (*from_ns >= *until_ns)
-		return err_field(ERR_REQUEST, 400, "from",
-		    "is not before until");
-	return NULL;
+	return request_check_range("from", "until", *from_ns, *until_ns);
+}
+
+const struct err *
+request_range_of(const struct request *rq, const char *from,
+    const char *until, int64_t *from_ns, int64_t *until_ns)
+{
+	const struct err *e;
+
+	if ((e = request_time(rq, until, *until_ns, until_ns)) != NULL ||
+	    (e = request_time(rq, from, *from_ns, from_ns)) != NULL)
+		return e;
+	if (*until_ns > REQUEST_UNTIL_MAX)
+		*until_ns = REQUEST_UNTIL_MAX;
+	return request_check_range(from, until, *from_ns, *until_ns);
 }

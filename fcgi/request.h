@@ -75,6 +75,11 @@ const struct err *request_choice(const struct request *rq, const char *name,
 const struct err *request_range(const struct request *rq, int64_t *from_ns,
     int64_t *until_ns);
 
+/* The same of two other names; what is absent is from_ns and until_ns as
+ * they come in. */
+const struct err *request_range_of(const struct request *rq, const char *from,
+    const char *until, int64_t *from_ns, int64_t *until_ns);
+
 /*
  * Decodes %XX in place ('+' too when `plus`); returns the length, or -1 for
  * a malformed escape.  The result may hold NULs and is NUL-terminated.

@@ -12,6 +12,9 @@
 #include "store/base/err.h"
 
 #define PROFILE_PARAMS "query from until max-nodes focus ignore"
+#define WHOLE_PARAMS "query from until focus ignore"
+#define PAIR_PARAMS                                                            \
+	"query from until query-b from-b until-b normalise requests"
 #define GRAPH_PARAMS "target depth"
 
 const struct route routes[] = {
@@ -23,6 +26,12 @@ const struct route routes[] = {
         PROFILE_PARAMS},
     {"GET", "/api/v1/flamegraph.svg", POOL_QUERY, api_flamegraph_svg,
         PROFILE_PARAMS " width title min-width orientation"},
+    {"GET", "/api/v1/table.json", POOL_QUERY, api_table,
+        WHOLE_PARAMS " sort limit function step"},
+    {"GET", "/api/v1/sandwich.json", POOL_QUERY, api_sandwich,
+        PROFILE_PARAMS " function"},
+    {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,
+        PAIR_PARAMS " max-nodes sort limit"},
     {"GET", "/api/v1/graph.json", POOL_QUERY, api_graph_json, GRAPH_PARAMS},
     {"GET", "/api/v1/graph.dot", POOL_QUERY, api_graph_dot, GRAPH_PARAMS},
     {"GET", "/api/v1/graph.svg", POOL_QUERY, api_graph_svg, GRAPH_PARAMS},

@@ -1,0 +1,237 @@
+/*
+ * GET /api/v1/diff.json: A against B as one tree with both values in every
+ * frame, and as a table of functions that says how much each moved and how
+ * much evidence there is for it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fcgi/context.h"
+#include "fcgi/format/doublebearer.h"
+#include "fcgi/format/table.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/pages.h"
+#include "fcgi/profile_pair.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define LIMIT_DEFAULT 500
+#define LIMIT_MAX 100000
+#define FEW 100 /* samples below which a statement is a guess */
+
+static const char *const diff_orders[] = {"self", "total", "name",
+    "difference", "total-difference", NULL};
+
+/* From the order of words to table.h's. */
+static const enum table_order diff_order_of[] = {TABLE_SELF, TABLE_TOTAL,
+    TABLE_NAME, TABLE_SELF_DIFFERENCE, TABLE_TOTAL_DIFFERENCE};
+
+static void
+diff_put_real(struct writer *w, double v)
+{
+	struct buf text = {0};
+
+	/* shortest of the forms that keep nine digits: no more is known */
+	buf_printf(&text, "%.9g", v);
+	if (!text.failed)
+		writer_raw(w, (const char *)text.data, text.len);
+	buf_fini(&text);
+}
+
+static void
+diff_put_two(struct writer *w, const char *key, const int128 v[2])
+{
+	writer_key(w, key);
+	writer_open(w, '[');
+	writer_int128(w, v[DIFF_A]);
+	writer_int128(w, v[DIFF_B]);
+	writer_close(w, ']');
+}
+
+/* Normalised values, their difference and ratio; null where a side has
+ * nothing to divide by. */
+static void
+diff_put_moved(struct writer *w, const char *prefix, const int128 v[2],
+    const double weight[2])
+{
+	bool both = weight[DIFF_A] > 0 && weight[DIFF_B] > 0;
+	double n[2] = {(double)v[0] * weight[0], (double)v[1] * weight[1]};
+	char key[40];
+
+	snprintf(key, sizeof(key), "%s_normalised", prefix);
+	writer_key(w, key);
+	writer_open(w, '[');
+	for (int i = 0; i < 2; i++) {
+		if (weight[i] > 0)
+			diff_put_real(w, n[i]);
+		else
+			writer_null(w);
+	}
+	writer_close(w, ']');
+	snprintf(key, sizeof(key), "%s_difference", prefix);
+	writer_key(w, key);
+	if (both)
+		diff_put_real(w, n[DIFF_B] - n[DIFF_A]);
+	else
+		writer_null(w);
+	snprintf(key, sizeof(key), "%s_ratio", prefix);
+	writer_key(w, key);
+	if (both && n[DIFF_A] > 0)
+		diff_put_real(w, n[DIFF_B] / n[DIFF_A]);
+	else
+		writer_null(w);
+}
+
+static void
+diff_put_shares(struct writer *w, const struct table *t,
+    const struct table_row *r)
+{
+	writer_key(w, "share");
+	writer_open(w, '[');
+	for (int i = 0; i < 2; i++) {
+		if (t->sum[i] > 0)
+			writer_quotient(w, r->total[i], (uint128)t->sum[i], 0);
+		else
+			writer_null(w);
+	}
+	writer_close(w, ']');
+}
+
+static void
+diff_put_row(struct writer *w, const struct table *t,
+    const struct table_row *r, const double weight[2], bool samples)
+{
+	writer_open(w, '{');
+	writer_key(w, "name");
+	writer_str(w, r->name);
+	writer_key(w, "kind");
+	writer_str(w, flame_kind_name(r->kind));
+	diff_put_two(w, "self", r->self);
+	diff_put_two(w, "total", r->total);
+	diff_put_shares(w, t, r);
+	diff_put_moved(w, "self", r->self, weight);
+	diff_put_moved(w, "total", r->total, weight);
+	writer_key(w, "samples");
+	if (samples)
+		writer_int128(w, r->total[0] + r->total[1]);
+	else
+		writer_null(w);
+	writer_key(w, "few");
+	if (samples)
+		writer_bool(w, r->total[0] + r->total[1] < FEW);
+	else
+		writer_null(w);
+	writer_close(w, '}');
+}
+
+static void
+diff_put_sides(struct writer *w, const struct profile_pair *pair)
+{
+	static const char *const names[] = {"a", "b"};
+
+	for (int i = 0; i < 2; i++) {
+		writer_key(w, names[i]);
+		writer_open(w, '{');
+		profile_page_put(w, &pair->side[i]);
+		writer_key(w, "seconds");
+		diff_put_real(w, profile_page_seconds(&pair->side[i]));
+		writer_key(w, "divided_by");
+		if (pair->size[i] > 0)
+			diff_put_real(w, pair->size[i]);
+		else
+			writer_null(w);
+		writer_close(w, '}');
+	}
+}
+
+static void
+diff_put_metadata(struct writer *w, const struct profile_pair *pair)
+{
+	const struct profile *a = pair->side[DIFF_A].profile,
+	    *b = pair->side[DIFF_B].profile;
+
+	writer_key(w, "metadata");
+	writer_open(w, '{');
+	writer_key(w, "format");
+	writer_str(w, "double");
+	writer_key(w, "spyName");
+	writer_str(w, "memlens");
+	writer_key(w, "sampleRate");
+	writer_int(w, profile_page_rate(a));
+	writer_key(w, "units");
+	writer_str(w, profile_page_units(a));
+	writer_close(w, '}');
+	writer_key(w, "leftTicks");
+	writer_int128(w, a->nodes[0].total);
+	writer_key(w, "rightTicks");
+	writer_int128(w, b->nodes[0].total);
+}
+
+static void
+diff_put_table(struct writer *w, const struct profile_pair *pair,
+    struct table *t, enum table_order order, int64_t limit)
+{
+	const struct profile *a = pair->side[DIFF_A].profile;
+	/* a tick is a sample where it stands for a time or counts them */
+	bool samples = profile_page_rate(a) > 1 ||
+	    strcmp(a->unit, "samples") == 0;
+	double weight[2];
+
+	profile_pair_weights(pair, weight);
+	table_sort(t, order, weight);
+	writer_key(w, "functions");
+	writer_int(w, (int64_t)t->n_rows);
+	writer_key(w, "rows");
+	writer_open(w, '[');
+	for (size_t i = 0; i < t->n_rows && (int64_t)i < limit; i++)
+		diff_put_row(w, t, &t->rows[i], weight, samples);
+	writer_close(w, ']');
+}
+
+static const struct err *
+diff_answer(const struct profile_pair *pair, const struct request *rq,
+    struct writer *w)
+{
+	struct doublebearer_options o = {pair->max_nodes, "(other)", true};
+	static const char *const words[] = {"total", "time", "requests"};
+	struct table *t = NULL;
+	const struct err *e;
+	size_t order;
+	int64_t limit;
+
+	if ((e = request_choice(rq, "sort", diff_orders, 3, &order)) != NULL ||
+	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
+	    &limit)) != NULL ||
+	    (e = table_of_diff(&t, pair->diff)) != NULL)
+		return e;
+	writer_open(w, '{');
+	writer_key(w, "version");
+	writer_int(w, 1);
+	e = doublebearer_put(w, pair->diff, &o);
+	diff_put_metadata(w, pair);
+	diff_put_sides(w, pair);
+	writer_key(w, "normalise");
+	writer_str(w, words[pair->normalise]);
+	writer_key(w, "words");
+	writer_str(w, pair->words);
+	diff_put_table(w, pair, t, diff_order_of[order], limit);
+	writer_close(w, '}');
+	table_free(t);
+	return e;
+}
+
+const struct err *
+api_diff(struct context *c, struct request *rq, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct profile_pair pair;
+	const struct err *e;
+
+	e = profile_pair_init(&pair, c, rq, rs);
+	if (e == NULL && pair.diff != NULL)
+		e = diff_answer(&pair, rq, &w);
+	profile_pair_fini(&pair);
+	return e;
+}

@@ -1,0 +1,262 @@
+/*
+ * GET /api/v1/table.json and sandwich.json: what each function has of a
+ * profile, how one of them moves over time, who calls it and what it calls.
+ */
+#include "fcgi/context.h"
+#include "fcgi/format/flamebearer.h"
+#include "fcgi/format/sandwich.h"
+#include "fcgi/format/table.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/pages.h"
+#include "fcgi/profile_page.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "fcgi/timespec.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define LIMIT_DEFAULT 500
+#define LIMIT_MAX 100000
+#define STEPS_DEFAULT 60
+#define STEPS_MAX 500 /* each is a query of its own */
+#define MAX_NODES_DEFAULT 8192
+
+static const char *const table_orders[] = {"self", "total", "name", NULL};
+
+/* ---- a function over time ---- */
+
+struct table_time {
+	const char *function; /* NULL: none is asked for */
+	int64_t step_ns;
+	const struct profile_page *page;
+};
+
+static const struct err *
+table_time_parse(struct table_time *t, const struct request *rq,
+    const struct profile_page *page)
+{
+	const char *text = request_text(rq, "step");
+	int64_t span = page->until_ns - page->from_ns;
+	struct store_extent extent;
+	const struct err *e;
+
+	store_extent(page->store, &extent);
+	t->page = page;
+	t->function = request_text(rq, "function");
+	t->step_ns = span / STEPS_DEFAULT;
+	if (text != NULL &&
+	    (e = timespec_parse_duration(text, &t->step_ns)) != NULL)
+		return err_field(ERR_REQUEST, 400, "step", "%s", e->text);
+	if (t->step_ns < extent.slot_ns)
+		t->step_ns = extent.slot_ns;
+	t->step_ns += extent.slot_ns - 1;
+	t->step_ns -= t->step_ns % extent.slot_ns;
+	if (t->function != NULL && span / t->step_ns >= STEPS_MAX)
+		return err_field(ERR_REQUEST, 413, "step", "more than %d "
+		    "steps: ask for a longer one", STEPS_MAX);
+	return NULL;
+}
+
+/* One point: [time, self, total], null where there is no data. */
+static const struct err *
+table_time_point(struct writer *w, const struct table_time *t,
+    int64_t from_ns, int64_t until_ns)
+{
+	struct profile_query q = {t->page->selector, from_ns, until_ns, NULL};
+	struct profile *p = NULL;
+	struct flame *f = NULL;
+	int128 self, total;
+	const struct err *e;
+
+	e = store_query_profile(t->page->store, &q, &p);
+	if (e == NULL)
+		e = flame_new(&f, p, &t->page->options);
+	if (e == NULL) {
+		writer_open(w, '[');
+		writer_seconds(w, from_ns);
+		if (p->slots > 0) {
+			table_of_name(f, t->function, &self, &total);
+			writer_int128(w, self);
+			writer_int128(w, total);
+		} else {
+			writer_null(w);
+			writer_null(w);
+		}
+		writer_close(w, ']');
+	}
+	flame_free(f);
+	profile_free(p);
+	return e;
+}
+
+static const struct err *
+table_put_time(struct writer *w, const struct table_time *t)
+{
+	const struct err *e = NULL;
+	int64_t until_ns = t->page->until_ns, next_ns;
+
+	if (t->function == NULL)
+		return NULL;
+	writer_key(w, "over_time");
+	writer_open(w, '{');
+	writer_key(w, "function");
+	writer_str(w, t->function);
+	writer_key(w, "step");
+	writer_seconds(w, t->step_ns);
+	writer_key(w, "points");
+	writer_open(w, '[');
+	for (int64_t ns = t->page->from_ns; e == NULL && ns < until_ns;
+	     ns = next_ns) {
+		next_ns = until_ns - ns < t->step_ns ? until_ns
+						     : ns + t->step_ns;
+		e = table_time_point(w, t, ns, next_ns);
+	}
+	writer_close(w, ']');
+	writer_close(w, '}');
+	return e;
+}
+
+/* ---- the table ---- */
+
+static void
+table_put_row(struct writer *w, const struct table *t,
+    const struct table_row *r)
+{
+	writer_open(w, '{');
+	writer_key(w, "name");
+	writer_str(w, r->name);
+	writer_key(w, "kind");
+	writer_str(w, flame_kind_name(r->kind));
+	writer_key(w, "self");
+	writer_int128(w, r->self[0]);
+	writer_key(w, "total");
+	writer_int128(w, r->total[0]);
+	writer_key(w, "self_share");
+	if (t->sum[0] > 0)
+		writer_quotient(w, r->self[0], (uint128)t->sum[0], 0);
+	else
+		writer_null(w);
+	writer_key(w, "total_share");
+	if (t->sum[0] > 0)
+		writer_quotient(w, r->total[0], (uint128)t->sum[0], 0);
+	else
+		writer_null(w);
+	writer_close(w, '}');
+}
+
+static const struct err *
+table_answer(const struct profile_page *page, const struct request *rq,
+    struct writer *w)
+{
+	struct table_time time = {0};
+	struct table *t = NULL;
+	const struct err *e;
+	size_t order;
+	int64_t limit;
+
+	if ((e = request_choice(rq, "sort", table_orders, 0, &order)) !=
+	    NULL ||
+	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
+	    &limit)) != NULL ||
+	    (e = table_time_parse(&time, rq, page)) != NULL ||
+	    (e = table_of_flame(&t, page->flame)) != NULL)
+		return e;
+	table_sort(t, (enum table_order)order, NULL);
+	writer_open(w, '{');
+	profile_page_put(w, page);
+	writer_key(w, "functions");
+	writer_int(w, (int64_t)t->n_rows);
+	writer_key(w, "rows");
+	writer_open(w, '[');
+	for (size_t i = 0; i < t->n_rows && (int64_t)i < limit; i++)
+		table_put_row(w, t, &t->rows[i]);
+	writer_close(w, ']');
+	e = table_put_time(w, &time);
+	writer_close(w, '}');
+	table_free(t);
+	return e;
+}
+
+const struct err *
+api_table(struct context *c, struct request *rq, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct profile_page page;
+	const struct err *e;
+
+	e = profile_page_init_whole(&page, c, rq, rs);
+	if (e == NULL && page.profile != NULL)
+		e = table_answer(&page, rq, &w);
+	profile_page_fini(&page);
+	return e;
+}
+
+/* ---- callers and callees ---- */
+
+/* A tree as flamebearer, cut to max-nodes. */
+static const struct err *
+sandwich_put_tree(struct writer *w, const char *key, const struct profile *p,
+    int64_t max_nodes)
+{
+	struct flame_options o = {.max_nodes = max_nodes, .other = "(other)"};
+	const struct err *e;
+	struct flame *f;
+
+	if ((e = flame_new(&f, p, &o)) != NULL)
+		return e;
+	writer_key(w, key);
+	writer_open(w, '{');
+	if (!flamebearer_put(w, f))
+		e = err_nomem();
+	flamebearer_put_kinds(w, f);
+	writer_close(w, '}');
+	flame_free(f);
+	return e;
+}
+
+static const struct err *
+sandwich_answer(const struct profile_page *page, const struct request *rq,
+    struct writer *w)
+{
+	struct sandwich *s = NULL;
+	const char *function;
+	const struct err *e;
+	int64_t max_nodes;
+
+	if ((e = request_need(rq, "function", &function)) != NULL ||
+	    (e = request_int(rq, "max-nodes", -1, INT32_MAX, MAX_NODES_DEFAULT,
+	    &max_nodes)) != NULL ||
+	    (e = sandwich_new(&s, page->flame, function)) != NULL)
+		return e;
+	writer_open(w, '{');
+	profile_page_put(w, page);
+	writer_key(w, "function");
+	writer_open(w, '{');
+	writer_key(w, "name");
+	writer_str(w, function);
+	writer_key(w, "self");
+	writer_int128(w, s->self);
+	writer_key(w, "total");
+	writer_int128(w, s->total);
+	writer_close(w, '}');
+	e = sandwich_put_tree(w, "callers", s->callers, max_nodes);
+	if (e == NULL)
+		e = sandwich_put_tree(w, "callees", s->callees, max_nodes);
+	writer_close(w, '}');
+	sandwich_free(s);
+	return e;
+}
+
+const struct err *
+api_sandwich(struct context *c, struct request *rq, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct profile_page page;
+	const struct err *e;
+
+	e = profile_page_init_whole(&page, c, rq, rs);
+	if (e == NULL && page.profile != NULL)
+		e = sandwich_answer(&page, rq, &w);
+	profile_page_fini(&page);
+	return e;
+}

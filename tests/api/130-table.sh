@@ -1,0 +1,61 @@
+#!/bin/sh
+# Tables of functions, one function over time, callers and callees.
+. tests/api/lib
+END=1700000000
+start
+q=$(enc 'cpu{service="kv"}')
+range='from=1699998600&until=1699998700'
+get GET "/api/v1/table.json?query=$q&$range"
+check "the table, exactly" js 'd.samples === 60 && d.functions === 5 &&
+    d.rows.map((r) => [r.name, r.kind, r.self, r.total].join()).join(" ") ===
+    "read,user,30,30 write,user,20,20 futex_wait,kernel,10,10 " +
+    "idle,user,0,10 main,user,0,60"'
+check "shares" js 'd.rows[0].self_share === 0.5 &&
+    d.rows[4].total_share === 1 && d.rows[4].self_share === 0'
+check "what it covers" js 'd.from === 1699998600 && d.until === 1699998700 &&
+    d.slots === 10 && d.state === "data" && d.units === "samples" &&
+    d.period_ns === 10101010 && d.lost.ring_full === 10'
+get GET "/api/v1/table.json?query=$q&$range&sort=total&limit=2"
+check "sort and limit" js 'd.functions === 5 &&
+    d.rows.map((r) => r.name).join() === "main,read"'
+get GET "/api/v1/table.json?query=$q&$range&ignore=idle&sort=name"
+check "ignore" js 'd.samples === 50 && d.total === 60 &&
+    d.rows.map((r) => r.name).join() === "main,read,write"'
+get GET "/api/v1/table.json?query=$q&$range&sort=size"
+check "an order that is none" status 400
+
+# over time: the gap of ten slots is null, the parts add up to the whole
+gap='from=1699999300&until=1699999700'
+get GET "/api/v1/table.json?query=$q&$gap&function=read&step=50"
+check "a function over time" js 'd.over_time.function === "read" &&
+    d.over_time.step === 50 && d.over_time.points.length === 8 &&
+    d.over_time.points[0].join() === "1699999300,15,15"'
+check "no data is null" js 'd.over_time.points.some((p) => p[1] === null) &&
+    d.over_time.points.every((p) => p[1] !== 0)'
+check "the points add up to the row" js 'd.over_time.points.reduce(
+    (s, p) => s + p[1], 0) === d.rows.find((r) => r.name === "read").self'
+get GET "/api/v1/table.json?query=$q&from=1699999301&until=1699999698&function=main&step=7s"
+check "cut slots too" js 'd.over_time.step === 10 &&
+    d.over_time.points.reduce((s, p) => s + p[2], 0) ===
+    d.rows.find((r) => r.name === "main").total'
+get GET "/api/v1/table.json?query=$q&from=1699990000&until=1700000000&function=main&step=10"
+check "too many steps" status 413
+
+get GET "/api/v1/sandwich.json?query=$q&$range&function=idle"
+check "callers and callees" js 'd.function.self === 0 &&
+    d.function.total === 10 &&
+    d.callers.flamebearer.names.join() === "total,idle,main" &&
+    d.callees.flamebearer.names.join() === "total,idle,futex_wait" &&
+    d.callees.kinds.join() === "unknown,user,kernel" &&
+    d.callees.flamebearer.levels[2].join() === "0,10,10,2" &&
+    d.callers.flamebearer.numTicks === 10'
+get GET "/api/v1/sandwich.json?query=$q&$range&function=nobody"
+check "a function that is not there" js 'd.function.total === 0 &&
+    d.callers.flamebearer.numTicks === 0'
+get GET "/api/v1/sandwich.json?query=$q&$range"
+check "no function" js 'd.field === "function"'
+get GET "/api/v1/table.json?query=$(enc 'cpu{service="quiet"}')&$range"
+check "zero is not no data" js 'd.state === "zero" && d.rows.length === 0'
+get GET "/api/v1/table.json?query=$(enc 'offcpu{}')&$range"
+check "not attached" js 'd.state === "not attached" && d.why !== ""'
+exit $bad
