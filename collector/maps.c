@@ -243,19 +243,61 @@ maps_process(struct maps *m, int32_t pid, uint64_t start_ns,
     uint32_t exec_id, int64_t now_ns)
 {
 	struct maps_process *p = maps_get(m, pid);
-	bool other = p->start_ns != start_ns || p->exec_id != exec_id;
+	bool other = start_ns != 0 && p->start_ns != 0 &&
+	    (p->start_ns != start_ns || p->exec_id != exec_id);
 
 	p->used_ns = now_ns;
 	if (p->read_ns != 0 && other) {
 		maps_list_fini(&p->list);
 		p->read_ns = 0;
 	}
-	p->start_ns = start_ns;
-	p->exec_id = exec_id;
+	if (start_ns != 0) {
+		p->start_ns = start_ns;
+		p->exec_id = exec_id;
+	}
 	if (p->read_ns == 0 || (now_ns - p->read_ns > REREAD_NS &&
 	    now_ns >= p->again_ns))
 		process_read(m, p, now_ns);
 	return p;
+}
+
+static struct maps_process *
+maps_known(const struct maps *m, int32_t pid)
+{
+	struct maps_process *p = m->buckets[(uint32_t)pid % BUCKETS];
+
+	while (p != NULL && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+void
+maps_cut(struct maps *m, int32_t pid, uint64_t start, uint64_t end)
+{
+	struct maps_process *p = maps_known(m, pid);
+	size_t i, n = 0;
+
+	for (i = 0; p != NULL && i < p->list.n; i++) {
+		const struct mapping *map = &p->list.mappings[i];
+
+		if (map->start >= end || map->end <= start ||
+		    (map->start == start && map->end == end))
+			p->list.mappings[n++] = *map;
+	}
+	if (p != NULL)
+		p->list.n = n;
+}
+
+void
+maps_renew(struct maps *m, int32_t pid)
+{
+	struct maps_process *p = maps_known(m, pid);
+
+	if (p == NULL)
+		return;
+	p->read_ns = 0;
+	p->start_ns = 0;
+	p->exec_id = 0;
 }
 
 /* Nothing is mapped in the first pages and in the upper half. */

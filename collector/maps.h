@@ -73,7 +73,8 @@ void maps_free(struct maps *m);
 
 /*
  * The mappings of a process as it is now.  Another start or exec_id than
- * before is another process image, and read anew.  Never NULL: a process
+ * before is another process image, and read anew; start_ns 0 stands for
+ * whichever there is.  Never NULL: a process
  * that cannot be read has none.  Valid until the next call of maps_process()
  * or maps_sweep().
  */
@@ -99,6 +100,14 @@ int32_t maps_process_reader(const struct maps_process *p);
  * The caller closes. */
 int maps_open(const struct maps *m, const struct maps_process *p,
     const struct mapping *map);
+
+/* Something new was mapped at [start, end): what was known there is not so
+ * any more, unless it is that very range.  Reads nothing. */
+void maps_cut(struct maps *m, int32_t pid, uint64_t start, uint64_t end);
+
+/* The process's mappings have changed: read them anew at the next
+ * opportunity, for whichever image of it asks. */
+void maps_renew(struct maps *m, int32_t pid);
 
 /* Forgets processes that had no samples for a while. */
 void maps_sweep(struct maps *m, int64_t now_ns);

@@ -296,6 +296,14 @@ services_find(struct services *s, int32_t pid)
 	return NULL;
 }
 
+const struct process *
+services_known(struct services *s, int32_t pid)
+{
+	const struct entry *e = services_find(s, pid);
+
+	return e != NULL ? &e->p : NULL;
+}
+
 static void
 services_mark_gone(struct services *s, struct entry *e, int64_t now_ns)
 {
@@ -381,6 +389,12 @@ services_refresh(struct services *s, int32_t pid, int64_t now_ns)
 	e->seen = s->sweep;
 	if (changed && !stat.kernel_thread && stat.state != 'Z')
 		process_classify(s, e);
+}
+
+void
+services_look(struct services *s, int32_t pid)
+{
+	services_refresh(s, pid, clock_wall_ns());
 }
 
 static void

@@ -73,6 +73,14 @@ void services_free(struct services *s);
 struct process *services_process(struct services *s, int32_t pid,
     uint64_t start_ns);
 
+/* The living process that is known under this pid, or NULL; reads nothing.
+ * Valid until services_sweep(). */
+const struct process *services_known(struct services *s, int32_t pid);
+
+/* Reads one process anew, as a sweep does: it may be new, gone, or have
+ * executed another program. */
+void services_look(struct services *s, int32_t pid);
+
 /* Re-reads the list of processes and each one's stat; marks those that are
  * gone, forgets those that have been gone for a slot, classifies anew those
  * that have executed another program.  Call once a second. */

@@ -20,6 +20,7 @@
 
 #include "config.h"
 #include "services.h"
+#include "source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "unwind_process.h"
@@ -196,9 +197,28 @@ cpu_open_unwinder(struct source *s)
 	return NULL;
 }
 
+/* Without it processes are found when they are sampled. */
+static void
+cpu_open_life(struct source *s)
+{
+	const struct cpu_life_parts parts = {.services = s->services,
+	    .maps = s->maps, .processes = s->processes};
+	const struct err *e = cpu_life_new(&s->life, &parts, s->epoll, true);
+
+	if (e == NULL)
+		return;
+	cpu_life_free(s->life);
+	s->life = NULL;
+	s->state = SOURCE_DEGRADED;
+	snprintf(s->why, sizeof(s->why), "new processes are found by their "
+	    "samples only: %.200s", e->text);
+}
+
 static void
 cpu_close_parts(struct source *s)
 {
+	cpu_life_free(s->life);
+	s->life = NULL;
 	unwind_processes_free(s->processes);
 	unwind_tables_free(s->tables);
 	s->processes = NULL;
@@ -254,6 +274,7 @@ cpu_open(struct source **out, const struct config *config,
 		e = cpu_watch(s);
 	if (e == NULL) {
 		cpu_judge_state(s);
+		cpu_open_life(s);
 	} else {
 		cpu_close_parts(s);
 		s->state = SOURCE_NOT_ATTACHED;
@@ -280,6 +301,8 @@ cpu_poll(struct source *s, int64_t now_ns)
 	cpu_set_clock(s);
 	e = sampler_drain(s->sampler);
 	symbols_pump(s->symbols, s->now_ns);
+	if (s->life != NULL)
+		cpu_life_poll(s->life, s->now_ns);
 	if (s->processes != NULL) {
 		unwind_processes_pump(s->processes, s->now_ns);
 		unwind_tables_pump(s->tables, s->now_ns);

@@ -56,6 +56,7 @@ struct source {
 	struct maps *maps;
 	struct unwind_tables *tables;       /* NULL: frame pointers */
 	struct unwind_processes *processes;
+	struct cpu_life *life; /* NULL: processes are found by samples */
 	struct aggregate *aggregate;
 	int epoll;
 	enum source_state state;

@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "services.h"
+#include "source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/batch.h"
 
@@ -324,4 +325,7 @@ cpu_put_metrics(struct source *s, uint64_t slot, struct batch *b)
 	s->told = s->now;
 	batch_add_gauge(b, cpu_metric_series(b, SERIES_GAUGE, &bytes), slot,
 	    time_ns, (int64_t)sampler_map_bytes(s->sampler));
+	if (s->life != NULL)
+		cpu_life_close_slot(s->life, slot, b, (int64_t)slot *
+		    s->slot_ns, time_ns);
 }

@@ -208,6 +208,10 @@ unwind_processes_want(struct unwind_processes *u, int32_t pid,
 		start_ns = p->start_ns;
 		exec_id = p->exec_id;
 	}
+	if (p->start_ns == 0 && p->built_ns != 0) { /* read by number alone */
+		p->start_ns = start_ns;
+		p->exec_id = exec_id;
+	}
 	/* Another image is news; the same one is looked at now and then. */
 	if (p->start_ns == start_ns && p->exec_id == exec_id &&
 	    event_ns < p->built_ns + p->wait_ns)
@@ -218,6 +222,26 @@ unwind_processes_want(struct unwind_processes *u, int32_t pid,
 	p->exec_id = exec_id;
 	p->queued = true;
 	p->wants = 1;
+	u->queue[u->n_queue++] = pid;
+}
+
+void
+unwind_processes_renew(struct unwind_processes *u, int32_t pid,
+    int64_t now_ns)
+{
+	struct process *p = *process_find(u, pid);
+
+	if (p == NULL)
+		p = process_add(u, pid, now_ns);
+	if (p == NULL)
+		return;
+	p->start_ns = 0;
+	p->exec_id = 0;
+	p->wait_ns = 0;
+	if (p->queued || u->n_queue == QUEUE_MAX)
+		return;
+	p->queued = true;
+	p->wants = 0;
 	u->queue[u->n_queue++] = pid;
 }
 

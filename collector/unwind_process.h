@@ -47,6 +47,11 @@ void unwind_processes_set_vdso(struct unwind_processes *u,
 void unwind_processes_want(struct unwind_processes *u, int32_t pid,
     uint64_t start_ns, uint32_t exec_id, int64_t event_ns);
 
+/* The process has executed another program or mapped code: what is known of
+ * it is to be made anew, when its turn comes. */
+void unwind_processes_renew(struct unwind_processes *u, int32_t pid,
+    int64_t now_ns);
+
 /* Does some of the waiting work. */
 void unwind_processes_pump(struct unwind_processes *u, int64_t now_ns);
 

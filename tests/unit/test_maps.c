@@ -235,6 +235,41 @@ TEST(read_again)
 	rmdir(dir);
 }
 
+/* What dlclose() leaves behind is cut when something else is mapped there; a
+ * renewal reads for whoever asks, and then stays that image's. */
+TEST(cut_and_renew)
+{
+	static const char text_of_two[] = "100000-200000 r-xp 0 fd:01 5 /a\n"
+	    "500000-600000 r-xp 0 fd:01 6 /b\n";
+	char dir[] = "/tmp/test_maps.XXXXXX";
+	struct maps_process *p;
+	struct maps *m;
+
+	CHECK(mkdtemp(dir) != NULL);
+	put_maps(dir, 42, text_of_two);
+	CHECK_OK(maps_new(&m, dir));
+	maps_cut(m, 42, 0, UINT64_MAX); /* not known yet */
+	maps_renew(m, 42);
+	p = maps_process(m, 42, 7, 1, 100 * S);
+	maps_cut(m, 42, 0x500000, 0x600000); /* the same again */
+	CHECK(maps_find(m, p, 0x500000, 100 * S) != NULL);
+	maps_cut(m, 42, 0x5f0000, 0x700000);
+	CHECK(maps_find(m, p, 0x500000, 100 * S) == NULL);
+	CHECK(maps_find(m, p, 0x100000, 100 * S) != NULL);
+	maps_renew(m, 42);
+	p = maps_process(m, 42, 0, 0, 100 * S);
+	CHECK(maps_find(m, p, 0x500000, 100 * S) != NULL);
+	CHECK_INT(maps_reads(m), 2);
+	p = maps_process(m, 42, 7, 2, 100 * S);
+	CHECK_INT(maps_reads(m), 2);
+	p = maps_process(m, 42, 7, 3, 100 * S);
+	CHECK(maps_find(m, p, 0x500000, 100 * S) != NULL);
+	CHECK_INT(maps_reads(m), 3);
+	maps_free(m);
+	remove_maps(dir, 42);
+	rmdir(dir);
+}
+
 TEST(many_processes)
 {
 	struct maps *m;
@@ -279,6 +314,7 @@ main(void)
 	RUN(any_cut_is_harmless);
 	RUN(too_many);
 	RUN(read_again);
+	RUN(cut_and_renew);
 	RUN(many_processes);
 	RUN(own_process);
 	return test_done();

@@ -1,0 +1,269 @@
+/*
+ * Rings of perf, one a CPU, read without system calls.
+ *
+ *	page 0     data_head (the kernel's), data_tail (ours)
+ *	page 1...  2^n pages of records; one that reaches the end goes on at
+ *	           the beginning
+ */
+#include "life.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/base/log.h"
+
+#define PAGES_ALL 512 /* of all rings together, about */
+#define PAGES_MIN 8u  /* of one; a record may take more than a page */
+#define PAGES_MAX 32u
+#define RECORD_MAX 65536u
+
+struct ring {
+	int fd; /* -1: not watched */
+	struct perf_event_mmap_page *page;
+	const uint8_t *data;
+};
+
+struct life {
+	struct ring *rings;
+	size_t n;
+	size_t data_bytes; /* of one ring */
+	int epoll;
+	life_fn *fn;
+	void *arg;
+	struct life_stats stats;
+	uint64_t record[RECORD_MAX / 8]; /* one that goes round the end */
+};
+
+static int
+ring_event(int cpu)
+{
+	struct perf_event_attr attr = {
+	    .type = PERF_TYPE_SOFTWARE,
+	    .size = sizeof(attr),
+	    .config = PERF_COUNT_SW_DUMMY,
+	    .mmap = 1,
+	    .comm = 1,
+	    .comm_exec = 1,
+	    .task = 1,
+	    .watermark = 1,
+	    .wakeup_watermark = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+	    PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Zero, or the errno. */
+static int
+ring_open(struct life *l, struct ring *r, int cpu)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *p;
+	int code;
+
+	r->fd = ring_event(cpu);
+	if (r->fd < 0)
+		return errno;
+	p = mmap(NULL, page + l->data_bytes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED, r->fd, 0);
+	if (p == MAP_FAILED ||
+	    epoll_ctl(l->epoll, EPOLL_CTL_ADD, r->fd, &ev) != 0) {
+		code = errno;
+		close(r->fd);
+		r->fd = -1;
+		return code;
+	}
+	r->page = p;
+	r->data = (const uint8_t *)p + page;
+	l->stats.bytes += page + l->data_bytes;
+	return 0;
+}
+
+static size_t
+life_data_bytes(size_t n)
+{
+	size_t pages = PAGES_MAX;
+
+	while (pages > PAGES_MIN && pages * n > PAGES_ALL)
+		pages /= 2;
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+const struct err *
+life_open(struct life **out, life_fn *fn, void *arg)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	struct life *l = calloc(1, sizeof(*l));
+	int code = 0, bad;
+	size_t i, open = 0;
+
+	*out = NULL;
+	if (l == NULL)
+		return err_nomem();
+	l->fn = fn;
+	l->arg = arg;
+	l->n = n > 0 ? (size_t)n : 1;
+	l->data_bytes = life_data_bytes(l->n);
+	l->rings = calloc(l->n, sizeof(*l->rings));
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	for (i = 0; l->rings != NULL && l->epoll >= 0 && i < l->n; i++) {
+		bad = ring_open(l, &l->rings[i], (int)i);
+		open += bad == 0;
+		if (bad != 0 && bad != ENODEV)
+			code = bad;
+	}
+	if (open == 0) {
+		life_close(l);
+		return err_new(ERR_BPF, code, "watching processes begin and "
+		    "end: %s", strerror(code != 0 ? code : ENOMEM));
+	}
+	if (code != 0)
+		log_warn("processes of some CPUs are not watched: %s",
+		    strerror(code));
+	*out = l;
+	return NULL;
+}
+
+void
+life_close(struct life *l)
+{
+	size_t i, page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (l == NULL)
+		return;
+	for (i = 0; l->rings != NULL && i < l->n; i++) {
+		if (l->rings[i].page == NULL)
+			continue;
+		munmap(l->rings[i].page, page + l->data_bytes);
+		close(l->rings[i].fd);
+	}
+	if (l->epoll >= 0)
+		close(l->epoll);
+	free(l->rings);
+	free(l);
+}
+
+int
+life_fd(const struct life *l)
+{
+	return l->epoll;
+}
+
+/* Behind the header: PERF_RECORD_FORK and _EXIT are four numbers and a time,
+ * _COMM is two and a name, _MMAP two and three of 64 bits and a path, _LOST
+ * two of 64 bits. */
+_Bool
+life_parse(const void *record, size_t size, struct life_event *out,
+    uint64_t *lost)
+{
+	static const struct {
+		enum life_kind kind;
+		size_t size; /* at least */
+	} kinds[PERF_RECORD_FORK + 1] = {
+	    [PERF_RECORD_MMAP] = {LIFE_MAP, 40},
+	    [PERF_RECORD_COMM] = {LIFE_EXEC, 16},
+	    [PERF_RECORD_EXIT] = {LIFE_EXIT, 32},
+	    [PERF_RECORD_FORK] = {LIFE_FORK, 32}};
+	const uint8_t *p = record;
+	struct perf_event_header h;
+	uint32_t id[4] = {0};
+	uint64_t more[2] = {0};
+
+	if (size < sizeof(h) + 16)
+		return false;
+	memcpy(&h, p, sizeof(h));
+	memcpy(id, p + sizeof(h), sizeof(id));
+	if (h.type == PERF_RECORD_LOST) {
+		memcpy(more, p + sizeof(h), sizeof(more));
+		*lost += more[1];
+	}
+	if (h.type > PERF_RECORD_FORK || kinds[h.type].size == 0 ||
+	    size < kinds[h.type].size || (h.type == PERF_RECORD_COMM &&
+	    (h.misc & PERF_RECORD_MISC_COMM_EXEC) == 0))
+		return false;
+	*out = (struct life_event){.kind = kinds[h.type].kind,
+	    .pid = (int32_t)id[0], .tid = (int32_t)id[1]};
+	if (h.type == PERF_RECORD_MMAP) {
+		memcpy(more, p + sizeof(h) + 8, sizeof(more));
+		out->start = more[0];
+		out->end = more[0] + more[1];
+	} else if (h.type != PERF_RECORD_COMM) {
+		out->parent = (int32_t)id[1];
+		out->tid = (int32_t)id[2];
+	}
+	return true;
+}
+
+/* The record at `at`, in one piece; NULL when the ring makes no sense. */
+static const void *
+ring_record(struct life *l, const struct ring *r, uint64_t at, uint64_t head,
+    size_t *size)
+{
+	size_t offset = at & (l->data_bytes - 1), first;
+	struct perf_event_header h;
+
+	/* Records are multiples of 8 bytes: a header is never split. */
+	memcpy(&h, r->data + offset, sizeof(h));
+	*size = h.size;
+	if (h.size < sizeof(h) || h.size % 8 != 0 || h.size > head - at)
+		return NULL;
+	first = l->data_bytes - offset;
+	if (h.size <= first)
+		return r->data + offset;
+	memcpy(l->record, r->data + offset, first);
+	memcpy((uint8_t *)l->record + first, r->data, h.size - first);
+	return l->record;
+}
+
+static size_t
+ring_drain(struct life *l, struct ring *r)
+{
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = r->page->data_tail;
+	struct life_event e;
+	size_t n = 0, size;
+
+	for (; at < head; at += size) {
+		const void *p = ring_record(l, r, at, head, &size);
+
+		if (p == NULL) {
+			at = head;
+			break;
+		}
+		n++;
+		if (!life_parse(p, size, &e, &l->stats.lost))
+			continue;
+		l->stats.events[e.kind]++;
+		l->fn(l->arg, &e);
+	}
+	if (n > 0)
+		__atomic_store_n(&r->page->data_tail, at, __ATOMIC_RELEASE);
+	return n;
+}
+
+size_t
+life_drain(struct life *l)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < l->n; i++)
+		if (l->rings[i].page != NULL)
+			n += ring_drain(l, &l->rings[i]);
+	return n;
+}
+
+void
+life_stats(const struct life *l, struct life_stats *out)
+{
+	*out = l->stats;
+}

@@ -1,0 +1,295 @@
+/*
+ * A table of services, and a small one of the latest processes, since most
+ * processes of a storm are gone before /proc was looked at: they count under
+ * the service of their parent.
+ */
+#include "life_count.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "life.h"
+#include "services.h"
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/batch.h"
+
+#define SERVICES 512 /* names come and go; the rest is SERVICES_OTHER's */
+#define YOUNG 4096
+#define OTHER 0      /* the service of that number is SERVICES_OTHER */
+#define EXECS_MAX 64 /* programs that may become worth a mark */
+
+enum what {
+	THREADS_STARTED,
+	THREADS_EXITED,
+	PROCESSES_STARTED,
+	PROCESSES_EXITED,
+	EXECS,
+	WHATS
+};
+
+static const char *const names[WHATS] = {
+    [THREADS_STARTED] = "memlens_threads_started_total",
+    [THREADS_EXITED] = "memlens_threads_exited_total",
+    [PROCESSES_STARTED] = "memlens_processes_started_total",
+    [PROCESSES_EXITED] = "memlens_processes_exited_total",
+    [EXECS] = "memlens_processes_execs_total",
+};
+
+struct service {
+	char name[64];
+	uint64_t now[WHATS], told[WHATS];
+	uint64_t living; /* slot in which a process of it was seen */
+};
+
+struct young {
+	int32_t pid;
+	uint32_t service;
+};
+
+struct exec {
+	int32_t pid;
+	int64_t time_ns; /* monotonic */
+};
+
+struct life_count {
+	struct services *services;
+	struct service service[SERVICES];
+	uint32_t n;
+	struct young young[YOUNG];
+	struct exec execs[EXECS_MAX];
+	size_t n_execs;
+	struct {
+		char text[160];
+		int64_t time_ns; /* monotonic */
+	} exits[LIFE_MARKS_MAX];
+	size_t n_exits;
+	uint64_t skipped, dropped; /* since the start */
+	uint64_t lost_told, skipped_told, dropped_told;
+};
+
+struct life_count *
+life_count_new(struct services *services)
+{
+	struct life_count *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return NULL;
+	c->services = services;
+	snprintf(c->service[OTHER].name, sizeof(c->service[OTHER].name),
+	    "%s", SERVICES_OTHER);
+	c->n = OTHER + 1;
+	return c;
+}
+
+void
+life_count_free(struct life_count *c)
+{
+	free(c);
+}
+
+void
+life_count_skip(struct life_count *c)
+{
+	c->skipped++;
+}
+
+static uint32_t
+count_service(struct life_count *c, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (strcmp(c->service[i].name, name) == 0)
+			return i;
+	if (c->n == SERVICES)
+		return OTHER;
+	snprintf(c->service[i].name, sizeof(c->service[i].name), "%s", name);
+	return c->n++;
+}
+
+static uint32_t
+count_service_of(struct life_count *c, int32_t pid)
+{
+	const struct process *p = services_known(c->services, pid);
+	const struct young *y = &c->young[(uint32_t)pid % YOUNG];
+
+	if (p != NULL)
+		return count_service(c, p->service);
+	return y->pid == pid ? y->service : OTHER;
+}
+
+static void
+count_fork(struct life_count *c, const struct life_event *e)
+{
+	bool process = e->pid != e->parent;
+	uint32_t i = count_service_of(c, process ? e->parent : e->pid);
+
+	c->service[i].now[THREADS_STARTED]++;
+	if (!process)
+		return;
+	c->service[i].now[PROCESSES_STARTED]++;
+	c->young[(uint32_t)e->pid % YOUNG] = (struct young){e->pid, i};
+}
+
+/* An end is worth a mark when somebody may have looked at its life. */
+static void
+count_mark_exit(struct life_count *c, const struct process *p,
+    int64_t now_ns)
+{
+	int64_t age_ns = clock_boot_ns() - (int64_t)p->start_ns;
+
+	if (age_ns < LIFE_SEASONED_NS || p->kernel_thread)
+		return;
+	if (c->n_exits == LIFE_MARKS_MAX) {
+		c->dropped++;
+		return;
+	}
+	snprintf(c->exits[c->n_exits].text, sizeof(c->exits[0].text),
+	    "%d %s\t%s", p->pid, p->comm, p->service);
+	c->exits[c->n_exits++].time_ns = now_ns;
+}
+
+static void
+count_exit(struct life_count *c, const struct life_event *e, int64_t now_ns)
+{
+	const struct process *p = services_known(c->services, e->pid);
+	uint32_t i = count_service_of(c, e->pid);
+
+	c->service[i].now[THREADS_EXITED]++;
+	if (e->tid != e->pid)
+		return;
+	c->service[i].now[PROCESSES_EXITED]++;
+	if (p != NULL)
+		count_mark_exit(c, p, now_ns);
+}
+
+static void
+count_exec(struct life_count *c, const struct life_event *e, int64_t now_ns)
+{
+	uint32_t i = count_service_of(c, e->pid);
+
+	c->service[i].now[EXECS]++;
+	/* The oldest one goes: it has had its chance. */
+	if (c->n_execs == EXECS_MAX)
+		memmove(c->execs, c->execs + 1,
+		    --c->n_execs * sizeof(c->execs[0]));
+	c->execs[c->n_execs++] = (struct exec){e->pid, now_ns};
+}
+
+void
+life_count_event(struct life_count *c, const struct life_event *e,
+    int64_t now_ns)
+{
+	if (e->kind == LIFE_FORK)
+		count_fork(c, e);
+	else if (e->kind == LIFE_EXIT)
+		count_exit(c, e, now_ns);
+	else if (e->kind == LIFE_EXEC)
+		count_exec(c, e, now_ns);
+}
+
+/* ---- the end of a slot ---- */
+
+static void
+put_counter(struct batch *b, const char *name, const char *label,
+    const char *value, uint64_t slot, int64_t time_ns, uint64_t *told,
+    uint64_t now)
+{
+	struct label l = {label, value};
+	struct series_desc d = {.kind = SERIES_COUNTER, .name = name,
+	    .unit = "", .labels = &l, .n_labels = 1};
+
+	batch_add_counter(b, batch_series(b, &d), slot, time_ns,
+	    (int64_t)(now - *told), (int64_t)now);
+	*told = now;
+}
+
+static void
+count_see(void *arg, struct process *p)
+{
+	struct life_count *c = arg;
+	uint32_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (strcmp(c->service[i].name, p->service) == 0)
+			c->service[i].living = 1;
+}
+
+/* A series begins with its first event and goes on while the service
+ * lives: most services never start anything. */
+static void
+put_service(struct service *s, struct batch *b, uint64_t slot,
+    int64_t time_ns)
+{
+	int i;
+
+	for (i = 0; i < WHATS; i++)
+		if (s->now[i] != s->told[i] || (s->now[i] > 0 && s->living))
+			put_counter(b, names[i], "service", s->name, slot,
+			    time_ns, &s->told[i], s->now[i]);
+	s->living = 0;
+}
+
+static void
+put_mark(struct batch *b, const char *what, const char *text,
+    int64_t time_ns, int64_t start_ns)
+{
+	batch_add_fact(b, time_ns > start_ns ? time_ns : start_ns, FACT_MARK,
+	    what, text, strlen(text));
+}
+
+/* Marks the programs that still run; those that are young yet stay. */
+static void
+put_execs(struct life_count *c, struct batch *b, int64_t start_ns,
+    int64_t offset_ns)
+{
+	size_t i, n = 0, marks = 0;
+	char text[160];
+
+	for (i = 0; i < c->n_execs; i++) {
+		const struct exec *x = &c->execs[i];
+		const struct process *p;
+
+		if (clock_mono_ns() - x->time_ns < LIFE_SEASONED_NS) {
+			c->execs[n++] = *x;
+			continue;
+		}
+		p = services_known(c->services, x->pid);
+		if (p == NULL)
+			continue;
+		if (marks++ >= LIFE_MARKS_MAX) {
+			c->dropped++;
+			continue;
+		}
+		snprintf(text, sizeof(text), "%d %s\t%s", p->pid, p->comm,
+		    p->service);
+		put_mark(b, "exec", text, x->time_ns + offset_ns, start_ns);
+	}
+	c->n_execs = n;
+}
+
+void
+life_count_close_slot(struct life_count *c, uint64_t slot, struct batch *b,
+    int64_t start_ns, int64_t last_ns, uint64_t lost)
+{
+	int64_t offset_ns = clock_wall_ns() - clock_mono_ns();
+	size_t i;
+
+	services_each(c->services, count_see, c);
+	for (i = 0; i < c->n; i++)
+		put_service(&c->service[i], b, slot, last_ns);
+	for (i = 0; i < c->n_exits; i++)
+		put_mark(b, "exit", c->exits[i].text,
+		    c->exits[i].time_ns + offset_ns, start_ns);
+	c->n_exits = 0;
+	put_execs(c, b, start_ns, offset_ns);
+	put_counter(b, "memlens_life_records_lost_total", "source", "cpu",
+	    slot, last_ns, &c->lost_told, lost);
+	put_counter(b, "memlens_life_skipped_total", "source", "cpu", slot,
+	    last_ns, &c->skipped_told, c->skipped);
+	put_counter(b, "memlens_life_marks_dropped_total", "source", "cpu",
+	    slot, last_ns, &c->dropped_told, c->dropped);
+}

@@ -1,0 +1,343 @@
+/*
+ * Which processes are to be looked at, and when.
+ */
+#include "source_cpu_life.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "life.h"
+#include "life_count.h"
+#include "maps.h"
+#include "services.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "unwind_process.h"
+
+#define WAITING_MAX 256
+#define RECENT 512 /* processes whose last readings are remembered */
+#define QUIET_NS (2 * NS_PER_MS)   /* no more mappings come ... */
+#define QUIET_MAX_NS (20 * NS_PER_MS) /* ... or have come for so long */
+#define PAUSE_NS (3 * NS_PER_MS)   /* between two looks at the rings */
+#define PAUSE_LONG_NS (100 * NS_PER_MS)
+#define AGAIN_MIN_NS (1 * NS_PER_S) /* readings of one process; doubles */
+#define AGAIN_MAX_NS (16 * NS_PER_S)
+
+/* So many at once, and so many a second then. */
+struct tokens {
+	int64_t each_ns, full_ns, have_ns, since_ns;
+};
+
+/* A process that waits to be looked at. */
+struct waiting {
+	int32_t pid;
+	bool exec;
+	int64_t first_ns, due_ns;
+};
+
+/* When a process may be read again for a new mapping. */
+struct recent {
+	int32_t pid;
+	int64_t next_ns, wait_ns;
+};
+
+struct cpu_life {
+	struct cpu_life_parts parts;
+	struct life *life; /* NULL: not watched */
+	struct life_count *count;
+	int epoll, timer;
+	bool armed; /* the rings may wake us */
+	int64_t now_ns, armed_at_ns;
+	struct tokens looks, wakes;
+	struct waiting waiting[WAITING_MAX];
+	size_t n_waiting;
+	struct recent recent[RECENT];
+};
+
+static bool
+tokens_take(struct tokens *t, int64_t now_ns)
+{
+	t->have_ns += now_ns - t->since_ns;
+	t->since_ns = now_ns;
+	if (t->have_ns > t->full_ns)
+		t->have_ns = t->full_ns;
+	if (t->have_ns < t->each_ns)
+		return false;
+	t->have_ns -= t->each_ns;
+	return true;
+}
+
+static void
+life_record(void *arg, const struct life_event *e)
+{
+	struct cpu_life *c = arg;
+
+	cpu_life_event(c, e, c->now_ns);
+}
+
+static const struct err *
+life_watch(struct cpu_life *c)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
+	    TFD_NONBLOCK);
+	if (c->timer < 0 ||
+	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->timer, &ev) != 0 ||
+	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, life_fd(c->life), &ev) != 0)
+		return err_errno("epoll");
+	c->armed = true;
+	return NULL;
+}
+
+const struct err *
+cpu_life_new(struct cpu_life **out, const struct cpu_life_parts *parts,
+    int epoll, bool rings)
+{
+	struct cpu_life *c = calloc(1, sizeof(*c));
+	const struct err *e = NULL;
+
+	*out = c;
+	if (c == NULL)
+		return err_nomem();
+	c->parts = *parts;
+	c->epoll = epoll;
+	c->timer = -1;
+	c->looks = (struct tokens){.each_ns = NS_PER_S / 10,
+	    .full_ns = 5 * NS_PER_S};
+	c->wakes = (struct tokens){.each_ns = NS_PER_S / 50,
+	    .full_ns = 2 * NS_PER_S};
+	c->looks.have_ns = c->looks.full_ns;
+	c->wakes.have_ns = c->wakes.full_ns;
+	c->looks.since_ns = c->wakes.since_ns = clock_mono_ns();
+	c->count = life_count_new(parts->services);
+	if (c->count == NULL)
+		return err_nomem();
+	if (rings)
+		e = life_open(&c->life, life_record, c);
+	if (e == NULL && rings)
+		e = life_watch(c);
+	return e;
+}
+
+void
+cpu_life_free(struct cpu_life *c)
+{
+	if (c == NULL)
+		return;
+	life_close(c->life);
+	if (c->timer >= 0)
+		close(c->timer);
+	life_count_free(c->count);
+	free(c);
+}
+
+static struct recent *
+life_recent(struct cpu_life *c, int32_t pid)
+{
+	struct recent *r = &c->recent[(uint32_t)pid % RECENT];
+
+	if (r->pid != pid)
+		*r = (struct recent){.pid = pid};
+	return r;
+}
+
+/* Has the process looked at soon.  Further mappings put that off a little,
+ * as long as the dynamic linker works; a program that maps code all the time
+ * is read less and less often. */
+static void
+life_wait(struct cpu_life *c, int32_t pid, bool exec, int64_t now_ns)
+{
+	const struct recent *r = life_recent(c, pid);
+	struct waiting *w = c->waiting;
+	size_t i;
+
+	for (i = 0; i < c->n_waiting && w[i].pid != pid; i++)
+		continue;
+	if (i == WAITING_MAX) {
+		life_count_skip(c->count);
+		return;
+	}
+	w += i;
+	if (i == c->n_waiting) {
+		c->n_waiting++;
+		*w = (struct waiting){.pid = pid};
+	}
+	if (w->first_ns == 0 || (exec && !w->exec))
+		w->first_ns = now_ns;
+	w->exec = w->exec || exec;
+	w->due_ns = now_ns + QUIET_NS;
+	if (w->due_ns > w->first_ns + QUIET_MAX_NS)
+		w->due_ns = w->first_ns + QUIET_MAX_NS;
+	if (!w->exec && w->due_ns < r->next_ns)
+		w->due_ns = r->next_ns;
+}
+
+static void
+life_forget(struct cpu_life *c, int32_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_waiting; i++) {
+		if (c->waiting[i].pid != pid)
+			continue;
+		c->waiting[i] = c->waiting[--c->n_waiting];
+		return;
+	}
+}
+
+void
+cpu_life_event(struct cpu_life *c, const struct life_event *e, int64_t now_ns)
+{
+	if (e->pid <= 0)
+		return; /* our namespace does not show it */
+	switch (e->kind) {
+	case LIFE_EXEC:
+		life_wait(c, e->pid, true, now_ns);
+		break;
+	case LIFE_MAP:
+		maps_cut(c->parts.maps, e->pid, e->start, e->end);
+		life_wait(c, e->pid, false, now_ns);
+		break;
+	case LIFE_EXIT:
+		if (e->tid == e->pid)
+			life_forget(c, e->pid);
+		break;
+	default:
+		break;
+	}
+	life_count_event(c->count, e, now_ns);
+}
+
+/* The next mapping's reading comes later the more of them there are. */
+static void
+life_note(struct cpu_life *c, int32_t pid, int64_t now_ns)
+{
+	struct recent *r = life_recent(c, pid);
+	bool calm = now_ns - r->next_ns > AGAIN_MAX_NS;
+
+	r->wait_ns = calm || r->wait_ns == 0 ? AGAIN_MIN_NS :
+	    r->wait_ns * 2 < AGAIN_MAX_NS ? r->wait_ns * 2 : AGAIN_MAX_NS;
+	r->next_ns = now_ns + r->wait_ns;
+}
+
+static void
+life_look(struct cpu_life *c, const struct waiting *w, int64_t now_ns)
+{
+	if (!tokens_take(&c->looks, now_ns)) {
+		life_count_skip(c->count);
+		return;
+	}
+	life_note(c, w->pid, now_ns);
+	if (w->exec)
+		services_look(c->parts.services, w->pid);
+	maps_renew(c->parts.maps, w->pid);
+	if (c->parts.processes != NULL)
+		unwind_processes_renew(c->parts.processes, w->pid, now_ns);
+}
+
+void
+cpu_life_do_due(struct cpu_life *c, int64_t now_ns)
+{
+	struct waiting w;
+	size_t i = 0;
+
+	while (i < c->n_waiting) {
+		if (c->waiting[i].due_ns > now_ns) {
+			i++;
+			continue;
+		}
+		w = c->waiting[i];
+		c->waiting[i] = c->waiting[--c->n_waiting];
+		life_look(c, &w, now_ns);
+	}
+}
+
+static void
+life_arm(struct cpu_life *c, bool arm)
+{
+	struct epoll_event ev = {.events = arm ? EPOLLIN : 0};
+
+	if (c->armed != arm && epoll_ctl(c->epoll, EPOLL_CTL_MOD,
+	    life_fd(c->life), &ev) == 0)
+		c->armed = arm;
+}
+
+static void
+life_set_timer(struct cpu_life *c, int64_t after_ns)
+{
+	struct itimerspec t = {.it_value = {.tv_nsec = after_ns}};
+
+	timerfd_settime(c->timer, 0, &t, NULL);
+}
+
+/* Records that come one by one would wake us each: after some of them the
+ * rings are left alone for a moment. */
+static void
+life_pause(struct cpu_life *c, int64_t now_ns)
+{
+	int64_t pause_ns = tokens_take(&c->wakes, now_ns) ? PAUSE_NS :
+	    PAUSE_LONG_NS;
+
+	life_arm(c, false);
+	c->armed_at_ns = now_ns + pause_ns;
+	life_set_timer(c, pause_ns);
+}
+
+static bool
+life_is_due_soon(const struct cpu_life *c, int64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_waiting; i++)
+		if (c->waiting[i].due_ns - now_ns < QUIET_MAX_NS)
+			return true;
+	return false;
+}
+
+void
+cpu_life_poll(struct cpu_life *c, int64_t now_ns)
+{
+	uint64_t expired;
+	size_t n;
+
+	if (c->life == NULL)
+		return;
+	c->now_ns = now_ns;
+	n = life_drain(c->life);
+	cpu_life_do_due(c, now_ns);
+	if (c->armed && n > 0) {
+		life_pause(c, now_ns);
+	} else if (!c->armed && now_ns >= c->armed_at_ns) {
+		(void)!read(c->timer, &expired, sizeof(expired));
+		if (n > 0 || life_is_due_soon(c, now_ns)) {
+			life_pause(c, now_ns);
+			return;
+		}
+		life_arm(c, true);
+		life_drain(c->life); /* what came before they were armed */
+	}
+}
+
+void
+cpu_life_close_slot(struct cpu_life *c, uint64_t slot, struct batch *b,
+    int64_t start_ns, int64_t last_ns)
+{
+	struct life_stats stats = {0};
+
+	if (c->life != NULL)
+		life_stats(c->life, &stats);
+	life_count_close_slot(c->count, slot, b, start_ns, last_ns,
+	    stats.lost);
+}
+
+size_t
+cpu_life_waiting(const struct cpu_life *c)
+{
+	return c->n_waiting;
+}

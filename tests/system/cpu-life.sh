@@ -1,0 +1,63 @@
+#!/bin/bash
+# Processes that live for a moment are known when they begin: their stacks
+# are whole, their threads are counted.
+. "$(dirname "$0")/lib/cpu.sh"
+out=$dir/out
+
+# Sorts for 150 ms, below a function that needs no frame pointer; its threads
+# do nothing.
+cat >"$dir/life_short.c" <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+static int cmp(const void *a, const void *b) { return *(int *)a - *(int *)b; }
+static void *idle(void *p) { return p; }
+__attribute__((noinline)) int sorting(void)
+{
+	static int v[4000];
+	for (int i = 0; i < 4000; i++)
+		v[i] = rand();
+	qsort(v, 4000, sizeof(*v), cmp);
+	return v[7];
+}
+int main(void)
+{
+	pthread_t t[5];
+	int n = 0;
+	for (int i = 0; i < 5; i++)
+		pthread_create(&t[i], 0, idle, 0);
+	for (int i = 0; i < 5; i++)
+		pthread_join(t[i], 0);
+	while (clock() < CLOCKS_PER_SEC * 15 / 100)
+		n += sorting();
+	return n == 1;
+}
+END
+gcc -O2 -fomit-frame-pointer -o "$dir/life_short" "$dir/life_short.c" ||
+	{ not_ok "compiles"; exit 1; }
+
+begin bash -c 'while :; do "$0"; done' "$dir/life_short"
+"$driver" -s 1000 -n 8 >"$out" 2>"$dir/err"
+need_attached "$out"
+all=$(samples "$out" '^stack [0-9]+ life_short ')
+whole=$(samples "$out" '^stack [0-9]+ life_short .*};_start;.*;main;')
+expect "sampled" "$all samples" "$all" -ge 20
+# None was before: such a process was not looked at while it lived.
+expect "most stacks are whole" "$whole of $all" $((whole * 2)) -gt "$all"
+
+count() { # SERIES SERVICE : sum of the increases
+	awk -v n="$1" -v s="[$2]" '/^counter / && $3 == n && $4 == s {
+		sum += $5 } END { print sum + 0 }' "$out"
+}
+started=$(count memlens_threads_started_total life_short)
+exited=$(count memlens_threads_exited_total life_short)
+execs=$(count memlens_processes_execs_total life_short)
+execs=$((execs + $(count memlens_processes_execs_total bash)))
+expect "threads are counted" "$started started, $exited exited" \
+	"$started" -ge 5 -a "$exited" -ge 5
+expect "programs are counted" "$execs" "$execs" -ge 4
+lost=$(awk '/^counter .*life_records_lost_total/ { n += $(NF - 1) }
+	END { print n + 0 }' "$out")
+expect "no record is lost" "$lost" "$lost" = 0
+if balanced "$out"; then ok "runs = idle + lost + stored"
+else not_ok "runs = idle + lost + stored" "$(grep ^balance "$out")"; fi

@@ -1,0 +1,311 @@
+/*
+ * The life of processes: perf's records, who is looked at and when, what is
+ * counted.  No ring and no rights: events are made here.
+ */
+#include "test.h"
+
+#include "collector/config.h"
+#include "collector/life.h"
+#include "collector/life_count.h"
+#include "collector/maps.h"
+#include "collector/services.h"
+#include "collector/source_cpu_life.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MS NS_PER_MS
+
+/* ---- records ---- */
+
+struct record {
+	struct perf_event_header h;
+	uint32_t id[4];
+	uint64_t more[4];
+};
+
+TEST(records)
+{
+	struct record r = {.h = {PERF_RECORD_FORK, 0, 32}, .id = {7, 5, 8, 6}};
+	struct life_event e;
+	uint64_t lost = 0;
+
+	CHECK(life_parse(&r, 32, &e, &lost));
+	CHECK(e.kind == LIFE_FORK && e.pid == 7 && e.parent == 5 &&
+	    e.tid == 8);
+	r.h.type = PERF_RECORD_EXIT;
+	CHECK(life_parse(&r, 32, &e, &lost) && e.kind == LIFE_EXIT);
+	r.h.type = PERF_RECORD_COMM;
+	/* A thread that only changes its name is no exec. */
+	CHECK(!life_parse(&r, 32, &e, &lost));
+	r.h.misc = PERF_RECORD_MISC_COMM_EXEC;
+	CHECK(life_parse(&r, 32, &e, &lost) && e.kind == LIFE_EXEC &&
+	    e.pid == 7);
+	r = (struct record){.h = {PERF_RECORD_MMAP, 0, 48}, .id = {9, 9}};
+	memcpy(r.id + 2, &(uint64_t){0x1000}, 8);
+	r.more[0] = 0x2000;
+	CHECK(life_parse(&r, 48, &e, &lost) && e.kind == LIFE_MAP);
+	CHECK(e.pid == 9 && e.start == 0x1000 && e.end == 0x3000);
+	CHECK_INT(lost, 0);
+}
+
+TEST(damaged_records)
+{
+	struct record r = {.h = {PERF_RECORD_LOST, 0, 24}};
+	struct life_event e;
+	uint64_t lost = 0;
+
+	memcpy(r.id + 2, &(uint64_t){12}, 8);
+	CHECK(!life_parse(&r, 24, &e, &lost));
+	CHECK_INT(lost, 12);
+	for (uint32_t type = 0; type < 30; type++) {
+		for (size_t size = 0; size < 24; size++) {
+			void *p = malloc(size + 1);
+
+			r.h.type = type;
+			memcpy(p, &r, size);
+			life_parse(p, size, &e, &lost);
+			free(p);
+		}
+	}
+	r.h.type = PERF_RECORD_MMAP;
+	CHECK(!life_parse(&r, 32, &e, &lost));
+}
+
+/* ---- who is looked at ---- */
+
+struct bench {
+	struct config config;
+	struct services *services;
+	struct maps *maps;
+	struct cpu_life *life;
+};
+
+static void
+bench_open(struct bench *t)
+{
+	struct cpu_life_parts parts = {0};
+
+	CHECK_OK(config_load(&t->config, NULL));
+	CHECK_OK(services_new(&t->services, &t->config));
+	CHECK_OK(maps_new(&t->maps, "/proc"));
+	CHECK_OK(services_sweep(t->services, clock_wall_ns()));
+	parts.services = t->services;
+	parts.maps = t->maps;
+	CHECK_OK(cpu_life_new(&t->life, &parts, -1, false));
+}
+
+static void
+bench_close(struct bench *t)
+{
+	cpu_life_free(t->life);
+	maps_free(t->maps);
+	services_free(t->services);
+	config_free(&t->config);
+}
+
+static void
+tell(struct bench *t, enum life_kind kind, int32_t pid, int64_t now_ns)
+{
+	cpu_life_event(t->life, &(struct life_event){.kind = kind, .pid = pid,
+	    .tid = pid, .parent = (int32_t)getpid()}, now_ns);
+}
+
+/* Due a moment after the last mapping, and not later than 20 ms after the
+ * first; gone when the process is gone. */
+TEST(an_exec_is_looked_at_when_its_mappings_are_there)
+{
+	int64_t now = clock_mono_ns();
+	struct bench t;
+
+	bench_open(&t);
+	tell(&t, LIFE_EXEC, 4000001, now);
+	tell(&t, LIFE_MAP, 4000001, now + MS);
+	tell(&t, LIFE_EXEC, 4000002, now);
+	CHECK_INT(cpu_life_waiting(t.life), 2);
+	cpu_life_do_due(t.life, now + MS);
+	CHECK_INT(cpu_life_waiting(t.life), 2);
+	tell(&t, LIFE_EXIT, 4000002, now + MS);
+	CHECK_INT(cpu_life_waiting(t.life), 1);
+	cpu_life_do_due(t.life, now + 2 * MS);
+	CHECK_INT(cpu_life_waiting(t.life), 1);
+	cpu_life_do_due(t.life, now + 3 * MS);
+	CHECK_INT(cpu_life_waiting(t.life), 0);
+	for (int i = 0; i < 30; i++)
+		tell(&t, LIFE_EXEC, 4000003, now + i * MS);
+	cpu_life_do_due(t.life, now + 20 * MS);
+	CHECK_INT(cpu_life_waiting(t.life), 0);
+	bench_close(&t);
+}
+
+/* A loop of dlopen() is followed after 1, 2, 4 ... seconds. */
+TEST(a_program_that_maps_all_the_time_is_read_rarely)
+{
+	int64_t now = clock_mono_ns();
+	int looks = 0;
+	struct bench t;
+
+	bench_open(&t);
+	for (int64_t ms = 0; ms < 60000; ms += 10) {
+		tell(&t, LIFE_MAP, 4000001, now + ms * MS);
+		cpu_life_do_due(t.life, now + ms * MS + 2 * MS);
+		looks += cpu_life_waiting(t.life) == 0;
+	}
+	CHECK(looks >= 5 && looks <= 8);
+	bench_close(&t);
+}
+
+static const struct batch_block *
+block_of(const struct batch *b, const char *name, const char *service)
+{
+	struct label labels[4];
+	struct series_desc d;
+
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		const char *value;
+
+		batch_series_desc(b, b->blocks[i].series, &d, labels, 4);
+		value = label_find(d.labels, d.n_labels, "service");
+		if (strcmp(d.name, name) == 0 && (service == NULL ||
+		    (value != NULL && strcmp(value, service) == 0)))
+			return &b->blocks[i];
+	}
+	return NULL;
+}
+
+static int64_t
+increase_of(const struct batch *b, const char *name, const char *service)
+{
+	const struct batch_block *k = block_of(b, name, service);
+
+	return k != NULL ? k->increase : -1;
+}
+
+static struct batch *
+close_slot(struct bench *t, uint64_t slot)
+{
+	struct batch *b = batch_new(NS_PER_S);
+
+	cpu_life_close_slot(t->life, slot, b, (int64_t)slot * NS_PER_S,
+	    (int64_t)slot * NS_PER_S + 1);
+	CHECK_OK(batch_finish(b));
+	return b;
+}
+
+/* 10,000 programs at once: few are looked at, none is forgotten silently. */
+TEST(a_storm_is_bounded_and_counted)
+{
+	int64_t now = clock_mono_ns();
+	struct bench t;
+	struct batch *b;
+
+	bench_open(&t);
+	for (int32_t i = 0; i < 10000; i++) {
+		tell(&t, LIFE_FORK, 4000001 + i, now);
+		tell(&t, LIFE_EXEC, 4000001 + i, now);
+		CHECK(cpu_life_waiting(t.life) <= 256);
+	}
+	cpu_life_do_due(t.life, now + 100 * MS);
+	CHECK_INT(cpu_life_waiting(t.life), 0);
+	b = close_slot(&t, 5);
+	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) >= 9744);
+	CHECK_INT(increase_of(b, "memlens_processes_started_total",
+	    "test_life"), 10000);
+	batch_free(b);
+	bench_close(&t);
+}
+
+/* ---- what is counted ---- */
+
+static void
+tell_thread(struct bench *t, enum life_kind kind, int32_t tid)
+{
+	int32_t self = (int32_t)getpid();
+
+	cpu_life_event(t->life, &(struct life_event){.kind = kind,
+	    .pid = self, .tid = tid, .parent = self}, clock_mono_ns());
+}
+
+TEST(threads_and_processes_are_counted_by_service)
+{
+	int64_t now = clock_mono_ns();
+	struct bench t;
+	struct batch *b;
+
+	bench_open(&t);
+	for (int32_t i = 0; i < 3; i++)
+		tell_thread(&t, LIFE_FORK, 4000001 + i);
+	tell_thread(&t, LIFE_EXIT, 4000001);
+	/* A child that nobody could look at counts under its parent's. */
+	tell(&t, LIFE_FORK, 4000009, now);
+	tell(&t, LIFE_EXEC, 4000009, now);
+	tell(&t, LIFE_EXIT, 4000009, now);
+	/* Of this one nothing is known. */
+	cpu_life_event(t.life, &(struct life_event){.kind = LIFE_EXIT,
+	    .pid = 4000020, .tid = 4000020, .parent = 4000021}, now);
+	b = close_slot(&t, 5);
+	CHECK_INT(increase_of(b, "memlens_threads_started_total",
+	    "test_life"), 4);
+	CHECK_INT(increase_of(b, "memlens_threads_exited_total",
+	    "test_life"), 2);
+	CHECK_INT(increase_of(b, "memlens_processes_started_total",
+	    "test_life"), 1);
+	CHECK_INT(increase_of(b, "memlens_processes_exited_total",
+	    "test_life"), 1);
+	CHECK_INT(increase_of(b, "memlens_processes_execs_total",
+	    "test_life"), 1);
+	CHECK_INT(increase_of(b, "memlens_processes_exited_total",
+	    SERVICES_OTHER), 1);
+	batch_free(b);
+	/* It goes on, at zero, while the service lives. */
+	b = close_slot(&t, 6);
+	CHECK_INT(increase_of(b, "memlens_threads_started_total",
+	    "test_life"), 0);
+	CHECK_INT(block_of(b, "memlens_threads_started_total",
+	    "test_life")->last, 4);
+	CHECK_INT(increase_of(b, "memlens_processes_exited_total",
+	    SERVICES_OTHER), -1);
+	batch_free(b);
+	bench_close(&t);
+}
+
+/* Our parent lives long enough to be worth a mark; so many and no more. */
+TEST(marks_are_few)
+{
+	struct bench t;
+	struct batch *b;
+	size_t i;
+
+	bench_open(&t);
+	for (i = 0; i < 20; i++) {
+		/* what ends is not checked against /proc: once more */
+		tell(&t, LIFE_EXIT, 1, clock_mono_ns());
+		tell(&t, LIFE_EXEC, (int32_t)getpid(), clock_mono_ns() -
+		    2 * LIFE_SEASONED_NS);
+	}
+	b = close_slot(&t, (uint64_t)(clock_wall_ns() / NS_PER_S));
+	CHECK_INT(b->n_facts, 2 * LIFE_MARKS_MAX);
+	for (i = 0; i < b->n_facts; i++)
+		CHECK_INT(b->facts[i].kind, FACT_MARK);
+	CHECK_INT(increase_of(b, "memlens_life_marks_dropped_total", NULL),
+	    40 - 2 * LIFE_MARKS_MAX);
+	batch_free(b);
+	bench_close(&t);
+}
+
+int
+main(void)
+{
+	RUN(records);
+	RUN(damaged_records);
+	RUN(an_exec_is_looked_at_when_its_mappings_are_there);
+	RUN(a_program_that_maps_all_the_time_is_read_rarely);
+	RUN(a_storm_is_bounded_and_counted);
+	RUN(threads_and_processes_are_counted_by_service);
+	RUN(marks_are_few);
+	return test_done();
+}
