@@ -1,19 +1,31 @@
 #!/bin/bash
-# The reader stands still until the ring is full: what is lost is counted,
-# to the last sample.
+# The reader stands still for 5 s at a rate that fills the ring: what is lost
+# is counted, to the last sample, and it is about as much as it must be.
 . "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
-begin "$busy" 30
-begin bash -c 'exec "$0" -h 8000 -s 1000 -n 12 >"$1" 2>"$2"' "$driver" \
+begin "$busy" 60
+begin bash -c 'exec "$0" -h 8000 -s 1000 -n 10 >"$1" 2>"$2"' "$driver" \
 	"$out" "$dir/err"
-sleep 2
+for _ in $(seq 100); do grep -q '^block' "$out" && break; sleep 0.1; done
 need_attached "$out"
 kill -STOP "$last"
-sleep 7
+stopped=$(date +%s%N)
+sleep 5
+stopped=$((($(date +%s%N) - stopped) / 1000000))
 kill -CONT "$last"
 wait "$last"
 lost=$(awk '/^counter .*lost_total \[ring full\]/ { n += $(NF - 1) }
 	END { print n + 0 }' "$out")
-expect "a full ring is counted" "$lost" "$lost" -gt 0
+# The runs while it stood still, were they spread evenly; the ring holds 4 MB
+# of samples of 100 bytes at least.
+during=$(awk -v ms="$stopped" '/^kernel / { n = $2 } /^clock / { t = $4 }
+	END { printf "%d", n * ms / t }' "$out")
+expect "not more is lost than was sampled while the reader stood still" \
+	"$lost of $during" "$lost" -le $((during * 5 / 4))
+expect "nor much less" "$lost of $during" \
+	"$lost" -ge $(((during - 42000) / 2)) -a "$lost" -gt 0
 if balanced "$out"; then ok "runs = idle + lost + stored"
 else not_ok "runs = idle + lost + stored" "$(grep ^balance "$out")"; fi
+if counted "$out"; then ok "runs are what the kernel has counted"
+else not_ok "runs are what the kernel has counted" \
+	"$(grep -E '^(balance|kernel)' "$out")"; fi

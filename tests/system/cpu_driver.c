@@ -236,11 +236,13 @@ print_balance(struct source *s, uint64_t slot, const struct config *c)
 {
 	const struct cpu_totals *t = &s->now;
 	unsigned online, sampled;
+	int64_t ended_ns;
 
+	ended_ns = clock_mono_ns();
 	sampler_stop(s->sampler);
 	sampler_cpus(s->sampler, &online, &sampled);
 	printf("clock %lld %u %lld\n", (long long)c->cpu_hz, sampled,
-	    (long long)(clock_mono_ns() - began_ns) / NS_PER_MS);
+	    (long long)(ended_ns - began_ns) / NS_PER_MS);
 	printf("kernel %llu\n", kernel_runs());
 	/* A slow machine may have held events of several slots. */
 	do

@@ -43,3 +43,17 @@ balanced() {
 	awk '/^balance / { ok = $2 == $3 + $4 + $5 && $2 > 0 }
 		END { exit !ok }' "$1"
 }
+
+# counted FILE : and the kernel has counted as many runs
+counted() {
+	awk '/^kernel / { k = $2 } /^balance / { b = $2 }
+		END { exit !(k == b && b > 0) }' "$1"
+}
+
+# Something to do on each CPU, all the time.
+keep_cpus_busy() {
+	local cpu
+	for cpu in $(seq 0 $(($(nproc --all) - 1))); do
+		begin taskset -c "$cpu" sh -c 'while :; do :; done' 2>/dev/null
+	done
+}
