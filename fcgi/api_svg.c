@@ -2,6 +2,8 @@
  * GET /api/v1/flamegraph.svg: the same tree as flamegraph.json, as one
  * picture that can be kept, mailed and opened without us.
  */
+#include "svg_page.h"
+
 #include <stdio.h>
 
 #include "fcgi/context.h"
@@ -16,8 +18,8 @@ enum { ORIENTATION_DOWN, ORIENTATION_UP };
 
 static const char *const svg_orientations[] = {"down", "up", NULL};
 
-static const struct err *
-svg_parse(const struct request *rq, struct flamesvg_options *o)
+const struct err *
+svg_page_parse(const struct request *rq, struct flamesvg_options *o)
 {
 	const struct err *e;
 	size_t orientation;
@@ -34,9 +36,9 @@ svg_parse(const struct request *rq, struct flamesvg_options *o)
 	return NULL;
 }
 
-static const struct err *
-svg_draw(const struct profile_page *page, struct flamesvg_options *o,
-    struct response *rs)
+const struct err *
+svg_page_draw(const struct profile_page *page, struct flamesvg_options *o,
+    struct buf *out)
 {
 	struct buf subtitle = {0};
 	char empty[400];
@@ -56,7 +58,7 @@ svg_draw(const struct profile_page *page, struct flamesvg_options *o,
 	o->units = profile_page_units(page->profile);
 	o->period_ns = profile_page_rate(page->profile) > 1
 	    ? page->profile->period : 0;
-	drawn = flamesvg_put(&rs->body, page->flame, o);
+	drawn = flamesvg_put(out, page->flame, o);
 	buf_fini(&subtitle);
 	return drawn ? NULL : err_nomem();
 }
@@ -68,13 +70,13 @@ api_flamegraph_svg(struct context *c, struct request *rq, struct response *rs)
 	struct profile_page page;
 	const struct err *e;
 
-	if ((e = svg_parse(rq, &o)) != NULL)
+	if ((e = svg_page_parse(rq, &o)) != NULL)
 		return e;
 	e = profile_page_init(&page, c, rq, rs);
 	if (e == NULL && page.profile != NULL) {
 		rs->type = TYPE_SVG;
 		rs->scripted = true;
-		e = svg_draw(&page, &o, rs);
+		e = svg_page_draw(&page, &o, &rs->body);
 	}
 	profile_page_fini(&page);
 	return e;

@@ -146,6 +146,7 @@ response_error(struct response *rs, const struct err *e)
 	rs->status = statuses[i].status;
 	rs->type = TYPE_JSON;
 	rs->etag[0] = '\0';
+	rs->file[0] = '\0';
 	rs->scripted = false;
 	if (rs->status == 503 && rs->retry_after_s == 0)
 		rs->retry_after_s = 5;
@@ -192,6 +193,10 @@ response_head(const struct response *rs, struct buf *out)
 		buf_printf(out, "Cache-Control: no-store\r\n");
 	if (rs->allow != NULL)
 		buf_printf(out, "Allow: %s\r\n", rs->allow);
+	if (rs->file[0] != '\0' && rs->status != 304)
+		buf_printf(out, "Content-Disposition: %s; "
+		    "filename=\"%s\"\r\n", rs->shown ? "inline"
+		    : "attachment", rs->file);
 	if (rs->retry_after_s > 0)
 		buf_printf(out, "Retry-After: %d\r\n", rs->retry_after_s);
 	buf_printf(out, "X-Content-Type-Options: nosniff\r\n"

@@ -33,6 +33,9 @@ struct response {
 	int retry_after_s; /* for 429 and 503; 0: not told */
 	bool scripted;     /* the body is a document with a script of its own */
 	char etag[40];     /* quoted, or "" */
+	char file[120];    /* name to save the body under, or "": letters,
+			    * digits, '.', '-' and '_' */
+	bool shown;        /* where it has such a name: shown all the same */
 	struct buf body;
 };
 
