@@ -344,10 +344,29 @@ maps_process_reader(const struct maps_process *p)
 	return p->reader;
 }
 
+/* A thread that is not the reader; 0: there is none. */
+static int32_t
+maps_other_thread(const struct maps *m, const struct maps_process *p)
+{
+	char path[256];
+	int32_t tid = 0;
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/task", m->proc, p->pid);
+	dir = opendir(path);
+	while (dir != NULL && tid == 0 && (d = readdir(dir)) != NULL)
+		if (atol(d->d_name) > 0 && atol(d->d_name) != p->reader)
+			tid = (int32_t)atol(d->d_name);
+	if (dir != NULL)
+		closedir(dir);
+	return tid;
+}
+
 /* By the path within the process's root, which must not lead out of it. */
 static int
 maps_open_path(const struct maps *m, const struct maps_process *p,
-    const struct mapping *map)
+    int32_t reader, const struct mapping *map)
 {
 	struct open_how how = {
 	    .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -355,8 +374,7 @@ maps_open_path(const struct maps *m, const struct maps_process *p,
 	char root[256];
 	int dir, fd;
 
-	snprintf(root, sizeof(root), "%s/%" PRId32 "/root", m->proc,
-	    p->reader);
+	snprintf(root, sizeof(root), "%s/%" PRId32 "/root", m->proc, reader);
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
@@ -366,21 +384,33 @@ maps_open_path(const struct maps *m, const struct maps_process *p,
 	return fd;
 }
 
+static int
+maps_open_by(const struct maps *m, const struct maps_process *p,
+    int32_t reader, const struct mapping *map)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/map_files/%" PRIx64
+	    "-%" PRIx64, m->proc, reader, map->start, map->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd >= 0 ? fd : maps_open_path(m, p, reader, map);
+}
+
 int
 maps_open(const struct maps *m, const struct maps_process *p,
     const struct mapping *map)
 {
-	char path[256];
+	int32_t other;
 	struct stat st;
 	int fd;
 
 	if (map->kind != MAP_FILE)
 		return -1;
-	snprintf(path, sizeof(path), "%s/%" PRId32 "/map_files/%" PRIx64
-	    "-%" PRIx64, m->proc, p->reader, map->start, map->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		fd = maps_open_path(m, p, map);
+	fd = maps_open_by(m, p, p->reader, map);
+	/* The thread may have ended since the mappings were read. */
+	if (fd < 0 && (other = maps_other_thread(m, p)) != 0)
+		fd = maps_open_by(m, p, other, map);
 	if (fd < 0)
 		return -1;
 	/* The pid or the path may be another's by now. */

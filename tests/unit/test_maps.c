@@ -1,10 +1,12 @@
 /*
  * Process mappings: the text, the search, and when it is read again.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/maps.h"
@@ -282,6 +284,72 @@ TEST(many_processes)
 	maps_free(m);
 }
 
+static void *
+wait_for_end(void *fd)
+{
+	char byte;
+
+	while (read(*(int *)fd, &byte, 1) > 0)
+		;
+	_exit(0);
+}
+
+/* The first thread says byte by byte how far it is, and ends. */
+static _Noreturn void
+end_first_thread(int from[2], int to[2])
+{
+	static int fd;
+	pthread_t other;
+	char byte = 0;
+
+	close(from[1]);
+	fd = from[0];
+	if (read(from[0], &byte, 1) != 1 ||
+	    pthread_create(&other, NULL, wait_for_end, &fd) != 0)
+		_exit(1);
+	if (write(to[1], &byte, 1) != 1)
+		_exit(1);
+	pthread_exit(NULL);
+}
+
+/* Mappings were read while the first thread lived; their files are opened
+ * when only another one does. */
+TEST(files_after_the_first_thread)
+{
+	char path[64], byte = 1;
+	struct maps_process *p;
+	struct mapping *map;
+	struct maps *m;
+	int to[2], from[2], fd, tries;
+	pid_t pid;
+
+	CHECK_INT(pipe(to), 0);
+	CHECK_INT(pipe(from), 0);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		end_first_thread(to, from);
+	CHECK_OK(maps_new(&m, "/proc"));
+	p = maps_process(m, pid, 1, 1, S);
+	map = maps_find(m, p, (uint64_t)(uintptr_t)wait_for_end, S);
+	CHECK(map != NULL);
+	CHECK_INT(write(to[1], &byte, 1), 1);
+	CHECK_INT(read(from[0], &byte, 1), 1);
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	for (tries = 0; tries < 2000 && access(path, F_OK) == 0; tries++)
+		usleep(5000);
+	CHECK(access(path, F_OK) != 0);
+	fd = map != NULL ? maps_open(m, p, map) : -1;
+	CHECK(fd >= 0);
+	close(fd);
+	close(to[1]);
+	waitpid(pid, NULL, 0);
+	maps_free(m);
+	close(to[0]);
+	close(from[0]);
+	close(from[1]);
+}
+
 /* Our own code must lead to our own file. */
 TEST(own_process)
 {
@@ -316,6 +384,7 @@ main(void)
 	RUN(read_again);
 	RUN(cut_and_renew);
 	RUN(many_processes);
+	RUN(files_after_the_first_thread);
 	RUN(own_process);
 	return test_done();
 }
