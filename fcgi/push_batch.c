@@ -1,0 +1,357 @@
+/*
+ * What of the stacks is in the present batch, and when the next one begins.
+ */
+#include "push_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/format/stacks.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/batch.h"
+
+/* A batch is taken up to 16 MiB as bytes and 64 MiB in memory. */
+static const struct {
+	size_t entries, nodes, bytes;
+} bounds[] = {
+    [PUSH_SOFT] = {300000, 200000, 5u << 20},
+    [PUSH_HARD] = {1000000, 600000, 9u << 20},
+};
+
+/* The deepest stack of a batch is 4,096 with its label set. */
+#define DEPTH_MAX (BATCH_MAX_DEPTH - 2)
+
+struct push *
+push_new(int64_t slot_ns, const uint8_t *id)
+{
+	struct push *p = calloc(1, sizeof(*p));
+	struct batch *b = batch_new((uint64_t)slot_ns);
+
+	if (p == NULL || b == NULL ||
+	    (p->batches = malloc(16 * sizeof(*p->batches))) == NULL) {
+		batch_free(b);
+		free(p);
+		return NULL;
+	}
+	p->cap_batches = 16;
+	p->slot_ns = slot_ns;
+	if (id != NULL)
+		memcpy(b->id, id, sizeof(b->id));
+	memcpy(p->id, b->id, sizeof(p->id));
+	p->batches[p->n_batches++] = p->batch = b;
+	return p;
+}
+
+void
+push_free(struct push *p)
+{
+	if (p == NULL)
+		return;
+	push_end(p);
+	for (size_t i = 0; i < p->n_batches; i++)
+		batch_free(p->batches[i]);
+	free(p->batches);
+	free(p);
+}
+
+size_t
+push_n_batches(const struct push *p)
+{
+	return p->n_batches;
+}
+
+/* The n-th id that follows from the first. */
+static void
+push_derive_id(const struct push *p, uint64_t n, uint8_t id[16])
+{
+	uint64_t a = hash64_u64(hash64(1, p->id, sizeof(p->id)), n);
+	uint64_t b = hash64_u64(hash64(2, p->id, sizeof(p->id)), n);
+
+	memcpy(id, &a, 8);
+	memcpy(id + 8, &b, 8);
+}
+
+void
+push_id_of(const char *key, const char *context, uint8_t id[16])
+{
+	size_t n = strlen(key), m = strlen(context);
+	uint64_t a = hash64(hash64(3, key, n), context, m);
+	uint64_t b = hash64(hash64(4, key, n), context, m);
+
+	memcpy(id, &a, 8);
+	memcpy(id + 8, &b, 8);
+}
+
+/* ---- beginning ---- */
+
+const struct err *
+push_begin(struct push *p, const struct stacks *s,
+    const struct push_window *w)
+{
+	size_t nodes = stacks_n_nodes(s), frames = stacks_n_frames(s) + 1;
+
+	p->window = w;
+	p->n_nodes = nodes;
+	p->nodes = calloc(nodes, sizeof(*p->nodes));
+	p->depths = calloc(nodes, sizeof(*p->depths));
+	p->hashes = calloc(nodes, sizeof(*p->hashes));
+	p->frames = calloc(frames, sizeof(*p->frames));
+	p->names = calloc(frames, sizeof(*p->names));
+	p->base = 0;
+	if (p->nodes != NULL && p->depths != NULL && p->hashes != NULL &&
+	    p->frames != NULL && p->names != NULL)
+		return NULL;
+	push_end(p);
+	return err_nomem();
+}
+
+void
+push_end(struct push *p)
+{
+	free(p->nodes);
+	free(p->depths);
+	free(p->hashes);
+	free(p->frames);
+	free(p->names);
+	p->nodes = p->depths = p->frames = NULL;
+	p->hashes = p->names = NULL;
+	p->window = NULL;
+}
+
+const struct err *
+push_begin_type(struct push *p, const struct stacks_type *t)
+{
+	struct label service = {"service", p->window->service};
+	struct series_desc d = {t->kind, t->name, t->unit, t->period, 0,
+	    &service, 1};
+
+	p->series = batch_series(p->batch, &d);
+	return NULL;
+}
+
+static const struct err *
+push_next_batch(struct push *p, const struct stacks *s, uint32_t type)
+{
+	struct batch *b = batch_new((uint64_t)p->slot_ns), **batches;
+	size_t cap = p->cap_batches * 2;
+	struct stacks_type t;
+
+	if (b == NULL)
+		return err_nomem();
+	if (p->n_batches == p->cap_batches) {
+		batches = realloc(p->batches, cap * sizeof(struct batch *));
+		if (batches == NULL) {
+			batch_free(b);
+			return err_nomem();
+		}
+		p->batches = batches;
+		p->cap_batches = cap;
+	}
+	push_derive_id(p, p->n_batches, b->id);
+	p->batches[p->n_batches++] = p->batch = b;
+	p->entries = 0;
+	p->base = 0;
+	memset(p->nodes, 0, p->n_nodes * sizeof(*p->nodes));
+	memset(p->frames, 0, (stacks_n_frames(s) + 1) * sizeof(*p->frames));
+	stacks_get_type(s, type, &t);
+	return push_begin_type(p, &t);
+}
+
+const struct err *
+push_room(struct push *p, const struct stacks *s, uint32_t type,
+    enum push_bound bound)
+{
+	if (p->all_entries > PUSH_ENTRIES_MAX)
+		return err_new(ERR_REQUEST, 413, "more than %u values: a "
+		    "shorter window or fewer stacks", PUSH_ENTRIES_MAX);
+	if (p->entries < bounds[bound].entries &&
+	    p->batch->n_nodes < bounds[bound].nodes &&
+	    p->batch->strings.bytes.len < bounds[bound].bytes)
+		return NULL;
+	if (bound == PUSH_HARD)
+		return err_new(ERR_REQUEST, 413,
+		    "too many stacks of what is in use at one moment");
+	return push_next_batch(p, s, type);
+}
+
+/* ---- nodes ---- */
+
+/* A stack's own labels, those of the window instead where both have one. */
+static uint32_t
+push_label_set(struct push *p, const struct stacks *s,
+    const struct stacks_node *node)
+{
+	struct label labels[BATCH_MAX_LABELS], theirs[STACKS_LABELS_MAX];
+	const struct push_window *w = p->window;
+	size_t n = 0, own;
+
+	for (; n < w->n_labels && n < BATCH_MAX_LABELS; n++)
+		labels[n] = w->labels[n];
+	own = node != NULL ? stacks_get_labels(s, node->edge, theirs) : 0;
+	for (size_t i = 0; i < own && n < BATCH_MAX_LABELS; i++)
+		if (label_find(w->labels, w->n_labels, theirs[i].name) == NULL)
+			labels[n++] = theirs[i];
+	return batch_node(p->batch, 0, batch_labels(p->batch, labels, n));
+}
+
+static uint32_t
+push_frame(struct push *p, const struct stacks *s, uint32_t i)
+{
+	struct frame f;
+
+	if (p->frames[i] == 0) {
+		stacks_get_frame(s, i, &f);
+		p->frames[i] = batch_frame(p->batch, &f) + 1;
+	}
+	return p->frames[i] - 1;
+}
+
+static uint32_t
+push_base(struct push *p, const struct stacks *s)
+{
+	if (p->base == 0)
+		p->base = push_label_set(p, s, NULL);
+	return p->base;
+}
+
+/* The node whose parent is there already. */
+static void
+push_put_node(struct push *p, const struct stacks *s, uint32_t i)
+{
+	static const struct frame cut = {FRAME_MARK, "[truncated]", "", "", 0};
+	struct stacks_node node;
+	uint32_t parent;
+
+	stacks_get_node(s, i, &node);
+	if (node.labels) {
+		p->nodes[i] = push_label_set(p, s, &node);
+		return;
+	}
+	parent = node.parent == 0 ? push_base(p, s) : p->nodes[node.parent];
+	p->depths[i] = p->depths[node.parent] + 1;
+	if (p->depths[i] > DEPTH_MAX)
+		p->nodes[i] = parent;
+	else if (p->depths[i] == DEPTH_MAX)
+		p->nodes[i] = batch_node(p->batch, parent,
+		    batch_frame(p->batch, &cut));
+	else
+		p->nodes[i] = batch_node(p->batch, parent,
+		    push_frame(p, s, node.edge));
+}
+
+/* Parents first: goes up to what is there, then down again. */
+uint32_t
+push_node(struct push *p, const struct stacks *s, uint32_t i)
+{
+	struct stacks_node node;
+	uint32_t chain[256], n, at;
+
+	if (i == 0)
+		return push_base(p, s);
+	while (p->nodes[i] == 0 && !p->batch->failed) {
+		/* the last 256 ancestors of it that are missing */
+		for (n = 0, at = i; at != 0 && p->nodes[at] == 0; n++) {
+			chain[n % 256] = at;
+			stacks_get_node(s, at, &node);
+			at = node.parent;
+		}
+		for (uint32_t k = n < 256 ? n : 256; k > 0; k--)
+			push_put_node(p, s, chain[(n - k) % 256]);
+	}
+	return p->nodes[i];
+}
+
+/* ---- hashes ---- */
+
+static uint64_t
+hash_text(uint64_t seed, const char *text)
+{
+	return hash64(seed, text, strlen(text) + 1);
+}
+
+uint64_t
+push_series_hash(const struct stacks *s, uint32_t type)
+{
+	struct stacks_type t;
+
+	stacks_get_type(s, type, &t);
+	return hash64_u64(hash_text(hash_text((uint64_t)t.kind, t.name),
+	    t.unit), (uint64_t)t.period);
+}
+
+static uint64_t
+push_name_hash(struct push *p, const struct stacks *s, uint32_t frame)
+{
+	struct frame f;
+
+	if (p->names[frame] == 0) {
+		stacks_get_frame(s, frame, &f);
+		p->names[frame] = hash_text(hash_text((uint64_t)f.kind,
+		    f.name), f.module) | 1;
+	}
+	return p->names[frame];
+}
+
+static uint64_t
+push_labels_hash(const struct push *p, const struct stacks *s, uint32_t set)
+{
+	struct label labels[STACKS_LABELS_MAX];
+	size_t n = stacks_get_labels(s, set, labels);
+	uint64_t h = p->window->n_labels;
+
+	for (size_t i = 0; i < n; i++)
+		h = hash_text(hash_text(h, labels[i].name), labels[i].value);
+	return h;
+}
+
+/* Of the whole stack; each node's is computed once, parents before. */
+uint64_t
+push_stack_hash(struct push *p, const struct stacks *s, uint32_t i)
+{
+	struct stacks_node node;
+
+	if (p->hashes[i] != 0)
+		return p->hashes[i];
+	if (p->hashes[0] == 0) {
+		uint64_t h = hash_text(5, p->window->service);
+
+		for (size_t k = 0; k < p->window->n_labels; k++)
+			h = hash_text(hash_text(h, p->window->labels[k].name),
+			    p->window->labels[k].value);
+		p->hashes[0] = h | 1;
+		/* numbers of parents are smaller: all in one pass */
+		for (uint32_t k = 1; k < p->n_nodes; k++) {
+			stacks_get_node(s, k, &node);
+			p->hashes[k] = hash64_u64(p->hashes[node.parent],
+			    node.labels ? push_labels_hash(p, s, node.edge)
+					: push_name_hash(p, s, node.edge)) | 1;
+		}
+	}
+	return p->hashes[i];
+}
+
+/* ---- sending ---- */
+
+void
+push_count(struct push *p, int64_t now_ns, const char *name,
+    const char *label, const char *value, int64_t increase, int64_t raw)
+{
+	struct label labels[] = {{"process", "memlens-fcgi"}, {label, value}};
+	struct series_desc d = {SERIES_COUNTER, name, "", 0, 0, labels,
+	    label != NULL ? 2 : 1};
+
+	batch_add_counter(p->batches[0], batch_series(p->batches[0], &d),
+	    (uint64_t)(now_ns / p->slot_ns), now_ns, increase, raw);
+}
+
+const struct err *
+push_send(struct push *p, push_send_fn *fn, void *arg, size_t *taken)
+{
+	const struct err *e = NULL;
+
+	for (*taken = 0; *taken < p->n_batches && e == NULL; *taken += 1)
+		if ((e = fn(arg, p->batches[*taken])) != NULL)
+			return e;
+	return NULL;
+}

@@ -1,0 +1,50 @@
+/*
+ * What push.c (the cut) and push_batch.c (nodes, bounds, sending) share.
+ */
+#ifndef FCGI_PUSH_PRIVATE_H
+#define FCGI_PUSH_PRIVATE_H
+
+#include <stdbool.h>
+
+#include "fcgi/push.h"
+
+struct stacks_type;
+
+struct push {
+	int64_t slot_ns;
+	uint8_t id[16];
+	struct batch **batches; /* the last one is `batch` */
+	size_t n_batches, cap_batches;
+	struct batch *batch;
+	size_t entries;     /* of it */
+	size_t all_entries; /* of all */
+	/* of the stacks and the window at hand */
+	const struct push_window *window;
+	size_t n_nodes;
+	uint32_t *nodes;  /* of the stacks -> of the batch; 0: not yet */
+	uint32_t *frames; /* the same, + 1 */
+	uint64_t *hashes; /* of whole stacks; 0: not yet */
+	uint64_t *names;  /* hashes of frames; 0: not yet */
+	uint32_t *depths;
+	uint32_t base;    /* the batch's node of stacks without labels */
+	uint32_t series;  /* of the batch */
+};
+
+enum push_bound { PUSH_SOFT, PUSH_HARD };
+
+const struct err *push_begin(struct push *p, const struct stacks *s,
+    const struct push_window *w);
+void push_end(struct push *p);
+/* The series of a type in the present batch. */
+const struct err *push_begin_type(struct push *p,
+    const struct stacks_type *t);
+/* Begins a batch where the present one is full. */
+const struct err *push_room(struct push *p, const struct stacks *s,
+    uint32_t type, enum push_bound bound);
+/* The node of the present batch for one of the stacks. */
+uint32_t push_node(struct push *p, const struct stacks *s, uint32_t i);
+
+uint64_t push_series_hash(const struct stacks *s, uint32_t type);
+uint64_t push_stack_hash(struct push *p, const struct stacks *s, uint32_t i);
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * Stacks into batches: windows of every phase keep every sample, whatever
+ * the slots; bounds make more batches, not fewer samples.
+ */
+#include <stdlib.h>
+
+#include "fcgi/format/folded.h"
+#include "fcgi/format/stacks.h"
+#include "fcgi/push.h"
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch.h"
+#include "tests/unit/test.h"
+
+#define SLOT (10 * NS_PER_S)
+
+/* What came out: sums by slot and by name of the leaf. */
+struct seen {
+	int64_t total, leaf[8], slots[64], observed[64];
+	uint64_t first_slot;
+	size_t batches;
+	uint8_t ids[32][16];
+	char labels[200];
+};
+
+static const struct err *
+take(void *arg, struct batch *b)
+{
+	struct seen *seen = arg;
+
+	memcpy(seen->ids[seen->batches++ % 32], b->id, 16);
+	CHECK_OK(batch_finish(b));
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		const struct batch_block *k = &b->blocks[i];
+		uint64_t slot = k->slot - seen->first_slot;
+
+		if (slot < 64)
+			seen->observed[slot] += (int64_t)k->count;
+		for (uint32_t n = k->first; n < k->first + k->n; n++) {
+			const struct batch_entry *e = &b->entries[n];
+			const struct batch_node *node = &b->nodes[e->key];
+			const char *name = batch_str(b,
+			    b->frames[node->edge].name);
+
+			seen->total += e->value;
+			if (name[0] >= 'a' && name[0] < 'i' && !name[1])
+				seen->leaf[name[0] - 'a'] += e->value;
+			if (slot < 64)
+				seen->slots[slot] += e->value;
+		}
+	}
+	for (size_t i = 1; i < b->n_labels; i++)
+		for (uint32_t k = 0; k < b->labels[i].n; k++) {
+			const uint32_t *pair =
+			    &b->pairs[2 * (b->labels[i].first + k)];
+			size_t n = strlen(seen->labels);
+
+			snprintf(seen->labels + n, sizeof(seen->labels) - n,
+			    "%s=%s ", batch_str(b, pair[0]),
+			    batch_str(b, pair[1]));
+		}
+	return NULL;
+}
+
+static struct stacks *
+stacks_of(const char *text, const struct stacks_type *type)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+
+	CHECK_OK(folded_parse(s, text, strlen(text), type));
+	return s;
+}
+
+static void
+push(struct seen *seen, const struct stacks *s, int64_t from, int64_t until,
+    const uint8_t *id)
+{
+	static const struct label label = {"region", "eu"};
+	struct push_window w = {"app", &label, 1, from, until};
+	struct push *p = push_new(SLOT, id);
+	size_t taken;
+
+	*seen = (struct seen){.first_slot = (uint64_t)(from / SLOT)};
+	CHECK_OK(push_add(p, s, &w));
+	CHECK_OK(push_send(p, take, seen, &taken));
+	CHECK_INT(taken, seen->batches);
+	push_free(p);
+}
+
+TEST(every_phase_keeps_every_sample)
+{
+	struct stacks *s = stacks_of("m;a 1\nm;b 7\nm;c 100\nm;d 12345\n",
+	    NULL);
+	static const int64_t lengths[] = {1, 3, 10, 15, 60, 61, 300};
+	struct seen seen;
+
+	for (size_t l = 0; l < 7; l++) {
+		for (int64_t phase = 0; phase < 12; phase++) {
+			int64_t from = 1700000000 * NS_PER_S +
+			    phase * 999999937;
+
+			push(&seen, s, from, from + lengths[l] * NS_PER_S,
+			    NULL);
+			CHECK_INT(seen.leaf[0], 1);
+			CHECK_INT(seen.leaf[1], 7);
+			CHECK_INT(seen.leaf[2], 100);
+			CHECK_INT(seen.leaf[3], 12345);
+			CHECK_INT(seen.total, 12453);
+		}
+	}
+	stacks_free(s);
+}
+
+TEST(parts_follow_the_overlap)
+{
+	struct stacks *s = stacks_of("m;a 1000\n", NULL);
+	struct seen seen;
+
+	/* 3 s before a border: 10 s have 3, 7; within one sample */
+	push(&seen, s, 7 * NS_PER_S, 17 * NS_PER_S, NULL);
+	CHECK(seen.slots[0] >= 299 && seen.slots[0] <= 301);
+	CHECK_INT(seen.slots[0] + seen.slots[1], 1000);
+	CHECK_INT(seen.observed[0], 1);
+	CHECK_INT(seen.observed[1], 1);
+	/* a moment is one slot's */
+	push(&seen, s, 20 * NS_PER_S, 20 * NS_PER_S, NULL);
+	CHECK_INT(seen.slots[0], 1000);
+	CHECK_INT(seen.observed[1], 0);
+	stacks_free(s);
+}
+
+/* Few samples over a week: no walk over every slot for each. */
+TEST(few_samples_in_many_slots)
+{
+	struct buf text = {0};
+	struct stacks *s;
+	struct seen seen;
+
+	for (int i = 0; i < 2000; i++)
+		buf_printf(&text, "main;f%d 3\n", i);
+	buf_put_u8(&text, 0);
+	s = stacks_of((const char *)text.data, NULL);
+	push(&seen, s, 5 * NS_PER_S, 5 * NS_PER_S + 60000 * SLOT, NULL);
+	CHECK_INT(seen.total, 6000);
+	stacks_free(s);
+	buf_fini(&text);
+}
+
+TEST(stock_is_observed_not_cut)
+{
+	static const struct stacks_type inuse = {"inuse_space", "bytes", 1,
+	    SERIES_STOCK};
+	struct stacks *s = stacks_of("m;a 1000\n", &inuse);
+	struct seen seen;
+
+	push(&seen, s, 5 * NS_PER_S, 35 * NS_PER_S, NULL);
+	for (int i = 0; i < 4; i++) {
+		CHECK_INT(seen.slots[i], 1000);
+		CHECK_INT(seen.observed[i], 1);
+	}
+	CHECK_INT(seen.observed[4], 0);
+	stacks_free(s);
+}
+
+/* Stacks beyond the bound of a batch. */
+static struct stacks *
+many(void)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	uint32_t type = stacks_type(s, &folded_samples), node;
+	char name[20];
+
+	for (int i = 0; i < 500000; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		node = stacks_child(s, 0, stacks_frame_named(s, FRAME_MANAGED,
+		    name, strlen(name)));
+		stacks_add(s, node, type, 2);
+	}
+	CHECK_OK(stacks_error(s));
+	return s;
+}
+
+TEST(large_ones_are_several_with_derived_ids)
+{
+	static const uint8_t id[16] = {1, 2, 3};
+	struct stacks *s = many();
+	struct seen a, b;
+
+	push(&a, s, 0, SLOT, id);
+	CHECK_INT(a.total, 1000000);
+	CHECK(a.batches > 1);
+	CHECK(memcmp(a.ids[0], id, 16) == 0);
+	CHECK(memcmp(a.ids[1], a.ids[0], 16) != 0);
+	push(&b, s, 0, SLOT, id);
+	CHECK(memcmp(a.ids, b.ids, sizeof(a.ids)) == 0);
+	push(&b, s, 0, SLOT, NULL);
+	CHECK(memcmp(a.ids[1], b.ids[1], 16) != 0);
+	stacks_free(s);
+}
+
+TEST(labels_of_the_name_win)
+{
+	static const struct label own[] = {{"region", "us"}, {"thread", "io"}};
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	uint32_t type = stacks_type(s, &folded_samples);
+	struct seen seen;
+
+	stacks_add(s, stacks_child(s, stacks_labels(s, own, 2),
+	    stacks_frame_named(s, FRAME_MANAGED, "a", 1)), type, 5);
+	push(&seen, s, 0, SLOT, NULL);
+	CHECK_INT(seen.leaf[0], 5);
+	CHECK(strstr(seen.labels, "region=eu thread=io") != NULL);
+	CHECK(strstr(seen.labels, "region=us") == NULL);
+	stacks_free(s);
+}
+
+TEST(deep_stacks_are_cut_not_lost)
+{
+	static const struct stacks_limits deep = {1 << 20, 1 << 20, 65536, 10};
+	struct stacks *s = stacks_new(&deep);
+	uint32_t type = stacks_type(s, &folded_samples), node = 0, frame;
+	struct seen seen;
+
+	frame = stacks_frame_named(s, FRAME_MANAGED, "f", 1);
+	for (int i = 0; i < 50000; i++)
+		node = stacks_child(s, node, frame);
+	stacks_add(s, node, type, 5);
+	push(&seen, s, 0, SLOT, NULL);
+	CHECK_INT(seen.total, 5);
+	stacks_free(s);
+}
+
+TEST(bad_windows)
+{
+	struct push_window w = {"app", NULL, 0, 10, 5};
+	struct stacks *s = stacks_of("m;a 1\n", NULL);
+	struct push *p = push_new(SLOT, NULL);
+	const struct err *e = push_add(p, s, &w);
+
+	CHECK(e != NULL && e->code == 400);
+	w.until_ns = 100 * 86400 * NS_PER_S;
+	e = push_add(p, s, &w);
+	CHECK(e != NULL && e->code == 413);
+	push_free(p);
+	stacks_free(s);
+}
+
+TEST(ids_of_keys)
+{
+	uint8_t a[16], b[16];
+
+	push_id_of("key", "app", a);
+	push_id_of("key", "app", b);
+	CHECK(memcmp(a, b, 16) == 0);
+	push_id_of("key", "other", b);
+	CHECK(memcmp(a, b, 16) != 0);
+	push_id_of("key2", "app", b);
+	CHECK(memcmp(a, b, 16) != 0);
+}
+
+int
+main(void)
+{
+	RUN(every_phase_keeps_every_sample);
+	RUN(parts_follow_the_overlap);
+	RUN(few_samples_in_many_slots);
+	RUN(stock_is_observed_not_cut);
+	RUN(large_ones_are_several_with_derived_ids);
+	RUN(labels_of_the_name_win);
+	RUN(deep_stacks_are_cut_not_lost);
+	RUN(bad_windows);
+	RUN(ids_of_keys);
+	return test_done();
+}
