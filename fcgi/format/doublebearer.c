@@ -141,7 +141,7 @@ double_name(struct double_work *w, const char *text, enum flame_kind kind)
 		if (n->kind == kind && strcmp(n->text, text) == 0)
 			return w->index[at];
 	}
-	w->names[w->n_names] = (struct flame_name){text, kind};
+	w->names[w->n_names] = (struct flame_name){text, kind, false};
 	w->index[at] = (uint32_t)w->n_names;
 	return (uint32_t)w->n_names++;
 }

@@ -5,12 +5,12 @@
  */
 #include "flame.h"
 
-#include <regex.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "flame_shape.h"
 #include "store/base/err.h"
-#include "store/base/pattern.h"
 
 #define NONE UINT32_MAX
 
@@ -20,11 +20,12 @@ struct flame_work {
 	uint32_t *name;  /* per node, in flame->names */
 	int128 *self, *total;
 	int128 *cut;     /* total of the node's children that are not kept */
+	uint32_t *n_cut; /* how many nodes that is, with all below them */
 	bool *keep;
-	uint8_t *match;  /* per name: FLAME_FOCUS, FLAME_IGNORE */
 	uint32_t *table; /* names by hash */
 	size_t mask;
 	struct flame_recent *recent; /* names by address, as a shortcut */
+	uint32_t *above; /* per node: itself, or what it is gathered at */
 	uint32_t *open;  /* frames that are not closed yet, by level */
 	int128 *next_x;  /* where the next child of each of them begins */
 };
@@ -33,12 +34,11 @@ struct flame_work {
 struct flame_recent {
 	const char *text;
 	enum flame_kind kind;
+	bool inlined;
 	uint32_t name;
 };
 
 #define RECENT 4096u /* a power of two */
-
-enum { FLAME_FOCUS = 1, FLAME_IGNORE = 2 };
 
 const char *
 flame_kind_name(enum flame_kind kind)
@@ -79,20 +79,21 @@ flame_kind_of(enum frame_kind kind, const char *module)
 	}
 }
 
-/* The number of (text, kind) among the names, new or not. */
+/* The number of (text, kind, inlined) among the names, new or not. */
 static uint32_t
 flame_intern(struct flame *f, struct flame_work *w, const char *text,
-    enum flame_kind kind)
+    enum flame_kind kind, bool inlined)
 {
 	size_t at = hash64(kind, text, strlen(text)) & w->mask;
 
 	for (; w->table[at] != NONE; at = (at + 1) & w->mask) {
 		const struct flame_name *n = &f->names[w->table[at]];
 
-		if (n->kind == kind && strcmp(n->text, text) == 0)
+		if (n->kind == kind && n->inlined == inlined &&
+		    strcmp(n->text, text) == 0)
 			return w->table[at];
 	}
-	f->names[f->n_names] = (struct flame_name){text, kind};
+	f->names[f->n_names] = (struct flame_name){text, kind, inlined};
 	w->table[at] = (uint32_t)f->n_names;
 	return (uint32_t)f->n_names++;
 }
@@ -126,13 +127,14 @@ flame_alloc(struct flame *f, struct flame_work *w, size_t n,
 	w->total = malloc(n * sizeof(*w->total));
 	w->cut = calloc(n, sizeof(*w->cut));
 	w->keep = malloc(n * sizeof(*w->keep));
-	w->match = calloc(n + 2, 1);
+	w->above = malloc(n * sizeof(*w->above));
+	w->n_cut = calloc(n, sizeof(*w->n_cut));
 	w->table = malloc(size * sizeof(*w->table));
 	w->recent = calloc(RECENT, sizeof(*w->recent));
 	f->names = malloc((n + 2) * sizeof(*f->names));
 	f->frames = flame_alloc_frames(n, max_nodes);
 	if (w->name == NULL || w->self == NULL || w->total == NULL ||
-	    w->cut == NULL || w->keep == NULL || w->match == NULL ||
+	    w->cut == NULL || w->keep == NULL || w->above == NULL || w->n_cut == NULL ||
 	    w->table == NULL || w->recent == NULL || f->names == NULL ||
 	    f->frames == NULL)
 		return false;
@@ -148,7 +150,8 @@ flame_work_fini(struct flame_work *w)
 	free(w->total);
 	free(w->cut);
 	free(w->keep);
-	free(w->match);
+	free(w->above);
+	free(w->n_cut);
 	free(w->table);
 	free(w->recent);
 	free(w->open);
@@ -157,15 +160,16 @@ flame_work_fini(struct flame_work *w)
 
 static uint32_t
 flame_name(struct flame *f, struct flame_work *w, const char *text,
-    enum flame_kind kind)
+    enum flame_kind kind, bool inlined)
 {
 	struct flame_recent *r;
 
 	r = &w->recent[((uintptr_t)text * 0x9e3779b1u >> 12) & (RECENT - 1)];
-	if (r->text != text || r->kind != kind) {
+	if (r->text != text || r->kind != kind || r->inlined != inlined) {
 		r->text = text;
 		r->kind = kind;
-		r->name = flame_intern(f, w, text, kind);
+		r->inlined = inlined;
+		r->name = flame_intern(f, w, text, kind, inlined);
 	}
 	return r->name;
 }
@@ -173,59 +177,13 @@ flame_name(struct flame *f, struct flame_work *w, const char *text,
 static void
 flame_names(struct flame *f, struct flame_work *w)
 {
-	w->name[0] = flame_intern(f, w, "total", FLAME_UNKNOWN);
-	for (size_t i = 1; i < w->p->n_nodes; i++)
-		w->name[i] = flame_name(f, w, w->p->nodes[i].name,
-		    flame_kind_of(w->p->nodes[i].kind,
-		    w->p->nodes[i].module));
-}
-
-static const struct err *
-flame_match(const struct flame *f, struct flame_work *w, const char *field,
-    const char *pattern, uint8_t bit)
-{
-	char why[128];
-	regex_t re;
-	int bad;
-
-	if (pattern == NULL)
-		return NULL;
-	if (strlen(pattern) > FLAME_PATTERN_MAX)
-		return err_field(ERR_REQUEST, 400, field,
-		    "the expression is longer than %d bytes",
-		    FLAME_PATTERN_MAX);
-	if (!pattern_is_bounded(pattern))
-		return err_field(ERR_REQUEST, 400, field, "the expression is "
-		    "too large with its repetitions written out, or refers "
-		    "back");
-	bad = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
-	if (bad != 0) {
-		regerror(bad, &re, why, sizeof(why));
-		return err_field(ERR_REQUEST, 400, field, "%s", why);
-	}
-	for (size_t i = 1; i < f->n_names; i++)
-		if (regexec(&re, f->names[i].text, 0, NULL, 0) == 0)
-			w->match[i] |= bit;
-	regfree(&re);
-	return NULL;
-}
-
-/* A stack is kept when focus (if any) matches on it and ignore does not;
- * `name` doubles as the place where a path's matches are gathered. */
-static void
-flame_filter(struct flame_work *w, uint8_t *path, bool focus)
-{
-	const struct profile_node *nodes = w->p->nodes;
-
-	path[0] = 0;
-	w->self[0] = focus ? 0 : nodes[0].self;
+	w->name[0] = flame_intern(f, w, "total", FLAME_UNKNOWN, false);
 	for (size_t i = 1; i < w->p->n_nodes; i++) {
-		uint8_t m = path[nodes[i].parent] | w->match[w->name[i]];
-		bool kept = (!focus || (m & FLAME_FOCUS)) &&
-		    !(m & FLAME_IGNORE);
+		const struct profile_node *n = &w->p->nodes[i];
 
-		path[i] = m;
-		w->self[i] = kept ? nodes[i].self : 0;
+		w->name[i] = flame_name(f, w, n->name,
+		    flame_kind_of(n->kind, n->module),
+		    n->kind == FRAME_INLINED);
 	}
 }
 
@@ -284,7 +242,7 @@ static void
 flame_select(struct flame_work *w, int64_t max_nodes, int128 *scratch)
 {
 	size_t n = w->p->n_nodes, left = 0;
-	int128 least = 1;
+	int128 least = 0;
 
 	if (max_nodes >= 0 && (size_t)max_nodes < n) {
 		size_t k = max_nodes > 0 ? (size_t)max_nodes : 1;
@@ -294,8 +252,6 @@ flame_select(struct flame_work *w, int64_t max_nodes, int128 *scratch)
 		left = k;
 		for (size_t i = 0; i < n; i++)
 			left -= w->total[i] > least;
-	} else {
-		least = 0;
 	}
 	for (size_t i = 0; i < n; i++) {
 		w->keep[i] = w->total[i] > least;
@@ -304,20 +260,47 @@ flame_select(struct flame_work *w, int64_t max_nodes, int128 *scratch)
 			left--;
 		}
 	}
+}
+
+int128
+flame_least(int128 total, double min_share)
+{
+	return (int128)ceil(min_share * (double)total);
+}
+
+/* Drops what is smaller than the share, and gathers all that is not kept at
+ * the nearest node above it that is. */
+static void
+flame_cut(struct flame_work *w, double min_share)
+{
+	int128 least = flame_least(w->total[0], min_share);
+	uint32_t *above = w->above;
+
 	w->keep[0] = true;
-	for (size_t i = 1; i < n; i++)
-		if (!w->keep[i] && w->keep[w->p->nodes[i].parent])
-			w->cut[w->p->nodes[i].parent] += w->total[i];
+	above[0] = 0;
+	for (size_t i = 1; i < w->p->n_nodes; i++) {
+		uint32_t parent = w->p->nodes[i].parent;
+
+		w->keep[i] = w->keep[i] && w->total[i] >= least;
+		above[i] = w->keep[i] ? (uint32_t)i : above[parent];
+		if (w->keep[i])
+			continue;
+		w->n_cut[above[i]] += w->total[i] != 0;
+		if (w->keep[parent])
+			w->cut[parent] += w->total[i];
+	}
 }
 
 static void
-flame_put(struct flame *f, struct flame_work *w, uint32_t level, uint32_t name,
-    int128 total, int128 self)
+flame_put(struct flame *f, struct flame_work *w,
+    const struct flame_frame *frame)
 {
+	uint32_t level = frame->level;
 	int128 x = level > 0 ? w->next_x[level - 1] : 0;
+	int128 total = frame->total, self = frame->self;
 
-	f->frames[f->n_frames++] =
-	    (struct flame_frame){name, level, x, total, self};
+	f->frames[f->n_frames] = *frame;
+	f->frames[f->n_frames++].x = x;
 	if (level > 0)
 		w->next_x[level - 1] += total;
 	w->next_x[level] = x + self;
@@ -334,11 +317,17 @@ flame_close(struct flame *f, struct flame_work *w, uint32_t depth,
     uint32_t level, const char *other)
 {
 	while (depth > level) {
-		int128 cut = w->cut[w->open[--depth]];
+		uint32_t i = w->open[--depth];
+		struct flame_frame frame = {.level = depth + 1,
+		    .node = FLAME_NO_NODE,
+		    .n_cut = w->n_cut[i],
+		    .total = w->cut[i],
+		    .self = w->cut[i]};
 
-		if (cut > 0)
-			flame_put(f, w, depth + 1,
-			    flame_intern(f, w, other, FLAME_UNKNOWN), cut, cut);
+		if (frame.total <= 0)
+			continue;
+		frame.name = flame_intern(f, w, other, FLAME_UNKNOWN, false);
+		flame_put(f, w, &frame);
 	}
 }
 
@@ -349,13 +338,18 @@ flame_frames(struct flame *f, struct flame_work *w, const char *other)
 
 	for (size_t i = 0; i < w->p->n_nodes; i++) {
 		uint32_t level = w->p->nodes[i].depth;
+		struct flame_frame frame = {.name = w->name[i],
+		    .level = level,
+		    .node = (uint32_t)i,
+		    .total = w->total[i],
+		    .self = w->self[i]};
 
 		if (!w->keep[i])
 			continue;
 		flame_close(f, w, depth, level, other);
 		w->open[level] = (uint32_t)i;
 		depth = level + 1;
-		flame_put(f, w, level, w->name[i], w->total[i], w->self[i]);
+		flame_put(f, w, &frame);
 	}
 	flame_close(f, w, depth, 0, other);
 }
@@ -408,18 +402,35 @@ flame_build(struct flame *f, struct flame_work *w,
 	    w->next_x == NULL)
 		return err_nomem();
 	flame_names(f, w);
-	if ((e = flame_match(f, w, "focus", o->focus, FLAME_FOCUS)) != NULL ||
-	    (e = flame_match(f, w, "ignore", o->ignore, FLAME_IGNORE)) != NULL)
+	if ((e = flame_filter(p, o->focus, o->ignore, w->self)) != NULL)
 		return e;
-	/* keep[] and cut[] are not in use yet: their memory serves */
-	flame_filter(w, (uint8_t *)w->keep, o->focus != NULL);
 	flame_sum(w);
 	flame_select(w, o->max_nodes, (int128 *)(void *)f->frames);
+	flame_cut(w, o->min_share);
 	f->total = w->total[0];
-	f->before = p->nodes[0].total;
 	flame_frames(f, w, o->other);
 	flame_forget_names(f, w);
 	return NULL;
+}
+
+static const struct err *
+flame_lay_out(struct flame *f, const struct profile *p,
+    const struct flame_options *o)
+{
+	struct flame_options rest = *o;
+	struct flame_work w = {.p = p};
+	const struct err *e = NULL;
+
+	f->before = p->nodes[0].total;
+	if (flame_is_shaped(o)) {
+		e = flame_shape(&f->shaped, p, o);
+		w.p = f->shaped;
+		rest.focus = rest.ignore = NULL;
+	}
+	if (e == NULL)
+		e = flame_build(f, &w, &rest);
+	flame_work_fini(&w);
+	return e;
 }
 
 const struct err *
@@ -427,14 +438,12 @@ flame_new(struct flame **out, const struct profile *p,
     const struct flame_options *options)
 {
 	struct flame *f = calloc(1, sizeof(*f));
-	struct flame_work w = {.p = p};
 	const struct err *e;
 
 	*out = NULL;
 	if (f == NULL)
 		return err_nomem();
-	e = flame_build(f, &w, options);
-	flame_work_fini(&w);
+	e = flame_lay_out(f, p, options);
 	if (e != NULL) {
 		flame_free(f);
 		return e;
@@ -450,6 +459,7 @@ flame_free(struct flame *f)
 		return;
 	free(f->names);
 	free(f->frames);
+	profile_free(f->shaped);
 	free(f);
 }
 

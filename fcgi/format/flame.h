@@ -18,10 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flame_filter.h"
 #include "store/base/buf.h"
 #include "store/store.h"
 
 struct err;
+struct stacks;
 
 /* What a reader wants to know of a frame by its colour. */
 enum flame_kind {
@@ -41,11 +43,17 @@ enum flame_kind flame_kind_of(enum frame_kind kind, const char *module);
 struct flame_name {
 	const char *text; /* borrowed from the profile, or a constant */
 	enum flame_kind kind;
+	bool inlined;     /* into what is above it */
 };
+
+#define FLAME_NO_NODE UINT32_MAX
+
 
 struct flame_frame {
 	uint32_t name; /* in names[] */
 	uint32_t level;
+	uint32_t node; /* of the profile; FLAME_NO_NODE for "(other)" */
+	uint32_t n_cut; /* how many nodes this "(other)" gathers; else 0 */
 	int128 x, total, self;
 };
 
@@ -58,25 +66,41 @@ struct flame {
 	int128 total;  /* of what focus and ignore left */
 	int128 before; /* of the whole profile */
 	int128 max_self;
+	struct profile *shaped; /* private: what the names are borrowed from */
 };
 
+/* All zero but max_nodes (-1) and `other` is the whole profile as it is. */
 struct flame_options {
 	int64_t max_nodes;  /* frames kept beside "(other)"; -1: all */
+	double min_share;   /* of the total: smaller ones are cut too; 0: none */
 	const char *focus;  /* POSIX extended; keep stacks that have a match */
 	const char *ignore; /* drop stacks that have a match */
 	const char *other;  /* name for what was cut */
+	bool by_module;     /* consecutive frames of a module as one */
+	bool reverse;       /* callers below what they call */
+	size_t max_built;   /* nodes of a tree made by these two; 0: 2^20 */
 };
-
-#define FLAME_PATTERN_MAX 1024 /* bytes of focus and ignore */
 
 /*
  * Lays a profile out.  The result borrows the profile's strings: free it
- * first.  Errors: ERR_REQUEST 400 with field "focus" or "ignore" for an
- * expression that does not compile, ENOMEM.
+ * first.  With by_module or reverse flame_frame.node is of no use.  Errors:
+ * those of flame_filter() and flame_shape(), ENOMEM.
  */
 const struct err *flame_new(struct flame **out, const struct profile *p,
     const struct flame_options *options);
 void flame_free(struct flame *f);
+
+/*
+ * Lays one type of some stacks out, and borrows their strings.  Where all is
+ * wanted as it is, what min_share cuts costs 12 bytes a node and never
+ * becomes a profile.
+ */
+const struct err *flame_new_stacks(struct flame **out,
+    const struct stacks *s, uint32_t type,
+    const struct flame_options *options);
+
+/* The smallest total that a share of the whole leaves. */
+int128 flame_least(int128 total, double min_share);
 
 /* The frames' numbers level by level, from left to right within a level;
  * index[first[l]] to index[first[l + 1] - 1] are level l.  The caller frees

@@ -8,6 +8,7 @@
 #include "folded.h"
 #include "gzip.h"
 #include "lines.h"
+#include "pprof.h"
 #include "stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
@@ -45,8 +46,18 @@ lines_parse_samples(struct stacks *s, const void *data, size_t n)
 	return lines_parse(s, data, n, NULL);
 }
 
+/* Its first field is a message that begins with a small number. */
+static bool
+pprof_looks(const char *p, size_t n)
+{
+	return n > 3 && p[0] == 0x0a && p[1] > 0 && p[1] <= 22 &&
+	    (p[2] == 0x08 || p[2] == 0x10);
+}
+
 /* The stricter looks come first. */
 const struct foreign foreign_formats[] = {
+    {"pprof", "protobuf, as go tool pprof reads it", pprof_looks, pprof_parse,
+        NULL},
     {"folded", "stacks with counts, as stackcollapse writes them",
         folded_looks, folded_parse_samples, &folded_stream},
     {"lines", "a stack a line, each counts one", lines_looks,

@@ -1,0 +1,24 @@
+/*
+ * Which stacks of a profile a person asked for: those with a frame that
+ * matches `focus`, without those that have one that matches `ignore`.
+ */
+#ifndef FCGI_FORMAT_FLAME_FILTER_H
+#define FCGI_FORMAT_FLAME_FILTER_H
+
+#include "store/base/buf.h"
+
+struct err;
+struct profile;
+
+#define FLAME_PATTERN_MAX 1024 /* bytes of focus and ignore */
+
+/*
+ * Fills self[], by node: its own value, or 0 where its stack is not wanted.
+ * Both are POSIX extended expressions or NULL; names are matched, modules
+ * are not.  Errors: ERR_REQUEST 400 with field "focus" or "ignore" for an
+ * expression that does not compile or could be slow, ENOMEM.
+ */
+const struct err *flame_filter(const struct profile *p, const char *focus,
+    const char *ignore, int128 *self);
+
+#endif
