@@ -35,7 +35,7 @@ STORE_SRC := $(wildcard store/base/*.c store/*.c)
 FORMAT_SRC := $(wildcard fcgi/format/*.c)
 SCRAPE_SRC := $(wildcard collector/scrape*.c)
 DAEMON_SRC := $(filter-out $(SCRAPE_SRC),$(wildcard collector/*.c))
-TOOL_SRC := $(wildcard fcgi/memlens.c fcgi/cmd_*.c)
+TOOL_SRC := $(wildcard fcgi/memlens.c fcgi/cmd_*.c fcgi/symbolize*.c)
 WORKER_SRC := $(filter-out $(TOOL_SRC),$(wildcard fcgi/*.c))
 BPF_SRC := $(wildcard collector/bpf/*.bpf.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
@@ -48,10 +48,10 @@ PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 
 STORE_LIBS := -ldb-5.3 -linih -lpthread
 DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++
-WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -lelf -lprotobuf-c \
-	-lz -lm
+WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -ldw -lelf \
+	-lprotobuf-c -lrsvg-2 -lcairo -lgio-2.0 -lgobject-2.0 -lglib-2.0 -lz -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
-TOOL_LIBS := $(STORE_LIBS) -ljson-c -lprotobuf-c -lz -lm
+TOOL_LIBS := $(STORE_LIBS) -ljson-c -lprotobuf-c -ldw -lelf -lz -lm -lstdc++
 
 BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens
 TARGETS := $(B)/kvservice $(B)/kvload
@@ -69,13 +69,13 @@ all: bin targets www
 # to build: compilers, BPF tool chain, libraries
 PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 	zlib1g-dev libdb5.3-dev libinih-dev libcap-dev libseccomp-dev \
-	libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
-	libprotobuf-c-dev protobuf-c-compiler
+	libdw-dev libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
+	libprotobuf-c-dev protobuf-c-compiler librsvg2-dev pkg-config
 # to run: the web server, fonts for graphs, curl for waiting
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
 # reader of /proc, databases to profile
-PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils libdw-dev \
+PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils libjemalloc-dev \
 	prometheus-node-exporter python3-minimal procps \
 	redis-server redis-tools postgresql postgresql-contrib
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
@@ -135,6 +135,10 @@ bin: $(BIN)
 targets: $(TARGETS)
 units: $(UNIT)
 
+# pictures: a library whose headers are many
+$(B)/obj/fcgi/format/png.o $(B)/fuzzobj/fcgi/format/png.o: CPPFLAGS += \
+	$(shell pkg-config --cflags librsvg-2.0 2>/dev/null)
+
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC   $<"
@@ -190,7 +194,8 @@ $(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/timespec.c \
 	$(TOOL_LIBS)))
 
 # A unit test links the modules that it tests: everything but the mains.
-TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC)))
+TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \
+	$(wildcard fcgi/symbolize*.c)))
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libtested.a $(FORMAT) $(LIB)
 	@mkdir -p $(@D)
 	@echo "  LINK $@"
@@ -227,7 +232,8 @@ $(B)/bench/ehframe_libdw: MORE_LIBS := -ldw
 # Fuzz targets: everything that they reach, built with clang's sanitizers.
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(STORE_SRC) $(FORMAT_SRC) \
-	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC)))
+	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC) \
+	$(wildcard fcgi/symbolize*.c)))
 fuzzers: $(FUZZ)
 $(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h)
 	@mkdir -p $(@D)

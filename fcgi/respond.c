@@ -164,14 +164,15 @@ response_error(struct response *rs, const struct err *e)
 	buf_put_u8(&rs->body, '\n');
 }
 
-/* A picture may run its own script and nothing else; what is no document
+/* A picture may run its own script and nothing else, a page hold one; what is no document
  * may do nothing. */
 static const char *
 response_policy(const struct response *rs)
 {
 	if (rs->scripted)
 		return "default-src 'none'; style-src 'unsafe-inline'; "
-		    "script-src 'unsafe-inline'; frame-ancestors 'self'";
+		    "script-src 'unsafe-inline'; frame-src data:; "
+		    "frame-ancestors 'self'";
 	if (strcmp(rs->type, TYPE_SVG) == 0)
 		return "default-src 'none'; style-src 'unsafe-inline'; "
 		    "frame-ancestors 'self'";

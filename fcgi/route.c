@@ -12,6 +12,7 @@
 #include "store/base/err.h"
 
 #define PROFILE_PARAMS "query from until max-nodes focus ignore"
+#define PICTURE_PARAMS PROFILE_PARAMS " width title min-width orientation"
 #define WHOLE_PARAMS "query from until focus ignore"
 #define PAIR_PARAMS                                                            \
 	"query from until query-b from-b until-b normalise requests"
@@ -25,7 +26,18 @@ const struct route routes[] = {
     {"GET", "/api/v1/flamegraph.json", POOL_QUERY, api_flamegraph,
         PROFILE_PARAMS},
     {"GET", "/api/v1/flamegraph.svg", POOL_QUERY, api_flamegraph_svg,
-        PROFILE_PARAMS " width title min-width orientation"},
+        PICTURE_PARAMS},
+    {"GET", "/api/v1/flamegraph.png", POOL_QUERY, api_flamegraph_png,
+        PICTURE_PARAMS " scale"},
+    {"GET", "/api/v1/flamegraph.html", POOL_QUERY, api_flamegraph_html,
+        PICTURE_PARAMS},
+    {"GET", "/api/v1/flamegraph.folded", POOL_QUERY, api_flamegraph_folded,
+        WHOLE_PARAMS " bare"},
+    {"GET", "/api/v1/flamegraph.speedscope.json", POOL_QUERY,
+        api_flamegraph_speedscope, WHOLE_PARAMS},
+    {"GET", "/api/v1/flamegraph.pprof", POOL_QUERY, api_flamegraph_pprof,
+        "query from until"},
+    {"GET", "/api/v1/table.csv", POOL_QUERY, api_table_csv, WHOLE_PARAMS},
     {"GET", "/api/v1/table.json", POOL_QUERY, api_table,
         WHOLE_PARAMS " sort limit function step"},
     {"GET", "/api/v1/sandwich.json", POOL_QUERY, api_sandwich,

@@ -1,0 +1,283 @@
+/*
+ * GET /api/v1/flamegraph.EXT and table.csv: what a page shows, in the
+ * formats of other tools.  Nothing is cut from those that can be read again;
+ * pictures are bounded as flamegraph.svg is.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fcgi/child.h"
+#include "fcgi/context.h"
+#include "fcgi/format/csv.h"
+#include "fcgi/format/folded_out.h"
+#include "fcgi/format/html.h"
+#include "fcgi/format/png.h"
+#include "fcgi/format/pprof.h"
+#include "fcgi/format/speedscope_out.h"
+#include "fcgi/pages.h"
+#include "fcgi/profile_page.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "fcgi/svg_page.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define TYPE_BYTES "application/octet-stream"
+#define TYPE_CSV "text/csv; charset=utf-8"
+#define TYPE_HTML "text/html; charset=utf-8"
+#define TYPE_PNG "image/png"
+#define HTML_ROWS 1000
+
+/* "cpu-kv-20261121T100000Z-3600s.folded" */
+static void
+export_name(struct response *rs, const struct profile_page *page,
+    const char *ext)
+{
+	const struct profile *p = page->profile;
+	const char *service = selector_equals(page->selector, "service");
+	time_t t = (time_t)(p->from_ns / NS_PER_S);
+	char text[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm) != NULL)
+		strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &tm);
+	snprintf(rs->file, sizeof(rs->file), "%.24s%s%.30s-%s-%llds.%s",
+	    selector_name(page->selector), service != NULL ? "-" : "",
+	    service != NULL ? service : "", text,
+	    (long long)((p->until_ns - p->from_ns) / NS_PER_S), ext);
+	for (char *c = rs->file; *c != '\0'; c++)
+		if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-')
+			*c = '_';
+}
+
+/* One way to write a page that has been answered. */
+typedef const struct err *export_fn(const struct profile_page *page,
+    const struct request *rq, struct response *rs);
+
+static const struct err *
+export_run(struct context *c, struct request *rq, struct response *rs,
+    const char *ext, const char *type, export_fn *fn)
+{
+	struct profile_page page;
+	const struct err *e;
+
+	e = profile_page_init_whole(&page, c, rq, rs);
+	if (e == NULL && page.profile != NULL) {
+		rs->type = type;
+		export_name(rs, &page, ext);
+		e = fn(&page, rq, rs);
+	}
+	profile_page_fini(&page);
+	return e;
+}
+
+/* ---- text and tables ---- */
+
+static const struct err *
+export_folded(const struct profile_page *page, const struct request *rq,
+    struct response *rs)
+{
+	int64_t bare;
+	const struct err *e;
+
+	if ((e = request_int(rq, "bare", 0, 1, 0, &bare)) != NULL)
+		return e;
+	return folded_put(&rs->body, page->flame, bare != 0,
+	    RESPONSE_BODY_MAX);
+}
+
+const struct err *
+api_flamegraph_folded(struct context *c, struct request *rq,
+    struct response *rs)
+{
+	return export_run(c, rq, rs, "folded", TYPE_TEXT, export_folded);
+}
+
+static const struct err *
+export_speedscope(const struct profile_page *page, const struct request *rq,
+    struct response *rs)
+{
+	struct speedscope_out o = {page->query, page->profile->unit,
+	    page->profile->period};
+
+	(void)rq;
+	return speedscope_put(&rs->body, page->flame, &o, RESPONSE_BODY_MAX);
+}
+
+const struct err *
+api_flamegraph_speedscope(struct context *c, struct request *rq,
+    struct response *rs)
+{
+	return export_run(c, rq, rs, "speedscope.json", TYPE_JSON,
+	    export_speedscope);
+}
+
+static const struct err *
+export_csv(const struct profile_page *page, const struct request *rq,
+    struct response *rs)
+{
+	const struct err *e;
+	struct table *t;
+
+	(void)rq;
+	if ((e = table_of_flame(&t, page->flame)) != NULL)
+		return e;
+	table_sort(t, TABLE_SELF, NULL);
+	csv_put_table(&rs->body, t);
+	table_free(t);
+	return NULL;
+}
+
+const struct err *
+api_table_csv(struct context *c, struct request *rq, struct response *rs)
+{
+	return export_run(c, rq, rs, "csv", TYPE_CSV, export_csv);
+}
+
+/* ---- pprof ---- */
+
+static const struct err *
+export_pprof(const struct profile_page *page, const struct request *rq,
+    struct response *rs)
+{
+	(void)rq;
+	return pprof_write(&rs->body, page->profile,
+	    selector_name(page->selector), true);
+}
+
+const struct err *
+api_flamegraph_pprof(struct context *c, struct request *rq,
+    struct response *rs)
+{
+	if (request_text(rq, "focus") != NULL ||
+	    request_text(rq, "ignore") != NULL)
+		return err_field(ERR_REQUEST, 400, request_text(rq, "focus") ?
+		    "focus" : "ignore", "is not for pprof, whose tools have "
+		    "their own");
+	return export_run(c, rq, rs, "pb.gz", TYPE_BYTES, export_pprof);
+}
+
+/* ---- pictures ---- */
+
+/* The picture of a request, and the page that it shows. */
+static const struct err *
+export_draw(struct context *c, struct request *rq, struct response *rs,
+    struct profile_page *page, struct flamesvg_options *o, struct buf *svg)
+{
+	const struct err *e;
+
+	*page = (struct profile_page){.why = ""};
+	if ((e = svg_page_parse(rq, o)) != NULL ||
+	    (e = profile_page_init(page, c, rq, rs)) != NULL ||
+	    page->profile == NULL)
+		return e;
+	return svg_page_draw(page, o, svg);
+}
+
+struct export_picture {
+	const struct buf *svg;
+	int scale;
+};
+
+static bool
+export_picture(void *arg, struct buf *out)
+{
+	struct export_picture *p = arg;
+
+	return png_put(out, p->svg->data, p->svg->len, p->scale);
+}
+
+const struct err *
+api_flamegraph_png(struct context *c, struct request *rq, struct response *rs)
+{
+	static const struct child_limits limits = {15 * NS_PER_S, 1u << 30,
+	    RESPONSE_BODY_MAX};
+	struct flamesvg_options o = {0};
+	struct profile_page page;
+	struct buf svg = {0};
+	const struct err *e;
+	int64_t scale;
+
+	if ((e = request_int(rq, "scale", 1, 4, 1, &scale)) != NULL)
+		return e;
+	e = export_draw(c, rq, rs, &page, &o, &svg);
+	if (e == NULL && page.profile != NULL) {
+		struct export_picture p = {&svg, (int)scale};
+
+		rs->type = TYPE_PNG;
+		rs->shown = true;
+		export_name(rs, &page, "png");
+		e = child_run("drawing the picture", &limits, export_picture,
+		    &p, &rs->body);
+	}
+	buf_fini(&svg);
+	profile_page_fini(&page);
+	return e;
+}
+
+/* The height that the picture says of itself. */
+static int64_t
+export_height(const struct buf *svg)
+{
+	static const char attribute[] = " height=\"";
+	const uint8_t *at = svg->len > 0 ? memmem(svg->data, svg->len,
+	    attribute, sizeof(attribute) - 1) : NULL;
+
+	return at != NULL ? atoll((const char *)at + sizeof(attribute) - 1)
+			  : 400;
+}
+
+static const struct err *
+export_html(const struct profile_page *page, const struct buf *svg,
+    const char *title, struct buf *out)
+{
+	struct html_options o = {.title = title, .units =
+	    profile_page_units(page->profile), .svg = svg->data,
+	    .n_svg = svg->len, .height = export_height(svg),
+	    .max_rows = HTML_ROWS};
+	struct flame_options whole = page->options;
+	struct buf subtitle = {0};
+	struct table *t = NULL;
+	struct flame *f = NULL;
+	const struct err *e;
+
+	whole.max_nodes = -1;
+	profile_page_put_title(&subtitle, page);
+	e = subtitle.failed ? err_nomem()
+			    : flame_new(&f, page->profile, &whole);
+	if (e == NULL)
+		e = table_of_flame(&t, f);
+	if (e == NULL) {
+		table_sort(t, TABLE_SELF, NULL);
+		o.subtitle = (const char *)subtitle.data;
+		html_put(out, t, &o);
+	}
+	table_free(t);
+	flame_free(f);
+	buf_fini(&subtitle);
+	return e;
+}
+
+const struct err *
+api_flamegraph_html(struct context *c, struct request *rq,
+    struct response *rs)
+{
+	struct flamesvg_options o = {0};
+	struct profile_page page;
+	struct buf svg = {0};
+	const struct err *e;
+
+	e = export_draw(c, rq, rs, &page, &o, &svg);
+	if (e == NULL && page.profile != NULL) {
+		rs->type = TYPE_HTML;
+		rs->scripted = true;
+		export_name(rs, &page, "html");
+		e = export_html(&page, &svg, o.title, &rs->body);
+	}
+	buf_fini(&svg);
+	profile_page_fini(&page);
+	return e;
+}

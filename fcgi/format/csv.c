@@ -1,0 +1,55 @@
+/*
+ * Lines of a table.  Bytes that are not UTF-8 become U+FFFD.
+ */
+#include "csv.h"
+
+#include <string.h>
+
+#include "writer.h"
+
+static void
+csv_put_text(struct buf *out, const char *s)
+{
+	size_t n = strlen(s);
+
+	buf_put_u8(out, '"');
+	for (size_t at = 0; at < n;) {
+		size_t len = writer_utf8(s + at, n - at);
+
+		if (s[at] == '"')
+			buf_put_u8(out, '"');
+		if (len > 0)
+			buf_put(out, s + at, len);
+		else
+			buf_put(out, "\xef\xbf\xbd", 3);
+		at += len > 0 ? len : 1;
+	}
+	buf_put_u8(out, '"');
+}
+
+static void
+csv_put_share(struct buf *out, int128 part, int128 whole)
+{
+	buf_put_u8(out, ',');
+	if (whole > 0)
+		writer_put_decimal(out, (part * 1000000 + whole / 2) / whole,
+		    6);
+}
+
+void
+csv_put_table(struct buf *out, const struct table *t)
+{
+	buf_printf(out, "function,kind,self,total,self_share,total_share\r\n");
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const struct table_row *r = &t->rows[i];
+
+		csv_put_text(out, r->name);
+		buf_printf(out, ",%s,", flame_kind_name(r->kind));
+		writer_put_int(out, r->self[0]);
+		buf_put_u8(out, ',');
+		writer_put_int(out, r->total[0]);
+		csv_put_share(out, r->self[0], t->sum[0]);
+		csv_put_share(out, r->total[0], t->sum[0]);
+		buf_put(out, "\r\n", 2);
+	}
+}

@@ -1,0 +1,13 @@
+/*
+ * A table of functions as comma-separated values (RFC 4180): every text in
+ * quotes, lines end in CR LF, the first one has the names.
+ */
+#ifndef FCGI_FORMAT_CSV_H
+#define FCGI_FORMAT_CSV_H
+
+#include "table.h"
+
+/* function,kind,self,total,self_share,total_share of a single profile. */
+void csv_put_table(struct buf *out, const struct table *t);
+
+#endif

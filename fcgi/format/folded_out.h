@@ -1,0 +1,19 @@
+/*
+ * A flame graph as folded text: "main;read;vfs_read_[k] 12", a line for each
+ * stack with samples of its own, in the order of the tree.  What folded.h
+ * reads, and every other tool for flame graphs.
+ *
+ * A name's ';' and line ends become ':', as does a '#' that begins a line;
+ * _[k] and _[j] at a frame's end say kernel and JIT code.
+ */
+#ifndef FCGI_FORMAT_FOLDED_OUT_H
+#define FCGI_FORMAT_FOLDED_OUT_H
+
+#include "flame.h"
+
+/* Appends the lines; `bare` leaves _[k] and _[j] away.  Errors: ENOMEM,
+ * ERR_REQUEST 413 when they are more than `max_bytes`. */
+const struct err *folded_put(struct buf *out, const struct flame *f,
+    bool bare, size_t max_bytes);
+
+#endif

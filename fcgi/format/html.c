@@ -1,0 +1,134 @@
+/*
+ * Fixed text around a picture in base64 and the rows of a table.
+ */
+#include "html.h"
+
+#include <string.h>
+
+#include "writer.h"
+
+static const char html_style[] =
+    ":root { color-scheme: light dark; }\n"
+    "body { margin: 0; padding: 16px 20px 40px; font: 14px/1.5 system-ui,\n"
+    "  \"Segoe UI\", Roboto, sans-serif; background: #f6f6f2;\n"
+    "  color: #14181d; }\n"
+    "h1 { margin: 0; font-size: 19px; overflow-wrap: anywhere; }\n"
+    "p { margin: 2px 0 12px; color: #5a626d; overflow-wrap: anywhere; }\n"
+    "iframe { display: block; width: 100%; border: 1px solid #dcdcd4;\n"
+    "  border-radius: 6px; background: #fcfcfa; }\n"
+    "table { border-collapse: collapse; width: 100%; margin-top: 20px;\n"
+    "  background: #fff; border: 1px solid #dcdcd4; }\n"
+    "caption { text-align: left; padding: 0 0 6px; font-weight: 600; }\n"
+    "th, td { padding: 3px 10px; text-align: right; white-space: nowrap;\n"
+    "  font-variant-numeric: tabular-nums; }\n"
+    "tr + tr, tbody tr { border-top: 1px solid #ecece6; }\n"
+    "th:first-child { width: 99%; text-align: left; }\n"
+    "tbody th { font: 12px ui-monospace, Menlo, Consolas,\n"
+    "  \"DejaVu Sans Mono\", monospace; white-space: normal;\n"
+    "  overflow-wrap: anywhere; }\n"
+    "@media (prefers-color-scheme: dark) {\n"
+    "  body { background: #0f1317; color: #eef1f3; }\n"
+    "  p { color: #98a3ae; }\n"
+    "  table { background: #171c22; border-color: #2d3640; }\n"
+    "  iframe { border-color: #2d3640; }\n"
+    "  tr + tr, tbody tr { border-color: #232a32; }\n"
+    "}\n";
+
+static void
+html_put_text(struct buf *out, const char *s)
+{
+	writer_put_xml(out, s, strlen(s));
+}
+
+static void
+html_put_base64(struct buf *out, const uint8_t *p, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	if (!buf_reserve(out, n / 3 * 4 + 4))
+		return;
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16;
+		char four[4];
+
+		if (i + 1 < n)
+			v |= (uint32_t)p[i + 1] << 8;
+		if (i + 2 < n)
+			v |= p[i + 2];
+		four[0] = digits[v >> 18];
+		four[1] = digits[v >> 12 & 63];
+		four[2] = i + 1 < n ? digits[v >> 6 & 63] : '=';
+		four[3] = i + 2 < n ? digits[v & 63] : '=';
+		buf_put(out, four, 4);
+	}
+}
+
+static void
+html_put_share(struct buf *out, int128 part, int128 whole)
+{
+	buf_printf(out, "</td><td>");
+	if (whole > 0)
+		writer_put_decimal(out, (part * 10000 + whole / 2) / whole, 2);
+	buf_printf(out, " %%</td>");
+}
+
+static void
+html_put_rows(struct buf *out, const struct table *t, size_t max_rows)
+{
+	for (size_t i = 0; i < t->n_rows && i < max_rows; i++) {
+		const struct table_row *r = &t->rows[i];
+
+		buf_printf(out, "<tr><th scope=\"row\">");
+		html_put_text(out, r->name);
+		buf_printf(out, "</th><td>%s</td><td>",
+		    flame_kind_name(r->kind));
+		writer_put_grouped(out, r->self[0]);
+		html_put_share(out, r->self[0], t->sum[0]);
+		buf_printf(out, "<td>");
+		writer_put_grouped(out, r->total[0]);
+		html_put_share(out, r->total[0], t->sum[0]);
+		buf_printf(out, "</tr>\n");
+	}
+}
+
+static void
+html_put_table(struct buf *out, const struct table *t,
+    const struct html_options *o)
+{
+	buf_printf(out, "<table>\n<caption>%zu functions",
+	    t->n_rows);
+	if (t->n_rows > o->max_rows)
+		buf_printf(out, ", the first %zu", o->max_rows);
+	buf_printf(out, "</caption>\n<thead><tr>"
+	    "<th scope=\"col\">Function</th><th scope=\"col\">Kind</th>"
+	    "<th scope=\"col\">Self, ");
+	html_put_text(out, o->units);
+	buf_printf(out, "</th><th scope=\"col\">Self</th>"
+	    "<th scope=\"col\">Total, ");
+	html_put_text(out, o->units);
+	buf_printf(out, "</th><th scope=\"col\">Total</th></tr></thead>\n"
+	    "<tbody>\n");
+	html_put_rows(out, t, o->max_rows);
+	buf_printf(out, "</tbody></table>\n");
+}
+
+void
+html_put(struct buf *out, const struct table *t, const struct html_options *o)
+{
+	buf_printf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
+	    "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+	    "content=\"width=device-width, initial-scale=1\">\n<title>");
+	html_put_text(out, o->title);
+	buf_printf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
+	    "<h1>", html_style);
+	html_put_text(out, o->title);
+	buf_printf(out, "</h1>\n<p>");
+	html_put_text(out, o->subtitle);
+	buf_printf(out, "</p>\n<iframe title=\"Flame graph\" height=\"%lld\" "
+	    "src=\"data:image/svg+xml;base64,", (long long)o->height);
+	html_put_base64(out, o->svg, o->n_svg);
+	buf_printf(out, "\"></iframe>\n");
+	html_put_table(out, t, o);
+	buf_printf(out, "</body>\n</html>\n");
+}

@@ -1,0 +1,26 @@
+/*
+ * A profile as one HTML file that needs nothing else: the flame graph, which
+ * can be zoomed and searched, and the table of functions below it.  Light
+ * and dark as the reader's system is.
+ */
+#ifndef FCGI_FORMAT_HTML_H
+#define FCGI_FORMAT_HTML_H
+
+#include "table.h"
+
+struct html_options {
+	const char *title, *subtitle;
+	const char *units;     /* what a tick is: "samples" */
+	const uint8_t *svg;    /* the picture */
+	size_t n_svg;
+	int64_t height;        /* of the picture, in pixels */
+	size_t max_rows;       /* of the table */
+};
+
+/* Appends the page; out->failed tells of a lack of memory.  The picture is
+ * embedded as a document of its own, so that its style and script meet
+ * nothing of ours. */
+void html_put(struct buf *out, const struct table *t,
+    const struct html_options *o);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * Writers of other tools' formats: folded text comes back through its
+ * reader, and every byte that a name can have is harmless in each of them.
+ */
+#include "fcgi/format/folded_out.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+
+#include "fcgi/format/csv.h"
+#include "fcgi/format/folded.h"
+#include "fcgi/format/html.h"
+#include "fcgi/format/speedscope_out.h"
+#include "fcgi/format/stacks.h"
+#include "store/base/err.h"
+#include "test.h"
+
+static struct buf out;
+
+static struct flame *
+whole(const struct profile *p)
+{
+	struct flame_options o = {.max_nodes = -1, .other = "(other)"};
+	struct flame *f = NULL;
+
+	CHECK_OK(flame_new(&f, p, &o));
+	return f;
+}
+
+/* Folded text, read, drawn and written again. */
+static const char *
+again(const char *text, bool bare)
+{
+	struct stacks *s = stacks_new(&stacks_limits_file);
+	struct profile *p = NULL;
+	struct flame *f;
+
+	CHECK_OK(folded_parse(s, text, strlen(text), NULL));
+	CHECK_OK(stacks_profile(s, 0, &p));
+	f = whole(p);
+	buf_clear(&out);
+	CHECK_OK(folded_put(&out, f, bare, 1 << 20));
+	buf_put_u8(&out, 0);
+	flame_free(f);
+	profile_free(p);
+	stacks_free(s);
+	return (const char *)out.data;
+}
+
+TEST(folded_comes_back)
+{
+	static const char text[] = "a 3\na;b 1\na;b;a 7\na;c d;e 2\n"
+	    "kernel_[k];f_[k] 9\nx;jit_[j] 4\n";
+
+	CHECK_STR(again(text, false), text);
+	CHECK_STR(again("x;jit_[j] 4\ny_[k] 1\n", true), "x;jit 4\ny 1\n");
+	CHECK_STR(again("a;b 1\na;b 2\n", false), "a;b 3\n");
+}
+
+/* Pre-order, by hand. */
+static struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 1, 10},
+    {"#a;b\nc", "", FRAME_KERNEL, 1, 0, 2, 5},
+    {"\"<&'\x01\xff", "", FRAME_NATIVE, 2, 1, 3, 3},
+    {"=1+2,\"x\"", "l.so", FRAME_NATIVE, 1, 0, 4, 4}};
+static const struct profile odd = {.nodes = nodes, .n_nodes = 4, .period = 1};
+
+TEST(odd_names_in_folded)
+{
+	struct flame *f = whole(&odd);
+
+	buf_clear(&out);
+	CHECK_OK(folded_put(&out, f, false, 1 << 20));
+	buf_put_u8(&out, 0);
+	CHECK_STR((char *)out.data, "[no stack] 1\n:a:b:c_[k] 2\n"
+	    ":a:b:c_[k];\"<&'\x01\xff 3\n=1+2,\"x\" 4\n");
+	buf_clear(&out);
+	CHECK_INT(folded_put(&out, f, false, 20)->code, 413);
+	flame_free(f);
+}
+
+/* The rules of the format that its schema states. */
+static void
+check_speedscope(const char *text, const struct flame *f)
+{
+	struct json_object *root = json_tokener_parse(text), *v, *shared,
+	    *frames, *profile, *samples, *weights;
+	int64_t sum = 0;
+
+	CHECK(root != NULL);
+	json_object_object_get_ex(root, "$schema", &v);
+	CHECK_STR(json_object_get_string(v),
+	    "https://www.speedscope.app/file-format-schema.json");
+	json_object_object_get_ex(root, "shared", &shared);
+	json_object_object_get_ex(shared, "frames", &frames);
+	json_object_object_get_ex(root, "profiles", &v);
+	CHECK_INT(json_object_array_length(v), 1);
+	profile = json_object_array_get_idx(v, 0);
+	json_object_object_get_ex(profile, "samples", &samples);
+	json_object_object_get_ex(profile, "weights", &weights);
+	CHECK_INT(json_object_array_length(samples),
+	    json_object_array_length(weights));
+	for (size_t i = 0; i < json_object_array_length(samples); i++) {
+		struct json_object *s = json_object_array_get_idx(samples, i);
+
+		sum += json_object_get_int64(
+		    json_object_array_get_idx(weights, i));
+		CHECK(json_object_array_length(s) > 0);
+		for (size_t k = 0; k < json_object_array_length(s); k++)
+			CHECK(json_object_get_int64(
+			    json_object_array_get_idx(s, k)) <
+			    (int64_t)json_object_array_length(frames));
+	}
+	json_object_object_get_ex(profile, "endValue", &v);
+	CHECK_INT(json_object_get_int64(v), sum);
+	CHECK(sum == f->total * 5);
+	json_object_object_get_ex(profile, "unit", &v);
+	CHECK_STR(json_object_get_string(v), "bytes");
+	json_object_put(root);
+}
+
+TEST(speedscope)
+{
+	struct speedscope_out o = {"x", "bytes", 5};
+	struct flame *f = whole(&odd);
+
+	buf_clear(&out);
+	CHECK_OK(speedscope_put(&out, f, &o, 1 << 20));
+	buf_put_u8(&out, 0);
+	check_speedscope((char *)out.data, f);
+	buf_clear(&out);
+	CHECK_INT(speedscope_put(&out, f, &o, 5)->code, 413);
+	o.unit = "objects";
+	buf_clear(&out);
+	CHECK_OK(speedscope_put(&out, f, &o, 1 << 20));
+	buf_put_u8(&out, 0);
+	CHECK(strstr((char *)out.data, "\"unit\":\"none\"") != NULL);
+	flame_free(f);
+}
+
+TEST(csv)
+{
+	struct flame *f = whole(&odd);
+	struct table *t;
+
+	CHECK_OK(table_of_flame(&t, f));
+	table_sort(t, TABLE_SELF, NULL);
+	buf_clear(&out);
+	csv_put_table(&out, t);
+	buf_put_u8(&out, 0);
+	CHECK_STR((char *)out.data,
+	    "function,kind,self,total,self_share,total_share\r\n"
+	    "\"=1+2,\"\"x\"\"\",library,4,4,0.4,0.4\r\n"
+	    "\"\"\"<&'\x01\xef\xbf\xbd\",user,3,3,0.3,0.3\r\n"
+	    "\"#a;b\nc\",kernel,2,5,0.2,0.5\r\n");
+	table_free(t);
+	flame_free(f);
+}
+
+TEST(html)
+{
+	struct html_options o = {"<t>", "&s", "samples",
+	    (const uint8_t *)"abcd", 4, 99, 2};
+	struct flame *f = whole(&odd);
+	struct table *t;
+	const char *text;
+
+	CHECK_OK(table_of_flame(&t, f));
+	table_sort(t, TABLE_SELF, NULL);
+	buf_clear(&out);
+	html_put(&out, t, &o);
+	buf_put_u8(&out, 0);
+	text = (const char *)out.data;
+	CHECK(strstr(text, "<title>&lt;t&gt;</title>") != NULL);
+	CHECK(strstr(text, "base64,YWJjZA==\"") != NULL);
+	CHECK(strstr(text, "3 functions, the first 2") != NULL);
+	CHECK(strstr(text, "&quot;&lt;&amp;") != NULL);
+	CHECK(strchr(text, '\x01') == NULL && strchr(text, '\xff') == NULL);
+	table_free(t);
+	flame_free(f);
+}
+
+int
+main(void)
+{
+	RUN(folded_comes_back);
+	RUN(odd_names_in_folded);
+	RUN(speedscope);
+	RUN(csv);
+	RUN(html);
+	buf_fini(&out);
+	return test_done();
+}
