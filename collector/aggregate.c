@@ -19,6 +19,8 @@ struct index {
 struct group {
 	uint64_t hash;
 	uint32_t text[4]; /* service, process, pool, cgroup: offsets */
+	uint64_t period_ns;
+	bool by_entry;
 };
 
 struct stack {
@@ -157,10 +159,12 @@ group_text(const struct aggregate *a, const struct group *g, int field)
 
 static bool
 group_equal(const struct aggregate *a, const struct group *g,
-    const char *const text[4])
+    const struct aggregate_group *new, const char *const text[4])
 {
 	int i;
 
+	if (g->period_ns != new->period_ns || g->by_entry != new->by_entry)
+		return false;
 	for (i = 0; i < 4; i++)
 		if (strcmp(group_text(a, g, i), text[i]) != 0)
 			return false;
@@ -168,7 +172,8 @@ group_equal(const struct aggregate *a, const struct group *g,
 }
 
 static uint32_t
-group_add(struct aggregate *a, uint64_t hash, const char *const text[4])
+group_add(struct aggregate *a, uint64_t hash,
+    const struct aggregate_group *new, const char *const text[4])
 {
 	struct group *g = array_grow(a->groups, &a->cap_groups,
 	    a->n_groups + 1, a->limits.groups, sizeof(*g));
@@ -181,6 +186,8 @@ group_add(struct aggregate *a, uint64_t hash, const char *const text[4])
 		return AGGREGATE_NONE;
 	g += a->n_groups;
 	g->hash = hash;
+	g->period_ns = new->period_ns;
+	g->by_entry = new->by_entry;
 	for (i = 0; i < 4; i++) {
 		g->text[i] = (uint32_t)a->text.len;
 		buf_put(&a->text, text[i], strlen(text[i]) + 1);
@@ -199,7 +206,7 @@ aggregate_group(struct aggregate *a, const struct aggregate_group *g)
 {
 	const char *text[4] = {g->service, g->process, g->pool, g->cgroup};
 	const struct index *x = &a->by_group;
-	uint64_t hash = 0;
+	uint64_t hash = hash64_u64(g->period_ns, g->by_entry);
 	uint32_t i;
 
 	for (i = 0; i < 4; i++)
@@ -208,10 +215,10 @@ aggregate_group(struct aggregate *a, const struct aggregate_group *g)
 	     x->slots[i] != 0; i = (i + 1) & x->mask) {
 		const struct group *old = &a->groups[x->slots[i] - 1];
 
-		if (old->hash == hash && group_equal(a, old, text))
+		if (old->hash == hash && group_equal(a, old, g, text))
 			return x->slots[i] - 1;
 	}
-	return group_add(a, hash, text);
+	return group_add(a, hash, g, text);
 }
 
 static bool
@@ -285,6 +292,8 @@ aggregate_get_group(const struct aggregate *a, size_t i)
 	    .process = group_text(a, g, 1),
 	    .pool = group_text(a, g, 2),
 	    .cgroup = group_text(a, g, 3),
+	    .period_ns = g->period_ns,
+	    .by_entry = g->by_entry,
 	};
 }
 

@@ -33,6 +33,8 @@ static const struct conf_key config_keys[] = {
         "sample stacks of running threads"},
     {"cpu", "rate", CONF_RATE, AT(cpu_hz), "99Hz", 1, 1000,
         "samples a second and CPU"},
+    {"cpu", "budget", CONF_PERCENT, AT(cpu_budget), "1%", 0, 1000000,
+        "CPU that the daemon itself may take; 0%: no limit"},
     {"cpu", "unwinder", CONF_STRING, AT(unwinder), "eh_frame", 0, 0,
         "how user stacks are walked"},
     {"cpu", "unwind-memory", CONF_SIZE, AT(unwind_bytes), "8MiB", 1 << 20,

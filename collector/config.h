@@ -29,6 +29,7 @@ struct config {
 	/* [cpu] */
 	bool cpu;
 	int64_t cpu_hz;
+	int64_t cpu_budget; /* millionths of one CPU; 0: no limit */
 	char *unwinder; /* "eh_frame" or "frame-pointer" */
 	int64_t unwind_bytes; /* kernel memory of the rows of eh_frame */
 	bool kernel;    /* kernel stacks too */

@@ -238,6 +238,15 @@ sampler_open(struct sampler **out, const struct sampler_options *o,
 	return NULL;
 }
 
+/* The clock's period is set when it is made. */
+const struct err *
+sampler_set_rate(struct sampler *s, int64_t hz)
+{
+	sampler_stop(s);
+	s->online = s->sampled = 0;
+	return sampler_attach(s, hz);
+}
+
 void
 sampler_stop(struct sampler *s)
 {

@@ -43,6 +43,10 @@ int sampler_fd(const struct sampler *s);
 /* Hands all waiting events to the function. */
 const struct err *sampler_drain(struct sampler *s);
 
+/* Samples at another rate from now on.  On an error some CPUs may not be
+ * sampled any more; sampler_cpus() tells. */
+const struct err *sampler_set_rate(struct sampler *s, int64_t hz);
+
 /* Ends the sampling; what is in the ring can still be drained. */
 void sampler_stop(struct sampler *s);
 

@@ -265,6 +265,7 @@ cpu_open(struct source **out, const struct config *config,
 	s->epoll = -1;
 	cpu_set_clock(s);
 	s->open_slot = cpu_slot_of(s, (uint64_t)s->now_ns);
+	governor_init(&s->governor, config->cpu_hz, config->cpu_budget);
 	e = cpu_open_parts(s);
 	if (e == NULL)
 		e = sampler_open(&s->sampler, &options, cpu_event, s);
@@ -275,6 +276,7 @@ cpu_open(struct source **out, const struct config *config,
 	if (e == NULL) {
 		cpu_judge_state(s);
 		cpu_open_life(s);
+		cpu_govern_begin(s);
 	} else {
 		cpu_close_parts(s);
 		s->state = SOURCE_NOT_ATTACHED;
@@ -341,6 +343,7 @@ cpu_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
 	    SETTLE_MAX_NS);
 	cpu_put_profiles(s, slot, b);
 	cpu_put_metrics(s, slot, b);
+	cpu_govern(s, slot, b);
 	cpu_begin_slot(s, slot + 1);
 	return e;
 }
@@ -349,6 +352,10 @@ static enum source_state
 cpu_state(const struct source *s, const char **why)
 {
 	*why = s->why;
+	if (s->state == SOURCE_ATTACHED && s->slow[0] != '\0') {
+		*why = s->slow;
+		return SOURCE_DEGRADED;
+	}
 	return s->state;
 }
 

@@ -1,12 +1,13 @@
 /*
  * The CPU profiler's parts among themselves: source_cpu.c (life, ring,
  * slots), source_cpu_stack.c (from an event to a stack), source_cpu_slot.c
- * (from a slot to blocks).
+ * (from a slot to blocks), source_cpu_govern.c (the rate).
  */
 #ifndef COLLECTOR_SOURCE_CPU_H
 #define COLLECTOR_SOURCE_CPU_H
 
 #include "aggregate.h"
+#include "governor.h"
 #include "maps.h"
 #include "sampler.h"
 #include "source.h"
@@ -48,6 +49,17 @@ struct cpu_totals {
 	uint64_t restarts, skipped, overflows; /* of the symbols */
 };
 
+/* What the governor has been told, all in ns. */
+struct cpu_usage {
+	int64_t window_ns;       /* what is used is judged so often */
+	int64_t at_ns;           /* monotonic */
+	int64_t told_ns;         /* CPU, of everything that is ours */
+	pid_t child;             /* the symbols child that was seen last, */
+	int64_t child_ns;        /* its CPU, */
+	int64_t children_ns;     /* and that of those before it */
+	double ratio;            /* used of one CPU in the last span */
+};
+
 struct source {
 	const struct config *config;
 	struct services *services;
@@ -61,6 +73,9 @@ struct source {
 	int epoll;
 	enum source_state state;
 	char why[320];
+	struct governor governor;
+	struct cpu_usage usage;
+	char slow[200]; /* why the rate is lower; "": it is not */
 	int64_t slot_ns;
 	uint64_t open_slot;
 	int64_t wall_offset_ns; /* wall - monotonic */
@@ -76,5 +91,14 @@ void cpu_take_event(struct source *s, const struct sample_event *e);
 /* Adds the aggregate's blocks and the counters' to the batch. */
 void cpu_put_profiles(struct source *s, uint64_t slot, struct batch *b);
 void cpu_put_metrics(struct source *s, uint64_t slot, struct batch *b);
+
+/* The reading time of counters: the present, or the slot's last moment when
+ * that is earlier. */
+int64_t cpu_reading_time(const struct source *s, uint64_t slot);
+
+/* Begins to measure what we use; then, at the end of each slot: measures,
+ * stores it, and changes the rate of the next slots when need be. */
+void cpu_govern_begin(struct source *s);
+void cpu_govern(struct source *s, uint64_t slot, struct batch *b);
 
 #endif

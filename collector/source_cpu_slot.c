@@ -13,51 +13,60 @@
 #include "store/base/clock.h"
 #include "store/batch.h"
 
-#define SET_SLOTS 1024 /* > 2 * (SERVICES_MAX + 1) */
+#define SET_SLOTS 2048 /* > 4 * (SERVICES_MAX + 1) */
 
 /* The series of each service of the slot, by name. */
 struct service_set {
 	struct source *source;
 	struct batch *batch;
 	uint64_t slot;
-	size_t n;
+	uint64_t period_ns; /* of the present rate */
+	size_t n[2];        /* services of this period, and of others */
 	struct {
 		const char *name; /* NULL: free */
+		uint64_t period_ns;
 		uint32_t series;
 	} slots[SET_SLOTS];
 };
 
 static uint32_t
-cpu_series(const struct service_set *t, const char *service)
+cpu_series(const struct service_set *t, const char *service,
+    uint64_t period_ns)
 {
 	struct label label = {.name = "service", .value = service};
 	struct series_desc d = {.kind = SERIES_FLOW, .name = "cpu",
 	    .unit = "nanoseconds", .labels = &label, .n_labels = 1,
-	    .period = NS_PER_S / t->source->config->cpu_hz};
+	    .period = (int64_t)period_ns};
 
 	return batch_series(t->batch, &d);
 }
 
 /* The series of a service; *other: it was one too many, and this is
- * "(other services)".  `name` must live as long as the set. */
+ * "(other services)".  `name` must live as long as the set.  A slot in which
+ * the rate changed has series of two periods, hardly ever of more. */
 static uint32_t
-service_set_get(struct service_set *t, const char *name, bool *other)
+service_set_get(struct service_set *t, const char *name, uint64_t period_ns,
+    bool *other)
 {
 	size_t i = hash64(0, name, strlen(name)) % SET_SLOTS;
+	bool old = period_ns != t->period_ns;
 
 	*other = false;
 	for (; t->slots[i].name != NULL; i = (i + 1) % SET_SLOTS)
-		if (strcmp(t->slots[i].name, name) == 0)
+		if (t->slots[i].period_ns == period_ns &&
+		    strcmp(t->slots[i].name, name) == 0)
 			return t->slots[i].series;
-	if (t->n >= SERVICES_MAX && strcmp(name, SERVICES_OTHER) != 0) {
-		uint32_t series = service_set_get(t, SERVICES_OTHER, other);
+	if (t->n[old] >= SERVICES_MAX && strcmp(name, SERVICES_OTHER) != 0) {
+		uint32_t series = service_set_get(t, SERVICES_OTHER,
+		    period_ns, other);
 
 		*other = true;
 		return series;
 	}
-	t->n++;
+	t->n[old]++;
 	t->slots[i].name = name;
-	t->slots[i].series = cpu_series(t, name);
+	t->slots[i].period_ns = period_ns;
+	t->slots[i].series = cpu_series(t, name, period_ns);
 	/* "Sampled, and nothing ran" is a block without entries. */
 	batch_observe(t->batch, t->slots[i].series, t->slot, 1);
 	return t->slots[i].series;
@@ -68,7 +77,9 @@ cpu_observe_process(void *arg, struct process *p)
 {
 	bool other;
 
-	service_set_get(arg, p->service, &other);
+	struct service_set *t = arg;
+
+	service_set_get(t, p->service, t->period_ns, &other);
 }
 
 /* The label set of a group as the first edge of the call tree. */
@@ -103,6 +114,7 @@ cpu_place_groups(struct source *s, struct service_set *t)
 		    aggregate_get_group(s->aggregate, i);
 
 		places[i].series = service_set_get(t, g.service,
+		    g.period_ns != 0 ? g.period_ns : t->period_ns,
 		    &places[i].other);
 		places[i].node = cpu_labels_node(t->batch, &g);
 	}
@@ -186,6 +198,7 @@ cpu_put_profiles(struct source *s, uint64_t slot, struct batch *b)
 	t->source = s;
 	t->batch = b;
 	t->slot = slot;
+	t->period_ns = (uint64_t)(NS_PER_S / governor_hz(&s->governor));
 	places = cpu_place_groups(s, t);
 	services_each(s->services, cpu_observe_process, t);
 	b->failed = b->failed || places == NULL;
@@ -293,8 +306,7 @@ cpu_gather(struct source *s)
 	s->now.skipped_ticks = sampler_skipped(s->sampler);
 }
 
-/* The present, or the slot's last moment when that is earlier. */
-static int64_t
+int64_t
 cpu_reading_time(const struct source *s, uint64_t slot)
 {
 	int64_t begin = (int64_t)slot * s->slot_ns;

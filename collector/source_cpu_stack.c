@@ -232,7 +232,8 @@ cpu_group(struct source *s, const struct sample_event *e,
 	char pool[sizeof(comm)];
 	struct aggregate_group g = {.process = process, .pool = pool,
 	    .service = p != NULL ? p->service : CPU_SERVICE_EXITED,
-	    .cgroup = p != NULL ? p->cgroup : ""};
+	    .cgroup = p != NULL ? p->cgroup : "",
+	    .period_ns = e->period_ns};
 
 	snprintf(comm, sizeof(comm), "%.*s", EVENT_COMM, e->comm);
 	aggregate_fold_digits(pool, sizeof(pool), comm);

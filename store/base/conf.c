@@ -83,6 +83,24 @@ conf_parse_number(const char *text, const struct unit *units, int64_t *value)
 }
 
 static const struct err *
+conf_parse_percent(const char *text, int64_t *value)
+{
+	char *end;
+	double n = strtod(text, &end);
+
+	if (end == text || !(n >= 0 && n <= 1e6))
+		return err_new(ERR_CONFIG, 0, "\"%s\" is not a percentage",
+		    text);
+	while (*end == ' ')
+		end++;
+	if (strcmp(end, "%") != 0)
+		return err_new(ERR_CONFIG, 0, "\"%s\" does not end in %%",
+		    text);
+	*value = (int64_t)(n * 10000 + 0.5);
+	return NULL;
+}
+
+static const struct err *
 conf_parse_bool(const char *text, int64_t *value)
 {
 	static const char *const yes[] = {"yes", "true", "on", "1"};
@@ -109,6 +127,8 @@ conf_parse(enum conf_type type, const char *text, int64_t *value)
 		return conf_parse_number(text, sizes, value);
 	case CONF_RATE:
 		return conf_parse_number(text, rates, value);
+	case CONF_PERCENT:
+		return conf_parse_percent(text, value);
 	default:
 		return conf_parse_number(text, plain, value);
 	}

@@ -22,7 +22,8 @@ enum conf_type {
 	CONF_BOOL,     /* bool: yes, no, true, false, on, off, 1, 0 */
 	CONF_DURATION, /* int64_t ns: 20ms, 10s, 5m, 2h, 7d, 1y */
 	CONF_SIZE,     /* int64_t bytes: 4096, 64K, 2M, 1GiB */
-	CONF_RATE      /* int64_t Hz: 99 or 99Hz */
+	CONF_RATE,     /* int64_t Hz: 99 or 99Hz */
+	CONF_PERCENT   /* int64_t millionths: 1%, 0.25% */
 };
 
 struct conf_key {

@@ -2,7 +2,10 @@
  * The CPU source by itself, for the system tests: samples for a while and
  * prints each slot.
  *
- *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS]
+ *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
+ *
+ * BUDGET is in millionths of a CPU and judged at each slot; without it there
+ * is none.
  *
  * Output, one line each:
  *	state STATE WHY
@@ -289,11 +292,14 @@ main(int argc, char **argv)
 	log_init("cpu_driver", LOG_L_INFO);
 	die(config_load(&config, NULL));
 	config.slot_ns = NS_PER_S;
-	while ((c = getopt(argc, argv, "h:s:n:")) != -1) {
+	config.cpu_budget = 0;
+	while ((c = getopt(argc, argv, "h:s:n:b:")) != -1) {
 		if (c == 'h')
 			config.cpu_hz = atol(optarg);
 		else if (c == 's')
 			config.slot_ns = atol(optarg) * NS_PER_MS;
+		else if (c == 'b')
+			config.cpu_budget = atol(optarg);
 		else if (c == 'n')
 			slots = atol(optarg);
 		else
@@ -304,6 +310,7 @@ main(int argc, char **argv)
 	bpf_enable_stats(BPF_STATS_RUN_TIME); /* until we end */
 	die(source_cpu.open(&s, &config, services));
 	began_ns = clock_mono_ns();
+	s->usage.window_ns = config.slot_ns;
 	state = source_cpu.state(s, &why);
 	printf("state %d %s\n", state, why);
 	fflush(stdout);

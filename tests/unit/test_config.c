@@ -93,6 +93,9 @@ TEST(mistakes)
 	CHECK_STR(mistake("[service a]\npid = 1\n"),
 	    ":2: unknown key \"pid\" in [service a]");
 	CHECK(strstr(mistake("[cpu]\nrate\n"), ":2: "));
+	CHECK(strstr(mistake("[cpu]\nbudget = 1\n"), ":2: budget:"));
+	CHECK(strstr(mistake("[cpu]\nbudget = 101%\n"), ":2: budget:"));
+	CHECK(strstr(mistake("[cpu]\nbudget = x%\n"), ":2: budget:"));
 }
 
 TEST(too_many_services)

@@ -61,6 +61,7 @@ bench_new(void)
 	t->s.config = &t->config;
 	t->s.services = t->services;
 	t->s.slot_ns = t->config.slot_ns;
+	governor_init(&t->s.governor, t->config.cpu_hz, 0);
 	t->s.now_ns = clock_mono_ns();
 	t->s.aggregate = aggregate_new(&wide);
 	CHECK_OK(maps_new(&t->s.maps, "/proc"));
@@ -320,6 +321,40 @@ TEST(many_services)
 	bench_free(t);
 }
 
+/* When the rate changes within a slot, each sample counts in its own unit:
+ * another rate is another series. */
+TEST(two_rates_are_two_series)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+	const struct batch_block *k;
+	int64_t seen[2] = {0};
+	struct batch *b;
+	size_t i;
+
+	e.period_ns = 10101010;
+	cpu_take_event(&t->s, &e);
+	cpu_take_event(&t->s, &e);
+	t->s.governor.level = 1;
+	e.period_ns = 20408163;
+	cpu_take_event(&t->s, &e);
+	b = bench_slot(t);
+	for (i = 0; i < b->n_blocks; i++) {
+		k = &b->blocks[i];
+		CHECK_INT(k->count, 1);
+		if (b->series[k->series].period == 10101010)
+			seen[0] += sum_of(b, k);
+		else if (b->series[k->series].period == 20408163)
+			seen[1] += sum_of(b, k);
+		else
+			CHECK(!"a period that was not set");
+	}
+	CHECK_INT(seen[0], 2);
+	CHECK_INT(seen[1], 1);
+	batch_free(b);
+	bench_free(t);
+}
+
 /* Every living process's service is observed, samples or not. */
 TEST(nothing_ran)
 {
@@ -342,6 +377,7 @@ main(void)
 	RUN(process_that_has_ended);
 	RUN(broken_stacks);
 	RUN(many_services);
+	RUN(two_rates_are_two_series);
 	RUN(nothing_ran);
 	return test_done();
 }

@@ -1,0 +1,25 @@
+#!/bin/bash
+# With a budget that nobody could keep, the rate goes down in two steps; each
+# rate is a series of its own, and no sample is lost by it.
+. "$(dirname "$0")/lib/cpu.sh"
+out=$dir/out
+begin "$busy" 40
+"$driver" -s 1000 -n 12 -b 1 >"$out" 2>"$dir/err"
+need_attached "$out"
+for period in 10101010 20408163 52631578; do
+	n=$(awk -v p="$period" '/^block / && $3 == "cpu_busy" && $4 == p' \
+		"$out" | wc -l)
+	expect "a series of period $period" "$n blocks" "$n" -ge 1
+done
+other=$(awk '/^block / && $4 != 10101010 && $4 != 20408163 &&
+	$4 != 52631578' "$out" | head -n 1)
+expect "no series of another period" "$other" -z "$other"
+marks=$(grep -c '^fact rate [14]9 Hz: ' "$out")
+expect "each change is a mark" "$marks marks" "$marks" = 2
+rate=$(awk '/^gauge .*profile_rate_hertz/ { n = $NF } END { print n }' "$out")
+expect "the rate is a series" "$rate" "$rate" = 19
+used=$(awk '/^gauge .*profile_used_ratio/ { n = $NF } END { print n + 0 }' \
+	"$out")
+expect "what is used is a series" "$used" "$used" -gt 0
+if balanced "$out"; then ok "runs = idle + lost + stored"
+else not_ok "runs = idle + lost + stored" "$(grep ^balance "$out")"; fi
