@@ -12,6 +12,7 @@ struct cmd {
 };
 
 int cmd_export(int argc, char **argv);
+int cmd_heap(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_purge(int argc, char **argv);
 int cmd_stat(int argc, char **argv);

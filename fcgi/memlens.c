@@ -12,6 +12,8 @@
 static const struct cmd commands[] = {
     {"export", "DIR FROM UNTIL FILE [SELECTOR]",
         "a range as one self-contained file", cmd_export},
+    {"heap", "[OPTION...] DUMP...", "heap dumps of jemalloc and gperftools",
+        cmd_heap},
     {"import", "FILE DIR|SOCKET", "and back, into a store or a daemon",
         cmd_import},
     {"purge", "DIR SELECTOR FROM UNTIL", "take data out for good",

@@ -1,0 +1,321 @@
+/*
+ * memlens heap: heap dumps of jemalloc and gperftools as a table, folded
+ * stacks, a flame graph or JSON; the difference of two.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "cmd.h"
+#include "cmd_heap.h"
+#include "format/flame.h"
+#include "format/flamebearer.h"
+#include "format/flamesvg.h"
+#include "format/heap.h"
+#include "format/stacks.h"
+#include "format/writer.h"
+#include "store/base/err.h"
+#include "store/store.h"
+
+#define DUMP_MAX ((size_t)UINT32_MAX)
+
+enum heap_output { HEAP_TEXT, HEAP_FOLDED, HEAP_SVG, HEAP_JSON };
+
+struct heap_command {
+	enum heap_output output;
+	enum heap_type type;
+	const char *base;
+	struct cmd_heap_names names;
+	bool bytes, cumulative, keep_allocator, raw;
+	const char *title;
+};
+
+const struct err *
+cmd_heap_read_file(const char *path, struct buf *out)
+{
+	bool in = strcmp(path, "-") == 0;
+	int fd = in ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
+	const struct err *e = NULL;
+	int n = 1;
+
+	if (file == NULL) {
+		e = err_errno("%s", path);
+		if (fd >= 0)
+			close(fd);
+		return e;
+	}
+	gzbuffer(file, 1 << 17);
+	while (e == NULL && n > 0) {
+		if (out->len > DUMP_MAX)
+			e = err_new(ERR_LIMIT, 0, "%s: over 4 GB", path);
+		else if (!buf_reserve(out, 1u << 20))
+			e = err_nomem();
+		else if ((n = gzread(file, out->data + out->len,
+		    1u << 20)) < 0)
+			e = err_new(ERR_FORMAT, 0, "%s: %s", path,
+			    gzerror(file, &n));
+		else
+			out->len += (size_t)n;
+	}
+	gzclose(file);
+	return e;
+}
+
+static const struct err *
+heap_add_file(struct heap *h, const char *path, double sign)
+{
+	struct buf data = {0};
+	const struct err *e = cmd_heap_read_file(path, &data);
+
+	if (e == NULL) {
+		e = heap_read(h, data.data, data.len, sign);
+		if (e != NULL)
+			e = err_wrap(e, "%s", path);
+	}
+	buf_fini(&data);
+	return e;
+}
+
+/* ---- pictures ---- */
+
+static const struct err *
+put_svg(const struct heap_command *c, const struct flame *f, struct buf *out)
+{
+	bool objects = c->type == HEAP_INUSE_OBJECTS ||
+	    c->type == HEAP_ALLOC_OBJECTS;
+	struct flamesvg_options o = {
+	    .title = heap_type_name(c->type), .subtitle = c->title,
+	    .units = objects ? "objects" : "bytes",
+	    .empty = "nothing of this type", .width = 1200,
+	    .min_width = 0.1};
+
+	return flamesvg_put(out, f, &o) ? NULL : err_nomem();
+}
+
+static const struct err *
+put_json(const struct heap_command *c, const struct flame *f,
+    struct buf *out)
+{
+	bool objects = c->type == HEAP_INUSE_OBJECTS ||
+	    c->type == HEAP_ALLOC_OBJECTS;
+	struct writer w = writer_of(out);
+
+	writer_open(&w, '{');
+	writer_key(&w, "version");
+	writer_int(&w, 1);
+	if (!flamebearer_put(&w, f))
+		return err_nomem();
+	writer_key(&w, "metadata");
+	writer_open(&w, '{');
+	writer_key(&w, "format");
+	writer_str(&w, "single");
+	writer_key(&w, "name");
+	writer_str(&w, heap_type_name(c->type));
+	writer_key(&w, "units");
+	writer_str(&w, objects ? "objects" : "bytes");
+	writer_key(&w, "sampleRate");
+	writer_int(&w, 100);
+	writer_key(&w, "spyName");
+	writer_str(&w, "jemalloc");
+	writer_close(&w, '}');
+	writer_close(&w, '}');
+	buf_put_u8(out, '\n');
+	return NULL;
+}
+
+/* The number of the dump's type among those of the stacks; n_types where
+ * the dump has nothing of it. */
+static uint32_t
+type_number(const struct stacks *s, enum heap_type type)
+{
+	struct stacks_type t;
+	uint32_t i;
+
+	for (i = 0; i < stacks_n_types(s); i++) {
+		stacks_get_type(s, i, &t);
+		if (strcmp(t.name, heap_type_name(type)) == 0)
+			break;
+	}
+	return i;
+}
+
+static const struct err *
+put_picture(const struct heap_command *c, const struct stacks *s,
+    struct buf *out)
+{
+	static const struct flame_options options = {.max_nodes = -1,
+	    .other = "(other)"};
+	struct profile *p = NULL;
+	struct flame *f = NULL;
+	uint32_t type = type_number(s, c->type);
+	const struct err *e;
+
+	if (type == stacks_n_types(s))
+		return err_new(ERR_REQUEST, 422, "the dump has no %s",
+		    heap_type_name(c->type));
+	e = stacks_profile(s, type, &p);
+	if (e == NULL)
+		e = flame_new(&f, p, &options);
+	if (e == NULL)
+		e = c->output == HEAP_SVG ? put_svg(c, f, out)
+		    : put_json(c, f, out);
+	flame_free(f);
+	profile_free(p);
+	return e;
+}
+
+static const struct err *
+heap_picture(const struct heap_command *c, const struct heap *h,
+    struct buf *out)
+{
+	struct stacks *s = stacks_new(&stacks_limits_file);
+	const struct err *e = s == NULL ? err_nomem() : heap_put(h, s);
+
+	for (size_t i = 0; e == NULL && i < stacks_n_skipped(s); i++) {
+		struct stacks_skipped skipped;
+
+		stacks_get_skipped(s, i, &skipped);
+		fprintf(stderr, "memlens heap: left out: %" PRIu64 " %s\n",
+		    skipped.n, skipped.why);
+	}
+	if (e == NULL)
+		e = put_picture(c, s, out);
+	stacks_free(s);
+	return e;
+}
+
+/* ---- the command ---- */
+
+static const struct err *
+heap_output(const struct heap_command *c, struct heap *h, struct buf *out)
+{
+	const struct err *e = NULL;
+
+	if (!c->raw)
+		e = cmd_heap_name(h, &c->names);
+	if (e != NULL)
+		return e;
+	if (!heap_name_rest(h) ||
+	    (!c->keep_allocator && !heap_hide_allocator(h)))
+		return err_nomem();
+	switch (c->output) {
+	case HEAP_TEXT:
+		return heap_text(h, c->type, c->bytes, c->cumulative, out);
+	case HEAP_FOLDED:
+		return heap_folded(h, c->type, out);
+	default:
+		return heap_picture(c, h, out);
+	}
+}
+
+static const struct err *
+heap_run(struct heap_command *c, int n, char **paths)
+{
+	struct heap h = {0};
+	struct buf out = {0};
+	const struct err *e = NULL;
+
+	c->title = n == 1 ? paths[0] : "";
+	for (int i = 0; e == NULL && i < n; i++)
+		e = heap_add_file(&h, paths[i], 1);
+	if (e == NULL && c->base != NULL)
+		e = heap_add_file(&h, c->base, -1);
+	if (e == NULL)
+		e = heap_output(c, &h, &out);
+	if (e == NULL && (fwrite(out.data, 1, out.len, stdout) != out.len ||
+	    fflush(stdout) != 0))
+		e = err_errno("standard output");
+	buf_fini(&out);
+	heap_fini(&h);
+	return e;
+}
+
+enum { OPT_BASE = 256, OPT_BINARY, OPT_TYPE, OPT_BYTES, OPT_CUM, OPT_KEEP,
+	OPT_RAW, OPT_LINES, OPT_TEXT, OPT_FOLDED, OPT_SVG, OPT_JSON };
+
+static const struct option heap_options[] = {
+    {"base", required_argument, NULL, OPT_BASE},
+    {"binary", required_argument, NULL, OPT_BINARY},
+    {"type", required_argument, NULL, OPT_TYPE},
+    {"bytes", no_argument, NULL, OPT_BYTES},
+    {"cum", no_argument, NULL, OPT_CUM},
+    {"keep-allocator", no_argument, NULL, OPT_KEEP},
+    {"raw", no_argument, NULL, OPT_RAW},
+    {"lines", no_argument, NULL, OPT_LINES},
+    {"text", no_argument, NULL, OPT_TEXT},
+    {"folded", no_argument, NULL, OPT_FOLDED},
+    {"svg", no_argument, NULL, OPT_SVG},
+    {"json", no_argument, NULL, OPT_JSON},
+    {NULL, 0, NULL, 0}
+};
+
+static bool
+heap_option(struct heap_command *c, int option)
+{
+	switch (option) {
+	case OPT_BASE:
+		c->base = optarg;
+		return true;
+	case OPT_BINARY:
+		c->names.binary = optarg;
+		return true;
+	case OPT_TYPE:
+		c->type = heap_type_find(optarg);
+		return c->type != HEAP_TYPES;
+	case OPT_BYTES:
+		return c->bytes = true;
+	case OPT_CUM:
+		return c->cumulative = true;
+	case OPT_KEEP:
+		return c->keep_allocator = true;
+	case OPT_RAW:
+		return c->raw = true;
+	case OPT_LINES:
+		return c->names.lines = true;
+	case OPT_TEXT:
+	case OPT_FOLDED:
+	case OPT_SVG:
+	case OPT_JSON:
+		c->output = (enum heap_output)(option - OPT_TEXT);
+		return true;
+	default:
+		return false;
+	}
+}
+
+int
+cmd_heap(int argc, char **argv)
+{
+	struct heap_command c = {.type = HEAP_INUSE_SPACE};
+	const struct err *e;
+	bool good = true;
+	int option;
+
+	optind = 1;
+	while (good &&
+	    (option = getopt_long(argc, argv, "", heap_options, NULL)) != -1)
+		good = heap_option(&c, option);
+	if (!good || optind == argc) {
+		fprintf(stderr,
+		    "usage: memlens heap [--base FILE] [--binary PATH]\n"
+		    "           [--type inuse_space|inuse_objects|alloc_space|"
+		    "alloc_objects]\n"
+		    "           [--text [--bytes] [--cum] | --folded | --svg |"
+		    " --json]\n"
+		    "           [--keep-allocator] [--lines] [--raw] "
+		    "DUMP...\n");
+		return 2;
+	}
+	e = heap_run(&c, argc - optind, argv + optind);
+	if (e == NULL)
+		return 0;
+	fprintf(stderr, "memlens heap: %s\n", e->text);
+	return 1;
+}

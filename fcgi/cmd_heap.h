@@ -1,0 +1,31 @@
+/*
+ * What `memlens heap` and `memlens import` share: a file in memory, and the
+ * names of a heap dump's addresses from the programs it was taken of.
+ */
+#ifndef FCGI_CMD_HEAP_H
+#define FCGI_CMD_HEAP_H
+
+#include <stdbool.h>
+
+struct buf;
+struct err;
+struct heap;
+
+struct cmd_heap_names {
+	const char *binary; /* for the module of its name, or NULL */
+	bool lines;         /* names carry the file and line */
+};
+
+/* Appends a file, "-" for standard input, unpacked where gzip packed it. */
+const struct err *cmd_heap_read_file(const char *path, struct buf *out);
+
+/*
+ * Names addresses by the files that the dump's memory map names.  A file
+ * that is not there or cannot be read leaves its addresses as they are and
+ * is complained about on stderr, unless it is the one of `binary`, which is
+ * an error.
+ */
+const struct err *cmd_heap_name(struct heap *h,
+    const struct cmd_heap_names *names);
+
+#endif

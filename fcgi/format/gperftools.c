@@ -1,0 +1,73 @@
+/* gperftools' heap profiles: one line a stack. */
+#include "gperftools.h"
+
+#include <string.h>
+
+#include "heap_private.h"
+
+#define RATE_DEFAULT (128 * 1024)
+
+/* How samples were taken, from what follows the counts in the header. */
+static void
+gperftools_sampling(struct heap_reader *r, struct heap_line *l,
+    const uint64_t counts[4])
+{
+	uint64_t rate = 0;
+	const char *type, *end;
+
+	if (!heap_take(l, "@")) {
+		if (counts[0] == counts[2] && counts[1] == counts[3])
+			r->algorithm = 1;
+		r->rate = RATE_DEFAULT;
+		return;
+	}
+	heap_take(l, "");
+	type = l->p;
+	end = memchr(type, '/', (size_t)(l->end - type));
+	l->p = end == NULL ? l->end : end + 1;
+	if (end == NULL)
+		end = l->end;
+	if (memmem(type, (size_t)(end - type), "heap", 4) == NULL ||
+	    (end - type == 11 && memcmp(type, "heapprofile", 11) == 0))
+		return;
+	r->algorithm = memmem(type, (size_t)(end - type), "_v2", 3) != NULL
+	    ? 2 : 1;
+	if (!heap_take_number(l, &rate))
+		rate = 0;
+	r->rate = (double)rate;
+	if (r->algorithm == 1)
+		r->rate = (double)(rate / 2) + (rate % 2 ? 0.5 : 0);
+	if (r->rate == 0)
+		r->rate = RATE_DEFAULT;
+}
+
+const struct err *
+gperftools_read(struct heap_reader *r, struct heap_line *header)
+{
+	const struct err *e = NULL;
+	struct heap_line l;
+	uint64_t counts[4];
+
+	if (!heap_take_counts(header, counts))
+		return heap_bad(r, "heap profile: n: b [n: b] expected");
+	gperftools_sampling(r, header, counts);
+	while (e == NULL && heap_line_next(r, &l)) {
+		if (l.p == l.end)
+			continue;
+		if (heap_line_begins(&l, "MAPPED_LIBRARIES:") ||
+		    heap_line_begins(&l, "--- Memory map:")) {
+			e = heap_read_maps(r);
+		} else if (*l.p >= '0' && *l.p <= '9') {
+			if (!heap_take_counts(&l, counts) ||
+			    !heap_take(&l, "@"))
+				return heap_bad(r,
+				    "n: b [n: b] @ addresses expected");
+			e = heap_take_stack(r, &l);
+			if (e == NULL)
+				e = heap_add_stack(r, counts);
+		} else {
+			r->h->unknown_lines++;
+		}
+	}
+	return e;
+}

@@ -1,0 +1,360 @@
+/*
+ * The memory behind a heap dump: addresses numbered by a hash, stacks as
+ * ranges of one array, equal stacks found by their places.
+ */
+#include "heap_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+
+bool
+heap_grow(void *array, uint32_t n, uint32_t *cap, size_t size)
+{
+	void *old, *new;
+	uint64_t more = *cap == 0 ? 256 : (uint64_t)*cap * 2;
+
+	if (n < *cap)
+		return true;
+	if (more > UINT32_MAX)
+		return false;
+	memcpy(&old, array, sizeof(old));
+	new = realloc(old, more * size);
+	if (new == NULL)
+		return false;
+	memcpy(array, &new, sizeof(new));
+	*cap = (uint32_t)more;
+	return true;
+}
+
+void
+heap_fini(struct heap *h)
+{
+	intern_fini(&h->strings);
+	intern_fini(&h->address_keys);
+	map64_fini(&h->module_numbers);
+	free(h->modules);
+	free(h->addresses);
+	free(h->frames);
+	free(h->places);
+	free(h->stacks);
+	free(h->same);
+	*h = (struct heap){0};
+}
+
+uint32_t
+heap_string(struct heap *h, const char *p, size_t n)
+{
+	return intern_put(&h->strings, p, n);
+}
+
+/* ---- stacks of a file ---- */
+
+/* The number of an address within its file. */
+static uint32_t
+reader_number(struct heap_reader *r, uint64_t pc)
+{
+	uint32_t i = map64_get(&r->numbers, pc);
+
+	if (i != INTERN_NONE)
+		return i;
+	if (!heap_grow(&r->pcs, r->n_pcs, &r->cap_pcs, sizeof(*r->pcs)) ||
+	    !map64_add(&r->numbers, pc, r->n_pcs))
+		return HEAP_NONE;
+	r->pcs[r->n_pcs] = pc;
+	return r->n_pcs++;
+}
+
+/* One address, 0x before it or not; false where none is there. */
+static bool
+take_address(struct heap_line *l, uint64_t *pc)
+{
+	const char *p = l->p, *first;
+
+	while (p < l->end && (*p == ' ' || *p == '\t'))
+		p++;
+	if (l->end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x')
+		p += 2;
+	first = p;
+	*pc = 0;
+	for (; p < l->end; p++) {
+		unsigned c = (unsigned char)*p, digit = c - '0';
+
+		if (digit > 9) {
+			digit = (c | 0x20) - 'a';
+			if (digit > 5)
+				break;
+			digit += 10;
+		}
+		*pc = *pc << 4 | digit;
+	}
+	if (p == first || p - first > 16)
+		return false;
+	l->p = p;
+	return true;
+}
+
+const struct err *
+heap_take_stack(struct heap_reader *r, struct heap_line *l)
+{
+	struct heap *h = r->h;
+	uint64_t pc;
+	uint32_t number;
+
+	r->stack_first = h->n_places;
+	while (l->p < l->end) {
+		if (!take_address(l, &pc))
+			return heap_bad(r, "an address expected");
+		/* a caller's is where it returns to: the call is before */
+		if (h->n_places > r->stack_first)
+			pc--;
+		number = reader_number(r, pc);
+		if (number == HEAP_NONE ||
+		    !heap_grow(&h->places, h->n_places, &h->cap_places,
+		        sizeof(*h->places)))
+			return err_nomem();
+		h->places[h->n_places++] = number;
+	}
+	r->stack_n = h->n_places - r->stack_first;
+	return NULL;
+}
+
+/* Scales a pair of counts up as jeprof's AdjustSamples does. */
+static void
+unsample(const struct heap_reader *r, double *objects, double *bytes)
+{
+	double ratio, factor, part;
+
+	if (r->algorithm == 0 || r->rate <= 0 || *objects == 0 ||
+	    *bytes == 0)
+		return;
+	ratio = *bytes / *objects / r->rate;
+	if (r->algorithm == 1) {
+		if (ratio < 1) {
+			*objects /= ratio;
+			*bytes /= ratio;
+		}
+		return;
+	}
+	part = 1 - exp(-ratio);
+	/* only where jeprof would divide by zero */
+	factor = 1 / (part > 0 ? part : -expm1(-ratio));
+	*objects *= factor;
+	*bytes *= factor;
+}
+
+const struct err *
+heap_add_stack(struct heap_reader *r, const uint64_t counts[4])
+{
+	struct heap *h = r->h;
+	struct heap_stack *s;
+	double v[4];
+
+	for (unsigned i = 0; i < 4; i++)
+		v[i] = (double)counts[i];
+	unsample(r, &v[0], &v[1]);
+	unsample(r, &v[2], &v[3]);
+	for (unsigned i = 0; i < 4; i++) {
+		if (!(v[i] < 0x1p62))
+			return heap_bad(r, "more than 2^62 of something");
+		v[i] *= r->sign;
+	}
+	if (!heap_grow(&h->stacks, h->n_stacks, &h->cap_stacks,
+	    sizeof(*h->stacks)))
+		return err_nomem();
+	s = &h->stacks[h->n_stacks++];
+	s->first = r->stack_first;
+	s->n = r->stack_n;
+	s->value[HEAP_INUSE_OBJECTS] = v[0];
+	s->value[HEAP_INUSE_SPACE] = v[1];
+	s->value[HEAP_ALLOC_OBJECTS] = v[2];
+	s->value[HEAP_ALLOC_SPACE] = v[3];
+	return NULL;
+}
+
+/* ---- places in modules ---- */
+
+struct address_key {
+	uint64_t offset;
+	uint32_t module, zero;
+};
+
+static uint32_t
+heap_address(struct heap *h, uint32_t module, uint64_t offset)
+{
+	struct address_key key = {offset, module, 0};
+	uint32_t i = intern_put(&h->address_keys, &key, sizeof(key));
+
+	if (i == INTERN_NONE || i < h->n_addresses)
+		return i;
+	if (!heap_grow(&h->addresses, i, &h->cap_addresses,
+	    sizeof(*h->addresses)))
+		return HEAP_NONE;
+	h->addresses[h->n_addresses++] =
+	    (struct heap_address){offset, module, 0, 0};
+	return i;
+}
+
+/* Frames from a dump's own symbols: outermost--...--innermost. */
+static bool
+name_by_symbol(struct heap *h, uint32_t address, const char *names)
+{
+	struct frame frames[64];
+	char text[8192], *p = text, *next;
+	size_t n = 0;
+
+	if (strlen(names) >= sizeof(text))
+		return true;
+	strcpy(text, names);
+	for (; p != NULL && n < 64; p = next) {
+		next = strstr(p, "--");
+		/* as in "operator--(int)" */
+		if (next != NULL && next - p >= 8 &&
+		    memcmp(next - 8, "operator", 8) == 0)
+			next = strstr(next + 2, "--");
+		if (next != NULL) {
+			*next = '\0';
+			next += 2;
+		}
+		frames[n] = (struct frame){
+		    .kind = n == 0 ? FRAME_NATIVE : FRAME_INLINED,
+		    .name = p, .module = "", .build_id = ""};
+		n += *p != '\0';
+	}
+	return n == 0 || heap_name(h, address, frames, n);
+}
+
+/* The place of each of a file's addresses; its name where the file has it. */
+static bool
+reader_places(struct heap_reader *r, uint32_t *place)
+{
+	for (uint32_t i = 0; i < r->n_pcs; i++) {
+		uint64_t offset = r->pcs[i];
+		uint32_t module = heap_find_map(r, r->pcs[i], &offset), name;
+
+		place[i] = heap_address(r->h, module, offset);
+		if (place[i] == HEAP_NONE)
+			return false;
+		if (r->symbols.n == 0 || r->h->addresses[place[i]].n > 0)
+			continue;
+		name = map64_get(&r->symbols, r->pcs[i]);
+		if (name == INTERN_NONE) /* by the address of the return */
+			name = map64_get(&r->symbols, r->pcs[i] + 1);
+		if (name != INTERN_NONE && !name_by_symbol(r->h, place[i],
+		    intern_str(&r->h->strings, name)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- equal stacks ---- */
+
+static uint64_t
+stack_hash(const struct heap *h, const struct heap_stack *s)
+{
+	uint64_t x = s->n;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		x = (x ^ h->places[s->first + i]) * 0x9e3779b97f4a7c15u;
+		x ^= x >> 29;
+	}
+	return x;
+}
+
+static uint32_t *
+same_slot(const struct heap *h, const struct heap_stack *s)
+{
+	uint32_t at = (uint32_t)stack_hash(h, s) & (h->cap_same - 1);
+
+	while (h->same[at] != 0) {
+		const struct heap_stack *o = &h->stacks[h->same[at] - 1];
+
+		if (o->n == s->n && memcmp(h->places + o->first,
+		    h->places + s->first, s->n * sizeof(*h->places)) == 0)
+			break;
+		at = (at + 1) & (h->cap_same - 1);
+	}
+	return &h->same[at];
+}
+
+/* Makes one of equal stacks, from stack `first` on; those before are in the
+ * table already unless it is made anew. */
+static bool
+heap_merge(struct heap *h, uint32_t first)
+{
+	uint64_t cap = 256;
+	uint32_t kept = first;
+
+	while (cap < (uint64_t)h->n_stacks * 2)
+		cap *= 2;
+	if (cap > UINT32_MAX)
+		return false;
+	if (cap > h->cap_same || first == 0) {
+		free(h->same);
+		h->same = calloc(cap, sizeof(*h->same));
+		h->cap_same = h->same == NULL ? 0 : (uint32_t)cap;
+		kept = 0;
+	}
+	if (h->same == NULL)
+		return false;
+	for (uint32_t i = kept; i < h->n_stacks; i++) {
+		struct heap_stack s = h->stacks[i];
+		uint32_t *slot = same_slot(h, &s);
+
+		if (*slot == 0) {
+			h->stacks[kept++] = s;
+			*slot = kept;
+			continue;
+		}
+		for (unsigned t = 0; t < HEAP_TYPES; t++)
+			h->stacks[*slot - 1].value[t] += s.value[t];
+	}
+	h->n_stacks = kept;
+	return true;
+}
+
+const struct err *
+heap_reader_finish(struct heap_reader *r)
+{
+	struct heap *h = r->h;
+	uint32_t *place = malloc((r->n_pcs + 1) * sizeof(*place));
+	bool good = place != NULL && reader_places(r, place);
+
+	for (uint32_t i = r->first_place; good && i < h->n_places; i++)
+		h->places[i] = place[h->places[i]];
+	free(place);
+	return good && heap_merge(h, r->first_stack) ? NULL : err_nomem();
+}
+
+/* ---- names ---- */
+
+bool
+heap_name(struct heap *h, uint32_t address, const struct frame *frames,
+    size_t n)
+{
+	struct heap_address *a = &h->addresses[address];
+
+	a->first = h->n_frames;
+	a->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct frame *f = &frames[i];
+		struct heap_frame x = {
+		    .name = heap_string(h, f->name, strlen(f->name)),
+		    .module = heap_string(h, f->module, strlen(f->module)),
+		    .build_id = heap_string(h, f->build_id,
+		        strlen(f->build_id)),
+		    .kind = f->kind,
+		    .offset = f->offset};
+
+		if (x.name == INTERN_NONE || x.module == INTERN_NONE ||
+		    x.build_id == INTERN_NONE ||
+		    !heap_grow(&h->frames, h->n_frames, &h->cap_frames,
+		        sizeof(*h->frames)))
+			return false;
+		h->frames[h->n_frames++] = x;
+		a->n++;
+	}
+	return true;
+}

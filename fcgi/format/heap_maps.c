@@ -1,0 +1,193 @@
+/*
+ * The memory map at the end of a heap dump: which file's code lay where.
+ *
+ *	561c33d35000-561c33d36000 r-xp 00001000 fe:00 10231816   /usr/bin/db
+ *	40000000-40015000: /lib/ld-2.3.2.so          gperftools' short form
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap_private.h"
+#include "store/base/err.h"
+
+#define MAPS_MAX 1000000u
+
+struct map_line {
+	uint64_t start, end, offset;
+	bool code;
+	const char *path, *path_end;
+};
+
+/* Hexadecimal digits up to `stop`, which is passed. */
+static bool
+take_hex(struct heap_line *l, char stop, uint64_t *v)
+{
+	const char *p = l->p;
+
+	*v = 0;
+	while (p < l->end && isxdigit((unsigned char)*p)) {
+		unsigned c = (unsigned char)*p++;
+
+		*v = *v << 4 | (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+	}
+	if (p == l->p || p - l->p > 16 || p == l->end || *p != stop)
+		return false;
+	l->p = p + 1;
+	return true;
+}
+
+static void
+skip_word(struct heap_line *l)
+{
+	while (l->p < l->end && *l->p != ' ' && *l->p != '\t')
+		l->p++;
+	while (l->p < l->end && (*l->p == ' ' || *l->p == '\t'))
+		l->p++;
+}
+
+static bool
+map_parse(struct heap_line l, struct map_line *m)
+{
+	const char *rights;
+
+	*m = (struct map_line){.path_end = l.end};
+	if (!take_hex(&l, '-', &m->start))
+		return false;
+	rights = l.p;
+	if (take_hex(&l, ':', &m->end)) { /* the short form */
+		m->code = true;
+		skip_word(&l);
+		m->path = l.p;
+		return true;
+	}
+	l.p = rights;
+	if (!take_hex(&l, ' ', &m->end))
+		return false;
+	while (l.p < l.end && *l.p == ' ')
+		l.p++;
+	rights = l.p;
+	m->code = l.end - rights >= 4 && rights[2] == 'x';
+	skip_word(&l);
+	if (!take_hex(&l, ' ', &m->offset))
+		return false;
+	skip_word(&l); /* the device */
+	skip_word(&l); /* the inode */
+	m->path = l.p;
+	return true;
+}
+
+/* A path that was replaced while the program ran is still that path. */
+static const char *
+path_end(const char *path, const char *end)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = sizeof(deleted) - 1;
+
+	if ((size_t)(end - path) > n && memcmp(end - n, deleted, n) == 0)
+		return end - n;
+	return end;
+}
+
+/* The number of a module, new or old. */
+static uint32_t
+heap_module(struct heap *h, const char *path, const char *end)
+{
+	const char *name = memrchr(path, '/', (size_t)(end - path));
+	uint32_t key = heap_string(h, path, (size_t)(end - path));
+	uint32_t n = h->n_modules, old;
+
+	if (key == INTERN_NONE)
+		return HEAP_NONE;
+	old = map64_get(&h->module_numbers, key);
+	if (old != INTERN_NONE)
+		return old;
+	name = name == NULL || name + 1 == end ? path : name + 1;
+	if (!heap_grow(&h->modules, n, &h->cap_modules,
+	    sizeof(*h->modules)) || !map64_add(&h->module_numbers, key, n))
+		return HEAP_NONE;
+	h->modules[n].path = key;
+	h->modules[n].name = heap_string(h, name, (size_t)(end - name));
+	h->n_modules++;
+	return h->modules[n].name == INTERN_NONE ? HEAP_NONE : n;
+}
+
+static int
+map_order(const void *a, const void *b)
+{
+	const struct heap_map *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+const struct err *
+heap_read_maps(struct heap_reader *r)
+{
+	struct heap_line l;
+	struct map_line m;
+
+	while (heap_line_next(r, &l)) {
+		uint32_t module;
+
+		if (!map_parse(l, &m) || !m.code || m.path == m.path_end ||
+		    m.start >= m.end)
+			continue;
+		if (r->n_maps == MAPS_MAX)
+			return heap_bad(r, "more than a million mappings");
+		module = heap_module(r->h, m.path,
+		    path_end(m.path, m.path_end));
+		if (module == HEAP_NONE || !heap_grow(&r->maps, r->n_maps,
+		    &r->cap_maps, sizeof(*r->maps)))
+			return err_nomem();
+		r->maps[r->n_maps++] =
+		    (struct heap_map){m.start, m.end, m.offset, module};
+	}
+	if (r->n_maps > 0)
+		qsort(r->maps, r->n_maps, sizeof(*r->maps), map_order);
+	return NULL;
+}
+
+uint32_t
+heap_find_map(const struct heap_reader *r, uint64_t pc, uint64_t *offset)
+{
+	uint32_t low = 0, high = r->n_maps;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (r->maps[mid].start <= pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0 || pc >= r->maps[low - 1].end)
+		return HEAP_NONE;
+	*offset = pc - r->maps[low - 1].start + r->maps[low - 1].offset;
+	return r->maps[low - 1].module;
+}
+
+bool
+heap_name_rest(struct heap *h)
+{
+	for (uint32_t i = 0; i < h->n_addresses; i++) {
+		const struct heap_address *a = &h->addresses[i];
+		struct frame f = {FRAME_ADDRESS, "", "", "", 0};
+		char name[4352], module[4096] = "";
+
+		if (a->n > 0)
+			continue;
+		if (a->module != HEAP_NONE)
+			snprintf(module, sizeof(module), "%s", intern_str(
+			    &h->strings, h->modules[a->module].name));
+		snprintf(name, sizeof(name), "%s%s0x%" PRIx64, module,
+		    module[0] == '\0' ? "" : "+", a->offset);
+		f.name = name;
+		f.module = module;
+		f.offset = a->offset;
+		if (!heap_name(h, i, &f, 1))
+			return false;
+	}
+	return true;
+}

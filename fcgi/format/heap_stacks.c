@@ -1,0 +1,89 @@
+/* A heap dump as stacks: four types, whole numbers. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "heap.h"
+#include "stacks.h"
+#include "store/base/err.h"
+
+static const struct stacks_type stack_types[HEAP_TYPES] = {
+    [HEAP_INUSE_SPACE] = {"inuse_space", "bytes", 1, SERIES_STOCK},
+    [HEAP_INUSE_OBJECTS] = {"inuse_objects", "count", 1, SERIES_STOCK},
+    [HEAP_ALLOC_SPACE] = {"alloc_space", "bytes", 1, SERIES_FLOW},
+    [HEAP_ALLOC_OBJECTS] = {"alloc_objects", "count", 1, SERIES_FLOW},
+};
+
+/* The numbers of frames in the stacks, by those in the dump. */
+static uint32_t *
+put_frames(const struct heap *h, struct stacks *s)
+{
+	uint32_t *numbers = malloc((h->n_frames + 1) * sizeof(*numbers));
+
+	for (uint32_t i = 0; numbers != NULL && i < h->n_frames; i++) {
+		const struct heap_frame *x = &h->frames[i];
+		struct frame f = {
+		    .kind = x->kind,
+		    .name = intern_str(&h->strings, x->name),
+		    .module = intern_str(&h->strings, x->module),
+		    .build_id = intern_str(&h->strings, x->build_id),
+		    .offset = x->offset};
+
+		numbers[i] = stacks_frame(s, &f);
+	}
+	return numbers;
+}
+
+static uint32_t
+put_stack(const struct heap *h, struct stacks *s, const uint32_t *numbers,
+    const struct heap_stack *stack)
+{
+	uint32_t node = 0;
+
+	for (uint32_t i = stack->n; i-- > 0;) {
+		const struct heap_address *a =
+		    &h->addresses[h->places[stack->first + i]];
+
+		for (uint32_t k = 0; k < a->n; k++)
+			node = stacks_child(s, node, numbers[a->first + k]);
+	}
+	return node;
+}
+
+const struct err *
+heap_put(const struct heap *h, struct stacks *s)
+{
+	uint32_t types[HEAP_TYPES], *numbers = put_frames(h, s);
+	double rest[HEAP_TYPES] = {0}, all[HEAP_TYPES] = {0};
+
+	if (numbers == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < h->n_stacks; i++) {
+		for (unsigned t = 0; t < HEAP_TYPES; t++)
+			all[t] += fabs(h->stacks[i].value[t]);
+	}
+	/* what was not accumulated has no line of its own */
+	for (unsigned t = 0; t < HEAP_TYPES; t++)
+		types[t] = all[t] > 0 ? stacks_type(s, &stack_types[t]) : 0;
+	for (uint32_t i = 0; i < h->n_stacks; i++) {
+		const struct heap_stack *stack = &h->stacks[i];
+		uint32_t node = put_stack(h, s, numbers, stack);
+
+		if (stacks_error(s) != NULL)
+			break;
+		for (unsigned t = 0; t < HEAP_TYPES; t++) {
+			double v = stack->value[t];
+
+			if (v < 0)
+				stacks_skip(s, "stacks that shrank", 1);
+			if (v <= 0)
+				continue;
+			v += rest[t];
+			rest[t] = v - floor(v);
+			stacks_add(s, node, types[t], (int64_t)v);
+		}
+	}
+	if (h->unknown_lines > 0)
+		stacks_skip(s, "lines not understood", h->unknown_lines);
+	free(numbers);
+	return stacks_error(s);
+}

@@ -1,0 +1,29 @@
+/* What symbolize.c (files, symbol tables) and symbolize_dwarf.c share. */
+#ifndef FCGI_SYMBOLIZE_PRIVATE_H
+#define FCGI_SYMBOLIZE_PRIVATE_H
+
+#include <elfutils/libdw.h>
+
+#include "store/base/intern.h"
+#include "symbolize.h"
+
+struct dwarf_index;
+
+/* An index over the units of `dw`, which is borrowed; NULL: out of memory. */
+struct dwarf_index *dwarf_index_new(Dwarf *dw);
+void dwarf_index_free(struct dwarf_index *x);
+
+/* As symbolizer_find(); a frame's name is NULL where only the line is
+ * known. */
+size_t dwarf_index_find(struct dwarf_index *x, uint64_t address,
+    struct symbolized frames[SYMBOLIZED_MAX]);
+
+/* Has the outermost function that was found last only a name without scope
+ * and types, for which the symbol table may know better? */
+bool dwarf_index_bare(const struct dwarf_index *x);
+
+/* A linker's name as people write it: a string of its own, to be freed, or
+ * NULL where it is one already. */
+char *symbolize_demangle(const char *raw);
+
+#endif
