@@ -5,6 +5,7 @@
 #include "svg_page.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "fcgi/context.h"
 #include "fcgi/format/flamesvg.h"
@@ -22,12 +23,16 @@ const struct err *
 svg_page_parse(const struct request *rq, struct flamesvg_options *o)
 {
 	const struct err *e;
+	const char *least = request_text(rq, "min-width");
 	size_t orientation;
 
+	/* "0.1%" is the flame's: what is left is drawn */
+	o->min_width = 0;
 	if ((e = request_int(rq, "width", 200, 20000, 1200, &o->width)) !=
 	    NULL ||
-	    (e = request_real(rq, "min-width", 0, 100, 0.1, &o->min_width)) !=
-	    NULL ||
+	    ((least == NULL || strchr(least, '%') == NULL) &&
+	    (e = request_real(rq, "min-width", 0, 100, 0.1,
+	    &o->min_width)) != NULL) ||
 	    (e = request_choice(rq, "orientation", svg_orientations,
 	    ORIENTATION_DOWN, &orientation)) != NULL)
 		return e;

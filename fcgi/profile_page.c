@@ -16,6 +16,43 @@
 
 #define MAX_NODES_DEFAULT 8192
 
+/* "0.1%" of the whole; else pixels of a picture, which are its own page's
+ * business. */
+static const struct err *
+profile_page_parse_least(struct profile_page *page, const struct request *rq)
+{
+	const char *text = request_text(rq, "min-width");
+	double percent;
+	char *end;
+
+	if (text == NULL || text[strlen(text) - 1] != '%')
+		return NULL;
+	percent = strtod(text, &end);
+	if (end == text || strcmp(end, "%") != 0 ||
+	    strspn(text, "0123456789.%") != strlen(text) || percent > 100)
+		return err_field(ERR_REQUEST, 400, "min-width",
+		    "\"%.64s\" is no share: 0%% to 100%%", text);
+	page->options.min_share = percent / 100;
+	return NULL;
+}
+
+static const struct err *
+profile_page_parse_shape(struct profile_page *page, const struct request *rq)
+{
+	static const char *const collapses[] = {"none", "module", NULL};
+	const struct err *e;
+	int64_t reverse;
+	size_t collapse;
+
+	if ((e = request_choice(rq, "collapse", collapses, 0, &collapse)) !=
+	    NULL ||
+	    (e = request_int(rq, "reverse", 0, 1, 0, &reverse)) != NULL)
+		return e;
+	page->options.by_module = collapse == 1;
+	page->options.reverse = reverse == 1;
+	return profile_page_parse_least(page, rq);
+}
+
 static const struct err *
 profile_page_parse(struct profile_page *page, const struct request *rq)
 {
@@ -29,6 +66,8 @@ profile_page_parse(struct profile_page *page, const struct request *rq)
 	page->options.focus = request_text(rq, "focus");
 	page->options.ignore = request_text(rq, "ignore");
 	page->options.other = "(other)";
+	if ((e = profile_page_parse_shape(page, rq)) != NULL)
+		return e;
 	return selector_parse(page->query, &page->selector);
 }
 
@@ -138,8 +177,12 @@ profile_page_start(struct profile_page *page, struct context *c,
 	if ((e = profile_page_parse(page, rq)) != NULL ||
 	    (e = context_store(c, &page->store)) != NULL)
 		return e;
-	if (whole)
+	if (whole) {
+		/* callers stay callers, and the small ones are there too */
 		page->options.max_nodes = -1;
+		page->options.min_share = 0;
+		page->options.reverse = false;
+	}
 	if (response_unchanged(rs, rq, page->store, page->from_ns,
 	    page->until_ns))
 		return NULL;

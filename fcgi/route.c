@@ -11,9 +11,10 @@
 #include "fcgi/respond.h"
 #include "store/base/err.h"
 
-#define PROFILE_PARAMS "query from until max-nodes focus ignore"
-#define PICTURE_PARAMS PROFILE_PARAMS " width title min-width orientation"
-#define WHOLE_PARAMS "query from until focus ignore"
+#define PROFILE_PARAMS                                                         \
+	"query from until max-nodes focus ignore collapse reverse min-width"
+#define PICTURE_PARAMS PROFILE_PARAMS " width title orientation"
+#define WHOLE_PARAMS "query from until focus ignore collapse"
 #define PAIR_PARAMS                                                            \
 	"query from until query-b from-b until-b normalise requests"
 #define GRAPH_PARAMS "target depth"
@@ -41,7 +42,7 @@ const struct route routes[] = {
     {"GET", "/api/v1/table.json", POOL_QUERY, api_table,
         WHOLE_PARAMS " sort limit function step"},
     {"GET", "/api/v1/sandwich.json", POOL_QUERY, api_sandwich,
-        PROFILE_PARAMS " function"},
+        WHOLE_PARAMS " max-nodes function"},
     {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,
         PAIR_PARAMS " max-nodes sort limit"},
     {"GET", "/api/v1/graph.json", POOL_QUERY, api_graph_json, GRAPH_PARAMS},

@@ -30,4 +30,21 @@ for n in x 1.5 -2 '' 99999999999; do
 	get GET "$u&max-nodes=$n"
 	check "max-nodes=$n is a 400" status 400
 done
+
+get GET "$u&reverse=1"
+check "from the leaves" js 'd.flamebearer.numTicks === 60 &&
+    d.flamebearer.levels[1].filter((v, i) => i % 4 === 3)
+    .map((i) => d.flamebearer.names[i]).sort().join() ===
+    "futex_wait,read,write"'
+get GET "$u&collapse=module"
+check "frames of a module as one" js 'd.flamebearer.numTicks === 60 &&
+    d.flamebearer.levels.length === 3'
+get GET "$u&min-width=20%25"
+check "the small ones are gathered" js 'd.flamebearer.numTicks === 60 &&
+    !d.flamebearer.names.includes("idle") &&
+    d.flamebearer.names.some((n) => n.startsWith("(other"))'
+for o in reverse=2 collapse=x min-width=101%25 min-width=a%25; do
+	get GET "$u&$o"
+	check "$o is a 400" status 400
+done
 exit $bad
