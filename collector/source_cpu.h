@@ -1,7 +1,8 @@
 /*
  * The CPU profiler's parts among themselves: source_cpu.c (life, ring,
  * slots), source_cpu_stack.c (from an event to a stack), source_cpu_slot.c
- * (from a slot to blocks), source_cpu_govern.c (the rate).
+ * (from a slot to blocks), source_cpu_metrics.c, source_cpu_govern.c (the
+ * rate).
  */
 #ifndef COLLECTOR_SOURCE_CPU_H
 #define COLLECTOR_SOURCE_CPU_H
@@ -35,6 +36,16 @@ enum cpu_broken {
 	BROKEN_REASONS
 };
 
+/* Of unwind_tables.h and unwind_process.h: counts since the start, and what
+ * there is now. */
+struct cpu_unwind_totals {
+	uint64_t rows, bytes, max_bytes;
+	uint64_t ready, waiting, without, failed; /* files now */
+	uint64_t made, evicted, failures, refused;
+	uint64_t processes, mappings;
+	uint64_t built, processes_evicted, processes_failed;
+};
+
 /* All counts since the start. */
 struct cpu_totals {
 	uint64_t runs, idle, ring_full;  /* the BPF program's */
@@ -47,6 +58,8 @@ struct cpu_totals {
 	uint64_t other_services;         /* samples of the 257th service on */
 	uint64_t run_ns;                 /* in the BPF program */
 	uint64_t restarts, skipped, overflows; /* of the symbols */
+	uint64_t map_bytes; /* now */
+	struct cpu_unwind_totals unwind;
 };
 
 /* What the governor has been told, all in ns. */

@@ -1,6 +1,5 @@
 /*
- * From the slot's aggregate to blocks: one flow series a service, and the
- * counters of the profiler itself.
+ * From the slot's aggregate to blocks: one flow series a service.
  */
 #include "source_cpu.h"
 
@@ -9,7 +8,6 @@
 
 #include "config.h"
 #include "services.h"
-#include "source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/batch.h"
 
@@ -209,135 +207,4 @@ done:
 	free(c.numbers);
 	free(c.nameless);
 	free(t);
-}
-
-#define TOTAL(field) offsetof(struct cpu_totals, field)
-
-static const struct cpu_metric {
-	const char *name;
-	const char *unit;
-	const char *label, *value; /* NULL: none beside source */
-	size_t offset;             /* of a uint64_t in struct cpu_totals */
-	uint8_t scale;
-} cpu_metrics[] = {
-    {"memlens_profile_runs_total", "", NULL, NULL, TOTAL(runs), 0},
-    {"memlens_profile_idle_total", "", NULL, NULL, TOTAL(idle), 0},
-    {"memlens_profile_samples_total", "", NULL, NULL, TOTAL(samples), 0},
-    {"memlens_profile_ticks_skipped_total", "", NULL, NULL,
-        TOTAL(skipped_ticks), 0},
-    {"memlens_profile_samples_lost_total", "", "reason", "ring full",
-        TOTAL(ring_full), 0},
-    {"memlens_profile_samples_lost_total", "", "reason", "malformed",
-        TOTAL(malformed), 0},
-    {"memlens_profile_samples_lost_total", "", "reason", "held full",
-        TOTAL(held_full), 0},
-    {"memlens_profile_samples_lost_total", "", "reason", "aggregate full",
-        TOTAL(aggregate_full), 0},
-    {"memlens_profile_samples_late_total", "", NULL, NULL, TOTAL(late), 0},
-    {"memlens_profile_samples_other_services_total", "", NULL, NULL,
-        TOTAL(other_services), 0},
-    {"memlens_profile_frames_total", "", NULL, NULL, TOTAL(frames), 0},
-    {"memlens_profile_frames_unsymbolised_total", "", NULL, NULL,
-        TOTAL(unsymbolised), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no stack",
-        TOTAL(broken[BROKEN_NO_STACK]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "one frame",
-        TOTAL(broken[BROKEN_ONE_FRAME]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "truncated",
-        TOTAL(broken[BROKEN_TRUNCATED]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no mapping",
-        TOTAL(broken[BROKEN_NO_MAPPING]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no process",
-        TOTAL(broken[BROKEN_NO_PROCESS]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "32 bit",
-        TOTAL(broken[BROKEN_32BIT]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no tables yet",
-        TOTAL(broken[BROKEN_NO_TABLES]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no row",
-        TOTAL(broken[BROKEN_NO_ROW]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "unsupported",
-        TOTAL(broken[BROKEN_UNSUPPORTED]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "unreadable",
-        TOTAL(broken[BROKEN_UNREADABLE]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "bad stack",
-        TOTAL(broken[BROKEN_BAD_STACK]), 0},
-    {"memlens_profile_stacks_broken_total", "", "reason", "trampoline",
-        TOTAL(broken[BROKEN_TRAMPOLINE]), 0},
-    {"memlens_bpf_run_seconds_total", "seconds", NULL, NULL, TOTAL(run_ns),
-        9},
-    {"memlens_symbols_child_restarts_total", "", NULL, NULL,
-        TOTAL(restarts), 0},
-    {"memlens_symbols_files_skipped_total", "", NULL, NULL, TOTAL(skipped),
-        0},
-    {"memlens_symbols_overflows_total", "", NULL, NULL, TOTAL(overflows),
-        0},
-};
-
-static uint32_t
-cpu_metric_series(struct batch *b, enum series_kind kind,
-    const struct cpu_metric *m)
-{
-	struct label labels[2] = {{m->label, m->value}, {"source", "cpu"}};
-	bool alone = m->label == NULL;
-	struct series_desc d = {.kind = kind, .name = m->name,
-	    .unit = m->unit, .scale = m->scale,
-	    .labels = alone ? labels + 1 : labels, .n_labels = alone ? 1 : 2};
-
-	return batch_series(b, &d);
-}
-
-/* Brings the totals that others count up to date. */
-static void
-cpu_gather(struct source *s)
-{
-	uint64_t counts[COUNT_COUNTERS];
-	struct symbols_stats stats;
-
-	sampler_counts(s->sampler, counts);
-	symbols_stats(s->symbols, &stats);
-	s->now.runs = counts[COUNT_RUNS];
-	s->now.idle = counts[COUNT_IDLE];
-	s->now.ring_full = counts[COUNT_RING_FULL];
-	s->now.malformed = sampler_malformed(s->sampler);
-	s->now.restarts = stats.restarts;
-	s->now.skipped = stats.skipped;
-	s->now.overflows = stats.overflows;
-	s->now.run_ns = counts[COUNT_NS];
-	s->now.skipped_ticks = sampler_skipped(s->sampler);
-}
-
-int64_t
-cpu_reading_time(const struct source *s, uint64_t slot)
-{
-	int64_t begin = (int64_t)slot * s->slot_ns;
-	int64_t last = begin + s->slot_ns - 1, now = clock_wall_ns();
-
-	return now < begin ? begin : now > last ? last : now;
-}
-
-void
-cpu_put_metrics(struct source *s, uint64_t slot, struct batch *b)
-{
-	static const struct cpu_metric bytes = {
-	    .name = "memlens_bpf_maps_bytes", .unit = "bytes"};
-	int64_t time_ns = cpu_reading_time(s, slot);
-	size_t i;
-
-	cpu_gather(s);
-	for (i = 0; i < sizeof(cpu_metrics) / sizeof(cpu_metrics[0]); i++) {
-		const struct cpu_metric *m = &cpu_metrics[i];
-		uint64_t now, told;
-
-		memcpy(&now, (const char *)&s->now + m->offset, sizeof(now));
-		memcpy(&told, (const char *)&s->told + m->offset,
-		    sizeof(told));
-		batch_add_counter(b, cpu_metric_series(b, SERIES_COUNTER, m),
-		    slot, time_ns, (int64_t)(now - told), (int64_t)now);
-	}
-	s->told = s->now;
-	batch_add_gauge(b, cpu_metric_series(b, SERIES_GAUGE, &bytes), slot,
-	    time_ns, (int64_t)sampler_map_bytes(s->sampler));
-	if (s->life != NULL)
-		cpu_life_close_slot(s->life, slot, b, (int64_t)slot *
-		    s->slot_ns, time_ns);
 }

@@ -72,7 +72,7 @@ struct unwind_tables {
 	uint32_t n;    /* tables that were ever used */
 	bool asked;    /* one question at a time: names are asked for too */
 	int64_t budget_ns, refilled_ns;
-	uint64_t made, evicted, failed;
+	uint64_t made, evicted, failures, refused;
 };
 
 const struct err *
@@ -281,7 +281,7 @@ table_fail(struct unwind_tables *t, uint32_t i, int64_t now_ns)
 	f->retry_ns = now_ns + (f->waits < 9 ? RETRY_MIN_NS << f->waits :
 	    RETRY_MAX_NS);
 	f->waits++;
-	t->failed++;
+	t->failures++;
 }
 
 /* The file whose rows were not used for longest; NONE when all are in
@@ -388,6 +388,7 @@ table_take(struct unwind_tables *t, uint32_t i,
 		return;
 	}
 	if (rows->status != ELF_OK || rows->n == 0) {
+		t->refused += rows->status == ELF_TOO_BIG;
 		f->state = TABLE_WITHOUT;
 		return;
 	}
@@ -397,7 +398,7 @@ table_take(struct unwind_tables *t, uint32_t i,
 	if (f->region == NULL) {
 		f->state = TABLE_FAILED;
 		f->retry_ns = now_ns + ROOM_NS;
-		t->failed++;
+		t->failures++;
 		return;
 	}
 	f->region->refs++;
@@ -470,13 +471,15 @@ unwind_tables_stats(const struct unwind_tables *t,
 	uint32_t i;
 
 	*out = (struct unwind_tables_stats){.made = t->made,
-	    .evicted = t->evicted, .failed = t->failed,
+	    .evicted = t->evicted, .failures = t->failures,
+	    .refused = t->refused,
 	    .cells = extents_used(t->cells), .cells_max = t->kernel->cells};
 	for (i = 0; i < t->n; i++) {
 		const struct table *f = &t->tables[i];
 
 		out->ready += f->state == TABLE_READY;
 		out->without += f->state == TABLE_WITHOUT;
+		out->failed += f->state == TABLE_FAILED;
 		out->waiting += f->state == TABLE_WANTED ||
 		    f->state == TABLE_QUEUED || f->state == TABLE_ASKED;
 		if (f->state == TABLE_READY)

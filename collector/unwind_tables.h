@@ -31,9 +31,13 @@ typedef bool unwind_ask_fn(void *arg, uint32_t table, int fd, uint64_t size,
     uint32_t max_rows);
 
 struct unwind_tables_stats {
-	uint32_t ready, waiting, without; /* tables by state */
+	uint32_t ready, waiting, without, failed; /* tables by state; failed:
+	                                           * asked for again later */
 	uint32_t cells, cells_max;        /* in use, and in all */
-	uint64_t rows, made, evicted, failed;
+	uint64_t rows;                    /* of the ready ones, shared or not */
+	uint64_t made, evicted, failures; /* since the start */
+	uint64_t refused;                 /* files over the bounds, the kernel's
+	                                   * memory for rows among them */
 };
 
 /* `kernel` is borrowed. */

@@ -165,7 +165,7 @@ print_unwinder(const struct source *s)
 	    "evicted %llu failed %u cells; processes %u known %u waiting "
 	    "%llu built %llu evicted %llu failed %u mappings\n", t.ready,
 	    t.waiting, t.without, (unsigned long long)t.made,
-	    (unsigned long long)t.evicted, (unsigned long long)t.failed,
+	    (unsigned long long)t.evicted, (unsigned long long)t.failures,
 	    t.cells, p.processes, p.waiting, (unsigned long long)p.built,
 	    (unsigned long long)p.evicted, (unsigned long long)p.failed,
 	    p.mappings);

@@ -222,6 +222,55 @@ TEST(files_without_rows)
 	unwind_tables_free(t);
 }
 
+TEST(a_file_over_the_bounds_is_counted)
+{
+	struct unwind_tables *t = begin();
+	struct symbols_rows r = {.status = ELF_TOO_BIG, .fd = -1};
+	struct unwind_tables_stats stats;
+	int fd = some_file();
+	uint32_t a = unwind_tables_get(t, fd, S);
+
+	unwind_tables_pump(t, S);
+	unwind_tables_answer(t, a, &r, S);
+	unwind_tables_stats(t, &stats);
+	CHECK_INT(stats.refused, 1);
+	CHECK_INT(stats.without, 1);
+	CHECK_INT(stats.failed, 0);
+	close(fd);
+	unwind_tables_free(t);
+}
+
+/* A new program: its mappings are asked for at once, though a moment ago
+ * they were looked at. */
+TEST(renewed_at_once)
+{
+	struct unwind_tables *t = begin();
+	struct unwind_processes_stats stats;
+	struct unwind_processes *u;
+	struct maps *maps;
+	int32_t self = (int32_t)getpid();
+
+	CHECK_OK(maps_new(&maps, "/proc"));
+	CHECK_OK(unwind_processes_new(&u, &fake, t, maps, "/proc"));
+	unwind_processes_renew(u, self, S);
+	unwind_processes_renew(u, self, S);
+	unwind_processes_stats(u, &stats);
+	CHECK_INT(stats.waiting, 1);
+	unwind_processes_pump(u, S);
+	CHECK_INT(k.pid, self);
+	/* The event that follows knows more, but it is the same image. */
+	unwind_processes_want(u, self, 77, 5, S + 1);
+	unwind_processes_stats(u, &stats);
+	CHECK_INT(stats.built, 1);
+	CHECK_INT(stats.waiting, 0);
+	unwind_processes_renew(u, self, S + 2);
+	unwind_processes_stats(u, &stats);
+	CHECK_INT(stats.waiting, 1);
+	unwind_processes_free(u);
+	maps_free(maps);
+	unwind_tables_free(t);
+}
+
 TEST(a_file_that_kills_waits_longer_each_time)
 {
 	struct unwind_tables *t = begin();
@@ -368,6 +417,8 @@ main(void)
 	RUN(a_file_is_asked_for_once);
 	RUN(one_build_id_one_set_of_rows);
 	RUN(files_without_rows);
+	RUN(a_file_over_the_bounds_is_counted);
+	RUN(renewed_at_once);
 	RUN(a_file_that_kills_waits_longer_each_time);
 	RUN(the_oldest_makes_room);
 	RUN(extents_rest_before_they_are_used_again);
