@@ -47,7 +47,7 @@ PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 	$(wildcard fcgi/format/*.proto))
 
 STORE_LIBS := -ldb-5.3 -linih -lpthread
-DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++
+DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++ -liberty
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -ldw -lelf \
 	-lprotobuf-c -lrsvg-2 -lcairo -lgio-2.0 -lgobject-2.0 -lglib-2.0 -lz -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
@@ -69,7 +69,7 @@ all: bin targets www
 # to build: compilers, BPF tool chain, libraries
 PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 	zlib1g-dev libdb5.3-dev libinih-dev libcap-dev libseccomp-dev \
-	libdw-dev libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
+	libdw-dev libiberty-dev libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
 	libprotobuf-c-dev protobuf-c-compiler librsvg2-dev pkg-config
 # to run: the web server, fonts for graphs, curl for waiting
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core

@@ -29,7 +29,7 @@ bool symbols_child_unwind(int socket, const struct wire_request *q, int fd);
 bool symbols_child_read(int fd, uint64_t at, void *p, size_t n);
 
 /*
- * Makes a name for people of a symbol: C++ and Rust (legacy) demangled, at
+ * Makes a name for people of a symbol: C++ and Rust (both ways) demangled, at
  * most size - 1 bytes, cut at a character.  `raw` is any string.
  */
 void symbols_child_name(const char *raw, char *out, size_t size);

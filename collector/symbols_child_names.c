@@ -1,11 +1,12 @@
 /*
  * From linker symbols to names: the C++ runtime's demangler, then the
- * escapes of Rust's legacy scheme.  Runs in the symbols child: names are
- * foreign and the demangler is a parser.
+ * escapes of Rust's legacy scheme; libiberty's for Rust's newer one.  Runs in
+ * the symbols child: names are foreign and a demangler is a parser.
  */
 #include "symbols_child.h"
 
 #include <ctype.h>
+#include <libiberty/demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,36 @@ name_copy(const char *name, char *out, size_t size)
 	memcpy(out + n, "...", 4);
 }
 
+struct piece_buffer {
+	char text[ELF_NAME_MAX];
+	size_t n;
+};
+
+/* A piece of a name; what is beyond the bound would be cut anyway. */
+static void
+rust_piece(const char *piece, size_t n, void *arg)
+{
+	struct piece_buffer *b = arg;
+
+	if (n > sizeof(b->text) - 1 - b->n)
+		n = sizeof(b->text) - 1 - b->n;
+	memcpy(b->text + b->n, piece, n);
+	b->n += n;
+}
+
+/* Rust's own scheme ("v0"): _R...; a copy, or NULL. */
+static char *
+rust_plain(const char *raw)
+{
+	struct piece_buffer b = {.n = 0};
+
+	if (raw[0] != '_' || raw[1] != 'R' ||
+	    !rust_demangle_callback(raw, 0, rust_piece, &b) || b.n == 0)
+		return NULL;
+	b.text[b.n] = '\0';
+	return strdup(b.text);
+}
+
 void
 symbols_child_name(const char *raw, char *out, size_t size)
 {
@@ -120,6 +151,8 @@ symbols_child_name(const char *raw, char *out, size_t size)
 	raw = bare;
 	if (raw[0] == '_' && raw[1] == 'Z')
 		plain = __cxa_demangle(raw, NULL, NULL, NULL);
+	else
+		plain = rust_plain(raw);
 	if (plain != NULL && rust_is_legacy(plain, &n))
 		rust_unescape(plain, n);
 	name_copy(plain != NULL ? plain : raw, out, size);

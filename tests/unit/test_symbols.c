@@ -80,6 +80,11 @@ TEST(names)
 	    {"_ZN3foo3barEi", "foo::bar(int)"}, {"_Z!", "_Z!"},
 	    {"_ZN4core3fmt9Formatter17h0123456789abcdefE",
 	        "core::fmt::Formatter"},
+	    {"_RNvC6_123foo3bar", "123foo::bar"},
+	    {"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
+	    {"_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>"},
+	    {"_RNCNvC7mycrate4main0.llvm.123", "mycrate::main::{closure#0}"},
+	    {"_R", "_R"}, {"_RNvC", "_RNvC"},
 	    {"@odd", "@odd"}, {"a\x01" "b", "a?b"}, {"", "?"}};
 	char name[WIRE_NAME_MAX + 1], raw[3000];
 	size_t i;
