@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dbfile.h"
@@ -17,6 +18,7 @@
 #include "manifest.h"
 #include "sealed.h"
 #include "segtree.h"
+#include "verify_summary.h"
 
 struct verify {
 	const char *path;
@@ -26,6 +28,8 @@ struct verify {
 	verify_fn *fn;
 	void *arg;
 	int128 *values; /* dense, for one fold */
+	struct verify_summary summary; /* file NULL: there is none */
+	uint64_t summary_until;        /* slots that it covers */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -83,23 +87,6 @@ verify_zero(struct verify *v, const struct sealed *f)
 	return zero;
 }
 
-static bool
-verify_same(enum series_kind kind, const struct block *a,
-    const struct block *b)
-{
-	if (a->count != b->count)
-		return false;
-	if (series_is_profile(kind))
-		return true;
-	if (a->sum != b->sum)
-		return false;
-	if (kind == SERIES_HISTOGRAM || kind == SERIES_GAUGE)
-		if (a->min != b->min || a->max != b->max)
-			return false;
-	return kind == SERIES_HISTOGRAM ||
-	    (a->last == b->last && a->last_ns == b->last_ns);
-}
-
 /* One block of a higher level against its children. */
 static const struct err *
 verify_parent(struct verify *v, struct sealed *f, uint32_t series,
@@ -121,7 +108,7 @@ verify_parent(struct verify *v, struct sealed *f, uint32_t series,
 		fine &= verify_entries(v, f, series, child, -1);
 	}
 	fine &= verify_zero(v, f);
-	if (e == NULL && (!fine || !verify_same(kind, &parent, &sum)))
+	if (e == NULL && (!fine || !verify_same_numbers(kind, &parent, &sum)))
 		e = err_new(ERR_FORMAT, 0,
 		    "series %u, level %u, slot %llu: not the fold of its "
 		    "children",
@@ -177,6 +164,30 @@ verify_content(struct verify *v, struct sealed *f)
 	return e;
 }
 
+/* What the manifest says of a file. */
+static const struct err *
+verify_entry(struct verify *v, const struct sealed *f,
+    const struct manifest_file *m, const char *path)
+{
+	struct stat st;
+
+	if (f->meta.first != m->first || f->meta.slots != m->slots ||
+	    f->meta.top < m->level || f->meta.slot_ns != v->manifest.slot_ns)
+		return err_new(ERR_FORMAT, 0,
+		    "%s: its span is not what the manifest says", path);
+	if (f->meta.until != m->until)
+		return err_new(ERR_FORMAT, 0,
+		    "%s: its newest slot is not the manifest's", path);
+	if (fstatat(v->dir, m->name, &st, 0) != 0)
+		return err_errno("%s", path);
+	if ((uint64_t)st.st_size != m->bytes)
+		return err_new(ERR_FORMAT, 0,
+		    "%s: %llu bytes, the manifest says %llu", path,
+		    (unsigned long long)st.st_size,
+		    (unsigned long long)m->bytes);
+	return NULL;
+}
+
 static const struct err *
 verify_file(struct verify *v, const struct manifest_file *m)
 {
@@ -188,19 +199,56 @@ verify_file(struct verify *v, const struct manifest_file *m)
 	e = dbfile_verify(path);
 	if (e == NULL)
 		e = sealed_open(&f, path);
-	if (e == NULL && (f->meta.first != m->first ||
-	        f->meta.slots != m->slots || f->meta.top < m->level ||
-	        f->meta.slot_ns != v->manifest.slot_ns))
-		e = err_new(ERR_FORMAT, 0,
-		    "%s: its span is not what the manifest says", path);
+	if (e == NULL)
+		e = verify_entry(v, f, m, path);
 	if (e == NULL) {
 		e = verify_content(v, f);
+		if (e == NULL && v->summary.file != NULL &&
+		    m->kind == MANIFEST_SPAN &&
+		    m->level == FORMAT_SPAN_LEVEL &&
+		    m->first + m->slots <= v->summary_until)
+			e = verify_summary_span(&v->summary, f);
 		if (e != NULL)
 			e = err_wrap(e, "%s", path);
 	}
 	sealed_close(f);
 	v->report->files++;
 	return e;
+}
+
+/* The summary stays open beside the spans. */
+static void
+verify_open_summary(struct verify *v)
+{
+	for (uint32_t i = 0; i < v->manifest.n; i++) {
+		const struct manifest_file *m = &v->manifest.files[i];
+		char path[4200];
+
+		if (m->kind != MANIFEST_SUMMARY)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", v->path, m->name);
+		v->summary_until = m->first + m->slots;
+		if (verify_summary_open(&v->summary, path) != NULL)
+			verify_summary_close(&v->summary);
+	}
+}
+
+/* No slot may stand in two span files: it would count twice. */
+static void
+verify_overlaps(struct verify *v)
+{
+	const struct manifest_file *f = v->manifest.files;
+
+	for (uint32_t i = 0; i < v->manifest.n; i++) {
+		for (uint32_t k = 0; k < i; k++) {
+			if (f[i].kind == MANIFEST_SPAN &&
+			    f[k].kind == MANIFEST_SPAN &&
+			    f[i].first < f[k].first + f[k].slots &&
+			    f[k].first < f[i].first + f[i].slots)
+				verify_problem(v, "%s/%s and %s overlap",
+				    v->path, f[i].name, f[k].name);
+		}
+	}
 }
 
 static const struct err *
@@ -294,11 +342,16 @@ verify_replaced(struct verify *v, const char *name)
 static void
 verify_all(struct verify *v)
 {
+	uint64_t all = 0, done = 0;
+
+	for (uint32_t i = 0; i < v->manifest.n; i++)
+		all += v->manifest.files[i].bytes;
 	for (uint32_t i = 0; i < v->manifest.n; i++) {
 		const struct manifest_file *m = &v->manifest.files[i];
 		const struct err *e = NULL;
 
-		v->fn(v->arg, NULL, (double)i / v->manifest.n);
+		v->fn(v->arg, NULL, (double)done / (double)(all + 1));
+		done += m->bytes;
 		if (m->kind == MANIFEST_JOURNAL)
 			e = verify_journal(v, m->name);
 		else if (m->kind != MANIFEST_IDS)
@@ -322,9 +375,12 @@ store_verify(const char *dir, verify_fn *fn, void *arg,
 		return err_errno("%s", dir);
 	e = manifest_load(&v.manifest, v.dir);
 	if (e == NULL) {
+		verify_open_summary(&v);
+		verify_overlaps(&v);
 		verify_all(&v);
 		verify_directory(&v);
 	}
+	verify_summary_close(&v.summary);
 	manifest_fini(&v.manifest);
 	close(v.dir);
 	return e;

@@ -24,7 +24,8 @@ typedef void verify_fn(void *arg, const char *what, double progress);
  * verification), the dictionaries, that each block's entries name stacks
  * that exist, that each block of a higher level is the fold of its children,
  * that the summary's blocks are those of the full spans, each journal's
- * records, and that, unless a writer runs, the directory holds what the
+ * records, that spans and sizes are what the manifest says and no two spans
+ * overlap, and that, unless a writer runs, the directory holds what the
  * manifest names and nothing else.  Returns an error only when the store
  * cannot be read at all.
  */

@@ -1,14 +1,14 @@
 #!/bin/bash
 # The store on the reference workload of profiles.py: a day as the daemon
-# writes it, a month by bulk import, a thousand metrics beside Prometheus, ten
-# minutes of a real service, ten minutes of random operations with faults.
+# writes it, a month by bulk import, a thousand metrics beside Prometheus, a
+# recorded real service, ten minutes of random operations with faults.
 #
 #	store.sh BUILD
 #
 # SLOTS=8640    slots written one by one
 # BULK=259200   slots written by import, 64 at a time; YEAR=1: 3,153,600
 # TIMES=300     queries of each kind
-# RECORD=600    seconds of the real service; 0: none
+# RECORD=1300   seconds of the real service (64 whole slots at least); 0: none
 # RECORDING=    a recording of it that exists already
 # MODEL=600     seconds of the random model; 0: none
 # SEED=         of the random model; otherwise from the clock
@@ -212,7 +212,7 @@ day
 long
 metrics
 # What takes its time rather than the processor's runs side by side.
-RECORD=${RECORD:-600} MODEL=${MODEL:-600} recorder=
+RECORD=${RECORD:-1300} MODEL=${MODEL:-600} recorder=
 if [ -z "${RECORDING:-}" ] && [ "$RECORD" != 0 ]; then
 	say "recording a loaded LevelDB service for $RECORD s"
 	tests/bench/record.sh "$build" "$RECORD" "$dir/recording" \

@@ -1,0 +1,190 @@
+#include "census.h"
+
+#include "base/err.h"
+#include "batch.h"
+#include "block.h"
+#include "dbfile.h"
+#include "manifest.h"
+#include "sealed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void
+census_fini(struct census *c)
+{
+	intern_fini(&c->names);
+	free(c->series);
+	*c = (struct census){0};
+}
+
+/* A series as people write it: name{label="value",...}. */
+static void
+census_text(const struct series_desc *d, struct buf *out)
+{
+	buf_printf(out, "%s", d->name);
+	for (size_t i = 0; i < d->n_labels; i++)
+		buf_printf(out, "%s%s=\"%s\"", i ? "," : "{",
+		    d->labels[i].name, d->labels[i].value);
+	if (d->n_labels > 0)
+		buf_printf(out, "}");
+}
+
+/* The place of a series of a file; all files share the numbers. */
+static const struct err *
+census_series(struct census *c, const struct sealed *f, uint32_t series,
+    uint32_t *place)
+{
+	struct label labels[BATCH_MAX_LABELS];
+	struct series_desc d;
+	struct buf text = {0};
+	struct census_part *grown;
+	uint32_t before = c->names.n;
+
+	batch_series_desc(f->dict, series, &d, labels, BATCH_MAX_LABELS);
+	buf_printf(&text, "%-9s ", series_kind_name(d.kind));
+	census_text(&d, &text);
+	if (d.unit[0] != '\0')
+		buf_printf(&text, " in %s", d.unit);
+	*place = text.failed ? INTERN_NONE
+	                     : intern_put(&c->names, text.data, text.len);
+	buf_fini(&text);
+	if (*place == INTERN_NONE)
+		return err_nomem();
+	if (c->names.n == before)
+		return NULL;
+	grown = realloc(c->series, c->names.n * sizeof(*grown));
+	if (grown == NULL)
+		return err_nomem();
+	c->series = grown;
+	c->series[*place] = (struct census_part){0};
+	return NULL;
+}
+
+/* A strip: its key names series and level, its first byte says how many
+ * blocks it holds. */
+static const struct err *
+census_strip(struct census *c, const struct sealed *f,
+    const uint32_t *places, struct cur key, struct cur value, uint64_t size)
+{
+	uint32_t series = cur_be32(&key);
+	unsigned level = cur_u8(&key);
+	uint64_t blocks = cur_u8(&value);
+
+	if (key.bad || series >= f->dict->n_series || level > SEG_MAX_LEVEL)
+		return err_new(ERR_FORMAT, 0, "a strip's key is malformed");
+	c->levels[level].blocks += blocks;
+	c->levels[level].bytes += size;
+	c->series[places[series]].blocks += blocks;
+	c->series[places[series]].bytes += size;
+	return NULL;
+}
+
+static const struct err *
+census_records(struct census *c, struct sealed *f, const uint32_t *places,
+    uint64_t *counted)
+{
+	struct buf first = {0};
+	struct cur key, value;
+	const struct err *e;
+	bool found;
+
+	sealed_stream_key(&first, SEALED_META, 0);
+	e = dbfile_seek(f->db, &first, &key, &value, &found);
+	while (e == NULL && found) {
+		uint64_t size = cur_left(&key) + cur_left(&value);
+		unsigned kind = cur_u8(&key);
+
+		*counted += size;
+		if (kind == SEALED_STRIPS)
+			e = census_strip(c, f, places, key, value, size);
+		else
+			c->dictionary += size;
+		if (e == NULL)
+			e = dbfile_next(f->db, &key, &value, &found);
+	}
+	buf_fini(&first);
+	return e;
+}
+
+static const struct err *
+census_file(struct census *c, const char *path, uint64_t bytes)
+{
+	struct sealed *f;
+	const struct err *e = sealed_open(&f, path);
+	uint32_t *places;
+	uint64_t counted = 0;
+
+	if (e != NULL)
+		return e;
+	places = calloc(f->dict->n_series + 1, sizeof(*places));
+	if (places == NULL)
+		e = err_nomem();
+	for (uint32_t i = 0; i < f->dict->n_series && e == NULL; i++)
+		e = census_series(c, f, i, &places[i]);
+	if (e == NULL)
+		e = census_records(c, f, places, &counted);
+	c->sealed += bytes;
+	c->pages += bytes > counted ? bytes - counted : 0;
+	free(places);
+	sealed_close(f);
+	return e;
+}
+
+static uint64_t
+census_size(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, 0) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+/* One file of the manifest; only want of memory ends a census. */
+static const struct err *
+census_entry(struct census *c, const char *path, int dir,
+    const struct manifest_file *m)
+{
+	char name[4200];
+	const struct err *e;
+
+	if (m->kind == MANIFEST_JOURNAL) {
+		c->journals += census_size(dir, m->name);
+		return NULL;
+	}
+	if (m->kind == MANIFEST_IDS) {
+		c->ids += census_size(dir, m->name);
+		return NULL;
+	}
+	snprintf(name, sizeof(name), "%s/%s", path, m->name);
+	e = census_file(c, name, census_size(dir, m->name));
+	if (e == NULL || e->code == ENOMEM)
+		return e;
+	c->damaged += e->code != ENOENT;
+	return NULL;
+}
+
+const struct err *
+store_census(const char *path, census_fn *fn, void *arg, struct census *c)
+{
+	struct manifest m = {0};
+	const struct err *e;
+	int dir;
+
+	*c = (struct census){0};
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return err_errno("%s", path);
+	e = manifest_load(&m, dir);
+	for (uint32_t i = 0; i < m.n && e == NULL; i++) {
+		fn(arg, (double)i / m.n);
+		e = census_entry(c, path, dir, &m.files[i]);
+	}
+	manifest_fini(&m);
+	close(dir);
+	return e;
+}

@@ -1,0 +1,39 @@
+/*
+ * What the bytes of a store are: by level, by series, and what stands beside
+ * the blocks.  Reads every sealed file; changes nothing.
+ */
+#ifndef STORE_CENSUS_H
+#define STORE_CENSUS_H
+
+#include "base/buf.h"
+#include "base/intern.h"
+#include "segtree.h"
+#include "series.h"
+
+struct err;
+
+struct census_part {
+	uint64_t blocks, bytes; /* keys and values, without the pages' own */
+};
+
+struct census {
+	struct census_part levels[SEG_MAX_LEVEL + 1];
+	struct intern names;        /* series as text, in order of sight */
+	struct census_part *series; /* names.n of them */
+	uint64_t dictionary;        /* bytes of dictionaries and stack lists */
+	uint64_t pages;             /* of sealed files beside all that */
+	uint64_t journals, ids;     /* bytes */
+	uint64_t sealed;            /* bytes of span, late, summary files */
+	uint64_t damaged;           /* files that could not be read */
+};
+
+/* Told how far the census is, 0 to 1. */
+typedef void census_fn(void *arg, double share);
+
+/* Fills *c, which the caller gives to census_fini(), also after an error.  A
+ * file that the writer replaces meanwhile is left out. */
+const struct err *store_census(const char *dir, census_fn *fn, void *arg,
+    struct census *c);
+void census_fini(struct census *c);
+
+#endif
