@@ -1,321 +1,473 @@
 /*
- * SVG from frames.  Everything between the two loops over frames is fixed
- * text; everything that comes from outside goes through writer_put_xml().
+ * SVG from frames.  Everything around the frames is fixed text; everything
+ * that comes from outside goes through writer_put_xml().
  */
 #include "flamesvg.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff.h"
+#include "flamesvg_private.h"
 #include "flamesvg_script.h"
 #include "writer.h"
 
-#define SIDE 10    /* pixels beside the frames */
-#define HEAD 54    /* above them */
-#define FOOT 30    /* below them */
-#define ROW 16     /* of one level */
-#define CHAR 6.62  /* width of a character of the font */
-#define LABEL_MIN 3
-
-/* Hue from-to in degrees and chroma in OKLCH, as the pages' legend has. */
-static const struct {
-	double hue0, hue1, chroma;
-} kinds[] = {
-    [FLAME_USER] = {52, 88, 0.125},
-    [FLAME_LIBRARY] = {150, 190, 0.085},
-    [FLAME_KERNEL] = {242, 275, 0.095},
-    [FLAME_JIT] = {310, 345, 0.105},
-    [FLAME_UNKNOWN] = {80, 80, 0.008},
-};
-
-#define LIGHT0 0.80
-#define LIGHT1 0.88
-
-static uint32_t
-flamesvg_hash(const char *s)
-{
-	uint32_t h = 0x811c9dc5;
-
-	for (; *s != '\0'; s++)
-		h = (h ^ (unsigned char)*s) * 0x01000193;
-	h = (h ^ h >> 15) * 0x2c1b3c6d;
-	return h ^ h >> 13;
-}
-
-static int
-flamesvg_gamma(double u)
-{
-	u = u <= 0.0031308 ? 12.92 * u : 1.055 * pow(u, 1 / 2.4) - 0.055;
-	return (int)lround(255 * (u < 0 ? 0 : u > 1 ? 1 : u));
-}
-
-/* OKLCH to sRGB, with the matrices that Ottosson published. */
 static void
-flamesvg_oklch(double light, double chroma, double degrees, char text[8])
-{
-	double a = chroma * cos(degrees * M_PI / 180);
-	double b = chroma * sin(degrees * M_PI / 180);
-	double p = pow(light + 0.3963377774 * a + 0.2158037573 * b, 3);
-	double q = pow(light - 0.1055613458 * a - 0.0638541728 * b, 3);
-	double r = pow(light - 0.0894841775 * a - 1.2914855480 * b, 3);
-
-	snprintf(text, 8, "#%02x%02x%02x",
-	    (unsigned)flamesvg_gamma(
-		4.0767416621 * p - 3.3077115913 * q + 0.2309699292 * r) & 255,
-	    (unsigned)flamesvg_gamma(
-		-1.2684380046 * p + 2.6097574011 * q - 0.3413193965 * r) & 255,
-	    (unsigned)flamesvg_gamma(
-		-0.0041960863 * p - 0.7034186147 * q + 1.7076147010 * r) & 255);
-}
-
-void
-flamesvg_colour(const char *name, enum flame_kind kind, char text[8])
-{
-	uint32_t h = flamesvg_hash(name);
-	double u = (h & 0xffff) / 65535.0, v = (h >> 16) / 65535.0;
-
-	flamesvg_oklch(LIGHT0 + (LIGHT1 - LIGHT0) * v, kinds[kind].chroma,
-	    kinds[kind].hue0 + (kinds[kind].hue1 - kinds[kind].hue0) * u,
-	    text);
-}
-
-/* part of whole in units of 10^-digits, rounded to nearest, with a point. */
-static void
-flamesvg_put_share(struct buf *out, int128 part, int128 whole, unsigned digits)
-{
-	int128 factor = scale_factor((uint8_t)(digits + 2));
-
-	writer_put_decimal(out, (part * factor + whole / 2) / whole, digits);
-}
-
-/* Fixed two digits: "12.30%". */
-static void
-flamesvg_put_percent(struct buf *out, int128 part, int128 whole)
-{
-	int n = (int)((part * 10000 + whole / 2) / whole);
-	char tail[5] = {'.', (char)('0' + n / 10 % 10), (char)('0' + n % 10),
-	    '%'};
-
-	writer_put_int(out, n / 100);
-	buf_put(out, tail, 4);
-}
-
-static void
-flamesvg_put_text(struct buf *out, const char *s)
+svg_put_text(struct buf *out, const char *s)
 {
 	writer_put_xml(out, s, strlen(s));
 }
 
+/* No '<', '&' or "]]>" in it: no CDATA, and HTML may embed it as it is. */
 static const char style[] =
-    "<style><![CDATA[\n"
+    "<style>\n"
+    ":root { color-scheme: light dark; }\n"
+    "#paper { fill: #fcfcfa; }\n"
     "text { font: 11px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', "
     "monospace; fill: #1a1c22; }\n"
     "#title { font-size: 15px; font-weight: 600; }\n"
-    "#subtitle, #note { fill: #5a5e68; }\n"
+    "#subtitle, #details, #matched, #legend text { fill: #5a5e68; }\n"
     ".button { cursor: pointer; fill: #24508f; visibility: hidden; }\n"
     "#frames g { cursor: pointer; outline: none; }\n"
-    "#frames rect { stroke: #fff; stroke-width: .5px; }\n"
-    "#frames text { pointer-events: none; }\n"
-    "#frames g:hover rect, #frames g:focus rect { stroke: #1a1c22; "
-    "stroke-width: 1px; }\n"
-    "#frames .above { opacity: .45; }\n"
-    "#frames.searched g rect { opacity: .35; }\n"
-    "#frames.searched g.hit rect { opacity: 1; fill: #e600e6; }\n"
-    "]]></style>\n";
+    "#frames rect { stroke: #fcfcfa; stroke-width: .5px; }\n"
+    "#frames text { pointer-events: none; fill: #1a1c22; }\n"
+    "#frames g:hover rect { stroke: #1a1c22; stroke-width: 1px; }\n"
+    "#frames g:focus rect { stroke: #14487a; stroke-width: 2.5px; }\n"
+    ".button:focus { outline: 2px solid #14487a; }\n"
+    "#frames .few rect { stroke-dasharray: 3 2; stroke: #8a8f99; }\n"
+    "#frames .above { opacity: .5; }\n"
+    "#frames.searched rect { opacity: .3; }\n"
+    "#frames.searched .hit rect { opacity: 1; fill: #e600e6; }\n"
+    "#frames.searched .hit text { fill: #fff; }\n"
+    "@media (prefers-color-scheme: dark) {\n"
+    "#paper { fill: #15181d; }\n"
+    "text { fill: #e8e9ec; }\n"
+    "#subtitle, #details, #matched, #legend text { fill: #a6abb6; }\n"
+    ".button { fill: #8fc0ff; }\n"
+    "#frames rect { stroke: #15181d; }\n"
+    "#frames g:hover rect { stroke: #fff; }\n"
+    "#frames g:focus rect { stroke: #4da3ff; }\n"
+    ".button:focus { outline-color: #4da3ff; }\n"
+    "}\n"
+    "</style>\n";
 
 static int64_t
-flamesvg_height(const struct flame *f)
+svg_height(const struct svg *s)
 {
-	return HEAD + (int64_t)f->n_levels * ROW + FOOT;
+	return SVG_HEAD + (int64_t)s->height * SVG_ROW + SVG_FOOT;
 }
 
-static void
-flamesvg_put_head(struct buf *out, const struct flame *f,
-    const struct flamesvg_options *o)
-{
-	long long w = o->width, h = flamesvg_height(f);
+/* ---- words: what a reader hears of the whole ---- */
 
-	buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	    "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
-	    "width=\"%lld\" height=\"%lld\" role=\"img\">\n<title>", w, h);
-	flamesvg_put_text(out, o->title);
-	buf_printf(out, "</title>\n");
-	buf_put(out, style, sizeof(style) - 1);
-	buf_printf(out, "<rect width=\"100%%\" height=\"100%%\" "
-	    "fill=\"#fcfcfa\"/>\n<text id=\"title\" x=\"%d\" y=\"20\">", SIDE);
-	flamesvg_put_text(out, o->title);
-	buf_printf(out, "</text>\n<text id=\"subtitle\" x=\"%d\" y=\"36\">",
-	    SIDE);
-	flamesvg_put_text(out, o->subtitle);
-	buf_printf(out, "</text>\n"
-	    "<text id=\"reset\" class=\"button\" x=\"100%%\" dx=\"-190\" "
-	    "y=\"48\">Reset zoom</text>\n"
-	    "<text id=\"clear\" class=\"button\" x=\"100%%\" dx=\"-110\" "
-	    "y=\"48\">Clear</text>\n"
-	    "<text id=\"search\" class=\"button\" x=\"100%%\" dx=\"-60\" "
-	    "y=\"48\">Search</text>\n");
-}
+#define DESC_MAX 5
 
-/* "name (1,234 samples, 12.34%, 12.46 s)" */
-static void
-flamesvg_put_tip(struct buf *out, const struct flame *f,
-    const struct flame_frame *a, const struct flamesvg_options *o)
-{
-	flamesvg_put_text(out, f->names[a->name].text);
-	buf_put(out, " (", 2);
-	writer_put_grouped(out, a->total);
-	buf_put_u8(out, ' ');
-	flamesvg_put_text(out, o->units);
-	buf_put(out, ", ", 2);
-	flamesvg_put_percent(out, a->total, f->total);
-	if (o->period_ns > 0) {
-		buf_put(out, ", ", 2);
-		writer_put_decimal(out,
-		    (a->total * o->period_ns + 500000) / 1000000, 3);
-		buf_put(out, " s", 2);
-	}
-	buf_put_u8(out, ')');
-}
+struct svg_top {
+	uint32_t name;
+	double value; /* of its own */
+};
 
-/* As much of a name as fits, whole characters, ".." for the rest. */
-static void
-flamesvg_put_label(struct buf *out, const char *name, double pixels)
-{
-	long room = (long)((pixels - 6) / CHAR), used = 0;
-	size_t n = strlen(name), at = 0, cut = 0, len;
-
-	while (at < n && used <= room) {
-		if (used == room - 2)
-			cut = at;
-		len = writer_utf8(name + at, n - at);
-		at += len ? len : 1;
-		used++;
-	}
-	if (used <= room) {
-		writer_put_xml(out, name, n);
-	} else {
-		writer_put_xml(out, name, cut);
-		buf_printf(out, "..");
-	}
-}
-
-static void
-flamesvg_put_str(struct buf *out, const char *s)
-{
-	buf_put(out, s, strlen(s));
-}
-
-static void
-flamesvg_put_rect(struct buf *out, const struct flame *f,
-    const struct flame_frame *a, int64_t y, const char *colour)
-{
-	flamesvg_put_str(out, "<rect x=\"");
-	flamesvg_put_share(out, a->x, f->total, 4);
-	flamesvg_put_str(out, "%\" y=\"");
-	writer_put_int(out, y);
-	flamesvg_put_str(out, "\" width=\"");
-	flamesvg_put_share(out, a->total, f->total, 4);
-	flamesvg_put_str(out, "%\" height=\"");
-	writer_put_int(out, ROW - 1);
-	flamesvg_put_str(out, "\" fill=\"");
-	flamesvg_put_str(out, colour);
-	flamesvg_put_str(out, "\"/>");
-}
-
-/* No printf here: a picture has tens of thousands of frames. */
-static void
-flamesvg_put_frame(struct buf *out, const struct flame *f,
-    const struct flame_frame *a, const struct flamesvg_options *o,
-    const char *colour)
-{
-	double pixels = (double)a->total / (double)f->total *
-	    (double)(o->width - 2 * SIDE);
-	int64_t row = o->upwards ? f->n_levels - 1 - a->level : a->level;
-
-	flamesvg_put_str(out, "<g data-x=\"");
-	writer_put_int(out, a->x);
-	flamesvg_put_str(out, "\" data-w=\"");
-	writer_put_int(out, a->total);
-	flamesvg_put_str(out, "\" data-l=\"");
-	writer_put_int(out, a->level);
-	flamesvg_put_str(out, "\"><title>");
-	flamesvg_put_tip(out, f, a, o);
-	flamesvg_put_str(out, "</title>");
-	flamesvg_put_rect(out, f, a, row * ROW, colour);
-	if (pixels - 6 >= LABEL_MIN * CHAR) {
-		flamesvg_put_str(out, "<text x=\"");
-		flamesvg_put_share(out, a->x, f->total, 4);
-		flamesvg_put_str(out, "%\" dx=\"3\" y=\"");
-		writer_put_int(out, row * ROW + 12);
-		flamesvg_put_str(out, "\">");
-		flamesvg_put_label(out, f->names[a->name].text, pixels);
-		flamesvg_put_str(out, "</text>");
-	}
-	flamesvg_put_str(out, "</g>\n");
-}
-
-/* Frames below the width are left out, and so is all under them, which is
- * narrower still.  Returns how many. */
+/* The largest few of value[], by size, largest first. */
 static size_t
-flamesvg_put_frames(struct buf *out, const struct flame *f,
-    const struct flamesvg_options *o, char (*colours)[8])
+svg_pick(const double *value, size_t n, struct svg_top top[DESC_MAX])
 {
-	double least = o->min_width / (double)(o->width - 2 * SIDE) *
-	    (double)f->total;
-	size_t left_out = 0;
+	size_t kept = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		size_t k = kept;
+
+		if (value[i] == 0)
+			continue;
+		while (k > 0 && fabs(top[k - 1].value) < fabs(value[i]))
+			k--;
+		if (k == DESC_MAX)
+			continue;
+		if (kept < DESC_MAX)
+			kept++;
+		memmove(&top[k + 1], &top[k], (kept - k - 1) * sizeof(*top));
+		top[k] = (struct svg_top){(uint32_t)i, value[i]};
+	}
+	return kept;
+}
+
+/* Own samples by name, as a share of all; of two profiles what moved. */
+static void
+svg_own(const struct svg *s, double *value)
+{
+	const struct flame *f = s->f;
 
 	for (size_t i = 0; i < f->n_frames; i++) {
 		const struct flame_frame *a = &f->frames[i];
-		char *colour = colours[a->name];
+		double v = (double)a->self / (double)f->total;
 
-		if ((double)a->total < least || a->total == 0) {
-			left_out++;
+		if (a->n_cut > 0 || (s->diff != NULL &&
+		    a->node == FLAME_NO_NODE))
 			continue;
+		if (s->diff != NULL) {
+			const struct diff_node *n = &s->diff->nodes[a->node];
+			const int128 *w = s->diff->nodes[0].total;
+
+			v = 0;
+			if (w[DIFF_A] > 0 && w[DIFF_B] > 0)
+				v = (double)n->self[DIFF_B] /
+				    (double)w[DIFF_B] -
+				    (double)n->self[DIFF_A] /
+				    (double)w[DIFF_A];
 		}
-		if (colour[0] == '\0')
-			flamesvg_colour(f->names[a->name].text,
-			    f->names[a->name].kind, colour);
-		flamesvg_put_frame(out, f, a, o, colour);
+		value[a->name] += v;
 	}
-	return left_out;
+}
+
+static bool
+svg_put_desc(struct svg *s)
+{
+	double *value = calloc(s->f->n_names, sizeof(*value));
+	struct svg_top top[DESC_MAX];
+	size_t n;
+
+	if (value == NULL)
+		return false;
+	svg_own(s, value);
+	n = svg_pick(value, s->f->n_names, top);
+	free(value);
+	buf_printf(s->out, "<desc>%s", s->diff != NULL
+	    ? "Differential flame graph. " : "Flame graph. ");
+	svg_put_text(s->out, s->o->subtitle);
+	buf_printf(s->out, ". %s: ", s->diff != NULL ?
+	    "Own samples that moved most, in points of the whole" :
+	    "Most samples of their own");
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			buf_put(s->out, ", ", 2);
+		buf_put(s->out, s->escaped.data + s->names[top[i].name].first,
+		    s->names[top[i].name].len);
+		buf_printf(s->out, s->diff != NULL ? " %+.2f" : " %.2f%%",
+		    100 * top[i].value);
+	}
+	buf_printf(s->out, ". Each frame below names itself, its caller comes "
+	    "before it.</desc>\n");
+	return true;
 }
 
 static void
-flamesvg_put_foot(struct buf *out, const struct flame *f,
-    const struct flamesvg_options *o, size_t left_out)
+svg_put_head(struct svg *s)
 {
-	long long y = flamesvg_height(f) - 10;
+	static const struct {
+		const char *id, *text;
+		int dx;
+	} buttons[] = {
+	    {"reset", "Reset zoom", -222}, {"clear", "Clear", -142},
+	    {"case", "Aa", -94}, {"search", "Search", -62},
+	};
+	long long w = s->o->width, h = svg_height(s);
+	struct buf *out = s->out;
 
-	buf_printf(out, "<text id=\"details\" x=\"%d\" y=\"%lld\">", SIDE, y);
-	if (f->total <= 0)
-		flamesvg_put_text(out, o->empty);
-	else if (left_out > 0)
-		buf_printf(out, "%zu frames narrower than %g px are not drawn",
-		    left_out, o->min_width);
-	buf_printf(out, "</text>\n<text id=\"matched\" x=\"100%%\" "
-	    "dx=\"-140\" y=\"%lld\"></text>\n<script><![CDATA[\n%s]]>"
-	    "</script>\n</svg>\n", y, flamesvg_script);
+	buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
+	    "width=\"%lld\" height=\"%lld\" role=\"graphics-document\" "
+	    "aria-roledescription=\"flame graph\">\n<title>", w, h);
+	svg_put_text(out, s->o->title);
+	buf_printf(out, "</title>\n");
+	if (s->f->total > 0 && !svg_put_desc(s))
+		out->failed = true;
+	buf_put(out, style, sizeof(style) - 1);
+	buf_printf(out, "<rect id=\"paper\" width=\"100%%\" height=\"100%%\" "
+	    "fill=\"#fcfcfa\"/>\n<text id=\"title\" x=\"%d\" y=\"22\">",
+	    SVG_SIDE);
+	svg_put_text(out, s->o->title);
+	buf_printf(out, "</text>\n<text id=\"subtitle\" x=\"%d\" y=\"40\">",
+	    SVG_SIDE);
+	svg_put_text(out, s->o->subtitle);
+	buf_printf(out, "</text>\n<text id=\"matched\" x=\"%d\" y=\"56\" "
+	    "role=\"status\"></text>\n", SVG_SIDE);
+	for (size_t i = 0; i < sizeof(buttons) / sizeof(buttons[0]); i++)
+		buf_printf(out, "<text id=\"%s\" class=\"button\" "
+		    "role=\"button\" x=\"100%%\" dx=\"%d\" y=\"56\">%s"
+		    "</text>\n", buttons[i].id, buttons[i].dx,
+		    buttons[i].text);
+}
+
+/* ---- foot ---- */
+
+struct svg_legend {
+	const char *colour, *text;
+};
+
+static void
+svg_put_legend(struct buf *out, const struct svg_legend *l, size_t n,
+    long long y)
+{
+	int x = SVG_SIDE;
+
+	buf_printf(out, "<g id=\"legend\">");
+	for (size_t i = 0; i < n; i++) {
+		buf_printf(out, "<rect x=\"%d\" y=\"%lld\" width=\"10\" "
+		    "height=\"10\" fill=\"%s\"/><text x=\"%d\" y=\"%lld\">"
+		    "%s</text>", x, y - 9, l[i].colour, x + 14, y, l[i].text);
+		x += 14 + 7 * (int)strlen(l[i].text) + 12;
+	}
+	buf_printf(out, "</g>\n");
+}
+
+static void
+svg_put_kinds(struct svg *s, long long y)
+{
+	static const struct svg_legend kinds[] = {
+	    {"#ffbf8a", "program"}, {"#dfd58a", "inlined"},
+	    {"#95e4cd", "library"}, {"#9fd8ff", "kernel"}, {"#ffb6e5", "JIT"},
+	};
+
+	svg_put_legend(s->out, kinds, sizeof(kinds) / sizeof(kinds[0]), y);
+}
+
+static void
+svg_put_scale(struct svg *s, long long y)
+{
+	static const struct {
+		double change;
+		const char *text;
+	} steps[] = {
+	    {-1, "- only in A"}, {-0.5, "- half"}, {0, "= the same"},
+	    {0.5, "+ double"}, {1, "+ only in B"},
+	};
+	struct svg_legend l[5];
+	char colours[5][8];
+
+	for (size_t i = 0; i < 5; i++) {
+		flamesvg_colour_change(steps[i].change, false, colours[i]);
+		l[i] = (struct svg_legend){colours[i], steps[i].text};
+	}
+	svg_put_legend(s->out, l, 5, y);
+}
+
+static void
+svg_put_foot(struct svg *s)
+{
+	long long y = svg_height(s) - 30;
+	struct buf *out = s->out;
+	char text[40];
+
+	buf_printf(out, "<text id=\"details\" x=\"%d\" y=\"%lld\" "
+	    "role=\"status\">", SVG_SIDE, y);
+	if (s->f->total <= 0) {
+		svg_put_text(out, s->o->empty);
+	} else if (s->n_cut > 0) {
+		*svg_grouped(text, (int128)s->n_cut) = '\0';
+		buf_printf(out, "%s narrow frames are gathered as (other)",
+		    text);
+	}
+	buf_printf(out, "</text>\n");
+	if (s->f->total > 0 && s->diff != NULL)
+		svg_put_scale(s, y + 18);
+	else if (s->f->total > 0)
+		svg_put_kinds(s, y + 18);
+	buf_printf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n",
+	    flamesvg_script);
+}
+
+/* ---- the walk over frames ---- */
+
+/* A frame that is drawn and not closed yet. */
+struct svg_open {
+	int128 next_x;   /* where its next child begins */
+	int128 cut;      /* of children that are gathered */
+	uint64_t n_cut;
+	int128 rest[2];  /* A's and B's that no child has had so far */
+	int128 gathered[2];
+};
+
+struct svg_walk {
+	struct svg *s;
+	struct svg_open *open; /* by level */
+	uint32_t depth;
+	uint32_t hidden; /* the level of the last gathered frame; all below
+			  * it goes with it */
+};
+
+static bool
+walk_close(struct svg_walk *w, uint32_t level)
+{
+	while (w->depth > level) {
+		const struct svg_open *o = &w->open[--w->depth];
+		struct svg_frame a = {.level = w->depth + 1,
+		    .n_cut = o->n_cut,
+		    .x = o->next_x,
+		    .total = o->cut,
+		    .side = {o->gathered[0], o->gathered[1]}};
+
+		if (o->cut <= 0)
+			continue;
+		w->s->n_cut += o->n_cut;
+		if (!svg_put_frame(w->s, &a))
+			return false;
+	}
+	return true;
+}
+
+/* What A and B have of a frame: its own, or what is left of its parent. */
+static void
+walk_sides(struct svg_walk *w, const struct flame_frame *f,
+    struct svg_frame *a)
+{
+	struct svg_open *up = f->level > 0 ? &w->open[f->level - 1] : NULL;
+
+	if (w->s->diff == NULL)
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (f->node != FLAME_NO_NODE)
+			a->side[i] = w->s->diff->nodes[f->node].total[i];
+		else if (up != NULL)
+			a->side[i] = up->rest[i];
+		if (up != NULL)
+			up->rest[i] -= a->side[i];
+	}
+}
+
+static void
+walk_gather(struct svg_walk *w, const struct flame_frame *f,
+    const struct svg_frame *a)
+{
+	struct svg_open *up = &w->open[f->level - 1];
+
+	up->cut += f->total;
+	up->n_cut += f->n_cut > 0 ? f->n_cut : 1;
+	up->gathered[0] += a->side[0];
+	up->gathered[1] += a->side[1];
+	w->hidden = f->level;
+}
+
+static bool
+walk_frame(struct svg_walk *w, const struct flame_frame *f)
+{
+	struct svg_frame a = {f->name, f->level, 0, 0, f->total, {0, 0}};
+	struct svg_open *o = &w->open[f->level];
+
+	if (f->level > w->hidden) {
+		w->open[w->hidden - 1].n_cut += f->n_cut > 0 ? f->n_cut : 1;
+		return true;
+	}
+	if (!walk_close(w, f->level))
+		return false;
+	w->hidden = UINT32_MAX;
+	walk_sides(w, f, &a);
+	if (f->level > 0 && (f->n_cut > 0 || (double)f->total < w->s->least)) {
+		walk_gather(w, f, &a);
+		return true;
+	}
+	if (f->level > 0) {
+		a.x = o[-1].next_x;
+		o[-1].next_x += f->total;
+	}
+	*o = (struct svg_open){.next_x = a.x + f->self};
+	if (w->s->diff != NULL && f->node != FLAME_NO_NODE)
+		for (int i = 0; i < 2; i++)
+			o->rest[i] = a.side[i] -
+			    w->s->diff->nodes[f->node].self[i];
+	w->depth = f->level + 1;
+	return svg_put_frame(w->s, &a);
+}
+
+static bool
+svg_walk(struct svg *s)
+{
+	struct svg_walk w = {.s = s, .hidden = UINT32_MAX};
+	bool good = true;
+
+	w.open = calloc((size_t)s->f->n_levels + 1, sizeof(*w.open));
+	if (w.open == NULL)
+		return false;
+	for (size_t i = 0; i < s->f->n_frames && good; i++)
+		good = walk_frame(&w, &s->f->frames[i]);
+	good = good && walk_close(&w, 0);
+	free(w.open);
+	return good;
+}
+
+/* Levels that are drawn: what is gathered is below a frame that is. */
+static uint32_t
+svg_levels(const struct svg *s)
+{
+	uint32_t n = 1, hidden = UINT32_MAX;
+
+	for (size_t i = 0; i < s->f->n_frames; i++) {
+		const struct flame_frame *a = &s->f->frames[i];
+
+		if (a->level > hidden)
+			continue;
+		if (a->level + 1 > n)
+			n = a->level + 1;
+		hidden = a->level > 0 && (double)a->total < s->least
+		    ? a->level : UINT32_MAX;
+	}
+	return n;
+}
+
+double
+flamesvg_min_share(const struct flamesvg_options *o)
+{
+	double share = o->min_width / (double)(o->width - 2 * SVG_SIDE);
+
+	return share > o->min_share ? share : o->min_share;
+}
+
+static bool
+svg_names(struct svg *s)
+{
+	s->names = calloc(s->f->n_names, sizeof(*s->names));
+	if (s->names == NULL)
+		return false;
+	for (size_t i = 0; i < s->f->n_names; i++) {
+		s->names[i].first = (uint32_t)s->escaped.len;
+		svg_put_text(&s->escaped, s->f->names[i].text);
+		s->names[i].len = (uint32_t)s->escaped.len -
+		    s->names[i].first;
+	}
+	return !s->escaped.failed && s->escaped.len < UINT32_MAX;
+}
+
+static bool
+svg_put(struct svg *s)
+{
+	const struct flamesvg_options *o = s->o;
+	bool good;
+
+	s->pixels = (double)(o->width - 2 * SVG_SIDE);
+	s->least = flamesvg_min_share(o) * (double)s->f->total;
+	s->per_tick = s->f->total > 0 ? 1e6 / (double)s->f->total : 0;
+	s->height = svg_levels(s);
+	good = svg_names(s);
+	if (good) {
+		svg_put_head(s);
+		buf_printf(s->out, "<svg id=\"frames\" x=\"%d\" y=\"%d\" "
+		    "width=\"%lld\" height=\"%lld\"%s>\n", SVG_SIDE, SVG_HEAD,
+		    (long long)o->width - 2 * SVG_SIDE,
+		    (long long)s->height * SVG_ROW,
+		    o->upwards ? " data-up=\"1\"" : "");
+		if (s->f->total > 0)
+			good = svg_walk(s);
+		buf_printf(s->out, "</svg>\n");
+		svg_put_foot(s);
+	}
+	free(s->names);
+	buf_fini(&s->escaped);
+	return good && !s->out->failed;
 }
 
 bool
 flamesvg_put(struct buf *out, const struct flame *f,
     const struct flamesvg_options *o)
 {
-	char (*colours)[8] = calloc(f->n_names, sizeof(*colours));
-	size_t left_out = 0;
+	struct svg s = {.out = out, .f = f, .o = o};
 
-	if (colours == NULL)
-		return false;
-	flamesvg_put_head(out, f, o);
-	buf_printf(out, "<svg id=\"frames\" x=\"%d\" y=\"%d\" width=\"%lld\" "
-	    "height=\"%lld\">\n", SIDE, HEAD, (long long)o->width - 2 * SIDE,
-	    (long long)f->n_levels * ROW);
-	if (f->total > 0)
-		left_out = flamesvg_put_frames(out, f, o, colours);
-	buf_printf(out, "</svg>\n");
-	flamesvg_put_foot(out, f, o, left_out);
-	free(colours);
-	return !out->failed;
+	return svg_put(&s);
+}
+
+bool
+flamesvg_put_diff(struct buf *out, const struct diff *d,
+    const struct flame *f, const struct flamesvg_pair *pair,
+    const struct flamesvg_options *o)
+{
+	struct svg s = {.out = out, .f = f, .o = o, .diff = d, .pair = pair};
+
+	return svg_put(&s);
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "fcgi/format/diff.h"
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "test.h"
@@ -35,7 +36,7 @@ draw(struct flamesvg_options o)
 	if (o.title == NULL)
 		o.title = "<title & \"more\">";
 	o.subtitle = "sub";
-	o.units = "samples";
+	o.units = o.units ? o.units : "samples";
 	o.empty = "no data: <why>";
 	o.width = o.width ? o.width : 1200;
 	buf_clear(&out);
@@ -136,8 +137,7 @@ TEST(a_picture)
 	    NULL);
 	CHECK(strstr(svg, "<title>read (1,234 samples, 61.70%, 12.34 s)") !=
 	    NULL);
-	CHECK(strstr(svg, "<g data-x=\"250\" data-w=\"1234\" data-l=\"2\">") !=
-	    NULL);
+	CHECK(strstr(svg, "<g data-w=\"1234\"><title>read ") != NULL);
 	CHECK(strstr(svg, "<rect x=\"12.5%\" y=\"32\" width=\"61.7%\"") !=
 	    NULL);
 	CHECK(strstr(svg, "&lt;title &amp; &quot;more&quot;&gt;") != NULL);
@@ -167,17 +167,206 @@ TEST(no_data_is_said)
 	CHECK(strstr((const char *)out.data, "<g ") == NULL);
 }
 
-TEST(narrow_frames_are_left_out_and_counted)
+TEST(narrow_frames_are_gathered_with_their_mass)
 {
 	begin();
 	node("wide", 1, 0, 1000000);
 	node("narrow", 1, 0, 1);
+	node("below", 2, 2, 2);
+	node("wide too", 1, 0, 999997);
 	draw((struct flamesvg_options){.min_width = 0.1});
-	CHECK(strstr((const char *)out.data, "narrow (1 ") == NULL);
-	CHECK(strstr((const char *)out.data, ">1 frames narrower than 0.1 px")
+	CHECK(strstr((const char *)out.data, "narrow (") == NULL);
+	CHECK(strstr((const char *)out.data, "<g data-w=\"3\"><title>"
+	    "(other, 2 frames) (3 samples, 0.00%)</title>") != NULL);
+	CHECK(strstr((const char *)out.data, ">2 narrow frames are gathered")
 	    != NULL);
+	/* what is gathered comes last, and nothing lies over it */
+	CHECK(strstr((const char *)out.data, "wide too (999,997 samples, "
+	    "50.00%)</title><rect x=\"50%\"") != NULL);
 	draw((struct flamesvg_options){.min_width = 0});
-	CHECK(strstr((const char *)out.data, "narrow (1 ") != NULL);
+	CHECK(strstr((const char *)out.data, "narrow (3 ") != NULL);
+	CHECK(strstr((const char *)out.data, "below (2 ") != NULL);
+	CHECK(strstr((const char *)out.data, "(other") == NULL);
+}
+
+TEST(bytes_are_shown_as_people_read_them)
+{
+	static const struct {
+		int64_t bytes;
+		const char *text;
+	} cases[] = {
+	    {1, "(1 B, "}, {999, "(999 B, "}, {1234, "(1.23 kB, "},
+	    {9999, "(10 kB, "}, {56789000, "(56.8 MB, "},
+	    {999999999, "(1 GB, "}, {1234567890123, "(1.23 TB, "},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		node("f", 1, 0, cases[i].bytes);
+		CHECK(strstr(draw((struct flamesvg_options){.units = "bytes"}),
+		    cases[i].text) != NULL);
+	}
+	begin();
+	node("f", 1, 0, 3);
+	CHECK(strstr(draw((struct flamesvg_options){.units = "bytes",
+	    .period_bytes = 512}), "(1.54 kB, 100.00%)") != NULL);
+}
+
+static bool
+count_flushed(void *arg, struct buf *b)
+{
+	*(size_t *)arg += b->len;
+	buf_clear(b);
+	return true;
+}
+
+static bool
+refuse(void *arg, struct buf *b)
+{
+	(void)arg;
+	(void)b;
+	return false;
+}
+
+/* A deep tree with long names, larger than a piece. */
+static struct flame *
+large(struct profile *p)
+{
+	static const struct flame_options all = {.max_nodes = -1,
+	    .other = "(other)"};
+	static char name[4001];
+	struct flame *f = NULL;
+
+	memset(name, '<', 4000);
+	p->n_nodes = 1001;
+	p->nodes = calloc(p->n_nodes, sizeof(*p->nodes));
+	for (uint32_t i = 0; i < p->n_nodes; i++)
+		p->nodes[i] = (struct profile_node){i ? name : "", "",
+		    FRAME_NATIVE, i, i ? i - 1 : 0, i == 1000, 1};
+	CHECK_OK(flame_new(&f, p, &all));
+	return f;
+}
+
+TEST(what_is_ready_can_be_taken_away)
+{
+	struct flamesvg_options o = {.title = "t", .subtitle = "s",
+	    .units = "samples", .empty = "", .width = 1200};
+	struct profile p = {.period = 1};
+	struct flame *f = large(&p);
+	size_t taken = 0, whole;
+
+	buf_clear(&out);
+	CHECK(flamesvg_put(&out, f, &o));
+	whole = out.len;
+	CHECK(whole > 1000 * 4 * 4000);
+	buf_put_u8(&out, 0);
+	CHECK(well_formed((const char *)out.data));
+	buf_clear(&out);
+	o.flush = count_flushed;
+	o.flush_arg = &taken;
+	CHECK(flamesvg_put(&out, f, &o));
+	CHECK(taken > 0 && out.len < 2u << 20);
+	CHECK_INT(taken + out.len, whole);
+	buf_clear(&out);
+	o.flush = refuse;
+	CHECK(!flamesvg_put(&out, f, &o));
+	flame_free(f);
+	free(p.nodes);
+}
+
+TEST(the_picture_says_in_words_what_is_large)
+{
+	begin();
+	node("main", 1, 0, 1);
+	node("read & write", 2, 1, 6);
+	node("idle", 1, 0, 3);
+	CHECK(strstr(draw((struct flamesvg_options){0}),
+	    "read &amp; write 60.00%, idle 30.00%, main 10.00%.") != NULL);
+}
+
+/* ---- two profiles ---- */
+
+static struct profile
+side(const char *const *names, const int64_t *values, size_t n)
+{
+	struct profile p = {.n_nodes = n + 1, .period = 1};
+
+	p.nodes = calloc(n + 1, sizeof(*p.nodes));
+	p.nodes[0] = (struct profile_node){.name = "", .module = ""};
+	for (size_t i = 0; i < n; i++) {
+		p.nodes[i + 1] = (struct profile_node){names[i], "",
+		    FRAME_NATIVE, 1, 0, values[i], values[i]};
+		p.nodes[0].total += values[i];
+	}
+	return p;
+}
+
+static const char *
+draw_pair(const struct flamesvg_pair *pair, double min_width)
+{
+	static const char *const names_a[] = {"gone", "more", "same"};
+	static const char *const names_b[] = {"more", "new", "same"};
+	static const int64_t values_a[] = {100, 300, 600};
+	static const int64_t values_b[] = {600, 20, 580};
+	static const struct flame_options all = {.max_nodes = -1,
+	    .other = "(other)"};
+	struct flamesvg_options o = {.title = "A & B", .subtitle = "s",
+	    .units = "samples", .empty = "nothing", .width = 1200,
+	    .min_width = min_width};
+	struct profile a = side(names_a, values_a, 3);
+	struct profile b = side(names_b, values_b, 3);
+	struct diff *d = NULL;
+	struct flame *f = NULL;
+
+	buf_clear(&out);
+	CHECK_OK(diff_new(&d, &a, &b));
+	CHECK_OK(flamesvg_diff_flame(&f, d, pair, &all));
+	CHECK(flamesvg_put_diff(&out, d, f, pair, &o));
+	buf_put_u8(&out, 0);
+	flame_free(f);
+	diff_free(d);
+	free(a.nodes);
+	free(b.nodes);
+	CHECK(well_formed((const char *)out.data));
+	return (const char *)out.data;
+}
+
+TEST(a_difference_has_both_sides_signs_and_marks)
+{
+	struct flamesvg_pair pair = {.weight = {1 / 1000.0, 1 / 1200.0},
+	    .words = "by total", .few = true};
+	const char *svg = draw_pair(&pair, 0);
+
+	CHECK(strstr(svg, "data-s=\"+\"><title>more (samples: A 300 30.00%, "
+	    "B 600 50.00%; +20 points; normalised +66.67%)</title>") != NULL);
+	CHECK(strstr(svg, "data-s=\"\xe2\x88\x92\"><title>gone (samples: "
+	    "A 100 10.00%, B 0 0.00%; \xe2\x88\x92" "10 points; normalised "
+	    "\xe2\x88\x92" "100%)") != NULL);
+	CHECK(strstr(svg, "class=\"few\"><title>new (samples: A 0 0.00%, "
+	    "B 20 1.67%; +1.67 points; normalised only in B; few samples)")
+	    != NULL);
+	/* widths of A and B together: 0.1, 0.3 + 0.5, 0.0167, 0.6 + 0.483 */
+	CHECK(strstr(svg, "<rect x=\"5%\" y=\"16\" width=\"40%\"") != NULL);
+	pair.by_b = true;
+	svg = draw_pair(&pair, 0);
+	CHECK(strstr(svg, "<title>gone (") == NULL);
+	CHECK(strstr(svg, "<rect x=\"0%\" y=\"16\" width=\"50%\"") != NULL);
+}
+
+TEST(a_difference_gathers_both_sides)
+{
+	struct flamesvg_pair pair = {.weight = {1 / 1000.0, 1 / 1200.0},
+	    .words = "by total"};
+
+	CHECK(strstr(draw_pair(&pair, 70), "<title>(other, 2 frames) ("
+	    "samples: A 100 10.00%, B 20 1.67%;") != NULL);
+}
+
+TEST(a_difference_of_nothing_is_said)
+{
+	struct flamesvg_pair pair = {.weight = {0, 0}, .words = "by total"};
+
+	CHECK(strstr(draw_pair(&pair, 0), ">nothing</text>") != NULL);
 }
 
 TEST(colours_are_stable)
@@ -208,7 +397,13 @@ main(void)
 	RUN(a_picture);
 	RUN(names_may_be_anything);
 	RUN(no_data_is_said);
-	RUN(narrow_frames_are_left_out_and_counted);
+	RUN(narrow_frames_are_gathered_with_their_mass);
+	RUN(bytes_are_shown_as_people_read_them);
+	RUN(what_is_ready_can_be_taken_away);
+	RUN(the_picture_says_in_words_what_is_large);
+	RUN(a_difference_has_both_sides_signs_and_marks);
+	RUN(a_difference_gathers_both_sides);
+	RUN(a_difference_of_nothing_is_said);
 	RUN(colours_are_stable);
 	buf_fini(&out);
 	return test_done();

@@ -1,0 +1,118 @@
+/*
+ * What a differential picture says of a frame, and how wide it is.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "diff.h"
+#include "flamesvg_private.h"
+#include "store/base/err.h"
+
+/* Ticks of a differential picture are parts of this: fine enough that no
+ * rounding is seen, and exact in the script's numbers. */
+#define DIFF_TICKS 0x1p50
+
+double
+svg_change(const struct svg *s, const struct svg_frame *a, bool *few)
+{
+	double va = (double)a->side[DIFF_A] * s->pair->weight[DIFF_A];
+	double vb = (double)a->side[DIFF_B] * s->pair->weight[DIFF_B];
+	double most = va > vb ? va : vb;
+
+	*few = s->pair->few &&
+	    a->side[DIFF_A] + a->side[DIFF_B] < FLAMESVG_FEW;
+	return most > 0 ? (vb - va) / most : 0;
+}
+
+/* "A 1,234 12.34%" */
+static char *
+diff_put_side(char *p, const struct svg *s, const struct svg_frame *a,
+    int side)
+{
+	int128 whole = s->diff->nodes[0].total[side];
+
+	*p++ = side == DIFF_A ? 'A' : 'B';
+	*p++ = ' ';
+	p = svg_grouped(p, a->side[side]);
+	*p++ = ' ';
+	return whole > 0 ? svg_percent(p, a->side[side], whole)
+			 : svg_str(p, "of nothing");
+}
+
+static char *
+diff_put_signed(char *p, double v)
+{
+	p = svg_str(p, v < 0 ? "\xe2\x88\x92" : "+");
+	p = svg_decimal(p, (uint64_t)llround(fabs(v) * 100), 2);
+	return p;
+}
+
+/* "samples: A 12 1.20%, B 30 2.00%; +0.8 points, +66.67% by total, ..." */
+char *
+svg_put_change(char *p, const struct svg *s, const struct svg_frame *a)
+{
+	const int128 *whole = s->diff->nodes[0].total;
+	const double *w = s->pair->weight;
+	double va = (double)a->side[DIFF_A] * w[DIFF_A];
+	double vb = (double)a->side[DIFF_B] * w[DIFF_B];
+	size_t n = strlen(s->o->units);
+
+	memcpy(p, s->o->units, n < 64 ? n : 64);
+	p = svg_str(p + (n < 64 ? n : 64), ": ");
+	p = diff_put_side(p, s, a, DIFF_A);
+	p = svg_str(p, ", ");
+	p = diff_put_side(p, s, a, DIFF_B);
+	if (whole[DIFF_A] > 0 && whole[DIFF_B] > 0) {
+		p = svg_str(p, "; ");
+		p = diff_put_signed(p, 100 *
+		    ((double)a->side[DIFF_B] / (double)whole[DIFF_B] -
+		    (double)a->side[DIFF_A] / (double)whole[DIFF_A]));
+		p = svg_str(p, " points");
+	}
+	if (w[DIFF_A] > 0 && w[DIFF_B] > 0) {
+		p = svg_str(p, "; normalised ");
+		if (va > 0 && vb / va < 1e6)
+			p = svg_str(diff_put_signed(p, 100 * (vb - va) / va),
+			    "%");
+		else
+			p = svg_str(p, va > 0 ? "over a million %"
+			    : vb > 0 ? "only in B" : "nothing");
+	}
+	if (s->pair->few &&
+	    a->side[DIFF_A] + a->side[DIFF_B] < FLAMESVG_FEW)
+		p = svg_str(p, "; few samples");
+	return p;
+}
+
+const struct err *
+flamesvg_diff_flame(struct flame **out, const struct diff *d,
+    const struct flamesvg_pair *pair, const struct flame_options *options)
+{
+	double wa = pair->by_b ? 0 : pair->weight[DIFF_A];
+	double wb = pair->weight[DIFF_B];
+	double whole = (double)d->nodes[0].total[DIFF_A] * wa +
+	    (double)d->nodes[0].total[DIFF_B] * wb;
+	struct profile p = {.n_nodes = d->n_nodes, .period = 1};
+	const struct err *e;
+
+	*out = NULL;
+	p.nodes = calloc(d->n_nodes, sizeof(*p.nodes));
+	if (p.nodes == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < d->n_nodes; i++) {
+		const struct diff_node *n = &d->nodes[i];
+		double v = (double)n->self[DIFF_A] * wa +
+		    (double)n->self[DIFF_B] * wb;
+
+		p.nodes[i] = (struct profile_node){n->name, n->module, n->kind,
+		    n->depth, n->parent, 0, 0};
+		if (whole > 0)
+			p.nodes[i].self = (int128)(v / whole * DIFF_TICKS);
+		p.nodes[i].total = p.nodes[i].self;
+	}
+	for (size_t i = p.n_nodes; i-- > 1;)
+		p.nodes[p.nodes[i].parent].total += p.nodes[i].total;
+	e = flame_new(out, &p, options);
+	free(p.nodes);
+	return e;
+}

@@ -1,0 +1,220 @@
+/*
+ * One frame: a group with a title that says all, a rectangle, and as much of
+ * the name as fits.  The script reads data-w (ticks) and nothing else; where
+ * a frame begins follows from the order.
+ */
+#include <math.h>
+
+#include "flamesvg_private.h"
+#include "store/series.h"
+#include "writer.h"
+
+#define CHAR 6.62  /* width of a character of the font */
+#define LABEL_MIN 3
+
+#define PUT(p, literal) (memcpy(p, literal, sizeof(literal) - 1),              \
+	(p) + sizeof(literal) - 1)
+
+/* "1.23 MB": three digits, or all of them where they are bytes. */
+static char *
+frame_bytes(char *p, int128 bytes)
+{
+	static const char *const units[] = {" B", " kB", " MB", " GB", " TB",
+	    " PB"};
+	double v = (double)bytes;
+	size_t u = 0;
+
+	while (u + 1 < sizeof(units) / sizeof(units[0]) && v >= 999.5) {
+		v /= 1000;
+		u++;
+	}
+	p = u == 0 || v >= 99.95 ? svg_grouped(p, (int128)llround(v))
+	    : v >= 9.995         ? svg_decimal(p, (uint64_t)lround(v * 10), 1)
+	                         : svg_decimal(p, (uint64_t)lround(v * 100), 2);
+	return svg_str(p, units[u]);
+}
+
+/* "1,234 samples, 12.34%, 12.46 s" */
+char *
+svg_put_value(char *p, const struct svg *s, int128 total)
+{
+	const struct flamesvg_options *o = s->o;
+	size_t n = strlen(o->units);
+
+	if (strcmp(o->units, "bytes") == 0) {
+		p = frame_bytes(p, total *
+		    (o->period_bytes > 0 ? o->period_bytes : 1));
+	} else {
+		p = svg_grouped(p, total);
+		*p++ = ' ';
+		memcpy(p, o->units, n < 64 ? n : 64);
+		p += n < 64 ? n : 64;
+	}
+	p = PUT(p, ", ");
+	p = svg_percent(p, total, s->f->total);
+	if (o->period_ns > 0) {
+		p = PUT(p, ", ");
+		p = svg_decimal(p, (uint64_t)((total * o->period_ns + 500000) /
+		    1000000), 3);
+		p = PUT(p, " s");
+	}
+	return p;
+}
+
+/* Columns of one character: those of the far east are two wide. */
+static long
+frame_columns(const char *name, size_t len)
+{
+	const unsigned char *c = (const unsigned char *)name;
+
+	return len < 3 || (len == 3 && (c[0] < 0xe2 ||
+	    (c[0] == 0xe2 && c[1] < 0xba))) ? 1 : 2;
+}
+
+/* As much of a name as fits, whole characters, ".." for the rest. */
+static void
+frame_put_label(struct buf *out, const char *name, long room)
+{
+	size_t n = strlen(name), at = 0, cut = 0;
+	long used = 0;
+
+	while (at < n && used <= room) {
+		size_t len = writer_utf8(name + at, n - at);
+
+		len = len ? len : 1;
+		used += frame_columns(name + at, len);
+		at += len;
+		if (used <= room - 2)
+			cut = at;
+	}
+	if (used <= room) {
+		writer_put_xml(out, name, n);
+	} else {
+		writer_put_xml(out, name, cut);
+		buf_put(out, "..", 2);
+	}
+}
+
+static char *
+frame_put_other(char *p, uint64_t n)
+{
+	p = PUT(p, "(other, ");
+	p = svg_grouped(p, (int128)n);
+	return n == 1 ? PUT(p, " frame)") : PUT(p, " frames)");
+}
+
+/* 10^-4 percent. */
+static uint64_t
+frame_place(const struct svg *s, int128 ticks)
+{
+	return (uint64_t)((double)ticks * s->per_tick + 0.5);
+}
+
+static char *
+frame_put_rect(char *p, const struct svg *s, const struct svg_frame *a,
+    uint64_t y, const char *colour)
+{
+	p = PUT(p, "<rect x=\"");
+	p = svg_decimal(p, frame_place(s, a->x), 4);
+	p = PUT(p, "%\" y=\"");
+	p = svg_int(p, y);
+	p = PUT(p, "\" width=\"");
+	p = svg_decimal(p, frame_place(s, a->total), 4);
+	p = PUT(p, "%\" height=\"15\" fill=\"");
+	memcpy(p, colour, 7);
+	p = PUT(p + 7, "\"/>");
+	return p;
+}
+
+static const char *
+frame_sign(double change)
+{
+	return change > 0.005 ? "+" : change < -0.005 ? "\xe2\x88\x92" : "=";
+}
+
+static void
+frame_put_text(struct svg *s, const struct svg_frame *a, uint64_t y,
+    const char *sign, const char *name)
+{
+	long room = (long)(((double)a->total * s->per_tick / 1e6 * s->pixels -
+	    6) / CHAR);
+	char text[160], *p = text;
+
+	if (room < LABEL_MIN)
+		return;
+	p = PUT(p, "<text x=\"");
+	p = svg_decimal(p, frame_place(s, a->x), 4);
+	p = PUT(p, "%\" dx=\"3\" y=\"");
+	p = svg_int(p, y + 12);
+	p = PUT(p, "\">");
+	if (sign != NULL) {
+		p = svg_str(p, sign);
+		*p++ = ' ';
+		room -= 2;
+	}
+	buf_put(s->out, text, (size_t)(p - text));
+	if (room > 0)
+		frame_put_label(s->out, name, room);
+	buf_put(s->out, "</text>", 7);
+}
+
+/* The colour of a name is made when it is first needed. */
+static const char *
+frame_colour(struct svg *s, uint32_t name)
+{
+	char *colour = s->names[name].colour;
+	const struct flame_name *n = &s->f->names[name];
+
+	if (colour[0] == '\0' && n->inlined)
+		flamesvg_colour_inlined(n->text, colour);
+	else if (colour[0] == '\0')
+		flamesvg_colour(n->text, n->kind, colour);
+	return colour;
+}
+
+bool
+svg_put_frame(struct svg *s, const struct svg_frame *a)
+{
+	const struct svg_name *name = a->n_cut > 0 ? NULL : &s->names[a->name];
+	uint32_t row = s->o->upwards ? s->height - 1 - a->level : a->level;
+	const char *sign = NULL;
+	char other[64], change[8], *p;
+	bool few = false;
+
+	*frame_put_other(other, a->n_cut) = '\0';
+	if (!buf_reserve(s->out, SVG_FRAME_MAX + (name ? name->len : 0)))
+		return false;
+	p = (char *)s->out->data + s->out->len;
+	p = PUT(p, "<g data-w=\"");
+	p = svg_int(p, (uint64_t)a->total);
+	if (s->diff != NULL) {
+		double c = svg_change(s, a, &few);
+
+		sign = frame_sign(c);
+		flamesvg_colour_change(c, few, change);
+		p = PUT(p, "\" data-s=\"");
+		p = svg_str(p, sign);
+		if (few)
+			p = PUT(p, "\" class=\"few");
+	}
+	p = PUT(p, "\"><title>");
+	if (name != NULL)
+		p = (char *)memcpy(p, s->escaped.data + name->first,
+		    name->len) + name->len;
+	else
+		p = svg_str(p, other);
+	p = PUT(p, " (");
+	p = s->diff != NULL ? svg_put_change(p, s, a)
+	                    : svg_put_value(p, s, a->total);
+	p = PUT(p, ")</title>");
+	p = frame_put_rect(p, s, a, (uint64_t)row * SVG_ROW,
+	    sign != NULL ? change
+	    : name != NULL ? frame_colour(s, a->name) : "#cfccc6");
+	s->out->len = (size_t)(p - (char *)s->out->data);
+	frame_put_text(s, a, (uint64_t)row * SVG_ROW, sign,
+	    name != NULL ? s->f->names[a->name].text : other);
+	buf_put(s->out, "</g>\n", 5);
+	if (s->o->flush != NULL && s->out->len >= 1u << 20)
+		return s->o->flush(s->o->flush_arg, s->out);
+	return !s->out->failed;
+}

@@ -1,0 +1,76 @@
+/*
+ * Between the files of the picture: one frame as it is drawn, and numbers as
+ * text.  A picture may have millions of frames, so the text of one is
+ * written through a pointer into memory that was reserved before.
+ */
+#ifndef FCGI_FORMAT_FLAMESVG_PRIVATE_H
+#define FCGI_FORMAT_FLAMESVG_PRIVATE_H
+
+#include <string.h>
+
+#include "flamesvg.h"
+
+#define SVG_SIDE 10 /* pixels beside the frames */
+#define SVG_HEAD 62 /* above them */
+#define SVG_FOOT 48 /* below them */
+#define SVG_ROW 16  /* of one level */
+
+/* A frame at its place, or what was gathered at one. */
+struct svg_frame {
+	uint32_t name;   /* in flame->names; of no meaning where n_cut > 0 */
+	uint32_t level;
+	uint64_t n_cut;  /* frames gathered here; 0: a frame of its own */
+	int128 x, total;
+	int128 side[2];  /* of a differential picture: A's and B's total */
+};
+
+struct svg_name {
+	uint32_t first, len; /* in escaped */
+	char colour[8];
+};
+
+struct svg {
+	struct buf *out;
+	const struct flame *f;
+	const struct flamesvg_options *o;
+	const struct diff *diff; /* NULL: one profile */
+	const struct flamesvg_pair *pair;
+	struct svg_name *names; /* by flame->names */
+	struct buf escaped;
+	double per_tick; /* 10^-4 percent of the width a tick */
+	double pixels;   /* of the width of all frames */
+	double least;    /* ticks below which frames are gathered */
+	uint64_t n_cut;  /* frames that were */
+	uint32_t height; /* in levels, as drawn */
+};
+
+/* The longest text of numbers and markup around a frame's name. */
+#define SVG_FRAME_MAX 1024
+
+/* Appends a frame; false ends the drawing. */
+bool svg_put_frame(struct svg *s, const struct svg_frame *a);
+
+/* The part of the title in brackets, without them, at p. */
+char *svg_put_value(char *p, const struct svg *s, int128 total);
+char *svg_put_change(char *p, const struct svg *s, const struct svg_frame *a);
+/* -1 to 1: (B - A) / the greater, by the weights; and is that of few? */
+double svg_change(const struct svg *s, const struct svg_frame *a, bool *few);
+
+static inline char *
+svg_str(char *p, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(p, text, n);
+	return p + n;
+}
+
+/* Digits, without and with thousands apart. */
+char *svg_int(char *p, uint64_t v);
+char *svg_grouped(char *p, int128 v);
+/* v / 10^digits, zeros at the end dropped. */
+char *svg_decimal(char *p, uint64_t v, unsigned digits);
+/* part of whole as "12.34%". */
+char *svg_percent(char *p, int128 part, int128 whole);
+
+#endif
