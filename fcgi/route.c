@@ -45,6 +45,10 @@ const struct route routes[] = {
         WHOLE_PARAMS " max-nodes function"},
     {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,
         PAIR_PARAMS " max-nodes sort limit"},
+    {"GET", "/api/v1/compare.json", POOL_QUERY, api_compare,
+        "query from until from-b until-b requests show limit"},
+    {"GET", "/api/v1/runs", POOL_QUERY, api_runs_get, "name"},
+    {"POST", "/api/v1/runs", POOL_QUERY, api_runs_post, ""},
     {"GET", "/api/v1/graph.json", POOL_QUERY, api_graph_json, GRAPH_PARAMS},
     {"GET", "/api/v1/graph.dot", POOL_QUERY, api_graph_dot, GRAPH_PARAMS},
     {"GET", "/api/v1/graph.svg", POOL_QUERY, api_graph_svg, GRAPH_PARAMS},
@@ -96,18 +100,22 @@ route_has_method(const struct route *r, const char *method)
 static const char *
 route_allow(const char *path)
 {
-	bool get = false, other = false;
+	bool get = false, put = false, post = false;
 
 	for (size_t i = 0; i < n_routes; i++) {
 		if (!route_has_path(&routes[i], path))
 			continue;
 		if (strcmp(routes[i].method, "GET") == 0)
 			get = true;
+		else if (strcmp(routes[i].method, "PUT") == 0)
+			put = true;
 		else
-			other = true;
+			post = true;
 	}
-	if (get && other)
+	if (get && put)
 		return "GET, HEAD, PUT";
+	if (get && post)
+		return "GET, HEAD, POST";
 	return get ? "GET, HEAD" : "POST";
 }
 

@@ -1,0 +1,450 @@
+/*
+ * GET /api/v1/compare.json: every metric in range A and in range B, what
+ * moved most first, the better and the worse.
+ *
+ * A counter is its rate over the seconds that have data, and, where the
+ * client says what counts requests, its increase for each of them; a gauge
+ * is its mean.  No data on a side is null, and never 0.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/context.h"
+#include "fcgi/direction.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/measure.h"
+#include "fcgi/pages.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define SERIES_MAX 50000
+#define LIMIT_DEFAULT 500
+#define LIMIT_MAX SERIES_MAX
+
+struct compare_side {
+	struct metric_series *series;
+	size_t n;
+	int64_t from_ns, until_ns;
+	double requests; /* 0: none are known */
+};
+
+struct compare_row {
+	const struct metric_series *m[2]; /* of A, of B; one may be NULL */
+	double v[2];                      /* NaN: no data */
+	double change; /* how far apart, of the larger: 0 to 2 */
+	enum direction better;
+};
+
+struct compare {
+	struct compare_side side[2];
+	struct compare_row *rows;
+	size_t n_rows;
+	int64_t slot_ns;
+	size_t show; /* of compare_shows */
+	int64_t limit;
+};
+
+enum { SHOW_MOVED, SHOW_ALL };
+static const char *const compare_shows[] = {"moved", "all", NULL};
+
+static const struct err *
+compare_side_load(struct compare_side *side, struct store *s,
+    const struct selector *selector)
+{
+	struct metric_query q = {.selector = selector,
+	    .max_series = SERIES_MAX};
+
+	side->from_ns = measure_floor(s, side->from_ns);
+	side->until_ns = measure_ceil(s, side->until_ns);
+	q.from_ns = side->from_ns;
+	q.until_ns = side->until_ns;
+	q.step_ns = side->until_ns - side->from_ns;
+	return store_query_metric(s, &q, &side->series, &side->n);
+}
+
+static const struct err *
+compare_requests(struct compare_side *side, struct store *s, const char *text)
+{
+	struct metric_series *m;
+	const struct err *e;
+	size_t n;
+
+	if ((e = measure_once(s, text, side->from_ns, side->until_ns, &m,
+	    &n)) != NULL)
+		return err_field(e->domain, e->code, "requests", "%s",
+		    e->text);
+	for (size_t i = 0; i < n; i++)
+		side->requests += (double)m[i].points->increase /
+		    (double)scale_factor(m[i].desc.scale);
+	metric_series_free(m, n);
+	return NULL;
+}
+
+/* By name, then labels. */
+static int
+compare_order(const struct series_desc *x, const struct series_desc *y)
+{
+	int by = strcmp(x->name, y->name);
+
+	for (size_t i = 0; by == 0 && i < x->n_labels && i < y->n_labels;
+	     i++) {
+		by = strcmp(x->labels[i].name, y->labels[i].name);
+		if (by == 0)
+			by = strcmp(x->labels[i].value, y->labels[i].value);
+	}
+	if (by == 0)
+		by = (x->n_labels > y->n_labels) - (x->n_labels < y->n_labels);
+	if (by == 0)
+		by = (int)x->kind - (int)y->kind;
+	return by != 0 ? by : (int)x->scale - (int)y->scale;
+}
+
+static int
+compare_series(const void *a, const void *b)
+{
+	const struct metric_series *x = a, *y = b;
+
+	return compare_order(&x->desc, &y->desc);
+}
+
+/* A rate, or a mean; NaN without data. */
+static double
+compare_value(const struct metric_series *m, int64_t slot_ns)
+{
+	const struct metric_point *p;
+	double scale;
+
+	if (m == NULL || m->n_points == 0 || m->points->count == 0)
+		return NAN;
+	p = m->points;
+	scale = (double)scale_factor(m->desc.scale);
+	if (m->desc.kind == SERIES_COUNTER)
+		return (double)p->increase / scale /
+		    ((double)p->slots * (double)slot_ns / NS_PER_S);
+	return (double)p->sum / (double)p->count / scale;
+}
+
+static void
+compare_row(struct compare *c, const struct metric_series *a,
+    const struct metric_series *b)
+{
+	struct compare_row *r = &c->rows[c->n_rows];
+	double larger;
+
+	*r = (struct compare_row){.m = {a, b},
+	    .better = direction_of(a != NULL ? &a->desc : &b->desc)};
+	for (int i = 0; i < 2; i++)
+		r->v[i] = compare_value(r->m[i], c->slot_ns);
+	if (isnan(r->v[0]) && isnan(r->v[1]))
+		return;
+	if (isnan(r->v[0]) || isnan(r->v[1])) {
+		r->change = 0;
+	} else {
+		larger = fmax(fabs(r->v[0]), fabs(r->v[1]));
+		r->change = larger > 0 ? fabs(r->v[1] - r->v[0]) / larger : 0;
+	}
+	c->n_rows++;
+}
+
+static const struct err *
+compare_join(struct compare *c)
+{
+	struct compare_side *a = &c->side[0], *b = &c->side[1];
+	size_t i = 0, k = 0;
+
+	c->rows = malloc((a->n + b->n + 1) * sizeof(*c->rows));
+	if (c->rows == NULL)
+		return err_nomem();
+	if (a->n > 0)
+		qsort(a->series, a->n, sizeof(*a->series), compare_series);
+	if (b->n > 0)
+		qsort(b->series, b->n, sizeof(*b->series), compare_series);
+	while (i < a->n || k < b->n) {
+		int by = i == a->n ? 1 : k == b->n ? -1
+		    : compare_order(&a->series[i].desc, &b->series[k].desc);
+
+		compare_row(c, by <= 0 ? &a->series[i] : NULL,
+		    by >= 0 ? &b->series[k] : NULL);
+		i += by <= 0;
+		k += by >= 0;
+	}
+	return NULL;
+}
+
+static const struct series_desc *
+compare_desc(const struct compare_row *r)
+{
+	return r->m[0] != NULL ? &r->m[0]->desc : &r->m[1]->desc;
+}
+
+/* What came or went is told after what moved. */
+static int
+compare_rank(const void *a, const void *b)
+{
+	const struct compare_row *x = a, *y = b;
+
+	if (x->change != y->change)
+		return x->change > y->change ? -1 : 1;
+	return compare_order(compare_desc(x), compare_desc(y));
+}
+
+/* ---- the answer ---- */
+
+static void
+compare_put_real(struct writer *w, double v)
+{
+	char text[40];
+
+	if (!isfinite(v)) {
+		writer_null(w);
+		return;
+	}
+	writer_raw(w, text, (size_t)snprintf(text, sizeof(text), "%.9g", v));
+}
+
+static void
+compare_put_two(struct writer *w, const char *key, double a, double b)
+{
+	writer_key(w, key);
+	writer_open(w, '[');
+	compare_put_real(w, a);
+	compare_put_real(w, b);
+	writer_close(w, ']');
+}
+
+/* A rate of seconds in a second is a ratio. */
+static void
+compare_put_unit(struct writer *w, const struct series_desc *d)
+{
+	bool rate = d->kind == SERIES_COUNTER;
+	char unit[80];
+
+	if (rate && strcmp(d->unit, "seconds") == 0)
+		snprintf(unit, sizeof(unit), "ratio");
+	else
+		snprintf(unit, sizeof(unit), "%s%s", d->unit,
+		    rate ? "/s" : "");
+	writer_key(w, "unit");
+	writer_str(w, unit);
+	writer_key(w, "fn");
+	writer_str(w, rate ? "rate" : "mean");
+}
+
+static const char *
+compare_verdict(const struct compare_row *r)
+{
+	if (isnan(r->v[0]))
+		return "only in B";
+	if (isnan(r->v[1]))
+		return "only in A";
+	if (r->v[0] == r->v[1])
+		return "same";
+	if (r->better == DIRECTION_UNKNOWN)
+		return "moved";
+	return (r->v[1] > r->v[0]) == (r->better == DIRECTION_UP)
+	    ? "better" : "worse";
+}
+
+static double
+compare_per_request(const struct compare *c, const struct compare_row *r,
+    int side)
+{
+	const struct metric_series *m = r->m[side];
+
+	if (m == NULL || m->n_points == 0 || m->points->count == 0 ||
+	    c->side[side].requests <= 0)
+		return NAN;
+	return (double)m->points->increase /
+	    (double)scale_factor(m->desc.scale) / c->side[side].requests;
+}
+
+static void
+compare_put_row(struct writer *w, const struct compare *c,
+    const struct compare_row *r)
+{
+	const struct series_desc *d = compare_desc(r);
+
+	writer_open(w, '{');
+	writer_key(w, "name");
+	writer_str(w, d->name);
+	writer_key(w, "labels");
+	writer_open(w, '{');
+	for (size_t i = 0; i < d->n_labels; i++) {
+		writer_key_any(w, d->labels[i].name);
+		writer_str(w, d->labels[i].value);
+	}
+	writer_close(w, '}');
+	compare_put_unit(w, d);
+	compare_put_two(w, "value", r->v[0], r->v[1]);
+	writer_key(w, "difference");
+	compare_put_real(w, r->v[1] - r->v[0]);
+	writer_key(w, "ratio");
+	compare_put_real(w, r->v[0] != 0 ? r->v[1] / r->v[0] : NAN);
+	if (d->kind == SERIES_COUNTER &&
+	    c->side[0].requests + c->side[1].requests > 0)
+		compare_put_two(w, "per_request",
+		    compare_per_request(c, r, 0),
+		    compare_per_request(c, r, 1));
+	writer_key(w, "better");
+	if (r->better != DIRECTION_UNKNOWN)
+		writer_str(w, direction_name(r->better));
+	else
+		writer_null(w);
+	writer_key(w, "verdict");
+	writer_str(w, compare_verdict(r));
+	writer_close(w, '}');
+}
+
+static void
+compare_put_sides(struct writer *w, const struct compare *c)
+{
+	static const char *const names[] = {"a", "b"};
+
+	for (int i = 0; i < 2; i++) {
+		writer_key(w, names[i]);
+		writer_open(w, '{');
+		writer_key(w, "from");
+		writer_seconds(w, c->side[i].from_ns);
+		writer_key(w, "until");
+		writer_seconds(w, c->side[i].until_ns);
+		writer_key(w, "series");
+		writer_int(w, (int64_t)c->side[i].n);
+		writer_key(w, "requests");
+		compare_put_real(w, c->side[i].requests > 0
+		    ? c->side[i].requests : NAN);
+		writer_close(w, '}');
+	}
+}
+
+static void
+compare_put_counts(struct writer *w, const struct compare *c)
+{
+	static const char *const verdicts[] = {"better", "worse", "moved",
+	    "same", "only in A", "only in B"};
+
+	writer_key(w, "counts");
+	writer_open(w, '{');
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+		int64_t n = 0;
+
+		for (size_t k = 0; k < c->n_rows; k++)
+			n += strcmp(compare_verdict(&c->rows[k]),
+			    verdicts[i]) == 0;
+		writer_key(w, verdicts[i]);
+		writer_int(w, n);
+	}
+	writer_close(w, '}');
+}
+
+static void
+compare_put(struct writer *w, const struct compare *c)
+{
+	int64_t left = c->limit;
+
+	writer_open(w, '{');
+	compare_put_sides(w, c);
+	compare_put_counts(w, c);
+	writer_key(w, "rows");
+	writer_open(w, '[');
+	for (size_t i = 0; i < c->n_rows && left > 0; i++) {
+		const struct compare_row *r = &c->rows[i];
+
+		if (c->show == SHOW_MOVED && r->v[0] == r->v[1])
+			continue;
+		compare_put_row(w, c, r);
+		left--;
+	}
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+static const struct err *
+compare_parse(struct compare *c, const struct request *rq)
+{
+	struct compare_side *a = &c->side[0], *b = &c->side[1];
+	const struct err *e;
+
+	if ((e = request_range(rq, &a->from_ns, &a->until_ns)) != NULL)
+		return e;
+	b->from_ns = a->from_ns;
+	b->until_ns = a->until_ns;
+	if ((e = request_range_of(rq, "from-b", "until-b", &b->from_ns,
+	    &b->until_ns)) != NULL ||
+	    (e = request_choice(rq, "show", compare_shows, SHOW_MOVED,
+	    &c->show)) != NULL)
+		return e;
+	return request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
+	    &c->limit);
+}
+
+static bool
+compare_unchanged(const struct compare *c, const struct request *rq,
+    const struct store *s, struct response *rs)
+{
+	uint64_t tag = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const struct compare_side *side = &c->side[i];
+		bool closed = false;
+
+		tag = hash64_u64(tag, store_tag(s, side->from_ns,
+		    side->until_ns, &closed));
+		tag = hash64_u64(tag, (uint64_t)side->from_ns);
+		tag = hash64_u64(tag, (uint64_t)side->until_ns);
+		if (!closed || side->until_ns >= rq->now_ns)
+			return false;
+	}
+	return response_unchanged_tag(rs, rq, tag);
+}
+
+static const struct err *
+compare_answer(struct compare *c, const struct request *rq, struct store *s,
+    struct writer *w)
+{
+	const char *text = request_text(rq, "query");
+	const char *requests = request_text(rq, "requests");
+	struct store_extent extent;
+	struct selector *selector;
+	const struct err *e;
+
+	e = selector_parse(text != NULL ? text : "{__name__=~\".+\"}",
+	    &selector);
+	if (e != NULL)
+		return e;
+	store_extent(s, &extent);
+	c->slot_ns = extent.slot_ns;
+	for (int i = 0; i < 2 && e == NULL; i++) {
+		e = compare_side_load(&c->side[i], s, selector);
+		if (e == NULL && requests != NULL)
+			e = compare_requests(&c->side[i], s, requests);
+	}
+	selector_free(selector);
+	if (e != NULL || (e = compare_join(c)) != NULL)
+		return e;
+	qsort(c->rows, c->n_rows, sizeof(*c->rows), compare_rank);
+	compare_put(w, c);
+	return NULL;
+}
+
+const struct err *
+api_compare(struct context *ctx, struct request *rq, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct compare c = {0};
+	struct store *s;
+	const struct err *e;
+
+	if ((e = compare_parse(&c, rq)) != NULL ||
+	    (e = context_store(ctx, &s)) != NULL)
+		return e;
+	if (!compare_unchanged(&c, rq, s, rs))
+		e = compare_answer(&c, rq, s, &w);
+	free(c.rows);
+	for (int i = 0; i < 2; i++)
+		metric_series_free(c.side[i].series, c.side[i].n);
+	return e;
+}
