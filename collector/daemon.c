@@ -6,6 +6,7 @@
 #include "config.h"
 #include "intake.h"
 #include "notify.h"
+#include "purger.h"
 #include "record.h"
 #include "services.h"
 #include "sources.h"
@@ -202,6 +203,7 @@ daemon_tick(struct daemon *d, int64_t wall_ns, int64_t mono_ns)
 	if (wall_ns / NS_PER_S == d->ticked)
 		return;
 	d->ticked = wall_ns / NS_PER_S;
+	purger_tick(d->purger, d->intake);
 	intake_tick(d->intake, mono_ns);
 	if (d->n_pending > 0)
 		daemon_flush_pending(d);

@@ -16,6 +16,7 @@ struct batch;
 struct config;
 struct err;
 struct intake;
+struct purger;
 struct record;
 struct replay;
 struct services;
@@ -41,6 +42,7 @@ struct daemon {
 	struct batch *replay_first; /* read early, for its slot length */
 	struct record *record;
 	struct intake *intake;
+	struct purger *purger;
 	struct store_writer *store;
 	struct services *services;
 	struct sources *sources;

@@ -5,6 +5,7 @@
 #include "daemon.h"
 
 #include "intake.h"
+#include "purger.h"
 #include "replay.h"
 
 #include "store/base/clock.h"
@@ -54,6 +55,7 @@ replay_stay(struct daemon *d)
 	const struct err *e;
 
 	while (!d->stop) {
+		purger_tick(d->purger, d->intake);
 		intake_tick(d->intake, clock_mono_ns());
 		if ((e = loop_wait(d->loop, NS_PER_S)) != NULL)
 			return e;

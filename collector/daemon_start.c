@@ -7,6 +7,7 @@
 #include "intake.h"
 #include "notify.h"
 #include "priv.h"
+#include "purger.h"
 #include "record.h"
 #include "replay.h"
 #include "self.h"
@@ -146,17 +147,29 @@ daemon_make_parents(const char *path)
 	}
 }
 
+static const struct err *
+daemon_purge(void *arg, const struct purge_request *r, uint64_t client)
+{
+	struct daemon *d = arg;
+
+	return purger_begin(d->purger, d->store, r, client);
+}
+
 const struct err *
 daemon_start_intake(struct daemon *d)
 {
 	const struct config *c = d->config;
+	const struct err *e;
 
 	if (c->socket_path == NULL || c->socket_path[0] == '\0' ||
 	    (d->options.replay_path != NULL && !d->options.stay))
 		return NULL;
 	daemon_make_parents(c->socket_path);
+	if ((e = purger_new(&d->purger)) != NULL)
+		return e;
 	return intake_open(&d->intake, &(struct intake_options){
-	    c->socket_path, c->socket_group, d->loop, daemon_take, d});
+	    c->socket_path, c->socket_group, d->loop, daemon_take, d,
+	    daemon_purge});
 }
 
 void
@@ -164,6 +177,8 @@ daemon_stop_intake(struct daemon *d)
 {
 	intake_close(d->intake);
 	d->intake = NULL;
+	purger_free(d->purger);
+	d->purger = NULL;
 }
 
 /* ---- privileges ---- */

@@ -5,6 +5,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch.h"
+#include "store/purge_request.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -26,6 +27,9 @@ struct connection {
 	struct buf record;      /* what came of the record at hand */
 	size_t want;            /* bytes of it that are to come in all */
 	int64_t deadline_ns;    /* monotonic */
+	uint64_t number;        /* of the client */
+	bool root;              /* its uid is 0 */
+	bool waiting;           /* for the end of a purge; nothing is read */
 	char answer[512];
 	size_t answer_len;      /* > 0: being sent, nothing is read */
 	bool last;              /* close after the answer */
@@ -37,6 +41,7 @@ struct intake {
 	struct loop_watch watch;
 	struct connection *connections;
 	size_t n_connections, bytes;
+	uint64_t clients;
 	gid_t group;
 	bool bound;
 	bool paused; /* until the next tick: no descriptor was left */
@@ -61,13 +66,15 @@ peer_in_group(int fd, gid_t group)
 }
 
 static bool
-peer_allowed(const struct intake *in, int fd)
+peer_allowed(const struct intake *in, int fd, bool *root)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
+	*root = false;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
 		return false;
+	*root = peer.uid == 0;
 	if (peer.uid == 0 || peer.uid == geteuid())
 		return true;
 	return in->group != NO_GROUP &&
@@ -117,7 +124,7 @@ connection_flush(struct connection *c)
 	if (c->answer_len == 0 && c->last)
 		return false;
 	return loop_change(c->in->options.loop, &c->watch,
-	    c->answer_len > 0 ? EPOLLOUT : EPOLLIN) == NULL;
+	    c->answer_len > 0 ? EPOLLOUT : c->waiting ? 0 : EPOLLIN) == NULL;
 }
 
 static bool
@@ -158,6 +165,27 @@ connection_refuse(struct connection *c, int code, const char *text)
 	return connection_answer(c, code, text);
 }
 
+/* A whole purge is there: its client waits, for as long as it takes. */
+static bool
+connection_purge(struct connection *c)
+{
+	struct intake *in = c->in;
+	struct purge_request r;
+	const struct err *e;
+
+	e = purge_request_decode(c->record.data, c->record.len, &r);
+	connection_reset(c);
+	if (e == NULL && in->options.purge == NULL)
+		e = err_new(ERR_REQUEST, 422, "nothing can be purged here");
+	if (e == NULL)
+		e = in->options.purge(in->options.arg, &r, c->number);
+	if (e != NULL)
+		return connection_answer(c, error_status(e), e->text);
+	c->waiting = true;
+	c->deadline_ns = INT64_MAX;
+	return connection_flush(c);
+}
+
 /* A whole record is there. */
 static bool
 connection_take(struct connection *c)
@@ -166,6 +194,8 @@ connection_take(struct connection *c)
 	const struct err *e;
 	struct batch *b;
 
+	if (purge_request_is(c->record.data))
+		return connection_purge(c);
 	e = batch_decode(c->record.data, c->record.len, &b);
 	connection_reset(c);
 	if (e == NULL) {
@@ -188,8 +218,13 @@ connection_header(struct connection *c)
 	const struct err *e;
 	size_t n, before = c->record.cap;
 
-	if ((e = batch_record_header(c->record.data, &n)) != NULL)
-		return connection_refuse(c, 400, e->text);
+	if (purge_request_is(c->record.data) && !c->root)
+		return connection_refuse(c, 403, "only root may purge");
+	e = purge_request_is(c->record.data)
+	    ? purge_request_length(c->record.data, &n)
+	    : batch_record_header(c->record.data, &n);
+	if (e != NULL)
+		return connection_refuse(c, error_status(e), e->text);
 	if (n > BATCH_MAX_BYTES)
 		return connection_refuse(c, 413, "a batch is too large");
 	if (in->bytes + n > INTAKE_BYTES_MAX)
@@ -236,7 +271,7 @@ connection_ready(void *arg, uint32_t events)
 	struct connection *c = arg;
 	bool alive;
 
-	if (c->answer_len > 0)
+	if (c->answer_len > 0 || c->waiting)
 		alive = (events & (EPOLLERR | EPOLLHUP)) == 0 &&
 		    connection_flush(c);
 	else
@@ -262,8 +297,9 @@ static void
 intake_admit(struct intake *in, int fd)
 {
 	struct connection *c;
+	bool root;
 
-	if (!peer_allowed(in, fd)) {
+	if (!peer_allowed(in, fd, &root)) {
 		intake_turn_away(in, fd, "error 403 you are neither root nor "
 		    "in the group of this socket\n");
 		return;
@@ -275,6 +311,8 @@ intake_admit(struct intake *in, int fd)
 	}
 	c->watch = (struct loop_watch){fd, connection_ready, c};
 	c->in = in;
+	c->root = root;
+	c->number = ++in->clients;
 	c->want = BATCH_RECORD_HEADER;
 	c->deadline_ns = clock_mono_ns() + INTAKE_IDLE_NS;
 	if (loop_add(in->options.loop, &c->watch, EPOLLIN) != NULL) {
@@ -306,6 +344,30 @@ intake_accept(void *arg, uint32_t events)
 		in->paused = loop_change(in->options.loop, &in->watch, 0) ==
 		    NULL;
 	}
+}
+
+void
+intake_tell(struct intake *in, uint64_t client, const char *line, bool last)
+{
+	struct connection *c = in == NULL ? NULL : in->connections;
+	int n;
+
+	while (c != NULL && c->number != client)
+		c = c->next;
+	if (c == NULL || !c->waiting)
+		return;
+	if (c->answer_len > 0 && !last)
+		return; /* it is slow: the next line tells more */
+	n = snprintf(c->answer, sizeof(c->answer), "%s\n", line);
+	c->answer_len = (size_t)n < sizeof(c->answer) ? (size_t)n
+	                                              : sizeof(c->answer) - 1;
+	c->answer[c->answer_len - 1] = '\n';
+	if (last) {
+		c->waiting = false;
+		c->deadline_ns = clock_mono_ns() + INTAKE_IDLE_NS;
+	}
+	if (!connection_flush(c))
+		connection_free(c);
 }
 
 void

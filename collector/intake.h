@@ -4,6 +4,10 @@
  *	client -> record (store/batch.h), record, ...
  *	daemon -> one line for each: "ok\n" or "error CODE text\n"
  *
+ * A client with uid 0 may also send a purge (store/purge_request.h):
+ *	daemon -> "progress PERCENT\n" once a second, then
+ *	          "purged FILES BYTES WIDENED\n" or "error CODE text\n"
+ *
  * CODE is an HTTP status: 400 not a batch, 403 not your door, 413 too large,
  * 422 does not fit this store, 429 too much at a time, 507 disk full.  After
  * 403, 413, 429 and a damaged header the connection is closed.
@@ -14,6 +18,7 @@
 #ifndef COLLECTOR_INTAKE_H
 #define COLLECTOR_INTAKE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct batch;
@@ -30,12 +35,18 @@ struct loop;
  * client is told. */
 typedef const struct err *intake_fn(void *arg, struct batch *b);
 
+/* Begins a purge; its end comes with intake_tell().  An error is the answer. */
+struct purge_request;
+typedef const struct err *intake_purge_fn(void *arg,
+    const struct purge_request *r, uint64_t client);
+
 struct intake_options {
 	const char *path;
 	const char *group; /* or NULL */
 	struct loop *loop;
 	intake_fn *take;
 	void *arg;
+	intake_purge_fn *purge; /* NULL: there are none */
 };
 
 struct intake_stats {
@@ -48,6 +59,12 @@ struct intake_stats {
  * somebody answers is an error (ERR_LIMIT); a dead one is replaced. */
 const struct err *intake_open(struct intake **out,
     const struct intake_options *options);
+
+/* A line (without its newline) for a client whose purge is under way; `last`:
+ * the purge is over.  A client that has gone is no error.  Not from a
+ * callback of the loop. */
+void intake_tell(struct intake *in, uint64_t client, const char *line,
+    bool last);
 
 /* Ends connections that are too slow.  Call about once a second. */
 void intake_tick(struct intake *in, int64_t mono_ns);

@@ -6,6 +6,8 @@
 #ifndef FCGI_CMD_H
 #define FCGI_CMD_H
 
+#include <stdbool.h>
+
 struct cmd {
 	const char *name, *arguments, *help;
 	int (*run)(int argc, char **argv);
@@ -17,5 +19,8 @@ int cmd_import(int argc, char **argv);
 int cmd_purge(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+
+/* Is this the daemon's socket (or was to be: it ends in .sock)? */
+bool cmd_is_socket(const char *path);
 
 #endif

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/progress.h"
 #include "store/export.h"
 #include "store/journal.h"
 #include "store/post.h"
@@ -23,6 +25,8 @@ struct export_file {
 	int fd;
 	struct buf record;
 	uint64_t bytes;
+	struct progress progress;
+	double from, until; /* what there is of the range, in ns */
 };
 
 static int
@@ -38,6 +42,10 @@ export_write(void *arg, struct batch *b)
 	struct export_file *f = arg;
 	const struct err *e;
 
+	if (b->n_blocks > 0 && f->until > f->from)
+		progress_show(&f->progress, clock_mono_ns(),
+		    ((double)b->blocks[0].slot * (double)b->slot_ns - f->from) /
+		        (f->until - f->from));
 	buf_clear(&f->record);
 	if ((e = batch_encode(b, &f->record)) != NULL)
 		return e;
@@ -60,9 +68,18 @@ export_run(const char *dir, const struct export_query *q,
 	struct export_report r;
 	struct store *s = NULL;
 	const struct err *e = store_open(&s, dir, 0);
+	struct store_extent x;
 
-	if (e == NULL)
-		e = store_export(s, q, export_write, f, &r);
+	if (e != NULL)
+		return e;
+	store_extent(s, &x);
+	f->from = (double)(q->from_ns > x.from_ns ? q->from_ns : x.from_ns);
+	f->until = (double)(q->until_ns < x.until_ns ? q->until_ns
+	                                             : x.until_ns);
+	progress_begin(&f->progress, STDERR_FILENO, "memlens export",
+	    clock_mono_ns());
+	e = store_export(s, q, export_write, f, &r);
+	progress_end(&f->progress);
 	if (e == NULL && fsync(f->fd) != 0 && errno != EINVAL)
 		e = err_errno("the file");
 	if (e == NULL)
@@ -123,6 +140,7 @@ struct import {
 	struct store_writer *writer;
 	struct post *post;
 	uint64_t batches;
+	struct progress progress;
 };
 
 static const struct err *
@@ -152,18 +170,25 @@ import_file(struct import *in, const char *path)
 {
 	struct journal_reader r = {0};
 	const struct err *e = NULL;
+	struct stat st = {0};
 	struct batch *b;
 
 	r.fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (r.fd < 0)
 		return err_errno("%s", path);
+	(void)fstat(r.fd, &st);
+	progress_begin(&in->progress, STDERR_FILENO, "memlens import",
+	    clock_mono_ns());
 	while (e == NULL) {
 		e = journal_next(&r, &b);
 		if (e != NULL || b == NULL)
 			break;
+		progress_show(&in->progress, clock_mono_ns(),
+		    (double)r.offset / ((double)st.st_size + 1));
 		e = import_batch(in, b);
 		batch_free(b);
 	}
+	progress_end(&in->progress);
 	if (e == NULL && r.damaged > 0)
 		e = err_new(ERR_FORMAT, 0, "%s: %" PRIu64 " damaged records",
 		    path, r.damaged);
@@ -204,8 +229,7 @@ cmd_import(int argc, char **argv)
 		return 2;
 	}
 	options.slot_ns = import_slot(argv[1]);
-	if (strlen(argv[2]) > 5 &&
-	    strcmp(argv[2] + strlen(argv[2]) - 5, ".sock") == 0)
+	if (cmd_is_socket(argv[2]))
 		e = post_open(&in.post, argv[2], 10000);
 	else
 		e = store_writer_open(&in.writer, argv[2], &options);

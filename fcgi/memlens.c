@@ -16,7 +16,7 @@ static const struct cmd commands[] = {
         cmd_heap},
     {"import", "FILE DIR|SOCKET", "and back, into a store or a daemon",
         cmd_import},
-    {"purge", "DIR SELECTOR FROM UNTIL", "take data out for good",
+    {"purge", "DIR|SOCKET SELECTOR FROM UNTIL", "take data out for good",
         cmd_purge},
     {"stat", "DIR", "what a store holds: files, levels, series", cmd_stat},
     {"verify", "DIR", "read and check everything of a store", cmd_verify},

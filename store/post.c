@@ -2,8 +2,11 @@
 
 #include "base/err.h"
 #include "batch.h"
+#include "purge_request.h"
+#include "store.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,12 +100,23 @@ post_send(struct post *p, const char *bytes, size_t n)
 	return true;
 }
 
+/* An answer that is not the expected one. */
+static const struct err *
+post_refused(const char *line)
+{
+	int code, at = 0;
+
+	if (sscanf(line, "error %d %n", &code, &at) != 1 || at == 0)
+		return err_new(ERR_FORMAT, 0, "memlensd answered \"%.100s\"",
+		    line);
+	return err_new(ERR_REQUEST, code, "%s", line + at);
+}
+
 const struct err *
 post_record(struct post *p, const void *record, size_t n)
 {
 	const struct err *e, *answer;
 	char line[600];
-	int code, at = 0;
 
 	e = post_send(p, record, n) ? NULL :
 	    err_errno("sending a batch to memlensd");
@@ -111,10 +125,38 @@ post_record(struct post *p, const void *record, size_t n)
 		return e != NULL ? e : answer;
 	if (strcmp(line, "ok") == 0)
 		return e;
-	if (sscanf(line, "error %d %n", &code, &at) != 1 || at == 0)
-		return err_new(ERR_FORMAT, 0, "memlensd answered \"%.100s\"",
-		    line);
-	return err_new(ERR_REQUEST, code, "%s", line + at);
+	return post_refused(line);
+}
+
+const struct err *
+post_purge(struct post *p, const struct purge_request *r,
+    void (*progress)(void *arg, double share), void *arg,
+    struct purge_report *report)
+{
+	struct buf record = {0};
+	const struct err *e = purge_request_encode(r, &record);
+	int percent, widened, at = 0;
+	char line[600];
+
+	if (e == NULL && !post_send(p, (const char *)record.data, record.len))
+		e = err_errno("asking memlensd for a purge");
+	buf_fini(&record);
+	while (e == NULL) {
+		if ((e = post_answer(p, line, sizeof(line))) != NULL)
+			break;
+		if (sscanf(line, "progress %d%n", &percent, &at) == 1 &&
+		    line[at] == '\0') {
+			if (progress != NULL)
+				progress(arg, percent / 100.0);
+			continue;
+		}
+		if (sscanf(line, "purged %" SCNu64 " %" SCNu64 " %d",
+		        &report->files, &report->bytes, &widened) != 3)
+			return post_refused(line);
+		report->widened = widened != 0;
+		return NULL;
+	}
+	return e;
 }
 
 const struct err *

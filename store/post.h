@@ -30,6 +30,18 @@ const struct err *post_open(struct post **out, const char *path,
 const struct err *post_record(struct post *p, const void *record, size_t n);
 const struct err *post_batch(struct post *p, struct batch *b);
 
+struct purge_report;
+struct purge_request;
+
+/*
+ * Asks the daemon for a purge, which only root may, and waits for its end,
+ * however long it takes; `progress` (may be NULL) is told about once a second
+ * how far it is, 0 to 1.  Errors as above.
+ */
+const struct err *post_purge(struct post *p, const struct purge_request *r,
+    void (*progress)(void *arg, double share), void *arg,
+    struct purge_report *report);
+
 void post_close(struct post *p); /* NULL is fine */
 
 #endif

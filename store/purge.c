@@ -1,6 +1,8 @@
 /*
  * Purging: each file that is touched is built anew without what has to go.
  * A crash leaves some files purged and others not yet; purging again ends it.
+ * Beside a running writer the background thread does it, which alone changes
+ * the manifest.
  */
 #include "work.h"
 
@@ -70,11 +72,18 @@ purge_summary(struct store_writer *w, struct seal_drop drop,
 	return e;
 }
 
-/* The file after `name` (in the order of the manifest as it was) that the
- * range touches; files that a purge makes come after all others. */
+static void
+purge_tell(const struct purge_query *q, double share)
+{
+	if (q->progress != NULL)
+		q->progress(q->arg, share);
+}
+
+/* The files of the manifest as it was that the range touches; those that a
+ * purge makes come after all others. */
 static const struct err *
-purge_files(struct store_writer *w, const struct seal_drop *drop,
-    struct purge_report *report)
+purge_files(struct store_writer *w, const struct purge_query *q,
+    const struct seal_drop *drop, struct purge_report *report)
 {
 	struct manifest before;
 	const struct err *e = manifest_copy(&before, &w->manifest);
@@ -87,8 +96,11 @@ purge_files(struct store_writer *w, const struct seal_drop *drop,
 		if ((f->kind != MANIFEST_SPAN && f->kind != MANIFEST_LATE) ||
 		    !work_overlaps(f, drop->from, drop->until - drop->from))
 			continue;
+		purge_tell(q, (double)i / before.n);
 		report->files++;
 		e = purge_file(w, f, drop);
+		if (e == NULL)
+			e = work_sync(w);
 	}
 	manifest_fini(&before);
 	return e;
@@ -104,28 +116,87 @@ purge_bytes(const struct store_writer *w)
 	return bytes;
 }
 
-const struct err *
-store_purge(struct store_writer *w, const struct selector *selector,
-    int64_t from_ns, int64_t until_ns, struct purge_report *report)
+/* The present journal becomes an old one, so that it can be sealed. */
+static void
+purge_retire(struct store_writer *w)
 {
-	struct seal_drop drop = {selector, writer_slot(w, from_ns),
-	    writer_slot(w, until_ns + w->options.slot_ns - 1),
+	pthread_mutex_lock(&w->mutex);
+	writer_retire(w);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+/* By whoever changes the manifest: the background thread, or the caller. */
+static const struct err *
+purge_run(struct store_writer *w, const struct purge_query *q,
+    struct purge_report *report)
+{
+	struct seal_drop drop = {q->selector, writer_slot(w, q->from_ns),
+	    writer_slot(w, q->until_ns + w->options.slot_ns - 1),
 	    w->options.slot_ns};
 	const struct err *e;
-	uint64_t before;
+	uint64_t before, after;
 
 	*report = (struct purge_report){0};
-	if (w->threaded)
-		return err_new(ERR_LIMIT, 0, "a purge needs the writer alone");
 	if (drop.from >= drop.until)
 		return NULL;
-	writer_retire(w);
+	purge_retire(w);
 	if ((e = work_seal_early(w)) != NULL)
 		return e;
 	before = purge_bytes(w);
-	e = purge_files(w, &drop, report);
+	e = purge_files(w, q, &drop, report);
 	if (e == NULL)
 		e = purge_summary(w, drop, report);
-	report->bytes = before - purge_bytes(w);
+	after = purge_bytes(w);
+	report->bytes = before > after ? before - after : 0;
 	return e;
+}
+
+const struct err *
+store_purge(struct store_writer *w, const struct purge_query *q,
+    struct purge_report *report)
+{
+	if (w->threaded)
+		return err_new(ERR_LIMIT, 0, "a purge needs the writer alone");
+	return purge_run(w, q, report);
+}
+
+const struct err *
+store_purge_begin(struct store_writer *w, const struct purge_query *q)
+{
+	struct purge_report report;
+	bool busy;
+
+	if (!w->threaded) {
+		const struct err *e = purge_run(w, q, &report);
+
+		q->done(q->arg, e, &report);
+		return NULL;
+	}
+	pthread_mutex_lock(&w->mutex);
+	busy = w->purge != NULL;
+	if (!busy)
+		w->purge = q;
+	w->kicked = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->mutex);
+	return busy ? err_new(ERR_LIMIT, 429, "a purge is under way") : NULL;
+}
+
+void
+writer_purge(struct store_writer *w)
+{
+	const struct purge_query *q;
+	struct purge_report report;
+	const struct err *e;
+
+	pthread_mutex_lock(&w->mutex);
+	q = w->purge;
+	pthread_mutex_unlock(&w->mutex);
+	if (q == NULL)
+		return;
+	e = purge_run(w, q, &report);
+	pthread_mutex_lock(&w->mutex);
+	w->purge = NULL;
+	pthread_mutex_unlock(&w->mutex);
+	q->done(q->arg, e, &report);
 }

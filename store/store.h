@@ -90,15 +90,36 @@ struct purge_report {
 	                  * blocks of it went, beyond the range */
 };
 
+struct purge_query {
+	const struct selector *selector;
+	int64_t from_ns, until_ns; /* go to whole slots, outwards */
+	/* Told how far it is, 0 to 1; may be NULL. */
+	void (*progress)(void *arg, double share);
+	/* For store_purge_begin(): called once at the end; e is NULL when all
+	 * went well, and lives until it returns. */
+	void (*done)(void *arg, const struct err *e,
+	    const struct purge_report *report);
+	void *arg;
+};
+
 /*
- * Takes matching data out of [from, until), whole slots outwards: every file
- * that is touched is written anew, symbols included, and the disk is free
- * afterwards.  A selector with service="x" takes the facts about it too.
- * For a writer without a thread.
+ * Takes matching data out of the range: every file that is touched is
+ * written anew, symbols included, and the disk is free afterwards.  A
+ * selector with service="x" takes the facts about it too.  For a writer
+ * without a thread.
  */
 const struct err *store_purge(struct store_writer *w,
-    const struct selector *selector, int64_t from_ns, int64_t until_ns,
-    struct purge_report *report);
+    const struct purge_query *q, struct purge_report *report);
+
+/*
+ * The same beside a running writer: its background thread does it and calls
+ * q->done (a writer without a thread: before this returns).  *q and what it
+ * points to live until then, at the latest until store_writer_close() has
+ * returned.  What is appended meanwhile stays.  ERR_LIMIT 429: one purge at a
+ * time.
+ */
+const struct err *store_purge_begin(struct store_writer *w,
+    const struct purge_query *q);
 
 /* ---- reading ---- */
 

@@ -46,6 +46,7 @@ struct store_writer {
 	struct store_writer_stats stats;
 	struct writer_trouble taking, working; /* of appends, of the work */
 	char damaged[MANIFEST_NAME]; /* a file to set aside, or "" */
+	const struct purge_query *purge; /* that waits or runs; mutex */
 	struct buf record;
 };
 
@@ -55,6 +56,9 @@ const struct err *writer_work(struct store_writer *w);
 /* Deletes what no manifest names, left by a crash; raises the sequence above
  * all names.  Before anything else is made. */
 const struct err *writer_sweep(struct store_writer *w);
+/* Carries out the purge that waits, if one does.  Background thread; there is
+ * a spare journal. */
+void writer_purge(struct store_writer *w);
 /* Notes how an attempt ended; NULL: well. */
 void writer_note(struct writer_trouble *t, const struct err *e);
 /* Makes an empty journal and names it in the manifest; background thread, or

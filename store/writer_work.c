@@ -105,6 +105,10 @@ writer_work(struct store_writer *w)
 
 	if (e == NULL)
 		e = work_spare(w);
+	if (e == NULL) {
+		writer_purge(w);
+		e = work_spare(w);
+	}
 	while (e == NULL && did) {
 		did = false;
 		e = work_seal(w, &did, &open_from);

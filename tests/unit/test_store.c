@@ -586,7 +586,8 @@ model_purge(struct model *m, const char *text, int64_t from, int64_t until,
 	size_t n = 0;
 
 	CHECK_OK(selector_parse(text, &sel));
-	CHECK_OK(store_purge(m->w, sel, from, until, &r));
+	CHECK_OK(store_purge(m->w,
+	    &(struct purge_query){sel, from, until, NULL, NULL, NULL}, &r));
 	CHECK(r.files > 0);
 	selector_free(sel);
 	for (size_t i = 0; i < m->n_puts; i++) {

@@ -323,6 +323,39 @@ run_crash(struct run *r)
 
 /* ---- purges ---- */
 
+struct purging {
+	atomic_bool over;
+	bool failed;
+};
+
+static void
+purge_done(void *arg, const struct err *e, const struct purge_report *report)
+{
+	struct purging *p = arg;
+
+	(void)report;
+	p->failed = e != NULL;
+	p->over = true;
+}
+
+/* Beside the writer's thread, or instead of it. */
+static bool
+run_purge_query(struct run *r, struct purge_query *q)
+{
+	struct purge_report report;
+	struct purging p = {.over = false};
+
+	if (r->m->options.no_thread)
+		return store_purge(r->w, q, &report) == NULL;
+	q->done = purge_done;
+	q->arg = &p;
+	if (store_purge_begin(r->w, q) != NULL)
+		return false;
+	while (!p.over)
+		usleep(500);
+	return !p.failed;
+}
+
 static void
 run_purge(struct run *r)
 {
@@ -332,16 +365,13 @@ run_purge(struct run *r)
 	uint64_t from = m->now - ago, until = from + 1 + roll(m, ago + 1);
 	int service = (int)roll(m, SERVICES);
 	struct selector *selector = NULL;
-	struct purge_report report;
 	char text[48];
 
-	if (!m->options.no_thread)
-		return;
 	m->operations++;
 	snprintf(text, sizeof(text), "cpu{service=\"s%d\"}", service);
 	CHECK_OK(selector_parse(text, &selector));
-	CHECK_OK(store_purge(r->w, selector, (int64_t)from * SLOT,
-	    (int64_t)until * SLOT, &report));
+	CHECK(run_purge_query(r, &(struct purge_query){selector,
+	    (int64_t)from * SLOT, (int64_t)until * SLOT, NULL, NULL, NULL}));
 	selector_free(selector);
 	for (uint64_t i = from; i < until && i < FIRST + SLOTS; i++)
 		memset(m->want[service][i - FIRST], 0,
