@@ -11,11 +11,19 @@ struct err;
 struct graph_cache;
 struct settings;
 
+/* Totals of this worker, for the counters that go with what is pushed. */
+struct context_ingest {
+	int64_t profiles, bytes, skipped, refused_all;
+	int64_t refused;         /* requests; not told the store yet */
+	const char *refused_why; /* the last one */
+};
+
 struct context {
 	const struct settings *settings; /* borrowed */
 	const char *store_dir;           /* borrowed */
 	struct store *store;             /* NULL: not opened yet */
 	struct graph_cache *graphs;      /* NULL: empty */
+	struct context_ingest ingest;
 	int64_t started_ns;
 };
 

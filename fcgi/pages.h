@@ -30,5 +30,7 @@ route_fn api_graph_svg;
 route_fn api_kv_get;
 route_fn api_kv_put;
 route_fn api_metrics;
+route_fn api_ingest;
+route_fn api_push;
 
 #endif

@@ -256,8 +256,8 @@ push_node(struct push *p, const struct stacks *s, uint32_t i)
 			stacks_get_node(s, at, &node);
 			at = node.parent;
 		}
-		for (uint32_t k = n < 256 ? n : 256; k > 0; k--)
-			push_put_node(p, s, chain[(n - k) % 256]);
+		for (uint32_t k = n; k > 0 && k + 256 > n; k--)
+			push_put_node(p, s, chain[(k - 1) % 256]);
 	}
 	return p->nodes[i];
 }

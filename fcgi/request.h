@@ -21,7 +21,8 @@ struct err;
 #define REQUEST_QUERY_MAX 16384u /* bytes of a query string */
 #define REQUEST_PARAMS_MAX 64u
 #define REQUEST_PATH_MAX 8192u
-#define REQUEST_BODY_MAX (1u << 20)
+#define REQUEST_BODY_MAX (1u << 20) /* where a route says nothing */
+#define INGEST_BODY_MAX (64u << 20)
 /* The end of time, in the year 2248: sums with slots do not overflow. */
 #define REQUEST_UNTIL_MAX (INT64_C(8800000000) * 1000000000)
 
@@ -36,6 +37,7 @@ struct request {
 	size_t n_params;
 	/* headers; "" when absent; borrowed */
 	const char *host, *origin, *sec_fetch_site, *if_none_match;
+	const char *content_type, *content_encoding, *idempotency_key;
 	struct buf body;
 	int64_t now_ns; /* when it came; what "now" means */
 	char *text;     /* private: decoded query */

@@ -30,6 +30,7 @@ static const struct {
     {422, "Unprocessable Content", "cannot be answered"},
     {429, "Too Many Requests", "too many requests"},
     {500, "Internal Server Error", "internal error"},
+    {501, "Not Implemented", "not implemented"},
     {502, "Bad Gateway", "the target failed"},
     {503, "Service Unavailable", "not yet"},
     {504, "Gateway Timeout", "the target does not answer"},

@@ -17,6 +17,8 @@
 #define WHOLE_PARAMS "query from until focus ignore collapse"
 #define PAIR_PARAMS                                                            \
 	"query from until query-b from-b until-b normalise requests"
+#define INGEST_PARAMS                                                          \
+	"name from until sampleRate spyName units aggregationType format"
 #define GRAPH_PARAMS "target depth"
 
 const struct route routes[] = {
@@ -55,6 +57,9 @@ const struct route routes[] = {
     {"GET", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_get, ""},
     {"PUT", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_put, ""},
     {"GET", "/metrics", POOL_QUERY, api_metrics, ""},
+    {"POST", "/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
+    {"POST", "/pyroscope/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
+    {"POST", "/push.v1.PusherService/Push", POOL_INGEST, api_push, ""},
 };
 
 const size_t n_routes = sizeof(routes) / sizeof(routes[0]);
@@ -94,6 +99,25 @@ route_has_method(const struct route *r, const char *method)
 {
 	return strcmp(r->method, method) == 0 ||
 	    (strcmp(r->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
+}
+
+/* Bodies that may be larger than REQUEST_BODY_MAX. */
+static const struct {
+	const char *path;
+	size_t max;
+} bodies[] = {
+    {"/ingest", INGEST_BODY_MAX},
+    {"/pyroscope/ingest", INGEST_BODY_MAX},
+    {"/push.v1.PusherService/Push", INGEST_BODY_MAX},
+};
+
+size_t
+route_body_max(const char *path)
+{
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
+		if (strcmp(bodies[i].path, path) == 0)
+			return bodies[i].max;
+	return REQUEST_BODY_MAX;
 }
 
 /* A path with two methods has both in its Allow line. */

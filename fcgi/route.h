@@ -38,6 +38,9 @@ struct route {
 extern const struct route routes[];
 extern const size_t n_routes;
 
+/* How many bytes a body may have for a path, known or not. */
+size_t route_body_max(const char *path);
+
 /* Answers a request; errors, unknown paths and methods included. */
 void route_dispatch(struct context *c, enum pool pool, struct request *rq,
     struct response *rs);

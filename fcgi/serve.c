@@ -83,15 +83,16 @@ serve_read_body(FCGX_Request *f, struct request *rq)
 	const char *text = serve_param(f, "CONTENT_LENGTH");
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
+	size_t max = route_body_max(rq->path);
 	int got;
 
 	if (*text == '\0' || n == 0)
 		return NULL;
 	if (*end != '\0' || *text == '-')
 		return err_new(ERR_REQUEST, 400, "bad Content-Length");
-	if (n > REQUEST_BODY_MAX)
+	if (n > max)
 		return err_new(ERR_REQUEST, 413,
-		    "the body is larger than %u bytes", REQUEST_BODY_MAX);
+		    "the body is larger than %zu bytes", max);
 	if (!buf_reserve(&rq->body, n))
 		return err_nomem();
 	got = FCGX_GetStr((char *)rq->body.data, (int)n, f->in);
@@ -123,6 +124,9 @@ serve_read(FCGX_Request *f, struct request *rq)
 	rq->origin = serve_param(f, "HTTP_ORIGIN");
 	rq->sec_fetch_site = serve_param(f, "HTTP_SEC_FETCH_SITE");
 	rq->if_none_match = serve_param(f, "HTTP_IF_NONE_MATCH");
+	rq->content_type = serve_param(f, "CONTENT_TYPE");
+	rq->content_encoding = serve_param(f, "HTTP_CONTENT_ENCODING");
+	rq->idempotency_key = serve_param(f, "HTTP_IDEMPOTENCY_KEY");
 	return serve_read_body(f, rq);
 }
 

@@ -15,13 +15,26 @@
 
 #define SLOT (10 * NS_PER_S)
 
+/* Frames of a stack from the root, behind its label set. */
+static void
+path(const struct batch *b, uint32_t node, char *out, size_t size)
+{
+	char rest[200] = "";
+
+	for (; b->nodes[node].parent != 0; node = b->nodes[node].parent) {
+		snprintf(out, size, "%s;%s", batch_str(b,
+		    b->frames[b->nodes[node].edge].name), rest);
+		snprintf(rest, sizeof(rest), "%s", out);
+	}
+}
+
 /* What came out: sums by slot and by name of the leaf. */
 struct seen {
 	int64_t total, leaf[8], slots[64], observed[64];
 	uint64_t first_slot;
 	size_t batches;
 	uint8_t ids[32][16];
-	char labels[200];
+	char labels[200], path[200]; /* of the last one */
 };
 
 static const struct err *
@@ -44,6 +57,10 @@ take(void *arg, struct batch *b)
 			    b->frames[node->edge].name);
 
 			seen->total += e->value;
+			if (seen->batches == 1)
+				path(b, e->key, seen->path,
+				    sizeof(seen->path));
+			CHECK(e->key != 0 && node->parent != 0);
 			if (name[0] >= 'a' && name[0] < 'i' && !name[1])
 				seen->leaf[name[0] - 'a'] += e->value;
 			if (slot < 64)
@@ -231,6 +248,16 @@ TEST(deep_stacks_are_cut_not_lost)
 	stacks_free(s);
 }
 
+TEST(stacks_keep_their_order)
+{
+	struct stacks *s = stacks_of("r;s;t;u 1\n", NULL);
+	struct seen seen;
+
+	push(&seen, s, 0, SLOT, NULL);
+	CHECK_STR(seen.path, "r;s;t;u;");
+	stacks_free(s);
+}
+
 TEST(bad_windows)
 {
 	struct push_window w = {"app", NULL, 0, 10, 5};
@@ -269,6 +296,7 @@ main(void)
 	RUN(large_ones_are_several_with_derived_ids);
 	RUN(labels_of_the_name_win);
 	RUN(deep_stacks_are_cut_not_lost);
+	RUN(stacks_keep_their_order);
 	RUN(bad_windows);
 	RUN(ids_of_keys);
 	return test_done();

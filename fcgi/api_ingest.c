@@ -1,0 +1,380 @@
+/*
+ * POST /ingest: a profile in any of Pyroscope's formats, and in ours.
+ */
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "fcgi/appname.h"
+#include "fcgi/attime.h"
+#include "fcgi/context.h"
+#include "fcgi/format/folded.h"
+#include "fcgi/format/foreign.h"
+#include "fcgi/format/gzip.h"
+#include "fcgi/format/lines.h"
+#include "fcgi/format/pprof.h"
+#include "fcgi/format/stacks.h"
+#include "fcgi/format/tree.h"
+#include "fcgi/format/trie.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/ingest.h"
+#include "fcgi/ingest_pprof.h"
+#include "fcgi/pages.h"
+#include "fcgi/push.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+struct ingest {
+	struct request *rq;
+	struct appname app;
+	int64_t from_ns, until_ns;
+	int64_t rate; /* Hz */
+	struct stacks *stacks;
+	const char *format; /* a constant */
+};
+
+typedef const struct err *ingest_fn(struct ingest *in);
+typedef const struct err *ingest_text_fn(struct stacks *s, const void *data,
+    size_t n, const struct stacks_type *type);
+
+/* ---- parameters ---- */
+
+static const struct err *
+ingest_time(const struct request *rq, const char *name, int64_t *ns)
+{
+	const char *text = request_text(rq, name);
+	const struct err *e;
+
+	e = attime_parse(text != NULL ? text : "", rq->now_ns, ns);
+	return e == NULL ? NULL
+			 : err_field(e->domain, e->code, name, "%s", e->text);
+}
+
+/* Pyroscope falls back to 100 for what is no rate. */
+static int64_t
+ingest_rate(const struct request *rq)
+{
+	const char *text = request_text(rq, "sampleRate");
+	char *end;
+	long long rate;
+
+	if (text == NULL)
+		return 100;
+	rate = strtoll(text, &end, 10);
+	return *end == '\0' && rate > 0 && rate <= NS_PER_S ? rate : 100;
+}
+
+static const struct err *
+ingest_params(struct ingest *in)
+{
+	const struct request *rq = in->rq;
+	const struct err *e;
+	const char *name;
+
+	in->rate = ingest_rate(rq);
+	if ((e = request_need(rq, "name", &name)) != NULL ||
+	    (e = appname_parse(&in->app, name)) != NULL ||
+	    (e = ingest_time(rq, "from", &in->from_ns)) != NULL ||
+	    (e = ingest_time(rq, "until", &in->until_ns)) != NULL)
+		return e;
+	if (request_text(rq, "until") == NULL && in->until_ns < in->from_ns)
+		in->until_ns = in->from_ns;
+	if (in->until_ns < in->from_ns)
+		return err_field(ERR_REQUEST, 400, "until", "is before from");
+	return NULL;
+}
+
+/* ---- text and trees: one type, which the name says ---- */
+
+static void
+ingest_type(struct ingest *in, struct stacks_type *t)
+{
+	const char *units = request_text(in->rq, "units");
+	const char *sum = request_text(in->rq, "aggregationType");
+	const struct apptype *known = appname_suffix(in->app.service);
+
+	if (known != NULL)
+		appname_cut(&in->app);
+	else
+		known = appname_units(units != NULL ? units : "samples");
+	*t = (struct stacks_type){known->name, known->unit, 1, known->kind};
+	if (known->timed)
+		t->period = (NS_PER_S + in->rate / 2) / in->rate;
+	if (sum != NULL && strncmp(sum, "av", 2) == 0)
+		t->kind = SERIES_STOCK;
+	else if (sum != NULL && strcmp(sum, "sum") == 0)
+		t->kind = SERIES_FLOW;
+}
+
+static const struct err *
+ingest_text(struct ingest *in, const char *format, ingest_text_fn *parse)
+{
+	struct stacks_type type;
+
+	in->format = format;
+	ingest_type(in, &type);
+	return parse(in->stacks, in->rq->body.data, in->rq->body.len, &type);
+}
+
+static const struct err *
+ingest_folded(struct ingest *in)
+{
+	return ingest_text(in, "folded", folded_parse);
+}
+
+static const struct err *
+ingest_lines(struct ingest *in)
+{
+	return ingest_text(in, "lines", lines_parse);
+}
+
+static const struct err *
+ingest_trie(struct ingest *in)
+{
+	return ingest_text(in, "trie", trie_parse);
+}
+
+static const struct err *
+ingest_tree(struct ingest *in)
+{
+	return ingest_text(in, "tree", tree_parse);
+}
+
+/* ---- profiles that name their types ---- */
+
+static const struct err *
+ingest_jfr(struct ingest *in)
+{
+	(void)in;
+	return err_field(ERR_REQUEST, 422, "format", "jfr is not read here: "
+	    "send pprof or folded stacks; async-profiler's `jfrconv -o pprof "
+	    "a.jfr a.pprof` and `jfrconv -o collapsed a.jfr a.txt` make them");
+}
+
+static bool
+ingest_is_form(const struct request *rq)
+{
+	return strcasestr(rq->content_type, "multipart/form-data") != NULL;
+}
+
+static const struct err *
+ingest_pprof(struct ingest *in)
+{
+	const struct request *rq = in->rq;
+	const char *spy = request_text(rq, "spyName");
+	bool files = spy != NULL && (strcmp(spy, "pyspy") == 0 ||
+	    strcmp(spy, "rbspy") == 0);
+
+	in->format = "pprof";
+	if (ingest_is_form(rq) && rq->body.len > 2 &&
+	    memcmp(rq->body.data, "--", 2) == 0)
+		return ingest_pprof_form(&in->stacks, rq->content_type,
+		    rq->body.data, rq->body.len, files);
+	return ingest_pprof_raw(in->stacks, rq->body.data, rq->body.len,
+	    files);
+}
+
+static const struct err *
+ingest_foreign(struct ingest *in, const char *name)
+{
+	const struct foreign *f = foreign_find(name);
+
+	in->format = f->name;
+	return foreign_parse(in->stacks, name, in->rq->body.data,
+	    in->rq->body.len, INGEST_PLAIN_MAX);
+}
+
+/* ---- which format ---- */
+
+static const struct {
+	const char *format, *content_type; /* either of them */
+	ingest_fn *parse;
+} formats[] = {
+    {"trie", "binary/octet-stream+trie", ingest_trie},
+    {"tree", "binary/octet-stream+tree", ingest_tree},
+    {"lines", NULL, ingest_lines},
+    {"jfr", NULL, ingest_jfr},
+    {"pprof", NULL, ingest_pprof},
+};
+
+/* Bytes that no text has in its beginning. */
+static bool
+ingest_is_binary(const struct buf *b)
+{
+	for (size_t i = 0; i < b->len && i < 100; i++)
+		if (b->data[i] < 32 && memchr("\t\n\r", b->data[i], 3) == NULL)
+			return true;
+	return false;
+}
+
+static const struct err *
+ingest_parse(struct ingest *in)
+{
+	const char *format = request_text(in->rq, "format");
+	const char *type = in->rq->content_type;
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if ((format != NULL &&
+		    strcmp(format, formats[i].format) == 0) ||
+		    (formats[i].content_type != NULL &&
+		    strcmp(type, formats[i].content_type) == 0))
+			return formats[i].parse(in);
+	if (format != NULL && strcmp(format, "folded") != 0 &&
+	    foreign_find(format) != NULL)
+		return ingest_foreign(in, format);
+	if (format != NULL && strcmp(format, "speedscope") == 0)
+		return err_field(ERR_REQUEST, 422, "format",
+		    "speedscope is not read here");
+	if (ingest_is_form(in->rq) || ingest_is_binary(&in->rq->body))
+		return ingest_pprof(in);
+	return ingest_folded(in);
+}
+
+/* ---- a whole request ---- */
+
+/* gzip in the body itself, whatever the headers say. */
+static const struct err *
+ingest_unpack(struct request *rq)
+{
+	struct buf plain = {0};
+	const struct err *e;
+
+	if (!gzip_looks(rq->body.data, rq->body.len))
+		return NULL;
+	e = gzip_inflate(&plain, rq->body.data, rq->body.len,
+	    INGEST_PLAIN_MAX);
+	buf_fini(&rq->body);
+	rq->body = plain;
+	return e;
+}
+
+/* "app.cpu" with a profile that has a type "cpu" is the service "app". */
+static void
+ingest_cut_name(struct ingest *in)
+{
+	const struct apptype *known = appname_suffix(in->app.service);
+	struct stacks_type t;
+
+	for (uint32_t i = 0; known != NULL && i < stacks_n_types(in->stacks);
+	    i++) {
+		stacks_get_type(in->stacks, i, &t);
+		if (strcmp(t.name, known->name) == 0) {
+			appname_cut(&in->app);
+			return;
+		}
+	}
+}
+
+static uint64_t
+ingest_answer(struct writer *w, const struct stacks *s)
+{
+	uint64_t samples = 0;
+
+	writer_key(w, "types");
+	writer_open(w, '[');
+	for (uint32_t t = 0; t < stacks_n_types(s); t++) {
+		struct stacks_type type;
+		int64_t sum = 0;
+
+		stacks_get_type(s, t, &type);
+		for (uint32_t i = 0; i < stacks_n_nodes(s); i++)
+			sum += stacks_value(s, i, t);
+		samples += (uint64_t)sum;
+		writer_open(w, '{');
+		writer_key(w, "name");
+		writer_str(w, type.name);
+		writer_key(w, "unit");
+		writer_str(w, type.unit);
+		writer_key(w, "period");
+		writer_int(w, type.period);
+		writer_key(w, "accepted");
+		writer_int(w, sum);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+	return samples;
+}
+
+static void
+ingest_put_skipped(struct writer *w, const struct stacks *s,
+    size_t labels_left_out)
+{
+	struct stacks_skipped skipped;
+
+	writer_key(w, "skipped");
+	writer_open(w, '[');
+	for (size_t i = 0; i < stacks_n_skipped(s); i++) {
+		stacks_get_skipped(s, i, &skipped);
+		writer_open(w, '{');
+		writer_key(w, "reason");
+		writer_str(w, skipped.why);
+		writer_key(w, "count");
+		writer_int(w, (int64_t)skipped.n);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+	writer_key(w, "labels_left_out");
+	writer_int(w, (int64_t)labels_left_out);
+}
+
+static const struct err *
+ingest_take(struct ingest *in, struct context *c, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct ingest_report report = {in->format, 1, 0, in->app.n_labels,
+	    in->stacks};
+	struct push_window window = {in->app.service, in->app.labels,
+	    in->app.n_labels, in->from_ns, in->until_ns};
+	struct push *p = NULL;
+	const struct err *e;
+
+	e = ingest_begin(c, in->rq, &p);
+	if (e == NULL)
+		e = push_add(p, in->stacks, &window);
+	if (e == NULL)
+		e = ingest_send(c, in->rq, p, &report, rs);
+	if (e == NULL) {
+		writer_open(&w, '{');
+		writer_key(&w, "service");
+		writer_str(&w, in->app.service);
+		writer_key(&w, "format");
+		writer_str(&w, in->format);
+		ingest_answer(&w, in->stacks);
+		writer_key(&w, "dropped");
+		writer_int(&w, 0);
+		ingest_put_skipped(&w, in->stacks, in->app.left_out);
+		writer_key(&w, "batches");
+		writer_int(&w, (int64_t)push_n_batches(p));
+		writer_close(&w, '}');
+	}
+	push_free(p);
+	return e;
+}
+
+const struct err *
+api_ingest(struct context *c, struct request *rq, struct response *rs)
+{
+	struct ingest in = {.rq = rq};
+	const struct err *e;
+
+	in.stacks = stacks_new(&stacks_limits_push);
+	e = in.stacks == NULL ? err_nomem() : ingest_params(&in);
+	if (e == NULL && (e = ingest_decode(rq)) == NULL &&
+	    (e = ingest_unpack(rq)) == NULL && (e = ingest_parse(&in)) == NULL)
+		e = stacks_error(in.stacks);
+	if (e == NULL)
+		ingest_cut_name(&in);
+	if (e == NULL)
+		e = ingest_take(&in, c, rs);
+	else if (e->domain == ERR_FORMAT)
+		e = err_new(ERR_REQUEST, 422, "%s", e->text);
+	else if (e->domain == ERR_ERRNO)
+		e = err_new(ERR_REQUEST, 413, "too large for the memory that "
+		    "a worker may have");
+	stacks_free(in.stacks);
+	appname_free(&in.app);
+	return e;
+}

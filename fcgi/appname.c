@@ -1,0 +1,184 @@
+/*
+ * The grammar of application names as a machine with three states, and the
+ * tables of suffixes and units.
+ */
+#include "appname.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+
+static const struct apptype suffixes[] = {
+    {"cpu", "nanoseconds", SERIES_FLOW, true},
+    {"wall", "nanoseconds", SERIES_FLOW, true},
+    {"itimer", "nanoseconds", SERIES_FLOW, true},
+    {"inuse_objects", "objects", SERIES_STOCK, false},
+    {"inuse_space", "bytes", SERIES_STOCK, false},
+    {"alloc_objects", "objects", SERIES_FLOW, false},
+    {"alloc_space", "bytes", SERIES_FLOW, false},
+    {"alloc_in_new_tlab_objects", "objects", SERIES_FLOW, false},
+    {"alloc_in_new_tlab_bytes", "bytes", SERIES_FLOW, false},
+    {"alloc_outside_tlab_objects", "objects", SERIES_FLOW, false},
+    {"alloc_outside_tlab_bytes", "bytes", SERIES_FLOW, false},
+    {"live", "objects", SERIES_STOCK, false},
+    {"goroutines", "goroutines", SERIES_STOCK, false},
+    {"mutex_count", "count", SERIES_FLOW, false},
+    {"mutex_duration", "nanoseconds", SERIES_FLOW, false},
+    {"block_count", "count", SERIES_FLOW, false},
+    {"block_duration", "nanoseconds", SERIES_FLOW, false},
+    {"lock_count", "count", SERIES_FLOW, false},
+    {"lock_duration", "nanoseconds", SERIES_FLOW, false},
+    {"exceptions", "count", SERIES_FLOW, false},
+    {"samples", "count", SERIES_FLOW, false},
+    {"seconds", "seconds", SERIES_FLOW, false},
+    {"milliseconds", "milliseconds", SERIES_FLOW, false},
+    {"microseconds", "microseconds", SERIES_FLOW, false},
+    {"nanoseconds", "nanoseconds", SERIES_FLOW, false},
+    {"bytes", "bytes", SERIES_FLOW, false},
+};
+
+static const struct {
+	const char *units, *suffix;
+} by_units[] = { /* the last row: what is not known */
+    {"samples", "cpu"}, {"objects", "inuse_objects"},
+    {"bytes", "inuse_space"}, {"goroutines", "goroutines"},
+    {"lock_samples", "lock_count"}, {"lock_nanoseconds", "lock_duration"},
+    {"nanoseconds", "nanoseconds"}, {"", "cpu"},
+};
+
+const struct apptype *
+appname_type(const char *name)
+{
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		if (strcmp(suffixes[i].name, name) == 0)
+			return &suffixes[i];
+	return NULL;
+}
+
+const struct apptype *
+appname_suffix(const char *service)
+{
+	const char *dot = strrchr(service, '.');
+
+	return dot != NULL && dot != service ? appname_type(dot + 1) : NULL;
+}
+
+void
+appname_cut(struct appname *a)
+{
+	char *dot = strrchr(a->service, '.');
+
+	if (dot != NULL && dot != a->service)
+		*dot = '\0';
+}
+
+const struct apptype *
+appname_units(const char *units)
+{
+	size_t i = 0, last = sizeof(by_units) / sizeof(by_units[0]) - 1;
+
+	while (i < last && strcmp(by_units[i].units, units) != 0)
+		i++;
+	return appname_type(by_units[i].suffix);
+}
+
+/* ---- the grammar ---- */
+
+static char *
+appname_trim(char *from, char *end)
+{
+	static const char blank[] = " \t\r\n";
+
+	while (from < end && strchr(blank, *from) != NULL)
+		from++;
+	while (end > from && strchr(blank, end[-1]) != NULL)
+		end--;
+	*end = '\0';
+	return from;
+}
+
+/* Ids of one process or request are no label of a profile. */
+static bool
+appname_is_id(const char *name)
+{
+	static const char *const ids[] = {"__session_id__", "profile_id",
+	    "span_id", "trace_id"};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (strcmp(ids[i], name) == 0)
+			return true;
+	return false;
+}
+
+static const struct err *
+appname_add(struct appname *a, const char *name, const char *value)
+{
+	size_t i = 0;
+
+	if (*name == '\0')
+		return NULL; /* "{}" and a stray comma */
+	if (appname_is_id(name)) {
+		a->left_out++;
+		return NULL;
+	}
+	while (i < a->n_labels && strcmp(a->labels[i].name, name) != 0)
+		i++;
+	if (i == APPNAME_LABELS_MAX)
+		return err_field(ERR_REQUEST, 400, "name",
+		    "more than %d labels", APPNAME_LABELS_MAX);
+	a->labels[i] = (struct label){name, value};
+	a->n_labels += i == a->n_labels;
+	return NULL;
+}
+
+/* A value without its ',' or '}' is one that ends with the text. */
+static const struct err *
+appname_take_labels(struct appname *a, char *p)
+{
+	const struct err *e = NULL;
+
+	while (*p != '\0' && *p != '}' && e == NULL) {
+		size_t n = strcspn(p, "=}");
+		char *name = p, *value = p + n;
+		char last;
+
+		if (*value != '=')
+			break; /* a name without a value, and the end */
+		p = value + 1 + strcspn(value + 1, ",}");
+		last = *p;
+		name = appname_trim(name, value);
+		value = appname_trim(value + 1, p);
+		e = appname_add(a, name, value);
+		if (last != ',')
+			break;
+		p++;
+	}
+	return e;
+}
+
+const struct err *
+appname_parse(struct appname *a, const char *text)
+{
+	const struct err *e;
+	char *brace;
+
+	*a = (struct appname){.text = strdup(text)};
+	if (a->text == NULL)
+		return err_nomem();
+	brace = a->text + strcspn(a->text, "{");
+	e = *brace == '{' ? appname_take_labels(a, brace + 1) : NULL;
+	a->service = appname_trim(a->text, brace);
+	if (e == NULL && a->service[0] == '\0')
+		e = err_field(ERR_REQUEST, 400, "name",
+		    "has no application before its labels");
+	return e;
+}
+
+void
+appname_free(struct appname *a)
+{
+	free(a->text);
+	a->text = a->service = NULL;
+	a->n_labels = 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * Pyroscope's application names, "my.app.cpu{region=eu,pod=a}", and what
+ * their last part means.
+ *
+ * Values are not quoted: they may hold '=', ':', '/', '{' and blanks inside,
+ * never ',' or '}'.  Blanks around names and values are taken off, what is
+ * behind the '}' is ignored.  Of two labels with one name the later wins.
+ * Labels that no store of theirs would take are kept; those that number
+ * processes or requests are left out, and counted.
+ *
+ * The part behind the last '.' names a profile type where it is a known one;
+ * the service is what is before it.  Where it is not, all of it is the
+ * service, and the units tell the type.
+ */
+#ifndef FCGI_APPNAME_H
+#define FCGI_APPNAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/series.h"
+
+struct err;
+
+#define APPNAME_LABELS_MAX 48
+
+struct appname {
+	char *service; /* owned: of `text` */
+	struct label labels[APPNAME_LABELS_MAX];
+	size_t n_labels;
+	size_t left_out; /* labels */
+	char *text;      /* private */
+};
+
+/* What a suffix or unit stands for. */
+struct apptype {
+	const char *name;    /* "cpu" */
+	const char *unit;    /* "nanoseconds" */
+	enum series_kind kind;
+	bool timed;          /* samples of 1 / sampleRate seconds */
+};
+
+/* Errors: ERR_REQUEST 400 with field "name". */
+const struct err *appname_parse(struct appname *a, const char *text);
+void appname_free(struct appname *a);
+
+/* The type that the last part names, or NULL. */
+const struct apptype *appname_suffix(const char *service);
+/* Takes the last part off the service. */
+void appname_cut(struct appname *a);
+/* The type for `units` ("samples", "bytes", ...); never NULL. */
+const struct apptype *appname_units(const char *units);
+/* The row of a name, or NULL. */
+const struct apptype *appname_type(const char *name);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * Sending, counting and answering.
+ */
+#include "ingest.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "fcgi/context.h"
+#include "fcgi/format/gzip.h"
+#include "fcgi/format/stacks.h"
+#include "fcgi/push.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "fcgi/settings.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/post.h"
+
+#define INGEST_POST_MS 10000 /* for memlensd to take a batch */
+
+const struct err *
+ingest_decode(struct request *rq)
+{
+	struct buf plain = {0};
+	const struct err *e;
+
+	if (rq->content_encoding[0] == '\0' ||
+	    strcasecmp(rq->content_encoding, "identity") == 0)
+		return NULL;
+	if (strcasecmp(rq->content_encoding, "gzip") != 0)
+		return err_new(ERR_REQUEST, 415, "Content-Encoding \"%.40s\": "
+		    "gzip and identity are known", rq->content_encoding);
+	e = gzip_inflate(&plain, rq->body.data, rq->body.len,
+	    INGEST_PLAIN_MAX);
+	buf_fini(&rq->body);
+	rq->body = plain;
+	return e;
+}
+
+const struct err *
+ingest_begin(struct context *c, const struct request *rq, struct push **p)
+{
+	struct store_extent extent;
+	const struct err *e;
+	struct store *s;
+	uint8_t id[16];
+
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	store_extent(s, &extent);
+	if (rq->idempotency_key[0] != '\0')
+		push_id_of(rq->idempotency_key, rq->path, id);
+	*p = push_new(extent.slot_ns,
+	    rq->idempotency_key[0] != '\0' ? id : NULL);
+	return *p != NULL ? NULL : err_nomem();
+}
+
+static const struct err *
+ingest_post(void *arg, struct batch *b)
+{
+	return post_batch(arg, b);
+}
+
+/* A connection that breaks is made once more; the ids keep what was taken
+ * from counting twice. */
+static const struct err *
+ingest_deliver(struct context *c, struct push *p, size_t *taken)
+{
+	const struct err *e = NULL;
+	struct post *post;
+
+	for (int i = 0; i < 2; i++) {
+		e = post_open(&post, c->settings->collector_socket,
+		    INGEST_POST_MS);
+		if (e == NULL) {
+			e = push_send(p, ingest_post, post, taken);
+			post_close(post);
+		}
+		if (e == NULL || e->domain == ERR_REQUEST ||
+		    e->domain == ERR_LIMIT)
+			return e;
+	}
+	return err_new(ERR_REQUEST, 503, "memlensd does not take profiles: %s",
+	    e->text);
+}
+
+static const struct err *
+ingest_refused(const struct err *e, size_t taken, size_t of,
+    struct response *rs)
+{
+	if (e->code == 429 || e->code == 503 || e->code == 507)
+		rs->retry_after_s = e->code == 507 ? 60 : 5;
+	if (e->code == 403)
+		return err_new(ERR_REQUEST, 503, "memlensd refuses this "
+		    "worker: %s", e->text);
+	if (taken > 0)
+		return err_wrap(e, "%zu of %zu batches were taken", taken, of);
+	return e;
+}
+
+/* Counters travel with what they count; each worker has totals of its own,
+ * which begin again with it. */
+static void
+ingest_count(struct context *c, const struct request *rq, struct push *p,
+    const struct ingest_report *r)
+{
+	struct context_ingest *t = &c->ingest;
+
+	t->profiles += (int64_t)r->profiles;
+	t->bytes += (int64_t)rq->body.len;
+	push_count(p, rq->now_ns, "memlens_ingest_profiles_total", "format",
+	    r->format, (int64_t)r->profiles, t->profiles);
+	push_count(p, rq->now_ns, "memlens_ingest_bytes_total", "format",
+	    r->format, (int64_t)rq->body.len, t->bytes);
+	for (size_t i = 0; r->skipped != NULL &&
+	    i < stacks_n_skipped(r->skipped); i++) {
+		struct stacks_skipped s;
+
+		stacks_get_skipped(r->skipped, i, &s);
+		t->skipped += (int64_t)s.n;
+		push_count(p, rq->now_ns, "memlens_ingest_skipped_total",
+		    "reason", s.why, (int64_t)s.n, t->skipped);
+	}
+	if (t->refused > 0) {
+		push_count(p, rq->now_ns, "memlens_ingest_refused_total",
+		    "reason", t->refused_why, t->refused, t->refused_all);
+		t->refused = 0;
+	}
+}
+
+const struct err *
+ingest_send(struct context *c, const struct request *rq, struct push *p,
+    const struct ingest_report *report, struct response *rs)
+{
+	const struct err *e;
+	size_t taken = 0;
+
+	ingest_count(c, rq, p, report);
+	e = ingest_deliver(c, p, &taken);
+	if (e == NULL)
+		return NULL;
+	c->ingest.refused++;
+	c->ingest.refused_all++;
+	c->ingest.refused_why = e->code == 507 ? "disk full" :
+	    e->code == 429 ? "overload" : "not taken";
+	return ingest_refused(e, taken, push_n_batches(p), rs);
+}

@@ -1,0 +1,49 @@
+/*
+ * What /ingest and Connect's push have in common: from stacks of a request
+ * to the daemon, and the answer about it.
+ *
+ * A request is taken whole or refused whole, but for one case: the daemon
+ * stops in the middle of several batches.  The error says how many it has;
+ * the same request with the same Idempotency-Key counts those once.
+ */
+#ifndef FCGI_INGEST_H
+#define FCGI_INGEST_H
+
+#include <stdint.h>
+
+struct context;
+struct err;
+struct push;
+struct request;
+struct response;
+struct stacks;
+
+/* The most that a body may be when it is unpacked. */
+#define INGEST_PLAIN_MAX (64u << 20)
+#define INGEST_PPROF_MAX (32u << 20)
+
+/* Takes off Content-Encoding; the body is what it was then.  Errors:
+ * ERR_REQUEST 415, 413, 422. */
+const struct err *ingest_decode(struct request *rq);
+
+/* A push that is going to this context's store, with the id of the request.
+ * Errors: ERR_REQUEST 503 while there is no store. */
+const struct err *ingest_begin(struct context *c, const struct request *rq,
+    struct push **p);
+
+/* What was taken, for counters and the answer. */
+struct ingest_report {
+	const char *format;   /* a constant: "folded" */
+	uint64_t profiles, samples, labels_left_out;
+	const struct stacks *skipped; /* borrowed, or NULL */
+};
+
+/*
+ * Sends what was added, counters with it.  Errors: ERR_REQUEST 429 with
+ * rs->retry_after_s, 507, 503 when the daemon is not there, what it says
+ * else.
+ */
+const struct err *ingest_send(struct context *c, const struct request *rq,
+    struct push *p, const struct ingest_report *report, struct response *rs);
+
+#endif

@@ -1,0 +1,287 @@
+/*
+ * Forms, sample_type_config, and what lies between two cumulative profiles.
+ */
+#include "ingest_pprof.h"
+
+#include <json-c/json.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/format/pprof.h"
+#include "fcgi/format/stacks.h"
+#include "fcgi/ingest.h"
+#include "fcgi/multipart.h"
+#include "store/base/err.h"
+
+#define CONFIGS_MAX STACKS_TYPES_MAX
+
+struct form {
+	const char *profile, *previous, *config; /* NULL: not there */
+	size_t n_profile, n_previous, n_config;
+	struct pprof_config configs[CONFIGS_MAX];
+	size_t n_configs;
+};
+
+const struct err *
+ingest_pprof_raw(struct stacks *s, const void *data, size_t n, bool files)
+{
+	struct pprof_options o = {.max_bytes = INGEST_PPROF_MAX,
+	    .file_names = files};
+
+	return pprof_parse_as(s, data, n, &o);
+}
+
+/* ---- the form ---- */
+
+static const struct err *
+form_read(struct form *f, const char *content_type, const void *body,
+    size_t n)
+{
+	struct multipart m;
+	struct multipart_part part;
+	const struct err *e;
+	bool more;
+
+	if ((e = multipart_begin(&m, content_type, body, n)) != NULL)
+		return e;
+	while ((e = multipart_next(&m, &part, &more)) == NULL && more) {
+		if (strcmp(part.name, "profile") == 0) {
+			f->profile = part.data;
+			f->n_profile = part.n;
+		} else if (strcmp(part.name, "prev_profile") == 0) {
+			f->previous = part.data;
+			f->n_previous = part.n;
+		} else if (strcmp(part.name, "sample_type_config") == 0) {
+			f->config = part.data;
+			f->n_config = part.n;
+		} else if (strcmp(part.name, "jfr") == 0) {
+			return err_field(ERR_REQUEST, 422, "format", "jfr is "
+			    "not read here: send pprof or folded stacks");
+		}
+	}
+	if (e == NULL && f->profile == NULL)
+		e = err_new(ERR_REQUEST, 400,
+		    "multipart/form-data: no field \"profile\"");
+	return e;
+}
+
+static void
+config_text(struct json_object *o, const char *key, char *to, size_t size)
+{
+	struct json_object *v;
+
+	if (json_object_object_get_ex(o, key, &v) &&
+	    json_object_is_type(v, json_type_string))
+		snprintf(to, size, "%s", json_object_get_string(v));
+}
+
+static void
+config_take(struct pprof_config *c, const char *type, struct json_object *o)
+{
+	struct json_object *v;
+	char how[16] = "";
+
+	*c = (struct pprof_config){.average = -1};
+	snprintf(c->type, sizeof(c->type), "%s", type);
+	config_text(o, "display-name", c->display, sizeof(c->display));
+	config_text(o, "units", c->units, sizeof(c->units));
+	config_text(o, "aggregation", how, sizeof(how));
+	if (how[0] != '\0')
+		c->average = strncmp(how, "av", 2) == 0;
+	c->cumulative = json_object_object_get_ex(o, "cumulative", &v) &&
+	    json_object_get_boolean(v);
+}
+
+static const struct err *
+form_configure(struct form *f)
+{
+	struct json_tokener *t;
+	struct json_object *all;
+
+	if (f->config == NULL || f->n_config == 0)
+		return NULL;
+	if (f->n_config > 1u << 20)
+		return err_new(ERR_REQUEST, 413, "sample_type_config is large");
+	if ((t = json_tokener_new_ex(8)) == NULL)
+		return err_nomem();
+	all = json_tokener_parse_ex(t, f->config, (int)f->n_config);
+	json_tokener_free(t);
+	if (!json_object_is_type(all, json_type_object)) {
+		json_object_put(all);
+		return err_new(ERR_REQUEST, 422,
+		    "sample_type_config is not a JSON object");
+	}
+	json_object_object_foreach(all, type, value) {
+		if (json_object_is_type(value, json_type_object) &&
+		    f->n_configs < CONFIGS_MAX)
+			config_take(&f->configs[f->n_configs++], type, value);
+	}
+	json_object_put(all);
+	return NULL;
+}
+
+/* ---- the difference ---- */
+
+struct less {
+	struct stacks *out;
+	uint32_t *nodes; /* of the profile before -> of out */
+	int64_t *before; /* values of one type, by node of out */
+	size_t n;
+};
+
+static uint32_t
+less_node(struct stacks *out, const struct stacks *s, uint32_t i,
+    const uint32_t *nodes)
+{
+	struct label labels[STACKS_LABELS_MAX];
+	struct stacks_node node;
+	struct frame f;
+
+	if (i == 0)
+		return 0;
+	stacks_get_node(s, i, &node);
+	if (node.labels)
+		return stacks_labels(out, labels,
+		    stacks_get_labels(s, node.edge, labels));
+	stacks_get_frame(s, node.edge, &f);
+	return stacks_child(out, nodes[node.parent], stacks_frame(out, &f));
+}
+
+/* The type of the profile before that has the same name and unit. */
+static uint32_t
+less_type(const struct stacks *s, const struct stacks_type *t)
+{
+	struct stacks_type o;
+
+	for (uint32_t i = 0; i < stacks_n_types(s); i++) {
+		stacks_get_type(s, i, &o);
+		if (strcmp(o.name, t->name) == 0 &&
+		    strcmp(o.unit, t->unit) == 0 && o.period == t->period)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+static bool
+form_is_cumulative(const struct form *f, const char *name)
+{
+	for (size_t i = 0; i < f->n_configs; i++) {
+		const struct pprof_config *c = &f->configs[i];
+		char shown[128];
+
+		pprof_sanitize(shown, sizeof(shown),
+		    c->display[0] != '\0' ? c->display : c->type);
+		if (c->cumulative && strcmp(shown, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One type of the new profile, less that of the one before where both count
+ * from the process's start. */
+static void
+less_values(struct less *l, const struct form *f, const struct stacks *now,
+    const struct stacks *before, uint32_t type)
+{
+	struct stacks_type t;
+	uint32_t old, into;
+	uint64_t shrunk = 0;
+
+	stacks_get_type(now, type, &t);
+	old = before != NULL ? less_type(before, &t) : UINT32_MAX;
+	if (form_is_cumulative(f, t.name) && old == UINT32_MAX) {
+		stacks_skip(l->out, "cumulative values without a profile "
+		    "before", 1);
+		return;
+	}
+	into = stacks_type(l->out, &t);
+	memset(l->before, 0, l->n * sizeof(*l->before));
+	for (uint32_t i = 0; form_is_cumulative(f, t.name) &&
+	    i < stacks_n_nodes(before); i++)
+		l->before[l->nodes[i]] += stacks_value(before, i, old);
+	/* nodes of the new profile have the same numbers in out */
+	for (uint32_t i = 0; i < stacks_n_nodes(now); i++) {
+		int64_t v = stacks_value(now, i, type) - l->before[i];
+
+		if (v > 0)
+			stacks_add(l->out, i, into, v);
+		shrunk += v < 0;
+	}
+	if (shrunk > 0)
+		stacks_skip(l->out, "cumulative values that have shrunk",
+		    shrunk);
+}
+
+/* *s becomes what lies between two profiles. */
+static const struct err *
+form_difference(const struct form *f, struct stacks **s,
+    const struct stacks *before)
+{
+	size_t n = stacks_n_nodes(*s), m = before != NULL ?
+	    stacks_n_nodes(before) : 1;
+	struct less l = {stacks_new(&stacks_limits_push),
+	    calloc(n > m ? n : m, sizeof(*l.nodes)), NULL, n + m};
+	const struct err *e = NULL;
+
+	l.before = calloc(l.n, sizeof(*l.before));
+	if (l.out == NULL || l.nodes == NULL || l.before == NULL)
+		e = err_nomem();
+	for (uint32_t i = 0; e == NULL && i < n; i++)
+		l.nodes[i] = less_node(l.out, *s, i, l.nodes);
+	for (uint32_t i = 0; e == NULL && before != NULL && i < m; i++)
+		l.nodes[i] = less_node(l.out, before, i, l.nodes);
+	if (e == NULL)
+		e = stacks_error(l.out);
+	for (uint32_t t = 0; e == NULL && t < stacks_n_types(*s); t++)
+		less_values(&l, f, *s, before, t);
+	for (size_t i = 0; e == NULL && i < stacks_n_skipped(*s); i++) {
+		struct stacks_skipped skipped;
+
+		stacks_get_skipped(*s, i, &skipped);
+		stacks_skip(l.out, skipped.why, skipped.n);
+	}
+	free(l.nodes);
+	free(l.before);
+	if (e != NULL) {
+		stacks_free(l.out);
+		return e;
+	}
+	stacks_free(*s);
+	*s = l.out;
+	return NULL;
+}
+
+const struct err *
+ingest_pprof_form(struct stacks **s, const char *content_type,
+    const void *body, size_t n, bool files)
+{
+	struct form *f = calloc(1, sizeof(*f));
+	struct pprof_options o = {.max_bytes = INGEST_PPROF_MAX,
+	    .file_names = files};
+	struct stacks *before = NULL;
+	const struct err *e;
+	bool cumulative = false;
+
+	if (f == NULL)
+		return err_nomem();
+	if ((e = form_read(f, content_type, body, n)) == NULL &&
+	    (e = form_configure(f)) == NULL) {
+		o.configs = f->configs;
+		o.n_configs = f->n_configs;
+		e = pprof_parse_as(*s, f->profile, f->n_profile, &o);
+	}
+	for (size_t i = 0; i < f->n_configs; i++)
+		cumulative |= f->configs[i].cumulative;
+	if (e == NULL && cumulative && f->previous != NULL) {
+		before = stacks_new(&stacks_limits_push);
+		e = before == NULL ? err_nomem() : pprof_parse_as(before,
+		    f->previous, f->n_previous, &o);
+	}
+	if (e == NULL && cumulative)
+		e = form_difference(f, s, before);
+	stacks_free(before);
+	free(f);
+	return e;
+}

@@ -1,0 +1,35 @@
+/*
+ * Profile types as Grafana and newer agents name them,
+ * "process_cpu:cpu:nanoseconds:cpu:nanoseconds", and as the store does,
+ * "cpu" in nanoseconds.  What is in no table keeps its name: x:x:... is "x",
+ * and x:y:... is "x_y".
+ */
+#ifndef FCGI_TYPEID_H
+#define FCGI_TYPEID_H
+
+#include <stddef.h>
+
+#include "store/series.h"
+
+struct err;
+
+#define TYPEID_MAX 300
+
+/* The five parts of an id; what is missing is "". */
+struct typeid {
+	char text[TYPEID_MAX]; /* the id */
+	char parts[TYPEID_MAX];
+	const char *group, *type, *unit, *period_type, *period_unit;
+};
+
+/* The store's name of a group's type, and how it counts. */
+enum series_kind typeid_name(const char *group, const char *type, char *name,
+    size_t size);
+
+/* The id of a series of the store. */
+void typeid_of(struct typeid *id, const char *name, const char *unit);
+
+/* Takes an id apart.  Errors: ERR_REQUEST 400. */
+const struct err *typeid_parse(struct typeid *id, const char *text);
+
+#endif

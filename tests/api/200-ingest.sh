@@ -1,0 +1,141 @@
+#!/bin/bash
+# POST /ingest: every format, every quirk of names and times, every status.
+. tests/api/lib
+. tests/api/stack
+start_stack
+node tests/api/requests.mjs "$T" || exit 1
+at="from=1700000000&until=1700000010"
+
+ingest()
+{
+	file=$1 query=$2
+	shift 2
+	put "$T/$file" "/ingest?$query" "$@"
+}
+# ticks in the slots of one test's own service
+has()
+{
+	got=$(ticks "$1" 1699990000 1700100000)
+	[ "$got" = "$2" ] || { echo "# $1: $got, not $2"; return 1; }
+}
+
+ingest a.folded "name=fold.cpu%7Bregion%3Deu%7D&$at&sampleRate=100"
+check "folded: 200 and what was taken" js \
+    'd.types[0].name === "cpu" && d.types[0].accepted === 5 &&
+    d.types[0].period === 10000000 && d.dropped === 0 &&
+    d.service === "fold"'
+check "folded: it is there" has 'cpu{service="fold"}' 5
+check "folded: with its label" has 'cpu{service="fold",region="eu"}' 5
+check "folded: and no other" has 'cpu{service="fold",region="us"}' 0
+ingest a.folded "name=form.cpu&$at" \
+    CONTENT_TYPE=application/x-www-form-urlencoded
+check "curl's default type is no form" has 'cpu{service="form"}' 5
+ingest a.lines "name=lines&$at&format=lines"
+check "lines" has 'cpu{service="lines"}' 3
+ingest trie.bin "name=trie&$at&format=trie"
+check "trie" has 'cpu{service="trie"}' 3
+ingest trie.bin "name=trie2&$at" CONTENT_TYPE=binary/octet-stream+trie
+check "trie by its type" has 'cpu{service="trie2"}' 3
+ingest tree.bin "name=tree&$at" CONTENT_TYPE=binary/octet-stream+tree
+check "tree by its type" has 'cpu{service="tree"}' 3
+ingest pprof.bin "name=raw&$at&format=pprof"
+check "pprof: both types" js 'd.types.map(t => t.name).join() ===
+    "samples,cpu" && d.types[1].accepted === 5'
+check "pprof: cpu in periods" has 'cpu{service="raw"}' 5
+check "pprof: labels of samples" has 'cpu{service="raw",region="eu"}' 3
+ingest pprof.gz "name=gz&$at&format=pprof"
+check "pprof in gzip" has 'cpu{service="gz"}' 5
+ingest pprof.gz "name=guess&$at"
+check "pprof without a format" has 'cpu{service="guess"}' 5
+ingest form.bin "name=mp&$at" CONTENT_TYPE="multipart/form-data; boundary=XX"
+check "a form" has 'cpu{service="mp"}' 5
+ingest form.bin "name=mp2&$at&format=pprof" \
+    CONTENT_TYPE="multipart/form-data; boundary=XX"
+check "a form that says pprof" has 'cpu{service="mp2"}' 5
+ingest delta.bin "name=delta&$at" \
+    CONTENT_TYPE="multipart/form-data; boundary=XX"
+check "cumulative values less those before" has 'alloc_space{service="delta"}' \
+    200
+check "the others as they are" has 'inuse_space{service="delta"}' 7
+ingest first.bin "name=first&$at" \
+    CONTENT_TYPE="multipart/form-data; boundary=XX"
+check "cumulative values without: said" js 'd.skipped.some(s =>
+    /cumulative/.test(s.reason)) && d.types.length === 1'
+ingest odd.bin "name=odd&$at&format=pprof"
+check "unknown types are stored" has 'lock_wait{service="odd"}' 5
+ingest a.gz "name=ce&$at" HTTP_CONTENT_ENCODING=gzip
+check "Content-Encoding: gzip" has 'cpu{service="ce"}' 5
+ingest a.gz "name=sniff&$at"
+check "gzip without a word" has 'cpu{service="sniff"}' 5
+
+# ---- names ----
+ingest a.folded "name=my.odd.app&$at"
+check "no known suffix: all of it is the service" has \
+    'cpu{service="my.odd.app"}' 5
+ingest a.folded "name=mem.inuse_space&$at&units=bytes"
+check "a suffix names a type" js 'd.types[0].name === "inuse_space" &&
+    d.types[0].unit === "bytes"'
+ingest a.folded "name=un&$at&units=goroutines&aggregationType=average"
+check "units name a type" has 'goroutines{service="un"}' 5
+ingest a.folded "name=$(enc ' dots { otel.scope.name = a/b , odd-one=x y } ')&$at"
+check "blanks, dots, slashes and dashes" has \
+    'cpu{service="dots","otel.scope.name"="a/b","odd-one"="x y"}' 5
+ingest a.folded "name=$(enc 'eq{a=b=c:{d}x')&$at"
+check "a value with = : {" has 'cpu{service="eq",a="b=c:{d"}' 5
+ingest a.folded "name=$(enc 'sess{__session_id__=1,a=b}')&$at"
+check "numbers of processes are no labels" js 'd.labels_left_out === 1'
+
+# ---- times ----
+for t in 1700000000 1700000000000 1700000000000000 1700000000000000000; do
+	ingest a.folded "name=t$t&from=$t&until=${t/17000000/17000000}"
+	check "a time of ${#t} digits" has "cpu{service=\"t$t\"}" 5
+done
+ingest a.folded "name=rate0&$at&sampleRate=0"
+check "no rate is 100" js 'd.types[0].period === 10000000'
+ingest a.folded "name=phase&from=1700000003&until=1700000063"
+sum=0
+for i in 0 1 2 3 4 5 6; do
+	s=$((1700000000 + 10 * i))
+	n=$(ticks 'cpu{service="phase"}' $s $((s + 10)))
+	sum=$((sum + n))
+done
+check "a window of any phase keeps every sample ($sum)" [ "$sum" = 5 ]
+ingest a.folded "name=now"
+check "without times: now" js 'd.types[0].accepted === 5'
+ingest a.folded "name=idem&$at" HTTP_IDEMPOTENCY_KEY=k1
+ingest a.folded "name=idem&$at" HTTP_IDEMPOTENCY_KEY=k1
+check "the same key again: 200" status 200
+check "and counted once" has 'cpu{service="idem"}' 5
+
+# ---- statuses ----
+ingest a.folded "$at"
+check "no name: 400" status 400
+ingest a.folded "name=%7Ba%3Db%7D&$at"
+check "no application: 400" status 400
+ingest a.folded "name=x&from=1700000010&until=1700000000"
+check "a window that ends before it begins: 400" status 400
+ingest a.folded "name=x&$at&format=pprof"
+check "text for pprof: 422" status 422
+ingest a.folded "name=x&$at&format=jfr"
+check "jfr: 422" status 422
+check "that names the way out" js '/jfrconv/.test(d.detail)'
+ingest a.folded "name=x&$at" HTTP_CONTENT_ENCODING=br
+check "another encoding: 415" status 415
+get GET "/ingest?name=x"
+check "GET: 405" status 405
+check "with Allow" header "Allow: POST"
+future=$(($(date +%s) + 100000))
+ingest a.folded "name=x&from=$future&until=$future"
+check "the far future: 422" status 422
+kill $daemon
+wait $daemon
+ingest a.folded "name=x&$at"
+check "no daemon: 503" status 503
+check "and when to come again" header "Retry-After:"
+start_daemon
+ingest a.folded "name=later&$at"
+check "the next one tells of it" status 200
+get GET "/api/v1/series?query=memlens_ingest_refused_total&fn=increase&from=$(($(date +%s) - 300))&until=$(($(date +%s) + 20))"
+check "as a counter" js 'd.series.length > 0 && d.series[0].points.some(p =>
+    p[1] > 0)'
+exit $bad
