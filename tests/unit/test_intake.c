@@ -48,7 +48,7 @@ server_open(struct server *s)
 	*s = (struct server){NULL, NULL, 0, 0};
 	CHECK_OK(loop_new(&s->loop));
 	CHECK_OK(intake_open(&s->intake, &(struct intake_options){path, NULL,
-	    s->loop, take, s}));
+	    s->loop, take, s, NULL}));
 }
 
 static void
@@ -325,10 +325,10 @@ TEST(the_path)
 
 	server_open(&s);
 	CHECK(intake_open(&second, &(struct intake_options){path, NULL,
-	    s.loop, take, &s}) != NULL);
+	    s.loop, take, &s, NULL}) != NULL);
 	CHECK(access(path, F_OK) == 0);
 	CHECK(intake_open(&second, &(struct intake_options){path,
-	    "no-such-group", s.loop, take, &s}) != NULL);
+	    "no-such-group", s.loop, take, &s, NULL}) != NULL);
 	/* a dead daemon's socket is replaced */
 	server_close(&s);
 	CHECK_INT(raw_connect(), -1);
@@ -354,7 +354,7 @@ TEST(a_file_in_the_sockets_place_stays)
 	CHECK(f != NULL && fputs("precious", f) >= 0 && fclose(f) == 0);
 	CHECK_OK(loop_new(&loop));
 	CHECK(intake_open(&in, &(struct intake_options){path, NULL, loop, take,
-	    NULL}) != NULL);
+	    NULL, NULL}) != NULL);
 	CHECK(access(path, F_OK) == 0);
 	loop_free(loop);
 	unlink(path);
@@ -420,7 +420,7 @@ TEST(a_full_socket_does_not_block_the_start)
 	CHECK(n < 16);
 	CHECK_OK(loop_new(&loop));
 	CHECK(intake_open(&in, &(struct intake_options){path, NULL, loop, take,
-	    NULL}) != NULL);
+	    NULL, NULL}) != NULL);
 	CHECK(access(path, F_OK) == 0);
 	while (n > 0)
 		close(fds[--n]);
