@@ -419,5 +419,6 @@ symbols_stats(const struct symbols *s, struct symbols_stats *out)
 	    .frames = frames_count(s->frames),
 	    .overflows = s->overflows,
 	    .child = symbols_link_pid(s->link),
+	    .busy = symbols_link_busy(s->link),
 	};
 }

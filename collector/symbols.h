@@ -35,6 +35,7 @@ struct symbols_stats {
 	uint64_t files, addresses, frames; /* in the tables */
 	uint64_t overflows;  /* addresses that found a table full */
 	pid_t child;         /* 0: none at the moment */
+	bool busy;           /* it has questions to answer */
 };
 
 /*

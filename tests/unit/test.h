@@ -24,18 +24,6 @@ static int test_failures, test_bad;
 		fflush(stdout);                                                \
 		test_failures += test_bad != 0;                                \
 	} while (0)
-/* A case that needs answers of the sandboxed symbols child: under
- * AddressSanitizer its first ones do not come, why is not known. */
-#if defined(__SANITIZE_ADDRESS__)
-#define RUN_WITH_CHILD(name)                                                   \
-	do {                                                                   \
-		(void)test_##name;                                             \
-		printf("skip - %s: the symbols child is slow to answer "       \
-		       "under AddressSanitizer\n", #name);                     \
-	} while (0)
-#else
-#define RUN_WITH_CHILD(name) RUN(name)
-#endif
 #define CHECK(condition)                                                       \
 	do {                                                                   \
 		if (!(condition)) {                                            \

@@ -100,7 +100,7 @@ bench_slot(struct bench *t)
 	struct batch *b = batch_new((uint64_t)t->s.slot_ns), *copy = NULL;
 	struct buf record = {0};
 
-	symbols_settle(t->s.symbols, NS_PER_S);
+	symbols_settle(t->s.symbols, 30 * NS_PER_S);
 	cpu_put_profiles(&t->s, SLOT, b);
 	CHECK_OK(batch_encode(b, &record));
 	CHECK_OK(batch_decode(record.data, record.len, &copy));
@@ -182,7 +182,7 @@ TEST(stack_root_first)
 
 	/* Before the child has answered, and after. */
 	cpu_take_event(&t->s, &e);
-	symbols_settle(t->s.symbols, NS_PER_S);
+	symbols_settle(t->s.symbols, 30 * NS_PER_S);
 	e.value = 2;
 	cpu_take_event(&t->s, &e);
 	CHECK_INT(t->s.now.samples, 3);
@@ -371,8 +371,8 @@ int
 main(void)
 {
 	log_init("test_source_cpu", LOG_L_ERR);
-	RUN_WITH_CHILD(stack_root_first);
-	RUN_WITH_CHILD(kernel_on_top);
+	RUN(stack_root_first);
+	RUN(kernel_on_top);
 	RUN(kernel_thread);
 	RUN(process_that_has_ended);
 	RUN(broken_stacks);

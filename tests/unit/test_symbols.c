@@ -58,10 +58,13 @@ offset_of(void (*fn)(void))
 static struct frame
 resolve(struct symbols *s, uint32_t file, uint64_t offset, int fd)
 {
-	int i;
+	int64_t until = clock_mono_ns() + 30 * NS_PER_S;
+	struct symbols_stats stats;
 	uint32_t ref = 0;
+	int quiet = 0;
 
-	for (i = 0; i < 50; i++) {
+	/* Until there is an answer, or nobody who could give one. */
+	while (quiet < 10 && clock_mono_ns() < until) {
 		symbols_pump(s, clock_mono_ns());
 		ref = symbols_user(s, file, offset);
 		if ((ref & SYMBOLS_UNRESOLVED) == 0)
@@ -69,6 +72,10 @@ resolve(struct symbols *s, uint32_t file, uint64_t offset, int fd)
 		if (symbols_wants(s, file))
 			symbols_load(s, file, fd);
 		symbols_settle(s, 100 * NS_PER_MS);
+		symbols_stats(s, &stats);
+		quiet = stats.busy || stats.child == 0 ||
+		    symbols_wants(s, file) ? 0 : quiet + 1;
+		usleep(1000);
 	}
 	return symbols_get(s, symbols_final(s, ref));
 }
@@ -158,7 +165,20 @@ wait_for_child(struct symbols *s)
 	struct symbols_stats stats = {0};
 	int i;
 
-	for (i = 0; i < 1000 && stats.child == 0; i++) {
+	for (i = 0; i < 3000 && stats.child == 0; i++) {
+		usleep(10000);
+		symbols_pump(s, clock_mono_ns());
+		symbols_stats(s, &stats);
+	}
+}
+
+static void
+wait_for_death(struct symbols *s, pid_t child)
+{
+	struct symbols_stats stats = {.child = child};
+	int i;
+
+	for (i = 0; i < 3000 && stats.child == child; i++) {
 		usleep(10000);
 		symbols_pump(s, clock_mono_ns());
 		symbols_stats(s, &stats);
@@ -189,7 +209,9 @@ TEST(killed_at_any_time)
 			kill(stats.child, SIGKILL);
 		symbols_settle(s, 50 * NS_PER_MS);
 		CHECK(symbols_get(s, symbols_final(s, ref)).name[0] != '\0');
-		CHECK(clock_mono_ns() - began < 200 * NS_PER_MS);
+		CHECK(clock_mono_ns() - began < 5 * NS_PER_S);
+		if (stats.child > 0)
+			wait_for_death(s, stats.child);
 		wait_for_child(s);
 	}
 	f = resolve(s, file, offset_of(rust), fd);
@@ -227,7 +249,7 @@ TEST(file_that_kills)
 		symbols_load(s, bad, evil);
 		CHECK(!symbols_wants(s, bad));
 		kill(stats.child, SIGKILL);
-		symbols_settle(s, 100 * NS_PER_MS);
+		wait_for_death(s, stats.child);
 	}
 	wait_for_child(s);
 	symbols_stats(s, &stats);
@@ -529,15 +551,15 @@ main(void)
 {
 	log_init("test_symbols", LOG_L_ERR);
 	RUN(names);
-	RUN_WITH_CHILD(own_functions);
-	RUN_WITH_CHILD(vdso);
-	RUN_WITH_CHILD(killed_at_any_time);
-	RUN_WITH_CHILD(file_that_kills);
-	RUN_WITH_CHILD(not_elf);
+	RUN(own_functions);
+	RUN(vdso);
+	RUN(killed_at_any_time);
+	RUN(file_that_kills);
+	RUN(not_elf);
 	RUN(kernel);
-	RUN_WITH_CHILD(bounded);
-	RUN_WITH_CHILD(walls);
-	RUN_WITH_CHILD(descriptors_of_the_child_do_not_pile_up);
+	RUN(bounded);
+	RUN(walls);
+	RUN(descriptors_of_the_child_do_not_pile_up);
 	RUN(forbidden);
 	return test_done();
 }
