@@ -10,8 +10,12 @@
 #include "version.h"
 
 static const struct cmd commands[] = {
+    {"collapse", "[OPTION...] [FILE...]", "profiles as folded stacks",
+        cmd_collapse},
     {"export", "DIR FROM UNTIL FILE [SELECTOR]",
         "a range as one self-contained file", cmd_export},
+    {"flamegraph", "[OPTION...] [FILE...]",
+        "profiles, or the difference of two, as a picture", cmd_flamegraph},
     {"heap", "[OPTION...] DUMP...", "heap dumps of jemalloc and gperftools",
         cmd_heap},
     {"import", "FILE DIR|SOCKET", "and back, into a store or a daemon",
@@ -28,7 +32,7 @@ usage(FILE *out, int status)
 {
 	fprintf(out, "usage: memlens COMMAND [ARGUMENT...]\n\n");
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-7s %-35s %s\n", commands[i].name,
+		fprintf(out, "  %-10s %-35s %s\n", commands[i].name,
 		    commands[i].arguments, commands[i].help);
 	fprintf(out, "\n  -h, --help    this\n  -V, --version the version\n");
 	return status;

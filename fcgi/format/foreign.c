@@ -8,6 +8,7 @@
 #include "folded.h"
 #include "gzip.h"
 #include "lines.h"
+#include "perf_script.h"
 #include "pprof.h"
 #include "stacks.h"
 #include "store/base/buf.h"
@@ -46,6 +47,27 @@ lines_parse_samples(struct stacks *s, const void *data, size_t n)
 	return lines_parse(s, data, n, NULL);
 }
 
+static void *
+perf_script_begin(struct stacks *s)
+{
+	return perf_script_new(s);
+}
+
+static size_t
+perf_script_feed_any(void *p, const char *text, size_t n, bool last)
+{
+	return perf_script_feed(p, text, n, last);
+}
+
+static const struct err *
+perf_script_finish_any(void *p)
+{
+	return perf_script_finish(p);
+}
+
+static const struct foreign_stream perf_script_stream = {perf_script_begin,
+    perf_script_feed_any, perf_script_finish_any};
+
 /* Its first field is a message that begins with a small number. */
 static bool
 pprof_looks(const char *p, size_t n)
@@ -58,6 +80,8 @@ pprof_looks(const char *p, size_t n)
 const struct foreign foreign_formats[] = {
     {"pprof", "protobuf, as go tool pprof reads it", pprof_looks, pprof_parse,
         NULL},
+    {"perf", "the text of perf script", perf_script_looks, perf_script_parse,
+        &perf_script_stream},
     {"folded", "stacks with counts, as stackcollapse writes them",
         folded_looks, folded_parse_samples, &folded_stream},
     {"lines", "a stack a line, each counts one", lines_looks,

@@ -1,0 +1,87 @@
+/*
+ * memlens collapse: any format that is known as folded stacks.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdint.h>
+
+#include "cmd.h"
+#include "cmd_stacks.h"
+#include "format/flame.h"
+#include "format/folded_out.h"
+#include "format/stacks.h"
+#include "store/base/err.h"
+
+struct collapse {
+	const char *format, *type;
+	bool bare;
+};
+
+static const struct option collapse_options[] = {
+    {"format", required_argument, NULL, 'f'},
+    {"type", required_argument, NULL, 't'},
+    {"bare", no_argument, NULL, 'b'},
+    {NULL, 0, NULL, 0},
+};
+
+static const struct err *
+collapse_run(const struct collapse *c, int n, char **paths)
+{
+	static const struct flame_options all = {.max_nodes = -1,
+	    .other = "(other)"};
+	struct stacks *s = NULL;
+	struct flame *f = NULL;
+	struct buf out = {0};
+	const struct err *e;
+	uint32_t type = 0;
+
+	e = cmd_stacks_read(&s, "collapse", c->format, n, paths);
+	if (e == NULL)
+		e = cmd_stacks_type(s, "collapse", c->type, &type);
+	if (e == NULL)
+		e = flame_new_stacks(&f, s, type, &all);
+	if (e == NULL)
+		e = folded_put(&out, f, c->bare, SIZE_MAX);
+	if (e == NULL && (fwrite(out.data, 1, out.len, stdout) != out.len ||
+	    fflush(stdout) != 0))
+		e = err_errno("standard output");
+	buf_fini(&out);
+	flame_free(f);
+	stacks_free(s);
+	return e;
+}
+
+int
+cmd_collapse(int argc, char **argv)
+{
+	struct collapse c = {0};
+	char *in[] = {(char[]){"-"}};
+	const struct err *e;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", collapse_options,
+	    NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			c.format = optarg;
+			break;
+		case 't':
+			c.type = optarg;
+			break;
+		case 'b':
+			c.bare = true;
+			break;
+		default:
+			fprintf(stderr, "usage: memlens collapse [--format "
+			    "NAME] [--type NAME] [--bare] [FILE...]\n");
+			cmd_stacks_formats(stderr);
+			return 2;
+		}
+	}
+	e = optind == argc ? collapse_run(&c, 1, in)
+	    : collapse_run(&c, argc - optind, argv + optind);
+	if (e == NULL)
+		return 0;
+	fprintf(stderr, "memlens collapse: %s\n", e->text);
+	return 1;
+}

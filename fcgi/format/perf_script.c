@@ -1,0 +1,412 @@
+/*
+ * A line is looked at twice: by memchr() for its end, and eight bytes at a
+ * time for the hash of what is behind the address.  That text is found in a
+ * cache nearly always, and stands for a list of frames.
+ */
+#include "perf_script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf_script_frame.h"
+#include "stacks.h"
+#include "stacks_cache.h"
+#include "store/base/err.h"
+
+#define DEPTH_MAX 4095 /* and the command */
+#define CACHE_MAX (64u << 20) /* bytes of text; then it begins anew */
+#define EVENT_MAX 128
+
+struct perf_script {
+	struct stacks *s;
+	/* what is behind an address -> where its frames begin in chains */
+	struct stacks_cache texts[2]; /* of other commands, of java */
+	uint32_t *chains; /* n, then n frames, innermost first */
+	size_t n_chains, cap_chains;
+	struct stacks_cache commands; /* a command -> its frame */
+	/* the sample that is being read */
+	uint32_t *leaf_first;
+	size_t depth;
+	uint32_t command, type;
+	int64_t count;
+	bool open, java;
+	/* the event seen last, and its type */
+	char event[EVENT_MAX];
+	bool periods;
+	uint64_t line, samples, bad, cut, first_bad;
+};
+
+struct perf_script *
+perf_script_new(struct stacks *s)
+{
+	struct perf_script *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return NULL;
+	p->s = s;
+	p->type = UINT32_MAX;
+	p->leaf_first = malloc(DEPTH_MAX * sizeof(*p->leaf_first));
+	if (p->leaf_first == NULL) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void
+perf_script_bad(struct perf_script *p)
+{
+	if (p->bad++ == 0)
+		p->first_bad = p->line;
+}
+
+static bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool
+is_space(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* ---- the line of an event ---- */
+
+struct event_line {
+	const char *command_end;
+	const char *event, *event_end;
+	int64_t period; /* 0: none */
+};
+
+/* The command ends before the first number that stands alone, or with
+ * another behind '/': the pid. */
+static const char *
+event_pid(const char *p, const char *end)
+{
+	for (const char *at = p + 1; at < end; at++) {
+		const char *q = at;
+
+		if (!is_space(*at))
+			continue;
+		while (q < end && is_space(*q))
+			q++;
+		if (q == end || !is_digit(*q))
+			continue;
+		while (q < end && (is_digit(*q) || *q == '/'))
+			q++;
+		if (q < end && is_space(*q))
+			return at;
+	}
+	return NULL;
+}
+
+/* "... 83.1:   10101010 cpu-clock:ppp:" from its end. */
+static bool
+event_split(const char *p, const char *end, struct event_line *l)
+{
+	const char *at;
+
+	while (end > p && (is_space(end[-1]) || end[-1] == '\r'))
+		end--;
+	if (end == p || end[-1] != ':' ||
+	    (l->command_end = event_pid(p, end)) == NULL)
+		return false;
+	for (at = end - 1; at > p && !is_space(at[-1]); at--)
+		;
+	l->event = at;
+	l->event_end = end - 1;
+	while (at > p && is_space(at[-1]))
+		at--;
+	l->period = 0;
+	for (int64_t unit = 1; at > p && is_digit(at[-1]) &&
+	     unit < (int64_t)1e17; unit *= 10)
+		l->period += (*--at - '0') * unit;
+	if (at > p && !is_space(at[-1]))
+		l->period = 0;
+	return l->event < l->event_end;
+}
+
+/* Clocks count nanoseconds; other events count themselves. */
+static void
+event_type(struct perf_script *p, const struct event_line *l)
+{
+	size_t n = (size_t)(l->event_end - l->event);
+	struct stacks_type t = {p->event, "samples", 1, SERIES_FLOW};
+	const char *colon;
+
+	n = n < EVENT_MAX - 1 ? n : EVENT_MAX - 1;
+	if (p->type != UINT32_MAX && p->periods == (l->period > 0) &&
+	    strncmp(p->event, l->event, n) == 0 && p->event[n] == '\0')
+		return;
+	memcpy(p->event, l->event, n);
+	p->event[n] = '\0';
+	p->periods = l->period > 0;
+	if (p->periods && (strncmp(p->event, "cpu-clock", 9) == 0 ||
+	    strncmp(p->event, "task-clock", 10) == 0))
+		t.unit = "nanoseconds";
+	else if (p->periods)
+		t.unit = p->event;
+	/* modifiers behind a colon are no part of the name */
+	colon = strchr(p->event, ':');
+	if (colon != NULL && strspn(colon + 1, "ukhHGpPSDWeb") ==
+	    strlen(colon + 1)) {
+		char plain[EVENT_MAX];
+
+		memcpy(plain, p->event, sizeof(plain));
+		plain[colon - p->event] = '\0';
+		t.name = plain;
+		if (t.unit == p->event)
+			t.unit = plain;
+		p->type = stacks_type(p->s, &t);
+		return;
+	}
+	p->type = stacks_type(p->s, &t);
+}
+
+static void
+event_command(struct perf_script *p, const char *text, size_t n)
+{
+	uint32_t hash = 0, frame;
+	char name[256];
+
+	n = n < sizeof(name) - 1 ? n : sizeof(name) - 1;
+	for (size_t i = 0; i < n; i++) {
+		name[i] = is_space(text[i]) ? '_' : text[i] == ';' ? ':'
+								   : text[i];
+		hash = (hash ^ (unsigned char)name[i]) * 0x01000193;
+	}
+	frame = stacks_cache_get(&p->commands, hash, name, n);
+	if (frame == STACKS_CACHE_NONE) {
+		frame = stacks_frame_named(p->s, FRAME_MARK, name, n);
+		stacks_cache_add(&p->commands, hash, name, n, frame);
+	}
+	p->command = frame;
+	p->java = n == 4 && memcmp(name, "java", 4) == 0;
+}
+
+static void
+perf_script_close(struct perf_script *p)
+{
+	uint32_t node;
+
+	if (!p->open)
+		return;
+	node = stacks_child(p->s, 0, p->command);
+	for (size_t i = p->depth; i-- > 0;)
+		node = stacks_child(p->s, node, p->leaf_first[i]);
+	stacks_add(p->s, node, p->type, p->count);
+	p->samples++;
+	p->open = false;
+	p->depth = 0;
+}
+
+static void
+perf_script_event(struct perf_script *p, const char *text, const char *end)
+{
+	struct event_line l;
+
+	perf_script_close(p);
+	if (!event_split(text, end, &l)) {
+		perf_script_bad(p);
+		return;
+	}
+	event_type(p, &l);
+	event_command(p, text, (size_t)(l.command_end - text));
+	p->count = l.period > 0 ? l.period : 1;
+	p->open = true;
+}
+
+/* ---- the line of a frame ---- */
+
+static uint32_t
+frame_hash(const char *p, const char *end)
+{
+	uint64_t h = 0, word;
+
+	for (; end - p >= 8; p += 8) {
+		memcpy(&word, p, 8);
+		h = stacks_cache_mix(h, word);
+	}
+	word = 0;
+	memcpy(&word, p, (size_t)(end - p));
+	return (uint32_t)stacks_cache_mix(h, word);
+}
+
+static bool
+chains_room(struct perf_script *p)
+{
+	size_t cap = p->cap_chains ? 2 * p->cap_chains : 4096;
+	uint32_t *chains;
+
+	if (p->cap_chains - p->n_chains > PERF_CHAIN_MAX)
+		return true;
+	chains = realloc(p->chains, cap * sizeof(*chains));
+	if (chains == NULL)
+		return false;
+	p->chains = chains;
+	p->cap_chains = cap;
+	return true;
+}
+
+/* The place in chains of a text that is new; STACKS_CACHE_NONE: no frame. */
+static uint32_t
+frame_add(struct perf_script *p, uint32_t hash, const char *text,
+    const char *end)
+{
+	struct stacks_cache *cache = &p->texts[p->java];
+	uint32_t at;
+	int n;
+
+	if (cache->text.len > CACHE_MAX) {
+		stacks_cache_fini(&p->texts[0]);
+		stacks_cache_fini(&p->texts[1]);
+		p->n_chains = 0;
+	}
+	if (!chains_room(p))
+		return STACKS_CACHE_NONE;
+	at = (uint32_t)p->n_chains;
+	n = perf_script_frame(p->s, text, end, p->java, p->chains + at + 1);
+	if (n < 0)
+		return STACKS_CACHE_NONE;
+	p->chains[at] = (uint32_t)n;
+	p->n_chains += (size_t)n + 1;
+	stacks_cache_add(cache, hash, text, (size_t)(end - text), at);
+	return at;
+}
+
+static bool
+is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
+static void
+perf_script_push(struct perf_script *p, const char *text, const char *end)
+{
+	const char *at = text;
+	uint32_t hash, chain;
+
+	while (at < end && is_space(*at))
+		at++;
+	text = at;
+	while (at < end && is_hex(*at))
+		at++;
+	if (!p->open || at == text || at == end || !is_space(*at)) {
+		perf_script_bad(p);
+		return;
+	}
+	while (at < end && is_space(*at))
+		at++;
+	hash = frame_hash(at, end);
+	chain = stacks_cache_get(&p->texts[p->java], hash, at,
+	    (size_t)(end - at));
+	if (chain == STACKS_CACHE_NONE)
+		chain = frame_add(p, hash, at, end);
+	if (chain == STACKS_CACHE_NONE) {
+		perf_script_bad(p);
+		return;
+	}
+	for (uint32_t i = 1; i <= p->chains[chain]; i++) {
+		if (p->depth == DEPTH_MAX) {
+			p->cut++;
+			return;
+		}
+		p->leaf_first[p->depth++] = p->chains[chain + i];
+	}
+}
+
+/* ---- all of it ---- */
+
+static bool
+is_blank(const char *p, const char *end)
+{
+	while (p < end && (is_space(*p) || *p == '\r'))
+		p++;
+	return p == end;
+}
+
+static void
+perf_script_line(struct perf_script *p, const char *text, const char *end)
+{
+	p->line++;
+	if (text < end && is_space(*text) && !is_blank(text, end))
+		perf_script_push(p, text, end);
+	else if (is_blank(text, end))
+		perf_script_close(p);
+	else if (*text != '#')
+		perf_script_event(p, text, end);
+}
+
+size_t
+perf_script_feed(struct perf_script *p, const char *text, size_t n,
+    bool last)
+{
+	const char *at = text, *limit = text + n;
+
+	while (at < limit && stacks_error(p->s) == NULL) {
+		const char *end = memchr(at, '\n', (size_t)(limit - at));
+
+		if (end == NULL && !last)
+			break;
+		if (end == NULL)
+			end = limit;
+		perf_script_line(p, at, end);
+		at = end + 1;
+	}
+	if (last)
+		perf_script_close(p);
+	return at > limit ? n : (size_t)(at - text);
+}
+
+const struct err *
+perf_script_finish(struct perf_script *p)
+{
+	const struct err *e = stacks_error(p->s);
+
+	if (e == NULL && p->samples == 0 && p->bad > 0)
+		e = err_new(ERR_REQUEST, 422, "line %llu is no event of perf "
+		    "script", (unsigned long long)p->first_bad);
+	if (p->bad > 0)
+		stacks_skip(p->s, "lines that are no frame or event", p->bad);
+	if (p->cut > 0)
+		stacks_skip(p->s, "frames beyond a stack's 4,095", p->cut);
+	stacks_cache_fini(&p->texts[0]);
+	stacks_cache_fini(&p->texts[1]);
+	stacks_cache_fini(&p->commands);
+	free(p->chains);
+	free(p->leaf_first);
+	free(p);
+	return e;
+}
+
+const struct err *
+perf_script_parse(struct stacks *s, const void *data, size_t n)
+{
+	struct perf_script *p = perf_script_new(s);
+
+	if (p == NULL)
+		return err_nomem();
+	if (n > 0)
+		perf_script_feed(p, data, n, true);
+	return perf_script_finish(p);
+}
+
+bool
+perf_script_looks(const char *p, size_t n)
+{
+	const char *limit = p + n;
+
+	while (p < limit) {
+		const char *end = memchr(p, '\n', (size_t)(limit - p));
+		struct event_line l;
+
+		if (end == NULL)
+			end = limit;
+		if (!is_blank(p, end) && *p != '#')
+			return !is_space(*p) && event_split(p, end, &l);
+		p = end + 1;
+	}
+	return false;
+}

@@ -1,0 +1,215 @@
+/*
+ * perf script's text, by what stackcollapse-perf makes of it.
+ */
+#include "fcgi/format/perf_script.h"
+
+#include <stdlib.h>
+
+#include "fcgi/format/flame.h"
+#include "fcgi/format/foreign.h"
+#include "fcgi/format/folded_out.h"
+#include "fcgi/format/stacks.h"
+#include "store/base/err.h"
+#include "test.h"
+
+/* A type's stacks, folded. */
+static const char *
+folded(const struct stacks *s, uint32_t type)
+{
+	static const struct flame_options all = {.max_nodes = -1,
+	    .other = "(other)"};
+	static struct buf out;
+	struct profile *p = NULL;
+	struct flame *f = NULL;
+
+	buf_clear(&out);
+	CHECK_OK(stacks_profile(s, type, &p));
+	CHECK_OK(flame_new(&f, p, &all));
+	CHECK_OK(folded_put(&out, f, false, 1 << 20));
+	buf_put_u8(&out, 0);
+	flame_free(f);
+	profile_free(p);
+	return (const char *)out.data;
+}
+
+static struct stacks *
+parse(const char *text)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+
+	CHECK_OK(perf_script_parse(s, text, strlen(text)));
+	CHECK_OK(stacks_error(s));
+	return s;
+}
+
+static void
+check(const char *text, const char *want)
+{
+	struct stacks *s = parse(text);
+
+	CHECK_STR(folded(s, 0), want);
+	stacks_free(s);
+}
+
+TEST(a_sample_of_each_part)
+{
+	check("# comment\n"
+	    "kv worker 4711/4712 [001] 83.1: 10101010 cpu-clock:ppp: \n"
+	    "\tffffffff812a sys_read+0x1a ([kernel.kallsyms])\n"
+	    "\t    7f0c1234 __read+0x4e (/usr/lib/libc.so.6)\n"
+	    "\t    55d0aaaa DB::Get(int, char*)+0x10 (/usr/bin/kv)\n"
+	    "\n",
+	    "kv_worker;DB::Get;__read;sys_read_[k] 10101010\n");
+}
+
+#define EVENT "kv 1/1 [000] 1.0: 1 cycles: \n"
+
+static void
+check_frame(const char *line, const char *want)
+{
+	char text[512], expected[512];
+
+	snprintf(text, sizeof(text), EVENT "\t 1f %s\n\n", line);
+	snprintf(expected, sizeof(expected), "kv%s%s 1\n",
+	    want[0] ? ";" : "", want);
+	check(text, expected);
+}
+
+TEST(names_are_tidied)
+{
+	check_frame("main+0x0 (/bin/kv)", "main");
+	check_frame("a;b (/bin/kv)", "a:b");
+	check_frame("\"q'uoted (/bin/kv)", "quoted");
+	check_frame("[unknown] (/usr/lib/libc.so.6)", "[libc.so.6]");
+	check_frame("[unknown] ([unknown])", "[unknown]");
+	check_frame("(skipped) (/bin/kv)", "");
+	check_frame("net.(*conn).Read+0x1 (/bin/go)", "net.(*conn).Read");
+	check_frame("(anonymous namespace)::f(int) (/bin/kv)",
+	    "(anonymous namespace)::f");
+	check_frame("x::(anonymous namespace)::f(int)+0xa (/bin/kv)",
+	    "x::(anonymous namespace)::f");
+	check_frame("f+0x1 (/bin/kv (deleted))", "f");
+	check_frame("outer->inner+0x2 (/bin/kv)", "outer;inner");
+	check_frame("Box::operator->+0x2 (/bin/kv)", "Box::operator->");
+	check_frame("tick+0x1 (/boot/vmlinux)", "tick_[k]");
+	check_frame("Lfoo+0x1 (/tmp/perf-12.map)", "Lfoo_[j]");
+	check_frame("gettime ([vdso])", "gettime");
+	check_frame("f (x) (/bin/kv)", "f ");
+}
+
+TEST(java_loses_its_L)
+{
+	check("java 7 1.0: cycles:\n\t 1 Ljava/util/Map:get (/tmp/perf-7.map)"
+	    "\n\t 2 Lx (/bin/java)\n\n",
+	    "java;Lx;java/util/Map:get_[j] 1\n");
+}
+
+TEST(events_are_types)
+{
+	struct stacks *s = parse(
+	    "a 1/1 [000] 1.0: 7 cycles:u: \n\t1 f (/a)\n\n"
+	    "a 1/1 [000] 1.0: 5 sched:sched_switch: \n\t1 g (/a)\n\n"
+	    "a 1/1 [000] 1.1: 1 cycles:u: \n\t1 f (/a)\n\n"
+	    "a 1/1 [000] 1.1: 100 cpu-clock: \n\t1 f (/a)\n\n"
+	    "a 1 1.1: instructions: \n\t1 f (/a)\n\n");
+	static const char *const names[] = {"cycles", "sched:sched_switch",
+	    "cpu-clock", "instructions"};
+	static const char *const units[] = {"cycles", "sched:sched_switch",
+	    "nanoseconds", "samples"};
+	struct stacks_type t;
+
+	CHECK_INT(stacks_n_types(s), 4);
+	for (uint32_t i = 0; i < 4 && i < stacks_n_types(s); i++) {
+		stacks_get_type(s, i, &t);
+		CHECK_STR(t.name, names[i]);
+		CHECK_STR(t.unit, units[i]);
+	}
+	CHECK_STR(folded(s, 0), "a;f 8\n");
+	CHECK_STR(folded(s, 1), "a;g 5\n");
+	CHECK_STR(folded(s, 3), "a;f 1\n");
+	stacks_free(s);
+}
+
+TEST(broken_lines_are_counted_not_fatal)
+{
+	struct stacks *s = parse(
+	    "garbage\n\n"
+	    EVENT "\t zz not hex (/bin/kv)\n\t12 no module\n"
+	    "\t 1f good (/bin/kv)\n"
+	    EVENT "\t 1f good (/bin/kv)");
+	struct stacks_skipped k;
+
+	CHECK_STR(folded(s, 0), "kv;good 2\n");
+	CHECK_INT(stacks_n_skipped(s), 1);
+	stacks_get_skipped(s, 0, &k);
+	CHECK_INT(k.n, 3);
+	stacks_free(s);
+}
+
+TEST(no_sample_is_an_error_with_its_line)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	const struct err *e = perf_script_parse(s, "\nhello\nworld\n", 13);
+
+	CHECK(e != NULL && e->code == 422 && strstr(e->text, "line 2 "));
+	stacks_free(s);
+}
+
+TEST(pieces_equal_the_whole)
+{
+	static const char text[] = EVENT "\t 1f leaf+0x10 (/bin/kv)\n"
+	    "\t 2f a_long_name_of_a_caller+0x10 (/usr/lib/libc.so.6)\n\n"
+	    EVENT "\t 1f leaf+0x11 (/bin/kv)\n\n";
+
+	for (size_t cut = 1; cut < sizeof(text) - 1; cut++) {
+		struct stacks *s = stacks_new(&stacks_limits_push);
+		struct perf_script *p = perf_script_new(s);
+		size_t used = perf_script_feed(p, text, cut, false);
+
+		used += perf_script_feed(p, text + used,
+		    sizeof(text) - 1 - used, true);
+		CHECK_INT(used, sizeof(text) - 1);
+		CHECK_OK(perf_script_finish(p));
+		CHECK_STR(folded(s, 0), "kv;a_long_name_of_a_caller;leaf 1\n"
+		    "kv;leaf 1\n");
+		stacks_free(s);
+	}
+}
+
+TEST(deep_stacks_are_cut_and_said)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	struct buf text = {0};
+	struct stacks_skipped k;
+
+	buf_printf(&text, EVENT);
+	for (int i = 0; i < 5000; i++)
+		buf_printf(&text, "\t 1f f%d (/bin/kv)\n", i % 10);
+	CHECK_OK(perf_script_parse(s, text.data, text.len));
+	CHECK_INT(stacks_n_nodes(s), 4097);
+	CHECK_INT(stacks_n_skipped(s), 1);
+	stacks_get_skipped(s, 0, &k);
+	CHECK_INT(k.n, 905);
+	buf_fini(&text);
+	stacks_free(s);
+}
+
+TEST(it_is_guessed)
+{
+	CHECK_STR(foreign_guess(EVENT, strlen(EVENT))->name, "perf");
+}
+
+int
+main(void)
+{
+	RUN(a_sample_of_each_part);
+	RUN(names_are_tidied);
+	RUN(java_loses_its_L);
+	RUN(events_are_types);
+	RUN(broken_lines_are_counted_not_fatal);
+	RUN(no_sample_is_an_error_with_its_line);
+	RUN(pieces_equal_the_whole);
+	RUN(deep_stacks_are_cut_and_said);
+	RUN(it_is_guessed);
+	return test_done();
+}
