@@ -1,6 +1,6 @@
 /*
  * Building a batch: interning of what it names, and folding of what is
- * added.  The bytes are batch_code.c.
+ * added.  The bytes are batch_write.c and batch_read.c.
  */
 #include "batch.h"
 
@@ -43,6 +43,8 @@ batch_alloc(void)
 	if (b == NULL)
 		return NULL;
 	b->index = calloc(1, sizeof(*b->index));
+	if (b->index != NULL)
+		b->index->first = BATCH_FIRST;
 	if (b->index == NULL || intern_put(&b->strings, "", 0) != 0 ||
 	    !ROOM(b, labels, n_labels) || !ROOM(b, nodes, n_nodes)) {
 		batch_free(b);
@@ -259,7 +261,8 @@ batch_block(struct batch *b, uint32_t series, uint64_t slot)
 		b->failed = true;
 		return NULL;
 	}
-	b->blocks[i] = (struct batch_block){.series = series, .slot = slot};
+	b->blocks[i] = (struct batch_block){.series = series,
+	    .kind = b->series[series].kind, .slot = slot};
 	b->n_blocks++;
 	return &b->blocks[i];
 }

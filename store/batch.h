@@ -1,8 +1,9 @@
 /*
  * A batch: blocks of values and facts, self-contained.  The one encoding of
- * the journal, the unix socket, recordings and exports.
+ * the unix socket, recordings and exports; a journal's records are made of
+ * the same sections (journal.h).
  *
- * RECORD (how batches stand in a journal, a recording or a socket stream)
+ * RECORD (how batches stand in a recording or a socket stream)
  *	OFFSET SIZE
  *	0      4     "MLB1"
  *	4      4     length of the payload, big endian
@@ -82,6 +83,7 @@ struct batch_entry {
 
 struct batch_block {
 	uint32_t series;
+	uint8_t kind;       /* of the series */
 	uint64_t slot;
 	uint32_t first, n;  /* entries of a profile or histogram */
 	uint64_t count;     /* observations */
@@ -169,7 +171,8 @@ void batch_add_fact(struct batch *b, int64_t time_ns, enum fact_kind kind,
  * read; batch_encode() does it by itself. */
 const struct err *batch_finish(struct batch *b);
 
-/* Appends the record (header and payload) to out.  Errors: out of memory, or a bound exceeded while building. */
+/* Appends the record (header and payload) to out.  Errors: out of memory, or
+ * a bound exceeded while building. */
 const struct err *batch_encode(struct batch *b, struct buf *out);
 
 /*

@@ -1,5 +1,6 @@
 /*
- * What batch.c (building) and batch_code.c (bytes) share.
+ * What batch.c (building), batch_write.c and batch_read.c (bytes) and the
+ * journal's own records (journal.h) share.
  */
 #ifndef STORE_BATCH_PRIVATE_H
 #define STORE_BATCH_PRIVATE_H
@@ -12,11 +13,24 @@ struct batch_addition {
 	int64_t value;
 };
 
+/*
+ * The numbers of the first elements that a record's sections hold; element 0
+ * of strings, label sets and nodes is known to all.  In a self-contained
+ * record they are BATCH_FIRST, so that numbers are places in the tables.
+ */
+struct batch_first {
+	uint32_t strings, frames, labels, nodes, series;
+};
+#define BATCH_FIRST ((struct batch_first){1, 0, 1, 1, 0})
+#define BATCH_MAX_FIRST (1u << 24)
+
 #define BATCH_BUDGET (64u << 20) /* memory of a decoded batch */
 #define BATCH_DICT_BYTES (1u << 30) /* of a file's dictionary */
 
 struct batch_index {
 	size_t budget; /* decoding: bytes of memory still allowed */
+	uint32_t dictionary; /* of a journal; 0: the record is self-contained */
+	struct batch_first first;
 	struct intern frames, label_sets, series;
 	struct map64 nodes, blocks;
 	struct batch_addition *adds;
@@ -35,6 +49,23 @@ void batch_add(struct batch *b, const struct batch_block *block, uint32_t key,
     int64_t value);
 bool batch_room(struct batch *b, void **array, size_t n, size_t *cap,
     size_t size);
+
+/* How many bytes two strings have in common at their beginning. */
+size_t batch_shared(const struct intern *t, uint32_t i, uint32_t k);
+/* The numbers of a block that are not entries. */
+void batch_put_numbers(const struct batch_block *k, struct buf *out);
+/* The header of the record that begins at `start` of out, over a blank. */
+void batch_put_header(struct buf *out, size_t start, const char *magic);
+
+/*
+ * Records of a journal (journal.h): self-contained ones and those that need
+ * the ones before.  In a batch of such a record tables hold what is new, and
+ * all numbers are the journal's.
+ */
+#define BATCH_JOURNAL_BYTES (2 * BATCH_MAX_BYTES)
+const struct err *batch_journal_header(const void *p, size_t *n);
+const struct err *batch_decode_journal(const void *record, size_t size,
+    struct batch **out);
 
 /* The same records for the dictionary of a sealed file, which we made
  * ourselves and which may be large. */

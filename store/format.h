@@ -1,11 +1,11 @@
 /*
- * THE FORMAT of the store's files, version 1.
+ * THE FORMAT of the store's files.
  *
  * DIRECTORY
  *	manifest          names all that counts; replaced by rename
  *	lock              locked (F_OFD_SETLK) by the one writer
  *	span-*, late-*, summary-*   sealed files (below), all *.mdb
- *	journal-*         records of batches (batch.h), one after the other
+ *	journal-*         records of batches (journal.h), one after the other
  *	ids-*             ids of the batches of the last 24 hours
  *	*.tmp             unfinished; deleted at the next start
  *
@@ -57,8 +57,11 @@
  * hashes in symtab.c.  All contributions of a series to a slot are added
  * first.  Partitions of a slot add up to it, whatever the borders.
  *
- * VERSIONS  A reader refuses files of a version that it does not know.
- * Within a version nothing changes meaning.
+ * VERSIONS  A reader refuses files of a version that it does not know; each
+ * kind has its own: the store in the manifest's first line (now 2), sealed
+ * files in meta (1), journals (2) and batches (1) in their magic.  Within a
+ * version nothing changes meaning, and what an older one wrote stays
+ * readable: stores of each are kept in tests/data/store-N.
  */
 #ifndef STORE_FORMAT_H
 #define STORE_FORMAT_H

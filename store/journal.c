@@ -2,15 +2,18 @@
 
 #include "base/err.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "batch_private.h"
 
 #define JOURNAL_SCAN 65536
 
 static void
 journal_header(struct buf *b, uint64_t first)
 {
-	buf_put(b, "MLJ1", 4);
+	buf_put(b, "MLJ2", 4);
 	buf_put_be64(b, first);
 	buf_put_be32(b, crc32c(0, b->data, b->len));
 }
@@ -20,11 +23,15 @@ journal_begin(int fd, uint64_t first)
 {
 	struct buf b = {0};
 	const struct err *e = NULL;
+	ssize_t n;
 
 	if (!buf_reserve(&b, JOURNAL_HEADER))
 		return err_nomem();
 	journal_header(&b, first);
-	if (write(fd, b.data, b.len) != JOURNAL_HEADER)
+	n = write(fd, b.data, b.len);
+	if (n >= 0 && n != JOURNAL_HEADER)
+		errno = ENOSPC;
+	if (n != JOURNAL_HEADER)
 		e = err_errno("journal");
 	buf_fini(&b);
 	return e;
@@ -44,7 +51,9 @@ journal_first(int fd, uint64_t *first, bool *empty)
 	if (*empty)
 		return NULL;
 	*first = cur_be64(&c);
-	if (memcmp(bytes, "MLJ1", 4) != 0 || cur_be32(&c) != crc32c(0, bytes, 12))
+	if ((memcmp(bytes, "MLJ1", 4) != 0 &&
+	        memcmp(bytes, "MLJ2", 4) != 0) ||
+	    cur_be32(&c) != crc32c(0, bytes, 12))
 		return err_new(ERR_FORMAT, 0, "a journal's header is damaged");
 	return NULL;
 }
@@ -53,6 +62,14 @@ void
 journal_reader_fini(struct journal_reader *r)
 {
 	buf_fini(&r->record);
+	journal_names_fini(&r->names);
+}
+
+static const struct err *
+journal_record_header(const struct journal_reader *r, const void *p, size_t *n)
+{
+	return r->journal ? batch_journal_header(p, n)
+	                  : batch_record_header(p, n);
 }
 
 /* Reads n bytes at the offset into r->record; *got tells how many came. */
@@ -94,7 +111,7 @@ journal_resync(struct journal_reader *r, bool *found)
 		for (size_t i = 0; i + BATCH_RECORD_HEADER <= got; i++) {
 			const uint8_t *p = r->record.data + i;
 
-			if (*p == 'M' && batch_record_header(p, &n) == NULL) {
+			if (*p == 'M' && journal_record_header(r, p, &n) == NULL) {
 				r->offset += i;
 				*found = true;
 				return NULL;
@@ -120,7 +137,7 @@ journal_after_damage(struct journal_reader *r, size_t size)
 
 	e = journal_pread(r, BATCH_RECORD_HEADER, &got);
 	if (e != NULL || got == 0 || (got == BATCH_RECORD_HEADER &&
-	        batch_record_header(r->record.data, &n) == NULL))
+	        journal_record_header(r, r->record.data, &n) == NULL))
 		return e;
 	r->offset = end - size;
 	e = journal_resync(r, &found);
@@ -141,7 +158,7 @@ journal_next(struct journal_reader *r, struct batch **out)
 		e = journal_pread(r, BATCH_RECORD_HEADER, &got);
 		if (e != NULL || got < BATCH_RECORD_HEADER)
 			return e;
-		if (batch_record_header(r->record.data, &n) != NULL) {
+		if (journal_record_header(r, r->record.data, &n) != NULL) {
 			uint64_t before = r->offset;
 			bool found;
 
@@ -156,10 +173,11 @@ journal_next(struct journal_reader *r, struct batch **out)
 		if ((e = journal_pread(r, n, &got)) != NULL || got < n)
 			return e;
 		/* Was a torn record cut off and overwritten meanwhile? */
-		if (batch_record_header(r->record.data, &again) != NULL ||
+		if (journal_record_header(r, r->record.data, &again) != NULL ||
 		    again + BATCH_RECORD_HEADER != n)
 			continue;
-		e = batch_decode(r->record.data, n, out);
+		e = r->journal ? batch_decode_journal(r->record.data, n, out)
+		               : batch_decode(r->record.data, n, out);
 		if (e != NULL && e->domain != ERR_FORMAT)
 			return e;
 		r->last = r->offset;

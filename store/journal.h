@@ -1,8 +1,30 @@
 /*
- * Journals: a header of 16 bytes ("MLJ1", first slot of the span as be64,
- * CRC-32C of both), then records of batches, one after the other.  The last
- * one may be unfinished; a damaged one is skipped and counted.  A journal
- * that is shorter than its header holds nothing yet.
+ * Journals: a header of 16 bytes, then records of batches, one after the
+ * other.  The last one may be unfinished; a damaged one is skipped and
+ * counted.  A journal that is shorter than its header holds nothing yet.
+ *
+ * HEADER      "MLJ2", first slot of the span as be64, CRC-32C of both.
+ *             Under "MLJ1" all records are self-contained ("MLB1", batch.h).
+ *
+ * RECORD      as in batch.h, with "MLB2" and version 2, whose payload has
+ *             after the slot length
+ *		varint     dictionary: a number of its own for each that the
+ *		           journal has had; the first record of one begins it
+ *		5 varints  numbers of the first string, frame, label set,
+ *		           node and series of the sections
+ *             Sections 1 to 5 hold what is new, counted on from those
+ *             numbers; string 0, set 0 and node 0 are never sent, so that a
+ *             dictionary begins at 1, 0, 1, 1, 0.  All numbers are those of
+ *             the dictionary.  A block has its kind (u8) after its series,
+ *             and keys of entries are zigzag differences, in any order.
+ *
+ * DAMAGE      A record says again what the JOURNAL_RESTATE records before it
+ *             added.  So one or two damaged records in a row cost nothing
+ *             but themselves.  After three and more the numbers of later
+ *             records still hold: what was new in the lost ones and is not
+ *             said again shows as "(lost)" with its exact values, and blocks
+ *             of series that were new in them are skipped and counted, up to
+ *             the journal's end (64 slots) and no further.
  */
 #ifndef STORE_JOURNAL_H
 #define STORE_JOURNAL_H
@@ -11,10 +33,12 @@
 #include <stdint.h>
 
 #include "batch.h"
+#include "journal_names.h"
 
 struct err;
 
 #define JOURNAL_HEADER 16
+#define JOURNAL_RESTATE 2
 
 /* Writes the header to an empty journal. */
 const struct err *journal_begin(int fd, uint64_t first);
@@ -24,16 +48,20 @@ const struct err *journal_first(int fd, uint64_t *first, bool *empty);
 /* `offset` starts at JOURNAL_HEADER in a journal, at 0 in a recording. */
 struct journal_reader {
 	int fd;           /* borrowed */
+	bool journal;     /* not a recording: records may need others */
 	uint64_t offset;  /* all before it has been read */
 	uint64_t last;    /* where the last batch began: set offset to it to
 	                   * read that batch again */
 	uint64_t damaged; /* records and stretches skipped */
+	struct journal_names names; /* for memspan_add() */
 	struct buf record;
 };
 
 /*
  * The next whole batch: *out is NULL at the present end.  The caller frees
- * it.  Errors are the file system's; damage is counted, not returned.
+ * it.  Of a journal's batch only id, blocks without their names, and facts
+ * can be read by themselves: memspan_add() knows the rest.  Errors are the
+ * file system's; damage is counted, not returned.
  */
 const struct err *journal_next(struct journal_reader *r, struct batch **out);
 void journal_reader_fini(struct journal_reader *r);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MANIFEST_VERSION 1
+#define MANIFEST_VERSION 2
 #define MANIFEST_MAX (4u << 20)
 
 static const char *const manifest_kinds[] = {"span", "late", "summary",
@@ -139,7 +139,7 @@ manifest_take_line(struct manifest *m, const char *line, int number)
 	if (number == 1) {
 		if (sscanf(line, "memlens %u", &version) != 1)
 			return err_new(ERR_FORMAT, 1, "not a manifest");
-		if (version != MANIFEST_VERSION)
+		if (version == 0 || version > MANIFEST_VERSION)
 			return err_new(ERR_FORMAT, 1,
 			    "version %u is not known here", version);
 		return NULL;

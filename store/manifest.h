@@ -2,7 +2,7 @@
  * The manifest: the one file that says what the store is.  Text, a line a
  * thing, the last one a CRC-32C of all before it; replaced by rename.
  *
- *	memlens 1
+ *	memlens 2
  *	generation 12
  *	slot_ns 10000000000
  *	fine_from 0
@@ -12,8 +12,11 @@
  *	crc 1c2b8a90
  *
  * A file's line: kind, level (span, late, summary), first slot, slots of its
- * span, oldest slot with data, end of the newest, bytes, name.  For the summary first + slots
- * is the end of the last span that is in it.
+ * span, oldest slot with data, end of the newest, bytes, name.  For the
+ * summary first + slots is the end of the last span that is in it.
+ *
+ * The version is that of the store: in version 1 journals are "MLJ1"
+ * (journal.h).  Older versions are read; a writer makes the newest.
  */
 #ifndef STORE_MANIFEST_H
 #define STORE_MANIFEST_H

@@ -6,6 +6,7 @@
 #define STORE_MEMSPAN_H
 
 #include "block.h"
+#include "journal_names.h"
 #include "symtab.h"
 
 struct mem_entry {
@@ -36,7 +37,10 @@ struct memspan {
 };
 
 void memspan_fini(struct memspan *m);
-const struct err *memspan_add(struct memspan *m, const struct batch *b);
+/* Adds a batch, self-contained or of the journal whose names are given; they
+ * take up what it adds.  After an error the same batch can be given again. */
+const struct err *memspan_add(struct memspan *m, const struct batch *b,
+    struct journal_names *names);
 size_t memspan_bytes(const struct memspan *m);
 
 #endif

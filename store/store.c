@@ -120,6 +120,7 @@ reader_open_journal(struct store *s, const char *name,
 		return err_nomem();
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	j->reader.offset = JOURNAL_HEADER;
+	j->reader.journal = true;
 	j->span.syms = &s->syms;
 	j->reader.fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC);
 	if (j->reader.fd < 0) {
@@ -133,7 +134,7 @@ reader_open_journal(struct store *s, const char *name,
 static const struct err *
 reader_follow_journal(struct store *s, struct reader_journal *j)
 {
-	uint64_t damaged = j->reader.damaged;
+	uint64_t damaged = j->reader.damaged, lost = j->reader.names.lost;
 	size_t before = j->span.n_blocks;
 	const struct err *e = NULL;
 	struct batch *b;
@@ -142,12 +143,13 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 		e = journal_next(&j->reader, &b);
 		if (e != NULL || b == NULL)
 			break;
-		e = memspan_add(&j->span, b);
+		e = memspan_add(&j->span, b, &j->reader.names);
 		if (e != NULL)
 			j->reader.offset = j->reader.last;
 		batch_free(b);
 	}
-	s->damaged += j->reader.damaged - damaged;
+	s->damaged += j->reader.damaged - damaged +
+	    (j->reader.names.lost > lost);
 	for (size_t i = before; i < j->span.n_blocks; i++) {
 		uint64_t slot = j->span.blocks[i].numbers.start;
 
@@ -266,7 +268,8 @@ reader_bytes(const struct store *s)
 			    d->dict->strings.bytes.cap + d->n_stacks * 8);
 	}
 	for (uint32_t i = 0; i < s->n_journals; i++)
-		n += memspan_bytes(&s->journals[i]->span);
+		n += memspan_bytes(&s->journals[i]->span) +
+		    journal_names_bytes(&s->journals[i]->reader.names);
 	return n;
 }
 

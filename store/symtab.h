@@ -52,6 +52,10 @@ const struct err *symtab_add(struct symtab *t, const struct batch *dict,
     struct symtab_map *map);
 void symtab_map_fini(struct symtab_map *map);
 
+/* One node, new or old; INTERN_NONE when out of memory.  Other symbols are
+ * put into their tables with intern_put(). */
+uint32_t symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge);
+
 /* An estimate of the memory in use. */
 size_t symtab_bytes(const struct symtab *t);
 

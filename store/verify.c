@@ -254,7 +254,7 @@ verify_overlaps(struct verify *v)
 static const struct err *
 verify_journal(struct verify *v, const char *name)
 {
-	struct journal_reader r = {.offset = JOURNAL_HEADER};
+	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
 	const struct err *e;
 	struct batch *b;
 	uint64_t first;

@@ -76,7 +76,7 @@ static const struct err *
 work_read_journal(struct store_writer *w, const char *name,
     struct memspan *m, uint64_t *damaged)
 {
-	struct journal_reader r = {.offset = JOURNAL_HEADER};
+	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
 	const struct err *e = NULL;
 	struct batch *b;
 	struct stat st;
@@ -88,11 +88,12 @@ work_read_journal(struct store_writer *w, const char *name,
 		e = journal_next(&r, &b);
 		if (e != NULL || b == NULL)
 			break;
-		e = memspan_add(m, b);
+		e = memspan_add(m, b, &r.names);
 		batch_free(b);
 	}
 	if (e == NULL && fstat(r.fd, &st) == 0)
 		r.damaged += (uint64_t)st.st_size > r.offset; /* torn */
+	r.damaged += r.names.lost > 0;
 	if (r.damaged > 0)
 		log_warn("store: %s: %" PRIu64 " damaged records skipped",
 		    name, r.damaged);

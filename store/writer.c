@@ -74,7 +74,7 @@ writer_load_manifest(struct store_writer *w)
 static const struct err *
 writer_scan_journal(struct store_writer *w, const char *name)
 {
-	struct journal_reader r = {.offset = JOURNAL_HEADER};
+	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
 	const struct err *e = NULL;
 	struct batch *b;
 
@@ -294,6 +294,7 @@ writer_take_journal(struct store_writer *w, uint64_t home)
 	w->current = w->spare;
 	w->current.first = first;
 	w->current.bytes = JOURNAL_HEADER;
+	journal_dict_begin(&w->dict);
 	w->spare = (struct journal_slot){.fd = -1};
 	return NULL;
 }
@@ -335,8 +336,11 @@ writer_append(struct store_writer *w, struct batch *b)
 		return e; /* what is written must be remembered */
 	if ((e = writer_take_journal(w, writer_home(w, b))) != NULL)
 		return e;
+	if ((e = journal_dict_encode(&w->dict, b, &w->record)) != NULL)
+		return e;
 	if ((e = writer_write(w)) != NULL)
 		return e;
+	journal_dict_sent(&w->dict);
 	w->stats.batches++;
 	w->kicked = true;
 	pthread_cond_signal(&w->wake);
@@ -357,8 +361,7 @@ store_append(struct store_writer *w, struct batch *b)
 		    "a batch has slots of %llu ns, the store of %lld",
 		    (unsigned long long)b->slot_ns,
 		    (long long)w->options.slot_ns);
-	buf_clear(&w->record);
-	if ((e = batch_encode(b, &w->record)) != NULL)
+	if ((e = batch_finish(b)) != NULL)
 		return e;
 	pthread_mutex_lock(&w->mutex);
 	e = writer_append(w, b);
@@ -448,6 +451,7 @@ store_writer_close(struct store_writer *w)
 	writer_close_fd(&w->lock);
 	manifest_fini(&w->manifest);
 	ids_fini(&w->ids);
+	journal_dict_fini(&w->dict);
 	buf_fini(&w->record);
 	pthread_mutex_destroy(&w->mutex);
 	pthread_cond_destroy(&w->wake);

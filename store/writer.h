@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "ids.h"
+#include "journal_dict.h"
 #include "manifest.h"
 #include "store.h"
 
@@ -39,6 +40,7 @@ struct store_writer {
 	pthread_mutex_t mutex;
 	pthread_cond_t wake;
 	struct journal_slot current, spare;
+	struct journal_dict dict; /* of the current journal; caller's thread */
 	int retired; /* descriptor of the last journal, still to be synced */
 	int64_t now_ns;
 	struct ids ids;

@@ -1,7 +1,8 @@
 /*
- * The bytes of a batch: writing and reading of records.  The format is in
- * batch.h.  Decoding trusts nothing: each number is checked against the
- * table that it points into, and memory is bounded by the record's length.
+ * The bytes of a batch: reading of records.  The format is in batch.h, that
+ * of a journal's in journal.h.  Decoding trusts nothing: each number is
+ * checked against the table that it points into, and memory is bounded by
+ * the record's length.
  */
 #include "batch.h"
 
@@ -12,246 +13,36 @@
 
 #include "batch_private.h"
 
-#define BATCH_VERSION 1
-
-static const uint8_t batch_magic[4] = {'M', 'L', 'B', '1'};
-
-/* ---- writing ---- */
-
-/* How many bytes two strings have in common at their beginning. */
+/* One past the highest numbers that a record may use. */
 static size_t
-batch_shared(const struct intern *t, uint32_t i, uint32_t k)
+batch_strings_end(const struct batch *b)
 {
-	const uint8_t *a = intern_at(t, i), *b = intern_at(t, k);
-	size_t n = t->items[i].len, shared = 0;
-
-	if (n > t->items[k].len)
-		n = t->items[k].len;
-	while (shared < n && a[shared] == b[shared])
-		shared++;
-	return shared;
+	return b->index->first.strings + b->strings.n - 1;
 }
 
-static void
-batch_put_strings(const struct batch *b, struct buf *out)
+static size_t
+batch_frames_end(const struct batch *b)
 {
-	const struct intern *t = &b->strings;
-
-	buf_put_varint(out, t->n - 1);
-	for (uint32_t i = 1; i < t->n; i++) {
-		size_t shared = batch_shared(t, i - 1, i);
-
-		buf_put_varint(out, shared);
-		buf_put_bytes(out, (const char *)intern_at(t, i) + shared,
-		    t->items[i].len - shared);
-	}
+	return b->index->first.frames + b->n_frames;
 }
 
-static void
-batch_put_frames(const struct batch *b, struct buf *out)
+static size_t
+batch_labels_end(const struct batch *b)
 {
-	buf_put_varint(out, b->n_frames);
-	for (size_t i = 0; i < b->n_frames; i++) {
-		const struct batch_frame *f = &b->frames[i];
-
-		buf_put_u8(out, f->kind);
-		buf_put_varint(out, f->name);
-		buf_put_varint(out, f->module);
-		buf_put_varint(out, f->build_id);
-		buf_put_varint(out, f->offset);
-	}
+	return b->index->first.labels + b->n_labels - 1;
 }
 
-static void
-batch_put_labels(const struct batch *b, struct buf *out)
+static size_t
+batch_nodes_end(const struct batch *b)
 {
-	buf_put_varint(out, b->n_labels - 1);
-	for (size_t i = 1; i < b->n_labels; i++) {
-		const struct batch_labels *set = &b->labels[i];
-
-		buf_put_varint(out, set->n);
-		for (uint32_t p = 0; p < 2 * set->n; p++)
-			buf_put_varint(out, b->pairs[2 * set->first + p]);
-	}
+	return b->index->first.nodes + b->n_nodes - 1;
 }
 
-static void
-batch_put_nodes(const struct batch *b, struct buf *out)
+static size_t
+batch_series_end(const struct batch *b)
 {
-	buf_put_varint(out, b->n_nodes - 1);
-	for (size_t i = 1; i < b->n_nodes; i++) {
-		buf_put_varint(out, i - b->nodes[i].parent);
-		buf_put_varint(out, b->nodes[i].edge);
-	}
+	return b->index->first.series + b->n_series;
 }
-
-static void
-batch_put_series(const struct batch *b, struct buf *out)
-{
-	buf_put_varint(out, b->n_series);
-	for (size_t i = 0; i < b->n_series; i++) {
-		const struct batch_series *s = &b->series[i];
-
-		buf_put_u8(out, s->kind);
-		buf_put_varint(out, s->name);
-		buf_put_varint(out, s->unit);
-		buf_put_varint(out, s->labels);
-		buf_put_zigzag(out, s->period);
-		buf_put_varint(out, s->scale);
-	}
-}
-
-static void
-batch_put_entries(const struct batch *b, const struct batch_block *k,
-    struct buf *out)
-{
-	uint32_t previous = 0;
-
-	buf_put_varint(out, k->n);
-	for (uint32_t i = k->first; i < k->first + k->n; i++) {
-		buf_put_varint(out, b->entries[i].key - previous);
-		buf_put_varint(out, (uint64_t)b->entries[i].value);
-		previous = b->entries[i].key;
-	}
-}
-
-static void
-batch_put_value(const struct batch *b, const struct batch_block *k,
-    struct buf *out)
-{
-	switch (b->series[k->series].kind) {
-	case SERIES_FLOW:
-	case SERIES_STOCK:
-		buf_put_varint(out, k->count);
-		batch_put_entries(b, k, out);
-		break;
-	case SERIES_GAUGE:
-		buf_put_varint(out, k->count);
-		buf_put_zigzag(out, k->min);
-		buf_put_varint(out, (uint64_t)k->max - (uint64_t)k->min);
-		buf_put_zigzag128(out, k->sum);
-		buf_put_zigzag(out, k->last);
-		buf_put_zigzag(out, k->last_ns);
-		break;
-	case SERIES_COUNTER:
-		buf_put_varint(out, (uint64_t)k->increase);
-		buf_put_varint(out, k->count);
-		buf_put_zigzag(out, k->last);
-		buf_put_zigzag(out, k->last_ns);
-		break;
-	default:
-		batch_put_entries(b, k, out);
-		buf_put_zigzag128(out, k->sum);
-		buf_put_zigzag(out, k->min);
-		buf_put_zigzag(out, k->max);
-		break;
-	}
-}
-
-static void
-batch_put_blocks(const struct batch *b, struct buf *out)
-{
-	uint64_t previous = 0;
-
-	buf_put_varint(out, b->n_blocks);
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		const struct batch_block *k = &b->blocks[i];
-
-		buf_put_varint(out, k->series);
-		buf_put_zigzag(out, (int64_t)(k->slot - previous));
-		batch_put_value(b, k, out);
-		previous = k->slot;
-	}
-}
-
-static void
-batch_put_facts(const struct batch *b, struct buf *out)
-{
-	buf_put_varint(out, b->n_facts);
-	for (size_t i = 0; i < b->n_facts; i++) {
-		const struct batch_fact *f = &b->facts[i];
-
-		buf_put_zigzag(out, f->time_ns);
-		buf_put_u8(out, f->kind);
-		buf_put_varint(out, f->subject);
-		buf_put_bytes(out, b->fact_bytes.data + f->first, f->n);
-	}
-}
-
-static void (*const batch_sections[])(const struct batch *, struct buf *) = {
-    batch_put_strings,
-    batch_put_frames,
-    batch_put_labels,
-    batch_put_nodes,
-    batch_put_series,
-    batch_put_blocks,
-    batch_put_facts,
-};
-#define BATCH_SECTIONS (sizeof(batch_sections) / sizeof(batch_sections[0]))
-
-static void
-batch_put_header(struct buf *out, size_t start)
-{
-	struct buf header = {0};
-	size_t n = out->len - start - BATCH_RECORD_HEADER;
-
-	if (!buf_reserve(&header, BATCH_RECORD_HEADER)) {
-		out->failed = true;
-		return;
-	}
-	buf_put(&header, batch_magic, sizeof(batch_magic));
-	buf_put_be32(&header, (uint32_t)n);
-	buf_put_be32(&header,
-	    crc32c(0, out->data + start + BATCH_RECORD_HEADER, n));
-	buf_put_be32(&header, crc32c(0, header.data, 12));
-	memcpy(out->data + start, header.data, BATCH_RECORD_HEADER);
-	buf_fini(&header);
-}
-
-static const struct err *
-batch_encode_within(struct batch *b, struct buf *out, size_t most)
-{
-	static const uint8_t blank[BATCH_RECORD_HEADER];
-	const struct err *e = batch_finish(b);
-	struct buf section = {0};
-	size_t start = out->len;
-
-	if (e != NULL)
-		return e;
-	buf_put(out, blank, sizeof(blank));
-	buf_put_u8(out, BATCH_VERSION);
-	buf_put(out, b->id, sizeof(b->id));
-	buf_put_varint(out, b->slot_ns);
-	for (size_t i = 0; i < BATCH_SECTIONS; i++) {
-		buf_clear(&section);
-		batch_sections[i](b, &section);
-		buf_put_varint(out, i + 1);
-		buf_put_bytes(out, section.data, section.len);
-		if (section.failed)
-			out->failed = true;
-	}
-	buf_fini(&section);
-	if (!out->failed && out->len - start > most)
-		return err_new(ERR_LIMIT, 413, "a batch is over %zu bytes",
-		    most);
-	if (!out->failed)
-		batch_put_header(out, start);
-	return out->failed ? err_nomem() : NULL;
-}
-
-const struct err *
-batch_encode(struct batch *b, struct buf *out)
-{
-	return batch_encode_within(b, out, BATCH_MAX_BYTES);
-}
-
-const struct err *
-batch_encode_dict(struct batch *b, struct buf *out)
-{
-	return batch_encode_within(b, out, BATCH_DICT_BYTES);
-}
-
-/* ---- reading ---- */
 
 /*
  * The count that begins a section.  Each element needs at least `least`
@@ -321,9 +112,9 @@ batch_take_frames(struct batch *b, struct cur *c)
 		struct batch_frame *f = &b->frames[i];
 
 		f->kind = cur_u8(c);
-		f->name = batch_take_below(c, b->strings.n);
-		f->module = batch_take_below(c, b->strings.n);
-		f->build_id = batch_take_below(c, b->strings.n);
+		f->name = batch_take_below(c, batch_strings_end(b));
+		f->module = batch_take_below(c, batch_strings_end(b));
+		f->build_id = batch_take_below(c, batch_strings_end(b));
 		f->offset = cur_varint(c);
 		if (f->kind < FRAME_NATIVE || f->kind > FRAME_MARK)
 			c->bad = true;
@@ -339,17 +130,21 @@ batch_take_pairs(struct batch *b, struct cur *c, size_t n)
 		if (!batch_room(b, (void **)&b->pairs, b->n_pairs,
 		        &b->index->cap_pairs, sizeof(*b->pairs)))
 			return false;
-		b->pairs[b->n_pairs++] = batch_take_below(c, b->strings.n);
+		b->pairs[b->n_pairs++] =
+		    batch_take_below(c, batch_strings_end(b));
 	}
 	return true;
 }
 
-/* Names of a set are sorted and none stands twice. */
+/* Names of a set are sorted and none stands twice.  Of a journal's sets the
+ * writer has seen to it. */
 static bool
 batch_labels_rise(const struct batch *b, size_t set)
 {
 	const struct batch_labels *l = &b->labels[set];
 
+	if (b->index->dictionary != 0)
+		return true;
 	for (uint32_t i = 1; i < l->n; i++) {
 		const uint32_t *p = &b->pairs[2 * (l->first + i)];
 
@@ -385,6 +180,7 @@ batch_take_labels(struct batch *b, struct cur *c)
 	return true;
 }
 
+/* The depth is checked within the record. */
 static bool
 batch_take_nodes(struct batch *b, struct cur *c)
 {
@@ -392,6 +188,7 @@ batch_take_nodes(struct batch *b, struct cur *c)
 	    sizeof(*b->nodes) + 2);
 	struct batch_node *nodes = calloc(n + 1, sizeof(*nodes));
 	uint16_t *depth = calloc(n + 1, sizeof(*depth));
+	uint32_t first = b->index->first.nodes;
 
 	if (nodes == NULL || depth == NULL) {
 		free(nodes);
@@ -399,16 +196,20 @@ batch_take_nodes(struct batch *b, struct cur *c)
 		return false;
 	}
 	for (size_t i = 1; i <= n && !c->bad; i++) {
-		uint64_t up = cur_varint(c);
+		uint64_t up = cur_varint(c), own = first + i - 1;
+		uint32_t parent = (uint32_t)(own - up);
 
-		if (up == 0 || up > i) {
+		if (up == 0 || up > own) {
 			c->bad = true;
 			break;
 		}
-		nodes[i].parent = (uint32_t)(i - up);
-		nodes[i].edge = batch_take_below(c,
-		    up == i ? b->n_labels : b->n_frames);
-		depth[i] = (uint16_t)(depth[nodes[i].parent] + 1);
+		nodes[i].parent = parent;
+		nodes[i].edge = batch_take_below(c, parent == 0
+		    ? batch_labels_end(b)
+		    : batch_frames_end(b));
+		depth[i] = 1;
+		if (parent >= first)
+			depth[i] += depth[parent - first + 1];
 		if (depth[i] > BATCH_MAX_DEPTH)
 			c->bad = true;
 	}
@@ -432,9 +233,9 @@ batch_take_series(struct batch *b, struct cur *c)
 		struct batch_series *s = &b->series[i];
 
 		s->kind = cur_u8(c);
-		s->name = batch_take_below(c, b->strings.n);
-		s->unit = batch_take_below(c, b->strings.n);
-		s->labels = batch_take_below(c, b->n_labels);
+		s->name = batch_take_below(c, batch_strings_end(b));
+		s->unit = batch_take_below(c, batch_strings_end(b));
+		s->labels = batch_take_below(c, batch_labels_end(b));
 		s->period = cur_zigzag(c);
 		s->scale = (uint8_t)batch_take_below(c, 19);
 		if (s->kind < SERIES_FLOW || s->kind > SERIES_HISTOGRAM ||
@@ -445,23 +246,27 @@ batch_take_series(struct batch *b, struct cur *c)
 	return true;
 }
 
-/* Entries rise strictly by key and their values are positive. */
+/* Values are positive; entries rise strictly by key, but for a journal's,
+ * where they stand in the order of the batch they came from. */
 static bool
 batch_take_entries(struct batch *b, struct cur *c, struct batch_block *k,
     size_t *cap, size_t bound)
 {
 	size_t n = batch_take_count(b, c, 2,
 	    sizeof(*b->entries));
+	bool rising = b->index->dictionary == 0;
 	uint64_t key = 0;
 
 	k->first = (uint32_t)b->n_entries;
 	k->n = (uint32_t)n;
 	for (size_t i = 0; i < n && !c->bad; i++) {
-		uint64_t delta = cur_varint(c), value = cur_varint(c);
+		uint64_t delta = rising ? cur_varint(c)
+		                        : (uint64_t)cur_zigzag(c);
+		uint64_t value = cur_varint(c);
 
 		key += delta;
-		if (delta >= bound || key >= bound || (i > 0 && delta == 0) ||
-		    value == 0 || value > INT64_MAX) {
+		if (key >= bound || value == 0 || value > INT64_MAX ||
+		    (rising && (delta >= bound || (i > 0 && delta == 0)))) {
 			c->bad = true;
 			break;
 		}
@@ -507,11 +312,11 @@ batch_take_value(struct batch *b, struct cur *c, struct batch_block *k,
 {
 	bool fine = true;
 
-	switch (b->series[k->series].kind) {
+	switch (k->kind) {
 	case SERIES_FLOW:
 	case SERIES_STOCK:
 		k->count = cur_varint(c);
-		fine = batch_take_entries(b, c, k, cap, b->n_nodes);
+		fine = batch_take_entries(b, c, k, cap, batch_nodes_end(b));
 		break;
 	case SERIES_GAUGE:
 		batch_take_gauge(c, k);
@@ -545,10 +350,15 @@ batch_take_blocks(struct batch *b, struct cur *c)
 	for (size_t i = 0; i < n && !c->bad; i++) {
 		struct batch_block *k = &b->blocks[i];
 
-		k->series = batch_take_below(c, b->n_series);
+		k->series = batch_take_below(c, batch_series_end(b));
+		if (b->index->dictionary != 0)
+			k->kind = cur_u8(c);
+		else if (!c->bad)
+			k->kind = b->series[k->series].kind;
 		slot += (uint64_t)cur_zigzag(c);
 		k->slot = slot;
-		if (c->bad || slot >> 40 != 0)
+		if (c->bad || slot >> 40 != 0 || k->kind < SERIES_FLOW ||
+		    k->kind > SERIES_HISTOGRAM)
 			c->bad = true;
 		else if (!batch_take_value(b, c, k, &cap))
 			return false;
@@ -572,7 +382,7 @@ batch_take_facts(struct batch *b, struct cur *c)
 
 		f->time_ns = cur_zigzag(c);
 		f->kind = cur_u8(c);
-		f->subject = batch_take_below(c, b->strings.n);
+		f->subject = batch_take_below(c, batch_strings_end(b));
 		data = cur_bytes(c, &len);
 		f->first = (uint32_t)b->fact_bytes.len;
 		f->n = (uint32_t)len;
@@ -592,42 +402,91 @@ static bool (*const batch_takers[])(struct batch *, struct cur *) = {
     batch_take_facts,
 };
 
+#define BATCH_SECTIONS (sizeof(batch_takers) / sizeof(batch_takers[0]))
+
+/* What kind of record is expected. */
+struct batch_form {
+	size_t most, budget;
+	bool journal; /* may need the records before it */
+};
+
+/* *version: of the record. */
 static const struct err *
-batch_header_within(const void *p, size_t *n, size_t most)
+batch_header_within(const void *p, const struct batch_form *form, size_t *n,
+    uint8_t *version)
 {
 	struct cur c = cur_of(p, BATCH_RECORD_HEADER);
-	const uint8_t *magic = cur_raw(&c, sizeof(batch_magic));
+	const uint8_t *magic = cur_raw(&c, 4);
 
 	*n = cur_be32(&c);
 	cur_be32(&c);
-	if (memcmp(magic, batch_magic, sizeof(batch_magic)) != 0)
+	*version = (uint8_t)(magic[3] - '0');
+	if (memcmp(magic, "MLB", 3) != 0 || *version == 0 ||
+	    *version > (form->journal ? 2 : 1))
 		return err_new(ERR_FORMAT, 0, "no record begins here");
 	if (cur_be32(&c) != crc32c(0, p, 12))
 		return err_new(ERR_FORMAT, 12, "the record's header is damaged");
-	if (*n > most)
+	if (*n > form->most)
 		return err_new(ERR_FORMAT, 4, "the record is too long");
 	return NULL;
 }
 
+static const struct batch_form batch_plain = {BATCH_MAX_BYTES, BATCH_BUDGET,
+    false};
+static const struct batch_form batch_of_file = {BATCH_DICT_BYTES, SIZE_MAX,
+    false};
+static const struct batch_form batch_of_journal = {BATCH_JOURNAL_BYTES,
+    SIZE_MAX, true};
+
 const struct err *
 batch_record_header(const void *p, size_t *n)
 {
-	return batch_header_within(p, n, BATCH_MAX_BYTES);
+	uint8_t version;
+
+	return batch_header_within(p, &batch_plain, n, &version);
+}
+
+const struct err *
+batch_journal_header(const void *p, size_t *n)
+{
+	uint8_t version;
+
+	return batch_header_within(p, &batch_of_journal, n, &version);
+}
+
+/* Which dictionary of the journal, and from where on it is given here. */
+static void
+batch_take_first(struct batch *b, struct cur *c)
+{
+	struct batch_first *f = &b->index->first;
+
+	b->index->dictionary = batch_take_below(c, UINT32_MAX);
+	f->strings = batch_take_below(c, BATCH_MAX_FIRST);
+	f->frames = batch_take_below(c, BATCH_MAX_FIRST);
+	f->labels = batch_take_below(c, BATCH_MAX_FIRST);
+	f->nodes = batch_take_below(c, BATCH_MAX_FIRST);
+	f->series = batch_take_below(c, BATCH_MAX_FIRST);
+	if (b->index->dictionary == 0 || f->strings == 0 || f->labels == 0 ||
+	    f->nodes == 0)
+		c->bad = true;
 }
 
 static const struct err *
-batch_take_payload(struct batch *b, struct cur *c, const uint8_t *start)
+batch_take_payload(struct batch *b, struct cur *c, const uint8_t *start,
+    uint8_t magic)
 {
 	const uint8_t *id;
 	uint8_t version = cur_u8(c);
 
-	if (version != BATCH_VERSION)
+	if (version != magic)
 		return err_new(ERR_FORMAT, BATCH_RECORD_HEADER,
 		    "batch version %u is not known here", version);
 	id = cur_raw(c, sizeof(b->id));
 	b->slot_ns = cur_varint(c);
 	if (id != NULL)
 		memcpy(b->id, id, sizeof(b->id));
+	if (version > 1)
+		batch_take_first(b, c);
 	for (size_t i = 0; i < BATCH_SECTIONS && !c->bad; i++) {
 		uint64_t tag = cur_varint(c);
 		size_t n;
@@ -649,19 +508,21 @@ batch_take_payload(struct batch *b, struct cur *c, const uint8_t *start)
 }
 
 static const struct err *
-batch_decode_within(const void *record, size_t size, size_t most,
-    size_t budget, struct batch **out)
+batch_decode_within(const void *record, size_t size,
+    const struct batch_form *form, struct batch **out)
 {
 	const uint8_t *start = record;
 	const struct err *e;
 	struct batch *b;
 	struct cur c;
+	uint8_t version;
 	size_t n;
 
 	*out = NULL;
 	if (size < BATCH_RECORD_HEADER)
 		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
-	if ((e = batch_header_within(record, &n, most)) != NULL)
+	e = batch_header_within(record, form, &n, &version);
+	if (e != NULL)
 		return e;
 	if (size != n + BATCH_RECORD_HEADER)
 		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
@@ -671,9 +532,9 @@ batch_decode_within(const void *record, size_t size, size_t most,
 	b = batch_alloc();
 	if (b == NULL)
 		return err_nomem();
-	b->index->budget = budget;
+	b->index->budget = form->budget;
 	c = cur_of(start + BATCH_RECORD_HEADER, n);
-	e = batch_take_payload(b, &c, start);
+	e = batch_take_payload(b, &c, start, version);
 	if (e != NULL)
 		batch_free(b);
 	else
@@ -684,13 +545,17 @@ batch_decode_within(const void *record, size_t size, size_t most,
 const struct err *
 batch_decode(const void *record, size_t size, struct batch **out)
 {
-	return batch_decode_within(record, size, BATCH_MAX_BYTES,
-	    BATCH_BUDGET, out);
+	return batch_decode_within(record, size, &batch_plain, out);
 }
 
 const struct err *
 batch_decode_dict(const void *record, size_t size, struct batch **out)
 {
-	return batch_decode_within(record, size, BATCH_DICT_BYTES,
-	    SIZE_MAX, out);
+	return batch_decode_within(record, size, &batch_of_file, out);
+}
+
+const struct err *
+batch_decode_journal(const void *record, size_t size, struct batch **out)
+{
+	return batch_decode_within(record, size, &batch_of_journal, out);
 }

@@ -1,0 +1,480 @@
+#include "journal_dict.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DICT_BYTES (16u << 20) /* memory, after which a new one begins */
+
+static struct dict_numbers *
+dict_table(struct journal_dict *d, int i)
+{
+	struct dict_numbers *const tables[] = {&d->strings, &d->frames,
+	    &d->labels, &d->nodes, &d->series};
+
+	return tables[i];
+}
+#define DICT_TABLES 5
+
+void
+journal_dict_fini(struct journal_dict *d)
+{
+	for (int i = 0; i < DICT_TABLES; i++) {
+		free(dict_table(d, i)->of);
+		free(dict_table(d, i)->order);
+	}
+	symtab_fini(&d->syms);
+	buf_fini(&d->section);
+	*d = (struct journal_dict){0};
+}
+
+void
+journal_dict_begin(struct journal_dict *d)
+{
+	d->begun = false;
+}
+
+/* ---- numbers ---- */
+
+static bool
+dict_grow(uint32_t **array, uint32_t *cap, uint32_t n)
+{
+	uint32_t more = *cap ? *cap : 64, *p;
+
+	while (more < n)
+		more *= 2;
+	if (more == *cap)
+		return true;
+	if ((p = realloc(*array, more * sizeof(*p))) == NULL)
+		return false;
+	*array = p;
+	memset(p + *cap, 0xff, (more - *cap) * sizeof(*p));
+	*cap = more;
+	return true;
+}
+
+/* The journal's number of a symbol; INTERN_NONE: none yet. */
+static inline uint32_t
+dict_known(const struct dict_numbers *t, uint32_t symbol)
+{
+	return symbol < t->cap_of ? t->of[symbol] : INTERN_NONE;
+}
+
+static uint32_t
+dict_give(struct dict_numbers *t, uint32_t symbol)
+{
+	if (!dict_grow(&t->of, &t->cap_of, symbol + 1) ||
+	    !dict_grow(&t->order, &t->cap_order, t->n + 1))
+		return INTERN_NONE;
+	t->order[t->n] = symbol;
+	return t->of[symbol] = t->n++;
+}
+
+static uint32_t
+dict_string(struct journal_dict *d, uint32_t string)
+{
+	uint32_t number = dict_known(&d->strings, string);
+
+	return number != INTERN_NONE ? number
+	                             : dict_give(&d->strings, string);
+}
+
+static uint32_t
+dict_frame(struct journal_dict *d, uint32_t frame)
+{
+	uint32_t number = dict_known(&d->frames, frame);
+	const struct sym_frame *f;
+
+	if (number != INTERN_NONE)
+		return number;
+	f = symtab_frame(&d->syms, frame);
+	if (dict_string(d, f->name) == INTERN_NONE ||
+	    dict_string(d, f->module) == INTERN_NONE ||
+	    dict_string(d, f->build_id) == INTERN_NONE)
+		return INTERN_NONE;
+	return dict_give(&d->frames, frame);
+}
+
+static uint32_t
+dict_labels(struct journal_dict *d, uint32_t set)
+{
+	uint32_t number = dict_known(&d->labels, set);
+	const uint32_t *pairs = intern_at(&d->syms.labels, set);
+
+	if (number != INTERN_NONE)
+		return number;
+	for (size_t i = 0; i < 2 * symtab_n_labels(&d->syms, set); i++) {
+		if (dict_string(d, pairs[i]) == INTERN_NONE)
+			return INTERN_NONE;
+	}
+	return dict_give(&d->labels, set);
+}
+
+/* A node comes after all above it. */
+static uint32_t
+dict_node(struct journal_dict *d, uint32_t node)
+{
+	uint32_t path[BATCH_MAX_DEPTH + 1], n = 0;
+	uint32_t number;
+
+	while ((number = dict_known(&d->nodes, node)) == INTERN_NONE) {
+		path[n++] = node;
+		node = d->syms.nodes[node].parent;
+	}
+	while (n-- > 0) {
+		const struct sym_node *k = &d->syms.nodes[path[n]];
+
+		number = k->parent == 0 ? dict_labels(d, k->edge)
+		                        : dict_frame(d, k->edge);
+		if (number != INTERN_NONE)
+			number = dict_give(&d->nodes, path[n]);
+		if (number == INTERN_NONE)
+			return INTERN_NONE;
+	}
+	return number;
+}
+
+static uint32_t
+dict_series(struct journal_dict *d, uint32_t series)
+{
+	uint32_t number = dict_known(&d->series, series);
+	const struct sym_series *s = symtab_series(&d->syms, series);
+
+	if (number != INTERN_NONE)
+		return number;
+	if (dict_string(d, s->name) == INTERN_NONE ||
+	    dict_string(d, s->unit) == INTERN_NONE ||
+	    dict_labels(d, s->labels) == INTERN_NONE)
+		return INTERN_NONE;
+	return dict_give(&d->series, series);
+}
+
+/* Begins a new dictionary. */
+static const struct err *
+dict_fresh(struct journal_dict *d)
+{
+	if (d->syms.n_nodes == 0 || symtab_bytes(&d->syms) > DICT_BYTES) {
+		symtab_fini(&d->syms);
+		if (symtab_init(&d->syms) != NULL)
+			return err_nomem();
+	}
+	d->number++;
+	for (int i = 0; i <= JOURNAL_RESTATE; i++)
+		d->from[i] = BATCH_FIRST;
+	for (int i = 0; i < DICT_TABLES; i++) {
+		struct dict_numbers *t = dict_table(d, i);
+
+		t->n = 0;
+		if (t->cap_of > 0)
+			memset(t->of, 0xff, t->cap_of * sizeof(*t->of));
+	}
+	if (dict_give(&d->strings, 0) == INTERN_NONE ||
+	    dict_give(&d->labels, 0) == INTERN_NONE ||
+	    dict_give(&d->nodes, 0) == INTERN_NONE)
+		return err_nomem();
+	d->begun = true;
+	return NULL;
+}
+
+void
+journal_dict_sent(struct journal_dict *d)
+{
+	memmove(&d->from[0], &d->from[1],
+	    JOURNAL_RESTATE * sizeof(d->from[0]));
+	d->from[JOURNAL_RESTATE] = (struct batch_first){d->strings.n,
+	    d->frames.n, d->labels.n, d->nodes.n, d->series.n};
+}
+
+/* ---- sections ---- */
+
+static void
+dict_put_strings(const struct journal_dict *d, uint32_t from, struct buf *out)
+{
+	const struct intern *t = &d->syms.strings;
+
+	buf_put_varint(out, d->strings.n - from);
+	for (uint32_t i = from; i < d->strings.n; i++) {
+		uint32_t own = d->strings.order[i];
+		size_t shared = i > from
+		    ? batch_shared(t, d->strings.order[i - 1], own)
+		    : 0;
+
+		buf_put_varint(out, shared);
+		buf_put_bytes(out, (const char *)intern_at(t, own) + shared,
+		    t->items[own].len - shared);
+	}
+}
+
+static void
+dict_put_frames(const struct journal_dict *d, uint32_t from, struct buf *out)
+{
+	const uint32_t *strings = d->strings.of;
+
+	buf_put_varint(out, d->frames.n - from);
+	for (uint32_t i = from; i < d->frames.n; i++) {
+		const struct sym_frame *f =
+		    symtab_frame(&d->syms, d->frames.order[i]);
+
+		buf_put_u8(out, (uint8_t)f->kind);
+		buf_put_varint(out, strings[f->name]);
+		buf_put_varint(out, strings[f->module]);
+		buf_put_varint(out, strings[f->build_id]);
+		buf_put_varint(out, f->offset);
+	}
+}
+
+static void
+dict_put_labels(const struct journal_dict *d, uint32_t from, struct buf *out)
+{
+	buf_put_varint(out, d->labels.n - from);
+	for (uint32_t i = from; i < d->labels.n; i++) {
+		uint32_t set = d->labels.order[i];
+		const uint32_t *pairs = intern_at(&d->syms.labels, set);
+		size_t n = symtab_n_labels(&d->syms, set);
+
+		buf_put_varint(out, n);
+		for (size_t p = 0; p < 2 * n; p++)
+			buf_put_varint(out, d->strings.of[pairs[p]]);
+	}
+}
+
+static void
+dict_put_nodes(const struct journal_dict *d, uint32_t from, struct buf *out)
+{
+	buf_put_varint(out, d->nodes.n - from);
+	for (uint32_t i = from; i < d->nodes.n; i++) {
+		const struct sym_node *k = &d->syms.nodes[d->nodes.order[i]];
+
+		buf_put_varint(out, i - d->nodes.of[k->parent]);
+		buf_put_varint(out, k->parent == 0 ? d->labels.of[k->edge]
+		                                   : d->frames.of[k->edge]);
+	}
+}
+
+static void
+dict_put_series(const struct journal_dict *d, uint32_t from, struct buf *out)
+{
+	buf_put_varint(out, d->series.n - from);
+	for (uint32_t i = from; i < d->series.n; i++) {
+		const struct sym_series *s =
+		    symtab_series(&d->syms, d->series.order[i]);
+
+		buf_put_u8(out, (uint8_t)s->kind);
+		buf_put_varint(out, d->strings.of[s->name]);
+		buf_put_varint(out, d->strings.of[s->unit]);
+		buf_put_varint(out, d->labels.of[s->labels]);
+		buf_put_zigzag(out, s->period);
+		buf_put_varint(out, s->scale);
+	}
+}
+
+/* `nodes` are the symbols of the batch's; NULL for histograms, whose keys
+ * are buckets. */
+static void
+dict_put_entries(const struct journal_dict *d, const struct batch *b,
+    const struct batch_block *k, const uint32_t *nodes, struct buf *out)
+{
+	int64_t previous = 0;
+
+	buf_put_varint(out, k->n);
+	for (uint32_t i = k->first; i < k->first + k->n; i++) {
+		uint32_t own = b->entries[i].key;
+		int64_t key = nodes == NULL ? own : d->nodes.of[nodes[own]];
+
+		buf_put_zigzag(out, key - previous);
+		buf_put_varint(out, (uint64_t)b->entries[i].value);
+		previous = key;
+	}
+}
+
+static void
+dict_put_blocks(const struct journal_dict *d, const struct batch *b,
+    const struct symtab_map *map, struct buf *out)
+{
+	uint64_t previous = 0;
+
+	buf_put_varint(out, b->n_blocks);
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		const struct batch_block *k = &b->blocks[i];
+
+		buf_put_varint(out, d->series.of[map->series[k->series]]);
+		buf_put_u8(out, k->kind);
+		buf_put_zigzag(out, (int64_t)(k->slot - previous));
+		if (k->kind == SERIES_HISTOGRAM)
+			dict_put_entries(d, b, k, NULL, out);
+		batch_put_numbers(k, out);
+		if (series_is_profile((enum series_kind)k->kind))
+			dict_put_entries(d, b, k, map->nodes, out);
+		previous = k->slot;
+	}
+}
+
+static void
+dict_put_facts(const struct journal_dict *d, const struct batch *b,
+    const struct symtab_map *map, struct buf *out)
+{
+	buf_put_varint(out, b->n_facts);
+	for (size_t i = 0; i < b->n_facts; i++) {
+		const struct batch_fact *f = &b->facts[i];
+
+		buf_put_zigzag(out, f->time_ns);
+		buf_put_u8(out, f->kind);
+		buf_put_varint(out, d->strings.of[map->strings[f->subject]]);
+		buf_put_bytes(out, b->fact_bytes.data + f->first, f->n);
+	}
+}
+
+/* ---- records ---- */
+
+/* Readers refuse what is deeper, and files are read as batches are. */
+static const struct err *
+dict_check_depth(const struct batch *b)
+{
+	uint16_t *depth = calloc(b->n_nodes + 1, sizeof(*depth));
+	uint16_t most = 0;
+
+	if (depth == NULL)
+		return err_nomem();
+	for (size_t i = 1; i < b->n_nodes && most <= BATCH_MAX_DEPTH; i++) {
+		depth[i] = (uint16_t)(depth[b->nodes[i].parent] + 1);
+		if (depth[i] > most)
+			most = depth[i];
+	}
+	free(depth);
+	return most <= BATCH_MAX_DEPTH
+	    ? NULL
+	    : err_new(ERR_LIMIT, 413, "a stack is over %u deep",
+	          BATCH_MAX_DEPTH);
+}
+
+static void
+dict_put_section(struct journal_dict *d, unsigned tag, struct buf *out)
+{
+	buf_put_varint(out, tag);
+	buf_put_bytes(out, d->section.data, d->section.len);
+	if (d->section.failed)
+		out->failed = true;
+	buf_clear(&d->section);
+}
+
+static void
+dict_put_sections(struct journal_dict *d, const struct batch *b,
+    const struct symtab_map *map, struct buf *out)
+{
+	const struct batch_first *from = &d->from[0];
+
+	buf_clear(&d->section);
+	dict_put_strings(d, from->strings, &d->section);
+	dict_put_section(d, 1, out);
+	dict_put_frames(d, from->frames, &d->section);
+	dict_put_section(d, 2, out);
+	dict_put_labels(d, from->labels, &d->section);
+	dict_put_section(d, 3, out);
+	dict_put_nodes(d, from->nodes, &d->section);
+	dict_put_section(d, 4, out);
+	dict_put_series(d, from->series, &d->section);
+	dict_put_section(d, 5, out);
+	dict_put_blocks(d, b, map, &d->section);
+	dict_put_section(d, 6, out);
+	dict_put_facts(d, b, map, &d->section);
+	dict_put_section(d, 7, out);
+}
+
+/* Numbers for all that the blocks and facts of a batch name. */
+static bool
+dict_number(struct journal_dict *d, const struct batch *b,
+    const struct symtab_map *map)
+{
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		const struct batch_block *k = &b->blocks[i];
+
+		if (dict_series(d, map->series[k->series]) == INTERN_NONE)
+			return false;
+		if (!series_is_profile((enum series_kind)k->kind))
+			continue;
+		for (uint32_t n = k->first; n < k->first + k->n; n++) {
+			if (dict_node(d, map->nodes[b->entries[n].key]) ==
+			    INTERN_NONE)
+				return false;
+		}
+	}
+	for (size_t i = 0; i < b->n_facts; i++) {
+		if (dict_string(d, map->strings[b->facts[i].subject]) ==
+		    INTERN_NONE)
+			return false;
+	}
+	return true;
+}
+
+static const struct err *
+dict_put_record(struct journal_dict *d, const struct batch *b,
+    const struct symtab_map *map, struct buf *out)
+{
+	static const uint8_t blank[BATCH_RECORD_HEADER];
+	const struct batch_first *from = &d->from[0];
+	size_t start = out->len;
+
+	if (!dict_number(d, b, map))
+		return err_nomem();
+	buf_put(out, blank, sizeof(blank));
+	buf_put_u8(out, 2);
+	buf_put(out, b->id, sizeof(b->id));
+	buf_put_varint(out, b->slot_ns);
+	buf_put_varint(out, d->number);
+	buf_put_varint(out, from->strings);
+	buf_put_varint(out, from->frames);
+	buf_put_varint(out, from->labels);
+	buf_put_varint(out, from->nodes);
+	buf_put_varint(out, from->series);
+	dict_put_sections(d, b, map, out);
+	d->section.failed = false;
+	if (!out->failed)
+		batch_put_header(out, start, "MLB2");
+	return out->failed ? err_nomem() : NULL;
+}
+
+static bool
+dict_too_long(const struct buf *out, size_t most)
+{
+	return out->len - BATCH_RECORD_HEADER > most;
+}
+
+static const struct err *
+dict_encode(struct journal_dict *d, const struct batch *b,
+    const struct symtab_map *map, struct buf *out)
+{
+	const struct err *e = dict_put_record(d, b, map, out);
+
+	if (e == NULL && dict_too_long(out, BATCH_MAX_BYTES)) {
+		/* what is said again may be much more than what is new */
+		buf_clear(out);
+		if ((e = dict_fresh(d)) == NULL)
+			e = dict_put_record(d, b, map, out);
+	}
+	if (e == NULL && dict_too_long(out, BATCH_JOURNAL_BYTES))
+		e = err_new(ERR_LIMIT, 413, "a batch is over %u bytes",
+		    BATCH_JOURNAL_BYTES);
+	return e;
+}
+
+const struct err *
+journal_dict_encode(struct journal_dict *d, struct batch *b, struct buf *out)
+{
+	struct symtab_map map = {0};
+	const struct err *e = batch_finish(b);
+
+	buf_clear(out);
+	if (e == NULL)
+		e = dict_check_depth(b);
+	if (e == NULL &&
+	    (!d->begun || symtab_bytes(&d->syms) > DICT_BYTES))
+		e = dict_fresh(d);
+	if (e == NULL)
+		e = symtab_add(&d->syms, b, &map);
+	if (e == NULL)
+		e = dict_encode(d, b, &map, out);
+	symtab_map_fini(&map);
+	out->failed = false;
+	return e;
+}
