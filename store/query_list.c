@@ -28,7 +28,7 @@ list_compare(const void *a, const void *b, void *syms)
 }
 
 const struct err *
-reader_match(struct store *s, const struct selector *sel, bool profiles,
+reader_match(struct store *s, const struct selector *sel, unsigned kinds,
     uint32_t **series, size_t *n)
 {
 	uint32_t all = s->syms.series.n;
@@ -39,11 +39,8 @@ reader_match(struct store *s, const struct selector *sel, bool profiles,
 		return err_nomem();
 	for (uint32_t i = 0; i < all; i++) {
 		enum series_kind kind = symtab_series(&s->syms, i)->kind;
-		bool fits = profiles
-		    ? series_is_profile(kind)
-		    : kind == SERIES_GAUGE || kind == SERIES_COUNTER;
 
-		if (fits && list_matches(s, sel, i))
+		if ((kinds >> kind & 1) && list_matches(s, sel, i))
 			(*series)[(*n)++] = i;
 	}
 	qsort_r(*series, *n, sizeof(**series), list_compare, &s->syms);

@@ -1,67 +1,19 @@
 /*
  * Gauges and counters over consecutive steps.
  */
-#include "reader.h"
+#include "query_steps.h"
 
 #include "base/err.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define QUERY_POINTS 2000000 /* of all series together */
 
 struct metric_run {
-	struct store *s;
+	struct steps steps;
 	const struct metric_query *q;
-	struct plan plan;
-	uint64_t from, until, step; /* slots */
-	size_t n_points;
+	struct metric_point *points; /* of the series at hand */
+	enum series_kind kind;
 };
-
-static const struct err *
-metric_check(struct metric_run *r)
-{
-	int64_t slot = r->s->manifest.slot_ns;
-	const struct metric_query *q = r->q;
-
-	if (q->from_ns < 0 || q->until_ns < q->from_ns || q->step_ns <= 0 ||
-	    q->from_ns % slot || q->until_ns % slot || q->step_ns % slot)
-		return err_field(ERR_REQUEST, 400, "step",
-		    "from, until and step are not whole slots");
-	r->from = (uint64_t)(q->from_ns / slot);
-	r->until = (uint64_t)(q->until_ns / slot);
-	r->step = (uint64_t)(q->step_ns / slot);
-	r->n_points = (size_t)((r->until - r->from + r->step - 1) / r->step);
-	if (r->n_points > QUERY_POINTS)
-		return err_field(ERR_REQUEST, 413, "step",
-		    "%zu points are too many", r->n_points);
-	return NULL;
-}
-
-static const struct err *
-metric_plan(struct metric_run *r)
-{
-	uint64_t oldest, newest;
-	const struct err *e = NULL;
-
-	reader_bounds(r->s, &oldest, &newest);
-	for (size_t i = 0; i < r->n_points && e == NULL; i++) {
-		uint64_t a = r->from + i * r->step, b = a + r->step;
-
-		if (b > r->until)
-			b = r->until;
-		if (a < oldest)
-			a = oldest;
-		if (b > newest)
-			b = newest;
-		if (a < b)
-			e = plan_add(&r->plan, r->s, a, b, (uint32_t)i);
-	}
-	for (size_t i = 0; i < r->plan.n && e == NULL; i++)
-		e = reader_need(r->s, r->plan.pieces[i].file);
-	return e;
-}
 
 static void
 metric_fold(struct metric_point *p, const struct block *b,
@@ -88,82 +40,12 @@ metric_fold(struct metric_point *p, const struct block *b,
 }
 
 static const struct err *
-metric_add_files(struct metric_run *r, uint32_t series, enum series_kind kind,
-    struct metric_point *points)
+metric_block(void *arg, size_t step, const struct block *b, uint64_t slots)
 {
-	int64_t slot_ns = r->s->manifest.slot_ns;
-	const struct block *b;
-	const struct err *e;
+	struct metric_run *r = arg;
 
-	for (size_t i = 0; i < r->plan.n; i++) {
-		const struct plan_piece *p = &r->plan.pieces[i];
-		uint32_t number = reader_series(p->file, series);
-
-		if (number == INTERN_NONE || p->file->sealed == NULL)
-			continue;
-		e = sealed_block(p->file->sealed, number, p->level, p->start,
-		    &b);
-		if (e != NULL)
-			e = reader_failed(r->s, p->file, e);
-		else if (b != NULL)
-			metric_fold(&points[p->step], b, kind, slot_ns,
-			    seg_slots(p->level));
-		if (e != NULL)
-			return e;
-	}
-	return NULL;
-}
-
-static void
-metric_add_journals(struct metric_run *r, uint32_t series,
-    enum series_kind kind, struct metric_point *points)
-{
-	for (uint32_t j = 0; j < r->s->n_journals; j++) {
-		const struct memspan *m = &r->s->journals[j]->span;
-
-		for (size_t i = 0; i < m->n_blocks; i++) {
-			const struct block *b = &m->blocks[i].numbers;
-
-			if (m->blocks[i].series == series &&
-			    b->start >= r->from && b->start < r->until)
-				metric_fold(&points[(b->start - r->from) /
-				        r->step],
-				    b, kind, r->s->manifest.slot_ns, 1);
-		}
-	}
-}
-
-static const char *
-metric_keep(struct buf *strings, const char *s)
-{
-	size_t at = strings->len;
-
-	buf_put(strings, s, strlen(s) + 1);
-	return (const char *)strings->data + at;
-}
-
-/* A copy of the descriptor that outlives the reader's tables. */
-static const struct err *
-metric_describe(struct metric_series *out, const struct series_desc *d)
-{
-	size_t need = strlen(d->name) + strlen(d->unit) + 2;
-
-	for (size_t i = 0; i < d->n_labels; i++)
-		need += strlen(d->labels[i].name) +
-		    strlen(d->labels[i].value) + 2;
-	out->labels = calloc(d->n_labels + 1, sizeof(*out->labels));
-	if (out->labels == NULL || !buf_reserve(&out->strings, need))
-		return err_nomem();
-	out->desc = *d;
-	out->desc.name = metric_keep(&out->strings, d->name);
-	out->desc.unit = metric_keep(&out->strings, d->unit);
-	out->desc.labels = out->labels;
-	for (size_t i = 0; i < d->n_labels; i++) {
-		out->labels[i].name =
-		    metric_keep(&out->strings, d->labels[i].name);
-		out->labels[i].value =
-		    metric_keep(&out->strings, d->labels[i].value);
-	}
+	metric_fold(&r->points[step], b, r->kind, r->steps.s->manifest.slot_ns,
+	    slots);
 	return NULL;
 }
 
@@ -177,18 +59,20 @@ metric_series(struct metric_run *r, uint32_t series,
 	const struct err *e;
 
 	*has = false;
-	symtab_desc(&r->s->syms, series, &d, labels, BATCH_MAX_LABELS);
-	out->points = calloc(r->n_points + 1, sizeof(*out->points));
-	out->n_points = r->n_points;
+	symtab_desc(&r->steps.s->syms, series, &d, labels, BATCH_MAX_LABELS);
+	out->points = calloc(r->steps.n + 1, sizeof(*out->points));
+	out->n_points = r->steps.n;
 	if (out->points == NULL)
 		return err_nomem();
-	e = metric_add_files(r, series, d.kind, out->points);
-	if (e != NULL)
+	r->points = out->points;
+	r->kind = d.kind;
+	if ((e = steps_each(&r->steps, series, metric_block, r)) != NULL)
 		return e;
-	metric_add_journals(r, series, d.kind, out->points);
-	for (size_t i = 0; i < r->n_points && !*has; i++)
+	for (size_t i = 0; i < r->steps.n && !*has; i++)
 		*has = out->points[i].count > 0;
-	return *has ? metric_describe(out, &d) : NULL;
+	return *has ? steps_describe(&out->desc, &out->labels, &out->strings,
+	                  &d)
+	            : NULL;
 }
 
 static const struct err *
@@ -204,7 +88,7 @@ metric_run(struct metric_run *r, const uint32_t *series, size_t n_series,
 		if (r->q->max_series && *n >= r->q->max_series)
 			e = err_field(ERR_REQUEST, 413, "query",
 			    "more than %zu series match", r->q->max_series);
-		else if (*n * r->n_points > QUERY_POINTS)
+		else if (*n * r->steps.n > QUERY_POINTS)
 			e = err_field(ERR_REQUEST, 413, "step",
 			    "more than %d points in all", QUERY_POINTS);
 		else
@@ -234,23 +118,24 @@ store_query_metric(struct store *s, const struct metric_query *q,
 	const struct err *e = NULL;
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		struct metric_run r = {.s = s, .q = q};
+		struct metric_run r = {.q = q};
 		uint64_t breaks = s->breaks;
 		uint32_t *series = NULL;
 		size_t n_series;
 
 		*out = NULL;
 		*n = 0;
-		if ((e = metric_check(&r)) != NULL)
+		if ((e = steps_init(&r.steps, s, q->from_ns, q->until_ns,
+		         q->step_ns)) != NULL)
 			return e;
-		e = metric_plan(&r);
+		e = steps_plan(&r.steps);
 		if (e == NULL)
-			e = reader_match(s, q->selector, false, &series,
+			e = reader_match(s, q->selector, READER_METRICS, &series,
 			    &n_series);
 		if (e == NULL)
 			e = metric_run(&r, series, n_series, out, n);
 		free(series);
-		plan_fini(&r.plan);
+		steps_fini(&r.steps);
 		if (e == NULL && s->breaks != breaks) {
 			/* once more, without the file that is broken */
 			metric_series_free(*out, *n);

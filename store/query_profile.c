@@ -395,7 +395,7 @@ query_run(struct query *q)
 	const struct err *e = query_plan(q);
 
 	if (e == NULL)
-		e = reader_match(q->s, q->q->selector, true, &q->series,
+		e = reader_match(q->s, q->q->selector, READER_PROFILES, &q->series,
 		    &q->n_series);
 	if (e == NULL)
 		e = query_unit(q);

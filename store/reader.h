@@ -76,9 +76,13 @@ reader_slot(const struct store *s, int64_t time_ns)
 void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
 /* Moves a time down to where slots are kept fine enough (retention). */
 int64_t reader_kept_border(const struct store *s, int64_t time_ns);
-/* All numbers of series that match, as an array that the caller frees. */
+/* All numbers of series of some kinds that match, as an array that the caller
+ * frees. */
+#define READER_PROFILES (1u << SERIES_FLOW | 1u << SERIES_STOCK)
+#define READER_METRICS (1u << SERIES_GAUGE | 1u << SERIES_COUNTER)
+#define READER_HISTOGRAMS (1u << SERIES_HISTOGRAM)
 const struct err *reader_match(struct store *s, const struct selector *sel,
-    bool profiles, uint32_t **series, size_t *n);
+    unsigned kinds, uint32_t **series, size_t *n);
 /* Brings s->order up to date with the symbols. */
 const struct err *reader_sort(struct store *s);
 

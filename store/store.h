@@ -204,6 +204,46 @@ const struct err *store_query_profile(struct store *s,
     const struct profile_query *q, struct profile **out);
 void profile_free(struct profile *p);
 
+/*
+ * Sums of profiles over consecutive steps, without their stacks: split by
+ * labels of stacks or series, or by every (series, label set).
+ */
+struct totals_query {
+	const struct selector *selector; /* profiles only */
+	int64_t from_ns, until_ns;       /* multiples of slots */
+	int64_t step_ns;                 /* a multiple of the slot */
+	const char *const *split;        /* labels */
+	size_t n_split;
+	bool sets;                       /* by series and label set instead */
+};
+
+#define TOTALS_CELLS_MAX (1u << 20) /* groups times steps: ERR_REQUEST 413 */
+
+struct totals_step {
+	int128 sum;      /* units; a stock's average */
+	uint64_t count;  /* observations of the widest series; 0: no data */
+};
+
+struct totals_group {
+	struct series_desc desc;    /* of `sets`; else of the first series */
+	struct label *labels;       /* of the set; else those of `split` that
+	                             * are there */
+	size_t n_labels;
+	struct totals_step *steps;
+};
+
+struct totals {
+	struct totals_group *groups; /* strings live as long as this object */
+	size_t n_groups, n_steps;
+	int64_t period; /* units a count; 1 where periods are mixed */
+	char unit[32];  /* of the first series */
+	struct buf strings; /* private */
+};
+
+const struct err *store_query_totals(struct store *s,
+    const struct totals_query *q, struct totals **out);
+void totals_free(struct totals *t); /* NULL is fine */
+
 /* One metric over consecutive steps.  `step_ns` is a multiple of the slot,
  * from and until multiples of slots.  points[i] covers from + i * step. */
 struct metric_point {
@@ -233,6 +273,41 @@ struct metric_query {
 const struct err *store_query_metric(struct store *s,
     const struct metric_query *q, struct metric_series **out, size_t *n);
 void metric_series_free(struct metric_series *series, size_t n);
+
+/*
+ * One latency histogram over consecutive steps; the arguments are those of a
+ * metric query.  values[k] is the histogram_permille[k] / 1000 quantile (the
+ * smallest value that at least that share of the observations does not
+ * exceed), off by at most half of 1/128; min and max are exact.
+ */
+#define HISTOGRAM_QUANTILES 5
+extern const unsigned histogram_permille[HISTOGRAM_QUANTILES];
+
+struct histogram_point {
+	uint64_t count; /* observations; 0: no data, the rest is 0 */
+	int64_t min, max, values[HISTOGRAM_QUANTILES];
+	int128 sum;
+	uint64_t slots; /* covered by blocks with data */
+};
+
+struct histogram_series {
+	struct series_desc desc; /* strings live as long as this object */
+	struct histogram_point *points;
+	size_t n_points;
+	struct label *labels; /* private */
+	struct buf strings;   /* private */
+};
+
+struct histogram_query {
+	const struct selector *selector; /* histograms only */
+	int64_t from_ns, until_ns, step_ns;
+	size_t max_series; /* ERR_REQUEST 413 beyond */
+};
+
+const struct err *store_query_histogram(struct store *s,
+    const struct histogram_query *q, struct histogram_series **out,
+    size_t *n);
+void histogram_series_free(struct histogram_series *series, size_t n);
 
 /* A tag of all that an answer over [from, until) was read from: equal tags
  * mean equal answers.  *closed: nothing ordinary will still come. */

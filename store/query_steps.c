@@ -1,0 +1,152 @@
+#include "query_steps.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct err *
+steps_init(struct steps *t, struct store *s, int64_t from_ns,
+    int64_t until_ns, int64_t step_ns)
+{
+	int64_t slot = s->manifest.slot_ns;
+
+	*t = (struct steps){.s = s};
+	if (from_ns < 0 || until_ns < from_ns || step_ns <= 0 ||
+	    from_ns % slot || until_ns % slot || step_ns % slot)
+		return err_field(ERR_REQUEST, 400, "step",
+		    "from, until and step are not whole slots");
+	t->from = (uint64_t)(from_ns / slot);
+	t->until = (uint64_t)(until_ns / slot);
+	t->step = (uint64_t)(step_ns / slot);
+	t->n = (size_t)((t->until - t->from + t->step - 1) / t->step);
+	if (t->n > QUERY_POINTS)
+		return err_field(ERR_REQUEST, 413, "step",
+		    "%zu points are too many", t->n);
+	return NULL;
+}
+
+void
+steps_fini(struct steps *t)
+{
+	plan_fini(&t->plan);
+}
+
+const struct err *
+steps_plan(struct steps *t)
+{
+	uint64_t oldest, newest;
+	const struct err *e = NULL;
+
+	reader_bounds(t->s, &oldest, &newest);
+	for (size_t i = 0; i < t->n && e == NULL; i++) {
+		uint64_t a = t->from + i * t->step, b = a + t->step;
+
+		if (b > t->until)
+			b = t->until;
+		if (a < oldest)
+			a = oldest;
+		if (b > newest)
+			b = newest;
+		if (a < b)
+			e = plan_add(&t->plan, t->s, a, b, (uint32_t)i);
+	}
+	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
+		e = reader_need(t->s, t->plan.pieces[i].file);
+	return e;
+}
+
+static const struct err *
+steps_each_file(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
+{
+	const struct err *e = NULL;
+
+	for (size_t i = 0; i < t->plan.n && e == NULL; i++) {
+		const struct plan_piece *p = &t->plan.pieces[i];
+		uint32_t number = reader_series(p->file, series);
+		const struct block *b;
+
+		if (number == INTERN_NONE || p->file->sealed == NULL)
+			continue;
+		e = sealed_block(p->file->sealed, number, p->level, p->start,
+		    &b);
+		if (e == NULL && b != NULL)
+			e = fn(arg, p->step, b, seg_slots(p->level));
+		if (e != NULL)
+			e = reader_failed(t->s, p->file, e);
+	}
+	return e;
+}
+
+/* The entries of a block in memory, as a file would have them. */
+static void
+steps_encode(const struct memspan *m, const struct mem_block *b,
+    struct buf *out)
+{
+	struct entry_writer w = {out, 0};
+
+	buf_clear(out);
+	for (size_t k = b->first; k < b->first + b->n; k++)
+		entry_put(&w, m->entries[k].node, m->entries[k].value);
+}
+
+const struct err *
+steps_each(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
+{
+	bool entries = symtab_series(&t->s->syms, series)->kind ==
+	    SERIES_HISTOGRAM;
+	const struct err *e = steps_each_file(t, series, fn, arg);
+	struct buf bytes = {0};
+
+	for (uint32_t j = 0; j < t->s->n_journals; j++) {
+		const struct memspan *m = &t->s->journals[j]->span;
+
+		for (size_t i = 0; i < m->n_blocks && e == NULL; i++) {
+			struct block b = m->blocks[i].numbers;
+
+			if (m->blocks[i].series != series ||
+			    b.start < t->from || b.start >= t->until)
+				continue;
+			if (entries)
+				steps_encode(m, &m->blocks[i], &bytes);
+			b.entries = cur_of(bytes.data, bytes.len);
+			e = bytes.failed ? err_nomem()
+			                 : fn(arg, (size_t)((b.start -
+			                       t->from) / t->step), &b, 1);
+		}
+	}
+	buf_fini(&bytes);
+	return e;
+}
+
+static const char *
+steps_keep(struct buf *strings, const char *s)
+{
+	size_t at = strings->len;
+
+	buf_put(strings, s, strlen(s) + 1);
+	return (const char *)strings->data + at;
+}
+
+const struct err *
+steps_describe(struct series_desc *out, struct label **labels,
+    struct buf *strings, const struct series_desc *d)
+{
+	size_t need = strlen(d->name) + strlen(d->unit) + 2;
+
+	for (size_t i = 0; i < d->n_labels; i++)
+		need += strlen(d->labels[i].name) +
+		    strlen(d->labels[i].value) + 2;
+	*labels = calloc(d->n_labels + 1, sizeof(**labels));
+	if (*labels == NULL || !buf_reserve(strings, need))
+		return err_nomem();
+	*out = *d;
+	out->name = steps_keep(strings, d->name);
+	out->unit = steps_keep(strings, d->unit);
+	out->labels = *labels;
+	for (size_t i = 0; i < d->n_labels; i++) {
+		(*labels)[i].name = steps_keep(strings, d->labels[i].name);
+		(*labels)[i].value = steps_keep(strings, d->labels[i].value);
+	}
+	return NULL;
+}

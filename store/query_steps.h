@@ -1,0 +1,40 @@
+/*
+ * What queries over consecutive steps share: metrics and histograms.  Not for
+ * programs.
+ */
+#ifndef STORE_QUERY_STEPS_H
+#define STORE_QUERY_STEPS_H
+
+#include "reader.h"
+
+#define QUERY_POINTS 2000000 /* of all series together */
+
+struct steps {
+	struct store *s;
+	struct plan plan;
+	uint64_t from, until, step; /* slots */
+	size_t n;
+};
+
+/* Checks that borders and step are whole slots and the points not too many;
+ * steps_fini() also after an error. */
+const struct err *steps_init(struct steps *t, struct store *s, int64_t from_ns,
+    int64_t until_ns, int64_t step_ns);
+/* Finds the blocks of all steps and opens their files. */
+const struct err *steps_plan(struct steps *t);
+void steps_fini(struct steps *t);
+
+/* Calls fn for each block of a series that files or journals hold; `slots`
+ * is what the block covers, entries are keys of the series' kind.  File
+ * blocks first. */
+typedef const struct err *steps_fn(void *arg, size_t step,
+    const struct block *b, uint64_t slots);
+const struct err *steps_each(struct steps *t, uint32_t series, steps_fn *fn,
+    void *arg);
+
+/* A descriptor that outlives the reader's tables: its labels are *labels, its
+ * strings in *strings, which the caller frees. */
+const struct err *steps_describe(struct series_desc *out,
+    struct label **labels, struct buf *strings, const struct series_desc *d);
+
+#endif
