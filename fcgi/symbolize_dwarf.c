@@ -45,7 +45,9 @@ struct function {
 
 struct unit {
 	Dwarf_Die die;
-	bool indexed, nested; /* functions may stand in types */
+	bool indexed;
+	bool nested; /* functions may stand in types */
+	bool deep;   /* walked into functions as well */
 	struct ranges ranges; /* of functions */
 	struct function *functions;
 	uint32_t n_functions, cap_functions;
@@ -190,11 +192,15 @@ dwarf_index_free(struct dwarf_index *x)
 }
 
 /* May definitions of functions stand below such an entry?  In C and C++
- * they stand outside of their types, in Rust and others inside. */
+ * they stand outside of their types, in Rust and others inside; those of
+ * some lambdas in the function around them. */
 static bool
 may_hold_functions(const struct unit *u, int tag)
 {
 	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+		return u->deep;
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 		return true;
@@ -236,10 +242,33 @@ unit_walk(struct unit *u, Dwarf_Die *parent, unsigned depth)
 
 		if (tag == DW_TAG_subprogram)
 			unit_add_function(u, &die);
-		else if (depth < DEPTH_MAX && may_hold_functions(u, tag))
+		if (depth < DEPTH_MAX && may_hold_functions(u, tag))
 			unit_walk(u, &die, depth + 1);
 		status = dwarf_siblingof(&die, &die);
 	}
+}
+
+static void
+unit_sort(struct unit *u)
+{
+	if (u->ranges.n > 0)
+		qsort(u->ranges.items, u->ranges.n, sizeof(struct range),
+		    range_order);
+}
+
+/* Finds a unit's functions anew, wherever they stand: the first walk found
+ * none at an address that has a line. */
+static void
+unit_index_deep(struct unit *u)
+{
+	for (uint32_t i = 0; i < u->n_functions; i++) {
+		free(u->functions[i].calls);
+		free(u->functions[i].parts);
+	}
+	u->n_functions = u->ranges.n = 0;
+	u->deep = u->nested = true;
+	unit_walk(u, &u->die, 0);
+	unit_sort(u);
 }
 
 static void
@@ -254,9 +283,7 @@ unit_index(struct unit *u)
 	for (size_t i = 0; i < sizeof(flat) / sizeof(flat[0]); i++)
 		u->nested = u->nested && language != flat[i];
 	unit_walk(u, &u->die, 0);
-	if (u->ranges.n > 0)
-		qsort(u->ranges.items, u->ranges.n, sizeof(struct range),
-		    range_order);
+	unit_sort(u);
 	if (dwarf_getsrcfiles(&u->die, &u->files, &u->n_files) == 0)
 		u->paths = calloc(u->n_files + 1, sizeof(*u->paths));
 }
@@ -477,6 +504,11 @@ dwarf_index_find(struct dwarf_index *x, uint64_t address,
 	if (!u->indexed)
 		unit_index(u);
 	r = ranges_find(&u->ranges, address);
+	if (r == NULL && !u->deep &&
+	    dwarf_getsrc_die(&u->die, address) != NULL) {
+		unit_index_deep(u);
+		r = ranges_find(&u->ranges, address);
+	}
 	frames[0] = (struct symbolized){0};
 	x->bare = true;
 	if (r != NULL)

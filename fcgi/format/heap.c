@@ -130,9 +130,9 @@ heap_reader_init(struct heap_reader *r, struct heap *h, const void *data,
 void
 heap_reader_fini(struct heap_reader *r)
 {
-	map64_fini(&r->numbers);
 	map64_fini(&r->symbols);
 	free(r->pcs);
+	free(r->numbers);
 	free(r->maps);
 }
 

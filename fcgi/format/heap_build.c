@@ -52,19 +52,58 @@ heap_string(struct heap *h, const char *p, size_t n)
 
 /* ---- stacks of a file ---- */
 
+static uint32_t
+number_hash(const struct heap_reader *r, uint64_t pc)
+{
+	return (uint32_t)((pc * 0x9e3779b97f4a7c15u) >>
+	    (64 - r->number_bits));
+}
+
+/* Where an address stands in the table, or would: small entries, since
+ * there are a hundred look-ups for each address, all over the table. */
+static uint32_t *
+number_slot(const struct heap_reader *r, uint64_t pc)
+{
+	uint32_t mask = (1u << r->number_bits) - 1;
+	uint32_t at = number_hash(r, pc);
+
+	while (r->numbers[at] != 0 && r->pcs[r->numbers[at] - 1] != pc)
+		at = (at + 1) & mask;
+	return &r->numbers[at];
+}
+
+/* Keeps the table at most half full. */
+static bool
+numbers_grow(struct heap_reader *r)
+{
+	if (r->number_bits > 0 && r->n_pcs < 1u << (r->number_bits - 1))
+		return true;
+	free(r->numbers);
+	r->number_bits = r->number_bits == 0 ? 10 : r->number_bits + 1;
+	if (r->number_bits > 31)
+		return false;
+	r->numbers = calloc((size_t)1 << r->number_bits,
+	    sizeof(*r->numbers));
+	for (uint32_t i = 0; r->numbers != NULL && i < r->n_pcs; i++)
+		*number_slot(r, r->pcs[i]) = i + 1;
+	return r->numbers != NULL;
+}
+
 /* The number of an address within its file. */
 static uint32_t
 reader_number(struct heap_reader *r, uint64_t pc)
 {
-	uint32_t i = map64_get(&r->numbers, pc);
+	uint32_t *slot;
 
-	if (i != INTERN_NONE)
-		return i;
-	if (!heap_grow(&r->pcs, r->n_pcs, &r->cap_pcs, sizeof(*r->pcs)) ||
-	    !map64_add(&r->numbers, pc, r->n_pcs))
+	if (r->numbers != NULL && *(slot = number_slot(r, pc)) != 0)
+		return *slot - 1;
+	if (!numbers_grow(r) ||
+	    !heap_grow(&r->pcs, r->n_pcs, &r->cap_pcs, sizeof(*r->pcs)))
 		return HEAP_NONE;
-	r->pcs[r->n_pcs] = pc;
-	return r->n_pcs++;
+	slot = number_slot(r, pc);
+	r->pcs[r->n_pcs++] = pc;
+	*slot = r->n_pcs;
+	return r->n_pcs - 1;
 }
 
 /* One address, 0x before it or not; false where none is there. */
@@ -96,28 +135,47 @@ take_address(struct heap_line *l, uint64_t *pc)
 	return true;
 }
 
+/* Appends addresses to the places. */
+static bool
+stack_append(struct heap_reader *r, const uint64_t *pcs, size_t n)
+{
+	struct heap *h = r->h;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t number = reader_number(r, pcs[i]);
+
+		if (number == HEAP_NONE || !heap_grow(&h->places,
+		    h->n_places, &h->cap_places, sizeof(*h->places)))
+			return false;
+		h->places[h->n_places++] = number;
+	}
+	return true;
+}
+
 const struct err *
 heap_take_stack(struct heap_reader *r, struct heap_line *l)
 {
-	struct heap *h = r->h;
-	uint64_t pc;
-	uint32_t number;
+	uint64_t pcs[64]; /* looked up together: the memory is fetched ahead */
+	size_t n = 0;
+	bool caller = false;
 
-	r->stack_first = h->n_places;
+	r->stack_first = r->h->n_places;
 	while (l->p < l->end) {
-		if (!take_address(l, &pc))
+		if (!take_address(l, &pcs[n]))
 			return heap_bad(r, "an address expected");
 		/* a caller's is where it returns to: the call is before */
-		if (h->n_places > r->stack_first)
-			pc--;
-		number = reader_number(r, pc);
-		if (number == HEAP_NONE ||
-		    !heap_grow(&h->places, h->n_places, &h->cap_places,
-		        sizeof(*h->places)))
-			return err_nomem();
-		h->places[h->n_places++] = number;
+		pcs[n] -= caller;
+		caller = true;
+		if (r->numbers != NULL)
+			__builtin_prefetch(&r->numbers[number_hash(r,
+			    pcs[n])]);
+		if (++n == 64 || l->p == l->end) {
+			if (!stack_append(r, pcs, n))
+				return err_nomem();
+			n = 0;
+		}
 	}
-	r->stack_n = h->n_places - r->stack_first;
+	r->stack_n = r->h->n_places - r->stack_first;
 	return NULL;
 }
 

@@ -21,8 +21,9 @@ struct heap_reader {
 	double sign;
 	unsigned algorithm;  /* of sampling: 0, 1 or 2 */
 	double rate;         /* bytes a sample */
-	struct map64 numbers; /* by address */
 	uint64_t *pcs;
+	uint32_t *numbers; /* table of pcs by value; + 1 */
+	unsigned number_bits;
 	uint32_t n_pcs, cap_pcs;
 	uint32_t stack_first, stack_n; /* being read */
 	uint32_t first_place, first_stack; /* of this file */

@@ -179,16 +179,27 @@ heap_text(const struct heap *h, enum heap_type type, bool bytes,
 
 /* ---- folded ---- */
 
-/* One stack by the names of its frames, root first. */
+/* What an address adds to a line: ";outer;inner_[i]". */
+struct piece {
+	uint32_t first, n; /* in folds.text */
+	uint64_t hash, power;
+};
+
+/* One stack by its text, root first. */
 struct fold {
 	uint64_t hash;
-	uint32_t stack;
+	uint32_t stack, used;
 	int64_t value;
 };
 
+/* A line's hash is that of its characters however they are divided among
+ * addresses: h(ab) = h(a) power(b) + h(b), with power(b) = K^|b|. */
+#define FOLD_K 0x9e3779b97f4a7c15u
+
 struct folds {
 	const struct heap *h;
-	uint32_t *look;   /* by frame: equal for those that print the same */
+	struct buf text;
+	struct piece *pieces; /* by address */
 	struct fold *table;
 	uint32_t cap;
 };
@@ -210,97 +221,92 @@ put_folded_name(struct buf *b, const char *name, enum frame_kind kind)
 		buf_put(b, "_[i]", 4);
 }
 
-/* What each frame looks like: frames of one look are one. */
-static bool
-folds_looks(struct folds *f, struct intern *looks)
+static const struct err *
+folds_pieces(struct folds *f)
 {
 	const struct heap *h = f->h;
-	struct buf b = {0};
 
-	f->look = malloc(((size_t)h->n_frames + 1) * sizeof(*f->look));
-	for (uint32_t i = 0; f->look != NULL && i < h->n_frames; i++) {
-		buf_clear(&b);
-		put_folded_name(&b, intern_str(&h->strings, h->frames[i].name),
-		    h->frames[i].kind);
-		f->look[i] = b.failed ? INTERN_NONE
-		    : intern_put(looks, b.data, b.len);
-		if (f->look[i] == INTERN_NONE) {
-			buf_fini(&b);
-			return false;
+	f->pieces = malloc(((size_t)h->n_addresses + 1) * sizeof(*f->pieces));
+	for (uint32_t i = 0; f->pieces != NULL && i < h->n_addresses; i++) {
+		const struct heap_address *a = &h->addresses[i];
+		struct piece *p = &f->pieces[i];
+
+		*p = (struct piece){(uint32_t)f->text.len, 0, 0, 1};
+		for (uint32_t k = a->first; k < a->first + a->n; k++)
+			put_folded_name(&f->text, intern_str(&h->strings,
+			    h->frames[k].name), h->frames[k].kind);
+		if (f->text.len > UINT32_MAX)
+			return err_new(ERR_LIMIT, 0, "over 4 GB of names");
+		p->n = (uint32_t)f->text.len - p->first;
+		for (uint32_t k = 0; !f->text.failed && k < p->n; k++) {
+			p->hash = p->hash * FOLD_K +
+			    f->text.data[p->first + k] + 1;
+			p->power *= FOLD_K;
 		}
 	}
-	buf_fini(&b);
-	return f->look != NULL;
+	return f->pieces == NULL || f->text.failed ? err_nomem() : NULL;
 }
 
-/* A walk over the looks of a stack, root first. */
-struct walk {
-	const struct folds *f;
-	const struct heap_stack *s;
-	uint32_t place, frame; /* left of the stack; next of the place */
-};
-
-static struct walk
-walk_of(const struct folds *f, uint32_t stack)
+/* The text of a stack, without the first semicolon. */
+static void
+put_stack(const struct folds *f, const struct heap_stack *s, struct buf *out)
 {
-	const struct heap_stack *s = &f->h->stacks[stack];
+	size_t at = out->len, n = 1;
 
-	return (struct walk){f, s, s->n, 0};
-}
+	for (uint32_t i = 0; i < s->n; i++)
+		n += f->pieces[f->h->places[s->first + i]].n;
+	if (!buf_reserve(out, n))
+		return;
+	for (uint32_t i = s->n; i-- > 0;) {
+		const struct piece *p =
+		    &f->pieces[f->h->places[s->first + i]];
+		uint32_t skip = out->len == at && p->n > 0;
 
-static bool
-walk_next(struct walk *w, uint32_t *look)
-{
-	const struct heap *h = w->f->h;
-
-	while (w->place > 0) {
-		const struct heap_address *a = &h->addresses[
-		    h->places[w->s->first + w->place - 1]];
-
-		if (w->frame < a->n) {
-			*look = w->f->look[a->first + w->frame++];
-			return true;
-		}
-		w->place--;
-		w->frame = 0;
+		memcpy(out->data + out->len, f->text.data + p->first + skip,
+		    p->n - skip);
+		out->len += p->n - skip;
 	}
-	return false;
 }
 
+/* Have two stacks the same text? */
 static bool
-walk_equal(struct walk a, struct walk b)
+fold_equal(const struct folds *f, uint32_t a, uint32_t b)
 {
-	uint32_t x, y;
-	bool more, other;
+	const struct heap_stack *x = &f->h->stacks[a], *y = &f->h->stacks[b];
+	struct buf s = {0}, t = {0};
+	bool equal;
 
-	do {
-		more = walk_next(&a, &x);
-		other = walk_next(&b, &y);
-	} while (more && other && x == y);
-	return !more && !other;
+	put_stack(f, x, &s);
+	put_stack(f, y, &t);
+	equal = s.len == t.len &&
+	    (s.len == 0 || memcmp(s.data, t.data, s.len) == 0);
+	buf_fini(&s);
+	buf_fini(&t);
+	return equal;
 }
 
 /* The entry of a stack, new or that of one which looks the same. */
 static struct fold *
 folds_find(struct folds *f, uint32_t stack)
 {
-	struct walk w = walk_of(f, stack);
-	uint64_t hash = 1;
-	uint32_t look, at;
+	const struct heap_stack *s = &f->h->stacks[stack];
+	uint64_t hash = 0;
+	uint32_t at;
 
-	while (walk_next(&w, &look)) {
-		hash = (hash ^ look) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
+	for (uint32_t i = s->n; i-- > 0;) {
+		const struct piece *p =
+		    &f->pieces[f->h->places[s->first + i]];
+
+		hash = hash * p->power + p->hash;
 	}
-	hash |= 1; /* 0 is a free entry */
-	at = (uint32_t)(hash >> 1) & (f->cap - 1);
-	while (f->table[at].hash != 0) {
-		if (f->table[at].hash == hash && walk_equal(walk_of(f, stack),
-		    walk_of(f, f->table[at].stack)))
+	at = (uint32_t)(hash >> 32 ^ hash >> 11) & (f->cap - 1);
+	while (f->table[at].used != 0) {
+		if (f->table[at].hash == hash &&
+		    fold_equal(f, stack, f->table[at].stack))
 			return &f->table[at];
 		at = (at + 1) & (f->cap - 1);
 	}
-	f->table[at] = (struct fold){hash, stack, 0};
+	f->table[at] = (struct fold){hash, stack, 1, 0};
 	return &f->table[at];
 }
 
@@ -327,28 +333,6 @@ folds_add(struct folds *f, enum heap_type type)
 	return true;
 }
 
-static void
-folds_print_one(const struct folds *f, const struct fold *fold,
-    const struct intern *looks, struct buf *out)
-{
-	struct walk w = walk_of(f, fold->stack);
-	size_t at = out->len;
-	uint32_t look;
-
-	while (walk_next(&w, &look)) {
-		const struct intern_item *item = &looks->items[look];
-		bool first = out->len == at;
-
-		buf_put(out, looks->bytes.data + item->first + first,
-		    item->len - first);
-	}
-	if (out->len == at)
-		buf_put(out, "[no stack]", 10);
-	buf_put_u8(out, ' ');
-	writer_put_int(out, fold->value);
-	buf_put_u8(out, '\n');
-}
-
 static int
 fold_order(const void *a, const void *b)
 {
@@ -359,30 +343,39 @@ fold_order(const void *a, const void *b)
 
 /* In the order of the dump. */
 static void
-folds_print(struct folds *f, const struct intern *looks, struct buf *out)
+folds_print(struct folds *f, struct buf *out)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < f->cap; i++) {
-		if (f->table[i].hash != 0 && f->table[i].value != 0)
+		if (f->table[i].used != 0 && f->table[i].value != 0)
 			f->table[n++] = f->table[i];
 	}
 	qsort(f->table, n, sizeof(*f->table), fold_order);
-	for (uint32_t i = 0; i < n; i++)
-		folds_print_one(f, &f->table[i], looks, out);
+	for (uint32_t i = 0; i < n; i++) {
+		size_t at = out->len;
+
+		put_stack(f, &f->h->stacks[f->table[i].stack], out);
+		if (out->len == at)
+			buf_put(out, "[no stack]", 10);
+		buf_put_u8(out, ' ');
+		writer_put_int(out, f->table[i].value);
+		buf_put_u8(out, '\n');
+	}
 }
 
 const struct err *
 heap_folded(const struct heap *h, enum heap_type type, struct buf *out)
 {
 	struct folds f = {.h = h};
-	struct intern looks = {0};
-	bool good = folds_looks(&f, &looks) && folds_add(&f, type);
+	const struct err *e = folds_pieces(&f);
 
-	if (good)
-		folds_print(&f, &looks, out);
-	free(f.look);
+	if (e == NULL && !folds_add(&f, type))
+		e = err_nomem();
+	if (e == NULL)
+		folds_print(&f, out);
+	buf_fini(&f.text);
+	free(f.pieces);
 	free(f.table);
-	intern_fini(&looks);
-	return good && !out->failed ? NULL : err_nomem();
+	return e != NULL || !out->failed ? e : err_nomem();
 }
