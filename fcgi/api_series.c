@@ -14,13 +14,11 @@
 #include "fcgi/pages.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
-#include "fcgi/timespec.h"
+#include "fcgi/step.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
-#define POINTS_MAX 1000000 /* of all series of an answer together */
 #define SERIES_MAX 1000
-#define POINTS_DEFAULT 1000 /* of one series, when no step is asked for */
 
 enum series_fn { FN_DEFAULT, FN_MEAN, FN_RATE, FN_INCREASE, FN_LAST, FN_MIN,
 	FN_MAX };
@@ -35,27 +33,6 @@ struct series_request {
 	int64_t asked_until_ns; /* before it was rounded down */
 	size_t fn;
 };
-
-/* The step asked for, in whole slots; else the least that gives a chart no
- * more points than it can show. */
-static const struct err *
-series_step(const struct request *rq, struct series_request *q)
-{
-	const char *text = request_text(rq, "step");
-	const struct err *e;
-	int64_t slots, wanted;
-
-	wanted = (q->until_ns - q->from_ns) / POINTS_DEFAULT;
-	if (text != NULL &&
-	    (e = timespec_parse_duration(text, &wanted)) != NULL)
-		return err_field(ERR_REQUEST, 400, "step", "%s", e->text);
-	slots = wanted / q->slot_ns + (wanted % q->slot_ns != 0);
-	if (slots < 1)
-		slots = 1;
-	if (__builtin_mul_overflow(slots, q->slot_ns, &q->step_ns))
-		return err_field(ERR_REQUEST, 400, "step", "is too long");
-	return NULL;
-}
 
 static const struct err *
 series_parse(struct series_request *q, const struct request *rq,
@@ -75,17 +52,10 @@ series_parse(struct series_request *q, const struct request *rq,
 	q->from_ns = measure_floor(s, q->from_ns);
 	q->asked_until_ns = q->until_ns;
 	q->until_ns = measure_floor(s, q->until_ns);
-	if ((e = series_step(rq, q)) != NULL)
+	e = step_parse(rq, q->from_ns, q->until_ns, q->slot_ns, &q->step_ns);
+	if (e != NULL)
 		return e;
 	return selector_parse(q->text, &q->selector);
-}
-
-static int64_t
-series_points(const struct series_request *q)
-{
-	int64_t span = q->until_ns - q->from_ns;
-
-	return span / q->step_ns + (span % q->step_ns != 0);
 }
 
 static const struct err *
@@ -94,20 +64,16 @@ series_query(const struct series_request *q, struct store *s,
 {
 	struct metric_query mq = {.selector = q->selector,
 	    .from_ns = q->from_ns, .until_ns = q->until_ns,
-	    .step_ns = q->step_ns, .max_series = SERIES_MAX};
-	int64_t points = series_points(q);
+	    .step_ns = q->step_ns};
+	const struct err *e;
 
 	*out = NULL;
 	*n = 0;
-	if (points == 0)
+	if (q->from_ns == q->until_ns)
 		return NULL;
-	if (points > POINTS_MAX)
-		return err_field(ERR_REQUEST, 413, "step", "%lld points a "
-		    "series are more than %d: ask for a longer step",
-		    (long long)points, POINTS_MAX);
-	if (mq.max_series > (size_t)(POINTS_MAX / points))
-		mq.max_series = (size_t)(POINTS_MAX / points);
-	return store_query_metric(s, &mq, out, n);
+	e = step_room(q->from_ns, q->until_ns, q->step_ns, SERIES_MAX,
+	    &mq.max_series);
+	return e == NULL ? store_query_metric(s, &mq, out, n) : e;
 }
 
 static enum series_fn

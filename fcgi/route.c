@@ -26,6 +26,8 @@ const struct route routes[] = {
     {"GET", "/api/v1/services", POOL_QUERY, api_services, "from until"},
     {"GET", "/api/v1/series", POOL_QUERY, api_series,
         "query from until step fn"},
+    {"GET", "/api/v1/percentiles", POOL_QUERY, api_percentiles,
+        "query from until step"},
     {"GET", "/api/v1/flamegraph.json", POOL_QUERY, api_flamegraph,
         PROFILE_PARAMS},
     {"GET", "/api/v1/flamegraph.svg", POOL_QUERY, api_flamegraph_svg,

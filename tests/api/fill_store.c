@@ -12,6 +12,7 @@
  *	cpu{service="quiet"}         looked at, nothing seen
  *	test_gauge_bytes{service="kv"}     1000 + slot % 10
  *	node_cpu_seconds_total{cpu="0",mode="user"}   2.5 s more
+ *	test_latency_seconds{service="kv"}   1 ms to 1 s, each millisecond once
  *	a sample lost of 100, what memlensd says of itself, facts
  *
  * The slots 41 to 50 before the end are missing, and so in each hundred.
@@ -133,6 +134,17 @@ fill_metrics(struct batch *b, uint64_t slot)
 }
 
 static void
+fill_latency(struct batch *b, uint64_t slot)
+{
+	static const struct label service = {"service", "kv"};
+	uint32_t latency = series(b, SERIES_HISTOGRAM, "test_latency_seconds",
+	    "seconds", 9, &service, 1);
+
+	for (int64_t ms = 1; ms <= 1000; ms++)
+		batch_add_histogram(b, latency, slot, ms * NS_PER_MS, 1);
+}
+
+static void
 fill_fact(struct batch *b, uint64_t slot, enum fact_kind kind,
     const char *subject, const char *text)
 {
@@ -177,6 +189,7 @@ main(int argc, char **argv)
 		if (age < 41 || age > 50) {
 			fill_profiles(b, slot);
 			fill_metrics(b, slot);
+	fill_latency(b, slot);
 			if (slot == last - slots || slot % 64 == 0)
 				fill_facts(b, slot);
 		}
