@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stacks.h"
+#include "stacks_private.h"
 #include "store/base/err.h"
 
 #define NONE UINT32_MAX
@@ -79,26 +79,26 @@ lay_rank(struct lay *l, bool *plain)
 static const struct err *
 lay_sum(struct lay *l, bool *plain)
 {
-	struct stacks_node node;
+	const struct stacks_column *c = &l->s->types[l->type];
+	const struct stacks_edge *nodes = l->s->nodes;
 
-	l->n_nodes = stacks_n_nodes(l->s);
+	l->n_nodes = l->s->n_nodes;
 	l->total = calloc(l->n_nodes, sizeof(*l->total));
 	if (l->total == NULL)
 		return err_nomem();
-	for (size_t i = l->n_nodes; i-- > 0;) {
-		stacks_get_node(l->s, (uint32_t)i, &node);
-		l->total[i] += stacks_value(l->s, (uint32_t)i, l->type);
-		if (i > 0)
-			l->total[node.parent] += l->total[i];
-		*plain = *plain && !node.labels;
-	}
+	if (c->n > 0)
+		memcpy(l->total, c->values, sizeof(*l->total) *
+		    (c->n < l->n_nodes ? c->n : l->n_nodes));
+	for (size_t i = l->n_nodes; i-- > 1;)
+		l->total[nodes[i].parent] += l->total[i];
+	/* label sets are below the root and nowhere else */
+	*plain = *plain && l->s->sets.n == 0;
 	return NULL;
 }
 
 static const struct err *
 lay_keep(struct lay *l, int64_t least)
 {
-	struct stacks_node node;
 	size_t n = 1;
 
 	if (least < 1)
@@ -110,10 +110,9 @@ lay_keep(struct lay *l, int64_t least)
 	if (l->kept == NULL || l->place == NULL)
 		return err_nomem();
 	for (size_t i = 0; i < l->n_nodes; i++) {
-		uint32_t above;
+		uint32_t above = i == 0 ? 0
+		                        : l->place[l->s->nodes[i].parent];
 
-		stacks_get_node(l->s, (uint32_t)i, &node);
-		above = i == 0 ? 0 : l->place[node.parent];
 		l->place[i] = above;
 		if (i > 0 && l->total[i] < least) {
 			l->kept[above].n_cut += l->total[i] > 0;
@@ -129,10 +128,7 @@ lay_keep(struct lay *l, int64_t least)
 static uint32_t
 lay_frame(const struct lay *l, uint32_t k)
 {
-	struct stacks_node node;
-
-	stacks_get_node(l->s, l->kept[k].node, &node);
-	return node.edge;
+	return l->s->nodes[l->kept[k].node].edge;
 }
 
 /* Kept nodes by falling rank, each put before the siblings that it has. */

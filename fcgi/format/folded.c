@@ -7,9 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stacks.h"
 #include "stacks_cache.h"
+#include "stacks_private.h"
 #include "store/base/err.h"
+
+struct folded_part {
+	const char *p;
+	uint32_t n, hash;
+};
+
+#define PARTS 32 /* frames scanned at a time */
 
 struct folded {
 	struct stacks *s;
@@ -93,9 +100,9 @@ folded_frame_end(uint64_t word)
 }
 
 /* The length of the frame at p, and its hash.  `limit` is where memory that
- * can be read ends. */
+ * can be read ends; `inside`: eight bytes can be read at any p. */
 static inline size_t
-folded_scan(const char *p, const char *end, const char *limit,
+folded_scan(const char *p, const char *end, const char *limit, bool inside,
     uint32_t *hash)
 {
 	const char *at = p;
@@ -106,7 +113,10 @@ folded_scan(const char *p, const char *end, const char *limit,
 		uint64_t word = 0;
 		size_t n;
 
-		memcpy(&word, at, room >= 8 ? 8 : room);
+		if (inside)
+			memcpy(&word, at, 8);
+		else
+			memcpy(&word, at, room < 8 ? room : 8);
 		n = folded_frame_end(word);
 		if (n == 8 && left > 8) {
 			h = stacks_cache_mix(h, word);
@@ -122,21 +132,42 @@ folded_scan(const char *p, const char *end, const char *limit,
 	}
 }
 
-static void
-folded_put(struct folded *f, const char *p, const char *end,
-    const char *limit, int64_t count)
+static uint32_t
+folded_frame(struct folded *f, const struct folded_part *part)
 {
-	uint32_t node = 0, hash, frame;
+	uint32_t frame = part->n == 0 ? STACKS_CACHE_NONE
+	    : stacks_cache_get(&f->frames, part->hash, part->p, part->n);
+
+	return frame != STACKS_CACHE_NONE ? frame
+	    : folded_new_frame(f, part->hash, part->p, part->n);
+}
+
+/*
+ * Frames are scanned some at a time, and what their look-ups will touch is
+ * fetched meanwhile: names of a large program do not fit into a near cache.
+ */
+static inline void
+folded_put(struct folded *f, const char *p, const char *end,
+    const char *limit, bool inside, int64_t count)
+{
+	struct folded_part parts[PARTS];
+	uint32_t node = 0, depth = 0;
 
 	while (p < end) {
-		size_t n = folded_scan(p, end, limit, &hash);
+		size_t n = 0;
 
-		frame = n == 0 ? STACKS_CACHE_NONE
-			       : stacks_cache_get(&f->frames, hash, p, n);
-		if (frame == STACKS_CACHE_NONE)
-			frame = folded_new_frame(f, hash, p, n);
-		node = stacks_child(f->s, node, frame);
-		p += n + 1;
+		for (; p < end && n < PARTS; n++) {
+			parts[n].p = p;
+			parts[n].n = (uint32_t)folded_scan(p, end, limit,
+			    inside, &parts[n].hash);
+			stacks_cache_fetch(&f->frames, parts[n].hash);
+			p += parts[n].n + 1;
+		}
+		for (size_t i = 0; i < n; i++)
+			stacks_cache_fetch_text(&f->frames, parts[i].hash);
+		for (size_t i = 0; i < n; i++)
+			node = stacks_child_at(f->s, node,
+			    folded_frame(f, &parts[i]), ++depth);
 	}
 	stacks_add(f->s, node, f->type, count);
 }
@@ -221,8 +252,10 @@ folded_line(struct folded *f, const char *p, const char *end,
 	}
 	f->stacks++;
 	f->rounded += rounded;
-	if (count > 0)
-		folded_put(f, p, stack, limit, count);
+	if (count > 0 && limit - stack >= 8)
+		folded_put(f, p, stack, limit, true, count);
+	else if (count > 0)
+		folded_put(f, p, stack, limit, false, count);
 }
 
 size_t

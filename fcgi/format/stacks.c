@@ -7,14 +7,13 @@
  * children are in the map, one for each stack at most, so that the map stays
  * small and the new end of a stack costs no cache misses.
  */
-#include "stacks.h"
+#include "stacks_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/buf.h"
 #include "store/base/err.h"
-#include "store/base/intern.h"
 #include "store/store.h"
 
 const struct stacks_limits stacks_limits_push = {
@@ -23,44 +22,6 @@ const struct stacks_limits stacks_limits_push = {
 const struct stacks_limits stacks_limits_file = {
     .nodes = 1u << 27, .bytes = 1u << 30, .depth = 65536, .labels = 65536
 };
-
-struct stacks_column {
-	uint32_t name, unit; /* strings */
-	int64_t period;
-	enum series_kind kind;
-	int64_t *values; /* by node; the first n are set, the rest is 0 */
-	size_t n, cap;
-	int64_t total;
-};
-
-struct stacks_frame { /* the key of a frame, and all of it */
-	uint32_t kind, name, module, build_id;
-	uint64_t offset;
-};
-
-struct stacks_edge {
-	uint32_t parent, edge, depth;
-};
-
-struct stacks {
-	struct stacks_limits limits;
-	struct intern strings; /* 0 is "" */
-	struct intern frames;  /* of struct stacks_frame */
-	struct intern sets;    /* of pairs of strings */
-	struct map64 children; /* but first ones, by parent << 32 | edge */
-	struct stacks_edge *nodes;
-	size_t n_nodes, cap_nodes;
-	struct stacks_column types[STACKS_TYPES_MAX];
-	size_t n_types;
-	struct stacks_skipped skipped[16];
-	size_t n_skipped;
-	int64_t from_ns, until_ns;
-	bool failed;
-	const char *bound; /* that was passed; NULL: out of memory */
-};
-
-/* An edge to a label set, as opposed to a frame of the same number. */
-#define EDGE_LABELS 0x80000000u
 
 static bool
 nodes_grow(struct stacks *s)
@@ -223,8 +184,7 @@ stacks_new_node(struct stacks *s, uint32_t parent, uint32_t edge,
 	return i;
 }
 
-/* The child of a node, new or old. */
-static uint32_t
+uint32_t
 stacks_put_node(struct stacks *s, uint32_t parent, uint32_t edge,
     uint32_t depth)
 {
@@ -340,7 +300,7 @@ stacks_labels(struct stacks *s, const struct label *labels, size_t n)
 uint32_t
 stacks_child(struct stacks *s, uint32_t parent, uint32_t frame)
 {
-	return stacks_put_node(s, parent, frame, s->nodes[parent].depth + 1);
+	return stacks_child_at(s, parent, frame, s->nodes[parent].depth + 1);
 }
 
 void
@@ -432,15 +392,6 @@ stacks_get_frame(const struct stacks *s, uint32_t i, struct frame *f)
 	f->module = intern_str(&s->strings, key->module);
 	f->build_id = intern_str(&s->strings, key->build_id);
 	f->offset = key->offset;
-}
-
-const char *
-stacks_frame_text(const struct stacks *s, uint32_t i, size_t *n)
-{
-	const struct stacks_frame *key = intern_at(&s->frames, i);
-
-	*n = s->strings.items[key->name].len;
-	return intern_str(&s->strings, key->name);
 }
 
 size_t

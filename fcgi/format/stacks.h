@@ -107,8 +107,6 @@ void stacks_get_type(const struct stacks *s, uint32_t i,
 void stacks_get_node(const struct stacks *s, uint32_t i,
     struct stacks_node *node);
 void stacks_get_frame(const struct stacks *s, uint32_t i, struct frame *f);
-/* A frame's name with its length, until the next frame is put. */
-const char *stacks_frame_text(const struct stacks *s, uint32_t i, size_t *n);
 /* Fills labels[], sorted by name; returns how many there are. */
 size_t stacks_get_labels(const struct stacks *s, uint32_t i,
     struct label labels[STACKS_LABELS_MAX]);

@@ -41,6 +41,42 @@ stacks_cache_mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
+/* Begins to load what stacks_cache_get() will look at: first the entry, then,
+ * when that has come, its text. */
+static inline void
+stacks_cache_fetch(const struct stacks_cache *c, uint32_t hash)
+{
+	if (c->table != NULL)
+		__builtin_prefetch(&c->table[hash & c->mask]);
+}
+
+static inline void
+stacks_cache_fetch_text(const struct stacks_cache *c, uint32_t hash)
+{
+	if (c->table != NULL)
+		__builtin_prefetch(c->text.data +
+		    c->table[hash & c->mask].first);
+}
+
+/* Is it a, of n bytes?  Without a call: most texts are short. */
+static inline bool
+stacks_cache_same(const uint8_t *a, const char *b, size_t n)
+{
+	uint64_t x, y;
+
+	if (n < 8)
+		return memcmp(a, b, n) == 0;
+	for (size_t i = 0; i + 8 < n; i += 8) {
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y)
+			return false;
+	}
+	memcpy(&x, a + n - 8, 8);
+	memcpy(&y, b + n - 8, 8);
+	return x == y;
+}
+
 /* The value of a text of 1 to 2^32 - 1 bytes, or STACKS_CACHE_NONE. */
 static inline uint32_t
 stacks_cache_get(const struct stacks_cache *c, uint32_t hash, const char *p,
@@ -54,7 +90,7 @@ stacks_cache_get(const struct stacks_cache *c, uint32_t hash, const char *p,
 		const struct stacks_cache_entry *e = &c->table[at];
 
 		if (e->hash == hash && e->len == n &&
-		    memcmp(c->text.data + e->first, p, n) == 0)
+		    stacks_cache_same(c->text.data + e->first, p, n))
 			return e->value;
 	}
 	return STACKS_CACHE_NONE;

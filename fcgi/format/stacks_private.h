@@ -1,0 +1,75 @@
+/*
+ * What is inside of stacks, for the parsers and the layout that go over
+ * millions of nodes: everyone else uses stacks.h.
+ */
+#ifndef FCGI_FORMAT_STACKS_PRIVATE_H
+#define FCGI_FORMAT_STACKS_PRIVATE_H
+
+#include "stacks.h"
+#include "store/base/intern.h"
+
+struct stacks_column {
+	uint32_t name, unit; /* strings */
+	int64_t period;
+	enum series_kind kind;
+	int64_t *values; /* by node; the first n are set, the rest is 0 */
+	size_t n, cap;
+	int64_t total;
+};
+
+struct stacks_frame { /* the key of a frame, and all of it */
+	uint32_t kind, name, module, build_id;
+	uint64_t offset;
+};
+
+struct stacks_edge {
+	uint32_t parent, edge, depth;
+};
+
+struct stacks {
+	struct stacks_limits limits;
+	struct intern strings; /* 0 is "" */
+	struct intern frames;  /* of struct stacks_frame */
+	struct intern sets;    /* of pairs of strings */
+	struct map64 children; /* but first ones, by parent << 32 | edge */
+	struct stacks_edge *nodes;
+	size_t n_nodes, cap_nodes;
+	struct stacks_column types[STACKS_TYPES_MAX];
+	size_t n_types;
+	struct stacks_skipped skipped[16];
+	size_t n_skipped;
+	int64_t from_ns, until_ns;
+	bool failed;
+	const char *bound; /* that was passed; NULL: out of memory */
+};
+
+/* An edge to a label set, as opposed to a frame of the same number. */
+#define EDGE_LABELS 0x80000000u
+
+/* The child of a node, new or old, by the long way. */
+uint32_t stacks_put_node(struct stacks *s, uint32_t parent, uint32_t edge,
+    uint32_t depth);
+
+/* stacks_child() without a call where a stack is known or grows at its end;
+ * `depth` is the child's. */
+static inline uint32_t
+stacks_child_at(struct stacks *s, uint32_t parent, uint32_t frame,
+    uint32_t depth)
+{
+	uint32_t i = parent + 1;
+
+	if (s->failed)
+		return 0;
+	if (i < s->n_nodes) {
+		if (s->nodes[i].parent == parent && s->nodes[i].edge == frame)
+			return i;
+	} else if (i < s->cap_nodes && i < s->limits.nodes &&
+	    depth <= s->limits.depth) {
+		s->nodes[i] = (struct stacks_edge){parent, frame, depth};
+		s->n_nodes++;
+		return i;
+	}
+	return stacks_put_node(s, parent, frame, depth);
+}
+
+#endif
