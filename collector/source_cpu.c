@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "jit.h"
 #include "services.h"
 #include "source_cpu_life.h"
 #include "store/base/clock.h"
@@ -139,7 +140,8 @@ cpu_open_parts(struct source *s)
 	    s->config->kernel ? "/proc/kallsyms" : NULL,
 	    "/usr/lib/debug/.build-id")) != NULL)
 		return e;
-	return NULL;
+	s->jits = jits_new(s->symbols, "/proc");
+	return s->jits == NULL ? err_nomem() : NULL;
 }
 
 static bool
@@ -224,6 +226,7 @@ cpu_close_parts(struct source *s)
 	s->processes = NULL;
 	s->tables = NULL;
 	sampler_close(s->sampler);
+	jits_free(s->jits);
 	symbols_free(s->symbols);
 	maps_free(s->maps);
 	aggregate_free(s->aggregate);
@@ -233,6 +236,7 @@ cpu_close_parts(struct source *s)
 	s->sampler = NULL;
 	s->symbols = NULL;
 	s->maps = NULL;
+	s->jits = NULL;
 	s->aggregate = NULL;
 	s->epoll = -1;
 }
@@ -317,8 +321,10 @@ static void
 cpu_begin_slot(struct source *s, uint64_t slot)
 {
 	aggregate_clear(s->aggregate);
-	if (symbols_trim(s->symbols, s->now_ns))
+	if (symbols_trim(s->symbols, s->now_ns)) {
 		maps_forget_files(s->maps);
+		jits_forget_files(s->jits);
+	}
 	maps_sweep(s->maps, s->now_ns);
 	if (s->processes != NULL)
 		unwind_processes_sweep(s->processes, s->now_ns);

@@ -79,6 +79,7 @@ struct source {
 	struct sampler *sampler; /* NULL: not attached */
 	struct symbols *symbols;
 	struct maps *maps;
+	struct jits *jits;
 	struct unwind_tables *tables;       /* NULL: frame pointers */
 	struct unwind_processes *processes;
 	struct cpu_life *life; /* NULL: processes are found by samples */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jit.h"
 #include "services.h"
 #include "store/base/clock.h"
 #include "text.h"
@@ -99,12 +100,15 @@ cpu_fileless(struct source *s, const struct maps_process *p,
 }
 
 static uint32_t
-cpu_user_ref(struct source *s, struct maps_process *p, struct mapping *map,
-    uint64_t addr)
+cpu_user_ref(struct source *s, const struct sample_event *e,
+    struct maps_process *p, struct mapping *map, uint64_t addr)
 {
 	uint64_t offset = addr - map->start + map->offset;
 	uint32_t ref;
 
+	if (map->kind == MAP_ANONYMOUS && jits_ref(s->jits,
+	    maps_process_reader(p), e->start_ns, addr, s->now_ns, &ref))
+		return ref;
 	if (!map->tried)
 		cpu_identify(s, p, map);
 	if (map->file == MAPS_NO_FILE)
@@ -138,7 +142,7 @@ cpu_user_frames(struct source *s, const struct sample_event *e,
 			*broken = true;
 			return i;
 		}
-		refs[i] = cpu_user_ref(s, p, map, addr);
+		refs[i] = cpu_user_ref(s, e, p, map, addr);
 	}
 	return i;
 }

@@ -22,6 +22,15 @@
 static const struct frame full_frame = {.kind = FRAME_MARK,
     .name = "[symbol table full]", .module = "", .build_id = ""};
 
+/* Code that a JIT made has no module that lasts, and no place in it. */
+static struct frame
+symbols_jit_frame(const char *name)
+{
+	return (struct frame){.kind = name != NULL ? FRAME_JIT :
+	    FRAME_ADDRESS, .name = name != NULL ? name : "[anonymous code]",
+	    .module = "", .build_id = ""};
+}
+
 static void
 symbols_set_frame(struct symbols *s, uint32_t id, uint64_t address,
     enum wire_found found, const char *name)
@@ -32,7 +41,10 @@ symbols_set_frame(struct symbols *s, uint32_t id, uint64_t address,
 	struct frame frame = {.kind = FRAME_NATIVE, .name = name,
 	    .module = f->module, .build_id = f->build_id, .offset = address};
 
-	if (found != WIRE_NAMED) {
+	if (f->perfmap) {
+		frame = symbols_jit_frame(found == WIRE_NAMED ? name : NULL);
+		s->files[a->file]->missed |= found != WIRE_NAMED;
+	} else if (found != WIRE_NAMED) {
 		snprintf(bare, sizeof(bare), "%s+0x%" PRIx64, f->module,
 		    address);
 		frame.kind = FRAME_ADDRESS;
@@ -345,6 +357,11 @@ symbols_final(struct symbols *s, uint32_t ref)
 	if (a->frame != NONE)
 		return a->frame;
 	f = s->files[a->file];
+	if (f->perfmap) {
+		struct frame frame = symbols_jit_frame(NULL);
+
+		return symbols_frame(s, &frame);
+	}
 	snprintf(name, sizeof(name), "%s+0x%" PRIx64, f->module, a->offset);
 	return symbols_frame(s, &(struct frame){.kind = FRAME_ADDRESS,
 	    .name = name, .module = f->module, .build_id = f->build_id,

@@ -74,6 +74,19 @@ int symbols_vdso_fd(struct symbols *s);
 /* The reference of an address: `offset` in the file, not an address. */
 uint32_t symbols_user(struct symbols *s, uint32_t file, uint64_t offset);
 
+/*
+ * The same for the map that a JIT has written (perfmap.h); offsets are
+ * addresses then, and frames are FRAME_JIT.  A map that has grown since is
+ * another file.
+ */
+uint32_t symbols_map(struct symbols *s, int fd);
+
+/* Was an address of the map not in it since the last call? */
+bool symbols_map_missed(struct symbols *s, uint32_t file);
+
+/* Nothing will be asked of the map any more: a newer one is there. */
+void symbols_map_forget(struct symbols *s, uint32_t file);
+
 /* True when symbols_load() with a descriptor of this file would help. */
 bool symbols_wants(const struct symbols *s, uint32_t file);
 void symbols_load(struct symbols *s, uint32_t file, int fd);

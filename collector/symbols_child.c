@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "elf.h"
+#include "perfmap.h"
 #include "symbols_wire.h"
 
 /* An open file and what was read of it. */
 struct source_file {
 	int fd;
 	struct elf *elf;
+	struct perfmap *map; /* instead of elf: what a JIT wrote */
 };
 
 struct child_file {
@@ -62,13 +64,24 @@ source_open(struct source_file *f, int fd, uint64_t size)
 	return elf_open(&f->elf, &in);
 }
 
+static enum elf_status
+source_open_map(struct source_file *f, int fd, uint64_t size)
+{
+	struct elf_input in = {.read = child_read, .arg = f, .size = size};
+
+	f->fd = fd;
+	return perfmap_open(&f->map, &in);
+}
+
 static void
 source_close(struct source_file *f)
 {
 	elf_close(f->elf);
+	perfmap_close(f->map);
 	if (f->fd >= 0)
 		close(f->fd);
 	f->elf = NULL;
+	f->map = NULL;
 	f->fd = -1;
 }
 
@@ -132,7 +145,9 @@ child_load(struct child *c, const struct wire_request *q, int fd)
 	}
 	f->debug.fd = -1;
 	c->files[q->file] = f;
-	status = source_open(&f->program, fd, q->size);
+	status = q->type == WIRE_PERFMAP ?
+	    source_open_map(&f->program, fd, q->size) :
+	    source_open(&f->program, fd, q->size);
 	child_send_loaded(c, q, f->program.elf, status);
 	if (status != ELF_OK)
 		child_drop(c, q->file);
@@ -154,7 +169,7 @@ child_debug(struct child *c, const struct wire_request *q, int fd)
 	struct child_file *f = c->files[q->file];
 	enum elf_status status;
 
-	if (f == NULL || f->debug.elf != NULL) {
+	if (f == NULL || f->program.elf == NULL || f->debug.elf != NULL) {
 		close(fd);
 		child_send_loaded(c, q, NULL, ELF_NOT_ELF);
 		return;
@@ -179,6 +194,14 @@ child_answer(const struct child_file *f, uint64_t offset,
 
 	memset(a, 0, sizeof(*a));
 	a->address = offset;
+	if (f != NULL && f->program.map != NULL) {
+		if (!perfmap_lookup(f->program.map, offset, &s, raw))
+			return 0;
+		symbols_child_copy(raw, name, WIRE_NAME_MAX + 1);
+		a->found = WIRE_NAMED;
+		a->address = s.entry;
+		return a->name = (uint16_t)strlen(name);
+	}
 	if (f == NULL || !elf_vaddr(f->program.elf, offset, &a->address))
 		return 0;
 	if ((f->debug.elf != NULL &&
@@ -248,7 +271,7 @@ child_receive(struct child *c, struct wire_request *q, int *fd)
 static void
 child_serve(struct child *c, const struct wire_request *q, int fd)
 {
-	if (q->type == WIRE_LOAD && fd >= 0)
+	if ((q->type == WIRE_LOAD || q->type == WIRE_PERFMAP) && fd >= 0)
 		child_load(c, q, fd);
 	else if (q->type == WIRE_DEBUG && fd >= 0)
 		child_debug(c, q, fd);

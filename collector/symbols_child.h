@@ -34,4 +34,7 @@ bool symbols_child_read(int fd, uint64_t at, void *p, size_t n);
  */
 void symbols_child_name(const char *raw, char *out, size_t size);
 
+/* The same for a name that is for people already. */
+void symbols_child_copy(const char *raw, char *out, size_t size);
+
 #endif

@@ -137,6 +137,13 @@ rust_plain(const char *raw)
 }
 
 void
+symbols_child_copy(const char *raw, char *out, size_t size)
+{
+	name_copy(raw[0] != '\0' ? raw : "?", out, size);
+	text_clean(out);
+}
+
+void
 symbols_child_name(const char *raw, char *out, size_t size)
 {
 	char *plain = NULL;

@@ -110,6 +110,35 @@ symbols_file(struct symbols *s, int fd, const char *name)
 	return file_add(s, &st, name, i);
 }
 
+uint32_t
+symbols_map(struct symbols *s, int fd)
+{
+	uint32_t file = symbols_file(s, fd, "[jit]");
+
+	if (file != SYMBOLS_NO_FILE)
+		s->files[file]->perfmap = true;
+	return file;
+}
+
+bool
+symbols_map_missed(struct symbols *s, uint32_t file)
+{
+	bool missed = s->files[file]->missed;
+
+	s->files[file]->missed = false;
+	return missed;
+}
+
+void
+symbols_map_forget(struct symbols *s, uint32_t file)
+{
+	struct file *f = s->files[file];
+
+	if (file_is_ready(s, f))
+		symbols_link_drop(s->link, file);
+	f->state = FILE_OPAQUE;
+}
+
 /* A memory file with the vdso's bytes, which are one ELF file; -1 where
  * there is none.  Ours is everybody's. */
 static int
@@ -208,22 +237,28 @@ symbols_load(struct symbols *s, uint32_t file, int fd)
 	if (fstat(fd, &st) != 0 || !file_is(f, &st))
 		return;
 	files_make_room(s);
-	if (!symbols_link_file(s->link, WIRE_LOAD, file, fd, f->size))
+	if (!symbols_link_file(s->link, f->perfmap ? WIRE_PERFMAP : WIRE_LOAD,
+	    file, fd, f->size))
 		return;
 	f->state = FILE_LOADING;
 	f->generation = symbols_link_generation(s->link);
 	f->used_ns = s->now_ns;
 }
 
-/* Offers the separate debug file of a build id, if there is one here. */
+/*
+ * Offers the separate debug file of a build id, if there is one here.  Until
+ * it is on its way the file's addresses must wait: an answer without it
+ * would be kept for good.
+ */
 static void
 file_load_debug(struct symbols *s, uint32_t file)
 {
-	const struct file *f = s->files[file];
+	struct file *f = s->files[file];
 	char path[512];
 	struct stat st;
 	int fd;
 
+	f->debug_due = false;
 	if (s->debug == NULL || strlen(f->build_id) < 4)
 		return;
 	snprintf(path, sizeof(path), "%s/%.2s/%s.debug", s->debug,
@@ -232,8 +267,8 @@ file_load_debug(struct symbols *s, uint32_t file)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		symbols_link_file(s->link, WIRE_DEBUG, file, fd,
-		    (uint64_t)st.st_size);
+		f->debug_due = !symbols_link_file(s->link, WIRE_DEBUG, file,
+		    fd, (uint64_t)st.st_size);
 	close(fd);
 }
 
@@ -262,6 +297,7 @@ symbols_file_answer(struct symbols *s, uint32_t file,
 		f->symbols += n;
 		return;
 	}
+	f->debug_due = false;
 	f->symbols = n;
 	if (r->status == ELF_NO_MEMORY) {
 		f->state = FILE_NEW;
@@ -272,7 +308,7 @@ symbols_file_answer(struct symbols *s, uint32_t file,
 	if (f->state != FILE_READY)
 		return;
 	file_set_build_id(f, r);
-	if (!r->complete)
+	if (!r->complete && !f->perfmap)
 		file_load_debug(s, file);
 }
 
@@ -357,7 +393,10 @@ symbols_files_send(struct symbols *s)
 		next = f->next_pending;
 		if (f->state == FILE_OPAQUE)
 			file_give_up(s, f);
-		while (!done && f->pending != NONE &&
+		if (f->debug_due && file_is_ready(s, f) &&
+		    symbols_link_ready(s->link))
+			file_load_debug(s, file);
+		while (!done && !f->debug_due && f->pending != NONE &&
 		    file_is_ready(s, f) &&
 		    symbols_link_ready(s->link))
 			done = file_send(s, file);

@@ -35,6 +35,9 @@ struct file {
 	uint32_t pending;      /* list of addresses to ask about */
 	uint32_t next_pending; /* list of files that have some */
 	bool listed;
+	bool perfmap;          /* a JIT's map: offsets are addresses */
+	bool missed;           /* of a map: an address was not in it */
+	bool debug_due;        /* its debug file has not been offered yet */
 	int kept_fd;           /* the vdso's memory; else -1 */
 	int64_t used_ns, retry_ns;
 	unsigned strikes;      /* how often the child died of it */

@@ -5,6 +5,8 @@
  *	daemon                          child
  *	LOAD file, size + descriptor →  LOADED status, symbols, build id
  *	DEBUG file, size + descriptor → LOADED (names now from this file)
+ *	PERFMAP file, size + descriptor → LOADED (a JIT's map: its offsets
+ *	                                are addresses of memory)
  *	DROP file →                     (no answer)
  *	RESOLVE file, n offsets →       RESOLVED n answers
  *	UNWIND table, size, limit +
@@ -29,7 +31,8 @@ enum wire_type {
 	WIRE_DEBUG,
 	WIRE_DROP,
 	WIRE_RESOLVE,
-	WIRE_UNWIND
+	WIRE_UNWIND,
+	WIRE_PERFMAP
 };
 
 struct wire_request {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collector/config.h"
+#include "collector/jit.h"
 #include "collector/services.h"
 #include "collector/source_cpu.h"
 #include "store/base/clock.h"
@@ -66,12 +67,14 @@ bench_new(void)
 	t->s.aggregate = aggregate_new(&wide);
 	CHECK_OK(maps_new(&t->s.maps, "/proc"));
 	CHECK_OK(symbols_new(&t->s.symbols, NULL, NULL));
+	t->s.jits = jits_new(t->s.symbols, "/proc");
 	return t;
 }
 
 static void
 bench_free(struct bench *t)
 {
+	jits_free(t->s.jits);
 	symbols_free(t->s.symbols);
 	maps_free(t->s.maps);
 	aggregate_free(t->s.aggregate);

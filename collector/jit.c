@@ -1,0 +1,238 @@
+/*
+ * A small table of processes with anonymous code.
+ */
+#include "jit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "readfile.h"
+#include "store/base/clock.h"
+#include "symbols.h"
+
+#define PROCESSES 256 /* by number; of two in one place the later one stays */
+#define LOOK_MIN_NS (1 * NS_PER_S) /* doubles, while in vain, up to ... */
+#define LOOK_MAX_NS (60 * NS_PER_S)
+#define LOOK_BYTE_NS 10000 /* a map is parsed whole: 1000 times what it costs */
+#define MOUNTS_MAX (1u << 20)
+
+struct jit {
+	int32_t pid; /* 0: free */
+	uint64_t start_ns;
+	uint32_t file; /* SYMBOLS_NO_FILE: no map */
+	int64_t looked_ns, wait_ns;
+};
+
+struct jits {
+	struct symbols *symbols;
+	const char *proc;
+	struct jit processes[PROCESSES];
+};
+
+struct jits *
+jits_new(struct symbols *symbols, const char *proc)
+{
+	struct jits *j = calloc(1, sizeof(*j));
+
+	if (j == NULL)
+		return NULL;
+	j->symbols = symbols;
+	j->proc = proc;
+	return j;
+}
+
+void
+jits_free(struct jits *j)
+{
+	free(j);
+}
+
+/* ---- the file ---- */
+
+/* The process's number in the innermost namespace: the last one of the line
+ * NSpid; 0 when it is gone. */
+static int32_t
+jit_inner_pid(const char *proc, int32_t reader)
+{
+	char path[256], text[4096], *p, *end;
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/status", proc, reader);
+	if (readfile_at(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
+	    (p = strstr(text, "\nNSpid:")) == NULL)
+		return 0;
+	p += sizeof("\nNSpid:") - 1;
+	p[strcspn(p, "\n")] = '\0';
+	end = strrchr(p, '\t');
+	return end != NULL ? (int32_t)atol(end + 1) : 0;
+}
+
+bool
+jits_is_foreign(const char *mountinfo)
+{
+	char point[16], type[32];
+	const char *p = mountinfo, *dash, *end;
+
+	for (; *p != '\0'; p = *end != '\0' ? end + 1 : end) {
+		end = p + strcspn(p, "\n");
+		dash = strstr(p, " - ");
+		if (sscanf(p, "%*s %*s %*s %*s %15s", point) != 1 ||
+		    dash == NULL || dash > end ||
+		    sscanf(dash + 3, "%31s", type) != 1)
+			continue;
+		if ((strcmp(point, "/") == 0 || strcmp(point, "/tmp") == 0) &&
+		    strncmp(type, "fuse", 4) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where the mounts cannot be read, or are too many, one may be foreign. */
+static bool
+jit_may_block(const char *proc, int32_t reader)
+{
+	char path[256], *text = malloc(MOUNTS_MAX);
+	bool foreign = true;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/mountinfo", proc,
+	    reader);
+	n = text != NULL ? readfile_at(AT_FDCWD, path, text, MOUNTS_MAX) : -1;
+	if (n > 0 && n < (ssize_t)MOUNTS_MAX - 1)
+		foreign = jits_is_foreign(text);
+	free(text);
+	return foreign;
+}
+
+/* Is the open file one that the process, or root, has written? */
+static bool
+jit_is_trusted(const char *proc, int32_t reader, int fd)
+{
+	struct stat file, process;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%" PRId32, proc, reader);
+	return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+	    stat(path, &process) == 0 &&
+	    (file.st_uid == 0 || file.st_uid == process.st_uid);
+}
+
+int
+jits_open(const char *proc, int32_t reader)
+{
+	struct open_how how = {
+	    .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+	    .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
+	int32_t inner = jit_inner_pid(proc, reader);
+	char path[256], name[64];
+	int root, fd;
+
+	if (inner <= 0 || jit_may_block(proc, reader))
+		return -1;
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/root", proc, reader);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	snprintf(name, sizeof(name), "tmp/perf-%" PRId32 ".map", inner);
+	fd = (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
+	close(root);
+	if (fd >= 0 && !jit_is_trusted(proc, reader, fd)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* ---- when ---- */
+
+/* Looks at the map; one that has grown is another file, and handed over at
+ * once, since it may grow again at any time. */
+static void
+jit_look(struct jits *j, struct jit *p, int64_t now_ns)
+{
+	uint32_t file = SYMBOLS_NO_FILE, old = p->file;
+	int fd = jits_open(j->proc, p->pid);
+	int64_t least_ns = LOOK_MIN_NS;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		if (st.st_size > LOOK_MIN_NS / LOOK_BYTE_NS)
+			least_ns = st.st_size < LOOK_MAX_NS / LOOK_BYTE_NS ?
+			    st.st_size * LOOK_BYTE_NS : LOOK_MAX_NS;
+		file = symbols_map(j->symbols, fd);
+		if (file != SYMBOLS_NO_FILE && symbols_wants(j->symbols, file))
+			symbols_load(j->symbols, file, fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (file == SYMBOLS_NO_FILE)
+		file = old; /* it may have been taken away: names stay */
+	else if (old != SYMBOLS_NO_FILE && old != file)
+		symbols_map_forget(j->symbols, old);
+	p->looked_ns = now_ns;
+	p->wait_ns = p->wait_ns == 0 || file != old ? least_ns :
+	    p->wait_ns * 2 < LOOK_MAX_NS ? p->wait_ns * 2 : LOOK_MAX_NS;
+	p->file = file;
+}
+
+static struct jit *
+jit_get(struct jits *j, int32_t pid, uint64_t start_ns)
+{
+	struct jit *p = &j->processes[(uint32_t)pid % PROCESSES];
+
+	if (p->pid == pid && p->start_ns == start_ns)
+		return p;
+	if (p->pid != 0 && p->file != SYMBOLS_NO_FILE)
+		symbols_map_forget(j->symbols, p->file);
+	*p = (struct jit){.pid = pid, .start_ns = start_ns,
+	    .file = SYMBOLS_NO_FILE};
+	return p;
+}
+
+/* Without a map, with one that lacks an address or is not in the child's
+ * hands, soon; else once a minute, since places are used again. */
+static bool
+jit_is_due(struct jits *j, const struct jit *p, int64_t now_ns)
+{
+	int64_t since_ns = now_ns - p->looked_ns;
+
+	if (p->wait_ns == 0 || since_ns >= LOOK_MAX_NS)
+		return true;
+	if (since_ns < p->wait_ns)
+		return false;
+	return p->file == SYMBOLS_NO_FILE ||
+	    symbols_map_missed(j->symbols, p->file) ||
+	    symbols_wants(j->symbols, p->file);
+}
+
+bool
+jits_ref(struct jits *j, int32_t reader, uint64_t start_ns, uint64_t addr,
+    int64_t now_ns, uint32_t *ref)
+{
+	struct jit *p = jit_get(j, reader, start_ns);
+
+	if (jit_is_due(j, p, now_ns))
+		jit_look(j, p, now_ns);
+	if (p->file == SYMBOLS_NO_FILE)
+		return false;
+	*ref = symbols_user(j->symbols, p->file, addr);
+	return true;
+}
+
+void
+jits_forget_files(struct jits *j)
+{
+	size_t i;
+
+	for (i = 0; i < PROCESSES; i++) {
+		j->processes[i].file = SYMBOLS_NO_FILE;
+		j->processes[i].wait_ns = 0;
+	}
+}

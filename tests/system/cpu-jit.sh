@@ -1,0 +1,48 @@
+#!/bin/bash
+# JavaScript under node, which writes a map of the machine code that it makes:
+# functions have their names, also those that are made later.
+. "$(dirname "$0")/lib/cpu.sh"
+out=$dir/out
+node=$(command -v node) || { echo "skip - no node"; exit 77; }
+
+# The second function is made when the first one has run for a while, and
+# called by a name that no optimiser can know before.
+cat >"$dir/hot.js" <<'END'
+'use strict';
+function early_function(n) {
+	let s = 0;
+	for (let i = 0; i < n; i++)
+		s += i * i % 7;
+	return s;
+}
+let x = 0, late = early_function;
+const began = Date.now();
+while (Date.now() - began < 40000) {
+	if (late === early_function && Date.now() - began > 5000)
+		late = new Function('n', `return (function late_function(n) {
+			let s = 0;
+			for (let i = 0; i < n; i++) s += i % 5 * i;
+			return s; })(n)`);
+	for (let i = 0; i < 50; i++)
+		x += late(20000) & 1;
+}
+console.log(x);
+END
+begin "$node" --perf-basic-prof --no-turbo-inlining "$dir/hot.js" >/dev/null
+"$driver" -s 1000 -n 14 >"$out" 2>"$dir/err"
+rm -f "/tmp/perf-$last.map"
+need_attached "$out"
+early=$(samples "$out" '[}].*;JS:[^;]*early_function')
+late=$(samples "$out" '[}].*;JS:[^;]*late_function')
+expect "a JIT's function has its name" "$early samples" "$early" -ge 10
+expect "so has one that was made later" "$late samples" "$late" -ge 10
+# Module and build id are empty.
+frames=$(awk '/^frame jit / { n++; bad += !/^frame jit   0x0 JS:/ }
+	END { print n + 0, bad + 0 }' "$out")
+expect "frames of their own kind, without addresses" "$frames" \
+	"${frames% *}" -ge 2 -a "${frames#* }" = 0
+# In the seconds before the map is read again.
+nameless=$(samples "$out" '[{][^}]*process=node[^}]*[}].*;.anonymous code.')
+named=$((early + late))
+expect "few are without a name" "$nameless beside $named" \
+	$((nameless * 2)) -lt "$named"
