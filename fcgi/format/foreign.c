@@ -6,13 +6,18 @@
 #include <string.h>
 
 #include "folded.h"
+#include "gperftools.h"
 #include "gzip.h"
+#include "heap.h"
 #include "lines.h"
 #include "perf_script.h"
 #include "pprof.h"
+#include "speedscope.h"
 #include "stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
+#include "tree.h"
+#include "trie.h"
 
 static void *
 folded_begin(struct stacks *s)
@@ -76,9 +81,26 @@ pprof_looks(const char *p, size_t n)
 	    (p[2] == 0x08 || p[2] == 0x10);
 }
 
+static const struct err *
+trie_parse_samples(struct stacks *s, const void *data, size_t n)
+{
+	return trie_parse(s, data, n, NULL);
+}
+
+static const struct err *
+tree_parse_samples(struct stacks *s, const void *data, size_t n)
+{
+	return tree_parse(s, data, n, NULL);
+}
+
 /* The stricter looks come first. */
 const struct foreign foreign_formats[] = {
     {"pprof", "protobuf, as go tool pprof reads it", pprof_looks, pprof_parse,
+        NULL},
+    {"heap_v2", "a heap profile of jemalloc", heap_looks, heap_parse, NULL},
+    {"gperftools", "a heap profile of gperftools", gperftools_looks,
+        heap_parse, NULL},
+    {"speedscope", "speedscope's JSON", speedscope_looks, speedscope_parse,
         NULL},
     {"perf", "the text of perf script", perf_script_looks, perf_script_parse,
         &perf_script_stream},
@@ -86,6 +108,8 @@ const struct foreign foreign_formats[] = {
         folded_looks, folded_parse_samples, &folded_stream},
     {"lines", "a stack a line, each counts one", lines_looks,
         lines_parse_samples, NULL},
+    {"trie", "Pyroscope's transport trie", NULL, trie_parse_samples, NULL},
+    {"tree", "Pyroscope's tree", NULL, tree_parse_samples, NULL},
 };
 const size_t foreign_n_formats =
     sizeof(foreign_formats) / sizeof(foreign_formats[0]);

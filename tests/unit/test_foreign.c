@@ -19,6 +19,10 @@ TEST(formats_are_guessed)
 	} cases[] = {
 	    {"a;b 1\n", "folded"}, {"# one\n\na 1.5", "folded"},
 	    {"a;b\na;c\n", "lines"}, {"\x01\x02;", NULL}, {"", NULL},
+	    {"heap_v2/524288\n", "heap_v2"},
+	    {"--- symbol\n0x1 a\n---\n--- heap\nheap_v2/1\n", "heap_v2"},
+	    {"heap profile: 1: 2 [3: 4] @ heap\n", "gperftools"},
+	    {"{\"shared\": {\"frames\": []}", "speedscope"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
