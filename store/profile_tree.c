@@ -132,8 +132,11 @@ tree_init(struct tree *t)
 	t->next = calloc(n, sizeof(*t->next));
 	t->arena = malloc((n + 1) * sizeof(*t->arena));
 	t->names = calloc(t->s->syms.strings.n, sizeof(*t->names));
+	/* as many as there can be, but for those of a split */
+	t->cap_nodes = n;
+	t->out->nodes = malloc(n * sizeof(*t->out->nodes));
 	if (t->total == NULL || t->child == NULL || t->next == NULL ||
-	    t->arena == NULL || t->names == NULL)
+	    t->arena == NULL || t->names == NULL || t->out->nodes == NULL)
 		return err_nomem();
 	return NULL;
 }

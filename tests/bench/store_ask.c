@@ -14,6 +14,8 @@
 #include "store/reader.h"
 #include "workload.h"
 
+#include <malloc.h>
+
 #define LONGEST_S 15.0 /* for one row */
 
 struct question {
@@ -57,7 +59,8 @@ complain(struct asking *x, const char *what)
 static void
 render(struct asking *x, const struct profile *p, int64_t max_nodes)
 {
-	struct flame_options o = {max_nodes, NULL, NULL, "(other)"};
+	struct flame_options o = {.max_nodes = max_nodes,
+	    .other = "(other)"};
 	struct writer w = writer_of(&x->out);
 	struct flame *f;
 
@@ -326,6 +329,8 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: store_ask DIR TIMES\n");
 		return 2;
 	}
+	mallopt(M_MMAP_THRESHOLD, 32 << 20); /* as memlens-fcgi does */
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	x.times = (unsigned)atoi(argv[2]);
 	must(store_open(&x.s, argv[1], 0));
 	must(selector_parse("cpu{service=\"kv\"}", &x.selector));
