@@ -1,6 +1,5 @@
 /*
- * memlens export and import: a range of a store as one self-contained file
- * of batches, and back.
+ * memlens export: a range of a store as one self-contained file of batches.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +29,9 @@ struct export_file {
 };
 
 static int
-complain(const char *command, const struct err *e)
+complain(const struct err *e)
 {
-	fprintf(stderr, "memlens %s: %s\n", command, e->text);
+	fprintf(stderr, "memlens export: %s\n", e->text);
 	return 1;
 }
 
@@ -132,115 +131,5 @@ cmd_export(int argc, char **argv)
 		close(f.fd);
 	buf_fini(&f.record);
 	selector_free(selector);
-	return e == NULL ? 0 : complain("export", e);
-}
-
-/* Where an import goes: a store that nobody writes, or memlensd's socket. */
-struct import {
-	struct store_writer *writer;
-	struct post *post;
-	uint64_t batches;
-	struct progress progress;
-};
-
-static const struct err *
-import_batch(struct import *in, struct batch *b)
-{
-	uint64_t newest = 0;
-	const struct err *e;
-
-	in->batches++;
-	if (in->post != NULL)
-		return post_batch(in->post, b);
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		if (b->blocks[i].slot > newest)
-			newest = b->blocks[i].slot;
-	}
-	/* The data's clock, so that old spans are sealed as they pass. */
-	if (newest > 0) {
-		e = store_tick(in->writer, (int64_t)(newest * b->slot_ns));
-		if (e != NULL)
-			return e;
-	}
-	return store_append(in->writer, b);
-}
-
-static const struct err *
-import_file(struct import *in, const char *path)
-{
-	struct journal_reader r = {0};
-	const struct err *e = NULL;
-	struct stat st = {0};
-	struct batch *b;
-
-	r.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (r.fd < 0)
-		return err_errno("%s", path);
-	(void)fstat(r.fd, &st);
-	progress_begin(&in->progress, STDERR_FILENO, "memlens import",
-	    clock_mono_ns());
-	while (e == NULL) {
-		e = journal_next(&r, &b);
-		if (e != NULL || b == NULL)
-			break;
-		progress_show(&in->progress, clock_mono_ns(),
-		    (double)r.offset / ((double)st.st_size + 1));
-		e = import_batch(in, b);
-		batch_free(b);
-	}
-	progress_end(&in->progress);
-	if (e == NULL && r.damaged > 0)
-		e = err_new(ERR_FORMAT, 0, "%s: %" PRIu64 " damaged records",
-		    path, r.damaged);
-	if (e == NULL && in->batches == 0)
-		e = err_new(ERR_FORMAT, 0, "%s: holds no batch", path);
-	journal_reader_fini(&r);
-	close(r.fd);
-	return e;
-}
-
-/* The slot length of a file's first batch, for a store that is not there. */
-static int64_t
-import_slot(const char *path)
-{
-	struct journal_reader r = {0};
-	struct batch *b = NULL;
-	int64_t slot = 0;
-
-	r.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (r.fd >= 0 && journal_next(&r, &b) == NULL && b != NULL)
-		slot = (int64_t)b->slot_ns;
-	batch_free(b);
-	journal_reader_fini(&r);
-	if (r.fd >= 0)
-		close(r.fd);
-	return slot;
-}
-
-int
-cmd_import(int argc, char **argv)
-{
-	struct import in = {0};
-	struct store_options options = {.no_thread = true};
-	const struct err *e, *last;
-
-	if (argc != 3) {
-		fprintf(stderr, "usage: memlens import FILE DIR|SOCKET\n");
-		return 2;
-	}
-	options.slot_ns = import_slot(argv[1]);
-	if (cmd_is_socket(argv[2]))
-		e = post_open(&in.post, argv[2], 10000);
-	else
-		e = store_writer_open(&in.writer, argv[2], &options);
-	if (e == NULL)
-		e = import_file(&in, argv[1]);
-	post_close(in.post);
-	last = store_writer_close(in.writer);
-	if (e == NULL)
-		e = last;
-	if (e != NULL)
-		return complain("import", e);
-	fprintf(stderr, "%" PRIu64 " batches\n", in.batches);
-	return 0;
+	return e == NULL ? 0 : complain(e);
 }

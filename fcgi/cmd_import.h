@@ -1,0 +1,48 @@
+/*
+ * The two halves of memlens import: where it goes (cmd_import.c), and
+ * profiles of other tools as batches (cmd_import_foreign.c).
+ */
+#ifndef FCGI_CMD_IMPORT_H
+#define FCGI_CMD_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/progress.h"
+#include "store/series.h"
+
+struct batch;
+struct err;
+struct post;
+struct store_writer;
+
+/* Where an import goes: a store that nobody writes, or memlensd's socket. */
+struct import {
+	struct store_writer *writer;
+	struct post *post;
+	uint64_t batches;
+	struct progress progress;
+};
+
+const struct err *import_batch(struct import *in, struct batch *b);
+
+#define IMPORT_LABELS_MAX 16
+
+struct import_foreign {
+	const char *service;    /* NULL: files of batches */
+	const char *format;     /* of the table in format/foreign.h, or NULL */
+	const char *type, *unit; /* for formats that do not say, or NULL */
+	const char *binary;     /* as cmd_heap_names */
+	bool raw;               /* no names for heap dumps */
+	struct label labels[IMPORT_LABELS_MAX];
+	size_t n_labels;
+	int64_t from_ns, until_ns; /* 0: by the file */
+	int64_t slot_ns;
+};
+
+/* One file.  Errors: those of the parsers, of push.h and import_batch(). */
+const struct err *import_foreign(struct import *in,
+    const struct import_foreign *f, const char *path);
+
+#endif

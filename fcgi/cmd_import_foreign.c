@@ -1,0 +1,166 @@
+/*
+ * A profile in another tool's format: parsed here, without privileges, and
+ * handed on as bounded batches.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd_heap.h"
+#include "cmd_import.h"
+#include "format/folded.h"
+#include "format/foreign.h"
+#include "format/heap.h"
+#include "format/lines.h"
+#include "format/stacks.h"
+#include "format/tree.h"
+#include "format/trie.h"
+#include "push.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+/* Formats whose files do not say what they count. */
+static const struct {
+	const char *format;
+	const struct err *(*parse)(struct stacks *s, const void *data,
+	    size_t n, const struct stacks_type *type);
+} typed[] = {
+    {"folded", folded_parse}, {"lines", lines_parse}, {"trie", trie_parse},
+    {"tree", tree_parse},
+};
+
+static const struct err *
+parse_heap(struct stacks *s, const struct import_foreign *f,
+    const struct buf *data)
+{
+	struct cmd_heap_names names = {.binary = f->binary};
+	struct heap h = {0};
+	const struct err *e = heap_read(&h, data->data, data->len, 1);
+
+	if (e == NULL && !f->raw)
+		e = cmd_heap_name(&h, &names);
+	if (e == NULL && (!heap_name_rest(&h) || !heap_hide_allocator(&h)))
+		e = err_nomem();
+	if (e == NULL)
+		e = heap_put(&h, s);
+	heap_fini(&h);
+	return e;
+}
+
+static const struct err *
+parse_typed(struct stacks *s, const struct import_foreign *f,
+    const struct foreign *format, const struct buf *data)
+{
+	struct stacks_type type = {.name = f->type,
+	    .unit = f->unit != NULL ? f->unit : "samples", .period = 1,
+	    .kind = SERIES_FLOW};
+
+	for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++) {
+		if (strcmp(typed[i].format, format->name) == 0)
+			return typed[i].parse(s, data->data, data->len, &type);
+	}
+	return err_new(ERR_REQUEST, 422, "%s says itself what it counts: "
+	    "--type and --unit are for those that do not", format->name);
+}
+
+static const struct err *
+parse_any(struct stacks *s, const struct import_foreign *f,
+    const struct buf *data)
+{
+	const struct foreign *format;
+	const struct err *e =
+	    foreign_choose(&format, f->format, data->data, data->len);
+
+	if (e != NULL)
+		return e;
+	if (f->type != NULL)
+		return parse_typed(s, f, format, data);
+	if (format->parse == heap_parse)
+		return parse_heap(s, f, data);
+	e = format->parse(s, data->data, data->len);
+	return e != NULL ? e : stacks_error(s);
+}
+
+/* What is not on the command line: by the profile, else the moment when its
+ * file was last written. */
+static const struct err *
+import_range(const struct import_foreign *f, const struct stacks *s,
+    const char *path, struct push_window *w)
+{
+	int64_t now = clock_wall_ns();
+	struct stat st;
+
+	stacks_range(s, &w->from_ns, &w->until_ns);
+	if (w->from_ns == 0 && w->until_ns == 0) {
+		w->from_ns = w->until_ns = stat(path, &st) != 0 ? now
+		    : (int64_t)st.st_mtim.tv_sec * 1000000000 +
+		    st.st_mtim.tv_nsec;
+	}
+	if (f->from_ns != 0)
+		w->from_ns = f->from_ns;
+	if (f->until_ns != 0)
+		w->until_ns = f->until_ns;
+	else if (f->from_ns != 0 && w->until_ns < w->from_ns)
+		w->until_ns = w->from_ns;
+	if (w->until_ns > now + PUSH_FAR_NS)
+		return err_new(ERR_REQUEST, 400,
+		    "the time is more than an hour ahead");
+	return NULL;
+}
+
+static const struct err *
+import_send(void *arg, struct batch *b)
+{
+	return import_batch(arg, b);
+}
+
+static const struct err *
+import_push(struct import *in, const struct import_foreign *f,
+    const struct stacks *s, const char *path)
+{
+	struct push_window w = {.service = f->service, .labels = f->labels,
+	    .n_labels = f->n_labels};
+	const struct err *e = import_range(f, s, path, &w);
+	struct push *p;
+	size_t taken = 0;
+
+	if (e != NULL)
+		return e;
+	p = push_new(f->slot_ns, NULL);
+	if (p == NULL)
+		return err_nomem();
+	e = push_add(p, s, &w);
+	if (e == NULL)
+		e = push_send(p, import_send, in, &taken);
+	if (e != NULL && taken > 0)
+		e = err_wrap(e, "%zu of %zu batches are in", taken,
+		    push_n_batches(p));
+	push_free(p);
+	return e;
+}
+
+const struct err *
+import_foreign(struct import *in, const struct import_foreign *f,
+    const char *path)
+{
+	struct stacks *s = stacks_new(&stacks_limits_file);
+	struct buf data = {0};
+	const struct err *e = s == NULL ? err_nomem()
+	    : cmd_heap_read_file(path, &data);
+
+	if (e == NULL && (e = parse_any(s, f, &data)) != NULL)
+		e = err_wrap(e, "%s", path);
+	buf_fini(&data);
+	for (size_t i = 0; e == NULL && i < stacks_n_skipped(s); i++) {
+		struct stacks_skipped skipped;
+
+		stacks_get_skipped(s, i, &skipped);
+		fprintf(stderr, "memlens import: %s: %" PRIu64 " %s\n", path,
+		    skipped.n, skipped.why);
+	}
+	if (e == NULL)
+		e = import_push(in, f, s, path);
+	stacks_free(s);
+	return e;
+}
