@@ -75,9 +75,14 @@ table_time_point(struct writer *w, const struct table_time *t,
 		writer_open(w, '[');
 		writer_seconds(w, from_ns);
 		if (p->slots > 0) {
+			/* where periods are mixed, the whole is in units and
+			 * a part of it may be in samples */
+			int64_t scale = p->period /
+			    t->page->profile->period;
+
 			table_of_name(f, t->function, &self, &total);
-			writer_int128(w, self);
-			writer_int128(w, total);
+			writer_int128(w, self * scale);
+			writer_int128(w, total * scale);
 		} else {
 			writer_null(w);
 			writer_null(w);

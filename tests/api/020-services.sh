@@ -10,7 +10,7 @@ check "a process: pid, command, start" js 'JSON.stringify(
     command: "kv server /usr/bin/env", started: 1700000000.5}])'
 check "an unknown executable is left out" \
     js 'd.services[2].processes[0].command === "q"'
-check "profile types" js 'd.services[0].profiles.join() === "cpu"'
+check "profile types" js 'd.services[0].profiles.join() === "cpu,wall"'
 check "the newest data" js 'Date.now() / 1000 - d.services[0].last < 30'
 get GET '/api/v1/services?from=0&until=1000'
 check "before there was any" js 'd.services.length === 0'

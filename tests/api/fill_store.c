@@ -10,6 +10,8 @@
  *	                             b), main;idle;futex_wait (kernel) 1
  *	cpu{service="odd"}           one sample below strange names
  *	cpu{service="quiet"}         looked at, nothing seen
+ *	wall{service="kv"}           main 4; slots at 10 ms and at 20 ms a
+ *	                             sample, 100 of each
  *	test_gauge_bytes{service="kv"}     1000 + slot % 10
  *	node_cpu_seconds_total{cpu="0",mode="user"}   2.5 s more
  *	test_latency_seconds{service="kv"}   1 ms to 1 s, each millisecond once
@@ -91,6 +93,19 @@ fill_profiles(struct batch *b, uint64_t slot)
 	    1);
 	batch_add_profile(b, odd, slot,
 	    stack(b, "a", "<b>&\"'\x01\xff]]></script>"), 1);
+}
+
+/* A profile whose period changes. */
+static void
+fill_wall(struct batch *b, uint64_t slot)
+{
+	static const struct label service = {"service", "kv"};
+	struct series_desc d = {SERIES_FLOW, "wall", "nanoseconds",
+	    (int64_t)(1 + slot / 100 % 2) * 10 * NS_PER_MS, 0, &service, 1};
+	uint32_t wall = batch_series(b, &d);
+
+	batch_observe(b, wall, slot, 1);
+	batch_add_profile(b, wall, slot, stack(b, "a", "main"), 4);
 }
 
 static void
@@ -188,6 +203,7 @@ main(int argc, char **argv)
 
 		if (age < 41 || age > 50) {
 			fill_profiles(b, slot);
+			fill_wall(b, slot);
 			fill_metrics(b, slot);
 	fill_latency(b, slot);
 			if (slot == last - slots || slot % 64 == 0)
