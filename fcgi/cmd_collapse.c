@@ -3,13 +3,14 @@
  */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cmd.h"
 #include "cmd_stacks.h"
-#include "format/flame.h"
-#include "format/folded_out.h"
 #include "format/stacks.h"
+#include "format/stacks_folded.h"
+#include "store/base/buf.h"
 #include "store/base/err.h"
 
 struct collapse {
@@ -25,28 +26,28 @@ static const struct option collapse_options[] = {
 };
 
 static const struct err *
+collapse_write(void *arg, struct buf *out)
+{
+	(void)arg;
+	if (fwrite(out->data, 1, out->len, stdout) != out->len ||
+	    fflush(stdout) != 0)
+		return err_errno("standard output");
+	buf_clear(out);
+	return NULL;
+}
+
+static const struct err *
 collapse_run(const struct collapse *c, int n, char **paths)
 {
-	static const struct flame_options all = {.max_nodes = -1,
-	    .other = "(other)"};
 	struct stacks *s = NULL;
-	struct flame *f = NULL;
-	struct buf out = {0};
-	const struct err *e;
 	uint32_t type = 0;
+	const struct err *e = cmd_stacks_read(&s, "collapse", c->format, n,
+	    paths);
 
-	e = cmd_stacks_read(&s, "collapse", c->format, n, paths);
 	if (e == NULL)
 		e = cmd_stacks_type(s, "collapse", c->type, &type);
 	if (e == NULL)
-		e = flame_new_stacks(&f, s, type, &all);
-	if (e == NULL)
-		e = folded_put(&out, f, c->bare, SIZE_MAX);
-	if (e == NULL && (fwrite(out.data, 1, out.len, stdout) != out.len ||
-	    fflush(stdout) != 0))
-		e = err_errno("standard output");
-	buf_fini(&out);
-	flame_free(f);
+		e = stacks_put_folded(s, type, c->bare, collapse_write, NULL);
 	stacks_free(s);
 	return e;
 }

@@ -9,13 +9,20 @@
 #include <string.h>
 
 #include "perf_script_frame.h"
-#include "stacks.h"
 #include "stacks_cache.h"
+#include "stacks_private.h"
 #include "store/base/err.h"
 
 #define DEPTH_MAX 4095 /* and the command */
 #define CACHE_MAX (64u << 20) /* bytes of text; then it begins anew */
 #define EVENT_MAX 128
+
+struct perf_line {
+	const char *text; /* behind the address */
+	uint32_t n, hash;
+};
+
+#define PENDING 64 /* lines scanned before the first is looked up */
 
 struct perf_script {
 	struct stacks *s;
@@ -24,6 +31,8 @@ struct perf_script {
 	uint32_t *chains; /* n, then n frames, innermost first */
 	size_t n_chains, cap_chains;
 	struct stacks_cache commands; /* a command -> its frame */
+	struct perf_line pending[PENDING]; /* in the text that is fed */
+	size_t n_pending;
 	/* the sample that is being read */
 	uint32_t *leaf_first;
 	size_t depth;
@@ -186,51 +195,32 @@ event_command(struct perf_script *p, const char *text, size_t n)
 	p->java = n == 4 && memcmp(name, "java", 4) == 0;
 }
 
-static void
-perf_script_close(struct perf_script *p)
-{
-	uint32_t node;
-
-	if (!p->open)
-		return;
-	node = stacks_child(p->s, 0, p->command);
-	for (size_t i = p->depth; i-- > 0;)
-		node = stacks_child(p->s, node, p->leaf_first[i]);
-	stacks_add(p->s, node, p->type, p->count);
-	p->samples++;
-	p->open = false;
-	p->depth = 0;
-}
-
-static void
-perf_script_event(struct perf_script *p, const char *text, const char *end)
-{
-	struct event_line l;
-
-	perf_script_close(p);
-	if (!event_split(text, end, &l)) {
-		perf_script_bad(p);
-		return;
-	}
-	event_type(p, &l);
-	event_command(p, text, (size_t)(l.command_end - text));
-	p->count = l.period > 0 ? l.period : 1;
-	p->open = true;
-}
-
 /* ---- the line of a frame ---- */
 
-static uint32_t
-frame_hash(const char *p, const char *end)
+static bool
+is_hex(char c)
 {
-	uint64_t h = 0, word;
+	return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
+static uint32_t
+frame_hash(const char *p, const char *end, bool inside)
+{
+	uint64_t h = 0, word = 0;
+	size_t n;
 
 	for (; end - p >= 8; p += 8) {
 		memcpy(&word, p, 8);
 		h = stacks_cache_mix(h, word);
 	}
+	n = (size_t)(end - p);
 	word = 0;
-	memcpy(&word, p, (size_t)(end - p));
+	if (inside) {
+		memcpy(&word, p, 8);
+		word &= ((uint64_t)1 << 8 * n) - 1;
+	} else {
+		memcpy(&word, p, n);
+	}
 	return (uint32_t)stacks_cache_mix(h, word);
 }
 
@@ -276,34 +266,15 @@ frame_add(struct perf_script *p, uint32_t hash, const char *text,
 	return at;
 }
 
-static bool
-is_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f');
-}
-
+/* The frames of a text that was scanned. */
 static void
-perf_script_push(struct perf_script *p, const char *text, const char *end)
+frame_put(struct perf_script *p, const struct perf_line *l)
 {
-	const char *at = text;
-	uint32_t hash, chain;
+	uint32_t chain = stacks_cache_get(&p->texts[p->java], l->hash,
+	    l->text, l->n);
 
-	while (at < end && is_space(*at))
-		at++;
-	text = at;
-	while (at < end && is_hex(*at))
-		at++;
-	if (!p->open || at == text || at == end || !is_space(*at)) {
-		perf_script_bad(p);
-		return;
-	}
-	while (at < end && is_space(*at))
-		at++;
-	hash = frame_hash(at, end);
-	chain = stacks_cache_get(&p->texts[p->java], hash, at,
-	    (size_t)(end - at));
 	if (chain == STACKS_CACHE_NONE)
-		chain = frame_add(p, hash, at, end);
+		chain = frame_add(p, l->hash, l->text, l->text + l->n);
 	if (chain == STACKS_CACHE_NONE) {
 		perf_script_bad(p);
 		return;
@@ -317,6 +288,108 @@ perf_script_push(struct perf_script *p, const char *text, const char *end)
 	}
 }
 
+/* Looks the lines up that were scanned; what that touches has been fetched
+ * meanwhile, for the texts of a large program do not fit a near cache. */
+static void
+frame_resolve(struct perf_script *p)
+{
+	const struct stacks_cache *cache = &p->texts[p->java];
+
+	for (size_t i = 0; i < p->n_pending; i++)
+		stacks_cache_fetch_text(cache, p->pending[i].hash);
+	for (size_t i = 0; i < p->n_pending; i++)
+		frame_put(p, &p->pending[i]);
+	p->n_pending = 0;
+}
+
+#define ONES 0x0101010101010101u
+
+/* Where the next blank is, or the end; eight bytes can be read anywhere. */
+static const char *
+frame_blank(const char *p, const char *end)
+{
+	for (; p < end; p += 8) {
+		uint64_t word, zero;
+
+		memcpy(&word, p, 8);
+		word ^= ONES * ' ';
+		zero = (word - ONES) & ~word & ONES * 0x80;
+		if (zero != 0) {
+			p += __builtin_ctzll(zero) / 8;
+			return p < end ? p : end;
+		}
+	}
+	return end;
+}
+
+/* The same near the end of memory. */
+static const char *
+frame_blank_slow(const char *p, const char *end)
+{
+	while (p < end && *p != ' ')
+		p++;
+	return p;
+}
+
+static void
+perf_script_push(struct perf_script *p, const char *text, const char *end,
+    bool inside)
+{
+	const char *at = text;
+
+	while (at < end && is_space(*at))
+		at++;
+	text = at;
+	at = inside ? frame_blank(at, end) : frame_blank_slow(at, end);
+	if (!p->open || at == end || !is_hex(*text) || !is_hex(at[-1])) {
+		perf_script_bad(p);
+		return;
+	}
+	while (at < end && is_space(*at))
+		at++;
+	if (p->n_pending == PENDING)
+		frame_resolve(p);
+	p->pending[p->n_pending] = (struct perf_line){at,
+	    (uint32_t)(end - at), frame_hash(at, end, inside)};
+	stacks_cache_fetch(&p->texts[p->java],
+	    p->pending[p->n_pending++].hash);
+}
+
+/* ---- samples ---- */
+
+static void
+perf_script_close(struct perf_script *p)
+{
+	uint32_t node, depth = 1;
+
+	if (!p->open)
+		return;
+	frame_resolve(p);
+	node = stacks_child_at(p->s, 0, p->command, depth);
+	for (size_t i = p->depth; i-- > 0;)
+		node = stacks_child_at(p->s, node, p->leaf_first[i], ++depth);
+	stacks_add(p->s, node, p->type, p->count);
+	p->samples++;
+	p->open = false;
+	p->depth = 0;
+}
+
+static void
+perf_script_event(struct perf_script *p, const char *text, const char *end)
+{
+	struct event_line l;
+
+	perf_script_close(p);
+	if (!event_split(text, end, &l)) {
+		perf_script_bad(p);
+		return;
+	}
+	event_type(p, &l);
+	event_command(p, text, (size_t)(l.command_end - text));
+	p->count = l.period > 0 ? l.period : 1;
+	p->open = true;
+}
+
 /* ---- all of it ---- */
 
 static bool
@@ -328,11 +401,12 @@ is_blank(const char *p, const char *end)
 }
 
 static void
-perf_script_line(struct perf_script *p, const char *text, const char *end)
+perf_script_line(struct perf_script *p, const char *text, const char *end,
+    const char *limit)
 {
 	p->line++;
 	if (text < end && is_space(*text) && !is_blank(text, end))
-		perf_script_push(p, text, end);
+		perf_script_push(p, text, end, limit - end >= 8);
 	else if (is_blank(text, end))
 		perf_script_close(p);
 	else if (*text != '#')
@@ -352,9 +426,10 @@ perf_script_feed(struct perf_script *p, const char *text, size_t n,
 			break;
 		if (end == NULL)
 			end = limit;
-		perf_script_line(p, at, end);
+		perf_script_line(p, at, end, limit);
 		at = end + 1;
 	}
+	frame_resolve(p); /* their texts are the caller's */
 	if (last)
 		perf_script_close(p);
 	return at > limit ? n : (size_t)(at - text);

@@ -53,9 +53,13 @@ stacks_cache_fetch(const struct stacks_cache *c, uint32_t hash)
 static inline void
 stacks_cache_fetch_text(const struct stacks_cache *c, uint32_t hash)
 {
-	if (c->table != NULL)
-		__builtin_prefetch(c->text.data +
-		    c->table[hash & c->mask].first);
+	const uint8_t *text;
+
+	if (c->table == NULL)
+		return;
+	text = c->text.data + c->table[hash & c->mask].first;
+	__builtin_prefetch(text);
+	__builtin_prefetch(text + 64);
 }
 
 /* Is it a, of n bytes?  Without a call: most texts are short. */
