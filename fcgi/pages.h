@@ -33,5 +33,11 @@ route_fn api_kv_put;
 route_fn api_metrics;
 route_fn api_ingest;
 route_fn api_push;
+route_fn api_render;
+route_fn api_render_diff;
+route_fn api_labels;
+route_fn api_label_values;
+route_fn api_apps;
+route_fn api_querier;
 
 #endif

@@ -19,6 +19,11 @@
 	"query from until query-b from-b until-b normalise requests"
 #define INGEST_PARAMS                                                          \
 	"name from until sampleRate spyName units aggregationType format"
+#define RENDER_PARAMS                                                          \
+	"query name from until format max-nodes maxNodes groupBy"
+#define RENDER_DIFF_PARAMS                                                     \
+	"leftQuery leftFrom leftUntil rightQuery rightFrom rightUntil "        \
+	"max-nodes maxNodes format"
 #define GRAPH_PARAMS "target depth"
 
 const struct route routes[] = {
@@ -62,6 +67,17 @@ const struct route routes[] = {
     {"POST", "/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
     {"POST", "/pyroscope/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
     {"POST", "/push.v1.PusherService/Push", POOL_INGEST, api_push, ""},
+    {"GET", "/render", POOL_QUERY, api_render, RENDER_PARAMS},
+    {"GET", "/pyroscope/render", POOL_QUERY, api_render, RENDER_PARAMS},
+    {"GET", "/render-diff", POOL_QUERY, api_render_diff, RENDER_DIFF_PARAMS},
+    {"GET", "/pyroscope/render-diff", POOL_QUERY, api_render_diff,
+        RENDER_DIFF_PARAMS},
+    {"GET", "/labels", POOL_QUERY, api_labels, "query"},
+    {"GET", "/label-values", POOL_QUERY, api_label_values, "label query"},
+    {"GET", "/pyroscope/label-values", POOL_QUERY, api_label_values,
+        "label query"},
+    {"GET", "/api/apps", POOL_QUERY, api_apps, ""},
+    {"POST", "/querier.v1.QuerierService/", POOL_QUERY, api_querier, ""},
 };
 
 const size_t n_routes = sizeof(routes) / sizeof(routes[0]);

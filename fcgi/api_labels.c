@@ -1,0 +1,158 @@
+/*
+ * GET /labels, /label-values and /api/apps: what there is to ask /render
+ * for.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/context.h"
+#include "fcgi/flameql.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/labelsets.h"
+#include "fcgi/pages.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+/* The label sets of a request's query, or of everything. */
+static const struct err *
+labels_load(struct context *c, const struct request *rq, struct totals **t)
+{
+	const char *query = request_text(rq, "query");
+	struct flameql q = {0};
+	struct store *s;
+	const struct err *e;
+
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	e = query != NULL ? flameql_parse(&q, s, query)
+			  : flameql_parse_id(&q, "", "");
+	if (e == NULL)
+		e = labelsets_load(s, q.selector, 0, 0, t);
+	flameql_free(&q);
+	return e;
+}
+
+static void
+labels_app(const struct totals_group *g, char *app, size_t size)
+{
+	const char *service = label_find(g->desc.labels, g->desc.n_labels,
+	    "service");
+
+	snprintf(app, size, "%s.%s", service != NULL ? service : "",
+	    g->desc.name);
+}
+
+static const struct err *
+labels_put(struct texts *texts, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	const struct err *e = texts_finish(texts);
+
+	if (e != NULL)
+		return e;
+	writer_open(&w, '[');
+	for (size_t i = 0; i < texts->n; i++)
+		writer_str(&w, texts->list[i]);
+	writer_close(&w, ']');
+	return NULL;
+}
+
+const struct err *
+api_labels(struct context *c, struct request *rq, struct response *rs)
+{
+	struct texts texts = {0};
+	struct totals *t = NULL;
+	const struct err *e;
+
+	if ((e = labels_load(c, rq, &t)) != NULL)
+		return e;
+	texts_add(&texts, "__name__");
+	for (size_t i = 0; i < t->n_groups; i++)
+		for (size_t k = 0; k < t->groups[i].n_labels; k++)
+			texts_add(&texts, t->groups[i].labels[k].name);
+	e = labels_put(&texts, rs);
+	texts_fini(&texts);
+	totals_free(t);
+	return e;
+}
+
+const struct err *
+api_label_values(struct context *c, struct request *rq, struct response *rs)
+{
+	struct texts texts = {0};
+	struct totals *t = NULL;
+	const char *label;
+	const struct err *e;
+	char app[600];
+
+	if ((e = request_need(rq, "label", &label)) != NULL ||
+	    (e = labels_load(c, rq, &t)) != NULL)
+		return e;
+	for (size_t i = 0; i < t->n_groups; i++) {
+		const struct totals_group *g = &t->groups[i];
+		const char *value = label_find(g->labels, g->n_labels, label);
+
+		if (strcmp(label, "__name__") == 0) {
+			labels_app(g, app, sizeof(app));
+			value = app;
+		}
+		if (value != NULL)
+			texts_add(&texts, value);
+	}
+	e = labels_put(&texts, rs);
+	texts_fini(&texts);
+	totals_free(t);
+	return e;
+}
+
+static void
+apps_put(struct writer *w, const struct series_desc *d)
+{
+	const char *service = label_find(d->labels, d->n_labels, "service");
+	bool timed = strcmp(d->unit, "nanoseconds") == 0 && d->period > 0;
+	char name[600];
+
+	snprintf(name, sizeof(name), "%s.%s", service != NULL ? service : "",
+	    d->name);
+	writer_open(w, '{');
+	writer_key(w, "name");
+	writer_str(w, name);
+	writer_key(w, "spyName");
+	writer_str(w, "memlens");
+	writer_key(w, "sampleRate");
+	writer_int(w, timed ? (NS_PER_S + d->period / 2) / d->period : 100);
+	writer_key(w, "units");
+	writer_str(w, timed || d->unit[0] == '\0' ? "samples" : d->unit);
+	writer_close(w, '}');
+}
+
+static bool
+apps_take(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	(void)last_ns;
+	if (series_is_profile(d->kind))
+		apps_put(arg, d);
+	return true;
+}
+
+const struct err *
+api_apps(struct context *c, struct request *rq, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct store_extent extent;
+	struct store *s;
+	const struct err *e;
+
+	(void)rq;
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	store_extent(s, &extent);
+	writer_open(&w, '[');
+	e = store_each_series(s, NULL, extent.from_ns, extent.until_ns,
+	    apps_take, &w);
+	writer_close(&w, ']');
+	return e;
+}

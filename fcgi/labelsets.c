@@ -1,0 +1,79 @@
+/*
+ * One step over the range, and sorted texts.
+ */
+#include "labelsets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+
+const struct err *
+labelsets_load(struct store *s, const struct selector *selector,
+    int64_t from_ns, int64_t until_ns, struct totals **out)
+{
+	struct totals_query q = {.selector = selector, .sets = true};
+	struct store_extent extent;
+	int64_t slot;
+
+	store_extent(s, &extent);
+	slot = extent.slot_ns;
+	if (until_ns <= 0) {
+		from_ns = extent.from_ns;
+		until_ns = extent.until_ns;
+	}
+	if (from_ns < extent.from_ns)
+		from_ns = extent.from_ns;
+	if (until_ns > extent.until_ns)
+		until_ns = extent.until_ns;
+	q.from_ns = from_ns / slot * slot;
+	q.until_ns = (until_ns + slot - 1) / slot * slot;
+	if (q.until_ns < q.from_ns + slot)
+		q.until_ns = q.from_ns + slot;
+	q.step_ns = q.until_ns - q.from_ns;
+	return store_query_totals(s, &q, out);
+}
+
+bool
+texts_add(struct texts *t, const char *text)
+{
+	buf_put(&t->bytes, text, strlen(text) + 1);
+	t->n++;
+	return !t->bytes.failed;
+}
+
+static int
+texts_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const struct err *
+texts_finish(struct texts *t)
+{
+	const char *p = (const char *)t->bytes.data;
+	size_t kept = 0;
+
+	t->list = malloc((t->n + 1) * sizeof(*t->list));
+	if (t->list == NULL || t->bytes.failed)
+		return err_nomem();
+	for (size_t i = 0; i < t->n; i++) {
+		t->list[i] = p;
+		p += strlen(p) + 1;
+	}
+	qsort(t->list, t->n, sizeof(*t->list), texts_compare);
+	for (size_t i = 0; i < t->n; i++)
+		if (kept == 0 || strcmp(t->list[kept - 1], t->list[i]) != 0)
+			t->list[kept++] = t->list[i];
+	t->n = kept;
+	return NULL;
+}
+
+void
+texts_fini(struct texts *t)
+{
+	free(t->list);
+	buf_fini(&t->bytes);
+	t->list = NULL;
+	t->n = 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * Which labels there are: of series and of their stacks, in a range.
+ */
+#ifndef FCGI_LABELSETS_H
+#define FCGI_LABELSETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+struct err;
+struct selector;
+
+/* All (series, label set) of a selector, one group each; the whole store
+ * where until_ns is 0.  totals_free() it. */
+const struct err *labelsets_load(struct store *s,
+    const struct selector *selector, int64_t from_ns, int64_t until_ns,
+    struct totals **out);
+
+/* Texts, each once, sorted by bytes. */
+struct texts {
+	const char **list; /* NUL-terminated, borrowed from `bytes` */
+	size_t n;
+	struct buf bytes;  /* private */
+};
+
+/* false when out of memory. */
+bool texts_add(struct texts *t, const char *text);
+/* Sorts, drops what is there twice, and makes the list. */
+const struct err *texts_finish(struct texts *t);
+void texts_fini(struct texts *t);
+
+#endif

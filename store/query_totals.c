@@ -1,0 +1,465 @@
+/*
+ * Sums of profiles over steps: timelines, and which label sets there are.
+ *
+ * One series after the other: its blocks are added to a row of cells for
+ * each group, then the rows go to the answer, a stock's divided by its
+ * observations.
+ */
+#include "reader.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 1024 /* of a key: split's values */
+
+struct cells {
+	int128 *sums; /* of the present series */
+	bool used;    /* by it */
+};
+
+struct totalling {
+	struct store *s;
+	const struct totals_query *q;
+	struct totals *out;
+	uint32_t *series;
+	size_t n_series;
+	struct plan plan;
+	uint64_t from, until, step; /* slots */
+	uint32_t *sets;       /* node -> label set */
+	uint32_t *groups;     /* label set -> group + 2; 1: refused; 0: new */
+	struct intern keys;   /* of groups */
+	struct cells *cells;  /* by group */
+	size_t cap;           /* of groups and cells */
+	uint64_t *observed;   /* by step, of the present series */
+	uint32_t now;         /* the present series */
+	struct series_desc desc;
+	struct label labels[BATCH_MAX_LABELS];
+};
+
+static const struct err *
+totals_prepare(struct totalling *t)
+{
+	const struct symtab *y = &t->s->syms;
+
+	t->sets = calloc(y->n_nodes + 1, sizeof(*t->sets));
+	t->groups = calloc(y->labels.n + 1, sizeof(*t->groups));
+	t->observed = calloc(t->out->n_steps + 1, sizeof(*t->observed));
+	if (t->sets == NULL || t->groups == NULL || t->observed == NULL)
+		return err_nomem();
+	/* parents have smaller numbers */
+	for (uint32_t i = 1; i < y->n_nodes; i++)
+		t->sets[i] = y->nodes[i].parent == 0
+		    ? y->nodes[i].edge : t->sets[y->nodes[i].parent];
+	return NULL;
+}
+
+static const struct err *
+totals_plan(struct totalling *t)
+{
+	const struct err *e = NULL;
+	uint64_t from, until;
+
+	reader_bounds(t->s, &from, &until);
+	for (size_t i = 0; i < t->out->n_steps && e == NULL; i++) {
+		uint64_t a = t->from + i * t->step, b = a + t->step;
+
+		if (b > t->until)
+			b = t->until;
+		a = a < from ? from : a;
+		b = b > until ? until : b;
+		if (a < b)
+			e = plan_add(&t->plan, t->s, a, b, (uint32_t)i);
+	}
+	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
+		e = reader_need(t->s, t->plan.pieces[i].file);
+	return e;
+}
+
+/* ---- groups ---- */
+
+static const char *
+totals_value(const struct totalling *t, const struct label *labels, size_t n,
+    const char *name)
+{
+	const char *v = label_find(labels, n, name);
+
+	if (v == NULL)
+		v = label_find(t->desc.labels, t->desc.n_labels, name);
+	return v;
+}
+
+/* What tells a group from others: its (series, set), or its values. */
+static uint32_t
+totals_key(struct totalling *t, uint32_t set, const struct label *labels,
+    size_t n)
+{
+	char key[NAME_MAX_BYTES];
+	size_t len = 0;
+
+	if (t->q->sets) {
+		uint32_t pair[2] = {t->now, set};
+
+		return intern_put(&t->keys, pair, sizeof(pair));
+	}
+	for (size_t i = 0; i < t->q->n_split; i++) {
+		const char *v = totals_value(t, labels, n, t->q->split[i]);
+		size_t more = v != NULL ? strlen(v) : 0;
+
+		if (len + more + 2 > sizeof(key))
+			more = sizeof(key) - len - 2;
+		key[len++] = v != NULL ? '=' : '!';
+		if (more > 0)
+			memcpy(key + len, v, more);
+		len += more;
+		key[len++] = '\0';
+		if (len + 2 > sizeof(key))
+			break;
+	}
+	return intern_put(&t->keys, key, len);
+}
+
+/* Strings are kept as offsets until all are there; see totals_strings(). */
+static const char *
+totals_keep(struct totalling *t, const char *text)
+{
+	uintptr_t at = t->out->strings.len;
+
+	buf_put(&t->out->strings, text, strlen(text) + 1);
+	return (const char *)at;
+}
+
+static const struct err *
+totals_name_group(struct totalling *t, struct totals_group *g,
+    const struct label *labels, size_t n)
+{
+	size_t most = t->q->sets ? n : t->q->n_split;
+	const char *service = label_find(t->desc.labels, t->desc.n_labels,
+	    "service");
+
+	g->labels = malloc((most + 1) * sizeof(*g->labels));
+	if (g->labels == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < most; i++) {
+		const char *name = t->q->sets ? labels[i].name
+					      : t->q->split[i];
+		const char *value = totals_value(t, labels, n, name);
+
+		if (value != NULL)
+			g->labels[g->n_labels++] = (struct label){
+			    totals_keep(t, name), totals_keep(t, value)};
+	}
+	g->desc = t->desc;
+	g->desc.name = totals_keep(t, t->desc.name);
+	g->desc.unit = totals_keep(t, t->desc.unit);
+	/* the service stands behind the set's own labels */
+	g->labels[g->n_labels] = (struct label){totals_keep(t, "service"),
+	    totals_keep(t, service != NULL ? service : "")};
+	return NULL;
+}
+
+static const struct err *
+totals_add_group(struct totalling *t, const struct label *labels, size_t n)
+{
+	size_t cap = t->cap ? t->cap * 2 : 16, i = t->out->n_groups;
+	struct totals_group *groups = t->out->groups;
+	struct cells *cells = t->cells;
+
+	if ((i + 1) * t->out->n_steps > TOTALS_CELLS_MAX)
+		return err_new(ERR_REQUEST, 413,
+		    "too many groups for so many steps");
+	if (i == t->cap) {
+		groups = realloc(groups, cap * sizeof(*groups));
+		if (groups != NULL)
+			t->out->groups = groups;
+		cells = realloc(cells, cap * sizeof(*cells));
+		if (cells != NULL)
+			t->cells = cells;
+		if (groups == NULL || cells == NULL)
+			return err_nomem();
+		t->cap = cap;
+	}
+	groups[i] = (struct totals_group){.steps = calloc(
+	    t->out->n_steps + 1, sizeof(*groups[i].steps))};
+	cells[i] = (struct cells){calloc(t->out->n_steps + 1,
+	    sizeof(*cells[i].sums)), false};
+	t->out->n_groups++;
+	if (groups[i].steps == NULL || cells[i].sums == NULL)
+		return err_nomem();
+	return totals_name_group(t, &groups[i], labels, n);
+}
+
+/* The group of a label set in the present series; UINT32_MAX: refused. */
+static const struct err *
+totals_group(struct totalling *t, uint32_t set, uint32_t *group)
+{
+	struct label labels[BATCH_MAX_LABELS];
+	const struct err *e = NULL;
+	uint32_t key;
+	size_t n;
+
+	if (t->groups[set] == 0) {
+		n = symtab_labels(&t->s->syms, set, labels, BATCH_MAX_LABELS);
+		t->groups[set] = 1;
+		if (selector_match_stack(t->q->selector, &t->desc, labels,
+		    n)) {
+			key = totals_key(t, set, labels, n);
+			if (key == INTERN_NONE)
+				return err_nomem();
+			if (key == t->out->n_groups)
+				e = totals_add_group(t, labels, n);
+			t->groups[set] = key + 2;
+		}
+	}
+	*group = t->groups[set] == 1 ? UINT32_MAX : t->groups[set] - 2;
+	return e;
+}
+
+/* ---- adding ---- */
+
+static const struct err *
+totals_add(struct totalling *t, uint32_t node, size_t step, int128 value)
+{
+	const struct err *e;
+	uint32_t group;
+
+	e = totals_group(t, t->sets[node], &group);
+	if (e != NULL || group == UINT32_MAX)
+		return e;
+	t->cells[group].sums[step] += value;
+	t->cells[group].used = true;
+	return NULL;
+}
+
+static const struct err *
+totals_add_piece(struct totalling *t, const struct plan_piece *p)
+{
+	uint32_t number = reader_series(p->file, t->now), key;
+	struct entry_reader r;
+	const struct block *b;
+	const struct err *e;
+	int128 value;
+
+	if (number == INTERN_NONE || p->file->sealed == NULL)
+		return NULL;
+	e = sealed_block(p->file->sealed, number, p->level, p->start, &b);
+	if (e == NULL && b == NULL)
+		return NULL;
+	if (e != NULL)
+		return reader_failed(t->s, p->file, e);
+	t->observed[p->step] += b->count;
+	r = (struct entry_reader){b->entries, 0};
+	while (e == NULL && entry_next(&r, &key, &value)) {
+		if (key >= p->file->sealed->n_stacks)
+			r.c.bad = true;
+		else
+			e = totals_add(t, p->file->stack_nodes[key], p->step,
+			    value);
+	}
+	if (e == NULL && r.c.bad)
+		e = reader_failed(t->s, p->file, err_new(ERR_FORMAT, 0,
+		    "a block is malformed"));
+	return e;
+}
+
+static const struct err *
+totals_add_journals(struct totalling *t)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t j = 0; j < t->s->n_journals; j++) {
+		const struct memspan *m = &t->s->journals[j]->span;
+
+		for (size_t i = 0; i < m->n_blocks && e == NULL; i++) {
+			const struct mem_block *b = &m->blocks[i];
+			uint64_t start = b->numbers.start;
+			size_t step;
+
+			if (b->series != t->now || start < t->from ||
+			    start >= t->until)
+				continue;
+			step = (size_t)((start - t->from) / t->step);
+			t->observed[step] += b->numbers.count;
+			for (size_t k = b->first;
+			    k < b->first + b->n && e == NULL; k++)
+				e = totals_add(t, m->entries[k].node, step,
+				    m->entries[k].value);
+		}
+	}
+	return e;
+}
+
+/* The present series' cells go to the answer.  Where nothing has a group
+ * yet, an observed one without stacks makes none. */
+static void
+totals_flush(struct totalling *t)
+{
+	for (size_t g = 0; g < t->out->n_groups; g++) {
+		struct totals_group *group = &t->out->groups[g];
+		int128 *sums = t->cells[g].sums;
+
+		/* one of several has data only where it has stacks */
+		bool several = t->q->sets || t->q->n_split > 0;
+
+		if (!t->cells[g].used && several)
+			continue;
+		for (size_t i = 0; i < t->out->n_steps; i++) {
+			int128 v = sums[i] * t->desc.period;
+
+			if (t->observed[i] == 0 || (several && v == 0))
+				continue;
+			if (t->desc.kind == SERIES_STOCK)
+				v /= (int128)t->observed[i];
+			group->steps[i].sum += v;
+			if (t->observed[i] > group->steps[i].count)
+				group->steps[i].count = t->observed[i];
+			sums[i] = 0;
+		}
+		t->cells[g].used = false;
+	}
+}
+
+static const struct err *
+totals_series(struct totalling *t)
+{
+	const struct err *e = NULL;
+	bool first = t->out->unit[0] == '\0' && t->out->period == 0;
+
+	symtab_desc(&t->s->syms, t->now, &t->desc, t->labels,
+	    BATCH_MAX_LABELS);
+	memset(t->groups, 0, (t->s->syms.labels.n + 1) * sizeof(*t->groups));
+	memset(t->observed, 0, t->out->n_steps * sizeof(*t->observed));
+	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
+		e = totals_add_piece(t, &t->plan.pieces[i]);
+	if (e == NULL)
+		e = totals_add_journals(t);
+	for (size_t i = 0; i < t->out->n_steps && e == NULL; i++) {
+		if (t->observed[i] == 0)
+			continue;
+		if (first)
+			strncpy(t->out->unit, t->desc.unit,
+			    sizeof(t->out->unit) - 1);
+		if (first)
+			t->out->period = t->desc.period;
+		else if (t->out->period != t->desc.period)
+			t->out->period = 1;
+		break;
+	}
+	totals_flush(t);
+	return e;
+}
+
+/* Offsets become addresses, now that the strings do not move any more. */
+static void
+totals_strings(struct totals *out)
+{
+	const char *base = (const char *)out->strings.data;
+
+	for (size_t g = 0; g < out->n_groups; g++) {
+		struct totals_group *group = &out->groups[g];
+
+		for (size_t i = 0; i <= group->n_labels; i++) {
+			struct label *l = &group->labels[i];
+
+			l->name = base + (uintptr_t)l->name;
+			l->value = base + (uintptr_t)l->value;
+		}
+		group->desc.name = base + (uintptr_t)group->desc.name;
+		group->desc.unit = base + (uintptr_t)group->desc.unit;
+		group->desc.labels = &group->labels[group->n_labels];
+		group->desc.n_labels = 1;
+	}
+}
+
+static const struct err *
+totals_run(struct totalling *t)
+{
+	const struct err *e = totals_plan(t);
+
+	if (e == NULL)
+		e = totals_prepare(t);
+	if (e == NULL)
+		e = reader_match(t->s, t->q->selector, READER_PROFILES, &t->series,
+		    &t->n_series);
+	for (size_t i = 0; i < t->n_series && e == NULL; i++) {
+		t->now = t->series[i];
+		e = totals_series(t);
+	}
+	if (e == NULL && t->out->strings.failed)
+		e = err_nomem();
+	if (e == NULL)
+		totals_strings(t->out);
+	if (t->out->period == 0)
+		t->out->period = 1;
+	for (size_t g = 0; g < t->out->n_groups; g++)
+		free(t->cells[g].sums);
+	free(t->cells);
+	free(t->series);
+	free(t->sets);
+	free(t->groups);
+	free(t->observed);
+	intern_fini(&t->keys);
+	plan_fini(&t->plan);
+	return e;
+}
+
+static const struct err *
+totals_begin(struct totalling *t, const struct totals_query *q)
+{
+	t->from = reader_slot(t->s, q->from_ns);
+	t->until = reader_slot(t->s, q->until_ns);
+	t->step = reader_slot(t->s, q->step_ns);
+	t->keys.aligned = true;
+	t->out = calloc(1, sizeof(*t->out));
+	if (t->out == NULL)
+		return err_nomem();
+	if (t->step == 0 || t->until < t->from)
+		return err_new(ERR_REQUEST, 400, "no steps");
+	if ((t->until - t->from) / t->step >= TOTALS_CELLS_MAX)
+		return err_new(ERR_REQUEST, 413, "too many steps");
+	t->out->n_steps = (size_t)((t->until - t->from + t->step - 1) /
+	    t->step);
+	return NULL;
+}
+
+const struct err *
+store_query_totals(struct store *s, const struct totals_query *query,
+    struct totals **out)
+{
+	const struct err *e = NULL;
+
+	for (int i = 0; i < QUERY_TRIES; i++) {
+		struct totalling t = {.s = s, .q = query};
+		uint64_t breaks = s->breaks;
+
+		e = totals_begin(&t, query);
+		if (e == NULL)
+			e = totals_run(&t);
+		*out = t.out;
+		if (e == NULL && s->breaks == breaks)
+			return NULL;
+		totals_free(t.out);
+		*out = NULL;
+		if (e == NULL)
+			continue;
+		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
+			return e;
+	}
+	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
+}
+
+void
+totals_free(struct totals *t)
+{
+	if (t == NULL)
+		return;
+	for (size_t i = 0; i < t->n_groups; i++) {
+		free(t->groups[i].labels);
+		free(t->groups[i].steps);
+	}
+	free(t->groups);
+	buf_fini(&t->strings);
+	free(t);
+}
