@@ -16,7 +16,7 @@ static const struct conf_key settings_keys[] = {
         3600 * S, "time for one request, after which its worker is ended"},
     {"worker", "memory", CONF_SIZE, AT(memory_bytes), "1GiB", 0, 0,
         "bytes that one worker may allocate; 0: no limit"},
-    {"worker", "cache", CONF_SIZE, AT(cache_bytes), "64MiB", 0, 0,
+    {"worker", "cache", CONF_SIZE, AT(cache_bytes), "256MiB", 0, 0,
         "bytes that one worker keeps of the store"},
     {"collector", "socket", CONF_STRING, AT(collector_socket),
         "/run/memlens/memlensd.sock", 0, 0,

@@ -4,6 +4,7 @@
 #include "reader.h"
 
 #include "base/err.h"
+#include "format.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,19 +50,67 @@ reader_match(struct store *s, const struct selector *sel, unsigned kinds,
 
 /* ---- series ---- */
 
-/* Opens the files of a range; ENOENT passes up. */
+/*
+ * What is asked for, and which files tell it.  For the full spans that the
+ * summary holds, the summary and the newest of them do: series that the
+ * newest lacks are looked up in the summary, the others live on.
+ */
+struct list {
+	struct store *s;
+	uint64_t from, until;         /* slots asked for */
+	struct reader_file *summary;  /* NULL: none is needed */
+	struct reader_file *newest;   /* of the spans that it stands for */
+	uint64_t *last;               /* by series: end of its newest slot */
+};
+
+static bool
+list_overlaps(const struct list *l, const struct reader_file *f)
+{
+	return f->entry.first < l->until &&
+	    l->from < f->entry.first + f->entry.slots;
+}
+
+/* Does the summary hold all of this file? */
+static bool
+list_summarized(const struct list *l, const struct reader_file *f)
+{
+	const struct manifest_file *e = &f->entry;
+
+	return l->summary != NULL && e->kind == MANIFEST_SPAN &&
+	    e->level == FORMAT_SPAN_LEVEL &&
+	    e->first >= l->summary->entry.first &&
+	    e->first + e->slots <=
+	        l->summary->entry.first + l->summary->entry.slots;
+}
+
+/* Opens the files that are needed; ENOENT passes up. */
 static const struct err *
-list_need(struct store *s, uint64_t from, uint64_t until)
+list_need(struct list *l)
 {
 	const struct err *e = NULL;
 
-	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
-		const struct manifest_file *f = &s->files[i].entry;
+	l->summary = l->newest = NULL;
+	for (uint32_t i = 0; i < l->s->n_files && e == NULL; i++) {
+		struct reader_file *f = &l->s->files[i];
 
-		if (f->first < until && from < f->first + f->slots)
-			e = reader_need(s, &s->files[i]);
+		if (f->entry.kind != MANIFEST_SUMMARY || !list_overlaps(l, f))
+			continue;
+		if ((e = reader_need(l->s, f)) == NULL && f->sealed != NULL)
+			l->summary = f;
 	}
-	return e;
+	for (uint32_t i = 0; i < l->s->n_files && e == NULL; i++) {
+		struct reader_file *f = &l->s->files[i];
+
+		if (f->entry.kind == MANIFEST_SUMMARY || !list_overlaps(l, f))
+			continue;
+		if (!list_summarized(l, f))
+			e = reader_need(l->s, f);
+		else if (l->newest == NULL ||
+		    f->entry.first > l->newest->entry.first)
+			l->newest = f;
+	}
+	return e == NULL && l->newest != NULL ? reader_need(l->s, l->newest)
+	                                      : e;
 }
 
 /* Marks last[series] = end of the newest slot known; files tell it by file,
@@ -94,43 +143,110 @@ list_mark_journal(const struct reader_journal *j, uint64_t from,
 	}
 }
 
+/* The newest block of a series in the summary that begins in [from, until);
+ * *start is UINT64_MAX when there is none. */
 static const struct err *
-list_series(struct store *s, const struct selector *sel, uint64_t from,
-    uint64_t until, store_series_fn *fn, void *arg)
+list_newest_block(struct sealed *f, uint32_t number, uint64_t from,
+    uint64_t until, uint64_t *start)
 {
-	uint32_t n = s->syms.series.n, *order = NULL, found = 0;
-	uint64_t *last = calloc(n + 1, sizeof(*last));
-	struct label labels[BATCH_MAX_LABELS];
-	struct series_desc d;
+	unsigned level = f->meta.base;
+	uint64_t slots = seg_slots(level);
+	const struct block *b;
+	const struct err *e = sealed_seek(f, number, level,
+	    seg_align(from, level), &b);
 
-	order = malloc((n + 1) * sizeof(*order));
-	if (last == NULL || order == NULL) {
-		free(last);
-		free(order);
-		return err_nomem();
+	*start = UINT64_MAX;
+	while (e == NULL && b != NULL && b->start < until) {
+		uint64_t middle;
+
+		*start = b->start;
+		if (until - *start <= slots)
+			break;
+		/* look in the later half first: until falls or *start rises */
+		middle = seg_align(*start + (until - *start) / 2 + slots - 1,
+		    level);
+		if (middle >= until)
+			middle = *start + slots;
+		e = sealed_seek(f, number, level, middle, &b);
+		if (e == NULL && (b == NULL || b->start >= until)) {
+			until = middle;
+			e = sealed_seek(f, number, level, *start, &b);
+		}
 	}
-	for (uint32_t i = 0; i < s->n_files; i++) {
-		const struct manifest_file *f = &s->files[i].entry;
+	return e;
+}
 
-		if (f->first < until && from < f->until)
-			list_mark_file(&s->files[i], until, last);
+/* Series of the summary that no open file has marked. */
+static const struct err *
+list_mark_summary(struct list *l)
+{
+	struct reader_file *f = l->summary;
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < f->sealed->dict->n_series && e == NULL; i++) {
+		uint32_t series = f->map.series[i];
+		uint64_t end = f->entry.first + f->entry.slots, start;
+
+		if (l->last[series] != 0)
+			continue;
+		e = list_newest_block(f->sealed, i, l->from,
+		    l->until < end ? l->until : end, &start);
+		if (e != NULL || start == UINT64_MAX)
+			continue;
+		end = start + seg_slots(f->sealed->meta.base);
+		if (end > f->entry.until)
+			end = f->entry.until;
+		l->last[series] = end < l->until ? end : l->until;
+	}
+	return e == NULL ? NULL : reader_failed(l->s, f, e);
+}
+
+static const struct err *
+list_mark(struct list *l)
+{
+	struct store *s = l->s;
+
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		struct reader_file *f = &s->files[i];
+
+		if (f->entry.kind != MANIFEST_SUMMARY &&
+		    f->entry.first < l->until && l->from < f->entry.until &&
+		    (f == l->newest || !list_summarized(l, f)))
+			list_mark_file(f, l->until, l->last);
 	}
 	for (uint32_t i = 0; i < s->n_journals; i++)
-		list_mark_journal(s->journals[i], from, until, last);
-	for (uint32_t i = 0; i < n; i++) {
-		if (last[i] != 0 && list_matches(s, sel, i))
+		list_mark_journal(s->journals[i], l->from, l->until, l->last);
+	return l->summary != NULL ? list_mark_summary(l) : NULL;
+}
+
+static const struct err *
+list_series(struct list *l, const struct selector *sel, store_series_fn *fn,
+    void *arg)
+{
+	struct store *s = l->s;
+	uint32_t n = s->syms.series.n, *order, found = 0;
+	struct label labels[BATCH_MAX_LABELS];
+	struct series_desc d;
+	const struct err *e;
+
+	l->last = calloc(n + 1, sizeof(*l->last));
+	order = malloc((n + 1) * sizeof(*order));
+	e = l->last == NULL || order == NULL ? err_nomem() : list_mark(l);
+	for (uint32_t i = 0; i < n && e == NULL; i++) {
+		if (l->last[i] != 0 && list_matches(s, sel, i))
 			order[found++] = i;
 	}
-	qsort_r(order, found, sizeof(*order), list_compare, &s->syms);
+	if (e == NULL)
+		qsort_r(order, found, sizeof(*order), list_compare, &s->syms);
 	for (uint32_t i = 0; i < found; i++) {
 		symtab_desc(&s->syms, order[i], &d, labels, BATCH_MAX_LABELS);
-		if (!fn(arg, &d, (int64_t)last[order[i]] *
+		if (!fn(arg, &d, (int64_t)l->last[order[i]] *
 		        s->manifest.slot_ns))
 			break;
 	}
-	free(last);
+	free(l->last);
 	free(order);
-	return NULL;
+	return e;
 }
 
 const struct err *
@@ -140,13 +256,13 @@ store_each_series(struct store *s, const struct selector *selector,
 	const struct err *e = NULL;
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		uint64_t from = reader_slot(s, from_ns);
-		uint64_t until = reader_slot(s,
-		    until_ns + s->manifest.slot_ns - 1);
+		struct list l = {.s = s, .from = reader_slot(s, from_ns),
+		    .until = reader_slot(s,
+		        until_ns + s->manifest.slot_ns - 1)};
 
-		e = list_need(s, from, until);
+		e = list_need(&l);
 		if (e == NULL)
-			return list_series(s, selector, from, until, fn, arg);
+			return list_series(&l, selector, fn, arg);
 		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
 			return e;
 	}
@@ -196,6 +312,29 @@ facts_of_journal(const struct store *s, const struct reader_journal *j,
 	return true;
 }
 
+/* Files that may have such facts; one that was open once is known. */
+static bool
+facts_may_be(const struct fact_walk *w, const struct store *s,
+    const struct reader_file *f)
+{
+	return f->entry.kind != MANIFEST_SUMMARY &&
+	    f->entry.first <= reader_slot(s, w->until) &&
+	    reader_slot(s, w->from) < f->entry.first + f->entry.slots &&
+	    (!f->facts_known || (f->fact_kinds >> (w->kind & 31) & 1));
+}
+
+static const struct err *
+facts_need(struct store *s, const struct fact_walk *w)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
+		if (facts_may_be(w, s, &s->files[i]))
+			e = reader_need(s, &s->files[i]);
+	}
+	return e;
+}
+
 const struct err *
 store_each_fact(struct store *s, enum fact_kind kind, int64_t from_ns,
     int64_t until_ns, store_fact_fn *fn, void *arg)
@@ -205,9 +344,7 @@ store_each_fact(struct store *s, enum fact_kind kind, int64_t from_ns,
 	bool go_on = true;
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		e = list_need(s, reader_slot(s, from_ns),
-		    reader_slot(s, until_ns) + 1);
-		if (e == NULL)
+		if ((e = facts_need(s, &w)) == NULL)
 			break;
 		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
 			return e;

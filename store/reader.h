@@ -22,6 +22,9 @@ struct reader_file {
 	uint32_t *stack_nodes;  /* stack number -> node of the reader */
 	uint32_t *series;       /* symbol -> file's number; n_series of them */
 	uint32_t n_series;
+	uint64_t used;       /* number of the last request that did */
+	bool facts_known;    /* it was open once: */
+	uint32_t fact_kinds; /* bit k: it has facts of kind k */
 	bool broken;     /* damaged: skipped, tried again with the next
 	                  * manifest, but not for ever: */
 	unsigned breaks; /* Berkeley DB leaks 15 KB a try */
@@ -54,6 +57,7 @@ struct store {
 	uint32_t n_journals;
 	struct reader_order order;
 	uint64_t damaged; /* records of journals */
+	uint64_t requests; /* refreshes, for who was used last */
 	uint64_t breaks;  /* files that were found broken, ever */
 };
 

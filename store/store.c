@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READER_LIMIT (64u << 20)
+#define READER_LIMIT (256u << 20)
 #define READER_BREAKS 8 /* tries of a file that seems damaged */
 #define READER_TRIES 10 /* of a manifest that changes under us */
 
@@ -41,7 +41,7 @@ reader_failed(struct store *s, struct reader_file *f, const struct err *e)
 		return e;
 	log_warn("store: %s: left out: %s", f->entry.name, e->text);
 	f->broken = true;
-	f->breaks++;
+	f->breaks += e->code != EACCES; /* which is no damage */
 	s->breaks++;
 	return NULL;
 }
@@ -56,6 +56,10 @@ reader_map_file(struct store *s, struct reader_file *f)
 	if (e != NULL)
 		return e;
 	f->n_series = s->syms.series.n;
+	f->facts_known = true;
+	f->fact_kinds = 0;
+	for (size_t i = 0; i < d->dict->n_facts; i++)
+		f->fact_kinds |= 1u << (d->dict->facts[i].kind & 31);
 	f->stack_nodes = malloc((d->n_stacks + 1) * sizeof(*f->stack_nodes));
 	f->series = malloc((f->n_series + 1) * sizeof(*f->series));
 	if (f->stack_nodes == NULL || f->series == NULL)
@@ -74,6 +78,7 @@ reader_need(struct store *s, struct reader_file *f)
 	char path[4200];
 	const struct err *e;
 
+	f->used = s->requests;
 	if (f->sealed != NULL || f->broken)
 		return NULL;
 	snprintf(path, sizeof(path), "%s/%s", s->path, f->entry.name);
@@ -256,21 +261,56 @@ reader_forget(struct store *s)
 }
 
 static size_t
+reader_file_bytes(const struct reader_file *f)
+{
+	const struct sealed *d = f->sealed;
+
+	return d == NULL ? 0
+	                 : (128u << 10) + d->dict->n_nodes * 16 +
+	        d->dict->strings.bytes.cap + d->n_stacks * 8;
+}
+
+static size_t
 reader_bytes(const struct store *s)
 {
 	size_t n = symtab_bytes(&s->syms);
 
-	for (uint32_t i = 0; i < s->n_files; i++) {
-		const struct sealed *d = s->files[i].sealed;
-
-		if (d != NULL)
-			n += 128u << 10 | (d->dict->n_nodes * 16 +
-			    d->dict->strings.bytes.cap + d->n_stacks * 8);
-	}
+	for (uint32_t i = 0; i < s->n_files; i++)
+		n += reader_file_bytes(&s->files[i]);
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		n += memspan_bytes(&s->journals[i]->span) +
 		    journal_names_bytes(&s->journals[i]->reader.names);
 	return n;
+}
+
+/* Between requests: closes files that were not used for longest, or, when it
+ * is the symbols that take the memory, begins anew. */
+static void
+reader_shrink(struct store *s)
+{
+	size_t bytes = reader_bytes(s);
+
+	if (symtab_bytes(&s->syms) > s->limit / 4 * 3) {
+		reader_forget(s);
+		return;
+	}
+	while (bytes > s->limit) {
+		struct reader_file *oldest = NULL;
+
+		for (uint32_t i = 0; i < s->n_files; i++) {
+			struct reader_file *f = &s->files[i];
+
+			if (f->sealed != NULL &&
+			    (oldest == NULL || f->used < oldest->used))
+				oldest = f;
+		}
+		if (oldest == NULL) {
+			reader_forget(s); /* it is the journals */
+			return;
+		}
+		bytes -= reader_file_bytes(oldest);
+		reader_close_file(oldest);
+	}
 }
 
 /* Loads the manifest when it is another one. */
@@ -310,8 +350,8 @@ store_refresh(struct store *s)
 {
 	const struct err *e = NULL;
 
-	if (reader_bytes(s) > s->limit)
-		reader_forget(s);
+	s->requests++;
+	reader_shrink(s);
 	if (s->syms.n_nodes == 0 && (e = symtab_init(&s->syms)) != NULL)
 		return e;
 	for (int i = 0; i < READER_TRIES; i++) {

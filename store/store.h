@@ -136,7 +136,7 @@ struct store_extent {
 };
 
 /* Opens a directory for reading; `cache_bytes` bounds the cache of symbols
- * and blocks (0: 64 MiB).  A directory without a manifest is "not yet":
+ * and blocks (0: 256 MiB).  A directory without a manifest is "not yet":
  * ERR_ERRNO with ENOENT. */
 const struct err *store_open(struct store **out, const char *dir,
     size_t cache_bytes);
