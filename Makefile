@@ -105,7 +105,7 @@ demo: need-run
 
 check: need-check
 	@echo "building programs and tests"
-	@$(MAKE) --no-print-directory -j2 all units helpers fuzzers
+	@$(MAKE) --no-print-directory -j2 all units helpers fuzzers agent
 	@exec tests/run $(B) $(LAYERS)
 
 bench: need-bench
@@ -118,6 +118,14 @@ WWW_SRC := $(shell find frontend -name node_modules -prune -o -type f -print)
 frontend/node_modules/.package-lock.json: frontend/package-lock.json
 	@echo "  NPM  uplot, playwright-core"
 	$(Q)cd frontend && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+# Pyroscope's agent for Node, which a test pushes with.
+.PHONY: agent
+agent: tests/api/node/node_modules/.package-lock.json
+tests/api/node/node_modules/.package-lock.json: tests/api/node/package-lock.json
+	@echo "  NPM  @pyroscope/nodejs"
+	$(Q)cd tests/api/node && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 www: $(B)/www/index.html

@@ -1,0 +1,39 @@
+// A Node program under Pyroscope's own agent, of which only the server's
+// address is ours:
+//
+//	agent.cjs SERVER
+//
+// Busy in hotLoop until it has been profiled for some seconds; holds what
+// keepAlive has allocated.
+const Pyroscope = require("@pyroscope/nodejs");
+
+const kept = [];
+function hotLoop(until) {
+	let x = 0;
+	while (Date.now() < until)
+		for (let i = 0; i < 1e5; i++) x = (x * 31 + i) % 1000003;
+	return x;
+}
+function keepAlive() {
+	for (let i = 0; i < 2000; i++) kept.push({ i, text: "x".repeat(i) });
+}
+
+Pyroscope.init({
+	serverAddress: process.argv[2],
+	appName: "node.test",
+	tags: { region: "eu" },
+	flushIntervalMs: 1000,
+	wall: { samplingDurationMs: 1000, samplingIntervalMicros: 10000,
+		collectCpuTime: true },
+	heap: { samplingIntervalBytes: 1024, stackDepth: 32 },
+});
+Pyroscope.start();
+let rounds = 0;
+const timer = setInterval(async () => {
+	hotLoop(Date.now() + 180);
+	keepAlive();
+	if (++rounds < 25) return;
+	clearInterval(timer);
+	await Pyroscope.stop();
+	console.log("kept", kept.length);
+}, 200);
