@@ -156,7 +156,7 @@ dict_fresh(struct journal_dict *d)
 {
 	if (d->syms.n_nodes == 0 || symtab_bytes(&d->syms) > DICT_BYTES) {
 		symtab_fini(&d->syms);
-		if (symtab_init(&d->syms) != NULL)
+		if (symtab_init_unhashed(&d->syms) != NULL)
 			return err_nomem();
 	}
 	d->number++;

@@ -63,6 +63,13 @@ names_begin(struct names_table *t, bool zero)
 }
 
 static uint32_t
+names_put(const struct journal_names *names, struct intern *t, const void *p,
+    size_t n)
+{
+	return names->sole ? intern_push(t, p, n) : intern_put(t, p, n);
+}
+
+static uint32_t
 names_lost_string(struct symtab *t)
 {
 	return intern_put(&t->strings, names_lost, sizeof(names_lost) - 1);
@@ -93,9 +100,10 @@ journal_names_lost(struct symtab *t)
 /* ---- one kind of symbol after the other; false: out of memory ---- */
 
 static bool
-names_add_strings(struct names_table *n, struct symtab *t,
+names_add_strings(struct journal_names *names, struct symtab *t,
     const struct batch *b)
 {
+	struct names_table *n = &names->strings;
 	uint32_t at = b->index->first.strings;
 
 	if (!names_room(n, at + b->strings.n - 1))
@@ -103,8 +111,8 @@ names_add_strings(struct names_table *n, struct symtab *t,
 	for (uint32_t i = 1; i < b->strings.n; i++, at++) {
 		if (n->to[at] != INTERN_NONE)
 			continue;
-		n->to[at] = intern_put(&t->strings, intern_at(&b->strings, i),
-		    b->strings.items[i].len);
+		n->to[at] = names_put(names, &t->strings,
+		    intern_at(&b->strings, i), b->strings.items[i].len);
 		if (n->to[at] == INTERN_NONE)
 			return false;
 	}
@@ -142,7 +150,7 @@ names_add_frames(struct journal_names *names, struct symtab *t,
 		if (key.name == INTERN_NONE || key.module == INTERN_NONE ||
 		    key.build_id == INTERN_NONE)
 			return false;
-		n->to[at] = intern_put(&t->frames, &key, sizeof(key));
+		n->to[at] = names_put(names, &t->frames, &key, sizeof(key));
 		if (n->to[at] == INTERN_NONE)
 			return false;
 	}
@@ -202,7 +210,8 @@ names_add_nodes(struct journal_names *names, struct symtab *t,
 			edge = names_lost_frame(t);
 		if (edge == INTERN_NONE)
 			return false;
-		n->to[at] = symtab_put_node(t, parent, edge);
+		n->to[at] = names->sole ? symtab_push_node(t, parent, edge)
+		                        : symtab_put_node(t, parent, edge);
 		if (n->to[at] == INTERN_NONE)
 			return false;
 	}
@@ -237,6 +246,8 @@ names_add_series(struct journal_names *names, struct symtab *t,
 static bool
 names_fresh(struct journal_names *names, uint32_t dictionary)
 {
+	if (names->dictionary != 0)
+		names->sole = false;
 	names->dictionary = 0;
 	if (!names_begin(&names->strings, true) ||
 	    !names_begin(&names->frames, false) ||
@@ -254,7 +265,7 @@ journal_names_add(struct journal_names *names, struct symtab *t,
 {
 	if ((names->dictionary != b->index->dictionary &&
 	        !names_fresh(names, b->index->dictionary)) ||
-	    !names_add_strings(&names->strings, t, b) ||
+	    !names_add_strings(names, t, b) ||
 	    !names_add_frames(names, t, b) ||
 	    !names_add_labels(names, t, b) ||
 	    !names_add_nodes(names, t, b) ||

@@ -18,6 +18,8 @@ struct journal_names {
 	uint32_t dictionary; /* which; 0: none yet */
 	struct names_table strings, frames, labels, nodes, series;
 	uint64_t lost;       /* blocks whose series is not known */
+	bool sole;           /* the table holds nothing but this dictionary, in
+	                      * which nothing stands twice: no need to look */
 };
 
 void journal_names_fini(struct journal_names *names);

@@ -165,6 +165,7 @@ memspan_add(struct memspan *m, const struct batch *b,
 	    ? symtab_add(m->syms, b, &map.to)
 	    : memspan_map_journal(m, b, names, &map);
 
+	names->sole &= !own;
 	if (e == NULL && !memspan_room_for(m, b))
 		e = err_nomem();
 	for (size_t i = 0; e == NULL && i < b->n_blocks; i++)

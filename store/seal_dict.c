@@ -17,7 +17,7 @@ const struct err *
 seal_dict_init(struct seal_dict *d)
 {
 	*d = (struct seal_dict){0};
-	return symtab_init(&d->syms);
+	return symtab_init_unhashed(&d->syms);
 }
 
 void

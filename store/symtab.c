@@ -17,8 +17,17 @@ symtab_init(struct symtab *t)
 		symtab_fini(t);
 		return err_nomem();
 	}
-	t->n_nodes = 1;
+	t->n_nodes = t->indexed = 1;
 	return NULL;
+}
+
+const struct err *
+symtab_init_unhashed(struct symtab *t)
+{
+	const struct err *e = symtab_init(t);
+
+	t->unhashed = true;
+	return e;
 }
 
 void
@@ -59,97 +68,65 @@ symtab_bytes(const struct symtab *t)
 	    t->cap_nodes * sizeof(*t->nodes) + t->node_map.cap * sizeof(*t->node_map.pairs);
 }
 
-/*
- * Adding a dictionary: nodes lead.  Nodes that came one after the other once
- * mostly do so again, so that the node after the last one is compared, down
- * to the bytes of its frame's name, before any table is asked; what was
- * compared is known from then on.  Numbers that are not known yet are
- * INTERN_NONE.
- */
-static uint32_t
-symtab_need_string(struct symtab *t, const struct batch *d,
-    const struct symtab_map *m, uint32_t string)
-{
-	const struct intern_item *item = &d->strings.items[string];
-
-	if (m->strings[string] == INTERN_NONE)
-		m->strings[string] = intern_put(&t->strings,
-		    intern_at(&d->strings, string), item->len);
-	return m->strings[string];
-}
-
-static uint32_t
-symtab_need_frame(struct symtab *t, const struct batch *d,
-    const struct symtab_map *m, uint32_t frame)
-{
-	const struct batch_frame *f = &d->frames[frame];
-	struct sym_frame key;
-
-	if (m->frames[frame] != INTERN_NONE)
-		return m->frames[frame];
-	key = (struct sym_frame){f->offset, f->kind,
-	    symtab_need_string(t, d, m, f->name),
-	    symtab_need_string(t, d, m, f->module),
-	    symtab_need_string(t, d, m, f->build_id)};
-	if (key.name != INTERN_NONE && key.module != INTERN_NONE &&
-	    key.build_id != INTERN_NONE)
-		m->frames[frame] =
-		    intern_put(&t->frames, &key, sizeof(key));
-	return m->frames[frame];
-}
-
-/* Is this string of the dictionary the table's `guess`? */
 static bool
-symtab_is_string(const struct symtab *t, const struct batch *d,
-    const struct symtab_map *m, uint32_t string, uint32_t guess)
+symtab_map_strings(struct symtab *t, const struct batch *d, uint32_t *map)
 {
-	const struct intern_item *x, *y;
+	struct intern_key keys[INTERN_MANY];
 
-	if (m->strings[string] != INTERN_NONE)
-		return m->strings[string] == guess;
-	x = &d->strings.items[string];
-	y = &t->strings.items[guess];
-	if (x->len != y->len || memcmp(d->strings.bytes.data + x->first,
-	        t->strings.bytes.data + y->first, x->len) != 0)
-		return false;
-	m->strings[string] = guess;
+	for (uint32_t i = 0; i < d->strings.n; i += INTERN_MANY) {
+		uint32_t n = d->strings.n - i;
+
+		if (n > INTERN_MANY)
+			n = INTERN_MANY;
+		for (uint32_t k = 0; k < n; k++)
+			keys[k] = (struct intern_key){
+			    intern_at(&d->strings, i + k),
+			    d->strings.items[i + k].len,
+			    d->strings.items[i + k].hash};
+		if (!intern_put_many(&t->strings, keys, n, map + i))
+			return false;
+	}
 	return true;
 }
 
 static bool
-symtab_is_frame(const struct symtab *t, const struct batch *d,
-    const struct symtab_map *m, uint32_t frame, uint32_t guess)
+symtab_map_frames(struct symtab *t, const struct batch *d,
+    const uint32_t *strings, uint32_t *map)
 {
-	const struct batch_frame *f = &d->frames[frame];
-	const struct sym_frame *g;
+	struct sym_frame frames[INTERN_MANY];
+	struct intern_key keys[INTERN_MANY];
 
-	if (m->frames[frame] != INTERN_NONE)
-		return m->frames[frame] == guess;
-	g = symtab_frame(t, guess);
-	if (f->offset != g->offset || f->kind != g->kind ||
-	    !symtab_is_string(t, d, m, f->name, g->name) ||
-	    !symtab_is_string(t, d, m, f->module, g->module) ||
-	    !symtab_is_string(t, d, m, f->build_id, g->build_id))
-		return false;
-	m->frames[frame] = guess;
+	for (size_t i = 0; i < d->n_frames; i += INTERN_MANY) {
+		size_t n = d->n_frames - i;
+
+		if (n > INTERN_MANY)
+			n = INTERN_MANY;
+		for (size_t k = 0; k < n; k++) {
+			const struct batch_frame *f = &d->frames[i + k];
+
+			frames[k] = (struct sym_frame){f->offset, f->kind,
+			    strings[f->name], strings[f->module],
+			    strings[f->build_id]};
+			keys[k] = (struct intern_key){&frames[k],
+			    sizeof(frames[k]), 0};
+		}
+		if (!intern_put_many(&t->frames, keys, n, map + i))
+			return false;
+	}
 	return true;
 }
 
 static bool
 symtab_map_labels(struct symtab *t, const struct batch *d,
-    const struct symtab_map *m, uint32_t *map)
+    const uint32_t *strings, uint32_t *map)
 {
 	uint32_t key[2 * BATCH_MAX_LABELS];
 
 	for (size_t i = 0; i < d->n_labels; i++) {
 		const struct batch_labels *set = &d->labels[i];
 
-		for (uint32_t p = 0; p < 2 * set->n; p++) {
-			key[p] = symtab_need_string(t, d, m,
-			    d->pairs[2 * set->first + p]);
-			if (key[p] == INTERN_NONE)
-				return false;
-		}
+		for (uint32_t p = 0; p < 2 * set->n; p++)
+			key[p] = strings[d->pairs[2 * set->first + p]];
 		map[i] = intern_put(&t->labels, key,
 		    2 * set->n * sizeof(*key));
 		if (map[i] == INTERN_NONE)
@@ -165,12 +142,9 @@ symtab_map_series(struct symtab *t, const struct batch *d,
 	for (size_t i = 0; i < d->n_series; i++) {
 		const struct batch_series *s = &d->series[i];
 		struct sym_series key = {s->period, s->kind, s->scale,
-		    symtab_need_string(t, d, m, s->name),
-		    symtab_need_string(t, d, m, s->unit),
+		    m->strings[s->name], m->strings[s->unit],
 		    m->labels[s->labels], 0};
 
-		if (key.name == INTERN_NONE || key.unit == INTERN_NONE)
-			return false;
 		map[i] = intern_put(&t->series, &key, sizeof(key));
 		if (map[i] == INTERN_NONE)
 			return false;
@@ -207,14 +181,11 @@ symtab_hash_frame(const struct symtab *t, uint64_t h, uint32_t frame)
 }
 
 uint32_t
-symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge)
+symtab_push_node(struct symtab *t, uint32_t parent, uint32_t edge)
 {
-	uint64_t key = (uint64_t)parent << 32 | edge, h;
-	uint32_t i = map64_get(&t->node_map, key);
 	struct sym_node *p;
+	uint64_t h = 0;
 
-	if (i != INTERN_NONE)
-		return i;
 	if (t->n_nodes == t->cap_nodes) {
 		p = realloc(t->nodes, 2 * t->cap_nodes * sizeof(*p));
 		if (p == NULL)
@@ -222,15 +193,73 @@ symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge)
 		t->nodes = p;
 		t->cap_nodes *= 2;
 	}
-	h = t->nodes[parent].hash;
-	h = parent == 0 ? symtab_hash_labels(t, h, edge)
-	                : symtab_hash_frame(t, h, edge);
-	if (!map64_add(&t->node_map, key, t->n_nodes))
-		return INTERN_NONE;
+	if (!t->unhashed) {
+		h = t->nodes[parent].hash;
+		h = parent == 0 ? symtab_hash_labels(t, h, edge)
+		                : symtab_hash_frame(t, h, edge);
+	}
 	t->nodes[t->n_nodes] = (struct sym_node){parent, edge, h};
 	return t->n_nodes++;
 }
 
+static inline uint64_t
+symtab_node_key(uint32_t parent, uint32_t edge)
+{
+	return (uint64_t)parent << 32 | edge;
+}
+
+/* Takes what was pushed into the map. */
+static bool
+symtab_index(struct symtab *t)
+{
+	for (; t->indexed < t->n_nodes; t->indexed++) {
+		const struct sym_node *n = &t->nodes[t->indexed];
+		uint64_t key = symtab_node_key(n->parent, n->edge);
+
+		if (map64_get(&t->node_map, key) == INTERN_NONE &&
+		    !map64_add(&t->node_map, key, t->indexed))
+			return false;
+	}
+	return true;
+}
+
+uint32_t
+symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge)
+{
+	uint64_t key = symtab_node_key(parent, edge);
+	uint32_t i;
+
+	if (t->indexed < t->n_nodes && !symtab_index(t))
+		return INTERN_NONE;
+	i = map64_get(&t->node_map, key);
+	if (i != INTERN_NONE)
+		return i;
+	i = symtab_push_node(t, parent, edge);
+	if (i == INTERN_NONE)
+		return INTERN_NONE;
+	if (!map64_add(&t->node_map, key, i)) {
+		t->n_nodes--;
+		return INTERN_NONE;
+	}
+	t->indexed = t->n_nodes;
+	return i;
+}
+
+/* Where a branch begins some nodes further on, under a node that is mapped
+ * already, the map will be asked: fetches ahead what it needs. */
+static inline void
+symtab_look_ahead(const struct symtab *t, const struct batch *d,
+    const struct symtab_map *m, size_t i)
+{
+	const struct batch_node *n = &d->nodes[i + 12];
+
+	if (i + 12 < d->n_nodes && n->parent < i && n->parent != 0)
+		map64_prefetch(&t->node_map, symtab_node_key(
+		    m->nodes[n->parent], m->frames[n->edge]));
+}
+
+/* Nodes that came one after the other once mostly do so again: the one
+ * after the last is looked at before the map is asked. */
 static bool
 symtab_map_nodes(struct symtab *t, const struct batch *d,
     const struct symtab_map *m, uint32_t *map)
@@ -239,52 +268,25 @@ symtab_map_nodes(struct symtab *t, const struct batch *d,
 	for (size_t i = 1; i < d->n_nodes; i++) {
 		const struct batch_node *n = &d->nodes[i];
 		uint32_t parent = map[n->parent], guess = map[i - 1] + 1;
-		const struct sym_node *g = &t->nodes[guess];
-		uint32_t edge;
+		uint32_t edge = n->parent == 0 ? m->labels[n->edge]
+		                               : m->frames[n->edge];
 
-		if (guess < t->n_nodes && g->parent == parent &&
-		    (n->parent == 0
-		            ? m->labels[n->edge] == g->edge
-		            : symtab_is_frame(t, d, m, n->edge, g->edge))) {
+		symtab_look_ahead(t, d, m, i);
+		if (guess < t->n_nodes && t->nodes[guess].parent == parent &&
+		    t->nodes[guess].edge == edge)
 			map[i] = guess;
-			continue;
-		}
-		edge = n->parent == 0 ? m->labels[n->edge]
-		                      : symtab_need_frame(t, d, m, n->edge);
-		if (edge == INTERN_NONE)
-			return false;
-		map[i] = symtab_put_node(t, parent, edge);
+		else
+			map[i] = symtab_put_node(t, parent, edge);
 		if (map[i] == INTERN_NONE)
 			return false;
 	}
 	return true;
 }
 
-/* What no node needs. */
-static bool
-symtab_map_rest(struct symtab *t, const struct batch *d,
-    const struct symtab_map *m)
-{
-	for (uint32_t i = 0; i < d->n_frames; i++) {
-		if (symtab_need_frame(t, d, m, i) == INTERN_NONE)
-			return false;
-	}
-	for (uint32_t i = 0; i < d->strings.n; i++) {
-		if (symtab_need_string(t, d, m, i) == INTERN_NONE)
-			return false;
-	}
-	return true;
-}
-
-/* n numbers, none of them known. */
 static uint32_t *
 symtab_map_alloc(size_t n)
 {
-	uint32_t *map = malloc((n + 1) * sizeof(*map));
-
-	if (map != NULL)
-		memset(map, 0xff, (n + 1) * sizeof(*map));
-	return map;
+	return malloc((n + 1) * sizeof(uint32_t));
 }
 
 const struct err *
@@ -297,10 +299,11 @@ symtab_add(struct symtab *t, const struct batch *d, struct symtab_map *map)
 	map->series = symtab_map_alloc(d->n_series);
 	if (map->strings == NULL || map->frames == NULL ||
 	    map->labels == NULL || map->nodes == NULL || map->series == NULL ||
-	    !symtab_map_labels(t, d, map, map->labels) ||
+	    !symtab_map_strings(t, d, map->strings) ||
+	    !symtab_map_frames(t, d, map->strings, map->frames) ||
+	    !symtab_map_labels(t, d, map->strings, map->labels) ||
 	    !symtab_map_series(t, d, map, map->series) ||
-	    !symtab_map_nodes(t, d, map, map->nodes) ||
-	    !symtab_map_rest(t, d, map)) {
+	    !symtab_map_nodes(t, d, map, map->nodes)) {
 		symtab_map_fini(map);
 		return err_nomem();
 	}

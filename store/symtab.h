@@ -37,6 +37,8 @@ struct symtab {
 	struct sym_node *nodes;
 	uint32_t n_nodes, cap_nodes;
 	struct map64 node_map;
+	uint32_t indexed;   /* nodes that are in the map */
+	bool unhashed;      /* nodes have no hash: sealing needs none */
 };
 
 /* From the numbers of a dictionary to those of the table. */
@@ -45,6 +47,8 @@ struct symtab_map {
 };
 
 const struct err *symtab_init(struct symtab *t);
+/* One whose nodes' hashes nobody will ask for. */
+const struct err *symtab_init_unhashed(struct symtab *t);
 void symtab_fini(struct symtab *t);
 
 /* Adds all of a dictionary; fills *map (symtab_map_fini() it). */
@@ -55,6 +59,8 @@ void symtab_map_fini(struct symtab_map *map);
 /* One node, new or old; INTERN_NONE when out of memory.  Other symbols are
  * put into their tables with intern_put(). */
 uint32_t symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge);
+/* The same where it is known to be new; symtab_put_node() finds it. */
+uint32_t symtab_push_node(struct symtab *t, uint32_t parent, uint32_t edge);
 
 /* An estimate of the memory in use. */
 size_t symtab_bytes(const struct symtab *t);

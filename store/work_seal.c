@@ -81,6 +81,7 @@ work_read_journal(struct store_writer *w, const char *name,
 	struct batch *b;
 	struct stat st;
 
+	r.names.sole = m->syms->strings.n == 1 && m->syms->n_nodes == 1;
 	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
 	if (r.fd < 0)
 		return err_errno("%s/%s", w->path, name);
@@ -249,7 +250,7 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 	struct symtab syms;
 	struct memspan m = {.syms = &syms};
 	struct change *c = malloc(sizeof(*c));
-	const struct err *e = c ? symtab_init(&syms) : err_nomem();
+	const struct err *e = c ? symtab_init_unhashed(&syms) : err_nomem();
 
 	if (e != NULL) {
 		free(c);

@@ -15,6 +15,10 @@ intern_fini(struct intern *t)
 	*t = (struct intern){0};
 }
 
+static uint32_t intern_place(const struct intern *t, const void *p, size_t n,
+    uint32_t hash);
+
+/* Only what is indexed is taken over. */
 static bool
 intern_grow_table(struct intern *t)
 {
@@ -26,7 +30,7 @@ intern_grow_table(struct intern *t)
 	table = calloc(cap, sizeof(*table));
 	if (table == NULL)
 		return false;
-	for (i = 0; i < t->n; i++) {
+	for (i = 0; i < t->indexed; i++) {
 		at = t->items[i].hash & (cap - 1);
 		while (table[at] != 0)
 			at = (at + 1) & (cap - 1);
@@ -52,7 +56,8 @@ intern_hash(const void *p, size_t n)
 	}
 	for (word = 0; n > 0; n--)
 		word = word << 8 | *s++;
-	return (uint32_t)hash64_u64(h, word);
+	word = hash64_u64(h, word);
+	return (uint32_t)word ? (uint32_t)word : 1;
 }
 
 /* Room for one more item of n bytes.  A table outlives a failure. */
@@ -116,26 +121,100 @@ intern_room_table(struct intern *t)
 	    intern_grow_table(t);
 }
 
+/* Takes what was pushed into the table. */
+static bool
+intern_index(struct intern *t)
+{
+	if (t->indexed == t->n)
+		return true;
+	if (!intern_room_table(t))
+		return false;
+	for (; t->indexed < t->n; t->indexed++) {
+		struct intern_item *item = &t->items[t->indexed];
+		const uint8_t *p = t->bytes.data + item->first;
+		uint32_t at;
+
+		if (item->hash == 0)
+			item->hash = intern_hash(p, item->len);
+		at = intern_place(t, p, item->len, item->hash);
+		if (t->table[at] == 0)
+			t->table[at] = t->indexed + 1;
+	}
+	return true;
+}
+
 bool
 intern_reserve(struct intern *t, size_t n)
 {
 	return intern_room_table(t) && intern_room(t, n);
 }
 
-uint32_t
-intern_put(struct intern *t, const void *p, size_t n)
+static uint32_t
+intern_put_hashed(struct intern *t, const void *p, size_t n, uint32_t hash)
 {
-	uint32_t hash = intern_hash(p, n), at, item;
+	uint32_t at, item;
 
-	if (!intern_room_table(t))
+	if (!intern_index(t) || !intern_room_table(t))
 		return INTERN_NONE;
 	at = intern_place(t, p, n, hash);
 	if (t->table[at] != 0)
 		return t->table[at] - 1;
 	item = intern_append(t, p, n, hash);
-	if (item != INTERN_NONE)
+	if (item != INTERN_NONE) {
 		t->table[at] = item + 1;
+		t->indexed = t->n;
+	}
 	return item;
+}
+
+uint32_t
+intern_put(struct intern *t, const void *p, size_t n)
+{
+	return intern_put_hashed(t, p, n, intern_hash(p, n));
+}
+
+/* Three rounds, each of loads that do not wait for each other. */
+static void
+intern_prefetch(const struct intern *t, const struct intern_key *keys,
+    size_t n)
+{
+	const struct intern_item *items[INTERN_MANY];
+
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(&t->table[keys[i].hash &
+		    (t->table_cap - 1)]);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t item = t->table[keys[i].hash & (t->table_cap - 1)];
+
+		items[i] = &t->items[item ? item - 1 : 0];
+		__builtin_prefetch(items[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *p = t->bytes.data + items[i]->first;
+
+		__builtin_prefetch(p);
+		if (items[i]->len > 40)
+			__builtin_prefetch(p + 64);
+	}
+}
+
+bool
+intern_put_many(struct intern *t, struct intern_key *keys, size_t n,
+    uint32_t *numbers)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (keys[i].hash == 0)
+			keys[i].hash = intern_hash(keys[i].p, keys[i].len);
+	}
+	if (t->indexed > 0)
+		intern_prefetch(t, keys, n);
+	for (size_t i = 0; i < n; i++) {
+		numbers[i] = intern_put_hashed(t, keys[i].p, keys[i].len,
+		    keys[i].hash);
+		if (numbers[i] == INTERN_NONE)
+			return false;
+	}
+	return true;
 }
 
 uint32_t
@@ -205,6 +284,14 @@ uint32_t
 map64_get(const struct map64 *m, uint64_t key)
 {
 	return m->cap == 0 ? INTERN_NONE : map64_place(m, key)->value;
+}
+
+void
+map64_prefetch(const struct map64 *m, uint64_t key)
+{
+	if (m->cap > 0)
+		__builtin_prefetch(
+		    &m->pairs[(uint32_t)hash64_u64(0, key) & (m->cap - 1)]);
 }
 
 bool

@@ -18,7 +18,13 @@
 
 struct intern_item {
 	uint32_t first, len; /* in bytes.data */
-	uint32_t hash;
+	uint32_t hash;       /* 0: not known yet */
+};
+
+/* Bytes to be looked up; `hash` is that of an equal item elsewhere, or 0. */
+struct intern_key {
+	const void *p;
+	uint32_t len, hash;
 };
 
 struct intern {
@@ -27,13 +33,24 @@ struct intern {
 	uint32_t n, cap;
 	uint32_t *table; /* item + 1; 0 = free */
 	uint32_t table_cap;
+	uint32_t indexed; /* items that are in the table */
 	bool aligned;    /* items begin at multiples of 8: structs */
 };
 
 void intern_fini(struct intern *t);
 /* The number of these bytes, new or old; INTERN_NONE when out of memory. */
 uint32_t intern_put(struct intern *t, const void *p, size_t n);
-/* The same without looking for an equal one: for decoded dictionaries. */
+/*
+ * Puts n keys, n up to INTERN_MANY; false when out of memory.  Quicker than
+ * one after the other where the table is not in the processor's caches: what
+ * each lookup needs is fetched while the others wait.
+ */
+#define INTERN_MANY 64
+bool intern_put_many(struct intern *t, struct intern_key *keys, size_t n,
+    uint32_t *numbers);
+/* The same as intern_put() without looking for an equal one: for decoded
+ * dictionaries.  intern_put() finds it nevertheless, intern_find() does
+ * not. */
 uint32_t intern_push(struct intern *t, const void *p, size_t n);
 /* Makes sure that the next put of n bytes cannot fail. */
 bool intern_reserve(struct intern *t, size_t n);
@@ -69,6 +86,8 @@ struct map64 {
 void map64_fini(struct map64 *m);
 /* The value of a key, or INTERN_NONE. */
 uint32_t map64_get(const struct map64 *m, uint64_t key);
+/* Fetches ahead what map64_get() of the key will need. */
+void map64_prefetch(const struct map64 *m, uint64_t key);
 /* Sets a key that is not there yet; false when out of memory. */
 bool map64_add(struct map64 *m, uint64_t key, uint32_t value);
 
