@@ -52,7 +52,8 @@ TEST(clean_text)
 TEST(groups)
 {
 	struct aggregate *a = aggregate_new(&wide);
-	struct aggregate_group g = {"kv", "server", "worker-*", ""}, got;
+	struct aggregate_group g = {.service = "kv",
+	    .process = "server", .pool = "worker-*", .cgroup = ""}, got;
 	uint32_t first = aggregate_group(a, &g), second;
 
 	CHECK_INT(aggregate_group(a, &g), first);
@@ -60,8 +61,8 @@ TEST(groups)
 	second = aggregate_group(a, &g);
 	CHECK(second != first);
 	/* The same bytes in other fields are another group. */
-	CHECK(aggregate_group(a, &(struct aggregate_group){"kv", "",
-	    "server", "worker-*"}) != first);
+	CHECK(aggregate_group(a, &(struct aggregate_group){.service = "kv",
+	    .process = "", .pool = "server", .cgroup = "worker-*"}) != first);
 	got = aggregate_get_group(a, first);
 	CHECK_STR(got.service, "kv");
 	CHECK_STR(got.pool, "worker-*");
@@ -131,7 +132,8 @@ TEST(bounds)
 {
 	static const struct aggregate_limits tight = {2, 3, 10};
 	struct aggregate *a = aggregate_new(&tight);
-	struct aggregate_group g = {"a", "", "", ""};
+	struct aggregate_group g = {.service = "a", .process = "",
+	    .pool = "", .cgroup = ""};
 	uint32_t frames[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 	CHECK_INT(aggregate_group(a, &g), 0);
