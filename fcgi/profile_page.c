@@ -137,15 +137,17 @@ profile_page_explain(struct profile_page *page)
 	}
 }
 
-/* The profile, and why there may be none. */
-const struct err *
-profile_page_ask(struct profile_page *page)
+/* Asks for the profile, of which the largest nodes do where most > 0, and
+ * why there may be none. */
+static const struct err *
+profile_page_query(struct profile_page *page, size_t most)
 {
 	struct profile_query q = {page->selector, page->from_ns,
 	    page->until_ns, NULL};
 	const struct err *e;
 
-	if ((e = store_query_profile(page->store, &q, &page->profile)) != NULL)
+	if ((e = store_query_profile_largest(page->store, &q, most,
+	         &page->profile)) != NULL)
 		return e;
 	if (page->profile->slots == 0 &&
 	    ((e = profile_page_check_service(page)) != NULL ||
@@ -157,12 +159,29 @@ profile_page_ask(struct profile_page *page)
 	    page->until_ns, &page->faults, &page->n_faults);
 }
 
+const struct err *
+profile_page_ask(struct profile_page *page)
+{
+	return profile_page_query(page, 0);
+}
+
+/* How many of the largest nodes are enough to draw it; 0: all are needed. */
+static size_t
+profile_page_most(const struct flame_options *o)
+{
+	bool plain = o->focus == NULL && o->ignore == NULL && !o->by_module &&
+	    !o->reverse;
+
+	return plain && o->max_nodes > 0 ? (size_t)o->max_nodes : 0;
+}
+
 static const struct err *
 profile_page_load(struct profile_page *page)
 {
 	const struct err *e;
 
-	if ((e = profile_page_ask(page)) != NULL)
+	e = profile_page_query(page, profile_page_most(&page->options));
+	if (e != NULL)
 		return e;
 	return flame_new(&page->flame, page->profile, &page->options);
 }

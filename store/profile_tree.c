@@ -103,15 +103,21 @@ reader_sort(struct store *s)
 
 /* ---- building ---- */
 
-/* Nodes that are shown as one: arena[first .. first + n). */
+/* Nodes that are shown as one: arena[first .. first + n); or, with n = 0, what
+ * is cut of a parent's children. */
 struct tree_group {
 	uint32_t first, n, depth, parent;
+	uint32_t cut;
+	int128 total; /* of what is cut */
 };
 
 struct tree {
 	struct store *s;
 	const struct node_values *self;
 	int128 *total;            /* by symbol node */
+	uint32_t *count;          /* nodes with a total from there down */
+	int128 least;             /* total of a group that is shown */
+	bool cut;                 /* something was below it */
 	uint32_t *child, *next;   /* first child, next sibling; by class */
 	uint32_t *arena;          /* nodes of groups, never moved */
 	uint32_t n_arena;
@@ -128,6 +134,7 @@ tree_init(struct tree *t)
 	uint32_t n = t->s->syms.n_nodes;
 
 	t->total = calloc(n, sizeof(*t->total));
+	t->count = calloc(n, sizeof(*t->count));
 	t->child = calloc(n, sizeof(*t->child));
 	t->next = calloc(n, sizeof(*t->next));
 	t->arena = malloc((n + 1) * sizeof(*t->arena));
@@ -135,7 +142,7 @@ tree_init(struct tree *t)
 	/* as many as there can be, but for those of a split */
 	t->cap_nodes = n;
 	t->out->nodes = malloc(n * sizeof(*t->out->nodes));
-	if (t->total == NULL || t->child == NULL || t->next == NULL ||
+	if (t->total == NULL || t->count == NULL || t->child == NULL || t->next == NULL ||
 	    t->arena == NULL || t->names == NULL || t->out->nodes == NULL)
 		return err_nomem();
 	return NULL;
@@ -145,6 +152,7 @@ static void
 tree_fini(struct tree *t)
 {
 	free(t->total);
+	free(t->count);
 	free(t->child);
 	free(t->next);
 	free(t->arena);
@@ -163,8 +171,12 @@ tree_link(struct tree *t)
 	for (size_t i = 0; i < t->self->n_touched; i++)
 		t->total[t->self->touched[i]] =
 		    t->self->values[t->self->touched[i]];
-	for (uint32_t i = n; i-- > 1;)
+	for (uint32_t i = n; i-- > 1;) {
+		if (t->total[i] == 0)
+			continue;
 		t->total[nodes[i].parent] += t->total[i];
+		t->count[nodes[i].parent] += ++t->count[i];
+	}
 	for (uint32_t i = n - 1; i-- > 0;) {
 		uint32_t node = order[i], parent = nodes[node].parent;
 
@@ -176,8 +188,7 @@ tree_link(struct tree *t)
 }
 
 static const struct err *
-tree_push(struct tree *t, uint32_t first, uint32_t n, uint32_t depth,
-    uint32_t parent)
+tree_push(struct tree *t, const struct tree_group *g)
 {
 	struct tree_group *stack;
 	size_t cap;
@@ -190,7 +201,7 @@ tree_push(struct tree *t, uint32_t first, uint32_t n, uint32_t depth,
 		t->stack = stack;
 		t->cap_stack = cap;
 	}
-	t->stack[t->n_stack++] = (struct tree_group){first, n, depth, parent};
+	t->stack[t->n_stack++] = *g;
 	return NULL;
 }
 
@@ -213,6 +224,19 @@ tree_name(struct tree *t, uint32_t string)
 	return u.name;
 }
 
+static bool
+tree_grow_cut(struct tree *t, size_t cap)
+{
+	uint32_t *grown = realloc(t->out->cut, cap * sizeof(*grown));
+
+	if (grown == NULL)
+		return false;
+	memset(grown + t->cap_nodes, 0,
+	    (cap - t->cap_nodes) * sizeof(*grown));
+	t->out->cut = grown;
+	return true;
+}
+
 static const struct err *
 tree_emit(struct tree *t, const struct profile_node *node)
 {
@@ -225,6 +249,8 @@ tree_emit(struct tree *t, const struct profile_node *node)
 		if (nodes == NULL)
 			return err_nomem();
 		t->out->nodes = nodes;
+		if (t->out->cut != NULL && !tree_grow_cut(t, cap))
+			return err_nomem();
 		t->cap_nodes = cap;
 	}
 	t->out->nodes[t->out->n_nodes++] = *node;
@@ -251,14 +277,57 @@ tree_class(const struct tree *t, uint32_t node)
 	return t->s->order.frame_class[t->s->syms.nodes[node].edge];
 }
 
+/* The group that ends at `end`: where it begins, and its total. */
+static uint32_t
+tree_group_begin(const struct tree *t, uint32_t first, uint32_t end,
+    int128 *total)
+{
+	uint32_t begin = end - 1, class = tree_class(t, t->arena[begin]);
+
+	*total = t->total[t->arena[begin]];
+	while (begin > first &&
+	    tree_class(t, t->arena[begin - 1]) == class)
+		*total += t->total[t->arena[--begin]];
+	return begin;
+}
+
 /* Pushes the children of a group, those that look the same as one group;
- * last first, so that they come out in order. */
+ * last first, so that they come out in order, and what is cut after all. */
+static const struct err *
+tree_push_groups(struct tree *t, uint32_t first, uint32_t depth,
+    uint32_t parent)
+{
+	struct tree_group cut = {.depth = depth, .parent = parent};
+	const struct err *e = NULL;
+	size_t place = t->n_stack;
+	uint32_t begin;
+	int128 total;
+
+	if (t->least > 0)
+		e = tree_push(t, &cut); /* its place */
+	for (uint32_t end = t->n_arena; end > first && e == NULL;
+	     end = begin) {
+		begin = tree_group_begin(t, first, end, &total);
+		if (total >= t->least) {
+			e = tree_push(t, &(struct tree_group){begin,
+			    end - begin, depth, parent, 0, 0});
+			continue;
+		}
+		cut.total += total;
+		for (uint32_t i = begin; i < end; i++)
+			cut.cut += t->count[t->arena[i]];
+	}
+	if (e == NULL && t->least > 0)
+		t->stack[place] = cut;
+	t->cut |= cut.cut > 0;
+	return e;
+}
+
 static const struct err *
 tree_push_children(struct tree *t, const struct tree_group *g,
     uint32_t depth, uint32_t parent)
 {
-	uint32_t first = t->n_arena, end;
-	const struct err *e = NULL;
+	uint32_t first = t->n_arena;
 
 	for (uint32_t i = g->first; i < g->first + g->n; i++) {
 		uint32_t c = t->child[t->arena[i]];
@@ -269,15 +338,26 @@ tree_push_children(struct tree *t, const struct tree_group *g,
 	if (g->n > 1)
 		qsort_r(t->arena + first, t->n_arena - first,
 		    sizeof(*t->arena), class_compare, t);
-	for (end = t->n_arena; end > first && e == NULL;) {
-		uint32_t begin = end - 1, class = tree_class(t, t->arena[begin]);
+	return t->n_arena == first ? NULL
+	                           : tree_push_groups(t, first, depth, parent);
+}
 
-		while (begin > first &&
-		    tree_class(t, t->arena[begin - 1]) == class)
-			begin--;
-		e = tree_push(t, begin, end - begin, depth, parent);
-		end = begin;
-	}
+/* What is cut of a node's children. */
+static const struct err *
+tree_emit_cut(struct tree *t, const struct tree_group *g)
+{
+	struct profile_node node = {.name = tree_name(t, 0),
+	    .module = tree_name(t, 0),
+	    .kind = FRAME_MARK,
+	    .depth = g->depth,
+	    .parent = g->parent,
+	    .self = g->total,
+	    .total = g->total};
+
+	const struct err *e = g->cut > 0 ? tree_emit(t, &node) : NULL;
+
+	if (e == NULL && g->cut > 0)
+		t->out->cut[t->out->n_nodes - 1] = g->cut;
 	return e;
 }
 
@@ -288,14 +368,20 @@ tree_walk(struct tree *t)
 
 	while (t->n_stack > 0 && e == NULL) {
 		struct tree_group g = t->stack[--t->n_stack];
-		uint32_t edge = t->s->syms.nodes[t->arena[g.first]].edge;
-		const struct sym_frame *f = symtab_frame(&t->s->syms, edge);
-		struct profile_node node = {.name = tree_name(t, f->name),
+		const struct sym_frame *f;
+		struct profile_node node;
+
+		if (g.n == 0) {
+			e = tree_emit_cut(t, &g);
+			continue;
+		}
+		f = symtab_frame(&t->s->syms,
+		    t->s->syms.nodes[t->arena[g.first]].edge);
+		node = (struct profile_node){.name = tree_name(t, f->name),
 		    .module = tree_name(t, f->module),
 		    .kind = (enum frame_kind)f->kind,
 		    .depth = g.depth,
 		    .parent = g.parent};
-
 		for (uint32_t i = g.first; i < g.first + g.n; i++) {
 			node.self += t->self->values[t->arena[i]];
 			node.total += t->total[t->arena[i]];
@@ -314,7 +400,7 @@ static const struct err *
 tree_below(struct tree *t, uint32_t first, uint32_t n, uint32_t depth,
     uint32_t parent)
 {
-	struct tree_group g = {first, n, depth, parent};
+	struct tree_group g = {first, n, depth, parent, 0, 0};
 	const struct err *e = tree_push_children(t, &g, depth + 1, parent);
 
 	for (uint32_t i = first; i < first + n; i++)
@@ -405,19 +491,112 @@ tree_build(struct tree *t, const char *split)
 	return split ? tree_split(t, n, split) : tree_below(t, 0, n, 0, 0);
 }
 
+/* ---- the largest nodes ---- */
+
+static int
+total_compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* A heap of the k largest so far, the least of them on top. */
+static void
+heap_sink(uint64_t *heap, size_t k, size_t at)
+{
+	for (;;) {
+		size_t child = 2 * at + 1;
+		uint64_t kept = heap[at];
+
+		if (child + 1 < k && heap[child + 1] < heap[child])
+			child++;
+		if (child >= k || heap[child] >= kept)
+			return;
+		heap[at] = heap[child];
+		heap[child] = kept;
+		at = child;
+	}
+}
+
+/*
+ * The k-th largest total of a symbol node, 0 when there are fewer.  Groups
+ * are fewer than nodes and never smaller: a little more than what is wanted
+ * is asked for.
+ */
+static const struct err *
+tree_least(struct tree *t, size_t k)
+{
+	uint32_t n = t->s->syms.n_nodes;
+	uint64_t *heap;
+	size_t filled = 0;
+
+	t->least = 0;
+	if (k == 0 || t->count[0] <= k)
+		return NULL;
+	t->out->cut = calloc(t->cap_nodes, sizeof(*t->out->cut));
+	if (t->out->cut == NULL)
+		return err_nomem();
+	if ((heap = malloc(k * sizeof(*heap))) == NULL)
+		return err_nomem();
+	for (uint32_t i = 1; i < n; i++) {
+		uint64_t total = t->total[i] > (int128)UINT64_MAX
+		    ? UINT64_MAX
+		    : (uint64_t)t->total[i];
+
+		if (filled < k) {
+			heap[filled++] = total;
+			if (filled == k) /* what is sorted is a heap */
+				qsort(heap, k, sizeof(*heap), total_compare);
+		} else if (total > heap[0]) {
+			heap[0] = total;
+			heap_sink(heap, k, 0);
+		}
+	}
+	t->least = filled == k ? (int128)heap[0] : 0;
+	free(heap);
+	return NULL;
+}
+
+/* Empties what tree_build() has filled. */
+static void
+tree_again(struct tree *t)
+{
+	t->n_arena = 0;
+	t->n_stack = 0;
+	t->cut = false;
+	t->out->n_nodes = 0;
+	free(t->out->cut);
+	t->out->cut = NULL;
+	t->least = 0;
+}
+
+static const struct err *
+tree_run(struct tree *t, const char *split, size_t max_nodes)
+{
+	const struct err *e;
+
+	tree_link(t);
+	if ((e = tree_least(t, max_nodes + max_nodes / 4)) != NULL ||
+	    (e = tree_build(t, split)) != NULL)
+		return e;
+	if (!t->cut || t->out->n_nodes >= max_nodes + max_nodes / 8)
+		return NULL;
+	tree_again(t); /* too many looked the same */
+	return tree_build(t, split);
+}
+
 const struct err *
 profile_tree(struct store *s, const struct node_values *self,
-    const char *split, struct profile *out)
+    const char *split, size_t max_nodes, struct profile *out)
 {
 	struct tree t = {.s = s, .self = self, .out = out};
 	const struct err *e = reader_sort(s);
 
 	if (e == NULL)
 		e = tree_init(&t);
-	if (e == NULL) {
-		tree_link(&t);
-		e = tree_build(&t, split);
-	}
+	if (e == NULL)
+		e = tree_run(&t, split, max_nodes);
 	if (e == NULL && out->strings.failed)
 		e = err_nomem();
 	for (size_t i = 0; e == NULL && i < out->n_nodes; i++) {

@@ -48,6 +48,7 @@ struct cut {
 struct query {
 	struct store *s;
 	const struct profile_query *q;
+	size_t max_nodes; /* 0: all */
 	struct profile *out;
 	uint32_t *series; /* that match */
 	size_t n_series;
@@ -402,7 +403,8 @@ query_run(struct query *q)
 	if (e == NULL)
 		e = query_sum(q);
 	if (e == NULL)
-		e = profile_tree(q->s, &q->sum, q->q->split, q->out);
+		e = profile_tree(q->s, &q->sum, q->q->split, q->max_nodes,
+		    q->out);
 	free(q->series);
 	free(q->accepts);
 	plan_fini(&q->plan);
@@ -416,10 +418,18 @@ const struct err *
 store_query_profile(struct store *s, const struct profile_query *query,
     struct profile **out)
 {
+	return store_query_profile_largest(s, query, 0, out);
+}
+
+const struct err *
+store_query_profile_largest(struct store *s,
+    const struct profile_query *query, size_t max_nodes, struct profile **out)
+{
 	const struct err *e = NULL;
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		struct query q = {.s = s, .q = query};
+		struct query q = {.s = s, .q = query,
+		    .max_nodes = max_nodes};
 		uint64_t breaks = s->breaks;
 
 		*out = q.out = calloc(1, sizeof(*q.out));
@@ -449,6 +459,7 @@ profile_free(struct profile *p)
 	if (p == NULL)
 		return;
 	free(p->nodes);
+	free(p->cut);
 	buf_fini(&p->strings);
 	free(p);
 }

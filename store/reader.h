@@ -126,8 +126,9 @@ node_values_add(struct node_values *v, uint32_t node, int128 value)
 const struct err *node_values_init(struct node_values *v, size_t n);
 void node_values_fini(struct node_values *v);
 
-/* Turns self values by node into a displayed tree (profile_tree.c). */
+/* Turns self values by node into a displayed tree (profile_tree.c);
+ * max_nodes as in store_query_profile_largest(). */
 const struct err *profile_tree(struct store *s, const struct node_values *self,
-    const char *split, struct profile *out);
+    const char *split, size_t max_nodes, struct profile *out);
 
 #endif

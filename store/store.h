@@ -177,6 +177,9 @@ struct profile_node {
 struct profile {
 	struct profile_node *nodes;
 	size_t n_nodes;
+	uint32_t *cut; /* NULL, or by node, 0: a frame; else so many descendants
+	                * of its parent, which are not shown one by one, and
+	                * what they have; see store_query_profile_largest() */
 	int64_t from_ns, until_ns; /* what it really covers */
 	int64_t period;            /* units a count; 1 when periods are mixed */
 	char unit[32];
@@ -202,6 +205,14 @@ struct profile_query {
  */
 const struct err *store_query_profile(struct store *s,
     const struct profile_query *q, struct profile **out);
+/*
+ * The same for who shows `max_nodes` frames at most: of a large tree only the
+ * largest nodes, at least so many and all that are as large, each with its
+ * exact numbers; what is below becomes the last child of its parent, told by
+ * `cut`.  0: all nodes.
+ */
+const struct err *store_query_profile_largest(struct store *s,
+    const struct profile_query *q, size_t max_nodes, struct profile **out);
 void profile_free(struct profile *p);
 
 /*

@@ -233,6 +233,13 @@ flame_kth(int128 *a, size_t n, size_t k)
 	return a[low];
 }
 
+/* Does the profile have it cut already? */
+static bool
+flame_is_cut(const struct flame_work *w, size_t i)
+{
+	return w->p->cut != NULL && w->p->cut[i] != 0;
+}
+
 /*
  * Marks the max_nodes largest nodes; of equals, those that come first.  A
  * parent comes before its children and is never smaller, so what is kept is
@@ -247,13 +254,18 @@ flame_select(struct flame_work *w, int64_t max_nodes, int128 *scratch)
 	if (max_nodes >= 0 && (size_t)max_nodes < n) {
 		size_t k = max_nodes > 0 ? (size_t)max_nodes : 1;
 
-		memcpy(scratch, w->total, n * sizeof(*scratch));
+		for (size_t i = 0; i < n; i++)
+			scratch[i] = flame_is_cut(w, i) ? 0 : w->total[i];
 		least = flame_kth(scratch, n, k);
 		left = k;
 		for (size_t i = 0; i < n; i++)
-			left -= w->total[i] > least;
+			left -= w->total[i] > least && !flame_is_cut(w, i);
 	}
 	for (size_t i = 0; i < n; i++) {
+		if (flame_is_cut(w, i)) {
+			w->keep[i] = false;
+			continue;
+		}
 		w->keep[i] = w->total[i] > least;
 		if (w->total[i] == least && least > 0 && left > 0) {
 			w->keep[i] = true;
@@ -285,7 +297,9 @@ flame_cut(struct flame_work *w, double min_share)
 		above[i] = w->keep[i] ? (uint32_t)i : above[parent];
 		if (w->keep[i])
 			continue;
-		w->n_cut[above[i]] += w->total[i] != 0;
+		w->n_cut[above[i]] += flame_is_cut(w, i)
+		    ? w->p->cut[i]
+		    : w->total[i] != 0;
 		if (w->keep[parent])
 			w->cut[parent] += w->total[i];
 	}

@@ -119,6 +119,34 @@ bound_share(struct asking *x, const struct profile *p)
 	return (double)p->blocks / bound;
 }
 
+/* Cutting in the store gives what cutting the whole tree gives. */
+static void
+same_cut(struct asking *x, const struct profile_query *q,
+    const struct profile *p, int64_t max_nodes)
+{
+	struct flame_options o = {.max_nodes = max_nodes,
+	    .other = "(other)"};
+	struct profile *whole;
+	struct flame *a, *b;
+	bool same;
+
+	must(store_query_profile(x->s, q, &whole));
+	must(flame_new(&a, whole, &o));
+	must(flame_new(&b, p, &o));
+	same = a->n_frames == b->n_frames && a->total == b->total;
+	for (size_t i = 0; same && i < a->n_frames; i++)
+		same = a->frames[i].total == b->frames[i].total &&
+		    a->frames[i].self == b->frames[i].self &&
+		    a->frames[i].x == b->frames[i].x &&
+		    strcmp(a->names[a->frames[i].name].text,
+		        b->names[b->frames[i].name].text) == 0;
+	if (!same)
+		complain(x, "a tree that the store has cut is another one");
+	flame_free(a);
+	flame_free(b);
+	profile_free(whole);
+}
+
 static void
 ask(struct asking *x, const struct question *question, const char *cut,
     int64_t max_nodes)
@@ -137,11 +165,14 @@ ask(struct asking *x, const struct question *question, const char *cut,
 		struct profile *p;
 
 		must(store_refresh(x->s));
-		must(store_query_profile(x->s, &q, &p));
+		must(store_query_profile_largest(x->s, &q,
+		    max_nodes < 0 ? 0 : (size_t)max_nodes, &p));
 		render(x, p, max_nodes);
 		wall[n] = seconds(CLOCK_MONOTONIC) - wall_before;
 		cpu[n++] = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
 		share = fmax(share, bound_share(x, p));
+		if (n <= 3 && max_nodes > 0)
+			same_cut(x, &q, p, max_nodes);
 		most = p->blocks > most ? p->blocks : most;
 		nodes = p->n_nodes > nodes ? p->n_nodes : nodes;
 		profile_free(p);
@@ -227,7 +258,7 @@ add_leaves(struct asking *x, uint64_t from, uint64_t until,
 				    m->entries[k].value);
 		}
 	}
-	must(profile_tree(x->s, &sum, NULL, p));
+	must(profile_tree(x->s, &sum, NULL, 0, p));
 	node_values_fini(&sum);
 }
 

@@ -593,6 +593,90 @@ TEST(few_blocks_are_read)
 	model_fini(&m);
 }
 
+/* The node of the whole tree that is this node of a cut one. */
+static size_t
+same_node(const struct profile *all, size_t parent,
+    const struct profile_node *n)
+{
+	for (size_t i = parent + 1; i < all->n_nodes; i++) {
+		if (all->nodes[i].parent == parent &&
+		    strcmp(all->nodes[i].name, n->name) == 0)
+			return i;
+	}
+	return 0;
+}
+
+/* Cuts add up, and what is shown is what the whole tree shows. */
+static void
+check_largest(const struct profile *all, const struct profile *p, size_t most)
+{
+	size_t *at = calloc(p->n_nodes, sizeof(*at)), shown = 1;
+	int128 *sum = calloc(p->n_nodes, sizeof(*sum)), least = INT64_MAX;
+	uint64_t hidden = 0, larger = 0;
+
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		const struct profile_node *n = &p->nodes[i];
+		bool cut = p->cut != NULL && p->cut[i] > 0;
+
+		sum[i] += n->self;
+		if (i > 0 && !cut) {
+			at[i] = same_node(all, at[n->parent], n);
+			CHECK(at[i] > 0);
+			shown++;
+		}
+		hidden += cut ? p->cut[i] : 0;
+		CHECK(cut || n->total == all->nodes[at[i]].total);
+		CHECK(cut || n->self == all->nodes[at[i]].self);
+		if (!cut && n->total < least)
+			least = n->total;
+	}
+	for (size_t i = p->n_nodes; i-- > 1;) {
+		CHECK(sum[i] == p->nodes[i].total);
+		sum[p->nodes[i].parent] += p->nodes[i].total;
+	}
+	CHECK(sum[0] == p->nodes[0].total);
+	for (size_t i = 0; i < all->n_nodes; i++)
+		larger += all->nodes[i].total >= least;
+	CHECK_INT(shown, larger);
+	CHECK(shown >= most || hidden == 0);
+	CHECK(hidden + shown >= all->n_nodes);
+	free(at);
+	free(sum);
+}
+
+TEST(the_largest_nodes_are_exact)
+{
+	struct profile_query q = {NULL, 0, INT64_MAX / 2, NULL};
+	struct selector *selector;
+	struct store *s = NULL;
+	unsigned cuts = 0;
+	struct model m;
+
+	model_init(&m, 21);
+	model_run(&m, 300);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	CHECK_OK(selector_parse("cpu", &selector));
+	q.selector = selector;
+	for (unsigned i = 0; i < 40; i++) {
+		struct profile *all, *p;
+		size_t most = 1 + roll(&m, 90);
+
+		q.split = i % 3 ? NULL : "pool";
+		q.from_ns = (int64_t)(FIRST + roll(&m, 300)) * SLOT;
+		CHECK_OK(store_query_profile(s, &q, &all));
+		CHECK_OK(store_query_profile_largest(s, &q, most, &p));
+		check_largest(all, p, most < all->n_nodes ? most
+		                                          : all->n_nodes);
+		cuts += p->n_nodes < all->n_nodes;
+		profile_free(all);
+		profile_free(p);
+	}
+	CHECK(cuts > 10);
+	selector_free(selector);
+	store_close(s);
+	model_fini(&m);
+}
+
 /* What a purge takes is gone from every level, and nothing else is. */
 static void
 model_purge(struct model *m, const char *text, int64_t from, int64_t until,
@@ -686,6 +770,7 @@ main(void)
 	RUN(a_second_writer_is_refused);
 	RUN(zero_is_not_no_data);
 	RUN(few_blocks_are_read);
+	RUN(the_largest_nodes_are_exact);
 	RUN(a_reader_follows);
 	RUN(retention_keeps_the_sums);
 	RUN(a_purge_takes_exactly_what_it_names);
