@@ -64,6 +64,14 @@
     return text ? res.text() : res.json();
   }
 
+  /* POST api/v1/name with JSON; the answer's JSON. */
+  async function post(name, body) {
+    const res = await request(ns.request.path(name), { method: 'POST',
+      body: JSON.stringify(body), signal: within(null),
+      headers: { 'Content-Type': 'application/json' } });
+    return res.json();
+  }
+
   async function kv(key, value) {
     const path = ns.request.kvPath(key);
     if (path === null)
@@ -101,5 +109,5 @@
     return out;
   }
 
-  ns.api = { get, kv, series, ApiError };
+  ns.api = { get, post, kv, series, ApiError };
 })(globalThis.MemLens = globalThis.MemLens || {});

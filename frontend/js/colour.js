@@ -84,9 +84,22 @@
     return cache.get(key);
   }
 
+  /*
+   * A relative change, -1 (gone) to 1 (new): blue is less, orange is more,
+   * which all eyes can tell apart; faint where few samples tell.
+   */
+  function changed(change, faint, theme) {
+    const size = Math.sqrt(Math.min(1, Math.abs(change))) *
+      (faint ? 0.4 : 1);
+    const [hue, most] = change > 0 ? [62, 0.155] : [248, 0.125];
+    return theme === 'dark'
+      ? oklch(0.60 + 0.12 * size, most * 0.9 * size, hue)
+      : oklch(0.945 - 0.175 * size, most * size, hue);
+  }
+
   function text(theme) {
     return THEMES[theme].text;
   }
 
-  ns.colour = { KINDS, hash, oklch, contrast, frame, text };
+  ns.colour = { KINDS, hash, oklch, contrast, frame, changed, text };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -65,9 +65,11 @@
     }
 
     async function profile(ctx) {
-      const params = { query: ns.request.selector('cpu',
-        ctx.service ? { service: ctx.service } : {}),
-      from: ctx.range.from, until: ctx.range.until, 'max-nodes': 8192 };
+      if (ctx.state.view === 'compare')
+        return pair(ctx);
+      const params = Object.assign({ query: query(ctx),
+        from: ctx.range.from, until: ctx.range.until, 'max-nodes': 8192 },
+      ns.flameFilter.params(ctx.state));
       try {
         const answer = await ns.api.get('flamegraph.json', params,
           { signal: ctx.signal });
@@ -77,14 +79,42 @@
           throw e;
         flame.fail(e.message);
       }
+      return undefined;
+    }
+
+    function query(ctx) {
+      return ns.request.selector('cpu',
+        ctx.service ? { service: ctx.service } : {});
+    }
+
+    /* The shown range against the base. */
+    async function pair(ctx) {
+      const { a: ra, b: rb } = ns.abBar.pair(ctx.state, ctx.range);
+      const params = { query: query(ctx), from: ra.from, until: ra.until,
+        'from-b': rb.from, 'until-b': rb.until,
+        normalise: ctx.state.normalise, 'max-nodes': 8192, limit: 1000 };
+      try {
+        const [answer] = await Promise.all([
+          ns.api.get('diff.json', params, { signal: ctx.signal }),
+          ns.abBar.runs(ctx.signal).catch(() => [])]);
+        flame.showPair(answer, ra, rb, Object.assign({}, ctx, { params }));
+      } catch (e) {
+        if (e.name === 'AbortError')
+          throw e;
+        flame.failPair(e.message, ra, rb);
+      }
     }
 
     return {
       refresh: (ctx) => Promise.all([lines(ctx), profile(ctx)]),
       arrange: (state) => flame.arrange(state),
       search: flame.search,
-      keys: ['service', 'from', 'until'],
-      local: ['search', 'view', 'grow', 'sort', 'fn']
+      keys: ['service', 'from', 'until', 'normalise', 'afrom', 'auntil',
+        ...ns.flameFilter.KEYS],
+      /* another kind of answer is asked for */
+      needs: (state, before) => (state.view === 'compare') !==
+        (before === 'compare'),
+      local: ['search', 'view', 'grow', 'sort', 'moved', 'fn']
     };
   }
 

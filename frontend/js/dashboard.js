@@ -10,9 +10,10 @@
   const FOLLOW_MS = 10000, POINTS = 320, SERVICES_MS = 60000;
   const tabs = {};
   let bar, services = [], servicesAt = 0, running = null, shownMode = '';
-  let busy = false;
+  let busy = false, lastView = '';
 
-  const MAKERS = { memory: ns.memoryTab, cpu: ns.cpuTab, deps: ns.depsTab };
+  const MAKERS = { memory: ns.memoryTab, cpu: ns.cpuTab, runs: ns.runsTab,
+    deps: ns.depsTab };
 
   function tab(name) {
     if (!tabs[name])
@@ -54,6 +55,7 @@
     const { signal } = running;
     const state = ns.view.get();
     const range = ns.view.range();
+    lastView = state.view;
     const panel = $('panel-' + state.tab);
     panel.setAttribute('aria-busy', 'true');
     busy = true;
@@ -92,7 +94,9 @@
     showTab(state);
     bar.show(state);
     const t = tab(state.tab);
-    if (keys.has('tab') || t.keys.some((k) => keys.has(k)))
+    const other = keys.has('view') && t.needs && t.needs(state, lastView);
+    lastView = state.view;
+    if (keys.has('tab') || other || t.keys.some((k) => keys.has(k)))
       refresh();
     else if (t.arrange)
       t.arrange(state);
@@ -128,7 +132,8 @@
       r: () => refresh(),
       1: () => ns.view.set({ tab: 'memory' }),
       2: () => ns.view.set({ tab: 'cpu' }),
-      3: () => ns.view.set({ tab: 'deps' })
+      3: () => ns.view.set({ tab: 'runs' }),
+      4: () => ns.view.set({ tab: 'deps' })
     };
     document.addEventListener('keydown', (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || help.open ||

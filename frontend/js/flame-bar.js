@@ -7,7 +7,7 @@
 
   const { h } = ns.dom;
   const VIEWS = [['both', 'Both'], ['table', 'Table'], ['flame', 'Flame'],
-    ['sandwich', 'Sandwich']];
+    ['sandwich', 'Sandwich'], ['compare', 'Compare']];
 
   function searchBox() {
     const box = h('input', { type: 'search', class: 'search-input',
@@ -15,6 +15,17 @@
       'aria-label': 'Search functions', spellcheck: 'false',
       oninput: () => ns.view.set({ search: box.value }, { replace: true }) });
     return box;
+  }
+
+  /* A link shows the same tomorrow: "now" becomes the time that it is. */
+  async function copyLink(button) {
+    const r = ns.view.range();
+    const state = Object.assign({}, ns.view.get(), {
+      from: String(Math.round(r.from)), until: String(Math.round(r.until)) });
+    await ns.dom.copy(location.origin.replace('null', '') +
+      location.pathname + ns.urlState.serialise(state));
+    button.replaceChildren(ns.dom.icon('check'));
+    setTimeout(() => button.replaceChildren(ns.dom.icon('link')), 2000);
   }
 
   /* fillExport(popover) is called when the export menu opens. */
@@ -31,13 +42,20 @@
     const give = h('button', { type: 'button', class: 'button' },
       ns.dom.icon('download'), 'Export');
     ns.dom.popover(give, fillExport, 'Export').classList.add('menu');
+    const share = h('button', { type: 'button', class: 'icon-button',
+      title: 'Copy a link to this view', 'aria-label':
+        'Copy a link to this view', onclick: () => copyLink(share) },
+    ns.dom.icon('link'));
+    const filter = ns.flameFilter.create();
     const node = h('div', { class: 'flame-toolbar' },
       h('div', { class: 'segments', role: 'group', 'aria-label': 'View' },
         views),
       h('label', { class: 'search-field' }, ns.dom.icon('search'), search),
-      matched, h('span', { class: 'spacer' }), flip, give);
+      matched, filter.button, filter.chips, h('span', { class: 'spacer' }),
+      flip, share, give);
 
     function show(state, text, wrong) {
+      filter.show(state);
       for (const b of views)
         b.setAttribute('aria-pressed',
           String(b.dataset.value === state.view));

@@ -1,34 +1,31 @@
 /*
- * Taking a profile away: SVG from the server, JSON, folded text and a
- * picture from the page.  Nothing is sent anywhere.
+ * Taking a profile away: every format that the server writes, and what the
+ * page can make by itself while Offline.  Nothing is sent anywhere.
  */
 (function (ns) {
   'use strict';
 
   const { h } = ns.dom;
 
+  /* label, route, end of the file's name where it is to be saved */
+  const SINGLE = [
+    ['Picture (SVG)', 'flamegraph.svg', ''],
+    ['Picture (PNG)', 'flamegraph.png', ''],
+    ['Page with table (HTML)', 'flamegraph.html', '.html'],
+    ['pprof', 'flamegraph.pprof', '.pb.gz'],
+    ['Folded stacks', 'flamegraph.folded', '.folded'],
+    ['speedscope', 'flamegraph.speedscope.json', '.speedscope.json'],
+    ['Flamebearer (JSON)', 'flamegraph.json', '.json'],
+    ['Table (CSV)', 'table.csv', '.csv']];
+  const PAIR = [
+    ['Picture (SVG)', 'diff.svg', ''],
+    ['Both trees and table (JSON)', 'diff.json', '.json']];
+
   function stem(view) {
     const at = view.ctx ? ns.format.dateTime(view.ctx.range.from) : '';
     return ['memlens', (view.ctx && view.ctx.service) || 'cpu',
       at.replace(' ', 'T').replace(/:/g, '')].join('-')
       .replace(/[^\w.-]+/g, '_');
-  }
-
-  function items(view) {
-    const name = stem(view);
-    const save = (ext, type, content) => ns.dom.download(name + ext, type,
-      content());
-    return [
-      ['JSON (flamebearer)', !view.answer, () => save('.json',
-        'application/json', () => JSON.stringify(view.answer))],
-      ['Folded stacks', !view.answer, () => save('.folded', 'text/plain',
-        () => ns.flameTree.folded(view.f))],
-      ['Table (CSV)', !view.answer, () => save('.csv', 'text/csv',
-        () => csv(view.f))],
-      ['Picture of the view (PNG)', !view.answer || view.pane.hidden, () =>
-        view.main.canvas.toBlob((blob) =>
-          ns.dom.download(name + '.png', 'image/png', blob))]
-    ];
   }
 
   function csv(f) {
@@ -39,20 +36,65 @@
       .join('');
   }
 
+  /* Lossless formats take the whole tree; pprof has filters of its own. */
+  function paramsFor(route, params) {
+    const out = Object.assign({}, params);
+    if (!/svg|png|html|flamegraph\.json|diff/.test(route))
+      delete out['max-nodes'];
+    if (route.endsWith('pprof'))
+      for (const key of ns.flameFilter.KEYS)
+        delete out[key];
+    return out;
+  }
+
+  function links(view, routes) {
+    return routes.map(([label, route, ext]) => h('a', {
+      class: 'menu-item', text: label,
+      href: ns.request.path(route, paramsFor(route, view.ctx.params)),
+      target: ext ? null : '_blank', rel: ext ? null : 'noopener',
+      download: ext ? stem(view) + ext : null }));
+  }
+
+  /* What the page itself has. */
+  function own(view, pop) {
+    const name = stem(view);
+    const save = (ext, type, content) => ns.dom.download(name + ext, type,
+      content());
+    return [
+      ['Flamebearer (JSON)', () => save('.json', 'application/json',
+        () => JSON.stringify(view.answer))],
+      ['Folded stacks', () => save('.folded', 'text/plain',
+        () => ns.flameTree.folded(view.f))],
+      ['Table (CSV)', () => save('.csv', 'text/csv', () => csv(view.f))]
+    ].map(([label, act]) => h('button', { type: 'button',
+      class: 'menu-item', text: label, disabled: !view.answer,
+      onclick: () => {
+        pop.hidePopover();
+        act();
+      } }));
+  }
+
+  /* The canvas that is shown, as it is. */
+  function shot(view, pop) {
+    const canvas = ns.view.get().view === 'compare'
+      ? view.compare.canvas.canvas : view.main.canvas;
+    return h('button', { type: 'button', class: 'menu-item',
+      text: 'Picture of this view (PNG)',
+      disabled: canvas.clientWidth === 0, onclick: () => {
+        pop.hidePopover();
+        canvas.toBlob((blob) => ns.dom.download(stem(view) + '.png',
+          'image/png', blob));
+      } });
+  }
+
   function fill(pop, view) {
     const live = ns.mode.current === 'live' && view.ctx;
+    const compare = ns.view.get().view === 'compare';
     pop.replaceChildren(
-      live ? h('a', { class: 'menu-item', target: '_blank', rel: 'noopener',
-        href: ns.request.path('flamegraph.svg', view.ctx.params),
-        text: 'SVG' })
-        : h('button', { type: 'button', class: 'menu-item', disabled: true,
-          text: 'SVG (needs Live)' }),
-      ...items(view).map(([label, off, act]) => h('button', {
-        type: 'button', class: 'menu-item', text: label, disabled: off,
-        onclick: () => {
-          pop.hidePopover();
-          act();
-        } })));
+      ...(live ? links(view, compare ? PAIR : SINGLE)
+        : compare ? [] : own(view, pop)), shot(view, pop),
+      ...(live ? [] : [h('p', { class: 'menu-note muted',
+        text: 'Live there are SVG, pprof, speedscope and more.' })]));
   }
 
   ns.flameExport = { fill, csv };

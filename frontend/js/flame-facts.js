@@ -8,7 +8,7 @@
   const T = ns.flameTree, F = ns.format;
 
   function time(scale, samples) {
-    return { samples, text: (v) => F.seconds(v / scale),
+    return { samples, rate: 1 / scale, text: (v) => F.seconds(v / scale),
       cell: (v) => F.fixedSeconds(v / scale) };
   }
 

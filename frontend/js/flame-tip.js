@@ -12,6 +12,8 @@
 
   /* Rows [label, text] about frame i. */
   function facts(f, i, zoom, unit) {
+    if (unit.facts)
+      return unit.facts(f, i);
     const share = (v, of) => (of ? ns.format.percent(v / of) : '–');
     const rows = [
       ['Total', unit.text(f.total[i]) + ' · ' + share(f.total[i], f.ticks)],

@@ -277,6 +277,43 @@
     return flatten(root, 0, names, kinds);
   }
 
+  /* Frames that have samples of their own, and the way to each. */
+  function eachStack(f, fn) {
+    for (let i = 1; i < f.n; i++)
+      if (f.self[i] > 0)
+        fn(path(f, i).slice(1).map((k) => f.name[k]), f.self[i]);
+  }
+
+  function grow(f, stacks) {
+    const root = node();
+    for (const [names, value] of stacks) {
+      let n = root;
+      n.total += value;
+      for (const name of names) {
+        n = kid(n, name);
+        n.total += value;
+      }
+      n.self += value;
+    }
+    return flatten(root, 0, f.names, f.kinds);
+  }
+
+  /* What the server does with focus, ignore and reverse, for snapshots:
+   * stacks with a match, without one, and read from the leaf. */
+  function reshape(f, { focus, ignore, reverse }) {
+    const hits = (text) => {
+      const re = text && new RegExp(text);
+      return re && f.names.map((name, id) => id > 0 && re.test(name));
+    };
+    const keep = hits(focus), drop = hits(ignore), stacks = [];
+    eachStack(f, (names, value) => {
+      if ((!keep || names.some((id) => keep[id])) &&
+        !(drop && names.some((id) => drop[id])))
+        stacks.push([reverse ? names.slice().reverse() : names, value]);
+    });
+    return grow(f, stacks);
+  }
+
   /* Frames as flamebearer JSON again. */
   function encode(f) {
     const levels = [];
@@ -296,6 +333,6 @@
 
   ns.flameTree = {
     OTHER, decode, encode, at, children, path, functions, matcher, search,
-    folded, sandwich, merge
+    folded, sandwich, merge, reshape
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

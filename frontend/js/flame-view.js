@@ -50,6 +50,8 @@
         onHover: (id) => this.main.mark(id) });
       this.bar = ns.flameBar.create((pop) => ns.flameExport.fill(pop, this));
       this.search = this.bar.search;
+      this.compare = ns.flameCompare.create(this.tip);
+      this.time = ns.flameTime.create();
     }
 
     /* tree() gives the frames that a canvas shows. */
@@ -82,21 +84,22 @@
       this.note = h('p', { class: 'chart-note', hidden: true });
       this.title = h('h3', { class: 'card-title', text: 'Flame graph' });
       this.fn = h('p', { class: 'sandwich-name' });
-      this.sandwich = h('div', { class: 'sandwich' }, this.fn,
+      this.sandwich = h('div', { class: 'sandwich', hidden: true }, this.fn,
+        this.time.node,
         h('h4', { class: 'side-title', text: 'Callers' }), this.callers.node,
         h('h4', { class: 'side-title', text: 'Callees' }), this.callees.node);
       this.pane = h('div', { class: 'flame-pane' }, this.crumbs,
         this.main.node);
       this.body = h('div', { class: 'flame-body' }, this.table.node,
         this.pane, this.sandwich, this.note);
+      this.foot = h('footer', { class: 'flame-foot' }, this.detail,
+        ns.flameBar.legend());
       this.node = h('article', { class: 'card flame-card',
         'aria-label': 'CPU profile' },
       h('header', { class: 'card-head' }, this.title,
         ns.dom.infoButton('Flame graph', INFO),
         h('span', { class: 'spacer' }), this.facts),
-      this.bar.node, this.body,
-      h('footer', { class: 'flame-foot' }, this.detail,
-        ns.flameBar.legend()));
+      this.bar.node, this.body, this.compare.node, this.foot);
     }
 
     zoom(i) {
@@ -172,9 +175,10 @@
       const f = this.f;
       const match = T.matcher(state.search);
       const found = match && match.test ? T.search(f, match) : null;
+      const share = state.view === 'compare' ? this.compare.arrange(state)
+        : found && f.ticks ? found.ticks / f.ticks : null;
       this.bar.show(state, !match ? '' : match.error ? 'not an expression'
-        : F.percent(f.ticks ? found.ticks / f.ticks : null) + ' matched',
-      !!(match && match.error));
+        : F.percent(share) + ' matched', !!(match && match.error));
       this.main.search(found && found.ids);
       const picked = f.names.indexOf(state.view === 'sandwich'
         ? state.fn : state.search);
@@ -186,6 +190,7 @@
     showSandwich(name) {
       const id = name ? this.f.names.indexOf(name) : -1;
       const both = id > 0 ? T.sandwich(this.f, id) : null;
+      this.time.show(both && this.ctx, both && name, this.unit);
       this.fn.textContent = both ? name : name
         ? name + ' has no samples in this range.'
         : 'Choose a function in the table to see who calls it and what it ' +
@@ -200,6 +205,10 @@
     arrange(state) {
       const v = state.view;
       this.body.dataset.view = v;
+      this.body.hidden = v === 'compare';
+      this.foot.hidden = v === 'compare';
+      this.facts.hidden = v === 'compare';
+      this.compare.node.hidden = v !== 'compare';
       this.table.node.hidden = v === 'flame';
       this.pane.hidden = v === 'table' || v === 'sandwich';
       this.sandwich.hidden = v !== 'sandwich';
@@ -226,6 +235,22 @@
       this.main.show(f, held);
       this.showFacts();
       this.arrange(ctx.state);
+    }
+
+    /* The answer of diff.json over the ranges A and B. */
+    showPair(answer, ra, rb, ctx) {
+      this.ctx = ctx;
+      this.pair = answer;
+      this.title.textContent = 'Flame graphs compared: ' +
+        (ctx.service || 'all');
+      this.compare.show(answer, ra, rb);
+      this.arrange(ctx.state);
+    }
+
+    failPair(text, ra, rb) {
+      this.pair = null;
+      this.compare.fail(text, ra, rb);
+      this.arrange(ns.view.get());
     }
 
     fail(text) {

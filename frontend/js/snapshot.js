@@ -7,8 +7,8 @@
  *
  * Keys are those of MemLens.request.key.  Series are cut to the range that
  * is asked for; a flame graph of a part of the range is the sum of the
- * slices that lie mostly inside it, and says which range that is.  Pure,
- * but for load().
+ * slices that lie mostly inside it, and says which range that is.
+ * Comparisons are made from both.  Pure, but for load().
  */
 (function (ns) {
   'use strict';
@@ -59,8 +59,57 @@
     });
   }
 
+  /* focus, ignore and reverse are done here; modules are not recorded. */
+  function shaped(found, params) {
+    const { focus, ignore, reverse } = params;
+    if (!found || !(focus || ignore || reverse))
+      return found;
+    const f = ns.flameTree.reshape(ns.flameTree.decode(found), params);
+    return Object.assign({}, found, {
+      flamebearer: ns.flameTree.encode(f),
+      memlens: Object.assign({}, found.memlens, { kinds: f.kinds }) });
+  }
+
+  function flameOf(snapshot, params, from, until) {
+    const query = params.query;
+    const key = ns.request.key('flamegraph.json', { query });
+    return snapshot.answers[key] && flame(snapshot, key, from, until);
+  }
+
+  function diff(snapshot, p) {
+    const a = flameOf(snapshot, p, p.from, p.until);
+    const b = flameOf(snapshot, { query: p['query-b'] || p.query },
+      p['from-b'], p['until-b']);
+    return a && b && ns.flameDiff.fromPair(a, b, p.normalise);
+  }
+
+  /* Means over both ranges of every series that was recorded. */
+  function compare(snapshot, p) {
+    const rows = [];
+    const seen = new Set();
+    for (const [key, found] of Object.entries(snapshot.answers))
+      if (key.startsWith('series?'))
+        for (const s of found.series || []) {
+          const id = s.name + JSON.stringify(s.labels) + s.fn;
+          if (!seen.has(id))
+            rows.push(ns.runs.compareSeries(s, p));
+          seen.add(id);
+        }
+    return ns.runs.compared(rows, p);
+  }
+
   /* The recorded answer, or undefined when there is none. */
   function answer(snapshot, name, params) {
+    if (name === 'diff.json')
+      return diff(snapshot, params);
+    if (name === 'compare.json')
+      return compare(snapshot, params);
+    if (name === 'flamegraph.json')
+      return shaped(flameOf(snapshot, params, params.from === undefined
+        ? snapshot.from : params.from, params.until === undefined
+        ? snapshot.until : params.until), params);
+    if (name === 'runs')
+      return snapshot.answers.runs || { runs: [] };
     const key = ns.request.key(name, params);
     const found = snapshot.answers[key];
     const { from, until } = params || {};
@@ -68,8 +117,7 @@
       return found;
     if (name === 'series')
       return ns.series.clip(found, from, until);
-    return name.startsWith('flamegraph')
-      ? flame(snapshot, key, from, until) : found;
+    return found;
   }
 
   let loading = null;

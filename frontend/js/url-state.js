@@ -7,7 +7,7 @@
   'use strict';
 
   const VERSION = 1;
-  const TABS = ['memory', 'cpu', 'deps'];
+  const TABS = ['memory', 'cpu', 'runs', 'deps'];
   const any = () => true;
   const among = (...list) => (v) => list.includes(v);
 
@@ -18,7 +18,17 @@
     ['from', 'now-1h', (v) => /^(now-\d+[smhdw]|\d+)$/.test(v)],
     ['until', 'now', (v) => /^(now|\d+)$/.test(v)],
     ['search', '', any],
-    ['view', 'both', among('both', 'table', 'flame', 'sandwich')],
+    ['view', 'both', among('both', 'table', 'flame', 'sandwich', 'compare')],
+    ['focus', '', any],
+    ['ignore', '', any],
+    ['collapse', '', among('', 'module')],
+    ['reverse', '', among('', '1')],
+    ['afrom', '', (v) => /^\d*$/.test(v)],
+    ['auntil', '', (v) => /^\d*$/.test(v)],
+    ['normalise', 'total', among('total', 'time')],
+    ['moved', 'difference', among('name', 'self', 'total', 'difference',
+      'total-difference')],
+    ['show', 'all', among('all', 'better', 'worse', 'moved')],
     ['grow', 'down', among('down', 'up')],
     ['sort', 'self', among('name', 'self', 'total', '-name', '-self',
       '-total')],

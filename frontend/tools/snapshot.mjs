@@ -156,6 +156,7 @@ for (const name of services) {
   await flame(answers, name, range, NODES.whole);
 }
 await series(answers, range, [...M.disk.queries(), ...M.host.queries()]);
+await keep(answers, 'runs', {});
 await graphs(answers);
 const snapshot = { version: 1, by, taken: new Date(range.until * 1000)
   .toISOString(), ...range, answers, slices: await slices(services, range) };

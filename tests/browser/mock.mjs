@@ -13,6 +13,7 @@ import { join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { series, selector, load } from './mock-series.mjs';
 import { flamegraph } from './mock-flame.mjs';
+import { comparison } from './mock-compare.mjs';
 import { graph, dot, svg, TARGETS } from './mock-graph.mjs';
 
 const FRONTEND = fileURLToPath(new URL('../../frontend/', import.meta.url));
@@ -84,13 +85,23 @@ function seriesAnswer(q) {
     clock());
 }
 
-function flameAnswer(q) {
+function serviceOf(q) {
   const want = selector(q.get('query'));
   if (!want || want.name !== 'cpu')
     throw new Refusal(400, 'not a profile selector', 'query');
   const by = want.matchers.find(([name]) => name === 'service');
-  return flamegraph({ service: by ? by[2] : 'kv_service', ...range(q) },
-    clock());
+  return by ? by[2] : 'kv_service';
+}
+
+function flameAnswer(q) {
+  return comparison.shaped(flamegraph({ service: serviceOf(q), ...range(q) },
+    clock()), q);
+}
+
+/* The range of B; A's where it is not said. */
+function rangeB(q) {
+  return range(new URLSearchParams({ from: q.get('from-b') || q.get('from'),
+    until: q.get('until-b') || q.get('until') }));
 }
 
 function graphOf(q) {
@@ -106,6 +117,13 @@ function graphOf(q) {
 const ROUTES = {
   'health': health, 'services': services, 'series': seriesAnswer,
   'flamegraph.json': flameAnswer, 'graph.json': graphOf,
+  'diff.json': (q) => comparison.diff(serviceOf(q), range(q), rangeB(q), q,
+    clock()),
+  'table.json': (q) => comparison.table(serviceOf(q), range(q), q, clock()),
+  'compare.json': (q) => comparison.compare(range(q), rangeB(q)),
+  'runs': () => comparison.list(),
+  'flamegraph.folded': (q) => ({ type: 'text',
+    body: comparison.folded(flameAnswer(q)) }),
   'graph.svg': (q) => ({ type: 'svg', body: svg(graphOf(q)) }),
   'graph.dot': (q) => ({ type: 'dot', body: dot(graphOf(q)) }),
   'flamegraph.svg': () => ({ type: 'svg', body:
@@ -113,14 +131,18 @@ const ROUTES = {
     '<text x="8" y="24">made by the real server</text></svg>' })
 };
 
+async function bodyOf(req) {
+  const parts = [];
+  for await (const chunk of req)
+    parts.push(chunk);
+  return Buffer.concat(parts).toString('utf8');
+}
+
 async function kvAnswer(req, rawKey) {
   const key = decodeURIComponent(rawKey);
   const latency_seconds = 0.0008 + 0.004 * Math.random() + 0.002 * load(clock());
   if (req.method === 'PUT') {
-    const parts = [];
-    for await (const chunk of req)
-      parts.push(chunk);
-    kv.set(key, Buffer.concat(parts).toString('utf8'));
+    kv.set(key, await bodyOf(req));
   } else if (!kv.has(key)) {
     throw new Refusal(404, 'no such key', 'key');
   }
@@ -128,6 +150,8 @@ async function kvAnswer(req, rawKey) {
 }
 
 async function api(req, rest, query) {
+  if (rest === 'runs' && req.method === 'POST')
+    return comparison.post(await bodyOf(req));
   if (rest.startsWith('kv/'))
     return kvAnswer(req, rest.slice(3));
   if (!Object.hasOwn(ROUTES, rest))

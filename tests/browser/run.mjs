@@ -14,6 +14,7 @@ import { pageTests } from './test-pages.mjs';
 import { liveTests } from './test-live.mjs';
 import { cpuTests } from './test-cpu.mjs';
 import { playTests } from './test-playground.mjs';
+import { compareTests } from './test-compare.mjs';
 
 const args = process.argv.slice(2);
 const at = args.indexOf('--only');
@@ -29,7 +30,7 @@ const files = copyOfPages();
 const browser = await launch();
 const env = { browser, base, files: files.url, mock: !!mock };
 const failed = await report([...pageTests(env), ...liveTests(env),
-  ...cpuTests(env), ...playTests(env)], only);
+  ...cpuTests(env), ...playTests(env), ...compareTests(env)], only);
 await browser.close();
 files.remove();
 if (mock)

@@ -1,7 +1,7 @@
 /* Every page opens, live and from a file, wide and narrow, without errors. */
 import { assert, audit, equal, until, withPage } from './harness.mjs';
 
-const TABS = ['memory', 'cpu', 'deps'];
+const TABS = ['memory', 'cpu', 'runs', 'deps'];
 
 /* A panel is done when it has rendered and nothing is under way. */
 export async function loaded(page, tab) {
@@ -134,7 +134,8 @@ function keyboard({ browser, base }) {
 function accessible({ browser, base }) {
   const places = [['index.html'], ['pbft.html'],
     ...TABS.map((t) => ['dashboard.html?v=1&tab=' + t, t]),
-    ['dashboard.html?v=1&tab=cpu&view=sandwich', 'cpu']];
+    ['dashboard.html?v=1&tab=cpu&view=sandwich', 'cpu'],
+    ['dashboard.html?v=1&tab=cpu&view=compare', 'cpu']];
   return places.flatMap(([path, tab]) => ['light', 'dark'].map((theme) =>
     [`axe finds nothing: ${path}, ${theme}`, () => withPage(browser,
       { colorScheme: theme, reducedMotion: 'reduce' }, async (page) => {

@@ -1,0 +1,126 @@
+/*
+ * Which range is A, and which is B.  B is what the page shows; A is a named
+ * run, the same span before, or a chosen range.  Both the compared profile
+ * and the compared metrics have this bar.
+ */
+(function (ns) {
+  'use strict';
+
+  const { h } = ns.dom;
+  const F = ns.format;
+  const DAY = 86400;
+
+  /* The runs, asked for once a minute at most. */
+  let list = [], listAt = 0;
+  async function runs(signal) {
+    if (Date.now() - listAt > 60000 || ns.mode.current !== 'live') {
+      list = (await ns.api.get('runs', {}, { signal })).runs || [];
+      listAt = Date.now();
+    }
+    return list;
+  }
+
+  function forget() {
+    listAt = 0;
+  }
+
+  /* Of the state; what is older than all data is known from the mode. */
+  function pair(state, range) {
+    const m = ns.mode;
+    const store = m.current === 'live' ? m.health && m.health.store
+      : m.snapshot;
+    const oldest = ns.time.parse(store && store.from, 0);
+    return ns.runs.pair(state, range, Number.isFinite(oldest) ? oldest : 0);
+  }
+
+  function setA(r) {
+    ns.view.set({ afrom: String(Math.round(r.from)),
+      auntil: String(Math.round(r.until)), zoom: '' });
+  }
+
+  function setB(r) {
+    ns.view.select({ from: Math.floor(r.from), until: Math.ceil(r.until) });
+  }
+
+  function rangeForm(pop, title, range, use) {
+    const from = h('input', { type: 'datetime-local', step: '1' });
+    const until = h('input', { type: 'datetime-local', step: '1' });
+    const wrong = h('p', { class: 'form-error', role: 'alert' });
+    from.value = ns.time.toInput(range.from);
+    until.value = ns.time.toInput(range.until);
+    return h('form', { class: 'range-form', onsubmit: (e) => {
+      e.preventDefault();
+      const r = { from: ns.time.fromInput(from.value),
+        until: ns.time.fromInput(until.value) };
+      if (!(r.from < r.until)) {
+        wrong.textContent = 'From must be before until.';
+        return;
+      }
+      pop.hidePopover();
+      use(r);
+    } }, h('h4', { text: title }), h('label', {}, 'From', from),
+    h('label', {}, 'Until', until), wrong,
+    h('button', { type: 'submit', class: 'button button-primary',
+      text: 'Use' }));
+  }
+
+  function choices(side, pop) {
+    const { a, b, halves } = pair(ns.view.get(), ns.view.range());
+    const use = side === 'A' ? setA : setB;
+    const item = (text, note, act) => h('button', { type: 'button',
+      class: 'menu-item ab-item', onclick: () => {
+        pop.hidePopover();
+        act();
+      } }, h('span', { text }), h('span', { class: 'muted', text: note }));
+    const back = (s) => ({ from: b.from - s, until: b.until - s });
+    const fixed = side === 'A' ? [
+      item(halves ? 'The first half' : 'The span before', halves
+        ? 'of the range; B is the second' : 'as long as B', () =>
+        ns.view.set({ afrom: '', auntil: '', zoom: '' })),
+      item('A day before', F.range(b.from - DAY, b.until - DAY), () =>
+        setA(back(DAY))),
+      item('A week before', F.range(b.from - 7 * DAY, b.until - 7 * DAY),
+        () => setA(back(7 * DAY)))] : [];
+    return [fixed, list.length ? h('h4', { class: 'menu-title',
+      text: 'Runs' }) : h('p', { class: 'menu-note muted', text:
+      'No run has a name yet: see the tab Runs.' }),
+    list.slice(0, 20).map((r) => item(r.name, F.range(r.from, r.until),
+      () => use(r))),
+    rangeForm(pop, 'Another range', side === 'A' ? a : b, use)];
+  }
+
+  function side(name) {
+    const text = h('span', { class: 'ab-range' });
+    const button = h('button', { type: 'button', class: 'button ab-button' },
+      h('span', { class: 'ab-name', text: name }), ' ', text);
+    ns.dom.popover(button, (pop) => pop.replaceChildren(
+      ...choices(name, pop).flat(9).filter(Boolean)),
+    'Choose ' + name).classList.add('menu', 'ab-menu');
+    return { button, show(range) {
+      const run = ns.runs.named(list, range);
+      text.textContent = (run ? run.name + ' · ' : '') +
+        F.range(range.from, range.until);
+      button.title = 'Choose another ' + name;
+    } };
+  }
+
+  function create() {
+    const a = side('A'), b = side('B');
+    const swap = h('button', { type: 'button', class: 'icon-button',
+      title: 'Swap A and B', 'aria-label': 'Swap A and B', onclick: () => {
+        const { a: was, b: is } = pair(ns.view.get(), ns.view.range());
+        ns.view.set({ from: String(Math.round(was.from)),
+          until: String(Math.round(was.until)),
+          afrom: String(Math.round(is.from)),
+          auntil: String(Math.round(is.until)) });
+      } }, ns.dom.icon('swap'));
+    const node = h('div', { class: 'ab-bar', role: 'group',
+      'aria-label': 'What is compared' }, a.button, swap, b.button);
+    return { node, show(ra, rb) {
+      a.show(ra);
+      b.show(rb);
+    } };
+  }
+
+  ns.abBar = { create, pair, runs, forget, setA, setB };
+})(globalThis.MemLens = globalThis.MemLens || {});

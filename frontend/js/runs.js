@@ -1,0 +1,153 @@
+/*
+ * Named runs and the comparison of metrics.  Pure.  A run is what
+ * api/v1/runs has; a row of a comparison is what api/v1/compare.json has:
+ * {name, labels, unit, fn, value: [A, B], difference, ratio, better,
+ * verdict}; null is no data, and never 0.
+ */
+(function (ns) {
+  'use strict';
+
+  const VERDICTS = ['better', 'worse', 'moved', 'same', 'only in A',
+    'only in B'];
+
+  function known(v) {
+    return typeof v === 'number' && Number.isFinite(v);
+  }
+
+  function mean(points, from, until) {
+    const seen = points.filter(([t, v]) => t >= from && t < until &&
+      known(v)).map(([, v]) => v);
+    return seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : null;
+  }
+
+  function verdict(a, b) {
+    return a === null ? 'only in B' : b === null ? 'only in A'
+      : a === b ? 'same' : 'moved';
+  }
+
+  /* A recorded series as a row of a comparison. */
+  function compareSeries(s, p) {
+    const value = [mean(s.points || [], p.from, p.until),
+      mean(s.points || [], p['from-b'], p['until-b'])];
+    const [a, b] = value;
+    return { name: s.name, labels: s.labels || {}, unit: s.unit || '',
+      fn: s.fn, value, better: null,
+      difference: a === null || b === null ? null : b - a,
+      ratio: a && b !== null ? b / a : null, verdict: verdict(a, b) };
+  }
+
+  /* How far apart, of the larger: what came or went is told last. */
+  function size(row) {
+    const [a, b] = row.value;
+    const most = Math.max(Math.abs(a || 0), Math.abs(b || 0));
+    return a === null || b === null || most === 0 ? 0
+      : Math.abs(b - a) / most;
+  }
+
+  /* The service that is looked at first, then the host, then the others;
+   * within each the order of the answer. */
+  function ranked(rows, service) {
+    const place = (r) => {
+      const name = r.labels.service || r.labels.groupname;
+      return name === undefined ? 1 : name === service ? 0 : 2;
+    };
+    return rows.map((r, i) => [place(r), i, r])
+      .sort((x, y) => x[0] - y[0] || x[1] - y[1]).map((x) => x[2]);
+  }
+
+  /* Rows as an answer of compare.json. */
+  function compared(rows, p) {
+    const some = rows.filter((r) => r.value.some((v) => v !== null));
+    const counts = Object.fromEntries(VERDICTS.map((v) =>
+      [v, some.filter((r) => r.verdict === v).length]));
+    const side = (from, until) => ({ from, until, series: rows.length,
+      requests: null });
+    return { a: side(p.from, p.until), b: side(p['from-b'], p['until-b']),
+      counts, rows: some.filter((r) => r.verdict !== 'same')
+        .sort((x, y) => size(y) - size(x) || (x.name < y.name ? -1 : 1)) };
+  }
+
+  /* name{label="value"} as people write it. */
+  function metric(row) {
+    return ns.request.selector(row.name, row.labels);
+  }
+
+  const UNITS = { bytes: 'bytes', 'bytes/s': 'byteRate', ratio: 'percent',
+    seconds: 'seconds' };
+
+  /* A value in its unit; what has none is a count. */
+  function text(v, unit) {
+    const f = ns.format;
+    if (!known(v))
+      return 'no data';
+    if (UNITS[unit])
+      return f[UNITS[unit]](v);
+    return f.compact(v) + (unit ? (unit[0] === '/' ? '' : ' ') + unit : '');
+  }
+
+  /* "+12.3 %", "× 4.2", "new": how B stands to A. */
+  function change(row) {
+    const [a, b] = row.value;
+    if (a === null || b === null)
+      return '';
+    if (a === 0)
+      return b === 0 ? 'same' : 'from 0';
+    if (b === 0)
+      return 'to 0';
+    const r = b / a;
+    if (r >= 2 || r < 0)
+      return '× ' + ns.format.compact(r);
+    const p = (r - 1) * 100;
+    const digits = Math.abs(p) >= 10 ? 0 : Math.abs(p) >= 1 ? 1 : 2;
+    return (p > 0 ? '+' : '−') + Math.abs(p).toFixed(digits) + ' %';
+  }
+
+  /*
+   * A and B as the page's state says: B is the range that is shown, A a
+   * given one, else as long and right before it.  Where nothing is as old as
+   * that, they are the halves of the range.
+   */
+  function pair(state, range, oldest) {
+    const from = Number(state.afrom), until = Number(state.auntil);
+    if (state.afrom !== '' && state.auntil !== '' && from < until)
+      return { a: { from, until }, b: range };
+    const span = range.until - range.from;
+    if (range.from - span / 2 >= oldest)
+      return { a: { from: range.from - span, until: range.from }, b: range };
+    const start = Math.max(range.from, Math.min(oldest, range.until - 20));
+    const middle = Math.round((start + range.until) / 20) * 10;
+    return { a: { from: start, until: middle },
+      b: { from: middle, until: range.until }, halves: true };
+  }
+
+  /* The run whose range this is, or undefined. */
+  function named(runs, range) {
+    return runs.find((r) => Math.round(r.from) === Math.round(range.from) &&
+      Math.round(r.until) === Math.round(range.until));
+  }
+
+  /* What is known of a run beside its range: [[label, text]]. */
+  function facts(run) {
+    const out = [];
+    const add = (label, v) => v !== undefined && v !== '' &&
+      out.push([label, String(v)]);
+    add('Label', run.label);
+    add('Revision', run.revision);
+    add('Build id', run.build_id);
+    add('Client', run.client);
+    if (known(run.rate_target) || known(run.rate_reached))
+      add('Rate', (known(run.rate_reached)
+        ? ns.format.compact(run.rate_reached) : '?') + '/s reached' +
+        (known(run.rate_target)
+          ? ' of ' + ns.format.compact(run.rate_target) + '/s' : ''));
+    add('Kernel', run.kernel);
+    add('Governor', run.governor);
+    for (const [k, v] of Object.entries(run.sysctls || {}))
+      add(k, v);
+    add('Notes', run.notes);
+    return out;
+  }
+
+  ns.runs = { VERDICTS, compareSeries, compared, ranked, size, metric, text, change,
+    pair, named, facts };
+})(globalThis.MemLens = globalThis.MemLens || {});

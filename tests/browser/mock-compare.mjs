@@ -1,0 +1,87 @@
+/*
+ * The mock's answers to comparisons: made of its own series and profiles by
+ * the pages' own arithmetic, plus runs that it keeps in memory.
+ */
+import { readFileSync } from 'node:fs';
+import { runInThisContext } from 'node:vm';
+import { flamegraph } from './mock-flame.mjs';
+
+const JS = new URL('../../frontend/js/', import.meta.url);
+for (const name of ['format', 'time', 'request', 'colour', 'flame-tree',
+  'flame-facts', 'flame-diff', 'runs'])
+  runInThisContext(readFileSync(new URL(name + '.js', JS), 'utf8'),
+    { filename: name + '.js' });
+const M = globalThis.MemLens;
+
+const runs = [];
+
+/* query -> flamebearer of a range, with the filters of the server. */
+function shaped(answer, q) {
+  const want = { focus: q.get('focus'), ignore: q.get('ignore'),
+    reverse: q.get('reverse') };
+  if (!want.focus && !want.ignore && !want.reverse)
+    return answer;
+  const f = M.flameTree.reshape(M.flameTree.decode(answer), want);
+  return { ...answer, flamebearer: M.flameTree.encode(f),
+    memlens: { ...answer.memlens, kinds: f.kinds, samples: f.ticks } };
+}
+
+function diff(service, a, b, q, now) {
+  const of = (r) => flamegraph({ service, ...r }, now);
+  return M.flameDiff.fromPair(of(a), of(b), q.get('normalise') || 'total');
+}
+
+/* One function in ten steps. */
+function table(service, range, q, now) {
+  const step = Math.max(10, Math.ceil((range.until - range.from) / 100) * 10);
+  const points = [];
+  for (let t = range.from; t < range.until; t += step) {
+    const f = M.flameTree.decode(flamegraph({ service, from: t,
+      until: Math.min(range.until, t + step) }, now));
+    const r = M.flameTree.functions(f).find((x) =>
+      x.name === q.get('function'));
+    points.push(f.ticks ? [t, r ? r.self : 0, r ? r.total : 0]
+      : [t, null, null]);
+  }
+  return { ...range, rows: [], over_time: { function: q.get('function'),
+    step, points } };
+}
+
+const row = (name, labels, unit, a, b, verdict, better = null) => ({ name,
+  labels, unit, fn: unit.endsWith('/s') ? 'rate' : 'mean', value: [a, b],
+  difference: a === null || b === null ? null : b - a,
+  ratio: a ? b / a : null, better, verdict });
+
+function compare(a, b) {
+  const rows = [
+    row('node_pressure_io_waiting_seconds_total', {}, 'ratio', 0.01, 0.04,
+      'worse', 'down'),
+    row('leveldb_cache_hit_ratio', { service: 'kv_service' }, 'ratio', 0.81,
+      0.93, 'better', 'up'),
+    row('leveldb_level_files', { service: 'kv_service', level: '2' }, '', 14,
+      16, 'moved'),
+    row('node_network_receive_bytes_total', { device: 'eth0' }, 'bytes/s',
+      0, 20480, 'moved'),
+    row('kv_latency_seconds', { service: 'kv_service' }, 'seconds', null,
+      0.002, 'only in B', 'down')];
+  const side = (r) => ({ ...r, series: 120, requests: null });
+  return { a: side(a), b: side(b), rows, counts: { better: 1, worse: 1,
+    moved: 2, same: 115, 'only in A': 0, 'only in B': 1 } };
+}
+
+async function post(body) {
+  const run = JSON.parse(body);
+  const at = runs.findIndex((r) => r.name === run.name);
+  if (at >= 0)
+    runs.splice(at, 1);
+  if (!run.removed)
+    runs.unshift({ kernel: 'Linux 6.1.0-mock', sysctls: {
+      'vm.swappiness': '60' }, ...run });
+  return run;
+}
+
+const folded = (answer) =>
+  M.flameTree.folded(M.flameTree.decode(answer));
+
+export const comparison = { shaped, folded, diff, table, compare, post,
+  list: () => ({ runs }), reset: () => runs.splice(0) };
