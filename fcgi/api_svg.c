@@ -6,13 +6,16 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "fcgi/context.h"
 #include "fcgi/format/flamesvg.h"
+#include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
 
 enum { ORIENTATION_DOWN, ORIENTATION_UP };
@@ -41,6 +44,30 @@ svg_page_parse(const struct request *rq, struct flamesvg_options *o)
 	return NULL;
 }
 
+static void
+svg_put_time(struct buf *out, int64_t ns)
+{
+	time_t t = (time_t)(ns / NS_PER_S);
+	char text[40];
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+		buf_printf(out, "%s", text);
+}
+
+void
+svg_page_put_range(struct buf *out, const struct profile_page *page)
+{
+	buf_printf(out, "%s, ", page->query);
+	svg_put_time(out, page->profile->from_ns);
+	buf_printf(out, " to ");
+	svg_put_time(out, page->profile->until_ns);
+	buf_printf(out, " UTC, ");
+	writer_put_grouped(out, page->profile->nodes[0].total);
+	buf_printf(out, " %s", profile_page_units(page->profile));
+}
+
 const struct err *
 svg_page_draw(const struct profile_page *page, struct flamesvg_options *o,
     struct buf *out)
@@ -63,6 +90,7 @@ svg_page_draw(const struct profile_page *page, struct flamesvg_options *o,
 	o->units = profile_page_units(page->profile);
 	o->period_ns = profile_page_rate(page->profile) > 1
 	    ? page->profile->period : 0;
+	o->period_bytes = page->profile->period;
 	drawn = flamesvg_put(out, page->flame, o);
 	buf_fini(&subtitle);
 	return drawn ? NULL : err_nomem();

@@ -182,6 +182,7 @@ flamegraph_draw_pair(struct flamegraph *g, const struct diff *d,
 	    .min_share = g->frames.min_share};
 	struct flamesvg_pair pair = {.weight = {1, 1}, .by_b = g->by_b,
 	    .few = strcmp(g->svg.units, "samples") == 0};
+	char words[128];
 	const struct err *e;
 	struct flame *f;
 
@@ -190,6 +191,10 @@ flamegraph_draw_pair(struct flamegraph *g, const struct diff *d,
 
 		pair.weight[i] = total > 0 ? 1 / total : 0;
 	}
+	snprintf(words, sizeof(words), "%s. Widths: %s.", g->counts
+	    ? "Counts as they are" : "Shares of each side's total",
+	    g->by_b ? "B alone" : "A and B together");
+	pair.words = words;
 	e = flamesvg_diff_flame(&f, d, &pair, &frames);
 	if (e == NULL && !flamesvg_put_diff(out, d, f, &pair, &g->svg))
 		e = err_new(ERR_ERRNO, EIO, "the picture is cut off");
@@ -209,9 +214,6 @@ flamegraph_subtitle_pair(struct flamegraph *g, const struct diff *d,
 		writer_put_grouped(text, d->nodes[0].total[i]);
 		buf_printf(text, " %s", g->svg.units);
 	}
-	buf_printf(text, ".   %s%s", g->counts ? "Counts as they are"
-	    : "Shares of each side's total",
-	    g->by_b ? ", widths of B alone" : ", widths of both together");
 	buf_put_u8(text, '\0');
 	g->svg.subtitle = text->failed ? "" : (const char *)text->data;
 }

@@ -36,7 +36,7 @@ profile_page_parse_least(struct profile_page *page, const struct request *rq)
 	return NULL;
 }
 
-static const struct err *
+const struct err *
 profile_page_parse_shape(struct profile_page *page, const struct request *rq)
 {
 	static const char *const collapses[] = {"none", "module", NULL};
@@ -48,6 +48,9 @@ profile_page_parse_shape(struct profile_page *page, const struct request *rq)
 	    NULL ||
 	    (e = request_int(rq, "reverse", 0, 1, 0, &reverse)) != NULL)
 		return e;
+	page->options.focus = request_text(rq, "focus");
+	page->options.ignore = request_text(rq, "ignore");
+	page->options.other = "(other)";
 	page->options.by_module = collapse == 1;
 	page->options.reverse = reverse == 1;
 	return profile_page_parse_least(page, rq);
@@ -63,9 +66,6 @@ profile_page_parse(struct profile_page *page, const struct request *rq)
 	    (e = request_int(rq, "max-nodes", -1, INT32_MAX, MAX_NODES_DEFAULT,
 	    &page->options.max_nodes)) != NULL)
 		return e;
-	page->options.focus = request_text(rq, "focus");
-	page->options.ignore = request_text(rq, "ignore");
-	page->options.other = "(other)";
 	if ((e = profile_page_parse_shape(page, rq)) != NULL)
 		return e;
 	return selector_parse(page->query, &page->selector);

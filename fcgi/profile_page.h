@@ -61,6 +61,11 @@ void profile_page_put_title(struct buf *out, const struct profile_page *page);
  * store to one with a profile, its state and faults. */
 const struct err *profile_page_ask(struct profile_page *page);
 
+/* Which stacks and frames: focus, ignore, collapse, reverse, and min-width
+ * where it is a share; into page->options. */
+const struct err *profile_page_parse_shape(struct profile_page *page,
+    const struct request *rq);
+
 /* Ticks a second for what counts time, else 1. */
 int64_t profile_page_rate(const struct profile *p);
 

@@ -54,6 +54,9 @@ const struct route routes[] = {
         WHOLE_PARAMS " max-nodes function"},
     {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,
         PAIR_PARAMS " max-nodes sort limit"},
+    {"GET", "/api/v1/diff.svg", POOL_QUERY, api_diff_svg,
+        PAIR_PARAMS " max-nodes focus ignore collapse reverse min-width "
+                    "width title orientation widths"},
     {"GET", "/api/v1/compare.json", POOL_QUERY, api_compare,
         "query from until from-b until-b requests show limit"},
     {"GET", "/api/v1/runs", POOL_QUERY, api_runs_get, "name"},

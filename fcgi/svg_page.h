@@ -21,4 +21,7 @@ const struct err *svg_page_parse(const struct request *rq,
 const struct err *svg_page_draw(const struct profile_page *page,
     struct flamesvg_options *o, struct buf *out);
 
+/* Appends "query, from to until UTC, 1,234 samples". */
+void svg_page_put_range(struct buf *out, const struct profile_page *page);
+
 #endif

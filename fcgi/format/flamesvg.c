@@ -27,7 +27,7 @@ static const char style[] =
     "text { font: 11px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', "
     "monospace; fill: #1a1c22; }\n"
     "#title { font-size: 15px; font-weight: 600; }\n"
-    "#subtitle, #details, #matched, #legend text { fill: #5a5e68; }\n"
+    "#subtitle, #how, #details, #matched, #legend text { fill: #5a5e68; }\n"
     ".button { cursor: pointer; fill: #24508f; visibility: hidden; }\n"
     "#frames g { cursor: pointer; outline: none; }\n"
     "#frames rect { stroke: #fcfcfa; stroke-width: .5px; }\n"
@@ -43,7 +43,7 @@ static const char style[] =
     "@media (prefers-color-scheme: dark) {\n"
     "#paper { fill: #15181d; }\n"
     "text { fill: #e8e9ec; }\n"
-    "#subtitle, #details, #matched, #legend text { fill: #a6abb6; }\n"
+    "#subtitle, #how, #details, #matched, #legend text { fill: #a6abb6; }\n"
     ".button { fill: #8fc0ff; }\n"
     "#frames rect { stroke: #15181d; }\n"
     "#frames g:hover rect { stroke: #fff; }\n"
@@ -52,10 +52,17 @@ static const char style[] =
     "}\n"
     "</style>\n";
 
+/* A line more where two profiles are compared: how. */
+static int
+svg_head(const struct svg *s)
+{
+	return SVG_HEAD + (s->diff != NULL ? SVG_ROW : 0);
+}
+
 static int64_t
 svg_height(const struct svg *s)
 {
-	return SVG_HEAD + (int64_t)s->height * SVG_ROW + SVG_FOOT;
+	return svg_head(s) + (int64_t)s->height * SVG_ROW + SVG_FOOT;
 }
 
 /* ---- words: what a reader hears of the whole ---- */
@@ -105,7 +112,8 @@ svg_own(const struct svg *s, double *value)
 			continue;
 		if (s->diff != NULL) {
 			const struct diff_node *n = &s->diff->nodes[a->node];
-			const int128 *w = s->diff->nodes[0].total;
+			const int128 w[2] = {svg_whole(s, DIFF_A),
+			    svg_whole(s, DIFF_B)};
 
 			v = 0;
 			if (w[DIFF_A] > 0 && w[DIFF_B] > 0)
@@ -136,6 +144,8 @@ svg_put_desc(struct svg *s)
 	buf_printf(s->out, ". %s: ", s->diff != NULL ?
 	    "Own samples that moved most, in points of the whole" :
 	    "Most samples of their own");
+	if (n == 0)
+		buf_printf(s->out, "none");
 	for (size_t i = 0; i < n; i++) {
 		if (i > 0)
 			buf_put(s->out, ", ", 2);
@@ -178,13 +188,18 @@ svg_put_head(struct svg *s)
 	buf_printf(out, "</text>\n<text id=\"subtitle\" x=\"%d\" y=\"40\">",
 	    SVG_SIDE);
 	svg_put_text(out, s->o->subtitle);
-	buf_printf(out, "</text>\n<text id=\"matched\" x=\"%d\" y=\"56\" "
-	    "role=\"status\"></text>\n", SVG_SIDE);
+	if (s->pair != NULL) {
+		buf_printf(out, "</text>\n<text id=\"how\" x=\"%d\" "
+		    "y=\"56\">", SVG_SIDE);
+		svg_put_text(out, s->pair->words);
+	}
+	buf_printf(out, "</text>\n<text id=\"matched\" x=\"%d\" y=\"%d\" "
+	    "role=\"status\"></text>\n", SVG_SIDE, svg_head(s) - 6);
 	for (size_t i = 0; i < sizeof(buttons) / sizeof(buttons[0]); i++)
 		buf_printf(out, "<text id=\"%s\" class=\"button\" "
-		    "role=\"button\" x=\"100%%\" dx=\"%d\" y=\"56\">%s"
+		    "role=\"button\" x=\"100%%\" dx=\"%d\" y=\"%d\">%s"
 		    "</text>\n", buttons[i].id, buttons[i].dx,
-		    buttons[i].text);
+		    svg_head(s) - 6, buttons[i].text);
 }
 
 /* ---- foot ---- */
@@ -439,7 +454,7 @@ svg_put(struct svg *s)
 	if (good) {
 		svg_put_head(s);
 		buf_printf(s->out, "<svg id=\"frames\" x=\"%d\" y=\"%d\" "
-		    "width=\"%lld\" height=\"%lld\"%s>\n", SVG_SIDE, SVG_HEAD,
+		    "width=\"%lld\" height=\"%lld\"%s>\n", SVG_SIDE, svg_head(s),
 		    (long long)o->width - 2 * SVG_SIDE,
 		    (long long)s->height * SVG_ROW,
 		    o->upwards ? " data-up=\"1\"" : "");

@@ -50,6 +50,7 @@ bool flamesvg_put(struct buf *out, const struct flame *f,
  * A * weight[DIFF_A]; 0 where a side has nothing. */
 struct flamesvg_pair {
 	double weight[2];
+	int128 whole[2];   /* that shares are of; 0: the tree's own */
 	const char *words; /* how the weights came about, for people */
 	bool by_b;         /* widths are B's; what is only in A vanishes */
 	bool few;          /* ticks are samples: mark where they are few */

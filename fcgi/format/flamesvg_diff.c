@@ -24,12 +24,19 @@ svg_change(const struct svg *s, const struct svg_frame *a, bool *few)
 	return most > 0 ? (vb - va) / most : 0;
 }
 
+int128
+svg_whole(const struct svg *s, int side)
+{
+	return s->pair->whole[side] > 0 ? s->pair->whole[side]
+					: s->diff->nodes[0].total[side];
+}
+
 /* "A 1,234 12.34%" */
 static char *
 diff_put_side(char *p, const struct svg *s, const struct svg_frame *a,
     int side)
 {
-	int128 whole = s->diff->nodes[0].total[side];
+	int128 whole = svg_whole(s, side);
 
 	*p++ = side == DIFF_A ? 'A' : 'B';
 	*p++ = ' ';
@@ -51,7 +58,7 @@ diff_put_signed(char *p, double v)
 char *
 svg_put_change(char *p, const struct svg *s, const struct svg_frame *a)
 {
-	const int128 *whole = s->diff->nodes[0].total;
+	const int128 whole[2] = {svg_whole(s, DIFF_A), svg_whole(s, DIFF_B)};
 	const double *w = s->pair->weight;
 	double va = (double)a->side[DIFF_A] * w[DIFF_A];
 	double vb = (double)a->side[DIFF_B] * w[DIFF_B];

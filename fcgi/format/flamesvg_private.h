@@ -53,6 +53,8 @@ bool svg_put_frame(struct svg *s, const struct svg_frame *a);
 /* The part of the title in brackets, without them, at p. */
 char *svg_put_value(char *p, const struct svg *s, int128 total);
 char *svg_put_change(char *p, const struct svg *s, const struct svg_frame *a);
+/* What shares of a side are of. */
+int128 svg_whole(const struct svg *s, int side);
 /* -1 to 1: (B - A) / the greater, by the weights; and is that of few? */
 double svg_change(const struct svg *s, const struct svg_frame *a, bool *few);
 

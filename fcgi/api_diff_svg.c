@@ -1,0 +1,134 @@
+/*
+ * GET /api/v1/diff.svg: A against B as one picture.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fcgi/context.h"
+#include "fcgi/format/diff.h"
+#include "fcgi/format/flame_shape.h"
+#include "fcgi/format/flamesvg.h"
+#include "fcgi/pages.h"
+#include "fcgi/profile_pair.h"
+#include "fcgi/request.h"
+#include "fcgi/respond.h"
+#include "fcgi/svg_page.h"
+#include "store/base/err.h"
+
+enum { WIDTHS_BOTH, WIDTHS_B };
+
+static const char *const diff_svg_widths[] = {"both", "b", NULL};
+
+struct diff_svg {
+	struct profile_pair pair;
+	struct profile_page shape; /* options alone */
+	struct profile *shaped[2]; /* NULL: the pair's as they are */
+	struct diff *diff;         /* of those */
+	struct flame *flame;
+	struct flamesvg_options o;
+	struct flamesvg_pair svg;
+	size_t widths;
+	char words[480];
+	struct buf subtitle;
+};
+
+static void
+diff_svg_fini(struct diff_svg *d)
+{
+	flame_free(d->flame);
+	diff_free(d->diff);
+	profile_free(d->shaped[DIFF_A]);
+	profile_free(d->shaped[DIFF_B]);
+	profile_pair_fini(&d->pair);
+	buf_fini(&d->subtitle);
+}
+
+/* The stacks that were asked for, of each side; shares stay those of the
+ * whole sides. */
+static const struct err *
+diff_svg_shape(struct diff_svg *d)
+{
+	const struct flame_options *o = &d->shape.options;
+	const struct err *e = NULL;
+
+	if (o->focus == NULL && o->ignore == NULL && !flame_is_shaped(o))
+		return NULL;
+	for (int i = 0; i < 2 && e == NULL; i++)
+		e = flame_shape(&d->shaped[i], d->pair.side[i].profile, o);
+	if (e == NULL)
+		e = diff_new(&d->diff, d->shaped[DIFF_A], d->shaped[DIFF_B]);
+	return e;
+}
+
+static void
+diff_svg_say(struct diff_svg *d)
+{
+	static const char *const widths[] = {
+	    [WIDTHS_BOTH] = "Widths: A and B together.",
+	    [WIDTHS_B] = "Widths: B alone."};
+
+	snprintf(d->words, sizeof(d->words), "%s %s", d->pair.words,
+	    widths[d->widths]);
+	d->svg.words = d->words;
+	for (int i = 0; i < 2; i++) {
+		buf_printf(&d->subtitle, "%s", i == DIFF_A ? "A: " : "   B: ");
+		svg_page_put_range(&d->subtitle, &d->pair.side[i]);
+	}
+	buf_put_u8(&d->subtitle, '\0');
+	d->o.subtitle = (const char *)d->subtitle.data;
+	d->o.empty = "no data on either side";
+	if (d->o.title == NULL)
+		d->o.title = strcmp(d->pair.side[DIFF_A].query,
+		    d->pair.side[DIFF_B].query) == 0
+		    ? d->pair.side[DIFF_A].query : "B against A";
+}
+
+static const struct err *
+diff_svg_draw(struct diff_svg *d, struct response *rs)
+{
+	const struct profile *a = d->pair.side[DIFF_A].profile;
+	struct flame_options frames = {.max_nodes = d->pair.max_nodes,
+	    .min_share = d->shape.options.min_share, .other = "(other)"};
+	const struct err *e = diff_svg_shape(d);
+	const struct diff *diff = d->diff != NULL ? d->diff : d->pair.diff;
+
+	if (e != NULL)
+		return e;
+	profile_pair_weights(&d->pair, d->svg.weight);
+	for (int i = 0; i < 2; i++)
+		d->svg.whole[i] =
+		    d->pair.side[i].profile->nodes[0].total;
+	d->svg.by_b = d->widths == WIDTHS_B;
+	d->svg.few = profile_page_rate(a) > 1 ||
+	    strcmp(a->unit, "samples") == 0;
+	d->o.units = profile_page_units(a);
+	diff_svg_say(d);
+	if (d->subtitle.failed)
+		return err_nomem();
+	e = flamesvg_diff_flame(&d->flame, diff, &d->svg, &frames);
+	if (e == NULL && !flamesvg_put_diff(&rs->body, diff, d->flame, &d->svg,
+	    &d->o))
+		e = err_nomem();
+	return e;
+}
+
+const struct err *
+api_diff_svg(struct context *c, struct request *rq, struct response *rs)
+{
+	struct diff_svg d = {.widths = WIDTHS_BOTH};
+	const struct err *e;
+
+	if ((e = svg_page_parse(rq, &d.o)) != NULL ||
+	    (e = profile_page_parse_shape(&d.shape, rq)) != NULL ||
+	    (e = request_choice(rq, "widths", diff_svg_widths, WIDTHS_BOTH,
+	    &d.widths)) != NULL)
+		return e;
+	e = profile_pair_init(&d.pair, c, rq, rs);
+	if (e == NULL && d.pair.diff != NULL) {
+		rs->type = TYPE_SVG;
+		rs->scripted = true;
+		e = diff_svg_draw(&d, rs);
+	}
+	diff_svg_fini(&d);
+	return e;
+}
