@@ -234,6 +234,17 @@ $(HELPERS): $(B)/%: $(B)/obj/tests/%.o $(B)/libtested.a $(FORMAT) $(LIB)
 	@echo "  LINK $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(B)/libtested.a $(FORMAT) $(LIB) \
 		$(DAEMON_LIBS) $(WORKER_LIBS) $(MORE_LIBS)
+# the stack walker that ours is measured against
+$(B)/gen/reference.bpf.o: tests/bench/reference.bpf.c \
+		tests/bench/reference.h $(wildcard collector/bpf/*.h) \
+		collector/unwind.h
+	@mkdir -p $(@D)
+	@echo "  BPF  $<"
+	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
+		-Wall -Wno-missing-declarations -Icollector/bpf -Icollector \
+		-c -o $@ $<
+	$(Q)llvm-strip -g $@ 2>/dev/null || llvm-strip-14 -g $@
+$(B)/obj/tests/bench/reference.o: $(B)/gen/reference.skel.h
 # the reference that our table of unwind rows is compared with
 $(B)/bench/ehframe_libdw: MORE_LIBS := -ldw
 

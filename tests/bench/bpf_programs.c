@@ -1,9 +1,10 @@
 /*
  * What the kernel says of the BPF programs that are loaded, for benchmarks.
  *
- *	bpf_programs [-w SECONDS] [PREFIX]
+ *	bpf_programs [-p PID] [-w SECONDS] [PREFIX]
  *
- * Prints a line for each program whose name begins with PREFIX:
+ * Prints a line for each program whose name begins with PREFIX and which, with
+ * -p, a descriptor of the process holds:
  *
  *	NAME TYPE RUNS RUN_NS VERIFIED_INSNS JITED_BYTES MAPS_BYTES
  *
@@ -12,6 +13,7 @@
  * which this program does until its end.
  */
 #include <bpf/bpf.h>
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +89,35 @@ program_print(const struct program *before, const char *prefix)
 	    (unsigned long long)bytes);
 }
 
+/* Does a descriptor of the process, of the program or of its attachment, name
+ * it? */
+static bool
+held_by(long pid, uint32_t id)
+{
+	char path[512], line[128];
+	struct dirent *d;
+	bool held = false;
+	unsigned n;
+	DIR *dir;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/fdinfo", pid);
+	dir = opendir(path);
+	while (dir != NULL && !held && (d = readdir(dir)) != NULL) {
+		snprintf(path, sizeof(path), "/proc/%ld/fdinfo/%s", pid,
+		    d->d_name);
+		f = fopen(path, "re");
+		while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+			held |= sscanf(line, "prog_id: %u", &n) == 1 &&
+			    n == id;
+		if (f != NULL)
+			fclose(f);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return held;
+}
+
 static void
 wait_seconds(double seconds)
 {
@@ -102,18 +133,23 @@ main(int argc, char **argv)
 	static struct program programs[PROGRAMS_MAX];
 	struct bpf_prog_info info;
 	double seconds = 0;
+	long pid = 0;
 	size_t i, n = 0;
 	uint32_t id = 0;
 	int c, stats;
 
-	while ((c = getopt(argc, argv, "w:")) != -1) {
-		if (c != 'w')
+	while ((c = getopt(argc, argv, "p:w:")) != -1) {
+		if (c == 'p')
+			pid = atol(optarg);
+		else if (c == 'w')
+			seconds = atof(optarg);
+		else
 			return 2;
-		seconds = atof(optarg);
 	}
 	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	while (n < PROGRAMS_MAX && bpf_prog_get_next_id(id, &id) == 0) {
-		if (!program_info(id, &info, NULL))
+		if (!program_info(id, &info, NULL) ||
+		    (pid != 0 && !held_by(pid, id)))
 			continue;
 		programs[n].id = id;
 		if (seconds > 0) {

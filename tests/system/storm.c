@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -95,7 +96,7 @@ static void *
 turns(void *arg)
 {
 	while (now_ns() < end_ns) {
-		burn_ns(200000);
+		burn_ns(20000);
 		nap_ns(50000000);
 	}
 	return arg;
@@ -165,6 +166,7 @@ way_reuse(pid_t pid, char *const programs[2])
 
 		got = fork_as(pid);
 		if (got == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 			execl(program, program, "100", (char *)NULL);
 			_exit(127);
 		}

@@ -18,14 +18,14 @@ cp "$mix" "$dir/mix_deleted"
 begin "$dir/mix_deleted" leader 60
 sleep 0.2
 rm "$dir/mix_deleted"
-"$driver" -s 2000 -n 12 >"$out" 2>"$dir/err"
+"$driver" -h 499 -s 2000 -n 12 >"$out" 2>"$dir/err"
 need_attached "$out"
 
 probed=$(settled "$out" mix_probed |
 	awk '/;in_(sort|aligned);/ { n += $NF } END { print n + 0 }')
 # In the kernel's own few instructions of a probe there is no way back, and
 # none from the instruction that aligns a stack.
-whole "return probes" "$out" mix_probed "$first" 100 850
+whole "return probes" "$out" mix_probed "$first" 60 850
 expect "return probes: under their functions" "$probed samples" \
 	"$probed" -ge 20
 whole "threads" "$out" mix_threads "($thread|$first)"
@@ -40,6 +40,6 @@ sorted=$(settled "$out" mix_threads |
 	awk '/;in_sort;.*;in_callback;burn / { n += $NF } END { print n + 0 }')
 expect "callbacks of the C library" "$sorted samples" "$sorted" -ge 10
 # A process on its way out has given up its stack.
-whole "children of a fork" "$out" mix_fork "($first|};\[no user stack\])" 100
-whole "the first thread has ended" "$out" mix_leader "$thread" 100
-whole "the file is deleted" "$out" mix_deleted "$thread" 100
+whole "children of a fork" "$out" mix_fork "($first|};\[no user stack\])" 60
+whole "the first thread has ended" "$out" mix_leader "$thread" 60
+whole "the file is deleted" "$out" mix_deleted "$thread" 60

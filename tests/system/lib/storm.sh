@@ -4,7 +4,11 @@ storm=$BUILD/system/storm
 mix=$BUILD/system/unwind_mix
 
 # rss_kb PID, descriptors PID
-rss_kb() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status" 2>/dev/null || echo 0; }
+rss_kb() {
+	local kb
+	kb=$(awk '/^VmRSS:/ { print $2 }' "/proc/$1/status" 2>/dev/null)
+	echo "${kb:-0}"
+}
 descriptors() { find "/proc/$1/fd" -mindepth 1 2>/dev/null | wc -l; }
 # children PID
 children() { cat "/proc/$1/task/$1/children" 2>/dev/null; }

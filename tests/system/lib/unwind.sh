@@ -14,7 +14,7 @@ whole() {
 	all=$(settled "$2" "$3" | awk '{ n += $NF } END { print n + 0 }')
 	good=$(settled "$2" "$3" | awk -v p="$4" '$0 ~ p { n += $NF }
 		END { print n + 0 }')
-	expect "$1: sampled" "$all samples" "$all" -ge "${5:-200}"
+	expect "$1: sampled" "$all samples" "$all" -ge "${5:-100}"
 	expect "$1: $part of 1000 stacks are whole" "$good of $all" \
 		$((good * 1000)) -ge $((all * part))
 	[ $((good * 1000)) -ge $((all * part)) ] ||
