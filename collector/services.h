@@ -48,6 +48,11 @@ struct process {
 	bool gone;
 	struct pidstat stat;  /* as of the last sweep */
 	uint64_t serial;      /* never given to another process */
+	/* The CPU profiler's: do all threads carry one name, and of how many
+	 * threads was that read, when? */
+	bool alike;
+	uint64_t alike_threads;
+	int64_t alike_ns; /* monotonic; 0: not read yet */
 };
 
 struct services;

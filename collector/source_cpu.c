@@ -31,6 +31,7 @@
 #define SETTLE_MAX_NS (100 * NS_PER_MS)
 #define SEASONED_TICKS 20 /* 0.2 s */
 #define JUMP_SLOTS 64 /* a larger step back of the clock is believed */
+#define JUMP_NS (500 * NS_PER_MS) /* as in slots.c */
 
 static const struct aggregate_limits limits = {
     .groups = 1u << 14, .stacks = 1u << 17, .numbers = 1u << 22};
@@ -296,6 +297,28 @@ cpu_fd(const struct source *s)
 	return s->epoll;
 }
 
+/*
+ * When the wall clock has jumped, or the machine has slept, what waits in
+ * the ring was sampled before that: it belongs where the clock was then, and
+ * not into the slot behind the gap.
+ */
+static const struct err *
+cpu_drain(struct source *s)
+{
+	int64_t before_ns = s->wall_offset_ns, jump_ns, after_ns;
+	const struct err *e = NULL;
+
+	cpu_set_clock(s);
+	after_ns = s->wall_offset_ns;
+	jump_ns = after_ns - before_ns;
+	if (jump_ns > JUMP_NS || jump_ns < -JUMP_NS) {
+		s->wall_offset_ns = before_ns;
+		e = sampler_drain(s->sampler);
+		s->wall_offset_ns = after_ns;
+	}
+	return e != NULL ? e : sampler_drain(s->sampler);
+}
+
 static const struct err *
 cpu_poll(struct source *s, int64_t now_ns)
 {
@@ -304,8 +327,7 @@ cpu_poll(struct source *s, int64_t now_ns)
 	(void)now_ns; /* samples carry monotonic times */
 	if (s->sampler == NULL)
 		return NULL;
-	cpu_set_clock(s);
-	e = sampler_drain(s->sampler);
+	e = cpu_drain(s);
 	symbols_pump(s->symbols, s->now_ns);
 	if (s->life != NULL)
 		cpu_life_poll(s->life, s->now_ns);

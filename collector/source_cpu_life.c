@@ -108,7 +108,7 @@ cpu_life_new(struct cpu_life **out, const struct cpu_life_parts *parts,
 	c->parts = *parts;
 	c->epoll = epoll;
 	c->timer = -1;
-	c->looks = (struct tokens){.each_ns = NS_PER_S / 10,
+	c->looks = (struct tokens){.each_ns = NS_PER_S / 5,
 	    .full_ns = 5 * NS_PER_S};
 	c->wakes = (struct tokens){.each_ns = NS_PER_S / 50,
 	    .full_ns = 2 * NS_PER_S};

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
+#include "pool.h"
 #include "services.h"
 #include "store/base/clock.h"
 #include "store/batch.h"
@@ -98,7 +98,7 @@ cpu_labels_node(struct batch *b, const struct aggregate_group *g)
 /* Group number -> where its stacks go. */
 struct group_place {
 	uint32_t series, node;
-	bool other;
+	bool other, by_entry;
 };
 
 static struct group_place *
@@ -115,6 +115,7 @@ cpu_place_groups(struct source *s, struct service_set *t)
 		    g.period_ns != 0 ? g.period_ns : t->period_ns,
 		    &places[i].other);
 		places[i].node = cpu_labels_node(t->batch, &g);
+		places[i].by_entry = g.by_entry;
 	}
 	return places;
 }
@@ -154,6 +155,32 @@ cpu_frame(struct source *s, struct batch *b, struct frame_cache *c,
 	return number;
 }
 
+/* The label set of a thread without a name of its own: its pool is the
+ * function that it began with, if that is known. */
+static uint32_t
+cpu_entry_node(struct source *s, struct batch *b,
+    const struct group_place *place, const struct aggregate_stack *stack)
+{
+	enum pool_frame what = POOL_RUNTIME;
+	struct aggregate_group g;
+	char pool[POOL_NAME_MAX];
+	struct frame f;
+	uint32_t n;
+
+	for (n = 0; n < stack->n && what == POOL_RUNTIME; n++) {
+		if (!symbols_is_settled(s->symbols, stack->frames[n]))
+			return place->node;
+		f = symbols_get(s->symbols,
+		    symbols_final(s->symbols, stack->frames[n]));
+		what = pool_judge(&f, pool);
+	}
+	if (what != POOL_ENTRY)
+		return place->node;
+	g = aggregate_get_group(s->aggregate, stack->group);
+	g.pool = pool;
+	return cpu_labels_node(b, &g);
+}
+
 static void
 cpu_put_stack(struct source *s, struct service_set *t,
     const struct group_place *places, struct frame_cache *c, size_t i)
@@ -164,6 +191,8 @@ cpu_put_stack(struct source *s, struct service_set *t,
 	uint64_t value = (uint64_t)stack.value;
 	bool nameless;
 
+	if (place->by_entry)
+		node = cpu_entry_node(s, t->batch, place, &stack);
 	for (n = 0; n < stack.n; n++) {
 		frame = cpu_frame(s, t->batch, c,
 		    symbols_final(s->symbols, stack.frames[n]), &nameless);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "jit.h"
+#include "pool.h"
 #include "services.h"
 #include "store/base/clock.h"
 #include "text.h"
@@ -19,6 +20,8 @@
 
 #define YOUNG_NS (300 * NS_PER_MS)
 #define TICK_NS 10000000u /* the step of start times in /proc */
+#define ALIKE_NS (60 * NS_PER_S)     /* threads' names are read again, */
+#define ALIKE_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
 
 /* Shown at the root of stacks that do not begin where their thread began;
  * NULL: only counted. */
@@ -203,10 +206,11 @@ cpu_kernel_frames(struct source *s, const struct sample_event *e,
 	return n;
 }
 
-/* The whole stack, root first; returns its depth. */
+/* The whole stack, root first; returns its depth.  *whole: it begins where
+ * its thread began. */
 static size_t
 cpu_stack(struct source *s, const struct sample_event *e, bool known,
-    uint32_t *refs)
+    uint32_t *refs, bool *whole)
 {
 	uint32_t user[EVENT_MAX_USER];
 	bool no_mapping = false;
@@ -216,6 +220,7 @@ cpu_stack(struct source *s, const struct sample_event *e, bool known,
 	if (known && e->n_user > 0)
 		n_user = cpu_user_frames(s, e, user, &no_mapping);
 	why = cpu_judge(e, known, no_mapping, n_user);
+	*whole = why == BROKEN_REASONS && (e->flags & EVENT_EH_FRAME) != 0;
 	if (why != BROKEN_REASONS) {
 		s->now.broken[why] += e->value;
 		if (marks[why] != NULL)
@@ -226,11 +231,29 @@ cpu_stack(struct source *s, const struct sample_event *e, bool known,
 	return n + cpu_kernel_frames(s, e, refs + n);
 }
 
+/* Threads that were never named all carry the process's name. */
+static bool
+cpu_threads_alike(struct source *s, struct process *p)
+{
+	int64_t since_ns = s->now_ns - p->alike_ns;
+
+	if (p->stat.threads < 2)
+		return false;
+	if (p->alike_ns == 0 || since_ns > ALIKE_NS ||
+	    (p->stat.threads != p->alike_threads &&
+	    since_ns > ALIKE_MIN_NS)) {
+		p->alike = pool_threads_alike("/proc", p->pid);
+		p->alike_threads = p->stat.threads;
+		p->alike_ns = s->now_ns;
+	}
+	return p->alike;
+}
+
 /* Who ran.  Kernel threads carry numbers of CPUs and queues in their names,
  * which would make a label set of each. */
 static uint32_t
-cpu_group(struct source *s, const struct sample_event *e,
-    const struct process *p)
+cpu_group(struct source *s, const struct sample_event *e, struct process *p,
+    bool whole)
 {
 	char comm[EVENT_COMM + 1], process[sizeof(p->comm) + 1];
 	char pool[sizeof(comm)];
@@ -246,6 +269,8 @@ cpu_group(struct source *s, const struct sample_event *e,
 	if ((e->flags & EVENT_KTHREAD) != 0) {
 		memcpy(process, pool, sizeof(process));
 		g.pool = "";
+	} else if (whole && p != NULL) {
+		g.by_entry = cpu_threads_alike(s, p);
 	}
 	return aggregate_group(s->aggregate, &g);
 }
@@ -273,11 +298,12 @@ cpu_want_tables(struct source *s, const struct sample_event *e,
 void
 cpu_take_event(struct source *s, const struct sample_event *e)
 {
-	const struct process *p = services_process(s->services,
-	    (int32_t)e->pid, e->start_ns / TICK_NS * TICK_NS);
+	struct process *p = services_process(s->services, (int32_t)e->pid,
+	    e->start_ns / TICK_NS * TICK_NS);
 	uint32_t refs[CPU_STACK_MAX];
-	uint32_t group = cpu_group(s, e, p);
-	size_t n = cpu_stack(s, e, p != NULL, refs);
+	bool whole;
+	size_t n = cpu_stack(s, e, p != NULL, refs, &whole);
+	uint32_t group = cpu_group(s, e, p, whole);
 
 	if (p != NULL)
 		cpu_want_tables(s, e, p);

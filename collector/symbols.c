@@ -344,6 +344,13 @@ symbols_kernel(struct symbols *s, uint64_t addr)
 	return s->addresses[id].frame;
 }
 
+bool
+symbols_is_settled(const struct symbols *s, uint32_t ref)
+{
+	return (ref & SYMBOLS_UNRESOLVED) == 0 ||
+	    s->addresses[ref & ~SYMBOLS_UNRESOLVED].frame != NONE;
+}
+
 uint32_t
 symbols_final(struct symbols *s, uint32_t ref)
 {

@@ -97,6 +97,9 @@ uint32_t symbols_kernel(struct symbols *s, uint64_t addr);
 /* The reference of a frame that the caller knows. */
 uint32_t symbols_frame(struct symbols *s, const struct frame *frame);
 
+/* Has the child answered, so that the frame will not be another one later? */
+bool symbols_is_settled(const struct symbols *s, uint32_t ref);
+
 /* Settled references of what has no name yet; makes the address
  * "module+0xoffset" where the child did not answer.  Call at the end of a
  * slot, once for each reference that is to be shown. */

@@ -21,6 +21,7 @@
 
 #define BUCKETS 1024
 #define QUEUE_MAX 1024
+#define RENEW_MAX 128 /* in the queue, for processes that nobody sampled */
 #define WAIT_MIN_NS (1 * NS_PER_S) /* doubles up to the next line */
 #define WAIT_MAX_NS (60 * NS_PER_S)
 #define REFRESH_NS (60 * NS_PER_S) /* while in use: other code may have come
@@ -28,6 +29,7 @@
 /* So much of our time at once, and this part of the time then. */
 #define BUDGET_NS (100 * NS_PER_MS)
 #define BUDGET_PART 250
+#define RESERVE_NS (BUDGET_NS * 3 / 4) /* kept for what is sampled */
 
 struct process {
 	struct process *next; /* in its bucket */
@@ -40,6 +42,8 @@ struct process {
 	int64_t built_ns, wait_ns;
 	uint32_t wants;       /* how often it was wanted since it was queued */
 	bool queued;
+	bool sampled; /* since it was queued, or in use: worth new tables */
+	bool unasked; /* built without asking for tables */
 };
 
 struct unwind_processes {
@@ -200,8 +204,10 @@ unwind_processes_want(struct unwind_processes *u, int32_t pid,
 
 	if (p == NULL)
 		p = process_add(u, pid, event_ns);
-	if (p != NULL)
+	if (p != NULL) {
 		p->wants++;
+		p->sampled = true;
+	}
 	if (p == NULL || p->queued || u->n_queue == QUEUE_MAX)
 		return;
 	if (start_ns == 0) { /* the caller does not know: no news */
@@ -213,7 +219,7 @@ unwind_processes_want(struct unwind_processes *u, int32_t pid,
 		p->exec_id = exec_id;
 	}
 	/* Another image is news; the same one is looked at now and then. */
-	if (p->start_ns == start_ns && p->exec_id == exec_id &&
+	if (p->start_ns == start_ns && p->exec_id == exec_id && !p->unasked &&
 	    event_ns < p->built_ns + p->wait_ns)
 		return;
 	if (p->start_ns != start_ns || p->exec_id != exec_id)
@@ -238,7 +244,7 @@ unwind_processes_renew(struct unwind_processes *u, int32_t pid,
 	p->start_ns = 0;
 	p->exec_id = 0;
 	p->wait_ns = 0;
-	if (p->queued || u->n_queue == QUEUE_MAX)
+	if (p->queued || u->n_queue >= RENEW_MAX)
 		return;
 	p->queued = true;
 	p->wants = 0;
@@ -278,14 +284,15 @@ process_image(const struct unwind_processes *u, int32_t pid)
 
 static uint32_t
 process_table(struct unwind_processes *u, const struct maps_process *mp,
-    const struct mapping *m, int64_t now_ns)
+    const struct mapping *m, bool ask, int64_t now_ns)
 {
 	uint32_t table = UNWIND_NO_TABLE;
 	int fd;
 
 	if (m->kind == MAP_VDSO && u->vdso != NULL) {
 		fd = u->vdso(u->vdso_arg);
-		return fd >= 0 ? unwind_tables_get(u->tables, fd, now_ns) :
+		return fd >= 0 ? unwind_tables_get(u->tables, fd, true,
+		    now_ns) :
 		    UNWIND_NO_TABLE;
 	}
 	if (m->kind != MAP_FILE)
@@ -293,7 +300,7 @@ process_table(struct unwind_processes *u, const struct maps_process *mp,
 	fd = maps_open(u->maps, mp, m);
 	if (fd < 0)
 		return UNWIND_NO_TABLE;
-	table = unwind_tables_get(u->tables, fd, now_ns);
+	table = unwind_tables_get(u->tables, fd, ask, now_ns);
 	close(fd);
 	return table;
 }
@@ -307,7 +314,7 @@ process_skips(const struct mapping *m)
 
 static uint32_t
 process_fill(struct unwind_processes *u, const struct maps_process *mp,
-    struct unwind_mapping *out, uint32_t *tables, int64_t now_ns)
+    bool ask, struct unwind_mapping *out, uint32_t *tables, int64_t now_ns)
 {
 	const struct maps_list *l = maps_process_list(mp);
 	uint32_t n = 0;
@@ -318,7 +325,7 @@ process_fill(struct unwind_processes *u, const struct maps_process *mp,
 
 		if (process_skips(m))
 			continue;
-		tables[n] = process_table(u, mp, m, now_ns);
+		tables[n] = process_table(u, mp, m, ask, now_ns);
 		out[n] = (struct unwind_mapping){.start = m->start,
 		    .bias = m->start - (m->kind == MAP_VDSO ? 0 :
 		    m->offset), .pages = (uint32_t)((m->end - m->start) >>
@@ -397,7 +404,7 @@ process_build(struct unwind_processes *u, struct process *p, int64_t now_ns)
 		free(tables);
 		return BUILD_FAILED;
 	}
-	n = process_fill(u, mp, list, tables, now_ns);
+	n = process_fill(u, mp, p->sampled, list, tables, now_ns);
 	known = process_is_known(p, image, list, n);
 	if (n > 0 && !known)
 		ok = process_publish(u, p, image, list, n, tables, now_ns);
@@ -412,7 +419,8 @@ process_work(struct unwind_processes *u, struct process *p, int64_t now_ns)
 {
 	enum outcome outcome = process_build(u, p, now_ns);
 
-	p->queued = false;
+	p->unasked = !p->sampled;
+	p->sampled = false;
 	p->built_ns = now_ns;
 	if (outcome == BUILD_NEW)
 		p->wait_ns = 0;
@@ -435,23 +443,38 @@ processes_refill(struct unwind_processes *u, int64_t now_ns)
 	}
 }
 
-/* Takes the process out of the queue that is sampled most. */
+static bool
+process_is_before(const struct process *a, const struct process *b)
+{
+	if (a == NULL)
+		return false;
+	return a->sampled != b->sampled ? a->sampled : a->wants > b->wants;
+}
+
+/* Takes the process out of the queue that is sampled most; NULL when none is
+ * worth what is left of the budget. */
 static struct process *
 processes_next(struct unwind_processes *u)
 {
 	struct process *p, *best = NULL;
 	uint32_t i, at = 0;
+	bool urgent;
 
 	for (i = 0; i < u->n_queue; i++) {
 		p = *process_find(u, u->queue[i]);
-		if (best != NULL && (p == NULL || p->wants <= best->wants))
+		if (best != NULL && !process_is_before(p, best))
 			continue;
 		best = p;
 		at = i;
 	}
+	urgent = best == NULL || best->sampled;
+	if (u->n_queue == 0 || u->budget_ns <= (urgent ? 0 : RESERVE_NS))
+		return NULL;
 	u->n_queue--;
 	memmove(u->queue + at, u->queue + at + 1,
 	    (u->n_queue - at) * sizeof(u->queue[0]));
+	if (best != NULL)
+		best->queued = false;
 	return best;
 }
 
@@ -462,10 +485,8 @@ unwind_processes_pump(struct unwind_processes *u, int64_t now_ns)
 	struct process *p;
 
 	processes_refill(u, now_ns);
-	while (u->n_queue > 0 && u->budget_ns > 0) {
-		p = processes_next(u);
-		if (p != NULL && p->queued)
-			process_work(u, p, now_ns);
+	while ((p = processes_next(u)) != NULL) {
+		process_work(u, p, now_ns);
 		end = clock_cpu_ns();
 		u->budget_ns -= end - began;
 		began = end;
@@ -483,6 +504,7 @@ process_refresh(struct unwind_processes *u, struct process *p, int64_t now_ns)
 	    k.used_s < (uint32_t)(p->built_ns / NS_PER_S))
 		return;
 	p->queued = true;
+	p->sampled = true;
 	p->wants = 0;
 	u->queue[u->n_queue++] = p->pid;
 }

@@ -48,7 +48,8 @@ void unwind_processes_want(struct unwind_processes *u, int32_t pid,
     uint64_t start_ns, uint32_t exec_id, int64_t event_ns);
 
 /* The process has executed another program or mapped code: what is known of
- * it is to be made anew, when its turn comes. */
+ * it is to be made anew, when its turn comes, from the tables that are there;
+ * others are asked for when it has been sampled. */
 void unwind_processes_renew(struct unwind_processes *u, int32_t pid,
     int64_t now_ns);
 

@@ -21,6 +21,7 @@
 #define BUCKETS 1024
 #define NONE UINT32_MAX
 #define QUEUE_MAX 256                  /* open files that wait */
+#define ASKED_MAX 4 /* so that a busy machine's delays do not add up */
 #define RETRY_MIN_NS (10 * NS_PER_S)   /* doubles up to the next line */
 #define RETRY_MAX_NS (3600 * NS_PER_S)
 /* The child may work so long at once, and this part of the time then.  Its
@@ -70,7 +71,7 @@ struct unwind_tables {
 	uint32_t buckets[BUCKETS];
 	uint32_t queue[QUEUE_MAX], n_queue;
 	uint32_t n;    /* tables that were ever used */
-	bool asked;    /* one question at a time: names are asked for too */
+	uint32_t asked; /* questions on their way: names are asked for too */
 	int64_t budget_ns, refilled_ns;
 	uint64_t made, evicted, failures, refused;
 };
@@ -235,7 +236,8 @@ table_queue(struct unwind_tables *t, uint32_t i, int fd)
 }
 
 uint32_t
-unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns)
+unwind_tables_get(struct unwind_tables *t, int fd, bool ask,
+    int64_t now_ns)
 {
 	struct table *f;
 	struct stat st;
@@ -252,7 +254,7 @@ unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns)
 	f->refs++;
 	if (f->state == TABLE_FAILED && now_ns >= f->retry_ns)
 		f->state = TABLE_WANTED;
-	if (f->state == TABLE_WANTED)
+	if (f->state == TABLE_WANTED && ask)
 		table_queue(t, i, fd);
 	return i;
 }
@@ -415,7 +417,7 @@ unwind_tables_answer(struct unwind_tables *t, uint32_t table,
 		return;
 	table_take(t, table, rows, now_ns);
 	table_publish(t, table);
-	t->asked = false;
+	t->asked--;
 	t->budget_ns -= COST_FILE_NS + COST_ROW_NS * (int64_t)rows->n;
 }
 
@@ -444,24 +446,32 @@ tables_next(const struct unwind_tables *t)
 	return best;
 }
 
-void
-unwind_tables_pump(struct unwind_tables *t, int64_t now_ns)
+/* Asks for the rows of the next file; false when it cannot be asked now. */
+static bool
+tables_ask(struct unwind_tables *t)
 {
 	uint32_t at = tables_next(t), i = t->queue[at];
 	struct table *f = &t->tables[i];
 
-	tables_refill(t, now_ns);
-	if (t->n_queue == 0 || t->asked || t->budget_ns <= 0)
-		return;
 	if (!t->ask(t->arg, i, f->fd, f->size, t->kernel->cells / 2))
-		return;
+		return false;
 	f->state = TABLE_ASKED;
-	t->asked = true;
+	t->asked++;
 	close(f->fd);
 	f->fd = -1;
 	t->n_queue--;
 	memmove(t->queue + at, t->queue + at + 1,
 	    (t->n_queue - at) * sizeof(t->queue[0]));
+	return true;
+}
+
+void
+unwind_tables_pump(struct unwind_tables *t, int64_t now_ns)
+{
+	tables_refill(t, now_ns);
+	while (t->n_queue > 0 && t->asked < ASKED_MAX && t->budget_ns > 0 &&
+	    tables_ask(t))
+		continue;
 }
 
 void

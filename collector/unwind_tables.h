@@ -46,12 +46,13 @@ const struct err *unwind_tables_new(struct unwind_tables **out,
 void unwind_tables_free(struct unwind_tables *t);
 
 /*
- * The table of the file behind a descriptor, which stays the caller's; asks
- * for its rows when it has none.  The reference is the caller's until
+ * The table of the file behind a descriptor, which stays the caller's; when
+ * it has no rows and `ask` says so, asks for them.  The reference is the caller's until
  * unwind_tables_drop().  UNWIND_NO_TABLE when there are too many tables or
  * it is no regular file.
  */
-uint32_t unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns);
+uint32_t unwind_tables_get(struct unwind_tables *t, int fd, bool ask,
+    int64_t now_ns);
 void unwind_tables_drop(struct unwind_tables *t, uint32_t table);
 
 /* Has the table its last state, and that for a while? */

@@ -148,7 +148,7 @@ static uint32_t
 make(struct unwind_tables *t, int fd, uint32_t n, const char *id,
     int64_t now_ns)
 {
-	uint32_t table = unwind_tables_get(t, fd, now_ns);
+	uint32_t table = unwind_tables_get(t, fd, true, now_ns);
 
 	k.asked = UNWIND_NO_TABLE;
 	unwind_tables_pump(t, now_ns);
@@ -161,13 +161,13 @@ TEST(a_file_is_asked_for_once)
 {
 	struct unwind_tables *t = begin();
 	int fd = some_file();
-	uint32_t a = unwind_tables_get(t, fd, S), b;
+	uint32_t a = unwind_tables_get(t, fd, true, S), b;
 
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_PENDING);
 	CHECK(!unwind_tables_settled(t, a));
 	unwind_tables_pump(t, S);
 	unwind_tables_pump(t, S);
-	b = unwind_tables_get(t, fd, S);
+	b = unwind_tables_get(t, fd, true, S);
 	CHECK_INT(a, b);
 	CHECK_INT(k.questions, 1);
 	answer(t, a, 100, "id", S);
@@ -175,7 +175,7 @@ TEST(a_file_is_asked_for_once)
 	CHECK_INT(k.tables[a].rows, 100);
 	CHECK_INT(k.tables[a].base, 0x1000);
 	CHECK(unwind_tables_settled(t, a));
-	unwind_tables_get(t, fd, S);
+	unwind_tables_get(t, fd, true, S);
 	unwind_tables_pump(t, S);
 	CHECK_INT(k.questions, 1);
 	close(fd);
@@ -210,12 +210,12 @@ TEST(files_without_rows)
 	CHECK(unwind_tables_settled(t, a));
 	close(fd);
 	fd = some_file();
-	a = unwind_tables_get(t, fd, S);
+	a = unwind_tables_get(t, fd, true, S);
 	unwind_tables_pump(t, S);
 	unwind_tables_answer(t, a, &r, S);
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_NONE);
 	CHECK(pipe(pipes) == 0);
-	CHECK_INT(unwind_tables_get(t, pipes[0], S), UNWIND_NO_TABLE);
+	CHECK_INT(unwind_tables_get(t, pipes[0], true, S), UNWIND_NO_TABLE);
 	close(pipes[0]);
 	close(pipes[1]);
 	close(fd);
@@ -228,7 +228,7 @@ TEST(a_file_over_the_bounds_is_counted)
 	struct symbols_rows r = {.status = ELF_TOO_BIG, .fd = -1};
 	struct unwind_tables_stats stats;
 	int fd = some_file();
-	uint32_t a = unwind_tables_get(t, fd, S);
+	uint32_t a = unwind_tables_get(t, fd, true, S);
 
 	unwind_tables_pump(t, S);
 	unwind_tables_answer(t, a, &r, S);
@@ -258,8 +258,15 @@ TEST(renewed_at_once)
 	CHECK_INT(stats.waiting, 1);
 	unwind_processes_pump(u, S);
 	CHECK_INT(k.pid, self);
+	unwind_tables_pump(t, S);
+	/* It was not worth asking for tables yet. */
+	CHECK_INT(k.asked, UNWIND_NO_TABLE);
 	/* The event that follows knows more, but it is the same image. */
 	unwind_processes_want(u, self, 77, 5, S + 1);
+	unwind_processes_pump(u, S + 1);
+	unwind_tables_pump(t, S + 1);
+	CHECK(k.asked != UNWIND_NO_TABLE);
+	unwind_processes_want(u, self, 77, 5, S + 2);
 	unwind_processes_stats(u, &stats);
 	CHECK_INT(stats.built, 1);
 	CHECK_INT(stats.waiting, 0);
@@ -271,32 +278,59 @@ TEST(renewed_at_once)
 	unwind_tables_free(t);
 }
 
+/* However many programs begin: what is sampled comes first, and the queue
+ * has room for it. */
+TEST(a_storm_leaves_room)
+{
+	struct unwind_tables *t = begin();
+	struct unwind_processes_stats stats;
+	struct unwind_processes *u;
+	struct maps *maps;
+	int32_t i;
+
+	CHECK_OK(maps_new(&maps, "/nowhere"));
+	CHECK_OK(unwind_processes_new(&u, &fake, t, maps, "/nowhere"));
+	for (i = 0; i < 5000; i++)
+		unwind_processes_renew(u, 4000001 + i, S);
+	unwind_processes_stats(u, &stats);
+	CHECK(stats.waiting <= 128);
+	for (i = 0; i < 100; i++)
+		unwind_processes_want(u, 3000001 + i, 1, 1, S);
+	unwind_processes_stats(u, &stats);
+	CHECK(stats.waiting >= 100);
+	CHECK(stats.processes <= UNWIND_PROCESSES);
+	unwind_processes_pump(u, S);
+	unwind_processes_free(u);
+	maps_free(maps);
+	unwind_tables_free(t);
+}
+
 TEST(a_file_that_kills_waits_longer_each_time)
 {
 	struct unwind_tables *t = begin();
 	struct symbols_rows r = {.lost = true, .guilty = true, .fd = -1};
 	int fd = some_file();
-	uint32_t a = unwind_tables_get(t, fd, S);
+	uint32_t a = unwind_tables_get(t, fd, true, S);
 
 	unwind_tables_pump(t, S);
 	unwind_tables_answer(t, a, &r, S);
-	unwind_tables_get(t, fd, 10 * S);
+	unwind_tables_get(t, fd, true, 10 * S);
 	unwind_tables_pump(t, 10 * S);
 	CHECK_INT(k.questions, 1);
-	unwind_tables_get(t, fd, 12 * S);
+	unwind_tables_get(t, fd, true, 12 * S);
 	unwind_tables_pump(t, 12 * S);
 	CHECK_INT(k.questions, 2);
 	unwind_tables_answer(t, a, &r, 12 * S);
-	unwind_tables_get(t, fd, 31 * S);
+	unwind_tables_get(t, fd, true, 31 * S);
 	unwind_tables_pump(t, 31 * S);
 	CHECK_INT(k.questions, 2);
-	unwind_tables_get(t, fd, 33 * S);
+	unwind_tables_get(t, fd, true, 33 * S);
 	unwind_tables_pump(t, 33 * S);
 	CHECK_INT(k.questions, 3);
 	/* One that only stood in the line is asked for again at once. */
 	r.guilty = false;
 	unwind_tables_answer(t, a, &r, 33 * S);
-	unwind_tables_get(t, fd, 33 * S);
+	unwind_tables_get(t, fd, true, 33 * S);
 	unwind_tables_pump(t, 33 * S);
 	CHECK_INT(k.questions, 4);
 	close(fd);
@@ -419,6 +453,7 @@ main(void)
 	RUN(files_without_rows);
 	RUN(a_file_over_the_bounds_is_counted);
 	RUN(renewed_at_once);
+	RUN(a_storm_leaves_room);
 	RUN(a_file_that_kills_waits_longer_each_time);
 	RUN(the_oldest_makes_room);
 	RUN(extents_rest_before_they_are_used_again);

@@ -1,0 +1,149 @@
+/*
+ * Names of threads, and tables of what every thread begins with.
+ */
+#include "pool.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "readfile.h"
+#include "text.h"
+
+/* Reads one thread's name; false when it has ended. */
+static bool
+thread_name(int dir, const char *tid, char *out, size_t size)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/comm", tid);
+	return readfile_at(dir, path, out, size) > 0;
+}
+
+bool
+pool_threads_alike(const char *proc, int32_t pid)
+{
+	char path[256], first[64] = "", name[64];
+	bool alike = true;
+	struct dirent *d;
+	int n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/task", proc, pid);
+	dir = opendir(path);
+	if (dir == NULL)
+		return false;
+	while (alike && n < POOL_THREADS_MAX && (d = readdir(dir)) != NULL) {
+		if (d->d_name[0] == '.' ||
+		    !thread_name(dirfd(dir), d->d_name, name, sizeof(name)))
+			continue;
+		if (n++ == 0)
+			memcpy(first, name, sizeof(first));
+		alike = strcmp(first, name) == 0;
+	}
+	closedir(dir);
+	return alike && n >= 2;
+}
+
+/* Libraries that begin threads. */
+static const char *const modules[] = {"libc.so", "libc-2.", "ld-linux",
+    "ld-2.", "ld-musl", "libpthread", "libstdc++.so", "libc++.so"};
+
+/* The same code where it is linked in, and what stands before main(). */
+static const char *const names[] = {"_start", "__libc_start", "clone",
+    "__clone", "start_thread", "thread_start", "execute_native_thread_routine",
+    "std::", "void std::", "decltype(auto) std::"};
+
+static bool
+begins_with(const char *text, const char *const *beginnings, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Copies n bytes, cut at a character's border. */
+static void
+pool_copy(char *out, const char *name, size_t n)
+{
+	if (n > POOL_NAME_MAX - 1) {
+		n = POOL_NAME_MAX - 1;
+		while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80)
+			n--;
+	}
+	memcpy(out, name, n);
+	out[n] = '\0';
+	text_clean(out);
+}
+
+/* The length of a C++ name without " const" and the list of arguments at its
+ * end. */
+static size_t
+name_bare(const char *name)
+{
+	size_t n = strlen(name), i;
+	int depth = 0;
+
+	if (n > 6 && strcmp(name + n - 6, " const") == 0)
+		n -= 6;
+	if (n == 0 || name[n - 1] != ')')
+		return n;
+	for (i = n; i-- > 0;) {
+		depth += name[i] == ')';
+		depth -= name[i] == '(';
+		if (depth == 0)
+			break;
+	}
+	return depth == 0 && i > 0 ? i : n;
+}
+
+/*
+ * A std::thread that was made with a lambda says so in the type of what runs
+ * it; the lambda's body has mostly been put into that.
+ *	..._Invoker<std::tuple<Server::run()::{lambda()#1}> > >::_M_run()
+ */
+static bool
+name_lambda(const char *name, char *out)
+{
+	static const char before[] = "_Invoker<std::tuple<";
+	const char *p = strstr(name, before), *end;
+	int depth = 0;
+
+	if (strncmp(name, "std::thread::_State_impl<", 25) != 0 || p == NULL)
+		return false;
+	p += sizeof(before) - 1;
+	for (end = p; *end != '\0'; end++) {
+		depth += *end == '<' || *end == '(' || *end == '{';
+		if (depth == 0 && (*end == '>' || *end == ','))
+			break;
+		depth -= *end == '>' || *end == ')' || *end == '}';
+	}
+	if (end - p < 8 || memmem(p, (size_t)(end - p), "{lambda", 7) == NULL)
+		return false;
+	pool_copy(out, p, (size_t)(end - p));
+	return true;
+}
+
+enum pool_frame
+pool_judge(const struct frame *f, char *out)
+{
+	if (f->kind != FRAME_NATIVE && f->kind != FRAME_ADDRESS &&
+	    f->kind != FRAME_JIT && f->kind != FRAME_INLINED)
+		return POOL_NONE;
+	if (name_lambda(f->name, out))
+		return POOL_ENTRY;
+	if (begins_with(f->module, modules,
+	    sizeof(modules) / sizeof(modules[0])) ||
+	    (f->kind != FRAME_ADDRESS && begins_with(f->name, names,
+	    sizeof(names) / sizeof(names[0]))))
+		return POOL_RUNTIME;
+	pool_copy(out, f->name, name_bare(f->name));
+	return out[0] != '\0' ? POOL_ENTRY : POOL_NONE;
+}

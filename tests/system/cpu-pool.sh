@@ -1,0 +1,72 @@
+#!/bin/bash
+# Threads that nobody named are told apart by the function that they began
+# with; where only some are named, names count.
+. "$(dirname "$0")/lib/cpu.sh"
+out=$dir/out
+cat >"$dir/pool.cc" <<'END'
+#include <pthread.h>
+#include <string.h>
+#include <thread>
+#include <time.h>
+volatile unsigned sink;
+static time_t end;
+__attribute__((noinline)) static void spin()
+{
+	for (unsigned i = 0; i < 100000; i++)
+		sink = sink * 25214903 + i;
+}
+struct Store {
+	__attribute__((noinline)) void Compact(int n)
+	{
+		while (time(0) < end)
+			spin(), sink += n;
+	}
+};
+extern "C" __attribute__((noinline)) void *flush_log(void *p)
+{
+	while (time(0) < end)
+		spin();
+	return p;
+}
+int main(int argc, char **argv)
+{
+	Store store;
+	pthread_t t;
+	end = time(0) + 60;
+	std::thread a(&Store::Compact, &store, argc);
+	std::thread b([] { while (time(0) < end) spin(); });
+	pthread_create(&t, 0, flush_log, 0);
+	if (argc > 1)
+		pthread_setname_np(t, "flusher-7");
+	while (time(0) < end)
+		spin();
+	pthread_join(t, 0);
+	a.join();
+	b.join();
+}
+END
+g++ -O2 -o "$dir/pool_plain" "$dir/pool.cc" -lpthread &&
+	cp "$dir/pool_plain" "$dir/pool_named" ||
+	{ not_ok "compiles"; exit 1; }
+begin "$dir/pool_plain"
+begin "$dir/pool_named" named
+sleep 2 # the table of processes has seen the threads then
+"$driver" -s 1000 -n 9 >"$out" 2>"$dir/err"
+need_attached "$out"
+
+# pool SERVICE POOL : its samples
+pool() {
+	awk -v s="$1" -v p="pool=$2,process=" '/^stack / && $3 == s &&
+		index($0, p) { n += $NF } END { print n + 0 }' "$out"
+}
+for name in main flush_log Store::Compact 'main::{lambda()#1}'; do
+	n=$(pool pool_plain "$name")
+	expect "a pool $name" "$n samples" "$n" -ge 3
+done
+# Until tables are made and names are known, the process's name stands in.
+rest=$(samples "$out" '^stack .*pool=pool_plain,.*};(_start|__clone3?);.*spin')
+expect "whole stacks are in no other" "$rest samples" "$rest" = 0
+n=$(pool pool_named 'flusher-*')
+expect "a thread's own name counts" "$n samples" "$n" -ge 3
+n=$(pool pool_named pool_named)
+expect "and then that of the others" "$n samples" "$n" -ge 3

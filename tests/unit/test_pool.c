@@ -1,0 +1,125 @@
+/*
+ * Pools of threads that nobody named.
+ */
+#include "test.h"
+
+#include "collector/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static const char *
+judge(enum frame_kind kind, const char *module, const char *name)
+{
+	struct frame f = {.kind = kind, .module = module, .name = name,
+	    .build_id = ""};
+	static char out[POOL_NAME_MAX];
+	enum pool_frame what = pool_judge(&f, out);
+
+	return what == POOL_RUNTIME ? "(next)" : what == POOL_NONE ?
+	    "(none)" : out;
+}
+
+TEST(what_threads_begin_with)
+{
+	static const struct {
+		enum frame_kind kind;
+		const char *module, *name, *want;
+	} cases[] = {
+	    {FRAME_NATIVE, "libc.so.6", "__clone3", "(next)"},
+	    {FRAME_ADDRESS, "libc.so.6", "libc.so.6+0x89134", "(next)"},
+	    {FRAME_ADDRESS, "libstdc++.so.6", "libstdc++.so.6+0xd44a3",
+	        "(next)"},
+	    {FRAME_NATIVE, "app", "start_thread", "(next)"},
+	    {FRAME_NATIVE, "app", "_start", "(next)"},
+	    {FRAME_NATIVE, "app", "void std::__invoke_impl<void, void (*)()>"
+	        "(std::__invoke_other, void (*&&)())", "(next)"},
+	    {FRAME_NATIVE, "app", "std::thread::_State_impl<std::thread::"
+	        "_Invoker<std::tuple<void (*)(int), int> > >::_M_run()",
+	        "(next)"},
+	    {FRAME_NATIVE, "app", "std::thread::_State_impl<std::thread::"
+	        "_Invoker<std::tuple<db::Server::Run(std::vector<int>)::"
+	        "{lambda()#1}, int> > >::_M_run()",
+	        "db::Server::Run(std::vector<int>)::{lambda()#1}"},
+	    {FRAME_NATIVE, "app", "main", "main"},
+	    {FRAME_NATIVE, "app", "db::Worker::Run(int, char const*) const",
+	        "db::Worker::Run"},
+	    {FRAME_NATIVE, "app", "db::(anonymous namespace)::Loop()",
+	        "db::(anonymous namespace)::Loop"},
+	    {FRAME_NATIVE, "app", "(odd)", "(odd)"},
+	    {FRAME_ADDRESS, "app", "app+0x1234", "app+0x1234"},
+	    {FRAME_KERNEL, "[kernel]", "do_syscall_64", "(none)"},
+	    {FRAME_MARK, "", "[truncated]", "(none)"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_STR(judge(cases[i].kind, cases[i].module,
+		    cases[i].name), cases[i].want);
+}
+
+TEST(long_and_broken_names)
+{
+	char name[5000];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	CHECK_INT(strlen(judge(FRAME_NATIVE, "app", name)),
+	    POOL_NAME_MAX - 1);
+	CHECK_STR(judge(FRAME_NATIVE, "app", ")"), ")");
+	CHECK_STR(judge(FRAME_NATIVE, "app", "a))"), "a))");
+	CHECK_STR(judge(FRAME_NATIVE, "app", "std::thread::_State_impl<"
+	    "std::thread::_Invoker<std::tuple<f()::{lambda"), "f()::{lambda");
+	CHECK_STR(judge(FRAME_NATIVE, "app", ""), "(none)");
+}
+
+static void *
+other_thread(void *arg)
+{
+	int *pipes = arg;
+	char c;
+
+	if (pipes[2])
+		prctl(PR_SET_NAME, "another", 0, 0, 0);
+	CHECK(write(pipes[1], "x", 1) == 1);
+	CHECK(read(pipes[3], &c, 1) == 1);
+	return NULL;
+}
+
+/* Two threads of one name, then of two. */
+TEST(threads_of_this_process)
+{
+	int named;
+
+	CHECK(!pool_threads_alike("/proc", getpid()));
+	CHECK(!pool_threads_alike("/nowhere", getpid()));
+	for (named = 0; named < 2; named++) {
+		int up[2], down[2], pipes[4];
+		pthread_t t;
+		char c;
+
+		CHECK(pipe(up) == 0 && pipe(down) == 0);
+		pipes[1] = up[1];
+		pipes[2] = named;
+		pipes[3] = down[0];
+		CHECK(pthread_create(&t, NULL, other_thread, pipes) == 0);
+		CHECK(read(up[0], &c, 1) == 1);
+		CHECK_INT(pool_threads_alike("/proc", getpid()), !named);
+		CHECK(write(down[1], "x", 1) == 1);
+		pthread_join(t, NULL);
+		close(up[0]);
+		close(up[1]);
+		close(down[0]);
+		close(down[1]);
+	}
+}
+
+int
+main(void)
+{
+	RUN(what_threads_begin_with);
+	RUN(long_and_broken_names);
+	RUN(threads_of_this_process);
+	return test_done();
+}
