@@ -113,11 +113,9 @@ flamegraph_subtitle(struct flamegraph *g, struct buf *text,
 		buf_printf(text, "%s%s", i > 0 ? ", " : "",
 		    strcmp(g->paths[i], "-") == 0 ? "standard input"
 						  : g->paths[i]);
-	if (f != NULL) {
-		buf_printf(text, "   ");
-		writer_put_grouped(text, f->total);
-		buf_printf(text, " %s", g->svg.units);
-	}
+	buf_printf(text, "   ");
+	writer_put_grouped(text, f->total);
+	buf_printf(text, " %s", g->svg.units);
 	buf_put_u8(text, '\0');
 	g->svg.subtitle = text->failed ? "" : (const char *)text->data;
 }
@@ -341,6 +339,8 @@ flamegraph_run(struct flamegraph *g)
 			return err_errno("%s", g->output);
 	}
 	g->frames.min_share = flamesvg_min_share(&g->svg);
+	if (g->svg.title == NULL)
+		g->svg.title = g->diff ? "B against A" : "Flame graph";
 	g->svg.flush = flamegraph_flush;
 	g->svg.flush_arg = g;
 	e = g->diff ? flamegraph_pair(g, &out) : flamegraph_single(g, &out);
@@ -360,7 +360,7 @@ cmd_flamegraph(int argc, char **argv)
 	struct flamegraph g = {
 	    .frames = {.max_nodes = -1, .other = "(other)",
 	        .max_built = 1u << 27},
-	    .svg = {.title = "Flame graph", .width = 1200, .min_width = 0.1,
+	    .svg = {.width = 1200, .min_width = 0.1,
 	        .upwards = true, .empty = "no samples"},
 	    .fd = STDOUT_FILENO};
 	const struct err *e;

@@ -140,21 +140,21 @@ frame_put_text(struct svg *s, const struct svg_frame *a, uint64_t y,
 	    6) / CHAR);
 	char text[160], *p = text;
 
+	if (sign != NULL)
+		room -= 2;
 	if (room < LABEL_MIN)
 		return;
 	p = PUT(p, "<text x=\"");
 	p = svg_decimal(p, frame_place(s, a->x), 4);
 	p = PUT(p, "%\" dx=\"3\" y=\"");
-	p = svg_int(p, y + 12);
+	p = svg_int(p, y + 11);
 	p = PUT(p, "\">");
 	if (sign != NULL) {
 		p = svg_str(p, sign);
 		*p++ = ' ';
-		room -= 2;
 	}
 	buf_put(s->out, text, (size_t)(p - text));
-	if (room > 0)
-		frame_put_label(s->out, name, room);
+	frame_put_label(s->out, name, room);
 	buf_put(s->out, "</text>", 7);
 }
 

@@ -138,6 +138,9 @@ foreign_choose(const struct foreign **out, const char *name,
     const void *data, size_t n)
 {
 	*out = name != NULL ? foreign_find(name) : foreign_guess(data, n);
+	if (n == 0 && name == NULL)
+		return err_field(ERR_REQUEST, 422, "format",
+		    "there is nothing in it");
 	if (*out == NULL && name != NULL)
 		return err_field(ERR_REQUEST, 422, "format",
 		    "no format is called \"%.100s\"", name);
