@@ -80,7 +80,7 @@ PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils libjemal
 	redis-server redis-tools postgresql postgresql-contrib
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
 # blocks; a bench says what it skips where one of them cannot be installed
-PKG_BENCH := linux-perf qemu-system-x86 cpio prometheus
+PKG_BENCH := wrk linux-perf qemu-system-x86 cpio prometheus
 
 .PHONY: need-build need-run need-check need-bench
 need-build:
