@@ -1,0 +1,120 @@
+/*
+ * A flame graph as a file, opened alone:
+ *
+ *   node flame-svg.mjs PICTURE.svg DIFFERENCE.svg
+ *
+ * It is zoomed, searched, walked by keys, and reopened at its address.
+ */
+import { readFileSync } from 'node:fs';
+import { assert, launch, report, withPage } from './harness.mjs';
+
+const [picture, difference] = process.argv.slice(2).map((f) => 'file://' + f);
+const browser = await launch();
+
+/* Anew: another '#' alone would not load the file again. */
+async function open(page, url) {
+  await page.goto('about:blank');
+  await page.goto(url);
+}
+/* Names of the frames that are shown, in the order of the document. */
+const shown = (page) => page.evaluate(() =>
+  [...document.querySelectorAll('#frames > g')]
+    .filter((g) => g.style.display !== 'none')
+    .map((g) => g.firstChild.textContent.replace(/ \([^(]*\)$/, '')));
+const text = (page, id) => page.evaluate((i) =>
+  document.getElementById(i).textContent, id);
+const focused = (page) => page.evaluate(() => document.activeElement &&
+  document.activeElement.firstChild.textContent);
+const hash = (page) => page.evaluate(() => location.hash);
+const same = (got, want) => assert(JSON.stringify(got) ===
+  JSON.stringify(want), `${JSON.stringify(got)} is ${JSON.stringify(want)}`);
+const click = (page, name) => page.evaluate((n) =>
+  [...document.querySelectorAll('#frames > g')].find((g) =>
+    g.firstChild.textContent.startsWith(n + ' ('))
+    .dispatchEvent(new MouseEvent('click', { bubbles: true })), name);
+
+const tests = [
+  ['a click zooms, the address keeps it, Escape goes back', () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, picture);
+      same(await shown(page), ['total', 'main', 'read', 'copy', 'write']);
+      await click(page, 'read');
+      same(await shown(page), ['total', 'main', 'read', 'copy']);
+      const at = await hash(page);
+      await open(page, picture + at);
+      same(await shown(page), ['total', 'main', 'read', 'copy']);
+      const box = await page.evaluate(() => [...document.querySelectorAll(
+        '#frames > g')][3].children[1].getAttribute('width'));
+      same(box, '75%');
+      await page.keyboard.press('Escape');
+      same((await shown(page)).length, 5);
+      same(await hash(page), '');
+    })],
+  ['a search tells the share of what matches, each sample once', () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, picture);
+      await page.keyboard.press('/');
+      await page.keyboard.type('READ|copy');
+      await page.keyboard.press('Enter');
+      same(await text(page, 'matched'), 'Matched: 40.00% in 2 frames');
+      await open(page, picture + await hash(page));
+      same(await text(page, 'matched'), 'Matched: 40.00% in 2 frames');
+      await page.evaluate(() => document.getElementById('case')
+        .dispatchEvent(new MouseEvent('click')));
+      same(await text(page, 'matched'), 'Matched: 30.00% in 1 frame');
+      await page.keyboard.press('Escape');
+      same(await text(page, 'matched'), '');
+      await page.keyboard.press('/');
+      await page.keyboard.type('(');
+      assert(/regular expression/i.test(await text(page, 'matched')),
+        'what is no expression is said');
+    })],
+  ['arrows walk, Enter zooms, one frame is reached by Tab', () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, picture);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      assert(/^total /.test(await focused(page)), 'Tab reaches the root');
+      for (const [key, name] of [['ArrowDown', 'main'],
+        ['ArrowDown', 'write'], ['ArrowLeft', 'read'],
+        ['ArrowDown', 'copy'], ['ArrowUp', 'read']]) {
+        await page.keyboard.press(key);
+        assert((await focused(page)).startsWith(name + ' ('),
+          `${key} goes to ${name}`);
+      }
+      assert(/^read /.test(await text(page, 'details')), 'it is told');
+      await page.keyboard.press('Enter');
+      same(await shown(page), ['total', 'main', 'read', 'copy']);
+      same(await page.evaluate(() => document.querySelectorAll(
+        '#frames [tabindex="0"]').length), 1);
+    })],
+  ['it follows the width of the window', () =>
+    withPage(browser, {}, async (page) => {
+      await page.setViewportSize({ width: 500, height: 400 });
+      await open(page, picture);
+      const width = () => page.evaluate(() => document.getElementById(
+        'frames').getBoundingClientRect().width);
+      const narrow = await width();
+      assert(narrow <= 500, 'narrow');
+      await page.setViewportSize({ width: 1500, height: 400 });
+      await page.waitForFunction((w) => document.getElementById('frames')
+        .getBoundingClientRect().width > w + 500, narrow);
+    })],
+  ['a difference is searched and zoomed as well', () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, difference);
+      await click(page, 'read');
+      assert((await shown(page)).includes('copy'), 'zoomed');
+      assert(!(await shown(page)).includes('write'), 'and nothing else');
+    })],
+  ['without a script it is a picture with a title for each frame', () => {
+    const svg = readFileSync(picture.slice(7), 'utf8');
+    assert(/<title>read \(4 samples, 40\.00%\)<\/title>/.test(svg), 'read');
+    assert(!/https?:\/\/(?!www\.w3\.org\/(2000\/svg|1999\/xhtml))/.test(svg),
+      'nothing is loaded');
+  }],
+];
+
+const failed = await report(tests);
+await browser.close();
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,13 @@
+#!/bin/bash
+# Flame graphs as files, opened alone; see flame-svg.mjs.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+printf '%s\n' 'main 1' 'main;read 1' 'main;read;copy 3' 'main;write 5' \
+	>"$dir/a"
+printf '%s\n' 'main 1' 'main;read;copy 9' 'main;write 1' >"$dir/b"
+"$BUILD/memlens" flamegraph --inverted "$dir/a" >"$dir/a.svg" &&
+	"$BUILD/memlens" flamegraph --inverted --diff "$dir/a" "$dir/b" \
+		>"$dir/diff.svg" || exit 1
+node tests/browser/flame-svg.mjs "$dir/a.svg" "$dir/diff.svg"
