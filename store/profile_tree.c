@@ -37,7 +37,6 @@ order_frames(struct store *s)
 	if (o->frame_class != NULL && o->n_frames == n)
 		return NULL;
 	free(o->frame_class);
-	o->n_nodes = 0;
 	sorted = malloc((n + 1) * sizeof(*sorted));
 	o->frame_class = malloc((n + 1) * sizeof(*o->frame_class));
 	if (sorted == NULL || o->frame_class == NULL) {
@@ -59,48 +58,6 @@ order_frames(struct store *s)
 	return NULL;
 }
 
-/* Nodes by class, by a counting sort; those below the root (label sets)
- * come first. */
-static const struct err *
-order_nodes(struct store *s)
-{
-	struct reader_order *o = &s->order;
-	uint32_t n = s->syms.n_nodes, *at, *nodes;
-
-	if (o->nodes != NULL && o->n_nodes == n)
-		return NULL;
-	at = calloc(o->n_frames + 3, sizeof(*at));
-	nodes = malloc((n + 1) * sizeof(*nodes));
-	if (at == NULL || nodes == NULL) {
-		free(at);
-		free(nodes);
-		return err_nomem();
-	}
-#define NODE_CLASS(i)                                                          \
-	(s->syms.nodes[i].parent == 0                                          \
-	    ? 0                                                                \
-	    : o->frame_class[s->syms.nodes[i].edge] + 1)
-	for (uint32_t i = 1; i < n; i++)
-		at[NODE_CLASS(i) + 1]++;
-	for (uint32_t i = 0; i < o->n_frames + 1; i++)
-		at[i + 1] += at[i];
-	for (uint32_t i = 1; i < n; i++)
-		nodes[at[NODE_CLASS(i)]++] = i;
-	free(at);
-	free(o->nodes);
-	o->nodes = nodes;
-	o->n_nodes = n;
-	return NULL;
-}
-
-const struct err *
-reader_sort(struct store *s)
-{
-	const struct err *e = order_frames(s);
-
-	return e == NULL ? order_nodes(s) : e;
-}
-
 /* ---- building ---- */
 
 /* Nodes that are shown as one: arena[first .. first + n); or, with n = 0, what
@@ -114,13 +71,11 @@ struct tree_group {
 struct tree {
 	struct store *s;
 	const struct node_values *self;
-	int128 *total;            /* by symbol node */
-	uint32_t *count;          /* nodes with a total from there down */
+	struct reader_scratch *x; /* the store's */
+	size_t n_visited;         /* nodes with a total, children first */
 	int128 least;             /* total of a group that is shown */
 	bool cut;                 /* something was below it */
-	uint32_t *child, *next;   /* first child, next sibling; by class */
-	uint32_t *arena;          /* nodes of groups, never moved */
-	uint32_t n_arena;
+	uint32_t n_arena;         /* nodes of groups, never moved */
 	struct tree_group *stack;
 	size_t n_stack, cap_stack;
 	uint32_t *names;          /* string -> place in out->strings + 1 */
@@ -131,59 +86,58 @@ struct tree {
 static const struct err *
 tree_init(struct tree *t)
 {
-	uint32_t n = t->s->syms.n_nodes;
+	const struct err *e = scratch_grow(t->s);
 
-	t->total = calloc(n, sizeof(*t->total));
-	t->count = calloc(n, sizeof(*t->count));
-	t->child = calloc(n, sizeof(*t->child));
-	t->next = calloc(n, sizeof(*t->next));
-	t->arena = malloc((n + 1) * sizeof(*t->arena));
+	if (e != NULL)
+		return e;
+	t->x = &t->s->scratch;
 	t->names = calloc(t->s->syms.strings.n, sizeof(*t->names));
 	/* as many as there can be, but for those of a split */
-	t->cap_nodes = n;
-	t->out->nodes = malloc(n * sizeof(*t->out->nodes));
-	if (t->total == NULL || t->count == NULL || t->child == NULL || t->next == NULL ||
-	    t->arena == NULL || t->names == NULL || t->out->nodes == NULL)
-		return err_nomem();
-	return NULL;
+	t->cap_nodes = t->s->syms.n_nodes;
+	t->out->nodes = malloc(t->cap_nodes * sizeof(*t->out->nodes));
+	return t->names == NULL || t->out->nodes == NULL ? err_nomem() : NULL;
+}
+
+static void
+tree_clear(struct reader_scratch *x, uint32_t node)
+{
+	x->total[node] = 0;
+	x->count[node] = x->child[node] = x->next[node] = 0;
 }
 
 static void
 tree_fini(struct tree *t)
 {
-	free(t->total);
-	free(t->count);
-	free(t->child);
-	free(t->next);
-	free(t->arena);
+	for (size_t i = 0; i < t->n_visited; i++)
+		tree_clear(t->x, t->x->visited[i]);
+	if (t->x != NULL)
+		tree_clear(t->x, 0);
 	free(t->stack);
 	free(t->names);
 }
 
-/* Totals in one backward pass, then child lists in the order of classes. */
+/* Totals in one backward pass, then lists of children, by number. */
 static void
 tree_link(struct tree *t)
 {
 	const struct sym_node *nodes = t->s->syms.nodes;
-	const uint32_t *order = t->s->order.nodes;
-	uint32_t n = t->s->syms.n_nodes;
+	struct reader_scratch *x = t->x;
 
 	for (size_t i = 0; i < t->self->n_touched; i++)
-		t->total[t->self->touched[i]] =
+		x->total[t->self->touched[i]] =
 		    t->self->values[t->self->touched[i]];
-	for (uint32_t i = n; i-- > 1;) {
-		if (t->total[i] == 0)
+	for (uint32_t i = t->s->syms.n_nodes; i-- > 1;) {
+		if (x->total[i] == 0)
 			continue;
-		t->total[nodes[i].parent] += t->total[i];
-		t->count[nodes[i].parent] += ++t->count[i];
+		x->total[nodes[i].parent] += x->total[i];
+		x->count[nodes[i].parent] += ++x->count[i];
+		x->visited[t->n_visited++] = i;
 	}
-	for (uint32_t i = n - 1; i-- > 0;) {
-		uint32_t node = order[i], parent = nodes[node].parent;
+	for (size_t k = 0; k < t->n_visited; k++) {
+		uint32_t node = x->visited[k], parent = nodes[node].parent;
 
-		if (t->total[node] == 0)
-			continue;
-		t->next[node] = t->child[parent];
-		t->child[parent] = node;
+		x->next[node] = x->child[parent];
+		x->child[parent] = node;
 	}
 }
 
@@ -282,12 +236,12 @@ static uint32_t
 tree_group_begin(const struct tree *t, uint32_t first, uint32_t end,
     int128 *total)
 {
-	uint32_t begin = end - 1, class = tree_class(t, t->arena[begin]);
+	uint32_t begin = end - 1, class = tree_class(t, t->x->arena[begin]);
 
-	*total = t->total[t->arena[begin]];
+	*total = t->x->total[t->x->arena[begin]];
 	while (begin > first &&
-	    tree_class(t, t->arena[begin - 1]) == class)
-		*total += t->total[t->arena[--begin]];
+	    tree_class(t, t->x->arena[begin - 1]) == class)
+		*total += t->x->total[t->x->arena[--begin]];
 	return begin;
 }
 
@@ -315,7 +269,7 @@ tree_push_groups(struct tree *t, uint32_t first, uint32_t depth,
 		}
 		cut.total += total;
 		for (uint32_t i = begin; i < end; i++)
-			cut.cut += t->count[t->arena[i]];
+			cut.cut += t->x->count[t->x->arena[i]];
 	}
 	if (e == NULL && t->least > 0)
 		t->stack[place] = cut;
@@ -330,14 +284,14 @@ tree_push_children(struct tree *t, const struct tree_group *g,
 	uint32_t first = t->n_arena;
 
 	for (uint32_t i = g->first; i < g->first + g->n; i++) {
-		uint32_t c = t->child[t->arena[i]];
+		uint32_t c = t->x->child[t->x->arena[i]];
 
-		for (; c != 0; c = t->next[c])
-			t->arena[t->n_arena++] = c;
+		for (; c != 0; c = t->x->next[c])
+			t->x->arena[t->n_arena++] = c;
 	}
-	if (g->n > 1)
-		qsort_r(t->arena + first, t->n_arena - first,
-		    sizeof(*t->arena), class_compare, t);
+	if (t->n_arena - first > 1)
+		qsort_r(t->x->arena + first, t->n_arena - first,
+		    sizeof(*t->x->arena), class_compare, t);
 	return t->n_arena == first ? NULL
 	                           : tree_push_groups(t, first, depth, parent);
 }
@@ -376,15 +330,15 @@ tree_walk(struct tree *t)
 			continue;
 		}
 		f = symtab_frame(&t->s->syms,
-		    t->s->syms.nodes[t->arena[g.first]].edge);
+		    t->s->syms.nodes[t->x->arena[g.first]].edge);
 		node = (struct profile_node){.name = tree_name(t, f->name),
 		    .module = tree_name(t, f->module),
 		    .kind = (enum frame_kind)f->kind,
 		    .depth = g.depth,
 		    .parent = g.parent};
 		for (uint32_t i = g.first; i < g.first + g.n; i++) {
-			node.self += t->self->values[t->arena[i]];
-			node.total += t->total[t->arena[i]];
+			node.self += t->self->values[t->x->arena[i]];
+			node.total += t->x->total[t->x->arena[i]];
 		}
 		e = tree_emit(t, &node);
 		if (e == NULL)
@@ -405,7 +359,7 @@ tree_below(struct tree *t, uint32_t first, uint32_t n, uint32_t depth,
 
 	for (uint32_t i = first; i < first + n; i++)
 		t->out->nodes[parent].self +=
-		    t->self->values[t->arena[i]];
+		    t->self->values[t->x->arena[i]];
 	return e == NULL ? tree_walk(t) : e;
 }
 
@@ -453,17 +407,17 @@ tree_split(struct tree *t, uint32_t n, const char *label)
 	const struct err *e = NULL;
 	uint32_t begin, end;
 
-	qsort_r(t->arena, n, sizeof(*t->arena), split_compare, &key);
+	qsort_r(t->x->arena, n, sizeof(*t->x->arena), split_compare, &key);
 	for (begin = 0; begin < n && e == NULL; begin = end) {
-		uint32_t value = split_value(&key, t->arena[begin]);
+		uint32_t value = split_value(&key, t->x->arena[begin]);
 		struct profile_node node = {.name = tree_name(t, value),
 		    .module = tree_name(t, 0),
 		    .kind = FRAME_MARK,
 		    .depth = 1};
 
 		for (end = begin; end < n &&
-		     split_value(&key, t->arena[end]) == value; end++)
-			node.total += t->total[t->arena[end]];
+		     split_value(&key, t->x->arena[end]) == value; end++)
+			node.total += t->x->total[t->x->arena[end]];
 		e = tree_emit(t, &node);
 		if (e == NULL)
 			e = tree_below(t, begin, end - begin, 1,
@@ -479,12 +433,12 @@ tree_build(struct tree *t, const char *split)
 	    .module = tree_name(t, 0),
 	    .kind = FRAME_MARK,
 	    .self = t->self->values[0],
-	    .total = t->total[0]};
+	    .total = t->x->total[0]};
 	const struct err *e = tree_emit(t, &root);
 	uint32_t n;
 
-	for (uint32_t c = t->child[0]; c != 0; c = t->next[c])
-		t->arena[t->n_arena++] = c;
+	for (uint32_t c = t->x->child[0]; c != 0; c = t->x->next[c])
+		t->x->arena[t->n_arena++] = c;
 	n = t->n_arena;
 	if (e != NULL)
 		return e;
@@ -527,22 +481,21 @@ heap_sink(uint64_t *heap, size_t k, size_t at)
 static const struct err *
 tree_least(struct tree *t, size_t k)
 {
-	uint32_t n = t->s->syms.n_nodes;
 	uint64_t *heap;
 	size_t filled = 0;
 
 	t->least = 0;
-	if (k == 0 || t->count[0] <= k)
+	if (k == 0 || t->x->count[0] <= k)
 		return NULL;
 	t->out->cut = calloc(t->cap_nodes, sizeof(*t->out->cut));
 	if (t->out->cut == NULL)
 		return err_nomem();
 	if ((heap = malloc(k * sizeof(*heap))) == NULL)
 		return err_nomem();
-	for (uint32_t i = 1; i < n; i++) {
-		uint64_t total = t->total[i] > (int128)UINT64_MAX
-		    ? UINT64_MAX
-		    : (uint64_t)t->total[i];
+	for (size_t i = 0; i < t->n_visited; i++) {
+		int128 sum = t->x->total[t->x->visited[i]];
+		uint64_t total = sum > (int128)UINT64_MAX ? UINT64_MAX
+		                                          : (uint64_t)sum;
 
 		if (filled < k) {
 			heap[filled++] = total;
@@ -591,7 +544,7 @@ profile_tree(struct store *s, const struct node_values *self,
     const char *split, size_t max_nodes, struct profile *out)
 {
 	struct tree t = {.s = s, .self = self, .out = out};
-	const struct err *e = reader_sort(s);
+	const struct err *e = order_frames(s);
 
 	if (e == NULL)
 		e = tree_init(&t);

@@ -10,35 +10,6 @@
 #include <string.h>
 
 
-const struct err *
-node_values_init(struct node_values *v, size_t n)
-{
-	v->values = calloc(n + 1, sizeof(*v->values));
-	v->touched = malloc((n + 1) * sizeof(*v->touched));
-	v->n_touched = 0;
-	v->cap = n;
-	if (v->values != NULL && v->touched != NULL)
-		return NULL;
-	node_values_fini(v);
-	return err_nomem();
-}
-
-void
-node_values_fini(struct node_values *v)
-{
-	free(v->values);
-	free(v->touched);
-	*v = (struct node_values){0};
-}
-
-static void
-node_values_clear(struct node_values *v)
-{
-	for (size_t i = 0; i < v->n_touched; i++)
-		v->values[v->touched[i]] = 0;
-	v->n_touched = 0;
-}
-
 /* A part of a slot: [a, b) of its length, in ns. */
 struct cut {
 	uint64_t slot;
@@ -56,7 +27,7 @@ struct query {
 	struct cut cuts[2];
 	size_t n_cuts;
 	uint64_t from, until; /* whole slots */
-	struct node_values sum, one, slot;
+	struct node_values *sum, *one, *slot; /* the store's scratch */
 	uint8_t *accepts; /* label set -> 0 unknown, 1 no, 2 yes */
 	uint64_t observations; /* of the present series */
 };
@@ -134,14 +105,6 @@ query_accepts(struct query *q, const struct series_desc *d, uint32_t set)
 	return q->accepts[set] == 2;
 }
 
-static uint32_t
-query_label_set(const struct symtab *t, uint32_t node)
-{
-	while (node != 0 && t->nodes[node].parent != 0)
-		node = t->nodes[node].parent;
-	return node == 0 ? 0 : t->nodes[node].edge;
-}
-
 /* Takes out what the selector's label matchers refuse. */
 static void
 query_filter(struct query *q, const struct series_desc *d,
@@ -150,8 +113,7 @@ query_filter(struct query *q, const struct series_desc *d,
 	for (size_t i = 0; i < v->n_touched; i++) {
 		uint32_t node = v->touched[i];
 
-		if (!query_accepts(q, d,
-		        query_label_set(&q->s->syms, node)))
+		if (!query_accepts(q, d, q->s->scratch.sets[node]))
 			v->values[node] = 0;
 	}
 }
@@ -228,21 +190,21 @@ query_add_cut(struct query *q, uint32_t series, const struct cut *c)
 	int64_t length = q->s->manifest.slot_ns;
 	uint64_t h = symtab_series_hash(t, series);
 
-	for (size_t i = 0; i < q->slot.n_touched; i++) {
-		uint32_t node = q->slot.touched[i];
-		int128 v = q->slot.values[node];
+	for (size_t i = 0; i < q->slot->n_touched; i++) {
+		uint32_t node = q->slot->touched[i];
+		int128 v = q->slot->values[node];
 		uint64_t hash = hash64_u64(hash64_u64(h, t->nodes[node].hash),
 		    c->slot);
 
 		v = query_cut_at(v, c->b, length, hash) -
 		    query_cut_at(v, c->a, length, hash);
 		if (v != 0)
-			node_values_add(&q->one, node, v);
+			node_values_add(q->one, node, v);
 	}
-	node_values_clear(&q->slot);
+	node_values_clear(q->slot);
 }
 
-/* Everything of one series into q->one. */
+/* Everything of one series into q->one-> */
 static const struct err *
 query_series(struct query *q, uint32_t series)
 {
@@ -252,17 +214,17 @@ query_series(struct query *q, uint32_t series)
 	for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
 		if (q->plan.pieces[i].step == 0)
 			e = query_add_piece(q, &q->plan.pieces[i], series,
-			    &q->one);
+			    q->one);
 	}
-	query_add_journals(q, series, q->from, q->until, &q->one);
+	query_add_journals(q, series, q->from, q->until, q->one);
 	for (size_t c = 0; c < q->n_cuts && e == NULL; c++) {
 		for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
 			if (q->plan.pieces[i].step == c + 1)
 				e = query_add_piece(q, &q->plan.pieces[i],
-				    series, &q->slot);
+				    series, q->slot);
 		}
 		query_add_journals(q, series, q->cuts[c].slot,
-		    q->cuts[c].slot + 1, &q->slot);
+		    q->cuts[c].slot + 1, q->slot);
 		query_add_cut(q, series, &q->cuts[c]);
 	}
 	return e;
@@ -273,16 +235,16 @@ query_series(struct query *q, uint32_t series)
 static void
 query_merge(struct query *q, const struct series_desc *d, int64_t factor)
 {
-	for (size_t i = 0; i < q->one.n_touched; i++) {
-		uint32_t node = q->one.touched[i];
-		int128 v = q->one.values[node] * factor;
+	for (size_t i = 0; i < q->one->n_touched; i++) {
+		uint32_t node = q->one->touched[i];
+		int128 v = q->one->values[node] * factor;
 
 		if (d->kind == SERIES_STOCK && q->observations > 0)
 			v /= (int128)q->observations;
 		if (v != 0)
-			node_values_add(&q->sum, node, v);
+			node_values_add(q->sum, node, v);
 	}
-	node_values_clear(&q->one);
+	node_values_clear(q->one);
 	if (q->observations > 0) {
 		q->out->series++;
 		if (q->observations > q->out->slots)
@@ -364,15 +326,12 @@ query_unit(struct query *q)
 static const struct err *
 query_sum(struct query *q)
 {
-	uint32_t n = q->s->syms.n_nodes;
 	struct label labels[BATCH_MAX_LABELS];
-	const struct err *e;
+	const struct err *e = scratch_grow(q->s);
 
-	e = node_values_init(&q->sum, n);
-	if (e == NULL)
-		e = node_values_init(&q->one, n);
-	if (e == NULL)
-		e = node_values_init(&q->slot, n);
+	q->sum = &q->s->scratch.sum;
+	q->one = &q->s->scratch.one;
+	q->slot = &q->s->scratch.slot;
 	q->accepts = malloc(q->s->syms.labels.n + 1);
 	if (e == NULL && q->accepts == NULL)
 		e = err_nomem();
@@ -383,10 +342,10 @@ query_sum(struct query *q)
 		    BATCH_MAX_LABELS);
 		memset(q->accepts, 0, q->s->syms.labels.n + 1);
 		e = query_series(q, q->series[i]);
-		query_filter(q, &d, &q->one);
+		query_filter(q, &d, q->one);
 		query_merge(q, &d, d.period == q->out->period ? 1 : d.period);
 	}
-	q->out->stacks = q->sum.n_touched;
+	q->out->stacks = q->sum->n_touched;
 	return e;
 }
 
@@ -403,14 +362,14 @@ query_run(struct query *q)
 	if (e == NULL)
 		e = query_sum(q);
 	if (e == NULL)
-		e = profile_tree(q->s, &q->sum, q->q->split, q->max_nodes,
+		e = profile_tree(q->s, q->sum, q->q->split, q->max_nodes,
 		    q->out);
 	free(q->series);
 	free(q->accepts);
 	plan_fini(&q->plan);
-	node_values_fini(&q->sum);
-	node_values_fini(&q->one);
-	node_values_fini(&q->slot);
+	node_values_clear(&q->s->scratch.sum);
+	node_values_clear(&q->s->scratch.one);
+	node_values_clear(&q->s->scratch.slot);
 	return e;
 }
 

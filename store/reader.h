@@ -40,8 +40,28 @@ struct reader_journal {
 /* Frames in the order of what people read, for the display of trees. */
 struct reader_order {
 	uint32_t *frame_class; /* frame -> class of equal (name, kind) */
-	uint32_t *nodes;       /* nodes but the root, by class */
-	uint32_t n_frames, n_nodes;
+	uint32_t n_frames;
+};
+
+/* Values of nodes, dense, and which are not 0. */
+struct node_values {
+	int128 *values;
+	uint32_t *touched;
+	size_t n_touched, cap;
+};
+
+/*
+ * Memory of one query by node, kept for the next: to have it zeroed anew for
+ * half a million nodes takes longer than most answers.  All 0 between
+ * queries, but for the lists, whose content does not matter.
+ */
+struct reader_scratch {
+	struct node_values sum, one, slot;
+	int128 *total;
+	uint32_t *count, *child, *next;
+	uint32_t *arena, *visited; /* lists */
+	uint32_t *sets;            /* node -> its label set; n_sets known */
+	size_t n_sets, cap;
 };
 
 struct store {
@@ -56,6 +76,7 @@ struct store {
 	struct reader_journal **journals;
 	uint32_t n_journals;
 	struct reader_order order;
+	struct reader_scratch scratch;
 	uint64_t damaged; /* records of journals */
 	uint64_t requests; /* refreshes, for who was used last */
 	uint64_t breaks;  /* files that were found broken, ever */
@@ -87,8 +108,6 @@ int64_t reader_kept_border(const struct store *s, int64_t time_ns);
 #define READER_HISTOGRAMS (1u << SERIES_HISTOGRAM)
 const struct err *reader_match(struct store *s, const struct selector *sel,
     unsigned kinds, uint32_t **series, size_t *n);
-/* Brings s->order up to date with the symbols. */
-const struct err *reader_sort(struct store *s);
 
 /* One block that answers a part of a range. */
 struct plan_piece {
@@ -109,12 +128,6 @@ const struct err *plan_add(struct plan *p, struct store *s, uint64_t from,
 void plan_fini(struct plan *p);
 
 /* Values by node of the reader, and which of them are not zero. */
-struct node_values {
-	int128 *values;
-	uint32_t *touched;
-	size_t n_touched, cap;
-};
-
 static inline void
 node_values_add(struct node_values *v, uint32_t node, int128 value)
 {
@@ -125,6 +138,12 @@ node_values_add(struct node_values *v, uint32_t node, int128 value)
 
 const struct err *node_values_init(struct node_values *v, size_t n);
 void node_values_fini(struct node_values *v);
+void node_values_clear(struct node_values *v);
+
+/* Makes room in s->scratch for all nodes there are. */
+const struct err *scratch_grow(struct store *s);
+void scratch_fini(struct reader_scratch *x);
+size_t scratch_bytes(const struct reader_scratch *x);
 
 /* Turns self values by node into a displayed tree (profile_tree.c);
  * max_nodes as in store_query_profile_largest(). */

@@ -254,7 +254,7 @@ reader_forget(struct store *s)
 	s->journals = NULL;
 	s->n_files = s->n_journals = 0;
 	free(s->order.frame_class);
-	free(s->order.nodes);
+	scratch_fini(&s->scratch);
 	s->order = (struct reader_order){0};
 	symtab_fini(&s->syms);
 	s->loaded = false;
@@ -265,15 +265,18 @@ reader_file_bytes(const struct reader_file *f)
 {
 	const struct sealed *d = f->sealed;
 
+	/* Berkeley DB's cache and handle, strips; then what is decoded, and
+	 * where it is in our symbols */
 	return d == NULL ? 0
-	                 : (128u << 10) + d->dict->n_nodes * 16 +
-	        d->dict->strings.bytes.cap + d->n_stacks * 8;
+	                 : (400u << 10) + d->dict->n_nodes * 12 +
+	        d->dict->n_frames * 28 + d->dict->strings.bytes.cap +
+	        d->dict->strings.n * 24 + d->n_stacks * 8;
 }
 
 static size_t
 reader_bytes(const struct store *s)
 {
-	size_t n = symtab_bytes(&s->syms);
+	size_t n = symtab_bytes(&s->syms) + scratch_bytes(&s->scratch);
 
 	for (uint32_t i = 0; i < s->n_files; i++)
 		n += reader_file_bytes(&s->files[i]);

@@ -190,6 +190,8 @@ ask(struct asking *x, const struct question *question, const char *cut,
 		    median(wall, n, 0.5));
 		printf("store_query_%s_%s_p99 %.3f ms\n", question->name, cut,
 		    median(wall, n, 0.99));
+		printf("store_query_%s_%s_cpu_p50 %.3f ms\n", question->name,
+		    cut, median(cpu, n, 0.5));
 		printf("store_query_%s_%s_cpu_p99 %.3f ms\n", question->name,
 		    cut, median(cpu, n, 0.99));
 	}
