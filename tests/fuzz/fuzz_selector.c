@@ -31,7 +31,9 @@ focus(const char *pattern)
 	    {"read", "libc.so.6", FRAME_NATIVE, 2, 1, 2, 2},
 	};
 	struct profile p = {.nodes = nodes, .n_nodes = 3, .period = 1};
-	struct flame_options o = {-1, pattern, NULL, "(other)"};
+	struct flame_options o = {
+	    .max_nodes = -1, .focus = pattern, .other = "(other)"
+	};
 	struct flame *f;
 
 	flame_new(&f, &p, &o);
