@@ -14,14 +14,8 @@
 
 #include "cmd.h"
 #include "cmd_heap.h"
-#include "format/flame.h"
-#include "format/flamebearer.h"
-#include "format/flamesvg.h"
 #include "format/heap.h"
-#include "format/stacks.h"
-#include "format/writer.h"
 #include "store/base/err.h"
-#include "store/store.h"
 
 #define DUMP_MAX ((size_t)UINT32_MAX)
 
@@ -33,7 +27,6 @@ struct heap_command {
 	const char *base;
 	struct cmd_heap_names names;
 	bool bytes, cumulative, keep_allocator, raw;
-	const char *title;
 };
 
 const struct err *
@@ -83,152 +76,72 @@ heap_add_file(struct heap *h, const char *path, double sign)
 	return e;
 }
 
-/* ---- pictures ---- */
-
-static const struct err *
-put_svg(const struct heap_command *c, const struct flame *f, struct buf *out)
-{
-	bool objects = c->type == HEAP_INUSE_OBJECTS ||
-	    c->type == HEAP_ALLOC_OBJECTS;
-	struct flamesvg_options o = {
-	    .title = heap_type_name(c->type), .subtitle = c->title,
-	    .units = objects ? "objects" : "bytes",
-	    .empty = "nothing of this type", .width = 1200,
-	    .min_width = 0.1};
-
-	return flamesvg_put(out, f, &o) ? NULL : err_nomem();
-}
-
-static const struct err *
-put_json(const struct heap_command *c, const struct flame *f,
-    struct buf *out)
-{
-	bool objects = c->type == HEAP_INUSE_OBJECTS ||
-	    c->type == HEAP_ALLOC_OBJECTS;
-	struct writer w = writer_of(out);
-
-	writer_open(&w, '{');
-	writer_key(&w, "version");
-	writer_int(&w, 1);
-	if (!flamebearer_put(&w, f))
-		return err_nomem();
-	writer_key(&w, "metadata");
-	writer_open(&w, '{');
-	writer_key(&w, "format");
-	writer_str(&w, "single");
-	writer_key(&w, "name");
-	writer_str(&w, heap_type_name(c->type));
-	writer_key(&w, "units");
-	writer_str(&w, objects ? "objects" : "bytes");
-	writer_key(&w, "sampleRate");
-	writer_int(&w, 100);
-	writer_key(&w, "spyName");
-	writer_str(&w, "jemalloc");
-	writer_close(&w, '}');
-	writer_close(&w, '}');
-	buf_put_u8(out, '\n');
-	return NULL;
-}
-
-/* The number of the dump's type among those of the stacks; n_types where
- * the dump has nothing of it. */
-static uint32_t
-type_number(const struct stacks *s, enum heap_type type)
-{
-	struct stacks_type t;
-	uint32_t i;
-
-	for (i = 0; i < stacks_n_types(s); i++) {
-		stacks_get_type(s, i, &t);
-		if (strcmp(t.name, heap_type_name(type)) == 0)
-			break;
-	}
-	return i;
-}
-
-static const struct err *
-put_picture(const struct heap_command *c, const struct stacks *s,
-    struct buf *out)
-{
-	static const struct flame_options options = {.max_nodes = -1,
-	    .other = "(other)"};
-	struct profile *p = NULL;
-	struct flame *f = NULL;
-	uint32_t type = type_number(s, c->type);
-	const struct err *e;
-
-	if (type == stacks_n_types(s))
-		return err_new(ERR_REQUEST, 422, "the dump has no %s",
-		    heap_type_name(c->type));
-	e = stacks_profile(s, type, &p);
-	if (e == NULL)
-		e = flame_new(&f, p, &options);
-	if (e == NULL)
-		e = c->output == HEAP_SVG ? put_svg(c, f, out)
-		    : put_json(c, f, out);
-	flame_free(f);
-	profile_free(p);
-	return e;
-}
-
-static const struct err *
-heap_picture(const struct heap_command *c, const struct heap *h,
-    struct buf *out)
-{
-	struct stacks *s = stacks_new(&stacks_limits_file);
-	const struct err *e = s == NULL ? err_nomem() : heap_put(h, s);
-
-	for (size_t i = 0; e == NULL && i < stacks_n_skipped(s); i++) {
-		struct stacks_skipped skipped;
-
-		stacks_get_skipped(s, i, &skipped);
-		fprintf(stderr, "memlens heap: left out: %" PRIu64 " %s\n",
-		    skipped.n, skipped.why);
-	}
-	if (e == NULL)
-		e = put_picture(c, s, out);
-	stacks_free(s);
-	return e;
-}
-
 /* ---- the command ---- */
 
+/* Names and hides; what all outputs begin with. */
 static const struct err *
-heap_output(const struct heap_command *c, struct heap *h, struct buf *out)
+heap_prepare(const struct heap_command *c, struct heap *h)
 {
-	const struct err *e = NULL;
+	const struct err *e = c->raw ? NULL : cmd_heap_name(h, &c->names);
 
-	if (!c->raw)
-		e = cmd_heap_name(h, &c->names);
+	if (e == NULL && (!heap_name_rest(h) ||
+	    (!c->keep_allocator && !heap_hide_allocator(h))))
+		e = err_nomem();
+	return e;
+}
+
+/* A picture of two dumps shows both; numbers are their difference. */
+static const struct err *
+heap_draw(const struct heap_command *c, struct heap *h, const char *title,
+    struct buf *out)
+{
+	struct heap base = {0};
+	const struct err *e;
+
+	if (c->output == HEAP_JSON)
+		return cmd_heap_json(h, c->type, out);
+	if (c->base == NULL)
+		return cmd_heap_svg(h, NULL, c->type, title, out);
+	e = heap_add_file(&base, c->base, 1);
+	if (e == NULL)
+		e = heap_prepare(c, &base);
+	if (e == NULL)
+		e = cmd_heap_svg(h, &base, c->type, title, out);
+	heap_fini(&base);
+	return e;
+}
+
+static const struct err *
+heap_output(const struct heap_command *c, struct heap *h, const char *title,
+    struct buf *out)
+{
+	const struct err *e = heap_prepare(c, h);
+
 	if (e != NULL)
 		return e;
-	if (!heap_name_rest(h) ||
-	    (!c->keep_allocator && !heap_hide_allocator(h)))
-		return err_nomem();
 	switch (c->output) {
 	case HEAP_TEXT:
 		return heap_text(h, c->type, c->bytes, c->cumulative, out);
 	case HEAP_FOLDED:
 		return heap_folded(h, c->type, out);
 	default:
-		return heap_picture(c, h, out);
+		return heap_draw(c, h, title, out);
 	}
 }
 
 static const struct err *
-heap_run(struct heap_command *c, int n, char **paths)
+heap_run(const struct heap_command *c, int n, char **paths)
 {
 	struct heap h = {0};
 	struct buf out = {0};
 	const struct err *e = NULL;
 
-	c->title = n == 1 ? paths[0] : "";
 	for (int i = 0; e == NULL && i < n; i++)
 		e = heap_add_file(&h, paths[i], 1);
-	if (e == NULL && c->base != NULL)
+	if (e == NULL && c->base != NULL && c->output != HEAP_SVG)
 		e = heap_add_file(&h, c->base, -1);
 	if (e == NULL)
-		e = heap_output(c, &h, &out);
+		e = heap_output(c, &h, n == 1 ? paths[0] : "", &out);
 	if (e == NULL && (fwrite(out.data, 1, out.len, stdout) != out.len ||
 	    fflush(stdout) != 0))
 		e = err_errno("standard output");

@@ -7,9 +7,10 @@
 
 #include <stdbool.h>
 
+#include "format/heap.h"
+
 struct buf;
 struct err;
-struct heap;
 
 struct cmd_heap_names {
 	const char *binary; /* for the module of its name, or NULL */
@@ -27,5 +28,14 @@ const struct err *cmd_heap_read_file(const char *path, struct buf *out);
  */
 const struct err *cmd_heap_name(struct heap *h,
     const struct cmd_heap_names *names);
+
+/* Appends a flame graph, `base` against `h` where there is one.  Errors:
+ * those of heap_put() and flame_new(). */
+const struct err *cmd_heap_svg(const struct heap *h, const struct heap *base,
+    enum heap_type type, const char *title, struct buf *out);
+
+/* Appends flamebearer JSON.  What is negative is left out. */
+const struct err *cmd_heap_json(const struct heap *h, enum heap_type type,
+    struct buf *out);
 
 #endif

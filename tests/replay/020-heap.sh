@@ -129,6 +129,13 @@ if "$memlens" heap --svg "$b" >"$dir/out.svg" 2>"$dir/why" &&
 else
 	not_ok "a flame graph is drawn"
 fi
+if "$memlens" heap --svg --base "$a" "$b" >"$dir/out.svg" 2>"$dir/why" &&
+    grep -q 'amounts as they are' "$dir/out.svg" &&
+    tail -c 8 "$dir/out.svg" | grep -q '</svg>'; then
+	ok "two dumps are drawn against each other"
+else
+	not_ok "two dumps are drawn against each other"
+fi
 if "$memlens" heap --json --type alloc_space "$b" 2>"$dir/why" |
     jq -e '.flamebearer.numTicks > 0 and
 	(.flamebearer.names | index("take_big") != null) and
