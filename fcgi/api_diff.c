@@ -4,7 +4,6 @@
  * much evidence there is for it.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "fcgi/context.h"
 #include "fcgi/format/doublebearer.h"
@@ -161,7 +160,7 @@ diff_put_metadata(struct writer *w, const struct profile_pair *pair)
 	writer_key(w, "sampleRate");
 	writer_int(w, profile_page_rate(a));
 	writer_key(w, "units");
-	writer_str(w, profile_page_units(a));
+	writer_str(w, profile_page_ticks(a));
 	writer_close(w, '}');
 	writer_key(w, "leftTicks");
 	writer_int128(w, a->nodes[0].total);
@@ -174,9 +173,7 @@ diff_put_table(struct writer *w, const struct profile_pair *pair,
     struct table *t, enum table_order order, int64_t limit)
 {
 	const struct profile *a = pair->side[DIFF_A].profile;
-	/* a tick is a sample where it stands for a time or counts them */
-	bool samples = profile_page_rate(a) > 1 ||
-	    strcmp(a->unit, "samples") == 0;
+	bool samples = profile_page_is_samples(a);
 	double weight[2];
 
 	profile_pair_weights(pair, weight);

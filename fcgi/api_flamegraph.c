@@ -27,7 +27,7 @@ flamegraph_put_metadata(struct writer *w, const struct profile_page *page)
 	writer_key(w, "sampleRate");
 	writer_int(w, profile_page_rate(p));
 	writer_key(w, "units");
-	writer_str(w, profile_page_units(p));
+	writer_str(w, profile_page_ticks(p));
 	writer_key(w, "name");
 	writer_str(w, page->query);
 	writer_key(w, "appName");

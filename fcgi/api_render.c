@@ -142,7 +142,7 @@ render_put_metadata(struct writer *w, const struct request *rq,
 	writer_key(w, "sampleRate");
 	writer_int(w, profile_page_rate(s->profile));
 	writer_key(w, "units");
-	writer_str(w, profile_page_units(s->profile));
+	writer_str(w, profile_page_ticks(s->profile));
 	writer_key(w, "name");
 	writer_str(w, app);
 	writer_key(w, "appName");

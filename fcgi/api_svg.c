@@ -64,8 +64,8 @@ svg_page_put_range(struct buf *out, const struct profile_page *page)
 	buf_printf(out, " to ");
 	svg_put_time(out, page->profile->until_ns);
 	buf_printf(out, " UTC, ");
-	writer_put_grouped(out, page->profile->nodes[0].total);
-	buf_printf(out, " %s", profile_page_units(page->profile));
+	profile_page_put_amount(out, page->profile,
+	    page->profile->nodes[0].total);
 }
 
 const struct err *

@@ -298,11 +298,10 @@ profile_page_put_title(struct buf *out, const struct profile_page *page)
 	buf_printf(out, " to ");
 	profile_page_put_time(out, p->until_ns);
 	buf_printf(out, " UTC   ");
-	writer_put_grouped(out, page->flame->total);
-	buf_printf(out, " %s", profile_page_units(p));
+	profile_page_put_amount(out, p, page->flame->total);
 	if (page->flame->total != page->flame->before) {
 		buf_printf(out, " of ");
-		writer_put_grouped(out, page->flame->before);
+		profile_page_put_amount(out, p, page->flame->before);
 	}
 	if (page->options.focus != NULL)
 		buf_printf(out, "   focus: %s", page->options.focus);
@@ -337,10 +336,37 @@ profile_page_rate(const struct profile *p)
 	return (NS_PER_S + p->period / 2) / p->period;
 }
 
+bool
+profile_page_is_samples(const struct profile *p)
+{
+	return strcmp(p->unit, "samples") == 0 ||
+	    (profile_page_is_time(p) && p->period > 1);
+}
+
 const char *
 profile_page_units(const struct profile *p)
 {
-	if (profile_page_is_time(p) || p->unit[0] == '\0')
+	if (profile_page_is_samples(p) || p->unit[0] == '\0')
 		return "samples";
 	return p->unit;
+}
+
+const char *
+profile_page_ticks(const struct profile *p)
+{
+	return profile_page_is_time(p) ? "samples" : profile_page_units(p);
+}
+
+void
+profile_page_put_amount(struct buf *out, const struct profile *p, int128 ticks)
+{
+	if (profile_page_is_time(p) && !profile_page_is_samples(p)) {
+		/* several periods: nanoseconds, which nobody reads */
+		writer_put_decimal(out, (ticks * p->period + 500000) / 1000000,
+		    3);
+		buf_printf(out, " s");
+		return;
+	}
+	writer_put_grouped(out, ticks);
+	buf_printf(out, " %s", profile_page_units(p));
 }

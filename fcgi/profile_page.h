@@ -72,7 +72,19 @@ int64_t profile_page_rate(const struct profile *p);
 /* Seconds that have data: what a rate is over. */
 double profile_page_seconds(const struct profile_page *page);
 
-/* What a tick is: "samples", "bytes", ... */
+/* Is a tick a sample?  Not where it is a byte, and not where periods are
+ * mixed and it is a nanosecond. */
+bool profile_page_is_samples(const struct profile *p);
+
+/* "1,234 samples", "12.5 s", "77 bytes". */
+void profile_page_put_amount(struct buf *out, const struct profile *p,
+    int128 ticks);
+
+/* What flamebearer's metadata calls a tick of profile_page_rate(): "samples"
+ * for all that is time. */
+const char *profile_page_ticks(const struct profile *p);
+
+/* What a tick is: "samples", "nanoseconds", "bytes", ... */
 const char *profile_page_units(const struct profile *p);
 
 #endif

@@ -74,19 +74,20 @@ html_put_share(struct buf *out, int128 part, int128 whole)
 }
 
 static void
-html_put_rows(struct buf *out, const struct table *t, size_t max_rows)
+html_put_rows(struct buf *out, const struct table *t,
+    const struct html_options *o)
 {
-	for (size_t i = 0; i < t->n_rows && i < max_rows; i++) {
+	for (size_t i = 0; i < t->n_rows && i < o->max_rows; i++) {
 		const struct table_row *r = &t->rows[i];
 
 		buf_printf(out, "<tr><th scope=\"row\">");
 		html_put_text(out, r->name);
 		buf_printf(out, "</th><td>%s</td><td>",
 		    flame_kind_name(r->kind));
-		writer_put_grouped(out, r->self[0]);
+		writer_put_grouped(out, r->self[0] / o->divisor);
 		html_put_share(out, r->self[0], t->sum[0]);
 		buf_printf(out, "<td>");
-		writer_put_grouped(out, r->total[0]);
+		writer_put_grouped(out, r->total[0] / o->divisor);
 		html_put_share(out, r->total[0], t->sum[0]);
 		buf_printf(out, "</tr>\n");
 	}
@@ -109,7 +110,7 @@ html_put_table(struct buf *out, const struct table *t,
 	html_put_text(out, o->units);
 	buf_printf(out, "</th><th scope=\"col\">Total</th></tr></thead>\n"
 	    "<tbody>\n");
-	html_put_rows(out, t, o->max_rows);
+	html_put_rows(out, t, o);
 	buf_printf(out, "</tbody></table>\n");
 }
 

@@ -11,6 +11,7 @@
 struct html_options {
 	const char *title, *subtitle;
 	const char *units;     /* what a tick is: "samples" */
+	int64_t divisor;       /* ticks of one of those in the table */
 	const uint8_t *svg;    /* the picture */
 	size_t n_svg;
 	int64_t height;        /* of the picture, in pixels */

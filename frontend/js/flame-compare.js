@@ -84,7 +84,7 @@
         label: 'Differential flame graph. Arrow keys walk the frames, ' +
           'Enter zooms, Escape zooms out. The table has the same numbers.',
         fill: (i) => ns.colour.changed(D.frameChange(this.f, i),
-          this.f.a[i] + this.f.b[i] < D.FEW, ns.theme.current()),
+          D.isFew(this.f, i), ns.theme.current()),
         text: (i) => this.label(i),
         onHover: (i, e) => (i < 0 ? this.tip.hide()
           : this.tip.show(this.f, i, 0, this.unit, e)),
@@ -145,7 +145,7 @@
       const [wa, wb] = f.weights;
       const moved = wa > 0 && wb > 0
         ? f.b[i] * wb - f.a[i] * wa : null;
-      const few = f.a[i] + f.b[i] < D.FEW
+      const few = D.isFew(f, i)
         ? [['Evidence', 'fewer than ' + D.FEW + ' samples']] : [];
       return [['A', value(f.a[i], 0)], ['B', value(f.b[i], 1)],
         ['Moved', signed(moved, how)],

@@ -79,6 +79,9 @@
     f.depth = f.row.length - 1;
     f.ticks = f.n ? f.total[0] : 0;
     f.weights = [wa, wb];
+    /* nanoseconds and bytes are no samples */
+    f.samples = !((answer && answer.rows) || []).some((r) =>
+      r.samples === null);
     return f;
   }
 
@@ -86,6 +89,11 @@
   function change(a, b) {
     const most = Math.max(a, b);
     return most > 0 ? (b - a) / most : 0;
+  }
+
+  /* Do too few samples carry frame i for a statement? */
+  function isFew(f, i) {
+    return f.samples && f.a[i] + f.b[i] < FEW;
   }
 
   /* Against nothing, nothing has moved: there is no statement. */
@@ -203,5 +211,5 @@
       rows });
   }
 
-  ns.flameDiff = { decode, change, frameChange, fromPair, FEW };
+  ns.flameDiff = { decode, change, frameChange, isFew, fromPair, FEW };
 })(globalThis.MemLens = globalThis.MemLens || {});

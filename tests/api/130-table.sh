@@ -44,6 +44,7 @@ check "too many steps" status 413
 # steps_of_one_period_add_up_to_a_whole_of_two
 get GET "/api/v1/table.json?query=wall&from=1699998500&until=1699999500&function=main&step=50"
 check "mixed periods: parts and whole are in one unit" js 'd.period === 1 &&
+    d.units === "nanoseconds" &&
     d.over_time.points.reduce((s, p) => s + p[1], 0) ===
     d.rows.find((r) => r.name === "main").self'
 get GET "/api/v1/sandwich.json?query=$q&$range&function=idle"

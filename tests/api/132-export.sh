@@ -53,6 +53,10 @@ check "nothing is fetched" sh -c '! grep -qE "(src|href)=.(https?:|/)" "$1"' \
 sed -n 's/.*base64,\([^"]*\)".*/\1/p' "$T/body" | base64 -d >"$T/svg"
 check "the picture is whole" grep -q '^</svg>' "$T/svg"
 
+get GET "/api/v1/flamegraph.html?query=wall&from=1699998500&until=1699999500"
+check "mixed periods are time, not samples" grep -q 'UTC   [0-9.]* s</p>' "$T/body"
+check "and milliseconds in the table" grep -q 'Self, ms' "$T/body"
+
 get GET "/api/v1/flamegraph.png?query=$q&$range&width=640&scale=2"
 check "png" header 'Content-Type: image/png'
 check "as wide as asked" test "$(sed '1,/^\r$/d' "$T/answer" |

@@ -158,7 +158,7 @@ TEST(csv)
 
 TEST(html)
 {
-	struct html_options o = {"<t>", "&s", "samples",
+	struct html_options o = {"<t>", "&s", "samples", 1,
 	    (const uint8_t *)"abcd", 4, 99, 2};
 	struct flame *f = whole(&odd);
 	struct table *t;
