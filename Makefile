@@ -47,7 +47,7 @@ PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 	$(wildcard fcgi/format/*.proto))
 
 STORE_LIBS := -ldb-5.3 -linih -lpthread
-DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++ -liberty
+DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++ -liberty -ldw
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -ldw -lelf \
 	-lprotobuf-c -lrsvg-2 -lcairo -lgio-2.0 -lgobject-2.0 -lglib-2.0 -lz -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm

@@ -39,6 +39,8 @@ static const struct conf_key config_keys[] = {
         "how user stacks are walked"},
     {"cpu", "unwind-memory", CONF_SIZE, AT(unwind_bytes), "8MiB", 1 << 20,
         INT64_C(1) << 30, "kernel memory for unwind rows"},
+    {"cpu", "inline", CONF_BOOL, AT(cpu_inline), "no", 0, 1,
+        "show functions that were inlined into others"},
     {"cpu", "kernel", CONF_BOOL, AT(kernel), "yes", 0, 1,
         "kernel stacks too"},
     {"procfs", "enabled", CONF_BOOL, AT(procfs), "yes", 0, 1,

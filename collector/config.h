@@ -33,6 +33,7 @@ struct config {
 	char *unwinder; /* "eh_frame" or "frame-pointer" */
 	int64_t unwind_bytes; /* kernel memory of the rows of eh_frame */
 	bool kernel;    /* kernel stacks too */
+	bool cpu_inline; /* functions inlined into others too */
 	/* [procfs] */
 	bool procfs;
 	int64_t procfs_interval_ns;

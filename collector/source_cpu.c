@@ -141,6 +141,7 @@ cpu_open_parts(struct source *s)
 	    s->config->kernel ? "/proc/kallsyms" : NULL,
 	    "/usr/lib/debug/.build-id")) != NULL)
 		return e;
+	symbols_set_inline(s->symbols, s->config->cpu_inline);
 	s->jits = jits_new(s->symbols, "/proc");
 	return s->jits == NULL ? err_nomem() : NULL;
 }

@@ -187,17 +187,20 @@ cpu_put_stack(struct source *s, struct service_set *t,
 {
 	struct aggregate_stack stack = aggregate_get_stack(s->aggregate, i);
 	const struct group_place *place = &places[stack.group];
-	uint32_t node = place->node, frame, n;
+	uint32_t refs[SYMBOLS_EXPAND_MAX], node = place->node, frame, n;
+	size_t k, expanded;
 	uint64_t value = (uint64_t)stack.value;
 	bool nameless;
 
 	if (place->by_entry)
 		node = cpu_entry_node(s, t->batch, place, &stack);
 	for (n = 0; n < stack.n; n++) {
-		frame = cpu_frame(s, t->batch, c,
-		    symbols_final(s->symbols, stack.frames[n]), &nameless);
-		node = batch_node(t->batch, node, frame);
-		s->now.unsymbolised += nameless ? value : 0;
+		expanded = symbols_expand(s->symbols, stack.frames[n], refs);
+		for (k = 0; k < expanded; k++) {
+			frame = cpu_frame(s, t->batch, c, refs[k], &nameless);
+			node = batch_node(t->batch, node, frame);
+			s->now.unsymbolised += nameless ? value : 0;
+		}
 	}
 	s->now.frames += stack.n * value;
 	s->now.other_services += place->other ? value : 0;

@@ -56,6 +56,59 @@ symbols_set_frame(struct symbols *s, uint32_t id, uint64_t address,
 		s->overflows++;
 }
 
+static void
+symbols_add_inlined(struct symbols *s, uint32_t id, const char *name)
+{
+	struct address *a = &s->addresses[id];
+	const struct file *f = s->files[a->file];
+	uint32_t cap = s->cap_inlined != 0 ? s->cap_inlined * 2 : 1024, *p;
+	uint32_t frame = frames_add(s->frames, &(struct frame){
+	    .kind = FRAME_INLINED, .name = name, .module = f->module,
+	    .build_id = f->build_id});
+
+	if (frame == FRAMES_NONE || s->n_inlined == INLINED_MAX) {
+		s->overflows++;
+		return;
+	}
+	if (s->n_inlined == s->cap_inlined) {
+		p = realloc(s->inlined, cap * sizeof(*p));
+		if (p == NULL)
+			return;
+		s->inlined = p;
+		s->cap_inlined = cap;
+	}
+	s->inlined[s->n_inlined++] = frame;
+	a->n_inlined++;
+}
+
+/* The names of what was inlined at an address. */
+static bool
+symbols_take_inlined(struct symbols *s, uint32_t id, size_t n,
+    struct cur *c)
+{
+	char name[WIRE_NAME_MAX + 1];
+	const uint8_t *p;
+	uint16_t len;
+
+	s->addresses[id].inlined = s->n_inlined;
+	s->addresses[id].n_inlined = 0;
+	for (; n > 0; n--) {
+		p = cur_raw(c, sizeof(len));
+		if (p == NULL)
+			return false;
+		memcpy(&len, p, sizeof(len));
+		p = cur_raw(c, len);
+		if (p == NULL || len > WIRE_NAME_MAX)
+			return false;
+		memcpy(name, p, len);
+		name[len] = '\0';
+		text_clean(name);
+		if (name[0] != '\0')
+			symbols_add_inlined(s, id, name);
+	}
+	return true;
+}
+
 /* Takes one answer from the child's bytes; false when they end too soon. */
 static bool
 symbols_take(struct symbols *s, uint32_t id, struct cur *c)
@@ -76,7 +129,8 @@ symbols_take(struct symbols *s, uint32_t id, struct cur *c)
 	if (name[0] == '\0' && a.found == WIRE_NAMED)
 		a.found = WIRE_FUNCTION;
 	symbols_set_frame(s, id, a.address, a.found, name);
-	return true;
+	return a.inlined <= WIRE_INLINED_MAX &&
+	    symbols_take_inlined(s, id, a.inlined, c);
 }
 
 static void
@@ -186,8 +240,16 @@ symbols_free(struct symbols *s)
 	kallsyms_close(s->kallsyms);
 	frames_free(s->frames);
 	free(s->addresses);
+	free(s->inlined);
 	free(s->address_slots);
 	free(s);
+}
+
+void
+symbols_set_inline(struct symbols *s, bool on)
+{
+	s->inlines = on;
+	symbols_link_inline(s->link, on);
 }
 
 int
@@ -309,7 +371,8 @@ symbols_user(struct symbols *s, uint32_t file, uint64_t offset)
 	if (id == NONE)
 		return 0;
 	if (s->addresses[id].frame != NONE)
-		return s->addresses[id].frame;
+		return s->addresses[id].n_inlined == 0 ?
+		    s->addresses[id].frame : id | SYMBOLS_UNRESOLVED;
 	if (f->state == FILE_OPAQUE) {
 		symbols_set_frame(s, id, offset, WIRE_NOTHING, "");
 		if (s->addresses[id].frame != NONE)
@@ -375,6 +438,21 @@ symbols_final(struct symbols *s, uint32_t ref)
 	    .offset = a->offset});
 }
 
+size_t
+symbols_expand(struct symbols *s, uint32_t ref, uint32_t *out)
+{
+	const struct address *a;
+	uint32_t i;
+
+	out[0] = symbols_final(s, ref);
+	if ((ref & SYMBOLS_UNRESOLVED) == 0)
+		return 1;
+	a = &s->addresses[ref & ~SYMBOLS_UNRESOLVED];
+	for (i = 0; i < a->n_inlined; i++)
+		out[1 + i] = s->inlined[a->inlined + i];
+	return 1 + a->n_inlined;
+}
+
 struct frame
 symbols_get(const struct symbols *s, uint32_t ref)
 {
@@ -405,6 +483,7 @@ symbols_trim(struct symbols *s, int64_t now_ns)
 	frames_clear(s->frames);
 	frames_add(s->frames, &full_frame); /* has its memory already */
 	s->n_addresses = 0;
+	s->n_inlined = 0;
 	if (s->address_slots != NULL)
 		memset(s->address_slots, 0, ((size_t)s->address_mask + 1) *
 		    sizeof(*s->address_slots));

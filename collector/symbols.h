@@ -24,6 +24,7 @@
 #include "store/series.h"
 
 #define SYMBOLS_NO_FILE UINT32_MAX
+#define SYMBOLS_EXPAND_MAX 8
 #define SYMBOLS_UNRESOLVED 0x80000000u /* set in a reference */
 
 struct err;
@@ -47,6 +48,9 @@ struct symbols_stats {
 const struct err *symbols_new(struct symbols **out, const char *kallsyms,
     const char *debug);
 void symbols_free(struct symbols *s);
+
+/* Says whether inlined functions shall be shown; before the first file. */
+void symbols_set_inline(struct symbols *s, bool on);
 
 /* Readable when the child has answered: then pump. */
 int symbols_fd(const struct symbols *s);
@@ -104,6 +108,11 @@ bool symbols_is_settled(const struct symbols *s, uint32_t ref);
  * "module+0xoffset" where the child did not answer.  Call at the end of a
  * slot, once for each reference that is to be shown. */
 uint32_t symbols_final(struct symbols *s, uint32_t ref);
+
+/* The final references that a reference stands for: a function, then what was
+ * inlined there, outermost first.  `out` has SYMBOLS_EXPAND_MAX places;
+ * returns how many are used, at least 1. */
+size_t symbols_expand(struct symbols *s, uint32_t ref, uint32_t *out);
 
 /* The frame of a final reference; strings are valid until the next call that
  * makes frames. */

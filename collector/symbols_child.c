@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "elf.h"
+#include "inlines.h"
 #include "perfmap.h"
 #include "symbols_wire.h"
 
@@ -18,10 +19,14 @@ struct source_file {
 	int fd;
 	struct elf *elf;
 	struct perfmap *map; /* instead of elf: what a JIT wrote */
+	struct inlines *inlines;
+	uint64_t size;
 };
 
 struct child_file {
 	struct source_file program, debug;
+	bool inlined;        /* inlined functions are asked for */
+	bool inlines_opened; /* or found to be missing */
 };
 
 struct child {
@@ -61,6 +66,7 @@ source_open(struct source_file *f, int fd, uint64_t size)
 	struct elf_input in = {.read = child_read, .arg = f, .size = size};
 
 	f->fd = fd;
+	f->size = size;
 	return elf_open(&f->elf, &in);
 }
 
@@ -77,11 +83,13 @@ static void
 source_close(struct source_file *f)
 {
 	elf_close(f->elf);
+	inlines_close(f->inlines);
 	perfmap_close(f->map);
 	if (f->fd >= 0)
 		close(f->fd);
 	f->elf = NULL;
 	f->map = NULL;
+	f->inlines = NULL;
 	f->fd = -1;
 }
 
@@ -115,7 +123,7 @@ child_send_loaded(struct child *c, const struct wire_request *q,
     const struct elf *e, enum elf_status status)
 {
 	struct wire_reply r = {.type = q->type, .seq = q->seq,
-	    .file = q->file, .status = status};
+	    .file = q->file, .n = q->n, .status = status};
 	const uint8_t *id;
 	size_t n;
 
@@ -144,6 +152,7 @@ child_load(struct child *c, const struct wire_request *q, int fd)
 		return;
 	}
 	f->debug.fd = -1;
+	f->inlined = q->n == 1;
 	c->files[q->file] = f;
 	status = q->type == WIRE_PERFMAP ?
 	    source_open_map(&f->program, fd, q->size) :
@@ -219,6 +228,48 @@ child_answer(const struct child_file *f, uint64_t offset,
 	return a->name;
 }
 
+/* The debug information is read when the first address is asked for. */
+static size_t
+child_inlined(struct child_file *f, uint64_t vaddr,
+    struct inlines_name *names)
+{
+	struct source_file *of[2] = {&f->debug, &f->program};
+	size_t i;
+
+	for (i = 0; i < 2 && !f->inlines_opened; i++) {
+		struct elf_input in = {.read = child_read, .arg = of[i],
+		    .size = of[i]->size};
+
+		if (of[i]->elf != NULL)
+			of[i]->inlines = inlines_open(&in);
+		if (of[i]->inlines != NULL)
+			break;
+	}
+	f->inlines_opened = true;
+	for (i = 0; i < 2; i++)
+		if (of[i]->inlines != NULL)
+			return inlines_find(of[i]->inlines, vaddr, names,
+			    WIRE_INLINED_MAX);
+	return 0;
+}
+
+/* Puts names behind their lengths; returns where they end. */
+static size_t
+child_put_inlined(struct child *c, size_t at,
+    const struct inlines_name *names, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		uint16_t len = (uint16_t)strlen(names[i].text);
+
+		memcpy(c->reply + at, &len, sizeof(len));
+		memcpy(c->reply + at + sizeof(len), names[i].text, len);
+		at += sizeof(len) + len;
+	}
+	return at;
+}
+
 static void
 child_resolve(struct child *c, const struct wire_request *q)
 {
@@ -228,13 +279,24 @@ child_resolve(struct child *c, const struct wire_request *q)
 	char name[WIRE_NAME_MAX + 1];
 	size_t at = sizeof(r), n;
 	uint32_t i;
+	uint64_t vaddr;
 
 	memcpy(c->reply, &r, sizeof(r));
 	for (i = 0; i < q->n; i++) {
-		n = child_answer(c->files[q->file], q->offsets[i], &a, name);
+		struct child_file *f = c->files[q->file];
+		struct inlines_name inlined[WIRE_INLINED_MAX];
+
+		n = child_answer(f, q->offsets[i], &a, name);
+		if (f != NULL && f->inlined && f->program.elf != NULL &&
+		    a.found != WIRE_NOTHING &&
+		    q->n <= WIRE_OFFSETS_INLINE &&
+		    elf_vaddr(f->program.elf, q->offsets[i], &vaddr))
+			a.inlined = (uint16_t)child_inlined(f, vaddr,
+			    inlined);
 		memcpy(c->reply + at, &a, sizeof(a));
 		memcpy(c->reply + at + sizeof(a), name, n);
-		at += sizeof(a) + n;
+		at = child_put_inlined(c, at + sizeof(a) + n, inlined,
+		    a.inlined);
 	}
 	child_send(c, at);
 }

@@ -356,7 +356,8 @@ file_send(struct symbols *s, uint32_t file)
 	uint64_t offsets[WIRE_OFFSETS] = {0};
 	uint32_t ids[WIRE_OFFSETS] = {0}, n = 0, at = f->pending, i;
 
-	for (; at != NONE && n < WIRE_OFFSETS; at = s->addresses[at].next) {
+	for (; at != NONE && n < (s->inlines ? WIRE_OFFSETS_INLINE :
+	    WIRE_OFFSETS); at = s->addresses[at].next) {
 		ids[n] = at;
 		offsets[n++] = s->addresses[at].offset;
 	}

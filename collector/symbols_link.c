@@ -41,6 +41,7 @@ struct symbols_link {
 	pid_t corpses[CORPSES_MAX];
 	uint32_t generation, seq;
 	uint64_t restarts;
+	bool inlined;
 	int64_t started_ns, restart_at_ns, delay_ns;
 	struct link_request flight[LINK_IN_FLIGHT]; /* a queue */
 	uint32_t first, n_flight;
@@ -389,10 +390,16 @@ symbols_link_file(struct symbols_link *l, enum wire_type type, uint32_t file,
     int fd, uint64_t size)
 {
 	struct wire_request w = {.type = type, .seq = ++l->seq,
-	    .file = file, .size = size};
+	    .file = file, .n = l->inlined, .size = size};
 
 	return symbols_link_ready(l) && link_send(l, &w,
 	    offsetof(struct wire_request, offsets), fd, NULL);
+}
+
+void
+symbols_link_inline(struct symbols_link *l, bool on)
+{
+	l->inlined = on;
 }
 
 bool

@@ -61,6 +61,9 @@ pid_t symbols_link_pid(const struct symbols_link *l);
 bool symbols_link_file(struct symbols_link *l, enum wire_type type,
     uint32_t file, int fd, uint64_t size);
 bool symbols_link_drop(struct symbols_link *l, uint32_t file);
+/* Inlined functions will be asked for, of files that are loaded from now
+ * on. */
+void symbols_link_inline(struct symbols_link *l, bool on);
 /* n <= WIRE_OFFSETS; ids come back in the answer's request. */
 bool symbols_link_resolve(struct symbols_link *l, uint32_t file,
     const uint64_t *offsets, const uint32_t *ids, uint32_t n);

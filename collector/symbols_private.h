@@ -16,6 +16,7 @@
 #define FRAMES_MAX_BYTES (32u << 20)
 #define LOADED_MAX 256          /* files open in the child */
 #define LOADED_SYMBOLS_MAX (4u << 20)
+#define INLINED_MAX (1u << 18)  /* of all addresses together */
 #define NONE UINT32_MAX
 #define KERNEL_FILE 0           /* its offsets are addresses */
 
@@ -56,6 +57,8 @@ struct address {
 	uint32_t file, frame; /* frame NONE: not known */
 	uint32_t next;
 	enum address_state state;
+	uint32_t inlined; /* its first frame in symbols.inlined, */
+	uint32_t n_inlined; /* and how many */
 };
 
 struct symbols {
@@ -73,6 +76,9 @@ struct symbols {
 	int64_t now_ns;
 	int64_t kallsyms_at_ns, kallsyms_wait_ns;
 	bool kernel_missed;
+	bool inlines;     /* ask for inlined functions */
+	uint32_t *inlined; /* frames */
+	uint32_t n_inlined, cap_inlined;
 	uint64_t skipped, overflows;
 	symbols_rows_fn *rows; /* NULL: nobody asks for unwind rows */
 	void *rows_arg;

@@ -22,10 +22,15 @@
 #include <stdint.h>
 
 #define WIRE_OFFSETS 64      /* addresses in one RESOLVE */
+#define WIRE_OFFSETS_INLINE 8 /* where inlined functions are asked for */
+#define WIRE_INLINED_MAX 7   /* of an address */
 #define WIRE_NAME_MAX 512    /* bytes of a name, without NUL */
 #define WIRE_BUILD_ID_MAX 64
 #define WIRE_FILES_MAX 4096  /* file numbers are below this */
 
+/* LOAD and DEBUG with n 1: inlined functions will be asked for.  With
+ * WIRE_OFFSETS_INLINE addresses of WIRE_INLINED_MAX names each, an answer
+ * stays within WIRE_REPLY_MAX. */
 enum wire_type {
 	WIRE_LOAD = 1,
 	WIRE_DEBUG,
@@ -53,7 +58,9 @@ struct wire_answer {
 	uint64_t address;  /* virtual address in the file */
 	uint16_t found;    /* enum wire_found */
 	uint16_t name;     /* bytes of name that follow, no NUL */
-	uint32_t zero;
+	uint16_t inlined;  /* names that follow that, outermost first, each
+	                    * behind its length in 16 bits */
+	uint16_t zero;
 };
 
 /* Head of every answer.  LOADED: status, symbols, build id in bytes.

@@ -3,9 +3,10 @@
  * prints each slot.
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
+ *	    [-i]
  *
  * BUDGET is in millionths of a CPU and judged at each slot; without it there
- * is none.
+ * is none.  -i: show inlined functions.
  *
  * Output, one line each:
  *	state STATE WHY
@@ -293,13 +294,15 @@ main(int argc, char **argv)
 	die(config_load(&config, NULL));
 	config.slot_ns = NS_PER_S;
 	config.cpu_budget = 0;
-	while ((c = getopt(argc, argv, "h:s:n:b:")) != -1) {
+	while ((c = getopt(argc, argv, "h:s:n:b:i")) != -1) {
 		if (c == 'h')
 			config.cpu_hz = atol(optarg);
 		else if (c == 's')
 			config.slot_ns = atol(optarg) * NS_PER_MS;
 		else if (c == 'b')
 			config.cpu_budget = atol(optarg);
+		else if (c == 'i')
+			config.cpu_inline = true;
 		else if (c == 'n')
 			slots = atol(optarg);
 		else
