@@ -1,12 +1,13 @@
 /*
  * The pages in a real browser:
  *
- *   node run.mjs --mock | BASE_URL [--only TEXT]
+ *   node run.mjs --mock | BASE_URL [--only TEXT] [--set NAME]
  *
  * BASE_URL is where a running MemLens serves its pages.  With --mock they
  * are served by mock.mjs, below a sub-path, as behind a reverse proxy.
  * Failures of the server are made by intercepting requests, so the same
- * tests run against both.
+ * tests run against both.  --set compare runs the tests of comparisons,
+ * which are not among the others.
  */
 import { start } from './mock.mjs';
 import { copyOfPages, launch, report } from './harness.mjs';
@@ -19,8 +20,13 @@ import { compareTests } from './test-compare.mjs';
 const args = process.argv.slice(2);
 const at = args.indexOf('--only');
 const only = at >= 0 ? args.splice(at, 2)[1] : '';
-if (args.length !== 1) {
-  console.error('usage: run.mjs --mock | BASE_URL [--only TEXT]');
+const setAt = args.indexOf('--set');
+const set = setAt >= 0 ? args.splice(setAt, 2)[1] : 'all';
+const SETS = { all: [pageTests, liveTests, cpuTests, playTests],
+  compare: [compareTests] };
+if (args.length !== 1 || !SETS[set]) {
+  console.error('usage: run.mjs --mock | BASE_URL [--only TEXT] ' +
+    '[--set NAME]');
   process.exit(2);
 }
 
@@ -29,8 +35,7 @@ const base = mock ? mock.base : args[0].replace(/\/?$/, '/');
 const files = copyOfPages();
 const browser = await launch();
 const env = { browser, base, files: files.url, mock: !!mock };
-const failed = await report([...pageTests(env), ...liveTests(env),
-  ...cpuTests(env), ...playTests(env), ...compareTests(env)], only);
+const failed = await report(SETS[set].flatMap((make) => make(env)), only);
 await browser.close();
 files.remove();
 if (mock)
