@@ -24,7 +24,7 @@ journal_dict_fini(struct journal_dict *d)
 		free(dict_table(d, i)->of);
 		free(dict_table(d, i)->order);
 	}
-	symtab_fini(&d->syms);
+	recall_fini(&d->recall);
 	buf_fini(&d->section);
 	*d = (struct journal_dict){0};
 }
@@ -88,7 +88,7 @@ dict_frame(struct journal_dict *d, uint32_t frame)
 
 	if (number != INTERN_NONE)
 		return number;
-	f = symtab_frame(&d->syms, frame);
+	f = symtab_frame(&d->recall.syms, frame);
 	if (dict_string(d, f->name) == INTERN_NONE ||
 	    dict_string(d, f->module) == INTERN_NONE ||
 	    dict_string(d, f->build_id) == INTERN_NONE)
@@ -100,11 +100,11 @@ static uint32_t
 dict_labels(struct journal_dict *d, uint32_t set)
 {
 	uint32_t number = dict_known(&d->labels, set);
-	const uint32_t *pairs = intern_at(&d->syms.labels, set);
+	const uint32_t *pairs = intern_at(&d->recall.syms.labels, set);
 
 	if (number != INTERN_NONE)
 		return number;
-	for (size_t i = 0; i < 2 * symtab_n_labels(&d->syms, set); i++) {
+	for (size_t i = 0; i < 2 * symtab_n_labels(&d->recall.syms, set); i++) {
 		if (dict_string(d, pairs[i]) == INTERN_NONE)
 			return INTERN_NONE;
 	}
@@ -120,10 +120,10 @@ dict_node(struct journal_dict *d, uint32_t node)
 
 	while ((number = dict_known(&d->nodes, node)) == INTERN_NONE) {
 		path[n++] = node;
-		node = d->syms.nodes[node].parent;
+		node = d->recall.syms.nodes[node].parent;
 	}
 	while (n-- > 0) {
-		const struct sym_node *k = &d->syms.nodes[path[n]];
+		const struct sym_node *k = &d->recall.syms.nodes[path[n]];
 
 		number = k->parent == 0 ? dict_labels(d, k->edge)
 		                        : dict_frame(d, k->edge);
@@ -139,7 +139,7 @@ static uint32_t
 dict_series(struct journal_dict *d, uint32_t series)
 {
 	uint32_t number = dict_known(&d->series, series);
-	const struct sym_series *s = symtab_series(&d->syms, series);
+	const struct sym_series *s = symtab_series(&d->recall.syms, series);
 
 	if (number != INTERN_NONE)
 		return number;
@@ -154,11 +154,13 @@ dict_series(struct journal_dict *d, uint32_t series)
 static const struct err *
 dict_fresh(struct journal_dict *d)
 {
-	if (d->syms.n_nodes == 0 || symtab_bytes(&d->syms) > DICT_BYTES) {
-		symtab_fini(&d->syms);
-		if (symtab_init_unhashed(&d->syms) != NULL)
-			return err_nomem();
-	}
+	const struct err *e = NULL;
+
+	if (d->recall.syms.n_nodes == 0 ||
+	    recall_bytes(&d->recall) > DICT_BYTES)
+		e = recall_clear(&d->recall);
+	if (e != NULL)
+		return e;
 	d->number++;
 	for (int i = 0; i <= JOURNAL_RESTATE; i++)
 		d->from[i] = BATCH_FIRST;
@@ -191,7 +193,7 @@ journal_dict_sent(struct journal_dict *d)
 static void
 dict_put_strings(const struct journal_dict *d, uint32_t from, struct buf *out)
 {
-	const struct intern *t = &d->syms.strings;
+	const struct intern *t = &d->recall.syms.strings;
 
 	buf_put_varint(out, d->strings.n - from);
 	for (uint32_t i = from; i < d->strings.n; i++) {
@@ -214,7 +216,7 @@ dict_put_frames(const struct journal_dict *d, uint32_t from, struct buf *out)
 	buf_put_varint(out, d->frames.n - from);
 	for (uint32_t i = from; i < d->frames.n; i++) {
 		const struct sym_frame *f =
-		    symtab_frame(&d->syms, d->frames.order[i]);
+		    symtab_frame(&d->recall.syms, d->frames.order[i]);
 
 		buf_put_u8(out, (uint8_t)f->kind);
 		buf_put_varint(out, strings[f->name]);
@@ -230,8 +232,8 @@ dict_put_labels(const struct journal_dict *d, uint32_t from, struct buf *out)
 	buf_put_varint(out, d->labels.n - from);
 	for (uint32_t i = from; i < d->labels.n; i++) {
 		uint32_t set = d->labels.order[i];
-		const uint32_t *pairs = intern_at(&d->syms.labels, set);
-		size_t n = symtab_n_labels(&d->syms, set);
+		const uint32_t *pairs = intern_at(&d->recall.syms.labels, set);
+		size_t n = symtab_n_labels(&d->recall.syms, set);
 
 		buf_put_varint(out, n);
 		for (size_t p = 0; p < 2 * n; p++)
@@ -244,7 +246,7 @@ dict_put_nodes(const struct journal_dict *d, uint32_t from, struct buf *out)
 {
 	buf_put_varint(out, d->nodes.n - from);
 	for (uint32_t i = from; i < d->nodes.n; i++) {
-		const struct sym_node *k = &d->syms.nodes[d->nodes.order[i]];
+		const struct sym_node *k = &d->recall.syms.nodes[d->nodes.order[i]];
 
 		buf_put_varint(out, i - d->nodes.of[k->parent]);
 		buf_put_varint(out, k->parent == 0 ? d->labels.of[k->edge]
@@ -258,7 +260,7 @@ dict_put_series(const struct journal_dict *d, uint32_t from, struct buf *out)
 	buf_put_varint(out, d->series.n - from);
 	for (uint32_t i = from; i < d->series.n; i++) {
 		const struct sym_series *s =
-		    symtab_series(&d->syms, d->series.order[i]);
+		    symtab_series(&d->recall.syms, d->series.order[i]);
 
 		buf_put_u8(out, (uint8_t)s->kind);
 		buf_put_varint(out, d->strings.of[s->name]);
@@ -269,18 +271,20 @@ dict_put_series(const struct journal_dict *d, uint32_t from, struct buf *out)
 	}
 }
 
-/* `nodes` are the symbols of the batch's; NULL for histograms, whose keys
- * are buckets. */
+/* A histogram's keys are buckets. */
 static void
-dict_put_entries(const struct journal_dict *d, const struct batch *b,
-    const struct batch_block *k, const uint32_t *nodes, struct buf *out)
+dict_put_entries(struct journal_dict *d, const struct batch *b,
+    const struct batch_block *k, struct buf *out)
 {
+	bool buckets = k->kind == SERIES_HISTOGRAM;
 	int64_t previous = 0;
 
 	buf_put_varint(out, k->n);
 	for (uint32_t i = k->first; i < k->first + k->n; i++) {
 		uint32_t own = b->entries[i].key;
-		int64_t key = nodes == NULL ? own : d->nodes.of[nodes[own]];
+		int64_t key = buckets
+		    ? own
+		    : d->nodes.of[recall_node(&d->recall, own)];
 
 		buf_put_zigzag(out, key - previous);
 		buf_put_varint(out, (uint64_t)b->entries[i].value);
@@ -289,8 +293,8 @@ dict_put_entries(const struct journal_dict *d, const struct batch *b,
 }
 
 static void
-dict_put_blocks(const struct journal_dict *d, const struct batch *b,
-    const struct symtab_map *map, struct buf *out)
+dict_put_blocks(struct journal_dict *d, const struct batch *b,
+    struct buf *out)
 {
 	uint64_t previous = 0;
 
@@ -298,21 +302,22 @@ dict_put_blocks(const struct journal_dict *d, const struct batch *b,
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		const struct batch_block *k = &b->blocks[i];
 
-		buf_put_varint(out, d->series.of[map->series[k->series]]);
+		buf_put_varint(out, 
+		    d->series.of[recall_series(&d->recall, k->series)]);
 		buf_put_u8(out, k->kind);
 		buf_put_zigzag(out, (int64_t)(k->slot - previous));
 		if (k->kind == SERIES_HISTOGRAM)
-			dict_put_entries(d, b, k, NULL, out);
+			dict_put_entries(d, b, k, out);
 		batch_put_numbers(k, out);
 		if (series_is_profile((enum series_kind)k->kind))
-			dict_put_entries(d, b, k, map->nodes, out);
+			dict_put_entries(d, b, k, out);
 		previous = k->slot;
 	}
 }
 
 static void
-dict_put_facts(const struct journal_dict *d, const struct batch *b,
-    const struct symtab_map *map, struct buf *out)
+dict_put_facts(struct journal_dict *d, const struct batch *b,
+    struct buf *out)
 {
 	buf_put_varint(out, b->n_facts);
 	for (size_t i = 0; i < b->n_facts; i++) {
@@ -320,7 +325,8 @@ dict_put_facts(const struct journal_dict *d, const struct batch *b,
 
 		buf_put_zigzag(out, f->time_ns);
 		buf_put_u8(out, f->kind);
-		buf_put_varint(out, d->strings.of[map->strings[f->subject]]);
+		buf_put_varint(out, 
+		    d->strings.of[recall_string(&d->recall, f->subject)]);
 		buf_put_bytes(out, b->fact_bytes.data + f->first, f->n);
 	}
 }
@@ -360,7 +366,7 @@ dict_put_section(struct journal_dict *d, unsigned tag, struct buf *out)
 
 static void
 dict_put_sections(struct journal_dict *d, const struct batch *b,
-    const struct symtab_map *map, struct buf *out)
+    struct buf *out)
 {
 	const struct batch_first *from = &d->from[0];
 
@@ -375,33 +381,46 @@ dict_put_sections(struct journal_dict *d, const struct batch *b,
 	dict_put_section(d, 4, out);
 	dict_put_series(d, from->series, &d->section);
 	dict_put_section(d, 5, out);
-	dict_put_blocks(d, b, map, &d->section);
+	dict_put_blocks(d, b, &d->section);
 	dict_put_section(d, 6, out);
-	dict_put_facts(d, b, map, &d->section);
+	dict_put_facts(d, b, &d->section);
 	dict_put_section(d, 7, out);
+}
+
+static bool
+dict_number_entries(struct journal_dict *d, const struct batch *b,
+    const struct batch_block *k)
+{
+	for (uint32_t n = k->first; n < k->first + k->n; n++) {
+		uint32_t node = recall_node(&d->recall, b->entries[n].key);
+
+		if (node == INTERN_NONE || dict_node(d, node) == INTERN_NONE)
+			return false;
+	}
+	return true;
 }
 
 /* Numbers for all that the blocks and facts of a batch name. */
 static bool
-dict_number(struct journal_dict *d, const struct batch *b,
-    const struct symtab_map *map)
+dict_number(struct journal_dict *d, const struct batch *b)
 {
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		const struct batch_block *k = &b->blocks[i];
+		uint32_t series = recall_series(&d->recall, k->series);
 
-		if (dict_series(d, map->series[k->series]) == INTERN_NONE)
+		if (series == INTERN_NONE ||
+		    dict_series(d, series) == INTERN_NONE)
 			return false;
-		if (!series_is_profile((enum series_kind)k->kind))
-			continue;
-		for (uint32_t n = k->first; n < k->first + k->n; n++) {
-			if (dict_node(d, map->nodes[b->entries[n].key]) ==
-			    INTERN_NONE)
-				return false;
-		}
+		if (series_is_profile((enum series_kind)k->kind) &&
+		    !dict_number_entries(d, b, k))
+			return false;
 	}
 	for (size_t i = 0; i < b->n_facts; i++) {
-		if (dict_string(d, map->strings[b->facts[i].subject]) ==
-		    INTERN_NONE)
+		uint32_t subject =
+		    recall_string(&d->recall, b->facts[i].subject);
+
+		if (subject == INTERN_NONE ||
+		    dict_string(d, subject) == INTERN_NONE)
 			return false;
 	}
 	return true;
@@ -409,13 +428,13 @@ dict_number(struct journal_dict *d, const struct batch *b,
 
 static const struct err *
 dict_put_record(struct journal_dict *d, const struct batch *b,
-    const struct symtab_map *map, struct buf *out)
+    struct buf *out)
 {
 	static const uint8_t blank[BATCH_RECORD_HEADER];
 	const struct batch_first *from = &d->from[0];
 	size_t start = out->len;
 
-	if (!dict_number(d, b, map))
+	if (!dict_number(d, b))
 		return err_nomem();
 	buf_put(out, blank, sizeof(blank));
 	buf_put_u8(out, 2);
@@ -427,7 +446,7 @@ dict_put_record(struct journal_dict *d, const struct batch *b,
 	buf_put_varint(out, from->labels);
 	buf_put_varint(out, from->nodes);
 	buf_put_varint(out, from->series);
-	dict_put_sections(d, b, map, out);
+	dict_put_sections(d, b, out);
 	d->section.failed = false;
 	if (!out->failed)
 		batch_put_header(out, start, "MLB2");
@@ -441,16 +460,18 @@ dict_too_long(const struct buf *out, size_t most)
 }
 
 static const struct err *
-dict_encode(struct journal_dict *d, const struct batch *b,
-    const struct symtab_map *map, struct buf *out)
+dict_encode(struct journal_dict *d, const struct batch *b, struct buf *out)
 {
-	const struct err *e = dict_put_record(d, b, map, out);
+	const struct err *e = dict_put_record(d, b, out);
 
 	if (e == NULL && dict_too_long(out, BATCH_MAX_BYTES)) {
 		/* what is said again may be much more than what is new */
+		d->begun = false;
 		buf_clear(out);
 		if ((e = dict_fresh(d)) == NULL)
-			e = dict_put_record(d, b, map, out);
+			e = recall_batch(&d->recall, b);
+		if (e == NULL)
+			e = dict_put_record(d, b, out);
 	}
 	if (e == NULL && dict_too_long(out, BATCH_JOURNAL_BYTES))
 		e = err_new(ERR_LIMIT, 413, "a batch is over %u bytes",
@@ -461,20 +482,20 @@ dict_encode(struct journal_dict *d, const struct batch *b,
 const struct err *
 journal_dict_encode(struct journal_dict *d, struct batch *b, struct buf *out)
 {
-	struct symtab_map map = {0};
 	const struct err *e = batch_finish(b);
+	bool full = recall_bytes(&d->recall) > DICT_BYTES;
 
 	buf_clear(out);
 	if (e == NULL)
 		e = dict_check_depth(b);
-	if (e == NULL &&
-	    (!d->begun || symtab_bytes(&d->syms) > DICT_BYTES))
+	if (e == NULL && (!d->begun || full)) {
+		d->begun = false;
 		e = dict_fresh(d);
+	}
 	if (e == NULL)
-		e = symtab_add(&d->syms, b, &map);
+		e = recall_batch(&d->recall, b);
 	if (e == NULL)
-		e = dict_encode(d, b, &map, out);
-	symtab_map_fini(&map);
+		e = dict_encode(d, b, out);
 	out->failed = false;
 	return e;
 }

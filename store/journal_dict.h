@@ -9,7 +9,7 @@
 
 #include "batch_private.h"
 #include "journal.h"
-#include "symtab.h"
+#include "recall.h"
 
 /* Numbers of one kind of symbol in the present journal. */
 struct dict_numbers {
@@ -19,7 +19,7 @@ struct dict_numbers {
 };
 
 struct journal_dict {
-	struct symtab syms; /* of this journal and those before */
+	struct recall recall; /* symbols of this journal and those before */
 	struct dict_numbers strings, frames, labels, nodes, series;
 	uint32_t number;    /* of this dictionary; never used twice */
 	bool begun;         /* else the next record begins a new one */

@@ -285,6 +285,50 @@ TEST(a_full_dictionary_is_left_for_a_new_one)
 	fixture_fini(&f);
 }
 
+/* Each part of a frame, of a label set and of a path tells stacks apart, in
+ * one batch and from batch to batch. */
+TEST(what_differs_in_one_part_is_not_one)
+{
+	static const struct frame frames[] = {
+	    {FRAME_NATIVE, "f", "kv", "b1", 16},
+	    {FRAME_INLINED, "f", "kv", "b1", 16},
+	    {FRAME_NATIVE, "g", "kv", "b1", 16},
+	    {FRAME_NATIVE, "f", "kw", "b1", 16},
+	    {FRAME_NATIVE, "f", "kv", "b2", 16},
+	    {FRAME_NATIVE, "f", "kv", "b1", 17},
+	    {FRAME_NATIVE, "fk", "v", "b1", 16}};
+	struct label sets[] = {{"a", "b"}, {"ab", ""}, {"a", "c"}};
+	struct fixture f;
+	struct found x;
+
+	fixture_init(&f);
+	for (unsigned round = 0; round < 3; round++) {
+		struct batch *b = one(round, 0, 0);
+		uint32_t top, node;
+
+		for (unsigned s = 0; s < 3; s++) {
+			top = batch_node(b, 0, batch_labels(b, &sets[s], 1));
+			for (unsigned i = 0; i < 7; i++) {
+				node = batch_node(b, top,
+				    batch_frame(b, &frames[(i + round) % 7]));
+				batch_add_profile(b, 0, round, node, 1);
+				node = batch_node(b, node,
+				    batch_frame(b, &frames[0]));
+				batch_add_profile(b, 0, round, node, 1);
+			}
+		}
+		fixture_put(&f, b);
+	}
+	found_read(&x, f.fd);
+	CHECK_INT(x.reader.damaged, 0);
+	/* the root, pool_0 and its stack, and 3 sets of 1 + 7 * 2 */
+	CHECK_INT(x.syms.n_nodes, 3 + 3 * 15);
+	CHECK_INT(found_sum(&x, NULL), 3 * (1 + 3 * 14));
+	CHECK_INT(found_sum(&x, "g"), 3 * 3);
+	found_fini(&x);
+	fixture_fini(&f);
+}
+
 /* What every cut or flipped byte of a record does: it is left out. */
 TEST(every_flipped_byte_is_safe)
 {
@@ -409,6 +453,7 @@ main(void)
 	RUN(blocks_of_lost_series_are_counted);
 	RUN(a_record_that_failed_is_said_again);
 	RUN(a_full_dictionary_is_left_for_a_new_one);
+	RUN(what_differs_in_one_part_is_not_one);
 	RUN(every_flipped_byte_is_safe);
 	RUN(a_stack_that_is_too_deep_is_refused);
 	RUN(a_store_of_version_1_is_read_and_goes_on);

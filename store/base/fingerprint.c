@@ -1,0 +1,86 @@
+#include "fingerprint.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+bool
+fingerprint_key_init(struct fingerprint_key *key)
+{
+	return getrandom(key, sizeof(*key), 0) == sizeof(*key);
+}
+
+/* 16 bytes a step, the last ones filled up with zeros; the length first, so
+ * that none is the beginning of another. */
+struct fingerprint
+fingerprint_bytes(const struct fingerprint_key *key, const void *p, size_t n)
+{
+	struct fingerprint f = fingerprint_add(key, (struct fingerprint){0, 0},
+	    n, 1);
+	const uint8_t *s = p;
+	uint64_t words[2];
+
+	for (; n >= 16; n -= 16, s += 16) {
+		memcpy(words, s, 16);
+		f = fingerprint_add(key, f, words[0], words[1]);
+	}
+	if (n > 0) {
+		words[0] = words[1] = 0;
+		memcpy(words, s, n);
+		f = fingerprint_add(key, f, words[0], words[1]);
+	}
+	return f;
+}
+
+void
+fingerprint_map_fini(struct fingerprint_map *m)
+{
+	free(m->entries);
+	*m = (struct fingerprint_map){0};
+}
+
+static struct fingerprint_entry *
+fingerprint_place(const struct fingerprint_map *m, struct fingerprint f)
+{
+	uint32_t at = (uint32_t)f.a & (m->cap - 1);
+
+	while (m->entries[at].number != 0 && (m->entries[at].f.a != f.a ||
+	        m->entries[at].f.b != f.b))
+		at = (at + 1) & (m->cap - 1);
+	return &m->entries[at];
+}
+
+static bool
+fingerprint_grow(struct fingerprint_map *m)
+{
+	struct fingerprint_map new = {NULL, m->n, m->cap ? m->cap * 2 : 64};
+
+	new.entries = calloc(new.cap, sizeof(*new.entries));
+	if (new.entries == NULL)
+		return false;
+	for (uint32_t i = 0; i < m->cap; i++) {
+		if (m->entries[i].number != 0)
+			*fingerprint_place(&new, m->entries[i].f) =
+			    m->entries[i];
+	}
+	free(m->entries);
+	*m = new;
+	return true;
+}
+
+uint32_t
+fingerprint_map_get(const struct fingerprint_map *m, struct fingerprint f)
+{
+	return m->cap == 0 ? UINT32_MAX : fingerprint_place(m, f)->number - 1;
+}
+
+bool
+fingerprint_map_add(struct fingerprint_map *m, struct fingerprint f,
+    uint32_t number)
+{
+	if (m->n >= m->cap / 2 && !fingerprint_grow(m))
+		return false;
+	*fingerprint_place(m, f) = (struct fingerprint_entry){f, number + 1};
+	m->n++;
+	return true;
+}

@@ -1,0 +1,45 @@
+/*
+ * From a batch's numbers to those of a table of symbols, for batches that
+ * mostly name what those before them did.  Only whole stacks and series are
+ * looked up, by fingerprints (base/fingerprint.h) which one pass over the
+ * batch gives: the table, megabytes that the processor's caches have lost
+ * from one slot to the next, is touched for what is new.
+ */
+#ifndef STORE_RECALL_H
+#define STORE_RECALL_H
+
+#include "base/fingerprint.h"
+#include "batch.h"
+#include "symtab.h"
+
+struct err;
+
+struct recall {
+	struct symtab syms;
+	struct fingerprint_key key;
+	struct fingerprint_map stacks, series; /* -> numbers of syms */
+	/* of the present batch: fingerprints, and numbers of syms or
+	 * INTERN_NONE, all within `room` */
+	const struct batch *b;
+	struct fingerprint *f_strings, *f_frames, *f_labels, *f_nodes;
+	struct symtab_map to;
+	void *room;
+	size_t room_bytes;
+};
+
+void recall_fini(struct recall *r);
+size_t recall_bytes(const struct recall *r);
+
+/* Forgets all symbols. */
+const struct err *recall_clear(struct recall *r);
+
+/* Takes up a batch, which stays unchanged as long as it is asked about. */
+const struct err *recall_batch(struct recall *r, const struct batch *b);
+
+/* The table's number of one of its nodes, series or strings; INTERN_NONE
+ * when out of memory. */
+uint32_t recall_node(struct recall *r, uint32_t node);
+uint32_t recall_series(struct recall *r, uint32_t series);
+uint32_t recall_string(struct recall *r, uint32_t string);
+
+#endif
