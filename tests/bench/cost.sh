@@ -1,10 +1,12 @@
 #!/bin/bash
-# What MemLens itself costs while it profiles the loaded LevelDB service:
-# CPU and PSS of each of its processes over some seconds.
+# What MemLens itself costs while it profiles the LevelDB service, redis and
+# postgres, each loaded: CPU and PSS of each of its processes over some
+# seconds.
 #
 #   cost.sh BUILD [SECONDS]
 #
 # CPU is user + system time from /proc/PID/stat, PSS from smaps_rollup.
+# DATABASES= leaves redis and postgres out.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "${1:?folder of the build}" && pwd)
@@ -14,7 +16,25 @@ export RUN=$build/cost KVPORT=18970 RATE=${RATE:-2000}
 rm -rf "$RUN"
 setsid tests/live/run.sh "$build" $port >"$build/cost.out" 2>&1 &
 run=$!
-trap 'kill -TERM $run 2>/dev/null; wait $run 2>/dev/null; rm -rf "$RUN"' EXIT
+dir=$(mktemp -d) pids=
+begin() { "$@" & last=$!; pids="$pids $last"; }
+before_end() { :; }
+. tests/system/lib/databases.sh
+. tests/bench/lib.sh
+finish() {
+	before_end
+	kill -TERM $run 2>/dev/null
+	wait $run 2>/dev/null
+	kill -9 $pids 2>/dev/null
+	wait 2>/dev/null
+	rm -rf "$RUN" "$dir"
+}
+trap finish EXIT
+if [ -n "${DATABASES-yes}" ]; then
+	chmod 755 "$dir"
+	start_redis "$dir/redis" && load_redis
+	start_postgres "$dir/postgres" && load_postgres
+fi
 for _ in $(seq 300); do
 	grep -q "^http" "$build/cost.out" && break
 	sleep 0.1
@@ -46,7 +66,7 @@ pss() {
 }
 daemon=$(cat "$RUN/pid/memlensd")
 symbols=$(pgrep -P "$daemon" | head -n 1)
-declare -A pids=(
+declare -A pids_of=(
 	[memlensd]=$daemon
 	[memlens-symbols]=$symbols
 	[memlens-scrape]=$(cat "$RUN/pid/memlens-scrape")
@@ -57,7 +77,7 @@ declare -A pids=(
 )
 names="memlensd memlens-symbols memlens-scrape memlens-fcgi nginx"
 declare -A before
-for n in $names; do before[$n]=$(ticks ${pids[$n]}); done
+for n in $names; do before[$n]=$(ticks ${pids_of[$n]}); done
 # One reader, as an open page is: health every 5 s, a line and a flame graph
 # every 10 s.
 api=http://127.0.0.1:$port/api/v1
@@ -70,13 +90,27 @@ for ((s = 0; s < seconds; s += 5)); do
 	sleep 5
 done
 hz=$(getconf CLK_TCK) all_cpu=0 all_pss=0
+percent() { awk -v c="$1" -v hz="$hz" -v s="$seconds" \
+	'BEGIN { printf "%.3f", 100 * c / hz / s }'; }
 printf '| process | CPU, %% of one | PSS, MB |\n|---|---:|---:|\n'
-for n in $names; do
-	cpu=$(($(ticks ${pids[$n]}) - before[$n]))
-	kb=$(pss ${pids[$n]})
-	all_cpu=$((all_cpu + cpu)) all_pss=$((all_pss + kb))
-	awk -v n="$n" -v c=$cpu -v k="$kb" -v hz="$hz" -v s="$seconds" \
-		'BEGIN{printf "| %s | %.2f | %.1f |\n", n, 100*c/hz/s, k/1024}'
+for n in $names all; do
+	if [ "$n" = all ]; then
+		cpu=$all_cpu kb=$all_pss
+	else
+		cpu=$(($(ticks ${pids_of[$n]}) - before[$n]))
+		kb=$(pss ${pids_of[$n]})
+		all_cpu=$((all_cpu + cpu)) all_pss=$((all_pss + kb))
+	fi
+	printf '| %s | %.2f | %.1f |\n' "$n" "$(percent $cpu)" \
+		"$(awk -v k="$kb" 'BEGIN { print k / 1024 }')"
+	row "cost_${n}_cpu" "$(percent $cpu)" "% of a CPU"
+	row "cost_${n}_pss" "$kb" kB
+	case $n in memlensd | memlens-symbols)
+		daemon_cpu=$((${daemon_cpu:-0} + cpu))
+		daemon_kb=$((${daemon_kb:-0} + kb)) ;;
+	esac
 done
-awk -v c=$all_cpu -v k=$all_pss -v hz="$hz" -v s="$seconds" \
-	'BEGIN{printf "| all | %.2f | %.1f |\n", 100*c/hz/s, k/1024}'
+"$build/bench/bpf_programs" -p "$daemon" -w 1 >"$dir/programs"
+maps=$(awk '$7 > n { n = $7 } END { printf "%d", n / 1024 }' "$dir/programs")
+row cost_daemon_cpu "$(percent "$daemon_cpu")" "% of a CPU" goal 1
+row cost_daemon_memory $((daemon_kb + maps)) kB goal 65536

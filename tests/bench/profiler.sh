@@ -6,7 +6,8 @@
 #
 #   profiler.sh BUILD [ROUNDS [SECONDS]]
 #
-# PHASES="ours reference" measures these alone.
+# THREADS=16 a CPU help against the noise of a machine that others use too.
+# PHASES= leaves all but the comparison of the two walkers out.
 #
 # Rows are medians over the rounds; slow-down is of the program's work against
 # the mean of the two times without a profiler in the same round.
@@ -35,7 +36,7 @@ rounds=${2:-5} seconds=${3:-10}
 		long i = (long)arg;
 		cpu_set_t set;
 		CPU_ZERO(&set);
-		CPU_SET(i, &set);
+		CPU_SET(i % sysconf(_SC_NPROCESSORS_ONLN), &set);
 		sched_setaffinity(0, sizeof(set), &set);
 		for (uint64_t n = 0;;)
 			c00(n++), counts[8 * i]++;
@@ -43,7 +44,7 @@ rounds=${2:-5} seconds=${3:-10}
 	}
 	int main(int argc, char **argv)
 	{
-		long i, n = sysconf(_SC_NPROCESSORS_ONLN);
+		long i, n = sysconf(_SC_NPROCESSORS_ONLN) * atol(argv[1]);
 		int fd = open(argv[argc - 1], O_RDWR | O_CREAT, 0600);
 		pthread_t t;
 		if (ftruncate(fd, 64 * n) != 0)
@@ -58,7 +59,7 @@ rounds=${2:-5} seconds=${3:-10}
 } >"$dir/deep.c"
 gcc -O2 -fomit-frame-pointer -D_GNU_SOURCE -o "$dir/deep" "$dir/deep.c" \
 	-lpthread || exit 1
-begin /dev/null "$dir/deep" "$dir/counts"
+begin /dev/null "$dir/deep" "${THREADS:-1}" "$dir/counts"
 sleep 1
 work() { od -An -v -t u8 "$dir/counts" | awk '{ n += $1 + $2 } END { printf "%.0f\n", n }'; }
 
@@ -109,6 +110,34 @@ start_perf() { # MODE
 start_fp() { start_perf fp; }
 start_dwarf() { start_perf dwarf,16384; }
 
+# us_per_sample PID
+us_per_sample() {
+	"$BUILD/bench/bpf_programs" -p "$1" -w "$seconds" |
+		awk '$1 ~ /_sampl/ { r += $3; n += $4 }
+			END { if (r) printf "%.3f", n / r / 1000 }'
+}
+
+# Both walkers side by side, so that they see the same processes: their clocks
+# tick apart from each other.
+compare_walkers() {
+	local reference ours
+	start_ours
+	ours=$last
+	start_reference
+	reference=$last
+	sleep 1
+	us_per_sample "$ours" >"$dir/us_ours" &
+	us_per_sample "$reference" >"$dir/us_reference"
+	wait $!
+	said_number both_ours_us "$(cat "$dir/us_ours")"
+	said_number both_reference_us "$(cat "$dir/us_reference")"
+	said_number bpf_ratio "$(paste "$dir/us_ours" "$dir/us_reference" |
+		awk '{ printf "%.3f", $1 / $2 }')"
+	kill -TERM "$ours" "$reference"
+	wait "$ours" "$reference" 2>/dev/null
+	cp "$dir/numbers" "$BUILD/profiler.numbers"
+}
+
 # measure NAME : one phase of a round
 measure() {
 	local before after cpu=0 size began ns
@@ -138,8 +167,7 @@ measure() {
 		read -r us percent maps <"$dir/n"
 		said_number "${1}_bpf_us" "$us"
 		said_number "${1}_bpf_cpu" "$percent"
-		said_number "${1}_maps" "$maps"
-		eval "us_$1=$us" ;;
+		said_number "${1}_maps" "$maps" ;;
 	fp | dwarf)
 		# What perf has gathered it writes when it ends.
 		kill -INT "${who[0]}"
@@ -157,7 +185,7 @@ slowdown() { # NAME : of this round, in per cent of the two without
 		printf "%.3f", 100 * (none - r[name]) / none }' "$dir/round"
 }
 
-phases=${PHASES:-none again ours reference fp dwarf}
+phases=${PHASES-none again ours reference fp dwarf}
 perf record -e cpu-clock -o "$dir/probe" -- true >"$dir/probe.log" 2>&1 || {
 	echo "perf does not run: $(tail -n 1 "$dir/probe.log")"
 	phases=${phases%fp dwarf}
@@ -165,17 +193,16 @@ perf record -e cpu-clock -o "$dir/probe" -- true >"$dir/probe.log" 2>&1 || {
 : >"$dir/numbers"
 for ((i = 1; i <= rounds; i++)); do
 	: >"$dir/round"
+	compare_walkers
 	for phase in $(shuf -e $phases); do measure "$phase"; done
 	for phase in $phases; do
 		[[ $phase = none || $phases != *again* ]] ||
 			said_number "${phase}_slowdown" "$(slowdown $phase)"
 	done
 	# The two without: one against the other.
-	said_number aa_noise "$(awk '{ r[$1] = $2 } END {
+	[[ $phases != *again* ]] || said_number aa_noise "$(awk '{ r[$1] = $2 } END {
 		d = 100 * (r["none"] - r["again"]) / r["none"]
 		printf "%.3f", d < 0 ? -d : d }' "$dir/round")"
-	said_number bpf_ratio "$(awk -v a="$us_ours" -v b="$us_reference" \
-		'BEGIN { printf "%.3f", a / b }')"
 	echo "round $i of $rounds: $(tr '\n' ' ' <"$dir/round")"
 done
 
@@ -187,17 +214,20 @@ median() {
 }
 m() { median "$1"; }
 noise=$(m aa_noise)
-row profiler_bpf_us "$(m ours_bpf_us)" us/sample "plain walker" \
-	"$(m reference_bpf_us)"
 row profiler_bpf_ratio "$(m bpf_ratio)" ratio goal 0.7
+row profiler_bpf_beside "$(m both_ours_us)" us/sample "plain walker beside" \
+	"$(m both_reference_us)"
+row profiler_startup_cpu "$(m startup_cpu_ms)" ms goal 500
+[ -n "$phases" ] || exit 0
+row profiler_bpf "$(m ours_bpf_us)" us/sample "plain walker" \
+	"$(m reference_bpf_us)"
 row profiler_bpf_cpu "$(m ours_bpf_cpu)" "% of a CPU" "plain walker" \
 	"$(m reference_bpf_cpu)"
 row profiler_cpu "$(m ours_cpu)" "% of a CPU" goal 0.45
-row profiler_startup_cpu "$(m startup_cpu_ms)" ms goal 500
-row profiler_rss "$(m ours_rss)" kB
-row profiler_maps "$(m ours_maps)" kB "plain walker" "$(m reference_maps)"
-row profiler_memory "$(($(m ours_rss | cut -d. -f1) + $(m ours_maps | cut -d. -f1)))" \
-	kB goal 49152
+rss=$(m ours_rss) maps=$(m ours_maps)
+row profiler_rss "$rss" kB
+row profiler_maps "$maps" kB "plain walker" "$(m reference_maps)"
+row profiler_memory $((${rss%.*} + ${maps%.*})) kB goal 49152
 row profiler_noise "$noise" "% between two times without"
 for phase in again ours reference fp dwarf; do
 	[ -z "$(m ${phase}_slowdown)" ] ||
