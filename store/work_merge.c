@@ -200,6 +200,32 @@ work_next_full(const struct manifest *m, uint64_t slot)
 	return next;
 }
 
+/*
+ * The summary is written anew as a whole, so it waits until the spans that
+ * are to go into it are a 64th of those that are in it: what it costs a slot
+ * does not grow with the store.  They are few at any time: answers read their
+ * blocks one by one, and stay within 3 log2(n) of them.
+ */
+#define SUMMARY_SHARE 64
+#define SUMMARY_WAIT 12
+
+static bool
+work_summary_waits(const struct manifest *m, uint64_t have, uint64_t until)
+{
+	uint64_t waiting = 0, within = 0;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct manifest_file *f = &m->files[i];
+
+		if (f->kind == MANIFEST_SUMMARY)
+			within = (have - f->since) / SPAN_SLOTS;
+		waiting += f->kind == MANIFEST_SPAN &&
+		    f->level == FORMAT_SPAN_LEVEL && f->first >= have &&
+		    f->first < until;
+	}
+	return waiting < SUMMARY_WAIT && waiting * SUMMARY_SHARE < within;
+}
+
 /* Takes the full spans that are complete into the summary. */
 const struct err *
 work_summarize(struct store_writer *w, uint64_t open_from, bool *did)
@@ -216,7 +242,7 @@ work_summarize(struct store_writer *w, uint64_t open_from, bool *did)
 			break;
 		until = next;
 	}
-	if (until == have)
+	if (until == have || work_summary_waits(&w->manifest, have, until))
 		return NULL;
 	if ((c = malloc(sizeof(*c))) == NULL)
 		return err_nomem();

@@ -593,6 +593,62 @@ TEST(few_blocks_are_read)
 	model_fini(&m);
 }
 
+static void
+summary_name(const char *dir, char *name, size_t size)
+{
+	char path[128], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/manifest", dir);
+	name[0] = '\0';
+	if ((f = fopen(path, "r")) == NULL)
+		return;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		if (strncmp(line, "summary ", 8) == 0)
+			snprintf(name, size, "%s", strrchr(line, ' '));
+	}
+	fclose(f);
+}
+
+/* An old store's summary is large: it is not written anew for each full span,
+ * and answers stay exact and few blocks. */
+TEST(an_old_summary_waits_for_more)
+{
+	char name[256] = "", last[256] = "";
+	unsigned spans = 200, written = 0;
+	struct store *s = NULL;
+	struct model m;
+
+	model_init(&m, 4);
+	for (unsigned i = 0; i < spans; i++) {
+		struct batch *b = batch_new((uint64_t)SLOT);
+
+		m.now = 4096 * (i + 1);
+		CHECK_OK(store_tick(m.w, (int64_t)m.now * SLOT));
+		batch_add_profile(b, service_series(b, 0), m.now,
+		    stack_node(b, (int)(i % STACKS)), 1);
+		CHECK_OK(store_append(m.w, b));
+		batch_free(b);
+		summary_name(m.dir, name, sizeof(name));
+		written += i >= 140 && strcmp(name, last) != 0;
+		strcpy(last, name);
+	}
+	CHECK(written > 10 && written < 40); /* of 60 */
+	CHECK_OK(store_open(&s, m.dir, 0));
+	for (unsigned i = 0; i < 200; i++) {
+		unsigned a = roll(&m, spans), n = 1 + roll(&m, spans - a);
+		int64_t from = (int64_t)(a + 1) * 4096 * SLOT;
+		int64_t until = from + n * 4096 * SLOT;
+		struct profile *p = ask(s, "cpu", from, until, NULL);
+
+		CHECK(p->nodes[0].total == n);
+		CHECK(few_blocks(p->blocks, from, until));
+		profile_free(p);
+	}
+	store_close(s);
+	model_fini(&m);
+}
+
 /* The node of the whole tree that is this node of a cut one. */
 static size_t
 same_node(const struct profile *all, size_t parent,
@@ -771,6 +827,7 @@ main(void)
 	RUN(zero_is_not_no_data);
 	RUN(few_blocks_are_read);
 	RUN(the_largest_nodes_are_exact);
+	RUN(an_old_summary_waits_for_more);
 	RUN(a_reader_follows);
 	RUN(retention_keeps_the_sums);
 	RUN(a_purge_takes_exactly_what_it_names);
