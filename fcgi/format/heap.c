@@ -315,7 +315,7 @@ gperftools_looks(const char *data, size_t n)
 const struct err *
 heap_parse(struct stacks *s, const void *data, size_t n)
 {
-	struct heap h = {0};
+	struct heap h = {.max_addresses = HEAP_ADDRESSES_PUSH};
 	const struct err *e = heap_read(&h, data, n, 1);
 
 	if (e == NULL && (!heap_name_rest(&h) || !heap_hide_allocator(&h)))

@@ -81,6 +81,7 @@ struct heap {
 	struct heap_stack *stacks;
 	uint32_t n_modules, n_addresses, n_frames, n_places, n_stacks;
 	uint64_t unknown_lines; /* that were passed over */
+	uint32_t max_addresses; /* of one dump, set before it is read; 0: any */
 	/* private */
 	uint32_t cap_modules, cap_addresses, cap_frames, cap_places,
 	    cap_stacks, cap_same;
@@ -97,8 +98,8 @@ bool heap_looks(const char *data, size_t n);
 /*
  * Adds a dump, times `sign`: 1, or -1 to take a base away.  Names that the
  * dump brings along (a "--- symbol" part) become frames.  Errors:
- * ERR_REQUEST 422 with the line number, ENOMEM; `h` is then only good for
- * heap_fini().
+ * ERR_REQUEST 422 with the line number, 413 for more than max_addresses,
+ * ENOMEM; `h` is then only good for heap_fini().
  */
 const struct err *heap_read(struct heap *h, const void *data, size_t n,
     double sign);
@@ -119,7 +120,11 @@ bool heap_hide_allocator(struct heap *h);
  * counted by stacks_skip().  Errors: ENOMEM, stacks_error(). */
 const struct err *heap_put(const struct heap *h, struct stacks *s);
 
-/* Reads, names, hides and puts: the parser for tables of formats. */
+/* Of a dump that a worker takes: each costs about 130 bytes. */
+#define HEAP_ADDRESSES_PUSH (1u << 20)
+
+/* Reads, names, hides and puts: the parser for tables of formats, with the
+ * bound of a push. */
 const struct err *heap_parse(struct stacks *s, const void *data, size_t n);
 
 /* ---- as text (heap_text.c) ---- */

@@ -4,6 +4,7 @@
  */
 #include "heap_private.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,11 @@ heap_take_stack(struct heap_reader *r, struct heap_line *l)
 		if (++n == 64 || l->p == l->end) {
 			if (!stack_append(r, pcs, n))
 				return err_nomem();
+			if (r->h->max_addresses > 0 &&
+			    r->n_pcs > r->h->max_addresses)
+				return err_new(ERR_REQUEST, 413,
+				    "more than %" PRIu32 " addresses",
+				    r->h->max_addresses);
 			n = 0;
 		}
 	}

@@ -340,6 +340,14 @@ TEST(bombs_are_refused)
 	e = heap_parse(s, text.data, text.len);
 	CHECK(e != NULL && e->code == 413);
 	stacks_free(s);
+	s = stacks_new(&stacks_limits_push);
+	buf_clear(&text);
+	buf_printf(&text, "heap_v2/0\n");
+	for (unsigned i = 0; i <= HEAP_ADDRESSES_PUSH; i++)
+		buf_printf(&text, "@ %x\n", i);
+	e = heap_parse(s, text.data, text.len);
+	CHECK(e != NULL && e->code == 413 && strstr(e->text, "addresses"));
+	stacks_free(s);
 	buf_fini(&text);
 }
 
