@@ -226,8 +226,8 @@ $(B)/kvload: $(wildcard tests/kvservice/kvload*.c tests/kvservice/*.h)
 		$(filter %.c,$^) -lpthread -lm
 
 # Helper programs of test scripts: tests/LAYER/NAME.c is build/LAYER/NAME.
-HELPERS := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/api/*.c \
-	tests/system/*.c tests/replay/*.c tests/bench/*.c))
+HELPERS := $(patsubst tests/%.c,$(B)/%,$(filter-out %.bpf.c,$(wildcard \
+	tests/api/*.c tests/system/*.c tests/replay/*.c tests/bench/*.c)))
 helpers: $(HELPERS)
 $(HELPERS): $(B)/%: $(B)/obj/tests/%.o $(B)/libtested.a $(FORMAT) $(LIB)
 	@mkdir -p $(@D)
