@@ -54,6 +54,8 @@ static const struct self_metric {
         VIEW(view.store.damaged_records)},
     {"memlens_store_late_blocks_total", "", SERIES_COUNTER,
         VIEW(view.store.late_blocks)},
+    {"memlens_store_lost_slots_total", "", SERIES_COUNTER,
+        VIEW(view.store.lost_slots)},
     {"memlens_socket_batches_total", "", SERIES_COUNTER,
         VIEW(view.intake.taken)},
     {"memlens_socket_refused_total", "", SERIES_COUNTER,

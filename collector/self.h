@@ -7,7 +7,7 @@
  *	memlens_self_resident_bytes{process}
  *	memlens_store_bytes, memlens_store_files
  *	memlens_store_batches_total, _duplicates_total, _refused_total,
- *	_damaged_records_total, _late_blocks_total
+ *	_damaged_records_total, _late_blocks_total, _lost_slots_total
  *	memlens_store_full                        1 while the disk is full
  *	memlens_socket_{batches,refused,connections,turned_away,timeouts,
  *	starved}_total

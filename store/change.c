@@ -23,7 +23,7 @@ const struct err *
 change_begin(struct store_writer *w, struct change *c)
 {
 	c->n_gone = c->n_made = 0;
-	c->damaged = 0;
+	c->damaged = c->late_blocks = c->lost_slots = 0;
 	return manifest_copy(&c->next, &w->manifest);
 }
 
@@ -36,6 +36,16 @@ change_drop(struct change *c, const char *name)
 	manifest_remove(&c->next, copy);
 	if (c->n_gone < WORK_SOURCES + 8) /* else removed at the next start */
 		memcpy(c->gone[c->n_gone++], copy, sizeof(copy));
+}
+
+static void
+change_count(struct store_writer *w, const struct change *c)
+{
+	pthread_mutex_lock(&w->mutex);
+	w->stats.damaged_records += c->damaged;
+	w->stats.late_blocks += c->late_blocks;
+	w->stats.lost_slots += c->lost_slots;
+	pthread_mutex_unlock(&w->mutex);
 }
 
 const struct err *
@@ -54,7 +64,7 @@ change_end(struct store_writer *w, struct change *c, const struct err *e)
 	}
 	manifest_fini(&w->manifest);
 	w->manifest = c->next;
-	w->stats.damaged_records += c->damaged;
+	change_count(w, c);
 	/* While a crash may bring the old manifest back, its files stay. */
 	for (size_t i = 0; i < c->n_gone && e == NULL; i++)
 		unlinkat(w->dir, c->gone[i], 0);
@@ -102,7 +112,7 @@ work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
 	f.until = result.until;
 	f.bytes = (uint64_t)st.st_size;
 	if (kind == MANIFEST_LATE)
-		w->stats.late_blocks += result.blocks;
+		c->late_blocks += result.blocks;
 	return manifest_add(&c->next, &f);
 }
 

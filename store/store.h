@@ -55,6 +55,7 @@ struct store_writer_stats {
 	uint64_t bytes, files;                 /* on disk now */
 	uint64_t damaged_records;              /* skipped at sealing */
 	uint64_t late_blocks;
+	uint64_t lost_slots; /* that the cap took and the summary lacks */
 	uint64_t next_slot; /* first slot that no batch has covered yet */
 };
 

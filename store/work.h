@@ -22,7 +22,10 @@ struct change {
 	size_t n_gone;
 	char made[WORK_SOURCES + 8][MANIFEST_NAME]; /* to unlink on failure */
 	size_t n_made;
-	uint64_t damaged; /* records that were skipped */
+	/* counted once the change is done */
+	uint64_t damaged;     /* records that were skipped */
+	uint64_t late_blocks; /* taken into late files */
+	uint64_t lost_slots;  /* gone for good, by the cap */
 };
 
 const struct err *change_begin(struct store_writer *w, struct change *c);

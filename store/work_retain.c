@@ -115,9 +115,22 @@ work_fold_late(struct store_writer *w, uint64_t first)
 	return e;
 }
 
-/* Removes one file for good. */
+/* Slots with data of a file that the summary does not hold; of a late file
+ * it may hold none. */
+static uint64_t
+work_only_here(const struct manifest *m, const struct manifest_file *f)
+{
+	uint64_t from = f->since, summary = work_summary_until(m);
+
+	if (f->kind == MANIFEST_SPAN && from < summary)
+		from = summary;
+	return f->until > from ? f->until - from : 0;
+}
+
+/* Removes one file for good; `lost` slots with it. */
 static const struct err *
-work_remove(struct store_writer *w, const struct manifest_file *f)
+work_remove(struct store_writer *w, const struct manifest_file *f,
+    uint64_t lost)
 {
 	struct change *c = malloc(sizeof(*c));
 	const struct err *e;
@@ -129,6 +142,7 @@ work_remove(struct store_writer *w, const struct manifest_file *f)
 		if (f->first + f->slots > c->next.fine_from)
 			c->next.fine_from = f->first + f->slots;
 		change_drop(c, f->name);
+		c->lost_slots = lost;
 		e = change_end(w, c, NULL);
 	}
 	free(c);
@@ -156,7 +170,7 @@ work_thin(struct store_writer *w, const struct manifest_file *f, bool *did)
 		return work_merge_span(w,
 		    seg_align(f->first, FORMAT_SPAN_LEVEL),
 		    FORMAT_SPAN_LEVEL);
-	return work_remove(w, f);
+	return work_remove(w, f, 0);
 }
 
 /* Takes out of the summary what is older than everything is kept. */
@@ -213,12 +227,15 @@ work_retain(struct store_writer *w, bool *did)
 		e = work_thin(w, f, did);
 	if (e == NULL && !*did && f != NULL && o->max_bytes > 0 &&
 	    bytes > (uint64_t)o->max_bytes) {
+		uint64_t lost = work_only_here(&w->manifest, f);
+
 		*did = true;
-		if (f->first + f->slots > work_summary_until(&w->manifest))
+		if (lost > 0)
 			log_warn("store: over its cap of %" PRId64
-			         " bytes: %s goes for good, the summary does "
-			         "not hold it", o->max_bytes, f->name);
-		return work_remove(w, f);
+			         " bytes: %s goes for good, the summary lacks "
+			         "%" PRIu64 " of its slots", o->max_bytes,
+			    f->name, lost);
+		return work_remove(w, f, lost);
 	}
 	return e == NULL && !*did ? work_retain_summary(w, did) : e;
 }

@@ -292,7 +292,9 @@ work_forget_empty(struct store_writer *w, const struct old_journal *j)
 			return err_errno("%s/%s", w->path, j->name);
 	}
 	manifest_remove(&w->manifest, j->name);
+	pthread_mutex_lock(&w->mutex);
 	w->stats.damaged_records += j->broken;
+	pthread_mutex_unlock(&w->mutex);
 	e = manifest_save(&w->manifest, w->dir, &published);
 	if (e == NULL)
 		unlinkat(w->dir, j->name, 0);
