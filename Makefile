@@ -51,7 +51,7 @@ DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++ -liberty -
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -ldw -lelf \
 	-lprotobuf-c -lrsvg-2 -lcairo -lgio-2.0 -lgobject-2.0 -lglib-2.0 -lz -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
-TOOL_LIBS := $(STORE_LIBS) -ljson-c -lprotobuf-c -ldw -lelf -lz -lm -lstdc++
+TOOL_LIBS := $(STORE_LIBS) -ljson-c -lprotobuf-c -ldw -lelf -lz -lm -lstdc++ -liberty
 
 BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens
 TARGETS := $(B)/kvservice $(B)/kvload
