@@ -93,6 +93,10 @@
       const params = { query: query(ctx), from: ra.from, until: ra.until,
         'from-b': rb.from, 'until-b': rb.until,
         normalise: ctx.state.normalise, 'max-nodes': 8192, limit: 1000 };
+      if (params.normalise === 'requests' && ctx.state.requests)
+        params.requests = ctx.state.requests;
+      else if (params.normalise === 'requests')
+        params.normalise = 'time';
       try {
         const [answer] = await Promise.all([
           ns.api.get('diff.json', params, { signal: ctx.signal }),
@@ -109,7 +113,8 @@
       refresh: (ctx) => Promise.all([lines(ctx), profile(ctx)]),
       arrange: (state) => flame.arrange(state),
       search: flame.search,
-      keys: ['service', 'from', 'until', 'normalise', 'afrom', 'auntil',
+      keys: ['service', 'from', 'until', 'normalise', 'requests', 'afrom',
+        'auntil',
         ...ns.flameFilter.KEYS],
       /* another kind of answer is asked for */
       needs: (state, before) => (state.view === 'compare') !==

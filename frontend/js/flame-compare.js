@@ -7,27 +7,39 @@
 
   const { h } = ns.dom;
   const F = ns.format, D = ns.flameDiff, T = ns.flameTree;
-  const HOW = [['total', 'Shares'], ['time', 'Per second']];
+  const HOW = [['total', 'Shares'], ['time', 'Per second'],
+    ['requests', 'Per request']];
   const SHOWN = 200;
   const COLUMNS = [
     ['name', 'Function'], ['self', 'Self, A and B'],
     ['difference', 'Self moved'], ['total', 'Total, A and B'],
     ['total-difference', 'Total moved'], ['', 'Samples']];
 
-  /* "+1.2 %" of shares, "+0.3 s/s" of rates. */
+  /* A size in the words of how it came about: a share, CPU time a second
+   * or a request, or plain counts of what is no time. */
+  function amount(v, how) {
+    if (how.by === 'total')
+      return (v * 100).toFixed(v > 0 && v < 0.001 ? 2 : 1) + ' %';
+    if (how.by === 'time')
+      return how.tick ? F.percent(v * how.tick) : F.compact(v) + '/s';
+    return how.tick ? F.seconds(v * how.tick) : F.compact(v);
+  }
+
   function signed(v, how) {
     if (v === null || v === undefined)
       return 'no data';
-    const sign = v > 0 ? '+' : v < 0 ? '−' : '±';
-    const a = Math.abs(v);
-    return sign + (how === 'total'
-      ? (a * 100).toFixed(a > 0 && a < 0.001 ? 2 : 1) + ' %'
-      : F.compact(a) + '/s');
+    return (v > 0 ? '+' : v < 0 ? '−' : '±') + amount(Math.abs(v), how);
   }
 
   function plain(v, how) {
-    return v === null || v === undefined ? 'no data'
-      : how === 'total' ? (v * 100).toFixed(1) + ' %' : F.compact(v) + '/s';
+    return v === null || v === undefined ? 'no data' : amount(v, how);
+  }
+
+  /* {by, tick}: seconds that a tick stands for, 0 where it is no time. */
+  function howOf(answer) {
+    const a = answer.a || {};
+    return { by: answer.normalise,
+      tick: a.unit === 'nanoseconds' ? a.period / 1e9 : 0 };
   }
 
   function ratioText(r) {
@@ -137,7 +149,7 @@
     }
 
     facts(i) {
-      const f = this.f, a = this.answer, how = a.normalise;
+      const f = this.f, how = howOf(this.answer);
       const value = (v, s) => {
         const w = f.weights[s];
         return F.count(v) + ' · ' + (w > 0 ? plain(v * w, how) : 'no data');
@@ -214,7 +226,7 @@
       const a = this.answer;
       const rows = a ? chosen(a.rows, state) : [];
       this.body.replaceChildren(...rows.slice(0, SHOWN)
-        .map((r) => this.line(r, a.normalise)));
+        .map((r) => this.line(r, howOf(a))));
       const rest = a ? a.functions - a.rows.length : 0;
       const hidden = Math.max(0, rows.length - SHOWN) + rest;
       this.more.hidden = hidden === 0;
@@ -238,6 +250,10 @@
       for (const b of this.how)
         b.setAttribute('aria-pressed',
           String(b.dataset.value === state.normalise));
+      const last = this.how[this.how.length - 1];
+      last.disabled = !state.requests;
+      last.title = state.requests
+        || 'Choose what counts requests in the tab Runs';
       this.canvas.flip(state.grow === 'up');
       this.showTable(state);
       return this.found(state);
@@ -283,5 +299,5 @@
   }
 
   ns.flameCompare = { create: (tip) => new FlameCompare(tip), signed, plain,
-    chosen };
+    howOf, chosen };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -65,7 +65,8 @@
       this.metrics = ns.runsTable.metrics();
       this.counts = h('p', { class: 'compare-words', role: 'status' });
       root.append(this.runsCard(), this.metricsCard());
-      this.keys = ['service', 'from', 'until', 'afrom', 'auntil'];
+      this.keys = ['service', 'from', 'until', 'afrom', 'auntil',
+        'requests'];
     }
 
     runsCard() {
@@ -92,6 +93,8 @@
         'aria-label': 'Search metrics', spellcheck: 'false',
         oninput: () => ns.view.set({ search: this.search.value },
           { replace: true }) });
+      this.requests = ns.card.picker('Requests', (v) =>
+        ns.view.set({ requests: v }));
       const flames = h('button', { type: 'button', class: 'button',
         text: 'Compare flame graphs',
         onclick: () => ns.view.set({ tab: 'cpu', view: 'compare' }) });
@@ -107,7 +110,8 @@
       h('div', { class: 'compare-controls' }, this.ab.node,
         h('div', { class: 'segments', role: 'group', 'aria-label': 'Show' },
           this.shows), h('label', { class: 'search-field' },
-          ns.dom.icon('search'), this.search), this.counts),
+          ns.dom.icon('search'), this.search), this.requests.node,
+        this.counts),
       this.metrics.node);
     }
 
@@ -135,15 +139,25 @@
       const [list, answer] = await Promise.all([
         ask(ns.abBar.runs(ctx.signal)),
         ask(ns.api.get('compare.json', { from: ra.from, until: ra.until,
-          'from-b': rb.from, 'until-b': rb.until, limit: 5000 },
+          'from-b': rb.from, 'until-b': rb.until, limit: 5000, show: 'all',
+          requests: ctx.state.requests },
         { signal: ctx.signal }))]);
       this.list = Array.isArray(list) ? list : [];
       this.answer = answer instanceof Error ? null
-        : Object.assign({}, answer, { rows: R.ranked(answer.rows,
-          ctx.service) });
+        : Object.assign({}, answer, { rows: R.ranked(answer.rows
+          .filter((r) => r.verdict !== 'same'), ctx.service) });
+      this.offer(answer, ctx);
       this.why = answer instanceof Error ? answer.message : '';
       this.ranges = [ra, rb];
       this.arrange(ctx.state);
+    }
+
+    /* What may count requests; and what was chosen, seen or not. */
+    offer(answer, { service, state }) {
+      const found = R.counters(answer.rows || [], service);
+      const all = [...new Set([state.requests, ...found])].filter(Boolean);
+      this.requests.set([['', 'not counted'], ...all.map((s) => [s, s])],
+        state.requests);
     }
 
     arrange(state) {

@@ -73,18 +73,23 @@
 
   const VERDICT_SIGN = { better: '▲ ', worse: '▼ ' };
 
+  /* A value and, where requests are counted, how much of it is one's. */
+  function side(r, k) {
+    const v = r.value[k], each = r.per_request && r.per_request[k];
+    const unit = r.unit === 'ratio' ? 'seconds' : r.unit.replace('/s', '');
+    return h('td', { class: 'num' + (v === null ? ' absent' : '') },
+      R.text(v, r.unit), F.known(each) ? h('span', { class: 'per-request',
+        text: R.text(each, unit) + ' a request' }) : null);
+  }
+
   function metricLine(r) {
-    const { a, b } = { a: r.value[0], b: r.value[1] };
     const labels = Object.entries(r.labels);
     return h('tr', { 'data-verdict': r.verdict },
       h('th', { scope: 'row', class: 'metric-name' },
         h('span', { class: 'metric', text: r.name }),
         labels.length ? h('span', { class: 'metric-labels',
           text: labels.map(([k, v]) => k + '=' + v).join(' ') }) : null),
-      h('td', { class: 'num' + (a === null ? ' absent' : ''),
-        text: R.text(a, r.unit) }),
-      h('td', { class: 'num' + (b === null ? ' absent' : ''),
-        text: R.text(b, r.unit) }),
+      side(r, 0), side(r, 1),
       h('td', { class: 'num' }, R.change(r), h('span', {
         class: 'verdict verdict-sign', 'aria-hidden': 'true',
         'data-verdict': r.verdict, text: ' ' +

@@ -67,6 +67,18 @@
         .sort((x, y) => size(y) - size(x) || (x.name < y.name ? -1 : 1)) };
   }
 
+  const REQUESTS = /(request|operation|transaction|command|quer|commit)/;
+
+  /* What may count requests: counters of the service, by name. */
+  function counters(rows, service) {
+    const names = new Set(rows.filter((r) => r.fn === 'rate' &&
+      r.labels.service === service && REQUESTS.test(r.name) &&
+      !/^(memlens|node|namedprocess|exposer)_/.test(r.name))
+      .map((r) => r.name));
+    return [...names].sort().map((name) =>
+      ns.request.selector(name, { service }));
+  }
+
   /* name{label="value"} as people write it. */
   function metric(row) {
     return ns.request.selector(row.name, row.labels);
@@ -148,6 +160,6 @@
     return out;
   }
 
-  ns.runs = { VERDICTS, compareSeries, compared, ranked, size, metric, text, change,
+  ns.runs = { VERDICTS, compareSeries, compared, ranked, counters, size, metric, text, change,
     pair, named, facts };
 })(globalThis.MemLens = globalThis.MemLens || {});

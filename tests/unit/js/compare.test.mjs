@@ -219,3 +219,13 @@ test('the address keeps a comparison and drops nonsense', () => {
     '1', 'time', 'worse']);
   assert.deepEqual(M.urlState.parse(M.urlState.serialise(s)), s);
 });
+
+test('requests are counted by counters of the service', () => {
+  const row = (name, service, fn = 'rate') => ({ name, fn,
+    labels: { service } });
+  assert.deepEqual(R.counters([row('kv_operations_total', 'kv'),
+    row('kv_operations_total', 'kv'), row('x_requests_total', 'other'),
+    row('kv_request_seconds', 'kv', 'mean'),
+    row('exposer_request_count', 'kv')], 'kv'),
+  ['kv_operations_total{service="kv"}']);
+});
