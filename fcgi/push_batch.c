@@ -98,7 +98,7 @@ push_begin(struct push *p, const struct stacks *s,
 	p->hashes = calloc(nodes, sizeof(*p->hashes));
 	p->frames = calloc(frames, sizeof(*p->frames));
 	p->names = calloc(frames, sizeof(*p->names));
-	p->base = 0;
+	p->base = p->module = p->build_id = 0;
 	if (p->nodes != NULL && p->depths != NULL && p->hashes != NULL &&
 	    p->frames != NULL && p->names != NULL)
 		return NULL;
@@ -151,7 +151,7 @@ push_next_batch(struct push *p, const struct stacks *s, uint32_t type)
 	push_derive_id(p, p->n_batches, b->id);
 	p->batches[p->n_batches++] = p->batch = b;
 	p->entries = 0;
-	p->base = 0;
+	p->base = p->module = p->build_id = 0;
 	memset(p->nodes, 0, p->n_nodes * sizeof(*p->nodes));
 	memset(p->frames, 0, (stacks_n_frames(s) + 1) * sizeof(*p->frames));
 	stacks_get_type(s, type, &t);
@@ -195,6 +195,23 @@ push_label_set(struct push *p, const struct stacks *s,
 	return batch_node(p->batch, 0, batch_labels(p->batch, labels, n));
 }
 
+/* Most frames have the module of the one before. */
+static uint32_t
+push_same(struct push *p, uint32_t last, char *last_text, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n == 0)
+		return 0;
+	if (last != 0 && strcmp(last_text, text) == 0)
+		return last;
+	if (n < 64)
+		memcpy(last_text, text, n + 1);
+	else
+		last_text[0] = '\0';
+	return batch_string(p->batch, text, n);
+}
+
 static uint32_t
 push_frame(struct push *p, const struct stacks *s, uint32_t i)
 {
@@ -202,7 +219,12 @@ push_frame(struct push *p, const struct stacks *s, uint32_t i)
 
 	if (p->frames[i] == 0) {
 		stacks_get_frame(s, i, &f);
-		p->frames[i] = batch_frame(p->batch, &f) + 1;
+		p->module = push_same(p, p->module, p->last_module, f.module);
+		p->build_id = push_same(p, p->build_id, p->last_build_id,
+		    f.build_id);
+		/* frames of the stacks are different ones */
+		p->frames[i] = batch_frame_new(p->batch, &f, p->module,
+		    p->build_id) + 1;
 	}
 	return p->frames[i] - 1;
 }
@@ -236,7 +258,7 @@ push_put_node(struct push *p, const struct stacks *s, uint32_t i)
 		p->nodes[i] = batch_node(p->batch, parent,
 		    batch_frame(p->batch, &cut));
 	else
-		p->nodes[i] = batch_node(p->batch, parent,
+		p->nodes[i] = batch_node_new(p->batch, parent,
 		    push_frame(p, s, node.edge));
 }
 

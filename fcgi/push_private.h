@@ -26,6 +26,8 @@ struct push {
 	uint64_t *hashes; /* of whole stacks; 0: not yet */
 	uint64_t *names;  /* hashes of frames; 0: not yet */
 	uint32_t *depths;
+	uint32_t module, build_id;      /* of the last frame: strings */
+	char last_module[64], last_build_id[64]; /* and their texts */
 	uint32_t base;    /* the batch's node of stacks without labels */
 	uint32_t series;  /* of the batch */
 };

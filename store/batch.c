@@ -224,6 +224,42 @@ batch_node(struct batch *b, uint32_t parent, uint32_t edge)
 }
 
 uint32_t
+batch_frame_new(struct batch *b, const struct frame *f, uint32_t module,
+    uint32_t build_id)
+{
+	struct batch_frame frame;
+	size_t n = strlen(f->name);
+	uint32_t i;
+
+	memset(&frame, 0, sizeof(frame));
+	frame.kind = (uint8_t)f->kind;
+	frame.name = intern_push(&b->strings, f->name,
+	    n < BATCH_MAX_STRING ? n : BATCH_MAX_STRING);
+	frame.module = module;
+	frame.build_id = build_id;
+	frame.offset = f->offset;
+	i = intern_push(&b->index->frames, &frame, sizeof(frame));
+	if (frame.name == INTERN_NONE || i == INTERN_NONE ||
+	    !ROOM(b, frames, n_frames)) {
+		b->failed = true;
+		return 0;
+	}
+	b->frames[b->n_frames++] = frame;
+	return i;
+}
+
+uint32_t
+batch_node_new(struct batch *b, uint32_t parent, uint32_t edge)
+{
+	if (!ROOM(b, nodes, n_nodes)) {
+		b->failed = true;
+		return 0;
+	}
+	b->nodes[b->n_nodes] = (struct batch_node){parent, edge};
+	return (uint32_t)b->n_nodes++;
+}
+
+uint32_t
 batch_series(struct batch *b, const struct series_desc *d)
 {
 	struct batch_series s;

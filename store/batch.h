@@ -146,6 +146,12 @@ uint32_t batch_labels(struct batch *b, const struct label *labels, size_t n);
 /* Child of `parent`: edge is a label set when parent is 0, else a frame. */
 uint32_t batch_node(struct batch *b, uint32_t parent, uint32_t edge);
 uint32_t batch_series(struct batch *b, const struct series_desc *d);
+/* The same without looking for an equal one, for who knows that there is
+ * none; one that is there twice costs bytes and nothing else.  Later calls
+ * of batch_frame() find the frame, those of batch_node() not the node. */
+uint32_t batch_frame_new(struct batch *b, const struct frame *f,
+    uint32_t module, uint32_t build_id);
+uint32_t batch_node_new(struct batch *b, uint32_t parent, uint32_t edge);
 
 /* Adds value, not negative, to a stack of a slot's profile. */
 void batch_add_profile(struct batch *b, uint32_t series, uint64_t slot,
