@@ -1,0 +1,77 @@
+#!/bin/bash
+# The reference workload through /ingest: what a thousand profiles of 314 KB
+# cost the worker, the collector and its store, sealing included, and whether
+# every sample that was answered 200 is there.
+#
+#	ingest.sh BUILD [PROFILES]
+#
+# Slots are 20 ms, so that a thousand of them and all their sealing happen in
+# 20 s: the work a slot is that of 10 s.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+BUILD=$(cd "${1:?folder of the build}" && pwd)
+export BUILD
+profiles=${2:-${PROFILES:-1000}}
+SLOT=20ms PORT=${PORT:-18890}
+. tests/api/lib
+. tests/api/stack
+python3 tests/bench/profiles.py --slots "$profiles" --out "$T/profiles" \
+    >/dev/null || exit 1
+start_stack -j 1
+start_nginx
+crew=$worker
+
+# ns of CPU of a process, its threads and its children
+cpu()
+{
+	local pid sum=0 n rest
+	for pid in $1 $(cat /proc/$1/task/$1/children); do
+		for f in /proc/$pid/task/*/schedstat; do
+			read -r n rest <"$f" && sum=$((sum + n))
+		done
+	done
+	echo $sum
+}
+number()
+{
+	awk -v name="$1" -v value="$2" -v unit="$3" -v reference="$4" \
+	    -v base="$5" 'BEGIN {
+		printf "{\"name\":\"%s\",\"value\":%s,\"unit\":\"%s\"," \
+		    "\"reference\":\"%s\",\"reference_value\":%s," \
+		    "\"ratio\":%.3f}\n", name, value, unit, reference, base,
+		    value / base }'
+}
+
+w0=$(cpu $crew) d0=$(cpu $daemon)
+node tests/bench/ingest_push.mjs "$base" "$T/profiles" 20 bench.cpu \
+    >"$T/pushed" || exit 1
+sleep 3 # the last span's sealing
+w1=$(cpu $crew) d1=$(cpu $daemon)
+# what the daemon costs in as long without pushes
+i0=$(cpu $daemon)
+sleep 5
+i1=$(cpu $daemon)
+field() { node -p "JSON.parse(require('fs').readFileSync('$T/pushed')).$1"; }
+got=$(ticks 'cpu{service="bench"}' "$(field 'begin - 1')" \
+    "$(field 'until + 1')")
+echo "pushed: $(cat "$T/pushed")"
+echo "accepted $(field accepted), in the store $got," \
+    "refused with another status $(field refused)"
+echo "worker $(((w1 - w0) / 1000000)) ms, memlensd $(((d1 - d0) / 1000000)) ms;" \
+    "idle memlensd $(((i1 - i0) / 5000000)) ms a second of 50 slots"
+[ "$got" = "$(field accepted)" ] || {
+	echo "the sums differ: something was dropped with a 200"
+	exit 1
+}
+per=$(awk -v ns=$((w1 - w0 + d1 - d0)) -v n="$profiles" \
+    'BEGIN { printf "%.4f", ns / 1e9 / n * 1000 }')
+number ingest_cpu_seconds_per_1000 "$per" s goal 0.8
+number ingest_cpu_seconds_per_1000 "$per" s \
+    "Pyroscope 2.2.1, measured once" 8.2
+"$B/bench/ingest_parts" "$T/profiles" | while read -r name value unit _; do
+	printf '{"name":"%s","value":%s,"unit":"%s","reference":null,' \
+	    "$name" "$value" "$unit"
+	echo '"reference_value":null,"ratio":null}'
+done
+number ingest_p99 "$(field 'p99.toFixed(3)')" ms \
+    "Pyroscope 2.2.1, a write, measured once" 500
