@@ -76,10 +76,11 @@ long() {
 	END {
 		slope = (last - first) / (slots * 0.9)
 		end = last + slope * (3153600 - slots)
-		printf "store: a year was not run (YEAR=1 runs it, about " \
-		    "%d minutes): by the slope of %d slots its last 1,000 " \
-		    "would take %.2f s of CPU\n", \
-		    wall / slots * 3153600 / 60, slots, end
+		printf "store: a year was NOT run (YEAR=1 runs it, some %d " \
+		    "minutes); the slope of %d slots, from %.3f to %.3f s " \
+		    "of CPU for 1,000, drawn out: %.2f s for its last " \
+		    "1,000\n", wall / slots * 3153600 / 60, slots, first, \
+		    last, end
 	}' "$dir/bulk"
 	say "its queries"
 	"$bench/store_ask" "$dir/long" "$times" >"$dir/part" || failed=1
@@ -115,9 +116,11 @@ real() {
 		return
 	}
 	printf '[socket]\npath =\n' >"$dir/replay.conf"
-	TIMEFORMAT='store_real_cpu_seconds %U s'
-	{ time "$build/memlensd" -f "$dir/replay.conf" -s "$dir/real" \
-		-r "$file" 2>"$dir/replay.log"; } 2>>"$dir/numbers"
+	"$build/memlensd" -f "$dir/replay.conf" -s "$dir/real" -r "$file" \
+		2>"$dir/replay.log" || {
+		say "a real recording: $(tail -n 1 "$dir/replay.log")"
+		return 1
+	}
 	awk -v recorded="$(stat -c %s "$file")" '
 	$1 == "span" { bytes += $7; slots += $6 - $5 }
 	$1 == "late" { bytes += $7 }
@@ -127,6 +130,11 @@ real() {
 		printf "store_real_bytes %.0f B/slot\n", bytes / slots
 		printf "store_real_batches %.0f B/slot\n", recorded / slots
 	}' "$dir/real/manifest" >>"$dir/numbers"
+	"$build/memlens" stat "$dir/real" | awk '
+	$1 == "slots" { slots = $2 }
+	/cpu\{service="kvservice"\}/ {
+		printf "store_real_service_bytes %.0f B/slot\n", $1 / slots
+	}' >>"$dir/numbers"
 }
 
 model() {
@@ -221,6 +229,6 @@ if [ -z "${RECORDING:-}" ] && [ "$RECORD" != 0 ]; then
 	jobs+=("$recorder")
 fi
 [ "$MODEL" = 0 ] || model || failed=1
-[ -z "${RECORDING:-}$recorder" ] || real
+[ -z "${RECORDING:-}$recorder" ] || real || failed=1
 finish
 exit $failed

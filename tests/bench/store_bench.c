@@ -7,7 +7,8 @@
  *
  * MODE: slots (a batch a slot, all work in this thread), threaded (as the
  * daemon does it), bulk (64 slots a batch, as an import does it; batches are
- * made by another thread).  OPENMETRICS receives the same values as text, for
+ * made by another thread), from slot START of the environment on, for a
+ * store that is old already.  OPENMETRICS receives the same values as text, for
  * Prometheus.  Prints lines "name value unit".
  */
 #include "store/store.h"
@@ -42,7 +43,7 @@ directory_bytes(const char *path)
 struct writing {
 	const char *dir;
 	struct store_writer *w;
-	uint64_t slots;
+	uint64_t first, slots;
 	bool threaded;
 	double others; /* CPU of other threads at the start, negative */
 	double *cycle; /* CPU of our thread by cycle of 4,096 slots */
@@ -61,7 +62,8 @@ others_cpu(void)
 static struct writing
 writing_begin(const char *dir, uint64_t slots, bool threaded)
 {
-	struct writing x = {.dir = dir, .slots = slots, .threaded = threaded};
+	struct writing x = {.dir = dir, .first = FIRST, .slots = slots,
+	    .threaded = threaded};
 	struct store_options o = {.slot_ns = SLOT_NS, .no_thread = !threaded};
 
 	x.cycle = calloc(slots / CYCLE + 1, sizeof(*x.cycle));
@@ -104,14 +106,14 @@ writing_put(struct writing *x, uint64_t slot, unsigned n, struct batch *b)
 {
 	double before = seconds(CLOCK_THREAD_CPUTIME_ID);
 	double wall = seconds(CLOCK_MONOTONIC);
-	uint64_t done = slot - FIRST + n;
+	uint64_t done = slot - x->first + n;
 
 	must(store_append(x->w, b));
 	wall = seconds(CLOCK_MONOTONIC) - wall;
 	if (wall > x->latest)
 		x->latest = wall;
 	must(store_tick(x->w, (int64_t)(slot + n) * SLOT_NS + SLOT_NS / 2));
-	x->cycle[(slot - FIRST) / CYCLE] +=
+	x->cycle[(slot - x->first) / CYCLE] +=
 	    seconds(CLOCK_THREAD_CPUTIME_ID) - before;
 	if (x->threaded)
 		usleep(2000); /* let the other thread keep up */
@@ -185,7 +187,7 @@ run_write(const char *dir, const char *population, uint64_t slots,
 
 struct belt {
 	struct population *p;
-	uint64_t slots;
+	uint64_t first, slots;
 	pthread_mutex_t mutex;
 	pthread_cond_t moved;
 	struct batch *ready[4];
@@ -198,7 +200,8 @@ belt_make(void *arg)
 	struct belt *belt = arg;
 
 	for (uint64_t slot = 0; slot < belt->slots; slot += BULK) {
-		struct batch *b = population_batch(belt->p, FIRST + slot, BULK);
+		struct batch *b = population_batch(belt->p,
+		    belt->first + slot, BULK);
 
 		pthread_mutex_lock(&belt->mutex);
 		while (belt->n == 4)
@@ -228,12 +231,15 @@ belt_take(struct belt *belt)
 static void
 run_bulk(const char *dir, const char *population, uint64_t slots)
 {
+	const char *start = getenv("START");
 	struct belt belt = {.p = population_new(population),
+	    .first = FIRST + (start ? strtoull(start, NULL, 10) : 0),
 	    .slots = slots / BULK * BULK};
 	struct writing x = writing_begin(dir, belt.slots, false);
 	double wall = seconds(CLOCK_MONOTONIC);
 	pthread_t thread;
 
+	x.first = belt.first;
 	pthread_mutex_init(&belt.mutex, NULL);
 	pthread_cond_init(&belt.moved, NULL);
 	if (pthread_create(&thread, NULL, belt_make, &belt) != 0)
@@ -241,7 +247,7 @@ run_bulk(const char *dir, const char *population, uint64_t slots)
 	for (uint64_t slot = 0; slot < belt.slots; slot += BULK) {
 		struct batch *b = belt_take(&belt);
 
-		writing_put(&x, FIRST + slot, BULK, b);
+		writing_put(&x, belt.first + slot, BULK, b);
 		batch_free(b);
 	}
 	pthread_join(thread, NULL);
