@@ -110,8 +110,8 @@ cpu_life_new(struct cpu_life **out, const struct cpu_life_parts *parts,
 	c->timer = -1;
 	c->looks = (struct tokens){.each_ns = NS_PER_S / 5,
 	    .full_ns = 5 * NS_PER_S};
-	c->wakes = (struct tokens){.each_ns = NS_PER_S / 50,
-	    .full_ns = 2 * NS_PER_S};
+	c->wakes = (struct tokens){.each_ns = NS_PER_S / 20,
+	    .full_ns = 5 * NS_PER_S};
 	c->looks.have_ns = c->looks.full_ns;
 	c->wakes.have_ns = c->wakes.full_ns;
 	c->looks.since_ns = c->wakes.since_ns = clock_mono_ns();
