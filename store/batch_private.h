@@ -1,6 +1,6 @@
 /*
- * What batch.c (building), batch_write.c and batch_read.c (bytes) and the
- * journal's own records (journal.h) share.
+ * What batch.c (building), batch_write.c, batch_read.c and batch_take.c
+ * (bytes) and the journal's own records (journal.h) share.
  */
 #ifndef STORE_BATCH_PRIVATE_H
 #define STORE_BATCH_PRIVATE_H
@@ -23,6 +23,14 @@ struct batch_first {
 };
 #define BATCH_FIRST ((struct batch_first){1, 0, 1, 1, 0})
 #define BATCH_MAX_FIRST (1u << 24)
+
+/* Readers of the sections, in their order: what they cannot accept makes the
+ * cursor bad; false when out of memory. */
+#define BATCH_SECTIONS 7
+extern bool (*const batch_takers[BATCH_SECTIONS])(struct batch *,
+    struct cur *);
+/* Which dictionary of the journal, and from where on it is given here. */
+void batch_take_first(struct batch *b, struct cur *c);
 
 #define BATCH_BUDGET (64u << 20) /* memory of a decoded batch */
 #define BATCH_DICT_BYTES (1u << 30) /* of a file's dictionary */

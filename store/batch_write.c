@@ -180,7 +180,7 @@ batch_put_facts(const struct batch *b, struct buf *out)
 	}
 }
 
-static void (*const batch_sections[])(const struct batch *, struct buf *) = {
+static void (*const batch_sections[BATCH_SECTIONS])(const struct batch *, struct buf *) = {
     batch_put_strings,
     batch_put_frames,
     batch_put_labels,
@@ -189,7 +189,6 @@ static void (*const batch_sections[])(const struct batch *, struct buf *) = {
     batch_put_blocks,
     batch_put_facts,
 };
-#define BATCH_SECTIONS (sizeof(batch_sections) / sizeof(batch_sections[0]))
 
 void
 batch_put_header(struct buf *out, size_t start, const char *magic)

@@ -1,6 +1,6 @@
 /*
  * The dictionary of a file that is being made: which symbols it needs, in
- * which order, under which numbers.  Used by seal.c alone.
+ * which order, under which numbers.  Used by sealing alone.
  */
 #ifndef STORE_SEAL_DICT_H
 #define STORE_SEAL_DICT_H

@@ -1,0 +1,416 @@
+/*
+ * The sections of a record: reading.  The format is in batch.h, that of a
+ * journal's in journal.h.  Each number is checked against the table that it
+ * points into, and memory is bounded by the record's length.
+ */
+#include "batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch_private.h"
+
+/* One past the highest numbers that a record may use. */
+static size_t
+batch_strings_end(const struct batch *b)
+{
+	return b->index->first.strings + b->strings.n - 1;
+}
+
+static size_t
+batch_frames_end(const struct batch *b)
+{
+	return b->index->first.frames + b->n_frames;
+}
+
+static size_t
+batch_labels_end(const struct batch *b)
+{
+	return b->index->first.labels + b->n_labels - 1;
+}
+
+static size_t
+batch_nodes_end(const struct batch *b)
+{
+	return b->index->first.nodes + b->n_nodes - 1;
+}
+
+static size_t
+batch_series_end(const struct batch *b)
+{
+	return b->index->first.series + b->n_series;
+}
+
+/*
+ * The count that begins a section.  Each element needs at least `least`
+ * bytes here and `size` in memory, which together bound what is allocated:
+ * a short record may not ask for a long array.
+ */
+static size_t
+batch_take_count(struct batch *b, struct cur *c, size_t least, size_t size)
+{
+	uint64_t n = cur_varint(c);
+
+	if (n > cur_left(c) / least || n > b->index->budget / size) {
+		c->bad = true;
+		return 0;
+	}
+	b->index->budget -= (size_t)n * size;
+	return (size_t)n;
+}
+
+/* A number below `bound`. */
+static uint32_t
+batch_take_below(struct cur *c, size_t bound)
+{
+	uint64_t v = cur_varint(c);
+
+	if (v >= bound)
+		c->bad = true;
+	return c->bad ? 0 : (uint32_t)v;
+}
+
+static bool
+batch_take_strings(struct batch *b, struct cur *c)
+{
+	size_t n = batch_take_count(b, c, 2,
+	    sizeof(struct intern_item)), len;
+	struct buf text = {0};
+	bool fine = true;
+
+	for (size_t i = 0; i < n && fine && !c->bad; i++) {
+		uint64_t shared = cur_varint(c);
+		const uint8_t *rest = cur_bytes(c, &len);
+
+		if (rest == NULL || shared > text.len ||
+		    shared + len > BATCH_MAX_STRING) {
+			c->bad = true;
+			break;
+		}
+		text.len = (size_t)shared;
+		buf_put(&text, rest, len);
+		fine = !text.failed && intern_push(&b->strings, text.data,
+		                           text.len) != INTERN_NONE;
+	}
+	buf_fini(&text);
+	return fine;
+}
+
+static bool
+batch_take_frames(struct batch *b, struct cur *c)
+{
+	size_t n = batch_take_count(b, c, 5,
+	    sizeof(*b->frames));
+
+	b->frames = calloc(n + 1, sizeof(*b->frames));
+	if (b->frames == NULL)
+		return false;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		struct batch_frame *f = &b->frames[i];
+
+		f->kind = cur_u8(c);
+		f->name = batch_take_below(c, batch_strings_end(b));
+		f->module = batch_take_below(c, batch_strings_end(b));
+		f->build_id = batch_take_below(c, batch_strings_end(b));
+		f->offset = cur_varint(c);
+		if (f->kind < FRAME_NATIVE || f->kind > FRAME_MARK)
+			c->bad = true;
+	}
+	b->n_frames = n;
+	return true;
+}
+
+static bool
+batch_take_pairs(struct batch *b, struct cur *c, size_t n)
+{
+	for (size_t i = 0; i < 2 * n && !c->bad; i++) {
+		if (!batch_room(b, (void **)&b->pairs, b->n_pairs,
+		        &b->index->cap_pairs, sizeof(*b->pairs)))
+			return false;
+		b->pairs[b->n_pairs++] =
+		    batch_take_below(c, batch_strings_end(b));
+	}
+	return true;
+}
+
+/* Names of a set are sorted and none stands twice.  Of a journal's sets the
+ * writer has seen to it. */
+static bool
+batch_labels_rise(const struct batch *b, size_t set)
+{
+	const struct batch_labels *l = &b->labels[set];
+
+	if (b->index->dictionary != 0)
+		return true;
+	for (uint32_t i = 1; i < l->n; i++) {
+		const uint32_t *p = &b->pairs[2 * (l->first + i)];
+
+		if (intern_compare(&b->strings, p[-2], p[0]) >= 0)
+			return false;
+	}
+	return true;
+}
+
+static bool
+batch_take_labels(struct batch *b, struct cur *c)
+{
+	size_t n = batch_take_count(b, c, 1,
+	    sizeof(*b->labels));
+
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		uint64_t pairs = cur_varint(c);
+
+		if (pairs > BATCH_MAX_LABELS) {
+			c->bad = true;
+			break;
+		}
+		if (!batch_room(b, (void **)&b->labels, b->n_labels,
+		        &b->index->cap_labels, sizeof(*b->labels)))
+			return false;
+		b->labels[b->n_labels++] = (struct batch_labels){
+		    (uint32_t)b->n_pairs / 2, (uint32_t)pairs};
+		if (!batch_take_pairs(b, c, (size_t)pairs))
+			return false;
+		if (!c->bad && !batch_labels_rise(b, b->n_labels - 1))
+			c->bad = true;
+	}
+	return true;
+}
+
+/* The depth is checked within the record. */
+static bool
+batch_take_nodes(struct batch *b, struct cur *c)
+{
+	size_t n = batch_take_count(b, c, 2,
+	    sizeof(*b->nodes) + 2);
+	struct batch_node *nodes = calloc(n + 1, sizeof(*nodes));
+	uint16_t *depth = calloc(n + 1, sizeof(*depth));
+	uint32_t first = b->index->first.nodes;
+
+	if (nodes == NULL || depth == NULL) {
+		free(nodes);
+		free(depth);
+		return false;
+	}
+	for (size_t i = 1; i <= n && !c->bad; i++) {
+		uint64_t up = cur_varint(c), own = first + i - 1;
+		uint32_t parent = (uint32_t)(own - up);
+
+		if (up == 0 || up > own) {
+			c->bad = true;
+			break;
+		}
+		nodes[i].parent = parent;
+		nodes[i].edge = batch_take_below(c, parent == 0
+		    ? batch_labels_end(b)
+		    : batch_frames_end(b));
+		depth[i] = 1;
+		if (parent >= first)
+			depth[i] += depth[parent - first + 1];
+		if (depth[i] > BATCH_MAX_DEPTH)
+			c->bad = true;
+	}
+	free(depth);
+	free(b->nodes);
+	b->nodes = nodes;
+	b->n_nodes = n + 1;
+	return true;
+}
+
+static bool
+batch_take_series(struct batch *b, struct cur *c)
+{
+	size_t n = batch_take_count(b, c, 6,
+	    sizeof(*b->series));
+
+	b->series = calloc(n + 1, sizeof(*b->series));
+	if (b->series == NULL)
+		return false;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		struct batch_series *s = &b->series[i];
+
+		s->kind = cur_u8(c);
+		s->name = batch_take_below(c, batch_strings_end(b));
+		s->unit = batch_take_below(c, batch_strings_end(b));
+		s->labels = batch_take_below(c, batch_labels_end(b));
+		s->period = cur_zigzag(c);
+		s->scale = (uint8_t)batch_take_below(c, 19);
+		if (s->kind < SERIES_FLOW || s->kind > SERIES_HISTOGRAM ||
+		    s->name == 0)
+			c->bad = true;
+	}
+	b->n_series = n;
+	return true;
+}
+
+/* Values are positive; entries rise strictly by key, but for a journal's,
+ * where they stand in the order of the batch they came from. */
+static bool
+batch_take_entries(struct batch *b, struct cur *c, struct batch_block *k,
+    size_t *cap, size_t bound)
+{
+	size_t n = batch_take_count(b, c, 2,
+	    sizeof(*b->entries));
+	bool rising = b->index->dictionary == 0;
+	uint64_t key = 0;
+
+	k->first = (uint32_t)b->n_entries;
+	k->n = (uint32_t)n;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		uint64_t delta = rising ? cur_varint(c)
+		                        : (uint64_t)cur_zigzag(c);
+		uint64_t value = cur_varint(c);
+
+		key += delta;
+		if (key >= bound || value == 0 || value > INT64_MAX ||
+		    (rising && (delta >= bound || (i > 0 && delta == 0)))) {
+			c->bad = true;
+			break;
+		}
+		if (!batch_room(b, (void **)&b->entries, b->n_entries, cap,
+		        sizeof(*b->entries)))
+			return false;
+		b->entries[b->n_entries++] = (struct batch_entry){
+		    (uint32_t)key, (int64_t)value};
+	}
+	return true;
+}
+
+static void
+batch_take_gauge(struct cur *c, struct batch_block *k)
+{
+	uint64_t spread;
+
+	k->count = cur_varint(c);
+	k->min = cur_zigzag(c);
+	spread = cur_varint(c);
+	k->max = (int64_t)((uint64_t)k->min + spread);
+	k->sum = cur_zigzag128(c);
+	k->last = cur_zigzag(c);
+	k->last_ns = cur_zigzag(c);
+	if (k->count == 0 || k->max < k->min)
+		c->bad = true;
+}
+
+static void
+batch_take_counter(struct cur *c, struct batch_block *k)
+{
+	k->increase = (int64_t)cur_varint(c);
+	k->count = cur_varint(c);
+	k->last = cur_zigzag(c);
+	k->last_ns = cur_zigzag(c);
+	if (k->count == 0 || k->increase < 0)
+		c->bad = true;
+}
+
+static bool
+batch_take_value(struct batch *b, struct cur *c, struct batch_block *k,
+    size_t *cap)
+{
+	bool fine = true;
+
+	switch (k->kind) {
+	case SERIES_FLOW:
+	case SERIES_STOCK:
+		k->count = cur_varint(c);
+		fine = batch_take_entries(b, c, k, cap, batch_nodes_end(b));
+		break;
+	case SERIES_GAUGE:
+		batch_take_gauge(c, k);
+		break;
+	case SERIES_COUNTER:
+		batch_take_counter(c, k);
+		break;
+	default:
+		fine = batch_take_entries(b, c, k, cap, HISTOGRAM_BUCKETS);
+		k->sum = cur_zigzag128(c);
+		k->min = cur_zigzag(c);
+		k->max = cur_zigzag(c);
+		for (uint32_t i = 0; fine && i < k->n && !c->bad; i++)
+			k->count +=
+			    (uint64_t)b->entries[k->first + i].value;
+		break;
+	}
+	return fine;
+}
+
+static bool
+batch_take_blocks(struct batch *b, struct cur *c)
+{
+	size_t n = batch_take_count(b, c, 3,
+	    sizeof(*b->blocks)), cap = 0;
+	uint64_t slot = 0;
+
+	b->blocks = calloc(n + 1, sizeof(*b->blocks));
+	if (b->blocks == NULL)
+		return false;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		struct batch_block *k = &b->blocks[i];
+
+		k->series = batch_take_below(c, batch_series_end(b));
+		if (b->index->dictionary != 0)
+			k->kind = cur_u8(c);
+		else if (!c->bad)
+			k->kind = b->series[k->series].kind;
+		slot += (uint64_t)cur_zigzag(c);
+		k->slot = slot;
+		if (c->bad || slot >> 40 != 0 || k->kind < SERIES_FLOW ||
+		    k->kind > SERIES_HISTOGRAM)
+			c->bad = true;
+		else if (!batch_take_value(b, c, k, &cap))
+			return false;
+	}
+	b->n_blocks = n;
+	return true;
+}
+
+static bool
+batch_take_facts(struct batch *b, struct cur *c)
+{
+	size_t n = batch_take_count(b, c, 4,
+	    sizeof(*b->facts)), len;
+
+	b->facts = calloc(n + 1, sizeof(*b->facts));
+	if (b->facts == NULL)
+		return false;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		struct batch_fact *f = &b->facts[i];
+		const uint8_t *data;
+
+		f->time_ns = cur_zigzag(c);
+		f->kind = cur_u8(c);
+		f->subject = batch_take_below(c, batch_strings_end(b));
+		data = cur_bytes(c, &len);
+		f->first = (uint32_t)b->fact_bytes.len;
+		f->n = (uint32_t)len;
+		buf_put(&b->fact_bytes, data, len);
+	}
+	b->n_facts = n;
+	return !b->fact_bytes.failed;
+}
+
+void
+batch_take_first(struct batch *b, struct cur *c)
+{
+	struct batch_first *f = &b->index->first;
+
+	b->index->dictionary = batch_take_below(c, UINT32_MAX);
+	f->strings = batch_take_below(c, BATCH_MAX_FIRST);
+	f->frames = batch_take_below(c, BATCH_MAX_FIRST);
+	f->labels = batch_take_below(c, BATCH_MAX_FIRST);
+	f->nodes = batch_take_below(c, BATCH_MAX_FIRST);
+	f->series = batch_take_below(c, BATCH_MAX_FIRST);
+	if (b->index->dictionary == 0 || f->strings == 0 || f->labels == 0 ||
+	    f->nodes == 0)
+		c->bad = true;
+}
+
+bool (*const batch_takers[BATCH_SECTIONS])(struct batch *, struct cur *) = {
+    batch_take_strings,
+    batch_take_frames,
+    batch_take_labels,
+    batch_take_nodes,
+    batch_take_series,
+    batch_take_blocks,
+    batch_take_facts,
+};

@@ -1,0 +1,62 @@
+/*
+ * Inside sealing: what seal.c (the file), seal_input.c (what the sources
+ * hold) and seal_levels.c (blocks and their parents) share.
+ */
+#ifndef STORE_SEAL_PRIVATE_H
+#define STORE_SEAL_PRIVATE_H
+
+#include "seal.h"
+
+#include "dbfile.h"
+#include "seal_dict.h"
+#include "seal_sieve.h"
+#include "segtree.h"
+
+/* The block of one level that is being added up. */
+struct accumulator {
+	struct block b;
+	bool open;
+	int128 *values;  /* dense, by stack or bucket; NULL until needed */
+	uint64_t *dirty; /* bitmap of non-zero values */
+	struct strip_writer strip;
+	struct buf held; /* finished strips: be64 last, be32 size, bytes */
+};
+
+/* A source with its numbers translated to those of the new file. */
+struct seal_input {
+	const struct seal_source *source;
+	struct symtab_map map;
+	struct seal_sieve sieve;/* what a purge takes out of the file */
+	uint32_t *stacks;       /* file's stack number -> new one */
+	uint32_t *series;       /* new series -> file's, or INTERN_NONE */
+	size_t *order;          /* memory: blocks by (series, slot) */
+	size_t next, n_order;   /* position in order */
+	const struct block *at; /* next leaf of the present series, or NULL */
+	uint32_t at_series;     /* file's number of that series */
+	bool adopted; /* the memory's table is lent to the dictionary */
+};
+
+struct seal {
+	const struct sealed_meta *meta;
+	struct seal_dict dict;
+	struct seal_input *inputs;
+	size_t n_inputs;
+	struct accumulator levels[SEG_MAX_LEVEL + 1];
+	size_t n_keys; /* size of the dense arrays */
+	struct dbfile *db;
+	struct buf key, bytes, entries;
+	struct seal_result *result;
+};
+
+/* seal_input.c: the dictionary of all sources, and their numbers in it. */
+const struct err *seal_prepare_inputs(struct seal *s);
+void seal_input_fini(struct seal_input *in);
+/* Sets in->at to the first leaf of the present series at `slot` or later. */
+const struct err *seal_advance(struct seal *s, struct seal_input *in,
+    uint32_t series, uint64_t slot);
+
+/* seal_levels.c: all blocks of a series, from the leaves upwards. */
+const struct err *seal_series(struct seal *s, uint32_t series);
+void seal_levels_fini(struct seal *s);
+
+#endif
