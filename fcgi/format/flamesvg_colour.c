@@ -3,7 +3,7 @@
  * text colour is readable on all of them.
  */
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "flamesvg.h"
 
@@ -42,23 +42,37 @@ colour_gamma(double u)
 	return (int)lround(255 * (u < 0 ? 0 : u > 1 ? 1 : u));
 }
 
-/* OKLCH to sRGB, with the matrices that Ottosson published. */
+static double
+colour_cube(double x)
+{
+	return x * x * x;
+}
+
+/* OKLCH to sRGB, with the matrices that Ottosson published.  A picture has
+ * thousands of names, and each comes here. */
 static void
 colour_oklch(double light, double chroma, double degrees, char text[8])
 {
+	static const char hex[] = "0123456789abcdef";
 	double a = chroma * cos(degrees * M_PI / 180);
 	double b = chroma * sin(degrees * M_PI / 180);
-	double p = pow(light + 0.3963377774 * a + 0.2158037573 * b, 3);
-	double q = pow(light - 0.1055613458 * a - 0.0638541728 * b, 3);
-	double r = pow(light - 0.0894841775 * a - 1.2914855480 * b, 3);
+	double p = colour_cube(light + 0.3963377774 * a + 0.2158037573 * b);
+	double q = colour_cube(light - 0.1055613458 * a - 0.0638541728 * b);
+	double r = colour_cube(light - 0.0894841775 * a - 1.2914855480 * b);
+	int rgb[] = {
+	    colour_gamma(4.0767416621 * p - 3.3077115913 * q +
+	        0.2309699292 * r),
+	    colour_gamma(-1.2684380046 * p + 2.6097574011 * q -
+	        0.3413193965 * r),
+	    colour_gamma(-0.0041960863 * p - 0.7034186147 * q +
+	        1.7076147010 * r),
+	};
 
-	snprintf(text, 8, "#%02x%02x%02x",
-	    (unsigned)colour_gamma(
-		4.0767416621 * p - 3.3077115913 * q + 0.2309699292 * r) & 255,
-	    (unsigned)colour_gamma(
-		-1.2684380046 * p + 2.6097574011 * q - 0.3413193965 * r) & 255,
-	    (unsigned)colour_gamma(
-		-0.0041960863 * p - 0.7034186147 * q + 1.7076147010 * r) & 255);
+	memcpy(text, "#......", 8);
+	for (size_t i = 0; i < 3; i++) {
+		text[1 + 2 * i] = hex[rgb[i] >> 4 & 15];
+		text[2 + 2 * i] = hex[rgb[i] & 15];
+	}
 }
 
 static void

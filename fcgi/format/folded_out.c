@@ -29,6 +29,8 @@ folded_put_name(struct buf *line, const struct flame_name *name, bool bare)
 		buf_put(line, "_[k]", 4);
 	else if (!bare && name->kind == FLAME_JIT)
 		buf_put(line, "_[j]", 4);
+	else if (!bare && name->inlined)
+		buf_put(line, "_[i]", 4);
 }
 
 const struct err *

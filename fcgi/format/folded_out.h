@@ -4,14 +4,14 @@
  * reads, and every other tool for flame graphs.
  *
  * A name's ';' and line ends become ':', as does a '#' that begins a line;
- * _[k] and _[j] at a frame's end say kernel and JIT code.
+ * _[k], _[j] and _[i] at a frame's end say kernel, JIT and inlined code.
  */
 #ifndef FCGI_FORMAT_FOLDED_OUT_H
 #define FCGI_FORMAT_FOLDED_OUT_H
 
 #include "flame.h"
 
-/* Appends the lines; `bare` leaves _[k] and _[j] away.  Errors: ENOMEM,
+/* Appends the lines; `bare` leaves these marks away.  Errors: ENOMEM,
  * ERR_REQUEST 413 when they are more than `max_bytes`. */
 const struct err *folded_put(struct buf *out, const struct flame *f,
     bool bare, size_t max_bytes);
