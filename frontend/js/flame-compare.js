@@ -267,11 +267,10 @@
 
     /* What a side lacks, in words; null where both have something. */
     absence(answer) {
-      for (const s of ['a', 'b'])
-        if (!answer[s].total)
-          return 'In ' + s.toUpperCase() + ': ' +
-            ns.flameFacts.emptyText({ memlens: answer[s] });
-      return '';
+      const lacks = ['a', 'b'].filter((s) => !answer[s].total);
+      return lacks.length === 0 ? '' : 'In ' + lacks.map((s) =>
+        s.toUpperCase()).join(' and ') + ': ' +
+        ns.flameFacts.emptyText({ memlens: answer[lacks[0]] });
     }
 
     show(answer, ra, rb) {

@@ -124,9 +124,9 @@
     if (state.afrom !== '' && state.auntil !== '' && from < until)
       return { a: { from, until }, b: range };
     const span = range.until - range.from;
-    if (range.from - span / 2 >= oldest)
+    if (range.from - span / 2 >= oldest || oldest >= range.until - 20)
       return { a: { from: range.from - span, until: range.from }, b: range };
-    const start = Math.max(range.from, Math.min(oldest, range.until - 20));
+    const start = Math.max(range.from, oldest);
     const middle = Math.round((start + range.until) / 20) * 10;
     return { a: { from: start, until: middle },
       b: { from: middle, until: range.until }, halves: true };

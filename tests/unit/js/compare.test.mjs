@@ -144,6 +144,8 @@ test('A is the span before, a chosen range, or the first half', () => {
   const half = R.pair(no, range, 1200);
   assert.deepEqual([half.a, half.b, half.halves],
     [{ from: 1200, until: 1600 }, { from: 1600, until: 2000 }, true]);
+  /* a range that is older than all data stays as it is */
+  assert.deepEqual(R.pair(no, range, 5000).b, range);
   /* nonsense is no range */
   assert.deepEqual(R.pair({ afrom: '30', auntil: '20' }, range, 0).b, range);
 });
