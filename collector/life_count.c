@@ -16,7 +16,7 @@
 #include "store/base/clock.h"
 #include "store/batch.h"
 
-#define SERVICES 512 /* names come and go; the rest is SERVICES_OTHER's */
+#define SERVICES 512 /* living ones and those of late; at most 256 live */
 #define YOUNG 4096
 #define OTHER 0      /* the service of that number is SERVICES_OTHER */
 #define EXECS_MAX 64 /* programs that may become worth a mark */
@@ -41,7 +41,8 @@ static const char *const names[WHATS] = {
 struct service {
 	char name[64];
 	uint64_t now[WHATS], told[WHATS];
-	uint64_t living; /* slot in which a process of it was seen */
+	bool living;     /* a process of it was seen at the end of this slot, */
+	bool lived;      /* or of the last one */
 };
 
 struct young {
@@ -96,6 +97,27 @@ life_count_skip(struct life_count *c)
 	c->skipped++;
 }
 
+/* The place of a service that has gone, and of which all was told; OTHER when
+ * there is none. */
+static uint32_t
+count_recycle(struct life_count *c)
+{
+	uint32_t i, k;
+
+	for (i = OTHER + 1; i < c->n; i++) {
+		struct service *s = &c->service[i];
+
+		if (s->lived || memcmp(s->now, s->told, sizeof(s->now)) != 0)
+			continue;
+		for (k = 0; k < YOUNG; k++)
+			if (c->young[k].service == i)
+				c->young[k].service = OTHER;
+		memset(s, 0, sizeof(*s));
+		return i;
+	}
+	return OTHER;
+}
+
 static uint32_t
 count_service(struct life_count *c, const char *name)
 {
@@ -104,8 +126,13 @@ count_service(struct life_count *c, const char *name)
 	for (i = 0; i < c->n; i++)
 		if (strcmp(c->service[i].name, name) == 0)
 			return i;
-	if (c->n == SERVICES)
-		return OTHER;
+	if (c->n == SERVICES) {
+		i = count_recycle(c);
+		if (i != OTHER)
+			snprintf(c->service[i].name,
+			    sizeof(c->service[i].name), "%s", name);
+		return i;
+	}
 	snprintf(c->service[i].name, sizeof(c->service[i].name), "%s", name);
 	return c->n++;
 }
@@ -215,7 +242,7 @@ count_see(void *arg, struct process *p)
 
 	for (i = 0; i < c->n; i++)
 		if (strcmp(c->service[i].name, p->service) == 0)
-			c->service[i].living = 1;
+			c->service[i].living = true;
 }
 
 /* A series begins with its first event and goes on while the service
@@ -230,7 +257,8 @@ put_service(struct service *s, struct batch *b, uint64_t slot,
 		if (s->now[i] != s->told[i] || (s->now[i] > 0 && s->living))
 			put_counter(b, names[i], "service", s->name, slot,
 			    time_ns, &s->told[i], s->now[i]);
-	s->living = 0;
+	s->lived = s->living;
+	s->living = false;
 }
 
 static void

@@ -16,6 +16,7 @@
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MS NS_PER_MS
@@ -297,6 +298,84 @@ TEST(marks_are_few)
 	bench_close(&t);
 }
 
+/* ---- many names ---- */
+
+static void
+put_process(const char *proc, int pid, int name)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, pid);
+	f = fopen(path, "w");
+	CHECK(f != NULL);
+	if (f == NULL)
+		return;
+	fprintf(f, "%d (name-%d) S 1 1 1 0 -1 0 11 0 3 0 70 30 0 0 20 0 5 0 "
+	    "%d 4096000 250 18446744073709551615 %d 2 3 0 0 0 0 0\n", pid,
+	    name, name + 1, name);
+	fclose(f);
+}
+
+static void
+remove_process(const char *proc, int pid)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, pid);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
+	rmdir(path);
+}
+
+/* Services come and go for months: the latest ones have names too. */
+TEST(names_of_services_that_are_gone_make_room)
+{
+	char proc[] = "/tmp/memlens-test-life-XXXXXX", name[32];
+	struct services *services = NULL;
+	struct life_count *c;
+	struct config config;
+	struct batch *b;
+	int round, i;
+
+	CHECK(mkdtemp(proc) != NULL);
+	CHECK_OK(config_load(&config, NULL));
+	CHECK_OK(services_new_at(&services, &config, proc));
+	c = life_count_new(services);
+	for (round = 0; round < 12; round++) {
+		for (i = 0; i < 100; i++)
+			put_process(proc, 1000 + i, round * 100 + i);
+		CHECK_OK(services_sweep(services, (round * 100 + 1) *
+		    NS_PER_S));
+		for (i = 0; i < 100; i++)
+			life_count_event(c, &(struct life_event){
+			    .kind = LIFE_FORK, .pid = 1000 + i, .tid = 7,
+			    .parent = 1000 + i}, 0);
+		b = batch_new(NS_PER_S);
+		life_count_close_slot(c, (uint64_t)round, b, 0, 0, 0);
+		CHECK_OK(batch_finish(b));
+		snprintf(name, sizeof(name), "name-%d", round * 100 + 99);
+		CHECK_INT(increase_of(b, "memlens_threads_started_total",
+		    name), 1);
+		CHECK_INT(increase_of(b, "memlens_threads_started_total",
+		    SERVICES_OTHER), -1);
+		batch_free(b);
+		for (i = 0; i < 100; i++)
+			remove_process(proc, 1000 + i);
+		CHECK_OK(services_sweep(services, (round * 100 + 50) *
+		    NS_PER_S));
+		b = batch_new(NS_PER_S);
+		life_count_close_slot(c, (uint64_t)round, b, 0, 0, 0);
+		batch_free(b);
+	}
+	life_count_free(c);
+	services_free(services);
+	config_free(&config);
+	rmdir(proc);
+}
+
 int
 main(void)
 {
@@ -307,5 +386,6 @@ main(void)
 	RUN(a_storm_is_bounded_and_counted);
 	RUN(threads_and_processes_are_counted_by_service);
 	RUN(marks_are_few);
+	RUN(names_of_services_that_are_gone_make_room);
 	return test_done();
 }
