@@ -107,31 +107,36 @@ reader_number(struct heap_reader *r, uint64_t pc)
 	return r->n_pcs - 1;
 }
 
+/* 16 more than the value of a hexadecimal digit, 0 for what is none: no
+ * branch that digits and letters would send either way at random. */
+static const uint8_t hex_digits[256] = {
+    ['0'] = 16, ['1'] = 17, ['2'] = 18, ['3'] = 19, ['4'] = 20, ['5'] = 21,
+    ['6'] = 22, ['7'] = 23, ['8'] = 24, ['9'] = 25, ['a'] = 26, ['b'] = 27,
+    ['c'] = 28, ['d'] = 29, ['e'] = 30, ['f'] = 31, ['A'] = 26, ['B'] = 27,
+    ['C'] = 28, ['D'] = 29, ['E'] = 30, ['F'] = 31
+};
+
 /* One address, 0x before it or not; false where none is there. */
 static bool
 take_address(struct heap_line *l, uint64_t *pc)
 {
 	const char *p = l->p, *first;
+	uint64_t v = 0;
 
 	while (p < l->end && (*p == ' ' || *p == '\t'))
 		p++;
 	if (l->end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x')
 		p += 2;
-	first = p;
-	*pc = 0;
-	for (; p < l->end; p++) {
-		unsigned c = (unsigned char)*p, digit = c - '0';
+	for (first = p; p < l->end; p++) {
+		uint8_t digit = hex_digits[(unsigned char)*p];
 
-		if (digit > 9) {
-			digit = (c | 0x20) - 'a';
-			if (digit > 5)
-				break;
-			digit += 10;
-		}
-		*pc = *pc << 4 | digit;
+		if (digit == 0)
+			break;
+		v = v << 4 | (digit & 15);
 	}
 	if (p == first || p - first > 16)
 		return false;
+	*pc = v;
 	l->p = p;
 	return true;
 }

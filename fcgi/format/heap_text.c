@@ -188,13 +188,15 @@ struct piece {
 /* One stack by its text, root first. */
 struct fold {
 	uint64_t hash;
-	uint32_t stack, used;
+	size_t room; /* for the text and 1 more; 0: no entry */
+	uint32_t stack;
 	int64_t value;
 };
 
 /* A line's hash is that of its characters however they are divided among
  * addresses: h(ab) = h(a) power(b) + h(b), with power(b) = K^|b|. */
 #define FOLD_K 0x9e3779b97f4a7c15u
+#define PIECE_SHORT 32
 
 struct folds {
 	const struct heap *h;
@@ -244,40 +246,48 @@ folds_pieces(struct folds *f)
 			p->power *= FOLD_K;
 		}
 	}
-	return f->pieces == NULL || f->text.failed ? err_nomem() : NULL;
+	return f->pieces == NULL || !buf_reserve(&f->text, PIECE_SHORT)
+	    ? err_nomem() : NULL;
 }
 
-/* The text of a stack, without the first semicolon. */
+/* The text of a stack, without the first semicolon.  Most pieces are short:
+ * copies of a fixed size are quicker, and there is room behind both. */
 static void
-put_stack(const struct folds *f, const struct heap_stack *s, struct buf *out)
+put_stack(const struct folds *f, const struct heap_stack *s, size_t room,
+    struct buf *out)
 {
-	size_t at = out->len, n = 1;
+	uint8_t *to;
 
-	for (uint32_t i = 0; i < s->n; i++)
-		n += f->pieces[f->h->places[s->first + i]].n;
-	if (!buf_reserve(out, n))
+	if (!buf_reserve(out, room + PIECE_SHORT))
 		return;
+	to = out->data + out->len;
 	for (uint32_t i = s->n; i-- > 0;) {
 		const struct piece *p =
 		    &f->pieces[f->h->places[s->first + i]];
-		uint32_t skip = out->len == at && p->n > 0;
+		const uint8_t *from = f->text.data + p->first;
 
-		memcpy(out->data + out->len, f->text.data + p->first + skip,
-		    p->n - skip);
-		out->len += p->n - skip;
+		if (p->n <= PIECE_SHORT)
+			memcpy(to, from, PIECE_SHORT);
+		else
+			memcpy(to, from, p->n);
+		to += p->n;
 	}
+	room = (size_t)(to - (out->data + out->len));
+	if (room > 0)
+		memmove(out->data + out->len, out->data + out->len + 1,
+		    room - 1);
+	out->len += room > 0 ? room - 1 : 0;
 }
 
 /* Have two stacks the same text? */
 static bool
-fold_equal(const struct folds *f, uint32_t a, uint32_t b)
+fold_equal(const struct folds *f, const struct fold *a, uint32_t stack)
 {
-	const struct heap_stack *x = &f->h->stacks[a], *y = &f->h->stacks[b];
 	struct buf s = {0}, t = {0};
 	bool equal;
 
-	put_stack(f, x, &s);
-	put_stack(f, y, &t);
+	put_stack(f, &f->h->stacks[a->stack], a->room, &s);
+	put_stack(f, &f->h->stacks[stack], a->room, &t);
 	equal = s.len == t.len &&
 	    (s.len == 0 || memcmp(s.data, t.data, s.len) == 0);
 	buf_fini(&s);
@@ -291,6 +301,7 @@ folds_find(struct folds *f, uint32_t stack)
 {
 	const struct heap_stack *s = &f->h->stacks[stack];
 	uint64_t hash = 0;
+	size_t room = 1;
 	uint32_t at;
 
 	for (uint32_t i = s->n; i-- > 0;) {
@@ -298,15 +309,16 @@ folds_find(struct folds *f, uint32_t stack)
 		    &f->pieces[f->h->places[s->first + i]];
 
 		hash = hash * p->power + p->hash;
+		room += p->n;
 	}
 	at = (uint32_t)(hash >> 32 ^ hash >> 11) & (f->cap - 1);
-	while (f->table[at].used != 0) {
-		if (f->table[at].hash == hash &&
-		    fold_equal(f, stack, f->table[at].stack))
+	while (f->table[at].room != 0) {
+		if (f->table[at].hash == hash && f->table[at].room == room &&
+		    fold_equal(f, &f->table[at], stack))
 			return &f->table[at];
 		at = (at + 1) & (f->cap - 1);
 	}
-	f->table[at] = (struct fold){hash, stack, 1, 0};
+	f->table[at] = (struct fold){hash, room, stack, 0};
 	return &f->table[at];
 }
 
@@ -348,14 +360,15 @@ folds_print(struct folds *f, struct buf *out)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < f->cap; i++) {
-		if (f->table[i].used != 0 && f->table[i].value != 0)
+		if (f->table[i].room != 0 && f->table[i].value != 0)
 			f->table[n++] = f->table[i];
 	}
 	qsort(f->table, n, sizeof(*f->table), fold_order);
 	for (uint32_t i = 0; i < n; i++) {
 		size_t at = out->len;
 
-		put_stack(f, &f->h->stacks[f->table[i].stack], out);
+		put_stack(f, &f->h->stacks[f->table[i].stack],
+		    f->table[i].room, out);
 		if (out->len == at)
 			buf_put(out, "[no stack]", 10);
 		buf_put_u8(out, ' ');
