@@ -7,6 +7,7 @@
 
 #include "fcgi/context.h"
 #include "fcgi/format/doublebearer.h"
+#include "fcgi/format/flame_shape.h"
 #include "fcgi/format/table.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
@@ -187,35 +188,100 @@ diff_put_table(struct writer *w, const struct profile_pair *pair,
 	writer_close(w, ']');
 }
 
+/* Both sides after focus, ignore, collapse and reverse. */
+struct diff_shaped {
+	struct profile *sides[2];
+	struct diff *diff; /* NULL: as they are */
+};
+
 static const struct err *
-diff_answer(const struct profile_pair *pair, const struct request *rq,
+diff_shape(struct diff_shaped *s, const struct profile_pair *pair,
+    const struct flame_options *o)
+{
+	const struct err *e = NULL;
+
+	if (o->focus == NULL && o->ignore == NULL && !flame_is_shaped(o))
+		return NULL;
+	for (int i = 0; i < 2 && e == NULL; i++)
+		e = flame_shape(&s->sides[i], pair->side[i].profile, o);
+	if (e == NULL)
+		e = diff_new(&s->diff, s->sides[DIFF_A], s->sides[DIFF_B]);
+	return e;
+}
+
+static void
+diff_shaped_fini(struct diff_shaped *s)
+{
+	diff_free(s->diff);
+	profile_free(s->sides[DIFF_A]);
+	profile_free(s->sides[DIFF_B]);
+}
+
+struct diff_answer {
+	struct flame_options shape;
+	size_t order;
+	int64_t limit;
+	struct diff_shaped tree, flat; /* flat: not from the leaves */
+	struct table *table;
+};
+
+static const struct err *
+diff_parse(struct diff_answer *a, const struct request *rq)
+{
+	struct profile_page shape = {.why = ""};
+	const struct err *e;
+
+	if ((e = request_choice(rq, "sort", diff_orders, 3, &a->order)) !=
+	    NULL ||
+	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
+	    &a->limit)) != NULL ||
+	    (e = profile_page_parse_shape(&shape, rq)) != NULL)
+		return e;
+	a->shape = shape.options;
+	return NULL;
+}
+
+/* Functions stay what they are when the tree is read from the leaves, and
+ * shares are those of the whole. */
+static const struct err *
+diff_make(struct diff_answer *a, const struct profile_pair *pair)
+{
+	struct flame_options flat = a->shape;
+	const struct err *e;
+
+	flat.reverse = false;
+	if ((e = diff_shape(&a->tree, pair, &a->shape)) != NULL ||
+	    (e = diff_shape(&a->flat, pair, &flat)) != NULL ||
+	    (e = table_of_diff(&a->table, a->flat.diff != NULL ? a->flat.diff
+							       : pair->diff)) !=
+	    NULL)
+		return e;
+	for (int i = 0; i < 2; i++)
+		a->table->sum[i] = pair->side[i].profile->nodes[0].total;
+	return NULL;
+}
+
+static const struct err *
+diff_put(const struct diff_answer *a, const struct profile_pair *pair,
     struct writer *w)
 {
 	struct doublebearer_options o = {pair->max_nodes, "(other)", true};
 	static const char *const words[] = {"total", "time", "requests"};
-	struct table *t = NULL;
 	const struct err *e;
-	size_t order;
-	int64_t limit;
 
-	if ((e = request_choice(rq, "sort", diff_orders, 3, &order)) != NULL ||
-	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
-	    &limit)) != NULL ||
-	    (e = table_of_diff(&t, pair->diff)) != NULL)
-		return e;
 	writer_open(w, '{');
 	writer_key(w, "version");
 	writer_int(w, 1);
-	e = doublebearer_put(w, pair->diff, &o);
+	e = doublebearer_put(w, a->tree.diff != NULL ? a->tree.diff
+						     : pair->diff, &o);
 	diff_put_metadata(w, pair);
 	diff_put_sides(w, pair);
 	writer_key(w, "normalise");
 	writer_str(w, words[pair->normalise]);
 	writer_key(w, "words");
 	writer_str(w, pair->words);
-	diff_put_table(w, pair, t, diff_order_of[order], limit);
+	diff_put_table(w, pair, a->table, diff_order_of[a->order], a->limit);
 	writer_close(w, '}');
-	table_free(t);
 	return e;
 }
 
@@ -223,12 +289,19 @@ const struct err *
 api_diff(struct context *c, struct request *rq, struct response *rs)
 {
 	struct writer w = writer_of(&rs->body);
+	struct diff_answer a = {.table = NULL};
 	struct profile_pair pair;
 	const struct err *e;
 
+	if ((e = diff_parse(&a, rq)) != NULL)
+		return e;
 	e = profile_pair_init(&pair, c, rq, rs);
-	if (e == NULL && pair.diff != NULL)
-		e = diff_answer(&pair, rq, &w);
+	if (e == NULL && pair.diff != NULL &&
+	    (e = diff_make(&a, &pair)) == NULL)
+		e = diff_put(&a, &pair, &w);
+	table_free(a.table);
+	diff_shaped_fini(&a.tree);
+	diff_shaped_fini(&a.flat);
 	profile_pair_fini(&pair);
 	return e;
 }

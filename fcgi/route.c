@@ -53,7 +53,7 @@ const struct route routes[] = {
     {"GET", "/api/v1/sandwich.json", POOL_QUERY, api_sandwich,
         WHOLE_PARAMS " max-nodes function"},
     {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,
-        PAIR_PARAMS " max-nodes sort limit"},
+        PAIR_PARAMS " max-nodes focus ignore collapse reverse sort limit"},
     {"GET", "/api/v1/diff.svg", POOL_QUERY, api_diff_svg,
         PAIR_PARAMS " max-nodes focus ignore collapse reverse min-width "
                     "width title orientation widths"},

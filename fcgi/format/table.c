@@ -159,8 +159,10 @@ table_of_diff(struct table **out, const struct diff *d)
 	for (size_t i = 1; i < d->n_nodes; i++) {
 		const struct diff_node *n = &d->nodes[i];
 
-		table_walk_add(&w, n->depth - 1, table_row_of(&w, n), n->self,
-		    n->total);
+		/* what a filter has emptied is not there */
+		if (n->total[0] != 0 || n->total[1] != 0)
+			table_walk_add(&w, n->depth - 1, table_row_of(&w, n),
+			    n->self, n->total);
 	}
 	for (int side = 0; side < 2; side++)
 		t->sum[side] = d->nodes[0].total[side];

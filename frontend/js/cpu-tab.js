@@ -90,9 +90,10 @@
     /* The shown range against the base. */
     async function pair(ctx) {
       const { a: ra, b: rb } = ns.abBar.pair(ctx.state, ctx.range);
-      const params = { query: query(ctx), from: ra.from, until: ra.until,
-        'from-b': rb.from, 'until-b': rb.until,
-        normalise: ctx.state.normalise, 'max-nodes': 8192, limit: 1000 };
+      const params = Object.assign({ query: query(ctx), from: ra.from,
+        until: ra.until, 'from-b': rb.from, 'until-b': rb.until,
+        normalise: ctx.state.normalise, 'max-nodes': 8192, limit: 1000 },
+      ns.flameFilter.params(ctx.state));
       if (params.normalise === 'requests' && ctx.state.requests)
         params.requests = ctx.state.requests;
       else if (params.normalise === 'requests')

@@ -80,7 +80,8 @@
     const a = flameOf(snapshot, p, p.from, p.until);
     const b = flameOf(snapshot, { query: p['query-b'] || p.query },
       p['from-b'], p['until-b']);
-    return a && b && ns.flameDiff.fromPair(a, b, p.normalise);
+    const sides = [a, b].map((x) => x && shaped(x, p));
+    return a && b && ns.flameDiff.fromPair(sides[0], sides[1], p.normalise);
   }
 
   /* Means over both ranges of every series that was recorded. */

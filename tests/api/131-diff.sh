@@ -58,6 +58,18 @@ get GET "/api/v1/diff.json?query=$q&$a&$b&normalise=requests&requests=nothing"
 check "no requests: nothing is claimed" js 'd.a.divided_by === null &&
     d.rows.every((r) => r.self_difference === null && r.self_ratio === null)'
 
+get GET "/api/v1/diff.json?query=$q&$a&$b&focus=read"
+check "a focus keeps shares of the whole" js 'd.rows.length === 2 &&
+    d.rows[1].share.join() === "0.5,0.5" &&
+    d.flamebearer.levels[0].join() === "0,30,0,0,60,0,0" && d.leftTicks === 60'
+get GET "/api/v1/diff.json?query=$q&$a&$b&reverse=1&sort=self"
+check "from the leaves the table stays" js '
+    d.flamebearer.levels[1].length === 21 &&
+    '"$row"'("read").self.join() === "30,60" &&
+    '"$row"'("main").self.join() === "0,0"'
+get GET "/api/v1/diff.json?query=$q&$a&focus=("
+check "a bad expression" js 'd.field === "focus"'
+
 get GET "/api/v1/diff.json?query=$q&$a&from-b=1699999500&until-b=1699999600"
 check "a gap is no data" js 'd.b.state === "no data" && d.a.state === "data" &&
     d.rows.every((r) => r.self_difference === null)'
