@@ -14,16 +14,20 @@ sleep 5
 stopped=$((($(date +%s%N) - stopped) / 1000000))
 kill -CONT "$last"
 wait "$last"
-lost=$(awk '/^counter .*lost_total \[ring full\]/ { n += $(NF - 1) }
-	END { print n + 0 }' "$out")
-# The runs while it stood still, were they spread evenly; the ring holds 4 MB
-# of samples of 100 bytes at least.
+# The slot with the greatest loss is that of the standstill; a machine that
+# gives the reader little may lose in others too.
+read -r lost runs < <(awk '
+	/^counter .*_runs_total / { runs[$2] = $(NF - 1) }
+	/^counter .*lost_total \[ring full\]/ { lost[$2] = $(NF - 1) }
+	END { for (s in lost) if (lost[s] > most) { most = lost[s]; at = s }
+		print most + 0, runs[at] + 0 }' "$out")
+# The runs meanwhile, were they spread evenly over the whole time; the ring
+# holds 4 MB of samples of 100 bytes at least.
 during=$(awk -v ms="$stopped" '/^kernel / { n = $2 } /^clock / { t = $4 }
 	END { printf "%d", n * ms / t }' "$out")
-expect "not more is lost than was sampled while the reader stood still" \
-	"$lost of $during" "$lost" -le $((during * 5 / 4))
-expect "nor much less" "$lost of $during" \
-	"$lost" -ge $(((during - 42000) / 2)) -a "$lost" -gt 0
+expect "less is lost than was sampled" "$lost of $runs" "$lost" -le $((runs + 100))
+expect "what was sampled while the reader stood still is lost" \
+	"$lost of $during" "$lost" -ge $(((during - 42000) / 2)) -a "$lost" -gt 0
 if balanced "$out"; then ok "runs = idle + lost + stored"
 else not_ok "runs = idle + lost + stored" "$(grep ^balance "$out")"; fi
 if counted "$out"; then ok "runs are what the kernel has counted"

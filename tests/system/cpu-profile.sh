@@ -1,10 +1,10 @@
 #!/bin/bash
-# A program of known shape: its functions, their shares, who they belong to,
-# what the profiler costs.
+# A program of known shape: its functions, their shares, who they belong to.
+# What that costs is a benchmark's matter.
 . "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 begin "$busy" 30
-"$driver" -s 2000 -n 5 >"$out" 2>"$dir/err"
+"$driver" -h 499 -s 2000 -n 5 >"$out" 2>"$dir/err"
 need_attached "$out"
 
 all=$(samples "$out" '^stack [0-9]+ cpu_busy ')
@@ -37,7 +37,3 @@ spent=$(awk '/^counter .*bpf_run_seconds_total/ { n += $(NF - 1) }
 	END { printf "%d", n / 1000 }' "$out")
 expect "the program's own time is measured" "$spent us for $all samples" \
 	"$spent" -gt "$all" -a "$spent" -lt $((all * 200 + 100000))
-
-# 8 s of two busy CPUs.
-cost=$(awk '/^cost / { print $2 }' "$out")
-expect "costs less than 1 % of a CPU" "$cost us in 8 s" "$cost" -lt 80000

@@ -12,14 +12,14 @@ first='};(_start|mix_[a-z]*.0x[0-9a-f]*);[^;]*libc[^;]*;[^;]*libc[^;]*;(main|mix
 # Each under a name of its own, which is its service.
 for way in threads fork leader probed; do
 	cp "$mix" "$dir/mix_$way"
-	begin "$dir/mix_$way" "$way" 60
+	begin "$dir/mix_$way" "$way" 300
 done
 cp "$mix" "$dir/mix_deleted"
-begin "$dir/mix_deleted" leader 60
+begin "$dir/mix_deleted" leader 300
 sleep 0.2
 rm "$dir/mix_deleted"
-"$driver" -h 499 -s 2000 -n 12 >"$out" 2>"$dir/err"
-need_attached "$out"
+sample_until "$out" mix_threads mix_fork mix_leader mix_deleted mix_probed -- \
+	-h 499 -s 2000
 
 probed=$(settled "$out" mix_probed |
 	awk '/;in_(sort|aligned);/ { n += $NF } END { print n + 0 }')

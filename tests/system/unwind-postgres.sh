@@ -5,5 +5,5 @@
 . "$(dirname "$0")/lib/databases.sh"
 start_postgres "$dir/postgres" || exit 77
 load_postgres
-sample_database "$dir/out"
-whole "postgres" "$dir/out" postgres "$from_main" 500
+sample_until "$dir/out" postgres -- -h 997 -s 1500
+whole "postgres" "$dir/out" postgres "$from_main" 60 990

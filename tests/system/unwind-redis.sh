@@ -6,5 +6,5 @@
 . "$(dirname "$0")/lib/databases.sh"
 start_redis "$dir/redis" || exit 77
 load_redis
-sample_database "$dir/out"
-whole "redis" "$dir/out" redis-server "($from_main|$from_thread)" 500
+sample_until "$dir/out" redis-server -- -h 997 -s 1500
+whole "redis" "$dir/out" redis-server "($from_main|$from_thread)" 60 990

@@ -74,10 +74,3 @@ load_postgres() {
 	begin "${as_postgres[@]}" "$postgres_bin/pgbench" -h 127.0.0.1 \
 		-p "$postgres_port" -c 4 -T 100000 postgres >/dev/null 2>&1
 }
-
-# sample_database FILE : a profile of some seconds, at a rate at which a
-# thousandth is more than a few samples
-sample_database() {
-	"$driver" -h 997 -s 1500 -n 8 >"$1" 2>"$dir/err"
-	need_attached "$1"
-}
