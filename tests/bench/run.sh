@@ -11,7 +11,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "${1:?folder of the build}" && pwd)
 shift
-benches=${*:-store unwind-rows old-kernel flame heap serve ingest}
+benches=${*:-store unwind-rows old-kernel flame heap serve ingest profiler cost storm}
 failed=0
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
