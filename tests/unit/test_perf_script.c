@@ -89,7 +89,7 @@ TEST(names_are_tidied)
 	check_frame("x::(anonymous namespace)::f(int)+0xa (/bin/kv)",
 	    "x::(anonymous namespace)::f");
 	check_frame("f+0x1 (/bin/kv (deleted))", "f");
-	check_frame("outer->inner+0x2 (/bin/kv)", "outer;inner");
+	check_frame("outer->inner+0x2 (/bin/kv)", "outer;inner_[i]");
 	check_frame("Box::operator->+0x2 (/bin/kv)", "Box::operator->");
 	check_frame("tick+0x1 (/boot/vmlinux)", "tick_[k]");
 	check_frame("Lfoo+0x1 (/tmp/perf-12.map)", "Lfoo_[j]");
