@@ -26,7 +26,16 @@ struct stacks_edge {
 	uint32_t parent, edge, depth;
 };
 
+/* A child that was looked up: the first levels of a tree are met again and
+ * again, and here they lie close together. */
+struct stacks_hot {
+	uint32_t parent, edge, child; /* child 0: empty */
+};
+
+#define STACKS_HOT 8192u /* a power of two */
+
 struct stacks {
+	struct stacks_hot hot[STACKS_HOT];
 	struct stacks_limits limits;
 	struct intern strings; /* 0 is "" */
 	struct intern frames;  /* of struct stacks_frame */
@@ -57,19 +66,24 @@ stacks_child_at(struct stacks *s, uint32_t parent, uint32_t frame,
     uint32_t depth)
 {
 	uint32_t i = parent + 1;
+	struct stacks_hot *hot;
 
 	if (s->failed)
 		return 0;
-	if (i < s->n_nodes) {
-		if (s->nodes[i].parent == parent && s->nodes[i].edge == frame)
-			return i;
-	} else if (i < s->cap_nodes && i < s->limits.nodes &&
+	if (i == s->n_nodes && i < s->cap_nodes && i < s->limits.nodes &&
 	    depth <= s->limits.depth) {
 		s->nodes[i] = (struct stacks_edge){parent, frame, depth};
 		s->n_nodes++;
 		return i;
 	}
-	return stacks_put_node(s, parent, frame, depth);
+	hot = &s->hot[(parent * 0x9e3779b1u ^ frame * 0x85ebca6bu) >> 19 &
+	    (STACKS_HOT - 1)];
+	if (hot->parent == parent && hot->edge == frame && hot->child != 0)
+		return hot->child;
+	i = stacks_put_node(s, parent, frame, depth);
+	if (i != 0)
+		*hot = (struct stacks_hot){parent, frame, i};
+	return i;
 }
 
 #endif
