@@ -20,7 +20,7 @@ struct journal_slot {
 	int fd; /* -1: none */
 	char name[MANIFEST_NAME];
 	uint64_t first; /* known once something was written */
-	uint64_t bytes;
+	uint64_t bytes, synced;
 };
 
 /* Why batches are refused, or why the work does not go on. */
