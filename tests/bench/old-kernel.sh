@@ -25,13 +25,7 @@ check() { # NAME TEST...
 		failed=1
 	fi
 }
-row() { # NAME VALUE UNIT [REFERENCE VALUE]
-	jq -nc --arg n "$1" --argjson v "$2" --arg u "$3" --arg r "${4:-}" \
-		--argjson rv "${5:-null}" '{name: $n, value: $v, unit: $u,
-		reference: (if $r == "" then null else $r end),
-		reference_value: $rv, ratio: (if $rv == null then null
-		else ($v / $rv * 1000 | round / 1000) end)}'
-}
+. tests/bench/lib.sh
 for tool in qemu-system-x86_64 cpio dpkg-deb; do
 	command -v $tool >/dev/null || skip "$tool is not installed"
 done
@@ -77,13 +71,20 @@ make_root() {
 	fetch_kernel
 kernel=${KERNEL:-$(ls "$work"/boot/vmlinuz-* | tail -n 1)}
 make_root
-rm -f "$work/recording" "$work/console"
+# A machine that is held up for long at a bad moment takes its own clock for
+# broken: without that check, and once more if it panics all the same.
+emulate() {
+	rm -f "$work/recording" "$work/console"
+	timeout -k 5 900 qemu-system-x86_64 -accel tcg -cpu max -smp 2 \
+		-m 1024 -display none -monitor none -no-reboot -nodefaults \
+		-serial "file:$work/console" -serial "file:$work/recording" \
+		-kernel "$kernel" -initrd "$work/initrd" -append "$1" </dev/null
+	grep -q 'init: done' "$work/console"
+}
 began=$SECONDS
-timeout -k 5 900 qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 1024 \
-	-display none -monitor none -no-reboot -nodefaults \
-	-serial "file:$work/console" -serial "file:$work/recording" \
-	-kernel "$kernel" -initrd "$work/initrd" \
-	-append "console=ttyS0 quiet panic=-1 nokaslr" </dev/null
+for try in 1 2 3; do
+	emulate "console=ttyS0 quiet panic=-1 nokaslr no_timer_check" && break
+done
 echo "emulated for $((SECONDS - began)) s: $(grep -o 'init: kernel.*' \
 	"$work/console" | tr -d '\r')"
 check "the emulated machine came to its end" \
@@ -113,14 +114,16 @@ check "cpu_sample is loaded on 6.1 and runs" "${sampled:-0}" -gt 10
 check "no program is above $limit verified instructions" \
 	"$worst" -le $limit -a "$worst" -gt 0
 
-# total NAME : increase of a counter after the first two slots, in which
-# tables of unwind rows are made
+# total NAME : increase of a counter after the first two slots.  Tables of
+# unwind rows are being made for long on a slow machine: a stack that has had
+# to do without is not broken by the kernel.
 total() {
-	awk -v name="counter memlens_profile_$1_total" '
+	grep -vE 'reason="(no tables yet|no process|no stack)"' "$work/blocks" |
+		awk -v name="counter memlens_profile_$1_total" '
 		first == "" { first = $1 }
 		$1 > first + 1 && index($0, name) {
 			sub(/.*increase.: /, ""); n += $0 + 0 }
-		END { print n + 0 }' "$work/blocks"
+		END { print n + 0 }'
 }
 samples=$(total samples) broken=$(total stacks_broken) lost=$(total samples_lost)
 echo "on 6.1, after two slots: $samples samples, $broken stacks broken, $lost lost"
