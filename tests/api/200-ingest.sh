@@ -107,6 +107,13 @@ ingest a.folded "name=idem&$at" HTTP_IDEMPOTENCY_KEY=k1
 check "the same key again: 200" status 200
 check "and counted once" has 'cpu{service="idem"}' 5
 
+awk 'BEGIN { for (i = 0; i < 300000; i++)
+    print "main;worker_" i % 100 ";function_" i " 2" }' >"$T/large"
+ingest large "name=large&$at"
+check "a large profile is several batches" js 'd.batches > 1 &&
+    d.types[0].accepted === 600000'
+check "and all of it is there" has 'cpu{service="large"}' 600000
+
 # ---- statuses ----
 ingest a.folded "$at"
 check "no name: 400" status 400
