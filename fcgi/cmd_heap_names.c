@@ -78,23 +78,20 @@ name_address(const struct naming *n, uint32_t address)
 	return good;
 }
 
-/* The file to read for a module: that of the command line where the names
- * are equal, or where it is the first, which is the program itself. */
-static const char *
-module_path(const struct heap *h, const struct cmd_heap_names *names,
-    uint32_t module, bool *named)
+/* The module that --binary is for: the one of its name, else the first,
+ * which is the program itself. */
+static uint32_t
+binary_module(const struct heap *h, const char *binary)
 {
-	const char *last, *name =
-	    intern_str(&h->strings, h->modules[module].name);
+	const char *slash = strrchr(binary, '/');
+	const char *last = slash == NULL ? binary : slash + 1;
 
-	*named = false;
-	if (names->binary != NULL) {
-		last = strrchr(names->binary, '/');
-		last = last == NULL ? names->binary : last + 1;
-		*named = strcmp(last, name) == 0;
+	for (uint32_t i = 0; i < h->n_modules; i++) {
+		if (strcmp(last, intern_str(&h->strings,
+		    h->modules[i].name)) == 0)
+			return i;
 	}
-	return *named ? names->binary
-	    : intern_str(&h->strings, h->modules[module].path);
+	return 0;
 }
 
 static const struct err *
@@ -105,8 +102,10 @@ name_module(struct heap *h, const struct cmd_heap_names *names,
 	struct naming naming = {h, names, intern_str(&h->strings,
 	    h->modules[module].name), NULL};
 	char copy[4096];
-	bool named;
-	const char *path = module_path(h, names, module, &named);
+	bool named = names->binary != NULL &&
+	    module == binary_module(h, names->binary);
+	const char *path = named ? names->binary
+	    : intern_str(&h->strings, h->modules[module].path);
 	const struct err *e;
 
 	if (path[0] != '/' && !named) /* "[vdso]" */

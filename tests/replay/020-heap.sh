@@ -144,6 +144,15 @@ if "$memlens" heap --json --type alloc_space "$b" 2>"$dir/why" |
 else
 	not_ok "flamebearer JSON is written"
 fi
+sed "s,$program,/nonexistent/program," "$b" >"$dir/moved.heap"
+if ! "$memlens" heap "$dir/moved.heap" 2>"$dir/why" | grep -q take_big &&
+    grep -q 'nonexistent.*stay without names' "$dir/why" &&
+    "$memlens" heap --binary "$program" "$dir/moved.heap" 2>"$dir/why" |
+	grep -q take_big; then
+	ok "a program that is elsewhere is named by --binary"
+else
+	not_ok "a program that is elsewhere is named by --binary"
+fi
 gzip -k "$b"
 if [ "$("$memlens" heap "$b.gz")" = "$("$memlens" heap - <"$b")" ]; then
 	ok "a packed dump and standard input are read"
