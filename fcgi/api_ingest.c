@@ -225,9 +225,6 @@ ingest_parse(struct ingest *in)
 	if (format != NULL && strcmp(format, "folded") != 0 &&
 	    foreign_find(format) != NULL)
 		return ingest_foreign(in, format);
-	if (format != NULL && strcmp(format, "speedscope") == 0)
-		return err_field(ERR_REQUEST, 422, "format",
-		    "speedscope is not read here");
 	if (ingest_is_form(in->rq) || ingest_is_binary(&in->rq->body))
 		return ingest_pprof(in);
 	return ingest_folded(in);
@@ -268,11 +265,9 @@ ingest_cut_name(struct ingest *in)
 	}
 }
 
-static uint64_t
-ingest_answer(struct writer *w, const struct stacks *s)
+static void
+ingest_put_types(struct writer *w, const struct stacks *s)
 {
-	uint64_t samples = 0;
-
 	writer_key(w, "types");
 	writer_open(w, '[');
 	for (uint32_t t = 0; t < stacks_n_types(s); t++) {
@@ -282,7 +277,6 @@ ingest_answer(struct writer *w, const struct stacks *s)
 		stacks_get_type(s, t, &type);
 		for (uint32_t i = 0; i < stacks_n_nodes(s); i++)
 			sum += stacks_value(s, i, t);
-		samples += (uint64_t)sum;
 		writer_open(w, '{');
 		writer_key(w, "name");
 		writer_str(w, type.name);
@@ -295,7 +289,6 @@ ingest_answer(struct writer *w, const struct stacks *s)
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
-	return samples;
 }
 
 static void
@@ -324,8 +317,7 @@ static const struct err *
 ingest_take(struct ingest *in, struct context *c, struct response *rs)
 {
 	struct writer w = writer_of(&rs->body);
-	struct ingest_report report = {in->format, 1, 0, in->app.n_labels,
-	    in->stacks};
+	struct ingest_report report = {in->format, 1, in->stacks};
 	struct push_window window = {in->app.service, in->app.labels,
 	    in->app.n_labels, in->from_ns, in->until_ns};
 	struct push *p = NULL;
@@ -342,7 +334,7 @@ ingest_take(struct ingest *in, struct context *c, struct response *rs)
 		writer_str(&w, in->app.service);
 		writer_key(&w, "format");
 		writer_str(&w, in->format);
-		ingest_answer(&w, in->stacks);
+		ingest_put_types(&w, in->stacks);
 		writer_key(&w, "dropped");
 		writer_int(&w, 0);
 		ingest_put_skipped(&w, in->stacks, in->app.left_out);

@@ -27,7 +27,6 @@ struct series {
 	const char *service, *group;
 	struct label labels[LABELS_MAX];
 	size_t n_labels;
-	uint64_t left_out;
 };
 
 /* Names that begin with "__" are the server's own affair. */
@@ -38,9 +37,7 @@ series_label(struct series *s, const Connect__LabelPair *l)
 		s->group = l->value;
 	} else if (strcmp(l->name, "service_name") == 0) {
 		s->service = l->value;
-	} else if (strncmp(l->name, "__", 2) == 0 || *l->name == '\0') {
-		s->left_out++;
-	} else {
+	} else if (strncmp(l->name, "__", 2) != 0 && *l->name != '\0') {
 		if (s->n_labels == LABELS_MAX)
 			return err_field(ERR_REQUEST, 400, "labels",
 			    "more than %d", LABELS_MAX);
@@ -119,7 +116,6 @@ push_all(struct push *p, const Connect__PushRequest *m,
 				    "more than %d profiles", PROFILES_MAX);
 			e = push_sample(p, &s, from->samples[k], rq, report);
 		}
-		report->labels_left_out += s.left_out;
 	}
 	return e;
 }

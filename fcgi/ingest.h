@@ -34,7 +34,7 @@ const struct err *ingest_begin(struct context *c, const struct request *rq,
 /* What was taken, for counters and the answer. */
 struct ingest_report {
 	const char *format;   /* a constant: "folded" */
-	uint64_t profiles, samples, labels_left_out;
+	uint64_t profiles;
 	const struct stacks *skipped; /* borrowed, or NULL */
 };
 
