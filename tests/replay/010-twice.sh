@@ -29,7 +29,7 @@ for i in a b; do
 		2>>"$T/log.$i" &
 	workers="${workers:-} $!"
 done
-for _ in $(seq 50); do
+for _ in $(seq 600); do
 	[ -S "$T/a.sock" ] && [ -S "$T/b.sock" ] && break
 	sleep 0.1
 done
@@ -64,7 +64,7 @@ ask a "/api/v1/flamegraph.json?query=$cpu&from=$from&until=$end" |
 	grep -o '"numTicks":[0-9]*' >"$T/ticks.a"
 "${user[@]}" "$T/memlens-fcgi" -s "$T/source" -l "$T/s.sock" -p query -j 1 &
 workers="$workers $!"
-for _ in $(seq 50); do [ -S "$T/s.sock" ] && break; sleep 0.1; done
+for _ in $(seq 600); do [ -S "$T/s.sock" ] && break; sleep 0.1; done
 ask s "/api/v1/flamegraph.json?query=$cpu&from=$from&until=$end" |
 	grep -o '"numTicks":[0-9]*' >"$T/ticks.s"
 if [ -s "$T/ticks.a" ] && cmp -s "$T/ticks.a" "$T/ticks.s"; then

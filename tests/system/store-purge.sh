@@ -35,6 +35,13 @@ expect_text "whoever may post may not purge" "$answer" "only root"
 expect_true "and nothing is gone" has node_load5
 
 until=$(date +%s)
+newer() { # slots come in order: all up to then are there
+	rm -f "$dir/newer"
+	"$BUILD/memlens" export "$dir/store" "$((until + 1))" now "$dir/newer" \
+		node_load5 2>/dev/null
+	[ "$(python3 tests/system/mlb.py "$dir/newer" 2>/dev/null | wc -l)" -gt 0 ]
+}
+await 60 newer || not_ok "slots go on"
 before=$(series b node_load1)
 answer=$("$BUILD/memlens" purge "$dir/sock" node_load5 "$((until - 3600))" \
 	"$until" 2>&1)
