@@ -99,11 +99,14 @@ daemon_submit(struct daemon *d, struct batch *b)
 }
 
 /* The store's bounds know nothing of the present; a block of the far future
- * would be the newest for ever. */
+ * would be the newest for ever, and one from before retention would go with
+ * the next sealing, though its sender was told that it is kept. */
 static const struct err *
 daemon_check_time(const struct daemon *d, const struct batch *b)
 {
 	uint64_t present = (uint64_t)(clock_wall_ns() / d->slots.slot_ns);
+	uint64_t kept = (uint64_t)(d->config->retain_ns / d->slots.slot_ns);
+	uint64_t oldest = kept > 0 && kept < present ? present - kept : 0;
 
 	if (b->slot_ns != (uint64_t)d->slots.slot_ns)
 		return err_new(ERR_REQUEST, 422, "slots of %llu ns in a store "
@@ -113,6 +116,10 @@ daemon_check_time(const struct daemon *d, const struct batch *b)
 		if (b->blocks[i].slot > present + SLOTS_AHEAD_MAX)
 			return err_new(ERR_REQUEST, 422,
 			    "slot %llu is in the future",
+			    (unsigned long long)b->blocks[i].slot);
+		if (b->blocks[i].slot < oldest)
+			return err_new(ERR_REQUEST, 422,
+			    "slot %llu is older than what is kept (retain)",
 			    (unsigned long long)b->blocks[i].slot);
 	}
 	return NULL;

@@ -134,6 +134,8 @@ check "with Allow" header "Allow: POST"
 future=$(($(date +%s) + 100000))
 ingest a.folded "name=x&from=$future&until=$future"
 check "the far future: 422" status 422
+ingest a.folded "name=x&from=10&until=20"
+check "before what is kept: 422, not a 200 for nothing" status 422
 kill $daemon
 wait $daemon
 ingest a.folded "name=x&$at"
