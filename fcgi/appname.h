@@ -40,7 +40,8 @@ struct apptype {
 	bool timed;          /* samples of 1 / sampleRate seconds */
 };
 
-/* Errors: ERR_REQUEST 400 with field "name". */
+/* Errors: ERR_REQUEST 400 with field "name".  appname_free() after any
+ * outcome. */
 const struct err *appname_parse(struct appname *a, const char *text);
 void appname_free(struct appname *a);
 

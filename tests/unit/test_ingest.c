@@ -21,8 +21,10 @@ parsed(const char *text)
 	struct appname a;
 	size_t n;
 
-	if (appname_parse(&a, text) != NULL)
+	if (appname_parse(&a, text) != NULL) {
+		appname_free(&a);
 		return "error";
+	}
 	n = (size_t)snprintf(out, sizeof(out), "%s", a.service);
 	for (size_t i = 0; i < a.n_labels; i++)
 		n += (size_t)snprintf(out + n, sizeof(out) - n, "|%s=%s",
