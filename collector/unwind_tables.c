@@ -31,6 +31,7 @@
 #define COST_FILE_NS 300000
 #define COST_ROW_NS 150
 #define IDLE_S 5 /* rows that were used since are not evicted */
+#define OFTEN 3 /* readings of a file that nobody was sampled in */
 #define ROOM_NS (1500 * NS_PER_MS) /* until evicted cells have rested */
 
 enum state {
@@ -58,6 +59,7 @@ struct table {
 	struct region *region; /* READY */
 	uint32_t refs, next;   /* next: in its bucket */
 	uint32_t waits;        /* how often it failed */
+	uint32_t met;          /* WANTED: how often */
 	int fd;                /* QUEUED */
 	enum state state;
 };
@@ -254,7 +256,8 @@ unwind_tables_get(struct unwind_tables *t, int fd, bool ask,
 	f->refs++;
 	if (f->state == TABLE_FAILED && now_ns >= f->retry_ns)
 		f->state = TABLE_WANTED;
-	if (f->state == TABLE_WANTED && ask)
+	/* programs that end before they are asked for come again */
+	if (f->state == TABLE_WANTED && (ask || ++f->met >= OFTEN))
 		table_queue(t, i, fd);
 	return i;
 }

@@ -47,9 +47,10 @@ void unwind_tables_free(struct unwind_tables *t);
 
 /*
  * The table of the file behind a descriptor, which stays the caller's; when
- * it has no rows and `ask` says so, asks for them.  The reference is the caller's until
- * unwind_tables_drop().  UNWIND_NO_TABLE when there are too many tables or
- * it is no regular file.
+ * it has no rows, asks for them if `ask` says so or the file was met some
+ * times before: what ends before its samples are read comes again.  The
+ * reference is the caller's until unwind_tables_drop().  UNWIND_NO_TABLE
+ * when there are too many tables or it is no regular file.
  */
 uint32_t unwind_tables_get(struct unwind_tables *t, int fd, bool ask,
     int64_t now_ns);

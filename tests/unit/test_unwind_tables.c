@@ -199,6 +199,23 @@ TEST(one_build_id_one_set_of_rows)
 	unwind_tables_free(t);
 }
 
+/* Programs of 150 ms, over before their samples are read, had no tables. */
+TEST(a_program_that_ends_at_once_and_comes_again_is_asked_for)
+{
+	struct unwind_tables *t = begin();
+	int fd = some_file();
+	uint32_t a = unwind_tables_get(t, fd, false, S);
+
+	unwind_tables_pump(t, S);
+	CHECK_INT(k.questions, 0); /* it may never come again */
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(unwind_tables_get(t, fd, false, S), a);
+	unwind_tables_pump(t, S);
+	CHECK_INT(k.questions, 1);
+	close(fd);
+	unwind_tables_free(t);
+}
+
 TEST(files_without_rows)
 {
 	struct unwind_tables *t = begin();
@@ -450,6 +467,7 @@ main(void)
 {
 	RUN(a_file_is_asked_for_once);
 	RUN(one_build_id_one_set_of_rows);
+	RUN(a_program_that_ends_at_once_and_comes_again_is_asked_for);
 	RUN(files_without_rows);
 	RUN(a_file_over_the_bounds_is_counted);
 	RUN(renewed_at_once);
