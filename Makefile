@@ -257,7 +257,7 @@ fuzzers: $(FUZZ)
 $(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
-		$(CPPFLAGS) -w -I$(B)/gen -c -o $@ $<
+		$(CPPFLAGS) -w -MMD -MP -I$(B)/gen -c -o $@ $<
 $(B)/fuzzobj/%.pb-c.o: $(B)/gen/%.pb-c.c
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -O1 -g -fsanitize=fuzzer-no-link,address,undefined -w \
@@ -267,7 +267,8 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libfuzzed.a
 	@mkdir -p $(@D)
 	@echo "  FUZZ $@"
 	$(Q)$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
-		$(CPPFLAGS) -w -o $@ $^ $(DAEMON_LIBS) $(WORKER_LIBS)
+		$(CPPFLAGS) -w -MMD -MP -MF $@.d -MT $@ -o $@ $< \
+		$(B)/libfuzzed.a $(DAEMON_LIBS) $(WORKER_LIBS)
 
 # ---- install: DESTDIR, PREFIX, SYSCONFDIR, UNITDIR ----
 
@@ -308,4 +309,4 @@ install: bin www
 clean:
 	rm -rf $(B)
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/fuzzobj $(B)/fuzz -name '*.d' 2>/dev/null)
