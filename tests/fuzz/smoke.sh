@@ -9,7 +9,7 @@ name=${target##*/fuzz_}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-options=(-max_total_time="${FUZZ_SECONDS:-4}" -timeout=10 -rss_limit_mb=1024
+options=(-max_total_time="${FUZZ_SECONDS:-2}" -timeout=10 -rss_limit_mb=1024
 	-artifact_prefix="${target%/*}/" -print_final_stats=0)
 [ ! -e "$here/$name.dict" ] || options+=(-dict="$here/$name.dict")
 if "$target" "${options[@]}" "$work" "$here/corpus/$name" >"$work.log" 2>&1; then
