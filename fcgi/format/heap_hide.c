@@ -103,9 +103,15 @@ enum { SHOWN, BY_LIBRARY, BY_NAME };
 static uint8_t
 address_hidden(const struct heap *h, const struct heap_address *a)
 {
-	if (a->n > 0 && h->frames[a->first].kind != FRAME_ADDRESS &&
-	    function_hidden(intern_str(&h->strings, h->frames[a->first].name)))
-		return BY_NAME;
+	if (a->n > 0) {
+		/* the innermost: calloc may be inlined into its caller */
+		const struct heap_frame *f =
+		    &h->frames[a->first + a->n - 1];
+
+		if (f->kind != FRAME_ADDRESS &&
+		    function_hidden(intern_str(&h->strings, f->name)))
+			return BY_NAME;
+	}
 	if (a->module != HEAP_NONE && library_hidden(intern_str(&h->strings,
 	    h->modules[a->module].name)))
 		return BY_LIBRARY;

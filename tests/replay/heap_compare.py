@@ -2,16 +2,20 @@
 
 heap_compare.py table JEPROF OURS FUNCTION...  rows of these functions, Total
 heap_compare.py raw DUMP JEPROF OURS           folded, by module and offset
-heap_compare.py named JEPROF OURS FUNCTION...  folded, from FUNCTION on
+heap_compare.py named JEPROF OURS FUNCTION...  folded, from FUNCTION on, in PROGRAM
 heap_compare.py lines ADDR2LINE OURS SHARE     -a -f -i; names may differ in
                                                1 - SHARE of the addresses
 Says nothing and ends with 0 where both agree.
 """
 import bisect
+import itertools
 import re
 import sys
 from collections import Counter
 
+# The functions of heap_program.c.
+PROGRAM = {"main", "run_threads", "work", "take_small", "take_big",
+           "take_deep", "filled", "dump"}
 problems = []
 
 
@@ -108,7 +112,12 @@ def named(jeprof, ours, *functions):
             frames = [clean(f) for f in stack.split(";")]
             first = [i for i, f in enumerate(frames) if f in functions]
             if first:
-                key = ";".join(frames[first[0]:])
+                # not into libraries, where a symbol and the DWARF of one
+                # address bear different names
+                own = itertools.takewhile(
+                    lambda f: f.removesuffix("_[i]") in PROGRAM,
+                    frames[first[0]:])
+                key = ";".join(own)
                 out[key] += value
                 n[key] += counts[stack]
         return out, n

@@ -100,6 +100,23 @@ TEST(names_are_modules_and_offsets)
 	free(s);
 }
 
+/* Sampled in the calloc of the dynamic linker, once in some runs. */
+TEST(an_inlined_allocator_hides_its_caller)
+{
+	struct frame frames[] = {{FRAME_NATIVE, "allocate_dtv", "ld.so", "", 0},
+	    {FRAME_NATIVE, "calloc", "ld.so", "", 0}};
+	struct heap h = {0};
+	char *s;
+
+	CHECK_OK(read_text(&h, dump, 1));
+	CHECK(heap_name(&h, 0, frames, 2));
+	CHECK(heap_name_rest(&h) && heap_hide_allocator(&h));
+	s = folded(&h, HEAP_INUSE_OBJECTS);
+	CHECK_STR(s, "db+0x1020 82\ndb+0x1030 2\n");
+	free(s);
+	heap_fini(&h);
+}
+
 /* Loaded elsewhere, the same code has the same places. */
 TEST(a_base_is_taken_away)
 {
@@ -357,6 +374,7 @@ main(void)
 	RUN(a_dump_is_read);
 	RUN(samples_are_scaled);
 	RUN(names_are_modules_and_offsets);
+	RUN(an_inlined_allocator_hides_its_caller);
 	RUN(a_base_is_taken_away);
 	RUN(whole_numbers_keep_the_total);
 	RUN(a_dump_brings_its_symbols);
