@@ -77,7 +77,7 @@ PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # reader of /proc, databases to profile
 PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils libjemalloc-dev \
 	prometheus-node-exporter python3-minimal procps \
-	redis-server redis-tools postgresql postgresql-contrib
+	redis-server redis-tools postgresql postgresql-contrib dwz
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
 # blocks; a bench says what it skips where one of them cannot be installed
 PKG_BENCH := wrk linux-perf qemu-system-x86 cpio prometheus

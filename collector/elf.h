@@ -84,6 +84,21 @@ struct elf_eh_frame {
  * with bytes. */
 bool elf_find_eh_frame(const struct elf *e, struct elf_eh_frame *out);
 
+/*
+ * The file with debug information that this one shares with others, as dwz
+ * makes them (.gnu_debugaltlink: a path, NUL, a build id).  False when there
+ * is none.
+ */
+#define ELF_PATH_MAX 256
+
+struct elf_debug_alt {
+	char path[ELF_PATH_MAX];
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t n_build_id; /* > 0 */
+};
+
+bool elf_debug_alt(const struct elf *e, struct elf_debug_alt *out);
+
 /* The executable parts of the file, at most `max`; returns their number. */
 struct elf_code {
 	uint64_t vaddr, offset, size;

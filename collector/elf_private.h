@@ -43,6 +43,11 @@ bool elf_read(const struct elf *e, uint64_t at, void *p, size_t n);
 uint64_t elf_sections(const struct elf *e);
 bool elf_section(const struct elf *e, uint64_t i, Elf64_Shdr *out);
 
+/* The first section of that name (below 32 bytes) that has bytes in the
+ * file. */
+bool elf_section_named(const struct elf *e, const char *name,
+    Elf64_Shdr *out);
+
 /* Fills the symbol table from .symtab, else .dynsym. */
 enum elf_status elf_read_symbols(struct elf *e);
 

@@ -38,6 +38,29 @@ elf_sections(const struct elf *e)
 	return elf_section(e, 0, &first) ? first.sh_size : 0;
 }
 
+bool
+elf_section_named(const struct elf *e, const char *name, Elf64_Shdr *out)
+{
+	uint64_t i, n = elf_sections(e);
+	size_t len = strlen(name) + 1;
+	char text[32];
+	Elf64_Shdr names;
+
+	if (e->head.e_shstrndx >= n || len > sizeof(text) ||
+	    !elf_section(e, e->head.e_shstrndx, &names))
+		return false;
+	for (i = 1; i < n && i < SECTIONS_MAX; i++) {
+		if (!elf_section(e, i, out))
+			return false;
+		if (out->sh_type != SHT_NOBITS && out->sh_size > 0 &&
+		    out->sh_name <= names.sh_size &&
+		    elf_read(e, names.sh_offset + out->sh_name, text, len) &&
+		    memcmp(text, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Finds .symtab, else .dynsym, with its strings.  False when there is none. */
 static bool
 elf_find_table(const struct elf *e, struct table *t, bool *symtab)

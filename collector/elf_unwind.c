@@ -1,45 +1,22 @@
 /*
- * What the unwinder needs of an ELF file: the bytes of .eh_frame and where
- * code lies.
+ * What lies in sections by name: the bytes of .eh_frame for the unwinder and
+ * where code lies; the file that shares its debug information.
  */
 #include <string.h>
 
 #include "elf_private.h"
 
-#define SECTIONS_MAX 65536u
-
-static bool
-section_is_eh_frame(const struct elf *e, const Elf64_Shdr *names,
-    const Elf64_Shdr *s)
-{
-	static const char want[] = ".eh_frame";
-	char name[sizeof(want)];
-
-	return s->sh_type != SHT_NOBITS && (s->sh_flags & SHF_ALLOC) != 0 &&
-	    s->sh_size > 0 && s->sh_name <= names->sh_size &&
-	    elf_read(e, names->sh_offset + s->sh_name, name, sizeof(name)) &&
-	    memcmp(name, want, sizeof(want)) == 0;
-}
-
 static bool
 eh_frame_by_section(const struct elf *e, struct elf_eh_frame *out)
 {
-	uint64_t i, n = elf_sections(e);
-	Elf64_Shdr names, s;
+	Elf64_Shdr s;
 
-	if (e->head.e_shstrndx >= n ||
-	    !elf_section(e, e->head.e_shstrndx, &names))
+	if (!elf_section_named(e, ".eh_frame", &s) ||
+	    (s.sh_flags & SHF_ALLOC) == 0)
 		return false;
-	for (i = 1; i < n && i < SECTIONS_MAX; i++) {
-		if (!elf_section(e, i, &s))
-			return false;
-		if (!section_is_eh_frame(e, &names, &s))
-			continue;
-		*out = (struct elf_eh_frame){.offset = s.sh_offset,
-		    .size = s.sh_size, .vaddr = s.sh_addr, .exact = true};
-		return true;
-	}
-	return false;
+	*out = (struct elf_eh_frame){.offset = s.sh_offset,
+	    .size = s.sh_size, .vaddr = s.sh_addr, .exact = true};
+	return true;
 }
 
 /* The header (see elf_function.c) says where the section begins, not where
@@ -75,6 +52,29 @@ bool
 elf_find_eh_frame(const struct elf *e, struct elf_eh_frame *out)
 {
 	return eh_frame_by_section(e, out) || eh_frame_by_header(e, out);
+}
+
+bool
+elf_debug_alt(const struct elf *e, struct elf_debug_alt *out)
+{
+	char bytes[ELF_PATH_MAX + ELF_BUILD_ID_MAX];
+	size_t n, name;
+	Elf64_Shdr s;
+
+	memset(out, 0, sizeof(*out));
+	if (!elf_section_named(e, ".gnu_debugaltlink", &s) ||
+	    s.sh_size > sizeof(bytes) ||
+	    !elf_read(e, s.sh_offset, bytes, s.sh_size))
+		return false;
+	n = (size_t)s.sh_size;
+	name = strnlen(bytes, n);
+	if (name >= ELF_PATH_MAX || name + 1 >= n ||
+	    n - name - 1 > ELF_BUILD_ID_MAX)
+		return false;
+	memcpy(out->path, bytes, name);
+	out->n_build_id = n - name - 1;
+	memcpy(out->build_id, bytes + name + 1, out->n_build_id);
+	return true;
 }
 
 size_t

@@ -8,9 +8,12 @@
 
 #include "store/base/buf.h"
 
+#define PLACE_NONE UINT32_MAX
+
 struct record {
 	uint64_t hash, offset;
 	uint32_t name, module, build_id; /* in the arena */
+	uint32_t place; /* there too; PLACE_NONE: not known */
 	uint8_t kind;
 };
 
@@ -152,6 +155,7 @@ frames_append(struct frames *f, const struct frame *frame, uint64_t hash)
 	r->name = frames_text(f, frame->name);
 	r->module = frames_text(f, frame->module);
 	r->build_id = frames_text(f, frame->build_id);
+	r->place = PLACE_NONE;
 	if (f->text.failed) {
 		f->text.failed = false;
 		f->text.len = before;
@@ -178,6 +182,30 @@ frames_add(struct frames *f, const struct frame *frame)
 			return number;
 	}
 	return frames_append(f, frame, hash);
+}
+
+bool
+frames_set_place(struct frames *f, uint32_t number, const char *place)
+{
+	size_t before = f->text.len;
+
+	if (before >= f->max_bytes)
+		return false;
+	f->records[number].place = frames_text(f, place);
+	if (!f->text.failed)
+		return true;
+	f->text.failed = false;
+	f->text.len = before;
+	f->records[number].place = PLACE_NONE;
+	return false;
+}
+
+const char *
+frames_place(const struct frames *f, uint32_t number)
+{
+	uint32_t at = f->records[number].place;
+
+	return at == PLACE_NONE ? "" : (const char *)f->text.data + at;
 }
 
 size_t

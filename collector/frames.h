@@ -27,6 +27,11 @@ uint32_t frames_add(struct frames *f, const struct frame *frame);
 /* Strings are valid until the next frames_add() or frames_clear(). */
 struct frame frames_get(const struct frames *f, uint32_t number);
 
+/* Where its function was written, "" at first.  The text is copied; false
+ * when there is no room.  Valid as the strings above. */
+bool frames_set_place(struct frames *f, uint32_t number, const char *place);
+const char *frames_place(const struct frames *f, uint32_t number);
+
 size_t frames_count(const struct frames *f);
 /* Is it so full that the owner should clear it when it can? */
 bool frames_crowded(const struct frames *f);

@@ -5,6 +5,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,53 +13,101 @@
 #include <string.h>
 
 #include "symbols_child.h"
+#include "text.h"
 
-struct inlines {
+/* A file in memory. */
+struct part {
 	char *bytes;
 	Elf *elf;
 	Dwarf *dwarf;
 };
 
-/* Names that lie in a file of many would make libdw open that. */
+struct inlines {
+	struct part own, shared;
+};
+
+static void
+part_close(struct part *p)
+{
+	dwarf_end(p->dwarf);
+	elf_end(p->elf);
+	free(p->bytes);
+}
+
 static bool
-inlines_is_whole(Elf *elf)
+part_open(struct part *p, const struct elf_input *in)
+{
+	if (in->size > INLINES_BYTES_MAX ||
+	    elf_version(EV_CURRENT) == EV_NONE)
+		return false;
+	p->bytes = malloc(in->size + 1);
+	if (p->bytes != NULL && in->read(in->arg, 0, p->bytes, in->size))
+		p->elf = elf_memory(p->bytes, in->size);
+	return p->elf != NULL;
+}
+
+/* Has it debug information?  *linked: a part of it lies in another file,
+ * which libdw would open where nobody has given it. */
+static bool
+part_has_info(const struct part *p, bool *linked)
 {
 	Elf_Scn *s = NULL;
 	size_t names;
 	GElf_Shdr h;
 	bool info = false;
 
-	if (elf_getshdrstrndx(elf, &names) != 0)
+	*linked = false;
+	if (elf_getshdrstrndx(p->elf, &names) != 0)
 		return false;
-	while ((s = elf_nextscn(elf, s)) != NULL) {
+	while ((s = elf_nextscn(p->elf, s)) != NULL) {
 		const char *name = gelf_getshdr(s, &h) != NULL ?
-		    elf_strptr(elf, names, h.sh_name) : NULL;
+		    elf_strptr(p->elf, names, h.sh_name) : NULL;
 
-		if (name != NULL && strcmp(name, ".gnu_debugaltlink") == 0)
-			return false;
-		info = info || (name != NULL && h.sh_type != SHT_NOBITS &&
+		if (name == NULL)
+			continue;
+		*linked = *linked || strcmp(name, ".gnu_debugaltlink") == 0;
+		info = info || (h.sh_type != SHT_NOBITS &&
 		    strcmp(name, ".debug_info") == 0);
 	}
 	return info;
 }
 
-struct inlines *
-inlines_open(const struct elf_input *in)
+/* Joins the shared part, when it is the one that was meant. */
+static bool
+inlines_join(struct inlines *l, const struct elf_input *alt)
 {
-	struct inlines *l;
+	const void *want = NULL, *id = NULL;
+	const char *name;
+	ssize_t n;
+	bool linked;
 
-	if (in->size > INLINES_BYTES_MAX ||
-	    elf_version(EV_CURRENT) == EV_NONE)
-		return NULL;
-	l = calloc(1, sizeof(*l));
+	if (!part_open(&l->shared, alt) ||
+	    !part_has_info(&l->shared, &linked) || linked)
+		return false;
+	n = dwelf_dwarf_gnu_debugaltlink(l->own.dwarf, &name, &want);
+	if (n <= 0 || dwelf_elf_gnu_build_id(l->shared.elf, &id) != n ||
+	    memcmp(want, id, (size_t)n) != 0)
+		return false;
+	l->shared.dwarf = dwarf_begin_elf(l->shared.elf, DWARF_C_READ, NULL);
+	if (l->shared.dwarf == NULL)
+		return false;
+	dwarf_setalt(l->own.dwarf, l->shared.dwarf);
+	return true;
+}
+
+struct inlines *
+inlines_open(const struct elf_input *in, const struct elf_input *alt)
+{
+	struct inlines *l = calloc(1, sizeof(*l));
+	bool linked = false;
+
 	if (l == NULL)
 		return NULL;
-	l->bytes = malloc(in->size + 1);
-	if (l->bytes != NULL && in->read(in->arg, 0, l->bytes, in->size))
-		l->elf = elf_memory(l->bytes, in->size);
-	if (l->elf != NULL && inlines_is_whole(l->elf))
-		l->dwarf = dwarf_begin_elf(l->elf, DWARF_C_READ, NULL);
-	if (l->dwarf == NULL) {
+	if (part_open(&l->own, in) && part_has_info(&l->own, &linked) &&
+	    (!linked || alt != NULL))
+		l->own.dwarf = dwarf_begin_elf(l->own.elf, DWARF_C_READ,
+		    NULL);
+	if (l->own.dwarf == NULL || (linked && !inlines_join(l, alt))) {
 		inlines_close(l);
 		return NULL;
 	}
@@ -70,9 +119,8 @@ inlines_close(struct inlines *l)
 {
 	if (l == NULL)
 		return;
-	dwarf_end(l->dwarf);
-	elf_end(l->elf);
-	free(l->bytes);
+	part_close(&l->own);
+	part_close(&l->shared);
 	free(l);
 }
 
@@ -84,11 +132,11 @@ inlines_unit(struct inlines *l, uint64_t vaddr, Dwarf_Die *out)
 	Dwarf_Off at = 0, next;
 	size_t head;
 
-	if (dwarf_addrdie(l->dwarf, vaddr, out) != NULL)
+	if (dwarf_addrdie(l->own.dwarf, vaddr, out) != NULL)
 		return true;
-	for (; dwarf_nextcu(l->dwarf, at, &next, &head, NULL, NULL, NULL) ==
+	for (; dwarf_nextcu(l->own.dwarf, at, &next, &head, NULL, NULL, NULL) ==
 	     0; at = next)
-		if (dwarf_offdie(l->dwarf, at + head, out) != NULL &&
+		if (dwarf_offdie(l->own.dwarf, at + head, out) != NULL &&
 		    dwarf_haspc(out, vaddr) > 0)
 			return true;
 	return false;
@@ -174,20 +222,50 @@ inlines_scopes(struct inlines *l, uint64_t vaddr, Dwarf_Die **out)
 	return dwarf_getscopes_die(&inner, out);
 }
 
+/* "file:line" of a function's definition; of a long path the end. */
+static void
+inlines_place(Dwarf_Die *die, char *out)
+{
+	const char *file = dwarf_decl_file(die);
+	char number[16];
+	size_t room, n;
+	int line;
+
+	out[0] = '\0';
+	if (file == NULL || dwarf_decl_line(die, &line) != 0 || line <= 0)
+		return;
+	n = strlen(file);
+	room = WIRE_PLACE_MAX -
+	    (size_t)snprintf(number, sizeof(number), ":%d", line);
+	if (n > room)
+		snprintf(out, WIRE_PLACE_MAX + 1, "...%s%s",
+		    file + n - (room - 3), number);
+	else
+		snprintf(out, WIRE_PLACE_MAX + 1, "%s%s", file, number);
+	text_clean(out);
+}
+
 size_t
-inlines_find(struct inlines *l, uint64_t vaddr, struct inlines_name *names,
-    size_t max)
+inlines_find(struct inlines *l, uint64_t vaddr, char *place,
+    struct inlines_name *names, size_t max)
 {
 	Dwarf_Die *scopes;
 	int n = inlines_scopes(l, vaddr, &scopes), i;
 	struct inlines_name swap;
 	size_t found = 0, k;
 
-	for (i = 0; i < n && found < max; i++) {
-		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+	place[0] = '\0';
+	for (i = 0; i < n; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+
+		if (tag == DW_TAG_subprogram) {
+			inlines_place(&scopes[i], place);
 			break;
-		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine)
-			inlines_name(&scopes[i], &names[found++]);
+		}
+		if (tag != DW_TAG_inlined_subroutine || found == max)
+			continue;
+		inlines_name(&scopes[i], &names[found]);
+		inlines_place(&scopes[i], names[found++].place);
 	}
 	free(scopes);
 	for (k = 0; k < found / 2; k++) {

@@ -56,59 +56,6 @@ symbols_set_frame(struct symbols *s, uint32_t id, uint64_t address,
 		s->overflows++;
 }
 
-static void
-symbols_add_inlined(struct symbols *s, uint32_t id, const char *name)
-{
-	struct address *a = &s->addresses[id];
-	const struct file *f = s->files[a->file];
-	uint32_t cap = s->cap_inlined != 0 ? s->cap_inlined * 2 : 1024, *p;
-	uint32_t frame = frames_add(s->frames, &(struct frame){
-	    .kind = FRAME_INLINED, .name = name, .module = f->module,
-	    .build_id = f->build_id});
-
-	if (frame == FRAMES_NONE || s->n_inlined == INLINED_MAX) {
-		s->overflows++;
-		return;
-	}
-	if (s->n_inlined == s->cap_inlined) {
-		p = realloc(s->inlined, cap * sizeof(*p));
-		if (p == NULL)
-			return;
-		s->inlined = p;
-		s->cap_inlined = cap;
-	}
-	s->inlined[s->n_inlined++] = frame;
-	a->n_inlined++;
-}
-
-/* The names of what was inlined at an address. */
-static bool
-symbols_take_inlined(struct symbols *s, uint32_t id, size_t n,
-    struct cur *c)
-{
-	char name[WIRE_NAME_MAX + 1];
-	const uint8_t *p;
-	uint16_t len;
-
-	s->addresses[id].inlined = s->n_inlined;
-	s->addresses[id].n_inlined = 0;
-	for (; n > 0; n--) {
-		p = cur_raw(c, sizeof(len));
-		if (p == NULL)
-			return false;
-		memcpy(&len, p, sizeof(len));
-		p = cur_raw(c, len);
-		if (p == NULL || len > WIRE_NAME_MAX)
-			return false;
-		memcpy(name, p, len);
-		name[len] = '\0';
-		text_clean(name);
-		if (name[0] != '\0')
-			symbols_add_inlined(s, id, name);
-	}
-	return true;
-}
-
 /* Takes one answer from the child's bytes; false when they end too soon. */
 static bool
 symbols_take(struct symbols *s, uint32_t id, struct cur *c)
@@ -120,17 +67,12 @@ symbols_take(struct symbols *s, uint32_t id, struct cur *c)
 	if (p == NULL)
 		return false;
 	memcpy(&a, p, sizeof(a));
-	p = cur_raw(c, a.name);
-	if (p == NULL || a.name > WIRE_NAME_MAX)
+	if (!symbols_take_text(c, a.name, name, sizeof(name)))
 		return false;
-	memcpy(name, p, a.name);
-	name[a.name] = '\0';
-	text_clean(name);
 	if (name[0] == '\0' && a.found == WIRE_NAMED)
 		a.found = WIRE_FUNCTION;
 	symbols_set_frame(s, id, a.address, a.found, name);
-	return a.inlined <= WIRE_INLINED_MAX &&
-	    symbols_take_inlined(s, id, a.inlined, c);
+	return symbols_take_inlined(s, id, &a, c);
 }
 
 static void
@@ -149,7 +91,7 @@ symbols_answer(void *arg, const struct link_request *q,
 		return;
 	}
 	if (q->type != WIRE_RESOLVE) {
-		symbols_file_answer(s, q->file, r);
+		symbols_file_answer(s, q->file, r, p, n);
 		return;
 	}
 	for (i = 0; i < q->n && symbols_take(s, q->ids[i], &c); i++)
@@ -241,6 +183,7 @@ symbols_free(struct symbols *s)
 	frames_free(s->frames);
 	free(s->addresses);
 	free(s->inlined);
+	free(s->places);
 	free(s->address_slots);
 	free(s);
 }
@@ -484,6 +427,7 @@ symbols_trim(struct symbols *s, int64_t now_ns)
 	frames_add(s->frames, &full_frame); /* has its memory already */
 	s->n_addresses = 0;
 	s->n_inlined = 0;
+	s->n_places = s->next_place = 0;
 	if (s->address_slots != NULL)
 		memset(s->address_slots, 0, ((size_t)s->address_mask + 1) *
 		    sizeof(*s->address_slots));

@@ -118,6 +118,16 @@ size_t symbols_expand(struct symbols *s, uint32_t ref, uint32_t *out);
  * makes frames. */
 struct frame symbols_get(const struct symbols *s, uint32_t ref);
 
+/*
+ * Calls `fn` for at most `max` functions whose place in the source ("file:
+ * line") is known and has not been told for again_ns; now_ns is any clock,
+ * above 0.  Returns how many.  Only while inlined functions are shown.
+ */
+typedef void symbols_place_fn(void *arg, const struct frame *frame,
+    const char *place);
+size_t symbols_tell_places(struct symbols *s, int64_t now_ns,
+    int64_t again_ns, size_t max, symbols_place_fn *fn, void *arg);
+
 /* Clears all tables when they are near their bounds.  Returns true when it
  * did: all references and file numbers are void.  Also reads kallsyms anew
  * now and then when addresses were missing. */

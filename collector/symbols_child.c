@@ -25,6 +25,7 @@ struct source_file {
 
 struct child_file {
 	struct source_file program, debug;
+	struct source_file alt; /* shared by one of them */
 	bool inlined;        /* inlined functions are asked for */
 	bool inlines_opened; /* or found to be missing */
 };
@@ -102,6 +103,7 @@ child_drop(struct child *c, uint32_t file)
 		return;
 	source_close(&f->program);
 	source_close(&f->debug);
+	source_close(&f->alt);
 	free(f);
 	c->files[file] = NULL;
 }
@@ -118,14 +120,30 @@ child_send(struct child *c, size_t n)
 		_exit(1);
 }
 
+/* Names the file that shares debug information with this one. */
+static size_t
+child_put_alt(struct child *c, const struct elf *e, struct wire_reply *r)
+{
+	struct elf_debug_alt alt;
+	size_t at = sizeof(*r), n;
+
+	if (r->n != 1 || !elf_debug_alt(e, &alt))
+		return at;
+	r->alt_id_len = (uint8_t)alt.n_build_id;
+	n = strlen(alt.path);
+	memcpy(c->reply + at, alt.build_id, alt.n_build_id);
+	memcpy(c->reply + at + alt.n_build_id, alt.path, n);
+	return at + alt.n_build_id + n;
+}
+
 static void
 child_send_loaded(struct child *c, const struct wire_request *q,
     const struct elf *e, enum elf_status status)
 {
 	struct wire_reply r = {.type = q->type, .seq = q->seq,
 	    .file = q->file, .n = q->n, .status = status};
+	size_t n, size = sizeof(r);
 	const uint8_t *id;
-	size_t n;
 
 	if (e != NULL) {
 		id = elf_build_id(e, &n);
@@ -133,9 +151,10 @@ child_send_loaded(struct child *c, const struct wire_request *q,
 		r.build_id_len = (uint8_t)n;
 		r.symbols = (uint32_t)elf_symbols(e);
 		r.complete = elf_has_symtab(e);
+		size = child_put_alt(c, e, &r);
 	}
 	memcpy(c->reply, &r, sizeof(r));
-	child_send(c, sizeof(r));
+	child_send(c, size);
 }
 
 static void
@@ -151,7 +170,7 @@ child_load(struct child *c, const struct wire_request *q, int fd)
 		child_send_loaded(c, q, NULL, ELF_NO_MEMORY);
 		return;
 	}
-	f->debug.fd = -1;
+	f->debug.fd = f->alt.fd = -1;
 	f->inlined = q->n == 1;
 	c->files[q->file] = f;
 	status = q->type == WIRE_PERFMAP ?
@@ -192,6 +211,21 @@ child_debug(struct child *c, const struct wire_request *q, int fd)
 		source_close(&f->debug);
 }
 
+/* Looked into when it is needed. */
+static void
+child_alt(struct child *c, const struct wire_request *q, int fd)
+{
+	struct child_file *f = c->files[q->file];
+
+	if (f == NULL || f->alt.fd >= 0) {
+		close(fd);
+	} else {
+		f->alt.fd = fd;
+		f->alt.size = q->size;
+	}
+	child_send_loaded(c, q, NULL, ELF_OK);
+}
+
 /* The name from the debug file, else from the program, else the border of
  * the function, else the address alone.  Returns the length of the name. */
 static size_t
@@ -229,43 +263,61 @@ child_answer(const struct child_file *f, uint64_t offset,
 }
 
 /* The debug information is read when the first address is asked for. */
-static size_t
-child_inlined(struct child_file *f, uint64_t vaddr,
-    struct inlines_name *names)
+static void
+child_open_inlines(struct child_file *f)
 {
 	struct source_file *of[2] = {&f->debug, &f->program};
+	struct elf_input alt = {.read = child_read, .arg = &f->alt,
+	    .size = f->alt.size};
 	size_t i;
 
-	for (i = 0; i < 2 && !f->inlines_opened; i++) {
+	f->inlines_opened = true;
+	for (i = 0; i < 2; i++) {
 		struct elf_input in = {.read = child_read, .arg = of[i],
 		    .size = of[i]->size};
 
 		if (of[i]->elf != NULL)
-			of[i]->inlines = inlines_open(&in);
+			of[i]->inlines = inlines_open(&in,
+			    f->alt.fd >= 0 ? &alt : NULL);
 		if (of[i]->inlines != NULL)
-			break;
+			return;
 	}
-	f->inlines_opened = true;
-	for (i = 0; i < 2; i++)
-		if (of[i]->inlines != NULL)
-			return inlines_find(of[i]->inlines, vaddr, names,
-			    WIRE_INLINED_MAX);
-	return 0;
 }
 
-/* Puts names behind their lengths; returns where they end. */
+/* What was inlined at an address of the file, behind the answer to it;
+ * returns where that ends. */
 static size_t
-child_put_inlined(struct child *c, size_t at,
-    const struct inlines_name *names, size_t n)
+child_put_inlined(struct child *c, struct child_file *f, uint64_t offset,
+    struct wire_answer *a, size_t at)
 {
+	struct inlines_name names[WIRE_INLINED_MAX];
+	char place[WIRE_PLACE_MAX + 1];
+	struct inlines *l;
+	uint64_t vaddr;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		uint16_t len = (uint16_t)strlen(names[i].text);
+	if (!f->inlines_opened)
+		child_open_inlines(f);
+	l = f->debug.inlines != NULL ? f->debug.inlines :
+	    f->program.inlines;
+	if (l == NULL || !elf_vaddr(f->program.elf, offset, &vaddr))
+		return at;
+	a->inlined = (uint16_t)inlines_find(l, vaddr, place, names,
+	    WIRE_INLINED_MAX);
+	a->place = (uint16_t)strlen(place);
+	memcpy(c->reply + at, place, a->place);
+	at += a->place;
+	for (i = 0; i < a->inlined; i++) {
+		struct wire_inlined head = {
+		    .name = (uint16_t)strlen(names[i].text),
+		    .place = (uint16_t)strlen(names[i].place)};
 
-		memcpy(c->reply + at, &len, sizeof(len));
-		memcpy(c->reply + at + sizeof(len), names[i].text, len);
-		at += sizeof(len) + len;
+		memcpy(c->reply + at, &head, sizeof(head));
+		at += sizeof(head);
+		memcpy(c->reply + at, names[i].text, head.name);
+		at += head.name;
+		memcpy(c->reply + at, names[i].place, head.place);
+		at += head.place;
 	}
 	return at;
 }
@@ -275,28 +327,24 @@ child_resolve(struct child *c, const struct wire_request *q)
 {
 	struct wire_reply r = {.type = q->type, .seq = q->seq,
 	    .file = q->file, .n = q->n};
+	struct child_file *f = c->files[q->file];
 	struct wire_answer a;
 	char name[WIRE_NAME_MAX + 1];
-	size_t at = sizeof(r), n;
+	size_t at = sizeof(r), head, n;
 	uint32_t i;
-	uint64_t vaddr;
 
 	memcpy(c->reply, &r, sizeof(r));
 	for (i = 0; i < q->n; i++) {
-		struct child_file *f = c->files[q->file];
-		struct inlines_name inlined[WIRE_INLINED_MAX];
-
 		n = child_answer(f, q->offsets[i], &a, name);
+		head = at;
+		at += sizeof(a);
+		memcpy(c->reply + at, name, n);
+		at += n;
 		if (f != NULL && f->inlined && f->program.elf != NULL &&
 		    a.found != WIRE_NOTHING &&
-		    q->n <= WIRE_OFFSETS_INLINE &&
-		    elf_vaddr(f->program.elf, q->offsets[i], &vaddr))
-			a.inlined = (uint16_t)child_inlined(f, vaddr,
-			    inlined);
-		memcpy(c->reply + at, &a, sizeof(a));
-		memcpy(c->reply + at + sizeof(a), name, n);
-		at = child_put_inlined(c, at + sizeof(a) + n, inlined,
-		    a.inlined);
+		    q->n <= WIRE_OFFSETS_INLINE)
+			at = child_put_inlined(c, f, q->offsets[i], &a, at);
+		memcpy(c->reply + head, &a, sizeof(a));
 	}
 	child_send(c, at);
 }
@@ -337,6 +385,8 @@ child_serve(struct child *c, const struct wire_request *q, int fd)
 		child_load(c, q, fd);
 	else if (q->type == WIRE_DEBUG && fd >= 0)
 		child_debug(c, q, fd);
+	else if (q->type == WIRE_ALT && fd >= 0)
+		child_alt(c, q, fd);
 	else if (q->type == WIRE_DROP)
 		child_drop(c, q->file);
 	else if (q->type == WIRE_RESOLVE)

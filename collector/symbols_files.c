@@ -88,7 +88,7 @@ file_add(struct symbols *s, const struct stat *st, const char *name,
 	f->size = (uint64_t)st->st_size;
 	f->mtime_ns = file_time(&st->st_mtim);
 	f->pending = f->next_pending = NONE;
-	f->kept_fd = -1;
+	f->kept_fd = f->alt_fd = -1;
 	file_name(f->module, sizeof(f->module), name);
 	s->files[s->n_files] = f;
 	s->file_slots[slot] = s->n_files + 1;
@@ -245,6 +245,31 @@ symbols_load(struct symbols *s, uint32_t file, int fd)
 	f->used_ns = s->now_ns;
 }
 
+/* Opens what packages install; -1: no plain file there. */
+static int
+debug_open(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd >= 0 && (fstat(fd, st) != 0 || !S_ISREG(st->st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int
+debug_open_id(const struct symbols *s, const char *build_id, struct stat *st)
+{
+	char path[512];
+
+	if (s->debug == NULL || strlen(build_id) < 4)
+		return -1;
+	snprintf(path, sizeof(path), "%s/%.2s/%s.debug", s->debug, build_id,
+	    build_id + 2);
+	return debug_open(path, st);
+}
+
 /*
  * Offers the separate debug file of a build id, if there is one here.  Until
  * it is on its way the file's addresses must wait: an answer without it
@@ -254,51 +279,109 @@ static void
 file_load_debug(struct symbols *s, uint32_t file)
 {
 	struct file *f = s->files[file];
-	char path[512];
 	struct stat st;
-	int fd;
+	int fd = debug_open_id(s, f->build_id, &st);
 
 	f->debug_due = false;
-	if (s->debug == NULL || strlen(f->build_id) < 4)
-		return;
-	snprintf(path, sizeof(path), "%s/%.2s/%s.debug", s->debug,
-	    f->build_id, f->build_id + 2);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		f->debug_due = !symbols_link_file(s->link, WIRE_DEBUG, file,
-		    fd, (uint64_t)st.st_size);
+	f->debug_due = !symbols_link_file(s->link, WIRE_DEBUG, file, fd,
+	    (uint64_t)st.st_size);
+	f->debug_sent = !f->debug_due && s->inlines;
 	close(fd);
 }
 
 static void
-file_set_build_id(struct file *f, const struct wire_reply *r)
+file_hexadecimal(const uint8_t *p, size_t n, char *out)
 {
 	static const char digits[] = "0123456789abcdef";
 	size_t i;
 
-	for (i = 0; i < r->build_id_len; i++) {
-		f->build_id[2 * i] = digits[r->build_id[i] >> 4];
-		f->build_id[2 * i + 1] = digits[r->build_id[i] & 15];
+	for (i = 0; i < n; i++) {
+		out[2 * i] = digits[p[i] >> 4];
+		out[2 * i + 1] = digits[p[i] & 15];
 	}
-	f->build_id[2 * i] = '\0';
+	out[2 * i] = '\0';
+}
+
+/*
+ * Opens the file that shares debug information, by its build id, else by its
+ * name in the folder where packages have such files, beside that of build
+ * ids.  The path is foreign: nothing else of it counts.
+ */
+static void
+file_open_alt(struct symbols *s, uint32_t file, const struct wire_reply *r,
+    const uint8_t *p, size_t n)
+{
+	static const char folder[] = "/.dwz/";
+	char id[2 * WIRE_BUILD_ID_MAX + 1], link[256], path[1024];
+	struct file *f = s->files[file];
+	const char *name;
+	struct stat st;
+
+	if (r->alt_id_len == 0 || r->alt_id_len > WIRE_BUILD_ID_MAX ||
+	    n < r->alt_id_len || n - r->alt_id_len >= sizeof(link) ||
+	    f->alt_fd >= 0)
+		return;
+	file_hexadecimal(p, r->alt_id_len, id);
+	n -= r->alt_id_len;
+	memcpy(link, p + r->alt_id_len, n);
+	link[n] = '\0';
+	f->alt_fd = debug_open_id(s, id, &st);
+	name = strstr(link, folder);
+	if (f->alt_fd >= 0 || s->debug == NULL || name == NULL ||
+	    strstr(name, "/..") != NULL)
+		return;
+	snprintf(path, sizeof(path), "%s/..%s", s->debug, name);
+	f->alt_fd = debug_open(path, &st);
+}
+
+static void
+file_close_alt(struct file *f)
+{
+	if (f->alt_fd >= 0)
+		close(f->alt_fd);
+	f->alt_fd = -1;
+}
+
+/* Sends it when there is room; before the first address. */
+static void
+file_load_alt(struct symbols *s, uint32_t file)
+{
+	struct file *f = s->files[file];
+	struct stat st;
+
+	if (fstat(f->alt_fd, &st) != 0 ||
+	    symbols_link_file(s->link, WIRE_ALT, file, f->alt_fd,
+	    (uint64_t)st.st_size))
+		file_close_alt(f);
+}
+
+/* Is all on its way that the names of its addresses may need? */
+static bool
+file_is_whole(const struct file *f)
+{
+	return !f->debug_due && !f->debug_sent && f->alt_fd < 0;
 }
 
 void
 symbols_file_answer(struct symbols *s, uint32_t file,
-    const struct wire_reply *r)
+    const struct wire_reply *r, const uint8_t *p, size_t n)
 {
 	struct file *f = s->files[file];
-	uint32_t n = r->symbols < ELF_SYMBOLS_MAX ? r->symbols :
+	uint32_t symbols = r->symbols < ELF_SYMBOLS_MAX ? r->symbols :
 	    ELF_SYMBOLS_MAX;
 
+	if (r->type == WIRE_ALT)
+		return;
 	if (r->type == WIRE_DEBUG) {
-		f->symbols += n;
+		f->symbols += symbols;
+		f->debug_sent = false;
+		file_open_alt(s, file, r, p, n);
 		return;
 	}
 	f->debug_due = false;
-	f->symbols = n;
+	f->symbols = symbols;
 	if (r->status == ELF_NO_MEMORY) {
 		f->state = FILE_NEW;
 		f->retry_ns = s->now_ns + RETRY_MIN_NS;
@@ -307,7 +390,8 @@ symbols_file_answer(struct symbols *s, uint32_t file,
 	f->state = r->status == ELF_OK ? FILE_READY : FILE_OPAQUE;
 	if (f->state != FILE_READY)
 		return;
-	file_set_build_id(f, r);
+	file_hexadecimal(r->build_id, r->build_id_len, f->build_id);
+	file_open_alt(s, file, r, p, n);
 	if (!r->complete && !f->perfmap)
 		file_load_debug(s, file);
 }
@@ -319,6 +403,8 @@ symbols_file_lost(struct symbols *s, uint32_t file, bool guilty)
 	unsigned doubled;
 
 	f->state = FILE_NEW;
+	f->debug_sent = false;
+	file_close_alt(f);
 	if (!guilty)
 		return;
 	f->strikes++;
@@ -397,7 +483,10 @@ symbols_files_send(struct symbols *s)
 		if (f->debug_due && file_is_ready(s, f) &&
 		    symbols_link_ready(s->link))
 			file_load_debug(s, file);
-		while (!done && !f->debug_due && f->pending != NONE &&
+		if (f->alt_fd >= 0 && file_is_ready(s, f) &&
+		    symbols_link_ready(s->link))
+			file_load_alt(s, file);
+		while (!done && file_is_whole(f) && f->pending != NONE &&
 		    file_is_ready(s, f) &&
 		    symbols_link_ready(s->link))
 			done = file_send(s, file);
@@ -419,6 +508,7 @@ symbols_files_clear(struct symbols *s)
 			symbols_link_drop(s->link, i);
 		if (s->files[i]->kept_fd >= 0)
 			close(s->files[i]->kept_fd);
+		file_close_alt(s->files[i]);
 		free(s->files[i]);
 	}
 	memset(s->file_slots, 0, sizeof(s->file_slots));

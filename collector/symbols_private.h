@@ -9,6 +9,8 @@
 #include "symbols.h"
 #include "symbols_link.h"
 
+struct cur;
+
 #define FILES_MAX WIRE_FILES_MAX
 #define FILE_SLOTS (2 * FILES_MAX)
 #define ADDRESSES_MAX (1u << 18)
@@ -39,6 +41,8 @@ struct file {
 	bool perfmap;          /* a JIT's map: offsets are addresses */
 	bool missed;           /* of a map: an address was not in it */
 	bool debug_due;        /* its debug file has not been offered yet */
+	bool debug_sent;       /* and what that one shares is to be seen */
+	int alt_fd;            /* shared debug information, to be sent; or -1 */
 	int kept_fd;           /* the vdso's memory; else -1 */
 	int64_t used_ns, retry_ns;
 	unsigned strikes;      /* how often the child died of it */
@@ -61,6 +65,12 @@ struct address {
 	uint32_t n_inlined; /* and how many */
 };
 
+/* Where a function was written. */
+struct place {
+	uint32_t frame;
+	int64_t told_ns; /* by the caller's clock; 0: not yet */
+};
+
 struct symbols {
 	struct symbols_link *link;
 	struct kallsyms *kallsyms;
@@ -79,6 +89,8 @@ struct symbols {
 	bool inlines;     /* ask for inlined functions */
 	uint32_t *inlined; /* frames */
 	uint32_t n_inlined, cap_inlined;
+	struct place *places; /* of frames where it is known */
+	uint32_t n_places, cap_places, next_place;
 	uint64_t skipped, overflows;
 	symbols_rows_fn *rows; /* NULL: nobody asks for unwind rows */
 	void *rows_arg;
@@ -91,10 +103,19 @@ void symbols_files_send(struct symbols *s);
 /* Forgets all files but the kernel; the child forgets them too. */
 void symbols_files_clear(struct symbols *s);
 
-/* The link's callbacks for LOAD and DEBUG. */
+/* The link's callbacks for LOAD, DEBUG and ALT; n bytes behind the head. */
 void symbols_file_answer(struct symbols *s, uint32_t file,
-    const struct wire_reply *r);
+    const struct wire_reply *r, const uint8_t *p, size_t n);
 void symbols_file_lost(struct symbols *s, uint32_t file, bool guilty);
+
+/* symbols_inlined.c.  The child's bytes as a clean string; false when they
+ * end too soon or it does not fit. */
+bool symbols_take_text(struct cur *c, size_t n, char *out, size_t size);
+
+/* Takes what follows the name of an answer: the function's place, and what
+ * was inlined at the address.  False as above. */
+bool symbols_take_inlined(struct symbols *s, uint32_t id,
+    const struct wire_answer *a, struct cur *c);
 
 /* Queues an address for its file. */
 void symbols_file_queue(struct symbols *s, uint32_t address);

@@ -7,6 +7,8 @@
  *	DEBUG file, size + descriptor → LOADED (names now from this file)
  *	PERFMAP file, size + descriptor → LOADED (a JIT's map: its offsets
  *	                                are addresses of memory)
+ *	ALT file, size + descriptor →   LOADED (debug information that the
+ *	                                program or its debug file shares)
  *	DROP file →                     (no answer)
  *	RESOLVE file, n offsets →       RESOLVED n answers
  *	UNWIND table, size, limit +
@@ -25,19 +27,22 @@
 #define WIRE_OFFSETS_INLINE 8 /* where inlined functions are asked for */
 #define WIRE_INLINED_MAX 7   /* of an address */
 #define WIRE_NAME_MAX 512    /* bytes of a name, without NUL */
+#define WIRE_PLACE_MAX 255   /* of "file:line", likewise */
 #define WIRE_BUILD_ID_MAX 64
 #define WIRE_FILES_MAX 4096  /* file numbers are below this */
 
 /* LOAD and DEBUG with n 1: inlined functions will be asked for.  With
  * WIRE_OFFSETS_INLINE addresses of WIRE_INLINED_MAX names each, an answer
- * stays within WIRE_REPLY_MAX. */
+ * stays within WIRE_REPLY_MAX.  The answer to them then names the file that
+ * ALT is to bring. */
 enum wire_type {
 	WIRE_LOAD = 1,
 	WIRE_DEBUG,
 	WIRE_DROP,
 	WIRE_RESOLVE,
 	WIRE_UNWIND,
-	WIRE_PERFMAP
+	WIRE_PERFMAP,
+	WIRE_ALT
 };
 
 struct wire_request {
@@ -58,12 +63,17 @@ struct wire_answer {
 	uint64_t address;  /* virtual address in the file */
 	uint16_t found;    /* enum wire_found */
 	uint16_t name;     /* bytes of name that follow, no NUL */
-	uint16_t inlined;  /* names that follow that, outermost first, each
-	                    * behind its length in 16 bits */
-	uint16_t zero;
+	uint16_t inlined;  /* how many names follow that, outermost first */
+	uint16_t place;    /* bytes of "file:line" behind the name */
 };
 
-/* Head of every answer.  LOADED: status, symbols, build id in bytes.
+/* Head of each inlined name: its bytes and those of its place follow. */
+struct wire_inlined {
+	uint16_t name, place;
+};
+
+/* Head of every answer.  LOADED: status, symbols, build id in bytes; where
+ * alt_id_len is not 0, that many bytes of a build id and a path follow.
  * RESOLVED: n answers, each followed by its name.  UNWOUND: as LOADED; where
  * there are rows (`symbols` of them), their memory file comes with it. */
 struct wire_reply {
@@ -73,10 +83,16 @@ struct wire_reply {
 	uint8_t complete;  /* names are from .symtab */
 	uint8_t build_id_len;
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
-	uint8_t zero[6];
+	uint8_t alt_id_len;
+	uint8_t zero[5];
 };
 
-#define WIRE_REPLY_MAX (sizeof(struct wire_reply) + WIRE_OFFSETS * \
+#define WIRE_REPLY_PLAIN (WIRE_OFFSETS * \
 	(sizeof(struct wire_answer) + WIRE_NAME_MAX))
+#define WIRE_REPLY_INLINE (WIRE_OFFSETS_INLINE * (WIRE_INLINED_MAX + 1) * \
+	(sizeof(struct wire_answer) + WIRE_NAME_MAX + WIRE_PLACE_MAX))
+#define WIRE_REPLY_MAX (sizeof(struct wire_reply) + \
+	(WIRE_REPLY_INLINE > WIRE_REPLY_PLAIN ? WIRE_REPLY_INLINE : \
+	WIRE_REPLY_PLAIN))
 
 #endif
