@@ -112,6 +112,7 @@ scrape_take_leveldb(const struct scrape_reading *r, const char *text,
 struct take_page {
 	const struct scrape_reading *r;
 	struct scrape_counts *counts;
+	uint64_t taken; /* of this page: counts go on for ever */
 };
 
 /* The page's labels and ours, sorted; false when they are too many. */
@@ -168,7 +169,7 @@ take_sample(void *arg, const struct prom_sample *s)
 	}
 	prom_describe(s, &d);
 	if (s->kind != PROM_NUMBER ||
-	    p->counts->taken >= p->r->max_samples ||
+	    p->taken >= p->r->max_samples ||
 	    !prom_scale(s->value, d.scale, &value) ||
 	    (d.kind == SERIES_COUNTER && value < 0) ||
 	    !take_labels(s, p->r->service, labels, &n)) {
@@ -179,13 +180,14 @@ take_sample(void *arg, const struct prom_sample *s)
 	d.n_labels = n;
 	take_put(p->r, &d, value);
 	p->counts->taken++;
+	p->taken++;
 }
 
 const struct err *
 scrape_take_prometheus(const struct scrape_reading *r, const char *text,
     size_t n, struct scrape_counts *counts)
 {
-	struct take_page page = {r, counts};
+	struct take_page page = {r, counts, 0};
 	struct prom_counts found;
 	const struct err *e = prom_parse(text, n, take_sample, &page, &found);
 
