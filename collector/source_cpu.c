@@ -371,6 +371,7 @@ cpu_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
 	symbols_settle(s->symbols, settle_ns < SETTLE_MAX_NS ? settle_ns :
 	    SETTLE_MAX_NS);
 	cpu_put_profiles(s, slot, b);
+	cpu_put_places(s, slot, b);
 	cpu_put_metrics(s, slot, b);
 	cpu_govern(s, slot, b);
 	cpu_begin_slot(s, slot + 1);

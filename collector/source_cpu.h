@@ -106,6 +106,12 @@ void cpu_take_event(struct source *s, const struct sample_event *e);
 void cpu_put_profiles(struct source *s, uint64_t slot, struct batch *b);
 void cpu_put_metrics(struct source *s, uint64_t slot, struct batch *b);
 
+/* Adds where functions were written, of those that have not been told for a
+ * while (FACT_PLACE); nothing unless inlined functions are shown. */
+#define CPU_PLACES_MAX 512 /* a slot */
+#define CPU_PLACES_AGAIN_NS (24 * INT64_C(3600000000000))
+void cpu_put_places(struct source *s, uint64_t slot, struct batch *b);
+
 /* The reading time of counters: the present, or the slot's last moment when
  * that is earlier. */
 int64_t cpu_reading_time(const struct source *s, uint64_t slot);

@@ -8,6 +8,7 @@
 #include "fcgi/format/table.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
+#include "fcgi/places.h"
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
@@ -125,7 +126,7 @@ table_put_time(struct writer *w, const struct table_time *t)
 
 static void
 table_put_row(struct writer *w, const struct table *t,
-    const struct table_row *r)
+    const struct table_row *r, const struct places *places)
 {
 	writer_open(w, '{');
 	writer_key(w, "name");
@@ -146,6 +147,10 @@ table_put_row(struct writer *w, const struct table *t,
 		writer_quotient(w, r->total[0], (uint128)t->sum[0], 0);
 	else
 		writer_null(w);
+	if (places != NULL) {
+		writer_key(w, "places");
+		places_put(w, places, r->name);
+	}
 	writer_close(w, '}');
 }
 
@@ -154,18 +159,24 @@ table_answer(const struct profile_page *page, const struct request *rq,
     struct writer *w)
 {
 	struct table_time time = {0};
+	struct places *places = NULL;
 	struct table *t = NULL;
 	const struct err *e;
 	size_t order;
-	int64_t limit;
+	int64_t limit, placed;
 
 	if ((e = request_choice(rq, "sort", table_orders, 0, &order)) !=
 	    NULL ||
 	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
 	    &limit)) != NULL ||
+	    (e = request_int(rq, "places", 0, 1, 0, &placed)) != NULL ||
 	    (e = table_time_parse(&time, rq, page)) != NULL ||
-	    (e = table_of_flame(&t, page->flame)) != NULL)
+	    (placed && (e = places_read(&places, page->store, page->from_ns,
+	    page->until_ns)) != NULL) ||
+	    (e = table_of_flame(&t, page->flame)) != NULL) {
+		places_free(places);
 		return e;
+	}
 	table_sort(t, (enum table_order)order, NULL);
 	writer_open(w, '{');
 	profile_page_put(w, page);
@@ -174,10 +185,11 @@ table_answer(const struct profile_page *page, const struct request *rq,
 	writer_key(w, "rows");
 	writer_open(w, '[');
 	for (size_t i = 0; i < t->n_rows && (int64_t)i < limit; i++)
-		table_put_row(w, t, &t->rows[i]);
+		table_put_row(w, t, &t->rows[i], places);
 	writer_close(w, ']');
 	e = table_put_time(w, &time);
 	writer_close(w, '}');
+	places_free(places);
 	table_free(t);
 	return e;
 }

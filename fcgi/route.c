@@ -49,7 +49,7 @@ const struct route routes[] = {
         "query from until"},
     {"GET", "/api/v1/table.csv", POOL_QUERY, api_table_csv, WHOLE_PARAMS},
     {"GET", "/api/v1/table.json", POOL_QUERY, api_table,
-        WHOLE_PARAMS " sort limit function step"},
+        WHOLE_PARAMS " sort limit function step places"},
     {"GET", "/api/v1/sandwich.json", POOL_QUERY, api_sandwich,
         WHOLE_PARAMS " max-nodes function"},
     {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,

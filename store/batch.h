@@ -52,7 +52,8 @@ enum fact_kind {
 	FACT_PROCESS = 1, /* subject: service; "pid started_ns comm exe\0" */
 	FACT_SOURCE = 2,  /* subject: source; text "state[: why]" */
 	FACT_MARK = 3,    /* subject: what (exec, exit, restart); text */
-	FACT_RUN = 4      /* subject: name of a run; JSON text */
+	FACT_RUN = 4,     /* subject: name of a run; JSON text */
+	FACT_PLACE = 5    /* subject: function; "file:line\tmodule\tbuild id" */
 };
 
 struct batch_frame {

@@ -15,6 +15,14 @@ check "shares" js 'd.rows[0].self_share === 0.5 &&
 check "what it covers" js 'd.from === 1699998600 && d.until === 1699998700 &&
     d.slots === 10 && d.state === "data" && d.units === "samples" &&
     d.period_ns === 10101010 && d.lost.ring_full === 10'
+check "no places unless they are asked for" js '!("places" in d.rows[0])'
+get GET "/api/v1/table.json?query=$q&$range&places=1"
+check "places by function" js 'JSON.stringify(d.rows[0].places) ===
+    JSON.stringify([{file: "/src/a:b.cc", line: 12, module: "prog",
+    build_id: "ab12"}, {file: "io.c", line: 7, module: "libio.so",
+    build_id: ""}]) && d.rows.slice(1).every((r) => r.places.length === 0)'
+get GET "/api/v1/table.json?query=$q&$range&places=2"
+check "places are shown or not" status 400
 get GET "/api/v1/table.json?query=$q&$range&sort=total&limit=2"
 check "sort and limit" js 'd.functions === 5 &&
     d.rows.map((r) => r.name).join() === "main,read"'

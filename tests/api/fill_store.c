@@ -180,6 +180,10 @@ fill_facts(struct batch *b, uint64_t slot)
 	fill_fact(b, slot, FACT_RUN, "before",
 	    "{\"name\":\"before\",\"from\":1699998600,\"until\":1699998700,"
 	    "\"label\":\"</script>\"}");
+	fill_fact(b, slot, FACT_PLACE, "read",
+	    "/src/a:b.cc:12\tprog\tab12");
+	fill_fact(b, slot, FACT_PLACE, "read", "io.c:7\tlibio.so\t");
+	fill_fact(b, slot, FACT_PLACE, "write", "neither");
 	fill_fact(b, slot, FACT_RUN, "broken", "{\"name\":");
 	fill_fact(b, slot, FACT_RUN, "gone",
 	    slot % 64 == 0 ? "{\"removed\":true}" : "{\"from\":1}");

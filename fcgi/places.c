@@ -1,0 +1,133 @@
+/*
+ * The facts as items "NAME NUL file:line TAB module TAB build id", each once,
+ * in their order: the places of a name lie side by side.
+ */
+#include "places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/format/writer.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/batch.h"
+#include "store/store.h"
+
+#define ITEMS_MAX 262144u
+
+struct places {
+	struct intern items;
+	struct buf scratch;
+	const char **sorted;
+	bool failed;
+};
+
+static bool
+places_take(void *arg, int64_t time_ns, const char *subject,
+    const void *data, size_t n)
+{
+	struct places *p = arg;
+
+	(void)time_ns;
+	buf_clear(&p->scratch);
+	buf_put(&p->scratch, subject, strlen(subject) + 1);
+	buf_put(&p->scratch, data, n);
+	p->failed = p->scratch.failed || intern_put(&p->items,
+	    p->scratch.data, p->scratch.len) == INTERN_NONE;
+	return !p->failed && p->items.n < ITEMS_MAX;
+}
+
+static int
+places_order(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a;
+	const char *y = *(const char *const *)b;
+	int order = strcmp(x, y);
+
+	return order != 0 ? order : strcmp(x + strlen(x) + 1,
+	    y + strlen(y) + 1);
+}
+
+const struct err *
+places_read(struct places **out, struct store *s, int64_t from_ns,
+    int64_t until_ns)
+{
+	struct places *p = calloc(1, sizeof(*p));
+	const struct err *e;
+
+	*out = NULL;
+	if (p == NULL)
+		return err_nomem();
+	from_ns = from_ns > PLACES_BEFORE_NS ? from_ns - PLACES_BEFORE_NS : 0;
+	e = store_each_fact(s, FACT_PLACE, from_ns, until_ns, places_take, p);
+	if (e == NULL && !p->failed)
+		p->sorted = calloc(p->items.n + 1, sizeof(*p->sorted));
+	if (e == NULL && p->sorted == NULL)
+		e = err_nomem();
+	if (e != NULL) {
+		places_free(p);
+		return e;
+	}
+	for (uint32_t i = 0; i < p->items.n; i++)
+		p->sorted[i] = intern_at(&p->items, i);
+	if (p->items.n > 0)
+		qsort(p->sorted, p->items.n, sizeof(*p->sorted),
+		    places_order);
+	*out = p;
+	return NULL;
+}
+
+void
+places_free(struct places *p)
+{
+	if (p == NULL)
+		return;
+	intern_fini(&p->items);
+	buf_fini(&p->scratch);
+	free(p->sorted);
+	free(p);
+}
+
+/* What comes from a file may be any bytes: what is no place is not shown. */
+static bool
+places_put_one(struct writer *w, const char *text)
+{
+	const char *tab = strchr(text, '\t'), *colon, *id;
+
+	id = tab == NULL ? NULL : strchr(tab + 1, '\t');
+	colon = tab == NULL ? NULL : memrchr(text, ':', (size_t)(tab - text));
+	if (id == NULL || colon == NULL)
+		return false;
+	writer_open(w, '{');
+	writer_key(w, "file");
+	writer_strn(w, text, (size_t)(colon - text));
+	writer_key(w, "line");
+	writer_int(w, strtol(colon + 1, NULL, 10));
+	writer_key(w, "module");
+	writer_strn(w, tab + 1, (size_t)(id - tab - 1));
+	writer_key(w, "build_id");
+	writer_str(w, id + 1);
+	writer_close(w, '}');
+	return true;
+}
+
+void
+places_put(struct writer *w, const struct places *p, const char *name)
+{
+	uint32_t low = 0, high = p->items.n, shown = 0;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (strcmp(p->sorted[mid], name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	writer_open(w, '[');
+	for (; low < p->items.n && shown < PLACES_SHOWN_MAX &&
+	     strcmp(p->sorted[low], name) == 0; low++)
+		shown += places_put_one(w,
+		    p->sorted[low] + strlen(name) + 1);
+	writer_close(w, ']');
+}
