@@ -137,16 +137,17 @@ profile_page_explain(struct profile_page *page)
 	}
 }
 
-/* Asks for the profile, of which the largest nodes do where most > 0, and
- * why there may be none. */
+/* Asks for the profile, of which a part may do, and why there may be
+ * none. */
 static const struct err *
-profile_page_query(struct profile_page *page, size_t most)
+profile_page_query(struct profile_page *page,
+    const struct profile_limit *limit)
 {
 	struct profile_query q = {page->selector, page->from_ns,
 	    page->until_ns, NULL};
 	const struct err *e;
 
-	if ((e = store_query_profile_largest(page->store, &q, most,
+	if ((e = store_query_profile_largest(page->store, &q, limit,
 	         &page->profile)) != NULL)
 		return e;
 	if (page->profile->slots == 0 &&
@@ -162,28 +163,30 @@ profile_page_query(struct profile_page *page, size_t most)
 const struct err *
 profile_page_ask(struct profile_page *page)
 {
-	return profile_page_query(page, 0);
+	return profile_page_query(page, &(struct profile_limit){0, 0});
 }
 
-/* How many of the largest nodes are enough to draw it; 0: all are needed. */
-static size_t
-profile_page_most(const struct flame_options *o)
+/* What of the tree is enough to draw it. */
+static struct profile_limit
+profile_page_limit(const struct flame_options *o)
 {
-	bool plain = o->focus == NULL && o->ignore == NULL && !o->by_module &&
-	    !o->reverse;
+	struct profile_limit all = {0, 0};
 
-	return plain && o->max_nodes > 0 ? (size_t)o->max_nodes : 0;
+	if (o->focus != NULL || o->ignore != NULL || o->by_module ||
+	    o->reverse)
+		return all;
+	return (struct profile_limit){
+	    o->max_nodes > 0 ? (size_t)o->max_nodes : 0, o->min_share};
 }
 
 static const struct err *
 profile_page_load(struct profile_page *page)
 {
-	const struct err *e;
+	const struct profile_limit limit = profile_page_limit(&page->options);
+	const struct err *e = profile_page_query(page, &limit);
 
-	e = profile_page_query(page, profile_page_most(&page->options));
-	if (e != NULL)
-		return e;
-	return flame_new(&page->flame, page->profile, &page->options);
+	return e == NULL ? flame_new(&page->flame, page->profile,
+	    &page->options) : e;
 }
 
 static const struct err *

@@ -19,7 +19,7 @@ struct cut {
 struct query {
 	struct store *s;
 	const struct profile_query *q;
-	size_t max_nodes; /* 0: all */
+	const struct profile_limit *limit;
 	struct profile *out;
 	uint32_t *series; /* that match */
 	size_t n_series;
@@ -362,7 +362,7 @@ query_run(struct query *q)
 	if (e == NULL)
 		e = query_sum(q);
 	if (e == NULL)
-		e = profile_tree(q->s, q->sum, q->q->split, q->max_nodes,
+		e = profile_tree(q->s, q->sum, q->q->split, q->limit,
 		    q->out);
 	free(q->series);
 	free(q->accepts);
@@ -377,18 +377,19 @@ const struct err *
 store_query_profile(struct store *s, const struct profile_query *query,
     struct profile **out)
 {
-	return store_query_profile_largest(s, query, 0, out);
+	return store_query_profile_largest(s, query,
+	    &(struct profile_limit){0, 0}, out);
 }
 
 const struct err *
 store_query_profile_largest(struct store *s,
-    const struct profile_query *query, size_t max_nodes, struct profile **out)
+    const struct profile_query *query, const struct profile_limit *limit,
+    struct profile **out)
 {
 	const struct err *e = NULL;
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		struct query q = {.s = s, .q = query,
-		    .max_nodes = max_nodes};
+		struct query q = {.s = s, .q = query, .limit = limit};
 		uint64_t breaks = s->breaks;
 
 		*out = q.out = calloc(1, sizeof(*q.out));

@@ -43,20 +43,19 @@ scratch_fini(struct reader_scratch *x)
 	node_values_fini(&x->sum);
 	node_values_fini(&x->one);
 	node_values_fini(&x->slot);
-	free(x->total);
-	free(x->count);
-	free(x->child);
-	free(x->next);
-	free(x->arena);
-	free(x->visited);
+	free(x->seen);
 	free(x->sets);
+	free(x->shown);
+	free(x->visited);
 	*x = (struct reader_scratch){0};
 }
 
 size_t
 scratch_bytes(const struct reader_scratch *x)
 {
-	return x->cap * (4 * sizeof(int128) + 9 * sizeof(uint32_t));
+	return x->cap * (3 * sizeof(int128) + 4 * sizeof(uint32_t)) +
+	    x->cap / 8 +
+	    x->cap_shown * (sizeof(*x->shown) + sizeof(*x->visited));
 }
 
 static const struct err *
@@ -68,18 +67,24 @@ scratch_alloc(struct reader_scratch *x, size_t n)
 		e = node_values_init(&x->one, n);
 	if (e == NULL)
 		e = node_values_init(&x->slot, n);
-	x->total = calloc(n, sizeof(*x->total));
-	x->count = calloc(n, sizeof(*x->count));
-	x->child = calloc(n, sizeof(*x->child));
-	x->next = calloc(n, sizeof(*x->next));
-	x->arena = malloc(n * sizeof(*x->arena));
-	x->visited = malloc(n * sizeof(*x->visited));
+	x->seen = calloc(n / 64 + 1, sizeof(*x->seen));
 	x->sets = malloc(n * sizeof(*x->sets));
-	if (e == NULL && (x->total == NULL || x->count == NULL ||
-	        x->child == NULL || x->next == NULL || x->arena == NULL ||
-	        x->visited == NULL || x->sets == NULL))
+	if (e == NULL && (x->seen == NULL || x->sets == NULL))
 		e = err_nomem();
+	x->cap = n;
 	return e;
+}
+
+/* Nothing of a query is in it when it grows: it need not be kept. */
+static const struct err *
+scratch_alloc_shown(struct reader_scratch *x, size_t n)
+{
+	free(x->shown);
+	free(x->visited);
+	x->shown = calloc(n, sizeof(*x->shown));
+	x->visited = malloc(n * sizeof(*x->visited));
+	x->cap_shown = n;
+	return x->shown == NULL || x->visited == NULL ? err_nomem() : NULL;
 }
 
 /* A parent comes before its children. */
@@ -102,17 +107,18 @@ const struct err *
 scratch_grow(struct store *s)
 {
 	struct reader_scratch *x = &s->scratch;
-	const struct err *e;
-	size_t n = s->syms.n_nodes;
+	size_t n = s->syms.n_nodes, shown = s->shown.n;
+	const struct err *e = NULL;
 
 	if (n > x->cap) {
 		scratch_fini(x);
-		n += n / 4;
-		if ((e = scratch_alloc(x, n)) != NULL) {
-			scratch_fini(x);
-			return e;
-		}
-		x->cap = n;
+		e = scratch_alloc(x, n + n / 4);
+	}
+	if (e == NULL && shown > x->cap_shown)
+		e = scratch_alloc_shown(x, shown + shown / 4);
+	if (e != NULL) {
+		scratch_fini(x);
+		return e;
 	}
 	scratch_find_sets(x, &s->syms);
 	return NULL;

@@ -9,6 +9,7 @@
 #include "manifest.h"
 #include "memspan.h"
 #include "sealed.h"
+#include "shown.h"
 #include "store.h"
 #include "symtab.h"
 
@@ -37,17 +38,19 @@ struct reader_journal {
 	uint64_t first_slot, until_slot; /* of its blocks; until 0: none */
 };
 
-/* Frames in the order of what people read, for the display of trees. */
-struct reader_order {
-	uint32_t *frame_class; /* frame -> class of equal (name, kind) */
-	uint32_t n_frames;
-};
-
 /* Values of nodes, dense, and which are not 0. */
 struct node_values {
 	int128 *values;
 	uint32_t *touched;
 	size_t n_touched, cap;
+};
+
+/* What a query knows of a node of the shown tree. */
+struct shown_value {
+	int128 self, total;
+	uint32_t count;       /* of nodes with a total, itself and below */
+	uint32_t child, next; /* of those that are shown; 0: none */
+	uint32_t module;      /* string */
 };
 
 /*
@@ -57,11 +60,12 @@ struct node_values {
  */
 struct reader_scratch {
 	struct node_values sum, one, slot;
-	int128 *total;
-	uint32_t *count, *child, *next;
-	uint32_t *arena, *visited; /* lists */
-	uint32_t *sets;            /* node -> its label set; n_sets known */
+	uint64_t *seen; /* bits by node of either tree */
+	uint32_t *sets; /* list: node -> its label set; n_sets known */
 	size_t n_sets, cap;
+	struct shown_value *shown; /* by node of the shown tree */
+	uint32_t *visited;         /* list of those */
+	size_t cap_shown;
 };
 
 struct store {
@@ -75,7 +79,7 @@ struct store {
 	uint32_t n_files;
 	struct reader_journal **journals;
 	uint32_t n_journals;
-	struct reader_order order;
+	struct shown shown;
 	struct reader_scratch scratch;
 	uint64_t damaged; /* records of journals */
 	uint64_t requests; /* refreshes, for who was used last */
@@ -140,14 +144,15 @@ const struct err *node_values_init(struct node_values *v, size_t n);
 void node_values_fini(struct node_values *v);
 void node_values_clear(struct node_values *v);
 
-/* Makes room in s->scratch for all nodes there are. */
+/* Makes room in s->scratch for all nodes there are, of both trees. */
 const struct err *scratch_grow(struct store *s);
 void scratch_fini(struct reader_scratch *x);
 size_t scratch_bytes(const struct reader_scratch *x);
 
-/* Turns self values by node into a displayed tree (profile_tree.c);
- * max_nodes as in store_query_profile_largest(). */
+/* Turns self values by node into the tree that people see; a split one is not
+ * limited. */
 const struct err *profile_tree(struct store *s, const struct node_values *self,
-    const char *split, size_t max_nodes, struct profile *out);
+    const char *split, const struct profile_limit *limit,
+    struct profile *out);
 
 #endif

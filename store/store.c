@@ -253,9 +253,8 @@ reader_forget(struct store *s)
 	s->files = NULL;
 	s->journals = NULL;
 	s->n_files = s->n_journals = 0;
-	free(s->order.frame_class);
+	shown_fini(&s->shown);
 	scratch_fini(&s->scratch);
-	s->order = (struct reader_order){0};
 	symtab_fini(&s->syms);
 	s->loaded = false;
 }
@@ -276,7 +275,8 @@ reader_file_bytes(const struct reader_file *f)
 static size_t
 reader_bytes(const struct store *s)
 {
-	size_t n = symtab_bytes(&s->syms) + scratch_bytes(&s->scratch);
+	size_t n = symtab_bytes(&s->syms) + shown_bytes(&s->shown) +
+	    scratch_bytes(&s->scratch);
 
 	for (uint32_t i = 0; i < s->n_files; i++)
 		n += reader_file_bytes(&s->files[i]);

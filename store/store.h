@@ -206,14 +206,20 @@ struct profile_query {
  */
 const struct err *store_query_profile(struct store *s,
     const struct profile_query *q, struct profile **out);
+/* How much of a tree is wanted; all zero: every node. */
+struct profile_limit {
+	size_t max_nodes; /* the largest, and all that are as large */
+	double min_share; /* of the total, 0 to 1: what has at least as much */
+};
+
 /*
- * The same for who shows `max_nodes` frames at most: of a large tree only the
- * largest nodes, at least so many and all that are as large, each with its
- * exact numbers; what is below becomes the last child of its parent, told by
- * `cut`.  0: all nodes.
+ * The same for who shows a part of the tree: the nodes within both limits,
+ * each with its exact numbers; what is below becomes the last child of its
+ * parent, told by `cut`.  A query that splits gives all nodes.
  */
 const struct err *store_query_profile_largest(struct store *s,
-    const struct profile_query *q, size_t max_nodes, struct profile **out);
+    const struct profile_query *q, const struct profile_limit *limit,
+    struct profile **out);
 void profile_free(struct profile *p);
 
 /*

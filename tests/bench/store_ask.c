@@ -156,6 +156,8 @@ ask(struct asking *x, const struct question *question, const char *cut,
 	double began = seconds(CLOCK_MONOTONIC), share = 0;
 	uint64_t most = 0, nodes = 0;
 	struct profile_query q = {.selector = x->selector};
+	struct profile_limit limit = {
+	    max_nodes < 0 ? 0 : (size_t)max_nodes, 0};
 	unsigned n = 0;
 
 	while (n < x->times && pick(x, question, &q.from_ns, &q.until_ns) &&
@@ -165,8 +167,7 @@ ask(struct asking *x, const struct question *question, const char *cut,
 		struct profile *p;
 
 		must(store_refresh(x->s));
-		must(store_query_profile_largest(x->s, &q,
-		    max_nodes < 0 ? 0 : (size_t)max_nodes, &p));
+		must(store_query_profile_largest(x->s, &q, &limit, &p));
 		render(x, p, max_nodes);
 		wall[n] = seconds(CLOCK_MONOTONIC) - wall_before;
 		cpu[n++] = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
@@ -260,7 +261,8 @@ add_leaves(struct asking *x, uint64_t from, uint64_t until,
 				    m->entries[k].value);
 		}
 	}
-	must(profile_tree(x->s, &sum, NULL, 0, p));
+	must(profile_tree(x->s, &sum, NULL, &(struct profile_limit){0, 0},
+	    p));
 	node_values_fini(&sum);
 }
 

@@ -1,0 +1,255 @@
+#include "shown.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symtab.h"
+
+void
+shown_fini(struct shown *w)
+{
+	free(w->nodes);
+	free(w->of);
+	free(w->looks);
+	free(w->rank);
+	free(w->sorted);
+	free(w->frame_look);
+	map64_fini(&w->by_look);
+	free(w->table);
+	*w = (struct shown){0};
+}
+
+size_t
+shown_bytes(const struct shown *w)
+{
+	return w->cap * sizeof(*w->nodes) + w->cap_of * sizeof(*w->of) +
+	    w->cap_looks * (sizeof(*w->looks) + sizeof(*w->rank) +
+	        sizeof(*w->sorted)) +
+	    w->cap_frames * sizeof(*w->frame_look) +
+	    w->by_look.cap * sizeof(*w->by_look.pairs) +
+	    w->table_cap * sizeof(*w->table);
+}
+
+/* Room for n elements of 4 bytes. */
+static bool
+shown_room(uint32_t **array, uint32_t *cap, uint32_t n)
+{
+	uint32_t *grown;
+	uint32_t want = n + n / 4 + 64;
+
+	if (n <= *cap)
+		return true;
+	grown = realloc(*array, want * sizeof(*grown));
+	if (grown == NULL)
+		return false;
+	*array = grown;
+	*cap = want;
+	return true;
+}
+
+/* ---- looks, and their order ---- */
+
+static bool
+shown_grow_looks(struct shown *w)
+{
+	uint32_t cap = w->cap_looks ? w->cap_looks * 2 : 256;
+	struct shown_look *looks = realloc(w->looks, cap * sizeof(*looks));
+	uint32_t *rank = realloc(w->rank, cap * sizeof(*rank));
+	uint32_t *sorted = realloc(w->sorted, cap * sizeof(*sorted));
+
+	if (looks != NULL)
+		w->looks = looks;
+	if (rank != NULL)
+		w->rank = rank;
+	if (sorted != NULL)
+		w->sorted = sorted;
+	if (looks == NULL || rank == NULL || sorted == NULL)
+		return false;
+	w->cap_looks = cap;
+	return true;
+}
+
+/* INTERN_NONE when out of memory. */
+static uint32_t
+shown_put_look(struct shown *w, const struct sym_frame *f)
+{
+	uint64_t key = (uint64_t)f->name << 32 | f->kind;
+	uint32_t look = map64_get(&w->by_look, key);
+
+	if (look != INTERN_NONE)
+		return look;
+	if (w->n_looks == w->cap_looks && !shown_grow_looks(w))
+		return INTERN_NONE;
+	if (!map64_add(&w->by_look, key, w->n_looks))
+		return INTERN_NONE;
+	w->looks[w->n_looks] = (struct shown_look){f->name, f->kind};
+	return w->n_looks++;
+}
+
+static bool
+shown_grow_frames(struct shown *w, const struct symtab *t)
+{
+	if (!shown_room(&w->frame_look, &w->cap_frames, t->frames.n))
+		return false;
+	for (; w->n_frames < t->frames.n; w->n_frames++) {
+		uint32_t look = shown_put_look(w,
+		    symtab_frame(t, w->n_frames));
+
+		if (look == INTERN_NONE)
+			return false;
+		w->frame_look[w->n_frames] = look;
+	}
+	return true;
+}
+
+struct shown_order {
+	const struct shown *w;
+	const struct symtab *t;
+};
+
+static int
+shown_compare(const void *a, const void *b, void *arg)
+{
+	const struct shown_order *o = arg;
+	const struct shown_look *x = &o->w->looks[*(const uint32_t *)a];
+	const struct shown_look *y = &o->w->looks[*(const uint32_t *)b];
+
+	if (x->name != y->name)
+		return intern_compare(&o->t->strings, x->name, y->name);
+	return x->kind < y->kind ? -1 : x->kind > y->kind;
+}
+
+/* Sorts the new looks and merges them, from the end, with the old ones. */
+static bool
+shown_sort(struct shown *w, const struct symtab *t)
+{
+	struct shown_order order = {w, t};
+	uint32_t n = w->n_looks - w->n_sorted, old = w->n_sorted, *new;
+
+	if (n == 0)
+		return true;
+	if ((new = malloc(n * sizeof(*new))) == NULL)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		new[i] = old + i;
+	qsort_r(new, n, sizeof(*new), shown_compare, &order);
+	for (uint32_t to = w->n_looks; n > 0;) {
+		bool from_old = old > 0 && shown_compare(&w->sorted[old - 1],
+		                               &new[n - 1], &order) > 0;
+
+		w->sorted[--to] = from_old ? w->sorted[--old] : new[--n];
+	}
+	free(new);
+	w->n_sorted = w->n_looks;
+	for (uint32_t i = 0; i < w->n_sorted; i++)
+		w->rank[w->sorted[i]] = i;
+	return true;
+}
+
+/* ---- nodes ---- */
+
+static uint32_t
+shown_hash(uint32_t parent, uint32_t look)
+{
+	uint64_t h = ((uint64_t)parent << 32 | look) * 0x9fb21c651e98df25u;
+
+	return (uint32_t)(h >> 32 ^ h);
+}
+
+/* The place of (parent, look), or the free one where it belongs. */
+static uint32_t *
+shown_place(const struct shown *w, uint32_t parent, uint32_t look)
+{
+	uint32_t at = shown_hash(parent, look) & (w->table_cap - 1);
+
+	while (w->table[at] != 0 &&
+	    (w->nodes[w->table[at]].parent != parent ||
+	        w->nodes[w->table[at]].look != look))
+		at = (at + 1) & (w->table_cap - 1);
+	return &w->table[at];
+}
+
+static bool
+shown_grow_table(struct shown *w)
+{
+	uint32_t cap = w->table_cap ? w->table_cap * 2 : 1024, *table;
+
+	if ((uint64_t)w->n * 3 < (uint64_t)w->table_cap * 2)
+		return true;
+	if ((table = calloc(cap, sizeof(*table))) == NULL)
+		return false;
+	free(w->table);
+	w->table = table;
+	w->table_cap = cap;
+	for (uint32_t i = 1; i < w->n; i++)
+		*shown_place(w, w->nodes[i].parent, w->nodes[i].look) = i;
+	return true;
+}
+
+static bool
+shown_room_node(struct shown *w)
+{
+	struct shown_node *nodes;
+	uint32_t cap = w->cap ? w->cap + w->cap / 2 : 1024;
+
+	if (!shown_grow_table(w))
+		return false;
+	if (w->n < w->cap)
+		return true;
+	nodes = realloc(w->nodes, cap * sizeof(*nodes));
+	if (nodes == NULL)
+		return false;
+	w->nodes = nodes;
+	w->cap = cap;
+	return true;
+}
+
+/* INTERN_NONE when out of memory. */
+static uint32_t
+shown_put(struct shown *w, uint32_t parent, uint32_t look, uint32_t module)
+{
+	uint32_t *place;
+
+	if (!shown_room_node(w))
+		return INTERN_NONE;
+	place = shown_place(w, parent, look);
+	if (*place == 0) {
+		*place = w->n;
+		w->nodes[w->n++] = (struct shown_node){parent, look, module};
+	} else if (w->nodes[*place].module != module) {
+		w->nodes[*place].module = SHOWN_MIXED;
+	}
+	return *place;
+}
+
+static bool
+shown_grow_nodes(struct shown *w, const struct symtab *t)
+{
+	if (!shown_room(&w->of, &w->cap_of, t->n_nodes) ||
+	    !shown_room_node(w))
+		return false;
+	if (w->n == 0)
+		w->nodes[w->n++] = (struct shown_node){0, 0, 0};
+	for (; w->n_of < t->n_nodes; w->n_of++) {
+		const struct sym_node *n = &t->nodes[w->n_of];
+		uint32_t node = 0; /* the root, and the label sets */
+
+		if (w->n_of > 0 && n->parent != 0)
+			node = shown_put(w, w->of[n->parent],
+			    w->frame_look[n->edge],
+			    symtab_frame(t, n->edge)->module);
+		if (node == INTERN_NONE)
+			return false;
+		w->of[w->n_of] = node;
+	}
+	return true;
+}
+
+const struct err *
+shown_grow(struct shown *w, const struct symtab *t)
+{
+	return shown_grow_frames(w, t) && shown_sort(w, t) &&
+	    shown_grow_nodes(w, t) ? NULL : err_nomem();
+}

@@ -1,0 +1,55 @@
+/*
+ * The call tree as people see it: the label sets of the reader's symbols are
+ * gone, and frames of equal name and kind below one parent are one node.
+ *
+ *	symbols   {process=a} -> f(mod1) -> g      shown   (root) -> f -> g
+ *	          {process=b} -> f(mod2) -> g
+ *
+ * Kept beside the symbol table and never made anew, so that a query adds
+ * into it by number and compares names only where it sorts what is shown.
+ */
+#ifndef STORE_SHOWN_H
+#define STORE_SHOWN_H
+
+#include "base/intern.h"
+
+struct err;
+struct symtab;
+
+#define SHOWN_MIXED UINT32_MAX
+
+/* Node 0 is the root.  A parent's number is smaller than its children's. */
+struct shown_node {
+	uint32_t parent, look;
+	uint32_t module; /* string; SHOWN_MIXED where its frames differ */
+};
+
+/* What frames that look the same have in common. */
+struct shown_look {
+	uint32_t name, kind; /* string; enum frame_kind */
+};
+
+struct shown {
+	struct shown_node *nodes;
+	uint32_t n, cap;
+	uint32_t *of; /* symbol node -> node, for the first n_of */
+	uint32_t n_of, cap_of;
+	struct shown_look *looks;
+	uint32_t *rank;   /* look -> place in the order of (name, kind) */
+	uint32_t *sorted; /* looks in that order; n_sorted of them */
+	uint32_t n_looks, cap_looks, n_sorted;
+	uint32_t *frame_look; /* frame -> look, for the first n_frames */
+	uint32_t n_frames, cap_frames;
+	struct map64 by_look; /* (name, kind) -> look */
+	uint32_t *table;      /* hash of (parent, look) -> node; 0: free */
+	uint32_t table_cap;
+};
+
+/* Takes up what has come to the table since; ENOMEM, after which it can be
+ * called again. */
+const struct err *shown_grow(struct shown *w, const struct symtab *t);
+void shown_fini(struct shown *w);
+/* The memory in use. */
+size_t shown_bytes(const struct shown *w);
+
+#endif
