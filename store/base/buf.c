@@ -56,12 +56,6 @@ buf_put(struct buf *b, const void *p, size_t n)
 }
 
 void
-buf_put_u8(struct buf *b, uint8_t v)
-{
-	buf_put(b, &v, 1);
-}
-
-void
 buf_put_be32(struct buf *b, uint32_t v)
 {
 	uint8_t p[4] = {(uint8_t)(v >> 24), (uint8_t)(v >> 16),
@@ -78,7 +72,7 @@ buf_put_be64(struct buf *b, uint64_t v)
 }
 
 void
-buf_put_varint(struct buf *b, uint64_t v)
+buf_put_long(struct buf *b, uint64_t v)
 {
 	uint8_t *p;
 
@@ -99,16 +93,14 @@ buf_put_varint128(struct buf *b, uint128 v)
 	uint8_t p[19];
 	size_t n = 0;
 
+	if (v <= UINT64_MAX) {
+		buf_put_varint(b, (uint64_t)v);
+		return;
+	}
 	for (; v >= 0x80; v >>= 7)
 		p[n++] = (uint8_t)(v | 0x80);
 	p[n++] = (uint8_t)v;
 	buf_put(b, p, n);
-}
-
-void
-buf_put_zigzag(struct buf *b, int64_t v)
-{
-	buf_put_varint(b, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
 }
 
 void
@@ -153,12 +145,6 @@ cur_of(const void *p, size_t n)
 	return (struct cur){p, (const uint8_t *)p + n, false};
 }
 
-size_t
-cur_left(const struct cur *c)
-{
-	return c->bad ? 0 : (size_t)(c->end - c->p);
-}
-
 const uint8_t *
 cur_raw(struct cur *c, size_t n)
 {
@@ -170,14 +156,6 @@ cur_raw(struct cur *c, size_t n)
 	}
 	c->p += n;
 	return p;
-}
-
-uint8_t
-cur_u8(struct cur *c)
-{
-	const uint8_t *p = cur_raw(c, 1);
-
-	return p ? *p : 0;
 }
 
 uint32_t
@@ -199,14 +177,34 @@ cur_be64(struct cur *c)
 	return high << 32 | cur_be32(c);
 }
 
+/* Ten bytes at most, and all of them there. */
+static inline uint64_t
+cur_whole_varint(struct cur *c)
+{
+	const uint8_t *p = c->p;
+	uint64_t v = *p & 0x7f;
+	unsigned shift = 0;
+
+	while (*p++ >= 0x80) {
+		shift += 7;
+		if (shift > 63 || (shift == 63 && *p > 1)) {
+			c->bad = true;
+			return 0;
+		}
+		v |= (uint64_t)(*p & 0x7f) << shift;
+	}
+	c->p = p;
+	return v;
+}
+
 uint64_t
-cur_varint(struct cur *c)
+cur_long(struct cur *c)
 {
 	uint64_t v = 0;
 	unsigned shift;
 
-	if (!c->bad && c->p < c->end && *c->p < 0x80)
-		return *c->p++;
+	if (!c->bad && c->end - c->p >= 10)
+		return cur_whole_varint(c);
 	for (shift = 0; shift < 64; shift += 7) {
 		uint8_t byte = cur_u8(c);
 
@@ -239,14 +237,6 @@ cur_varint128(struct cur *c)
 	if (shift >= 128)
 		c->bad = true;
 	return c->bad ? 0 : v;
-}
-
-int64_t
-cur_zigzag(struct cur *c)
-{
-	uint64_t v = cur_varint(c);
-
-	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
 int128

@@ -10,8 +10,29 @@ fingerprint_key_init(struct fingerprint_key *key)
 	return getrandom(key, sizeof(*key), 0) == sizeof(*key);
 }
 
-/* 16 bytes a step, the last ones filled up with zeros; the length first, so
- * that none is the beginning of another. */
+/* The words that hold n bytes, 1 to 16; which bytes they are follows from n
+ * alone. */
+static inline void
+fingerprint_tail(const uint8_t *s, size_t n, uint64_t words[2])
+{
+	uint32_t half[2];
+
+	if (n >= 8) {
+		memcpy(&words[0], s, 8);
+		memcpy(&words[1], s + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(&half[0], s, 4);
+		memcpy(&half[1], s + n - 4, 4);
+		words[0] = half[0];
+		words[1] = half[1];
+	} else {
+		words[0] = s[0];
+		words[1] = (uint64_t)s[n / 2] << 8 | s[n - 1];
+	}
+}
+
+/* 16 bytes a step; the length first, so that none is the beginning of
+ * another. */
 struct fingerprint
 fingerprint_bytes(const struct fingerprint_key *key, const void *p, size_t n)
 {
@@ -20,13 +41,12 @@ fingerprint_bytes(const struct fingerprint_key *key, const void *p, size_t n)
 	const uint8_t *s = p;
 	uint64_t words[2];
 
-	for (; n >= 16; n -= 16, s += 16) {
+	for (; n > 16; n -= 16, s += 16) {
 		memcpy(words, s, 16);
 		f = fingerprint_add(key, f, words[0], words[1]);
 	}
 	if (n > 0) {
-		words[0] = words[1] = 0;
-		memcpy(words, s, n);
+		fingerprint_tail(s, n, words);
 		f = fingerprint_add(key, f, words[0], words[1]);
 	}
 	return f;
