@@ -110,7 +110,7 @@
   function options(chart) {
     const width = Math.max(120, chart.box.clientWidth);
     return {
-      width, height: chart.height, padding: [10, 20, 0, 0],
+      width, height: chart.height, padding: [10, 28, 0, 0],
       legend: { show: false }, axes: axes(chart.format),
       cursor: { drag: { x: !!chart.onSelect, y: false, setScale: false },
         y: false, points: { size: 7 },

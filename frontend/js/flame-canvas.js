@@ -43,7 +43,7 @@
     constructor(spec) {
       Object.assign(this, { spec, f: null, zoomed: 0, up: !!spec.up,
         marked: null, match: null, at: -1, over: -1, laid: null, width: 0,
-        pending: 0 });
+        pending: 0, toRoot: false });
       this.canvas = h('canvas', { class: 'flame-canvas' });
       this.node = h('div', { class: 'flame-box', tabindex: '0',
         role: 'application', 'aria-roledescription': 'flame graph',
@@ -132,6 +132,11 @@
           }
       });
       this.drawHover(ctx, pal);
+      /* Growing upwards, the root is at the bottom: start there. */
+      if (this.toRoot && this.node.clientHeight > 0) {
+        this.node.scrollTop = this.up ? this.node.scrollHeight : 0;
+        this.toRoot = false;
+      }
     }
 
     repaint() {
@@ -238,16 +243,13 @@
       });
     }
 
-    /* focus: the frame that the keys stand on, -1 for none. */
-    show(f, focus = -1) {
+    /* focus: the frame that the keys stand on, -1 for none; anew: this is
+     * another tree, not the next state of the same. */
+    show(f, focus = -1, anew = false) {
       const first = !this.f || this.f.ticks === 0;
       Object.assign(this, { f, zoomed: 0, at: focus, over: -1 });
+      this.toRoot = this.toRoot || first || anew;
       this.layout();
-      /* Growing upwards, the root is at the bottom: start there. */
-      if (this.up && first)
-        requestAnimationFrame(() => {
-          this.node.scrollTop = this.node.scrollHeight;
-        });
     }
 
     zoom(i) {
@@ -256,6 +258,7 @@
     }
 
     flip(up) {
+      this.toRoot = this.toRoot || up !== this.up;
       this.up = up;
       this.repaint();
     }

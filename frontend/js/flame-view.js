@@ -153,10 +153,10 @@
     showFacts() {
       const m = (this.answer && this.answer.memlens) || {};
       const lost = lostText(m.lost);
-      const parts = [];
+      const parts = [], some = this.f.ticks > 0 || m.slots > 0;
       if (this.f.ticks > 0)
         parts.push(this.unit.text(this.f.ticks) + ' of CPU time');
-      if (this.unit.samples && this.answer)
+      if (this.unit.samples && this.answer && some)
         parts.push(F.count(this.f.ticks) + ' samples');
       const from = ns.time.parse(m.from, 0), until = ns.time.parse(m.until, 0);
       if (Number.isFinite(from) && Number.isFinite(until))
@@ -164,7 +164,7 @@
       if (this.hidden)
         parts.push(F.count(this.hidden) + ' frames too narrow to draw');
       this.facts.replaceChildren(parts.join(' · '));
-      if (this.answer)
+      if (this.answer && (some || lost.length))
         this.facts.append(h('span', {
           class: lost.length ? 'lost lost-some' : 'lost',
           text: lost.length ? 'lost: ' + lost.join(', ')
@@ -198,8 +198,10 @@
       this.sandwich.classList.toggle('sandwich-empty', !both);
       this.sides = both ||
         { callers: T.decode(null), callees: T.decode(null) };
-      this.callers.show(this.sides.callers);
-      this.callees.show(this.sides.callees);
+      const anew = name !== this.sandwiched;
+      this.sandwiched = name;
+      this.callers.show(this.sides.callers, -1, anew);
+      this.callees.show(this.sides.callees, -1, anew);
     }
 
     arrange(state) {
@@ -230,7 +232,8 @@
       const f = T.decode(answer), focus = this.main.focus();
       const held = focus < 0 ? -1 : pathFrame(f, pathCode(this.f, focus));
       Object.assign(this, { answer, f, unit: unitOf(answer), ctx });
-      this.title.textContent = 'Flame graph of ' + (ctx.service || 'all');
+      this.title.textContent = 'Flame graph of ' +
+        (ctx.service || 'all services');
       this.say(f.ticks === 0 ? emptyText(answer) : '');
       this.main.show(f, held);
       this.showFacts();
@@ -242,7 +245,7 @@
       this.ctx = ctx;
       this.pair = answer;
       this.title.textContent = 'Flame graphs compared: ' +
-        (ctx.service || 'all');
+        (ctx.service || 'all services');
       this.compare.show(answer, ra, rb);
       this.arrange(ctx.state);
     }

@@ -10,7 +10,7 @@
   const SPAN_S = 900, REFRESH_MS = 30000;
 
   let shown = '', flame = null, frames = ns.flameTree.decode(null), zoomed = 0;
-  const unit = { text: F.count, samples: true };
+  let unit = ns.flameFacts.unitOf({});
 
   function makeFlame() {
     const tip = ns.flameTip.tooltip();
@@ -33,10 +33,11 @@
   function caption(service, range, answer) {
     const live = ns.mode.current === 'live';
     const m = answer.memlens || {};
+    const from = ns.time.parse(m.from, range.from);
     $('hero-caption').textContent = frames.ticks === 0
       ? service + ': nothing recorded in the last quarter of an hour'
-      : service + ', ' + F.range(range.from, range.until) + ', ' +
-        F.count(m.samples || frames.ticks) + ' samples, ' + (live
+      : service + ', ' + F.range(from, ns.time.parse(m.until, range.until)) +
+        ', ' + unit.text(frames.ticks) + ' of CPU time, ' + (live
         ? 'live' : 'from the snapshot');
   }
 
@@ -45,8 +46,7 @@
       query: ns.request.selector('cpu', service ? { service } : {}),
       from: range.from, until: range.until, 'max-nodes': 2000 });
     frames = ns.flameTree.decode(answer);
-    const hz = answer.metadata && answer.metadata.sampleRate;
-    unit.text = hz ? (v) => F.seconds(v / hz) : F.count;
+    unit = ns.flameFacts.unitOf(answer);
     flame.show(frames);
     zoomed = 0;
     caption(service, range, answer);

@@ -75,11 +75,21 @@
       dot.style.opacity = part > 0 && part < 1 ? 1 : 0;
     }
 
+    /* Where the card is narrower than the round, the present stays in
+     * sight. */
+    reveal(x) {
+      const box = this.svg.parentElement;
+      if (box && box.scrollWidth > box.clientWidth)
+        box.scrollLeft = x / this.svg.viewBox.baseVal.width *
+          box.scrollWidth - box.clientWidth / 2;
+    }
+
     show(t) {
       this.t = t;
       this.messages.forEach((m, k) => this.showMessage(m, k, t));
       this.now.setAttribute('x1', timeX(t));
       this.now.setAttribute('x2', timeX(t));
+      this.reveal(timeX(t));
       const words = P.LANES.map((name, lane) => {
         const mute = lane > 0 && lane === this.silent;
         const p = mute ? '' : P.progress(this.messages, lane, t);

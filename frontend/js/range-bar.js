@@ -114,7 +114,7 @@
     }
     return { show, services: (list, name) =>
       service.set(list.length ? list.map((s) => [s.name, s.label])
-        : [[name, name || 'none']], name) };
+        : [[name, name || 'all services']], name) };
   }
 
   ns.rangeBar = { create, crumbText };

@@ -129,7 +129,8 @@
       const list = chosen(rows, filter, search);
       body.replaceChildren(...list.slice(0, SHOWN).map(metricLine));
       more.hidden = list.length > 0 && list.length <= SHOWN;
-      more.textContent = list.length === 0 ? 'No metric like that has moved.'
+      more.textContent = list.length === 0 ? rows.length === 0
+        ? 'No metric has data to compare.' : 'No metric like that has moved.'
         : F.count(list.length - SHOWN) + ' more moved less.';
     }
     return { node, show };

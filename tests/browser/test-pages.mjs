@@ -42,7 +42,7 @@ function opens({ browser, base, files }) {
     tests.push([`${where}: landing page shows a flame graph`, () =>
       withPage(browser, { home }, async (page) => {
         await page.goto(home + 'index.html');
-        await page.waitForFunction(() => /samples|recorded/.test(
+        await page.waitForFunction(() => /of CPU time|recorded/.test(
           document.getElementById('hero-caption').textContent));
       })]);
   }
