@@ -1,5 +1,6 @@
 /*
- * GET /api/v1/diff.svg: A against B as one picture.
+ * GET /api/v1/diff.svg and diff.html: A against B as one picture, and as a
+ * page with the table of functions below it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +9,16 @@
 #include "fcgi/format/diff.h"
 #include "fcgi/format/flame_shape.h"
 #include "fcgi/format/flamesvg.h"
+#include "fcgi/format/html.h"
 #include "fcgi/pages.h"
 #include "fcgi/profile_pair.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/svg_page.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
+
+#define HTML_ROWS 1000
 
 enum { WIDTHS_BOTH, WIDTHS_B };
 
@@ -83,14 +88,21 @@ diff_svg_say(struct diff_svg *d)
 		    ? d->pair.side[DIFF_A].query : "B against A";
 }
 
+/* What is shown: as it is, or shaped. */
+static const struct diff *
+diff_svg_diff(const struct diff_svg *d)
+{
+	return d->diff != NULL ? d->diff : d->pair.diff;
+}
+
 static const struct err *
-diff_svg_draw(struct diff_svg *d, struct response *rs)
+diff_svg_draw(struct diff_svg *d, struct buf *out)
 {
 	const struct profile *a = d->pair.side[DIFF_A].profile;
 	struct flame_options frames = {.max_nodes = d->pair.max_nodes,
 	    .min_share = d->shape.options.min_share, .other = "(other)"};
 	const struct err *e = diff_svg_shape(d);
-	const struct diff *diff = d->diff != NULL ? d->diff : d->pair.diff;
+	const struct diff *diff = diff_svg_diff(d);
 
 	if (e != NULL)
 		return e;
@@ -105,9 +117,27 @@ diff_svg_draw(struct diff_svg *d, struct response *rs)
 	if (d->subtitle.failed)
 		return err_nomem();
 	e = flamesvg_diff_flame(&d->flame, diff, &d->svg, &frames);
-	if (e == NULL && !flamesvg_put_diff(&rs->body, diff, d->flame, &d->svg,
+	if (e == NULL && !flamesvg_put_diff(out, diff, d->flame, &d->svg,
 	    &d->o))
 		e = err_nomem();
+	return e;
+}
+
+/* Without a picture where the client has the answer: no pair.diff. */
+static const struct err *
+diff_svg_run(struct diff_svg *d, struct context *c, const struct request *rq,
+    struct response *rs, struct buf *out)
+{
+	const struct err *e;
+
+	if ((e = svg_page_parse(rq, &d->o)) != NULL ||
+	    (e = profile_page_parse_shape(&d->shape, rq)) != NULL ||
+	    (e = request_choice(rq, "widths", diff_svg_widths, WIDTHS_BOTH,
+	    &d->widths)) != NULL)
+		return e;
+	e = profile_pair_init(&d->pair, c, rq, rs);
+	if (e == NULL && d->pair.diff != NULL)
+		e = diff_svg_draw(d, out);
 	return e;
 }
 
@@ -115,19 +145,57 @@ const struct err *
 api_diff_svg(struct context *c, struct request *rq, struct response *rs)
 {
 	struct diff_svg d = {.widths = WIDTHS_BOTH};
-	const struct err *e;
+	const struct err *e = diff_svg_run(&d, c, rq, rs, &rs->body);
 
-	if ((e = svg_page_parse(rq, &d.o)) != NULL ||
-	    (e = profile_page_parse_shape(&d.shape, rq)) != NULL ||
-	    (e = request_choice(rq, "widths", diff_svg_widths, WIDTHS_BOTH,
-	    &d.widths)) != NULL)
-		return e;
-	e = profile_pair_init(&d.pair, c, rq, rs);
 	if (e == NULL && d.pair.diff != NULL) {
 		rs->type = TYPE_SVG;
 		rs->scripted = true;
-		e = diff_svg_draw(&d, rs);
 	}
+	diff_svg_fini(&d);
+	return e;
+}
+
+/* ---- the page ---- */
+
+static const struct err *
+diff_html_put(struct diff_svg *d, const struct buf *svg, struct buf *out)
+{
+	bool fine = strcmp(d->o.units, "nanoseconds") == 0;
+	struct html_options o = {.title = d->o.title,
+	    .subtitle = d->o.subtitle,
+	    .units = fine ? "ms" : d->o.units, .divisor = fine ? 1000000 : 1,
+	    .svg = svg->data, .n_svg = svg->len,
+	    .height = html_svg_height(svg), .max_rows = HTML_ROWS,
+	    .pair = true};
+	const struct err *e;
+	struct table *t;
+
+	if ((e = table_of_diff(&t, diff_svg_diff(d))) != NULL)
+		return e;
+	for (int i = 0; i < 2; i++)
+		t->sum[i] = d->svg.whole[i];
+	table_sort(t, TABLE_SELF_DIFFERENCE, d->svg.weight);
+	html_put(out, t, &o);
+	table_free(t);
+	return NULL;
+}
+
+const struct err *
+api_diff_html(struct context *c, struct request *rq, struct response *rs)
+{
+	struct diff_svg d = {.widths = WIDTHS_BOTH};
+	struct buf svg = {0};
+	const struct err *e = diff_svg_run(&d, c, rq, rs, &svg);
+
+	if (e == NULL && d.pair.diff != NULL) {
+		rs->type = "text/html; charset=utf-8";
+		rs->scripted = true;
+		snprintf(rs->file, sizeof(rs->file), "diff-%lld-%lld.html",
+		    (long long)(d.pair.side[DIFF_A].from_ns / NS_PER_S),
+		    (long long)(d.pair.side[DIFF_B].from_ns / NS_PER_S));
+		e = diff_html_put(&d, &svg, &rs->body);
+	}
+	buf_fini(&svg);
 	diff_svg_fini(&d);
 	return e;
 }

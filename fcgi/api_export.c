@@ -218,18 +218,6 @@ api_flamegraph_png(struct context *c, struct request *rq, struct response *rs)
 	return e;
 }
 
-/* The height that the picture says of itself. */
-static int64_t
-export_height(const struct buf *svg)
-{
-	static const char attribute[] = " height=\"";
-	const uint8_t *at = svg->len > 0 ? memmem(svg->data, svg->len,
-	    attribute, sizeof(attribute) - 1) : NULL;
-
-	return at != NULL ? atoll((const char *)at + sizeof(attribute) - 1)
-			  : 400;
-}
-
 static const struct err *
 export_html(const struct profile_page *page, const struct buf *svg,
     const char *title, struct buf *out)
@@ -239,7 +227,7 @@ export_html(const struct profile_page *page, const struct buf *svg,
 	struct html_options o = {.title = title,
 	    .units = fine ? "ms" : units, .divisor = fine ? 1000000 : 1,
 	    .svg = svg->data,
-	    .n_svg = svg->len, .height = export_height(svg),
+	    .n_svg = svg->len, .height = html_svg_height(svg),
 	    .max_rows = HTML_ROWS};
 	struct flame_options whole = page->options;
 	struct buf subtitle = {0};

@@ -331,23 +331,33 @@ render_collapsed(const struct request *rq, const struct render *r,
 	return e;
 }
 
-/* Our own page of the same question. */
+/* Our own page of the same question, of one side or of both. */
 static const struct err *
 render_html(struct context *c, const struct request *rq,
-    const struct render *r, struct response *rs)
+    const struct render *r, size_t sides, struct response *rs)
 {
-	const struct side *s = &r->side[0];
+	static const char *const names[2][3] = {{"query", "from", "until"},
+	    {"query-b", "from-b", "until-b"}};
 	struct request inner = {.if_none_match = "", .path = rq->path,
-	    .now_ns = rq->now_ns, .n_params = 3};
-	char from[24], until[24];
+	    .now_ns = rq->now_ns};
+	char times[2][2][24], max[24];
 
-	snprintf(from, sizeof(from), "%019lld", (long long)s->from_ns);
-	snprintf(until, sizeof(until), "%019lld", (long long)s->until_ns);
-	inner.params[0] = (struct request_param){"query",
-	    (const char *)s->query.text.data};
-	inner.params[1] = (struct request_param){"from", from};
-	inner.params[2] = (struct request_param){"until", until};
-	return api_flamegraph_html(c, &inner, rs);
+	for (size_t i = 0; i < sides; i++) {
+		const struct side *s = &r->side[i];
+		const char *values[3] = {(const char *)s->query.text.data,
+		    times[i][0], times[i][1]};
+
+		snprintf(times[i][0], 24, "%019lld", (long long)s->from_ns);
+		snprintf(times[i][1], 24, "%019lld", (long long)s->until_ns);
+		for (size_t k = 0; k < 3; k++)
+			inner.params[inner.n_params++] =
+			    (struct request_param){names[i][k], values[k]};
+	}
+	snprintf(max, sizeof(max), "%lld", (long long)r->max_nodes);
+	inner.params[inner.n_params++] =
+	    (struct request_param){"max-nodes", max};
+	return (sides == 2 ? api_diff_html : api_flamegraph_html)(c, &inner,
+	    rs);
 }
 
 static const char *const formats[] = {"json", "html", "pprof", "collapsed",
@@ -372,7 +382,7 @@ render_answer(struct render *r, struct context *c, struct request *rq,
 	e = query != NULL ? flameql_parse(&s->query, r->store, query)
 			  : flameql_parse_name(&s->query, r->store, name);
 	if (e == NULL && format == 1)
-		return render_html(c, rq, r, rs);
+		return render_html(c, rq, r, 1, rs);
 	if (e == NULL)
 		e = render_load(r, s);
 	if (e != NULL)
@@ -431,7 +441,7 @@ static const struct err *
 render_diff_answer(struct render *r, struct context *c,
     const struct request *rq, struct response *rs)
 {
-	static const char *const one[] = {"json", NULL};
+	static const char *const two[] = {"json", "html", NULL};
 	static const char *const names[2][3] = {
 	    {"leftQuery", "leftFrom", "leftUntil"},
 	    {"rightQuery", "rightFrom", "rightUntil"}};
@@ -439,7 +449,7 @@ render_diff_answer(struct render *r, struct context *c,
 	const char *query;
 	size_t format;
 
-	if ((e = request_choice(rq, "format", one, 0, &format)) != NULL ||
+	if ((e = request_choice(rq, "format", two, 0, &format)) != NULL ||
 	    (e = render_begin(r, c, rq)) != NULL)
 		return e;
 	for (size_t i = 0; i < 2 && e == NULL; i++) {
@@ -450,8 +460,11 @@ render_diff_answer(struct render *r, struct context *c,
 		    names[i][2])) != NULL ||
 		    (e = flameql_parse(&s->query, r->store, query)) != NULL)
 			return e;
-		e = render_load(r, s);
+		if (format == 0)
+			e = render_load(r, s);
 	}
+	if (e == NULL && format == 1)
+		return render_html(c, rq, r, 2, rs);
 	return e != NULL ? e : render_diff_json(rq, r, rs);
 }
 

@@ -17,6 +17,9 @@
 #define WHOLE_PARAMS "query from until focus ignore collapse"
 #define PAIR_PARAMS                                                            \
 	"query from until query-b from-b until-b normalise requests"
+#define PAIR_PICTURE_PARAMS                                                    \
+	PAIR_PARAMS " max-nodes focus ignore collapse reverse min-width "      \
+		    "width title orientation widths"
 #define INGEST_PARAMS                                                          \
 	"name from until sampleRate spyName units aggregationType format"
 #define RENDER_PARAMS                                                          \
@@ -55,8 +58,9 @@ const struct route routes[] = {
     {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,
         PAIR_PARAMS " max-nodes focus ignore collapse reverse sort limit"},
     {"GET", "/api/v1/diff.svg", POOL_QUERY, api_diff_svg,
-        PAIR_PARAMS " max-nodes focus ignore collapse reverse min-width "
-                    "width title orientation widths"},
+        PAIR_PICTURE_PARAMS},
+    {"GET", "/api/v1/diff.html", POOL_QUERY, api_diff_html,
+        PAIR_PICTURE_PARAMS},
     {"GET", "/api/v1/compare.json", POOL_QUERY, api_compare,
         "query from until from-b until-b requests show limit"},
     {"GET", "/api/v1/runs", POOL_QUERY, api_runs_get, "name"},

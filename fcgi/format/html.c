@@ -3,6 +3,7 @@
  */
 #include "html.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "writer.h"
@@ -64,13 +65,35 @@ html_put_base64(struct buf *out, const uint8_t *p, size_t n)
 	}
 }
 
+/* A number of ticks and its share. */
 static void
-html_put_share(struct buf *out, int128 part, int128 whole)
+html_put_value(struct buf *out, const int128 v[2], const int128 whole[2],
+    const struct html_options *o)
 {
+	buf_printf(out, "<td>");
+	writer_put_grouped(out, v[0] / o->divisor);
 	buf_printf(out, "</td><td>");
-	if (whole > 0)
-		writer_put_decimal(out, (part * 10000 + whole / 2) / whole, 2);
+	if (whole[0] > 0)
+		writer_put_decimal(out, (v[0] * 10000 + whole[0] / 2) /
+		    whole[0], 2);
 	buf_printf(out, " %%</td>");
+}
+
+/* Those of A and B, and what B's share has more. */
+static void
+html_put_pair(struct buf *out, const int128 v[2], const int128 whole[2],
+    const struct html_options *o)
+{
+	for (int i = 0; i < 2; i++) {
+		buf_printf(out, "<td>");
+		writer_put_grouped(out, v[i] / o->divisor);
+		buf_printf(out, "</td>");
+	}
+	buf_printf(out, "<td>");
+	if (whole[0] > 0 && whole[1] > 0)
+		buf_printf(out, "%+.2f", 100 * ((double)v[1] /
+		    (double)whole[1] - (double)v[0] / (double)whole[0]));
+	buf_printf(out, "</td>");
 }
 
 static void
@@ -82,15 +105,30 @@ html_put_rows(struct buf *out, const struct table *t,
 
 		buf_printf(out, "<tr><th scope=\"row\">");
 		html_put_text(out, r->name);
-		buf_printf(out, "</th><td>%s</td><td>",
-		    flame_kind_name(r->kind));
-		writer_put_grouped(out, r->self[0] / o->divisor);
-		html_put_share(out, r->self[0], t->sum[0]);
-		buf_printf(out, "<td>");
-		writer_put_grouped(out, r->total[0] / o->divisor);
-		html_put_share(out, r->total[0], t->sum[0]);
+		buf_printf(out, "</th><td>%s</td>", flame_kind_name(r->kind));
+		(o->pair ? html_put_pair : html_put_value)(out, r->self,
+		    t->sum, o);
+		(o->pair ? html_put_pair : html_put_value)(out, r->total,
+		    t->sum, o);
 		buf_printf(out, "</tr>\n");
 	}
+}
+
+/* One of "Self" and "Total". */
+static void
+html_put_heads(struct buf *out, const char *what,
+    const struct html_options *o)
+{
+	static const char *const sides[2][2] = {{"", ""}, {" of A", " of B"}};
+
+	for (int i = 0; i <= o->pair; i++) {
+		buf_printf(out, "<th scope=\"col\">%s%s, ", what,
+		    sides[o->pair][i]);
+		html_put_text(out, o->units);
+		buf_printf(out, "</th>");
+	}
+	buf_printf(out, "<th scope=\"col\">%s%s</th>", what,
+	    o->pair ? ", points" : "");
 }
 
 static void
@@ -102,16 +140,23 @@ html_put_table(struct buf *out, const struct table *t,
 	if (t->n_rows > o->max_rows)
 		buf_printf(out, ", the first %zu", o->max_rows);
 	buf_printf(out, "</caption>\n<thead><tr>"
-	    "<th scope=\"col\">Function</th><th scope=\"col\">Kind</th>"
-	    "<th scope=\"col\">Self, ");
-	html_put_text(out, o->units);
-	buf_printf(out, "</th><th scope=\"col\">Self</th>"
-	    "<th scope=\"col\">Total, ");
-	html_put_text(out, o->units);
-	buf_printf(out, "</th><th scope=\"col\">Total</th></tr></thead>\n"
-	    "<tbody>\n");
+	    "<th scope=\"col\">Function</th><th scope=\"col\">Kind</th>");
+	html_put_heads(out, "Self", o);
+	html_put_heads(out, "Total", o);
+	buf_printf(out, "</tr></thead>\n<tbody>\n");
 	html_put_rows(out, t, o);
 	buf_printf(out, "</tbody></table>\n");
+}
+
+int64_t
+html_svg_height(const struct buf *svg)
+{
+	static const char attribute[] = " height=\"";
+	const uint8_t *at = svg->len > 0 ? memmem(svg->data, svg->len,
+	    attribute, sizeof(attribute) - 1) : NULL;
+
+	return at != NULL ? atoll((const char *)at + sizeof(attribute) - 1)
+			  : 400;
 }
 
 void

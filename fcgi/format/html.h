@@ -1,7 +1,7 @@
 /*
- * A profile as one HTML file that needs nothing else: the flame graph, which
- * can be zoomed and searched, and the table of functions below it.  Light
- * and dark as the reader's system is.
+ * A profile, or two beside each other, as one HTML file that needs nothing
+ * else: the flame graph, which can be zoomed and searched, and the table of
+ * functions below it.  Light and dark as the reader's system is.
  */
 #ifndef FCGI_FORMAT_HTML_H
 #define FCGI_FORMAT_HTML_H
@@ -16,6 +16,7 @@ struct html_options {
 	size_t n_svg;
 	int64_t height;        /* of the picture, in pixels */
 	size_t max_rows;       /* of the table */
+	bool pair; /* of two sides: counts of both and the shares' change */
 };
 
 /* Appends the page; out->failed tells of a lack of memory.  The picture is
@@ -23,5 +24,8 @@ struct html_options {
  * nothing of ours. */
 void html_put(struct buf *out, const struct table *t,
     const struct html_options *o);
+
+/* The height that a picture says of itself, in pixels. */
+int64_t html_svg_height(const struct buf *svg);
 
 #endif

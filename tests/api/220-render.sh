@@ -76,6 +76,12 @@ get GET "/pyroscope/render-diff?$q"
 check "double: newer path" status 200
 get GET "/render-diff?leftQuery=app.cpu&leftFrom=1610000000&leftUntil=1610000010&rightQuery=gone.inuse_space&rightFrom=1610000000&rightUntil=1610000010"
 check "two units: 400" status 400
+get GET "/render-diff?$q&format=html"
+check "double: html" grep -q '<iframe title="Flame graph"' "$T/body"
+check "both sides in its table" grep -q \
+    '>c</th><td>[a-z]*</td><td>2</td><td>8</td><td>+0.00</td>' "$T/body"
+get GET "/render-diff?$q&format=collapsed"
+check "double: no other format" status 400
 
 get GET "/labels?query=app.cpu"
 check "labels" js 'd.join() === "__name__,pod,region"'

@@ -159,7 +159,7 @@ TEST(csv)
 TEST(html)
 {
 	struct html_options o = {"<t>", "&s", "samples", 1,
-	    (const uint8_t *)"abcd", 4, 99, 2};
+	    (const uint8_t *)"abcd", 4, 99, 2, false};
 	struct flame *f = whole(&odd);
 	struct table *t;
 	const char *text;
