@@ -10,6 +10,7 @@
 #include "fcgi/attime.h"
 #include "fcgi/context.h"
 #include "fcgi/format/folded.h"
+#include "fcgi/format/folded_pair.h"
 #include "fcgi/format/foreign.h"
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/lines.h"
@@ -227,6 +228,11 @@ ingest_parse(struct ingest *in)
 		return ingest_foreign(in, format);
 	if (ingest_is_form(in->rq) || ingest_is_binary(&in->rq->body))
 		return ingest_pprof(in);
+	/* agents say no format: frames of theirs may end in numbers, but then
+	 * not all */
+	if (format == NULL && folded_pair_looks(
+	    (const char *)in->rq->body.data, in->rq->body.len))
+		return foreign_single(foreign_find("folded-pair"));
 	return ingest_folded(in);
 }
 

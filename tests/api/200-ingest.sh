@@ -147,4 +147,8 @@ check "the next one tells of it" status 200
 get GET "/api/v1/series?query=memlens_ingest_refused_total&fn=increase&from=$(($(date +%s) - 300))&until=$(($(date +%s) + 20))"
 check "as a counter" js 'd.series.length > 0 && d.series[0].points.some(p =>
     p[1] > 0)'
+printf 'main;read 5 10\nmain;write 7 0\n' >"$T/pair"
+ingest pair "name=pair.cpu&from=1610000000&until=1610000010"
+check "two counts a line are two profiles: 422" status 422
+check "and it says what takes them" grep -q flamegraph "$T/body"
 exit $bad
