@@ -42,7 +42,7 @@ collapse_run(const struct collapse *c, int n, char **paths)
 	struct stacks *s = NULL;
 	uint32_t type = 0;
 	const struct err *e = cmd_stacks_read(&s, "collapse", c->format, n,
-	    paths);
+	    paths, false);
 
 	if (e == NULL)
 		e = cmd_stacks_type(s, "collapse", c->type, &type);

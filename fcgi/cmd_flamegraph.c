@@ -1,6 +1,6 @@
 /*
- * memlens flamegraph: files of any known format as one SVG, or two as their
- * difference.
+ * memlens flamegraph: files of any known format as one SVG, or two, and
+ * folded text with two counts, as their difference.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include "format/flame.h"
 #include "format/flame_shape.h"
 #include "format/flamesvg.h"
+#include "format/folded_pair.h"
 #include "format/stacks.h"
 #include "format/writer.h"
 #include "store/base/err.h"
@@ -103,6 +104,12 @@ flamegraph_units(struct flamegraph *g, const struct stacks *s, uint32_t type)
 	}
 }
 
+static const char *
+flamegraph_path(const struct flamegraph *g, int i)
+{
+	return strcmp(g->paths[i], "-") == 0 ? "standard input" : g->paths[i];
+}
+
 static void
 flamegraph_subtitle(struct flamegraph *g, struct buf *text,
     const struct flame *f)
@@ -111,8 +118,7 @@ flamegraph_subtitle(struct flamegraph *g, struct buf *text,
 		return;
 	for (int i = 0; i < g->n; i++)
 		buf_printf(text, "%s%s", i > 0 ? ", " : "",
-		    strcmp(g->paths[i], "-") == 0 ? "standard input"
-						  : g->paths[i]);
+		    flamegraph_path(g, i));
 	buf_printf(text, "   ");
 	writer_put_grouped(text, f->total);
 	buf_printf(text, " %s", g->svg.units);
@@ -120,54 +126,35 @@ flamegraph_subtitle(struct flamegraph *g, struct buf *text,
 	g->svg.subtitle = text->failed ? "" : (const char *)text->data;
 }
 
-static const struct err *
-flamegraph_single(struct flamegraph *g, struct buf *out)
-{
-	struct stacks *s = NULL;
-	struct flame *f = NULL;
-	struct buf subtitle = {0};
-	uint32_t type = 0;
-	const struct err *e = cmd_stacks_read(&s, "flamegraph", g->format,
-	    g->n, g->paths);
+/* ---- two profiles ---- */
 
+/* One side, with all that the options ask of its stacks. */
+static const struct err *
+flamegraph_shape(struct flamegraph *g, const struct stacks *s, uint32_t type,
+    struct profile **out)
+{
+	struct profile *p = NULL;
+	const struct err *e = stacks_profile(s, type, &p);
+
+	flamegraph_units(g, s, type);
 	if (e == NULL)
-		e = cmd_stacks_type(s, "flamegraph", g->type, &type);
-	if (e == NULL) {
-		flamegraph_units(g, s, type);
-		e = flame_new_stacks(&f, s, type, &g->frames);
-	}
-	if (e == NULL) {
-		flamegraph_subtitle(g, &subtitle, f);
-		if (!flamesvg_put(out, f, &g->svg))
-			e = err_new(ERR_ERRNO, EIO, "the picture is cut off");
-	}
-	buf_fini(&subtitle);
-	flame_free(f);
-	stacks_free(s);
+		e = flame_shape(out, p, &g->frames);
+	profile_free(p);
 	return e;
 }
 
-/* ---- two files ---- */
-
-/* One side, with all that the options ask of its stacks. */
 static const struct err *
 flamegraph_side(struct flamegraph *g, int i, struct profile **out)
 {
 	struct stacks *s = NULL;
-	struct profile *p = NULL;
 	uint32_t type = 0;
 	const struct err *e = cmd_stacks_read(&s, "flamegraph", g->format, 1,
-	    &g->paths[i]);
+	    &g->paths[i], false);
 
 	if (e == NULL)
 		e = cmd_stacks_type(s, "flamegraph", g->type, &type);
-	if (e == NULL) {
-		flamegraph_units(g, s, type);
-		e = stacks_profile(s, type, &p);
-	}
 	if (e == NULL)
-		e = flame_shape(out, p, &g->frames);
-	profile_free(p);
+		e = flamegraph_shape(g, s, type, out);
 	stacks_free(s);
 	return e;
 }
@@ -208,7 +195,7 @@ flamegraph_subtitle_pair(struct flamegraph *g, const struct diff *d,
 		return;
 	for (int i = 0; i < 2; i++) {
 		buf_printf(text, "%s %s, ", i == 0 ? "A:" : ";   B:",
-		    g->paths[i]);
+		    flamegraph_path(g, i % g->n));
 		writer_put_grouped(text, d->nodes[0].total[i]);
 		buf_printf(text, " %s", g->svg.units);
 	}
@@ -217,28 +204,102 @@ flamegraph_subtitle_pair(struct flamegraph *g, const struct diff *d,
 }
 
 static const struct err *
-flamegraph_pair(struct flamegraph *g, struct buf *out)
+flamegraph_compare(struct flamegraph *g, struct profile *side[2],
+    struct buf *out)
 {
-	struct profile *side[2] = {NULL, NULL};
 	struct diff *d = NULL;
 	struct buf subtitle = {0};
-	const struct err *e = flamegraph_side(g, 0, &side[0]);
+	const struct err *e;
 
-	if (e == NULL)
-		e = flamegraph_side(g, 1, &side[1]);
-	if (e == NULL && strcmp(side[0]->unit, side[1]->unit) != 0)
-		e = err_new(ERR_REQUEST, 422, "A counts %s, B counts %s",
+	if (strcmp(side[0]->unit, side[1]->unit) != 0)
+		return err_new(ERR_REQUEST, 422, "A counts %s, B counts %s",
 		    side[0]->unit, side[1]->unit);
-	if (e == NULL)
-		e = diff_new(&d, side[0], side[1]);
+	if (g->svg.title == NULL)
+		g->svg.title = "B against A";
+	e = diff_new(&d, side[0], side[1]);
 	if (e == NULL) {
 		flamegraph_subtitle_pair(g, d, &subtitle);
 		e = flamegraph_draw_pair(g, d, out);
 	}
 	buf_fini(&subtitle);
 	diff_free(d);
+	return e;
+}
+
+/* Two files. */
+static const struct err *
+flamegraph_pair(struct flamegraph *g, struct buf *out)
+{
+	struct profile *side[2] = {NULL, NULL};
+	const struct err *e = flamegraph_side(g, 0, &side[0]);
+
+	if (e == NULL)
+		e = flamegraph_side(g, 1, &side[1]);
+	if (e == NULL)
+		e = flamegraph_compare(g, side, out);
 	profile_free(side[0]);
 	profile_free(side[1]);
+	return e;
+}
+
+/* Two counts of one file. */
+static const struct err *
+flamegraph_columns(struct flamegraph *g, const struct stacks *s,
+    struct buf *out)
+{
+	struct profile *side[2] = {NULL, NULL};
+	const struct err *e = flamegraph_shape(g, s, 0, &side[0]);
+
+	if (e == NULL)
+		e = flamegraph_shape(g, s, 1, &side[1]);
+	if (e == NULL)
+		e = flamegraph_compare(g, side, out);
+	profile_free(side[0]);
+	profile_free(side[1]);
+	return e;
+}
+
+/* ---- one profile ---- */
+
+static const struct err *
+flamegraph_draw(struct flamegraph *g, const struct stacks *s, uint32_t type,
+    struct buf *out)
+{
+	struct flame *f = NULL;
+	struct buf subtitle = {0};
+	const struct err *e;
+
+	flamegraph_units(g, s, type);
+	if (g->svg.title == NULL)
+		g->svg.title = "Flame graph";
+	e = flame_new_stacks(&f, s, type, &g->frames);
+	if (e == NULL) {
+		flamegraph_subtitle(g, &subtitle, f);
+		if (!flamesvg_put(out, f, &g->svg))
+			e = err_new(ERR_ERRNO, EIO, "the picture is cut off");
+	}
+	buf_fini(&subtitle);
+	flame_free(f);
+	return e;
+}
+
+static const struct err *
+flamegraph_single(struct flamegraph *g, struct buf *out)
+{
+	struct stacks *s = NULL;
+	uint32_t type = 0;
+	const struct err *e = cmd_stacks_read(&s, "flamegraph", g->format,
+	    g->n, g->paths, true);
+
+	if (e == NULL && g->type == NULL && folded_pair_in(s)) {
+		e = flamegraph_columns(g, s, out);
+	} else {
+		if (e == NULL)
+			e = cmd_stacks_type(s, "flamegraph", g->type, &type);
+		if (e == NULL)
+			e = flamegraph_draw(g, s, type, out);
+	}
+	stacks_free(s);
 	return e;
 }
 
@@ -339,8 +400,6 @@ flamegraph_run(struct flamegraph *g)
 			return err_errno("%s", g->output);
 	}
 	g->frames.min_share = flamesvg_min_share(&g->svg);
-	if (g->svg.title == NULL)
-		g->svg.title = g->diff ? "B against A" : "Flame graph";
 	g->svg.flush = flamegraph_flush;
 	g->svg.flush_arg = g;
 	e = g->diff ? flamegraph_pair(g, &out) : flamegraph_single(g, &out);

@@ -72,7 +72,7 @@ parse_any(struct stacks *s, const struct import_foreign *f,
 	const struct err *e =
 	    foreign_choose(&format, f->format, data->data, data->len);
 
-	if (e != NULL)
+	if (e != NULL || (e = foreign_single(format)) != NULL)
 		return e;
 	if (f->type != NULL)
 		return parse_typed(s, f, format, data);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "format/folded.h"
+#include "format/folded_pair.h"
 #include "format/foreign.h"
 #include "format/stacks.h"
 #include "store/base/err.h"
@@ -32,7 +33,7 @@ cmd_stacks_file(struct stacks *s, const char *format, const char *path)
 
 const struct err *
 cmd_stacks_read(struct stacks **out, const char *command, const char *format,
-    int n, char **paths)
+    int n, char **paths, bool pair)
 {
 	struct stacks *s = stacks_new(&stacks_limits_file);
 	const struct err *e = s == NULL ? err_nomem() : NULL;
@@ -40,6 +41,8 @@ cmd_stacks_read(struct stacks **out, const char *command, const char *format,
 	*out = s;
 	for (int i = 0; i < n && e == NULL; i++)
 		e = cmd_stacks_file(s, format, paths[i]);
+	if (e == NULL && (!pair || n > 1) && folded_pair_in(s))
+		e = foreign_single(foreign_find("folded-pair"));
 	for (size_t i = 0; e == NULL && i < stacks_n_skipped(s); i++) {
 		struct stacks_skipped k;
 

@@ -4,6 +4,7 @@
 #ifndef FCGI_CMD_STACKS_H
 #define FCGI_CMD_STACKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,10 +14,11 @@ struct stacks;
 /*
  * Adds up what the files hold ("-": standard input); `format` NULL: guess
  * for each.  What was left out is said on stderr.  The caller frees *out,
- * also after an error, which names the file.
+ * also after an error, which names the file.  `pair`: takes a file of two
+ * profiles (folded_pair.h) where it is the only one; all others refuse it.
  */
 const struct err *cmd_stacks_read(struct stacks **out, const char *command,
-    const char *format, int n, char **paths);
+    const char *format, int n, char **paths, bool pair);
 
 /* The number of the type called so; `name` NULL: the first, and the others
  * are listed on stderr.  Errors: ERR_REQUEST 422 when there is none. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "folded.h"
+#include "folded_pair.h"
 #include "gperftools.h"
 #include "gzip.h"
 #include "heap.h"
@@ -96,20 +97,24 @@ tree_parse_samples(struct stacks *s, const void *data, size_t n)
 /* The stricter looks come first. */
 const struct foreign foreign_formats[] = {
     {"pprof", "protobuf, as go tool pprof reads it", pprof_looks, pprof_parse,
-        NULL},
-    {"heap_v2", "a heap profile of jemalloc", heap_looks, heap_parse, NULL},
+        NULL, false},
+    {"heap_v2", "a heap profile of jemalloc", heap_looks, heap_parse, NULL,
+        false},
     {"gperftools", "a heap profile of gperftools", gperftools_looks,
-        heap_parse, NULL},
+        heap_parse, NULL, false},
     {"speedscope", "speedscope's JSON", speedscope_looks, speedscope_parse,
-        NULL},
+        NULL, false},
     {"perf", "the text of perf script", perf_script_looks, perf_script_parse,
-        &perf_script_stream},
+        &perf_script_stream, false},
+    {"folded-pair", "stacks with two counts, as difffolded.pl writes them",
+        folded_pair_looks, folded_pair_parse, NULL, true},
     {"folded", "stacks with counts, as stackcollapse writes them",
-        folded_looks, folded_parse_samples, &folded_stream},
+        folded_looks, folded_parse_samples, &folded_stream, false},
     {"lines", "a stack a line, each counts one", lines_looks,
-        lines_parse_samples, NULL},
-    {"trie", "Pyroscope's transport trie", NULL, trie_parse_samples, NULL},
-    {"tree", "Pyroscope's tree", NULL, tree_parse_samples, NULL},
+        lines_parse_samples, NULL, false},
+    {"trie", "Pyroscope's transport trie", NULL, trie_parse_samples, NULL,
+        false},
+    {"tree", "Pyroscope's tree", NULL, tree_parse_samples, NULL, false},
 };
 const size_t foreign_n_formats =
     sizeof(foreign_formats) / sizeof(foreign_formats[0]);
@@ -151,6 +156,16 @@ foreign_choose(const struct foreign **out, const char *name,
 }
 
 const struct err *
+foreign_single(const struct foreign *f)
+{
+	if (!f->pair)
+		return NULL;
+	return err_field(ERR_REQUEST, 422, "format", "two counts a line are "
+	    "two profiles: memlens flamegraph draws their difference, nothing "
+	    "else takes them (\"folded\" takes the first as part of a name)");
+}
+
+const struct err *
 foreign_parse(struct stacks *s, const char *name, const void *data, size_t n,
     size_t limit)
 {
@@ -165,6 +180,8 @@ foreign_parse(struct stacks *s, const char *name, const void *data, size_t n,
 	}
 	if (e == NULL)
 		e = foreign_choose(&f, name, data, n);
+	if (e == NULL)
+		e = foreign_single(f);
 	if (e == NULL)
 		e = f->parse(s, data, n);
 	if (e == NULL)

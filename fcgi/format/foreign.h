@@ -35,6 +35,7 @@ struct foreign {
 	const struct err *(*parse)(struct stacks *s, const void *data,
 	    size_t n);
 	const struct foreign_stream *stream; /* NULL: only as a whole */
+	bool pair; /* two profiles: to be compared, not to be kept */
 };
 
 #define FOREIGN_LOOK 65536
@@ -51,10 +52,14 @@ const struct foreign *foreign_guess(const void *data, size_t n);
 const struct err *foreign_choose(const struct foreign **out, const char *name,
     const void *data, size_t n);
 
+/* ERR_REQUEST 422 for a format that is no single profile. */
+const struct err *foreign_single(const struct foreign *f);
+
 /*
  * Adds what `data` holds, packed or not, to stacks.  `name` NULL: guess.
  * At most `limit` bytes are unpacked.  Errors: ERR_REQUEST 422 for a format
- * that is unknown or cannot be guessed; those of gzip_inflate() and parse.
+ * that is unknown, cannot be guessed or is a pair; those of gzip_inflate()
+ * and parse.
  */
 const struct err *foreign_parse(struct stacks *s, const char *name,
     const void *data, size_t n, size_t limit);
@@ -62,7 +67,7 @@ const struct err *foreign_parse(struct stacks *s, const char *name,
 /*
  * The same from a descriptor, to its end: in pieces where the format allows
  * it, so that a file may be larger than memory.  The descriptor stays open.
- * For tools: it blocks.
+ * For tools: it blocks, and takes pairs.
  */
 const struct err *foreign_read(struct stacks *s, const char *name, int fd,
     size_t limit);

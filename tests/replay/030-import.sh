@@ -103,6 +103,29 @@ elif grep -q 'bad: line 1: heap_v2/ or heap profile: expected' "$T/why"; then
 else
 	no "a broken file is refused, by its line"
 fi
+# two counts a line, as difffolded.pl and inferno-diff-folded write them
+printf 'main;read 5 10\nmain;write 7 0\nmain;new 0 4\n' >"$T/pair"
+refused() {
+	"$memlens" "$@" >"$T/out" 2>"$T/why" && return 1
+	[ ! -s "$T/out" ] && grep -q 'two counts a line' "$T/why"
+}
+if "$memlens" flamegraph "$T/pair" >"$T/svg" 2>"$T/why" &&
+	"$memlens" flamegraph - <"$T/pair" 2>"$T/why" |
+		grep -q 'A: standard input, 12 samples;   B: ' &&
+	grep -q '<title>B against A</title>' "$T/svg" &&
+	grep -q '<title>write (samples: A 7 58.33%, B 0 0.00%;' "$T/svg"; then
+	ok "two counts a line are drawn as a difference"
+else
+	no "two counts a line are drawn as a difference"
+fi
+if refused collapse "$T/pair" &&
+	refused import --service x "$T/pair" "$T/store" &&
+	refused flamegraph "$T/pair" "$T/folded" &&
+	refused flamegraph --diff "$T/pair" "$T/folded"; then
+	ok "and refused elsewhere"
+else
+	no "and refused elsewhere"
+fi
 for arguments in "--service x" "$T/folded" "--unit x --service x a b" \
 	"--nonsense a b" "--from now a b"; do
 	"$memlens" import $arguments >/dev/null 2>"$T/why"

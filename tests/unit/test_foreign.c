@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "fcgi/format/folded_pair.h"
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
@@ -18,6 +19,8 @@ TEST(formats_are_guessed)
 		const char *text, *format;
 	} cases[] = {
 	    {"a;b 1\n", "folded"}, {"# one\n\na 1.5", "folded"},
+	    {"a;b 1 2\na 0 3\n", "folded-pair"}, {"a;b 1 2\n", "folded"},
+	    {"a;b 1 2\na 3\n", "folded"}, {"a 1 2\nb 0 3\n", "folded"},
 	    {"a;b\na;c\n", "lines"}, {"\x01\x02;", NULL}, {"", NULL},
 	    {"heap_v2/524288\n", "heap_v2"},
 	    {"--- symbol\n0x1 a\n---\n--- heap\nheap_v2/1\n", "heap_v2"},
@@ -34,6 +37,34 @@ TEST(formats_are_guessed)
 			CHECK_STR(f->name, cases[i].format);
 	}
 	CHECK(foreign_find("folded") != NULL && foreign_find("x") == NULL);
+}
+
+/* What difffolded.pl writes: for a picture of both, for nothing else. */
+TEST(two_counts_a_line_are_two_types)
+{
+	static const char text[] = "# x\na;b c_[k] 1 2\r\nno counts\n"
+	    "a 0 3.6\n\nb;7 5\nb;7 5 0\n";
+	static const int64_t want[2][4] = {{0, 0, 1, 5}, {0, 4, 2, 0}};
+	struct stacks *s = stacks_new(&stacks_limits_push);
+
+	CHECK(foreign_parse(s, "folded-pair", text, strlen(text), 1000) !=
+	    NULL);
+	CHECK_INT(stacks_n_types(s), 0);
+	CHECK(!folded_pair_in(s));
+	CHECK_OK(folded_pair_parse(s, text, strlen(text)));
+	CHECK(folded_pair_in(s));
+	CHECK_INT(stacks_n_types(s), 2);
+	CHECK_INT(stacks_n_nodes(s), 5); /* a, b c, b, 7 */
+	for (uint32_t t = 0; t < 2; t++) {
+		CHECK_INT(stacks_value(s, 1, t), want[t][1]);
+		CHECK_INT(stacks_value(s, 2, t), want[t][2]);
+		CHECK_INT(stacks_value(s, 4, t), want[t][3]);
+	}
+	CHECK(stacks_n_skipped(s) > 0);
+	stacks_free(s);
+	s = stacks_new(&stacks_limits_push);
+	CHECK(folded_pair_parse(s, "a\nb 1\n", 6) != NULL);
+	stacks_free(s);
 }
 
 TEST(packed_input_is_unpacked)
@@ -85,6 +116,7 @@ int
 main(void)
 {
 	RUN(formats_are_guessed);
+	RUN(two_counts_a_line_are_two_types);
 	RUN(packed_input_is_unpacked);
 	RUN(a_descriptor_is_read_to_its_end);
 	return test_done();
