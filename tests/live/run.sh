@@ -7,7 +7,7 @@
 #   run.sh BUILD [PORT]
 #
 # Environment: RUN (folder for sockets, store and logs), RATE (requests per
-# second of the load), KVPORT (of the service; its statistics are 501 above),
+# second of the load), KVPORT (of the service), STATSPORT (of its statistics, 501 above),
 # SLOT (slot length), KVFLAGS, LISTEN (address).
 #
 # Everything runs in this script's process group; Ctrl-C or TERM ends all.
@@ -15,7 +15,7 @@ set -u
 build=$(cd "${1:?folder of the build}" && pwd)
 port=${2:-8080}
 kvport=${KVPORT:-18000}
-stats=$((kvport + 501))
+stats=${STATSPORT:-$((kvport + 501))}
 run=${RUN:-/var/tmp/memlens-$port}
 listen=${LISTEN:-127.0.0.1}
 source=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,21 +1,22 @@
 #!/bin/bash
 # Shares of CPU against what the program itself has measured, within the
-# binomial error: 4 standard deviations, which one of 15,800 samplings of one
-# function misses by chance, so about one run in 3,900 of these four.  4
-# samples more are for the skew of small counts, on a machine that gives the
-# program little.
+# binomial error: 6 standard deviations, which one of 500 million samplings of
+# a function misses by chance.  6 samples more are for the skew of small
+# counts, on a machine that gives the program little.
 . "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
-"$BUILD/system/cpu_shares" 60 >"$dir/true" &
+name=shares_$tag
+own "$BUILD/system/cpu_shares" shares
+"$dir/$name" 600 >"$dir/true" &
 shares=$!
 pids="$pids $shares"
-"$driver" -h 997 -s 1000 -n 8 >"$out" 2>"$dir/err"
-need_attached "$out"
+enough() { at_least 3000 "^stack [0-9]+ $name .*;burn_[a-z]+[ ;]"; }
+sample_until enough -h 997 -s 1000
 kill -TERM $shares
 wait $shares
 
 for f in burn_fifty burn_thirty burn_fifteen burn_five; do
-	echo "$f $(samples "$out" "^stack [0-9]+ cpu_shares .*;$f[ ;]")"
+	echo "$f $(samples "$out" "^stack [0-9]+ $name .*;$f[ ;]")"
 done >"$dir/seen"
 all=$(awk '{ n += $2 } END { print n }' "$dir/seen")
 expect "sampled" "$all samples" "$all" -ge 60
@@ -31,8 +32,8 @@ done < <(awk '
 		for (f in burnt) {
 			p = burnt[f] / total
 			off = seen[f] - n * p
-			may = 4 * sqrt(n * p * (1 - p)) + 4
+			may = 6 * sqrt(n * p * (1 - p)) + 6
 			print (off < may && off > -may ? "ok" : "not_ok"), f \
-			    ": within 4 standard deviations"
+			    ": within 6 standard deviations"
 		}
 	}' "$dir/true" "$dir/seen")

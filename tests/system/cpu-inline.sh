@@ -25,31 +25,40 @@ __attribute__((noinline)) void serve(unsigned n)
 }
 int main()
 {
-	time_t end = time(0) + 60;
+	time_t end = time(0) + 900;
 	while (time(0) < end)
 		serve(100000);
 }
 END
-g++ -O2 -g -o "$dir/inlined_yes" "$dir/inlined.cc" &&
-	cp "$dir/inlined_yes" "$dir/inlined_no" &&
-	strip -g "$dir/inlined_no" || { not_ok "compiles"; exit 1; }
-begin "$dir/inlined_yes"
-begin "$dir/inlined_no"
-"$driver" -i -s 1000 -n 8 >"$out" 2>"$dir/err"
-need_attached "$out"
-all=$(samples "$out" '^stack .* inlined_yes .*;serve')
-deep=$(samples "$out" '^stack .* inlined_yes .*;serve[^;]*;kv::Lookup[^;]*;kv::Mix')
+yes=inl_yes_$tag no=inl_no_$tag
+g++ -O2 -g -o "$dir/$yes" "$dir/inlined.cc" && own "$dir/$yes" inl_no &&
+	strip -g "$dir/$no" || { not_ok "compiles"; exit 1; }
+begin "$dir/$yes"
+begin "$dir/$no"
+served=";serve"
+deep="$served[^;]*;kv::Lookup[^;]*;kv::Mix"
+shown() {
+	local all
+	all=$(samples "$out" "^stack .* $yes .*$served")
+	at_least $((all / 2 + 1)) "^stack .* $yes .*$deep" &&
+		at_least 20 "^stack .* $yes .*$deep" &&
+		at_least 5 "^stack .* $no .*$served"
+}
+sample_until shown -i -s 1000
+all=$(samples "$out" "^stack .* $yes .*$served")
+deep=$(samples "$out" "^stack .* $yes .*$deep")
 expect "inlined functions stand above the one that holds them" \
 	"$deep of $all" "$deep" -ge 5 -a $((deep * 2)) -gt "$all"
-frames=$(grep -c '^frame inlined inlined_yes [0-9a-f]* 0x0 kv::' "$out")
+frames=$(grep -c "^frame inlined $yes [0-9a-f]* 0x0 kv::" "$out")
 expect "they are frames of a kind of their own" "$frames" "$frames" -ge 2
-none=$(samples "$out" '^stack .* inlined_no .*kv::')
-plain=$(samples "$out" '^stack .* inlined_no .*;serve')
+none=$(samples "$out" "^stack .* $no .*kv::")
+plain=$(samples "$out" "^stack .* $no .*$served")
 expect "none without debug information" "$none beside $plain" \
 	"$none" = 0 -a "$plain" -ge 5
-"$driver" -s 1000 -n 4 >"$out" 2>"$dir/err"
+sampled() { at_least 10 "^stack .* $yes .*$served"; }
+sample_until sampled -s 1000
 none=$(samples "$out" 'kv::Mix')
-plain=$(samples "$out" '^stack .* inlined_yes .*;serve')
+plain=$(samples "$out" "^stack .* $yes .*$served")
 expect "none when nobody asks" "$none beside $plain" \
 	"$none" = 0 -a "$plain" -ge 3
 restarts=$(awk '/^counter .*child_restarts_total/ { n += $(NF - 1) }

@@ -15,10 +15,11 @@ function early_function(n) {
 		s += i * i % 7;
 	return s;
 }
+const fs = require('fs');
 let x = 0, late = early_function;
 const began = Date.now();
-while (Date.now() - began < 40000) {
-	if (late === early_function && Date.now() - began > 5000)
+while (Date.now() - began < 600000) {
+	if (late === early_function && fs.existsSync(process.argv[2]))
 		late = new Function('n', `return (function late_function(n) {
 			let s = 0;
 			for (let i = 0; i < n; i++) s += i % 5 * i;
@@ -28,12 +29,26 @@ while (Date.now() - began < 40000) {
 }
 console.log(x);
 END
-begin "$node" --perf-basic-prof --no-turbo-inlining "$dir/hot.js" >/dev/null
-"$driver" -s 1000 -n 14 >"$out" 2>"$dir/err"
-rm -f "/tmp/perf-$last.map"
-need_attached "$out"
-early=$(samples "$out" '[}].*;JS:[^;]*early_function')
-late=$(samples "$out" '[}].*;JS:[^;]*late_function')
+own "$node" node
+begin "$dir/node_$tag" --perf-basic-prof --no-turbo-inlining "$dir/hot.js" \
+	"$dir/go" >/dev/null
+node_pid=$last
+before_end() { rm -f "/tmp/perf-$node_pid.map"; }
+early="process=node_$tag[^;]*;.*;JS:[^;]*early_function"
+late="process=node_$tag[^;]*;.*;JS:[^;]*late_function"
+# In the seconds before the map is read again.
+nameless="process=node_$tag[^}]*[}].*;.anonymous code."
+early_is_named() { at_least 10 "$early"; }
+late_is_named() {
+	at_least 10 "$late" && [ $(($(samples "$out" "$nameless") * 2)) -lt \
+		$(($(samples "$out" "$early") + $(samples "$out" "$late"))) ]
+}
+begin_driver -s 1000
+seen early_is_named
+touch "$dir/go"
+seen late_is_named
+end_driver
+early=$(samples "$out" "$early") late=$(samples "$out" "$late")
 expect "a JIT's function has its name" "$early samples" "$early" -ge 10
 expect "so has one that was made later" "$late samples" "$late" -ge 10
 # Module and build id are empty.
@@ -41,8 +56,7 @@ frames=$(awk '/^frame jit / { n++; bad += !/^frame jit   0x0 JS:/ }
 	END { print n + 0, bad + 0 }' "$out")
 expect "frames of their own kind, without addresses" "$frames" \
 	"${frames% *}" -ge 2 -a "${frames#* }" = 0
-# In the seconds before the map is read again.
-nameless=$(samples "$out" '[{][^}]*process=node[^}]*[}].*;.anonymous code.')
+nameless=$(samples "$out" "$nameless")
 named=$((early + late))
 expect "few are without a name" "$nameless beside $named" \
 	$((nameless * 2)) -lt "$named"

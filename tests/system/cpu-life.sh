@@ -33,28 +33,37 @@ int main(void)
 	return n == 1;
 }
 END
-gcc -O2 -fomit-frame-pointer -o "$dir/life_short" "$dir/life_short.c" ||
+name=life_$tag
+gcc -O2 -fomit-frame-pointer -o "$dir/$name" "$dir/life_short.c" ||
 	{ not_ok "compiles"; exit 1; }
 
-begin bash -c 'while :; do "$0"; done' "$dir/life_short"
-"$driver" -s 1000 -n 8 >"$out" 2>"$dir/err"
-need_attached "$out"
-all=$(samples "$out" '^stack [0-9]+ life_short ')
-whole=$(samples "$out" '^stack [0-9]+ life_short .*};_start;.*;main;')
-expect "sampled" "$all samples" "$all" -ge 20
-# None was before: such a process was not looked at while it lived.
-expect "a good part of the stacks is whole" "$whole of $all" \
-	$((whole * 4)) -gt "$all"
+shell=shell_$tag
+own "$(command -v bash)" shell
+begin "$dir/$shell" -c 'while :; do "$0"; done' "$dir/$name"
 
+all() { samples "$out" "^stack [0-9]+ $name "; }
+whole() { samples "$out" "^stack [0-9]+ $name .*};_start;.*;main;"; }
 count() { # SERIES SERVICE : sum of the increases
 	awk -v n="$1" -v s="[$2]" '/^counter / && $3 == n && $4 == s {
 		sum += $5 } END { print sum + 0 }' "$out"
 }
 # Until it was looked at, a process counts under its parent's service.
-both() { echo $(($(count "$1" life_short) + $(count "$1" bash))); }
-started=$(both memlens_threads_started_total)
-exited=$(both memlens_threads_exited_total)
-execs=$(both memlens_processes_execs_total)
+both() { echo $(($(count "$1" "$name") + $(count "$1" "$shell"))); }
+started() { both memlens_threads_started_total; }
+exited() { both memlens_threads_exited_total; }
+execs() { both memlens_processes_execs_total; }
+content() {
+	[ "$(all)" -ge 40 ] && [ $(($(whole) * 4)) -gt "$(all)" ] &&
+		[ "$(started)" -ge 5 ] && [ "$(exited)" -ge 5 ] &&
+		[ "$(execs)" -ge 4 ]
+}
+sample_until content -s 1000
+all=$(all) whole=$(whole)
+started=$(started) exited=$(exited) execs=$(execs)
+expect "sampled" "$all samples" "$all" -ge 20
+# None was before: such a process was not looked at while it lived.
+expect "a good part of the stacks is whole" "$whole of $all" \
+	$((whole * 4)) -gt "$all"
 expect "threads are counted" "$started started, $exited exited" \
 	"$started" -ge 5 -a "$exited" -ge 5
 expect "programs are counted" "$execs" "$execs" -ge 4

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 {
 	Store store;
 	pthread_t t;
-	end = time(0) + 60;
+	end = time(0) + 900;
 	std::thread a(&Store::Compact, &store, argc);
 	std::thread b([] { while (time(0) < end) spin(); });
 	pthread_create(&t, 0, flush_log, 0);
@@ -45,28 +45,41 @@ int main(int argc, char **argv)
 	b.join();
 }
 END
-g++ -O2 -o "$dir/pool_plain" "$dir/pool.cc" -lpthread &&
-	cp "$dir/pool_plain" "$dir/pool_named" ||
-	{ not_ok "compiles"; exit 1; }
-begin "$dir/pool_plain"
-begin "$dir/pool_named" named
-sleep 2 # the table of processes has seen the threads then
-"$driver" -s 1000 -n 9 >"$out" 2>"$dir/err"
-need_attached "$out"
+plain=plain_$tag named=named_$tag
+g++ -O2 -o "$dir/$plain" "$dir/pool.cc" -lpthread &&
+	own "$dir/$plain" named || { not_ok "compiles"; exit 1; }
+four_threads() { [ "$(ls "/proc/$last/task" | wc -l)" = 4 ]; }
+begin "$dir/$plain"
+await 60 four_threads
+begin "$dir/$named" named
+await 60 threads flusher-7
+await 60 four_threads
 
 # pool SERVICE POOL : its samples
 pool() {
 	awk -v s="$1" -v p="pool=$2,process=" '/^stack / && $3 == s &&
 		index($0, p) { n += $NF } END { print n + 0 }' "$out"
 }
+in_pools() { # SERVICE POOL... : a few samples in each
+	local service=$1
+	shift
+	for name in "$@"; do
+		[ "$(pool "$service" "$name")" -ge 5 ] || return
+	done
+}
+all_seen() {
+	in_pools $plain main flush_log Store::Compact 'main::{lambda()#1}' &&
+		in_pools $named 'flusher-*' $named
+}
+sample_until all_seen -s 1000
 for name in main flush_log Store::Compact 'main::{lambda()#1}'; do
-	n=$(pool pool_plain "$name")
+	n=$(pool $plain "$name")
 	expect "a pool $name" "$n samples" "$n" -ge 3
 done
 # Until tables are made and names are known, the process's name stands in.
-rest=$(samples "$out" '^stack .*pool=pool_plain,.*};(_start|__clone3?);.*spin')
+rest=$(samples "$out" "^stack .*pool=$plain,.*};(_start|__clone3?);.*spin")
 expect "whole stacks are in no other" "$rest samples" "$rest" = 0
-n=$(pool pool_named 'flusher-*')
+n=$(pool $named 'flusher-*')
 expect "a thread's own name counts" "$n samples" "$n" -ge 3
-n=$(pool pool_named pool_named)
+n=$(pool $named $named)
 expect "and then that of the others" "$n samples" "$n" -ge 3

@@ -5,8 +5,9 @@
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
  *	    [-i]
  *
- * BUDGET is in millionths of a CPU and judged at each slot; without it there
- * is none.  -i: show inlined functions.
+ * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
+ * millionths of a CPU and judged at each slot; without it there is none.
+ * -i: show inlined functions.
  *
  * Output, one line each:
  *	state STATE WHY
@@ -23,6 +24,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,13 @@
 #include "collector/unwind_tables.h"
 
 static int64_t began_ns; /* of the sampling */
+static volatile sig_atomic_t stopped;
+
+static void
+on_signal(int sig)
+{
+	stopped = sig;
+}
 
 static void
 die(const struct err *e)
@@ -187,16 +196,17 @@ close_slot(struct source *s, uint64_t slot, const struct config *c)
 	fflush(stdout);
 }
 
-/* Polls as the daemon does until the slot is over and a little more. */
-static void
+/* Polls as the daemon does until the slot is over and a little more; false
+ * when it was stopped before that. */
+static bool
 run_slot(struct source *s, struct services *services, uint64_t slot,
     const struct config *c)
 {
 	int64_t end = ((int64_t)slot + 1) * c->slot_ns + c->slot_ns / 4;
-	int64_t swept = 0, now;
+	int64_t swept = 0, now = 0;
 	struct pollfd p = {.fd = source_cpu.fd(s), .events = POLLIN};
 
-	while ((now = clock_wall_ns()) < end) {
+	while (!stopped && (now = clock_wall_ns()) < end) {
 		if (now - swept > NS_PER_S) {
 			die(services_sweep(services, now));
 			swept = now;
@@ -204,7 +214,10 @@ run_slot(struct source *s, struct services *services, uint64_t slot,
 		poll(&p, 1, 100);
 		die(source_cpu.poll(s, clock_wall_ns()));
 	}
+	if (now < end)
+		return false;
 	close_slot(s, slot, c);
+	return true;
 }
 
 /* The runs of this process's program of a perf event, from the descriptor's
@@ -268,8 +281,8 @@ run(struct source *s, struct services *services, const struct config *c,
 
 	int64_t began = 0;
 
-	for (; slots > 0; slots--) {
-		run_slot(s, services, slot++, c);
+	for (; slots > 0 && run_slot(s, services, slot, c); slots--) {
+		slot++;
 		/* The first slot reads symbols, the others do not. */
 		if (began == 0)
 			began = clock_cpu_ns();
@@ -291,6 +304,7 @@ main(int argc, char **argv)
 	int c;
 
 	log_init("cpu_driver", LOG_L_INFO);
+	signal(SIGTERM, on_signal);
 	die(config_load(&config, NULL));
 	config.slot_ns = NS_PER_S;
 	config.cpu_budget = 0;

@@ -11,17 +11,21 @@ trap 'umount -l "$dir/disk"; finish' EXIT
 sed -i 's/^reserve = .*/reserve = 2M/' "$dir/conf"
 start_daemon d -s "$dir/disk/store" -w "$dir/rec"
 d=$last
-sleep 1
+await 60 test -s "$dir/rec"
 head -c 3M /dev/zero >"$dir/disk/fill"
-expect_true "it says so" await 15 said "$dir/d.log" "batches wait"
+expect_true "it says so" await 120 said "$dir/d.log" "batches wait"
 sleep 2
 expect "once" "$(grep -c "batches wait" "$dir/d.log")" 1
 expect_true "it lives" kill -0 "$d"
 rm "$dir/disk/fill"
-expect_true "and goes on" await 15 said "$dir/d.log" "takes batches again"
-sleep 0.5
-kill -USR1 "$d"
-await 3 said "$dir/d.log" "slots: "
-expect_text "nothing is lost" "$(grep "slots: " "$dir/d.log")" "0 lost, 0 waiting"
+expect_true "and goes on" await 120 said "$dir/d.log" "takes batches again"
+last_word() { grep "slots: " "$dir/d.log" | tail -n 1; }
+none_waits() {
+	kill -USR1 "$d"
+	sleep 0.2
+	grep -q ", 0 waiting" <<<"$(last_word)"
+}
+await 60 none_waits
+expect_text "nothing is lost" "$(last_word)" "0 lost, 0 waiting"
 end "$d"
 expect "status" "$status" 0

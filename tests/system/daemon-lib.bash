@@ -47,13 +47,15 @@ end() {
 
 # await SECONDS COMMAND... : until it succeeds
 await() {
-	local n=$(($1 * 20))
+	local end=$((SECONDS + $1))
 	shift
-	while ((n-- > 0)); do "$@" && return 0; sleep 0.05; done
-	return 1
+	until "$@"; do
+		((SECONDS < end)) || return
+		sleep 0.05
+	done
 }
 said() { grep -q -e "$2" "$1"; }
-ready() { await 10 said "$1" "ready: "; }
+ready() { await 60 said "$1" "ready: "; }
 
 # A configuration with short slots and no CPU sampler: $dir/conf
 configure() {
@@ -81,4 +83,7 @@ start_daemon() {
 
 mlb() { python3 tests/system/mlb.py "$@"; }
 slots() { mlb "$1" | cut -d' ' -f1 | sort -un; }
+# has RECORDING PATTERN, slots_are N RECORDING : so far
+has() { mlb "$1" 2>/dev/null | grep -q -e "$2"; }
+slots_are() { [ -s "$2" ] && [ "$(slots "$2" 2>/dev/null | wc -l)" -ge "$1" ]; }
 need_root() { [ "$(id -u)" = 0 ] || { echo "skip - $1: needs root"; exit 77; }; }

@@ -14,16 +14,16 @@ END
 for address in "$dir/notify" "@memlens-test-$$"; do
 	begin "$dir/manager.log" python3 "$dir/manager.py" "$address"
 	manager=$last
-	await 5 said "$dir/manager.log" bound
+	await 60 said "$dir/manager.log" bound
 	begin "$dir/d.log" env NOTIFY_SOCKET="$address" WATCHDOG_USEC=1000000 JOURNAL_STREAM=8:1 \
 		"$BUILD/memlensd" -f "$dir/conf" -s "$dir/store" -v
 	d=$last
-	expect_true "READY=1" await 10 said "$dir/manager.log" "^READY=1$"
-	expect_true "STATUS" await 5 said "$dir/manager.log" "^STATUS=.*procfs attached.*services"
-	sleep 2.2
-	expect_true "WATCHDOG=1 at least twice" [ "$(grep -c '^WATCHDOG=1$' "$dir/manager.log")" -ge 2 ]
+	expect_true "READY=1" await 60 said "$dir/manager.log" "^READY=1$"
+	expect_true "STATUS" await 60 said "$dir/manager.log" "^STATUS=.*procfs attached.*services"
+	twice() { [ "$(grep -c '^WATCHDOG=1$' "$dir/manager.log")" -ge 2 ]; }
+	expect_true "WATCHDOG=1 at least twice" await 60 twice
 	end "$d"
-	expect_true "STOPPING=1" await 2 said "$dir/manager.log" "^STOPPING=1$"
+	expect_true "STOPPING=1" await 60 said "$dir/manager.log" "^STOPPING=1$"
 	end "$manager"
 done
 expect_text "messages have priorities" "$(head -n 1 "$dir/d.log")" "^<6>source"

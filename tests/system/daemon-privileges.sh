@@ -36,7 +36,7 @@ nobody=$last
 ready "$dir/nobody.log" || not_ok "it starts" "$(cat "$dir/nobody.log")"
 expect_text "what is missing is said, with the reason" "$(cat "$dir/nobody.log")" \
 	"without CAP_SYS_PTRACE: no reading /proc/PID/io"
-sleep 1.5
+await 60 has "$dir/rec" node_cpu_seconds_total
 end "$nobody"
 expect "status" "$status" 0
 expect_text "procfs measures all the same" "$(mlb "$dir/rec")" "node_cpu_seconds_total"
@@ -47,7 +47,7 @@ begin "$dir/cpu.log" setpriv --reuid=65534 --regid=65534 --clear-groups --boundi
 	"$BUILD/memlensd" -f "$dir/conf" -s "$dir/nobody2" -w "$dir/rec2"
 nobody=$last
 ready "$dir/cpu.log" || not_ok "it starts without BPF" "$(cat "$dir/cpu.log")"
-sleep 1.2
+await 60 has "$dir/rec2" num_procs
 end "$nobody"
 expect_text "the log says why" "$(cat "$dir/cpu.log")" "source cpu: not attached: "
 expect_text "so does a fact" "$(mlb "$dir/rec2" facts)" "2.cpu.not attached: "

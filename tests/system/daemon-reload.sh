@@ -4,21 +4,23 @@
 configure 300ms 100ms
 start_daemon d -s "$dir/store" -w "$dir/rec"
 d=$last
-sleep 1
+await 60 slots_are 3 "$dir/rec"
 cp "$dir/conf" "$dir/good"
 echo "[cpu]
 rate = lots" >>"$dir/conf"
 kill -HUP "$d"
-expect_true "a bad file is refused" await 3 said "$dir/d.log" \
+expect_true "a bad file is refused" await 60 said "$dir/d.log" \
 	"conf:[0-9]*: rate: .*; the old configuration stays"
-sleep 0.7
+more() { slots_are $((before + 2)) "$dir/rec"; }
+before=$(slots "$dir/rec" | wc -l)
+await 60 more
 cp "$dir/good" "$dir/conf"
 printf '[service renamed]\ncommand = /memlensd$\n' >>"$dir/conf"
 kill -HUP "$d"
-expect_true "a good one is taken" await 3 said "$dir/d.log" "configuration reloaded"
-sleep 1
+expect_true "a good one is taken" await 60 said "$dir/d.log" "configuration reloaded"
+await 60 has "$dir/rec" 'num_procs{groupname="renamed"'
 kill -USR1 "$d"
-expect_true "counters are logged" await 3 said "$dir/d.log" "store: [0-9]* batches"
+expect_true "counters are logged" await 60 said "$dir/d.log" "store: [0-9]* batches"
 end "$d"
 expect "status" "$status" 0
 services() { mlb "$dir/rec" | sed -n 's/.*num_procs{groupname="\([a-z]*\)".*/\1/p' | sort -u; }

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/daemon-lib.bash"
 configure 100ms 100ms
 start_daemon live -s "$dir/live" -w "$dir/rec"
-sleep 8.5 # more than 64 slots, so that a file is sealed
+await 120 slots_are 72 "$dir/rec" # so that a file is sealed
 end "$last"
 
 # What the store's files hold.  Berkeley DB gives every file an id of its own
@@ -39,9 +39,8 @@ expect "replaying twice into one store: status" $? 0
 # -k stays, with the socket, until a signal.
 begin "$dir/keep.log" "$BUILD/memlensd" -f "$dir/conf" -s "$dir/again3" -r "$dir/rec" -k
 keep=$last
-await 10 said "$dir/keep.log" "batches replayed"
-sleep 0.3
-expect_true "-k: it stays, with its socket" [ -S "$dir/sock" ]
+await 60 said "$dir/keep.log" "batches replayed"
+expect_true "-k: it stays, with its socket" await 60 [ -S "$dir/sock" ]
 expect "no capability is kept" \
 	"$(sed -n 's/^CapEff:\t//p' /proc/"$keep"/status)" 0000000000000000
 end "$keep"

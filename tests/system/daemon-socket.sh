@@ -9,13 +9,13 @@ chmod 755 "$dir"
 start_daemon d -s "$dir/store" -w "$dir/rec"
 daemon=$last
 expect "the socket's mode and group" "$(stat -c '%a %G' "$dir/sock")" "660 games"
-await 5 [ -s "$dir/rec" ]
+await 60 [ -s "$dir/rec" ]
 
 cat >"$dir/post.py" <<'END'
 """post.py SOCK FILE...: sends the files, prints the answers."""
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.settimeout(3)
+s.settimeout(60)
 try:
     s.connect(sys.argv[1])
     for name in sys.argv[2:]:
@@ -75,7 +75,7 @@ expect_text "a stranger, even if the mode lets him connect" \
 	"$(as --reuid=65534 --regid=65534 --clear-groups)" "^error 403 "
 
 kill -USR1 "$daemon"
-await 3 said "$dir/d.log" "socket: "
+await 60 said "$dir/d.log" "socket: "
 expect_text "all of it is counted" "$(grep "socket: " "$dir/d.log")" \
 	"4 batches taken, 3 refused, .* 1 turned away"
 expect_text "and duplicates" "$(grep "store: [0-9]" "$dir/d.log")" "2 duplicates"

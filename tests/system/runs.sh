@@ -11,7 +11,7 @@ socket = $dir/sock
 END
 begin "$dir/w.log" "$BUILD/memlens-fcgi" -c "$dir/fcgi.conf" -s "$dir/store" \
 	-l "$dir/fcgi" -p all
-await 10 [ -S "$dir/fcgi" ] || not_ok "a worker" "$(cat "$dir/w.log")"
+await 60 [ -S "$dir/fcgi" ] || not_ok "a worker" "$(cat "$dir/w.log")"
 
 # ask METHOD URI [BODY]: the answer's body
 ask() {
@@ -21,7 +21,7 @@ ask() {
 		cgi-fcgi -bind -connect "$dir/fcgi" <"$dir/in" | sed '1,/^\r$/d'
 }
 list() { ask GET /api/v1/runs; }
-has() { [ "$(list | jq -r "$1")" = "$2" ]; }
+has_run() { [ "$(list | jq -r "$1")" = "$2" ]; }
 expect "no runs yet" "$(list)" '{"runs":[]}'
 
 said=$(ask POST /api/v1/runs '{"name":"base","from":1700000000.5,
@@ -31,15 +31,15 @@ expect "the answer is the run as kept" \
 	"$(jq -c '[.name,.from,.until,.label,.rate_reached,.sysctls]' <<<"$said")" \
 	'["base",1700000000.5,1700002800,"one",998.25,{"vm.x":"1"}]'
 expect_text "the host adds its kernel" "$(jq -r .kernel <<<"$said")" "$(uname -r)"
-expect_true "it is listed" await 10 has '.runs[0].name' base
+expect_true "it is listed" await 60 has_run '.runs[0].name' base
 expect "with all that was said" "$(list | jq -c '.runs[0]')" "$(jq -c . <<<"$said")"
 
 ask POST /api/v1/runs '{"name":"base","from":1700000100,"until":1700000200}' >"$dir/out"
-expect_true "a run of the same name replaces it" await 10 has '.runs[0].from' 1700000100
+expect_true "a run of the same name replaces it" await 60 has_run '.runs[0].from' 1700000100
 expect "and is the only one" "$(list | jq '.runs | length')" 1
 expect_true "the host's settings are there where none are said" \
-	has '.runs[0].sysctls | has("vm.swappiness")' true
+	has_run '.runs[0].sysctls | has("vm.swappiness")' true
 ask POST /api/v1/runs '{"name":"other"}' >"$dir/out"
-expect_true "newest range first" await 10 has '.runs[0].name' other
+expect_true "newest range first" await 60 has_run '.runs[0].name' other
 ask POST /api/v1/runs '{"name":"base","removed":true}' >"$dir/out"
-expect_true "a run is taken away" await 10 has '.runs | map(.name) | join(",")' other
+expect_true "a run is taken away" await 60 has_run '.runs | map(.name) | join(",")' other

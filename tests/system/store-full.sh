@@ -17,13 +17,13 @@ mount -t tmpfs -o size=3m none "$dir" 2>/dev/null || {
 	echo "skip - full file system: tmpfs cannot be mounted here"
 	exit 77
 }
-# until COMMAND... : up to 20 s
+# until COMMAND... : up to 120 s
 until_true() {
-	for _ in $(seq 200); do
-		"$@" && return
+	local end=$((SECONDS + 120))
+	until "$@"; do
+		((SECONDS < end)) || return
 		sleep 0.1
 	done
-	return 1
 }
 said_full() { grep -q '^s 1 ' "$dir.log"; }
 more_than() { [ "$(acknowledged)" -gt "$1" ]; }

@@ -6,40 +6,52 @@
 mix=$BUILD/system/unwind_mix
 out=$dir/out
 # Two functions of the C library at the root, whose names it may lack.
-thread='};[^;]*(clone|libc)[^;]*;[^;]*(start_thread|libc)[^;]*;(in_thread|mix_)'
-first='};(_start|mix_[a-z]*.0x[0-9a-f]*);[^;]*libc[^;]*;[^;]*libc[^;]*;(main|mix_)'
+thread='};[^;]*(clone|libc)[^;]*;[^;]*(start_thread|libc)[^;]*;(in_thread|mix)'
+first='};(_start|mix[a-z_]*.0x[0-9a-f]*);[^;]*libc[^;]*;[^;]*libc[^;]*;(main|mix)'
 
 # Each under a name of its own, which is its service.
-for way in threads fork leader probed; do
-	cp "$mix" "$dir/mix_$way"
-	begin "$dir/mix_$way" "$way" 300
-done
-cp "$mix" "$dir/mix_deleted"
-begin "$dir/mix_deleted" leader 300
-sleep 0.2
-rm "$dir/mix_deleted"
-sample_until "$out" mix_threads mix_fork mix_leader mix_deleted mix_probed -- \
-	-h 499 -s 2000
+start() { # NAME WAY
+	own "$mix" "$1"
+	begin "$dir/$1_$tag" "$2" 900
+}
+start mixt threads
+start mixf fork
+start mixl leader
+start mixp probed
+start mixg leader
+threads=mixt_$tag fork=mixf_$tag leader=mixl_$tag probed=mixp_$tag
+gone=mixg_$tag
+running() { [ "$(readlink "/proc/$last/exe")" = "$dir/$gone" ]; }
+await 60 running
+rm "$dir/$gone"
 
-probed=$(settled "$out" mix_probed |
-	awk '/;in_(sort|aligned);/ { n += $NF } END { print n + 0 }')
+sorting=';in_(sort|aligned);'
+handler=';in_(thread|sort|vdso|aligned).*;on_signal;burn '
+clock=';in_vdso;.*clock_gettime'
+called=';in_sort;.*;in_callback;burn '
+content() {
+	sampled 1000 "$threads" "$fork" "$leader" "$gone" &&
+		sampled 300 "$probed" &&
+		[ "$(count "$out" "$probed" "$sorting")" -ge 20 ] &&
+		[ "$(count "$out" "$threads" "$handler")" -ge 10 ] &&
+		[ "$(count "$out" "$threads" "$clock")" -ge 10 ] &&
+		[ "$(count "$out" "$threads" "$called")" -ge 10 ]
+}
+sample_until content -h 499 -s 1000
+
 # In the kernel's own few instructions of a probe there is no way back, and
 # none from the instruction that aligns a stack.
-whole "return probes" "$out" mix_probed "$first" 60 850
-expect "return probes: under their functions" "$probed samples" \
-	"$probed" -ge 20
-whole "threads" "$out" mix_threads "($thread|$first)"
-handler=$(settled "$out" mix_threads |
-	awk '/;in_(thread|sort|vdso|aligned).*;on_signal;burn / { n += $NF } END { print n + 0 }')
-expect "through a signal handler" "$handler samples" \
-	"$handler" -ge 10
-clock=$(settled "$out" mix_threads |
-	awk '/;in_vdso;.*clock_gettime/ { n += $NF } END { print n + 0 }')
-expect "the vdso" "$clock samples" "$clock" -ge 10
-sorted=$(settled "$out" mix_threads |
-	awk '/;in_sort;.*;in_callback;burn / { n += $NF } END { print n + 0 }')
-expect "callbacks of the C library" "$sorted samples" "$sorted" -ge 10
+whole "return probes" "$out" "$probed" "$first" 60 850
+n=$(count "$out" "$probed" "$sorting")
+expect "return probes: under their functions" "$n samples" "$n" -ge 20
+whole "threads" "$out" "$threads" "($thread|$first)"
+n=$(count "$out" "$threads" "$handler")
+expect "through a signal handler" "$n samples" "$n" -ge 10
+n=$(count "$out" "$threads" "$clock")
+expect "the vdso" "$n samples" "$n" -ge 10
+n=$(count "$out" "$threads" "$called")
+expect "callbacks of the C library" "$n samples" "$n" -ge 10
 # A process on its way out has given up its stack.
-whole "children of a fork" "$out" mix_fork "($first|};\[no user stack\])" 60
-whole "the first thread has ended" "$out" mix_leader "$thread" 60
-whole "the file is deleted" "$out" mix_deleted "$thread" 60
+whole "children of a fork" "$out" "$fork" "($first|};\[no user stack\])" 60
+whole "the first thread has ended" "$out" "$leader" "$thread" 60
+whole "the file is deleted" "$out" "$gone" "$thread" 60

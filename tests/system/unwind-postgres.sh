@@ -3,7 +3,9 @@
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/unwind.sh"
 . "$(dirname "$0")/lib/databases.sh"
+out=$dir/out
 start_postgres "$dir/postgres" || exit 77
 load_postgres
-sample_until "$dir/out" postgres -- -h 997 -s 1500
-whole "postgres" "$dir/out" postgres "$from_main" 60 990
+content() { sampled 1000 postgres; }
+sample_until content -h 997 -s 1000
+whole "postgres" "$out" postgres "$from_main" 60 990

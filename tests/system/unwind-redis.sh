@@ -4,7 +4,10 @@
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/unwind.sh"
 . "$(dirname "$0")/lib/databases.sh"
-start_redis "$dir/redis" || exit 77
+out=$dir/out name=redis_$tag
+own "$(command -v redis-server)" redis
+start_redis "$dir/redis" "$dir/$name" || exit 77
 load_redis
-sample_until "$dir/out" redis-server -- -h 997 -s 1500
-whole "redis" "$dir/out" redis-server "($from_main|$from_thread)" 60 990
+content() { sampled 1000 $name; }
+sample_until content -h 997 -s 1000
+whole "redis" "$out" $name "($from_main|$from_thread)" 60 990

@@ -3,8 +3,9 @@
 # and $dir of its own.  Each runs as an unprivileged user, on a port of its
 # own on this host only, with its data in a folder of the test.
 
-redis_port=${REDIS_PORT:-21310}
-postgres_port=${POSTGRES_PORT:-21311}
+. "$(dirname "${BASH_SOURCE[0]}")/../../live/port.sh"
+free_port redis_port
+free_port postgres_port
 postgres_bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
 # Where threads begin: functions of the C library, which may have no name.
 from_main='};_start;[^;]*libc[^;]*;[^;]*libc[^;]*;main;'
@@ -13,24 +14,26 @@ from_thread='};[^;]*(clone|libc)[^;]*;[^;]*(start_thread|libc)[^;]*;'
 as_nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups --)
 as_postgres=(setpriv --reuid=postgres --regid=postgres --clear-groups --)
 
-# until COMMAND succeeds, at most N seconds
-await() {
-	local n=$(($1 * 10))
+# comes SECONDS COMMAND : until the command succeeds, without a word
+comes() {
+	local end=$((SECONDS + $1))
 	shift
-	while ((n-- > 0)); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done
-	return 1
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return
+		sleep 0.1
+	done
 }
 
-# start_redis FOLDER : on $redis_port
+# start_redis FOLDER [PROGRAM] : on $redis_port
 start_redis() {
 	command -v redis-server redis-benchmark >/dev/null ||
 		{ echo "skip - redis: redis-server is not installed"; return 1; }
 	install -d -o nobody "$1"
 	chmod 755 "$(dirname "$1")"
-	begin "${as_nobody[@]}" redis-server --port "$redis_port" --save '' \
+	begin "${as_nobody[@]}" "${2:-redis-server}" --port "$redis_port" --save '' \
 		--bind 127.0.0.1 --dir "$1" --appendonly no \
 		>"$1/log" 2>&1
-	await 30 redis-cli -p "$redis_port" ping ||
+	comes 120 redis-cli -p "$redis_port" ping ||
 		{ echo "not ok - redis starts"; tail -n 5 "$1/log"; return 1; }
 }
 
@@ -56,7 +59,7 @@ start_postgres() {
 		-p "$postgres_port" -c listen_addresses=127.0.0.1 \
 		-c unix_socket_directories= >>"$1/log" 2>&1
 	postgres_pid=$last
-	await 60 "${as_postgres[@]}" "$postgres_bin/pg_isready" -h 127.0.0.1 \
+	comes 180 "${as_postgres[@]}" "$postgres_bin/pg_isready" -h 127.0.0.1 \
 		-p "$postgres_port" -q &&
 		"${as_postgres[@]}" "$postgres_bin/pgbench" -h 127.0.0.1 \
 		-p "$postgres_port" -i -s 2 -q postgres >>"$1/log" 2>&1 ||
@@ -67,7 +70,7 @@ start_postgres() {
 before_end() {
 	[ -n "${postgres_pid:-}" ] || return
 	kill -INT "$postgres_pid" 2>/dev/null
-	await 10 eval "! kill -0 $postgres_pid"
+	comes 60 eval "! kill -0 $postgres_pid"
 }
 
 load_postgres() {
