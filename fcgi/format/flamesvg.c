@@ -451,6 +451,8 @@ svg_put(struct svg *s)
 	s->least = flamesvg_min_share(o) * (double)s->f->total;
 	s->per_tick = s->f->total > 0 ? 1e6 / (double)s->f->total : 0;
 	s->height = svg_levels(s);
+	s->bytes = strcmp(o->units, "bytes") == 0;
+	s->n_units = strnlen(o->units, SVG_UNITS_MAX);
 	good = svg_names(s);
 	if (good) {
 		svg_put_head(s);

@@ -34,28 +34,35 @@ frame_bytes(char *p, int128 bytes)
 	return svg_str(p, units[u]);
 }
 
+/* Milliseconds, rounded; almost all numbers are small. */
+static uint64_t
+frame_milliseconds(int128 ticks, int64_t period_ns)
+{
+	if (ticks >> 31 == 0 && period_ns >> 31 == 0)
+		return ((uint64_t)ticks * (uint64_t)period_ns + 500000) /
+		    1000000;
+	return (uint64_t)((ticks * period_ns + 500000) / 1000000);
+}
+
 /* "1,234 samples, 12.34%, 12.46 s" */
 char *
 svg_put_value(char *p, const struct svg *s, int128 total)
 {
 	const struct flamesvg_options *o = s->o;
-	size_t n = strlen(o->units);
 
-	if (strcmp(o->units, "bytes") == 0) {
+	if (s->bytes) {
 		p = frame_bytes(p, total *
 		    (o->period_bytes > 0 ? o->period_bytes : 1));
 	} else {
 		p = svg_grouped(p, total);
 		*p++ = ' ';
-		memcpy(p, o->units, n < 64 ? n : 64);
-		p += n < 64 ? n : 64;
+		p = (char *)memcpy(p, o->units, s->n_units) + s->n_units;
 	}
 	p = PUT(p, ", ");
 	p = svg_percent(p, total, s->f->total);
 	if (o->period_ns > 0) {
 		p = PUT(p, ", ");
-		p = svg_decimal(p, (uint64_t)((total * o->period_ns + 500000) /
-		    1000000), 3);
+		p = svg_decimal(p, frame_milliseconds(total, o->period_ns), 3);
 		p = PUT(p, " s");
 	}
 	return p;
@@ -107,7 +114,9 @@ frame_put_other(char *p, uint64_t n)
 static uint64_t
 frame_place(const struct svg *s, int128 ticks)
 {
-	return (uint64_t)((double)ticks * s->per_tick + 0.5);
+	double v = ticks >> 63 == 0 ? (double)(int64_t)ticks : (double)ticks;
+
+	return (uint64_t)(v * s->per_tick + 0.5);
 }
 
 static char *
@@ -172,44 +181,54 @@ frame_colour(struct svg *s, uint32_t name)
 	return colour;
 }
 
-bool
-svg_put_frame(struct svg *s, const struct svg_frame *a)
+/* "<g ...>" of a frame; of two profiles' with the sign of its change. */
+static char *
+frame_put_group(char *p, const struct svg_frame *a, const char *sign, bool few)
 {
-	const struct svg_name *name = a->n_cut > 0 ? NULL : &s->names[a->name];
-	uint32_t row = s->o->upwards ? s->height - 1 - a->level : a->level;
-	const char *sign = NULL;
-	char other[64], change[8], *p;
-	bool few = false;
-
-	*frame_put_other(other, a->n_cut) = '\0';
-	if (!buf_reserve(s->out, SVG_FRAME_MAX + (name ? name->len : 0)))
-		return false;
-	p = (char *)s->out->data + s->out->len;
 	p = PUT(p, "<g data-w=\"");
 	p = svg_int(p, (uint64_t)a->total);
-	if (s->diff != NULL) {
-		double c = svg_change(s, a, &few);
-
-		sign = frame_sign(c);
-		flamesvg_colour_change(c, few, change);
+	if (sign != NULL) {
 		p = PUT(p, "\" data-s=\"");
 		p = svg_str(p, sign);
 		if (few)
 			p = PUT(p, "\" class=\"few");
 	}
-	p = PUT(p, "\"><title>");
-	if (name != NULL)
+	return PUT(p, "\"><title>");
+}
+
+bool
+svg_put_frame(struct svg *s, const struct svg_frame *a)
+{
+	const struct svg_name *name = a->n_cut > 0 ? NULL : &s->names[a->name];
+	uint32_t row = s->o->upwards ? s->height - 1 - a->level : a->level;
+	const char *sign = NULL, *colour = "#cfccc6";
+	char other[64], change[8], *p;
+	bool few = false;
+
+	if (!buf_reserve(s->out, SVG_FRAME_MAX + (name ? name->len : 0)))
+		return false;
+	if (s->diff == NULL && name != NULL) {
+		colour = frame_colour(s, a->name);
+	} else if (s->diff != NULL) {
+		double c = svg_change(s, a, &few);
+
+		sign = frame_sign(c);
+		flamesvg_colour_change(c, few, change);
+		colour = change;
+	}
+	p = frame_put_group((char *)s->out->data + s->out->len, a, sign, few);
+	if (name != NULL) {
 		p = (char *)memcpy(p, s->escaped.data + name->first,
 		    name->len) + name->len;
-	else
+	} else {
+		*frame_put_other(other, a->n_cut) = '\0';
 		p = svg_str(p, other);
+	}
 	p = PUT(p, " (");
 	p = s->diff != NULL ? svg_put_change(p, s, a)
 	                    : svg_put_value(p, s, a->total);
 	p = PUT(p, ")</title>");
-	p = frame_put_rect(p, s, a, (uint64_t)row * SVG_ROW,
-	    sign != NULL ? change
-	    : name != NULL ? frame_colour(s, a->name) : "#cfccc6");
+	p = frame_put_rect(p, s, a, (uint64_t)row * SVG_ROW, colour);
 	s->out->len = (size_t)(p - (char *)s->out->data);
 	frame_put_text(s, a, (uint64_t)row * SVG_ROW, sign,
 	    name != NULL ? s->f->names[a->name].text : other);

@@ -14,6 +14,7 @@
 #define SVG_HEAD 62 /* above them */
 #define SVG_FOOT 48 /* below them */
 #define SVG_ROW 16  /* of one level */
+#define SVG_UNITS_MAX 64
 
 /* A frame at its place, or what was gathered at one. */
 struct svg_frame {
@@ -42,6 +43,8 @@ struct svg {
 	double least;    /* ticks below which frames are gathered */
 	uint64_t n_cut;  /* frames that were */
 	uint32_t height; /* in levels, as drawn */
+	size_t n_units;  /* bytes of the units' name that are shown */
+	bool bytes;      /* the units are */
 };
 
 /* The longest text of numbers and markup around a frame's name. */
@@ -70,7 +73,7 @@ svg_str(char *p, const char *text)
 /* Digits, without and with thousands apart. */
 char *svg_int(char *p, uint64_t v);
 char *svg_grouped(char *p, int128 v);
-/* v / 10^digits, zeros at the end dropped. */
+/* v / 10^digits, 1 to 4 of them, zeros at the end dropped. */
 char *svg_decimal(char *p, uint64_t v, unsigned digits);
 /* part of whole as "12.34%". */
 char *svg_percent(char *p, int128 part, int128 whole);

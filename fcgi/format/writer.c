@@ -369,13 +369,28 @@ writer_xml_forbids(const char *s, size_t len)
 	    (unsigned char)s[2] >= 0xbe;
 }
 
-/* Bytes that XML holds as they are, from s. */
+/* Bytes that XML holds as they are, from s: eight at once where none of
+ * them is a control, DEL or beyond, or one of & < > " '. */
+#define BYTES(c) (UINT64_C(0x0101010101010101) * (c))
+#define ZERO_AMONG(v) (((v) - BYTES(1)) & ~(v) & BYTES(0x80))
+
 static size_t
 writer_plain_xml(const char *s, size_t n)
 {
-	size_t i;
+	size_t i = 0;
+	uint64_t w;
 
-	for (i = 0; i < n; i++) {
+	for (; i + 8 <= n; i += 8) {
+		memcpy(&w, s + i, 8);
+		if (((w | (w + BYTES(1)) | (w - BYTES(0x20))) &
+		        BYTES(0x80)) != 0 ||
+		    (ZERO_AMONG(w ^ BYTES('&')) | ZERO_AMONG(w ^ BYTES('<')) |
+		        ZERO_AMONG(w ^ BYTES('>')) |
+		        ZERO_AMONG(w ^ BYTES('"')) |
+		        ZERO_AMONG(w ^ BYTES('\''))) != 0)
+			break;
+	}
+	for (; i < n; i++) {
 		unsigned char c = (unsigned char)s[i];
 
 		if (c < 0x20 || c >= 0x7f || c == '&' || c == '<' ||
