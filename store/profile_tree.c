@@ -91,20 +91,21 @@ seen_set(uint64_t *seen, uint32_t i)
 	seen[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* Takes the highest number below `limit` that was seen; 0 when there is
- * none.  A walk down from the end goes by whole words. */
+/* Takes the highest number that is left in the words up to *word; 0 when
+ * there is none.  What is set meanwhile must be lower. */
 static inline uint32_t
-seen_take(uint64_t *seen, uint32_t limit)
+seen_take(uint64_t *seen, uint32_t *word)
 {
-	uint32_t word = limit / 64, bit;
+	uint32_t w = *word, bit;
 
-	while (seen[word] == 0) {
-		if (word-- == 0)
+	while (seen[w] == 0) {
+		if (w-- == 0)
 			return 0;
 	}
-	bit = 63 - (uint32_t)__builtin_clzll(seen[word]);
-	seen[word] &= ~(UINT64_C(1) << bit);
-	return word * 64 + bit;
+	bit = 63 - (uint32_t)__builtin_clzll(seen[w]);
+	seen[w] ^= UINT64_C(1) << bit;
+	*word = w;
+	return w * 64 + bit;
 }
 
 /* Adds the stacks' own values to the nodes. */
@@ -129,9 +130,9 @@ tree_sum(struct tree *t)
 {
 	const struct shown_node *nodes = t->s->shown.nodes;
 	struct shown_value *v = t->x->shown;
-	uint32_t i = t->s->shown.n;
+	uint32_t i, word = t->s->shown.n / 64;
 
-	while ((i = seen_take(t->x->seen, i)) > 0) {
+	while ((i = seen_take(t->x->seen, &word)) > 0) {
 		struct shown_value *up = &v[nodes[i].parent];
 
 		v[i].total += v[i].self;
@@ -226,13 +227,13 @@ static void
 tree_modules(struct tree *t)
 {
 	const struct symtab *y = &t->s->syms;
-	uint32_t i = y->n_nodes;
+	uint32_t i, word = y->n_nodes / 64;
 
 	for (size_t k = 0; k < t->self->n_touched; k++) {
 		if (tree_takes(t, t->self->touched[k]))
 			seen_set(t->x->seen, t->self->touched[k]);
 	}
-	while ((i = seen_take(t->x->seen, i)) > 0) {
+	while ((i = seen_take(t->x->seen, &word)) > 0) {
 		const struct sym_node *n = &y->nodes[i];
 
 		seen_set(t->x->seen, n->parent);

@@ -277,8 +277,9 @@ svg_put_foot(struct svg *s)
 		svg_put_scale(s, y + 18);
 	else if (s->f->total > 0)
 		svg_put_kinds(s, y + 18);
-	buf_printf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n",
-	    flamesvg_script);
+	buf_printf(out, "<script><![CDATA[\n");
+	buf_put(out, flamesvg_script, strlen(flamesvg_script));
+	buf_printf(out, "]]></script>\n</svg>\n");
 }
 
 /* ---- the walk over frames ---- */
@@ -366,7 +367,7 @@ walk_frame(struct svg_walk *w, const struct flame_frame *f)
 		return false;
 	w->hidden = UINT32_MAX;
 	walk_sides(w, f, &a);
-	if (f->level > 0 && (f->n_cut > 0 || (double)f->total < w->s->least)) {
+	if (f->level > 0 && (f->n_cut > 0 || svg_double(f->total) < w->s->least)) {
 		walk_gather(w, f, &a);
 		return true;
 	}
@@ -412,7 +413,7 @@ svg_levels(const struct svg *s)
 			continue;
 		if (a->level + 1 > n)
 			n = a->level + 1;
-		hidden = a->level > 0 && (double)a->total < s->least
+		hidden = a->level > 0 && svg_double(a->total) < s->least
 		    ? a->level : UINT32_MAX;
 	}
 	return n;
@@ -441,6 +442,8 @@ svg_names(struct svg *s)
 	return !s->escaped.failed && s->escaped.len < UINT32_MAX;
 }
 
+#define SVG_FRAME_MEAN 200 /* bytes of text, about */
+
 static bool
 svg_put(struct svg *s)
 {
@@ -453,7 +456,8 @@ svg_put(struct svg *s)
 	s->height = svg_levels(s);
 	s->bytes = strcmp(o->units, "bytes") == 0;
 	s->n_units = strnlen(o->units, SVG_UNITS_MAX);
-	good = svg_names(s);
+	good = svg_names(s) && (o->flush != NULL ||
+	    buf_reserve(s->out, s->f->n_frames * SVG_FRAME_MEAN));
 	if (good) {
 		svg_put_head(s);
 		buf_printf(s->out, "<svg id=\"frames\" x=\"%d\" y=\"%d\" "

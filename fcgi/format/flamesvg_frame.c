@@ -114,9 +114,7 @@ frame_put_other(char *p, uint64_t n)
 static uint64_t
 frame_place(const struct svg *s, int128 ticks)
 {
-	double v = ticks >> 63 == 0 ? (double)(int64_t)ticks : (double)ticks;
-
-	return (uint64_t)(v * s->per_tick + 0.5);
+	return (uint64_t)(svg_double(ticks) * s->per_tick + 0.5);
 }
 
 static char *
@@ -145,7 +143,7 @@ static void
 frame_put_text(struct svg *s, const struct svg_frame *a, uint64_t y,
     const char *sign, const char *name)
 {
-	long room = (long)(((double)a->total * s->per_tick / 1e6 * s->pixels -
+	long room = (long)((svg_double(a->total) * s->per_tick / 1e6 * s->pixels -
 	    6) / CHAR);
 	char text[160], *p = text;
 

@@ -61,6 +61,13 @@ int128 svg_whole(const struct svg *s, int side);
 /* -1 to 1: (B - A) / the greater, by the weights; and is that of few? */
 double svg_change(const struct svg *s, const struct svg_frame *a, bool *few);
 
+/* The same as a cast, which is a call for all 128 bits. */
+static inline double
+svg_double(int128 v)
+{
+	return v >> 63 == 0 ? (double)(int64_t)v : (double)v;
+}
+
 static inline char *
 svg_str(char *p, const char *text)
 {

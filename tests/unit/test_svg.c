@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "fcgi/format/diff.h"
+#include "fcgi/format/flamesvg_private.h"
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "test.h"
@@ -391,6 +392,66 @@ TEST(colours_are_stable)
 	}
 }
 
+static void
+check_number(char *end, char *text, const char *want)
+{
+	*end = '\0';
+	if (strcmp(text, want) != 0)
+		fprintf(stderr, "# %s is not %s\n", text, want);
+	CHECK(strcmp(text, want) == 0);
+}
+
+/* Digits, groups and fractions of all lengths, beside printf's. */
+TEST(numbers_are_as_printf_writes_them)
+{
+	char text[80], want[80];
+
+	for (uint64_t v = 1, k = 0; k < 64 * 3; k++) {
+		uint64_t n = v - 1 + k % 3;
+
+		snprintf(want, sizeof(want), "%llu", (unsigned long long)n);
+		check_number(svg_int(text, n), text, want);
+		check_number(svg_decimal(text, n * 10, 1), text, want);
+		for (size_t i = strlen(want); i > 3 && (i -= 3) > 0;) {
+			memmove(want + i + 1, want + i, strlen(want + i) + 1);
+			want[i] = ',';
+		}
+		check_number(svg_grouped(text, (int128)n), text, want);
+		v = k % 3 == 2 && v < UINT64_MAX / 40 ? v * 2 : v;
+	}
+	for (unsigned v = 0; v < 10000; v += 7) {
+		size_t n = (size_t)snprintf(want, sizeof(want), "3.%04u", v);
+
+		while (want[n - 1] == '0')
+			n--;
+		want[want[n - 1] == '.' ? n - 1 : n] = '\0';
+		check_number(svg_decimal(text, 30000 + v, 4), text, want);
+	}
+	check_number(svg_grouped(text, -((int128)1 << 90)), text,
+	    "-1,237,940,039,285,380,274,899,124,224");
+	check_number(svg_decimal(text, 1030, 3), text, "1.03");
+	check_number(svg_decimal(text, 107, 2), text, "1.07");
+}
+
+/* Each byte at each place of a name. */
+TEST(every_byte_of_a_name_is_escaped_where_it_must_be)
+{
+	for (unsigned c = 1; c < 256; c++) {
+		for (size_t at = 0; at < 20; at++) {
+			struct buf whole = {0}, one = {0};
+			char name[] = "abcdefghijklmnopqrst", byte = (char)c;
+
+			name[at] = byte;
+			writer_put_xml(&whole, name, sizeof(name) - 1);
+			writer_put_xml(&one, &byte, 1);
+			CHECK_INT(whole.len, one.len + 19);
+			CHECK(memcmp(whole.data + at, one.data, one.len) == 0);
+			buf_fini(&whole);
+			buf_fini(&one);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -405,6 +466,8 @@ main(void)
 	RUN(a_difference_gathers_both_sides);
 	RUN(a_difference_of_nothing_is_said);
 	RUN(colours_are_stable);
+	RUN(numbers_are_as_printf_writes_them);
+	RUN(every_byte_of_a_name_is_escaped_where_it_must_be);
 	buf_fini(&out);
 	return test_done();
 }
