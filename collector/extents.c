@@ -9,7 +9,9 @@
 
 #include "store/base/clock.h"
 
-#define REST_NS (1 * NS_PER_S) /* a program runs for microseconds */
+/* What a program has found it may use within the second of the clock, and the
+ * time that we are told is as late as our work has been. */
+#define REST_NS (2 * NS_PER_S)
 
 struct extent {
 	uint32_t first, n;

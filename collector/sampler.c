@@ -32,7 +32,7 @@ struct sampler {
 	struct bpf_link **links; /* one a CPU, NULL where not sampled */
 	unsigned n_cpus, online, sampled;
 	uint64_t malformed;
-	uint64_t *per_cpu;       /* room for one counter of all CPUs */
+	struct sample_counts *per_cpu; /* room for the counters of all */
 	sampler_fn *fn;
 	void *arg;
 	struct sampler_unwind unwind;
@@ -108,7 +108,8 @@ sampler_set_unwind(struct sampler *s, uint32_t cells)
 	    [UNWIND_ARRAY_TABLES] = bpf_map__fd(s->bpf->maps.unwind_tables)};
 
 	sampler_unwind_init(&s->unwind, arrays,
-	    bpf_map__fd(s->bpf->maps.unwind_processes), cells);
+	    bpf_map__fd(s->bpf->maps.unwind_processes),
+	    &s->bpf->data->unwind_generation, cells);
 	s->unwinds = cells > 0;
 }
 
@@ -300,16 +301,15 @@ void
 sampler_counts(const struct sampler *s, uint64_t counts[COUNT_COUNTERS])
 {
 	int fd = bpf_map__fd(s->bpf->maps.counters);
-	uint32_t which;
+	uint32_t zero = 0, which;
 	unsigned cpu;
 
-	for (which = 0; which < COUNT_COUNTERS; which++) {
-		counts[which] = 0;
-		if (bpf_map_lookup_elem(fd, &which, s->per_cpu) != 0)
-			continue;
-		for (cpu = 0; cpu < s->n_cpus; cpu++)
-			counts[which] += s->per_cpu[cpu];
-	}
+	memset(counts, 0, COUNT_COUNTERS * sizeof(counts[0]));
+	if (bpf_map_lookup_elem(fd, &zero, s->per_cpu) != 0)
+		return;
+	for (cpu = 0; cpu < s->n_cpus; cpu++)
+		for (which = 0; which < COUNT_COUNTERS; which++)
+			counts[which] += s->per_cpu[cpu].n[which];
 }
 
 uint64_t

@@ -66,14 +66,20 @@ kernel_read(void *arg, enum unwind_array which, uint32_t first, void *p,
 	return true;
 }
 
+/* Programs look for the process anew from then on. */
 static bool
 kernel_set_process(void *arg, int32_t pid, const struct unwind_process *p)
 {
 	const struct sampler_unwind *u = arg;
+	bool ok;
 
 	if (p == NULL)
-		return bpf_map_delete_elem(u->processes, &pid) == 0;
-	return bpf_map_update_elem(u->processes, &pid, p, BPF_ANY) == 0;
+		ok = bpf_map_delete_elem(u->processes, &pid) == 0;
+	else
+		ok = bpf_map_update_elem(u->processes, &pid, p, BPF_ANY) == 0;
+	if (++*u->generation == 0) /* means that nothing is known */
+		++*u->generation;
+	return ok;
 }
 
 static bool
@@ -86,10 +92,12 @@ kernel_get_process(void *arg, int32_t pid, struct unwind_process *p)
 
 void
 sampler_unwind_init(struct sampler_unwind *u,
-    const int arrays[UNWIND_ARRAYS], int processes, uint32_t cells)
+    const int arrays[UNWIND_ARRAYS], int processes,
+    volatile uint32_t *generation, uint32_t cells)
 {
 	memcpy(u->arrays, arrays, sizeof(u->arrays));
 	u->processes = processes;
+	u->generation = generation;
 	u->kernel = (struct unwind_kernel){.arg = u, .cells = cells,
 	    .write = kernel_write, .read = kernel_read,
 	    .set_process = kernel_set_process,

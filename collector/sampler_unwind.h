@@ -10,10 +10,12 @@ struct sampler_unwind {
 	struct unwind_kernel kernel;
 	int arrays[UNWIND_ARRAYS]; /* descriptors of maps, borrowed */
 	int processes;
+	volatile uint32_t *generation; /* the programs' variable */
 };
 
 /* Makes u->kernel, which points back to *u: do not move it. */
 void sampler_unwind_init(struct sampler_unwind *u,
-    const int arrays[UNWIND_ARRAYS], int processes, uint32_t cells);
+    const int arrays[UNWIND_ARRAYS], int processes,
+    volatile uint32_t *generation, uint32_t cells);
 
 #endif

@@ -32,7 +32,7 @@
 #define COST_ROW_NS 150
 #define IDLE_S 5 /* rows that were used since are not evicted */
 #define OFTEN 3 /* readings of a file that nobody was sampled in */
-#define ROOM_NS (1500 * NS_PER_MS) /* until evicted cells have rested */
+#define ROOM_NS (2500 * NS_PER_MS) /* until evicted cells have rested */
 
 enum state {
 	TABLE_UNUSED,

@@ -24,36 +24,39 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COUNT_COUNTERS);
+	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct sample_counts);
 } counters SEC(".maps");
 
+/* Gathers what is not known yet of the thread. */
 static __always_inline void
-count_more(__u32 which, __u64 more)
+learn_thread(struct unwind_thread *t, struct task_struct *task, __u64 mm,
+    __u32 tid, __u32 now_s)
 {
-	__u64 *n = bpf_map_lookup_elem(&counters, &which);
-
-	if (n != 0)
-		*n += more;
+	t->mm = mm;
+	t->tid = tid;
+	t->now_s = now_s;
+	t->generation = 0;
+	t->cgroup = bpf_get_current_cgroup_id();
+	t->start_ns = task->group_leader->start_boottime;
+	bpf_get_current_comm(t->comm, sizeof(t->comm));
 }
 
 static __always_inline void
-count(__u32 which)
+fill_task(struct sample_event *e, struct unwind_thread *t,
+    struct task_struct *task, struct perf_context *ctx, __u64 id)
 {
-	count_more(which, 1);
-}
+	__u64 mm = (__u64)task->mm;
+	__u32 now_s = e->time_ns / 1000000000;
 
-static __always_inline void
-fill_task(struct sample_event *e, struct perf_context *ctx)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	__u64 id = bpf_get_current_pid_tgid();
-
-	e->time_ns = bpf_ktime_get_ns();
-	e->cgroup = bpf_get_current_cgroup_id();
-	e->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	e->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
+	if (mm == 0 || t->mm != mm || t->tid != (__u32)id ||
+	    t->now_s != now_s)
+		learn_thread(t, task, mm, (__u32)id, now_s);
+	e->cgroup = t->cgroup;
+	e->start_ns = t->start_ns;
+	e->exec_id = (__u32)task->self_exec_id; /* grows after mm's change */
+	__builtin_memcpy(e->comm, t->comm, sizeof(e->comm));
 	e->value = 1;
 	e->period_ns = ctx->sample_period;
 	e->pid = id >> 32;
@@ -62,12 +65,9 @@ fill_task(struct sample_event *e, struct perf_context *ctx)
 	e->error = EVENT_OK;
 	e->source = 0;
 	e->zero = 0;
-	e->flags = 0;
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
-		e->flags |= EVENT_KTHREAD;
-		count(COUNT_KTHREAD);
-	}
-	bpf_get_current_comm(e->comm, sizeof(e->comm));
+	e->flags = task->flags & PF_KTHREAD ? EVENT_KTHREAD : 0;
+	e->n_kernel = 0;
+	e->n_user = 0;
 }
 
 static __always_inline void
@@ -75,7 +75,6 @@ fill_kernel(struct sample_event *e, struct perf_context *ctx)
 {
 	long n;
 
-	e->n_kernel = 0;
 	if ((ctx->cs & USER_CS) != 0)
 		return;
 	e->flags |= EVENT_IN_KERNEL;
@@ -88,7 +87,8 @@ fill_kernel(struct sample_event *e, struct perf_context *ctx)
 
 /* By frame pointers. */
 static __always_inline void
-fill_pointers(struct sample_event *e, struct perf_context *ctx)
+fill_pointers(struct sample_event *e, struct perf_context *ctx,
+    struct sample_counts *c)
 {
 	__u32 at = e->n_kernel & EVENT_MAX_KERNEL;
 	long n;
@@ -96,7 +96,7 @@ fill_pointers(struct sample_event *e, struct perf_context *ctx)
 	n = bpf_get_stack(ctx, &e->frames[at], EVENT_MAX_USER * sizeof(__u64),
 	    BPF_F_USER_STACK);
 	if (n <= 0) {
-		count(COUNT_NO_STACK);
+		c->n[COUNT_NO_STACK]++;
 		return;
 	}
 	e->n_user = (n / sizeof(__u64)) & EVENT_MAX_USER;
@@ -124,27 +124,27 @@ fill_registers(struct unwind_state *walk, struct perf_context *ctx)
 }
 
 static __always_inline void
-fill_user(struct unwind_scratch *s, struct perf_context *ctx)
+fill_user(struct unwind_scratch *s, struct unwind_thread *t,
+    struct task_struct *task, struct perf_context *ctx,
+    struct sample_counts *c)
 {
 	struct sample_event *e = &s->event;
 
-	e->n_user = 0;
 	if ((e->flags & EVENT_KTHREAD) != 0)
 		return;
 	if (ctx->cs == USER32_CS)
 		e->error = EVENT_32BIT;
 	if (eh_frame && e->error == EVENT_OK &&
 	    fill_registers(&s->walk, ctx)) {
-		if (unwind_user(s, UNWIND_SLOT_CPU,
-		    (void *)bpf_get_current_task()))
+		if (unwind_user(s, t, UNWIND_SLOT_CPU, task))
 			return;
 		e->error = EVENT_NO_PROCESS;
 	}
-	fill_pointers(e, ctx);
+	fill_pointers(e, ctx, c);
 }
 
 static __always_inline void
-send(struct sample_event *e)
+send(struct sample_event *e, struct sample_counts *c)
 {
 	__u64 frames = (e->n_kernel & EVENT_MAX_KERNEL) +
 	    (e->n_user & EVENT_MAX_USER);
@@ -155,33 +155,42 @@ send(struct sample_event *e)
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_WAKE)
 		wake = BPF_RB_FORCE_WAKEUP;
 	if (bpf_ringbuf_output(&ring, e, size, wake) == 0)
-		count(COUNT_SENT);
+		c->n[COUNT_SENT]++;
 	else
-		count(COUNT_RING_FULL);
+		c->n[COUNT_RING_FULL]++;
 }
 
 SEC("perf_event")
 int
 cpu_sample(struct perf_context *ctx)
 {
-	__u32 slot = UNWIND_SLOT_CPU;
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 zero = 0, slot = UNWIND_SLOT_CPU;
+	struct sample_counts *c = bpf_map_lookup_elem(&counters, &zero);
+	struct task_struct *task;
 	struct unwind_scratch *s;
-	struct sample_event *e;
+	struct unwind_thread *t;
 
-	count(COUNT_RUNS);
-	if (bpf_get_current_pid_tgid() == 0) {
-		count(COUNT_IDLE);
+	if (c == 0)
+		return 0;
+	c->n[COUNT_RUNS]++;
+	if (id == 0) {
+		c->n[COUNT_IDLE]++;
 		return 0;
 	}
 	s = bpf_map_lookup_elem(&scratch, &slot);
 	if (s == 0)
 		return 0;
-	e = &s->event;
-	fill_task(e, ctx);
-	fill_kernel(e, ctx);
-	fill_user(s, ctx);
-	send(e);
-	count_more(COUNT_NS, bpf_ktime_get_ns() - e->time_ns);
+	s->event.time_ns = bpf_ktime_get_ns();
+	task = (void *)bpf_get_current_task_btf();
+	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
+	fill_task(&s->event, t, task, ctx, id);
+	if ((s->event.flags & EVENT_KTHREAD) != 0)
+		c->n[COUNT_KTHREAD]++;
+	fill_kernel(&s->event, ctx);
+	fill_user(s, t, task, ctx, c);
+	send(&s->event, c);
+	c->n[COUNT_NS] += bpf_ktime_get_ns() - s->event.time_ns;
 	return 0;
 }
 

@@ -65,4 +65,8 @@ enum event_counter {
 	COUNT_COUNTERS = 16
 };
 
+struct sample_counts {
+	__u64 n[COUNT_COUNTERS];
+};
+
 #endif

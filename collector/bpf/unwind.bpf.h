@@ -22,10 +22,30 @@ enum unwind_slot {
 	UNWIND_SLOTS
 };
 
+/*
+ * What is known of a thread for a second, so that its next samples need not
+ * gather it from all over the kernel's structures: a change of its name or
+ * its cgroup is seen within that time.
+ */
+struct unwind_thread {
+	__u64 mm; /* the kernel's address: another image, another memory */
+	__u32 tid, now_s;
+	__u64 cgroup, start_ns;
+	__u32 generation;        /* of the lists of mappings; 0: none known */
+	__u32 first, n_mappings;
+	__u64 trampoline;
+	char comm[EVENT_COMM];
+};
+
 struct unwind_scratch {
 	struct unwind_state walk;
+	struct unwind_thread threads[UNWIND_KEEPERS];
 	struct sample_event event;
 };
+
+/* Counted up by the daemon behind each change of unwind_processes; never
+ * 0. */
+volatile __u32 unwind_generation = 1;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -96,28 +116,34 @@ unwind_original(struct unwind_state *s)
 }
 
 /* Few processes have uretprobes, and few kernels are built without. */
-static __always_inline void
-unwind_find_trampoline(struct unwind_state *s, struct task_struct *task)
+static __always_inline __u64
+unwind_trampoline(struct task_struct *task)
 {
+	struct mm_struct *mm = task->mm;
 	struct xol_area *area = 0;
+
+	if (bpf_core_field_exists(task->utask) && mm != 0)
+		area = mm->uprobes_state.xol_area;
+	return area != 0 ? area->vaddr : 0;
+}
+
+static __always_inline void
+unwind_find_hidden(struct unwind_state *s, struct task_struct *task)
+{
 	struct uprobe_task *utask;
 	__u64 in_copy;
 
-	s->trampoline = 0;
 	s->instance = 0;
 	s->stepped = 0;
-	if (bpf_core_field_exists(task->utask))
-		area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
-	if (area == 0)
+	if (s->trampoline == 0 || !bpf_core_field_exists(task->utask))
 		return;
-	s->trampoline = BPF_CORE_READ(area, vaddr);
-	utask = BPF_CORE_READ(task, utask);
+	utask = task->utask;
 	if (utask == 0)
 		return;
-	s->instance = (__u64)BPF_CORE_READ(utask, return_instances);
-	in_copy = s->ip - BPF_CORE_READ(utask, xol_vaddr);
+	s->instance = (__u64)utask->return_instances;
+	in_copy = s->ip - utask->xol_vaddr;
 	if (in_copy < 128)
-		s->stepped = BPF_CORE_READ(utask, vaddr) + in_copy;
+		s->stepped = utask->vaddr + in_copy;
 }
 
 /* One frame: notes where it is, goes to its caller.  The scratch map is
@@ -152,7 +178,7 @@ unwind_process(struct task_struct *task, __u32 pid, __u64 image)
 	p = bpf_map_lookup_elem(&unwind_processes, &pid);
 	if (p != 0 && p->image == image)
 		return p;
-	parent = BPF_CORE_READ(task, group_leader, real_parent, tgid);
+	parent = task->group_leader->real_parent->tgid;
 	p = bpf_map_lookup_elem(&unwind_processes, &parent);
 	return p != 0 && p->image == image ? p : 0;
 }
@@ -160,12 +186,36 @@ unwind_process(struct task_struct *task, __u32 pid, __u64 image)
 static __always_inline __u64
 unwind_task_image(struct task_struct *task)
 {
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct mm_struct *mm = task->mm;
 
 	if (mm == 0)
 		return 0;
-	return unwind_image(BPF_CORE_READ(mm, start_code),
-	    BPF_CORE_READ(mm, end_code), BPF_CORE_READ(mm, start_stack));
+	return unwind_image(mm->start_code, mm->end_code, mm->start_stack);
+}
+
+/* Finds the process's list of mappings; false when it has none. */
+static __always_inline bool
+unwind_find_process(struct unwind_scratch *s, struct unwind_thread *t,
+    struct task_struct *task)
+{
+	__u32 generation = unwind_generation; /* before the look */
+	struct unwind_process *p;
+	__u64 image;
+
+	if (t->generation == generation)
+		return 1;
+	t->generation = 0;
+	image = unwind_task_image(task);
+	p = image != 0 ? unwind_process(task, s->event.pid, image) : 0;
+	if (p == 0)
+		return 0;
+	if (p->used_s != t->now_s)
+		p->used_s = t->now_s;
+	t->first = p->first;
+	t->n_mappings = p->n;
+	t->trampoline = unwind_trampoline(task);
+	t->generation = generation;
+	return 1;
 }
 
 /*
@@ -173,28 +223,24 @@ unwind_task_image(struct task_struct *task)
  * when the process has no tables: nothing was walked.
  */
 static __always_inline bool
-unwind_user(struct unwind_scratch *s, __u32 slot, struct task_struct *task)
+unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
+    struct task_struct *task)
 {
-	__u64 image = unwind_task_image(task);
-	struct unwind_process *p;
-
-	p = image != 0 ? unwind_process(task, s->event.pid, image) : 0;
-	if (p == 0)
+	if (!unwind_find_process(s, t, task))
 		return 0;
-	s->walk.first = p->first;
-	s->walk.n = p->n;
-	s->walk.start = 0;
-	s->walk.end = 0;
-	s->walk.now_s = s->event.time_ns / 1000000000;
+	s->walk.first = t->first;
+	s->walk.n = t->n_mappings;
+	s->walk.now_s = t->now_s;
+	s->walk.trampoline = t->trampoline;
 	s->walk.is_caller = 0;
 	s->walk.error = EVENT_OK;
 	s->walk.pending = 0;
 	s->walk.guessed = 0;
-	unwind_find_trampoline(&s->walk, task);
-	if (p->used_s != s->walk.now_s)
-		p->used_s = s->walk.now_s;
+	unwind_find_hidden(&s->walk, task);
+	unwind_keep_begin(&s->walk, s->event.tid);
 	if (unwind_begin(&s->walk) == 0)
 		bpf_loop(EVENT_MAX_USER + 1, unwind_frame, &slot, 0);
+	unwind_keep_end(&s->walk, s->event.tid);
 	s->event.error = s->walk.error;
 	s->event.flags |= EVENT_EH_FRAME;
 	if (s->walk.pending)

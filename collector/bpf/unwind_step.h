@@ -12,6 +12,20 @@
  *
  * The caller of unwind_step() notes s->ip before each step.  Registers are
  * x86-64's; another machine needs another unwind_apply().
+ *
+ * At 99 Hz nothing that a walk needs is still in the CPU's caches, and what
+ * it costs is the lines of memory that it touches.  So a walk keeps its rules
+ * in the order of its frames, and the thread's next walk on the same CPU goes
+ * along them (unwind_recall()): a line for four frames, which come one behind
+ * the other, in place of one of the index and one of the rows for each.  It
+ * keeps the range of addresses of the leaf's rule too, since a leaf that
+ * takes time is met again somewhere else in it, and the last mapping.
+ *
+ * Return addresses are read anew in any case; only the way from an address
+ * to its rule is kept.  That way depends on nothing but the address and the
+ * list of mappings, and neither a list's place nor a table's is used for
+ * another one within a second (extents.h): what was kept in this second under
+ * the same place of the list is what a search would find.
  */
 #ifndef COLLECTOR_BPF_UNWIND_STEP_H
 #define COLLECTOR_BPF_UNWIND_STEP_H
@@ -26,10 +40,44 @@ UNWIND_INLINE struct unwind_table *unwind_table(__u32 i);
 struct unwind_state;
 UNWIND_INLINE __u64 unwind_original(struct unwind_state *s);
 
+#define UNWIND_KEPT 64     /* frames of a walk; a power of two */
+#define UNWIND_KEEPERS 8   /* threads of a CPU; a power of two */
+#define UNWIND_LOOK 6      /* frames by which two walks may differ at once */
+#define UNWIND_KEPT_MASK (2 * UNWIND_KEEPERS * UNWIND_KEPT - 1)
+#define UNWIND_WORDS 8     /* read at once */
+
+/* A mapping with its table, the latter without used_s. */
+struct unwind_place {
+	__u64 start, end, bias;
+	struct unwind_table table;
+};
+
+/* A rule of enum unwind_kind, as in struct unwind_row. */
+struct unwind_rule {
+	__u16 cfa;
+	__u8 kind, bp;
+};
+
+/* What was found for a return address. */
+struct unwind_kept {
+	__u64 ip;
+	__u32 words; /* of the stack pointer there: where in the stack */
+	struct unwind_rule rule;
+};
+
+/* Whose walk was kept, and when. */
+struct unwind_keeper {
+	__u32 tid, first, n_mappings, now_s;
+	__u32 n;    /* kept frames */
+	__u32 half; /* of the keeper's two lists; the other one is written */
+	__u64 low, high; /* the leaf's rule: addresses from low to high - 1 */
+	struct unwind_rule leaf;
+	struct unwind_place place; /* where the last search ended */
+};
+
 struct unwind_state {
 	__u64 ip, sp, bp;
-	__u64 start, end, bias;  /* of the mapping that was last used */
-	struct unwind_table table; /* its table, without used_s */
+	struct unwind_place place;
 	__u64 trampoline; /* the page of uretprobes; 0: none */
 	__u64 instance;   /* the next hidden return address, a kernel's */
 	__u64 stepped;    /* whose copy is being executed there; 0: none */
@@ -39,6 +87,13 @@ struct unwind_state {
 	__u8 error;     /* enum event_error, once unwind_step() said stop */
 	__u8 pending;   /* frame pointers stood in for a table to come */
 	__u8 guessed;   /* frame pointers stood in for a row */
+	__u32 old, n_old, next; /* the last walk: place, frames, next one */
+	__u32 new, n_new;       /* this one */
+	__u64 low, high;        /* the leaf's rule, as it will be kept */
+	struct unwind_rule leaf;
+	__u64 words[UNWIND_WORDS];
+	struct unwind_keeper keepers[UNWIND_KEEPERS];
+	struct unwind_kept kept[UNWIND_KEPT_MASK + 1];
 };
 
 /* What follows a wrong guess is the guess's fault. */
@@ -56,21 +111,21 @@ unwind_use(struct unwind_state *s, const struct unwind_mapping *m)
 	__u32 which = m->table;
 	struct unwind_table *t;
 
-	s->start = m->start;
-	s->end = m->start + ((__u64)m->pages << 12);
-	s->bias = m->bias;
-	s->table.state = UNWIND_TABLE_NONE;
+	s->place.start = m->start;
+	s->place.end = m->start + ((__u64)m->pages << 12);
+	s->place.bias = m->bias;
+	s->place.table.state = UNWIND_TABLE_NONE;
 	if (which == UNWIND_NO_TABLE)
 		return 1;
 	t = unwind_table(which);
 	if (t == 0)
 		return 1;
-	s->table.state = *(volatile __u32 *)&t->state; /* before the rest */
-	s->table.first = t->first;
-	s->table.base = t->base;
-	s->table.shift = t->shift;
-	s->table.buckets = t->buckets;
-	s->table.rows = t->rows;
+	s->place.table.state = *(volatile __u32 *)&t->state; /* before the rest */
+	s->place.table.first = t->first;
+	s->place.table.base = t->base;
+	s->place.table.shift = t->shift;
+	s->place.table.buckets = t->buckets;
+	s->place.table.rows = t->rows;
 	if (t->used_s != s->now_s)
 		t->used_s = s->now_s;
 	return 1;
@@ -84,7 +139,7 @@ unwind_find_mapping(struct unwind_state *s, __u64 pc)
 	const struct unwind_mapping *m;
 	int i;
 
-	if (pc >= s->start && pc < s->end)
+	if (pc >= s->place.start && pc < s->place.end)
 		return 1;
 	for (i = 0; i < UNWIND_MAPPING_STEPS; i++) {
 		if (low >= high)
@@ -108,12 +163,13 @@ unwind_find_mapping(struct unwind_state *s, __u64 pc)
 }
 
 /* The row for pc, which lies in the state's mapping; NULL when there is
- * none.  See unwind.h for the layout. */
+ * none.  *next: the row's number in the table, from 1 on.  See unwind.h for
+ * the layout. */
 UNWIND_INLINE const struct unwind_row *
-unwind_find_row(const struct unwind_state *s, __u64 pc)
+unwind_find_row(const struct unwind_state *s, __u64 pc, __u32 *next)
 {
-	const struct unwind_table *t = &s->table;
-	__u64 offset = pc - s->bias;
+	const struct unwind_table *t = &s->place.table;
+	__u64 offset = pc - s->place.bias;
 	__u32 at, rows = t->first + t->buckets, low, high, mid;
 	const struct unwind_row *row;
 	const __u64 *cell;
@@ -143,6 +199,7 @@ unwind_find_row(const struct unwind_state *s, __u64 pc)
 	}
 	if (low == 0 || low > t->rows)
 		return 0;
+	*next = low;
 	return (const struct unwind_row *)unwind_cell(rows + low - 1);
 }
 
@@ -211,7 +268,7 @@ unwind_by_pointer(struct unwind_state *s)
 {
 	__u64 pair[2]; /* caller's bp, return address */
 
-	if (s->table.state == UNWIND_TABLE_PENDING)
+	if (s->place.table.state == UNWIND_TABLE_PENDING)
 		s->pending = 1;
 	if (s->bp == 0)
 		return 1; /* the convention's end */
@@ -240,7 +297,7 @@ unwind_signal(struct unwind_state *s)
 	return s->ip == 0;
 }
 
-/* The CFA of a row; 0 with the error set when there is none. */
+/* The CFA of a rule; 0 with the error set when there is none. */
 UNWIND_INLINE __u64
 unwind_cfa(struct unwind_state *s, __u32 kind, __u64 n)
 {
@@ -264,44 +321,183 @@ unwind_cfa(struct unwind_state *s, __u32 kind, __u64 n)
 	return 0;
 }
 
-/* Goes to the caller, whose registers lie below the CFA.  Mostly bp is
- * saved right below the return address: one reading serves both. */
+/* Goes to the caller, whose registers lie below the CFA.  Mostly bp is saved
+ * near the return address: one reading serves both. */
 UNWIND_INLINE int
 unwind_return(struct unwind_state *s, __u64 cfa, __u32 bp)
 {
-	__u64 pair[2] = {s->bp, 0};
+	__u32 n = bp >= 2 && bp <= UNWIND_WORDS ? bp : 1;
 
 	if (cfa <= s->sp)
 		return unwind_fail(s, EVENT_BAD_STACK);
-	if (bp == 2) {
-		if (unwind_read_user(pair, sizeof(pair), cfa - 16) != 0)
-			return unwind_fail(s, EVENT_UNREADABLE);
-	} else {
-		if (bp != UNWIND_BP_SAME && unwind_read_user(&pair[0], 8,
-		    bp == UNWIND_BP_AT_BP ? s->bp : cfa - 8 * bp) != 0)
-			return unwind_fail(s, EVENT_UNREADABLE);
-		if (unwind_read_user(&pair[1], 8, cfa - 8) != 0)
-			return unwind_fail(s, EVENT_UNREADABLE);
-	}
-	s->bp = pair[0];
+	if (unwind_read_user(s->words, 8 * n, cfa - 8 * n) != 0)
+		return unwind_fail(s, EVENT_UNREADABLE);
+	if (n > 1)
+		s->bp = s->words[0];
+	else if (bp != UNWIND_BP_SAME && unwind_read_user(&s->bp, 8,
+	    bp == UNWIND_BP_AT_BP ? s->bp : cfa - 8 * bp) != 0)
+		return unwind_fail(s, EVENT_UNREADABLE);
 	s->sp = cfa;
-	return unwind_arrive(s, pair[1]);
+	return unwind_arrive(s, s->words[(n - 1) & (UNWIND_WORDS - 1)]);
 }
 
 UNWIND_INLINE int
-unwind_apply(struct unwind_state *s, const struct unwind_row *row)
+unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 {
-	__u32 kind = row->kind, bp = row->bp;
 	__u64 cfa;
 
-	if (kind == UNWIND_STOP)
+	if (rule.kind == UNWIND_STOP)
 		return 1;
-	if (kind == UNWIND_SIGNAL)
+	if (rule.kind == UNWIND_SIGNAL)
 		return unwind_signal(s);
-	cfa = unwind_cfa(s, kind, row->cfa);
+	cfa = unwind_cfa(s, rule.kind, rule.cfa);
 	if (s->error != EVENT_OK)
 		return 1;
-	return unwind_return(s, cfa, bp);
+	return unwind_return(s, cfa, rule.bp);
+}
+
+/* Opens the thread's last walk, if it may be used. */
+UNWIND_INLINE void
+unwind_keep_begin(struct unwind_state *s, __u32 tid)
+{
+	__u32 which = tid & (UNWIND_KEEPERS - 1);
+	struct unwind_keeper *k = &s->keepers[which];
+
+	s->old = (2 * which + k->half) * UNWIND_KEPT;
+	s->new = (2 * which + (k->half ^ 1)) * UNWIND_KEPT;
+	s->n_new = 0;
+	s->next = 0;
+	if (k->tid == tid && k->now_s == s->now_s && k->first == s->first &&
+	    k->n_mappings == s->n) {
+		s->n_old = k->n;
+		s->low = k->low;
+		s->high = k->high;
+		s->leaf = k->leaf;
+		s->place = k->place;
+	} else {
+		s->n_old = 0;
+		s->low = s->high = 0;
+		s->place.start = s->place.end = 0;
+	}
+}
+
+/* Leaves this walk to the thread's next one. */
+UNWIND_INLINE void
+unwind_keep_end(struct unwind_state *s, __u32 tid)
+{
+	struct unwind_keeper *k = &s->keepers[tid & (UNWIND_KEEPERS - 1)];
+
+	k->tid = tid;
+	k->first = s->first;
+	k->n_mappings = s->n;
+	k->now_s = s->now_s;
+	k->n = s->n_new;
+	k->half = (k->half ^ 1) & 1;
+	k->low = s->low;
+	k->high = s->high;
+	k->leaf = s->leaf;
+	k->place = s->place;
+	/* One whose table is to come may have it next time. */
+	if (s->place.table.state != UNWIND_TABLE_READY)
+		k->place.end = 0;
+}
+
+/* Notes how far the leaf's rule reaches. */
+UNWIND_INLINE void
+unwind_keep_leaf(struct unwind_state *s, struct unwind_rule rule, __u32 pc,
+    __u32 next)
+{
+	const struct unwind_table *t = &s->place.table;
+	const struct unwind_row *row = 0;
+
+	if (next < t->rows)
+		row = (const struct unwind_row *)unwind_cell(t->first +
+		    t->buckets + next);
+	s->low = s->place.bias + pc;
+	s->high = row != 0 ? s->place.bias + row->pc : s->low;
+	/* Nothing behind the mapping: another file may be there. */
+	if (s->high > s->place.end)
+		s->high = s->place.end;
+	if (s->low < s->place.start)
+		s->low = s->place.start;
+	s->leaf = rule;
+}
+
+UNWIND_INLINE void
+unwind_keep(struct unwind_state *s, struct unwind_rule rule)
+{
+	__u32 n = s->n_new;
+	struct unwind_kept *m;
+
+	if (!s->is_caller || n >= UNWIND_KEPT)
+		return;
+	m = &s->kept[(s->new + n) & UNWIND_KEPT_MASK];
+	m->ip = s->ip;
+	m->words = (__u32)(s->sp >> 3);
+	m->rule = rule;
+	s->n_new = n + 1;
+}
+
+/*
+ * Looks for the return address a few frames on along the last walk.  Frames
+ * whose stack pointer is below ours are left behind: that is only a guess of
+ * where to look, since an address has its rule wherever it stands.
+ */
+UNWIND_INLINE bool
+unwind_recall(struct unwind_state *s, struct unwind_rule *rule)
+{
+	__u32 words = (__u32)(s->sp >> 3), next = s->next, at = next;
+	const struct unwind_kept *m;
+	int i;
+
+	if (!s->is_caller) {
+		*rule = s->leaf;
+		return s->ip >= s->low && s->ip < s->high;
+	}
+	for (i = 0; i < UNWIND_LOOK; i++, at++) {
+		if (at >= s->n_old)
+			break;
+		m = &s->kept[(s->old + at) & UNWIND_KEPT_MASK];
+		if (m->ip == s->ip) {
+			*rule = m->rule;
+			s->next = at + 1;
+			return 1;
+		}
+		if ((__s32)(m->words - words) < 0)
+			next = at + 1;
+	}
+	s->next = next;
+	return 0;
+}
+
+/* The rule from the tables.  False when there is none: the step was made by
+ * frame pointers, or failed; *end is its result. */
+UNWIND_INLINE bool
+unwind_search(struct unwind_state *s, struct unwind_rule *rule, int *end)
+{
+	__u64 pc = s->ip - s->is_caller;
+	const struct unwind_row *row;
+	__u32 next = 0;
+
+	if (!unwind_find_mapping(s, pc)) {
+		*end = unwind_fail(s, s->trampoline != 0 &&
+		    (pc & ~0xfffULL) == s->trampoline ? EVENT_TRAMPOLINE :
+		    EVENT_NO_MAPPING);
+		return 0;
+	}
+	if (s->place.table.state != UNWIND_TABLE_READY) {
+		*end = unwind_by_pointer(s);
+		return 0;
+	}
+	row = unwind_find_row(s, pc, &next);
+	if (row == 0 || row->kind == UNWIND_NONE) {
+		*end = unwind_guess(s);
+		return 0;
+	}
+	*rule = (struct unwind_rule){row->cfa, row->kind, row->bp};
+	if (!s->is_caller)
+		unwind_keep_leaf(s, *rule, row->pc, next);
+	return 1;
 }
 
 /* From the frame to its caller; nonzero: the walk is over, and s->error says
@@ -309,19 +505,13 @@ unwind_apply(struct unwind_state *s, const struct unwind_row *row)
 UNWIND_INLINE int
 unwind_step(struct unwind_state *s)
 {
-	__u64 pc = s->ip - s->is_caller;
-	const struct unwind_row *row;
+	struct unwind_rule rule;
+	int end;
 
-	if (!unwind_find_mapping(s, pc))
-		return unwind_fail(s, s->trampoline != 0 &&
-		    (pc & ~0xfffULL) == s->trampoline ? EVENT_TRAMPOLINE :
-		    EVENT_NO_MAPPING);
-	if (s->table.state != UNWIND_TABLE_READY)
-		return unwind_by_pointer(s);
-	row = unwind_find_row(s, pc);
-	if (row == 0 || row->kind == UNWIND_NONE)
-		return unwind_guess(s);
-	return unwind_apply(s, row);
+	if (!unwind_recall(s, &rule) && !unwind_search(s, &rule, &end))
+		return end;
+	unwind_keep(s, rule);
+	return unwind_apply(s, rule);
 }
 
 #endif

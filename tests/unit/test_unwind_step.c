@@ -46,9 +46,12 @@ unwind_read_user(void *to, size_t n, __u64 at)
 
 #include "collector/bpf/unwind_step.h"
 
+static uint64_t cells_read;
+
 static inline const __u64 *
 unwind_cell(__u32 i)
 {
+	cells_read++;
 	return i < CELLS ? &cells[i] : NULL;
 }
 
@@ -346,7 +349,7 @@ TEST(index_against_all_rows)
 	static struct unwind_row rows[20000];
 	struct unwind_state s = {0};
 	uint64_t seed = 88172645463325252u, spread, pc, ask;
-	uint32_t n, i, k, want;
+	uint32_t n, i, k, want, next;
 	const struct unwind_row *got;
 	int round;
 
@@ -361,7 +364,7 @@ TEST(index_against_all_rows)
 			pc += 1 + random64(&seed) % spread;
 		}
 		load_rows(2, rows, n, 5000);
-		s.table = tables[2];
+		s.place.table = tables[2];
 		for (k = 0; k < 2000; k++) {
 			ask = rows[0].pc + random64(&seed) % (pc + 200 -
 			    rows[0].pc);
@@ -369,15 +372,179 @@ TEST(index_against_all_rows)
 			for (want = 0; want < n && rows[want].pc <= ask;)
 				want += want + 64 < n &&
 				    rows[want + 64].pc <= ask ? 64 : 1;
-			got = unwind_find_row(&s, ask);
+			next = 0;
+			got = unwind_find_row(&s, ask, &next);
 			/* Behind the last bucket there is nothing. */
 			if (got == NULL && want == n)
 				continue;
 			CHECK_INT(got == NULL ? 0 : got->cfa + 1u, want);
+			CHECK_INT(next, want);
 			if (test_bad > 3)
 				return;
 		}
 	}
+}
+
+/* A file of functions one behind the other, whose rules are usual ones. */
+#define KEPT_FUNCTIONS 200
+#define KEPT_STEP 64
+
+static void
+load_functions(uint32_t t, uint64_t *seed, uint32_t first)
+{
+	static struct unwind_row rows[3 * KEPT_FUNCTIONS];
+	uint32_t i, n = 0;
+
+	for (i = 0; i < KEPT_FUNCTIONS; i++) {
+		__u32 pc = 0x1000 + i * KEPT_STEP;
+		__u16 words = (__u16)(2 + random64(seed) % 5);
+
+		rows[n++] = (struct unwind_row){pc, 1, UNWIND_SP, 0};
+		rows[n++] = (struct unwind_row){pc + 4, words, UNWIND_SP,
+		    random64(seed) % 3 == 0 ? 2 : 0};
+		if (random64(seed) % 8 == 0)
+			rows[n - 1] = (struct unwind_row){pc + 4, 12,
+			    random64(seed) % 2 ? UNWIND_PLT : UNWIND_NONE, 0};
+		rows[n++] = (struct unwind_row){pc + KEPT_STEP - 4,
+		    random64(seed) % 40 == 0 ? 0 : words,
+		    random64(seed) % 40 == 0 ? UNWIND_STOP : UNWIND_SP, 0};
+	}
+	load_rows(t, rows, n, first);
+}
+
+static __u64
+random_code(uint64_t *seed)
+{
+	__u64 base = random64(seed) % 50 == 0 ? 0x500000 : 0x400000;
+
+	return base + random64(seed) % (KEPT_FUNCTIONS * KEPT_STEP);
+}
+
+struct walk {
+	__u64 ip[64], sp, bp;
+	int n;
+	__u8 error, pending;
+};
+
+/* Walks as the BPF program does. */
+static void
+walk(struct unwind_state *s, const struct unwind_state *from, __u32 tid,
+    struct walk *out)
+{
+	s->ip = from->ip;
+	s->sp = from->sp;
+	s->bp = from->bp;
+	s->first = from->first;
+	s->n = 2;
+	s->now_s = from->now_s;
+	s->is_caller = 0;
+	s->error = EVENT_OK;
+	s->pending = s->guessed = 0;
+	unwind_keep_begin(s, tid);
+	out->n = 0;
+	do
+		out->ip[out->n++] = s->ip;
+	while (out->n < 64 && unwind_step(s) == 0);
+	unwind_keep_end(s, tid);
+	out->sp = s->sp;
+	out->bp = s->bp;
+	out->error = s->error;
+	out->pending = s->pending;
+}
+
+/* A little of the stack, or of the registers, becomes another. */
+static void
+change(struct unwind_state *s, uint64_t *seed)
+{
+	unsigned i, n = (unsigned)(random64(seed) % 4);
+
+	if (random64(seed) % 20 == 0)
+		n = 256;
+	for (i = 0; i < n; i++)
+		stack[random64(seed) % 256] = random64(seed) % 6 == 0 ?
+		    STACK + 8 * (random64(seed) % 256) : random_code(seed);
+	if (random64(seed) % 3 == 0)
+		s->ip = random_code(seed);
+	else if (random64(seed) % 3 == 0)
+		s->ip ^= random64(seed) % 32;
+	if (random64(seed) % 4 == 0)
+		s->sp = STACK + 8 * (random64(seed) % 40);
+	if (random64(seed) % 10 == 0)
+		s->bp = STACK + 8 * (random64(seed) % 256);
+	if (random64(seed) % 30 == 0) /* another list, other rules */
+		s->first ^= 4;
+	s->now_s += random64(seed) % 50 == 0;
+}
+
+/* What was kept changes no walk, whatever the stack, the thread, the list of
+ * mappings; and it saves most of the searching. */
+TEST(kept_rules_change_nothing)
+{
+	static struct unwind_state keeping, fresh, from;
+	uint64_t seed = 88172645463325252u, with = 0, without = 0, began;
+	struct walk a, b;
+	__u32 tid, i;
+	int round;
+
+	own_memory = false;
+	load_functions(0, &seed, 100);
+	load_functions(1, &seed, 5000);
+	tables[2].state = UNWIND_TABLE_PENDING;
+	for (i = 0; i < 2; i++) {
+		mappings[4 * i] = (struct unwind_mapping){0x400000,
+		    0x400000 - 0x1000, KEPT_FUNCTIONS * KEPT_STEP / 4096 + 1,
+		    i};
+		mappings[4 * i + 1] = (struct unwind_mapping){0x500000,
+		    0x500000 - 0x1000, KEPT_FUNCTIONS * KEPT_STEP / 4096 + 1,
+		    i == 0 ? 2 : 0};
+	}
+	from.sp = STACK;
+	for (round = 0; round < 200000 && test_bad < 3; round++) {
+		change(&from, &seed);
+		tid = (__u32)(random64(&seed) % 10 == 0 ?
+		    random64(&seed) % 20 : 3);
+		began = cells_read;
+		walk(&keeping, &from, tid, &a);
+		with += cells_read - began;
+		began = cells_read;
+		memset(&fresh, 0, sizeof(fresh));
+		walk(&fresh, &from, tid, &b);
+		without += cells_read - began;
+		CHECK_INT(a.n, b.n);
+		CHECK(memcmp(a.ip, b.ip, (size_t)b.n * sizeof(b.ip[0])) == 0);
+		CHECK(a.sp == b.sp && a.bp == b.bp);
+		CHECK_INT(a.error, b.error);
+		CHECK_INT(a.pending, b.pending);
+	}
+	CHECK(without > 1000000);
+	CHECK(3 * with < 2 * without);
+}
+
+TEST(kept_leaf_ends_with_its_row)
+{
+	struct unwind_state s = begin(AT(0x1050)), again;
+
+	set(STACK + 64 + 16, AT(0x1410));
+	unwind_keep_begin(&s, 1);
+	CHECK_INT(unwind_step(&s), 0);
+	unwind_keep_end(&s, 1);
+	again = s;
+	again.is_caller = 0;
+	again.ip = AT(0x10ff); /* the row's last byte */
+	again.sp = STACK + 64;
+	unwind_keep_begin(&again, 1);
+	cells_read = 0;
+	CHECK_INT(unwind_step(&again), 0);
+	CHECK_INT(cells_read, 0);
+	CHECK_INT(again.sp, STACK + 64 + 24);
+	again = s;
+	again.is_caller = 0;
+	again.ip = AT(0x1100); /* the next row */
+	again.bp = STACK + 128;
+	set(STACK + 136, AT(0x1410));
+	unwind_keep_begin(&again, 1);
+	CHECK_INT(unwind_step(&again), 0);
+	CHECK_INT(again.sp, STACK + 144);
 }
 
 TEST(rows_of_the_child_are_checked)
@@ -543,6 +710,8 @@ main(void)
 	RUN(frame_pointers);
 	RUN(gaps_are_guessed);
 	RUN(index_against_all_rows);
+	RUN(kept_rules_change_nothing);
+	RUN(kept_leaf_ends_with_its_row);
 	RUN(rows_of_the_child_are_checked);
 	RUN(own_stack_against_libgcc);
 	return test_done();
