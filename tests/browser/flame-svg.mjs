@@ -1,14 +1,15 @@
 /*
  * A flame graph as a file, opened alone:
  *
- *   node flame-svg.mjs PICTURE.svg DIFFERENCE.svg
+ *   node flame-svg.mjs PICTURE.svg DIFFERENCE.svg LARGE.svg
  *
  * It is zoomed, searched, walked by keys, and reopened at its address.
  */
 import { readFileSync } from 'node:fs';
 import { assert, launch, report, withPage } from './harness.mjs';
 
-const [picture, difference] = process.argv.slice(2).map((f) => 'file://' + f);
+const [picture, difference, large] = process.argv.slice(2)
+  .map((f) => 'file://' + f);
 const browser = await launch();
 
 /* Anew: another '#' alone would not load the file again. */
@@ -18,8 +19,8 @@ async function open(page, url) {
 }
 /* Names of the frames that are shown, in the order of the document. */
 const shown = (page) => page.evaluate(() =>
-  [...document.querySelectorAll('#frames > g')]
-    .filter((g) => g.style.display !== 'none')
+  [...(document.getElementById('zoomed') ||
+    document.getElementById('frames')).children]
     .map((g) => g.firstChild.textContent.replace(/ \([^(]*\)$/, '')));
 const text = (page, id) => page.evaluate((i) =>
   document.getElementById(i).textContent, id);
@@ -43,8 +44,8 @@ const tests = [
       const at = await hash(page);
       await open(page, picture + at);
       same(await shown(page), ['total', 'main', 'read', 'copy']);
-      const box = await page.evaluate(() => [...document.querySelectorAll(
-        '#frames > g')][3].children[1].getAttribute('width'));
+      const box = await page.evaluate(() => document.getElementById('zoomed')
+        .children[3].children[1].getAttribute('width'));
       same(box, '75%');
       await page.keyboard.press('Escape');
       same((await shown(page)).length, 5);
@@ -86,7 +87,7 @@ const tests = [
       await page.keyboard.press('Enter');
       same(await shown(page), ['total', 'main', 'read', 'copy']);
       same(await page.evaluate(() => document.querySelectorAll(
-        '#frames [tabindex="0"]').length), 1);
+        'g[tabindex="0"]').length), 1);
     })],
   ['it follows the width of the window', () =>
     withPage(browser, {}, async (page) => {
@@ -106,6 +107,25 @@ const tests = [
       await click(page, 'read');
       assert((await shown(page)).includes('copy'), 'zoomed');
       assert(!(await shown(page)).includes('write'), 'and nothing else');
+    })],
+  ['a large one is left alone until it is used', () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, large);
+      const touched = () => page.evaluate(() => document.querySelectorAll(
+        '#frames > g[role], #frames > g[style]').length);
+      same(await touched(), 1);
+      await click(page, 'f77');
+      same(await shown(page), ['total', 'main', 'f77', 'leaf']);
+      await page.keyboard.press('ArrowDown');
+      assert((await focused(page)).startsWith('leaf ('), 'it is walked');
+      await page.keyboard.press('Escape');
+      same(await page.evaluate(() => document.getElementById('zoomed')),
+        null);
+      await page.keyboard.press('/');
+      await page.keyboard.type('^f77$');
+      await page.keyboard.press('Enter');
+      assert(/ in 1 frame$/.test(await text(page, 'matched')), 'searched');
+      assert(await touched() < 10, 'and hardly touched');
     })],
   ['without a script it is a picture with a title for each frame', () => {
     const svg = readFileSync(picture.slice(7), 'utf8');
