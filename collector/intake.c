@@ -19,12 +19,14 @@
 #include <unistd.h>
 
 #define NO_GROUP ((gid_t)-1)
+#define RECORD_KEPT 65536 /* memory for a record that a client keeps */
 
 struct connection {
 	struct loop_watch watch;
 	struct intake *in;
 	struct connection *next;
 	struct buf record;      /* what came of the record at hand */
+	struct batch_stream *stream; /* NULL: only whole batches so far */
 	size_t want;            /* bytes of it that are to come in all */
 	int64_t deadline_ns;    /* monotonic */
 	uint64_t number;        /* of the client */
@@ -33,6 +35,7 @@ struct connection {
 	char answer[512];
 	size_t answer_len;      /* > 0: being sent, nothing is read */
 	bool last;              /* close after the answer */
+	bool reading;           /* the loop waits for what it sends */
 };
 
 struct intake {
@@ -40,7 +43,7 @@ struct intake {
 	struct sockaddr_un address;
 	struct loop_watch watch;
 	struct connection *connections;
-	size_t n_connections, bytes;
+	size_t n_connections, n_streams, bytes;
 	uint64_t clients;
 	gid_t group;
 	bool bound;
@@ -83,13 +86,25 @@ peer_allowed(const struct intake *in, int fd, bool *root)
 
 /* ---- one connection ---- */
 
+/* The record is done with; the memory of a small one stays. */
 static void
 connection_reset(struct connection *c)
 {
-	c->in->bytes -= c->record.cap;
-	buf_fini(&c->record);
+	if (c->record.cap > RECORD_KEPT) {
+		c->in->bytes -= c->record.cap;
+		buf_fini(&c->record);
+	}
+	buf_clear(&c->record);
 	c->want = BATCH_RECORD_HEADER;
 	c->deadline_ns = clock_mono_ns() + INTAKE_IDLE_NS;
+}
+
+static void
+connection_drop_stream(struct connection *c)
+{
+	c->in->n_streams -= c->stream != NULL;
+	batch_stream_free(c->stream);
+	c->stream = NULL;
 }
 
 static void
@@ -105,6 +120,7 @@ connection_free(struct connection *c)
 	loop_remove(c->in->options.loop, &c->watch);
 	close(c->watch.fd);
 	buf_fini(&c->record);
+	connection_drop_stream(c);
 	free(c);
 }
 
@@ -123,6 +139,9 @@ connection_flush(struct connection *c)
 	}
 	if (c->answer_len == 0 && c->last)
 		return false;
+	if (c->answer_len == 0 && !c->waiting && c->reading)
+		return true;
+	c->reading = c->answer_len == 0 && !c->waiting;
 	return loop_change(c->in->options.loop, &c->watch,
 	    c->answer_len > 0 ? EPOLLOUT : c->waiting ? 0 : EPOLLIN) == NULL;
 }
@@ -186,27 +205,66 @@ connection_purge(struct connection *c)
 	return connection_flush(c);
 }
 
-/* A whole record is there. */
-static bool
-connection_take(struct connection *c)
+static const struct err *
+connection_take_whole(struct connection *c)
 {
 	struct intake *in = c->in;
 	const struct err *e;
 	struct batch *b;
 
-	if (purge_request_is(c->record.data))
-		return connection_purge(c);
 	e = batch_decode(c->record.data, c->record.len, &b);
 	connection_reset(c);
 	if (e == NULL) {
 		e = in->options.take(in->options.arg, b);
 		batch_free(b);
 	}
+	return e;
+}
+
+/* A client that names things once.  When there are too many of them it is
+ * told so, and sends whole batches. */
+static const struct err *
+connection_take_stream(struct connection *c)
+{
+	struct intake *in = c->in;
+	const struct err *e;
+	struct batch *b;
+
+	if (c->stream == NULL && in->n_streams < INTAKE_STREAMS_MAX &&
+	    (c->stream = batch_stream_new()) != NULL)
+		in->n_streams++;
+	if (c->stream == NULL) {
+		connection_reset(c);
+		return err_new(ERR_REQUEST, 409, "no room for more names: "
+		    "send whole batches");
+	}
+	e = batch_stream_decode(c->stream, c->record.data, c->record.len, &b);
+	connection_reset(c);
+	if (e != NULL) {
+		connection_drop_stream(c);
+		return e;
+	}
+	e = in->options.take(in->options.arg, b);
+	batch_stream_rest(c->stream);
+	return e;
+}
+
+/* A whole record is there. */
+static bool
+connection_take(struct connection *c)
+{
+	struct intake *in = c->in;
+	const struct err *e;
+
+	if (purge_request_is(c->record.data))
+		return connection_purge(c);
+	e = batch_stream_is(c->record.data) ? connection_take_stream(c)
+	                                    : connection_take_whole(c);
 	if (e == NULL) {
 		in->stats.taken++;
 		return connection_answer(c, 200, "");
 	}
-	in->stats.refused++;
+	in->stats.refused += error_status(e) != 409; /* comes again, whole */
 	return connection_answer(c, error_status(e), e->text);
 }
 
@@ -220,9 +278,12 @@ connection_header(struct connection *c)
 
 	if (purge_request_is(c->record.data) && !c->root)
 		return connection_refuse(c, 403, "only root may purge");
-	e = purge_request_is(c->record.data)
-	    ? purge_request_length(c->record.data, &n)
-	    : batch_record_header(c->record.data, &n);
+	if (purge_request_is(c->record.data))
+		e = purge_request_length(c->record.data, &n);
+	else if (batch_stream_is(c->record.data))
+		e = batch_stream_header(c->record.data, &n);
+	else
+		e = batch_record_header(c->record.data, &n);
 	if (e != NULL)
 		return connection_refuse(c, error_status(e), e->text);
 	if (n > BATCH_MAX_BYTES)
@@ -258,10 +319,13 @@ connection_read(struct connection *c)
 	c->record.len += (size_t)n;
 	if (c->record.len < c->want)
 		return true;
-	if (c->want == BATCH_RECORD_HEADER && !connection_header(c))
-		return false;
-	if (c->answer_len > 0 || c->record.len < c->want)
-		return true;
+	if (c->want == BATCH_RECORD_HEADER) {
+		if (!connection_header(c))
+			return false;
+		/* the rest is mostly there already */
+		if (c->answer_len > 0 || c->want > BATCH_RECORD_HEADER)
+			return c->answer_len > 0 || connection_read(c);
+	}
 	return connection_take(c);
 }
 
@@ -314,6 +378,7 @@ intake_admit(struct intake *in, int fd)
 	c->root = root;
 	c->number = ++in->clients;
 	c->want = BATCH_RECORD_HEADER;
+	c->reading = true;
 	c->deadline_ns = clock_mono_ns() + INTAKE_IDLE_NS;
 	if (loop_add(in->options.loop, &c->watch, EPOLLIN) != NULL) {
 		close(fd);
@@ -456,7 +521,7 @@ intake_bind(struct intake *in)
 	    lchown(path, (uid_t)-1, in->group) != 0)
 		return err_errno("%s: giving it to group %s", path,
 		    in->options.group);
-	if (listen(in->watch.fd, 64) != 0)
+	if (listen(in->watch.fd, 128) != 0)
 		return err_errno("%s", path);
 	return loop_add(in->options.loop, &in->watch, EPOLLIN);
 }

@@ -1,16 +1,18 @@
 /*
  * The daemon's door: a unix stream socket that takes batches.
  *
- *	client -> record (store/batch.h), record, ...
+ *	client -> record (store/batch.h), record, ...   whole or of a stream
  *	daemon -> one line for each: "ok\n" or "error CODE text\n"
  *
  * A client with uid 0 may also send a purge (store/purge_request.h):
  *	daemon -> "progress PERCENT\n" once a second, then
  *	          "purged FILES BYTES WIDENED\n" or "error CODE text\n"
  *
- * CODE is an HTTP status: 400 not a batch, 403 not your door, 413 too large,
- * 422 does not fit this store, 429 too much at a time, 507 disk full.  After
- * 403, 413, 429 and a damaged header the connection is closed.
+ * CODE is an HTTP status: 400 not a batch, 403 not your door, 409 not the
+ * names that this connection has (begin anew) or no room for names (send
+ * whole batches), 413 too large, 422 does not fit this store, 429 too much at
+ * a time, 507 disk full.  After 403, 413, 429 and a damaged header the
+ * connection is closed.
  *
  * Who may come in (SO_PEERCRED): uid 0, the daemon's own uid, and whoever
  * has the configured group among his groups.
@@ -26,8 +28,9 @@ struct err;
 struct intake;
 struct loop;
 
-#define INTAKE_CONNECTIONS_MAX 32
+#define INTAKE_CONNECTIONS_MAX 96 /* workers keep theirs */
 #define INTAKE_BYTES_MAX (48u << 20)                /* in all buffers */
+#define INTAKE_STREAMS_MAX 8 /* clients whose names are kept */
 #define INTAKE_RECORD_NS INT64_C(10000000000)       /* for one record */
 #define INTAKE_IDLE_NS INT64_C(120000000000)        /* between two */
 

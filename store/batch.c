@@ -44,7 +44,7 @@ batch_alloc(void)
 		return NULL;
 	b->index = calloc(1, sizeof(*b->index));
 	if (b->index != NULL)
-		b->index->first = BATCH_FIRST;
+		b->index->first = b->index->sent = BATCH_FIRST;
 	if (b->index == NULL || intern_put(&b->strings, "", 0) != 0 ||
 	    !ROOM(b, labels, n_labels) || !ROOM(b, nodes, n_nodes)) {
 		batch_free(b);
@@ -83,6 +83,7 @@ batch_free(struct batch *b)
 		map64_fini(&b->index->nodes);
 		map64_fini(&b->index->blocks);
 		free(b->index->adds);
+		free(b->index->depths);
 		free(b->index);
 	}
 	intern_fini(&b->strings);

@@ -34,6 +34,13 @@
  *	             zigzag min, zigzag max
  *
  * Slots are numbered since 1970: slot k is [k, k+1) * slot length.
+ *
+ * STREAM RECORD (a client of the socket that comes again and again)
+ *	The same with magic "MLS1"; its payload has after the slot length five
+ *	varints, the numbers of the first string, frame, label set, node and
+ *	series of its sections.  Sections 1 to 5 hold what is new and go on
+ *	from what the connection's records before it have brought; all numbers
+ *	are the connection's.  1, 0, 1, 1, 0 begins anew.
  */
 #ifndef STORE_BATCH_H
 #define STORE_BATCH_H
@@ -131,6 +138,8 @@ struct batch {
 	struct batch_fact *facts;
 	size_t n_frames, n_labels, n_pairs, n_nodes, n_series,
 	    n_blocks, n_entries, n_facts;
+	uint64_t stream;        /* received: not 0: the tables are those of the
+	                         * batch before with this number, or longer */
 	bool failed;            /* out of memory or over a bound */
 	struct batch_index *index; /* private to the builder */
 };
@@ -195,6 +204,52 @@ const struct err *batch_record_header(const void *p, size_t *n);
  */
 const struct err *batch_decode(const void *record, size_t size,
     struct batch **out);
+
+/*
+ * ---- streams, batch_stream.c ----
+ *
+ * The sender's batch is used again and again and keeps its names:
+ *
+ *	b = batch_new(slot_ns);
+ *	batch_add_...(b, ...);
+ *	batch_encode_stream(b, &out), send, batch_sent(b), batch_renew(b), ...
+ */
+struct batch_stream;
+
+/* Appends a record with what is not yet sent of the names.  Errors: those of
+ * batch_encode(). */
+const struct err *batch_encode_stream(struct batch *b, struct buf *out);
+/* The peer has the last record; it has none of the names. */
+void batch_sent(struct batch *b);
+void batch_unsent(struct batch *b);
+/* Forgets blocks and facts and gives it a fresh random id.  False when the
+ * batch has failed: free it. */
+bool batch_renew(struct batch *b);
+/* An estimate of the memory that the peer will need for its names. */
+size_t batch_names_bytes(const struct batch *b);
+
+/* The receiver's tables are bounded by so much; a record that passes it is
+ * refused. */
+#define BATCH_STREAM_BYTES (4u << 20)
+
+/* What came of one connection.  NULL when out of memory. */
+struct batch_stream *batch_stream_new(void);
+void batch_stream_free(struct batch_stream *s); /* NULL is fine */
+
+bool batch_stream_is(const void *header);
+/* As batch_record_header(). */
+const struct err *batch_stream_header(const void *p, size_t *n);
+/*
+ * Decodes one whole record; the batch is the stream's and unchanged until the
+ * next.  ERR_REQUEST 409 when the record goes on from names that are not
+ * there, and the stream stays as it was.  After another error it is of no
+ * more use.
+ */
+const struct err *batch_stream_decode(struct batch_stream *s,
+    const void *record, size_t size, struct batch **out);
+
+/* The batch is done with: memory of large blocks goes back. */
+void batch_stream_rest(struct batch_stream *s);
 
 /* Strings of a batch, NUL-terminated, valid while it lives and unchanged. */
 const char *batch_str(const struct batch *b, uint32_t string);

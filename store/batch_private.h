@@ -27,18 +27,31 @@ struct batch_first {
 /* Readers of the sections, in their order: what they cannot accept makes the
  * cursor bad; false when out of memory. */
 #define BATCH_SECTIONS 7
+#define BATCH_NAMES 5 /* so many of them are names */
 extern bool (*const batch_takers[BATCH_SECTIONS])(struct batch *,
     struct cur *);
 /* Which dictionary of the journal, and from where on it is given here. */
 void batch_take_first(struct batch *b, struct cur *c);
+/* All seven; `start` is the record's, for offsets in errors. */
+const struct err *batch_take_sections(struct batch *b, struct cur *c,
+    const uint8_t *start);
+/* Header and checksum of a whole record; its payload in *c. */
+struct batch_form;
+extern const struct batch_form batch_of_stream;
+const struct err *batch_open_record(const void *record, size_t size,
+    const struct batch_form *form, struct cur *c, uint8_t *version);
 
 #define BATCH_BUDGET (64u << 20) /* memory of a decoded batch */
 #define BATCH_DICT_BYTES (1u << 30) /* of a file's dictionary */
 
 struct batch_index {
 	size_t budget; /* decoding: bytes of memory still allowed */
+	size_t names_budget; /* of a stream's tables, between records */
 	uint32_t dictionary; /* of a journal; 0: the record is self-contained */
 	struct batch_first first;
+	struct batch_first sent; /* building: what the peer of a stream has */
+	uint16_t *depths; /* decoding: of the nodes */
+	size_t cap_depths, cap_entries;
 	struct intern frames, label_sets, series;
 	struct map64 nodes, blocks;
 	struct batch_addition *adds;
@@ -58,6 +71,9 @@ void batch_add(struct batch *b, const struct batch_block *block, uint32_t key,
 bool batch_room(struct batch *b, void **array, size_t n, size_t *cap,
     size_t size);
 
+/* The seven, from certain numbers on. */
+void batch_put_sections(const struct batch *b, const struct batch_first *from,
+    struct buf *out);
 /* How many bytes two strings have in common at their beginning. */
 size_t batch_shared(const struct intern *t, uint32_t i, uint32_t k);
 /* The numbers of a block that are not entries. */

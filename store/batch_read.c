@@ -13,8 +13,9 @@
 
 /* What kind of record is expected. */
 struct batch_form {
+	const char *magic;
+	uint8_t newest; /* version; from 2 on records may need others */
 	size_t most, budget;
-	bool journal; /* may need the records before it */
 };
 
 /* *version: of the record. */
@@ -28,8 +29,8 @@ batch_header_within(const void *p, const struct batch_form *form, size_t *n,
 	*n = cur_be32(&c);
 	cur_be32(&c);
 	*version = (uint8_t)(magic[3] - '0');
-	if (memcmp(magic, "MLB", 3) != 0 || *version == 0 ||
-	    *version > (form->journal ? 2 : 1))
+	if (memcmp(magic, form->magic, 3) != 0 || *version == 0 ||
+	    *version > form->newest)
 		return err_new(ERR_FORMAT, 0, "no record begins here");
 	if (cur_be32(&c) != crc32c(0, p, 12))
 		return err_new(ERR_FORMAT, 12, "the record's header is damaged");
@@ -38,12 +39,14 @@ batch_header_within(const void *p, const struct batch_form *form, size_t *n,
 	return NULL;
 }
 
-static const struct batch_form batch_plain = {BATCH_MAX_BYTES, BATCH_BUDGET,
-    false};
-static const struct batch_form batch_of_file = {BATCH_DICT_BYTES, SIZE_MAX,
-    false};
-static const struct batch_form batch_of_journal = {BATCH_JOURNAL_BYTES,
-    SIZE_MAX, true};
+static const struct batch_form batch_plain = {"MLB", 1, BATCH_MAX_BYTES,
+    BATCH_BUDGET};
+static const struct batch_form batch_of_file = {"MLB", 1, BATCH_DICT_BYTES,
+    SIZE_MAX};
+static const struct batch_form batch_of_journal = {"MLB", 2,
+    BATCH_JOURNAL_BYTES, SIZE_MAX};
+const struct batch_form batch_of_stream = {"MLS", 1, BATCH_MAX_BYTES,
+    BATCH_BUDGET};
 
 const struct err *
 batch_record_header(const void *p, size_t *n)
@@ -59,6 +62,41 @@ batch_journal_header(const void *p, size_t *n)
 	uint8_t version;
 
 	return batch_header_within(p, &batch_of_journal, n, &version);
+}
+
+const struct err *
+batch_stream_header(const void *p, size_t *n)
+{
+	uint8_t version;
+
+	return batch_header_within(p, &batch_of_stream, n, &version);
+}
+
+const struct err *
+batch_take_sections(struct batch *b, struct cur *c, const uint8_t *start)
+{
+	for (size_t i = 0; i < BATCH_SECTIONS && !c->bad; i++) {
+		uint64_t tag = cur_varint(c);
+		size_t n;
+		const uint8_t *p = cur_bytes(c, &n);
+		struct cur section = cur_of(p, n);
+
+		if (p == NULL || tag != i + 1)
+			break;
+		if (i == BATCH_NAMES && b->stream != 0) {
+			b->index->names_budget = b->index->budget;
+			b->index->budget = BATCH_BUDGET;
+		}
+		if (!batch_takers[i](b, &section))
+			return err_nomem();
+		if (section.bad || section.p != section.end)
+			return err_new(ERR_FORMAT, (int)(section.p - start),
+			    "section %zu of a batch is malformed", i + 1);
+		if (i + 1 == BATCH_SECTIONS && cur_left(c) == 0)
+			return NULL;
+	}
+	return err_new(ERR_FORMAT, (int)(c->p - start),
+	    "a batch does not have its seven sections");
 }
 
 static const struct err *
@@ -77,54 +115,48 @@ batch_take_payload(struct batch *b, struct cur *c, const uint8_t *start,
 		memcpy(b->id, id, sizeof(b->id));
 	if (version > 1)
 		batch_take_first(b, c);
-	for (size_t i = 0; i < BATCH_SECTIONS && !c->bad; i++) {
-		uint64_t tag = cur_varint(c);
-		size_t n;
-		const uint8_t *p = cur_bytes(c, &n);
-		struct cur section = cur_of(p, n);
+	return batch_take_sections(b, c, start);
+}
 
-		if (p == NULL || tag != i + 1)
-			break;
-		if (!batch_takers[i](b, &section))
-			return err_nomem();
-		if (section.bad || section.p != section.end)
-			return err_new(ERR_FORMAT, (int)(section.p - start),
-			    "section %zu of a batch is malformed", i + 1);
-		if (i + 1 == BATCH_SECTIONS && cur_left(c) == 0)
-			return NULL;
-	}
-	return err_new(ERR_FORMAT, (int)(c->p - start),
-	    "a batch does not have its seven sections");
+const struct err *
+batch_open_record(const void *record, size_t size,
+    const struct batch_form *form, struct cur *c, uint8_t *version)
+{
+	const uint8_t *start = record;
+	const struct err *e;
+	size_t n;
+
+	if (size < BATCH_RECORD_HEADER)
+		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
+	e = batch_header_within(record, form, &n, version);
+	if (e != NULL)
+		return e;
+	if (size != n + BATCH_RECORD_HEADER)
+		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
+	*c = cur_of(start + 8, 4);
+	if (cur_be32(c) != crc32c(0, start + BATCH_RECORD_HEADER, n))
+		return err_new(ERR_FORMAT, 8, "the record's payload is damaged");
+	*c = cur_of(start + BATCH_RECORD_HEADER, n);
+	return NULL;
 }
 
 static const struct err *
 batch_decode_within(const void *record, size_t size,
     const struct batch_form *form, struct batch **out)
 {
-	const uint8_t *start = record;
 	const struct err *e;
 	struct batch *b;
 	struct cur c;
 	uint8_t version;
-	size_t n;
 
 	*out = NULL;
-	if (size < BATCH_RECORD_HEADER)
-		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
-	e = batch_header_within(record, form, &n, &version);
-	if (e != NULL)
+	if ((e = batch_open_record(record, size, form, &c, &version)) != NULL)
 		return e;
-	if (size != n + BATCH_RECORD_HEADER)
-		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
-	c = cur_of(start + 8, 4);
-	if (cur_be32(&c) != crc32c(0, start + BATCH_RECORD_HEADER, n))
-		return err_new(ERR_FORMAT, 8, "the record's payload is damaged");
 	b = batch_alloc();
 	if (b == NULL)
 		return err_nomem();
 	b->index->budget = form->budget;
-	c = cur_of(start + BATCH_RECORD_HEADER, n);
-	e = batch_take_payload(b, &c, start, version);
+	e = batch_take_payload(b, &c, record, version);
 	if (e != NULL)
 		batch_free(b);
 	else

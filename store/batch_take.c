@@ -59,6 +59,28 @@ batch_take_count(struct batch *b, struct cur *c, size_t least, size_t size)
 	return (size_t)n;
 }
 
+/* Room in a table, which may hold some already, for n more. */
+static bool
+batch_room_for(void **array, size_t used, size_t n, size_t *cap, size_t size)
+{
+	size_t want = used + n + 1, grown = 2 * *cap;
+	void *p;
+
+	if (want <= *cap)
+		return true;
+	if (want < grown)
+		want = grown;
+	if ((p = realloc(*array, want * size)) == NULL)
+		return false;
+	*array = p;
+	*cap = want;
+	return true;
+}
+
+#define ROOM_FOR(b, array, used, n)                                            \
+	batch_room_for((void **)&(b)->array, used, n,                          \
+	    &(b)->index->cap_##array, sizeof(*(b)->array))
+
 /* A number below `bound`. */
 static uint32_t
 batch_take_below(struct cur *c, size_t bound)
@@ -83,10 +105,13 @@ batch_take_strings(struct batch *b, struct cur *c)
 		const uint8_t *rest = cur_bytes(c, &len);
 
 		if (rest == NULL || shared > text.len ||
-		    shared + len > BATCH_MAX_STRING) {
+		    shared + len > BATCH_MAX_STRING ||
+		    shared + len > b->index->budget) {
 			c->bad = true;
 			break;
 		}
+		/* two bytes can ask for 64 KiB */
+		b->index->budget -= (size_t)shared + len;
 		text.len = (size_t)shared;
 		buf_put(&text, rest, len);
 		fine = !text.failed && intern_push(&b->strings, text.data,
@@ -102,11 +127,10 @@ batch_take_frames(struct batch *b, struct cur *c)
 	size_t n = batch_take_count(b, c, 5,
 	    sizeof(*b->frames));
 
-	b->frames = calloc(n + 1, sizeof(*b->frames));
-	if (b->frames == NULL)
+	if (!ROOM_FOR(b, frames, b->n_frames, n))
 		return false;
 	for (size_t i = 0; i < n && !c->bad; i++) {
-		struct batch_frame *f = &b->frames[i];
+		struct batch_frame *f = &b->frames[b->n_frames + i];
 
 		f->kind = cur_u8(c);
 		f->name = batch_take_below(c, batch_strings_end(b));
@@ -116,7 +140,7 @@ batch_take_frames(struct batch *b, struct cur *c)
 		if (f->kind < FRAME_NATIVE || f->kind > FRAME_MARK)
 			c->bad = true;
 	}
-	b->n_frames = n;
+	b->n_frames += n;
 	return true;
 }
 
@@ -183,16 +207,17 @@ batch_take_nodes(struct batch *b, struct cur *c)
 {
 	size_t n = batch_take_count(b, c, 2,
 	    sizeof(*b->nodes) + 2);
-	struct batch_node *nodes = calloc(n + 1, sizeof(*nodes));
-	uint16_t *depth = calloc(n + 1, sizeof(*depth));
 	uint32_t first = b->index->first.nodes;
+	struct batch_node *nodes;
+	uint16_t *depth;
 
-	if (nodes == NULL || depth == NULL) {
-		free(nodes);
-		free(depth);
+	if (!ROOM_FOR(b, nodes, b->n_nodes, n) ||
+	    !batch_room_for((void **)&b->index->depths, b->n_nodes, n,
+	        &b->index->cap_depths, sizeof(*depth)))
 		return false;
-	}
-	for (size_t i = 1; i <= n && !c->bad; i++) {
+	nodes = b->nodes;
+	depth = b->index->depths;
+	for (size_t i = b->n_nodes; i < b->n_nodes + n && !c->bad; i++) {
 		uint64_t up = cur_varint(c), own = first + i - 1;
 		uint32_t parent = (uint32_t)(own - up);
 
@@ -206,14 +231,12 @@ batch_take_nodes(struct batch *b, struct cur *c)
 		    : batch_frames_end(b));
 		depth[i] = 1;
 		if (parent >= first)
-			depth[i] += depth[parent - first + 1];
+			depth[i] = (uint16_t)(depth[i] +
+			    depth[parent - first + 1]);
 		if (depth[i] > BATCH_MAX_DEPTH)
 			c->bad = true;
 	}
-	free(depth);
-	free(b->nodes);
-	b->nodes = nodes;
-	b->n_nodes = n + 1;
+	b->n_nodes += n;
 	return true;
 }
 
@@ -223,11 +246,10 @@ batch_take_series(struct batch *b, struct cur *c)
 	size_t n = batch_take_count(b, c, 6,
 	    sizeof(*b->series));
 
-	b->series = calloc(n + 1, sizeof(*b->series));
-	if (b->series == NULL)
+	if (!ROOM_FOR(b, series, b->n_series, n))
 		return false;
 	for (size_t i = 0; i < n && !c->bad; i++) {
-		struct batch_series *s = &b->series[i];
+		struct batch_series *s = &b->series[b->n_series + i];
 
 		s->kind = cur_u8(c);
 		s->name = batch_take_below(c, batch_strings_end(b));
@@ -239,7 +261,7 @@ batch_take_series(struct batch *b, struct cur *c)
 		    s->name == 0)
 			c->bad = true;
 	}
-	b->n_series = n;
+	b->n_series += n;
 	return true;
 }
 
@@ -247,7 +269,7 @@ batch_take_series(struct batch *b, struct cur *c)
  * where they stand in the order of the batch they came from. */
 static bool
 batch_take_entries(struct batch *b, struct cur *c, struct batch_block *k,
-    size_t *cap, size_t bound)
+    size_t bound)
 {
 	size_t n = batch_take_count(b, c, 2,
 	    sizeof(*b->entries));
@@ -267,8 +289,8 @@ batch_take_entries(struct batch *b, struct cur *c, struct batch_block *k,
 			c->bad = true;
 			break;
 		}
-		if (!batch_room(b, (void **)&b->entries, b->n_entries, cap,
-		        sizeof(*b->entries)))
+		if (!batch_room(b, (void **)&b->entries, b->n_entries,
+		        &b->index->cap_entries, sizeof(*b->entries)))
 			return false;
 		b->entries[b->n_entries++] = (struct batch_entry){
 		    (uint32_t)key, (int64_t)value};
@@ -304,8 +326,7 @@ batch_take_counter(struct cur *c, struct batch_block *k)
 }
 
 static bool
-batch_take_value(struct batch *b, struct cur *c, struct batch_block *k,
-    size_t *cap)
+batch_take_value(struct batch *b, struct cur *c, struct batch_block *k)
 {
 	bool fine = true;
 
@@ -313,7 +334,7 @@ batch_take_value(struct batch *b, struct cur *c, struct batch_block *k,
 	case SERIES_FLOW:
 	case SERIES_STOCK:
 		k->count = cur_varint(c);
-		fine = batch_take_entries(b, c, k, cap, batch_nodes_end(b));
+		fine = batch_take_entries(b, c, k, batch_nodes_end(b));
 		break;
 	case SERIES_GAUGE:
 		batch_take_gauge(c, k);
@@ -322,7 +343,7 @@ batch_take_value(struct batch *b, struct cur *c, struct batch_block *k,
 		batch_take_counter(c, k);
 		break;
 	default:
-		fine = batch_take_entries(b, c, k, cap, HISTOGRAM_BUCKETS);
+		fine = batch_take_entries(b, c, k, HISTOGRAM_BUCKETS);
 		k->sum = cur_zigzag128(c);
 		k->min = cur_zigzag(c);
 		k->max = cur_zigzag(c);
@@ -338,15 +359,15 @@ static bool
 batch_take_blocks(struct batch *b, struct cur *c)
 {
 	size_t n = batch_take_count(b, c, 3,
-	    sizeof(*b->blocks)), cap = 0;
+	    sizeof(*b->blocks));
 	uint64_t slot = 0;
 
-	b->blocks = calloc(n + 1, sizeof(*b->blocks));
-	if (b->blocks == NULL)
+	if (!ROOM_FOR(b, blocks, 0, n))
 		return false;
 	for (size_t i = 0; i < n && !c->bad; i++) {
 		struct batch_block *k = &b->blocks[i];
 
+		*k = (struct batch_block){0};
 		k->series = batch_take_below(c, batch_series_end(b));
 		if (b->index->dictionary != 0)
 			k->kind = cur_u8(c);
@@ -357,7 +378,7 @@ batch_take_blocks(struct batch *b, struct cur *c)
 		if (c->bad || slot >> 40 != 0 || k->kind < SERIES_FLOW ||
 		    k->kind > SERIES_HISTOGRAM)
 			c->bad = true;
-		else if (!batch_take_value(b, c, k, &cap))
+		else if (!batch_take_value(b, c, k))
 			return false;
 	}
 	b->n_blocks = n;
@@ -370,8 +391,7 @@ batch_take_facts(struct batch *b, struct cur *c)
 	size_t n = batch_take_count(b, c, 4,
 	    sizeof(*b->facts)), len;
 
-	b->facts = calloc(n + 1, sizeof(*b->facts));
-	if (b->facts == NULL)
+	if (!ROOM_FOR(b, facts, 0, n))
 		return false;
 	for (size_t i = 0; i < n && !c->bad; i++) {
 		struct batch_fact *f = &b->facts[i];

@@ -27,13 +27,15 @@ batch_shared(const struct intern *t, uint32_t i, uint32_t k)
 }
 
 static void
-batch_put_strings(const struct batch *b, struct buf *out)
+batch_put_strings(const struct batch *b, const struct batch_first *from,
+    struct buf *out)
 {
 	const struct intern *t = &b->strings;
 
-	buf_put_varint(out, t->n - 1);
-	for (uint32_t i = 1; i < t->n; i++) {
-		size_t shared = batch_shared(t, i - 1, i);
+	buf_put_varint(out, t->n - from->strings);
+	for (uint32_t i = from->strings; i < t->n; i++) {
+		size_t shared = i > from->strings ? batch_shared(t, i - 1, i)
+		                                  : 0;
 
 		buf_put_varint(out, shared);
 		buf_put_bytes(out, (const char *)intern_at(t, i) + shared,
@@ -42,10 +44,11 @@ batch_put_strings(const struct batch *b, struct buf *out)
 }
 
 static void
-batch_put_frames(const struct batch *b, struct buf *out)
+batch_put_frames(const struct batch *b, const struct batch_first *from,
+    struct buf *out)
 {
-	buf_put_varint(out, b->n_frames);
-	for (size_t i = 0; i < b->n_frames; i++) {
+	buf_put_varint(out, b->n_frames - from->frames);
+	for (size_t i = from->frames; i < b->n_frames; i++) {
 		const struct batch_frame *f = &b->frames[i];
 
 		buf_put_u8(out, f->kind);
@@ -57,10 +60,11 @@ batch_put_frames(const struct batch *b, struct buf *out)
 }
 
 static void
-batch_put_labels(const struct batch *b, struct buf *out)
+batch_put_labels(const struct batch *b, const struct batch_first *from,
+    struct buf *out)
 {
-	buf_put_varint(out, b->n_labels - 1);
-	for (size_t i = 1; i < b->n_labels; i++) {
+	buf_put_varint(out, b->n_labels - from->labels);
+	for (size_t i = from->labels; i < b->n_labels; i++) {
 		const struct batch_labels *set = &b->labels[i];
 
 		buf_put_varint(out, set->n);
@@ -70,20 +74,22 @@ batch_put_labels(const struct batch *b, struct buf *out)
 }
 
 static void
-batch_put_nodes(const struct batch *b, struct buf *out)
+batch_put_nodes(const struct batch *b, const struct batch_first *from,
+    struct buf *out)
 {
-	buf_put_varint(out, b->n_nodes - 1);
-	for (size_t i = 1; i < b->n_nodes; i++) {
+	buf_put_varint(out, b->n_nodes - from->nodes);
+	for (size_t i = from->nodes; i < b->n_nodes; i++) {
 		buf_put_varint(out, i - b->nodes[i].parent);
 		buf_put_varint(out, b->nodes[i].edge);
 	}
 }
 
 static void
-batch_put_series(const struct batch *b, struct buf *out)
+batch_put_series(const struct batch *b, const struct batch_first *from,
+    struct buf *out)
 {
-	buf_put_varint(out, b->n_series);
-	for (size_t i = 0; i < b->n_series; i++) {
+	buf_put_varint(out, b->n_series - from->series);
+	for (size_t i = from->series; i < b->n_series; i++) {
 		const struct batch_series *s = &b->series[i];
 
 		buf_put_u8(out, s->kind);
@@ -151,10 +157,12 @@ batch_put_value(const struct batch *b, const struct batch_block *k,
 }
 
 static void
-batch_put_blocks(const struct batch *b, struct buf *out)
+batch_put_blocks(const struct batch *b, const struct batch_first *from,
+    struct buf *out)
 {
 	uint64_t previous = 0;
 
+	(void)from;
 	buf_put_varint(out, b->n_blocks);
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		const struct batch_block *k = &b->blocks[i];
@@ -167,8 +175,10 @@ batch_put_blocks(const struct batch *b, struct buf *out)
 }
 
 static void
-batch_put_facts(const struct batch *b, struct buf *out)
+batch_put_facts(const struct batch *b, const struct batch_first *from,
+    struct buf *out)
 {
+	(void)from;
 	buf_put_varint(out, b->n_facts);
 	for (size_t i = 0; i < b->n_facts; i++) {
 		const struct batch_fact *f = &b->facts[i];
@@ -180,7 +190,9 @@ batch_put_facts(const struct batch *b, struct buf *out)
 	}
 }
 
-static void (*const batch_sections[BATCH_SECTIONS])(const struct batch *, struct buf *) = {
+typedef void batch_put_fn(const struct batch *b,
+    const struct batch_first *from, struct buf *out);
+static batch_put_fn *const batch_sections[BATCH_SECTIONS] = {
     batch_put_strings,
     batch_put_frames,
     batch_put_labels,
@@ -191,22 +203,33 @@ static void (*const batch_sections[BATCH_SECTIONS])(const struct batch *, struct
 };
 
 void
+batch_put_sections(const struct batch *b, const struct batch_first *from,
+    struct buf *out)
+{
+	struct buf section = {0};
+
+	for (size_t i = 0; i < BATCH_SECTIONS; i++) {
+		buf_clear(&section);
+		batch_sections[i](b, from, &section);
+		buf_put_varint(out, i + 1);
+		buf_put_bytes(out, section.data, section.len);
+		if (section.failed)
+			out->failed = true;
+	}
+	buf_fini(&section);
+}
+
+void
 batch_put_header(struct buf *out, size_t start, const char *magic)
 {
-	struct buf header = {0};
 	size_t n = out->len - start - BATCH_RECORD_HEADER;
+	struct buf header = {out->data + start, 0, BATCH_RECORD_HEADER, false};
 
-	if (!buf_reserve(&header, BATCH_RECORD_HEADER)) {
-		out->failed = true;
-		return;
-	}
 	buf_put(&header, magic, 4);
 	buf_put_be32(&header, (uint32_t)n);
 	buf_put_be32(&header,
 	    crc32c(0, out->data + start + BATCH_RECORD_HEADER, n));
 	buf_put_be32(&header, crc32c(0, header.data, 12));
-	memcpy(out->data + start, header.data, BATCH_RECORD_HEADER);
-	buf_fini(&header);
 }
 
 static const struct err *
@@ -214,7 +237,6 @@ batch_encode_within(struct batch *b, struct buf *out, size_t most)
 {
 	static const uint8_t blank[BATCH_RECORD_HEADER];
 	const struct err *e = batch_finish(b);
-	struct buf section = {0};
 	size_t start = out->len;
 
 	if (e != NULL)
@@ -223,15 +245,7 @@ batch_encode_within(struct batch *b, struct buf *out, size_t most)
 	buf_put_u8(out, BATCH_VERSION);
 	buf_put(out, b->id, sizeof(b->id));
 	buf_put_varint(out, b->slot_ns);
-	for (size_t i = 0; i < BATCH_SECTIONS; i++) {
-		buf_clear(&section);
-		batch_sections[i](b, &section);
-		buf_put_varint(out, i + 1);
-		buf_put_bytes(out, section.data, section.len);
-		if (section.failed)
-			out->failed = true;
-	}
-	buf_fini(&section);
+	batch_put_sections(b, &BATCH_FIRST, out);
 	if (!out->failed && out->len - start > most)
 		return err_new(ERR_LIMIT, 413, "a batch is over %zu bytes",
 		    most);

@@ -337,9 +337,11 @@ dict_put_facts(struct journal_dict *d, const struct batch *b,
 static const struct err *
 dict_check_depth(const struct batch *b)
 {
-	uint16_t *depth = calloc(b->n_nodes + 1, sizeof(*depth));
-	uint16_t most = 0;
+	uint16_t *depth, most = 0;
 
+	if (b->stream != 0) /* as received, so checked */
+		return NULL;
+	depth = calloc(b->n_nodes + 1, sizeof(*depth));
 	if (depth == NULL)
 		return err_nomem();
 	for (size_t i = 1; i < b->n_nodes && most <= BATCH_MAX_DEPTH; i++) {

@@ -15,8 +15,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define RECORD_KEPT (1u << 20)
+
 struct post {
 	int fd;
+	bool whole;         /* the daemon has no room for our names */
+	bool named;         /* it has those of the last batch */
+	size_t n, at;       /* what has come and what was read of it */
+	char came[600];
+	struct buf record;
 };
 
 const struct err *
@@ -31,7 +38,7 @@ post_open(struct post **out, const char *path, int timeout_ms)
 		return err_new(ERR_CONFIG, 0, "%s: too long for a socket",
 		    path);
 	strcpy(to.sun_path, path);
-	if ((p = malloc(sizeof(*p))) == NULL)
+	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (p->fd < 0 ||
@@ -53,18 +60,18 @@ post_close(struct post *p)
 		return;
 	if (p->fd >= 0)
 		close(p->fd);
+	buf_fini(&p->record);
 	free(p);
 }
 
-/* Reads one line, without its newline. */
+/* The next byte of an answer. */
 static const struct err *
-post_answer(struct post *p, char *line, size_t size)
+post_byte(struct post *p, char *c)
 {
-	size_t n = 0;
-	ssize_t got;
+	ssize_t got = 0;
 
-	for (;;) {
-		got = recv(p->fd, line + n, 1, 0);
+	while (p->at == p->n) {
+		got = recv(p->fd, p->came, sizeof(p->came), 0);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -72,6 +79,23 @@ post_answer(struct post *p, char *line, size_t size)
 		if (got == 0)
 			return err_new(ERR_ERRNO, EPIPE,
 			    "memlensd closed the connection");
+		p->n = (size_t)got;
+		p->at = 0;
+	}
+	*c = p->came[p->at++];
+	return NULL;
+}
+
+/* Reads one line, without its newline. */
+static const struct err *
+post_answer(struct post *p, char *line, size_t size)
+{
+	const struct err *e;
+	size_t n = 0;
+
+	for (;;) {
+		if ((e = post_byte(p, &line[n])) != NULL)
+			return e;
 		if (line[n] == '\n')
 			break;
 		if (++n == size - 1)
@@ -159,15 +183,53 @@ post_purge(struct post *p, const struct purge_request *r,
 	return e;
 }
 
+/* Once in the post's own memory, of which it keeps a little. */
+static const struct err *
+post_encoded(struct post *p, struct batch *b,
+    const struct err *(*encode)(struct batch *b, struct buf *out))
+{
+	const struct err *e;
+
+	buf_clear(&p->record);
+	e = encode(b, &p->record);
+	if (e == NULL)
+		e = post_record(p, p->record.data, p->record.len);
+	if (p->record.cap > RECORD_KEPT)
+		buf_fini(&p->record);
+	return e;
+}
+
 const struct err *
 post_batch(struct post *p, struct batch *b)
 {
-	struct buf record = {0};
+	return post_encoded(p, b, batch_encode);
+}
+
+static bool
+post_is_conflict(const struct err *e)
+{
+	return e != NULL && e->domain == ERR_REQUEST && e->code == 409;
+}
+
+const struct err *
+post_stream(struct post *p, struct batch *b)
+{
 	const struct err *e;
 
-	e = batch_encode(b, &record);
-	if (e == NULL)
-		e = post_record(p, record.data, record.len);
-	buf_fini(&record);
-	return e;
+	if (p->whole || batch_names_bytes(b) > BATCH_STREAM_BYTES)
+		return post_encoded(p, b, batch_encode);
+	if (!p->named)
+		batch_unsent(b);
+	e = post_encoded(p, b, batch_encode_stream);
+	if (post_is_conflict(e)) {
+		batch_unsent(b);
+		e = post_encoded(p, b, batch_encode_stream);
+	}
+	p->named = e == NULL;
+	if (p->named)
+		batch_sent(b);
+	if (!post_is_conflict(e))
+		return e;
+	p->whole = true;
+	return post_encoded(p, b, batch_encode);
 }

@@ -5,6 +5,9 @@
  *	if ((e = post_open(&p, "/run/memlens/memlensd.sock", 2000)) == NULL)
  *		e = post_batch(p, batch);
  *	post_close(p);
+ *
+ * A connection may be kept; the daemon closes one on which nothing comes for
+ * two minutes, which shows as an error of the next batch.
  */
 #ifndef STORE_POST_H
 #define STORE_POST_H
@@ -29,6 +32,13 @@ const struct err *post_open(struct post **out, const char *path,
  */
 const struct err *post_record(struct post *p, const void *record, size_t n);
 const struct err *post_batch(struct post *p, struct batch *b);
+
+/*
+ * Sends a batch that the caller uses again and again (batch_renew()): its
+ * names go once over a connection, if the daemon has room for them.  After
+ * an error all of them go again.
+ */
+const struct err *post_stream(struct post *p, struct batch *b);
 
 struct purge_report;
 struct purge_request;

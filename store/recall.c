@@ -6,13 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void
+room_fini(struct recall_room *m)
+{
+	free(m->f_strings);
+	free(m->f_frames);
+	free(m->f_labels);
+	free(m->f_nodes);
+	free(m->to.strings);
+	free(m->to.frames);
+	free(m->to.labels);
+	free(m->to.nodes);
+	free(m->to.series);
+	*m = (struct recall_room){0};
+}
+
 void
 recall_fini(struct recall *r)
 {
 	symtab_fini(&r->syms);
 	fingerprint_map_fini(&r->stacks);
 	fingerprint_map_fini(&r->series);
-	free(r->room);
+	for (size_t i = 0; i < RECALL_ROOMS; i++)
+		room_fini(&r->rooms[i]);
 	*r = (struct recall){0};
 }
 
@@ -34,34 +50,69 @@ recall_clear(struct recall *r)
 
 /* ---- fingerprints ---- */
 
-/* Room for those of a batch, and for the numbers. */
+/* That of the batch's stream, the one that was not used for longest, or the
+ * first one, which is for batches without. */
+static struct recall_room *
+room_choose(struct recall *r, uint64_t stream)
+{
+	struct recall_room *old = &r->rooms[1];
+
+	if (stream == 0)
+		return &r->rooms[0];
+	for (size_t i = 1; i < RECALL_ROOMS; i++) {
+		struct recall_room *m = &r->rooms[i];
+
+		if (m->stream == stream)
+			return m;
+		if (m->used < old->used)
+			old = m;
+	}
+	room_fini(old);
+	old->stream = stream;
+	return old;
+}
+
+/* Room for n in all; `prints` NULL: without fingerprints. */
+static bool
+room_grow(struct recall_table *t, size_t n, struct fingerprint **prints,
+    uint32_t **to)
+{
+	size_t cap = 2 * (size_t)t->cap;
+	struct fingerprint *f;
+	uint32_t *numbers;
+
+	if (n > t->cap) {
+		cap = cap < n ? n : cap;
+		if ((numbers = realloc(*to, cap * sizeof(*numbers))) == NULL)
+			return false;
+		*to = numbers;
+		if (prints != NULL) {
+			f = realloc(*prints, cap * sizeof(*f));
+			if (f == NULL)
+				return false;
+			*prints = f;
+		}
+		t->cap = (uint32_t)cap;
+	}
+	memset(*to + t->n, 0xff, (n - t->n) * sizeof(**to));
+	return true;
+}
+
 static bool
 recall_room(struct recall *r, const struct batch *b)
 {
-	size_t prints = b->strings.n + b->n_frames + b->n_labels + b->n_nodes;
-	size_t bytes = prints * sizeof(struct fingerprint) +
-	    (prints + b->n_series) * sizeof(uint32_t);
-	uint32_t *to;
+	struct recall_room *m = r->r = room_choose(r, b->stream);
 
-	if (bytes > r->room_bytes) {
-		free(r->room);
-		r->room_bytes = 0;
-		if ((r->room = malloc(bytes)) == NULL)
-			return false;
-		r->room_bytes = bytes;
-	}
-	r->f_strings = r->room;
-	r->f_frames = r->f_strings + b->strings.n;
-	r->f_labels = r->f_frames + b->n_frames;
-	r->f_nodes = r->f_labels + b->n_labels;
-	to = (uint32_t *)(r->f_nodes + b->n_nodes);
-	memset(to, 0xff, (prints + b->n_series) * sizeof(*to));
-	r->to.strings = to;
-	r->to.frames = r->to.strings + b->strings.n;
-	r->to.labels = r->to.frames + b->n_frames;
-	r->to.nodes = r->to.labels + b->n_labels;
-	r->to.series = r->to.nodes + b->n_nodes;
-	return true;
+	m->used = ++r->clock;
+	if (b->stream == 0)
+		m->strings.n = m->frames.n = m->labels.n = m->nodes.n =
+		    m->series.n = 0;
+	return room_grow(&m->strings, b->strings.n, &m->f_strings,
+	           &m->to.strings) &&
+	    room_grow(&m->frames, b->n_frames, &m->f_frames, &m->to.frames) &&
+	    room_grow(&m->labels, b->n_labels, &m->f_labels, &m->to.labels) &&
+	    room_grow(&m->nodes, b->n_nodes, &m->f_nodes, &m->to.nodes) &&
+	    room_grow(&m->series, b->n_series, NULL, &m->to.series);
 }
 
 static inline struct fingerprint
@@ -74,25 +125,27 @@ recall_join(const struct recall *r, struct fingerprint f,
 static void
 recall_print_names(struct recall *r, const struct batch *b)
 {
-	for (uint32_t i = 0; i < b->strings.n; i++)
-		r->f_strings[i] = fingerprint_bytes(&r->key,
+	struct recall_room *m = r->r;
+
+	for (uint32_t i = m->strings.n; i < b->strings.n; i++)
+		m->f_strings[i] = fingerprint_bytes(&r->key,
 		    intern_at(&b->strings, i), b->strings.items[i].len);
-	for (size_t i = 0; i < b->n_frames; i++) {
+	for (size_t i = m->frames.n; i < b->n_frames; i++) {
 		const struct batch_frame *k = &b->frames[i];
 		struct fingerprint f = fingerprint_add(&r->key,
-		    r->f_strings[k->name], k->offset, k->kind);
+		    m->f_strings[k->name], k->offset, k->kind);
 
-		f = recall_join(r, f, r->f_strings[k->module]);
-		r->f_frames[i] = recall_join(r, f, r->f_strings[k->build_id]);
+		f = recall_join(r, f, m->f_strings[k->module]);
+		m->f_frames[i] = recall_join(r, f, m->f_strings[k->build_id]);
 	}
-	for (size_t i = 0; i < b->n_labels; i++) {
+	for (size_t i = m->labels.n; i < b->n_labels; i++) {
 		const struct batch_labels *set = &b->labels[i];
 		const uint32_t *pair = &b->pairs[2 * set->first];
 		struct fingerprint f = {set->n, 0};
 
 		for (uint32_t p = 0; p < 2 * set->n; p++)
-			f = recall_join(r, f, r->f_strings[pair[p]]);
-		r->f_labels[i] = f;
+			f = recall_join(r, f, m->f_strings[pair[p]]);
+		m->f_labels[i] = f;
 	}
 }
 
@@ -100,14 +153,26 @@ recall_print_names(struct recall *r, const struct batch *b)
 static void
 recall_print_nodes(struct recall *r, const struct batch *b)
 {
-	r->f_nodes[0] = (struct fingerprint){0, 0};
-	for (size_t i = 1; i < b->n_nodes; i++) {
+	struct recall_room *m = r->r;
+
+	m->f_nodes[0] = (struct fingerprint){0, 0};
+	for (size_t i = m->nodes.n ? m->nodes.n : 1; i < b->n_nodes; i++) {
 		const struct batch_node *n = &b->nodes[i];
 
-		r->f_nodes[i] = recall_join(r, r->f_nodes[n->parent],
-		    n->parent == 0 ? r->f_labels[n->edge]
-		                   : r->f_frames[n->edge]);
+		m->f_nodes[i] = recall_join(r, m->f_nodes[n->parent],
+		    n->parent == 0 ? m->f_labels[n->edge]
+		                   : m->f_frames[n->edge]);
 	}
+}
+
+static void
+recall_filled(struct recall_room *m, const struct batch *b)
+{
+	m->strings.n = b->strings.n;
+	m->frames.n = (uint32_t)b->n_frames;
+	m->labels.n = (uint32_t)b->n_labels;
+	m->nodes.n = (uint32_t)b->n_nodes;
+	m->series.n = (uint32_t)b->n_series;
 }
 
 const struct err *
@@ -118,6 +183,7 @@ recall_batch(struct recall *r, const struct batch *b)
 	r->b = b;
 	recall_print_names(r, b);
 	recall_print_nodes(r, b);
+	recall_filled(r->r, b);
 	return NULL;
 }
 
@@ -126,7 +192,7 @@ recall_batch(struct recall *r, const struct batch *b)
 uint32_t
 recall_string(struct recall *r, uint32_t string)
 {
-	uint32_t *to = &r->to.strings[string];
+	uint32_t *to = &r->r->to.strings[string];
 
 	if (*to == INTERN_NONE)
 		*to = intern_put(&r->syms.strings,
@@ -139,7 +205,7 @@ static uint32_t
 recall_frame(struct recall *r, uint32_t frame)
 {
 	const struct batch_frame *f = &r->b->frames[frame];
-	uint32_t *to = &r->to.frames[frame];
+	uint32_t *to = &r->r->to.frames[frame];
 	struct sym_frame key;
 
 	if (*to != INTERN_NONE)
@@ -157,7 +223,7 @@ static uint32_t
 recall_labels(struct recall *r, uint32_t set)
 {
 	const struct batch_labels *l = &r->b->labels[set];
-	uint32_t *to = &r->to.labels[set], key[2 * BATCH_MAX_LABELS];
+	uint32_t *to = &r->r->to.labels[set], key[2 * BATCH_MAX_LABELS];
 
 	if (*to != INTERN_NONE)
 		return *to;
@@ -175,12 +241,12 @@ recall_new_node(struct recall *r, uint32_t node)
 {
 	uint32_t path[BATCH_MAX_DEPTH + 1], n = 0, parent, edge;
 
-	r->to.nodes[0] = 0;
-	while (r->to.nodes[node] == INTERN_NONE) {
+	r->r->to.nodes[0] = 0;
+	while (r->r->to.nodes[node] == INTERN_NONE) {
 		path[n++] = node;
 		node = r->b->nodes[node].parent;
 	}
-	parent = r->to.nodes[node];
+	parent = r->r->to.nodes[node];
 	while (n-- > 0 && parent != INTERN_NONE) {
 		const struct batch_node *k = &r->b->nodes[path[n]];
 
@@ -189,7 +255,7 @@ recall_new_node(struct recall *r, uint32_t node)
 		parent = edge == INTERN_NONE
 		    ? INTERN_NONE
 		    : symtab_put_node(&r->syms, parent, edge);
-		r->to.nodes[path[n]] = parent;
+		r->r->to.nodes[path[n]] = parent;
 	}
 	return parent;
 }
@@ -197,16 +263,16 @@ recall_new_node(struct recall *r, uint32_t node)
 uint32_t
 recall_node(struct recall *r, uint32_t node)
 {
-	uint32_t to = r->to.nodes[node];
+	uint32_t to = r->r->to.nodes[node];
 
 	if (to != INTERN_NONE)
 		return to;
-	to = fingerprint_map_get(&r->stacks, r->f_nodes[node]);
+	to = fingerprint_map_get(&r->stacks, r->r->f_nodes[node]);
 	if (to != INTERN_NONE)
-		return r->to.nodes[node] = to;
+		return r->r->to.nodes[node] = to;
 	to = recall_new_node(r, node);
 	if (to == INTERN_NONE ||
-	    !fingerprint_map_add(&r->stacks, r->f_nodes[node], to))
+	    !fingerprint_map_add(&r->stacks, r->r->f_nodes[node], to))
 		return INTERN_NONE;
 	return to;
 }
@@ -229,15 +295,15 @@ uint32_t
 recall_series(struct recall *r, uint32_t series)
 {
 	const struct batch_series *s = &r->b->series[series];
-	uint32_t *to = &r->to.series[series];
+	uint32_t *to = &r->r->to.series[series];
 	struct fingerprint f;
 
 	if (*to != INTERN_NONE)
 		return *to;
-	f = fingerprint_add(&r->key, r->f_strings[s->name],
+	f = fingerprint_add(&r->key, r->r->f_strings[s->name],
 	    (uint64_t)s->period, (uint64_t)s->kind << 8 | s->scale);
-	f = recall_join(r, f, r->f_strings[s->unit]);
-	f = recall_join(r, f, r->f_labels[s->labels]);
+	f = recall_join(r, f, r->r->f_strings[s->unit]);
+	f = recall_join(r, f, r->r->f_labels[s->labels]);
 	*to = fingerprint_map_get(&r->series, f);
 	if (*to != INTERN_NONE)
 		return *to;

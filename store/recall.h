@@ -14,17 +14,28 @@
 
 struct err;
 
+/* Of one batch, or of a stream's batches (batch.h), whose tables only grow:
+ * fingerprints, and numbers of syms or INTERN_NONE. */
+struct recall_room {
+	uint64_t stream; /* 0: of one batch */
+	uint64_t used;   /* when, for the choice of which one goes */
+	struct fingerprint *f_strings, *f_frames, *f_labels, *f_nodes;
+	struct symtab_map to;
+	struct recall_table { /* how many are filled, and room */
+		uint32_t n, cap;
+	} strings, frames, labels, nodes, series;
+};
+
+#define RECALL_ROOMS 10 /* one is for batches without a stream */
+
 struct recall {
 	struct symtab syms;
 	struct fingerprint_key key;
 	struct fingerprint_map stacks, series; /* -> numbers of syms */
-	/* of the present batch: fingerprints, and numbers of syms or
-	 * INTERN_NONE, all within `room` */
 	const struct batch *b;
-	struct fingerprint *f_strings, *f_frames, *f_labels, *f_nodes;
-	struct symtab_map to;
-	void *room;
-	size_t room_bytes;
+	struct recall_room *r; /* of the present batch */
+	struct recall_room rooms[RECALL_ROOMS];
+	uint64_t clock;
 };
 
 void recall_fini(struct recall *r);

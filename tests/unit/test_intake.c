@@ -187,6 +187,63 @@ TEST(batches_are_taken)
 	CHECK(access(path, F_OK) != 0);
 }
 
+/* Clients that keep a batch; each says its names once, or all of them where
+ * there are too many such clients. */
+struct keepers {
+	volatile bool done;
+	int clients, rounds, failed;
+};
+
+static void *
+keepers_main(void *arg)
+{
+	struct keepers *k = arg;
+	struct series_desc d = {SERIES_GAUGE, "g", "", 0, 0, NULL, 0};
+	struct post *posts[16] = {NULL};
+	struct batch *batches[16];
+
+	for (int i = 0; i < k->clients; i++) {
+		batches[i] = batch_new(1000);
+		k->failed += post_open(&posts[i], path, 1000) != NULL;
+	}
+	for (int r = 0; r < k->rounds && k->failed == 0; r++) {
+		for (int i = 0; i < k->clients; i++) {
+			struct batch *b = batches[i];
+
+			batch_add_gauge(b, batch_series(b, &d), 5, 5001, 77);
+			k->failed += post_stream(posts[i], b) != NULL;
+			k->failed += !batch_renew(b);
+		}
+	}
+	for (int i = 0; i < k->clients; i++) {
+		post_close(posts[i]);
+		batch_free(batches[i]);
+	}
+	k->done = true;
+	return NULL;
+}
+
+TEST(names_go_once_over_a_connection)
+{
+	struct keepers k = {false, INTAKE_STREAMS_MAX + 3, 5, 0};
+	struct server s;
+	pthread_t thread;
+	struct intake_stats stats;
+
+	server_open(&s);
+	CHECK(pthread_create(&thread, NULL, keepers_main, &k) == 0);
+	for (int i = 0; i < 20 && !k.done; i++)
+		serve(&s, &k.done);
+	pthread_join(thread, NULL);
+	CHECK_INT(k.failed, 0);
+	CHECK_INT(s.taken, k.clients * k.rounds);
+	intake_stats(s.intake, &stats);
+	CHECK_INT(stats.taken, k.clients * k.rounds);
+	CHECK_INT(stats.connections, k.clients);
+	CHECK_INT(stats.refused, 0); /* nothing was lost by being told so */
+	server_close(&s);
+}
+
 TEST(the_stores_refusal_is_the_answer)
 {
 	struct server s;
@@ -435,6 +492,7 @@ main(void)
 	snprintf(path, sizeof(path), "/tmp/memlens-test-%d.sock",
 	    (int)getpid());
 	RUN(batches_are_taken);
+	RUN(names_go_once_over_a_connection);
 	RUN(the_stores_refusal_is_the_answer);
 	RUN(nonsense);
 	RUN(a_batch_that_is_too_large);
