@@ -198,7 +198,7 @@ $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/timespec.c \
-	fcgi/push.c fcgi/push_batch.c,$(FORMAT) $(LIB),\
+	fcgi/push.c fcgi/push_batch.c fcgi/push_kept.c fcgi/kept.c,$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 
 # A unit test links the modules that it tests: everything but the mains.

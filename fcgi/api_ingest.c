@@ -21,6 +21,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/ingest.h"
 #include "fcgi/ingest_pprof.h"
+#include "fcgi/kept.h"
 #include "fcgi/pages.h"
 #include "fcgi/push.h"
 #include "fcgi/request.h"
@@ -33,8 +34,10 @@ struct ingest {
 	struct appname app;
 	int64_t from_ns, until_ns;
 	int64_t rate; /* Hz */
-	struct stacks *stacks;
-	const char *format; /* a constant */
+	struct context *c;
+	struct stacks *stacks; /* NULL: not chosen yet */
+	bool kept;             /* they are the context's */
+	const char *format;    /* a constant */
 };
 
 typedef const struct err *ingest_fn(struct ingest *in);
@@ -111,11 +114,42 @@ ingest_type(struct ingest *in, struct stacks_type *t)
 }
 
 static const struct err *
+ingest_new_stacks(struct ingest *in)
+{
+	in->stacks = stacks_new(&stacks_limits_push);
+	return in->stacks != NULL ? NULL : err_nomem();
+}
+
+/* Those that know the lines of the requests before. */
+static const struct err *
+ingest_kept_stacks(struct ingest *in)
+{
+	struct context *c = in->c;
+
+	if (c->kept != NULL)
+		in->stacks = kept_stacks(c->kept);
+	if (in->stacks == NULL) {
+		kept_free(c->kept);
+		if ((c->kept = kept_new()) == NULL)
+			return err_nomem();
+		in->stacks = kept_stacks(c->kept);
+	}
+	in->kept = true;
+	return NULL;
+}
+
+static const struct err *
 ingest_text(struct ingest *in, const char *format, ingest_text_fn *parse)
 {
 	struct stacks_type type;
+	const struct err *e;
+	bool lines = parse == folded_parse || parse == lines_parse;
 
 	in->format = format;
+	e = lines && in->rq->body.len <= KEPT_TEXT_MAX
+	    ? ingest_kept_stacks(in) : ingest_new_stacks(in);
+	if (e != NULL)
+		return e;
 	ingest_type(in, &type);
 	return parse(in->stacks, in->rq->body.data, in->rq->body.len, &type);
 }
@@ -168,8 +202,11 @@ ingest_pprof(struct ingest *in)
 	const char *spy = request_text(rq, "spyName");
 	bool files = spy != NULL && (strcmp(spy, "pyspy") == 0 ||
 	    strcmp(spy, "rbspy") == 0);
+	const struct err *e;
 
 	in->format = "pprof";
+	if ((e = ingest_new_stacks(in)) != NULL)
+		return e;
 	if (ingest_is_form(rq) && rq->body.len > 2 &&
 	    memcmp(rq->body.data, "--", 2) == 0)
 		return ingest_pprof_form(&in->stacks, rq->content_type,
@@ -182,8 +219,11 @@ static const struct err *
 ingest_foreign(struct ingest *in, const char *name)
 {
 	const struct foreign *f = foreign_find(name);
+	const struct err *e;
 
 	in->format = f->name;
+	if ((e = ingest_new_stacks(in)) != NULL)
+		return e;
 	return foreign_parse(in->stacks, name, in->rq->body.data,
 	    in->rq->body.len, INGEST_PLAIN_MAX);
 }
@@ -278,11 +318,8 @@ ingest_put_types(struct writer *w, const struct stacks *s)
 	writer_open(w, '[');
 	for (uint32_t t = 0; t < stacks_n_types(s); t++) {
 		struct stacks_type type;
-		int64_t sum = 0;
 
 		stacks_get_type(s, t, &type);
-		for (uint32_t i = 0; i < stacks_n_nodes(s); i++)
-			sum += stacks_value(s, i, t);
 		writer_open(w, '{');
 		writer_key(w, "name");
 		writer_str(w, type.name);
@@ -291,7 +328,7 @@ ingest_put_types(struct writer *w, const struct stacks *s)
 		writer_key(w, "period");
 		writer_int(w, type.period);
 		writer_key(w, "accepted");
-		writer_int(w, sum);
+		writer_int(w, stacks_total(s, t));
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -329,7 +366,7 @@ ingest_take(struct ingest *in, struct context *c, struct response *rs)
 	struct push *p = NULL;
 	const struct err *e;
 
-	e = ingest_begin(c, in->rq, &p);
+	e = ingest_begin(c, in->rq, in->kept, &p);
 	if (e == NULL)
 		e = push_add(p, in->stacks, &window);
 	if (e == NULL)
@@ -352,14 +389,25 @@ ingest_take(struct ingest *in, struct context *c, struct response *rs)
 	return e;
 }
 
+/* What an error has left half done is not kept. */
+static void
+ingest_end(struct ingest *in, const struct err *e)
+{
+	if (!in->kept)
+		stacks_free(in->stacks);
+	if (e != NULL && in->kept) {
+		kept_free(in->c->kept);
+		in->c->kept = NULL;
+	}
+	appname_free(&in->app);
+}
+
 const struct err *
 api_ingest(struct context *c, struct request *rq, struct response *rs)
 {
-	struct ingest in = {.rq = rq};
-	const struct err *e;
+	struct ingest in = {.rq = rq, .c = c};
+	const struct err *e = ingest_params(&in);
 
-	in.stacks = stacks_new(&stacks_limits_push);
-	e = in.stacks == NULL ? err_nomem() : ingest_params(&in);
 	if (e == NULL && (e = ingest_decode(rq)) == NULL &&
 	    (e = ingest_unpack(rq)) == NULL && (e = ingest_parse(&in)) == NULL)
 		e = stacks_error(in.stacks);
@@ -372,7 +420,6 @@ api_ingest(struct context *c, struct request *rq, struct response *rs)
 	else if (e->domain == ERR_ERRNO)
 		e = err_new(ERR_REQUEST, 413, "too large for the memory that "
 		    "a worker may have");
-	stacks_free(in.stacks);
-	appname_free(&in.app);
+	ingest_end(&in, e);
 	return e;
 }

@@ -131,7 +131,7 @@ push_take(struct context *c, struct request *rq, struct response *rs,
 	const struct err *e;
 
 	e = connect_read(rq, a, &connect__push_request__descriptor, &m);
-	if (e == NULL && (e = ingest_begin(c, rq, &p)) == NULL)
+	if (e == NULL && (e = ingest_begin(c, rq, false, &p)) == NULL)
 		e = push_all(p, (const Connect__PushRequest *)m, rq, &report);
 	if (e == NULL)
 		e = ingest_send(c, rq, p, &report, rs);

@@ -7,9 +7,11 @@
 #include <errno.h>
 
 #include "fcgi/graph_cache.h"
+#include "fcgi/kept.h"
 #include "fcgi/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/post.h"
 
 void
 context_init(struct context *c, const struct settings *settings,
@@ -24,6 +26,8 @@ context_fini(struct context *c)
 {
 	store_close(c->store);
 	graph_cache_free(c->graphs);
+	kept_free(c->kept);
+	post_close(c->post);
 	c->store = NULL;
 	c->graphs = NULL;
 }

@@ -9,6 +9,8 @@
 
 struct err;
 struct graph_cache;
+struct kept;
+struct post;
 struct settings;
 
 /* Totals of this worker, for the counters that go with what is pushed. */
@@ -24,6 +26,9 @@ struct context {
 	struct store *store;             /* NULL: not opened yet */
 	struct graph_cache *graphs;      /* NULL: empty */
 	struct context_ingest ingest;
+	struct kept *kept;               /* of pushes; NULL: nothing */
+	struct post *post;               /* to memlensd; NULL: none open */
+	int64_t slot_ns;                 /* of the store; 0: not known */
 	int64_t started_ns;
 };
 

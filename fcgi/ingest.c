@@ -38,21 +38,39 @@ ingest_decode(struct request *rq)
 	return e;
 }
 
-const struct err *
-ingest_begin(struct context *c, const struct request *rq, struct push **p)
+/* A store's slots are as long as it lives: it is not looked at again before
+ * memlensd has refused something. */
+static const struct err *
+ingest_slot(struct context *c)
 {
 	struct store_extent extent;
 	const struct err *e;
 	struct store *s;
-	uint8_t id[16];
 
+	if (c->slot_ns != 0)
+		return NULL;
 	if ((e = context_store(c, &s)) != NULL)
 		return e;
 	store_extent(s, &extent);
-	if (rq->idempotency_key[0] != '\0')
-		push_id_of(rq->idempotency_key, rq->path, id);
-	*p = push_new(extent.slot_ns,
-	    rq->idempotency_key[0] != '\0' ? id : NULL);
+	c->slot_ns = extent.slot_ns;
+	return NULL;
+}
+
+const struct err *
+ingest_begin(struct context *c, const struct request *rq, bool kept,
+    struct push **p)
+{
+	const struct err *e;
+	uint8_t own[16], *id = NULL;
+
+	if ((e = ingest_slot(c)) != NULL)
+		return e;
+	if (rq->idempotency_key[0] != '\0') {
+		push_id_of(rq->idempotency_key, rq->path, own);
+		id = own;
+	}
+	*p = kept ? push_new_kept(c->slot_ns, id, c->kept)
+	          : push_new(c->slot_ns, id);
 	return *p != NULL ? NULL : err_nomem();
 }
 
@@ -62,21 +80,40 @@ ingest_post(void *arg, struct batch *b)
 	return post_batch(arg, b);
 }
 
-/* A connection that breaks is made once more; the ids keep what was taken
- * from counting twice. */
+static const struct err *
+ingest_post_kept(void *arg, struct batch *b)
+{
+	return post_stream(arg, b);
+}
+
+static const struct err *
+ingest_try(struct context *c, struct push *p, size_t *taken)
+{
+	const struct err *e = NULL;
+
+	if (c->post == NULL)
+		e = post_open(&c->post, c->settings->collector_socket,
+		    INGEST_POST_MS);
+	if (e == NULL)
+		e = push_send(p, push_is_kept(p) ? ingest_post_kept
+		                                 : ingest_post, c->post, taken);
+	if (e != NULL) {
+		post_close(c->post);
+		c->post = NULL;
+		c->slot_ns = 0;
+	}
+	return e;
+}
+
+/* A connection that breaks, as one does that was idle for long, is made once
+ * more; the ids keep what was taken from counting twice. */
 static const struct err *
 ingest_deliver(struct context *c, struct push *p, size_t *taken)
 {
 	const struct err *e = NULL;
-	struct post *post;
 
 	for (int i = 0; i < 2; i++) {
-		e = post_open(&post, c->settings->collector_socket,
-		    INGEST_POST_MS);
-		if (e == NULL) {
-			e = push_send(p, ingest_post, post, taken);
-			post_close(post);
-		}
+		e = ingest_try(c, p, taken);
 		if (e == NULL || e->domain == ERR_REQUEST ||
 		    e->domain == ERR_LIMIT)
 			return e;

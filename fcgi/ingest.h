@@ -9,6 +9,7 @@
 #ifndef FCGI_INGEST_H
 #define FCGI_INGEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct context;
@@ -26,10 +27,11 @@ struct stacks;
  * ERR_REQUEST 415, 413, 422. */
 const struct err *ingest_decode(struct request *rq);
 
-/* A push that is going to this context's store, with the id of the request.
- * Errors: ERR_REQUEST 503 while there is no store. */
+/* A push that is going to this context's store, with the id of the request;
+ * `kept`: of kept_stacks().  Errors: ERR_REQUEST 503 while there is no
+ * store. */
 const struct err *ingest_begin(struct context *c, const struct request *rq,
-    struct push **p);
+    bool kept, struct push **p);
 
 /* What was taken, for counters and the answer. */
 struct ingest_report {

@@ -12,11 +12,6 @@
 #include "store/base/err.h"
 #include "store/batch.h"
 
-struct cut {
-	int64_t from, length; /* ns */
-	uint64_t first, last; /* slots */
-};
-
 static const struct err *
 push_cut(const struct push *p, const struct push_window *w, struct cut *c)
 {
@@ -79,7 +74,7 @@ cut_next(const struct push *p, const struct cut *c, int64_t v, uint64_t hash,
 }
 
 /* Values smaller than the number of slots jump over the empty ones. */
-static void
+void
 push_flow_value(struct push *p, const struct cut *c, uint32_t node,
     int64_t v, uint64_t hash)
 {
@@ -105,7 +100,7 @@ push_flow_value(struct push *p, const struct cut *c, uint32_t node,
 	}
 }
 
-static void
+void
 push_observe(struct push *p, const struct cut *c)
 {
 	for (uint64_t k = c->first; k <= c->last; k++)
@@ -116,8 +111,7 @@ static const struct err *
 push_flow(struct push *p, const struct stacks *s, uint32_t type,
     const struct cut *c)
 {
-	uint64_t seed = hash64_u64(push_series_hash(s, type),
-	    (uint64_t)c->from), hash = 0;
+	uint64_t seed = push_seed(p, s, type, c), hash = 0;
 	const struct err *e;
 
 	push_observe(p, c);
@@ -173,8 +167,11 @@ push_type(struct push *p, const struct stacks *s, uint32_t type,
 	stacks_get_type(s, type, &t);
 	if ((e = push_begin_type(p, &t)) != NULL)
 		return e;
-	e = t.kind == SERIES_STOCK ? push_stock(p, s, type, c)
-				   : push_flow(p, s, type, c);
+	if (p->kept != NULL)
+		e = push_kept(p, type, c);
+	else
+		e = t.kind == SERIES_STOCK ? push_stock(p, s, type, c)
+		                           : push_flow(p, s, type, c);
 	if (e == NULL && p->batch->failed)
 		e = err_new(ERR_LIMIT, 413,
 		    "a batch ran out of memory or over a bound");
@@ -188,6 +185,7 @@ push_add(struct push *p, const struct stacks *s, const struct push_window *w)
 	struct cut c = {0, 0, 0, 0};
 
 	if ((e = push_cut(p, w, &c)) != NULL ||
+	    (e = push_kept_choose(p, s, &c)) != NULL ||
 	    (e = push_begin(p, s, w)) != NULL)
 		return e;
 	for (uint32_t t = 0; t < stacks_n_types(s) && e == NULL; t++)

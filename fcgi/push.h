@@ -20,6 +20,7 @@
 #ifndef FCGI_PUSH_H
 #define FCGI_PUSH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,14 @@ struct push_window {
 /* `id`: 16 bytes, or NULL for random ones.  NULL when out of memory. */
 struct push *push_new(int64_t slot_ns, const uint8_t *id);
 void push_free(struct push *p); /* NULL is fine */
+
+/* The same with the stacks and the batch of `kept` (kept.h), which stay its:
+ * for one push_add() of kept_stacks(). */
+struct kept;
+struct push *push_new_kept(int64_t slot_ns, const uint8_t *id,
+    struct kept *kept);
+/* Is its one batch that of `kept`, so that post_stream() may send it? */
+bool push_is_kept(const struct push *p);
 
 /*
  * Adds all types of some stacks; they need not live on.  Errors: ERR_REQUEST

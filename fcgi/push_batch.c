@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fcgi/format/stacks.h"
+#include "fcgi/kept.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/batch.h"
@@ -22,15 +23,13 @@ static const struct {
 /* The deepest stack of a batch is 4,096 with its label set. */
 #define DEPTH_MAX (BATCH_MAX_DEPTH - 2)
 
-struct push *
-push_new(int64_t slot_ns, const uint8_t *id)
+static struct push *
+push_new_with(int64_t slot_ns, const uint8_t *id, struct batch *b)
 {
 	struct push *p = calloc(1, sizeof(*p));
-	struct batch *b = batch_new((uint64_t)slot_ns);
 
 	if (p == NULL || b == NULL ||
-	    (p->batches = malloc(16 * sizeof(*p->batches))) == NULL) {
-		batch_free(b);
+	    (p->batches = malloc(16 * sizeof(struct batch *))) == NULL) {
 		free(p);
 		return NULL;
 	}
@@ -43,13 +42,41 @@ push_new(int64_t slot_ns, const uint8_t *id)
 	return p;
 }
 
+struct push *
+push_new(int64_t slot_ns, const uint8_t *id)
+{
+	struct batch *b = batch_new((uint64_t)slot_ns);
+	struct push *p = push_new_with(slot_ns, id, b);
+
+	if (p == NULL)
+		batch_free(b);
+	return p;
+}
+
+struct push *
+push_new_kept(int64_t slot_ns, const uint8_t *id, struct kept *kept)
+{
+	struct push *p = push_new_with(slot_ns, id,
+	    kept_batch(kept, slot_ns));
+
+	if (p != NULL)
+		p->kept = kept;
+	return p;
+}
+
+bool
+push_is_kept(const struct push *p)
+{
+	return p->kept != NULL;
+}
+
 void
 push_free(struct push *p)
 {
 	if (p == NULL)
 		return;
 	push_end(p);
-	for (size_t i = 0; i < p->n_batches; i++)
+	for (size_t i = p->kept != NULL; i < p->n_batches; i++)
 		batch_free(p->batches[i]);
 	free(p->batches);
 	free(p);
@@ -93,6 +120,10 @@ push_begin(struct push *p, const struct stacks *s,
 
 	p->window = w;
 	p->n_nodes = nodes;
+	if (p->kept != NULL) {
+		p->base = 0;
+		return NULL;
+	}
 	p->nodes = calloc(nodes, sizeof(*p->nodes));
 	p->depths = calloc(nodes, sizeof(*p->depths));
 	p->hashes = calloc(nodes, sizeof(*p->hashes));
@@ -229,7 +260,7 @@ push_frame(struct push *p, const struct stacks *s, uint32_t i)
 	return p->frames[i] - 1;
 }
 
-static uint32_t
+uint32_t
 push_base(struct push *p, const struct stacks *s)
 {
 	if (p->base == 0)
@@ -302,6 +333,27 @@ push_series_hash(const struct stacks *s, uint32_t type)
 	    t.unit), (uint64_t)t.period);
 }
 
+uint64_t
+push_frame_hash(const struct frame *f)
+{
+	return hash_text(hash_text((uint64_t)f->kind, f->name), f->module);
+}
+
+/* Of what all stacks of a type and a window share. */
+uint64_t
+push_seed(const struct push *p, const struct stacks *s, uint32_t type,
+    const struct cut *c)
+{
+	const struct push_window *w = p->window;
+	uint64_t h = hash_text(5, w->service);
+
+	for (size_t i = 0; i < w->n_labels; i++)
+		h = hash_text(hash_text(h, w->labels[i].name),
+		    w->labels[i].value);
+	return hash64_u64(hash64_u64(h, push_series_hash(s, type)),
+	    (uint64_t)c->from);
+}
+
 static uint64_t
 push_name_hash(struct push *p, const struct stacks *s, uint32_t frame)
 {
@@ -309,8 +361,7 @@ push_name_hash(struct push *p, const struct stacks *s, uint32_t frame)
 
 	if (p->names[frame] == 0) {
 		stacks_get_frame(s, frame, &f);
-		p->names[frame] = hash_text(hash_text((uint64_t)f.kind,
-		    f.name), f.module) | 1;
+		p->names[frame] = push_frame_hash(&f) | 1;
 	}
 	return p->names[frame];
 }
@@ -336,12 +387,7 @@ push_stack_hash(struct push *p, const struct stacks *s, uint32_t i)
 	if (p->hashes[i] != 0)
 		return p->hashes[i];
 	if (p->hashes[0] == 0) {
-		uint64_t h = hash_text(5, p->window->service);
-
-		for (size_t k = 0; k < p->window->n_labels; k++)
-			h = hash_text(hash_text(h, p->window->labels[k].name),
-			    p->window->labels[k].value);
-		p->hashes[0] = h | 1;
+		p->hashes[0] = PUSH_HASH_ROOT;
 		/* numbers of parents are smaller: all in one pass */
 		for (uint32_t k = 1; k < p->n_nodes; k++) {
 			stacks_get_node(s, k, &node);

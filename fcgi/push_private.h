@@ -10,7 +10,10 @@
 
 struct stacks_type;
 
+struct kept;
+
 struct push {
+	struct kept *kept; /* whose batch is batches[0], or NULL */
 	int64_t slot_ns;
 	uint8_t id[16];
 	struct batch **batches; /* the last one is `batch` */
@@ -45,6 +48,29 @@ const struct err *push_room(struct push *p, const struct stacks *s,
     uint32_t type, enum push_bound bound);
 /* The node of the present batch for one of the stacks. */
 uint32_t push_node(struct push *p, const struct stacks *s, uint32_t i);
+
+struct cut { /* of a window over slots */
+	int64_t from, length; /* ns */
+	uint64_t first, last; /* slots */
+};
+
+/* The present batch is that of `kept`: adds one type's values to it. */
+const struct err *push_kept(struct push *p, uint32_t type,
+    const struct cut *c);
+/* Can it be?  Else the batch becomes an ordinary one. */
+const struct err *push_kept_choose(struct push *p, const struct stacks *s,
+    const struct cut *c);
+
+void push_observe(struct push *p, const struct cut *c);
+void push_flow_value(struct push *p, const struct cut *c, uint32_t node,
+    int64_t v, uint64_t hash);
+/* A stack's hash is hash64_u64(its parent's, that of its frame) | 1, from
+ * this; service and labels of the window are in the seed. */
+#define PUSH_HASH_ROOT 1u
+uint64_t push_frame_hash(const struct frame *f);
+uint64_t push_seed(const struct push *p, const struct stacks *s,
+    uint32_t type, const struct cut *c);
+uint32_t push_base(struct push *p, const struct stacks *s);
 
 uint64_t push_series_hash(const struct stacks *s, uint32_t type);
 uint64_t push_stack_hash(struct push *p, const struct stacks *s, uint32_t i);

@@ -16,6 +16,8 @@
 #include "store/base/err.h"
 #include "store/store.h"
 
+#define LINES_KEPT (8u << 20) /* bytes of text that is known by the line */
+
 const struct stacks_limits stacks_limits_push = {
     .nodes = 1u << 20, .bytes = 64u << 20, .depth = 4096, .labels = 4096
 };
@@ -45,7 +47,7 @@ stacks_new(const struct stacks_limits *limits)
 
 	if (s == NULL)
 		return NULL;
-	s->limits = *limits;
+	s->limits = s->given = *limits;
 	s->frames.aligned = true;
 	s->sets.aligned = true;
 	if (intern_put(&s->strings, "", 0) != 0 || !nodes_grow(s)) {
@@ -61,8 +63,11 @@ stacks_free(struct stacks *s)
 {
 	if (s == NULL)
 		return;
-	for (size_t i = 0; i < s->n_types; i++)
+	for (size_t i = 0; i < STACKS_TYPES_MAX; i++) {
 		free(s->types[i].values);
+		free(s->types[i].touched);
+	}
+	stacks_cache_fini(&s->lines);
 	intern_fini(&s->strings);
 	intern_fini(&s->frames);
 	intern_fini(&s->sets);
@@ -122,6 +127,12 @@ stacks_type(struct stacks *s, const struct stacks_type *type)
 	}
 	if (s->n_types == STACKS_TYPES_MAX)
 		return stacks_fail(s, "types of samples");
+	/* the memory of one that was cleared goes on */
+	c.values = s->types[s->n_types].values;
+	c.n = s->types[s->n_types].n;
+	c.cap = s->types[s->n_types].cap;
+	c.touched = s->types[s->n_types].touched;
+	c.cap_touched = s->types[s->n_types].cap_touched;
 	s->types[s->n_types] = c;
 	return (uint32_t)s->n_types++;
 }
@@ -147,6 +158,23 @@ column_grow(const struct stacks *s, struct stacks_column *c, uint32_t node)
 	return true;
 }
 
+static bool
+column_touch(struct stacks_column *c, uint32_t node)
+{
+	size_t cap = c->cap_touched ? 2 * c->cap_touched : 512;
+	uint32_t *touched;
+
+	if (c->n_touched == c->cap_touched) {
+		touched = realloc(c->touched, cap * sizeof(*touched));
+		if (touched == NULL)
+			return false;
+		c->touched = touched;
+		c->cap_touched = cap;
+	}
+	c->touched[c->n_touched++] = node;
+	return true;
+}
+
 void
 stacks_add(struct stacks *s, uint32_t node, uint32_t type, int64_t value)
 {
@@ -162,7 +190,11 @@ stacks_add(struct stacks *s, uint32_t node, uint32_t type, int64_t value)
 		stacks_fail(s, value < 0 ? "negative values" : "samples");
 		return;
 	}
-	c->values[node] += value;
+	if (s->kept && value > 0 && c->values[node] == 0 &&
+	    !column_touch(c, node))
+		stacks_fail(s, NULL);
+	else
+		c->values[node] += value;
 }
 
 static uint32_t
@@ -335,6 +367,40 @@ stacks_skip(struct stacks *s, const char *why, uint64_t n)
 	s->skipped[s->n_skipped++] = (struct stacks_skipped){why, n};
 }
 
+/* ---- kept ones ---- */
+
+void
+stacks_keep(struct stacks *s)
+{
+	s->kept = true;
+}
+
+void
+stacks_clear(struct stacks *s)
+{
+	for (size_t t = 0; t < s->n_types; t++) {
+		struct stacks_column *c = &s->types[t];
+
+		for (size_t i = 0; i < c->n_touched; i++)
+			c->values[c->touched[i]] = 0;
+		c->n_touched = 0;
+	}
+	s->n_types = s->n_skipped = 0;
+	s->from_ns = s->until_ns = 0;
+	if (s->lines.text.len > LINES_KEPT)
+		stacks_cache_fini(&s->lines);
+	s->limits.nodes = s->given.nodes + s->n_nodes;
+	s->limits.bytes = s->given.bytes + s->strings.bytes.len;
+	s->limits.labels = s->given.labels + s->sets.n;
+}
+
+const uint32_t *
+stacks_touched(const struct stacks *s, uint32_t type, size_t *n)
+{
+	*n = s->types[type].n_touched;
+	return s->types[type].touched;
+}
+
 /* ---- reading ---- */
 
 size_t
@@ -414,6 +480,18 @@ stacks_value(const struct stacks *s, uint32_t node, uint32_t type)
 	const struct stacks_column *c = &s->types[type];
 
 	return node < c->n ? c->values[node] : 0;
+}
+
+int64_t
+stacks_total(const struct stacks *s, uint32_t type)
+{
+	return s->types[type].total;
+}
+
+uint32_t
+stacks_depth(const struct stacks *s, uint32_t node)
+{
+	return s->nodes[node].depth;
 }
 
 void

@@ -89,6 +89,19 @@ struct stacks_skipped {
 	uint64_t n;
 };
 
+/*
+ * Stacks that outlive what they are for: names, frames and nodes stay known,
+ * values go.  Text that comes again is then known by the line (folded.h).
+ * stacks_keep() before anything is put, stacks_clear() between two uses:
+ * types, values and what was skipped are forgotten, and limits begin again.
+ */
+void stacks_keep(struct stacks *s);
+void stacks_clear(struct stacks *s);
+/* Of kept ones: the nodes that have a value of a type, each once, valid
+ * until the next put. */
+const uint32_t *stacks_touched(const struct stacks *s, uint32_t type,
+    size_t *n);
+
 /* ---- reading ---- */
 
 struct stacks_node {
@@ -111,6 +124,10 @@ void stacks_get_frame(const struct stacks *s, uint32_t i, struct frame *f);
 size_t stacks_get_labels(const struct stacks *s, uint32_t i,
     struct label labels[STACKS_LABELS_MAX]);
 int64_t stacks_value(const struct stacks *s, uint32_t node, uint32_t type);
+/* The sum of a type over all nodes. */
+int64_t stacks_total(const struct stacks *s, uint32_t type);
+/* Frames from the root, or from the label set, to a node. */
+uint32_t stacks_depth(const struct stacks *s, uint32_t node);
 void stacks_get_skipped(const struct stacks *s, size_t i,
     struct stacks_skipped *skipped);
 

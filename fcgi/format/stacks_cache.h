@@ -62,13 +62,13 @@ stacks_cache_fetch_text(const struct stacks_cache *c, uint32_t hash)
 	__builtin_prefetch(text + 64);
 }
 
-/* Is it a, of n bytes?  Without a call: most texts are short. */
+/* Is it a, of n bytes?  Without a call where the text is short. */
 static inline bool
 stacks_cache_same(const uint8_t *a, const char *b, size_t n)
 {
 	uint64_t x, y;
 
-	if (n < 8)
+	if (n < 8 || n > 64)
 		return memcmp(a, b, n) == 0;
 	for (size_t i = 0; i + 8 < n; i += 8) {
 		memcpy(&x, a + i, 8);

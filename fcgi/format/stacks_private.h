@@ -6,6 +6,7 @@
 #define FCGI_FORMAT_STACKS_PRIVATE_H
 
 #include "stacks.h"
+#include "stacks_cache.h"
 #include "store/base/intern.h"
 
 struct stacks_column {
@@ -15,6 +16,8 @@ struct stacks_column {
 	int64_t *values; /* by node; the first n are set, the rest is 0 */
 	size_t n, cap;
 	int64_t total;
+	uint32_t *touched; /* of kept stacks: nodes with a value */
+	size_t n_touched, cap_touched;
 };
 
 struct stacks_frame { /* the key of a frame, and all of it */
@@ -36,7 +39,9 @@ struct stacks_hot {
 
 struct stacks {
 	struct stacks_hot hot[STACKS_HOT];
-	struct stacks_limits limits;
+	struct stacks_limits limits, given;
+	bool kept;
+	struct stacks_cache lines; /* of kept ones: text -> node */
 	struct intern strings; /* 0 is "" */
 	struct intern frames;  /* of struct stacks_frame */
 	struct intern sets;    /* of pairs of strings */

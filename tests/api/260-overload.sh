@@ -21,11 +21,15 @@ STORE_LINES= start_daemon
 put "$T/a.folded" "$ingest"
 check "with room again: 200" status 200
 
-# as many connections as the daemon takes
+# as many connections as the daemon takes, before a worker that has none yet
+kill $worker
+wait $worker
+rm -f "$T/sock"
+run_worker -c "$T/fcgi.conf"
 python3 - "$T" <<'END' &
 import socket, sys, time
 all = []
-for i in range(40):
+for i in range(120):
     s = socket.socket(socket.AF_UNIX)
     s.connect(sys.argv[1] + "/memlensd.sock")
     all.append(s)
