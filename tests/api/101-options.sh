@@ -35,9 +35,7 @@ run_worker
 "$fcgi" -l "$T/sock" >"$T/body" 2>&1
 check "a living socket is not taken" grep -q 'listens there' "$T/body"
 kill -9 $worker; wait $worker 2>/dev/null; worker=
-sleep 0.2
 run_worker
-sleep 0.3 # the socket was there before it listened
 get GET /api/v1/health
 check "a dead one is" status 200
 printf '[kv]\nnonsense = 1\n' >"$T/c"
@@ -46,13 +44,16 @@ printf '[kv]\nallow-put = yes\n' >"$T/c"
 run_worker -c "$T/c"
 printf '[kv]\nnonsense = 1\n' >"$T/c"
 kill -HUP $worker
-sleep 0.3
+check "a bad configuration is told" \
+    await 60 grep -q 'the old configuration stays' "$T/log"
 get PUT /api/v1/kv/a
-check "a bad configuration is not taken up" status 404
-check "and told" grep -q 'the old configuration stays' "$T/log"
+check "and not taken up" status 404
 printf '[kv]\nallow-put = no\n' >"$T/c"
 kill -HUP $worker
-sleep 0.3
-get PUT /api/v1/kv/a
-check "a good one is" status 403
+answers()
+{
+	get PUT /api/v1/kv/a
+	status 403
+}
+check "a good one is" await 60 answers
 exit $bad

@@ -16,7 +16,13 @@ END
 node "$T/give.mjs" "$B/memlens-fcgi" "$T/sock" -s "$T/store" -j 1 \
     2>"$T/log" &
 worker=$!
-sleep 0.7
+started()
+{
+	crew=$(pgrep -P $worker memlens-fcgi) &&
+	    [ -n "$(cat /proc/"$crew"/task/"$crew"/children)" ]
+}
+await 60 started
+trap 'kill -CONT $worker; finish' EXIT # who stands still does not end
 kill -STOP $worker # so that node does not accept
 get GET /api/v1/health
 check "descriptor 0" status 200

@@ -1,7 +1,8 @@
 #!/bin/bash
 # The whole way: nginx with our locations before real workers.
 . tests/api/lib
-PORT=${PORT:-18810} KVPORT=${KVPORT:-18811}
+. tests/live/port.sh
+free_port PORT
 nginx=$(PATH=$PATH:/usr/sbin:/sbin command -v nginx) || {
 	echo "skip - nginx: not installed"
 	exit 77
@@ -13,6 +14,16 @@ sed "s,@RUN@,$T,g; s,@LISTEN@,127.0.0.1:$PORT,g; s,^user .*,user root;," \
     nginx/memlens-run.conf.in >"$T/nginx/nginx.conf"
 echo hello >"$T/www/index.html"
 chmod 755 "$T"
+pids=
+launch()
+{
+	"$@" 2>>"$T/log/errors" &
+	pids="$pids $!"
+}
+trap 'kill $pids 2>/dev/null; finish' EXIT
+launch node tests/api/target.mjs >"$T/ready"
+await 60 test -s "$T/ready"
+KVPORT=$(cat "$T/ready")
 cat >"$T/conf" <<-END
 	[kv]
 	target = 127.0.0.1:$KVPORT
@@ -21,25 +32,19 @@ cat >"$T/conf" <<-END
 	bazel = $PWD/tests/data/kv_service.graph
 	END
 fill
-pids=
-launch()
-{
-	"$@" 2>>"$T/log/errors" &
-	pids="$pids $!"
-}
-trap 'kill $pids 2>/dev/null; finish' EXIT
 launch "$B/memlens-fcgi" -s "$T/store" -p query -j 2 -c "$T/conf" \
     -l "$T/sockets/query.sock"
 query=$!
 launch "$B/memlens-fcgi" -s "$T/store" -p playground -c "$T/conf" \
     -l "$T/sockets/playground.sock"
-launch node tests/api/target.mjs $KVPORT >"$T/ready"
 launch "$nginx" -p "$T/nginx" -c "$T/nginx/nginx.conf"
 base=http://127.0.0.1:$PORT
-for i in $(seq 50); do
-	curl -s -o /dev/null "$base/api/v1/health" && [ -s "$T/ready" ] && break
-	sleep 0.1
-done
+up()
+{
+	curl -sf -o /dev/null "$base/api/v1/health" &&
+	    [ -S "$T/sockets/playground.sock" ]
+}
+await 60 up
 
 ask()
 {

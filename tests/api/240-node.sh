@@ -2,7 +2,8 @@
 # @pyroscope/nodejs from npm pushes to us unchanged: wall, CPU and heap.
 . tests/api/lib
 . tests/api/stack
-PORT=${PORT:-18812}
+. tests/live/port.sh
+free_port PORT
 [ -d tests/api/node/node_modules ] || {
 	echo "skip - the agent: npm ci has not been run in tests/api/node"
 	exit 77

@@ -3,7 +3,8 @@
 # worker that refused it answers the next one.
 . tests/api/lib
 . tests/api/stack
-PORT=${PORT:-18814}
+. tests/live/port.sh
+free_port PORT
 start_stack -j 1
 start_nginx
 at="from=1700000000&until=1700000010"

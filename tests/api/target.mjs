@@ -1,7 +1,7 @@
 /*
  * A key-value service with ResilientDB's interface and its bad days, for
- * the tests of the playground: node target.mjs PORT.  Keys that begin with
- * "bad-" behave as their name says.
+ * the tests of the playground: node target.mjs, which says its port.  Keys
+ * that begin with "bad-" behave as their name says.
  */
 import http from 'node:http';
 
@@ -52,5 +52,5 @@ const server = http.createServer((req, res) => {
 server.on('connection', (socket) => {
   socket.once('data', () => packets++);
 });
-server.listen(Number(process.argv[2]), '127.0.0.1',
-  () => console.log('ready'));
+server.listen(Number(process.argv[2] || 0), '127.0.0.1',
+  () => console.log(server.address().port));
