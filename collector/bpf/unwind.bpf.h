@@ -218,6 +218,22 @@ unwind_find_process(struct unwind_scratch *s, struct unwind_thread *t,
 	return 1;
 }
 
+/* The walk itself.  A function of its own for the verifier, which goes once
+ * through it, not once for each way by which a sample comes here. */
+__noinline int
+unwind_walk(__u32 slot)
+{
+	struct unwind_scratch *s = bpf_map_lookup_elem(&scratch, &slot);
+
+	if (s == 0)
+		return 0;
+	unwind_keep_begin(&s->walk, s->event.tid);
+	if (unwind_begin(&s->walk) == 0)
+		bpf_loop(EVENT_MAX_USER + 1, unwind_frame, &slot, 0);
+	unwind_keep_end(&s->walk, s->event.tid);
+	return 0;
+}
+
 /*
  * Walks from the registers in s->walk to the event's user frames.  False
  * when the process has no tables: nothing was walked.
@@ -237,10 +253,7 @@ unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	s->walk.pending = 0;
 	s->walk.guessed = 0;
 	unwind_find_hidden(&s->walk, task);
-	unwind_keep_begin(&s->walk, s->event.tid);
-	if (unwind_begin(&s->walk) == 0)
-		bpf_loop(EVENT_MAX_USER + 1, unwind_frame, &slot, 0);
-	unwind_keep_end(&s->walk, s->event.tid);
+	unwind_walk(slot);
 	s->event.error = s->walk.error;
 	s->event.flags |= EVENT_EH_FRAME;
 	if (s->walk.pending)
