@@ -49,6 +49,7 @@ static const char style[] =
     "#frames rect { stroke: #15181d; }\n"
     "#frames g:hover rect { stroke: #fff; }\n"
     "#frames g:focus rect { stroke: #4da3ff; }\n"
+    "#frames.searched g:not(.hit) text { fill: #a6abb6; }\n"
     ".button:focus { outline-color: #4da3ff; }\n"
     "}\n"
     "</style>\n";

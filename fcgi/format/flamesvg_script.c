@@ -16,6 +16,7 @@ const char flamesvg_script[] =
     "var area = id('frames'), details = id('details'), matched = id('matched');\n"
     "var reset = id('reset'), clear = id('clear'), cased = id('case');\n"
     "var up = !!area.dataset.up, ROW = 16, LABEL = 25, SEEN = 0.2, BIG = 5000;\n"
+    "root.setAttribute('width', '100%');\n"
     "if (!area.firstElementChild)\n"
     "  return;\n"
     "/* A large picture is touched as little as can be: what follows is made when\n"
@@ -464,7 +465,6 @@ const char flamesvg_script[] =
     "    draw();\n"
     "});\n"
     "window.addEventListener('hashchange', load);\n"
-    "root.setAttribute('width', '100%');\n"
     "id('search').style.visibility = 'visible';\n"
     "load();\n"
     "})();\n";
