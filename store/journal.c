@@ -15,26 +15,21 @@ journal_header(struct buf *b, uint64_t first)
 {
 	buf_put(b, "MLJ2", 4);
 	buf_put_be64(b, first);
-	buf_put_be32(b, crc32c(0, b->data, b->len));
+	buf_put_be32(b, crc32c(0, b->data + b->len - 12, 12));
 }
 
 const struct err *
-journal_begin(int fd, uint64_t first)
+journal_begin(int fd, uint64_t first, struct buf *copy)
 {
-	struct buf b = {0};
-	const struct err *e = NULL;
 	ssize_t n;
 
-	if (!buf_reserve(&b, JOURNAL_HEADER))
+	if (!buf_reserve(copy, JOURNAL_HEADER))
 		return err_nomem();
-	journal_header(&b, first);
-	n = write(fd, b.data, b.len);
+	journal_header(copy, first);
+	n = write(fd, copy->data + copy->len - JOURNAL_HEADER, JOURNAL_HEADER);
 	if (n >= 0 && n != JOURNAL_HEADER)
 		errno = ENOSPC;
-	if (n != JOURNAL_HEADER)
-		e = err_errno("journal");
-	buf_fini(&b);
-	return e;
+	return n == JOURNAL_HEADER ? NULL : err_errno("journal");
 }
 
 const struct err *

@@ -40,8 +40,8 @@ struct err;
 #define JOURNAL_HEADER 16
 #define JOURNAL_RESTATE 2
 
-/* Writes the header to an empty journal. */
-const struct err *journal_begin(int fd, uint64_t first);
+/* Writes the header to an empty journal, and appends it to `copy`. */
+const struct err *journal_begin(int fd, uint64_t first, struct buf *copy);
 /* Reads it; *empty: there is none yet. */
 const struct err *journal_first(int fd, uint64_t *first, bool *empty);
 

@@ -105,6 +105,8 @@ const struct err *work_summarize(struct store_writer *w, uint64_t open_from,
     bool *did);
 /* work_retain.c: removes the oldest file when it is too old or too much. */
 const struct err *work_retain(struct store_writer *w, bool *did);
+/* writer_sync.c: syncs all journals; after an error they are copied anew, or
+ * that is tried again the next time. */
 const struct err *work_sync(struct store_writer *w);
 
 #endif

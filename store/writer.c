@@ -20,6 +20,7 @@
 #include "format.h"
 #include "journal.h"
 #include "segtree.h"
+#include "work.h"
 
 /* ---- opening ---- */
 
@@ -192,7 +193,7 @@ store_writer_open(struct store_writer **out, const char *dir,
 	*out = NULL;
 	if (w == NULL)
 		return err_nomem();
-	w->dir = w->lock = w->current.fd = w->spare.fd = w->retired = -1;
+	w->dir = w->lock = w->current.fd = w->spare.fd = -1;
 	w->options = *options;
 	pthread_mutex_init(&w->mutex, NULL);
 	pthread_cond_init(&w->wake, NULL);
@@ -252,17 +253,13 @@ writer_home(const struct store_writer *w, const struct batch *b)
 	return newest < present ? newest : present;
 }
 
-void
-writer_retire(struct store_writer *w)
+/* A torn record must not stay in front of whole ones. */
+static bool
+writer_cut(struct store_writer *w)
 {
-	if (w->current.fd < 0)
-		return;
-	if (w->retired >= 0)
-		close(w->retired);
-	w->retired = w->current.fd;
-	w->current = (struct journal_slot){.fd = -1};
-	w->kicked = true;
-	pthread_cond_signal(&w->wake);
+	w->current.torn =
+	    ftruncate(w->current.fd, (off_t)w->current.bytes) != 0;
+	return !w->current.torn;
 }
 
 /* Makes sure that there is a journal for a batch of this slot.  When the
@@ -273,6 +270,8 @@ writer_take_journal(struct store_writer *w, uint64_t home)
 	uint64_t first = seg_align(home, FORMAT_SEAL_LEVEL);
 	const struct err *e = NULL;
 
+	if (w->current.torn && !writer_cut(w))
+		return err_errno("%s/%s", w->path, w->current.name);
 	if (w->current.fd >= 0 && first > w->current.first && w->spare.fd >= 0)
 		writer_retire(w);
 	if (w->current.fd >= 0)
@@ -284,11 +283,11 @@ writer_take_journal(struct store_writer *w, uint64_t home)
 		if ((e = writer_make_spare(w, &w->spare)) != NULL)
 			return e;
 	}
-	if ((e = journal_begin(w->spare.fd, first)) != NULL) {
-		if (ftruncate(w->spare.fd, 0) != 0) { /* never use it */
-			close(w->spare.fd);
-			w->spare = (struct journal_slot){.fd = -1};
-		}
+	buf_clear(&w->spare.tail);
+	e = journal_begin(w->spare.fd, first, &w->spare.tail);
+	if (e != NULL) {
+		if (ftruncate(w->spare.fd, 0) != 0) /* never use it */
+			writer_forget(&w->spare);
 		return e;
 	}
 	w->current = w->spare;
@@ -307,6 +306,7 @@ writer_write(struct store_writer *w)
 
 	if (n == (ssize_t)w->record.len) {
 		w->current.bytes += w->record.len;
+		writer_keep(&w->current, w->record.data, w->record.len);
 		return NULL;
 	}
 	if (n >= 0)
@@ -314,8 +314,7 @@ writer_write(struct store_writer *w)
 	e = errno == ENOSPC || errno == EDQUOT
 	    ? err_new(ERR_LIMIT, 507, "%s: no space left", w->path)
 	    : err_errno("%s/%s", w->path, w->current.name);
-	/* A torn record must not stay in front of whole ones. */
-	if (ftruncate(w->current.fd, (off_t)w->current.bytes) != 0)
+	if (!writer_cut(w))
 		writer_retire(w);
 	return e;
 }
@@ -429,7 +428,7 @@ writer_close_fd(int *fd)
 const struct err *
 store_writer_close(struct store_writer *w)
 {
-	const struct err *e = NULL;
+	const struct err *e = NULL, *last;
 
 	if (w == NULL)
 		return NULL;
@@ -442,11 +441,11 @@ store_writer_close(struct store_writer *w)
 	}
 	if (w->threaded || !w->stop)
 		e = writer_work(w);
-	if (w->current.fd >= 0 && fdatasync(w->current.fd) != 0 && e == NULL)
-		e = err_errno("%s", w->path);
-	writer_close_fd(&w->current.fd);
-	writer_close_fd(&w->spare.fd);
-	writer_close_fd(&w->retired);
+	last = work_sync(w);
+	writer_forget(&w->current);
+	writer_forget(&w->spare);
+	while (w->n_retired > 0)
+		writer_forget(&w->retired[--w->n_retired]);
 	writer_close_fd(&w->dir);
 	writer_close_fd(&w->lock);
 	manifest_fini(&w->manifest);
@@ -457,5 +456,5 @@ store_writer_close(struct store_writer *w)
 	pthread_cond_destroy(&w->wake);
 	free(w->path);
 	free(w);
-	return e;
+	return e != NULL ? e : last;
 }

@@ -21,7 +21,13 @@ struct journal_slot {
 	char name[MANIFEST_NAME];
 	uint64_t first; /* known once something was written */
 	uint64_t bytes, synced;
+	struct buf tail; /* the last of the bytes: those that are not synced,
+	                  * but where they are too many */
+	bool torn;       /* behind the bytes stands part of a record */
+	bool failed;     /* could not be synced, and never can */
 };
+
+#define WRITER_RETIRED 8
 
 /* Why batches are refused, or why the work does not go on. */
 struct writer_trouble {
@@ -41,7 +47,8 @@ struct store_writer {
 	pthread_cond_t wake;
 	struct journal_slot current, spare;
 	struct journal_dict dict; /* of the current journal; caller's thread */
-	int retired; /* descriptor of the last journal, still to be synced */
+	struct journal_slot retired[WRITER_RETIRED]; /* still to be synced */
+	size_t n_retired;
 	int64_t now_ns;
 	struct ids ids;
 	bool ids_changed;
@@ -67,8 +74,13 @@ void writer_note(struct writer_trouble *t, const struct err *e);
  * the caller's where there is none. */
 const struct err *writer_make_spare(struct store_writer *w,
     struct journal_slot *made);
-/* Gives the present journal to the background; mutex held. */
-void writer_retire(struct store_writer *w);
+/* writer_sync.c, mutex held: gives the present journal to the background;
+ * false when that has too many that cannot be synced. */
+bool writer_retire(struct store_writer *w);
+/* Notes what was written to a journal, until it is synced. */
+void writer_keep(struct journal_slot *j, const void *p, size_t n);
+/* Closes it and frees its memory. */
+void writer_forget(struct journal_slot *j);
 /* Slot of a time. */
 static inline uint64_t
 writer_slot(const struct store_writer *w, int64_t time_ns)

@@ -72,45 +72,6 @@ work_spare(struct store_writer *w)
 	return NULL;
 }
 
-/* So many bytes of the journal are on the disk, if it still is this one. */
-static void
-work_synced(struct store_writer *w, const struct journal_slot *j)
-{
-	pthread_mutex_lock(&w->mutex);
-	if (w->current.fd >= 0 && strcmp(w->current.name, j->name) == 0)
-		w->current.synced = j->bytes;
-	pthread_mutex_unlock(&w->mutex);
-}
-
-const struct err *
-work_sync(struct store_writer *w)
-{
-	const struct err *e = NULL;
-	int present = -1, retired;
-	struct journal_slot j;
-
-	pthread_mutex_lock(&w->mutex);
-	j = w->current;
-	if (j.fd >= 0 && j.bytes > j.synced)
-		present = dup(j.fd);
-	retired = w->retired;
-	w->retired = -1;
-	pthread_mutex_unlock(&w->mutex);
-	if (retired >= 0) {
-		if (fdatasync(retired) != 0)
-			e = err_errno("%s: journal", w->path);
-		close(retired);
-	}
-	if (present >= 0) {
-		if (fdatasync(present) != 0)
-			e = err_errno("%s: journal", w->path);
-		else
-			work_synced(w, &j);
-		close(present);
-	}
-	return e;
-}
-
 const struct err *
 writer_work(struct store_writer *w)
 {
