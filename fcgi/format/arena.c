@@ -71,15 +71,32 @@ arena_init(struct arena *a, size_t limit)
 	    limit, false};
 }
 
-void
-arena_fini(struct arena *a)
+static void
+arena_free(struct arena_chunk *c)
 {
 	struct arena_chunk *next;
 
-	for (struct arena_chunk *c = a->chunks; c != NULL; c = next) {
+	for (; c != NULL; c = next) {
 		next = c->next;
 		free(c);
 	}
+}
+
+void
+arena_clear(struct arena *a)
+{
+	if (a->chunks == NULL)
+		return;
+	arena_free(a->chunks->next);
+	a->chunks->next = NULL;
+	a->used = a->chunks->n;
+	a->next = (char *)(a->chunks + 1);
+}
+
+void
+arena_fini(struct arena *a)
+{
+	arena_free(a->chunks);
 	a->chunks = NULL;
 	a->next = a->end = NULL;
 }

@@ -25,4 +25,7 @@ void arena_fini(struct arena *a);
 /* NULL over the limit and when out of memory; aligned for anything. */
 void *arena_alloc(struct arena *a, size_t n);
 
+/* Forgets all that was taken; the last chunk is kept for what comes. */
+void arena_clear(struct arena *a);
+
 #endif

@@ -8,56 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
 #include "gzip.h"
-#include "pprof.pb-c.h"
-#include "store/base/buf.h"
+#include "pprof_private.h"
 #include "store/base/err.h"
-#include "store/base/intern.h"
 
 #define MAX_BYTES (64u << 20)
-#define COLUMNS_MAX STACKS_TYPES_MAX
 
-/* Ids to positions: most writers count from 1. */
-struct ids {
-	struct map64 map;
-	size_t n;
-	bool dense;
-};
-
-/* The frames of a location, root first: frames[first...]. */
-struct place {
-	uint32_t first, n;
-};
-
-struct reader {
-	struct stacks *s;
-	const Pprof__Profile *p;
-	const struct pprof_options *o;
-	struct arena *arena;
-	struct ids mappings, functions, locations;
-	struct place *places;
-	uint32_t *frames;
-	uint32_t types[COLUMNS_MAX]; /* of the stacks */
-	int64_t periods[COLUMNS_MAX];
-	uint64_t numeric, requests, unnamed; /* left out */
-	/* the last sample: what it shares with the next need not be sought */
-	const Pprof__Sample *last;
-	uint32_t *path; /* nodes after each location of it, root first */
-	size_t n_path, cap_path;
-	uint32_t last_top;
-};
-
-static const struct err *
+const struct err *
 pprof_bad(const char *what, size_t i, const char *why)
 {
 	return err_new(ERR_REQUEST, 422, "pprof: %s %zu: %s", what, i, why);
 }
 
+void *
+pprof_alloc(struct pprof_reader *r, size_t n, size_t size)
+{
+	return arena_alloc(&r->arena, (n + 1) * size);
+}
+
+const struct err *
+pprof_full(const struct pprof_reader *r)
+{
+	if (!r->arena.over)
+		return err_nomem();
+	return err_new(ERR_REQUEST, 413,
+	    "pprof: too many messages for its bytes");
+}
+
 /* ---- ids ---- */
 
 static const struct err *
-ids_add(struct ids *ids, uint64_t id, const char *what)
+ids_add(struct pprof_ids *ids, uint64_t id, const char *what)
 {
 	if (ids->dense && id == ids->n + 1) {
 		ids->n++;
@@ -77,16 +58,8 @@ ids_add(struct ids *ids, uint64_t id, const char *what)
 	return NULL;
 }
 
-static uint32_t
-ids_find(const struct ids *ids, uint64_t id)
-{
-	if (ids->dense)
-		return id - 1 < ids->n ? (uint32_t)(id - 1) : INTERN_NONE;
-	return map64_get(&ids->map, id);
-}
-
 static const struct err *
-reader_ids(struct reader *r)
+reader_ids(struct pprof_reader *r)
 {
 	const struct err *e = NULL;
 
@@ -100,8 +73,8 @@ reader_ids(struct reader *r)
 	return e;
 }
 
-static const struct err *
-reader_str(const struct reader *r, int64_t i, const char **text)
+const struct err *
+pprof_str(const struct pprof_reader *r, int64_t i, const char **text)
 {
 	if (i < 0 || (uint64_t)i >= r->p->n_string_table) {
 		if (i == 0) { /* an empty table, and nothing is said */
@@ -124,7 +97,7 @@ struct module {
 };
 
 static const struct err *
-reader_module(const struct reader *r, const Pprof__Location *l,
+reader_module(const struct pprof_reader *r, const Pprof__Location *l,
     struct module *m)
 {
 	const Pprof__Mapping *mapping;
@@ -135,13 +108,13 @@ reader_module(const struct reader *r, const Pprof__Location *l,
 	*m = (struct module){"", "", 0, 0, false};
 	if (l->mapping_id == 0)
 		return NULL;
-	at = ids_find(&r->mappings, l->mapping_id);
+	at = pprof_ids_find(&r->mappings, l->mapping_id);
 	if (at == INTERN_NONE)
 		return pprof_bad("location", (size_t)l->id,
 		    "its mapping is not there");
 	mapping = r->p->mapping[at];
-	if ((e = reader_str(r, mapping->filename, &m->name)) != NULL ||
-	    (e = reader_str(r, mapping->build_id, &m->build_id)) != NULL)
+	if ((e = pprof_str(r, mapping->filename, &m->name)) != NULL ||
+	    (e = pprof_str(r, mapping->build_id, &m->build_id)) != NULL)
 		return e;
 	if ((slash = strrchr(m->name, '/')) != NULL && slash[1] != '\0')
 		m->name = slash + 1;
@@ -153,7 +126,7 @@ reader_module(const struct reader *r, const Pprof__Location *l,
 
 /* What no function is known of. */
 static uint32_t
-reader_address(struct reader *r, const Pprof__Location *l,
+reader_address(struct pprof_reader *r, const Pprof__Location *l,
     const struct module *m)
 {
 	char name[320];
@@ -175,17 +148,17 @@ reader_address(struct reader *r, const Pprof__Location *l,
 
 /* rbspy and pyspy name a function alone; its file tells modules apart. */
 static const struct err *
-reader_name(const struct reader *r, const Pprof__Function *fn, char *name,
+reader_name(const struct pprof_reader *r, const Pprof__Function *fn, char *name,
     size_t size)
 {
 	const char *own, *file;
 	const struct err *e;
 
-	if ((e = reader_str(r, fn->name, &own)) != NULL ||
-	    (e = reader_str(r, fn->filename, &file)) != NULL)
+	if ((e = pprof_str(r, fn->name, &own)) != NULL ||
+	    (e = pprof_str(r, fn->filename, &file)) != NULL)
 		return e;
 	if (own[0] == '\0')
-		e = reader_str(r, fn->system_name, &own);
+		e = pprof_str(r, fn->system_name, &own);
 	if (e == NULL && r->o->file_names && file[0] != '\0' && file[0] != '/')
 		snprintf(name, size, "%s %s", file, own);
 	else if (e == NULL)
@@ -194,10 +167,10 @@ reader_name(const struct reader *r, const Pprof__Function *fn, char *name,
 }
 
 static const struct err *
-reader_line(struct reader *r, const Pprof__Line *line, const struct module *m,
-    bool inlined, struct place *at)
+reader_line(struct pprof_reader *r, const Pprof__Line *line, const struct module *m,
+    bool inlined, struct pprof_place *at)
 {
-	uint32_t fn = ids_find(&r->functions, line->function_id);
+	uint32_t fn = pprof_ids_find(&r->functions, line->function_id);
 	struct frame f = {FRAME_MANAGED, NULL, m->name, m->build_id, 0};
 	char name[4096];
 	const struct err *e;
@@ -224,14 +197,14 @@ reader_line(struct reader *r, const Pprof__Line *line, const struct module *m,
 }
 
 static const struct err *
-reader_location(struct reader *r, size_t i, uint32_t *used)
+reader_location(struct pprof_reader *r, size_t i, uint32_t *used)
 {
 	const Pprof__Location *l = r->p->location[i];
-	struct place *at = &r->places[i];
+	struct pprof_place *at = &r->places[i];
 	const struct err *e;
 	struct module m;
 
-	*at = (struct place){*used, 0};
+	*at = (struct pprof_place){*used, 0};
 	if ((e = reader_module(r, l, &m)) != NULL)
 		return e;
 	for (size_t k = l->n_line; k-- > 0;)
@@ -245,7 +218,7 @@ reader_location(struct reader *r, size_t i, uint32_t *used)
 }
 
 static const struct err *
-reader_locations(struct reader *r)
+reader_locations(struct pprof_reader *r)
 {
 	const struct err *e = NULL;
 	size_t lines = r->p->n_location;
@@ -253,11 +226,10 @@ reader_locations(struct reader *r)
 
 	for (size_t i = 0; i < r->p->n_location; i++)
 		lines += r->p->location[i]->n_line;
-	r->places = arena_alloc(r->arena,
-	    (r->p->n_location + 1) * sizeof(*r->places));
-	r->frames = arena_alloc(r->arena, (lines + 1) * sizeof(*r->frames));
+	r->places = pprof_alloc(r, r->p->n_location, sizeof(*r->places));
+	r->frames = pprof_alloc(r, lines, sizeof(*r->frames));
 	if (r->places == NULL || r->frames == NULL || lines > UINT32_MAX)
-		return err_nomem();
+		return pprof_full(r);
 	for (size_t i = 0; i < r->p->n_location && e == NULL; i++)
 		e = reader_location(r, i, &used);
 	return e != NULL ? e : stacks_error(r->s);
@@ -266,7 +238,7 @@ reader_locations(struct reader *r)
 /* ---- types ---- */
 
 static const struct pprof_config *
-reader_config(const struct reader *r, const char *type)
+reader_config(const struct pprof_reader *r, const char *type)
 {
 	for (size_t i = 0; i < r->o->n_configs; i++)
 		if (strcmp(r->o->configs[i].type, type) == 0)
@@ -275,32 +247,30 @@ reader_config(const struct reader *r, const char *type)
 }
 
 static bool
-reader_is_multiple(const struct reader *r, size_t column, int64_t period)
+reader_is_multiple(const struct pprof_reader *r, size_t column, int64_t period)
 {
-	for (size_t i = 0; i < r->p->n_sample; i++) {
-		const Pprof__Sample *sample = r->p->sample[i];
+	size_t columns = r->p->n_sample_type;
 
-		if (column < sample->n_value &&
-		    sample->value[column] % period != 0)
+	for (size_t i = 0; i < r->n_samples; i++)
+		if (r->values[i * columns + column] % period != 0)
 			return false;
-	}
 	return true;
 }
 
 static const struct err *
-reader_column(const struct reader *r, size_t i, struct pprof_column *c)
+reader_column(const struct pprof_reader *r, size_t i, struct pprof_column *c)
 {
 	const Pprof__ValueType *t = r->p->sample_type[i];
 	const Pprof__ValueType *period = r->p->period_type;
 	const struct err *e;
 
 	c->period_type = c->period_unit = "";
-	if ((e = reader_str(r, t->type, &c->type)) != NULL ||
-	    (e = reader_str(r, t->unit, &c->unit)) != NULL)
+	if ((e = pprof_str(r, t->type, &c->type)) != NULL ||
+	    (e = pprof_str(r, t->unit, &c->unit)) != NULL)
 		return e;
 	if (period != NULL &&
-	    ((e = reader_str(r, period->type, &c->period_type)) != NULL ||
-	    (e = reader_str(r, period->unit, &c->period_unit)) != NULL))
+	    ((e = pprof_str(r, period->type, &c->period_type)) != NULL ||
+	    (e = pprof_str(r, period->unit, &c->period_unit)) != NULL))
 		return e;
 	c->lonely = true;
 	for (size_t k = 0; k < r->p->n_sample_type; k++)
@@ -313,7 +283,7 @@ reader_column(const struct reader *r, size_t i, struct pprof_column *c)
 /* How a column is counted: in periods where its values are counts of them
  * or multiples. */
 static void
-reader_count(struct reader *r, size_t i, const struct pprof_column *c,
+reader_count(struct pprof_reader *r, size_t i, const struct pprof_column *c,
     struct stacks_type *t)
 {
 	int64_t period = r->p->period;
@@ -336,7 +306,7 @@ reader_count(struct reader *r, size_t i, const struct pprof_column *c,
 }
 
 static const struct err *
-reader_type(struct reader *r, size_t i)
+reader_type(struct pprof_reader *r, size_t i)
 {
 	const struct pprof_config *config;
 	struct pprof_column c;
@@ -363,166 +333,50 @@ reader_type(struct reader *r, size_t i)
 }
 
 static const struct err *
-reader_types(struct reader *r)
+reader_types(struct pprof_reader *r)
 {
 	const struct err *e = NULL;
 
-	if (r->p->n_sample_type == 0)
-		return err_new(ERR_REQUEST, 422,
-		    "pprof: no sample_type: this is no profile");
-	if (r->p->n_sample_type > COLUMNS_MAX)
-		return err_new(ERR_REQUEST, 413, "pprof: more than %d types",
-		    COLUMNS_MAX);
 	for (size_t i = 0; i < r->p->n_sample_type && e == NULL; i++)
 		e = reader_type(r, i);
 	return e;
 }
 
-/* ---- samples ---- */
-
-/* The label set of a sample: the node that its stack hangs on. */
 static const struct err *
-reader_labels(struct reader *r, const Pprof__Sample *sample, uint32_t *node)
+reader_add(struct pprof_reader *r)
 {
-	static const char *const single[] = {"profile_id", "span_id",
-	    "trace_id"};
-	struct label labels[STACKS_LABELS_MAX];
-	const struct err *e;
-	size_t n = 0;
+	size_t columns = r->p->n_sample_type;
 
-	for (size_t i = 0; i < sample->n_label; i++) {
-		const Pprof__Label *l = sample->label[i];
-		struct label *to = &labels[n];
-		bool request = false;
-
-		if (l->str == 0) {
-			r->numeric++;
-			continue;
-		}
-		if (n == STACKS_LABELS_MAX)
-			return err_new(ERR_REQUEST, 413, "pprof: a sample "
-			    "with more than %d labels", STACKS_LABELS_MAX);
-		if ((e = reader_str(r, l->key, &to->name)) != NULL ||
-		    (e = reader_str(r, l->str, &to->value)) != NULL)
-			return e;
-		for (size_t k = 0; k < sizeof(single) / sizeof(*single); k++)
-			request |= strcmp(to->name, single[k]) == 0;
-		r->requests += request;
-		n += !request;
-	}
-	*node = stacks_labels(r->s, labels, n);
-	return NULL;
-}
-
-static bool
-reader_room(struct reader *r, size_t n)
-{
-	size_t cap = n * 2 + 64;
-	uint32_t *path;
-
-	if (n <= r->cap_path)
-		return true;
-	path = realloc(r->path, cap * sizeof(*path));
-	if (path == NULL)
-		return false;
-	r->path = path;
-	r->cap_path = cap;
-	return true;
-}
-
-/* How many locations at the root this sample and the last have in common. */
-static size_t
-reader_shared(const struct reader *r, const Pprof__Sample *sample,
-    uint32_t top)
-{
-	const Pprof__Sample *last = r->last;
-	size_t n = 0;
-
-	if (last == NULL || top != r->last_top)
-		return 0;
-	while (n < sample->n_location_id && n < r->n_path &&
-	    sample->location_id[sample->n_location_id - 1 - n] ==
-	    last->location_id[last->n_location_id - 1 - n])
-		n++;
-	return n;
+	for (size_t i = 0; i < r->n_samples; i++)
+		for (size_t k = 0; k < columns; k++)
+			stacks_add(r->s, r->nodes[i], r->types[k],
+			    r->values[i * columns + k] / r->periods[k]);
+	return stacks_error(r->s);
 }
 
 static const struct err *
-reader_stack(struct reader *r, const Pprof__Sample *sample, uint32_t *node)
+reader_check(const struct pprof_reader *r)
 {
-	size_t n = sample->n_location_id;
-	size_t shared = reader_shared(r, sample, *node);
-
-	if (!reader_room(r, n))
-		return err_nomem();
-	r->last_top = *node;
-	if (shared > 0)
-		*node = r->path[shared - 1];
-	for (size_t i = shared; i < n; i++) {
-		uint64_t id = sample->location_id[n - 1 - i];
-		uint32_t at = ids_find(&r->locations, id);
-
-		if (at == INTERN_NONE)
-			return err_new(ERR_REQUEST, 422, "pprof: location "
-			    "%llu is not there", (unsigned long long)id);
-		for (uint32_t k = 0; k < r->places[at].n; k++)
-			*node = stacks_child(r->s, *node,
-			    r->frames[r->places[at].first + k]);
-		r->path[i] = *node;
-	}
-	r->n_path = n;
-	r->last = sample;
+	if (r->p->n_sample_type == 0)
+		return err_new(ERR_REQUEST, 422,
+		    "pprof: no sample_type: this is no profile");
+	if (r->p->n_sample_type > PPROF_COLUMNS_MAX)
+		return err_new(ERR_REQUEST, 413, "pprof: more than %d types",
+		    PPROF_COLUMNS_MAX);
 	return NULL;
 }
 
 static const struct err *
-reader_sample(struct reader *r, size_t i)
-{
-	const Pprof__Sample *sample = r->p->sample[i];
-	const struct err *e;
-	uint32_t node = 0;
-
-	if (sample->n_value != r->p->n_sample_type)
-		return pprof_bad("sample", i, "not one value for each type");
-	for (size_t k = 0; k < sample->n_value; k++)
-		if (sample->value[k] < 0)
-			return pprof_bad("sample", i, "a negative value");
-	if ((e = reader_labels(r, sample, &node)) != NULL ||
-	    (e = reader_stack(r, sample, &node)) != NULL)
-		return e;
-	for (size_t k = 0; k < sample->n_value; k++)
-		stacks_add(r->s, node, r->types[k],
-		    sample->value[k] / r->periods[k]);
-	return (i & 1023) == 0 ? stacks_error(r->s) : NULL;
-}
-
-static const struct err *
-reader_samples(struct reader *r)
-{
-	const struct err *e = NULL;
-
-	for (size_t i = 0; i < r->p->n_sample && e == NULL; i++)
-		e = reader_sample(r, i);
-	if (e == NULL)
-		e = stacks_error(r->s);
-	if (r->numeric > 0)
-		stacks_skip(r->s, "labels that are numbers", r->numeric);
-	if (r->requests > 0)
-		stacks_skip(r->s, "ids of single requests", r->requests);
-	if (r->unnamed > 0)
-		stacks_skip(r->s, "lines without a function", r->unnamed);
-	return e;
-}
-
-static const struct err *
-pprof_take(struct reader *r)
+pprof_take(struct pprof_reader *r)
 {
 	const struct err *e;
 	int64_t end;
 
-	if ((e = reader_ids(r)) == NULL && (e = reader_types(r)) == NULL &&
-	    (e = reader_locations(r)) == NULL)
-		e = reader_samples(r);
+	/* types come last: what they count in depends on all values */
+	if ((e = reader_check(r)) == NULL && (e = reader_ids(r)) == NULL &&
+	    (e = reader_locations(r)) == NULL &&
+	    (e = pprof_samples(r)) == NULL && (e = reader_types(r)) == NULL)
+		e = reader_add(r);
 	if (e == NULL && r->p->time_nanos > 0 && r->p->duration_nanos >= 0 &&
 	    !__builtin_add_overflow(r->p->time_nanos, r->p->duration_nanos,
 	    &end))
@@ -546,22 +400,23 @@ static const struct err *
 pprof_unpack(struct stacks *s, const void *data, size_t n,
     const struct pprof_options *o)
 {
-	struct reader r = {.s = s, .o = o};
+	struct pprof_reader r = {.s = s, .o = o};
 	const struct err *e;
-	struct arena arena;
+	struct buf rest = {0};
 
-	arena_init(&arena, pprof_limit(n));
-	r.arena = &arena;
-	r.p = pprof__profile__unpack(&arena.allocator, n, data);
+	arena_init(&r.arena, pprof_limit(n));
+	if (pprof_split(&r, data, n, &rest) && !rest.failed)
+		r.p = pprof__profile__unpack(&r.arena.allocator, rest.len,
+		    rest.data);
 	if (r.p != NULL)
 		e = pprof_take(&r);
-	else if (arena.over)
-		e = err_new(ERR_REQUEST, 413,
-		    "pprof: too many messages for %zu bytes", n);
+	else if (r.arena.over || rest.failed)
+		e = pprof_full(&r);
 	else
 		e = err_new(ERR_REQUEST, 422, "pprof: not a profile, or "
 		    "damaged: protobuf does not parse in %zu bytes", n);
-	arena_fini(&arena);
+	arena_fini(&r.arena);
+	buf_fini(&rest);
 	return e;
 }
 

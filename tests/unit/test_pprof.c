@@ -294,6 +294,29 @@ TEST(wrong_numbers_say_which)
 	buf_fini(&b);
 }
 
+/* What stands before and behind samples is merged, as protobuf says. */
+TEST(samples_may_stand_anywhere)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	struct buf b = {0};
+
+	buf_put(&b, "\x38\x01", 2); /* drop_frames */
+	put_sample(&b, LIST(7), 30, true, false);
+	profile(&b, true);
+	buf_put(&b, "\xa1\1\1\2\3\4\5\6\7\x08", 10); /* unknown: 8 bytes */
+	put_sample(&b, LIST(7), 10, true, false);
+	buf_put(&b, "\xa5\1\1\2\3\4", 6); /* and 4 */
+	CHECK_OK(pprof_parse(s, b.data, b.len));
+	stacks_free(s);
+	buf_put(&b, "\xa3\1", 2); /* a group */
+	expect(&b, 422, "does not parse");
+	b.len = 0;
+	profile(&b, true);
+	buf_put(&b, "\x12\x01\x0a", 3);
+	expect(&b, 422, "damaged");
+	buf_fini(&b);
+}
+
 TEST(every_prefix_is_an_error_or_a_profile)
 {
 	struct buf b = {0};
@@ -320,8 +343,14 @@ TEST(bombs)
 	b.len = 0;
 	/* messages of two bytes that take eighty */
 	for (size_t i = 0; i < 1000000; i++)
-		buf_put(&b, "\x12", 2);
+		buf_put(&b, "\x22", 2);
 	expect(&b, 413, "too many messages");
+	b.len = 0;
+	/* empty samples are not even unpacked all */
+	profile(&b, true);
+	for (size_t i = 0; i < 1000000; i++)
+		buf_put(&b, "\x12", 2);
+	expect(&b, 422, "one value for each type");
 	b.len = 0;
 	buf_put(&b, "\x12\xff\xff\xff\xff\x0f", 6); /* a length that lies */
 	expect(&b, 422, "does not parse");
@@ -470,6 +499,7 @@ main(void)
 	RUN(unpacked);
 	RUN(gzipped);
 	RUN(wrong_numbers_say_which);
+	RUN(samples_may_stand_anywhere);
 	RUN(every_prefix_is_an_error_or_a_profile);
 	RUN(bombs);
 	RUN(names_of_types);
