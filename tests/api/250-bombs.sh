@@ -65,7 +65,8 @@ put("labels.pprof", head + b"".join(field(6, b"v%d" % i)
     field(3, num(1, 1) + num(2, 3 + i))) for i in range(1000000)))
 put("label.pprof", head + field(2, num(1, 1) + num(2, 1) +
     field(3, num(1, 1) + num(2, 1)) * 1000000))
-put("samples.pprof", b"\x12\x00" * 8000000)
+put("samples.pprof", head + b"\x12\x00" * 8000000)
+put("functions.pprof", head + b"\x2a\x00" * 8000000)
 put("stack.pprof", head + field(2, field(1, b"\x01" * 8000000) + num(2, 1)))
 put("length.pprof", b"\x12\xff\xff\xff\xff\x07abc")
 put("length.tree", b"\x00\x00\xff\xff\xff\xff\x0f")
@@ -84,7 +85,9 @@ check "a million labels" refused 413 "$T/labels.pprof" \
     "/ingest?name=a&$at&format=pprof"
 check "a million labels of one sample" refused 413 "$T/label.pprof" \
     "/ingest?name=a&$at&format=pprof"
-check "millions of empty samples" refused 413 "$T/samples.pprof" \
+check "millions of empty samples" refused 422 "$T/samples.pprof" \
+    "/ingest?name=a&$at&format=pprof"
+check "millions of empty functions" refused 413 "$T/functions.pprof" \
     "/ingest?name=a&$at&format=pprof"
 check "a pprof stack too deep" refused 413 "$T/stack.pprof" \
     "/ingest?name=a&$at&format=pprof"
