@@ -104,25 +104,87 @@ row_order(const void *a, const void *b, void *arg)
 	return c != 0 ? c : x->inlined - y->inlined;
 }
 
+/* Digits of a number from 0 on, with ".d" behind them where d is not 0. */
+static int
+number(char *text, int64_t v, char d)
+{
+	char digits[24];
+	int n = 0, len = 0;
+
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while ((v /= 10) > 0);
+	while (n > 0)
+		text[len++] = digits[--n];
+	if (d != 0) {
+		text[len++] = '.';
+		text[len++] = d;
+	}
+	return len;
+}
+
+/*
+ * "%.1f" as printf() rounds it: by the exact value of the double.  Its tenfold
+ * is `tenth` and what that was rounded by, which matters only at a half.
+ */
+static int
+tenths(char *text, size_t size, double v)
+{
+	double tenth = v * 10, part;
+	int64_t n;
+
+	if (signbit(v) || !(v < 1e14))
+		return snprintf(text, size, "%.1f", v);
+	n = (int64_t)tenth;
+	part = tenth - (double)n;
+	if (part == 0.5) {
+		double rest = fma(v, 10, -tenth);
+
+		n += rest > 0 || (rest == 0 && (n & 1) != 0);
+	} else {
+		n += part > 0.5;
+	}
+	return number(text, n / 10, (char)('0' + n % 10));
+}
+
+/* At the right of so many columns. */
+static void
+put_right(struct buf *out, const char *text, int n, int columns)
+{
+	static const char blanks[] = "        ";
+
+	if (n < columns)
+		buf_put(out, blanks, (size_t)(columns - n));
+	buf_put(out, text, (size_t)n);
+}
+
 static void
 put_amount(struct buf *out, double v, bool whole)
 {
-	char text[64];
+	char text[400];
+	int n;
 
-	if (whole)
-		snprintf(text, sizeof(text), "%lld", (long long)v);
+	if (!whole)
+		n = tenths(text, sizeof(text), v / 1048576);
+	else if (v >= 0 && v < 1e18)
+		n = number(text, (int64_t)v, 0);
 	else
-		snprintf(text, sizeof(text), "%.1f", v / 1048576);
-	buf_printf(out, "%8s", text);
+		n = snprintf(text, sizeof(text), "%lld", (long long)v);
+	put_right(out, text, n, 8);
 }
 
 static void
 put_share(struct buf *out, double v, double total)
 {
-	char text[64];
+	char text[400] = "-";
+	int n = 1;
 
-	snprintf(text, sizeof(text), "%.1f%%", v * 100 / total);
-	buf_printf(out, " %6s", total == 0 ? "-" : text);
+	if (total != 0) {
+		n = tenths(text, sizeof(text) - 1, v * 100 / total);
+		text[n++] = '%';
+	}
+	buf_put_u8(out, ' ');
+	put_right(out, text, n, 6);
 }
 
 static void
@@ -145,8 +207,12 @@ table_print(const struct table *t, const struct heap *h, bool whole,
 		buf_put_u8(out, ' ');
 		put_amount(out, r->total, whole);
 		put_share(out, r->total, total);
-		buf_printf(out, " %s%s\n", intern_str(&h->strings, r->name),
-		    r->inlined ? " (inline)" : "");
+		buf_put_u8(out, ' ');
+		buf_put(out, intern_at(&h->strings, r->name),
+		    h->strings.items[r->name].len);
+		if (r->inlined)
+			buf_put(out, " (inline)", 9);
+		buf_put_u8(out, '\n');
 	}
 }
 

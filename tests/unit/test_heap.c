@@ -295,6 +295,35 @@ TEST(text_is_jeprofs)
 	heap_fini(&h);
 }
 
+/* What printf() makes of a share, halves and what only looks like one. */
+TEST(shares_are_rounded_as_printf_does)
+{
+	static const unsigned parts[] = {1, 3, 5, 7, 49, 51, 1400, 399, 2, 83};
+	const size_t n = sizeof(parts) / sizeof(parts[0]);
+	struct buf text = {0}, out = {0};
+	struct heap h = {0};
+
+	buf_printf(&text, "heap profile: 10: 2000 [10: 2000] @ heapprofile\n");
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&text, "1: %u [1: %u] @ 0x%zx\n", parts[i],
+		    parts[i], 0x1000 + i);
+	CHECK_OK(heap_read(&h, text.data, text.len, 1));
+	CHECK(heap_name_rest(&h));
+	CHECK_OK(heap_text(&h, HEAP_INUSE_SPACE, true, false, &out));
+	buf_put_u8(&out, '\0');
+	for (size_t i = 0; i < n; i++) {
+		char share[32], want[64];
+
+		snprintf(share, sizeof(share), "%.1f%%",
+		    (double)parts[i] * 100 / 2000);
+		snprintf(want, sizeof(want), "\n%8u %6s ", parts[i], share);
+		CHECK(strstr((char *)out.data, want) != NULL);
+	}
+	buf_fini(&text);
+	buf_fini(&out);
+	heap_fini(&h);
+}
+
 TEST(what_is_wrong_says_where)
 {
 	static const struct {
@@ -381,6 +410,7 @@ main(void)
 	RUN(the_allocator_is_hidden);
 	RUN(gperftools_samples_in_four_ways);
 	RUN(text_is_jeprofs);
+	RUN(shares_are_rounded_as_printf_does);
 	RUN(what_is_wrong_says_where);
 	RUN(bombs_are_refused);
 	return test_done();
