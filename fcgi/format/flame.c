@@ -25,6 +25,7 @@ struct flame_work {
 	uint32_t *table; /* names by hash */
 	size_t mask;
 	struct flame_recent *recent; /* names by address, as a shortcut */
+	uint32_t n_recent;
 	uint32_t *above; /* per node: itself, or what it is gathered at */
 	uint32_t *open;  /* frames that are not closed yet, by level */
 	int128 *next_x;  /* where the next child of each of them begins */
@@ -32,13 +33,13 @@ struct flame_work {
 
 /* A profile has few distinct strings; most come by the same address. */
 struct flame_recent {
-	const char *text;
-	enum flame_kind kind;
-	bool inlined;
+	const char *text, *module;
+	enum frame_kind kind;
 	uint32_t name;
 };
 
-#define RECENT 4096u /* a power of two */
+#define RECENT 4096u /* powers of two: of a small profile, of a large one */
+#define RECENT_LARGE 16384u
 
 const char *
 flame_kind_name(enum flame_kind kind)
@@ -130,7 +131,8 @@ flame_alloc(struct flame *f, struct flame_work *w, size_t n,
 	w->above = malloc(n * sizeof(*w->above));
 	w->n_cut = calloc(n, sizeof(*w->n_cut));
 	w->table = malloc(size * sizeof(*w->table));
-	w->recent = calloc(RECENT, sizeof(*w->recent));
+	w->n_recent = n > RECENT ? RECENT_LARGE : RECENT;
+	w->recent = calloc(w->n_recent, sizeof(*w->recent));
 	f->names = malloc((n + 2) * sizeof(*f->names));
 	f->frames = flame_alloc_frames(n, max_nodes);
 	if (w->name == NULL || w->self == NULL || w->total == NULL ||
@@ -159,17 +161,21 @@ flame_work_fini(struct flame_work *w)
 }
 
 static uint32_t
-flame_name(struct flame *f, struct flame_work *w, const char *text,
-    enum flame_kind kind, bool inlined)
+flame_name(struct flame *f, struct flame_work *w,
+    const struct profile_node *n)
 {
 	struct flame_recent *r;
 
-	r = &w->recent[((uintptr_t)text * 0x9e3779b1u >> 12) & (RECENT - 1)];
-	if (r->text != text || r->kind != kind || r->inlined != inlined) {
-		r->text = text;
-		r->kind = kind;
-		r->inlined = inlined;
-		r->name = flame_intern(f, w, text, kind, inlined);
+	r = &w->recent[((uintptr_t)n->name * 0x9e3779b1u >> 12) &
+	    (w->n_recent - 1)];
+	if (r->text != n->name || r->module != n->module ||
+	    r->kind != n->kind) {
+		r->text = n->name;
+		r->module = n->module;
+		r->kind = n->kind;
+		r->name = flame_intern(f, w, n->name,
+		    flame_kind_of(n->kind, n->module),
+		    n->kind == FRAME_INLINED);
 	}
 	return r->name;
 }
@@ -178,13 +184,8 @@ static void
 flame_names(struct flame *f, struct flame_work *w)
 {
 	w->name[0] = flame_intern(f, w, "total", FLAME_UNKNOWN, false);
-	for (size_t i = 1; i < w->p->n_nodes; i++) {
-		const struct profile_node *n = &w->p->nodes[i];
-
-		w->name[i] = flame_name(f, w, n->name,
-		    flame_kind_of(n->kind, n->module),
-		    n->kind == FRAME_INLINED);
-	}
+	for (size_t i = 1; i < w->p->n_nodes; i++)
+		w->name[i] = flame_name(f, w, &w->p->nodes[i]);
 }
 
 static void

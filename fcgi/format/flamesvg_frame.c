@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "digits.h"
 #include "flamesvg_private.h"
 #include "store/series.h"
 #include "writer.h"
@@ -124,7 +125,7 @@ frame_put_rect(char *p, const struct svg *s, const struct svg_frame *a,
 	p = PUT(p, "<rect x=\"");
 	p = svg_decimal(p, frame_place(s, a->x), 4);
 	p = PUT(p, "%\" y=\"");
-	p = svg_int(p, y);
+	p = digits_put(p, y);
 	p = PUT(p, "\" width=\"");
 	p = svg_decimal(p, frame_place(s, a->total), 4);
 	p = PUT(p, "%\" height=\"15\" fill=\"");
@@ -154,7 +155,7 @@ frame_put_text(struct svg *s, const struct svg_frame *a, uint64_t y,
 	p = PUT(p, "<text x=\"");
 	p = svg_decimal(p, frame_place(s, a->x), 4);
 	p = PUT(p, "%\" dx=\"3\" y=\"");
-	p = svg_int(p, y + 11);
+	p = digits_put(p, y + 11);
 	p = PUT(p, "\">");
 	if (sign != NULL) {
 		p = svg_str(p, sign);
@@ -184,7 +185,7 @@ static char *
 frame_put_group(char *p, const struct svg_frame *a, const char *sign, bool few)
 {
 	p = PUT(p, "<g data-w=\"");
-	p = svg_int(p, (uint64_t)a->total);
+	p = digits_put(p, (uint64_t)a->total);
 	if (sign != NULL) {
 		p = PUT(p, "\" data-s=\"");
 		p = svg_str(p, sign);

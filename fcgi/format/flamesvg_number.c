@@ -3,49 +3,15 @@
  */
 #include <math.h>
 
+#include "digits.h"
 #include "flamesvg_private.h"
-
-static const char pairs[] =
-    "00010203040506070809101112131415161718192021222324"
-    "25262728293031323334353637383940414243444546474849"
-    "50515253545556575859606162636465666768697071727374"
-    "75767778798081828384858687888990919293949596979899";
-
-/* How many digits v has: the bits times log10(2), and a look. */
-static unsigned
-number_digits(uint64_t v)
-{
-	static const uint64_t tens[] = {0, 10, 100, 1000, 10000, 100000,
-	    1000000, 10000000, 100000000, 1000000000, 10000000000,
-	    100000000000, 1000000000000, 10000000000000, 100000000000000,
-	    1000000000000000, 10000000000000000, 100000000000000000,
-	    1000000000000000000, 10000000000000000000u};
-	unsigned n = (64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12;
-
-	return n + (v >= tens[n]);
-}
-
-char *
-svg_int(char *p, uint64_t v)
-{
-	char *end = p + number_digits(v), *t = end;
-
-	for (; v >= 100; v /= 100)
-		t = memcpy(t - 2, &pairs[2 * (v % 100)], 2);
-	if (v >= 10)
-		memcpy(t - 2, &pairs[2 * v], 2);
-	else
-		t[-1] = (char)('0' + v);
-	return end;
-}
 
 /* Three digits, with zeros before. */
 static char *
 number_group(char *p, unsigned v)
 {
-	p[0] = (char)('0' + v / 100);
-	memcpy(p + 1, &pairs[2 * (v % 100)], 2);
-	return p + 3;
+	*p++ = (char)('0' + v / 100);
+	return digits_put_pair(p, v % 100);
 }
 
 static char *
@@ -55,7 +21,7 @@ number_grouped(char *p, uint64_t v)
 
 	for (; v >= 1000; v /= 1000)
 		groups[n++] = (unsigned)(v % 1000);
-	p = svg_int(p, v);
+	p = digits_put(p, v);
 	while (n > 0) {
 		*p++ = ',';
 		p = number_group(p, groups[--n]);
@@ -88,10 +54,9 @@ number_fraction(char *p, unsigned v)
 {
 	if (v == 0)
 		return p;
-	*p = '.';
-	memcpy(p + 1, &pairs[2 * (v / 100)], 2);
-	memcpy(p + 3, &pairs[2 * (v % 100)], 2);
-	for (p += 5; p[-1] == '0';)
+	*p++ = '.';
+	p = digits_put_pair(digits_put_pair(p, v / 100), v % 100);
+	while (p[-1] == '0')
 		p--;
 	return p;
 }
@@ -101,16 +66,16 @@ svg_decimal(char *p, uint64_t v, unsigned digits)
 {
 	switch (digits) { /* constants divide by multiplying */
 	case 4:
-		return number_fraction(svg_int(p, v / 10000),
+		return number_fraction(digits_put(p, v / 10000),
 		    (unsigned)(v % 10000));
 	case 3:
-		return number_fraction(svg_int(p, v / 1000),
+		return number_fraction(digits_put(p, v / 1000),
 		    (unsigned)(v % 1000) * 10);
 	case 2:
-		return number_fraction(svg_int(p, v / 100),
+		return number_fraction(digits_put(p, v / 100),
 		    (unsigned)(v % 100) * 100);
 	default:
-		return number_fraction(svg_int(p, v / 10),
+		return number_fraction(digits_put(p, v / 10),
 		    (unsigned)(v % 10) * 1000);
 	}
 }
@@ -125,9 +90,9 @@ svg_percent(char *p, int128 part, int128 whole)
 		    (uint64_t)whole;
 	else
 		n = (uint64_t)llround((double)part / (double)whole * 10000);
-	p = svg_int(p, n / 100);
+	p = digits_put(p, n / 100);
 	*p++ = '.';
-	memcpy(p, &pairs[2 * (n % 100)], 2);
-	p[2] = '%';
-	return p + 3;
+	p = digits_put_pair(p, (unsigned)(n % 100));
+	*p++ = '%';
+	return p;
 }

@@ -77,8 +77,7 @@ svg_str(char *p, const char *text)
 	return p + n;
 }
 
-/* Digits, without and with thousands apart. */
-char *svg_int(char *p, uint64_t v);
+/* Digits with thousands apart. */
 char *svg_grouped(char *p, int128 v);
 /* v / 10^digits, 1 to 4 of them, zeros at the end dropped. */
 char *svg_decimal(char *p, uint64_t v, unsigned digits);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "digits.h"
+
 #define DIGITS_MAX 40 /* of a 128-bit integer */
 #define SIGNIFICANT 17
 #define REPLACEMENT "\xef\xbf\xbd"
@@ -207,20 +209,32 @@ writer_int(struct writer *w, int64_t v)
 	writer_int128(w, v);
 }
 
-/* Comma, sign and digits in one piece: this is the inner loop of all large
+/* What is below 0 or beyond 64 bits. */
+static void
+writer_int_any(struct writer *w, int128 v)
+{
+	writer_separate(w);
+	writer_put_int(w->out, v);
+}
+
+/* Comma and digits in one piece: this is the inner loop of all large
  * answers. */
 void
 writer_int128(struct writer *w, int128 v)
 {
-	char text[2 + DIGITS_MAX], *end = text + sizeof(text);
-	char *p = writer_digits(text + 2, writer_magnitude(v));
+	struct buf *b = w->out;
+	char *p;
 
-	if (v < 0)
-		*--p = '-';
+	if (v >> 63 != 0 || (b->cap - b->len <= DIGITS_U64 &&
+	    !buf_reserve(b, DIGITS_U64 + 1))) {
+		writer_int_any(w, v);
+		return;
+	}
+	p = (char *)b->data + b->len;
 	if (w->comma)
-		*--p = ',';
+		*p++ = ',';
 	w->comma = true;
-	buf_put(w->out, p, (size_t)(end - p));
+	b->len = (size_t)(digits_put(p, (uint64_t)v) - (char *)b->data);
 }
 
 void
