@@ -268,6 +268,7 @@ sampler_close(struct sampler *s)
 		return;
 	sampler_stop(s);
 	ring_buffer__free(s->ring);
+	sampler_unwind_fini(&s->unwind);
 	cpu_bpf__destroy(s->bpf);
 	free(s->links);
 	free(s->per_cpu);

@@ -1,7 +1,8 @@
 /*
  * Arrays are written through a mapping of just the pages concerned, so that
  * megabytes of rows cost no system call each and do not stay in our resident
- * memory.
+ * memory.  The tables' array is small and all of it is read whenever rows
+ * have to make room: that one stays mapped.
  */
 #include "sampler_unwind.h"
 
@@ -14,6 +15,8 @@ static const size_t element[UNWIND_ARRAYS] = {
     [UNWIND_ARRAY_CELLS] = sizeof(uint64_t),
     [UNWIND_ARRAY_MAPPINGS] = sizeof(struct unwind_mapping),
     [UNWIND_ARRAY_TABLES] = sizeof(struct unwind_table)};
+
+#define TABLES_BYTES (UNWIND_TABLES * sizeof(struct unwind_table))
 
 struct window {
 	char *pages, *p;
@@ -58,6 +61,10 @@ kernel_read(void *arg, enum unwind_array which, uint32_t first, void *p,
 	const struct sampler_unwind *u = arg;
 	struct window w;
 
+	if (which == UNWIND_ARRAY_TABLES && u->tables != MAP_FAILED) {
+		memcpy(p, u->tables + first, n * sizeof(*u->tables));
+		return true;
+	}
 	if (!window_open(&w, u->arrays[which], first * element[which],
 	    n * element[which]))
 		return false;
@@ -98,8 +105,18 @@ sampler_unwind_init(struct sampler_unwind *u,
 	memcpy(u->arrays, arrays, sizeof(u->arrays));
 	u->processes = processes;
 	u->generation = generation;
+	u->tables = mmap(NULL, cells > 0 ? TABLES_BYTES : 0, PROT_READ,
+	    MAP_SHARED, arrays[UNWIND_ARRAY_TABLES], 0);
 	u->kernel = (struct unwind_kernel){.arg = u, .cells = cells,
 	    .write = kernel_write, .read = kernel_read,
 	    .set_process = kernel_set_process,
 	    .get_process = kernel_get_process};
+}
+
+void
+sampler_unwind_fini(struct sampler_unwind *u)
+{
+	if (u->tables != NULL && u->tables != MAP_FAILED)
+		munmap(u->tables, TABLES_BYTES);
+	u->tables = NULL;
 }

@@ -11,11 +11,13 @@ struct sampler_unwind {
 	int arrays[UNWIND_ARRAYS]; /* descriptors of maps, borrowed */
 	int processes;
 	volatile uint32_t *generation; /* the programs' variable */
+	struct unwind_table *tables;   /* the kernel's, to read */
 };
 
 /* Makes u->kernel, which points back to *u: do not move it. */
 void sampler_unwind_init(struct sampler_unwind *u,
     const int arrays[UNWIND_ARRAYS], int processes,
     volatile uint32_t *generation, uint32_t cells);
+void sampler_unwind_fini(struct sampler_unwind *u);
 
 #endif

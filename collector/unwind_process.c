@@ -481,10 +481,13 @@ processes_next(struct unwind_processes *u)
 void
 unwind_processes_pump(struct unwind_processes *u, int64_t now_ns)
 {
-	int64_t began = clock_cpu_ns(), end;
+	int64_t began, end;
 	struct process *p;
 
 	processes_refill(u, now_ns);
+	if (u->n_queue == 0)
+		return;
+	began = clock_cpu_ns();
 	while ((p = processes_next(u)) != NULL) {
 		process_work(u, p, now_ns);
 		end = clock_cpu_ns();

@@ -27,7 +27,7 @@
 /* The child may work so long at once, and this part of the time then.  Its
  * work is counted in rows, since its time is also others' time. */
 #define BUDGET_NS (300 * NS_PER_MS)
-#define BUDGET_PART 10
+#define BUDGET_PART 40
 #define COST_FILE_NS 300000
 #define COST_ROW_NS 150
 #define IDLE_S 5 /* rows that were used since are not evicted */
@@ -60,6 +60,7 @@ struct table {
 	uint32_t refs, next;   /* next: in its bucket */
 	uint32_t waits;        /* how often it failed */
 	uint32_t met;          /* WANTED: how often */
+	uint32_t evictions;    /* how often it had to make room */
 	int fd;                /* QUEUED */
 	enum state state;
 };
@@ -289,44 +290,87 @@ table_fail(struct unwind_tables *t, uint32_t i, int64_t now_ns)
 	t->failures++;
 }
 
+/* May the table's rows make room?  *used_s: when they were last used, 0 when
+ * no process has the file. */
+static bool
+table_is_idle(struct unwind_tables *t, uint32_t i, int64_t now_ns,
+    uint32_t *used_s)
+{
+	struct unwind_table place;
+
+	if (t->tables[i].state != TABLE_READY || !t->kernel->read(
+	    t->kernel->arg, UNWIND_ARRAY_TABLES, i, &place, 1))
+		return false;
+	*used_s = t->tables[i].refs == 0 ? 0 : place.used_s;
+	return *used_s < (uint32_t)(now_ns / NS_PER_S) - IDLE_S;
+}
+
 /* The file whose rows were not used for longest; NONE when all are in
  * use. */
 static uint32_t
 table_oldest(struct unwind_tables *t, int64_t now_ns)
 {
-	uint32_t i, oldest = NONE, used = (uint32_t)(now_ns / NS_PER_S) -
-	    IDLE_S;
-	struct unwind_table place;
+	uint32_t i, oldest = NONE, best = UINT32_MAX, used;
 
 	for (i = 0; i < t->n; i++) {
-		if (t->tables[i].state != TABLE_READY ||
-		    !t->kernel->read(t->kernel->arg, UNWIND_ARRAY_TABLES, i,
-		    &place, 1))
+		if (!table_is_idle(t, i, now_ns, &used) || used >= best)
 			continue;
-		if (place.used_s < used || t->tables[i].refs == 0) {
-			oldest = i;
-			used = t->tables[i].refs == 0 ? 0 : place.used_s;
-		}
+		oldest = i;
+		best = used;
 	}
 	return oldest;
 }
 
-/* Takes rows away until `cells` are given back, which are free after a
- * rest. */
+/* The cells that would be free if all idle rows made room: an upper bound,
+ * since files may share them. */
+static uint32_t
+tables_room(struct unwind_tables *t, int64_t now_ns)
+{
+	uint32_t i, used, room = t->kernel->cells - extents_used(t->cells);
+
+	for (i = 0; i < t->n; i++)
+		if (table_is_idle(t, i, now_ns, &used) &&
+		    t->tables[i].region->refs == 1)
+			room += t->tables[i].region->n;
+	return room;
+}
+
+/* Takes a file's rows away.  One that had to go before waits until it comes
+ * again, each time for longer: what does not fit together shall not take
+ * turns. */
 static void
+table_evict(struct unwind_tables *t, uint32_t i, int64_t now_ns)
+{
+	struct table *f = &t->tables[i];
+
+	f->state = TABLE_WANTED;
+	if (f->evictions > 0) {
+		f->state = TABLE_FAILED;
+		f->retry_ns = now_ns + (f->evictions < 9 ?
+		    RETRY_MIN_NS << (f->evictions - 1) : RETRY_MAX_NS);
+	}
+	f->evictions++;
+	table_publish(t, i);
+	table_release_rows(t, f, now_ns);
+	t->evicted++;
+}
+
+/* Makes room of `cells`, free after a rest; takes nothing away when that
+ * would not be enough. */
+static bool
 tables_evict(struct unwind_tables *t, uint32_t cells, int64_t now_ns)
 {
 	uint32_t i, freed = 0;
 
+	if (tables_room(t, now_ns) < cells)
+		return false;
 	while (freed < cells && (i = table_oldest(t, now_ns)) != NONE) {
 		struct region *r = t->tables[i].region;
 
 		freed += r->refs == 1 ? r->n : 0;
-		t->tables[i].state = TABLE_WANTED;
-		table_publish(t, i);
-		table_release_rows(t, &t->tables[i], now_ns);
-		t->evicted++;
+		table_evict(t, i, now_ns);
 	}
+	return true;
 }
 
 static struct region *
@@ -347,10 +391,10 @@ region_find(struct unwind_tables *t, const struct symbols_rows *rows)
 }
 
 /* Puts rows into the kernel; NULL when there is no room or they are not in
- * order. */
+ * order.  *soon: there will be room when the evicted cells have rested. */
 static struct region *
 region_new(struct unwind_tables *t, const struct symbols_rows *rows,
-    int64_t now_ns)
+    bool *soon, int64_t now_ns)
 {
 	struct region *r = calloc(1, sizeof(*r));
 	struct unwind_rows u;
@@ -372,7 +416,7 @@ region_new(struct unwind_tables *t, const struct symbols_rows *rows,
 		if (u.place.first != EXTENTS_NONE)
 			extents_give(t->cells, u.place.first, r->n, now_ns);
 		else
-			tables_evict(t, r->n, now_ns);
+			*soon = tables_evict(t, r->n, now_ns);
 		unwind_rows_close(&u);
 	}
 	free(r);
@@ -384,6 +428,7 @@ table_take(struct unwind_tables *t, uint32_t i,
     const struct symbols_rows *rows, int64_t now_ns)
 {
 	struct table *f = &t->tables[i];
+	bool soon = false;
 
 	if (rows->lost || rows->status == ELF_NO_MEMORY) {
 		if (rows->lost && !rows->guilty)
@@ -399,7 +444,11 @@ table_take(struct unwind_tables *t, uint32_t i,
 	}
 	f->region = region_find(t, rows);
 	if (f->region == NULL)
-		f->region = region_new(t, rows, now_ns);
+		f->region = region_new(t, rows, &soon, now_ns);
+	if (f->region == NULL && !soon) {
+		table_fail(t, i, now_ns);
+		return;
+	}
 	if (f->region == NULL) {
 		f->state = TABLE_FAILED;
 		f->retry_ns = now_ns + ROOM_NS;

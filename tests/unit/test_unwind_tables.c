@@ -377,6 +377,52 @@ TEST(the_oldest_makes_room)
 	unwind_tables_free(t);
 }
 
+TEST(nothing_is_evicted_in_vain)
+{
+	struct unwind_tables *t = begin();
+	int x = some_file(), y = some_file(), z = some_file();
+	int64_t now = clock_mono_ns() + 100 * S;
+	uint32_t a = make(t, x, 1000, "x", now), b = make(t, y, 2000, "y",
+	    now), c;
+
+	k.tables[b].used_s = (uint32_t)(now / S); /* in use */
+	c = make(t, z, 2048, "z", now); /* more than is free and idle */
+	CHECK_INT(k.tables[a].state, UNWIND_TABLE_READY);
+	CHECK_INT(k.tables[b].state, UNWIND_TABLE_READY);
+	CHECK_INT(k.tables[c].state, UNWIND_TABLE_PENDING);
+	now += 3 * S; /* and not asked for again so soon */
+	k.asked = UNWIND_NO_TABLE;
+	unwind_tables_get(t, z, true, now);
+	unwind_tables_pump(t, now);
+	CHECK_INT(k.asked, UNWIND_NO_TABLE);
+	close(x);
+	close(y);
+	close(z);
+	unwind_tables_free(t);
+}
+
+/* Two that do not fit together: the one that had to go waits for longer each
+ * time. */
+TEST(large_tables_do_not_take_turns)
+{
+	struct unwind_tables *t = begin();
+	int fds[2] = {some_file(), some_file()};
+	int64_t now = clock_mono_ns() + 100 * S, end = now + 600 * S;
+	struct unwind_tables_stats stats;
+	unsigned i;
+
+	for (i = 0; now < end; i++, now += S) {
+		/* Used in turn, so that the other one is idle. */
+		make(t, fds[i / 20 % 2], 2000, i / 20 % 2 ? "y" : "x", now);
+	}
+	unwind_tables_stats(t, &stats);
+	CHECK(stats.evicted >= 2);
+	CHECK(stats.evicted <= 14); /* of 30 turns */
+	close(fds[0]);
+	close(fds[1]);
+	unwind_tables_free(t);
+}
+
 TEST(extents_rest_before_they_are_used_again)
 {
 	struct extents *x = extents_new(100);
@@ -475,6 +521,8 @@ main(void)
 	RUN(a_storm_leaves_room);
 	RUN(a_file_that_kills_waits_longer_each_time);
 	RUN(the_oldest_makes_room);
+	RUN(nothing_is_evicted_in_vain);
+	RUN(large_tables_do_not_take_turns);
 	RUN(extents_rest_before_they_are_used_again);
 	RUN(own_process);
 	RUN(a_process_that_is_no_more);
