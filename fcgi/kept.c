@@ -15,7 +15,15 @@
 #define KEPT_NODES 150000u
 #define KEPT_NAMES (3u << 20)
 
+/* What was asked last, close together: the map is megabytes. */
+#define HOT 8192u /* a power of two */
+
+struct kept_hot {
+	uint32_t base, node, to; /* to 0: empty */
+};
+
 struct kept_nodes {
+	struct kept_hot hot[HOT];
 	struct map64 nodes; /* base << 32 | node of the stacks */
 	uint32_t *frames;   /* of the stacks -> of the batch, + 1 */
 	uint64_t *hashes;   /* of stacks */
@@ -31,11 +39,11 @@ kept_new(void)
 		return NULL;
 	k->nodes = calloc(1, sizeof(*k->nodes));
 	k->stacks = stacks_new(&stacks_limits_push);
-	if (k->nodes == NULL || k->stacks == NULL) {
+	if (k->nodes == NULL || k->stacks == NULL ||
+	    !stacks_keep(k->stacks)) {
 		kept_free(k);
 		return NULL;
 	}
-	stacks_keep(k->stacks);
 	return k;
 }
 
@@ -112,8 +120,8 @@ kept_room(struct kept *k)
 }
 
 /* Parents first: goes up to what is there, then down again. */
-uint32_t
-kept_node(struct kept *k, uint32_t base, uint32_t node)
+static uint32_t
+kept_find(struct kept *k, uint32_t base, uint32_t node)
 {
 	struct map64 *map = &k->nodes->nodes;
 	uint32_t path[BATCH_MAX_DEPTH], n = 0, to;
@@ -139,6 +147,18 @@ kept_node(struct kept *k, uint32_t base, uint32_t node)
 			k->batch->failed = true;
 	}
 	return k->batch->failed ? 0 : to;
+}
+
+uint32_t
+kept_node(struct kept *k, uint32_t base, uint32_t node)
+{
+	struct kept_hot *hot = &k->nodes->hot[(base * 0x9e3779b1u ^ node) &
+	    (HOT - 1)];
+
+	if (hot->to == 0 || hot->base != base || hot->node != node)
+		*hot = (struct kept_hot){base, node,
+		    kept_find(k, base, node)};
+	return hot->to;
 }
 
 /* ---- hashes ---- */

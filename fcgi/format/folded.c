@@ -172,41 +172,19 @@ folded_node(struct folded *f, const char *p, const char *end,
 	return node;
 }
 
-/* Of a whole line: four words at a time, that do not wait for each other. */
-static uint32_t
-folded_hash(const char *p, size_t n)
-{
-	uint64_t h[4] = {n, 1, 2, 3}, w[4];
-	size_t i = 0;
-
-	for (; i + 32 <= n; i += 32) {
-		memcpy(w, p + i, 32);
-		for (int k = 0; k < 4; k++)
-			h[k] = stacks_cache_mix(h[k], w[k]);
-	}
-	memset(w, 0, sizeof(w));
-	memcpy(w, p + i, n - i);
-	for (int k = 0; k < 4; k++)
-		h[k] = stacks_cache_mix(h[k], w[k]);
-	return (uint32_t)stacks_cache_mix(stacks_cache_mix(h[0], h[1]),
-	    stacks_cache_mix(h[2], h[3]));
-}
-
-#define KNOWN_MAX 65536 /* bytes of a line that is remembered */
-
 /* A stack that kept stacks may have met before, as these bytes. */
 static void
 folded_put_known(struct folded *f, const char *p, const char *end,
     const char *limit, int64_t count)
 {
-	size_t n = (size_t)(end - p);
-	uint32_t hash = folded_hash(p, n), node;
+	struct fingerprint print = fingerprint_bytes(&f->s->key, p,
+	    (size_t)(end - p));
+	uint32_t node = fingerprint_map_get(&f->s->lines, print);
 
-	node = stacks_cache_get(&f->s->lines, hash, p, n);
-	if (node == STACKS_CACHE_NONE) {
+	if (node == UINT32_MAX) {
 		node = folded_node(f, p, end, limit, limit - end >= 8);
 		if (node != 0) /* if it does not fit, it is made again */
-			stacks_cache_add(&f->s->lines, hash, p, n, node);
+			fingerprint_map_add(&f->s->lines, print, node);
 	}
 	stacks_add(f->s, node, f->type, count);
 }
@@ -293,7 +271,7 @@ folded_line(struct folded *f, const char *p, const char *end,
 	f->rounded += rounded;
 	if (count <= 0)
 		return;
-	if (f->s->kept && stack > p && stack - p <= KNOWN_MAX)
+	if (f->s->kept && stack > p)
 		folded_put_known(f, p, stack, limit, count);
 	else
 		stacks_add(f->s, limit - stack >= 8

@@ -16,7 +16,7 @@
 #include "store/base/err.h"
 #include "store/store.h"
 
-#define LINES_KEPT (8u << 20) /* bytes of text that is known by the line */
+#define LINES_KEPT 65536u /* stacks that are known by their text */
 
 const struct stacks_limits stacks_limits_push = {
     .nodes = 1u << 20, .bytes = 64u << 20, .depth = 4096, .labels = 4096
@@ -67,7 +67,7 @@ stacks_free(struct stacks *s)
 		free(s->types[i].values);
 		free(s->types[i].touched);
 	}
-	stacks_cache_fini(&s->lines);
+	fingerprint_map_fini(&s->lines);
 	intern_fini(&s->strings);
 	intern_fini(&s->frames);
 	intern_fini(&s->sets);
@@ -369,10 +369,10 @@ stacks_skip(struct stacks *s, const char *why, uint64_t n)
 
 /* ---- kept ones ---- */
 
-void
+bool
 stacks_keep(struct stacks *s)
 {
-	s->kept = true;
+	return s->kept = fingerprint_key_init(&s->key);
 }
 
 void
@@ -387,8 +387,8 @@ stacks_clear(struct stacks *s)
 	}
 	s->n_types = s->n_skipped = 0;
 	s->from_ns = s->until_ns = 0;
-	if (s->lines.text.len > LINES_KEPT)
-		stacks_cache_fini(&s->lines);
+	if (s->lines.n > LINES_KEPT)
+		fingerprint_map_fini(&s->lines);
 	s->limits.nodes = s->given.nodes + s->n_nodes;
 	s->limits.bytes = s->given.bytes + s->strings.bytes.len;
 	s->limits.labels = s->given.labels + s->sets.n;

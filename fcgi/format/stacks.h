@@ -95,7 +95,7 @@ struct stacks_skipped {
  * stacks_keep() before anything is put, stacks_clear() between two uses:
  * types, values and what was skipped are forgotten, and limits begin again.
  */
-void stacks_keep(struct stacks *s);
+bool stacks_keep(struct stacks *s); /* false: no random bytes */
 void stacks_clear(struct stacks *s);
 /* Of kept ones: the nodes that have a value of a type, each once, valid
  * until the next put. */

@@ -6,7 +6,7 @@
 #define FCGI_FORMAT_STACKS_PRIVATE_H
 
 #include "stacks.h"
-#include "stacks_cache.h"
+#include "store/base/fingerprint.h"
 #include "store/base/intern.h"
 
 struct stacks_column {
@@ -41,7 +41,10 @@ struct stacks {
 	struct stacks_hot hot[STACKS_HOT];
 	struct stacks_limits limits, given;
 	bool kept;
-	struct stacks_cache lines; /* of kept ones: text -> node */
+	/* of kept ones: a stack's text -> node, without the text, which the
+	 * processor's caches would have lost from one profile to the next */
+	struct fingerprint_map lines;
+	struct fingerprint_key key;
 	struct intern strings; /* 0 is "" */
 	struct intern frames;  /* of struct stacks_frame */
 	struct intern sets;    /* of pairs of strings */

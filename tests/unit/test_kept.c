@@ -235,7 +235,7 @@ TEST(limits_begin_again)
 	struct stacks *s = stacks_new(&few);
 	char text[40];
 
-	stacks_keep(s);
+	CHECK(stacks_keep(s));
 	for (int i = 0; i < 50; i++) {
 		snprintf(text, sizeof(text), "a%d;b%d;c%d 1\n", i, i, i);
 		stacks_clear(s);
