@@ -98,7 +98,7 @@ while :; do
 done 2>/dev/null) &
 killer=$!
 failures=0
-for i in $(seq 300); do
+for i in $(seq 120); do
 	code=$(curl -s -o /dev/null -w '%{http_code}' "$base/api/v1/health")
 	[ "$code" = 200 ] || failures=$((failures + 1))
 	echo $i >"$T/answers.new" && mv "$T/answers.new" "$T/answers"
@@ -106,5 +106,5 @@ done
 kill $killer
 wait $killer 2>/dev/null
 : >"$T/body"
-check "killed workers are not noticed ($failures of 300)" [ $failures = 0 ]
+check "killed workers are not noticed ($failures of 120)" [ $failures = 0 ]
 exit $bad

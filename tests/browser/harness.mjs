@@ -12,6 +12,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const FRONTEND = fileURLToPath(new URL('../../frontend/', import.meta.url));
 const require = createRequire(join(FRONTEND, 'package.json'));
 const { chromium } = require('playwright-core');
+/* How much longer than on a quiet machine anything may take. */
+const PATIENCE = 10;
 const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic',
   '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
@@ -57,7 +59,7 @@ export async function withPage(browser, options, f) {
       !['blob:', 'data:'].includes(url.protocol))
       note('asks another host: ' + r.url());
   });
-  page.setDefaultTimeout(12000);
+  page.setDefaultTimeout(12000 * PATIENCE);
   try {
     await f(page, context);
     if (errors.length)
@@ -88,15 +90,15 @@ export function equal(got, want, what) {
     `want ${JSON.stringify(want)}`);
 }
 
-/* Until cond() is true, for at most `ms`. */
+/* Until cond() is true, for at most `ms` on a quiet machine. */
 export async function until(cond, ms, why) {
-  const end = Date.now() + ms;
+  const end = Date.now() + ms * PATIENCE;
   while (Date.now() < end) {
     if (await cond())
       return;
     await new Promise((r) => setTimeout(r, 100));
   }
-  throw new Error('not within ' + ms + ' ms: ' + why);
+  throw new Error('not within ' + ms * PATIENCE + ' ms: ' + why);
 }
 
 /* Runs [[name, f]], prints a line each, returns the number that failed. */

@@ -1,16 +1,18 @@
 /*
  * The page in front of a MemLens whose processes are really killed:
  *
- *   node killed.mjs BASE_URL RUN
+ *   node killed.mjs BASE_URL RUN PID
  *
- * RUN is the folder of tests/live/run.sh, which starts again what ended.
+ * RUN is the folder of tests/live/run.sh, PID its process, which starts again
+ * what ended: not before we have seen that it is gone.
  */
 import { readFileSync } from 'node:fs';
 import { assert, launch, report, until, withPage } from './harness.mjs';
 
-const [base, run] = process.argv.slice(2);
+const [base, run, keeper] = process.argv.slice(2);
 const REFRESH = 6500, NET = /Failed to load resource|ERR_/;
 const pid = (name) => Number(readFileSync(`${run}/pid/${name}`, 'utf8'));
+const keep = (signal) => process.kill(Number(keeper), signal);
 const pill = (page) => page.getAttribute('#health', 'title');
 const mode = (page) => page.evaluate(() => document.body.dataset.mode);
 const browser = await launch();
@@ -39,9 +41,14 @@ const tests = [
   ['the collector is killed: the page says so within one refresh', () =>
     withPage(browser, {}, async (page) => {
       await open(page, 'cpu');
+      keep('SIGSTOP');
       process.kill(pid('memlensd'), 'SIGKILL');
+      let asked = 0;
+      page.on('request', (r) => { asked += /\/health/.test(r.url()); });
       await until(async () => /no collector|nothing for/.test(
         await pill(page)), REFRESH, 'the pill says so');
+      assert(asked <= 3, 'not before it has asked ' + asked + ' times');
+      keep('SIGCONT');
       assert(/leveldb::/.test(await flame(page)), 'the history went');
       await until(async () => /Healthy/.test(await pill(page)), 40000,
         'healthy again');
@@ -51,16 +58,19 @@ const tests = [
       await open(page, 'cpu');
       await until(() => page.evaluate(() => !!window.MemLens.snapshot),
         REFRESH, 'the snapshot at hand');
+      keep('SIGSTOP');
       process.kill(pid('nginx'), 'SIGTERM');
       await until(async () => await mode(page) === 'offline', 3 * REFRESH,
         'offline');
       await until(async () => /snapshot of \d{4}-\d\d-\d\d/.test(
         await page.textContent('#banner')), REFRESH, 'a dated banner');
+      keep('SIGCONT');
       await until(async () => await mode(page) === 'live', 40000,
         'live again');
     })]
 ];
 
 const failed = await report(tests);
+keep('SIGCONT');
 await browser.close();
 process.exitCode = failed ? 1 : 0;

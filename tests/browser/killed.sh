@@ -4,14 +4,18 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 [ "$(id -u)" = 0 ] || { echo "skip - killed: needs root"; exit 77; }
-port=18965
-export RUN=$BUILD/killed KVPORT=18960 RESTART=15
+. tests/live/port.sh
+free_port port
+free_port KVPORT
+free_port STATSPORT
+export RUN=$BUILD/killed KVPORT STATSPORT RESTART=1
 rm -rf "$RUN"
 setsid tests/live/run.sh "$BUILD" $port >"$BUILD/killed.out" 2>&1 &
 run=$!
-trap 'kill -TERM $run 2>/dev/null; wait $run 2>/dev/null; rm -rf "$RUN"' EXIT
-for _ in $(seq 300); do
+trap 'kill -CONT $run 2>/dev/null; kill -TERM $run 2>/dev/null; wait $run 2>/dev/null; rm -rf "$RUN"' EXIT
+for _ in $(seq 1200); do
 	grep -q "^http" "$BUILD/killed.out" && break
+	kill -0 $run 2>/dev/null || { cat "$BUILD/killed.out"; exit 1; }
 	sleep 0.1
 done
-node tests/browser/killed.mjs "http://localhost:$port/" "$RUN"
+node tests/browser/killed.mjs "http://localhost:$port/" "$RUN" $run

@@ -1,6 +1,8 @@
 #!/bin/bash
-# One fuzz target for a few seconds, from its committed corpus; FUZZ_SECONDS
-# makes it longer.  What it finds stays in BUILD/fuzz/.
+# One fuzz target on its committed corpus and about a thousand inputs made from
+# it, the same ones in each run, so that nobody's change is refused for what it
+# did not do.  FUZZ_SECONDS looks for new ones for so long.  What is found
+# stays in BUILD/fuzz/.
 #
 #   smoke.sh BUILD/fuzz/fuzz_NAME
 set -u
@@ -9,8 +11,13 @@ name=${target##*/fuzz_}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-options=(-max_total_time="${FUZZ_SECONDS:-2}" -timeout=10 -rss_limit_mb=1024
-	-artifact_prefix="${target%/*}/" -print_final_stats=0)
+options=(-timeout=200 -rss_limit_mb=1024 -artifact_prefix="${target%/*}/"
+	-print_final_stats=0)
+if [ -n "${FUZZ_SECONDS:-}" ]; then
+	options+=(-max_total_time="$FUZZ_SECONDS" -timeout=10)
+else
+	options+=(-seed=1 -runs="${FUZZ_RUNS:-1000}" -max_total_time=5)
+fi
 [ ! -e "$here/$name.dict" ] || options+=(-dict="$here/$name.dict")
 if "$target" "${options[@]}" "$work" "$here/corpus/$name" >"$work.log" 2>&1; then
 	echo "ok - $name: $(grep -oE 'DONE.*cov: [0-9]+' "$work.log" | grep -oE 'cov: [0-9]+')"

@@ -29,10 +29,16 @@ for i in a b; do
 		2>>"$T/log.$i" &
 	workers="${workers:-} $!"
 done
-for _ in $(seq 600); do
-	[ -S "$T/a.sock" ] && [ -S "$T/b.sock" ] && break
-	sleep 0.1
-done
+listening() { # STORE... : a socket is there before it can be connected to
+	local s
+	for s in "$@"; do
+		for _ in $(seq 600); do
+			grep -q " 00010000 .* $T/$s.sock\$" /proc/net/unix && break
+			sleep 0.1
+		done
+	done
+}
+listening a b
 
 ask() { # STORE URI: body and type of the answer
 	REQUEST_METHOD=GET REQUEST_URI="$2" SCRIPT_NAME="${2%%\?*}" \
@@ -64,7 +70,7 @@ ask a "/api/v1/flamegraph.json?query=$cpu&from=$from&until=$end" |
 	grep -o '"numTicks":[0-9]*' >"$T/ticks.a"
 "${user[@]}" "$T/memlens-fcgi" -s "$T/source" -l "$T/s.sock" -p query -j 1 &
 workers="$workers $!"
-for _ in $(seq 600); do [ -S "$T/s.sock" ] && break; sleep 0.1; done
+listening s
 ask s "/api/v1/flamegraph.json?query=$cpu&from=$from&until=$end" |
 	grep -o '"numTicks":[0-9]*' >"$T/ticks.s"
 if [ -s "$T/ticks.a" ] && cmp -s "$T/ticks.a" "$T/ticks.s"; then

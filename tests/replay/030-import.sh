@@ -70,7 +70,10 @@ import twice "$T/folded" "$T/speedscope"
 
 "$BUILD/memlens-fcgi" -s "$T/store" -l "$T/sock" -p query -j 1 2>"$T/log" &
 worker=$!
-for _ in $(seq 100); do [ -S "$T/sock" ] && break; sleep 0.1; done
+for _ in $(seq 600); do
+	grep -q " 00010000 .* $T/sock\$" /proc/net/unix && break
+	sleep 0.1
+done
 folded() { # QUERY, over all of it
 	local uri="/api/v1/flamegraph.folded?query=$1&from=1700000000&until=1700000100&max-nodes=-1&bare=1"
 	REQUEST_METHOD=GET REQUEST_URI="$uri" SCRIPT_NAME="${uri%%\?*}" \

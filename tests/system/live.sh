@@ -13,7 +13,7 @@ api=http://127.0.0.1:$port/api/v1
 rm -rf "$RUN"
 setsid tests/live/run.sh "$BUILD" $port >"$BUILD/live.out" 2>&1 &
 run=$!
-trap 'kill -TERM $run 2>/dev/null; wait $run 2>/dev/null' EXIT
+trap 'kill -CONT $run 2>/dev/null; kill -TERM $run 2>/dev/null; wait $run 2>/dev/null' EXIT
 
 ok() { echo "ok - $1"; }
 no() { echo "not ok - $1${2:+ - $2}"; }

@@ -11,7 +11,7 @@ socket = $dir/sock
 END
 begin "$dir/w.log" "$BUILD/memlens-fcgi" -c "$dir/fcgi.conf" -s "$dir/store" \
 	-l "$dir/fcgi" -p all
-await 60 [ -S "$dir/fcgi" ] || not_ok "a worker" "$(cat "$dir/w.log")"
+await 60 grep -q " 00010000 .* $dir/fcgi\$" /proc/net/unix || not_ok "a worker" "$(cat "$dir/w.log")"
 
 # ask METHOD URI [BODY]: the answer's body
 ask() {
