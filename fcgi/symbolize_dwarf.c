@@ -16,7 +16,8 @@
 
 #include "symbolize_private.h"
 
-#define DEPTH_MAX 512 /* of nested debug entries */
+#define DEPTH_MAX 512         /* of nested debug entries */
+#define RANGES_MAX (1u << 22) /* of a file's units, a unit, a function */
 
 struct range {
 	uint64_t low, high;
@@ -26,6 +27,7 @@ struct range {
 struct ranges {
 	struct range *items;
 	uint32_t n, cap;
+	uint32_t read; /* entries may all point to one long list */
 };
 
 struct call {
@@ -37,14 +39,16 @@ struct call {
 struct function {
 	Dwarf_Die die;
 	uint64_t entry;
+	const void *far; /* as a unit's */
 	struct call *calls;
 	struct range *parts;
-	uint32_t n_calls, cap_calls, n_parts, cap_parts;
+	uint32_t n_calls, cap_calls, n_parts, cap_parts, n_read;
 	bool walked;
 };
 
 struct unit {
 	Dwarf_Die die;
+	const void *far; /* the entry that the walk has come to */
 	bool indexed;
 	bool nested; /* functions may stand in types */
 	bool deep;   /* walked into functions as well */
@@ -104,7 +108,9 @@ ranges_add(struct ranges *r, Dwarf_Die *die, uint32_t what)
 	uint64_t first = UINT64_MAX;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+	while (r->read < RANGES_MAX &&
+	    (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+		r->read++;
 		if (low >= high || low == 0 ||
 		    !grow(&r->items, r->n, &r->cap, sizeof(*r->items)))
 			continue;
@@ -231,13 +237,24 @@ unit_add_function(struct unit *u, Dwarf_Die *die)
 	*f = (struct function){.die = *die, .entry = entry};
 }
 
+/* Entries stand in the order of the walk.  One that stands before what has
+ * been seen is a lie of DW_AT_sibling, by which a walk would never end. */
+static bool
+goes_on(const Dwarf_Die *die, const void **far)
+{
+	if ((uintptr_t)die->addr <= (uintptr_t)*far)
+		return false;
+	*far = die->addr;
+	return true;
+}
+
 static void
 unit_walk(struct unit *u, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
 	int status = dwarf_child(parent, &die);
 
-	while (status == 0) {
+	while (status == 0 && goes_on(&die, &u->far)) {
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_subprogram)
@@ -265,7 +282,8 @@ unit_index_deep(struct unit *u)
 		free(u->functions[i].calls);
 		free(u->functions[i].parts);
 	}
-	u->n_functions = u->ranges.n = 0;
+	u->n_functions = u->ranges.n = u->ranges.read = 0;
+	u->far = NULL;
 	u->deep = u->nested = true;
 	unit_walk(u, &u->die, 0);
 	unit_sort(u);
@@ -297,7 +315,9 @@ call_parts(struct function *f, struct call *c)
 	ptrdiff_t at = 0;
 
 	c->first_part = f->n_parts;
-	while ((at = dwarf_ranges(&c->die, at, &base, &low, &high)) > 0) {
+	while (f->n_read < RANGES_MAX &&
+	    (at = dwarf_ranges(&c->die, at, &base, &low, &high)) > 0) {
+		f->n_read++;
 		if (low >= high || !grow(&f->parts, f->n_parts,
 		    &f->cap_parts, sizeof(*f->parts)))
 			continue;
@@ -313,7 +333,7 @@ function_walk(struct function *f, Dwarf_Die *parent, unsigned depth)
 	Dwarf_Die die;
 	int status = dwarf_child(parent, &die);
 
-	while (status == 0 && depth < DEPTH_MAX) {
+	while (status == 0 && depth < DEPTH_MAX && goes_on(&die, &f->far)) {
 		int tag = dwarf_tag(&die);
 		uint32_t n = f->n_calls;
 
