@@ -130,7 +130,7 @@ export_entry(struct export *x, uint32_t series, const struct batch_block *k,
 static const struct err *
 export_file_series(struct export *x, struct reader_file *f, uint32_t number)
 {
-	uint32_t series = f->map.series[number], key;
+	uint32_t series = f->symbols[number], key;
 	enum series_kind kind = symtab_series(&x->s->syms, series)->kind;
 	bool profile = series_is_profile(kind);
 	const struct block *b;
@@ -164,7 +164,7 @@ export_file(struct export *x, struct reader_file *f)
 		return NULL;
 	for (uint32_t i = 0; i < f->sealed->dict->n_series && e == NULL;
 	     i++) {
-		if (export_wants(x, f->map.series[i]))
+		if (export_wants(x, f->symbols[i]))
 			e = export_file_series(x, f, i);
 	}
 	return e;

@@ -123,7 +123,7 @@ list_mark_file(const struct reader_file *f, uint64_t until, uint64_t *last)
 	if (f->sealed == NULL)
 		return;
 	for (size_t i = 0; i < f->sealed->dict->n_series; i++) {
-		uint32_t series = f->map.series[i];
+		uint32_t series = f->symbols[i];
 
 		if (end > last[series])
 			last[series] = end;
@@ -184,7 +184,7 @@ list_mark_summary(struct list *l)
 	const struct err *e = NULL;
 
 	for (uint32_t i = 0; i < f->sealed->dict->n_series && e == NULL; i++) {
-		uint32_t series = f->map.series[i];
+		uint32_t series = f->symbols[i];
 		uint64_t end = f->entry.first + f->entry.slots, start;
 
 		if (l->last[series] != 0)
@@ -279,7 +279,8 @@ struct fact_walk {
 };
 
 static bool
-facts_of_file(const struct reader_file *f, const struct fact_walk *w)
+facts_of_file(const struct store *s, const struct reader_file *f,
+    const struct fact_walk *w)
 {
 	const struct batch *d = f->sealed ? f->sealed->dict : NULL;
 
@@ -288,7 +289,8 @@ facts_of_file(const struct reader_file *f, const struct fact_walk *w)
 
 		if (x->kind == w->kind && x->time_ns >= w->from &&
 		    x->time_ns < w->until &&
-		    !w->fn(w->arg, x->time_ns, batch_str(d, x->subject),
+		    !w->fn(w->arg, x->time_ns,
+		        intern_str(&s->syms.strings, x->subject),
 		        d->fact_bytes.data + x->first, x->n))
 			return false;
 	}
@@ -352,7 +354,7 @@ store_each_fact(struct store *s, enum fact_kind kind, int64_t from_ns,
 		    "the store changes too fast to read");
 	}
 	for (uint32_t i = 0; i < s->n_files && e == NULL && go_on; i++)
-		go_on = facts_of_file(&s->files[i], &w);
+		go_on = facts_of_file(s, &s->files[i], &w);
 	for (uint32_t i = 0; i < s->n_journals && e == NULL && go_on; i++)
 		go_on = facts_of_journal(s, s->journals[i], &w);
 	return e;

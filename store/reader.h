@@ -19,7 +19,7 @@
 struct reader_file {
 	struct manifest_file entry;
 	struct sealed *sealed;  /* NULL: not opened, or broken */
-	struct symtab_map map;  /* dictionary -> symbols of the reader */
+	uint32_t *symbols;      /* file's series -> the reader's */
 	uint32_t *stack_nodes;  /* stack number -> node of the reader */
 	uint32_t *series;       /* symbol -> file's number; n_series of them */
 	uint32_t n_series;
@@ -87,8 +87,15 @@ struct store {
 };
 
 /* Opens a file if it is not; a damaged one becomes broken, which is no
- * error.  ENOENT (the writer has replaced it) is. */
+ * error.  ENOENT (the writer has replaced it) is.  Files that earlier requests
+ * have opened make room for it. */
 const struct err *reader_need(struct store *s, struct reader_file *f);
+void reader_close_file(struct reader_file *f);
+/* What all that the reader keeps takes: what store_open() bounds. */
+size_t reader_bytes(const struct store *s);
+/* Closes files that were not used for longest, and not by this request,
+ * until all that is kept and `more` fit; false when they do not. */
+bool reader_make_room(struct store *s, size_t more);
 /* The file's number of a series of the reader, or INTERN_NONE. */
 uint32_t reader_series(const struct reader_file *f, uint32_t series);
 /* After a failed read: a damaged file becomes broken, which is no error;

@@ -9,6 +9,10 @@
 #include "format.h"
 #include "segtree.h"
 
+#define SEALED_CACHE (128u << 10) /* of pages */
+/* Berkeley DB takes a quarter more than it is told, and has tables. */
+#define SEALED_HANDLE (SEALED_CACHE + SEALED_CACHE / 4 + (24u << 10))
+
 void
 sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
     uint64_t last)
@@ -135,7 +139,7 @@ sealed_open(struct sealed **out, const char *path)
 	*out = NULL;
 	if (f == NULL)
 		return err_nomem();
-	e = dbfile_open(&f->db, path, 128 << 10);
+	e = dbfile_open(&f->db, path, SEALED_CACHE);
 	if (e == NULL)
 		e = sealed_load(f);
 	if (e != NULL) {
@@ -160,6 +164,43 @@ sealed_close(struct sealed *f)
 		free(f->strips[l]);
 	}
 	free(f);
+}
+
+void
+sealed_drop_names(struct sealed *f)
+{
+	struct batch *d = f->dict;
+
+	free(d->frames);
+	free(d->labels);
+	free(d->pairs);
+	free(d->nodes);
+	free(f->stack_nodes);
+	intern_fini(&d->strings);
+	d->frames = NULL;
+	d->labels = NULL;
+	d->pairs = NULL;
+	d->nodes = NULL;
+	f->stack_nodes = NULL;
+	d->n_frames = d->n_labels = d->n_pairs = d->n_nodes = 0;
+}
+
+size_t
+sealed_bytes(const struct sealed *f)
+{
+	const struct batch *d = f->dict;
+	size_t n = sizeof(*f) + sizeof(*d) + SEALED_HANDLE +
+	    d->n_series * sizeof(*d->series) +
+	    d->n_facts * sizeof(*d->facts) + d->fact_bytes.cap +
+	    d->n_nodes * sizeof(*d->nodes) + d->n_frames * sizeof(*d->frames) +
+	    d->strings.bytes.cap + d->strings.cap * sizeof(*d->strings.items) +
+	    (f->stack_nodes ? f->n_stacks * sizeof(*f->stack_nodes) : 0);
+
+	for (unsigned l = 0; l <= SEG_MAX_LEVEL; l++) {
+		if (f->strips[l] != NULL)
+			n += sizeof(*f->strips[l]) + f->strips[l]->bytes.cap;
+	}
+	return n;
 }
 
 /* Reads the strip that holds the first block at or after `slot`. */

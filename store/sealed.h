@@ -34,7 +34,7 @@ struct sealed_strip {
 struct sealed {
 	struct sealed_meta meta;
 	struct batch *dict;     /* tables and facts; no blocks */
-	uint32_t *stack_nodes;  /* stack number -> node of dict */
+	uint32_t *stack_nodes;  /* stack number -> node of dict; see below */
 	uint32_t n_stacks;
 	struct dbfile *db;
 	struct sealed_strip *strips[SEG_MAX_LEVEL + 1]; /* NULL: none yet */
@@ -43,6 +43,13 @@ struct sealed {
 /* Opens and checks a file; ERR_FORMAT for a version that is not known. */
 const struct err *sealed_open(struct sealed **out, const char *path);
 void sealed_close(struct sealed *f);
+
+/* Frees what only names things, for who has taken it over: all of dict but
+ * series, whose kinds are still needed, and facts; and stack_nodes. */
+void sealed_drop_names(struct sealed *f);
+
+/* The memory in use, Berkeley DB's included. */
+size_t sealed_bytes(const struct sealed *f);
 
 /*
  * The first block of (series, level) that begins at `slot` or later; *block

@@ -20,18 +20,6 @@
 
 /* ---- files ---- */
 
-static void
-reader_close_file(struct reader_file *f)
-{
-	sealed_close(f->sealed);
-	symtab_map_fini(&f->map);
-	free(f->stack_nodes);
-	free(f->series);
-	f->sealed = NULL;
-	f->stack_nodes = f->series = NULL;
-	f->n_series = 0;
-}
-
 const struct err *
 reader_failed(struct store *s, struct reader_file *f, const struct err *e)
 {
@@ -46,50 +34,46 @@ reader_failed(struct store *s, struct reader_file *f, const struct err *e)
 	return NULL;
 }
 
-/* Symbols of the dictionary -> symbols of the reader, and back for series. */
+/* Takes over what the file calls things, in the reader's numbers. */
 static const struct err *
-reader_map_file(struct store *s, struct reader_file *f)
+reader_take_names(struct store *s, struct reader_file *f,
+    struct symtab_map *map)
 {
-	const struct sealed *d = f->sealed;
-	const struct err *e = symtab_add(&s->syms, d->dict, &f->map);
+	struct sealed *d = f->sealed;
 
-	if (e != NULL)
-		return e;
 	f->n_series = s->syms.series.n;
-	f->facts_known = true;
-	f->fact_kinds = 0;
-	for (size_t i = 0; i < d->dict->n_facts; i++)
-		f->fact_kinds |= 1u << (d->dict->facts[i].kind & 31);
 	f->stack_nodes = malloc((d->n_stacks + 1) * sizeof(*f->stack_nodes));
 	f->series = malloc((f->n_series + 1) * sizeof(*f->series));
 	if (f->stack_nodes == NULL || f->series == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < d->n_stacks; i++)
-		f->stack_nodes[i] = f->map.nodes[d->stack_nodes[i]];
+		f->stack_nodes[i] = map->nodes[d->stack_nodes[i]];
 	memset(f->series, 0xff, (f->n_series + 1) * sizeof(*f->series));
 	for (uint32_t i = 0; i < d->dict->n_series; i++)
-		f->series[f->map.series[i]] = i;
+		f->series[map->series[i]] = i;
+	f->facts_known = true;
+	f->fact_kinds = 0;
+	for (size_t i = 0; i < d->dict->n_facts; i++) {
+		struct batch_fact *fact = &d->dict->facts[i];
+
+		f->fact_kinds |= 1u << (fact->kind & 31);
+		fact->subject = map->strings[fact->subject];
+	}
+	f->symbols = map->series;
+	map->series = NULL;
+	sealed_drop_names(d);
 	return NULL;
 }
 
-const struct err *
-reader_need(struct store *s, struct reader_file *f)
+static const struct err *
+reader_map_file(struct store *s, struct reader_file *f)
 {
-	char path[4200];
-	const struct err *e;
+	struct symtab_map map = {0};
+	const struct err *e = symtab_add(&s->syms, f->sealed->dict, &map);
 
-	f->used = s->requests;
-	if (f->sealed != NULL || f->broken)
-		return NULL;
-	snprintf(path, sizeof(path), "%s/%s", s->path, f->entry.name);
-	e = sealed_open(&f->sealed, path);
-	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)
-		e = err_new(ERR_FORMAT, 0, "another slot length");
-	if (e != NULL)
-		return reader_failed(s, f, e);
-	e = reader_map_file(s, f);
-	if (e != NULL)
-		reader_close_file(f);
+	if (e == NULL)
+		e = reader_take_names(s, f, &map);
+	symtab_map_fini(&map);
 	return e;
 }
 
@@ -259,61 +243,38 @@ reader_forget(struct store *s)
 	s->loaded = false;
 }
 
-static size_t
-reader_file_bytes(const struct reader_file *f)
-{
-	const struct sealed *d = f->sealed;
-
-	/* Berkeley DB's cache and handle, strips; then what is decoded, and
-	 * where it is in our symbols */
-	return d == NULL ? 0
-	                 : (400u << 10) + d->dict->n_nodes * 12 +
-	        d->dict->n_frames * 28 + d->dict->strings.bytes.cap +
-	        d->dict->strings.n * 24 + d->n_stacks * 8;
-}
-
-static size_t
-reader_bytes(const struct store *s)
-{
-	size_t n = symtab_bytes(&s->syms) + shown_bytes(&s->shown) +
-	    scratch_bytes(&s->scratch);
-
-	for (uint32_t i = 0; i < s->n_files; i++)
-		n += reader_file_bytes(&s->files[i]);
-	for (uint32_t i = 0; i < s->n_journals; i++)
-		n += memspan_bytes(&s->journals[i]->span) +
-		    journal_names_bytes(&s->journals[i]->reader.names);
-	return n;
-}
-
-/* Between requests: closes files that were not used for longest, or, when it
- * is the symbols that take the memory, begins anew. */
+/* Between requests.  When it is the symbols that take the memory, or the
+ * journals, all begins anew. */
 static void
 reader_shrink(struct store *s)
 {
-	size_t bytes = reader_bytes(s);
+	size_t names = symtab_bytes(&s->syms) + shown_bytes(&s->shown) +
+	    scratch_bytes(&s->scratch);
 
-	if (symtab_bytes(&s->syms) > s->limit / 4 * 3) {
+	if (names > s->limit / 4 * 3 || !reader_make_room(s, 0))
 		reader_forget(s);
-		return;
-	}
-	while (bytes > s->limit) {
-		struct reader_file *oldest = NULL;
+}
 
-		for (uint32_t i = 0; i < s->n_files; i++) {
-			struct reader_file *f = &s->files[i];
+const struct err *
+reader_need(struct store *s, struct reader_file *f)
+{
+	char path[4200];
+	const struct err *e;
 
-			if (f->sealed != NULL &&
-			    (oldest == NULL || f->used < oldest->used))
-				oldest = f;
-		}
-		if (oldest == NULL) {
-			reader_forget(s); /* it is the journals */
-			return;
-		}
-		bytes -= reader_file_bytes(oldest);
-		reader_close_file(oldest);
-	}
+	f->used = s->requests;
+	if (f->sealed != NULL || f->broken)
+		return NULL;
+	reader_make_room(s, f->entry.bytes / 2); /* about */
+	snprintf(path, sizeof(path), "%s/%s", s->path, f->entry.name);
+	e = sealed_open(&f->sealed, path);
+	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)
+		e = err_new(ERR_FORMAT, 0, "another slot length");
+	if (e != NULL)
+		return reader_failed(s, f, e);
+	e = reader_map_file(s, f);
+	if (e != NULL)
+		reader_close_file(f);
+	return e;
 }
 
 /* Loads the manifest when it is another one. */

@@ -1,0 +1,143 @@
+/*
+ * The bound of a reader's cache: what it says it keeps is what it takes, and
+ * a small bound holds whatever is asked.
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/reader.h"
+#include "store/base/err.h"
+#include "store_model.h"
+#include "test.h"
+
+#define SPANS 24 /* files, each with names and stacks of its own */
+#define OWN 400
+
+/* Bytes that malloc() has given out; 0 where it does not tell (sanitizers). */
+static size_t
+taken(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+static void
+put_span(struct store_writer *w, uint64_t slot, unsigned span)
+{
+	struct label service = {"service", "s"}, process = {"process", "p"};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 10101010, 0,
+	    &service, 1};
+	struct batch *b = batch_new((uint64_t)SLOT);
+	uint32_t series = batch_series(b, &d);
+	uint32_t top = batch_node(b, 0, batch_labels(b, &process, 1));
+
+	for (unsigned i = 0; i < OWN; i++) {
+		char name[80];
+		struct frame f = {FRAME_NATIVE, name, "module", "id", i};
+		uint32_t node = top;
+
+		for (unsigned k = 0; k < 8; k++) {
+			snprintf(name, sizeof(name), "function::%u::%u::%u",
+			    k < 4 ? 0 : span, i / (k + 1), k);
+			node = batch_node(b, node, batch_frame(b, &f));
+		}
+		batch_add_profile(b, series, slot + i % 64, node, 1 + i % 3);
+	}
+	CHECK_OK(batch_finish(b));
+	CHECK_OK(store_append(w, b));
+	CHECK_OK(store_tick(w, (int64_t)(slot + 64) * SLOT + SLOT));
+	batch_free(b);
+}
+
+/* A store whose spans lie far apart: nothing merges them. */
+static void
+make(struct model *m)
+{
+	model_init(m, 5);
+	for (unsigned i = 0; i < SPANS; i++)
+		put_span(m->w, 4096 * (uint64_t)(i + 1), i);
+	CHECK_OK(store_tick(m->w, 4096 * (SPANS + 3) * SLOT));
+}
+
+static void
+ask_span(struct store *s, const struct selector *selector, unsigned span)
+{
+	struct profile_query q = {selector, (span + 1) * 4096 * SLOT,
+	    ((span + 1) * 4096 + 64) * SLOT, NULL};
+	struct profile *p;
+
+	CHECK_OK(store_query_profile(s, &q, &p));
+	CHECK(p->nodes[0].total >= OWN);
+	profile_free(p);
+}
+
+/* The sum of its parts is what malloc() has given for them. */
+TEST(what_is_kept_is_counted)
+{
+	struct selector *selector;
+	struct store *s = NULL;
+	struct model m;
+	size_t before, kept, told;
+
+	make(&m);
+	CHECK_OK(selector_parse("cpu", &selector));
+	before = taken();
+	CHECK_OK(store_open(&s, m.dir, 0));
+	for (unsigned i = 0; i < SPANS; i++)
+		ask_span(s, selector, i);
+	kept = taken() - before;
+	told = reader_bytes(s);
+	printf("# %zu files: %zu bytes kept, %zu told\n", (size_t)s->n_files,
+	    kept, told);
+	CHECK(s->n_files >= SPANS);
+	if (before > 0) { /* not under a sanitizer */
+		CHECK(told > kept - kept / 8);
+		CHECK(told < kept + kept / 4);
+	}
+	store_close(s);
+	selector_free(selector);
+	model_fini(&m);
+}
+
+/* Whatever is asked, what is kept fits but for what one question needs. */
+TEST(a_bound_holds_but_for_one_question)
+{
+	struct selector *selector;
+	struct store *s = NULL;
+	struct model m;
+	size_t limit = 4 << 20, one, before, most = 0;
+
+	make(&m);
+	CHECK_OK(selector_parse("cpu", &selector));
+	CHECK_OK(store_open(&s, m.dir, 0));
+	ask_span(s, selector, 0);
+	one = reader_bytes(s); /* a file, and its names */
+	store_close(s);
+	before = taken();
+	CHECK_OK(store_open(&s, m.dir, limit));
+	for (unsigned i = 0; i < 200; i++) {
+		CHECK_OK(store_refresh(s));
+		ask_span(s, selector, roll(&m, SPANS));
+		if (reader_bytes(s) > most)
+			most = reader_bytes(s);
+		CHECK(before == 0 || taken() - before < (limit + one) / 8 * 9);
+	}
+	printf("# at most %zu of %zu, a question takes %zu\n", most, limit,
+	    one);
+	CHECK(most <= limit + one);
+	CHECK(most > limit / 2); /* and the cache is used */
+	store_close(s);
+	selector_free(selector);
+	model_fini(&m);
+}
+
+int
+main(void)
+{
+	RUN(what_is_kept_is_counted);
+	RUN(a_bound_holds_but_for_one_question);
+	return test_done();
+}
