@@ -25,6 +25,7 @@
 
 #define BUCKETS 4096
 #define TICK_NS 10000000u /* USER_HZ is 100 on every architecture we run on */
+#define STILL_SWEEPS 4
 #define FACTS_MAX 1024    /* new processes told of in one slot */
 
 struct entry {
@@ -33,6 +34,7 @@ struct entry {
 	int fd;         /* /proc/PID/stat or -1 */
 	uint64_t seen;  /* sweep */
 	int64_t gone_ns;
+	uint32_t still; /* readings in a row that found it as it was */
 	bool told;
 };
 
@@ -50,6 +52,7 @@ struct services {
 	struct service_name names[SERVICES_MAX];
 	struct services_stats stats;
 	uint64_t sweep, next_serial;
+	int64_t slot; /* of the last sweep */
 	size_t fds, fds_max, entries;
 	int64_t slot_ns;
 	int64_t boot_wall_ns; /* wall time at boot */
@@ -355,8 +358,10 @@ services_process(struct services *s, int32_t pid, uint64_t start_ns)
 
 	for (e = *services_bucket(s, pid); e != NULL; e = e->next) {
 		if (e->p.pid == pid && process_started(&e->p, start_ns) &&
-		    (start_ns != 0 || !e->p.gone))
+		    (start_ns != 0 || !e->p.gone)) {
+			e->still = 0; /* whoever asks has seen it run */
 			return &e->p;
+		}
 	}
 	/* Known under this pid, but another one: it must have been reused. */
 	if ((e = services_find(s, pid)) != NULL)
@@ -367,13 +372,39 @@ services_process(struct services *s, int32_t pid, uint64_t start_ns)
 
 /* ---- all of them ---- */
 
+/* What has not run for a while, which is most of a machine, is read now and
+ * then only; not all in the same sweep. */
+static bool
+entry_may_wait(const struct services *s, const struct entry *e)
+{
+	return e->still >= STILL_SWEEPS &&
+	    (s->sweep + (uint32_t)e->p.pid) % STILL_SWEEPS != 0;
+}
+
+static bool
+entry_ran(const struct entry *e, const struct pidstat *stat)
+{
+	const struct pidstat *old = &e->p.stat;
+
+	return stat->user_ticks != old->user_ticks ||
+	    stat->system_ticks != old->system_ticks ||
+	    stat->minor_faults != old->minor_faults ||
+	    stat->threads != old->threads || stat->state != old->state ||
+	    stat->resident_pages != old->resident_pages;
+}
+
 static void
-services_refresh(struct services *s, int32_t pid, int64_t now_ns)
+services_refresh(struct services *s, int32_t pid, bool may_wait,
+    int64_t now_ns)
 {
 	struct entry *e = services_find(s, pid);
 	struct pidstat stat;
 	bool changed;
 
+	if (e != NULL && may_wait && entry_may_wait(s, e)) {
+		e->seen = s->sweep;
+		return;
+	}
 	if (e != NULL && (!process_read_stat(s, e, &stat) ||
 	    stat.start_ticks != e->p.stat.start_ticks)) {
 		services_mark_gone(s, e, now_ns);
@@ -385,6 +416,7 @@ services_refresh(struct services *s, int32_t pid, int64_t now_ns)
 	}
 	changed = stat.image != e->p.stat.image ||
 	    strncmp(stat.comm, e->p.comm, sizeof(e->p.comm) - 1) != 0;
+	e->still = entry_ran(e, &stat) ? 0 : e->still + 1;
 	e->p.stat = stat;
 	e->seen = s->sweep;
 	if (changed && !stat.kernel_thread && stat.state != 'Z')
@@ -394,7 +426,7 @@ services_refresh(struct services *s, int32_t pid, int64_t now_ns)
 void
 services_look(struct services *s, int32_t pid)
 {
-	services_refresh(s, pid, clock_wall_ns());
+	services_refresh(s, pid, false, clock_wall_ns());
 }
 
 static void
@@ -422,8 +454,10 @@ services_forget(struct services *s, int64_t now_ns)
 const struct err *
 services_sweep(struct services *s, int64_t now_ns)
 {
+	bool may_wait = now_ns / s->config->slot_ns == s->slot;
 	struct dirent *d;
 
+	s->slot = now_ns / s->config->slot_ns;
 	s->sweep++;
 	rewinddir(s->proc);
 	for (;;) {
@@ -431,7 +465,8 @@ services_sweep(struct services *s, int64_t now_ns)
 		if ((d = readdir(s->proc)) == NULL)
 			break;
 		if (isdigit((unsigned char)d->d_name[0]))
-			services_refresh(s, atoi(d->d_name), now_ns);
+			services_refresh(s, atoi(d->d_name), may_wait,
+			    now_ns);
 	}
 	if (errno != 0)
 		return err_errno("/proc");

@@ -86,9 +86,11 @@ const struct process *services_known(struct services *s, int32_t pid);
  * executed another program. */
 void services_look(struct services *s, int32_t pid);
 
-/* Re-reads the list of processes and each one's stat; marks those that are
- * gone, forgets those that have been gone for a slot, classifies anew those
- * that have executed another program.  Call once a second. */
+/* Re-reads the list of processes and the stat of those that run; of those
+ * that have not run for some sweeps every fourth time, and of all in the
+ * first sweep of a slot, so that a slot's numbers are exact.  Marks those
+ * that are gone, forgets those that have been gone for a slot, classifies
+ * anew those that have executed another program.  Call once a second. */
 const struct err *services_sweep(struct services *s, int64_t now_ns);
 
 /* Walks the living processes. */

@@ -244,6 +244,42 @@ TEST(exec_and_exit)
 	config_free(&c);
 }
 
+/* A process that does not run is read now and then, and when a slot
+ * begins; one that is asked for is read in the next sweep. */
+TEST(still_processes_wait)
+{
+	int64_t second = 1000000000, now = 1795000000 * second, i;
+	struct services *s = NULL;
+	struct config c;
+
+	CHECK_OK(config_load(&c, NULL));
+	CHECK_INT(c.slot_ns, 10 * second);
+	put_stat(40, "old", 0, 500, 1); /* 40 % 4: read in the 8th sweep */
+	CHECK_OK(services_new_at(&s, &c, proc));
+	for (i = 0; i < 5; i++)
+		CHECK_OK(services_sweep(s, now + i * second));
+	put_stat(40, "new", 0, 500, 77);
+	for (; i < 7; i++)
+		CHECK_OK(services_sweep(s, now + i * second));
+	CHECK_STR(services_known(s, 40)->service, "old");
+	CHECK_OK(services_sweep(s, now + i * second));
+	CHECK_STR(services_known(s, 40)->service, "new");
+	for (; i < 15; i++)
+		CHECK_OK(services_sweep(s, now + 8 * second));
+	put_stat(40, "slot", 0, 500, 78);
+	CHECK_OK(services_sweep(s, now + 10 * second));
+	CHECK_STR(services_known(s, 40)->service, "slot");
+	for (i = 0; i < 8; i++)
+		CHECK_OK(services_sweep(s, now + 11 * second));
+	put_stat(40, "asked", 0, 500, 79);
+	CHECK(services_process(s, 40, 0) != NULL);
+	CHECK_OK(services_sweep(s, now + 11 * second));
+	CHECK_STR(services_known(s, 40)->service, "asked");
+	services_free(s);
+	config_free(&c);
+	remove_process(40);
+}
+
 /* 300 commands: 255 names and the rest in one. */
 TEST(bound_on_names)
 {
@@ -366,6 +402,7 @@ main(void)
 	RUN(classes);
 	RUN(reuse);
 	RUN(exec_and_exit);
+	RUN(still_processes_wait);
 	RUN(bound_on_names);
 	RUN(facts);
 	RUN(arguments_only_when_asked);
