@@ -226,32 +226,17 @@ flamegraph_compare(struct flamegraph *g, struct profile *side[2],
 	return e;
 }
 
-/* Two files. */
+/* Two counts of one file or, where `both` is NULL, two files. */
 static const struct err *
-flamegraph_pair(struct flamegraph *g, struct buf *out)
-{
-	struct profile *side[2] = {NULL, NULL};
-	const struct err *e = flamegraph_side(g, 0, &side[0]);
-
-	if (e == NULL)
-		e = flamegraph_side(g, 1, &side[1]);
-	if (e == NULL)
-		e = flamegraph_compare(g, side, out);
-	profile_free(side[0]);
-	profile_free(side[1]);
-	return e;
-}
-
-/* Two counts of one file. */
-static const struct err *
-flamegraph_columns(struct flamegraph *g, const struct stacks *s,
+flamegraph_pair(struct flamegraph *g, const struct stacks *both,
     struct buf *out)
 {
 	struct profile *side[2] = {NULL, NULL};
-	const struct err *e = flamegraph_shape(g, s, 0, &side[0]);
+	const struct err *e = NULL;
 
-	if (e == NULL)
-		e = flamegraph_shape(g, s, 1, &side[1]);
+	for (int i = 0; i < 2 && e == NULL; i++)
+		e = both == NULL ? flamegraph_side(g, i, &side[i])
+		    : flamegraph_shape(g, both, (uint32_t)i, &side[i]);
 	if (e == NULL)
 		e = flamegraph_compare(g, side, out);
 	profile_free(side[0]);
@@ -292,7 +277,7 @@ flamegraph_single(struct flamegraph *g, struct buf *out)
 	    g->n, g->paths, true);
 
 	if (e == NULL && g->type == NULL && folded_pair_in(s)) {
-		e = flamegraph_columns(g, s, out);
+		e = flamegraph_pair(g, s, out);
 	} else {
 		if (e == NULL)
 			e = cmd_stacks_type(s, "flamegraph", g->type, &type);
@@ -402,7 +387,7 @@ flamegraph_run(struct flamegraph *g)
 	g->frames.min_share = flamesvg_min_share(&g->svg);
 	g->svg.flush = flamegraph_flush;
 	g->svg.flush_arg = g;
-	e = g->diff ? flamegraph_pair(g, &out) : flamegraph_single(g, &out);
+	e = g->diff ? flamegraph_pair(g, NULL, &out) : flamegraph_single(g, &out);
 	if (e == NULL)
 		e = flamegraph_write(g->fd, &out);
 	if (g->output != NULL && close(g->fd) != 0 && e == NULL)

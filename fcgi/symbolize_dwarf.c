@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/grow.h"
 #include "symbolize_private.h"
 
 #define DEPTH_MAX 512         /* of nested debug entries */
@@ -69,23 +70,6 @@ struct dwarf_index {
 	char **demangled; /* strings that live as long as the index */
 	uint32_t n_demangled, cap_demangled;
 };
-
-static bool
-grow(void *array, uint32_t n, uint32_t *cap, size_t size)
-{
-	void *old, *new;
-	uint64_t more = *cap == 0 ? 16 : (uint64_t)*cap * 2;
-
-	if (n < *cap)
-		return true;
-	memcpy(&old, array, sizeof(old));
-	new = more > UINT32_MAX ? NULL : realloc(old, more * size);
-	if (new == NULL)
-		return false;
-	memcpy(array, &new, sizeof(new));
-	*cap = (uint32_t)more;
-	return true;
-}
 
 /* ---- ranges ---- */
 

@@ -11,25 +11,6 @@
 
 #include "store/base/err.h"
 
-bool
-heap_grow(void *array, uint32_t n, uint32_t *cap, size_t size)
-{
-	void *old, *new;
-	uint64_t more = *cap == 0 ? 256 : (uint64_t)*cap * 2;
-
-	if (n < *cap)
-		return true;
-	if (more > UINT32_MAX)
-		return false;
-	memcpy(&old, array, sizeof(old));
-	new = realloc(old, more * size);
-	if (new == NULL)
-		return false;
-	memcpy(array, &new, sizeof(new));
-	*cap = (uint32_t)more;
-	return true;
-}
-
 void
 heap_fini(struct heap *h)
 {
@@ -99,7 +80,7 @@ reader_number(struct heap_reader *r, uint64_t pc)
 	if (r->numbers != NULL && *(slot = number_slot(r, pc)) != 0)
 		return *slot - 1;
 	if (!numbers_grow(r) ||
-	    !heap_grow(&r->pcs, r->n_pcs, &r->cap_pcs, sizeof(*r->pcs)))
+	    !grow(&r->pcs, r->n_pcs, &r->cap_pcs, sizeof(*r->pcs)))
 		return HEAP_NONE;
 	slot = number_slot(r, pc);
 	r->pcs[r->n_pcs++] = pc;
@@ -150,7 +131,7 @@ stack_append(struct heap_reader *r, const uint64_t *pcs, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t number = reader_number(r, pcs[i]);
 
-		if (number == HEAP_NONE || !heap_grow(&h->places,
+		if (number == HEAP_NONE || !grow(&h->places,
 		    h->n_places, &h->cap_places, sizeof(*h->places)))
 			return false;
 		h->places[h->n_places++] = number;
@@ -230,7 +211,7 @@ heap_add_stack(struct heap_reader *r, const uint64_t counts[4])
 			return heap_bad(r, "more than 2^62 of something");
 		v[i] *= r->sign;
 	}
-	if (!heap_grow(&h->stacks, h->n_stacks, &h->cap_stacks,
+	if (!grow(&h->stacks, h->n_stacks, &h->cap_stacks,
 	    sizeof(*h->stacks)))
 		return err_nomem();
 	s = &h->stacks[h->n_stacks++];
@@ -258,7 +239,7 @@ heap_address(struct heap *h, uint32_t module, uint64_t offset)
 
 	if (i == INTERN_NONE || i < h->n_addresses)
 		return i;
-	if (!heap_grow(&h->addresses, i, &h->cap_addresses,
+	if (!grow(&h->addresses, i, &h->cap_addresses,
 	    sizeof(*h->addresses)))
 		return HEAP_NONE;
 	h->addresses[h->n_addresses++] =
@@ -419,7 +400,7 @@ heap_name(struct heap *h, uint32_t address, const struct frame *frames,
 
 		if (x.name == INTERN_NONE || x.module == INTERN_NONE ||
 		    x.build_id == INTERN_NONE ||
-		    !heap_grow(&h->frames, h->n_frames, &h->cap_frames,
+		    !grow(&h->frames, h->n_frames, &h->cap_frames,
 		        sizeof(*h->frames)))
 			return false;
 		h->frames[h->n_frames++] = x;

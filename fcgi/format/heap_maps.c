@@ -105,7 +105,7 @@ heap_module(struct heap *h, const char *path, const char *end)
 	if (old != INTERN_NONE)
 		return old;
 	name = name == NULL || name + 1 == end ? path : name + 1;
-	if (!heap_grow(&h->modules, n, &h->cap_modules,
+	if (!grow(&h->modules, n, &h->cap_modules,
 	    sizeof(*h->modules)) || !map64_add(&h->module_numbers, key, n))
 		return HEAP_NONE;
 	h->modules[n].path = key;
@@ -138,7 +138,7 @@ heap_read_maps(struct heap_reader *r)
 			return heap_bad(r, "more than a million mappings");
 		module = heap_module(r->h, m.path,
 		    path_end(m.path, m.path_end));
-		if (module == HEAP_NONE || !heap_grow(&r->maps, r->n_maps,
+		if (module == HEAP_NONE || !grow(&r->maps, r->n_maps,
 		    &r->cap_maps, sizeof(*r->maps)))
 			return err_nomem();
 		r->maps[r->n_maps++] =

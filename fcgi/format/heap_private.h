@@ -5,6 +5,7 @@
 #ifndef FCGI_FORMAT_HEAP_PRIVATE_H
 #define FCGI_FORMAT_HEAP_PRIVATE_H
 
+#include "grow.h"
 #include "heap.h"
 
 struct heap_map {
@@ -36,9 +37,6 @@ struct heap_reader {
 struct heap_line {
 	const char *p, *end; /* without blanks around it */
 };
-
-/* Grows an array so that item n fits; false when out of memory. */
-bool heap_grow(void *array, uint32_t n, uint32_t *cap, size_t size);
 
 void heap_reader_init(struct heap_reader *r, struct heap *h,
     const void *data, size_t n, double sign);
