@@ -75,7 +75,7 @@ PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
 # reader of /proc, databases to profile
-PKG_CHECK := chromium libfcgi-bin mandoc libclang-rt-14-dev jq binutils libjemalloc-dev \
+PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev \
 	prometheus-node-exporter python3-minimal procps \
 	redis-server redis-tools postgresql postgresql-contrib dwz
 # to compare: perf, an emulated machine with an older kernel, Prometheus's

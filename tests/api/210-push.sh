@@ -17,6 +17,11 @@ if command -v protoc >/dev/null; then
 	protoc --decode=connect.PushRequest -Ifcgi/format connect.proto \
 	    <"$T/push.bin" >"$T/body"
 	check "protoc reads the request" grep -q 'value: "pushed"' "$T/body"
+	check "and knows all of its fields" \
+	    sh -c "! grep -qE '^ *[0-9]+[:{ ]' '$T/body'"
+	protoc --encode=connect.PushRequest -Ifcgi/format connect.proto \
+	    <"$T/body" >"$T/again"
+	check "and writes the same bytes" cmp "$T/push.bin" "$T/again"
 	protoc --decode=pprof.Profile -Ifcgi/format pprof.proto \
 	    <"$T/pprof.bin" >"$T/body"
 	check "and its profile" grep -q 'period: 10000000' "$T/body"
