@@ -12,7 +12,7 @@
     SPARE_MS = 2500;
   const listeners = [];
   const mode = { current: 'starting', forced: false, reachable: null,
-    health: null, why: '', snapshot: null };
+    health: null, why: '', snapshot: null, wasLive: false };
   let failures = 0, skew = 0, timer = 0;
 
   function clock() {
@@ -45,8 +45,9 @@
       { signal, cache: 'no-store' });
     const body = await res.json().catch(() => null);
     if (!body || typeof body.status !== 'string')
-      throw new Error(res.ok ? 'this server has no MemLens API'
-        : 'the API answers ' + res.status);
+      throw new Error(body && typeof body.error === 'string' ? body.error
+        : res.ok ? 'this server has no MemLens API'
+          : 'the API answers ' + res.status);
     /* A Date header has whole seconds; small differences are noise. */
     const date = ns.time.parse(body.now, NaN) ||
       Date.parse(res.headers.get('date')) / 1000;
@@ -72,7 +73,7 @@
     let wait;
     try {
       mode.health = ns.health.judge(await ask(), clock());
-      mode.reachable = true;
+      mode.reachable = mode.wasLive = true;
       failures = 0;
     } catch (e) {
       wait = failed(e);

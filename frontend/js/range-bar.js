@@ -97,9 +97,9 @@
       const range = ns.view.range();
       const live = ns.mode.current !== 'offline';
       for (const b of presets) {
-        b.setAttribute('aria-pressed', String(range.follow &&
-          b.dataset.value === state.from));
         b.disabled = !live && !recorded(b.dataset.value);
+        b.setAttribute('aria-pressed', String(range.follow &&
+          !b.disabled && b.dataset.value === state.from));
       }
       other.setAttribute('aria-pressed', String(!range.follow));
       play.replaceChildren(ns.dom.icon(range.follow ? 'pause' : 'play'),

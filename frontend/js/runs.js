@@ -25,13 +25,19 @@
       : a === b ? 'same' : 'moved';
   }
 
-  /* A recorded series as a row of a comparison. */
-  function compareSeries(s, p) {
+  const PER_SECOND = { seconds: 'ratio', '': '/s' };
+
+  /* A recorded series as a row of a comparison; what was asked for as an
+   * increase a step is a rate, as the server compares it. */
+  function compareSeries(s, p, step) {
+    const rate = s.fn === 'increase' && step > 0, unit = s.unit || '';
     const value = [mean(s.points || [], p.from, p.until),
-      mean(s.points || [], p['from-b'], p['until-b'])];
+      mean(s.points || [], p['from-b'], p['until-b'])]
+      .map((v) => (rate && v !== null ? v / step : v));
     const [a, b] = value;
-    return { name: s.name, labels: s.labels || {}, unit: s.unit || '',
-      fn: s.fn, value, better: null,
+    return { name: s.name, labels: s.labels || {},
+      unit: rate ? PER_SECOND[unit] || unit + '/s' : unit,
+      fn: rate ? 'rate' : s.fn, value, better: null,
       difference: a === null || b === null ? null : b - a,
       ratio: a && b !== null ? b / a : null, verdict: verdict(a, b) };
   }

@@ -76,6 +76,23 @@
     return snapshot.answers[key] && flame(snapshot, key, from, until);
   }
 
+  /* One function over time: a point a slice, as table.json has them. */
+  function overTime(snapshot, p) {
+    const key = ns.request.key('flamegraph.json', { query: p.query });
+    const slices = (snapshot.slices || []).filter((s) => s.answers[key] &&
+      overlap(s, p.from, p.until) > 0);
+    if (!slices.length)
+      return undefined;
+    const points = slices.map((s) => {
+      const f = ns.flameTree.decode(shaped(s.answers[key],
+        { focus: p.focus, ignore: p.ignore }));
+      const row = ns.flameTree.functions(f)
+        .find((r) => r.name === p.function);
+      return [s.from, row ? row.self : 0, row ? row.total : 0];
+    });
+    return { over_time: { step: slices[0].until - slices[0].from, points } };
+  }
+
   function diff(snapshot, p) {
     const a = flameOf(snapshot, p, p.from, p.until);
     const b = flameOf(snapshot, { query: p['query-b'] || p.query },
@@ -93,7 +110,7 @@
         for (const s of found.series || []) {
           const id = s.name + JSON.stringify(s.labels) + s.fn;
           if (!seen.has(id))
-            rows.push(ns.runs.compareSeries(s, p));
+            rows.push(ns.runs.compareSeries(s, p, found.step));
           seen.add(id);
         }
     return ns.runs.compared(rows, p);
@@ -105,6 +122,8 @@
       return diff(snapshot, params);
     if (name === 'compare.json')
       return compare(snapshot, params);
+    if (name === 'table.json' && params.function)
+      return overTime(snapshot, params);
     if (name === 'flamegraph.json')
       return shaped(flameOf(snapshot, params, params.from === undefined
         ? snapshot.from : params.from, params.until === undefined

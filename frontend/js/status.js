@@ -15,7 +15,7 @@
     if (mode.current === 'starting')
       return { level: 'none', text: 'Connecting…', why: '' };
     if (!ns.mode.canBeLive())
-      return { level: 'none', text: 'Opened from a file', why: '' };
+      return { level: 'none', text: 'From a file', why: '' };
     if (!j)
       return { level: mode.forced && mode.reachable ? 'none' : 'down',
         text: 'No connection', why: mode.why };
@@ -115,13 +115,13 @@
       const s = mode.snapshot;
       const taken = s ? F.dateTime(Date.parse(s.taken) / 1000) : '';
       root.replaceChildren(h('strong', { text: 'Offline.' }), ' ',
-        s ? 'This is a snapshot of ' + taken + ', ' +
-          F.duration(s.until - s.from) + ' long.' +
+        s ? 'All data here is recorded: a snapshot of ' + taken +
+          ' and the ' + F.duration(s.until - s.from) + ' before.' +
           (/mock/.test(s.by) ? ' Its numbers are made up.' : '')
           : 'There is no snapshot beside this page.', ' ',
         mode.forced && mode.reachable
           ? 'Live data is available.'
-          : mode.why ? 'Reason: ' + mode.why + '. ' + (ns.mode.canBeLive()
+          : mode.why ? 'Reason: ' + mode.why + '. ' + (ns.mode.wasLive
             ? 'Live returns by itself.' : '') : '');
     };
   }

@@ -5,7 +5,7 @@
  *
  * It asks what the pages ask, by their own tables of queries, and writes the
  * answers as snapshots/snapshot.js.  What cannot be had is left out, and
- * said; nothing but the API is read.  SERVICES is a list with commas, by
+ * said; nothing but the API is read, and no path of the host is kept.  SERVICES is a list with commas, by
  * default the three that the pages rank highest.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 
 const HERE = new URL('../', import.meta.url);
 const SERVICES = 3, PROCESSES = 3, SLICES = 12, LIMIT = 1.5e6;
-const NODES = { whole: 2000, slice: 400 };
+const NODES = { whole: 2000, slice: 900 };
 
 function loadPages() {
   globalThis.MemLens = { dom: {} };
@@ -33,10 +33,12 @@ if (!base) {
 }
 const span = Number(seconds || 3600);
 
-/* Six significant digits are more than a pixel can show. */
+/* Six significant digits are more than a pixel can show; but a time is
+ * whole seconds. */
 function rounded(key, value) {
-  return typeof value === 'number' && !Number.isInteger(value)
-    ? Number(value.toPrecision(6)) : value;
+  return typeof value !== 'number' || Number.isInteger(value) ? value
+    : Math.abs(value) >= 1e5 ? Math.round(value)
+      : Number(value.toPrecision(6));
 }
 
 async function get(name, params) {
@@ -112,7 +114,8 @@ async function chosen(answers, range) {
   found.services = (found.services || [])
     .filter((s) => ranked.includes(s.name));
   for (const s of found.services)
-    s.processes = (s.processes || []).slice(0, PROCESSES);
+    s.processes = (s.processes || []).slice(0, PROCESSES)
+      .map((p) => ({ ...p, command: p.command.split(' ')[0] }));
   for (const answer of Object.values(answers))
     if (answer.series)
       answer.series = answer.series.filter(({ labels: l }) =>

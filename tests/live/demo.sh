@@ -30,7 +30,10 @@ http {
 	server {
 		listen 127.0.0.1:$port;
 		root $www;
-		location /api/ { return 503; }
+		location /api/ {
+			default_type application/json;
+			return 503 '{"error": "this is the offline demo"}';
+		}
 	}
 }
 END
