@@ -51,11 +51,16 @@ ring_event(int cpu)
 	    .size = sizeof(attr),
 	    .config = PERF_COUNT_SW_DUMMY,
 	    .mmap = 1,
+	    .mmap2 = 1,
 	    .comm = 1,
 	    .comm_exec = 1,
 	    .task = 1,
 	    .watermark = 1,
 	    .wakeup_watermark = 1,
+	    .sample_type = PERF_SAMPLE_TIME,
+	    .sample_id_all = 1,
+	    .use_clockid = 1,
+	    .clockid = CLOCK_MONOTONIC,
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
@@ -159,9 +164,18 @@ life_fd(const struct life *l)
 	return l->epoll;
 }
 
+/* PERF_RECORD_MMAP2 behind its header; a path follows, and the time. */
+struct record_map {
+	uint32_t pid, tid;
+	uint64_t start, size, offset;
+	uint32_t major, minor;
+	uint64_t ino, generation;
+	uint32_t protection, flags;
+};
+
 /* Behind the header: PERF_RECORD_FORK and _EXIT are four numbers and a time,
- * _COMM is two and a name, _MMAP two and three of 64 bits and a path, _LOST
- * two of 64 bits. */
+ * _COMM is two and a name, _LOST two of 64 bits; of all the last 8 bytes are
+ * the time. */
 _Bool
 life_parse(const void *record, size_t size, struct life_event *out,
     uint64_t *lost)
@@ -169,13 +183,15 @@ life_parse(const void *record, size_t size, struct life_event *out,
 	static const struct {
 		enum life_kind kind;
 		size_t size; /* at least */
-	} kinds[PERF_RECORD_FORK + 1] = {
-	    [PERF_RECORD_MMAP] = {LIFE_MAP, 40},
+	} kinds[] = {
+	    [PERF_RECORD_MMAP2] = {LIFE_MAP,
+	        sizeof(struct perf_event_header) + sizeof(struct record_map)},
 	    [PERF_RECORD_COMM] = {LIFE_EXEC, 16},
 	    [PERF_RECORD_EXIT] = {LIFE_EXIT, 32},
 	    [PERF_RECORD_FORK] = {LIFE_FORK, 32}};
 	const uint8_t *p = record;
 	struct perf_event_header h;
+	struct record_map map = {0};
 	uint32_t id[4] = {0};
 	uint64_t more[2] = {0};
 
@@ -187,16 +203,20 @@ life_parse(const void *record, size_t size, struct life_event *out,
 		memcpy(more, p + sizeof(h), sizeof(more));
 		*lost += more[1];
 	}
-	if (h.type > PERF_RECORD_FORK || kinds[h.type].size == 0 ||
-	    size < kinds[h.type].size || (h.type == PERF_RECORD_COMM &&
+	if (h.type >= sizeof(kinds) / sizeof(kinds[0]) ||
+	    kinds[h.type].size == 0 || size < kinds[h.type].size + 8 ||
+	    (h.type == PERF_RECORD_COMM &&
 	    (h.misc & PERF_RECORD_MISC_COMM_EXEC) == 0))
 		return false;
 	*out = (struct life_event){.kind = kinds[h.type].kind,
 	    .pid = (int32_t)id[0], .tid = (int32_t)id[1]};
-	if (h.type == PERF_RECORD_MMAP) {
-		memcpy(more, p + sizeof(h) + 8, sizeof(more));
-		out->start = more[0];
-		out->end = more[0] + more[1];
+	memcpy(&out->time_ns, p + size - 8, sizeof(out->time_ns));
+	if (h.type == PERF_RECORD_MMAP2) {
+		memcpy(&map, p + sizeof(h), sizeof(map));
+		out->start = map.start;
+		out->end = map.start + map.size;
+		out->offset = map.offset;
+		out->ino = map.ino;
 	} else if (h.type != PERF_RECORD_COMM) {
 		out->parent = (int32_t)id[1];
 		out->tid = (int32_t)id[2];

@@ -19,7 +19,7 @@ enum life_kind {
 	LIFE_FORK, /* a thread began; pid != parent: the first of a process */
 	LIFE_EXIT, /* a thread ended; pid == tid: the first one */
 	LIFE_EXEC, /* pid executes another program */
-	LIFE_MAP,  /* pid has mapped code at [start, end) */
+	LIFE_MAP,  /* pid has mapped code at [start, end), from a file */
 	LIFE_KINDS
 };
 
@@ -28,6 +28,8 @@ struct life_event {
 	int32_t pid, tid;  /* of the thread; tid 0 for LIFE_MAP */
 	int32_t parent;    /* process, for LIFE_FORK and LIFE_EXIT */
 	uint64_t start, end;
+	uint64_t offset, ino; /* in the file; 0 for memory without one */
+	int64_t time_ns;      /* CLOCK_MONOTONIC */
 };
 
 typedef void life_fn(void *arg, const struct life_event *e);

@@ -3,6 +3,8 @@
  */
 #include "maps.h"
 
+#include "maps_changes.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +48,7 @@ struct maps {
 	size_t n;
 	uint64_t reads;
 	struct buf text; /* of the file being read */
+	struct maps_changes changes;
 	struct maps_process nobody; /* stands in when out of memory */
 };
 
@@ -272,20 +275,28 @@ maps_known(const struct maps *m, int32_t pid)
 }
 
 void
-maps_cut(struct maps *m, int32_t pid, uint64_t start, uint64_t end)
+maps_cut(struct maps *m, const struct maps_change *change)
 {
-	struct maps_process *p = maps_known(m, pid);
+	struct maps_process *p = maps_known(m, change->pid);
 	size_t i, n = 0;
 
+	maps_changes_add(&m->changes, change);
 	for (i = 0; p != NULL && i < p->list.n; i++) {
 		const struct mapping *map = &p->list.mappings[i];
 
-		if (map->start >= end || map->end <= start ||
-		    (map->start == start && map->end == end))
+		if (map->start >= change->end || map->end <= change->start ||
+		    maps_change_is(change, map))
 			p->list.mappings[n++] = *map;
 	}
 	if (p != NULL)
 		p->list.n = n;
+}
+
+bool
+maps_held(const struct maps *m, const struct maps_process *p,
+    const struct mapping *map, uint64_t addr, int64_t time_ns)
+{
+	return maps_changes_allow(&m->changes, p->pid, map, addr, time_ns);
 }
 
 void

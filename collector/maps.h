@@ -19,6 +19,7 @@
 #define MAPS_NO_FILE UINT32_MAX
 
 struct err;
+struct maps_change;
 
 enum map_kind {
 	MAP_FILE,
@@ -101,9 +102,14 @@ int32_t maps_process_reader(const struct maps_process *p);
 int maps_open(const struct maps *m, const struct maps_process *p,
     const struct mapping *map);
 
-/* Something new was mapped at [start, end): what was known there is not so
- * any more, unless it is that very range.  Reads nothing. */
-void maps_cut(struct maps *m, int32_t pid, uint64_t start, uint64_t end);
+/* Something was mapped: what was known there is not so any more, unless it is
+ * just that.  Reads nothing. */
+void maps_cut(struct maps *m, const struct maps_change *change);
+
+/* Was the address of the process this mapping's at that moment (CLOCK_
+ * MONOTONIC)?  Goes by the changes that were told so far. */
+bool maps_held(const struct maps *m, const struct maps_process *p,
+    const struct mapping *map, uint64_t addr, int64_t time_ns);
 
 /* The process's mappings have changed: read them anew at the next
  * opportunity, for whichever image of it asks. */

@@ -97,9 +97,7 @@ cpu_watch(struct source *s)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0 ||
-	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, sampler_fd(s->sampler),
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, sampler_fd(s->sampler),
 	    &ev) != 0 ||
 	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, symbols_fd(s->symbols),
 	    &ev) != 0)
@@ -133,6 +131,9 @@ cpu_open_parts(struct source *s)
 {
 	const struct err *e;
 
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0)
+		return err_errno("epoll");
 	s->aggregate = aggregate_new(&limits);
 	if (s->aggregate == NULL)
 		return err_nomem();
@@ -201,21 +202,36 @@ cpu_open_unwinder(struct source *s)
 	return NULL;
 }
 
-/* Without it processes are found when they are sampled. */
+/* Comes before the first sample: what is mapped from then on is known.
+ * Without it processes are found when they are sampled; *why says so. */
 static void
-cpu_open_life(struct source *s)
+cpu_open_life(struct source *s, char *why, size_t size)
 {
 	const struct cpu_life_parts parts = {.services = s->services,
-	    .maps = s->maps, .processes = s->processes};
+	    .maps = s->maps};
 	const struct err *e = cpu_life_new(&s->life, &parts, s->epoll, true);
 
+	why[0] = '\0';
 	if (e == NULL)
 		return;
 	cpu_life_free(s->life);
 	s->life = NULL;
-	s->state = SOURCE_DEGRADED;
-	snprintf(s->why, sizeof(s->why), "new processes are found by their "
-	    "samples only: %.200s", e->text);
+	snprintf(why, size, "new processes are found by their samples only: "
+	    "%.200s", e->text);
+}
+
+/* All is open: says what is missing. */
+static void
+cpu_opened(struct source *s, const char *blind)
+{
+	cpu_judge_state(s);
+	if (s->life != NULL)
+		cpu_life_serve(s->life, s->processes);
+	if (blind[0] != '\0') {
+		s->state = SOURCE_DEGRADED;
+		snprintf(s->why, sizeof(s->why), "%s", blind);
+	}
+	cpu_govern_begin(s);
 }
 
 static void
@@ -260,6 +276,7 @@ cpu_open(struct source **out, const struct config *config,
 	    .kernel = config->kernel,
 	    .cells = strcmp(config->unwinder, "eh_frame") == 0 ?
 	        (uint32_t)(config->unwind_bytes / 8) : 0};
+	char blind[sizeof(s->why)] = "";
 	const struct err *e;
 
 	*out = NULL;
@@ -274,15 +291,15 @@ cpu_open(struct source **out, const struct config *config,
 	governor_init(&s->governor, config->cpu_hz, config->cpu_budget);
 	e = cpu_open_parts(s);
 	if (e == NULL)
+		cpu_open_life(s, blind, sizeof(blind));
+	if (e == NULL)
 		e = sampler_open(&s->sampler, &options, cpu_event, s);
 	if (e == NULL)
 		e = cpu_open_unwinder(s);
 	if (e == NULL)
 		e = cpu_watch(s);
 	if (e == NULL) {
-		cpu_judge_state(s);
-		cpu_open_life(s);
-		cpu_govern_begin(s);
+		cpu_opened(s, blind);
 	} else {
 		cpu_close_parts(s);
 		s->state = SOURCE_NOT_ATTACHED;
@@ -311,6 +328,9 @@ cpu_drain(struct source *s)
 
 	cpu_set_clock(s);
 	after_ns = s->wall_offset_ns;
+	/* What was mapped before these samples were taken. */
+	if (s->life != NULL)
+		cpu_life_drain(s->life, s->now_ns);
 	jump_ns = after_ns - before_ns;
 	if (jump_ns > JUMP_NS || jump_ns < -JUMP_NS) {
 		s->wall_offset_ns = before_ns;

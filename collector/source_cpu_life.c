@@ -13,6 +13,7 @@
 #include "life.h"
 #include "life_count.h"
 #include "maps.h"
+#include "maps_changes.h"
 #include "services.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -201,7 +202,9 @@ cpu_life_event(struct cpu_life *c, const struct life_event *e, int64_t now_ns)
 		life_wait(c, e->pid, true, now_ns);
 		break;
 	case LIFE_MAP:
-		maps_cut(c->parts.maps, e->pid, e->start, e->end);
+		maps_cut(c->parts.maps, &(struct maps_change){.pid = e->pid,
+		    .start = e->start, .end = e->end, .offset = e->offset,
+		    .ino = e->ino, .time_ns = e->time_ns});
 		life_wait(c, e->pid, false, now_ns);
 		break;
 	case LIFE_EXIT:
@@ -298,6 +301,21 @@ life_is_due_soon(const struct cpu_life *c, int64_t now_ns)
 		if (c->waiting[i].due_ns - now_ns < QUIET_MAX_NS)
 			return true;
 	return false;
+}
+
+void
+cpu_life_serve(struct cpu_life *c, struct unwind_processes *processes)
+{
+	c->parts.processes = processes;
+}
+
+void
+cpu_life_drain(struct cpu_life *c, int64_t now_ns)
+{
+	if (c->life == NULL)
+		return;
+	c->now_ns = now_ns;
+	life_drain(c->life);
 }
 
 void

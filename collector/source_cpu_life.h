@@ -52,6 +52,12 @@ void cpu_life_free(struct cpu_life *c);
 /* Takes the records that wait, and does what is due. */
 void cpu_life_poll(struct cpu_life *c, int64_t now_ns);
 
+/* Whose tables follow what is mapped, from now on; NULL: nobody's. */
+void cpu_life_serve(struct cpu_life *c, struct unwind_processes *processes);
+
+/* Takes the records, and does nothing else. */
+void cpu_life_drain(struct cpu_life *c, int64_t now_ns);
+
 /* One event, as the rings bring it. */
 void cpu_life_event(struct cpu_life *c, const struct life_event *e,
     int64_t now_ns);

@@ -14,6 +14,7 @@
 #include "jit.h"
 #include "pool.h"
 #include "services.h"
+#include "source_cpu_life.h"
 #include "store/base/clock.h"
 #include "text.h"
 #include "unwind_process.h"
@@ -124,12 +125,28 @@ cpu_user_ref(struct source *s, const struct sample_event *e,
 	return ref;
 }
 
+/* A list of mappings that has just been read may be ahead of the changes that
+ * were told: takes those.  True when it was read; *reads is how often that
+ * was so far. */
+static bool
+cpu_catch_up(struct source *s, uint64_t *reads)
+{
+	if (maps_reads(s->maps) == *reads)
+		return false;
+	*reads = maps_reads(s->maps);
+	if (s->life != NULL)
+		cpu_life_drain(s->life, s->now_ns);
+	return true;
+}
+
 /* Fills refs leaf first; an address that is no code ends the walk, since
- * what lies behind it was read from nonsense. */
+ * what lies behind it was read from nonsense.  So does one that was perhaps
+ * another mapping's when the sample was taken. */
 static size_t
 cpu_user_frames(struct source *s, const struct sample_event *e,
     uint32_t *refs, bool *broken)
 {
+	uint64_t reads = maps_reads(s->maps);
 	struct maps_process *p = maps_process(s->maps, (int32_t)e->pid,
 	    e->start_ns, e->exec_id, s->now_ns);
 	const __u64 *frames = e->frames + e->n_kernel;
@@ -137,11 +154,15 @@ cpu_user_frames(struct source *s, const struct sample_event *e,
 	uint64_t addr;
 	size_t i;
 
+	cpu_catch_up(s, &reads);
 	for (i = 0; i < e->n_user; i++) {
 		/* A caller's address is behind its call. */
 		addr = i == 0 ? frames[0] : frames[i] - 1;
 		map = maps_find(s->maps, p, addr, s->now_ns);
-		if (map == NULL) {
+		if (cpu_catch_up(s, &reads))
+			map = maps_list_find(maps_process_list(p), addr);
+		if (map == NULL || !maps_held(s->maps, p, map, addr,
+		    (int64_t)e->time_ns)) {
 			*broken = true;
 			return i;
 		}

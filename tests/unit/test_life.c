@@ -26,31 +26,36 @@
 struct record {
 	struct perf_event_header h;
 	uint32_t id[4];
-	uint64_t more[4];
+	uint64_t more[8];
 };
 
 TEST(records)
 {
-	struct record r = {.h = {PERF_RECORD_FORK, 0, 32}, .id = {7, 5, 8, 6}};
+	struct record r = {.h = {PERF_RECORD_FORK, 0, 40}, .id = {7, 5, 8, 6},
+	    .more = {0, 12345}};
 	struct life_event e;
 	uint64_t lost = 0;
 
-	CHECK(life_parse(&r, 32, &e, &lost));
+	CHECK(life_parse(&r, 40, &e, &lost));
+	CHECK_INT(e.time_ns, 12345);
 	CHECK(e.kind == LIFE_FORK && e.pid == 7 && e.parent == 5 &&
 	    e.tid == 8);
 	r.h.type = PERF_RECORD_EXIT;
-	CHECK(life_parse(&r, 32, &e, &lost) && e.kind == LIFE_EXIT);
+	CHECK(life_parse(&r, 40, &e, &lost) && e.kind == LIFE_EXIT);
 	r.h.type = PERF_RECORD_COMM;
 	/* A thread that only changes its name is no exec. */
 	CHECK(!life_parse(&r, 32, &e, &lost));
 	r.h.misc = PERF_RECORD_MISC_COMM_EXEC;
 	CHECK(life_parse(&r, 32, &e, &lost) && e.kind == LIFE_EXEC &&
 	    e.pid == 7);
-	r = (struct record){.h = {PERF_RECORD_MMAP, 0, 48}, .id = {9, 9}};
+	/* Size, offset, device, inode, generation, protection, path, time. */
+	r = (struct record){.h = {PERF_RECORD_MMAP2, 0, 88}, .id = {9, 9},
+	    .more = {0x2000, 0x5000, 77, 4711, 1, 5, 0, 678}};
 	memcpy(r.id + 2, &(uint64_t){0x1000}, 8);
-	r.more[0] = 0x2000;
-	CHECK(life_parse(&r, 48, &e, &lost) && e.kind == LIFE_MAP);
+	CHECK(life_parse(&r, 88, &e, &lost) && e.kind == LIFE_MAP);
 	CHECK(e.pid == 9 && e.start == 0x1000 && e.end == 0x3000);
+	CHECK(e.offset == 0x5000 && e.ino == 4711);
+	CHECK_INT(e.time_ns, 678);
 	CHECK_INT(lost, 0);
 }
 
@@ -73,8 +78,8 @@ TEST(damaged_records)
 			free(p);
 		}
 	}
-	r.h.type = PERF_RECORD_MMAP;
-	CHECK(!life_parse(&r, 32, &e, &lost));
+	r.h.type = PERF_RECORD_MMAP2;
+	CHECK(!life_parse(&r, 72, &e, &lost));
 }
 
 /* ---- who is looked at ---- */

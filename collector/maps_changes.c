@@ -1,0 +1,59 @@
+/*
+ * A ring of changes, with a chain for each bucket of pids, newest first.
+ * Chains are not mended when the ring goes round: a place that holds a
+ * younger change than the one that led to it ends the walk.
+ */
+#include "maps_changes.h"
+
+void
+maps_changes_add(struct maps_changes *c, const struct maps_change *m)
+{
+	uint32_t place = (uint32_t)(c->n++ % CHANGES_MAX);
+	uint32_t *newest = &c->newest[(uint32_t)m->pid % CHANGES_BUCKETS];
+
+	c->all[place] = *m;
+	c->older[place] = *newest == place + 1 ? 0 : *newest;
+	*newest = place + 1;
+}
+
+bool
+maps_change_is(const struct maps_change *m, const struct mapping *map)
+{
+	if (map->ino != m->ino)
+		return false;
+	return m->ino == 0 ? map->start == m->start && map->end == m->end :
+	    map->start - map->offset == m->start - m->offset;
+}
+
+/* How long ago the change at a place came, in changes. */
+static uint64_t
+changes_age(const struct maps_changes *c, uint32_t place)
+{
+	return (c->n + CHANGES_MAX - 1 - place) % CHANGES_MAX;
+}
+
+bool
+maps_changes_allow(const struct maps_changes *c, int32_t pid,
+    const struct mapping *map, uint64_t addr, int64_t time_ns)
+{
+	uint32_t at = c->newest[(uint32_t)pid % CHANGES_BUCKETS], next;
+	const struct maps_change *last = NULL; /* before the moment */
+	bool later = false;
+
+	/* Code without a file comes and goes in place. */
+	for (; at != 0 && map->ino != 0; at = next) {
+		const struct maps_change *m = &c->all[at - 1];
+		bool here = m->pid == pid && addr >= m->start &&
+		    addr < m->end;
+
+		later = later || (here && m->time_ns > time_ns);
+		if (here && m->time_ns <= time_ns &&
+		    (last == NULL || m->time_ns > last->time_ns))
+			last = m;
+		next = c->older[at - 1];
+		if (next != 0 && changes_age(c, next - 1) <=
+		    changes_age(c, at - 1))
+			break;
+	}
+	return last != NULL ? maps_change_is(last, map) : !later;
+}

@@ -1,0 +1,49 @@
+/*
+ * What processes have mapped lately, by the kernel's word: decides whether a
+ * mapping that is known now was there when a sample was taken.  The lists of
+ * mappings are read at other moments, and after dlclose() another library may
+ * take the very place of the last one.
+ *
+ *	sample        ?
+ *	changes  ─ A ─── B ──▶  what is known now is B's: the address was A's
+ */
+#ifndef COLLECTOR_MAPS_CHANGES_H
+#define COLLECTOR_MAPS_CHANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "maps.h"
+
+#define CHANGES_MAX 2048   /* remembered; a second's in a storm */
+#define CHANGES_BUCKETS 512
+
+/* pid mapped code at [start, end): `offset` bytes into the file `ino`, 0 for
+ * none.  time_ns: CLOCK_MONOTONIC. */
+struct maps_change {
+	int32_t pid;
+	uint64_t start, end, offset, ino;
+	int64_t time_ns;
+};
+
+/* All zero when empty. */
+struct maps_changes {
+	struct maps_change all[CHANGES_MAX]; /* a ring */
+	uint32_t older[CHANGES_MAX];         /* place + 1, in its bucket */
+	uint32_t newest[CHANGES_BUCKETS];    /* by pid; place + 1 */
+	uint64_t n;                          /* since the beginning */
+};
+
+/* They come in any order: each CPU tells its own. */
+void maps_changes_add(struct maps_changes *c, const struct maps_change *m);
+
+/* Is that the same code at the same place?  Of a file, a part of it may have
+ * been mapped anew since; memory without one must be the same range. */
+bool maps_change_is(const struct maps_change *m, const struct mapping *map);
+
+/* Was it this mapping that held the address at that moment?  True where
+ * nothing speaks against it. */
+bool maps_changes_allow(const struct maps_changes *c, int32_t pid,
+    const struct mapping *map, uint64_t addr, int64_t time_ns);
+
+#endif
