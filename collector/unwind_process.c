@@ -460,6 +460,8 @@ processes_next(struct unwind_processes *u)
 	uint32_t i, at = 0;
 	bool urgent;
 
+	if (u->n_queue == 0 || u->budget_ns <= 0)
+		return NULL;
 	for (i = 0; i < u->n_queue; i++) {
 		p = *process_find(u, u->queue[i]);
 		if (best != NULL && !process_is_before(p, best))
@@ -468,7 +470,7 @@ processes_next(struct unwind_processes *u)
 		at = i;
 	}
 	urgent = best == NULL || best->sampled;
-	if (u->n_queue == 0 || u->budget_ns <= (urgent ? 0 : RESERVE_NS))
+	if (!urgent && u->budget_ns <= RESERVE_NS)
 		return NULL;
 	u->n_queue--;
 	memmove(u->queue + at, u->queue + at + 1,
@@ -485,10 +487,10 @@ unwind_processes_pump(struct unwind_processes *u, int64_t now_ns)
 	struct process *p;
 
 	processes_refill(u, now_ns);
-	if (u->n_queue == 0)
+	p = processes_next(u);
+	if (p == NULL)
 		return;
-	began = clock_cpu_ns();
-	while ((p = processes_next(u)) != NULL) {
+	for (began = clock_cpu_ns(); p != NULL; p = processes_next(u)) {
 		process_work(u, p, now_ns);
 		end = clock_cpu_ns();
 		u->budget_ns -= end - began;
