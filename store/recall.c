@@ -94,7 +94,8 @@ room_grow(struct recall_table *t, size_t n, struct fingerprint **prints,
 		}
 		t->cap = (uint32_t)cap;
 	}
-	memset(*to + t->n, 0xff, (n - t->n) * sizeof(**to));
+	if (n > t->n) /* else there may be no array yet */
+		memset(*to + t->n, 0xff, (n - t->n) * sizeof(**to));
 	return true;
 }
 
