@@ -76,11 +76,11 @@ PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
 # reader of /proc, databases to profile
 PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev \
-	prometheus-node-exporter python3-minimal procps \
+	prometheus-node-exporter python3 procps db5.3-util \
 	redis-server redis-tools postgresql postgresql-contrib dwz
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
 # blocks; a bench says what it skips where one of them cannot be installed
-PKG_BENCH := wrk linux-perf qemu-system-x86 cpio prometheus
+PKG_BENCH := bsdextrautils wrk linux-perf qemu-system-x86 cpio prometheus
 
 .PHONY: need-build need-run need-check need-bench
 need-build:
