@@ -44,4 +44,11 @@ for bad_one in widths=c min-width=x normalise=x from-b=x; do
 	check "$bad_one is a 400" status 400
 	check "$bad_one names its field" js "d.field === '${bad_one%%=*}'"
 done
+get GET "/api/v1/diff.html?query=$q&$a&query-b=$p&title=%3Ct"
+check "a page with the picture" body '<iframe title="Flame graph" height="[0-9]*" src="data:image/svg+xml;base64,'
+check "as a file" header 'Content-Disposition: attachment; filename="diff-'
+check "the largest change is first, with both sides" sh -c \
+    "grep '<th scope=\"row\">' '$T/body' | head -1 | grep -q \
+    'read</th><td>user</td><td>30</td><td>0</td><td>-50.00</td>'"
+check "its title is text" body '<title>&lt;t</title>'
 exit $bad

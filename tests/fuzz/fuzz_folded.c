@@ -1,10 +1,12 @@
 /*
  * Folded text, whole and in two pieces, and written again: the sums stay.
+ * With two counts a line it has both types or none.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/format/folded.h"
+#include "fcgi/format/folded_pair.h"
 #include "fcgi/format/lines.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/stacks_folded.h"
@@ -51,6 +53,18 @@ again(const struct stacks *s)
 	stacks_free(t);
 }
 
+static void
+pair(const uint8_t *data, size_t n)
+{
+	struct stacks *s = stacks_new(&limits);
+
+	(void)folded_pair_looks((const char *)data, n);
+	if (folded_pair_parse(s, data, n) == NULL &&
+	    stacks_n_types(s) != 2)
+		abort();
+	stacks_free(s);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -73,6 +87,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (a == NULL)
 		again(whole);
 	(void)lines_parse(lines, data, n, NULL);
+	pair(data, n);
 	stacks_free(whole);
 	stacks_free(parts);
 	stacks_free(lines);
