@@ -12,34 +12,6 @@
 #include "fcgi/step.h"
 #include "store/base/err.h"
 
-#define SERIES_MAX 1000
-
-struct percentiles_request {
-	struct selector *selector;
-	int64_t from_ns, until_ns, step_ns;
-	int64_t asked_until_ns; /* before it was rounded down */
-};
-
-static const struct err *
-percentiles_parse(struct percentiles_request *q, const struct request *rq,
-    const struct store *s)
-{
-	struct store_extent extent;
-	const struct err *e;
-	const char *text;
-
-	store_extent(s, &extent);
-	if ((e = request_need(rq, "query", &text)) != NULL ||
-	    (e = request_range(rq, &q->from_ns, &q->until_ns)) != NULL)
-		return e;
-	q->from_ns = measure_floor(s, q->from_ns);
-	q->asked_until_ns = q->until_ns;
-	q->until_ns = measure_floor(s, q->until_ns);
-	e = step_parse(rq, q->from_ns, q->until_ns, extent.slot_ns,
-	    &q->step_ns);
-	return e == NULL ? selector_parse(text, &q->selector) : e;
-}
-
 static void
 percentiles_put_columns(struct writer *w)
 {
@@ -82,7 +54,7 @@ percentiles_put_point(struct writer *w, int64_t time_ns, int scale,
 }
 
 static void
-percentiles_put(struct writer *w, const struct percentiles_request *q,
+percentiles_put(struct writer *w, const struct step_page *q,
     const struct histogram_series *h)
 {
 	writer_open(w, '{');
@@ -90,13 +62,7 @@ percentiles_put(struct writer *w, const struct percentiles_request *q,
 	writer_str(w, h->desc.name);
 	writer_key(w, "unit");
 	writer_str(w, h->desc.unit);
-	writer_key(w, "labels");
-	writer_open(w, '{');
-	for (size_t i = 0; i < h->desc.n_labels; i++) {
-		writer_key_any(w, h->desc.labels[i].name);
-		writer_str(w, h->desc.labels[i].value);
-	}
-	writer_close(w, '}');
+	step_page_put_labels(w, &h->desc);
 	writer_key(w, "points");
 	writer_open(w, '[');
 	for (size_t i = 0; i < h->n_points; i++)
@@ -107,27 +73,19 @@ percentiles_put(struct writer *w, const struct percentiles_request *q,
 }
 
 static const struct err *
-percentiles_answer(const struct percentiles_request *q, struct store *s,
+percentiles_answer(const struct step_page *q, struct store *s,
     struct writer *w)
 {
-	struct histogram_query hq = {.selector = q->selector,
-	    .from_ns = q->from_ns, .until_ns = q->until_ns,
-	    .step_ns = q->step_ns};
+	struct histogram_query hq = {q->selector, q->from_ns, q->until_ns,
+	    q->step_ns, q->max_series};
 	struct histogram_series *series;
 	const struct err *e;
 	size_t n;
 
-	if ((e = step_room(q->from_ns, q->until_ns, q->step_ns, SERIES_MAX,
-	         &hq.max_series)) != NULL ||
-	    (e = store_query_histogram(s, &hq, &series, &n)) != NULL)
+	if ((e = store_query_histogram(s, &hq, &series, &n)) != NULL)
 		return e;
 	writer_open(w, '{');
-	writer_key(w, "from");
-	writer_seconds(w, q->from_ns);
-	writer_key(w, "until");
-	writer_seconds(w, q->until_ns);
-	writer_key(w, "step");
-	writer_seconds(w, q->step_ns);
+	step_page_put(w, q);
 	percentiles_put_columns(w);
 	writer_key(w, "series");
 	writer_open(w, '[');
@@ -142,17 +100,16 @@ percentiles_answer(const struct percentiles_request *q, struct store *s,
 const struct err *
 api_percentiles(struct context *c, struct request *rq, struct response *rs)
 {
-	struct percentiles_request q = {0};
 	struct writer w = writer_of(&rs->body);
+	struct step_page q;
 	struct store *s;
 	const struct err *e;
 
 	if ((e = context_store(c, &s)) != NULL)
 		return e;
-	e = percentiles_parse(&q, rq, s);
-	if (e == NULL && (q.asked_until_ns >= rq->now_ns ||
-	    !response_unchanged(rs, rq, s, q.from_ns, q.until_ns)))
+	e = step_page_init(&q, rq, s);
+	if (e == NULL && !step_page_unchanged(&q, rs, rq, s))
 		e = percentiles_answer(&q, s, &w);
-	selector_free(q.selector);
+	step_page_fini(&q);
 	return e;
 }

@@ -18,8 +18,6 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
-#define SERIES_MAX 1000
-
 enum series_fn { FN_DEFAULT, FN_MEAN, FN_RATE, FN_INCREASE, FN_LAST, FN_MIN,
 	FN_MAX };
 
@@ -27,53 +25,21 @@ static const char *const series_fns[] = {"", "mean", "rate", "increase",
     "last", "min", "max", NULL};
 
 struct series_request {
-	const char *text;
-	struct selector *selector;
-	int64_t from_ns, until_ns, step_ns, slot_ns;
-	int64_t asked_until_ns; /* before it was rounded down */
+	struct step_page page;
 	size_t fn;
 };
 
 static const struct err *
-series_parse(struct series_request *q, const struct request *rq,
-    const struct store *s)
-{
-	struct store_extent extent;
-	const struct err *e;
-
-	store_extent(s, &extent);
-	q->slot_ns = extent.slot_ns;
-	if ((e = request_need(rq, "query", &q->text)) != NULL ||
-	    (e = request_range(rq, &q->from_ns, &q->until_ns)) != NULL ||
-	    (e = request_choice(rq, "fn", series_fns + 1, SIZE_MAX, &q->fn)) !=
-	    NULL)
-		return e;
-	q->fn++; /* FN_DEFAULT when there was none */
-	q->from_ns = measure_floor(s, q->from_ns);
-	q->asked_until_ns = q->until_ns;
-	q->until_ns = measure_floor(s, q->until_ns);
-	e = step_parse(rq, q->from_ns, q->until_ns, q->slot_ns, &q->step_ns);
-	if (e != NULL)
-		return e;
-	return selector_parse(q->text, &q->selector);
-}
-
-static const struct err *
-series_query(const struct series_request *q, struct store *s,
+series_query(const struct step_page *p, struct store *s,
     struct metric_series **out, size_t *n)
 {
-	struct metric_query mq = {.selector = q->selector,
-	    .from_ns = q->from_ns, .until_ns = q->until_ns,
-	    .step_ns = q->step_ns};
-	const struct err *e;
+	struct metric_query mq = {p->selector, p->from_ns, p->until_ns,
+	    p->step_ns, p->max_series};
 
 	*out = NULL;
 	*n = 0;
-	if (q->from_ns == q->until_ns)
-		return NULL;
-	e = step_room(q->from_ns, q->until_ns, q->step_ns, SERIES_MAX,
-	    &mq.max_series);
-	return e == NULL ? store_query_metric(s, &mq, out, n) : e;
+	return p->from_ns == p->until_ns ? NULL
+	                                 : store_query_metric(s, &mq, out, n);
 }
 
 static enum series_fn
@@ -111,7 +77,7 @@ series_put_value(struct writer *w, const struct series_request *q,
 	switch (series_fn_of(q, m)) {
 	case FN_RATE:
 		writer_quotient(w, p->increase, (uint128)p->slots *
-		    (uint64_t)q->slot_ns, scale - 9);
+		    (uint64_t)q->page.slot_ns, scale - 9);
 		break;
 	case FN_INCREASE:
 		writer_decimal(w, p->increase, m->desc.scale);
@@ -158,18 +124,13 @@ series_put(struct writer *w, const struct series_request *q,
 	series_put_unit(w, q, m);
 	writer_key(w, "fn");
 	writer_str(w, series_fns[series_fn_of(q, m)]);
-	writer_key(w, "labels");
-	writer_open(w, '{');
-	for (size_t i = 0; i < m->desc.n_labels; i++) {
-		writer_key_any(w, m->desc.labels[i].name);
-		writer_str(w, m->desc.labels[i].value);
-	}
-	writer_close(w, '}');
+	step_page_put_labels(w, &m->desc);
 	writer_key(w, "points");
 	writer_open(w, '[');
 	for (size_t i = 0; i < m->n_points; i++) {
 		writer_open(w, '[');
-		writer_seconds(w, q->from_ns + (int64_t)i * q->step_ns);
+		writer_seconds(w, q->page.from_ns +
+		    (int64_t)i * q->page.step_ns);
 		series_put_value(w, q, m, &m->points[i]);
 		writer_close(w, ']');
 	}
@@ -185,17 +146,12 @@ series_answer(const struct series_request *q, struct store *s,
 	const struct err *e;
 	size_t n;
 
-	if ((e = series_query(q, s, &series, &n)) != NULL)
+	if ((e = series_query(&q->page, s, &series, &n)) != NULL)
 		return e;
 	for (size_t i = 0; i < n && e == NULL; i++)
 		e = series_check_fn(q, &series[i]);
 	writer_open(w, '{');
-	writer_key(w, "from");
-	writer_seconds(w, q->from_ns);
-	writer_key(w, "until");
-	writer_seconds(w, q->until_ns);
-	writer_key(w, "step");
-	writer_seconds(w, q->step_ns);
+	step_page_put(w, &q->page);
 	writer_key(w, "series");
 	writer_open(w, '[');
 	for (size_t i = 0; i < n && e == NULL; i++)
@@ -216,10 +172,12 @@ api_series(struct context *c, struct request *rq, struct response *rs)
 
 	if ((e = context_store(c, &s)) != NULL)
 		return e;
-	e = series_parse(&q, rq, s);
-	if (e == NULL && (q.asked_until_ns >= rq->now_ns ||
-	    !response_unchanged(rs, rq, s, q.from_ns, q.until_ns)))
+	e = step_page_init(&q.page, rq, s);
+	if (e == NULL)
+		e = request_choice(rq, "fn", series_fns + 1, SIZE_MAX, &q.fn);
+	q.fn++; /* FN_DEFAULT when there was none */
+	if (e == NULL && !step_page_unchanged(&q.page, rs, rq, s))
 		e = series_answer(&q, s, &w);
-	selector_free(q.selector);
+	step_page_fini(&q.page);
 	return e;
 }

@@ -1,42 +1,107 @@
 #include "step.h"
 
+#include "fcgi/format/writer.h"
+#include "fcgi/measure.h"
 #include "fcgi/request.h"
+#include "fcgi/respond.h"
 #include "fcgi/timespec.h"
 #include "store/base/err.h"
+#include "store/store.h"
 
-const struct err *
-step_parse(const struct request *rq, int64_t from_ns, int64_t until_ns,
-    int64_t slot_ns, int64_t *step_ns)
+static const struct err *
+step_parse(struct step_page *p, const struct request *rq)
 {
 	const char *text = request_text(rq, "step");
 	const struct err *e;
 	int64_t slots, wanted;
 
-	wanted = (until_ns - from_ns) / STEP_POINTS_DEFAULT;
+	wanted = (p->until_ns - p->from_ns) / STEP_POINTS_DEFAULT;
 	if (text != NULL &&
 	    (e = timespec_parse_duration(text, &wanted)) != NULL)
 		return err_field(ERR_REQUEST, 400, "step", "%s", e->text);
-	slots = wanted / slot_ns + (wanted % slot_ns != 0);
+	slots = wanted / p->slot_ns + (wanted % p->slot_ns != 0);
 	if (slots < 1)
 		slots = 1;
-	if (__builtin_mul_overflow(slots, slot_ns, step_ns))
+	if (slots > INT64_MAX / 2 / p->slot_ns)
 		return err_field(ERR_REQUEST, 400, "step", "is too long");
+	p->step_ns = slots * p->slot_ns;
 	return NULL;
 }
 
-const struct err *
-step_room(int64_t from_ns, int64_t until_ns, int64_t step_ns, size_t most,
-    size_t *series)
+/* How many series an answer may have at this step. */
+static const struct err *
+step_room(struct step_page *p)
 {
-	int64_t span = until_ns - from_ns;
-	int64_t points = span / step_ns + (span % step_ns != 0);
+	int64_t span = p->until_ns - p->from_ns;
+	int64_t points = span / p->step_ns + (span % p->step_ns != 0);
 
-	*series = most;
+	p->max_series = STEP_SERIES_MAX;
 	if (points > STEP_POINTS_MAX)
 		return err_field(ERR_REQUEST, 413, "step", "%lld points a "
 		    "series are more than %d: ask for a longer step",
 		    (long long)points, STEP_POINTS_MAX);
-	if (points > 0 && *series > (size_t)(STEP_POINTS_MAX / points))
-		*series = (size_t)(STEP_POINTS_MAX / points);
+	if (points > 0 && p->max_series > (size_t)(STEP_POINTS_MAX / points))
+		p->max_series = (size_t)(STEP_POINTS_MAX / points);
 	return NULL;
+}
+
+const struct err *
+step_page_init(struct step_page *p, const struct request *rq,
+    const struct store *s)
+{
+	struct store_extent extent;
+	const struct err *e;
+
+	*p = (struct step_page){0};
+	store_extent(s, &extent);
+	p->slot_ns = extent.slot_ns;
+	if ((e = request_need(rq, "query", &p->query)) != NULL ||
+	    (e = request_range(rq, &p->from_ns, &p->until_ns)) != NULL)
+		return e;
+	p->from_ns = measure_floor(s, p->from_ns);
+	p->asked_until_ns = p->until_ns;
+	p->until_ns = measure_floor(s, p->until_ns);
+	if ((e = step_parse(p, rq)) != NULL)
+		return e;
+	store_kept_steps(s, &p->from_ns, &p->until_ns, &p->step_ns);
+	if ((e = step_room(p)) != NULL)
+		return e;
+	return selector_parse(p->query, &p->selector);
+}
+
+void
+step_page_fini(struct step_page *p)
+{
+	selector_free(p->selector);
+}
+
+bool
+step_page_unchanged(const struct step_page *p, struct response *rs,
+    const struct request *rq, const struct store *s)
+{
+	return p->asked_until_ns < rq->now_ns &&
+	    response_unchanged(rs, rq, s, p->from_ns, p->until_ns);
+}
+
+void
+step_page_put(struct writer *w, const struct step_page *p)
+{
+	writer_key(w, "from");
+	writer_seconds(w, p->from_ns);
+	writer_key(w, "until");
+	writer_seconds(w, p->until_ns);
+	writer_key(w, "step");
+	writer_seconds(w, p->step_ns);
+}
+
+void
+step_page_put_labels(struct writer *w, const struct series_desc *d)
+{
+	writer_key(w, "labels");
+	writer_open(w, '{');
+	for (size_t i = 0; i < d->n_labels; i++) {
+		writer_key_any(w, d->labels[i].name);
+		writer_str(w, d->labels[i].value);
+	}
+	writer_close(w, '}');
 }

@@ -1,26 +1,54 @@
 /*
- * The parameter "step" of routes that answer over consecutive steps.
+ * What routes that answer over consecutive steps have in common: the
+ * parameters, whether the client has the answer, and its head.
  */
 #ifndef FCGI_STEP_H
 #define FCGI_STEP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct err;
 struct request;
+struct response;
+struct selector;
+struct series_desc;
+struct store;
+struct writer;
 
 #define STEP_POINTS_DEFAULT 1000 /* of one series, when no step is asked for */
 #define STEP_POINTS_MAX 1000000  /* of all series of an answer together */
+#define STEP_SERIES_MAX 1000
 
-/* The step asked for, up to whole slots; else the least that gives a chart of
- * [from, until) no more points than it can show.  ERR_REQUEST 400. */
-const struct err *step_parse(const struct request *rq, int64_t from_ns,
-    int64_t until_ns, int64_t slot_ns, int64_t *step_ns);
+struct step_page {
+	const char *query; /* borrowed from the request */
+	struct selector *selector;
+	int64_t from_ns, until_ns, step_ns; /* that the store has */
+	int64_t slot_ns;
+	int64_t asked_until_ns; /* before it was rounded down */
+	size_t max_series;      /* that the answer has room for */
+};
 
-/* How many series an answer may have at this step: at most `most`.
- * ERR_REQUEST 413 when there is no room for one. */
-const struct err *step_room(int64_t from_ns, int64_t until_ns,
-    int64_t step_ns, size_t most, size_t *series);
+/*
+ * Reads query, from, until and step.  The step goes up to whole slots, by
+ * default to the least that gives a chart no more points than it can show,
+ * and, where retention has left less, to what there is; the edges go down.
+ * step_page_fini() also after an error: 400, or 413 where there is no room
+ * for the points of one series.
+ */
+const struct err *step_page_init(struct step_page *p, const struct request *rq,
+    const struct store *s);
+void step_page_fini(struct step_page *p);
+
+/* The response is a 304, or has its tag where nothing will change. */
+bool step_page_unchanged(const struct step_page *p, struct response *rs,
+    const struct request *rq, const struct store *s);
+
+/* Members of an open object: from, until and step. */
+void step_page_put(struct writer *w, const struct step_page *p);
+
+/* The member "labels" of a series. */
+void step_page_put_labels(struct writer *w, const struct series_desc *d);
 
 #endif

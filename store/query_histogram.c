@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 const unsigned histogram_permille[HISTOGRAM_QUANTILES] = {500, 900, 950, 990,
@@ -18,8 +17,7 @@ struct histogram_entry {
 };
 
 struct histogram_run {
-	struct steps steps;
-	const struct histogram_query *q;
+	struct histogram_series *all;
 	struct histogram_point *points; /* of the series at hand */
 	struct histogram_entry *entries;
 	size_t n_entries, cap_entries;
@@ -136,113 +134,79 @@ histogram_rank_all(struct histogram_run *r)
 	}
 }
 
-/* Fills *out when the series has a point; *has tells. */
-static const struct err *
-histogram_series(struct histogram_run *r, uint32_t series,
-    struct histogram_series *out, bool *has)
+static void
+histogram_series_fini(struct histogram_series *h)
 {
+	free(h->points);
+	free(h->labels);
+	buf_fini(&h->strings);
+	*h = (struct histogram_series){0};
+}
+
+static const struct err *
+histogram_begin(void *arg, size_t n)
+{
+	struct histogram_run *r = arg;
+
+	r->all = calloc(n + 1, sizeof(*r->all));
+	return r->all == NULL ? err_nomem() : NULL;
+}
+
+static void
+histogram_drop(void *arg, size_t n)
+{
+	struct histogram_run *r = arg;
+
+	histogram_series_free(r->all, n);
+	r->all = NULL;
+}
+
+static const struct err *
+histogram_one(void *arg, struct steps *t, uint32_t series, size_t at,
+    bool *has)
+{
+	struct histogram_run *r = arg;
+	struct histogram_series *out = &r->all[at];
 	struct label labels[BATCH_MAX_LABELS];
 	struct series_desc d;
 	const struct err *e;
 
-	*has = false;
-	out->points = calloc(r->steps.n + 1, sizeof(*out->points));
-	out->n_points = r->steps.n;
-	if (out->points == NULL)
-		return err_nomem();
-	r->points = out->points;
+	out->points = r->points = calloc(t->n + 1, sizeof(*out->points));
+	out->n_points = t->n;
 	r->n_entries = 0;
-	if ((e = steps_each(&r->steps, series, histogram_block, r)) != NULL)
-		return e;
-	if (r->n_entries == 0)
-		return NULL;
-	*has = true;
-	histogram_rank_all(r);
-	symtab_desc(&r->steps.s->syms, series, &d, labels, BATCH_MAX_LABELS);
-	return steps_describe(&out->desc, &out->labels, &out->strings, &d);
-}
-
-void
-histogram_series_free(struct histogram_series *series, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		free(series[i].points);
-		free(series[i].labels);
-		buf_fini(&series[i].strings);
+	e = out->points == NULL ? err_nomem()
+	                        : steps_each(t, series, histogram_block, r);
+	if (e == NULL && r->n_entries > 0) {
+		histogram_rank_all(r);
+		symtab_desc(&t->s->syms, series, &d, labels, BATCH_MAX_LABELS);
+		e = steps_describe(&out->desc, &out->labels, &out->strings,
+		    &d);
 	}
-	free(series);
-}
-
-static const struct err *
-histogram_run(struct histogram_run *r, const uint32_t *series,
-    size_t n_series, struct histogram_series **out, size_t *n)
-{
-	struct histogram_series *all = calloc(n_series + 1, sizeof(*all));
-	const struct err *e = all ? NULL : err_nomem();
-
-	for (size_t i = 0; i < n_series && e == NULL; i++) {
-		struct histogram_series one = {0};
-		bool has = false;
-
-		if (r->q->max_series && *n >= r->q->max_series)
-			e = err_field(ERR_REQUEST, 413, "query",
-			    "more than %zu series match", r->q->max_series);
-		else if (*n * r->steps.n > QUERY_POINTS)
-			e = err_field(ERR_REQUEST, 413, "step",
-			    "more than %d points in all", QUERY_POINTS);
-		else
-			e = histogram_series(r, series[i], &one, &has);
-		if (has) {
-			all[(*n)++] = one;
-			continue;
-		}
-		free(one.points);
-		free(one.labels);
-		buf_fini(&one.strings);
-	}
-	if (e != NULL) {
-		histogram_series_free(all, *n);
-		*n = 0;
-		return e;
-	}
-	*out = all;
-	return NULL;
+	*has = e == NULL && r->n_entries > 0;
+	if (!*has)
+		histogram_series_fini(out);
+	return e;
 }
 
 const struct err *
 store_query_histogram(struct store *s, const struct histogram_query *q,
     struct histogram_series **out, size_t *n)
 {
-	const struct err *e = NULL;
+	struct histogram_run r = {0};
+	const struct steps_query steps = {q->selector, q->from_ns, q->until_ns,
+	    q->step_ns, q->max_series, READER_HISTOGRAMS, histogram_begin,
+	    histogram_one, histogram_drop, &r};
+	const struct err *e = steps_query(s, &steps, n);
 
-	for (int i = 0; i < QUERY_TRIES; i++) {
-		struct histogram_run r = {.q = q};
-		uint64_t breaks = s->breaks;
-		uint32_t *series = NULL;
-		size_t n_series;
+	free(r.entries);
+	*out = r.all;
+	return e;
+}
 
-		*out = NULL;
-		*n = 0;
-		if ((e = steps_init(&r.steps, s, q->from_ns, q->until_ns,
-		         q->step_ns)) != NULL)
-			return e;
-		e = steps_plan(&r.steps);
-		if (e == NULL)
-			e = reader_match(s, q->selector, READER_HISTOGRAMS,
-			    &series, &n_series);
-		if (e == NULL)
-			e = histogram_run(&r, series, n_series, out, n);
-		free(series);
-		free(r.entries);
-		steps_fini(&r.steps);
-		if (e == NULL && s->breaks == breaks)
-			return NULL;
-		if (e == NULL) { /* once more, without what is broken */
-			histogram_series_free(*out, *n);
-			continue;
-		}
-		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
-			return e;
-	}
-	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
+void
+histogram_series_free(struct histogram_series *series, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		histogram_series_fini(&series[i]);
+	free(series);
 }

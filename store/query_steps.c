@@ -2,8 +2,11 @@
 
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "format.h"
 
 const struct err *
 steps_init(struct steps *t, struct store *s, int64_t from_ns,
@@ -149,4 +152,85 @@ steps_describe(struct series_desc *out, struct label **labels,
 		(*labels)[i].value = steps_keep(strings, d->labels[i].value);
 	}
 	return NULL;
+}
+
+/* Each series in turn. */
+static const struct err *
+steps_all(struct steps *t, const struct steps_query *q, const uint32_t *series,
+    size_t n_series, size_t *n)
+{
+	const struct err *e = q->begin(q->arg, n_series);
+
+	for (size_t i = 0; i < n_series && e == NULL; i++) {
+		bool has = false;
+
+		if (q->max_series && *n >= q->max_series)
+			e = err_field(ERR_REQUEST, 413, "query",
+			    "more than %zu series match", q->max_series);
+		else if (*n * t->n > QUERY_POINTS)
+			e = err_field(ERR_REQUEST, 413, "step",
+			    "more than %d points in all", QUERY_POINTS);
+		else
+			e = q->one(q->arg, t, series[i], *n, &has);
+		*n += has;
+	}
+	return e;
+}
+
+static const struct err *
+steps_try(struct store *s, const struct steps_query *q, size_t *n)
+{
+	uint32_t *series = NULL;
+	struct steps t;
+	const struct err *e = steps_init(&t, s, q->from_ns, q->until_ns,
+	    q->step_ns);
+	size_t n_series = 0;
+
+	*n = 0;
+	if (e == NULL)
+		e = steps_plan(&t);
+	if (e == NULL)
+		e = reader_match(s, q->selector, q->kinds, &series, &n_series);
+	if (e == NULL)
+		e = steps_all(&t, q, series, n_series, n);
+	free(series);
+	steps_fini(&t);
+	return e;
+}
+
+const struct err *
+steps_query(struct store *s, const struct steps_query *q, size_t *n)
+{
+	for (int i = 0; i < QUERY_TRIES; i++) {
+		uint64_t breaks = s->breaks;
+		const struct err *e = steps_try(s, q, n);
+
+		if (e == NULL && s->breaks == breaks)
+			return NULL;
+		q->drop(q->arg, *n);
+		*n = 0;
+		if (e != NULL && (e->code != ENOENT ||
+		        (e = store_refresh(s)) != NULL))
+			return e;
+	}
+	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
+}
+
+/* Before fine_from there are whole spans. */
+void
+store_kept_steps(const struct store *s, int64_t *from_ns, int64_t *until_ns,
+    int64_t *step_ns)
+{
+	int64_t grain = (int64_t)seg_slots(FORMAT_SPAN_LEVEL) *
+	    s->manifest.slot_ns, from = *from_ns, until;
+
+	*from_ns = reader_kept_border(s, from);
+	if (reader_slot(s, from) >= s->manifest.fine_from)
+		return;
+	until = reader_kept_border(s, *until_ns);
+	if (until == *from_ns && from < *until_ns)
+		until += grain; /* what was asked for is a part of this */
+	*until_ns = until;
+	if (*step_ns % grain != 0)
+		*step_ns += grain - *step_ns % grain;
 }

@@ -32,6 +32,31 @@ typedef const struct err *steps_fn(void *arg, size_t step,
 const struct err *steps_each(struct steps *t, uint32_t series, steps_fn *fn,
     void *arg);
 
+/*
+ * The whole of a query over steps: which series match, each of them in turn,
+ * and all once more without a file that turned out to be broken.
+ */
+struct steps_query {
+	const struct selector *selector;
+	int64_t from_ns, until_ns, step_ns;
+	size_t max_series; /* ERR_REQUEST 413 beyond */
+	unsigned kinds;    /* READER_METRICS or so */
+	/* room for n series */
+	const struct err *(*begin)(void *arg, size_t n);
+	/* Fills place `at` of the answer; *has: there is something, and the
+	 * next one goes behind it.  Else, and after an error, the place is as
+	 * it was. */
+	const struct err *(*one)(void *arg, struct steps *t, uint32_t series,
+	    size_t at, bool *has);
+	/* frees the room and the n series in it */
+	void (*drop)(void *arg, size_t n);
+	void *arg;
+};
+
+/* *n: how many series the answer has; after an error it is dropped. */
+const struct err *steps_query(struct store *s, const struct steps_query *q,
+    size_t *n);
+
 /* A descriptor that outlives the reader's tables: its labels are *labels, its
  * strings in *strings, which the caller frees. */
 const struct err *steps_describe(struct series_desc *out,

@@ -262,6 +262,15 @@ const struct err *store_query_totals(struct store *s,
     const struct totals_query *q, struct totals **out);
 void totals_free(struct totals *t); /* NULL is fine */
 
+/*
+ * Where retention has left whole spans of slots only, a shorter step has no
+ * data of its own: moves from and until (each a multiple of slots) down to
+ * kept borders, but never to nothing, and widens the step to what there is.
+ * Nothing moves where all slots are kept.
+ */
+void store_kept_steps(const struct store *s, int64_t *from_ns,
+    int64_t *until_ns, int64_t *step_ns);
+
 /* One metric over consecutive steps.  `step_ns` is a multiple of the slot,
  * from and until multiples of slots.  points[i] covers from + i * step. */
 struct metric_point {

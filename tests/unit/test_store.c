@@ -355,6 +355,93 @@ TEST(a_purge_takes_exactly_what_it_names)
 	model_fini(&m);
 }
 
+/* A store whose oldest fine slots have gone. */
+static void
+retain(struct model *m)
+{
+	model_init(m, 5);
+	CHECK_OK(store_writer_close(m->w));
+	m->options.retain_fine_ns = 5000 * SLOT;
+	model_open(m);
+	for (unsigned round = 0; round < 8; round++) {
+		struct batch *b = batch_new((uint64_t)SLOT);
+
+		model_run(m, 2500);
+		model_put(m, b, FIRST + roll(m, 3000)); /* very late */
+		CHECK_OK(store_append(m->w, b));
+		batch_free(b);
+	}
+	model_run(m, 200);
+}
+
+/* Gauges of the model in [from, until), and their sum. */
+static size_t
+naive_gauges(const struct model *m, int64_t from, int64_t until, int128 *sum)
+{
+	size_t n = 0;
+
+	*sum = 0;
+	for (size_t i = 0; i < m->n_gauges; i++) {
+		const struct gauge_put *p = &m->gauges[i];
+
+		if (p->series % 2 || (int64_t)p->slot * SLOT < from ||
+		    (int64_t)p->slot * SLOT >= until)
+			continue;
+		*sum += p->value - 500;
+		n++;
+	}
+	return n;
+}
+
+/* Where fine slots have gone a step has what the coarser block has, and says
+ * so; it is not null. */
+TEST(steps_finer_than_what_is_kept_are_widened)
+{
+	int64_t whole = INT64_C(4096) * SLOT, end;
+	struct metric_query q = {.max_series = 100};
+	struct selector *load;
+	struct store *s = NULL;
+	unsigned coarse = 0;
+	struct model m;
+
+	retain(&m);
+	end = (int64_t)m.now * SLOT;
+	CHECK_OK(store_open(&s, m.dir, 0));
+	CHECK_OK(selector_parse("load", &load));
+	q.selector = load;
+	for (int64_t at = FIRST * SLOT; at + 900 * SLOT < end;
+	     at += 700 * SLOT) {
+		struct metric_series *series;
+		size_t n, count = 0;
+		int128 sum = 0, naive;
+
+		q.from_ns = at;
+		q.until_ns = at + 900 * SLOT;
+		q.step_ns = 10 * SLOT;
+		store_kept_steps(s, &q.from_ns, &q.until_ns, &q.step_ns);
+		CHECK(q.from_ns <= at && q.from_ns < q.until_ns);
+		CHECK(q.step_ns == 10 * SLOT || (q.step_ns == whole &&
+		    q.from_ns % whole == 0));
+		CHECK_OK(store_query_metric(s, &q, &series, &n));
+		for (size_t i = 0; i < n; i++) {
+			for (size_t k = 0; k < series[i].n_points; k++) {
+				count += series[i].points[k].count;
+				sum += series[i].points[k].sum;
+			}
+		}
+		CHECK(count > 0);
+		CHECK_INT(count, naive_gauges(&m, q.from_ns, q.until_ns,
+		    &naive));
+		CHECK(sum == naive);
+		coarse += q.step_ns == whole;
+		metric_series_free(series, n);
+	}
+	CHECK(coarse > 5);
+	selector_free(load);
+	store_close(s);
+	model_fini(&m);
+}
+
 /* Fine slots go by age; what they held stays, at every border that is
  * kept, late data included. */
 TEST(retention_keeps_the_sums)
@@ -364,19 +451,7 @@ TEST(retention_keeps_the_sums)
 	struct store *s = NULL;
 	struct model m;
 
-	model_init(&m, 5);
-	CHECK_OK(store_writer_close(m.w));
-	m.options.retain_fine_ns = 5000 * SLOT;
-	model_open(&m);
-	for (unsigned round = 0; round < 8; round++) {
-		struct batch *b = batch_new((uint64_t)SLOT);
-
-		model_run(&m, 2500);
-		model_put(&m, b, FIRST + roll(&m, 3000)); /* very late */
-		CHECK_OK(store_append(m.w, b));
-		batch_free(b);
-	}
-	model_run(&m, 200);
+	retain(&m);
 	CHECK_OK(store_open(&s, m.dir, 0));
 	store_extent(s, &x);
 	until = (int64_t)(m.now + 1000) * SLOT;
@@ -404,6 +479,7 @@ main(void)
 	RUN(zero_is_not_no_data);
 	RUN(a_reader_follows);
 	RUN(retention_keeps_the_sums);
+	RUN(steps_finer_than_what_is_kept_are_widened);
 	RUN(a_purge_takes_exactly_what_it_names);
 	RUN(answers_equal_the_naive_model);
 	return test_done();
