@@ -339,7 +339,8 @@ dict_check_depth(const struct batch *b)
 {
 	uint16_t *depth, most = 0;
 
-	if (b->stream != 0) /* as received, so checked */
+	if (b->stream != 0 || /* as received, so checked */
+	    b->n_nodes <= BATCH_MAX_DEPTH)
 		return NULL;
 	depth = calloc(b->n_nodes + 1, sizeof(*depth));
 	if (depth == NULL)
@@ -389,14 +390,31 @@ dict_put_sections(struct journal_dict *d, const struct batch *b,
 	dict_put_section(d, 7, out);
 }
 
+/* What each stack needs is fetched while others are looked up: from one slot
+ * to the next the processor's caches have lost all of it. */
+#define DICT_AHEAD 12
+
 static bool
 dict_number_entries(struct journal_dict *d, const struct batch *b,
     const struct batch_block *k)
 {
-	for (uint32_t n = k->first; n < k->first + k->n; n++) {
-		uint32_t node = recall_node(&d->recall, b->entries[n].key);
+	const struct batch_entry *at = b->entries + k->first;
+	const struct batch_entry *end = at + k->n;
 
-		if (node == INTERN_NONE || dict_node(d, node) == INTERN_NONE)
+	for (; at < end; at++) {
+		uint32_t node;
+
+		if (at + DICT_AHEAD < end)
+			recall_prefetch(&d->recall, at[DICT_AHEAD].key);
+		node = recall_node(&d->recall, at->key);
+		if (node == INTERN_NONE)
+			return false;
+		if (node < d->nodes.cap_of)
+			__builtin_prefetch(&d->nodes.of[node]);
+	}
+	for (at = b->entries + k->first; at < end; at++) {
+		if (dict_node(d, recall_node(&d->recall, at->key)) ==
+		    INTERN_NONE)
 			return false;
 	}
 	return true;

@@ -123,6 +123,28 @@ recall_join(const struct recall *r, struct fingerprint f,
 	return fingerprint_add(&r->key, f, next.a, next.b);
 }
 
+/* Neighbours are mostly of one file. */
+static void
+recall_print_frames(struct recall *r, const struct batch *b)
+{
+	struct recall_room *m = r->r;
+	struct fingerprint file = {0, 0};
+	uint32_t module = INTERN_NONE, build_id = INTERN_NONE;
+
+	for (size_t i = m->frames.n; i < b->n_frames; i++) {
+		const struct batch_frame *k = &b->frames[i];
+
+		if (k->module != module || k->build_id != build_id) {
+			module = k->module;
+			build_id = k->build_id;
+			file = recall_join(r, m->f_strings[module],
+			    m->f_strings[build_id]);
+		}
+		m->f_frames[i] = recall_join(r, fingerprint_add(&r->key,
+		    m->f_strings[k->name], k->offset, k->kind), file);
+	}
+}
+
 static void
 recall_print_names(struct recall *r, const struct batch *b)
 {
@@ -131,14 +153,7 @@ recall_print_names(struct recall *r, const struct batch *b)
 	for (uint32_t i = m->strings.n; i < b->strings.n; i++)
 		m->f_strings[i] = fingerprint_bytes(&r->key,
 		    intern_at(&b->strings, i), b->strings.items[i].len);
-	for (size_t i = m->frames.n; i < b->n_frames; i++) {
-		const struct batch_frame *k = &b->frames[i];
-		struct fingerprint f = fingerprint_add(&r->key,
-		    m->f_strings[k->name], k->offset, k->kind);
-
-		f = recall_join(r, f, m->f_strings[k->module]);
-		m->f_frames[i] = recall_join(r, f, m->f_strings[k->build_id]);
-	}
+	recall_print_frames(r, b);
 	for (size_t i = m->labels.n; i < b->n_labels; i++) {
 		const struct batch_labels *set = &b->labels[i];
 		const uint32_t *pair = &b->pairs[2 * set->first];

@@ -51,6 +51,13 @@ const struct err *recall_batch(struct recall *r, const struct batch *b);
  * when out of memory. */
 uint32_t recall_node(struct recall *r, uint32_t node);
 uint32_t recall_series(struct recall *r, uint32_t series);
+/* Fetches ahead what recall_node() will need. */
+static inline void
+recall_prefetch(const struct recall *r, uint32_t node)
+{
+	if (r->r->to.nodes[node] == INTERN_NONE)
+		fingerprint_map_prefetch(&r->stacks, r->r->f_nodes[node]);
+}
 uint32_t recall_string(struct recall *r, uint32_t string);
 
 #endif

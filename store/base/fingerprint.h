@@ -60,6 +60,13 @@ void fingerprint_map_fini(struct fingerprint_map *m);
 /* The number, or UINT32_MAX. */
 uint32_t fingerprint_map_get(const struct fingerprint_map *m,
     struct fingerprint f);
+static inline void
+fingerprint_map_prefetch(const struct fingerprint_map *m,
+    struct fingerprint f)
+{
+	if (m->cap > 0)
+		__builtin_prefetch(&m->entries[(uint32_t)f.a & (m->cap - 1)]);
+}
 /* Sets one that is not there yet; false when out of memory. */
 bool fingerprint_map_add(struct fingerprint_map *m, struct fingerprint f,
     uint32_t number);

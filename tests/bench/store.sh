@@ -59,7 +59,10 @@ day() {
 	numbers store_day_ "$dir/part"
 	"$bench/store_bench" write "$dir/threaded" "$dir/population" 2000 \
 		threaded >>"$dir/numbers"
-	rm -rf "$dir/threaded" "$dir/day"
+	say "$slots slots, eight waiting at a time"
+	"$bench/store_bench" write "$dir/queued" "$dir/population" "$slots" \
+		queued >>"$dir/numbers"
+	rm -rf "$dir/threaded" "$dir/queued" "$dir/day"
 }
 
 # The month, and what a year would be by its slope; or the year.
@@ -155,6 +158,8 @@ model() {
 # name|reference|value of the reference
 references='
 store_write_cpu|goal|0.4
+store_queue_cpu|goal|0.4
+store_queue_rss|goal|64
 store_write_bytes|goal|1024
 store_write_bytes_worst|folded text|@store_text_folded
 store_write_rss|goal|64

@@ -5,11 +5,14 @@
  *	store_bench write DIR POPULATION SLOTS [MODE]
  *	store_bench metrics DIR SLOTS [OPENMETRICS]
  *
- * MODE: slots (a batch a slot, all work in this thread), threaded (as the
- * daemon does it), bulk (64 slots a batch, as an import does it; batches are
- * made by another thread), from slot START of the environment on, for a
- * store that is old already.  OPENMETRICS receives the same values as text, for
- * Prometheus.  Prints lines "name value unit".
+ * MODE: slots (a batch a slot, synced one by one, all work in this thread),
+ * queued (the same, but eight are appended before they are synced, as where
+ * batches wait: the daemon's thread syncs all that came while it synced),
+ * threaded (as the daemon does it, with a pause after each), bulk (64 slots a
+ * batch, as an import does it; batches are made by another thread), from slot
+ * START of the environment on, for a store that is old already.  OPENMETRICS
+ * receives the same values as text, for Prometheus.  Prints lines "name value
+ * unit".
  */
 #include "store/store.h"
 #include "workload.h"
@@ -20,6 +23,7 @@
 #include <unistd.h>
 
 #define BULK 64u
+#define QUEUE 8u
 
 /* ---- writing ---- */
 
@@ -44,6 +48,7 @@ struct writing {
 	const char *dir;
 	struct store_writer *w;
 	uint64_t first, slots;
+	unsigned queue; /* batches between two ticks */
 	bool threaded;
 	double others; /* CPU of other threads at the start, negative */
 	double *cycle; /* CPU of our thread by cycle of 4,096 slots */
@@ -112,7 +117,9 @@ writing_put(struct writing *x, uint64_t slot, unsigned n, struct batch *b)
 	wall = seconds(CLOCK_MONOTONIC) - wall;
 	if (wall > x->latest)
 		x->latest = wall;
-	must(store_tick(x->w, (int64_t)(slot + n) * SLOT_NS + SLOT_NS / 2));
+	if (x->queue < 2 || done % x->queue == 0)
+		must(store_tick(x->w,
+		    (int64_t)(slot + n) * SLOT_NS + SLOT_NS / 2));
 	x->cycle[(slot - x->first) / CYCLE] +=
 	    seconds(CLOCK_THREAD_CPUTIME_ID) - before;
 	if (x->threaded)
@@ -169,18 +176,23 @@ writing_end(struct writing *x, const char *name)
 
 static void
 run_write(const char *dir, const char *population, uint64_t slots,
-    bool threaded)
+    const char *mode)
 {
+	bool threaded = strcmp(mode, "threaded") == 0;
+	bool queued = strcmp(mode, "queued") == 0;
 	struct population *p = population_new(population);
 	struct writing x = writing_begin(dir, slots, threaded);
 
+	x.queue = queued ? QUEUE : 1;
 	for (uint64_t slot = FIRST; slot < FIRST + slots; slot++) {
 		struct batch *b = population_batch(p, slot, 1);
 
 		writing_put(&x, slot, 1, b);
 		batch_free(b);
 	}
-	writing_end(&x, threaded ? "store_thread" : "store_write");
+	writing_end(&x, threaded ? "store_thread"
+	        : queued         ? "store_queue"
+	                         : "store_write");
 }
 
 /* ---- bulk: one thread makes batches, the other writes them ---- */
@@ -379,8 +391,7 @@ main(int argc, char **argv)
 	    strcmp(mode, "bulk") == 0)
 		run_bulk(argv[2], argv[3], strtoull(argv[4], NULL, 10));
 	else if (strcmp(what, "write") == 0 && argc >= 5)
-		run_write(argv[2], argv[3], strtoull(argv[4], NULL, 10),
-		    strcmp(mode, "threaded") == 0);
+		run_write(argv[2], argv[3], strtoull(argv[4], NULL, 10), mode);
 	else if (strcmp(what, "metrics") == 0 && argc >= 4)
 		run_metrics(argv[2], strtoull(argv[3], NULL, 10),
 		    argc > 4 ? argv[4] : NULL);
