@@ -268,6 +268,10 @@ heap_read(struct heap *h, const void *data, size_t n, double sign)
 	if (n > UINT32_MAX)
 		return err_new(ERR_REQUEST, 413,
 		    "a heap dump of more than 4 GB");
+	/* where no stack has an address, each is none of some places */
+	if (!grow(&h->places, h->n_places, &h->cap_places,
+	    sizeof(*h->places)))
+		return err_nomem();
 	heap_reader_init(&r, h, data, n, sign);
 	e = read_dump(&r);
 	if (e == NULL)

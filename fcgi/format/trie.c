@@ -16,9 +16,11 @@
 static uint32_t
 trie_child(struct preorder *p, uint32_t node, size_t from, size_t until)
 {
+	const char *key = p->key.data == NULL ? "" /* nameless */
+	    : (const char *)p->key.data;
+
 	p->work += until - from;
-	return preorder_child(p, node, (const char *)p->key.data + from,
-	    until - from);
+	return preorder_child(p, node, key + from, until - from);
 }
 
 /* Frames of the key that a ';' has ended become nodes. */
