@@ -1,10 +1,8 @@
 /*
- * Building a batch: interning of what it names, and folding of what is
- * added.  The bytes are batch_write.c and batch_read.c.
+ * Building a batch: interning of what it names, and taking of what is added,
+ * which batch_finish.c folds.  The bytes are batch_write.c and batch_read.c.
  */
 #include "batch.h"
-
-#include "base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -412,70 +410,6 @@ batch_add_fact(struct batch *b, int64_t time_ns, enum fact_kind kind,
 	buf_put(&b->fact_bytes, data, n);
 	if (b->fact_bytes.failed)
 		b->failed = true;
-}
-
-static int
-addition_compare(const void *a, const void *b)
-{
-	const struct batch_addition *x = a, *y = b;
-
-	if (x->block != y->block)
-		return x->block < y->block ? -1 : 1;
-	return x->key < y->key ? -1 : x->key > y->key;
-}
-
-/* Folds the sorted additions into entries; false on overflow. */
-static bool
-batch_fold(struct batch *b)
-{
-	struct batch_index *x = b->index;
-	struct batch_entry *out = b->entries;
-	size_t i;
-
-	for (i = 0; i < x->n_adds; i++) {
-		const struct batch_addition *a = &x->adds[i];
-		struct batch_block *block = &b->blocks[a->block];
-
-		if (block->n == 0)
-			block->first = (uint32_t)(out - b->entries);
-		if (block->n > 0 && out[-1].key == a->key) {
-			if (__builtin_add_overflow(out[-1].value, a->value,
-			        &out[-1].value))
-				return false;
-			continue;
-		}
-		*out++ = (struct batch_entry){a->key, a->value};
-		block->n++;
-	}
-	b->n_entries = (size_t)(out - b->entries);
-	return true;
-}
-
-const struct err *
-batch_finish(struct batch *b)
-{
-	struct batch_index *x = b->index;
-
-	if (b->failed)
-		return err_new(ERR_LIMIT, 0,
-		    "a batch ran out of memory or over a bound");
-	if (x->n_adds == 0 || b->entries != NULL)
-		return NULL;
-	for (size_t i = 0; i < x->n_adds; i++) {
-		struct batch_block *k = &b->blocks[x->adds[i].block];
-
-		if (k->count == 0) /* who adds has observed */
-			k->count = 1;
-	}
-	qsort(x->adds, x->n_adds, sizeof(*x->adds), addition_compare);
-	b->entries = malloc(x->n_adds * sizeof(*b->entries));
-	if (b->entries == NULL)
-		return err_nomem();
-	if (!batch_fold(b)) {
-		b->failed = true;
-		return err_new(ERR_LIMIT, 0, "a value is over 2^63 - 1");
-	}
-	return NULL;
 }
 
 void
