@@ -27,11 +27,16 @@
 static void
 daemon_record(struct daemon *d, struct batch *b)
 {
-	const struct err *e;
+	struct batch *alone = NULL;
+	const struct err *e = NULL;
 
 	if (d->record == NULL)
 		return;
-	e = record_write(d->record, b);
+	if (b->stream != 0)
+		e = batch_trim(b, &alone);
+	if (e == NULL)
+		e = record_write(d->record, alone != NULL ? alone : b);
+	batch_free(alone);
 	if (e != NULL && !d->record_failed)
 		log_err("%s: %s", d->options.record_path, e->text);
 	d->record_failed = e != NULL;

@@ -28,6 +28,7 @@
 #include "fcgi/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/post.h"
 
 struct ingest {
 	struct request *rq;
@@ -143,7 +144,8 @@ ingest_text(struct ingest *in, const char *format, ingest_text_fn *parse)
 {
 	struct stacks_type type;
 	const struct err *e;
-	bool lines = parse == folded_parse || parse == lines_parse;
+	bool lines = (parse == folded_parse || parse == lines_parse) &&
+	    (in->c->post == NULL || !post_is_whole(in->c->post));
 
 	in->format = format;
 	e = lines && in->rq->body.len <= KEPT_TEXT_MAX

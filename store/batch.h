@@ -248,6 +248,9 @@ const struct err *batch_stream_header(const void *p, size_t *n);
 const struct err *batch_stream_decode(struct batch_stream *s,
     const void *record, size_t size, struct batch **out);
 
+/* A copy of a stream's batch with no other names than it needs. */
+const struct err *batch_trim(const struct batch *b, struct batch **out);
+
 /* The batch is done with: memory of large blocks goes back. */
 void batch_stream_rest(struct batch_stream *s);
 

@@ -211,6 +211,12 @@ post_is_conflict(const struct err *e)
 	return e != NULL && e->domain == ERR_REQUEST && e->code == 409;
 }
 
+bool
+post_is_whole(const struct post *p)
+{
+	return p->whole;
+}
+
 const struct err *
 post_stream(struct post *p, struct batch *b)
 {

@@ -12,6 +12,7 @@
 #ifndef STORE_POST_H
 #define STORE_POST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct batch;
@@ -39,6 +40,9 @@ const struct err *post_batch(struct post *p, struct batch *b);
  * an error all of them go again.
  */
 const struct err *post_stream(struct post *p, struct batch *b);
+/* Has it said that it has no room?  Then a batch with no other names than it
+ * needs is cheaper. */
+bool post_is_whole(const struct post *p);
 
 struct purge_report;
 struct purge_request;

@@ -192,6 +192,49 @@ TEST(a_journal_does_not_know_the_difference)
 	buf_fini(&y);
 }
 
+/* A recording holds batches by themselves, and no names of others. */
+TEST(a_trimmed_batch_stands_alone)
+{
+	struct batch_stream *s = batch_stream_new();
+	struct batch *b = batch_new(1000), *c, *alone, *fresh;
+	struct buf out = {0}, fat = {0}, thin = {0}, expected = {0};
+	uint64_t before = 0;
+
+	for (uint64_t slot = 1; slot < 50; slot++) {
+		before = seed;
+		add_profile(b, slot);
+		buf_clear(&out);
+		CHECK_OK(batch_encode_stream(b, &out));
+		CHECK_OK(batch_stream_decode(s, out.data, out.len, &c));
+		batch_sent(b);
+		if (slot < 49)
+			CHECK(batch_renew(b));
+	}
+	CHECK_OK(batch_trim(c, &alone));
+	CHECK(memcmp(alone->id, b->id, sizeof(b->id)) == 0);
+	CHECK_OK(batch_encode(alone, &thin));
+	CHECK_OK(batch_encode(c, &fat));
+	CHECK(thin.len < fat.len / 2);
+	CHECK_INT(alone->n_blocks, c->n_blocks);
+	CHECK_INT(alone->n_entries, c->n_entries);
+	CHECK_INT(alone->n_facts, c->n_facts);
+	/* about what somebody without a past would have sent */
+	seed = before;
+	fresh = batch_new(1000);
+	add_profile(fresh, 49);
+	memcpy(fresh->id, b->id, sizeof(b->id));
+	CHECK_OK(batch_encode(fresh, &expected));
+	CHECK(thin.len < expected.len * 5 / 4);
+	batch_free(alone);
+	batch_free(fresh);
+	batch_free(b);
+	batch_stream_free(s);
+	buf_fini(&out);
+	buf_fini(&fat);
+	buf_fini(&thin);
+	buf_fini(&expected);
+}
+
 static void
 put_header(uint8_t *record, size_t size)
 {
@@ -297,6 +340,7 @@ main(void)
 	RUN(names_go_once);
 	RUN(who_misses_names_is_told);
 	RUN(a_journal_does_not_know_the_difference);
+	RUN(a_trimmed_batch_stands_alone);
 	RUN(every_flipped_byte_is_safe);
 	RUN(names_are_bounded);
 	return test_done();
