@@ -57,7 +57,10 @@
       const r = await ns.api.series(queries(ctx.service), ctx.range, ctx.step,
         ctx.signal);
       const host = hostBusy(r.idle.cols);
-      cores.textContent = 'of one CPU' + (host.cpus
+      /* What was pushed from elsewhere has a profile, but no line. */
+      const absent = host.cpus && ctx.service && !r.cpu.cols.length;
+      cores.textContent = (absent ? 'no process of ' + ctx.service +
+        ' was measured in this range · ' : '') + 'of one CPU' + (host.cpus
         ? ' · ' + host.cpus + ' CPUs = ' + host.cpus * 100 + ' %' : '');
       const total = r.cpu.cols.length ? S.sum(r.cpu.cols) : null;
       line.show(ctx.range, [total, modeOf(r.cpu.cols, 'user'),

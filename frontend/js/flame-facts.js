@@ -39,8 +39,10 @@
   /* "No data", "0 samples" and "not attached" are three different facts. */
   function emptyText(answer) {
     const m = answer.memlens || {};
-    const state = m.state || answer.state ||
-      (m.slots > 0 ? 'zero' : 'no data');
+    const told = m.state || answer.state;
+    /* A profiler that samples less often has data all the same. */
+    const state = told && told !== 'degraded' ? told
+      : m.slots > 0 ? 'zero' : 'no data';
     if (state === 'zero' || state === 'data')
       return '0 samples in this range; the probe was active.';
     if (state === 'no data')

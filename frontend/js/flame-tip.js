@@ -20,7 +20,7 @@
       ['Self', unit.text(f.self[i]) + ' · ' + share(f.self[i], f.ticks)]];
     if (unit.samples)
       rows.push(['Samples', ns.format.count(f.total[i])]);
-    if (zoom > 0)
+    if (zoom > 0 && f.level[i] >= f.level[zoom])
       rows.push(['Of the zoomed', share(f.total[i], f.total[zoom])]);
     if (f.parent[i] > 0)
       rows.push(['Of its caller', share(f.total[i], f.total[f.parent[i]])]);

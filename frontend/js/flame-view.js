@@ -157,7 +157,8 @@
       if (this.f.ticks > 0)
         parts.push(this.unit.text(this.f.ticks) + ' of CPU time');
       if (this.unit.samples && this.answer && some)
-        parts.push(F.count(this.f.ticks) + ' samples');
+        parts.push(F.count(this.f.ticks) +
+          (this.f.ticks === 1 ? ' sample' : ' samples'));
       const from = ns.time.parse(m.from, 0), until = ns.time.parse(m.until, 0);
       if (Number.isFinite(from) && Number.isFinite(until))
         parts.push(F.range(from, until));

@@ -223,6 +223,8 @@ test('nothing, zero and not attached are said apart', () => {
   assert.match(say({ slots: 6 }), /^0 samples/);
   assert.match(say({ state: 'no data', slots: 0 }), /^No data/);
   assert.match(say({}), /^No data/);
+  assert.match(say({ state: 'degraded', why: 'x', slots: 0 }), /^No data/);
+  assert.match(say({ state: 'degraded', why: 'x', slots: 3 }), /^0 samples/);
   assert.equal(say({ state: 'not attached', why: 'no rights' }),
     'The CPU profiler is not attached: no rights.');
 });
