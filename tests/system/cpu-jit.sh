@@ -30,8 +30,8 @@ while (Date.now() - began < 600000) {
 console.log(x);
 END
 own "$node" node
-begin "$dir/node_$tag" --perf-basic-prof --no-turbo-inlining "$dir/hot.js" \
-	"$dir/go" >/dev/null
+begin "$dir/node_$tag" --perf-basic-prof --no-turbo-inlining \
+	--no-logfile-per-isolate --logfile="$dir/v8.log" "$dir/hot.js" "$dir/go" >/dev/null
 node_pid=$last
 before_end() { rm -f "/tmp/perf-$node_pid.map"; }
 early="process=node_$tag[^;]*;.*;JS:[^;]*early_function"

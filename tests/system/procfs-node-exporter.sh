@@ -5,23 +5,27 @@
 command -v prometheus-node-exporter >/dev/null ||
 	{ echo "skip - node_exporter is not installed"; exit 77; }
 configure 1s 1s
-port=18930
+. tests/live/port.sh
+free_port port
 begin "$dir/exporter.log" prometheus-node-exporter \
 	--web.listen-address=127.0.0.1:$port --web.disable-exporter-metrics
 exporter=$last
 start_daemon d -s "$dir/store" -w "$dir/rec"
 d=$last
-await 10 curl -sf "http://127.0.0.1:$port/metrics" -o "$dir/warm" ||
+await 120 curl -sf "http://127.0.0.1:$port/metrics" -o "$dir/warm" ||
 	not_ok "node_exporter answers" "$(tail -n 3 "$dir/exporter.log")"
-sleep 2
-for n in 1 2 3; do
-	sleep 1.3
+await 120 slots_are 3 "$dir/rec"
+for n in 1 2 3 4 5; do
+	sleep 0.7
 	date +%s.%N >"$dir/at$n"
 	curl -sf "http://127.0.0.1:$port/metrics" -o "$dir/page$n"
 	date +%s.%N >>"$dir/at$n"
 	dd if=/dev/zero of="$dir/work" bs=1M count=20 conv=fsync 2>/dev/null
 done
-sleep 3
+# slots behind the last page
+until=$(($(date +%s) + 2))
+behind() { [ "$(slots "$dir/rec" 2>/dev/null | tail -n 1)" -gt "$until" ]; }
+await 120 behind
 end "$d"
 end "$exporter"
 python3 tests/system/procfs-compare.py "$dir"

@@ -31,12 +31,12 @@ def read(folder):
 
 
 def total(word):
-    out, n = {}, 0
+    out, n, began = {}, 0, time.time()
     for folder in processes(word):
         n += 1
         for k, v in read(folder).items():
             out[k] = out.get(k, 0) + v
-    return {'processes': n, 'time': time.time(), **out}
+    return {'processes': n, 'began': began, 'time': time.time(), **out}
 
 
 slot = int(sys.argv[4]) if len(sys.argv) > 4 else 1

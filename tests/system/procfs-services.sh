@@ -41,10 +41,19 @@ cp "$(command -v sleep)" "$dir/snooze"
 for i in $(seq 120); do begin /dev/null "$dir/snooze" 1000; done
 start_daemon d -s "$dir/store" -w "$dir/rec"
 d=$last
-begin "$dir/burn.log" python3 "$dir/burn.py" "$dir/out" $((seconds + 2 * slot + 10)) parent
-sleep 2.5
+begin "$dir/burn.log" python3 "$dir/burn.py" "$dir/out" $((seconds + 2 * slot + 300)) parent
+# all five are at work, in their own program's name, and were seen
+five() { [ "$(pgrep -fc "$dir/burn.py $dir/out")" = 5 ]; }
+seen_five() {
+	mlb "$dir/rec" 2>/dev/null | grep 'num_procs{groupname="burn"' |
+		tail -n 1 | grep -q "'last': 5"
+}
+await 120 five
+await 120 seen_five
 python3 tests/system/procfs-reader.py "$dir/readings" "$seconds" burn.py "$slot"
-sleep 2
+until=$(($(date +%s) / slot + 1))
+behind() { [ "$(slots "$dir/rec" 2>/dev/null | tail -n 1)" -gt "$until" ]; }
+await 120 behind
 end "$d"
 python3 tests/system/procfs-check.py "$dir/rec" "$dir/readings"
 expect_text "120 sleepers are one service" "$(mlb "$dir/rec" |

@@ -278,13 +278,13 @@ model_recover(struct model *m)
 {
 	struct store_writer_stats stats;
 
-	for (int i = 0; i < 200 && m->pending != NULL; i++) {
+	for (int i = 0; i < 6000 && m->pending != NULL; i++) {
 		CHECK_OK(store_tick(m->w, (int64_t)m->now * SLOT + SLOT / 2));
 		if (!model_give(m) && !m->options.no_thread)
 			usleep(10000);
 	}
 	CHECK(m->pending == NULL);
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 6000; i++) {
 		CHECK_OK(store_tick(m->w, (int64_t)m->now * SLOT + SLOT / 2));
 		store_writer_stats(m->w, &stats);
 		if (stats.state == STORE_OK)

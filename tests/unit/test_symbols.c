@@ -209,7 +209,7 @@ TEST(killed_at_any_time)
 			kill(stats.child, SIGKILL);
 		symbols_settle(s, 50 * NS_PER_MS);
 		CHECK(symbols_get(s, symbols_final(s, ref)).name[0] != '\0');
-		CHECK(clock_mono_ns() - began < 5 * NS_PER_S);
+		CHECK(clock_mono_ns() - began < 60 * NS_PER_S);
 		if (stats.child > 0)
 			wait_for_death(s, stats.child);
 		wait_for_child(s);
