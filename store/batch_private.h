@@ -1,7 +1,7 @@
 /*
  * What batch.c and batch_finish.c (building), batch_write.c, batch_read.c,
- * batch_take.c and batch_stream.c (bytes), batch_trim.c and the journal's own records
- * (journal.h) share.
+ * batch_take.c and batch_stream.c (bytes), batch_trim.c and the journal's own
+ * records (journal.h) share.
  */
 #ifndef STORE_BATCH_PRIVATE_H
 #define STORE_BATCH_PRIVATE_H
