@@ -60,7 +60,7 @@ cpu_hold(struct source *s, const struct sample_event *e, size_t size)
 	s->held.len += n;
 }
 
-static void
+void
 cpu_event(void *arg, const struct sample_event *e, size_t size)
 {
 	struct source *s = arg;
@@ -75,8 +75,7 @@ cpu_event(void *arg, const struct sample_event *e, size_t size)
 	cpu_take_event(s, e);
 }
 
-/* Goes through what was held, which may be held again. */
-static void
+void
 cpu_release(struct source *s)
 {
 	struct buf old = s->held;

@@ -99,6 +99,13 @@ struct source {
 	struct cpu_totals now, told;
 };
 
+/* An event of the ring, `size` bytes: into the open slot, or held when it is of
+ * a later one.  `arg` is the source. */
+void cpu_event(void *arg, const struct sample_event *e, size_t size);
+
+/* Goes through what was held, which may be held again; as a slot begins. */
+void cpu_release(struct source *s);
+
 /* Adds one event to the open slot's aggregate. */
 void cpu_take_event(struct source *s, const struct sample_event *e);
 

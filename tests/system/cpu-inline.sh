@@ -37,8 +37,13 @@ begin "$dir/$yes"
 begin "$dir/$no"
 served=";serve"
 deep="$served[^;]*;kv::Lookup[^;]*;kv::Mix"
+told() { # NAME LINE : where a function was written
+	grep -Eq "^fact $1(\([^)]*\))? [^	]*/inlined\.cc:$2	$yes	[0-9a-f]+\$" \
+		"$out"
+}
 shown() {
 	local all
+	told kv::Mix 4 && told kv::Lookup 9 && told serve 15 || return
 	all=$(samples "$out" "^stack .* $yes .*$served")
 	at_least $((all / 2 + 1)) "^stack .* $yes .*$deep" &&
 		at_least 20 "^stack .* $yes .*$deep" &&
@@ -49,6 +54,7 @@ all=$(samples "$out" "^stack .* $yes .*$served")
 deep=$(samples "$out" "^stack .* $yes .*$deep")
 expect "inlined functions stand above the one that holds them" \
 	"$deep of $all" "$deep" -ge 5 -a $((deep * 2)) -gt "$all"
+ok "it is told where they were written"
 frames=$(grep -c "^frame inlined $yes [0-9a-f]* 0x0 kv::" "$out")
 expect "they are frames of a kind of their own" "$frames" "$frames" -ge 2
 none=$(samples "$out" "^stack .* $no .*kv::")

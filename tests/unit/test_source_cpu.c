@@ -9,6 +9,7 @@
 #include "collector/config.h"
 #include "collector/jit.h"
 #include "collector/services.h"
+#include "collector/slots.h"
 #include "collector/source_cpu.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -358,6 +359,97 @@ TEST(two_rates_are_two_series)
 	bench_free(t);
 }
 
+/* The clock is set, forward and back, and the machine sleeps: each sample is
+ * in one slot, and a slot that never was open is not there. */
+struct jumps {
+	struct bench *t;
+	struct slots slots;
+	int64_t wall_ns, mono_ns;
+	uint64_t fed, stored, closed, last;
+	int back; /* how often an earlier slot may be closed next */
+};
+
+static void
+jumps_close(struct jumps *j, uint64_t slot)
+{
+	struct batch *b = batch_new((uint64_t)j->t->s.slot_ns);
+
+	if (j->closed > 0 && slot <= j->last) {
+		CHECK(j->back > 0);
+		j->back--;
+	}
+	cpu_put_profiles(&j->t->s, slot, b);
+	CHECK(!b->failed);
+	for (size_t i = 0; i < aggregate_stacks(j->t->s.aggregate); i++)
+		j->stored += (uint64_t)aggregate_get_stack(
+		    j->t->s.aggregate, i).value;
+	batch_free(b);
+	aggregate_clear(j->t->s.aggregate);
+	j->t->s.open_slot = j->slots.open;
+	cpu_release(&j->t->s);
+	j->last = slot;
+	j->closed++;
+}
+
+/* As the daemon does: what was sampled before a jump is drained with the
+ * clock that was, then the slots that are over are closed. */
+static void
+jumps_step(struct jumps *j, int64_t jump_ns)
+{
+	struct sample_event e = own_event(j->t);
+	int64_t step_ns = random() % (4 * NS_PER_S);
+	uint64_t slot;
+
+	j->wall_ns += step_ns;
+	j->mono_ns += step_ns;
+	e.time_ns = (__u64)(j->mono_ns - random() % (step_ns + 1));
+	cpu_event(&j->t->s, &e, sizeof(e));
+	j->fed++;
+	j->wall_ns += jump_ns;
+	j->t->s.wall_offset_ns = j->wall_ns - j->mono_ns;
+	j->back += slots_update(&j->slots, j->wall_ns, j->mono_ns) ==
+	    SLOTS_RESET;
+	while (slots_next(&j->slots, &slot))
+		jumps_close(j, slot);
+}
+
+TEST(a_jump_of_the_clock_loses_no_sample)
+{
+	struct jumps j = {.t = bench_new(),
+	    .wall_ns = INT64_C(1795000000) * NS_PER_S, .mono_ns = NS_PER_S};
+	struct source *s = &j.t->s;
+	uint64_t spans = 0;
+
+	srandom(5);
+	s->wall_offset_ns = j.wall_ns - j.mono_ns;
+	slots_init(&j.slots, s->slot_ns, j.wall_ns, j.mono_ns);
+	s->open_slot = j.slots.open;
+	for (int i = 0; i < 3000; i++) {
+		int64_t jump_ns = 0, length = random() % 1000 * NS_PER_S;
+
+		if (random() % 40 == 0)
+			jump_ns = random() % 2 == 0 ? length : -length;
+		jumps_step(&j, jump_ns);
+		spans += jump_ns > NS_PER_MS;
+	}
+	CHECK_INT(j.slots.open, s->open_slot);
+	CHECK(j.closed > 100 && spans > 10 && j.slots.skipped > 100);
+	/* The rest: the clock runs on, and nothing more is sampled. */
+	for (int i = 0; i < 2000 && j.stored < j.fed; i++) {
+		uint64_t slot;
+
+		j.wall_ns += NS_PER_S;
+		j.mono_ns += NS_PER_S;
+		slots_update(&j.slots, j.wall_ns, j.mono_ns);
+		while (slots_next(&j.slots, &slot))
+			jumps_close(&j, slot);
+	}
+	CHECK_INT(j.stored, j.fed);
+	CHECK_INT(s->now.samples, j.fed);
+	CHECK_INT(s->now.held_full + s->now.aggregate_full, 0);
+	bench_free(j.t);
+}
+
 /* Every living process's service is observed, samples or not. */
 TEST(nothing_ran)
 {
@@ -382,5 +474,6 @@ main(void)
 	RUN(many_services);
 	RUN(two_rates_are_two_series);
 	RUN(nothing_ran);
+	RUN(a_jump_of_the_clock_loses_no_sample);
 	return test_done();
 }
