@@ -1,6 +1,8 @@
 #!/bin/sh
 # A living store: what health says of it.
 . tests/api/lib
+# Ahead of the clock, so that it stays young on a machine that is slow.
+END=$(($(date +%s) + 60))
 start
 get GET /api/v1/health
 check "health is 200" status 200
@@ -12,7 +14,7 @@ check "the store's extent" js 'd.store.until % 10 === 0 &&
     d.store.bytes > 0 && d.store.slots >= 720 && d.store.state === "ok"'
 check "a source counts its samples and losses" js 'd.sources.some((s) =>
     s.name === "cpu" && s.state === "attached" && s.samples > 20000 &&
-    s.lost.ring_full === s.samples / 1000 && d.store.until - s.last < 10)'
+    s.lost.ring_full === s.samples / 1000 && Math.min(d.store.until, d.now) - s.last < 10)'
 check "a source without samples has none" js 'd.sources.some((s) =>
     s.name === "procfs" && s.samples === null && s.last > 0)'
 check "the daemon's own cost" \

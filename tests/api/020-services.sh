@@ -1,6 +1,8 @@
 #!/bin/sh
 # Services of a range.
 . tests/api/lib
+# Ahead of the clock, so that it stays young on a machine that is slow.
+END=$(($(date +%s) + 60))
 start
 get GET /api/v1/services
 check "services are sorted by name" \
