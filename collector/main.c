@@ -9,6 +9,7 @@
 #include "store/base/log.h"
 
 #include <getopt.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,16 @@ run(struct daemon *d)
 	return e;
 }
 
+/* What a slot or the sealing of a file needed goes back to the system after
+ * it, instead of staying in the gaps of three heaps. */
+static void
+set_allocator(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 512 << 10);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -171,6 +182,7 @@ main(int argc, char **argv)
 	struct daemon d = {0};
 	const struct err *e;
 
+	set_allocator();
 	parse_arguments(argc, argv, &a);
 	log_init("memlensd", a.verbose ? LOG_L_DEBUG : LOG_L_INFO);
 	if ((e = load_config(&d, &a)) != NULL) {

@@ -26,6 +26,10 @@
 #include "store/base/err.h"
 #include "store/base/log.h"
 
+#define RING_MIN (1u << 20)
+#define RING_CPU (1u << 19)
+#define RING_MAX (1u << 24)
+
 struct sampler {
 	struct cpu_bpf *bpf;
 	struct ring_buffer *ring;
@@ -83,6 +87,19 @@ sampler_load_error(int code)
 	    strerror(code));
 }
 
+/* Room for a second of deep stacks of every CPU at 997 Hz, for ten at 99
+ * Hz; all of it becomes resident, and that twice, since it is mapped twice. */
+static void
+sampler_size_ring(struct sampler *s)
+{
+	uint32_t bytes = RING_MIN;
+
+	while (bytes < RING_MAX && bytes < s->n_cpus * RING_CPU)
+		bytes *= 2;
+	bpf_map__set_max_entries(s->bpf->maps.ring, bytes);
+	s->bpf->rodata->ring_wake_bytes = bytes / 4;
+}
+
 /* What the walker does not need takes no memory. */
 static void
 sampler_size_maps(struct sampler *s, uint32_t cells)
@@ -124,6 +141,7 @@ sampler_load(struct sampler *s, const struct sampler_options *o)
 		return sampler_load_error(errno);
 	s->bpf->rodata->kernel_stacks = o->kernel;
 	s->bpf->rodata->eh_frame = o->cells > 0;
+	sampler_size_ring(s);
 	sampler_size_maps(s, o->cells);
 	r = cpu_bpf__load(s->bpf);
 	if (r != 0)

@@ -9,17 +9,15 @@
 #include "event.h"
 #include "unwind.bpf.h"
 
-#define RING_BYTES (4 << 20)
-/* Wake the daemon before its next poll only when the ring fills up. */
-#define RING_WAKE (RING_BYTES / 4)
-
 /* Set by the daemon before loading. */
 const volatile bool kernel_stacks = 1;
 const volatile bool eh_frame = 0; /* else by frame pointers alone */
+/* The daemon is woken before its next poll only when so much waits. */
+const volatile __u64 ring_wake_bytes = 1 << 18;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, RING_BYTES);
+	__uint(max_entries, 1 << 20); /* the daemon sets it */
 } ring SEC(".maps");
 
 struct {
@@ -152,7 +150,7 @@ send(struct sample_event *e, struct sample_counts *c)
 	    frames * sizeof(__u64);
 	__u64 wake = BPF_RB_NO_WAKEUP;
 
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_WAKE)
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_wake_bytes)
 		wake = BPF_RB_FORCE_WAKEUP;
 	if (bpf_ringbuf_output(&ring, e, size, wake) == 0)
 		c->n[COUNT_SENT]++;
