@@ -231,7 +231,8 @@ kernel_runs(void)
 	FILE *f;
 	int fd;
 
-	for (fd = 0; fd < 256; fd++) {
+	/* A descriptor of each process of the machine may come before. */
+	for (fd = 0; fd < 16384; fd++) {
 		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 		type = 0;
 		f = fopen(path, "re");
