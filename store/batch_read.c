@@ -79,10 +79,11 @@ batch_take_sections(struct batch *b, struct cur *c, const uint8_t *start)
 		uint64_t tag = cur_varint(c);
 		size_t n;
 		const uint8_t *p = cur_bytes(c, &n);
-		struct cur section = cur_of(p, n);
+		struct cur section;
 
 		if (p == NULL || tag != i + 1)
 			break;
+		section = cur_of(p, n);
 		if (i == BATCH_NAMES && b->stream != 0) {
 			b->index->names_budget = b->index->budget;
 			b->index->budget = BATCH_BUDGET;
