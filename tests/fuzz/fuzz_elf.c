@@ -46,11 +46,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bytes b = {data, size};
 	struct elf_input in = {bytes_read, &b, size};
+	struct elf_debug_alt alt;
 	uint64_t offset, vaddr;
 	struct elf *e;
 
 	if (elf_open(&e, &in) != ELF_OK)
 		return 0;
+	if (elf_debug_alt(e, &alt) && (alt.n_build_id == 0 ||
+	    alt.n_build_id > ELF_BUILD_ID_MAX ||
+	    strlen(alt.path) >= ELF_PATH_MAX))
+		abort(); /* what the daemon would copy */
 	for (offset = 0; offset < size; offset += 61)
 		if (elf_vaddr(e, offset, &vaddr))
 			ask(e, vaddr);
