@@ -39,10 +39,10 @@ names() {
 }
 program=$dir/heap_program
 gcc -O2 -g -o "$program" tests/data/heap_program.c -lpthread -ldl || exit 1
-names "names and lines of a C program are addr2line's" "$program" 1 1
+names "names and lines of a C program are addr2line's" "$program" 1 3
 # binutils names an inlined C++ function without a linker's name after the
 # function around it
-names "those of a C++ program too" "$BUILD/kvservice" 0.97 61
+names "those of a C++ program too" "$BUILD/kvservice" 0.97 307
 objcopy --only-keep-debug "$program" "$dir/heap_program.debug"
 cp "$program" "$dir/stripped"
 strip "$dir/stripped"
