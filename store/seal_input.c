@@ -108,6 +108,8 @@ seal_collect(struct seal *s)
 			e = symtab_add(&s->dict.syms, in->source->file->dict,
 			    &in->map);
 	}
+	if (s->n_inputs > 0 && !s->inputs[0].adopted)
+		symtab_settle(&s->dict.syms);
 	if (e == NULL)
 		e = seal_dict_mark_begin(&s->dict);
 	for (size_t i = 0; i < s->n_inputs && e == NULL; i++) {

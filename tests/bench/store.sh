@@ -12,6 +12,7 @@
 # RECORDING=    a recording of it that exists already
 # MODEL=600     seconds of the random model; 0: none
 # SEED=         of the random model; otherwise from the clock
+# PARTS=        some of: reference day long metrics model real
 #
 # A line of JSON for each number, with what it is compared to: `goal` is our
 # own, other references are measured here or said where they were measured.
@@ -220,10 +221,14 @@ finish() {
 
 most=$((bulk > slots ? bulk : slots))
 python3 tests/bench/profiles.py --slots "$most" --dump >"$dir/population"
-reference
-day
-long
-metrics
+parts=" ${PARTS:-reference day long metrics model real} "
+for part in reference day long metrics; do
+	if [ "${parts/ $part /}" != "$parts" ]; then
+		$part
+	fi
+done
+[ "${parts/ model /}" != "$parts" ] || MODEL=0
+[ "${parts/ real /}" != "$parts" ] || RECORD=0 RECORDING=
 # What takes its time rather than the processor's runs side by side.
 RECORD=${RECORD:-1300} MODEL=${MODEL:-600} recorder=
 if [ -z "${RECORDING:-}" ] && [ "$RECORD" != 0 ]; then
