@@ -4,7 +4,11 @@
 # the daemon is away.
 . "$(dirname "$0")/daemon-lib.bash"
 [ -x "$BUILD/kvservice" ] || { echo "skip - no kvservice"; exit 77; }
-port=18940 stats=18941
+. tests/live/port.sh
+free_port port
+free_port stats
+free_port silent
+free_port odd
 configure 500ms 500ms
 cat >"$dir/scrape.conf" <<END
 [scrape]
@@ -17,10 +21,10 @@ leveldb = http://127.0.0.1:$stats/transaction_data
 prometheus = http://127.0.0.1:$stats/metrics
 [target hang]
 service = silent
-leveldb = http://127.0.0.1:18942/transaction_data
+leveldb = http://127.0.0.1:$silent/transaction_data
 [target odd]
-leveldb = http://127.0.0.1:18943/
-prometheus = http://127.0.0.1:18943/
+leveldb = http://127.0.0.1:$odd/
+prometheus = http://127.0.0.1:$odd/
 END
 cat >"$dir/silent.py" <<'END'
 """silent.py PORT ANSWER LOG: answers every request so, or never ("-")."""
@@ -40,29 +44,46 @@ while True:
         c.sendall(sys.argv[2].encode().decode('unicode_escape').encode())
         c.close()
 END
-begin "$dir/silent.log" python3 "$dir/silent.py" 18942 - "$dir/silent.times"
-begin "$dir/odd.log" python3 "$dir/silent.py" 18943 \
+begin "$dir/silent.log" python3 "$dir/silent.py" $silent - "$dir/silent.times"
+begin "$dir/odd.log" python3 "$dir/silent.py" $odd \
 	'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nwhat is 1\r\n0\r\n\r\n' "$dir/odd.times"
 begin "$dir/kv.log" "$BUILD/kvservice" --port $port --stats-port $stats --db "$dir/db" --nan --respawn
 kv=$last
-await 10 curl -sf "http://127.0.0.1:$stats/transaction_data" -o "$dir/warm"
+await 120 curl -sf "http://127.0.0.1:$stats/transaction_data" -o "$dir/warm"
 start_daemon one -s "$dir/store" -w "$dir/rec"
 daemon=$last
 begin "$dir/scrape.log" "$BUILD/memlens-scrape" -f "$dir/scrape.conf"
 scrape=$last
 began=$(date +%s)
-expect_text "it keeps no right" "$(sleep 0.5; cat /proc/"$scrape"/status)" "^CapEff:.0*$"
+no_right() { grep -q "^CapEff:.0*$" "/proc/$scrape/status"; }
+expect_true "it keeps no right" await 60 no_right
 
 # Values are those of the page.
+big=$(head -c 3000 /dev/zero | tr '\0' v)
 for i in $(seq 300); do
-	curl -s -X POST -d "{\"id\":\"k$i\",\"value\":\"$(head -c 3000 /dev/zero | tr '\0' v)\"}" \
-		"http://127.0.0.1:$port/v1/transactions/commit" -o /dev/null
-done
-sleep 0.6
-curl -s "http://127.0.0.1:$stats/transaction_data" >"$dir/page"
-sleep 1.6
-value() { mlb "$dir/rec" | grep " $1 " | tail -n 1 | sed "s/.*'last': \([0-9]*\).*/\1/"; }
+	echo "{\"id\":\"k$i\",\"value\":\"$big\"}" >"$dir/put.$i"
+	[ "$i" = 1 ] || echo next
+	echo "url = \"http://127.0.0.1:$port/v1/transactions/commit\""
+	echo "data = \"@$dir/put.$i\""
+	echo 'output = "/dev/null"'
+done >"$dir/puts"
+curl -s -K "$dir/puts"
+# look: what is stored by now; value: the last of a series in that
+look() { mlb "$dir/rec" >"$dir/now" 2>/dev/null; }
+value() { grep " $1 " "$dir/now" | tail -n 1 | sed "s/.*'last': \([0-9]*\).*/\1/"; }
 page() { python3 -c "import json,sys; print(int(json.load(open('$dir/page'))['$1']))"; }
+# LevelDB may still be at work: until what is stored is what the page says.
+same() {
+	look
+	curl -s "http://127.0.0.1:$stats/transaction_data" >"$dir/page"
+	[ "$(value 'leveldb_approximate_memory_bytes{service="kv"}')" = \
+		"$(page level_db_approx_mem_size)" ] &&
+		[ "$(value 'leveldb_block_writes_total{service="kv"}')" = \
+		"$(page num_writes)" ] &&
+		[ "$(value 'leveldb_max_resident_memory_bytes{service="kv"}')" = \
+		"$(($(page max_resident_set_size) * 1024))" ]
+}
+await 120 same
 expect "leveldb_approximate_memory_bytes" \
 	"$(value 'leveldb_approximate_memory_bytes{service="kv"}')" "$(page level_db_approx_mem_size)"
 expect "leveldb_block_writes_total" \
@@ -71,11 +92,18 @@ expect "leveldb_max_resident_memory_bytes is in bytes" \
 	"$(value 'leveldb_max_resident_memory_bytes{service="kv"}')" \
 	"$(($(page max_resident_set_size) * 1024))"
 expect "leveldb_up" "$(value 'leveldb_up{service="kv"}')" 1
-expect_text "the page's own metrics" "$(mlb "$dir/rec")" \
+expect_text "the page's own metrics" "$(cat "$dir/now")" \
 	'counter kv_operations_total{op="set",service="kv"}'
-expect_true "NaN is no data" [ -z "$(mlb "$dir/rec" | grep 'latencies{quantile')" ]
+expect_true "NaN is no data" [ -z "$(grep 'latencies{quantile' "$dir/now")" ]
 
 # Those that do not answer do not disturb, and are not besieged.
+all_tried() {
+	look
+	[ -n "$(value 'leveldb_up{service="silent"}')" ] &&
+		[ -n "$(value 'leveldb_up{service="odd"}')" ] &&
+		said "$dir/scrape.log" 'hang: leveldb: no answer in time'
+}
+await 60 all_tried
 expect "one that never answers is down" "$(value 'leveldb_up{service="silent"}')" 0
 expect "one that talks nonsense is down" "$(value 'leveldb_up{service="odd"}')" 0
 expect_text "the log says why, once" "$(grep -c 'hang: leveldb: no answer in time' "$dir/scrape.log")" "^1$"
@@ -86,19 +114,28 @@ expect_true "no storm: $(wc -l <"$dir/silent.times") requests in $((now - began)
 # A crash: down, then a new pid, counters from 0, never a negative increase.
 child=$(pgrep -P "$kv")
 kill -9 "$child"
-await 5 curl -sf "http://127.0.0.1:$stats/transaction_data" -o "$dir/warm"
-sleep 2
-expect "after a crash it is up again" "$(value 'leveldb_up{service="kv"}')" 1
+await 120 curl -sf "http://127.0.0.1:$stats/transaction_data" -o "$dir/warm"
+crashed=$(($(date +%s) * 2 + 2))
+is_up() {
+	look
+	[ "$(grep ' leveldb_up{service="kv"} ' "$dir/now" |
+		tail -n 1 | cut -d' ' -f1)" -gt $crashed ] &&
+		[ "$(value 'leveldb_up{service="kv"}')" = 1 ]
+}
+expect_true "after a crash it is up again" await 60 is_up
 
 # The daemon is away for 3 s; what was pulled meanwhile comes later.
 end "$daemon"
 sleep 3
 start_daemon two -s "$dir/store" -w "$dir/rec"
 daemon=$last
-sleep 2.5
+await 60 said "$dir/scrape.log" "memlensd takes batches again"
+restarted=$(($(date +%s) * 2))
+caught_up() { [ "$(mlb "$dir/rec" 2>/dev/null | grep scrape_queued_batches |
+	tail -n 1 | cut -d' ' -f1)" -gt $restarted ]; }
+await 60 caught_up
 end "$scrape"
 expect "SIGTERM: status" "$status" 0
-sleep 0.3
 end "$daemon"
 gaps() {
 	mlb "$dir/rec" | awk '$3 == "memlens_scrape_queued_batches{}" { print $1 }' | sort -un |
