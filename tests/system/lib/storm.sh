@@ -81,10 +81,10 @@ storm_begin() {
 }
 
 # storm_watch PID SECONDS : the most that the daemon and its child took, in
-# $most_rss_kb and $most_descriptors
+# $most_rss_kb and $most_descriptors, and the least in $least_rss_kb
 storm_watch() {
 	local end=$((SECONDS + $2)) rss fds p
-	most_rss_kb=0 most_descriptors=0
+	most_rss_kb=0 most_descriptors=0 least_rss_kb=99999999
 	while ((SECONDS < end)) && kill -0 "$1" 2>/dev/null; do
 		rss=0 fds=0
 		for p in $1 $(children "$1"); do
@@ -92,6 +92,7 @@ storm_watch() {
 			fds=$((fds + $(descriptors "$p")))
 		done
 		((rss <= most_rss_kb)) || most_rss_kb=$rss
+		((rss >= least_rss_kb)) || least_rss_kb=$rss
 		((fds <= most_descriptors)) || most_descriptors=$fds
 		sleep 0.5
 	done
