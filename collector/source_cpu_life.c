@@ -50,6 +50,7 @@ struct recent {
 struct cpu_life {
 	struct cpu_life_parts parts;
 	struct life *life; /* NULL: not watched */
+	size_t fresh; /* records since the last poll */
 	struct life_count *count;
 	int epoll, timer;
 	bool armed; /* the rings may wake us */
@@ -78,6 +79,7 @@ life_record(void *arg, const struct life_event *e)
 {
 	struct cpu_life *c = arg;
 
+	c->fresh++;
 	cpu_life_event(c, e, c->now_ns);
 }
 
@@ -324,10 +326,11 @@ cpu_life_poll(struct cpu_life *c, int64_t now_ns)
 	uint64_t expired;
 	size_t n;
 
+	cpu_life_drain(c, now_ns);
 	if (c->life == NULL)
 		return;
-	c->now_ns = now_ns;
-	n = life_drain(c->life);
+	n = c->fresh;
+	c->fresh = 0;
 	cpu_life_do_due(c, now_ns);
 	if (c->armed && n > 0) {
 		life_pause(c, now_ns);
