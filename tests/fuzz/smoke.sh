@@ -11,6 +11,7 @@ name=${target##*/fuzz_}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 options=(-timeout=200 -rss_limit_mb=1024 -artifact_prefix="${target%/*}/"
 	-print_final_stats=0)
 if [ -n "${FUZZ_SECONDS:-}" ]; then
