@@ -334,12 +334,15 @@ daemon_start_sources(struct daemon *d)
 void
 daemon_stop_sources(struct daemon *d)
 {
-	int64_t wall_ns = clock_wall_ns();
+	int64_t wall_ns;
 	uint64_t slot;
 
 	if (d->sources == NULL)
 		return;
+	sources_stop(d->sources);
+	wall_ns = clock_wall_ns();
 	slots_update(&d->slots, wall_ns, clock_mono_ns());
+	slots_hurry(&d->slots);
 	while (slots_next(&d->slots, &slot))
 		daemon_close_slot(d, slot);
 	services_sweep(d->services, wall_ns);

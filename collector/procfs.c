@@ -325,4 +325,4 @@ procfs_state(const struct source *s, const char **why)
 }
 
 const struct source_ops source_procfs = {"procfs", procfs_open, procfs_fd,
-    procfs_poll, procfs_close_slot, procfs_state, procfs_close};
+    procfs_poll, procfs_close_slot, procfs_state, procfs_close, NULL};

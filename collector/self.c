@@ -224,4 +224,4 @@ self_close(struct source *s)
 }
 
 const struct source_ops source_self = {"self", self_open, self_fd, self_poll,
-    self_close_slot, self_state, self_close};
+    self_close_slot, self_state, self_close, NULL};

@@ -45,10 +45,11 @@ bool
 slots_next(struct slots *s, uint64_t *slot)
 {
 	uint64_t present = slots_of(s, s->wall_ns);
-	uint64_t over = slots_of(s, s->wall_ns - s->grace_ns);
+	uint64_t over = slots_of(s, s->wall_ns -
+	    (s->hurry ? 0 : s->grace_ns));
 
 	if (!s->leave && s->open >= over)
-		return false;
+		return s->hurry = false;
 	*slot = s->open++;
 	if (s->leave || over - *slot > SLOTS_LAG_MAX) {
 		if (present > s->open)
@@ -57,6 +58,12 @@ slots_next(struct slots *s, uint64_t *slot)
 	}
 	s->leave = false;
 	return true;
+}
+
+void
+slots_hurry(struct slots *s)
+{
+	s->hurry = true;
 }
 
 int64_t

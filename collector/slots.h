@@ -35,6 +35,7 @@ struct slots {
 	int64_t slot_ns, grace_ns;
 	int64_t wall_ns, mono_ns; /* at the last update */
 	bool leave; /* close the open slot now and go to the present one */
+	bool hurry; /* nothing more comes in: no grace */
 };
 
 void slots_init(struct slots *s, int64_t slot_ns, int64_t wall_ns,
@@ -47,6 +48,10 @@ enum slots_jump slots_update(struct slots *s, int64_t wall_ns,
 /* True when a slot is to be closed: *slot is its number, and the next one
  * has become the open one.  Call until it is false. */
 bool slots_next(struct slots *s, uint64_t *slot);
+
+/* Nothing more comes in: slots_next() gives what is over without grace, up
+ * to the present slot, which stays open. */
+void slots_hurry(struct slots *s);
 
 /* Wall time at which slots_next() may become true. */
 int64_t slots_due_ns(const struct slots *s);

@@ -49,6 +49,10 @@ struct source_ops {
 	enum source_state (*state)(const struct source *s, const char **why);
 
 	void (*close)(struct source *s);
+
+	/* Takes nothing more: the next close_slot() is the last, and counts
+	 * all that was taken.  May be NULL. */
+	void (*stop)(struct source *s);
 };
 
 extern const struct source_ops source_cpu;    /* BPF CPU sampler */

@@ -397,6 +397,15 @@ cpu_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
 	return e;
 }
 
+/* Samples that were taken after the last drain would be lost unseen. */
+static void
+cpu_stop(struct source *s)
+{
+	if (s->sampler != NULL)
+		sampler_stop(s->sampler);
+	s->stopped = true;
+}
+
 static enum source_state
 cpu_state(const struct source *s, const char **why)
 {
@@ -421,6 +430,7 @@ const struct source_ops source_cpu = {
     .fd = cpu_fd,
     .poll = cpu_poll,
     .close_slot = cpu_close_slot,
+    .stop = cpu_stop,
     .state = cpu_state,
     .close = cpu_close,
 };

@@ -86,6 +86,7 @@ struct source {
 	struct aggregate *aggregate;
 	int epoll;
 	enum source_state state;
+	bool stopped; /* samples no more, for good */
 	char why[320];
 	struct governor governor;
 	struct cpu_usage usage;

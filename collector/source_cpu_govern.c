@@ -120,6 +120,6 @@ cpu_govern(struct source *s, uint64_t slot, struct batch *b)
 	u->at_ns = now_ns;
 	govern_put(b, "memlens_profile_used_ratio", "ratio", 6, slot,
 	    time_ns, (int64_t)(u->ratio * 1e6));
-	if (governor_step(&s->governor, used_ns, span_ns))
+	if (!s->stopped && governor_step(&s->governor, used_ns, span_ns))
 		govern_change(s, slot, b);
 }

@@ -172,6 +172,17 @@ sources_poll(struct sources *s, int64_t now_ns)
 	}
 }
 
+void
+sources_stop(struct sources *s)
+{
+	for (size_t i = 0; i < SOURCES; i++) {
+		struct one_source *o = &s->one[i];
+
+		if (o->source != NULL && o->ops->stop != NULL)
+			o->ops->stop(o->source);
+	}
+}
+
 /* FACT_SOURCE: "attached", "not attached: why", "degraded: why", "off". */
 static void
 source_fact(struct one_source *o, struct batch *b, int64_t time_ns,

@@ -24,6 +24,9 @@ void sources_close(struct sources *s); /* NULL is fine */
 /* Polls every source.  Their errors are logged, not returned. */
 void sources_poll(struct sources *s, int64_t now_ns);
 
+/* They take nothing more: the slot that is closed next is the last. */
+void sources_stop(struct sources *s);
+
 /* Adds every source's blocks, and FACT_SOURCE for each whose state has
  * changed, or for all when `first`. */
 void sources_close_slot(struct sources *s, uint64_t slot, struct batch *b,

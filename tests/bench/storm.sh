@@ -102,6 +102,6 @@ if ((calm > before + 100)); then
 	echo "descriptors leak: $before before, $calm after"
 	failed=1
 fi
-((unaccounted >= 0 && unaccounted * 100 <= runs)) ||
+((unaccounted == 0)) ||
 	{ echo "samples are not accounted for"; failed=1; }
 exit $failed

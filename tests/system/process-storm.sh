@@ -35,6 +35,4 @@ done
 end "$d"
 expect "it ends well" "$status" 0
 storm_balance
-# The last samples may lie in the ring still.
-expect_true "every sample is accounted for" \
-	test $unaccounted -le $((runs / 20)) -a $unaccounted -ge 0
+expect "every sample is accounted for" "$unaccounted" 0

@@ -52,6 +52,21 @@ TEST(short_slots_have_a_short_grace)
 	CHECK_STR(closed(&s, T0 + 25 * MS, 25 * MS), "0 ");
 }
 
+/* What the last 200 ms had brought for the next slot was lost at an end
+ * within its grace. */
+TEST(the_last_slot_waits_for_nothing)
+{
+	struct slots s;
+
+	slots_init(&s, 10 * S, T0 + 3 * S, 0);
+	slots_hurry(&s);
+	CHECK_STR(closed(&s, T0 + 10 * S + 100 * MS, 7100 * MS), "0 ");
+	CHECK_INT(s.open, T0 / (10 * S) + 1);
+	/* after a reload the grace holds again */
+	CHECK_STR(closed(&s, T0 + 20 * S + 100 * MS, 17100 * MS), "");
+	CHECK_STR(closed(&s, T0 + 20 * S + 200 * MS, 17200 * MS), "1 ");
+}
+
 TEST(suspend_is_a_gap)
 {
 	struct slots s;
@@ -142,6 +157,7 @@ main(void)
 {
 	RUN(in_time);
 	RUN(short_slots_have_a_short_grace);
+	RUN(the_last_slot_waits_for_nothing);
 	RUN(suspend_is_a_gap);
 	RUN(long_stall_is_a_gap);
 	RUN(small_step_back_waits);
