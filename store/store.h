@@ -67,10 +67,11 @@ const struct err *store_writer_open(struct store_writer **out, const char *dir,
     const struct store_options *options);
 
 /*
- * Appends a batch to the journal: one write(2), synced by a thread soon
- * after.  Visible to readers at once.  A batch whose id was taken in the
- * last 24 h is counted and dropped, successfully.  Errors: ERR_LIMIT code
- * 507 when the disk is full, ERR_FORMAT for another slot length.
+ * Appends a batch to the journal: one write(2), synced by a thread at once,
+ * or 50 ms after its last sync.  Visible to readers at once.  A batch whose
+ * id was taken in the last 24 h is counted and dropped, successfully.
+ * Errors: ERR_LIMIT code 507 when the disk is full, ERR_FORMAT for another
+ * slot length.
  */
 const struct err *store_append(struct store_writer *w, struct batch *b);
 

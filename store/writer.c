@@ -22,6 +22,8 @@
 #include "segtree.h"
 #include "work.h"
 
+#define WORK_EVERY_NS (50 * NS_PER_MS)
+
 /* ---- opening ---- */
 
 static const struct err *
@@ -147,19 +149,35 @@ writer_recall_ids(struct store_writer *w)
 	return e;
 }
 
+/* Waits until there is work, and for what comes soon after the last: many
+ * appends a second share a sync.  Mutex held. */
+static void
+writer_wait(struct store_writer *w, int64_t rest_until_ns)
+{
+	struct timespec until = {.tv_sec = rest_until_ns / NS_PER_S,
+	    .tv_nsec = rest_until_ns % NS_PER_S};
+
+	while (!w->stop && !w->kicked)
+		pthread_cond_wait(&w->wake, &w->mutex);
+	while (!w->stop && !w->urgent && pthread_cond_timedwait(&w->wake,
+	    &w->mutex, &until) == 0)
+		continue;
+}
+
 static void *
 writer_thread(void *arg)
 {
 	struct store_writer *w = arg;
 	const struct err *e;
+	int64_t began_ns = 0;
 
 	pthread_mutex_lock(&w->mutex);
-	while (!w->stop) {
-		if (!w->kicked) {
-			pthread_cond_wait(&w->wake, &w->mutex);
-			continue;
-		}
-		w->kicked = false;
+	for (;;) {
+		writer_wait(w, began_ns + WORK_EVERY_NS);
+		if (w->stop)
+			break;
+		began_ns = clock_mono_ns();
+		w->kicked = w->urgent = false;
 		pthread_mutex_unlock(&w->mutex);
 		e = writer_work(w);
 		if (e != NULL)
@@ -168,6 +186,22 @@ writer_thread(void *arg)
 	}
 	pthread_mutex_unlock(&w->mutex);
 	return NULL;
+}
+
+/* Of the monotonic clock. */
+static const struct err *
+writer_init_wake(struct store_writer *w)
+{
+	pthread_condattr_t attr;
+	int rc = pthread_condattr_init(&attr);
+
+	if (rc == 0)
+		rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	if (rc == 0)
+		rc = pthread_cond_init(&w->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	errno = rc;
+	return rc == 0 ? NULL : err_errno("a thread for the store");
 }
 
 static const struct err *
@@ -196,9 +230,10 @@ store_writer_open(struct store_writer **out, const char *dir,
 	w->dir = w->lock = w->current.fd = w->spare.fd = -1;
 	w->options = *options;
 	pthread_mutex_init(&w->mutex, NULL);
-	pthread_cond_init(&w->wake, NULL);
+	e = writer_init_wake(w);
 	w->path = strdup(dir);
-	e = w->path == NULL ? err_nomem() : writer_lock_dir(w);
+	if (e == NULL)
+		e = w->path == NULL ? err_nomem() : writer_lock_dir(w);
 	if (e == NULL)
 		e = writer_load_manifest(w);
 	if (e == NULL)

@@ -42,7 +42,9 @@ struct store_writer {
 	struct manifest manifest; /* background thread only */
 	uint64_t sequence;        /* for file names */
 	pthread_t thread;
-	bool threaded, stop, kicked;
+	bool threaded, stop;
+	bool kicked; /* there is work for the thread */
+	bool urgent; /* which does not wait for more to come together */
 	pthread_mutex_t mutex;
 	pthread_cond_t wake;
 	struct journal_slot current, spare;

@@ -31,7 +31,7 @@ writer_retire(struct store_writer *w)
 		return false;
 	w->retired[w->n_retired++] = w->current;
 	w->current = (struct journal_slot){.fd = -1};
-	w->kicked = true;
+	w->kicked = w->urgent = true; /* the spare journal is wanted */
 	pthread_cond_signal(&w->wake);
 	return true;
 }
