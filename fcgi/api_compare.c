@@ -271,13 +271,7 @@ compare_put_row(struct writer *w, const struct compare *c,
 	writer_open(w, '{');
 	writer_key(w, "name");
 	writer_str(w, d->name);
-	writer_key(w, "labels");
-	writer_open(w, '{');
-	for (size_t i = 0; i < d->n_labels; i++) {
-		writer_key_any(w, d->labels[i].name);
-		writer_str(w, d->labels[i].value);
-	}
-	writer_close(w, '}');
+	measure_put_labels(w, d);
 	compare_put_unit(w, d);
 	compare_put_two(w, "value", r->v[0], r->v[1]);
 	writer_key(w, "difference");

@@ -62,7 +62,7 @@ percentiles_put(struct writer *w, const struct step_page *q,
 	writer_str(w, h->desc.name);
 	writer_key(w, "unit");
 	writer_str(w, h->desc.unit);
-	step_page_put_labels(w, &h->desc);
+	measure_put_labels(w, &h->desc);
 	writer_key(w, "points");
 	writer_open(w, '[');
 	for (size_t i = 0; i < h->n_points; i++)

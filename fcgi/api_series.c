@@ -124,7 +124,7 @@ series_put(struct writer *w, const struct series_request *q,
 	series_put_unit(w, q, m);
 	writer_key(w, "fn");
 	writer_str(w, series_fns[series_fn_of(q, m)]);
-	step_page_put_labels(w, &m->desc);
+	measure_put_labels(w, &m->desc);
 	writer_key(w, "points");
 	writer_open(w, '[');
 	for (size_t i = 0; i < m->n_points; i++) {

@@ -155,3 +155,15 @@ measure_put_reasons(struct writer *w, const struct metric_series *series,
 	}
 	writer_close(w, '}');
 }
+
+void
+measure_put_labels(struct writer *w, const struct series_desc *d)
+{
+	writer_key(w, "labels");
+	writer_open(w, '{');
+	for (size_t i = 0; i < d->n_labels; i++) {
+		writer_key_any(w, d->labels[i].name);
+		writer_str(w, d->labels[i].value);
+	}
+	writer_close(w, '}');
+}

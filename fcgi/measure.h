@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 struct err;
+struct series_desc;
 struct writer;
 
 #define MEASURE_SERIES_MAX 1000
@@ -51,5 +52,8 @@ void measure_put_reasons(struct writer *w, const struct metric_series *series,
 #define MEASURE_FAULTS                                                         \
 	"{__name__=~\"" MEASURE_LOST "|" MEASURE_BROKEN "\"}"
 #define MEASURE_SAMPLES "memlens_profile_samples_total"
+
+/* The member "labels" of a series. */
+void measure_put_labels(struct writer *w, const struct series_desc *d);
 
 #endif

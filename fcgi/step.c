@@ -93,15 +93,3 @@ step_page_put(struct writer *w, const struct step_page *p)
 	writer_key(w, "step");
 	writer_seconds(w, p->step_ns);
 }
-
-void
-step_page_put_labels(struct writer *w, const struct series_desc *d)
-{
-	writer_key(w, "labels");
-	writer_open(w, '{');
-	for (size_t i = 0; i < d->n_labels; i++) {
-		writer_key_any(w, d->labels[i].name);
-		writer_str(w, d->labels[i].value);
-	}
-	writer_close(w, '}');
-}

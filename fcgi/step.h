@@ -48,7 +48,4 @@ bool step_page_unchanged(const struct step_page *p, struct response *rs,
 /* Members of an open object: from, until and step. */
 void step_page_put(struct writer *w, const struct step_page *p);
 
-/* The member "labels" of a series. */
-void step_page_put_labels(struct writer *w, const struct series_desc *d);
-
 #endif

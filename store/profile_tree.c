@@ -6,6 +6,7 @@
 #include "reader.h"
 
 #include "base/err.h"
+#include "base/kth.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -148,35 +149,6 @@ tree_sum(struct tree *t)
 
 /* ---- which nodes ---- */
 
-/* The k-th largest, k from 1: quickselect, which reorders a. */
-static int128
-tree_kth(int128 *a, size_t n, size_t k)
-{
-	size_t low = 0, high = n - 1;
-
-	while (low < high) {
-		int128 pivot = a[low + (high - low) / 2], swap;
-		size_t i = low, j = high;
-
-		for (;; i++, j--) {
-			while (a[i] > pivot)
-				i++;
-			while (a[j] < pivot)
-				j--;
-			if (i >= j)
-				break;
-			swap = a[i];
-			a[i] = a[j];
-			a[j] = swap;
-		}
-		if (k - 1 <= j)
-			high = j;
-		else
-			low = j + 1;
-	}
-	return a[low];
-}
-
 /* What a node must have so that it is among the largest and not too small;
  * totals[n] are those of all nodes but the root, and are reordered. */
 static int128
@@ -193,7 +165,7 @@ tree_least(const struct profile_limit *limit, int128 whole, int128 *totals,
 	/* the root is one of the largest, too */
 	if (limit->max_nodes > 0 && large + 1 > limit->max_nodes)
 		least = limit->max_nodes == 1
-		    ? whole : tree_kth(totals, large, limit->max_nodes - 1);
+		    ? whole : kth_largest(totals, large, limit->max_nodes - 1);
 	return large == n && large < limit->max_nodes ? 0 : least;
 }
 

@@ -11,6 +11,7 @@
 
 #include "flame_shape.h"
 #include "store/base/err.h"
+#include "store/base/kth.h"
 
 #define NONE UINT32_MAX
 
@@ -198,42 +199,6 @@ flame_sum(struct flame_work *w)
 		w->total[w->p->nodes[i].parent] += w->total[i];
 }
 
-static void
-flame_swap(int128 *a, size_t i, size_t j)
-{
-	int128 t = a[i];
-
-	a[i] = a[j];
-	a[j] = t;
-}
-
-/* The k-th largest of a[0..n), k from 1: quickselect, which reorders a. */
-static int128
-flame_kth(int128 *a, size_t n, size_t k)
-{
-	size_t low = 0, high = n - 1;
-
-	while (low < high) {
-		int128 pivot = a[low + (high - low) / 2];
-		size_t i = low, j = high;
-
-		for (;;) {
-			while (a[i] > pivot)
-				i++;
-			while (a[j] < pivot)
-				j--;
-			if (i >= j)
-				break;
-			flame_swap(a, i++, j--);
-		}
-		if (k - 1 <= j)
-			high = j;
-		else
-			low = j + 1;
-	}
-	return a[low];
-}
-
 /* Does the profile have it cut already? */
 static bool
 flame_is_cut(const struct flame_work *w, size_t i)
@@ -257,7 +222,7 @@ flame_select(struct flame_work *w, int64_t max_nodes, int128 *scratch)
 
 		for (size_t i = 0; i < n; i++)
 			scratch[i] = flame_is_cut(w, i) ? 0 : w->total[i];
-		least = flame_kth(scratch, n, k);
+		least = kth_largest(scratch, n, k);
 		left = k;
 		for (size_t i = 0; i < n; i++)
 			left -= w->total[i] > least && !flame_is_cut(w, i);
