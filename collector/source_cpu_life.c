@@ -26,12 +26,15 @@
 #define QUIET_MAX_NS (20 * NS_PER_MS) /* ... or have come for so long */
 #define PAUSE_NS (3 * NS_PER_MS)   /* between two looks at the rings */
 #define PAUSE_LONG_NS (100 * NS_PER_MS)
+#define WAKE_NS (NS_PER_S / 20) /* between two that are soon, on average */
+#define LOOK_SHARE 500 /* looks take at most 1/500 of a CPU ... */
+#define LOOK_SPARE_NS (10 * NS_PER_MS) /* and what they left of that before */
 #define AGAIN_MIN_NS (1 * NS_PER_S) /* readings of one process; doubles */
 #define AGAIN_MAX_NS (16 * NS_PER_S)
 
-/* So many at once, and so many a second then. */
+/* Time that may be taken: what has passed since, so much at once. */
 struct tokens {
-	int64_t each_ns, full_ns, have_ns, since_ns;
+	int64_t full_ns, have_ns, since_ns;
 };
 
 /* A process that waits to be looked at. */
@@ -61,17 +64,20 @@ struct cpu_life {
 	struct recent recent[RECENT];
 };
 
-static bool
-tokens_take(struct tokens *t, int64_t now_ns)
+static struct tokens
+tokens_full(int64_t full_ns)
+{
+	return (struct tokens){full_ns, full_ns, clock_mono_ns()};
+}
+
+static int64_t
+tokens_left(struct tokens *t, int64_t now_ns)
 {
 	t->have_ns += now_ns - t->since_ns;
 	t->since_ns = now_ns;
 	if (t->have_ns > t->full_ns)
 		t->have_ns = t->full_ns;
-	if (t->have_ns < t->each_ns)
-		return false;
-	t->have_ns -= t->each_ns;
-	return true;
+	return t->have_ns;
 }
 
 static void
@@ -111,13 +117,8 @@ cpu_life_new(struct cpu_life **out, const struct cpu_life_parts *parts,
 	c->parts = *parts;
 	c->epoll = epoll;
 	c->timer = -1;
-	c->looks = (struct tokens){.each_ns = NS_PER_S / 5,
-	    .full_ns = 5 * NS_PER_S};
-	c->wakes = (struct tokens){.each_ns = NS_PER_S / 20,
-	    .full_ns = 5 * NS_PER_S};
-	c->looks.have_ns = c->looks.full_ns;
-	c->wakes.have_ns = c->wakes.full_ns;
-	c->looks.since_ns = c->wakes.since_ns = clock_mono_ns();
+	c->looks = tokens_full(LOOK_SPARE_NS * LOOK_SHARE);
+	c->wakes = tokens_full(5 * NS_PER_S);
 	c->count = life_count_new(parts->services);
 	if (c->count == NULL)
 		return err_nomem();
@@ -234,7 +235,9 @@ life_note(struct cpu_life *c, int32_t pid, int64_t now_ns)
 static void
 life_look(struct cpu_life *c, const struct waiting *w, int64_t now_ns)
 {
-	if (!tokens_take(&c->looks, now_ns)) {
+	int64_t began_ns = clock_thread_cpu_ns();
+
+	if (tokens_left(&c->looks, now_ns) <= 0) {
 		life_count_skip(c->count);
 		return;
 	}
@@ -244,6 +247,7 @@ life_look(struct cpu_life *c, const struct waiting *w, int64_t now_ns)
 	maps_renew(c->parts.maps, w->pid);
 	if (c->parts.processes != NULL)
 		unwind_processes_renew(c->parts.processes, w->pid, now_ns);
+	c->looks.have_ns -= (clock_thread_cpu_ns() - began_ns) * LOOK_SHARE;
 }
 
 void
@@ -286,9 +290,12 @@ life_set_timer(struct cpu_life *c, int64_t after_ns)
 static void
 life_pause(struct cpu_life *c, int64_t now_ns)
 {
-	int64_t pause_ns = tokens_take(&c->wakes, now_ns) ? PAUSE_NS :
-	    PAUSE_LONG_NS;
+	int64_t pause_ns = PAUSE_LONG_NS;
 
+	if (tokens_left(&c->wakes, now_ns) >= WAKE_NS) {
+		c->wakes.have_ns -= WAKE_NS;
+		pause_ns = PAUSE_NS;
+	}
 	life_arm(c, false);
 	c->armed_at_ns = now_ns + pause_ns;
 	life_set_timer(c, pause_ns);

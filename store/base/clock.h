@@ -15,7 +15,8 @@ int64_t clock_wall_ns(void);
 int64_t clock_boot_ns(void);
 /* CLOCK_MONOTONIC: what BPF's bpf_ktime_get_ns counts. */
 int64_t clock_mono_ns(void);
-/* CPU time of this process, user and system. */
+/* CPU time of this process, user and system; of this thread. */
 int64_t clock_cpu_ns(void);
+int64_t clock_thread_cpu_ns(void);
 
 #endif

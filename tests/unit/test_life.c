@@ -225,6 +225,38 @@ TEST(a_storm_is_bounded_and_counted)
 	bench_close(&t);
 }
 
+/* Five processes a second were all that was looked at, and what the test of
+ * short ones waited with was six. */
+TEST(looks_at_new_programs_are_bounded_by_the_cpu_they_take)
+{
+	int64_t now = clock_mono_ns();
+	struct bench t;
+	struct batch *b;
+
+	bench_open(&t);
+	for (int i = 0; i < 60; i++, now += 20 * MS) {
+		tell(&t, LIFE_EXEC, 4000001, now);
+		cpu_life_do_due(t.life, now + 2 * MS);
+	}
+	b = close_slot(&t, 1);
+	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) <= 0);
+	batch_free(b);
+	for (int i = 0; i < 20000; i++) { /* no time goes by */
+		tell(&t, LIFE_EXEC, (int32_t)getpid(), now);
+		cpu_life_do_due(t.life, now + 2 * MS);
+	}
+	b = close_slot(&t, 2);
+	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) > 0);
+	batch_free(b);
+	now += 60 * NS_PER_S;
+	tell(&t, LIFE_EXEC, (int32_t)getpid(), now);
+	cpu_life_do_due(t.life, now + 2 * MS);
+	b = close_slot(&t, 3);
+	CHECK_INT(increase_of(b, "memlens_life_skipped_total", NULL), 0);
+	batch_free(b);
+	bench_close(&t);
+}
+
 /* ---- what is counted ---- */
 
 static void
@@ -389,6 +421,7 @@ main(void)
 	RUN(an_exec_is_looked_at_when_its_mappings_are_there);
 	RUN(a_program_that_maps_all_the_time_is_read_rarely);
 	RUN(a_storm_is_bounded_and_counted);
+	RUN(looks_at_new_programs_are_bounded_by_the_cpu_they_take);
 	RUN(threads_and_processes_are_counted_by_service);
 	RUN(marks_are_few);
 	RUN(names_of_services_that_are_gone_make_room);
