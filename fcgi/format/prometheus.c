@@ -38,7 +38,7 @@ static const struct {
     {"counter", PROM_COUNTER},
     {"gauge", PROM_GAUGE},
     {"histogram", PROM_HISTOGRAM},
-    {"gaugehistogram", PROM_HISTOGRAM},
+    {"gaugehistogram", PROM_GAUGE_HISTOGRAM},
     {"summary", PROM_SUMMARY},
 };
 
@@ -382,16 +382,19 @@ prom_unit(const struct prom_sample *s)
 void
 prom_describe(const struct prom_sample *s, struct series_desc *d)
 {
-	bool part = s->type == PROM_HISTOGRAM || s->type == PROM_SUMMARY;
+	bool grows = s->type == PROM_HISTOGRAM || s->type == PROM_SUMMARY;
+	bool whole = has_suffix(s->name, "_count") ||
+	    has_suffix(s->name, "_bucket");
 	bool count;
 
 	*d = (struct series_desc){.name = s->name, .labels = s->labels,
 	    .n_labels = s->n_labels};
-	d->kind = s->type == PROM_COUNTER ? SERIES_COUNTER : SERIES_GAUGE;
+	d->kind = s->type == PROM_COUNTER || (grows &&
+	    (whole || has_suffix(s->name, "_sum"))) ? SERIES_COUNTER :
+	    SERIES_GAUGE;
 	d->unit = prom_unit(s);
 	count = d->unit[0] == '\0' && (s->type == PROM_COUNTER ||
-	    (part && (has_suffix(s->name, "_count") ||
-	        has_suffix(s->name, "_bucket"))));
+	    ((grows || s->type == PROM_GAUGE_HISTOGRAM) && whole));
 	d->scale = count || strcmp(d->unit, "bytes") == 0 ? 0 : 6;
 }
 

@@ -28,6 +28,7 @@ enum prom_type {
 	PROM_COUNTER,
 	PROM_GAUGE,
 	PROM_HISTOGRAM,
+	PROM_GAUGE_HISTOGRAM, /* its parts may fall */
 	PROM_SUMMARY
 };
 
@@ -63,7 +64,8 @@ const struct err *prom_parse(const char *text, size_t n, prom_fn *fn,
 /*
  * How a sample is stored: kind, unit and decimal scale follow from its type,
  * name and "# UNIT" alone, so that they are the same every time.  A counter
- * is a counter, all else a gauge; bytes and counts have scale 0, all else 6.
+ * is a counter, and so are the buckets, sum and count of a histogram or a
+ * summary, all else a gauge; bytes and counts have scale 0, all else 6.
  */
 void prom_describe(const struct prom_sample *s, struct series_desc *d);
 

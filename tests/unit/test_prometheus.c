@@ -73,9 +73,22 @@ TEST(types_and_units)
 	CHECK_STR(parse("# TYPE h_seconds histogram\n"
 	    "h_seconds_bucket{le=\"+Inf\"} 3\nh_seconds_sum 0.5\n"
 	    "h_seconds_count 3\n"),
-	    "h_seconds_bucket|le=+Inf,|gauge||0|3\n"
-	    "h_seconds_sum||gauge|seconds|6|500000\n"
-	    "h_seconds_count||gauge||0|3\n");
+	    "h_seconds_bucket|le=+Inf,|counter||0|3\n"
+	    "h_seconds_sum||counter|seconds|6|500000\n"
+	    "h_seconds_count||counter||0|3\n");
+}
+
+/* As gauges, every part of a histogram seemed to have moved. */
+TEST(parts_of_a_histogram_only_grow)
+{
+	CHECK_STR(parse("# TYPE s summary\ns{quantile=\"0.5\"} 2\n"
+	    "s_sum 7\ns_count 3\n"),
+	    "s|quantile=0.5,|gauge||6|2000000\ns_sum||counter||6|7000000\n"
+	    "s_count||counter||0|3\n");
+	CHECK_STR(parse("# TYPE g gaugehistogram\n"
+	    "g_bucket{le=\"+Inf\"} 3\ng_gcount 3\n"),
+	    "g_bucket|le=+Inf,|gauge||0|3\ng_gcount||gauge||6|3000000\n");
+	CHECK_STR(parse("queue_count 3\n"), "queue_count||gauge||6|3000000\n");
 }
 
 TEST(not_numbers)
@@ -164,6 +177,7 @@ main(void)
 {
 	RUN(plain);
 	RUN(types_and_units);
+	RUN(parts_of_a_histogram_only_grow);
 	RUN(not_numbers);
 	RUN(labels);
 	RUN(bounds);
