@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/base/clock.h"
@@ -26,7 +27,8 @@
 #include "store/base/log.h"
 #include "symbols_child.h"
 
-#define ANSWER_MAX_NS (5 * NS_PER_S)     /* for one request */
+#define ANSWER_MAX_NS (5 * NS_PER_S)     /* of its CPU for one request ... */
+#define ANSWER_LATE_NS (30 * NS_PER_S)   /* ... and of time: it hangs */
 #define RESTART_MIN_NS (100 * NS_PER_MS) /* doubles up to the next line */
 #define RESTART_MAX_NS (5 * NS_PER_S)
 #define HEALTHY_NS (20 * NS_PER_S)       /* a life that forgives the past */
@@ -45,6 +47,7 @@ struct symbols_link {
 	int64_t started_ns, restart_at_ns, delay_ns;
 	struct link_request flight[LINK_IN_FLIGHT]; /* a queue */
 	uint32_t first, n_flight;
+	int64_t turn_ns, turn_cpu_ns; /* when the oldest became that */
 	uint8_t reply[WIRE_REPLY_MAX];
 };
 
@@ -222,11 +225,44 @@ link_oldest(struct symbols_link *l)
 	return l->n_flight > 0 ? &l->flight[l->first] : NULL;
 }
 
+/* The child's CPU time so far; 0 when it cannot be told. */
+static int64_t
+link_cpu_ns(const struct symbols_link *l)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(l->pid, &clock) != 0 ||
+	    clock_gettime(clock, &t) != 0)
+		return 0;
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* It is the oldest request's turn from now on. */
+static void
+link_turn(struct symbols_link *l)
+{
+	l->turn_ns = clock_mono_ns();
+	l->turn_cpu_ns = link_cpu_ns(l);
+}
+
 static void
 link_pop(struct symbols_link *l)
 {
 	l->first = (l->first + 1) % LINK_IN_FLIGHT;
 	l->n_flight--;
+}
+
+/* Does the child take too long over the oldest request?  On a busy machine
+ * it may have to wait for the CPU, and be killed over and over before it has
+ * read what it was asked for. */
+static bool
+link_is_stuck(const struct symbols_link *l, int64_t now_ns)
+{
+	if (l->n_flight == 0 || now_ns - l->turn_ns <= ANSWER_MAX_NS)
+		return false;
+	return now_ns - l->turn_ns > ANSWER_LATE_NS ||
+	    link_cpu_ns(l) - l->turn_cpu_ns > ANSWER_MAX_NS;
 }
 
 /* The child is gone: tells the fate of each request, plans the next one. */
@@ -266,6 +302,7 @@ link_take(struct symbols_link *l, size_t n, int fd)
 		return false;
 	/* Its place is free before the answer is used: that may send. */
 	link_pop(l);
+	link_turn(l);
 	l->answer(l->arg, &q, &r, l->reply + sizeof(r), n - sizeof(r), fd);
 	return true;
 }
@@ -338,13 +375,11 @@ link_restart(struct symbols_link *l, int64_t now_ns)
 void
 symbols_link_pump(struct symbols_link *l, int64_t now_ns)
 {
-	struct link_request *q;
-
 	if (l->socket >= 0 && !link_receive(l))
 		link_died(l, now_ns);
-	q = link_oldest(l);
-	if (q != NULL && now_ns - q->sent_ns > ANSWER_MAX_NS) {
-		log_warn("symbols child: no answer for 5 s, ending it");
+	if (link_is_stuck(l, now_ns)) {
+		log_warn("symbols child: no answer for %d s, ending it",
+		    (int)((now_ns - l->turn_ns) / NS_PER_S));
 		link_died(l, now_ns);
 	}
 	if (l->socket < 0)
@@ -377,9 +412,11 @@ link_send(struct symbols_link *l, const struct wire_request *w, size_t size,
 		return false;
 	if (w->type == WIRE_DROP)
 		return true;
+	if (l->n_flight == 0)
+		link_turn(l);
 	q = &l->flight[(l->first + l->n_flight++) % LINK_IN_FLIGHT];
 	*q = (struct link_request){.type = w->type, .seq = w->seq,
-	    .file = w->file, .n = w->n, .sent_ns = clock_mono_ns()};
+	    .file = w->file, .n = w->n};
 	if (ids != NULL)
 		memcpy(q->ids, ids, w->n * sizeof(*ids));
 	return true;

@@ -22,7 +22,6 @@ struct symbols_link;
 struct link_request {
 	uint32_t type, seq, file, n;
 	uint32_t ids[WIRE_OFFSETS];
-	int64_t sent_ns;
 };
 
 /* An answer: its head and the bytes behind it, none of them checked beyond
@@ -73,7 +72,7 @@ bool symbols_link_unwind(struct symbols_link *l, uint32_t table, int fd,
     uint64_t size, uint64_t max_rows);
 
 /* Takes the answers that wait, ends a child that takes too long over one
- * request, starts the next one when it is time.  Never blocks. */
+ * request (5 s of its CPU, or 30 s in which it does nothing else), starts the next one when it is time.  Never blocks. */
 void symbols_link_pump(struct symbols_link *l, int64_t now_ns);
 
 #endif

@@ -263,6 +263,31 @@ TEST(file_that_kills)
 	close(fd);
 }
 
+/* A child that has to wait for the CPU is let alone; one that hangs is not. */
+TEST(a_slow_child_is_not_a_stuck_one)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct symbols_stats before, stats;
+	struct symbols *s;
+	int64_t now_ns;
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	symbols_stats(s, &before);
+	CHECK(before.child > 0);
+	if (before.child > 0)
+		kill(before.child, SIGSTOP);
+	symbols_load(s, symbols_file(s, fd, "test"), fd);
+	now_ns = clock_mono_ns();
+	symbols_pump(s, now_ns + 10 * NS_PER_S);
+	symbols_stats(s, &stats);
+	CHECK_INT(stats.child, before.child);
+	symbols_pump(s, now_ns + 60 * NS_PER_S);
+	symbols_stats(s, &stats);
+	CHECK_INT(stats.child, 0);
+	symbols_free(s);
+	close(fd);
+}
+
 /* No ELF, nothing at all, a directory, a header that promises too much. */
 TEST(not_elf)
 {
@@ -555,6 +580,7 @@ main(void)
 	RUN(vdso);
 	RUN(killed_at_any_time);
 	RUN(file_that_kills);
+	RUN(a_slow_child_is_not_a_stuck_one);
 	RUN(not_elf);
 	RUN(kernel);
 	RUN(bounded);
