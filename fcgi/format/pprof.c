@@ -281,25 +281,25 @@ reader_column(const struct pprof_reader *r, size_t i, struct pprof_column *c)
 }
 
 /* How a column is counted: in periods where its values are counts of them
- * or multiples. */
+ * or multiples, and the period is one that comes again. */
 static void
 reader_count(struct pprof_reader *r, size_t i, const struct pprof_column *c,
     struct stacks_type *t)
 {
 	int64_t period = r->p->period;
+	bool steady = pprof_is_steady(period);
 
 	t->period = 1;
 	t->unit = c->unit;
-	r->periods[i] = 1;
-	if (period <= 1 || c->period_unit[0] == '\0')
+	r->periods[i] = r->factors[i] = 1;
+	if (period <= 1 || strcmp(c->period_unit, "nanoseconds") != 0)
 		return;
-	if (c->lonely && strcmp(c->type, "samples") == 0 &&
-	    strcmp(c->period_unit, "nanoseconds") == 0) {
-		t->period = period;
+	if (c->lonely && strcmp(c->type, "samples") == 0) {
+		t->period = steady ? period : 1;
+		r->factors[i] = steady ? 1 : period;
 		t->unit = c->period_unit;
-	} else if (strcmp(c->type, c->period_type) == 0 &&
+	} else if (steady && strcmp(c->type, c->period_type) == 0 &&
 	    strcmp(c->unit, c->period_unit) == 0 &&
-	    strcmp(c->unit, "nanoseconds") == 0 &&
 	    reader_is_multiple(r, i, period)) {
 		t->period = r->periods[i] = period;
 	}
@@ -348,9 +348,14 @@ reader_add(struct pprof_reader *r)
 	size_t columns = r->p->n_sample_type;
 
 	for (size_t i = 0; i < r->n_samples; i++)
-		for (size_t k = 0; k < columns; k++)
-			stacks_add(r->s, r->nodes[i], r->types[k],
-			    r->values[i * columns + k] / r->periods[k]);
+		for (size_t k = 0; k < columns; k++) {
+			int64_t v = r->values[i * columns + k] / r->periods[k];
+
+			if (__builtin_mul_overflow(v, r->factors[k], &v))
+				return pprof_bad("sample", i,
+				    "more nanoseconds than can be counted");
+			stacks_add(r->s, r->nodes[i], r->types[k], v);
+		}
 	return stacks_error(r->s);
 }
 

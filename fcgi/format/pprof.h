@@ -8,7 +8,9 @@
  * and ids of single requests, are left out and counted.
  *
  * A type's name becomes ours as memlens-api(7) says.  Values that are all
- * multiples of the period are stored as counts of it, others with period 1.
+ * multiples of the period are stored as counts of it where it is whole Hz or
+ * milliseconds, others with period 1: a measured period would be new, and a
+ * series, with each profile.
  *
  * WRITING  One type, with its count beside it where a count is a time; ids
  * from 1 on; one mapping for each module.

@@ -2,7 +2,7 @@
  * What Pyroscope's servers call the types that agents send without a
  * configuration, and how they count.
  */
-#include "pprof.h"
+#include "pprof_private.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -20,6 +20,19 @@ static const struct {
     {"contentions", "mutex_count", SERIES_FLOW},
     {"delay", "mutex_duration", SERIES_FLOW},
 };
+
+bool
+pprof_is_steady(int64_t period)
+{
+	const int64_t second = 1000000000, ms = 1000000;
+	int64_t hz, off;
+
+	if (period <= 0 || period >= second)
+		return period > 0 && period % ms == 0;
+	hz = (second + period / 2) / period;
+	off = second - period * hz;
+	return period % ms == 0 || (off > -hz && off < hz);
+}
 
 void
 pprof_sanitize(char *name, size_t size, const char *text)

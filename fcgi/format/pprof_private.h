@@ -40,7 +40,8 @@ struct pprof_reader {
 	struct pprof_place *places;
 	uint32_t *frames;
 	uint32_t types[PPROF_COLUMNS_MAX]; /* of the stacks */
-	int64_t periods[PPROF_COLUMNS_MAX];
+	int64_t periods[PPROF_COLUMNS_MAX]; /* values are divided by them */
+	int64_t factors[PPROF_COLUMNS_MAX]; /* and multiplied by these */
 	uint64_t numeric, requests, unnamed; /* left out */
 	/* the last stack, root first: what it shares with the next need not
 	 * be sought */
@@ -67,6 +68,13 @@ pprof_ids_find(const struct pprof_ids *ids, uint64_t id)
 		return id - 1 < ids->n ? (uint32_t)(id - 1) : INTERN_NONE;
 	return map64_get(&ids->map, id);
 }
+
+/*
+ * Is a period (ns) one that somebody chose: whole Hz or whole milliseconds?
+ * Others are measured (V8's agent does so), new with each profile, and each
+ * would make a series of its own.
+ */
+bool pprof_is_steady(int64_t period);
 
 /* A text of the string table. */
 const struct err *pprof_str(const struct pprof_reader *r, int64_t i,

@@ -385,6 +385,60 @@ TEST(names_of_types)
 	}
 }
 
+/* One sample of `count` by a type, and the period's (the same, or cpu). */
+static void
+check_period(int64_t period, uint64_t type, uint64_t count, int64_t expected,
+    int64_t value)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	struct buf b = {0};
+	struct stacks_type t;
+
+	put_sample(&b, LIST(1), count, true, false);
+	put_location(&b, 1, 0, 0, LIST(1));
+	put_function(&b, 1, 3);
+	put_strings(&b, strings);
+	put_type(&b, 1, type, type + 1);
+	put_type(&b, 11, 1, 2);
+	put_num(&b, 12, (uint64_t)period);
+	CHECK_OK(pprof_parse(s, b.data, b.len));
+	stacks_get_type(s, 0, &t);
+	CHECK_STR(t.name, "cpu");
+	CHECK_STR(t.unit, "nanoseconds");
+	CHECK_INT(t.period, expected);
+	CHECK_INT(stacks_total(s, 0), value);
+	stacks_free(s);
+	buf_fini(&b);
+}
+
+/* V8's agent measures its period anew for each profile. */
+TEST(a_measured_period_makes_no_series_of_its_own)
+{
+	check_period(10000000, 1, 30000000, 10000000, 3); /* 100 Hz */
+	check_period(10101010, 1, 30303030, 10101010, 3); /* 99 Hz */
+	check_period(10101010, 10, 3, 10101010, 3);
+	check_period(9000000, 10, 3, 9000000, 3); /* 9 ms */
+	check_period(2000000000, 10, 3, 2000000000, 3);
+	check_period(10753123, 1, 32259369, 1, 32259369);
+	check_period(10753123, 10, 3, 1, 32259369);
+	check_period(2000000001, 10, 3, 1, 6000000003);
+}
+
+TEST(more_nanoseconds_than_can_be_counted)
+{
+	struct buf b = {0};
+
+	put_sample(&b, LIST(1), INT64_MAX / 2, true, false);
+	put_location(&b, 1, 0, 0, LIST(1));
+	put_function(&b, 1, 3);
+	put_strings(&b, strings);
+	put_type(&b, 1, 10, 11);
+	put_type(&b, 11, 1, 2);
+	put_num(&b, 12, 10753123);
+	expect(&b, 422, "nanoseconds");
+	buf_fini(&b);
+}
+
 /* ---- writing ---- */
 
 static struct profile *
@@ -503,6 +557,8 @@ main(void)
 	RUN(every_prefix_is_an_error_or_a_profile);
 	RUN(bombs);
 	RUN(names_of_types);
+	RUN(a_measured_period_makes_no_series_of_its_own);
+	RUN(more_nanoseconds_than_can_be_counted);
 	RUN(written_and_read_again);
 	if (run("command -v protoc", out, sizeof(out)))
 		RUN(protoc_reads_it);
