@@ -46,12 +46,16 @@
       title: 'Copy a link to this view', 'aria-label':
         'Copy a link to this view', onclick: () => copyLink(share) },
     ns.dom.icon('link'));
+    const source = h('button', { type: 'button', class: 'button toggle',
+      text: 'Source', title: 'Where functions were written: file and line',
+      onclick: () => ns.view.set({ places: ns.view.get().places ? ''
+        : '1' }) });
     const filter = ns.flameFilter.create();
     const node = h('div', { class: 'flame-toolbar' },
       h('div', { class: 'segments', role: 'group', 'aria-label': 'View' },
         views),
       h('label', { class: 'search-field' }, ns.dom.icon('search'), search),
-      matched, filter.button, filter.chips, h('span', { class: 'spacer' }),
+      matched, filter.button, source, filter.chips, h('span', { class: 'spacer' }),
       flip, share, give);
 
     function show(state, text, wrong) {
@@ -60,6 +64,8 @@
         b.setAttribute('aria-pressed',
           String(b.dataset.value === state.view));
       flip.setAttribute('aria-pressed', String(state.grow === 'up'));
+      source.setAttribute('aria-pressed', String(state.places === '1'));
+      source.hidden = state.view === 'flame' || state.view === 'compare';
       /* Typing goes on while answers arrive: do not move the caret. */
       if (search.value !== state.search)
         search.value = state.search;

@@ -9,6 +9,7 @@
   const SHOWN = 300;
   const COLUMNS = [['name', 'Function'], ['self', 'Self'],
     ['total', 'Total']];
+  const PLACE = 'Where the function was written';
 
   /* "self" is largest first, "name" is A first; a "-" turns it round. */
   function order(sort) {
@@ -31,19 +32,22 @@
   class FlameTable {
     constructor(spec) {
       Object.assign(this, { spec, rows: [], ticks: 0, sort: 'self',
-        value: String, picked: null });
+        value: String, picked: null, place: null, why: '' });
       this.body = h('tbody');
       this.more = h('p', { class: 'table-more', hidden: true });
       this.heads = COLUMNS.map(([key, title]) => h('th', { scope: 'col',
         class: key === 'name' ? '' : 'num' }, h('button', { type: 'button',
         class: 'sort-button', text: title, onclick: () =>
           spec.onSort(this.sort === key ? '-' + key : key) })));
+      this.source = h('th', { scope: 'col', class: 'place-col', hidden: true,
+        title: PLACE }, h('span', { class: 'sort-button', text: 'Source' }));
       this.node = h('div', { class: 'fn-table table-scroll', tabindex: '0',
         role: 'region', 'aria-label': 'Functions' },
       h('table', { class: 'data-table' },
         h('caption', { class: 'visually-hidden',
           text: 'Samples per function, itself and with what it calls' }),
-        h('thead', {}, h('tr', {}, this.heads)), this.body), this.more);
+        h('thead', {}, h('tr', {}, this.heads, this.source)), this.body),
+      this.more);
       this.node.addEventListener('pointerleave', () => spec.onHover(null));
       ns.theme.on(() => this.draw());
     }
@@ -67,7 +71,14 @@
       return h('tr', { class: r.id === this.picked ? 'picked' : '',
         onpointerenter: () => this.spec.onHover(r.id) },
       h('th', { scope: 'row' }, name), this.cell(r.self, mostSelf),
-      this.cell(r.total, this.ticks));
+      this.cell(r.total, this.ticks), this.place && this.written(r));
+    }
+
+    written(r) {
+      const list = this.place(r.name, r.kind);
+      return h('td', { class: 'place-col', title: list
+        ? ns.flamePlaces.whole(list) : 'not known' }, list
+        ? ns.flamePlaces.brief(list) : '–');
     }
 
     draw() {
@@ -78,11 +89,14 @@
       this.body.replaceChildren(...rows.slice(0, SHOWN)
         .map((r) => this.line(r, most)));
       if (rows.length === 0)
-        this.body.append(h('tr', {}, h('td', { colspan: '3', class: 'absent',
+        this.body.append(h('tr', {}, h('td', { colspan: '4', class: 'absent',
           text: 'No function matches.' })));
-      this.more.hidden = rows.length <= SHOWN;
-      this.more.textContent = rows.length - SHOWN + ' more functions: ' +
-        'search to find them.';
+      this.source.hidden = !this.place;
+      const notes = [this.place && this.why, rows.length > SHOWN &&
+        ns.format.count(rows.length - SHOWN) + ' more functions: search to ' +
+        'find them.'].filter(Boolean);
+      this.more.hidden = notes.length === 0;
+      this.more.textContent = notes.join(' ');
       COLUMNS.forEach(([key], k) =>
         this.heads[k].setAttribute('aria-sort', ariaSort(this.sort, key)));
       if (held)
@@ -97,7 +111,8 @@
         b.focus({ preventScroll: true });
     }
 
-    /* {rows, ticks, value(ticks), sort, picked: id or null}. */
+    /* {rows, ticks, value(ticks), sort, picked: id or null, place(name,
+     * kind) or null without that column, why there are none}. */
     show(patch) {
       Object.assign(this, patch);
       this.draw();

@@ -24,7 +24,11 @@
       rows.push(['Of the zoomed', share(f.total[i], f.total[zoom])]);
     if (f.parent[i] > 0)
       rows.push(['Of its caller', share(f.total[i], f.total[f.parent[i]])]);
-    rows.push(['Kind', KIND_TEXT[f.kinds[f.name[i]]] || 'unknown']);
+    const kind = f.kinds[f.name[i]];
+    rows.push(['Kind', KIND_TEXT[kind] || 'unknown']);
+    const place = unit.place && unit.place(f.names[f.name[i]], kind);
+    if (place)
+      rows.push(['Source', place]);
     return rows;
   }
 

@@ -52,6 +52,8 @@
       this.search = this.bar.search;
       this.compare = ns.flameCompare.create(this.tip);
       this.time = ns.flameTime.create();
+      this.places = ns.flamePlaces.create(() =>
+        this.arrange(ns.view.get()));
     }
 
     /* tree() gives the frames that a canvas shows. */
@@ -84,8 +86,9 @@
       this.note = h('p', { class: 'chart-note', hidden: true });
       this.title = h('h3', { class: 'card-title', text: 'Flame graph' });
       this.fn = h('p', { class: 'sandwich-name' });
+      this.written = h('p', { class: 'sandwich-place' });
       this.sandwich = h('div', { class: 'sandwich', hidden: true }, this.fn,
-        this.time.node,
+        this.written, this.time.node,
         h('h4', { class: 'side-title', text: 'Callers' }), this.callers.node,
         h('h4', { class: 'side-title', text: 'Callees' }), this.callees.node);
       this.pane = h('div', { class: 'flame-pane' }, this.crumbs,
@@ -185,7 +188,9 @@
         ? state.fn : state.search);
       this.table.show({ rows: T.functions(f).filter((r) =>
         !found || found.ids.has(r.id)), ticks: f.ticks,
-      value: this.unit.cell, sort: state.sort, picked });
+      value: this.unit.cell, sort: state.sort, picked,
+      place: state.places ? this.places.of : null,
+      why: this.places.why() });
     }
 
     showSandwich(name) {
@@ -196,6 +201,8 @@
         ? name + ' has no samples in this range.'
         : 'Choose a function in the table to see who calls it and what it ' +
           'calls.';
+      this.written.textContent = both ? ns.flamePlaces.whole(
+        this.places.of(name, this.f.kinds[id])) || this.places.why() : '';
       this.sandwich.classList.toggle('sandwich-empty', !both);
       this.sides = both ||
         { callers: T.decode(null), callees: T.decode(null) };
@@ -207,7 +214,11 @@
 
     arrange(state) {
       const v = state.view;
+      if (this.answer && this.ctx && v !== 'compare' &&
+        (state.places || v === 'sandwich'))
+        this.places.load(this.ctx);
       this.body.dataset.view = v;
+      this.body.dataset.places = state.places;
       this.body.hidden = v === 'compare';
       this.foot.hidden = v === 'compare';
       this.facts.hidden = v === 'compare';
@@ -233,6 +244,8 @@
       const f = T.decode(answer), focus = this.main.focus();
       const held = focus < 0 ? -1 : pathFrame(f, pathCode(this.f, focus));
       Object.assign(this, { answer, f, unit: unitOf(answer), ctx });
+      this.unit.place = (name, kind) =>
+        ns.flamePlaces.whole(this.places.of(name, kind));
       this.title.textContent = 'Flame graph of ' +
         (ctx.service || 'all services');
       this.say(f.ticks === 0 ? emptyText(answer) : '');

@@ -124,6 +124,9 @@
       return compare(snapshot, params);
     if (name === 'table.json' && params.function)
       return overTime(snapshot, params);
+    if (name === 'table.json')
+      return snapshot.answers[ns.request.key(name,
+        { query: params.query, places: params.places })];
     if (name === 'flamegraph.json')
       return shaped(flameOf(snapshot, params, params.from === undefined
         ? snapshot.from : params.from, params.until === undefined

@@ -34,6 +34,7 @@
     ['sort', 'self', among('name', 'self', 'total', '-name', '-self',
       '-total')],
     ['fn', '', any],
+    ['places', '', among('', '1')],
     ['zoom', '', (v) => /^[0-9a-z.]*$/.test(v)],
     ['device', '', any],
     ['net', '', any],

@@ -13,7 +13,7 @@ import { runInThisContext } from 'node:vm';
 import { fileURLToPath } from 'node:url';
 
 const HERE = new URL('../', import.meta.url);
-const SERVICES = 3, PROCESSES = 3, SLICES = 12, LIMIT = 1.5e6;
+const SERVICES = 3, PROCESSES = 3, SLICES = 12, LIMIT = 1.5e6, PLACES = 600;
 const NODES = { whole: 2000, slice: 900 };
 
 function loadPages() {
@@ -97,6 +97,18 @@ async function flame(answers, service, range, nodes) {
     compact(answer);
 }
 
+/* Where functions were written; of paths outside /usr only the name. */
+async function places(answers, service, range) {
+  const params = { query: M.request.selector('cpu', { service }), places: 1 };
+  const answer = await get('table.json', { ...params, ...range,
+    limit: PLACES }).catch(() => null);
+  const rows = answer ? answer.rows.filter((r) => r.places.length) : [];
+  answers[M.request.key('table.json', params)] = { ...range,
+    rows: rows.map((r) => ({ name: r.name, kind: r.kind,
+      places: r.places.slice(0, 2).map(({ file, line, module }) => ({
+        file: file.replace(/^\/(?!usr\/).*\//, ''), line, module })) })) };
+}
+
 /* The services worth their bytes: as the pages rank them. */
 async function chosen(answers, range) {
   const found = await keep(answers, 'services', {}) || { services: [] };
@@ -157,6 +169,7 @@ for (const name of services) {
   await series(answers, range, [...M.storage.queries(name),
     ...M.cpuTab.queries(name)]);
   await flame(answers, name, range, NODES.whole);
+  await places(answers, name, range);
 }
 await series(answers, range, [...M.disk.queries(), ...M.host.queries()]);
 await keep(answers, 'runs', {});

@@ -188,6 +188,32 @@ function profile({ browser, base }) {
         const up = await total();
         assert(up[0] <= up[up.length - 1], 'not ascending');
       })],
+    ['source places are a column on demand, and stand in the sandwich', () =>
+      withPage(browser, {}, async (page) => {
+        let name = '', known = false;
+        const kinds = ['user', 'library', 'kernel', 'jit', 'unknown'];
+        await page.route('**/api/v1/table.json*places=1*', (route) =>
+          route.fulfill({ json: { rows: known ? kinds.map((kind) => ({ name,
+            kind, places: [{ file: 'db/db_impl.cc', line: 1124,
+              module: 'kv', build_id: '0a' }] })) : [] } }));
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=table');
+        await loaded(page, 'cpu');
+        name = await page.locator('.fn-table .fn-text').first().textContent();
+        const column = page.locator('.fn-table td.place-col');
+        equal(await column.count(), 0, 'cells before it was asked for');
+        await page.click('.flame-toolbar .button:has-text("Source")');
+        await until(async () => /inline = yes/.test(await page.textContent(
+          '.fn-table .table-more')), 5000, 'why there is none');
+        known = true;
+        await page.keyboard.press('r');
+        await until(async () => await column.first().textContent() ===
+          'db_impl.cc:1124', 5000, 'the place');
+        assert(page.url().includes('places=1'), 'not in the address');
+        await page.click('.segment:has-text("Sandwich")');
+        await page.locator('.fn-table .fn-name').first().click();
+        await until(async () => await page.textContent('.sandwich-place') ===
+          'db/db_impl.cc:1124 in kv', 5000, 'the place in the sandwich');
+      })],
     ['folded text can be taken away', () => withPage(browser, {},
       async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');

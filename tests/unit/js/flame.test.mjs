@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { load } from './load.mjs';
 
 const M = load('format', 'flame-tree', 'flame-layout', 'flame-facts',
-  'colour');
+  'colour', 'flame-places');
 const T = M.flameTree;
 
 /* A naive tree of {stack: value}, encoded by the rules of the format. */
@@ -237,4 +237,18 @@ test('a zoom finds its path in the next answer, as far as it goes', () => {
     M.flameFacts.pathCode(a, of(a, name)))]];
   assert.deepEqual([at('z'), at('y'), at('total')], ['z', 'x', 'total']);
   assert.equal(M.flameFacts.pathFrame(b, 'nonsense.x'), 0);
+});
+
+test('a place is said once although two builds have it', () => {
+  const place = (line, build_id) =>
+    ({ file: 'tests/kv/http.cc', line, module: 'kv', build_id });
+  const known = M.flamePlaces.known({ rows: [
+    { name: 'f', kind: 'user', places: [place(7, 'a'), place(7, 'b')] },
+    { name: 'g', kind: 'user', places: [place(7, 'a'), place(9, 'b')] },
+    { name: 'h', kind: 'user', places: [] }] });
+  const said = (name, how) => M.flamePlaces[how](known.get(name + '\0user'));
+  assert.equal(said('f', 'brief'), 'http.cc:7');
+  assert.equal(said('f', 'whole'), 'tests/kv/http.cc:7 in kv');
+  assert.equal(said('g', 'brief'), 'http.cc:7 +1');
+  assert.equal(said('h', 'brief'), '');
 });
