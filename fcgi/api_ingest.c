@@ -230,6 +230,18 @@ ingest_foreign(struct ingest *in, const char *name)
 	    in->rq->body.len, INGEST_PLAIN_MAX);
 }
 
+static const struct err *
+ingest_perf(struct ingest *in)
+{
+	return ingest_foreign(in, "perf");
+}
+
+static const struct err *
+ingest_heap(struct ingest *in)
+{
+	return ingest_foreign(in, "heap_v2");
+}
+
 /* ---- which format ---- */
 
 static const struct {
@@ -241,6 +253,8 @@ static const struct {
     {"lines", NULL, ingest_lines},
     {"jfr", NULL, ingest_jfr},
     {"pprof", NULL, ingest_pprof},
+    {"perf_script", NULL, ingest_perf},
+    {"jemalloc", NULL, ingest_heap},
 };
 
 /* Bytes that no text has in its beginning. */
@@ -251,6 +265,48 @@ ingest_is_binary(const struct buf *b)
 		if (b->data[i] < 32 && memchr("\t\n\r", b->data[i], 3) == NULL)
 			return true;
 	return false;
+}
+
+/* Names that say folded text, whatever bytes are in it. */
+static bool
+ingest_is_folded(const char *format)
+{
+	return format != NULL && (strcmp(format, "folded") == 0 ||
+	    strcmp(format, "collapsed") == 0 || strcmp(format, "groups") == 0);
+}
+
+/* Dumps and texts that say in their first bytes what they are. */
+static const char *
+ingest_guess(const struct buf *b)
+{
+	static const char *const sure[] = {"heap_v2", "gperftools",
+	    "speedscope", "perf"};
+	const struct foreign *f = foreign_guess(b->data, b->len);
+
+	for (size_t i = 0; f != NULL && i < sizeof(sure) / sizeof(*sure); i++)
+		if (strcmp(f->name, sure[i]) == 0)
+			return f->name;
+	return NULL;
+}
+
+/* What a request says nothing of, or nothing that is known. */
+static const struct err *
+ingest_any(struct ingest *in, bool said)
+{
+	const struct buf *b = &in->rq->body;
+	const char *name = ingest_guess(b);
+
+	if (b->len >= 4 && memcmp(b->data, "FLR", 4) == 0)
+		return ingest_jfr(in);
+	if (name != NULL)
+		return ingest_foreign(in, name);
+	if (ingest_is_binary(b))
+		return ingest_pprof(in);
+	/* agents say no format: frames of theirs may end in numbers, but then
+	 * not all */
+	if (!said && folded_pair_looks((const char *)b->data, b->len))
+		return foreign_single(foreign_find("folded-pair"));
+	return ingest_folded(in);
 }
 
 static const struct err *
@@ -265,17 +321,13 @@ ingest_parse(struct ingest *in)
 		    (formats[i].content_type != NULL &&
 		    strcmp(type, formats[i].content_type) == 0))
 			return formats[i].parse(in);
-	if (format != NULL && strcmp(format, "folded") != 0 &&
-	    foreign_find(format) != NULL)
-		return ingest_foreign(in, format);
-	if (ingest_is_form(in->rq) || ingest_is_binary(&in->rq->body))
+	if (ingest_is_form(in->rq))
 		return ingest_pprof(in);
-	/* agents say no format: frames of theirs may end in numbers, but then
-	 * not all */
-	if (format == NULL && folded_pair_looks(
-	    (const char *)in->rq->body.data, in->rq->body.len))
-		return foreign_single(foreign_find("folded-pair"));
-	return ingest_folded(in);
+	if (ingest_is_folded(format))
+		return ingest_folded(in);
+	if (format != NULL && foreign_find(format) != NULL)
+		return ingest_foreign(in, format);
+	return ingest_any(in, format != NULL);
 }
 
 /* ---- a whole request ---- */

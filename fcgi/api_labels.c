@@ -108,15 +108,25 @@ api_label_values(struct context *c, struct request *rq, struct response *rs)
 	return e;
 }
 
+/* Of series that differ in the rate alone the first stands for all. */
+struct apps {
+	struct writer w;
+	char last[600];
+};
+
 static void
-apps_put(struct writer *w, const struct series_desc *d)
+apps_put(struct apps *a, const struct series_desc *d)
 {
 	const char *service = label_find(d->labels, d->n_labels, "service");
 	bool timed = strcmp(d->unit, "nanoseconds") == 0 && d->period > 0;
+	struct writer *w = &a->w;
 	char name[600];
 
 	snprintf(name, sizeof(name), "%s.%s", service != NULL ? service : "",
 	    d->name);
+	if (strcmp(name, a->last) == 0)
+		return;
+	memcpy(a->last, name, sizeof(name));
 	writer_open(w, '{');
 	writer_key(w, "name");
 	writer_str(w, name);
@@ -141,7 +151,7 @@ apps_take(void *arg, const struct series_desc *d, int64_t last_ns)
 const struct err *
 api_apps(struct context *c, struct request *rq, struct response *rs)
 {
-	struct writer w = writer_of(&rs->body);
+	struct apps apps = {writer_of(&rs->body), ""};
 	struct store_extent extent;
 	struct store *s;
 	const struct err *e;
@@ -150,9 +160,9 @@ api_apps(struct context *c, struct request *rq, struct response *rs)
 	if ((e = context_store(c, &s)) != NULL)
 		return e;
 	store_extent(s, &extent);
-	writer_open(&w, '[');
+	writer_open(&apps.w, '[');
 	e = store_each_series(s, NULL, extent.from_ns, extent.until_ns,
-	    apps_take, &w);
-	writer_close(&w, ']');
+	    apps_take, &apps);
+	writer_close(&apps.w, ']');
 	return e;
 }

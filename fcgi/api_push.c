@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "connect.pb-c.h"
+#include "fcgi/appname.h"
 #include "fcgi/connect.h"
 #include "fcgi/context.h"
 #include "fcgi/format/arena.h"
@@ -37,7 +38,8 @@ series_label(struct series *s, const Connect__LabelPair *l)
 		s->group = l->value;
 	} else if (strcmp(l->name, "service_name") == 0) {
 		s->service = l->value;
-	} else if (strncmp(l->name, "__", 2) != 0 && *l->name != '\0') {
+	} else if (strncmp(l->name, "__", 2) != 0 && *l->name != '\0' &&
+	    !appname_is_id(l->name)) {
 		if (s->n_labels == LABELS_MAX)
 			return err_field(ERR_REQUEST, 400, "labels",
 			    "more than %d", LABELS_MAX);

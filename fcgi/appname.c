@@ -98,8 +98,7 @@ appname_trim(char *from, char *end)
 	return from;
 }
 
-/* Ids of one process or request are no label of a profile. */
-static bool
+bool
 appname_is_id(const char *name)
 {
 	static const char *const ids[] = {"__session_id__", "profile_id",

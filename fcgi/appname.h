@@ -45,6 +45,9 @@ struct apptype {
 const struct err *appname_parse(struct appname *a, const char *text);
 void appname_free(struct appname *a);
 
+/* Ids of one process or request are no label of a profile. */
+bool appname_is_id(const char *name);
+
 /* The type that the last part names, or NULL. */
 const struct apptype *appname_suffix(const char *service);
 /* Takes the last part off the service. */

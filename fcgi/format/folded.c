@@ -24,7 +24,7 @@ struct folded {
 	uint32_t type;
 	bool lines; /* no counts: each line is one */
 	uint64_t line, stacks, bad, rounded;
-	uint64_t first_bad; /* a line's number */
+	uint64_t first_bad, large; /* a line's number; 0: none */
 };
 
 const struct stacks_type folded_samples = {"samples", "samples", 1,
@@ -211,7 +211,8 @@ folded_number(const char *p, const char *end, int64_t *value)
 
 /*
  * Takes the count off the end of a line: the stack ends at the result.  NULL
- * where there is none.  A fraction is rounded, half up.
+ * where there is none.  A fraction is rounded, half up; a count that is too
+ * large is -1.
  */
 static const char *
 folded_count(const char *p, const char *end, int64_t *count, bool *rounded)
@@ -227,10 +228,11 @@ folded_count(const char *p, const char *end, int64_t *count, bool *rounded)
 			digits--;
 	}
 	if (digits == p || digits == point ||
-	    (digits[-1] != ' ' && digits[-1] != '\t') ||
-	    !folded_number(digits, point, count))
+	    (digits[-1] != ' ' && digits[-1] != '\t'))
 		return NULL;
-	if (*rounded && end - point > 1)
+	if (!folded_number(digits, point, count))
+		*count = -1;
+	else if (*rounded && end - point > 1)
 		*count += point[1] >= '5';
 	while (*rounded && ++point < end && *point == '0')
 		;
@@ -269,6 +271,8 @@ folded_line(struct folded *f, const char *p, const char *end,
 	}
 	f->stacks++;
 	f->rounded += rounded;
+	if (count < 0 && f->large == 0)
+		f->large = f->line;
 	if (count <= 0)
 		return;
 	if (f->s->kept && stack > p)
@@ -302,6 +306,9 @@ folded_finish(struct folded *f)
 {
 	const struct err *e = stacks_error(f->s);
 
+	if (e == NULL && f->large > 0)
+		e = err_new(ERR_REQUEST, 422, "line %llu: a count of 10^18 or "
+		    "more", (unsigned long long)f->large);
 	if (e == NULL && f->stacks == 0 && f->bad > 0)
 		e = err_new(ERR_REQUEST, 422, "line %llu is no folded stack: "
 		    "frames with ';' between them, a blank and a count",

@@ -67,6 +67,27 @@ ingest a.gz "name=ce&$at" HTTP_CONTENT_ENCODING=gzip
 check "Content-Encoding: gzip" has 'cpu{service="ce"}' 5
 ingest a.gz "name=sniff&$at"
 check "gzip without a word" has 'cpu{service="sniff"}' 5
+printf 'a\001b;\377c 5\n' >"$T/odd.folded"
+for f in folded collapsed groups; do
+	ingest odd.folded "name=odd$f&$at&format=$f"
+	check "$f is folded, whatever bytes are in it" has \
+	    "cpu{service=\"odd$f\"}" 5
+done
+printf 'heap_v2/524288\n  t*: 1: 524288 [0: 0]\n@ 0x10 0x20\n  t*: 1: 524288 [0: 0]\n' >"$T/a.heap"
+printf 'node 7/8 [000] 1.0: 250000 cpu-clock:u: \n\t 7f00 f+0x1 (/bin/x)\n\n' >"$T/a.perf"
+printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"x","unit":"bytes","startValue":0,"endValue":3,"samples":[[0]],"weights":[3]}]}' >"$T/a.json"
+for f in heap:heap_v2 perf:perf json:speedscope; do
+	ingest "a.${f%:*}" "name=guessed&$at"
+	check "${f#*:} without a format" js "d.format === '${f#*:}' &&
+	    d.types[0].accepted > 0"
+done
+printf 'FLR\000\000\002' >"$T/a.jfr"
+ingest a.jfr "name=guessed&$at"
+check "jfr without a format: the way out too" js '/jfrconv/.test(d.detail)'
+printf 'a;b 5\na;c 99999999999999999999\n' >"$T/count"
+ingest count "name=count&$at"
+check "a count beyond all bounds: 422, nothing is left out" status 422
+check "and it says which" js '/line 2: a count/.test(d.detail)'
 
 # ---- names ----
 ingest a.folded "name=my.odd.app&$at"

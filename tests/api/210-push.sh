@@ -34,6 +34,8 @@ check "protobuf: the same type back" header "Content-Type: application/proto"
 check "protobuf: an empty message" [ ! -s "$T/body" ]
 check "protobuf: it is there" has "$q" 5
 check "a label of the series wins" has 'cpu{service="pushed",region="us"}' 5
+check "ids of single requests are not: each would be a label set" has \
+    'cpu{service="pushed",profile_id="17"}' 0
 check "odd labels are kept" has \
     'cpu{service="pushed","odd-label name"="x/y"}' 5
 check "the profile's own time" [ "$(ticks "$q" 1700000000 1700000020)" = 5 ]

@@ -92,7 +92,10 @@ check "applications" js 'd.includes("app.cpu") &&
     d.includes("gone.inuse_space")'
 get GET "/label-values"
 check "no label: 400" status 400
+put "$T/two" "/ingest?name=app.cpu&$at&sampleRate=50"
 get GET "/api/apps"
+check "each application once, whatever its rates" js \
+    'd.filter(a => a.name === "app.cpu").length === 1'
 check "apps" js 'd.some(a => a.name === "app.cpu" && a.sampleRate === 100 &&
     a.units === "samples") && d.some(a => a.name === "gone.inuse_space" &&
     a.units === "bytes")'

@@ -84,7 +84,7 @@ const form = (fields) => msg(...Object.entries(fields).flatMap(([k, v]) => [
 	Buffer.from(v), Buffer.from("\r\n")]), Buffer.from("--XX--\r\n"));
 const pair = (name, value) => bytes(1, msg(bytes(1, name), bytes(2, value)));
 const labels = { service_name: "pushed", __name__: "process_cpu",
-	"odd-label name": "x/y", region: "us" };
+	"odd-label name": "x/y", region: "us", profile_id: "17" };
 const push = bytes(1, msg(
 	...Object.entries(labels).map(([k, v]) => pair(k, v)),
 	bytes(2, bytes(1, gzipSync(cpu)))));
