@@ -72,16 +72,27 @@ TEST(what_is_not_folded_is_counted)
 	struct stacks *s = stacks_new(&stacks_limits_push);
 	struct stacks_skipped skipped;
 	const char text[] = "a;b 1\nno count\na;b 2.5\nb 0.0\nb 1.000\n"
-	    "x 99999999999999999999\n5\n-5\n";
+	    "5\n-5\n";
 
 	CHECK_OK(folded_parse(s, text, sizeof(text) - 1, NULL));
 	CHECK_STR(shown(s), ".a managed 0\n..b managed 4\n.b managed 1\n");
 	CHECK_INT(stacks_n_skipped(s), 2);
 	stacks_get_skipped(s, 0, &skipped);
-	CHECK_INT(skipped.n, 4);
+	CHECK_INT(skipped.n, 3);
 	CHECK_STR(skipped.why, "lines without a count");
 	stacks_get_skipped(s, 1, &skipped);
 	CHECK_INT(skipped.n, 1);
+	stacks_free(s);
+}
+
+TEST(a_count_beyond_all_bounds_is_an_error_and_left_out_by_nobody)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	const char text[] = "a;b 1\nx 99999999999999999999\nb 2\n";
+	const struct err *e = folded_parse(s, text, sizeof(text) - 1, NULL);
+
+	CHECK(e != NULL && e->code == 422);
+	CHECK(e != NULL && strstr(e->text, "line 2: a count") != NULL);
 	stacks_free(s);
 }
 
@@ -138,6 +149,7 @@ main(void)
 	RUN(stacks_and_counts);
 	RUN(kinds_are_marked_at_the_end);
 	RUN(what_is_not_folded_is_counted);
+	RUN(a_count_beyond_all_bounds_is_an_error_and_left_out_by_nobody);
 	RUN(text_of_another_kind_is_an_error_with_its_line);
 	RUN(pieces_equal_the_whole);
 	RUN(a_line_counts_one);
