@@ -13,6 +13,7 @@
 #include "fcgi/format/folded_pair.h"
 #include "fcgi/format/foreign.h"
 #include "fcgi/format/gzip.h"
+#include "fcgi/format/jfr.h"
 #include "fcgi/format/lines.h"
 #include "fcgi/format/pprof.h"
 #include "fcgi/format/stacks.h"
@@ -186,9 +187,7 @@ static const struct err *
 ingest_jfr(struct ingest *in)
 {
 	(void)in;
-	return err_field(ERR_REQUEST, 422, "format", "jfr is not read here: "
-	    "send pprof or folded stacks; async-profiler's `jfrconv -o pprof "
-	    "a.jfr a.pprof` and `jfrconv -o collapsed a.jfr a.txt` make them");
+	return jfr_refuse();
 }
 
 static bool
@@ -281,7 +280,8 @@ ingest_guess(const struct buf *b)
 {
 	static const char *const sure[] = {"heap_v2", "gperftools",
 	    "speedscope", "perf"};
-	const struct foreign *f = foreign_guess(b->data, b->len);
+	const struct foreign *f = foreign_guess(b->data,
+	    b->len < FOREIGN_LOOK ? b->len : FOREIGN_LOOK);
 
 	for (size_t i = 0; f != NULL && i < sizeof(sure) / sizeof(*sure); i++)
 		if (strcmp(f->name, sure[i]) == 0)
@@ -296,8 +296,8 @@ ingest_any(struct ingest *in, bool said)
 	const struct buf *b = &in->rq->body;
 	const char *name = ingest_guess(b);
 
-	if (b->len >= 4 && memcmp(b->data, "FLR", 4) == 0)
-		return ingest_jfr(in);
+	if (jfr_looks(b->data, b->len))
+		return jfr_refuse();
 	if (name != NULL)
 		return ingest_foreign(in, name);
 	if (ingest_is_binary(b))

@@ -142,7 +142,8 @@ import_option(struct import_foreign *f, int option, char *value)
 	switch (option) {
 	case OPT_SERVICE:
 		f->service = value;
-		return NULL;
+		return *value != '\0' ? NULL : err_new(ERR_REQUEST, 400,
+		    "--service: a name expected");
 	case OPT_LABEL:
 		return import_label(f, value);
 	case OPT_FORMAT:

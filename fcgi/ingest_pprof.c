@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/jfr.h"
 #include "fcgi/format/pprof.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/ingest.h"
@@ -57,8 +58,7 @@ form_read(struct form *f, const char *content_type, const void *body,
 			f->config = part.data;
 			f->n_config = part.n;
 		} else if (strcmp(part.name, "jfr") == 0) {
-			return err_field(ERR_REQUEST, 422, "format", "jfr is "
-			    "not read here: send pprof or folded stacks");
+			return jfr_refuse();
 		}
 	}
 	if (e == NULL && f->profile == NULL)

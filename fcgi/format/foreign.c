@@ -10,6 +10,7 @@
 #include "gperftools.h"
 #include "gzip.h"
 #include "heap.h"
+#include "jfr.h"
 #include "lines.h"
 #include "perf_script.h"
 #include "pprof.h"
@@ -146,6 +147,8 @@ foreign_choose(const struct foreign **out, const char *name,
 	if (n == 0 && name == NULL)
 		return err_field(ERR_REQUEST, 422, "format",
 		    "there is nothing in it");
+	if (name != NULL ? strcmp(name, "jfr") == 0 : jfr_looks(data, n))
+		return jfr_refuse();
 	if (*out == NULL && name != NULL)
 		return err_field(ERR_REQUEST, 422, "format",
 		    "no format is called \"%.100s\"", name);

@@ -39,6 +39,18 @@ TEST(formats_are_guessed)
 	CHECK(foreign_find("folded") != NULL && foreign_find("x") == NULL);
 }
 
+TEST(jfr_is_refused_with_the_way_out)
+{
+	const struct foreign *f;
+	const struct err *e = foreign_choose(&f, NULL, "FLR\0\0\2", 6);
+
+	CHECK(e != NULL && e->code == 422);
+	CHECK(e != NULL && strstr(e->text, "jfrconv") != NULL);
+	e = foreign_choose(&f, "jfr", "a 1\n", 4);
+	CHECK(e != NULL && strstr(e->text, "jfrconv") != NULL);
+	CHECK_OK(foreign_choose(&f, NULL, "FLR 1\n", 6));
+}
+
 /* What difffolded.pl writes: for a picture of both, for nothing else. */
 TEST(two_counts_a_line_are_two_types)
 {
@@ -116,6 +128,7 @@ int
 main(void)
 {
 	RUN(formats_are_guessed);
+	RUN(jfr_is_refused_with_the_way_out);
 	RUN(two_counts_a_line_are_two_types);
 	RUN(packed_input_is_unpacked);
 	RUN(a_descriptor_is_read_to_its_end);
