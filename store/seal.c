@@ -14,6 +14,7 @@
 
 /* ---- facts and the streams ---- */
 
+/* `subject` is a string of the new file. */
 static const struct err *
 seal_put_fact(struct seal *s, int64_t time_ns, uint8_t kind,
     uint32_t subject, const void *data, size_t n)
@@ -23,9 +24,8 @@ seal_put_fact(struct seal *s, int64_t time_ns, uint8_t kind,
 	if (!batch_room(b, (void **)&b->facts, b->n_facts,
 	        &b->index->cap_facts, sizeof(*b->facts)))
 		return err_nomem();
-	b->facts[b->n_facts++] = (struct batch_fact){time_ns, kind,
-	    s->dict.string_map[subject], (uint32_t)b->fact_bytes.len,
-	    (uint32_t)n};
+	b->facts[b->n_facts++] = (struct batch_fact){time_ns, kind, subject,
+	    (uint32_t)b->fact_bytes.len, (uint32_t)n};
 	buf_put(&b->fact_bytes, data, n);
 	s->result->facts++;
 	return b->fact_bytes.failed ? err_nomem() : NULL;
@@ -42,7 +42,7 @@ seal_take_facts(struct seal *s, const struct seal_input *in)
 		const struct mem_fact *f = &m->facts[i];
 
 		e = seal_put_fact(s, f->time_ns, (uint8_t)f->kind,
-		    in->map.strings[f->subject],
+		    s->dict.string_map[f->subject],
 		    m->fact_bytes.data + f->first, f->n);
 	}
 	for (size_t i = 0; d != NULL && i < d->n_facts && e == NULL; i++) {
@@ -51,7 +51,7 @@ seal_take_facts(struct seal *s, const struct seal_input *in)
 		if (!seal_sieve_fact(&in->sieve, f))
 			continue;
 		e = seal_put_fact(s, f->time_ns, f->kind,
-		    in->map.strings[f->subject],
+		    in->to.map[SEAL_STRINGS][f->subject],
 		    d->fact_bytes.data + f->first, f->n);
 	}
 	return e;
@@ -99,6 +99,31 @@ seal_put_stacks(struct seal *s)
 	return seal_put_stream(s, SEALED_STACKS, &s->bytes);
 }
 
+/* The names of the inputs are in the new dictionary: half of the memory. */
+static void
+seal_drop_names(struct seal *s)
+{
+	for (size_t i = 0; i < s->n_inputs; i++) {
+		seal_names_fini(&s->inputs[i].to);
+		if (s->inputs[i].source->file != NULL)
+			sealed_drop_names(s->inputs[i].source->file);
+	}
+}
+
+/* Of the dictionary only the series' kinds are needed any more. */
+static void
+seal_drop_dict(struct seal *s)
+{
+	struct batch *b = s->dict.out;
+
+	free(s->dict.stack_nodes);
+	s->dict.stack_nodes = NULL;
+	free(b->nodes);
+	b->nodes = NULL;
+	b->n_nodes = 0;
+	buf_fini(&s->bytes);
+}
+
 static const struct err *
 seal_put_dict(struct seal *s)
 {
@@ -110,6 +135,7 @@ seal_put_dict(struct seal *s)
 	}
 	if (e != NULL)
 		return e;
+	seal_drop_names(s);
 	if (s->dict.out->n_facts > 0)
 		qsort(s->dict.out->facts, s->dict.out->n_facts,
 		    sizeof(*s->dict.out->facts), fact_compare);
@@ -117,7 +143,10 @@ seal_put_dict(struct seal *s)
 	e = batch_encode_dict(s->dict.out, &s->bytes);
 	if (e == NULL)
 		e = seal_put_stream(s, SEALED_DICT, &s->bytes);
-	return e == NULL ? seal_put_stacks(s) : e;
+	if (e == NULL)
+		e = seal_put_stacks(s);
+	seal_drop_dict(s);
+	return e;
 }
 
 static const struct err *
@@ -178,19 +207,8 @@ seal_write(struct seal *s, const char *path)
 static void
 seal_fini(struct seal *s)
 {
-	bool borrowed = false;
-
-	for (size_t i = 0; s->inputs != NULL && i < s->n_inputs; i++) {
-		struct seal_input *in = &s->inputs[i];
-
-		seal_input_fini(in);
-		if (in->adopted) {
-			*in->source->memory->syms = s->dict.syms;
-			borrowed = true;
-		}
-	}
-	if (borrowed)
-		s->dict.syms = (struct symtab){0};
+	for (size_t i = 0; s->inputs != NULL && i < s->n_inputs; i++)
+		seal_input_fini(&s->inputs[i]);
 	seal_levels_fini(s);
 	free(s->inputs);
 	seal_dict_fini(&s->dict);
@@ -213,7 +231,7 @@ seal_build(const char *path, const struct sealed_meta *meta,
 	s->result = result;
 	s->n_inputs = n;
 	s->inputs = calloc(n + 1, sizeof(*s->inputs));
-	e = s->inputs == NULL ? err_nomem() : seal_dict_init(&s->dict);
+	e = s->inputs == NULL ? err_nomem() : NULL;
 	for (size_t i = 0; e == NULL && i < n; i++)
 		s->inputs[i].source = &sources[i];
 	if (e == NULL)

@@ -20,8 +20,8 @@ struct seal_drop {
 
 /*
  * One input: a sealed file or a span in memory, of which only blocks that
- * begin in [from, until) are taken.  At most one is in memory, and it is the
- * first.  No file stands in two inputs (open it twice).
+ * begin in [from, until) are taken.  A span in memory is the only input.  No
+ * file stands in two inputs (open it twice).
  */
 struct seal_source {
 	struct sealed *file;          /* or NULL */
@@ -43,7 +43,8 @@ struct seal_result {
 /*
  * Writes `path` (which must not exist) and syncs it.  meta says span and
  * levels; a block of a level is written when it ends within the span.
- * On failure the path may exist: the caller unlinks it.
+ * On failure the path may exist: the caller unlinks it.  The files are good
+ * for closing only: their names have been freed on the way.
  */
 const struct err *seal_build(const char *path, const struct sealed_meta *meta,
     const struct seal_source *sources, size_t n, struct seal_result *result);

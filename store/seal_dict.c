@@ -13,35 +13,27 @@ struct seal_order {
 	uint32_t n;
 };
 
-const struct err *
-seal_dict_init(struct seal_dict *d)
-{
-	*d = (struct seal_dict){0};
-	return symtab_init_unhashed(&d->syms);
-}
-
 void
 seal_dict_fini(struct seal_dict *d)
 {
-	symtab_fini(&d->syms);
 	batch_free(d->out);
 	free(d->stack_used);
 	free(d->series_used);
 	free(d->string_used);
 	free(d->string_map);
 	free(d->series_map);
-	free(d->series_order);
 	free(d->stack_map);
 	free(d->stack_nodes);
 	*d = (struct seal_dict){0};
 }
 
 const struct err *
-seal_dict_mark_begin(struct seal_dict *d)
+seal_dict_mark_begin(struct seal_dict *d, struct symtab *syms)
 {
-	d->stack_used = calloc(d->syms.n_nodes + 1, 1);
-	d->series_used = calloc(d->syms.series.n + 1, 1);
-	d->string_used = calloc(d->syms.strings.n + 1, 1);
+	d->syms = syms;
+	d->stack_used = calloc(syms->n_nodes + 1, 1);
+	d->series_used = calloc(syms->series.n + 1, 1);
+	d->string_used = calloc(syms->strings.n + 1, 1);
 	if (d->stack_used == NULL || d->series_used == NULL ||
 	    d->string_used == NULL)
 		return err_nomem();
@@ -116,19 +108,19 @@ struct seal_marks {
 static void
 seal_mark_labels(struct seal_dict *d, struct seal_marks *m, uint32_t set)
 {
-	const uint32_t *pairs = intern_at(&d->syms.labels, set);
+	const uint32_t *pairs = intern_at(&d->syms->labels, set);
 
 	if (m->labels[set])
 		return;
 	m->labels[set] = 1;
-	for (size_t i = 0; i < 2 * symtab_n_labels(&d->syms, set); i++)
+	for (size_t i = 0; i < 2 * symtab_n_labels(d->syms, set); i++)
 		d->string_used[pairs[i]] = 1;
 }
 
 static void
 seal_mark_frame(struct seal_dict *d, struct seal_marks *m, uint32_t frame)
 {
-	const struct sym_frame *f = symtab_frame(&d->syms, frame);
+	const struct sym_frame *f = symtab_frame(d->syms, frame);
 
 	if (m->frames[frame])
 		return;
@@ -143,7 +135,7 @@ static void
 seal_mark_stack(struct seal_dict *d, struct seal_marks *m, uint32_t node)
 {
 	while (node != 0 && !m->nodes[node]) {
-		const struct sym_node *n = &d->syms.nodes[node];
+		const struct sym_node *n = &d->syms->nodes[node];
 
 		m->nodes[node] = 1;
 		if (n->parent == 0)
@@ -157,12 +149,12 @@ seal_mark_stack(struct seal_dict *d, struct seal_marks *m, uint32_t node)
 static void
 seal_mark_all(struct seal_dict *d, struct seal_marks *m)
 {
-	for (uint32_t i = 1; i < d->syms.n_nodes; i++) {
+	for (uint32_t i = 1; i < d->syms->n_nodes; i++) {
 		if (d->stack_used[i])
 			seal_mark_stack(d, m, i);
 	}
-	for (uint32_t i = 0; i < d->syms.series.n; i++) {
-		const struct sym_series *s = symtab_series(&d->syms, i);
+	for (uint32_t i = 0; i < d->syms->series.n; i++) {
+		const struct sym_series *s = symtab_series(d->syms, i);
 
 		if (!d->series_used[i])
 			continue;
@@ -182,7 +174,7 @@ seal_mark_all(struct seal_dict *d, struct seal_marks *m)
 static const struct err *
 seal_link(struct seal_dict *d, struct seal_marks *m)
 {
-	uint32_t n = d->syms.n_nodes, ranks = m->frame.n + m->label.n + 1;
+	uint32_t n = d->syms->n_nodes, ranks = m->frame.n + m->label.n + 1;
 	uint32_t *at = calloc(ranks + 1, sizeof(*at));
 	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted));
 	uint32_t *rank = malloc((n + 1) * sizeof(*rank));
@@ -192,7 +184,7 @@ seal_link(struct seal_dict *d, struct seal_marks *m)
 	if (at != NULL && sorted != NULL && rank != NULL && m->first != NULL &&
 	    m->next != NULL) {
 		for (uint32_t i = 1; i < n; i++) {
-			const struct sym_node *k = &d->syms.nodes[i];
+			const struct sym_node *k = &d->syms->nodes[i];
 
 			rank[i] = !m->nodes[i]   ? ranks - 1
 			    : k->parent == 0     ? m->label.map[k->edge]
@@ -205,7 +197,7 @@ seal_link(struct seal_dict *d, struct seal_marks *m)
 			sorted[at[rank[i]]++] = i;
 		for (uint32_t i = n - 1; i-- > 0;) {
 			uint32_t node = sorted[i];
-			uint32_t parent = d->syms.nodes[node].parent;
+			uint32_t parent = d->syms->nodes[node].parent;
 
 			if (!m->nodes[node])
 				continue;
@@ -228,8 +220,8 @@ seal_put_strings(struct seal_dict *d, const struct seal_marks *m)
 		uint32_t s = m->strings.order[i];
 
 		if (intern_push(&d->out->strings,
-		        intern_at(&d->syms.strings, s),
-		        d->syms.strings.items[s].len) == INTERN_NONE)
+		        intern_at(&d->syms->strings, s),
+		        d->syms->strings.items[s].len) == INTERN_NONE)
 			return err_nomem();
 	}
 	return NULL;
@@ -245,7 +237,7 @@ seal_put_frames(struct seal_dict *d, const struct seal_marks *m)
 		return err_nomem();
 	for (uint32_t i = 0; i < m->frame.n; i++) {
 		const struct sym_frame *f =
-		    symtab_frame(&d->syms, m->frame.order[i]);
+		    symtab_frame(d->syms, m->frame.order[i]);
 
 		d->out->frames[i] = (struct batch_frame){(uint8_t)f->kind,
 		    map[f->name], map[f->module], map[f->build_id], f->offset};
@@ -261,8 +253,8 @@ seal_put_labels(struct seal_dict *d, const struct seal_marks *m)
 
 	for (uint32_t i = 1; i < m->label.n; i++) {
 		uint32_t set = m->label.order[i];
-		const uint32_t *pairs = intern_at(&d->syms.labels, set);
-		size_t n = symtab_n_labels(&d->syms, set);
+		const uint32_t *pairs = intern_at(&d->syms->labels, set);
+		size_t n = symtab_n_labels(d->syms, set);
 
 		if (!batch_room(b, (void **)&b->labels, b->n_labels,
 		        &b->index->cap_labels, sizeof(*b->labels)))
@@ -288,7 +280,7 @@ seal_put_series(struct seal_dict *d, const struct seal_marks *m,
 		return err_nomem();
 	for (uint32_t i = 0; i < order->n; i++) {
 		const struct sym_series *s =
-		    symtab_series(&d->syms, order->order[i]);
+		    symtab_series(d->syms, order->order[i]);
 
 		d->out->series[i] = (struct batch_series){(uint8_t)s->kind,
 		    (uint8_t)s->scale, m->strings.map[s->name],
@@ -303,7 +295,7 @@ static uint32_t
 seal_put_node(struct seal_dict *d, const struct seal_marks *m, uint32_t node,
     const uint32_t *map)
 {
-	const struct sym_node *n = &d->syms.nodes[node];
+	const struct sym_node *n = &d->syms->nodes[node];
 	struct batch *b = d->out;
 	uint32_t number = (uint32_t)b->n_nodes++;
 
@@ -321,7 +313,7 @@ seal_put_node(struct seal_dict *d, const struct seal_marks *m, uint32_t node,
 static const struct err *
 seal_put_nodes(struct seal_dict *d, const struct seal_marks *m)
 {
-	uint32_t n = d->syms.n_nodes, node = 0;
+	uint32_t n = d->syms->n_nodes, node = 0;
 	uint32_t *map = calloc(n + 1, sizeof(*map));
 
 	free(d->out->nodes);
@@ -342,7 +334,7 @@ seal_put_nodes(struct seal_dict *d, const struct seal_marks *m)
 			node = m->first[node];
 		} else {
 			while (node != 0 && m->next[node] == 0)
-				node = d->syms.nodes[node].parent;
+				node = d->syms->nodes[node].parent;
 			if (node == 0)
 				break;
 			node = m->next[node];
@@ -357,7 +349,7 @@ static const struct err *
 seal_sort_tables(struct seal_dict *d, struct seal_marks *m,
     struct seal_order *series)
 {
-	struct symtab *t = &d->syms;
+	struct symtab *t = d->syms;
 	const struct err *e;
 
 	m->nodes = calloc(t->n_nodes + 1, 1);
@@ -400,7 +392,7 @@ seal_dict_sort(struct seal_dict *d)
 	if (e == NULL)
 		e = seal_put_nodes(d, &m);
 	d->series_map = series.map;
-	d->series_order = series.order;
+	free(series.order);
 	d->string_map = m.strings.map;
 	m.strings.map = NULL;
 	seal_order_fini(&m.strings);

@@ -1,6 +1,6 @@
 /*
- * The inputs of a file that is being made: which symbols they need, under
- * which numbers, and their leaves one after the other.
+ * The inputs of a file that is being made: what a span in memory needs, and
+ * the leaves of all one after the other.
  */
 #include "seal_private.h"
 
@@ -28,97 +28,12 @@ seal_mark_memory(struct seal *s, struct seal_input *in)
 
 		if (!seal_in_range(in->source, b->numbers.start))
 			continue;
-		s->dict.series_used[in->map.series[b->series]] = 1;
+		s->dict.series_used[b->series] = 1;
 		for (size_t k = 0; series_is_profile(kind) && k < b->n; k++)
-			s->dict.stack_used[in->map.nodes[
-			    m->entries[b->first + k].node]] = 1;
+			s->dict.stack_used[m->entries[b->first + k].node] = 1;
 	}
 	for (size_t i = 0; in->source->facts && i < m->n_facts; i++)
-		s->dict.string_used[in->map.strings[m->facts[i].subject]] = 1;
-}
-
-static const struct err *
-seal_mark_file(struct seal *s, struct seal_input *in)
-{
-	struct sealed *f = in->source->file;
-	const struct err *e = seal_sieve_init(&in->sieve, f,
-	    in->source->drop, s->meta->base);
-
-	if (e != NULL)
-		return e;
-	for (uint32_t i = 0; i < f->dict->n_series; i++)
-		if (seal_sieve_series(&in->sieve, i))
-			s->dict.series_used[in->map.series[i]] = 1;
-	for (uint32_t i = 0; i < f->n_stacks; i++)
-		if (seal_sieve_stack(&in->sieve, i))
-			s->dict.stack_used[in->map.nodes[
-			    f->stack_nodes[i]]] = 1;
-	for (size_t i = 0; in->source->facts && i < f->dict->n_facts; i++)
-		if (seal_sieve_fact(&in->sieve, &f->dict->facts[i]))
-			s->dict.string_used[in->map.strings[
-			    f->dict->facts[i].subject]] = 1;
-	return NULL;
-}
-
-/* A symbol table as a dictionary, so that symtab_add() takes it. */
-static void
-seal_identity(struct symtab_map *map, const struct symtab *t, bool *fine)
-{
-	uint32_t n[5] = {t->strings.n, t->frames.n, t->labels.n, t->n_nodes,
-	    t->series.n};
-	uint32_t **maps[5] = {&map->strings, &map->frames, &map->labels,
-	    &map->nodes, &map->series};
-
-	for (int i = 0; i < 5; i++) {
-		*maps[i] = malloc((n[i] + 1) * sizeof(uint32_t));
-		if (*maps[i] == NULL) {
-			*fine = false;
-			return;
-		}
-		for (uint32_t k = 0; k < n[i]; k++)
-			(*maps[i])[k] = k;
-	}
-}
-
-/* A span in memory lends its table: it must be the first source, and the
- * only one in memory, so numbers stay the same. */
-static const struct err *
-seal_adopt_memory(struct seal *s, struct seal_input *in)
-{
-	bool fine = true;
-
-	symtab_fini(&s->dict.syms);
-	s->dict.syms = *in->source->memory->syms;
-	in->adopted = true;
-	seal_identity(&in->map, &s->dict.syms, &fine);
-	return fine ? NULL : err_nomem();
-}
-
-static const struct err *
-seal_collect(struct seal *s)
-{
-	const struct err *e = NULL;
-
-	for (size_t i = 0; i < s->n_inputs && e == NULL; i++) {
-		struct seal_input *in = &s->inputs[i];
-
-		if (in->source->memory != NULL)
-			e = seal_adopt_memory(s, in);
-		else
-			e = symtab_add(&s->dict.syms, in->source->file->dict,
-			    &in->map);
-	}
-	if (s->n_inputs > 0 && !s->inputs[0].adopted)
-		symtab_settle(&s->dict.syms);
-	if (e == NULL)
-		e = seal_dict_mark_begin(&s->dict);
-	for (size_t i = 0; i < s->n_inputs && e == NULL; i++) {
-		if (s->inputs[i].source->memory != NULL)
-			seal_mark_memory(s, &s->inputs[i]);
-		else
-			e = seal_mark_file(s, &s->inputs[i]);
-	}
-	return e == NULL ? seal_dict_sort(&s->dict) : e;
+		s->dict.string_used[m->facts[i].subject] = 1;
 }
 
 /* ---- streams of leaves ---- */
@@ -144,7 +59,7 @@ order_compare(const void *a, const void *b, void *arg)
 }
 
 static const struct err *
-seal_prepare_memory(struct seal *s, struct seal_input *in)
+seal_order_memory(struct seal *s, struct seal_input *in)
 {
 	const struct memspan *m = in->source->memory;
 	struct order_key key = {m, s->dict.series_map};
@@ -162,23 +77,16 @@ seal_prepare_memory(struct seal *s, struct seal_input *in)
 }
 
 static const struct err *
-seal_prepare_file(struct seal *s, struct seal_input *in)
+seal_prepare_memory(struct seal *s, struct seal_input *in)
 {
-	const struct sealed *f = in->source->file;
-	size_t n = s->dict.out->n_series;
+	const struct err *e = seal_dict_mark_begin(&s->dict,
+	    in->source->memory->syms);
 
-	in->stacks = malloc((f->n_stacks + 1) * sizeof(*in->stacks));
-	in->series = malloc((n + 1) * sizeof(*in->series));
-	if (in->stacks == NULL || in->series == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < f->n_stacks; i++)
-		in->stacks[i] =
-		    s->dict.stack_map[in->map.nodes[f->stack_nodes[i]]];
-	memset(in->series, 0xff, (n + 1) * sizeof(*in->series));
-	for (uint32_t i = 0; i < f->dict->n_series; i++)
-		if (seal_sieve_series(&in->sieve, i))
-			in->series[s->dict.series_map[in->map.series[i]]] = i;
-	return NULL;
+	if (e != NULL)
+		return e;
+	seal_mark_memory(s, in);
+	e = seal_dict_sort(&s->dict);
+	return e == NULL ? seal_order_memory(s, in) : e;
 }
 
 /* Sets in->at to the first leaf of the present series at `slot` or later. */
@@ -223,21 +131,15 @@ seal_advance(struct seal *s, struct seal_input *in, uint32_t series,
 const struct err *
 seal_prepare_inputs(struct seal *s)
 {
-	const struct err *e = seal_collect(s);
-
-	for (size_t i = 0; i < s->n_inputs && e == NULL; i++) {
-		if (s->inputs[i].source->memory != NULL)
-			e = seal_prepare_memory(s, &s->inputs[i]);
-		else
-			e = seal_prepare_file(s, &s->inputs[i]);
-	}
-	return e;
+	if (s->n_inputs == 1 && s->inputs[0].source->memory != NULL)
+		return seal_prepare_memory(s, &s->inputs[0]);
+	return seal_merge(s);
 }
 
 void
 seal_input_fini(struct seal_input *in)
 {
-	symtab_map_fini(&in->map);
+	seal_names_fini(&in->to);
 	seal_sieve_fini(&in->sieve);
 	free(in->stacks);
 	free(in->series);

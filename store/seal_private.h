@@ -1,6 +1,7 @@
 /*
  * Inside sealing: what seal.c (the file), seal_input.c (what the sources
- * hold) and seal_levels.c (blocks and their parents) share.
+ * hold), seal_merge.c (their dictionaries) and seal_levels.c (blocks and
+ * their parents) share.
  */
 #ifndef STORE_SEAL_PRIVATE_H
 #define STORE_SEAL_PRIVATE_H
@@ -22,10 +23,19 @@ struct accumulator {
 	struct buf held; /* finished strips: be64 last, be32 size, bytes */
 };
 
+enum seal_table { SEAL_STRINGS, SEAL_FRAMES, SEAL_LABELS, SEAL_SERIES };
+#define SEAL_TABLES 4
+
+/* From a file's numbers to those of the new one; INTERN_NONE: not needed. */
+struct seal_names {
+	uint32_t *map[SEAL_TABLES], n[SEAL_TABLES];
+	uint8_t *nodes; /* needed? */
+};
+
 /* A source with its numbers translated to those of the new file. */
 struct seal_input {
 	const struct seal_source *source;
-	struct symtab_map map;
+	struct seal_names to;   /* file */
 	struct seal_sieve sieve;/* what a purge takes out of the file */
 	uint32_t *stacks;       /* file's stack number -> new one */
 	uint32_t *series;       /* new series -> file's, or INTERN_NONE */
@@ -33,7 +43,6 @@ struct seal_input {
 	size_t next, n_order;   /* position in order */
 	const struct block *at; /* next leaf of the present series, or NULL */
 	uint32_t at_series;     /* file's number of that series */
-	bool adopted; /* the memory's table is lent to the dictionary */
 };
 
 struct seal {
@@ -47,6 +56,11 @@ struct seal {
 	struct buf key, bytes, entries;
 	struct seal_result *result;
 };
+
+/* seal_merge.c: the dictionary of files alone, their stacks' and series'
+ * numbers in it. */
+const struct err *seal_merge(struct seal *s);
+void seal_names_fini(struct seal_names *names);
 
 /* seal_input.c: the dictionary of all sources, and their numbers in it. */
 const struct err *seal_prepare_inputs(struct seal *s);

@@ -175,12 +175,14 @@ sealed_drop_names(struct sealed *f)
 	free(d->labels);
 	free(d->pairs);
 	free(d->nodes);
+	free(d->index->depths);
 	free(f->stack_nodes);
 	intern_fini(&d->strings);
 	d->frames = NULL;
 	d->labels = NULL;
 	d->pairs = NULL;
 	d->nodes = NULL;
+	d->index->depths = NULL;
 	f->stack_nodes = NULL;
 	d->n_frames = d->n_labels = d->n_pairs = d->n_nodes = 0;
 }

@@ -42,24 +42,6 @@ symtab_fini(struct symtab *t)
 	*t = (struct symtab){0};
 }
 
-static void
-intern_settle(struct intern *t)
-{
-	free(t->table);
-	t->table = NULL;
-	t->table_cap = 0;
-}
-
-void
-symtab_settle(struct symtab *t)
-{
-	map64_fini(&t->node_map);
-	intern_settle(&t->strings);
-	intern_settle(&t->frames);
-	intern_settle(&t->labels);
-	intern_settle(&t->series);
-}
-
 void
 symtab_map_fini(struct symtab_map *map)
 {

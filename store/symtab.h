@@ -62,10 +62,6 @@ uint32_t symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge);
 /* The same where it is known to be new; symtab_put_node() finds it. */
 uint32_t symtab_push_node(struct symtab *t, uint32_t parent, uint32_t edge);
 
-/* Nothing will be looked up any more: gives back the memory for it, which is
- * half of all. */
-void symtab_settle(struct symtab *t);
-
 /* An estimate of the memory in use. */
 size_t symtab_bytes(const struct symtab *t);
 
