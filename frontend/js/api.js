@@ -84,7 +84,7 @@
   }
 
   /*
-   * Many series at once, few in flight: table rows are {key, query, fn}.
+   * Many series at once, few in flight: table rows are {key, query, fn, step}.
    * Returns {key: {cols, state, error, step}}, the step being the answer's;
    * one failure spoils one row only.
    */
@@ -95,10 +95,11 @@
       for (let row = queue.shift(); row; row = queue.shift())
         try {
           const answer = await get('series', { query: row.query, fn: row.fn,
-            from: range.from, until: range.until, step }, { signal });
+            from: range.from, until: range.until,
+            step: row.step || step }, { signal });
           out[row.key] = { cols: ns.series.columns(answer),
             state: ns.series.state(answer), error: null,
-            step: answer.step || step };
+            step: answer.step || row.step || step };
         } catch (e) {
           if (e.name === 'AbortError')
             throw e;

@@ -26,7 +26,7 @@
 
   /* spec: {title, info, format, meter, floor}. */
   function stat(spec) {
-    const number = h('span', { class: 'stat-number' });
+    const number = h('span', { class: 'stat-number', text: '…' });
     const unit = h('span', { class: 'stat-unit' });
     const note = h('p', { class: 'stat-note' });
     const spark = ns.spark.create();

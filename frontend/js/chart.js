@@ -282,13 +282,15 @@
       chart.series.map((s, k) => legendItem(chart, s, k)), chart.time);
     if (chart.onSelect)
       keys(chart);
+    /* Axes of no range would tell times and values that are none. */
+    message(chart, 'Loading…');
     new ResizeObserver(() => {
       const width = chart.box.clientWidth;
       if (width <= 0)
         return;
-      if (!chart.plot)
+      if (!chart.plot && chart.span)
         draw(chart);
-      else if (Math.abs(chart.plot.width - width) > 1)
+      else if (chart.plot && Math.abs(chart.plot.width - width) > 1)
         chart.plot.setSize({ width, height: chart.height });
     }).observe(chart.box);
     ns.theme.on(() => {

@@ -58,6 +58,7 @@
     lastView = state.view;
     const panel = $('panel-' + state.tab);
     panel.setAttribute('aria-busy', 'true');
+    tab(state.tab); /* it says that it loads */
     busy = true;
     bar.show(state);
     try {

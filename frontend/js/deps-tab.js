@@ -18,7 +18,7 @@
       this.data = null;
       this.graph = new ns.depsGraph.DepsGraph((node) =>
         ns.view.set({ node }));
-      this.note = h('p', { class: 'chart-note', hidden: true });
+      this.note = h('p', { class: 'chart-note', text: 'Loading…' });
       this.side = h('aside', { class: 'dep-side', 'aria-live': 'polite',
         'aria-label': 'Chosen node' });
       this.command = h('code', { class: 'command-text' });

@@ -29,6 +29,7 @@
       this.tip = ns.flameTip.tooltip();
       this.makeParts();
       this.makeNode();
+      this.say('Loading…');
     }
 
     makeParts() {

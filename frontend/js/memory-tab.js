@@ -1,5 +1,5 @@
 /*
- * Tab "Memory Tracker": playground, storage engine, disks, host.  All series
+ * Tab "Memory Tracker": playground, storage engine, operations, disks, host.  All series
  * of the tab are asked in one round and shown on one time axis.
  */
 (function (ns) {
@@ -9,22 +9,23 @@
 
   function create(root) {
     const onSelect = (range) => ns.view.select(range);
-    const panels = [ns.storage.create(), ns.disk.create(onSelect),
-      ns.host.create(onSelect)];
+    const panels = [ns.storage.create(), ns.operations.create(onSelect),
+      ns.disk.create(onSelect), ns.host.create(onSelect)];
     const play = h('section', { class: 'section', 'aria-label':
       'Playground' }, ns.card.section('Playground'),
     h('article', { class: 'card terminal-card' }, ns.terminal.create()));
     root.append(h('div', { class: 'memory-top' }, panels[0].node, play),
-      panels[1].node, panels[2].node);
+      ...panels.slice(1).map((p) => p.node));
 
     async function refresh(ctx) {
-      const table = panels.flatMap((p) => p.queries(ctx.service));
+      const table = panels.flatMap((p) => p.queries(ctx.service, ctx));
       const results = await ns.api.series(table, ctx.range, ctx.step,
         ctx.signal);
       for (const p of panels)
         p.show(results, ctx);
     }
-    return { refresh, keys: ['service', 'from', 'until', 'device', 'net'] };
+    return { refresh, keys: ['service', 'from', 'until', 'device', 'net',
+      'ops', 'q'] };
   }
 
   ns.memoryTab = { create };

@@ -143,9 +143,9 @@
           requests: ctx.state.requests },
         { signal: ctx.signal }))]);
       this.list = Array.isArray(list) ? list : [];
+      this.unlisted = list instanceof Error ? list.message : '';
       this.answer = answer instanceof Error ? null
-        : Object.assign({}, answer, { rows: R.ranked(answer.rows
-          .filter((r) => r.verdict !== 'same'), ctx.service) });
+        : R.readable(answer, ctx.service);
       this.offer(answer, ctx);
       this.why = answer instanceof Error ? answer.message : '';
       this.ranges = [ra, rb];
@@ -167,16 +167,15 @@
       this.name.disabled = ns.mode.current !== 'live';
       this.name.title = this.name.disabled ? 'Needs Live' : '';
       this.ab.show(ra, rb);
-      this.runs.show(this.list, ra, rb);
+      this.runs.show(this.list, ra, rb, this.unlisted);
       for (const b of this.shows)
         b.setAttribute('aria-pressed',
           String(b.dataset.value === state.show));
       if (this.search.value !== state.search)
         this.search.value = state.search;
-      this.counts.textContent = this.why ||
-        (this.answer ? countsText(this.answer) : '');
+      this.counts.textContent = this.answer ? countsText(this.answer) : '';
       this.metrics.show(this.answer ? this.answer.rows : [], state.show,
-        state.search);
+        state.search, this.why);
     }
   }
 

@@ -29,12 +29,11 @@
       onclick: () => act(run) });
   }
 
-  /* spec: {onRemove(run)}; show(runs, range A, range B). */
+  /* spec: {onRemove(run)}; show(runs, range A, range B,
+   * why there are none). */
   function runs(spec) {
     const body = h('tbody');
-    const empty = h('p', { class: 'table-more', text: 'No run has a name ' +
-      'yet. Name the range that you look at, and compare others with it ' +
-      'later.' });
+    const empty = h('p', { class: 'table-more', text: 'Loading…' });
     const node = h('div', { class: 'table-scroll runs-table', tabindex: '0',
       role: 'region', 'aria-label': 'Named runs' },
     h('table', { class: 'data-table' },
@@ -63,9 +62,11 @@
       h('td', { class: 'num' }, remove));
     }
 
-    function show(list, ra, rb) {
+    function show(list, ra, rb, why) {
       body.replaceChildren(...list.map((r) => line(r, ra, rb)));
       empty.hidden = list.length > 0;
+      empty.textContent = why || 'No run has a name yet. Name the range ' +
+        'that you look at, and compare others with it later.';
       node.firstElementChild.hidden = list.length === 0;
     }
     return { node, show };
@@ -113,7 +114,7 @@
 
   function metrics() {
     const body = h('tbody');
-    const more = h('p', { class: 'table-more', hidden: true });
+    const more = h('p', { class: 'table-more', text: 'Loading…' });
     const node = h('div', { class: 'table-scroll metrics-table',
       tabindex: '0', role: 'region', 'aria-label': 'Metrics that moved' },
     h('table', { class: 'data-table' },
@@ -125,12 +126,12 @@
           : h('span', { class: 'visually-hidden', text: 'Verdict' }))))),
       body), more);
 
-    function show(rows, filter, search) {
+    function show(rows, filter, search, why) {
       const list = chosen(rows, filter, search);
       body.replaceChildren(...list.slice(0, SHOWN).map(metricLine));
       more.hidden = list.length > 0 && list.length <= SHOWN;
       more.textContent = list.length === 0 ? rows.length === 0
-        ? 'No metric has data to compare.' : 'No metric like that has moved.'
+        ? why || 'No metric has data to compare.' : 'No metric like that has moved.'
         : F.count(list.length - SHOWN) + ' more moved less.';
     }
     return { node, show };

@@ -61,6 +61,18 @@
       .sort((x, y) => x[0] - y[0] || x[1] - y[1]).map((x) => x[2]);
   }
 
+  /* What a person reads: buckets of histograms are hundreds of rows that
+   * say together what their count and sum say, and what did not move. */
+  function readable(answer, service) {
+    const bucket = (r) => r.labels.le !== undefined &&
+      /_bucket$/.test(r.name);
+    const counts = Object.assign({}, answer.counts);
+    for (const r of answer.rows.filter(bucket))
+      counts[r.verdict] = Math.max(0, (counts[r.verdict] || 0) - 1);
+    return Object.assign({}, answer, { counts, rows: ranked(answer.rows
+      .filter((r) => r.verdict !== 'same' && !bucket(r)), service) });
+  }
+
   /* Rows as an answer of compare.json. */
   function compared(rows, p) {
     const some = rows.filter((r) => r.value.some((v) => v !== null));
@@ -166,6 +178,6 @@
     return out;
   }
 
-  ns.runs = { VERDICTS, compareSeries, compared, ranked, counters, size, metric, text, change,
-    pair, named, facts };
+  ns.runs = { VERDICTS, compareSeries, compared, ranked, readable, counters,
+    size, metric, text, change, pair, named, facts };
 })(globalThis.MemLens = globalThis.MemLens || {});

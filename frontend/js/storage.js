@@ -130,7 +130,7 @@
 
   function levelTable() {
     const body = h('tbody'), foot = h('tfoot');
-    const node = h('article', { class: 'card level-card' },
+    const node = h('article', { class: 'card level-card', hidden: true },
       h('header', { class: 'card-head' },
         h('h3', { class: 'card-title', text: 'Levels' }),
         ns.dom.infoButton('Levels', ['LevelDB keeps its data in levels. New ' +

@@ -37,14 +37,23 @@ export function copyOfPages() {
     remove: () => rmSync(dir, { recursive: true }) };
 }
 
+/* The page waits for answers as much longer as the tests do for the page. */
+function patient(times) {
+  const limit = AbortSignal.timeout.bind(AbortSignal);
+  AbortSignal.timeout = (ms) => limit(ms * times);
+}
+
 /*
  * Runs f(page) in a fresh context.  Errors on the console, uncaught ones and
  * requests to other hosts fail the test, unless `allowed` matches them.
+ * `hurried`: the page's own limits are left to it.
  */
 export async function withPage(browser, options, f) {
-  const { allowed = /^$/, home, ...rest } = options;
+  const { allowed = /^$/, home, hurried, ...rest } = options;
   const context = await browser.newContext({
     viewport: { width: 1400, height: 900 }, ...rest });
+  if (!hurried)
+    await context.addInitScript(patient, PATIENCE);
   const page = await context.newPage();
   const errors = [];
   const note = (text) => {
@@ -65,6 +74,9 @@ export async function withPage(browser, options, f) {
     if (errors.length)
       throw new Error('page errors: ' + errors.join(' | '));
   } finally {
+    /* An answer that is being changed right now is nobody's any more: its
+     * failure would end the runner. */
+    await page.unrouteAll({ behavior: 'ignoreErrors' }).catch(() => 0);
     await context.close();
   }
 }

@@ -144,7 +144,18 @@ function leveldb() {
       work(l) * 2.4e7 * compaction(t) + (l ? 0 : 1e6 * load(t))));
 }
 
-const METRICS = [...groups(), ...disks(), ...host(), ...leveldb()];
+/* A histogram that Prometheus would show: the borders of LE, per op. */
+const LE = [0.0001, 0.001, 0.01, 0.1, Infinity];
+function operations() {
+  const rate = { get: (t) => 900 * load(t), set: (t) => 300 * load(t) };
+  const part = [0.3, 0.9, 0.985, 0.999, 1];
+  return Object.keys(rate).flatMap((op) => LE.map((le, k) => ({
+    name: 'kv_operation_seconds_bucket', unit: '', kind: C,
+    labels: { ...service, op, le: k === 4 ? '+Inf' : String(le) },
+    f: (t) => rate[op](t) * part[k] })));
+}
+
+const METRICS = [...operations(), ...groups(), ...disks(), ...host(), ...leveldb()];
 
 function matches(labels, matchers) {
   return matchers.every(([name, op, value]) => {
@@ -157,7 +168,7 @@ function matches(labels, matchers) {
 
 /* {name, matchers} of a selector, null when it is none. */
 export function selector(text) {
-  const m = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?$/s.exec(text || '');
+  const m = /^([a-zA-Z_:][\w:]*)?(?:\{(.*)\})?$/s.exec(text || '');
   if (!m)
     return null;
   const matchers = [...(m[2] || '')
@@ -178,8 +189,8 @@ function point(metric, fn, t, step, now) {
 
 export function series({ query, from, until, step, fn }, now) {
   const want = selector(query);
-  const out = METRICS.filter((m) => m.name === want.name &&
-    matches(m.labels, want.matchers)).map((m) => {
+  const out = METRICS.filter((m) => (!want.name || m.name === want.name) &&
+    matches({ ...m.labels, __name__: m.name }, want.matchers)).map((m) => {
     const points = [];
     for (let t = from; t < until; t += step)
       points.push([t, point(m, fn || (m.kind === C ? 'rate' : 'mean'), t,

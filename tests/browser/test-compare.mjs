@@ -185,6 +185,16 @@ function runs({ browser, base, files, mock }) {
         await page.click('[aria-label="Remove run baseline <1>"]');
         await until(() => line.count().then((n) => n === 0), 5000, 'removed');
       })],
+    ['a failure is not told as an empty list', () => withPage(browser,
+      { allowed: /503/ }, async (page) => {
+        await page.route(/\/api\/v1\/(runs|compare\.json)/, (route) =>
+          route.fulfill({ status: 503, json: { error: 'not yet' } }));
+        await page.goto(base + 'dashboard.html?v=1&tab=runs' + RANGE);
+        await loaded(page, 'runs');
+        const text = await page.textContent('#panel-runs');
+        assert(!/No run has a name|No metric has data/.test(text), text);
+        equal(text.match(/not yet/g).length, 2, 'both say why');
+      })],
     ['what moved: better, worse, no data apart from 0', () => withPage(
       browser, {}, async (page) => {
         if (!mock)

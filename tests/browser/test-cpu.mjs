@@ -131,6 +131,26 @@ function lines({ browser, base }) {
   ];
 }
 
+/* Only made-up data has a latency that is known beforehand. */
+function operations({ browser, base, mock }) {
+  return !mock ? [] : [
+    ['operations: rates and percentiles of the service’s histogram', () =>
+      withPage(browser, {}, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=memory');
+        await loaded(page, 'memory');
+        const label = () => page.getAttribute(
+          '[aria-label="Operations"] .chart-card:nth-child(2) .chart',
+          'aria-label');
+        assert(/get: last 42\.\d ms.*set: last 42\.\d ms/.test(
+          await label()), await label());
+        await page.selectOption('[aria-label="Percentile"]', '0.5');
+        await until(async () => /get: last 400 µs/.test(await label()), 5000,
+          'the median');
+        assert(page.url().includes('q=0.5'), 'not in the address');
+      })]
+  ];
+}
+
 function profile({ browser, base }) {
   return [
     ['search filters the table and says what matched', () => withPage(
@@ -227,5 +247,6 @@ function profile({ browser, base }) {
 }
 
 export function cpuTests(env) {
-  return [...ranges(env), ...lines(env), ...profile(env)];
+  return [...ranges(env), ...lines(env), ...profile(env),
+    ...operations(env)];
 }

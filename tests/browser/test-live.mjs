@@ -85,7 +85,7 @@ function offline({ browser, base, files }) {
           'the banner does not say why');
       })],
     ['offline: one late answer is not taken for a dead server', () =>
-      withPage(browser, { allowed: NET }, async (page) => {
+      withPage(browser, { allowed: NET, hurried: true }, async (page) => {
         let asked = 0;
         await page.route('**/api/v1/health', async (route) => {
           if (asked++ === 0)
@@ -99,6 +99,26 @@ function offline({ browser, base, files }) {
           assert(mode !== 'offline' || asked > 1, 'went Offline');
           return mode === 'live';
         }, 12000, 'Live');
+      })],
+    ['while it loads a page claims no value, no time and no emptiness', () =>
+      withPage(browser, {}, async (page) => {
+        const held = [];
+        await page.route(/\/api\/v1\/(services|series|runs|compare)/, (r) =>
+          held.push(r));
+        await page.goto(base + 'dashboard.html?v=1&tab=memory');
+        await until(() => held.length > 0, 12000, 'a request');
+        assert(await page.$eval('.meter-fill', (n) => n.clientWidth) === 0,
+          'a full meter');
+        equal(await page.locator('#panel-memory .uplot').count(), 0,
+          'axes of no range');
+        assert(/Loading/.test(await page.textContent('#panel-memory')),
+          'it is not said');
+        await page.keyboard.press('3');
+        assert(!/No run/.test(await page.textContent('#panel-runs')),
+          'no runs, before they were asked for');
+        await page.unroute(/\/api\/v1\/(services|series|runs|compare)/);
+        await Promise.all(held.map((r) => r.continue().catch(() => 0)));
+        await loaded(page, 'runs');
       })],
     ['offline: can be forced, is kept in the address, and left', () =>
       withPage(browser, {}, async (page) => {

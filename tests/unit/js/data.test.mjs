@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { load } from './load.mjs';
 
 const M = load('format', 'time', 'series', 'health');
+M.dom = {};
+load('request', 'operations');
 const col = (v, labels = {}) => ({ labels, unit: '',
   t: v.map((_, i) => i * 10), v });
 
@@ -101,4 +103,26 @@ test('a young store is shown whole, an old one by its last hour', () => {
   assert.equal(M.time.presetFor(301), 'now-15m');
   assert.equal(M.time.presetFor(2000), 'now-1h');
   assert.equal(M.time.presetFor(1e9), 'now-1h');
+});
+
+test('a percentile comes from the buckets, none where nothing was counted', () => {
+  const { quantile } = M.operations;
+  const le = [0.001, 0.01, Infinity];
+  assert.equal(quantile(0.5, le, [0, 0, 0]), null);
+  assert.equal(quantile(0.5, le, [10, 10, 10]), 0.0005);
+  assert.ok(Math.abs(quantile(0.75, le, [50, 100, 100]) - 0.0055) < 1e-9);
+  assert.equal(quantile(0.99, le, [0, 0, 5]), 0.01, 'above every border');
+});
+
+test('histograms are told apart by name, their lines by the other labels', () => {
+  const bucket = (name, op, le, v) => ({ name: name + '_bucket', t: [0, 10], v,
+    labels: { service: 's', op, le } });
+  const found = M.operations.families([
+    bucket('a_seconds', 'get', '+Inf', [4, null]),
+    bucket('a_seconds', 'get', '0.5', [4, null]),
+    bucket('a_seconds', 'set', '+Inf', [2, 2]),
+    bucket('b_seconds', 'get', '0.5', [1, 1])]);
+  assert.deepEqual([...found.keys()], ['a_seconds'], 'none without +Inf');
+  assert.deepEqual(found.get('a_seconds').map((l) => [l.label, l.le]),
+    [['get', [0.5, Infinity]], ['set', [Infinity]]]);
 });
