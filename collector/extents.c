@@ -97,7 +97,7 @@ extents_release(struct extents *x, struct extent e)
 		list_insert(l, at, &e);
 }
 
-static void
+void
 extents_wake(struct extents *x, int64_t now_ns)
 {
 	size_t done = 0;

@@ -24,6 +24,9 @@ uint32_t extents_take(struct extents *x, uint32_t n, int64_t now_ns);
 void extents_give(struct extents *x, uint32_t first, uint32_t n,
     int64_t now_ns);
 
+/* Takes back what has rested long enough; extents_take() does so too. */
+void extents_wake(struct extents *x, int64_t now_ns);
+
 /* Elements in use, those that rest among them. */
 uint32_t extents_used(const struct extents *x);
 

@@ -53,10 +53,15 @@ pool_threads_alike(const char *proc, int32_t pid)
 static const char *const modules[] = {"libc.so", "libc-2.", "ld-linux",
     "ld-2.", "ld-musl", "libpthread", "libstdc++.so", "libc++.so"};
 
-/* The same code where it is linked in, and what stands before main(). */
+/* The same code where it is linked in, and what stands before main(); what
+ * Rust puts around the closure of a thread, and Go below each goroutine. */
 static const char *const names[] = {"_start", "__libc_start", "clone",
     "__clone", "start_thread", "thread_start", "execute_native_thread_routine",
-    "std::", "void std::", "decltype(auto) std::"};
+    "std::", "void std::", "decltype(auto) std::",
+    "<std::", "<<std::", "core::ops::function::", "<core::ops::function::",
+    "alloc::boxed::", "<alloc::boxed::",
+    "runtime.goexit", "runtime.main", "runtime.mstart", "runtime.rt0_go",
+    "_rt0_"};
 
 static bool
 begins_with(const char *text, const char *const *beginnings, size_t n)

@@ -33,6 +33,11 @@
 #define IDLE_S 5 /* rows that were used since are not evicted */
 #define OFTEN 3 /* readings of a file that nobody was sampled in */
 #define ROOM_NS (2500 * NS_PER_MS) /* until evicted cells have rested */
+/* A few compilers, browsers and virtual machines in use can fill all cells,
+ * and a database that starts then would have no tables for as long as they
+ * run: what is larger than the first part leaves the second one free. */
+#define LARGE_PART 32
+#define RESERVE_PART 8
 
 enum state {
 	TABLE_UNUSED,
@@ -355,16 +360,37 @@ table_evict(struct unwind_tables *t, uint32_t i, int64_t now_ns)
 	t->evicted++;
 }
 
+/* How many cells must be free for one who takes `cells` of them. */
+static uint32_t
+tables_need(const struct unwind_tables *t, uint32_t cells)
+{
+	uint32_t all = t->kernel->cells;
+
+	return cells + (cells > all / LARGE_PART ? all / RESERVE_PART : 0);
+}
+
+static uint32_t
+tables_take(struct unwind_tables *t, uint32_t cells, int64_t now_ns)
+{
+	extents_wake(t->cells, now_ns);
+	if (extents_used(t->cells) + tables_need(t, cells) > t->kernel->cells)
+		return EXTENTS_NONE;
+	return extents_take(t->cells, cells, now_ns);
+}
+
 /* Makes room of `cells`, free after a rest; takes nothing away when that
  * would not be enough. */
 static bool
 tables_evict(struct unwind_tables *t, uint32_t cells, int64_t now_ns)
 {
-	uint32_t i, freed = 0;
+	uint32_t need = tables_need(t, cells), i, freed = 0;
+	uint32_t unused = t->kernel->cells - extents_used(t->cells);
 
-	if (tables_room(t, now_ns) < cells)
+	if (tables_room(t, now_ns) < need)
 		return false;
-	while (freed < cells && (i = table_oldest(t, now_ns)) != NONE) {
+	/* what is unused may be in pieces */
+	need = need > unused && need - unused > cells ? need - unused : cells;
+	while (freed < need && (i = table_oldest(t, now_ns)) != NONE) {
 		struct region *r = t->tables[i].region;
 
 		freed += r->refs == 1 ? r->n : 0;
@@ -403,7 +429,7 @@ region_new(struct unwind_tables *t, const struct symbols_rows *rows,
 		return NULL;
 	if (unwind_rows_open(&u, rows->fd, rows->n)) {
 		r->n = u.place.buckets + u.place.rows;
-		u.place.first = extents_take(t->cells, r->n, now_ns);
+		u.place.first = tables_take(t, r->n, now_ns);
 		if (u.place.first != EXTENTS_NONE &&
 		    unwind_rows_write(&u, t->kernel)) {
 			r->place = u.place;

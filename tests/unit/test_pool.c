@@ -59,6 +59,30 @@ TEST(what_threads_begin_with)
 		    cases[i].name), cases[i].want);
 }
 
+TEST(threads_of_go_and_rust_are_not_all_their_runtime)
+{
+	static const char *const names[][2] = {
+	    {"runtime.goexit.abi0", "(next)"},
+	    {"runtime.main", "(next)"},
+	    {"runtime.gcBgMarkWorker", "runtime.gcBgMarkWorker"},
+	    {"main.main.func1", "main.main.func1"},
+	    {"<std::sys::thread::unix::Thread>::new::thread_start",
+	        "(next)"},
+	    {"<<std::thread::Builder>::spawn_unchecked_<db::main::"
+	        "{closure#0}, ()>::{closure#1} as core::ops::function::"
+	        "FnOnce<()>>::call_once::{shim:vtable#0}", "(next)"},
+	    {"core::ops::function::FnOnce::call_once{{vtable.shim}}",
+	        "(next)"},
+	    {"std::sys::backtrace::__rust_begin_short_backtrace::<db::main::"
+	        "{closure#0}, ()>", "(next)"},
+	    {"<db::Pool as db::Work>::run", "<db::Pool as db::Work>::run"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		CHECK_STR(judge(FRAME_NATIVE, "app", names[i][0]),
+		    names[i][1]);
+}
+
 TEST(long_and_broken_names)
 {
 	char name[5000];
@@ -119,6 +143,7 @@ int
 main(void)
 {
 	RUN(what_threads_begin_with);
+	RUN(threads_of_go_and_rust_are_not_all_their_runtime);
 	RUN(long_and_broken_names);
 	RUN(threads_of_this_process);
 	return test_done();

@@ -359,21 +359,52 @@ TEST(the_oldest_makes_room)
 	struct unwind_tables *t = begin();
 	int x = some_file(), y = some_file(), z = some_file();
 	int64_t now = clock_mono_ns() + 100 * S;
-	uint32_t a = make(t, x, 1700, "x", now), b = make(t, y, 1700, "y",
+	uint32_t a = make(t, x, 1500, "x", now), b = make(t, y, 1500, "y",
 	    now), c;
 
 	k.tables[b].used_s = (uint32_t)(now / S); /* in use */
-	c = make(t, z, 1700, "z", now);
+	c = make(t, z, 1500, "z", now);
 	CHECK_INT(k.tables[c].state, UNWIND_TABLE_PENDING);
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_PENDING); /* evicted */
 	CHECK_INT(k.tables[b].state, UNWIND_TABLE_READY);
 	/* Its cells rest; then they are the newcomer's. */
 	now += 3 * S;
-	CHECK_INT(make(t, z, 1700, "z", now), c);
+	CHECK_INT(make(t, z, 1500, "z", now), c);
 	CHECK_INT(k.tables[c].state, UNWIND_TABLE_READY);
 	close(x);
 	close(y);
 	close(z);
+	unwind_tables_free(t);
+}
+
+/* Compilers and browsers in use had all cells, and a small program that began
+ * then had no tables for as long as they ran. */
+TEST(large_tables_leave_room_for_small_ones)
+{
+	struct unwind_tables *t = begin();
+	int fds[4] = {some_file(), some_file(), some_file(), some_file()};
+	int64_t now = clock_mono_ns() + 100 * S;
+	uint32_t a = make(t, fds[0], 1500, "a", now), b, c, d;
+
+	b = make(t, fds[1], 1500, "b", now);
+	k.tables[a].used_s = k.tables[b].used_s = (uint32_t)(now / S);
+	c = make(t, fds[2], 400, "c", now); /* would fit, just so */
+	CHECK_INT(k.tables[c].state, UNWIND_TABLE_PENDING);
+	d = make(t, fds[3], 100, "d", now);
+	CHECK_INT(k.tables[a].state, UNWIND_TABLE_READY);
+	CHECK_INT(k.tables[b].state, UNWIND_TABLE_READY);
+	CHECK_INT(k.tables[d].state, UNWIND_TABLE_READY);
+	/* One of the large ones is not used any more: another may come. */
+	now += 11 * S;
+	k.tables[b].used_s = k.tables[d].used_s = (uint32_t)(now / S);
+	make(t, fds[2], 400, "c", now);
+	now += 3 * S;
+	make(t, fds[2], 400, "c", now);
+	CHECK_INT(k.tables[a].state, UNWIND_TABLE_PENDING);
+	CHECK_INT(k.tables[c].state, UNWIND_TABLE_READY);
+	CHECK_INT(k.tables[d].state, UNWIND_TABLE_READY);
+	for (a = 0; a < 4; a++)
+		close(fds[a]);
 	unwind_tables_free(t);
 }
 
@@ -521,6 +552,7 @@ main(void)
 	RUN(a_storm_leaves_room);
 	RUN(a_file_that_kills_waits_longer_each_time);
 	RUN(the_oldest_makes_room);
+	RUN(large_tables_leave_room_for_small_ones);
 	RUN(nothing_is_evicted_in_vain);
 	RUN(large_tables_do_not_take_turns);
 	RUN(extents_rest_before_they_are_used_again);
