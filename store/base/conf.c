@@ -14,12 +14,15 @@
 #include <string.h>
 #include <strings.h>
 
+#define CONF_LINE_MAX 1024 /* above that of libinih, often 200 */
+
 struct conf_reader {
 	const struct conf_spec *spec;
 	void *values;
 	const char *path;
 	FILE *file;
 	int line;
+	char section[CONF_LINE_MAX]; /* libinih cuts what it remembers */
 	const struct err *error;
 };
 
@@ -217,10 +220,59 @@ conf_handle(void *user, const char *section, const char *key,
 
 	if (r->error != NULL)
 		return 0;
-	e = conf_assign(r, section, key, value);
+	(void)section;
+	e = conf_assign(r, r->section, key, value);
 	if (e != NULL)
 		r->error = err_wrap(e, "%s:%d", r->path, r->line);
 	return e == NULL;
+}
+
+static bool
+conf_knows_section(const struct conf_spec *spec, const char *section)
+{
+	size_t i, n = spec->named_prefix ? strlen(spec->named_prefix) : 0;
+
+	if (n > 0 && strncmp(section, spec->named_prefix, n) == 0 &&
+	    section[n] == ' ')
+		return true;
+	for (i = 0; i < spec->n_keys; i++)
+		if (strcmp(spec->keys[i].section, section) == 0)
+			return true;
+	return false;
+}
+
+/* Looks at a line before libinih does, which knows of no sections without
+ * keys and takes what is indented for the rest of the line before. */
+static const struct err *
+conf_check_line(struct conf_reader *r, char *line, size_t size)
+{
+	static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8 */
+	size_t n = strlen(line), skip = 0;
+	bool cut = n + 1 == size && line[n - 1] != '\n';
+	const char *end;
+	int c = 0;
+
+	if (r->line == 1 && strncmp(line, mark, 3) == 0)
+		skip = 3;
+	skip += strspn(line + skip, " \t");
+	memmove(line, line + skip, n + 1 - skip);
+	while (cut && (line[0] == '#' || line[0] == ';') && c != '\n' &&
+	    c != EOF)
+		c = getc(r->file);
+	if (cut && c == 0)
+		return err_new(ERR_CONFIG, 0, "longer than %zu bytes",
+		    size - 2);
+	if (line[0] != '[')
+		return NULL;
+	end = strchr(line, ']');
+	if (end == NULL)
+		return err_new(ERR_CONFIG, 0, "[ without ]");
+	snprintf(r->section, sizeof(r->section), "%.*s",
+	    (int)(end - line - 1), line + 1);
+	if (!conf_knows_section(r->spec, r->section))
+		return err_new(ERR_CONFIG, 0, "unknown section [%s]",
+		    r->section);
+	return NULL;
 }
 
 static char *
@@ -228,22 +280,31 @@ conf_read_line(char *line, int size, void *stream)
 {
 	struct conf_reader *r = stream;
 	char *s = r->error ? NULL : fgets(line, size, r->file);
+	const struct err *e;
 
-	if (s != NULL)
-		r->line++;
-	return s;
+	if (s == NULL)
+		return NULL;
+	r->line++;
+	e = conf_check_line(r, line, (size_t)size);
+	if (e == NULL)
+		return s;
+	r->error = err_wrap(e, "%s:%d", r->path, r->line);
+	return NULL;
 }
 
 const struct err *
 conf_load(const struct conf_spec *spec, const char *path, void *values)
 {
-	struct conf_reader r = {spec, values, path, NULL, 0, NULL};
+	struct conf_reader r = {.spec = spec, .values = values,
+	    .path = path};
 	int bad;
 
 	r.file = fopen(path, "re");
 	if (r.file == NULL)
 		return err_errno("%s", path);
 	bad = ini_parse_stream(conf_read_line, &r, conf_handle, &r);
+	if (r.error == NULL && ferror(r.file))
+		r.error = err_errno("%s", path);
 	fclose(r.file);
 	if (r.error != NULL)
 		return r.error;

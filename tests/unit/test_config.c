@@ -82,7 +82,7 @@ TEST(mistakes)
 {
 	CHECK_STR(mistake("[cpu]\nsamplerate = 9\n"),
 	    ":2: unknown key \"samplerate\" in [cpu]");
-	CHECK_STR(mistake("[cup]\nrate = 9\n"), ":2: unknown section [cup]");
+	CHECK_STR(mistake("[cup]\nrate = 9\n"), ":1: unknown section [cup]");
 	CHECK(strstr(mistake("\n\n[cpu]\nrate = 5000\n"), ":4: rate:"));
 	CHECK(strstr(mistake("[cpu]\nrate = 99 kHz\n"), ":2: rate:"));
 	CHECK(strstr(mistake("[store]\nslot = 1ms\n"), ":2: slot:"));
@@ -96,6 +96,32 @@ TEST(mistakes)
 	CHECK(strstr(mistake("[cpu]\nbudget = 1\n"), ":2: budget:"));
 	CHECK(strstr(mistake("[cpu]\nbudget = 101%\n"), ":2: budget:"));
 	CHECK(strstr(mistake("[cpu]\nbudget = x%\n"), ":2: budget:"));
+}
+
+/* libinih cuts lines and the names of sections, goes on with a line that is
+ * indented, and says nothing of sections without keys. */
+TEST(what_libinih_passes_over)
+{
+	char text[512];
+	struct config c;
+
+	CHECK_STR(mistake("[cpu\nrate = 99Hz\n"), ":1: [ without ]");
+	CHECK_STR(mistake("\n[nosuch]\n"), ":2: unknown section [nosuch]");
+	snprintf(text, sizeof(text), "[service %080d]\ncomm = a\n", 1);
+	CHECK_STR(mistake(text), ":2: a service's name has 1 to 63 bytes");
+	snprintf(text, sizeof(text), "[service a]\ncomm = %0300d\n", 1);
+	CHECK(strstr(mistake(text), ":2: longer than ") != NULL);
+	CHECK(strstr(mistake("[cpu]\nrate = 9\n kernel = maybe\n"),
+	    ":3: kernel:") != NULL);
+	CHECK(config_load(&c, "/") != NULL);
+	snprintf(text, sizeof(text), "\xef\xbb\xbf # %0300d\n  [service "
+	    "%060d]\n  comm = a\n  cgroup = b\n", 1, 7);
+	CHECK_OK(load(&c, text));
+	CHECK_INT(c.n_services, 1);
+	CHECK_INT(strlen(c.services[0].name), 60);
+	CHECK_STR(c.services[0].comm, "a");
+	CHECK_STR(c.services[0].cgroup, "b");
+	config_free(&c);
 }
 
 TEST(too_many_services)
@@ -146,6 +172,7 @@ main(void)
 	RUN(defaults);
 	RUN(values);
 	RUN(mistakes);
+	RUN(what_libinih_passes_over);
 	RUN(too_many_services);
 	RUN(manual_page);
 	unlink(path);
