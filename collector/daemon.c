@@ -51,6 +51,8 @@ daemon_tell_store(struct daemon *d, const struct err *e)
 		    e->text, DAEMON_PENDING_MAX);
 	else if (e == NULL && d->store_refuses)
 		log_info("store: takes batches again");
+	if ((e != NULL) != d->store_refuses)
+		store_say_state(d->store, e);
 	d->store_refuses = e != NULL;
 }
 

@@ -159,6 +159,12 @@ health_judge(struct health *h)
 
 	if (stale < h->stale_ns)
 		stale = h->stale_ns;
+	if (h->extent.state == STORE_DISK_FULL)
+		health_because(h, HEALTH_DEGRADED, "", "the disk is full: "
+		    "nothing is stored until there is room");
+	else if (h->extent.state == STORE_FAILED)
+		health_because(h, HEALTH_DEGRADED, "", "the collector cannot "
+		    "write to the store");
 	if (h->extent.until_ns == 0)
 		health_because(h, HEALTH_DOWN, "", "the store is empty");
 	else if (h->now_ns - h->extent.until_ns > stale)
@@ -191,7 +197,9 @@ health_put_store(struct writer *w, const struct health *h)
 	writer_key(w, "slots");
 	writer_int(w, e->slot_ns ? (e->until_ns - e->from_ns) / e->slot_ns : 0);
 	writer_key(w, "state");
-	writer_str(w, h->store == NULL ? "missing" : empty ? "empty" :
+	writer_str(w, h->store == NULL ? "missing" :
+	    e->state == STORE_DISK_FULL ? "full" :
+	    e->state == STORE_FAILED ? "failing" : empty ? "empty" :
 	    e->damaged > 0 ? "damaged" : "ok");
 	writer_key(w, "slot");
 	writer_seconds(w, e->slot_ns);

@@ -3,7 +3,9 @@
  *
  * DIRECTORY
  *	manifest          names all that counts; replaced by rename
- *	lock              locked (F_OFD_SETLK) by the one writer
+ *	lock              locked (F_OFD_SETLK) by the one writer, who may say
+ *	                  in its first byte how it is: o, or f (the disk is
+ *	                  full), e (writing fails); empty: nothing
  *	span-*, late-*, summary-*   sealed files (below), all *.mdb
  *	journal-*         records of batches (journal.h), one after the other
  *	ids-*             ids of the batches of the last 24 hours
@@ -59,9 +61,11 @@
  *
  * VERSIONS  A reader refuses files of a version that it does not know; each
  * kind has its own: the store in the manifest's first line (now 2), sealed
- * files in meta (1), journals (2) and batches (1) in their magic.  Within a
- * version nothing changes meaning, and what an older one wrote stays
- * readable: stores of each are kept in tests/data/store-N.
+ * files in meta (1), journals (2) and batches (1) in their magic.  Whoever
+ * raises one of them raises the manifest's: an older program then refuses the
+ * store as a whole and changes nothing.  Within a version nothing changes
+ * meaning, and what an older one wrote stays readable: stores of each are
+ * kept in tests/data/store-N.
  */
 #ifndef STORE_FORMAT_H
 #define STORE_FORMAT_H

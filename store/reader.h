@@ -112,6 +112,8 @@ reader_slot(const struct store *s, int64_t time_ns)
 void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
 /* Moves a time down to where slots are kept fine enough (retention). */
 int64_t reader_kept_border(const struct store *s, int64_t time_ns);
+/* What the writer of a directory said last; it may be gone. */
+enum store_state store_said_state(int dir);
 /* All numbers of series of some kinds that match, as an array that the caller
  * frees. */
 #define READER_PROFILES (1u << SERIES_FLOW | 1u << SERIES_STOCK)

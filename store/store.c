@@ -426,6 +426,8 @@ store_extent(const struct store *s, struct store_extent *e)
 	    .damaged = s->damaged,
 	    .generation = s->manifest.generation,
 	    .writer = reader_sees_writer(s)};
+	if (e->writer)
+		e->state = store_said_state(s->dir);
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		e->bytes += s->files[i].entry.bytes;
 		e->damaged += s->files[i].broken;

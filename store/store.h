@@ -82,6 +82,10 @@ const struct err *store_tick(struct store_writer *w, int64_t now_ns);
 
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *s);
 
+/* Tells readers (store_extent) why batches are refused now, or with NULL
+ * that they are not. */
+void store_say_state(struct store_writer *w, const struct err *refused);
+
 /* Syncs, waits for the background work, releases the lock.  NULL is fine. */
 const struct err *store_writer_close(struct store_writer *w);
 
@@ -135,6 +139,7 @@ struct store_extent {
 	uint64_t files, journals, damaged;
 	uint64_t generation; /* of the manifest */
 	bool writer; /* somebody has the store open for writing */
+	enum store_state state; /* what that one says of it */
 };
 
 /* Opens a directory for reading; `cache_bytes` bounds the cache of symbols
