@@ -67,18 +67,37 @@ in_pools() { # SERVICE POOL... : a few samples in each
 		[ "$(pool "$service" "$name")" -ge 5 ] || return
 	done
 }
+# Until tables are made and names are known, the process's name stands in:
+# whole PATTERN : samples of whole stacks that match, in slots behind those in
+# which each of its pools was seen first
+whole() {
+	grep -F " $plain {" "$out" | awk -v p="$1" -v plain="$plain" '
+		/^stack / && (at = index($0, "pool=")) > 0 {
+			pool = substr($0, at + 5)
+			sub(/,process=.*/, "", pool)
+			if (pool != plain && !(pool in first)) {
+				first[pool] = $2
+				pools++
+				known = $2
+			}
+			if (pools >= 4 && $2 > known && $0 ~ p &&
+			    /};(_start|__clone3?);.*spin/)
+				n += $NF
+		}
+		END { print n + 0 }'
+}
 all_seen() {
 	in_pools $plain main flush_log Store::Compact 'main::{lambda()#1}' &&
-		in_pools $named 'flusher-*' $named
+		in_pools $named 'flusher-*' $named && [ "$(whole .)" -ge 20 ]
 }
 sample_until all_seen -s 1000
 for name in main flush_log Store::Compact 'main::{lambda()#1}'; do
 	n=$(pool $plain "$name")
 	expect "a pool $name" "$n samples" "$n" -ge 3
 done
-# Until tables are made and names are known, the process's name stands in.
-rest=$(samples "$out" "^stack .*pool=$plain,.*};(_start|__clone3?);.*spin")
-expect "whole stacks are in no other" "$rest samples" "$rest" = 0
+rest=$(whole "pool=$plain,") all=$(whole .)
+expect "whole stacks are in no other" "$rest samples of $all" \
+	"$rest" = 0 -a "$all" -ge 20
 n=$(pool $named 'flusher-*')
 expect "a thread's own name counts" "$n samples" "$n" -ge 3
 n=$(pool $named $named)

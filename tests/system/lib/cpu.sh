@@ -111,10 +111,11 @@ need_attached() {
 	exit 77
 }
 
-# samples FILE PATTERN : sum of the values of the stacks that match
+# samples FILE PATTERN : sum of the values of the stacks that match, of
+# programs of this test: on a busy machine most are others'
 samples() {
-	awk -v p="$2" '/^stack / && $0 ~ p { n += $NF } END { print n + 0 }' \
-		"$1"
+	grep -F "$tag" "$1" |
+		awk -v p="$2" '/^stack / && $0 ~ p { n += $NF } END { print n + 0 }'
 }
 
 # balanced FILE : every run of the BPF program is accounted for

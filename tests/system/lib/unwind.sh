@@ -6,7 +6,7 @@ begun='};(_start|[^;]*0x[0-9a-f]*;[^;]*libc[^;]*;|[^;]*(clone|libc)[^;]*;[^;]*(s
 # settled FILE SERVICE : the stacks of a service behind the first slot in which
 # four of five begin there: before that, its tables were made
 settled() {
-	awk -v s="$2" -v begun="$begun" '
+	grep -F " $2 {" "$1" | awk -v s="$2" -v begun="$begun" '
 		/^stack / && $3 == s {
 			line[++n] = $0
 			slot[n] = $2
@@ -22,7 +22,7 @@ settled() {
 				if (first != "" && slot[i] > first)
 					print line[i]
 			}
-		}' "$1"
+		}'
 }
 
 # count FILE SERVICE PATTERN : settled samples that match
