@@ -5,8 +5,12 @@
 out=$dir/out
 shell=shell_$tag
 own "$(command -v bash)" shell
-begin "$dir/$shell" -c 'until [ -e "$1" ]; do :; done; exec "$0" 600' \
-	"$busy" "$dir/go"
+# It rests before: a sample that the profiler comes to see when the process
+# has its new name has that name, with the old program's stack.
+mkfifo "$dir/nothing"
+begin "$dir/$shell" -c 'until [ -e "$1" ]; do :; done
+	read -r -t 2 <>"$2"
+	exec "$0" 600' "$busy" "$dir/go" "$dir/nothing"
 begin_driver -s 1000
 before() { at_least 30 "process=$shell}"; }
 after() { at_least 30 "process=$busy_name};.*round_of_work;heavy;spin"; }
