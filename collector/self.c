@@ -110,7 +110,8 @@ self_read_child(void *arg, struct process *p)
 	struct self_reading *r = arg;
 	uint64_t ticks = p->stat.user_ticks + p->stat.system_ticks;
 
-	if (p->stat.parent != getpid())
+	/* A dead one that was not gathered yet has its successor's name. */
+	if (p->stat.parent != getpid() || p->stat.state == 'Z')
 		return;
 	self_put(r, "memlens_self_cpu_seconds_total", "seconds",
 	    SERIES_COUNTER, 9, p->comm, (int64_t)ticks * 10000000);

@@ -384,6 +384,7 @@ symbols_link_pump(struct symbols_link *l, int64_t now_ns)
 	}
 	if (l->socket < 0)
 		link_restart(l, now_ns);
+	link_bury(l); /* one may die after its successor was born */
 }
 
 /* Sends and remembers; the length is that of the used part. */

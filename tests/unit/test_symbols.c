@@ -288,6 +288,35 @@ TEST(a_slow_child_is_not_a_stuck_one)
 	close(fd);
 }
 
+/* A child that was not dead yet when its successor began stayed a zombie,
+ * and the two took turns as one counter: 1,300 % of a CPU. */
+TEST(a_corpse_is_buried_after_the_restart_too)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct symbols_stats before, stats;
+	int64_t end_ns = clock_mono_ns() + 60 * NS_PER_S;
+	struct symbols *s;
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	symbols_stats(s, &before);
+	CHECK(before.child > 0);
+	if (before.child > 0)
+		kill(before.child, SIGSTOP);
+	symbols_load(s, symbols_file(s, fd, "test"), fd);
+	symbols_pump(s, end_ns); /* ends it */
+	symbols_pump(s, end_ns + 60 * NS_PER_S); /* begins another */
+	symbols_stats(s, &stats);
+	CHECK(stats.child != before.child);
+	while (before.child > 0 && kill(before.child, 0) == 0 &&
+	    clock_mono_ns() < end_ns) {
+		symbols_pump(s, clock_mono_ns());
+		usleep(1000);
+	}
+	CHECK(before.child <= 0 || kill(before.child, 0) != 0);
+	symbols_free(s);
+	close(fd);
+}
+
 /* No ELF, nothing at all, a directory, a header that promises too much. */
 TEST(not_elf)
 {
@@ -581,6 +610,7 @@ main(void)
 	RUN(killed_at_any_time);
 	RUN(file_that_kills);
 	RUN(a_slow_child_is_not_a_stuck_one);
+	RUN(a_corpse_is_buried_after_the_restart_too);
 	RUN(not_elf);
 	RUN(kernel);
 	RUN(bounded);
