@@ -3,6 +3,8 @@
  */
 #include "pidstat.h"
 
+#include "text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,15 +25,6 @@ enum {
 	FIELD_STARTSTACK = 28,
 	FIELD_LAST = 28
 };
-
-void
-pidstat_clean(char *text)
-{
-	for (; *text != '\0'; text++) {
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-	}
-}
 
 /* Reads fields 4 to FIELD_LAST; false when there are fewer. */
 static bool
@@ -74,7 +67,7 @@ pidstat_parse(const char *text, size_t n, struct pidstat *out)
 	if (len >= sizeof(out->comm))
 		len = sizeof(out->comm) - 1;
 	memcpy(out->comm, open + 1, len);
-	pidstat_clean(out->comm);
+	text_clean(out->comm);
 	out->state = close[2];
 	out->parent = (int32_t)field[FIELD_PARENT];
 	out->kernel_thread = (field[FIELD_FLAGS] & PF_KTHREAD) != 0;

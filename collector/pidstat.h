@@ -22,10 +22,8 @@ struct pidstat {
 	uint64_t image; /* changes when the process executes a new program */
 };
 
-/* False when the text is not such a line. */
+/* False when the text is not such a line.  The name is cleaned as text.h
+ * says. */
 bool pidstat_parse(const char *text, size_t n, struct pidstat *out);
-
-/* Control bytes become '?', so that names are safe in one-line text. */
-void pidstat_clean(char *text);
 
 #endif

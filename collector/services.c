@@ -8,6 +8,7 @@
 #include "config.h"
 #include "readfile.h"
 #include "services_rules.h"
+#include "text.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -220,7 +221,7 @@ process_read_command(const struct services *s, struct process *p)
 		process_read_arguments(s, p, rest, sizeof(rest));
 	else
 		process_read_exe(s, p, rest, sizeof(rest));
-	pidstat_clean(rest);
+	text_clean(rest);
 	snprintf(p->command, sizeof(p->command), "%s %s", p->comm, rest);
 }
 
@@ -233,7 +234,7 @@ process_read_cgroup(const struct services *s, struct process *p)
 	p->cgroup[0] = '\0';
 	if (readfile_at(s->proc_fd, path, text, sizeof(text)) > 0)
 		services_cgroup(text, p->cgroup, sizeof(p->cgroup));
-	pidstat_clean(p->cgroup);
+	text_clean(p->cgroup);
 }
 
 static void

@@ -103,6 +103,18 @@ TEST(stat_lines)
 	CHECK(!pidstat_parse(")( S 1", 6, &s));
 }
 
+/* A service was listed under a name by which no profile could be asked for:
+ * the bytes of its name were no text, and only its profiles knew. */
+TEST(names_that_are_no_text)
+{
+	char text[] = "7 (z\xff\xc3(\n) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 "
+	    "5 4096 1 1 1 1 1 0";
+	struct pidstat s;
+
+	CHECK(pidstat_parse(text, strlen(text), &s));
+	CHECK_STR(s.comm, "z?" "?(?");
+}
+
 TEST(cgroup_paths)
 {
 	char two[] = "0::/system.slice/kv.service\n";
@@ -398,6 +410,7 @@ main(void)
 	if (mkdtemp(proc) == NULL)
 		return 1;
 	RUN(stat_lines);
+	RUN(names_that_are_no_text);
 	RUN(cgroup_paths);
 	RUN(classes);
 	RUN(reuse);
