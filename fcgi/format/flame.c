@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flame_lay.h"
 #include "flame_shape.h"
 #include "store/base/err.h"
 #include "store/base/kth.h"
@@ -440,6 +441,7 @@ flame_free(struct flame *f)
 	free(f->names);
 	free(f->frames);
 	profile_free(f->shaped);
+	lay_free(f->lay);
 	free(f);
 }
 

@@ -48,7 +48,6 @@ struct flame_name {
 
 #define FLAME_NO_NODE UINT32_MAX
 
-
 struct flame_frame {
 	uint32_t name; /* in names[] */
 	uint32_t level;
@@ -60,13 +59,14 @@ struct flame_frame {
 struct flame {
 	struct flame_name *names; /* names[0] is "total" */
 	size_t n_names;
-	struct flame_frame *frames; /* frames[0] is the root */
+	struct flame_frame *frames; /* frames[0] is the root; NULL: see lay */
 	size_t n_frames;
 	uint32_t n_levels;
 	int128 total;  /* of what focus and ignore left */
 	int128 before; /* of the whole profile */
-	int128 max_self;
+	int128 max_self; /* 0 where frames is NULL */
 	struct profile *shaped; /* private: what the names are borrowed from */
+	struct lay *lay; /* private: frames are placed as they are walked */
 };
 
 /* All zero but max_nodes (-1) and `other` is the whole profile as it is. */
@@ -91,13 +91,29 @@ const struct err *flame_new(struct flame **out, const struct profile *p,
 void flame_free(struct flame *f);
 
 /*
- * Lays one type of some stacks out, and borrows their strings.  Where all is
- * wanted as it is, what min_share cuts costs 12 bytes a node and never
- * becomes a profile.
+ * Lays one type of some stacks out, and borrows them: they stay as they are
+ * while it lives.  Where all is wanted as it is, there is no profile between
+ * and no frames[]: flame_walk_next() gives them, and a node costs 20 bytes.
+ * Errors: those of flame_new().
  */
 const struct err *flame_new_stacks(struct flame **out,
     const struct stacks *s, uint32_t type,
     const struct flame_options *options);
+
+/* The frames of any flame one by one, in pre-order. */
+struct flame_walk {
+	const struct flame *f;
+	size_t i; /* frames given so far */
+	struct flame_frame frame; /* private, as all below */
+	struct lay_open *open;
+	uint32_t depth;
+};
+
+/* False when out of memory.  The flame outlives the walk. */
+bool flame_walk_init(struct flame_walk *w, const struct flame *f);
+void flame_walk_fini(struct flame_walk *w);
+/* NULL at the end; else valid until the next call. */
+const struct flame_frame *flame_walk_next(struct flame_walk *w);
 
 /* The smallest total that a share of the whole leaves. */
 int128 flame_least(int128 total, double min_share);

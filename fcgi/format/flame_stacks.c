@@ -1,12 +1,12 @@
 /*
- * From stacks to frames without a profile between: what is too narrow to be
- * drawn is dropped after one pass over the totals, and only the rest is
- * sorted.
+ * From stacks to frames without a profile between: one pass over the totals
+ * tells what is too narrow to be drawn, the rest is linked in the order of
+ * names, and a frame is placed when the walk comes to it.  A picture may
+ * have millions of frames, so all that is kept of one is, by node:
  *
- *	ranks     frames in the order of their names
- *	kept      nodes that are wide enough, in the order of stacks
- *	first/next  children of each, by rank: nodes are put before their
- *	          siblings in falling order of rank
+ *	total        its own and its callees'
+ *	first, next  its children, by the ranks of their names
+ *	n_cut        how many narrow ones are gathered at it
  *
  * This is right where equal frames are one frame and no label sets come
  * between; other stacks go through a profile.
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flame_lay.h"
 #include "stacks_private.h"
 #include "store/base/err.h"
 
@@ -26,18 +27,23 @@ struct lay {
 	uint32_t type;
 	struct frame *frames;  /* by number */
 	uint32_t *sorted;      /* frames by rank */
-	uint32_t *rank;        /* by frame */
+	uint32_t *rank;        /* by frame; at last its name's number */
 	size_t n_frames, n_nodes;
-	int64_t *total;        /* by node */
-	uint32_t *place;       /* by node: in kept[], its own or that above */
-	struct lay_node *kept;
-	uint32_t n_kept;
+	int64_t least;         /* total of what is drawn, at least */
+	struct lay_node *nodes;
+	uint32_t *n_cut;
 };
 
+/* Together, for the walk goes through memory as names are sorted. */
 struct lay_node {
-	uint32_t node, parent; /* parent is in kept[] */
-	uint32_t first, next;  /* in kept[]; NONE: no more */
-	uint32_t n_cut;
+	int64_t total;
+	uint32_t first, next;
+};
+
+/* A frame whose callees have not all been walked over. */
+struct lay_open {
+	uint32_t node, next; /* itself, and the child to come */
+	int64_t x, end;      /* where that begins, and where itself ends */
 };
 
 static int
@@ -75,89 +81,118 @@ lay_rank(struct lay *l, bool *plain)
 	return NULL;
 }
 
-/* Totals from the leaves up; notes label sets on the way. */
+/* Totals from the leaves up. */
 static const struct err *
 lay_sum(struct lay *l, bool *plain)
 {
-	const struct stacks_column *c = &l->s->types[l->type];
-	const struct stacks_edge *nodes = l->s->nodes;
+	const struct stacks_edge *edges = l->s->nodes;
 
 	l->n_nodes = l->s->n_nodes;
-	l->total = calloc(l->n_nodes, sizeof(*l->total));
-	if (l->total == NULL)
+	l->nodes = malloc(l->n_nodes * sizeof(*l->nodes));
+	if (l->nodes == NULL)
 		return err_nomem();
-	if (c->n > 0)
-		memcpy(l->total, c->values, sizeof(*l->total) *
-		    (c->n < l->n_nodes ? c->n : l->n_nodes));
+	for (uint32_t i = 0; i < l->n_nodes; i++)
+		l->nodes[i] = (struct lay_node){
+		    stacks_value(l->s, i, l->type), NONE, NONE};
 	for (size_t i = l->n_nodes; i-- > 1;)
-		l->total[nodes[i].parent] += l->total[i];
+		l->nodes[edges[i].parent].total += l->nodes[i].total;
 	/* label sets are below the root and nowhere else */
 	*plain = *plain && l->s->sets.n == 0;
 	return NULL;
 }
 
-static const struct err *
-lay_keep(struct lay *l, int64_t least)
+static bool
+lay_is_kept(const struct lay *l, size_t i)
 {
-	size_t n = 1;
+	return i == 0 || l->nodes[i].total >= l->least;
+}
 
-	if (least < 1)
-		least = 1;
-	for (size_t i = 1; i < l->n_nodes; i++)
-		n += l->total[i] >= least;
-	l->kept = malloc(n * sizeof(*l->kept));
-	l->place = malloc(l->n_nodes * sizeof(*l->place));
-	if (l->kept == NULL || l->place == NULL)
+/* Counts what is cut at the nearest node above it that is not, and sizes the
+ * picture. */
+static const struct err *
+lay_cut(struct lay *l, struct flame *f)
+{
+	uint32_t depth = 0;
+
+	l->n_cut = calloc(l->n_nodes, sizeof(*l->n_cut));
+	if (l->n_cut == NULL)
 		return err_nomem();
-	for (size_t i = 0; i < l->n_nodes; i++) {
-		uint32_t above = i == 0 ? 0
-		                        : l->place[l->s->nodes[i].parent];
+	for (size_t i = l->n_nodes; i-- > 0;) {
+		const struct stacks_edge *n = &l->s->nodes[i];
+		uint32_t below = l->n_cut[i] > 0;
 
-		l->place[i] = above;
-		if (i > 0 && l->total[i] < least) {
-			l->kept[above].n_cut += l->total[i] > 0;
+		if (!lay_is_kept(l, i)) {
+			l->n_cut[n->parent] += l->n_cut[i] + (l->nodes[i].total > 0);
 			continue;
 		}
-		l->place[i] = l->n_kept;
-		l->kept[l->n_kept++] = (struct lay_node){(uint32_t)i, above,
-		    NONE, NONE, 0};
+		f->n_frames += 1 + below;
+		if (n->depth + below > depth)
+			depth = n->depth + below;
 	}
+	f->n_levels = depth + 1;
 	return NULL;
 }
 
-static uint32_t
-lay_frame(const struct lay *l, uint32_t k)
+static int
+lay_by_rank(const void *a, const void *b)
 {
-	return l->s->nodes[l->kept[k].node].edge;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
 }
 
-/* Kept nodes by falling rank, each put before the siblings that it has. */
+/* Sorts the children of a node; `room` holds their ranks and numbers. */
+static bool
+lay_sort(struct lay *l, struct lay_node *parent, struct buf *room)
+{
+	uint64_t *child;
+	size_t n = 0;
+
+	buf_clear(room);
+	for (uint32_t i = parent->first; i != NONE; i = l->nodes[i].next) {
+		uint64_t rank = l->rank[l->s->nodes[i].edge];
+
+		buf_put(room, &(uint64_t){rank << 32 | i}, sizeof(*child));
+		n++;
+	}
+	if (room->failed)
+		return false;
+	child = (uint64_t *)(void *)room->data;
+	qsort(child, n, sizeof(*child), lay_by_rank);
+	parent->first = NONE;
+	while (n-- > 0) {
+		uint32_t i = (uint32_t)child[n];
+
+		l->nodes[i].next = parent->first;
+		parent->first = i;
+	}
+	return true;
+}
+
+/* Children in the order of nodes, which is mostly that of memory; then those
+ * few nodes that have several are sorted. */
 static const struct err *
 lay_link(struct lay *l)
 {
-	uint32_t *at = calloc(l->n_frames + 2, sizeof(*at));
-	uint32_t *order = malloc(l->n_kept * sizeof(*order));
+	struct buf room = {0};
+	bool good = true;
 
-	if (at == NULL || order == NULL) {
-		free(at);
-		free(order);
-		return err_nomem();
-	}
-	for (uint32_t k = 1; k < l->n_kept; k++)
-		at[l->rank[lay_frame(l, k)] + 1]++;
-	for (size_t r = 0; r < l->n_frames; r++)
-		at[r + 1] += at[r];
-	for (uint32_t k = 1; k < l->n_kept; k++)
-		order[at[l->rank[lay_frame(l, k)]]++] = k;
-	for (uint32_t i = l->n_kept - 1; i-- > 0;) {
-		struct lay_node *n = &l->kept[order[i]];
+	for (uint32_t i = (uint32_t)l->n_nodes; i-- > 1;) {
+		struct lay_node *parent = &l->nodes[l->s->nodes[i].parent];
 
-		n->next = l->kept[n->parent].first;
-		l->kept[n->parent].first = order[i];
+		if (!lay_is_kept(l, i))
+			continue;
+		l->nodes[i].next = parent->first;
+		parent->first = i;
 	}
-	free(at);
-	free(order);
-	return NULL;
+	for (size_t i = 0; good && i < l->n_nodes; i++) {
+		uint32_t first = l->nodes[i].first;
+
+		if (first != NONE && l->nodes[first].next != NONE)
+			good = lay_sort(l, &l->nodes[i], &room);
+	}
+	buf_fini(&room);
+	return good ? NULL : err_nomem();
 }
 
 /* Names of the frames that are there; lay->rank becomes the name's number
@@ -173,13 +208,13 @@ lay_names(struct lay *l, struct flame *f, const char *other)
 	    false};
 	f->names[f->n_names++] = (struct flame_name){other, FLAME_UNKNOWN,
 	    false};
-	for (uint32_t k = 1; k < l->n_kept; k++) {
-		uint32_t i = lay_frame(l, k);
-		const struct frame *a = &l->frames[i];
+	for (size_t i = 1; i < l->n_nodes; i++) {
+		uint32_t edge = l->s->nodes[i].edge;
+		const struct frame *a = &l->frames[edge];
 
-		if (l->rank[i] != NONE)
+		if (l->rank[edge] != NONE || !lay_is_kept(l, i))
 			continue;
-		l->rank[i] = (uint32_t)f->n_names;
+		l->rank[edge] = (uint32_t)f->n_names;
 		f->names[f->n_names++] = (struct flame_name){a->name,
 		    flame_kind_of(a->kind, a->module),
 		    a->kind == FRAME_INLINED};
@@ -187,113 +222,116 @@ lay_names(struct lay *l, struct flame *f, const char *other)
 	return true;
 }
 
-static void
-lay_put(struct flame *f, const struct flame_frame *frame)
+/* ---- the walk ---- */
+
+bool
+flame_walk_init(struct flame_walk *w, const struct flame *f)
 {
-	f->frames[f->n_frames++] = *frame;
-	if (frame->level >= f->n_levels)
-		f->n_levels = frame->level + 1;
-	if (frame->self > f->max_self)
-		f->max_self = frame->self;
+	*w = (struct flame_walk){.f = f};
+	if (f->frames != NULL)
+		return true;
+	w->open = malloc(((size_t)f->n_levels + 1) * sizeof(*w->open));
+	return w->open != NULL;
 }
 
-static struct flame_frame
-lay_make(const struct lay *l, uint32_t k, uint32_t level, int128 x)
+void
+flame_walk_fini(struct flame_walk *w)
 {
-	uint32_t node = l->kept[k].node;
+	free(w->open);
+}
 
-	return (struct flame_frame){.name = k == 0 ? 0
-	                                           : l->rank[lay_frame(l, k)],
-	    .level = level,
+static const struct flame_frame *
+lay_enter(struct flame_walk *w, uint32_t node, int64_t x)
+{
+	const struct lay *l = w->f->lay;
+	const struct lay_node *n = &l->nodes[node];
+	int64_t self = stacks_value(l->s, node, l->type);
+
+	w->frame = (struct flame_frame){
+	    .name = node == 0 ? 0 : l->rank[l->s->nodes[node].edge],
+	    .level = w->depth,
 	    .node = FLAME_NO_NODE,
 	    .x = x,
-	    .total = l->total[node],
-	    .self = stacks_value(l->s, node, l->type)};
+	    .total = n->total,
+	    .self = self};
+	w->open[w->depth++] = (struct lay_open){node, n->first,
+	    x + self, x + n->total};
+	return &w->frame;
 }
 
 /* What is left of a frame behind its last child was cut. */
-static void
-lay_close(struct flame *f, const struct lay *l, uint32_t k, uint32_t level,
-    int128 x, int128 end)
+static const struct flame_frame *
+lay_other(struct flame_walk *w, struct lay_open *o)
 {
-	if (x < end)
-		lay_put(f, &(struct flame_frame){.name = 1,
-		    .level = level + 1,
-		    .node = FLAME_NO_NODE,
-		    .n_cut = l->kept[k].n_cut,
-		    .x = x,
-		    .total = end - x,
-		    .self = end - x});
+	w->frame = (struct flame_frame){.name = 1,
+	    .level = w->depth,
+	    .node = FLAME_NO_NODE,
+	    .n_cut = w->f->lay->n_cut[o->node],
+	    .x = o->x,
+	    .total = o->end - o->x,
+	    .self = o->end - o->x};
+	o->x = o->end;
+	return &w->frame;
 }
 
-/*
- * Pre-order without a stack: total[] of an open node, which is not needed
- * any more, becomes where its next child begins.
- */
-static void
-lay_walk(const struct lay *l, struct flame *f)
+static const struct flame_frame *
+lay_next(struct flame_walk *w)
 {
-	uint32_t k = 0, level = 0;
-	int64_t x = 0;
+	const struct lay *l = w->f->lay;
 
-	for (;;) {
-		struct flame_frame frame = lay_make(l, k, level, x);
-		int64_t *begin = &l->total[l->kept[k].node];
-		int64_t end = x + *begin;
+	if (w->i++ == 0)
+		return lay_enter(w, 0, 0);
+	for (; w->depth > 0; w->depth--) {
+		struct lay_open *o = &w->open[w->depth - 1];
+		uint32_t node = o->next;
+		int64_t x = o->x;
 
-		lay_put(f, &frame);
-		x += (int64_t)frame.self;
-		*begin = end; /* of an open node: its end */
-		if (l->kept[k].first != NONE) {
-			k = l->kept[k].first;
-			level++;
-			continue;
+		if (node != NONE) {
+			o->next = l->nodes[node].next;
+			o->x += l->nodes[node].total;
+			return lay_enter(w, node, x);
 		}
-		lay_close(f, l, k, level, x, end);
-		while (k != 0 && l->kept[k].next == NONE) {
-			x = l->total[l->kept[k].node];
-			k = l->kept[k].parent;
-			level--;
-			lay_close(f, l, k, level, x,
-			    l->total[l->kept[k].node]);
-		}
-		if (k == 0)
-			return;
-		x = l->total[l->kept[k].node];
-		k = l->kept[k].next;
+		if (x < o->end)
+			return lay_other(w, o);
 	}
+	return NULL;
 }
 
-static void
-lay_fini(struct lay *l)
+const struct flame_frame *
+flame_walk_next(struct flame_walk *w)
 {
+	if (w->f->frames == NULL)
+		return lay_next(w);
+	return w->i < w->f->n_frames ? &w->f->frames[w->i++] : NULL;
+}
+
+/* ---- from stacks ---- */
+
+void
+lay_free(struct lay *l)
+{
+	if (l == NULL)
+		return;
 	free(l->frames);
 	free(l->sorted);
 	free(l->rank);
-	free(l->total);
-	free(l->place);
-	free(l->kept);
+	free(l->nodes);
+	free(l->n_cut);
+	free(l);
 }
 
 static const struct err *
 lay_build(struct lay *l, struct flame *f, const struct flame_options *o)
 {
-	const struct err *e = lay_keep(l,
-	    (int64_t)flame_least(l->total[0], o->min_share));
+	const struct err *e;
 
-	if (e == NULL)
-		e = lay_link(l);
-	if (e != NULL)
+	l->least = (int64_t)flame_least(l->nodes[0].total, o->min_share);
+	if (l->least < 1)
+		l->least = 1;
+	if ((e = lay_cut(l, f)) != NULL || (e = lay_link(l)) != NULL)
 		return e;
-	free(l->place);
-	l->place = NULL;
-	/* an "(other)" below each, at most */
-	f->frames = malloc(2 * (size_t)l->n_kept * sizeof(*f->frames));
-	if (f->frames == NULL || !lay_names(l, f, o->other))
-		return err_nomem();
-	f->total = f->before = l->total[0];
-	lay_walk(l, f);
-	return NULL;
+	f->total = f->before = l->nodes[0].total;
+	return lay_names(l, f, o->other) ? NULL : err_nomem();
 }
 
 /* By way of a profile, which the frames then keep. */
@@ -313,28 +351,47 @@ lay_profile(struct flame **out, const struct stacks *s, uint32_t type,
 	return e;
 }
 
+/* NULL where they have to go by way of a profile. */
+static const struct err *
+lay_new(struct lay **out, const struct stacks *s, uint32_t type)
+{
+	struct lay *l = calloc(1, sizeof(*l));
+	const struct err *e;
+	bool plain = true;
+
+	*out = NULL;
+	if (l == NULL)
+		return err_nomem();
+	l->s = s;
+	l->type = type;
+	if ((e = lay_rank(l, &plain)) == NULL)
+		e = lay_sum(l, &plain);
+	if (e == NULL && plain)
+		*out = l;
+	else
+		lay_free(l);
+	return e;
+}
+
 const struct err *
 flame_new_stacks(struct flame **out, const struct stacks *s, uint32_t type,
     const struct flame_options *o)
 {
 	bool plain = o->max_nodes < 0 && o->focus == NULL &&
 	    o->ignore == NULL && !o->by_module && !o->reverse;
-	struct lay l = {.s = s, .type = type};
-	const struct err *e = NULL;
+	struct lay *l = NULL;
+	const struct err *e = plain ? lay_new(&l, s, type) : NULL;
 	struct flame *f;
 
 	*out = NULL;
-	if (plain)
-		e = lay_rank(&l, &plain);
-	if (e == NULL && plain)
-		e = lay_sum(&l, &plain);
-	if (e != NULL || !plain) {
-		lay_fini(&l);
+	if (e != NULL || l == NULL)
 		return e != NULL ? e : lay_profile(out, s, type, o);
+	if ((f = calloc(1, sizeof(*f))) == NULL) {
+		lay_free(l);
+		return err_nomem();
 	}
-	f = calloc(1, sizeof(*f));
-	e = f == NULL ? err_nomem() : lay_build(&l, f, o);
-	lay_fini(&l);
+	f->lay = l;
+	e = lay_build(l, f, o);
 	if (e != NULL) {
 		flame_free(f);
 		return e;

@@ -99,47 +99,12 @@ svg_pick(const double *value, size_t n, struct svg_top top[DESC_MAX])
 	return kept;
 }
 
-/* Own samples by name, as a share of all; of two profiles what moved. */
 static void
-svg_own(const struct svg *s, double *value)
-{
-	const struct flame *f = s->f;
-
-	for (size_t i = 0; i < f->n_frames; i++) {
-		const struct flame_frame *a = &f->frames[i];
-		double v = (double)a->self / (double)f->total;
-
-		if (a->n_cut > 0 || (s->diff != NULL &&
-		    a->node == FLAME_NO_NODE))
-			continue;
-		if (s->diff != NULL) {
-			const struct diff_node *n = &s->diff->nodes[a->node];
-			const int128 w[2] = {svg_whole(s, DIFF_A),
-			    svg_whole(s, DIFF_B)};
-
-			v = 0;
-			if (w[DIFF_A] > 0 && w[DIFF_B] > 0)
-				v = (double)n->self[DIFF_B] /
-				    (double)w[DIFF_B] -
-				    (double)n->self[DIFF_A] /
-				    (double)w[DIFF_A];
-		}
-		value[a->name] += v;
-	}
-}
-
-static bool
 svg_put_desc(struct svg *s)
 {
-	double *value = calloc(s->f->n_names, sizeof(*value));
 	struct svg_top top[DESC_MAX];
-	size_t n;
+	size_t n = svg_pick(s->own, s->f->n_names, top);
 
-	if (value == NULL)
-		return false;
-	svg_own(s, value);
-	n = svg_pick(value, s->f->n_names, top);
-	free(value);
 	buf_printf(s->out, "<desc>%s", s->diff != NULL
 	    ? "Differential flame graph. " : "Flame graph. ");
 	svg_put_text(s->out, s->o->subtitle);
@@ -158,7 +123,6 @@ svg_put_desc(struct svg *s)
 	}
 	buf_printf(s->out, ". Each frame below names itself, its caller comes "
 	    "before it.</desc>\n");
-	return true;
 }
 
 static void
@@ -180,8 +144,8 @@ svg_put_head(struct svg *s)
 	    "aria-roledescription=\"flame graph\">\n<title>", w, h);
 	svg_put_text(out, s->o->title);
 	buf_printf(out, "</title>\n");
-	if (s->f->total > 0 && !svg_put_desc(s))
-		out->failed = true;
+	if (s->f->total > 0)
+		svg_put_desc(s);
 	buf_put(out, style, sizeof(style) - 1);
 	buf_printf(out, "<rect id=\"paper\" width=\"100%%\" height=\"100%%\" "
 	    "fill=\"#fcfcfa\"/>\n<text id=\"title\" x=\"%d\" y=\"22\">",
@@ -283,142 +247,7 @@ svg_put_foot(struct svg *s)
 	buf_printf(out, "]]></script>\n</svg>\n");
 }
 
-/* ---- the walk over frames ---- */
-
-/* A frame that is drawn and not closed yet. */
-struct svg_open {
-	int128 next_x;   /* where its next child begins */
-	int128 cut;      /* of children that are gathered */
-	uint64_t n_cut;
-	int128 rest[2];  /* A's and B's that no child has had so far */
-	int128 gathered[2];
-};
-
-struct svg_walk {
-	struct svg *s;
-	struct svg_open *open; /* by level */
-	uint32_t depth;
-	uint32_t hidden; /* the level of the last gathered frame; all below
-			  * it goes with it */
-};
-
-static bool
-walk_close(struct svg_walk *w, uint32_t level)
-{
-	while (w->depth > level) {
-		const struct svg_open *o = &w->open[--w->depth];
-		struct svg_frame a = {.level = w->depth + 1,
-		    .n_cut = o->n_cut,
-		    .x = o->next_x,
-		    .total = o->cut,
-		    .side = {o->gathered[0], o->gathered[1]}};
-
-		if (o->cut <= 0)
-			continue;
-		w->s->n_cut += o->n_cut;
-		if (!svg_put_frame(w->s, &a))
-			return false;
-	}
-	return true;
-}
-
-/* What A and B have of a frame: its own, or what is left of its parent. */
-static void
-walk_sides(struct svg_walk *w, const struct flame_frame *f,
-    struct svg_frame *a)
-{
-	struct svg_open *up = f->level > 0 ? &w->open[f->level - 1] : NULL;
-
-	if (w->s->diff == NULL)
-		return;
-	for (int i = 0; i < 2; i++) {
-		if (f->node != FLAME_NO_NODE)
-			a->side[i] = w->s->diff->nodes[f->node].total[i];
-		else if (up != NULL)
-			a->side[i] = up->rest[i];
-		if (up != NULL)
-			up->rest[i] -= a->side[i];
-	}
-}
-
-static void
-walk_gather(struct svg_walk *w, const struct flame_frame *f,
-    const struct svg_frame *a)
-{
-	struct svg_open *up = &w->open[f->level - 1];
-
-	up->cut += f->total;
-	up->n_cut += f->n_cut > 0 ? f->n_cut : 1;
-	up->gathered[0] += a->side[0];
-	up->gathered[1] += a->side[1];
-	w->hidden = f->level;
-}
-
-static bool
-walk_frame(struct svg_walk *w, const struct flame_frame *f)
-{
-	struct svg_frame a = {f->name, f->level, 0, 0, f->total, {0, 0}};
-	struct svg_open *o = &w->open[f->level];
-
-	if (f->level > w->hidden) {
-		w->open[w->hidden - 1].n_cut += f->n_cut > 0 ? f->n_cut : 1;
-		return true;
-	}
-	if (!walk_close(w, f->level))
-		return false;
-	w->hidden = UINT32_MAX;
-	walk_sides(w, f, &a);
-	if (f->level > 0 && (f->n_cut > 0 || svg_double(f->total) < w->s->least)) {
-		walk_gather(w, f, &a);
-		return true;
-	}
-	if (f->level > 0) {
-		a.x = o[-1].next_x;
-		o[-1].next_x += f->total;
-	}
-	*o = (struct svg_open){.next_x = a.x + f->self};
-	if (w->s->diff != NULL && f->node != FLAME_NO_NODE)
-		for (int i = 0; i < 2; i++)
-			o->rest[i] = a.side[i] -
-			    w->s->diff->nodes[f->node].self[i];
-	w->depth = f->level + 1;
-	return svg_put_frame(w->s, &a);
-}
-
-static bool
-svg_walk(struct svg *s)
-{
-	struct svg_walk w = {.s = s, .hidden = UINT32_MAX};
-	bool good = true;
-
-	w.open = calloc((size_t)s->f->n_levels + 1, sizeof(*w.open));
-	if (w.open == NULL)
-		return false;
-	for (size_t i = 0; i < s->f->n_frames && good; i++)
-		good = walk_frame(&w, &s->f->frames[i]);
-	good = good && walk_close(&w, 0);
-	free(w.open);
-	return good;
-}
-
-/* Levels that are drawn: what is gathered is below a frame that is. */
-static uint32_t
-svg_levels(const struct svg *s)
-{
-	uint32_t n = 1, hidden = UINT32_MAX;
-
-	for (size_t i = 0; i < s->f->n_frames; i++) {
-		const struct flame_frame *a = &s->f->frames[i];
-
-		if (a->level > hidden)
-			continue;
-		if (a->level + 1 > n)
-			n = a->level + 1;
-		hidden = a->level > 0 && svg_double(a->total) < s->least
-		    ? a->level : UINT32_MAX;
-	}
-	return n;
-}
+/* ---- the picture ---- */
 
 double
 flamesvg_min_share(const struct flamesvg_options *o)
@@ -454,10 +283,9 @@ svg_put(struct svg *s)
 	s->pixels = (double)(o->width - 2 * SVG_SIDE);
 	s->least = flamesvg_min_share(o) * (double)s->f->total;
 	s->per_tick = s->f->total > 0 ? 1e6 / (double)s->f->total : 0;
-	s->height = svg_levels(s);
 	s->bytes = strcmp(o->units, "bytes") == 0;
 	s->n_units = strnlen(o->units, SVG_UNITS_MAX);
-	good = svg_names(s) && (o->flush != NULL ||
+	good = svg_names(s) && svg_survey(s) && (o->flush != NULL ||
 	    buf_reserve(s->out, s->f->n_frames * SVG_FRAME_MEAN));
 	if (good) {
 		svg_put_head(s);
@@ -467,11 +295,12 @@ svg_put(struct svg *s)
 		    (long long)s->height * SVG_ROW,
 		    o->upwards ? " data-up=\"1\"" : "");
 		if (s->f->total > 0)
-			good = svg_walk(s);
+			good = svg_put_frames(s);
 		buf_printf(s->out, "</svg>\n");
 		svg_put_foot(s);
 	}
 	free(s->names);
+	free(s->own);
 	buf_fini(&s->escaped);
 	return good && !s->out->failed;
 }

@@ -43,12 +43,19 @@ struct svg {
 	double least;    /* ticks below which frames are gathered */
 	uint64_t n_cut;  /* frames that were */
 	uint32_t height; /* in levels, as drawn */
+	double *own;     /* by flame->names: own samples, as a share */
 	size_t n_units;  /* bytes of the units' name that are shown */
 	bool bytes;      /* the units are */
 };
 
 /* The longest text of numbers and markup around a frame's name. */
 #define SVG_FRAME_MAX 1024
+
+/* Fills height and own; false when out of memory. */
+bool svg_survey(struct svg *s);
+
+/* Appends all frames; false when out of memory, or when flush said so. */
+bool svg_put_frames(struct svg *s);
 
 /* Appends a frame; false ends the drawing. */
 bool svg_put_frame(struct svg *s, const struct svg_frame *a);

@@ -34,10 +34,15 @@ check_xml(const struct buf *b)
 static void
 check_mass(const struct flame *f)
 {
+	const struct flame_frame *a;
+	struct flame_walk w;
 	int128 self = 0;
 
-	for (size_t i = 0; i < f->n_frames; i++)
-		self += f->frames[i].self;
+	if (!flame_walk_init(&w, f))
+		abort();
+	while ((a = flame_walk_next(&w)) != NULL)
+		self += a->self;
+	flame_walk_fini(&w);
 	if (self != f->total)
 		abort();
 }

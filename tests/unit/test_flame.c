@@ -194,22 +194,31 @@ put_random(struct stacks *s, bool labelled, bool modules)
 }
 
 static bool
+same_frame(const struct flame *a, const struct flame_frame *x,
+    const struct flame *b, const struct flame_frame *y)
+{
+	return x->level == y->level && x->x == y->x && x->total == y->total &&
+	    x->self == y->self && x->n_cut == y->n_cut &&
+	    strcmp(a->names[x->name].text, b->names[y->name].text) == 0;
+}
+
+static bool
 same(const struct flame *a, const struct flame *b)
 {
-	if (a->n_frames != b->n_frames || a->total != b->total ||
-	    a->n_levels != b->n_levels || a->max_self != b->max_self)
-		return false;
-	for (size_t i = 0; i < a->n_frames; i++) {
-		const struct flame_frame *x = &a->frames[i];
-		const struct flame_frame *y = &b->frames[i];
+	const struct flame_frame *x, *y;
+	struct flame_walk wa, wb;
+	bool equal = a->n_frames == b->n_frames && a->total == b->total &&
+	    a->n_levels == b->n_levels;
 
-		if (x->level != y->level || x->x != y->x ||
-		    x->total != y->total || x->self != y->self ||
-		    x->n_cut != y->n_cut ||
-		    strcmp(a->names[x->name].text, b->names[y->name].text))
-			return false;
-	}
-	return true;
+	CHECK(flame_walk_init(&wa, a) && flame_walk_init(&wb, b));
+	do {
+		x = flame_walk_next(&wa);
+		y = flame_walk_next(&wb);
+		equal = equal && (x == NULL) == (y == NULL);
+	} while (equal && x != NULL && (equal = same_frame(a, x, b, y)));
+	flame_walk_fini(&wa);
+	flame_walk_fini(&wb);
+	return equal;
 }
 
 TEST(the_short_way_equals_the_long_one)
