@@ -7,11 +7,13 @@
 
   const S = ns.series;
 
+  /* Without a service, what the whole host does. */
   function queries(service) {
     return [
-      { key: 'cpu', fn: 'rate', query: ns.request.selector(
-        'namedprocess_namegroup_cpu_seconds_total',
-        { groupname: service }) },
+      { key: 'cpu', fn: 'rate', query: service ? ns.request.selector(
+        'namedprocess_namegroup_cpu_seconds_total', { groupname: service })
+        : ns.request.selector('node_cpu_seconds_total',
+          { mode: /user|nice|system|irq|softirq|steal/ }) },
       { key: 'idle', fn: 'rate', query: ns.request.selector(
         'node_cpu_seconds_total', { mode: /idle|iowait/ }) }
     ];
@@ -64,7 +66,8 @@
         ? ' · ' + host.cpus + ' CPUs = ' + host.cpus * 100 + ' %' : '');
       const total = r.cpu.cols.length ? S.sum(r.cpu.cols) : null;
       line.show(ctx.range, [total, modeOf(r.cpu.cols, 'user'),
-        modeOf(r.cpu.cols, 'system'), host.busy], [r.cpu]);
+        modeOf(r.cpu.cols, 'system'), ctx.service ? host.busy : null],
+      [r.cpu]);
     }
 
     async function profile(ctx) {

@@ -21,17 +21,24 @@
     return tabs[name];
   }
 
+  /* '' stands for all services; a snapshot has single ones only. */
   function chosen(state) {
+    if (state.service === ns.services.ALL)
+      return '';
     if (state.service)
       return state.service;
     return services.length ? services[0].name : '';
   }
 
   function listServices(state) {
-    const name = chosen(state);
-    const known = services.some((s) => s.name === name);
-    bar.services(known || !name ? services
-      : [{ name, label: name + ' (not seen)' }, ...services], name);
+    const { ALL } = ns.services;
+    const name = state.service === ALL ? ALL : chosen(state);
+    const all = ns.mode.current === 'live' || name === ALL
+      ? [{ name: ALL, label: 'whole host' }] : [];
+    const known = services.some((s) => s.name === name) || name === ALL;
+    bar.services((known || !name ? services
+      : [{ name, label: name + ' (not seen)' }, ...services])
+      .concat(services.length ? all : []), name);
   }
 
   async function knowServices(range, signal) {

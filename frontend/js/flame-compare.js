@@ -25,10 +25,13 @@
     return how.tick ? F.seconds(v * how.tick) : F.compact(v);
   }
 
+  /* Shares differ by points: 8.9 % to 9.9 % is 1 pp, and 11 % more. */
   function signed(v, how) {
     if (v === null || v === undefined)
       return 'no data';
-    return (v > 0 ? '+' : v < 0 ? '−' : '±') + amount(Math.abs(v), how);
+    const text = amount(Math.abs(v), how);
+    return (v > 0 ? '+' : v < 0 ? '−' : '±') +
+      (how.by === 'total' ? text.replace('%', 'pp') : text);
   }
 
   function plain(v, how) {

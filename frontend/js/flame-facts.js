@@ -36,6 +36,15 @@
       .map(([why, n]) => F.count(n) + ' ' + why.replace(/[_-]/g, ' '));
   }
 
+  /* Stacks of the whole host that lack callers: their samples count. */
+  function brokenText(broken) {
+    const list = lostText(broken);
+    const n = Object.values(broken || {}).reduce((a, b) => a + b, 0);
+    return list.length === 0 ? null : { text: F.count(n) +
+      (n === 1 ? ' stack' : ' stacks') + ' on the host not whole',
+    why: list.join(', ') };
+  }
+
   /* "No data", "0 samples" and "not attached" are three different facts. */
   function emptyText(answer) {
     const m = answer.memlens || {};
@@ -72,5 +81,5 @@
     return at;
   }
 
-  ns.flameFacts = { unitOf, lostText, emptyText, pathCode, pathFrame };
+  ns.flameFacts = { unitOf, lostText, brokenText, emptyText, pathCode, pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -8,7 +8,7 @@
 
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
-  const { unitOf, lostText, emptyText, pathCode, pathFrame } =
+  const { unitOf, lostText, brokenText, emptyText, pathCode, pathFrame } =
     ns.flameFacts;
 
   const INFO = ['Each bar is a function, as wide as the CPU time of the ' +
@@ -174,6 +174,11 @@
           class: lost.length ? 'lost lost-some' : 'lost',
           text: lost.length ? 'lost: ' + lost.join(', ')
             : 'nothing lost' }));
+      const broken = this.answer && brokenText(m.broken);
+      if (broken)
+        this.facts.append(h('span', { class: 'lost', text: broken.text,
+          title: 'Callers or names are missing in them, their samples ' +
+            'count: ' + broken.why }));
     }
 
     showSearch(state) {
@@ -248,7 +253,7 @@
       this.unit.place = (name, kind) =>
         ns.flamePlaces.whole(this.places.of(name, kind));
       this.title.textContent = 'Flame graph of ' +
-        (ctx.service || 'all services');
+        (ctx.service || 'the whole host');
       this.say(f.ticks === 0 ? emptyText(answer) : '');
       this.main.show(f, held);
       this.showFacts();
@@ -260,7 +265,7 @@
       this.ctx = ctx;
       this.pair = answer;
       this.title.textContent = 'Flame graphs compared: ' +
-        (ctx.service || 'all services');
+        (ctx.service || 'the whole host');
       this.compare.show(answer, ra, rb);
       this.arrange(ctx.state);
     }

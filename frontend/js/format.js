@@ -145,6 +145,14 @@
     return day(from) + ' ' + clock(from, fine) + ' – ' + tail;
   }
 
+  /* The zone in which all times here are read: that of the browser. */
+  function zone(t) {
+    const part = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
+      .formatToParts(new Date(t * 1000))
+      .find((p) => p.type === 'timeZoneName');
+    return part ? part.value : '';
+  }
+
   /* The number and its unit apart, so that a card can set them apart. */
   function split(text) {
     const at = text.search(/ \D*$/);
@@ -154,6 +162,7 @@
 
   ns.format = {
     NO_DATA, known, bytes, byteRate, percent, seconds, fixedSeconds,
-    duration, count, compact, perSecond, clock, day, dateTime, range, split
+    duration, count, compact, perSecond, clock, day, dateTime, range, zone,
+    split
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -17,8 +17,8 @@
     return LEVELS.indexOf(a) >= LEVELS.indexOf(b) ? a : b;
   }
 
-  function lostCount(source) {
-    return Object.values(source.lost || {})
+  function sum(counts) {
+    return Object.values(counts || {})
       .reduce((a, b) => a + (Number(b) || 0), 0);
   }
 
@@ -29,7 +29,8 @@
         detail: s.why || s.detail || '',
         last, age: Number.isFinite(last) ? Math.max(0, now - last) : null,
         samples: s.samples === undefined ? null : s.samples,
-        lost: s.lost || {}, lostTotal: lostCount(s) };
+        lost: s.lost || {}, lostTotal: sum(s.lost),
+        broken: s.broken || {}, brokenTotal: sum(s.broken) };
     });
   }
 

@@ -93,6 +93,9 @@
     const show = ns.status.pill($('health'));
     ns.mode.on((mode) => {
       show(mode);
+      /* Nobody answers these from a file or a snapshot. */
+      for (const a of document.querySelectorAll('.live-only'))
+        a.hidden = mode.reachable === false;
       if (mode.current !== shown && mode.current !== 'starting')
         refresh();
       shown = mode.current;

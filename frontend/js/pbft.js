@@ -26,6 +26,9 @@
         viewBox: `0 0 ${WIDTH} ${laneY(4) + 40}` });
       root.append(this.svg);
       this.build();
+      root.addEventListener('scroll', () => this.keepNames(),
+        { passive: true });
+      new ResizeObserver(() => this.keepNames()).observe(root);
     }
 
     build() {
@@ -41,6 +44,7 @@
         y2: laneY(4) + 24 });
       this.svg.replaceChildren(...this.columns(), ...this.lanes(), this.now,
         ...this.lines, ...this.dots, ...this.status);
+      this.keepNames();
       this.show(this.t);
     }
 
@@ -56,8 +60,20 @@
         return [svg('line', { class: mute ? 'pbft-lane pbft-mute'
           : 'pbft-lane', x1: LEFT, x2: RIGHT, y1: laneY(lane),
         y2: laneY(lane) }),
-        svg('text', { class: 'pbft-name', x: LEFT - 14, y: laneY(lane) + 5,
-          'text-anchor': 'end' }, name)];
+        svg('text', { class: 'pbft-name' }, name)];
+      });
+    }
+
+    /* Left of the lanes; where the card is narrower than the round, at its
+     * edge, however far it is scrolled. */
+    keepNames() {
+      const box = this.svg.parentElement;
+      const narrow = box && box.scrollWidth > box.clientWidth;
+      const edge = narrow ? box.scrollLeft / box.scrollWidth * WIDTH : 0;
+      this.svg.querySelectorAll('.pbft-name').forEach((n, lane) => {
+        n.setAttribute('x', narrow ? edge + 10 : LEFT - 14);
+        n.setAttribute('y', laneY(lane) + (narrow ? -8 : 5));
+        n.setAttribute('text-anchor', narrow ? 'start' : 'end');
       });
     }
 

@@ -90,7 +90,8 @@
       h('span', { 'aria-current': 'true', class: 'range-now' },
         F.range(range.from, range.until),
         h('span', { class: 'range-span', text: ' · ' +
-          F.duration(range.until - range.from) })));
+          F.duration(range.until - range.from) + ' · ' +
+          F.zone(range.until) })));
     }
 
     function show(state) {

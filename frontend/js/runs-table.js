@@ -87,7 +87,8 @@
     const labels = Object.entries(r.labels);
     return h('tr', { 'data-verdict': r.verdict },
       h('th', { scope: 'row', class: 'metric-name' },
-        h('span', { class: 'metric', text: r.name }),
+        h('span', { class: 'metric' }, r.name.split(/(?<=_)/)
+          .flatMap((part, k) => (k ? [h('wbr'), part] : [part]))),
         labels.length ? h('span', { class: 'metric-labels',
           text: labels.map(([k, v]) => k + '=' + v).join(' ') }) : null),
       side(r, 0), side(r, 1),

@@ -43,5 +43,6 @@
       new Set(r.up.cols.map((c) => c.labels.service)), busyness(r.cpu.cols));
   }
 
-  ns.services = { load, rank };
+  /* ALL: what stands in the address for the whole host. */
+  ns.services = { load, rank, ALL: '*' };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -23,9 +23,18 @@
       why: j.reasons[0] || '' };
   }
 
-  function sourceRow(s) {
-    const lost = Object.entries(s.lost).filter(([, n]) => n > 0)
+  /* "none", or how many and why; a stack that is not whole lacks callers
+   * or names, but its sample is counted. */
+  function reasons(counts, total, of) {
+    const list = Object.entries(counts).filter(([, n]) => n > 0)
+      .sort((a, b) => b[1] - a[1])
       .map(([k, n]) => F.count(n) + ' ' + k.replace(/[_-]/g, ' '));
+    return list.length === 0 ? 'none'
+      : (of > 0 ? F.percent(total / of) + ': ' : '') + list.join(', ');
+  }
+
+  function sourceRow(s) {
+    const counts = s.samples === null ? null : s.broken;
     return h('tr', {}, h('th', { scope: 'row', text: s.name }),
       h('td', { class: /^(attached|running|ok)$/.test(s.state)
         ? '' : 'warn-text', text: s.state +
@@ -34,8 +43,10 @@
         : F.duration(s.age) }),
       h('td', { class: 'num', text: s.samples === null ? '–'
         : F.compact(s.samples) }),
-      h('td', { class: lost.length ? 'warn-text' : '',
-        text: lost.length ? lost.join(', ') : 'none' }));
+      h('td', { class: s.lostTotal ? 'warn-text' : '',
+        text: reasons(s.lost) }),
+      h('td', { text: counts ? reasons(counts, s.brokenTotal, s.samples)
+        : '–' }));
   }
 
   function fill(pop) {
@@ -58,9 +69,11 @@
       store.push('version ' + j.version);
     return pop.replaceChildren(...head, h('div', { class: 'table-scroll' },
       h('table', { class: 'data-table' }, h('thead', {}, h('tr', {},
-        ['Source', 'State', 'Last', 'Samples', 'Lost'].map((t, k) =>
+        ['Source', 'State', 'Last', 'Samples', 'Lost', 'Not whole'].map((t, k) =>
           h('th', { scope: 'col', class: k === 2 || k === 3 ? 'num' : '',
             text: t })))), h('tbody', {}, j.sources.map(sourceRow)))),
+    h('p', { class: 'muted', text: 'Samples, lost ones and stacks that are ' +
+      'not whole are those of the last five minutes.' }),
     h('p', { class: 'muted', text: store.join(' · ') }));
   }
 

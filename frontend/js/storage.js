@@ -174,13 +174,23 @@
     const cards = CARDS.map((spec) => ({ spec, card: ns.card.stat(spec) }));
     const table = levelTable();
     const hint = h('p', { class: 'hint', hidden: true });
+    const grid = h('div', { class: 'stat-grid' },
+      cards.map((c) => c.card.node));
     const node = h('section', { class: 'section', 'aria-label':
       'Storage engine' }, ns.card.section('Storage engine', badge), hint,
-    h('div', { class: 'stat-grid' }, cards.map((c) => c.card.node)),
-    table.node);
+    grid, table.node);
 
+    /* An engine is one service's: the whole host has none. */
     function show(r, ctx) {
-      const up = upness(r.up);
+      const up = upness(r.up), none = ctx.state.service === ns.services.ALL;
+      grid.hidden = badge.hidden = table.node.hidden = none;
+      hint.hidden = !none;
+      hint.textContent = 'Choose a service above to see its storage engine.';
+      if (!none)
+        fill(r, ctx, up);
+    }
+
+    function fill(r, ctx, up) {
       badge.textContent = up.text;
       badge.dataset.level = up.level;
       hint.hidden = up.level !== 'down';

@@ -12,6 +12,7 @@
     ['get KEY', 'read it back, with the time that took'],
     ['resdb set --key K --value V', 'the same, in long form'],
     ['resdb get --key K', ''],
+    ['help', 'this list'],
     ['history', 'what you typed'],
     ['clear', 'empty the screen']
   ];

@@ -106,6 +106,22 @@ function lines({ browser, base }) {
         assert(/one CPU/.test(await page.textContent('.chart-card')),
           'the unit is not said');
       })],
+    ['the whole host can be chosen', () => withPage(browser, {},
+      async (page) => {
+        const asked = requests(page, 'flamegraph.json');
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        await page.selectOption('[aria-label="Service"]', '*');
+        await until(() => asked[asked.length - 1].get('query') === 'cpu',
+          5000, 'a request without a service');
+        await until(async () => /whole host/.test(await page.textContent(
+          '.flame-card .card-title')), 5000, 'the title');
+        assert(page.url().includes('service='), 'not in the address');
+        await page.click('#tab-memory');
+        await until(async () => /Choose a service/.test(
+          await page.textContent('[aria-label="Storage engine"]')), 5000,
+        'it has no storage engine');
+      })],
     ['0 samples and no data are different facts', () => withPage(browser, {},
       async (page) => {
         const empty = { version: 1, flamebearer: { names: ['total'],

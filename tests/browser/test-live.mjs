@@ -48,11 +48,13 @@ function health({ browser, base }) {
         await modeIs(page, 'live');
         await changeHealth(page, (b) => { b.sources = [{ name: 'cpu',
           state: 'running', last: b.store.until, samples: 5,
-          lost: { ring_full: 1234 } }]; });
+          lost: { ring_full: 1234 }, broken: { no_tables: 2 } }]; });
         await until(async () => /lost/.test(await page.textContent(
           '#health')), REFRESH, 'losses in the pill');
         await page.click('#health');
         await page.waitForSelector('.health-pop td:has-text("1,234 ring")');
+        await page.waitForSelector(
+          '.health-pop td:has-text("40 %: 2 no tables")');
       })]
   ];
 }

@@ -44,9 +44,21 @@ function opens({ browser, base, files }) {
         await page.goto(home + 'index.html');
         await page.waitForFunction(() => /of CPU time|recorded/.test(
           document.getElementById('hero-caption').textContent));
+        equal(await page.locator('.live-only:visible').count(),
+          home === files ? 0 : 2, 'links that somebody answers');
       })]);
   }
   return tests;
+}
+
+/* Who is who is said however far the round is scrolled. */
+async function namesInSight(page) {
+  for (let i = 0; i < 4; i++)
+    await page.click('#pbft-next');
+  await until(() => page.$$eval('.pbft-name', (list) => list.every((n) => {
+    const box = n.getBoundingClientRect();
+    return box.left >= 0 && box.right <= innerWidth;
+  })), 3000, 'the names of the replicas');
 }
 
 /* Wider than the window is what has to be scrolled sideways. */
@@ -61,6 +73,8 @@ function narrow({ browser, base }) {
           const width = await page.evaluate(() =>
             document.documentElement.scrollWidth);
           assert(width <= 360, 'the page is ' + width + ' px wide');
+          if (file === 'pbft.html')
+            await namesInSight(page);
         })]);
 }
 
