@@ -277,10 +277,13 @@ MAN7 := $(wildcard fcgi/*.7)
 MAN5 := $(wildcard collector/*.5 fcgi/*.5)
 MAN1 := $(wildcard fcgi/*.1)
 UNITS := $(wildcard collector/*.service fcgi/*.service fcgi/*.socket)
+# What an operator edits is not overwritten.
+CONFIGS := $(wildcard collector/*.conf fcgi/*.conf) nginx/memlens-site.conf
 # The units and the site say /usr; they are installed with the real prefix.
 PREFIXED = sed -e 's,/usr/sbin/,$(PREFIX)/sbin/,g' \
 	-e 's,/usr/lib/memlens,$(PREFIX)/lib/memlens,g' \
-	-e 's,/usr/share/memlens,$(PREFIX)/share/memlens,g'
+	-e 's,/usr/share/memlens,$(PREFIX)/share/memlens,g' \
+	-e 's,/etc/memlens,$(SYSCONFDIR)/memlens,g'
 D = $(DESTDIR)$(PREFIX)
 install: bin www
 	install -D -m 755 -t $(D)/sbin $(B)/memlensd
@@ -292,10 +295,11 @@ install: bin www
 	install -D -m 644 -t $(D)/share/man/man5 $(MAN5)
 	install -D -m 644 -t $(D)/share/man/man1 $(MAN1)
 	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/memlens \
-		nginx/memlens-locations.conf $(wildcard collector/*.conf \
-		fcgi/*.conf)
-	$(PREFIXED) nginx/memlens-site.conf \
-		> $(DESTDIR)$(SYSCONFDIR)/memlens/memlens-site.conf
+		nginx/memlens-locations.conf
+	for f in $(CONFIGS); do \
+		to=$(DESTDIR)$(SYSCONFDIR)/memlens/$${f##*/}; \
+		if [ -e "$$to" ]; then echo "kept: $$to"; \
+		else $(PREFIXED) $$f > "$$to"; fi; done
 	install -d $(D)/share/memlens
 	cp -r $(B)/www $(D)/share/memlens/
 	install -D -m 644 collector/memlens.sysusers \
