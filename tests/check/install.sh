@@ -17,8 +17,9 @@ install_it() {
 }
 if install_it; then ok "installs"; else not_ok "installs" "$(cat "$dir/log")"; fi
 
-missing=$(grep -hoE '(/opt|/usr|/etc)/[a-z/.-]*memlens[a-z/.-]*' "$dir"/units/* \
-	"$dir"/opt/etc/memlens/memlens-site.conf | sort -u |
+missing=$(cat "$dir"/units/* "$dir"/opt/etc/memlens/memlens-site.conf |
+	sed 's/#.*//' | grep -oE '(/opt|/usr|/etc)/[a-z/.-]*memlens[a-z/.-]*' |
+	sort -u |
 	while read -r path; do
 		[ -e "$dir$path" ] || echo "$path is not installed"
 	done)
