@@ -3,6 +3,7 @@
  */
 #include "ingest.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -18,6 +19,30 @@
 #include "store/post.h"
 
 #define INGEST_POST_MS 10000 /* for memlensd to take a batch */
+#define INGEST_WAIT_S 10     /* for a worker; nginx's own patience is 30 */
+
+static void
+ingest_refuse(struct context *c, const char *why)
+{
+	c->ingest.refused++;
+	c->ingest.refused_all++;
+	c->ingest.refused_why = why;
+}
+
+const struct err *
+ingest_in_time(struct context *c, const struct request *rq,
+    struct response *rs)
+{
+	double sent = strtod(rq->sent, NULL);
+	double waited = (double)rq->now_ns / NS_PER_S - sent;
+
+	if (!(sent > 0 && waited > INGEST_WAIT_S))
+		return NULL;
+	ingest_refuse(c, "overload");
+	rs->retry_after_s = 5;
+	return err_new(ERR_REQUEST, 429, "%.0f s passed before a worker was "
+	    "free: more is pushed than can be taken", waited);
+}
 
 const struct err *
 ingest_decode(struct request *rq)
@@ -177,9 +202,7 @@ ingest_send(struct context *c, const struct request *rq, struct push *p,
 	e = ingest_deliver(c, p, &taken);
 	if (e == NULL)
 		return NULL;
-	c->ingest.refused++;
-	c->ingest.refused_all++;
-	c->ingest.refused_why = e->code == 507 ? "disk full" :
-	    e->code == 429 ? "overload" : "not taken";
+	ingest_refuse(c, e->code == 507 ? "disk full" :
+	    e->code == 429 ? "overload" : "not taken");
 	return ingest_refused(e, taken, push_n_batches(p), rs);
 }

@@ -134,7 +134,7 @@ request_init(struct request *rq, const char *method, char *uri,
 
 	*rq = (struct request){.host = "", .origin = "", .sec_fetch_site = "",
 	    .if_none_match = "", .content_type = "", .content_encoding = "",
-	    .idempotency_key = "", .path = "", .now_ns = now_ns};
+	    .idempotency_key = "", .sent = "", .path = "", .now_ns = now_ns};
 	snprintf(rq->method, sizeof(rq->method), "%s", method);
 	if ((e = request_parse_path(rq, uri, prefix)) != NULL)
 		return e;

@@ -38,6 +38,7 @@ struct request {
 	/* headers; "" when absent; borrowed */
 	const char *host, *origin, *sec_fetch_site, *if_none_match;
 	const char *content_type, *content_encoding, *idempotency_key;
+	const char *sent; /* Unix seconds: when the web server passed it on */
 	struct buf body;
 	int64_t now_ns; /* when it came; what "now" means */
 	char *text;     /* private: decoded query */

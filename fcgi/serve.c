@@ -127,6 +127,7 @@ serve_read(FCGX_Request *f, struct request *rq)
 	rq->content_type = serve_param(f, "CONTENT_TYPE");
 	rq->content_encoding = serve_param(f, "HTTP_CONTENT_ENCODING");
 	rq->idempotency_key = serve_param(f, "HTTP_IDEMPOTENCY_KEY");
+	rq->sent = serve_param(f, "MEMLENS_SENT");
 	return serve_read_body(f, rq);
 }
 
