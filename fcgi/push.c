@@ -100,10 +100,32 @@ push_flow_value(struct push *p, const struct cut *c, uint32_t node,
 	}
 }
 
-void
-push_observe(struct push *p, const struct cut *c)
+/* Has the window the last moment of slot k? */
+static bool
+push_watches(const struct push *p, const struct cut *c, uint64_t k)
 {
-	for (uint64_t k = c->first; k <= c->last; k++)
+	return (int64_t)(k + 1) * p->slot_ns <= c->from + c->length;
+}
+
+/* The slots that a stock's window observes: those whose last moment it has,
+ * or the one in which it lies. */
+static struct cut
+push_watch(const struct push *p, const struct cut *c)
+{
+	struct cut watch = *c;
+
+	if (c->last > c->first && !push_watches(p, c, c->last))
+		watch.last--;
+	return watch;
+}
+
+void
+push_observe(struct push *p, enum series_kind kind, const struct cut *c,
+    uint64_t k)
+{
+	if (kind == SERIES_STOCK && push_watches(p, c, k))
+		batch_join(p->batch, p->series, k);
+	else
 		batch_observe(p->batch, p->series, k, 1);
 }
 
@@ -114,7 +136,8 @@ push_flow(struct push *p, const struct stacks *s, uint32_t type,
 	uint64_t seed = push_seed(p, s, type, c), hash = 0;
 	const struct err *e;
 
-	push_observe(p, c);
+	for (uint64_t k = c->first; k <= c->last; k++)
+		push_observe(p, SERIES_FLOW, c, k);
 	for (uint32_t i = 0; i < p->n_nodes; i++) {
 		int64_t v = stacks_value(s, i, type);
 
@@ -140,7 +163,7 @@ push_stock(struct push *p, const struct stacks *s, uint32_t type,
 	for (uint64_t k = c->first; k <= c->last; k++) {
 		if ((e = push_room(p, s, type, PUSH_SOFT)) != NULL)
 			return e;
-		batch_observe(p->batch, p->series, k, 1);
+		push_observe(p, SERIES_STOCK, c, k);
 		for (uint32_t i = 0; i < p->n_nodes; i++) {
 			int64_t v = stacks_value(s, i, type);
 
@@ -163,15 +186,17 @@ push_type(struct push *p, const struct stacks *s, uint32_t type,
 {
 	struct stacks_type t;
 	const struct err *e;
+	struct cut w;
 
 	stacks_get_type(s, type, &t);
+	w = t.kind == SERIES_STOCK ? push_watch(p, c) : *c;
 	if ((e = push_begin_type(p, &t)) != NULL)
 		return e;
 	if (p->kept != NULL)
-		e = push_kept(p, type, c);
+		e = push_kept(p, type, &w);
 	else
-		e = t.kind == SERIES_STOCK ? push_stock(p, s, type, c)
-		                           : push_flow(p, s, type, c);
+		e = t.kind == SERIES_STOCK ? push_stock(p, s, type, &w)
+		                           : push_flow(p, s, type, &w);
 	if (e == NULL && p->batch->failed)
 		e = err_new(ERR_LIMIT, 413,
 		    "a batch ran out of memory or over a bound");

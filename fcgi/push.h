@@ -12,7 +12,8 @@
  * of v over length L the part [a, b) is floor(v b / L + h) - floor(v a / L +
  * h), where h in [0, 1) is a hash of series, stack and the window's start.
  * The parts add up to v, whatever the window's phase.  A stock is observed
- * once in each slot that its window touches.
+ * once in each slot whose last moment its window has, or in the one in which
+ * it lies; label sets add up there (store/observed.h).
  *
  * Nothing is sent before all batches are made.  Their ids follow from one:
  * who sends the same with the same id again is counted once.

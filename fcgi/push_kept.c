@@ -61,7 +61,8 @@ push_kept(struct push *p, uint32_t type, const struct cut *c)
 
 	stacks_get_type(s, type, &t);
 	nodes = stacks_touched(s, type, &n);
-	push_observe(p, c);
+	for (uint64_t k = c->first; k <= c->last; k++)
+		push_observe(p, t.kind, c, k);
 	for (size_t i = 0; i < n && !p->batch->failed; i++) {
 		int64_t v = stacks_value(s, nodes[i], type);
 		uint32_t node = kept_node(p->kept, base, nodes[i]);

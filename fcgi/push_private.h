@@ -61,7 +61,11 @@ const struct err *push_kept(struct push *p, uint32_t type,
 const struct err *push_kept_choose(struct push *p, const struct stacks *s,
     const struct cut *c);
 
-void push_observe(struct push *p, const struct cut *c);
+/* Notes the observation of slot k.  A stock's joins the others of the slot
+ * when the window has its last moment: a slot then has one of each process,
+ * whose windows follow each other. */
+void push_observe(struct push *p, enum series_kind kind, const struct cut *c,
+    uint64_t k);
 void push_flow_value(struct push *p, const struct cut *c, uint32_t node,
     int64_t v, uint64_t hash);
 /* A stack's hash is hash64_u64(its parent's, that of its frame) | 1, from

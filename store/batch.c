@@ -339,6 +339,15 @@ batch_observe(struct batch *b, uint32_t series, uint64_t slot, uint64_t n)
 }
 
 void
+batch_join(struct batch *b, uint32_t series, uint64_t slot)
+{
+	struct batch_block *block = batch_block(b, series, slot);
+
+	if (block != NULL)
+		block->joins = true;
+}
+
+void
 batch_add_gauge(struct batch *b, uint32_t series, uint64_t slot,
     int64_t time_ns, int64_t value)
 {

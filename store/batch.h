@@ -27,6 +27,7 @@
  *	All numbers are varints; names, values and units are string numbers.
  *	Values of blocks:
  *	flow, stock  observations, n, (node - previous node, value > 0)*
+ *	             a stock's 0: joins what others observe, see observed.h
  *	gauge        count, zigzag min, max - min, zigzag128 sum,
  *	             zigzag last, zigzag time of last in ns from the slot's start
  *	counter      increase, count, zigzag last, zigzag time as above
@@ -92,6 +93,7 @@ struct batch_entry {
 struct batch_block {
 	uint32_t series;
 	uint8_t kind;       /* of the series */
+	bool joins;         /* building: batch_join() */
 	uint64_t slot;
 	uint32_t first, n;  /* entries of a profile or histogram */
 	uint64_t count;     /* observations */
@@ -170,6 +172,9 @@ void batch_add_profile(struct batch *b, uint32_t series, uint64_t slot,
  * or not: "probe active, zero events" is a block without entries. */
 void batch_observe(struct batch *b, uint32_t series, uint64_t slot,
     uint64_t n);
+/* States that a stock was observed in the slot by one of several that may do
+ * so: values add, and the slot counts once (observed.h). */
+void batch_join(struct batch *b, uint32_t series, uint64_t slot);
 /* One observation of a gauge at a time within the slot. */
 void batch_add_gauge(struct batch *b, uint32_t series, uint64_t slot,
     int64_t time_ns, int64_t value);

@@ -102,7 +102,7 @@ batch_finish(struct batch *b)
 	for (size_t i = 0; i < x->n_adds; i++) {
 		struct batch_block *k = &b->blocks[x->adds[i].block];
 
-		if (k->count == 0) /* who adds has observed */
+		if (k->count == 0 && !k->joins) /* who adds has observed */
 			k->count = 1;
 	}
 	batch_sort(x->adds, x->n_adds);

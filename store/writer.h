@@ -14,6 +14,7 @@
 #include "ids.h"
 #include "journal_dict.h"
 #include "manifest.h"
+#include "observed.h"
 #include "store.h"
 
 struct journal_slot {
@@ -54,6 +55,7 @@ struct store_writer {
 	int64_t now_ns;
 	struct ids ids;
 	bool ids_changed;
+	struct observed observed;
 	struct store_writer_stats stats;
 	struct writer_trouble taking, working; /* of appends, of the work */
 	char damaged[MANIFEST_NAME]; /* a file to set aside, or "" */

@@ -63,6 +63,18 @@ static int test_failures, test_bad;
 		}                                                              \
 	} while (0)
 
+/* A random number below n, the same for the same seed on every machine; the
+ * seed goes on.  (splitmix64, Steele et al. 2014; the high half.) */
+static inline uint32_t
+test_roll(uint64_t *seed, uint32_t n)
+{
+	uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)((x ^ x >> 31) >> 32) % n;
+}
+
 static inline int
 test_done(void)
 {

@@ -171,12 +171,17 @@ TEST(stock_is_observed_not_cut)
 	struct stacks *s = stacks_of("m;a 1000\n", &inuse);
 	struct seen seen;
 
+	/* of four slots it has the last moment of three: of those it is one
+	 * of several observers */
 	push(&seen, s, 5 * NS_PER_S, 35 * NS_PER_S, NULL);
 	for (int i = 0; i < 4; i++) {
-		CHECK_INT(seen.slots[i], 1000);
-		CHECK_INT(seen.observed[i], 1);
+		CHECK_INT(seen.slots[i], i < 3 ? 1000 : 0);
+		CHECK_INT(seen.observed[i], 0);
 	}
-	CHECK_INT(seen.observed[4], 0);
+	/* within one */
+	push(&seen, s, 35 * NS_PER_S, 37 * NS_PER_S, NULL);
+	CHECK_INT(seen.slots[0], 1000);
+	CHECK_INT(seen.observed[0], 1);
 	stacks_free(s);
 }
 

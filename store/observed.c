@@ -1,0 +1,217 @@
+/*
+ * The observations of stocks: a table of the newest slots, four places to a
+ * hash, of which the oldest slot gives way.
+ */
+#include "observed.h"
+
+#include "base/err.h"
+#include "batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WAYS 4u
+#define CELLS 16384u /* 256 KB */
+/* Label sets of one block that are told apart; one process has few. */
+#define SETS_MAX 64
+
+void
+observed_fini(struct observed *o)
+{
+	free(o->cells);
+	free(o->noted);
+	free(o->own);
+	*o = (struct observed){0};
+}
+
+static struct observed_cell *
+observed_ways(const struct observed *o, uint64_t key)
+{
+	return &o->cells[(key % (CELLS / WAYS)) * WAYS];
+}
+
+static uint32_t
+observed_find(const struct observed *o, uint64_t key)
+{
+	const struct observed_cell *c = observed_ways(o, key);
+
+	for (unsigned i = 0; i < WAYS; i++) {
+		if (c[i].key == key)
+			return c[i].n;
+	}
+	return 0;
+}
+
+static void
+observed_put(struct observed *o, const struct observed_cell *new)
+{
+	struct observed_cell *c = observed_ways(o, new->key), *to = c;
+
+	for (unsigned i = 0; i < WAYS; i++) {
+		if (c[i].key == new->key || c[i].key == 0) {
+			to = &c[i];
+			break;
+		}
+		/* low bits go round */
+		if ((int32_t)(c[i].slot - to->slot) < 0)
+			to = &c[i];
+	}
+	*to = *new;
+}
+
+static const struct err *
+observed_note(struct observed *o, uint64_t key, uint64_t slot, uint64_t n)
+{
+	size_t cap = o->cap_noted ? o->cap_noted * 2 : 64;
+	struct observed_cell *p = o->noted;
+
+	if (o->n_noted == o->cap_noted) {
+		if ((p = realloc(p, cap * sizeof(*p))) == NULL)
+			return err_nomem();
+		o->noted = p;
+		o->cap_noted = cap;
+	}
+	p[o->n_noted++] = (struct observed_cell){key, (uint32_t)slot,
+	    n < UINT32_MAX ? (uint32_t)n : UINT32_MAX};
+	return NULL;
+}
+
+/* ---- what is observed ---- */
+
+static uint64_t
+observed_hash(const struct batch *b, uint64_t hash, uint32_t string)
+{
+	const char *s = batch_str(b, string);
+
+	return hash64(hash, s, strlen(s) + 1);
+}
+
+static uint64_t
+observed_hash_set(const struct batch *b, uint64_t hash, uint32_t set)
+{
+	const struct batch_labels *l = &b->labels[set];
+
+	for (uint32_t i = 2 * l->first; i < 2 * (l->first + l->n); i++)
+		hash = observed_hash(b, hash, b->pairs[i]);
+	return hash;
+}
+
+static uint64_t
+observed_hash_block(const struct batch *b, const struct batch_block *k)
+{
+	const struct batch_series *s = &b->series[k->series];
+	uint64_t hash = hash64_u64(k->slot, (uint64_t)s->period);
+
+	hash = observed_hash(b, hash, s->name);
+	hash = observed_hash(b, hash, s->unit);
+	return observed_hash_set(b, hash, s->labels) | 1;
+}
+
+/* The label sets of a block's stacks, without repetition; that of a block
+ * without stacks is 0. */
+static size_t
+observed_sets(const struct batch *b, const struct batch_block *k,
+    uint32_t sets[SETS_MAX])
+{
+	size_t n = 0, i;
+
+	sets[0] = 0;
+	for (uint32_t e = k->first; e < k->first + k->n && n < SETS_MAX; e++) {
+		uint32_t node = b->entries[e].key;
+
+		while (node != 0 && b->nodes[node].parent != 0)
+			node = b->nodes[node].parent;
+		for (i = 0; i < n; i++) {
+			if (sets[i] == b->nodes[node].edge)
+				break;
+		}
+		if (i == n)
+			sets[n++] = b->nodes[node].edge;
+	}
+	return n > 0 ? n : 1;
+}
+
+static const struct err *
+observed_block(struct observed *o, const struct batch *b,
+    struct batch_block *k)
+{
+	uint64_t slot_key = observed_hash_block(b, k), most, before;
+	uint32_t sets[SETS_MAX];
+	size_t n;
+	const struct err *e = NULL;
+
+	before = most = observed_find(o, slot_key);
+	if (k->count == 0) {
+		k->count = before == 0;
+		return observed_note(o, slot_key, k->slot, before + k->count);
+	}
+	n = observed_sets(b, k, sets);
+	for (size_t i = 0; i < n && e == NULL; i++) {
+		uint64_t key = observed_hash_set(b, hash64_u64(slot_key, 1),
+		    sets[i]) | 1;
+		uint64_t own = observed_find(o, key) + k->count;
+
+		if (own > most)
+			most = own;
+		e = observed_note(o, key, k->slot, own);
+	}
+	k->count = most - before;
+	return e != NULL ? e : observed_note(o, slot_key, k->slot, most);
+}
+
+/* ---- a batch ---- */
+
+static const struct err *
+observed_keep(struct observed *o, const struct batch *b)
+{
+	uint64_t *own = o->own;
+
+	if (o->cells == NULL)
+		o->cells = calloc(CELLS, sizeof(*o->cells));
+	if (o->cap_own < b->n_blocks) {
+		own = realloc(own, b->n_blocks * sizeof(*own));
+		if (own != NULL) {
+			o->own = own;
+			o->cap_own = b->n_blocks;
+		}
+	}
+	if (o->cells == NULL || own == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < b->n_blocks; i++)
+		own[i] = b->blocks[i].count;
+	return NULL;
+}
+
+const struct err *
+observed_begin(struct observed *o, struct batch *b)
+{
+	const struct err *e = NULL;
+	size_t i = 0;
+
+	o->n_noted = 0;
+	while (i < b->n_blocks && b->blocks[i].kind != SERIES_STOCK)
+		i++;
+	if (i == b->n_blocks)
+		return NULL;
+	if ((e = observed_keep(o, b)) != NULL)
+		return e;
+	for (; i < b->n_blocks && e == NULL; i++) {
+		if (b->blocks[i].kind == SERIES_STOCK)
+			e = observed_block(o, b, &b->blocks[i]);
+	}
+	if (e != NULL)
+		observed_end(o, b, false);
+	return e;
+}
+
+void
+observed_end(struct observed *o, struct batch *b, bool written)
+{
+	if (o->n_noted == 0)
+		return;
+	for (size_t i = 0; i < b->n_blocks; i++)
+		b->blocks[i].count = o->own[i];
+	for (size_t i = 0; i < o->n_noted && written; i++)
+		observed_put(o, &o->noted[i]);
+	o->n_noted = 0;
+}
