@@ -170,7 +170,7 @@ TEST(settings)
 	CHECK_INT(s.kv_timeout_ns, 2 * NS_PER_S);
 	CHECK(settings_find_graph(&s, NULL) == NULL);
 	settings_free(&s);
-	CHECK(settings_load(&s, "/nonexistent") != NULL);
+	CHECK(settings_load(&s, "/nonexistent/conf") != NULL);
 	settings_free(&s);
 }
 
