@@ -82,8 +82,11 @@ start_daemon() {
 }
 
 mlb() { python3 tests/system/mlb.py "$@"; }
-slots() { mlb "$1" | cut -d' ' -f1 | sort -un; }
-# has RECORDING PATTERN, slots_are N RECORDING : so far
-has() { mlb "$1" 2>/dev/null | grep -q -e "$2"; }
+# slots RECORDING : of the daemon's records, each of which is of one slot.
+# What is asked over and over is told without reading all that was recorded:
+# a busy machine would never get to its end.
+slots() { mlb "$1" slots | sort -un; }
+# has RECORDING PATTERN : of late; slots_are N RECORDING : so far
+has() { mlb "$1" blocks 20 2>/dev/null | grep -q -e "$2"; }
 slots_are() { [ -s "$2" ] && [ "$(slots "$2" 2>/dev/null | wc -l)" -ge "$1" ]; }
 need_root() { [ "$(id -u)" = 0 ] || { echo "skip - $1: needs root"; exit 77; }; }

@@ -2,6 +2,9 @@
 
     python3 mlb.py FILE            every block as one line of text
     python3 mlb.py FILE facts      every fact
+    python3 mlb.py FILE blocks 20  of the last 20 records; the file may grow
+    python3 mlb.py FILE blocks 20 BYTES   those of them that hold these bytes
+    python3 mlb.py FILE slots      of the first block of each record
     import mlb; for b in mlb.batches(open(f, 'rb').read()): ...
 """
 import struct
@@ -175,10 +178,42 @@ def key(series):
     return f'{series["name"]}{{{labels}}}'
 
 
-def main(path, what='blocks'):
+def whole(data):
+    """The payloads of a file that somebody writes: without the last one if
+    not all of it is there."""
+    out = []
+    try:
+        for payload, _ in records(data):
+            out.append(payload)
+    except (AssertionError, struct.error):
+        pass
+    return out
+
+
+def slot_of(payload):
+    """The slot of a record's first block, without reading all of it."""
+    c = Cursor(payload)
+    c.raw(17)
+    c.varint()
+    while c.at < len(payload):
+        tag, section = c.varint(), Cursor(c.bytes())
+        if tag == 6 and section.varint() > 0:
+            section.varint()
+            return section.zigzag()
+    return None
+
+
+def main(path, what='blocks', last=None, held=''):
     with open(path, 'rb') as f:
         data = f.read()
-    for b in batches(data):
+    if what == 'slots':
+        for slot in map(slot_of, whole(data)):
+            if slot is not None:
+                print(slot)
+        return
+    for b in batches(data) if last is None else (
+            Batch(p) for p in whole(data)[-int(last):]
+            if held.encode() in p):
         for time_ns, kind, subject, text in b.facts:
             if what == 'facts':
                 print(time_ns, kind, subject, text.decode(

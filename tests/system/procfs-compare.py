@@ -136,11 +136,16 @@ def main(folder):
     # A gauge may jump between two readings, but not five times: one of a
     # wrong unit or of another thing is off each time.
     wrong += [bad[0] for bad in off.values() if len(bad) == 5]
-    theirs, _ = page(f'{folder}/page1')
+    # Disks and mounts of others come and go meanwhile.
+    pages = [page(f'{folder}/page{n}')[0] for n in '12345']
+    theirs = set(pages[0]).intersection(*pages)
     ours = set(blocks)
+    slots = blocks['node_load1{}']
     missing = [k for k in theirs if family(k) in SAME and k not in ours]
     surplus = [k for k in ours if family(k) in SAME + PART
-               and k not in theirs and 'device="lo"' not in k]
+               and not any(k in p for p in pages)
+               and len(blocks[k]) >= len(slots) - 1
+               and 'device="lo"' not in k]
     memory = [k for k in theirs if k.startswith('node_memory_')
               and k not in ours]
     absent = [f for f in SAME + PART if f in map(family, theirs)

@@ -24,7 +24,7 @@ for n in 1 2 3 4 5; do
 done
 # slots behind the last page
 until=$(($(date +%s) + 2))
-behind() { [ "$(slots "$dir/rec" 2>/dev/null | tail -n 1)" -gt "$until" ]; }
+behind() { [ "$(slots "$dir/rec" | tail -n 1)" -gt "$until" ]; }
 await 120 behind
 end "$d"
 end "$exporter"

@@ -5,13 +5,16 @@
 need_root "readings of other users' processes"
 seconds=${SECONDS_OF_TEST:-20} slot=${SLOT_OF_TEST:-1}
 configure "${slot}s" 1s
-cat >>"$dir/conf" <<'END'
+# names of this run alone: others may run the same programs
+tag=${dir##*.}
+snooze=snz_${tag: -8}
+cat >>"$dir/conf" <<END
 [services]
 show-arguments = yes
 [service burn]
-command = /burn\.py /
+command = /tmp\.$tag/burn\.py /
 [service sleepers]
-comm = ^snooze$
+comm = ^$snooze\$
 END
 cat >"$dir/burn.py" <<'END'
 """Burns some CPU, writes, faults; children are born and die."""
@@ -37,24 +40,24 @@ while time.time() < end:
             os.execvp(sys.executable, [sys.executable, sys.argv[0],
                 sys.argv[1] + str(kids), sys.argv[2], 'child'])
 END
-cp "$(command -v sleep)" "$dir/snooze"
-for i in $(seq 120); do begin /dev/null "$dir/snooze" 1000; done
+cp "$(command -v sleep)" "$dir/$snooze"
+for i in $(seq 120); do begin /dev/null "$dir/$snooze" 1000; done
 start_daemon d -s "$dir/store" -w "$dir/rec"
 d=$last
 begin "$dir/burn.log" python3 "$dir/burn.py" "$dir/out" $((seconds + 2 * slot + 300)) parent
 # all five are at work, in their own program's name, and were seen
 five() { [ "$(pgrep -fc "$dir/burn.py $dir/out")" = 5 ]; }
 seen_five() {
-	mlb "$dir/rec" 2>/dev/null | grep 'num_procs{groupname="burn"' |
+	mlb "$dir/rec" blocks 3 2>/dev/null | grep 'num_procs{groupname="burn"' |
 		tail -n 1 | grep -q "'last': 5"
 }
 await 120 five
 await 120 seen_five
-python3 tests/system/procfs-reader.py "$dir/readings" "$seconds" burn.py "$slot"
+python3 tests/system/procfs-reader.py "$dir/readings" "$seconds" "$dir/burn.py" "$slot"
 until=$(($(date +%s) / slot + 1))
-behind() { [ "$(slots "$dir/rec" 2>/dev/null | tail -n 1)" -gt "$until" ]; }
+behind() { [ "$(slots "$dir/rec" | tail -n 1)" -gt "$until" ]; }
 await 120 behind
 end "$d"
 python3 tests/system/procfs-check.py "$dir/rec" "$dir/readings"
-expect_text "120 sleepers are one service" "$(mlb "$dir/rec" |
+expect_text "120 sleepers are one service" "$(mlb "$dir/rec" blocks 3 |
 	grep 'num_procs{groupname="sleepers"' | tail -n 1)" "'last': 120"

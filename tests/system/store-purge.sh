@@ -19,8 +19,8 @@ has() { [ "$(series h "$1")" -gt 0 ]; }
 files() { "$BUILD/memlens" stat "$dir/store" | awk '$1 == "files" { print $2 }'; }
 sealed() { [ "$(files)" -gt 0 ]; }
 
-await 30 has node_load1 || not_ok "load is measured" "$(cat "$dir/d.log")"
-await 60 sealed || not_ok "a journal is sealed"
+await 120 has node_load1 || not_ok "load is measured" "$(cat "$dir/d.log")"
+await 120 sealed || not_ok "a journal is sealed"
 expect_true "there is something to purge" has 'node_load5'
 
 answer=$("$BUILD/memlens" purge "$dir/store" node_load5 now-1h now 2>&1)
@@ -41,7 +41,7 @@ newer() { # slots come in order: all up to then are there
 		node_load5 2>/dev/null
 	[ "$(python3 tests/system/mlb.py "$dir/newer" 2>/dev/null | wc -l)" -gt 0 ]
 }
-await 60 newer || not_ok "slots go on"
+await 120 newer || not_ok "slots go on"
 before=$(series b node_load1)
 answer=$("$BUILD/memlens" purge "$dir/sock" node_load5 "$((until - 3600))" \
 	"$until" 2>&1)
@@ -52,7 +52,7 @@ left=$("$BUILD/memlens" export "$dir/store" "$((until - 3600))" "$until" \
 	"$dir/left" node_load5 2>/dev/null; python3 tests/system/mlb.py "$dir/left" | wc -l)
 expect "what was named is gone" "$left" 0
 expect_true "another series is all there" [ "$(series a node_load1)" -ge "$before" ]
-expect_true "the daemon measures on" await 20 has node_load5
+expect_true "the daemon measures on" await 120 has node_load5
 expect_true "the daemon lives" kill -0 "$daemon"
 
 answer=$("$BUILD/memlens" purge "$dir/sock" '{service=~"("}' now-1h now 2>&1)
@@ -65,7 +65,7 @@ sys.path.insert(0, 'tests/system')
 import mlb
 def ask(data):
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(5)
+    s.settimeout(60)
     s.connect(sys.argv[1])
     s.sendall(data)
     print(s.recv(500).decode().strip())
