@@ -17,10 +17,10 @@ storm_watch "$d" $((seconds + 1))
 expect_true "the daemon goes on" kill -0 "$d"
 expect_true "descriptors are bounded" test "$most_descriptors" -le 1000
 for f in fork1 fork2 threads library; do
-	expect_true "there is a storm of ${f%[12]}" await 30 grep -q " [1-9]" "$dir/$f"
+	expect_true "there is a storm of ${f%[12]}" await 120 grep -q " [1-9]" "$dir/$f"
 done
 # Those that live long enough to be looked at: a library of 5 ms does not.
-python3 tests/system/mlb-stacks.py "$dir/rec" 50 \
+python3 tests/system/mlb-stacks.py "$dir/rec" 240 \
 	'process=mix_jail[,}].*;in_thread' 'process=mix_deleted[,}].*;in_thread' \
 	'process=mix_leader[,}].*;in_thread' \
 	'process=reuse_(first[,}].*;in_first|second[,}].*;in_second)' \

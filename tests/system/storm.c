@@ -6,7 +6,8 @@
  *	storm threads NUMBER SECONDS  threads that take turns in running
  *	storm library FILE SECONDS    dlopen, call, dlclose; FILE is linked
  *	                              anew under another name each time
- *	storm reuse PID SECONDS A B   programs A and B in turn under one pid
+ *	storm reuse PID SECONDS A B   programs A and B in turn under one pid,
+ *	                              PID or one below that is free
  */
 #include <dlfcn.h>
 #include <linux/sched.h>
@@ -158,10 +159,10 @@ fork_as(pid_t pid)
 static unsigned long
 way_reuse(pid_t pid, char *const programs[2])
 {
-	unsigned long n = 0;
+	unsigned long n = 0, failed = 0;
 	pid_t got;
 
-	while (now_ns() < end_ns) {
+	while (now_ns() < end_ns && pid > 1) {
 		char *program = programs[n % 2];
 
 		got = fork_as(pid);
@@ -170,7 +171,8 @@ way_reuse(pid_t pid, char *const programs[2])
 			execl(program, program, "100", (char *)NULL);
 			_exit(127);
 		}
-		if (got < 0) {
+		if (got < 0) { /* somebody else has it, perhaps for long */
+			pid -= ++failed % 20 == 0;
 			nap_ns(10000000);
 			continue;
 		}

@@ -57,14 +57,15 @@ storm_compile() {
 }
 
 # storm_begin SECONDS RATE THREADS : everything at once; what is to be seen
-# goes on for a minute more
+# goes on for some minutes more
 storm_begin() {
-	local way half=$(($2 / 2)) long=$(($1 + 60))
+	local way half=$(($2 / 2)) long=$(($1 + 300)) pid_max
 	begin "$dir/fork1" "$storm" fork $half "$1"
 	begin "$dir/fork2" "$storm" fork $half "$1"
 	begin "$dir/threads" "$storm" threads "$3" "$1"
 	begin "$dir/library" "$storm" library "$dir/library.so" "$1"
-	begin "$dir/reuse" "$storm" reuse 31990 $long "$dir/reuse_first" \
+	read -r pid_max </proc/sys/kernel/pid_max
+	begin "$dir/reuse" "$storm" reuse $((pid_max - 600)) $long "$dir/reuse_first" \
 		"$dir/reuse_second"
 	for way in leader deleted; do
 		cp "$mix" "$dir/mix_$way"
