@@ -116,6 +116,14 @@
     return ns.runs.compared(rows, p);
   }
 
+  /* Only the first target's graph is recorded: by its name, too. */
+  function graphOf(snapshot, name, { depth, target }) {
+    const of = (n) => snapshot.answers[ns.request.key(n, { depth })];
+    const known = of('graph.json');
+    return known && (!target || target === known.target) ? of(name)
+      : undefined;
+  }
+
   /* The recorded answer, or undefined when there is none. */
   function answer(snapshot, name, params) {
     if (name === 'diff.json')
@@ -131,6 +139,8 @@
       return shaped(flameOf(snapshot, params, params.from === undefined
         ? snapshot.from : params.from, params.until === undefined
         ? snapshot.until : params.until), params);
+    if (/^graph\./.test(name))
+      return graphOf(snapshot, name, params);
     if (name === 'runs')
       return snapshot.answers.runs || { runs: [] };
     const key = ns.request.key(name, params);

@@ -13,13 +13,14 @@ import { runInThisContext } from 'node:vm';
 import { fileURLToPath } from 'node:url';
 
 const HERE = new URL('../', import.meta.url);
-const SERVICES = 3, PROCESSES = 3, SLICES = 12, LIMIT = 1.5e6, PLACES = 600;
-const NODES = { whole: 2000, slice: 900 };
+const SERVICES = 3, PROCESSES = 3, SLICES = 12, LIMIT = 1.5e6, PLACES = 300,
+  BUCKET_POINTS = 45;
+const NODES = { whole: 1500, slice: 420 };
 
 function loadPages() {
   globalThis.MemLens = { dom: {} };
   for (const name of ['format', 'time', 'request', 'series', 'storage',
-    'disk', 'host', 'cpu-tab', 'services'])
+    'operations', 'disk', 'host', 'cpu-tab', 'services'])
     runInThisContext(readFileSync(new URL('js/' + name + '.js', HERE),
       'utf8'), { filename: name + '.js' });
   return globalThis.MemLens;
@@ -71,8 +72,8 @@ async function window_() {
 
 async function series(answers, range, rows) {
   const step = M.time.step(span, 180);
-  for (const { query, fn } of rows)
-    await keep(answers, 'series', { query, fn, ...range, step });
+  for (const { query, fn, step: own } of rows)
+    await keep(answers, 'series', { query, fn, ...range, step: own || step });
 }
 
 /* Only the names that frames still have after truncation. */
@@ -155,9 +156,6 @@ async function graphs(answers) {
     if (!graph)
       continue;
     await keep(answers, 'graph.svg', { depth });
-    for (const name of ['graph.json', 'graph.svg'])
-      answers[M.request.key(name, { depth, target: graph.target })] =
-        answers[M.request.key(name, { depth })];
     graph.targets = [graph.target];
   }
 }
@@ -167,7 +165,8 @@ const answers = {};
 const services = await chosen(answers, range);
 for (const name of services) {
   await series(answers, range, [...M.storage.queries(name),
-    ...M.cpuTab.queries(name)]);
+    ...M.cpuTab.queries(name), ...M.operations.queries(name).map((q) =>
+      ({ ...q, step: M.time.step(span, BUCKET_POINTS) }))]);
   await flame(answers, name, range, NODES.whole);
   await places(answers, name, range);
 }
