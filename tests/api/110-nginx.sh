@@ -93,6 +93,8 @@ while :; do
 			sleep 0.002
 		done
 		kill -9 "$pid" && killed=$(($(cat "$T/answers") + 2))
+		# one that is dying may take one more request along
+		while [ -e "/proc/$pid" ]; do sleep 0.002; done
 		sleep 0.01
 	done
 done 2>/dev/null) &

@@ -34,6 +34,12 @@ done
 check "several profiles were taken" [ "$(taken)" -ge 6 ]
 kill -9 $agent 2>/dev/null
 wait $agent 2>/dev/null
+# What it sent last may still be on its way to the store.
+before=
+until [ "$(taken)" = "$before" ]; do
+	before=$(taken)
+	sleep 1
+done
 end=$(($(date +%s) + 1))
 
 flame()

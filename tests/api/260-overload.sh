@@ -34,7 +34,7 @@ for i in range(120):
     s.connect(sys.argv[1] + "/memlensd.sock")
     all.append(s)
 open(sys.argv[1] + "/held", "w")
-time.sleep(60)
+time.sleep(600)
 END
 holder=$!
 wait_until test -e "$T/held"
