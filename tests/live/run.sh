@@ -49,6 +49,10 @@ start() {
 }
 
 prepare() {
+	mkdir -p "$run" || fail "cannot write to $run"
+	# anybody may make folders in /var/tmp, and programs of it run as root
+	[ -O "$run" ] && [ ! -L "$run" ] ||
+		fail "$run belongs to somebody else; remove it or set RUN"
 	mkdir -p "$run"/{bin,log,nginx,pid,db,sockets} ||
 		fail "cannot write to $run"
 	install -d -m 2750 -g nogroup "$run/store"
