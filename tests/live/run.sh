@@ -204,17 +204,17 @@ trap 'stop_all; exit 0' INT TERM
 trap stop_all EXIT
 prepare
 start_kv
-wait_for "the LevelDB service" 20 curl -sf "http://127.0.0.1:$stats/get_status"
+wait_for "the LevelDB service" 120 curl -sf "http://127.0.0.1:$stats/get_status"
 start_daemon
 start_scrape
 start_load
 start_pool query 2
 start_pool ingest 1
 start_pool playground 1
-wait_for "a worker" 10 test -S "$run/sockets/query.sock"
-wait_for "the playground's worker" 10 test -S "$run/sockets/playground.sock"
+wait_for "a worker" 60 test -S "$run/sockets/query.sock"
+wait_for "the playground's worker" 60 test -S "$run/sockets/playground.sock"
 start_nginx
-wait_for "nginx" 10 curl -sf "http://127.0.0.1:$port/api/v1/health"
+wait_for "nginx" 60 curl -sf "http://127.0.0.1:$port/api/v1/health"
 echo "logs and store: $run"
 echo "http://localhost:$port/"
 watch_over
