@@ -43,14 +43,16 @@
         { label: 'total', colour: '--series-1', fill: true, width: 2 },
         { label: 'user', colour: '--series-3', hidden: true },
         { label: 'system', colour: '--series-2' },
+        /* A busy host would press the service's line flat: its number
+         * stands in the legend, its line is a click away. */
         { label: 'host, all processes', colour: '--series-mute',
-          dash: [5, 4] }
+          dash: [5, 4], hidden: true }
       ],
       info: ['Percent of one CPU: a service with four busy threads shows ' +
         '400 %.', 'Drag over the line to choose a range; the flame graph ' +
         'follows. With the keyboard: + and − zoom, ← and → move.',
-      'The dashed line is everything that ran on this host, in the same ' +
-        'unit.'] }, cores);
+      'The host is everything that ran on it, in the same unit; click its ' +
+        'name to draw its line.'] }, cores);
     const flame = ns.flameView.create();
     root.append(ns.dom.h('h2', { class: 'visually-hidden', text: 'CPU' }),
       line.node, flame.node);
