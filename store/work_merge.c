@@ -165,8 +165,11 @@ work_merge(struct store_writer *w, uint64_t open_from, bool *did)
 			size_t spans, late;
 			bool whole;
 
-			if ((f->kind != MANIFEST_SPAN &&
-			        f->kind != MANIFEST_LATE) ||
+			/* a span that is whole is found by its late files:
+			 * else each would be counted for, with every file */
+			if ((f->kind != MANIFEST_LATE &&
+			        (f->kind != MANIFEST_SPAN ||
+			            f->level == level)) ||
 			    f->level > level ||
 			    first + seg_slots(level) > open_from ||
 			    first < m->fine_from)
