@@ -18,6 +18,7 @@
 #include "fcgi/format/pprof.h"
 #include "fcgi/format/speedscope_out.h"
 #include "fcgi/pages.h"
+#include "fcgi/places.h"
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
@@ -139,13 +140,27 @@ api_table_csv(struct context *c, struct request *rq, struct response *rs)
 
 /* ---- pprof ---- */
 
+static bool
+export_place(void *arg, const char *name, const char *module,
+    const char **file, size_t *n, int64_t *line)
+{
+	return places_find(arg, name, module, file, n, line);
+}
+
 static const struct err *
 export_pprof(const struct profile_page *page, const struct request *rq,
     struct response *rs)
 {
+	struct places *places;
+	const struct err *e;
+
 	(void)rq;
-	return pprof_write(&rs->body, page->profile,
-	    selector_name(page->selector), true);
+	e = places_read(&places, page->store, page->from_ns, page->until_ns);
+	if (e == NULL)
+		e = pprof_write_placed(&rs->body, page->profile,
+		    selector_name(page->selector), export_place, places);
+	places_free(places);
+	return e;
 }
 
 const struct err *

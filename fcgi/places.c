@@ -88,9 +88,15 @@ places_free(struct places *p)
 	free(p);
 }
 
-/* What comes from a file may be any bytes: what is no place is not shown. */
+struct place {
+	const char *file, *module, *build_id;
+	size_t n_file, n_module;
+	int64_t line;
+};
+
+/* What comes from a file may be any bytes: false where it is no place. */
 static bool
-places_put_one(struct writer *w, const char *text)
+place_read(struct place *at, const char *text)
 {
 	const char *tab = strchr(text, '\t'), *colon, *id;
 
@@ -98,23 +104,16 @@ places_put_one(struct writer *w, const char *text)
 	colon = tab == NULL ? NULL : memrchr(text, ':', (size_t)(tab - text));
 	if (id == NULL || colon == NULL)
 		return false;
-	writer_open(w, '{');
-	writer_key(w, "file");
-	writer_strn(w, text, (size_t)(colon - text));
-	writer_key(w, "line");
-	writer_int(w, strtol(colon + 1, NULL, 10));
-	writer_key(w, "module");
-	writer_strn(w, tab + 1, (size_t)(id - tab - 1));
-	writer_key(w, "build_id");
-	writer_str(w, id + 1);
-	writer_close(w, '}');
+	*at = (struct place){text, tab + 1, id + 1, (size_t)(colon - text),
+	    (size_t)(id - tab - 1), strtol(colon + 1, NULL, 10)};
 	return true;
 }
 
-void
-places_put(struct writer *w, const struct places *p, const char *name)
+/* The first item of a name, or where it would be. */
+static uint32_t
+places_first(const struct places *p, const char *name)
 {
-	uint32_t low = 0, high = p->items.n, shown = 0;
+	uint32_t low = 0, high = p->items.n;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
@@ -124,10 +123,66 @@ places_put(struct writer *w, const struct places *p, const char *name)
 		else
 			high = mid;
 	}
+	return low;
+}
+
+static bool
+places_put_one(struct writer *w, const char *text)
+{
+	struct place at;
+
+	if (!place_read(&at, text))
+		return false;
+	writer_open(w, '{');
+	writer_key(w, "file");
+	writer_strn(w, at.file, at.n_file);
+	writer_key(w, "line");
+	writer_int(w, at.line);
+	writer_key(w, "module");
+	writer_strn(w, at.module, at.n_module);
+	writer_key(w, "build_id");
+	writer_str(w, at.build_id);
+	writer_close(w, '}');
+	return true;
+}
+
+void
+places_put(struct writer *w, const struct places *p, const char *name)
+{
+	uint32_t i = places_first(p, name), shown = 0;
+
 	writer_open(w, '[');
-	for (; low < p->items.n && shown < PLACES_SHOWN_MAX &&
-	     strcmp(p->sorted[low], name) == 0; low++)
-		shown += places_put_one(w,
-		    p->sorted[low] + strlen(name) + 1);
+	for (; i < p->items.n && shown < PLACES_SHOWN_MAX &&
+	     strcmp(p->sorted[i], name) == 0; i++)
+		shown += places_put_one(w, p->sorted[i] + strlen(name) + 1);
 	writer_close(w, ']');
+}
+
+static bool
+place_same(const struct place *a, const struct place *b)
+{
+	return a->line == b->line && a->n_file == b->n_file &&
+	    memcmp(a->file, b->file, a->n_file) == 0;
+}
+
+bool
+places_find(const struct places *p, const char *name, const char *module,
+    const char **file, size_t *n, int64_t *line)
+{
+	struct place at, found = {0};
+
+	for (uint32_t i = places_first(p, name); i < p->items.n &&
+	     strcmp(p->sorted[i], name) == 0; i++) {
+		if (!place_read(&at, p->sorted[i] + strlen(name) + 1) ||
+		    strlen(module) != at.n_module ||
+		    memcmp(module, at.module, at.n_module) != 0)
+			continue;
+		if (found.file != NULL && !place_same(&found, &at))
+			return false;
+		found = at;
+	}
+	*file = found.file;
+	*n = found.n_file;
+	*line = found.line;
+	return found.file != NULL;
 }

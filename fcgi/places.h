@@ -5,6 +5,8 @@
 #ifndef FCGI_PLACES_H
 #define FCGI_PLACES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
@@ -21,6 +23,11 @@ struct writer;
 const struct err *places_read(struct places **out, struct store *s,
     int64_t from_ns, int64_t until_ns);
 void places_free(struct places *p); /* NULL is fine */
+
+/* The one place of a function of a module: n bytes of a file's name, which
+ * live as long as `p`, and a line.  False where none or several are known. */
+bool places_find(const struct places *p, const char *name, const char *module,
+    const char **file, size_t *n, int64_t *line);
 
 /* The places of a function as an array of {file, line, module, build_id}, by
  * place, at most PLACES_SHOWN_MAX: one name may be several functions. */

@@ -13,7 +13,8 @@
  * series, with each profile.
  *
  * WRITING  One type, with its count beside it where a count is a time; ids
- * from 1 on; one mapping for each module.
+ * from 1 on; one mapping for each module, the program's first, which tools
+ * show as the file.  A line is that of the function's definition.
  */
 #ifndef FCGI_FORMAT_PPROF_H
 #define FCGI_FORMAT_PPROF_H
@@ -73,9 +74,17 @@ const struct err *pprof_parse(struct stacks *s, const void *data, size_t n);
 const struct err *pprof_parse_as(struct stacks *s, const void *data, size_t n,
     const struct pprof_options *options);
 
+/* Tells where a function of a module was written: a file's name, which `file`
+ * gets as n bytes that live as long as `arg`, and a line; false where that is
+ * not known or not one place. */
+typedef bool pprof_place_fn(void *arg, const char *name, const char *module,
+    const char **file, size_t *n, int64_t *line);
+
 /* Appends a profile, packed by gzip or not.  `type` is the name of what is
- * counted: "cpu", "inuse_space". */
+ * counted: "cpu", "inuse_space".  `place` may be NULL. */
 const struct err *pprof_write(struct buf *out, const struct profile *p,
     const char *type, bool gzip);
+const struct err *pprof_write_placed(struct buf *out, const struct profile *p,
+    const char *type, pprof_place_fn *place, void *arg);
 
 #endif

@@ -25,6 +25,8 @@ struct maker {
 	struct intern modules; /* strings: mappings */
 	uint32_t *look;        /* by node */
 	size_t cap_samples;
+	pprof_place_fn *place; /* NULL: none is known */
+	void *place_arg;
 	bool failed;
 };
 
@@ -56,11 +58,41 @@ struct look {
 	uint32_t module; /* id of its mapping; that of "" has no file */
 };
 
+/* What runs, and not what it has loaded: tools call the profile by the first
+ * mapping's file. */
+static bool
+maker_is_program(const char *module)
+{
+	return module[0] != '\0' && module[0] != '[' &&
+	    strstr(module, ".so") == NULL;
+}
+
+static void
+maker_program(struct maker *m)
+{
+	const struct profile_node *best = NULL;
+	uint32_t module;
+
+	for (size_t i = 1; i < m->p->n_nodes; i++) {
+		const struct profile_node *node = &m->p->nodes[i];
+
+		if ((best == NULL || node->total > best->total) &&
+		    maker_is_program(node->module))
+			best = node;
+	}
+	if (best == NULL)
+		return;
+	module = (uint32_t)maker_str(m, best->module);
+	m->failed |= intern_put(&m->modules, &module, sizeof(module)) ==
+	    INTERN_NONE;
+}
+
 /* Numbers all functions and modules. */
 static void
 maker_looks(struct maker *m)
 {
 	m->look = maker_alloc(m, m->p->n_nodes, sizeof(*m->look));
+	maker_program(m);
 	for (size_t i = 1; i < m->p->n_nodes && !m->failed; i++) {
 		const struct profile_node *node = &m->p->nodes[i];
 		struct look look = {(uint32_t)maker_str(m, node->name), 0};
@@ -96,6 +128,26 @@ maker_mappings(struct maker *m)
 }
 
 static void
+maker_place(struct maker *m, const struct look *look, Pprof__Function *f,
+    Pprof__Line *l)
+{
+	const uint32_t *module = intern_at(&m->modules, look->module - 1);
+	const char *file;
+	uint32_t string;
+	int64_t line;
+	size_t n;
+
+	if (m->place == NULL || !m->place(m->place_arg,
+	    intern_str(&m->strings, look->name),
+	    intern_str(&m->strings, *module), &file, &n, &line))
+		return;
+	string = intern_put(&m->strings, file, n);
+	m->failed |= string == INTERN_NONE;
+	f->filename = string;
+	f->start_line = l->line = line;
+}
+
+static void
 maker_locations(struct maker *m)
 {
 	size_t n = m->looks.n;
@@ -114,6 +166,7 @@ maker_locations(struct maker *m)
 		functions[i].name = functions[i].system_name = look->name;
 		pprof__line__init(&lines[i]);
 		lines[i].function_id = i + 1;
+		maker_place(m, look, &functions[i], &lines[i]);
 		line[i] = &lines[i];
 		pprof__location__init(&locations[i]);
 		locations[i].id = i + 1;
@@ -238,27 +291,43 @@ maker_pack(struct maker *m, struct buf *out, bool gzip)
 	return e;
 }
 
+static const struct err *
+maker_run(struct maker *m, struct buf *out, const char *type, bool gzip)
+{
+	const struct err *e;
+
+	arena_init(&m->arena, SIZE_MAX / 4);
+	m->looks.aligned = m->modules.aligned = true;
+	pprof__profile__init(&m->out);
+	maker_str(m, "");
+	maker_head(m, type);
+	maker_looks(m);
+	maker_mappings(m);
+	maker_locations(m);
+	maker_samples(m);
+	maker_strings(m);
+	e = m->failed ? err_nomem() : maker_pack(m, out, gzip);
+	arena_fini(&m->arena);
+	intern_fini(&m->strings);
+	intern_fini(&m->looks);
+	intern_fini(&m->modules);
+	return e;
+}
+
 const struct err *
 pprof_write(struct buf *out, const struct profile *p, const char *type,
     bool gzip)
 {
 	struct maker m = {.p = p};
-	const struct err *e;
 
-	arena_init(&m.arena, SIZE_MAX / 4);
-	m.looks.aligned = m.modules.aligned = true;
-	pprof__profile__init(&m.out);
-	maker_str(&m, "");
-	maker_head(&m, type);
-	maker_looks(&m);
-	maker_mappings(&m);
-	maker_locations(&m);
-	maker_samples(&m);
-	maker_strings(&m);
-	e = m.failed ? err_nomem() : maker_pack(&m, out, gzip);
-	arena_fini(&m.arena);
-	intern_fini(&m.strings);
-	intern_fini(&m.looks);
-	intern_fini(&m.modules);
-	return e;
+	return maker_run(&m, out, type, gzip);
+}
+
+const struct err *
+pprof_write_placed(struct buf *out, const struct profile *p, const char *type,
+    pprof_place_fn *place, void *arg)
+{
+	struct maker m = {.p = p, .place = place, .place_arg = arg};
+
+	return maker_run(&m, out, type, true);
 }

@@ -34,6 +34,8 @@ get GET "/api/v1/flamegraph.pprof?query=$q&$range"
 check "pprof is packed" header 'Content-Type: application/octet-stream'
 sed '1,/^\r$/d' "$T/answer" | gzip -dc >"$T/pprof" 2>/dev/null
 check "pprof has the names" grep -qa futex_wait "$T/pprof"
+check "and where they were written, once that is known" grep -qa \
+    '/src/a:b.cc' "$T/pprof"
 check "its name" header "Content-Disposition: .*$stem.pb.gz"
 get GET "/api/v1/flamegraph.pprof?query=$q&$range&focus=main"
 check "no focus in pprof" status 400

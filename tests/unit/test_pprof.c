@@ -8,6 +8,7 @@
 
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/pprof.h"
+#include "pprof.pb-c.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/store.h"
@@ -456,6 +457,55 @@ sample_profile(void)
 	return p;
 }
 
+static bool
+place_of_main(void *arg, const char *name, const char *module,
+    const char **file, size_t *n, int64_t *line)
+{
+	*file = arg;
+	*n = 6;
+	*line = 12;
+	return strcmp(name, "main") == 0 && strcmp(module, "prog") == 0;
+}
+
+TEST(the_program_is_the_first_mapping_and_known_lines_are_told)
+{
+	static const struct frame frames[] = {
+	    {FRAME_NATIVE, "start", "libc.so.6", "", 0},
+	    {FRAME_NATIVE, "main", "prog", "", 0},
+	    {FRAME_KERNEL, "read", "[kernel]", "", 0}};
+	struct stacks_type type = {"cpu", "nanoseconds", 10, SERIES_FLOW};
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	struct buf packed = {0}, b = {0};
+	char file[] = "main.cc";
+	struct profile *p = NULL;
+	Pprof__Profile *m = NULL;
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < 3; i++)
+		node = stacks_child(s, node, stacks_frame(s, &frames[i]));
+	stacks_add(s, node, stacks_type(s, &type), 3);
+	CHECK_OK(stacks_profile(s, 0, &p));
+	CHECK_OK(pprof_write_placed(&packed, p, "cpu", place_of_main, file));
+	CHECK_OK(gzip_inflate(&b, packed.data, packed.len, 10000));
+	m = pprof__profile__unpack(NULL, b.len, b.data);
+	CHECK(m != NULL && m->n_mapping == 3 && m->n_function == 3);
+	if (m != NULL && m->n_mapping == 3 && m->n_function == 3) {
+		CHECK_STR(m->string_table[m->mapping[0]->filename], "prog");
+		CHECK_STR(m->string_table[m->function[1]->filename], "main.c");
+		CHECK_INT(m->function[1]->start_line, 12);
+		CHECK_INT(m->location[1]->line[0]->line, 12);
+		CHECK_INT(m->location[1]->mapping_id, 1);
+		CHECK_INT(m->function[0]->filename, 0);
+		CHECK_INT(m->location[0]->line[0]->line, 0);
+	}
+	if (m != NULL)
+		pprof__profile__free_unpacked(m, NULL);
+	profile_free(p);
+	stacks_free(s);
+	buf_fini(&packed);
+	buf_fini(&b);
+}
+
 TEST(written_and_read_again)
 {
 	struct profile *p = sample_profile(), *q = NULL;
@@ -559,6 +609,7 @@ main(void)
 	RUN(names_of_types);
 	RUN(a_measured_period_makes_no_series_of_its_own);
 	RUN(more_nanoseconds_than_can_be_counted);
+	RUN(the_program_is_the_first_mapping_and_known_lines_are_told);
 	RUN(written_and_read_again);
 	if (run("command -v protoc", out, sizeof(out)))
 		RUN(protoc_reads_it);
