@@ -76,6 +76,19 @@ govern_put(struct batch *b, const char *name, const char *unit,
 	batch_add_gauge(b, batch_series(b, &d), slot, time_ns, value);
 }
 
+/* The reason in health, with what is used now. */
+static void
+govern_explain(struct source *s)
+{
+	s->slow[0] = '\0';
+	if (s->governor.level > 0)
+		snprintf(s->slow, sizeof(s->slow), "sampling at %lld Hz to "
+		    "stay within %.2f %% of a CPU: %.2f %% used",
+		    (long long)governor_hz(&s->governor),
+		    (double)s->config->cpu_budget / 1e4,
+		    s->usage.ratio * 100);
+}
+
 static void
 govern_change(struct source *s, uint64_t slot, struct batch *b)
 {
@@ -89,10 +102,6 @@ govern_change(struct source *s, uint64_t slot, struct batch *b)
 	    (double)s->config->cpu_budget / 1e4);
 	log_info("cpu: %s", text);
 	batch_add_fact(b, time_ns, FACT_MARK, "rate", text, strlen(text));
-	s->slow[0] = '\0';
-	if (s->governor.level > 0)
-		snprintf(s->slow, sizeof(s->slow), "sampling at %.180s",
-		    text);
 	e = sampler_set_rate(s->sampler, hz);
 	if (e == NULL)
 		return;
@@ -122,4 +131,5 @@ cpu_govern(struct source *s, uint64_t slot, struct batch *b)
 	    time_ns, (int64_t)(u->ratio * 1e6));
 	if (!s->stopped && governor_step(&s->governor, used_ns, span_ns))
 		govern_change(s, slot, b);
+	govern_explain(s);
 }

@@ -20,5 +20,18 @@ expect "the rate is a series" "$rate" "$rate" = 19
 used=$(awk '/^gauge .*profile_used_ratio/ { n = $NF } END { print n + 0 }' \
 	"$out")
 expect "what is used is a series" "$used" "$used" -gt 0
+# "ended 2 sampling at ...: 0.12 % used" is of the last reading
+apart=$(awk '/^gauge .*profile_used_ratio/ { last = $NF / 10000 }
+	/^ended .*sampling at 19 Hz .*% used$/ { said = $(NF - 2) }
+	END {
+		apart = said - last
+		if (said == "")
+			print "nothing said"
+		else if (apart > 0.02 || apart < -0.02)
+			print said " is not " last
+		else
+			print "no"
+	}' "$out")
+expect "the reason says what is used now" "$apart" "$apart" = no
 if balanced "$out"; then ok "runs = idle + lost + stored"
 else not_ok "runs = idle + lost + stored" "$(grep ^balance "$out")"; fi

@@ -334,6 +334,8 @@ main(int argc, char **argv)
 	fflush(stdout);
 	if (s->sampler != NULL)
 		print_balance(s, run(s, services, &config, slots), &config);
+	state = source_cpu.state(s, &why);
+	printf("ended %d %s\n", state, why);
 	source_cpu.close(s);
 	services_free(services);
 	config_free(&config);
