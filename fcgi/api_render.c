@@ -189,6 +189,7 @@ timeline_load(struct timeline *t, const struct render *r, const char *split)
 	q.from_ns = s->from_ns / ten * ten;
 	q.until_ns = (s->until_ns + ten - 1) / ten * ten;
 	q.step_ns = timeline_step(q.until_ns - q.from_ns, extent.slot_ns);
+	store_kept_steps(r->store, &q.from_ns, &q.until_ns, &q.step_ns);
 	t->from_ns = q.from_ns;
 	t->step_ns = q.step_ns;
 	return store_query_totals(r->store, &q, &t->totals);

@@ -21,7 +21,8 @@ int64_t measure_floor(const struct store *s, int64_t ns);
 int64_t measure_ceil(const struct store *s, int64_t ns);
 
 /* All series that match a selector's text, with one point each, over the
- * slots that touch [from, until).  metric_series_free() them. */
+ * slots that touch [from, until), or the whole spans of them that retention
+ * has left.  metric_series_free() them. */
 const struct err *measure_once(struct store *s, const char *selector,
     int64_t from_ns, int64_t until_ns, struct metric_series **out, size_t *n);
 
