@@ -88,12 +88,27 @@ attime_number(const char *p, size_t n, int64_t *ns)
 	return NULL;
 }
 
-/* RFC 3339 has a 'T' behind ten characters of a date. */
+/* "2026-11-21", and what may follow it in RFC 3339: Pyroscope takes that for
+ * now less something. */
 static bool
 attime_is_date(const char *p)
 {
-	return strlen(p) > 10 && p[4] == '-' && p[7] == '-' &&
-	    (p[10] == 'T' || p[10] == 't');
+	for (size_t i = 0; i < 10; i++)
+		if (i == 4 || i == 7 ? p[i] != '-'
+		                     : !isdigit((unsigned char)p[i]))
+			return false;
+	return true;
+}
+
+static const struct err *
+attime_date(const char *text, int64_t now_ns, int64_t *ns)
+{
+	char day[32];
+
+	if (text[10] != '\0')
+		return timespec_parse(text, now_ns, ns);
+	snprintf(day, sizeof(day), "%sT00:00:00Z", text);
+	return timespec_parse(day, now_ns, ns);
 }
 
 static const struct err *
@@ -104,7 +119,7 @@ attime_read(const char *text, int64_t now_ns, int64_t *ns)
 	const char *at;
 
 	if (attime_is_date(text))
-		return timespec_parse(text, now_ns, ns);
+		return attime_date(text, now_ns, ns);
 	for (; *text != '\0'; text++) {
 		if (strchr("_, \t\n", *text) != NULL)
 			continue;

@@ -96,6 +96,8 @@ TEST(times)
 	CHECK_INT(seconds("1700000000000000000"), 1700000000);
 	CHECK_INT(seconds("1_700_000_000"), 1700000000);
 	CHECK_INT(seconds("2023-11-14T22:13:20Z"), 1700000000);
+	CHECK_INT(seconds("2023-11-14"), 1699920000); /* not now less that */
+	CHECK_INT(seconds("2023-11-14 nonsense"), -1);
 	CHECK_INT(seconds("99999999999999999999"), -1);
 	CHECK_INT(seconds("yesterday"), -1);
 }
