@@ -27,6 +27,5 @@ expect "status" "$status" 0
 services() { mlb "$dir/rec" | sed -n 's/.*num_procs{groupname="\([a-z]*\)".*/\1/p' | sort -u; }
 expect_text "before, its service is its command" "$(services)" "^memlensd$"
 expect_text "after, the rule's" "$(services)" "^renamed$"
-# Between: every slot from first to last is there.
-expect "no slot is missing" "$(slots "$dir/rec" |
-	awk 'NR > 1 && $1 != last + 1 { gap++ } { last = $1 } END { print gap + 0 }')" 0
+# A busy machine may have left one without a reading, but none was left out.
+expect_text "no slot is lost" "$(cat "$dir/d.log")" "slots: 0 skipped; batches: 0 lost"
