@@ -38,6 +38,9 @@ static const char style[] =
     "#frames .few rect { stroke-dasharray: 2 2; stroke: #b4b9c2; }\n"
     "#subtitle, #how { white-space: pre; }\n"
     "#frames .above { opacity: .5; }\n"
+    ".narrow { display: none; }\n"
+    "#rests { fill: #b4b9c2; pointer-events: none; }\n"
+    "#frames.searched .hit { display: inline; }\n"
     "#frames.searched rect { opacity: .3; }\n"
     "#frames.searched .hit rect { opacity: 1; fill: #e600e6; }\n"
     "#frames.searched .hit text { fill: #fff; }\n"
@@ -232,6 +235,10 @@ svg_put_foot(struct svg *s)
 	    "role=\"status\">", SVG_SIDE, y);
 	if (s->f->total <= 0) {
 		svg_put_text(out, s->o->empty);
+	} else if (s->n_narrow > 0) {
+		*svg_grouped(text, (int128)s->n_narrow) = '\0';
+		buf_printf(out, "%s frames are too narrow to see, and grey: "
+		    "zoom into what called them", text);
 	} else if (s->n_cut > 0) {
 		*svg_grouped(text, (int128)s->n_cut) = '\0';
 		buf_printf(out, "%s narrow frames are gathered as (other)",
@@ -272,6 +279,34 @@ svg_names(struct svg *s)
 	return !s->escaped.failed && s->escaped.len < UINT32_MAX;
 }
 
+/* Of a picture that is slow to load, frames too narrow to see wait for a
+ * zoom: a browser makes nothing of what is not displayed. */
+#define SVG_LARGE 20000  /* frames */
+#define SVG_NARROW 0.25  /* pixels */
+
+static bool
+svg_wait(struct svg *s)
+{
+	if (s->f->n_frames <= SVG_LARGE)
+		return true;
+	s->narrow = SVG_NARROW / s->pixels * (double)s->f->total;
+	s->runs = calloc((size_t)s->f->n_levels + 1, sizeof(*s->runs));
+	return s->runs != NULL;
+}
+
+static void
+svg_put_rests(struct svg *s)
+{
+	svg_run_end(s);
+	buf_printf(s->out, "<svg id=\"rests\" x=\"%d\" y=\"%d\" "
+	    "width=\"%lld\" height=\"%lld\" aria-hidden=\"true\">\n",
+	    SVG_SIDE, svg_head(s), (long long)s->o->width - 2 * SVG_SIDE,
+	    (long long)s->height * SVG_ROW);
+	buf_put(s->out, s->rests.data, s->rests.len);
+	buf_printf(s->out, "</svg>\n");
+	s->out->failed = s->out->failed || s->rests.failed;
+}
+
 #define SVG_FRAME_MEAN 200 /* bytes of text, about */
 
 static bool
@@ -285,7 +320,7 @@ svg_put(struct svg *s)
 	s->per_tick = s->f->total > 0 ? 1e6 / (double)s->f->total : 0;
 	s->bytes = strcmp(o->units, "bytes") == 0;
 	s->n_units = strnlen(o->units, SVG_UNITS_MAX);
-	good = svg_names(s) && svg_survey(s) && (o->flush != NULL ||
+	good = svg_names(s) && svg_survey(s) && svg_wait(s) && (o->flush != NULL ||
 	    buf_reserve(s->out, s->f->n_frames * SVG_FRAME_MEAN));
 	if (good) {
 		svg_put_head(s);
@@ -297,10 +332,14 @@ svg_put(struct svg *s)
 		if (s->f->total > 0)
 			good = svg_put_frames(s);
 		buf_printf(s->out, "</svg>\n");
+		if (s->n_narrow > 0)
+			svg_put_rests(s);
 		svg_put_foot(s);
 	}
 	free(s->names);
 	free(s->own);
+	free(s->runs);
+	buf_fini(&s->rests);
 	buf_fini(&s->escaped);
 	return good && !s->out->failed;
 }

@@ -180,18 +180,61 @@ frame_colour(struct svg *s, uint32_t name)
 	return colour;
 }
 
+static void
+run_put(struct svg *s, uint32_t level)
+{
+	const struct svg_run *r = &s->runs[level];
+	uint32_t row = s->o->upwards ? s->height - 1 - level : level;
+	char text[160], *p = text;
+
+	if (r->end <= r->x)
+		return;
+	p = PUT(p, "<rect x=\"");
+	p = svg_decimal(p, frame_place(s, r->x), 4);
+	p = PUT(p, "%\" y=\"");
+	p = digits_put(p, (uint64_t)row * SVG_ROW);
+	p = PUT(p, "\" width=\"");
+	p = svg_decimal(p, frame_place(s, r->end - r->x), 4);
+	p = PUT(p, "%\" height=\"15\"/>\n");
+	buf_put(&s->rests, text, (size_t)(p - text));
+}
+
+void
+svg_run_add(struct svg *s, const struct svg_frame *a)
+{
+	struct svg_run *r = &s->runs[a->level];
+
+	s->n_narrow++;
+	if (r->end <= r->x || svg_double(a->x - r->end) >= 2 * s->narrow) {
+		run_put(s, a->level);
+		r->x = a->x;
+	}
+	r->end = a->x + a->total;
+}
+
+void
+svg_run_end(struct svg *s)
+{
+	for (uint32_t l = 0; s->runs != NULL && l < s->height; l++)
+		run_put(s, l);
+}
+
 /* "<g ...>" of a frame; of two profiles' with the sign of its change. */
 static char *
-frame_put_group(char *p, const struct svg_frame *a, const char *sign, bool few)
+frame_put_group(char *p, const struct svg_frame *a, const char *sign, bool few,
+    bool narrow)
 {
 	p = PUT(p, "<g data-w=\"");
 	p = digits_put(p, (uint64_t)a->total);
 	if (sign != NULL) {
 		p = PUT(p, "\" data-s=\"");
 		p = svg_str(p, sign);
-		if (few)
-			p = PUT(p, "\" class=\"few");
 	}
+	if (few)
+		p = narrow ? PUT(p, "\" class=\"few narrow")
+			   : PUT(p, "\" class=\"few");
+	else if (narrow)
+		p = PUT(p, "\" class=\"narrow");
 	return PUT(p, "\"><title>");
 }
 
@@ -202,8 +245,10 @@ svg_put_frame(struct svg *s, const struct svg_frame *a)
 	uint32_t row = s->o->upwards ? s->height - 1 - a->level : a->level;
 	const char *sign = NULL, *colour = "#cfccc6";
 	char other[64], change[8], *p;
-	bool few = false;
+	bool few = false, narrow = svg_double(a->total) < s->narrow;
 
+	if (narrow)
+		svg_run_add(s, a);
 	if (!buf_reserve(s->out, SVG_FRAME_MAX + (name ? name->len : 0)))
 		return false;
 	if (s->diff == NULL && name != NULL) {
@@ -215,7 +260,8 @@ svg_put_frame(struct svg *s, const struct svg_frame *a)
 		flamesvg_colour_change(c, few, change);
 		colour = change;
 	}
-	p = frame_put_group((char *)s->out->data + s->out->len, a, sign, few);
+	p = frame_put_group((char *)s->out->data + s->out->len, a, sign, few,
+	    narrow);
 	if (name != NULL) {
 		p = (char *)memcpy(p, s->escaped.data + name->first,
 		    name->len) + name->len;

@@ -25,6 +25,11 @@ struct svg_frame {
 	int128 side[2];  /* of a differential picture: A's and B's total */
 };
 
+/* Neighbours of a level that wait, as one grey bar. */
+struct svg_run {
+	int128 x, end;
+};
+
 struct svg_name {
 	uint32_t first, len; /* in escaped */
 	char colour[8];
@@ -42,6 +47,10 @@ struct svg {
 	double pixels;   /* of the width of all frames */
 	double least;    /* ticks below which frames are gathered */
 	uint64_t n_cut;  /* frames that were */
+	double narrow;   /* ticks below which frames wait for a zoom */
+	uint64_t n_narrow;
+	struct svg_run *runs; /* of such frames, by level */
+	struct buf rests;     /* those that are over, as they are drawn */
 	uint32_t height; /* in levels, as drawn */
 	double *own;     /* by flame->names: own samples, as a share */
 	size_t n_units;  /* bytes of the units' name that are shown */
@@ -56,6 +65,10 @@ bool svg_survey(struct svg *s);
 
 /* Appends all frames; false when out of memory, or when flush said so. */
 bool svg_put_frames(struct svg *s);
+
+/* Adds a frame to its level's run; ends the runs of all levels. */
+void svg_run_add(struct svg *s, const struct svg_frame *a);
+void svg_run_end(struct svg *s);
 
 /* Appends a frame; false ends the drawing. */
 bool svg_put_frame(struct svg *s, const struct svg_frame *a);

@@ -1,14 +1,14 @@
 /*
  * A flame graph as a file, opened alone:
  *
- *   node flame-svg.mjs PICTURE.svg DIFFERENCE.svg LARGE.svg
+ *   node flame-svg.mjs PICTURE.svg DIFFERENCE.svg LARGE.svg HUGE.svg
  *
  * It is zoomed, searched, walked by keys, and reopened at its address.
  */
 import { readFileSync } from 'node:fs';
 import { assert, launch, report, withPage } from './harness.mjs';
 
-const [picture, difference, large] = process.argv.slice(2)
+const [picture, difference, large, huge] = process.argv.slice(2)
   .map((f) => 'file://' + f);
 const browser = await launch();
 
@@ -126,6 +126,40 @@ const tests = [
       await page.keyboard.press('Enter');
       assert(/ in 1 frame$/.test(await text(page, 'matched')), 'searched');
       assert(await touched() < 10, 'and hardly touched');
+    })],
+  ['what is too narrow to see waits for a zoom, as grey bars', () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, huge);
+      const displayed = (name) => page.evaluate((n) => getComputedStyle(
+        [...document.querySelectorAll('#zoomed > g, #frames > g')].find(
+          (g) => g.firstChild.textContent.startsWith(n + ' ('))).display,
+      name);
+      same(await displayed('wide'), 'inline');
+      same(await displayed('f77'), 'none');
+      const bars = () => page.evaluate(() => [...document.querySelectorAll(
+        '#rests rect')].map((r) => parseFloat(r.getAttribute('width'))));
+      const widths = await bars();
+      same(widths.length, 2);
+      assert(widths.every((w) => Math.abs(w - 50) < 0.1),
+        'half of two levels is grey: ' + widths);
+      assert(/^22,000 frames are too narrow/.test(await text(page,
+        'details')), 'and said');
+      await click(page, 'f77');
+      same(await shown(page), ['total', 'main', 'f77', 'leaf']);
+      same(await displayed('f77'), 'inline');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      assert(/^total /.test(await focused(page)), 'Tab reaches the root');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('ArrowDown');
+      assert((await focused(page)).startsWith('wide ('),
+        'arrows walk what is seen');
+      await page.keyboard.press('/');
+      await page.keyboard.type('^f77$');
+      await page.keyboard.press('Enter');
+      assert(/ in 1 frame$/.test(await text(page, 'matched')), 'searched');
+      same(await displayed('f77'), 'inline');
     })],
   ['without a script it is a picture with a title for each frame', () => {
     const svg = readFileSync(picture.slice(7), 'utf8');
