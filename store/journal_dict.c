@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define DICT_BYTES (16u << 20) /* memory, after which a new one begins */
+#define DICT_REST (1u << 20)   /* memory that nothing said may keep */
 
 static struct dict_numbers *
 dict_table(struct journal_dict *d, int i)
@@ -23,6 +24,7 @@ journal_dict_fini(struct journal_dict *d)
 	for (int i = 0; i < DICT_TABLES; i++) {
 		free(dict_table(d, i)->of);
 		free(dict_table(d, i)->order);
+		buf_fini(&dict_table(d, i)->said);
 	}
 	recall_fini(&d->recall);
 	buf_fini(&d->section);
@@ -71,29 +73,49 @@ dict_give(struct dict_numbers *t, uint32_t symbol)
 	return t->of[symbol] = t->n++;
 }
 
+/* ---- symbols: their numbers, and the bytes that say them ---- */
+
 static uint32_t
 dict_string(struct journal_dict *d, uint32_t string)
 {
-	uint32_t number = dict_known(&d->strings, string);
+	const struct intern *t = &d->recall.syms.strings;
+	struct dict_numbers *s = &d->strings;
+	uint32_t number = dict_known(s, string);
+	size_t shared;
 
-	return number != INTERN_NONE ? number
-	                             : dict_give(&d->strings, string);
+	if (number != INTERN_NONE ||
+	    (number = dict_give(s, string)) == INTERN_NONE)
+		return number;
+	shared = batch_shared(t, s->order[number - 1], string);
+	buf_put_varint(&s->said, shared);
+	buf_put_bytes(&s->said, (const char *)intern_at(t, string) + shared,
+	    t->items[string].len - shared);
+	return number;
 }
 
 static uint32_t
 dict_frame(struct journal_dict *d, uint32_t frame)
 {
-	uint32_t number = dict_known(&d->frames, frame);
+	uint32_t number = dict_known(&d->frames, frame), name, module, id;
+	struct buf *said = &d->frames.said;
 	const struct sym_frame *f;
 
 	if (number != INTERN_NONE)
 		return number;
 	f = symtab_frame(&d->recall.syms, frame);
-	if (dict_string(d, f->name) == INTERN_NONE ||
-	    dict_string(d, f->module) == INTERN_NONE ||
-	    dict_string(d, f->build_id) == INTERN_NONE)
+	name = dict_string(d, f->name);
+	module = dict_string(d, f->module);
+	id = dict_string(d, f->build_id);
+	if (name == INTERN_NONE || module == INTERN_NONE ||
+	    id == INTERN_NONE ||
+	    (number = dict_give(&d->frames, frame)) == INTERN_NONE)
 		return INTERN_NONE;
-	return dict_give(&d->frames, frame);
+	buf_put_u8(said, (uint8_t)f->kind);
+	buf_put_varint(said, name);
+	buf_put_varint(said, module);
+	buf_put_varint(said, id);
+	buf_put_varint(said, f->offset);
+	return number;
 }
 
 static uint32_t
@@ -101,14 +123,36 @@ dict_labels(struct journal_dict *d, uint32_t set)
 {
 	uint32_t number = dict_known(&d->labels, set);
 	const uint32_t *pairs = intern_at(&d->recall.syms.labels, set);
+	size_t n = symtab_n_labels(&d->recall.syms, set);
 
 	if (number != INTERN_NONE)
 		return number;
-	for (size_t i = 0; i < 2 * symtab_n_labels(&d->recall.syms, set); i++) {
+	for (size_t i = 0; i < 2 * n; i++) {
 		if (dict_string(d, pairs[i]) == INTERN_NONE)
 			return INTERN_NONE;
 	}
-	return dict_give(&d->labels, set);
+	if ((number = dict_give(&d->labels, set)) == INTERN_NONE)
+		return INTERN_NONE;
+	buf_put_varint(&d->labels.said, n);
+	for (size_t i = 0; i < 2 * n; i++)
+		buf_put_varint(&d->labels.said, d->strings.of[pairs[i]]);
+	return number;
+}
+
+/* One whose parent has a number. */
+static uint32_t
+dict_new_node(struct journal_dict *d, uint32_t node, uint32_t parent)
+{
+	const struct sym_node *k = &d->recall.syms.nodes[node];
+	uint32_t number, edge = k->parent == 0 ? dict_labels(d, k->edge)
+	                                       : dict_frame(d, k->edge);
+
+	if (edge == INTERN_NONE ||
+	    (number = dict_give(&d->nodes, node)) == INTERN_NONE)
+		return INTERN_NONE;
+	buf_put_varint(&d->nodes.said, number - parent);
+	buf_put_varint(&d->nodes.said, edge);
+	return number;
 }
 
 /* A node comes after all above it. */
@@ -122,32 +166,34 @@ dict_node(struct journal_dict *d, uint32_t node)
 		path[n++] = node;
 		node = d->recall.syms.nodes[node].parent;
 	}
-	while (n-- > 0) {
-		const struct sym_node *k = &d->recall.syms.nodes[path[n]];
-
-		number = k->parent == 0 ? dict_labels(d, k->edge)
-		                        : dict_frame(d, k->edge);
-		if (number != INTERN_NONE)
-			number = dict_give(&d->nodes, path[n]);
-		if (number == INTERN_NONE)
-			return INTERN_NONE;
-	}
+	while (n-- > 0 && number != INTERN_NONE)
+		number = dict_new_node(d, path[n], number);
 	return number;
 }
 
 static uint32_t
 dict_series(struct journal_dict *d, uint32_t series)
 {
-	uint32_t number = dict_known(&d->series, series);
+	uint32_t number = dict_known(&d->series, series), name, unit, labels;
 	const struct sym_series *s = symtab_series(&d->recall.syms, series);
+	struct buf *said = &d->series.said;
 
 	if (number != INTERN_NONE)
 		return number;
-	if (dict_string(d, s->name) == INTERN_NONE ||
-	    dict_string(d, s->unit) == INTERN_NONE ||
-	    dict_labels(d, s->labels) == INTERN_NONE)
+	name = dict_string(d, s->name);
+	unit = dict_string(d, s->unit);
+	labels = dict_labels(d, s->labels);
+	if (name == INTERN_NONE || unit == INTERN_NONE ||
+	    labels == INTERN_NONE ||
+	    (number = dict_give(&d->series, series)) == INTERN_NONE)
 		return INTERN_NONE;
-	return dict_give(&d->series, series);
+	buf_put_u8(said, (uint8_t)s->kind);
+	buf_put_varint(said, name);
+	buf_put_varint(said, unit);
+	buf_put_varint(said, labels);
+	buf_put_zigzag(said, s->period);
+	buf_put_varint(said, s->scale);
+	return number;
 }
 
 /* Begins a new dictionary. */
@@ -168,6 +214,8 @@ dict_fresh(struct journal_dict *d)
 		struct dict_numbers *t = dict_table(d, i);
 
 		t->n = 0;
+		buf_clear(&t->said);
+		memset(t->at, 0, sizeof(t->at));
 		if (t->cap_of > 0)
 			memset(t->of, 0xff, t->cap_of * sizeof(*t->of));
 	}
@@ -179,9 +227,27 @@ dict_fresh(struct journal_dict *d)
 	return NULL;
 }
 
+/* What the next record does not say is forgotten. */
+static void
+dict_forget(struct dict_numbers *t)
+{
+	size_t gone = t->at[1];
+
+	for (int i = 0; i < JOURNAL_RESTATE; i++)
+		t->at[i] = t->at[i + 1] - gone;
+	t->said.len -= gone;
+	t->at[JOURNAL_RESTATE] = t->said.len;
+	if (t->said.len == 0 && t->said.cap > DICT_REST)
+		buf_fini(&t->said);
+	else if (gone > 0)
+		memmove(t->said.data, t->said.data + gone, t->said.len);
+}
+
 void
 journal_dict_sent(struct journal_dict *d)
 {
+	for (int i = 0; i < DICT_TABLES; i++)
+		dict_forget(dict_table(d, i));
 	memmove(&d->from[0], &d->from[1],
 	    JOURNAL_RESTATE * sizeof(d->from[0]));
 	d->from[JOURNAL_RESTATE] = (struct batch_first){d->strings.n,
@@ -190,85 +256,31 @@ journal_dict_sent(struct journal_dict *d)
 
 /* ---- sections ---- */
 
+/* The first one of a record shares nothing with the one before. */
 static void
 dict_put_strings(const struct journal_dict *d, uint32_t from, struct buf *out)
 {
 	const struct intern *t = &d->recall.syms.strings;
+	const struct dict_numbers *s = &d->strings;
+	struct cur rest = cur_of(s->said.data, s->said.len);
+	size_t skip;
 
-	buf_put_varint(out, d->strings.n - from);
-	for (uint32_t i = from; i < d->strings.n; i++) {
-		uint32_t own = d->strings.order[i];
-		size_t shared = i > from
-		    ? batch_shared(t, d->strings.order[i - 1], own)
-		    : 0;
-
-		buf_put_varint(out, shared);
-		buf_put_bytes(out, (const char *)intern_at(t, own) + shared,
-		    t->items[own].len - shared);
-	}
+	buf_put_varint(out, s->n - from);
+	if (from == s->n)
+		return;
+	buf_put_varint(out, 0);
+	buf_put_bytes(out, intern_at(t, s->order[from]),
+	    t->items[s->order[from]].len);
+	cur_varint(&rest);
+	cur_bytes(&rest, &skip);
+	buf_put(out, rest.p, cur_left(&rest));
 }
 
 static void
-dict_put_frames(const struct journal_dict *d, uint32_t from, struct buf *out)
+dict_put_said(const struct dict_numbers *t, uint32_t from, struct buf *out)
 {
-	const uint32_t *strings = d->strings.of;
-
-	buf_put_varint(out, d->frames.n - from);
-	for (uint32_t i = from; i < d->frames.n; i++) {
-		const struct sym_frame *f =
-		    symtab_frame(&d->recall.syms, d->frames.order[i]);
-
-		buf_put_u8(out, (uint8_t)f->kind);
-		buf_put_varint(out, strings[f->name]);
-		buf_put_varint(out, strings[f->module]);
-		buf_put_varint(out, strings[f->build_id]);
-		buf_put_varint(out, f->offset);
-	}
-}
-
-static void
-dict_put_labels(const struct journal_dict *d, uint32_t from, struct buf *out)
-{
-	buf_put_varint(out, d->labels.n - from);
-	for (uint32_t i = from; i < d->labels.n; i++) {
-		uint32_t set = d->labels.order[i];
-		const uint32_t *pairs = intern_at(&d->recall.syms.labels, set);
-		size_t n = symtab_n_labels(&d->recall.syms, set);
-
-		buf_put_varint(out, n);
-		for (size_t p = 0; p < 2 * n; p++)
-			buf_put_varint(out, d->strings.of[pairs[p]]);
-	}
-}
-
-static void
-dict_put_nodes(const struct journal_dict *d, uint32_t from, struct buf *out)
-{
-	buf_put_varint(out, d->nodes.n - from);
-	for (uint32_t i = from; i < d->nodes.n; i++) {
-		const struct sym_node *k = &d->recall.syms.nodes[d->nodes.order[i]];
-
-		buf_put_varint(out, i - d->nodes.of[k->parent]);
-		buf_put_varint(out, k->parent == 0 ? d->labels.of[k->edge]
-		                                   : d->frames.of[k->edge]);
-	}
-}
-
-static void
-dict_put_series(const struct journal_dict *d, uint32_t from, struct buf *out)
-{
-	buf_put_varint(out, d->series.n - from);
-	for (uint32_t i = from; i < d->series.n; i++) {
-		const struct sym_series *s =
-		    symtab_series(&d->recall.syms, d->series.order[i]);
-
-		buf_put_u8(out, (uint8_t)s->kind);
-		buf_put_varint(out, d->strings.of[s->name]);
-		buf_put_varint(out, d->strings.of[s->unit]);
-		buf_put_varint(out, d->labels.of[s->labels]);
-		buf_put_zigzag(out, s->period);
-		buf_put_varint(out, s->scale);
-	}
+	buf_put_varint(out, t->n - from);
+	buf_put(out, t->said.data, t->said.len);
 }
 
 /* A histogram's keys are buckets. */
@@ -376,13 +388,13 @@ dict_put_sections(struct journal_dict *d, const struct batch *b,
 	buf_clear(&d->section);
 	dict_put_strings(d, from->strings, &d->section);
 	dict_put_section(d, 1, out);
-	dict_put_frames(d, from->frames, &d->section);
+	dict_put_said(&d->frames, from->frames, &d->section);
 	dict_put_section(d, 2, out);
-	dict_put_labels(d, from->labels, &d->section);
+	dict_put_said(&d->labels, from->labels, &d->section);
 	dict_put_section(d, 3, out);
-	dict_put_nodes(d, from->nodes, &d->section);
+	dict_put_said(&d->nodes, from->nodes, &d->section);
 	dict_put_section(d, 4, out);
-	dict_put_series(d, from->series, &d->section);
+	dict_put_said(&d->series, from->series, &d->section);
 	dict_put_section(d, 5, out);
 	dict_put_blocks(d, b, &d->section);
 	dict_put_section(d, 6, out);
@@ -446,6 +458,17 @@ dict_number(struct journal_dict *d, const struct batch *b)
 	return true;
 }
 
+/* Has a number been given whose bytes are not there? */
+static bool
+dict_unsaid(struct journal_dict *d)
+{
+	bool unsaid = false;
+
+	for (int i = 0; i < DICT_TABLES; i++)
+		unsaid |= dict_table(d, i)->said.failed;
+	return unsaid;
+}
+
 static const struct err *
 dict_put_record(struct journal_dict *d, const struct batch *b,
     struct buf *out)
@@ -454,8 +477,10 @@ dict_put_record(struct journal_dict *d, const struct batch *b,
 	const struct batch_first *from = &d->from[0];
 	size_t start = out->len;
 
-	if (!dict_number(d, b))
+	if (!dict_number(d, b) || dict_unsaid(d)) {
+		d->begun = false;
 		return err_nomem();
+	}
 	buf_put(out, blank, sizeof(blank));
 	buf_put_u8(out, 2);
 	buf_put(out, b->id, sizeof(b->id));

@@ -11,11 +11,16 @@
 #include "journal.h"
 #include "recall.h"
 
-/* Numbers of one kind of symbol in the present journal. */
+/* Numbers of one kind of symbol in the present journal, and the bytes of
+ * those that the next record says: made once, while they are at hand. */
 struct dict_numbers {
 	uint32_t *of;    /* the table's number -> the journal's or INTERN_NONE */
 	uint32_t *order; /* and back */
 	uint32_t n, cap_of, cap_order;
+	struct buf said;
+	/* where in them that begins which was new with the last records, oldest
+	 * first, and what will be with the next */
+	size_t at[JOURNAL_RESTATE + 1];
 };
 
 struct journal_dict {

@@ -18,6 +18,16 @@ struct folded_part {
 
 #define PARTS 32 /* frames scanned at a time */
 
+/* A line of kept stacks that is not looked up yet. */
+struct folded_line {
+	struct fingerprint print;
+	const char *p, *end; /* of the stack */
+	int64_t count;
+	uint32_t node;
+};
+
+#define LINES 16 /* looked up at a time */
+
 struct folded {
 	struct stacks *s;
 	struct stacks_cache frames; /* by text, kind's mark included */
@@ -25,6 +35,8 @@ struct folded {
 	bool lines; /* no counts: each line is one */
 	uint64_t line, stacks, bad, rounded;
 	uint64_t first_bad, large; /* a line's number; 0: none */
+	struct folded_line ahead[LINES];
+	size_t n_ahead;
 };
 
 const struct stacks_type folded_samples = {"samples", "samples", 1,
@@ -172,21 +184,41 @@ folded_node(struct folded *f, const char *p, const char *end,
 	return node;
 }
 
-/* A stack that kept stacks may have met before, as these bytes. */
+/* The stacks of the lines ahead, which may have been met before, as these
+ * bytes: all that the look-ups and values need was fetched meanwhile. */
+static void
+folded_put_ahead(struct folded *f, const char *limit)
+{
+	for (size_t i = 0; i < f->n_ahead; i++) {
+		struct folded_line *l = &f->ahead[i];
+
+		l->node = fingerprint_map_get(&f->s->lines, l->print);
+		if (l->node == UINT32_MAX) {
+			l->node = folded_node(f, l->p, l->end, limit,
+			    limit - l->end >= 8);
+			if (l->node != 0) /* else it is made again */
+				fingerprint_map_add(&f->s->lines, l->print,
+				    l->node);
+		}
+		stacks_prefetch(f->s, l->node, f->type);
+	}
+	for (size_t i = 0; i < f->n_ahead; i++)
+		stacks_add(f->s, f->ahead[i].node, f->type,
+		    f->ahead[i].count);
+	f->n_ahead = 0;
+}
+
 static void
 folded_put_known(struct folded *f, const char *p, const char *end,
     const char *limit, int64_t count)
 {
-	struct fingerprint print = fingerprint_bytes(&f->s->key, p,
-	    (size_t)(end - p));
-	uint32_t node = fingerprint_map_get(&f->s->lines, print);
+	struct folded_line *l = &f->ahead[f->n_ahead++];
 
-	if (node == UINT32_MAX) {
-		node = folded_node(f, p, end, limit, limit - end >= 8);
-		if (node != 0) /* if it does not fit, it is made again */
-			fingerprint_map_add(&f->s->lines, print, node);
-	}
-	stacks_add(f->s, node, f->type, count);
+	*l = (struct folded_line){fingerprint_bytes(&f->s->key, p,
+	    (size_t)(end - p)), p, end, count, 0};
+	fingerprint_map_prefetch(&f->s->lines, l->print);
+	if (f->n_ahead == LINES)
+		folded_put_ahead(f, limit);
 }
 
 static bool
@@ -298,6 +330,7 @@ folded_feed(struct folded *f, const char *p, size_t n, bool last)
 		folded_line(f, at, end, limit);
 		at = end + 1;
 	}
+	folded_put_ahead(f, limit);
 	return at > limit ? n : (size_t)(at - p);
 }
 

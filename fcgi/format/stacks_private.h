@@ -94,4 +94,12 @@ stacks_child_at(struct stacks *s, uint32_t parent, uint32_t frame,
 	return i;
 }
 
+/* Fetches ahead what stacks_add() will need. */
+static inline void
+stacks_prefetch(const struct stacks *s, uint32_t node, uint32_t type)
+{
+	if (node < s->types[type].n)
+		__builtin_prefetch(&s->types[type].values[node], 1);
+}
+
 #endif

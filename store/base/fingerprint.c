@@ -31,6 +31,28 @@ fingerprint_tail(const uint8_t *s, size_t n, uint64_t words[2])
 	}
 }
 
+#define CHAINS 4
+
+/* As many steps of CHAINS * 16 bytes as there are: one chain would wait for
+ * each product. */
+static struct fingerprint
+fingerprint_steps(const struct fingerprint_key *key, struct fingerprint f,
+    const uint8_t *s, size_t n)
+{
+	struct fingerprint chains[CHAINS] = {f, f, f, f};
+	uint64_t words[2 * CHAINS];
+
+	for (; n >= sizeof(words); n -= sizeof(words), s += sizeof(words)) {
+		memcpy(words, s, sizeof(words));
+		for (int i = 0; i < CHAINS; i++)
+			chains[i] = fingerprint_add(key, chains[i],
+			    words[2 * i], words[2 * i + 1]);
+	}
+	for (int i = 0; i < CHAINS; i++)
+		f = fingerprint_add(key, f, chains[i].a, chains[i].b);
+	return f;
+}
+
 /* 16 bytes a step; the length first, so that none is the beginning of
  * another. */
 struct fingerprint
@@ -39,9 +61,12 @@ fingerprint_bytes(const struct fingerprint_key *key, const void *p, size_t n)
 	struct fingerprint f = fingerprint_add(key, (struct fingerprint){0, 0},
 	    n, 1);
 	const uint8_t *s = p;
+	size_t steps = n >= 128 ? n & ~(size_t)63 : 0;
 	uint64_t words[2];
 
-	for (; n > 16; n -= 16, s += 16) {
+	if (steps > 0)
+		f = fingerprint_steps(key, f, s, steps);
+	for (s += steps, n -= steps; n > 16; n -= 16, s += 16) {
 		memcpy(words, s, 16);
 		f = fingerprint_add(key, f, words[0], words[1]);
 	}
