@@ -188,7 +188,7 @@ svg_put_legend(struct buf *out, const struct svg_legend *l, size_t n,
 		buf_printf(out, "<rect x=\"%d\" y=\"%lld\" width=\"10\" "
 		    "height=\"10\" fill=\"%s\"/><text x=\"%d\" y=\"%lld\">"
 		    "%s</text>", x, y - 9, l[i].colour, x + 14, y, l[i].text);
-		x += 14 + 7 * (int)strlen(l[i].text) + 12;
+		x += 22 + (int)(6.62 * (double)strlen(l[i].text));
 	}
 	buf_printf(out, "</g>\n");
 }
@@ -211,7 +211,7 @@ svg_put_scale(struct svg *s, long long y)
 		double change;
 		const char *text;
 	} steps[] = {
-	    {-1, "- only in A"}, {-0.5, "- half"}, {0, "= the same"},
+	    {-1, "- only in A"}, {-0.5, "- half"}, {0, "= same"},
 	    {0.5, "+ double"}, {1, "+ only in B"},
 	};
 	struct svg_legend l[5];

@@ -108,6 +108,20 @@ const tests = [
       assert((await shown(page)).includes('copy'), 'zoomed');
       assert(!(await shown(page)).includes('write'), 'and nothing else');
     })],
+  ['nothing runs over the edge of a narrow window', () =>
+    withPage(browser, {}, async (page) => {
+      await page.setViewportSize({ width: 400, height: 400 });
+      await open(page, difference);
+      const right = () => page.evaluate(() => Math.max(
+        ...[...document.querySelectorAll('#title, #subtitle, #how, ' +
+          '#legend text')].map((t) => t.getBoundingClientRect().right)));
+      assert(await right() <= 400, 'ends at ' + await right());
+      assert(/\u2026$/.test(await text(page, 'title')),
+        'cut with a sign of it: ' + await text(page, 'title'));
+      await page.setViewportSize({ width: 1500, height: 400 });
+      await page.waitForFunction(() => document.getElementById('title')
+        .textContent.endsWith(' end'));
+    })],
   ['a large one is left alone until it is used', () =>
     withPage(browser, {}, async (page) => {
       await open(page, large);

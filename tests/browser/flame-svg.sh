@@ -17,7 +17,8 @@ seq 3000 | sed 's/.*/main;f&;leaf 1/' >"$dir/large"
 "$BUILD/memlens" flamegraph --inverted --min-width 0 "$dir/huge" \
 	>"$dir/huge.svg" || exit 1
 "$BUILD/memlens" flamegraph --inverted "$dir/a" >"$dir/a.svg" &&
-	"$BUILD/memlens" flamegraph --inverted --diff "$dir/a" "$dir/b" \
-		>"$dir/diff.svg" || exit 1
+	"$BUILD/memlens" flamegraph --inverted --diff \
+		--title "B against A,$(printf ' long%.0s' $(seq 12)) end" \
+		"$dir/a" "$dir/b" >"$dir/diff.svg" || exit 1
 node tests/browser/flame-svg.mjs "$dir/a.svg" "$dir/diff.svg" \
 	"$dir/large.svg" "$dir/huge.svg"
