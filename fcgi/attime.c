@@ -68,7 +68,8 @@ attime_day(const char *p, int64_t *ns)
 		return false;
 	t.tm_year -= 1900;
 	t.tm_mon--;
-	*ns = (int64_t)timegm(&t) * NS_PER_S;
+	if (__builtin_mul_overflow((int64_t)timegm(&t), NS_PER_S, ns))
+		*ns = INT64_MAX;
 	return true;
 }
 

@@ -98,6 +98,9 @@ TEST(times)
 	CHECK_INT(seconds("2023-11-14T22:13:20Z"), 1700000000);
 	CHECK_INT(seconds("2023-11-14"), 1699920000); /* not now less that */
 	CHECK_INT(seconds("2023-11-14 nonsense"), -1);
+	/* beyond what 64 bits hold, as a day and in seconds */
+	CHECK_INT(seconds("60231114"), seconds("127939478400"));
+	CHECK_INT(seconds("6023-11-14T00:00:00Z"), -1);
 	CHECK_INT(seconds("99999999999999999999"), -1);
 	CHECK_INT(seconds("yesterday"), -1);
 }
