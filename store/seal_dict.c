@@ -178,11 +178,13 @@ seal_link(struct seal_dict *d, struct seal_marks *m)
 	uint32_t *at = calloc(ranks + 1, sizeof(*at));
 	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted));
 	uint32_t *rank = malloc((n + 1) * sizeof(*rank));
+	bool fine;
 
 	m->first = calloc(n + 1, sizeof(*m->first));
 	m->next = calloc(n + 1, sizeof(*m->next));
-	if (at != NULL && sorted != NULL && rank != NULL && m->first != NULL &&
-	    m->next != NULL) {
+	fine = at != NULL && sorted != NULL && rank != NULL &&
+	    m->first != NULL && m->next != NULL;
+	if (fine) {
 		for (uint32_t i = 1; i < n; i++) {
 			const struct sym_node *k = &d->syms->nodes[i];
 
@@ -208,7 +210,7 @@ seal_link(struct seal_dict *d, struct seal_marks *m)
 	free(at);
 	free(sorted);
 	free(rank);
-	return m->first != NULL && m->next != NULL ? NULL : err_nomem();
+	return fine ? NULL : err_nomem();
 }
 
 /* ---- the sorted dictionary as a batch ---- */

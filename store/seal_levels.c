@@ -175,6 +175,8 @@ seal_close_block(struct seal *s, uint32_t series, enum series_kind kind,
 	if (e != NULL)
 		return e;
 	seal_encode_entries(s, a);
+	if (s->entries.failed)
+		return err_nomem();
 	if (end > s->meta->first + s->meta->slots)
 		return NULL; /* not complete: its time has not come */
 	if (strip_full(&a->strip, a->b.start, s->entries.len))

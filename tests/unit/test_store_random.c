@@ -7,34 +7,13 @@
  *
  *	SEED=n SECONDS_LONG=600 test_store_random
  */
-#include "store/store.h"
 #include "store/verify.h"
-#include "store/base/err.h"
 #include "faults.h"
-#include "test.h"
+#include "random_model.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#define SLOT INT64_C(20000000) /* 20 ms */
-#define FIRST 4000
-#define SLOTS 20000
-#define SERVICES 3
-#define FUNCTIONS 24
-
-/* Shared with the children that die. */
-struct model {
-	int32_t want[SERVICES][SLOTS][FUNCTIONS];
-	int32_t given[FUNCTIONS]; /* the batch at hand */
-	int service;
-	uint64_t slot;
-	bool unsure; /* it may count or not: its writer died */
-	uint64_t now, operations, faults, crashes, refused;
-	unsigned seed;
-	char dir[64];
-	struct store_options options;
-};
 
 /* Of this process. */
 struct run {
@@ -54,6 +33,8 @@ static void
 run_open(struct run *r)
 {
 	r->m->options.no_thread = roll(r->m, 3) != 0;
+	note_add(r->m, r->m->options.no_thread ? "opened" :
+	    "opened with a thread", -1, 0, 0);
 	CHECK_OK(store_writer_open(&r->w, r->m->dir, &r->m->options));
 	if (r->w == NULL) {
 		printf("# the store cannot be opened any more\n");
@@ -118,8 +99,9 @@ run_give(struct run *r)
 {
 	struct model *m = r->m;
 	int kinds = fault_kinds;
+	bool fresh = r->batch == NULL;
 
-	if (r->batch == NULL) {
+	if (fresh) {
 		fault_kinds = 0; /* the caller's memory is not the point */
 		r->batch = random_batch(m);
 		fault_kinds = kinds;
@@ -128,11 +110,16 @@ run_give(struct run *r)
 	m->operations++;
 	if (store_append(r->w, r->batch) != NULL) {
 		m->refused++;
+		if (fresh)
+			note_batch(m, "refused");
 		return false;
 	}
 	model_count(m);
-	if (roll(m, 40) == 0) /* again: counts once */
+	note_batch(m, "taken");
+	if (roll(m, 40) == 0) { /* again: counts once */
 		(void)store_append(r->w, r->batch);
+		note_batch(m, "given again");
+	}
 	batch_free(r->batch);
 	r->batch = NULL;
 	return true;
@@ -183,47 +170,20 @@ run_step(struct run *r)
 
 /* ---- answers ---- */
 
-static const struct err *
-ask(struct store *s, int service, uint64_t from, uint64_t until,
-    struct profile **p)
-{
-	struct profile_query q = {NULL, (int64_t)from * SLOT,
-	    (int64_t)until * SLOT, NULL};
-	struct selector *selector = NULL;
-	const struct err *e;
-	char text[48];
-
-	snprintf(text, sizeof(text), "cpu{service=\"s%d\"}", service);
-	*p = NULL;
-	if ((e = selector_parse(text, &selector)) != NULL)
-		return e;
-	q.selector = selector;
-	e = store_query_profile(s, &q, p);
-	selector_free(selector);
-	return e;
-}
-
 /* Is it the list's sum over what it says it covers? */
 static void
-check_profile(const struct model *m, int service, const struct profile *p)
+check_profile(struct model *m, struct store *s, int service,
+    const struct profile *p)
 {
-	uint64_t from = (uint64_t)(p->from_ns / SLOT);
-	uint64_t until = (uint64_t)(p->until_ns / SLOT);
-	int64_t want[FUNCTIONS] = {0}, all = 0;
+	int64_t wrong[FUNCTIONS];
+	bool right = !model_wrong(m, service, p, wrong);
 
-	for (uint64_t i = from < FIRST ? FIRST : from;
-	     i < until && i < FIRST + SLOTS; i++) {
-		for (int k = 0; k < FUNCTIONS; k++)
-			want[k] += m->want[service][i - FIRST][k];
-	}
-	for (size_t i = 1; i < p->n_nodes; i++)
-		want[atoi(p->nodes[i].name)] -= (int64_t)p->nodes[i].self;
-	for (int k = 0; k < FUNCTIONS; k++)
-		all |= want[k];
-	CHECK(all == 0);
-	if (all != 0)
-		printf("# s%d, slots %lu to %lu\n", service,
-		    (unsigned long)from, (unsigned long)until);
+	CHECK(right);
+	if (right)
+		return;
+	model_say(m, service, p, wrong);
+	model_explain(m, s, service, (uint64_t)(p->from_ns / SLOT),
+	    (uint64_t)(p->until_ns / SLOT));
 }
 
 static void
@@ -240,7 +200,7 @@ check_store(struct model *m, struct store *s, unsigned times)
 		m->operations++;
 		CHECK_OK(ask(s, service, from, until, &p));
 		if (p != NULL)
-			check_profile(m, service, p);
+			check_profile(m, s, service, p);
 		profile_free(p);
 	}
 }
@@ -284,6 +244,8 @@ run_settle(struct run *r)
 		given += m->given[i];
 	}
 	CHECK(rest == 0 || rest == given);
+	note_batch(m, rest == 0 ? "not in the store after the death"
+	                        : "in the store after the death");
 	if (rest != 0)
 		model_count(m);
 	m->unsure = false;
@@ -316,6 +278,7 @@ run_crash(struct run *r)
 	CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
 	    (WIFEXITED(status) && WEXITSTATUS(status) == 0));
 	m->crashes++;
+	note_add(m, WIFSIGNALED(status) ? "killed" : "gone", -1, 0, 0);
 	run_open(r);
 	run_settle(r);
 	run_check(r, 4);
@@ -368,6 +331,7 @@ run_purge(struct run *r)
 	char text[48];
 
 	m->operations++;
+	note_add(m, "purge", service, from, until);
 	snprintf(text, sizeof(text), "cpu{service=\"s%d\"}", service);
 	CHECK_OK(selector_parse(text, &selector));
 	CHECK(run_purge_query(r, &(struct purge_query){selector,
