@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "fcgi/context.h"
-#include "fcgi/inlet.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
@@ -79,12 +78,13 @@ serve_param(const FCGX_Request *f, const char *name)
 
 /* What a page needs of the body; one over the bound is not read at all. */
 static const struct err *
-serve_read_body(struct inlet *in, FCGX_Request *f, struct request *rq)
+serve_read_body(FCGX_Request *f, struct request *rq)
 {
 	const char *text = serve_param(f, "CONTENT_LENGTH");
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 	size_t max = route_body_max(rq->path);
+	int got;
 
 	if (*text == '\0' || n == 0)
 		return NULL;
@@ -95,7 +95,8 @@ serve_read_body(struct inlet *in, FCGX_Request *f, struct request *rq)
 		    "the body is larger than %zu bytes", max);
 	if (!buf_reserve(&rq->body, n))
 		return err_nomem();
-	if (inlet_read(in, f, rq->body.data, n) != n)
+	got = FCGX_GetStr((char *)rq->body.data, (int)n, f->in);
+	if (got < 0 || (unsigned long)got != n)
 		return err_new(ERR_REQUEST, 400,
 		    "the body is shorter than its Content-Length");
 	rq->body.len = n;
@@ -103,7 +104,7 @@ serve_read_body(struct inlet *in, FCGX_Request *f, struct request *rq)
 }
 
 static const struct err *
-serve_read(struct inlet *in, FCGX_Request *f, struct request *rq)
+serve_read(FCGX_Request *f, struct request *rq)
 {
 	char *uri = FCGX_GetParam("REQUEST_URI", f->envp);
 	const struct err *e;
@@ -127,7 +128,7 @@ serve_read(struct inlet *in, FCGX_Request *f, struct request *rq)
 	rq->content_encoding = serve_param(f, "HTTP_CONTENT_ENCODING");
 	rq->idempotency_key = serve_param(f, "HTTP_IDEMPOTENCY_KEY");
 	rq->sent = serve_param(f, "MEMLENS_SENT");
-	return serve_read_body(in, f, rq);
+	return serve_read_body(f, rq);
 }
 
 static void
@@ -147,14 +148,14 @@ serve_write(FCGX_Request *f, const struct response *rs, bool head)
 
 static void
 serve_request(const struct serve_options *o, struct context *c,
-    struct inlet *in, FCGX_Request *f)
+    FCGX_Request *f)
 {
 	struct request rq = {0};
 	struct response rs;
 	const struct err *e;
 
 	response_init(&rs);
-	e = serve_read(in, f, &rq);
+	e = serve_read(f, &rq);
 	if (e != NULL)
 		response_error(&rs, e);
 	else
@@ -166,19 +167,18 @@ serve_request(const struct serve_options *o, struct context *c,
 
 /* One request; false when there will be none any more. */
 static bool
-serve_one(const struct serve_options *o, struct context *c, struct inlet *in,
-    FCGX_Request *f)
+serve_one(const struct serve_options *o, struct context *c, FCGX_Request *f)
 {
-	bool taken;
+	int rc;
 
 	serve_idle = 1;
-	taken = inlet_accept(in, f);
+	rc = FCGX_Accept_r(f);
 	serve_idle = 0;
-	if (!taken)
+	if (rc < 0)
 		return false;
 	serve_deadline(o->settings->deadline_ns);
-	serve_request(o, c, in, f);
-	inlet_finish(in, f);
+	serve_request(o, c, f);
+	FCGX_Finish_r(f);
 	serve_deadline(0);
 	return true;
 }
@@ -186,12 +186,12 @@ serve_one(const struct serve_options *o, struct context *c, struct inlet *in,
 int
 serve_run(const struct serve_options *o)
 {
-	struct inlet *in = inlet_new(o->socket);
 	struct context c;
 	FCGX_Request f;
 	int status = 0;
 
-	if (in == NULL || !inlet_init_request(&f)) {
+	if (FCGX_Init() != 0 ||
+	    FCGX_InitRequest(&f, o->socket, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
 		log_err("libfcgi does not start");
 		return 1;
 	}
@@ -199,10 +199,9 @@ serve_run(const struct serve_options *o)
 	serve_signals();
 	for (long n = 0; !serve_stop && status == 0 &&
 	    (o->max_requests == 0 || n < o->max_requests); n++)
-		if (!serve_one(o, &c, in, &f) && !serve_stop)
+		if (!serve_one(o, &c, &f) && !serve_stop)
 			status = 1;
 	FCGX_Free(&f, 1);
-	inlet_free(in);
 	context_fini(&c);
 	return status;
 }
