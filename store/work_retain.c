@@ -65,6 +65,22 @@ work_count_late(const struct manifest *m, uint64_t first)
 	return n;
 }
 
+/* Where the summary ends that is to hold a span that ends at `end`: a purge
+ * may have taken all of it, and the cap what was not in it yet. */
+static uint64_t
+work_fold_until(const struct manifest *m, uint64_t end)
+{
+	uint64_t until = work_summary_until(m);
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (m->files[i].kind == MANIFEST_SPAN &&
+		    work_overlaps(&m->files[i], 0, end) &&
+		    m->files[i].first + m->files[i].slots > until)
+			return until; /* these are to go into it first */
+	}
+	return until < end ? end : until;
+}
+
 /*
  * Late data of a span whose fine slots are gone: its files become one, then
  * that one is added to the summary.
@@ -72,7 +88,7 @@ work_count_late(const struct manifest *m, uint64_t first)
 static const struct err *
 work_fold_late(struct store_writer *w, uint64_t first)
 {
-	uint64_t until = work_summary_until(&w->manifest);
+	uint64_t until = work_fold_until(&w->manifest, first + SPAN_SLOTS);
 	bool one = work_count_late(&w->manifest, first) == 1;
 	struct inputs *in = calloc(1, sizeof(*in));
 	struct change *c = malloc(sizeof(*c));

@@ -470,6 +470,32 @@ TEST(retention_keeps_the_sums)
 	model_fini(&m);
 }
 
+/* What came late for a purged time was folded into a summary that the purge
+ * had emptied, and was gone. */
+TEST(late_data_counts_where_a_purge_has_emptied_the_summary)
+{
+	struct purge_report report;
+	struct store *s = NULL;
+	struct batch *b;
+	struct model m;
+
+	retain(&m);
+	for (int n = 0; n < 2; n++) {
+		CHECK_OK(store_purge(m.w, &(struct purge_query){NULL, 0,
+		    (int64_t)m.now * SLOT, NULL, NULL, NULL}, &report));
+		b = batch_new((uint64_t)SLOT);
+		batch_add_profile(b, service_series(b, 0), FIRST + 500,
+		    stack_node(b, 1), 100);
+		CHECK_OK(store_append(m.w, b));
+		batch_free(b);
+		CHECK_OK(store_tick(m.w, (int64_t)m.now * SLOT));
+		CHECK_OK(store_open(&s, m.dir, 0));
+		CHECK(ask_total(s, "cpu", 0, (int64_t)m.now * SLOT) == 100);
+		store_close(s);
+	}
+	model_fini(&m);
+}
+
 int
 main(void)
 {
@@ -479,6 +505,7 @@ main(void)
 	RUN(zero_is_not_no_data);
 	RUN(a_reader_follows);
 	RUN(retention_keeps_the_sums);
+	RUN(late_data_counts_where_a_purge_has_emptied_the_summary);
 	RUN(steps_finer_than_what_is_kept_are_widened);
 	RUN(a_purge_takes_exactly_what_it_names);
 	RUN(answers_equal_the_naive_model);
