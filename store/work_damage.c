@@ -30,6 +30,33 @@ damage_possible(const struct err *e)
 	return true;
 }
 
+/* Pages may be whole and what they say be wrong: a block of stacks that the
+ * file does not have. */
+static const struct err *
+damage_in_series(struct sealed *f, uint32_t series)
+{
+	enum series_kind kind =
+	    (enum series_kind)f->dict->series[series].kind;
+	uint32_t key, limit = series_is_profile(kind) ? f->n_stacks
+	                                              : HISTOGRAM_BUCKETS;
+	const struct block *b;
+	const struct err *e = sealed_seek(f, series, f->meta.base, 0, &b);
+	int128 value;
+
+	while (e == NULL && b != NULL) {
+		struct entry_reader r = {b->entries, 0};
+		uint64_t start = b->start;
+
+		while (series_has_entries(kind) &&
+		    entry_next(&r, &key, &value))
+			r.c.bad |= key >= limit;
+		if (r.c.bad)
+			return err_new(ERR_FORMAT, 0, "a block is malformed");
+		e = sealed_seek(f, series, f->meta.base, start + 1, &b);
+	}
+	return e;
+}
+
 static bool
 damage_found(const struct store_writer *w, const char *name)
 {
@@ -40,8 +67,11 @@ damage_found(const struct store_writer *w, const char *name)
 	work_path(w, name, path, sizeof(path));
 	e = sealed_open(&file, path);
 	if (e == NULL) {
+		for (uint32_t i = 0; e == NULL && i < file->dict->n_series; i++)
+			e = damage_in_series(file, i);
 		sealed_close(file);
-		e = dbfile_verify(path);
+		if (e == NULL)
+			e = dbfile_verify(path);
 	}
 	return e != NULL && damage_possible(e);
 }

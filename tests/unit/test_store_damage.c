@@ -3,6 +3,8 @@
  * the rest is served and the writer goes on.  Also windows that cross slots.
  */
 #include "store/store.h"
+#include "store/dbfile.h"
+#include "store/sealed.h"
 #include "store/base/err.h"
 #include "test.h"
 
@@ -326,6 +328,57 @@ TEST(merging_goes_on_without_a_damaged_file)
 	end();
 }
 
+/* Copies a sealed file without its list of stacks. */
+static void
+forget_stacks(const char *path)
+{
+	struct dbfile *from, *to;
+	struct buf key = {0};
+	struct cur k, v;
+	char was[420];
+	bool found;
+
+	snprintf(was, sizeof(was), "%s.was", path);
+	CHECK(rename(path, was) == 0);
+	CHECK_OK(dbfile_open(&from, was, 1 << 20));
+	CHECK_OK(dbfile_create(&to, path, 16384));
+	CHECK_OK(dbfile_seek(from, &key, &k, &v, &found));
+	while (found) {
+		bool stacks = *k.p == SEALED_STACKS;
+
+		buf_clear(&key);
+		buf_put(&key, k.p, cur_left(&k));
+		CHECK_OK(dbfile_put(to, &key, stacks ? "" : (const char *)v.p,
+		    stacks ? 1 : cur_left(&v)));
+		CHECK_OK(dbfile_next(from, &k, &v, &found));
+	}
+	CHECK_OK(dbfile_finish(to));
+	dbfile_close(from);
+	buf_fini(&key);
+	unlink(was);
+}
+
+/* So did sealing write one when memory was missing, and merging then stopped
+ * at it for good. */
+TEST(merging_goes_on_without_a_file_that_lacks_its_stacks)
+{
+	struct store_writer_stats stats;
+	char path[400];
+	uint64_t damaged;
+
+	begin();
+	put(FIRST, FIRST + 130);
+	CHECK(find("span-3-8192", path, sizeof(path)) > 0);
+	forget_stacks(path);
+	put(FIRST + 130, FIRST + 1100);
+	store_writer_stats(writer, &stats);
+	CHECK_INT(stats.state, STORE_OK);
+	CHECK_INT(stats.damaged_records, 1);
+	CHECK_INT(ask_all(&damaged), 1100 - 64);
+	CHECK(find("span-5-8192", path, sizeof(path)) > 0);
+	end();
+}
+
 /* A damaged summary is made anew from the spans; meanwhile they answer. */
 TEST(a_damaged_summary_is_made_anew)
 {
@@ -447,6 +500,7 @@ main(void)
 	RUN(a_flipped_bit_in_a_sealed_file_is_noticed);
 	RUN(cut_files_are_left_out);
 	RUN(merging_goes_on_without_a_damaged_file);
+	RUN(merging_goes_on_without_a_file_that_lacks_its_stacks);
 	RUN(a_damaged_summary_is_made_anew);
 	RUN(a_missing_file_does_not_stop_the_writer);
 	RUN(windows_that_cross_slots_add_up);
