@@ -81,23 +81,24 @@ lay_rank(struct lay *l, bool *plain)
 	return NULL;
 }
 
-/* Totals from the leaves up. */
 static const struct err *
-lay_sum(struct lay *l, bool *plain)
+lay_begin(struct lay *l, double min_share)
 {
-	const struct stacks_edge *edges = l->s->nodes;
+	int64_t all = 0;
 
 	l->n_nodes = l->s->n_nodes;
 	l->nodes = malloc(l->n_nodes * sizeof(*l->nodes));
-	if (l->nodes == NULL)
+	l->n_cut = calloc(l->n_nodes, sizeof(*l->n_cut));
+	if (l->nodes == NULL || l->n_cut == NULL)
 		return err_nomem();
-	for (uint32_t i = 0; i < l->n_nodes; i++)
+	for (uint32_t i = 0; i < l->n_nodes; i++) {
 		l->nodes[i] = (struct lay_node){
 		    stacks_value(l->s, i, l->type), NONE, NONE};
-	for (size_t i = l->n_nodes; i-- > 1;)
-		l->nodes[edges[i].parent].total += l->nodes[i].total;
-	/* label sets are below the root and nowhere else */
-	*plain = *plain && l->s->sets.n == 0;
+		all += l->nodes[i].total;
+	}
+	l->least = (int64_t)flame_least(all, min_share);
+	if (l->least < 1)
+		l->least = 1;
 	return NULL;
 }
 
@@ -107,30 +108,34 @@ lay_is_kept(const struct lay *l, size_t i)
 	return i == 0 || l->nodes[i].total >= l->least;
 }
 
-/* Counts what is cut at the nearest node above it that is not, and sizes the
- * picture. */
-static const struct err *
-lay_cut(struct lay *l, struct flame *f)
+/* From the leaves up: totals, and the picture's size.  What is kept becomes
+ * its parent's child, in the order of nodes, which is mostly that of memory;
+ * what is cut is counted at the nearest node above it that is not. */
+static void
+lay_gather(struct lay *l, struct flame *f)
 {
 	uint32_t depth = 0;
 
-	l->n_cut = calloc(l->n_nodes, sizeof(*l->n_cut));
-	if (l->n_cut == NULL)
-		return err_nomem();
-	for (size_t i = l->n_nodes; i-- > 0;) {
+	for (uint32_t i = (uint32_t)l->n_nodes; i-- > 0;) {
 		const struct stacks_edge *n = &l->s->nodes[i];
+		struct lay_node *k = &l->nodes[i];
 		uint32_t below = l->n_cut[i] > 0;
 
+		if (i > 0)
+			l->nodes[n->parent].total += k->total;
 		if (!lay_is_kept(l, i)) {
-			l->n_cut[n->parent] += l->n_cut[i] + (l->nodes[i].total > 0);
+			l->n_cut[n->parent] += l->n_cut[i] + (k->total > 0);
 			continue;
 		}
 		f->n_frames += 1 + below;
 		if (n->depth + below > depth)
 			depth = n->depth + below;
+		if (i > 0) {
+			k->next = l->nodes[n->parent].first;
+			l->nodes[n->parent].first = i;
+		}
 	}
 	f->n_levels = depth + 1;
-	return NULL;
 }
 
 static int
@@ -169,22 +174,13 @@ lay_sort(struct lay *l, struct lay_node *parent, struct buf *room)
 	return true;
 }
 
-/* Children in the order of nodes, which is mostly that of memory; then those
- * few nodes that have several are sorted. */
+/* Those few nodes that have several children. */
 static const struct err *
-lay_link(struct lay *l)
+lay_sort_all(struct lay *l)
 {
 	struct buf room = {0};
 	bool good = true;
 
-	for (uint32_t i = (uint32_t)l->n_nodes; i-- > 1;) {
-		struct lay_node *parent = &l->nodes[l->s->nodes[i].parent];
-
-		if (!lay_is_kept(l, i))
-			continue;
-		l->nodes[i].next = parent->first;
-		parent->first = i;
-	}
 	for (size_t i = 0; good && i < l->n_nodes; i++) {
 		uint32_t first = l->nodes[i].first;
 
@@ -325,10 +321,10 @@ lay_build(struct lay *l, struct flame *f, const struct flame_options *o)
 {
 	const struct err *e;
 
-	l->least = (int64_t)flame_least(l->nodes[0].total, o->min_share);
-	if (l->least < 1)
-		l->least = 1;
-	if ((e = lay_cut(l, f)) != NULL || (e = lay_link(l)) != NULL)
+	if ((e = lay_begin(l, o->min_share)) != NULL)
+		return e;
+	lay_gather(l, f);
+	if ((e = lay_sort_all(l)) != NULL)
 		return e;
 	f->total = f->before = l->nodes[0].total;
 	return lay_names(l, f, o->other) ? NULL : err_nomem();
@@ -357,15 +353,14 @@ lay_new(struct lay **out, const struct stacks *s, uint32_t type)
 {
 	struct lay *l = calloc(1, sizeof(*l));
 	const struct err *e;
-	bool plain = true;
+	bool plain = s->sets.n == 0; /* else there are label sets in between */
 
 	*out = NULL;
 	if (l == NULL)
 		return err_nomem();
 	l->s = s;
 	l->type = type;
-	if ((e = lay_rank(l, &plain)) == NULL)
-		e = lay_sum(l, &plain);
+	e = lay_rank(l, &plain);
 	if (e == NULL && plain)
 		*out = l;
 	else
