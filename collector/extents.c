@@ -108,6 +108,8 @@ extents_wake(struct extents *x, int64_t now_ns)
 		x->used -= x->resting.e[done].n;
 		extents_release(x, x->resting.e[done]);
 	}
+	if (done == 0)
+		return;
 	x->resting.n -= done;
 	memmove(x->resting.e, x->resting.e + done,
 	    x->resting.n * sizeof(*x->resting.e));

@@ -176,7 +176,8 @@ dbfile_seek(struct dbfile *f, const struct buf *key, struct cur *key_out,
 		f->key.data = p;
 		f->key.ulen = (uint32_t)key->len + 64;
 	}
-	memcpy(f->key.data, key->data, key->len);
+	if (key->len > 0)
+		memcpy(f->key.data, key->data, key->len);
 	f->key.size = (uint32_t)key->len;
 	return dbfile_get(f, DB_SET_RANGE, key_out, value, found);
 }
