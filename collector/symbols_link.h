@@ -72,7 +72,8 @@ bool symbols_link_unwind(struct symbols_link *l, uint32_t table, int fd,
     uint64_t size, uint64_t max_rows);
 
 /* Takes the answers that wait, ends a child that takes too long over one
- * request (5 s of its CPU, or 30 s in which it does nothing else), starts the next one when it is time.  Never blocks. */
+ * request (5 s of its CPU time, or 30 s in all), starts the next one when it
+ * is time.  Never blocks. */
 void symbols_link_pump(struct symbols_link *l, int64_t now_ns);
 
 #endif

@@ -462,7 +462,8 @@ api_ingest(struct context *c, struct request *rq, struct response *rs)
 	struct ingest in = {.rq = rq, .c = c};
 	const struct err *e = ingest_in_time(c, rq, rs);
 
-	if (e == NULL && (e = ingest_params(&in)) == NULL && (e = ingest_decode(rq)) == NULL &&
+	if (e == NULL && (e = ingest_params(&in)) == NULL &&
+	    (e = ingest_decode(rq)) == NULL &&
 	    (e = ingest_unpack(rq)) == NULL && (e = ingest_parse(&in)) == NULL)
 		e = stacks_error(in.stacks);
 	if (e == NULL)

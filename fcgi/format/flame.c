@@ -138,9 +138,9 @@ flame_alloc(struct flame *f, struct flame_work *w, size_t n,
 	f->names = malloc((n + 2) * sizeof(*f->names));
 	f->frames = flame_alloc_frames(n, max_nodes);
 	if (w->name == NULL || w->self == NULL || w->total == NULL ||
-	    w->cut == NULL || w->keep == NULL || w->above == NULL || w->n_cut == NULL ||
-	    w->table == NULL || w->recent == NULL || f->names == NULL ||
-	    f->frames == NULL)
+	    w->cut == NULL || w->keep == NULL || w->above == NULL ||
+	    w->n_cut == NULL || w->table == NULL || w->recent == NULL ||
+	    f->names == NULL || f->frames == NULL)
 		return false;
 	memset(w->table, 0xff, size * sizeof(*w->table));
 	return true;

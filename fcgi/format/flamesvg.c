@@ -320,8 +320,9 @@ svg_put(struct svg *s)
 	s->per_tick = s->f->total > 0 ? 1e6 / (double)s->f->total : 0;
 	s->bytes = strcmp(o->units, "bytes") == 0;
 	s->n_units = strnlen(o->units, SVG_UNITS_MAX);
-	good = svg_names(s) && svg_survey(s) && svg_wait(s) && (o->flush != NULL ||
-	    buf_reserve(s->out, s->f->n_frames * SVG_FRAME_MEAN));
+	good = svg_names(s) && svg_survey(s) && svg_wait(s) &&
+	    (o->flush != NULL || buf_reserve(s->out,
+	        s->f->n_frames * SVG_FRAME_MEAN));
 	if (good) {
 		svg_put_head(s);
 		buf_printf(s->out, "<svg id=\"frames\" x=\"%d\" y=\"%d\" "

@@ -9,3 +9,13 @@ row() {
 		ratio: (if $rv == null or $rv == 0 or $v == null then null
 		else ($v / $rv * 1000 | round / 1000) end)}'
 }
+
+# begin_nginx : in $dir, on $port, by the caller's begin
+begin_nginx() {
+	cp nginx/memlens-locations.conf /etc/nginx/{mime.types,fastcgi_params} \
+		"$dir/nginx/"
+	sed "s,@RUN@,$dir,g; s,@LISTEN@,127.0.0.1:$port,g; s,^user .*,user $(id -un);," \
+		nginx/memlens-run.conf.in >"$dir/nginx/nginx.conf"
+	begin "$(command -v nginx || echo /usr/sbin/nginx)" -p "$dir/nginx" \
+		-c "$dir/nginx/nginx.conf"
+}

@@ -43,12 +43,7 @@ read -r _ from until < <(grep ^ready "$dir/log/out") || exit 1
 begin "$BUILD/memlens-fcgi" -s "$dir/store" -p query -j 2 \
 	-l "$dir/sockets/query.sock"
 crew=${pids[-1]}
-cp nginx/memlens-locations.conf /etc/nginx/{mime.types,fastcgi_params} \
-	"$dir/nginx/"
-sed "s,@RUN@,$dir,g; s,@LISTEN@,127.0.0.1:$port,g; s,^user .*,user $(id -un);," \
-	nginx/memlens-run.conf.in >"$dir/nginx/nginx.conf"
-begin "$(command -v nginx || echo /usr/sbin/nginx)" -p "$dir/nginx" \
-	-c "$dir/nginx/nginx.conf"
+begin_nginx
 base=http://127.0.0.1:$port
 for _ in $(seq 100); do
 	curl -sf -o /dev/null "$base/api/v1/health" && break

@@ -29,12 +29,7 @@ began=$(date +%s)
 begin "$BUILD/memlens-fcgi" -s "$dir/store" -p query \
 	-l "$dir/sockets/query.sock"
 worker=${pids[-1]}
-cp nginx/memlens-locations.conf /etc/nginx/{mime.types,fastcgi_params} \
-	"$dir/nginx/"
-sed "s,@RUN@,$dir,g; s,@LISTEN@,127.0.0.1:$port,g; s,^user .*,user $(id -un);," \
-	nginx/memlens-run.conf.in >"$dir/nginx/nginx.conf"
-begin "$(command -v nginx || echo /usr/sbin/nginx)" -p "$dir/nginx" \
-	-c "$dir/nginx/nginx.conf"
+begin_nginx
 base=http://127.0.0.1:$port/api/v1
 until curl -sf -o /dev/null "$base/health"; do sleep 0.1; done
 

@@ -263,6 +263,21 @@ TEST(file_that_kills)
 	close(fd);
 }
 
+/* With a request that its stopped child does not answer. */
+static struct symbols *
+asked_in_vain(int fd, struct symbols_stats *before)
+{
+	struct symbols *s;
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	symbols_stats(s, before);
+	CHECK(before->child > 0);
+	if (before->child > 0)
+		kill(before->child, SIGSTOP);
+	symbols_load(s, symbols_file(s, fd, "test"), fd);
+	return s;
+}
+
 /* A child that has to wait for the CPU is let alone; one that hangs is not. */
 TEST(a_slow_child_is_not_a_stuck_one)
 {
@@ -271,12 +286,7 @@ TEST(a_slow_child_is_not_a_stuck_one)
 	struct symbols *s;
 	int64_t now_ns;
 
-	CHECK_OK(symbols_new(&s, NULL, NULL));
-	symbols_stats(s, &before);
-	CHECK(before.child > 0);
-	if (before.child > 0)
-		kill(before.child, SIGSTOP);
-	symbols_load(s, symbols_file(s, fd, "test"), fd);
+	s = asked_in_vain(fd, &before);
 	now_ns = clock_mono_ns();
 	symbols_pump(s, now_ns + 10 * NS_PER_S);
 	symbols_stats(s, &stats);
@@ -297,12 +307,7 @@ TEST(a_corpse_is_buried_after_the_restart_too)
 	int64_t end_ns = clock_mono_ns() + 60 * NS_PER_S;
 	struct symbols *s;
 
-	CHECK_OK(symbols_new(&s, NULL, NULL));
-	symbols_stats(s, &before);
-	CHECK(before.child > 0);
-	if (before.child > 0)
-		kill(before.child, SIGSTOP);
-	symbols_load(s, symbols_file(s, fd, "test"), fd);
+	s = asked_in_vain(fd, &before);
 	symbols_pump(s, end_ns); /* ends it */
 	symbols_pump(s, end_ns + 60 * NS_PER_S); /* begins another */
 	symbols_stats(s, &stats);
