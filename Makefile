@@ -51,7 +51,7 @@ DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++ -liberty -
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -ldw -lelf \
 	-lprotobuf-c -lrsvg-2 -lcairo -lgio-2.0 -lgobject-2.0 -lglib-2.0 -lz -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
-TOOL_LIBS := $(STORE_LIBS) -ljson-c -lprotobuf-c -ldw -lelf -lz -lm -lstdc++ -liberty
+TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lz -lm -lstdc++ -liberty
 
 BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens
 TARGETS := $(B)/kvservice $(B)/kvload
@@ -198,7 +198,9 @@ $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/timespec.c \
-	fcgi/push.c fcgi/push_batch.c fcgi/push_kept.c fcgi/kept.c,$(FORMAT) $(LIB),\
+	fcgi/push.c fcgi/push_batch.c fcgi/push_kept.c fcgi/kept.c \
+	fcgi/graph.c fcgi/graph_read.c fcgi/graph_bazel.c fcgi/graph_elf.c \
+	fcgi/elf_deps.c fcgi/ld_cache.c fcgi/child.c,$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 
 # A unit test links the modules that it tests: everything but the mains.

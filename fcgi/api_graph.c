@@ -1,6 +1,6 @@
 /*
  * GET /api/v1/graph.json, .dot and .svg: what a target is built of, so many
- * levels deep, and the command that tells the same.
+ * levels deep, where that was read, and the command that prints the same.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +27,8 @@ struct graph_page {
 	const struct settings_graph *target;
 	int64_t depth;
 	char path[4096]; /* of the file that the graph is read from */
+	struct graph_source source;
+	int64_t written_ns; /* when that file was */
 	struct graph *graph;
 };
 
@@ -115,18 +117,26 @@ graph_parse(struct graph_page *page, struct context *c,
 		return err_field(ERR_REQUEST, 404, "target", "\"%.200s\" is "
 		    "not configured: see [graph NAME] of memlens-fcgi.conf",
 		    name != NULL ? name : "");
-	return graph_locate(page, c, rq);
+	if ((e = graph_locate(page, c, rq)) != NULL)
+		return e;
+	page->source = (struct graph_source){.path = page->path,
+	    .elf = page->target->bazel == NULL,
+	    .root = page->target->root,
+	    .whole = page->target->complete != NULL &&
+	        *page->target->complete != '\0'};
+	return NULL;
 }
 
 /* A number for the state of the file. */
 static const struct err *
-graph_stamp(const struct graph_page *page, uint64_t *stamp)
+graph_stamp(struct graph_page *page, uint64_t *stamp)
 {
 	struct stat st;
 
 	if (stat(page->path, &st) < 0)
 		return err_new(ERR_REQUEST, 404, "%.200s cannot be read: it is "
 		    "gone or not for this user", page->path);
+	page->written_ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
 	*stamp = hash64(0, page->path, strlen(page->path));
 	*stamp = hash64_u64(*stamp, (uint64_t)st.st_ino);
 	*stamp = hash64_u64(*stamp, (uint64_t)st.st_size);
@@ -135,48 +145,30 @@ graph_stamp(const struct graph_page *page, uint64_t *stamp)
 	return NULL;
 }
 
-static const struct err *
-graph_load(struct graph_page *page)
-{
-	const struct settings_graph *t = page->target;
-	struct graph *whole;
-	const struct err *e;
-	uint32_t root = 0;
-
-	e = t->bazel != NULL ? graph_read_bazel(page->path, &whole)
-	    : graph_read_elf(page->path, (unsigned)page->depth, &whole);
-	if (e != NULL)
-		return e->domain == ERR_REQUEST ? e
-		    : err_new(ERR_REQUEST, 503, "%s", e->text);
-	if (t->bazel != NULL)
-		root = t->root != NULL ? graph_find(whole, t->root)
-				       : graph_root(whole);
-	if (root == UINT32_MAX)
-		e = err_new(ERR_REQUEST, 503, "%.200s has no node \"%.200s\"",
-		    page->path, t->root);
-	else if ((page->graph = graph_cut(whole, root,
-	    (unsigned)page->depth)) == NULL)
-		e = err_nomem();
-	graph_free(whole);
-	return e;
-}
-
+/* What was read, when it was written, and how to see the same.  What a file
+ * of bazel does not say, whether deeper levels are missing, is null. */
 static void
-graph_put_command(struct writer *w, const struct graph_page *page)
+graph_put_source(struct writer *w, const struct graph_page *page)
 {
 	struct buf text = {0};
 
-	if (page->target->bazel != NULL)
-		buf_printf(&text, "bazel query --notool_deps "
-		    "--noimplicit_deps --output graph \"deps(%s, %lld)\"",
-		    page->graph->nodes[0].name, (long long)page->depth);
-	else
-		buf_printf(&text, "readelf --dynamic %s | grep NEEDED "
-		    "# and the same for each library, %lld levels deep",
-		    page->path, (long long)page->depth);
+	buf_printf(&text, page->source.elf ? "the libraries that %s and they "
+	    "themselves ask for (DT_NEEDED)" : "a graph of bazel in %s",
+	    page->path);
+	writer_key(w, "source");
+	writer_strn(w, (const char *)text.data, text.len);
+	text.len = 0;
+	writer_key(w, "time");
+	writer_seconds(w, page->written_ns);
+	graph_put_command(&text, &page->source, (unsigned)page->depth);
 	writer_key(w, "command");
 	writer_strn(w, (const char *)text.data, text.len);
 	buf_fini(&text);
+	writer_key(w, "complete");
+	if (page->graph->cut || page->source.elf || page->source.whole)
+		writer_bool(w, !page->graph->cut);
+	else
+		writer_null(w);
 }
 
 static void
@@ -234,9 +226,7 @@ graph_put_json(const struct graph_page *page, struct buf *out)
 	writer_close(&w, ']');
 	writer_key(&w, "depth");
 	writer_int(&w, page->depth);
-	graph_put_command(&w, page);
-	writer_key(&w, "complete");
-	writer_bool(&w, !page->graph->cut);
+	graph_put_source(&w, page);
 	graph_put_nodes(&w, page->graph);
 	graph_put_edges(&w, page->graph);
 	writer_close(&w, '}');
@@ -280,8 +270,8 @@ graph_make(struct graph_page *page, struct context *c,
 	    (long long)page->depth, page->target->name);
 	if (graph_cache_get(c->graphs, key, stamp, &rs->body))
 		return NULL;
-	if ((e = graph_load(page)) != NULL ||
-	    (e = put(page, &rs->body)) != NULL)
+	if ((e = graph_read(&page->source, (unsigned)page->depth,
+	    &page->graph)) != NULL || (e = put(page, &rs->body)) != NULL)
 		return e;
 	graph_cache_put(&c->graphs, key, stamp, &rs->body);
 	return NULL;

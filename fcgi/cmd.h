@@ -16,6 +16,7 @@ struct cmd {
 int cmd_collapse(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_flamegraph(int argc, char **argv);
+int cmd_graph(int argc, char **argv);
 int cmd_heap(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_purge(int argc, char **argv);

@@ -31,7 +31,8 @@ struct graph {
 	struct graph_node *nodes;
 	struct graph_edge *edges;
 	size_t n_nodes, n_edges;
-	bool cut;       /* a bound was reached: something is missing */
+	bool cut;       /* something is known to be missing: a bound was
+	                 * reached, or a library was not found */
 	bool failed;    /* out of memory */
 	uint32_t *table; /* private */
 };

@@ -137,9 +137,15 @@ elf_visit(struct elf_walk *w, uint32_t node)
 {
 	struct elf_deps d;
 
+	if (w->where[node] == NULL) {
+		w->g->cut = true; /* what it needs is not known */
+		return;
+	}
 	if (elf_deps_read(&d, w->where[node]) == NULL)
 		for (size_t i = 0; i < d.n_needed; i++)
 			elf_add(w, node, &d, d.needed[i]);
+	else
+		w->g->cut = true;
 	elf_deps_fini(&d);
 }
 
@@ -173,7 +179,7 @@ elf_load(void *arg, struct buf *out)
 	if (w->g == NULL || !elf_begin_walk(w))
 		return false;
 	for (uint32_t i = 0; i < w->g->n_nodes; i++)
-		if (w->where[i] != NULL && w->level[i] < w->depth)
+		if (w->level[i] < w->depth)
 			elf_visit(w, i);
 	graph_encode(w->g, out);
 	return !w->g->failed;

@@ -27,4 +27,25 @@ const struct err *graph_read_bazel(const char *path, struct graph **out);
 const struct err *graph_read_elf(const char *path, unsigned depth,
     struct graph **out);
 
+/* A file that holds a graph: a program, or what bazel has written. */
+struct graph_source {
+	const char *path;
+	bool elf;
+	const char *root; /* bazel: where to begin; NULL: the file's own */
+	bool whole;       /* bazel: somebody says that the file lacks no
+	                   * level; it does not say so itself */
+};
+
+/* Is it an ELF file?  False also when it cannot be read. */
+bool graph_is_elf(const char *path);
+
+/* What is at most `depth` edges from the root; node 0 is the root.  Errors:
+ * ERR_REQUEST 503 for a file that cannot be used, with its path. */
+const struct err *graph_read(const struct graph_source *s, unsigned depth,
+    struct graph **out);
+
+/* The command line that prints the same graph, for a shell. */
+void graph_put_command(struct buf *out, const struct graph_source *s,
+    unsigned depth);
+
 #endif

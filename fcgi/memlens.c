@@ -16,6 +16,8 @@ static const struct cmd commands[] = {
         "a range as one self-contained file", cmd_export},
     {"flamegraph", "[OPTION...] [FILE...]",
         "profiles, or the difference of two, as a picture", cmd_flamegraph},
+    {"graph", "[--depth N] [--root NAME] FILE",
+        "what a program depends on, as DOT", cmd_graph},
     {"heap", "[OPTION...] DUMP...", "heap dumps of jemalloc and gperftools",
         cmd_heap},
     {"import", "[OPTION...] FILE... DIR|SOCKET",

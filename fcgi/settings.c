@@ -57,6 +57,8 @@ settings_graph_field(struct settings_graph *g, const char *key)
 		return &g->bazel;
 	if (strcmp(key, "root") == 0)
 		return &g->root;
+	if (strcmp(key, "complete") == 0)
+		return &g->complete;
 	return NULL;
 }
 
@@ -65,6 +67,8 @@ settings_named(void *values, const char *name, const char *key,
     const char *value)
 {
 	struct settings_graph *g = settings_graph_get(values, name);
+	const struct err *e;
+	int64_t yes = 0;
 	char **field;
 
 	if (g == NULL)
@@ -74,6 +78,11 @@ settings_named(void *values, const char *name, const char *key,
 	if (field == NULL)
 		return err_new(ERR_CONFIG, 0,
 		    "unknown key \"%s\" in [graph %s]", key, name);
+	if (field == &g->complete && (e = conf_parse(CONF_BOOL, value,
+	    &yes)) != NULL)
+		return e;
+	if (field == &g->complete && !yes)
+		value = "";
 	free(*field);
 	*field = strdup(value);
 	return *field != NULL ? NULL : err_nomem();
@@ -96,9 +105,11 @@ settings_check(const struct settings *s, const char *path)
 		if ((g->elf == NULL) == (g->bazel == NULL))
 			return err_new(ERR_CONFIG, 0, "%s: [graph %s] needs "
 			    "one of elf and bazel", path, g->name);
-		if (g->root != NULL && g->bazel == NULL)
-			return err_new(ERR_CONFIG, 0, "%s: [graph %s] has a "
-			    "root, which is for bazel only", path, g->name);
+		if ((g->root != NULL || g->complete != NULL) &&
+		    g->bazel == NULL)
+			return err_new(ERR_CONFIG, 0, "%s: [graph %s] has "
+			    "\"%s\", which is for bazel only", path,
+			    g->name, g->root != NULL ? "root" : "complete");
 	}
 	return NULL;
 }
@@ -125,6 +136,7 @@ settings_free(struct settings *s)
 		free(s->graphs[i].elf);
 		free(s->graphs[i].bazel);
 		free(s->graphs[i].root);
+		free(s->graphs[i].complete);
 	}
 	memset(s, 0, sizeof(*s));
 }

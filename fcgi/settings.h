@@ -22,6 +22,8 @@ struct settings_graph {
 	char *elf;   /* service, pid or path of an executable */
 	char *bazel; /* path of the output of bazel query --output graph */
 	char *root;  /* bazel: label of the root; NULL: the first node */
+	char *complete; /* bazel: not "" where the operator says that the file
+	                 * lacks no level; or NULL */
 };
 
 struct settings {

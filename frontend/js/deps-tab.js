@@ -1,6 +1,6 @@
 /*
  * Tab "Dependencies": what the target is built from, two to four steps deep,
- * and the command that says so.
+ * where that was read, and the command that prints the same.
  */
 (function (ns) {
   'use strict';
@@ -10,6 +10,18 @@
   const INFO = ['What the chosen target is built from: each arrow says ' +
     '“needs”. Depth is the number of arrows followed from the target.',
   'Drag to move; click into the graph, then turn the wheel to zoom.'];
+
+  /* Whether all of it is there is said only where the source says so. */
+  function completeText(complete) {
+    return complete === true ? ''
+      : complete === false ? ', shortened: there are more'
+        : ', as far as the file goes: it does not say whether it is all';
+  }
+
+  function sourceText({ source, time }) {
+    return !source ? '' : 'Source: ' + source + (Number.isFinite(time)
+      ? ', written ' + ns.format.dateTime(time) : '');
+  }
 
   class DepsTab {
     constructor(root) {
@@ -22,6 +34,7 @@
       this.side = h('aside', { class: 'dep-side', 'aria-live': 'polite',
         'aria-label': 'Chosen node' });
       this.command = h('code', { class: 'command-text' });
+      this.source = h('p', { class: 'command-source' });
       this.size = h('span', { class: 'card-aside' });
       root.append(h('h2', { class: 'visually-hidden', text: 'Dependencies' }),
         h('article', { class: 'card dep-card' },
@@ -32,7 +45,7 @@
         this.toolbar(),
         h('div', { class: 'dep-body' }, h('div', { class: 'dep-stage' },
           this.graph.host, this.note), this.side),
-        h('footer', { class: 'command' },
+        this.source, this.footer = h('footer', { class: 'command' },
           h('span', { class: 'command-label', text: 'Command' }),
           this.command, ns.dom.copyButton('Copy the command',
             () => this.command.textContent))));
@@ -105,9 +118,10 @@
       this.data = data;
       this.graph.draw(text, ns.depsGraph.rootOf(data));
       this.command.textContent = data.command || '';
+      this.footer.hidden = !data.command;
+      this.source.textContent = sourceText(data);
       this.size.textContent = nodes.length + ' nodes, ' +
-        (data.edges || []).length + ' edges' +
-        (data.complete === false ? ', shortened: there are more' : '');
+        (data.edges || []).length + ' edges' + completeText(data.complete);
       this.names.replaceChildren(...[...this.graph.nodes.keys()]
         .map((value) => h('option', { value })));
       this.target.set((data.targets || [data.target]).map((t) => [t, t]),
@@ -118,6 +132,8 @@
 
     fail(text) {
       this.data = null;
+      this.footer.hidden = true;
+      this.source.textContent = '';
       this.graph.clear();
       this.note.textContent = text;
       this.note.hidden = false;

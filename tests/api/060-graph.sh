@@ -1,37 +1,74 @@
 #!/bin/sh
 # Dependency graphs.
 . tests/api/lib
-cp tests/data/kv_service.graph "$T/g"
+cp tests/data/kv_service-full.graph "$T/g"
+gcc -shared -fPIC -x c /dev/null -o "$T/libgone.so"
+echo 'int main(void) { return 0; }' |
+    gcc -x c - -x none -o "$T/lame" -Wl,--no-as-needed "$T/libgone.so"
+rm "$T/libgone.so"
 cat >"$T/conf" <<-END
 	[graph kv_service]
 	bazel = $T/g
 	[graph env]
 	elf = kv
+	[graph part]
+	bazel = $PWD/tests/data/kv_service-depth3.graph
+	[graph all]
+	bazel = $T/g
+	root = //executor/kv:kv_executor
+	complete = yes
+	[graph lame]
+	elf = $T/lame
 	[graph gone]
 	elf = /nonexistent/program
 	END
 start -c "$T/conf"
 get GET /api/v1/graph.json
 check "the first target, two levels" js 'd.target === "kv_service" &&
-    d.targets.join() === "kv_service,env,gone" && d.depth === 2 &&
+    d.targets.join() === "kv_service,env,part,all,lame,gone" && d.depth === 2 &&
     d.nodes[0].id === "//service/kv:kv_service" &&
-    d.nodes.every((n) => n.level <= 2) && d.complete'
-check "the command that made it" js 'd.command === "bazel query " +
-    "--notool_deps --noimplicit_deps --output graph " +
-    "\"deps(//service/kv:kv_service, 2)\""'
+    d.nodes.every((n) => n.level <= 2)'
+
+# The page once showed "bazel query ...", which nobody had run, and "complete"
+# for depths that the file did not have.
+same_by_command()
+{
+	get GET "/api/v1/graph.json?target=$1&depth=$2"
+	js 'console.log(d.command) || true' | head -n 1 >"$T/command"
+	get GET "/api/v1/graph.dot?target=$1&depth=$2"
+	(memlens() { "$B/memlens" "$@"; }; . "$T/command") >"$T/dot" &&
+	    cmp -s "$T/dot" "$T/body"
+}
+for target in kv_service env part all; do
+	check "the command of $target prints what is shown" \
+	    same_by_command $target 3
+done
+get GET '/api/v1/graph.json?target=part&depth=4'
+check "a file does not say whether it is all" js 'd.complete === null'
+get GET '/api/v1/graph.json?target=all&depth=4'
+check "an operator can say that it is" js 'd.complete === true &&
+    d.nodes[0].id === "//executor/kv:kv_executor"'
+get GET '/api/v1/graph.json?target=lame&depth=2'
+check "a library that is not found: not all is known" js '!d.complete &&
+    d.complete !== null && d.nodes.some((n) => /not found/.test(n.id))'
+get GET '/api/v1/graph.json?target=env'
+check "the file that was read, and its time" js '/\/env /.test(d.source) &&
+    d.time > 1e9 && d.time < Date.now() / 1000 && d.complete === true'
+get GET '/api/v1/graph.json'
 check "every edge has its ends" js 'd.edges.length > 20 && d.edges.every((e) =>
     d.nodes.some((n) => n.id === e.from) && d.nodes.some((n) =>
     n.id === e.to))'
 check "the condition of a select" js 'd.edges.some((e) =>
-    e.label === "//chain/storage:with_leveldb")'
+    e.label === "//chain/storage/setting:enable_leveldb_setting")'
 for depth in 3 4; do
 	cp "$T/body" "$T/smaller"
 	get GET "/api/v1/graph.json?depth=$depth"
 	check "depth $depth is larger" [ $(wc -c <"$T/body") -gt \
 	    $(wc -c <"$T/smaller") ]
 done
-check "factored nodes are lines" js 'd.nodes.some((n) =>
-    /protoc_minimal\n\.\.\.and 3 more items$/.test(n.label))'
+get GET '/api/v1/graph.json?target=part&depth=3'
+check "factored nodes are lines" js 'd.nodes.some((n) => n.label ===
+    "//chain/storage/setting:enable_leveldb_setting\n//service/kv:kv_service.cpp")'
 for depth in 1 5 x '' -2; do
 	get GET "/api/v1/graph.json?depth=$depth"
 	check "depth=$depth is a 400" status 400

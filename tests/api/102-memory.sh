@@ -7,7 +7,7 @@ sanitized && {
 }
 cat >"$T/conf" <<-END
 	[graph g]
-	bazel = tests/data/kv_service.graph
+	bazel = tests/data/kv_service-full.graph
 	[graph e]
 	elf = kv
 	END

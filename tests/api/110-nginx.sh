@@ -29,7 +29,7 @@ cat >"$T/conf" <<-END
 	target = 127.0.0.1:$KVPORT
 	allow-put = yes
 	[graph kv_service]
-	bazel = $PWD/tests/data/kv_service.graph
+	bazel = $PWD/tests/data/kv_service-full.graph
 	END
 fill
 launch "$B/memlens-fcgi" -s "$T/store" -p query -j 2 -c "$T/conf" \

@@ -57,8 +57,9 @@ export function graph(depth, target = T) {
       }
     row = next;
   }
-  return { command: 'bazel query --notool_deps --noimplicit_deps ' +
-    `--output graph "deps(${target}, ${depth})"`, target, targets: TARGETS,
+  return { source: 'a graph of bazel in /srv/kv_service.graph',
+    time: 1795305600, complete: null, command: `memlens graph --depth ` +
+    `${depth} --root ${target} /srv/kv_service.graph`, target, targets: TARGETS,
   depth, nodes: [...nodes].map((id) => ({ id, label: id })),
   edges: edges.map(([from, to]) => ({ from, to })) };
 }

@@ -152,7 +152,7 @@ function offline({ browser, base, files }) {
         for (const depth of ['3', '4']) {
           await page.click(`.segment[data-value="${depth}"]`);
           await until(async () => (await page.textContent('.command-text'))
-            .includes(depth + ')'), 3000, 'depth ' + depth);
+            .includes('--depth ' + depth), 3000, 'depth ' + depth);
         }
       })],
     ['offline: a brush narrows the flame graph too', () => withPage(browser,

@@ -65,7 +65,6 @@ prepare() {
 	chmod -R a+rX "$run/www"
 	cp "$source/nginx/memlens-locations.conf" \
 		/etc/nginx/{mime.types,fastcgi_params} "$run/nginx/"
-	cp "$source/tests/data/kv_service.graph" "$run/"
 	sed "s,@RUN@,$run,g; s,@LISTEN@,$listen:$port,g" \
 		"$source/nginx/memlens-run.conf.in" >"$run/nginx/nginx.conf"
 	configure
@@ -103,11 +102,8 @@ configure() {
 	target = 127.0.0.1:$kvport
 	allow-put = yes
 
-	[graph kv_service]
-	bazel = $run/kv_service.graph
-
-	[graph kvservice-libraries]
-	elf = $run/bin/kvservice
+	[graph kvservice]
+	elf = kvservice
 	END
 }
 

@@ -122,7 +122,7 @@ TEST(a_bazel_capture)
 {
 	struct graph *g, *p;
 
-	CHECK_OK(graph_read_bazel("tests/data/kv_service.graph", &g));
+	CHECK_OK(graph_read_bazel("tests/data/kv_service-depth3.graph", &g));
 	if (g == NULL)
 		return;
 	CHECK_STR(g->nodes[graph_root(g)].name, "//service/kv:kv_service");
@@ -130,12 +130,31 @@ TEST(a_bazel_capture)
 	p = graph_cut(g, graph_root(g), 2);
 	CHECK(p->n_nodes > 20 && p->n_nodes < g->n_nodes);
 	graph_free(p);
-	CHECK(graph_find(g, "@com_google_crc32c//:crc32c\n@zlib//:zlib") !=
-	    UINT32_MAX);
+	CHECK(graph_find(g, "//chain/storage/setting:enable_leveldb_setting\n"
+	    "//service/kv:kv_service.cpp") != UINT32_MAX);
+	graph_free(g);
+	CHECK_OK(graph_read_bazel("tests/data/kv_service-full.graph", &g));
+	if (g == NULL)
+		return;
+	CHECK_INT(g->n_nodes, 235); /* as bazel itself counted them */
+	CHECK_INT(g->n_edges, 386);
 	graph_free(g);
 	CHECK(graph_read_bazel("tests/data/none.graph", &g) != NULL);
 	CHECK(graph_read_bazel("/proc/self/exe", &g) != NULL);
 	CHECK(g == NULL);
+}
+
+/* What a page shows and what its command prints come from one function. */
+TEST(a_graph_has_the_command_that_prints_it)
+{
+	struct graph_source s = {.path = "a b'c", .root = "//x:y"};
+	struct buf out = {0};
+
+	graph_put_command(&out, &s, 3);
+	buf_put_u8(&out, '\0');
+	CHECK_STR((const char *)out.data,
+	    "memlens graph --depth 3 --root //x:y 'a b'\\''c'");
+	buf_fini(&out);
 }
 
 TEST(libraries_of_a_program)
@@ -196,6 +215,7 @@ main(void)
 	RUN(dot_of_any_names);
 	RUN(the_pipe_encoding);
 	RUN(a_bazel_capture);
+	RUN(a_graph_has_the_command_that_prints_it);
 	RUN(libraries_of_a_program);
 	RUN(damaged_programs);
 	return test_done();
