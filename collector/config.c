@@ -90,13 +90,14 @@ config_service_field(struct config_service *s, const char *key)
 
 static const struct err *
 config_set_service(void *values, const char *name, const char *key,
-    const char *value)
+    const char *value, int line)
 {
 	struct config_service *s = config_service_get(values, name);
 	char **field, why[100];
 	regex_t re;
 	int bad;
 
+	(void)line;
 	if (s == NULL)
 		return err_new(ERR_CONFIG, 0, "more than %d services",
 		    CONFIG_SERVICES_MAX);
@@ -119,7 +120,7 @@ config_set_service(void *values, const char *name, const char *key,
 
 const struct conf_spec config_spec = {config_keys,
     sizeof(config_keys) / sizeof(config_keys[0]), "service",
-    config_set_service};
+    config_set_service, NULL};
 
 /* The line that sets `key`, last one first; 0 when there is none. */
 static int

@@ -17,7 +17,9 @@ struct err;
 struct scrape_target_config {
 	char *name;
 	char *service;             /* NULL: the name */
+	char *instance;            /* never NULL once loaded */
 	char *leveldb, *prometheus; /* URLs or NULL */
+	int line; /* the last that says something of it */
 };
 
 struct scrape_config {

@@ -60,13 +60,13 @@ static void
 take_metric(const struct scrape_reading *r, const struct take_metric *m,
     const char *level, int64_t value)
 {
-	struct label labels[2] = {{"service", r->service}};
+	struct label labels[] = {{"instance", r->instance},
+	    {"level", level}, {"service", r->service}};
 	struct series_desc d = {m->kind, m->name, m->unit, 0, m->scale,
-	    labels, 1};
+	    labels, 3};
 
-	if (level != NULL) {
-		labels[1] = labels[0];
-		labels[0] = (struct label){"level", level};
+	if (level == NULL) {
+		labels[1] = labels[2];
 		d.n_labels = 2;
 	}
 	take_put(r, &d, value);
@@ -115,42 +115,43 @@ struct take_page {
 	uint64_t taken; /* of this page: counts go on for ever */
 };
 
-/* The page's labels and ours, sorted; false when they are too many. */
+/* Puts a label in its place by name. */
+static void
+take_label(struct label *labels, size_t *n, struct label l)
+{
+	size_t at = (*n)++;
+
+	for (; at > 0 && strcmp(labels[at - 1].name, l.name) > 0; at--)
+		labels[at] = labels[at - 1];
+	labels[at] = l;
+}
+
+/* The page's labels and ours, sorted; false when they are too many,
+ * or two have one name. */
 static bool
-take_labels(const struct prom_sample *s, const char *service,
+take_labels(const struct prom_sample *s, const struct scrape_reading *r,
     struct label *labels, size_t *n)
 {
-	bool put = false;
+	struct label own[] = {{"instance", r->instance},
+	    {"service", r->service}};
 
 	*n = 0;
-	if (s->n_labels >= PROM_LABELS_MAX)
+	if (s->n_labels + 2 > PROM_LABELS_MAX)
 		return false;
 	for (size_t i = 0; i < s->n_labels; i++) {
 		struct label l = s->labels[i];
 
-		if (strcmp(l.name, "service") == 0)
+		if (strcmp(l.name, "instance") == 0)
+			l.name = "exported_instance";
+		else if (strcmp(l.name, "service") == 0)
 			l.name = "exported_service";
-		/* "exported_service" sorts elsewhere: find its place */
-		size_t at = *n;
-
-		while (at > 0 && strcmp(labels[at - 1].name, l.name) > 0) {
-			labels[at] = labels[at - 1];
-			at--;
-		}
-		labels[at] = l;
-		++*n;
+		take_label(labels, n, l);
 	}
-	for (size_t i = 0; i < *n && !put; i++) {
-		if (strcmp(labels[i].name, "service") < 0)
-			continue;
-		memmove(labels + i + 1, labels + i,
-		    (*n - i) * sizeof(labels[0]));
-		labels[i] = (struct label){"service", service};
-		put = true;
-	}
-	if (!put)
-		labels[*n] = (struct label){"service", service};
-	++*n;
+	for (size_t i = 0; i < 2; i++)
+		take_label(labels, n, own[i]);
+	for (size_t i = 1; i < *n; i++)
+		if (strcmp(labels[i - 1].name, labels[i].name) == 0)
+			return false; /* it had an exported_ one already */
 	return true;
 }
 
@@ -172,7 +173,7 @@ take_sample(void *arg, const struct prom_sample *s)
 	    p->taken >= p->r->max_samples ||
 	    !prom_scale(s->value, d.scale, &value) ||
 	    (d.kind == SERIES_COUNTER && value < 0) ||
-	    !take_labels(s, p->r->service, labels, &n)) {
+	    !take_labels(s, p->r, labels, &n)) {
 		p->counts->refused++;
 		return;
 	}
@@ -203,13 +204,16 @@ void
 scrape_take_outcome(const struct scrape_reading *r, const char *page, int up,
     int64_t duration_ns)
 {
-	struct label labels[] = {{"page", page}, {"service", r->service}};
+	struct label engine[] = {{"instance", r->instance},
+	    {"service", r->service}};
+	struct label labels[] = {{"instance", r->instance}, {"page", page},
+	    {"service", r->service}};
 	struct series_desc leveldb = {SERIES_GAUGE, "leveldb_up", "", 0, 0,
-	    labels + 1, 1};
+	    engine, 2};
 	struct series_desc any = {SERIES_GAUGE, "memlens_scrape_up", "", 0, 0,
-	    labels, 2};
+	    labels, 3};
 	struct series_desc duration = {SERIES_GAUGE,
-	    "memlens_scrape_duration_seconds", "seconds", 0, 9, labels, 2};
+	    "memlens_scrape_duration_seconds", "seconds", 0, 9, labels, 3};
 
 	if (strcmp(page, "leveldb") == 0)
 		meter_gauge(r->meter, &leveldb, r->now_ns, up);

@@ -12,7 +12,8 @@
  *	memlens_scrape_up{page}, memlens_scrape_duration_seconds{page}
  *
  * and a Prometheus page under the target's own names.  All have
- * service=<name>; a page's own service label becomes exported_service.
+ * instance=<host:port> and service=<name>; a page's own labels of these
+ * names become exported_instance and exported_service.
  */
 #ifndef COLLECTOR_SCRAPE_TAKE_H
 #define COLLECTOR_SCRAPE_TAKE_H
@@ -26,7 +27,7 @@ struct meter;
 /* Where readings go. */
 struct scrape_reading {
 	struct meter *meter;
-	const char *service;
+	const char *service, *instance;
 	int64_t now_ns, booked_ns;
 	uint64_t max_samples;
 };

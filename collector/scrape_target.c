@@ -30,6 +30,7 @@ scrape_target_init(struct scrape_target *t, const struct scrape_config *config,
 	t->config = config;
 	t->name = target->name;
 	t->service = target->service ? target->service : target->name;
+	t->instance = target->instance;
 	t->due_ns = mono_ns;
 	t->get.fd = -1;
 	e = target_add_page(t, "leveldb", target->leveldb);
@@ -124,7 +125,7 @@ target_finish(struct scrape_target *t, struct meter *meter,
     struct scrape_counts *counts, int64_t wall_ns, int64_t mono_ns)
 {
 	struct scrape_page *p = &t->pages[t->at];
-	struct scrape_reading r = {meter, t->service, wall_ns,
+	struct scrape_reading r = {meter, t->service, t->instance, wall_ns,
 	    target_booked_ns(t, wall_ns), (uint64_t)t->config->max_samples};
 	char why[sizeof(p->complaint)] = "";
 

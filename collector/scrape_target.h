@@ -31,7 +31,7 @@ struct scrape_page {
 
 struct scrape_target {
 	const struct scrape_config *config;
-	const char *name, *service;
+	const char *name, *service, *instance;
 	struct scrape_page pages[SCRAPE_PAGES];
 	size_t n_pages, at;  /* the page that is being pulled */
 	bool busy;           /* a request is in flight */

@@ -64,13 +64,14 @@ settings_graph_field(struct settings_graph *g, const char *key)
 
 static const struct err *
 settings_named(void *values, const char *name, const char *key,
-    const char *value)
+    const char *value, int line)
 {
 	struct settings_graph *g = settings_graph_get(values, name);
 	const struct err *e;
 	int64_t yes = 0;
 	char **field;
 
+	(void)line;
 	if (g == NULL)
 		return err_new(ERR_CONFIG, 0, "more than %d graphs",
 		    SETTINGS_GRAPHS_MAX);

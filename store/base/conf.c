@@ -197,7 +197,8 @@ conf_assign(struct conf_reader *r, const char *section, const char *key,
 
 	if (n > 0 && strncmp(section, spec->named_prefix, n) == 0 &&
 	    section[n] == ' ')
-		return spec->named(r->values, section + n + 1, key, value);
+		return spec->named(r->values, section + n + 1, key, value,
+		    r->line);
 	for (size_t i = 0; i < spec->n_keys; i++) {
 		if (strcmp(spec->keys[i].section, section) != 0)
 			continue;
@@ -313,6 +314,9 @@ conf_load(const struct conf_spec *spec, const char *path, void *values)
 		    "%s:%d: neither [section] nor key = value", path, bad);
 	if (bad < 0)
 		return err_nomem();
+	if (spec->check != NULL &&
+	    (r.error = spec->check(values, &r.line)) != NULL)
+		return err_wrap(r.error, "%s:%d", path, r.line);
 	return NULL;
 }
 

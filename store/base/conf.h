@@ -37,16 +37,22 @@ struct conf_key {
 
 /*
  * Called for each key of a section whose name begins with `prefix` and a
- * space: "[service kv]" gives name "kv".  Returns NULL or an error.
+ * space: "[service kv]" gives name "kv".  `line` is the key's, for what only
+ * conf_check_fn can tell.  Returns NULL or an error.
  */
 typedef const struct err *conf_named_fn(void *values, const char *name,
-    const char *key, const char *value);
+    const char *key, const char *value, int line);
+
+/* Called after the last line: fills in what follows from other keys, and
+ * checks what one key alone cannot tell.  An error is reported at *line. */
+typedef const struct err *conf_check_fn(void *values, int *line);
 
 struct conf_spec {
 	const struct conf_key *keys;
 	size_t n_keys;
 	const char *named_prefix; /* NULL = no named sections */
 	conf_named_fn *named;
+	conf_check_fn *check; /* or NULL */
 };
 
 /* Fills *values with the defaults of the table. */

@@ -17,12 +17,15 @@ slot = 500ms
 interval = 200ms
 deadline = 500ms
 [target kv]
+instance = one
 leveldb = http://127.0.0.1:$stats/transaction_data
 prometheus = http://127.0.0.1:$stats/metrics
 [target hang]
 service = silent
+instance = one
 leveldb = http://127.0.0.1:$silent/transaction_data
 [target odd]
+instance = one
 leveldb = http://127.0.0.1:$odd/
 prometheus = http://127.0.0.1:$odd/
 END
@@ -79,37 +82,37 @@ page() { python3 -c "import json,sys; print(int(json.load(open('$dir/page'))['$1
 same() {
 	look
 	curl -s "http://127.0.0.1:$stats/transaction_data" >"$dir/page"
-	[ "$(value 'leveldb_approximate_memory_bytes{service="kv"}')" = \
+	[ "$(value 'leveldb_approximate_memory_bytes{instance="one",service="kv"}')" = \
 		"$(page level_db_approx_mem_size)" ] &&
-		[ "$(value 'leveldb_block_writes_total{service="kv"}')" = \
+		[ "$(value 'leveldb_block_writes_total{instance="one",service="kv"}')" = \
 		"$(page num_writes)" ] &&
-		[ "$(value 'leveldb_max_resident_memory_bytes{service="kv"}')" = \
+		[ "$(value 'leveldb_max_resident_memory_bytes{instance="one",service="kv"}')" = \
 		"$(($(page max_resident_set_size) * 1024))" ] &&
-		[ "$(value 'leveldb_up{service="kv"}')" = 1 ]
+		[ "$(value 'leveldb_up{instance="one",service="kv"}')" = 1 ]
 }
 await 240 same
 expect "leveldb_approximate_memory_bytes" \
-	"$(value 'leveldb_approximate_memory_bytes{service="kv"}')" "$(page level_db_approx_mem_size)"
+	"$(value 'leveldb_approximate_memory_bytes{instance="one",service="kv"}')" "$(page level_db_approx_mem_size)"
 expect "leveldb_block_writes_total" \
-	"$(value 'leveldb_block_writes_total{service="kv"}')" "$(page num_writes)"
+	"$(value 'leveldb_block_writes_total{instance="one",service="kv"}')" "$(page num_writes)"
 expect "leveldb_max_resident_memory_bytes is in bytes" \
-	"$(value 'leveldb_max_resident_memory_bytes{service="kv"}')" \
+	"$(value 'leveldb_max_resident_memory_bytes{instance="one",service="kv"}')" \
 	"$(($(page max_resident_set_size) * 1024))"
-expect "leveldb_up" "$(value 'leveldb_up{service="kv"}')" 1
+expect "leveldb_up" "$(value 'leveldb_up{instance="one",service="kv"}')" 1
 expect_text "the page's own metrics" "$(cat "$dir/now")" \
-	'counter kv_operations_total{op="set",service="kv"}'
+	'counter kv_operations_total{instance="one",op="set",service="kv"}'
 expect_true "NaN is no data" [ -z "$(grep 'latencies{quantile' "$dir/now")" ]
 
 # Those that do not answer do not disturb, and are not besieged.
 all_tried() {
 	look
-	[ -n "$(value 'leveldb_up{service="silent"}')" ] &&
-		[ -n "$(value 'leveldb_up{service="odd"}')" ] &&
+	[ -n "$(value 'leveldb_up{instance="one",service="silent"}')" ] &&
+		[ -n "$(value 'leveldb_up{instance="one",service="odd"}')" ] &&
 		said "$dir/scrape.log" 'hang: leveldb: no answer in time'
 }
 await 120 all_tried
-expect "one that never answers is down" "$(value 'leveldb_up{service="silent"}')" 0
-expect "one that talks nonsense is down" "$(value 'leveldb_up{service="odd"}')" 0
+expect "one that never answers is down" "$(value 'leveldb_up{instance="one",service="silent"}')" 0
+expect "one that talks nonsense is down" "$(value 'leveldb_up{instance="one",service="odd"}')" 0
 expect_text "the log says why, once" "$(grep -c 'hang: leveldb: no answer in time' "$dir/scrape.log")" "^1$"
 requests=$(wc -l <"$dir/silent.times")
 now=$(date +%s)
@@ -123,9 +126,9 @@ await 120 curl -sf "http://127.0.0.1:$stats/transaction_data" -o "$dir/warm"
 crashed=$(($(date +%s) * 2 + 2))
 is_up() {
 	look
-	[ "$(grep ' leveldb_up{service="kv"} ' "$dir/now" |
+	[ "$(grep ' leveldb_up{instance="one",service="kv"} ' "$dir/now" |
 		tail -n 1 | cut -d' ' -f1)" -gt $crashed ] &&
-		[ "$(value 'leveldb_up{service="kv"}')" = 1 ]
+		[ "$(value 'leveldb_up{instance="one",service="kv"}')" = 1 ]
 }
 expect_true "after a crash it is up again" await 120 is_up
 

@@ -1,0 +1,71 @@
+/*
+ * The scraper's configuration.  Compiled into this test, because no library
+ * holds the scraper.
+ */
+#include "test.h"
+
+#include "collector/scrape_config.c" /* NOLINT: see above */
+#include "collector/scrape_http.c"   /* NOLINT: see above */
+
+#include <unistd.h>
+
+static const struct err *
+load(struct scrape_config *c, const char *text)
+{
+	char path[] = "/tmp/scrape-XXXXXX";
+	int fd = mkstemp(path);
+	const struct err *e;
+
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) ==
+	    (ssize_t)strlen(text));
+	e = scrape_config_load(c, path);
+	close(fd);
+	unlink(path);
+	return e;
+}
+
+TEST(an_instance_is_host_and_port)
+{
+	struct scrape_config c;
+
+	CHECK_OK(load(&c, "[target a]\nservice = kv\n"
+	    "leveldb = http://127.0.0.1:81/x:9\n"
+	    "prometheus = http://127.0.0.1:82/\n"
+	    "[target b]\nservice = kv\nprometheus = http://127.0.0.1\n"
+	    "[target c]\nservice = kv\nprometheus = http://[::1]/m\n"
+	    "[target d]\nservice = kv\nprometheus = http://[::1]:7/m\n"
+	    "[target e]\ninstance = one\nleveldb = http://127.0.0.1:81/\n"));
+	CHECK_STR(c.targets[0].instance, "127.0.0.1:81");
+	CHECK_STR(c.targets[1].instance, "127.0.0.1:80");
+	CHECK_STR(c.targets[2].instance, "[::1]:80");
+	CHECK_STR(c.targets[3].instance, "[::1]:7");
+	CHECK_STR(c.targets[4].instance, "one");
+	scrape_config_free(&c);
+}
+
+TEST(two_of_one_name_are_refused)
+{
+	struct scrape_config c;
+	const struct err *e;
+
+	e = load(&c, "[target a]\nservice = kv\n"
+	    "leveldb = http://127.0.0.1:81/x\n"
+	    "[target b]\nservice = kv\n"
+	    "prometheus = http://127.0.0.1:81/y\n");
+	CHECK(e != NULL && strstr(e->text, ":6: [target b] is instance "
+	    "\"127.0.0.1:81\" of service \"kv\", as [target a]") != NULL);
+	/* the order of the keys does not matter */
+	CHECK_OK(load(&c, "[target a]\nleveldb = http://127.0.0.1:81/x\n"
+	    "service = kv\n[target b]\nprometheus = http://127.0.0.1:81/y\n"
+	    "service = kv\ninstance = other\n"));
+	scrape_config_free(&c);
+	CHECK(load(&c, "[target a]\ninstance =\n") != NULL);
+}
+
+int
+main(void)
+{
+	RUN(an_instance_is_host_and_port);
+	RUN(two_of_one_name_are_refused);
+	return test_done();
+}
