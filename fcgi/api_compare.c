@@ -51,18 +51,21 @@ struct compare {
 enum { SHOW_MOVED, SHOW_ALL };
 static const char *const compare_shows[] = {"moved", "all", NULL};
 
+/* As everywhere, the range goes to what retention has kept. */
 static const struct err *
 compare_side_load(struct compare_side *side, struct store *s,
     const struct selector *selector)
 {
 	struct metric_query q = {.selector = selector,
+	    .from_ns = measure_floor(s, side->from_ns),
+	    .until_ns = measure_ceil(s, side->until_ns),
 	    .max_series = SERIES_MAX};
 
-	side->from_ns = measure_floor(s, side->from_ns);
-	side->until_ns = measure_ceil(s, side->until_ns);
-	q.from_ns = side->from_ns;
-	q.until_ns = side->until_ns;
-	q.step_ns = side->until_ns - side->from_ns;
+	q.step_ns = q.until_ns - q.from_ns;
+	store_kept_steps(s, &q.from_ns, &q.until_ns, &q.step_ns);
+	q.step_ns = q.until_ns - q.from_ns; /* one point */
+	side->from_ns = q.from_ns;
+	side->until_ns = q.until_ns;
 	return store_query_metric(s, &q, &side->series, &side->n);
 }
 

@@ -1,10 +1,11 @@
 /*
  * Makes a store whose content is known, for the tests of the HTTP interface:
  *
- *	fill_store DIR [END [SLOTS]]
+ *	fill_store DIR [END [SLOTS [FINE]]]
  *
  * END: end of the newest slot in Unix seconds (default: now, rounded down);
- * SLOTS of 10 s each (default 720).  Each slot has
+ * SLOTS of 10 s each (default 720), of which retention leaves about FINE
+ * (default: all) and spans of the others.  Each slot has
  *
  *	cpu{service="kv"} at 99 Hz   main;read 3 (pool a), main;write 2 (pool
  *	                             b), main;idle;futex_wait (kernel) 1
@@ -198,8 +199,10 @@ main(int argc, char **argv)
 	uint64_t slots = argc > 3 ? strtoull(argv[3], NULL, 10) : 720;
 	struct store_writer *w;
 
-	if (argc < 2 || argc > 4)
+	if (argc < 2 || argc > 5)
 		return 2;
+	if (argc > 4)
+		options.retain_fine_ns = atoll(argv[4]) * SLOT_NS;
 	must(store_writer_open(&w, argv[1], &options));
 	for (uint64_t slot = last - slots; slot < last; slot++) {
 		struct batch *b = batch_new(SLOT_NS);
@@ -209,7 +212,7 @@ main(int argc, char **argv)
 			fill_profiles(b, slot);
 			fill_wall(b, slot);
 			fill_metrics(b, slot);
-	fill_latency(b, slot);
+			fill_latency(b, slot);
 			if (slot == last - slots || slot % 64 == 0)
 				fill_facts(b, slot);
 		}
