@@ -1,5 +1,7 @@
 /*
- * Lines of a table.  Bytes that are not UTF-8 become U+FFFD.
+ * Lines of a table.  Bytes that are not UTF-8 become U+FFFD.  A spreadsheet
+ * takes a cell that begins with = + - @ for a formula, quotes or not: such a
+ * name has ' before it, as people write it there.
  */
 #include "csv.h"
 
@@ -13,6 +15,8 @@ csv_put_text(struct buf *out, const char *s)
 	size_t n = strlen(s);
 
 	buf_put_u8(out, '"');
+	if (*s != '\0' && strchr("=+-@\t\r", *s) != NULL)
+		buf_put_u8(out, '\'');
 	for (size_t at = 0; at < n;) {
 		size_t len = writer_utf8(s + at, n - at);
 

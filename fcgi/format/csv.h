@@ -1,6 +1,7 @@
 /*
  * A table of functions as comma-separated values (RFC 4180): every text in
- * quotes, lines end in CR LF, the first one has the names.
+ * quotes, lines end in CR LF, the first one has the names.  A name that a
+ * spreadsheet would compute begins with '.
  */
 #ifndef FCGI_FORMAT_CSV_H
 #define FCGI_FORMAT_CSV_H

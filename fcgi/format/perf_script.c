@@ -42,7 +42,7 @@ struct perf_script {
 	/* the event seen last, and its type */
 	char event[EVENT_MAX];
 	bool periods;
-	uint64_t line, samples, bad, cut, first_bad;
+	uint64_t line, samples, bad, cut, first_bad, ended;
 };
 
 struct perf_script *
@@ -90,7 +90,7 @@ struct event_line {
 };
 
 /* The command ends before the first number that stands alone, or with
- * another behind '/': the pid. */
+ * another behind '/': the pid, -1 where perf knows none. */
 static const char *
 event_pid(const char *p, const char *end)
 {
@@ -101,9 +101,11 @@ event_pid(const char *p, const char *end)
 			continue;
 		while (q < end && is_space(*q))
 			q++;
+		if (q + 1 < end && *q == '-')
+			q++;
 		if (q == end || !is_digit(*q))
 			continue;
-		while (q < end && (is_digit(*q) || *q == '/'))
+		while (q < end && (is_digit(*q) || *q == '/' || *q == '-'))
 			q++;
 		if (q < end && is_space(*q))
 			return at;
@@ -174,12 +176,31 @@ event_type(struct perf_script *p, const struct event_line *l)
 	p->type = stacks_type(p->s, &t);
 }
 
+/* perf calls a task that has ended by its number, ":4711", or ":-1". */
+static bool
+command_has_ended(const char *text, size_t n)
+{
+	size_t i = n > 1 && text[1] == '-' ? 2 : 1;
+
+	if (n <= i || text[0] != ':')
+		return false;
+	while (i < n && is_digit(text[i]))
+		i++;
+	return i == n;
+}
+
 static void
 event_command(struct perf_script *p, const char *text, size_t n)
 {
+	static const char exited[] = "(exited)";
 	uint32_t hash = 0, frame;
 	char name[256];
 
+	if (command_has_ended(text, n)) {
+		p->ended++;
+		text = exited;
+		n = strlen(exited);
+	}
 	n = n < sizeof(name) - 1 ? n : sizeof(name) - 1;
 	for (size_t i = 0; i < n; i++) {
 		name[i] = is_space(text[i]) ? '_' : text[i] == ';' ? ':'
@@ -445,6 +466,9 @@ perf_script_finish(struct perf_script *p)
 		    "script", (unsigned long long)p->first_bad);
 	if (p->bad > 0)
 		stacks_skip(p->s, "lines that are no frame or event", p->bad);
+	if (p->ended > 0)
+		stacks_skip(p->s, "commands of ended tasks: their samples "
+		    "are under (exited)", p->ended);
 	if (p->cut > 0)
 		stacks_skip(p->s, "frames beyond a stack's 4,095", p->cut);
 	stacks_cache_fini(&p->texts[0]);

@@ -89,21 +89,63 @@ name_is_go(struct span s)
 	return false;
 }
 
+/* Behind "operator": how much of what follows is its name. */
+static size_t
+name_operator(struct span s)
+{
+	static const char *const all[] = {"()", "<=>", "<<=", ">>=", "->*",
+	    "->", "<<", ">>", "<=", ">=", "<", ">"};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (span_begins(s, all[i]))
+			return strlen(all[i]);
+	return 0;
+}
+
+/* Bytes at s.p that are part of a name, whatever brackets are in them. */
+static size_t
+name_whole(struct span s)
+{
+	static const char op[] = "operator";
+
+	if (span_begins(s, anonymous))
+		return strlen(anonymous);
+	if (span_begins(s, op))
+		return strlen(op) + name_operator((struct span){s.p +
+		    strlen(op), s.end});
+	return 0;
+}
+
+/*
+ * Cuts the function's own arguments off, and what is behind them.  Those in
+ * other brackets, "f<void (int)>", and those of a function that it lies in,
+ * "f(int)::{lambda()#2}::operator()", tell it from others.
+ */
 static struct span
 name_without_arguments(struct span s)
 {
+	const char *cut = NULL;
+	int depth = 0;
+	size_t n;
+
 	if (name_is_go(s))
 		return s;
-	for (const char *p = s.p; p < s.end; p++) {
-		if (*p != '(')
+	for (const char *p = s.p; p < s.end; p += n) {
+		struct span rest = {p, s.end};
+
+		if ((n = name_whole(rest)) > 0)
 			continue;
-		if (span_begins((struct span){p, s.end}, anonymous)) {
-			p += strlen(anonymous) - 1;
-			continue;
-		}
-		return (struct span){s.p, p};
+		n = 1;
+		if (depth == 0 && cut == NULL && *p == '(')
+			cut = p;
+		else if (depth == 0 && span_begins(rest, "::"))
+			cut = NULL;
+		if (strchr("({<", *p) != NULL)
+			depth++;
+		else if (strchr(")}>", *p) != NULL && depth > 0)
+			depth--;
 	}
-	return s;
+	return (struct span){s.p, cut != NULL ? cut : s.end};
 }
 
 /* A copy as people see it; the caller frees it.  NULL: out of memory. */

@@ -29,7 +29,9 @@
   }
 
   function csv(f) {
-    const quote = (s) => '"' + s.replace(/"/g, '""') + '"';
+    /* a spreadsheet would compute what begins with = + - @ */
+    const quote = (s) => '"' + s.replace(/^[=+\-@\t\r]/, "'$&")
+      .replace(/"/g, '""') + '"';
     return 'function,kind,self,total\n' + ns.flameTree.functions(f)
       .sort((a, b) => b.self - a.self)
       .map((r) => [quote(r.name), r.kind, r.self, r.total].join(',') + '\n')

@@ -74,6 +74,10 @@ conf_parse_number(const char *text, const struct unit *units, int64_t *value)
 		return err_new(ERR_CONFIG, 0, "\"%s\" is not a number", text);
 	while (*end == ' ')
 		end++;
+	if (n == 0 && *end == '\0') { /* the same in every unit */
+		*value = 0;
+		return NULL;
+	}
 	for (; units->name != NULL; units++) {
 		if (strcmp(units->name, end) == 0) {
 			if (__builtin_mul_overflow(n, units->factor, value))

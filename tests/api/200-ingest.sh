@@ -140,8 +140,10 @@ ingest a.folded "$at"
 check "no name: 400" status 400
 ingest a.folded "name=%7Ba%3Db%7D&$at"
 check "no application: 400" status 400
-ingest a.folded "name=x&from=1700000010&until=1700000000"
-check "a window that ends before it begins: 400" status 400
+ingest a.folded "name=late&from=1700000019000000000&until=1700000014000000000"
+check "a late flush, until before from: taken" status 200
+check "a late flush: in the slot of from" test "$(ticks \
+    'cpu{service="late"}' 1700000010 1700000020)" = 5
 ingest a.folded "name=x&$at&format=pprof"
 check "text for pprof: 422" status 422
 ingest a.folded "name=x&$at&format=jfr"

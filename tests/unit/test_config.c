@@ -78,6 +78,22 @@ TEST(values)
 	config_free(&c);
 }
 
+/* The manual says "0 is never", and 0 had an unknown unit. */
+TEST(zero_needs_no_unit)
+{
+	struct config c;
+
+	CHECK_OK(load(&c, "[store]\nretain = 0\nretain-fine = 0\n"
+	    "max-size = 0\n"));
+	CHECK_INT(c.retain_ns, 0);
+	CHECK_INT(c.retain_fine_ns, 0);
+	CHECK_INT(c.max_bytes, 0);
+	config_free(&c);
+	CHECK(strstr(mistake("[store]\nslot = 0\n"), ":2: slot:"));
+	CHECK(strstr(mistake("[store]\nretain = 1\n"), ":2: retain:"));
+	CHECK(strstr(mistake("[store]\nretain = -1d\n"), ":2: retain:"));
+}
+
 TEST(mistakes)
 {
 	CHECK_STR(mistake("[cpu]\nsamplerate = 9\n"),
@@ -171,6 +187,7 @@ main(void)
 	close(mkstemp(path));
 	RUN(defaults);
 	RUN(values);
+	RUN(zero_needs_no_unit);
 	RUN(mistakes);
 	RUN(what_libinih_passes_over);
 	RUN(too_many_services);

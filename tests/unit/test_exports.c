@@ -149,7 +149,7 @@ TEST(csv)
 	buf_put_u8(&out, 0);
 	CHECK_STR((char *)out.data,
 	    "function,kind,self,total,self_share,total_share\r\n"
-	    "\"=1+2,\"\"x\"\"\",library,4,4,0.4,0.4\r\n"
+	    "\"'=1+2,\"\"x\"\"\",library,4,4,0.4,0.4\r\n"
 	    "\"\"\"<&'\x01\xef\xbf\xbd\",user,3,3,0.3,0.3\r\n"
 	    "\"#a;b\nc\",kernel,2,5,0.2,0.5\r\n");
 	table_free(t);

@@ -97,6 +97,45 @@ TEST(names_are_tidied)
 	check_frame("f (x) (/bin/kv)", "f ");
 }
 
+/* Cut at the first bracket, the two lambdas were one frame. */
+TEST(what_tells_functions_apart_stays)
+{
+	check_frame("main::{lambda(int)#1}::operator()(int) const (/bin/kv)",
+	    "main::{lambda(int)#1}::operator()");
+	check_frame("main::{lambda(int)#2}::operator()(int) const (/bin/kv)",
+	    "main::{lambda(int)#2}::operator()");
+	check_frame("f(int) const::{lambda()#1}::operator()() (/bin/kv)",
+	    "f(int) const::{lambda()#1}::operator()");
+	check_frame("std::function<void (int)>::operator()(int) const (/k)",
+	    "std::function<void (int)>::operator()");
+	check_frame("g<(anonymous namespace)::T>(T) [clone .cold] (/bin/kv)",
+	    "g<(anonymous namespace)::T>");
+	check_frame("ns::operator<< (std::ostream&, X const&)+0x1 (/bin/kv)",
+	    "ns::operator<< ");
+	check_frame("X::operator<(X const&) const (/bin/kv)", "X::operator<");
+	check_frame("X::operator bool() const (/bin/kv)", "X::operator bool");
+	check_frame("std::get(long) (/bin/kv)", "std::get");
+	check_frame("f<(lambda at x.cc:3:5)>(int (/bin/kv)",
+	    "f<(lambda at x.cc:3:5)>");
+}
+
+/* Their time was part of the root's name, so each was a root of its own. */
+TEST(ended_tasks_are_one_command)
+{
+	struct stacks *s = parse(
+	    ":-1    -1 [001] 83.125: 7 cycles: \n\t1 f (/a)\n\n"
+	    ":-1    -1/-1 [000] 84.250: 5 cycles: \n\t1 f (/a)\n\n"
+	    ":4711 4711/4712 [000] 85.5: 4 cycles: \n\t1 f (/a)\n\n"
+	    ":x 1/1 [000] 86.5: 1 cycles: \n\t1 f (/a)\n\n");
+	struct stacks_skipped skipped;
+
+	CHECK_STR(folded(s, 0), "(exited);f 16\n:x;f 1\n");
+	CHECK_INT(stacks_n_skipped(s), 1);
+	stacks_get_skipped(s, 0, &skipped);
+	CHECK_INT(skipped.n, 3);
+	stacks_free(s);
+}
+
 TEST(java_loses_its_L)
 {
 	check("java 7 1.0: cycles:\n\t 1 Ljava/util/Map:get (/tmp/perf-7.map)"
@@ -204,6 +243,8 @@ main(void)
 {
 	RUN(a_sample_of_each_part);
 	RUN(names_are_tidied);
+	RUN(what_tells_functions_apart_stays);
+	RUN(ended_tasks_are_one_command);
 	RUN(java_loses_its_L);
 	RUN(events_are_types);
 	RUN(broken_lines_are_counted_not_fatal);
