@@ -460,9 +460,9 @@ const struct err *
 api_ingest(struct context *c, struct request *rq, struct response *rs)
 {
 	struct ingest in = {.rq = rq, .c = c};
-	const struct err *e = ingest_in_time(c, rq, rs);
+	const struct err *e;
 
-	if (e == NULL && (e = ingest_params(&in)) == NULL &&
+	if ((e = ingest_params(&in)) == NULL &&
 	    (e = ingest_decode(rq)) == NULL &&
 	    (e = ingest_unpack(rq)) == NULL && (e = ingest_parse(&in)) == NULL)
 		e = stacks_error(in.stacks);

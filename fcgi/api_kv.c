@@ -153,9 +153,6 @@ api_kv_put(struct context *c, struct request *rq, struct response *rs)
 	if (!c->settings->kv_allow_put)
 		return err_new(ERR_REQUEST, 403, "writing is switched off: see "
 		    "allow-put in [kv] of memlens-fcgi.conf");
-	if (!kv_same_origin(rq->host, rq->origin, rq->sec_fetch_site))
-		return err_new(ERR_REQUEST, 403,
-		    "another site may not write here");
 	if ((e = kv_key(rq, key, sizeof(key))) != NULL ||
 	    (e = kv_check(c)) != NULL)
 		return e;

@@ -132,9 +132,7 @@ push_take(struct context *c, struct request *rq, struct response *rs,
 	struct push *p = NULL;
 	const struct err *e;
 
-	if ((e = ingest_in_time(c, rq, rs)) == NULL)
-		e = connect_read(rq, a, &connect__push_request__descriptor,
-		    &m);
+	e = connect_read(rq, a, &connect__push_request__descriptor, &m);
 	if (e == NULL && (e = ingest_begin(c, rq, false, &p)) == NULL)
 		e = push_all(p, (const Connect__PushRequest *)m, rq, &report);
 	if (e == NULL)

@@ -19,29 +19,13 @@
 #include "store/post.h"
 
 #define INGEST_POST_MS 10000 /* for memlensd to take a batch */
-#define INGEST_WAIT_S 10     /* for a worker; nginx's own patience is 30 */
 
-static void
+void
 ingest_refuse(struct context *c, const char *why)
 {
 	c->ingest.refused++;
 	c->ingest.refused_all++;
 	c->ingest.refused_why = why;
-}
-
-const struct err *
-ingest_in_time(struct context *c, const struct request *rq,
-    struct response *rs)
-{
-	double sent = strtod(rq->sent, NULL);
-	double waited = (double)rq->now_ns / NS_PER_S - sent;
-
-	if (!(sent > 0 && waited > INGEST_WAIT_S))
-		return NULL;
-	ingest_refuse(c, "overload");
-	rs->retry_after_s = 5;
-	return err_new(ERR_REQUEST, 429, "%.0f s passed before a worker was "
-	    "free: more is pushed than can be taken", waited);
 }
 
 const struct err *

@@ -23,13 +23,8 @@ struct stacks;
 #define INGEST_PLAIN_MAX (64u << 20)
 #define INGEST_PPROF_MAX (32u << 20)
 
-/*
- * Refuses a request that has waited for a worker until its sender is about to
- * give up, or has: it would be stored after that one was told that it was not.
- * Errors: ERR_REQUEST 429 with rs->retry_after_s.
- */
-const struct err *ingest_in_time(struct context *c, const struct request *rq,
-    struct response *rs);
+/* Counts a request that is refused; `why` is a constant. */
+void ingest_refuse(struct context *c, const char *why);
 
 /* Takes off Content-Encoding; the body is what it was then.  Errors:
  * ERR_REQUEST 415, 413, 422. */

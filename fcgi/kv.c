@@ -5,7 +5,6 @@
 
 #include <json-c/json.h>
 #include <string.h>
-#include <strings.h>
 
 #include "fcgi/format/writer.h"
 #include "fcgi/http_client.h"
@@ -111,18 +110,4 @@ kv_value(const struct http_answer *answer, struct buf *out)
 	if (e != NULL)
 		return e;
 	return out->failed ? err_nomem() : NULL;
-}
-
-bool
-kv_same_origin(const char *host, const char *origin, const char *site)
-{
-	const char *authority = strstr(origin, "://");
-
-	/* the browser's own word, which no page can forge */
-	if (*site != '\0')
-		return strcmp(site, "same-origin") == 0 ||
-		    strcmp(site, "none") == 0;
-	if (*origin == '\0')
-		return true;
-	return authority != NULL && strcasecmp(authority + 3, host) == 0;
 }

@@ -9,7 +9,6 @@
 #ifndef FCGI_KV_H
 #define FCGI_KV_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/base/buf.h"
@@ -30,9 +29,5 @@ void kv_put_body(struct buf *out, const char *key, const char *value,
  * answer than that interface's.
  */
 const struct err *kv_value(const struct http_answer *answer, struct buf *out);
-
-/* May this request change something?  Not when a browser says that another
- * site has made it; `origin` and `site` (Sec-Fetch-Site) may be "". */
-bool kv_same_origin(const char *host, const char *origin, const char *site);
 
 #endif

@@ -5,10 +5,14 @@
 
 #include <string.h>
 
+#include "fcgi/connect.h"
 #include "fcgi/context.h"
+#include "fcgi/guard.h"
+#include "fcgi/ingest.h"
 #include "fcgi/pages.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
+#include "fcgi/settings.h"
 #include "store/base/err.h"
 
 #define PROFILE_PARAMS                                                         \
@@ -168,13 +172,30 @@ route_allow(const char *path)
 	return get ? "GET, HEAD" : "POST";
 }
 
+/* What has waited for too long is refused before any work is done on it: who
+ * has asked is about to give up, or has.  A push would be stored after its
+ * sender was told that it was not. */
+static const struct err *
+route_in_time(const struct route *r, struct context *c,
+    const struct request *rq, struct response *rs)
+{
+	const struct err *e = guard_waited(rq);
+
+	if (e == NULL)
+		return NULL;
+	rs->retry_after_s = 5;
+	if (r->pool == POOL_INGEST)
+		ingest_refuse(c, "overload");
+	return e;
+}
+
 static const struct err *
 route_run(const struct route *r, struct context *c, struct request *rq,
     struct response *rs)
 {
-	const struct err *e = r->page(c, rq, rs);
+	const struct err *e = route_in_time(r, c, rq, rs);
 
-	if (e != NULL)
+	if (e != NULL || (e = r->page(c, rq, rs)) != NULL)
 		return e;
 	if (rs->body.failed)
 		return err_nomem();
@@ -190,7 +211,10 @@ route_answer(struct context *c, enum pool pool, struct request *rq,
     struct response *rs)
 {
 	bool path_known = false;
+	const struct err *e = guard_request(c->settings->hosts, rq);
 
+	if (e != NULL)
+		return e;
 	for (size_t i = 0; i < n_routes; i++) {
 		const struct route *r = &routes[i];
 
@@ -212,12 +236,22 @@ route_answer(struct context *c, enum pool pool, struct request *rq,
 	    rq->method);
 }
 
+/* Below these, errors are Connect's. */
+static bool
+route_is_connect(const char *path)
+{
+	return strncmp(path, "/push.v1.", 9) == 0 ||
+	    strncmp(path, "/querier.v1.", 12) == 0;
+}
+
 void
 route_dispatch(struct context *c, enum pool pool, struct request *rq,
     struct response *rs)
 {
 	const struct err *e = route_answer(c, pool, rq, rs);
 
-	if (e != NULL)
+	if (e != NULL && route_is_connect(rq->path) && rs->allow == NULL)
+		connect_error(rs, e);
+	else if (e != NULL)
 		response_error(rs, e);
 }

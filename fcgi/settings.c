@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/guard.h"
 #include "store/base/err.h"
 
 #define S INT64_C(1000000000)
 #define AT(field) offsetof(struct settings, field)
 
 static const struct conf_key settings_keys[] = {
+    {"worker", "hosts", CONF_STRING, AT(hosts), NULL, 0, 0,
+        "names of this server, beside localhost and its addresses"},
     {"worker", "deadline", CONF_DURATION, AT(deadline_ns), "30s", S / 10,
         3600 * S, "time for one request, after which its worker is ended"},
     {"worker", "memory", CONF_SIZE, AT(memory_bytes), "1GiB", 0, 0,
@@ -100,6 +103,10 @@ const struct conf_spec settings_spec = {
 static const struct err *
 settings_check(const struct settings *s, const char *path)
 {
+	const struct err *e = guard_check_hosts(s->hosts);
+
+	if (e != NULL)
+		return err_wrap(e, "%s", path);
 	for (size_t i = 0; i < s->n_graphs; i++) {
 		const struct settings_graph *g = &s->graphs[i];
 

@@ -28,6 +28,7 @@ struct settings_graph {
 
 struct settings {
 	/* [worker] */
+	char *hosts; /* names of this server, for guard.h; NULL: none */
 	int64_t deadline_ns;  /* of a request, after which its worker dies */
 	int64_t memory_bytes; /* of a worker; 0: no limit */
 	int64_t cache_bytes;  /* of those, for the store's files */

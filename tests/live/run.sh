@@ -8,7 +8,8 @@
 #
 # Environment: RUN (folder for sockets, store and logs), RATE (requests per
 # second of the load), KVPORT (of the service), STATSPORT (of its statistics, 501 above),
-# SLOT (slot length), KVFLAGS, LISTEN (address).
+# SLOT (slot length), KVFLAGS, LISTEN (address), HOSTS (names under which
+# others may ask, beside localhost and addresses).
 #
 # Everything runs in this script's process group; Ctrl-C or TERM ends all.
 set -u
@@ -95,6 +96,9 @@ configure() {
 	prometheus = http://127.0.0.1:$stats/metrics
 	END
 	cat >"$run/memlens-fcgi.conf" <<-END
+	[worker]
+	${HOSTS:+hosts = $HOSTS}
+
 	[collector]
 	socket = $run/memlensd.sock
 

@@ -105,20 +105,6 @@ TEST(other_answers)
 	CHECK(strncmp(value(404, ""), "502: ", 5) == 0);
 }
 
-TEST(origins)
-{
-	CHECK(kv_same_origin("h:80", "", ""));
-	CHECK(kv_same_origin("h:80", "http://h:80", "same-origin"));
-	CHECK(kv_same_origin("H", "https://h", ""));
-	CHECK(kv_same_origin("h", "", "none"));
-	CHECK(kv_same_origin("inside:80", "https://outside", "same-origin"));
-	CHECK(!kv_same_origin("h", "http://evil", ""));
-	CHECK(!kv_same_origin("h", "null", ""));
-	CHECK(!kv_same_origin("h", "", "cross-site"));
-	CHECK(!kv_same_origin("h", "http://h", "same-site"));
-	CHECK(!kv_same_origin("h", "http://h.evil", ""));
-}
-
 #define H "HTTP/1.1 200 OK\r\n"
 
 TEST(answers)
@@ -159,7 +145,6 @@ main(void)
 	RUN(bodies_are_json);
 	RUN(values);
 	RUN(other_answers);
-	RUN(origins);
 	RUN(answers);
 	RUN(broken_answers);
 	buf_fini(&out);
