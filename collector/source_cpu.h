@@ -13,28 +13,12 @@
 #include "sampler.h"
 #include "source.h"
 #include "store/base/buf.h"
+#include "store/broken.h"
 #include "symbols.h"
 
 #define CPU_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 1)
 /* Where samples go whose process ended before it was looked at. */
 #define CPU_SERVICE_EXITED "(exited)"
-
-/* Why a stack does not begin where its thread began. */
-enum cpu_broken {
-	BROKEN_NO_STACK,   /* no user frame at all */
-	BROKEN_ONE_FRAME,  /* no frame pointer to follow */
-	BROKEN_TRUNCATED,  /* deeper than EVENT_MAX_USER */
-	BROKEN_NO_MAPPING, /* led to an address that is no code */
-	BROKEN_NO_PROCESS, /* gone before its mappings were read */
-	BROKEN_32BIT,
-	BROKEN_NO_TABLES,   /* frame pointers stood in: tables come later */
-	BROKEN_NO_ROW,      /* code that .eh_frame does not describe */
-	BROKEN_UNSUPPORTED, /* described by a rule that is not done */
-	BROKEN_UNREADABLE,  /* the stack's memory was not there */
-	BROKEN_BAD_STACK,   /* led down the stack */
-	BROKEN_TRAMPOLINE,  /* in the code of a uretprobe */
-	BROKEN_REASONS
-};
 
 /* Of unwind_tables.h and unwind_process.h: counts since the start, and what
  * there is now. */

@@ -41,30 +41,6 @@ static const struct cpu_metric {
     {"memlens_profile_frames_total", "", NULL, NULL, TOTAL(frames), 0, false},
     {"memlens_profile_frames_unsymbolised_total", "", NULL, NULL,
         TOTAL(unsymbolised), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no stack",
-        TOTAL(broken[BROKEN_NO_STACK]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "one frame",
-        TOTAL(broken[BROKEN_ONE_FRAME]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "truncated",
-        TOTAL(broken[BROKEN_TRUNCATED]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no mapping",
-        TOTAL(broken[BROKEN_NO_MAPPING]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no process",
-        TOTAL(broken[BROKEN_NO_PROCESS]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "32 bit",
-        TOTAL(broken[BROKEN_32BIT]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no tables yet",
-        TOTAL(broken[BROKEN_NO_TABLES]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "no row",
-        TOTAL(broken[BROKEN_NO_ROW]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "unsupported",
-        TOTAL(broken[BROKEN_UNSUPPORTED]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "unreadable",
-        TOTAL(broken[BROKEN_UNREADABLE]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "bad stack",
-        TOTAL(broken[BROKEN_BAD_STACK]), 0, false},
-    {"memlens_profile_stacks_broken_total", "", "reason", "trampoline",
-        TOTAL(broken[BROKEN_TRAMPOLINE]), 0, false},
     {"memlens_bpf_run_seconds_total", "seconds", NULL, NULL, TOTAL(run_ns),
         9, false},
     {"memlens_symbols_child_restarts_total", "", NULL, NULL,
@@ -107,6 +83,25 @@ static const struct cpu_metric {
     {"memlens_unwind_processes_failed_total", "", NULL, NULL,
         TOTAL(unwind.processes_failed), 0, false},
 };
+
+/* Stacks that are not whole, of the whole host. */
+static void
+cpu_put_broken(struct source *s, uint64_t slot, int64_t time_ns,
+    struct batch *b)
+{
+	struct label labels[2] = {{"reason", NULL}, {"source", "cpu"}};
+	struct series_desc d = {.kind = SERIES_COUNTER,
+	    .name = "memlens_profile_stacks_broken_total", .unit = "",
+	    .labels = labels, .n_labels = 2};
+	int i;
+
+	for (i = BROKEN_NOT + 1; i < BROKEN_REASONS; i++) {
+		labels[0].value = broken_reasons[i].reason;
+		batch_add_counter(b, batch_series(b, &d), slot, time_ns,
+		    (int64_t)(s->now.broken[i] - s->told.broken[i]),
+		    (int64_t)s->now.broken[i]);
+	}
+}
 
 static uint32_t
 cpu_metric_series(struct batch *b, enum series_kind kind,
@@ -196,6 +191,7 @@ cpu_put_metrics(struct source *s, uint64_t slot, struct batch *b)
 			batch_add_counter(b, series, slot, time_ns,
 			    (int64_t)(now - told), (int64_t)now);
 	}
+	cpu_put_broken(s, slot, time_ns, b);
 	s->told = s->now;
 	if (s->life != NULL)
 		cpu_life_close_slot(s->life, slot, b, (int64_t)slot *

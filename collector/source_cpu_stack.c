@@ -24,23 +24,6 @@
 #define ALIKE_NS (60 * NS_PER_S)     /* threads' names are read again, */
 #define ALIKE_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
 
-/* Shown at the root of stacks that do not begin where their thread began;
- * NULL: only counted. */
-static const char *const marks[BROKEN_REASONS] = {
-    [BROKEN_NO_STACK] = "[no user stack]",
-    [BROKEN_ONE_FRAME] = NULL,
-    [BROKEN_TRUNCATED] = "[truncated]",
-    [BROKEN_NO_MAPPING] = "[unknown]",
-    [BROKEN_NO_PROCESS] = "[no process]",
-    [BROKEN_32BIT] = "[32-bit code]",
-    [BROKEN_NO_TABLES] = NULL,
-    [BROKEN_NO_ROW] = "[unknown]",
-    [BROKEN_UNSUPPORTED] = "[unknown]",
-    [BROKEN_UNREADABLE] = "[unknown]",
-    [BROKEN_BAD_STACK] = "[unknown]",
-    [BROKEN_TRAMPOLINE] = "[unknown]",
-};
-
 static uint32_t
 cpu_named(struct source *s, enum frame_kind kind, const char *name)
 {
@@ -139,9 +122,13 @@ cpu_catch_up(struct source *s, uint64_t *reads)
 	return true;
 }
 
-/* Fills refs leaf first; an address that is no code ends the walk, since
- * what lies behind it was read from nonsense.  So does one that was perhaps
- * another mapping's when the sample was taken. */
+/*
+ * Fills refs leaf first.  Code may be of nothing that is known, or perhaps of
+ * another mapping when the sample was taken: the leaf ran there all the same,
+ * and so did a caller that tables led through; its callers are what they are.
+ * Else such an address is no code, and what lies behind it was read from
+ * nonsense.
+ */
 static size_t
 cpu_user_frames(struct source *s, const struct sample_event *e,
     uint32_t *refs, bool *broken)
@@ -150,6 +137,7 @@ cpu_user_frames(struct source *s, const struct sample_event *e,
 	struct maps_process *p = maps_process(s->maps, (int32_t)e->pid,
 	    e->start_ns, e->exec_id, s->now_ns);
 	const __u64 *frames = e->frames + e->n_kernel;
+	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0, last;
 	struct mapping *map;
 	uint64_t addr;
 	size_t i;
@@ -163,49 +151,40 @@ cpu_user_frames(struct source *s, const struct sample_event *e,
 			map = maps_list_find(maps_process_list(p), addr);
 		if (map == NULL || !maps_held(s->maps, p, map, addr,
 		    (int64_t)e->time_ns)) {
-			*broken = true;
-			return i;
+			last = i + 1 == e->n_user;
+			*broken = *broken || last || !by_tables;
+			if (i > 0 && *broken)
+				return i;
+			refs[i] = cpu_named(s, FRAME_MARK, "[unknown]");
+			continue;
 		}
 		refs[i] = cpu_user_ref(s, e, p, map, addr);
 	}
 	return i;
 }
 
-/* What ended a walk by .eh_frame, as the walker said. */
-static const enum cpu_broken walk_ends[EVENT_ERRORS] = {
-    [EVENT_OK] = BROKEN_REASONS,
-    [EVENT_NO_PROCESS] = BROKEN_NO_TABLES,
-    [EVENT_NO_MAPPING] = BROKEN_NO_MAPPING,
-    [EVENT_NO_ROW] = BROKEN_NO_ROW,
-    [EVENT_UNSUPPORTED] = BROKEN_UNSUPPORTED,
-    [EVENT_UNREADABLE] = BROKEN_UNREADABLE,
-    [EVENT_BAD_STACK] = BROKEN_BAD_STACK,
-    [EVENT_TRAMPOLINE] = BROKEN_TRAMPOLINE,
-    [EVENT_32BIT] = BROKEN_32BIT,
-};
-
-/* What is wrong with a stack of n user frames, or BROKEN_REASONS. */
-static enum cpu_broken
+/* What is wrong with a stack of n user frames. */
+static enum broken
 cpu_judge(const struct sample_event *e, bool known, bool no_mapping,
     size_t n)
 {
 	if ((e->flags & EVENT_KTHREAD) != 0)
-		return BROKEN_REASONS;
-	if (e->error == EVENT_32BIT)
-		return BROKEN_32BIT;
+		return BROKEN_NOT;
+	if (e->error == BROKEN_32BIT || e->error == BROKEN_NO_MEMORY)
+		return e->error;
 	if (!known)
 		return BROKEN_NO_PROCESS;
 	if (n == 0)
 		return BROKEN_NO_STACK;
-	if (e->error == EVENT_NO_PROCESS || (e->flags & EVENT_PENDING) != 0)
+	if (e->error == BROKEN_NO_TABLES || (e->flags & EVENT_PENDING) != 0)
 		return BROKEN_NO_TABLES;
 	if (no_mapping)
 		return BROKEN_NO_MAPPING;
 	if ((e->flags & EVENT_TRUNCATED) != 0)
 		return BROKEN_TRUNCATED;
 	if ((e->flags & EVENT_EH_FRAME) != 0)
-		return walk_ends[e->error < EVENT_ERRORS ? e->error : 0];
-	return n == 1 ? BROKEN_ONE_FRAME : BROKEN_REASONS;
+		return e->error < BROKEN_REASONS ? e->error : BROKEN_NOT;
+	return n == 1 ? BROKEN_ONE_FRAME : BROKEN_NOT;
 }
 
 /* Kernel frames on top, root first; hidden ones in a row become one. */
@@ -235,17 +214,16 @@ cpu_stack(struct source *s, const struct sample_event *e, bool known,
 {
 	uint32_t user[EVENT_MAX_USER];
 	bool no_mapping = false;
-	enum cpu_broken why;
+	enum broken why;
 	size_t n_user = 0, n = 0;
 
 	if (known && e->n_user > 0)
 		n_user = cpu_user_frames(s, e, user, &no_mapping);
 	why = cpu_judge(e, known, no_mapping, n_user);
-	*whole = why == BROKEN_REASONS && (e->flags & EVENT_EH_FRAME) != 0;
-	if (why != BROKEN_REASONS) {
+	*whole = why == BROKEN_NOT && (e->flags & EVENT_EH_FRAME) != 0;
+	if (why != BROKEN_NOT) {
 		s->now.broken[why] += e->value;
-		if (marks[why] != NULL)
-			refs[n++] = cpu_named(s, FRAME_MARK, marks[why]);
+		refs[n++] = cpu_named(s, FRAME_MARK, broken_reasons[why].mark);
 	}
 	while (n_user > 0)
 		refs[n++] = user[--n_user];
@@ -304,7 +282,7 @@ cpu_want_tables(struct source *s, const struct sample_event *e,
     const struct process *p)
 {
 	bool lacks = (e->flags & EVENT_PENDING) != 0 ||
-	    e->error == EVENT_NO_PROCESS || e->error == EVENT_NO_MAPPING;
+	    e->error == BROKEN_NO_TABLES || e->error == BROKEN_NO_MAPPING;
 
 	if (!lacks || s->processes == NULL)
 		return;

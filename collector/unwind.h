@@ -63,7 +63,8 @@ struct unwind_row {
 enum unwind_table_state {
 	UNWIND_TABLE_PENDING, /* not made yet: frame pointers, flagged */
 	UNWIND_TABLE_READY,
-	UNWIND_TABLE_NONE     /* there are no rows: frame pointers */
+	UNWIND_TABLE_NONE,    /* there are no rows: frame pointers */
+	UNWIND_TABLE_NO_FILE  /* in no table: of a mapping without a file */
 };
 
 struct unwind_table {

@@ -60,7 +60,7 @@ fill_task(struct sample_event *e, struct unwind_thread *t,
 	e->pid = id >> 32;
 	e->tid = (__u32)id;
 	e->cpu = bpf_get_smp_processor_id();
-	e->error = EVENT_OK;
+	e->error = BROKEN_NOT;
 	e->source = 0;
 	e->zero = 0;
 	e->flags = task->flags & PF_KTHREAD ? EVENT_KTHREAD : 0;
@@ -131,12 +131,16 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t,
 	if ((e->flags & EVENT_KTHREAD) != 0)
 		return;
 	if (ctx->cs == USER32_CS)
-		e->error = EVENT_32BIT;
-	if (eh_frame && e->error == EVENT_OK &&
+		e->error = BROKEN_32BIT;
+	if (eh_frame && e->error == BROKEN_NOT &&
 	    fill_registers(&s->walk, ctx)) {
 		if (unwind_user(s, t, UNWIND_SLOT_CPU, task))
 			return;
-		e->error = EVENT_NO_PROCESS;
+		e->error = BROKEN_NO_TABLES;
+	}
+	if (!unwind_has_program(task)) {
+		e->error = BROKEN_NO_MEMORY;
+		return;
 	}
 	fill_pointers(e, ctx, c);
 }

@@ -5,6 +5,8 @@
 #ifndef COLLECTOR_BPF_EVENT_H
 #define COLLECTOR_BPF_EVENT_H
 
+#include "../../store/broken.h"
+
 #define EVENT_MAX_KERNEL 127 /* frames */
 #define EVENT_MAX_USER 127
 #define EVENT_COMM 16
@@ -15,20 +17,6 @@ enum event_flag {
 	EVENT_EH_FRAME = 4,    /* user frames by .eh_frame, not frame pointers */
 	EVENT_TRUNCATED = 8,   /* more user frames than EVENT_MAX_USER */
 	EVENT_PENDING = 16     /* frame pointers, since a table is not made */
-};
-
-/* Why a user stack ended before the root; 0: it did not. */
-enum event_error {
-	EVENT_OK = 0,
-	EVENT_NO_PROCESS, /* no tables for the process yet */
-	EVENT_NO_MAPPING, /* address in no known mapping */
-	EVENT_NO_ROW,     /* no unwind row for the address */
-	EVENT_UNSUPPORTED,/* a rule that the unwinder does not do */
-	EVENT_UNREADABLE, /* stack memory not present */
-	EVENT_BAD_STACK,  /* stack pointer did not grow */
-	EVENT_TRAMPOLINE, /* inside a uretprobe's trampoline */
-	EVENT_32BIT,
-	EVENT_ERRORS
 };
 
 /*
@@ -44,7 +32,7 @@ struct sample_event {
 	__u32 cpu;
 	__u16 n_kernel, n_user;
 	__u8 flags;       /* enum event_flag */
-	__u8 error;       /* enum event_error */
+	__u8 error;       /* enum broken: why the walk ended before the root */
 	__u8 source;      /* 0: cpu */
 	__u8 zero;
 	__u32 exec_id;    /* changes when the process executes a file */

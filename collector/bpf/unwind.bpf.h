@@ -193,6 +193,17 @@ unwind_task_image(struct task_struct *task)
 	return unwind_image(mm->start_code, mm->end_code, mm->start_stack);
 }
 
+/* False while a thread ends, for its memory goes first, and while it executes
+ * another program: the new memory is there, its code and its stack are not,
+ * and the registers are the old program's. */
+static __always_inline bool
+unwind_has_program(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+
+	return mm != 0 && mm->start_code != 0;
+}
+
 /* Finds the process's list of mappings; false when it has none. */
 static __always_inline bool
 unwind_find_process(struct unwind_scratch *s, struct unwind_thread *t,
@@ -249,7 +260,7 @@ unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	s->walk.now_s = t->now_s;
 	s->walk.trampoline = t->trampoline;
 	s->walk.is_caller = 0;
-	s->walk.error = EVENT_OK;
+	s->walk.error = BROKEN_NOT;
 	s->walk.pending = 0;
 	s->walk.guessed = 0;
 	unwind_find_hidden(&s->walk, task);

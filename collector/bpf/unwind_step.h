@@ -84,7 +84,7 @@ struct unwind_state {
 	__u32 first, n;          /* the process's mappings */
 	__u32 now_s;
 	__u8 is_caller; /* ip is behind a call */
-	__u8 error;     /* enum event_error, once unwind_step() said stop */
+	__u8 error;     /* enum broken, once unwind_step() said stop */
 	__u8 pending;   /* frame pointers stood in for a table to come */
 	__u8 guessed;   /* frame pointers stood in for a row */
 	__u32 old, n_old, next; /* the last walk: place, frames, next one */
@@ -100,7 +100,7 @@ struct unwind_state {
 UNWIND_INLINE int
 unwind_fail(struct unwind_state *s, __u8 error)
 {
-	s->error = s->guessed ? EVENT_NO_ROW : error;
+	s->error = s->guessed ? BROKEN_NO_ROW : error;
 	return 1;
 }
 
@@ -114,9 +114,10 @@ unwind_use(struct unwind_state *s, const struct unwind_mapping *m)
 	s->place.start = m->start;
 	s->place.end = m->start + ((__u64)m->pages << 12);
 	s->place.bias = m->bias;
-	s->place.table.state = UNWIND_TABLE_NONE;
+	s->place.table.state = UNWIND_TABLE_NO_FILE;
 	if (which == UNWIND_NO_TABLE)
 		return 1;
+	s->place.table.state = UNWIND_TABLE_NONE;
 	t = unwind_table(which);
 	if (t == 0)
 		return 1;
@@ -215,7 +216,7 @@ unwind_arrive(struct unwind_state *s, __u64 ip)
 	if (s->trampoline != 0 && (ip & ~0xfffULL) == s->trampoline) {
 		ip = unwind_original(s);
 		if (ip == 0)
-			return unwind_fail(s, EVENT_TRAMPOLINE);
+			return unwind_fail(s, BROKEN_TRAMPOLINE);
 	}
 	s->ip = ip;
 	return ip == 0;
@@ -240,7 +241,7 @@ unwind_begin(struct unwind_state *s)
 	else
 		ip = offset == 0 || offset > 4 ? unwind_original(s) : 0;
 	if (ip == 0)
-		return unwind_fail(s, EVENT_TRAMPOLINE);
+		return unwind_fail(s, BROKEN_TRAMPOLINE);
 	s->ip = ip;
 	s->sp += offset == 0 || offset >= 128 ? 0 : 24;
 	return 0;
@@ -248,16 +249,13 @@ unwind_begin(struct unwind_state *s)
 
 /*
  * Code in a gap of the table: whoever builds without tables (chromium does)
- * or in assembler mostly keeps frame pointers.  In a leaf, bp 0 is no end of
- * the chain but a register like others.
+ * or in assembler mostly keeps frame pointers.
  */
 UNWIND_INLINE int unwind_by_pointer(struct unwind_state *s);
 UNWIND_INLINE int
 unwind_guess(struct unwind_state *s)
 {
 	s->guessed = 1;
-	if (s->bp == 0 && !s->is_caller)
-		return unwind_fail(s, EVENT_NO_ROW);
 	return unwind_by_pointer(s);
 }
 
@@ -270,12 +268,15 @@ unwind_by_pointer(struct unwind_state *s)
 
 	if (s->place.table.state == UNWIND_TABLE_PENDING)
 		s->pending = 1;
-	if (s->bp == 0)
+	if (s->bp == 0 && s->is_caller &&
+	    s->place.table.state != UNWIND_TABLE_NO_FILE)
 		return 1; /* the convention's end */
+	if (s->bp == 0) /* a leaf's, or a JIT's: a register like others */
+		return unwind_fail(s, BROKEN_NO_ROW);
 	if (s->bp < s->sp)
-		return unwind_fail(s, EVENT_BAD_STACK);
+		return unwind_fail(s, BROKEN_BAD_STACK);
 	if (unwind_read_user(pair, sizeof(pair), s->bp) != 0)
-		return unwind_fail(s, EVENT_UNREADABLE);
+		return unwind_fail(s, BROKEN_UNREADABLE);
 	s->sp = s->bp + 16;
 	s->bp = pair[0];
 	return unwind_arrive(s, pair[1]);
@@ -289,7 +290,7 @@ unwind_signal(struct unwind_state *s)
 	__u64 regs[7];
 
 	if (unwind_read_user(regs, sizeof(regs), s->sp + 120) != 0)
-		return unwind_fail(s, EVENT_UNREADABLE);
+		return unwind_fail(s, BROKEN_UNREADABLE);
 	s->bp = regs[0];
 	s->sp = regs[5];
 	s->ip = regs[6];
@@ -314,10 +315,10 @@ unwind_cfa(struct unwind_state *s, __u32 kind, __u64 n)
 		at += 8 * n - 8 * (__u64)UNWIND_CFA_ZERO;
 		if (unwind_read_user(&cfa, sizeof(cfa), at) == 0)
 			return cfa;
-		unwind_fail(s, EVENT_UNREADABLE);
+		unwind_fail(s, BROKEN_UNREADABLE);
 		return 0;
 	}
-	unwind_fail(s, EVENT_UNSUPPORTED);
+	unwind_fail(s, BROKEN_UNSUPPORTED);
 	return 0;
 }
 
@@ -329,14 +330,14 @@ unwind_return(struct unwind_state *s, __u64 cfa, __u32 bp)
 	__u32 n = bp >= 2 && bp <= UNWIND_WORDS ? bp : 1;
 
 	if (cfa <= s->sp)
-		return unwind_fail(s, EVENT_BAD_STACK);
+		return unwind_fail(s, BROKEN_BAD_STACK);
 	if (unwind_read_user(s->words, 8 * n, cfa - 8 * n) != 0)
-		return unwind_fail(s, EVENT_UNREADABLE);
+		return unwind_fail(s, BROKEN_UNREADABLE);
 	if (n > 1)
 		s->bp = s->words[0];
 	else if (bp != UNWIND_BP_SAME && unwind_read_user(&s->bp, 8,
 	    bp == UNWIND_BP_AT_BP ? s->bp : cfa - 8 * bp) != 0)
-		return unwind_fail(s, EVENT_UNREADABLE);
+		return unwind_fail(s, BROKEN_UNREADABLE);
 	s->sp = cfa;
 	return unwind_arrive(s, s->words[(n - 1) & (UNWIND_WORDS - 1)]);
 }
@@ -351,7 +352,7 @@ unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 	if (rule.kind == UNWIND_SIGNAL)
 		return unwind_signal(s);
 	cfa = unwind_cfa(s, rule.kind, rule.cfa);
-	if (s->error != EVENT_OK)
+	if (s->error != BROKEN_NOT)
 		return 1;
 	return unwind_return(s, cfa, rule.bp);
 }
@@ -470,6 +471,20 @@ unwind_recall(struct unwind_state *s, struct unwind_rule *rule)
 	return 0;
 }
 
+/* Code in no known mapping.  A thread does run where its leaf is: in a
+ * library that has just been mapped, whose table is still to come. */
+UNWIND_INLINE int
+unwind_in_nothing(struct unwind_state *s, __u64 pc)
+{
+	if (s->trampoline != 0 && (pc & ~0xfffULL) == s->trampoline)
+		return unwind_fail(s, BROKEN_TRAMPOLINE);
+	if (s->is_caller)
+		return unwind_fail(s, BROKEN_NO_MAPPING);
+	s->place.start = s->place.end = 0;
+	s->place.table.state = UNWIND_TABLE_PENDING;
+	return unwind_by_pointer(s);
+}
+
 /* The rule from the tables.  False when there is none: the step was made by
  * frame pointers, or failed; *end is its result. */
 UNWIND_INLINE bool
@@ -480,9 +495,7 @@ unwind_search(struct unwind_state *s, struct unwind_rule *rule, int *end)
 	__u32 next = 0;
 
 	if (!unwind_find_mapping(s, pc)) {
-		*end = unwind_fail(s, s->trampoline != 0 &&
-		    (pc & ~0xfffULL) == s->trampoline ? EVENT_TRAMPOLINE :
-		    EVENT_NO_MAPPING);
+		*end = unwind_in_nothing(s, pc);
 		return 0;
 	}
 	if (s->place.table.state != UNWIND_TABLE_READY) {

@@ -54,6 +54,6 @@ expect "the vdso" "$n samples" "$n" -ge 10
 n=$(count "$out" "$threads" "$called")
 expect "callbacks of the C library" "$n samples" "$n" -ge 10
 # A process on its way out has given up its stack.
-whole "children of a fork" "$out" "$fork" "($first|};\[no user stack\])" 60
+whole "children of a fork" "$out" "$fork" "($first|};\[no user (stack|memory)\])" 60
 whole "the first thread has ended" "$out" "$leader" "$thread" 60
 whole "the file is deleted" "$out" "$gone" "$thread" 60

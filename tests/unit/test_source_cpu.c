@@ -259,6 +259,86 @@ TEST(process_that_has_ended)
 	bench_free(t);
 }
 
+/* The frames of the only stack, behind its labels. */
+static void
+check_frames(struct bench *t, const struct sample_event *e, const char *want)
+{
+	struct batch *b;
+	char stack[300];
+
+	aggregate_clear(t->s.aggregate);
+	cpu_take_event(&t->s, e);
+	b = bench_slot(t);
+	snprintf(stack, sizeof(stack), "{pool=pool-*,process=%.15s,}%s",
+	    "test_source_cpu", want);
+	check_stack(b, t->service, stack, 1);
+	batch_free(b);
+}
+
+/* Whatever a stack was cut by stands at its root. */
+TEST(a_stack_that_is_not_whole_says_so)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+	char want[200];
+	int why;
+
+	for (why = BROKEN_NOT + 1; why <= BROKEN_TRAMPOLINE; why++) {
+		e.flags = EVENT_EH_FRAME;
+		e.error = (__u8)why;
+		snprintf(want, sizeof(want), ";%s;root_function;leaf_function",
+		    broken_reasons[why].mark);
+		check_frames(t, &e, want);
+		CHECK_INT(t->s.now.broken[why], 1);
+	}
+	e.error = BROKEN_NOT; /* frame pointers stood in */
+	e.flags = EVENT_EH_FRAME | EVENT_PENDING;
+	check_frames(t, &e,
+	    ";[no unwind table yet];root_function;leaf_function");
+	e.flags = 0;
+	e.n_user = 1;
+	check_frames(t, &e, ";[no frame pointer];leaf_function");
+	e.error = BROKEN_NO_MEMORY;
+	e.n_user = 0;
+	check_frames(t, &e, ";[no user memory]");
+	bench_free(t);
+}
+
+/* A leaf in a library that has gone since: its callers are still known. */
+TEST(an_unknown_leaf_keeps_its_callers)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+
+	e.flags = EVENT_EH_FRAME;
+	e.frames[0] = 0x123000;
+	check_frames(t, &e, ";root_function;[unknown]");
+	CHECK_INT(t->s.now.broken[BROKEN_NO_MAPPING], 0);
+	e.n_user = 3; /* a caller that tables led through */
+	e.frames[2] = e.frames[1];
+	e.frames[1] = 0x123000;
+	check_frames(t, &e, ";root_function;[unknown];[unknown]");
+	e.flags = 0; /* by frame pointers it is nonsense */
+	check_frames(t, &e, ";[no mapping];[unknown]");
+	bench_free(t);
+}
+
+/* Every reason has a name, a mark and an explanation, all different. */
+TEST(reasons)
+{
+	int i, j;
+
+	for (i = BROKEN_NOT + 1; i < BROKEN_REASONS; i++) {
+		const struct broken_reason *r = &broken_reasons[i];
+
+		CHECK(broken_find(r->reason) == r);
+		CHECK(r->mark[0] == '[' && r->why[0] != '\0');
+		for (j = BROKEN_NOT + 1; j < i; j++)
+			CHECK(strcmp(broken_reasons[j].mark, r->mark) != 0);
+	}
+	CHECK(broken_find("of another version") == NULL);
+}
+
 /* Each kind of broken stack is counted as what it is. */
 TEST(broken_stacks)
 {
@@ -275,7 +355,7 @@ TEST(broken_stacks)
 	e.n_user = 0;
 	cpu_take_event(&t->s, &e);
 	CHECK_INT(broken[BROKEN_NO_STACK], 1);
-	e.error = EVENT_32BIT;
+	e.error = BROKEN_32BIT;
 	cpu_take_event(&t->s, &e);
 	CHECK_INT(broken[BROKEN_32BIT], 1);
 	e = own_event(t);
@@ -470,6 +550,9 @@ main(void)
 	RUN(kernel_on_top);
 	RUN(kernel_thread);
 	RUN(process_that_has_ended);
+	RUN(a_stack_that_is_not_whole_says_so);
+	RUN(an_unknown_leaf_keeps_its_callers);
+	RUN(reasons);
 	RUN(broken_stacks);
 	RUN(many_services);
 	RUN(two_rates_are_two_series);

@@ -181,7 +181,7 @@ TEST(rules)
 	CHECK_INT(s.bp, 0x1234);
 	CHECK_INT(s.sp, STACK + 144 + 32);
 	CHECK_INT(unwind_step(&s), 1); /* stop */
-	CHECK_INT(s.error, EVENT_OK);
+	CHECK_INT(s.error, BROKEN_NOT);
 }
 
 /* A return address behind the last instruction of a function belongs to that
@@ -244,19 +244,20 @@ TEST(errors)
 	static const struct {
 		__u64 ip;
 		__u64 sp;
-		__u8 error;
+		__u8 is_caller, error;
 	} cases[] = {
-	    {0x300000, STACK, EVENT_NO_MAPPING},
-	    {0x401000, STACK, EVENT_NO_MAPPING},
-	    {AT(0x1610), STACK, EVENT_UNSUPPORTED},
-	    {AT(0x1910), STACK, EVENT_BAD_STACK},
-	    {AT(0x1010), 0x1000, EVENT_UNREADABLE}};
+	    {0x300000, STACK, 1, BROKEN_NO_MAPPING},
+	    {0x401001, STACK, 1, BROKEN_NO_MAPPING},
+	    {AT(0x1610), STACK, 0, BROKEN_UNSUPPORTED},
+	    {AT(0x1910), STACK, 0, BROKEN_BAD_STACK},
+	    {AT(0x1010), 0x1000, 0, BROKEN_UNREADABLE}};
 	struct unwind_state s;
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		s = begin(cases[i].ip);
 		s.sp = cases[i].sp;
+		s.is_caller = cases[i].is_caller;
 		CHECK_INT(unwind_step(&s), 1);
 		CHECK_INT(s.error, cases[i].error);
 	}
@@ -276,11 +277,11 @@ TEST(return_probes)
 	hidden = 0;
 	set(STACK + 64 + 16, 0x7fffffffe000);
 	CHECK_INT(unwind_step(&s), 1);
-	CHECK_INT(s.error, EVENT_TRAMPOLINE);
+	CHECK_INT(s.error, BROKEN_TRAMPOLINE);
 	s = begin(0x7fffffffe000); /* in the trampoline itself */
 	s.trampoline = 0x7fffffffe000;
 	CHECK_INT(unwind_begin(&s), 1);
-	CHECK_INT(s.error, EVENT_TRAMPOLINE);
+	CHECK_INT(s.error, BROKEN_TRAMPOLINE);
 	s = begin(0x7fffffffe00d); /* behind its system call */
 	s.trampoline = 0x7fffffffe000;
 	hidden = AT(0x1010);
@@ -306,13 +307,51 @@ TEST(frame_pointers)
 	CHECK_INT(s.sp, STACK + 144);
 	CHECK_INT(s.pending, 1); /* a table is to come */
 	CHECK_INT(unwind_step(&s), 1); /* bp 0: the end */
-	CHECK_INT(s.error, EVENT_OK);
+	CHECK_INT(s.error, BROKEN_NOT);
 	s = begin(0x500010);
 	mappings[1].table = UNWIND_NO_TABLE;
 	s.bp = STACK; /* below the stack pointer */
 	CHECK_INT(unwind_step(&s), 1);
-	CHECK_INT(s.error, EVENT_BAD_STACK);
+	CHECK_INT(s.error, BROKEN_BAD_STACK);
 	CHECK_INT(s.pending, 0);
+}
+
+/* A thread is where its leaf is: what is not known is the mapping. */
+TEST(a_leaf_in_no_known_mapping_has_callers)
+{
+	struct unwind_state s = begin(0x300000);
+
+	set(STACK + 128, 0);
+	set(STACK + 136, AT(0x1110));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1110));
+	CHECK_INT(s.error, BROKEN_NOT);
+	CHECK_INT(s.pending, 1);
+}
+
+/* bp 0 is where the chain ends that began with it: not in a leaf, where it is
+ * a register like others, and not in code that a JIT made, where no thread
+ * begins. */
+TEST(a_jit_with_a_zero_frame_pointer_is_not_whole)
+{
+	struct unwind_state s = begin(0x500010);
+
+	mappings[1].table = UNWIND_NO_TABLE;
+	s.bp = 0;
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_NO_ROW);
+	s = begin(0x500010);
+	mappings[1].table = UNWIND_NO_TABLE;
+	set(STACK + 128, 0);
+	set(STACK + 136, 0x500020);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_NO_ROW);
+	s = begin(0x500010); /* of a file: a leaf is none, either */
+	tables[mappings[1].table].state = UNWIND_TABLE_NONE;
+	s.bp = 0;
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_NO_ROW);
 }
 
 TEST(gaps_are_guessed)
@@ -322,16 +361,16 @@ TEST(gaps_are_guessed)
 	set(STACK + 136, AT(0x1400) + 1);
 	CHECK_INT(unwind_step(&s), 0);
 	CHECK_INT(unwind_step(&s), 1);
-	CHECK_INT(s.error, EVENT_OK);
+	CHECK_INT(s.error, BROKEN_NOT);
 	s = begin(AT(0x1810));
 	set(STACK + 136, 0x12345678); /* led nowhere: a wrong guess */
 	CHECK_INT(unwind_step(&s), 0);
 	CHECK_INT(unwind_step(&s), 1);
-	CHECK_INT(s.error, EVENT_NO_ROW);
+	CHECK_INT(s.error, BROKEN_NO_ROW);
 	s = begin(AT(0x1810));
 	s.bp = 0;
 	CHECK_INT(unwind_step(&s), 1);
-	CHECK_INT(s.error, EVENT_NO_ROW);
+	CHECK_INT(s.error, BROKEN_NO_ROW);
 }
 
 static uint64_t
@@ -438,7 +477,7 @@ walk(struct unwind_state *s, const struct unwind_state *from, __u32 tid,
 	s->n = 2;
 	s->now_s = from->now_s;
 	s->is_caller = 0;
-	s->error = EVENT_OK;
+	s->error = BROKEN_NOT;
 	s->pending = s->guessed = 0;
 	unwind_keep_begin(s, tid);
 	out->n = 0;
@@ -649,7 +688,7 @@ on_signal(int sig)
 		walked[n_walked++] = s.ip;
 	while (n_walked < 64 && unwind_step(&s) == 0);
 	n_expected = backtrace(expected, 64);
-	CHECK_INT(s.error, EVENT_OK);
+	CHECK_INT(s.error, BROKEN_NOT);
 }
 
 /* Frames of several shapes: plain, with a large array, of variable size,
@@ -708,6 +747,8 @@ main(void)
 	RUN(errors);
 	RUN(return_probes);
 	RUN(frame_pointers);
+	RUN(a_leaf_in_no_known_mapping_has_callers);
+	RUN(a_jit_with_a_zero_frame_pointer_is_not_whole);
 	RUN(gaps_are_guessed);
 	RUN(index_against_all_rows);
 	RUN(kept_rules_change_nothing);

@@ -1,0 +1,48 @@
+/*
+ * The table of reasons.
+ */
+#include "broken.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct broken_reason broken_reasons[BROKEN_REASONS] = {
+    [BROKEN_NOT] = {"", "", "", 1},
+    [BROKEN_NO_TABLES] = {"no tables yet", "[no unwind table yet]",
+        "unwind tables of the code are not made yet", 0},
+    [BROKEN_NO_MAPPING] = {"no mapping", "[no mapping]",
+        "they led to addresses of no known code", 0},
+    [BROKEN_NO_ROW] = {"no row", "[no unwind row]",
+        "the code has neither .eh_frame nor frame pointers", 0},
+    [BROKEN_UNSUPPORTED] = {"unsupported", "[unsupported unwind rule]",
+        "the code needs rules of .eh_frame that are not done", 0},
+    [BROKEN_UNREADABLE] = {"unreadable", "[stack unreadable]",
+        "the memory of the stack was not there", 0},
+    [BROKEN_BAD_STACK] = {"bad stack", "[bad stack]",
+        "they led down the stack", 0},
+    [BROKEN_TRAMPOLINE] = {"trampoline", "[uretprobe]",
+        "they were in the code of return probes", 0},
+    [BROKEN_32BIT] = {"32 bit", "[32-bit code]",
+        "the program is of 32 bits", 0},
+    [BROKEN_NO_MEMORY] = {"no memory", "[no user memory]",
+        "the threads were ending or executing another program", 1},
+    [BROKEN_NO_STACK] = {"no stack", "[no user stack]",
+        "they have no user stack", 0},
+    [BROKEN_ONE_FRAME] = {"one frame", "[no frame pointer]",
+        "the code keeps no frame pointers", 0},
+    [BROKEN_TRUNCATED] = {"truncated", "[truncated]",
+        "they are deeper than 127 frames", 0},
+    [BROKEN_NO_PROCESS] = {"no process", "[no process]",
+        "the processes had ended before they were looked at", 0},
+};
+
+const struct broken_reason *
+broken_find(const char *reason)
+{
+	int i;
+
+	for (i = BROKEN_NOT + 1; i < BROKEN_REASONS; i++)
+		if (strcmp(broken_reasons[i].reason, reason) == 0)
+			return &broken_reasons[i];
+	return NULL;
+}
