@@ -13,7 +13,7 @@
   /* The runs, asked for once a minute at most. */
   let list = [], listAt = 0;
   async function runs(signal) {
-    if (Date.now() - listAt > 60000 || ns.mode.current !== 'live') {
+    if (Date.now() - listAt > 60000 || ns.mode.current === 'offline') {
       list = (await ns.api.get('runs', {}, { signal })).runs || [];
       listAt = Date.now();
     }
@@ -27,8 +27,8 @@
   /* Of the state; what is older than all data is known from the mode. */
   function pair(state, range) {
     const m = ns.mode;
-    const store = m.current === 'live' ? m.health && m.health.store
-      : m.snapshot;
+    const store = m.current === 'offline' ? m.snapshot
+      : m.health && m.health.store;
     const oldest = ns.time.parse(store && store.from, 0);
     return ns.runs.pair(state, range, Number.isFinite(oldest) ? oldest : 0);
   }

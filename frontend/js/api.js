@@ -1,6 +1,7 @@
 /*
  * Asks the API, or the snapshot while Offline.  Answers are JSON or text;
- * failures are ApiError with the server's own words.
+ * failures are ApiError with the server's own words.  Where nobody answers,
+ * the mode is settled first: who keeps what it had aborts by its signal.
  */
 (function (ns) {
   'use strict';
@@ -30,7 +31,7 @@
       : signal || limit;
   }
 
-  async function request(path, options) {
+  async function ask(path, options) {
     let res;
     try {
       res = await fetch(path, options);
@@ -45,6 +46,19 @@
     return res;
   }
 
+  async function request(path, options, signal) {
+    try {
+      return await ask(path, Object.assign({ signal: within(signal) },
+        options));
+    } catch (e) {
+      if (e.status === 0 || e.status >= 502)
+        await ns.mode.doubt();
+      if (signal && signal.aborted)
+        throw signal.reason;
+      throw e;
+    }
+  }
+
   async function recorded(name, params) {
     const snapshot = await ns.recording.load();
     if (!snapshot)
@@ -57,17 +71,16 @@
 
   /* GET api/v1/name; text for what is not JSON. */
   async function get(name, params, { signal, text } = {}) {
-    if (ns.mode.current !== 'live')
+    if (ns.mode.current === 'offline')
       return recorded(name, params);
-    const res = await request(ns.request.path(name, params),
-      { signal: within(signal) });
+    const res = await request(ns.request.path(name, params), {}, signal);
     return text ? res.text() : res.json();
   }
 
   /* POST api/v1/name with JSON; the answer's JSON. */
   async function post(name, body) {
     const res = await request(ns.request.path(name), { method: 'POST',
-      body: JSON.stringify(body), signal: within(null),
+      body: JSON.stringify(body),
       headers: { 'Content-Type': 'application/json' } });
     return res.json();
   }
@@ -78,7 +91,7 @@
       throw new ApiError(0, 'a browser cannot send the key "' + key + '"');
     const put = value !== undefined;
     const res = await request(path, { method: put ? 'PUT' : 'GET',
-      body: put ? value : undefined, signal: within(null),
+      body: put ? value : undefined,
       headers: put ? { 'Content-Type': 'text/plain; charset=utf-8' } : {} });
     return res.json();
   }

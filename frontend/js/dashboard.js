@@ -1,7 +1,7 @@
 /*
  * The dashboard's wiring: state in, requests out.  One tab is alive at a
  * time; a newer refresh aborts the older one; while following, the view
- * moves every slot.
+ * moves every slot.  While the connection is lost, what was shown stays.
  */
 (function (ns) {
   'use strict';
@@ -9,7 +9,8 @@
   const { $ } = ns.dom;
   const FOLLOW_MS = 10000, POINTS = 320, SERVICES_MS = 60000;
   const tabs = {};
-  let bar, services = [], servicesAt = 0, running = null, shownMode = '';
+  let bar, note, services = [], servicesOf = '', servicesAt = 0;
+  let running = null, shownMode = '', shownOf = '';
   let busy = false, lastView = '';
 
   const MAKERS = { memory: ns.memoryTab, cpu: ns.cpuTab, runs: ns.runsTab,
@@ -21,46 +22,80 @@
     return tabs[name];
   }
 
-  /* '' stands for all services; a snapshot has single ones only. */
-  function chosen(state) {
-    if (state.service === ns.services.ALL)
-      return '';
-    if (state.service)
-      return state.service;
-    return services.length ? services[0].name : '';
+  function source() {
+    return ns.mode.current === 'offline' ? 'demo' : 'live';
   }
 
-  function listServices(state) {
-    const { ALL } = ns.services;
-    const name = state.service === ALL ? ALL : chosen(state);
-    const all = ns.mode.current === 'live' || name === ALL
+  /* What an answer depends on: while the connection is lost, the same is
+   * not asked again, and what stands there stays. */
+  function question(state) {
+    return JSON.stringify([source(), state.tab, state.view === 'compare',
+      ...tab(state.tab).keys.map((k) => state[k])]);
+  }
+
+  function listServices({ service, tab: on }, error) {
+    const { ALL } = ns.services, demo = source() === 'demo';
+    const all = !demo || service === ALL
       ? [{ name: ALL, label: 'whole host' }] : [];
-    const known = services.some((s) => s.name === name) || name === ALL;
-    bar.services((known || !name ? services
-      : [{ name, label: name + ' (not seen)' }, ...services])
-      .concat(services.length ? all : []), name);
+    const known = services.some((s) => s.name === service) || service === ALL;
+    bar.services((known || !service ? services
+      : [{ name: service, label: service + ' (no data here)' }, ...services])
+      .concat(services.length || service === ALL ? all : []), service);
+    note.show(on === 'deps' ? null
+      : ns.services.note(service, services, { demo, error }));
   }
 
-  async function knowServices(range, signal) {
-    if (services.length && Date.now() - servicesAt < SERVICES_MS)
+  /* Those of the range; one that is missed is looked for each time. */
+  async function knowServices({ service, from, until }, range, signal) {
+    const of = JSON.stringify([source(), from, until]);
+    const known = service === ns.services.ALL ? services.length
+      : services.some((s) => s.name === service);
+    if (known && of === servicesOf && Date.now() - servicesAt < SERVICES_MS)
       return;
+    if (of !== servicesOf)
+      services = [];
     services = await ns.services.load(range, signal);
+    servicesOf = of;
     servicesAt = Date.now();
   }
 
+  /* The first choice is the address's from then on: a link holds it, and
+   * no other service takes its place when this one falls silent. */
+  function settleService() {
+    if (!ns.view.get().service && services.length)
+      ns.view.set({ service: services[0].name },
+        { replace: true, quiet: true });
+    return ns.view.get();
+  }
+
+  /* '' stands for the whole host. */
   function context(state, range, signal) {
-    return { state, range, signal, service: chosen(state),
+    return { state, range, signal,
+      service: state.service === ns.services.ALL ? '' : state.service,
       step: ns.time.step(range.until - range.from, POINTS) };
+  }
+
+  /* A refresh ended without a successor. */
+  function halt() {
+    if (running)
+      running.abort();
+    running = null;
+    busy = false;
+    $('panel-' + ns.view.get().tab).removeAttribute('aria-busy');
   }
 
   async function refresh() {
     if (ns.mode.current === 'starting')
       return;
+    let state = ns.view.get();
+    if (ns.mode.current === 'lost' && question(state) === shownOf) {
+      ns.mode.poll();
+      return;
+    }
     if (running)
       running.abort();
     running = new AbortController();
     const { signal } = running;
-    const state = ns.view.get();
     const range = ns.view.range();
     lastView = state.view;
     const panel = $('panel-' + state.tab);
@@ -69,16 +104,19 @@
     busy = true;
     bar.show(state);
     try {
-      await knowServices(range, signal).catch((e) => {
+      const why = await knowServices(state, range, signal).catch((e) => {
         if (e.name === 'AbortError')
           throw e;
+        return e.message;
       });
-      listServices(state);
+      state = settleService();
+      listServices(state, why);
       await tab(state.tab).refresh(context(state, range, signal));
+      shownOf = question(state);
       panel.dataset.loaded = ns.mode.current;
     } catch (e) {
       if (e.name === 'AbortError')
-        return; /* a newer refresh is under way */
+        return; /* a newer refresh is under way, or halt() was called */
       busy = false;
       throw e;
     }
@@ -181,21 +219,30 @@
         { replace: true });
   }
 
+  function modeChanged(mode) {
+    shownMode = mode.current;
+    /* The same question keeps its answer, another one fails aloud. */
+    if (mode.current === 'lost' && question(ns.view.get()) === shownOf) {
+      halt();
+      return;
+    }
+    fit(mode);
+    refresh();
+  }
+
   function start() {
     ns.theme.bind($('theme-button'));
     ns.view.start();
     bar = ns.rangeBar.create($('range-bar'));
+    note = ns.services.line();
+    $('range-bar').after(note.node);
     const show = ns.status.create({ button: $('health'),
       switcher: $('mode'), bannerNode: $('banner') });
     ns.mode.on((mode) => {
       show(mode);
       document.body.dataset.mode = mode.current;
-      if (mode.current !== shownMode) {
-        shownMode = mode.current;
-        services = [];
-        fit(mode);
-        refresh();
-      }
+      if (mode.current !== shownMode)
+        modeChanged(mode);
     });
     ns.view.on(changed);
     tabKeys();

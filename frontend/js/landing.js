@@ -10,7 +10,7 @@
   const SPAN_S = 900, REFRESH_MS = 30000;
 
   let shown = '', flame = null, frames = ns.flameTree.decode(null), zoomed = 0;
-  let unit = ns.flameFacts.unitOf({});
+  let unit = ns.flameFacts.unitOf({}), service = '';
 
   function makeFlame() {
     const tip = ns.flameTip.tooltip();
@@ -35,8 +35,8 @@
     const m = answer.memlens || {};
     const from = ns.time.parse(m.from, range.from);
     $('hero-caption').textContent = frames.ticks === 0
-      ? service + ': nothing recorded in the last quarter of an hour'
-      : service + ', ' + F.range(from, ns.time.parse(m.until, range.until)) +
+      ? (service || 'the whole host') + ': nothing recorded in the last quarter of an hour'
+      : (service || 'the whole host') + ', ' + F.range(from, ns.time.parse(m.until, range.until)) +
         ', ' + unit.text(frames.ticks) + ' of CPU time, ' + (live
         ? 'live' : 'from the snapshot');
   }
@@ -75,16 +75,35 @@
     put('now-deps', 1, graph.nodes.length + ' targets within 2 steps');
   }
 
+  /* The service of the first answer stays: another one is not its present. */
   async function refresh() {
     const range = ns.time.resolve('now-' + SPAN_S + 's', 'now',
       ns.mode.now());
-    const list = await ns.services.load(range).catch(() => []);
-    const service = list.length ? list[0].name : '';
+    const list = service ? []
+      : await ns.services.load(range).catch(() => []);
+    if (list.length)
+      service = list[0].name;
     const quiet = (e) => {
-      $('hero-caption').textContent = e.message;
+      if (ns.mode.current !== 'lost')
+        $('hero-caption').textContent = e.message;
     };
     await Promise.all([drawFlame(service, range).catch(quiet),
       numbers(service, range).catch(() => undefined)]);
+  }
+
+  /* What it had stays, and is said to be old. */
+  function lost(mode) {
+    const old = $('hero-caption').textContent;
+    $('hero-caption').textContent = (mode.wasLive ? old + ' · ' : '') +
+      'no connection since ' + F.clock(mode.since, true) + ': ' + mode.why;
+  }
+
+  function changed(mode) {
+    if (mode.current === 'lost')
+      return lost(mode);
+    if (mode.current === 'offline')
+      service = '';
+    return refresh();
   }
 
   function start() {
@@ -95,9 +114,9 @@
       show(mode);
       /* Nobody answers these from a file or a snapshot. */
       for (const a of document.querySelectorAll('.live-only'))
-        a.hidden = mode.reachable === false;
+        a.hidden = !mode.api;
       if (mode.current !== shown && mode.current !== 'starting')
-        refresh();
+        changed(mode);
       shown = mode.current;
     });
     show(ns.mode);

@@ -1,12 +1,14 @@
 /*
  * Which services there are and which one to show first: the one with a
- * database's statistics, else the busiest.
+ * database's statistics, else the busiest.  What was chosen once stays: a
+ * service without data is said to have none, beside what there is.
  */
 (function (ns) {
   'use strict';
 
   const S = ns.series;
-  const LOOK_BACK_S = 600;
+  const ALL = '*', OFFERS = 6;
+  const POINTS = 20;
 
   /* {name: mean rate} of the services that burn CPU. */
   function busyness(cols) {
@@ -31,18 +33,52 @@
   }
 
   async function load(range, signal) {
-    const answer = await ns.api.get('services', ns.mode.current === 'live'
-      ? { from: range.from, until: range.until } : {}, { signal });
-    const recent = { from: Math.max(range.from, range.until - LOOK_BACK_S),
-      until: range.until };
+    const answer = await ns.api.get('services',
+      ns.mode.current === 'offline' ? {}
+        : { from: range.from, until: range.until }, { signal });
     const r = await ns.api.series([
       { key: 'up', query: 'leveldb_up', fn: 'last' },
       { key: 'cpu', query: 'namedprocess_namegroup_cpu_seconds_total',
-        fn: 'rate' }], recent, ns.time.step(LOOK_BACK_S, 20), signal);
+        fn: 'rate' }], range, ns.time.step(range.until - range.from, POINTS),
+    signal);
     return rank(answer.services || [],
       new Set(r.up.cols.map((c) => c.labels.service)), busyness(r.cpu.cols));
   }
 
+  /*
+   * What has to be said beside the chosen name ('' where nothing is chosen
+   * yet): {text, offers: [name…]}, null where it has data.  demo: the list is
+   * the recording's; error: why there is no list.  Pure.
+   */
+  function note(name, list, { demo, error } = {}) {
+    const all = demo ? [] : [ALL];
+    if (error && (!name || !list.length))
+      return { text: 'Which services there are is not known: ' + error + '.',
+        offers: name === ALL ? [] : all };
+    if (name === ALL || list.some((s) => s.name === name))
+      return null;
+    const offers = list.slice(0, OFFERS).map((s) => s.name);
+    if (!name)
+      return { text: 'No service has data in this range.', offers: [] };
+    return { text: demo ? '“' + name + '” is not in the recorded demo.'
+      : 'No data of “' + name + '” in this range.',
+    offers: offers.concat(all) };
+  }
+
+  /* The note as a line below the range bar; a click on an offer chooses. */
+  function line() {
+    const { h } = ns.dom;
+    const node = h('p', { class: 'hint service-note', role: 'status',
+      hidden: true });
+    return { node, show(said) {
+      node.hidden = !said;
+      node.replaceChildren(...(said ? [said.text, ...said.offers.map((n) =>
+        h('button', { type: 'button', class: 'button', 'data-value': n,
+          text: n === ALL ? 'whole host' : n, onclick: () =>
+            ns.view.set({ service: n, fn: '', zoom: '' }) }))] : []));
+    } };
+  }
+
   /* ALL: what stands in the address for the whole host. */
-  ns.services = { load, rank, ALL: '*' };
+  ns.services = { load, rank, note, line, ALL };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -1,6 +1,7 @@
 /*
  * The header's truth about the data: health, its age, what was lost; the
- * switch between Live and Offline; and the banner of a snapshot.
+ * switch between Live and the demo; and the banner of a lost connection or
+ * of the demo.
  */
 (function (ns) {
   'use strict';
@@ -17,8 +18,8 @@
     if (!ns.mode.canBeLive())
       return { level: 'none', text: 'From a file', why: '' };
     if (!j)
-      return { level: mode.forced && mode.reachable ? 'none' : 'down',
-        text: 'No connection', why: mode.why };
+      return mode.api ? { level: 'down', text: 'No connection',
+        why: mode.why } : { level: 'none', text: 'Demo', why: mode.why };
     return { level: j.level, text: WORDS[j.level],
       why: j.reasons[0] || '' };
   }
@@ -99,43 +100,69 @@
     };
   }
 
-  /* Two buttons: Live follows reality, Offline is a choice that stays. */
+  function demo(offline) {
+    ns.view.set({ mode: offline ? 'offline' : 'auto' });
+  }
+
+  /* Two buttons: Live follows reality, Demo is a choice that stays. */
   function modeSwitch(root) {
     const make = (text, value) => h('button', { type: 'button',
       class: 'segment', text, 'data-value': value, onclick: () => {
-        ns.view.set({ mode: value === 'offline' ? 'offline' : 'auto' });
+        demo(value === 'offline');
         if (value === 'live')
           ns.mode.poll();
       } });
-    const buttons = [make('Live', 'live'), make('Offline', 'offline')];
+    const buttons = [make('Live', 'live'), make('Demo', 'offline')];
     root.replaceChildren(...buttons);
     return (mode) => {
       for (const b of buttons)
         b.setAttribute('aria-pressed',
-          String(b.dataset.value === mode.current));
-      buttons[0].disabled = mode.reachable === false;
-      buttons[0].title = mode.reachable === false
-        ? 'Not now: ' + mode.why : 'Data of this moment';
-      buttons[1].title = 'Data of the bundled snapshot';
+          String((b.dataset.value === 'offline') ===
+            (mode.current === 'offline')));
+      buttons[0].disabled = !mode.api;
+      buttons[0].title = mode.api
+        ? 'Data of this moment' : 'Not now: ' + mode.why;
+      buttons[1].title = 'The bundled demo: recorded, of another machine';
     };
   }
 
+  /* What a snapshot is, and what there is instead. */
+  function demoText(mode) {
+    const s = mode.snapshot;
+    const taken = s ? F.dateTime(Date.parse(s.taken) / 1000) : '';
+    return [h('strong', { text: 'Offline demo.' }), ' ' +
+      (s ? 'All data here is recorded, of another machine: a snapshot of ' +
+        taken + ' and the ' + F.duration(s.until - s.from) + ' before.' +
+        (/mock/.test(s.by) ? ' Its numbers are made up.' : '')
+        : 'There is no snapshot beside this page.') + ' ' +
+      (mode.forced ? mode.reachable ? 'Live data is available.' : ''
+        : 'Reason: ' + mode.why + '.')];
+  }
+
+  /* Nothing else takes the place of what was shown. */
+  function lostText(mode) {
+    const button = (text, onclick) => h('button', { type: 'button',
+      class: 'button', text, onclick });
+    return [h('strong', { text: 'No connection since ' +
+      F.clock(mode.since, true) + '.' }), ' ' + (mode.wasLive
+      ? 'What is shown was loaded before; newer data is missing.'
+      : 'Nothing was loaded yet.') + ' Reason: ' + mode.why +
+      '. It is asked again every few seconds. ',
+    button('Try now', () => ns.mode.poll()), ' ',
+    button('Open the demo', () => demo(true))];
+  }
+
   function banner(root) {
+    let shown = '';
     return (mode) => {
-      root.hidden = mode.current !== 'offline';
-      if (root.hidden)
-        return;
-      const s = mode.snapshot;
-      const taken = s ? F.dateTime(Date.parse(s.taken) / 1000) : '';
-      root.replaceChildren(h('strong', { text: 'Offline.' }), ' ',
-        s ? 'All data here is recorded: a snapshot of ' + taken +
-          ' and the ' + F.duration(s.until - s.from) + ' before.' +
-          (/mock/.test(s.by) ? ' Its numbers are made up.' : '')
-          : 'There is no snapshot beside this page.', ' ',
-        mode.forced && mode.reachable
-          ? 'Live data is available.'
-          : mode.why ? 'Reason: ' + mode.why + '. ' + (ns.mode.wasLive
-            ? 'Live returns by itself.' : '') : '');
+      const make = { offline: demoText, lost: lostText }[mode.current];
+      root.hidden = !make;
+      root.dataset.mode = mode.current;
+      const key = JSON.stringify([mode.current, mode.why, mode.since,
+        mode.reachable, mode.forced, !!mode.snapshot]);
+      if (make && key !== shown) /* a button keeps its focus */
+        root.replaceChildren(...make(mode));
+      shown = key;
     };
   }
 
@@ -147,8 +174,9 @@
         show(mode);
       const said = mode.current + ' ' + summary(mode).text;
       if (before && said !== before)
-        ns.dom.announce(mode.current === 'offline' ? 'Offline'
-          : 'Live, ' + summary(mode).text);
+        ns.dom.announce(mode.current === 'offline' ? 'Offline demo'
+          : mode.current === 'lost' ? 'No connection'
+            : 'Live, ' + summary(mode).text);
       before = said;
     };
   }

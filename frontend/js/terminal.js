@@ -98,8 +98,10 @@
 
     async ask(cmd) {
       if (ns.mode.current !== 'live')
-        return this.print('warn', 'The playground needs Live: Offline shows ' +
-          'a recording, which cannot be written to or asked.');
+        return this.print('warn', ns.mode.current === 'lost'
+          ? 'Not sent: there is no connection.'
+          : 'The playground needs Live: the demo is a recording, which ' +
+            'cannot be written to or asked.');
       this.setBusy(true);
       try {
         const { text, took, dim } = await run(cmd);

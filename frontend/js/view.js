@@ -27,15 +27,17 @@
       fn(state, changed);
   }
 
-  /* replace: do not make an entry in the history (typing, defaults). */
-  function set(patch, { replace = false, trail } = {}) {
+  /* replace: do not make an entry in the history (typing, defaults);
+   * quiet: whoever listens knows already. */
+  function set(patch, { replace = false, quiet = false, trail } = {}) {
     const before = state;
     state = Object.assign({}, state, patch);
     if (trail)
       crumbs = trail;
     if (trail || Object.keys(patch).some((k) => patch[k] !== before[k])) {
       write(replace);
-      emit(before);
+      if (!quiet)
+        emit(before);
     }
   }
 

@@ -53,17 +53,23 @@ const tests = [
       await until(async () => /Healthy/.test(await pill(page)), 40000,
         'healthy again');
     })],
-  ['everything stops: Offline by itself, and Live again', () => withPage(
-    browser, { allowed: NET }, async (page) => {
+  ['everything stops: what was shown stays, not a demo, and Live again',
+    () => withPage(browser, { allowed: NET }, async (page) => {
       await open(page, 'cpu');
-      await until(() => page.evaluate(() => !!window.MemLens.snapshot),
-        REFRESH, 'the snapshot at hand');
+      await until(async () => /leveldb::/.test(await flame(page)), 15000,
+        'a LevelDB function in the table');
       keep('SIGSTOP');
       process.kill(pid('nginx'), 'SIGTERM');
-      await until(async () => await mode(page) === 'offline', 3 * REFRESH,
-        'offline');
-      await until(async () => /snapshot of \d{4}-\d\d-\d\d/.test(
-        await page.textContent('#banner')), REFRESH, 'a dated banner');
+      await until(async () => await mode(page) === 'lost', 3 * REFRESH,
+        'lost');
+      const had = await flame(page), service = new URL(page.url())
+        .searchParams.get('service');
+      assert(/No connection since \d\d:\d\d:\d\d/.test(
+        await page.textContent('#banner')), 'since when is not said');
+      await page.waitForTimeout(2 * REFRESH);
+      assert(await flame(page) === had, 'what was shown did not stay');
+      assert(service === 'kvservice' && page.url().includes(service),
+        'the address lacks the service');
       keep('SIGCONT');
       await until(async () => await mode(page) === 'live', 40000,
         'live again');

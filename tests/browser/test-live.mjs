@@ -61,30 +61,15 @@ function health({ browser, base }) {
 
 function offline({ browser, base, files }) {
   return [
-    ['offline: falls back by itself and returns by itself', () => withPage(
-      browser, { allowed: NET }, async (page) => {
-        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await modeIs(page, 'live');
-        await loaded(page, 'cpu');
-        await page.route('**/api/v1/**', (route) => route.abort());
-        await modeIs(page, 'offline', 2 * REFRESH);
-        await page.waitForSelector('#banner:not([hidden])');
-        assert(/snapshot of \d{4}-\d\d-\d\d/.test(
-          await page.textContent('#banner')), 'the banner has no date');
-        await page.waitForSelector('#panel-cpu[data-loaded=offline]');
-        await page.unroute('**/api/v1/**');
-        await modeIs(page, 'live');
-        equal(await page.isVisible('#banner'), false, 'banner while live');
-      })],
-    ['offline: a server without an API is Offline, not broken', () =>
+    ['offline: a server without an API shows the demo, marked', () =>
       withPage(browser, { allowed: NET }, async (page) => {
         await page.route('**/api/v1/**', (route) => route.fulfill({
-          status: 502, contentType: 'text/html', body: '<h1>Bad</h1>' }));
+          status: 404, contentType: 'text/html', body: '<h1>None</h1>' }));
         await page.goto(base + 'dashboard.html');
         await modeIs(page, 'offline');
         await loaded(page, 'memory');
-        assert(/502/.test(await page.textContent('#banner')),
-          'the banner does not say why');
+        assert(/demo.*snapshot of \d{4}-\d\d-\d\d.*no MemLens API/.test(
+          await page.textContent('#banner')), 'the banner does not say so');
       })],
     ['offline: one late answer is not taken for a dead server', () =>
       withPage(browser, { allowed: NET, hurried: true }, async (page) => {
@@ -175,6 +160,117 @@ function offline({ browser, base, files }) {
   ];
 }
 
+/* All the page shows of a service: numbers, table, facts. */
+const shown = (page) => page.textContent('#panel-cpu');
+
+function lost({ browser, base }) {
+  return [
+    ['lost: what was shown stays, with since when, and Live returns', () =>
+      withPage(browser, { allowed: NET }, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await modeIs(page, 'live');
+        await loaded(page, 'cpu');
+        await page.route('**/api/v1/**', (route) => route.abort());
+        const had = await shown(page);
+        /* Following asks each 10 s: that must not empty the page either. */
+        await page.evaluate(() => window.MemLens.dashboard.refresh());
+        await modeIs(page, 'lost', 2 * REFRESH);
+        assert(/No connection since \d\d:\d\d:\d\d.*loaded before/.test(
+          await page.textContent('#banner')), 'since when is not said');
+        equal(await shown(page), had, 'what is shown');
+        await page.waitForTimeout(11000);
+        equal(await shown(page), had, 'what is shown, 11 s later');
+        equal(await page.evaluate(() => document.body.dataset.mode), 'lost',
+          'the mode, 11 s later');
+        await page.unroute('**/api/v1/**');
+        await modeIs(page, 'live');
+        equal(await page.isVisible('#banner'), false, 'banner while live');
+      })],
+    ['lost: another question is answered by its failure', () => withPage(
+      browser, { allowed: NET }, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await modeIs(page, 'live');
+        await loaded(page, 'cpu');
+        await page.route('**/api/v1/**', (route) => route.abort());
+        await modeIs(page, 'lost', 2 * REFRESH);
+        await page.click('.segment[data-value=now-5m]');
+        await until(async () => /cannot be reached/.test(
+          await page.textContent('.flame-body > .chart-note')), REFRESH,
+        'the failure is not said');
+      })],
+    ['lost: the demo is opened by a choice alone', () => withPage(browser,
+      { allowed: NET }, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await modeIs(page, 'live');
+        await until(() => page.evaluate(() => !!window.MemLens.snapshot),
+          REFRESH, 'the snapshot at hand');
+        await page.route('**/api/v1/**', (route) => route.abort());
+        await modeIs(page, 'lost', 2 * REFRESH);
+        await page.click('#banner button:has-text("Open the demo")');
+        await modeIs(page, 'offline');
+        assert(/Offline demo/.test(await page.textContent('#banner')),
+          'it is not marked');
+      })],
+    ['lost: a gateway without its workers is not a demo', () => withPage(
+      browser, { allowed: NET }, async (page) => {
+        await page.route('**/api/v1/**', (route) => route.fulfill({
+          status: 502, contentType: 'text/html', body: '<h1>Bad</h1>' }));
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await modeIs(page, 'lost');
+        assert(/Nothing was loaded yet.*502/.test(
+          await page.textContent('#banner')), 'the banner does not say why');
+        await page.unroute('**/api/v1/**');
+        await modeIs(page, 'live');
+        await page.waitForSelector('#panel-cpu[data-loaded=live]');
+      })]
+  ];
+}
+
+/* The database is down: the list has all but it. */
+async function silence(page, name) {
+  await page.route('**/api/v1/services*', async (route) => {
+    const res = await route.fetch();
+    const body = await res.json();
+    body.services = body.services.filter((s) => s.name !== name);
+    await route.fulfill({ response: res, json: body });
+  });
+}
+
+function chosen({ browser, base }) {
+  const service = (page) => new URL(page.url()).searchParams.get('service');
+  return [
+    ['service: the first choice stands in the address', () => withPage(
+      browser, {}, async (page) => {
+        await page.goto(base + 'dashboard.html');
+        await modeIs(page, 'live');
+        await loaded(page, 'memory');
+        equal(service(page), await page.inputValue('#range-bar select'),
+          'the service in the address');
+        assert(service(page), 'no service');
+      })],
+    ['service: one without data stays chosen and is said', () => withPage(
+      browser, {}, async (page) => {
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await modeIs(page, 'live');
+        await loaded(page, 'cpu');
+        const name = service(page);
+        await silence(page, name);
+        await page.reload();
+        await page.waitForSelector('.service-note:not([hidden])');
+        equal(service(page), name, 'the service in the address');
+        equal(await page.inputValue('#range-bar select'), name, 'chosen');
+        assert((await page.textContent('.service-note')).includes(
+          'No data of “' + name + '” in this range'), 'it is not said');
+        const offer = page.locator('.service-note button').first();
+        const other = await offer.getAttribute('data-value');
+        assert(other !== name, 'it offers what has no data');
+        await offer.click();
+        await until(() => service(page) === other, REFRESH, 'the offer');
+        await page.waitForSelector('.service-note', { state: 'hidden' });
+      })]
+  ];
+}
+
 /* 0, nothing and not attached. */
 function three({ browser, base }) {
   const card = '.stat:has-text("Cache hit ratio")';
@@ -207,5 +303,6 @@ function three({ browser, base }) {
 }
 
 export function liveTests(env) {
-  return [...health(env), ...offline(env), ...three(env)];
+  return [...health(env), ...offline(env), ...lost(env), ...chosen(env),
+    ...three(env)];
 }

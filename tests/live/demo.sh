@@ -32,7 +32,7 @@ http {
 		root $www;
 		location /api/ {
 			default_type application/json;
-			return 503 '{"error": "this is the offline demo"}';
+			return 404 '{"error": "this is the offline demo"}';
 		}
 	}
 }

@@ -52,6 +52,28 @@ test('a snapshot is cut to the half-open range', () => {
   assert.deepEqual(M.series.clip(a, 10, 20).series[0].points, [[10, 2]]);
 });
 
+test('a lost connection is not the demo', () => {
+  const { judge } = load('mode').mode;
+  const at = (forced, reachable, api) => judge({ forced, reachable, api });
+  assert.equal(at(false, null, true), 'starting');
+  assert.equal(at(false, true, true), 'live');
+  assert.equal(at(false, false, true), 'lost');
+  assert.equal(at(false, false, false), 'offline', 'there is no API');
+  assert.equal(at(true, false, true), 'offline', 'it was chosen');
+});
+
+test('a service without data stays chosen, beside what there is', () => {
+  const { note } = load('services').services;
+  const list = [{ name: 'db' }, { name: 'load' }];
+  assert.equal(note('db', list), null);
+  assert.equal(note('*', list), null);
+  assert.deepEqual(note('gone', list), { offers: ['db', 'load', '*'],
+    text: 'No data of “gone” in this range.' });
+  assert.deepEqual(note('gone', list, { demo: true }),
+    { offers: ['db', 'load'], text: '“gone” is not in the recorded demo.' });
+  assert.match(note('', [], { error: 'it failed' }).text, /it failed/);
+});
+
 const NOW = 1_700_000_000;
 const healthy = (more) => Object.assign({ status: 'ok', version: '1',
   store: { from: 1, until: NOW - 4, bytes: 1, slots: 1 }, sources: [] }, more);
