@@ -59,7 +59,7 @@ static const char usage[] =
     "  -l, --listen SOCKET   path of a unix socket; else descriptor 0\n"
     "  -m, --max-requests N  replace a worker after N requests\n"
     "  -n, --check           check options and configuration, then exit\n"
-    "  -p, --pool POOL       query (default), ingest, playground or all\n"
+    "  -p, --pool POOL       query (default), health, ingest, playground, all\n"
     "  -s, --store DIR       the store (default " STORE_DIR ")\n"
     "  -V, --version         print the version\n\n"
     "Example: memlens-fcgi -s /var/lib/memlens -l /run/memlens/query.sock "
@@ -104,7 +104,8 @@ take_option(struct options *o, int option)
 	case 'p':
 		if (pool_parse(optarg, &o->pool))
 			return -1;
-		log_err("-p takes query, ingest, playground or all");
+		log_err("-p takes query, health, ingest, playground "
+		    "or all");
 		return EXIT_USAGE;
 	case 'n':
 		o->check = true;

@@ -34,7 +34,7 @@
 #define GRAPH_PARAMS "target depth"
 
 const struct route routes[] = {
-    {"GET", "/api/v1/health", POOL_QUERY, api_health, ""},
+    {"GET", "/api/v1/health", POOL_HEALTH, api_health, ""},
     {"GET", "/api/v1/services", POOL_QUERY, api_services, "from until"},
     {"GET", "/api/v1/series", POOL_QUERY, api_series,
         "query from until step fn"},
@@ -74,7 +74,7 @@ const struct route routes[] = {
     {"GET", "/api/v1/graph.svg", POOL_QUERY, api_graph_svg, GRAPH_PARAMS},
     {"GET", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_get, ""},
     {"PUT", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_put, ""},
-    {"GET", "/metrics", POOL_QUERY, api_metrics, ""},
+    {"GET", "/metrics", POOL_HEALTH, api_metrics, ""},
     {"POST", "/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
     {"POST", "/pyroscope/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
     {"POST", "/push.v1.PusherService/Push", POOL_INGEST, api_push, ""},
@@ -93,7 +93,8 @@ const struct route routes[] = {
 
 const size_t n_routes = sizeof(routes) / sizeof(routes[0]);
 
-static const char *const pools[] = {"query", "ingest", "playground", "all"};
+static const char *const pools[] = {"query", "health", "ingest", "playground",
+    "all"};
 
 bool
 pool_parse(const char *name, enum pool *pool)

@@ -13,10 +13,18 @@ struct err;
 struct request;
 struct response;
 
-/* Workers of one pool do not wait for another's requests. */
-enum pool { POOL_QUERY, POOL_INGEST, POOL_PLAYGROUND, POOL_ALL };
+/* Workers of one pool do not wait for another's requests; what watches over
+ * MemLens itself waits for none. */
+enum pool {
+	POOL_QUERY,
+	POOL_HEALTH,
+	POOL_INGEST,
+	POOL_PLAYGROUND,
+	POOL_ALL
+};
 
-/* "query", "ingest", "playground", "all"; false when it is none of them. */
+/* "query", "health", "ingest", "playground", "all"; false when it is none of
+ * them. */
 bool pool_parse(const char *name, enum pool *pool);
 const char *pool_name(enum pool pool);
 

@@ -35,6 +35,8 @@ fill
 launch "$B/memlens-fcgi" -s "$T/store" -p query -j 2 -c "$T/conf" \
     -l "$T/sockets/query.sock"
 query=$!
+launch "$B/memlens-fcgi" -s "$T/store" -p health -c "$T/conf" \
+    -l "$T/sockets/health.sock"
 launch "$B/memlens-fcgi" -s "$T/store" -p playground -c "$T/conf" \
     -l "$T/sockets/playground.sock"
 launch "$nginx" -p "$T/nginx" -c "$T/nginx/nginx.conf"
@@ -101,7 +103,7 @@ done 2>/dev/null) &
 killer=$!
 failures=0
 for i in $(seq 120); do
-	code=$(curl -s -o /dev/null -w '%{http_code}' "$base/api/v1/health")
+	code=$(curl -s -o /dev/null -w '%{http_code}' "$base/api/v1/services")
 	[ "$code" = 200 ] || failures=$((failures + 1))
 	echo $i >"$T/answers.new" && mv "$T/answers.new" "$T/answers"
 done

@@ -40,9 +40,10 @@ for _ in $(seq 1200); do
 done
 read -r _ from until < <(grep ^ready "$dir/log/out") || exit 1
 
-begin "$BUILD/memlens-fcgi" -s "$dir/store" -p query -j 2 \
+begin "$BUILD/memlens-fcgi" -s "$dir/store" -p all -j 2 \
 	-l "$dir/sockets/query.sock"
 crew=${pids[-1]}
+ln -s query.sock "$dir/sockets/health.sock"
 begin_nginx
 base=http://127.0.0.1:$port
 for _ in $(seq 100); do

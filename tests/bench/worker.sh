@@ -26,9 +26,10 @@ begin() {
 begin "$BUILD/system/store_kill" writer "$dir/store" "$dir/log/writer" 0
 until grep -q ^open "$dir/log/out"; do sleep 0.1; done
 began=$(date +%s)
-begin "$BUILD/memlens-fcgi" -s "$dir/store" -p query \
+begin "$BUILD/memlens-fcgi" -s "$dir/store" -p all \
 	-l "$dir/sockets/query.sock"
 worker=${pids[-1]}
+ln -s query.sock "$dir/sockets/health.sock"
 begin_nginx
 base=http://127.0.0.1:$port/api/v1
 until curl -sf -o /dev/null "$base/health"; do sleep 0.1; done

@@ -177,6 +177,7 @@ restart() {
 	memlensd) start_daemon ;;
 	memlens-scrape) start_scrape ;;
 	memlens-fcgi-query) start_pool query 2 ;;
+	memlens-fcgi-health) start_pool health 2 ;;
 	memlens-fcgi-ingest) start_pool ingest 1 ;;
 	memlens-fcgi-playground) start_pool playground 1 ;;
 	nginx) start_nginx ;;
@@ -209,9 +210,11 @@ start_daemon
 start_scrape
 start_load
 start_pool query 2
+start_pool health 2
 start_pool ingest 1
 start_pool playground 1
 wait_for "a worker" 60 test -S "$run/sockets/query.sock"
+wait_for "the worker for health" 60 test -S "$run/sockets/health.sock"
 wait_for "the playground's worker" 60 test -S "$run/sockets/playground.sock"
 start_nginx
 wait_for "nginx" 60 curl -sf "http://127.0.0.1:$port/api/v1/health"

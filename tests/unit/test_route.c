@@ -40,7 +40,7 @@ ask(const char *method, const char *path, enum pool pool)
 TEST(paths_and_methods)
 {
 	CHECK_INT(ask("GET", "/api/v1/health", POOL_ALL), 200);
-	CHECK_INT(ask("HEAD", "/api/v1/health", POOL_QUERY), 200);
+	CHECK_INT(ask("HEAD", "/api/v1/health", POOL_HEALTH), 200);
 	CHECK_INT(ask("GET", "/api/v1/health/", POOL_ALL), 404);
 	CHECK_INT(ask("GET", "/api/v1/healthy", POOL_ALL), 404);
 	CHECK_INT(ask("GET", "/", POOL_ALL), 404);
@@ -57,6 +57,10 @@ TEST(pools_keep_to_themselves)
 {
 	CHECK_INT(ask("GET", "/api/v1/kv/a", POOL_QUERY), 404);
 	CHECK_INT(ask("GET", "/api/v1/health", POOL_PLAYGROUND), 404);
+	/* what watches over us waits for no query */
+	CHECK_INT(ask("GET", "/api/v1/health", POOL_QUERY), 404);
+	CHECK_INT(ask("GET", "/metrics", POOL_QUERY), 404);
+	CHECK_INT(ask("GET", "/api/v1/services", POOL_HEALTH), 404);
 	CHECK_INT(ask("PUT", "/api/v1/kv/a", POOL_PLAYGROUND), 403);
 }
 
