@@ -16,6 +16,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/measure.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "store/base/clock.h"
@@ -43,6 +44,7 @@ struct compare {
 	struct compare_side side[2];
 	struct compare_row *rows;
 	size_t n_rows;
+	struct store *store;
 	int64_t slot_ns;
 	size_t show; /* of compare_shows */
 	int64_t limit;
@@ -344,6 +346,7 @@ compare_put(struct writer *w, const struct compare *c)
 
 	writer_open(w, '{');
 	compare_put_sides(w, c);
+	partial_put_state(w, c->store, 0, INT64_MAX);
 	compare_put_counts(w, c);
 	writer_key(w, "rows");
 	writer_open(w, '[');
@@ -413,6 +416,7 @@ compare_answer(struct compare *c, const struct request *rq, struct store *s,
 	if (e != NULL)
 		return e;
 	store_extent(s, &extent);
+	c->store = s;
 	c->slot_ns = extent.slot_ns;
 	for (int i = 0; i < 2 && e == NULL; i++) {
 		e = compare_side_load(&c->side[i], s, selector);

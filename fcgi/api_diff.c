@@ -11,6 +11,7 @@
 #include "fcgi/format/table.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/profile_pair.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
@@ -276,6 +277,7 @@ diff_put(const struct diff_answer *a, const struct profile_pair *pair,
 						     : pair->diff, &o);
 	diff_put_metadata(w, pair);
 	diff_put_sides(w, pair);
+	partial_put_state(w, pair->side[0].store, 0, INT64_MAX);
 	writer_key(w, "normalise");
 	writer_str(w, words[pair->normalise]);
 	writer_key(w, "words");

@@ -11,6 +11,7 @@
 #include "fcgi/format/flamesvg.h"
 #include "fcgi/format/html.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/profile_pair.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
@@ -78,6 +79,11 @@ diff_svg_say(struct diff_svg *d)
 	for (int i = 0; i < 2; i++) {
 		buf_printf(&d->subtitle, "%s", i == DIFF_A ? "A: " : "   B: ");
 		svg_page_put_range(&d->subtitle, &d->pair.side[i]);
+	}
+	if (partial_is(d->pair.side[0].store, 0, INT64_MAX)) {
+		buf_printf(&d->subtitle, "   PARTIAL: ");
+		partial_put_words(&d->subtitle, d->pair.side[0].store, 0,
+		    INT64_MAX);
 	}
 	buf_put_u8(&d->subtitle, '\0');
 	d->o.subtitle = (const char *)d->subtitle.data;

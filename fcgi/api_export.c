@@ -18,6 +18,7 @@
 #include "fcgi/format/pprof.h"
 #include "fcgi/format/speedscope_out.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/places.h"
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
@@ -103,9 +104,20 @@ export_speedscope(const struct profile_page *page, const struct request *rq,
 {
 	struct speedscope_out o = {page->query, page->profile->unit,
 	    page->profile->period};
+	struct buf name = {0};
+	const struct err *e;
 
 	(void)rq;
-	return speedscope_put(&rs->body, page->flame, &o, RESPONSE_BODY_MAX);
+	buf_printf(&name, "%s, PARTIAL: ", page->query);
+	partial_put_words(&name, page->store, page->from_ns, page->until_ns);
+	buf_put_u8(&name, '\0');
+	if (partial_is(page->store, page->from_ns, page->until_ns))
+		o.name = (const char *)name.data;
+	e = name.failed ? err_nomem()
+			: speedscope_put(&rs->body, page->flame, &o,
+			      RESPONSE_BODY_MAX);
+	buf_fini(&name);
+	return e;
 }
 
 const struct err *

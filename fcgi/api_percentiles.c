@@ -7,6 +7,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/measure.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/step.h"
@@ -86,6 +87,7 @@ percentiles_answer(const struct step_page *q, struct store *s,
 		return e;
 	writer_open(w, '{');
 	step_page_put(w, q);
+	partial_put_state(w, s, q->from_ns, q->until_ns);
 	percentiles_put_columns(w);
 	writer_key(w, "series");
 	writer_open(w, '[');

@@ -18,6 +18,7 @@
 #include "fcgi/format/pprof.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
@@ -279,6 +280,7 @@ render_json(const struct request *rq, const struct render *r,
 	render_put_metadata(&w, rq, r, "single");
 	if (e == NULL)
 		e = render_put_timelines(&w, rq, r);
+	partial_put_state(&w, r->store, 0, INT64_MAX);
 	writer_key(&w, "heatmap");
 	writer_null(&w);
 	writer_key(&w, "annotations");
@@ -427,6 +429,7 @@ render_diff_json(const struct request *rq, const struct render *r,
 	writer_int(&w, 1);
 	e = doublebearer_put(&w, d, &o);
 	render_put_metadata(&w, rq, r, "double");
+	partial_put_state(&w, r->store, 0, INT64_MAX);
 	writer_key(&w, "timeline");
 	writer_null(&w);
 	writer_key(&w, "leftTicks");

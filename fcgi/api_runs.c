@@ -8,6 +8,7 @@
 #include "fcgi/context.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/runs.h"
@@ -31,6 +32,7 @@ api_runs_get(struct context *c, struct request *rq, struct response *rs)
 	    (e = runs_list(s, &runs, &n)) != NULL)
 		return e;
 	writer_open(&w, '{');
+	partial_put_state(&w, s, 0, INT64_MAX);
 	writer_key(&w, "runs");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < n; i++) {

@@ -12,6 +12,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/measure.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/step.h"
@@ -152,6 +153,7 @@ series_answer(const struct series_request *q, struct store *s,
 		e = series_check_fn(q, &series[i]);
 	writer_open(w, '{');
 	step_page_put(w, &q->page);
+	partial_put_state(w, s, q->page.from_ns, q->page.until_ns);
 	writer_key(w, "series");
 	writer_open(w, '[');
 	for (size_t i = 0; i < n && e == NULL; i++)

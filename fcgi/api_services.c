@@ -10,6 +10,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/measure.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "store/base/err.h"
@@ -350,6 +351,7 @@ api_services(struct context *c, struct request *rq, struct response *rs)
 		writer_seconds(&w, from);
 		writer_key(&w, "until");
 		writer_seconds(&w, until);
+		partial_put_state(&w, s, from, until);
 		services_put(&w, &l);
 		writer_close(&w, '}');
 	}

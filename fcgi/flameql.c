@@ -185,9 +185,11 @@ flameql_known(struct store *s, const char *type, const char *service)
 	flameql_put_equal(&probe, "__name__", type);
 	flameql_put_equal(&probe, "service", service);
 	store_extent(s, &extent);
+	store_missing_watch(s, false);
 	if (flameql_close(&probe) == NULL)
 		store_each_series(s, probe.selector, extent.from_ns,
 		    extent.until_ns, flameql_seen, &seen);
+	store_missing_watch(s, true);
 	flameql_free(&probe);
 	return seen;
 }

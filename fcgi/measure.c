@@ -127,8 +127,10 @@ measure_sources(struct store *s, int64_t now_ns, struct source_state **out,
 	*n = 0;
 	if (list.sources == NULL)
 		return err_nomem();
+	store_missing_watch(s, false);
 	e = store_each_fact(s, FACT_SOURCE, now_ns - SOURCES_SPAN,
 	    now_ns + NS_PER_S, measure_take_source, &list);
+	store_missing_watch(s, true);
 	if (e != NULL) {
 		free(list.sources);
 		return e;

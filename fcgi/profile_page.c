@@ -9,6 +9,7 @@
 
 #include "fcgi/context.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "store/base/clock.h"
@@ -106,8 +107,10 @@ profile_page_check_service(const struct profile_page *page)
 	if (e != NULL)
 		return e;
 	store_extent(page->store, &extent);
+	store_missing_watch(page->store, false);
 	e = store_each_series(page->store, named, extent.from_ns,
 	    extent.until_ns, profile_page_seen, &seen);
+	store_missing_watch(page->store, true);
 	selector_free(named);
 	if (e == NULL && !seen)
 		e = err_field(ERR_REQUEST, 404, "query",
@@ -115,12 +118,17 @@ profile_page_check_service(const struct profile_page *page)
 	return e;
 }
 
-/* "not attached" where the source named like the profile says so. */
+/* "not attached" where the source named like the profile says so.  What lacks
+ * data by damage may have had some. */
 static void
 profile_page_explain(struct profile_page *page)
 {
 	page->why = "";
 	page->state = "no data";
+	if (partial_is(page->store, page->from_ns, page->until_ns)) {
+		page->state = "partial";
+		return;
+	}
 	if (page->profile->slots > 0) {
 		page->state = page->profile->nodes[0].total != 0 ? "data"
 								 : "zero";
@@ -155,9 +163,11 @@ profile_page_query(struct profile_page *page,
 	    (e = measure_sources(page->store, page->until_ns, &page->sources,
 	    &page->n_sources)) != NULL))
 		return e;
+	if ((e = measure_once(page->store, MEASURE_FAULTS, page->from_ns,
+	         page->until_ns, &page->faults, &page->n_faults)) != NULL)
+		return e;
 	profile_page_explain(page);
-	return measure_once(page->store, MEASURE_FAULTS, page->from_ns,
-	    page->until_ns, &page->faults, &page->n_faults);
+	return NULL;
 }
 
 const struct err *
@@ -252,6 +262,7 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	writer_str(w, page->state);
 	writer_key(w, "why");
 	writer_str(w, page->why);
+	partial_put(w, page->store, page->from_ns, page->until_ns);
 	writer_key(w, "slots");
 	writer_int(w, (int64_t)p->slots);
 	writer_key(w, "samples");
@@ -310,6 +321,11 @@ profile_page_put_title(struct buf *out, const struct profile_page *page)
 		buf_printf(out, "   focus: %s", page->options.focus);
 	if (page->options.ignore != NULL)
 		buf_printf(out, "   ignore: %s", page->options.ignore);
+	if (partial_is(page->store, page->from_ns, page->until_ns)) {
+		buf_printf(out, "   PARTIAL: ");
+		partial_put_words(out, page->store, page->from_ns,
+		    page->until_ns);
+	}
 	buf_put_u8(out, '\0');
 }
 

@@ -25,7 +25,8 @@ struct profile_page {
 	struct store *store;
 	struct profile *profile; /* NULL when the client has the answer */
 	struct flame *flame;
-	/* "data"; "zero": looked at, nothing seen; "no data"; and what the
+	/* "data"; "zero": looked at, nothing seen; "no data"; "partial":
+	 * some of it is damaged (partial.h); and what the
 	 * source of this name says when it is not attached */
 	const char *state;
 	struct source_state *sources;

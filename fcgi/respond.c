@@ -64,6 +64,7 @@ response_init(struct response *rs)
 void
 response_fini(struct response *rs)
 {
+	buf_fini(&rs->partial);
 	buf_fini(&rs->body);
 }
 
@@ -144,6 +145,7 @@ response_error(struct response *rs, const struct err *e)
 	size_t i = response_find(response_status(e));
 
 	buf_clear(&rs->body);
+	buf_clear(&rs->partial);
 	rs->status = statuses[i].status;
 	rs->type = TYPE_JSON;
 	rs->etag[0] = '\0';
@@ -193,6 +195,9 @@ response_head(const struct response *rs, struct buf *out)
 		    rs->etag);
 	else
 		buf_printf(out, "Cache-Control: no-store\r\n");
+	if (rs->partial.len > 0)
+		buf_printf(out, "MemLens-Partial: %.*s\r\n",
+		    (int)rs->partial.len, (const char *)rs->partial.data);
 	if (rs->allow != NULL)
 		buf_printf(out, "Allow: %s\r\n", rs->allow);
 	if (rs->file[0] != '\0' && rs->status != 304)

@@ -36,6 +36,8 @@ struct response {
 	char file[120];    /* name to save the body under, or "": letters,
 			    * digits, '.', '-' and '_' */
 	bool shown;        /* where it has such a name: shown all the same */
+	struct buf partial; /* what the answer lacks, for MemLens-Partial;
+			     * empty: nothing */
 	struct buf body;
 };
 

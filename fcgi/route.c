@@ -10,36 +10,40 @@
 #include "fcgi/guard.h"
 #include "fcgi/ingest.h"
 #include "fcgi/pages.h"
+#include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
 #include "store/base/err.h"
 
 #define PROFILE_PARAMS                                                         \
-	"query from until max-nodes focus ignore collapse reverse min-width"
+	"query from until max-nodes focus ignore collapse reverse min-width "  \
+	"strict"
 #define PICTURE_PARAMS PROFILE_PARAMS " width title orientation"
-#define WHOLE_PARAMS "query from until focus ignore collapse"
+#define WHOLE_PARAMS "query from until focus ignore collapse strict"
 #define PAIR_PARAMS                                                            \
-	"query from until query-b from-b until-b normalise requests"
+	"query from until query-b from-b until-b normalise requests strict"
 #define PAIR_PICTURE_PARAMS                                                    \
 	PAIR_PARAMS " max-nodes focus ignore collapse reverse min-width "      \
 		    "width title orientation widths"
 #define INGEST_PARAMS                                                          \
 	"name from until sampleRate spyName units aggregationType format"
 #define RENDER_PARAMS                                                          \
-	"query name from until format max-nodes maxNodes groupBy"
+	"query name from until format max-nodes maxNodes groupBy strict"
 #define RENDER_DIFF_PARAMS                                                     \
 	"leftQuery leftFrom leftUntil rightQuery rightFrom rightUntil "        \
-	"max-nodes maxNodes format"
+	"max-nodes maxNodes format strict"
 #define GRAPH_PARAMS "target depth"
+#define ROUTE_TRIES 3 /* while damage comes to light */
 
 const struct route routes[] = {
     {"GET", "/api/v1/health", POOL_HEALTH, api_health, ""},
-    {"GET", "/api/v1/services", POOL_QUERY, api_services, "from until"},
+    {"GET", "/api/v1/services", POOL_QUERY, api_services,
+        "from until strict"},
     {"GET", "/api/v1/series", POOL_QUERY, api_series,
-        "query from until step fn"},
+        "query from until step fn strict"},
     {"GET", "/api/v1/percentiles", POOL_QUERY, api_percentiles,
-        "query from until step"},
+        "query from until step strict"},
     {"GET", "/api/v1/flamegraph.json", POOL_QUERY, api_flamegraph,
         PROFILE_PARAMS},
     {"GET", "/api/v1/flamegraph.svg", POOL_QUERY, api_flamegraph_svg,
@@ -53,7 +57,7 @@ const struct route routes[] = {
     {"GET", "/api/v1/flamegraph.speedscope.json", POOL_QUERY,
         api_flamegraph_speedscope, WHOLE_PARAMS},
     {"GET", "/api/v1/flamegraph.pprof", POOL_QUERY, api_flamegraph_pprof,
-        "query from until"},
+        "query from until strict"},
     {"GET", "/api/v1/table.csv", POOL_QUERY, api_table_csv, WHOLE_PARAMS},
     {"GET", "/api/v1/table.json", POOL_QUERY, api_table,
         WHOLE_PARAMS " sort limit function step places"},
@@ -66,15 +70,15 @@ const struct route routes[] = {
     {"GET", "/api/v1/diff.html", POOL_QUERY, api_diff_html,
         PAIR_PICTURE_PARAMS},
     {"GET", "/api/v1/compare.json", POOL_QUERY, api_compare,
-        "query from until from-b until-b requests show limit"},
-    {"GET", "/api/v1/runs", POOL_QUERY, api_runs_get, "name"},
+        "query from until from-b until-b requests show limit strict"},
+    {"GET", "/api/v1/runs", POOL_QUERY, api_runs_get, "name strict"},
     {"POST", "/api/v1/runs", POOL_QUERY, api_runs_post, ""},
     {"GET", "/api/v1/graph.json", POOL_QUERY, api_graph_json, GRAPH_PARAMS},
     {"GET", "/api/v1/graph.dot", POOL_QUERY, api_graph_dot, GRAPH_PARAMS},
     {"GET", "/api/v1/graph.svg", POOL_QUERY, api_graph_svg, GRAPH_PARAMS},
     {"GET", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_get, ""},
     {"PUT", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_put, ""},
-    {"GET", "/metrics", POOL_HEALTH, api_metrics, ""},
+    {"GET", "/metrics", POOL_HEALTH, api_metrics, "strict"},
     {"POST", "/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
     {"POST", "/pyroscope/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
     {"POST", "/push.v1.PusherService/Push", POOL_INGEST, api_push, ""},
@@ -83,11 +87,12 @@ const struct route routes[] = {
     {"GET", "/render-diff", POOL_QUERY, api_render_diff, RENDER_DIFF_PARAMS},
     {"GET", "/pyroscope/render-diff", POOL_QUERY, api_render_diff,
         RENDER_DIFF_PARAMS},
-    {"GET", "/labels", POOL_QUERY, api_labels, "query"},
-    {"GET", "/label-values", POOL_QUERY, api_label_values, "label query"},
+    {"GET", "/labels", POOL_QUERY, api_labels, "query strict"},
+    {"GET", "/label-values", POOL_QUERY, api_label_values,
+        "label query strict"},
     {"GET", "/pyroscope/label-values", POOL_QUERY, api_label_values,
-        "label query"},
-    {"GET", "/api/apps", POOL_QUERY, api_apps, ""},
+        "label query strict"},
+    {"GET", "/api/apps", POOL_QUERY, api_apps, "strict"},
     {"POST", "/querier.v1.QuerierService/", POOL_QUERY, api_querier, ""},
 };
 
@@ -190,13 +195,70 @@ route_in_time(const struct route *r, struct context *c,
 	return e;
 }
 
+/* Does the route answer from the store, so that damage is its business? */
+static bool
+route_is_query(const struct route *r)
+{
+	return r->page == api_querier || strstr(r->params, "strict") != NULL;
+}
+
+/*
+ * One page, and once more when damage was found under it: its first part may
+ * have been read from what its last part had to leave out.
+ */
+static const struct err *
+route_ask(const struct route *r, struct context *c, struct request *rq,
+    struct response *rs)
+{
+	const struct err *e = NULL;
+
+	for (int i = 0; i < ROUTE_TRIES; i++) {
+		uint64_t breaks = c->store ? store_breaks(c->store) : 0;
+
+		if (c->store != NULL)
+			store_missing_forget(c->store);
+		e = r->page(c, rq, rs);
+		if (e != NULL || !route_is_query(r) || c->store == NULL ||
+		    store_breaks(c->store) == breaks || i == ROUTE_TRIES - 1)
+			break;
+		response_fini(rs);
+		response_init(rs);
+	}
+	return e;
+}
+
+/* An answer that lacks data says so, is not kept, or is none. */
+static const struct err *
+route_mark_partial(const struct context *c, int64_t strict,
+    struct response *rs)
+{
+	if (c->store == NULL || rs->status != 200 ||
+	    !partial_is(c->store, 0, INT64_MAX))
+		return NULL;
+	partial_put_header(&rs->partial, c->store);
+	if (rs->partial.failed)
+		return err_nomem();
+	rs->etag[0] = '\0';
+	if (!strict)
+		return NULL;
+	return err_field(ERR_REQUEST, 503, "strict", "partial: %.*s",
+	    (int)rs->partial.len, (const char *)rs->partial.data);
+}
+
 static const struct err *
 route_run(const struct route *r, struct context *c, struct request *rq,
     struct response *rs)
 {
 	const struct err *e = route_in_time(r, c, rq, rs);
+	int64_t strict = 0;
 
-	if (e != NULL || (e = r->page(c, rq, rs)) != NULL)
+	if (e == NULL && strstr(r->params, "strict") != NULL)
+		e = request_int(rq, "strict", 0, 1, 0, &strict);
+	if (e == NULL)
+		e = route_ask(r, c, rq, rs);
+	if (e == NULL && route_is_query(r))
+		e = route_mark_partial(c, strict, rs);
+	if (e != NULL)
 		return e;
 	if (rs->body.failed)
 		return err_nomem();

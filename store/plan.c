@@ -19,12 +19,13 @@ plan_fini(struct plan *p)
 }
 
 static const struct err *
-plan_put(struct plan *p, struct reader_file *file, unsigned level,
-    uint64_t start, uint32_t step)
+plan_put(struct plan *p, struct store *s, struct reader_file *file,
+    unsigned level, uint64_t start, uint32_t step)
 {
 	struct plan_piece *pieces;
 	size_t cap;
 
+	missing_file(s, file, start, start + seg_slots(level));
 	if (p->n == p->cap) {
 		cap = p->cap ? p->cap * 2 : 64;
 		pieces = realloc(p->pieces, cap * sizeof(*pieces));
@@ -79,13 +80,15 @@ plan_block(struct plan *p, struct store *s, struct reader_file *summary,
 
 	if (level >= FORMAT_SPAN_LEVEL && summary != NULL &&
 	    start + slots <= summary->entry.first + summary->entry.slots)
-		return plan_put(p, summary, level, start, step);
+		return plan_put(p, s, summary, level, start, step);
 	span = plan_span(s, start, slots, &part);
 	if (span != NULL)
-		return plan_put(p, span, level, start, step);
+		return plan_put(p, s, span, level, start, step);
 	if (level == 0 || (!part && (summary == NULL ||
-	        start >= summary->entry.first + summary->entry.slots)))
+	        start >= summary->entry.first + summary->entry.slots))) {
+		missing_summary(s, start, start + slots);
 		return NULL;
+	}
 	for (unsigned i = 0; i < 4 && e == NULL; i++)
 		e = plan_block(p, s, summary, level - 1,
 		    start + i * seg_slots(level - 1), step);
@@ -94,8 +97,8 @@ plan_block(struct plan *p, struct store *s, struct reader_file *summary,
 
 /* Late files are no part of the summary; each has all its levels. */
 static const struct err *
-plan_late(struct plan *p, struct reader_file *f, uint64_t from,
-    uint64_t until, uint32_t step)
+plan_late(struct plan *p, struct store *s, struct reader_file *f,
+    uint64_t from, uint64_t until, uint32_t step)
 {
 	const struct err *e = NULL;
 
@@ -106,7 +109,7 @@ plan_late(struct plan *p, struct reader_file *f, uint64_t from,
 	while (from < until && e == NULL) {
 		unsigned level = seg_level(from, until, f->entry.level);
 
-		e = plan_put(p, f, level, from, step);
+		e = plan_put(p, s, f, level, from, step);
 		from += seg_slots(level);
 	}
 	return e;
@@ -121,7 +124,7 @@ plan_add(struct plan *p, struct store *s, uint64_t from, uint64_t until,
 
 	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
 		if (s->files[i].entry.kind == MANIFEST_LATE)
-			e = plan_late(p, &s->files[i], from, until, step);
+			e = plan_late(p, s, &s->files[i], from, until, step);
 	}
 	while (from < until && e == NULL) {
 		unsigned level = seg_level(from, until, SEG_MAX_LEVEL);

@@ -113,6 +113,26 @@ list_need(struct list *l)
 	                                      : e;
 }
 
+/* Notes what the list lacks, once all has been opened. */
+static void
+list_missing(struct list *l)
+{
+	struct store *s = l->s;
+
+	missing_gaps(s, l->from, l->until);
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		struct reader_file *f = &s->files[i];
+
+		if (f->entry.kind == MANIFEST_SUMMARY)
+			missing_file(s, f, l->from,
+			    l->until < s->manifest.fine_from
+			        ? l->until
+			        : s->manifest.fine_from);
+		else if (!list_summarized(l, f))
+			missing_file(s, f, l->from, l->until);
+	}
+}
+
 /* Marks last[series] = end of the newest slot known; files tell it by file,
  * which is exact when the series lives on to the file's end. */
 static void
@@ -237,6 +257,8 @@ list_series(struct list *l, const struct selector *sel, store_series_fn *fn,
 			order[found++] = i;
 	}
 	if (e == NULL)
+		list_missing(l);
+	if (e == NULL)
 		qsort_r(order, found, sizeof(*order), list_compare, &s->syms);
 	for (uint32_t i = 0; i < found; i++) {
 		symtab_desc(&s->syms, order[i], &d, labels, BATCH_MAX_LABELS);
@@ -329,10 +351,17 @@ static const struct err *
 facts_need(struct store *s, const struct fact_walk *w)
 {
 	const struct err *e = NULL;
+	uint64_t from = reader_slot(s, w->from);
+	uint64_t until = reader_slot(s, w->until) + 1;
 
+	missing_gaps(s, from, until);
 	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
-		if (facts_may_be(w, s, &s->files[i]))
-			e = reader_need(s, &s->files[i]);
+		struct reader_file *f = &s->files[i];
+
+		if (!facts_may_be(w, s, f))
+			continue;
+		e = reader_need(s, f);
+		missing_file(s, f, from, until);
 	}
 	return e;
 }

@@ -78,6 +78,8 @@ query_plan(struct query *q)
 	const struct err *e;
 
 	query_split_range(q);
+	missing_gaps(q->s, reader_slot(q->s, q->out->from_ns),
+	    reader_slot(q->s, q->out->until_ns + q->s->manifest.slot_ns - 1));
 	query_clip(q);
 	e = plan_add(&q->plan, q->s, q->from, q->until, 0);
 	for (size_t i = 0; i < q->n_cuts && e == NULL; i++)

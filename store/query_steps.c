@@ -41,6 +41,7 @@ steps_plan(struct steps *t)
 	uint64_t oldest, newest;
 	const struct err *e = NULL;
 
+	missing_gaps(t->s, t->from, t->until);
 	reader_bounds(t->s, &oldest, &newest);
 	for (size_t i = 0; i < t->n && e == NULL; i++) {
 		uint64_t a = t->from + i * t->step, b = a + t->step;

@@ -62,6 +62,7 @@ totals_plan(struct totalling *t)
 	const struct err *e = NULL;
 	uint64_t from, until;
 
+	missing_gaps(t->s, t->from, t->until);
 	reader_bounds(t->s, &from, &until);
 	for (size_t i = 0; i < t->out->n_steps && e == NULL; i++) {
 		uint64_t a = t->from + i * t->step, b = a + t->step;

@@ -5,6 +5,7 @@
 #ifndef STORE_READER_H
 #define STORE_READER_H
 
+#include "gaps.h"
 #include "journal.h"
 #include "manifest.h"
 #include "memspan.h"
@@ -36,6 +37,9 @@ struct reader_journal {
 	struct journal_reader reader;
 	struct memspan span;
 	uint64_t first_slot, until_slot; /* of its blocks; until 0: none */
+	struct gaps gaps;
+	bool torn; /* its end is part of a record, and will stay so */
+	uint64_t torn_until; /* slot up to which it may lack some */
 };
 
 /* Values of nodes, dense, and which are not 0. */
@@ -84,6 +88,9 @@ struct store {
 	uint64_t damaged; /* records of journals */
 	uint64_t requests; /* refreshes, for who was used last */
 	uint64_t breaks;  /* files that were found broken, ever */
+	struct store_missing missing[STORE_MISSING_MAX];
+	size_t n_missing;
+	int unwatched; /* not 0: nothing is added to it */
 };
 
 /* Opens a file if it is not; a damaged one becomes broken, which is no
@@ -96,6 +103,13 @@ size_t reader_bytes(const struct store *s);
 /* Closes files that were not used for longest, and not by this request,
  * until all that is kept and `more` fit; false when they do not. */
 bool reader_make_room(struct store *s, size_t more);
+/* missing.c: what an answer over slots [from, until) lacks, if anything: of
+ * one file that it would read; where no other file stands in for a summary;
+ * of journals and of what is lost for good. */
+void missing_file(struct store *s, const struct reader_file *f, uint64_t from,
+    uint64_t until);
+void missing_summary(struct store *s, uint64_t from, uint64_t until);
+void missing_gaps(struct store *s, uint64_t from, uint64_t until);
 /* The file's number of a series of the reader, or INTERN_NONE. */
 uint32_t reader_series(const struct reader_file *f, uint32_t series);
 /* After a failed read: a damaged file becomes broken, which is no error;

@@ -12,7 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "format.h"
+#include "segtree.h"
 
 #define READER_LIMIT (256u << 20)
 #define READER_BREAKS 8 /* tries of a file that seems damaged */
@@ -113,10 +117,27 @@ reader_open_journal(struct store *s, const char *name,
 	j->span.syms = &s->syms;
 	j->reader.fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC);
 	if (j->reader.fd < 0) {
+		const struct err *e = err_errno("%s/%s", s->path, name);
+
 		reader_close_journal(j);
-		return err_errno("%s/%s", s->path, name);
+		return e;
 	}
 	*out = j;
+	return NULL;
+}
+
+/* Its first slot is known once something was written. */
+static const struct err *
+reader_begin_journal(struct reader_journal *j)
+{
+	uint64_t first;
+	bool empty;
+	const struct err *e = journal_first(j->reader.fd, &first, &empty);
+
+	if (e != NULL && e->domain != ERR_FORMAT)
+		return e;
+	if (e == NULL && !empty)
+		gaps_begin(&j->gaps, first);
 	return NULL;
 }
 
@@ -128,6 +149,8 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 	const struct err *e = NULL;
 	struct batch *b;
 
+	if (j->reader.offset == JOURNAL_HEADER)
+		e = reader_begin_journal(j);
 	while (e == NULL) {
 		e = journal_next(&j->reader, &b);
 		if (e != NULL || b == NULL)
@@ -135,6 +158,9 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 		e = memspan_add(&j->span, b, &j->reader.names);
 		if (e != NULL)
 			j->reader.offset = j->reader.last;
+		else
+			gaps_take(&j->gaps, b, j->reader.damaged +
+			    j->reader.names.lost);
 		batch_free(b);
 	}
 	s->damaged += j->reader.damaged - damaged +
@@ -309,6 +335,60 @@ reader_load_manifest(struct store *s)
 	return NULL;
 }
 
+/* Asks for the writer's lock without taking it.  Who may not ask believes
+ * that there is one. */
+static bool
+reader_sees_writer(const struct store *s)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int fd = openat(s->dir, "lock", O_RDONLY | O_CLOEXEC);
+	bool seen = fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) != 0 ||
+	    lock.l_type != F_UNLCK;
+
+	if (fd >= 0)
+		close(fd);
+	return seen;
+}
+
+/* When the next journal was begun, or the span of this one ends. */
+static uint64_t
+reader_journal_until(const struct store *s, uint32_t i)
+{
+	const struct reader_journal *j = s->journals[i];
+	uint64_t until = j->gaps.first + seg_slots(FORMAT_SEAL_LEVEL);
+
+	for (uint32_t k = i + 1; k < s->n_journals; k++) {
+		const struct reader_journal *next = s->journals[k];
+
+		if (next->until_slot != 0 &&
+		    next->first_slot >= j->gaps.home &&
+		    next->first_slot < until)
+			until = next->first_slot + 1;
+	}
+	return until;
+}
+
+/*
+ * Part of a record at the end may be being written, but not where nobody
+ * writes, or writes to a later journal: something was lost there.
+ */
+static void
+reader_judge_ends(struct store *s)
+{
+	bool later = false;
+
+	for (uint32_t i = s->n_journals; i-- > 0;) {
+		struct reader_journal *j = s->journals[i];
+		struct stat st;
+
+		j->torn = fstat(j->reader.fd, &st) == 0 &&
+		    (uint64_t)st.st_size > j->reader.offset &&
+		    (later || !reader_sees_writer(s));
+		j->torn_until = reader_journal_until(s, i);
+		later |= j->reader.offset > JOURNAL_HEADER;
+	}
+}
+
 const struct err *
 store_refresh(struct store *s)
 {
@@ -325,6 +405,8 @@ store_refresh(struct store *s)
 	}
 	for (uint32_t i = 0; i < s->n_journals && e == NULL; i++)
 		e = reader_follow_journal(s, s->journals[i]);
+	if (e == NULL)
+		reader_judge_ends(s);
 	return e;
 }
 
@@ -397,21 +479,6 @@ reader_bounds(const struct store *s, uint64_t *from, uint64_t *until)
 		*from = 0;
 }
 
-/* Asks for the writer's lock without taking it.  Who may not ask believes
- * that there is one. */
-static bool
-reader_sees_writer(const struct store *s)
-{
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-	int fd = openat(s->dir, "lock", O_RDONLY | O_CLOEXEC);
-	bool seen = fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) != 0 ||
-	    lock.l_type != F_UNLCK;
-
-	if (fd >= 0)
-		close(fd);
-	return seen;
-}
-
 void
 store_extent(const struct store *s, struct store_extent *e)
 {
@@ -432,8 +499,10 @@ store_extent(const struct store *s, struct store_extent *e)
 		e->bytes += s->files[i].entry.bytes;
 		e->damaged += s->files[i].broken;
 	}
-	for (uint32_t i = 0; i < s->n_journals; i++)
+	for (uint32_t i = 0; i < s->n_journals; i++) {
 		e->bytes += s->journals[i]->reader.offset;
+		e->damaged += s->journals[i]->torn;
+	}
 }
 
 int64_t

@@ -153,6 +153,28 @@ void store_close(struct store *s);
 const struct err *store_refresh(struct store *s);
 void store_extent(const struct store *s, struct store_extent *e);
 
+/*
+ * What answers lack.  Damage does not make a query fail: it is answered from
+ * the rest, and what was left out within the range that was asked for is
+ * noted here until store_missing_forget().  Whoever shows an answer shows
+ * this with it.
+ */
+#define STORE_MISSING_MAX 64
+
+struct store_missing {
+	int64_t from_ns, until_ns; /* whole slots; the last may tell of many */
+	char why[112];             /* "late-0-12-7.mdb is damaged" */
+};
+
+/* In the order of time; valid until the next query. */
+const struct store_missing *store_missing(struct store *s, size_t *n);
+void store_missing_forget(struct store *s);
+/* Off for questions beside the one that is answered, then on again. */
+void store_missing_watch(struct store *s, bool on);
+/* Rises when damage is found: what was read before then may have been read
+ * from what was left out since. */
+uint64_t store_breaks(const struct store *s);
+
 /* Series that have a block in [from, until), in the order of their bytes.
  * `last_ns` is the end of the newest slot known to hold one.  A callback
  * that returns false ends the walk. */

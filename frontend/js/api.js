@@ -112,6 +112,7 @@
             step: row.step || step }, { signal });
           out[row.key] = { cols: ns.series.columns(answer),
             state: ns.series.state(answer), error: null,
+            partial: answer.partial || [],
             step: answer.step || row.step || step };
         } catch (e) {
           if (e.name === 'AbortError')

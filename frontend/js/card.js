@@ -24,6 +24,11 @@
     return apart ? apart.state : 'no data';
   }
 
+  /* Does damage take something from these numbers? */
+  function partial(results) {
+    return results.some((r) => r.partial && r.partial.length > 0);
+  }
+
   /* spec: {title, info, format, meter, floor}. */
   function stat(spec) {
     const number = h('span', { class: 'stat-number', text: '…' });
@@ -44,7 +49,9 @@
       number.textContent = a;
       unit.textContent = b;
       node.dataset.state = v === null ? 'absent' : 'data';
-      note.textContent = v === null ? '' : text || '';
+      note.textContent = v === null ? '' : [text,
+        partial(results) && 'partial: some data is damaged']
+        .filter(Boolean).join(' · ');
       spark.set(v === null ? null : col, spec.floor);
       if (meter)
         meter.style.width = (v === null ? 0 : Math.min(1, v) * 100) + '%';
@@ -55,8 +62,10 @@
   /* spec as of MemLens.chart.create, and info; more goes into the head. */
   function chart(spec, ...more) {
     const c = ns.chart.create(spec);
+    const mark = h('p', { class: 'stat-note partial', hidden: true,
+      text: 'partial: some data of this range is damaged' });
     const node = h('article', { class: 'card chart-card' },
-      head(spec, more), c.legend, c.node);
+      head(spec, more), mark, c.legend, c.node);
 
     /* cols: one column a line, null for a line without data. */
     function show(range, cols, results) {
@@ -66,6 +75,7 @@
         : times.map(() => null)));
       c.set(range, times, rows);
       const any = rows.some((r) => r.some((v) => v !== null));
+      mark.hidden = !partial(results);
       c.message(any ? '' : absence(results));
     }
     return { node, show, chart: c };

@@ -45,6 +45,17 @@
     why: list.join(', ') };
   }
 
+  /* What damage has taken from an answer: null, or words and the whole list
+   * (api/v1's "partial"). */
+  function partialText(list) {
+    if (!Array.isArray(list) || list.length === 0)
+      return null;
+    const each = list.map((p) => F.range(ns.time.parse(p.from, 0),
+      ns.time.parse(p.until, 0)) + ': ' + p.why);
+    return { text: 'partial: ' + (list.length === 1 ? '1 stretch'
+      : F.count(list.length) + ' stretches') + ' damaged', why: each.join('\n') };
+  }
+
   /* "No data", "0 samples" and "not attached" are three different facts. */
   function emptyText(answer) {
     const m = answer.memlens || {};
@@ -54,6 +65,8 @@
       : m.slots > 0 ? 'zero' : 'no data';
     if (state === 'zero' || state === 'data')
       return '0 samples in this range; the probe was active.';
+    if (state === 'partial')
+      return 'No data is left: what was recorded in this range is damaged.';
     if (state === 'no data')
       return 'No data: nothing was recorded in this range.';
     return 'The CPU profiler is ' + state + (m.why ? ': ' + m.why : '') + '.';
@@ -81,5 +94,6 @@
     return at;
   }
 
-  ns.flameFacts = { unitOf, lostText, brokenText, emptyText, pathCode, pathFrame };
+  ns.flameFacts = { unitOf, lostText, brokenText, partialText, emptyText,
+    pathCode, pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

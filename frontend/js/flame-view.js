@@ -8,7 +8,8 @@
 
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
-  const { unitOf, lostText, brokenText, emptyText, pathCode, pathFrame } =
+  const { unitOf, lostText, brokenText, partialText, emptyText, pathCode,
+    pathFrame } =
     ns.flameFacts;
 
   const INFO = ['Each bar is a function, as wide as the CPU time of the ' +
@@ -174,6 +175,10 @@
           class: lost.length ? 'lost lost-some' : 'lost',
           text: lost.length ? 'lost: ' + lost.join(', ')
             : 'nothing lost' }));
+      const partial = partialText(m.partial);
+      if (partial)
+        this.facts.append(h('span', { class: 'lost lost-some partial',
+          text: partial.text, title: partial.why }));
       const broken = this.answer && brokenText(m.broken);
       if (broken)
         this.facts.append(h('span', { class: 'lost', text: broken.text,

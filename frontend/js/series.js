@@ -15,18 +15,20 @@
     }));
   }
 
-  /* "data", "no data" or "not attached" - three different answers. */
+  /* "data", "no data" or "not attached" - three different answers; one from
+   * damaged files that has values is data. */
   function state(answer) {
     if (!answer)
       return 'no data';
-    if (answer.state && answer.state !== 'ok')
+    const some = columns(answer).some((c) => c.v.some((v) => v !== null));
+    if (answer.state && answer.state !== 'ok' &&
+        !(answer.state === 'partial' && some))
       return answer.state;
     const list = answer.series || [];
     const apart = list.find((s) => s.state && s.state !== 'ok');
     if (list.length && apart)
       return apart.state;
-    return columns(answer).some((c) => c.v.some((v) => v !== null))
-      ? 'data' : 'no data';
+    return some ? 'data' : 'no data';
   }
 
   /* The times of all columns, ascending. */

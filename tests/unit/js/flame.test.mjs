@@ -229,6 +229,18 @@ test('nothing, zero and not attached are said apart', () => {
     'The CPU profiler is not attached: no rights.');
 });
 
+test('what damage has taken is said', () => {
+  const F = M.flameFacts;
+  assert.equal(F.partialText([]), null);
+  assert.equal(F.partialText(undefined), null);
+  const one = F.partialText([{ from: 1700000000, until: 1700000640,
+    why: 'late-0-1-2.mdb is damaged' }]);
+  assert.equal(one.text, 'partial: 1 stretch damaged');
+  assert.match(one.why, /late-0-1-2.mdb is damaged/);
+  assert.match(F.emptyText({ memlens: { state: 'partial', slots: 0 } }),
+    /damaged/);
+});
+
 test('a zoom finds its path in the next answer, as far as it goes', () => {
   const a = T.decode(flamebearer({ 'm;x;y': 3, 'm;z': 4 }));
   const b = T.decode(flamebearer({ 'k': 9, 'm;x': 3, 'm;z': 4 }));

@@ -1,0 +1,141 @@
+/*
+ * What a reader's answers lack: files that cannot be read, stretches of
+ * journals that are gone, what the manifest says is lost.
+ */
+#include "reader.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int
+missing_compare(const void *a, const void *b)
+{
+	const struct store_missing *x = a, *y = b;
+
+	if (x->from_ns != y->from_ns)
+		return x->from_ns < y->from_ns ? -1 : 1;
+	return strcmp(x->why, y->why);
+}
+
+const struct store_missing *
+store_missing(struct store *s, size_t *n)
+{
+	qsort(s->missing, s->n_missing, sizeof(s->missing[0]),
+	    missing_compare);
+	*n = s->n_missing;
+	return s->missing;
+}
+
+void
+store_missing_forget(struct store *s)
+{
+	s->n_missing = 0;
+	s->unwatched = 0;
+}
+
+void
+store_missing_watch(struct store *s, bool on)
+{
+	s->unwatched += on ? -1 : 1;
+}
+
+uint64_t
+store_breaks(const struct store *s)
+{
+	return s->breaks;
+}
+
+/* Too many to tell apart are told as one. */
+static void
+missing_widen(struct store_missing *m, int64_t from_ns, int64_t until_ns)
+{
+	if (from_ns < m->from_ns)
+		m->from_ns = from_ns;
+	if (until_ns > m->until_ns)
+		m->until_ns = until_ns;
+}
+
+__attribute__((format(printf, 4, 5))) static void
+missing_add(struct store *s, uint64_t from, uint64_t until, const char *fmt,
+    ...)
+{
+	int64_t slot = s->manifest.slot_ns;
+	struct store_missing m = {(int64_t)from * slot,
+	    (int64_t)until * slot, ""};
+	va_list ap;
+
+	if (from >= until || s->unwatched != 0)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(m.why, sizeof(m.why), fmt, ap);
+	va_end(ap);
+	for (size_t i = 0; i < s->n_missing; i++) {
+		struct store_missing *x = &s->missing[i];
+
+		if (x->from_ns <= m.until_ns && m.from_ns <= x->until_ns &&
+		    strcmp(x->why, m.why) == 0) {
+			missing_widen(x, m.from_ns, m.until_ns);
+			return;
+		}
+	}
+	if (s->n_missing < STORE_MISSING_MAX) {
+		s->missing[s->n_missing++] = m;
+		return;
+	}
+	missing_widen(&s->missing[s->n_missing - 1], m.from_ns, m.until_ns);
+	snprintf(s->missing[s->n_missing - 1].why, sizeof(m.why),
+	    "damage in many places");
+}
+
+static uint64_t
+missing_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t
+missing_sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void
+missing_file(struct store *s, const struct reader_file *f, uint64_t from,
+    uint64_t until)
+{
+	if (!f->broken)
+		return;
+	missing_add(s, missing_later(from, f->entry.since),
+	    missing_sooner(until, f->entry.until), "%s %s", f->entry.name,
+	    f->breaks == 0 ? "may not be read" : "is damaged");
+}
+
+void
+missing_summary(struct store *s, uint64_t from, uint64_t until)
+{
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		if (s->files[i].entry.kind == MANIFEST_SUMMARY)
+			missing_file(s, &s->files[i], from, until);
+	}
+}
+
+void
+missing_gaps(struct store *s, uint64_t from, uint64_t until)
+{
+	for (uint32_t i = 0; i < s->n_journals; i++) {
+		const struct reader_journal *j = s->journals[i];
+
+		for (size_t k = 0; k < j->gaps.n; k++)
+			missing_add(s, missing_later(from,
+			    j->gaps.list[k].from), missing_sooner(until,
+			    j->gaps.list[k].until),
+			    "%s has damaged records", j->name);
+		if (j->torn)
+			missing_add(s, missing_later(from, j->gaps.home),
+			    missing_sooner(until, j->torn_until),
+			    "%s is cut off", j->name);
+	}
+}
