@@ -251,12 +251,31 @@ verify_overlaps(struct verify *v)
 	}
 }
 
+/* Is there a writer?  Its files may be made but not named yet, or replaced
+ * since the manifest was read; what a crash left it has removed. */
+static bool
+verify_written(const struct verify *v)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	char path[4200];
+	bool taken;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lock", v->path);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		return true;
+	taken = fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+	close(fd);
+	return taken;
+}
+
 static const struct err *
 verify_journal(struct verify *v, const char *name)
 {
 	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
 	const struct err *e;
 	struct batch *b;
+	struct stat st;
 	uint64_t first;
 	bool empty;
 
@@ -274,6 +293,12 @@ verify_journal(struct verify *v, const char *name)
 	if (e == NULL && r.damaged > 0)
 		e = err_new(ERR_FORMAT, 0, "%s: %llu damaged records", name,
 		    (unsigned long long)r.damaged);
+	else if (e == NULL && !empty && !verify_written(v) &&
+	    fstat(r.fd, &st) == 0 && (uint64_t)st.st_size > r.offset)
+		e = err_new(ERR_FORMAT, 0, "%s: its last %llu bytes are no "
+		    "whole record: it is cut off or damaged", name,
+		    (unsigned long long)st.st_size -
+		    (unsigned long long)r.offset);
 	journal_reader_fini(&r);
 	close(r.fd);
 	v->report->journals++;
@@ -289,24 +314,6 @@ verify_expected(const struct verify *v, const char *name)
 	    strcmp(name, "lock") == 0 ||
 	    (n > 4 && strcmp(name + n - 4, ".tmp") == 0) ||
 	    manifest_find(&v->manifest, name) != NULL;
-}
-
-/* Is there a writer?  Its files may be made but not named yet, or replaced
- * since the manifest was read; what a crash left it has removed. */
-static bool
-verify_written(const struct verify *v)
-{
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-	char path[4200];
-	bool taken;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/lock", v->path);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return true;
-	taken = fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
-	close(fd);
-	return taken;
 }
 
 static void

@@ -5,6 +5,7 @@
 #include "store/store.h"
 #include "store/dbfile.h"
 #include "store/sealed.h"
+#include "store/verify.h"
 #include "store/base/err.h"
 #include "test.h"
 
@@ -70,6 +71,15 @@ restart(void)
 	start();
 }
 
+static void
+verified(void *arg, const char *what, double progress)
+{
+	(void)arg;
+	(void)progress;
+	if (what != NULL)
+		printf("# %s\n", what);
+}
+
 static uint32_t
 stack_of(struct batch *b, unsigned i)
 {
@@ -122,6 +132,25 @@ ask(struct store *s, int64_t from, int64_t until)
 	profile_free(p);
 	selector_free(selector);
 	return total;
+}
+
+/* What answers over slots [from, until) lack, as slots; how many stretches. */
+static size_t
+lacking(uint64_t from, uint64_t until, uint64_t *first, uint64_t *end)
+{
+	const struct store_missing *m;
+	struct store *s = NULL;
+	size_t n = 0;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	if (s == NULL)
+		return 0;
+	CHECK(ask(s, (int64_t)from * SLOT, (int64_t)until * SLOT) >= 0);
+	m = store_missing(s, &n);
+	*first = n ? (uint64_t)(m[0].from_ns / SLOT) : 0;
+	*end = n ? (uint64_t)(m[n - 1].until_ns / SLOT) : 0;
+	store_close(s);
+	return n;
 }
 
 /* All that a new reader finds, and how much it had to leave out. */
@@ -189,10 +218,56 @@ TEST(a_torn_journal_loses_its_last_record)
 	writer = NULL;
 	CHECK(truncate(path, find("journal-", path, sizeof(path)) - 3) == 0);
 	CHECK_INT(ask_all(&damaged), 9);
-	CHECK_INT(damaged, 0); /* it might still be being written */
+	CHECK_INT(damaged, 1); /* nobody writes any more */
 	start();
 	put(FIRST + 10, FIRST + 200);
 	CHECK_INT(ask_all(&damaged), 199);
+	end();
+}
+
+/* Alive, its end may be being written; then it is known to lack something. */
+TEST(a_cut_journal_whose_daemon_is_gone_is_marked)
+{
+	struct verify_report r;
+	uint64_t from, until;
+	char path[400];
+
+	begin();
+	put(FIRST, FIRST + 10);
+	CHECK(truncate(path, find("journal-", path, sizeof(path)) - 3) == 0);
+	CHECK_INT(lacking(FIRST, FIRST + 100, &from, &until), 0);
+	CHECK_OK(store_verify(dir, verified, NULL, &r));
+	CHECK_INT(r.problems, 0);
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	CHECK_INT(lacking(FIRST, FIRST + 100, &from, &until), 1);
+	CHECK_INT(from, FIRST + 8);
+	CHECK_INT(until, FIRST + 64);
+	CHECK_INT(lacking(FIRST, FIRST + 8, &from, &until), 0);
+	CHECK_INT(lacking(FIRST + 30, FIRST + 31, &from, &until), 1);
+	CHECK_OK(store_verify(dir, verified, NULL, &r));
+	CHECK_INT(r.problems, 1);
+	start();
+	put(FIRST + 20, FIRST + 21);
+	CHECK_INT(lacking(FIRST, FIRST + 100, &from, &until), 1);
+	CHECK_INT(until, FIRST + 21); /* the next one has begun */
+	end();
+}
+
+TEST(a_damaged_record_is_marked_between_its_neighbours)
+{
+	uint64_t from, until;
+	char path[400];
+	off_t each;
+
+	begin();
+	put(FIRST, FIRST + 10);
+	each = (find("journal-", path, sizeof(path)) - 16) / 10;
+	flip(path, 16 + 3 * each + each / 2);
+	CHECK_INT(lacking(FIRST, FIRST + 10, &from, &until), 1);
+	CHECK(from > FIRST);
+	CHECK_INT(until, from + 3); /* the one between, and its neighbours */
+	CHECK_INT(lacking(until, FIRST + 20, &from, &until), 0);
 	end();
 }
 
@@ -494,6 +569,8 @@ main(void)
 	if (getenv("LOUD") == NULL && freopen("/dev/null", "w", stderr) == NULL)
 		return 1; /* the store's warnings, which are many here */
 	RUN(a_torn_journal_loses_its_last_record);
+	RUN(a_cut_journal_whose_daemon_is_gone_is_marked);
+	RUN(a_damaged_record_is_marked_between_its_neighbours);
 	RUN(a_torn_record_is_counted_at_sealing);
 	RUN(a_flipped_bit_in_a_journal_costs_one_record);
 	RUN(a_damaged_header_sets_a_journal_aside);

@@ -29,6 +29,7 @@ struct model {
 	int pending_service;
 	uint64_t now;
 	unsigned seed, refused, faults;
+	bool torn; /* refused records may stay in old journals, in part */
 };
 
 static unsigned
@@ -233,7 +234,7 @@ model_check_anew(struct model *m, unsigned times)
 		return;
 	model_check(m, s, times);
 	store_extent(s, &x);
-	CHECK_INT(x.damaged, 0);
+	CHECK(x.damaged == 0 || m->torn);
 	store_close(s);
 }
 
@@ -301,6 +302,7 @@ faults_in_the_writer(int kinds, unsigned slots, bool threaded)
 {
 	struct model *m = model_new((unsigned)kinds * 7 + 1, threaded);
 
+	m->torn = (kinds & FAULT_CUT) != 0;
 	for (unsigned i = 1; i <= slots && test_bad < 20; i++) {
 		model_step(m, kinds);
 		if (threaded)
