@@ -35,7 +35,7 @@ struct source {
 	struct meter *meter;
 	struct services *services;
 	struct procfs_host *host;
-	struct groups *groups;
+	struct groups *groups, *instances;
 	int proc_fd;
 	int64_t slot_ns, interval_ns, mounts_ns;
 	int64_t last_ns; /* the last reading; 0: none */
@@ -55,9 +55,7 @@ static const struct {
 	const char *label, *value;
 } count_metrics[GROUP_COUNTS] = {
 #define COUNT(which, name, unit, scale, label, value)                          \
-	[which] = {{"namedprocess_namegroup_" name, unit, SERIES_COUNTER,      \
-	               scale},                                                 \
-	    label, value}
+	[which] = {{name, unit, SERIES_COUNTER, scale}, label, value}
     COUNT(GROUP_USER, "cpu_seconds_total", "seconds", 2, "mode", "user"),
     COUNT(GROUP_SYSTEM, "cpu_seconds_total", "seconds", 2, "mode", "system"),
     COUNT(GROUP_MINOR_FAULTS, "minor_page_faults_total", "", 0, NULL, NULL),
@@ -75,8 +73,7 @@ static const struct {
 	const char *memtype;
 } level_metrics[GROUP_LEVELS] = {
 #define LEVEL(which, name, unit, memtype)                                      \
-	[which] = {{"namedprocess_namegroup_" name, unit, SERIES_GAUGE, 0},    \
-	    memtype}
+	[which] = {{name, unit, SERIES_GAUGE, 0}, memtype}
     LEVEL(GROUP_THREADS, "num_threads", "", NULL),
     LEVEL(GROUP_VIRTUAL, "memory_bytes", "bytes", "virtual"),
     LEVEL(GROUP_RESIDENT, "memory_bytes", "bytes", "resident"),
@@ -84,55 +81,108 @@ static const struct {
     LEVEL(GROUP_FDS, "open_filedesc", "", NULL),
 };
 
-static void
-group_put_counts(const struct procfs_reading *r, const struct group *g)
+/* Whose numbers these are: a service's, as process-exporter names them, or
+ * one of its instances'. */
+struct group_who {
+	const char *prefix;
+	struct label own[2]; /* sorted */
+};
+
+/* The descriptor of a metric of theirs; `name` and `labels` are room for
+ * it. */
+static struct series_desc
+group_desc(const struct group_who *who, const struct procfs_metric *m,
+    struct label more, char name[80], struct label labels[3])
 {
-	for (int i = 0; i < GROUP_COUNTS; i++) {
-		const struct procfs_metric *m = &count_metrics[i].metric;
-		struct label labels[3] = {{"groupname", g->service},
-		    {"service", g->service}};
-		struct series_desc d = {m->kind, m->name, m->unit, 0, m->scale,
-		    labels, 2};
+	struct series_desc d = {m->kind, name, m->unit, 0, m->scale, labels,
+	    0};
+	bool put = more.name == NULL;
 
-		if ((g->have_count >> i & 1) == 0)
-			continue;
-		if (count_metrics[i].label != NULL) {
-			bool before = count_metrics[i].label[0] < 'g';
-
-			labels[before ? 1 : 0] = labels[0];
-			labels[before ? 0 : 1] = (struct label){
-			    count_metrics[i].label, count_metrics[i].value};
-			labels[2] = (struct label){"service", g->service};
-			d.n_labels = 3;
+	snprintf(name, 80, "%s%s", who->prefix, m->name);
+	for (int i = 0; i < 2; i++) {
+		if (!put && strcmp(more.name, who->own[i].name) < 0) {
+			labels[d.n_labels++] = more;
+			put = true;
 		}
-		meter_increase(r->meter, &d, r->booked_ns,
-		    (int64_t)g->increase[i], (int64_t)g->raw[i]);
+		labels[d.n_labels++] = who->own[i];
+	}
+	if (!put)
+		labels[d.n_labels++] = more;
+	return d;
+}
+
+static void
+group_put_counts(const struct procfs_reading *r, const struct group_who *who,
+    const struct group *g)
+{
+	struct label labels[3];
+	char name[80];
+
+	for (int i = 0; i < GROUP_COUNTS; i++) {
+		struct series_desc d = group_desc(who, &count_metrics[i].metric,
+		    (struct label){count_metrics[i].label,
+		    count_metrics[i].value}, name, labels);
+
+		if ((g->have_count >> i & 1) != 0)
+			meter_increase(r->meter, &d, r->booked_ns,
+			    (int64_t)g->increase[i], (int64_t)g->raw[i]);
 	}
 }
 
 static void
-group_put_levels(const struct procfs_reading *r, const struct group *g)
+group_put_levels(const struct procfs_reading *r, const struct group_who *who,
+    const struct group *g)
 {
-	static const struct procfs_metric processes = {
-	    "namedprocess_namegroup_num_procs", "", SERIES_GAUGE, 0};
-	struct label labels[] = {{"groupname", g->service},
-	    {"service", g->service}};
+	static const struct procfs_metric processes = {"num_procs", "",
+	    SERIES_GAUGE, 0};
+	struct label labels[3];
+	char name[80];
+	struct series_desc d = group_desc(who, &processes, (struct label){0},
+	    name, labels);
 
-	procfs_put(r, &processes, labels, 2, (int64_t)g->processes);
+	meter_gauge(r->meter, &d, r->now_ns, (int64_t)g->processes);
 	for (int i = 0; i < GROUP_LEVELS; i++) {
-		struct label typed[] = {{"groupname", g->service},
-		    {"memtype", level_metrics[i].memtype},
-		    {"service", g->service}};
+		const char *type = level_metrics[i].memtype;
 
 		if ((g->have_level >> i & 1) == 0)
 			continue;
-		if (level_metrics[i].memtype != NULL)
-			procfs_put(r, &level_metrics[i].metric, typed, 3,
-			    g->level[i]);
-		else
-			procfs_put(r, &level_metrics[i].metric, labels, 2,
-			    g->level[i]);
+		d = group_desc(who, &level_metrics[i].metric,
+		    (struct label){type != NULL ? "memtype" : NULL, type},
+		    name, labels);
+		meter_gauge(r->meter, &d, r->now_ns, g->level[i]);
 	}
+}
+
+static void
+group_put(const struct procfs_reading *r, const struct group_who *who,
+    const struct group *g)
+{
+	group_put_counts(r, who, g);
+	group_put_levels(r, who, g);
+}
+
+static void
+group_put_service(const struct procfs_reading *r, const struct group *g)
+{
+	struct group_who who = {"namedprocess_namegroup_",
+	    {{"groupname", g->service}, {"service", g->service}}};
+
+	group_put(r, &who, g);
+}
+
+/* Its name is that of the service, a tab, and that of the instance. */
+static void
+group_put_instance(const struct procfs_reading *r, const struct group *g)
+{
+	char service[sizeof(g->service)], *tab;
+	struct group_who who = {"memlens_instance_",
+	    {{"instance", ""}, {"service", service}}};
+
+	memcpy(service, g->service, sizeof(service));
+	tab = strrchr(service, '\t');
+	*tab = '\0';
+	who.own[0].value = tab + 1;
+	group_put(r, &who, g);
 }
 
 /* Has the process run since its details were read? */
@@ -176,6 +226,7 @@ procfs_read_process(void *arg, struct process *p)
 	struct process_pass *pass = arg;
 	struct source *s = pass->s;
 	struct group_reading r = {.serial = p->serial, .service = p->service};
+	char name[sizeof(p->service) + sizeof(p->instance) + 1];
 	bool run = procfs_has_run(s, p);
 
 	procfs_process_stat(&p->stat, &r);
@@ -185,6 +236,12 @@ procfs_read_process(void *arg, struct process *p)
 		    &r);
 	}
 	groups_add(s->groups, &r);
+	if (p->instance[0] != '\0') {
+		snprintf(name, sizeof(name), "%s\t%s", p->service,
+		    p->instance);
+		r.service = name;
+		groups_add(s->instances, &r);
+	}
 }
 
 static void
@@ -199,12 +256,14 @@ procfs_read_groups(struct source *s, const struct procfs_reading *r, bool all)
 		s->n_sums = 0;
 	}
 	groups_begin(s->groups);
+	groups_begin(s->instances);
 	services_each(s->services, procfs_read_process, &pass);
 	g = groups_end(s->groups, &n);
-	for (size_t i = 0; i < n; i++) {
-		group_put_counts(r, &g[i]);
-		group_put_levels(r, &g[i]);
-	}
+	for (size_t i = 0; i < n; i++)
+		group_put_service(r, &g[i]);
+	g = groups_end(s->instances, &n);
+	for (size_t i = 0; i < n; i++)
+		group_put_instance(r, &g[i]);
 	if (all) /* single ones may be hidden even from root */
 		s->blind = pass.denied > pass.asked / 2;
 }
@@ -255,6 +314,7 @@ procfs_close(struct source *s)
 	meter_free(s->meter);
 	procfs_host_free(s->host);
 	groups_free(s->groups);
+	groups_free(s->instances);
 	map64_fini(&s->active);
 	free(s->sums);
 	if (s->proc_fd >= 0)
@@ -280,7 +340,9 @@ procfs_open(struct source **out, const struct config *config,
 	s->meter = meter_new((uint64_t)s->slot_ns);
 	s->host = procfs_host_new("/proc");
 	s->groups = groups_new();
-	if (s->meter == NULL || s->host == NULL || s->groups == NULL) {
+	s->instances = groups_new();
+	if (s->meter == NULL || s->host == NULL || s->groups == NULL ||
+	    s->instances == NULL) {
 		procfs_close(s);
 		return err_nomem();
 	}

@@ -42,14 +42,14 @@ enum group_level {
  * time: then the last one stands. */
 struct group_reading {
 	uint64_t serial; /* of the process, never reused */
-	const char *service;
+	const char *service; /* or what else the group is named by */
 	uint64_t count[GROUP_COUNTS];
 	int64_t level[GROUP_LEVELS];
 	uint32_t have_count, have_level; /* bits: 1 << enum */
 };
 
 struct group {
-	char service[64];
+	char service[96]; /* as the readings name it */
 	uint64_t processes;
 	uint64_t increase[GROUP_COUNTS];
 	uint64_t raw[GROUP_COUNTS];   /* sum over its processes now */

@@ -6,6 +6,7 @@
 #include "services.h"
 
 #include "config.h"
+#include "instances.h"
 #include "readfile.h"
 #include "services_rules.h"
 #include "text.h"
@@ -47,6 +48,7 @@ struct service_name {
 struct services {
 	const struct config *config;
 	struct services_rules *rules;
+	struct instances *instances;
 	DIR *proc;
 	int proc_fd;
 	struct entry *bucket[BUCKETS];
@@ -91,7 +93,11 @@ services_new_at(struct services **out, const struct config *config,
 		return e;
 	}
 	s->proc_fd = dirfd(s->proc);
-	if ((e = services_rules_new(&s->rules, config)) != NULL) {
+	if ((s->instances = instances_new()) == NULL)
+		e = err_nomem();
+	else
+		e = services_rules_new(&s->rules, config);
+	if (e != NULL) {
 		services_free(s);
 		return e;
 	}
@@ -130,6 +136,7 @@ services_free(struct services *s)
 		}
 	}
 	services_rules_free(s->rules);
+	instances_free(s->instances);
 	if (s->proc != NULL)
 		closedir(s->proc);
 	free(s);
@@ -242,7 +249,9 @@ process_classify(struct services *s, struct entry *e)
 {
 	struct process *p = &e->p;
 	const char *name;
+	bool ruled;
 
+	instances_leave(s->instances, p);
 	if (p->service[0] != '\0')
 		service_release(s, e);
 	snprintf(p->comm, sizeof(p->comm), "%.15s", p->stat.comm);
@@ -250,11 +259,14 @@ process_classify(struct services *s, struct entry *e)
 	process_read_command(s, p);
 	process_read_cgroup(s, p);
 	name = services_rules_match(s->rules, p);
+	ruled = name != NULL;
 	if (name == NULL && p->kernel_thread)
 		name = SERVICES_KERNEL;
 	if (name == NULL && s->config->every_process && p->comm[0] != '\0')
 		name = p->comm;
 	service_assign(s, e, name == NULL ? SERVICES_OTHER : name);
+	p->ruled = ruled && strcmp(p->service, SERVICES_OTHER) != 0;
+	p->sweeps = 0;
 	e->told = false;
 }
 
@@ -312,6 +324,7 @@ static void
 services_mark_gone(struct services *s, struct entry *e, int64_t now_ns)
 {
 	entry_close(s, e);
+	instances_leave(s->instances, &e->p);
 	e->p.gone = true;
 	e->gone_ns = now_ns;
 	s->stats.processes--;
@@ -452,6 +465,40 @@ services_forget(struct services *s, int64_t now_ns)
 	}
 }
 
+/* A process may listen only after a while: it is looked at in the sweeps 1,
+ * 2, 4, 8 ... of its life.  A parent goes before its children. */
+static void
+services_instance(struct services *s, struct entry *e, int depth)
+{
+	struct process *p = &e->p;
+	struct entry *parent;
+
+	if (!p->ruled || p->gone || depth == 16)
+		return;
+	parent = services_find(s, p->stat.parent);
+	if (parent != NULL && strcmp(parent->p.service, p->service) != 0)
+		parent = NULL;
+	if (p->follows && parent != NULL)
+		instances_follow(s->instances, p, &parent->p);
+	if (p->sweeps == 1u << 16)
+		return;
+	p->sweeps++;
+	if ((p->sweeps & (p->sweeps - 1)) != 0)
+		return;
+	if (parent != NULL && parent->p.instance[0] == '\0')
+		services_instance(s, parent, depth + 1);
+	instances_name(s->instances, s->proc_fd, p,
+	    parent != NULL ? &parent->p : NULL);
+}
+
+static void
+services_name_instances(struct services *s)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct entry *e = s->bucket[i]; e != NULL; e = e->next)
+			services_instance(s, e, 0);
+}
+
 const struct err *
 services_sweep(struct services *s, int64_t now_ns)
 {
@@ -472,6 +519,7 @@ services_sweep(struct services *s, int64_t now_ns)
 	if (errno != 0)
 		return err_errno("/proc");
 	services_forget(s, now_ns);
+	services_name_instances(s);
 	return NULL;
 }
 

@@ -44,6 +44,11 @@ struct process {
 	char comm[16];
 	char command[256];    /* comm and executable path, or the arguments */
 	char cgroup[128];     /* path, "" for the root */
+	char instance[16];    /* of a service that a rule names (instances.h);
+	                       * "": none, or not known before the sweep */
+	bool ruled;           /* a rule names its service */
+	bool follows;         /* its instance is its parent's */
+	uint32_t sweeps;      /* since it was classified; stays at 2^16 */
 	bool kernel_thread;
 	bool gone;
 	struct pidstat stat;  /* as of the last sweep */

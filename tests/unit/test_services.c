@@ -45,6 +45,57 @@ put_stat(int pid, const char *comm, unsigned flags, unsigned long start,
 }
 
 static void
+put_child(int pid, int parent, const char *comm)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "%d (%s) S %d 1 1 0 -1 0 11 0 3 0 70 30 "
+	    "0 0 20 0 5 0 100 4096000 250 18446744073709551615 1 2 3 0 0 0 "
+	    "0 0\n", pid, comm, parent);
+	put_file(pid, "stat", text);
+}
+
+/* The process has the socket `inode`, which listens on `port` of this
+ * machine with another that is not its own. */
+static void
+put_listener(int pid, unsigned port, unsigned inode)
+{
+	char path[200], target[64], text[2000];
+
+	snprintf(path, sizeof(path), "%s/%d/net", proc, pid);
+	mkdir(path, 0755);
+	snprintf(text, sizeof(text), "  sl  local_address rem_address   st\n"
+	    "   0: 0100007F:%04X 00000000:0000 0A 00000000:00000000 "
+	    "00:00000000 00000000     0        0 %u 1 0 100 0 0 10 0\n"
+	    "   1: 00000000:0016 00000000:0000 0A 00000000:00000000 "
+	    "00:00000000 00000000     0        0 77 1 0 100 0 0 10 0\n"
+	    "   2: 0100007F:0050 0100007F:9999 01 00000000:00000000 "
+	    "00:00000000 00000000     0        0 %u 1 0 100 0 0 10 0\n",
+	    port, inode, inode);
+	put_file(pid, "net/tcp", text);
+	snprintf(path, sizeof(path), "%s/%d/fd", proc, pid);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/%d/fd/3", proc, pid);
+	snprintf(target, sizeof(target), "socket:[%u]", inode);
+	unlink(path);
+	CHECK(symlink(target, path) == 0);
+}
+
+static void
+remove_listener(int pid)
+{
+	static const char *const names[] = {"net/tcp", "fd/3"};
+	char path[200];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%d/%s", proc, pid, names[i]);
+		unlink(path);
+		*strrchr(path, '/') = '\0';
+		rmdir(path);
+	}
+}
+
+static void
 put_exe(int pid, const char *target)
 {
 	char path[200];
@@ -171,6 +222,95 @@ TEST(classes)
 	services_free(s);
 	config_free(&c);
 	for (int pid = 10; pid < 15; pid++)
+		remove_process(pid);
+}
+
+static const char *
+instance_of(struct services *s, int pid)
+{
+	const struct process *p = services_known(s, pid);
+
+	return p == NULL ? "gone" : p->instance;
+}
+
+/* Three databases of one rule were one number. */
+TEST(instances_of_a_service)
+{
+	struct services *s = NULL;
+	struct config c;
+
+	CHECK_OK(config_load(&c, NULL));
+	add_rule(&c, "db", "^db$", NULL, NULL);
+	put_stat(10, "db", 0, 100, 1);
+	put_listener(10, 6379, 555);
+	put_stat(11, "db", 0, 100, 1);
+	put_listener(11, 6380, 556);
+	put_child(9, 11, "db"); /* before its parent in every walk */
+	put_stat(12, "db", 0, 100, 1);
+	put_file(12, "cmdline", "db one");
+	put_stat(13, "db", 0, 100, 1);
+	put_file(13, "cmdline", "db two");
+	put_stat(14, "other", 0, 100, 1);
+	put_listener(14, 80, 557);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, 1000));
+	CHECK_STR(instance_of(s, 10), ":6379");
+	CHECK_STR(instance_of(s, 11), ":6380");
+	CHECK_STR(instance_of(s, 9), ":6380");
+	CHECK_STR(instance_of(s, 12), "#1");
+	CHECK_STR(instance_of(s, 13), "#2");
+	CHECK_STR(instance_of(s, 14), ""); /* no rule */
+
+	/* All start again, in another order; one listens later. */
+	for (int pid = 9; pid < 14; pid++) {
+		remove_listener(pid);
+		remove_process(pid);
+	}
+	CHECK_OK(services_sweep(s, 2000));
+	put_stat(21, "db", 0, 200, 1);
+	put_file(21, "cmdline", "db two");
+	put_stat(22, "db", 0, 200, 1);
+	put_file(22, "cmdline", "db one");
+	put_stat(23, "db", 0, 200, 1);
+	CHECK_OK(services_sweep(s, 3000));
+	CHECK_STR(instance_of(s, 21), "#2");
+	CHECK_STR(instance_of(s, 22), "#1");
+	CHECK_STR(instance_of(s, 23), "#3");
+	put_child(20, 23, "db"); /* its parent is another by and by */
+	CHECK_OK(services_sweep(s, 3500));
+	CHECK_STR(instance_of(s, 20), "#3");
+	put_listener(23, 6379, 600);
+	for (int i = 4; i < 12; i++)
+		CHECK_OK(services_sweep(s, i * 1000));
+	CHECK_STR(instance_of(s, 23), ":6379");
+	CHECK_OK(services_sweep(s, 13000));
+	CHECK_STR(instance_of(s, 20), ":6379");
+	services_free(s);
+	config_free(&c);
+	for (int pid = 14; pid < 24; pid++) {
+		remove_listener(pid);
+		remove_process(pid);
+	}
+}
+
+TEST(bound_on_instances)
+{
+	struct services *s = NULL;
+	struct config c;
+	int other = 0;
+
+	CHECK_OK(config_load(&c, NULL));
+	add_rule(&c, "db", "^db$", NULL, NULL);
+	for (int pid = 10; pid < 50; pid++)
+		put_stat(pid, "db", 0, 100, 1);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, 1000));
+	for (int pid = 10; pid < 50; pid++)
+		other += strcmp(instance_of(s, pid), "(other)") == 0;
+	CHECK_INT(other, 8);
+	services_free(s);
+	config_free(&c);
+	for (int pid = 10; pid < 50; pid++)
 		remove_process(pid);
 }
 
@@ -413,6 +553,8 @@ main(void)
 	RUN(names_that_are_no_text);
 	RUN(cgroup_paths);
 	RUN(classes);
+	RUN(instances_of_a_service);
+	RUN(bound_on_instances);
 	RUN(reuse);
 	RUN(exec_and_exit);
 	RUN(still_processes_wait);

@@ -1,0 +1,275 @@
+#include "instances.h"
+
+#include "readfile.h"
+#include "services.h"
+
+#include "store/base/intern.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LISTENERS_MAX 512
+#define FDS_MAX 4096 /* looked at: who listens does so early in life */
+
+/* A name in use, or a number that remembers whose it was. */
+struct instance {
+	char service[64], name[16];
+	uint64_t command; /* hash of the arguments, for numbers */
+	uint32_t processes;
+};
+
+struct instances {
+	struct instance *all;
+	size_t n, cap;
+};
+
+struct instances *
+instances_new(void)
+{
+	return calloc(1, sizeof(struct instances));
+}
+
+void
+instances_free(struct instances *in)
+{
+	if (in != NULL)
+		free(in->all);
+	free(in);
+}
+
+/* ---- ports ---- */
+
+struct listener {
+	unsigned long inode;
+	uint16_t port;
+};
+
+/* Adds the listening sockets of /proc/PID/net/tcp or tcp6, which come before
+ * all others. */
+static size_t
+listeners_read(int proc_fd, int32_t pid, const char *file,
+    struct listener *list, size_t n)
+{
+	char path[32], text[65536], *rest = text, *line;
+	unsigned long inode;
+	unsigned port, state;
+
+	snprintf(path, sizeof(path), "%d/net/%s", pid, file);
+	if (readfile_at(proc_fd, path, text, sizeof(text)) <= 0)
+		return n;
+	readfile_line(&rest); /* the head */
+	while (n < LISTENERS_MAX && (line = readfile_line(&rest)) != NULL) {
+		if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x "
+		    "%*s %*s %*s %*d %*d %lu", &port, &state, &inode) != 3 ||
+		    state != 10)
+			break;
+		list[n++] = (struct listener){inode, (uint16_t)port};
+	}
+	return n;
+}
+
+/* The port of a descriptor that is one of the sockets, else 0. */
+static uint16_t
+listeners_port(const struct listener *list, size_t n, int dir_fd,
+    const char *name)
+{
+	char target[64];
+	ssize_t len = readlinkat(dir_fd, name, target, sizeof(target) - 1);
+	unsigned long inode;
+
+	if (len <= 0)
+		return 0;
+	target[len] = '\0';
+	if (sscanf(target, "socket:[%lu]", &inode) != 1)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (list[i].inode == inode)
+			return list[i].port;
+	return 0;
+}
+
+uint16_t
+instances_port(int proc_fd, int32_t pid)
+{
+	struct listener list[LISTENERS_MAX];
+	size_t n = listeners_read(proc_fd, pid, "tcp", list, 0), seen = 0;
+	uint16_t lowest = 0, port;
+	char path[32];
+	struct dirent *d;
+	DIR *dir;
+	int fd;
+
+	n = listeners_read(proc_fd, pid, "tcp6", list, n);
+	snprintf(path, sizeof(path), "%d/fd", pid);
+	fd = n == 0 ? -1 : openat(proc_fd, path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if ((dir = fdopendir(fd)) == NULL) {
+		close(fd);
+		return 0;
+	}
+	while (seen++ < FDS_MAX && (d = readdir(dir)) != NULL) {
+		port = listeners_port(list, n, dirfd(dir), d->d_name);
+		if (port != 0 && (lowest == 0 || port < lowest))
+			lowest = port;
+	}
+	closedir(dir);
+	return lowest;
+}
+
+/* ---- names ---- */
+
+static struct instance *
+instances_find(const struct instances *in, const char *service,
+    const char *name)
+{
+	for (size_t i = 0; i < in->n; i++)
+		if (strcmp(in->all[i].name, name) == 0 &&
+		    strcmp(in->all[i].service, service) == 0)
+			return &in->all[i];
+	return NULL;
+}
+
+/* The record of a name: the one it has, one that is of no use any more, or a
+ * new one.  NULL when out of memory. */
+static struct instance *
+instances_get(struct instances *in, const char *service, const char *name)
+{
+	struct instance *it = instances_find(in, service, name), *grown;
+
+	for (size_t i = 0; it == NULL && i < in->n; i++)
+		if (in->all[i].processes == 0 && in->all[i].name[0] != '#')
+			it = &in->all[i];
+	if (it == NULL && in->n == in->cap) {
+		in->cap = in->cap ? in->cap * 2 : 32;
+		grown = realloc(in->all, in->cap * sizeof(*grown));
+		if (grown == NULL) {
+			in->cap = in->n;
+			return NULL;
+		}
+		in->all = grown;
+	}
+	if (it == NULL)
+		it = &in->all[in->n++];
+	else if (it->processes > 0 || it->name[0] == '#')
+		return it;
+	*it = (struct instance){.command = 0};
+	snprintf(it->service, sizeof(it->service), "%s", service);
+	snprintf(it->name, sizeof(it->name), "%s", name);
+	return it;
+}
+
+static size_t
+instances_count(const struct instances *in, const char *service)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->n; i++)
+		n += in->all[i].processes > 0 &&
+		    strcmp(in->all[i].service, service) == 0;
+	return n;
+}
+
+static uint64_t
+instances_command(int proc_fd, const struct process *p)
+{
+	char path[32], text[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%d/cmdline", p->pid);
+	n = readfile_at(proc_fd, path, text, sizeof(text));
+	return hash64(hash64(1, text, n > 0 ? (size_t)n : 0), p->cgroup,
+	    strlen(p->cgroup));
+}
+
+static void
+instances_number(const struct instances *in, const struct process *p,
+    uint64_t command, char *name, size_t size)
+{
+	int lowest = 0;
+
+	for (int i = 1; i <= INSTANCES_MAX; i++) {
+		const struct instance *it;
+
+		snprintf(name, size, "#%d", i);
+		it = instances_find(in, p->service, name);
+		if (it != NULL && it->processes == 0 && it->command == command)
+			return;
+		if (lowest == 0 && (it == NULL || it->processes == 0))
+			lowest = i;
+	}
+	snprintf(name, size, "#%d", lowest);
+}
+
+static void
+instances_join(struct instances *in, struct process *p, const char *name,
+    uint64_t command)
+{
+	struct instance *it = instances_find(in, p->service, name);
+
+	if ((it == NULL || it->processes == 0) &&
+	    instances_count(in, p->service) >= INSTANCES_MAX)
+		name = INSTANCES_OTHER;
+	if ((it = instances_get(in, p->service, name)) == NULL)
+		return;
+	if (it->processes++ == 0)
+		it->command = command;
+	memcpy(p->instance, it->name, sizeof(it->name));
+}
+
+void
+instances_leave(struct instances *in, struct process *p)
+{
+	struct instance *it;
+
+	if (p->instance[0] == '\0')
+		return;
+	it = instances_find(in, p->service, p->instance);
+	if (it != NULL && it->processes > 0)
+		it->processes--;
+	p->instance[0] = '\0';
+	p->follows = false;
+}
+
+void
+instances_follow(struct instances *in, struct process *p,
+    const struct process *parent)
+{
+	if (parent->instance[0] == '\0' ||
+	    strcmp(parent->instance, p->instance) == 0)
+		return;
+	instances_leave(in, p);
+	instances_join(in, p, parent->instance, 0);
+	p->follows = true;
+}
+
+void
+instances_name(struct instances *in, int proc_fd, struct process *p,
+    const struct process *parent)
+{
+	uint16_t port = instances_port(proc_fd, p->pid);
+	char name[sizeof(p->instance)];
+	uint64_t command = 0;
+
+	if (port == 0 && p->instance[0] != '\0')
+		return; /* as it was */
+	if (port != 0) {
+		snprintf(name, sizeof(name), ":%u", port);
+		if (strcmp(name, p->instance) == 0)
+			return;
+		instances_leave(in, p);
+	} else if (parent != NULL && parent->instance[0] != '\0') {
+		instances_follow(in, p, parent);
+		return;
+	} else {
+		command = instances_command(proc_fd, p);
+		instances_number(in, p, command, name, sizeof(name));
+	}
+	instances_join(in, p, name, command);
+}
