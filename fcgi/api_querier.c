@@ -69,6 +69,12 @@ querier_text(struct querier *q, const char *text)
 	return copy != NULL ? memcpy(copy, text, n) : NULL;
 }
 
+const struct err *
+querier_refuse(const char *field, const char *why)
+{
+	return err_field(ERR_REQUEST, 501, field, "%s", why);
+}
+
 void
 querier_range(const struct querier *q, int64_t start, int64_t end,
     int64_t *from_ns, int64_t *until_ns)

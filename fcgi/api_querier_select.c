@@ -1,11 +1,12 @@
 /*
- * Flame graphs, profiles, comparisons and sums over steps.
+ * Flame graphs, profiles and comparisons.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "connect.pb-c.h"
+#include "fcgi/callsite.h"
 #include "fcgi/flameql.h"
 #include "fcgi/format/diff.h"
 #include "fcgi/format/doublebearer.h"
@@ -15,12 +16,50 @@
 #include "fcgi/querier.h"
 #include "fcgi/typeid.h"
 #include "pprof.pb-c.h"
-#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/store.h"
 
 #define MAX_NODES_DEFAULT 8192
-#define GROUPS_MAX 16
+
+/* ---- what is restricted ---- */
+
+/* Ids of profiles, requests and spans are left out when a profile is taken,
+ * and counted. */
+static const struct err *
+select_ids(const char *field, size_t n)
+{
+	return n == 0 ? NULL
+		      : querier_refuse(field, "such ids are not stored");
+}
+
+/* The names of a call site, root first. */
+static const struct err *
+select_site(struct querier *q, const Connect__StackTraceSelector *s,
+    const char ***names, size_t *n)
+{
+	*n = s != NULL ? s->n_call_site : 0;
+	if (s != NULL && s->go_pgo != NULL)
+		return querier_refuse("stack_trace_selector",
+		    "go_pgo is not known here, call_site is");
+	if ((*names = querier_array(q, *n, sizeof(**names))) == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < *n; i++)
+		(*names)[i] = s->call_site[i]->name;
+	return NULL;
+}
+
+static const struct err *
+select_stacks(struct querier *q, const Connect__StackTraceSelector *s,
+    struct profile *p)
+{
+	const char **names;
+	const struct err *e;
+	size_t n;
+
+	if ((e = select_site(q, s, &names, &n)) != NULL)
+		return e;
+	return callsite_keep(p, names, n);
+}
 
 /* A profile in its unit: these interfaces know no periods. */
 static const struct err *
@@ -116,39 +155,64 @@ flame_graph(struct querier *q, const struct flame *f, const uint32_t *index,
 	return g;
 }
 
-const struct err *
-querier_merge_stacktraces(struct querier *q, const ProtobufCMessage *request,
-    ProtobufCMessage **answer)
+/* The profile that a request asks for, whatever becomes of it. */
+static const struct err *
+select_merged(struct querier *q,
+    const Connect__SelectMergeStacktracesRequest *r, struct profile **out)
 {
-	const Connect__SelectMergeStacktracesRequest *r =
-	    (const Connect__SelectMergeStacktracesRequest *)request;
-	Connect__SelectMergeStacktracesResponse *a = querier_new(q,
-	    &connect__select_merge_stacktraces_response__descriptor);
-	struct flame_options o = {.max_nodes = max_nodes_of(r->max_nodes),
-	    .other = "other"};
-	uint32_t *index = NULL, *first = NULL;
-	struct profile *p = NULL;
-	struct flame *f = NULL;
 	const struct err *e;
 
-	e = select_profile(q, r->profile_typeid, r->label_selector, r->start,
-	    r->end, &p);
-	if (e == NULL)
-		e = flame_new(&f, p, &o);
-	if (e == NULL && (a == NULL || !flame_by_level(f, &index, &first)))
+	if ((e = select_ids("profile_id_selector",
+	    r->n_profile_id_selector)) != NULL ||
+	    (e = select_ids("trace_id_selector",
+	    r->n_trace_id_selector)) != NULL ||
+	    (e = select_ids("span_selector", r->n_span_selector)) != NULL ||
+	    (e = select_profile(q, r->profile_typeid, r->label_selector,
+	    r->start, r->end, out)) != NULL)
+		return e;
+	return select_stacks(q, r->stack_trace_selector, *out);
+}
+
+static const struct err *
+merge_flamegraph(struct querier *q, const struct profile *p,
+    int64_t max_nodes, Connect__FlameGraph **out)
+{
+	struct flame_options o = {.max_nodes = max_nodes_of(max_nodes),
+	    .other = "other"};
+	uint32_t *index = NULL, *first = NULL;
+	struct flame *f = NULL;
+	const struct err *e = flame_new(&f, p, &o);
+
+	if (e == NULL && !flame_by_level(f, &index, &first))
 		e = err_nomem();
-	if (e == NULL) {
-		a->flamegraph = flame_graph(q, f, index, first);
-		*answer = a->flamegraph != NULL ? &a->base : NULL;
-	}
+	if (e == NULL)
+		*out = flame_graph(q, f, index, first);
 	free(index);
 	free(first);
 	flame_free(f);
-	profile_free(p);
 	return e;
 }
 
 /* ---- pprof ---- */
+
+/* Nothing is cut where nothing is said of it. */
+static const struct err *
+merge_pprof(struct querier *q, const char *type_id, struct profile *p,
+    int64_t max_nodes, ProtobufCMessage **out)
+{
+	struct buf bytes = {0};
+	const struct err *e;
+	struct typeid id;
+
+	if ((e = callsite_prune(p, max_nodes)) == NULL &&
+	    (e = typeid_parse(&id, type_id)) == NULL)
+		e = pprof_write(&bytes, p, id.type, false);
+	if (e == NULL)
+		*out = protobuf_c_message_unpack(&pprof__profile__descriptor,
+		    &q->arena->allocator, bytes.len, bytes.data);
+	buf_fini(&bytes);
+	return e;
+}
 
 const struct err *
 querier_merge_profile(struct querier *q, const ProtobufCMessage *request,
@@ -157,19 +221,78 @@ querier_merge_profile(struct querier *q, const ProtobufCMessage *request,
 	const Connect__SelectMergeProfileRequest *r =
 	    (const Connect__SelectMergeProfileRequest *)request;
 	struct profile *p = NULL;
-	struct buf bytes = {0};
 	const struct err *e;
-	struct typeid id;
 
-	e = select_profile(q, r->profile_typeid, r->label_selector, r->start,
-	    r->end, &p);
-	if (e == NULL && (e = typeid_parse(&id, r->profile_typeid)) == NULL)
-		e = pprof_write(&bytes, p, id.type, false);
-	if (e == NULL)
-		*answer = protobuf_c_message_unpack(
-		    &pprof__profile__descriptor, &q->arena->allocator,
-		    bytes.len, bytes.data);
-	buf_fini(&bytes);
+	if ((e = select_ids("profile_id_selector",
+	    r->n_profile_id_selector)) == NULL)
+		e = select_profile(q, r->profile_typeid, r->label_selector,
+		    r->start, r->end, &p);
+	if (e == NULL &&
+	    (e = select_stacks(q, r->stack_trace_selector, p)) == NULL)
+		e = merge_pprof(q, r->profile_typeid, p, r->max_nodes,
+		    answer);
+	profile_free(p);
+	return e;
+}
+
+/* ---- either ---- */
+
+static const struct err *
+merge_check_format(Connect__ProfileFormat format)
+{
+	switch (format) {
+	case CONNECT__PROFILE_FORMAT__PROFILE_FORMAT_UNSPECIFIED:
+	case CONNECT__PROFILE_FORMAT__PROFILE_FORMAT_FLAMEGRAPH:
+	case CONNECT__PROFILE_FORMAT__PROFILE_FORMAT_PPROF:
+		return NULL;
+	case CONNECT__PROFILE_FORMAT__PROFILE_FORMAT_TREE:
+	case CONNECT__PROFILE_FORMAT__PROFILE_FORMAT_DOT:
+		return querier_refuse("format", "TREE and DOT are not written "
+		    "here, FLAMEGRAPH and PPROF are");
+	default:
+		return err_field(ERR_REQUEST, 400, "format",
+		    "%d is none of its values", (int)format);
+	}
+}
+
+static const struct err *
+merge_answer(struct querier *q,
+    const Connect__SelectMergeStacktracesRequest *r, struct profile *p,
+    Connect__SelectMergeStacktracesResponse *a)
+{
+	ProtobufCMessage *m = NULL;
+	const struct err *e;
+
+	if (r->format != CONNECT__PROFILE_FORMAT__PROFILE_FORMAT_PPROF)
+		return merge_flamegraph(q, p, r->max_nodes, &a->flamegraph);
+	a->pprof = querier_new(q, &connect__pprof_profile__descriptor);
+	if (a->pprof == NULL)
+		return NULL;
+	e = merge_pprof(q, r->profile_typeid, p, r->max_nodes, &m);
+	a->pprof->profile = (Pprof__Profile *)(void *)m;
+	if (m == NULL)
+		a->pprof = NULL;
+	return e;
+}
+
+const struct err *
+querier_merge_stacktraces(struct querier *q, const ProtobufCMessage *request,
+    ProtobufCMessage **answer)
+{
+	const Connect__SelectMergeStacktracesRequest *r =
+	    (const Connect__SelectMergeStacktracesRequest *)request;
+	Connect__SelectMergeStacktracesResponse *a = querier_new(q,
+	    &connect__select_merge_stacktraces_response__descriptor);
+	struct profile *p = NULL;
+	const struct err *e;
+
+	if (a == NULL)
+		return err_nomem();
+	if ((e = merge_check_format(r->format)) == NULL &&
+	    (e = select_merged(q, r, &p)) == NULL)
+		e = merge_answer(q, r, p, a);
+	if (a->flamegraph != NULL || a->pprof != NULL)
+		*answer = &a->base;
 	profile_free(p);
 	return e;
 }
@@ -253,6 +376,25 @@ diff_make(struct querier *q, const struct profile *a, const struct profile *b,
 	return e;
 }
 
+/* Two sides are one flame graph, and nothing else. */
+static const struct err *
+diff_check(const Connect__SelectMergeStacktracesRequest *side)
+{
+	if (side->format == CONNECT__PROFILE_FORMAT__PROFILE_FORMAT_PPROF)
+		return querier_refuse("format", "a difference is a flame "
+		    "graph");
+	return merge_check_format(side->format);
+}
+
+/* What the side that asks for more has asked for. */
+static int64_t
+diff_max_nodes(const Connect__DiffRequest *r)
+{
+	int64_t a = r->left->max_nodes, b = r->right->max_nodes;
+
+	return max_nodes_of(a < 0 || b < 0 ? -1 : a > b ? a : b);
+}
+
 const struct err *
 querier_diff(struct querier *q, const ProtobufCMessage *request,
     ProtobufCMessage **answer)
@@ -268,12 +410,13 @@ querier_diff(struct querier *q, const ProtobufCMessage *request,
 	if (r->left == NULL || r->right == NULL)
 		return err_field(ERR_REQUEST, 400, "left",
 		    "left and right are needed");
-	for (int i = 0; i < 2 && e == NULL; i++)
-		e = select_profile(q, sides[i]->profile_typeid,
-		    sides[i]->label_selector, sides[i]->start, sides[i]->end,
-		    &p[i]);
+	for (int i = 0; i < 2 && e == NULL; i++) {
+		e = diff_check(sides[i]);
+		if (e == NULL)
+			e = select_merged(q, sides[i], &p[i]);
+	}
 	if (e == NULL && a != NULL)
-		e = diff_make(q, p[0], p[1], max_nodes_of(r->left->max_nodes),
+		e = diff_make(q, p[0], p[1], diff_max_nodes(r),
 		    &a->flamegraph);
 	if (e == NULL && a != NULL && a->flamegraph != NULL) {
 		a->flamegraph->leftticks = clamp(p[0]->nodes[0].total);
@@ -282,129 +425,5 @@ querier_diff(struct querier *q, const ProtobufCMessage *request,
 	}
 	profile_free(p[0]);
 	profile_free(p[1]);
-	return e;
-}
-
-/* ---- sums over steps ---- */
-
-static Connect__Point **
-series_points(struct querier *q, const struct totals *t,
-    const struct totals_group *g, const struct totals_query *tq,
-    bool average, size_t *n)
-{
-	Connect__Point **points = querier_array(q, t->n_steps,
-	    sizeof(*points));
-
-	*n = 0;
-	for (size_t i = 0; points != NULL && i < t->n_steps; i++) {
-		int64_t end = tq->from_ns + (int64_t)(i + 1) * tq->step_ns;
-		Connect__Point *p;
-
-		if (g->steps[i].count == 0)
-			continue;
-		p = querier_new(q, &connect__point__descriptor);
-		if (p == NULL)
-			return NULL;
-		p->value = (double)g->steps[i].sum;
-		if (average)
-			p->value /= (double)g->steps[i].count;
-		p->timestamp = (end < tq->until_ns ? end : tq->until_ns) /
-		    NS_PER_MS;
-		points[(*n)++] = p;
-	}
-	return points;
-}
-
-static Connect__Series *
-series_make(struct querier *q, const struct totals *t,
-    const struct totals_group *g, const struct totals_query *tq, bool average)
-{
-	Connect__Series *s = querier_new(q, &connect__series__descriptor);
-
-	if (s == NULL || (s->labels = querier_array(q, g->n_labels,
-	    sizeof(*s->labels))) == NULL)
-		return NULL;
-	for (size_t i = 0; i < g->n_labels; i++) {
-		Connect__LabelPair *l =
-		    querier_new(q, &connect__label_pair__descriptor);
-
-		if (l == NULL)
-			return NULL;
-		l->name = querier_text(q,
-		    querier_label_name(g->labels[i].name));
-		l->value = querier_text(q, g->labels[i].value);
-		if (l->name == NULL || l->value == NULL)
-			return NULL;
-		s->labels[s->n_labels++] = l;
-	}
-	s->points = series_points(q, t, g, tq, average, &s->n_points);
-	return s->points != NULL ? s : NULL;
-}
-
-/* Whole slots: from down, until up, the step to a multiple. */
-static const struct err *
-series_ask(struct querier *q, const Connect__SelectSeriesRequest *r,
-    struct totals_query *tq, struct totals **out)
-{
-	const char *split[GROUPS_MAX];
-	struct store_extent extent;
-	struct flameql ql;
-	const struct err *e;
-	int64_t slot, step;
-
-	if (r->n_group_by > GROUPS_MAX)
-		return err_field(ERR_REQUEST, 400, "group_by",
-		    "more than %d labels", GROUPS_MAX);
-	store_extent(q->store, &extent);
-	slot = extent.slot_ns;
-	step = r->step > 0 && r->step < 1e9
-	    ? (int64_t)(r->step * (double)NS_PER_S) : 15 * NS_PER_S;
-	querier_range(q, r->start, r->end, &tq->from_ns, &tq->until_ns);
-	tq->from_ns = tq->from_ns / slot * slot;
-	tq->until_ns = (tq->until_ns + slot - 1) / slot * slot;
-	tq->step_ns = (step + slot - 1) / slot * slot;
-	for (size_t i = 0; i < r->n_group_by; i++)
-		split[i] = flameql_label(r->group_by[i]);
-	tq->split = split;
-	tq->n_split = r->n_group_by;
-	if (*r->profile_typeid == '\0')
-		return err_field(ERR_REQUEST, 400, "profile_typeID",
-		    "is missing");
-	e = flameql_parse_id(&ql, r->profile_typeid, r->label_selector);
-	tq->selector = ql.selector;
-	if (e == NULL)
-		e = store_query_totals(q->store, tq, out);
-	flameql_free(&ql);
-	return e;
-}
-
-const struct err *
-querier_select_series(struct querier *q, const ProtobufCMessage *request,
-    ProtobufCMessage **answer)
-{
-	const Connect__SelectSeriesRequest *r =
-	    (const Connect__SelectSeriesRequest *)request;
-	Connect__SelectSeriesResponse *a =
-	    querier_new(q, &connect__select_series_response__descriptor);
-	struct totals_query tq = {0};
-	struct totals *t = NULL;
-	const struct err *e = series_ask(q, r, &tq, &t);
-
-	if (e == NULL && a != NULL)
-		a->series = querier_array(q, t->n_groups, sizeof(*a->series));
-	if (e == NULL && (a == NULL || a->series == NULL))
-		e = err_nomem();
-	for (size_t i = 0; e == NULL && i < t->n_groups; i++) {
-		if (r->limit > 0 && (int64_t)i == r->limit)
-			break;
-		a->series[i] = series_make(q, t, &t->groups[i], &tq,
-		    r->aggregation == 1);
-		if (a->series[i] == NULL)
-			e = err_nomem();
-		else
-			a->n_series++;
-	}
-	totals_free(t);
-	*answer = &a->base;
 	return e;
 }

@@ -93,6 +93,19 @@ static const struct {
     {0, 500, "internal"},
 };
 
+/* Connect has no member for a field: the text begins with it. */
+static void
+connect_put_message(struct writer *w, const struct err *e)
+{
+	struct buf text = {0};
+
+	buf_printf(&text, "%s%s%s", e->field, e->field[0] != '\0' ? ": " : "",
+	    e->text);
+	writer_strn(w, (const char *)text.data, text.len);
+	w->out->failed |= text.failed;
+	buf_fini(&text);
+}
+
 void
 connect_error(struct response *rs, const struct err *e)
 {
@@ -111,6 +124,6 @@ connect_error(struct response *rs, const struct err *e)
 	writer_key(&w, "code");
 	writer_str(&w, codes[i].code);
 	writer_key(&w, "message");
-	writer_str(&w, e->text);
+	connect_put_message(&w, e);
 	writer_close(&w, '}');
 }

@@ -85,21 +85,23 @@ static void flameql_put_equal(struct flameql *q, const char *label,
     const char *value);
 
 /* Grafana asks for a type by its id, as if it were a label. */
-static bool
+static const struct err *
 flameql_put_type(struct flameql *q, const struct matcher *m)
 {
 	char text[TYPEID_MAX], name[128];
+	const struct err *e;
 	struct typeid id;
 
-	if (strcmp(m->label, "__profile_type__") != 0)
-		return false;
+	if (strcmp(m->op, "=") != 0)
+		return err_field(ERR_REQUEST, 400, "query",
+		    "__profile_type__ is known with = alone, not %s", m->op);
 	snprintf(text, sizeof(text), "%.*s",
 	    (int)(m->n < sizeof(text) ? m->n : sizeof(text) - 1), m->value);
-	if (strcmp(m->op, "=") == 0 && typeid_parse(&id, text) == NULL) {
-		typeid_name(id.group, id.type, name, sizeof(name));
-		flameql_put_equal(q, "__name__", name);
-	}
-	return true;
+	if ((e = typeid_parse(&id, text)) != NULL)
+		return e;
+	typeid_name(id.group, id.type, name, sizeof(name));
+	flameql_put_equal(q, "__name__", name);
+	return NULL;
 }
 
 static void
@@ -136,9 +138,13 @@ flameql_copy(struct flameql *q, const char *text, const char *braces,
 	struct matcher m;
 	bool more = *braces == '{';
 
-	while (more && (e = flameql_next(text, &p, &m, &more)) == NULL && more)
-		if (!flameql_put_type(q, &m))
+	while (e == NULL && more &&
+	    (e = flameql_next(text, &p, &m, &more)) == NULL && more) {
+		if (strcmp(m.label, "__profile_type__") == 0)
+			e = flameql_put_type(q, &m);
+		else
 			flameql_put(q, &m, anchored);
+	}
 	if (e == NULL && *p == '}' && p[1 + strspn(p + 1, " \t\n")] != '\0')
 		e = flameql_bad(text, p + 1, "unexpected text");
 	return e;

@@ -33,6 +33,10 @@ void *querier_new(struct querier *q, const ProtobufCMessageDescriptor *d);
 void *querier_array(struct querier *q, size_t n, size_t size);
 char *querier_text(struct querier *q, const char *text);
 
+/* A restriction that cannot be kept to is an error with its name: without it
+ * the answer would be another one. */
+const struct err *querier_refuse(const char *field, const char *why);
+
 /* Milliseconds to nanoseconds; an end of 0 is now. */
 void querier_range(const struct querier *q, int64_t start, int64_t end,
     int64_t *from_ns, int64_t *until_ns);

@@ -74,6 +74,21 @@ typeid_split(struct typeid *id)
 	}
 }
 
+const char *
+typeid_unit(const char *unit)
+{
+	static const struct {
+		const char *ours, *theirs;
+	} units[] = {{"", "count"}, {"samples", "count"}, {"objects", "count"},
+	    {"goroutines", "count"}, {"lock_samples", "count"},
+	    {"lock_nanoseconds", "nanoseconds"}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(units[i].ours, unit) == 0)
+			return units[i].theirs;
+	return unit;
+}
+
 void
 typeid_of(struct typeid *id, const char *name, const char *unit)
 {
@@ -81,8 +96,7 @@ typeid_of(struct typeid *id, const char *name, const char *unit)
 
 	while (i < N_KNOWN && strcmp(known[i].name, name) != 0)
 		i++;
-	if (*unit == '\0')
-		unit = "count";
+	unit = typeid_unit(unit);
 	if (i < N_KNOWN)
 		snprintf(id->text, sizeof(id->text), "%s:%s:%.60s:%s:%.60s",
 		    known[i].group, known[i].type, unit,

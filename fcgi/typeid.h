@@ -26,6 +26,10 @@ struct typeid {
 enum series_kind typeid_name(const char *group, const char *type, char *name,
     size_t size);
 
+/* A unit in the words of ids: what is counted is "count", whatever it is
+ * called in the store, and time is "nanoseconds". */
+const char *typeid_unit(const char *unit);
+
 /* The id of a series of the store. */
 void typeid_of(struct typeid *id, const char *name, const char *unit);
 

@@ -1,6 +1,6 @@
 /*
  * One walk over a message's descriptor in each direction.  The types that
- * our messages have: strings, bytes, doubles, integers, messages.
+ * our messages have: strings, bytes, doubles, integers, enums, messages.
  */
 #include "protojson.h"
 
@@ -35,6 +35,7 @@ type_size(const ProtobufCFieldDescriptor *f)
 	switch (f->type) {
 	case PROTOBUF_C_TYPE_INT32:
 	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_ENUM:
 		return 4;
 	case PROTOBUF_C_TYPE_BOOL:
 		return sizeof(protobuf_c_boolean);
@@ -158,6 +159,33 @@ take_number(const ProtobufCFieldDescriptor *f, struct json_object *o,
 	return NULL;
 }
 
+/* By name, or by number as the wire has it. */
+static const struct err *
+take_enum(const ProtobufCFieldDescriptor *f, struct json_object *o, void *to)
+{
+	const ProtobufCEnumDescriptor *d = f->descriptor;
+	const char *text = json_object_get_string(o);
+	const ProtobufCEnumValue *v = NULL;
+	const struct err *e;
+	int32_t number;
+
+	if (json_object_is_type(o, json_type_string))
+		v = protobuf_c_enum_descriptor_get_value_by_name(d, text);
+	if (v == NULL) {
+		if ((e = take_number(f, o, &number)) != NULL)
+			return err_field(ERR_REQUEST, 400, f->name,
+			    "\"%.60s\" is none of its values",
+			    text != NULL ? text : "");
+		v = protobuf_c_enum_descriptor_get_value(d, number);
+	}
+	if (v == NULL)
+		return err_field(ERR_REQUEST, 400, f->name,
+		    "%d is none of its values", number);
+	number = v->value;
+	memcpy(to, &number, sizeof(number));
+	return NULL;
+}
+
 static const struct err *
 take_value(struct arena *a, const ProtobufCFieldDescriptor *f,
     struct json_object *o, void *to)
@@ -168,6 +196,8 @@ take_value(struct arena *a, const ProtobufCFieldDescriptor *f,
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_BYTES:
 		return take_text(a, f, o, to);
+	case PROTOBUF_C_TYPE_ENUM:
+		return take_enum(f, o, to);
 	default:
 		return take_number(f, o, to);
 	}
@@ -328,7 +358,11 @@ put_value(struct writer *w, const ProtobufCFieldDescriptor *f,
 		    *(const protobuf_c_boolean *)(const void *)at != 0);
 		return;
 	case PROTOBUF_C_TYPE_INT32:
+	case PROTOBUF_C_TYPE_ENUM:
 		writer_int(w, *(const int32_t *)(const void *)at);
+		return;
+	case PROTOBUF_C_TYPE_UINT32:
+		writer_int(w, *(const uint32_t *)(const void *)at);
 		return;
 	default:
 		memcpy(&v, at, sizeof(v));

@@ -1,7 +1,8 @@
 /*
  * Messages of protobuf-c as JSON, as proto3 maps them: lowerCamelCase names,
  * 64-bit integers as strings, bytes as base64, defaults left out.  On input
- * names of either kind, numbers for strings and strings for numbers.
+ * names of either kind, numbers for strings and strings for numbers; enums by
+ * name or number.
  */
 #ifndef FCGI_FORMAT_PROTOJSON_H
 #define FCGI_FORMAT_PROTOJSON_H

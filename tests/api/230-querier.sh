@@ -73,6 +73,111 @@ ask Diff "{\"left\":$left,\"right\":$right}"
 check "Diff" js 'd.flamegraph.leftTicks === "30000000" &&
     d.flamegraph.rightTicks === "120000000" &&
     d.flamegraph.levels[0].values.join() === "0,30000000,0,0,120000000,0,0"'
+# ---- restrictions: kept to, or refused by name ----
+all="$span,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\""
+site()
+{
+	printf '"stackTraceSelector":{"callSite":['
+	printf '{"name":"%s"}' "$1"
+	shift
+	[ $# = 0 ] || printf ',{"name":"%s"}' "$@"
+	printf ']}'
+}
+# refused STATUS FIELD: in Connect's form, with the field's name
+refused()
+{
+	status "$1" && js "/^$2: /.test(d.message) &&
+	    d.code === '$([ "$1" = 501 ] && echo unimplemented ||
+	    echo invalid_argument)'"
+}
+ask SelectMergeStacktraces "{$all,$(site a b)}"
+check "stack_trace_selector: the stacks that begin so" js '
+    d.flamegraph.total === "50000000" && d.flamegraph.maxSelf ===
+    "50000000" && d.flamegraph.names.join() === "total,a,b" &&
+    d.flamegraph.levels.map(l => l.values.join()).join(" ") ===
+    "0,50000000,0,0 0,50000000,0,1 0,50000000,50000000,2"'
+ask SelectMergeStacktraces "{$all,$(site a)}"
+check "one frame: all below it" js 'd.flamegraph.total === "150000000"'
+ask SelectMergeStacktraces "{$all,$(site b)}"
+check "a site is at the root: none begin with b" js '
+    !("total" in d.flamegraph) && d.flamegraph.levels.length === 1'
+ask SelectMergeStacktraces "{$all,$(site a b c)}"
+check "a site that is longer than each stack: none" js '
+    !("total" in d.flamegraph)'
+ask SelectMergeProfile "{$all,$(site a c)}"
+check "SelectMergeProfile: the same" js 'd.sample.length === 1 &&
+    d.sample[0].value.at(-1) === "100000000"'
+ask SelectMergeProfile "{$all,\"maxNodes\":3}"
+check "SelectMergeProfile: max_nodes" js 'd.sample.length === 2 &&
+    d.stringTable.includes("other") && !d.stringTable.includes("b") &&
+    d.sample.reduce((s, x) => s + Number(x.value.at(-1)), 0) === 150000000'
+ask SelectMergeProfile "{$all,\"maxNodes\":2}"
+check "what is cut is other" js 'd.sample.length === 1 &&
+    d.sample[0].value.at(-1) === "150000000" &&
+    d.stringTable.includes("other") && !d.stringTable.includes("c")'
+ask Diff "{\"left\":{$all,$(site a b)},\"right\":{$all}}"
+check "Diff: each side has its own" js 'd.flamegraph.leftTicks ===
+    "50000000" && d.flamegraph.rightTicks === "150000000"'
+for f in '"PROFILE_FORMAT_PPROF"' 4; do
+	ask SelectMergeStacktraces "{$all,\"format\":$f}"
+	check "format $f" js '!("flamegraph" in d) &&
+	    d.pprof.profile.sample.length === 2 &&
+	    d.pprof.profile.sample[0].value.at(-1) === "50000000"'
+done
+ask SelectMergeStacktraces "{$all,\"format\":\"PROFILE_FORMAT_FLAMEGRAPH\"}"
+check "format FLAMEGRAPH" js 'd.flamegraph.total === "150000000"'
+for f in '"PROFILE_FORMAT_TREE"' '"PROFILE_FORMAT_DOT"' 2 3; do
+	ask SelectMergeStacktraces "{$all,\"format\":$f}"
+	check "format $f is refused" refused 501 format
+done
+for f in '"PROFILE_FORMAT_X"' 9 '""'; do
+	ask SelectMergeStacktraces "{$all,\"format\":$f}"
+	check "format $f is none" refused 400 format
+done
+ask Diff "{\"left\":{$all,\"format\":4},\"right\":{$all}}"
+check "Diff has one format" refused 501 format
+ask SelectMergeStacktraces "{$all,\"spanSelector\":[\"9a517183f26a089d\"]}"
+check "span_selector is refused" refused 501 span_selector
+ask SelectMergeStacktraces "{$all,\"traceIdSelector\":[\"a\"]}"
+check "trace_id_selector is refused" refused 501 trace_id_selector
+ask SelectMergeStacktraces "{$all,\"profileIdSelector\":[\"a\"]}"
+check "profile_id_selector is refused" refused 501 profile_id_selector
+ask SelectMergeProfile "{$all,\"profile_id_selector\":[\"a\"]}"
+check "of SelectMergeProfile, too" refused 501 profile_id_selector
+ask SelectMergeProfile "{$all,\"stackTraceSelector\":{\"goPgo\":{}}}"
+check "go_pgo is refused" refused 501 stack_trace_selector
+ask SelectSeries "{$all,$(site a)}"
+check "SelectSeries: stack_trace_selector is refused" \
+    refused 501 stack_trace_selector
+ask SelectSeries "{$all,\"step\":20,\"groupBy\":[\"region\"],\"limit\":1}"
+check "SelectSeries: limit is the largest, not the first" js '
+    d.series.length === 1 && d.series[0].labels[0].value === "us" &&
+    d.series[0].points[0].value === 120000000'
+ask SelectSeries "{$all,\"step\":20,\"aggregation\":\"TIME_SERIES_AGGREGATION_TYPE_AVERAGE\"}"
+check "an enum by name" js 'd.series[0].points[0].value === 75000000'
+ask SelectSeries "{$all,\"step\":20,\"aggregation\":1}"
+check "and by number" js 'd.series[0].points[0].value === 75000000'
+ask SelectSeries "{$all,\"step\":20,\"aggregation\":\"AVERAGE\"}"
+check "a name that is none" refused 400 aggregation
+ask Series "{$span,\"matchers\":[\"{__profile_type__=~\\\"wall.*\\\"}\"]}"
+check "a type by another operator than = is refused" refused 400 query
+ask Series "{$span,\"matchers\":[\"{__profile_type__=\\\"wall\\\"}\"]}"
+check "a type that is no id is refused" refused 400 profile_typeID
+
+# ---- units, in Pyroscope's words ----
+put "$T/two" "/ingest?name=app.inuse_objects&from=1610000000&until=1610000010"
+put "$T/two" "/ingest?name=app.goroutines&from=1610000000&until=1610000010"
+put "$T/two" "/ingest?name=app&units=lock_nanoseconds&from=1610000000&until=1610000010"
+put "$T/two" "/ingest?name=app&units=lock_samples&from=1610000000&until=1610000010"
+ask ProfileTypes "{$span}"
+check "units of ids are nanoseconds, count and bytes" js '
+    ["memory:inuse_objects:count:space:bytes",
+    "goroutine:goroutine:count:goroutine:count",
+    "lock_duration:lock_duration:nanoseconds:lock_duration:nanoseconds",
+    "lock_count:lock_count:count:lock_count:count"].every(id =>
+    d.profileTypes.some(t => t.ID === id)) && d.profileTypes.every(t =>
+    ["nanoseconds", "count", "bytes"].includes(t.sampleUnit))'
+
 ask Nothing "{}"
 check "an unknown method: 501" status 501
 check "says so" js 'd.code === "unimplemented"'
@@ -92,6 +197,12 @@ check "protobuf: ProfileTypes" grep -q "ID: \"$id\"" "$T/body"
 proto SelectMergeStacktraces "start: 1610000000000 end: 1610000020000
     profile_typeID: \"$id\" label_selector: \"{region=\\\"eu\\\"}\""
 check "protobuf: SelectMergeStacktraces" grep -q "total: 30000000" "$T/body"
+proto SelectSeries "start: 1610000000000 end: 1610000020000
+    profile_typeID: \"$id\" step: 20"
+proto SelectMergeStacktraces "start: 1610000000000 end: 1610000020000
+    profile_typeID: \"$id\" format: PROFILE_FORMAT_PPROF
+    stack_trace_selector: { call_site: { name: \"a\" } }"
+check "protobuf: format PPROF" grep -q "value: 100000000" "$T/body"
 proto SelectSeries "start: 1610000000000 end: 1610000020000
     profile_typeID: \"$id\" step: 20"
 check "protobuf: SelectSeries" grep -q "value: 150000000" "$T/body"
