@@ -15,6 +15,10 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
+/* Seconds: further than from now to either end of time, and what still goes
+ * into nanoseconds beside it. */
+#define OFFSET_MAX INT64_C(7200000000)
+
 static const struct {
 	const char *prefix;
 	int64_t seconds;
@@ -35,7 +39,8 @@ attime_unit(const char *p, size_t n)
 	return 0;
 }
 
-/* (digits)(letters)+ as seconds; what is none counts nothing. */
+/* (digits)(letters)+ as seconds, OFFSET_MAX at most; what is none counts
+ * nothing. */
 static int64_t
 attime_offset(const char *p)
 {
@@ -49,11 +54,22 @@ attime_offset(const char *p)
 			p++;
 		while (isalpha((unsigned char)p[letters]))
 			letters++;
-		if (n > INT32_MAX || sum > INT64_C(4000000000))
-			return INT64_C(4000000000);
-		sum += n * attime_unit(p, letters);
+		if (__builtin_mul_overflow(n, attime_unit(p, letters), &n) ||
+		    __builtin_add_overflow(sum, n, &sum) || sum > OFFSET_MAX)
+			return OFFSET_MAX;
 		p += letters;
 	}
+	return sum;
+}
+
+/* Past the end of time is its end. */
+static int64_t
+attime_add(int64_t ns, int64_t seconds)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(ns, seconds * NS_PER_S, &sum))
+		return INT64_MAX;
 	return sum;
 }
 
@@ -133,9 +149,9 @@ attime_read(const char *text, int64_t now_ns, int64_t *ns)
 		return attime_number(copy, n, ns);
 	*ns = now_ns;
 	if ((at = strchr(copy, '+')) != NULL)
-		*ns += attime_offset(at + 1) * NS_PER_S;
+		*ns = attime_add(now_ns, attime_offset(at + 1));
 	else if ((at = strchr(copy, '-')) != NULL)
-		*ns -= attime_offset(at + 1) * NS_PER_S;
+		*ns = attime_add(now_ns, -attime_offset(at + 1));
 	else if (n > 0 && strcmp(copy, "now") != 0)
 		return timespec_parse(copy, now_ns, ns);
 	return NULL;

@@ -110,9 +110,8 @@ cmd_export(int argc, char **argv)
 		                "[SELECTOR]\n");
 		return 2;
 	}
-	e = timespec_parse(argv[2], now, &q.from_ns);
-	if (e == NULL)
-		e = timespec_parse(argv[3], now, &q.until_ns);
+	e = timespec_parse_range(argv[2], argv[3], now, &q.from_ns,
+	    &q.until_ns);
 	if (e == NULL && argc == 6)
 		e = selector_parse(argv[5], &selector);
 	q.selector = selector;

@@ -101,9 +101,8 @@ cmd_purge(int argc, char **argv)
 	e = selector_parse(argv[2], &selector);
 	q.selector = selector;
 	if (e == NULL)
-		e = timespec_parse(argv[3], now, &q.from_ns);
-	if (e == NULL)
-		e = timespec_parse(argv[4], now, &q.until_ns);
+		e = timespec_parse_range(argv[3], argv[4], now, &q.from_ns,
+		    &q.until_ns);
 	if (e == NULL)
 		e = purge_run(argv[1], argv[2], &q);
 	selector_free(selector);

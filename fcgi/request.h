@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fcgi/timespec.h"
 #include "store/base/buf.h"
 
 struct err;
@@ -24,7 +25,7 @@ struct err;
 #define REQUEST_BODY_MAX (1u << 20) /* where a route says nothing */
 #define INGEST_BODY_MAX (64u << 20)
 /* The end of time, in the year 2248: sums with slots do not overflow. */
-#define REQUEST_UNTIL_MAX (INT64_C(8800000000) * 1000000000)
+#define REQUEST_UNTIL_MAX TIMESPEC_MAX
 
 struct request_param {
 	const char *name, *value; /* decoded, NUL-terminated */

@@ -244,10 +244,9 @@ timespec_rfc3339(const char *text, int64_t *ns)
 	return NULL;
 }
 
-const struct err *
-timespec_parse(const char *text, int64_t now_ns, int64_t *ns)
+static const struct err *
+timespec_read(const char *text, int64_t now_ns, int64_t *ns)
 {
-	*ns = 0;
 	if (strncmp(text, "now", 3) == 0)
 		return timespec_relative(text, now_ns, ns);
 	if (strlen(text) > 4 && text[4] == '-')
@@ -255,6 +254,34 @@ timespec_parse(const char *text, int64_t now_ns, int64_t *ns)
 	if (timespec_is_digit(text[0]))
 		return timespec_digits(text, ns);
 	return timespec_bad(text, text, "not a time");
+}
+
+const struct err *
+timespec_parse(const char *text, int64_t now_ns, int64_t *ns)
+{
+	const struct err *e;
+
+	*ns = 0;
+	if ((e = timespec_read(text, now_ns, ns)) == NULL &&
+	    *ns > TIMESPEC_MAX)
+		*ns = TIMESPEC_MAX;
+	return e;
+}
+
+const struct err *
+timespec_parse_range(const char *from, const char *until, int64_t now_ns,
+    int64_t *from_ns, int64_t *until_ns)
+{
+	const struct err *e;
+
+	if ((e = timespec_parse(from, now_ns, from_ns)) != NULL)
+		return err_wrap(e, "from");
+	if ((e = timespec_parse(until, now_ns, until_ns)) != NULL)
+		return err_wrap(e, "until");
+	if (*from_ns >= *until_ns)
+		return err_field(ERR_REQUEST, 400, "from", "from %.64s is not "
+		    "before until %.64s", from, until);
+	return NULL;
 }
 
 const struct err *
@@ -274,5 +301,7 @@ timespec_parse_duration(const char *text, int64_t *ns)
 		e = timespec_bad(text, p, "too long a time");
 	if (e == NULL && *ns <= 0)
 		e = timespec_bad(text, text, "not above 0");
+	if (e == NULL && *ns > TIMESPEC_MAX)
+		e = timespec_bad(text, p, "too long a time");
 	return e;
 }

@@ -17,12 +17,20 @@
 
 struct err;
 
-/* Nanoseconds since 1970 UTC, never negative.  Errors: ERR_REQUEST 400 with
+/* The end of time, in the year 2248: sums with steps do not overflow. */
+#define TIMESPEC_MAX (INT64_C(8800000000) * 1000000000)
+
+/* Nanoseconds since 1970 UTC, from 0 to TIMESPEC_MAX.  Errors: ERR_REQUEST 400 with
  * the byte offset in its text; the caller adds the field. */
 const struct err *timespec_parse(const char *text, int64_t now_ns,
     int64_t *ns);
 
-/* A length of time, "10s", "1m30s" or plain seconds, "0.5"; above 0. */
+/* [from, until) of a command line; also an error: from is not before until. */
+const struct err *timespec_parse_range(const char *from, const char *until,
+    int64_t now_ns, int64_t *from_ns, int64_t *until_ns);
+
+/* A length of time, "10s", "1m30s" or plain seconds, "0.5"; above 0, at most
+ * TIMESPEC_MAX. */
 const struct err *timespec_parse_duration(const char *text, int64_t *ns);
 
 #endif

@@ -69,8 +69,17 @@
     return found;
   }
 
+  /* As the server does; a snapshot has nobody who would. */
+  function checkRange(params, from, until) {
+    if (params && params[from] !== undefined &&
+      Number(params[from]) >= Number(params[until]))
+      throw new ApiError(400, 'from: is not before until', from);
+  }
+
   /* GET api/v1/name; text for what is not JSON. */
   async function get(name, params, { signal, text } = {}) {
+    checkRange(params, 'from', 'until');
+    checkRange(params, 'from-b', 'until-b');
     if (ns.mode.current === 'offline')
       return recorded(name, params);
     const res = await request(ns.request.path(name, params), {}, signal);

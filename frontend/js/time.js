@@ -40,15 +40,17 @@
 
   /*
    * What from and until of the view mean at the time now: whole slots.
-   * Nonsense becomes the last hour.
+   * Nonsense becomes the last hour; a range that ends before it begins stays
+   * one, and is refused by who is asked for it.
    */
   function resolve(from, until, now) {
     const edge = Math.floor(now / SLOT_S) * SLOT_S;
     let a = parse(from, edge), b = parse(until, edge);
     if (!Number.isFinite(b))
       b = edge;
-    if (!Number.isFinite(a) || a >= b)
-      a = b - 3600;
+    a = Number.isFinite(a) ? Math.max(0, a) : b - 3600;
+    if (a >= b)
+      return { from: a, until: b, follow: false };
     a = Math.floor(a / SLOT_S) * SLOT_S;
     b = Math.max(a + SLOT_S, Math.floor(b / SLOT_S) * SLOT_S);
     return { from: a, until: b, follow: isRelative(until) };
@@ -78,6 +80,8 @@
 
   /* The common part of two ranges; all of `whole` where there is none. */
   function within(range, whole) {
+    if (range.from >= range.until)
+      return { from: range.from, until: range.until };
     const from = Math.max(range.from, whole.from);
     const until = Math.min(range.until, whole.until);
     return from < until ? { from, until }

@@ -88,6 +88,13 @@ TEST(times)
 	CHECK_INT(seconds("now-1week"), 395200);
 	CHECK_INT(seconds("now-1zz"), 1000000);
 	CHECK_INT(seconds("now-1mon"), 0); /* not before 1970 */
+	/* 213504 days are 2^64 ns and some minutes */
+	CHECK_INT(seconds("now-213504d"), 0);
+	CHECK_INT(seconds("now-99999999999999999999y"), 0);
+	CHECK_INT(seconds("now-292y292y"), 0);
+	CHECK_INT(seconds("now-9223372036854775807s1s"), 0);
+	CHECK_INT(seconds("now+213504d"), 7201000000);
+	CHECK_INT(seconds("now+213504y"), 7201000000);
 	CHECK_INT(seconds("20231114"), 1699920000);
 	CHECK_INT(seconds("20239999"), 20239999);
 	CHECK_INT(seconds("1700000000"), 1700000000);

@@ -100,6 +100,13 @@ TEST(durations)
 	CHECK_INT(span("0s"), -1);
 	CHECK_INT(span(""), -1);
 	CHECK_INT(span("-5s"), -1);
+	/* what a slot is added to must not overflow */
+	CHECK_INT(span("8800000000"), TIMESPEC_MAX);
+	CHECK_INT(span("9223372036s"), -1);
+	CHECK_INT(span("213504d"), -1);
+	CHECK_INT(span("292y292y"), -1);
+	CHECK_INT(at("now-213504d"), -1);
+	CHECK_INT(at("9223372036854775807"), TIMESPEC_MAX);
 	CHECK_INT(span("1.5h"), -1);
 }
 

@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from './load.mjs';
 
-const M = load('format', 'time', 'url-state', 'request', 'shell');
+const M = load('format', 'time', 'url-state', 'request', 'shell', 'api');
 
 test('zero, nothing and small are told apart', () => {
   assert.equal(M.format.bytes(0), '0 B');
@@ -52,12 +52,23 @@ test('the time language', () => {
   assert.ok(Number.isNaN(M.time.parse(undefined, now)));
 });
 
+/* An address whose range was reversed showed another hour. */
+test('a reversed range stays one, and is refused by its field', async () => {
+  assert.deepEqual(M.time.resolve('900', '500', 1000),
+    { from: 900, until: 500, follow: false });
+  assert.deepEqual(M.time.within({ from: 900, until: 500 },
+    { from: 0, until: 1000 }), { from: 900, until: 500 });
+  await assert.rejects(M.api.get('series', { from: 900, until: 500 }),
+    { status: 400, field: 'from', message: /not before until/ });
+  assert.equal(M.time.resolve('now-213504d', 'now', 1000).from, 0);
+});
+
 test('ranges are whole slots and never empty', () => {
   const r = M.time.resolve('now-1h', 'now', 1_700_000_003);
   assert.deepEqual(r, { from: 1_699_996_400, until: 1_700_000_000,
     follow: true });
   assert.deepEqual(M.time.resolve('50', '50', 1000),
-    { from: -3550, until: 50, follow: false });
+    { from: 50, until: 50, follow: false });
   assert.equal(M.time.step(3600, 360), 10);
   assert.equal(M.time.step(86400, 360), 240);
   assert.equal(M.time.step(5, 360), 10);
