@@ -20,6 +20,7 @@
 
 #include "config.h"
 #include "jit.h"
+#include "service_faults.h"
 #include "services.h"
 #include "source_cpu_life.h"
 #include "store/base/clock.h"
@@ -44,6 +45,19 @@ cpu_slot_of(const struct source *s, uint64_t mono_ns)
 	return wall_ns > 0 ? (uint64_t)(wall_ns / s->slot_ns) : 0;
 }
 
+/* There is no room to keep it. */
+static void
+cpu_lose(struct source *s, const struct sample_event *e)
+{
+	const struct process *p = services_known(s->services,
+	    (int32_t)e->pid);
+
+	s->now.held_full += e->value;
+	if (p != NULL)
+		service_faults_of(s->faults, p->service)->
+		    lost[LOST_HELD_FULL] += e->value;
+}
+
 /* Keeps an event for a later slot, in whole 8 bytes for its alignment. */
 static void
 cpu_hold(struct source *s, const struct sample_event *e, size_t size)
@@ -52,7 +66,7 @@ cpu_hold(struct source *s, const struct sample_event *e, size_t size)
 
 	if (s->held.len + n > HELD_MAX || !buf_reserve(&s->held, 8 + n)) {
 		s->held.failed = false;
-		s->now.held_full += e->value;
+		cpu_lose(s, e);
 		return;
 	}
 	buf_put(&s->held, &n, sizeof(n));
@@ -134,7 +148,8 @@ cpu_open_parts(struct source *s)
 	if (s->epoll < 0)
 		return err_errno("epoll");
 	s->aggregate = aggregate_new(&limits);
-	if (s->aggregate == NULL)
+	s->faults = service_faults_new();
+	if (s->aggregate == NULL || s->faults == NULL)
 		return err_nomem();
 	if ((e = maps_new(&s->maps, "/proc")) != NULL ||
 	    (e = symbols_new(&s->symbols,
@@ -247,6 +262,7 @@ cpu_close_parts(struct source *s)
 	symbols_free(s->symbols);
 	maps_free(s->maps);
 	aggregate_free(s->aggregate);
+	service_faults_free(s->faults);
 	buf_fini(&s->held);
 	if (s->epoll >= 0)
 		close(s->epoll);
@@ -255,6 +271,7 @@ cpu_close_parts(struct source *s)
 	s->maps = NULL;
 	s->jits = NULL;
 	s->aggregate = NULL;
+	s->faults = NULL;
 	s->epoll = -1;
 }
 

@@ -57,6 +57,8 @@ struct cpu_usage {
 	double ratio;            /* used of one CPU in the last span */
 };
 
+struct service_faults;
+
 struct source {
 	const struct config *config;
 	struct services *services;
@@ -68,6 +70,7 @@ struct source {
 	struct unwind_processes *processes;
 	struct cpu_life *life; /* NULL: processes are found by samples */
 	struct aggregate *aggregate;
+	struct service_faults *faults;
 	int epoll;
 	enum source_state state;
 	bool stopped; /* samples no more, for good */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "service_faults.h"
 #include "source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/batch.h"
@@ -192,6 +193,7 @@ cpu_put_metrics(struct source *s, uint64_t slot, struct batch *b)
 			    (int64_t)(now - told), (int64_t)now);
 	}
 	cpu_put_broken(s, slot, time_ns, b);
+	service_faults_put(s->faults, b, slot, time_ns);
 	s->told = s->now;
 	if (s->life != NULL)
 		cpu_life_close_slot(s->life, slot, b, (int64_t)slot *

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pool.h"
+#include "service_faults.h"
 #include "services.h"
 #include "store/base/clock.h"
 #include "store/batch.h"
@@ -98,6 +99,7 @@ cpu_labels_node(struct batch *b, const struct aggregate_group *g)
 /* Group number -> where its stacks go. */
 struct group_place {
 	uint32_t series, node;
+	const char *service; /* its own name, or "(other services)" */
 	bool other, by_entry;
 };
 
@@ -114,6 +116,8 @@ cpu_place_groups(struct source *s, struct service_set *t)
 		places[i].series = service_set_get(t, g.service,
 		    g.period_ns != 0 ? g.period_ns : t->period_ns,
 		    &places[i].other);
+		places[i].service = places[i].other ? SERVICES_OTHER :
+		    g.service;
 		places[i].node = cpu_labels_node(t->batch, &g);
 		places[i].by_entry = g.by_entry;
 	}
@@ -181,6 +185,25 @@ cpu_entry_node(struct source *s, struct batch *b,
 	return cpu_labels_node(b, &g);
 }
 
+/* A stack that is not whole begins with its reason's mark. */
+static void
+cpu_count_stack(struct source *s, const char *service,
+    const struct aggregate_stack *stack)
+{
+	struct service_counts *c = service_faults_of(s->faults, service);
+	enum broken why = BROKEN_NOT;
+	struct frame root;
+
+	if (stack->n > 0 && (stack->frames[0] & SYMBOLS_UNRESOLVED) == 0) {
+		root = symbols_get(s->symbols, stack->frames[0]);
+		if (root.kind == FRAME_MARK)
+			why = broken_of_mark(root.name);
+	}
+	c->samples += (uint64_t)stack->value;
+	if (why != BROKEN_NOT)
+		c->broken[why] += (uint64_t)stack->value;
+}
+
 static void
 cpu_put_stack(struct source *s, struct service_set *t,
     const struct group_place *places, struct frame_cache *c, size_t i)
@@ -202,6 +225,7 @@ cpu_put_stack(struct source *s, struct service_set *t,
 			s->now.unsymbolised += nameless ? value : 0;
 		}
 	}
+	cpu_count_stack(s, place->service, &stack);
 	s->now.frames += stack.n * value;
 	s->now.other_services += place->other ? value : 0;
 	batch_add_profile(t->batch, place->series, t->slot, node,

@@ -13,6 +13,7 @@
 
 #include "jit.h"
 #include "pool.h"
+#include "service_faults.h"
 #include "services.h"
 #include "source_cpu_life.h"
 #include "store/base/clock.h"
@@ -294,6 +295,16 @@ cpu_want_tables(struct source *s, const struct sample_event *e,
 		    (int64_t)e->time_ns);
 }
 
+/* There is no room for another stack. */
+static void
+cpu_lose_stack(struct source *s, const struct sample_event *e,
+    const struct process *p)
+{
+	s->now.aggregate_full += e->value;
+	service_faults_of(s->faults, p != NULL ? p->service :
+	    CPU_SERVICE_EXITED)->lost[LOST_AGGREGATE_FULL] += e->value;
+}
+
 void
 cpu_take_event(struct source *s, const struct sample_event *e)
 {
@@ -310,5 +321,5 @@ cpu_take_event(struct source *s, const struct sample_event *e)
 	    refs, n, (int64_t)e->value))
 		s->now.samples += e->value;
 	else
-		s->now.aggregate_full += e->value;
+		cpu_lose_stack(s, e, p);
 }

@@ -3,7 +3,8 @@
  *
  * "down": nobody writes (or there is no store yet); "degraded": somebody
  * writes, but a source is not attached, loses more than one sample in a
- * hundred, or damage was found.  The reasons are said.
+ * hundred, more than one stack in a hundred of the host or of a service is
+ * not whole, or damage was found.  The reasons are said.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
 #include "fcgi/version.h"
+#include "fcgi/whole.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
@@ -30,7 +32,9 @@ struct health {
 	struct store_extent extent;
 	struct source_state *sources;
 	struct metric_series *samples, *faults, *alive, *cpu, *rss;
+	struct metric_series *services; /* samples and stacks of each */
 	size_t n_sources, n_samples, n_faults, n_alive, n_cpu, n_rss;
+	size_t n_services;
 	enum health_level level;
 	struct buf reasons; /* separated by "; " */
 };
@@ -69,6 +73,9 @@ health_load(struct health *h)
 	    (e = measure_once(h->store, "{__name__=~\"node_cpu_seconds_total|"
 	    "memlens_self_cpu_seconds_total\"}", now - RECENT_NS, now,
 	    &h->alive, &h->n_alive)) != NULL ||
+	    (e = measure_once(h->store, "{__name__=~\""
+	    MEASURE_SERVICE_SAMPLES "|" MEASURE_SERVICE_BROKEN "\"}",
+	    now - RECENT_NS, now, &h->services, &h->n_services)) != NULL ||
 	    (e = measure_once(h->store, "memlens_self_cpu_seconds_total",
 	    now - SELF_NS, now, &h->cpu, &h->n_cpu)) != NULL)
 		return e;
@@ -82,6 +89,7 @@ health_fini(struct health *h)
 	metric_series_free(h->samples, h->n_samples);
 	metric_series_free(h->faults, h->n_faults);
 	metric_series_free(h->alive, h->n_alive);
+	metric_series_free(h->services, h->n_services);
 	metric_series_free(h->cpu, h->n_cpu);
 	metric_series_free(h->rss, h->n_rss);
 	free(h->sources);
@@ -140,6 +148,7 @@ health_judge_source(struct health *h, const struct source_state *s)
 {
 	int128 samples = health_sum(h->samples, h->n_samples,
 	    MEASURE_SAMPLES, s->name);
+	struct buf why = {0};
 	int128 lost = health_sum(h->faults, h->n_faults, MEASURE_LOST,
 	    s->name);
 
@@ -150,6 +159,14 @@ health_judge_source(struct health *h, const struct source_state *s)
 	if (lost > 0 && lost * 100 > samples + lost)
 		health_because(h, HEALTH_DEGRADED, s->name,
 		    "loses more than 1 % of its samples");
+	whole_judge(&(struct whole){.services = h->services,
+	    .n_services = h->n_services, .host = h->faults,
+	    .n_host = h->n_faults, .source = s->name, .samples = samples},
+	    &why);
+	if (why.len > 0)
+		health_because(h, HEALTH_DEGRADED, s->name,
+		    (const char *)why.data);
+	buf_fini(&why);
 }
 
 static void

@@ -142,22 +142,180 @@ measure_sources(struct store *s, int64_t now_ns, struct source_state **out,
 	return NULL;
 }
 
+/* A series of a name and a source that has grown. */
+static bool
+measure_is_reason(const struct metric_series *m, const char *name,
+    const char *source)
+{
+	return m->n_points > 0 && m->points->increase != 0 &&
+	    strcmp(m->desc.name, name) == 0 &&
+	    strcmp(measure_label(m, "source"), source) == 0;
+}
+
+/* The sum of a reason over the series behind the first one of it; 0 when this
+ * is not the first. */
+static int128
+measure_reason(const struct metric_series *series, size_t n, size_t first,
+    const char *name, const char *source)
+{
+	const char *reason = measure_label(&series[first], "reason");
+	int128 sum = 0;
+
+	if (!measure_is_reason(&series[first], name, source))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!measure_is_reason(&series[i], name, source) ||
+		    strcmp(measure_label(&series[i], "reason"), reason) != 0)
+			continue;
+		if (i < first)
+			return 0;
+		sum += series[i].points->increase;
+	}
+	return sum;
+}
+
+/* The members alone. */
+static void
+measure_put_each(struct writer *w, const struct metric_series *series,
+    size_t n, const char *name, const char *source)
+{
+	for (size_t i = 0; i < n; i++) {
+		int128 sum = measure_reason(series, n, i, name, source);
+
+		if (sum == 0)
+			continue;
+		writer_key_any(w, measure_label(&series[i], "reason"));
+		writer_decimal(w, sum, series[i].desc.scale);
+	}
+}
+
 void
 measure_put_reasons(struct writer *w, const struct metric_series *series,
     size_t n, const char *name, const char *source)
 {
 	writer_open(w, '{');
-	for (size_t i = 0; i < n; i++) {
-		const struct metric_series *m = &series[i];
-
-		if (m->n_points == 0 || m->points->increase == 0 ||
-		    strcmp(m->desc.name, name) != 0 ||
-		    strcmp(measure_label(m, "source"), source) != 0)
-			continue;
-		writer_key_any(w, measure_label(m, "reason"));
-		writer_decimal(w, m->points->increase, m->desc.scale);
-	}
+	measure_put_each(w, series, n, name, source);
 	writer_close(w, '}');
+}
+
+/* Does the selector demand its service? */
+static bool
+measure_concerns(const struct metric_series *m,
+    const struct selector *selector)
+{
+	struct label label = {"service", measure_label(m, "service")};
+	const struct series_desc d = {.kind = SERIES_FLOW,
+	    .name = selector_name(selector), .unit = "", .labels = &label,
+	    .n_labels = 1};
+
+	return selector_match_series(selector, &d);
+}
+
+/* Voids the series that do not concern the selector; false when none that
+ * does counts samples. */
+static bool
+measure_sift(struct measure_faults *f, const struct selector *selector)
+{
+	bool counted = false;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct metric_series *m = &f->series[i];
+
+		if (!measure_concerns(m, selector))
+			m->n_points = 0;
+		else if (strcmp(m->desc.name, MEASURE_SERVICE_SAMPLES) == 0)
+			counted = true;
+	}
+	return counted;
+}
+
+void
+measure_put_quoted(struct buf *out, const char *value)
+{
+	for (const char *s = value; *s != '\0'; s++)
+		buf_printf(out, *s == '\n' ? "\\n" :
+		    *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+}
+
+/* Of the services that the selector demands; one by its name, without
+ * reading the others'. */
+static const struct err *
+measure_of_service(struct store *s, const struct selector *selector,
+    int64_t from_ns, int64_t until_ns, struct measure_faults *out)
+{
+	const char *service = selector_equals(selector, "service");
+	const struct err *e = NULL;
+	struct buf text = {0};
+
+	buf_printf(&text, "{__name__=~\"" MEASURE_SERVICE_SAMPLES "|"
+	    MEASURE_SERVICE_LOST "|" MEASURE_SERVICE_BROKEN "\"");
+	if (service != NULL) {
+		buf_printf(&text, ",service=\"");
+		measure_put_quoted(&text, service);
+		buf_printf(&text, "\"");
+	}
+	buf_put(&text, "}", 2);
+	e = text.failed ? err_nomem() : measure_once(s,
+	    (const char *)text.data, from_ns, until_ns, &out->series,
+	    &out->n);
+	buf_fini(&text);
+	if (e == NULL)
+		out->of_service = measure_sift(out, selector);
+	return e;
+}
+
+/* What is lost with the service's name is told by the service's series. */
+static bool
+measure_is_owned(const char *reason)
+{
+	return strcmp(reason, "held full") == 0 ||
+	    strcmp(reason, "aggregate full") == 0;
+}
+
+const struct err *
+measure_faults(struct store *s, const struct selector *selector,
+    int64_t from_ns, int64_t until_ns, struct measure_faults *out)
+{
+	const struct err *e = NULL;
+
+	*out = (struct measure_faults){0};
+	if (selector_has(selector, "service"))
+		e = measure_of_service(s, selector, from_ns, until_ns, out);
+	if (e == NULL)
+		e = measure_once(s, MEASURE_FAULTS, from_ns, until_ns,
+		    &out->host, &out->n_host);
+	for (size_t i = 0; out->of_service && i < out->n_host; i++)
+		if (measure_is_owned(measure_label(&out->host[i], "reason")))
+			out->host[i].n_points = 0;
+	return e;
+}
+
+void
+measure_faults_fini(struct measure_faults *f)
+{
+	metric_series_free(f->series, f->n);
+	metric_series_free(f->host, f->n_host);
+	*f = (struct measure_faults){0};
+}
+
+void
+measure_put_faults(struct writer *w, const struct measure_faults *f,
+    const char *source)
+{
+	writer_key(w, "lost");
+	writer_open(w, '{');
+	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, source);
+	measure_put_each(w, f->series, f->n, MEASURE_SERVICE_LOST, source);
+	writer_close(w, '}');
+	writer_key(w, "broken");
+	if (f->of_service)
+		measure_put_reasons(w, f->series, f->n,
+		    MEASURE_SERVICE_BROKEN, source);
+	else
+		measure_put_reasons(w, f->host, f->n_host, MEASURE_BROKEN,
+		    source);
+	writer_key(w, "faults");
+	writer_str(w, f->of_service ? "service" : "host");
 }
 
 void

@@ -5,16 +5,19 @@
 #ifndef FCGI_MEASURE_H
 #define FCGI_MEASURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "store/store.h"
 
+struct buf;
 struct err;
+struct selector;
 struct series_desc;
 struct writer;
 
-#define MEASURE_SERIES_MAX 1000
+#define MEASURE_SERIES_MAX 16384
 
 /* Rounds down and up to a slot of the store. */
 int64_t measure_floor(const struct store *s, int64_t ns);
@@ -42,17 +45,47 @@ struct source_state {
 const struct err *measure_sources(struct store *s, int64_t now_ns,
     struct source_state **out, size_t *n);
 
-/* Writes {"reason": n, ...}: the increases of those series of this name and
- * of a source that are not 0. */
-void measure_put_reasons(struct writer *w, const struct metric_series *series,
-    size_t n, const char *name, const char *source);
-
 #define MEASURE_LOST "memlens_profile_samples_lost_total"
 #define MEASURE_BROKEN "memlens_profile_stacks_broken_total"
 /* both */
 #define MEASURE_FAULTS                                                         \
 	"{__name__=~\"" MEASURE_LOST "|" MEASURE_BROKEN "\"}"
 #define MEASURE_SAMPLES "memlens_profile_samples_total"
+/* the same of each service (collector/service_faults.h) */
+#define MEASURE_SERVICE_SAMPLES "memlens_service_samples_total"
+#define MEASURE_SERVICE_LOST "memlens_service_samples_lost_total"
+#define MEASURE_SERVICE_BROKEN "memlens_service_stacks_broken_total"
+
+/* Writes {"reason": n, ...}: the increases of those series of this name and
+ * of a source that are not 0, each reason once. */
+void measure_put_reasons(struct writer *w, const struct metric_series *series,
+    size_t n, const char *name, const char *source);
+
+/*
+ * What profiles lack in a range: those of the services that a selector
+ * demands, or of the whole host where it demands none, or where nobody has
+ * counted by service (imports, versions before that).
+ */
+struct measure_faults {
+	struct metric_series *series, *host;
+	size_t n, n_host;
+	bool of_service; /* else `series` does not count */
+};
+
+/* measure_faults_fini() after any outcome. */
+const struct err *measure_faults(struct store *s,
+    const struct selector *selector, int64_t from_ns, int64_t until_ns,
+    struct measure_faults *out);
+void measure_faults_fini(struct measure_faults *f);
+
+/* Members of an open object: "lost" and "broken", by reason, and "faults",
+ * whose they are: "service" or "host".  What was lost before anybody knew
+ * whose it was is the host's, and among a service's too. */
+void measure_put_faults(struct writer *w, const struct measure_faults *f,
+    const char *source);
+
+/* A label's value as it stands between a selector's quotes. */
+void measure_put_quoted(struct buf *out, const char *value);
 
 /* The member "labels" of a series. */
 void measure_put_labels(struct writer *w, const struct series_desc *d);

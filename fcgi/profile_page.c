@@ -97,9 +97,7 @@ profile_page_check_service(const struct profile_page *page)
 	if (service == NULL)
 		return NULL;
 	buf_printf(&text, "{service=\"");
-	for (const char *s = service; *s != '\0'; s++)
-		buf_printf(&text, *s == '\n' ? "\\n" :
-		    *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+	measure_put_quoted(&text, service);
 	buf_put(&text, "\"}", 3);
 	e = text.failed ? err_nomem()
 			: selector_parse((const char *)text.data, &named);
@@ -163,8 +161,8 @@ profile_page_query(struct profile_page *page,
 	    (e = measure_sources(page->store, page->until_ns, &page->sources,
 	    &page->n_sources)) != NULL))
 		return e;
-	if ((e = measure_once(page->store, MEASURE_FAULTS, page->from_ns,
-	         page->until_ns, &page->faults, &page->n_faults)) != NULL)
+	if ((e = measure_faults(page->store, page->selector, page->from_ns,
+	         page->until_ns, &page->faults)) != NULL)
 		return e;
 	profile_page_explain(page);
 	return NULL;
@@ -238,7 +236,7 @@ profile_page_init_whole(struct profile_page *page, struct context *c,
 void
 profile_page_fini(struct profile_page *page)
 {
-	metric_series_free(page->faults, page->n_faults);
+	measure_faults_fini(&page->faults);
 	free(page->sources);
 	flame_free(page->flame);
 	profile_free(page->profile);
@@ -269,12 +267,7 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	writer_int128(w, f != NULL ? f->total : p->nodes[0].total);
 	writer_key(w, "total");
 	writer_int128(w, p->nodes[0].total);
-	writer_key(w, "lost");
-	measure_put_reasons(w, page->faults, page->n_faults, MEASURE_LOST,
-	    selector_name(page->selector));
-	writer_key(w, "broken");
-	measure_put_reasons(w, page->faults, page->n_faults, MEASURE_BROKEN,
-	    selector_name(page->selector));
+	measure_put_faults(w, &page->faults, selector_name(page->selector));
 	writer_key(w, "unit");
 	writer_str(w, p->unit);
 	writer_key(w, "units");

@@ -32,8 +32,7 @@ struct profile_page {
 	struct source_state *sources;
 	size_t n_sources;
 	const char *why; /* of that state, or "" */
-	struct metric_series *faults; /* lost samples, broken stacks */
-	size_t n_faults;
+	struct measure_faults faults; /* lost samples, broken stacks */
 };
 
 /*

@@ -36,6 +36,17 @@ const struct broken_reason broken_reasons[BROKEN_REASONS] = {
         "the processes had ended before they were looked at", 0},
 };
 
+enum broken
+broken_of_mark(const char *mark)
+{
+	int i;
+
+	for (i = BROKEN_NOT + 1; i < BROKEN_REASONS; i++)
+		if (strcmp(broken_reasons[i].mark, mark) == 0)
+			return (enum broken)i;
+	return BROKEN_NOT;
+}
+
 const struct broken_reason *
 broken_find(const char *reason)
 {

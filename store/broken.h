@@ -43,4 +43,7 @@ extern const struct broken_reason broken_reasons[BROKEN_REASONS];
 /* The row of a counter's reason, or NULL: another version's. */
 const struct broken_reason *broken_find(const char *reason);
 
+/* The reason whose mark this is, or BROKEN_NOT. */
+enum broken broken_of_mark(const char *mark);
+
 #endif

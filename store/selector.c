@@ -262,6 +262,15 @@ selector_name(const struct selector *s)
 	return s->name;
 }
 
+bool
+selector_has(const struct selector *s, const char *label)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->matchers[i].label, label) == 0)
+			return true;
+	return false;
+}
+
 const char *
 selector_equals(const struct selector *s, const char *label)
 {

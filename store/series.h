@@ -115,6 +115,8 @@ bool selector_match_series(const struct selector *s,
 /* Does a stack's label set match, given that its series does? */
 bool selector_match_stack(const struct selector *s,
     const struct series_desc *d, const struct label *labels, size_t n);
+/* Does it demand anything of that label? */
+bool selector_has(const struct selector *s, const char *label);
 /* The value V where the selector demands label="V"; else NULL. */
 const char *selector_equals(const struct selector *s, const char *label);
 

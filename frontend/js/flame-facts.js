@@ -36,12 +36,14 @@
       .map(([why, n]) => F.count(n) + ' ' + why.replace(/[_-]/g, ' '));
   }
 
-  /* Stacks of the whole host that lack callers: their samples count. */
-  function brokenText(broken) {
+  /* Stacks that lack callers, of the whole host where `whose` says so: their
+   * samples count. */
+  function brokenText(broken, whose) {
     const list = lostText(broken);
     const n = Object.values(broken || {}).reduce((a, b) => a + b, 0);
     return list.length === 0 ? null : { text: F.count(n) +
-      (n === 1 ? ' stack' : ' stacks') + ' on the host not whole',
+      (n === 1 ? ' stack' : ' stacks') +
+      (whose === 'service' ? '' : ' on the host') + ' not whole',
     why: list.join(', ') };
   }
 

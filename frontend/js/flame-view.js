@@ -179,7 +179,7 @@
       if (partial)
         this.facts.append(h('span', { class: 'lost lost-some partial',
           text: partial.text, title: partial.why }));
-      const broken = this.answer && brokenText(m.broken);
+      const broken = this.answer && brokenText(m.broken, m.faults);
       if (broken)
         this.facts.append(h('span', { class: 'lost', text: broken.text,
           title: 'Callers or names are missing in them, their samples ' +

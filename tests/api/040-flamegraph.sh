@@ -21,6 +21,9 @@ check "what it covers" js 'd.memlens.from === 1699998600 &&
     d.memlens.samples === 60 && d.memlens.state === "data" &&
     d.memlens.unit === "nanoseconds" && d.memlens.period_ns === 10101010'
 check "what was lost" js 'd.memlens.lost.ring_full === 10'
+check "stacks that are not whole are its own, not the host's" js \
+    'd.memlens.faults === "service" && JSON.stringify(d.memlens.broken) ===
+    JSON.stringify({"no memory": 70, "no tables yet": 30})'
 check "kinds stand beside names" js 'd.memlens.kinds.join() ===
     "unknown,user,user,kernel,user,user"'
 
@@ -29,4 +32,10 @@ get GET "/api/v1/flamegraph.json?query=$q&$range"
 check "a label of stacks filters" js 'd.flamebearer.numTicks === 30'
 get GET "/api/v1/flamegraph.json?query=cpu&$range"
 check "all services" js 'd.flamebearer.numTicks === 70'
+check "of all, the host's" js 'd.memlens.faults === "host" &&
+    JSON.stringify(d.memlens.broken) === "{\"no tables yet\":5000}"'
+get GET "/api/v1/flamegraph.json?query=$(enc 'cpu{service=~"kv|o.*"}')&$range"
+check "of several services, theirs" js 'd.memlens.faults === "service" &&
+    JSON.stringify(d.memlens.broken) === JSON.stringify({"no memory": 70,
+    "no row": 4700, "no tables yet": 30})'
 exit $bad

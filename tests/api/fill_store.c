@@ -127,6 +127,32 @@ fill_gauge(struct batch *b, uint64_t slot, const char *name,
 	    slot, (int64_t)slot * SLOT_NS + 5 * NS_PER_S, value);
 }
 
+/* Stacks that are not whole: the host's, most of which are another service's,
+ * and kv's own. */
+static void
+fill_broken(struct batch *b, uint64_t slot)
+{
+	static const struct label host[] = {{"reason", "no tables yet"},
+	    {"source", "cpu"}}, kv[] = {{"reason", "no tables yet"},
+	    {"service", "kv"}, {"source", "cpu"}}, natural[] = {{"reason",
+	    "no memory"}, {"service", "kv"}, {"source", "cpu"}},
+	    other[] = {{"reason", "no row"}, {"service", "other"},
+	    {"source", "cpu"}};
+
+	fill_counter(b, slot, "memlens_profile_stacks_broken_total", "", 0,
+	    host, 2, 500);
+	fill_counter(b, slot, "memlens_service_samples_total", "", 0, kv + 1,
+	    2, 60);
+	fill_counter(b, slot, "memlens_service_samples_total", "", 0,
+	    other + 1, 2, 940);
+	fill_counter(b, slot, "memlens_service_stacks_broken_total", "", 0,
+	    kv, 3, 3);
+	fill_counter(b, slot, "memlens_service_stacks_broken_total", "", 0,
+	    natural, 3, 7);
+	fill_counter(b, slot, "memlens_service_stacks_broken_total", "", 0,
+	    other, 3, 470);
+}
+
 static void
 fill_metrics(struct batch *b, uint64_t slot)
 {
@@ -143,6 +169,7 @@ fill_metrics(struct batch *b, uint64_t slot)
 	    1, 1000);
 	fill_counter(b, slot, "memlens_profile_samples_lost_total", "", 0,
 	    lost, 2, 1);
+	fill_broken(b, slot);
 	fill_counter(b, slot, "memlens_self_cpu_seconds_total", "seconds", 6,
 	    &process, 1, 50000);
 	fill_gauge(b, slot, "memlens_self_resident_bytes", &process,

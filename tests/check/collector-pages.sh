@@ -19,6 +19,15 @@ for key in $keys service leveldb prometheus; do
 done
 expect_empty "memlens-scrape.8 names every key" "$missing"
 
+# A mark that stands in a stack has its word in the manual.
+missing=
+marks=$(grep -oE '"\[[^"]*\]"' store/broken.c | tr -d '"')
+[ "$(echo "$marks" | wc -l)" -ge 10 ] || missing=table
+while read -r mark; do
+	grep -qF "$mark" collector/memlensd.8 || missing="$missing $mark"
+done <<<"$marks"
+expect_empty "memlensd.8 names every mark of a stack" "$missing"
+
 # The examples name every key with its default, and are good once the
 # comment signs are gone.
 uncommented() { sed 's/^#\([a-z[]\)/\1/; s/^group = .*/group =/' "$1"; }

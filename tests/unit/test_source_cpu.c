@@ -8,6 +8,7 @@
 
 #include "collector/config.h"
 #include "collector/jit.h"
+#include "collector/service_faults.h"
 #include "collector/services.h"
 #include "collector/slots.h"
 #include "collector/source_cpu.h"
@@ -66,6 +67,7 @@ bench_new(void)
 	governor_init(&t->s.governor, t->config.cpu_hz, 0);
 	t->s.now_ns = clock_mono_ns();
 	t->s.aggregate = aggregate_new(&wide);
+	t->s.faults = service_faults_new();
 	CHECK_OK(maps_new(&t->s.maps, "/proc"));
 	CHECK_OK(symbols_new(&t->s.symbols, NULL, NULL));
 	t->s.jits = jits_new(t->s.symbols, "/proc");
@@ -79,6 +81,7 @@ bench_free(struct bench *t)
 	symbols_free(t->s.symbols);
 	maps_free(t->s.maps);
 	aggregate_free(t->s.aggregate);
+	service_faults_free(t->s.faults);
 	services_free(t->services);
 	config_free(&t->config);
 	free(t);
@@ -301,6 +304,10 @@ TEST(a_stack_that_is_not_whole_says_so)
 	e.error = BROKEN_NO_MEMORY;
 	e.n_user = 0;
 	check_frames(t, &e, ";[no user memory]");
+	CHECK_INT(service_faults_of(t->s.faults, t->service)->samples,
+	    BROKEN_TRAMPOLINE + 3);
+	CHECK_INT(service_faults_of(t->s.faults, t->service)->
+	    broken[BROKEN_NO_TABLES], 2);
 	bench_free(t);
 }
 

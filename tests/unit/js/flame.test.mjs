@@ -264,3 +264,12 @@ test('a place is said once although two builds have it', () => {
   assert.equal(said('g', 'brief'), 'http.cc:7 +1');
   assert.equal(said('h', 'brief'), '');
 });
+
+test('stacks that are not whole are told with whose they are', () => {
+  const text = (broken, whose) => M.flameFacts.brokenText(broken, whose);
+  assert.equal(text({ 'no row': 2, truncated: 1 }, 'service').text,
+    '3 stacks not whole');
+  assert.equal(text({ truncated: 1 }, 'host').text,
+    '1 stack on the host not whole');
+  assert.equal(text({ truncated: 0 }, 'service'), null);
+});
