@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "store/base/buf.h"
-#include "text.h"
+#include "store/base/text.h"
 
 /* Numbers (index + 1) by hash; capacity is a power of two, half full. */
 struct index {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "symbols_child.h"
-#include "text.h"
+#include "store/base/text.h"
 
 /* A file in memory. */
 struct part {

@@ -12,7 +12,7 @@
 
 #include "store/base/buf.h"
 #include "store/base/err.h"
-#include "text.h"
+#include "store/base/text.h"
 
 struct line {
 	uint64_t start, end, offset, ino;

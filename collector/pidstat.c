@@ -3,7 +3,7 @@
  */
 #include "pidstat.h"
 
-#include "text.h"
+#include "store/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "readfile.h"
-#include "text.h"
+#include "store/base/text.h"
 
 /* Reads one thread's name; false when it has ended. */
 static bool

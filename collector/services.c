@@ -9,7 +9,7 @@
 #include "instances.h"
 #include "readfile.h"
 #include "services_rules.h"
-#include "text.h"
+#include "store/base/text.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"

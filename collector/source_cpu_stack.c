@@ -17,7 +17,7 @@
 #include "services.h"
 #include "source_cpu_life.h"
 #include "store/base/clock.h"
-#include "text.h"
+#include "store/base/text.h"
 #include "unwind_process.h"
 
 #define YOUNG_NS (300 * NS_PER_MS)

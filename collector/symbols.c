@@ -13,7 +13,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "text.h"
+#include "store/base/text.h"
 
 #define KALLSYMS_WAIT_NS (60 * NS_PER_S) /* doubles up to the next line */
 #define KALLSYMS_WAIT_MAX_NS (3600 * NS_PER_S)

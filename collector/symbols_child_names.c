@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "elf.h"
-#include "text.h"
+#include "store/base/text.h"
 
 /* From <cxxabi.h>, which C cannot include. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size,

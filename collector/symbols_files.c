@@ -18,7 +18,7 @@
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/log.h"
-#include "text.h"
+#include "store/base/text.h"
 
 #define FREE_STRIKES 1            /* the first death may be an accident */
 #define RETRY_MIN_NS (10 * NS_PER_S) /* doubles up to the next line */

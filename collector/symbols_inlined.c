@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "store/base/buf.h"
-#include "text.h"
+#include "store/base/text.h"
 
 #define PLACES_MAX (1u << 16)
 

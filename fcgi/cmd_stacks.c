@@ -13,6 +13,7 @@
 #include "format/foreign.h"
 #include "format/stacks.h"
 #include "store/base/err.h"
+#include "store/base/text.h"
 
 #define PIECE_MAX ((size_t)4 << 30) /* what must be in memory at once */
 
@@ -59,10 +60,13 @@ cmd_stacks_list(const struct stacks *s, const char *command, uint32_t n)
 	struct stacks_type t;
 
 	stacks_get_type(s, 0, &t);
-	fprintf(stderr, "memlens %s: this is --type %s of", command, t.name);
+	fprintf(stderr, "memlens %s: this is --type ", command);
+	text_print(stderr, t.name);
+	fputs(" of", stderr);
 	for (uint32_t i = 0; i < n; i++) {
 		stacks_get_type(s, i, &t);
-		fprintf(stderr, " %s", t.name);
+		fputc(' ', stderr);
+		text_print(stderr, t.name);
 	}
 	fputc('\n', stderr);
 }

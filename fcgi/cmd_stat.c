@@ -12,6 +12,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
+#include "store/base/text.h"
 #include "store/census.h"
 #include "store/store.h"
 
@@ -95,9 +96,11 @@ stat_series(struct census *c)
 		order[i] = i;
 	qsort_r(order, c->names.n, sizeof(*order), stat_compare, c);
 	printf("bytes of blocks by series (journals are not sealed yet)\n");
-	for (uint32_t i = 0; i < c->names.n; i++)
-		printf("  %12" PRIu64 "  %s\n", c->series[order[i]].bytes,
-		    intern_str(&c->names, order[i]));
+	for (uint32_t i = 0; i < c->names.n; i++) {
+		printf("  %12" PRIu64 "  ", c->series[order[i]].bytes);
+		text_print(stdout, intern_str(&c->names, order[i]));
+		putchar('\n');
+	}
 	printf("%" PRIu32 " series\n", c->names.n);
 	free(order);
 	return NULL;

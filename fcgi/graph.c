@@ -8,6 +8,7 @@
 
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"
+#include "store/base/text.h"
 
 #define NONE UINT32_MAX
 #define TABLE 4096u /* a power of two, above GRAPH_NODES_MAX */
@@ -174,7 +175,7 @@ graph_cut(const struct graph *g, uint32_t root, unsigned depth)
 	return part;
 }
 
-/* In double quotes; newlines as DOT writes them, other control bytes and
+/* In double quotes; newlines as DOT writes them, what else acts and
  * what is not UTF-8 as "?". */
 static void
 graph_put_quoted(struct buf *out, const char *s)
@@ -183,12 +184,12 @@ graph_put_quoted(struct buf *out, const char *s)
 
 	buf_put_u8(out, '"');
 	for (; n > 0; s += len, n -= len) {
-		len = writer_utf8(s, n);
+		len = text_utf8(s, n);
 		if (*s == '\n') {
 			buf_printf(out, "\\n");
-		} else if (len == 0 || (unsigned char)*s < 0x20) {
+		} else if (len == 0 || text_acts(s, len) != 0) {
 			buf_put_u8(out, '?');
-			len = 1;
+			len = len > 0 ? len : 1;
 		} else {
 			if (*s == '"' || *s == '\\')
 				buf_put_u8(out, '\\');

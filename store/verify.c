@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "dbfile.h"
 #include "format.h"
 #include "journal.h"
@@ -41,6 +42,7 @@ verify_problem(struct verify *v, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	text_clean(text);
 	v->report->problems++;
 	v->fn(v->arg, text, 0);
 }

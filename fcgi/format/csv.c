@@ -1,5 +1,5 @@
 /*
- * Lines of a table.  Bytes that are not UTF-8 become U+FFFD.  A spreadsheet
+ * Lines of a table; what acts on a terminal is escaped.  A spreadsheet
  * takes a cell that begins with = + - @ for a formula, quotes or not: such a
  * name has ' before it, as people write it there.
  */
@@ -7,27 +7,22 @@
 
 #include <string.h>
 
+#include "store/base/text.h"
 #include "writer.h"
 
 static void
 csv_put_text(struct buf *out, const char *s)
 {
-	size_t n = strlen(s);
+	const char *next;
 
 	buf_put_u8(out, '"');
-	if (*s != '\0' && strchr("=+-@\t\r", *s) != NULL)
+	if (*s != '\0' && strchr("=+-@", *s) != NULL)
 		buf_put_u8(out, '\'');
-	for (size_t at = 0; at < n;) {
-		size_t len = writer_utf8(s + at, n - at);
-
-		if (s[at] == '"')
-			buf_put_u8(out, '"');
-		if (len > 0)
-			buf_put(out, s + at, len);
-		else
-			buf_put(out, "\xef\xbf\xbd", 3);
-		at += len > 0 ? len : 1;
+	for (; (next = strchr(s, '"')) != NULL; s = next + 1) {
+		text_put(out, s, (size_t)(next - s));
+		buf_put(out, "\"\"", 2);
 	}
+	text_put(out, s, strlen(s));
 	buf_put_u8(out, '"');
 }
 

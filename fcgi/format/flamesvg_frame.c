@@ -9,6 +9,7 @@
 #include "flamesvg_private.h"
 #include "store/series.h"
 #include "writer.h"
+#include "store/base/text.h"
 
 #define CHAR 6.62  /* width of a character of the font */
 #define LABEL_MIN 3
@@ -87,7 +88,7 @@ frame_put_label(struct buf *out, const char *name, long room)
 	long used = 0;
 
 	while (at < n && used <= room) {
-		size_t len = writer_utf8(name + at, n - at);
+		size_t len = text_utf8(name + at, n - at);
 
 		len = len ? len : 1;
 		used += frame_columns(name + at, len);

@@ -7,24 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "folded_name.h"
 #include "store/base/err.h"
 #include "writer.h"
 
 static void
-folded_put_name(struct buf *line, const struct flame_name *name, bool bare)
+folded_put_frame(struct buf *line, const struct flame_name *name, bool bare)
 {
-	size_t n = strlen(name->text), start = line->len;
-
-	buf_put(line, name->text, n);
-	if (line->failed)
-		return;
-	for (size_t i = 0; i < n; i++) {
-		uint8_t *c = &line->data[start + i];
-
-		if (*c == ';' || *c == '\n' || *c == '\r' ||
-		    (*c == '#' && start + i == 0))
-			*c = ':';
-	}
+	folded_put_name(line, name->text, line->len == 0);
 	if (!bare && name->kind == FLAME_KERNEL)
 		buf_put(line, "_[k]", 4);
 	else if (!bare && name->kind == FLAME_JIT)
@@ -49,7 +39,8 @@ folded_put(struct buf *out, const struct flame *f, bool bare,
 			line.len = ends[a->level - 1];
 			if (a->level > 1)
 				buf_put_u8(&line, ';');
-			folded_put_name(&line, &f->names[a->name], bare);
+			folded_put_frame(&line, &f->names[a->name],
+			    bare);
 		}
 		ends[a->level] = line.len;
 		if (a->self == 0)

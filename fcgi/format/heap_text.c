@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "folded_name.h"
 #include "heap.h"
 #include "store/base/err.h"
+#include "store/base/text.h"
 #include "writer.h"
 
 /* ---- functions ---- */
@@ -208,7 +210,7 @@ table_print(const struct table *t, const struct heap *h, bool whole,
 		put_amount(out, r->total, whole);
 		put_share(out, r->total, total);
 		buf_put_u8(out, ' ');
-		buf_put(out, intern_at(&h->strings, r->name),
+		text_put(out, intern_at(&h->strings, r->name),
 		    h->strings.items[r->name].len);
 		if (r->inlined)
 			buf_put(out, " (inline)", 9);
@@ -275,16 +277,8 @@ struct folds {
 static void
 put_folded_name(struct buf *b, const char *name, enum frame_kind kind)
 {
-	size_t at = b->len;
-
 	buf_put_u8(b, ';');
-	buf_put(b, name, strlen(name));
-	for (size_t i = at + 1; !b->failed && i < b->len; i++) {
-		if (b->data[i] == ';')
-			b->data[i] = ':';
-		else if (b->data[i] == '\n' || b->data[i] == '\r')
-			b->data[i] = ' ';
-	}
+	folded_put_name(b, name, false);
 	if (kind == FRAME_INLINED)
 		buf_put(b, "_[i]", 4);
 }

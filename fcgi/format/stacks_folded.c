@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "folded_name.h"
 #include "stacks_private.h"
 #include "store/base/err.h"
 #include "writer.h"
@@ -33,18 +34,11 @@ fold_name(struct fold_out *o, uint32_t i, bool bare)
 	    {FRAME_KERNEL, "_[k]"}, {FRAME_BPF, "_[k]"}, {FRAME_JIT, "_[j]"},
 	    {FRAME_INLINED, "_[i]"},
 	};
-	size_t start = o->text.len;
 	struct frame f;
 
 	stacks_get_frame(o->s, i, &f);
-	buf_put(&o->text, f.name, strlen(f.name));
-	for (size_t k = start; k < o->text.len && !o->text.failed; k++) {
-		uint8_t *c = &o->text.data[k];
-
-		if (*c == ';' || *c == '\n' || *c == '\r' ||
-		    (*c == '#' && k == start))
-			*c = ':';
-	}
+	/* one text for all places, and it may begin a line */
+	folded_put_name(&o->text, f.name, true);
 	for (size_t k = 0; !bare && k < sizeof(marks) / sizeof(marks[0]); k++)
 		if (marks[k].kind == f.kind)
 			buf_put(&o->text, marks[k].mark, 4);

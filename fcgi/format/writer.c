@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "digits.h"
+#include "store/base/text.h"
 
 #define DIGITS_MAX 40 /* of a 128-bit integer */
 #define SIGNIFICANT 17
@@ -84,33 +85,13 @@ writer_str(struct writer *w, const char *s)
 	writer_strn(w, s, strlen(s));
 }
 
-size_t
-writer_utf8(const char *s, size_t n)
-{
-	const unsigned char *p = (const unsigned char *)s;
-	size_t len;
-
-	if (n == 0 || p[0] < 0x80)
-		return n != 0;
-	len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-	if (p[0] < 0xc2 || p[0] > 0xf4 || n < len)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 bool
 writer_utf8_valid(const char *s, size_t n)
 {
 	size_t len;
 
 	for (; n > 0; s += len, n -= len)
-		if ((len = writer_utf8(s, n)) == 0)
+		if ((len = text_utf8(s, n)) == 0)
 			return false;
 	return true;
 }
@@ -145,6 +126,7 @@ writer_put_escape(struct buf *out, unsigned char c)
 void
 writer_strn(struct writer *w, const char *s, size_t n)
 {
+	uint32_t code;
 	size_t len;
 
 	writer_separate(w);
@@ -157,11 +139,13 @@ writer_strn(struct writer *w, const char *s, size_t n)
 		} else if (c < 0x80) {
 			len = 1;
 			writer_put_escape(w->out, c);
-		} else if ((len = writer_utf8(s, n)) > 0) {
-			buf_put(w->out, s, len);
-		} else {
+		} else if ((len = text_utf8(s, n)) == 0) {
 			len = 1;
 			buf_put(w->out, REPLACEMENT, 3);
+		} else if ((code = text_acts(s, len)) != 0) {
+			buf_printf(w->out, "\\u%04x", (unsigned)code);
+		} else {
+			buf_put(w->out, s, len);
 		}
 	}
 	buf_put_u8(w->out, '"');
@@ -427,14 +411,14 @@ writer_put_xml(struct buf *out, const char *s, size_t n)
 			continue;
 		}
 		entity = writer_entity((unsigned char)*s);
-		len = writer_utf8(s, n);
+		len = text_utf8(s, n);
 		if (entity != NULL) {
 			buf_put(out, entity, strlen(entity));
 		} else if (len == 0 || writer_xml_forbids(s, len)) {
 			buf_put(out, REPLACEMENT, 3);
 			len = len ? len : 1;
 		} else {
-			buf_put(out, s, len);
+			text_put(out, s, len);
 		}
 	}
 }

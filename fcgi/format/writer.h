@@ -8,7 +8,9 @@
  * writer_open() needs its writer_close(), every key a value.
  *
  * Strings may hold any bytes: what is not UTF-8, and what XML cannot hold,
- * becomes U+FFFD, so that the answer is always well-formed.
+ * becomes U+FFFD, so that the answer is always well-formed.  What acts on
+ * who shows it (text.h) is escaped: JSON's strings are the same, XML has
+ * \u202e as text.
  */
 #ifndef FCGI_FORMAT_WRITER_H
 #define FCGI_FORMAT_WRITER_H
@@ -61,9 +63,7 @@ void writer_put_grouped(struct buf *out, int128 v);
 /* Text for XML content and attribute values. */
 void writer_put_xml(struct buf *out, const char *s, size_t n);
 
-/* One character of UTF-8: its length, 1 to 4; 0 where s[0..n) does not begin
- * with a well-formed one (RFC 3629: no surrogates, no overlong forms). */
-size_t writer_utf8(const char *s, size_t n);
+/* Is all of it UTF-8, as text.h has it? */
 bool writer_utf8_valid(const char *s, size_t n);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
 #define RING 16
 
 static _Thread_local struct err ring[RING];
@@ -26,6 +28,14 @@ err_slot(enum err_domain domain, int code)
 	return e;
 }
 
+/* Messages quote names from outside, and end on terminals and in logs. */
+__attribute__((format(printf, 2, 0))) static void
+err_say(struct err *e, const char *fmt, va_list ap)
+{
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	text_clean(e->text);
+}
+
 const struct err *
 err_new(enum err_domain domain, int code, const char *fmt, ...)
 {
@@ -33,7 +43,7 @@ err_new(enum err_domain domain, int code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	err_say(e, fmt, ap);
 	va_end(ap);
 	return e;
 }
@@ -47,7 +57,7 @@ err_field(enum err_domain domain, int code, const char *field,
 
 	snprintf(e->field, sizeof(e->field), "%s", field);
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	err_say(e, fmt, ap);
 	va_end(ap);
 	return e;
 }
@@ -61,7 +71,7 @@ err_errno(const char *fmt, ...)
 	size_t n;
 
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	err_say(e, fmt, ap);
 	va_end(ap);
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, ": %s", strerror(code));
@@ -87,7 +97,7 @@ err_wrap(const struct err *old, const char *fmt, ...)
 	if (e != old)
 		memcpy(e->field, old->field, sizeof(e->field));
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	err_say(e, fmt, ap);
 	va_end(ap);
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, ": %s", tail);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "text.h"
+
 static struct {
 	const char *program;
 	enum log_level level;
@@ -38,6 +40,7 @@ log_write(enum log_level level, const char *fmt, va_list ap)
 		snprintf(line, sizeof(line), "%s: ", log_state.program);
 	n = strlen(line);
 	vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
+	text_clean(line + n);
 	n = strlen(line);
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)

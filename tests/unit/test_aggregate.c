@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "collector/aggregate.h"
-#include "collector/text.h"
+#include "store/base/text.h"
 #include "test.h"
 
 static const struct aggregate_limits wide = {1000, 100000, 1000000};
@@ -38,7 +38,9 @@ TEST(clean_text)
 	    {"\xed\xa0\x80", "???"},            /* surrogate */
 	    {"\xf4\x90\x80\x80", "????"},       /* beyond U+10FFFF */
 	    {"a\xe2\x82", "a??"},               /* cut short */
-	    {"\xc2\x85", "??"}, {"\x7f", "?"}}; /* controls */
+	    {"\xc2\x85", "??"}, {"\x7f", "?"}, /* controls */
+	    {"a\xe2\x80\xae" "b", "a???b"},  /* right to left */
+	    {"\xe2\x81\xa6", "???"}, {"\xd8\x9c", "??"}};
 	char s[32];
 	size_t i;
 

@@ -12,7 +12,9 @@
 #include "fcgi/format/html.h"
 #include "fcgi/format/speedscope_out.h"
 #include "fcgi/format/stacks.h"
+#include "fcgi/format/writer.h"
 #include "store/base/err.h"
+#include "store/base/text.h"
 #include "test.h"
 
 static struct buf out;
@@ -72,7 +74,7 @@ TEST(odd_names_in_folded)
 	CHECK_OK(folded_put(&out, f, false, 1 << 20));
 	buf_put_u8(&out, 0);
 	CHECK_STR((char *)out.data, "[no stack] 1\n:a:b:c_[k] 2\n"
-	    ":a:b:c_[k];\"<&'\x01\xff 3\n=1+2,\"x\" 4\n");
+	    ":a:b:c_[k];\"<&'\\u0001\xff 3\n=1+2,\"x\" 4\n");
 	buf_clear(&out);
 	CHECK_INT(folded_put(&out, f, false, 20)->code, 413);
 	flame_free(f);
@@ -150,8 +152,8 @@ TEST(csv)
 	CHECK_STR((char *)out.data,
 	    "function,kind,self,total,self_share,total_share\r\n"
 	    "\"'=1+2,\"\"x\"\"\",library,4,4,0.4,0.4\r\n"
-	    "\"\"\"<&'\x01\xef\xbf\xbd\",user,3,3,0.3,0.3\r\n"
-	    "\"#a;b\nc\",kernel,2,5,0.2,0.5\r\n");
+	    "\"\"\"<&'\\u0001\xef\xbf\xbd\",user,3,3,0.3,0.3\r\n"
+	    "\"#a;b\\u000ac\",kernel,2,5,0.2,0.5\r\n");
 	table_free(t);
 	flame_free(f);
 }
@@ -179,6 +181,63 @@ TEST(html)
 	flame_free(f);
 }
 
+/* A terminal obeys ESC and CSI, a page turns around what follows U+202E. */
+static struct profile_node acting[] = {{"", "", FRAME_MARK, 0, 0, 0, 1},
+    {"e\x1b[2Jx\xc2\x9b" "31m\xe2\x80\xae" "cod.exe", "", FRAME_NATIVE, 1,
+        0, 1, 1}};
+static const struct profile act = {.nodes = acting, .n_nodes = 2,
+    .period = 1};
+
+static void
+check_tame(const char *what)
+{
+	const char *bad = "nothing";
+
+	buf_put_u8(&out, 0);
+	for (const char *p = (const char *)out.data; *p != '\0'; p++) {
+		size_t n = text_utf8(p, strlen(p));
+
+		if (n != 0 && strchr("\r\n\t", *p) == NULL &&
+		    text_acts(p, n) != 0)
+			bad = what;
+	}
+	CHECK_STR(bad, "nothing");
+	CHECK(strstr((char *)out.data, "\\u202ecod.exe") != NULL ||
+	    strstr((char *)out.data, "\\u202Ecod.exe") != NULL);
+	buf_clear(&out);
+}
+
+TEST(no_name_acts_on_who_shows_it)
+{
+	struct speedscope_out so = {"x", "bytes", 5};
+	struct html_options ho = {"<t>", "&s", "samples", 1,
+	    (const uint8_t *)"abcd", 4, 99, 2, false};
+	struct flame *f = whole(&act);
+	struct table *t;
+
+	CHECK_OK(table_of_flame(&t, f));
+	buf_clear(&out);
+	CHECK_OK(folded_put(&out, f, false, 1 << 20));
+	check_tame("folded text");
+	CHECK_OK(speedscope_put(&out, f, &so, 1 << 20));
+	check_tame("speedscope");
+	csv_put_table(&out, t);
+	check_tame("a table");
+	html_put(&out, t, &ho);
+	check_tame("a page");
+	writer_put_xml(&out, acting[1].name + 7, strlen(acting[1].name) - 7);
+	check_tame("a picture");
+	table_free(t);
+	flame_free(f);
+}
+
+/* What tools print and log of a file's names. */
+TEST(no_error_acts_on_a_terminal)
+{
+	CHECK_STR(err_new(ERR_REQUEST, 400, "\"%s\"", "a\x1b[2J\n\xe2\x80\xae")
+	    ->text, "\"a?[2J????\"");
+}
+
 int
 main(void)
 {
@@ -187,6 +246,8 @@ main(void)
 	RUN(speedscope);
 	RUN(csv);
 	RUN(html);
+	RUN(no_name_acts_on_who_shows_it);
+	RUN(no_error_acts_on_a_terminal);
 	buf_fini(&out);
 	return test_done();
 }

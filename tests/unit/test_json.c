@@ -81,6 +81,8 @@ TEST(strings_are_escaped)
 	CHECK_STR(string("a\0b", 3), "\"a\\u0000b\"");
 	CHECK_STR(string("\x7f", 1), "\"\\u007f\"");
 	CHECK_STR(string("h\xc3\xa9", 3), "\"h\xc3\xa9\"");
+	CHECK_STR(string("\xc2\x9b", 2), "\"\\u009b\"");
+	CHECK_STR(string("\xe2\x80\xae", 3), "\"\\u202e\"");
 	CHECK_STR(string("\xff\xc3", 2),
 	    "\"\xef\xbf\xbd\xef\xbf\xbd\"");
 	CHECK_STR(string("\xed\xa0\x80", 3),
