@@ -15,6 +15,7 @@
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 
 static void
 child_limit(int what, rlim_t value)
@@ -46,9 +47,12 @@ static void
 child_main(const struct child_limits *l, int fd, child_fn *fn, void *arg)
 {
 	struct buf out = {0};
+	sigset_t none;
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
@@ -80,6 +84,8 @@ child_read(int fd, const struct child_limits *l, struct buf *out)
 
 		if (left <= 0)
 			return "took too long";
+		if (gone())
+			return "has nobody who waits for it";
 		if (poll(&p, 1, (int)(left / NS_PER_MS) + 1) <= 0)
 			continue;
 		if (!buf_reserve(out, 65536))

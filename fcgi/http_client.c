@@ -18,6 +18,7 @@
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 
 #define HEAD_MAX 16384u
 
@@ -32,10 +33,13 @@ static const struct err *
 http_wait(int fd, short events, int64_t deadline_ns)
 {
 	struct pollfd p = {.fd = fd, .events = events};
+	const struct err *e;
 	int64_t left;
 	int rc;
 
 	do {
+		if ((e = gone_check()) != NULL)
+			return e;
 		left = deadline_ns - clock_mono_ns();
 		if (left <= 0)
 			return err_new(ERR_REQUEST, 504,

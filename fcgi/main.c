@@ -3,7 +3,6 @@
  * parent (crew.c) and workers (serve.c).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <malloc.h>
 #include <stdbool.h>
@@ -202,28 +201,16 @@ reload(void *arg)
 	return true;
 }
 
-/* Some who hand us a socket leave it non-blocking; then nobody would wait
- * for a request. */
-static const struct err *
-take_socket(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (!listen_is_socket(fd))
-		return err_new(ERR_ERRNO, ENOTSOCK, "descriptor %d is no "
-		    "listening socket, and there is no -l", fd);
-	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
-		return err_errno("descriptor %d", fd);
-	return NULL;
-}
-
 static const struct err *
 open_socket(struct options *o)
 {
 	if (o->socket_path != NULL)
 		return listen_unix(o->socket_path, &o->socket);
 	o->socket = STDIN_FILENO;
-	return take_socket(o->socket);
+	if (!listen_is_socket(o->socket))
+		return err_new(ERR_ERRNO, ENOTSOCK, "descriptor %d is no "
+		    "listening socket, and there is no -l", o->socket);
+	return NULL;
 }
 
 static int

@@ -299,12 +299,24 @@ route_answer(struct context *c, enum pool pool, struct request *rq,
 	    rq->method);
 }
 
+static bool
+route_is_querier(const char *path)
+{
+	return strncmp(path, "/querier.v1.", 12) == 0;
+}
+
 /* Below these, errors are Connect's. */
 static bool
 route_is_connect(const char *path)
 {
-	return strncmp(path, "/push.v1.", 9) == 0 ||
-	    strncmp(path, "/querier.v1.", 12) == 0;
+	return strncmp(path, "/push.v1.", 9) == 0 || route_is_querier(path);
+}
+
+bool
+route_only_reads(const struct request *rq)
+{
+	return strcmp(rq->method, "GET") == 0 ||
+	    strcmp(rq->method, "HEAD") == 0 || route_is_querier(rq->path);
 }
 
 void

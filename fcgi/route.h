@@ -49,6 +49,9 @@ extern const size_t n_routes;
 /* How many bytes a body may have for a path, known or not. */
 size_t route_body_max(const char *path);
 
+/* Does a request change nothing, so that nobody minds when it is dropped? */
+bool route_only_reads(const struct request *rq);
+
 /* Answers a request; errors, unknown paths and methods included. */
 void route_dispatch(struct context *c, enum pool pool, struct request *rq,
     struct response *rs);

@@ -3,12 +3,16 @@
  */
 #include "serve.h"
 
+#include <errno.h>
 #include <fcgiapp.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -16,21 +20,11 @@
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
+#include "fcgi/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/base/log.h"
-
-/* SIGTERM ends an idle worker at once and a busy one after its answer. */
-static volatile sig_atomic_t serve_idle, serve_stop;
-
-static void
-serve_on_term(int signal)
-{
-	(void)signal;
-	if (serve_idle)
-		_exit(0);
-	serve_stop = 1;
-}
 
 /* The deadline: whoever waits sees the connection break, not a short answer
  * that looks whole. */
@@ -46,17 +40,27 @@ serve_on_alarm(int signal)
 	_exit(75);
 }
 
-static void
+/*
+ * SIGTERM ends an idle worker at once and a busy one after its answer.  It is
+ * blocked and read from a descriptor, beside the socket: a handler has
+ * moments before and after accept(2) in which it believes a worker idle that
+ * has a request, or busy one that waits.  The descriptor, or -1.
+ */
+static int
 serve_signals(void)
 {
-	struct sigaction term = {.sa_handler = serve_on_term};
 	struct sigaction alarm_ = {.sa_handler = serve_on_alarm};
+	sigset_t stop;
 
-	sigaction(SIGTERM, &term, NULL);
-	sigaction(SIGINT, &term, NULL);
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGINT);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
 	sigaction(SIGALRM, &alarm_, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
+	watch_init();
+	return signalfd(-1, &stop, SFD_CLOEXEC);
 }
 
 static void
@@ -156,31 +160,67 @@ serve_request(const struct serve_options *o, struct context *c,
 
 	response_init(&rs);
 	e = serve_read(f, &rq);
+	if (e == NULL && route_only_reads(&rq))
+		watch_begin(f->ipcFd);
 	if (e != NULL)
 		response_error(&rs, e);
-	else
+	else if (!gone())
 		route_dispatch(c, o->pool, &rq, &rs);
-	serve_write(f, &rs, strcmp(rq.method, "HEAD") == 0);
+	if (!watch_end())
+		serve_write(f, &rs, strcmp(rq.method, "HEAD") == 0);
 	response_fini(&rs);
 	request_fini(&rq);
 }
 
-/* One request; false when there will be none any more. */
+/* Until somebody connects; false: the worker is to end. */
 static bool
+serve_wait(int stop, int socket)
+{
+	struct pollfd fds[2];
+
+	for (;;) {
+		fds[0] = (struct pollfd){.fd = stop, .events = POLLIN};
+		fds[1] = (struct pollfd){.fd = socket, .events = POLLIN};
+		if (poll(fds, 2, -1) <= 0)
+			continue; /* another signal */
+		if (fds[0].revents != 0)
+			return false;
+		if (fds[1].revents != 0)
+			return true;
+	}
+}
+
+/* One request, if no other worker was faster.  Its number, 0 or 1, or -1 when
+ * there will be none any more. */
+static int
 serve_one(const struct serve_options *o, struct context *c, FCGX_Request *f)
 {
 	int rc;
 
-	serve_idle = 1;
-	rc = FCGX_Accept_r(f);
-	serve_idle = 0;
-	if (rc < 0)
-		return false;
+	/* for the reading of it, too */
 	serve_deadline(o->settings->deadline_ns);
-	serve_request(o, c, f);
-	FCGX_Finish_r(f);
+	rc = FCGX_Accept_r(f);
+	if (rc == 0) {
+		serve_request(o, c, f);
+		FCGX_Finish_r(f);
+	}
 	serve_deadline(0);
-	return true;
+	if (rc < 0 && rc != -EAGAIN && rc != -EINTR) {
+		log_err("cannot take a connection: %s",
+		    strerror(rc > -4096 ? -rc : EIO));
+		return -1;
+	}
+	return rc == 0;
+}
+
+/* All workers wait for the socket, and one of them gets the connection: the
+ * others must not stay in accept(2), deaf to SIGTERM. */
+static bool
+serve_share(int socket)
+{
+	int flags = fcntl(socket, F_GETFL);
+
+	return flags >= 0 && fcntl(socket, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
 int
@@ -188,20 +228,19 @@ serve_run(const struct serve_options *o)
 {
 	struct context c;
 	FCGX_Request f;
-	int status = 0;
+	int stop = serve_signals(), got = 0;
 
-	if (FCGX_Init() != 0 ||
+	if (stop < 0 || !serve_share(o->socket) || FCGX_Init() != 0 ||
 	    FCGX_InitRequest(&f, o->socket, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
 		log_err("libfcgi does not start");
 		return 1;
 	}
 	context_init(&c, o->settings, o->store_dir);
-	serve_signals();
-	for (long n = 0; !serve_stop && status == 0 &&
-	    (o->max_requests == 0 || n < o->max_requests); n++)
-		if (!serve_one(o, &c, &f) && !serve_stop)
-			status = 1;
+	for (long n = 0; got >= 0 && (o->max_requests == 0 ||
+	    n < o->max_requests) && serve_wait(stop, o->socket); n += got)
+		got = serve_one(o, &c, &f);
 	FCGX_Free(&f, 1);
 	context_fini(&c);
-	return status;
+	close(stop);
+	return got < 0;
 }

@@ -6,6 +6,7 @@
 #include "reader.h"
 
 #include "base/err.h"
+#include "base/gone.h"
 #include "base/kth.h"
 
 #include <math.h>
@@ -368,7 +369,7 @@ tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 		return e;
 	tree_emit(t, &root, 0);
 	e = tree_push_children(t, 0, depth);
-	while (t->n_stack > 0 && e == NULL) {
+	while (t->n_stack > 0 && e == NULL && (e = gone_check()) == NULL) {
 		struct tree_open o = t->stack[--t->n_stack];
 		const struct shown_look *look;
 		struct profile_node node;

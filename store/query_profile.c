@@ -4,6 +4,7 @@
 #include "reader.h"
 
 #include "base/err.h"
+#include "base/gone.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -214,7 +215,8 @@ query_series(struct query *q, uint32_t series)
 
 	q->observations = 0;
 	for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
-		if (q->plan.pieces[i].step == 0)
+		e = gone_check();
+		if (e == NULL && q->plan.pieces[i].step == 0)
 			e = query_add_piece(q, &q->plan.pieces[i], series,
 			    q->one);
 	}
@@ -343,7 +345,9 @@ query_sum(struct query *q)
 		symtab_desc(&q->s->syms, q->series[i], &d, labels,
 		    BATCH_MAX_LABELS);
 		memset(q->accepts, 0, q->s->syms.labels.n + 1);
-		e = query_series(q, q->series[i]);
+		e = gone_check();
+		if (e == NULL)
+			e = query_series(q, q->series[i]);
 		query_filter(q, &d, q->one);
 		query_merge(q, &d, d.period == q->out->period ? 1 : d.period);
 	}

@@ -1,6 +1,7 @@
 #include "query_steps.h"
 
 #include "base/err.h"
+#include "base/gone.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -165,6 +166,8 @@ steps_all(struct steps *t, const struct steps_query *q, const uint32_t *series,
 	for (size_t i = 0; i < n_series && e == NULL; i++) {
 		bool has = false;
 
+		if ((e = gone_check()) != NULL)
+			break;
 		if (q->max_series && *n >= q->max_series)
 			e = err_field(ERR_REQUEST, 413, "query",
 			    "more than %zu series match", q->max_series);

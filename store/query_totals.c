@@ -8,6 +8,7 @@
 #include "reader.h"
 
 #include "base/err.h"
+#include "base/gone.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -386,7 +387,9 @@ totals_run(struct totalling *t)
 		    &t->n_series);
 	for (size_t i = 0; i < t->n_series && e == NULL; i++) {
 		t->now = t->series[i];
-		e = totals_series(t);
+		e = gone_check();
+		if (e == NULL)
+			e = totals_series(t);
 	}
 	if (e == NULL && t->out->strings.failed)
 		e = err_nomem();

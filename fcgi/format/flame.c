@@ -12,6 +12,7 @@
 #include "flame_lay.h"
 #include "flame_shape.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/base/kth.h"
 
 #define NONE UINT32_MAX
@@ -419,12 +420,13 @@ flame_new(struct flame **out, const struct profile *p,
     const struct flame_options *options)
 {
 	struct flame *f = calloc(1, sizeof(*f));
-	const struct err *e;
+	const struct err *e = gone_check();
 
 	*out = NULL;
 	if (f == NULL)
 		return err_nomem();
-	e = flame_lay_out(f, p, options);
+	if (e == NULL)
+		e = flame_lay_out(f, p, options);
 	if (e != NULL) {
 		flame_free(f);
 		return e;

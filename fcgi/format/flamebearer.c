@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "store/base/gone.h"
+
 static void
 flamebearer_put_level(struct writer *w, const struct flame *f,
     const uint32_t *index, size_t n)
@@ -40,7 +42,7 @@ flamebearer_put(struct writer *w, const struct flame *f)
 	writer_close(w, ']');
 	writer_key(w, "levels");
 	writer_open(w, '[');
-	for (uint32_t l = 0; l < f->n_levels; l++)
+	for (uint32_t l = 0; l < f->n_levels && !gone(); l++)
 		flamebearer_put_level(w, f, index + first[l],
 		    first[l + 1] - first[l]);
 	writer_close(w, ']');

@@ -6,6 +6,7 @@
 
 #include "diff.h"
 #include "flamesvg_private.h"
+#include "store/base/gone.h"
 
 /* Own samples of a frame as a share of all; of two profiles what moved. */
 static double
@@ -164,7 +165,7 @@ svg_put_frames(struct svg *s)
 
 	w.open = calloc((size_t)s->f->n_levels + 1, sizeof(*w.open));
 	good = good && w.open != NULL;
-	while (good && (a = flame_walk_next(&frames)) != NULL)
+	while (good && !gone() && (a = flame_walk_next(&frames)) != NULL)
 		good = walk_frame(&w, a);
 	good = good && walk_close(&w, 0);
 	flame_walk_fini(&frames);

@@ -13,7 +13,7 @@ const server = net.createServer().listen(socket, () => {
 });
 server.on('connection', () => {});
 END
-node "$T/give.mjs" "$B/memlens-fcgi" "$T/sock" -s "$T/store" -j 1 \
+node "$T/give.mjs" "$B/memlens-fcgi" "$T/sock" -s "$T/store" -p all -j 1 \
     2>"$T/log" &
 worker=$!
 started()

@@ -6,6 +6,7 @@
 import http from 'node:http';
 
 const store = new Map();
+const asked = new Map(); // by key: how often it was asked for
 let packets = 0;
 
 const moods = {
@@ -39,10 +40,13 @@ const server = http.createServer((req, res) => {
     }
     const raw = req.url.replace('/v1/transactions/', '');
     const key = decodeURIComponent(raw);
+    asked.set(key, (asked.get(key) || 0) + 1);
     if (Object.hasOwn(moods, key))
       moods[key](res);
     else if (key === 'raw')
       res.end(JSON.stringify({ value: req.url }));
+    else if (key.startsWith('asked-'))
+      res.end(JSON.stringify({ value: asked.get(key.slice(6)) || 0 }));
     else if (key === 'packets')
       res.end(JSON.stringify({ value: packets }));
     else
