@@ -15,6 +15,7 @@
 #include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
+#include "fcgi/series_sum.h"
 #include "fcgi/step.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -28,6 +29,7 @@ static const char *const series_fns[] = {"", "mean", "rate", "increase",
 struct series_request {
 	struct step_page page;
 	size_t fn;
+	struct series_over over;
 };
 
 static const struct err *
@@ -48,7 +50,26 @@ series_fn_of(const struct series_request *q, const struct metric_series *m)
 {
 	if (q->fn != FN_DEFAULT)
 		return (enum series_fn)q->fn;
-	return m->desc.kind == SERIES_COUNTER ? FN_RATE : FN_MEAN;
+	if (m->desc.kind == SERIES_COUNTER)
+		return FN_RATE;
+	return measure_is_quantile(&m->desc) ? FN_MAX : FN_MEAN;
+}
+
+/* A quantile is of what was observed: no mean and no sum of several is one.
+ * What was highest of each of two need not have been so at once. */
+static const struct err *
+series_check_sum(const struct series_request *q,
+    const struct metric_series *m, enum series_fn fn)
+{
+	bool quantile = measure_is_quantile(&m->desc);
+
+	if (quantile && fn == FN_MEAN)
+		return err_field(ERR_REQUEST, 400, "fn", "quantiles such as "
+		    "%.100s are not averaged", m->desc.name);
+	if (q->over.n == 0 || (!quantile && fn != FN_MIN && fn != FN_MAX))
+		return NULL;
+	return err_field(ERR_REQUEST, 400, "sum", "%s of %.100s does not add "
+	    "up", quantile ? "a quantile" : series_fns[fn], m->desc.name);
 }
 
 /* What a counter is asked makes no sense of a gauge, and the reverse. */
@@ -59,43 +80,78 @@ series_check_fn(const struct series_request *q, const struct metric_series *m)
 	enum series_fn fn = series_fn_of(q, m);
 
 	if (fn == FN_LAST || counter == (fn == FN_RATE || fn == FN_INCREASE))
-		return NULL;
+		return series_check_sum(q, m, fn);
 	return err_field(ERR_REQUEST, 400, "fn", "%s is not for a %s such as "
 	    "%.100s", series_fns[fn], counter ? "counter" : "gauge",
 	    m->desc.name);
 }
 
+/* What a step of one series adds to the answer. */
+static void
+series_term(enum series_fn fn, const struct metric_point *p, int128 *num,
+    uint128 *den)
+{
+	*den = fn == FN_RATE ? p->slots : fn == FN_MEAN ? p->count : 1;
+	switch (fn) {
+	case FN_RATE:
+	case FN_INCREASE:
+		*num = p->increase;
+		break;
+	case FN_LAST:
+		*num = p->last;
+		break;
+	case FN_MIN:
+		*num = p->min;
+		break;
+	case FN_MAX:
+		*num = p->max;
+		break;
+	default:
+		*num = p->sum;
+		break;
+	}
+}
+
+/* How many of the series have data in step i. */
+static size_t
+series_parts(const struct series_sum *sum, size_t i)
+{
+	size_t parts = 0;
+
+	for (size_t k = 0; k < sum->n; k++)
+		parts += sum->members[k]->points[i].count > 0;
+	return parts;
+}
+
 static void
 series_put_value(struct writer *w, const struct series_request *q,
-    const struct metric_series *m, const struct metric_point *p)
+    const struct series_sum *sum, size_t i)
 {
+	const struct metric_series *m = sum->members[0];
+	enum series_fn fn = series_fn_of(q, m);
+	int128 num = 0, num2;
+	uint128 den = 1, den2;
 	int scale = m->desc.scale;
 
-	if (p->count == 0) {
+	if (series_parts(sum, i) == 0) {
 		writer_null(w);
 		return;
 	}
-	switch (series_fn_of(q, m)) {
-	case FN_RATE:
-		writer_quotient(w, p->increase, (uint128)p->slots *
-		    (uint64_t)q->page.slot_ns, scale - 9);
-		break;
-	case FN_INCREASE:
-		writer_decimal(w, p->increase, m->desc.scale);
-		break;
-	case FN_LAST:
-		writer_decimal(w, p->last, m->desc.scale);
-		break;
-	case FN_MIN:
-		writer_decimal(w, p->min, m->desc.scale);
-		break;
-	case FN_MAX:
-		writer_decimal(w, p->max, m->desc.scale);
-		break;
-	default:
-		writer_quotient(w, p->sum, p->count, scale);
-		break;
+	for (size_t k = 0; k < sum->n; k++) {
+		const struct metric_point *p = &sum->members[k]->points[i];
+
+		if (p->count == 0)
+			continue;
+		series_term(fn, p, &num2, &den2);
+		series_add_quotient(&num, &den, num2, den2);
 	}
+	if (den == 1 && fn != FN_RATE) /* all of its digits */
+		writer_decimal(w, num, (unsigned)scale);
+	else if (fn == FN_RATE)
+		writer_quotient(w, num, den * (uint64_t)q->page.slot_ns,
+		    scale - 9);
+	else
+		writer_quotient(w, num, den, scale);
 }
 
 /* A rate of seconds in a second is a ratio. */
@@ -116,25 +172,67 @@ series_put_unit(struct writer *w, const struct series_request *q,
 }
 
 static void
-series_put(struct writer *w, const struct series_request *q,
-    const struct metric_series *m)
+series_put_points(struct writer *w, const struct series_request *q,
+    const struct series_sum *sum)
 {
+	writer_key(w, "points");
+	writer_open(w, '[');
+	for (size_t i = 0; i < sum->members[0]->n_points; i++) {
+		writer_open(w, '[');
+		writer_seconds(w, q->page.from_ns +
+		    (int64_t)i * q->page.step_ns);
+		series_put_value(w, q, sum, i);
+		writer_close(w, ']');
+	}
+	writer_close(w, ']');
+}
+
+/* Of a sum: of how many series, and of how many of them a step has data. */
+static void
+series_put_parts(struct writer *w, const struct series_sum *sum)
+{
+	writer_key(w, "added");
+	writer_int(w, (int64_t)sum->n);
+	writer_key(w, "parts");
+	writer_open(w, '[');
+	for (size_t i = 0; i < sum->members[0]->n_points; i++)
+		writer_int(w, (int64_t)series_parts(sum, i));
+	writer_close(w, ']');
+}
+
+static void
+series_put(struct writer *w, const struct series_request *q,
+    const struct series_sum *sum)
+{
+	const struct metric_series *m = sum->members[0];
+	struct series_desc d = m->desc;
+
+	d.labels = sum->labels;
+	d.n_labels = sum->n_labels;
 	writer_open(w, '{');
 	writer_key(w, "name");
 	writer_str(w, m->desc.name);
 	series_put_unit(w, q, m);
 	writer_key(w, "fn");
 	writer_str(w, series_fns[series_fn_of(q, m)]);
-	measure_put_labels(w, &m->desc);
-	writer_key(w, "points");
+	measure_put_labels(w, &d);
+	if (q->over.n > 0)
+		series_put_parts(w, sum);
+	series_put_points(w, q, sum);
+	writer_close(w, '}');
+}
+
+static void
+series_put_all(const struct series_request *q, struct store *s,
+    struct writer *w, const struct series_sum *sums, size_t n)
+{
+	writer_open(w, '{');
+	step_page_put(w, &q->page);
+	partial_put_state(w, s, q->page.from_ns, q->page.until_ns);
+	writer_key(w, "series");
 	writer_open(w, '[');
-	for (size_t i = 0; i < m->n_points; i++) {
-		writer_open(w, '[');
-		writer_seconds(w, q->page.from_ns +
-		    (int64_t)i * q->page.step_ns);
-		series_put_value(w, q, m, &m->points[i]);
-		writer_close(w, ']');
-	}
+	for (size_t i = 0; i < n; i++)
+		series_put(w, q, &sums[i]);
 	writer_close(w, ']');
 	writer_close(w, '}');
 }
@@ -144,22 +242,19 @@ series_answer(const struct series_request *q, struct store *s,
     struct writer *w)
 {
 	struct metric_series *series;
+	struct series_sum *sums = NULL;
 	const struct err *e;
-	size_t n;
+	size_t n, n_sums = 0;
 
 	if ((e = series_query(&q->page, s, &series, &n)) != NULL)
 		return e;
 	for (size_t i = 0; i < n && e == NULL; i++)
 		e = series_check_fn(q, &series[i]);
-	writer_open(w, '{');
-	step_page_put(w, &q->page);
-	partial_put_state(w, s, q->page.from_ns, q->page.until_ns);
-	writer_key(w, "series");
-	writer_open(w, '[');
-	for (size_t i = 0; i < n && e == NULL; i++)
-		series_put(w, q, &series[i]);
-	writer_close(w, ']');
-	writer_close(w, '}');
+	if (e == NULL)
+		e = series_sums_new(&sums, &n_sums, series, n, &q->over);
+	if (e == NULL)
+		series_put_all(q, s, w, sums, n_sums);
+	series_sums_free(sums, n_sums);
 	metric_series_free(series, n);
 	return e;
 }
@@ -177,6 +272,8 @@ api_series(struct context *c, struct request *rq, struct response *rs)
 	e = step_page_init(&q.page, rq, s);
 	if (e == NULL)
 		e = request_choice(rq, "fn", series_fns + 1, SIZE_MAX, &q.fn);
+	if (e == NULL)
+		e = series_over_parse(&q.over, request_text(rq, "sum"));
 	q.fn++; /* FN_DEFAULT when there was none */
 	if (e == NULL && !step_page_unchanged(&q.page, rs, rq, s))
 		e = series_answer(&q, s, &w);

@@ -329,3 +329,10 @@ measure_put_labels(struct writer *w, const struct series_desc *d)
 	}
 	writer_close(w, '}');
 }
+
+bool
+measure_is_quantile(const struct series_desc *d)
+{
+	return d->kind == SERIES_GAUGE &&
+	    label_find(d->labels, d->n_labels, "quantile") != NULL;
+}

@@ -90,4 +90,7 @@ void measure_put_quoted(struct buf *out, const char *value);
 /* The member "labels" of a series. */
 void measure_put_labels(struct writer *w, const struct series_desc *d);
 
+/* Is it a quantile of a Prometheus summary, of which there is no mean? */
+bool measure_is_quantile(const struct series_desc *d);
+
 #endif

@@ -15,6 +15,10 @@
  *	                             sample, 100 of each
  *	test_gauge_bytes{service="kv"}     1000 + slot % 10
  *	node_cpu_seconds_total{cpu="0",mode="user"}   2.5 s more
+ *	two_bytes{instance="a",service="kv"}          100, and 101 at once
+ *	two_bytes{instance="b",service="kv"}          1, not in each fourth slot
+ *	two_ops_total{instance="a" and "b",...}       10 and 5 more, likewise
+ *	lag_seconds{quantile="0.99",service="kv"}     slot % 10
  *	test_latency_seconds{service="kv"}   1 ms to 1 s, each millisecond once
  *	a sample lost of 100, what memlensd says of itself, facts
  *
@@ -176,6 +180,32 @@ fill_metrics(struct batch *b, uint64_t slot)
 	    20000000);
 }
 
+/* Two instances of a service, one of which is away at times. */
+static void
+fill_instances(struct batch *b, uint64_t slot)
+{
+	static const struct label labels[2][2] = {
+	    {{"instance", "a"}, {"service", "kv"}},
+	    {{"instance", "b"}, {"service", "kv"}}},
+	    quantile[] = {{"quantile", "0.99"}, {"service", "kv"}};
+	uint32_t bytes[2], lag;
+
+	for (int i = 0; i < 2; i++)
+		bytes[i] = series(b, SERIES_GAUGE, "two_bytes", "bytes", 0,
+		    labels[i], 2);
+	batch_add_gauge(b, bytes[0], slot, (int64_t)slot * SLOT_NS, 100);
+	batch_add_gauge(b, bytes[0], slot, (int64_t)slot * SLOT_NS + 1, 101);
+	fill_counter(b, slot, "two_ops_total", "", 0, labels[0], 2, 10);
+	lag = series(b, SERIES_GAUGE, "lag_seconds", "seconds", 0, quantile,
+	    2);
+	batch_add_gauge(b, lag, slot, (int64_t)slot * SLOT_NS,
+	    (int64_t)(slot % 10));
+	if (slot % 4 == 3)
+		return;
+	batch_add_gauge(b, bytes[1], slot, (int64_t)slot * SLOT_NS, 1);
+	fill_counter(b, slot, "two_ops_total", "", 0, labels[1], 2, 5);
+}
+
 static void
 fill_latency(struct batch *b, uint64_t slot)
 {
@@ -239,7 +269,8 @@ main(int argc, char **argv)
 			fill_profiles(b, slot);
 			fill_wall(b, slot);
 			fill_metrics(b, slot);
-			fill_latency(b, slot);
+			fill_instances(b, slot);
+	fill_latency(b, slot);
 			if (slot == last - slots || slot % 64 == 0)
 				fill_facts(b, slot);
 		}
