@@ -8,6 +8,7 @@
 #include "fcgi/context.h"
 #include "fcgi/format/doublebearer.h"
 #include "fcgi/format/flame_shape.h"
+#include "fcgi/format/search.h"
 #include "fcgi/format/table.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
@@ -224,11 +225,14 @@ struct diff_answer {
 	int64_t limit;
 	struct diff_shaped tree, flat; /* flat: not from the leaves */
 	struct table *table;
+	struct search *search; /* NULL: all functions */
+	int128 matched[2];
 };
 
 static const struct err *
 diff_parse(struct diff_answer *a, const struct request *rq)
 {
+	const char *search = request_text(rq, "search");
 	struct profile_page shape = {.why = ""};
 	const struct err *e;
 
@@ -236,7 +240,9 @@ diff_parse(struct diff_answer *a, const struct request *rq)
 	    NULL ||
 	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
 	    &a->limit)) != NULL ||
-	    (e = profile_page_parse_shape(&shape, rq)) != NULL)
+	    (e = profile_page_parse_shape(&shape, rq)) != NULL ||
+	    (search != NULL && *search != '\0' &&
+	    (e = search_new(&a->search, search)) != NULL))
 		return e;
 	a->shape = shape.options;
 	return NULL;
@@ -248,15 +254,20 @@ static const struct err *
 diff_make(struct diff_answer *a, const struct profile_pair *pair)
 {
 	struct flame_options flat = a->shape;
+	const struct diff *whole;
 	const struct err *e;
 
 	flat.reverse = false;
 	if ((e = diff_shape(&a->tree, pair, &a->shape)) != NULL ||
-	    (e = diff_shape(&a->flat, pair, &flat)) != NULL ||
-	    (e = table_of_diff(&a->table, a->flat.diff != NULL ? a->flat.diff
-							       : pair->diff)) !=
-	    NULL)
+	    (e = diff_shape(&a->flat, pair, &flat)) != NULL)
 		return e;
+	whole = a->flat.diff != NULL ? a->flat.diff : pair->diff;
+	if ((e = table_of_diff(&a->table, whole)) != NULL)
+		return e;
+	if (a->search != NULL) {
+		search_table(a->search, a->table);
+		search_diff(a->search, whole, a->matched);
+	}
 	for (int i = 0; i < 2; i++)
 		a->table->sum[i] = pair->side[i].profile->nodes[0].total;
 	return NULL;
@@ -282,6 +293,12 @@ diff_put(const struct diff_answer *a, const struct profile_pair *pair,
 	writer_str(w, words[pair->normalise]);
 	writer_key(w, "words");
 	writer_str(w, pair->words);
+	if (a->search != NULL) {
+		writer_key(w, "matched");
+		writer_open(w, '{');
+		diff_put_two(w, "amount", a->matched);
+		writer_close(w, '}');
+	}
 	diff_put_table(w, pair, a->table, diff_order_of[a->order], a->limit);
 	writer_close(w, '}');
 	return e;
@@ -295,13 +312,16 @@ api_diff(struct context *c, struct request *rq, struct response *rs)
 	struct profile_pair pair;
 	const struct err *e;
 
-	if ((e = diff_parse(&a, rq)) != NULL)
+	if ((e = diff_parse(&a, rq)) != NULL) {
+		search_free(a.search);
 		return e;
+	}
 	e = profile_pair_init(&pair, c, rq, rs);
 	if (e == NULL && pair.diff != NULL &&
 	    (e = diff_make(&a, &pair)) == NULL)
 		e = diff_put(&a, &pair, &w);
 	table_free(a.table);
+	search_free(a.search);
 	diff_shaped_fini(&a.tree);
 	diff_shaped_fini(&a.flat);
 	profile_pair_fini(&pair);

@@ -5,6 +5,7 @@
 #include "fcgi/context.h"
 #include "fcgi/format/flamebearer.h"
 #include "fcgi/format/sandwich.h"
+#include "fcgi/format/search.h"
 #include "fcgi/format/table.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
@@ -22,7 +23,9 @@
 #define STEPS_MAX 500 /* each is a query of its own */
 #define MAX_NODES_DEFAULT 8192
 
-static const char *const table_orders[] = {"self", "total", "name", NULL};
+/* as enum table_order has them; with a minus the last come first */
+static const char *const table_orders[] = {"self", "total", "name", "-self",
+    "-total", "-name", NULL};
 
 /* ---- a function over time ---- */
 
@@ -154,43 +157,105 @@ table_put_row(struct writer *w, const struct table *t,
 	writer_close(w, '}');
 }
 
+/* What is asked about a profile, and what is made of it. */
+struct table_ask {
+	size_t order; /* of table_orders[] */
+	int64_t limit, placed;
+	struct table_time time;
+	struct places *places; /* NULL: not asked for */
+	struct search *search; /* NULL: all functions */
+	struct table *table;
+};
+
+static const struct err *
+table_ask_parse(struct table_ask *a, const struct request *rq,
+    const struct profile_page *page)
+{
+	const char *search = request_text(rq, "search");
+	const struct err *e;
+
+	if ((e = request_choice(rq, "sort", table_orders, 0, &a->order)) !=
+	    NULL ||
+	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
+	    &a->limit)) != NULL ||
+	    (e = request_int(rq, "places", 0, 1, 0, &a->placed)) != NULL ||
+	    (e = table_time_parse(&a->time, rq, page)) != NULL)
+		return e;
+	return search != NULL && *search != '\0'
+	    ? search_new(&a->search, search) : NULL;
+}
+
+static const struct err *
+table_ask_make(struct table_ask *a, const struct profile_page *page)
+{
+	const struct err *e;
+
+	if ((a->placed && (e = places_read(&a->places, page->store,
+	    page->from_ns, page->until_ns)) != NULL) ||
+	    (e = table_of_flame(&a->table, page->flame)) != NULL)
+		return e;
+	if (a->search != NULL)
+		search_table(a->search, a->table);
+	table_sort(a->table, (enum table_order)(a->order % 3), NULL);
+	return NULL;
+}
+
+static void
+table_ask_fini(struct table_ask *a)
+{
+	places_free(a->places);
+	search_free(a->search);
+	table_free(a->table);
+}
+
+/* What the search finds: its share is of what focus and ignore left. */
+static void
+table_put_matched(struct writer *w, struct search *search,
+    const struct flame *f)
+{
+	int128 amount;
+
+	if (search == NULL)
+		return;
+	amount = search_flame(search, f);
+	writer_key(w, "matched");
+	writer_open(w, '{');
+	writer_key(w, "amount");
+	writer_int128(w, amount);
+	writer_key(w, "share");
+	if (f->total > 0)
+		writer_quotient(w, amount, (uint128)f->total, 0);
+	else
+		writer_null(w);
+	writer_close(w, '}');
+}
+
 static const struct err *
 table_answer(const struct profile_page *page, const struct request *rq,
     struct writer *w)
 {
-	struct table_time time = {0};
-	struct places *places = NULL;
-	struct table *t = NULL;
+	struct table_ask a = {.table = NULL};
 	const struct err *e;
-	size_t order;
-	int64_t limit, placed;
 
-	if ((e = request_choice(rq, "sort", table_orders, 0, &order)) !=
-	    NULL ||
-	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
-	    &limit)) != NULL ||
-	    (e = request_int(rq, "places", 0, 1, 0, &placed)) != NULL ||
-	    (e = table_time_parse(&time, rq, page)) != NULL ||
-	    (placed && (e = places_read(&places, page->store, page->from_ns,
-	    page->until_ns)) != NULL) ||
-	    (e = table_of_flame(&t, page->flame)) != NULL) {
-		places_free(places);
-		return e;
+	if ((e = table_ask_parse(&a, rq, page)) == NULL &&
+	    (e = table_ask_make(&a, page)) == NULL) {
+		const struct table *t = a.table;
+
+		writer_open(w, '{');
+		profile_page_put(w, page);
+		table_put_matched(w, a.search, page->flame);
+		writer_key(w, "functions");
+		writer_int(w, (int64_t)t->n_rows);
+		writer_key(w, "rows");
+		writer_open(w, '[');
+		for (size_t i = 0; i < t->n_rows && (int64_t)i < a.limit; i++)
+			table_put_row(w, t, &t->rows[a.order < 3 ? i
+			    : t->n_rows - 1 - i], a.places);
+		writer_close(w, ']');
+		e = table_put_time(w, &a.time);
+		writer_close(w, '}');
 	}
-	table_sort(t, (enum table_order)order, NULL);
-	writer_open(w, '{');
-	profile_page_put(w, page);
-	writer_key(w, "functions");
-	writer_int(w, (int64_t)t->n_rows);
-	writer_key(w, "rows");
-	writer_open(w, '[');
-	for (size_t i = 0; i < t->n_rows && (int64_t)i < limit; i++)
-		table_put_row(w, t, &t->rows[i], places);
-	writer_close(w, ']');
-	e = table_put_time(w, &time);
-	writer_close(w, '}');
-	places_free(places);
-	table_free(t);
+	table_ask_fini(&a);
 	return e;
 }
 

@@ -79,9 +79,10 @@
         from: ctx.range.from, until: ctx.range.until, 'max-nodes': 8192 },
       ns.flameFilter.params(ctx.state));
       try {
-        const answer = await ns.api.get('flamegraph.json', params,
-          { signal: ctx.signal });
-        flame.show(answer, Object.assign({}, ctx, { params }));
+        const asked = Object.assign({}, ctx, { params });
+        const [answer] = await Promise.all([ns.api.get('flamegraph.json',
+          params, { signal: ctx.signal }), flame.ask(asked)]);
+        flame.show(answer, asked);
       } catch (e) {
         if (e.name === 'AbortError')
           throw e;

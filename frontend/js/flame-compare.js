@@ -9,7 +9,7 @@
   const F = ns.format, D = ns.flameDiff, T = ns.flameTree;
   const HOW = [['total', 'Shares'], ['time', 'Per second'],
     ['requests', 'Per request']];
-  const SHOWN = 200;
+  const SHOWN = 200, TYPING_MS = 250;
   const COLUMNS = [
     ['name', 'Function'], ['self', 'Self, A and B'],
     ['difference', 'Self moved'], ['total', 'Total, A and B'],
@@ -60,20 +60,27 @@
       Math.abs(p.total_difference)
   };
 
-  /* The rows that the search leaves, in the order of the state. */
-  function chosen(rows, state) {
-    const match = T.matcher(state.search);
-    const list = match && match.test
-      ? rows.filter((r) => match.test(r.name)) : rows.slice();
-    return list.sort((p, q) => SORTS[state.moved](p, q) ||
+  /* The rows of an answer in the order of the state. */
+  function ordered(rows, state) {
+    return rows.slice().sort((p, q) => SORTS[state.moved](p, q) ||
       SORTS.name(p, q));
   }
 
+  /* The share of both sides that a search has found; null where neither
+   * has anything. */
+  function foundShare(answer) {
+    const sum = (v) => v[0] * (answer.a.divided_by ? 1 / answer.a.divided_by
+      : 0) + v[1] * (answer.b.divided_by ? 1 / answer.b.divided_by : 0);
+    const all = sum([answer.leftTicks, answer.rightTicks]);
+    return all > 0 ? sum(answer.matched.amount) / all : null;
+  }
+
   class FlameCompare {
-    constructor(tip) {
+    constructor(tip, onRows) {
       Object.assign(this, { f: D.decode(null), answer: null, zoomed: 0 });
       this.tip = tip;
       this.unit = { facts: (f, i) => this.facts(i), samples: false };
+      this.asked = ns.question.create('diff.json', () => onRows());
       this.makeControls();
       this.makeCanvas();
       this.makeTable();
@@ -226,29 +233,62 @@
     }
 
     showTable(state) {
-      const a = this.answer;
-      const rows = a ? chosen(a.rows, state) : [];
+      const listed = this.listed(state), failed = this.asked.error;
+      /* while it is asked for, what was there before stays, greyed */
+      const a = listed || (failed ? null : this.answer);
+      const rows = a ? ordered(a.rows, state) : [];
+      this.table.setAttribute('aria-busy', String(!listed && !!a));
       this.body.replaceChildren(...rows.slice(0, SHOWN)
         .map((r) => this.line(r, howOf(a))));
       const rest = a ? a.functions - a.rows.length : 0;
+      if (!rows.length && this.answer)
+        this.body.append(h('tr', {}, h('td', { colspan: '6', class: 'absent',
+          text: failed ? failed.message : 'No function matches.' })));
       const hidden = Math.max(0, rows.length - SHOWN) + rest;
       this.more.hidden = hidden === 0;
       this.more.textContent = F.count(hidden) +
-        ' more functions moved less.';
+        ' more functions: search to find them.';
       COLUMNS.forEach(([key], k) => this.heads[k].setAttribute('aria-sort',
         key && key === state.moved ? (key === 'name' ? 'ascending'
           : 'descending') : 'none'));
     }
 
-    /* The share of the tree that the search finds. */
-    found(state) {
+    /* Rows of a search or of another order are asked for by themselves: an
+     * answer has the first ones only. */
+    ask(state, ctx) {
       const match = T.matcher(state.search);
-      const hit = match && match.test ? T.search(this.f, match) : null;
-      this.canvas.search(hit && hit.ids);
-      return hit && this.f.ticks ? hit.ticks / this.f.ticks : null;
+      if (!ctx || !this.answer || match && match.error ||
+        !match && state.moved === 'difference')
+        return;
+      this.asked.ask(Object.assign({}, ctx.params, { 'max-nodes': 1,
+        search: state.search, sort: state.moved }),
+      { wait: state.search ? TYPING_MS : 0 });
     }
 
-    arrange(state) {
+    /* The answer whose rows the state asks for; null while it is awaited. */
+    listed(state) {
+      if (!state.search && state.moved === 'difference')
+        return this.answer;
+      const { answer, params } = this.asked;
+      return answer && params.search === state.search &&
+        params.sort === state.moved ? answer : null;
+    }
+
+    /* [text beside the search box, is it wrong?] */
+    found(state) {
+      const match = T.matcher(state.search), { error } = this.asked;
+      this.canvas.search(!match ? null : match.test
+        ? T.search(this.f, match).ids : new Set());
+      if (!match)
+        return ['', false];
+      if (match.error || error && error.field === 'search')
+        return ['not an expression', true];
+      const a = this.listed(state);
+      return [a && a.matched ? F.percent(foundShare(a)) + ' matched' : '…',
+        false];
+    }
+
+    arrange(state, ctx) {
       this.node.hidden = state.view !== 'compare';
       for (const b of this.how)
         b.setAttribute('aria-pressed',
@@ -258,6 +298,7 @@
       last.title = state.requests
         || 'Choose what counts requests in the tab Runs';
       this.canvas.flip(state.grow === 'up');
+      this.ask(state, ctx);
       this.showTable(state);
       return this.found(state);
     }
@@ -276,7 +317,7 @@
         ns.flameFacts.emptyText({ memlens: answer[lacks[0]] });
     }
 
-    show(answer, ra, rb) {
+    show(answer, ra, rb, ctx) {
       this.answer = answer;
       this.f = D.decode(answer);
       this.ab.show(ra, rb);
@@ -287,7 +328,7 @@
       this.warn = this.f.ticks > 0 ? this.absence(answer) : '';
       if (this.warn)
         this.words.textContent = this.warn + ' ' + answer.words;
-      this.arrange(ns.view.get());
+      this.arrange(ns.view.get(), ctx);
     }
 
     fail(text, ra, rb) {
@@ -300,6 +341,6 @@
     }
   }
 
-  ns.flameCompare = { create: (tip) => new FlameCompare(tip), signed, plain,
-    howOf, chosen };
+  ns.flameCompare = { create: (tip, onRows) =>
+    new FlameCompare(tip, onRows), signed, plain, howOf, foundShare };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -1,6 +1,7 @@
 /*
- * The table of functions: self and total, sortable, filtered by the search;
- * the accessible twin of the flame graph.  Long tables are cut, and say so.
+ * The table of functions: self and total of the whole profile, sortable,
+ * filtered by the search, as table.json answers; the flame graph's accessible
+ * twin.  Long tables are cut, and say so.
  */
 (function (ns) {
   'use strict';
@@ -28,13 +29,13 @@
       : 'ascending';
   }
 
-  /* spec: {onSort(sort), onPick(id), onHover(id or null)}. */
+  /* spec: {onSort(sort), onPick(name), onHover(row or null)}. */
   class FlameTable {
     constructor(spec) {
-      Object.assign(this, { spec, rows: [], ticks: 0, sort: 'self',
-        value: String, picked: null, place: null, why: '' });
+      Object.assign(this, { spec, rows: [], more: 0, sort: 'self',
+        value: String, picked: null, place: null, why: '', empty: '' });
       this.body = h('tbody');
-      this.more = h('p', { class: 'table-more', hidden: true });
+      this.rest = h('p', { class: 'table-more', hidden: true });
       this.heads = COLUMNS.map(([key, title]) => h('th', { scope: 'col',
         class: key === 'name' ? '' : 'num' }, h('button', { type: 'button',
         class: 'sort-button', text: title, onclick: () =>
@@ -47,31 +48,32 @@
         h('caption', { class: 'visually-hidden',
           text: 'Samples per function, itself and with what it calls' }),
         h('thead', {}, h('tr', {}, this.heads, this.source)), this.body),
-      this.more);
+      this.rest);
       this.node.addEventListener('pointerleave', () => spec.onHover(null));
       ns.theme.on(() => this.draw());
     }
 
-    cell(v, most) {
-      const share = this.ticks ? v / this.ticks : 0;
+    cell(v, share, width) {
       return h('td', { class: 'num', title: ns.format.count(v) + ' samples' },
         h('span', { class: 'cell-bar', style: {
-          width: (most ? v / most * 100 : 0) + '%' } }),
+          width: width * 100 + '%' } }),
         h('span', { class: 'cell-text' }, this.value(v),
           h('span', { class: 'cell-share',
-            text: (share * 100).toFixed(1) + ' %' })));
+            text: share === null ? '–' : (share * 100).toFixed(1) +
+              ' %' })));
     }
 
     line(r, mostSelf) {
       const colour = ns.colour.frame(r.name, r.kind, ns.theme.current());
       const name = h('button', { type: 'button', class: 'fn-name',
-        title: r.name, onclick: () => this.spec.onPick(r.id) },
+        title: r.name, onclick: () => this.spec.onPick(r.name) },
       h('span', { class: 'fn-dot', style: { background: colour } }),
       h('span', { class: 'fn-text', text: r.name }));
-      return h('tr', { class: r.id === this.picked ? 'picked' : '',
-        onpointerenter: () => this.spec.onHover(r.id) },
-      h('th', { scope: 'row' }, name), this.cell(r.self, mostSelf),
-      this.cell(r.total, this.ticks), this.place && this.written(r));
+      return h('tr', { class: r.name === this.picked ? 'picked' : '',
+        onpointerenter: () => this.spec.onHover(r) },
+      h('th', { scope: 'row' }, name), this.cell(r.self,
+        r.self_share, mostSelf ? r.self / mostSelf : 0),
+      this.cell(r.total, r.total_share, r.total_share || 0), this.place && this.written(r));
     }
 
     written(r) {
@@ -90,13 +92,14 @@
         .map((r) => this.line(r, most)));
       if (rows.length === 0)
         this.body.append(h('tr', {}, h('td', { colspan: '4', class: 'absent',
-          text: 'No function matches.' })));
+          text: this.empty })));
       this.source.hidden = !this.place;
-      const notes = [this.place && this.why, rows.length > SHOWN &&
-        ns.format.count(rows.length - SHOWN) + ' more functions: search to ' +
-        'find them.'].filter(Boolean);
-      this.more.hidden = notes.length === 0;
-      this.more.textContent = notes.join(' ');
+      const more = this.more + Math.max(0, rows.length - SHOWN);
+      const notes = [this.place && this.why, more > 0 &&
+        ns.format.count(more) + ' more functions: search to find them.']
+        .filter(Boolean);
+      this.rest.hidden = notes.length === 0;
+      this.rest.textContent = notes.join(' ');
       COLUMNS.forEach(([key], k) =>
         this.heads[k].setAttribute('aria-sort', ariaSort(this.sort, key)));
       if (held)
@@ -111,13 +114,14 @@
         b.focus({ preventScroll: true });
     }
 
-    /* {rows, ticks, value(ticks), sort, picked: id or null, place(name,
-     * kind) or null without that column, why there are none}. */
+    /* {rows, more: how many are not among them, value(amount), sort, picked:
+     * name or null, place(name, kind) or null without that column, why there
+     * are none, empty: what stands there without a row}. */
     show(patch) {
       Object.assign(this, patch);
       this.draw();
     }
   }
 
-  ns.flameTable = { create: (spec) => new FlameTable(spec), order };
+  ns.flameTable = { create: (spec) => new FlameTable(spec), order, SHOWN };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -134,7 +134,8 @@
   }
 
   /*
-   * The search box: a substring, case ignored, or /expression/flags.
+   * The search box, as the server has it (fcgi/format/search.h): a
+   * substring, the case of ASCII letters ignored, or /expression/flags.
    * {test} or {error}; null for an empty box.
    */
   function matcher(text) {
@@ -149,8 +150,9 @@
         return { error: e.message };
       }
     }
-    const needle = text.toLowerCase();
-    return { test: (name) => name.toLowerCase().includes(needle) };
+    const low = (s) => s.replace(/[A-Z]+/g, (part) => part.toLowerCase());
+    const needle = low(text);
+    return { test: (name) => low(name).includes(needle) };
   }
 
   /* {ids: Set of name indexes, ticks}: every tick below a match once. */
@@ -169,6 +171,15 @@
         ticks += f.total[i];
     }
     return { ids, ticks };
+  }
+
+  /* What a cut has gathered as "(other)": leaves, and no function. */
+  function gathered(f) {
+    let sum = 0;
+    for (let i = 1; i < f.n; i++)
+      if (f.names[f.name[i]] === '(other)' && f.kinds[f.name[i]] === 'unknown')
+        sum += f.total[i];
+    return sum;
   }
 
   /* "a;b;c 12" lines, the text that flame graph tools exchange. */
@@ -333,6 +344,7 @@
 
   ns.flameTree = {
     OTHER, decode, encode, at, children, path, functions, matcher, search,
+    gathered,
     folded, sandwich, merge, reshape
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

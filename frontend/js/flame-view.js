@@ -1,7 +1,9 @@
 /*
  * The profile card: toolbar, table, flame graph, sandwich, and the facts
  * beside them (samples, what was lost, which range).  Zoom, search, view,
- * order and the sandwich's function are part of the page's state.
+ * order and the sandwich's function are part of the page's state.  The graph
+ * has the largest nodes of the tree; table, search and sandwich are answers
+ * of their own, made of all of it.
  */
 (function (ns) {
   'use strict';
@@ -17,6 +19,11 @@
     'it; the order from left to right has no meaning in time.',
   'Click a bar to zoom, Esc goes back one caller. The table counts a ' +
     'recursive function once.'];
+  const CUT = 'The graph draws the largest nodes of the call tree; what is ' +
+    'in smaller ones is gathered as (other). Table, search and sandwich ' +
+    'count all of it by function.';
+  /* While somebody types; what a search may mark. */
+  const TYPING_MS = 250, FOUND = 5000;
   const LABEL = 'Flame graph. Arrow keys walk the frames, Enter zooms, ' +
     'Escape zooms out. The table has the same numbers.';
 
@@ -27,6 +34,9 @@
       this.sides = { callers: T.decode(null), callees: T.decode(null) };
       this.unit = unitOf({});
       this.zoomed = 0;
+      this.rows = ns.question.create('table.json', () => this.showSearch());
+      this.around = ns.question.create('sandwich.json', () =>
+        this.showSandwich());
       this.tip = ns.flameTip.tooltip();
       this.makeParts();
       this.makeNode();
@@ -48,11 +58,14 @@
         () => this.sides.callees, { label: 'Callees' }));
       this.table = ns.flameTable.create({
         onSort: (sort) => ns.view.set({ sort }, { replace: true }),
-        onPick: (id) => this.pick(this.f.names[id]),
-        onHover: (id) => this.main.mark(id) });
+        onPick: (name) => this.pick(name),
+        onHover: (row) => this.main.mark(row && this.f.names.findIndex(
+          (name, id) => id > 0 && name === row.name &&
+            this.f.kinds[id] === row.kind)) });
       this.bar = ns.flameBar.create((pop) => ns.flameExport.fill(pop, this));
       this.search = this.bar.search;
-      this.compare = ns.flameCompare.create(this.tip);
+      this.compare = ns.flameCompare.create(this.tip, () =>
+        this.showSearch());
       this.time = ns.flameTime.create();
       this.places = ns.flamePlaces.create(() =>
         this.arrange(ns.view.get()));
@@ -167,6 +180,7 @@
       const from = ns.time.parse(m.from, 0), until = ns.time.parse(m.until, 0);
       if (Number.isFinite(from) && Number.isFinite(until))
         parts.push(F.range(from, until));
+      const cut = T.gathered(this.f);
       if (this.hidden)
         parts.push(F.count(this.hidden) + ' frames too narrow to draw');
       this.facts.replaceChildren(parts.join(' · '));
@@ -175,6 +189,10 @@
           class: lost.length ? 'lost lost-some' : 'lost',
           text: lost.length ? 'lost: ' + lost.join(', ')
             : 'nothing lost' }));
+      if (cut > 0)
+        this.facts.append(h('span', { class: 'lost', title: CUT, text:
+          'not drawn by function: ' + F.percent(cut / this.f.ticks) +
+          ' (' + this.unit.text(cut) + ')' }));
       const partial = partialText(m.partial);
       if (partial)
         this.facts.append(h('span', { class: 'lost lost-some partial',
@@ -186,37 +204,104 @@
             'count: ' + broken.why }));
     }
 
-    showSearch(state) {
-      const f = this.f;
-      const match = T.matcher(state.search);
-      const found = match && match.test ? T.search(f, match) : null;
-      const share = state.view === 'compare' ? this.compare.arrange(state)
-        : found && f.ticks ? found.ticks / f.ticks : null;
-      this.bar.show(state, !match ? '' : match.error ? 'not an expression'
-        : F.percent(share) + ' matched', !!(match && match.error));
-      this.main.search(found && found.ids);
-      const picked = f.names.indexOf(state.view === 'sandwich'
-        ? state.fn : state.search);
-      this.table.show({ rows: T.functions(f).filter((r) =>
-        !found || found.ids.has(r.id)), ticks: f.ticks,
-      value: this.unit.cell, sort: state.sort, picked,
-      place: state.places ? this.places.of : null,
-      why: this.places.why() });
+    /* Of all of the profile, whatever the graph leaves out. */
+    wholly(ctx, more) {
+      return Object.assign({}, ctx.params, { 'max-nodes': undefined,
+        reverse: undefined }, more);
     }
 
-    showSandwich(name) {
-      const id = name ? this.f.names.indexOf(name) : -1;
-      const both = id > 0 ? T.sandwich(this.f, id) : null;
+    /* What the table and the search need of the range; a promise. */
+    askRows(ctx, state, options) {
+      const match = T.matcher(state.search);
+      if (state.view === 'compare' || state.view === 'flame' && !match ||
+        match && match.error)
+        return undefined;
+      return this.rows.ask(this.wholly(ctx, { search: state.search,
+        sort: state.sort, limit: state.search ? FOUND
+          : ns.flameTable.SHOWN }), options);
+    }
+
+    askSandwich(ctx, state, options) {
+      if (state.view !== 'sandwich' || !state.fn)
+        return undefined;
+      return this.around.ask(this.wholly(ctx, { function: state.fn,
+        'max-nodes': ctx.params['max-nodes'] }), options);
+    }
+
+    /* All that show() will show beside the graph; as the refresh ends, so
+     * do these. */
+    ask(ctx) {
+      const options = { signal: ctx.signal };
+      return Promise.all([this.askRows(ctx, ctx.state, options),
+        this.askSandwich(ctx, ctx.state, options)]);
+    }
+
+    /* The answer to this search, null while it is asked for. */
+    found(search) {
+      const { answer, params } = this.rows;
+      return answer && (params.search || '') === search ? answer : null;
+    }
+
+    /* Which names of the graph match: as the server says where it says all,
+     * by the same rule in these pages otherwise. */
+    marks(search, answer) {
+      const match = T.matcher(search);
+      if (!match)
+        return null;
+      if (!answer || answer.functions > answer.rows.length)
+        return match.test ? T.search(this.f, match).ids : new Set();
+      const names = new Set(answer.rows.map((r) => r.name));
+      return new Set(this.f.names.map((name, id) =>
+        (id > 0 && names.has(name) ? id : 0)).filter((id) => id > 0));
+    }
+
+    showSearch(state = ns.view.get()) {
+      if (state.view === 'compare') {
+        this.bar.show(state, ...this.compare.arrange(state, this.ctx));
+        return;
+      }
+      const answer = this.found(state.search), { error } = this.rows;
+      const match = T.matcher(state.search);
+      const wrong = !!(match && match.error) || !!error &&
+        error.field === 'search' && this.rows.params.search === state.search;
+      this.bar.show(state, !state.search ? '' : wrong ? 'not an expression'
+        : answer ? F.percent(answer.matched.share) + ' matched' : '…', wrong);
+      this.main.search(this.marks(state.search, answer));
+      /* while it is asked for, what was there before stays, greyed */
+      const all = answer || this.rows.answer, rows = all ? all.rows : [];
+      this.table.node.setAttribute('aria-busy',
+        String(!answer && !error && !wrong));
+      this.table.show({ rows, more: all ? all.functions - rows.length : 0, empty: error ? error.message : !answer ? 'Loading…'
+        : state.search ? 'No function matches.' : 'No function.',
+      value: this.unit.cell, sort: state.sort,
+      picked: state.view === 'sandwich' ? state.fn : state.search,
+      place: state.places ? this.places.of : null, why: this.places.why() });
+    }
+
+    /* A side's tree, from the function on: above it there is only a root. */
+    side(tree) {
+      const { levels, numTicks } = tree.flamebearer;
+      return T.decode({ memlens: { kinds: tree.kinds }, flamebearer:
+        Object.assign({}, tree.flamebearer, { levels: numTicks
+          ? levels.slice(1) : levels }) });
+    }
+
+    showSandwich(name = ns.view.get().fn) {
+      const { answer, error, params } = this.around;
+      const mine = name && params && params.function === name;
+      const both = mine && answer && answer.function.total > 0
+        ? answer : null;
       this.time.show(both && this.ctx, both && name, this.unit);
-      this.fn.textContent = both ? name : name
-        ? name + ' has no samples in this range.'
-        : 'Choose a function in the table to see who calls it and what it ' +
-          'calls.';
+      this.fn.textContent = both ? name : !name
+        ? 'Choose a function in the table to see who calls it and what it ' +
+          'calls.' : !mine ? 'Loading…' : error ? error.message
+          : name + ' has no samples in this range.';
       this.written.textContent = both ? ns.flamePlaces.whole(
-        this.places.of(name, this.f.kinds[id])) || this.places.why() : '';
+        this.places.of(name, both.callees.kinds[1])) || this.places.why() : '';
       this.sandwich.classList.toggle('sandwich-empty', !both);
-      this.sides = both ||
-        { callers: T.decode(null), callees: T.decode(null) };
+      this.sides = both ? { callers: this.side(both.callers),
+        callees: this.side(both.callees) }
+        : { callers: T.decode(null), callees: T.decode(null) };
       const anew = name !== this.sandwiched;
       this.sandwiched = name;
       this.callers.show(this.sides.callers, -1, anew);
@@ -237,6 +322,11 @@
       this.table.node.hidden = v === 'flame';
       this.pane.hidden = v === 'table' || v === 'sandwich';
       this.sandwich.hidden = v !== 'sandwich';
+      if (this.ctx) {
+        this.askRows(this.ctx, state, { wait: TYPING_MS *
+          (state.search !== (this.rows.params || {}).search) });
+        this.askSandwich(this.ctx, state);
+      }
       this.main.flip(state.grow === 'up');
       this.showZoom(pathFrame(this.f, state.zoom));
       this.showSearch(state);
@@ -271,7 +361,7 @@
       this.pair = answer;
       this.title.textContent = 'Flame graphs compared: ' +
         (ctx.service || 'the whole host');
-      this.compare.show(answer, ra, rb);
+      this.compare.show(answer, ra, rb, ctx);
       this.arrange(ctx.state);
     }
 
@@ -282,6 +372,9 @@
     }
 
     fail(text) {
+      this.rows.clear();
+      this.around.clear();
+      this.ctx = null;
       Object.assign(this, { answer: null, f: T.decode(null) });
       this.say(text);
       this.main.show(this.f, -1);

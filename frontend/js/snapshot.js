@@ -93,12 +93,22 @@
     return { over_time: { step: slices[0].until - slices[0].from, points } };
   }
 
+  /* Table and sandwich, of the tree that answers the flame graph. */
+  function exact(snapshot, name, p) {
+    const found = shaped(flameOf(snapshot, p, p.from, p.until), p);
+    const f = found && ns.flameTree.decode(found);
+    return found && Object.assign({}, found.memlens, name === 'table.json'
+      ? ns.flameAnswers.table(f, p)
+      : ns.flameAnswers.sandwich(f, p.function));
+  }
+
   function diff(snapshot, p) {
     const a = flameOf(snapshot, p, p.from, p.until);
     const b = flameOf(snapshot, { query: p['query-b'] || p.query },
       p['from-b'], p['until-b']);
     const sides = [a, b].map((x) => x && shaped(x, p));
-    return a && b && ns.flameDiff.fromPair(sides[0], sides[1], p.normalise);
+    return a && b && ns.flameAnswers.found(ns.flameDiff.fromPair(sides[0],
+      sides[1], p.normalise), sides.map(ns.flameTree.decode), p);
   }
 
   /* Means over both ranges of every series that was recorded. */
@@ -132,9 +142,11 @@
       return compare(snapshot, params);
     if (name === 'table.json' && params.function)
       return overTime(snapshot, params);
-    if (name === 'table.json')
+    if (name === 'table.json' && params.places)
       return snapshot.answers[ns.request.key(name,
         { query: params.query, places: params.places })];
+    if (name === 'table.json' || name === 'sandwich.json')
+      return exact(snapshot, name, params);
     if (name === 'flamegraph.json')
       return shaped(flameOf(snapshot, params, params.from === undefined
         ? snapshot.from : params.from, params.until === undefined

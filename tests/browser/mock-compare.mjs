@@ -8,7 +8,7 @@ import { flamegraph } from './mock-flame.mjs';
 
 const JS = new URL('../../frontend/js/', import.meta.url);
 for (const name of ['format', 'time', 'request', 'colour', 'flame-tree',
-  'flame-facts', 'flame-diff', 'runs'])
+  'flame-facts', 'flame-answers', 'flame-diff', 'runs'])
   runInThisContext(readFileSync(new URL(name + '.js', JS), 'utf8'),
     { filename: name + '.js' });
 const M = globalThis.MemLens;
@@ -27,12 +27,44 @@ function shaped(answer, q) {
 }
 
 function diff(service, a, b, q, now) {
-  const of = (r) => flamegraph({ service, ...r }, now);
-  return M.flameDiff.fromPair(of(a), of(b), q.get('normalise') || 'total');
+  const sides = [a, b].map((r) => flamegraph({ service, ...r }, now));
+  return M.flameAnswers.found(M.flameDiff.fromPair(...sides,
+    q.get('normalise') || 'total'), sides.map(M.flameTree.decode),
+  { search: q.get('search') || '' });
+}
+
+/* The parameters of a question as the pages' functions take them. */
+const asked = (q) => ({ search: q.get('search') || undefined,
+  sort: q.get('sort') || undefined,
+  limit: q.has('limit') ? Number(q.get('limit')) : undefined });
+
+/* A refusal in the pages' code is the server's. */
+M.api = { ApiError: class extends Error {
+  constructor(status, text, field) {
+    super(text);
+    Object.assign(this, { status, field });
+  }
+} };
+
+function wholeTree(service, range, q, now) {
+  const answer = shaped(flamegraph({ service, ...range }, now), q);
+  return [M.flameTree.decode(answer), answer.memlens];
+}
+
+function sandwich(service, range, q, now) {
+  const [f, memlens] = wholeTree(service, range, q, now);
+  return { ...memlens, ...M.flameAnswers.sandwich(f, q.get('function')) };
+}
+
+function table(service, range, q, now) {
+  const [f, memlens] = wholeTree(service, range, q, now);
+  return { ...memlens, ...M.flameAnswers.table(f, asked(q)),
+    over_time: q.has('function') ? overTime(service, range, q, now)
+      : undefined };
 }
 
 /* One function in ten steps. */
-function table(service, range, q, now) {
+function overTime(service, range, q, now) {
   const step = Math.max(10, Math.ceil((range.until - range.from) / 100) * 10);
   const points = [];
   for (let t = range.from; t < range.until; t += step) {
@@ -43,8 +75,7 @@ function table(service, range, q, now) {
     points.push(f.ticks ? [t, r ? r.self : 0, r ? r.total : 0]
       : [t, null, null]);
   }
-  return { ...range, rows: [], over_time: { function: q.get('function'),
-    step, points } };
+  return { function: q.get('function'), step, points };
 }
 
 const row = (name, labels, unit, a, b, verdict, better = null) => ({ name,
@@ -83,5 +114,6 @@ async function post(body) {
 const folded = (answer) =>
   M.flameTree.folded(M.flameTree.decode(answer));
 
-export const comparison = { shaped, folded, diff, table, compare, post,
+export const comparison = { shaped, folded, diff, table, sandwich,
+  compare, post,
   list: () => ({ runs }), reset: () => runs.splice(0) };

@@ -120,6 +120,8 @@ const ROUTES = {
   'diff.json': (q) => comparison.diff(serviceOf(q), range(q), rangeB(q), q,
     clock()),
   'table.json': (q) => comparison.table(serviceOf(q), range(q), q, clock()),
+  'sandwich.json': (q) => comparison.sandwich(serviceOf(q), range(q), q,
+    clock()),
   'compare.json': (q) => comparison.compare(range(q), rangeB(q)),
   'runs': () => comparison.list(),
   'flamegraph.folded': (q) => ({ type: 'text',

@@ -178,13 +178,40 @@ function profile({ browser, base }) {
         const name = await rows.first().locator('.fn-text').textContent();
         await page.keyboard.press('/');
         await page.keyboard.type(name);
-        await until(async () => await rows.count() < all, 3000, 'filter');
-        assert(/% matched/.test(await page.textContent('.matched')),
-          'no share');
+        await until(async () => await rows.count() < all &&
+          /% matched/.test(await page.textContent('.matched')), 3000,
+        'the filter and its share');
         assert(page.url().includes('search='), 'not in the address');
         await page.fill('#flame-search', '/(/');
         await until(async () => /not an expr/.test(await page.textContent(
           '.matched')), 3000, 'a bad expression is said');
+      })],
+    ['a cut graph says so; table, search and sandwich are of the whole', () =>
+      withPage(browser, {}, async (page) => {
+        await page.route('**/api/v1/flamegraph.json*', async (route) => {
+          const res = await route.fetch();
+          const body = await res.json();
+          const { numTicks } = body.flamebearer;
+          Object.assign(body.flamebearer, { names: ['total', '(other)'],
+            levels: [[0, numTicks, 0, 0], [0, numTicks, numTicks, 1]] });
+          delete body.memlens.sample_levels;
+          body.memlens.kinds = ['unknown', 'unknown'];
+          await route.fulfill({ response: res, json: body });
+        });
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu');
+        await loaded(page, 'cpu');
+        assert(/not drawn by function: 100 %/.test(await page.textContent(
+          '.flame-facts')), 'it is not said');
+        const rows = page.locator('.fn-table .fn-text');
+        assert(await rows.count() > 5, 'no functions');
+        const list = await rows.allTextContents();
+        assert(!list.includes('(other)'), '(other) is a function');
+        await page.fill('#flame-search', list[0]);
+        await until(async () => /^[1-9].*% matched/.test(await
+        page.textContent('.matched')), 5000, 'the share of all stacks');
+        await page.click('.segment:has-text("Sandwich")');
+        await rows.first().click();
+        await page.waitForSelector('.sandwich:not(.sandwich-empty) canvas');
       })],
     ['a zoom is kept in the address and left by back', () => withPage(
       browser, {}, async (page) => {

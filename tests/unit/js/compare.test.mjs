@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { load } from './load.mjs';
 
 const M = load('format', 'time', 'request', 'series', 'colour', 'flame-tree',
-  'flame-layout', 'flame-facts', 'flame-diff', 'runs', 'snapshot',
+  'flame-layout', 'flame-facts', 'flame-answers', 'flame-diff', 'runs',
+  'snapshot',
   'url-state');
 const T = M.flameTree, D = M.flameDiff, R = M.runs;
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { load } from './load.mjs';
 
 const M = load('format', 'flame-tree', 'flame-layout', 'flame-facts',
-  'colour', 'flame-places');
+  'flame-answers', 'colour', 'flame-places');
 const T = M.flameTree;
 
 /* A naive tree of {stack: value}, encoded by the rules of the format. */
@@ -96,6 +96,30 @@ test('no function exceeds the whole, selfs add up to it', () => {
       new Set(T.folded(f).trim().split('\n')
         .map((l) => l.replace(/\d+$/, (n) => String(2 * n)))));
   }
+});
+
+test('table, search and sandwich of a whole tree, as the server answers', () => {
+  const A = M.flameAnswers;
+  const f = T.decode(flamebearer({ 'a;b;a': 5, 'a;c': 2, 'B': 1 }));
+  const t = A.table(f, { search: 'b', sort: 'total' });
+  assert.deepEqual(t.rows.map((r) => [r.name, r.self, r.total]),
+    [['b', 0, 5], ['B', 1, 1]]);
+  assert.deepEqual(t.matched, { amount: 6, share: 6 / 8 });
+  assert.equal(A.table(f, { limit: 1 }).functions, 4);
+  assert.deepEqual(A.table(f, { sort: '-name' }).rows.map((r) => r.name),
+    ['c', 'b', 'a', 'B']);
+  const s = A.sandwich(f, 'b');
+  assert.deepEqual(s.function, { name: 'b', self: 0, total: 5 });
+  assert.equal(s.callers.flamebearer.levels[2][1], 5);
+  assert.equal(A.sandwich(f, 'nobody').function.total, 0);
+  M.api = { ApiError: Error };
+  assert.throws(() => A.table(f, { search: '/(/' }));
+});
+
+test('what a cut has gathered is no function', () => {
+  const f = T.decode(flamebearer({ 'a;(other)': 5, 'a;c': 2, '(other)': 1 }));
+  assert.equal(T.gathered(f), 6);
+  assert.equal(T.gathered(T.decode(flamebearer({ a: 1 }))), 0);
 });
 
 test('matches inside matches are not counted twice', () => {

@@ -1,0 +1,44 @@
+/*
+ * What a person looks for among the names of functions: the search box of
+ * the pages, whose rules are frontend/js/flame-tree.js's.
+ *
+ *	get          names that contain it, ASCII letters of either case
+ *	/^Get.*Key$/ names that match the POSIX extended expression
+ *	/put|get/i   the same, letters of either case
+ *
+ * The flags m, s and u mean nothing to a name, which is one line.  What this
+ * language and JavaScript's read differently without a word (\d, a backslash
+ * in brackets) is refused.  What a search finds of a profile is the amount of the stacks that have a match:
+ * each counts once, however many of its frames do.
+ */
+#ifndef FCGI_FORMAT_SEARCH_H
+#define FCGI_FORMAT_SEARCH_H
+
+#include <stdbool.h>
+
+#include "store/base/buf.h"
+
+struct diff;
+struct err;
+struct flame;
+struct search;
+struct table;
+
+#define SEARCH_MAX 1024 /* bytes */
+
+/* `text` is copied.  Errors: ERR_REQUEST 400 with field "search" for an
+ * expression that does not compile or could be slow, ENOMEM. */
+const struct err *search_new(struct search **out, const char *text);
+void search_free(struct search *s); /* NULL is fine */
+
+/* `name` stays what it is while the search lives: it is matched once. */
+bool search_test(struct search *s, const char *name);
+
+/* The amount of the stacks that have a match; of a diff by its sides. */
+int128 search_flame(struct search *s, const struct flame *f);
+void search_diff(struct search *s, const struct diff *d, int128 sum[2]);
+
+/* Leaves the rows that match. */
+void search_table(struct search *s, struct table *t);
+
+#endif
