@@ -16,10 +16,12 @@
 #include "store/base/log.h"
 #include "store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define POLL_NS (250 * NS_PER_MS)
+#define STARVED_NS (60 * NS_PER_S) /* it is said for so long */
 #define SLOTS_AHEAD_MAX 360 /* a client's clock may be this far ahead */
 
 /* ---- batches ---- */
@@ -51,8 +53,6 @@ daemon_tell_store(struct daemon *d, const struct err *e)
 		    e->text, DAEMON_PENDING_MAX);
 	else if (e == NULL && d->store_refuses)
 		log_info("store: takes batches again");
-	if ((e != NULL) != d->store_refuses)
-		store_say_state(d->store, e);
 	d->store_refuses = e != NULL;
 }
 
@@ -70,7 +70,7 @@ static bool
 daemon_hopeless(const struct err *e)
 {
 	return e->domain == ERR_FORMAT ||
-	    (e->domain == ERR_LIMIT && e->code != 507);
+	    (e->domain == ERR_LIMIT && e->code != 507 && e->code != 503);
 }
 
 static void
@@ -148,6 +148,32 @@ daemon_take(void *arg, struct batch *b)
 
 /* ---- slots ---- */
 
+/* What retention has taken since the last slot, and that it waits. */
+static void
+daemon_mark_retention(struct daemon *d, struct batch *b, int64_t start_ns)
+{
+	struct store_writer_stats now;
+	char text[160];
+	int n = 0;
+
+	store_writer_stats(d->store, &now);
+	if (now.held_ns != 0 && !d->held)
+		n = snprintf(text, sizeof(text), "old data is kept: the clock "
+		    "has jumped by %lld s",
+		    (long long)(now.held_ns / NS_PER_S));
+	else if (now.removed != d->removed)
+		n = snprintf(text, sizeof(text), "%llu files of slots until "
+		    "%lld went by their age or by the cap",
+		    (unsigned long long)(now.removed - d->removed),
+		    (long long)now.removed_until * d->slots.slot_ns /
+		    NS_PER_S);
+	if (n > 0)
+		batch_add_fact(b, start_ns, FACT_MARK, "retention", text,
+		    (size_t)n);
+	d->removed = now.removed;
+	d->held = now.held_ns != 0;
+}
+
 void
 daemon_close_slot(struct daemon *d, uint64_t slot)
 {
@@ -167,6 +193,7 @@ daemon_close_slot(struct daemon *d, uint64_t slot)
 		batch_add_fact(b, start_ns, FACT_MARK, "memlensd", d->mark,
 		    strlen(d->mark));
 	d->mark = NULL;
+	daemon_mark_retention(d, b, start_ns);
 	log_debug("slot %llu: %zu blocks, %zu facts", (unsigned long long)slot,
 	    b->n_blocks, b->n_facts);
 	daemon_submit(d, b);
@@ -208,6 +235,27 @@ daemon_status(struct daemon *d)
 	    d->store_refuses ? ", REFUSES BATCHES" : "");
 }
 
+/* A push that waits for a descriptor waits without a trace otherwise. */
+static void
+daemon_tell_starved(struct daemon *d, int64_t mono_ns)
+{
+	struct intake_stats now;
+
+	intake_stats(d->intake, &now);
+	if (now.starved != d->starved) {
+		if (d->starved_ns == 0)
+			log_err("too few file descriptors to take a batch");
+		d->starved_ns = mono_ns;
+		store_say_trouble(d->store,
+		    "too few file descriptors to take what is pushed");
+	} else if (d->starved_ns != 0 &&
+	    mono_ns - d->starved_ns > STARVED_NS) {
+		d->starved_ns = 0;
+		store_say_trouble(d->store, "");
+	}
+	d->starved = now.starved;
+}
+
 /* What happens once a second. */
 static void
 daemon_tick(struct daemon *d, int64_t wall_ns, int64_t mono_ns)
@@ -219,6 +267,7 @@ daemon_tick(struct daemon *d, int64_t wall_ns, int64_t mono_ns)
 	d->ticked = wall_ns / NS_PER_S;
 	purger_tick(d->purger, d->intake);
 	intake_tick(d->intake, mono_ns);
+	daemon_tell_starved(d, mono_ns);
 	if (d->n_pending > 0)
 		daemon_flush_pending(d);
 	e = store_tick(d->store, d->replay ? d->data_ns : wall_ns);

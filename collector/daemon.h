@@ -52,6 +52,10 @@ struct daemon {
 	size_t n_pending;
 	uint64_t lost;       /* batches dropped from pending */
 	bool store_refuses;  /* said so already */
+	uint64_t removed;    /* files that retention has taken, as marked */
+	bool held;           /* it waits, as marked */
+	uint64_t starved;    /* pushes that found no descriptor */
+	int64_t starved_ns;  /* when the last did; 0: none lately */
 	bool record_failed;  /* said so already */
 	bool first;          /* the next slot says all facts again */
 	const char *mark;    /* FACT_MARK for the next slot, or NULL */

@@ -259,7 +259,6 @@ daemon_start_store(struct daemon *d)
 	options.slot_ns = c->slot_ns;
 	if ((e = store_writer_open(&d->store, c->directory, &options)) != NULL)
 		return err_wrap(e, "store");
-	store_say_state(d->store, NULL);
 	slots_init(&d->slots, c->slot_ns, clock_wall_ns(), clock_mono_ns());
 	d->first = true;
 	return NULL;

@@ -177,11 +177,14 @@ health_judge(struct health *h)
 	if (stale < h->stale_ns)
 		stale = h->stale_ns;
 	if (h->extent.state == STORE_DISK_FULL)
-		health_because(h, HEALTH_DEGRADED, "", "the disk is full: "
-		    "nothing is stored until there is room");
+		health_because(h, HEALTH_DEGRADED, "the disk is full",
+		    *h->extent.why != '\0' ? h->extent.why
+		    : "nothing is stored until there is room");
 	else if (h->extent.state == STORE_FAILED)
-		health_because(h, HEALTH_DEGRADED, "", "the collector cannot "
-		    "write to the store");
+		health_because(h, HEALTH_DEGRADED, "the collector cannot "
+		    "write to the store", h->extent.why);
+	else if (*h->extent.why != '\0')
+		health_because(h, HEALTH_DEGRADED, "", h->extent.why);
 	if (h->extent.until_ns == 0)
 		health_because(h, HEALTH_DOWN, "", "the store is empty");
 	else if (h->now_ns - h->extent.until_ns > stale)

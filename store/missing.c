@@ -110,7 +110,8 @@ missing_file(struct store *s, const struct reader_file *f, uint64_t from,
 		return;
 	missing_add(s, missing_later(from, f->entry.since),
 	    missing_sooner(until, f->entry.until), "%s %s", f->entry.name,
-	    f->breaks == 0 ? "may not be read" : "is damaged");
+	    f->gone ? "is missing" : f->breaks == 0 ? "may not be read"
+	                                        : "is damaged");
 }
 
 void
@@ -122,12 +123,36 @@ missing_summary(struct store *s, uint64_t from, uint64_t until)
 	}
 }
 
+/* A journal that is gone began where the sealed files end. */
+static void
+missing_journal(struct store *s, uint32_t i, uint64_t from, uint64_t until)
+{
+	uint64_t first = 0, end;
+
+	for (uint32_t k = 0; k < s->n_files; k++)
+		first = missing_later(first, s->files[k].entry.until);
+	for (uint32_t k = 0; k < s->n_journals; k++) {
+		uint64_t other = s->journals[k]->until_slot;
+
+		if (other != 0 && k < i)
+			first = missing_later(first, other - 1);
+		else if (other != 0 && first == 0)
+			first = s->journals[k]->first_slot;
+	}
+	s->journals[i]->gaps.home = s->journals[i]->gaps.first = first;
+	end = reader_journal_until(s, i);
+	missing_add(s, missing_later(from, first), missing_sooner(until, end),
+	    "%s is missing", s->journals[i]->name);
+}
+
 void
 missing_gaps(struct store *s, uint64_t from, uint64_t until)
 {
 	for (uint32_t i = 0; i < s->n_journals; i++) {
 		const struct reader_journal *j = s->journals[i];
 
+		if (j->gone)
+			missing_journal(s, i, from, until);
 		for (size_t k = 0; k < j->gaps.n; k++)
 			missing_add(s, missing_later(from,
 			    j->gaps.list[k].from), missing_sooner(until,

@@ -29,6 +29,7 @@ struct reader_file {
 	uint32_t fact_kinds; /* bit k: it has facts of kind k */
 	bool broken;     /* damaged: skipped, tried again with the next
 	                  * manifest, but not for ever: */
+	bool gone;       /* somebody has deleted it */
 	unsigned breaks; /* Berkeley DB leaks 15 KB a try */
 };
 
@@ -38,6 +39,7 @@ struct reader_journal {
 	struct memspan span;
 	uint64_t first_slot, until_slot; /* of its blocks; until 0: none */
 	struct gaps gaps;
+	bool gone; /* somebody has deleted it; there is no descriptor */
 	bool torn; /* its end is part of a record, and will stay so */
 	uint64_t torn_until; /* slot up to which it may lack some */
 };
@@ -103,6 +105,8 @@ size_t reader_bytes(const struct store *s);
 /* Closes files that were not used for longest, and not by this request,
  * until all that is kept and `more` fit; false when they do not. */
 bool reader_make_room(struct store *s, size_t more);
+/* When the next journal was begun, or the span of journal i ends. */
+uint64_t reader_journal_until(const struct store *s, uint32_t i);
 /* missing.c: what an answer over slots [from, until) lacks, if anything: of
  * one file that it would read; where no other file stands in for a summary;
  * of journals and of what is lost for good. */
@@ -126,8 +130,8 @@ reader_slot(const struct store *s, int64_t time_ns)
 void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
 /* Moves a time down to where slots are kept fine enough (retention). */
 int64_t reader_kept_border(const struct store *s, int64_t time_ns);
-/* What the writer of a directory said last; it may be gone. */
-enum store_state store_said_state(int dir);
+/* What the writer of a directory said last, and why, or ""; it may be gone. */
+enum store_state store_said_state(int dir, char *why, size_t size);
 /* All numbers of series of some kinds that match, as an array that the caller
  * frees. */
 #define READER_PROFILES (1u << SERIES_FLOW | 1u << SERIES_STOCK)

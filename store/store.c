@@ -22,13 +22,25 @@
 #define READER_BREAKS 8 /* tries of a file that seems damaged */
 #define READER_TRIES 10 /* of a manifest that changes under us */
 
+/* What this manifest names and is not there is missing; what an older one
+ * names the writer may have replaced. */
+static bool
+reader_is_current(const struct store *s, uint64_t generation)
+{
+	uint64_t now;
+
+	return manifest_generation(s->dir, &now) == NULL && now == generation;
+}
+
 /* ---- files ---- */
 
 const struct err *
 reader_failed(struct store *s, struct reader_file *f, const struct err *e)
 {
 	reader_close_file(f);
-	if (e->code == ENOENT || e->code == ENOMEM || e->code == EMFILE ||
+	f->gone = e->code == ENOENT && reader_is_current(s,
+	    s->manifest.generation);
+	if ((e->code == ENOENT && !f->gone) || e->code == ENOMEM || e->code == EMFILE ||
 	    e->code == ENFILE)
 		return e;
 	log_warn("store: %s: left out: %s", f->entry.name, e->text);
@@ -103,7 +115,7 @@ reader_close_journal(struct reader_journal *j)
 }
 
 static const struct err *
-reader_open_journal(struct store *s, const char *name,
+reader_open_journal(struct store *s, const char *name, uint64_t generation,
     struct reader_journal **out)
 {
 	struct reader_journal *j = calloc(1, sizeof(*j));
@@ -119,8 +131,12 @@ reader_open_journal(struct store *s, const char *name,
 	if (j->reader.fd < 0) {
 		const struct err *e = err_errno("%s/%s", s->path, name);
 
-		reader_close_journal(j);
-		return e;
+		j->gone = e->code == ENOENT &&
+		    reader_is_current(s, generation);
+		if (!j->gone) {
+			reader_close_journal(j);
+			return e;
+		}
 	}
 	*out = j;
 	return NULL;
@@ -149,6 +165,8 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 	const struct err *e = NULL;
 	struct batch *b;
 
+	if (j->gone)
+		return NULL;
 	if (j->reader.offset == JOURNAL_HEADER)
 		e = reader_begin_journal(j);
 	while (e == NULL) {
@@ -240,7 +258,8 @@ reader_adopt_journals(struct store *s, const struct manifest *m)
 			continue;
 		journals[n] = reader_take_journal(s, name);
 		if (journals[n] == NULL)
-			e = reader_open_journal(s, name, &journals[n]);
+			e = reader_open_journal(s, name, m->generation,
+			    &journals[n]);
 		n += journals[n] != NULL;
 	}
 	for (uint32_t k = 0; k < s->n_journals; k++)
@@ -350,8 +369,7 @@ reader_sees_writer(const struct store *s)
 	return seen;
 }
 
-/* When the next journal was begun, or the span of this one ends. */
-static uint64_t
+uint64_t
 reader_journal_until(const struct store *s, uint32_t i)
 {
 	const struct reader_journal *j = s->journals[i];
@@ -494,14 +512,14 @@ store_extent(const struct store *s, struct store_extent *e)
 	    .generation = s->manifest.generation,
 	    .writer = reader_sees_writer(s)};
 	if (e->writer)
-		e->state = store_said_state(s->dir);
+		e->state = store_said_state(s->dir, e->why, sizeof(e->why));
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		e->bytes += s->files[i].entry.bytes;
 		e->damaged += s->files[i].broken;
 	}
 	for (uint32_t i = 0; i < s->n_journals; i++) {
 		e->bytes += s->journals[i]->reader.offset;
-		e->damaged += s->journals[i]->torn;
+		e->damaged += s->journals[i]->torn + s->journals[i]->gone;
 	}
 }
 

@@ -57,6 +57,11 @@ struct store_writer_stats {
 	uint64_t late_blocks;
 	uint64_t lost_slots; /* that the cap took and the summary lacks */
 	uint64_t next_slot; /* first slot that no batch has covered yet */
+	uint64_t removed;   /* files that age or the cap has taken, and the */
+	uint64_t removed_until; /* end of the newest slot of one of them */
+	int64_t held_ns; /* data is old enough to go, but the clock has
+	                  * jumped by so much, and must be steady first;
+	                  * 0: nothing is held */
 };
 
 /*
@@ -82,9 +87,12 @@ const struct err *store_tick(struct store_writer *w, int64_t now_ns);
 
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *s);
 
-/* Tells readers (store_extent) why batches are refused now, or with NULL
- * that they are not. */
-void store_say_state(struct store_writer *w, const struct err *refused);
+/*
+ * Readers are told (store_extent) why batches are refused, why the work does
+ * not go on, and that old data is held.  This adds what the caller knows:
+ * why something else goes wrong, "" that nothing does.
+ */
+void store_say_trouble(struct store_writer *w, const char *why);
 
 /* Syncs, waits for the background work, releases the lock.  NULL is fine. */
 const struct err *store_writer_close(struct store_writer *w);
@@ -139,7 +147,8 @@ struct store_extent {
 	uint64_t files, journals, damaged;
 	uint64_t generation; /* of the manifest */
 	bool writer; /* somebody has the store open for writing */
-	enum store_state state; /* what that one says of it */
+	enum store_state state; /* what that one says of it, */
+	char why[200];          /* and why, also of STORE_OK; or "" */
 };
 
 /* Opens a directory for reading; `cache_bytes` bounds the cache of symbols

@@ -143,12 +143,60 @@ work_only_here(const struct manifest *m, const struct manifest_file *f)
 	return f->until > from ? f->until - from : 0;
 }
 
+/* The slot before which everything is older than `age_ns`; 0 while the clock
+ * is not to be believed.  Data is not old before newer data has come. */
+static uint64_t
+work_limit(struct store_writer *w, int64_t age_ns)
+{
+	uint64_t limit = 0;
+
+	pthread_mutex_lock(&w->mutex);
+	if (age_ns > 0)
+		limit = writer_slot(w, w->now_ns);
+	if (limit > w->newest)
+		limit = w->newest;
+	age_ns /= w->options.slot_ns;
+	limit = limit > (uint64_t)age_ns ? limit - (uint64_t)age_ns : 0;
+	pthread_mutex_unlock(&w->mutex);
+	return limit;
+}
+
+/* May `slots` of data go now?  Notes it when they are held back. */
+static bool
+work_may_go(struct store_writer *w, uint64_t slots)
+{
+	bool may;
+
+	pthread_mutex_lock(&w->mutex);
+	may = calm_is(&w->calm, w->options.slot_ns);
+	if (!may && w->stats.held_ns == 0)
+		log_warn("store: old data is kept: the clock has jumped by "
+		    "%" PRId64 " s; it goes after an hour of steady time",
+		    w->calm.jump_ns / NS_PER_S);
+	if (!may)
+		w->held_ns = w->calm.jump_ns;
+	may = may && calm_spend(&w->calm, slots);
+	pthread_mutex_unlock(&w->mutex);
+	return may;
+}
+
+static void
+work_count_removed(struct store_writer *w, uint64_t until)
+{
+	pthread_mutex_lock(&w->mutex);
+	w->stats.removed++;
+	if (until > w->stats.removed_until)
+		w->stats.removed_until = until;
+	pthread_mutex_unlock(&w->mutex);
+}
+
 /* Removes one file for good; `lost` slots with it. */
 static const struct err *
 work_remove(struct store_writer *w, const struct manifest_file *f,
     uint64_t lost)
 {
 	struct change *c = malloc(sizeof(*c));
+	uint64_t until = f->until;
 	const struct err *e;
 
 	if (c == NULL)
@@ -162,6 +210,8 @@ work_remove(struct store_writer *w, const struct manifest_file *f,
 		e = change_end(w, c, NULL);
 	}
 	free(c);
+	if (e == NULL)
+		work_count_removed(w, until);
 	return e;
 }
 
@@ -186,7 +236,8 @@ work_thin(struct store_writer *w, const struct manifest_file *f, bool *did)
 		return work_merge_span(w,
 		    seg_align(f->first, FORMAT_SPAN_LEVEL),
 		    FORMAT_SPAN_LEVEL);
-	return work_remove(w, f, 0);
+	*did = work_may_go(w, f->slots);
+	return *did ? work_remove(w, f, 0) : NULL;
 }
 
 /* Takes out of the summary what is older than everything is kept. */
@@ -200,17 +251,20 @@ work_retain_summary(struct store_writer *w, bool *did)
 
 	if (w->options.retain_ns == 0 || until == 0)
 		return NULL;
-	pthread_mutex_lock(&w->mutex);
-	drop.until = seg_align(writer_slot(w, w->now_ns -
-	    w->options.retain_ns), FORMAT_SPAN_LEVEL);
-	pthread_mutex_unlock(&w->mutex);
+	drop.until = seg_align(work_limit(w, w->options.retain_ns),
+	    FORMAT_SPAN_LEVEL);
 	for (uint32_t i = 0; i < w->manifest.n; i++) {
 		if (w->manifest.files[i].kind == MANIFEST_SUMMARY)
 			since = w->manifest.files[i].since;
 	}
 	if (drop.until > w->manifest.fine_from)
 		drop.until = w->manifest.fine_from;
+	since = seg_align(since, FORMAT_SPAN_LEVEL);
 	if (since >= drop.until)
+		return NULL;
+	if (drop.until - since > CALM_SLOTS) /* the rest in another hour */
+		drop.until = since + CALM_SLOTS;
+	if (!work_may_go(w, drop.until - since))
 		return NULL;
 	if ((c = malloc(sizeof(*c))) == NULL)
 		return err_nomem();
@@ -222,20 +276,21 @@ work_retain_summary(struct store_writer *w, bool *did)
 		e = change_end(w, c, e);
 	}
 	free(c);
+	if (e == NULL)
+		work_count_removed(w, drop.until);
 	return e;
 }
 
-const struct err *
-work_retain(struct store_writer *w, bool *did)
+static const struct err *
+work_retain_one(struct store_writer *w, bool *did)
 {
 	const struct manifest_file *f = work_oldest(&w->manifest);
 	const struct store_options *o = &w->options;
-	uint64_t bytes = work_total_bytes(w), limit = 0;
+	uint64_t bytes = work_total_bytes(w);
+	uint64_t limit = work_limit(w, o->retain_fine_ns);
 	const struct err *e = NULL;
 
 	pthread_mutex_lock(&w->mutex);
-	if (o->retain_fine_ns > 0)
-		limit = writer_slot(w, w->now_ns - o->retain_fine_ns);
 	w->stats.bytes = bytes;
 	w->stats.files = w->manifest.n;
 	pthread_mutex_unlock(&w->mutex);
@@ -254,4 +309,17 @@ work_retain(struct store_writer *w, bool *did)
 		return work_remove(w, f, lost);
 	}
 	return e == NULL && !*did ? work_retain_summary(w, did) : e;
+}
+
+const struct err *
+work_retain(struct store_writer *w, bool *did)
+{
+	const struct err *e;
+
+	w->held_ns = 0;
+	e = work_retain_one(w, did);
+	pthread_mutex_lock(&w->mutex);
+	w->stats.held_ns = w->held_ns;
+	pthread_mutex_unlock(&w->mutex);
+	return e;
 }

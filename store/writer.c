@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,13 @@ writer_load_manifest(struct store_writer *w)
 	return NULL;
 }
 
+static void
+writer_saw(struct store_writer *w, uint64_t until)
+{
+	if (until > w->newest)
+		w->newest = until;
+}
+
 /* The ids of batches that are in journals but not in the ids file yet. */
 static const struct err *
 writer_scan_journal(struct store_writer *w, const char *name)
@@ -94,6 +102,8 @@ writer_scan_journal(struct store_writer *w, const char *name)
 			break;
 		if (!ids_has(&w->ids, b->id))
 			e = ids_add(&w->ids, b->id, clock_wall_ns());
+		for (size_t i = 0; i < b->n_blocks; i++)
+			writer_saw(w, b->blocks[i].slot + 1);
 		batch_free(b);
 	}
 	journal_reader_fini(&r);
@@ -135,6 +145,7 @@ writer_recall_ids(struct store_writer *w)
 	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
 		const struct manifest_file *f = &w->manifest.files[i];
 
+		writer_saw(w, f->until);
 		if (f->kind == MANIFEST_IDS) {
 			e = writer_load_ids(w, f->name);
 			if (e != NULL && e->domain == ERR_FORMAT) {
@@ -164,6 +175,43 @@ writer_wait(struct store_writer *w, int64_t rest_until_ns)
 		continue;
 }
 
+/* Are they the same but for numbers, as in names of files? */
+static bool
+writer_same_text(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+
+	for (;; a++, b++) {
+		a += strspn(a, digits);
+		b += strspn(b, digits);
+		if (*a != *b)
+			return false;
+		if (*a == '\0')
+			return true;
+	}
+}
+
+/* What fails again and again is said once, and how often when it ends. */
+static void
+writer_log(struct store_writer *w, const struct err *e)
+{
+	const char *text = e != NULL ? e->text : "";
+
+	if (writer_same_text(text, w->logged)) {
+		w->logged_again++;
+		return;
+	}
+	if (w->logged[0] != '\0')
+		log_err("store: that was so %" PRIu64 " times: %s",
+		    w->logged_again + 1, w->logged);
+	if (e != NULL)
+		log_err("store: %s", e->text);
+	else
+		log_info("store: the work goes on");
+	snprintf(w->logged, sizeof(w->logged), "%s", text);
+	w->logged_again = 0;
+}
+
 static void *
 writer_thread(void *arg)
 {
@@ -180,9 +228,9 @@ writer_thread(void *arg)
 		w->kicked = w->urgent = false;
 		pthread_mutex_unlock(&w->mutex);
 		e = writer_work(w);
-		if (e != NULL)
-			log_err("store: %s", e->text);
+		writer_log(w, e);
 		pthread_mutex_lock(&w->mutex);
+		writer_say(w);
 	}
 	pthread_mutex_unlock(&w->mutex);
 	return NULL;
@@ -240,6 +288,8 @@ store_writer_open(struct store_writer **out, const char *dir,
 		e = writer_recall_ids(w);
 	if (e == NULL)
 		e = writer_start(w);
+	if (e == NULL)
+		writer_say(w);
 	if (e != NULL) {
 		w->options.no_thread = true; /* nothing to wait for */
 		w->stop = true;
@@ -354,6 +404,21 @@ writer_write(struct store_writer *w)
 	return e;
 }
 
+/* Whoever deletes the directory, or puts another one in its place, deletes
+ * what is written from then on: nobody is told that it is kept. */
+static const struct err *
+writer_check_place(const struct store_writer *w)
+{
+	struct stat ours, there;
+
+	if (fstat(w->dir, &ours) == 0 && ours.st_nlink > 0 &&
+	    stat(w->path, &there) == 0 && there.st_dev == ours.st_dev &&
+	    there.st_ino == ours.st_ino)
+		return NULL;
+	return err_new(ERR_LIMIT, 503, "%s is not the directory any more that "
+	    "was opened: it was moved or deleted; restart memlensd", w->path);
+}
+
 static const struct err *
 writer_append(struct store_writer *w, struct batch *b)
 {
@@ -364,7 +429,8 @@ writer_append(struct store_writer *w, struct batch *b)
 		w->stats.duplicates++;
 		return NULL;
 	}
-	if ((e = writer_check_space(w)) != NULL)
+	if ((e = writer_check_place(w)) != NULL ||
+	    (e = writer_check_space(w)) != NULL)
 		return e;
 	if ((e = ids_reserve(&w->ids, now)) != NULL)
 		return e; /* what is written must be remembered */
@@ -385,6 +451,7 @@ writer_append(struct store_writer *w, struct batch *b)
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		if (b->blocks[i].slot >= w->stats.next_slot)
 			w->stats.next_slot = b->blocks[i].slot + 1;
+		writer_saw(w, b->blocks[i].slot + 1);
 	}
 	return ids_add(&w->ids, b->id, now);
 }
@@ -405,6 +472,7 @@ store_append(struct store_writer *w, struct batch *b)
 	e = writer_append(w, b);
 	w->stats.refused += e != NULL;
 	writer_note(&w->taking, e);
+	writer_say(w);
 	pthread_mutex_unlock(&w->mutex);
 	return e;
 }
@@ -417,6 +485,8 @@ store_tick(struct store_writer *w, int64_t now_ns)
 
 	pthread_mutex_lock(&w->mutex);
 	w->now_ns = now_ns;
+	calm_tick(&w->calm, w->options.slot_ns, now_ns,
+	    (int64_t)w->newest * w->options.slot_ns);
 	due = writer_slot(w, now_ns - grace);
 	/* Without a spare one the next batch would have nowhere to go. */
 	if (w->current.fd >= 0 && (w->spare.fd >= 0 || !w->threaded) &&
@@ -424,6 +494,7 @@ store_tick(struct store_writer *w, int64_t now_ns)
 		writer_retire(w);
 	w->kicked = true; /* also to try again what failed */
 	pthread_cond_signal(&w->wake);
+	writer_say(w);
 	pthread_mutex_unlock(&w->mutex);
 	return w->options.no_thread ? writer_work(w) : NULL;
 }

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "calm.h"
 #include "ids.h"
 #include "journal_dict.h"
 #include "manifest.h"
@@ -29,6 +30,7 @@ struct journal_slot {
 };
 
 #define WRITER_RETIRED 8
+#define WRITER_SAID 256 /* bytes that the lock file holds */
 
 /* Why batches are refused, or why the work does not go on. */
 struct writer_trouble {
@@ -53,11 +55,18 @@ struct store_writer {
 	struct journal_slot retired[WRITER_RETIRED]; /* still to be synced */
 	size_t n_retired;
 	int64_t now_ns;
+	uint64_t newest; /* end of the newest slot that there is */
+	struct calm calm; /* mutex */
+	int64_t held_ns;  /* as in the statistics; background thread only */
 	struct ids ids;
 	bool ids_changed;
 	struct observed observed;
 	struct store_writer_stats stats;
 	struct writer_trouble taking, working; /* of appends, of the work */
+	char outside[200];       /* trouble that the caller tells, or "" */
+	char said[WRITER_SAID];  /* what stands in the lock file */
+	char logged[400];        /* the last failure of the work, */
+	uint64_t logged_again;   /* and how often it came after that */
 	char damaged[MANIFEST_NAME]; /* a file to set aside, or "" */
 	const struct purge_query *purge; /* that waits or runs; mutex */
 	struct buf record;
@@ -72,6 +81,8 @@ const struct err *writer_sweep(struct store_writer *w);
 /* Carries out the purge that waits, if one does.  Background thread; there is
  * a spare journal. */
 void writer_purge(struct store_writer *w);
+/* Brings what the lock file says up to date; mutex held. */
+void writer_say(struct store_writer *w);
 /* Notes how an attempt ended; NULL: well. */
 void writer_note(struct writer_trouble *t, const struct err *e);
 /* Makes an empty journal and names it in the manifest; background thread, or

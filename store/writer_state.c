@@ -1,10 +1,15 @@
 /*
- * What the writer says of itself while it can store nothing: a letter in the
- * lock file.  It is there before the disk is full, so that it needs no room.
+ * What the writer says of itself: a letter and why, in the lock file.  It is
+ * written when the store is opened, so that it needs no room later, when the
+ * disk is full.
  */
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "reader.h"
 #include "writer.h"
@@ -13,31 +18,61 @@ static const char letters[] = {
     [STORE_OK] = 'o', [STORE_DISK_FULL] = 'f', [STORE_FAILED] = 'e',
 };
 
-void
-store_say_state(struct store_writer *w, const struct err *refused)
+/* Mutex held. */
+static void
+writer_words(const struct store_writer *w, char *text, size_t size)
 {
-	enum store_state state = refused == NULL ? STORE_OK :
-	    refused->domain == ERR_LIMIT && refused->code == 507
-	    ? STORE_DISK_FULL
-	    : STORE_FAILED;
+	const struct writer_trouble *t = w->taking.state != STORE_OK
+	    ? &w->taking
+	    : &w->working;
+	const char *why = t->state != STORE_OK ? t->why : w->outside;
 
-	/* for people to see; nothing depends on it */
-	if (pwrite(w->lock, &letters[state], 1, 0) != 1)
+	if (*why == '\0' && w->stats.held_ns != 0)
+		snprintf(text, size, "%c old data is kept: the clock has "
+		    "jumped by %" PRId64 " s; it goes after an hour of "
+		    "steady time", letters[STORE_OK],
+		    w->stats.held_ns / NS_PER_S);
+	else
+		snprintf(text, size, "%c %s", letters[t->state], why);
+}
+
+void
+writer_say(struct store_writer *w)
+{
+	char text[WRITER_SAID] = "";
+
+	writer_words(w, text, sizeof(text));
+	if (memcmp(text, w->said, sizeof(text)) == 0)
 		return;
+	/* for people to see; nothing depends on it */
+	if (pwrite(w->lock, text, sizeof(text), 0) == sizeof(text))
+		memcpy(w->said, text, sizeof(text));
+}
+
+void
+store_say_trouble(struct store_writer *w, const char *why)
+{
+	pthread_mutex_lock(&w->mutex);
+	snprintf(w->outside, sizeof(w->outside), "%s", why);
+	writer_say(w);
+	pthread_mutex_unlock(&w->mutex);
 }
 
 enum store_state
-store_said_state(int dir)
+store_said_state(int dir, char *why, size_t size)
 {
 	int fd = openat(dir, "lock", O_RDONLY | O_CLOEXEC);
 	enum store_state state = STORE_OK;
-	char letter = 'o';
+	char text[WRITER_SAID + 1] = "";
 
-	if (fd >= 0 && pread(fd, &letter, 1, 0) == 1) {
-		if (letter == letters[STORE_DISK_FULL])
+	snprintf(why, size, "%s", "");
+	if (fd >= 0 && pread(fd, text, WRITER_SAID, 0) > 0) {
+		if (text[0] == letters[STORE_DISK_FULL])
 			state = STORE_DISK_FULL;
-		else if (letter == letters[STORE_FAILED])
+		else if (text[0] == letters[STORE_FAILED])
 			state = STORE_FAILED;
+		if (text[0] != '\0' && text[1] == ' ')
+			snprintf(why, size, "%s", text + 2);
 	}
 	if (fd >= 0)
 		close(fd);

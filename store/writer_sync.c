@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SYNC_TAIL (16u << 20) /* kept in memory; more is read back */
@@ -101,7 +102,7 @@ sync_drop_retired(struct store_writer *w)
 
 struct rescue {
 	char old[MANIFEST_NAME], name[MANIFEST_NAME]; /* of the copy */
-	int fd;
+	int fd, old_fd; /* of the copy, and of what it copies */
 	uint64_t bytes; /* that are in the copy */
 	struct buf bytes_kept;
 };
@@ -127,7 +128,13 @@ rescue_read_back(struct store_writer *w, struct rescue *r, uint64_t n)
 	int fd = openat(w->dir, r->old, O_RDONLY | O_CLOEXEC);
 	const struct err *e = NULL;
 	uint8_t part[16384];
+	char open_file[40];
 
+	if (fd < 0 && errno == ENOENT) { /* somebody has deleted it */
+		snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d",
+		    r->old_fd);
+		fd = open(open_file, O_RDONLY | O_CLOEXEC);
+	}
 	if (fd < 0)
 		return err_errno("%s/%s", w->path, r->old);
 	while (e == NULL && r->bytes < n) {
@@ -155,6 +162,7 @@ rescue_copy(struct store_writer *w, struct rescue *r)
 
 	pthread_mutex_lock(&w->mutex);
 	j = sync_find(w, r->old);
+	r->old_fd = j->fd;
 	before = j->bytes - j->tail.len;
 	buf_put(&r->bytes_kept, j->tail.data, j->tail.len);
 	pthread_mutex_unlock(&w->mutex);
@@ -239,7 +247,8 @@ sync_rescue(struct store_writer *w, const char *name)
 	const struct err *e;
 
 	snprintf(r.old, sizeof(r.old), "%s", name);
-	log_err("store: %s could not be synced; writing it anew", name);
+	log_err("store: %s was deleted, or could not be synced; writing it "
+	    "anew", name);
 	e = rescue_copy(w, &r);
 	if (e == NULL) {
 		pthread_mutex_lock(&w->mutex);
@@ -256,22 +265,34 @@ sync_rescue(struct store_writer *w, const char *name)
 
 /* ---- syncing ---- */
 
+/* What is written to a file without a name is gone with the descriptor. */
+static bool
+sync_deleted(const struct journal_slot *j)
+{
+	struct stat st;
+
+	return j->fd >= 0 && j->bytes > 0 && fstat(j->fd, &st) == 0 &&
+	    st.st_nlink == 0;
+}
+
 /* Syncs the oldest retired journal, or the present one; *more: there are
  * others. */
 static const struct err *
 sync_one(struct store_writer *w, bool *more)
 {
 	struct journal_slot j, *slot;
-	bool fine, done;
+	bool fine, done, due;
 	int fd;
 
 	pthread_mutex_lock(&w->mutex);
 	sync_drop_retired(w);
 	*more = w->n_retired > 0;
 	j = *more ? w->retired[0] : w->current;
-	fd = j.fd >= 0 && j.bytes > j.synced ? dup(j.fd) : -1;
+	j.failed |= sync_deleted(&j);
+	due = j.fd >= 0 && (j.bytes > j.synced || j.failed);
+	fd = due ? dup(j.fd) : -1;
 	pthread_mutex_unlock(&w->mutex);
-	if (j.fd < 0 || j.bytes == j.synced)
+	if (!due)
 		return NULL;
 	if (fd < 0)
 		return err_errno("%s/%s", w->path, j.name);
