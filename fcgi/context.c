@@ -9,6 +9,7 @@
 #include "fcgi/graph_cache.h"
 #include "fcgi/kept.h"
 #include "fcgi/settings.h"
+#include "fcgi/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/post.h"
@@ -54,12 +55,14 @@ context_store(struct context *c, struct store **s)
 {
 	const struct err *e = NULL;
 
+	watch_spare(true);
 	if (c->store != NULL && store_refresh(c->store) != NULL) {
 		store_close(c->store);
 		c->store = NULL;
 	}
 	if (c->store == NULL)
 		e = context_open(c);
+	watch_spare(false);
 	*s = c->store;
 	return e;
 }

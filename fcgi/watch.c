@@ -14,7 +14,7 @@
 
 #define PATIENCE_S 1 /* of CPU, after a client has gone */
 
-static volatile sig_atomic_t watch_fd = -1;
+static volatile sig_atomic_t watch_fd = -1, watch_useful;
 
 static void
 watch_patience(time_t seconds)
@@ -51,7 +51,9 @@ static void
 watch_on_patience(int signal)
 {
 	(void)signal;
-	if (gone())
+	if (gone() && watch_useful)
+		watch_patience(PATIENCE_S);
+	else if (gone())
 		_exit(0);
 }
 
@@ -78,6 +80,12 @@ watch_begin(int fd)
 	}
 	/* what happened before that is not told any more */
 	watch_look();
+}
+
+void
+watch_spare(bool useful)
+{
+	watch_useful = useful;
 }
 
 bool

@@ -19,6 +19,10 @@ void watch_init(void);
 /* Whether whoever is behind `fd` is gone already is known on return. */
 void watch_begin(int fd);
 
+/* What is done while this is set is of use to the next request, too: a worker
+ * does not end with it, or one that is slow to start would never be warm. */
+void watch_spare(bool useful);
+
 /* Nothing is watched any more; whether the client had gone. */
 bool watch_end(void);
 

@@ -114,6 +114,20 @@ work_that_does_not(void)
 		;
 }
 
+static void
+work_for_the_next(void)
+{
+	int64_t until;
+
+	watch_spare(true);
+	while (!gone())
+		;
+	for (until = clock_cpu_ns() + 5 * NS_PER_S / 2;
+	    clock_cpu_ns() < until;)
+		;
+	watch_spare(false);
+}
+
 static bool
 child_works(void *arg, struct buf *out)
 {
@@ -140,6 +154,7 @@ TEST(work_ends_with_its_client)
 	CHECK_INT(ends(work_that_asks), 1);
 	CHECK_INT(ends(work_that_does_not), 0);
 	CHECK_INT(ends(work_in_a_child), 1);
+	CHECK_INT(ends(work_for_the_next), 1);
 }
 
 TEST(who_has_gone_before_is_known_at_once)
