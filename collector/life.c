@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -217,7 +218,10 @@ life_parse(const void *record, size_t size, struct life_event *out,
 		out->end = map.start + map.size;
 		out->offset = map.offset;
 		out->ino = map.ino;
-	} else if (h.type != PERF_RECORD_COMM) {
+	} else if (h.type == PERF_RECORD_COMM) {
+		snprintf(out->comm, sizeof(out->comm), "%.*s",
+		    (int)(size - sizeof(h) - 16), (const char *)p + 16);
+	} else {
 		out->parent = (int32_t)id[1];
 		out->tid = (int32_t)id[2];
 	}

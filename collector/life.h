@@ -30,6 +30,7 @@ struct life_event {
 	uint64_t start, end;
 	uint64_t offset, ino; /* in the file; 0 for memory without one */
 	int64_t time_ns;      /* CLOCK_MONOTONIC */
+	char comm[16];        /* of the program, for LIFE_EXEC; else "" */
 };
 
 typedef void life_fn(void *arg, const struct life_event *e);

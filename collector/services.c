@@ -244,11 +244,38 @@ process_read_cgroup(const struct services *s, struct process *p)
 	text_clean(p->cgroup);
 }
 
+/* The rules, then what every process is. */
+static const char *
+process_service(const struct services *s, const struct process *p,
+    bool *ruled)
+{
+	const char *name = services_rules_match(s->rules, p);
+
+	*ruled = name != NULL;
+	if (name == NULL && p->kernel_thread)
+		name = SERVICES_KERNEL;
+	if (name == NULL && s->config->every_process && p->comm[0] != '\0')
+		name = p->comm;
+	return name == NULL ? SERVICES_OTHER : name;
+}
+
+void
+services_name(const struct services *s, const char *comm, const char *rest,
+    const char *cgroup, char *out, size_t size)
+{
+	struct process p = {.pid = 0};
+	bool ruled;
+
+	snprintf(p.comm, sizeof(p.comm), "%s", comm);
+	snprintf(p.command, sizeof(p.command), "%s %s", comm, rest);
+	snprintf(p.cgroup, sizeof(p.cgroup), "%s", cgroup);
+	snprintf(out, size, "%s", process_service(s, &p, &ruled));
+}
+
 static void
 process_classify(struct services *s, struct entry *e)
 {
 	struct process *p = &e->p;
-	const char *name;
 	bool ruled;
 
 	instances_leave(s->instances, p);
@@ -258,13 +285,7 @@ process_classify(struct services *s, struct entry *e)
 	p->kernel_thread = p->stat.kernel_thread;
 	process_read_command(s, p);
 	process_read_cgroup(s, p);
-	name = services_rules_match(s->rules, p);
-	ruled = name != NULL;
-	if (name == NULL && p->kernel_thread)
-		name = SERVICES_KERNEL;
-	if (name == NULL && s->config->every_process && p->comm[0] != '\0')
-		name = p->comm;
-	service_assign(s, e, name == NULL ? SERVICES_OTHER : name);
+	service_assign(s, e, process_service(s, p, &ruled));
 	p->ruled = ruled && strcmp(p->service, SERVICES_OTHER) != 0;
 	p->sweeps = 0;
 	e->told = false;
@@ -317,6 +338,16 @@ services_known(struct services *s, int32_t pid)
 {
 	const struct entry *e = services_find(s, pid);
 
+	return e != NULL ? &e->p : NULL;
+}
+
+const struct process *
+services_last(struct services *s, int32_t pid)
+{
+	struct entry *e = *services_bucket(s, pid);
+
+	while (e != NULL && e->p.pid != pid)
+		e = e->next;
 	return e != NULL ? &e->p : NULL;
 }
 

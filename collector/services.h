@@ -87,6 +87,14 @@ struct process *services_process(struct services *s, int32_t pid,
  * Valid until services_sweep(). */
 const struct process *services_known(struct services *s, int32_t pid);
 
+/* The same, or one that was known under it until lately. */
+const struct process *services_last(struct services *s, int32_t pid);
+
+/* Names the service of a process that nobody has looked at, of this name and
+ * executable (or arguments; both may be "") in a control group. */
+void services_name(const struct services *s, const char *comm,
+    const char *rest, const char *cgroup, char *out, size_t size);
+
 /* Reads one process anew, as a sweep does: it may be new, gone, or have
  * executed another program. */
 void services_look(struct services *s, int32_t pid);

@@ -12,6 +12,7 @@
 
 #include "life.h"
 #include "life_count.h"
+#include "lineage.h"
 #include "maps.h"
 #include "maps_changes.h"
 #include "services.h"
@@ -55,6 +56,7 @@ struct cpu_life {
 	struct life *life; /* NULL: not watched */
 	size_t fresh; /* records since the last poll */
 	struct life_count *count;
+	struct lineage *lineage;
 	int epoll, timer;
 	bool armed; /* the rings may wake us */
 	int64_t now_ns, armed_at_ns;
@@ -120,7 +122,8 @@ cpu_life_new(struct cpu_life **out, const struct cpu_life_parts *parts,
 	c->looks = tokens_full(LOOK_SPARE_NS * LOOK_SHARE);
 	c->wakes = tokens_full(5 * NS_PER_S);
 	c->count = life_count_new(parts->services);
-	if (c->count == NULL)
+	c->lineage = lineage_new();
+	if (c->count == NULL || c->lineage == NULL)
 		return err_nomem();
 	if (rings)
 		e = life_open(&c->life, life_record, c);
@@ -138,6 +141,7 @@ cpu_life_free(struct cpu_life *c)
 	if (c->timer >= 0)
 		close(c->timer);
 	life_count_free(c->count);
+	lineage_free(c->lineage);
 	free(c);
 }
 
@@ -217,7 +221,26 @@ cpu_life_event(struct cpu_life *c, const struct life_event *e, int64_t now_ns)
 	default:
 		break;
 	}
+	lineage_event(c->lineage, e);
 	life_count_event(c->count, e, now_ns);
+}
+
+static bool
+life_is_known(void *arg, int32_t pid)
+{
+	const struct cpu_life_parts *parts = arg;
+
+	return services_last(parts->services, pid) != NULL;
+}
+
+bool
+cpu_life_origin(const struct cpu_life *c, int32_t pid, int64_t time_ns,
+    struct lineage_origin *out)
+{
+	struct cpu_life_parts parts = c->parts;
+
+	return lineage_find(c->lineage, pid, time_ns, life_is_known, &parts,
+	    out);
 }
 
 /* The next mapping's reading comes later the more of them there are. */

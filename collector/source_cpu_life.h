@@ -32,6 +32,7 @@ struct batch;
 struct cpu_life;
 struct err;
 struct life_event;
+struct lineage_origin;
 struct maps;
 struct services;
 struct unwind_processes;
@@ -57,6 +58,11 @@ void cpu_life_serve(struct cpu_life *c, struct unwind_processes *processes);
 
 /* Takes the records, and does nothing else. */
 void cpu_life_drain(struct cpu_life *c, int64_t now_ns);
+
+/* Where a process comes from, as it was at time_ns (lineage.h); false: nobody
+ * knows. */
+bool cpu_life_origin(const struct cpu_life *c, int32_t pid, int64_t time_ns,
+    struct lineage_origin *out);
 
 /* One event, as the rings bring it. */
 void cpu_life_event(struct cpu_life *c, const struct life_event *e,

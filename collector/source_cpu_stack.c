@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "jit.h"
+#include "lineage.h"
 #include "pool.h"
 #include "service_faults.h"
 #include "services.h"
@@ -31,6 +32,16 @@ cpu_named(struct source *s, enum frame_kind kind, const char *name)
 	return symbols_frame(s->symbols, &(struct frame){.kind = kind,
 	    .name = name, .module = "", .build_id = ""});
 }
+
+/* Whose sample it is. */
+struct cpu_who {
+	struct process *p; /* NULL: gone before it was looked at, */
+	bool told;         /* but the kernel said where it comes from */
+	int32_t code;      /* told: whose mappings are its own, 0: nobody's */
+	const char *cgroup;
+	char service[sizeof(((struct process *)0)->service)];
+	char comm[EVENT_COMM + 1]; /* of the process */
+};
 
 /* Finds out, once, which file a mapping is of. */
 static void
@@ -88,13 +99,13 @@ cpu_fileless(struct source *s, const struct maps_process *p,
 }
 
 static uint32_t
-cpu_user_ref(struct source *s, const struct sample_event *e,
+cpu_user_ref(struct source *s, const struct sample_event *e, bool own,
     struct maps_process *p, struct mapping *map, uint64_t addr)
 {
 	uint64_t offset = addr - map->start + map->offset;
 	uint32_t ref;
 
-	if (map->kind == MAP_ANONYMOUS && jits_ref(s->jits,
+	if (own && map->kind == MAP_ANONYMOUS && jits_ref(s->jits,
 	    maps_process_reader(p), e->start_ns, addr, s->now_ns, &ref))
 		return ref;
 	if (!map->tried)
@@ -123,6 +134,41 @@ cpu_catch_up(struct source *s, uint64_t *reads)
 	return true;
 }
 
+/* The list of mappings that a sample's addresses lie in.  A process that is
+ * gone has none, but a child of a fork has its parent's until it executes a
+ * program; *own: it is not that.  NULL: nobody's. */
+static struct maps_process *
+cpu_code(struct source *s, const struct sample_event *e,
+    const struct cpu_who *who, bool *own)
+{
+	struct maps_process *p = NULL;
+
+	*own = who->p != NULL;
+	if (*own)
+		p = maps_process(s->maps, (int32_t)e->pid, e->start_ns,
+		    e->exec_id, s->now_ns);
+	if (who->code == 0 || (*own && maps_process_list(p)->n > 0))
+		return p;
+	*own = false;
+	return maps_process(s->maps, who->code, 0, 0, s->now_ns);
+}
+
+/* The mapping that held the address when the sample was taken, or NULL. */
+static struct mapping *
+cpu_mapping(struct source *s, const struct sample_event *e,
+    struct maps_process *p, uint64_t addr, uint64_t *reads)
+{
+	struct mapping *map;
+
+	if (p == NULL)
+		return NULL;
+	map = maps_find(s->maps, p, addr, s->now_ns);
+	if (cpu_catch_up(s, reads))
+		map = maps_list_find(maps_process_list(p), addr);
+	return map != NULL && maps_held(s->maps, p, map, addr,
+	    (int64_t)e->time_ns) ? map : NULL;
+}
+
 /*
  * Fills refs leaf first.  Code may be of nothing that is known, or perhaps of
  * another mapping when the sample was taken: the leaf ran there all the same,
@@ -132,34 +178,28 @@ cpu_catch_up(struct source *s, uint64_t *reads)
  */
 static size_t
 cpu_user_frames(struct source *s, const struct sample_event *e,
-    uint32_t *refs, bool *broken)
+    const struct cpu_who *who, uint32_t *refs, bool *broken)
 {
-	uint64_t reads = maps_reads(s->maps);
-	struct maps_process *p = maps_process(s->maps, (int32_t)e->pid,
-	    e->start_ns, e->exec_id, s->now_ns);
+	uint64_t reads = maps_reads(s->maps), addr;
 	const __u64 *frames = e->frames + e->n_kernel;
-	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0, last;
+	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0, own;
+	struct maps_process *p = cpu_code(s, e, who, &own);
 	struct mapping *map;
-	uint64_t addr;
 	size_t i;
 
 	cpu_catch_up(s, &reads);
 	for (i = 0; i < e->n_user; i++) {
 		/* A caller's address is behind its call. */
 		addr = i == 0 ? frames[0] : frames[i] - 1;
-		map = maps_find(s->maps, p, addr, s->now_ns);
-		if (cpu_catch_up(s, &reads))
-			map = maps_list_find(maps_process_list(p), addr);
-		if (map == NULL || !maps_held(s->maps, p, map, addr,
-		    (int64_t)e->time_ns)) {
-			last = i + 1 == e->n_user;
-			*broken = *broken || last || !by_tables;
-			if (i > 0 && *broken)
-				return i;
-			refs[i] = cpu_named(s, FRAME_MARK, "[unknown]");
+		map = cpu_mapping(s, e, p, addr, &reads);
+		if (map != NULL) {
+			refs[i] = cpu_user_ref(s, e, own, p, map, addr);
 			continue;
 		}
-		refs[i] = cpu_user_ref(s, e, p, map, addr);
+		*broken = *broken || i + 1 == e->n_user || !by_tables;
+		if (i > 0 && *broken)
+			return i;
+		refs[i] = cpu_named(s, FRAME_MARK, "[unknown]");
 	}
 	return i;
 }
@@ -210,16 +250,16 @@ cpu_kernel_frames(struct source *s, const struct sample_event *e,
 /* The whole stack, root first; returns its depth.  *whole: it begins where
  * its thread began. */
 static size_t
-cpu_stack(struct source *s, const struct sample_event *e, bool known,
-    uint32_t *refs, bool *whole)
+cpu_stack(struct source *s, const struct sample_event *e,
+    const struct cpu_who *who, uint32_t *refs, bool *whole)
 {
 	uint32_t user[EVENT_MAX_USER];
-	bool no_mapping = false;
+	bool no_mapping = false, known = who->p != NULL || who->told;
 	enum broken why;
 	size_t n_user = 0, n = 0;
 
 	if (known && e->n_user > 0)
-		n_user = cpu_user_frames(s, e, user, &no_mapping);
+		n_user = cpu_user_frames(s, e, who, user, &no_mapping);
 	why = cpu_judge(e, known, no_mapping, n_user);
 	*whole = why == BROKEN_NOT && (e->flags & EVENT_EH_FRAME) != 0;
 	if (why != BROKEN_NOT) {
@@ -252,25 +292,24 @@ cpu_threads_alike(struct source *s, struct process *p)
 /* Who ran.  Kernel threads carry numbers of CPUs and queues in their names,
  * which would make a label set of each. */
 static uint32_t
-cpu_group(struct source *s, const struct sample_event *e, struct process *p,
-    bool whole)
+cpu_group(struct source *s, const struct sample_event *e,
+    const struct cpu_who *who, bool whole)
 {
-	char comm[EVENT_COMM + 1], process[sizeof(p->comm) + 1];
+	char comm[EVENT_COMM + 1], process[sizeof(who->comm)];
 	char pool[sizeof(comm)];
 	struct aggregate_group g = {.process = process, .pool = pool,
-	    .service = p != NULL ? p->service : CPU_SERVICE_EXITED,
-	    .cgroup = p != NULL ? p->cgroup : "",
+	    .service = who->service, .cgroup = who->cgroup,
 	    .period_ns = e->period_ns};
 
 	snprintf(comm, sizeof(comm), "%.*s", EVENT_COMM, e->comm);
 	aggregate_fold_digits(pool, sizeof(pool), comm);
-	snprintf(process, sizeof(process), "%s", p != NULL ? p->comm : comm);
+	snprintf(process, sizeof(process), "%s", who->comm);
 	text_clean(process);
 	if ((e->flags & EVENT_KTHREAD) != 0) {
 		memcpy(process, pool, sizeof(process));
 		g.pool = "";
-	} else if (whole && p != NULL) {
-		g.by_entry = cpu_threads_alike(s, p);
+	} else if (whole && who->p != NULL) {
+		g.by_entry = cpu_threads_alike(s, who->p);
 	}
 	return aggregate_group(s->aggregate, &g);
 }
@@ -280,46 +319,100 @@ cpu_group(struct source *s, const struct sample_event *e, struct process *p,
  * children of a fork, those of its parent serve them all. */
 static void
 cpu_want_tables(struct source *s, const struct sample_event *e,
-    const struct process *p)
+    const struct cpu_who *who)
 {
+	const struct process *p = who->p;
 	bool lacks = (e->flags & EVENT_PENDING) != 0 ||
 	    e->error == BROKEN_NO_TABLES || e->error == BROKEN_NO_MAPPING;
 
 	if (!lacks || s->processes == NULL)
 		return;
-	if (s->boot_ns - (int64_t)e->start_ns > YOUNG_NS)
+	if (p != NULL && s->boot_ns - (int64_t)e->start_ns > YOUNG_NS)
 		unwind_processes_want(s->processes, (int32_t)e->pid,
 		    e->start_ns, e->exec_id, (int64_t)e->time_ns);
-	else if (p->stat.parent > 1)
-		unwind_processes_want(s->processes, p->stat.parent, 0, 0,
-		    (int64_t)e->time_ns);
+	else if (who->code != 0 || (p != NULL && p->stat.parent > 1))
+		unwind_processes_want(s->processes, who->code != 0 ?
+		    who->code : p->stat.parent, 0, 0, (int64_t)e->time_ns);
+}
+
+/* A process that nobody has looked at: it has its first thread's name, which
+ * the sample brings, and what else there is from where it comes from. */
+static void
+cpu_ask_origin(struct source *s, const struct sample_event *e,
+    struct cpu_who *who)
+{
+	const struct process *root = NULL;
+	struct lineage_origin origin;
+	const char *rest = "";
+
+	if (s->life == NULL || !cpu_life_origin(s->life, (int32_t)e->pid,
+	    (int64_t)e->time_ns, &origin))
+		return;
+	who->told = true;
+	if (origin.root != 0)
+		root = services_last(s->services, origin.root);
+	if (origin.program == 0)
+		who->code = origin.root;
+	if (who->p != NULL)
+		return;
+	if (e->pid != e->tid)
+		snprintf(who->comm, sizeof(who->comm), "%s",
+		    origin.program != 0 ? origin.comm :
+		    root != NULL ? root->comm : "");
+	if (root != NULL)
+		who->cgroup = root->cgroup;
+	if (root != NULL && origin.program == 0)
+		rest = root->command + strlen(root->comm) + 1;
+	services_name(s->services, who->comm, rest, who->cgroup,
+	    who->service, sizeof(who->service));
+}
+
+static void
+cpu_find_who(struct source *s, const struct sample_event *e,
+    struct cpu_who *who)
+{
+	struct process *p = services_process(s->services, (int32_t)e->pid,
+	    e->start_ns / TICK_NS * TICK_NS);
+	bool young = s->boot_ns - (int64_t)e->start_ns < YOUNG_NS;
+
+	*who = (struct cpu_who){.p = p, .cgroup = p != NULL ? p->cgroup : ""};
+	if (p != NULL)
+		snprintf(who->comm, sizeof(who->comm), "%s", p->comm);
+	else
+		snprintf(who->comm, sizeof(who->comm), "%.*s", EVENT_COMM,
+		    e->comm);
+	snprintf(who->service, sizeof(who->service), "%s",
+	    p != NULL ? p->service : CPU_SERVICE_EXITED);
+	if ((e->flags & EVENT_KTHREAD) == 0 && (p == NULL || young ||
+	    p->gone))
+		cpu_ask_origin(s, e, who);
 }
 
 /* There is no room for another stack. */
 static void
 cpu_lose_stack(struct source *s, const struct sample_event *e,
-    const struct process *p)
+    const struct cpu_who *who)
 {
 	s->now.aggregate_full += e->value;
-	service_faults_of(s->faults, p != NULL ? p->service :
-	    CPU_SERVICE_EXITED)->lost[LOST_AGGREGATE_FULL] += e->value;
+	service_faults_of(s->faults, who->service)->
+	    lost[LOST_AGGREGATE_FULL] += e->value;
 }
 
 void
 cpu_take_event(struct source *s, const struct sample_event *e)
 {
-	struct process *p = services_process(s->services, (int32_t)e->pid,
-	    e->start_ns / TICK_NS * TICK_NS);
-	uint32_t refs[CPU_STACK_MAX];
+	uint32_t refs[CPU_STACK_MAX], group;
+	struct cpu_who who;
 	bool whole;
-	size_t n = cpu_stack(s, e, p != NULL, refs, &whole);
-	uint32_t group = cpu_group(s, e, p, whole);
+	size_t n;
 
-	if (p != NULL)
-		cpu_want_tables(s, e, p);
+	cpu_find_who(s, e, &who);
+	n = cpu_stack(s, e, &who, refs, &whole);
+	group = cpu_group(s, e, &who, whole);
+	cpu_want_tables(s, e, &who);
 	if (group != AGGREGATE_NONE && aggregate_add(s->aggregate, group,
 	    refs, n, (int64_t)e->value))
 		s->now.samples += e->value;
 	else
-		cpu_lose_stack(s, e, p);
+		cpu_lose_stack(s, e, &who);
 }

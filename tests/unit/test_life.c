@@ -48,6 +48,10 @@ TEST(records)
 	r.h.misc = PERF_RECORD_MISC_COMM_EXEC;
 	CHECK(life_parse(&r, 32, &e, &lost) && e.kind == LIFE_EXEC &&
 	    e.pid == 7);
+	r.more[0] = 0;
+	memcpy(r.id + 2, "mysqld", 7);
+	CHECK(life_parse(&r, 40, &e, &lost));
+	CHECK_STR(e.comm, "mysqld");
 	/* Size, offset, device, inode, generation, protection, path, time. */
 	r = (struct record){.h = {PERF_RECORD_MMAP2, 0, 88}, .id = {9, 9},
 	    .more = {0x2000, 0x5000, 77, 4711, 1, 5, 0, 678}};

@@ -8,10 +8,12 @@
 
 #include "collector/config.h"
 #include "collector/jit.h"
+#include "collector/life.h"
 #include "collector/service_faults.h"
 #include "collector/services.h"
 #include "collector/slots.h"
 #include "collector/source_cpu.h"
+#include "collector/source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -259,6 +261,48 @@ TEST(process_that_has_ended)
 	    "{pool=pool-*,process=pool-12,};[no process]", 1);
 	CHECK_INT(t->s.now.broken[BROKEN_NO_PROCESS], 1);
 	batch_free(b);
+	bench_free(t);
+}
+
+/* One whose origin the kernel has told: it has its parent's code and service,
+ * or, from an exec on, the name of what it executed. */
+TEST(short_lived_child_is_its_parents)
+{
+	struct bench *t = bench_new();
+	const struct cpu_life_parts parts = {.services = t->services,
+	    .maps = t->s.maps};
+	struct sample_event e = own_event(t);
+	struct life_event fork = {.kind = LIFE_FORK, .pid = 4000000,
+	    .tid = 4000000, .parent = getpid()}, exec = {.kind = LIFE_EXEC,
+	    .pid = 4000000, .tid = 4000000, .comm = "grep"};
+	struct batch *b;
+
+	CHECK_OK(cpu_life_new(&t->s.life, &parts, -1, false));
+	fork.time_ns = t->s.now_ns - 2000;
+	exec.time_ns = t->s.now_ns - 1000;
+	e.pid = e.tid = 4000000;
+	e.time_ns = (uint64_t)fork.time_ns + 1;
+	snprintf(e.comm, sizeof(e.comm), "%.15s", t->service);
+	cpu_life_event(t->s.life, &fork, t->s.now_ns);
+	cpu_life_event(t->s.life, &exec, t->s.now_ns);
+	e.flags = EVENT_EH_FRAME;
+	cpu_take_event(&t->s, &e);
+	b = bench_slot(t);
+	check_stack(b, t->service, "{pool=test_source_cpu,"
+	    "process=test_source_cpu,};root_function;leaf_function", 1);
+	batch_free(b);
+	aggregate_clear(t->s.aggregate);
+	e.time_ns = (uint64_t)exec.time_ns + 1;
+	snprintf(e.comm, sizeof(e.comm), "grep");
+	e.n_user = 1;
+	cpu_take_event(&t->s, &e);
+	b = bench_slot(t);
+	check_stack(b, "grep",
+	    "{pool=grep,process=grep,};[no mapping];[unknown]", 1);
+	batch_free(b);
+	CHECK_INT(t->s.now.broken[BROKEN_NO_PROCESS], 0);
+	cpu_life_free(t->s.life);
+	t->s.life = NULL;
 	bench_free(t);
 }
 
@@ -557,6 +601,7 @@ main(void)
 	RUN(kernel_on_top);
 	RUN(kernel_thread);
 	RUN(process_that_has_ended);
+	RUN(short_lived_child_is_its_parents);
 	RUN(a_stack_that_is_not_whole_says_so);
 	RUN(an_unknown_leaf_keeps_its_callers);
 	RUN(reasons);

@@ -1,0 +1,78 @@
+/*
+ * A table by the low bits of pids: a younger process takes the place of an
+ * older one.
+ */
+#include "lineage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "life.h"
+
+struct lineage {
+	struct lineage_entry all[LINEAGE_MAX];
+};
+
+struct lineage *
+lineage_new(void)
+{
+	return calloc(1, sizeof(struct lineage));
+}
+
+void
+lineage_free(struct lineage *l)
+{
+	free(l);
+}
+
+void
+lineage_event(struct lineage *l, const struct life_event *e)
+{
+	struct lineage_entry *x = &l->all[(uint32_t)e->pid % LINEAGE_MAX];
+
+	if (e->kind == LIFE_FORK && e->pid != e->parent) {
+		*x = (struct lineage_entry){.pid = e->pid,
+		    .parent = e->parent, .fork_ns = e->time_ns};
+	} else if (e->kind == LIFE_EXEC) {
+		if (x->pid != e->pid)
+			*x = (struct lineage_entry){.pid = e->pid};
+		x->exec_ns = e->time_ns;
+		memcpy(x->comm, e->comm, sizeof(x->comm));
+	}
+}
+
+static const struct lineage_entry *
+lineage_entry(const struct lineage *l, int32_t pid)
+{
+	const struct lineage_entry *x = &l->all[(uint32_t)pid % LINEAGE_MAX];
+
+	return pid > 0 && x->pid == pid ? x : NULL;
+}
+
+bool
+lineage_find(const struct lineage *l, int32_t pid, int64_t time_ns,
+    lineage_known_fn *known, void *arg, struct lineage_origin *out)
+{
+	const struct lineage_entry *x = lineage_entry(l, pid);
+	int depth;
+
+	*out = (struct lineage_origin){.root = 0};
+	if (x == NULL)
+		return false;
+	for (depth = 0; x != NULL && depth < LINEAGE_DEPTH; depth++) {
+		if (out->program == 0 && x->exec_ns != 0 &&
+		    x->exec_ns <= time_ns) {
+			out->program = x->pid;
+			memcpy(out->comm, x->comm, sizeof(out->comm));
+		}
+		if (x->parent != 0 && known(arg, x->parent)) {
+			out->root = x->parent;
+			break;
+		}
+		/* what an ancestor executed later is not its child's */
+		if (x->fork_ns != 0 && x->fork_ns < time_ns)
+			time_ns = x->fork_ns;
+		x = lineage_entry(l, x->parent);
+	}
+	return out->root != 0 || out->program != 0;
+}
