@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,6 +175,17 @@ struct record_map {
 	uint32_t protection, flags;
 };
 
+/* The path of a record of a mapping, NULL when it has no end. */
+static const char *
+record_path(const void *record, size_t size)
+{
+	size_t skip = sizeof(struct perf_event_header) +
+	    sizeof(struct record_map);
+	const char *path = (const char *)record + skip;
+
+	return memchr(path, '\0', size - 8 - skip) != NULL ? path : NULL;
+}
+
 /* Behind the header: PERF_RECORD_FORK and _EXIT are four numbers and a time,
  * _COMM is two and a name, _LOST two of 64 bits; of all the last 8 bytes are
  * the time. */
@@ -218,6 +230,8 @@ life_parse(const void *record, size_t size, struct life_event *out,
 		out->end = map.start + map.size;
 		out->offset = map.offset;
 		out->ino = map.ino;
+		out->dev = makedev(map.major, map.minor);
+		out->path = record_path(record, size);
 	} else if (h.type == PERF_RECORD_COMM) {
 		snprintf(out->comm, sizeof(out->comm), "%.*s",
 		    (int)(size - sizeof(h) - 16), (const char *)p + 16);

@@ -29,6 +29,9 @@ struct life_event {
 	int32_t parent;    /* process, for LIFE_FORK and LIFE_EXIT */
 	uint64_t start, end;
 	uint64_t offset, ino; /* in the file; 0 for memory without one */
+	uint64_t dev;         /* as in stat */
+	const char *path;     /* of the file, for LIFE_MAP, or NULL: borrowed
+	                       * for the call */
 	int64_t time_ns;      /* CLOCK_MONOTONIC */
 	char comm[16];        /* of the program, for LIFE_EXEC; else "" */
 };

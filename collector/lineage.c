@@ -63,6 +63,7 @@ lineage_find(const struct lineage *l, int32_t pid, int64_t time_ns,
 		if (out->program == 0 && x->exec_ns != 0 &&
 		    x->exec_ns <= time_ns) {
 			out->program = x->pid;
+			out->exec_ns = x->exec_ns;
 			memcpy(out->comm, x->comm, sizeof(out->comm));
 		}
 		if (x->parent != 0 && known(arg, x->parent)) {

@@ -35,6 +35,7 @@ struct lineage_origin {
 	int32_t root;    /* an ancestor that somebody knows; 0: none */
 	int32_t program; /* whose image it executes: itself or an ancestor that
 	                  * is no known one, or 0: the root's */
+	int64_t exec_ns; /* when it began to */
 	char comm[16];   /* of that program, or "" */
 };
 

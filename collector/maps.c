@@ -4,6 +4,7 @@
 #include "maps.h"
 
 #include "maps_changes.h"
+#include "maps_told.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -177,6 +178,16 @@ maps_read_process(struct maps *m, struct maps_process *p)
 	return m->text.len > 0 || maps_read_thread(m, p);
 }
 
+/* Files that a user's program serves are not opened. */
+static void
+maps_find_foreign(struct maps *m, struct maps_process *p)
+{
+	if (maps_may_be_foreign(&p->list))
+		maps_mark_foreign(&p->list,
+		    maps_read_text(m, p->reader, "mountinfo") ?
+		    (char *)m->text.data : NULL);
+}
+
 /* Replaces the list; a process that has just ended keeps the old one. */
 static void
 process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
@@ -191,10 +202,7 @@ process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 		e = maps_parse((char *)m->text.data, m->text.len, &p->list);
 		if (e != NULL)
 			log_debug("%" PRId32 ": %s", p->pid, e->text);
-		if (maps_may_be_foreign(&p->list))
-			maps_mark_foreign(&p->list,
-			    maps_read_text(m, p->reader, "mountinfo") ?
-			    (char *)m->text.data : NULL);
+		maps_find_foreign(m, p);
 	}
 	p->cost_ns = clock_mono_ns() - began;
 	process_wait(p, UNKNOWN_MIN_NS, now_ns);
@@ -274,13 +282,66 @@ maps_known(const struct maps *m, int32_t pid)
 	return p;
 }
 
+/* Made at first sight, and kept: nothing is added any more. */
+struct maps_process *
+maps_ended(struct maps *m, int32_t pid, uint64_t start_ns,
+    uint32_t exec_id, int64_t since_ns, int32_t reader, int64_t now_ns)
+{
+	struct maps_process *p = maps_get(m, pid);
+	const struct err *e;
+
+	p->used_ns = now_ns;
+	if (p->read_ns != 0 && p->start_ns == start_ns &&
+	    p->exec_id == exec_id && p->list.n > 0)
+		return p;
+	maps_list_fini(&p->list);
+	p->start_ns = start_ns;
+	p->exec_id = exec_id;
+	p->read_ns = now_ns;
+	p->reader = reader > 0 ? reader : (int32_t)getpid();
+	process_wait(p, UNKNOWN_MAX_NS, now_ns);
+	buf_clear(&m->text);
+	maps_told(&m->changes, pid, since_ns, &m->text);
+	if (m->text.failed)
+		return p;
+	e = maps_parse((char *)m->text.data, m->text.len - 1, &p->list);
+	if (e != NULL)
+		log_debug("%" PRId32 ": %s", pid, e->text);
+	maps_find_foreign(m, p);
+	return p;
+}
+
+struct first_map {
+	const struct maps_change *change;
+};
+
+static bool
+maps_is_first(void *arg, const struct maps_change *change)
+{
+	struct first_map *f = arg;
+
+	if (f->change == NULL || change->time_ns < f->change->time_ns)
+		f->change = change;
+	return true;
+}
+
+const char *
+maps_executable(const struct maps *m, int32_t pid, int64_t since_ns)
+{
+	struct first_map f = {NULL};
+
+	maps_changes_each(&m->changes, pid, since_ns, maps_is_first, &f);
+	return f.change != NULL && f.change->ino != 0 ?
+	    maps_changes_path(&m->changes, f.change) : "";
+}
+
 void
-maps_cut(struct maps *m, const struct maps_change *change)
+maps_cut(struct maps *m, const struct maps_change *change, const char *path)
 {
 	struct maps_process *p = maps_known(m, change->pid);
 	size_t i, n = 0;
 
-	maps_changes_add(&m->changes, change);
+	maps_changes_add(&m->changes, change, path);
 	for (i = 0; p != NULL && i < p->list.n; i++) {
 		const struct mapping *map = &p->list.mappings[i];
 

@@ -104,7 +104,20 @@ int maps_open(const struct maps *m, const struct maps_process *p,
 
 /* Something was mapped: what was known there is not so any more, unless it is
  * just that.  Reads nothing. */
-void maps_cut(struct maps *m, const struct maps_change *change);
+void maps_cut(struct maps *m, const struct maps_change *change,
+    const char *path);
+
+/* The mappings of a process that has ended, as the kernel told them from its
+ * exec at since_ns on; its files are looked for in the root of the process
+ * `reader`, or our own (0).  As maps_process() else. */
+struct maps_process *maps_ended(struct maps *m, int32_t pid,
+    uint64_t start_ns, uint32_t exec_id, int64_t since_ns, int32_t reader,
+    int64_t now_ns);
+
+/* The path that the process mapped first from since_ns on: its executable;
+ * "" when that is not known.  Valid until the next change. */
+const char *maps_executable(const struct maps *m, int32_t pid,
+    int64_t since_ns);
 
 /* Was the address of the process this mapping's at that moment (CLOCK_
  * MONOTONIC)?  Goes by the changes that were told so far. */

@@ -5,13 +5,45 @@
  */
 #include "maps_changes.h"
 
+#include <string.h>
+
+#include "store/base/buf.h"
+
+/* Remembers a path; its hash, or 0 for one that is none or too long. */
+static uint64_t
+changes_keep(struct maps_changes *c, const char *path)
+{
+	size_t n = path != NULL ? strlen(path) : 0;
+	uint64_t hash = hash64(0, path != NULL ? path : "", n) | 1;
+
+	/* Lines are made of them: maps_told.c. */
+	if (n == 0 || n >= CHANGES_PATH || strchr(path, '\n') != NULL)
+		return 0;
+	if (c->paths[hash / 2 % CHANGES_PATHS].hash != hash) {
+		c->paths[hash / 2 % CHANGES_PATHS].hash = hash;
+		memcpy(c->paths[hash / 2 % CHANGES_PATHS].text, path, n + 1);
+	}
+	return hash;
+}
+
+const char *
+maps_changes_path(const struct maps_changes *c, const struct maps_change *m)
+{
+	if (m->path == 0 ||
+	    c->paths[m->path / 2 % CHANGES_PATHS].hash != m->path)
+		return "";
+	return c->paths[m->path / 2 % CHANGES_PATHS].text;
+}
+
 void
-maps_changes_add(struct maps_changes *c, const struct maps_change *m)
+maps_changes_add(struct maps_changes *c, const struct maps_change *m,
+    const char *path)
 {
 	uint32_t place = (uint32_t)(c->n++ % CHANGES_MAX);
 	uint32_t *newest = &c->newest[(uint32_t)m->pid % CHANGES_BUCKETS];
 
 	c->all[place] = *m;
+	c->all[place].path = changes_keep(c, path);
 	c->older[place] = *newest == place + 1 ? 0 : *newest;
 	*newest = place + 1;
 }
@@ -56,4 +88,22 @@ maps_changes_allow(const struct maps_changes *c, int32_t pid,
 			break;
 	}
 	return last != NULL ? maps_change_is(last, map) : !later;
+}
+
+void
+maps_changes_each(const struct maps_changes *c, int32_t pid,
+    int64_t since_ns, maps_changes_fn *fn, void *arg)
+{
+	uint32_t at = c->newest[(uint32_t)pid % CHANGES_BUCKETS], next;
+
+	for (; at != 0; at = next) {
+		const struct maps_change *m = &c->all[at - 1];
+
+		if (m->pid == pid && m->time_ns >= since_ns && !fn(arg, m))
+			return;
+		next = c->older[at - 1];
+		if (next != 0 && changes_age(c, next - 1) <=
+		    changes_age(c, at - 1))
+			return;
+	}
 }

@@ -18,12 +18,17 @@
 #define CHANGES_MAX 2048   /* remembered; a second's in a storm */
 #define CHANGES_BUCKETS 512
 
-/* pid mapped code at [start, end): `offset` bytes into the file `ino`, 0 for
- * none.  time_ns: CLOCK_MONOTONIC. */
+#define CHANGES_PATHS 256  /* remembered, of so many bytes with NUL */
+#define CHANGES_PATH 160
+
+/* pid mapped code at [start, end): `offset` bytes into the file `ino` of the
+ * device `dev`, 0 for none.  time_ns: CLOCK_MONOTONIC.  path: the hash of
+ * its path, 0 for none; set by maps_changes_add(). */
 struct maps_change {
 	int32_t pid;
-	uint64_t start, end, offset, ino;
+	uint64_t start, end, offset, ino, dev;
 	int64_t time_ns;
+	uint64_t path;
 };
 
 /* All zero when empty. */
@@ -32,10 +37,25 @@ struct maps_changes {
 	uint32_t older[CHANGES_MAX];         /* place + 1, in its bucket */
 	uint32_t newest[CHANGES_BUCKETS];    /* by pid; place + 1 */
 	uint64_t n;                          /* since the beginning */
+	struct {
+		uint64_t hash;
+		char text[CHANGES_PATH];
+	} paths[CHANGES_PATHS];              /* by hash, the latest */
 };
 
 /* They come in any order: each CPU tells its own. */
-void maps_changes_add(struct maps_changes *c, const struct maps_change *m);
+void maps_changes_add(struct maps_changes *c, const struct maps_change *m,
+    const char *path);
+
+/* The path of a change, "" when it is not remembered. */
+const char *maps_changes_path(const struct maps_changes *c,
+    const struct maps_change *m);
+
+/* Those of a process from since_ns on, about the newest first, until the
+ * function says false. */
+typedef bool maps_changes_fn(void *arg, const struct maps_change *m);
+void maps_changes_each(const struct maps_changes *c, int32_t pid,
+    int64_t since_ns, maps_changes_fn *fn, void *arg);
 
 /* Is that the same code at the same place?  Of a file, a part of it may have
  * been mapped anew since; memory without one must be the same range. */

@@ -211,7 +211,8 @@ cpu_life_event(struct cpu_life *c, const struct life_event *e, int64_t now_ns)
 	case LIFE_MAP:
 		maps_cut(c->parts.maps, &(struct maps_change){.pid = e->pid,
 		    .start = e->start, .end = e->end, .offset = e->offset,
-		    .ino = e->ino, .time_ns = e->time_ns});
+		    .ino = e->ino, .dev = e->dev, .time_ns = e->time_ns},
+		    e->path);
 		life_wait(c, e->pid, false, now_ns);
 		break;
 	case LIFE_EXIT:

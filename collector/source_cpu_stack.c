@@ -38,6 +38,8 @@ struct cpu_who {
 	struct process *p; /* NULL: gone before it was looked at, */
 	bool told;         /* but the kernel said where it comes from */
 	int32_t code;      /* told: whose mappings are its own, 0: nobody's */
+	int32_t root;      /* told: an ancestor that is known, or 0 */
+	int64_t exec_ns;   /* told: when it executed its program, 0: never */
 	const char *cgroup;
 	char service[sizeof(((struct process *)0)->service)];
 	char comm[EVENT_COMM + 1]; /* of the process */
@@ -147,9 +149,14 @@ cpu_code(struct source *s, const struct sample_event *e,
 	if (*own)
 		p = maps_process(s->maps, (int32_t)e->pid, e->start_ns,
 		    e->exec_id, s->now_ns);
-	if (who->code == 0 || (*own && maps_process_list(p)->n > 0))
+	if (*own && maps_process_list(p)->n > 0)
 		return p;
 	*own = false;
+	if (who->exec_ns != 0)
+		return maps_ended(s->maps, (int32_t)e->pid, e->start_ns,
+		    e->exec_id, who->exec_ns, who->root, s->now_ns);
+	if (who->code == 0)
+		return p;
 	return maps_process(s->maps, who->code, 0, 0, s->now_ns);
 }
 
@@ -351,8 +358,11 @@ cpu_ask_origin(struct source *s, const struct sample_event *e,
 	who->told = true;
 	if (origin.root != 0)
 		root = services_last(s->services, origin.root);
+	who->root = origin.root;
 	if (origin.program == 0)
 		who->code = origin.root;
+	else if (origin.program == (int32_t)e->pid)
+		who->exec_ns = origin.exec_ns;
 	if (who->p != NULL)
 		return;
 	if (e->pid != e->tid)
@@ -361,7 +371,10 @@ cpu_ask_origin(struct source *s, const struct sample_event *e,
 		    root != NULL ? root->comm : "");
 	if (root != NULL)
 		who->cgroup = root->cgroup;
-	if (root != NULL && origin.program == 0)
+	if (origin.program != 0)
+		rest = maps_executable(s->maps, origin.program,
+		    origin.exec_ns);
+	else if (root != NULL)
 		rest = root->command + strlen(root->comm) + 1;
 	services_name(s->services, who->comm, rest, who->cgroup,
 	    who->service, sizeof(who->service));

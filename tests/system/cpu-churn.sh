@@ -36,7 +36,8 @@ forked="process=forker_$tag[,}]" executed="process=child_$tag[,}]"
 loaded="process=loader_$tag[,}]"
 content() {
 	at_least 300 "$forked" && at_least 300 "$executed" &&
-		at_least 300 "$loaded" && at_least 30 "$forked.*;in_child"
+		at_least 300 "$loaded" &&
+		at_least 30 "$executed.*;(burn|in_program)" && at_least 30 "$forked.*;in_child"
 }
 sample_until content -h 499 -s 1000
 
@@ -53,6 +54,8 @@ share "programs that were executed are themselves" \
 	" .exited. .*$executed" "$executed" 2
 n=$(samples "$out" " child_$tag [{]")
 expect "they have a service of their own" "$n samples" "$n" -ge 200
+n=$(samples "$out" " child_$tag [{].*;(burn|in_program)")
+expect "their code has its names" "$n samples" "$n" -ge 30
 n=$(samples "$out" " forker_$tag .*;in_child")
 expect "a child's stack has its parent's names" "$n samples" "$n" -ge 30
 # What has no callers and says nothing: before, nine tenths.

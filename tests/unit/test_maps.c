@@ -243,7 +243,7 @@ static void
 change(struct maps *m, uint64_t start, uint64_t end, uint64_t ino)
 {
 	maps_cut(m, &(struct maps_change){.pid = 42, .start = start,
-	    .end = end, .ino = ino, .time_ns = 10 * S});
+	    .end = end, .ino = ino, .time_ns = 10 * S}, NULL);
 }
 
 /* What dlclose() leaves behind is cut when something else is mapped there; a
@@ -300,13 +300,13 @@ TEST(the_place_of_another)
 	p = maps_process(m, 42, 7, 1, 100 * S);
 	map = maps_find(m, p, 0x500000, 100 * S);
 	CHECK(map != NULL && maps_held(m, p, map, 0x500000, 1));
-	maps_cut(m, &b);
+	maps_cut(m, &b, NULL);
 	map = maps_find(m, p, 0x500000, 100 * S);
 	CHECK(map != NULL && maps_held(m, p, map, 0x500000, 10 * S));
 	CHECK(map != NULL && !maps_held(m, p, map, 0x500000, 10 * S - 1));
 	c.ino = 7;
 	c.time_ns = 20 * S;
-	maps_cut(m, &c);
+	maps_cut(m, &c, NULL);
 	CHECK(maps_find(m, p, 0x500000, 100 * S) == NULL);
 	put_maps(dir, 42, now_c);
 	map = maps_find(m, p, 0x500000, 105 * S);
@@ -314,7 +314,7 @@ TEST(the_place_of_another)
 	CHECK(map != NULL && !maps_held(m, p, map, 0x500000, 19 * S));
 	/* The same again: it was there before, too. */
 	c.time_ns = 30 * S;
-	maps_cut(m, &c);
+	maps_cut(m, &c, NULL);
 	map = maps_find(m, p, 0x500000, 105 * S);
 	CHECK(map != NULL && maps_held(m, p, map, 0x500000, 25 * S));
 	CHECK(map != NULL && !maps_held(m, p, map, 0x500000, 15 * S));
@@ -344,7 +344,7 @@ TEST(changes_by_a_plain_list)
 		all[i] = (struct maps_change){.pid = pid, .start = 0x1000,
 		    .end = 0x2000, .ino = 1 + (uint64_t)(random() % 2),
 		    .time_ns = (int64_t)i - random() % 300};
-		maps_changes_add(c, &all[i]);
+		maps_changes_add(c, &all[i], NULL);
 		for (; k > 0 && i + 1 - k < CHANGES_MAX; k--) {
 			const struct maps_change *m = &all[k - 1];
 

@@ -55,6 +55,10 @@ bench_new(void)
 
 	CHECK_OK(config_load(&t->config, NULL));
 	t->config.every_process = true;
+	t->config.n_services = 1;
+	t->config.services[0] = (struct config_service){
+	    .name = strdup("by its file"), .comm = strdup("grep"),
+	    .command = strdup("/test_source_cpu$")};
 	CHECK_OK(services_new(&t->services, &t->config));
 	CHECK_OK(services_sweep(t->services, clock_wall_ns()));
 	p = services_process(t->services, getpid(), 0);
@@ -264,6 +268,31 @@ TEST(process_that_has_ended)
 	bench_free(t);
 }
 
+/* The kernel tells of a process that executes this very program. */
+static void
+tell_own_code(struct bench *t, int32_t pid, const struct life_event *exec)
+{
+	struct life_event e = *exec;
+	struct maps_process *p = maps_process(t->s.maps, getpid(), 0, 0,
+	    t->s.now_ns);
+	const struct mapping *map = maps_find(t->s.maps, p,
+	    (uintptr_t)leaf_function, t->s.now_ns);
+
+	e.pid = e.tid = pid;
+	cpu_life_event(t->s.life, &e, t->s.now_ns);
+	CHECK(map != NULL && map->kind == MAP_FILE);
+	if (map == NULL)
+		return;
+	e.kind = LIFE_MAP;
+	e.start = map->start;
+	e.end = map->end;
+	e.offset = map->offset;
+	e.ino = map->ino;
+	e.dev = map->dev;
+	e.path = maps_process_name(p, map);
+	cpu_life_event(t->s.life, &e, t->s.now_ns);
+}
+
 /* One whose origin the kernel has told: it has its parent's code and service,
  * or, from an exec on, the name of what it executed. */
 TEST(short_lived_child_is_its_parents)
@@ -299,6 +328,15 @@ TEST(short_lived_child_is_its_parents)
 	b = bench_slot(t);
 	check_stack(b, "grep",
 	    "{pool=grep,process=grep,};[no mapping];[unknown]", 1);
+	batch_free(b);
+	aggregate_clear(t->s.aggregate);
+	tell_own_code(t, 4000001, &exec);
+	e.pid = e.tid = 4000001;
+	e.n_user = 2;
+	cpu_take_event(&t->s, &e);
+	b = bench_slot(t);
+	check_stack(b, "by its file",
+	    "{pool=grep,process=grep,};root_function;leaf_function", 1);
 	batch_free(b);
 	CHECK_INT(t->s.now.broken[BROKEN_NO_PROCESS], 0);
 	cpu_life_free(t->s.life);
