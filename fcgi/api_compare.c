@@ -4,7 +4,7 @@
  *
  * A counter is its rate over the seconds that have data, and, where the
  * client says what counts requests, its increase for each of them; a gauge
- * is its mean.  No data on a side is null, and never 0.
+ * is its mean, a quantile of a summary its largest.  No data on a side is null, and never 0.
  */
 #include <math.h>
 #include <stdio.h>
@@ -71,24 +71,6 @@ compare_side_load(struct compare_side *side, struct store *s,
 	return store_query_metric(s, &q, &side->series, &side->n);
 }
 
-static const struct err *
-compare_requests(struct compare_side *side, struct store *s, const char *text)
-{
-	struct metric_series *m;
-	const struct err *e;
-	size_t n;
-
-	if ((e = measure_once(s, text, side->from_ns, side->until_ns, &m,
-	    &n)) != NULL)
-		return err_field(e->domain, e->code, "requests", "%s",
-		    e->text);
-	for (size_t i = 0; i < n; i++)
-		side->requests += (double)m[i].points->increase /
-		    (double)scale_factor(m[i].desc.scale);
-	metric_series_free(m, n);
-	return NULL;
-}
-
 /* By name, then labels. */
 static int
 compare_order(const struct series_desc *x, const struct series_desc *y)
@@ -116,7 +98,7 @@ compare_series(const void *a, const void *b)
 	return compare_order(&x->desc, &y->desc);
 }
 
-/* A rate, or a mean; NaN without data. */
+/* A rate, a mean, of quantiles the largest; NaN without data. */
 static double
 compare_value(const struct metric_series *m, int64_t slot_ns)
 {
@@ -130,6 +112,8 @@ compare_value(const struct metric_series *m, int64_t slot_ns)
 	if (m->desc.kind == SERIES_COUNTER)
 		return (double)p->increase / scale /
 		    ((double)p->slots * (double)slot_ns / NS_PER_S);
+	if (measure_is_quantile(&m->desc))
+		return (double)p->max / scale;
 	return (double)p->sum / (double)p->count / scale;
 }
 
@@ -236,7 +220,7 @@ compare_put_unit(struct writer *w, const struct series_desc *d)
 	writer_key(w, "unit");
 	writer_str(w, unit);
 	writer_key(w, "fn");
-	writer_str(w, rate ? "rate" : "mean");
+	writer_str(w, rate ? "rate" : measure_is_quantile(d) ? "max" : "mean");
 }
 
 static const char *
@@ -421,7 +405,9 @@ compare_answer(struct compare *c, const struct request *rq, struct store *s,
 	for (int i = 0; i < 2 && e == NULL; i++) {
 		e = compare_side_load(&c->side[i], s, selector);
 		if (e == NULL && requests != NULL)
-			e = compare_requests(&c->side[i], s, requests);
+			e = measure_requests(s, requests,
+			    c->side[i].from_ns, c->side[i].until_ns,
+			    &c->side[i].requests);
 	}
 	selector_free(selector);
 	if (e != NULL || (e = compare_join(c)) != NULL)

@@ -336,3 +336,40 @@ measure_is_quantile(const struct series_desc *d)
 	return d->kind == SERIES_GAUGE &&
 	    label_find(d->labels, d->n_labels, "quantile") != NULL;
 }
+
+/* Buckets count each request as often as there are borders above it, sums
+ * and gauges count none. */
+static const struct err *
+measure_check_requests(const struct series_desc *d)
+{
+	size_t n = strlen(d->name);
+	const char *what = d->kind != SERIES_COUNTER ? "a gauge" :
+	    label_find(d->labels, d->n_labels, "le") != NULL ? "a bucket" :
+	    n > 4 && strcmp(d->name + n - 4, "_sum") == 0 ? "a sum" : NULL;
+
+	if (what == NULL)
+		return NULL;
+	return err_field(ERR_REQUEST, 400, "requests", "%.100s is %s: it "
+	    "counts no requests", d->name, what);
+}
+
+const struct err *
+measure_requests(struct store *s, const char *text, int64_t from_ns,
+    int64_t until_ns, double *sum)
+{
+	struct metric_series *m;
+	const struct err *e;
+	size_t n;
+
+	*sum = 0;
+	if ((e = measure_once(s, text, from_ns, until_ns, &m, &n)) != NULL)
+		return err_field(e->domain, e->code, "requests", "%s",
+		    e->text);
+	for (size_t i = 0; e == NULL && i < n; i++)
+		e = measure_check_requests(&m[i].desc);
+	for (size_t i = 0; e == NULL && i < n; i++)
+		*sum += (double)m[i].points->increase /
+		    (double)scale_factor(m[i].desc.scale);
+	metric_series_free(m, n);
+	return e;
+}

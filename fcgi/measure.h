@@ -90,6 +90,12 @@ void measure_put_quoted(struct buf *out, const char *value);
 /* The member "labels" of a series. */
 void measure_put_labels(struct writer *w, const struct series_desc *d);
 
+/* How many requests the counters of a selector counted in the range, over
+ * instances and all other labels.  Errors: 400 with the field "requests" for
+ * what counts none, a bucket or a sum. */
+const struct err *measure_requests(struct store *s, const char *text,
+    int64_t from_ns, int64_t until_ns, double *sum);
+
 /* Is it a quantile of a Prometheus summary, of which there is no mean? */
 bool measure_is_quantile(const struct series_desc *d);
 

@@ -108,21 +108,11 @@ pair_count_requests(struct profile_pair *pair, const struct request *rq)
 
 	if ((e = request_need(rq, "requests", &text)) != NULL)
 		return e;
-	for (int i = 0; i < 2; i++) {
-		struct metric_series *m;
-		size_t n;
-
-		if ((e = measure_once(pair->side[i].store, text,
-		    pair->side[i].from_ns, pair->side[i].until_ns, &m,
-		    &n)) != NULL)
-			return err_field(e->domain, e->code, "requests", "%s",
-			    e->text);
-		for (size_t k = 0; k < n; k++)
-			pair->size[i] += (double)m[k].points->increase /
-			    (double)scale_factor(m[k].desc.scale);
-		metric_series_free(m, n);
-	}
-	return NULL;
+	for (int i = 0; e == NULL && i < 2; i++)
+		e = measure_requests(pair->side[i].store, text,
+		    pair->side[i].from_ns, pair->side[i].until_ns,
+		    &pair->size[i]);
+	return e;
 }
 
 static const struct err *

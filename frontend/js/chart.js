@@ -78,6 +78,11 @@
     return b;
   }
 
+  /* A value in words: with as many digits as are known. */
+  function tell(chart, v, k) {
+    return chart.tell ? chart.tell(v, k) : chart.format(v);
+  }
+
   /* Values under the cursor, or the newest ones. */
   function showValues(chart, idx) {
     const [times, ...rows] = chart.data;
@@ -86,7 +91,7 @@
       const row = rows[k] || [];
       const v = idx === null ? ns.series.last({ v: row }) : row[idx];
       s.valueNode.textContent = v === null || v === undefined
-        ? '–' : chart.format(v);
+        ? '–' : tell(chart, v, k);
     });
     chart.time.textContent = idx === null || n < 0
       ? '' : ns.format.clock(times[idx], true);
@@ -97,9 +102,9 @@
     const parts = chart.series.map((s, k) => {
       const e = ns.series.extent({ v: rows[k] || [] });
       return s.label + (e
-        ? ': last ' + chart.format(ns.series.last({ v: rows[k] })) +
-          ', mean ' + chart.format(e.mean) + ', highest ' +
-          chart.format(e.max) + (e.gaps ? ', ' + e.gaps + ' gaps' : '')
+        ? ': last ' + tell(chart, ns.series.last({ v: rows[k] }), k) +
+          (chart.tell ? '' : ', mean ' + chart.format(e.mean)) +
+          ', highest ' + tell(chart, e.max, k) + (e.gaps ? ', ' + e.gaps + ' gaps' : '')
         : ': no data');
     });
     return chart.title + ', ' + (times.length
@@ -267,7 +272,7 @@
 
   /*
    * {title, series: [{label, colour, fill, dash, hidden}], format, height,
-   * least, sync, onSelect}.  Returns {node, legend, set(span, times, rows),
+   * least, sync, onSelect, tell(v, line): what is told of a value}.  Returns {node, legend, set(span, times, rows),
    * message(text)}; colours are names of tokens, times are seconds.
    */
   function create(spec) {

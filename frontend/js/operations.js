@@ -20,9 +20,11 @@
         service }) }];
   }
 
-  function words(labels) {
+  /* The instance is named where there are several. */
+  function words(labels, several) {
     return Object.entries(labels)
-      .filter(([k]) => k !== 'le' && k !== 'service')
+      .filter(([k]) => k !== 'le' && k !== 'service' &&
+        (several || k !== 'instance'))
       .map(([, v]) => v).join(' ') || 'all';
   }
 
@@ -32,9 +34,10 @@
    */
   function families(cols) {
     const out = new Map();
+    const several = S.by(cols, 'instance').size > 1;
     for (const c of cols) {
       const name = c.name.replace(/_bucket$/, '');
-      const label = words(c.labels);
+      const label = words(c.labels, several);
       const lines = out.get(name) || new Map();
       const line = lines.get(label) || { label, buckets: [] };
       const le = c.labels.le === '+Inf' ? Infinity : Number(c.labels.le);
@@ -74,6 +77,20 @@
         : quantile(q, line.le, rows.map((r) => r[i] || 0)))) };
   }
 
+  /*
+   * What is known of a percentile v that was read from buckets: that it lies
+   * between two borders.  Digits only where they are less than 2 % apart.
+   */
+  function told(v, le) {
+    const k = le.findIndex((b) => v <= b);
+    const top = le[le.length - 2];
+    if (le[k] === Infinity || v === top)
+      return top === undefined ? F.seconds(v) : '≥ ' + F.seconds(top);
+    const low = k > 0 ? le[k - 1] : 0;
+    return le[k] - low <= 0.02 * le[k] ? F.seconds(v)
+      : F.seconds(low) + ' – ' + F.seconds(le[k]);
+  }
+
   const counted = (line) => S.total(line.cols[line.cols.length - 1]) || 0;
 
   /* What clients wait for before what they cause. */
@@ -84,8 +101,8 @@
       (a < b ? -1 : 1));
   }
 
-  function charts(labels, onSelect, picker) {
-    const series = labels.map((label, k) => ({ label,
+  function charts(lines, onSelect, picker) {
+    const series = lines.map(({ label }, k) => ({ label,
       colour: '--series-' + (k + 1) }));
     const make = (spec, more) => ns.card.chart(Object.assign({ onSelect,
       sync: 'memory', height: 170, series: series.map((s) => ({ ...s })) },
@@ -93,11 +110,13 @@
     return [make({ title: 'Operations', format: F.perSecond, least: 1,
       info: 'Operations finished per second, as the service counts them.' }),
     make({ title: 'Latency', format: F.seconds, least: 0.00001,
+      tell: (v, k) => told(v, lines[k].le),
       info: ['So large a part of the operations was faster than the line: ' +
         'p99 is what the slowest hundredth exceeds.', 'It comes from the ' +
-        'buckets of the service’s own histogram, all of a step together. ' +
-        'Between two borders it is interpolated; above the highest it is ' +
-        'that border. What waits before the service takes it up is not in ' +
+        'buckets of the service’s own histogram, all of a step together: ' +
+        'known are the two borders between which it lies. The line is ' +
+        'drawn between them, as if all were spread evenly; above the ' +
+        'highest border it is that border. What waits before the service takes it up is not in ' +
         'it.'] }, picker)];
   }
 
@@ -127,10 +146,10 @@
       hint.hidden = all.length <= LINES;
       hint.textContent = all.length - LINES + ' more kinds of operations ' +
         'are rarer and not drawn.';
-      const key = JSON.stringify([name, lines.map((l) => l.label)]);
+      const key = JSON.stringify([name, lines.map((l) => [l.label, l.le])]);
       if (key !== made) {
         made = key;
-        cards = charts(lines.map((l) => l.label), onSelect, quant.node);
+        cards = charts(lines, onSelect, quant.node);
         grid.replaceChildren(...cards.map((c) => c.node));
       }
       cards[0].show(ctx.range, lines.map((l) =>
@@ -142,5 +161,5 @@
     return { node, queries, show };
   }
 
-  ns.operations = { create, queries, families, quantile };
+  ns.operations = { create, queries, families, quantile, told };
 })(globalThis.MemLens = globalThis.MemLens || {});

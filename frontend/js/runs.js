@@ -20,6 +20,13 @@
     return seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : null;
   }
 
+  /* A mean of quantiles is none: the largest. */
+  function largest(points, from, until) {
+    const seen = points.filter(([t, v]) => t >= from && t < until &&
+      known(v)).map(([, v]) => v);
+    return seen.length ? Math.max(...seen) : null;
+  }
+
   function verdict(a, b) {
     return a === null ? 'only in B' : b === null ? 'only in A'
       : a === b ? 'same' : 'moved';
@@ -31,13 +38,15 @@
    * increase a step is a rate, as the server compares it. */
   function compareSeries(s, p, step) {
     const rate = s.fn === 'increase' && step > 0, unit = s.unit || '';
-    const value = [mean(s.points || [], p.from, p.until),
-      mean(s.points || [], p['from-b'], p['until-b'])]
+    const quantile = !!s.labels && s.labels.quantile !== undefined;
+    const fold = quantile ? largest : mean;
+    const value = [fold(s.points || [], p.from, p.until),
+      fold(s.points || [], p['from-b'], p['until-b'])]
       .map((v) => (rate && v !== null ? v / step : v));
     const [a, b] = value;
     return { name: s.name, labels: s.labels || {},
       unit: rate ? PER_SECOND[unit] || unit + '/s' : unit,
-      fn: rate ? 'rate' : s.fn, value, better: null,
+      fn: rate ? 'rate' : quantile ? 'max' : s.fn, value, better: null,
       difference: a === null || b === null ? null : b - a,
       ratio: a && b !== null ? b / a : null, verdict: verdict(a, b) };
   }
@@ -87,10 +96,12 @@
 
   const REQUESTS = /(request|operation|transaction|command|quer|commit)/;
 
-  /* What may count requests: counters of the service, by name. */
+  /* What may count requests: counters of the service, by name.  A bucket
+   * counts a request once for each border above it, a sum counts none. */
   function counters(rows, service) {
     const names = new Set(rows.filter((r) => r.fn === 'rate' &&
       r.labels.service === service && REQUESTS.test(r.name) &&
+      /_(count|total)$/.test(r.name) && r.labels.le === undefined &&
       !/^(memlens|node|namedprocess|exposer)_/.test(r.name))
       .map((r) => r.name));
     return [...names].sort().map((name) =>

@@ -24,6 +24,13 @@ check "and so much a request" js 'd.a.requests === 10000 &&
     d.b.requests === 5000 && near('"$row"'("node_cpu_seconds_total")
     .per_request[1], 0.0025) &&
     !("per_request" in '"$row"'("test_gauge_bytes"))'
+for bad_one in two_bytes x_seconds_bucket x_seconds_sum; do
+	get GET "/api/v1/compare.json?$a&$b&requests=$bad_one"
+	check "$bad_one counts no requests" js 'd.field === "requests"'
+done
+get GET "/api/v1/compare.json?$a&$b&show=all&limit=5000"
+check "a quantile is its largest, not a mean" js "$row"'("lag_seconds").fn ===
+    "max" && '"$row"'("lag_seconds").value[0] === 9'
 check "better is known by the name" js \
     "$row"'("memlens_profile_samples_lost_total").better === "down"'
 get GET "/api/v1/compare.json?$a&from-b=1699999500&until-b=1699999600&show=all"

@@ -18,6 +18,7 @@
  *	two_bytes{instance="a",service="kv"}          100, and 101 at once
  *	two_bytes{instance="b",service="kv"}          1, not in each fourth slot
  *	two_ops_total{instance="a" and "b",...}       10 and 5 more, likewise
+ *	x_seconds_bucket{le="0.5",...}, x_seconds_sum  5 more
  *	lag_seconds{quantile="0.99",service="kv"}     slot % 10
  *	test_latency_seconds{service="kv"}   1 ms to 1 s, each millisecond once
  *	a sample lost of 100, what memlensd says of itself, facts
@@ -187,6 +188,7 @@ fill_instances(struct batch *b, uint64_t slot)
 	static const struct label labels[2][2] = {
 	    {{"instance", "a"}, {"service", "kv"}},
 	    {{"instance", "b"}, {"service", "kv"}}},
+	    le[] = {{"le", "0.5"}, {"service", "kv"}},
 	    quantile[] = {{"quantile", "0.99"}, {"service", "kv"}};
 	uint32_t bytes[2], lag;
 
@@ -196,6 +198,8 @@ fill_instances(struct batch *b, uint64_t slot)
 	batch_add_gauge(b, bytes[0], slot, (int64_t)slot * SLOT_NS, 100);
 	batch_add_gauge(b, bytes[0], slot, (int64_t)slot * SLOT_NS + 1, 101);
 	fill_counter(b, slot, "two_ops_total", "", 0, labels[0], 2, 10);
+	fill_counter(b, slot, "x_seconds_bucket", "", 0, le, 2, 5);
+	fill_counter(b, slot, "x_seconds_sum", "seconds", 0, labels[0], 2, 5);
 	lag = series(b, SERIES_GAUGE, "lag_seconds", "seconds", 0, quantile,
 	    2);
 	batch_add_gauge(b, lag, slot, (int64_t)slot * SLOT_NS,

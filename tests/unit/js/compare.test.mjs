@@ -245,3 +245,23 @@ test('requests are counted by counters of the service', () => {
     row('exposer_request_count', 'kv')], 'kv'),
   ['kv_operations_total{service="kv"}']);
 });
+
+/* The picker's first was a bucket: the cost of a request 18.6 times too
+ * small. */
+test('buckets and sums count no requests', () => {
+  const row = (name, labels = {}) => ({ name, fn: 'rate',
+    labels: { service: 'kv', ...labels } });
+  assert.deepEqual(R.counters([
+    row('kv_operation_seconds_bucket', { le: '0.1' }),
+    row('kv_operation_seconds_sum'), row('kv_operation_seconds_count')],
+  'kv'), ['kv_operation_seconds_count{service="kv"}']);
+});
+
+test('quantiles of a summary are not averaged', () => {
+  const s = { name: 'lag', unit: 'seconds', fn: 'mean',
+    labels: { quantile: '0.99' }, points: [[0, 1], [10, 9], [20, 2],
+      [30, 3]] };
+  const r = R.compareSeries(s, { from: 0, until: 20, 'from-b': 20,
+    'until-b': 40 }, 10);
+  assert.deepEqual([r.fn, r.value], ['max', [9, 3]]);
+});

@@ -136,6 +136,26 @@ test('a percentile comes from the buckets, none where nothing was counted', () =
   assert.equal(quantile(0.99, le, [0, 0, 5]), 0.01, 'above every border');
 });
 
+/* Buckets of 1, 2, 5 know no three digits of a percentile. */
+test('a percentile is told as far as its bucket knows it', () => {
+  const { told } = M.operations, f = M.format.seconds;
+  const le = [0.001, 0.002, 0.005, Infinity];
+  assert.equal(told(0.0031234, le), f(0.002) + ' – ' + f(0.005));
+  assert.equal(told(0.0005, le), f(0) + ' – ' + f(0.001));
+  assert.equal(told(0.002, le), f(0.001) + ' – ' + f(0.002));
+  assert.equal(told(0.005, le), '≥ ' + f(0.005));
+  assert.equal(told(0.00995, [0.0099, 0.01, 0.02, Infinity]), f(0.00995));
+});
+
+test('a line names its instance where there are several', () => {
+  const bucket = (instance) => ({ name: 'a_seconds_bucket', t: [0], v: [4],
+    labels: { service: 's', op: 'get', instance, le: '+Inf' } });
+  const label = (...list) => M.operations.families(list.map(bucket))
+    .get('a_seconds').map((l) => l.label);
+  assert.deepEqual(label('h:1'), ['get']);
+  assert.deepEqual(label('h:1', 'h:2'), ['get h:1', 'get h:2']);
+});
+
 test('histograms are told apart by name, their lines by the other labels', () => {
   const bucket = (name, op, le, v) => ({ name: name + '_bucket', t: [0, 10], v,
     labels: { service: 's', op, le } });
