@@ -15,11 +15,10 @@
 #include "fcgi/format/folded_out.h"
 #include "fcgi/format/html.h"
 #include "fcgi/format/png.h"
-#include "fcgi/format/pprof.h"
 #include "fcgi/format/speedscope_out.h"
 #include "fcgi/pages.h"
 #include "fcgi/partial.h"
-#include "fcgi/places.h"
+#include "fcgi/pprof_page.h"
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
@@ -152,27 +151,16 @@ api_table_csv(struct context *c, struct request *rq, struct response *rs)
 
 /* ---- pprof ---- */
 
-static bool
-export_place(void *arg, const char *name, const char *module,
-    const char **file, size_t *n, int64_t *line)
-{
-	return places_find(arg, name, module, file, n, line);
-}
-
 static const struct err *
 export_pprof(const struct profile_page *page, const struct request *rq,
     struct response *rs)
 {
-	struct places *places;
-	const struct err *e;
+	struct profile_query q = {page->selector, page->from_ns,
+	    page->until_ns, NULL};
 
 	(void)rq;
-	e = places_read(&places, page->store, page->from_ns, page->until_ns);
-	if (e == NULL)
-		e = pprof_write_placed(&rs->body, page->profile,
-		    selector_name(page->selector), export_place, places);
-	places_free(places);
-	return e;
+	return pprof_page_ask(&rs->body, page->store, &q,
+	    selector_name(page->selector));
 }
 
 const struct err *

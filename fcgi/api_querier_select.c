@@ -11,8 +11,8 @@
 #include "fcgi/format/diff.h"
 #include "fcgi/format/doublebearer.h"
 #include "fcgi/format/flame.h"
-#include "fcgi/format/pprof.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/pprof_page.h"
 #include "fcgi/querier.h"
 #include "fcgi/typeid.h"
 #include "pprof.pb-c.h"
@@ -64,10 +64,10 @@ select_stacks(struct querier *q, const Connect__StackTraceSelector *s,
 /* A profile in its unit: these interfaces know no periods. */
 static const struct err *
 select_profile(struct querier *q, const char *id, const char *matchers,
-    int64_t start, int64_t end, struct profile **out)
+    int64_t start, int64_t end, const char *split, struct profile **out)
 {
 	struct flameql ql;
-	struct profile_query pq = {0};
+	struct profile_query pq = {.split = split};
 	const struct err *e;
 
 	querier_range(q, start, end, &pq.from_ns, &pq.until_ns);
@@ -158,7 +158,8 @@ flame_graph(struct querier *q, const struct flame *f, const uint32_t *index,
 /* The profile that a request asks for, whatever becomes of it. */
 static const struct err *
 select_merged(struct querier *q,
-    const Connect__SelectMergeStacktracesRequest *r, struct profile **out)
+    const Connect__SelectMergeStacktracesRequest *r, const char *split,
+    struct profile **out)
 {
 	const struct err *e;
 
@@ -168,7 +169,7 @@ select_merged(struct querier *q,
 	    r->n_trace_id_selector)) != NULL ||
 	    (e = select_ids("span_selector", r->n_span_selector)) != NULL ||
 	    (e = select_profile(q, r->profile_typeid, r->label_selector,
-	    r->start, r->end, out)) != NULL)
+	    r->start, r->end, split, out)) != NULL)
 		return e;
 	return select_stacks(q, r->stack_trace_selector, *out);
 }
@@ -195,6 +196,14 @@ merge_flamegraph(struct querier *q, const struct profile *p,
 
 /* ---- pprof ---- */
 
+/* How a profile is asked for that becomes a pprof: labels of stacks are on
+ * its samples where nothing is cut, for "other" has those of all. */
+static const char *
+pprof_split(int64_t max_nodes)
+{
+	return max_nodes <= 0 ? "" : NULL;
+}
+
 /* Nothing is cut where nothing is said of it. */
 static const struct err *
 merge_pprof(struct querier *q, const char *type_id, struct profile *p,
@@ -206,7 +215,7 @@ merge_pprof(struct querier *q, const char *type_id, struct profile *p,
 
 	if ((e = callsite_prune(p, max_nodes)) == NULL &&
 	    (e = typeid_parse(&id, type_id)) == NULL)
-		e = pprof_write(&bytes, p, id.type, false);
+		e = pprof_page_put(&bytes, q->store, p, id.type, false);
 	if (e == NULL)
 		*out = protobuf_c_message_unpack(&pprof__profile__descriptor,
 		    &q->arena->allocator, bytes.len, bytes.data);
@@ -226,7 +235,7 @@ querier_merge_profile(struct querier *q, const ProtobufCMessage *request,
 	if ((e = select_ids("profile_id_selector",
 	    r->n_profile_id_selector)) == NULL)
 		e = select_profile(q, r->profile_typeid, r->label_selector,
-		    r->start, r->end, &p);
+		    r->start, r->end, pprof_split(r->max_nodes), &p);
 	if (e == NULL &&
 	    (e = select_stacks(q, r->stack_trace_selector, p)) == NULL)
 		e = merge_pprof(q, r->profile_typeid, p, r->max_nodes,
@@ -289,7 +298,9 @@ querier_merge_stacktraces(struct querier *q, const ProtobufCMessage *request,
 	if (a == NULL)
 		return err_nomem();
 	if ((e = merge_check_format(r->format)) == NULL &&
-	    (e = select_merged(q, r, &p)) == NULL)
+	    (e = select_merged(q, r,
+	    r->format == CONNECT__PROFILE_FORMAT__PROFILE_FORMAT_PPROF
+	    ? pprof_split(r->max_nodes) : NULL, &p)) == NULL)
 		e = merge_answer(q, r, p, a);
 	if (a->flamegraph != NULL || a->pprof != NULL)
 		*answer = &a->base;
@@ -413,7 +424,7 @@ querier_diff(struct querier *q, const ProtobufCMessage *request,
 	for (int i = 0; i < 2 && e == NULL; i++) {
 		e = diff_check(sides[i]);
 		if (e == NULL)
-			e = select_merged(q, sides[i], &p[i]);
+			e = select_merged(q, sides[i], NULL, &p[i]);
 	}
 	if (e == NULL && a != NULL)
 		e = diff_make(q, p[0], p[1], diff_max_nodes(r),

@@ -15,10 +15,10 @@
 #include "fcgi/format/flame.h"
 #include "fcgi/format/flamebearer.h"
 #include "fcgi/format/folded_out.h"
-#include "fcgi/format/pprof.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/pages.h"
 #include "fcgi/partial.h"
+#include "fcgi/pprof_page.h"
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
@@ -311,10 +311,13 @@ static const struct err *
 render_pprof(const struct request *rq, const struct render *r,
     struct response *rs)
 {
+	const struct side *s = &r->side[0];
+	struct profile_query q = {s->query.selector, s->from_ns, s->until_ns,
+	    NULL};
+
 	(void)rq;
 	render_name(r, rs, "pprof");
-	return pprof_write(&rs->body, r->side[0].profile,
-	    r->side[0].query.type, true);
+	return pprof_page_ask(&rs->body, r->store, &q, s->query.type);
 }
 
 static const struct err *

@@ -11,6 +11,13 @@
 #include "store/base/err.h"
 #include "store/store.h"
 
+/* Frames on the path to a node: a label set is none. */
+static uint32_t
+callsite_depth(const struct profile *p, const struct profile_node *node)
+{
+	return node->depth - (p->sets && node->depth > 0);
+}
+
 /* Does the path to node i agree with the names as far as both go?  Those of
  * its parent were looked at: what does not has total -1. */
 static bool
@@ -18,11 +25,12 @@ callsite_agrees(const struct profile *p, size_t i, const char *const *names,
     size_t n)
 {
 	const struct profile_node *node = &p->nodes[i];
+	uint32_t depth = callsite_depth(p, node);
 
-	if (i == 0)
+	if (depth == 0)
 		return true;
-	return p->nodes[node->parent].total >= 0 && (node->depth > n ||
-	    strcmp(node->name, names[node->depth - 1]) == 0);
+	return p->nodes[node->parent].total >= 0 && (depth > n ||
+	    strcmp(node->name, names[depth - 1]) == 0);
 }
 
 /* Drops the nodes with nothing in them. */
@@ -55,7 +63,7 @@ callsite_keep(struct profile *p, const char *const *names, size_t n)
 		struct profile_node *node = &p->nodes[i];
 
 		node->total = callsite_agrees(p, i, names, n) ? 0 : -1;
-		if (node->total < 0 || node->depth < n)
+		if (node->total < 0 || callsite_depth(p, node) < n)
 			node->self = 0;
 	}
 	for (size_t i = p->n_nodes; i-- > 0;) {

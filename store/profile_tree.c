@@ -24,8 +24,9 @@ struct tree {
 	struct store *s;
 	const struct node_values *self;
 	struct reader_scratch *x; /* the store's */
-	const char *split;        /* a label, or NULL */
-	uint32_t value;           /* of that label: whose stacks are wanted */
+	const char *split;        /* a label, "" for label sets, or NULL */
+	uint32_t value;           /* of that label, or a label set: whose
+	                           * stacks are wanted */
 	size_t n_visited;         /* nodes with a total, children first */
 	int128 least;             /* total of a node that is shown */
 	size_t n_large;           /* visited ones that are */
@@ -76,13 +77,39 @@ tree_label_value(const struct symtab *s, uint32_t set, const char *label)
 	return 0;
 }
 
+/* What a label set is a part of: its own, or its label's value. */
+static uint32_t
+tree_part_of(const struct tree *t, uint32_t set)
+{
+	return *t->split == '\0' ? set : tree_label_value(&t->s->syms, set,
+	    t->split);
+}
+
+/* The labels of a set as the name of a node (store.h). */
+static const char *
+tree_set_name(struct tree *t, uint32_t set)
+{
+	struct buf *b = &t->out->strings;
+	const struct symtab *y = &t->s->syms;
+	union {
+		uintptr_t place;
+		const char *name;
+	} u = {.place = b->len + 1};
+	const uint32_t *pairs = intern_at(&y->labels, set);
+
+	for (size_t i = 0; i < 2 * symtab_n_labels(y, set); i++)
+		buf_printf(b, "%s%s", i > 0 ? "\1" : "",
+		    intern_str(&y->strings, pairs[i]));
+	buf_put_u8(b, '\0');
+	return u.name;
+}
+
 /* Does a stack belong to the part that is being made? */
 static bool
 tree_takes(const struct tree *t, uint32_t node)
 {
 	return t->self->values[node] != 0 && (t->split == NULL ||
-	    (node != 0 && tree_label_value(&t->s->syms, t->x->sets[node],
-	                      t->split) == t->value));
+	    (node != 0 && tree_part_of(t, t->x->sets[node]) == t->value));
 }
 
 /* ---- totals ---- */
@@ -437,10 +464,13 @@ tree_whole(struct tree *t, const struct profile_limit *limit)
 }
 
 static int
-value_compare(const void *a, const void *b, void *strings)
+value_compare(const void *a, const void *b, void *tree)
 {
-	return intern_compare(strings, *(const uint32_t *)a,
-	    *(const uint32_t *)b);
+	const struct tree *t = tree;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return *t->split == '\0' ? symtab_compare_labels(&t->s->syms, x, y)
+				 : intern_compare(&t->s->syms.strings, x, y);
 }
 
 /* The values of the label that the stacks have, in order, some of them more
@@ -463,9 +493,9 @@ tree_values(struct tree *t, uint32_t **out, size_t *n)
 		if (t->self->values[node] == 0 || node == 0 || seen[set])
 			continue;
 		seen[set] = true;
-		(*out)[(*n)++] = tree_label_value(y, set, t->split);
+		(*out)[(*n)++] = tree_part_of(t, set);
 	}
-	qsort_r(*out, *n, sizeof(**out), value_compare, &y->strings);
+	qsort_r(*out, *n, sizeof(**out), value_compare, t);
 	free(seen);
 	return NULL;
 }
@@ -479,7 +509,7 @@ tree_split(struct tree *t)
 	    .self = t->self->values[0]};
 	uint32_t *values = NULL;
 	const struct err *e = tree_room(t, 0);
-	size_t n;
+	size_t n, part;
 
 	for (size_t i = 0; i < t->self->n_touched; i++)
 		root.total += t->self->values[t->self->touched[i]];
@@ -493,7 +523,15 @@ tree_split(struct tree *t)
 		t->value = values[i];
 		tree_fill(t);
 		tree_sum(t);
-		e = tree_part(t, values[i], 1);
+		if (*t->split != '\0') {
+			e = tree_part(t, values[i], 1);
+			continue;
+		}
+		part = t->out->n_nodes;
+		e = tree_part(t, 0, 1);
+		if (e == NULL)
+			t->out->nodes[part].name = tree_set_name(t,
+			    values[i]);
 	}
 	free(values);
 	return e;
@@ -506,6 +544,7 @@ profile_tree(struct store *s, const struct node_values *self,
 	struct tree t = {.s = s, .self = self, .split = split, .out = out};
 	const struct err *e = tree_init(&t);
 
+	out->sets = split != NULL && *split == '\0';
 	if (e == NULL)
 		e = split != NULL ? tree_split(&t) : tree_whole(&t, limit);
 	if (e == NULL && out->strings.failed)

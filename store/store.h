@@ -202,7 +202,7 @@ const struct err *store_each_fact(struct store *s, enum fact_kind kind,
 /*
  * A profile: one call tree in pre-order, children sorted by name.  Frames
  * that look the same (kind and name) are one node.  Node 0 is the root;
- * where the query asked to split by a label, depth 1 holds its values.
+ * where the query asked to split, depth 1 holds values or label sets.
  */
 struct profile_node {
 	const char *name;   /* NUL-terminated, any bytes; owned by profile */
@@ -221,6 +221,7 @@ struct profile {
 	int64_t from_ns, until_ns; /* what it really covers */
 	int64_t period;            /* units a count; 1 when periods are mixed */
 	char unit[32];
+	bool sets;                 /* depth 1 holds label sets */
 	enum series_kind kind;
 	uint64_t slots;   /* of the widest series: slots with an observation */
 	uint64_t series;  /* matched, with data */
@@ -232,7 +233,9 @@ struct profile {
 struct profile_query {
 	const struct selector *selector; /* profiles only */
 	int64_t from_ns, until_ns;
-	const char *split; /* a stack label to show at depth 1, or NULL */
+	/* NULL; or a stack label to show at depth 1; or "": label sets as
+	 * "name\1value\1name\1value", that without labels as "". */
+	const char *split;
 };
 
 /*

@@ -12,7 +12,8 @@
  * milliseconds, others with period 1: a measured period would be new, and a
  * series, with each profile.
  *
- * WRITING  One type, with its count beside it where a count is a time; ids
+ * WRITING  A profile that is split by label sets has them as labels of its
+ * samples.  One type, with its count beside it where a count is a time; ids
  * from 1 on; one mapping for each module, the program's first, which tools
  * show as the file.  A line is that of the function's definition.
  */
@@ -85,6 +86,6 @@ typedef bool pprof_place_fn(void *arg, const char *name, const char *module,
 const struct err *pprof_write(struct buf *out, const struct profile *p,
     const char *type, bool gzip);
 const struct err *pprof_write_placed(struct buf *out, const struct profile *p,
-    const char *type, pprof_place_fn *place, void *arg);
+    const char *type, bool gzip, pprof_place_fn *place, void *arg);
 
 #endif

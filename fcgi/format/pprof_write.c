@@ -1,6 +1,7 @@
 /*
  * From a call tree to pprof's messages.  A frame that looks the same is one
- * function and one location; each node with samples of its own is a sample.
+ * function and one location; each node with samples of its own is a sample,
+ * with the labels of the set that it lies below.
  */
 #include "pprof.h"
 
@@ -87,6 +88,13 @@ maker_program(struct maker *m)
 	    INTERN_NONE;
 }
 
+/* The depth of label sets; that of no node where there are none. */
+static uint32_t
+maker_sets(const struct maker *m)
+{
+	return m->p->sets ? 1 : UINT32_MAX;
+}
+
 /* Numbers all functions and modules. */
 static void
 maker_looks(struct maker *m)
@@ -95,9 +103,13 @@ maker_looks(struct maker *m)
 	maker_program(m);
 	for (size_t i = 1; i < m->p->n_nodes && !m->failed; i++) {
 		const struct profile_node *node = &m->p->nodes[i];
-		struct look look = {(uint32_t)maker_str(m, node->name), 0};
-		uint32_t module = (uint32_t)maker_str(m, node->module);
+		struct look look = {0, 0};
+		uint32_t module;
 
+		if (node->depth == maker_sets(m))
+			continue;
+		look.name = (uint32_t)maker_str(m, node->name);
+		module = (uint32_t)maker_str(m, node->module);
 		look.module = 1 + intern_put(&m->modules, &module,
 		    sizeof(module));
 		m->look[i] = intern_put(&m->looks, &look, sizeof(look));
@@ -187,6 +199,40 @@ maker_clamp(int128 v)
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
+static int64_t
+maker_strn(struct maker *m, const char *text, size_t n)
+{
+	uint32_t i = intern_put(&m->strings, text, n);
+
+	m->failed |= i == INTERN_NONE;
+	return i;
+}
+
+/* "name\1value\1name\1value", as the store has it. */
+static void
+maker_labels(struct maker *m, const char *set, Pprof__Sample *sample)
+{
+	size_t n = 1;
+
+	for (const char *p = set; *p != '\0'; p++)
+		n += *p == '\1';
+	sample->label = maker_alloc(m, n / 2, sizeof(Pprof__Label *));
+	for (const char *p = set; *p != '\0' && !m->failed;) {
+		size_t name = strcspn(p, "\1");
+		const char *value = p + name + (p[name] == '\1');
+		size_t len = strcspn(value, "\1");
+		Pprof__Label *l = maker_alloc(m, 1, sizeof(*l));
+
+		if (l == NULL || sample->n_label == n / 2)
+			return;
+		pprof__label__init(l);
+		l->key = maker_strn(m, p, name);
+		l->str = maker_strn(m, value, len);
+		sample->label[sample->n_label++] = l;
+		p = value + len + (value[len] == '\1');
+	}
+}
+
 static Pprof__Sample *
 maker_sample(struct maker *m, uint32_t i)
 {
@@ -202,8 +248,12 @@ maker_sample(struct maker *m, uint32_t i)
 	sample->value = maker_alloc(m, types, sizeof(*sample->value));
 	if (m->failed)
 		return NULL;
-	for (uint32_t k = i; k != 0; k = nodes[k].parent)
-		sample->location_id[n++] = m->look[k] + 1;
+	for (uint32_t k = i; k != 0; k = nodes[k].parent) {
+		if (nodes[k].depth == maker_sets(m))
+			maker_labels(m, nodes[k].name, sample);
+		else
+			sample->location_id[n++] = m->look[k] + 1;
+	}
 	sample->n_location_id = n;
 	sample->value[0] = maker_clamp(nodes[i].self);
 	sample->value[types - 1] = maker_clamp(nodes[i].self *
@@ -325,9 +375,9 @@ pprof_write(struct buf *out, const struct profile *p, const char *type,
 
 const struct err *
 pprof_write_placed(struct buf *out, const struct profile *p, const char *type,
-    pprof_place_fn *place, void *arg)
+    bool gzip, pprof_place_fn *place, void *arg)
 {
 	struct maker m = {.p = p, .place = place, .place_arg = arg};
 
-	return maker_run(&m, out, type, true);
+	return maker_run(&m, out, type, gzip);
 }

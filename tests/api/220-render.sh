@@ -54,6 +54,18 @@ check "collapsed" [ "$(cat "$T/body")" = "$(cat "$T/one")" ]
 check "as a file" header "Content-Disposition: attachment"
 get GET "/render?query=app.cpu&$at&format=pprof"
 check "pprof in gzip" [ "$(head -c 2 "$T/body" | od -An -tx1)" = " 1f 8b" ]
+wide="from=1610000000&until=1610000020"
+for way in "render?query=app.cpu&$wide&format=pprof" \
+    "api/v1/flamegraph.pprof?query=$(enc 'cpu{service="app"}')&$wide"; do
+	get GET "/$way"
+	cp "$T/body" "$T/back"
+	name=back-${way%%[/?]*}
+	put "$T/back" "/ingest?name=$name&$at&format=pprof"
+	check "$name: labels of stacks come back" test "$(ticks \
+	    "cpu{service=\"$name\",region=\"eu\",pod=\"x1\"}" 1610000000 \
+	    1610000020) $(ticks "cpu{service=\"$name\",region=\"us\"}" \
+	    1610000000 1610000020)" = "3 12"
+done
 get GET "/render?query=app.cpu&$at&format=html"
 check "html" grep -q '<html' "$T/body"
 get GET "/render?query=gone.inuse_space&$at"

@@ -65,7 +65,7 @@ check "SelectSeries: points by group" js 'd.series.length === 2 &&
     d.series[1].points[0].timestamp === "1610000020000"'
 ask SelectMergeProfile "{$span,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\"}"
 check "SelectMergeProfile" js 'd.sampleType.length === 1 &&
-    d.sample.length === 2 && d.sample[0].value[0] === "50000000" &&
+    d.sample.length === 4 && d.sample[0].value[0] === "10000000" &&
     d.stringTable.includes("nanoseconds")'
 left="{\"start\":1610000000000,\"end\":1610000010000,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\"}"
 right="{\"start\":1610000010000,\"end\":1610000020000,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\"}"
@@ -105,8 +105,15 @@ ask SelectMergeStacktraces "{$all,$(site a b c)}"
 check "a site that is longer than each stack: none" js '
     !("total" in d.flamegraph)'
 ask SelectMergeProfile "{$all,$(site a c)}"
-check "SelectMergeProfile: the same" js 'd.sample.length === 1 &&
-    d.sample[0].value.at(-1) === "100000000"'
+check "SelectMergeProfile: the same" js 'd.sample.length === 2 &&
+    d.sample.reduce((s, x) => s + Number(x.value.at(-1)), 0) === 1e8'
+ask SelectMergeProfile "{$all}"
+check "SelectMergeProfile: labels of stacks" js '
+    d.sample.map(s => Number(s.value.at(-1)) / 1e7 + " " +
+    (s.label || []).map(l => d.stringTable[l.key] + "=" +
+    d.stringTable[l.str]).sort().join()).sort().join(" ") ===
+    "1 otel.scope.name=x,region=eu 2 otel.scope.name=x,region=eu " +
+    "4 region=us 8 region=us"'
 ask SelectMergeProfile "{$all,\"maxNodes\":3}"
 check "SelectMergeProfile: max_nodes" js 'd.sample.length === 2 &&
     d.stringTable.includes("other") && !d.stringTable.includes("b") &&
@@ -121,8 +128,8 @@ check "Diff: each side has its own" js 'd.flamegraph.leftTicks ===
 for f in '"PROFILE_FORMAT_PPROF"' 4; do
 	ask SelectMergeStacktraces "{$all,\"format\":$f}"
 	check "format $f" js '!("flamegraph" in d) &&
-	    d.pprof.profile.sample.length === 2 &&
-	    d.pprof.profile.sample[0].value.at(-1) === "50000000"'
+	    d.pprof.profile.sample.length === 4 && d.pprof.profile.sample
+	    .reduce((s, x) => s + Number(x.value.at(-1)), 0) === 15e7'
 done
 ask SelectMergeStacktraces "{$all,\"format\":\"PROFILE_FORMAT_FLAMEGRAPH\"}"
 check "format FLAMEGRAPH" js 'd.flamegraph.total === "150000000"'
@@ -202,7 +209,7 @@ proto SelectSeries "start: 1610000000000 end: 1610000020000
 proto SelectMergeStacktraces "start: 1610000000000 end: 1610000020000
     profile_typeID: \"$id\" format: PROFILE_FORMAT_PPROF
     stack_trace_selector: { call_site: { name: \"a\" } }"
-check "protobuf: format PPROF" grep -q "value: 100000000" "$T/body"
+check "protobuf: format PPROF" grep -q "value: 80000000" "$T/body"
 proto SelectSeries "start: 1610000000000 end: 1610000020000
     profile_typeID: \"$id\" step: 20"
 check "protobuf: SelectSeries" grep -q "value: 150000000" "$T/body"

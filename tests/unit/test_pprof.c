@@ -485,7 +485,8 @@ TEST(the_program_is_the_first_mapping_and_known_lines_are_told)
 		node = stacks_child(s, node, stacks_frame(s, &frames[i]));
 	stacks_add(s, node, stacks_type(s, &type), 3);
 	CHECK_OK(stacks_profile(s, 0, &p));
-	CHECK_OK(pprof_write_placed(&packed, p, "cpu", place_of_main, file));
+	CHECK_OK(pprof_write_placed(&packed, p, "cpu", true, place_of_main,
+	    file));
 	CHECK_OK(gzip_inflate(&b, packed.data, packed.len, 10000));
 	m = pprof__profile__unpack(NULL, b.len, b.data);
 	CHECK(m != NULL && m->n_mapping == 3 && m->n_function == 3);

@@ -93,6 +93,31 @@ check_split(struct model *m, struct store *s)
 	profile_free(p);
 }
 
+/* By label sets: here as by their one label, but for the names. */
+static void
+check_sets(struct model *m, struct store *s)
+{
+	int64_t until = (int64_t)(m->now + 1000) * SLOT;
+	struct profile *sets = ask(s, "cpu", 0, until, "");
+	struct profile *p = ask(s, "cpu", 0, until, "pool");
+
+	if (sets == NULL || p == NULL)
+		return;
+	check_tree(sets);
+	CHECK(sets->sets && !p->sets);
+	CHECK_INT(sets->n_nodes, p->n_nodes);
+	for (size_t i = 0; i < p->n_nodes && i < sets->n_nodes; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), p->nodes[i].depth == 1
+		    ? "pool\1%s" : "%s", p->nodes[i].name);
+		CHECK_STR(sets->nodes[i].name, name);
+		CHECK(sets->nodes[i].total == p->nodes[i].total);
+	}
+	profile_free(sets);
+	profile_free(p);
+}
+
 /* Borders in the middle of slots: parts add up to the whole. */
 static void
 check_partition(struct model *m, struct store *s)
@@ -183,6 +208,7 @@ model_check(struct model *m, unsigned times)
 	}
 	check_partition(m, s);
 	check_split(m, s);
+	check_sets(m, s);
 	store_close(s);
 }
 
