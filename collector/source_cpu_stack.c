@@ -136,12 +136,50 @@ cpu_catch_up(struct source *s, uint64_t *reads)
 	return true;
 }
 
+/* A process that nobody has looked at: it has its first thread's name, which
+ * the sample brings, and what else there is from where it comes from. */
+static void
+cpu_ask_origin(struct source *s, const struct sample_event *e,
+    struct cpu_who *who)
+{
+	const struct process *root = NULL;
+	struct lineage_origin origin;
+	const char *rest = "";
+
+	if (s->life == NULL || !cpu_life_origin(s->life, (int32_t)e->pid,
+	    (int64_t)e->time_ns, &origin))
+		return;
+	who->told = true;
+	if (origin.root != 0)
+		root = services_last(s->services, origin.root);
+	who->root = origin.root;
+	if (origin.program == 0)
+		who->code = origin.root;
+	else if (origin.program == (int32_t)e->pid)
+		who->exec_ns = origin.exec_ns;
+	if (who->p != NULL)
+		return;
+	if (e->pid != e->tid)
+		snprintf(who->comm, sizeof(who->comm), "%s",
+		    origin.program != 0 ? origin.comm :
+		    root != NULL ? root->comm : "");
+	if (root != NULL)
+		who->cgroup = root->cgroup;
+	if (origin.program != 0)
+		rest = maps_executable(s->maps, origin.program,
+		    origin.exec_ns);
+	else if (root != NULL)
+		rest = root->command + strlen(root->comm) + 1;
+	services_name(s->services, who->comm, rest, who->cgroup,
+	    who->service, sizeof(who->service));
+}
+
 /* The list of mappings that a sample's addresses lie in.  A process that is
  * gone has none, but a child of a fork has its parent's until it executes a
  * program; *own: it is not that.  NULL: nobody's. */
 static struct maps_process *
 cpu_code(struct source *s, const struct sample_event *e,
-    const struct cpu_who *who, bool *own)
+    struct cpu_who *who, bool *own)
 {
 	struct maps_process *p = NULL;
 
@@ -152,6 +190,8 @@ cpu_code(struct source *s, const struct sample_event *e,
 	if (*own && maps_process_list(p)->n > 0)
 		return p;
 	*own = false;
+	if (!who->told) /* it ended just before its mappings were read */
+		cpu_ask_origin(s, e, who);
 	if (who->exec_ns != 0)
 		return maps_ended(s->maps, (int32_t)e->pid, e->start_ns,
 		    e->exec_id, who->exec_ns, who->root, s->now_ns);
@@ -185,7 +225,7 @@ cpu_mapping(struct source *s, const struct sample_event *e,
  */
 static size_t
 cpu_user_frames(struct source *s, const struct sample_event *e,
-    const struct cpu_who *who, uint32_t *refs, bool *broken)
+    struct cpu_who *who, uint32_t *refs, bool *broken)
 {
 	uint64_t reads = maps_reads(s->maps), addr;
 	const __u64 *frames = e->frames + e->n_kernel;
@@ -258,7 +298,7 @@ cpu_kernel_frames(struct source *s, const struct sample_event *e,
  * its thread began. */
 static size_t
 cpu_stack(struct source *s, const struct sample_event *e,
-    const struct cpu_who *who, uint32_t *refs, bool *whole)
+    struct cpu_who *who, uint32_t *refs, bool *whole)
 {
 	uint32_t user[EVENT_MAX_USER];
 	bool no_mapping = false, known = who->p != NULL || who->told;
@@ -342,51 +382,12 @@ cpu_want_tables(struct source *s, const struct sample_event *e,
 		    who->code : p->stat.parent, 0, 0, (int64_t)e->time_ns);
 }
 
-/* A process that nobody has looked at: it has its first thread's name, which
- * the sample brings, and what else there is from where it comes from. */
-static void
-cpu_ask_origin(struct source *s, const struct sample_event *e,
-    struct cpu_who *who)
-{
-	const struct process *root = NULL;
-	struct lineage_origin origin;
-	const char *rest = "";
-
-	if (s->life == NULL || !cpu_life_origin(s->life, (int32_t)e->pid,
-	    (int64_t)e->time_ns, &origin))
-		return;
-	who->told = true;
-	if (origin.root != 0)
-		root = services_last(s->services, origin.root);
-	who->root = origin.root;
-	if (origin.program == 0)
-		who->code = origin.root;
-	else if (origin.program == (int32_t)e->pid)
-		who->exec_ns = origin.exec_ns;
-	if (who->p != NULL)
-		return;
-	if (e->pid != e->tid)
-		snprintf(who->comm, sizeof(who->comm), "%s",
-		    origin.program != 0 ? origin.comm :
-		    root != NULL ? root->comm : "");
-	if (root != NULL)
-		who->cgroup = root->cgroup;
-	if (origin.program != 0)
-		rest = maps_executable(s->maps, origin.program,
-		    origin.exec_ns);
-	else if (root != NULL)
-		rest = root->command + strlen(root->comm) + 1;
-	services_name(s->services, who->comm, rest, who->cgroup,
-	    who->service, sizeof(who->service));
-}
-
 static void
 cpu_find_who(struct source *s, const struct sample_event *e,
     struct cpu_who *who)
 {
 	struct process *p = services_process(s->services, (int32_t)e->pid,
 	    e->start_ns / TICK_NS * TICK_NS);
-	bool young = s->boot_ns - (int64_t)e->start_ns < YOUNG_NS;
 
 	*who = (struct cpu_who){.p = p, .cgroup = p != NULL ? p->cgroup : ""};
 	if (p != NULL)
@@ -396,8 +397,7 @@ cpu_find_who(struct source *s, const struct sample_event *e,
 		    e->comm);
 	snprintf(who->service, sizeof(who->service), "%s",
 	    p != NULL ? p->service : CPU_SERVICE_EXITED);
-	if ((e->flags & EVENT_KTHREAD) == 0 && (p == NULL || young ||
-	    p->gone))
+	if ((e->flags & EVENT_KTHREAD) == 0 && p == NULL)
 		cpu_ask_origin(s, e, who);
 }
 

@@ -273,11 +273,13 @@ static void
 tell_own_code(struct bench *t, int32_t pid, const struct life_event *exec)
 {
 	struct life_event e = *exec;
-	struct maps_process *p = maps_process(t->s.maps, getpid(), 0, 0,
-	    t->s.now_ns);
-	const struct mapping *map = maps_find(t->s.maps, p,
-	    (uintptr_t)leaf_function, t->s.now_ns);
+	const struct mapping *map;
+	struct maps_process *p;
+	struct maps *maps;
 
+	CHECK_OK(maps_new(&maps, "/proc"));
+	p = maps_process(maps, getpid(), 0, 0, t->s.now_ns);
+	map = maps_find(maps, p, (uintptr_t)leaf_function, t->s.now_ns);
 	e.pid = e.tid = pid;
 	cpu_life_event(t->s.life, &e, t->s.now_ns);
 	CHECK(map != NULL && map->kind == MAP_FILE);
@@ -291,6 +293,41 @@ tell_own_code(struct bench *t, int32_t pid, const struct life_event *exec)
 	e.dev = map->dev;
 	e.path = maps_process_name(p, map);
 	cpu_life_event(t->s.life, &e, t->s.now_ns);
+	maps_free(maps);
+}
+
+/* Seen by the services, and gone when its mappings were to be read: the
+ * kernel has told them.  (Files are not found here: names are the file's.) */
+TEST(process_that_ended_before_its_mappings_were_read)
+{
+	struct bench *t = bench_new();
+	struct cpu_life_parts parts = {.services = t->services};
+	struct sample_event e = own_event(t);
+	struct life_event exec = {.kind = LIFE_EXEC, .pid = getpid(),
+	    .tid = getpid(), .time_ns = t->s.now_ns - 1000};
+	const struct batch_block *k;
+	char got[300] = "";
+	struct batch *b;
+
+	maps_free(t->s.maps);
+	CHECK_OK(maps_new(&t->s.maps, "/nowhere"));
+	parts.maps = t->s.maps;
+	CHECK_OK(cpu_life_new(&t->s.life, &parts, -1, false));
+	tell_own_code(t, getpid(), &exec);
+	e.time_ns = (uint64_t)t->s.now_ns;
+	e.flags = EVENT_EH_FRAME;
+	cpu_take_event(&t->s, &e);
+	b = bench_slot(t);
+	k = block_of(b, t->service);
+	CHECK(k != NULL && k->n == 1);
+	if (k != NULL && k->n == 1)
+		path_of(b, b->entries[k->first].key, got, sizeof(got));
+	CHECK(strstr(got, ";test_source_cpu+0x") != NULL);
+	CHECK(strstr(got, "[") == NULL);
+	batch_free(b);
+	cpu_life_free(t->s.life);
+	t->s.life = NULL;
+	bench_free(t);
 }
 
 /* One whose origin the kernel has told: it has its parent's code and service,
@@ -640,6 +677,7 @@ main(void)
 	RUN(kernel_thread);
 	RUN(process_that_has_ended);
 	RUN(short_lived_child_is_its_parents);
+	RUN(process_that_ended_before_its_mappings_were_read);
 	RUN(a_stack_that_is_not_whole_says_so);
 	RUN(an_unknown_leaf_keeps_its_callers);
 	RUN(reasons);
