@@ -33,12 +33,31 @@ extern bool (*const batch_takers[BATCH_SECTIONS])(struct batch *,
     struct cur *);
 /* Which dictionary of the journal, and from where on it is given here. */
 void batch_take_first(struct batch *b, struct cur *c);
+/*
+ * One element of a section by itself, for who reads it in place; bounds are
+ * one past the highest number.  What cannot be accepted makes the cursor bad.
+ */
+void batch_one_first(struct cur *c, uint32_t *dictionary,
+    struct batch_first *first);
+void batch_one_frame(struct cur *c, size_t strings, struct batch_frame *f);
+/* `depths`, from place 1 on, are those of the record's nodes, which begin at
+ * number `first`; NULL: they have been looked at before. */
+void batch_one_node(struct cur *c, uint32_t own, uint32_t first,
+    size_t labels, size_t frames, uint16_t *depths, struct batch_node *n);
+void batch_one_series(struct cur *c, size_t strings, size_t labels,
+    struct batch_series *s);
+/* *key: that of the entry before, 0 for the first; `rising`: of a
+ * self-contained record. */
+void batch_one_entry(struct cur *c, bool rising, bool first, size_t bound,
+    uint64_t *key, int64_t *value);
+/* What stands of a gauge or counter after its slot. */
+void batch_one_number(struct cur *c, struct batch_block *k);
 /* All seven; `start` is the record's, for offsets in errors. */
 const struct err *batch_take_sections(struct batch *b, struct cur *c,
     const uint8_t *start);
 /* Header and checksum of a whole record; its payload in *c. */
 struct batch_form;
-extern const struct batch_form batch_of_stream;
+extern const struct batch_form batch_of_stream, batch_of_journal;
 const struct err *batch_open_record(const void *record, size_t size,
     const struct batch_form *form, struct cur *c, uint8_t *version);
 

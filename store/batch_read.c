@@ -43,7 +43,7 @@ static const struct batch_form batch_plain = {"MLB", 1, BATCH_MAX_BYTES,
     BATCH_BUDGET};
 static const struct batch_form batch_of_file = {"MLB", 1, BATCH_DICT_BYTES,
     SIZE_MAX};
-static const struct batch_form batch_of_journal = {"MLB", 2,
+const struct batch_form batch_of_journal = {"MLB", 2,
     BATCH_JOURNAL_BYTES, SIZE_MAX};
 const struct batch_form batch_of_stream = {"MLS", 1, BATCH_MAX_BYTES,
     BATCH_BUDGET};

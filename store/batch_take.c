@@ -121,6 +121,18 @@ batch_take_strings(struct batch *b, struct cur *c)
 	return fine;
 }
 
+void
+batch_one_frame(struct cur *c, size_t strings, struct batch_frame *f)
+{
+	f->kind = cur_u8(c);
+	f->name = batch_take_below(c, strings);
+	f->module = batch_take_below(c, strings);
+	f->build_id = batch_take_below(c, strings);
+	f->offset = cur_varint(c);
+	if (f->kind < FRAME_NATIVE || f->kind > FRAME_MARK)
+		c->bad = true;
+}
+
 static bool
 batch_take_frames(struct batch *b, struct cur *c)
 {
@@ -129,17 +141,9 @@ batch_take_frames(struct batch *b, struct cur *c)
 
 	if (!ROOM_FOR(b, frames, b->n_frames, n))
 		return false;
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		struct batch_frame *f = &b->frames[b->n_frames + i];
-
-		f->kind = cur_u8(c);
-		f->name = batch_take_below(c, batch_strings_end(b));
-		f->module = batch_take_below(c, batch_strings_end(b));
-		f->build_id = batch_take_below(c, batch_strings_end(b));
-		f->offset = cur_varint(c);
-		if (f->kind < FRAME_NATIVE || f->kind > FRAME_MARK)
-			c->bad = true;
-	}
+	for (size_t i = 0; i < n && !c->bad; i++)
+		batch_one_frame(c, batch_strings_end(b),
+		    &b->frames[b->n_frames + i]);
 	b->n_frames += n;
 	return true;
 }
@@ -202,42 +206,61 @@ batch_take_labels(struct batch *b, struct cur *c)
 }
 
 /* The depth is checked within the record. */
+void
+batch_one_node(struct cur *c, uint32_t own, uint32_t first, size_t labels,
+    size_t frames, uint16_t *depths, struct batch_node *n)
+{
+	uint64_t up = cur_varint(c);
+	uint16_t depth = 1;
+
+	*n = (struct batch_node){0};
+	if (up == 0 || up > own) {
+		c->bad = true;
+		return;
+	}
+	n->parent = (uint32_t)(own - up);
+	n->edge = batch_take_below(c, n->parent == 0 ? labels : frames);
+	if (depths == NULL)
+		return;
+	if (n->parent >= first)
+		depth = (uint16_t)(depth + depths[n->parent - first + 1]);
+	depths[own - first + 1] = depth;
+	if (depth > BATCH_MAX_DEPTH)
+		c->bad = true;
+}
+
 static bool
 batch_take_nodes(struct batch *b, struct cur *c)
 {
 	size_t n = batch_take_count(b, c, 2,
 	    sizeof(*b->nodes) + 2);
 	uint32_t first = b->index->first.nodes;
-	struct batch_node *nodes;
-	uint16_t *depth;
 
 	if (!ROOM_FOR(b, nodes, b->n_nodes, n) ||
 	    !batch_room_for((void **)&b->index->depths, b->n_nodes, n,
-	        &b->index->cap_depths, sizeof(*depth)))
+	        &b->index->cap_depths, sizeof(*b->index->depths)))
 		return false;
-	nodes = b->nodes;
-	depth = b->index->depths;
-	for (size_t i = b->n_nodes; i < b->n_nodes + n && !c->bad; i++) {
-		uint64_t up = cur_varint(c), own = first + i - 1;
-		uint32_t parent = (uint32_t)(own - up);
-
-		if (up == 0 || up > own) {
-			c->bad = true;
-			break;
-		}
-		nodes[i].parent = parent;
-		nodes[i].edge = batch_take_below(c, parent == 0
-		    ? batch_labels_end(b)
-		    : batch_frames_end(b));
-		depth[i] = 1;
-		if (parent >= first)
-			depth[i] = (uint16_t)(depth[i] +
-			    depth[parent - first + 1]);
-		if (depth[i] > BATCH_MAX_DEPTH)
-			c->bad = true;
-	}
+	for (size_t i = b->n_nodes; i < b->n_nodes + n && !c->bad; i++)
+		batch_one_node(c, (uint32_t)(first + i - 1), first,
+		    batch_labels_end(b), batch_frames_end(b),
+		    b->index->depths, &b->nodes[i]);
 	b->n_nodes += n;
 	return true;
+}
+
+void
+batch_one_series(struct cur *c, size_t strings, size_t labels,
+    struct batch_series *s)
+{
+	s->kind = cur_u8(c);
+	s->name = batch_take_below(c, strings);
+	s->unit = batch_take_below(c, strings);
+	s->labels = batch_take_below(c, labels);
+	s->period = cur_zigzag(c);
+	s->scale = (uint8_t)batch_take_below(c, 19);
+	if (s->kind < SERIES_FLOW || s->kind > SERIES_HISTOGRAM ||
+	    s->name == 0)
+		c->bad = true;
 }
 
 static bool
@@ -248,25 +271,29 @@ batch_take_series(struct batch *b, struct cur *c)
 
 	if (!ROOM_FOR(b, series, b->n_series, n))
 		return false;
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		struct batch_series *s = &b->series[b->n_series + i];
-
-		s->kind = cur_u8(c);
-		s->name = batch_take_below(c, batch_strings_end(b));
-		s->unit = batch_take_below(c, batch_strings_end(b));
-		s->labels = batch_take_below(c, batch_labels_end(b));
-		s->period = cur_zigzag(c);
-		s->scale = (uint8_t)batch_take_below(c, 19);
-		if (s->kind < SERIES_FLOW || s->kind > SERIES_HISTOGRAM ||
-		    s->name == 0)
-			c->bad = true;
-	}
+	for (size_t i = 0; i < n && !c->bad; i++)
+		batch_one_series(c, batch_strings_end(b), batch_labels_end(b),
+		    &b->series[b->n_series + i]);
 	b->n_series += n;
 	return true;
 }
 
 /* Values are positive; entries rise strictly by key, but for a journal's,
  * where they stand in the order of the batch they came from. */
+void
+batch_one_entry(struct cur *c, bool rising, bool first, size_t bound,
+    uint64_t *key, int64_t *value)
+{
+	uint64_t delta = rising ? cur_varint(c) : (uint64_t)cur_zigzag(c);
+	uint64_t v = cur_varint(c);
+
+	*key += delta;
+	*value = (int64_t)v;
+	if (*key >= bound || v == 0 || v > INT64_MAX ||
+	    (rising && (delta >= bound || (!first && delta == 0))))
+		c->bad = true;
+}
+
 static bool
 batch_take_entries(struct batch *b, struct cur *c, struct batch_block *k,
     size_t bound)
@@ -278,22 +305,17 @@ batch_take_entries(struct batch *b, struct cur *c, struct batch_block *k,
 
 	k->first = (uint32_t)b->n_entries;
 	k->n = (uint32_t)n;
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		uint64_t delta = rising ? cur_varint(c)
-		                        : (uint64_t)cur_zigzag(c);
-		uint64_t value = cur_varint(c);
+	for (size_t i = 0; i < n; i++) {
+		int64_t value;
 
-		key += delta;
-		if (key >= bound || value == 0 || value > INT64_MAX ||
-		    (rising && (delta >= bound || (i > 0 && delta == 0)))) {
-			c->bad = true;
+		batch_one_entry(c, rising, i == 0, bound, &key, &value);
+		if (c->bad)
 			break;
-		}
 		if (!batch_room(b, (void **)&b->entries, b->n_entries,
 		        &b->index->cap_entries, sizeof(*b->entries)))
 			return false;
 		b->entries[b->n_entries++] = (struct batch_entry){
-		    (uint32_t)key, (int64_t)value};
+		    (uint32_t)key, value};
 	}
 	return true;
 }
@@ -325,6 +347,15 @@ batch_take_counter(struct cur *c, struct batch_block *k)
 		c->bad = true;
 }
 
+void
+batch_one_number(struct cur *c, struct batch_block *k)
+{
+	if (k->kind == SERIES_GAUGE)
+		batch_take_gauge(c, k);
+	else
+		batch_take_counter(c, k);
+}
+
 static bool
 batch_take_value(struct batch *b, struct cur *c, struct batch_block *k)
 {
@@ -337,10 +368,8 @@ batch_take_value(struct batch *b, struct cur *c, struct batch_block *k)
 		fine = batch_take_entries(b, c, k, batch_nodes_end(b));
 		break;
 	case SERIES_GAUGE:
-		batch_take_gauge(c, k);
-		break;
 	case SERIES_COUNTER:
-		batch_take_counter(c, k);
+		batch_one_number(c, k);
 		break;
 	default:
 		fine = batch_take_entries(b, c, k, HISTOGRAM_BUCKETS);
@@ -412,15 +441,19 @@ batch_take_facts(struct batch *b, struct cur *c)
 void
 batch_take_first(struct batch *b, struct cur *c)
 {
-	struct batch_first *f = &b->index->first;
+	batch_one_first(c, &b->index->dictionary, &b->index->first);
+}
 
-	b->index->dictionary = batch_take_below(c, UINT32_MAX);
+void
+batch_one_first(struct cur *c, uint32_t *dictionary, struct batch_first *f)
+{
+	*dictionary = batch_take_below(c, UINT32_MAX);
 	f->strings = batch_take_below(c, BATCH_MAX_FIRST);
 	f->frames = batch_take_below(c, BATCH_MAX_FIRST);
 	f->labels = batch_take_below(c, BATCH_MAX_FIRST);
 	f->nodes = batch_take_below(c, BATCH_MAX_FIRST);
 	f->series = batch_take_below(c, BATCH_MAX_FIRST);
-	if (b->index->dictionary == 0 || f->strings == 0 || f->labels == 0 ||
+	if (*dictionary == 0 || f->strings == 0 || f->labels == 0 ||
 	    f->nodes == 0)
 		c->bad = true;
 }

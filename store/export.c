@@ -170,22 +170,45 @@ export_file(struct export *x, struct reader_file *f)
 	return e;
 }
 
-static void
-export_journal(struct export *x, const struct memspan *m)
+static const struct err *
+export_open_series(struct export *x, struct openspan *o, uint32_t series)
 {
-	for (size_t i = 0; i < m->n_blocks; i++) {
-		const struct mem_block *mb = &m->blocks[i];
-		struct batch_block *k;
+	enum series_kind kind = symtab_series(&x->s->syms, series)->kind;
+	const struct err *e = NULL;
+	struct entry_reader r;
+	struct open_walk w;
+	struct block b;
+	int64_t value;
+	int128 wide;
+	uint32_t key;
 
-		if (mb->numbers.start < x->from ||
-		    mb->numbers.start >= x->until ||
-		    !export_wants(x, mb->series))
-			continue;
-		k = export_numbers(x, mb->series, &mb->numbers);
-		for (size_t e = mb->first; k && e < mb->first + mb->n; e++)
-			export_entry(x, mb->series, k, m->entries[e].node,
-			    m->entries[e].value);
+	openspan_walk(&w, o, series, x->from, x->until);
+	while (e == NULL && openspan_next(&w, &b)) {
+		struct batch_block *k = export_numbers(x, series, &b);
+
+		if (k != NULL && series_is_profile(kind)) {
+			e = openspan_entries(&w);
+			while (e == NULL && openspan_entry(&w, &key, &value))
+				export_entry(x, series, k, key, value);
+		}
+		r = (struct entry_reader){b.entries, 0};
+		while (k != NULL && kind == SERIES_HISTOGRAM &&
+		    entry_next(&r, &key, &wide))
+			export_entry(x, series, k, key, wide);
 	}
+	return e;
+}
+
+static const struct err *
+export_journal(struct export *x, struct openspan *o)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < o->n_named && e == NULL; i++) {
+		if (export_wants(x, o->symbols[i]))
+			e = export_open_series(x, o, o->symbols[i]);
+	}
+	return e;
 }
 
 static bool
@@ -230,6 +253,21 @@ export_begin(struct export *x)
 	                                                  : err_nomem();
 }
 
+/* Names of what the journals have of these slots. */
+static const struct err *
+export_need_open(struct export *x)
+{
+	uint32_t *series;
+	size_t n;
+	const struct err *e = reader_match(x->s, x->q->selector,
+	    READER_PROFILES, &series, &n);
+
+	if (e == NULL)
+		e = reader_need_open(x->s, series, n, x->from, x->until);
+	free(series);
+	return e;
+}
+
 /* The files of these slots, opened; ENOENT: take up the new manifest. */
 static const struct err *
 export_need(struct export *x)
@@ -246,6 +284,8 @@ export_need(struct export *x)
 			    x->from < f->first + f->slots)
 				e = reader_need(x->s, &x->s->files[k]);
 		}
+		if (e == NULL)
+			e = export_need_open(x);
 		if (e == NULL || e->code != ENOENT)
 			return e;
 		if ((e = store_refresh(x->s)) != NULL)
@@ -268,7 +308,7 @@ export_slots(struct export *x, export_fn *fn, void *arg)
 			e = export_file(x, &x->s->files[k]);
 	}
 	for (uint32_t k = 0; k < x->s->n_journals && e == NULL; k++)
-		export_journal(x, &x->s->journals[k]->span);
+		e = export_journal(x, &x->s->journals[k]->span);
 	if (e == NULL)
 		e = export_facts(x);
 	if (e == NULL && (x->b->n_blocks > 0 || x->b->n_facts > 0)) {

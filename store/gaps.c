@@ -23,19 +23,17 @@ gaps_add(struct gaps *g, uint64_t from, uint64_t until)
 }
 
 void
-gaps_take(struct gaps *g, const struct batch *b, uint64_t damaged)
+gaps_take(struct gaps *g, const uint64_t *slots, size_t n, uint64_t damaged)
 {
 	uint64_t home = g->home;
 
-	if (g->first == 0 && b->n_blocks > 0) /* no header to tell */
-		g->first = home = g->home = seg_align(b->blocks[0].slot,
+	if (g->first == 0 && n > 0) /* no header to tell */
+		g->first = home = g->home = seg_align(slots[0],
 		    FORMAT_SEAL_LEVEL);
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		uint64_t slot = b->blocks[i].slot;
-
-		if (slot > home &&
-		    slot < g->first + seg_slots(FORMAT_SEAL_LEVEL))
-			home = slot;
+	for (size_t i = 0; i < n; i++) {
+		if (slots[i] > home &&
+		    slots[i] < g->first + seg_slots(FORMAT_SEAL_LEVEL))
+			home = slots[i];
 	}
 	if (damaged > g->damaged)
 		gaps_add(g, g->home, home + 1);

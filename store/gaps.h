@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "batch.h"
-
 #define GAPS_MAX 16 /* more in one journal become one */
 
 struct gap {
@@ -27,8 +25,10 @@ struct gaps {
 
 /* `first` is the journal's first slot; 0: the first batch tells it. */
 void gaps_begin(struct gaps *g, uint64_t first);
-/* After each batch: `damaged` counts all that was skipped up to it. */
-void gaps_take(struct gaps *g, const struct batch *b, uint64_t damaged);
+/* After each batch: the slots of its n blocks, in their order and each once
+ * or more; `damaged` counts all that was skipped up to it. */
+void gaps_take(struct gaps *g, const uint64_t *slots, size_t n,
+    uint64_t damaged);
 /* At the end: what was skipped behind the last batch lasts to `until`. */
 void gaps_end(struct gaps *g, uint64_t damaged, uint64_t until);
 

@@ -142,13 +142,14 @@ journal_after_damage(struct journal_reader *r, size_t size)
 	return e;
 }
 
-const struct err *
-journal_next(struct journal_reader *r, struct batch **out)
+/* A whole record at r->offset into r->record; *whole: there is one. */
+static const struct err *
+journal_whole(struct journal_reader *r, bool *whole)
 {
 	const struct err *e;
 	size_t got, n, again;
 
-	*out = NULL;
+	*whole = false;
 	for (;;) {
 		e = journal_pread(r, BATCH_RECORD_HEADER, &got);
 		if (e != NULL || got < BATCH_RECORD_HEADER)
@@ -171,16 +172,61 @@ journal_next(struct journal_reader *r, struct batch **out)
 		if (journal_record_header(r, r->record.data, &again) != NULL ||
 		    again + BATCH_RECORD_HEADER != n)
 			continue;
-		e = r->journal ? batch_decode_journal(r->record.data, n, out)
-		               : batch_decode(r->record.data, n, out);
+		*whole = true;
+		return NULL;
+	}
+}
+
+const struct err *
+journal_take(struct journal_reader *r, journal_take_fn *fn, void *arg,
+    bool *taken)
+{
+	const struct err *e;
+	bool whole;
+
+	*taken = false;
+	for (;;) {
+		size_t n;
+
+		if ((e = journal_whole(r, &whole)) != NULL || !whole)
+			return e;
+		n = r->record.len;
+		e = fn(arg, r->record.data, n, r->offset);
 		if (e != NULL && e->domain != ERR_FORMAT)
 			return e;
 		r->last = r->offset;
 		r->offset += n;
-		if (e == NULL)
+		*taken = e == NULL;
+		if (*taken)
 			return NULL;
 		r->damaged++;
 		if ((e = journal_after_damage(r, n)) != NULL)
 			return e;
 	}
+}
+
+struct journal_decode {
+	bool journal;
+	struct batch **out;
+};
+
+static const struct err *
+journal_decode_record(void *arg, const void *record, size_t size,
+    uint64_t offset)
+{
+	const struct journal_decode *d = arg;
+
+	(void)offset;
+	return d->journal ? batch_decode_journal(record, size, d->out)
+	                  : batch_decode(record, size, d->out);
+}
+
+const struct err *
+journal_next(struct journal_reader *r, struct batch **out)
+{
+	struct journal_decode d = {r->journal, out};
+	bool taken;
+
+	*out = NULL;
+	return journal_take(r, journal_decode_record, &d, &taken);
 }

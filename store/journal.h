@@ -64,6 +64,15 @@ struct journal_reader {
  * file system's; damage is counted, not returned.
  */
 const struct err *journal_next(struct journal_reader *r, struct batch **out);
+/*
+ * The same for who reads records by himself: fn is given the next whole one,
+ * whose length alone is known to be right, and where it begins.  ERR_FORMAT
+ * from it is damage; any other error passes up, and nothing was read.
+ */
+typedef const struct err *journal_take_fn(void *arg, const void *record,
+    size_t size, uint64_t offset);
+const struct err *journal_take(struct journal_reader *r, journal_take_fn *fn,
+    void *arg, bool *taken);
 void journal_reader_fini(struct journal_reader *r);
 
 #endif

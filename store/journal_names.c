@@ -69,17 +69,17 @@ names_put(const struct journal_names *names, struct intern *t, const void *p,
 	return names->sole ? intern_push(t, p, n) : intern_put(t, p, n);
 }
 
-static uint32_t
-names_lost_string(struct symtab *t)
+uint32_t
+journal_names_lost_string(struct symtab *t)
 {
 	return intern_put(&t->strings, names_lost, sizeof(names_lost) - 1);
 }
 
-static uint32_t
-names_lost_frame(struct symtab *t)
+uint32_t
+journal_names_lost_frame(struct symtab *t)
 {
 	struct sym_frame f = {.kind = FRAME_MARK,
-	    .name = names_lost_string(t)};
+	    .name = journal_names_lost_string(t)};
 
 	return f.name == INTERN_NONE
 	    ? INTERN_NONE
@@ -89,7 +89,7 @@ names_lost_frame(struct symtab *t)
 uint32_t
 journal_names_lost(struct symtab *t)
 {
-	uint32_t frame = names_lost_frame(t);
+	uint32_t frame = journal_names_lost_frame(t);
 	uint32_t top = symtab_put_node(t, 0, 0);
 
 	return frame == INTERN_NONE || top == INTERN_NONE
@@ -125,7 +125,7 @@ names_string(const struct journal_names *names, struct symtab *t,
 {
 	uint32_t to = names->strings.to[string];
 
-	return to != INTERN_NONE ? to : names_lost_string(t);
+	return to != INTERN_NONE ? to : journal_names_lost_string(t);
 }
 
 static bool
@@ -207,7 +207,7 @@ names_add_nodes(struct journal_names *names, struct symtab *t,
 		if (edge == INTERN_NONE && k->parent == 0)
 			continue;
 		if (edge == INTERN_NONE)
-			edge = names_lost_frame(t);
+			edge = journal_names_lost_frame(t);
 		if (edge == INTERN_NONE)
 			return false;
 		n->to[at] = names->sole ? symtab_push_node(t, parent, edge)

@@ -30,7 +30,10 @@ size_t journal_names_bytes(const struct journal_names *names);
 const struct err *journal_names_add(struct journal_names *names,
     struct symtab *t, const struct batch *record);
 
-/* A stack whose name was lost: "(lost)" below the root. */
+/* A stack whose name was lost: "(lost)" below the root.  Its frame, and that
+ * one's name.  INTERN_NONE: out of memory. */
 uint32_t journal_names_lost(struct symtab *t);
+uint32_t journal_names_lost_frame(struct symtab *t);
+uint32_t journal_names_lost_string(struct symtab *t);
 
 #endif

@@ -132,12 +132,12 @@ missing_journal(struct store *s, uint32_t i, uint64_t from, uint64_t until)
 	for (uint32_t k = 0; k < s->n_files; k++)
 		first = missing_later(first, s->files[k].entry.until);
 	for (uint32_t k = 0; k < s->n_journals; k++) {
-		uint64_t other = s->journals[k]->until_slot;
+		uint64_t other = s->journals[k]->span.until_slot;
 
 		if (other != 0 && k < i)
 			first = missing_later(first, other - 1);
 		else if (other != 0 && first == 0)
-			first = s->journals[k]->first_slot;
+			first = s->journals[k]->span.first_slot;
 	}
 	s->journals[i]->gaps.home = s->journals[i]->gaps.first = first;
 	end = reader_journal_until(s, i);

@@ -151,15 +151,14 @@ list_mark_file(const struct reader_file *f, uint64_t until, uint64_t *last)
 }
 
 static void
-list_mark_journal(const struct reader_journal *j, uint64_t from,
-    uint64_t until, uint64_t *last)
+list_mark_journal(const struct openspan *o, uint64_t from, uint64_t until,
+    uint64_t *last)
 {
-	for (size_t i = 0; i < j->span.n_blocks; i++) {
-		const struct mem_block *b = &j->span.blocks[i];
+	for (uint32_t i = 0; i < o->n_named; i++) {
+		uint64_t end = openspan_strip_newest(o, i, from, until);
 
-		if (b->numbers.start >= from && b->numbers.start < until &&
-		    b->numbers.start + 1 > last[b->series])
-			last[b->series] = b->numbers.start + 1;
+		if (end > last[o->symbols[i]])
+			last[o->symbols[i]] = end;
 	}
 }
 
@@ -235,7 +234,8 @@ list_mark(struct list *l)
 			list_mark_file(f, l->until, l->last);
 	}
 	for (uint32_t i = 0; i < s->n_journals; i++)
-		list_mark_journal(s->journals[i], l->from, l->until, l->last);
+		list_mark_journal(&s->journals[i]->span, l->from, l->until,
+		    l->last);
 	return l->summary != NULL ? list_mark_summary(l) : NULL;
 }
 
@@ -320,20 +320,54 @@ facts_of_file(const struct store *s, const struct reader_file *f,
 }
 
 static bool
-facts_of_journal(const struct store *s, const struct reader_journal *j,
-    const struct fact_walk *w)
+facts_wanted(const struct fact_walk *w, const struct open_fact *f)
 {
-	for (size_t i = 0; i < j->span.n_facts; i++) {
-		const struct mem_fact *x = &j->span.facts[i];
+	return f->kind == w->kind && f->time_ns >= w->from &&
+	    f->time_ns < w->until;
+}
 
-		if (x->kind == w->kind && x->time_ns >= w->from &&
-		    x->time_ns < w->until &&
-		    !w->fn(w->arg, x->time_ns,
-		        intern_str(&s->syms.strings, x->subject),
-		        j->span.fact_bytes.data + x->first, x->n))
-			return false;
+static const struct err *
+facts_need_open(const struct store *s, const struct fact_walk *w)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++) {
+		struct openspan *o = &s->journals[j]->span;
+		bool fine = true;
+
+		for (uint32_t i = 0; i < o->n_facts && fine; i++) {
+			if (facts_wanted(w, &o->facts[i]))
+				fine = openspan_need_fact(o, &o->facts[i]);
+		}
+		e = openspan_resolve(o);
+		if (e == NULL && !fine)
+			e = err_nomem();
 	}
-	return true;
+	return e;
+}
+
+static const struct err *
+facts_of_journal(const struct store *s, struct openspan *o,
+    const struct fact_walk *w, bool *go_on)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < o->n_facts && *go_on; i++) {
+		const struct open_fact *f = &o->facts[i];
+		const uint8_t *data;
+		uint32_t subject;
+
+		if (!facts_wanted(w, f))
+			continue;
+		subject = openspan_subject(o, f);
+		if (subject == INTERN_NONE)
+			return err_nomem();
+		if ((e = openspan_fact(o, f, &data)) != NULL)
+			return e;
+		*go_on = w->fn(w->arg, f->time_ns,
+		    intern_str(&s->syms.strings, subject), data, f->n);
+	}
+	return NULL;
 }
 
 /* Files that may have such facts; one that was open once is known. */
@@ -363,7 +397,7 @@ facts_need(struct store *s, const struct fact_walk *w)
 		e = reader_need(s, f);
 		missing_file(s, f, from, until);
 	}
-	return e;
+	return e == NULL ? facts_need_open(s, w) : e;
 }
 
 const struct err *
@@ -385,6 +419,6 @@ store_each_fact(struct store *s, enum fact_kind kind, int64_t from_ns,
 	for (uint32_t i = 0; i < s->n_files && e == NULL && go_on; i++)
 		go_on = facts_of_file(s, &s->files[i], &w);
 	for (uint32_t i = 0; i < s->n_journals && e == NULL && go_on; i++)
-		go_on = facts_of_journal(s, s->journals[i], &w);
+		e = facts_of_journal(s, &s->journals[i]->span, &w, &go_on);
 	return e;
 }

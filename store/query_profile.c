@@ -154,26 +154,28 @@ query_add_piece(struct query *q, const struct plan_piece *p, uint32_t series,
 	return e == NULL ? NULL : reader_failed(q->s, p->file, e);
 }
 
-static void
+static const struct err *
 query_add_journals(struct query *q, uint32_t series, uint64_t from,
     uint64_t until, struct node_values *into)
 {
-	for (uint32_t j = 0; j < q->s->n_journals; j++) {
-		const struct memspan *m = &q->s->journals[j]->span;
+	const struct err *e = NULL;
+	struct open_walk w;
+	struct block b;
+	int64_t value;
+	uint32_t node;
 
-		for (size_t i = 0; i < m->n_blocks; i++) {
-			const struct mem_block *b = &m->blocks[i];
-
-			if (b->series != series || b->numbers.start < from ||
-			    b->numbers.start >= until)
-				continue;
-			q->observations += b->numbers.count;
+	for (uint32_t j = 0; j < q->s->n_journals && e == NULL; j++) {
+		openspan_walk(&w, &q->s->journals[j]->span, series, from,
+		    until);
+		while (e == NULL && openspan_next(&w, &b)) {
+			q->observations += b.count;
 			q->out->blocks++;
-			for (size_t k = b->first; k < b->first + b->n; k++)
-				node_values_add(into, m->entries[k].node,
-				    m->entries[k].value);
+			e = openspan_entries(&w);
+			while (e == NULL && openspan_entry(&w, &node, &value))
+				node_values_add(into, node, value);
 		}
 	}
+	return e;
 }
 
 /* floor(v * x / L + h), h = hash / 2^64; v < 2^90. */
@@ -220,15 +222,17 @@ query_series(struct query *q, uint32_t series)
 			e = query_add_piece(q, &q->plan.pieces[i], series,
 			    q->one);
 	}
-	query_add_journals(q, series, q->from, q->until, q->one);
+	if (e == NULL)
+		e = query_add_journals(q, series, q->from, q->until, q->one);
 	for (size_t c = 0; c < q->n_cuts && e == NULL; c++) {
 		for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
 			if (q->plan.pieces[i].step == c + 1)
 				e = query_add_piece(q, &q->plan.pieces[i],
 				    series, q->slot);
 		}
-		query_add_journals(q, series, q->cuts[c].slot,
-		    q->cuts[c].slot + 1, q->slot);
+		if (e == NULL)
+			e = query_add_journals(q, series, q->cuts[c].slot,
+			    q->cuts[c].slot + 1, q->slot);
 		query_add_cut(q, series, &q->cuts[c]);
 	}
 	return e;
@@ -256,34 +260,42 @@ query_merge(struct query *q, const struct series_desc *d, int64_t factor)
 	}
 }
 
+/* All slots that are touched. */
+static void
+query_slots(const struct query *q, uint64_t *from, uint64_t *until)
+{
+	*from = q->from;
+	*until = q->until;
+	for (size_t i = 0; i < q->n_cuts; i++) {
+		if (q->cuts[i].slot < *from)
+			*from = q->cuts[i].slot;
+		if (q->cuts[i].slot >= *until)
+			*until = q->cuts[i].slot + 1;
+	}
+}
+
 /* May a series have data in the range?  Exact for journals, by file else. */
 static bool
 query_present(const struct query *q, uint32_t series)
 {
-	uint64_t from = q->from, until = q->until;
+	uint64_t from, until;
 
-	for (size_t i = 0; i < q->n_cuts; i++) {
-		if (q->cuts[i].slot < from)
-			from = q->cuts[i].slot;
-		if (q->cuts[i].slot >= until)
-			until = q->cuts[i].slot + 1;
-	}
 	for (size_t i = 0; i < q->plan.n; i++) {
 		if (reader_series(q->plan.pieces[i].file, series) !=
 		    INTERN_NONE)
 			return true;
 	}
-	for (uint32_t j = 0; j < q->s->n_journals; j++) {
-		const struct memspan *m = &q->s->journals[j]->span;
+	query_slots(q, &from, &until);
+	return reader_has_open(q->s, series, from, until);
+}
 
-		for (size_t i = 0; i < m->n_blocks; i++) {
-			if (m->blocks[i].series == series &&
-			    m->blocks[i].numbers.start >= from &&
-			    m->blocks[i].numbers.start < until)
-				return true;
-		}
-	}
-	return false;
+static const struct err *
+query_need_open(struct query *q)
+{
+	uint64_t from, until;
+
+	query_slots(q, &from, &until);
+	return reader_need_open(q->s, q->series, q->n_series, from, until);
 }
 
 static void
@@ -365,6 +377,8 @@ query_run(struct query *q)
 		    &q->n_series);
 	if (e == NULL)
 		e = query_unit(q);
+	if (e == NULL)
+		e = query_need_open(q);
 	if (e == NULL)
 		e = query_sum(q);
 	if (e == NULL)

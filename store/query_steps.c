@@ -83,44 +83,20 @@ steps_each_file(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
 	return e;
 }
 
-/* The entries of a block in memory, as a file would have them. */
-static void
-steps_encode(const struct memspan *m, const struct mem_block *b,
-    struct buf *out)
-{
-	struct entry_writer w = {out, 0};
-
-	buf_clear(out);
-	for (size_t k = b->first; k < b->first + b->n; k++)
-		entry_put(&w, m->entries[k].node, m->entries[k].value);
-}
-
 const struct err *
 steps_each(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
 {
-	bool entries = symtab_series(&t->s->syms, series)->kind ==
-	    SERIES_HISTOGRAM;
 	const struct err *e = steps_each_file(t, series, fn, arg);
-	struct buf bytes = {0};
+	struct open_walk w;
+	struct block b;
 
-	for (uint32_t j = 0; j < t->s->n_journals; j++) {
-		const struct memspan *m = &t->s->journals[j]->span;
-
-		for (size_t i = 0; i < m->n_blocks && e == NULL; i++) {
-			struct block b = m->blocks[i].numbers;
-
-			if (m->blocks[i].series != series ||
-			    b.start < t->from || b.start >= t->until)
-				continue;
-			if (entries)
-				steps_encode(m, &m->blocks[i], &bytes);
-			b.entries = cur_of(bytes.data, bytes.len);
-			e = bytes.failed ? err_nomem()
-			                 : fn(arg, (size_t)((b.start -
-			                       t->from) / t->step), &b, 1);
-		}
+	for (uint32_t j = 0; j < t->s->n_journals && e == NULL; j++) {
+		openspan_walk(&w, &t->s->journals[j]->span, series, t->from,
+		    t->until);
+		while (e == NULL && openspan_next(&w, &b))
+			e = fn(arg, (size_t)((b.start - t->from) / t->step),
+			    &b, 1);
 	}
-	buf_fini(&bytes);
 	return e;
 }
 

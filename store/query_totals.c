@@ -270,24 +270,21 @@ static const struct err *
 totals_add_journals(struct totalling *t)
 {
 	const struct err *e = NULL;
+	struct open_walk w;
+	struct block b;
+	int64_t value;
+	uint32_t node;
 
-	for (uint32_t j = 0; j < t->s->n_journals; j++) {
-		const struct memspan *m = &t->s->journals[j]->span;
+	for (uint32_t j = 0; j < t->s->n_journals && e == NULL; j++) {
+		openspan_walk(&w, &t->s->journals[j]->span, t->now, t->from,
+		    t->until);
+		while (e == NULL && openspan_next(&w, &b)) {
+			size_t step = (size_t)((b.start - t->from) / t->step);
 
-		for (size_t i = 0; i < m->n_blocks && e == NULL; i++) {
-			const struct mem_block *b = &m->blocks[i];
-			uint64_t start = b->numbers.start;
-			size_t step;
-
-			if (b->series != t->now || start < t->from ||
-			    start >= t->until)
-				continue;
-			step = (size_t)((start - t->from) / t->step);
-			t->observed[step] += b->numbers.count;
-			for (size_t k = b->first;
-			    k < b->first + b->n && e == NULL; k++)
-				e = totals_add(t, m->entries[k].node, step,
-				    m->entries[k].value);
+			t->observed[step] += b.count;
+			e = openspan_entries(&w);
+			while (e == NULL && openspan_entry(&w, &node, &value))
+				e = totals_add(t, node, step, value);
 		}
 	}
 	return e;
@@ -381,10 +378,13 @@ totals_run(struct totalling *t)
 	const struct err *e = totals_plan(t);
 
 	if (e == NULL)
-		e = totals_prepare(t);
-	if (e == NULL)
 		e = reader_match(t->s, t->q->selector, READER_PROFILES, &t->series,
 		    &t->n_series);
+	if (e == NULL)
+		e = reader_need_open(t->s, t->series, t->n_series, t->from,
+		    t->until);
+	if (e == NULL)
+		e = totals_prepare(t);
 	for (size_t i = 0; i < t->n_series && e == NULL; i++) {
 		t->now = t->series[i];
 		e = gone_check();

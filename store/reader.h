@@ -8,7 +8,7 @@
 #include "gaps.h"
 #include "journal.h"
 #include "manifest.h"
-#include "memspan.h"
+#include "openspan.h"
 #include "sealed.h"
 #include "shown.h"
 #include "store.h"
@@ -36,10 +36,10 @@ struct reader_file {
 struct reader_journal {
 	char name[MANIFEST_NAME];
 	struct journal_reader reader;
-	struct memspan span;
-	uint64_t first_slot, until_slot; /* of its blocks; until 0: none */
+	struct openspan span;
 	struct gaps gaps;
 	bool gone; /* somebody has deleted it; there is no descriptor */
+	uint64_t counted; /* damage that s->damaged has */
 	bool torn; /* its end is part of a record, and will stay so */
 	uint64_t torn_until; /* slot up to which it may lack some */
 };
@@ -116,6 +116,25 @@ void missing_summary(struct store *s, uint64_t from, uint64_t until);
 void missing_gaps(struct store *s, uint64_t from, uint64_t until);
 /* The file's number of a series of the reader, or INTERN_NONE. */
 uint32_t reader_series(const struct reader_file *f, uint32_t series);
+/* reader_journal.c: follows the journals of a new manifest; ENOENT: one of
+ * them is gone already.  Then all of them to their present ends. */
+const struct err *reader_adopt_journals(struct store *s,
+    const struct manifest *m);
+const struct err *reader_follow_journals(struct store *s);
+void reader_close_journals(struct store *s);
+/* Is this still the manifest?  What it names and is not there is missing;
+ * what an older one names the writer may have replaced. */
+bool reader_is_current(const struct store *s, uint64_t generation);
+/* Asks for the writer's lock without taking it.  Who may not ask believes
+ * that there is one. */
+bool reader_sees_writer(const struct store *s);
+/* What stacks of these series the journals have in slots [from, until) gets
+ * its numbers: before s->syms is measured.  ENOENT as of files. */
+const struct err *reader_need_open(struct store *s, const uint32_t *series,
+    size_t n, uint64_t from, uint64_t until);
+/* Has any journal a block of the series in [from, until)? */
+bool reader_has_open(const struct store *s, uint32_t series, uint64_t from,
+    uint64_t until);
 /* After a failed read: a damaged file becomes broken, which is no error;
  * want of memory is, and the file is opened afresh next time. */
 const struct err *reader_failed(struct store *s, struct reader_file *f,

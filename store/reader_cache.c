@@ -39,8 +39,8 @@ reader_bytes(const struct store *s)
 		n += reader_file_bytes(&s->files[i]);
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		n += sizeof(*s->journals[i]) +
-		    memspan_bytes(&s->journals[i]->span) +
-		    journal_names_bytes(&s->journals[i]->reader.names);
+		    openspan_bytes(&s->journals[i]->span) +
+		    s->journals[i]->reader.record.cap;
 	return n;
 }
 

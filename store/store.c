@@ -1,6 +1,5 @@
 /*
- * The reader: keeps up with the manifest, opens sealed files on demand and
- * follows the journals.
+ * The reader: keeps up with the manifest and opens sealed files on demand.
  */
 #include "reader.h"
 
@@ -12,19 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "format.h"
-#include "segtree.h"
 
 #define READER_LIMIT (256u << 20)
 #define READER_BREAKS 8 /* tries of a file that seems damaged */
 #define READER_TRIES 10 /* of a manifest that changes under us */
 
-/* What this manifest names and is not there is missing; what an older one
- * names the writer may have replaced. */
-static bool
+bool
 reader_is_current(const struct store *s, uint64_t generation)
 {
 	uint64_t now;
@@ -100,100 +93,6 @@ reader_series(const struct reader_file *f, uint32_t series)
 	                                                 : INTERN_NONE;
 }
 
-/* ---- journals ---- */
-
-static void
-reader_close_journal(struct reader_journal *j)
-{
-	if (j == NULL)
-		return;
-	if (j->reader.fd >= 0)
-		close(j->reader.fd);
-	journal_reader_fini(&j->reader);
-	memspan_fini(&j->span);
-	free(j);
-}
-
-static const struct err *
-reader_open_journal(struct store *s, const char *name, uint64_t generation,
-    struct reader_journal **out)
-{
-	struct reader_journal *j = calloc(1, sizeof(*j));
-
-	*out = NULL;
-	if (j == NULL)
-		return err_nomem();
-	snprintf(j->name, sizeof(j->name), "%s", name);
-	j->reader.offset = JOURNAL_HEADER;
-	j->reader.journal = true;
-	j->span.syms = &s->syms;
-	j->reader.fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC);
-	if (j->reader.fd < 0) {
-		const struct err *e = err_errno("%s/%s", s->path, name);
-
-		j->gone = e->code == ENOENT &&
-		    reader_is_current(s, generation);
-		if (!j->gone) {
-			reader_close_journal(j);
-			return e;
-		}
-	}
-	*out = j;
-	return NULL;
-}
-
-/* Its first slot is known once something was written. */
-static const struct err *
-reader_begin_journal(struct reader_journal *j)
-{
-	uint64_t first;
-	bool empty;
-	const struct err *e = journal_first(j->reader.fd, &first, &empty);
-
-	if (e != NULL && e->domain != ERR_FORMAT)
-		return e;
-	if (e == NULL && !empty)
-		gaps_begin(&j->gaps, first);
-	return NULL;
-}
-
-static const struct err *
-reader_follow_journal(struct store *s, struct reader_journal *j)
-{
-	uint64_t damaged = j->reader.damaged, lost = j->reader.names.lost;
-	size_t before = j->span.n_blocks;
-	const struct err *e = NULL;
-	struct batch *b;
-
-	if (j->gone)
-		return NULL;
-	if (j->reader.offset == JOURNAL_HEADER)
-		e = reader_begin_journal(j);
-	while (e == NULL) {
-		e = journal_next(&j->reader, &b);
-		if (e != NULL || b == NULL)
-			break;
-		e = memspan_add(&j->span, b, &j->reader.names);
-		if (e != NULL)
-			j->reader.offset = j->reader.last;
-		else
-			gaps_take(&j->gaps, b, j->reader.damaged +
-			    j->reader.names.lost);
-		batch_free(b);
-	}
-	s->damaged += j->reader.damaged - damaged +
-	    (j->reader.names.lost > lost);
-	for (size_t i = before; i < j->span.n_blocks; i++) {
-		uint64_t slot = j->span.blocks[i].numbers.start;
-
-		if (j->until_slot == 0 || slot < j->first_slot)
-			j->first_slot = slot;
-		if (slot >= j->until_slot)
-			j->until_slot = slot + 1;
-	}
-	return e;
-}
-
 /* ---- keeping up ---- */
 
 /* Takes what is open over to the new list; the rest is closed. */
@@ -228,68 +127,21 @@ reader_adopt_files(struct store *s, const struct manifest *m)
 	return NULL;
 }
 
-static struct reader_journal *
-reader_take_journal(struct store *s, const char *name)
-{
-	for (uint32_t k = 0; k < s->n_journals; k++) {
-		struct reader_journal *j = s->journals[k];
-
-		if (j != NULL && strcmp(j->name, name) == 0) {
-			s->journals[k] = NULL;
-			return j;
-		}
-	}
-	return NULL;
-}
-
-static const struct err *
-reader_adopt_journals(struct store *s, const struct manifest *m)
-{
-	struct reader_journal **journals = calloc(m->n + 1, sizeof(*journals));
-	const struct err *e = NULL;
-	uint32_t n = 0;
-
-	if (journals == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < m->n && e == NULL; i++) {
-		const char *name = m->files[i].name;
-
-		if (m->files[i].kind != MANIFEST_JOURNAL)
-			continue;
-		journals[n] = reader_take_journal(s, name);
-		if (journals[n] == NULL)
-			e = reader_open_journal(s, name, m->generation,
-			    &journals[n]);
-		n += journals[n] != NULL;
-	}
-	for (uint32_t k = 0; k < s->n_journals; k++)
-		reader_close_journal(s->journals[k]);
-	free(s->journals);
-	s->journals = journals;
-	s->n_journals = n;
-	return e;
-}
-
+/* All that was given numbers.  What the journals hold is known still. */
 static void
 reader_forget(struct store *s)
 {
 	for (uint32_t i = 0; i < s->n_files; i++)
 		reader_close_file(&s->files[i]);
 	for (uint32_t i = 0; i < s->n_journals; i++)
-		reader_close_journal(s->journals[i]);
-	free(s->files);
-	free(s->journals);
-	s->files = NULL;
-	s->journals = NULL;
-	s->n_files = s->n_journals = 0;
+		openspan_forget(&s->journals[i]->span);
 	shown_fini(&s->shown);
 	scratch_fini(&s->scratch);
 	symtab_fini(&s->syms);
-	s->loaded = false;
 }
 
-/* Between requests.  When it is the symbols that take the memory, or the
- * journals, all begins anew. */
+/* Between requests.  When it is the symbols that take the memory, they begin
+ * anew. */
 static void
 reader_shrink(struct store *s)
 {
@@ -354,59 +206,6 @@ reader_load_manifest(struct store *s)
 	return NULL;
 }
 
-/* Asks for the writer's lock without taking it.  Who may not ask believes
- * that there is one. */
-static bool
-reader_sees_writer(const struct store *s)
-{
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-	int fd = openat(s->dir, "lock", O_RDONLY | O_CLOEXEC);
-	bool seen = fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) != 0 ||
-	    lock.l_type != F_UNLCK;
-
-	if (fd >= 0)
-		close(fd);
-	return seen;
-}
-
-uint64_t
-reader_journal_until(const struct store *s, uint32_t i)
-{
-	const struct reader_journal *j = s->journals[i];
-	uint64_t until = j->gaps.first + seg_slots(FORMAT_SEAL_LEVEL);
-
-	for (uint32_t k = i + 1; k < s->n_journals; k++) {
-		const struct reader_journal *next = s->journals[k];
-
-		if (next->until_slot != 0 &&
-		    next->first_slot >= j->gaps.home &&
-		    next->first_slot < until)
-			until = next->first_slot + 1;
-	}
-	return until;
-}
-
-/*
- * Part of a record at the end may be being written, but not where nobody
- * writes, or writes to a later journal: something was lost there.
- */
-static void
-reader_judge_ends(struct store *s)
-{
-	bool later = false;
-
-	for (uint32_t i = s->n_journals; i-- > 0;) {
-		struct reader_journal *j = s->journals[i];
-		struct stat st;
-
-		j->torn = fstat(j->reader.fd, &st) == 0 &&
-		    (uint64_t)st.st_size > j->reader.offset &&
-		    (later || !reader_sees_writer(s));
-		j->torn_until = reader_journal_until(s, i);
-		later |= j->reader.offset > JOURNAL_HEADER;
-	}
-}
-
 const struct err *
 store_refresh(struct store *s)
 {
@@ -421,11 +220,7 @@ store_refresh(struct store *s)
 		if (e == NULL || e->code != ENOENT)
 			break;
 	}
-	for (uint32_t i = 0; i < s->n_journals && e == NULL; i++)
-		e = reader_follow_journal(s, s->journals[i]);
-	if (e == NULL)
-		reader_judge_ends(s);
-	return e;
+	return e == NULL ? reader_follow_journals(s) : e;
 }
 
 const struct err *
@@ -459,6 +254,8 @@ store_close(struct store *s)
 	if (s == NULL)
 		return;
 	reader_forget(s);
+	reader_close_journals(s);
+	free(s->files);
 	manifest_fini(&s->manifest);
 	if (s->dir >= 0)
 		close(s->dir);
@@ -484,14 +281,14 @@ reader_bounds(const struct store *s, uint64_t *from, uint64_t *until)
 			*until = f->until;
 	}
 	for (uint32_t i = 0; i < s->n_journals; i++) {
-		const struct reader_journal *j = s->journals[i];
+		const struct openspan *o = &s->journals[i]->span;
 
-		if (j->until_slot == 0)
+		if (o->until_slot == 0)
 			continue;
-		if (j->first_slot < *from)
-			*from = j->first_slot;
-		if (j->until_slot > *until)
-			*until = j->until_slot;
+		if (o->first_slot < *from)
+			*from = o->first_slot;
+		if (o->until_slot > *until)
+			*until = o->until_slot;
 	}
 	if (*until == 0)
 		*from = 0;
@@ -550,11 +347,13 @@ store_tag(const struct store *s, int64_t from_ns, int64_t until_ns,
 	for (uint32_t i = 0; i < s->n_journals; i++) {
 		const struct reader_journal *j = s->journals[i];
 
-		for (size_t k = 0; k < j->span.n_blocks; k++) {
-			uint64_t slot = j->span.blocks[k].numbers.start;
+		for (uint32_t k = 0; k < j->span.n_slots; k++) {
+			const struct open_slot *x = &j->span.slots[k];
 
-			if (slot >= from && slot < until)
-				h = hash64_u64(h, k ^ i << 24);
+			if (x->slot < from || x->slot >= until)
+				continue;
+			h = hash64(h, j->name, strlen(j->name));
+			h = hash64_u64(hash64_u64(h, x->slot), x->blocks);
 		}
 	}
 	reader_bounds(s, &first, &last);

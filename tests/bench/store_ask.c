@@ -224,6 +224,25 @@ add_leaf(struct asking *x, struct reader_file *f, uint64_t slot,
 	return NULL;
 }
 
+static void
+add_open(struct openspan *o, uint64_t from, uint64_t until,
+    struct node_values *sum)
+{
+	struct open_walk w;
+	struct block b;
+	int64_t value;
+	uint32_t node;
+
+	for (uint32_t i = 0; i < o->n_named; i++) {
+		openspan_walk(&w, o, o->symbols[i], from, until);
+		while (openspan_next(&w, &b)) {
+			must(openspan_entries(&w));
+			while (openspan_entry(&w, &node, &value))
+				node_values_add(sum, node, value);
+		}
+	}
+}
+
 /* The sum of the slots [from, until) as a tree.  Files are opened before the
  * sum begins, which numbers all nodes; journals belong to it. */
 static void
@@ -239,6 +258,8 @@ add_leaves(struct asking *x, uint64_t from, uint64_t until,
 		    f->entry.first + f->entry.slots > from)
 			must(reader_need(x->s, f));
 	}
+	for (uint32_t i = 0; i < x->s->syms.series.n; i++)
+		must(reader_need_open(x->s, &i, 1, from, until));
 	must(node_values_init(&sum, x->s->syms.n_nodes));
 	for (uint32_t i = 0; i < x->s->n_files; i++) {
 		struct reader_file *f = &x->s->files[i];
@@ -250,19 +271,8 @@ add_leaves(struct asking *x, uint64_t from, uint64_t until,
 		     slot < (b < until ? b : until); slot++)
 			must(add_leaf(x, f, slot, &sum));
 	}
-	for (uint32_t j = 0; j < x->s->n_journals; j++) {
-		const struct memspan *m = &x->s->journals[j]->span;
-
-		for (size_t i = 0; i < m->n_blocks; i++) {
-			const struct mem_block *b = &m->blocks[i];
-
-			for (size_t k = b->first; k < b->first + b->n &&
-			     b->numbers.start >= from &&
-			     b->numbers.start < until; k++)
-				node_values_add(&sum, m->entries[k].node,
-				    m->entries[k].value);
-		}
-	}
+	for (uint32_t j = 0; j < x->s->n_journals; j++)
+		add_open(&x->s->journals[j]->span, from, until, &sum);
 	must(profile_tree(x->s, &sum, NULL, &(struct profile_limit){0, 0},
 	    p));
 	node_values_fini(&sum);

@@ -1,0 +1,461 @@
+#include "open_names.h"
+
+#include "base/err.h"
+#include "journal_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STRINGS_MARK 32 /* strings that a mark stands for */
+
+static void
+open_table_fini(struct open_table *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		free(t->pages[i]);
+	free(t->pages);
+	free(t->need);
+	*t = (struct open_table){0};
+}
+
+void
+open_view_fini(struct open_view *v)
+{
+	for (int i = 0; i < OPEN_KINDS; i++)
+		open_table_fini(&v->of[i]);
+	*v = (struct open_view){0};
+}
+
+void
+open_dict_fini(struct open_dict *d)
+{
+	for (int i = 0; i < OPEN_KINDS; i++)
+		free(d->marks[i].marks);
+	buf_fini(&d->prefixes);
+	free(d->series);
+	open_view_fini(&d->asked);
+	*d = (struct open_dict){0};
+}
+
+size_t
+open_dict_bytes(const struct open_dict *d)
+{
+	size_t n = sizeof(*d) + d->prefixes.cap +
+	    d->cap_series * sizeof(*d->series) + d->asked.bytes;
+
+	for (int i = 0; i < OPEN_KINDS; i++)
+		n += d->marks[i].cap * sizeof(*d->marks[i].marks);
+	return n;
+}
+
+/* ---- marks ---- */
+
+static bool
+open_mark_begin(struct open_dict *d, struct open_marks *m, uint32_t number,
+    uint32_t record, uint32_t at, const void *text, uint32_t shared)
+{
+	if (!open_room((void **)&m->marks, m->n + 1, &m->cap,
+	        sizeof(*m->marks)))
+		return false;
+	m->marks[m->n++] = (struct open_mark){.first = number,
+	    .record = record, .at = at,
+	    .prefix = (uint32_t)d->prefixes.len, .shared = shared};
+	if (shared > 0)
+		buf_put(&d->prefixes, text, shared);
+	return !d->prefixes.failed;
+}
+
+bool
+open_dict_mark(struct open_dict *d, enum open_kind kind, uint32_t number,
+    uint32_t record, uint32_t at, uint32_t end, const void *text,
+    uint32_t shared)
+{
+	struct open_marks *m = &d->marks[kind];
+	struct open_mark *last = m->n > 0 ? &m->marks[m->n - 1] : NULL;
+	uint32_t most = kind == OPEN_STRINGS ? STRINGS_MARK : OPEN_MARK;
+
+	if (number < m->end)
+		return true;
+	if (last == NULL || last->record != record || last->n == most ||
+	    last->first + last->n != number) {
+		if (!open_mark_begin(d, m, number, record, at, text, shared))
+			return false;
+		last = &m->marks[m->n - 1];
+	}
+	last->n++;
+	last->size = end - last->at;
+	m->end = number + 1;
+	return true;
+}
+
+/* The first mark that may hold a number at or after this one. */
+static uint32_t
+open_marks_find(const struct open_marks *m, uint32_t number)
+{
+	uint32_t lo = 0, hi = m->n;
+
+	while (lo < hi) {
+		uint32_t middle = lo + (hi - lo) / 2;
+
+		if (m->marks[middle].first + m->marks[middle].n <= number)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+/* ---- what is needed ---- */
+
+static bool
+open_table_grow(struct open_view *v, struct open_table *t, uint32_t n)
+{
+	uint32_t want = t->n + t->n / 2;
+	uint32_t **pages;
+	uint64_t *need;
+
+	if (n <= t->n)
+		return true;
+	want = want < n ? n : want;
+	if ((pages = realloc(t->pages, want * sizeof(*pages))) == NULL)
+		return false;
+	t->pages = pages;
+	if ((need = realloc(t->need, want * sizeof(*need))) == NULL)
+		return false;
+	t->need = need;
+	memset(pages + t->n, 0, (want - t->n) * sizeof(*pages));
+	memset(need + t->n, 0, (want - t->n) * sizeof(*need));
+	v->bytes += (want - t->n) * (sizeof(*pages) + sizeof(*need));
+	t->n = want;
+	return true;
+}
+
+bool
+open_names_need(const struct open_dict *d, struct open_view *v,
+    enum open_kind kind, uint32_t number)
+{
+	struct open_table *t = &v->of[kind];
+
+	if (open_names_get(v, kind, number) != INTERN_NONE)
+		return true;
+	if (number >= d->marks[kind].end) {
+		v->lost = true;
+		return true;
+	}
+	if (!open_table_grow(v, t, number / OPEN_MARK + 1))
+		return false;
+	t->need[number / OPEN_MARK] |= UINT64_C(1) << number % OPEN_MARK;
+	if (t->hi == 0 || number < t->lo)
+		t->lo = number;
+	if (number >= t->hi)
+		t->hi = number + 1;
+	return true;
+}
+
+static bool
+open_needed(const struct open_table *t, uint32_t number)
+{
+	return number / OPEN_MARK < t->n &&
+	    (t->need[number / OPEN_MARK] >> number % OPEN_MARK & 1);
+}
+
+static bool
+open_needed_any(const struct open_table *t, const struct open_mark *m)
+{
+	uint32_t i = m->first, end = m->first + m->n;
+
+	while (i < end && i / OPEN_MARK < t->n) {
+		if (t->need[i / OPEN_MARK] >> i % OPEN_MARK == 0)
+			i += OPEN_MARK - i % OPEN_MARK;
+		else if (open_needed(t, i))
+			return true;
+		else
+			i++;
+	}
+	return false;
+}
+
+static void
+open_table_rest(struct open_table *t)
+{
+	if (t->hi > 0)
+		memset(t->need + t->lo / OPEN_MARK, 0,
+		    ((t->hi - 1) / OPEN_MARK - t->lo / OPEN_MARK + 1) *
+		        sizeof(*t->need));
+	t->lo = t->hi = 0;
+}
+
+/* ---- resolving ---- */
+
+struct open_walker {
+	const struct open_dict *d;
+	struct open_view *v;
+	struct open_pages *pages;
+	struct symtab *t;
+	struct buf text; /* the string before */
+	bool collect;    /* marks what is needed; else puts it into the table */
+};
+
+static bool
+open_put(struct open_walker *w, enum open_kind kind, uint32_t number,
+    uint32_t symbol)
+{
+	struct open_table *t = &w->v->of[kind];
+	uint32_t **page = &t->pages[number / OPEN_MARK];
+
+	if (symbol == INTERN_NONE)
+		return false;
+	if (*page == NULL) {
+		*page = malloc(OPEN_MARK * sizeof(**page));
+		if (*page == NULL)
+			return false;
+		memset(*page, 0xff, OPEN_MARK * sizeof(**page));
+		w->v->bytes += OPEN_MARK * sizeof(**page);
+	}
+	(*page)[number % OPEN_MARK] = symbol;
+	return true;
+}
+
+static uint32_t
+open_string(struct open_walker *w, uint32_t number)
+{
+	uint32_t s = open_names_get(w->v, OPEN_STRINGS, number);
+
+	return s != INTERN_NONE ? s : journal_names_lost_string(w->t);
+}
+
+static bool
+open_take_string(struct open_walker *w, struct cur *c, uint32_t number,
+    bool needed)
+{
+	uint64_t shared = cur_varint(c);
+	size_t n;
+	const uint8_t *rest = cur_bytes(c, &n);
+
+	if (rest == NULL || shared > w->text.len) {
+		c->bad = true;
+		return true;
+	}
+	w->text.len = (size_t)shared;
+	buf_put(&w->text, rest, n);
+	if (w->text.failed)
+		return false;
+	return !needed || open_put(w, OPEN_STRINGS, number,
+	    intern_put(&w->t->strings, w->text.data, w->text.len));
+}
+
+static bool
+open_take_frame(struct open_walker *w, struct cur *c, uint32_t number,
+    bool needed)
+{
+	struct batch_frame f;
+	struct sym_frame key;
+
+	batch_one_frame(c, UINT32_MAX, &f);
+	if (!needed || c->bad)
+		return true;
+	if (w->collect)
+		return open_names_need(w->d, w->v, OPEN_STRINGS, f.name) &&
+		    open_names_need(w->d, w->v, OPEN_STRINGS, f.module) &&
+		    open_names_need(w->d, w->v, OPEN_STRINGS, f.build_id);
+	key = (struct sym_frame){f.offset, f.kind, open_string(w, f.name),
+	    open_string(w, f.module), open_string(w, f.build_id)};
+	return key.name != INTERN_NONE && key.module != INTERN_NONE &&
+	    key.build_id != INTERN_NONE && open_put(w, OPEN_FRAMES, number,
+	    intern_put(&w->t->frames, &key, sizeof(key)));
+}
+
+/* A set with a lost string is lost: without it it would be another one. */
+static bool
+open_take_labels(struct open_walker *w, struct cur *c, uint32_t number,
+    bool needed)
+{
+	uint64_t n = cur_varint(c);
+	uint32_t key[2 * BATCH_MAX_LABELS];
+	bool lost = false;
+
+	if (n > BATCH_MAX_LABELS)
+		c->bad = true;
+	for (uint64_t i = 0; i < 2 * n && !c->bad; i++) {
+		uint32_t string = (uint32_t)cur_varint(c);
+
+		if (needed && w->collect && !open_names_need(w->d, w->v,
+		        OPEN_STRINGS, string))
+			return false;
+		key[i] = open_names_get(w->v, OPEN_STRINGS, string);
+		lost |= key[i] == INTERN_NONE;
+	}
+	if (!needed || w->collect || c->bad || lost)
+		return true;
+	return open_put(w, OPEN_LABELS, number, intern_put(&w->t->labels, key,
+	    2 * (size_t)n * sizeof(*key)));
+}
+
+/* What hangs on a lost node is lost; a lost frame is only not named. */
+static bool
+open_put_node(struct open_walker *w, const struct batch_node *n,
+    uint32_t number)
+{
+	uint32_t parent = open_names_get(w->v, OPEN_NODES, n->parent);
+	uint32_t edge = open_names_get(w->v,
+	    n->parent == 0 ? OPEN_LABELS : OPEN_FRAMES, n->edge);
+
+	if (parent == INTERN_NONE || (edge == INTERN_NONE && n->parent == 0))
+		return true;
+	if (edge == INTERN_NONE)
+		edge = journal_names_lost_frame(w->t);
+	return edge != INTERN_NONE && open_put(w, OPEN_NODES, number,
+	    symtab_put_node(w->t, parent, edge));
+}
+
+static bool
+open_take_node(struct open_walker *w, struct cur *c, uint32_t number,
+    bool needed)
+{
+	struct batch_node n;
+
+	batch_one_node(c, number, 0, UINT32_MAX, UINT32_MAX, NULL, &n);
+	return !needed || c->bad || open_put_node(w, &n, number);
+}
+
+typedef bool open_take_fn(struct open_walker *w, struct cur *c,
+    uint32_t number, bool needed);
+
+static const struct err *
+open_walk_mark(struct open_walker *w, enum open_kind kind,
+    const struct open_mark *m, struct cur *c)
+{
+	const uint8_t *p;
+	const struct err *e = open_pages_read(w->pages, m->record, m->at,
+	    m->size, &p);
+
+	if (e != NULL)
+		return e;
+	*c = cur_of(p, m->size);
+	if (kind != OPEN_STRINGS)
+		return NULL;
+	buf_clear(&w->text);
+	if (m->shared > 0)
+		buf_put(&w->text, w->d->prefixes.data + m->prefix, m->shared);
+	return NULL;
+}
+
+/* Each symbol of one kind that is needed, in the order of numbers. */
+static const struct err *
+open_walk(struct open_walker *w, enum open_kind kind, open_take_fn *fn)
+{
+	const struct open_marks *m = &w->d->marks[kind];
+	const struct open_table *t = &w->v->of[kind];
+	const struct err *e = NULL;
+	struct cur c;
+
+	for (uint32_t i = open_marks_find(m, t->lo); i < m->n && e == NULL &&
+	     m->marks[i].first < t->hi; i++) {
+		const struct open_mark *k = &m->marks[i];
+
+		if (!open_needed_any(t, k))
+			continue;
+		e = open_walk_mark(w, kind, k, &c);
+		for (uint32_t n = k->first; n < k->first + k->n && e == NULL;
+		     n++) {
+			if (!fn(w, &c, n, open_needed(t, n)))
+				e = err_nomem();
+			else if (c.bad)
+				e = err_new(ERR_FORMAT, 0,
+				    "a journal's names are malformed");
+		}
+	}
+	return e;
+}
+
+/* Nodes of one mark, the last first: each asks for its parent. */
+static const struct err *
+open_collect_mark(struct open_walker *w, const struct open_mark *m)
+{
+	struct open_table *t = &w->v->of[OPEN_NODES];
+	struct batch_node nodes[OPEN_MARK];
+	struct cur c;
+	const struct err *e = open_walk_mark(w, OPEN_NODES, m, &c);
+
+	for (uint32_t i = 0; i < m->n && e == NULL; i++) {
+		batch_one_node(&c, m->first + i, 0, UINT32_MAX, UINT32_MAX,
+		    NULL, &nodes[i]);
+		if (c.bad)
+			e = err_new(ERR_FORMAT, 0,
+			    "a journal's names are malformed");
+	}
+	for (uint32_t i = m->n; i-- > 0 && e == NULL;) {
+		const struct batch_node *n = &nodes[i];
+
+		if (!open_needed(t, m->first + i))
+			continue;
+		if (!open_names_need(w->d, w->v, OPEN_NODES, n->parent) ||
+		    !open_names_need(w->d, w->v,
+		        n->parent == 0 ? OPEN_LABELS : OPEN_FRAMES, n->edge))
+			e = err_nomem();
+	}
+	return e;
+}
+
+static const struct err *
+open_collect_nodes(struct open_walker *w)
+{
+	const struct open_marks *m = &w->d->marks[OPEN_NODES];
+	const struct open_table *t = &w->v->of[OPEN_NODES];
+	const struct err *e = NULL;
+
+	if (t->hi == 0)
+		return NULL;
+	for (uint32_t i = open_marks_find(m, t->hi - 1) + 1; i-- > 0 &&
+	     e == NULL;) {
+		if (i >= m->n || !open_needed_any(t, &m->marks[i]))
+			continue;
+		if (m->marks[i].first + m->marks[i].n <= t->lo)
+			break;
+		e = open_collect_mark(w, &m->marks[i]);
+	}
+	return e;
+}
+
+/* Was all found that was asked for? */
+static bool
+open_all_found(const struct open_view *v, const struct open_table *t,
+    enum open_kind kind)
+{
+	for (uint32_t i = t->lo; i < t->hi; i++) {
+		if (open_needed(t, i) &&
+		    open_names_get(v, kind, i) == INTERN_NONE)
+			return false;
+	}
+	return true;
+}
+
+const struct err *
+open_names_resolve(const struct open_dict *d, struct open_view *v,
+    struct open_pages *pages, struct symtab *t)
+{
+	struct open_walker w = {.d = d, .v = v, .pages = pages, .t = t};
+	const struct err *e = open_collect_nodes(&w);
+
+	w.collect = true;
+	if (e == NULL)
+		e = open_walk(&w, OPEN_FRAMES, open_take_frame);
+	if (e == NULL)
+		e = open_walk(&w, OPEN_LABELS, open_take_labels);
+	w.collect = false;
+	if (e == NULL)
+		e = open_walk(&w, OPEN_STRINGS, open_take_string);
+	if (e == NULL)
+		e = open_walk(&w, OPEN_FRAMES, open_take_frame);
+	if (e == NULL)
+		e = open_walk(&w, OPEN_LABELS, open_take_labels);
+	if (e == NULL)
+		e = open_walk(&w, OPEN_NODES, open_take_node);
+	for (int i = 0; i < OPEN_KINDS; i++) {
+		if (e == NULL)
+			v->lost |= !open_all_found(v, &v->of[i], i);
+		open_table_rest(&v->of[i]);
+	}
+	buf_fini(&w.text);
+	return e;
+}

@@ -1,0 +1,108 @@
+/*
+ * The dictionaries of an open journal (journal.h), where they stand: of some
+ * symbols in a row the place of the first, so that a symbol costs a byte of
+ * memory until somebody asks for it.
+ *
+ * A view says which of them a symbol table has, and under which numbers.  It
+ * is filled in three steps: open_names_need() for what is wanted,
+ * open_names_resolve() once for all of it, open_names_get().
+ *
+ *	need     nodes, from the newest to the oldest: their parents, frames
+ *	         and label sets; strings of those
+ *	resolve  strings, frames, label sets, then nodes, oldest first
+ */
+#ifndef STORE_OPEN_NAMES_H
+#define STORE_OPEN_NAMES_H
+
+#include "batch_private.h"
+#include "open_pages.h"
+#include "symtab.h"
+
+enum open_kind {
+	OPEN_STRINGS,
+	OPEN_FRAMES,
+	OPEN_LABELS,
+	OPEN_NODES,
+	OPEN_KINDS
+};
+
+#define OPEN_MARK 64 /* symbols that one mark stands for, at most */
+
+/* Symbols of one record with numbers in a row. */
+struct open_mark {
+	uint32_t first, n;         /* numbers */
+	uint32_t record, at, size; /* bytes */
+	uint32_t prefix, shared;   /* strings: what the first has of the one
+	                            * before, in the dictionary's prefixes */
+};
+
+struct open_marks {
+	struct open_mark *marks; /* by number */
+	uint32_t n, cap;
+	uint32_t end; /* one past the highest number */
+};
+
+/* Journal's numbers -> a table's, in pages of 64, NULL where none is known. */
+struct open_table {
+	uint32_t **pages;
+	uint64_t *need; /* bits by number: asked for */
+	uint32_t n;     /* pages, and words of bits */
+	uint32_t lo, hi; /* numbers in need lie in [lo, hi) */
+};
+
+struct open_view {
+	struct open_table of[OPEN_KINDS];
+	size_t bytes;
+	bool lost; /* one that no record has brought was asked for */
+};
+
+struct open_dict {
+	uint32_t number; /* journal.h; 0: that of one record alone */
+	struct open_marks marks[OPEN_KINDS];
+	struct buf prefixes;
+	uint32_t *series; /* number -> the open span's, or INTERN_NONE */
+	uint32_t n_series, cap_series;
+	struct open_view asked; /* of the reader's table */
+};
+
+void open_dict_fini(struct open_dict *d);
+size_t open_dict_bytes(const struct open_dict *d);
+void open_view_fini(struct open_view *v);
+
+/*
+ * The element with this number begins at `at` of the record, and the next one
+ * at `end`; numbers that are known already are passed over.  `text` is the
+ * string before with n bytes of it shared, or NULL.  False: out of memory.
+ */
+bool open_dict_mark(struct open_dict *d, enum open_kind kind,
+    uint32_t number, uint32_t record, uint32_t at, uint32_t end,
+    const void *text, uint32_t shared);
+
+/* Element 0 of strings, label sets and nodes is known to all. */
+static inline uint32_t
+open_names_get(const struct open_view *v, enum open_kind kind,
+    uint32_t number)
+{
+	const struct open_table *t = &v->of[kind];
+
+	if (number == 0 && kind != OPEN_FRAMES)
+		return 0;
+	if (number / OPEN_MARK >= t->n ||
+	    t->pages[number / OPEN_MARK] == NULL)
+		return INTERN_NONE;
+	return t->pages[number / OPEN_MARK][number % OPEN_MARK];
+}
+
+/* False: out of memory. */
+bool open_names_need(const struct open_dict *d, struct open_view *v,
+    enum open_kind kind, uint32_t number);
+
+/*
+ * Puts all that is needed into the table.  v->lost: something was lost with
+ * damaged records and stays INTERN_NONE; a frame or string of what is there
+ * is "(lost)".  After an error nothing is needed any more.
+ */
+const struct err *open_names_resolve(const struct open_dict *d,
+    struct open_view *v, struct open_pages *pages, struct symtab *t);
+
+#endif

@@ -1,0 +1,530 @@
+/*
+ * Scanning a record of an open journal: where its names stand, which series
+ * it has, the numbers of its blocks.  What batch_decode_journal() refuses is
+ * refused here.
+ */
+#include "openspan.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SKIM_SLOT_BITS 40
+
+struct skim {
+	struct openspan *o;
+	struct open_dict *d;
+	const uint8_t *start; /* of the record */
+	uint32_t record;
+	bool plain;           /* self-contained: the version before */
+	struct batch_first first;
+	size_t strings, frames, labels, nodes, series; /* ends of numbers */
+	struct buf text;
+	uint16_t *depths;
+};
+
+static uint32_t
+skim_at(const struct skim *k, const struct cur *c)
+{
+	return (uint32_t)(c->p - k->start);
+}
+
+/* The count that begins a section, each element of at least so many bytes. */
+static size_t
+skim_count(struct cur *c, size_t least)
+{
+	uint64_t n = cur_varint(c);
+
+	if (n > cur_left(c) / least)
+		c->bad = true;
+	return c->bad ? 0 : (size_t)n;
+}
+
+static bool
+skim_strings(struct skim *k, struct cur *c)
+{
+	size_t n = skim_count(c, 2), len;
+
+	buf_clear(&k->text);
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		uint32_t at = skim_at(k, c);
+		uint64_t shared = cur_varint(c);
+		const uint8_t *rest = cur_bytes(c, &len);
+
+		if (rest == NULL || shared > k->text.len ||
+		    shared + len > BATCH_MAX_STRING) {
+			c->bad = true;
+			break;
+		}
+		if (!open_dict_mark(k->d, OPEN_STRINGS,
+		        (uint32_t)(k->first.strings + i), k->record, at,
+		        skim_at(k, c), k->text.data, (uint32_t)shared))
+			return false;
+		k->text.len = (size_t)shared;
+		buf_put(&k->text, rest, len);
+	}
+	k->strings = k->first.strings + n;
+	return !k->text.failed;
+}
+
+static bool
+skim_frames(struct skim *k, struct cur *c)
+{
+	size_t n = skim_count(c, 5);
+	struct batch_frame f;
+
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		uint32_t at = skim_at(k, c);
+
+		batch_one_frame(c, k->strings, &f);
+		if (!c->bad && !open_dict_mark(k->d, OPEN_FRAMES,
+		        (uint32_t)(k->first.frames + i), k->record, at,
+		        skim_at(k, c), NULL, 0))
+			return false;
+	}
+	k->frames = k->first.frames + n;
+	return true;
+}
+
+static bool
+skim_labels(struct skim *k, struct cur *c)
+{
+	size_t n = skim_count(c, 1);
+
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		uint32_t at = skim_at(k, c);
+		uint64_t pairs = cur_varint(c);
+
+		if (pairs > BATCH_MAX_LABELS)
+			c->bad = true;
+		for (uint64_t p = 0; p < 2 * pairs && !c->bad; p++)
+			c->bad |= cur_varint(c) >= k->strings;
+		if (!c->bad && !open_dict_mark(k->d, OPEN_LABELS,
+		        (uint32_t)(k->first.labels + i), k->record, at,
+		        skim_at(k, c), NULL, 0))
+			return false;
+	}
+	k->labels = k->first.labels + n;
+	return true;
+}
+
+static bool
+skim_nodes(struct skim *k, struct cur *c)
+{
+	size_t n = skim_count(c, 2);
+	struct batch_node node;
+
+	k->depths = malloc((n + 1) * sizeof(*k->depths));
+	if (k->depths == NULL)
+		return false;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		uint32_t at = skim_at(k, c);
+		uint32_t own = (uint32_t)(k->first.nodes + i);
+
+		batch_one_node(c, own, k->first.nodes, k->labels, k->frames,
+		    k->depths, &node);
+		if (!c->bad && !open_dict_mark(k->d, OPEN_NODES, own,
+		        k->record, at, skim_at(k, c), NULL, 0))
+			return false;
+	}
+	k->nodes = k->first.nodes + n;
+	return true;
+}
+
+/* ---- series ---- */
+
+static bool
+skim_series_room(struct open_dict *d, size_t n)
+{
+	if (!open_room((void **)&d->series, n, &d->cap_series,
+	        sizeof(*d->series)))
+		return false;
+	if (n > d->n_series) {
+		memset(d->series + d->n_series, 0xff,
+		    (n - d->n_series) * sizeof(*d->series));
+		d->n_series = (uint32_t)n;
+	}
+	return true;
+}
+
+static bool
+skim_need_series(struct skim *k, const struct batch_series *s)
+{
+	struct open_view *v = &k->o->own;
+
+	return open_names_need(k->d, v, OPEN_STRINGS, s->name) &&
+	    open_names_need(k->d, v, OPEN_STRINGS, s->unit) &&
+	    open_names_need(k->d, v, OPEN_LABELS, s->labels);
+}
+
+/* One with a lost name is lost. */
+static bool
+skim_put_series(struct skim *k, const struct batch_series *s, uint32_t number)
+{
+	struct openspan *o = k->o;
+	struct sym_series key = {s->period, s->kind, s->scale,
+	    open_names_get(&o->own, OPEN_STRINGS, s->name),
+	    open_names_get(&o->own, OPEN_STRINGS, s->unit),
+	    open_names_get(&o->own, OPEN_LABELS, s->labels), 0};
+	uint32_t strip;
+
+	if (key.name == INTERN_NONE || key.unit == INTERN_NONE ||
+	    key.labels == INTERN_NONE)
+		return true;
+	strip = intern_put(&o->series.series, &key, sizeof(key));
+	if (strip == INTERN_NONE ||
+	    !open_room((void **)&o->strips, strip + 1, &o->cap_strips,
+	        sizeof(*o->strips)))
+		return false;
+	if (strip == o->n_strips)
+		o->strips[o->n_strips++] = (struct open_strip){0};
+	k->d->series[number] = strip;
+	return true;
+}
+
+/* Twice: what they need, and then them. */
+static const struct err *
+skim_series(struct skim *k, struct cur *c)
+{
+	const struct err *e = NULL;
+	size_t n = skim_count(c, 6);
+	struct batch_series s;
+	struct cur again = *c;
+
+	k->series = k->first.series + n;
+	if (!skim_series_room(k->d, k->series))
+		return err_nomem();
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		batch_one_series(c, k->strings, k->labels, &s);
+		if (!c->bad &&
+		    k->d->series[k->first.series + i] == INTERN_NONE &&
+		    !skim_need_series(k, &s))
+			return err_nomem();
+	}
+	e = open_names_resolve(k->d, &k->o->own, &k->o->pages,
+	    &k->o->series);
+	for (size_t i = 0; i < n && !c->bad && e == NULL; i++) {
+		uint32_t number = (uint32_t)(k->first.series + i);
+
+		batch_one_series(&again, k->strings, k->labels, &s);
+		if (k->d->series[number] == INTERN_NONE &&
+		    !skim_put_series(k, &s, number))
+			e = err_nomem();
+	}
+	return e;
+}
+
+/* ---- blocks ---- */
+
+struct skim_block {
+	struct batch_block numbers; /* entries left out */
+	uint32_t strip;             /* INTERN_NONE: lost */
+	uint32_t at, n, size;       /* of its entries in the record */
+};
+
+static void
+skim_entries(struct skim *k, struct cur *c, struct skim_block *b,
+    size_t bound)
+{
+	size_t n = skim_count(c, 2);
+	uint64_t key = 0, count = 0;
+	int64_t value;
+
+	b->at = skim_at(k, c);
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		batch_one_entry(c, k->plain, i == 0, bound, &key, &value);
+		count += (uint64_t)value;
+	}
+	b->n = (uint32_t)n;
+	b->size = skim_at(k, c) - b->at;
+	if (b->numbers.kind == SERIES_HISTOGRAM)
+		b->numbers.count = count;
+}
+
+static void
+skim_value(struct skim *k, struct cur *c, struct skim_block *b)
+{
+	struct batch_block *n = &b->numbers;
+
+	switch (n->kind) {
+	case SERIES_FLOW:
+	case SERIES_STOCK:
+		n->count = cur_varint(c);
+		skim_entries(k, c, b, k->nodes);
+		break;
+	case SERIES_GAUGE:
+	case SERIES_COUNTER:
+		batch_one_number(c, n);
+		break;
+	default:
+		skim_entries(k, c, b, HISTOGRAM_BUCKETS);
+		n->sum = cur_zigzag128(c);
+		n->min = cur_zigzag(c);
+		n->max = cur_zigzag(c);
+		break;
+	}
+}
+
+/* The next block; *slot is that of the one before. */
+static void
+skim_block(struct skim *k, struct cur *c, uint64_t *slot,
+    struct skim_block *b)
+{
+	uint64_t series = cur_varint(c);
+	enum series_kind kind = 0;
+
+	*b = (struct skim_block){.strip = INTERN_NONE};
+	if (series >= k->series)
+		c->bad = true;
+	else
+		b->strip = k->d->series[series];
+	if (b->strip != INTERN_NONE)
+		kind = (enum series_kind)symtab_series(&k->o->series,
+		    b->strip)->kind;
+	b->numbers.kind = k->plain ? (uint8_t)kind : cur_u8(c);
+	if (b->numbers.kind != kind)
+		b->strip = INTERN_NONE;
+	*slot += (uint64_t)cur_zigzag(c);
+	b->numbers.slot = *slot;
+	if (c->bad || *slot >> SKIM_SLOT_BITS != 0 ||
+	    b->numbers.kind < SERIES_FLOW ||
+	    b->numbers.kind > SERIES_HISTOGRAM)
+		c->bad = true;
+	else
+		skim_value(k, c, b);
+}
+
+
+/* A histogram's entries as a file has them. */
+static void
+skim_put_entries(const struct skim *k, const struct skim_block *b,
+    struct buf *out)
+{
+	struct cur c = cur_of(k->start + b->at, b->size);
+	struct entry_writer w = {out, 0};
+	uint64_t key = 0;
+	int64_t value;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		batch_one_entry(&c, k->plain, i == 0, HISTOGRAM_BUCKETS, &key,
+		    &value);
+		entry_put(&w, (uint32_t)key, value);
+	}
+}
+
+static bool
+skim_put_block(struct skim *k, const struct skim_block *b)
+{
+	const struct batch_block *n = &b->numbers;
+	struct buf *out = &k->text;
+
+	if (b->strip == INTERN_NONE) {
+		k->o->lost++;
+		return true;
+	}
+	buf_clear(out);
+	if (n->kind == SERIES_HISTOGRAM)
+		buf_put_varint(out, n->count);
+	batch_put_numbers(n, out);
+	if (n->kind == SERIES_HISTOGRAM) {
+		skim_put_entries(k, b, out);
+	} else if (series_is_profile((enum series_kind)n->kind)) {
+		buf_put_varint(out, k->record);
+		buf_put_varint(out, b->at);
+		buf_put_varint(out, b->n);
+		buf_put_varint(out, b->size);
+	}
+	return !out->failed && openspan_put_block(k->o, b->strip, n->slot,
+	    out->data, out->len);
+}
+
+/* Also of blocks whose series is not known. */
+static bool
+skim_put_recent(struct openspan *o, uint64_t slot)
+{
+	if (o->n_recent > 0 && o->recent[o->n_recent - 1] == slot)
+		return true;
+	if (!open_room((void **)&o->recent, o->n_recent + 1, &o->cap_recent,
+	        sizeof(*o->recent)))
+		return false;
+	o->recent[o->n_recent++] = slot;
+	return true;
+}
+
+/* First without `put`: a record that is malformed leaves no block behind. */
+static bool
+skim_blocks(struct skim *k, struct cur *c, bool put)
+{
+	size_t n = skim_count(c, 3);
+	struct skim_block b;
+	uint64_t slot = 0;
+
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		skim_block(k, c, &slot, &b);
+		if (put && !c->bad && (!skim_put_block(k, &b) ||
+		        !skim_put_recent(k->o, slot)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- facts ---- */
+
+static bool
+skim_facts(struct skim *k, struct cur *c, bool put)
+{
+	struct openspan *o = k->o;
+	size_t n = skim_count(c, 4), len;
+
+	if (put && !open_room((void **)&o->facts, o->n_facts + n,
+	        &o->cap_facts, sizeof(*o->facts)))
+		return false;
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		struct open_fact f = {.record = k->record};
+		uint64_t subject;
+
+		f.time_ns = cur_zigzag(c);
+		f.kind = cur_u8(c);
+		subject = cur_varint(c);
+		f.subject = (uint32_t)subject;
+		if (cur_bytes(c, &len) == NULL || subject >= k->strings) {
+			c->bad = true;
+			break;
+		}
+		f.n = (uint32_t)len;
+		f.at = skim_at(k, c) - f.n;
+		if (put)
+			o->facts[o->n_facts++] = f;
+	}
+	return true;
+}
+
+/* ---- a record ---- */
+
+/* The dictionary that the record goes on with, or a new one. */
+static const struct err *
+skim_dict(struct skim *k, uint32_t number)
+{
+	struct openspan *o = k->o;
+
+	if (o->n_dicts == 0 || number == 0 ||
+	    o->dicts[o->n_dicts - 1].number != number) {
+		if (!open_room((void **)&o->dicts, o->n_dicts + 1,
+		        &o->cap_dicts, sizeof(*o->dicts)))
+			return err_nomem();
+		o->dicts[o->n_dicts++] = (struct open_dict){.number = number};
+		open_view_fini(&o->own);
+	}
+	k->d = &o->dicts[o->n_dicts - 1];
+	return NULL;
+}
+
+/* What stands before the sections. */
+static const struct err *
+skim_begin(struct skim *k, struct cur *c, uint8_t version)
+{
+	uint32_t dictionary = 0;
+
+	if (cur_u8(c) != version)
+		c->bad = true;
+	cur_raw(c, 16);
+	cur_varint(c); /* slot length */
+	k->first = BATCH_FIRST;
+	k->plain = version < 2;
+	if (!k->plain)
+		batch_one_first(c, &dictionary, &k->first);
+	return c->bad ? NULL : skim_dict(k, dictionary);
+}
+
+static const struct err *
+skim_section(struct skim *k, struct cur *c, size_t tag, bool put)
+{
+	bool fine;
+
+	switch (tag) {
+	case 1:
+		fine = skim_strings(k, c);
+		break;
+	case 2:
+		fine = skim_frames(k, c);
+		break;
+	case 3:
+		fine = skim_labels(k, c);
+		break;
+	case 4:
+		fine = skim_nodes(k, c);
+		break;
+	case 5:
+		return skim_series(k, c);
+	case 6:
+		fine = skim_blocks(k, c, put);
+		break;
+	default:
+		fine = skim_facts(k, c, put);
+		break;
+	}
+	return fine ? NULL : err_nomem();
+}
+
+/* Names are taken up at once: what is malformed after them does not make
+ * them wrong.  Blocks and facts come when all of the record is well. */
+static const struct err *
+skim_sections(struct skim *k, struct cur *c)
+{
+	struct cur sections[BATCH_SECTIONS];
+	const struct err *e = NULL;
+
+	for (size_t i = 0; i < BATCH_SECTIONS && e == NULL && !c->bad; i++) {
+		uint64_t tag = cur_varint(c);
+		size_t n;
+		const uint8_t *p = cur_bytes(c, &n);
+
+		if (p == NULL || tag != i + 1) {
+			c->bad = true;
+			break;
+		}
+		sections[i] = cur_of(p, n);
+		e = skim_section(k, &sections[i], i + 1, false);
+		c->bad |= sections[i].bad || cur_left(&sections[i]) > 0;
+		sections[i] = cur_of(p, n);
+	}
+	c->bad |= cur_left(c) > 0;
+	for (size_t i = BATCH_NAMES; i < BATCH_SECTIONS && e == NULL &&
+	     !c->bad; i++)
+		e = skim_section(k, &sections[i], i + 1, true);
+	return e;
+}
+
+const struct err *
+openspan_take(struct openspan *o, const void *record, size_t size,
+    uint64_t offset)
+{
+	struct skim k = {.o = o, .start = record,
+	    .record = o->pages.n_records};
+	const struct err *e;
+	uint8_t version;
+	struct cur c;
+
+	e = batch_open_record(record, size, &batch_of_journal, &c, &version);
+	if (e != NULL)
+		return e;
+	o->n_recent = 0;
+	if (o->series.n_nodes == 0)
+		e = symtab_init_unhashed(&o->series);
+	if (e == NULL)
+		e = skim_begin(&k, &c, version);
+	if (e == NULL && !c.bad)
+		e = open_pages_add(&o->pages, offset, record, size,
+		    o->n_dicts - 1);
+	if (e == NULL && !c.bad)
+		e = skim_sections(&k, &c);
+	buf_fini(&k.text);
+	free(k.depths);
+	if (e != NULL) {
+		openspan_fini(o);
+		return e;
+	}
+	return c.bad ? err_new(ERR_FORMAT, 0,
+	    "a record of a journal is malformed") : NULL;
+}

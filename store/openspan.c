@@ -1,0 +1,440 @@
+#include "openspan.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal_names.h"
+
+void
+openspan_fini(struct openspan *o)
+{
+	int fd = o->pages.fd;
+	struct symtab *syms = o->syms;
+
+	for (uint32_t i = 0; i < o->n_dicts; i++)
+		open_dict_fini(&o->dicts[i]);
+	for (uint32_t i = 0; i < o->n_strips; i++) {
+		free(o->strips[i].blocks);
+		buf_fini(&o->strips[i].bytes);
+	}
+	open_pages_fini(&o->pages);
+	open_view_fini(&o->own);
+	symtab_fini(&o->series);
+	map64_fini(&o->slot_map);
+	free(o->dicts);
+	free(o->strips);
+	free(o->symbols);
+	free(o->places);
+	free(o->slots);
+	free(o->recent);
+	free(o->facts);
+	*o = (struct openspan){.syms = syms, .pages.fd = fd};
+}
+
+size_t
+openspan_bytes(const struct openspan *o)
+{
+	size_t n = open_pages_bytes(&o->pages) + symtab_bytes(&o->series) +
+	    o->own.bytes + o->cap_strips * sizeof(*o->strips) +
+	    o->strip_bytes + (o->cap_symbols + o->cap_places) *
+	    sizeof(uint32_t) + o->cap_slots * sizeof(*o->slots) +
+	    o->slot_map.cap * sizeof(*o->slot_map.pairs) +
+	    o->cap_recent * sizeof(*o->recent) +
+	    o->cap_facts * sizeof(*o->facts);
+
+	for (uint32_t i = 0; i < o->n_dicts; i++)
+		n += open_dict_bytes(&o->dicts[i]);
+	return n;
+}
+
+/* ---- taking up ---- */
+
+/* The place of a slot; INTERN_NONE: out of memory. */
+static uint32_t
+openspan_slot(struct openspan *o, uint64_t slot)
+{
+	uint32_t i;
+
+	if (o->n_slots > 0 && o->slots[o->n_slots - 1].slot == slot)
+		return o->n_slots - 1;
+	if ((i = map64_get(&o->slot_map, slot)) != INTERN_NONE)
+		return i;
+	if (!open_room((void **)&o->slots, o->n_slots + 1, &o->cap_slots,
+	        sizeof(*o->slots)) ||
+	    !map64_add(&o->slot_map, slot, o->n_slots))
+		return INTERN_NONE;
+	if (o->until_slot == 0 || slot < o->first_slot)
+		o->first_slot = slot;
+	if (slot >= o->until_slot)
+		o->until_slot = slot + 1;
+	o->slots[o->n_slots] = (struct open_slot){slot, 0};
+	return o->n_slots++;
+}
+
+/* Room for n more bytes, growing by half: most strips are small. */
+static bool
+openspan_bytes_room(struct buf *b, size_t n)
+{
+	size_t want = b->cap + b->cap / 2;
+	uint8_t *p;
+
+	if (b->len + n <= b->cap)
+		return true;
+	if (want < b->len + n)
+		want = b->len + n;
+	if (want > UINT32_MAX || (p = realloc(b->data, want)) == NULL)
+		return false;
+	b->data = p;
+	b->cap = want;
+	return true;
+}
+
+bool
+openspan_put_block(struct openspan *o, uint32_t strip, uint64_t slot,
+    const void *numbers, size_t n)
+{
+	struct open_strip *s = &o->strips[strip];
+	size_t before = s->cap * sizeof(*s->blocks) + s->bytes.cap;
+	uint32_t place = openspan_slot(o, slot);
+
+	if (place == INTERN_NONE ||
+	    !open_room((void **)&s->blocks, s->n + 1, &s->cap,
+	        sizeof(*s->blocks)) ||
+	    !openspan_bytes_room(&s->bytes, n))
+		return false;
+	if (s->n > 0 && o->slots[s->blocks[s->n - 1].slot].slot > slot)
+		s->falls = true;
+	s->blocks[s->n++] = (struct open_block){place,
+	    (uint32_t)s->bytes.len};
+	memcpy(s->bytes.data + s->bytes.len, numbers, n);
+	s->bytes.len += n;
+	o->slots[place].blocks++;
+	o->strip_bytes += s->cap * sizeof(*s->blocks) + s->bytes.cap - before;
+	return true;
+}
+
+/* ---- the reader's numbers ---- */
+
+/* A string, or a label set, of the span's own table in the reader's. */
+static uint32_t
+openspan_copy_string(struct openspan *o, uint32_t string)
+{
+	const struct intern *from = &o->series.strings;
+
+	return intern_put(&o->syms->strings, intern_at(from, string),
+	    from->items[string].len);
+}
+
+static uint32_t
+openspan_copy_labels(struct openspan *o, uint32_t set)
+{
+	const uint32_t *pairs = intern_at(&o->series.labels, set);
+	size_t n = 2 * symtab_n_labels(&o->series, set);
+	uint32_t key[2 * BATCH_MAX_LABELS];
+
+	for (size_t i = 0; i < n; i++) {
+		key[i] = openspan_copy_string(o, pairs[i]);
+		if (key[i] == INTERN_NONE)
+			return INTERN_NONE;
+	}
+	return intern_put(&o->syms->labels, key, n * sizeof(*key));
+}
+
+static uint32_t
+openspan_copy_series(struct openspan *o, uint32_t strip)
+{
+	struct sym_series key = *symtab_series(&o->series, strip);
+
+	key.name = openspan_copy_string(o, key.name);
+	key.unit = openspan_copy_string(o, key.unit);
+	key.labels = openspan_copy_labels(o, key.labels);
+	if (key.name == INTERN_NONE || key.unit == INTERN_NONE ||
+	    key.labels == INTERN_NONE)
+		return INTERN_NONE;
+	return intern_put(&o->syms->series, &key, sizeof(key));
+}
+
+const struct err *
+openspan_name(struct openspan *o)
+{
+	while (o->n_named < o->n_strips) {
+		uint32_t symbol = openspan_copy_series(o, o->n_named);
+
+		if (symbol == INTERN_NONE ||
+		    !open_room((void **)&o->symbols, o->n_named + 1,
+		        &o->cap_symbols, sizeof(*o->symbols)) ||
+		    !open_room((void **)&o->places, symbol + 1,
+		        &o->cap_places, sizeof(*o->places)))
+			return err_nomem();
+		for (; o->n_places <= symbol; o->n_places++)
+			o->places[o->n_places] = INTERN_NONE;
+		o->places[symbol] = o->n_named;
+		o->symbols[o->n_named++] = symbol;
+	}
+	return NULL;
+}
+
+void
+openspan_forget(struct openspan *o)
+{
+	for (uint32_t i = 0; i < o->n_dicts; i++)
+		open_view_fini(&o->dicts[i].asked);
+	o->n_named = o->n_places = o->lost_node = 0;
+}
+
+static uint32_t
+openspan_place(const struct openspan *o, uint32_t series)
+{
+	return series < o->n_places ? o->places[series] : INTERN_NONE;
+}
+
+/* ---- blocks ---- */
+
+static uint64_t
+openspan_slot_of(const struct openspan *o, const struct open_strip *s,
+    uint32_t i)
+{
+	return o->slots[s->blocks[i].slot].slot;
+}
+
+/* The first block at a slot or later, where slots rise; else the first. */
+static uint32_t
+openspan_from(const struct openspan *o, const struct open_strip *s,
+    uint64_t slot)
+{
+	uint32_t lo = 0, hi = s->falls ? 0 : s->n;
+
+	while (lo < hi) {
+		uint32_t middle = lo + (hi - lo) / 2;
+
+		if (openspan_slot_of(o, s, middle) < slot)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+uint64_t
+openspan_strip_newest(const struct openspan *o, uint32_t strip,
+    uint64_t from, uint64_t until)
+{
+	const struct open_strip *s = &o->strips[strip];
+	uint64_t newest = 0;
+	uint32_t i = s->n;
+
+	if (!s->falls)
+		i = openspan_from(o, s, until);
+	while (i-- > 0) {
+		uint64_t slot = openspan_slot_of(o, s, i);
+
+		if (slot >= from && slot < until && slot >= newest)
+			newest = slot + 1;
+		if (!s->falls)
+			break;
+	}
+	return newest;
+}
+
+uint64_t
+openspan_newest(const struct openspan *o, uint32_t series, uint64_t from,
+    uint64_t until)
+{
+	uint32_t strip = openspan_place(o, series);
+
+	return strip == INTERN_NONE
+	    ? 0
+	    : openspan_strip_newest(o, strip, from, until);
+}
+
+void
+openspan_walk(struct open_walk *w, struct openspan *o, uint32_t series,
+    uint64_t from, uint64_t until)
+{
+	uint32_t strip = openspan_place(o, series);
+
+	*w = (struct open_walk){.o = o, .from = from, .until = until};
+	if (strip == INTERN_NONE)
+		return;
+	w->strip = &o->strips[strip];
+	w->kind = (enum series_kind)symtab_series(&o->series, strip)->kind;
+	w->i = openspan_from(o, w->strip, from);
+}
+
+/* The numbers as skim_put_block() has put them. */
+static void
+openspan_numbers(struct open_walk *w, struct cur c, struct block *b)
+{
+	struct batch_block k = {.kind = (uint8_t)w->kind};
+
+	switch (w->kind) {
+	case SERIES_FLOW:
+	case SERIES_STOCK:
+		b->count = cur_varint(&c);
+		w->record = (uint32_t)cur_varint(&c);
+		w->at = (uint32_t)cur_varint(&c);
+		w->n = (uint32_t)cur_varint(&c);
+		w->size = (uint32_t)cur_varint(&c);
+		return;
+	case SERIES_HISTOGRAM:
+		b->count = cur_varint(&c);
+		b->sum = cur_zigzag128(&c);
+		b->min = cur_zigzag(&c);
+		b->max = cur_zigzag(&c);
+		b->entries = c;
+		return;
+	default:
+		break;
+	}
+	batch_one_number(&c, &k);
+	b->count = k.count;
+	b->min = k.min;
+	b->max = k.max;
+	b->sum = w->kind == SERIES_COUNTER ? k.increase : k.sum;
+	b->last = k.last;
+	b->last_ns = k.last_ns;
+}
+
+bool
+openspan_next(struct open_walk *w, struct block *b)
+{
+	const struct open_strip *s = w->strip;
+
+	for (; s != NULL && w->i < s->n; w->i++) {
+		uint64_t slot = openspan_slot_of(w->o, s, w->i);
+		uint32_t at = s->blocks[w->i].at, end;
+
+		if (slot >= w->until && !s->falls)
+			return false;
+		if (slot < w->from || slot >= w->until)
+			continue;
+		end = w->i + 1 < s->n ? s->blocks[w->i + 1].at
+		                      : (uint32_t)s->bytes.len;
+		*b = (struct block){.start = slot};
+		openspan_numbers(w, cur_of(s->bytes.data + at, end - at), b);
+		w->i++;
+		return true;
+	}
+	return false;
+}
+
+/* ---- stacks ---- */
+
+const struct err *
+openspan_entries(struct open_walk *w)
+{
+	const uint8_t *p = NULL;
+	const struct err *e;
+
+	w->dict = &w->o->dicts[w->o->pages.records[w->record].dict];
+	w->plain = w->dict->number == 0;
+	w->key = 0;
+	w->c = cur_of(NULL, 0);
+	if (w->n == 0)
+		return NULL;
+	e = open_pages_read(&w->o->pages, w->record, w->at, w->size, &p);
+	if (e == NULL)
+		w->c = cur_of(p, w->size);
+	return e;
+}
+
+/* The next entry with the dictionary's key. */
+static bool
+openspan_key(struct open_walk *w, uint32_t *key, int64_t *value)
+{
+	if (w->c.bad || w->c.p == w->c.end)
+		return false;
+	batch_one_entry(&w->c, w->plain, true, UINT32_MAX, &w->key, value);
+	*key = (uint32_t)w->key;
+	return !w->c.bad;
+}
+
+bool
+openspan_entry(struct open_walk *w, uint32_t *node, int64_t *value)
+{
+	uint32_t key;
+
+	if (!openspan_key(w, &key, value))
+		return false;
+	*node = open_names_get(&w->dict->asked, OPEN_NODES, key);
+	if (*node == INTERN_NONE)
+		*node = w->o->lost_node;
+	return true;
+}
+
+const struct err *
+openspan_need(struct openspan *o, uint32_t series, uint64_t from,
+    uint64_t until)
+{
+	const struct err *e = NULL;
+	struct open_walk w;
+	struct block b;
+	int64_t value;
+	uint32_t key;
+
+	openspan_walk(&w, o, series, from, until);
+	while (e == NULL && openspan_next(&w, &b)) {
+		e = openspan_entries(&w);
+		while (e == NULL && openspan_key(&w, &key, &value)) {
+			if (!open_names_need(w.dict, &w.dict->asked,
+			        OPEN_NODES, key))
+				e = err_nomem();
+		}
+	}
+	return e;
+}
+
+const struct err *
+openspan_resolve(struct openspan *o)
+{
+	const struct err *e = NULL;
+	bool lost = false;
+
+	for (uint32_t i = 0; i < o->n_dicts; i++) {
+		struct open_view *v = &o->dicts[i].asked;
+		const struct err *one = open_names_resolve(&o->dicts[i], v,
+		    &o->pages, o->syms);
+
+		e = e == NULL ? one : e;
+		lost |= v->lost;
+	}
+	if (e == NULL && lost && o->lost_node == 0) {
+		uint32_t node = journal_names_lost(o->syms);
+
+		if (node == INTERN_NONE)
+			return err_nomem();
+		o->lost_node = node;
+	}
+	return e;
+}
+
+/* ---- facts ---- */
+
+bool
+openspan_need_fact(struct openspan *o, const struct open_fact *f)
+{
+	struct open_dict *d = &o->dicts[o->pages.records[f->record].dict];
+
+	return open_names_need(d, &d->asked, OPEN_STRINGS, f->subject);
+}
+
+uint32_t
+openspan_subject(struct openspan *o, const struct open_fact *f)
+{
+	struct open_dict *d = &o->dicts[o->pages.records[f->record].dict];
+	uint32_t s = open_names_get(&d->asked, OPEN_STRINGS, f->subject);
+
+	return s != INTERN_NONE ? s : journal_names_lost_string(o->syms);
+}
+
+const struct err *
+openspan_fact(struct openspan *o, const struct open_fact *f,
+    const uint8_t **data)
+{
+	*data = (const uint8_t *)"";
+	return f->n == 0 ? NULL
+	                 : open_pages_read(&o->pages, f->record, f->at, f->n,
+	                       data);
+}

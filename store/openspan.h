@@ -1,0 +1,142 @@
+/*
+ * What a reader knows of an open journal: an index by series.  A journal is
+ * scanned once, record after record as they come; the numbers of metrics and
+ * histograms are kept as bytes, of profiles the place in the journal.  Stacks
+ * and their names are read when a query asks for them, and only those of its
+ * series: what others have pushed costs it nothing.
+ *
+ *	series -> strip:  (slot, numbers) (slot, numbers) ...
+ *	                           profile: count, record, place of entries
+ *	record -> offset, dictionary, checksums
+ *	dictionary -> marks (open_names.h)
+ *
+ * The reader's numbers for what was asked for are kept until
+ * openspan_forget().
+ *
+ *	openspan_need(o, series, from, until)...; openspan_resolve(o)
+ *	openspan_walk(&w, o, series, from, until)
+ *	while (openspan_next(&w, &b))
+ *		b's numbers; for a profile:
+ *		openspan_entries(&w); while (openspan_entry(&w, &node, &v))
+ */
+#ifndef STORE_OPENSPAN_H
+#define STORE_OPENSPAN_H
+
+#include "block.h"
+#include "open_names.h"
+
+struct open_block {
+	uint32_t slot; /* place in the span's slots */
+	uint32_t at;   /* of its numbers in the strip's bytes */
+};
+
+struct open_strip {
+	struct open_block *blocks; /* in the order of the journal */
+	uint32_t n, cap;
+	bool falls; /* slots do not rise all the way */
+	struct buf bytes;
+};
+
+/* Slots in the order in which they first came. */
+struct open_slot {
+	uint64_t slot, blocks;
+};
+
+struct open_fact {
+	int64_t time_ns;
+	uint32_t record, at, n; /* bytes */
+	uint32_t subject;       /* string of the record's dictionary */
+	uint8_t kind;
+};
+
+struct openspan {
+	struct symtab *syms; /* borrowed: the reader's */
+	struct open_pages pages;
+	struct open_dict *dicts; /* the newest is the last */
+	uint32_t n_dicts, cap_dicts;
+	struct symtab series;  /* nothing but series and what they need */
+	struct open_view own;  /* of that table, of the newest dictionary */
+	struct open_strip *strips; /* by series of that table */
+	uint32_t n_strips, cap_strips;
+	uint32_t *symbols;     /* strip -> the reader's series; n_named */
+	uint32_t *places;      /* and back; n_places */
+	uint32_t n_named, cap_symbols, n_places, cap_places;
+	struct open_slot *slots;
+	struct map64 slot_map;
+	uint32_t n_slots, cap_slots;
+	uint64_t *recent; /* slots of the last record's blocks */
+	uint32_t n_recent, cap_recent;
+	struct open_fact *facts;
+	uint32_t n_facts, cap_facts;
+	size_t strip_bytes; /* memory of all strips */
+	uint32_t lost_node; /* where values of lost stacks go; 0: nowhere */
+	uint64_t lost;      /* blocks whose series is not known */
+	uint64_t first_slot, until_slot; /* of its blocks; until 0: none */
+};
+
+void openspan_fini(struct openspan *o);
+size_t openspan_bytes(const struct openspan *o);
+
+/*
+ * Takes up the next whole record of the journal, which begins at `offset`.
+ * ERR_FORMAT: it is malformed, and left out.  After any other error the span
+ * is empty, and the journal is to be read from its beginning.
+ */
+const struct err *openspan_take(struct openspan *o, const void *record,
+    size_t size, uint64_t offset);
+
+/* Gives new series their numbers in the reader's table. */
+const struct err *openspan_name(struct openspan *o);
+/* The reader's table is emptied: forgets its numbers. */
+void openspan_forget(struct openspan *o);
+
+/* The end of a series' newest slot in [from, until); 0: it has none. */
+uint64_t openspan_newest(const struct openspan *o, uint32_t series,
+    uint64_t from, uint64_t until);
+/* The same for a strip. */
+uint64_t openspan_strip_newest(const struct openspan *o, uint32_t strip,
+    uint64_t from, uint64_t until);
+
+/* The stacks of a series in [from, until) will be asked for: what names they
+ * need is remembered, and with openspan_resolve() in the reader's table. */
+const struct err *openspan_need(struct openspan *o, uint32_t series,
+    uint64_t from, uint64_t until);
+const struct err *openspan_resolve(struct openspan *o);
+
+/* Blocks of a series in [from, until), in the order of the journal. */
+struct open_walk {
+	struct openspan *o;
+	const struct open_strip *strip; /* NULL: none */
+	uint64_t from, until;
+	enum series_kind kind;
+	uint32_t i;
+	/* of a profile's block: */
+	uint32_t record, at, n, size;
+	struct open_dict *dict;
+	struct cur c;
+	uint64_t key;
+	bool plain;
+};
+
+void openspan_walk(struct open_walk *w, struct openspan *o, uint32_t series,
+    uint64_t from, uint64_t until);
+/* The next one; a histogram's has its entries in *b. */
+bool openspan_next(struct open_walk *w, struct block *b);
+/* Reads the entries of the profile's block at hand; open_pages_read()'s
+ * errors.  Then each of them, until false. */
+const struct err *openspan_entries(struct open_walk *w);
+bool openspan_entry(struct open_walk *w, uint32_t *node, int64_t *value);
+
+/* A fact's subject will be asked for (openspan_resolve() once for all); it,
+ * as a string of the reader's; its bytes, until the next is read.  False,
+ * INTERN_NONE: out of memory. */
+bool openspan_need_fact(struct openspan *o, const struct open_fact *f);
+uint32_t openspan_subject(struct openspan *o, const struct open_fact *f);
+const struct err *openspan_fact(struct openspan *o, const struct open_fact *f,
+    const uint8_t **data);
+
+/* open_skim.c: adds a block.  False: out of memory. */
+bool openspan_put_block(struct openspan *o, uint32_t strip, uint64_t slot,
+    const void *numbers, size_t n);
+
+#endif

@@ -1,0 +1,284 @@
+/*
+ * The reader's journals: following what the writer appends, and judging
+ * where one ends.
+ */
+#include "reader.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format.h"
+#include "segtree.h"
+
+#define READER_RECORD (1u << 20) /* memory for records that is kept */
+
+static void
+reader_close_journal(struct reader_journal *j)
+{
+	if (j == NULL)
+		return;
+	if (j->reader.fd >= 0)
+		close(j->reader.fd);
+	journal_reader_fini(&j->reader);
+	openspan_fini(&j->span);
+	free(j);
+}
+
+/* To be read from its beginning; the span is empty. */
+static void
+reader_rewind_journal(struct reader_journal *j)
+{
+	j->reader.offset = JOURNAL_HEADER;
+	j->reader.damaged = 0;
+	j->gaps = (struct gaps){0};
+}
+
+static const struct err *
+reader_open_journal(struct store *s, const char *name, uint64_t generation,
+    struct reader_journal **out)
+{
+	struct reader_journal *j = calloc(1, sizeof(*j));
+
+	*out = NULL;
+	if (j == NULL)
+		return err_nomem();
+	snprintf(j->name, sizeof(j->name), "%s", name);
+	j->reader.journal = true;
+	j->span.syms = &s->syms;
+	j->reader.fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC);
+	if (j->reader.fd < 0) {
+		const struct err *e = err_errno("%s/%s", s->path, name);
+
+		j->gone = e->code == ENOENT &&
+		    reader_is_current(s, generation);
+		if (!j->gone) {
+			reader_close_journal(j);
+			return e;
+		}
+	}
+	j->span.pages.fd = j->reader.fd;
+	reader_rewind_journal(j);
+	*out = j;
+	return NULL;
+}
+
+/* Its first slot is known once something was written. */
+static const struct err *
+reader_begin_journal(struct reader_journal *j)
+{
+	uint64_t first;
+	bool empty;
+	const struct err *e = journal_first(j->reader.fd, &first, &empty);
+
+	if (e != NULL && e->domain != ERR_FORMAT)
+		return e;
+	if (e == NULL && !empty)
+		gaps_begin(&j->gaps, first);
+	return NULL;
+}
+
+static const struct err *
+reader_take_record(void *arg, const void *record, size_t size,
+    uint64_t offset)
+{
+	struct reader_journal *j = arg;
+
+	return openspan_take(&j->span, record, size, offset);
+}
+
+/* All records up to the journal's present end. */
+static const struct err *
+reader_scan_journal(struct reader_journal *j)
+{
+	const struct err *e = NULL;
+	bool taken = true;
+
+	if (j->reader.offset == JOURNAL_HEADER)
+		e = reader_begin_journal(j);
+	while (e == NULL && taken) {
+		e = journal_take(&j->reader, reader_take_record, j, &taken);
+		if (e == NULL && taken)
+			gaps_take(&j->gaps, j->span.recent, j->span.n_recent,
+			    j->reader.damaged + j->span.lost);
+	}
+	if (j->reader.record.cap > READER_RECORD)
+		buf_fini(&j->reader.record); /* so large a one comes once */
+	return e;
+}
+
+static const struct err *
+reader_follow_journal(struct store *s, struct reader_journal *j)
+{
+	const struct err *e;
+	uint64_t damaged;
+
+	if (j->gone)
+		return NULL;
+	if (j->span.pages.changed) {
+		openspan_fini(&j->span);
+		reader_rewind_journal(j);
+	}
+	e = reader_scan_journal(j);
+	if (e == NULL)
+		e = openspan_name(&j->span);
+	else if (j->span.n_dicts == 0)
+		reader_rewind_journal(j); /* the span is empty again */
+	damaged = j->reader.damaged + (j->span.lost > 0);
+	if (damaged > j->counted) {
+		s->damaged += damaged - j->counted;
+		j->counted = damaged;
+	}
+	return e;
+}
+
+static struct reader_journal *
+reader_take_journal(struct store *s, const char *name)
+{
+	for (uint32_t k = 0; k < s->n_journals; k++) {
+		struct reader_journal *j = s->journals[k];
+
+		if (j != NULL && strcmp(j->name, name) == 0) {
+			s->journals[k] = NULL;
+			return j;
+		}
+	}
+	return NULL;
+}
+
+const struct err *
+reader_adopt_journals(struct store *s, const struct manifest *m)
+{
+	struct reader_journal **journals = calloc(m->n + 1, sizeof(*journals));
+	const struct err *e = NULL;
+	uint32_t n = 0;
+
+	if (journals == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < m->n && e == NULL; i++) {
+		const char *name = m->files[i].name;
+
+		if (m->files[i].kind != MANIFEST_JOURNAL)
+			continue;
+		journals[n] = reader_take_journal(s, name);
+		if (journals[n] == NULL)
+			e = reader_open_journal(s, name, m->generation,
+			    &journals[n]);
+		n += journals[n] != NULL;
+	}
+	for (uint32_t k = 0; k < s->n_journals; k++)
+		reader_close_journal(s->journals[k]);
+	free(s->journals);
+	s->journals = journals;
+	s->n_journals = n;
+	return e;
+}
+
+bool
+reader_sees_writer(const struct store *s)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int fd = openat(s->dir, "lock", O_RDONLY | O_CLOEXEC);
+	bool seen = fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) != 0 ||
+	    lock.l_type != F_UNLCK;
+
+	if (fd >= 0)
+		close(fd);
+	return seen;
+}
+
+uint64_t
+reader_journal_until(const struct store *s, uint32_t i)
+{
+	const struct reader_journal *j = s->journals[i];
+	uint64_t until = j->gaps.first + seg_slots(FORMAT_SEAL_LEVEL);
+
+	for (uint32_t k = i + 1; k < s->n_journals; k++) {
+		const struct reader_journal *next = s->journals[k];
+
+		if (next->span.until_slot != 0 &&
+		    next->span.first_slot >= j->gaps.home &&
+		    next->span.first_slot < until)
+			until = next->span.first_slot + 1;
+	}
+	return until;
+}
+
+/*
+ * Part of a record at the end may be being written, but not where nobody
+ * writes, or writes to a later journal: something was lost there.
+ */
+static void
+reader_judge_ends(struct store *s)
+{
+	bool later = false;
+
+	for (uint32_t i = s->n_journals; i-- > 0;) {
+		struct reader_journal *j = s->journals[i];
+		struct stat st;
+
+		j->torn = fstat(j->reader.fd, &st) == 0 &&
+		    (uint64_t)st.st_size > j->reader.offset &&
+		    (later || !reader_sees_writer(s));
+		j->torn_until = reader_journal_until(s, i);
+		later |= j->reader.offset > JOURNAL_HEADER;
+	}
+}
+
+const struct err *
+reader_follow_journals(struct store *s)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < s->n_journals && e == NULL; i++)
+		e = reader_follow_journal(s, s->journals[i]);
+	if (e == NULL)
+		reader_judge_ends(s);
+	return e;
+}
+
+void
+reader_close_journals(struct store *s)
+{
+	for (uint32_t i = 0; i < s->n_journals; i++)
+		reader_close_journal(s->journals[i]);
+	free(s->journals);
+	s->journals = NULL;
+	s->n_journals = 0;
+}
+
+const struct err *
+reader_need_open(struct store *s, const uint32_t *series, size_t n,
+    uint64_t from, uint64_t until)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++) {
+		struct openspan *o = &s->journals[j]->span;
+		const struct err *done;
+
+		for (size_t i = 0; i < n && e == NULL; i++)
+			e = openspan_need(o, series[i], from, until);
+		done = openspan_resolve(o);
+		e = e == NULL ? done : e;
+	}
+	return e;
+}
+
+bool
+reader_has_open(const struct store *s, uint32_t series, uint64_t from,
+    uint64_t until)
+{
+	for (uint32_t j = 0; j < s->n_journals; j++) {
+		if (openspan_newest(&s->journals[j]->span, series, from,
+		        until) != 0)
+			return true;
+	}
+	return false;
+}
