@@ -31,6 +31,7 @@
 #define UNKNOWN_MAX_NS (16 * NS_PER_S)  /* doubles while that is in vain */
 #define COST_FACTOR 500                 /* at most 0.2 % of the time */
 #define UNUSED_NS (300 * NS_PER_S)
+#define THEN_MAX 64 /* files of a process that have gone again */
 
 struct maps_process {
 	struct maps_process *next; /* in its bucket */
@@ -41,6 +42,7 @@ struct maps_process {
 	int64_t wait_ns; /* between reads for unknown addresses */
 	int64_t cost_ns; /* of the last read */
 	struct maps_list list;
+	struct maps_process *then; /* what was mapped once, in any order */
 };
 
 struct maps {
@@ -68,6 +70,8 @@ maps_new(struct maps **out, const char *proc)
 static void
 process_free(struct maps_process *p)
 {
+	if (p->then != NULL)
+		process_free(p->then);
 	maps_list_fini(&p->list);
 	free(p);
 }
@@ -353,6 +357,69 @@ maps_cut(struct maps *m, const struct maps_change *change, const char *path)
 		p->list.n = n;
 }
 
+static struct mapping *
+then_find(const struct maps_list *l, const struct maps_change *c)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (l->mappings[i].start == c->start &&
+		    l->mappings[i].end == c->end &&
+		    l->mappings[i].offset == c->offset &&
+		    l->mappings[i].ino == c->ino)
+			return &l->mappings[i];
+	return NULL;
+}
+
+/* Makes the list anew of its last mappings and this one. */
+static struct mapping *
+then_add(struct maps *m, struct maps_process *p, const struct maps_change *c)
+{
+	struct maps_list *l = &p->list, new = {0};
+	size_t i;
+
+	buf_clear(&m->text);
+	for (i = l->n < THEN_MAX ? 0 : l->n - THEN_MAX / 2; i < l->n; i++) {
+		const struct mapping *o = &l->mappings[i];
+
+		maps_tell(&m->text, &(struct maps_change){.start = o->start,
+		    .end = o->end, .offset = o->offset, .dev = o->dev,
+		    .ino = o->ino}, maps_name(l, o));
+	}
+	maps_tell(&m->text, c, maps_changes_path(&m->changes, c));
+	if (m->text.failed || maps_parse_any((char *)m->text.data,
+	    m->text.len, &new) != NULL || new.n == 0) {
+		maps_list_fini(&new);
+		return NULL;
+	}
+	maps_list_fini(l);
+	*l = new;
+	maps_find_foreign(m, p);
+	return &l->mappings[l->n - 1];
+}
+
+struct mapping *
+maps_then(struct maps *m, struct maps_process *p, uint64_t addr,
+    int64_t time_ns, struct maps_process **then)
+{
+	const struct maps_change *c = maps_changes_at(&m->changes, p->pid,
+	    addr, time_ns);
+	struct mapping *map;
+
+	if (c == NULL || c->ino == 0 ||
+	    maps_changes_path(&m->changes, c)[0] != '/')
+		return NULL;
+	if (p->then == NULL)
+		p->then = calloc(1, sizeof(*p->then));
+	if (p->then == NULL)
+		return NULL;
+	p->then->pid = p->pid;
+	p->then->reader = p->reader;
+	*then = p->then;
+	map = then_find(&p->then->list, c);
+	return map != NULL ? map : then_add(m, p->then, c);
+}
+
 bool
 maps_held(const struct maps *m, const struct maps_process *p,
     const struct mapping *map, uint64_t addr, int64_t time_ns)
@@ -456,6 +523,18 @@ maps_open_path(const struct maps *m, const struct maps_process *p,
 	return fd;
 }
 
+/* The pid, the place or the path may be another's by now. */
+static int
+maps_check(int fd, const struct mapping *map)
+{
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && st.st_ino == map->ino))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static int
 maps_open_by(const struct maps *m, const struct maps_process *p,
     int32_t reader, const struct mapping *map)
@@ -466,7 +545,9 @@ maps_open_by(const struct maps *m, const struct maps_process *p,
 	snprintf(path, sizeof(path), "%s/%" PRId32 "/map_files/%" PRIx64
 	    "-%" PRIx64, m->proc, reader, map->start, map->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd >= 0 ? fd : maps_open_path(m, p, reader, map);
+	fd = maps_check(fd, map);
+	return fd >= 0 ? fd : maps_check(maps_open_path(m, p, reader, map),
+	    map);
 }
 
 int
@@ -474,7 +555,6 @@ maps_open(const struct maps *m, const struct maps_process *p,
     const struct mapping *map)
 {
 	int32_t other;
-	struct stat st;
 	int fd;
 
 	if (map->kind != MAP_FILE)
@@ -483,13 +563,6 @@ maps_open(const struct maps *m, const struct maps_process *p,
 	/* The thread may have ended since the mappings were read. */
 	if (fd < 0 && (other = maps_other_thread(m, p)) != 0)
 		fd = maps_open_by(m, p, other, map);
-	if (fd < 0)
-		return -1;
-	/* The pid or the path may be another's by now. */
-	if (fstat(fd, &st) != 0 || st.st_ino != map->ino) {
-		close(fd);
-		return -1;
-	}
 	return fd;
 }
 
@@ -513,16 +586,28 @@ maps_sweep(struct maps *m, int64_t now_ns)
 	}
 }
 
+static void
+list_forget_files(struct maps_list *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		l->mappings[i].tried = false;
+}
+
 void
 maps_forget_files(struct maps *m)
 {
 	struct maps_process *p;
-	size_t i, j;
+	size_t i;
 
-	for (i = 0; i < BUCKETS; i++)
-		for (p = m->buckets[i]; p != NULL; p = p->next)
-			for (j = 0; j < p->list.n; j++)
-				p->list.mappings[j].tried = false;
+	for (i = 0; i < BUCKETS; i++) {
+		for (p = m->buckets[i]; p != NULL; p = p->next) {
+			list_forget_files(&p->list);
+			if (p->then != NULL)
+				list_forget_files(&p->then->list);
+		}
+	}
 }
 
 size_t

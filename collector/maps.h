@@ -51,6 +51,9 @@ struct maps_list {
  * after an error too. */
 const struct err *maps_parse(const char *text, size_t n,
     struct maps_list *out);
+/* The same for lines in any order: maps_list_find() does not work then. */
+const struct err *maps_parse_any(const char *text, size_t n,
+    struct maps_list *out);
 void maps_list_fini(struct maps_list *l);
 
 /* The mapping that holds an address, or NULL. */
@@ -118,6 +121,12 @@ struct maps_process *maps_ended(struct maps *m, int32_t pid,
  * "" when that is not known.  Valid until the next change. */
 const char *maps_executable(const struct maps *m, int32_t pid,
     int64_t since_ns);
+
+/* The file that the kernel told of there last before that moment, in a list of
+ * its own, *then, which lives as long as the process; NULL: it told of none.
+ * For libraries that have gone again since. */
+struct mapping *maps_then(struct maps *m, struct maps_process *p,
+    uint64_t addr, int64_t time_ns, struct maps_process **then);
 
 /* Was the address of the process this mapping's at that moment (CLOCK_
  * MONOTONIC)?  Goes by the changes that were told so far. */

@@ -9,30 +9,54 @@
 
 #include "store/base/buf.h"
 
-/* Remembers a path; its hash, or 0 for one that is none or too long. */
+/* Where a path is remembered, or NULL. */
+static const struct changes_path *
+changes_find(const struct maps_changes *c, uint64_t hash)
+{
+	uint32_t i;
+
+	for (i = 0; i < CHANGES_PROBES; i++) {
+		const struct changes_path *p =
+		    &c->paths[(hash / 2 + i) % CHANGES_PATHS];
+
+		if (p->hash == hash)
+			return p;
+	}
+	return NULL;
+}
+
+/* Remembers a path, in a free place near its own or, in turn, in that of
+ * another one; its hash, or 0 for one that is none or too long. */
 static uint64_t
 changes_keep(struct maps_changes *c, const char *path)
 {
 	size_t n = path != NULL ? strlen(path) : 0;
 	uint64_t hash = hash64(0, path != NULL ? path : "", n) | 1;
+	uint64_t at = hash / 2;
+	uint32_t i;
 
 	/* Lines are made of them: maps_told.c. */
 	if (n == 0 || n >= CHANGES_PATH || strchr(path, '\n') != NULL)
 		return 0;
-	if (c->paths[hash / 2 % CHANGES_PATHS].hash != hash) {
-		c->paths[hash / 2 % CHANGES_PATHS].hash = hash;
-		memcpy(c->paths[hash / 2 % CHANGES_PATHS].text, path, n + 1);
-	}
+	if (changes_find(c, hash) != NULL)
+		return hash;
+	for (i = 0; i < CHANGES_PROBES; i++)
+		if (c->paths[(at + i) % CHANGES_PATHS].hash == 0)
+			break;
+	at = (at + (i < CHANGES_PROBES ? i : c->n % CHANGES_PROBES)) %
+	    CHANGES_PATHS;
+	c->paths[at].hash = hash;
+	memcpy(c->paths[at].text, path, n + 1);
 	return hash;
 }
 
 const char *
 maps_changes_path(const struct maps_changes *c, const struct maps_change *m)
 {
-	if (m->path == 0 ||
-	    c->paths[m->path / 2 % CHANGES_PATHS].hash != m->path)
-		return "";
-	return c->paths[m->path / 2 % CHANGES_PATHS].text;
+	const struct changes_path *p = m->path != 0 ?
+	    changes_find(c, m->path) : NULL;
+
+	return p != NULL ? p->text : "";
 }
 
 void
@@ -106,4 +130,32 @@ maps_changes_each(const struct maps_changes *c, int32_t pid,
 		    changes_age(c, at - 1))
 			return;
 	}
+}
+
+struct changes_at {
+	uint64_t addr;
+	int64_t time_ns;
+	const struct maps_change *last;
+};
+
+static bool
+changes_see(void *arg, const struct maps_change *m)
+{
+	struct changes_at *at = arg;
+
+	if (at->addr >= m->start && at->addr < m->end &&
+	    m->time_ns <= at->time_ns &&
+	    (at->last == NULL || m->time_ns > at->last->time_ns))
+		at->last = m;
+	return true;
+}
+
+const struct maps_change *
+maps_changes_at(const struct maps_changes *c, int32_t pid, uint64_t addr,
+    int64_t time_ns)
+{
+	struct changes_at at = {addr, time_ns, NULL};
+
+	maps_changes_each(c, pid, INT64_MIN, changes_see, &at);
+	return at.last;
 }

@@ -18,8 +18,9 @@
 #define CHANGES_MAX 2048   /* remembered; a second's in a storm */
 #define CHANGES_BUCKETS 512
 
-#define CHANGES_PATHS 256  /* remembered, of so many bytes with NUL */
+#define CHANGES_PATHS 512  /* remembered, of so many bytes with NUL */
 #define CHANGES_PATH 160
+#define CHANGES_PROBES 8   /* places where one may be */
 
 /* pid mapped code at [start, end): `offset` bytes into the file `ino` of the
  * device `dev`, 0 for none.  time_ns: CLOCK_MONOTONIC.  path: the hash of
@@ -31,16 +32,18 @@ struct maps_change {
 	uint64_t path;
 };
 
+struct changes_path {
+	uint64_t hash; /* 0: free */
+	char text[CHANGES_PATH];
+};
+
 /* All zero when empty. */
 struct maps_changes {
 	struct maps_change all[CHANGES_MAX]; /* a ring */
 	uint32_t older[CHANGES_MAX];         /* place + 1, in its bucket */
 	uint32_t newest[CHANGES_BUCKETS];    /* by pid; place + 1 */
 	uint64_t n;                          /* since the beginning */
-	struct {
-		uint64_t hash;
-		char text[CHANGES_PATH];
-	} paths[CHANGES_PATHS];              /* by hash, the latest */
+	struct changes_path paths[CHANGES_PATHS]; /* by hash */
 };
 
 /* They come in any order: each CPU tells its own. */
@@ -50,6 +53,10 @@ void maps_changes_add(struct maps_changes *c, const struct maps_change *m,
 /* The path of a change, "" when it is not remembered. */
 const char *maps_changes_path(const struct maps_changes *c,
     const struct maps_change *m);
+
+/* What was mapped last at an address before that moment; NULL: not told. */
+const struct maps_change *maps_changes_at(const struct maps_changes *c,
+    int32_t pid, uint64_t addr, int64_t time_ns);
 
 /* Those of a process from since_ns on, about the newest first, until the
  * function says false. */

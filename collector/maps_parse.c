@@ -101,7 +101,7 @@ maps_append(struct buf *mappings, struct buf *names, const struct line *l)
 }
 
 static const struct err *
-maps_scan(const char *text, size_t n, struct buf *mappings,
+maps_scan(const char *text, size_t n, bool sorted, struct buf *mappings,
     struct buf *names)
 {
 	const char *p = text, *end = text + n, *eol;
@@ -112,7 +112,7 @@ maps_scan(const char *text, size_t n, struct buf *mappings,
 		eol = memchr(p, '\n', (size_t)(end - p));
 		if (eol == NULL)
 			eol = end;
-		if (!maps_line(p, eol, &l) || l.start < last)
+		if (!maps_line(p, eol, &l) || (sorted && l.start < last))
 			return err_new(ERR_FORMAT, (int)(p - text),
 			    "maps: byte %zu: not a mapping",
 			    (size_t)(p - text));
@@ -128,11 +128,12 @@ maps_scan(const char *text, size_t n, struct buf *mappings,
 	return NULL;
 }
 
-const struct err *
-maps_parse(const char *text, size_t n, struct maps_list *out)
+static const struct err *
+maps_parse_as(const char *text, size_t n, bool sorted,
+    struct maps_list *out)
 {
 	struct buf mappings = {0}, names = {0};
-	const struct err *e = maps_scan(text, n, &mappings, &names);
+	const struct err *e = maps_scan(text, n, sorted, &mappings, &names);
 
 	if (e == NULL && (mappings.failed || names.failed)) {
 		buf_fini(&mappings);
@@ -143,6 +144,18 @@ maps_parse(const char *text, size_t n, struct maps_list *out)
 	out->n = mappings.len / sizeof(struct mapping);
 	out->names = (char *)names.data;
 	return e;
+}
+
+const struct err *
+maps_parse(const char *text, size_t n, struct maps_list *out)
+{
+	return maps_parse_as(text, n, true, out);
+}
+
+const struct err *
+maps_parse_any(const char *text, size_t n, struct maps_list *out)
+{
+	return maps_parse_as(text, n, false, out);
 }
 
 void

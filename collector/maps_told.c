@@ -41,6 +41,14 @@ told_take(void *arg, const struct maps_change *m)
 }
 
 void
+maps_tell(struct buf *text, const struct maps_change *m, const char *path)
+{
+	buf_printf(text, "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %"
+	    PRIu64 " %s\n", m->start, m->end, m->offset, major(m->dev),
+	    minor(m->dev), m->ino, path);
+}
+
+void
 maps_told(const struct maps_changes *c, int32_t pid, int64_t since_ns,
     struct buf *text)
 {
@@ -49,13 +57,7 @@ maps_told(const struct maps_changes *c, int32_t pid, int64_t since_ns,
 
 	maps_changes_each(c, pid, since_ns, told_take, &t);
 	qsort(t.all, t.n, sizeof(t.all[0]), told_compare);
-	for (i = 0; i < t.n; i++) {
-		const struct maps_change *m = t.all[i];
-
-		buf_printf(text, "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64
-		    " %x:%x %" PRIu64 " %s\n", m->start, m->end, m->offset,
-		    major(m->dev), minor(m->dev), m->ino,
-		    maps_changes_path(c, m));
-	}
+	for (i = 0; i < t.n; i++)
+		maps_tell(text, t.all[i], maps_changes_path(c, t.all[i]));
 	buf_put_u8(text, 0);
 }

@@ -8,7 +8,12 @@
 #include <stdint.h>
 
 struct buf;
+struct maps_change;
 struct maps_changes;
+
+/* Appends one line. */
+void maps_tell(struct buf *text, const struct maps_change *m,
+    const char *path);
 
 /* Appends lines as in /proc/PID/maps, sorted, NUL-terminated: what the
  * process mapped from since_ns on (CLOCK_MONOTONIC), where nothing else came to

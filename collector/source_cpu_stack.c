@@ -200,20 +200,28 @@ cpu_code(struct source *s, const struct sample_event *e,
 	return maps_process(s->maps, who->code, 0, 0, s->now_ns);
 }
 
-/* The mapping that held the address when the sample was taken, or NULL. */
+/* The mapping that held the address when the sample was taken, or NULL; *of:
+ * in whose list it is. */
 static struct mapping *
 cpu_mapping(struct source *s, const struct sample_event *e,
-    struct maps_process *p, uint64_t addr, uint64_t *reads)
+    struct maps_process *p, uint64_t addr, uint64_t *reads,
+    struct maps_process **of)
 {
 	struct mapping *map;
 
+	*of = p;
 	if (p == NULL)
 		return NULL;
 	map = maps_find(s->maps, p, addr, s->now_ns);
 	if (cpu_catch_up(s, reads))
 		map = maps_list_find(maps_process_list(p), addr);
-	return map != NULL && maps_held(s->maps, p, map, addr,
-	    (int64_t)e->time_ns) ? map : NULL;
+	if (map != NULL && maps_held(s->maps, p, map, addr,
+	    (int64_t)e->time_ns))
+		return map;
+	/* The sample may be younger than what was told so far. */
+	if (s->life != NULL)
+		cpu_life_drain(s->life, s->now_ns);
+	return maps_then(s->maps, p, addr, (int64_t)e->time_ns, of);
 }
 
 /*
@@ -230,7 +238,7 @@ cpu_user_frames(struct source *s, const struct sample_event *e,
 	uint64_t reads = maps_reads(s->maps), addr;
 	const __u64 *frames = e->frames + e->n_kernel;
 	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0, own;
-	struct maps_process *p = cpu_code(s, e, who, &own);
+	struct maps_process *p = cpu_code(s, e, who, &own), *of;
 	struct mapping *map;
 	size_t i;
 
@@ -238,9 +246,9 @@ cpu_user_frames(struct source *s, const struct sample_event *e,
 	for (i = 0; i < e->n_user; i++) {
 		/* A caller's address is behind its call. */
 		addr = i == 0 ? frames[0] : frames[i] - 1;
-		map = cpu_mapping(s, e, p, addr, &reads);
+		map = cpu_mapping(s, e, p, addr, &reads, &of);
 		if (map != NULL) {
-			refs[i] = cpu_user_ref(s, e, own, p, map, addr);
+			refs[i] = cpu_user_ref(s, e, own, of, map, addr);
 			continue;
 		}
 		*broken = *broken || i + 1 == e->n_user || !by_tables;

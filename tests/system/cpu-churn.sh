@@ -61,6 +61,7 @@ expect "a child's stack has its parent's names" "$n samples" "$n" -ge 30
 # What has no callers and says nothing: before, nine tenths.
 share "an unknown leaf is not all there is" \
 	"$loaded[^;]*;(.no user stack.|.unknown.) " "$loaded" 10
+share "what has gone again has its name" "$loaded.*;.unknown." "$loaded" 20
 n=$(samples "$out" "$loaded.*;in_caller;(.unknown.|[^;]*(in_library|work_|[.]so))")
 expect "it keeps its callers" "$n samples" "$n" -ge 20
 if balanced "$out"; then ok "runs = idle + lost + stored"

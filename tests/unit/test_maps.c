@@ -246,6 +246,51 @@ change(struct maps *m, uint64_t start, uint64_t end, uint64_t ino)
 	    .end = end, .ino = ino, .time_ns = 10 * S}, NULL);
 }
 
+/* The file that was at 0x1000 at a moment, "" when nobody told. */
+static const char *
+then(struct maps *m, struct maps_process *p, int64_t time_ns)
+{
+	struct maps_process *of;
+	struct mapping *map = maps_then(m, p, 0x1800, time_ns, &of);
+
+	return map != NULL ? maps_process_name(of, map) : "";
+}
+
+/* Libraries take turns at one place, and are known when they have gone. */
+TEST(what_was_mapped_then)
+{
+	struct maps_process *p;
+	struct maps *m;
+	char path[32];
+	int i, round;
+
+	CHECK_OK(maps_new(&m, "/nowhere"));
+	p = maps_process(m, 42, 0, 0, S);
+	for (i = 1; i <= 100; i++) {
+		snprintf(path, sizeof(path), "/lib%d.so", i);
+		maps_cut(m, &(struct maps_change){.pid = 42,
+		    .start = 0x1000, .end = 0x2000, .ino = (uint64_t)i,
+		    .dev = 64768, .time_ns = i * 10}, path);
+	}
+	maps_cut(m, &(struct maps_change){.pid = 43, .start = 0x1000,
+	    .end = 0x2000, .ino = 7, .time_ns = 15}, "/another");
+	CHECK_STR(then(m, p, 9), "");
+	for (round = 0; round < 2; round++) {
+		for (i = 1; i <= 100; i++) {
+			snprintf(path, sizeof(path), "/lib%d.so", i);
+			CHECK_STR(then(m, p, i * 10 + 5), path);
+		}
+	}
+	/* Code without a file, and one whose path is not remembered. */
+	maps_cut(m, &(struct maps_change){.pid = 42, .start = 0x1000,
+	    .end = 0x2000, .time_ns = 2000}, "//anon");
+	CHECK_STR(then(m, p, 2005), "");
+	maps_cut(m, &(struct maps_change){.pid = 42, .start = 0x1000,
+	    .end = 0x2000, .ino = 9, .time_ns = 3000}, "/a\nb");
+	CHECK_STR(then(m, p, 3005), "");
+	maps_free(m);
+}
+
 /* What dlclose() leaves behind is cut when something else is mapped there; a
  * renewal reads for whoever asks, and then stays that image's. */
 TEST(cut_and_renew)
@@ -471,6 +516,7 @@ main(void)
 	RUN(any_cut_is_harmless);
 	RUN(too_many);
 	RUN(read_again);
+	RUN(what_was_mapped_then);
 	RUN(cut_and_renew);
 	RUN(the_place_of_another);
 	RUN(changes_by_a_plain_list);
