@@ -8,8 +8,9 @@ cd "$(dirname "$0")/../.." || exit 1
 free_port port
 free_port KVPORT
 free_port STATSPORT
-export RUN=$BUILD/killed KVPORT STATSPORT RESTART=1
-rm -rf "$RUN"
+# not below the build, which may lie where only root can go
+RUN=$(mktemp -d /var/tmp/memlens-killed.XXXXXX)
+export RUN KVPORT STATSPORT RESTART=1
 setsid tests/live/run.sh "$BUILD" $port >"$BUILD/killed.out" 2>&1 &
 run=$!
 trap 'kill -CONT $run 2>/dev/null; kill -TERM $run 2>/dev/null; wait $run 2>/dev/null; rm -rf "$RUN"' EXIT

@@ -23,14 +23,28 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 # Packages shall not start their services (nginx on port 80 ...).
-policy=/usr/sbin/policy-rc.d
+policy=${POLICY:-/usr/sbin/policy-rc.d} # another one in tests
 if [ ! -e $policy ]; then
 	printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy
 	trap 'rm -f $policy "$log"' EXIT
 fi
-install() { apt-get install -y -q --no-install-recommends "${missing[@]}" >"$log" 2>&1; }
+# apt COMMAND... : waits for another apt's locks, at most ten minutes; it knows
+# itself how to wait for those of dpkg only.
+apt() {
+	local say=yes
+	for _ in $(seq 120); do
+		apt-get -q -o DPkg::Lock::Timeout=600 "$@" >"$log" 2>&1 &&
+			return
+		grep -qE 'Could not get lock|Unable to lock' "$log" || return
+		[ -z "$say" ] || echo "waiting for another apt-get"
+		say=
+		sleep 5
+	done
+	return 1
+}
+install() { apt install -y --no-install-recommends "${missing[@]}"; }
 if ! install; then
-	apt-get update -q >>"$log" 2>&1
+	apt update
 	if ! install; then
 		tail -n 15 "$log" >&2
 		echo "memlens: cannot install ${missing[*]}" >&2

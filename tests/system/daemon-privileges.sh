@@ -29,10 +29,12 @@ expect "in every thread" "$threads" ""
 end "$last"
 
 # ---- as nobody ----
+# A build may lie where only root can go.
 chmod 777 "$dir"
+install -m 755 "$BUILD/memlensd" "$dir/memlensd"
 begin "$dir/nobody.log" setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all \
 	-- prlimit --nofile=256:256 --memlock=0:0 -- \
-	"$BUILD/memlensd" -f "$dir/conf" -s "$dir/nobody" -w "$dir/rec"
+	"$dir/memlensd" -f "$dir/conf" -s "$dir/nobody" -w "$dir/rec"
 nobody=$last
 ready "$dir/nobody.log" || not_ok "it starts" "$(cat "$dir/nobody.log")"
 expect_text "what is missing is said, with the reason" "$(cat "$dir/nobody.log")" \
@@ -45,7 +47,7 @@ expect_text "procfs measures all the same" "$(mlb "$dir/rec")" "node_cpu_seconds
 # ---- a source that cannot be had is a state ----
 sed -i 's/^enabled = no/enabled = yes/' "$dir/conf"
 begin "$dir/cpu.log" setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all -- \
-	"$BUILD/memlensd" -f "$dir/conf" -s "$dir/nobody2" -w "$dir/rec2"
+	"$dir/memlensd" -f "$dir/conf" -s "$dir/nobody2" -w "$dir/rec2"
 nobody=$last
 ready "$dir/cpu.log" || not_ok "it starts without BPF" "$(cat "$dir/cpu.log")"
 await 60 has "$dir/rec2" num_procs

@@ -8,12 +8,13 @@ cd "$(dirname "$0")/../.." || exit 1
 free_port port
 free_port KVPORT
 free_port STATSPORT
-export RUN=$BUILD/live KVPORT STATSPORT SLOT=2s RESTART=4 RATE=1500
+# not below the build, which may lie where only root can go
+RUN=$(mktemp -d /var/tmp/memlens-live.XXXXXX)
+export RUN KVPORT STATSPORT SLOT=2s RESTART=4 RATE=1500
 api=http://127.0.0.1:$port/api/v1
-rm -rf "$RUN"
 setsid tests/live/run.sh "$BUILD" $port >"$BUILD/live.out" 2>&1 &
 run=$!
-trap 'kill -CONT $run 2>/dev/null; kill -TERM $run 2>/dev/null; wait $run 2>/dev/null' EXIT
+trap 'kill -CONT $run 2>/dev/null; kill -TERM $run 2>/dev/null; wait $run 2>/dev/null; rm -rf "$RUN"' EXIT
 
 ok() { echo "ok - $1"; }
 no() { echo "not ok - $1${2:+ - $2}"; }
@@ -74,7 +75,7 @@ check "health is ok, cpu attached" \
 
 # ---- a range is exactly the sum of its slots ----
 start=$(get "$api/health" | jq '.store.from|floor')
-enough() { [ "$(until_now)" -ge $((start + 16)) ]; }
+enough() { local now && now=$(until_now) && [ "${now:-0}" -ge $((start + 16)) ]; }
 await 120 enough
 end=$(until_now)
 whole=$(ticks kvservice $((end - 12)) "$end")

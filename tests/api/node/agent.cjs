@@ -4,7 +4,10 @@
 //	agent.cjs SERVER
 //
 // Busy in hotLoop until it is killed; holds what keepAlive has allocated.
-const Pyroscope = require("@pyroscope/nodejs");
+//
+// The newest one asks for node 20; Debian 12 has 18.
+const modern = Number(process.versions.node.split(".")[0]) >= 20;
+const Pyroscope = require(modern ? "@pyroscope/nodejs" : "pyroscope-node18");
 
 const kept = [];
 function hotLoop(until) {

@@ -112,10 +112,11 @@ need_attached() {
 }
 
 # samples FILE PATTERN : sum of the values of the stacks that match, of
-# programs of this test: on a busy machine most are others'
+# programs of this test: on a busy machine most are others'.  The pattern goes
+# by the environment: what "\*" becomes in awk's -v differs between awks.
 samples() {
-	grep -F "$tag" "$1" |
-		awk -v p="$2" '/^stack / && $0 ~ p { n += $NF } END { print n + 0 }'
+	grep -F "$tag" "$1" | P=$2 awk '/^stack / && $0 ~ ENVIRON["P"] {
+		n += $NF } END { print n + 0 }'
 }
 
 # balanced FILE : every run of the BPF program is accounted for

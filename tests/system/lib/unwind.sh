@@ -27,7 +27,7 @@ settled() {
 
 # count FILE SERVICE PATTERN : settled samples that match
 count() {
-	settled "$1" "$2" | awk -v p="$3" '$0 ~ p { n += $NF }
+	settled "$1" "$2" | P=$3 awk '$0 ~ ENVIRON["P"] { n += $NF }
 		END { print n + 0 }'
 }
 
