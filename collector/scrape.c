@@ -50,7 +50,6 @@ struct scraper {
 static void
 scrape_put_self(struct scraper *s, int64_t now_ns)
 {
-	struct label process = {"process", "memlens-scrape"};
 	const struct {
 		const char *name;
 		enum series_kind kind;
@@ -70,8 +69,6 @@ scrape_put_self(struct scraper *s, int64_t now_ns)
 	    {"memlens_scrape_bad_lines_total", SERIES_COUNTER,
 	        s->counts.bad},
 	};
-	struct series_desc cpu = {SERIES_COUNTER,
-	    "memlens_self_cpu_seconds_total", "seconds", 0, 9, &process, 1};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
 		struct series_desc d = {own[i].kind, own[i].name, "", 0, 0,
@@ -84,7 +81,6 @@ scrape_put_self(struct scraper *s, int64_t now_ns)
 			meter_gauge(s->meter, &d, now_ns,
 			    (int64_t)own[i].value);
 	}
-	meter_counter(s->meter, &cpu, now_ns, clock_cpu_ns());
 }
 
 static void

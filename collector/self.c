@@ -1,6 +1,8 @@
 #include "self.h"
 
 #include "config.h"
+#include "procfs_groups.h"
+#include "procfs_process.h"
 #include "readfile.h"
 #include "services.h"
 #include "source.h"
@@ -10,15 +12,18 @@
 #include "store/meter.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define TICK_NS 10000000 /* of /proc/PID/stat */
 #define SELF_INTERVAL_NS NS_PER_S
 
 struct source {
 	struct meter *meter;
 	struct services *services;
+	struct groups *ours; /* programs beside this one */
 	int64_t slot_ns, interval_ns;
 	int64_t last_ns; /* last reading */
 	self_fn *fn;
@@ -28,6 +33,7 @@ struct source {
 /* One pass over the metrics below. */
 struct self_reading {
 	struct meter *meter;
+	struct groups *ours;
 	int64_t now_ns;
 	int64_t booked_ns; /* where increases are booked */
 	struct services_stats services;
@@ -104,26 +110,82 @@ self_resident_bytes(void)
 	return p == NULL ? 0 : atoll(p) * sysconf(_SC_PAGESIZE);
 }
 
+/* Which pool a worker is of: "-p POOL", "-pPOOL", "--pool POOL" or
+ * "--pool=POOL", else "query". */
 static void
-self_read_child(void *arg, struct process *p)
+self_pool(int32_t pid, char *pool, size_t size)
+{
+	char path[32], text[4096];
+	const char *end, *found = NULL;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	n = readfile_at(AT_FDCWD, path, text, sizeof(text));
+	end = text + (n > 0 ? n : 0);
+	for (const char *p = text; p < end; p += strlen(p) + 1) {
+		if (strncmp(p, "--pool=", 7) == 0)
+			found = p + 7;
+		else if (strcmp(p, "-p") == 0 || strcmp(p, "--pool") == 0)
+			found = p + strlen(p) + 1;
+		else if (strncmp(p, "-p", 2) == 0)
+			found = p + 2;
+	}
+	snprintf(pool, size, "%.16s", found != NULL && found < end ? found :
+	    "query");
+}
+
+/* Ours are the daemon's children, the scraper and the workers. */
+static void
+self_read_process(void *arg, struct process *p)
 {
 	struct self_reading *r = arg;
-	uint64_t ticks = p->stat.user_ticks + p->stat.system_ticks;
+	struct group_reading g = {.serial = p->serial};
+	char name[96], pool[20];
+	bool child = p->stat.parent == getpid();
+	bool worker = strcmp(p->comm, "memlens-fcgi") == 0;
 
 	/* A dead one that was not gathered yet has its successor's name. */
-	if (p->stat.parent != getpid() || p->stat.state == 'Z')
+	if ((!child && !worker && strcmp(p->comm, "memlens-scrape") != 0) ||
+	    p->stat.state == 'Z')
 		return;
-	self_put(r, "memlens_self_cpu_seconds_total", "seconds",
-	    SERIES_COUNTER, 9, p->comm, (int64_t)ticks * 10000000);
-	self_put(r, "memlens_self_resident_bytes", "bytes", SERIES_GAUGE, 0,
-	    p->comm, (int64_t)p->stat.resident_pages *
-	    sysconf(_SC_PAGESIZE));
+	if (worker)
+		self_pool(p->pid, pool, sizeof(pool));
+	snprintf(name, sizeof(name), "%s%s%s", p->comm, worker ? " " : "",
+	    worker ? pool : "");
+	procfs_process_stat(&p->stat, &g);
+	g.service = name;
+	groups_add(r->ours, &g);
+}
+
+/* A program's processes together: some of them begin and end. */
+static void
+self_put_programs(struct self_reading *r)
+{
+	const struct group *g;
+	size_t n;
+
+	g = groups_end(r->ours, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct label label = {"process", g[i].service};
+		struct series_desc cpu = {SERIES_COUNTER,
+		    "memlens_self_cpu_seconds_total", "seconds", 0, 9, &label,
+		    1};
+
+		meter_increase(r->meter, &cpu, r->booked_ns,
+		    (int64_t)(g[i].increase[GROUP_USER] +
+		    g[i].increase[GROUP_SYSTEM]) * TICK_NS,
+		    (int64_t)(g[i].raw[GROUP_USER] +
+		    g[i].raw[GROUP_SYSTEM]) * TICK_NS);
+		self_put(r, "memlens_self_resident_bytes", "bytes",
+		    SERIES_GAUGE, 0, g[i].service, g[i].level[GROUP_RESIDENT]);
+	}
 }
 
 static void
 self_read(struct source *s, int64_t now_ns)
 {
-	struct self_reading r = {.meter = s->meter, .now_ns = now_ns};
+	struct self_reading r = {.meter = s->meter, .ours = s->ours,
+	    .now_ns = now_ns};
 	struct meter_stats meter;
 	int64_t since = now_ns - s->last_ns;
 
@@ -151,7 +213,9 @@ self_read(struct source *s, int64_t now_ns)
 	    SERIES_COUNTER, 9, "memlensd", clock_cpu_ns());
 	self_put(&r, "memlens_self_resident_bytes", "bytes", SERIES_GAUGE, 0,
 	    "memlensd", self_resident_bytes());
-	services_each(s->services, self_read_child, &r);
+	groups_begin(r.ours);
+	services_each(s->services, self_read_process, &r);
+	self_put_programs(&r);
 }
 
 void
@@ -169,8 +233,9 @@ self_open(struct source **out, const struct config *config,
 {
 	struct source *s = calloc(1, sizeof(*s));
 
-	if (s == NULL || (s->meter = meter_new((uint64_t)config->slot_ns)) ==
-	    NULL) {
+	if (s == NULL || (s->ours = groups_new()) == NULL ||
+	    (s->meter = meter_new((uint64_t)config->slot_ns)) == NULL) {
+		groups_free(s != NULL ? s->ours : NULL);
 		free(s);
 		return err_nomem();
 	}
@@ -221,6 +286,7 @@ static void
 self_close(struct source *s)
 {
 	meter_free(s->meter);
+	groups_free(s->ours);
 	free(s);
 }
 

@@ -3,7 +3,9 @@
  * what the daemon alone can know is handed in through self_watch().
  *
  *	memlens_up                                1
- *	memlens_self_cpu_seconds_total{process}   memlensd and its children
+ *	memlens_self_cpu_seconds_total{process}   memlensd, its children,
+ *	                                          memlens-scrape, and
+ *	                                          "memlens-fcgi POOL"
  *	memlens_self_resident_bytes{process}
  *	memlens_store_bytes, memlens_store_files
  *	memlens_store_batches_total, _duplicates_total, _refused_total,

@@ -296,6 +296,42 @@ health_put_rss(struct writer *w, const struct health *h)
 	sum < 0 ? writer_null(w) : writer_int128(w, sum);
 }
 
+/* What the sums above are made of. */
+static void
+health_put_processes(struct writer *w, const struct health *h)
+{
+	writer_key(w, "processes");
+	writer_open(w, '[');
+	for (size_t i = 0; i < h->n_cpu; i++) {
+		const struct metric_series *m = &h->cpu[i];
+		const char *name = measure_label(m, "process");
+
+		if (m->n_points == 0 || m->points->count == 0)
+			continue;
+		writer_open(w, '{');
+		writer_key(w, "name");
+		writer_str(w, name);
+		writer_key(w, "cpu");
+		writer_quotient(w, m->points->increase,
+		    (uint128)m->points->slots * (uint64_t)h->extent.slot_ns,
+		    m->desc.scale - 9);
+		writer_key(w, "rss");
+		for (size_t k = 0; k <= h->n_rss; k++) {
+			if (k == h->n_rss) {
+				writer_null(w);
+			} else if (h->rss[k].n_points > 0 &&
+			    h->rss[k].points->count > 0 && strcmp(name,
+			    measure_label(&h->rss[k], "process")) == 0) {
+				writer_decimal(w, h->rss[k].points->last,
+				    h->rss[k].desc.scale);
+				break;
+			}
+		}
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+}
+
 static void
 health_put(struct writer *w, const struct health *h, int64_t started_ns)
 {
@@ -322,6 +358,7 @@ health_put(struct writer *w, const struct health *h, int64_t started_ns)
 	writer_open(w, '{');
 	health_put_cpu(w, h);
 	health_put_rss(w, h);
+	health_put_processes(w, h);
 	writer_key(w, "worker_started");
 	writer_seconds(w, started_ns);
 	writer_close(w, '}');

@@ -29,6 +29,7 @@ context_fini(struct context *c)
 	graph_cache_free(c->graphs);
 	kept_free(c->kept);
 	post_close(c->post);
+	tally_fini(&c->ingest.totals);
 	c->store = NULL;
 	c->graphs = NULL;
 }

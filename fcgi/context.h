@@ -5,6 +5,7 @@
 #ifndef FCGI_CONTEXT_H
 #define FCGI_CONTEXT_H
 
+#include "fcgi/tally.h"
 #include "store/store.h"
 
 struct err;
@@ -15,9 +16,11 @@ struct settings;
 
 /* Totals of this worker, for the counters that go with what is pushed. */
 struct context_ingest {
-	int64_t profiles, bytes, skipped, refused_all;
-	int64_t refused;         /* requests; not told the store yet */
-	const char *refused_why; /* the last one */
+	struct tally totals;
+	struct {
+		const char *why; /* a constant; NULL: free */
+		int64_t n;       /* requests; not told the store yet */
+	} refused[4];
 };
 
 struct context {
@@ -30,6 +33,7 @@ struct context {
 	struct post *post;               /* to memlensd; NULL: none open */
 	int64_t slot_ns;                 /* of the store; 0: not known */
 	int64_t started_ns;
+	unsigned number;                 /* of this worker among its crew */
 };
 
 void context_init(struct context *c, const struct settings *settings,

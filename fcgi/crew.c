@@ -36,13 +36,13 @@ struct crew {
 };
 
 static void
-crew_child(struct crew *c, pid_t parent)
+crew_child(struct crew *c, unsigned number, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(0); /* it died before we asked to be told */
 	sigprocmask(SIG_SETMASK, &c->before, NULL);
-	exit(c->work(c->arg));
+	exit(c->work(c->arg, number));
 }
 
 static void
@@ -51,7 +51,7 @@ crew_start(struct crew *c, struct crew_worker *w, int64_t now)
 	pid_t parent = getpid(), pid = fork();
 
 	if (pid == 0)
-		crew_child(c, parent);
+		crew_child(c, (unsigned)(w - c->workers) + 1, parent);
 	if (pid < 0) {
 		log_err("cannot fork: %s", strerror(errno));
 		w->due_ns = now + PAUSE_MAX_NS;

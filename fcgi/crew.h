@@ -13,8 +13,9 @@
 
 #define CREW_MAX 64
 
-/* Runs in the child; its result is the exit status. */
-typedef int crew_fn(void *arg);
+/* Runs in the child, number 1 to n of the crew, which it shares with those
+ * before it in its place; its result is the exit status. */
+typedef int crew_fn(void *arg, unsigned number);
 
 /* Reads the configuration anew; false: keep the old one. */
 typedef bool crew_reload_fn(void *arg);

@@ -3,6 +3,7 @@
  */
 #include "ingest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,14 +19,22 @@
 #include "store/base/err.h"
 #include "store/post.h"
 
+#define REFUSALS                                                               \
+	(sizeof(((struct context *)0)->ingest.refused) /                       \
+	    sizeof(((struct context *)0)->ingest.refused[0]))
 #define INGEST_POST_MS 10000 /* for memlensd to take a batch */
 
 void
 ingest_refuse(struct context *c, const char *why)
 {
-	c->ingest.refused++;
-	c->ingest.refused_all++;
-	c->ingest.refused_why = why;
+	struct context_ingest *t = &c->ingest;
+	size_t i = 0;
+
+	while (i < REFUSALS - 1 && t->refused[i].why != NULL &&
+	    strcmp(t->refused[i].why, why) != 0)
+		i++;
+	t->refused[i].why = why;
+	t->refused[i].n++;
 }
 
 const struct err *
@@ -148,31 +157,49 @@ ingest_refused(const struct err *e, size_t taken, size_t of,
 /* Counters travel with what they count; each worker has totals of its own,
  * which begin again with it. */
 static void
+ingest_put_count(struct context *c, const struct request *rq, struct push *p,
+    const char *name, const char *label, const char *value, int64_t n)
+{
+	char worker[16];
+	struct label labels[] = {{"process", "memlens-fcgi"},
+	    {"instance", worker}, {label, value}};
+
+	snprintf(worker, sizeof(worker), "%u", c->number);
+	push_count(p, rq->now_ns, name, labels, 3, n,
+	    tally_add(&c->ingest.totals, name, value, n));
+}
+
+static void
 ingest_count(struct context *c, const struct request *rq, struct push *p,
     const struct ingest_report *r)
 {
 	struct context_ingest *t = &c->ingest;
+	struct stacks_skipped s;
 
-	t->profiles += (int64_t)r->profiles;
-	t->bytes += (int64_t)rq->body.len;
-	push_count(p, rq->now_ns, "memlens_ingest_profiles_total", "format",
-	    r->format, (int64_t)r->profiles, t->profiles);
-	push_count(p, rq->now_ns, "memlens_ingest_bytes_total", "format",
-	    r->format, (int64_t)rq->body.len, t->bytes);
+	ingest_put_count(c, rq, p, "memlens_ingest_profiles_total", "format",
+	    r->format, (int64_t)r->profiles);
+	ingest_put_count(c, rq, p, "memlens_ingest_bytes_total", "format",
+	    r->format, (int64_t)rq->body.len);
 	for (size_t i = 0; r->skipped != NULL &&
 	    i < stacks_n_skipped(r->skipped); i++) {
-		struct stacks_skipped s;
-
 		stacks_get_skipped(r->skipped, i, &s);
-		t->skipped += (int64_t)s.n;
-		push_count(p, rq->now_ns, "memlens_ingest_skipped_total",
-		    "reason", s.why, (int64_t)s.n, t->skipped);
+		ingest_put_count(c, rq, p, "memlens_ingest_skipped_total",
+		    "reason", s.why, (int64_t)s.n);
 	}
-	if (t->refused > 0) {
-		push_count(p, rq->now_ns, "memlens_ingest_refused_total",
-		    "reason", t->refused_why, t->refused, t->refused_all);
-		t->refused = 0;
-	}
+	for (size_t i = 0; i < REFUSALS; i++)
+		if (t->refused[i].n > 0)
+			ingest_put_count(c, rq, p,
+			    "memlens_ingest_refused_total", "reason",
+			    t->refused[i].why, t->refused[i].n);
+}
+
+/* What was told is told once; what was not taken is told again. */
+static void
+ingest_counted(struct context *c, bool taken)
+{
+	tally_settle(&c->ingest.totals, taken);
+	for (size_t i = 0; taken && i < REFUSALS; i++)
+		c->ingest.refused[i].n = 0;
 }
 
 const struct err *
@@ -184,6 +211,7 @@ ingest_send(struct context *c, const struct request *rq, struct push *p,
 
 	ingest_count(c, rq, p, report);
 	e = ingest_deliver(c, p, &taken);
+	ingest_counted(c, taken > 0);
 	if (e == NULL)
 		return NULL;
 	ingest_refuse(c, e->code == 507 ? "disk full" :

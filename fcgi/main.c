@@ -172,11 +172,11 @@ target_port(const struct options *o)
 }
 
 static int
-run_worker(void *arg)
+run_worker(void *arg, unsigned number)
 {
 	const struct options *o = arg;
 	struct serve_options serve = {o->socket, o->store_dir, &o->settings,
-	    o->pool, (long)o->max_requests};
+	    o->pool, (long)o->max_requests, number};
 
 	limit_memory(o->settings.memory_bytes);
 	sandbox_enter(target_port(o));

@@ -65,7 +65,8 @@ const struct err *push_add(struct push *p, const struct stacks *s,
 
 /* Adds to a counter about the ingestion itself. */
 void push_count(struct push *p, int64_t now_ns, const char *name,
-    const char *label, const char *value, int64_t increase, int64_t raw);
+    const struct label *labels, size_t n_labels, int64_t increase,
+    int64_t raw);
 
 typedef const struct err *push_send_fn(void *arg, struct batch *b);
 

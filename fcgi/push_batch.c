@@ -403,11 +403,11 @@ push_stack_hash(struct push *p, const struct stacks *s, uint32_t i)
 
 void
 push_count(struct push *p, int64_t now_ns, const char *name,
-    const char *label, const char *value, int64_t increase, int64_t raw)
+    const struct label *labels, size_t n_labels, int64_t increase,
+    int64_t raw)
 {
-	struct label labels[] = {{"process", "memlens-fcgi"}, {label, value}};
 	struct series_desc d = {SERIES_COUNTER, name, "", 0, 0, labels,
-	    label != NULL ? 2 : 1};
+	    n_labels};
 
 	batch_add_counter(p->batches[0], batch_series(p->batches[0], &d),
 	    (uint64_t)(now_ns / p->slot_ns), now_ns, increase, raw);

@@ -236,6 +236,7 @@ serve_run(const struct serve_options *o)
 		return 1;
 	}
 	context_init(&c, o->settings, o->store_dir);
+	c.number = o->number;
 	for (long n = 0; got >= 0 && (o->max_requests == 0 ||
 	    n < o->max_requests) && serve_wait(stop, o->socket); n += got)
 		got = serve_one(o, &c, &f);

@@ -47,7 +47,7 @@ static pid_t
 worker(bool traced)
 {
 	struct serve_options o = {listening, "/nonexistent", &settings,
-	    POOL_ALL, 0};
+	    POOL_ALL, 0, 1};
 	pid_t pid = fork();
 
 	if (pid != 0)

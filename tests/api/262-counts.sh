@@ -1,0 +1,34 @@
+#!/bin/bash
+# Counters of pushes add up by format and worker, and MemLens's own cost is
+# that of all of its processes.
+. tests/api/lib
+. tests/api/stack
+start_stack
+printf 'a;b 1\n' >"$T/one"
+for i in 1 2 3 4 5; do
+	put "$T/one" "/ingest?name=counts.cpu&format=folded&from=now-10s"
+done
+put "$T/one" "/ingest?name=counts.cpu&format=lines&from=now-10s"
+counted()
+{
+	get GET "/api/v1/series?query=memlens_ingest_profiles_total&sum=instance&fn=$1&step=10m&from=$(($(date +%s) / 600 * 600 - 600))&until=$(($(date +%s) / 600 * 600 + 600))"
+	js '["folded", "lines"].map((f) => d.series.filter((s) =>
+	    s.labels.format === f).flatMap((s) => s.points)
+	    .reduce((a, p) => a + (p[1] || 0), 0)).join() === "5,1"'
+}
+for i in $(seq 60); do counted increase && break; sleep 0.5; done
+check "pushes are counted by format" counted increase
+check "and so are the totals" counted last
+ours()
+{
+	get GET /api/v1/health
+	js 'd.self.processes.some((p) => p.name.startsWith("memlens-fcgi ") &&
+	    p.rss > 0 && p.cpu !== null) &&
+	    d.self.processes.some((p) => p.name === "memlensd") &&
+	    Math.abs(d.self.cpu - d.self.processes.reduce((a, p) =>
+	    a + p.cpu, 0)) < 1e-6 &&
+	    d.self.rss === d.self.processes.reduce((a, p) => a + p.rss, 0)'
+}
+for i in $(seq 60); do ours && break; sleep 0.5; done
+check "the workers are a part of what MemLens costs" ours
+exit $bad
