@@ -25,7 +25,7 @@
         p.show(results, ctx);
     }
     return { refresh, keys: ['service', 'from', 'until', 'device', 'net',
-      'ops', 'q'] };
+      'ops', 'q', 'instance'] };
   }
 
   ns.memoryTab = { create };

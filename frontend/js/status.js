@@ -65,7 +65,9 @@
       store.push('store ' + F.bytes(j.store.bytes));
     if (F.known(j.self.cpu))
       store.push('MemLens itself: ' + F.percent(j.self.cpu) + ' of one CPU' +
-        (F.known(j.self.rss) ? ', ' + F.bytes(j.self.rss) : ''));
+        (F.known(j.self.rss) ? ', ' + F.bytes(j.self.rss) : '') +
+        (j.self.processes || []).map((p) => '; ' + p.name + ' ' +
+          F.percent(p.cpu) + ', ' + F.bytes(p.rss)).join(''));
     if (j.version)
       store.push('version ' + j.version);
     return pop.replaceChildren(...head, h('div', { class: 'table-scroll' },

@@ -14,7 +14,13 @@
     const group = (name, more, fn) =>
       ({ query: ns.request.selector('namedprocess_namegroup_' + name,
         Object.assign({ groupname: service }, more)), fn });
+    const one = (name, more, fn) =>
+      ({ query: ns.request.selector('memlens_instance_' + name,
+        Object.assign({ service }, more)), fn });
     return Object.entries({
+      rssOne: one('memory_bytes', { memtype: 'resident' }),
+      readOne: one('read_bytes_total', {}, 'rate'),
+      writeOne: one('write_bytes_total', {}, 'rate'),
       up: level('up', 'last'),
       hit: level('cache_hit_ratio'),
       memory: level('approximate_memory_bytes'),
@@ -29,25 +35,84 @@
     }).map(([key, q]) => Object.assign({ key }, q));
   }
 
+  const SUM = '+', ENGINE = ['up', 'hit', 'memory', 'files', 'size',
+    'compaction', 'levelRead', 'levelWrite'];
+  const PROCESS = { rss: 'rssOne', read: 'readOne', write: 'writeOne' };
+
+  const name = (c) => c.labels.instance;
+
+  const named = (r, keys) => [...new Set(keys.flatMap((k) =>
+    r[k] ? r[k].cols.map(name) : []).filter((n) => n !== undefined))];
+
+  /*
+   * {name of an instance of the processes: name of the engine's}: ":18501" is
+   * "10.0.0.1:18501"; one engine and one process that listens are one, though
+   * the statistics have a port of their own.
+   */
+  function pairs(r) {
+    const engines = named(r, ENGINE);
+    const found = new Map(), listen = [];
+    for (const p of named(r, Object.values(PROCESS))) {
+      const e = engines.find((x) => x === p || (p[0] === ':' &&
+        x.endsWith(p)));
+      found.set(p, e || p);
+      if (!e && p[0] === ':')
+        listen.push(p);
+    }
+    const free = engines.filter((e) => ![...found.values()].includes(e));
+    if (free.length === 1 && listen.length === 1)
+      found.set(listen[0], free[0]);
+    return found;
+  }
+
+  /* The instances of the service, those with an engine first. */
+  const instances = (r) => [...new Set([...named(r, ENGINE),
+    ...pairs(r).values()])];
+
+  /* Which one is shown: the chosen one, else the first; a sum is chosen. */
+  function chosen(list, wanted) {
+    return list.length < 2 ? '' : wanted === SUM || list.includes(wanted)
+      ? wanted : list[0];
+  }
+
+  /* The answers of one instance; of all, where the sum was chosen. */
+  function only(r, which) {
+    if (which === '' || which === SUM)
+      return r;
+    const found = pairs(r);
+    const keep = (a) => Object.assign({}, a, { cols: a.cols.filter((c) =>
+      (found.get(name(c)) || name(c)) === which) });
+    const out = Object.assign({}, r);
+    for (const key of ENGINE)
+      out[key] = keep(r[key]);
+    for (const [group, key] of Object.entries(PROCESS))
+      out[group] = keep(r[key]);
+    return out;
+  }
+
   const summed = (...keys) => (r) => S.sum(keys.flatMap((k) => r[k].cols));
 
   /* title, format, the results it needs, column of them, note, info */
   const CARDS = [
-    { title: 'Cache hit ratio', format: F.percent, needs: ['hit'],
-      meter: true, col: summed('hit'),
+    { title: 'Record cache hits since start', format: F.percent,
+      needs: ['hit'], meter: true, alone: true,
+      col: (r) => r.hit.cols[0],
       note: (col) => {
         const e = S.extent(col);
-        return 'mean ' + F.percent(e.mean) + ', lowest ' + F.percent(e.min);
+        return 'in this range ' + F.percent(e.min) + ' to ' +
+          F.percent(e.max) + ', all since start';
       },
-      info: ['Of the reads that LevelDB could answer from its cache, the ' +
-        'part that it did. A read that misses costs a block read from disk ' +
-        'or from the page cache, a checksum and a decompression.',
-      'It is a ratio over the life of the cache as the service reports it, ' +
-        'so it moves slowly.'] },
-    { title: 'Size on disk', format: F.bytes, needs: ['size'], floor: 0,
+      info: ['Of all reads since the service started, the part that its own ' +
+        'cache of records (an LRU in front of LevelDB) answered. LevelDB’s ' +
+        'block cache is another, and the service says nothing of it.',
+      'Numerator and denominator are not told, so no ratio of the shown ' +
+        'range can be made: a change now hardly moves it.'] },
+    { title: 'Size on disk', format: (v) => F.count(v / 2 ** 20) + ' MiB', needs: ['size'], floor: 0,
       col: summed('size'),
       note: (col, r) => F.count(S.last(S.sum(r.files.cols))) +
-        ' table files in ' + r.size.cols.length + ' levels',
+        ' table files in ' + S.by(r.size.cols, 'level').size +
+        ' levels; ± ' + F.bytes(r.size.cols.length * 2 ** 19) +
+        ', told in whole MiB a level',
       info: 'The sum of the table files of all levels. The write-ahead log ' +
         'and files that wait to be deleted are not in it.' },
     { title: 'Engine memory', format: F.bytes, needs: ['memory'], floor: 0,
@@ -91,8 +156,10 @@
   ];
 
   /* {text, level} of the statistics interface, from leveldb_up. */
-  function upness(up) {
-    const v = up.cols.length ? S.last(up.cols[0]) : null;
+  function upness(up, all) {
+    const last = up.cols.slice(0, all ? undefined : 1).map(S.last)
+      .filter((x) => x !== null);
+    const v = last.length ? Math.min(...last) : null;
     if (v === null)
       return up.state === 'not attached'
         ? { text: 'not attached', level: 'none' }
@@ -171,41 +238,55 @@
 
   function create() {
     const badge = h('span', { class: 'badge' });
+    const which = ns.card.picker('Instance', (instance) =>
+      ns.view.set({ instance }));
     const cards = CARDS.map((spec) => ({ spec, card: ns.card.stat(spec) }));
     const table = levelTable();
     const hint = h('p', { class: 'hint', hidden: true });
     const grid = h('div', { class: 'stat-grid' },
       cards.map((c) => c.card.node));
     const node = h('section', { class: 'section', 'aria-label':
-      'Storage engine' }, ns.card.section('Storage engine', badge), hint,
+      'Storage engine' }, ns.card.section('Storage engine', badge,
+      h('span', { class: 'spacer' }), which.node), hint,
     grid, table.node);
 
     /* An engine is one service's: the whole host has none. */
-    function show(r, ctx) {
-      const up = upness(r.up), none = ctx.state.service === ns.services.ALL;
+    function show(all, ctx) {
+      const list = instances(all);
+      const one = chosen(list, ctx.state.instance);
+      const r = only(all, one);
+      which.node.hidden = one === '';
+      which.set([...list.map((i) => [i, i]), [SUM, 'sum of ' + list.length]],
+        one);
+      const up = upness(r.up, one === SUM), none = ctx.state.service === ns.services.ALL;
       grid.hidden = badge.hidden = table.node.hidden = none;
       hint.hidden = !none;
       hint.textContent = 'Choose a service above to see its storage engine.';
       if (!none)
-        fill(r, ctx, up);
+        fill(r, ctx, up, one);
     }
 
-    function fill(r, ctx, up) {
+    function fill(r, ctx, up, one) {
+      const whose = one === '' ? ctx.service : one === SUM
+        ? 'some instance of ' + ctx.service : one + ' of ' + ctx.service;
       badge.textContent = up.text;
       badge.dataset.level = up.level;
       hint.hidden = up.level !== 'down';
-      hint.textContent = 'The statistics interface of ' + ctx.service +
+      hint.textContent = 'The statistics interface of ' + whose +
         ' does not answer: what is shown below is the last that it said.';
       for (const { spec, card } of cards) {
         const needs = spec.needs.map((k) => r[k]);
-        const col = spec.col(r);
+        const add = !(spec.alone && one === SUM);
+        const col = add ? spec.col(r) || { t: [], v: [] } : { t: [], v: [] };
         const v = S.last(col);
-        card.show(v, col, v !== null && spec.note(col, r), needs);
+        card.show(v, col, v !== null && (one === '' ? '' : (one === SUM
+          ? 'sum' : one) + ' · ') + spec.note(col, r), add ? needs
+          : [{ state: 'does not add up', error: null }]);
       }
       table.show(r);
     }
     return { node, queries, show };
   }
 
-  ns.storage = { create, queries, levels };
+  ns.storage = { create, queries, levels, instances, chosen, only, SUM };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -37,6 +37,7 @@
     ['places', '', among('', '1')],
     ['zoom', '', (v) => /^[0-9a-z.]*$/.test(v)],
     ['ops', '', any],
+    ['instance', '', any],
     ['q', '0.99', among('0.5', '0.9', '0.99', '0.999')],
     ['device', '', any],
     ['net', '', any],

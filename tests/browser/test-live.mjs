@@ -273,7 +273,7 @@ function chosen({ browser, base }) {
 
 /* 0, nothing and not attached. */
 function three({ browser, base }) {
-  const card = '.stat:has-text("Cache hit ratio")';
+  const card = '.stat:has-text("Record cache hits")';
   const says = (name, f, want) => [name, () => withPage(browser, {},
     async (page) => {
       await page.route('**/api/v1/series*', async (route) => {

@@ -73,3 +73,32 @@ test('gaps are where no line has a value, the unmeasured start too', () => {
     [[50, 200]]);
   assert.deepEqual(g([0, 80], [], [[]]), [[0, 80]]);
 });
+
+/* Three databases under one rule were one number. */
+test('instances are chosen, a sum is chosen too', () => {
+  const T = M.storage;
+  const a = (...names) => ({ state: 'data', error: null, cols: names.map((n) =>
+    ({ labels: { instance: n }, unit: '', t: [0], v: [n.length] })) });
+  const r = { up: a('h:1', 'h:2'), hit: a('h:1', 'h:2'), memory: a('h:1'),
+    files: a(), size: a(), compaction: a(), levelRead: a(), levelWrite: a(),
+    rss: a(), read: a(), write: a(), rssOne: a(':1', ':2', '#1'),
+    readOne: a(':1'), writeOne: a() };
+  const list = T.instances(r);
+  assert.deepEqual(list, ['h:1', 'h:2', '#1']);
+  assert.equal(T.chosen(list, ''), 'h:1');
+  assert.equal(T.chosen(list, 'h:2'), 'h:2');
+  assert.equal(T.chosen(list, T.SUM), T.SUM);
+  assert.equal(T.chosen(['h:1'], T.SUM), '', 'nothing to choose');
+  const one = T.only(r, 'h:2');
+  assert.deepEqual(one.hit.cols.map((c) => c.labels.instance), ['h:2']);
+  assert.deepEqual(one.rss.cols.map((c) => c.labels.instance), [':2']);
+  assert.deepEqual(T.only(r, '#1').rss.cols.map((c) => c.labels.instance),
+    ['#1']);
+  assert.equal(T.only(r, T.SUM), r);
+  /* statistics on a port of their own */
+  const two = Object.assign({}, r, { up: a('h:9'), hit: a('h:9'),
+    memory: a('h:9'), rssOne: a('#1', ':7'), readOne: a(':7') });
+  assert.deepEqual(T.instances(two), ['h:9', '#1']);
+  assert.deepEqual(T.only(two, 'h:9').rss.cols.map((c) =>
+    c.labels.instance), [':7']);
+});
