@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,17 +206,33 @@ connection_purge(struct connection *c)
 	return connection_flush(c);
 }
 
+/*
+ * Hands a batch on, unless its client is gone: he has given up while we were
+ * stopped or starved, has told his own client that it is not stored, and
+ * that one sends it again, under another id.
+ */
+static const struct err *
+connection_give(struct connection *c, struct batch *b)
+{
+	struct pollfd p = {.fd = c->watch.fd};
+
+	if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR))) {
+		c->in->stats.abandoned++;
+		return err_new(ERR_REQUEST, 408, "its client is gone");
+	}
+	return c->in->options.take(c->in->options.arg, b);
+}
+
 static const struct err *
 connection_take_whole(struct connection *c)
 {
-	struct intake *in = c->in;
 	const struct err *e;
 	struct batch *b;
 
 	e = batch_decode(c->record.data, c->record.len, &b);
 	connection_reset(c);
 	if (e == NULL) {
-		e = in->options.take(in->options.arg, b);
+		e = connection_give(c, b);
 		batch_free(b);
 	}
 	return e;
@@ -244,7 +261,7 @@ connection_take_stream(struct connection *c)
 		connection_drop_stream(c);
 		return e;
 	}
-	e = in->options.take(in->options.arg, b);
+	e = connection_give(c, b);
 	batch_stream_rest(c->stream);
 	return e;
 }

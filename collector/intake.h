@@ -14,6 +14,9 @@
  * a time, 507 disk full.  After 403, 413, 429 and a damaged header the
  * connection is closed.
  *
+ * A batch whose client has closed the connection by the time it is read is
+ * not taken: who does not wait for the answer sends it again.
+ *
  * Who may come in (SO_PEERCRED): uid 0, the daemon's own uid, and whoever
  * has the configured group among his groups.
  */
@@ -55,7 +58,8 @@ struct intake_options {
 struct intake_stats {
 	uint64_t connections, taken, refused, /* batches */
 	    turned_away, timeouts,            /* connections */
-	    starved; /* times that there was no descriptor to accept with */
+	    starved, /* times that there was no descriptor to accept with */
+	    abandoned; /* batches whose client had gone: not stored */
 };
 
 /* Binds the socket, 0660, the group's if one is named.  A path on which

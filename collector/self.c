@@ -74,6 +74,8 @@ static const struct self_metric {
         VIEW(view.intake.timeouts)},
     {"memlens_socket_starved_total", "", SERIES_COUNTER,
         VIEW(view.intake.starved)},
+    {"memlens_socket_abandoned_total", "", SERIES_COUNTER,
+        VIEW(view.intake.abandoned)},
     {"memlens_slots_skipped_total", "", SERIES_COUNTER,
         VIEW(view.slots_skipped)},
     {"memlens_batches_lost_total", "", SERIES_COUNTER,

@@ -12,7 +12,7 @@
  *	_damaged_records_total, _late_blocks_total, _lost_slots_total
  *	memlens_store_full                        1 while the disk is full
  *	memlens_socket_{batches,refused,connections,turned_away,timeouts,
- *	starved}_total
+ *	starved,abandoned}_total
  *	memlens_slots_skipped_total, memlens_batches_lost_total
  *	memlens_readings_dropped_total
  *	memlens_services, memlens_processes, memlens_services_overflowed_total
