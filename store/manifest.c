@@ -67,6 +67,25 @@ manifest_find(const struct manifest *m, const char *name)
 	return NULL;
 }
 
+bool
+manifest_name_is(const char *name, enum manifest_kind *kind, uint64_t *number)
+{
+	const char *last = strrchr(name, '-');
+	char *end;
+
+	for (size_t i = 0; i < MANIFEST_KINDS; i++) {
+		size_t n = strlen(manifest_kinds[i]);
+
+		if (strncmp(name, manifest_kinds[i], n) != 0 || name[n] != '-')
+			continue;
+		*kind = (enum manifest_kind)i;
+		*number = strtoull(last + 1, &end, 10);
+		return end > last + 1 &&
+		    (*end == '\0' || strcmp(end, ".mdb") == 0);
+	}
+	return false;
+}
+
 const struct err *
 manifest_copy(struct manifest *to, const struct manifest *m)
 {
@@ -140,7 +159,7 @@ manifest_take_line(struct manifest *m, const char *line, int number)
 		if (sscanf(line, "memlens %u", &version) != 1)
 			return err_new(ERR_FORMAT, 1, "not a manifest");
 		if (version == 0 || version > MANIFEST_VERSION)
-			return err_new(ERR_FORMAT, 1,
+			return err_new(ERR_LIMIT, 1,
 			    "version %u is not known here", version);
 		return NULL;
 	}

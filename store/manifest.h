@@ -52,7 +52,8 @@ struct manifest {
 };
 
 void manifest_fini(struct manifest *m);
-/* Reads DIR/manifest.  ERR_ERRNO ENOENT: there is none yet. */
+/* Reads DIR/manifest.  ERR_ERRNO ENOENT: there is none yet; ERR_LIMIT: a
+ * newer program made it; ERR_FORMAT: damaged. */
 const struct err *manifest_load(struct manifest *m, int dir);
 /* Reads its generation alone: cheap, to see whether it has changed. */
 const struct err *manifest_generation(int dir, uint64_t *generation);
@@ -66,6 +67,10 @@ const struct err *manifest_add(struct manifest *m,
 void manifest_remove(struct manifest *m, const char *name);
 const struct manifest_file *manifest_find(const struct manifest *m,
     const char *name);
+/* Is this a name that the writer gives to a file of the store?  `number` is
+ * the last part of it, which rises from file to file. */
+bool manifest_name_is(const char *name, enum manifest_kind *kind,
+    uint64_t *number);
 const struct err *manifest_copy(struct manifest *to, const struct manifest *m);
 
 #endif

@@ -58,10 +58,14 @@ writer_load_manifest(struct store_writer *w)
 		w->manifest.slot_ns = w->options.slot_ns
 		    ? w->options.slot_ns
 		    : 10 * NS_PER_S;
-		e = NULL;
+		e = writer_refuse_remains(w);
 	} else if (e == NULL) {
 		e = writer_sweep(w);
 	}
+	if (e != NULL && e->domain == ERR_FORMAT)
+		return err_new(ERR_FORMAT, e->code, "%s: %s; \"memlens repair "
+		    "%s\" makes a new manifest of what is there", w->path,
+		    e->text, w->path);
 	if (e != NULL)
 		return err_wrap(e, "%s", w->path);
 	if (w->options.slot_ns != 0 &&

@@ -78,6 +78,9 @@ const struct err *writer_work(struct store_writer *w);
 /* Deletes what no manifest names, left by a crash; raises the sequence above
  * all names.  Before anything else is made. */
 const struct err *writer_sweep(struct store_writer *w);
+/* Where there is no manifest: an error that names the files of a store that
+ * are there all the same. */
+const struct err *writer_refuse_remains(struct store_writer *w);
 /* Carries out the purge that waits, if one does.  Background thread; there is
  * a spare journal. */
 void writer_purge(struct store_writer *w);

@@ -10,27 +10,10 @@
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-/* Is this a name that the writer gives, with a number at its end? */
-static bool
-sweep_ours(const char *name, uint64_t *number)
-{
-	static const char *const kinds[] = {"span-", "late-", "summary-",
-	    "journal-", "ids-"};
-	const char *last = strrchr(name, '-');
-	char *end;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strncmp(name, kinds[i], strlen(kinds[i])) != 0)
-			continue;
-		*number = strtoull(last + 1, &end, 10);
-		return end > last + 1 &&
-		    (*end == '\0' || strcmp(end, ".mdb") == 0);
-	}
-	return false;
-}
 
 static bool
 sweep_unfinished(const char *name)
@@ -45,6 +28,7 @@ writer_sweep(struct store_writer *w)
 {
 	DIR *d = opendir(w->path);
 	struct dirent *entry;
+	enum manifest_kind kind;
 	uint64_t number;
 
 	if (d == NULL)
@@ -52,7 +36,7 @@ writer_sweep(struct store_writer *w)
 	w->sequence = w->manifest.generation * 1000;
 	while ((entry = readdir(d)) != NULL) {
 		const char *name = entry->d_name;
-		bool ours = sweep_ours(name, &number);
+		bool ours = manifest_name_is(name, &kind, &number);
 
 		if (ours && number > w->sequence)
 			w->sequence = number;
@@ -64,4 +48,43 @@ writer_sweep(struct store_writer *w)
 	}
 	closedir(d);
 	return NULL;
+}
+
+/* What a crash left before there was a manifest is empty. */
+static bool
+sweep_is_empty(const struct store_writer *w, const char *name)
+{
+	struct stat st;
+
+	return fstatat(w->dir, name, &st, 0) == 0 && st.st_size == 0;
+}
+
+const struct err *
+writer_refuse_remains(struct store_writer *w)
+{
+	DIR *d = opendir(w->path);
+	char names[160] = "";
+	enum manifest_kind kind;
+	struct dirent *entry;
+	uint64_t number;
+	size_t n = 0;
+
+	if (d == NULL)
+		return err_errno("%s", w->path);
+	while ((entry = readdir(d)) != NULL) {
+		size_t at = strlen(names);
+
+		if (!manifest_name_is(entry->d_name, &kind, &number))
+			continue;
+		if (sweep_is_empty(w, entry->d_name))
+			unlinkat(w->dir, entry->d_name, 0);
+		else if (n++ < 3)
+			snprintf(names + at, sizeof(names) - at, "%s%.50s",
+			    n > 1 ? ", " : "", entry->d_name);
+	}
+	closedir(d);
+	if (n == 0)
+		return NULL;
+	return err_new(ERR_FORMAT, 0, "there is no manifest, but %zu files of "
+	    "a store (%s%s)", n, names, n > 3 ? ", ..." : "");
 }

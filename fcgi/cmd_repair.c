@@ -1,0 +1,40 @@
+/*
+ * memlens repair: a new manifest for a store whose own is damaged or gone.
+ */
+#include <stdio.h>
+
+#include "cmd.h"
+#include "store/base/err.h"
+#include "store/repair.h"
+
+static void
+repair_said(void *arg, const char *what)
+{
+	(void)arg;
+	fprintf(stderr, "memlens repair: %s\n", what);
+}
+
+int
+cmd_repair(int argc, char **argv)
+{
+	struct repair_report r;
+	const struct err *e;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: memlens repair DIR\n");
+		return 2;
+	}
+	e = store_repair(argv[1], repair_said, NULL, &r);
+	if (e != NULL) {
+		fprintf(stderr, "memlens repair: %s\n", e->text);
+		return 1;
+	}
+	if (!r.needed) {
+		printf("%s: the manifest is whole, nothing to do\n", argv[1]);
+		return 0;
+	}
+	printf("%s: a new manifest names %llu files; set aside: %llu damaged, "
+	    "%llu that others hold\n", argv[1], (unsigned long long)r.kept,
+	    (unsigned long long)r.damaged, (unsigned long long)r.superseded);
+	return 0;
+}

@@ -1,0 +1,411 @@
+#include "repair.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dbfile.h"
+#include "format.h"
+#include "ids.h"
+#include "journal.h"
+#include "manifest.h"
+#include "sealed.h"
+#include "segtree.h"
+
+#define REPAIR_GENERATION_MAX (UINT64_C(1) << 40) /* a damaged number */
+
+struct found {
+	struct manifest_file f;
+	uint64_t number; /* of its name: later files have larger ones */
+	bool dropped;
+};
+
+struct repair {
+	const char *path;
+	int dir, lock;
+	struct manifest manifest; /* the new one */
+	struct found *found;
+	size_t n, cap;
+	uint64_t highest; /* number of a name */
+	struct repair_report *report;
+	repair_fn *fn;
+	void *arg;
+};
+
+__attribute__((format(printf, 2, 3))) static void
+repair_say(struct repair *r, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	r->fn(r->arg, text);
+}
+
+/* ---- what is there ---- */
+
+static const struct err *
+repair_lock(struct repair *r)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->dir < 0)
+		return err_errno("%s", r->path);
+	r->lock = openat(r->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	if (r->lock < 0)
+		return err_errno("%s/lock", r->path);
+	if (fcntl(r->lock, F_OFD_SETLK, &lock) == 0)
+		return NULL;
+	return err_new(ERR_LIMIT, EWOULDBLOCK, "%s: a writer has this store: "
+	    "stop memlensd first", r->path);
+}
+
+static const struct err *
+repair_put(struct repair *r, const struct found *f)
+{
+	struct found *p;
+
+	if (r->n == r->cap) {
+		r->cap = r->cap ? r->cap * 2 : 64;
+		p = realloc(r->found, r->cap * sizeof(*p));
+		if (p == NULL)
+			return err_nomem();
+		r->found = p;
+	}
+	r->found[r->n++] = *f;
+	return NULL;
+}
+
+static const struct err *
+repair_list(struct repair *r)
+{
+	DIR *d = opendir(r->path);
+	const struct err *e = NULL;
+	struct dirent *entry;
+
+	if (d == NULL)
+		return err_errno("%s", r->path);
+	while (e == NULL && (entry = readdir(d)) != NULL) {
+		struct found f = {0};
+		struct stat st;
+
+		if (!manifest_name_is(entry->d_name, &f.f.kind, &f.number) ||
+		    strlen(entry->d_name) >= MANIFEST_NAME ||
+		    fstatat(r->dir, entry->d_name, &st, 0) != 0)
+			continue;
+		snprintf(f.f.name, sizeof(f.f.name), "%.63s", entry->d_name);
+		f.f.bytes = f.f.kind == MANIFEST_JOURNAL
+		    ? 0
+		    : (uint64_t)st.st_size;
+		if (f.number > r->highest)
+			r->highest = f.number;
+		e = repair_put(r, &f);
+	}
+	closedir(d);
+	return e;
+}
+
+static int
+repair_compare(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static const struct err *
+repair_aside(struct repair *r, struct found *f, const char *suffix,
+    const char *why)
+{
+	char name[MANIFEST_NAME + 8];
+
+	f->dropped = true;
+	snprintf(name, sizeof(name), "%s.%s", f->f.name, suffix);
+	repair_say(r, "%s: %s: set aside as %s", f->f.name, why, name);
+	if (faccessat(r->dir, name, F_OK, 0) == 0)
+		return err_new(ERR_LIMIT, EEXIST, "%s/%s is there already: "
+		    "move it away", r->path, name);
+	if (renameat(r->dir, f->f.name, r->dir, name) != 0)
+		return err_errno("%s/%s", r->path, f->f.name);
+	if (strcmp(suffix, "bad") == 0)
+		r->report->damaged++;
+	else
+		r->report->superseded++;
+	return NULL;
+}
+
+/* ---- is it whole, and what does it hold? ---- */
+
+/* The start of its oldest block; its end where it has facts alone. */
+static const struct err *
+repair_since(struct sealed *s, uint64_t *since)
+{
+	const struct err *e = NULL;
+	const struct block *b;
+
+	*since = s->meta.until;
+	for (uint32_t i = 0; i < s->dict->n_series && e == NULL; i++) {
+		e = sealed_seek(s, i, s->meta.base, 0, &b);
+		if (e == NULL && b != NULL && b->start < *since)
+			*since = b->start;
+	}
+	return e;
+}
+
+static const struct err *
+repair_look(struct repair *r, struct found *f)
+{
+	struct sealed *s = NULL;
+	char path[4200];
+	const struct err *e;
+
+	snprintf(path, sizeof(path), "%s/%s", r->path, f->f.name);
+	if ((e = dbfile_verify(path)) == NULL &&
+	    (e = sealed_open(&s, path)) == NULL &&
+	    (e = repair_since(s, &f->f.since)) == NULL) {
+		f->f.level = s->meta.top;
+		f->f.first = s->meta.first;
+		f->f.slots = s->meta.slots;
+		f->f.until = s->meta.until;
+		if (r->manifest.slot_ns == 0)
+			r->manifest.slot_ns = s->meta.slot_ns;
+		if (r->manifest.slot_ns != s->meta.slot_ns)
+			e = err_new(ERR_FORMAT, 0, "another slot length");
+	}
+	sealed_close(s);
+	return e;
+}
+
+/* A journal is kept as it is: its readers pass over damage.  Its first slot
+ * tells whether it was sealed; an unreadable one tells nothing. */
+static const struct err *
+repair_journal(struct repair *r, struct found *f)
+{
+	struct journal_reader j = {.offset = JOURNAL_HEADER, .journal = true};
+	struct batch *b = NULL;
+	const struct err *e;
+	bool empty;
+
+	j.fd = openat(r->dir, f->f.name, O_RDONLY | O_CLOEXEC);
+	if (j.fd < 0)
+		return err_errno("%s/%s", r->path, f->f.name);
+	if (journal_first(j.fd, &f->f.first, &empty) != NULL)
+		f->f.first = UINT64_MAX;
+	else if (empty)
+		f->f.first = UINT64_MAX;
+	e = journal_next(&j, &b);
+	if (e == NULL && b != NULL && r->manifest.slot_ns == 0)
+		r->manifest.slot_ns = (int64_t)b->slot_ns;
+	if (b != NULL)
+		batch_free(b);
+	journal_reader_fini(&j);
+	close(j.fd);
+	return e;
+}
+
+/* May another attempt, or another user, find it whole? */
+static bool
+repair_is_want(const struct err *e)
+{
+	return e->code == ENOMEM || e->code == EMFILE || e->code == ENFILE ||
+	    e->code == EACCES;
+}
+
+static const struct err *
+repair_check(struct repair *r)
+{
+	const struct err *e = NULL;
+
+	for (size_t i = 0; i < r->n && e == NULL; i++) {
+		struct found *f = &r->found[i];
+		char why[300];
+
+		if (f->f.kind == MANIFEST_IDS)
+			continue;
+		if (f->f.kind == MANIFEST_JOURNAL) {
+			e = repair_journal(r, f);
+			continue;
+		}
+		e = repair_look(r, f);
+		if (e == NULL || repair_is_want(e))
+			continue;
+		snprintf(why, sizeof(why), "%.299s", e->text);
+		e = repair_aside(r, f, "bad", why);
+	}
+	return e;
+}
+
+/* ---- what a crash left beside the file that took its place ---- */
+
+static bool
+repair_inside(const struct found *f, const struct found *by)
+{
+	return f->f.first >= by->f.first && f->f.first + f->f.slots <=
+	    by->f.first + by->f.slots;
+}
+
+/* Has `by` been made from `f`?  A span that was merged holds what was in its
+ * range then, late files too; one of 64 slots was made from journals.  Of
+ * summaries and ids there is one. */
+static bool
+repair_supersedes(const struct found *by, const struct found *f)
+{
+	if (by->dropped || by->number <= f->number)
+		return false;
+	if (f->f.kind == MANIFEST_IDS || f->f.kind == MANIFEST_SUMMARY)
+		return by->f.kind == f->f.kind;
+	if (by->f.kind != MANIFEST_SPAN)
+		return false;
+	switch (f->f.kind) {
+	case MANIFEST_JOURNAL:
+		return f->f.first != UINT64_MAX &&
+		    f->f.first >= by->f.first &&
+		    f->f.first < by->f.first + by->f.slots;
+	case MANIFEST_SPAN:
+		return repair_inside(f, by);
+	default:
+		return by->f.level > FORMAT_SEAL_LEVEL &&
+		    repair_inside(f, by);
+	}
+}
+
+static const struct err *
+repair_supersede(struct repair *r)
+{
+	const struct err *e = NULL;
+
+	for (size_t i = 0; i < r->n && e == NULL; i++) {
+		struct found *f = &r->found[i];
+
+		for (size_t k = i + 1; k < r->n && !f->dropped; k++) {
+			char why[160];
+
+			if (!repair_supersedes(&r->found[k], f))
+				continue;
+			snprintf(why, sizeof(why), "%s was made from it",
+			    r->found[k].f.name);
+			e = repair_aside(r, f, "old", why);
+		}
+	}
+	return e;
+}
+
+/* ---- the new manifest ---- */
+
+/* Where the fine slots begin that are still there. */
+static uint64_t
+repair_fine_from(const struct repair *r)
+{
+	uint64_t oldest = UINT64_MAX, until = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct manifest_file *f = &r->found[i].f;
+
+		if (r->found[i].dropped)
+			continue;
+		if (f->kind == MANIFEST_SPAN && f->first < oldest)
+			oldest = f->first;
+		if (f->kind == MANIFEST_SUMMARY)
+			until = f->first + f->slots;
+	}
+	return oldest < until ? oldest : until;
+}
+
+/* Readers and names of files count on it to rise. */
+static uint64_t
+repair_generation(const struct repair *r)
+{
+	uint64_t before = 0, named = r->highest / 1000 + 1;
+
+	if (manifest_generation(r->dir, &before) != NULL ||
+	    before > REPAIR_GENERATION_MAX)
+		before = 0;
+	return before > named ? before : named;
+}
+
+static const struct err *
+repair_write(struct repair *r)
+{
+	const struct err *e = NULL;
+	bool published;
+
+	r->manifest.generation = repair_generation(r);
+	r->manifest.fine_from = repair_fine_from(r);
+	if (r->manifest.slot_ns <= 0)
+		return err_new(ERR_FORMAT, 0, "%s: no file tells the length "
+		    "of a slot", r->path);
+	for (size_t i = 0; i < r->n && e == NULL; i++) {
+		struct manifest_file f = r->found[i].f;
+
+		if (r->found[i].dropped)
+			continue;
+		if (f.kind == MANIFEST_JOURNAL)
+			f.first = 0;
+		r->report->kept++;
+		e = manifest_add(&r->manifest, &f);
+	}
+	if (e == NULL && faccessat(r->dir, "manifest", F_OK, 0) == 0 &&
+	    linkat(r->dir, "manifest", r->dir, "manifest.bad", 0) != 0 &&
+	    errno != EEXIST)
+		e = err_errno("%s/manifest.bad", r->path);
+	return e == NULL ? manifest_save(&r->manifest, r->dir, &published) : e;
+}
+
+static const struct err *
+repair_run(struct repair *r)
+{
+	const struct err *e = repair_lock(r);
+	struct manifest whole;
+
+	if (e != NULL)
+		return e;
+	e = manifest_load(&whole, r->dir);
+	manifest_fini(&whole);
+	if (e == NULL || (e->domain == ERR_LIMIT) ||
+	    (e->domain == ERR_ERRNO && e->code != ENOENT))
+		return e;
+	repair_say(r, "%s", e->text);
+	r->report->needed = true;
+	if ((e = repair_list(r)) != NULL)
+		return e;
+	if (r->n == 0)
+		return err_new(ERR_FORMAT, 0, "%s: there is no file of a store",
+		    r->path);
+	qsort(r->found, r->n, sizeof(*r->found), repair_compare);
+	if ((e = repair_check(r)) != NULL ||
+	    (e = repair_supersede(r)) != NULL)
+		return e;
+	return repair_write(r);
+}
+
+const struct err *
+store_repair(const char *dir, repair_fn *fn, void *arg,
+    struct repair_report *report)
+{
+	struct repair r = {.path = dir, .dir = -1, .lock = -1, .fn = fn,
+	    .arg = arg, .report = report};
+	const struct err *e;
+
+	*report = (struct repair_report){0};
+	e = repair_run(&r);
+	manifest_fini(&r.manifest);
+	free(r.found);
+	if (r.lock >= 0)
+		close(r.lock);
+	if (r.dir >= 0)
+		close(r.dir);
+	return e;
+}

@@ -1,0 +1,318 @@
+/*
+ * A store whose manifest is damaged or gone, and what memlens repair makes
+ * of it.
+ */
+#include "store/repair.h"
+#include "store/base/err.h"
+#include "store/store.h"
+#include "store/verify.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SLOT INT64_C(10000000000)
+#define FIRST INT64_C(8192)
+
+static char dir[64];
+static struct store_writer *writer;
+
+static const struct err *
+start(void)
+{
+	struct store_options o = {.slot_ns = SLOT, .no_thread = true};
+
+	return store_writer_open(&writer, dir, &o);
+}
+
+static void
+stop(void)
+{
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+}
+
+/* A command in which each % is the directory. */
+static void
+run(const char *command)
+{
+	char text[300];
+	size_t n = 0;
+
+	for (; *command != '\0' && n + sizeof(dir) < sizeof(text); command++) {
+		if (*command == '%')
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s",
+			    dir);
+		else
+			text[n++] = *command;
+	}
+	text[n] = '\0';
+	CHECK(system(text) == 0);
+}
+
+static void
+begin(void)
+{
+	snprintf(dir, sizeof(dir), "/tmp/test-repair-XXXXXX");
+	if (mkdtemp(dir) == NULL)
+		abort();
+	CHECK_OK(start());
+}
+
+/* Ten batches of each slot are a sum of ten. */
+static void
+fill(int64_t from, int64_t until)
+{
+	struct label l = {"service", "kv"};
+	struct series_desc d = {SERIES_COUNTER, "work_total", "", 0, 0, &l, 1};
+
+	for (int64_t slot = from; slot < until; slot++) {
+		struct batch *b = batch_new((uint64_t)SLOT);
+
+		batch_add_counter(b, batch_series(b, &d), (uint64_t)slot,
+		    slot * SLOT, 10, slot * 10);
+		CHECK_OK(store_append(writer, b));
+		batch_free(b);
+		CHECK_OK(store_tick(writer, (slot + 1) * SLOT));
+	}
+}
+
+static int64_t
+sum(void)
+{
+	struct metric_query q = {.until_ns = (FIRST + 20000) * SLOT,
+	    .max_series = 10, .step_ns = (FIRST + 20000) * SLOT};
+	struct metric_series *m = NULL;
+	struct selector *sel;
+	struct store *s = NULL;
+	int64_t all = 0;
+	size_t n = 0;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	if (s == NULL)
+		return -1;
+	CHECK_OK(selector_parse("work_total", &sel));
+	q.selector = sel;
+	CHECK_OK(store_query_metric(s, &q, &m, &n));
+	if (n == 1)
+		all = (int64_t)m[0].points[0].increase;
+	metric_series_free(m, n);
+	selector_free(sel);
+	store_close(s);
+	return all;
+}
+
+static void
+said(void *arg, const char *what)
+{
+	(void)arg;
+	printf("# %s\n", what);
+}
+
+static void
+verified(void *arg, const char *what, double progress)
+{
+	(void)arg;
+	(void)progress;
+	if (what != NULL)
+		printf("# %s\n", what);
+}
+
+/* Files in the directory that begin so and end so. */
+static unsigned
+count(const char *prefix, const char *suffix, char *path, size_t size)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	unsigned n = 0;
+
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		size_t len = strlen(entry->d_name), end = strlen(suffix);
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+		    len < end || strcmp(entry->d_name + len - end, suffix))
+			continue;
+		snprintf(path, size, "%s/%.60s", dir, entry->d_name);
+		n++;
+	}
+	if (d != NULL)
+		closedir(d);
+	return n;
+}
+
+static void
+flip(const char *path, off_t at)
+{
+	int fd = open(path, O_RDWR);
+	uint8_t byte = 0;
+
+	CHECK(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+	byte ^= 0x04;
+	CHECK(pwrite(fd, &byte, 1, at) == 1);
+	close(fd);
+}
+
+static void
+damage_manifest(void)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/manifest", dir);
+	flip(path, 60);
+}
+
+static struct repair_report
+repair(void)
+{
+	struct repair_report r;
+
+	CHECK_OK(store_repair(dir, said, NULL, &r));
+	return r;
+}
+
+/* The store takes batches again, and all of it is whole. */
+static void
+check_whole(int64_t want)
+{
+	struct verify_report v;
+
+	CHECK_INT(sum(), want);
+	CHECK_OK(start());
+	fill(FIRST + 1000, FIRST + 1100);
+	stop();
+	CHECK_INT(sum(), want + 1000);
+	CHECK_OK(store_verify(dir, verified, NULL, &v));
+	CHECK_INT(v.problems, 0);
+	run("rm -rf %");
+}
+
+TEST(one_flipped_bit_of_the_manifest_is_mended)
+{
+	char hint[120];
+	struct repair_report r;
+	const struct err *e;
+
+	begin();
+	fill(FIRST, FIRST + 600);
+	stop();
+	damage_manifest();
+	e = start();
+	snprintf(hint, sizeof(hint), "\"memlens repair %s\"", dir);
+	CHECK(e != NULL && strstr(e->text, hint) != NULL);
+	r = repair();
+	CHECK(r.needed && r.kept > 2);
+	CHECK_INT(r.damaged + r.superseded, 0);
+	check_whole(6000);
+}
+
+TEST(a_whole_manifest_is_left_alone)
+{
+	begin();
+	fill(FIRST, FIRST + 100);
+	stop();
+	CHECK(!repair().needed);
+	check_whole(1000);
+}
+
+TEST(damaged_files_are_set_aside)
+{
+	struct repair_report r;
+	char path[200];
+	struct stat st;
+
+	begin();
+	fill(FIRST, FIRST + 140);
+	stop();
+	damage_manifest();
+	CHECK(count("span-", ".mdb", path, sizeof(path)) == 2);
+	CHECK(stat(path, &st) == 0);
+	flip(path, st.st_size / 2 + 100);
+	r = repair();
+	CHECK_INT(r.damaged, 1);
+	CHECK_INT(sum(), 760);
+	CHECK_INT(count("span-", ".mdb.bad", path, sizeof(path)), 1);
+	CHECK_INT(count("manifest", ".bad", path, sizeof(path)), 1);
+	run("rm -rf %");
+}
+
+TEST(a_running_writer_keeps_repair_away)
+{
+	struct repair_report r;
+	const struct err *e;
+
+	begin();
+	fill(FIRST, FIRST + 10);
+	e = store_repair(dir, said, NULL, &r);
+	CHECK(e != NULL && e->domain == ERR_LIMIT);
+	stop();
+	check_whole(100);
+}
+
+/* A crash between a new manifest and the end of the old files. */
+TEST(what_was_merged_counts_once)
+{
+	struct repair_report r;
+	char path[200];
+
+	begin();
+	fill(FIRST, FIRST + 250);
+	run("mkdir %/kept && cp %/span-* %/journal-* %/kept/");
+	fill(FIRST + 250, FIRST + 300); /* four spans become one */
+	stop();
+	CHECK_INT(count("span-4", ".mdb", path, sizeof(path)), 1);
+	run("cp -n %/kept/* % && rm -r %/kept");
+	damage_manifest();
+	r = repair();
+	CHECK(r.superseded >= 4);
+	CHECK_INT(r.damaged, 0);
+	CHECK_INT(sum(), 3000);
+	CHECK(count("span-3", ".mdb.old", path, sizeof(path)) >= 3);
+	run("rm -rf %");
+}
+
+TEST(no_new_store_among_the_files_of_another)
+{
+	const struct err *e;
+	char path[200];
+
+	begin();
+	fill(FIRST, FIRST + 600);
+	stop();
+	run("rm %/manifest");
+	e = start();
+	CHECK(e != NULL && strstr(e->text, "span-") != NULL);
+	CHECK(e != NULL && strstr(e->text, "memlens repair") != NULL);
+	CHECK_INT(count("manifest", "", path, sizeof(path)), 0);
+	CHECK(repair().needed);
+	check_whole(6000);
+}
+
+/* What a crash at the very beginning leaves is no other store. */
+TEST(an_empty_journal_is_no_other_store)
+{
+	begin();
+	stop();
+	run("rm -r %/* && : >%/journal-1");
+	CHECK_OK(start());
+	fill(FIRST, FIRST + 10);
+	stop();
+	check_whole(100);
+}
+
+int
+main(void)
+{
+	RUN(one_flipped_bit_of_the_manifest_is_mended);
+	RUN(a_whole_manifest_is_left_alone);
+	RUN(damaged_files_are_set_aside);
+	RUN(a_running_writer_keeps_repair_away);
+	RUN(what_was_merged_counts_once);
+	RUN(no_new_store_among_the_files_of_another);
+	RUN(an_empty_journal_is_no_other_store);
+	return test_done();
+}
