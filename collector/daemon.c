@@ -136,12 +136,18 @@ const struct err *
 daemon_take(void *arg, struct batch *b)
 {
 	struct daemon *d = arg;
+	struct store_writer_stats before, after;
 	const struct err *e;
 
-	if ((e = daemon_check_time(d, b)) != NULL)
+	if ((e = daemon_check_time(d, b)) != NULL ||
+	    (e = batch_finish(b)) != NULL ||
+	    (e = quota_check(&d->quota, b)) != NULL)
 		return e;
+	store_writer_stats(d->store, &before);
 	if ((e = store_append(d->store, b)) != NULL)
 		return e;
+	store_writer_stats(d->store, &after);
+	quota_charge(&d->quota, b, after.nodes - before.nodes);
 	daemon_record(d, b);
 	return NULL;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "loop.h"
+#include "quota.h"
 #include "slots.h"
 
 struct batch;
@@ -47,6 +48,7 @@ struct daemon {
 	struct services *services;
 	struct sources *sources;
 	struct slots slots;
+	struct quota quota;  /* of pushes */
 
 	struct batch *pending[DAEMON_PENDING_MAX]; /* oldest first */
 	size_t n_pending;

@@ -254,6 +254,13 @@ journal_dict_sent(struct journal_dict *d)
 	    d->frames.n, d->labels.n, d->nodes.n, d->series.n};
 }
 
+uint32_t
+journal_dict_brought(const struct journal_dict *d)
+{
+	return d->from[JOURNAL_RESTATE].nodes -
+	    d->from[JOURNAL_RESTATE - 1].nodes;
+}
+
 /* ---- sections ---- */
 
 /* The first one of a record shares nothing with the one before. */

@@ -49,5 +49,7 @@ const struct err *journal_dict_encode(struct journal_dict *d,
 
 /* The last record is in the journal. */
 void journal_dict_sent(struct journal_dict *d);
+/* How many nodes that one has brought. */
+uint32_t journal_dict_brought(const struct journal_dict *d);
 
 #endif

@@ -57,6 +57,7 @@ struct store_writer_stats {
 	uint64_t late_blocks;
 	uint64_t lost_slots; /* that the cap took and the summary lacks */
 	uint64_t next_slot; /* first slot that no batch has covered yet */
+	uint64_t nodes;     /* of call trees, that were new in the journal */
 	uint64_t removed;   /* files that age or the cap has taken, and the */
 	uint64_t removed_until; /* end of the newest slot of one of them */
 	int64_t held_ns; /* data is old enough to go, but the clock has

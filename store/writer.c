@@ -449,6 +449,7 @@ writer_append(struct store_writer *w, struct batch *b)
 	if (e != NULL)
 		return e;
 	journal_dict_sent(&w->dict);
+	w->stats.nodes += journal_dict_brought(&w->dict);
 	w->stats.batches++;
 	w->kicked = true;
 	pthread_cond_signal(&w->wake);

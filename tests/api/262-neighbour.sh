@@ -1,0 +1,57 @@
+#!/bin/bash
+# Many stacks of one service take nothing from the questions about others,
+# and how many a slot takes is said.
+. tests/api/lib
+. tests/api/stack
+sanitized && {
+	echo "skip - neighbour: limits of memory are not those of sanitizers"
+	exit 77
+}
+start_daemon
+cat >"$T/fcgi.conf" <<-END
+[collector]
+socket = $T/memlensd.sock
+END
+run_worker -j 1 -c "$T/fcgi.conf"
+app='/api/v1/flamegraph.json?query=cpu%7Bservice%3D%22app%22%7D&from=1700000000&until=1700000020'
+
+echo 'main;work 7' >"$T/app.folded"
+put "$T/app.folded" '/ingest?name=app&from=1700000000&until=1700000010'
+check "a quiet service" status 200
+stacks()
+{
+	awk -v seed="$1" -v n="$2" 'BEGIN { for (i = 0; i < n; i++) {
+	    for (d = 0; d < 25; d++)
+		printf "%sname_of_a_function_%d_%d_%d", d ? ";" : "", seed, i, d
+	    print " 1" } }' >"$T/big.folded"
+}
+for i in 1 2 3 4; do
+	stacks $i 14000
+	put "$T/big.folded" \
+	    '/ingest?name=big&from=1700000000&until=1700000010'
+	status 200 || break
+done
+check "a full slot: 429" status 429
+check "later" grep -q '^Retry-After: ' "$T/head"
+check "of which service" grep -q 'service big' "$T/body"
+check "after a million nodes" [ "$i" = 4 ]
+put "$T/app.folded" '/ingest?name=app&from=1700000010&until=1700000020'
+check "another service's pushes are taken" status 200
+stop_worker()
+{
+	kill $worker
+	wait $worker
+}
+# a worker whose memory one tenth of big's stacks would fill
+stop_worker
+cat >>"$T/fcgi.conf" <<-END
+[worker]
+memory = 48MiB
+cache = 16MiB
+END
+run_worker -j 1 -c "$T/fcgi.conf"
+get GET "$app"
+check "the quiet service's question is answered" status 200
+check "and right" js 'd.flamebearer.names.includes("work") &&
+    !d.flamebearer.names.some((n) => n.startsWith("name_of"))'
+exit $bad
