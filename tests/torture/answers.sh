@@ -1,0 +1,100 @@
+#!/bin/bash
+# A store of random content, a worker on it, and random questions whose
+# answers are recomputed from exported batches (answers.py).
+#
+#	answers.sh BUILD MODE [QUESTIONS [SEED [SLOTS]]]
+#
+# MODE: whole     sealed files of all levels, late files, an old journal
+#       open      the newest slots and late data come through memlensd, and
+#                 are in its open journal while questions are asked
+#       retained  retention has taken the fine slots of the oldest spans
+#       damaged   files of the store have flipped bits
+#
+# The last line is "N questions, N wrong"; the status is 0 when none is.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${1:?folder of the build} mode=${2:?mode} questions=${3:-1000}
+seed=${4:-1} slots=${5:-600}
+dir=$(mktemp -d)
+daemon= worker=
+trap 'kill $worker $daemon 2>/dev/null; wait; rm -rf "$dir"' EXIT
+fail() { echo "answers.sh: $*" >&2; tail -n 5 "$dir"/*.log >&2; exit 1; }
+until_true() {
+	for _ in $(seq 1200); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.05
+	done
+	fail "waited in vain: $*"
+}
+listens() { grep -q " 00010000 .* $1\$" /proc/net/unix; }
+import() { "$build/memlens" import "$@" 2>>"$dir/import.log" >&2 || fail import; }
+export_all() {
+	"$build/memlens" export "$dir/store" 0 now "$dir/export" \
+		2>>"$dir/export.log" >&2 || fail export
+}
+
+start_daemon() {
+	cat >"$dir/conf" <<-END
+	[store]
+	directory = $dir/store
+	retain-fine = ${1:-40y}
+	retain = 40y
+	[cpu]
+	enabled = no
+	[procfs]
+	enabled = no
+	[socket]
+	path = $dir/memlensd.sock
+	group =
+	END
+	"$build/memlensd" -f "$dir/conf" >"$dir/memlensd.log" 2>&1 &
+	daemon=$!
+	until_true listens "$dir/memlensd.sock"
+}
+
+# Some bytes in the middle of some sealed files.
+damage() {
+	local f size
+	for f in $(ls "$dir"/store/*.mdb | shuf -n 2 \
+		--random-source=<(yes "$seed")); do
+		size=$(stat -c %s "$f")
+		printf '\377\0\377\0' | dd of="$f" bs=1 seek=$((size / 2)) \
+			conv=notrunc status=none
+	done
+}
+
+now=$(($(date +%s) / 10))
+python3 tests/torture/world.py "$seed" "$slots" $((now - slots)) "$dir" \
+	"${SHARE:-0.8}" || fail "no world"
+import "$dir/early.mlb" "$dir/store"
+case $mode in
+open)
+	start_daemon
+	import "$dir/late.mlb" "$dir/memlensd.sock"
+	import "$dir/newest.mlb" "$dir/memlensd.sock"
+	export_all
+	;;
+*)
+	import "$dir/late.mlb" "$dir/store"
+	import "$dir/newest.mlb" "$dir/store"
+	export_all
+	;;
+esac
+case $mode in
+damaged) damage ;;
+retained)
+	before=$(ls "$dir/store" | grep -c '^span')
+	start_daemon 2h
+	fewer() { [ "$(ls "$dir/store" | grep -c '^span')" -lt "$before" ]; }
+	until_true fewer
+	;;
+esac
+"$build/memlens-fcgi" -s "$dir/store" -l "$dir/sock" -p all \
+	>"$dir/worker.log" 2>&1 &
+worker=$!
+until_true listens "$dir/sock"
+case $mode in
+open) mode=whole ;;
+esac
+python3 tests/torture/answers.py "$dir/export" "$dir/sock" "$questions" \
+	"$seed" "$mode"

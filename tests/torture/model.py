@@ -1,0 +1,237 @@
+"""What exported batches say, by the plainest arithmetic: for each series and
+stack a running sum over slots.  Knows nothing of levels, files, caches.
+
+    m = model.Model(); m.load('export.mlb')
+    p = m.profile({'name': 'cpu', 'match': [('service', '=', 's1')]}, a, b)
+    p.stacks   {(frames from the root): [amount, samples]}
+"""
+import bisect
+import itertools
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
+import mlb  # noqa: E402
+
+
+def accepts(value, op, wanted):
+    if op in ('=', '!='):
+        return (value == wanted) == (op == '=')
+    hit = re.fullmatch(wanted, value) is not None
+    return hit == (op == '=~')
+
+
+class Line:
+    """Numbers by slot, and their running sums."""
+    def __init__(self):
+        self.at = {}
+
+    def add(self, slot, value):
+        self.at[slot] = self.at.get(slot, 0) + value
+
+    def freeze(self):
+        self.slots = sorted(self.at)
+        self.sums = [0] + list(itertools.accumulate(
+            self.at[s] for s in self.slots))
+
+    def sum(self, a, b):
+        return (self.sums[bisect.bisect_left(self.slots, b)] -
+                self.sums[bisect.bisect_left(self.slots, a)])
+
+    def inside(self, a, b):
+        return self.slots[bisect.bisect_left(self.slots, a):
+                          bisect.bisect_left(self.slots, b)]
+
+
+class Profile:
+    """A sum over a range: stacks, and what is known beside it."""
+    def __init__(self):
+        self.stacks, self.series, self.periods = {}, 0, set()
+        self.slots, self.unit, self.kind = 0, '', None
+        self.parts = 0  # rounded parts: how far integers may be off
+
+    @property
+    def total(self):
+        return sum(v[0] for v in self.stacks.values())
+
+    @property
+    def samples(self):
+        return sum(v[1] for v in self.stacks.values())
+
+
+class Model:
+    def __init__(self):
+        self.series, self.slot_ns = {}, 0
+
+    def load(self, path):
+        with open(path, 'rb') as f:
+            for batch in mlb.batches(f.read()):
+                self.slot_ns = batch.slot_ns
+                paths = self.paths(batch)
+                for series, slot, value in batch.blocks:
+                    self.take(series, slot, value, paths)
+        for s in self.series.values():
+            for line in s['lines'].values():
+                line.freeze()
+
+    @staticmethod
+    def paths(batch):
+        """Node number -> (labels, frames)."""
+        out = [(None, ())]
+        for number, (parent, edge) in enumerate(batch.nodes[1:], 1):
+            if parent == 0:
+                out.append((tuple(sorted(batch.labels[edge].items())), ()))
+            else:
+                labels, frames = out[parent]
+                out.append((labels, frames + (batch.frames[edge],)))
+        return out
+
+    def take(self, series, slot, value, paths):
+        key = (mlb.key(series), series['kind'], series['unit'],
+               series['period'], series['scale'])
+        s = self.series.setdefault(key, {'desc': series, 'lines': {}})
+        if series['kind'] in ('flow', 'stock'):
+            self.line(s, 'seen').add(slot, value['observations'])
+            for node, amount in value['entries']:
+                self.line(s, paths[node]).add(slot, amount)
+        else:
+            s.setdefault('blocks', {}).setdefault(slot, []).append(value)
+
+    @staticmethod
+    def line(s, key):
+        return s['lines'].setdefault(key, Line())
+
+    def matching(self, query, kinds):
+        """Series that a selector takes, its stack labels left aside."""
+        for s in self.series.values():
+            d = s['desc']
+            if d['kind'] in kinds and d['name'] == query['name'] and all(
+                    accepts(d['labels'].get(l, ''), op, v)
+                    for l, op, v in query['match'] if l == 'service' or
+                    d['kind'] not in ('flow', 'stock')):
+                yield s
+
+    def profile(self, query, a, b):
+        """The sum over whole slots [a, b)."""
+        p = Profile()
+        for s in self.matching(query, ('flow', 'stock')):
+            seen = s['lines']['seen'].sum(a, b)
+            if seen == 0:
+                continue
+            d = s['desc']
+            p.unit, p.kind = d['unit'], d['kind']
+            p.series += 1
+            p.periods.add(d['period'])
+            p.slots = max(p.slots, seen)
+            for key, line in s['lines'].items():
+                if key != 'seen' and self.takes(query, key[0]):
+                    self.add(p, d, key[1], line.sum(a, b), seen)
+        return p
+
+    @staticmethod
+    def takes(query, labels):
+        have = dict(labels)
+        return all(accepts(have.get(l, ''), op, v)
+                   for l, op, v in query['match'] if l != 'service')
+
+    @staticmethod
+    def add(p, d, frames, value, seen):
+        if value == 0:
+            return
+        path = tuple((f[0], f[1]) for f in frames)
+        have = p.stacks.setdefault(path, [0, 0])
+        if d['kind'] == 'stock':  # a mean: not rounded here
+            have[0] += value / seen
+        else:
+            have[0] += value * d['period']
+        have[1] += value
+
+    # ---- metrics ----
+
+    def metric(self, s, a, b):
+        """Blocks of [a, b), folded."""
+        found = [(slot, v) for slot, vs in s.get('blocks', {}).items()
+                 if a <= slot < b for v in vs]
+        return sorted(found, key=lambda x: x[0])
+
+    def histogram(self, s, a, b):
+        counts = {}
+        found = [v for _, v in self.metric(s, a, b)]
+        for v in found:
+            for bucket, n in v['entries']:
+                counts[bucket] = counts.get(bucket, 0) + n
+        return counts, found
+
+
+# ---- trees and tables of a profile ----
+
+def shaped(stacks, focus='', ignore=''):
+    keep, drop = focus and re.compile(focus), ignore and re.compile(ignore)
+    return {path: v for path, v in stacks.items()
+            if (not keep or any(keep.search(n) for _, n in path)) and
+            not (drop and any(drop.search(n) for _, n in path))}
+
+
+def tree(stacks, reverse=False):
+    """{path of names: [self, total, self samples, total samples]}"""
+    out = {(): [0, 0, 0, 0]}
+    for path, (amount, samples) in stacks.items():
+        names = tuple(n for _, n in path)
+        if reverse:
+            names = names[::-1]
+        for depth in range(len(names) + 1):
+            node = out.setdefault(names[:depth], [0, 0, 0, 0])
+            node[1] += amount
+            node[3] += samples
+        node[0] += amount
+        node[2] += samples
+    return out
+
+
+def table(stacks):
+    """{name: [self, total, self samples, total samples]}, recursion once."""
+    out = {}
+    for path, (amount, samples) in stacks.items():
+        names = [n for _, n in path]
+        for name in set(names):
+            row = out.setdefault(name, [0, 0, 0, 0])
+            row[1] += amount
+            row[3] += samples
+        if names:
+            out[names[-1]][0] += amount
+            out[names[-1]][2] += samples
+    return out
+
+
+def sandwich(stacks, name):
+    """(callers, callees): stacks that begin with the function."""
+    up, down = {}, {}
+    for path, (amount, samples) in stacks.items():
+        names = [n for _, n in path]
+        if name in names:
+            at = names.index(name)
+            for side, part in ((up, names[at::-1]), (down, names[at:])):
+                have = side.setdefault(tuple(part), [0, 0])
+                have[0] += amount
+                have[1] += samples
+    return up, down
+
+
+def bounds(bucket):
+    """The values [low, next) of a bucket: see store/batch.h."""
+    if bucket < 256:
+        return bucket, bucket + 1
+    power = bucket // 128 - 1
+    low = (bucket - 128 * power) << power
+    return low, low + (1 << power)
+
+
+def quantile(counts, share):
+    """The bucket that holds it."""
+    want, n = share * sum(counts.values()), 0
+    for bucket in sorted(counts):
+        n += counts[bucket]
+        if n >= want - 1e-9:
+            return bucket
+    return None
