@@ -35,7 +35,9 @@ metric_fold(struct metric_point *p, const struct block *b,
 	else
 		p->sum += b->sum;
 	p->count += b->count;
-	p->slots += slots;
+	/* of a block of several slots some may have had nothing: whether a
+	 * step is read as one block or as its parts must not matter */
+	p->slots += b->count < slots ? b->count : slots;
 }
 
 static const struct err *

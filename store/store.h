@@ -321,7 +321,8 @@ struct metric_point {
 	int128 increase;  /* counter */
 	int64_t last;     /* gauge value or counter raw value */
 	int64_t last_ns;  /* when */
-	uint64_t slots;   /* covered by blocks with data, for rates over gaps */
+	uint64_t slots;   /* that have data, for rates over gaps; exact where
+	                   * none has more than one observation */
 };
 
 struct metric_series {
