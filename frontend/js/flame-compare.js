@@ -42,7 +42,8 @@
   function howOf(answer) {
     const a = answer.a || {};
     return { by: answer.normalise,
-      tick: a.unit === 'nanoseconds' ? a.period / 1e9 : 0 };
+      tick: a.unit === 'nanoseconds'
+        ? 1 / ns.flameFacts.unitOf(answer, a).rate : 0 };
   }
 
   function ratioText(r) {
@@ -79,7 +80,7 @@
     constructor(tip, onRows) {
       Object.assign(this, { f: D.decode(null), answer: null, zoomed: 0 });
       this.tip = tip;
-      this.unit = { facts: (f, i) => this.facts(i), samples: false };
+      this.unit = { facts: (f, i) => this.facts(i) };
       this.asked = ns.question.create('diff.json', () => onRows());
       this.makeControls();
       this.makeCanvas();
@@ -160,9 +161,11 @@
 
     facts(i) {
       const f = this.f, how = howOf(this.answer);
+      const counts = D.samples(f, i);
       const value = (v, s) => {
-        const w = f.weights[s];
-        return F.count(v) + ' · ' + (w > 0 ? plain(v * w, how) : 'no data');
+        const w = f.weights[s], n = counts[s];
+        return (n === null ? f.units[s].text(v) : F.count(n) + ' samples') +
+          ' · ' + (w > 0 ? plain(v * w, how) : 'no data');
       };
       const [wa, wb] = f.weights;
       const moved = wa > 0 && wb > 0

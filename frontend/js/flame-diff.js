@@ -55,11 +55,15 @@
     Object.assign(f, { names: (fb.names || ['total']).slice(),
       a: [], b: [], selfA: [], selfB: [], xA: [], xB: [] });
     f.kinds = (answer && answer.kinds) || f.names.map(() => 'unknown');
+    const counts = answer && answer.sample_levels;
+    f.counts = counts ? [] : null;
     (fb.levels || []).forEach((flat, level) => {
-      for (const [a, b, name] of row(flat)) {
+      for (const [k, [a, b, name]] of row(flat).entries()) {
         const total = a.total * wa + b.total * wb;
         if (total <= 0 && level > 0)
           continue;
+        if (counts)
+          f.counts.push([counts[level][4 * k], counts[level][4 * k + 2]]);
         f.name.push(name);
         f.level.push(level);
         f.parent.push(level ? above(f, level, [a, b]) : -1);
@@ -79,10 +83,20 @@
     f.depth = f.row.length - 1;
     f.ticks = f.n ? f.total[0] : 0;
     f.weights = [wa, wb];
-    /* nanoseconds and bytes are no samples */
-    f.samples = !((answer && answer.rows) || []).some((r) =>
-      r.samples === null);
+    f.units = unitsOf(answer);
     return f;
+  }
+
+  /* How the amounts of each side read: their periods may differ. */
+  function unitsOf(answer) {
+    return ['a', 'b'].map((side) => ns.flameFacts.unitOf(answer || {},
+      (answer && answer[side]) || {}));
+  }
+
+  /* The samples of A and of B that frame i is of; null where not known. */
+  function samples(f, i) {
+    return f.counts ? f.counts[i]
+      : [f.a, f.b].map((v, s) => (v[i] === 0 ? 0 : f.units[s].samples(v[i])));
   }
 
   /* -1 (gone) to 1 (new); 0 where nothing moved. */
@@ -93,7 +107,8 @@
 
   /* Do too few samples carry frame i for a statement? */
   function isFew(f, i) {
-    return f.samples && f.a[i] + f.b[i] < FEW;
+    const [a, b] = samples(f, i);
+    return a !== null && b !== null && a + b < FEW;
   }
 
   /* Against nothing, nothing has moved: there is no statement. */
@@ -157,7 +172,7 @@
     kinds: names.map((name) => kinds.get(name) || 'unknown') };
   }
 
-  function rowsOf(fa, fb, w, sums) {
+  function rowsOf(fa, fb, w, sums, units) {
     const rows = new Map();
     [fa, fb].forEach((f, s) => {
       for (const r of T.functions(f)) {
@@ -176,8 +191,13 @@
     };
     return [...rows.values()].map((r) => {
       const [sn, sd, sr] = moved(r.self), [tn, td, tr] = moved(r.total);
-      const samples = r.total[0] + r.total[1];
-      return Object.assign(r, { samples, few: samples < FEW,
+      const count = (v) => v.map((n, s) => (n === 0 ? 0
+        : units[s].samples(n)));
+      const [a, b] = count(r.total), known = a !== null && b !== null;
+      return Object.assign(r, { samples: known ? a + b : null,
+        few: known ? a + b < FEW : null,
+        self_samples: known ? count(r.self) : null,
+        total_samples: known ? [a, b] : null,
         share: r.total.map((v, s) => (sums[s] ? v / sums[s] : null)),
         self_normalised: sn, self_difference: sd, self_ratio: sr,
         total_normalised: tn, total_difference: td, total_ratio: tr });
@@ -203,7 +223,8 @@
     const w = by.map((v) => (v > 0 ? 1 / v : 0));
     const side = (s) => Object.assign({}, about[s], { total: sums[s],
       seconds: seconds[s], divided_by: by[s] || null });
-    const rows = rowsOf(trees[0], trees[1], w, sums);
+    const rows = rowsOf(trees[0], trees[1], w, sums,
+      [a, b].map((x) => ns.flameFacts.unitOf(x || {})));
     return Object.assign({ version: 1 }, encode(align(trees[0], trees[1])), {
       metadata: Object.assign({}, a && a.metadata, { format: 'double' }),
       leftTicks: sums[0], rightTicks: sums[1], a: side(0), b: side(1),
@@ -211,5 +232,5 @@
       rows });
   }
 
-  ns.flameDiff = { decode, change, frameChange, isFew, fromPair, FEW };
+  ns.flameDiff = { decode, change, frameChange, samples, isFew, fromPair, FEW };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -7,28 +7,53 @@
 
   const T = ns.flameTree, F = ns.format;
 
-  function time(scale, samples) {
-    return { samples, rate: 1 / scale, text: (v) => F.seconds(v / scale),
-      cell: (v) => F.fixedSeconds(v / scale) };
+  /* Ticks a second, where they are time. */
+  function time(rate) {
+    return { rate, text: (v) => F.seconds(v / rate),
+      cell: (v) => F.fixedSeconds(v / rate) };
+  }
+
+  /* What an amount of one period is in samples; null where that is not known:
+   * of several periods, of bytes, of what was pushed without one. */
+  function counted(m, rate) {
+    if (m.unit === 'samples')
+      return (v) => v;
+    const period = m.period || m.period_ns;
+    const ticks = m.unit === 'nanoseconds' ? period * rate / 1e9 : period;
+    return period > 1 && ticks > 0 ? (v) => Math.round(v / ticks)
+      : () => null;
   }
 
   /*
-   * How ticks of an answer read: {text(v), cell(v) for tables, samples}.
-   * Ticks of a time profile are samples of a period; a period of 1 ns is a
-   * mixture of several, whose ticks are nanoseconds.
+   * How amounts of an answer read: {text(v), cell(v) for tables, rate: ticks
+   * a second where they are time, samples(v): how many samples an amount is
+   * of, or null}.  `m` is what the answer, or one side of it, says of itself;
+   * recordings of before have ticks of a sample, at a rate of less.
    */
-  function unitOf(answer) {
-    const m = answer.memlens || {}, meta = answer.metadata || {};
+  function unitOf(answer, m = answer.memlens || {}) {
+    const meta = answer.metadata || {};
     const unit = m.unit || meta.units || 'samples';
-    const period = m.period_ns || m.period;
-    if (unit === 'nanoseconds' && period)
-      return time(1e9 / period, period > 1);
+    const rate = meta.sampleRate > 0 ? meta.sampleRate : 1e9;
     if (unit === 'nanoseconds')
-      return time(1e9, false);
-    if (unit === 'samples' && meta.sampleRate > 0)
-      return time(meta.sampleRate, true);
+      return Object.assign(time(rate), { samples: counted(m, rate) });
+    if (!m.unit && unit === 'samples' && meta.sampleRate > 0)
+      return Object.assign(time(rate), { samples: (v) => v });
     const text = unit === 'bytes' ? F.bytes : F.count;
-    return { text, cell: text, samples: unit === 'samples' };
+    return { text, cell: text, samples: counted({ unit, period: m.period },
+      1) };
+  }
+
+  /* The samples of frame i of a tree, or of a row of functions, itself (key
+   * "self") or with what it calls ("total"): what the answer says of it, else
+   * what its amount is of; null where nobody knows. */
+  function samplesOf(unit, of, key) {
+    const said = of[key + '_samples'];
+    return said === undefined ? unit.samples(of[key]) : said;
+  }
+
+  function frameSamples(unit, f, i, key = 'total') {
+    const said = f[key + 'Samples'];
+    return said ? said[i] : unit.samples(f[key][i]);
   }
 
   function lostText(lost) {
@@ -96,6 +121,6 @@
     return at;
   }
 
-  ns.flameFacts = { unitOf, lostText, brokenText, partialText, emptyText,
+  ns.flameFacts = { unitOf, samplesOf, frameSamples, lostText, brokenText, partialText, emptyText,
     pathCode, pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

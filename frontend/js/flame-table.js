@@ -33,7 +33,8 @@
   class FlameTable {
     constructor(spec) {
       Object.assign(this, { spec, rows: [], more: 0, sort: 'self',
-        value: String, picked: null, place: null, why: '', empty: '' });
+        value: String, samples: () => null, picked: null, place: null,
+        why: '', empty: '' });
       this.body = h('tbody');
       this.rest = h('p', { class: 'table-more', hidden: true });
       this.heads = COLUMNS.map(([key, title]) => h('th', { scope: 'col',
@@ -46,15 +47,17 @@
         role: 'region', 'aria-label': 'Functions' },
       h('table', { class: 'data-table' },
         h('caption', { class: 'visually-hidden',
-          text: 'Samples per function, itself and with what it calls' }),
+          text: 'What each function has, itself and with what it calls' }),
         h('thead', {}, h('tr', {}, this.heads, this.source)), this.body),
       this.rest);
       this.node.addEventListener('pointerleave', () => spec.onHover(null));
       ns.theme.on(() => this.draw());
     }
 
-    cell(v, share, width) {
-      return h('td', { class: 'num', title: ns.format.count(v) + ' samples' },
+    cell(r, key, share, width) {
+      const v = r[key], samples = this.samples(r, key);
+      return h('td', { class: 'num', title: samples === null ? this.value(v)
+        : ns.format.count(samples) + ' samples' },
         h('span', { class: 'cell-bar', style: {
           width: width * 100 + '%' } }),
         h('span', { class: 'cell-text' }, this.value(v),
@@ -71,9 +74,10 @@
       h('span', { class: 'fn-text', text: r.name }));
       return h('tr', { class: r.name === this.picked ? 'picked' : '',
         onpointerenter: () => this.spec.onHover(r) },
-      h('th', { scope: 'row' }, name), this.cell(r.self,
+      h('th', { scope: 'row' }, name), this.cell(r, 'self',
         r.self_share, mostSelf ? r.self / mostSelf : 0),
-      this.cell(r.total, r.total_share, r.total_share || 0), this.place && this.written(r));
+      this.cell(r, 'total', r.total_share, r.total_share || 0),
+      this.place && this.written(r));
     }
 
     written(r) {
@@ -114,9 +118,10 @@
         b.focus({ preventScroll: true });
     }
 
-    /* {rows, more: how many are not among them, value(amount), sort, picked:
-     * name or null, place(name, kind) or null without that column, why there
-     * are none, empty: what stands there without a row}. */
+    /* {rows, more: how many are not among them, value(amount), samples(row,
+     * "self" or "total") or null, sort, picked: name or null, place(name,
+     * kind) or null without that column, why there are none, empty: what
+     * stands there without a row}. */
     show(patch) {
       Object.assign(this, patch);
       this.draw();

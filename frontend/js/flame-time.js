@@ -8,7 +8,7 @@
   /* The answer of table.json as two columns, ticks made values a second. */
   function columns(answer, unit) {
     const over = answer.over_time;
-    const scale = unit.rate ? unit.rate / over.step : 1;
+    const scale = unit.rate ? 1 / (unit.rate * over.step) : 1;
     const col = (k) => ({ labels: {}, unit: '',
       t: over.points.map((p) => p[0]),
       v: over.points.map((p) => (p[k] === null ? null : p[k] * scale)) });

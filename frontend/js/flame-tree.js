@@ -69,16 +69,26 @@
     const given = answer && answer.memlens && answer.memlens.kinds;
     f.kinds = f.names.map((name, i) => (given && given[i]) || guessKind(name));
     f.ticks = fb.numTicks || 0;
+    /* of several periods: else samples follow from the amounts */
+    const counts = answer && ((answer.memlens && answer.memlens.sample_levels)
+      || answer.sample_levels);
+    if (counts)
+      Object.assign(f, { totalSamples: [], selfSamples: [] });
     levels.forEach((flat, level) => {
       const above = [f.row[level - 1] || 0, f.row[level]];
       let at = 0;
       for (let k = 0; k + 3 < flat.length; k += 4) {
         const x = at + flat[k];
         at = x + flat[k + 1];
-        if (flat[k + 1] > 0 || level === 0)
-          push(f, flat[k + 3], level,
-            level ? find(f, above[0], above[1], x) : -1,
-            x, flat[k + 1], flat[k + 2]);
+        if (flat[k + 1] === 0 && level > 0)
+          continue;
+        push(f, flat[k + 3], level,
+          level ? find(f, above[0], above[1], x) : -1,
+          x, flat[k + 1], flat[k + 2]);
+        if (counts) {
+          f.totalSamples.push(counts[level][k / 2]);
+          f.selfSamples.push(counts[level][k / 2 + 1]);
+        }
       }
       f.row[level + 1] = f.n;
     });
@@ -117,7 +127,8 @@
     return true;
   }
 
-  /* [{id, name, kind, self, total}], one per function; not the root. */
+  /* [{id, name, kind, self, total}], one per function; not the root.  Where
+   * frames have samples of their own, self_samples and total_samples too. */
   function functions(f) {
     const rows = new Map();
     for (let i = 1; i < f.n; i++) {
@@ -126,9 +137,14 @@
         rows.set(id, { id, name: f.names[id], kind: f.kinds[id],
           self: 0, total: 0 });
       const r = rows.get(id);
+      const outer = outermost(f, i);
       r.self += f.self[i];
-      if (outermost(f, i))
-        r.total += f.total[i];
+      r.total += outer ? f.total[i] : 0;
+      if (f.totalSamples) {
+        r.self_samples = (r.self_samples || 0) + f.selfSamples[i];
+        r.total_samples = (r.total_samples || 0) +
+          (outer ? f.totalSamples[i] : 0);
+      }
     }
     return [...rows.values()];
   }

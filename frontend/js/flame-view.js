@@ -10,9 +10,8 @@
 
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
-  const { unitOf, lostText, brokenText, partialText, emptyText, pathCode,
-    pathFrame } =
-    ns.flameFacts;
+  const { unitOf, samplesOf, frameSamples, lostText, brokenText, partialText,
+    emptyText, pathCode, pathFrame } = ns.flameFacts;
 
   const INFO = ['Each bar is a function, as wide as the CPU time of the ' +
     'samples in which it was on the stack. What it called stands next to ' +
@@ -174,9 +173,9 @@
       const parts = [], some = this.f.ticks > 0 || m.slots > 0;
       if (this.f.ticks > 0)
         parts.push(this.unit.text(this.f.ticks) + ' of CPU time');
-      if (this.unit.samples && this.answer && some)
-        parts.push(F.count(this.f.ticks) +
-          (this.f.ticks === 1 ? ' sample' : ' samples'));
+      const n = this.f.n ? frameSamples(this.unit, this.f, 0) : 0;
+      if (n !== null && this.answer && some)
+        parts.push(F.count(n) + (n === 1 ? ' sample' : ' samples'));
       const from = ns.time.parse(m.from, 0), until = ns.time.parse(m.until, 0);
       if (Number.isFinite(from) && Number.isFinite(until))
         parts.push(F.range(from, until));
@@ -273,7 +272,8 @@
         String(!answer && !error && !wrong));
       this.table.show({ rows, more: all ? all.functions - rows.length : 0, empty: error ? error.message : !answer ? 'Loading…'
         : state.search ? 'No function matches.' : 'No function.',
-      value: this.unit.cell, sort: state.sort,
+      value: this.unit.cell, samples: (r, key) => samplesOf(this.unit, r, key),
+      sort: state.sort,
       picked: state.view === 'sandwich' ? state.fn : state.search,
       place: state.places ? this.places.of : null, why: this.places.why() });
     }
@@ -281,9 +281,10 @@
     /* A side's tree, from the function on: above it there is only a root. */
     side(tree) {
       const { levels, numTicks } = tree.flamebearer;
-      return T.decode({ memlens: { kinds: tree.kinds }, flamebearer:
-        Object.assign({}, tree.flamebearer, { levels: numTicks
-          ? levels.slice(1) : levels }) });
+      const below = (list) => (numTicks && list ? list.slice(1) : list);
+      return T.decode({ memlens: { kinds: tree.kinds,
+        sample_levels: below(tree.sample_levels) }, flamebearer:
+        Object.assign({}, tree.flamebearer, { levels: below(levels) }) });
     }
 
     showSandwich(name = ns.view.get().fn) {

@@ -23,7 +23,8 @@ function shaped(answer, q) {
     return answer;
   const f = M.flameTree.reshape(M.flameTree.decode(answer), want);
   return { ...answer, flamebearer: M.flameTree.encode(f),
-    memlens: { ...answer.memlens, kinds: f.kinds, samples: f.ticks } };
+    memlens: { ...answer.memlens, kinds: f.kinds, samples: f.ticks /
+      answer.memlens.period } };
 }
 
 function diff(service, a, b, q, now) {

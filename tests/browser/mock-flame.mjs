@@ -5,6 +5,7 @@
 import { load, compaction, missing } from './mock-series.mjs';
 
 const HZ = 99;
+const PERIOD = Math.round(1e9 / HZ); /* ns a sample */
 const START = 'clone3;start_thread';
 const MAIN = '_start;__libc_start_main;main';
 const SYS = 'entry_SYSCALL_64_after_hwframe;do_syscall_64;';
@@ -110,7 +111,7 @@ function kindOf(name, inKernel) {
   return inKernel ? 'kernel' : LIBC.test(name) ? 'library' : 'user';
 }
 
-/* {stack: samples} of a range. */
+/* {stack: nanoseconds} of a range. */
 function stacks(service, from, until, now) {
   const out = {};
   const step = Math.max(10, Math.round((until - from) / 200 / 10) * 10);
@@ -121,7 +122,7 @@ function stacks(service, from, until, now) {
       out[stack] = (out[stack] || 0) + weight * drive(t) * step;
   }
   return Object.fromEntries(Object.entries(out)
-    .map(([k, v]) => [k, Math.round(v)]).filter(([, v]) => v > 0));
+    .map(([k, v]) => [k, Math.round(v) * PERIOD]).filter(([, v]) => v > 0));
 }
 
 function tree(all) {
@@ -168,12 +169,12 @@ export function flamegraph({ service, from, until }, now) {
   }
   return { version: 1,
     flamebearer: { names, levels, numTicks: root.total, maxSelf },
-    metadata: { format: 'single', sampleRate: HZ, units: 'samples',
+    metadata: { format: 'single', sampleRate: 1e9, units: 'samples',
       name: 'cpu{service="' + service + '"}' },
     memlens: { from, until, slots: Math.round((until - from) / 10),
-      state: root.total ? 'data' : 'zero', why: '', samples: root.total,
-      total: root.total, unit: 'nanoseconds',
-      period_ns: Math.round(1e9 / HZ), period: Math.round(1e9 / HZ), kinds,
-      lost: { ring_full: Math.round(root.total / 9000),
-        stack_truncated: Math.round(root.total / 2500) } } };
+      state: root.total ? 'data' : 'zero', why: '', samples: root.total / PERIOD,
+      total: root.total, total_samples: root.total / PERIOD, unit: 'nanoseconds',
+      period: PERIOD, kinds, cut: { total: 0, samples: 0, nodes: 0 },
+      lost: { ring_full: Math.round(root.total / PERIOD / 9000),
+        stack_truncated: Math.round(root.total / PERIOD / 2500) } } };
 }

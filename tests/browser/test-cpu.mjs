@@ -130,7 +130,7 @@ function lines({ browser, base }) {
         await page.route('**/api/v1/flamegraph.json*', (route) =>
           route.fulfill({ json: { ...empty, memlens: { state, samples: 0,
             why: 'no rights', slots: state === 'zero' ? 5 : 0, lost: {},
-            unit: 'nanoseconds', period_ns: 10101010 } } }));
+            unit: 'nanoseconds', period: 10101010 } } }));
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
         await loaded(page, 'cpu');
         const note = () => page.textContent('.flame-body > .chart-note');

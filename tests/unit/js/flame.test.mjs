@@ -226,15 +226,43 @@ test('a part of a snapshot is the sum of its slices', () => {
   assert.equal(S.recording.answer(snapshot, 'nothing', {}), undefined);
 });
 
-test('ticks are read by their period', () => {
+test('samples of several periods are told by frame and by function', () => {
+  const one = { metadata: { sampleRate: 1e9, units: 'samples' },
+    memlens: { unit: 'nanoseconds', period: null,
+      sample_levels: [[5, 0], [5, 1, 0, 0], [4, 4]] },
+    flamebearer: { names: ['total', 'f', 'none'], numTicks: 70, maxSelf: 40,
+      levels: [[0, 70, 0, 0], [0, 70, 30, 1, 0, 0, 0, 2],
+        [30, 40, 40, 1]] } };
+  const f = T.decode(one), unit = M.flameFacts.unitOf(one);
+  assert.deepEqual([0, 1, 2].map((i) => M.flameFacts.frameSamples(unit, f, i)),
+    [5, 5, 4]);
+  const [row] = T.functions(f);
+  assert.deepEqual(['self', 'total'].map((key) =>
+    M.flameFacts.samplesOf(unit, row, key)), [5, 5]);
+  delete one.memlens.sample_levels;
+  one.memlens.period = 10;
+  const g = T.decode(one), known = M.flameFacts.unitOf(one);
+  assert.equal(M.flameFacts.frameSamples(known, g, 2), 4);
+  assert.equal(M.flameFacts.samplesOf(known, T.functions(g)[0], 'self'), 7);
+});
+
+test('amounts are read in their unit, samples by their period', () => {
   const text = (memlens, metadata) =>
     M.flameFacts.unitOf({ memlens, metadata });
-  const hz = text({ unit: 'nanoseconds', period_ns: 10101010 });
-  assert.equal(hz.text(99), '1 s');
-  assert.equal(hz.samples, true);
-  const mixed = text({ unit: 'nanoseconds', period_ns: 1 });
+  const hz = text({ unit: 'nanoseconds', period: 10101010 },
+    { sampleRate: 1e9, units: 'samples' });
+  assert.equal(hz.text(999999990), '1 s');
+  assert.equal(hz.samples(303030300), 30);
+  const mixed = text({ unit: 'nanoseconds', period: null },
+    { sampleRate: 1e9, units: 'samples' });
   assert.equal(mixed.text(2e9), '2 s');
-  assert.equal(mixed.samples, false);
+  assert.equal(mixed.samples(2e9), null);
+  const recorded = text({ unit: 'nanoseconds', period_ns: 10101010 },
+    { sampleRate: 99, units: 'samples' });
+  assert.deepEqual([recorded.text(99), recorded.samples(99)], ['1 s', 99]);
+  assert.equal(text({ unit: 'bytes', period: null }).samples(7), null);
+  assert.equal(text({ unit: 'samples', period: 1 },
+    { sampleRate: 1, units: 'samples' }).text(50), '50');
   assert.equal(text({}, { units: 'samples', sampleRate: 100 }).text(50),
     '500 ms');
   assert.equal(text({ unit: 'bytes' }).text(2048), '2 KiB');
