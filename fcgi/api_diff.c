@@ -101,10 +101,23 @@ diff_put_shares(struct writer *w, const struct table *t,
 	writer_close(w, ']');
 }
 
+/* Of both sides; null where they are not known of both. */
+static void
+diff_put_samples(struct writer *w, const char *key, const struct table *t,
+    const int128 v[2])
+{
+	if (t->sampled)
+		diff_put_two(w, key, v);
+	else
+		profile_page_put_samples(w, key, false, 0);
+}
+
 static void
 diff_put_row(struct writer *w, const struct table *t,
-    const struct table_row *r, const double weight[2], bool samples)
+    const struct table_row *r, const double weight[2])
 {
+	int128 samples = r->total_samples[0] + r->total_samples[1];
+
 	writer_open(w, '{');
 	writer_key(w, "name");
 	writer_str(w, r->name);
@@ -115,14 +128,12 @@ diff_put_row(struct writer *w, const struct table *t,
 	diff_put_shares(w, t, r);
 	diff_put_moved(w, "self", r->self, weight);
 	diff_put_moved(w, "total", r->total, weight);
-	writer_key(w, "samples");
-	if (samples)
-		writer_int128(w, r->total[0] + r->total[1]);
-	else
-		writer_null(w);
+	diff_put_samples(w, "self_samples", t, r->self_samples);
+	diff_put_samples(w, "total_samples", t, r->total_samples);
+	profile_page_put_samples(w, "samples", t->sampled, samples);
 	writer_key(w, "few");
-	if (samples)
-		writer_bool(w, r->total[0] + r->total[1] < FEW);
+	if (t->sampled)
+		writer_bool(w, samples < FEW);
 	else
 		writer_null(w);
 	writer_close(w, '}');
@@ -175,8 +186,6 @@ static void
 diff_put_table(struct writer *w, const struct profile_pair *pair,
     struct table *t, enum table_order order, int64_t limit)
 {
-	const struct profile *a = pair->side[DIFF_A].profile;
-	bool samples = profile_page_is_samples(a);
 	double weight[2];
 
 	profile_pair_weights(pair, weight);
@@ -186,7 +195,7 @@ diff_put_table(struct writer *w, const struct profile_pair *pair,
 	writer_key(w, "rows");
 	writer_open(w, '[');
 	for (size_t i = 0; i < t->n_rows && (int64_t)i < limit; i++)
-		diff_put_row(w, t, &t->rows[i], weight, samples);
+		diff_put_row(w, t, &t->rows[i], weight);
 	writer_close(w, ']');
 }
 
@@ -277,7 +286,10 @@ static const struct err *
 diff_put(const struct diff_answer *a, const struct profile_pair *pair,
     struct writer *w)
 {
-	struct doublebearer_options o = {pair->max_nodes, "(other)", true};
+	const struct profile_page *side = pair->side;
+	struct doublebearer_options o = {pair->max_nodes, "(other)", true,
+	    side[DIFF_A].profile->samples != NULL ||
+	    side[DIFF_B].profile->samples != NULL};
 	static const char *const words[] = {"total", "time", "requests"};
 	const struct err *e;
 

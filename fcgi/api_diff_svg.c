@@ -117,7 +117,6 @@ diff_svg_draw(struct diff_svg *d, struct buf *out)
 		d->svg.whole[i] =
 		    d->pair.side[i].profile->nodes[0].total;
 	d->svg.by_b = d->widths == WIDTHS_B;
-	d->svg.few = profile_page_is_samples(a);
 	d->o.units = profile_page_units(a);
 	diff_svg_say(d);
 	if (d->subtitle.failed)

@@ -86,6 +86,7 @@ export_folded(const struct profile_page *page, const struct request *rq,
 
 	if ((e = request_int(rq, "bare", 0, 1, 0, &bare)) != NULL)
 		return e;
+	response_unit(rs, profile_page_units(page->profile));
 	return folded_put(&rs->body, page->flame, bare != 0,
 	    RESPONSE_BODY_MAX);
 }
@@ -101,8 +102,7 @@ static const struct err *
 export_speedscope(const struct profile_page *page, const struct request *rq,
     struct response *rs)
 {
-	struct speedscope_out o = {page->query, page->profile->unit,
-	    page->profile->period};
+	struct speedscope_out o = {page->query, page->profile->unit};
 	struct buf name = {0};
 	const struct err *e;
 
@@ -137,6 +137,7 @@ export_csv(const struct profile_page *page, const struct request *rq,
 	(void)rq;
 	if ((e = table_of_flame(&t, page->flame)) != NULL)
 		return e;
+	response_unit(rs, profile_page_units(page->profile));
 	table_sort(t, TABLE_SELF, NULL);
 	csv_put_table(&rs->body, t);
 	table_free(t);

@@ -1,7 +1,7 @@
 /*
  * GET /api/v1/flamegraph.json: a call tree as flamebearer, with what it
- * really covers, what was lost on the way and the kind of code of each name
- * beside it.
+ * really covers, what was lost on the way, what is not shown frame by frame
+ * and the kind of code of each name beside it.
  */
 #include "fcgi/context.h"
 #include "fcgi/format/flamebearer.h"
@@ -43,15 +43,39 @@ flamegraph_put_metadata(struct writer *w, const struct profile_page *page)
 	writer_close(w, '}');
 }
 
-/* `total` is the mass before focus and ignore, `samples` what they left. */
+/* What "(other)" stands for. */
 static void
+flamegraph_put_cut(struct writer *w, const struct flame *f)
+{
+	struct profile_samples root;
+	struct flame_cut cut;
+
+	flame_cut(f, &cut);
+	writer_key(w, "cut");
+	writer_open(w, '{');
+	writer_key(w, "total");
+	writer_int128(w, cut.total);
+	profile_page_put_samples(w, "samples", flame_samples(f, 0, &root),
+	    cut.samples);
+	writer_key(w, "nodes");
+	writer_int(w, (int64_t)cut.n_nodes);
+	writer_close(w, '}');
+}
+
+/* `total` is the amount before focus and ignore, numTicks what they left. */
+static bool
 flamegraph_put_memlens(struct writer *w, const struct profile_page *page)
 {
+	bool good;
+
 	writer_key(w, "memlens");
 	writer_open(w, '{');
 	profile_page_put(w, page);
+	flamegraph_put_cut(w, page->flame);
 	flamebearer_put_kinds(w, page->flame);
+	good = flamebearer_put_samples(w, page->flame);
 	writer_close(w, '}');
+	return good;
 }
 
 const struct err *
@@ -69,7 +93,8 @@ api_flamegraph(struct context *c, struct request *rq, struct response *rs)
 		if (!flamebearer_put(&w, page.flame))
 			e = err_nomem();
 		flamegraph_put_metadata(&w, &page);
-		flamegraph_put_memlens(&w, &page);
+		if (!flamegraph_put_memlens(&w, &page))
+			e = err_nomem();
 		writer_close(&w, '}');
 	}
 	profile_page_fini(&page);

@@ -61,7 +61,7 @@ select_stacks(struct querier *q, const Connect__StackTraceSelector *s,
 	return callsite_keep(p, names, n);
 }
 
-/* A profile in its unit: these interfaces know no periods. */
+/* A profile without samples by node. */
 static const struct err *
 select_profile(struct querier *q, const char *id, const char *matchers,
     int64_t start, int64_t end, const char *split, struct profile **out)
@@ -82,11 +82,9 @@ select_profile(struct querier *q, const char *id, const char *matchers,
 	flameql_free(&ql);
 	if (e != NULL)
 		return e;
-	for (size_t i = 0; i < (*out)->n_nodes; i++) {
-		(*out)->nodes[i].self *= (*out)->period;
-		(*out)->nodes[i].total *= (*out)->period;
-	}
-	(*out)->period = 1;
+	/* these answers have amounts alone, and nodes are taken out */
+	free((*out)->samples);
+	(*out)->samples = NULL;
 	return NULL;
 }
 
@@ -364,7 +362,8 @@ static const struct err *
 diff_make(struct querier *q, const struct profile *a, const struct profile *b,
     int64_t max_nodes, Connect__FlameGraphDiff **out)
 {
-	struct doublebearer_options o = {max_nodes, "other", false};
+	struct doublebearer_options o = {.max_nodes = max_nodes,
+	    .other = "other"};
 	struct buf text = {0};
 	struct writer w = writer_of(&text);
 	struct json_object *all = NULL, *f;

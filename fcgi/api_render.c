@@ -209,8 +209,7 @@ timeline_put(struct writer *w, const struct timeline *t,
 	for (size_t i = 0; i < t->totals->n_steps; i++) {
 		bool there = g != NULL && g->steps[i].count > 0;
 
-		writer_int128(w, !there ? 0
-		    : g->steps[i].sum / t->totals->period + !newer);
+		writer_int128(w, !there ? 0 : g->steps[i].sum + !newer);
 	}
 	writer_close(w, ']');
 	writer_key(w, "durationDelta");
@@ -332,6 +331,7 @@ render_collapsed(const struct request *rq, const struct render *r,
 	if ((e = flame_new(&f, r->side[0].profile, &o)) != NULL)
 		return e;
 	render_name(r, rs, "collapsed.txt");
+	response_unit(rs, profile_page_units(r->side[0].profile));
 	e = folded_put(&rs->body, f, true, RESPONSE_BODY_MAX);
 	flame_free(f);
 	return e;
@@ -416,15 +416,15 @@ render_diff_json(const struct request *rq, const struct render *r,
 {
 	const struct profile *a = r->side[0].profile,
 			     *b = r->side[1].profile;
-	struct doublebearer_options o = {r->max_nodes, "other", false};
+	struct doublebearer_options o = {.max_nodes = r->max_nodes,
+	    .other = "other"};
 	struct writer w = writer_of(&rs->body);
 	struct diff *d;
 	const struct err *e;
 
-	if (a->n_nodes > 1 && b->n_nodes > 1 &&
-	    (strcmp(a->unit, b->unit) != 0 || a->period != b->period))
+	if (a->n_nodes > 1 && b->n_nodes > 1 && strcmp(a->unit, b->unit) != 0)
 		return err_field(ERR_REQUEST, 400, "rightQuery",
-		    "counts in other units or at another rate");
+		    "counts in other units");
 	if ((e = diff_new(&d, a, b)) != NULL)
 		return e;
 	writer_open(&w, '{');

@@ -59,13 +59,17 @@ svg_put_time(struct buf *out, int64_t ns)
 void
 svg_page_put_range(struct buf *out, const struct profile_page *page)
 {
+	struct profile_samples samples;
+	bool known;
+
 	buf_printf(out, "%s, ", page->query);
 	svg_put_time(out, page->profile->from_ns);
 	buf_printf(out, " to ");
 	svg_put_time(out, page->profile->until_ns);
 	buf_printf(out, " UTC, ");
+	known = profile_samples(page->profile, 0, &samples);
 	profile_page_put_amount(out, page->profile,
-	    page->profile->nodes[0].total);
+	    page->profile->nodes[0].total, known ? &samples : NULL);
 }
 
 const struct err *
@@ -88,9 +92,6 @@ svg_page_draw(const struct profile_page *page, struct flamesvg_options *o,
 	if (o->title == NULL)
 		o->title = page->query;
 	o->units = profile_page_units(page->profile);
-	o->period_ns = profile_page_rate(page->profile) > 1
-	    ? page->profile->period : 0;
-	o->period_bytes = page->profile->period;
 	drawn = flamesvg_put(out, page->flame, o);
 	buf_fini(&subtitle);
 	return drawn ? NULL : err_nomem();

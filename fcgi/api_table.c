@@ -69,7 +69,7 @@ table_time_point(struct writer *w, const struct table_time *t,
 	struct profile_query q = {t->page->selector, from_ns, until_ns, NULL};
 	struct profile *p = NULL;
 	struct flame *f = NULL;
-	int128 self, total;
+	struct table_row r;
 	const struct err *e;
 
 	e = store_query_profile(t->page->store, &q, &p);
@@ -79,14 +79,9 @@ table_time_point(struct writer *w, const struct table_time *t,
 		writer_open(w, '[');
 		writer_seconds(w, from_ns);
 		if (p->slots > 0) {
-			/* where periods are mixed, the whole is in units and
-			 * a part of it may be in samples */
-			int64_t scale = p->period /
-			    t->page->profile->period;
-
-			table_of_name(f, t->function, &self, &total);
-			writer_int128(w, self * scale);
-			writer_int128(w, total * scale);
+			table_of_name(f, t->function, &r);
+			writer_int128(w, r.self[0]);
+			writer_int128(w, r.total[0]);
 		} else {
 			writer_null(w);
 			writer_null(w);
@@ -140,6 +135,10 @@ table_put_row(struct writer *w, const struct table *t,
 	writer_int128(w, r->self[0]);
 	writer_key(w, "total");
 	writer_int128(w, r->total[0]);
+	profile_page_put_samples(w, "self_samples", t->sampled,
+	    r->self_samples[0]);
+	profile_page_put_samples(w, "total_samples", t->sampled,
+	    r->total_samples[0]);
 	writer_key(w, "self_share");
 	if (t->sum[0] > 0)
 		writer_quotient(w, r->self[0], (uint128)t->sum[0], 0);
@@ -291,6 +290,8 @@ sandwich_put_tree(struct writer *w, const char *key, const struct profile *p,
 	if (!flamebearer_put(w, f))
 		e = err_nomem();
 	flamebearer_put_kinds(w, f);
+	if (!flamebearer_put_samples(w, f))
+		e = err_nomem();
 	writer_close(w, '}');
 	flame_free(f);
 	return e;
@@ -300,7 +301,9 @@ static const struct err *
 sandwich_answer(const struct profile_page *page, const struct request *rq,
     struct writer *w)
 {
+	struct profile_samples whole;
 	struct sandwich *s = NULL;
+	bool known;
 	const char *function;
 	const struct err *e;
 	int64_t max_nodes;
@@ -320,6 +323,10 @@ sandwich_answer(const struct profile_page *page, const struct request *rq,
 	writer_int128(w, s->self);
 	writer_key(w, "total");
 	writer_int128(w, s->total);
+	known = profile_page_samples(page, &whole);
+	profile_page_put_samples(w, "self_samples", known, s->samples.self);
+	profile_page_put_samples(w, "total_samples", known,
+	    s->samples.total);
 	writer_close(w, '}');
 	e = sandwich_put_tree(w, "callers", s->callers, max_nodes);
 	if (e == NULL)

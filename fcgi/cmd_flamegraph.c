@@ -85,7 +85,7 @@ flamegraph_flush(void *arg, struct buf *b)
 	return e == NULL;
 }
 
-/* What a tick of a type is, for people. */
+/* What a type's amounts are, for people. */
 static void
 flamegraph_units(struct flamegraph *g, const struct stacks *s, uint32_t type)
 {
@@ -94,14 +94,20 @@ flamegraph_units(struct flamegraph *g, const struct stacks *s, uint32_t type)
 
 	stacks_get_type(s, type, &t);
 	snprintf(unit, sizeof(unit), "%s", t.unit);
-	g->svg.units = g->units != NULL ? g->units : unit;
-	if (strcmp(unit, "nanoseconds") == 0) {
-		g->svg.period_ns = t.period;
-		if (g->units == NULL)
-			g->svg.units = t.period > 1 ? "samples" : "ns";
-	} else if (strcmp(unit, "bytes") == 0) {
-		g->svg.period_bytes = t.period;
-	}
+	g->svg.units = unit;
+	g->svg.called = g->units;
+}
+
+/* "1,234 samples" of time whose samples are known; else amounts. */
+static void
+flamegraph_put_amount(const struct flamegraph *g, struct buf *text,
+    int128 amount, bool sampled, int128 samples)
+{
+	bool time = strcmp(g->svg.units, "nanoseconds") == 0;
+
+	writer_put_grouped(text, time && sampled ? samples : amount);
+	buf_printf(text, " %s", g->units != NULL ? g->units
+	    : time && sampled ? "samples" : time ? "ns" : g->svg.units);
 }
 
 static const char *
@@ -120,8 +126,8 @@ flamegraph_subtitle(struct flamegraph *g, struct buf *text,
 		buf_printf(text, "%s%s", i > 0 ? ", " : "",
 		    flamegraph_path(g, i));
 	buf_printf(text, "   ");
-	writer_put_grouped(text, f->total);
-	buf_printf(text, " %s", g->svg.units);
+	flamegraph_put_amount(g, text, f->total, f->period > 0,
+	    f->period > 0 ? samples_of(f->total, f->period) : 0);
 	buf_put_u8(text, '\0');
 	g->svg.subtitle = text->failed ? "" : (const char *)text->data;
 }
@@ -165,8 +171,7 @@ flamegraph_draw_pair(struct flamegraph *g, const struct diff *d,
 {
 	struct flame_options frames = {.max_nodes = -1, .other = "(other)",
 	    .min_share = g->frames.min_share};
-	struct flamesvg_pair pair = {.weight = {1, 1}, .by_b = g->by_b,
-	    .few = strcmp(g->svg.units, "samples") == 0};
+	struct flamesvg_pair pair = {.weight = {1, 1}, .by_b = g->by_b};
 	char words[128];
 	const struct err *e;
 	struct flame *f;
@@ -196,8 +201,8 @@ flamegraph_subtitle_pair(struct flamegraph *g, const struct diff *d,
 	for (int i = 0; i < 2; i++) {
 		buf_printf(text, "%s %s, ", i == 0 ? "A:" : ";   B:",
 		    flamegraph_path(g, i % g->n));
-		writer_put_grouped(text, d->nodes[0].total[i]);
-		buf_printf(text, " %s", g->svg.units);
+		flamegraph_put_amount(g, text, d->nodes[0].total[i],
+		    d->sampled, d->nodes[0].total_samples[i]);
 	}
 	buf_put_u8(text, '\0');
 	g->svg.subtitle = text->failed ? "" : (const char *)text->data;

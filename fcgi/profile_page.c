@@ -128,8 +128,7 @@ profile_page_explain(struct profile_page *page)
 		return;
 	}
 	if (page->profile->slots > 0) {
-		page->state = page->profile->nodes[0].total != 0 ? "data"
-								 : "zero";
+		page->state = page->profile->stacks > 0 ? "data" : "zero";
 		return;
 	}
 	for (size_t i = 0; i < page->n_sources; i++) {
@@ -141,6 +140,31 @@ profile_page_explain(struct profile_page *page)
 			page->why = s->why;
 		}
 	}
+}
+
+/* That a pool was idle is zero; that no stack up to the end of the range has
+ * ever had such labels is no data. */
+static const struct err *
+profile_page_check_labels(struct profile_page *page)
+{
+	const struct profile_limit one = {1, 0};
+	struct profile_query q = {page->selector, 0, page->until_ns, NULL};
+	struct profile *p;
+	const struct err *e;
+
+	if (strcmp(page->state, "zero") != 0 ||
+	    !selector_asks_stacks(page->selector))
+		return NULL;
+	page->looked_back = true;
+	e = store_query_profile_largest(page->store, &q, &one, &p);
+	if (e != NULL)
+		return e;
+	if (p->stacks == 0) {
+		page->state = "no data";
+		page->why = "no stack has had these labels so far";
+	}
+	profile_free(p);
+	return NULL;
 }
 
 /* Asks for the profile, of which a part may do, and why there may be
@@ -165,7 +189,7 @@ profile_page_query(struct profile_page *page,
 	         page->until_ns, &page->faults)) != NULL)
 		return e;
 	profile_page_explain(page);
-	return NULL;
+	return profile_page_check_labels(page);
 }
 
 const struct err *
@@ -216,7 +240,10 @@ profile_page_start(struct profile_page *page, struct context *c,
 	if (response_unchanged(rs, rq, page->store, page->from_ns,
 	    page->until_ns))
 		return NULL;
-	return profile_page_load(page);
+	e = profile_page_load(page);
+	if (page->looked_back)
+		rs->etag[0] = '\0'; /* the tag tells of the range alone */
+	return e;
 }
 
 const struct err *
@@ -243,13 +270,34 @@ profile_page_fini(struct profile_page *page)
 	selector_free(page->selector);
 }
 
-/* What has no flame has no focus either. */
+bool
+profile_page_samples(const struct profile_page *page,
+    struct profile_samples *out)
+{
+	/* what has no flame has no focus either */
+	return page->flame != NULL ? flame_samples(page->flame, 0, out)
+				   : profile_samples(page->profile, 0, out);
+}
+
+void
+profile_page_put_samples(struct writer *w, const char *key, bool known,
+    int128 n)
+{
+	writer_key(w, key);
+	if (known)
+		writer_int128(w, n);
+	else
+		writer_null(w);
+}
+
 void
 profile_page_put(struct writer *w, const struct profile_page *page)
 {
 	const struct profile *p = page->profile;
-	const struct flame *f = page->flame;
+	struct profile_samples shown, all;
+	bool known = profile_page_samples(page, &shown);
 
+	profile_samples(p, 0, &all);
 	writer_key(w, "query");
 	writer_str(w, page->query);
 	writer_key(w, "from");
@@ -263,22 +311,18 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	partial_put(w, page->store, page->from_ns, page->until_ns);
 	writer_key(w, "slots");
 	writer_int(w, (int64_t)p->slots);
-	writer_key(w, "samples");
-	writer_int128(w, f != NULL ? f->total : p->nodes[0].total);
+	profile_page_put_samples(w, "samples", known, shown.total);
 	writer_key(w, "total");
 	writer_int128(w, p->nodes[0].total);
+	profile_page_put_samples(w, "total_samples", known, all.total);
 	measure_put_faults(w, &page->faults, selector_name(page->selector));
 	writer_key(w, "unit");
 	writer_str(w, p->unit);
-	writer_key(w, "units");
-	writer_str(w, profile_page_units(p));
-	writer_key(w, "period_ns");
-	if (profile_page_rate(p) > 1)
+	writer_key(w, "period");
+	if (p->period > 0)
 		writer_int(w, p->period);
 	else
 		writer_null(w);
-	writer_key(w, "period");
-	writer_int(w, p->period);
 	writer_key(w, "kind");
 	writer_str(w, p->kind ? series_kind_name(p->kind) : "flow");
 }
@@ -299,16 +343,22 @@ void
 profile_page_put_title(struct buf *out, const struct profile_page *page)
 {
 	const struct profile *p = page->profile;
+	struct profile_samples samples;
+	bool known;
 
 	buf_printf(out, "%s   ", page->query);
 	profile_page_put_time(out, p->from_ns);
 	buf_printf(out, " to ");
 	profile_page_put_time(out, p->until_ns);
 	buf_printf(out, " UTC   ");
-	profile_page_put_amount(out, p, page->flame->total);
+	known = flame_samples(page->flame, 0, &samples);
+	profile_page_put_amount(out, p, page->flame->total,
+	    known ? &samples : NULL);
 	if (page->flame->total != page->flame->before) {
 		buf_printf(out, " of ");
-		profile_page_put_amount(out, p, page->flame->before);
+		known = profile_samples(p, 0, &samples);
+		profile_page_put_amount(out, p, page->flame->before,
+		    known ? &samples : NULL);
 	}
 	if (page->options.focus != NULL)
 		buf_printf(out, "   focus: %s", page->options.focus);
@@ -343,24 +393,13 @@ profile_page_is_time(const struct profile *p)
 int64_t
 profile_page_rate(const struct profile *p)
 {
-	if (!profile_page_is_time(p) || p->period <= 0)
-		return 1;
-	return (NS_PER_S + p->period / 2) / p->period;
-}
-
-bool
-profile_page_is_samples(const struct profile *p)
-{
-	return strcmp(p->unit, "samples") == 0 ||
-	    (profile_page_is_time(p) && p->period > 1);
+	return profile_page_is_time(p) ? NS_PER_S : 1;
 }
 
 const char *
 profile_page_units(const struct profile *p)
 {
-	if (profile_page_is_samples(p) || p->unit[0] == '\0')
-		return "samples";
-	return p->unit;
+	return p->unit[0] != '\0' ? p->unit : "samples";
 }
 
 const char *
@@ -370,15 +409,20 @@ profile_page_ticks(const struct profile *p)
 }
 
 void
-profile_page_put_amount(struct buf *out, const struct profile *p, int128 ticks)
+profile_page_put_amount(struct buf *out, const struct profile *p,
+    int128 amount, const struct profile_samples *samples)
 {
-	if (profile_page_is_time(p) && !profile_page_is_samples(p)) {
-		/* several periods: nanoseconds, which nobody reads */
-		writer_put_decimal(out, (ticks * p->period + 500000) / 1000000,
-		    3);
+	if (profile_page_is_time(p)) {
+		/* nobody reads nanoseconds */
+		writer_put_decimal(out, (amount + 500000) / 1000000, 3);
 		buf_printf(out, " s");
-		return;
+	} else {
+		writer_put_grouped(out, amount);
+		buf_printf(out, " %s", profile_page_units(p));
 	}
-	writer_put_grouped(out, ticks);
-	buf_printf(out, " %s", profile_page_units(p));
+	if (samples != NULL && strcmp(profile_page_units(p), "samples") != 0) {
+		buf_printf(out, ", ");
+		writer_put_grouped(out, samples->total);
+		buf_printf(out, " samples");
+	}
 }

@@ -25,10 +25,12 @@ struct profile_page {
 	struct store *store;
 	struct profile *profile; /* NULL when the client has the answer */
 	struct flame *flame;
-	/* "data"; "zero": looked at, nothing seen; "no data"; "partial":
-	 * some of it is damaged (partial.h); and what the
-	 * source of this name says when it is not attached */
+	/* "data"; "zero": looked at, nothing seen; "no data": or no stack has
+	 * ever had the labels that were asked for; "partial": some of it is
+	 * damaged (partial.h); and what the source of this name says when it
+	 * is not attached */
 	const char *state;
+	bool looked_back; /* for that: beyond the range */
 	struct source_state *sources;
 	size_t n_sources;
 	const char *why; /* of that state, or "" */
@@ -50,11 +52,20 @@ const struct err *profile_page_init_whole(struct profile_page *page,
 
 struct writer;
 
-/* Members of an open object: what the answer covers, and what a tick is. */
+/* Members of an open object: what the answer covers, its amounts and their
+ * unit. */
 void profile_page_put(struct writer *w, const struct profile_page *page);
 
-/* "cpu{service="x"}   2026-11-21 10:00:00 to ... UTC   1,234 samples", as
- * headings have it, with focus and ignore; NUL-terminated. */
+/* The samples of what is shown; false where they are not known. */
+bool profile_page_samples(const struct profile_page *page,
+    struct profile_samples *out);
+
+/* A member that is null where samples are not known. */
+void profile_page_put_samples(struct writer *w, const char *key, bool known,
+    int128 n);
+
+/* "cpu{service="x"}   2026-11-21 10:00:00 to ... UTC   12.465 s, 1,234
+ * samples", as headings have it, with focus and ignore; NUL-terminated. */
 void profile_page_put_title(struct buf *out, const struct profile_page *page);
 
 /* For pages that ask several times: from a page with selector, range and
@@ -66,25 +77,22 @@ const struct err *profile_page_ask(struct profile_page *page);
 const struct err *profile_page_parse_shape(struct profile_page *page,
     const struct request *rq);
 
-/* Ticks a second for what counts time, else 1. */
+/* Units a second for what counts time, else 1: flamebearer's sampleRate. */
 int64_t profile_page_rate(const struct profile *p);
 
 /* Seconds that have data: what a rate is over. */
 double profile_page_seconds(const struct profile_page *page);
 
-/* Is a tick a sample?  Not where it is a byte, and not where periods are
- * mixed and it is a nanosecond. */
-bool profile_page_is_samples(const struct profile *p);
-
-/* "1,234 samples", "12.5 s", "77 bytes". */
+/* "12.465 s, 1,234 samples", "1,234 samples", "77 bytes"; `samples` NULL: not
+ * known. */
 void profile_page_put_amount(struct buf *out, const struct profile *p,
-    int128 ticks);
+    int128 amount, const struct profile_samples *samples);
 
-/* What flamebearer's metadata calls a tick of profile_page_rate(): "samples"
- * for all that is time. */
+/* What flamebearer's metadata calls a unit beside profile_page_rate():
+ * "samples" for all that is time, as Pyroscope does. */
 const char *profile_page_ticks(const struct profile *p);
 
-/* What a tick is: "samples", "nanoseconds", "bytes", ... */
+/* The unit of amounts: "nanoseconds", "bytes", "samples", ... */
 const char *profile_page_units(const struct profile *p);
 
 #endif

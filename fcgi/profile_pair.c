@@ -64,16 +64,6 @@ pair_unchanged(struct profile_pair *pair, const struct request *rq,
 	return response_unchanged_tag(rs, rq, tag);
 }
 
-static void
-pair_to_unit(struct profile *p)
-{
-	for (size_t i = 0; i < p->n_nodes; i++) {
-		p->nodes[i].self *= p->period;
-		p->nodes[i].total *= p->period;
-	}
-	p->period = 1;
-}
-
 /* What an empty side counts is what the other does. */
 static const struct err *
 pair_check_units(struct profile *a, struct profile *b)
@@ -92,10 +82,6 @@ pair_check_units(struct profile *a, struct profile *b)
 		    "(%s), B counts %s (%s)", a->unit,
 		    series_kind_name(a->kind), b->unit,
 		    series_kind_name(b->kind));
-	if (a->period != b->period) {
-		pair_to_unit(a);
-		pair_to_unit(b);
-	}
 	return NULL;
 }
 
@@ -165,8 +151,11 @@ profile_pair_init(struct profile_pair *pair, struct context *c,
 	if (pair_unchanged(pair, rq, rs))
 		return NULL;
 	if ((e = profile_page_ask(a)) != NULL ||
-	    (e = profile_page_ask(b)) != NULL ||
-	    (e = pair_check_units(a->profile, b->profile)) != NULL ||
+	    (e = profile_page_ask(b)) != NULL)
+		return e;
+	if (a->looked_back || b->looked_back)
+		rs->etag[0] = '\0';
+	if ((e = pair_check_units(a->profile, b->profile)) != NULL ||
 	    (e = pair_measure(pair, rq)) != NULL)
 		return e;
 	return diff_new(&pair->diff, a->profile, b->profile);

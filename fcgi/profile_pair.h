@@ -31,7 +31,6 @@ struct profile_pair {
 
 /*
  * Answers both questions.  pair->diff NULL: the response is a 304 already.
- * Sides of the same unit and different periods are brought to the unit.
  * Errors: those of the parameters; 404 for a service without any profile;
  * 422 for two units.  profile_pair_fini() after any outcome.
  */

@@ -3,6 +3,7 @@
  */
 #include "respond.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -183,6 +184,15 @@ response_policy(const struct response *rs)
 }
 
 void
+response_unit(struct response *rs, const char *unit)
+{
+	snprintf(rs->unit, sizeof(rs->unit), "%s", unit);
+	for (char *c = rs->unit; *c != '\0'; c++)
+		if (!isalnum((unsigned char)*c) && strchr("-./_", *c) == NULL)
+			*c = '_';
+}
+
+void
 response_head(const struct response *rs, struct buf *out)
 {
 	buf_printf(out, "Status: %d %s\r\n", rs->status,
@@ -204,6 +214,8 @@ response_head(const struct response *rs, struct buf *out)
 		buf_printf(out, "Content-Disposition: %s; "
 		    "filename=\"%s\"\r\n", rs->shown ? "inline"
 		    : "attachment", rs->file);
+	if (rs->unit[0] != '\0' && rs->status == 200)
+		buf_printf(out, "MemLens-Unit: %s\r\n", rs->unit);
 	if (rs->retry_after_s > 0)
 		buf_printf(out, "Retry-After: %d\r\n", rs->retry_after_s);
 	buf_printf(out, "X-Content-Type-Options: nosniff\r\n"

@@ -38,6 +38,8 @@ struct response {
 	bool shown;        /* where it has such a name: shown all the same */
 	struct buf partial; /* what the answer lacks, for MemLens-Partial;
 			     * empty: nothing */
+	char unit[32];     /* of the amounts in a body that has no place to
+			    * say so, or "": see response_unit() */
 	struct buf body;
 };
 
@@ -55,6 +57,11 @@ bool response_unchanged(struct response *rs, const struct request *rq,
 /* The same by a number that stands for all that the answer was made of. */
 bool response_unchanged_tag(struct response *rs, const struct request *rq,
     uint64_t tag);
+
+/* Says in the header MemLens-Unit what a text of bare numbers counts.  Units
+ * come from strangers, too: of other bytes than letters, digits, '.', '-', '_'
+ * and '/' it has '_'. */
+void response_unit(struct response *rs, const char *unit);
 
 /* Turns the response into {"error", "field", "detail"} with a status:
  * ERR_REQUEST's code, 413 for bounds of ours, 500 for the rest. */

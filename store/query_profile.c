@@ -1,15 +1,21 @@
 /*
  * The exact sum of profiles over a range.
+ *
+ * Counts of one series are added first and cut where the range cuts a slot,
+ * then become units.  The unit, the kind and the period of an answer are
+ * those of the series that were observed in the range, whatever else lies in
+ * the files that it is read from.
  */
 #include "reader.h"
 
 #include "base/err.h"
 #include "base/gone.h"
+#include "mean.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 /* A part of a slot: [a, b) of its length, in ns. */
 struct cut {
@@ -31,6 +37,9 @@ struct query {
 	struct node_values *sum, *one, *slot; /* the store's scratch */
 	uint8_t *accepts; /* label set -> 0 unknown, 1 no, 2 yes */
 	uint64_t observations; /* of the present series */
+	uint64_t denominator;  /* of a stock's sum */
+	enum { SAMPLES_NONE, SAMPLES_PERIOD, SAMPLES_MIXED,
+	    SAMPLES_UNKNOWN } samples; /* what is known of the sum's */
 };
 
 /* Slots that are wholly inside, and the ones that the range cuts. */
@@ -209,9 +218,10 @@ query_add_cut(struct query *q, uint32_t series, const struct cut *c)
 	node_values_clear(q->slot);
 }
 
-/* Everything of one series into q->one-> */
+/* Everything of one series into q->one.  What a stock has at one time is no
+ * less for being looked at over a part of the slot. */
 static const struct err *
-query_series(struct query *q, uint32_t series)
+query_series(struct query *q, const struct series_desc *d, uint32_t series)
 {
 	const struct err *e = NULL;
 
@@ -225,39 +235,124 @@ query_series(struct query *q, uint32_t series)
 	if (e == NULL)
 		e = query_add_journals(q, series, q->from, q->until, q->one);
 	for (size_t c = 0; c < q->n_cuts && e == NULL; c++) {
+		struct cut cut = q->cuts[c];
+
+		if (d->kind == SERIES_STOCK)
+			cut = (struct cut){cut.slot, 0,
+			    q->s->manifest.slot_ns};
 		for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
 			if (q->plan.pieces[i].step == c + 1)
 				e = query_add_piece(q, &q->plan.pieces[i],
 				    series, q->slot);
 		}
 		if (e == NULL)
-			e = query_add_journals(q, series, q->cuts[c].slot,
-			    q->cuts[c].slot + 1, q->slot);
-		query_add_cut(q, series, &q->cuts[c]);
+			e = query_add_journals(q, series, cut.slot,
+			    cut.slot + 1, q->slot);
+		query_add_cut(q, series, &cut);
 	}
 	return e;
 }
 
-/* Adds a series to the answer: counts of a flow in the common unit, a stock
- * divided by its observations. */
-static void
-query_merge(struct query *q, const struct series_desc *d, int64_t factor)
-{
-	for (size_t i = 0; i < q->one->n_touched; i++) {
-		uint32_t node = q->one->touched[i];
-		int128 v = q->one->values[node] * factor;
+/* ---- from series to the answer ---- */
 
-		if (d->kind == SERIES_STOCK && q->observations > 0)
-			v /= (int128)q->observations;
+/* The first series says what is counted, even where it has nothing. */
+static void
+query_name(struct profile *out, const struct series_desc *d)
+{
+	out->kind = d->kind;
+	out->period = series_sample_units(d->kind, d->unit, d->period);
+	snprintf(out->unit, sizeof(out->unit), "%s", d->unit);
+}
+
+/* An observed series: one unit and kind for the answer, or an error. */
+static const struct err *
+query_observed(struct query *q, const struct series_desc *d)
+{
+	struct profile *out = q->out;
+
+	if (out->series++ == 0)
+		query_name(out, d);
+	if (q->observations > out->slots)
+		out->slots = q->observations;
+	if (d->kind == out->kind && strcmp(d->unit, out->unit) == 0)
+		return NULL;
+	return err_field(ERR_REQUEST, 422, "query",
+	    "the selector matches profiles in %s and in %s", out->unit,
+	    d->unit);
+}
+
+/* So far all samples were of one period: counts them one by one. */
+static const struct err *
+query_mix_samples(struct query *q)
+{
+	const struct err *e = scratch_samples(q->s);
+
+	for (size_t i = 0; i < q->sum->n_touched && e == NULL; i++) {
+		uint32_t node = q->sum->touched[i];
+
+		node_values_add(&q->s->scratch.samples, node,
+		    samples_of(q->sum->values[node], q->out->period));
+	}
+	q->out->period = 0;
+	q->samples = SAMPLES_MIXED;
+	return e;
+}
+
+/* Counts of a series that are about to be added: are all of one period? */
+static const struct err *
+query_samples(struct query *q, const struct series_desc *d)
+{
+	int64_t units = series_sample_units(d->kind, d->unit, d->period);
+
+	if (q->samples == SAMPLES_NONE) {
+		q->samples = units > 0 ? SAMPLES_PERIOD : SAMPLES_UNKNOWN;
+		q->out->period = units;
+	} else if (units == 0) {
+		q->samples = SAMPLES_UNKNOWN;
+		q->out->period = 0;
+	}
+	return q->samples == SAMPLES_PERIOD && units != q->out->period
+	    ? query_mix_samples(q) : NULL;
+}
+
+/* Brings what was added so far to a denominator for this series' too. */
+static void
+query_denominate(struct query *q)
+{
+	uint64_t all = mean_denominator(q->denominator, q->observations);
+	int128 factor = (int128)(all / q->denominator);
+
+	for (size_t i = 0; i < q->sum->n_touched && factor > 1; i++)
+		q->sum->values[q->sum->touched[i]] *= factor;
+	q->denominator = all;
+}
+
+/* Adds a series to the answer, in units; a stock's mean in parts of one. */
+static const struct err *
+query_merge(struct query *q, const struct series_desc *d)
+{
+	const struct err *e = query_observed(q, d);
+	bool stock = d->kind == SERIES_STOCK, any = false;
+
+	for (size_t i = 0; i < q->one->n_touched && !any; i++)
+		any = q->one->values[q->one->touched[i]] != 0;
+	if (e == NULL && any)
+		e = query_samples(q, d);
+	if (e == NULL && any && stock)
+		query_denominate(q);
+	for (size_t i = 0; i < q->one->n_touched && e == NULL; i++) {
+		uint32_t node = q->one->touched[i];
+		int128 n = q->one->values[node], v = n * d->period;
+
+		if (stock)
+			v = mean_part(v, q->observations, q->denominator);
 		if (v != 0)
 			node_values_add(q->sum, node, v);
+		if (n != 0 && q->samples == SAMPLES_MIXED)
+			node_values_add(&q->s->scratch.samples, node, n);
 	}
 	node_values_clear(q->one);
-	if (q->observations > 0) {
-		q->out->series++;
-		if (q->observations > q->out->slots)
-			q->out->slots = q->observations;
-	}
+	return e;
 }
 
 /* All slots that are touched. */
@@ -310,35 +405,6 @@ query_drop_absent(struct query *q)
 	q->n_series = n;
 }
 
-/* One unit and kind for the answer, or an error; mixed periods become units
- * of one. */
-static const struct err *
-query_unit(struct query *q)
-{
-	struct label labels[BATCH_MAX_LABELS];
-	struct series_desc d;
-
-	query_drop_absent(q);
-	q->out->period = 1;
-	for (size_t i = 0; i < q->n_series; i++) {
-		symtab_desc(&q->s->syms, q->series[i], &d, labels,
-		    BATCH_MAX_LABELS);
-		if (i == 0) {
-			q->out->kind = d.kind;
-			q->out->period = d.period;
-			strncpy(q->out->unit, d.unit,
-			    sizeof(q->out->unit) - 1);
-		}
-		if (d.kind != q->out->kind || strcmp(d.unit, q->out->unit))
-			return err_field(ERR_REQUEST, 422, "query",
-			    "the selector matches profiles in %s and in %s",
-			    q->out->unit, d.unit);
-		if (d.period != q->out->period)
-			q->out->period = 1;
-	}
-	return NULL;
-}
-
 static const struct err *
 query_sum(struct query *q)
 {
@@ -357,13 +423,33 @@ query_sum(struct query *q)
 		symtab_desc(&q->s->syms, q->series[i], &d, labels,
 		    BATCH_MAX_LABELS);
 		memset(q->accepts, 0, q->s->syms.labels.n + 1);
+		if (i == 0) /* should none be observed */
+			query_name(q->out, &d);
 		e = gone_check();
 		if (e == NULL)
-			e = query_series(q, q->series[i]);
+			e = query_series(q, &d, q->series[i]);
 		query_filter(q, &d, q->one);
-		query_merge(q, &d, d.period == q->out->period ? 1 : d.period);
+		if (e == NULL && q->observations > 0)
+			e = query_merge(q, &d);
 	}
 	q->out->stacks = q->sum->n_touched;
+	return e;
+}
+
+/* The mean of all is rounded as a whole, so nothing of it can be cut. */
+static const struct err *
+query_tree(struct query *q)
+{
+	const struct profile_limit whole = {0, 0};
+	bool stock = q->out->kind == SERIES_STOCK;
+	const struct err *e = profile_tree(q->s, q->sum, q->q->split,
+	    stock ? &whole : q->limit, q->out);
+
+	if (e == NULL && stock)
+		profile_finish_means(q->out, q->denominator);
+	if (e == NULL && q->samples == SAMPLES_MIXED)
+		e = profile_finish_samples(q->s, &q->s->scratch.samples,
+		    q->q->split, q->out);
 	return e;
 }
 
@@ -375,21 +461,21 @@ query_run(struct query *q)
 	if (e == NULL)
 		e = reader_match(q->s, q->q->selector, READER_PROFILES, &q->series,
 		    &q->n_series);
-	if (e == NULL)
-		e = query_unit(q);
-	if (e == NULL)
+	if (e == NULL) {
+		query_drop_absent(q);
 		e = query_need_open(q);
+	}
 	if (e == NULL)
 		e = query_sum(q);
 	if (e == NULL)
-		e = profile_tree(q->s, q->sum, q->q->split, q->limit,
-		    q->out);
+		e = query_tree(q);
 	free(q->series);
 	free(q->accepts);
 	plan_fini(&q->plan);
 	node_values_clear(&q->s->scratch.sum);
 	node_values_clear(&q->s->scratch.one);
 	node_values_clear(&q->s->scratch.slot);
+	node_values_clear(&q->s->scratch.samples);
 	return e;
 }
 
@@ -409,7 +495,8 @@ store_query_profile_largest(struct store *s,
 	const struct err *e = NULL;
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		struct query q = {.s = s, .q = query, .limit = limit};
+		struct query q = {.s = s, .q = query, .limit = limit,
+		    .denominator = 1};
 		uint64_t breaks = s->breaks;
 
 		*out = q.out = calloc(1, sizeof(*q.out));
@@ -439,6 +526,7 @@ profile_free(struct profile *p)
 	if (p == NULL)
 		return;
 	free(p->nodes);
+	free(p->samples);
 	free(p->cut);
 	buf_fini(&p->strings);
 	free(p);

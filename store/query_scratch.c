@@ -43,6 +43,7 @@ scratch_fini(struct reader_scratch *x)
 	node_values_fini(&x->sum);
 	node_values_fini(&x->one);
 	node_values_fini(&x->slot);
+	node_values_fini(&x->samples);
 	free(x->seen);
 	free(x->sets);
 	free(x->shown);
@@ -54,6 +55,7 @@ size_t
 scratch_bytes(const struct reader_scratch *x)
 {
 	return x->cap * (3 * sizeof(int128) + 4 * sizeof(uint32_t)) +
+	    x->samples.cap * (sizeof(int128) + sizeof(uint32_t)) +
 	    x->cap / 8 +
 	    x->cap_shown * (sizeof(*x->shown) + sizeof(*x->visited));
 }
@@ -73,6 +75,17 @@ scratch_alloc(struct reader_scratch *x, size_t n)
 		e = err_nomem();
 	x->cap = n;
 	return e;
+}
+
+const struct err *
+scratch_samples(struct store *s)
+{
+	struct node_values *v = &s->scratch.samples;
+
+	if (v->cap >= s->scratch.cap)
+		return NULL;
+	node_values_fini(v);
+	return node_values_init(v, s->scratch.cap);
 }
 
 /* Nothing of a query is in it when it grows: it need not be kept. */

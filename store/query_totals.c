@@ -9,8 +9,10 @@
 
 #include "base/err.h"
 #include "base/gone.h"
+#include "mean.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,8 @@
 
 struct cells {
 	int128 *sums; /* of the present series */
-	bool used;    /* by it */
+	uint64_t *denominators; /* of a stock's sums in the answer; 0: 1 */
+	bool used;    /* by the present series */
 };
 
 struct totalling {
@@ -186,9 +189,11 @@ totals_add_group(struct totalling *t, const struct label *labels, size_t n)
 	groups[i] = (struct totals_group){.steps = calloc(
 	    t->out->n_steps + 1, sizeof(*groups[i].steps))};
 	cells[i] = (struct cells){calloc(t->out->n_steps + 1,
-	    sizeof(*cells[i].sums)), false};
+	    sizeof(*cells[i].sums)), calloc(t->out->n_steps + 1,
+	    sizeof(*cells[i].denominators)), false};
 	t->out->n_groups++;
-	if (groups[i].steps == NULL || cells[i].sums == NULL)
+	if (groups[i].steps == NULL || cells[i].sums == NULL ||
+	    cells[i].denominators == NULL)
 		return err_nomem();
 	return totals_name_group(t, &groups[i], labels, n);
 }
@@ -290,6 +295,34 @@ totals_add_journals(struct totalling *t)
 	return e;
 }
 
+/* Adds the mean of a stock over a step, as query_profile.c does: it is
+ * rounded when all are there. */
+static void
+totals_add_mean(struct totals_step *step, uint64_t *denominator, int128 v,
+    uint64_t observed)
+{
+	uint64_t old = *denominator > 0 ? *denominator : 1;
+
+	*denominator = mean_denominator(old, observed);
+	step->sum = step->sum * (int128)(*denominator / old) +
+	    mean_part(v, observed, *denominator);
+}
+
+static void
+totals_round(struct totalling *t)
+{
+	for (size_t g = 0; g < t->out->n_groups; g++) {
+		const uint64_t *denominators = t->cells[g].denominators;
+
+		for (size_t i = 0; i < t->out->n_steps; i++) {
+			struct totals_step *s = &t->out->groups[g].steps[i];
+
+			if (denominators[i] > 1)
+				s->sum = mean_round(s->sum, denominators[i]);
+		}
+	}
+}
+
 /* The present series' cells go to the answer.  Where nothing has a group
  * yet, an observed one without stacks makes none. */
 static void
@@ -310,8 +343,11 @@ totals_flush(struct totalling *t)
 			if (t->observed[i] == 0 || (several && v == 0))
 				continue;
 			if (t->desc.kind == SERIES_STOCK)
-				v /= (int128)t->observed[i];
-			group->steps[i].sum += v;
+				totals_add_mean(&group->steps[i],
+				    &t->cells[g].denominators[i], v,
+				    t->observed[i]);
+			else
+				group->steps[i].sum += v;
 			if (t->observed[i] > group->steps[i].count)
 				group->steps[i].count = t->observed[i];
 			sums[i] = 0;
@@ -324,8 +360,6 @@ static const struct err *
 totals_series(struct totalling *t)
 {
 	const struct err *e = NULL;
-	bool first = t->out->unit[0] == '\0' && t->out->period == 0;
-
 	symtab_desc(&t->s->syms, t->now, &t->desc, t->labels,
 	    BATCH_MAX_LABELS);
 	memset(t->groups, 0, (t->s->syms.labels.n + 1) * sizeof(*t->groups));
@@ -335,16 +369,9 @@ totals_series(struct totalling *t)
 	if (e == NULL)
 		e = totals_add_journals(t);
 	for (size_t i = 0; i < t->out->n_steps && e == NULL; i++) {
-		if (t->observed[i] == 0)
-			continue;
-		if (first)
-			strncpy(t->out->unit, t->desc.unit,
-			    sizeof(t->out->unit) - 1);
-		if (first)
-			t->out->period = t->desc.period;
-		else if (t->out->period != t->desc.period)
-			t->out->period = 1;
-		break;
+		if (t->observed[i] > 0 && t->out->unit[0] == '\0')
+			snprintf(t->out->unit, sizeof(t->out->unit), "%s",
+			    t->desc.unit);
 	}
 	totals_flush(t);
 	return e;
@@ -393,12 +420,14 @@ totals_run(struct totalling *t)
 	}
 	if (e == NULL && t->out->strings.failed)
 		e = err_nomem();
-	if (e == NULL)
+	if (e == NULL) {
+		totals_round(t);
 		totals_strings(t->out);
-	if (t->out->period == 0)
-		t->out->period = 1;
-	for (size_t g = 0; g < t->out->n_groups; g++)
+	}
+	for (size_t g = 0; g < t->out->n_groups; g++) {
 		free(t->cells[g].sums);
+		free(t->cells[g].denominators);
+	}
 	free(t->cells);
 	free(t->series);
 	free(t->sets);

@@ -333,6 +333,18 @@ selector_match_series(const struct selector *s, const struct series_desc *d)
 }
 
 bool
+selector_asks_stacks(const struct selector *s)
+{
+	static const struct series_desc any = {.kind = SERIES_FLOW};
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (!selector_of_series(&any, s->matchers[i].label))
+			return true;
+	}
+	return false;
+}
+
+bool
 selector_match_stack(const struct selector *s, const struct series_desc *d,
     const struct label *labels, size_t n)
 {

@@ -21,6 +21,14 @@ series_kind_name(enum series_kind kind)
 	return names[kind];
 }
 
+int64_t
+series_sample_units(enum series_kind kind, const char *unit, int64_t period)
+{
+	bool counts = period > 1 || strcmp(unit, "samples") == 0;
+
+	return kind == SERIES_FLOW && counts ? period : 0;
+}
+
 const char *
 frame_kind_name(enum frame_kind kind)
 {

@@ -62,6 +62,11 @@ series_is_profile(enum series_kind kind)
 	return kind == SERIES_FLOW || kind == SERIES_STOCK;
 }
 
+/* Units of one sample where counts are of samples, else 0: bytes of a heap and
+ * what was pushed in nanoseconds alone are no samples, nor is a mean. */
+int64_t series_sample_units(enum series_kind kind, const char *unit,
+    int64_t period);
+
 /* "flow", "stock", "gauge", "counter", "histogram". */
 const char *series_kind_name(enum series_kind kind);
 
@@ -117,6 +122,8 @@ bool selector_match_stack(const struct selector *s,
     const struct series_desc *d, const struct label *labels, size_t n);
 /* Does it demand anything of that label? */
 bool selector_has(const struct selector *s, const char *label);
+/* Has it matchers on other labels than a profile series always has? */
+bool selector_asks_stacks(const struct selector *s);
 /* The value V where the selector demands label="V"; else NULL. */
 const char *selector_equals(const struct selector *s, const char *label);
 

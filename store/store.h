@@ -204,12 +204,22 @@ const struct err *store_each_fact(struct store *s, enum fact_kind kind,
  * A profile: one call tree in pre-order, children sorted by name.  Frames
  * that look the same (kind and name) are one node.  Node 0 is the root;
  * where the query asked to split, depth 1 holds values or label sets.
+ *
+ * Amounts are in the unit, whatever the periods, files and slots that they
+ * come from; how many samples they are of stands beside (profile_samples()).
+ * A stock's are means over its observations, rounded so that each node is
+ * less than a unit from its mean, and the root, which is that of all, half
+ * of one at most.
  */
 struct profile_node {
 	const char *name;   /* NUL-terminated, any bytes; owned by profile */
 	const char *module; /* of one of the frames, or "" */
 	enum frame_kind kind;
 	uint32_t depth, parent;
+	int128 self, total; /* units */
+};
+
+struct profile_samples {
 	int128 self, total;
 };
 
@@ -220,16 +230,44 @@ struct profile {
 	                * of its parent, which are not shown one by one, and
 	                * what they have; see store_query_profile_largest() */
 	int64_t from_ns, until_ns; /* what it really covers */
-	int64_t period;            /* units a count; 1 when periods are mixed */
+	int64_t period; /* units a sample; 0: several, or nothing is sampled */
+	struct profile_samples *samples; /* by node, of several periods where
+	                                  * each counts samples; else NULL */
 	char unit[32];
 	bool sets;                 /* depth 1 holds label sets */
 	enum series_kind kind;
 	uint64_t slots;   /* of the widest series: slots with an observation */
 	uint64_t series;  /* matched, with data */
 	uint64_t blocks;  /* read */
-	uint64_t stacks;
+	uint64_t stacks;  /* that were seen; a stock of one may round to 0 */
 	struct buf strings; /* private */
 };
+
+/* The samples of an amount of one period. */
+static inline int128
+samples_of(int128 amount, int64_t period)
+{
+	uint64_t v = (uint64_t)amount;
+
+	return (int128)v == amount ? (int128)(v / (uint64_t)period)
+				   : amount / period;
+}
+
+/* How many samples a node's amounts are of; false where that is not known:
+ * bytes, means, and what was pushed without a period are of none. */
+static inline bool
+profile_samples(const struct profile *p, size_t node,
+    struct profile_samples *out)
+{
+	*out = (struct profile_samples){0, 0};
+	if (p->samples != NULL)
+		*out = p->samples[node];
+	else if (p->period > 0)
+		*out = (struct profile_samples){
+		    samples_of(p->nodes[node].self, p->period),
+		    samples_of(p->nodes[node].total, p->period)};
+	return p->samples != NULL || p->period > 0;
+}
 
 struct profile_query {
 	const struct selector *selector; /* profiles only */
@@ -241,9 +279,9 @@ struct profile_query {
 
 /*
  * The exact sum over a range.  A slot that the range cuts is cut by
- * telescoping floors (see format.h), so that partitions add up.  No data
- * gives a profile with one node and slots 0.  Several units in one answer
- * are an error (ERR_REQUEST 422).
+ * telescoping floors of counts (see format.h), so that partitions add up; of
+ * a stock it is observed as a whole.  No data gives a profile with one node
+ * and slots 0.  Several units in one answer are an error (ERR_REQUEST 422).
  */
 const struct err *store_query_profile(struct store *s,
     const struct profile_query *q, struct profile **out);
@@ -279,7 +317,7 @@ struct totals_query {
 #define TOTALS_CELLS_MAX (1u << 20) /* groups times steps: ERR_REQUEST 413 */
 
 struct totals_step {
-	int128 sum;      /* units; a stock's average */
+	int128 sum;      /* units; a stock's mean, rounded to the nearest */
 	uint64_t count;  /* observations of the widest series; 0: no data */
 };
 
@@ -294,8 +332,7 @@ struct totals_group {
 struct totals {
 	struct totals_group *groups; /* strings live as long as this object */
 	size_t n_groups, n_steps;
-	int64_t period; /* units a count; 1 where periods are mixed */
-	char unit[32];  /* of the first series */
+	char unit[32]; /* of the first series */
 	struct buf strings; /* private */
 };
 

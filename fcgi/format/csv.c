@@ -35,10 +35,19 @@ csv_put_share(struct buf *out, int128 part, int128 whole)
 		    6);
 }
 
+static void
+csv_put_samples(struct buf *out, const struct table *t, int128 n)
+{
+	buf_put_u8(out, ',');
+	if (t->sampled)
+		writer_put_int(out, n);
+}
+
 void
 csv_put_table(struct buf *out, const struct table *t)
 {
-	buf_printf(out, "function,kind,self,total,self_share,total_share\r\n");
+	buf_printf(out, "function,kind,self,total,self_share,total_share,"
+	    "self_samples,total_samples\r\n");
 	for (size_t i = 0; i < t->n_rows; i++) {
 		const struct table_row *r = &t->rows[i];
 
@@ -49,6 +58,8 @@ csv_put_table(struct buf *out, const struct table *t)
 		writer_put_int(out, r->total[0]);
 		csv_put_share(out, r->self[0], t->sum[0]);
 		csv_put_share(out, r->total[0], t->sum[0]);
+		csv_put_samples(out, t, r->self_samples[0]);
+		csv_put_samples(out, t, r->total_samples[0]);
 		buf_put(out, "\r\n", 2);
 	}
 }

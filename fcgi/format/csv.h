@@ -8,7 +8,8 @@
 
 #include "table.h"
 
-/* function,kind,self,total,self_share,total_share of a single profile. */
+/* function,kind,self,total,self_share,total_share,self_samples,total_samples
+ * of a single profile; samples are empty where they are not known. */
 void csv_put_table(struct buf *out, const struct table *t);
 
 #endif

@@ -12,6 +12,7 @@
 #include "store/store.h"
 
 struct diff_side {
+	const struct profile *p;
 	const struct profile_node *at, *end;
 };
 
@@ -33,9 +34,13 @@ static void
 diff_take(struct diff_node *node, struct diff_side *s, int side)
 {
 	const struct profile_node *n = s->at++;
+	struct profile_samples samples;
 
+	profile_samples(s->p, (size_t)(n - s->p->nodes), &samples);
 	node->self[side] = n->self;
 	node->total[side] = n->total;
+	node->self_samples[side] = samples.self;
+	node->total_samples[side] = samples.total;
 	if (node->name != NULL)
 		return;
 	node->name = n->name;
@@ -75,11 +80,20 @@ diff_depth(const struct profile *p)
 	return depth;
 }
 
+/* Nothing is no samples, of whatever. */
+static bool
+diff_is_sampled(const struct profile *p)
+{
+	struct profile_samples samples;
+
+	return profile_samples(p, 0, &samples) || p->nodes[0].total == 0;
+}
+
 const struct err *
 diff_new(struct diff **out, const struct profile *a, const struct profile *b)
 {
-	struct diff_side sa = {a->nodes, a->nodes + a->n_nodes};
-	struct diff_side sb = {b->nodes, b->nodes + b->n_nodes};
+	struct diff_side sa = {a, a->nodes, a->nodes + a->n_nodes};
+	struct diff_side sb = {b, b->nodes, b->nodes + b->n_nodes};
 	uint32_t da = diff_depth(a), db = diff_depth(b);
 	struct diff *d = calloc(1, sizeof(*d));
 	uint32_t *open;
@@ -94,6 +108,7 @@ diff_new(struct diff **out, const struct profile *a, const struct profile *b)
 		diff_free(d);
 		return err_nomem();
 	}
+	d->sampled = diff_is_sampled(a) && diff_is_sampled(b);
 	diff_merge(d, &sa, &sb, open);
 	free(open);
 	*out = d;

@@ -15,6 +15,7 @@
 #ifndef FCGI_FORMAT_DIFF_H
 #define FCGI_FORMAT_DIFF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,19 +33,21 @@ struct diff_node {
 	enum frame_kind kind;
 	uint32_t depth, parent; /* parent < own number; 0 for the root */
 	int128 self[2], total[2]; /* by DIFF_A, DIFF_B */
+	int128 self_samples[2], total_samples[2]; /* 0 where !sampled */
 };
 
 struct diff {
 	struct diff_node *nodes; /* nodes[0] is the root */
 	size_t n_nodes;
+	bool sampled; /* are the samples of both sides known? */
 };
 
 /*
  * Aligns two profiles whose children are sorted by (name, kind), as the
  * store's and stacks_profile()'s are.  Nodes are equal when their names and
  * kinds are, all the way up.  The result borrows the strings of both: free
- * it first.  Units and periods are not looked at: comparing them is the
- * caller's business.  Errors: ENOMEM.
+ * it first.  Units are not looked at: comparing them is the caller's
+ * business.  Errors: ENOMEM.
  */
 const struct err *diff_new(struct diff **out, const struct profile *a,
     const struct profile *b);

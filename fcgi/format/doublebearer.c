@@ -15,13 +15,19 @@
 struct double_frame {
 	uint32_t name, level;
 	int128 x[2], total[2], self[2];
+	int128 total_samples[2], self_samples[2];
+};
+
+/* What a frame's children that are not kept have. */
+struct double_cut {
+	int128 total[2], samples[2];
 };
 
 struct double_work {
 	const struct diff *d;
 	double *share;  /* per node: the larger of its two shares */
 	bool *keep;
-	int128 (*cut)[2];    /* per node: of children that are not kept */
+	struct double_cut *cut; /* per node */
 	int128 (*next_x)[2]; /* by level */
 	uint32_t *open;      /* by level: the node */
 	uint32_t *index;     /* names by hash */
@@ -125,8 +131,12 @@ double_select(struct double_work *w, int64_t max_nodes)
 
 		if (w->keep[i] || !w->keep[node->parent])
 			continue;
-		w->cut[node->parent][0] += node->total[0];
-		w->cut[node->parent][1] += node->total[1];
+		for (int s = 0; s < 2; s++) {
+			struct double_cut *cut = &w->cut[node->parent];
+
+			cut->total[s] += node->total[s];
+			cut->samples[s] += node->total_samples[s];
+		}
 	}
 }
 
@@ -148,20 +158,22 @@ double_name(struct double_work *w, const char *text, enum flame_kind kind)
 
 static void
 double_frame(struct double_work *w, uint32_t level, uint32_t name,
-    const int128 total[2], const int128 self[2])
+    const struct diff_node *n)
 {
 	struct double_frame *f = &w->frames[w->n_frames++];
 
 	*f = (struct double_frame){.name = name, .level = level};
 	for (int s = 0; s < 2; s++) {
 		f->x[s] = level > 0 ? w->next_x[level - 1][s] : 0;
-		f->total[s] = total[s];
-		f->self[s] = self[s];
+		f->total[s] = n->total[s];
+		f->self[s] = n->self[s];
+		f->total_samples[s] = n->total_samples[s];
+		f->self_samples[s] = n->self_samples[s];
 		if (level > 0)
-			w->next_x[level - 1][s] += total[s];
-		w->next_x[level][s] = f->x[s] + self[s];
-		if (self[s] > w->max_self)
-			w->max_self = self[s];
+			w->next_x[level - 1][s] += n->total[s];
+		w->next_x[level][s] = f->x[s] + n->self[s];
+		if (n->self[s] > w->max_self)
+			w->max_self = n->self[s];
 	}
 	if (level + 1 > w->n_levels)
 		w->n_levels = level + 1;
@@ -172,11 +184,16 @@ double_close(struct double_work *w, uint32_t depth, uint32_t level,
     const char *other)
 {
 	while (depth > level) {
-		const int128 *cut = w->cut[w->open[--depth]];
+		const struct double_cut *cut = &w->cut[w->open[--depth]];
+		const struct diff_node n = {
+		    .self = {cut->total[0], cut->total[1]},
+		    .total = {cut->total[0], cut->total[1]},
+		    .self_samples = {cut->samples[0], cut->samples[1]},
+		    .total_samples = {cut->samples[0], cut->samples[1]}};
 
-		if (cut[0] > 0 || cut[1] > 0)
+		if (cut->total[0] > 0 || cut->total[1] > 0)
 			double_frame(w, depth + 1, double_name(w, other,
-			    FLAME_UNKNOWN), cut, cut);
+			    FLAME_UNKNOWN), &n);
 	}
 }
 
@@ -196,7 +213,7 @@ double_lay(struct double_work *w, const char *other)
 		double_frame(w, n->depth, i == 0
 		    ? double_name(w, "total", FLAME_UNKNOWN)
 		    : double_name(w, n->name, flame_kind_of(n->kind,
-		    n->module)), n->total, n->self);
+		    n->module)), n);
 	}
 	double_close(w, depth, 0, other);
 }
@@ -237,6 +254,29 @@ double_put_levels(struct writer *w, struct double_frame **order, size_t n)
 		writer_close(w, ']');
 }
 
+/* In the order of the levels. */
+static void
+double_put_samples(struct writer *w, struct double_frame **order, size_t n)
+{
+	writer_key(w, "sample_levels");
+	writer_open(w, '[');
+	for (size_t i = 0; i < n; i++) {
+		const struct double_frame *f = order[i];
+
+		if (i > 0 && f->level != order[i - 1]->level)
+			writer_close(w, ']');
+		if (i == 0 || f->level != order[i - 1]->level)
+			writer_open(w, '[');
+		for (int s = 0; s < 2; s++) {
+			writer_int128(w, f->total_samples[s]);
+			writer_int128(w, f->self_samples[s]);
+		}
+	}
+	if (n > 0)
+		writer_close(w, ']');
+	writer_close(w, ']');
+}
+
 static void
 double_put_names(struct writer *w, const struct double_work *k, bool kinds)
 {
@@ -248,7 +288,8 @@ double_put_names(struct writer *w, const struct double_work *k, bool kinds)
 }
 
 static const struct err *
-double_put(struct writer *w, const struct double_work *k, bool kinds)
+double_put(struct writer *w, const struct double_work *k,
+    const struct doublebearer_options *o)
 {
 	struct double_frame **order = malloc(k->n_frames * sizeof(*order));
 	const struct diff_node *root = &k->d->nodes[0];
@@ -272,10 +313,12 @@ double_put(struct writer *w, const struct double_work *k, bool kinds)
 	writer_key(w, "maxSelf");
 	writer_int128(w, k->max_self);
 	writer_close(w, '}');
-	if (kinds) {
+	if (o->kinds) {
 		writer_key(w, "kinds");
 		double_put_names(w, k, true);
 	}
+	if (o->samples && k->d->sampled)
+		double_put_samples(w, order, k->n_frames);
 	free(order);
 	return NULL;
 }
@@ -293,7 +336,7 @@ doublebearer_put(struct writer *w, const struct diff *d,
 	}
 	double_select(&k, o->max_nodes);
 	double_lay(&k, o->other);
-	e = double_put(w, &k, o->kinds);
+	e = double_put(w, &k, o);
 	double_fini(&k);
 	return e;
 }

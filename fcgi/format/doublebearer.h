@@ -23,6 +23,9 @@ struct doublebearer_options {
 	int64_t max_nodes; /* beside those for what was cut; -1: all */
 	const char *other; /* their name */
 	bool kinds;        /* a member "kinds" too, as of flamebearer.h */
+	bool samples;      /* and, where they are known, "sample_levels": in
+	                    * the order of levels [total samples A, self A,
+	                    * total B, self B, ...] */
 };
 
 /*

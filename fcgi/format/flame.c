@@ -251,7 +251,7 @@ flame_least(int128 total, double min_share)
 /* Drops what is smaller than the share, and gathers all that is not kept at
  * the nearest node above it that is. */
 static void
-flame_cut(struct flame_work *w, double min_share)
+flame_gather(struct flame_work *w, double min_share)
 {
 	int128 least = flame_least(w->total[0], min_share);
 	uint32_t *above = w->above;
@@ -359,6 +359,79 @@ flame_forget_names(struct flame *f, struct flame_work *w)
 		f->frames[i].name = number[f->frames[i].name];
 }
 
+/* Samples by node as focus and ignore leave them, for frames of several
+ * periods; `s` is by node. */
+static void
+flame_sum_samples(const struct flame_work *w, struct profile_samples *s)
+{
+	for (size_t i = 0; i < w->p->n_nodes; i++)
+		s[i].self = s[i].total =
+		    w->self[i] != 0 ? w->p->samples[i].self : 0;
+	for (size_t i = w->p->n_nodes; i-- > 1;)
+		s[w->p->nodes[i].parent].total += s[i].total;
+}
+
+/* "(other)" is the last child of the frame that is open above it, and has
+ * what the others have left. */
+static const struct err *
+flame_count_samples(struct flame *f, const struct flame_work *w)
+{
+	struct profile_samples *s = malloc(w->p->n_nodes * sizeof(*s));
+
+	f->samples = malloc(f->n_frames * sizeof(*f->samples));
+	if (s == NULL || f->samples == NULL) {
+		free(s);
+		return err_nomem();
+	}
+	flame_sum_samples(w, s);
+	for (size_t i = 0; i < f->n_frames; i++) {
+		const struct flame_frame *a = &f->frames[i];
+		uint32_t up = a->level > 0 ? w->open[a->level - 1] : 0;
+
+		if (a->node != FLAME_NO_NODE) {
+			f->samples[i] = s[a->node];
+			w->open[a->level] = a->node;
+			s[a->node].total -= s[a->node].self; /* children's */
+		} else {
+			f->samples[i].self = f->samples[i].total = s[up].total;
+		}
+		if (a->level > 0)
+			s[up].total -= f->samples[i].total;
+	}
+	free(s);
+	return NULL;
+}
+
+bool
+flame_samples(const struct flame *f, size_t frame,
+    struct profile_samples *out)
+{
+	*out = (struct profile_samples){0, 0};
+	if (f->samples != NULL)
+		*out = f->samples[frame];
+	else if (f->period > 0)
+		*out = (struct profile_samples){
+		    samples_of(f->frames[frame].self, f->period),
+		    samples_of(f->frames[frame].total, f->period)};
+	return f->samples != NULL || f->period > 0;
+}
+
+void
+flame_cut(const struct flame *f, struct flame_cut *out)
+{
+	*out = (struct flame_cut){0, 0, 0};
+	for (size_t i = 0; i < f->n_frames; i++) {
+		struct profile_samples s;
+
+		if (f->frames[i].node != FLAME_NO_NODE)
+			continue;
+		flame_samples(f, i, &s);
+		out->total += f->frames[i].total;
+		out->samples += s.total;
+		out->n_nodes += f->frames[i].n_cut;
+	}
+}
+
 static uint32_t
 flame_depth(const struct profile *p)
 {
@@ -388,11 +461,11 @@ flame_build(struct flame *f, struct flame_work *w,
 		return e;
 	flame_sum(w);
 	flame_select(w, o->max_nodes, (int128 *)(void *)f->frames);
-	flame_cut(w, o->min_share);
+	flame_gather(w, o->min_share);
 	f->total = w->total[0];
 	flame_frames(f, w, o->other);
 	flame_forget_names(f, w);
-	return NULL;
+	return p->samples != NULL ? flame_count_samples(f, w) : NULL;
 }
 
 static const struct err *
@@ -404,6 +477,7 @@ flame_lay_out(struct flame *f, const struct profile *p,
 	const struct err *e = NULL;
 
 	f->before = p->nodes[0].total;
+	f->period = p->period;
 	if (flame_is_shaped(o)) {
 		e = flame_shape(&f->shaped, p, o);
 		w.p = f->shaped;
@@ -442,6 +516,7 @@ flame_free(struct flame *f)
 		return;
 	free(f->names);
 	free(f->frames);
+	free(f->samples);
 	profile_free(f->shaped);
 	lay_free(f->lay);
 	free(f);

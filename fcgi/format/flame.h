@@ -62,8 +62,11 @@ struct flame {
 	struct flame_frame *frames; /* frames[0] is the root; NULL: see lay */
 	size_t n_frames;
 	uint32_t n_levels;
-	int128 total;  /* of what focus and ignore left */
+	int128 total;  /* of what focus and ignore left; units */
 	int128 before; /* of the whole profile */
+	int64_t period; /* units a sample, and, where several are mixed, the */
+	struct profile_samples *samples; /* samples by frame: as store.h has
+	                                  * them; else 0 and NULL */
 	int128 max_self; /* 0 where frames is NULL */
 	struct profile *shaped; /* private: what the names are borrowed from */
 	struct lay *lay; /* private: frames are placed as they are walked */
@@ -108,6 +111,18 @@ struct flame_walk {
 	struct lay_open *open;
 	uint32_t depth;
 };
+
+/* As profile_samples(), of a frame of frames[]. */
+bool flame_samples(const struct flame *f, size_t frame,
+    struct profile_samples *out);
+
+/* What "(other)" has of a flame: what is not shown frame by frame. */
+struct flame_cut {
+	int128 total, samples; /* samples: 0 where they are not known */
+	uint64_t n_nodes;
+};
+
+void flame_cut(const struct flame *f, struct flame_cut *out);
 
 /* False when out of memory.  The flame outlives the walk. */
 bool flame_walk_init(struct flame_walk *w, const struct flame *f);

@@ -26,7 +26,7 @@ struct shape {
 	struct map64 frames; /* addresses and kind -> frame */
 	uint32_t *frame;     /* by node: its frame in s */
 	uint32_t *node;      /* by node: where its stack ends in s */
-	uint32_t type;
+	uint32_t type, samples; /* of s; samples: where p has them by node */
 	size_t limit;        /* nodes of s */
 };
 
@@ -83,8 +83,12 @@ static const struct err *
 shape_add(struct shape *h, uint32_t node, size_t i)
 {
 	if (h->self[i] > INT64_MAX)
-		return err_new(ERR_REQUEST, 413, "more samples than 2^63");
+		return err_new(ERR_REQUEST, 413, "more than 2^63 %s",
+		    h->p->unit);
 	stacks_add(h->s, node, h->type, (int64_t)h->self[i]);
+	if (h->p->samples != NULL && h->self[i] != 0)
+		stacks_add(h->s, node, h->samples,
+		    (int64_t)h->p->samples[i].self);
 	return NULL;
 }
 
@@ -129,14 +133,35 @@ shape_upwards(struct shape *h)
 	return e;
 }
 
+/* The samples' own tree has the same nodes. */
+static const struct err *
+shape_samples(const struct shape *h, struct profile *to)
+{
+	struct profile *p = NULL;
+	const struct err *e = stacks_profile(h->s, h->samples, &p);
+
+	if (e == NULL)
+		to->samples = calloc(to->n_nodes, sizeof(*to->samples));
+	if (e == NULL && to->samples == NULL)
+		e = err_nomem();
+	for (size_t i = 0; e == NULL && i < to->n_nodes; i++)
+		to->samples[i] = (struct profile_samples){p->nodes[i].self,
+		    p->nodes[i].total};
+	profile_free(p);
+	return e;
+}
+
 static const struct err *
 shape_run(struct shape *h, struct profile **out)
 {
-	const struct stacks_type type = {"", h->p->unit, h->p->period,
-	    h->p->kind};
+	const struct stacks_type type = {"", h->p->unit, 1, h->p->kind};
+	const struct stacks_type samples = {"samples", "samples", 1,
+	    SERIES_FLOW};
 	const struct err *e;
 
 	h->type = stacks_type(h->s, &type);
+	if (h->p->samples != NULL)
+		h->samples = stacks_type(h->s, &samples);
 	e = flame_filter(h->p, h->o->focus, h->o->ignore, h->self);
 	if (e == NULL)
 		e = shape_frames(h);
@@ -146,6 +171,10 @@ shape_run(struct shape *h, struct profile **out)
 		e = stacks_error(h->s);
 	if (e == NULL)
 		e = stacks_profile(h->s, h->type, out);
+	if (e == NULL)
+		(*out)->period = h->p->period;
+	if (e == NULL && h->p->samples != NULL)
+		e = shape_samples(h, *out);
 	return e;
 }
 
@@ -173,7 +202,10 @@ flame_shape(struct profile **out, const struct profile *p,
 	free(h.self);
 	free(h.frame);
 	free(h.node);
-	if (e == NULL) {
+	if (e != NULL) {
+		profile_free(*out);
+		*out = NULL;
+	} else {
 		(*out)->from_ns = p->from_ns;
 		(*out)->until_ns = p->until_ns;
 		(*out)->slots = p->slots;

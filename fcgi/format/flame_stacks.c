@@ -30,7 +30,8 @@ struct lay {
 	uint32_t *rank;        /* by frame; at last its name's number */
 	size_t n_frames, n_nodes;
 	int64_t least;         /* total of what is drawn, at least */
-	struct lay_node *nodes;
+	int64_t period;        /* units of a count: frames are in units, */
+	struct lay_node *nodes; /* all else is in counts */
 	uint32_t *n_cut;
 };
 
@@ -247,9 +248,9 @@ lay_enter(struct flame_walk *w, uint32_t node, int64_t x)
 	    .name = node == 0 ? 0 : l->rank[l->s->nodes[node].edge],
 	    .level = w->depth,
 	    .node = FLAME_NO_NODE,
-	    .x = x,
-	    .total = n->total,
-	    .self = self};
+	    .x = (int128)x * l->period,
+	    .total = (int128)n->total * l->period,
+	    .self = (int128)self * l->period};
 	w->open[w->depth++] = (struct lay_open){node, n->first,
 	    x + self, x + n->total};
 	return &w->frame;
@@ -259,13 +260,15 @@ lay_enter(struct flame_walk *w, uint32_t node, int64_t x)
 static const struct flame_frame *
 lay_other(struct flame_walk *w, struct lay_open *o)
 {
+	int128 period = w->f->lay->period, total = (o->end - o->x) * period;
+
 	w->frame = (struct flame_frame){.name = 1,
 	    .level = w->depth,
 	    .node = FLAME_NO_NODE,
 	    .n_cut = w->f->lay->n_cut[o->node],
-	    .x = o->x,
-	    .total = o->end - o->x,
-	    .self = o->end - o->x};
+	    .x = o->x * period,
+	    .total = total,
+	    .self = total};
 	o->x = o->end;
 	return &w->frame;
 }
@@ -319,6 +322,7 @@ lay_free(struct lay *l)
 static const struct err *
 lay_build(struct lay *l, struct flame *f, const struct flame_options *o)
 {
+	struct stacks_type t;
 	const struct err *e;
 
 	if ((e = lay_begin(l, o->min_share)) != NULL)
@@ -326,7 +330,10 @@ lay_build(struct lay *l, struct flame *f, const struct flame_options *o)
 	lay_gather(l, f);
 	if ((e = lay_sort_all(l)) != NULL)
 		return e;
-	f->total = f->before = l->nodes[0].total;
+	stacks_get_type(l->s, l->type, &t);
+	l->period = t.period;
+	f->period = series_sample_units(t.kind, t.unit, t.period);
+	f->total = f->before = (int128)l->nodes[0].total * t.period;
 	return lay_names(l, f, o->other) ? NULL : err_nomem();
 }
 

@@ -56,6 +56,31 @@ flamebearer_put(struct writer *w, const struct flame *f)
 	return true;
 }
 
+bool
+flamebearer_put_samples(struct writer *w, const struct flame *f)
+{
+	uint32_t *index, *first;
+
+	if (f->samples == NULL)
+		return true;
+	if (!flame_by_level(f, &index, &first))
+		return false;
+	writer_key(w, "sample_levels");
+	writer_open(w, '[');
+	for (uint32_t l = 0; l < f->n_levels; l++) {
+		writer_open(w, '[');
+		for (uint32_t i = first[l]; i < first[l + 1]; i++) {
+			writer_int128(w, f->samples[index[i]].total);
+			writer_int128(w, f->samples[index[i]].self);
+		}
+		writer_close(w, ']');
+	}
+	writer_close(w, ']');
+	free(index);
+	free(first);
+	return true;
+}
+
 void
 flamebearer_put_kinds(struct writer *w, const struct flame *f)
 {

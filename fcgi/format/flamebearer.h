@@ -5,7 +5,8 @@
  *	levels[l] = [dx, total, self, name, dx, total, self, name, ...]
  *
  * dx is the distance from the end of the frame to the left in the same
- * level (from 0 for the first): x = end of the previous + dx.
+ * level (from 0 for the first): x = end of the previous + dx.  Amounts are in
+ * the unit: their ticks of 1 / sampleRate seconds are nanoseconds.
  */
 #ifndef FCGI_FORMAT_FLAMEBEARER_H
 #define FCGI_FORMAT_FLAMEBEARER_H
@@ -19,6 +20,13 @@
  * memory.
  */
 bool flamebearer_put(struct writer *w, const struct flame *f);
+
+/*
+ * Writes the member "sample_levels" where several periods are mixed, so that
+ * samples do not follow from amounts: in the order of levels
+ * [total samples, self samples, ...].  False when out of memory.
+ */
+bool flamebearer_put_samples(struct writer *w, const struct flame *f);
 
 /* Writes the member "kinds": the kind of code of each name, in the order of
  * names[]. */

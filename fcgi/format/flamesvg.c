@@ -309,6 +309,22 @@ svg_put_rests(struct svg *s)
 
 #define SVG_FRAME_MEAN 200 /* bytes of text, about */
 
+/* Samples say more of a time than its nanoseconds do. */
+static void
+svg_number(struct svg *s)
+{
+	const struct flamesvg_options *o = s->o;
+	bool sampled = s->diff != NULL ? s->diff->sampled
+	    : s->f->samples != NULL || s->f->period > 0;
+
+	s->time = strcmp(o->units, "nanoseconds") == 0;
+	s->bytes = strcmp(o->units, "bytes") == 0 && o->called == NULL;
+	s->counted = sampled && (s->time || strcmp(o->units, "samples") == 0);
+	s->number = o->called != NULL ? o->called : s->counted ? "samples"
+	    : s->time ? "ns" : o->units;
+	s->n_number = strnlen(s->number, SVG_UNITS_MAX);
+}
+
 static bool
 svg_put(struct svg *s)
 {
@@ -318,8 +334,7 @@ svg_put(struct svg *s)
 	s->pixels = (double)(o->width - 2 * SVG_SIDE);
 	s->least = flamesvg_min_share(o) * (double)s->f->total;
 	s->per_tick = s->f->total > 0 ? 1e6 / (double)s->f->total : 0;
-	s->bytes = strcmp(o->units, "bytes") == 0;
-	s->n_units = strnlen(o->units, SVG_UNITS_MAX);
+	svg_number(s);
 	good = svg_names(s) && svg_survey(s) && svg_wait(s) &&
 	    (o->flush != NULL || buf_reserve(s->out,
 	        s->f->n_frames * SVG_FRAME_MEAN));

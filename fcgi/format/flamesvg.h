@@ -25,9 +25,11 @@ struct diff;
 
 struct flamesvg_options {
 	const char *title, *subtitle;
-	const char *units;   /* what a tick is: "samples"; "bytes" as kB, MB */
-	int64_t period_ns;   /* of a tick of time; 0: ticks are no time */
-	int64_t period_bytes; /* of a tick of "bytes"; 0: one */
+	const char *units;   /* of amounts: "bytes" as kB, MB; "nanoseconds" as
+	                      * seconds, beside the samples where those are
+	                      * known */
+	const char *called;  /* what people call the number that is shown;
+	                      * NULL: samples, or the units */
 	const char *empty;   /* what to say where there is nothing to draw */
 	int64_t width;       /* of the picture in pixels */
 	double min_width;    /* frames with fewer pixels are gathered */
@@ -53,10 +55,11 @@ struct flamesvg_pair {
 	int128 whole[2];   /* that shares are of; 0: the tree's own */
 	const char *words; /* how the weights came about, for people */
 	bool by_b;         /* widths are B's; what is only in A vanishes */
-	bool few;          /* ticks are samples: mark where they are few */
 };
 
-#define FLAMESVG_FEW 100 /* samples of A and B together */
+/* Samples of A and B together, where they are known, below which a frame is
+ * marked. */
+#define FLAMESVG_FEW 100
 
 /*
  * Appends the differential picture of a tree.  `f` says which frames: it is

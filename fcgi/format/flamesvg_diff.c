@@ -12,15 +12,21 @@
  * rounding is seen, and exact in the script's numbers. */
 #define DIFF_TICKS 0x1p50
 
+static bool
+diff_is_few(const struct svg *s, const struct svg_frame *a)
+{
+	return s->diff->sampled && a->side[DIFF_A].samples +
+	    a->side[DIFF_B].samples < FLAMESVG_FEW;
+}
+
 double
 svg_change(const struct svg *s, const struct svg_frame *a, bool *few)
 {
-	double va = (double)a->side[DIFF_A] * s->pair->weight[DIFF_A];
-	double vb = (double)a->side[DIFF_B] * s->pair->weight[DIFF_B];
+	double va = (double)a->side[DIFF_A].total * s->pair->weight[DIFF_A];
+	double vb = (double)a->side[DIFF_B].total * s->pair->weight[DIFF_B];
 	double most = va > vb ? va : vb;
 
-	*few = s->pair->few &&
-	    a->side[DIFF_A] + a->side[DIFF_B] < FLAMESVG_FEW;
+	*few = diff_is_few(s, a);
 	return most > 0 ? (vb - va) / most : 0;
 }
 
@@ -40,9 +46,10 @@ diff_put_side(char *p, const struct svg *s, const struct svg_frame *a,
 
 	*p++ = side == DIFF_A ? 'A' : 'B';
 	*p++ = ' ';
-	p = svg_grouped(p, a->side[side]);
+	p = svg_grouped(p, s->counted ? a->side[side].samples
+				      : a->side[side].total);
 	*p++ = ' ';
-	return whole > 0 ? svg_percent(p, a->side[side], whole)
+	return whole > 0 ? svg_percent(p, a->side[side].total, whole)
 			 : svg_str(p, "of nothing");
 }
 
@@ -60,20 +67,19 @@ svg_put_change(char *p, const struct svg *s, const struct svg_frame *a)
 {
 	const int128 whole[2] = {svg_whole(s, DIFF_A), svg_whole(s, DIFF_B)};
 	const double *w = s->pair->weight;
-	double va = (double)a->side[DIFF_A] * w[DIFF_A];
-	double vb = (double)a->side[DIFF_B] * w[DIFF_B];
-	size_t n = strlen(s->o->units);
+	double va = (double)a->side[DIFF_A].total * w[DIFF_A];
+	double vb = (double)a->side[DIFF_B].total * w[DIFF_B];
 
-	memcpy(p, s->o->units, n < 64 ? n : 64);
-	p = svg_str(p + (n < 64 ? n : 64), ": ");
+	p = (char *)memcpy(p, s->number, s->n_number) + s->n_number;
+	p = svg_str(p, ": ");
 	p = diff_put_side(p, s, a, DIFF_A);
 	p = svg_str(p, ", ");
 	p = diff_put_side(p, s, a, DIFF_B);
 	if (whole[DIFF_A] > 0 && whole[DIFF_B] > 0) {
 		p = svg_str(p, "; ");
 		p = diff_put_signed(p, 100 *
-		    ((double)a->side[DIFF_B] / (double)whole[DIFF_B] -
-		    (double)a->side[DIFF_A] / (double)whole[DIFF_A]));
+		    ((double)a->side[DIFF_B].total / (double)whole[DIFF_B] -
+		    (double)a->side[DIFF_A].total / (double)whole[DIFF_A]));
 		p = svg_str(p, " points");
 	}
 	if (w[DIFF_A] > 0 && w[DIFF_B] > 0) {
@@ -85,8 +91,7 @@ svg_put_change(char *p, const struct svg *s, const struct svg_frame *a)
 			p = svg_str(p, va > 0 ? "over a million %"
 			    : vb > 0 ? "only in B" : "nothing");
 	}
-	if (s->pair->few &&
-	    a->side[DIFF_A] + a->side[DIFF_B] < FLAMESVG_FEW)
+	if (diff_is_few(s, a))
 		p = svg_str(p, "; few samples");
 	return p;
 }

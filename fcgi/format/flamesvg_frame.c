@@ -38,33 +38,37 @@ frame_bytes(char *p, int128 bytes)
 
 /* Milliseconds, rounded; almost all numbers are small. */
 static uint64_t
-frame_milliseconds(int128 ticks, int64_t period_ns)
+frame_milliseconds(int128 ns)
 {
-	if (ticks >> 31 == 0 && period_ns >> 31 == 0)
-		return ((uint64_t)ticks * (uint64_t)period_ns + 500000) /
-		    1000000;
-	return (uint64_t)((ticks * period_ns + 500000) / 1000000);
+	if (ns >> 62 == 0)
+		return ((uint64_t)ns + 500000) / 1000000;
+	return (uint64_t)((ns + 500000) / 1000000);
+}
+
+static int128
+frame_samples(const struct svg *s, const struct svg_frame *a)
+{
+	return s->f->samples != NULL ? a->samples
+				     : samples_of(a->total, s->f->period);
 }
 
 /* "1,234 samples, 12.34%, 12.46 s" */
 char *
-svg_put_value(char *p, const struct svg *s, int128 total)
+svg_put_value(char *p, const struct svg *s, const struct svg_frame *a)
 {
-	const struct flamesvg_options *o = s->o;
-
 	if (s->bytes) {
-		p = frame_bytes(p, total *
-		    (o->period_bytes > 0 ? o->period_bytes : 1));
+		p = frame_bytes(p, a->total);
 	} else {
-		p = svg_grouped(p, total);
+		p = svg_grouped(p, s->counted ? frame_samples(s, a)
+					      : a->total);
 		*p++ = ' ';
-		p = (char *)memcpy(p, o->units, s->n_units) + s->n_units;
+		p = (char *)memcpy(p, s->number, s->n_number) + s->n_number;
 	}
 	p = PUT(p, ", ");
-	p = svg_percent(p, total, s->f->total);
-	if (o->period_ns > 0) {
+	p = svg_percent(p, a->total, s->f->total);
+	if (s->time) {
 		p = PUT(p, ", ");
-		p = svg_decimal(p, frame_milliseconds(total, o->period_ns), 3);
+		p = svg_decimal(p, frame_milliseconds(a->total), 3);
 		p = PUT(p, " s");
 	}
 	return p;
@@ -272,7 +276,7 @@ svg_put_frame(struct svg *s, const struct svg_frame *a)
 	}
 	p = PUT(p, " (");
 	p = s->diff != NULL ? svg_put_change(p, s, a)
-	                    : svg_put_value(p, s, a->total);
+	                    : svg_put_value(p, s, a);
 	p = PUT(p, ")</title>");
 	p = frame_put_rect(p, s, a, (uint64_t)row * SVG_ROW, colour);
 	s->out->len = (size_t)(p - (char *)s->out->data);

@@ -22,7 +22,10 @@ struct svg_frame {
 	uint32_t level;
 	uint64_t n_cut;  /* frames gathered here; 0: a frame of its own */
 	int128 x, total;
-	int128 side[2];  /* of a differential picture: A's and B's total */
+	int128 samples; /* of several periods; else they follow from total */
+	struct svg_side {
+		int128 total, samples;
+	} side[2]; /* of a differential picture: A's and B's */
 };
 
 /* Neighbours of a level that wait, as one grey bar. */
@@ -53,8 +56,10 @@ struct svg {
 	struct buf rests;     /* those that are over, as they are drawn */
 	uint32_t height; /* in levels, as drawn */
 	double *own;     /* by flame->names: own samples, as a share */
-	size_t n_units;  /* bytes of the units' name that are shown */
-	bool bytes;      /* the units are */
+	const char *number; /* what the number that is shown is called */
+	size_t n_number;    /* bytes of that */
+	bool bytes, time;   /* the units are */
+	bool counted;       /* the number is one of samples */
 };
 
 /* The longest text of numbers and markup around a frame's name. */
@@ -74,7 +79,7 @@ void svg_run_end(struct svg *s);
 bool svg_put_frame(struct svg *s, const struct svg_frame *a);
 
 /* The part of the title in brackets, without them, at p. */
-char *svg_put_value(char *p, const struct svg *s, int128 total);
+char *svg_put_value(char *p, const struct svg *s, const struct svg_frame *a);
 char *svg_put_change(char *p, const struct svg *s, const struct svg_frame *a);
 /* What shares of a side are of. */
 int128 svg_whole(const struct svg *s, int side);

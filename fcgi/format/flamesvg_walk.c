@@ -58,10 +58,10 @@ svg_survey(struct svg *s)
 /* A frame that is drawn and not closed yet. */
 struct svg_open {
 	int128 next_x;   /* where its next child begins */
-	int128 cut;      /* of children that are gathered */
+	int128 cut, samples; /* of children that are gathered */
 	uint64_t n_cut;
-	int128 rest[2];  /* A's and B's that no child has had so far */
-	int128 gathered[2];
+	struct svg_side rest[2]; /* A's and B's that no child has had so far */
+	struct svg_side gathered[2];
 };
 
 struct svg_walk {
@@ -81,6 +81,7 @@ walk_close(struct svg_walk *w, uint32_t level)
 		    .n_cut = o->n_cut,
 		    .x = o->next_x,
 		    .total = o->cut,
+		    .samples = o->samples,
 		    .side = {o->gathered[0], o->gathered[1]}};
 
 		if (o->cut <= 0)
@@ -102,12 +103,18 @@ walk_sides(struct svg_walk *w, const struct flame_frame *f,
 	if (w->s->diff == NULL)
 		return;
 	for (int i = 0; i < 2; i++) {
-		if (f->node != FLAME_NO_NODE)
-			a->side[i] = w->s->diff->nodes[f->node].total[i];
+		const struct diff_node *n = f->node == FLAME_NO_NODE ? NULL
+		    : &w->s->diff->nodes[f->node];
+
+		if (n != NULL)
+			a->side[i] = (struct svg_side){n->total[i],
+			    n->total_samples[i]};
 		else if (up != NULL)
 			a->side[i] = up->rest[i];
-		if (up != NULL)
-			up->rest[i] -= a->side[i];
+		if (up != NULL) {
+			up->rest[i].total -= a->side[i].total;
+			up->rest[i].samples -= a->side[i].samples;
+		}
 	}
 }
 
@@ -118,16 +125,33 @@ walk_gather(struct svg_walk *w, const struct flame_frame *f,
 	struct svg_open *up = &w->open[f->level - 1];
 
 	up->cut += f->total;
+	up->samples += a->samples;
 	up->n_cut += f->n_cut > 0 ? f->n_cut : 1;
-	up->gathered[0] += a->side[0];
-	up->gathered[1] += a->side[1];
+	for (int i = 0; i < 2; i++) {
+		up->gathered[i].total += a->side[i].total;
+		up->gathered[i].samples += a->side[i].samples;
+	}
 	w->hidden = f->level;
+}
+
+/* What is left for the children of a frame. */
+static void
+walk_rest(struct svg_walk *w, const struct flame_frame *f,
+    const struct svg_frame *a)
+{
+	const struct diff_node *n = &w->s->diff->nodes[f->node];
+
+	for (int i = 0; i < 2; i++)
+		w->open[f->level].rest[i] = (struct svg_side){
+		    a->side[i].total - n->self[i],
+		    a->side[i].samples - n->self_samples[i]};
 }
 
 static bool
 walk_frame(struct svg_walk *w, const struct flame_frame *f)
 {
-	struct svg_frame a = {f->name, f->level, 0, 0, f->total, {0, 0}};
+	struct svg_frame a = {.name = f->name, .level = f->level,
+	    .total = f->total};
 	struct svg_open *o = &w->open[f->level];
 
 	if (f->level > w->hidden) {
@@ -136,6 +160,8 @@ walk_frame(struct svg_walk *w, const struct flame_frame *f)
 	}
 	if (!walk_close(w, f->level))
 		return false;
+	if (w->s->f->samples != NULL)
+		a.samples = w->s->f->samples[f - w->s->f->frames].total;
 	w->hidden = UINT32_MAX;
 	walk_sides(w, f, &a);
 	if (f->level > 0 && (f->n_cut > 0 || svg_double(f->total) < w->s->least)) {
@@ -148,9 +174,7 @@ walk_frame(struct svg_walk *w, const struct flame_frame *f)
 	}
 	*o = (struct svg_open){.next_x = a.x + f->self};
 	if (w->s->diff != NULL && f->node != FLAME_NO_NODE)
-		for (int i = 0; i < 2; i++)
-			o->rest[i] = a.side[i] -
-			    w->s->diff->nodes[f->node].self[i];
+		walk_rest(w, f, &a);
 	w->depth = f->level + 1;
 	return svg_put_frame(w->s, &a);
 }

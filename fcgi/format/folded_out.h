@@ -1,7 +1,7 @@
 /*
  * A flame graph as folded text: "main;read;vfs_read_[k] 12", a line for each
- * stack with samples of its own, in the order of the tree.  What folded.h
- * reads, and every other tool for flame graphs.
+ * stack with something of its own, in the order of the tree and in the
+ * flame's unit.  What folded.h reads, and every other tool for flame graphs.
  *
  * A name's ';' and line ends become ':', as does a '#' that begins a line;
  * _[k], _[j] and _[i] at a frame's end say kernel, JIT and inlined code.

@@ -68,7 +68,7 @@ html_put_base64(struct buf *out, const uint8_t *p, size_t n)
 	}
 }
 
-/* A number of ticks and its share. */
+/* An amount and its share. */
 static void
 html_put_value(struct buf *out, const int128 v[2], const int128 whole[2],
     const struct html_options *o)
@@ -113,6 +113,12 @@ html_put_rows(struct buf *out, const struct table *t,
 		    t->sum, o);
 		(o->pair ? html_put_pair : html_put_value)(out, r->total,
 		    t->sum, o);
+		if (t->sampled) {
+			buf_printf(out, "<td>");
+			writer_put_grouped(out, r->total_samples[0] +
+			    r->total_samples[1]);
+			buf_printf(out, "</td>");
+		}
 		buf_printf(out, "</tr>\n");
 	}
 }
@@ -146,6 +152,8 @@ html_put_table(struct buf *out, const struct table *t,
 	    "<th scope=\"col\">Function</th><th scope=\"col\">Kind</th>");
 	html_put_heads(out, "Self", o);
 	html_put_heads(out, "Total", o);
+	if (t->sampled)
+		buf_printf(out, "<th scope=\"col\">Samples</th>");
 	buf_printf(out, "</tr></thead>\n<tbody>\n");
 	html_put_rows(out, t, o);
 	buf_printf(out, "</tbody></table>\n");

@@ -13,7 +13,7 @@
  * series, with each profile.
  *
  * WRITING  A profile that is split by label sets has them as labels of its
- * samples.  One type, with its count beside it where a count is a time; ids
+ * samples.  One type, with the count of its samples where that is known; ids
  * from 1 on; one mapping for each module, the program's first, which tools
  * show as the file.  A line is that of the function's definition.
  */
@@ -85,6 +85,8 @@ typedef bool pprof_place_fn(void *arg, const char *name, const char *module,
  * counted: "cpu", "inuse_space".  `place` may be NULL. */
 const struct err *pprof_write(struct buf *out, const struct profile *p,
     const char *type, bool gzip);
+/* The same with places.  What is not packed is of that type alone, without
+ * its samples: as Pyroscope's answers are. */
 const struct err *pprof_write_placed(struct buf *out, const struct profile *p,
     const char *type, bool gzip, pprof_place_fn *place, void *arg);
 

@@ -28,6 +28,7 @@ struct maker {
 	size_t cap_samples;
 	pprof_place_fn *place; /* NULL: none is known */
 	void *place_arg;
+	bool lone;             /* without the samples */
 	bool failed;
 };
 
@@ -238,6 +239,7 @@ maker_sample(struct maker *m, uint32_t i)
 {
 	const struct profile_node *nodes = m->p->nodes;
 	Pprof__Sample *sample = maker_alloc(m, 1, sizeof(*sample));
+	struct profile_samples samples;
 	size_t n = 0, types = m->out.n_sample_type;
 
 	if (sample == NULL)
@@ -255,9 +257,9 @@ maker_sample(struct maker *m, uint32_t i)
 			sample->location_id[n++] = m->look[k] + 1;
 	}
 	sample->n_location_id = n;
-	sample->value[0] = maker_clamp(nodes[i].self);
-	sample->value[types - 1] = maker_clamp(nodes[i].self *
-	    m->p->period);
+	profile_samples(m->p, i, &samples);
+	sample->value[0] = maker_clamp(samples.self);
+	sample->value[types - 1] = maker_clamp(nodes[i].self);
 	sample->n_value = types;
 	return sample;
 }
@@ -288,7 +290,8 @@ maker_type(struct maker *m, const char *type, const char *unit)
 	return t;
 }
 
-/* Where a count is a time, pprof's own tools write both. */
+/* Samples and what they are of, as pprof's own tools write both; where the
+ * samples are all there is, once.  The period is 0 where there are several. */
 static void
 maker_head(struct maker *m, const char *type)
 {
@@ -298,7 +301,7 @@ maker_head(struct maker *m, const char *type)
 
 	if (types == NULL)
 		return;
-	if (m->p->period > 1)
+	if (!m->lone && (m->p->period > 1 || m->p->samples != NULL))
 		types[n++] = maker_type(m, "samples", "count");
 	types[n++] = maker_type(m, type, unit);
 	m->out.sample_type = types;
@@ -377,7 +380,8 @@ const struct err *
 pprof_write_placed(struct buf *out, const struct profile *p, const char *type,
     bool gzip, pprof_place_fn *place, void *arg)
 {
-	struct maker m = {.p = p, .place = place, .place_arg = arg};
+	struct maker m = {.p = p, .place = place, .place_arg = arg,
+	    .lone = !gzip};
 
 	return maker_run(&m, out, type, gzip);
 }

@@ -15,6 +15,7 @@ struct sandwich_node {
 	uint32_t parent, name; /* of the tree; of the flame */
 	uint32_t first, n;     /* children, in order[] */
 	int128 self, total;
+	struct profile_samples samples; /* of a flame of several periods */
 };
 
 struct sandwich_tree {
@@ -72,19 +73,31 @@ sandwich_tree_init(struct sandwich_tree *t)
 	return !t->failed;
 }
 
+/* Those of one period follow from the amounts. */
+static struct profile_samples
+sandwich_samples(const struct sandwich_walk *w, uint32_t frame)
+{
+	return w->f->samples != NULL ? w->f->samples[frame]
+				     : (struct profile_samples){0, 0};
+}
+
 static void
 sandwich_add_up(struct sandwich_walk *w, uint32_t level, uint32_t frame)
 {
 	struct sandwich_tree *t = &w->up;
 	int128 total = w->f->frames[frame].total;
+	int128 samples = sandwich_samples(w, frame).total;
 	uint32_t at = 0;
 
 	t->nodes[0].total += total;
+	t->nodes[0].samples.total += samples;
 	for (uint32_t l = level; l > 0; l--, w->steps++) {
 		at = sandwich_child(t, at, w->f->frames[w->path[l]].name);
 		t->nodes[at].total += total;
+		t->nodes[at].samples.total += samples;
 	}
 	t->nodes[at].self += total;
+	t->nodes[at].samples.self += samples;
 }
 
 static void
@@ -93,11 +106,17 @@ sandwich_add_down(struct sandwich_walk *w, uint32_t frame)
 	const struct flame_frame *fr = &w->f->frames[frame];
 	uint32_t above = fr->level == w->inside ? 0 : w->below[fr->level - 1];
 	uint32_t at = sandwich_child(&w->down, above, fr->name);
+	struct profile_samples samples = sandwich_samples(w, frame);
+	struct sandwich_node *to = w->down.nodes;
 
-	w->down.nodes[at].self += fr->self;
-	w->down.nodes[at].total += fr->total;
-	if (above == 0)
-		w->down.nodes[0].total += fr->total;
+	to[at].self += fr->self;
+	to[at].total += fr->total;
+	to[at].samples.self += samples.self;
+	to[at].samples.total += samples.total;
+	if (above == 0) {
+		to[0].total += fr->total;
+		to[0].samples.total += samples.total;
+	}
 	w->below[fr->level] = at;
 }
 
@@ -204,6 +223,8 @@ sandwich_lay(const struct sandwich_tree *t, const struct flame *f,
 		struct profile_node *to = &p->nodes[me];
 
 		place[i] = me;
+		if (p->samples != NULL)
+			p->samples[me] = node->samples;
 		*to = (struct profile_node){.name = f->names[node->name].text,
 		    .self = node->self, .total = node->total};
 		sandwich_kind(to, f->names[node->name].kind);
@@ -225,13 +246,16 @@ sandwich_profile(struct sandwich_tree *t, const struct flame *f)
 
 	if (p != NULL)
 		p->nodes = malloc(t->n * sizeof(*p->nodes));
-	if (p == NULL || p->nodes == NULL || order == NULL || stack == NULL) {
+	if (p != NULL && f->samples != NULL)
+		p->samples = malloc(t->n * sizeof(*p->samples));
+	if (p == NULL || p->nodes == NULL || order == NULL || stack == NULL ||
+	    (f->samples != NULL && p->samples == NULL)) {
 		free(order);
 		free(stack);
 		profile_free(p);
 		return NULL;
 	}
-	p->period = 1;
+	p->period = f->period;
 	sandwich_lay(t, f, order, stack, stack + t->n, p);
 	free(order);
 	free(stack);
@@ -252,10 +276,18 @@ sandwich_make(struct sandwich *s, struct sandwich_walk *w)
 	if ((e = sandwich_walk(w)) != NULL)
 		return e;
 	s->total = w->down.nodes[0].total;
-	for (uint32_t i = 1; i < w->down.n; i++)
+	s->samples.total = w->down.nodes[0].samples.total;
+	for (uint32_t i = 1; i < w->down.n; i++) {
 		if (strcmp(f->names[w->down.nodes[i].name].text,
-		    w->function) == 0)
-			s->self += w->down.nodes[i].self;
+		    w->function) != 0)
+			continue;
+		s->self += w->down.nodes[i].self;
+		s->samples.self += w->down.nodes[i].samples.self;
+	}
+	if (f->period > 0)
+		s->samples = (struct profile_samples){
+		    samples_of(s->self, f->period),
+		    samples_of(s->total, f->period)};
 	s->callers = sandwich_profile(&w->up, f);
 	s->callees = sandwich_profile(&w->down, f);
 	return s->callers != NULL && s->callees != NULL ? NULL : err_nomem();

@@ -16,7 +16,8 @@
 struct err;
 
 struct sandwich {
-	int128 self, total;
+	int128 self, total;           /* as the flame's: in units, and */
+	struct profile_samples samples; /* 0 where it knows none */
 	/* node 1, where there is one, is the function; strings are borrowed
 	 * from the flame's names: free the sandwich first */
 	struct profile *callers, *callees;

@@ -93,13 +93,13 @@ speedscope_put_profile(struct writer *w, const struct flame *f,
 	writer_key(w, "startValue");
 	writer_int(w, 0);
 	writer_key(w, "endValue");
-	writer_int128(w, f->total * o->period);
+	writer_int128(w, f->total);
 	e = speedscope_put_samples(w, f, max_bytes);
 	writer_key(w, "weights");
 	writer_open(w, '[');
 	for (size_t i = 0; e == NULL && i < f->n_frames; i++)
 		if (f->frames[i].self != 0)
-			writer_int128(w, f->frames[i].self * o->period);
+			writer_int128(w, f->frames[i].self);
 	writer_close(w, ']');
 	writer_close(w, '}');
 	return e;

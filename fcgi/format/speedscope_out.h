@@ -12,7 +12,6 @@
 struct speedscope_out {
 	const char *name;
 	const char *unit; /* "nanoseconds", "bytes"; others become "none" */
-	int64_t period;   /* units a tick */
 };
 
 /* Appends the JSON.  Errors: ENOMEM, ERR_REQUEST 413 when it is more than

@@ -131,8 +131,9 @@ uint32_t stacks_depth(const struct stacks *s, uint32_t node);
 void stacks_get_skipped(const struct stacks *s, size_t i,
     struct stacks_skipped *skipped);
 
-/* One type as a call tree to draw (store.h); label sets are left out, what
- * is below them is added.  The profile owns its strings. */
+/* One type as a call tree to draw (store.h), in its unit; label sets are left
+ * out, what is below them is added.  Trees of all types of the same stacks
+ * have the same nodes.  The profile owns its strings. */
 const struct err *stacks_profile(const struct stacks *s, uint32_t type,
     struct profile **out);
 

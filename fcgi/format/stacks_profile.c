@@ -67,9 +67,10 @@ fold_rank(struct fold *f, const struct stacks *s)
 	return NULL;
 }
 
-/* Own values by folded node; parents come before their children. */
+/* Own units by folded node; parents come before their children. */
 static const struct err *
-fold_nodes(struct fold *f, const struct stacks *s, uint32_t type)
+fold_nodes(struct fold *f, const struct stacks *s, uint32_t type,
+    int64_t period)
 {
 	size_t n = stacks_n_nodes(s);
 	uint32_t *to = malloc(n * sizeof(*to));
@@ -103,7 +104,7 @@ fold_nodes(struct fold *f, const struct stacks *s, uint32_t type)
 				}
 			}
 		}
-		f->self[to[i]] += stacks_value(s, i, type);
+		f->self[to[i]] += (int128)stacks_value(s, i, type) * period;
 	}
 	free(to);
 	return NULL;
@@ -236,8 +237,9 @@ stacks_profile(const struct stacks *s, uint32_t type, struct profile **out)
 	struct stacks_type t;
 	const struct err *e = p == NULL ? err_nomem() : fold_rank(&f, s);
 
+	stacks_get_type(s, type, &t);
 	if (e == NULL)
-		e = fold_nodes(&f, s, type);
+		e = fold_nodes(&f, s, type, t.period);
 	if (e == NULL)
 		e = fold_sort(&f);
 	if (e == NULL) {
@@ -252,9 +254,8 @@ stacks_profile(const struct stacks *s, uint32_t type, struct profile **out)
 		profile_free(p);
 		return e;
 	}
-	stacks_get_type(s, type, &t);
 	stacks_range(s, &p->from_ns, &p->until_ns);
-	p->period = t.period;
+	p->period = series_sample_units(t.kind, t.unit, t.period);
 	p->kind = t.kind;
 	snprintf(p->unit, sizeof(p->unit), "%s", t.unit);
 	p->slots = p->series = 1;

@@ -42,19 +42,28 @@ table_walk_init(struct table_walk *w, struct table *t, size_t rows,
 	return w->path != NULL && w->open != NULL && t->rows != NULL;
 }
 
+/* Adds what a frame has to its function: the total only where that is not
+ * open already. */
+static void
+table_row_add(struct table_row *r, const struct table_row *a, bool outermost)
+{
+	for (int side = 0; side < 2; side++) {
+		r->self[side] += a->self[side];
+		r->self_samples[side] += a->self_samples[side];
+		if (!outermost)
+			continue;
+		r->total[side] += a->total[side];
+		r->total_samples[side] += a->total_samples[side];
+	}
+}
+
 static void
 table_walk_add(struct table_walk *w, uint32_t level, uint32_t row,
-    const int128 self[2], const int128 total[2])
+    const struct table_row *a)
 {
-	struct table_row *r = &w->t->rows[row];
-
 	while (w->depth > level)
 		w->open[w->path[--w->depth]]--;
-	for (int side = 0; side < 2; side++) {
-		r->self[side] += self[side];
-		if (w->open[row] == 0)
-			r->total[side] += total[side];
-	}
+	table_row_add(&w->t->rows[row], a, w->open[row] == 0);
 	w->open[row]++;
 	w->path[w->depth++] = row;
 }
@@ -67,6 +76,27 @@ table_pack(struct table *t, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (t->rows[i].name != NULL)
 			t->rows[t->n_rows++] = t->rows[i];
+}
+
+static struct table_row
+table_of_frame(const struct flame *f, size_t i)
+{
+	struct table_row r = {.self = {f->frames[i].self},
+	    .total = {f->frames[i].total}};
+
+	if (f->samples != NULL) {
+		r.self_samples[0] = f->samples[i].self;
+		r.total_samples[0] = f->samples[i].total;
+	}
+	return r;
+}
+
+/* Of one period: samples follow from what was added. */
+static void
+table_row_count(struct table_row *r, int64_t period)
+{
+	r->self_samples[0] = samples_of(r->self[0], period);
+	r->total_samples[0] = samples_of(r->total[0], period);
 }
 
 const struct err *
@@ -84,17 +114,34 @@ table_of_flame(struct table **out, const struct flame *f)
 	for (size_t i = 1; i < f->n_frames; i++) {
 		const struct flame_frame *frame = &f->frames[i];
 		const struct flame_name *name = &f->names[frame->name];
-		int128 self[2] = {frame->self}, total[2] = {frame->total};
+		struct table_row r = table_of_frame(f, i);
 
 		t->rows[frame->name].name = name->text;
 		t->rows[frame->name].kind = name->kind;
-		table_walk_add(&w, frame->level - 1, frame->name, self, total);
+		table_walk_add(&w, frame->level - 1, frame->name, &r);
 	}
 	t->sum[0] = f->total;
+	t->sampled = f->samples != NULL || f->period > 0;
 	table_pack(t, f->n_names);
+	for (size_t i = 0; i < t->n_rows && f->period > 0; i++)
+		table_row_count(&t->rows[i], f->period);
 	table_walk_fini(&w);
 	*out = t;
 	return NULL;
+}
+
+static struct table_row
+table_of_node(const struct diff_node *n)
+{
+	struct table_row r = {.name = NULL};
+
+	for (int side = 0; side < 2; side++) {
+		r.self[side] = n->self[side];
+		r.total[side] = n->total[side];
+		r.self_samples[side] = n->self_samples[side];
+		r.total_samples[side] = n->total_samples[side];
+	}
+	return r;
 }
 
 /* The row of a function, old or new. */
@@ -158,12 +205,14 @@ table_of_diff(struct table **out, const struct diff *d)
 	}
 	for (size_t i = 1; i < d->n_nodes; i++) {
 		const struct diff_node *n = &d->nodes[i];
+		struct table_row r = table_of_node(n);
 
 		/* what a filter has emptied is not there */
 		if (n->total[0] != 0 || n->total[1] != 0)
 			table_walk_add(&w, n->depth - 1, table_row_of(&w, n),
-			    n->self, n->total);
+			    &r);
 	}
+	t->sampled = d->sampled;
 	for (int side = 0; side < 2; side++)
 		t->sum[side] = d->nodes[0].total[side];
 	table_walk_fini(&w);
@@ -226,26 +275,26 @@ table_sort(struct table *t, enum table_order order, const double weight[2])
 }
 
 bool
-table_of_name(const struct flame *f, const char *name, int128 *self,
-    int128 *total)
+table_of_name(const struct flame *f, const char *name, struct table_row *out)
 {
 	uint32_t inside = 0; /* level of the outermost open frame; 0: none */
 	bool found = false;
 
-	*self = *total = 0;
+	*out = (struct table_row){.name = name};
 	for (size_t i = 1; i < f->n_frames; i++) {
 		const struct flame_frame *frame = &f->frames[i];
+		struct table_row r = table_of_frame(f, i);
 
 		if (frame->level <= inside)
 			inside = 0;
 		if (strcmp(f->names[frame->name].text, name) != 0)
 			continue;
 		found = true;
-		*self += frame->self;
-		if (inside == 0) {
-			*total += frame->total;
+		table_row_add(out, &r, inside == 0);
+		if (inside == 0)
 			inside = frame->level;
-		}
 	}
+	if (f->period > 0)
+		table_row_count(out, f->period);
 	return found;
 }

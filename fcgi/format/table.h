@@ -1,6 +1,6 @@
 /*
- * What each function has of a profile, or of two: its own samples and those
- * of all stacks that it is on, recursion counted once.
+ * What each function has of a profile, or of two: its own and that of all
+ * stacks that it is on, recursion counted once.
  *
  *	main;read;main  3     function  self  total
  *	main;write      2     main      3     5      not 8
@@ -26,12 +26,14 @@ struct table_row {
 	const char *name; /* borrowed from what the table was made of */
 	enum flame_kind kind;
 	int128 self[2], total[2]; /* of a single profile: [0], and [1] is 0 */
+	int128 self_samples[2], total_samples[2]; /* 0 where !sampled */
 };
 
 struct table {
 	struct table_row *rows;
 	size_t n_rows;
 	int128 sum[2]; /* of the whole */
+	bool sampled;  /* are the samples of each side known? */
 };
 
 /* In the order of first sight.  Frames that a truncation has gathered are a
@@ -56,8 +58,8 @@ void table_sort(struct table *t, enum table_order order,
     const double weight[2]);
 
 /* Adds up what one name has, whatever its kinds: outermost frames only.
- * False where no frame is called so, and both are 0. */
-bool table_of_name(const struct flame *f, const char *name, int128 *self,
-    int128 *total);
+ * False where no frame is called so, and all is 0. */
+bool table_of_name(const struct flame *f, const char *name,
+    struct table_row *out);
 
 #endif

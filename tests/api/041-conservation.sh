@@ -1,5 +1,6 @@
 #!/bin/sh
-# The parts of any partition add up to the whole, to the sample.
+# The parts of any partition add up to the whole, to the nanosecond and to the
+# sample.
 . tests/api/lib
 END=1700000000
 start
@@ -7,8 +8,9 @@ q=$(enc 'cpu{service="kv"}')
 ticks()
 {
 	get GET "/api/v1/flamegraph.json?query=$q&from=$1&until=$2"
-	node -p 'JSON.parse(require("fs").readFileSync(process.argv[1]))
-	    .flamebearer.numTicks' "$T/body"
+	node -p '((d) => d.flamebearer.numTicks === d.memlens.samples * 10101010
+	    ? d.flamebearer.numTicks : "samples that are none")(
+	    JSON.parse(require("fs").readFileSync(process.argv[1])))' "$T/body"
 }
 whole=$(ticks 1699996000 1699999000)
 sum=0

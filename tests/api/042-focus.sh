@@ -6,10 +6,11 @@ start
 u="/api/v1/flamegraph.json?query=$(enc 'cpu{service="kv"}')"
 u="$u&from=1699998600&until=1699998700"
 get GET "$u&focus=$(enc '^(read|write)$')"
-check "focus keeps stacks that match" js 'd.flamebearer.numTicks === 50 &&
-    d.memlens.samples === 50 && d.memlens.total === 60'
+check "focus keeps stacks that match" js 'd.flamebearer.numTicks === 505050500 &&
+    d.memlens.samples === 50 && d.memlens.total === 606060600 &&
+    d.memlens.total_samples === 60'
 get GET "$u&ignore=futex"
-check "ignore drops them" js 'd.flamebearer.numTicks === 50 &&
+check "ignore drops them" js 'd.flamebearer.numTicks === 505050500 &&
     !d.flamebearer.levels[3]'
 get GET "$u&focus=nothing"
 check "nothing left is not no data" js 'd.flamebearer.numTicks === 0 &&
@@ -21,8 +22,11 @@ get GET "$u&ignore=$(enc '((a{99}){99}){99}')"
 check "an expression that explodes is refused" status 400
 
 get GET "$u&max-nodes=3"
-check "what was cut stays as (other)" js 'd.flamebearer.numTicks === 60 &&
-    JSON.stringify(d.flamebearer.levels[2]) === "[0,30,30,2,0,30,30,3]" &&
+check "what was cut stays as (other)" js 'd.flamebearer.numTicks === 606060600 &&
+    JSON.stringify(d.flamebearer.levels[2]) ===
+    "[0,303030300,303030300,2,0,303030300,303030300,3]" &&
+    JSON.stringify(d.memlens.cut) ===
+    JSON.stringify({total: 303030300, samples: 30, nodes: 3}) &&
     d.flamebearer.names.join() === "total,main,read,(other)"'
 get GET "$u&max-nodes=-1"
 check "-1 keeps all" js 'd.flamebearer.levels.length === 4'
@@ -32,15 +36,15 @@ for n in x 1.5 -2 '' 99999999999; do
 done
 
 get GET "$u&reverse=1"
-check "from the leaves" js 'd.flamebearer.numTicks === 60 &&
+check "from the leaves" js 'd.flamebearer.numTicks === 606060600 &&
     d.flamebearer.levels[1].filter((v, i) => i % 4 === 3)
     .map((i) => d.flamebearer.names[i]).sort().join() ===
     "futex_wait,read,write"'
 get GET "$u&collapse=module"
-check "frames of a module as one" js 'd.flamebearer.numTicks === 60 &&
+check "frames of a module as one" js 'd.flamebearer.numTicks === 606060600 &&
     d.flamebearer.levels.length === 3'
 get GET "$u&min-width=20%25"
-check "the small ones are gathered" js 'd.flamebearer.numTicks === 60 &&
+check "the small ones are gathered" js 'd.flamebearer.numTicks === 606060600 &&
     !d.flamebearer.names.includes("idle") &&
     d.flamebearer.names.some((n) => n.startsWith("(other"))'
 for o in reverse=2 collapse=x min-width=101%25 min-width=a%25; do

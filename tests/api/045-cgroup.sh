@@ -18,7 +18,7 @@ push /user.slice/user-0.slice 500
 
 has()
 {
-	got=$(ticks "$1" 1610000000 1610000010)
+	got=$(counted "$1" 1610000000 1610000010)
 	[ "$got" = "$2" ] || { echo "# $1: $got, not $2"; return 1; }
 }
 check "without a filter: all of them" has 'cpu{service="db"}' 543

@@ -7,12 +7,13 @@ q=$(enc 'cpu{service="kv"}')
 range='from=1699998600&until=1699998700'
 stem=cpu-kv-20231114T215000Z-100s
 get GET "/api/v1/flamegraph.folded?query=$q&$range"
-check "folded" test "$(cat "$T/body")" = "main;idle;futex_wait_[k] 10
-main;read 30
-main;write 20"
+check "folded" test "$(cat "$T/body")" = "main;idle;futex_wait_[k] 101010100
+main;read 303030300
+main;write 202020200"
+check "which are nanoseconds" header 'MemLens-Unit: nanoseconds'
 check "its name" header "Content-Disposition: attachment; filename=\"$stem.folded\""
 get GET "/api/v1/flamegraph.folded?query=$q&$range&bare=1&focus=futex"
-check "bare, with a focus" test "$(cat "$T/body")" = "main;idle;futex_wait 10"
+check "bare, with a focus" test "$(cat "$T/body")" = "main;idle;futex_wait 101010100"
 get GET "/api/v1/flamegraph.folded?query=$(enc 'cpu{service="odd"}')&$range"
 check "odd bytes stay" grep -q '^<b>&"' "$T/body"
 
@@ -42,9 +43,9 @@ check "no focus in pprof" status 400
 
 get GET "/api/v1/table.csv?query=$q&$range"
 check "csv" test "$(tr -d '\r' <"$T/body" | head -n 3)" = \
-'function,kind,self,total,self_share,total_share
-"read",user,30,30,0.5,0.5
-"write",user,20,20,0.333333,0.333333'
+'function,kind,self,total,self_share,total_share,self_samples,total_samples
+"read",user,303030300,303030300,0.5,0.5,30,30
+"write",user,202020200,202020200,0.333333,0.333333,20,20'
 
 get GET "/api/v1/flamegraph.html?query=$q&$range&title=%3Cscript%3E"
 check "html" header 'Content-Type: text/html'
@@ -56,8 +57,36 @@ sed -n 's/.*base64,\([^"]*\)".*/\1/p' "$T/body" | base64 -d >"$T/svg"
 check "the picture is whole" grep -q '^</svg>' "$T/svg"
 
 get GET "/api/v1/flamegraph.html?query=wall&from=1699998500&until=1699999500"
-check "mixed periods are time, not samples" grep -q 'UTC   [0-9.]* s</p>' "$T/body"
+check "mixed periods are time, and its samples" grep -q \
+    'UTC   [0-9.]* s, 360 samples</p>' "$T/body"
 check "and milliseconds in the table" grep -q 'Self, ms' "$T/body"
+
+check "and samples" grep -q '<td>360</td></tr>' "$T/body"
+wall='query=wall&from=1699998500&until=1699999500'
+get GET "/api/v1/flamegraph.folded?$wall"
+check "folded text of several periods says its unit too" \
+    header 'MemLens-Unit: nanoseconds'
+get GET "/api/v1/flamegraph.svg?$wall"
+check "a picture counts them" grep -q '<title>main (360 samples, 100.00%, ' \
+    "$T/body"
+# values of a pprof's only sample, as od has them
+pprof()
+{
+	sed '1,/^\r$/d' "$T/answer" | gzip -dc | protoc --decode=pprof.Profile \
+	    -Ifcgi/format pprof.proto 2>/dev/null >"$T/pprof"
+}
+get GET "/api/v1/flamegraph.pprof?$wall"
+pprof
+check "a pprof of several periods: samples beside nanoseconds" \
+    grep -q '^  value: 360$' "$T/pprof"
+check "of two types, and of no period" sh -c \
+    '[ "$(grep -c "^sample_type" "$1")" = 2 ] && ! grep -q "^period:" "$1"' \
+    - "$T/pprof"
+get GET "/api/v1/flamegraph.pprof?query=$q&$range"
+pprof
+check "of one: its own" sh -c 'grep -q "^  value: 30$" "$1" &&
+    grep -q "^  value: 303030300$" "$1" && grep -q "^period: 10101010$" "$1"' \
+    - "$T/pprof"
 
 get GET "/api/v1/flamegraph.png?query=$q&$range&width=640&scale=2"
 check "png" header 'Content-Type: image/png'

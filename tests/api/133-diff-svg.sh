@@ -49,6 +49,6 @@ check "a page with the picture" body '<iframe title="Flame graph" height="[0-9]*
 check "as a file" header 'Content-Disposition: attachment; filename="diff-'
 check "the largest change is first, with both sides" sh -c \
     "grep '<th scope=\"row\">' '$T/body' | head -1 | grep -q \
-    'read</th><td>user</td><td>30</td><td>0</td><td>-50.00</td>'"
+    'read</th><td>user</td><td>303</td><td>0</td><td>-50.00</td>.*<td>30</td></tr>'"
 check "its title is text" body '<title>&lt;t</title>'
 exit $bad

@@ -12,10 +12,10 @@ ingest()
 	shift 2
 	put "$T/$file" "/ingest?$query" "$@"
 }
-# ticks in the slots of one test's own service
+# samples in the slots of one test's own service
 has()
 {
-	got=$(ticks "$1" 1699990000 1700100000)
+	got=$(counted "$1" 1699990000 1700100000)
 	[ "$got" = "$2" ] || { echo "# $1: $got, not $2"; return 1; }
 }
 
@@ -117,7 +117,7 @@ ingest a.folded "name=phase&from=1700000003&until=1700000063"
 sum=0
 for i in 0 1 2 3 4 5 6; do
 	s=$((1700000000 + 10 * i))
-	n=$(ticks 'cpu{service="phase"}' $s $((s + 10)))
+	n=$(counted 'cpu{service="phase"}' $s $((s + 10)))
 	sum=$((sum + n))
 done
 check "a window of any phase keeps every sample ($sum)" [ "$sum" = 5 ]
@@ -142,7 +142,7 @@ ingest a.folded "name=%7Ba%3Db%7D&$at"
 check "no application: 400" status 400
 ingest a.folded "name=late&from=1700000019000000000&until=1700000014000000000"
 check "a late flush, until before from: taken" status 200
-check "a late flush: in the slot of from" test "$(ticks \
+check "a late flush: in the slot of from" test "$(counted \
     'cpu{service="late"}' 1700000010 1700000020)" = 5
 ingest a.folded "name=x&$at&format=pprof"
 check "text for pprof: 422" status 422

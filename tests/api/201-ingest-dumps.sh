@@ -12,7 +12,7 @@ ingest()
 }
 has()
 {
-	got=$(ticks "$1" 1699990000 1700100000)
+	got=$(counted "$1" 1699990000 1700100000)
 	[ "$got" = "$2" ] || { echo "# $1: $got, not $2"; return 1; }
 }
 

@@ -9,7 +9,7 @@ q='cpu{service="pushed"}'
 
 has()
 {
-	got=$(ticks "$1" 1699990000 1700100000)
+	got=$(counted "$1" 1699990000 1700100000)
 	[ "$got" = "$2" ] || { echo "# $1: $got, not $2"; return 1; }
 }
 if command -v protoc >/dev/null; then
@@ -38,7 +38,7 @@ check "ids of single requests are not: each would be a label set" has \
     'cpu{service="pushed",profile_id="17"}' 0
 check "odd labels are kept" has \
     'cpu{service="pushed","odd-label name"="x/y"}' 5
-check "the profile's own time" [ "$(ticks "$q" 1700000000 1700000020)" = 5 ]
+check "the profile's own time" [ "$(counted "$q" 1700000000 1700000020)" = 5 ]
 check "the type beside it" has 'samples{service="pushed"}' 5
 put "$T/push.gz" $uri CONTENT_TYPE=application/proto \
     HTTP_CONTENT_ENCODING=gzip

@@ -15,32 +15,33 @@ printf 'a 4\n' >"$T/four"
 put "$T/one" "/ingest?name=other.dashed-type&$at"
 
 get GET "/render?query=$(enc 'app.cpu{region="eu"}')&$at&format=json"
-check "single: golden levels" js 'JSON.stringify(d.flamebearer.levels) ===
+check "single: golden levels" js 'JSON.stringify(d.flamebearer.levels.map(
+    (l) => l.map((v, i) => i % 4 === 3 ? v : v / 1e7))) ===
     "[[0,3,0,0],[0,3,0,1],[0,1,1,2,0,2,2,3]]" &&
     d.flamebearer.names.join() === "total,a,b,c" &&
-    d.flamebearer.numTicks === 3 && d.flamebearer.maxSelf === 2'
+    d.flamebearer.numTicks === 3e7 && d.flamebearer.maxSelf === 2e7'
 check "version and metadata" js 'd.version === 1 &&
-    d.metadata.format === "single" && d.metadata.sampleRate === 100 &&
+    d.metadata.format === "single" && d.metadata.sampleRate === 1e9 &&
     d.metadata.units === "samples" && d.metadata.appName === "app.cpu"'
 get GET "/render?query=app.cpu&from=1610000000&until=1610000040"
 check "timeline: one more where there is data" js 'd.timeline.durationDelta ===
     10 && d.timeline.startTime === 1610000000 &&
-    d.timeline.samples.join() === "4,13,0,0" &&
-    d.groups["*"].samples.join() === "4,13,0,0"'
+    d.timeline.samples.join() === "30000001,120000001,0,0" &&
+    d.groups["*"].samples.join() === "30000001,120000001,0,0"'
 get GET "/pyroscope/render?query=$(enc 'process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="app"}')&from=1610000000&until=1610000040"
-check "the newer one: not" js 'd.timeline.samples.join() === "3,12,0,0" &&
-    d.flamebearer.numTicks === 15'
+check "the newer one: not" js 'd.timeline.samples.join() === "30000000,120000000,0,0" &&
+    d.flamebearer.numTicks === 15e7'
 get GET "/render?query=app.cpu&from=1610000000&until=1610000040&groupBy=region"
-check "groupBy" js 'd.groups.eu.samples.join() === "4,0,0,0" &&
-    d.groups.us.samples.join() === "0,13,0,0"'
+check "groupBy" js 'd.groups.eu.samples.join() === "30000001,0,0,0" &&
+    d.groups.us.samples.join() === "0,120000001,0,0"'
 get GET "/render?query=$(enc 'app.cpu{region=~"e"}')&$at"
-check "expressions are not anchored" js 'd.flamebearer.numTicks === 3'
+check "expressions are not anchored" js 'd.flamebearer.numTicks === 3e7'
 get GET "/render?query=$(enc 'app.cpu{region!="zz",other!~"x.*"}')&$at"
-check "labels that are not there match" js 'd.flamebearer.numTicks === 3'
+check "labels that are not there match" js 'd.flamebearer.numTicks === 3e7'
 get GET "/render?name=$(enc 'app.cpu{region=eu}')&$at"
-check "name in place of query" js 'd.flamebearer.numTicks === 3'
+check "name in place of query" js 'd.flamebearer.numTicks === 3e7'
 get GET "/render?query=$(enc 'cpu{service="app"}')&$at"
-check "our own language" js 'd.flamebearer.numTicks === 3'
+check "our own language" js 'd.flamebearer.numTicks === 3e7'
 get GET "/render?query=nothing.cpu&$at"
 check "no data: an empty tree" js '
     JSON.stringify(d.flamebearer.levels) === "[[0,0,0,0]]" &&
@@ -48,9 +49,11 @@ check "no data: an empty tree" js '
     d.timeline.samples.join() === "0"'
 get GET "/render?query=app.cpu&$at&max-nodes=2"
 check "what was cut is other" js 'd.flamebearer.names.includes("other") &&
-    d.flamebearer.numTicks === 3'
+    d.flamebearer.numTicks === 3e7'
 get GET "/render?query=app.cpu&$at&format=collapsed"
-check "collapsed" [ "$(cat "$T/body")" = "$(cat "$T/one")" ]
+check "collapsed" [ "$(cat "$T/body")" = "a;b 10000000
+a;c 20000000" ]
+check "in nanoseconds" header 'MemLens-Unit: nanoseconds'
 check "as a file" header "Content-Disposition: attachment"
 get GET "/render?query=app.cpu&$at&format=pprof"
 check "pprof in gzip" [ "$(head -c 2 "$T/body" | od -An -tx1)" = " 1f 8b" ]
@@ -79,10 +82,11 @@ check "no quotes: 400" status 400
 
 q="leftQuery=app.cpu&leftFrom=1610000000&leftUntil=1610000010&rightQuery=app.cpu&rightFrom=1610000010&rightUntil=1610000020"
 get GET "/render-diff?$q"
-check "double: golden levels" js 'JSON.stringify(d.flamebearer.levels) ===
+check "double: golden levels" js 'JSON.stringify(d.flamebearer.levels.map(
+    (l) => l.map((v, i) => i % 7 === 6 ? v : v / 1e7))) ===
     "[[0,3,0,0,12,0,0],[0,3,0,0,12,0,1],[0,1,1,0,4,4,2,0,2,2,0,8,8,3]]" &&
-    d.flamebearer.numTicks === 15 && d.flamebearer.maxSelf === 8 &&
-    d.leftTicks === 3 && d.rightTicks === 12 && d.timeline === null &&
+    d.flamebearer.numTicks === 15e7 && d.flamebearer.maxSelf === 8e7 &&
+    d.leftTicks === 3e7 && d.rightTicks === 12e7 && d.timeline === null &&
     d.metadata.format === "double"'
 get GET "/pyroscope/render-diff?$q"
 check "double: newer path" status 200
@@ -91,7 +95,7 @@ check "two units: 400" status 400
 get GET "/render-diff?$q&format=html"
 check "double: html" grep -q '<iframe title="Flame graph"' "$T/body"
 check "both sides in its table" grep -q \
-    '>c</th><td>[a-z]*</td><td>2</td><td>8</td><td>+0.00</td>' "$T/body"
+    '>c</th><td>[a-z]*</td><td>20</td><td>80</td><td>+0.00</td>' "$T/body"
 get GET "/render-diff?$q&format=collapsed"
 check "double: no other format" status 400
 

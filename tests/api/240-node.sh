@@ -53,9 +53,8 @@ ns='(() => { const f = d.flamebearer, self = {};
 	self[f.names[l[i + 3]]] = (self[f.names[l[i + 3]]] || 0) + l[i + 2];
     const own = Object.entries(self).filter(([n]) => /agent.cjs/.test(n));
     const sum = (re) => own.reduce((a, [n, v]) => a + (re.test(n) ? v : 0), 0);
-    const p = d.memlens.period;
-    return {hot: sum(/hotLoop/) * p, rest: sum(/^(?!.*hotLoop)/) * p,
-	all: f.numTicks * p,
+    return {hot: sum(/hotLoop/), rest: sum(/^(?!.*hotLoop)/),
+	all: f.numTicks,
 	parts: Object.values(self).reduce((a, b) => a + b, 0)}; })()'
 flame wall
 check "wall: it is there" js "$ns.all > 0"

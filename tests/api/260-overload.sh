@@ -49,7 +49,7 @@ for i in $(seq 100); do
 	sleep 0.1
 done
 check "when they have gone: 200" status 200
-n=$(ticks 'cpu{service="app"}' 1700000000 1700000010)
+n=$(counted 'cpu{service="app"}' 1700000000 1700000010)
 check "what was refused has not come in ($n)" [ "$n" = 10 ]
 get GET "/api/v1/series?query=memlens_ingest_refused_total&fn=increase&from=$(($(date +%s) - 300))&until=$(($(date +%s) + 20))"
 check "refusals are counted with their reason" js 'd.series.some(s =>

@@ -28,7 +28,7 @@ through_nginx()
 	curl -sf -o "$T/body" --data-binary @"$T/a.folded" "$base$ingest"
 }
 check "what nginx sends on is in time" await 60 through_nginx
-n=$(ticks 'cpu{service="app"}' 1700000000 1700000010)
+n=$(counted 'cpu{service="app"}' 1700000000 1700000010)
 check "what was refused has not come in ($n)" [ "$n" = 15 ]
 get GET "/api/v1/series?query=memlens_ingest_refused_total&fn=increase&from=$(($(date +%s) - 300))&until=$(($(date +%s) + 20))"
 check "refusals are counted with their reason" js 'd.series.some(s =>

@@ -278,15 +278,19 @@ add_leaves(struct asking *x, uint64_t from, uint64_t until,
 	node_values_fini(&sum);
 }
 
+/* Leaves are added up in counts. */
 static bool
-same_tree(const struct profile *a, const struct profile *b)
+same_tree(const struct profile *a, const struct profile *leaves)
 {
+	const struct profile *b = leaves;
+
 	if (a->n_nodes != b->n_nodes)
 		return false;
 	for (size_t i = 0; i < a->n_nodes; i++) {
 		const struct profile_node *x = &a->nodes[i], *y = &b->nodes[i];
 
-		if (x->self != y->self || x->total != y->total ||
+		if (x->self != y->self * a->period ||
+		    x->total != y->total * a->period ||
 		    x->depth != y->depth || strcmp(x->name, y->name) != 0)
 			return false;
 	}

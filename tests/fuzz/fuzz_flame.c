@@ -71,7 +71,7 @@ draw_pair(const struct stacks *a, const struct stacks *b,
 {
 	struct flame_options all = {.max_nodes = -1, .other = "(other)"};
 	struct flamesvg_pair pair = {.weight = {0.5, 1}, .words = "",
-	    .by_b = by_b, .few = true};
+	    .by_b = by_b};
 	struct profile *pa = NULL, *pb = NULL;
 	struct diff *d = NULL;
 	struct flame *f = NULL;

@@ -375,11 +375,13 @@ take_profile(const struct profile *p, struct tried *all, size_t n)
 
 	for (size_t i = 1; i < p->n_nodes; i++) {
 		const char *name = p->nodes[i].name;
+		struct profile_samples samples;
 		struct tried *t = name[0] != 'n' ? NULL
 		    : find_tried(all, n, strtoull(name + 1, NULL, 10));
 
 		if (t != NULL) {
-			t->got += (int64_t)p->nodes[i].self;
+			profile_samples(p, i, &samples);
+			t->got += (int64_t)samples.self;
 		} else if (p->nodes[i].self != 0) {
 			printf("%s: nobody gave it\n", name);
 			wrong++;

@@ -8,6 +8,7 @@
 
 #include "store/store.h"
 #include "store/base/err.h"
+#include "counts.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -143,7 +144,7 @@ model_wrong(const struct model *m, int service, const struct profile *p,
 			wrong[k] -= m->want[service][i - FIRST][k];
 	}
 	for (size_t i = 1; i < p->n_nodes; i++)
-		wrong[atoi(p->nodes[i].name)] += (int64_t)p->nodes[i].self;
+		wrong[atoi(p->nodes[i].name)] += (int64_t)counts_of(p, i).self;
 	for (int k = 0; k < FUNCTIONS; k++)
 		all |= wrong[k];
 	return all != 0;

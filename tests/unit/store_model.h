@@ -7,6 +7,7 @@
 
 #include "store/store.h"
 #include "store/base/err.h"
+#include "counts.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -232,7 +233,7 @@ static inline int128
 ask_total(struct store *s, const char *text, int64_t from, int64_t until)
 {
 	struct profile *p = ask(s, text, from, until, NULL);
-	int128 total = p ? p->nodes[0].total : -1;
+	int128 total = p ? counts_of(p, 0).total : -1;
 
 	profile_free(p);
 	return total;

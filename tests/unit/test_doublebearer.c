@@ -21,7 +21,7 @@ struct row {
 static struct diff
 diff_of(const struct row *rows, size_t n)
 {
-	struct diff d = {calloc(n, sizeof(*d.nodes)), n};
+	struct diff d = {calloc(n, sizeof(*d.nodes)), n, false};
 	uint32_t path[64] = {0};
 
 	for (size_t i = 0; i < n; i++) {
@@ -48,7 +48,7 @@ static struct buf out;
 static const char *
 json(const struct diff *d, int64_t max_nodes, bool kinds)
 {
-	struct doublebearer_options o = {max_nodes, "(other)", kinds};
+	struct doublebearer_options o = {max_nodes, "(other)", kinds, true};
 	struct writer w;
 
 	buf_clear(&out);
@@ -58,6 +58,30 @@ json(const struct diff *d, int64_t max_nodes, bool kinds)
 	writer_close(&w, '}');
 	buf_put_u8(&out, 0);
 	return (const char *)out.data;
+}
+
+/* A counts one for three, B for five; what is cut keeps both. */
+TEST(samples_stand_beside_amounts)
+{
+	static const struct row rows[] = {{0, "", {0, 0}}, {1, "a", {3, 5}},
+	    {2, "b", {6, 20}}, {2, "c", {9, 40}}};
+	static const int64_t each[2] = {3, 5};
+	struct diff d = diff_of(rows, 4);
+
+	CHECK(strstr(json(&d, -1, false), "sample_levels") == NULL);
+	d.sampled = true;
+	for (size_t i = 0; i < d.n_nodes; i++)
+		for (int s = 0; s < 2; s++) {
+			struct diff_node *n = &d.nodes[i];
+
+			n->self_samples[s] = n->self[s] / each[s];
+			n->total_samples[s] = n->total[s] / each[s];
+		}
+	CHECK(strstr(json(&d, -1, false), "\"sample_levels\":"
+	    "[[6,0,13,0],[6,1,13,1],[2,2,4,4,3,3,8,8]]") != NULL);
+	CHECK(strstr(json(&d, 2, false), "\"sample_levels\":"
+	    "[[6,0,13,0],[6,1,13,1],[5,5,12,12]]") != NULL);
+	free(d.nodes);
 }
 
 TEST(the_published_example)
@@ -166,6 +190,7 @@ TEST(empty_sides)
 int
 main(void)
 {
+	RUN(samples_stand_beside_amounts);
 	RUN(the_published_example);
 	RUN(what_is_cut_is_other_on_both_sides);
 	RUN(mass_stays_at_every_size);

@@ -114,7 +114,7 @@ check_speedscope(const char *text, const struct flame *f)
 	}
 	json_object_object_get_ex(profile, "endValue", &v);
 	CHECK_INT(json_object_get_int64(v), sum);
-	CHECK(sum == f->total * 5);
+	CHECK(sum == f->total);
 	json_object_object_get_ex(profile, "unit", &v);
 	CHECK_STR(json_object_get_string(v), "bytes");
 	json_object_put(root);
@@ -122,7 +122,7 @@ check_speedscope(const char *text, const struct flame *f)
 
 TEST(speedscope)
 {
-	struct speedscope_out o = {"x", "bytes", 5};
+	struct speedscope_out o = {"x", "bytes"};
 	struct flame *f = whole(&odd);
 
 	buf_clear(&out);
@@ -150,10 +150,16 @@ TEST(csv)
 	csv_put_table(&out, t);
 	buf_put_u8(&out, 0);
 	CHECK_STR((char *)out.data,
-	    "function,kind,self,total,self_share,total_share\r\n"
-	    "\"'=1+2,\"\"x\"\"\",library,4,4,0.4,0.4\r\n"
-	    "\"\"\"<&'\\u0001\xef\xbf\xbd\",user,3,3,0.3,0.3\r\n"
-	    "\"#a;b\\u000ac\",kernel,2,5,0.2,0.5\r\n");
+	    "function,kind,self,total,self_share,total_share,"
+	    "self_samples,total_samples\r\n"
+	    "\"'=1+2,\"\"x\"\"\",library,4,4,0.4,0.4,4,4\r\n"
+	    "\"\"\"<&'\\u0001\xef\xbf\xbd\",user,3,3,0.3,0.3,3,3\r\n"
+	    "\"#a;b\\u000ac\",kernel,2,5,0.2,0.5,2,5\r\n");
+	t->sampled = false;
+	buf_clear(&out);
+	csv_put_table(&out, t);
+	buf_put_u8(&out, 0);
+	CHECK(strstr((char *)out.data, "user,3,3,0.3,0.3,,\r\n") != NULL);
 	table_free(t);
 	flame_free(f);
 }
@@ -209,7 +215,7 @@ check_tame(const char *what)
 
 TEST(no_name_acts_on_who_shows_it)
 {
-	struct speedscope_out so = {"x", "bytes", 5};
+	struct speedscope_out so = {"x", "bytes"};
 	struct html_options ho = {"<t>", "&s", "samples", 1,
 	    (const uint8_t *)"abcd", 4, 99, 2, false};
 	struct flame *f = whole(&act);

@@ -6,6 +6,7 @@
 #include "store/journal_dict.h"
 #include "store/memspan.h"
 #include "store/store.h"
+#include "counts.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -403,7 +404,7 @@ cpu_of(const char *dir, const char *name)
 	CHECK_OK(store_query_profile(s, &q, &p));
 	for (size_t i = 0; p != NULL && i < p->n_nodes; i++) {
 		if (strcmp(p->nodes[i].name, name) == 0)
-			sum += (int64_t)p->nodes[i].self;
+			sum += (int64_t)counts_of(p, i).self;
 	}
 	profile_free(p);
 	selector_free(selector);

@@ -163,9 +163,10 @@ naive(const struct rig *r, int first, int last)
 		}
 		slots += seen;
 	}
-	for (int p = 0; p < PROCESSES && slots > 0; p++)
-		total += sums[p] / slots; /* whole bytes of a stack */
-	return total;
+	for (int p = 0; p < PROCESSES; p++)
+		total += sums[p];
+	/* nothing is lost by there being several stacks */
+	return slots > 0 ? (2 * total + slots) / (2 * slots) : 0;
 }
 
 TEST(processes_add_and_time_averages)

@@ -41,7 +41,7 @@ TEST(few_blocks_are_read)
 		int64_t until = from + n * SLOT;
 		struct profile *p = ask(s, "cpu", from, until, NULL);
 
-		CHECK(p->nodes[0].total == n);
+		CHECK(counts_of(p, 0).total == n);
 		CHECK(few_blocks(p->blocks, from, until));
 		profile_free(p);
 		from += roll(&m, SLOT);
@@ -105,7 +105,7 @@ TEST(an_old_summary_waits_for_more)
 		int64_t until = from + n * 4096 * SLOT;
 		struct profile *p = ask(s, "cpu", from, until, NULL);
 
-		CHECK(p->nodes[0].total == n);
+		CHECK(counts_of(p, 0).total == n);
 		CHECK(few_blocks(p->blocks, from, until));
 		profile_free(p);
 	}

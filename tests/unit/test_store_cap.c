@@ -4,6 +4,7 @@
  */
 #include "store/store.h"
 #include "store/base/err.h"
+#include "counts.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ everything(const char *dir)
 	CHECK_OK(selector_parse("cpu", &selector));
 	q.selector = selector;
 	CHECK_OK(store_query_profile(s, &q, &p));
-	sum = p == NULL ? -1 : (int64_t)p->nodes[0].total;
+	sum = p == NULL ? -1 : (int64_t)counts_of(p, 0).total;
 	profile_free(p);
 	selector_free(selector);
 	store_close(s);

@@ -7,6 +7,7 @@
 #include "store/sealed.h"
 #include "store/verify.h"
 #include "store/base/err.h"
+#include "counts.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -128,7 +129,7 @@ ask(struct store *s, int64_t from, int64_t until)
 	CHECK_OK(selector_parse("cpu", &selector));
 	q.selector = selector;
 	CHECK_OK(store_query_profile(s, &q, &p));
-	total = p ? (int64_t)p->nodes[0].total : -1;
+	total = p ? (int64_t)counts_of(p, 0).total : -1;
 	profile_free(p);
 	selector_free(selector);
 	return total;

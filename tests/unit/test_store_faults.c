@@ -9,6 +9,7 @@
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "faults.h"
+#include "counts.h"
 #include "test.h"
 
 /* ---- the model: what was acknowledged, by slot and service ---- */
@@ -167,7 +168,7 @@ ask(struct store *s, int service, uint64_t from, uint64_t until,
 	e = store_query_profile(s, &q, &p);
 	if (e == NULL) {
 		CHECK(p != NULL);
-		*total = p->nodes[0].total;
+		*total = counts_of(p, 0).total;
 	} else
 		CHECK(p == NULL);
 	profile_free(p);

@@ -6,6 +6,7 @@
 #include "store/store.h"
 #include "store/base/err.h"
 #include "store/work.h"
+#include "counts.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -204,7 +205,7 @@ place_total(struct place *p)
 	if (s != NULL) {
 		CHECK_OK(store_query_profile(s, &q, &profile));
 		if (profile != NULL)
-			total = (long)profile->nodes[0].total;
+			total = (long)counts_of(profile, 0).total;
 	}
 	profile_free(profile);
 	store_close(s);

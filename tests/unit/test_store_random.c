@@ -238,7 +238,7 @@ run_settle(struct run *r)
 	CHECK_OK(store_open(&s, m->dir, 0));
 	CHECK_OK(ask(s, m->service, m->slot, m->slot + 1, &p));
 	if (p != NULL)
-		rest = (int64_t)p->nodes[0].total;
+		rest = (int64_t)counts_of(p, 0).total;
 	for (int i = 0; i < FUNCTIONS; i++) {
 		rest -= m->want[m->service][m->slot - FIRST][i];
 		given += m->given[i];

@@ -129,17 +129,19 @@ TEST(a_picture)
 	const char *svg;
 
 	begin();
-	node("main", 1, 0, 250);
-	node("read", 2, 1, 1234);
-	node("idle", 1, 0, 516);
+	node("main", 1, 0, 2500000000);
+	node("read", 2, 1, 12340000000);
+	node("idle", 1, 0, 5160000000);
+	profile.period = 10000000;
 	svg = draw((struct flamesvg_options){.min_width = 0.1,
-	    .period_ns = 10000000});
+	    .units = "nanoseconds"});
+	profile.period = 1;
 	CHECK(well_formed(svg));
 	CHECK(strstr(svg, "<title>total (2,000 samples, 100.00%, 20 s)") !=
 	    NULL);
 	CHECK(strstr(svg, "<title>read (1,234 samples, 61.70%, 12.34 s)") !=
 	    NULL);
-	CHECK(strstr(svg, "<g data-w=\"1234\"><title>read ") != NULL);
+	CHECK(strstr(svg, "<g data-w=\"12340000000\"><title>read ") != NULL);
 	CHECK(strstr(svg, "<rect x=\"12.5%\" y=\"32\" width=\"61.7%\"") !=
 	    NULL);
 	CHECK(strstr(svg, "&lt;title &amp; &quot;more&quot;&gt;") != NULL);
@@ -208,10 +210,6 @@ TEST(bytes_are_shown_as_people_read_them)
 		CHECK(strstr(draw((struct flamesvg_options){.units = "bytes"}),
 		    cases[i].text) != NULL);
 	}
-	begin();
-	node("f", 1, 0, 3);
-	CHECK(strstr(draw((struct flamesvg_options){.units = "bytes",
-	    .period_bytes = 512}), "(1.54 kB, 100.00%)") != NULL);
 }
 
 static bool
@@ -288,17 +286,20 @@ TEST(the_picture_says_in_words_what_is_large)
 
 /* ---- two profiles ---- */
 
+static int64_t period = 1; /* ns a sample; 1: they are no times; 0: not known */
+
 static struct profile
 side(const char *const *names, const int64_t *values, size_t n)
 {
-	struct profile p = {.n_nodes = n + 1, .period = 1};
+	struct profile p = {.n_nodes = n + 1, .period = period};
+	int64_t units = period > 0 ? period : 1;
 
 	p.nodes = calloc(n + 1, sizeof(*p.nodes));
 	p.nodes[0] = (struct profile_node){.name = "", .module = ""};
 	for (size_t i = 0; i < n; i++) {
 		p.nodes[i + 1] = (struct profile_node){names[i], "",
-		    FRAME_NATIVE, 1, 0, values[i], values[i]};
-		p.nodes[0].total += values[i];
+		    FRAME_NATIVE, 1, 0, values[i] * units, values[i] * units};
+		p.nodes[0].total += values[i] * units;
 	}
 	return p;
 }
@@ -313,7 +314,8 @@ draw_pair(const struct flamesvg_pair *pair, double min_width)
 	static const struct flame_options all = {.max_nodes = -1,
 	    .other = "(other)"};
 	struct flamesvg_options o = {.title = "A & B", .subtitle = "s",
-	    .units = "samples", .empty = "nothing", .width = 1200,
+	    .units = period == 1 ? "samples" : "nanoseconds",
+	    .empty = "nothing", .width = 1200,
 	    .min_width = min_width};
 	struct profile a = side(names_a, values_a, 3);
 	struct profile b = side(names_b, values_b, 3);
@@ -336,7 +338,7 @@ draw_pair(const struct flamesvg_pair *pair, double min_width)
 TEST(a_difference_has_both_sides_signs_and_marks)
 {
 	struct flamesvg_pair pair = {.weight = {1 / 1000.0, 1 / 1200.0},
-	    .words = "by total", .few = true};
+	    .words = "by total"};
 	const char *svg = draw_pair(&pair, 0);
 
 	CHECK(strstr(svg, "data-s=\"+\"><title>more (samples: A 300 30.00%, "
@@ -353,6 +355,28 @@ TEST(a_difference_has_both_sides_signs_and_marks)
 	svg = draw_pair(&pair, 0);
 	CHECK(strstr(svg, "<title>gone (") == NULL);
 	CHECK(strstr(svg, "<rect x=\"0%\" y=\"16\" width=\"50%\"") != NULL);
+}
+
+/* Samples are told and judged, not the nanoseconds that they stand for. */
+TEST(a_difference_of_times_counts_samples)
+{
+	struct flamesvg_pair pair = {.weight = {1 / 1000.0, 1 / 1200.0},
+	    .words = "by total"};
+	const char *svg;
+
+	period = 10101010;
+	svg = draw_pair(&pair, 0);
+	CHECK(strstr(svg, "<title>more (samples: A 300 30.00%, B 600 50.00%;")
+	    != NULL);
+	CHECK(strstr(svg, "class=\"few\"><title>new (samples: A 0 0.00%, "
+	    "B 20 1.67%;") != NULL);
+	CHECK(strstr(draw_pair(&pair, 70), "<title>(other, 2 frames) ("
+	    "samples: A 100 10.00%, B 20 1.67%;") != NULL);
+	period = 0; /* of nobody knows how many samples */
+	svg = draw_pair(&pair, 0);
+	CHECK(strstr(svg, "<title>more (ns: A 300 30.00%,") != NULL);
+	CHECK(strstr(svg, "few samples") == NULL);
+	period = 1;
 }
 
 TEST(a_difference_gathers_both_sides)
@@ -464,6 +488,7 @@ main(void)
 	RUN(what_is_ready_can_be_taken_away);
 	RUN(the_picture_says_in_words_what_is_large);
 	RUN(a_difference_has_both_sides_signs_and_marks);
+	RUN(a_difference_of_times_counts_samples);
 	RUN(a_difference_gathers_both_sides);
 	RUN(a_difference_of_nothing_is_said);
 	RUN(colours_are_stable);

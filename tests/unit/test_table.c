@@ -160,21 +160,22 @@ TEST(each_function_once_a_stack)
 		struct world w;
 		struct flame *f;
 		struct table *t;
-		int128 self, total, sum = 0;
+		struct table_row one;
+		int128 sum = 0;
 
 		world_init(&w);
 		f = whole(w.p);
 		CHECK_OK(table_of_flame(&t, f));
 		for (int k = 0; k < NAMES; k++) {
 			const struct table_row *r = row(t, names[k]);
-			bool there = table_of_name(f, names[k], &self, &total);
+			bool there = table_of_name(f, names[k], &one);
 
 			CHECK(there == (r != NULL));
-			CHECK_INT(self, naive(&w, k, true));
-			CHECK_INT(total, naive(&w, k, false));
-			CHECK(r == NULL || (r->self[0] == self &&
-			    r->total[0] == total && r->self[1] == 0));
-			sum += self;
+			CHECK_INT(one.self[0], naive(&w, k, true));
+			CHECK_INT(one.total[0], naive(&w, k, false));
+			CHECK(r == NULL || (r->self[0] == one.self[0] &&
+			    r->total[0] == one.total[0] && r->self[1] == 0));
+			sum += one.self[0];
 		}
 		CHECK(sum == t->sum[0] && sum == w.p->nodes[0].total);
 		table_free(t);
@@ -307,10 +308,11 @@ check_order(struct table *t, enum table_order order, const char *want)
 
 TEST(orders)
 {
-	struct table_row rows[] = {{"b", FLAME_USER, {1, 8}, {9, 9}},
-	    {"a", FLAME_USER, {5, 5}, {5, 5}},
-	    {"c", FLAME_USER, {0, 40}, {0, 60}}};
-	struct table t = {rows, 3, {6, 53}};
+	struct table_row rows[] = {
+	    {"b", FLAME_USER, {1, 8}, {9, 9}, {0, 0}, {0, 0}},
+	    {"a", FLAME_USER, {5, 5}, {5, 5}, {0, 0}, {0, 0}},
+	    {"c", FLAME_USER, {0, 40}, {0, 60}, {0, 0}, {0, 0}}};
+	struct table t = {rows, 3, {6, 53}, false};
 
 	check_order(&t, TABLE_NAME, "abc");
 	check_order(&t, TABLE_SELF, "cab");
@@ -327,12 +329,13 @@ TEST(one_name_of_two_kinds)
 	struct profile p = {.nodes = nodes, .n_nodes = 3, .period = 1};
 	struct flame *f = whole(&p);
 	struct table *t;
-	int128 self, total;
+	struct table_row r;
 
 	CHECK_OK(table_of_flame(&t, f));
 	CHECK_INT(t->n_rows, 2);
-	CHECK(table_of_name(f, "x", &self, &total));
-	CHECK(self == 5 && total == 5);
+	CHECK(table_of_name(f, "x", &r));
+	CHECK(r.self[0] == 5 && r.total[0] == 5);
+	CHECK(r.self_samples[0] == 5 && r.total_samples[0] == 5);
 	table_free(t);
 	flame_free(f);
 }

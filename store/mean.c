@@ -1,0 +1,43 @@
+/*
+ * Fractions of one denominator.
+ */
+#include "mean.h"
+
+static uint64_t
+mean_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+uint64_t
+mean_denominator(uint64_t denominator, uint64_t n)
+{
+	uint64_t factor = n / mean_divisor(denominator, n);
+
+	if (factor > MEAN_DENOMINATOR_MAX / denominator)
+		factor = denominator < MEAN_DENOMINATOR_MAX
+		    ? MEAN_DENOMINATOR_MAX / denominator : 1;
+	return denominator * factor;
+}
+
+int128
+mean_part(int128 v, uint64_t n, uint64_t denominator)
+{
+	if (denominator % n == 0)
+		return v * (int128)(denominator / n);
+	/* v has no room for the denominator, its rest does */
+	return v / (int128)n * (int128)denominator +
+	    mean_round(v % (int128)n * (int128)denominator, n);
+}
+
+int128
+mean_round(int128 parts, uint64_t denominator)
+{
+	return (2 * parts + (int128)denominator) / (2 * (int128)denominator);
+}
