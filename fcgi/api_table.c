@@ -212,18 +212,19 @@ static void
 table_put_matched(struct writer *w, struct search *search,
     const struct flame *f)
 {
-	int128 amount;
+	struct search_sum sum;
 
 	if (search == NULL)
 		return;
-	amount = search_flame(search, f);
+	search_flame(search, f, &sum);
 	writer_key(w, "matched");
 	writer_open(w, '{');
 	writer_key(w, "amount");
-	writer_int128(w, amount);
+	writer_int128(w, sum.amount);
+	profile_page_put_samples(w, "samples", sum.sampled, sum.samples);
 	writer_key(w, "share");
 	if (f->total > 0)
-		writer_quotient(w, amount, (uint128)f->total, 0);
+		writer_quotient(w, sum.amount, (uint128)f->total, 0);
 	else
 		writer_null(w);
 	writer_close(w, '}');

@@ -132,11 +132,13 @@ search_test(struct search *s, const char *name)
 	return known == 1;
 }
 
-int128
-search_flame(struct search *s, const struct flame *f)
+void
+search_flame(struct search *s, const struct flame *f, struct search_sum *out)
 {
 	uint32_t inside = 0; /* level of the open match; 0: none */
-	int128 sum = 0;
+	struct profile_samples n;
+
+	*out = (struct search_sum){0, 0, flame_samples(f, 0, &n)};
 
 	for (size_t i = 1; i < f->n_frames; i++) {
 		const struct flame_frame *frame = &f->frames[i];
@@ -145,11 +147,12 @@ search_flame(struct search *s, const struct flame *f)
 			continue;
 		inside = 0;
 		if (search_test(s, f->names[frame->name].text)) {
-			sum += frame->total;
+			flame_samples(f, i, &n);
+			out->amount += frame->total;
+			out->samples += n.total;
 			inside = frame->level;
 		}
 	}
-	return sum;
 }
 
 void

@@ -34,8 +34,15 @@ void search_free(struct search *s); /* NULL is fine */
 /* `name` stays what it is while the search lives: it is matched once. */
 bool search_test(struct search *s, const char *name);
 
-/* The amount of the stacks that have a match; of a diff by its sides. */
-int128 search_flame(struct search *s, const struct flame *f);
+/* What the stacks have that have a match. */
+struct search_sum {
+	int128 amount, samples; /* samples: 0 where !sampled */
+	bool sampled;
+};
+
+void search_flame(struct search *s, const struct flame *f,
+    struct search_sum *out);
+/* Of a diff, by its sides. */
 void search_diff(struct search *s, const struct diff *d, int128 sum[2]);
 
 /* Leaves the rows that match. */

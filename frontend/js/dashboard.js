@@ -35,14 +35,16 @@
 
   function listServices({ service, tab: on }, error) {
     const { ALL } = ns.services, demo = source() === 'demo';
-    const all = !demo || service === ALL
+    const host = !demo || ns.recording.has(ns.mode.snapshot, 'cpu');
+    const all = host || service === ALL
       ? [{ name: ALL, label: 'whole host' }] : [];
     const known = services.some((s) => s.name === service) || service === ALL;
     bar.services((known || !service ? services
       : [{ name: service, label: service + ' (no data here)' }, ...services])
       .concat(services.length || service === ALL ? all : []), service);
     note.show(on === 'deps' ? null
-      : ns.services.note(service, services, { demo, error }));
+      : ns.services.note(service, services, { demo, host,
+        error }));
   }
 
   /* Those of the range; one that is missed is looked for each time. */

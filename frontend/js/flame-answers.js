@@ -36,8 +36,9 @@
       .map((r) => Object.assign({}, r, { self_share: of(r.self, f.ticks),
         total_share: of(r.total, f.ticks) })) };
     if (match) {
-      const amount = T.search(f, match).ticks;
-      out.matched = { amount, share: of(amount, f.ticks) };
+      const found = T.search(f, match);
+      out.matched = { amount: found.ticks, samples: found.samples,
+        share: of(found.ticks, f.ticks) };
     }
     return out;
   }
@@ -45,8 +46,10 @@
   /* A tree below a root, as sandwich.json has it. */
   function rooted(side) {
     const { names: list, levels, maxSelf } = T.encode(side);
-    return { kinds: side.kinds, flamebearer: { names: list, maxSelf,
-      numTicks: side.ticks,
+    const counts = T.sampleLevels(side);
+    return { kinds: side.kinds, sample_levels: counts &&
+      [[side.totalSamples[0], 0]].concat(counts), flamebearer: { names: list,
+      maxSelf, numTicks: side.ticks,
       levels: [[0, side.ticks, 0, 0]].concat(levels) } };
   }
 
@@ -54,11 +57,12 @@
   function sandwich(f, name) {
     const id = f.names.indexOf(name);
     const both = id > 0 ? T.sandwich(f, id) : null;
-    const row = T.functions(f).find((r) => r.name === name);
+    const rows = T.functions(f).filter((r) => r.name === name);
+    const own = (key) => rows.reduce((s, r) => s + r[key], 0);
     const none = { kinds: ['unknown'], flamebearer: { names: ['total'],
       levels: [[0, 0, 0, 0]], numTicks: 0, maxSelf: 0 } };
-    return { function: { name, self: row ? row.self : 0,
-      total: row ? row.total : 0 },
+    return { function: { name, self: own('self'),
+      total: both ? both.callees.ticks : 0 },
     callers: both ? rooted(both.callers) : none,
     callees: both ? rooted(both.callees) : none };
   }

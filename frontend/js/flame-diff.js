@@ -116,23 +116,31 @@
     return f.weights.includes(0) ? 0 : change(f.a[i] * f.weights[0], f.b[i] * f.weights[1]);
   }
 
-  /* Of two trees, each node with both values. */
-  function align(fa, fb) {
-    const make = () => ({ kids: new Map(), self: [0, 0], total: [0, 0] });
+  /* A function is a name and a kind of code. */
+  const keyOf = (name, kind) => name + '\0' + kind;
+
+  /* Of two trees, each node with both values, and the samples of both. */
+  function align(trees, units) {
+    const make = () => ({ kids: new Map(), self: [0, 0], total: [0, 0],
+      counts: [0, 0, 0, 0] });
     const root = make(), kinds = new Map();
-    [fa, fb].forEach((f, s) => {
+    trees.forEach((f, s) => {
       const nodes = [];
       for (let i = 0; i < f.n; i++) {
-        const name = f.names[f.name[i]];
-        kinds.set(name, f.kinds[f.name[i]]);
+        const key = keyOf(f.names[f.name[i]], f.kinds[f.name[i]]);
+        kinds.set(key, f.kinds[f.name[i]]);
         let n = root;
         if (i > 0) {
           const kids = nodes[f.parent[i]].kids;
-          n = kids.get(name) || make();
-          kids.set(name, n);
+          n = kids.get(key) || make();
+          kids.set(key, n);
         }
         n.self[s] += f.self[i];
         n.total[s] += f.total[i];
+        ['total', 'self'].forEach((which, k) => {
+          n.counts[2 * s + k] = ns.flameFacts.frameSamples(units[s], f, i,
+            which);
+        });
         nodes.push(n);
       }
     });
@@ -140,15 +148,19 @@
   }
 
   function encode({ root, kinds }) {
-    const names = ['total'], index = new Map([['total', 0]]), levels = [];
-    let line = [['total', root, [0, 0]]], maxSelf = 0;
-    const id = (name) => {
-      if (!index.has(name))
-        index.set(name, names.push(name) - 1);
-      return index.get(name);
+    const names = ['total'], keys = [''], levels = [], counts = [];
+    const index = new Map([['', 0]]);
+    let line = [['', root, [0, 0]]], maxSelf = 0;
+    const id = (key) => {
+      if (!index.has(key)) {
+        index.set(key, names.push(key.split('\0')[0]) - 1);
+        keys.push(key);
+      }
+      return index.get(key);
     };
     while (line.length) {
       const flat = [], next = [], end = [0, 0];
+      counts.push(line.flatMap(([, n]) => n.counts));
       for (const [name, n, x] of line) {
         for (const s of [0, 1]) {
           flat.push(x[s] - end[s], n.total[s], n.self[s]);
@@ -167,20 +179,26 @@
       levels.push(flat);
       line = next;
     }
+    const known = counts.every((row) => row.every((v) => v !== null));
     return { flamebearer: { names, levels, maxSelf,
       numTicks: root.total[0] + root.total[1] },
-    kinds: names.map((name) => kinds.get(name) || 'unknown') };
+    sample_levels: known ? counts : undefined,
+    kinds: keys.map((key) => kinds.get(key) || 'unknown') };
   }
 
-  function rowsOf(fa, fb, w, sums, units) {
+  function rowsOf(trees, w, sums, units) {
     const rows = new Map();
-    [fa, fb].forEach((f, s) => {
+    trees.forEach((f, s) => {
       for (const r of T.functions(f)) {
-        if (!rows.has(r.name))
-          rows.set(r.name, { name: r.name, kind: r.kind, self: [0, 0],
-            total: [0, 0] });
-        rows.get(r.name).self[s] += r.self;
-        rows.get(r.name).total[s] += r.total;
+        const key = keyOf(r.name, r.kind);
+        if (!rows.has(key))
+          rows.set(key, { name: r.name, kind: r.kind, self: [0, 0],
+            total: [0, 0], self_samples: [0, 0], total_samples: [0, 0] });
+        for (const which of ['self', 'total']) {
+          rows.get(key)[which][s] = r[which];
+          rows.get(key)[which + '_samples'][s] =
+            ns.flameFacts.samplesOf(units[s], r, which);
+        }
       }
     });
     const moved = (v) => {
@@ -191,13 +209,11 @@
     };
     return [...rows.values()].map((r) => {
       const [sn, sd, sr] = moved(r.self), [tn, td, tr] = moved(r.total);
-      const count = (v) => v.map((n, s) => (n === 0 ? 0
-        : units[s].samples(n)));
-      const [a, b] = count(r.total), known = a !== null && b !== null;
+      const [a, b] = r.total_samples, known = a !== null && b !== null;
       return Object.assign(r, { samples: known ? a + b : null,
         few: known ? a + b < FEW : null,
-        self_samples: known ? count(r.self) : null,
-        total_samples: known ? [a, b] : null,
+        self_samples: known ? r.self_samples : null,
+        total_samples: known ? r.total_samples : null,
         share: r.total.map((v, s) => (sums[s] ? v / sums[s] : null)),
         self_normalised: sn, self_difference: sd, self_ratio: sr,
         total_normalised: tn, total_difference: td, total_ratio: tr });
@@ -206,26 +222,32 @@
   }
 
   const WORDS = {
-    total: () => 'Shares of each side’s total: a function that keeps its ' +
+    total: () => 'Shares of each side\'s total: a function that keeps its ' +
       'share is unchanged, even where the whole has grown.',
     time: (s) => 'Per second of the time that has data: ' + s[0] +
       ' s of A, ' + s[1] + ' s of B.'
   };
 
-  /* What diff.json would say of two answers of flamegraph.json. */
-  function fromPair(a, b, normalise) {
+  /*
+   * What diff.json would say of two answers of flamegraph.json.  flat: the
+   * same two as trees from the callers, where the answers are read from the
+   * leaves: functions stay what they are.
+   */
+  function fromPair(a, b, normalise, flat) {
     const how = WORDS[normalise] ? normalise : 'total';
     const trees = [a, b].map(T.decode), about = [a, b].map((x) =>
       (x && x.memlens) || {});
+    const units = [a, b].map((x) => ns.flameFacts.unitOf(x || {}));
     const seconds = about.map((m) => (m.slots || 0) * 10);
-    const sums = trees.map((f) => f.ticks);
+    /* shares are those of the whole, whatever is in focus */
+    const sums = trees.map((f, s) => (about[s].total === undefined ? f.ticks
+      : about[s].total));
     const by = how === 'time' ? seconds : sums;
     const w = by.map((v) => (v > 0 ? 1 / v : 0));
     const side = (s) => Object.assign({}, about[s], { total: sums[s],
       seconds: seconds[s], divided_by: by[s] || null });
-    const rows = rowsOf(trees[0], trees[1], w, sums,
-      [a, b].map((x) => ns.flameFacts.unitOf(x || {})));
-    return Object.assign({ version: 1 }, encode(align(trees[0], trees[1])), {
+    const rows = rowsOf(flat || trees, w, sums, units);
+    return Object.assign({ version: 1 }, encode(align(trees, units)), {
       metadata: Object.assign({}, a && a.metadata, { format: 'double' }),
       leftTicks: sums[0], rightTicks: sums[1], a: side(0), b: side(1),
       normalise: how, words: WORDS[how](seconds), functions: rows.length,

@@ -57,8 +57,9 @@
       download: ext ? stem(view) + ext : null }));
   }
 
-  /* What the page itself has. */
+  /* What the page itself has: of a tree that is cut, no more than that. */
   function own(view, pop) {
+    const cut = ns.flameTree.gathered(view.f) > 0;
     const name = stem(view);
     const save = (ext, type, content) => ns.dom.download(name + ext, type,
       content());
@@ -68,8 +69,8 @@
       ['Folded stacks', () => save('.folded', 'text/plain',
         () => ns.flameTree.folded(view.f))],
       ['Table (CSV)', () => save('.csv', 'text/csv', () => csv(view.f))]
-    ].map(([label, act]) => h('button', { type: 'button',
-      class: 'menu-item', text: label, disabled: !view.answer,
+    ].map(([label, act], k) => h('button', { type: 'button',
+      class: 'menu-item', text: label, disabled: !view.answer || cut && k > 0,
       onclick: () => {
         pop.hidePopover();
         act();
@@ -90,13 +91,14 @@
   }
 
   function fill(pop, view) {
-    const live = ns.mode.current === 'live' && view.ctx;
+    const live = ns.mode.current === 'live' && view.ctx; /* links work */
     const compare = ns.view.get().view === 'compare';
     pop.replaceChildren(
       ...(live ? links(view, compare ? PAIR : SINGLE)
         : compare ? [] : own(view, pop)), shot(view, pop),
       ...(live ? [] : [h('p', { class: 'menu-note muted',
-        text: 'Live there are SVG, pprof, speedscope and more.' })]));
+        text: ns.mode.current === 'lost' ? 'There is no connection.'
+          : 'Live there are SVG, pprof, speedscope and more.' })]));
   }
 
   ns.flameExport = { fill, csv };

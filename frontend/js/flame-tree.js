@@ -171,7 +171,8 @@
     return { test: (name) => low(name).includes(needle) };
   }
 
-  /* {ids: Set of name indexes, ticks}: every tick below a match once. */
+  /* {ids: Set of name indexes, ticks, samples: null where frames have none
+   * of their own}: every tick below a match once. */
   function search(f, match) {
     const ids = new Set();
     f.names.forEach((name, id) => {
@@ -179,14 +180,16 @@
         ids.add(id);
     });
     const covered = new Uint8Array(f.n);
-    let ticks = 0;
+    let ticks = 0, samples = 0;
     for (let i = 0; i < f.n; i++) {
       const above = f.parent[i] >= 0 && covered[f.parent[i]];
       covered[i] = above || ids.has(f.name[i]) ? 1 : 0;
-      if (covered[i] && !above)
+      if (covered[i] && !above) {
         ticks += f.total[i];
+        samples += f.totalSamples ? f.totalSamples[i] : 0;
+      }
     }
-    return { ids, ticks };
+    return { ids, ticks, samples: f.totalSamples ? samples : null };
   }
 
   /* What a cut has gathered as "(other)": leaves, and no function. */
@@ -211,7 +214,8 @@
 
   /* Nested nodes, for trees that are built rather than received. */
   function node() {
-    return { total: 0, self: 0, kids: new Map() };
+    return { total: 0, self: 0, totalSamples: 0, selfSamples: 0,
+      kids: new Map() };
   }
 
   function kid(parent, key) {
@@ -220,9 +224,12 @@
     return parent.kids.get(key);
   }
 
-  /* A nested tree as frames; keys of kids index names. */
-  function flatten(root, rootName, names, kinds) {
+  /* A nested tree as frames; keys of kids index names.  counted: the nodes
+   * have samples of their own. */
+  function flatten(root, rootName, names, kinds, counted) {
     const f = empty();
+    if (counted)
+      Object.assign(f, { totalSamples: [], selfSamples: [] });
     f.names = names;
     f.kinds = kinds;
     f.ticks = root.total;
@@ -231,6 +238,10 @@
       const next = [];
       for (const [name, parent, x, n] of row) {
         push(f, name, level, parent, x, n.total, n.self);
+        if (counted) {
+          f.totalSamples.push(n.totalSamples);
+          f.selfSamples.push(n.selfSamples);
+        }
         let left = x + n.self;
         const me = f.n - 1;
         const order = [...n.kids].sort(([a], [b]) =>
@@ -247,61 +258,49 @@
     return f;
   }
 
+  /* What frame i has in total, as its total or its own. */
+  function addTotal(f, i, into, key) {
+    into[key] += f.total[i];
+    if (f.totalSamples)
+      into[key + 'Samples'] += f.totalSamples[i];
+  }
+
   function addBelow(f, i, into) {
-    into.total += f.total[i];
+    addTotal(f, i, into, 'total');
     into.self += f.self[i];
+    if (f.selfSamples)
+      into.selfSamples += f.selfSamples[i];
     for (const k of children(f, i))
       addBelow(f, k, kid(into, f.name[k]));
   }
 
   function addAbove(f, i, into) {
-    const ticks = f.total[i];
     let at_ = into;
-    at_.total += ticks;
+    addTotal(f, i, at_, 'total');
     for (let k = f.parent[i]; k > 0; k = f.parent[k]) {
       at_ = kid(at_, f.name[k]);
-      at_.total += ticks;
+      addTotal(f, i, at_, 'total');
     }
-    at_.self += ticks;
+    addTotal(f, i, at_, 'self');
   }
 
-  /* {callers, callees}: frames rooted at function id; null if absent. */
+  /* {callers, callees}: frames rooted at the function that id names, of
+   * whatever kinds; null if absent. */
   function sandwich(f, id) {
-    const up = node(), down = node();
-    for (let i = 1; i < f.n; i++)
-      if (f.name[i] === id && outermost(f, i)) {
+    const up = node(), down = node(), inside = new Uint8Array(f.n);
+    for (let i = 1; i < f.n; i++) {
+      const above = inside[f.parent[i]];
+      const here = f.names[f.name[i]] === f.names[id];
+      inside[i] = above || here ? 1 : 0;
+      if (here && !above) {
         addAbove(f, i, up);
         addBelow(f, i, down);
       }
-    return down.total === 0 ? null : {
-      callers: flatten(up, id, f.names, f.kinds),
-      callees: flatten(down, id, f.names, f.kinds)
-    };
-  }
-
-  /* The sum of several trees, matched by path of names. */
-  function merge(list) {
-    const names = ['total'], kinds = ['unknown'];
-    const index = new Map([['total', 0]]);
-    const root = node();
-    for (const f of list) {
-      const map = f.names.map((name, i) => {
-        if (!index.has(name)) {
-          index.set(name, names.length);
-          names.push(name);
-          kinds.push(f.kinds[i]);
-        }
-        return index.get(name);
-      });
-      const nodes = [];
-      for (let i = 0; i < f.n; i++) {
-        const n = i === 0 ? root : kid(nodes[f.parent[i]], map[f.name[i]]);
-        n.total += f.total[i];
-        n.self += f.self[i];
-        nodes.push(n);
-      }
     }
-    return flatten(root, 0, names, kinds);
+    const side = (root) => flatten(root, id, f.names, f.kinds,
+      !!f.totalSamples);
+    return down.total === 0 ? null
+      : { callers: side(up), callees: side(down) };
   }
 
   /* Frames that have samples of their own, and the way to each. */
@@ -358,9 +357,20 @@
     return { names: f.names, levels, numTicks: f.ticks, maxSelf };
   }
 
+  /* The samples of frames as answers have them: two numbers each, level by
+   * level; undefined where they are not known. */
+  function sampleLevels(f) {
+    return f.totalSamples && Array.from({ length: f.depth }, (_, l) => {
+      const flat = [];
+      for (let i = f.row[l]; i < f.row[l + 1]; i++)
+        flat.push(f.totalSamples[i], f.selfSamples[i]);
+      return flat;
+    });
+  }
+
   ns.flameTree = {
     OTHER, decode, encode, at, children, path, functions, matcher, search,
-    gathered,
-    folded, sandwich, merge, reshape
+    gathered, sampleLevels,
+    folded, sandwich, reshape
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -179,7 +179,7 @@
       const from = ns.time.parse(m.from, 0), until = ns.time.parse(m.until, 0);
       if (Number.isFinite(from) && Number.isFinite(until))
         parts.push(F.range(from, until));
-      const cut = T.gathered(this.f);
+      const cut = m.cut ? m.cut.total : T.gathered(this.f);
       if (this.hidden)
         parts.push(F.count(this.hidden) + ' frames too narrow to draw');
       this.facts.replaceChildren(parts.join(' · '));

@@ -113,16 +113,8 @@
     return groups;
   }
 
-  /* The part of an answer inside [from, until); for snapshots. */
-  function clip(answer, from, until) {
-    return Object.assign({}, answer, { from, until,
-      series: (answer.series || []).map((s) => Object.assign({}, s, {
-        points: (s.points || []).filter((p) => p[0] >= from && p[0] < until)
-      })) });
-  }
-
   ns.series = {
     columns, state, axis, align, sum, zip, ratio, scale, last, total, extent,
-    by, clip
+    by
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

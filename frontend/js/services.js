@@ -8,6 +8,9 @@
 
   const S = ns.series;
   const ALL = '*', OFFERS = 6;
+  const QUERIES = [{ key: 'up', query: 'leveldb_up', fn: 'last' },
+    { key: 'cpu', query: 'namedprocess_namegroup_cpu_seconds_total',
+      fn: 'rate' }];
   const POINTS = 20;
 
   /* {name: mean rate} of the services that burn CPU. */
@@ -36,10 +39,7 @@
     const answer = await ns.api.get('services',
       ns.mode.current === 'offline' ? {}
         : { from: range.from, until: range.until }, { signal });
-    const r = await ns.api.series([
-      { key: 'up', query: 'leveldb_up', fn: 'last' },
-      { key: 'cpu', query: 'namedprocess_namegroup_cpu_seconds_total',
-        fn: 'rate' }], range, ns.time.step(range.until - range.from, POINTS),
+    const r = await ns.api.series(QUERIES, range, ns.time.step(range.until - range.from, POINTS),
     signal);
     return rank(answer.services || [],
       new Set(r.up.cols.map((c) => c.labels.service)), busyness(r.cpu.cols));
@@ -48,19 +48,21 @@
   /*
    * What has to be said beside the chosen name ('' where nothing is chosen
    * yet): {text, offers: [name…]}, null where it has data.  demo: the list is
-   * the recording's; error: why there is no list.  Pure.
+   * the recording's; host: the whole host can be chosen; error: why there is
+   * no list.  Pure.
    */
-  function note(name, list, { demo, error } = {}) {
-    const all = demo ? [] : [ALL];
+  function note(name, list, { demo, host = true, error } = {}) {
+    const all = host ? [ALL] : [];
     if (error && (!name || !list.length))
       return { text: 'Which services there are is not known: ' + error + '.',
         offers: name === ALL ? [] : all };
-    if (name === ALL || list.some((s) => s.name === name))
+    if (name === ALL && host || list.some((s) => s.name === name))
       return null;
     const offers = list.slice(0, OFFERS).map((s) => s.name);
     if (!name)
       return { text: 'No service has data in this range.', offers: [] };
-    return { text: demo ? '“' + name + '” is not in the recorded demo.'
+    return { text: demo ? (name === ALL ? 'The whole host' : '“' + name +
+      '”') + ' is not in the recorded demo.'
       : 'No data of “' + name + '” in this range.',
     offers: offers.concat(all) };
   }
@@ -80,5 +82,5 @@
   }
 
   /* ALL: what stands in the address for the whole host. */
-  ns.services = { load, rank, note, line, ALL };
+  ns.services = { load, rank, note, line, ALL, QUERIES };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -1,128 +1,71 @@
 /*
- * Answers out of a snapshot, a recording of the API's own JSON:
+ * Answers out of a snapshot, a recording of what the API knew of a range:
  *
- *   {version: 1, by: version of MemLens, taken: RFC 3339, from, until,
+ *   {version: 2, by: version of MemLens, taken: RFC 3339, from, until,
  *    answers: {request key: JSON or text},
- *    slices: [{from, until, answers: {…}}]}
+ *    series: {request key: see recorded-series.js},
+ *    profiles: see recorded-profiles.js}
  *
- * Keys are those of MemLens.request.key.  Series are cut to the range that
- * is asked for; a flame graph of a part of the range is the sum of the
- * slices that lie mostly inside it, and says which range that is.
- * Comparisons are made from both.  Pure, but for load().
+ * Keys are those of MemLens.request.key.  Profiles and series are kept by
+ * slot and exact: every range of whole slots is answered as the API answered
+ * it, by the functions that make tables, sandwiches and comparisons of any
+ * tree.  Pure, but for load().
  */
 (function (ns) {
   'use strict';
 
   const FILE = 'snapshots/snapshot.js';
 
-  function overlap(s, from, until) {
-    return (Math.min(s.until, until) - Math.max(s.from, from)) /
-      (s.until - s.from);
+  function flame(snapshot, params) {
+    const found = ns.recordedProfiles.ask(snapshot.profiles, params);
+    return found && { version: 1, flamebearer: ns.flameTree.encode(found.f),
+      metadata: { format: 'single', spyName: 'memlens', sampleRate: 1e9,
+        units: 'samples' }, memlens: found.memlens };
   }
 
-  function sumLost(list) {
-    const out = {};
-    for (const lost of list)
-      for (const [k, v] of Object.entries(lost || {}))
-        out[k] = (out[k] || 0) + v;
-    return out;
-  }
-
-  /* The slices best covering the range: at least the nearest one. */
-  function chosen(slices, key, from, until) {
-    const usable = slices.filter((s) => s.answers[key]);
-    const inside = usable.filter((s) => overlap(s, from, until) >= 0.5);
-    if (inside.length || !usable.length)
-      return inside;
-    const middle = (from + until) / 2;
-    const away = (s) => Math.abs((s.from + s.until) / 2 - middle);
-    return [usable.reduce((a, b) => (away(b) < away(a) ? b : a))];
-  }
-
-  function flame(snapshot, key, from, until) {
-    const whole = snapshot.answers[key];
-    const slices = snapshot.slices || [];
-    const all = from <= snapshot.from + 10 && until >= snapshot.until - 10;
-    const parts = all ? [] : chosen(slices, key, from, until);
-    if (parts.length === 0)
-      return whole;
-    const answers = parts.map((s) => s.answers[key]);
-    const sum = ns.flameTree.merge(answers.map(ns.flameTree.decode));
-    const memlens = answers.map((a) => a.memlens || {});
-    return Object.assign({}, answers[0], {
-      flamebearer: ns.flameTree.encode(sum),
-      memlens: Object.assign({}, memlens[0], { kinds: sum.kinds,
-        from: parts[0].from, until: parts[parts.length - 1].until,
-        slots: memlens.reduce((n, m) => n + (m.slots || 0), 0),
-        samples: memlens.reduce((n, m) => n + (m.samples || 0), 0),
-        lost: sumLost(memlens.map((m) => m.lost)) })
-    });
-  }
-
-  /* focus, ignore and reverse are done here; modules are not recorded. */
-  function shaped(found, params) {
-    const { focus, ignore, reverse } = params;
-    if (!found || !(focus || ignore || reverse))
-      return found;
-    const f = ns.flameTree.reshape(ns.flameTree.decode(found), params);
-    return Object.assign({}, found, {
-      flamebearer: ns.flameTree.encode(f),
-      memlens: Object.assign({}, found.memlens, { kinds: f.kinds }) });
-  }
-
-  function flameOf(snapshot, params, from, until) {
-    const query = params.query;
-    const key = ns.request.key('flamegraph.json', { query });
-    return snapshot.answers[key] && flame(snapshot, key, from, until);
-  }
-
-  /* One function over time: a point a slice, as table.json has them. */
-  function overTime(snapshot, p) {
-    const key = ns.request.key('flamegraph.json', { query: p.query });
-    const slices = (snapshot.slices || []).filter((s) => s.answers[key] &&
-      overlap(s, p.from, p.until) > 0);
-    if (!slices.length)
+  /* Table and sandwich: callers stay callers whatever the graph shows. */
+  function whole(snapshot, name, p) {
+    const found = ns.recordedProfiles.ask(snapshot.profiles,
+      Object.assign({}, p, { reverse: undefined }));
+    if (!found)
       return undefined;
-    const points = slices.map((s) => {
-      const f = ns.flameTree.decode(shaped(s.answers[key],
-        { focus: p.focus, ignore: p.ignore }));
-      const row = ns.flameTree.functions(f)
-        .find((r) => r.name === p.function);
-      return [s.from, row ? row.self : 0, row ? row.total : 0];
-    });
-    return { over_time: { step: slices[0].until - slices[0].from, points } };
-  }
-
-  /* Table and sandwich, of the tree that answers the flame graph. */
-  function exact(snapshot, name, p) {
-    const found = shaped(flameOf(snapshot, p, p.from, p.until), p);
-    const f = found && ns.flameTree.decode(found);
-    return found && Object.assign({}, found.memlens, name === 'table.json'
-      ? ns.flameAnswers.table(f, p)
-      : ns.flameAnswers.sandwich(f, p.function));
+    const over = name === 'table.json' && p.function
+      ? { over_time: ns.recordedProfiles.overTime(snapshot.profiles, p) }
+      : {};
+    return Object.assign({}, found.memlens, name === 'table.json'
+      ? ns.flameAnswers.table(found.f, p)
+      : ns.flameAnswers.sandwich(found.f, p.function), over);
   }
 
   function diff(snapshot, p) {
-    const a = flameOf(snapshot, p, p.from, p.until);
-    const b = flameOf(snapshot, { query: p['query-b'] || p.query },
-      p['from-b'], p['until-b']);
-    const sides = [a, b].map((x) => x && shaped(x, p));
-    return a && b && ns.flameAnswers.found(ns.flameDiff.fromPair(sides[0],
-      sides[1], p.normalise), sides.map(ns.flameTree.decode), p);
+    if (p.normalise === 'requests')
+      throw new ns.api.ApiError(404, 'requests are not in the snapshot',
+        'normalise');
+    const pair = (more) => [Object.assign({}, p, more),
+      Object.assign({}, p, more, { query: p['query-b'] || p.query,
+        from: p['from-b'], until: p['until-b'] })];
+    const sides = pair({}).map((x) => flame(snapshot, x));
+    const flat = pair({ reverse: undefined }).map((x) =>
+      ns.recordedProfiles.ask(snapshot.profiles, x));
+    return sides.every(Boolean) ? ns.flameAnswers.found(
+      ns.flameDiff.fromPair(...sides, p.normalise, flat.map((x) => x.f)),
+      flat.map((x) => x.f), p) : undefined;
   }
 
   /* Means over both ranges of every series that was recorded. */
   function compare(snapshot, p) {
     const rows = [];
     const seen = new Set();
-    for (const [key, found] of Object.entries(snapshot.answers))
-      if (key.startsWith('series?'))
-        for (const s of found.series || []) {
-          const id = s.name + JSON.stringify(s.labels) + s.fn;
-          if (!seen.has(id))
-            rows.push(ns.runs.compareSeries(s, p, found.step));
-          seen.add(id);
-        }
+    for (const r of Object.values(snapshot.series)) {
+      const found = ns.recordedSeries.answer(r, { from: r.from,
+        until: snapshot.until });
+      for (const s of found.series) {
+        const id = s.name + JSON.stringify(s.labels) + s.fn;
+        if (!seen.has(id))
+          rows.push(ns.runs.compareSeries(s, p, found.step));
+        seen.add(id);
+      }
+    }
     return ns.runs.compared(rows, p);
   }
 
@@ -134,35 +77,33 @@
       : undefined;
   }
 
+  function series(snapshot, params) {
+    const r = snapshot.series[ns.request.key('series', params)];
+    return r && ns.recordedSeries.answer(r, Object.assign({ from: r.from,
+      until: snapshot.until }, params));
+  }
+
+  /* name: answer(snapshot, params, name) */
+  const ROUTES = {
+    'diff.json': diff,
+    'compare.json': compare,
+    'flamegraph.json': flame,
+    'sandwich.json': (s, p, name) => whole(s, name, p),
+    'table.json': (s, p, name) => (p.places
+      ? s.answers[ns.request.key(name, { query: p.query, places: p.places })]
+      : whole(s, name, p)),
+    'graph.json': (s, p, name) => graphOf(s, name, p),
+    'graph.svg': (s, p, name) => graphOf(s, name, p),
+    'graph.dot': (s, p, name) => graphOf(s, name, p),
+    runs: (s) => s.answers.runs || { runs: [] },
+    series
+  };
+
   /* The recorded answer, or undefined when there is none. */
   function answer(snapshot, name, params) {
-    if (name === 'diff.json')
-      return diff(snapshot, params);
-    if (name === 'compare.json')
-      return compare(snapshot, params);
-    if (name === 'table.json' && params.function)
-      return overTime(snapshot, params);
-    if (name === 'table.json' && params.places)
-      return snapshot.answers[ns.request.key(name,
-        { query: params.query, places: params.places })];
-    if (name === 'table.json' || name === 'sandwich.json')
-      return exact(snapshot, name, params);
-    if (name === 'flamegraph.json')
-      return shaped(flameOf(snapshot, params, params.from === undefined
-        ? snapshot.from : params.from, params.until === undefined
-        ? snapshot.until : params.until), params);
-    if (/^graph\./.test(name))
-      return graphOf(snapshot, name, params);
-    if (name === 'runs')
-      return snapshot.answers.runs || { runs: [] };
-    const key = ns.request.key(name, params);
-    const found = snapshot.answers[key];
-    const { from, until } = params || {};
-    if (found === undefined || from === undefined)
-      return found;
-    if (name === 'series')
-      return ns.series.clip(found, from, until);
-    return found;
+    return Object.hasOwn(ROUTES, name)
+      ? ROUTES[name](snapshot, params || {}, name)
+      : snapshot.answers[ns.request.key(name, params)];
   }
 
   let loading = null;
@@ -187,5 +128,10 @@
     return loading;
   }
 
-  ns.recording = { answer, load };
+  /* Is a profile of this query recorded? */
+  function has(snapshot, query) {
+    return !!snapshot && Object.hasOwn(snapshot.profiles.of, query);
+  }
+
+  ns.recording = { answer, has, load };
 })(globalThis.MemLens = globalThis.MemLens || {});

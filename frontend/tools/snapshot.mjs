@@ -4,23 +4,25 @@
  *   node tools/snapshot.mjs http://host/memlens/ [OUT [SECONDS [SERVICES]]]
  *
  * It asks what the pages ask, by their own tables of queries, and writes the
- * answers as snapshots/snapshot.js.  What cannot be had is left out, and
- * said; nothing but the API is read, and no path of the host is kept.  SERVICES is a list with commas, by
- * default the three that the pages rank highest.
+ * answers as snapshots/snapshot.js: series and profiles slot by slot, and
+ * exact.  What cannot be had is left out, and said; nothing but the API is
+ * read, and no path of the host is kept.  SERVICES is a list with commas, by
+ * default the three that the pages rank highest; "*" adds the whole host's
+ * profile.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { runInThisContext } from 'node:vm';
 import { fileURLToPath } from 'node:url';
+import { Pack } from './pack.mjs';
 
 const HERE = new URL('../', import.meta.url);
-const SERVICES = 3, PROCESSES = 3, SLICES = 12, LIMIT = 1.5e6, PLACES = 300,
-  BUCKET_POINTS = 45;
-const NODES = { whole: 1500, slice: 420 };
+const SERVICES = 3, PROCESSES = 3, LIMIT = 18e6, PLACES = 300;
 
 function loadPages() {
   globalThis.MemLens = { dom: {} };
   for (const name of ['format', 'time', 'request', 'series', 'storage',
-    'operations', 'disk', 'host', 'cpu-tab', 'services'])
+    'operations', 'disk', 'host', 'cpu-tab', 'services',
+    'recorded-series'])
     runInThisContext(readFileSync(new URL('js/' + name + '.js', HERE),
       'utf8'), { filename: name + '.js' });
   return globalThis.MemLens;
@@ -70,32 +72,27 @@ async function window_() {
   return { from: end - span, until: end, by: health.version || '' };
 }
 
-async function series(answers, range, rows) {
-  const step = M.time.step(span, 180);
-  for (const { query, fn, step: own } of rows)
-    await keep(answers, 'series', { query, fn, ...range, step: own || step });
+const recorded = {};
+
+/* A value a slot, whatever step a page asks for. */
+async function series(range, rows) {
+  for (const { query, fn } of rows) {
+    const found = {};
+    const answer = await keep(found, 'series', { query, fn, ...range,
+      step: M.time.SLOT_S });
+    if (answer)
+      recorded[Object.keys(found)[0]] = M.recordedSeries.pack(answer);
+  }
 }
 
-/* Only the names that frames still have after truncation. */
-function compact({ flamebearer: fb, memlens }) {
-  const used = new Map([[0, 0]]);
-  for (const level of fb.levels)
-    for (let k = 3; k < level.length; k += 4) {
-      if (!used.has(level[k]))
-        used.set(level[k], used.size);
-      level[k] = used.get(level[k]);
-    }
-  const pick = (list) => [...used.keys()].map((i) => list[i]);
-  fb.names = pick(fb.names);
-  if (memlens && memlens.kinds)
-    memlens.kinds = pick(memlens.kinds);
-}
-
-async function flame(answers, service, range, nodes) {
-  const answer = await keep(answers, 'flamegraph.json', { query:
-    M.request.selector('cpu', { service }), ...range, 'max-nodes': nodes });
-  if (answer)
-    compact(answer);
+/* Each slot of each profile, uncut. */
+async function profiles(queries, { from, until }) {
+  const slot = M.time.SLOT_S, pack = new Pack(from, slot);
+  for (const query of queries)
+    for (let at = from; at < until; at += slot)
+      pack.add(query, await get('flamegraph.json', { query, from: at,
+        until: at + slot, 'max-nodes': -1 }));
+  return pack.finish();
 }
 
 /* Where functions were written; of paths outside /usr only the name. */
@@ -118,10 +115,10 @@ async function chosen(answers, range) {
     get: async () => found,
     series: async (table) => Object.fromEntries(await Promise.all(table.map(
       async ({ key, query, fn }) => [key, { cols: M.series.columns(
-        await keep(answers, 'series', { query, fn, ...range,
-          step: M.time.step(span, 60) })) }])))
+        await get('series', { query, fn, ...range,
+          step: M.time.SLOT_S })) }])))
   };
-  const only = wanted && wanted.split(',');
+  const only = wanted && wanted.split(',').filter((s) => s !== '*');
   const ranked = (await M.services.load(range)).map((s) => s.name)
     .filter((name) => !only || only.includes(name)).slice(0, SERVICES);
   found.services = (found.services || [])
@@ -129,25 +126,18 @@ async function chosen(answers, range) {
   for (const s of found.services)
     s.processes = (s.processes || []).slice(0, PROCESSES)
       .map((p) => ({ ...p, command: p.command.split(' ')[0] }));
-  for (const answer of Object.values(answers))
-    if (answer.series)
-      answer.series = answer.series.filter(({ labels: l }) =>
-        ranked.includes(l.service || l.groupname));
   return ranked;
 }
 
-async function slices(services, range) {
-  const length = span / SLICES;
-  const list = [];
-  for (let i = 0; i < SLICES; i++) {
-    const part = { from: range.from + i * length,
-      until: range.from + (i + 1) * length };
-    const answers = {};
-    for (const name of services)
-      await flame(answers, name, part, NODES.slice);
-    list.push({ ...part, answers });
+/* The two series that the pages rank services by, of those recorded. */
+async function ranking(services, range) {
+  await series(range, M.services.QUERIES);
+  for (const { query, fn } of M.services.QUERIES) {
+    const r = recorded[M.request.key('series', { query, fn })];
+    if (r)
+      r.series = r.series.filter(({ labels: l }) =>
+        services.includes(l.service || l.groupname));
   }
-  return list;
 }
 
 async function graphs(answers) {
@@ -163,18 +153,22 @@ async function graphs(answers) {
 const { by, ...range } = await window_();
 const answers = {};
 const services = await chosen(answers, range);
+await ranking(services, range);
 for (const name of services) {
-  await series(answers, range, [...M.storage.queries(name),
-    ...M.cpuTab.queries(name), ...M.operations.queries(name).map((q) =>
-      ({ ...q, step: M.time.step(span, BUCKET_POINTS) }))]);
-  await flame(answers, name, range, NODES.whole);
+  await series(range, [...M.storage.queries(name),
+    ...M.cpuTab.queries(name), ...M.operations.queries(name)]);
   await places(answers, name, range);
 }
-await series(answers, range, [...M.disk.queries(), ...M.host.queries()]);
+const host = (wanted || '').split(',').includes('*');
+await series(range, [...M.disk.queries(), ...M.host.queries(),
+  ...host ? M.cpuTab.queries('') : []]);
 await keep(answers, 'runs', {});
 await graphs(answers);
-const snapshot = { version: 1, by, taken: new Date(range.until * 1000)
-  .toISOString(), ...range, answers, slices: await slices(services, range) };
+const queries = services.map((service) => M.request.selector('cpu',
+  { service }));
+const snapshot = { version: 2, by, taken: new Date(range.until * 1000)
+  .toISOString(), ...range, answers, series: recorded,
+profiles: await profiles(host ? [...queries, 'cpu'] : queries, range) };
 const text = '/* Made by tools/snapshot.mjs. */\n' +
   '(window.MemLens = window.MemLens || {}).snapshot =\n' +
   JSON.stringify(snapshot, rounded)
@@ -182,6 +176,7 @@ const text = '/* Made by tools/snapshot.mjs. */\n' +
 const file = out || fileURLToPath(new URL('snapshots/snapshot.js', HERE));
 writeFileSync(file, text);
 console.log(`${file}: ${Object.keys(answers).length} answers, ` +
+  `${Object.keys(recorded).length} series queries, ` +
   `${services.join(', ')}, ${(text.length / 1024).toFixed(0)} KiB`);
 if (text.length > LIMIT) {
   console.error('larger than ' + LIMIT + ' bytes');

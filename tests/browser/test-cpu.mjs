@@ -195,6 +195,7 @@ function profile({ browser, base }) {
           Object.assign(body.flamebearer, { names: ['total', '(other)'],
             levels: [[0, numTicks, 0, 0], [0, numTicks, numTicks, 1]] });
           delete body.memlens.sample_levels;
+          body.memlens.cut = { total: numTicks };
           body.memlens.kinds = ['unknown', 'unknown'];
           await route.fulfill({ response: res, json: body });
         });

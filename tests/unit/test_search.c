@@ -60,33 +60,41 @@ TEST(what_browsers_read_otherwise_is_refused)
 	refused(longest);
 }
 
-/* total 12: a 7 (self 1; b 4 with a below it 3; c 2), c 5 (self 2, b 3) */
-static struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 0, 12},
-    {"a", "", FRAME_NATIVE, 1, 0, 1, 7}, {"b", "", FRAME_NATIVE, 2, 1, 1, 4},
-    {"a", "", FRAME_NATIVE, 3, 2, 3, 3}, {"c", "", FRAME_NATIVE, 2, 1, 2, 2},
-    {"c", "", FRAME_NATIVE, 1, 0, 2, 5}, {"b", "", FRAME_NATIVE, 2, 5, 3, 3}};
+/* Samples of 10 ns: total 12; a 7 (self 1; b 4 with a below it 3; c 2), c 5
+ * (self 2, b 3). */
+static struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 0, 120},
+    {"a", "", FRAME_NATIVE, 1, 0, 10, 70},
+    {"b", "", FRAME_NATIVE, 2, 1, 10, 40},
+    {"a", "", FRAME_NATIVE, 3, 2, 30, 30},
+    {"c", "", FRAME_NATIVE, 2, 1, 20, 20},
+    {"c", "", FRAME_NATIVE, 1, 0, 20, 50},
+    {"b", "", FRAME_NATIVE, 2, 5, 30, 30}};
 
 static void
 check_amount(const char *text, int64_t want, size_t rows)
 {
-	struct profile p = {.nodes = nodes, .n_nodes = 7, .period = 1,
-	    .unit = "objects"};
+	struct profile p = {.nodes = nodes, .n_nodes = 7, .period = 10,
+	    .unit = "nanoseconds"};
 	struct flame_options o = {.max_nodes = -1, .other = "(other)"};
 	struct search *s;
 	struct flame *f;
 	struct table *t;
 	struct diff *d;
+	struct search_sum found;
 	int128 sum[2];
 
 	CHECK_OK(search_new(&s, text));
 	CHECK_OK(flame_new(&f, &p, &o));
 	CHECK_OK(table_of_flame(&t, f));
-	CHECK_INT(search_flame(s, f), want);
+	search_flame(s, f, &found);
+	CHECK_INT(found.amount, want * 10);
+	CHECK(found.sampled);
+	CHECK_INT(found.samples, want);
 	search_table(s, t);
 	CHECK_INT(t->n_rows, rows);
 	CHECK_OK(diff_new(&d, &p, &p));
 	search_diff(s, d, sum);
-	CHECK(sum[0] == want && sum[1] == want);
+	CHECK(sum[0] == want * 10 && sum[1] == want * 10);
 	diff_free(d);
 	table_free(t);
 	flame_free(f);

@@ -194,39 +194,6 @@ test('a run tells what is known of it', () => {
     .until, 20);
 });
 
-test('a snapshot compares what it has', () => {
-  const key = 'flamegraph.json?query=cpu';
-  const slice = (from, stacks) => ({ from, until: from + 100,
-    answers: { [key]: answer(stacks) } });
-  const snapshot = { from: 0, until: 200, answers: { [key]: answer({ a: 9 }),
-    'series?query=x': { series: [{ name: 'x', labels: {}, unit: '',
-      fn: 'mean', points: [[0, 1], [100, 2]] }] } },
-  slices: [slice(0, { a: 8, b: 2 }), slice(100, { a: 5, b: 5 })] };
-  const p = { query: 'cpu', from: 0, until: 100, 'from-b': 100,
-    'until-b': 200, normalise: 'total' };
-  const d = M.recording.answer(snapshot, 'diff.json', p);
-  assert.deepEqual(d.rows.find((r) => r.name === 'b').self_normalised,
-    [0.2, 0.5]);
-  assert.equal(M.recording.answer(snapshot, 'compare.json', p)
-    .rows[0].ratio, 2);
-  assert.deepEqual(M.recording.answer(snapshot, 'runs', {}), { runs: [] });
-  assert.equal(T.decode(M.recording.answer(snapshot, 'flamegraph.json',
-    { query: 'cpu', from: 0, until: 100, focus: 'b' })).ticks, 2);
-});
-
-test('a snapshot has a function over time, a point a slice', () => {
-  const key = 'flamegraph.json?query=cpu';
-  const snapshot = { from: 0, until: 200, answers: {}, slices: [
-    { from: 0, until: 100, answers: { [key]: answer({ a: 8, 'b;a': 2 }) } },
-    { from: 100, until: 200, answers: { [key]: answer({ b: 5 }) } }] };
-  const ask = (fn, from, until) => M.recording.answer(snapshot,
-    'table.json', { query: 'cpu', function: fn, from, until });
-  assert.deepEqual(ask('b', 0, 200).over_time,
-    { step: 100, points: [[0, 0, 2], [100, 5, 5]] });
-  assert.deepEqual(ask('a', 0, 100).over_time.points, [[0, 10, 10]]);
-  assert.equal(ask('a', 300, 400), undefined);
-});
-
 test('the address keeps a comparison and drops nonsense', () => {
   const s = M.urlState.parse('?v=1&tab=runs&view=compare&afrom=10&auntil=x' +
     '&focus=a%7Cb&collapse=yes&reverse=1&normalise=time&show=worse');

@@ -47,11 +47,6 @@ test('last, total and extent pass over gaps', () => {
   assert.equal(M.series.extent(col([])), null);
 });
 
-test('a snapshot is cut to the half-open range', () => {
-  const a = { series: [{ name: 'x', points: [[0, 1], [10, 2], [20, 3]] }] };
-  assert.deepEqual(M.series.clip(a, 10, 20).series[0].points, [[10, 2]]);
-});
-
 test('a lost connection is not the demo', () => {
   const { judge } = load('mode').mode;
   const at = (forced, reachable, api) => judge({ forced, reachable, api });
@@ -69,8 +64,9 @@ test('a service without data stays chosen, beside what there is', () => {
   assert.equal(note('*', list), null);
   assert.deepEqual(note('gone', list), { offers: ['db', 'load', '*'],
     text: 'No data of “gone” in this range.' });
-  assert.deepEqual(note('gone', list, { demo: true }),
+  assert.deepEqual(note('gone', list, { demo: true, host: false }),
     { offers: ['db', 'load'], text: '“gone” is not in the recorded demo.' });
+  assert.match(note('*', list, { demo: true, host: false }).text, /whole host/);
   assert.match(note('', [], { error: 'it failed' }).text, /it failed/);
 });
 

@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from './load.mjs';
 
-const M = load('format', 'flame-tree', 'flame-layout', 'flame-facts',
+const M = load('format', 'time', 'flame-tree', 'flame-layout', 'flame-facts',
   'flame-answers', 'colour', 'flame-places');
 const T = M.flameTree;
 
@@ -90,11 +90,6 @@ test('no function exceeds the whole, selfs add up to it', () => {
       assert.equal(s.callees.ticks, r.total);
       assert.equal(s.callers.ticks, r.total);
     }
-    const twice = T.merge([f, f]);
-    assert.equal(twice.ticks, 2 * f.ticks);
-    assert.deepEqual(new Set(T.folded(twice).trim().split('\n')),
-      new Set(T.folded(f).trim().split('\n')
-        .map((l) => l.replace(/\d+$/, (n) => String(2 * n)))));
   }
 });
 
@@ -104,7 +99,7 @@ test('table, search and sandwich of a whole tree, as the server answers', () => 
   const t = A.table(f, { search: 'b', sort: 'total' });
   assert.deepEqual(t.rows.map((r) => [r.name, r.self, r.total]),
     [['b', 0, 5], ['B', 1, 1]]);
-  assert.deepEqual(t.matched, { amount: 6, share: 6 / 8 });
+  assert.deepEqual(t.matched, { amount: 6, samples: null, share: 6 / 8 });
   assert.equal(A.table(f, { limit: 1 }).functions, 4);
   assert.deepEqual(A.table(f, { sort: '-name' }).rows.map((r) => r.name),
     ['c', 'b', 'a', 'B']);
@@ -204,26 +199,6 @@ test('a name keeps its colour; kinds differ', () => {
   const c = M.colour.frame('leveldb::Get', 'user', 'light');
   assert.equal(M.colour.frame('leveldb::Get', 'user', 'light'), c);
   assert.notEqual(M.colour.frame('leveldb::Get', 'kernel', 'light'), c);
-});
-
-test('a part of a snapshot is the sum of its slices', () => {
-  const S = load('format', 'time', 'request', 'series', 'snapshot');
-  const key = 'flamegraph.json?query=cpu';
-  const slice = (from, stacks) => ({ from, until: from + 100, answers: {
-    [key]: Object.assign(flamebearer(stacks), { memlens: { samples: 5,
-      slots: 10, from, until: from + 100, lost: { full: 1 } } }) } });
-  const snapshot = { from: 0, until: 300, answers: { [key]:
-    flamebearer({ whole: 9 }) }, slices: [slice(0, { 'a;b': 5 }),
-    slice(100, { 'a;b': 2, 'a;c': 3 }), slice(200, { d: 5 })] };
-  const ask = (from, until) => S.recording.answer(snapshot,
-    'flamegraph.json', { query: 'cpu', from, until });
-  assert.equal(T.folded(T.decode(ask(0, 300))), 'whole 9\n');
-  const part = ask(10, 190);
-  assert.equal(T.folded(T.decode(part)), 'a;b 7\na;c 3\n');
-  assert.deepEqual([part.memlens.from, part.memlens.until,
-    part.memlens.samples, part.memlens.lost.full], [0, 200, 10, 2]);
-  assert.equal(T.folded(T.decode(ask(240, 250))), 'd 5\n');
-  assert.equal(S.recording.answer(snapshot, 'nothing', {}), undefined);
 });
 
 test('samples of several periods are told by frame and by function', () => {

@@ -1,0 +1,287 @@
+/*
+ * The profiles of a recording, exact and small: one call tree that all
+ * share, and for each slot what of it had samples of its own.  Pure.
+ *
+ *   {slot: 10, from, names: […], kinds: "uk…", tree: [up, name, …],
+ *    of: {query: {about: {unit, …}, slots: [slot or null…]}}}
+ *
+ *   tree    node i is tree[2i], tree[2i + 1]: its caller is node i - up, and
+ *           the number of its name; node 0 is the root
+ *   kinds   a letter for each name: user, library, kernel, jit, ? (unknown)
+ *   slots   from `from` on; null where there is no data
+ *   slot    {period, nodes: [step, samples, …]}: from node to node, and the
+ *           samples that each has itself, of `period` units each; or
+ *           {nodes: [step, amount, samples or null, …]} where periods are
+ *           mixed or not known; and lost, broken, partial where there are any
+ *
+ * A question is answered from whole slots, and says which range that is.
+ */
+(function (ns) {
+  'use strict';
+
+  const T = ns.flameTree;
+  const KINDS = { u: 'user', l: 'library', k: 'kernel', j: 'jit',
+    '?': 'unknown' };
+
+  /* {parent[], name[]}; made once for a recording. */
+  const shapes = new WeakMap();
+  function shapeOf(p) {
+    if (!shapes.has(p)) {
+      const n = p.tree.length / 2;
+      const shape = { n, parent: new Int32Array(n), name: new Int32Array(n) };
+      for (let i = 0; i < n; i++) {
+        shape.parent[i] = i - p.tree[2 * i];
+        shape.name[i] = p.tree[2 * i + 1];
+      }
+      shapes.set(p, shape);
+    }
+    return shapes.get(p);
+  }
+
+  /* fn(node, amount, samples or null) of a slot. */
+  function eachNode(slot, fn) {
+    const wide = slot.period ? 2 : 3;
+    let node = 0;
+    for (let k = 0; k < slot.nodes.length; k += wide) {
+      node += slot.nodes[k];
+      const v = slot.nodes[k + 1];
+      if (slot.period)
+        fn(node, v * slot.period, v);
+      else
+        fn(node, v, slot.nodes[k + 2]);
+    }
+  }
+
+  function addCounts(into, counts) {
+    for (const [k, v] of Object.entries(counts || {}))
+      into[k] = (into[k] || 0) + v;
+  }
+
+  /* The slots that the range touches: {from, until, list}. */
+  function within(p, query, from, until) {
+    const slots = p.of[query].slots;
+    const clamp = (i) => Math.max(0, Math.min(slots.length, i));
+    const a = clamp(Math.floor((from - p.from) / p.slot));
+    const b = Math.max(a, clamp(Math.ceil((until - p.from) / p.slot)));
+    return { from: p.from + a * p.slot, until: p.from + b * p.slot,
+      list: slots.slice(a, b) };
+  }
+
+  /* What each node has itself in a range, and what is told about it. */
+  function sum(p, query, from, until) {
+    const { n } = shapeOf(p), range = within(p, query, from, until);
+    const out = { from: range.from, until: range.until, slots: 0,
+      period: null, known: true, lost: {}, broken: {}, partial: [],
+      amount: new Float64Array(n), samples: new Float64Array(n) };
+    for (const slot of range.list.filter(Boolean)) {
+      out.slots++;
+      addCounts(out.lost, slot.lost);
+      addCounts(out.broken, slot.broken);
+      out.partial.push(...slot.partial || []);
+      if (slot.nodes.length) /* 0: several, or not known */
+        out.period = out.period === null || out.period === slot.period
+          ? slot.period || 0 : 0;
+      eachNode(slot, (node, amount, samples) => {
+        out.amount[node] += amount;
+        if (samples === null)
+          out.known = false;
+        else
+          out.samples[node] += samples;
+      });
+    }
+    return out;
+  }
+
+  /* By name: does the expression match?  Null where there is none. */
+  function hits(names, text, field) {
+    if (!text)
+      return null;
+    try {
+      const re = new RegExp(text);
+      return names.map((name) => re.test(name));
+    } catch (e) {
+      throw new ns.api.ApiError(400, e.message, field);
+    }
+  }
+
+  /* By node: is a name of `hit` on its path? */
+  function onPath(shape, hit) {
+    const out = new Uint8Array(shape.n);
+    for (let i = 1; i < shape.n; i++)
+      out[i] = out[shape.parent[i]] || hit[shape.name[i]] ? 1 : 0;
+    return out;
+  }
+
+  /* focus and ignore: takes away what no stack of the rest has. */
+  function filter(p, s, { focus, ignore }) {
+    const shape = shapeOf(p);
+    const keep = hits(p.names, focus, 'focus');
+    const drop = hits(p.names, ignore, 'ignore');
+    const kept = keep && onPath(shape, keep);
+    const gone = drop && onPath(shape, drop);
+    for (let i = 0; i < shape.n; i++)
+      if (kept && !kept[i] || gone && gone[i])
+        s.amount[i] = s.samples[i] = 0;
+  }
+
+  /* The same stacks read from the leaf: {shape, amount, samples}. */
+  function reversed(shape, s) {
+    const out = { n: 1, parent: [0], name: [0] };
+    const amount = [s.amount[0]], samples = [s.samples[0]];
+    const index = new Map();
+    for (let i = 1; i < shape.n; i++) {
+      if (s.amount[i] === 0)
+        continue;
+      let at = 0;
+      for (let k = i; k > 0; k = shape.parent[k]) {
+        const key = at * 0x100000 + shape.name[k];
+        let next = index.get(key);
+        if (next === undefined) {
+          next = out.n++;
+          index.set(key, next);
+          out.parent.push(at);
+          out.name.push(shape.name[k]);
+          amount.push(0);
+          samples.push(0);
+        }
+        at = next;
+      }
+      amount[at] += s.amount[i];
+      samples[at] += s.samples[i];
+    }
+    return { shape: out, amount, samples };
+  }
+
+  /* Totals by node, callers before what they call. */
+  function totals(shape, self) {
+    const out = Float64Array.from(self);
+    for (let i = shape.n - 1; i > 0; i--)
+      out[shape.parent[i]] += out[i];
+    return out;
+  }
+
+  /* Children of each node that has something: Map node -> [node…]. */
+  function childrenOf(shape, total) {
+    const out = new Map();
+    for (let i = 1; i < shape.n; i++)
+      if (total[i] > 0) {
+        const list = out.get(shape.parent[i]);
+        if (list)
+          list.push(i);
+        else
+          out.set(shape.parent[i], [i]);
+      }
+    return out;
+  }
+
+  /* Frames as flame-tree.js has them, with the samples of each beside. */
+  function frames(p, shape, amount, samples) {
+    const f = Object.assign(T.decode(null), { totalSamples: [],
+      selfSamples: [] });
+    const total = totals(shape, amount), counts = totals(shape, samples);
+    const kids = childrenOf(shape, total), ids = new Map();
+    const nameOf = (id) => {
+      if (!ids.has(id)) {
+        ids.set(id, f.names.push(p.names[id]) - 1);
+        f.kinds.push(KINDS[p.kinds[id]]);
+      }
+      return ids.get(id);
+    };
+    const order = (a, b) => {
+      const [m, n] = [p.names[shape.name[a]], p.names[shape.name[b]]];
+      return m < n ? -1 : m > n ? 1 : shape.name[a] - shape.name[b];
+    };
+    let row = [[0, -1, 0]];
+    f.ticks = total[0];
+    for (let level = 0; row.length; level++) {
+      const next = [];
+      for (const [i, parent, x] of row) {
+        const me = f.n++;
+        f.name.push(i === 0 ? 0 : nameOf(shape.name[i]));
+        f.level.push(level);
+        f.parent.push(parent);
+        f.x.push(x);
+        f.total.push(total[i]);
+        f.self.push(amount[i]);
+        f.totalSamples.push(counts[i]);
+        f.selfSamples.push(samples[i]);
+        let left = x + amount[i];
+        for (const k of (kids.get(i) || []).sort(order)) {
+          next.push([k, me, left]);
+          left += total[k];
+        }
+      }
+      f.row[level + 1] = f.n;
+      f.depth = level + 1;
+      row = next;
+    }
+    return f;
+  }
+
+  /* whole, counted: before focus and ignore. */
+  function about(p, query, s, f, whole, counted) {
+    const period = s.period > 0 ? s.period : null;
+    const mixed = s.known && period === null && f.ticks > 0;
+    return Object.assign({}, p.of[query].about, { query, from: s.from,
+      until: s.until, state: s.partial.length ? 'partial' : s.slots === 0
+        ? 'no data' : whole > 0 ? 'data' : 'zero', why: '', slots: s.slots,
+      samples: s.known ? f.totalSamples[0] : null, total: whole,
+      total_samples: s.known ? counted : null,
+      lost: s.lost, broken: s.broken, partial: s.partial, period,
+      kinds: f.kinds,
+      sample_levels: mixed ? T.sampleLevels(f) : undefined });
+  }
+
+  /*
+   * {f, memlens} of a question of the API: query, from, until, focus, ignore,
+   * reverse.  undefined where the query was not recorded.
+   */
+  function ask(p, { query, from, until, focus, ignore, reverse, collapse }) {
+    if (!p || !p.of[query])
+      return undefined;
+    if (collapse)
+      throw new ns.api.ApiError(404, 'the recorded demo has no modules',
+        'collapse');
+    const end = p.from + p.of[query].slots.length * p.slot;
+    const s = sum(p, query, from === undefined ? p.from : from,
+      until === undefined ? end : until);
+    const [whole, counted] = [s.amount, s.samples].map((list) =>
+      list.reduce((a, b) => a + b, 0));
+    filter(p, s, { focus, ignore });
+    const turned = reverse ? reversed(shapeOf(p), s) : null;
+    const f = turned
+      ? frames(p, turned.shape, turned.amount, turned.samples)
+      : frames(p, shapeOf(p), s.amount, s.samples);
+    if (!s.known)
+      f.totalSamples = f.selfSamples = undefined;
+    return { f, memlens: about(p, query, s, f, whole, counted) };
+  }
+
+  /* One function over time, as table.json has it. */
+  function overTime(p, { query, from, until, focus, ignore, step, ...rest }) {
+    const range = within(p, query, from, until);
+    const shape = shapeOf(p), n = range.list.length;
+    const wide = Math.max(1, Math.ceil((step || (until - from) / 60) /
+      p.slot));
+    const mine = onPath(shape, p.names.map((x) => x === rest.function));
+    const kept = { amount: new Float64Array(shape.n).fill(1), samples: [] };
+    filter(p, kept, { focus, ignore });
+    const points = [];
+    for (let k = 0; k < n; k += wide) {
+      const part = range.list.slice(k, k + wide).filter(Boolean);
+      let self = 0, total = 0;
+      for (const slot of part)
+        eachNode(slot, (node, amount) => {
+          if (!mine[node] || !kept.amount[node])
+            return;
+          total += amount;
+          self += p.names[shape.name[node]] === rest.function ? amount : 0;
+        });
+      points.push([range.from + k * p.slot, ...part.length ? [self, total]
+        : [null, null]]);
+    }
+    return { function: rest.function, step: wide * p.slot, points };
+  }
+
+  ns.recordedProfiles = { ask, overTime, KINDS };
+})(globalThis.MemLens = globalThis.MemLens || {});
