@@ -70,7 +70,8 @@ series_make(struct querier *q, const struct totals *t,
 	return s->points != NULL ? s : NULL;
 }
 
-/* Whole slots: from down, until up, the step to a multiple. */
+/* Whole slots: from down, until up, the step to a multiple; whole spans
+ * where retention has left no slots. */
 static const struct err *
 series_ask(struct querier *q, const Connect__SelectSeriesRequest *r,
     struct totals_query *tq, struct totals **out)
@@ -100,6 +101,7 @@ series_ask(struct querier *q, const Connect__SelectSeriesRequest *r,
 	tq->from_ns = tq->from_ns / slot * slot;
 	tq->until_ns = (tq->until_ns + slot - 1) / slot * slot;
 	tq->step_ns = (step + slot - 1) / slot * slot;
+	store_kept_steps(q->store, &tq->from_ns, &tq->until_ns, &tq->step_ns);
 	for (size_t i = 0; i < r->n_group_by; i++)
 		split[i] = flameql_label(r->group_by[i]);
 	tq->split = split;

@@ -59,7 +59,10 @@ places_read(struct places **out, struct store *s, int64_t from_ns,
 	if (p == NULL)
 		return err_nomem();
 	from_ns = from_ns > PLACES_BEFORE_NS ? from_ns - PLACES_BEFORE_NS : 0;
+	/* a place that damage took is not known; the amounts do not lack it */
+	store_missing_watch(s, false);
 	e = store_each_fact(s, FACT_PLACE, from_ns, until_ns, places_take, p);
+	store_missing_watch(s, true);
 	if (e == NULL && !p->failed)
 		p->sorted = calloc(p->items.n + 1, sizeof(*p->sorted));
 	if (e == NULL && p->sorted == NULL)

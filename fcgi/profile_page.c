@@ -105,10 +105,8 @@ profile_page_check_service(const struct profile_page *page)
 	if (e != NULL)
 		return e;
 	store_extent(page->store, &extent);
-	store_missing_watch(page->store, false);
 	e = store_each_series(page->store, named, extent.from_ns,
 	    extent.until_ns, profile_page_seen, &seen);
-	store_missing_watch(page->store, true);
 	selector_free(named);
 	if (e == NULL && !seen)
 		e = err_field(ERR_REQUEST, 404, "query",
@@ -156,7 +154,9 @@ profile_page_check_labels(struct profile_page *page)
 	    !selector_asks_stacks(page->selector))
 		return NULL;
 	page->looked_back = true;
+	store_missing_watch(page->store, false);
 	e = store_query_profile_largest(page->store, &q, &one, &p);
+	store_missing_watch(page->store, true);
 	if (e != NULL)
 		return e;
 	if (p->stacks == 0) {
@@ -165,6 +165,22 @@ profile_page_check_labels(struct profile_page *page)
 	}
 	profile_free(p);
 	return NULL;
+}
+
+/* Why there may be none.  What is read for that lies before the range: what
+ * it lacks is not lacking in the answer. */
+static const struct err *
+profile_page_look_back(struct profile_page *page)
+{
+	const struct err *e = NULL;
+
+	store_missing_watch(page->store, false);
+	if (page->profile->slots == 0 &&
+	    (e = profile_page_check_service(page)) == NULL)
+		e = measure_sources(page->store, page->until_ns,
+		    &page->sources, &page->n_sources);
+	store_missing_watch(page->store, true);
+	return e;
 }
 
 /* Asks for the profile, of which a part may do, and why there may be
@@ -180,10 +196,7 @@ profile_page_query(struct profile_page *page,
 	if ((e = store_query_profile_largest(page->store, &q, limit,
 	         &page->profile)) != NULL)
 		return e;
-	if (page->profile->slots == 0 &&
-	    ((e = profile_page_check_service(page)) != NULL ||
-	    (e = measure_sources(page->store, page->until_ns, &page->sources,
-	    &page->n_sources)) != NULL))
+	if ((e = profile_page_look_back(page)) != NULL)
 		return e;
 	if ((e = measure_faults(page->store, page->selector, page->from_ns,
 	         page->until_ns, &page->faults)) != NULL)
