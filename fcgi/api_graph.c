@@ -2,6 +2,7 @@
  * GET /api/v1/graph.json, .dot and .svg: what a target is built of, so many
  * levels deep, where that was read, and the command that prints the same.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct graph_page {
 	char path[4096]; /* of the file that the graph is read from */
 	struct graph_source source;
 	int64_t written_ns; /* when that file was */
+	int64_t started_ns; /* of the process that runs it; 0: none is known */
 	struct graph *graph;
 };
 
@@ -39,10 +41,21 @@ typedef const struct err *graph_put_fn(const struct graph_page *page,
 /* The executable of the newest process that a service was seen with. */
 struct graph_process {
 	const char *service;
-	int64_t time_ns;
+	int64_t time_ns, started_ns;
 	char *path;
 	size_t room;
 };
+
+/* "pid started_ns ..."; 0 where it does not begin so. */
+static int64_t
+graph_started(const char *data, size_t n)
+{
+	char head[64];
+	int64_t started = 0;
+
+	snprintf(head, sizeof(head), "%.*s", (int)n, data);
+	return sscanf(head, "%*d %" SCNd64, &started) == 1 ? started : 0;
+}
 
 static bool
 graph_take_process(void *arg, int64_t time_ns, const char *subject,
@@ -57,28 +70,31 @@ graph_take_process(void *arg, int64_t time_ns, const char *subject,
 		return true;
 	blank = memchr(tab + 1, ' ', left); /* arguments, where they are kept */
 	p->time_ns = time_ns;
+	p->started_ns = graph_started(data, n);
 	snprintf(p->path, p->room, "%.*s",
 	    (int)(blank != NULL ? (size_t)(blank - tab - 1) : left), tab + 1);
 	return true;
 }
 
 static const struct err *
-graph_find_service(struct context *c, const struct request *rq,
-    const char *service, char *path, size_t room)
+graph_find_service(struct graph_page *page, struct context *c,
+    const struct request *rq, const char *service)
 {
-	struct graph_process p = {service, -1, path, room};
+	struct graph_process p = {service, -1, 0, page->path,
+	    sizeof(page->path)};
 	struct store *s;
 	const struct err *e;
 
-	path[0] = '\0';
+	page->path[0] = '\0';
 	if ((e = context_store(c, &s)) != NULL ||
 	    (e = store_each_fact(s, FACT_PROCESS, rq->now_ns - PROCESS_SPAN,
 	    rq->now_ns + NS_PER_S, graph_take_process, &p)) != NULL)
 		return e;
-	if (path[0] == '\0')
+	if (page->path[0] == '\0')
 		return err_field(ERR_REQUEST, 404, "target",
 		    "no process of the service \"%.100s\" was seen in the "
 		    "last two hours", service);
+	page->started_ns = p.started_ns;
 	return NULL;
 }
 
@@ -94,10 +110,8 @@ graph_locate(struct graph_page *page, struct context *c,
 		snprintf(page->path, room, "%s", t->bazel);
 	else if (t->elf[0] == '/')
 		snprintf(page->path, room, "%s", t->elf);
-	else if (strspn(t->elf, "0123456789") == strlen(t->elf))
-		snprintf(page->path, room, "/proc/%s/exe", t->elf);
 	else
-		return graph_find_service(c, rq, t->elf, page->path, room);
+		return graph_find_service(page, c, rq, t->elf);
 	return NULL;
 }
 
@@ -145,6 +159,14 @@ graph_stamp(struct graph_page *page, uint64_t *stamp)
 	return NULL;
 }
 
+/* Is the file not what the process began with?  Then its libraries may not
+ * be those that run. */
+static bool
+graph_is_newer(const struct graph_page *page)
+{
+	return page->started_ns != 0 && page->written_ns > page->started_ns;
+}
+
 /* What was read, when it was written, and how to see the same.  What a file
  * of bazel does not say, whether deeper levels are missing, is null. */
 static void
@@ -155,6 +177,9 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 	buf_printf(&text, page->source.elf ? "the libraries that %s and they "
 	    "themselves ask for (DT_NEEDED)" : "a graph of bazel in %s",
 	    page->path);
+	if (graph_is_newer(page))
+		buf_printf(&text, "; that file is newer than the process that "
+		    "began with its name, which may run another");
 	writer_key(w, "source");
 	writer_strn(w, (const char *)text.data, text.len);
 	text.len = 0;
@@ -165,7 +190,8 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 	writer_strn(w, (const char *)text.data, text.len);
 	buf_fini(&text);
 	writer_key(w, "complete");
-	if (page->graph->cut || page->source.elf || page->source.whole)
+	if (page->graph->cut || (page->source.elf && !graph_is_newer(page)) ||
+	    page->source.whole)
 		writer_bool(w, !page->graph->cut);
 	else
 		writer_null(w);

@@ -19,7 +19,7 @@ struct err;
 /* [graph NAME]: one of elf and bazel is set. */
 struct settings_graph {
 	char *name;
-	char *elf;   /* service, pid or path of an executable */
+	char *elf;   /* service, or path of an executable */
 	char *bazel; /* path of the output of bazel query --output graph */
 	char *root;  /* bazel: label of the root; NULL: the first node */
 	char *complete; /* bazel: not "" where the operator says that the file

@@ -17,6 +17,8 @@ cat >"$T/conf" <<-END
 	bazel = $T/g
 	root = //executor/kv:kv_executor
 	complete = yes
+	[graph odd]
+	elf = odd
 	[graph lame]
 	elf = $T/lame
 	[graph gone]
@@ -25,7 +27,7 @@ cat >"$T/conf" <<-END
 start -c "$T/conf"
 get GET /api/v1/graph.json
 check "the first target, two levels" js 'd.target === "kv_service" &&
-    d.targets.join() === "kv_service,env,part,all,lame,gone" && d.depth === 2 &&
+    d.targets.join() === "kv_service,env,part,all,odd,lame,gone" && d.depth === 2 &&
     d.nodes[0].id === "//service/kv:kv_service" &&
     d.nodes.every((n) => n.level <= 2)'
 
@@ -54,6 +56,9 @@ check "a library that is not found: not all is known" js '!d.complete &&
 get GET '/api/v1/graph.json?target=env'
 check "the file that was read, and its time" js '/\/env /.test(d.source) &&
     d.time > 1e9 && d.time < Date.now() / 1000 && d.complete === true'
+get GET '/api/v1/graph.json?target=odd'
+check "a file that is newer than its process is said to be" js '
+    /newer than the process/.test(d.source) && d.complete === null'
 get GET '/api/v1/graph.json'
 check "every edge has its ends" js 'd.edges.length > 20 && d.edges.every((e) =>
     d.nodes.some((n) => n.id === e.from) && d.nodes.some((n) =>

@@ -239,6 +239,8 @@ fill_facts(struct batch *b, uint64_t slot)
 	fill_fact(b, slot, FACT_PROCESS, "kv",
 	    "4242 1700000000500000000 kv server\t/usr/bin/env");
 	fill_fact(b, slot, FACT_PROCESS, "quiet", "7 1700000000000000000 q\t");
+	fill_fact(b, slot, FACT_PROCESS, "odd",
+	    "8 1700000000000000000 odd\t/proc/self/exe");
 	fill_fact(b, slot, FACT_RUN, "before",
 	    "{\"name\":\"before\",\"from\":1699998600,\"until\":1699998700,"
 	    "\"label\":\"</script>\"}");

@@ -107,7 +107,7 @@ configure() {
 	allow-put = yes
 
 	[graph kvservice]
-	elf = kvservice
+	elf = $run/bin/kvservice
 	END
 }
 
