@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MANIFEST_VERSION 2
+#define MANIFEST_VERSION 3
 #define MANIFEST_MAX (4u << 20)
 
 static const char *const manifest_kinds[] = {"span", "late", "summary",
@@ -65,6 +65,85 @@ manifest_find(const struct manifest *m, const char *name)
 			return &m->files[i];
 	}
 	return NULL;
+}
+
+/* ---- gaps ---- */
+
+static void
+manifest_drop_gap(struct manifest *m, uint32_t i)
+{
+	memmove(&m->gaps[i], &m->gaps[i + 1],
+	    (m->n_gaps - i - 1) * sizeof(m->gaps[0]));
+	m->n_gaps--;
+}
+
+/* Makes one of the two neighbours that are nearest to each other. */
+static void
+manifest_join_gaps(struct manifest *m)
+{
+	uint64_t least = UINT64_MAX;
+	struct manifest_gap *g;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i + 1 < m->n_gaps; i++) {
+		uint64_t end = m->gaps[i].until, next = m->gaps[i + 1].from;
+		uint64_t apart = next > end ? next - end : 0;
+
+		if (apart < least) {
+			least = apart;
+			at = i;
+		}
+	}
+	g = &m->gaps[at];
+	if (g->until < g[1].until)
+		g->until = g[1].until;
+	snprintf(g->why, sizeof(g->why), "damage in many places");
+	manifest_drop_gap(m, at + 1);
+}
+
+void
+manifest_add_gap(struct manifest *m, uint64_t from, uint64_t until,
+    const char *why)
+{
+	struct manifest_gap g = {from, until, ""};
+	uint32_t at = 0;
+
+	if (from >= until)
+		return;
+	snprintf(g.why, sizeof(g.why), "%s", why);
+	for (uint32_t i = m->n_gaps; i-- > 0;) {
+		const struct manifest_gap *x = &m->gaps[i];
+
+		if (x->from > g.until || g.from > x->until ||
+		    strcmp(x->why, g.why) != 0)
+			continue;
+		g.from = x->from < g.from ? x->from : g.from;
+		g.until = x->until > g.until ? x->until : g.until;
+		manifest_drop_gap(m, i);
+	}
+	if (m->n_gaps == MANIFEST_GAPS)
+		manifest_join_gaps(m);
+	while (at < m->n_gaps && m->gaps[at].from <= g.from)
+		at++;
+	memmove(&m->gaps[at + 1], &m->gaps[at],
+	    (m->n_gaps - at) * sizeof(g));
+	m->gaps[at] = g;
+	m->n_gaps++;
+}
+
+void
+manifest_forget_gaps(struct manifest *m, uint64_t from, uint64_t until)
+{
+	for (uint32_t i = m->n_gaps; i-- > 0;) {
+		struct manifest_gap *g = &m->gaps[i];
+
+		if (g->from < from || g->from >= until)
+			continue;
+		if (g->until <= until)
+			manifest_drop_gap(m, i);
+		else
+			g->from = until;
+	}
 }
 
 bool
@@ -149,6 +228,18 @@ manifest_take_file(struct manifest *m, const char *line,
 	return false;
 }
 
+static bool
+manifest_take_gap(struct manifest *m, const char *line)
+{
+	struct manifest_gap g;
+
+	if (sscanf(line, "gap %" SCNu64 " %" SCNu64 " %111[^\n]", &g.from,
+	        &g.until, g.why) != 3)
+		return false;
+	manifest_add_gap(m, g.from, g.until, g.why);
+	return true;
+}
+
 static const struct err *
 manifest_take_line(struct manifest *m, const char *line, int number)
 {
@@ -165,7 +256,8 @@ manifest_take_line(struct manifest *m, const char *line, int number)
 	}
 	if (sscanf(line, "generation %" SCNu64, &m->generation) == 1 ||
 	    sscanf(line, "slot_ns %" SCNd64, &m->slot_ns) == 1 ||
-	    sscanf(line, "fine_from %" SCNu64, &m->fine_from) == 1)
+	    sscanf(line, "fine_from %" SCNu64, &m->fine_from) == 1 ||
+	    manifest_take_gap(m, line))
 		return NULL;
 	if (!manifest_take_file(m, line, &e))
 		return err_new(ERR_FORMAT, number, "line %d is malformed",
@@ -210,6 +302,25 @@ manifest_load(struct manifest *m, int dir)
 	return e;
 }
 
+void
+manifest_salvage(struct manifest *m, int dir)
+{
+	struct buf text = {0};
+	const struct err *e = manifest_slurp(dir, &text);
+	char *save = NULL, *line;
+
+	if (e != NULL) {
+		buf_fini(&text);
+		return;
+	}
+	for (line = strtok_r((char *)text.data, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save)) {
+		if (sscanf(line, "fine_from %" SCNu64, &m->fine_from) != 1)
+			manifest_take_gap(m, line);
+	}
+	buf_fini(&text);
+}
+
 const struct err *
 manifest_generation(int dir, uint64_t *generation)
 {
@@ -246,6 +357,9 @@ manifest_print(const struct manifest *m, struct buf *text)
 		    manifest_kinds[f->kind], f->level, f->first, f->slots,
 		    f->since, f->until, f->bytes, f->name);
 	}
+	for (uint32_t i = 0; i < m->n_gaps; i++)
+		buf_printf(text, "gap %" PRIu64 " %" PRIu64 " %s\n",
+		    m->gaps[i].from, m->gaps[i].until, m->gaps[i].why);
 	buf_printf(text, "crc %08x\n", crc32c(0, text->data, text->len));
 }
 

@@ -148,6 +148,12 @@ missing_journal(struct store *s, uint32_t i, uint64_t from, uint64_t until)
 void
 missing_gaps(struct store *s, uint64_t from, uint64_t until)
 {
+	for (uint32_t i = 0; i < s->manifest.n_gaps; i++) {
+		const struct manifest_gap *g = &s->manifest.gaps[i];
+
+		missing_add(s, missing_later(from, g->from),
+		    missing_sooner(until, g->until), "%s", g->why);
+	}
 	for (uint32_t i = 0; i < s->n_journals; i++) {
 		const struct reader_journal *j = s->journals[i];
 

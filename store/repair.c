@@ -126,6 +126,24 @@ repair_compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* What a damaged file held: its name tells; of a summary, what there is no
+ * span of any more.  An unreadable journal was kept. */
+static void
+repair_mark(struct repair *r, const struct found *f)
+{
+	unsigned level = SEG_MAX_LEVEL + 1;
+	uint64_t from = 0, until = 0;
+	char why[MANIFEST_WHY];
+
+	if (sscanf(f->f.name, "%*[a-z]-%u-%" SCNu64 "-", &level, &from) == 2 &&
+	    level <= SEG_MAX_LEVEL)
+		until = from + seg_slots(level);
+	if (f->f.kind == MANIFEST_SUMMARY)
+		until = r->manifest.fine_from;
+	snprintf(why, sizeof(why), "%s was damaged", f->f.name);
+	manifest_add_gap(&r->manifest, from, until, why);
+}
+
 static const struct err *
 repair_aside(struct repair *r, struct found *f, const char *suffix,
     const char *why)
@@ -140,10 +158,12 @@ repair_aside(struct repair *r, struct found *f, const char *suffix,
 		    "move it away", r->path, name);
 	if (renameat(r->dir, f->f.name, r->dir, name) != 0)
 		return err_errno("%s/%s", r->path, f->f.name);
-	if (strcmp(suffix, "bad") == 0)
+	if (strcmp(suffix, "bad") == 0) {
 		r->report->damaged++;
-	else
+		repair_mark(r, f);
+	} else {
 		r->report->superseded++;
+	}
 	return NULL;
 }
 
@@ -385,6 +405,7 @@ repair_run(struct repair *r)
 		return err_new(ERR_FORMAT, 0, "%s: there is no file of a store",
 		    r->path);
 	qsort(r->found, r->n, sizeof(*r->found), repair_compare);
+	manifest_salvage(&r->manifest, r->dir);
 	if ((e = repair_check(r)) != NULL ||
 	    (e = repair_supersede(r)) != NULL)
 		return e;

@@ -305,7 +305,7 @@ store_extent(const struct store *s, struct store_extent *e)
 	    .until_ns = (int64_t)until * s->manifest.slot_ns,
 	    .files = s->n_files,
 	    .journals = s->n_journals,
-	    .damaged = s->damaged,
+	    .damaged = s->damaged + s->manifest.n_gaps,
 	    .generation = s->manifest.generation,
 	    .writer = reader_sees_writer(s)};
 	if (e->writer)

@@ -1,10 +1,12 @@
 #include "verify.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,6 +255,22 @@ verify_overlaps(struct verify *v)
 	}
 }
 
+/* What was damaged once and is in no file any more. */
+static void
+verify_gaps(struct verify *v)
+{
+	int64_t slot_ns = v->manifest.slot_ns;
+
+	for (uint32_t i = 0; i < v->manifest.n_gaps; i++) {
+		const struct manifest_gap *g = &v->manifest.gaps[i];
+
+		verify_problem(v, "%s: data is lacking from %" PRId64 " to %"
+		    PRId64 " s: %s", v->path,
+		    (int64_t)g->from * slot_ns / NS_PER_S,
+		    (int64_t)g->until * slot_ns / NS_PER_S, g->why);
+	}
+}
+
 /* Is there a writer?  Its files may be made but not named yet, or replaced
  * since the manifest was read; what a crash left it has removed. */
 static bool
@@ -387,6 +405,7 @@ store_verify(const char *dir, verify_fn *fn, void *arg,
 	if (e == NULL) {
 		verify_open_summary(&v);
 		verify_overlaps(&v);
+		verify_gaps(&v);
 		verify_all(&v);
 		verify_directory(&v);
 	}

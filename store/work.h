@@ -85,11 +85,36 @@ void inputs_fini(struct store_writer *w, struct inputs *in,
     const struct err *e);
 
 /* work_damage.c: takes the file that w->damaged names out of the manifest,
- * so that the work goes on without it; its bytes stay as NAME.bad. */
+ * so that the work goes on without it; its bytes stay as NAME.bad, and what
+ * answers lack from then on is a gap of the manifest. */
 const struct err *work_set_aside(struct store_writer *w);
 /* Notes the first of these files that is damaged. */
 void work_find_damage(struct store_writer *w, const struct inputs *in,
     const struct err *e);
+
+/* A journal that nothing is written to any more. */
+struct old_journal {
+	char name[MANIFEST_NAME];
+	uint64_t first;
+	bool empty, broken; /* it holds nothing; its header is damaged */
+	bool gone;          /* somebody has deleted it: empty, too */
+};
+
+/* work_journal.c: reads one of a span into m, and notes in the change what it
+ * lacks.  What is cut off its end waits in *torn, all zero at first, for
+ * where the next one begins. */
+struct memspan;
+const struct err *work_read_journal(struct store_writer *w,
+    const struct old_journal *j, struct memspan *m, struct change *c,
+    struct manifest_gap *torn);
+/* The slot that it is now. */
+uint64_t work_present(struct store_writer *w);
+/* There is no next one. */
+void work_end_torn(struct change *c, struct manifest_gap *torn);
+/* Notes in the manifest, which the caller saves, that a journal is gone or
+ * cannot be read: its slots are those of its records, or those behind all
+ * that is sealed. */
+void work_mark_unread(struct store_writer *w, const struct old_journal *j);
 
 /* work_seal.c: seals one span whose journals are all old and whose time is
  * over.  *open_from: start of the oldest span that may still change. */

@@ -90,20 +90,41 @@ work_find_damage(struct store_writer *w, const struct inputs *in,
 	}
 }
 
+/* Spans stand in for a summary, but for those whose fine slots are gone. */
+static void
+damage_mark(struct change *c, const struct manifest_file *f, bool gone)
+{
+	uint64_t until = f->until;
+	char why[MANIFEST_WHY];
+
+	if (f->kind == MANIFEST_SUMMARY && until > c->next.fine_from)
+		until = c->next.fine_from;
+	snprintf(why, sizeof(why), "%s was %s", f->name,
+	    gone ? "missing" : "damaged");
+	manifest_add_gap(&c->next, f->since, until, why);
+}
+
 const struct err *
 work_set_aside(struct store_writer *w)
 {
 	char aside[MANIFEST_NAME + 8];
 	struct change *c = malloc(sizeof(*c));
 	const struct err *e = c ? change_begin(w, c) : err_nomem();
+	const struct manifest_file *f;
+	bool gone = faccessat(w->dir, w->damaged, F_OK, 0) != 0;
 
 	if (e == NULL) {
-		log_err("store: %s is damaged: set aside as %s.bad",
-		    w->damaged, w->damaged);
+		if (gone)
+			log_err("store: %s is missing", w->damaged);
+		else
+			log_err("store: %s is damaged: set aside as %s.bad",
+			    w->damaged, w->damaged);
 		snprintf(aside, sizeof(aside), "%s.bad", w->damaged);
 		if (linkat(w->dir, w->damaged, w->dir, aside, 0) != 0 &&
 		    errno != EEXIST && errno != ENOENT)
 			e = err_errno("%s/%s", w->path, aside);
+		if ((f = manifest_find(&c->next, w->damaged)) != NULL)
+			damage_mark(c, f, gone);
 		change_drop(c, w->damaged);
 		c->damaged = 1;
 		e = change_end(w, c, e);

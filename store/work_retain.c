@@ -206,6 +206,9 @@ work_remove(struct store_writer *w, const struct manifest_file *f,
 		if (f->first + f->slots > c->next.fine_from)
 			c->next.fine_from = f->first + f->slots;
 		change_drop(c, f->name);
+		if (lost > 0)
+			manifest_forget_gaps(&c->next,
+			    work_summary_until(&c->next), c->next.fine_from);
 		c->lost_slots = lost;
 		e = change_end(w, c, NULL);
 	}
@@ -273,6 +276,7 @@ work_retain_summary(struct store_writer *w, bool *did)
 	if (e == NULL) {
 		e = work_build_summary(w, c, until, until, WORK_NO_SPAN,
 		    &drop);
+		manifest_forget_gaps(&c->next, 0, drop.until);
 		e = change_end(w, c, e);
 	}
 	free(c);

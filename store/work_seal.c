@@ -19,13 +19,6 @@
 
 #include "journal.h"
 
-/* A journal that nothing is written to any more. */
-struct old_journal {
-	char name[MANIFEST_NAME];
-	uint64_t first;
-	bool empty, broken;
-};
-
 /* The old journals, and the start of the oldest span still being written. */
 static const struct err *
 work_old_journals(struct store_writer *w, struct old_journal *old,
@@ -58,7 +51,7 @@ work_old_journals(struct store_writer *w, struct old_journal *old,
 		if (fd < 0 && errno != ENOENT)
 			return err_errno("%s/%s", w->path, f->name);
 		j->first = 0;
-		j->empty = fd < 0;
+		j->empty = j->gone = fd < 0;
 		j->broken = false;
 		(*n)++;
 		if (fd < 0)
@@ -69,38 +62,6 @@ work_old_journals(struct store_writer *w, struct old_journal *old,
 			e = NULL;
 		close(fd);
 	}
-	return e;
-}
-
-static const struct err *
-work_read_journal(struct store_writer *w, const char *name,
-    struct memspan *m, uint64_t *damaged)
-{
-	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
-	const struct err *e = NULL;
-	struct batch *b;
-	struct stat st;
-
-	r.names.sole = m->syms->strings.n == 1 && m->syms->n_nodes == 1;
-	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
-	if (r.fd < 0)
-		return err_errno("%s/%s", w->path, name);
-	while (e == NULL) {
-		e = journal_next(&r, &b);
-		if (e != NULL || b == NULL)
-			break;
-		e = memspan_add(m, b, &r.names);
-		batch_free(b);
-	}
-	if (e == NULL && fstat(r.fd, &st) == 0)
-		r.damaged += (uint64_t)st.st_size > r.offset; /* torn */
-	r.damaged += r.names.lost > 0;
-	if (r.damaged > 0)
-		log_warn("store: %s: %" PRIu64 " damaged records skipped",
-		    name, r.damaged);
-	*damaged += r.damaged;
-	journal_reader_fini(&r);
-	close(r.fd);
 	return e;
 }
 
@@ -249,6 +210,7 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 {
 	struct symtab syms;
 	struct memspan m = {.syms = &syms};
+	struct manifest_gap torn = {0};
 	struct change *c = malloc(sizeof(*c));
 	const struct err *e = c ? symtab_init_unhashed(&syms) : err_nomem();
 
@@ -261,10 +223,12 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 		for (size_t i = 0; i < n && e == NULL; i++) {
 			if (old[i].first != first || old[i].empty)
 				continue;
-			e = work_read_journal(w, old[i].name, &m,
-			    &c->damaged);
+			e = work_read_journal(w, &old[i], &m, c, &torn);
 			change_drop(c, old[i].name);
 		}
+		if (early && torn.until > work_present(w) + 1)
+			torn.until = work_present(w) + 1;
+		work_end_torn(c, &torn);
 		if (e == NULL)
 			e = work_seal_memory(w, c, first, &m, early);
 		e = change_end(w, c, e);
@@ -291,6 +255,10 @@ work_forget_empty(struct store_writer *w, const struct old_journal *j)
 		    errno != EEXIST)
 			return err_errno("%s/%s", w->path, j->name);
 	}
+	if (j->gone)
+		log_warn("store: %s is missing", j->name);
+	if (j->gone || j->broken)
+		work_mark_unread(w, j);
 	manifest_remove(&w->manifest, j->name);
 	pthread_mutex_lock(&w->mutex);
 	w->stats.damaged_records += j->broken;

@@ -104,4 +104,31 @@ check "a whole series lacks nothing" js 'd.state === undefined &&
     d.partial.length === 0'
 get GET /api/v1/health
 check "health says that there is damage" js 'd.store.damaged === 1'
+
+# Merging sets the file aside: what it had is lacking all the same.
+kill $worker
+wait $worker 2>/dev/null
+"$B/api/fill_store" "$T/store" $((END + 11000)) 1100 2>"$T/fill.log"
+check "merging sets the file aside" test -e "$file.bad"
+run_worker
+for route in "flamegraph.json?query=$Q&$ALL" "flamegraph.folded?query=$Q&$HURT" \
+    "series?query=$M&$ALL&step=60"; do
+	get GET "/api/v1/$route"
+	check "${route%%\?*} says it still" header \
+	    "MemLens-Partial: $from-$until ${file##*/} was damaged\$"
+	get GET "/api/v1/$route&strict=1"
+	check "${route%%\?*} fails still when it must be whole" status 503
+done
+get GET "/api/v1/flamegraph.json?query=$Q&$ALL"
+check "the list has it, too" js "d.memlens.state === 'partial' &&
+    d.memlens.partial.length === 1 && d.memlens.partial[0].from === $from &&
+    d.memlens.partial[0].until === $until"
+get GET "/api/v1/flamegraph.json?query=$Q&$WHOLE"
+check "beside it all is whole still" js 'd.memlens.state === "data"'
+get GET /api/v1/health
+check "health counts it still" js 'd.store.damaged === 1'
+"$B/memlens" verify "$T/store" >"$T/verify" 2>&1
+check "verify fails" test $? -ne 0
+check "and says what is lacking" grep -q \
+    "lacking from $from to $until s: ${file##*/} was damaged" "$T/verify"
 exit $bad

@@ -107,6 +107,34 @@ sum(void)
 	return all;
 }
 
+/* Slots that answers say they lack. */
+static int64_t
+lacking(void)
+{
+	const struct store_missing *m;
+	struct store *s = NULL;
+	struct selector *sel;
+	struct metric_query q = {.until_ns = (FIRST + 20000) * SLOT,
+	    .max_series = 10, .step_ns = (FIRST + 20000) * SLOT};
+	struct metric_series *series = NULL;
+	int64_t slots = 0;
+	size_t n = 0;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	if (s == NULL)
+		return -1;
+	CHECK_OK(selector_parse("work_total", &sel));
+	q.selector = sel;
+	CHECK_OK(store_query_metric(s, &q, &series, &n));
+	metric_series_free(series, n);
+	selector_free(sel);
+	m = store_missing(s, &n);
+	for (size_t i = 0; i < n; i++)
+		slots += (m[i].until_ns - m[i].from_ns) / SLOT;
+	store_close(s);
+	return slots;
+}
+
 static void
 said(void *arg, const char *what)
 {
@@ -237,6 +265,11 @@ TEST(damaged_files_are_set_aside)
 	CHECK_INT(sum(), 760);
 	CHECK_INT(count("span-", ".mdb.bad", path, sizeof(path)), 1);
 	CHECK_INT(count("manifest", ".bad", path, sizeof(path)), 1);
+	CHECK_INT(lacking(), 64);
+	damage_manifest(); /* and the next repair keeps that */
+	run("rm %/manifest.bad");
+	CHECK(repair().needed);
+	CHECK_INT(lacking(), 64);
 	run("rm -rf %");
 }
 

@@ -4,6 +4,7 @@
  */
 #include "store/store.h"
 #include "store/dbfile.h"
+#include "store/manifest.h"
 #include "store/sealed.h"
 #include "store/verify.h"
 #include "store/base/err.h"
@@ -287,6 +288,7 @@ TEST(a_torn_record_is_counted_at_sealing)
 	store_writer_stats(writer, &stats);
 	CHECK_INT(stats.damaged_records, 1);
 	CHECK_INT(ask_all(&damaged), 10);
+	CHECK_INT(damaged, 1);
 	end();
 }
 
@@ -329,7 +331,7 @@ TEST(a_damaged_header_sets_a_journal_aside)
 	store_writer_stats(writer, &stats);
 	CHECK_INT(stats.damaged_records, 1);
 	CHECK_INT(ask_all(&damaged), 10);
-	CHECK_INT(damaged, 0); /* out of the way, with its bytes kept */
+	CHECK_INT(damaged, 1); /* out of the way, with its bytes kept */
 	strcat(path, ".bad");
 	CHECK(access(path, F_OK) == 0);
 	end();
@@ -399,7 +401,7 @@ TEST(merging_goes_on_without_a_damaged_file)
 	CHECK_INT(stats.state, STORE_OK);
 	CHECK_INT(stats.damaged_records, 1);
 	CHECK_INT(ask_all(&damaged), 4200 - 64);
-	CHECK_INT(damaged, 0);
+	CHECK_INT(damaged, 1);
 	CHECK(find("span-6-8192", path, sizeof(path)) > 0);
 	end();
 }
@@ -496,6 +498,189 @@ TEST(a_missing_file_does_not_stop_the_writer)
 	end();
 }
 
+/* ---- what is lost stays said ---- */
+
+/* Once and exactly in slots [from, until), for a new reader and a new writer,
+ * and to who verifies. */
+static void
+check_said(uint64_t from, uint64_t until)
+{
+	struct verify_report r;
+	uint64_t first, last, damaged;
+
+	for (int round = 0; round < 2; round++) {
+		CHECK_INT(lacking(FIRST, FIRST + 9000, &first, &last), 1);
+		CHECK_INT(first, from);
+		CHECK_INT(last, until);
+		CHECK_INT(lacking(FIRST, from, &first, &last), 0);
+		CHECK_INT(lacking(until, FIRST + 9000, &first, &last), 0);
+		CHECK_INT(lacking(until - 1, until, &first, &last), 1);
+		ask_all(&damaged);
+		CHECK_INT(damaged, 1);
+		CHECK_OK(store_verify(dir, verified, NULL, &r));
+		CHECK_INT(r.problems, 1);
+		restart();
+	}
+}
+
+static void
+spoil(const char *path)
+{
+	struct stat st;
+
+	CHECK(stat(path, &st) == 0);
+	for (off_t at = 0; at < st.st_size; at += 4096)
+		flip(path, at + 100);
+}
+
+TEST(a_damaged_file_that_merging_sets_aside_stays_said)
+{
+	char path[400], aside[410];
+
+	begin();
+	put(FIRST, FIRST + 200);
+	CHECK(find("span-3-8256", path, sizeof(path)) > 0);
+	spoil(path);
+	put(FIRST + 200, FIRST + 300);
+	snprintf(aside, sizeof(aside), "%s.bad", path);
+	CHECK(unlink(aside) == 0); /* verify says that by itself */
+	check_said(FIRST + 64, FIRST + 128);
+	put(FIRST + 300, FIRST + 8400); /* all is in the summary, too */
+	check_said(FIRST + 64, FIRST + 128);
+	end();
+}
+
+TEST(a_deleted_file_that_merging_misses_stays_said)
+{
+	char path[400];
+
+	begin();
+	put(FIRST, FIRST + 200);
+	CHECK(find("span-3-8256", path, sizeof(path)) > 0);
+	CHECK(unlink(path) == 0);
+	put(FIRST + 200, FIRST + 300);
+	check_said(FIRST + 64, FIRST + 128);
+	end();
+}
+
+TEST(damaged_records_stay_said_after_sealing)
+{
+	uint64_t from, until;
+	char path[400];
+	off_t each;
+
+	begin();
+	put(FIRST, FIRST + 10);
+	each = (find("journal-", path, sizeof(path)) - 16) / 10;
+	flip(path, 16 + 3 * each + each / 2);
+	CHECK_INT(lacking(FIRST, FIRST + 10, &from, &until), 1);
+	put(FIRST + 10, FIRST + 100);
+	check_said(from, until);
+	end();
+}
+
+/* What is cut off ends where the next journal begins. */
+TEST(a_cut_journal_stays_said_after_sealing)
+{
+	char path[400];
+
+	begin();
+	put(FIRST, FIRST + 10);
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	CHECK(truncate(path, find("journal-", path, sizeof(path)) - 3) == 0);
+	start();
+	put(FIRST + 20, FIRST + 100);
+	check_said(FIRST + 8, FIRST + 21);
+	end();
+}
+
+TEST(a_journal_that_is_set_aside_stays_said)
+{
+	char path[400];
+
+	begin();
+	put(FIRST, FIRST + 10);
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	find("journal-", path, sizeof(path));
+	flip(path, 5);
+	start();
+	put(FIRST + 100, FIRST + 110);
+	strcat(path, ".bad");
+	CHECK(unlink(path) == 0);
+	check_said(FIRST, FIRST + 64);
+	end();
+}
+
+TEST(a_deleted_journal_of_another_daemon_stays_said)
+{
+	char path[400];
+
+	begin();
+	put(FIRST, FIRST + 70);
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	find("journal-", path, sizeof(path));
+	CHECK(unlink(path) == 0);
+	start();
+	put(FIRST + 200, FIRST + 210);
+	check_said(FIRST + 64, FIRST + 128);
+	end();
+}
+
+/* What retention takes nobody misses. */
+TEST(retention_takes_what_is_lacking_with_it)
+{
+	struct store_options o = {.slot_ns = SLOT, .no_thread = true,
+	    .retain_fine_ns = 4096 * SLOT, .retain_ns = 8192 * SLOT};
+	uint64_t first, last, damaged;
+	char path[400];
+
+	begin();
+	put(FIRST, FIRST + 200);
+	CHECK(find("span-3-8256", path, sizeof(path)) > 0);
+	CHECK(unlink(path) == 0);
+	put(FIRST + 200, FIRST + 9000);
+	CHECK_INT(lacking(FIRST, FIRST + 9000, &first, &last), 1);
+	CHECK_OK(store_writer_close(writer));
+	CHECK_OK(store_writer_open(&writer, dir, &o));
+	put(FIRST + 9000, FIRST + 21000);
+	CHECK_INT(lacking(FIRST, FIRST + 9000, &first, &last), 0);
+	ask_all(&damaged);
+	CHECK_INT(damaged, 0);
+	end();
+}
+
+/* Whatever happens, the manifest stays small, and no slot is forgotten. */
+TEST(many_gaps_become_few)
+{
+	static struct manifest m;
+	char why[40];
+
+	for (uint64_t i = 0; i < 500; i++) {
+		snprintf(why, sizeof(why), "file %u", (unsigned)i);
+		manifest_add_gap(&m, i * 10, i * 10 + 5, why);
+	}
+	CHECK_INT(m.n_gaps, MANIFEST_GAPS);
+	for (uint64_t i = 0; i < 500; i++) {
+		bool held = false;
+
+		for (uint32_t k = 0; k < m.n_gaps; k++)
+			held |= m.gaps[k].from <= i * 10 &&
+			    i * 10 + 5 <= m.gaps[k].until;
+		CHECK(held);
+	}
+	manifest_forget_gaps(&m, 0, 4991);
+	CHECK_INT(m.n_gaps, 1);
+	CHECK_INT(m.gaps[0].from, 4991);
+	manifest_add_gap(&m, 4995, 5000, m.gaps[0].why);
+	CHECK_INT(m.n_gaps, 1);
+	CHECK_INT(m.gaps[0].until, 5000);
+	manifest_add_gap(&m, 7, 7, "nothing");
+	CHECK_INT(m.n_gaps, 1);
+}
+
 /* ---- windows that cross slots ---- */
 
 /* Gives a window's value in whole slots and parts, as a push is split. */
@@ -581,6 +766,14 @@ main(void)
 	RUN(merging_goes_on_without_a_file_that_lacks_its_stacks);
 	RUN(a_damaged_summary_is_made_anew);
 	RUN(a_missing_file_does_not_stop_the_writer);
+	RUN(a_damaged_file_that_merging_sets_aside_stays_said);
+	RUN(a_deleted_file_that_merging_misses_stays_said);
+	RUN(damaged_records_stay_said_after_sealing);
+	RUN(a_cut_journal_stays_said_after_sealing);
+	RUN(a_journal_that_is_set_aside_stays_said);
+	RUN(a_deleted_journal_of_another_daemon_stays_said);
+	RUN(retention_takes_what_is_lacking_with_it);
+	RUN(many_gaps_become_few);
 	RUN(windows_that_cross_slots_add_up);
 	return test_done();
 }

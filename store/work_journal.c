@@ -1,0 +1,183 @@
+/*
+ * What an old journal holds, and what it lacks: records that are damaged or
+ * cut off, or all of it.  Once it is sealed nothing but the manifest's gaps
+ * tells of that.
+ */
+#include "work.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gaps.h"
+#include "journal.h"
+
+/* The newest slot of a batch before `until`, or 0; *oldest goes down. */
+static uint64_t
+journal_slots(const struct batch *b, uint64_t until, uint64_t *oldest)
+{
+	uint64_t newest = 0;
+
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		uint64_t slot = b->blocks[i].slot;
+
+		if (slot < *oldest)
+			*oldest = slot;
+		if (slot < until && slot > newest)
+			newest = slot;
+	}
+	return newest;
+}
+
+void
+work_end_torn(struct change *c, struct manifest_gap *torn)
+{
+	if (torn->until != 0)
+		manifest_add_gap(&c->next, torn->from, torn->until, torn->why);
+	*torn = (struct manifest_gap){0};
+}
+
+/* Notes what a journal lacks.  What is cut off its end may be of any slot up
+ * to the one with which the next journal begins. */
+static void
+journal_mark(struct change *c, const struct old_journal *j,
+    const struct gaps *g, uint64_t oldest, bool cut,
+    struct manifest_gap *torn)
+{
+	char why[MANIFEST_WHY];
+
+	if (torn->until != 0 && oldest >= torn->from && oldest < torn->until)
+		torn->until = oldest + 1;
+	work_end_torn(c, torn);
+	snprintf(why, sizeof(why), "%s had damaged records", j->name);
+	for (size_t i = 0; i < g->n; i++)
+		manifest_add_gap(&c->next, g->list[i].from, g->list[i].until,
+		    why);
+	if (!cut)
+		return;
+	torn->from = g->home;
+	torn->until = j->first + SEAL_SLOTS;
+	snprintf(torn->why, sizeof(torn->why), "%s was cut off", j->name);
+}
+
+const struct err *
+work_read_journal(struct store_writer *w, const struct old_journal *j,
+    struct memspan *m, struct change *c, struct manifest_gap *torn)
+{
+	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
+	uint64_t oldest = UINT64_MAX, newest;
+	const struct err *e = NULL;
+	struct gaps gaps;
+	struct batch *b;
+	struct stat st;
+	bool cut;
+
+	r.names.sole = m->syms->strings.n == 1 && m->syms->n_nodes == 1;
+	r.fd = openat(w->dir, j->name, O_RDONLY | O_CLOEXEC);
+	if (r.fd < 0)
+		return err_errno("%s/%s", w->path, j->name);
+	gaps_begin(&gaps, j->first);
+	while (e == NULL) {
+		e = journal_next(&r, &b);
+		if (e != NULL || b == NULL)
+			break;
+		e = memspan_add(m, b, &r.names);
+		newest = journal_slots(b, j->first + SEAL_SLOTS, &oldest);
+		gaps_take(&gaps, &newest, 1, r.damaged + r.names.lost);
+		batch_free(b);
+	}
+	cut = e == NULL && fstat(r.fd, &st) == 0 &&
+	    (uint64_t)st.st_size > r.offset;
+	if (e == NULL)
+		journal_mark(c, j, &gaps, oldest, cut, torn);
+	r.damaged += cut;
+	r.damaged += r.names.lost > 0;
+	if (r.damaged > 0)
+		log_warn("store: %s: %" PRIu64 " damaged records skipped",
+		    j->name, r.damaged);
+	c->damaged += r.damaged;
+	journal_reader_fini(&r);
+	close(r.fd);
+	return e;
+}
+
+/* The newest slot of its records, or of the first one that can be read; 0
+ * where there is none. */
+static uint64_t
+journal_newest(struct store_writer *w, const char *name, bool first)
+{
+	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
+	uint64_t oldest = UINT64_MAX, newest = 0;
+	struct batch *b = NULL;
+
+	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
+	if (r.fd < 0)
+		return 0;
+	while (!(first && newest != 0) && journal_next(&r, &b) == NULL &&
+	    b != NULL) {
+		uint64_t slot = journal_slots(b, UINT64_MAX, &oldest);
+
+		newest = slot > newest ? slot : newest;
+		batch_free(b);
+	}
+	journal_reader_fini(&r);
+	close(r.fd);
+	return newest;
+}
+
+/* A journal begins behind what is sealed, and not before the one before it
+ * ends. */
+static uint64_t
+journal_behind(struct store_writer *w, const char *name)
+{
+	const struct manifest *m = &w->manifest;
+	bool later = false;
+	uint64_t from = 0;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct manifest_file *f = &m->files[i];
+		uint64_t slot = f->until;
+
+		later |= strcmp(f->name, name) == 0;
+		if (f->kind == MANIFEST_JOURNAL && !later)
+			slot = journal_newest(w, f->name, false);
+		from = slot > from ? slot : from;
+	}
+	return from;
+}
+
+uint64_t
+work_present(struct store_writer *w)
+{
+	uint64_t slot;
+
+	pthread_mutex_lock(&w->mutex);
+	slot = writer_slot(w, w->now_ns ? w->now_ns : clock_wall_ns());
+	pthread_mutex_unlock(&w->mutex);
+	return slot;
+}
+
+void
+work_mark_unread(struct store_writer *w, const struct old_journal *j)
+{
+	uint64_t newest = journal_newest(w, j->name, true), now, from, until;
+	char why[MANIFEST_WHY];
+
+	from = newest != 0 ? seg_align(newest, FORMAT_SEAL_LEVEL)
+	                   : journal_behind(w, j->name);
+	until = seg_align(from, FORMAT_SEAL_LEVEL) + SEAL_SLOTS;
+	now = work_present(w);
+	if (until > now + 1 && now >= from)
+		until = now + 1;
+	snprintf(why, sizeof(why), "%s was %s", j->name,
+	    j->gone ? "missing" : "damaged");
+	manifest_add_gap(&w->manifest, from, until, why);
+}
