@@ -80,34 +80,59 @@ guard_find(const char *hosts, bool (*is)(const char *item, size_t n,
 	return NULL;
 }
 
+/* A host in its parts; a dot at its end says the same name, absolute. */
+struct guard_part {
+	const char *name, *port;
+	size_t n, n_port; /* 0, 0: malformed; no port */
+};
+
+static struct guard_part
+guard_split(const char *host, size_t all)
+{
+	size_t n = guard_name_len(host, all);
+	struct guard_part p = {host, host + n + 1, n,
+	    n > 0 && n < all ? all - n - 1 : 0};
+
+	if (n > 1 && host[n - 1] == '.')
+		p.n--;
+	return p;
+}
+
+static bool
+guard_same_name(const struct guard_part *a, const struct guard_part *b)
+{
+	return a->n > 0 && guard_same(a->name, a->n, b->name, b->n);
+}
+
 static bool
 guard_lets_in(const char *item, size_t n, const char *host)
 {
-	size_t all = strlen(host), name = guard_name_len(host, all);
+	struct guard_part a = guard_split(item, n);
+	struct guard_part b = guard_split(host, strlen(host));
 
 	if (n == 1 && *item == '*')
 		return true;
-	return guard_same(item, n, host, all) ||
-	    guard_same(item, n, host, name);
+	return guard_same_name(&a, &b) && (a.n_port == 0 ||
+	    guard_same(a.port, a.n_port, b.port, b.n_port));
 }
 
 static bool
 guard_equals(const char *item, size_t n, const char *authority)
 {
-	return guard_same(item, n, authority, strlen(authority));
+	struct guard_part a = guard_split(item, n);
+	struct guard_part b = guard_split(authority, strlen(authority));
+
+	return guard_same_name(&a, &b) &&
+	    guard_same(a.port, a.n_port, b.port, b.n_port);
 }
 
 bool
 guard_host(const char *hosts, const char *host)
 {
-	size_t n = guard_name_len(host, strlen(host));
+	struct guard_part p = guard_split(host, strlen(host));
 
-	if (n == 0)
-		return false;
-	if (n > 1 && host[n - 1] == '.')
-		n--; /* the same name, absolute */
-	return guard_is_local(host, n) ||
-	    guard_find(hosts, guard_lets_in, host) != NULL;
+	return p.n > 0 && (guard_is_local(p.name, p.n) ||
+	    guard_find(hosts, guard_lets_in, host) != NULL);
 }
 
 bool
@@ -124,7 +149,7 @@ guard_origin(const char *hosts, const char *host, const char *origin,
 		return true;
 	if (authority == NULL)
 		return false;
-	return strcasecmp(authority + 3, host) == 0 ||
+	return guard_equals(host, strlen(host), authority + 3) ||
 	    guard_find(hosts, guard_equals, authority + 3) != NULL;
 }
 

@@ -24,6 +24,7 @@ struct request;
  * Is `host` ("name", "name:port", "[address]:port") localhost or below it,
  * an address, or in `hosts` (names with or without a port, between blanks or
  * commas; "*": all; NULL: none)?  A name without a port is good for all.
+ * Neither case nor a dot at a name's end matters.
  */
 bool guard_host(const char *hosts, const char *host);
 

@@ -80,6 +80,16 @@ serve_param(const FCGX_Request *f, const char *name)
 	return value != NULL ? value : "";
 }
 
+/* An empty MEMLENS_HOST says that the client sent none: HTTP_HOST may be what
+ * the web server then calls itself. */
+static const char *
+serve_host(const FCGX_Request *f)
+{
+	const char *host = FCGX_GetParam("MEMLENS_HOST", f->envp);
+
+	return host != NULL ? host : serve_param(f, "HTTP_HOST");
+}
+
 /* What a page needs of the body; one over the bound is not read at all. */
 static const struct err *
 serve_read_body(FCGX_Request *f, struct request *rq)
@@ -122,9 +132,7 @@ serve_read(FCGX_Request *f, struct request *rq)
 	    clock_wall_ns());
 	if (e != NULL)
 		return e;
-	rq->host = serve_param(f, "MEMLENS_HOST");
-	if (*rq->host == '\0')
-		rq->host = serve_param(f, "HTTP_HOST");
+	rq->host = serve_host(f);
 	rq->origin = serve_param(f, "HTTP_ORIGIN");
 	rq->sec_fetch_site = serve_param(f, "HTTP_SEC_FETCH_SITE");
 	rq->if_none_match = serve_param(f, "HTTP_IF_NONE_MATCH");

@@ -35,6 +35,24 @@ ask -H 'Host: evil.example' -H 'X-Forwarded-Host: localhost' \
     "$base/api/v1/health"
 check "neither way" status 403
 
+# without a Host nginx calls itself "_", which is no name of anybody's
+raw()
+{
+	exec 3<>"/dev/tcp/127.0.0.1/$PORT"
+	printf "$1" >&3
+	timeout 60 cat <&3 >"$T/answer"
+	exec 3>&-
+	grep -q "^HTTP/1.1 $2 " "$T/answer"
+}
+for path in /api/v1/health /metrics /api/v1/services; do
+	check "HTTP/1.0 without a Host is answered at $path" \
+	    raw "GET $path HTTP/1.0\r\n\r\n" 200
+done
+check "an old client's stranger is still one" \
+    raw 'GET /metrics HTTP/1.0\r\nHost: evil.example\r\n\r\n' 403
+ask -H 'Host: PERF.example.org.' "$base/metrics"
+check "a dot at the end is the same name" status 200
+
 printf 'main;work 10\n' >"$T/a.folded"
 push="$base/ingest?name=app.cpu&from=1700000000&until=1700000010"
 ask -H 'Origin: http://evil.example' --data-binary @"$T/a.folded" "$push"

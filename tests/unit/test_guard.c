@@ -68,6 +68,28 @@ TEST(hosts_of_a_list)
 	CHECK(guard_check_hosts("*.example") != NULL);
 }
 
+/* A browser that is sent to "name." keeps the dot. */
+TEST(a_dot_at_the_end_is_the_same_name)
+{
+	const char *list = "perf.example db7:8443 MiXed.Org. dot.org.:81";
+
+	CHECK(guard_host(list, "PERF.example."));
+	CHECK(guard_host(list, "perf.example.:80"));
+	CHECK(guard_host(list, "db7.:8443"));
+	CHECK(!guard_host(list, "db7.:80"));
+	CHECK(guard_host(list, "mixed.org"));
+	CHECK(guard_host(list, "mixed.ORG.:1"));
+	CHECK(guard_host(list, "dot.org:81"));
+	CHECK(!guard_host(list, "dot.org"));
+	CHECK(!guard_host(list, "perf.example.."));
+	CHECK(!guard_host(list, "."));
+	CHECK(!guard_host(list, ".:8443"));
+	CHECK(guard_origin(list, "in", "https://Perf.Example.", ""));
+	CHECK(guard_origin(NULL, "h.:80", "http://h:80", ""));
+	CHECK(!guard_origin(NULL, "h.:80", "http://h.:81", ""));
+	CHECK_OK(guard_check_hosts(list));
+}
+
 TEST(origins)
 {
 	CHECK(guard_origin(NULL, "h:80", "", ""));
@@ -187,6 +209,7 @@ main(void)
 	RUN(hosts_that_need_no_list);
 	RUN(hosts_that_nobody_knows);
 	RUN(hosts_of_a_list);
+	RUN(a_dot_at_the_end_is_the_same_name);
 	RUN(origins);
 	RUN(waiting);
 	RUN(every_route_asks_who_it_is);
