@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf_script_event.h"
 #include "perf_script_frame.h"
 #include "stacks_cache.h"
 #include "stacks_private.h"
@@ -69,79 +70,11 @@ perf_script_bad(struct perf_script *p)
 		p->first_bad = p->line;
 }
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
-is_space(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* ---- the line of an event ---- */
-
-struct event_line {
-	const char *command_end;
-	const char *event, *event_end;
-	int64_t period; /* 0: none */
-};
-
-/* The command ends before the first number that stands alone, or with
- * another behind '/': the pid, -1 where perf knows none. */
-static const char *
-event_pid(const char *p, const char *end)
-{
-	for (const char *at = p + 1; at < end; at++) {
-		const char *q = at;
-
-		if (!is_space(*at))
-			continue;
-		while (q < end && is_space(*q))
-			q++;
-		if (q + 1 < end && *q == '-')
-			q++;
-		if (q == end || !is_digit(*q))
-			continue;
-		while (q < end && (is_digit(*q) || *q == '/' || *q == '-'))
-			q++;
-		if (q < end && is_space(*q))
-			return at;
-	}
-	return NULL;
-}
-
-/* "... 83.1:   10101010 cpu-clock:ppp:" from its end. */
-static bool
-event_split(const char *p, const char *end, struct event_line *l)
-{
-	const char *at;
-
-	while (end > p && (is_space(end[-1]) || end[-1] == '\r'))
-		end--;
-	if (end == p || end[-1] != ':' ||
-	    (l->command_end = event_pid(p, end)) == NULL)
-		return false;
-	for (at = end - 1; at > p && !is_space(at[-1]); at--)
-		;
-	l->event = at;
-	l->event_end = end - 1;
-	while (at > p && is_space(at[-1]))
-		at--;
-	l->period = 0;
-	for (int64_t unit = 1; at > p && is_digit(at[-1]) &&
-	     unit < (int64_t)1e17; unit *= 10)
-		l->period += (*--at - '0') * unit;
-	if (at > p && !is_space(at[-1]))
-		l->period = 0;
-	return l->event < l->event_end;
-}
 
 /* Clocks count nanoseconds; other events count themselves. */
 static void
-event_type(struct perf_script *p, const struct event_line *l)
+event_type(struct perf_script *p, const struct perf_event *l)
 {
 	size_t n = (size_t)(l->event_end - l->event);
 	struct stacks_type t = {p->event, "samples", 1, SERIES_FLOW};
@@ -217,12 +150,6 @@ event_command(struct perf_script *p, const char *text, size_t n)
 }
 
 /* ---- the line of a frame ---- */
-
-static bool
-is_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f');
-}
 
 static uint32_t
 frame_hash(const char *p, const char *end, bool inside)
@@ -395,20 +322,26 @@ perf_script_close(struct perf_script *p)
 	p->depth = 0;
 }
 
+/* A sample without a chain has its one frame on the line of the event. */
 static void
-perf_script_event(struct perf_script *p, const char *text, const char *end)
+perf_script_event(struct perf_script *p, const char *text, const char *end,
+    bool inside)
 {
-	struct event_line l;
+	struct perf_event l;
 
 	perf_script_close(p);
-	if (!event_split(text, end, &l)) {
+	if (!perf_event_read(&l, text, end)) {
 		perf_script_bad(p);
 		return;
 	}
 	event_type(p, &l);
-	event_command(p, text, (size_t)(l.command_end - text));
+	event_command(p, l.command, (size_t)(l.command_end - l.command));
 	p->count = l.period > 0 ? l.period : 1;
 	p->open = true;
+	if (l.frame == NULL)
+		return;
+	perf_script_push(p, l.frame, end, inside);
+	perf_script_close(p);
 }
 
 /* ---- all of it ---- */
@@ -425,13 +358,15 @@ static void
 perf_script_line(struct perf_script *p, const char *text, const char *end,
     const char *limit)
 {
+	bool inside = limit - end >= 8;
+
 	p->line++;
-	if (text < end && is_space(*text) && !is_blank(text, end))
-		perf_script_push(p, text, end, limit - end >= 8);
-	else if (is_blank(text, end))
+	if (is_blank(text, end))
 		perf_script_close(p);
+	else if (p->open && is_space(*text))
+		perf_script_push(p, text, end, inside);
 	else if (*text != '#')
-		perf_script_event(p, text, end);
+		perf_script_event(p, text, end, inside);
 }
 
 size_t
@@ -499,12 +434,12 @@ perf_script_looks(const char *p, size_t n)
 
 	while (p < limit) {
 		const char *end = memchr(p, '\n', (size_t)(limit - p));
-		struct event_line l;
+		struct perf_event l;
 
 		if (end == NULL)
 			end = limit;
 		if (!is_blank(p, end) && *p != '#')
-			return !is_space(*p) && event_split(p, end, &l);
+			return perf_event_read(&l, p, end);
 		p = end + 1;
 	}
 	return false;

@@ -8,11 +8,13 @@
  *
  * becomes "kv_worker;DB::Get;__read;sys_read" 10101010, as stackcollapse
  * makes it: blanks in the command become '_', offsets and a function's own
- * arguments are cut, ';' becomes ':', quotes go, what has no symbol is called
- * "[module]", and a->b is a with b inlined.  Tasks that have ended, which perf
- * knows by number alone, are one command, "(exited)".  Each event is a type of its own, called after
- * it, and counts its period (nanoseconds for the clocks), or samples where
- * the text has none.  Kernel, JIT and inlined frames are of that kind.
+ * arguments are cut (perf_script_frame.h), ';' becomes ':', quotes go, what
+ * has no symbol is called "[module]", and a->b is a with b inlined.  Samples
+ * without chains have their frame behind the event.  Tasks that have ended,
+ * which perf knows by number alone, are one command, "(exited)".  Each event
+ * is a type of its own, called after it, and counts its period (nanoseconds
+ * for the clocks), or samples where the text has none.  Kernel, JIT and
+ * inlined frames are of that kind.
  */
 #ifndef FCGI_FORMAT_PERF_SCRIPT_H
 #define FCGI_FORMAT_PERF_SCRIPT_H

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf_script_event.h"
 #include "stacks.h"
 
 struct span {
@@ -40,28 +41,86 @@ span_begins(struct span s, const char *text)
 	return (size_t)(s.end - s.p) >= n && memcmp(s.p, text, n) == 0;
 }
 
-/* Splits "symbol (module)"; a file that is gone is "(module (deleted))". */
+static bool
+is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	    is_digit(c) || c == '_' || c == '$' || (c & 0x80) != 0;
+}
+
+/* Where the bracket begins that the last byte closes; NULL: nowhere. */
+static const char *
+span_group(struct span s)
+{
+	int depth = 0;
+
+	for (const char *p = s.end; p > s.p; p--) {
+		if (p[-1] == ')')
+			depth++;
+		else if (p[-1] == '(' && --depth <= 0)
+			return depth == 0 ? p - 1 : NULL;
+	}
+	return NULL;
+}
+
+/* The '(' of " (module)" behind "+0x1a", or behind what is unknown. */
+static const char *
+frame_module_begin(struct span all)
+{
+	static const char unknown[] = "[unknown] (";
+
+	if (span_begins(all, unknown))
+		return all.p + strlen(unknown) - 1;
+	for (const char *p = all.p; p + 3 < all.end; p++) {
+		const char *q = p + 3;
+
+		if (memcmp(p, "+0x", 3) != 0)
+			continue;
+		while (q < all.end && is_hex(*q))
+			q++;
+		if (q > p + 3 && all.end - q >= 2 && q[0] == ' ' &&
+		    q[1] == '(')
+			return q + 1;
+	}
+	return NULL;
+}
+
+/* The same without an offset: the last that is closed at the end. */
+static const char *
+frame_module_last(struct span all)
+{
+	const char *at = span_group(all);
+
+	if (at != NULL && (at == all.p || at[-1] == ' '))
+		return at;
+	for (at = all.end - 1; at > all.p; at--)
+		if (*at == '(' && at[-1] == ' ')
+			return at;
+	return *all.p == '(' ? all.p : NULL;
+}
+
+/*
+ * Splits "symbol+0x1a (module)"; a file that is gone is "(module (deleted))".
+ * Symbols and modules both may hold blanks and brackets.
+ */
 static bool
 frame_split(struct span all, struct span *symbol, struct span *module)
 {
-	static const char gone[] = " (deleted))";
+	static const char gone[] = " (deleted)";
 	const char *at;
 
-	while (all.end > all.p && (all.end[-1] == ' ' || all.end[-1] == '\r'))
+	while (all.end > all.p && (is_space(all.end[-1]) ||
+	    all.end[-1] == '\r'))
 		all.end--;
 	if (all.end == all.p || all.end[-1] != ')')
 		return false;
-	*module = (struct span){NULL, all.end - 1};
-	if (span_ends(all, gone))
-		module->end = all.end - strlen(gone);
-	for (at = module->end; at > all.p; at--)
-		if (at[-1] == '(' && (at - 1 == all.p || at[-2] == ' '))
-			break;
-	if (at == all.p)
+	at = frame_module_begin(all);
+	if (at == NULL && (at = frame_module_last(all)) == NULL)
 		return false;
-	module->p = at;
-	symbol->p = all.p;
-	symbol->end = at - 1 > all.p ? at - 2 : all.p;
+	*module = (struct span){at + 1, all.end - 1};
+	if (span_ends(*module, gone))
+		module->end -= strlen(gone);
+	*symbol = (struct span){all.p, at > all.p ? at - 1 : all.p};
 	return true;
 }
 
@@ -89,74 +148,101 @@ name_is_go(struct span s)
 	return false;
 }
 
-/* Behind "operator": how much of what follows is its name. */
-static size_t
-name_operator(struct span s)
-{
-	static const char *const all[] = {"()", "<=>", "<<=", ">>=", "->*",
-	    "->", "<<", ">>", "<=", ">=", "<", ">"};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (span_begins(s, all[i]))
-			return strlen(all[i]);
-	return 0;
-}
-
-/* Bytes at s.p that are part of a name, whatever brackets are in them. */
-static size_t
-name_whole(struct span s)
+/* Is it the word "operator" with nothing but its sign behind it? */
+static bool
+name_is_operator(struct span s)
 {
 	static const char op[] = "operator";
+	size_t n = strlen(op);
 
-	if (span_begins(s, anonymous))
-		return strlen(anonymous);
-	if (span_begins(s, op))
-		return strlen(op) + name_operator((struct span){s.p +
-		    strlen(op), s.end});
-	return 0;
+	while (s.end > s.p && !is_word(s.end[-1]))
+		s.end--;
+	return span_ends(s, op) && ((size_t)(s.end - s.p) == n ||
+	    !is_word(s.end[-1 - (ptrdiff_t)n]));
+}
+
+/* May arguments follow it, or is it half of something?  A function that
+ * returns a pointer to another is "int (*f(long))(int)". */
+static bool
+name_takes_arguments(struct span s)
+{
+	return s.p < s.end && (is_word(s.end[-1]) ||
+	    strchr(">}]'.", s.end[-1]) != NULL || name_is_operator(s));
+}
+
+/* Takes one of what may stand behind arguments off the end. */
+static bool
+name_cut_qualifier(struct span *s)
+{
+	static const char *const all[] = {" ", "&", " const", " volatile",
+	    " noexcept", " restrict"};
+	const char *at = span_ends(*s, ")") ? span_group(*s) : NULL;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (span_ends(*s, all[i])) {
+			s->end -= strlen(all[i]);
+			return true;
+		}
+	if (span_ends(*s, "]"))
+		at = memrchr(s->p, '[', (size_t)(s->end - s->p));
+	if (at == NULL || at == s->p || at[-1] != ' ' ||
+	    !(span_begins((struct span){at, s->end}, "[clone ") ||
+	    span_begins((struct span){at, s->end}, "(.")))
+		return false;
+	s->end = at;
+	return true;
+}
+
+/* A JIT's name for a place in a source: "JS:*page /app/(x)/page.js:1:29". */
+static bool
+name_is_place(struct span s)
+{
+	const char *at = s.end;
+
+	while (at > s.p && is_digit(at[-1]))
+		at--;
+	return at < s.end && at > s.p && at[-1] == ':';
 }
 
 /*
- * Cuts the function's own arguments off, and what is behind them.  Those in
- * other brackets, "f<void (int)>", and those of a function that it lies in,
- * "f(int)::{lambda()#2}::operator()", tell it from others.
+ * Cuts the function's own arguments off, and what is behind them.  Nothing
+ * else in brackets goes, for it tells functions apart: "f<void (int)>",
+ * "f(int)::{lambda()#2}::operator()", "decltype(auto) f<int>(int)".
  */
 static struct span
 name_without_arguments(struct span s)
 {
-	const char *cut = NULL;
-	int depth = 0;
-	size_t n;
+	struct span name = s;
+	const char *at;
 
-	if (name_is_go(s))
+	if (name_is_go(s) || name_is_place(s))
 		return s;
-	for (const char *p = s.p; p < s.end; p += n) {
-		struct span rest = {p, s.end};
-
-		if ((n = name_whole(rest)) > 0)
-			continue;
-		n = 1;
-		if (depth == 0 && cut == NULL && *p == '(')
-			cut = p;
-		else if (depth == 0 && span_begins(rest, "::"))
-			cut = NULL;
-		if (strchr("({<", *p) != NULL)
-			depth++;
-		else if (strchr(")}>", *p) != NULL && depth > 0)
-			depth--;
-	}
-	return (struct span){s.p, cut != NULL ? cut : s.end};
+	while (name_cut_qualifier(&name))
+		;
+	if (!span_ends(name, ")") || (at = span_group(name)) == NULL)
+		return s;
+	/* the sign of operator() is no arguments */
+	if (name.end - at == 2 && name_is_operator((struct span){s.p, at}) &&
+	    is_word(at[-1]))
+		return s;
+	name.end = at;
+	if (!name_takes_arguments(name))
+		return s;
+	return name;
 }
 
 /* A copy as people see it; the caller frees it.  NULL: out of memory. */
 static char *
-name_tidy(struct span s, bool java)
+name_tidy(struct span s, bool java, bool whole)
 {
 	char *text = malloc((size_t)(s.end - s.p) + 1), *out = text;
 
 	if (text == NULL)
 		return NULL;
-	s = name_without_arguments(s);
+	if (!whole)
+		s = name_without_arguments(s);
+	while (s.end > s.p && is_space(s.end[-1]))
+		s.end--;
 	if (java && s.p < s.end && *s.p == 'L' &&
 	    memchr(s.p, '/', (size_t)(s.end - s.p)) != NULL)
 		s.p++;
@@ -229,14 +315,20 @@ frame_unknown(struct stacks *s, struct span module, const char *file)
 	return frame;
 }
 
-/* Where the first "->" that is no C++ operator begins; the end: none. */
+/* Where the first "->" begins that is no C++ operator, none in brackets and
+ * no Rust "fn() -> i32"; the end: none. */
 static const char *
 chain_next(struct span s)
 {
-	for (const char *p = s.p; p + 1 < s.end; p++)
-		if (p[0] == '-' && p[1] == '>' &&
+	int depth = 0;
+
+	for (const char *p = s.p; p + 1 < s.end; p++) {
+		depth += (*p == '(') - (*p == ')');
+		if (p[0] == '-' && p[1] == '>' && depth <= 0 &&
+		    (p + 2 == s.end || p[2] != ' ') &&
 		    !span_ends((struct span){s.p, p}, "operator"))
 			return p;
+	}
 	return s.end;
 }
 
@@ -256,11 +348,13 @@ static int
 frame_chain(struct stacks *s, struct span symbol, struct frame f, bool java,
     uint32_t *chain)
 {
+	bool whole = f.kind == FRAME_JIT; /* a JIT calls things as it likes */
 	int n = 0;
 
 	while (symbol.p <= symbol.end && n < PERF_CHAIN_MAX) {
 		const char *next = chain_next(symbol);
-		char *name = name_tidy((struct span){symbol.p, next}, java);
+		char *name = name_tidy((struct span){symbol.p, next}, java,
+		    whole);
 
 		if (n > 0)
 			f.kind = FRAME_INLINED;

@@ -94,7 +94,7 @@ TEST(names_are_tidied)
 	check_frame("tick+0x1 (/boot/vmlinux)", "tick_[k]");
 	check_frame("Lfoo+0x1 (/tmp/perf-12.map)", "Lfoo_[j]");
 	check_frame("gettime ([vdso])", "gettime");
-	check_frame("f (x) (/bin/kv)", "f ");
+	check_frame("f (x) (/bin/kv)", "f (x)");
 }
 
 /* Cut at the first bracket, the two lambdas were one frame. */
@@ -111,12 +111,81 @@ TEST(what_tells_functions_apart_stays)
 	check_frame("g<(anonymous namespace)::T>(T) [clone .cold] (/bin/kv)",
 	    "g<(anonymous namespace)::T>");
 	check_frame("ns::operator<< (std::ostream&, X const&)+0x1 (/bin/kv)",
-	    "ns::operator<< ");
+	    "ns::operator<<");
 	check_frame("X::operator<(X const&) const (/bin/kv)", "X::operator<");
 	check_frame("X::operator bool() const (/bin/kv)", "X::operator bool");
 	check_frame("std::get(long) (/bin/kv)", "std::get");
 	check_frame("f<(lambda at x.cc:3:5)>(int (/bin/kv)",
-	    "f<(lambda at x.cc:3:5)>");
+	    "f<(lambda at x.cc:3:5)>(int");
+}
+
+/* Cut at their first bracket, these were "decltype" and "int". */
+TEST(brackets_in_front_of_a_name_stay)
+{
+	check_frame("decltype(auto) alpha<long>(long)+0x1a (/k)",
+	    "decltype(auto) alpha<long>");
+	check_frame("decltype ({parm#1}+(1)) gamma_<long>(long)+0x1a (/k)",
+	    "decltype ({parm#1}+(1)) gamma_<long>");
+	check_frame("decltype ({parm#1}->f()) g<T*>(T*)+0x1 (/k)",
+	    "decltype ({parm#1}->f()) g<T*>");
+	check_frame("int (*retfp<int>(int))(int)+0x1a (/k)",
+	    "int (*retfp<int>(int))(int)");
+	check_frame("void (X::*f<int>())(int) const+0x1 (/k)",
+	    "void (X::*f<int>())(int) const");
+	check_frame("X::operator()+0x1 (/k)", "X::operator()");
+	check_frame("X::operator void (*)(int)+0x1 (/k)",
+	    "X::operator void (*)(int)");
+	check_frame("my_operator()+0x1 (/k)", "my_operator");
+	check_frame("X::get() const &+0x1 (/k)", "X::get");
+	check_frame("f(int) (.cold)+0x1 (/k)", "f");
+	check_frame("<dyn Fn(i32) -> i32>::call+0x1 (/k)",
+	    "<dyn Fn(i32) -> i32>::call");
+}
+
+/* Two routes of one name were one frame. */
+TEST(names_of_a_jit_are_whole)
+{
+	check_frame("JS:*page /x/app/(auth)/page.js:1:29+0x4 "
+	    "(/tmp/perf-7.map)", "JS:*page /x/app/(auth)/page.js:1:29_[j]");
+	check_frame("JS:*page /x/app/(shop)/page.js:1:29 (/tmp/j.so)",
+	    "JS:*page /x/app/(shop)/page.js:1:29");
+	check_frame("RegExp:a(b)+0x4 (/tmp/perf-7.map)", "RegExp:a(b)_[j]");
+}
+
+/* Their offset stayed, so that each address was a function. */
+TEST(a_module_may_have_brackets_in_its_path)
+{
+	check_frame("alpha<long>+0x1a (/x/My App (x86)/dprog)",
+	    "alpha<long>");
+	check_frame("alpha<long>+0x1a (/x/lam (x) 3 (deleted))",
+	    "alpha<long>");
+	check_frame("alpha+0x1a (/x/a (b/c)", "alpha");
+	check_frame("alpha (/x/My App (x86)/dprog)", "alpha");
+	check_frame("[unknown] (/x/My App (x86)/dprog)", "[dprog]");
+	check_frame("[unknown] (/x/a (b)", "[a (b]");
+}
+
+/* Recorded without -g; perf fills the command up with blanks. */
+TEST(samples_without_a_chain)
+{
+	static const char text[] =
+	    "   dprog 77 [001]  9.5:   10101010 cpu-clock:ppp:      55af12 "
+	    "beta<long>+0x1e (/x/dprog)\n"
+	    " kv wrk 77/78  9.6:   5 cpu-clock:ppp:   55af13 [unknown] (/k)\n"
+	    "dprog 77 9.7: 7 cpu-clock:ppp: ffffff1f tick+0x1 "
+	    "([kernel.kallsyms])\r\n"
+	    "   dprog 77 9.8: nothing here\n";
+	struct stacks *s = parse(text);
+	struct stacks_skipped k;
+
+	CHECK_STR(foreign_guess(text, strlen(text))->name, "perf");
+	CHECK_STR(folded(s, 0), "dprog;beta<long> 10101010\n"
+	    "dprog;tick_[k] 7\nkv_wrk;[k] 5\n");
+	CHECK_INT(stacks_n_skipped(s), 1);
+	stacks_get_skipped(s, 0, &k);
+	CHECK_INT(k.n, 1);
+	stacks_free(s);
+	check("  a 1 cycles: 1f f+0x1 (/a)\n", "a;f 1\n");
 }
 
 /* Their time was part of the root's name, so each was a root of its own. */
@@ -244,6 +313,10 @@ main(void)
 	RUN(a_sample_of_each_part);
 	RUN(names_are_tidied);
 	RUN(what_tells_functions_apart_stays);
+	RUN(brackets_in_front_of_a_name_stay);
+	RUN(names_of_a_jit_are_whole);
+	RUN(a_module_may_have_brackets_in_its_path);
+	RUN(samples_without_a_chain);
 	RUN(ended_tasks_are_one_command);
 	RUN(java_loses_its_L);
 	RUN(events_are_types);
