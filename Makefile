@@ -199,7 +199,8 @@ $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/timespec.c \
-	fcgi/push.c fcgi/push_batch.c fcgi/push_kept.c fcgi/kept.c \
+	fcgi/push.c fcgi/push_batch.c fcgi/push_kept.c fcgi/push_places.c \
+	fcgi/kept.c fcgi/told.c \
 	fcgi/graph.c fcgi/graph_read.c fcgi/graph_bazel.c fcgi/graph_elf.c \
 	fcgi/elf_deps.c fcgi/ld_cache.c fcgi/child.c,$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))

@@ -424,6 +424,8 @@ ingest_take(struct ingest *in, struct context *c, struct response *rs)
 	if (e == NULL)
 		e = push_add(p, in->stacks, &window);
 	if (e == NULL)
+		push_places(p, &c->told, in->stacks, &window);
+	if (e == NULL)
 		e = ingest_send(c, in->rq, p, &report, rs);
 	if (e == NULL) {
 		writer_open(&w, '{');

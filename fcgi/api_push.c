@@ -77,7 +77,7 @@ series_name(void *arg, const struct pprof_column *c, char *name, size_t size)
 }
 
 static const struct err *
-push_sample(struct push *p, struct series *s, const Connect__RawSample *raw,
+push_sample(struct context *c, struct push *p, struct series *s, const Connect__RawSample *raw,
     const struct request *rq, struct ingest_report *report)
 {
 	struct pprof_options o = {.max_bytes = INGEST_PPROF_MAX,
@@ -95,13 +95,15 @@ push_sample(struct push *p, struct series *s, const Connect__RawSample *raw,
 		w.from_ns = w.until_ns = rq->now_ns;
 	if (e == NULL)
 		e = push_add(p, stacks, &w);
+	if (e == NULL)
+		push_places(p, &c->told, stacks, &w);
 	stacks_free(stacks);
 	report->profiles++;
 	return e;
 }
 
 static const struct err *
-push_all(struct push *p, const Connect__PushRequest *m,
+push_all(struct context *c, struct push *p, const Connect__PushRequest *m,
     const struct request *rq, struct ingest_report *report)
 {
 	const struct err *e = NULL;
@@ -116,7 +118,8 @@ push_all(struct push *p, const Connect__PushRequest *m,
 			if (report->profiles == PROFILES_MAX)
 				return err_new(ERR_REQUEST, 413,
 				    "more than %d profiles", PROFILES_MAX);
-			e = push_sample(p, &s, from->samples[k], rq, report);
+			e = push_sample(c, p, &s, from->samples[k], rq,
+			    report);
 		}
 	}
 	return e;
@@ -134,7 +137,7 @@ push_take(struct context *c, struct request *rq, struct response *rs,
 
 	e = connect_read(rq, a, &connect__push_request__descriptor, &m);
 	if (e == NULL && (e = ingest_begin(c, rq, false, &p)) == NULL)
-		e = push_all(p, (const Connect__PushRequest *)m, rq, &report);
+		e = push_all(c, p, (const Connect__PushRequest *)m, rq, &report);
 	if (e == NULL)
 		e = ingest_send(c, rq, p, &report, rs);
 	if (e == NULL)

@@ -216,6 +216,7 @@ import_run(struct import *in, struct import_foreign *f, int n, char **paths)
 		e = store_writer_open(&in->writer, to, &options);
 	if (e == NULL)
 		e = import_files(in, f, n - 1, paths);
+	told_fini(&in->told);
 	post_close(in->post);
 	last = store_writer_close(in->writer);
 	return e != NULL ? e : last;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fcgi/told.h"
 #include "store/base/progress.h"
 #include "store/series.h"
 
@@ -22,6 +23,7 @@ struct import {
 	struct store_writer *writer;
 	struct post *post;
 	uint64_t batches;
+	struct told told;
 	struct progress progress;
 };
 

@@ -132,6 +132,8 @@ import_push(struct import *in, const struct import_foreign *f,
 		return err_nomem();
 	e = push_add(p, s, &w);
 	if (e == NULL)
+		push_places(p, &in->told, s, &w);
+	if (e == NULL)
 		e = push_send(p, import_send, in, &taken);
 	if (e != NULL && taken > 0)
 		e = err_wrap(e, "%zu of %zu batches are in", taken,

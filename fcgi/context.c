@@ -30,6 +30,7 @@ context_fini(struct context *c)
 	kept_free(c->kept);
 	post_close(c->post);
 	tally_fini(&c->ingest.totals);
+	told_fini(&c->told);
 	c->store = NULL;
 	c->graphs = NULL;
 }

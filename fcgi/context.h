@@ -6,6 +6,7 @@
 #define FCGI_CONTEXT_H
 
 #include "fcgi/tally.h"
+#include "fcgi/told.h"
 #include "store/store.h"
 
 struct err;
@@ -30,6 +31,7 @@ struct context {
 	struct graph_cache *graphs;      /* NULL: empty */
 	struct context_ingest ingest;
 	struct kept *kept;               /* of pushes; NULL: nothing */
+	struct told told;                /* places of pushed functions */
 	struct post *post;               /* to memlensd; NULL: none open */
 	int64_t slot_ns;                 /* of the store; 0: not known */
 	int64_t started_ns;

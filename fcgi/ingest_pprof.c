@@ -214,6 +214,21 @@ less_values(struct less *l, const struct form *f, const struct stacks *now,
 		    shrunk);
 }
 
+/* Frames have other numbers in `out`. */
+static void
+less_places(struct stacks *out, const struct stacks *now)
+{
+	struct stacks_place at;
+	struct frame f;
+
+	for (size_t i = 0; i < stacks_n_places(now); i++) {
+		stacks_get_place(now, i, &at);
+		stacks_get_frame(now, at.frame, &f);
+		at.frame = stacks_frame(out, &f);
+		stacks_put_place(out, &at);
+	}
+}
+
 /* *s becomes what lies between two profiles. */
 static const struct err *
 form_difference(const struct form *f, struct stacks **s,
@@ -236,6 +251,8 @@ form_difference(const struct form *f, struct stacks **s,
 		e = stacks_error(l.out);
 	for (uint32_t t = 0; e == NULL && t < stacks_n_types(*s); t++)
 		less_values(&l, f, *s, before, t);
+	if (e == NULL)
+		less_places(l.out, *s);
 	for (size_t i = 0; e == NULL && i < stacks_n_skipped(*s); i++) {
 		struct stacks_skipped skipped;
 

@@ -95,6 +95,7 @@ struct place {
 	const char *file, *module, *build_id;
 	size_t n_file, n_module;
 	int64_t line;
+	bool seen; /* "12+": seen in samples, the definition is before it */
 };
 
 /* What comes from a file may be any bytes: false where it is no place. */
@@ -102,13 +103,15 @@ static bool
 place_read(struct place *at, const char *text)
 {
 	const char *tab = strchr(text, '\t'), *colon, *id;
+	char *end;
 
 	id = tab == NULL ? NULL : strchr(tab + 1, '\t');
 	colon = tab == NULL ? NULL : memrchr(text, ':', (size_t)(tab - text));
 	if (id == NULL || colon == NULL)
 		return false;
 	*at = (struct place){text, tab + 1, id + 1, (size_t)(colon - text),
-	    (size_t)(id - tab - 1), strtol(colon + 1, NULL, 10)};
+	    (size_t)(id - tab - 1), strtol(colon + 1, &end, 10), false};
+	at->seen = *end == '+';
 	return true;
 }
 
@@ -129,43 +132,74 @@ places_first(const struct places *p, const char *name)
 	return low;
 }
 
-static bool
-places_put_one(struct writer *w, const char *text)
+static void
+place_put(struct writer *w, const struct place *at)
 {
-	struct place at;
-
-	if (!place_read(&at, text))
-		return false;
 	writer_open(w, '{');
 	writer_key(w, "file");
-	writer_strn(w, at.file, at.n_file);
+	writer_strn(w, at->file, at->n_file);
 	writer_key(w, "line");
-	writer_int(w, at.line);
+	writer_int(w, at->line);
 	writer_key(w, "module");
-	writer_strn(w, at.module, at.n_module);
+	writer_strn(w, at->module, at->n_module);
 	writer_key(w, "build_id");
-	writer_str(w, at.build_id);
+	writer_str(w, at->build_id);
 	writer_close(w, '}');
+}
+
+static bool
+text_same(const char *a, size_t n, const char *b, size_t m)
+{
+	return n == m && memcmp(a, b, n) == 0;
+}
+
+/* Makes one of two places of a file where samples alone say a line: that of
+ * the definition, else the first.  False where they stay two. */
+static bool
+place_join(struct place *a, const struct place *b)
+{
+	if (!text_same(a->file, a->n_file, b->file, b->n_file) ||
+	    !text_same(a->module, a->n_module, b->module, b->n_module) ||
+	    (!a->seen && !b->seen))
+		return false;
+	if (a->seen && (!b->seen || a->line == 0 ||
+	    (b->line != 0 && b->line < a->line)))
+		*a = *b;
 	return true;
+}
+
+static size_t
+places_add(struct place *shown, size_t n, const struct place *at)
+{
+	for (size_t i = 0; i < n; i++)
+		if (place_join(&shown[i], at))
+			return n;
+	if (n < PLACES_SHOWN_MAX)
+		shown[n++] = *at;
+	return n;
 }
 
 void
 places_put(struct writer *w, const struct places *p, const char *name)
 {
-	uint32_t i = places_first(p, name), shown = 0;
+	struct place shown[PLACES_SHOWN_MAX], at;
+	size_t n = 0;
 
-	writer_open(w, '[');
-	for (; i < p->items.n && shown < PLACES_SHOWN_MAX &&
+	for (uint32_t i = places_first(p, name); i < p->items.n &&
 	     strcmp(p->sorted[i], name) == 0; i++)
-		shown += places_put_one(w, p->sorted[i] + strlen(name) + 1);
+		if (place_read(&at, p->sorted[i] + strlen(name) + 1))
+			n = places_add(shown, n, &at);
+	writer_open(w, '[');
+	for (size_t i = 0; i < n; i++)
+		place_put(w, &shown[i]);
 	writer_close(w, ']');
 }
 
 static bool
 place_same(const struct place *a, const struct place *b)
 {
-	return a->line == b->line && a->n_file == b->n_file &&
-	    memcmp(a->file, b->file, a->n_file) == 0;
+	return a->line == b->line &&
+	    text_same(a->file, a->n_file, b->file, b->n_file);
 }
 
 bool
@@ -177,8 +211,9 @@ places_find(const struct places *p, const char *name, const char *module,
 	for (uint32_t i = places_first(p, name); i < p->items.n &&
 	     strcmp(p->sorted[i], name) == 0; i++) {
 		if (!place_read(&at, p->sorted[i] + strlen(name) + 1) ||
-		    strlen(module) != at.n_module ||
-		    memcmp(module, at.module, at.n_module) != 0)
+		    !text_same(module, strlen(module), at.module,
+		    at.n_module) ||
+		    (found.file != NULL && place_join(&found, &at)))
 			continue;
 		if (found.file != NULL && !place_same(&found, &at))
 			return false;

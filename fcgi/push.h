@@ -63,6 +63,15 @@ bool push_is_kept(const struct push *p);
 const struct err *push_add(struct push *p, const struct stacks *s,
     const struct push_window *w);
 
+/*
+ * Adds where functions of the stacks were written, as far as that is not told
+ * yet and small enough; after push_add(), with its window.  `told` (told.h)
+ * lives longer than p, and forgets all where p is not sent.
+ */
+struct told;
+void push_places(struct push *p, struct told *told, const struct stacks *s,
+    const struct push_window *w);
+
 /* Adds to a counter about the ingestion itself. */
 void push_count(struct push *p, int64_t now_ns, const char *name,
     const struct label *labels, size_t n_labels, int64_t increase,

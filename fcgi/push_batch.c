@@ -8,6 +8,7 @@
 
 #include "fcgi/format/stacks.h"
 #include "fcgi/kept.h"
+#include "fcgi/told.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/batch.h"
@@ -75,6 +76,8 @@ push_free(struct push *p)
 {
 	if (p == NULL)
 		return;
+	if (p->told != NULL && p->n_places > 0 && !p->sent)
+		told_forget(p->told);
 	push_end(p);
 	for (size_t i = p->kept != NULL; i < p->n_batches; i++)
 		batch_free(p->batches[i]);
@@ -421,5 +424,6 @@ push_send(struct push *p, push_send_fn *fn, void *arg, size_t *taken)
 	for (*taken = 0; *taken < p->n_batches && e == NULL; *taken += 1)
 		if ((e = fn(arg, p->batches[*taken])) != NULL)
 			return e;
+	p->sent = true;
 	return NULL;
 }

@@ -11,6 +11,7 @@
 struct stacks_type;
 
 struct kept;
+struct told;
 
 struct push {
 	struct kept *kept; /* whose batch is batches[0], or NULL */
@@ -21,6 +22,9 @@ struct push {
 	struct batch *batch;
 	size_t entries;     /* of it */
 	size_t all_entries; /* of all */
+	struct told *told;  /* who is to forget if this fails, or NULL */
+	size_t n_places, place_bytes;
+	bool sent;
 	/* of the stacks and the window at hand */
 	const struct push_window *window;
 	size_t n_nodes;

@@ -174,6 +174,7 @@ reader_line(struct pprof_reader *r, const Pprof__Line *line, const struct module
 	struct frame f = {FRAME_MANAGED, NULL, m->name, m->build_id, 0};
 	char name[4096];
 	const struct err *e;
+	uint32_t frame;
 
 	if (fn == INTERN_NONE && line->function_id != 0)
 		return err_new(ERR_REQUEST, 422, "pprof: function %llu is not "
@@ -192,7 +193,9 @@ reader_line(struct pprof_reader *r, const Pprof__Line *line, const struct module
 	else if (m->native)
 		f.kind = FRAME_NATIVE;
 	f.name = name;
-	r->frames[at->first + at->n++] = stacks_frame(r->s, &f);
+	frame = stacks_frame(r->s, &f);
+	r->frames[at->first + at->n++] = frame;
+	pprof_places_see(r, fn, frame, line->line);
 	return NULL;
 }
 
@@ -220,7 +223,7 @@ reader_location(struct pprof_reader *r, size_t i, uint32_t *used)
 static const struct err *
 reader_locations(struct pprof_reader *r)
 {
-	const struct err *e = NULL;
+	const struct err *e;
 	size_t lines = r->p->n_location;
 	uint32_t used = 0;
 
@@ -230,8 +233,11 @@ reader_locations(struct pprof_reader *r)
 	r->frames = pprof_alloc(r, lines, sizeof(*r->frames));
 	if (r->places == NULL || r->frames == NULL || lines > UINT32_MAX)
 		return pprof_full(r);
+	e = pprof_places_begin(r, lines);
 	for (size_t i = 0; i < r->p->n_location && e == NULL; i++)
 		e = reader_location(r, i, &used);
+	if (e == NULL)
+		e = pprof_places_end(r);
 	return e != NULL ? e : stacks_error(r->s);
 }
 

@@ -31,6 +31,11 @@ struct pprof_step {
 	uint32_t node;
 };
 
+/* A function and a frame that it has become. */
+struct pprof_named {
+	uint32_t function, frame;
+};
+
 struct pprof_reader {
 	struct stacks *s;
 	const Pprof__Profile *p; /* without its samples */
@@ -39,6 +44,10 @@ struct pprof_reader {
 	struct pprof_ids mappings, functions, locations;
 	struct pprof_place *places;
 	uint32_t *frames;
+	int64_t *seen;  /* by function: the first line of it; 0: none */
+	uint32_t *last; /* by function: its last frame, + 1 */
+	struct pprof_named *named;
+	size_t n_named;
 	uint32_t types[PPROF_COLUMNS_MAX]; /* of the stacks */
 	int64_t periods[PPROF_COLUMNS_MAX]; /* values are divided by them */
 	int64_t factors[PPROF_COLUMNS_MAX]; /* and multiplied by these */
@@ -79,6 +88,16 @@ bool pprof_is_steady(int64_t period);
 /* A text of the string table. */
 const struct err *pprof_str(const struct pprof_reader *r, int64_t i,
     const char **text);
+
+/*
+ * Where functions were written: room for those of so many lines, each line as
+ * it is read, and at the end all places into the stacks.  Errors: as
+ * pprof_parse().
+ */
+const struct err *pprof_places_begin(struct pprof_reader *r, size_t lines);
+void pprof_places_see(struct pprof_reader *r, uint32_t function,
+    uint32_t frame, int64_t line);
+const struct err *pprof_places_end(struct pprof_reader *r);
 
 /*
  * Counts the samples of a profile and copies all else into `rest`, for

@@ -73,6 +73,7 @@ stacks_free(struct stacks *s)
 	intern_fini(&s->sets);
 	map64_fini(&s->children);
 	free(s->nodes);
+	free(s->places);
 	free(s);
 }
 
@@ -385,7 +386,7 @@ stacks_clear(struct stacks *s)
 			c->values[c->touched[i]] = 0;
 		c->n_touched = 0;
 	}
-	s->n_types = s->n_skipped = 0;
+	s->n_types = s->n_skipped = s->n_places = 0;
 	s->from_ns = s->until_ns = 0;
 	if (s->lines.n > LINES_KEPT)
 		fingerprint_map_fini(&s->lines);

@@ -76,6 +76,20 @@ uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame);
 /* Adds to a node's own value of a type. */
 void stacks_add(struct stacks *s, uint32_t node, uint32_t type, int64_t value);
 
+/*
+ * Where a frame's function was written, as the input says it; `file` is
+ * copied.  `seen`: the line is no definition's but the first of those that
+ * samples were on, 0 where there is none.  What is over the bounds is left
+ * away: a profile is one without places.
+ */
+struct stacks_place {
+	uint32_t frame;
+	const char *file;
+	int64_t line;
+	bool seen;
+};
+void stacks_put_place(struct stacks *s, const struct stacks_place *place);
+
 /* When the profile was taken, where the file says it; 0, 0: it does not. */
 void stacks_set_range(struct stacks *s, int64_t from_ns, int64_t until_ns);
 void stacks_range(const struct stacks *s, int64_t *from_ns, int64_t *until_ns);
@@ -128,6 +142,9 @@ int64_t stacks_value(const struct stacks *s, uint32_t node, uint32_t type);
 int64_t stacks_total(const struct stacks *s, uint32_t type);
 /* Frames from the root, or from the label set, to a node. */
 uint32_t stacks_depth(const struct stacks *s, uint32_t node);
+size_t stacks_n_places(const struct stacks *s);
+void stacks_get_place(const struct stacks *s, size_t i,
+    struct stacks_place *place);
 void stacks_get_skipped(const struct stacks *s, size_t i,
     struct stacks_skipped *skipped);
 

@@ -29,6 +29,12 @@ struct stacks_edge {
 	uint32_t parent, edge, depth;
 };
 
+struct stacks_written { /* a place */
+	uint32_t frame, file; /* string */
+	int64_t line;
+	bool seen;
+};
+
 /* A child that was looked up: the first levels of a tree are met again and
  * again, and here they lie close together. */
 struct stacks_hot {
@@ -53,6 +59,8 @@ struct stacks {
 	size_t n_nodes, cap_nodes;
 	struct stacks_column types[STACKS_TYPES_MAX];
 	size_t n_types;
+	struct stacks_written *places;
+	size_t n_places, cap_places;
 	struct stacks_skipped skipped[16];
 	size_t n_skipped;
 	int64_t from_ns, until_ns;
