@@ -64,9 +64,9 @@ for way in "render?query=app.cpu&$wide&format=pprof" \
 	cp "$T/body" "$T/back"
 	name=back-${way%%[/?]*}
 	put "$T/back" "/ingest?name=$name&$at&format=pprof"
-	check "$name: labels of stacks come back" test "$(ticks \
+	check "$name: labels of stacks come back" test "$(counted \
 	    "cpu{service=\"$name\",region=\"eu\",pod=\"x1\"}" 1610000000 \
-	    1610000020) $(ticks "cpu{service=\"$name\",region=\"us\"}" \
+	    1610000020) $(counted "cpu{service=\"$name\",region=\"us\"}" \
 	    1610000000 1610000020)" = "3 12"
 done
 get GET "/render?query=app.cpu&$at&format=html"
