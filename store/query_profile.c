@@ -7,6 +7,7 @@
  * the files that it is read from.
  */
 #include "reader.h"
+#include "seen.h"
 
 #include "base/err.h"
 #include "base/gone.h"
@@ -37,6 +38,7 @@ struct query {
 	struct node_values *sum, *one, *slot; /* the store's scratch */
 	uint8_t *accepts; /* label set -> 0 unknown, 1 no, 2 yes */
 	uint64_t observations; /* of the present series */
+	struct seen seen;      /* of all */
 	uint64_t denominator;  /* of a stock's sum */
 	enum { SAMPLES_NONE, SAMPLES_PERIOD, SAMPLES_MIXED,
 	    SAMPLES_UNKNOWN } samples; /* what is known of the sum's */
@@ -269,11 +271,12 @@ static const struct err *
 query_observed(struct query *q, const struct series_desc *d)
 {
 	struct profile *out = q->out;
+	const struct err *e;
 
 	if (out->series++ == 0)
 		query_name(out, d);
-	if (q->observations > out->slots)
-		out->slots = q->observations;
+	if ((e = seen_add(&q->seen, d, q->observations)) != NULL)
+		return e;
 	if (d->kind == out->kind && strcmp(d->unit, out->unit) == 0)
 		return NULL;
 	return err_field(ERR_REQUEST, 422, "query",
@@ -410,6 +413,7 @@ query_sum(struct query *q)
 {
 	struct label labels[BATCH_MAX_LABELS];
 	const struct err *e = scratch_grow(q->s);
+	uint64_t from, until;
 
 	q->sum = &q->s->scratch.sum;
 	q->one = &q->s->scratch.one;
@@ -433,6 +437,8 @@ query_sum(struct query *q)
 			e = query_merge(q, &d);
 	}
 	q->out->stacks = q->sum->n_touched;
+	query_slots(q, &from, &until);
+	q->out->slots = seen_slots(&q->seen, until - from);
 	return e;
 }
 
@@ -469,6 +475,7 @@ query_run(struct query *q)
 		e = query_sum(q);
 	if (e == NULL)
 		e = query_tree(q);
+	seen_fini(&q->seen);
 	free(q->series);
 	free(q->accepts);
 	plan_fini(&q->plan);

@@ -53,10 +53,7 @@ class Asker:
         self.model.load(export)
         self.slot_s = self.model.slot_ns // 1000000000
         self.path, self.uri = path, ''
-        slots = [x for s in self.model.series.values()
-                 for x in (s['lines']['seen'].slots
-                           if 'seen' in s['lines'] else s['blocks'])]
-        self.first, self.last = min(slots), max(slots) + 1
+        self.first, self.last = self.model.first, self.model.until
         self.services = sorted({s['desc']['labels'].get('service', '')
                                 for s in self.model.series.values()})
 

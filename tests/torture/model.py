@@ -63,6 +63,7 @@ class Profile:
 class Model:
     def __init__(self):
         self.series, self.slot_ns = {}, 0
+        self.first = self.until = 0
 
     def load(self, path):
         with open(path, 'rb') as f:
@@ -74,6 +75,9 @@ class Model:
         for s in self.series.values():
             for line in s['lines'].values():
                 line.freeze()
+        slots = [x for s in self.series.values()
+                 for x in s.get('blocks', s['lines'].get('seen', Line()).at)]
+        self.first, self.until = min(slots), max(slots) + 1
 
     @staticmethod
     def paths(batch):
@@ -114,7 +118,7 @@ class Model:
 
     def profile(self, query, a, b):
         """The sum over whole slots [a, b)."""
-        p = Profile()
+        p, sources = Profile(), {}
         for s in self.matching(query, ('flow', 'stock')):
             seen = s['lines']['seen'].sum(a, b)
             if seen == 0:
@@ -123,7 +127,10 @@ class Model:
             p.unit, p.kind = d['unit'], d['kind']
             p.series += 1
             p.periods.add(d['period'])
-            p.slots = max(p.slots, seen)
+            source = (d['name'], d['unit'], tuple(d['labels'].items()))
+            sources[source] = sources.get(source, 0) + seen
+            p.slots = min(max(sources.values()),
+                          min(b, self.until) - max(a, self.first))
             for key, line in s['lines'].items():
                 if key != 'seen' and self.takes(query, key[0]):
                     self.add(p, d, key[1], line.sum(a, b), seen)
