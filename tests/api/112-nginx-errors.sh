@@ -53,6 +53,13 @@ check "no HTTP: 400" raw 'nonsense\r\n\r\n' 400 invalid_argument
 check "a host that is none: 400" \
     raw 'GET /api/v1/health HTTP/1.1\r\nHost: a b\r\n\r\n' 400 \
     invalid_argument
+check "a version that is none: 505" \
+    raw 'GET /api/v1/health HTTP/2.0\r\n\r\n' 505 unimplemented
+for path in /api /api/v1/kv /pyroscope/nope //api/v1/services /metrics/ \
+    /render/ /querier.v1.QuerierService /nope.html; do
+	check "nothing at $path: 404" said 404 not_found --path-as-is \
+	    "$base$path"
+done
 curl -s -o "$T/body" "$base/api/v1/nope"
 check "our own errors are as they were" \
     js 'd.error === "not found" && !("code" in d)'
