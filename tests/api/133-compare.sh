@@ -50,6 +50,8 @@ get GET /api/v1/runs
 check "the newest of each name, no broken and no removed ones" js \
     'd.runs.length === 1 && d.runs[0].name === "before" &&
     d.runs[0].label === "</script>" && d.runs[0].from === 1699998600'
+check "what turns the text around is escaped" \
+    grep -qF '"notes":"a\u202eb\u2028"' "$T/body"
 get GET '/api/v1/runs?name=after'
 check "by name" js 'd.runs.length === 0'
 get PUT /api/v1/runs

@@ -243,7 +243,8 @@ fill_facts(struct batch *b, uint64_t slot)
 	    "8 1700000000000000000 odd\t/proc/self/exe");
 	fill_fact(b, slot, FACT_RUN, "before",
 	    "{\"name\":\"before\",\"from\":1699998600,\"until\":1699998700,"
-	    "\"label\":\"</script>\"}");
+	    "\"label\":\"</script>\","
+	    "\"notes\":\"a\xe2\x80\xae" "b\xe2\x80\xa8\"}");
 	fill_fact(b, slot, FACT_PLACE, "read",
 	    "/src/a:b.cc:12\tprog\tab12");
 	fill_fact(b, slot, FACT_PLACE, "read", "io.c:7\tlibio.so\t");
