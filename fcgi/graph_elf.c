@@ -168,7 +168,8 @@ elf_begin_walk(struct elf_walk *w)
 	return fine;
 }
 
-/* Runs in a child that ends right after: nothing is freed. */
+/* Runs in a child that ends right after: nothing is freed.  Writes nothing of
+ * what is no ELF file. */
 static bool
 elf_load(void *arg, struct buf *out)
 {
@@ -176,8 +177,10 @@ elf_load(void *arg, struct buf *out)
 
 	w->g = graph_new();
 	w->cache = ld_cache_open("/etc/ld.so.cache");
-	if (w->g == NULL || !elf_begin_walk(w))
+	if (w->g == NULL)
 		return false;
+	if (!elf_begin_walk(w))
+		return true;
 	for (uint32_t i = 0; i < w->g->n_nodes; i++)
 		if (w->level[i] < w->depth)
 			elf_visit(w, i);
@@ -199,6 +202,9 @@ graph_read_elf(const char *path, unsigned depth, struct graph **out)
 	w->depth = depth;
 	e = access(path, R_OK) < 0 ? err_errno("%s", path)
 	    : child_run("reading the program", &limits, elf_load, w, &data);
+	if (e == NULL && data.len == 0)
+		e = err_new(ERR_REQUEST, 422, "%.200s is no ELF file of a "
+		    "program or library", path);
 	if (e == NULL)
 		e = graph_decode(data.data, data.len, out);
 	buf_fini(&data);

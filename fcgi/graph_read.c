@@ -42,7 +42,7 @@ graph_read(const struct graph_source *s, unsigned depth, struct graph **out)
 		root = s->root != NULL ? graph_find(whole, s->root)
 				       : graph_root(whole);
 	if (root == UINT32_MAX)
-		e = err_new(ERR_REQUEST, 503, "%.200s has no node \"%.200s\"",
+		e = err_new(ERR_REQUEST, 422, "%.200s has no node \"%.200s\"",
 		    s->path, s->root);
 	else if ((*out = graph_cut(whole, root, depth)) == NULL)
 		e = err_nomem();

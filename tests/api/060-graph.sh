@@ -6,6 +6,7 @@ gcc -shared -fPIC -x c /dev/null -o "$T/libgone.so"
 echo 'int main(void) { return 0; }' |
     gcc -x c - -x none -o "$T/lame" -Wl,--no-as-needed "$T/libgone.so"
 rm "$T/libgone.so"
+printf '#!/bin/sh\nexit 0\n' >"$T/script"
 cat >"$T/conf" <<-END
 	[graph kv_service]
 	bazel = $T/g
@@ -21,13 +22,19 @@ cat >"$T/conf" <<-END
 	elf = odd
 	[graph lame]
 	elf = $T/lame
+	[graph script]
+	elf = $T/script
+	[graph rootless]
+	bazel = $T/g
+	root = //no:such
 	[graph gone]
 	elf = /nonexistent/program
 	END
 start -c "$T/conf"
 get GET /api/v1/graph.json
 check "the first target, two levels" js 'd.target === "kv_service" &&
-    d.targets.join() === "kv_service,env,part,all,odd,lame,gone" && d.depth === 2 &&
+    d.targets.join() ===
+    "kv_service,env,part,all,odd,lame,script,rootless,gone" && d.depth === 2 &&
     d.nodes[0].id === "//service/kv:kv_service" &&
     d.nodes.every((n) => n.level <= 2)'
 
@@ -81,6 +88,12 @@ for depth in 1 5 x '' -2; do
 done
 get GET '/api/v1/graph.json?target=nobody'
 check "an unknown target is a 404" status 404
+# "not yet" is for what can pass
+get GET '/api/v1/graph.json?target=script'
+check "a shell script is a 422" status 422
+check "with its reason" js '/script is no ELF file/.test(d.detail)'
+get GET '/api/v1/graph.json?target=rootless'
+check "a root that the file has not is a 422" status 422
 get GET '/api/v1/graph.json?target=gone'
 check "a program that is gone is a 404" status 404
 get GET '/api/v1/graph.json?target=env&depth=3'
