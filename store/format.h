@@ -10,6 +10,7 @@
  *	journal-*         records of batches (journal.h), one after the other
  *	ids-*             ids of the batches of the last 24 hours
  *	*.tmp             unfinished; deleted at the next start
+ *	*.old, *.bad      set aside: what others hold too, what is damaged
  *
  * SEALED FILE: a Berkeley DB 5.3 B-tree with page checksums (DB_CHKSUM).
  *	KEY                                    VALUE

@@ -19,6 +19,7 @@
 #include "ids.h"
 #include "journal.h"
 #include "manifest.h"
+#include "remains.h"
 #include "sealed.h"
 #include "segtree.h"
 
@@ -302,6 +303,17 @@ repair_supersedes(const struct found *by, const struct found *f)
 	}
 }
 
+/* Is it a journal that was written anew? */
+static bool
+repair_copied(const struct repair *r, const struct found *f,
+    const struct found *by)
+{
+	return f->f.kind == MANIFEST_JOURNAL &&
+	    by->f.kind == MANIFEST_JOURNAL && !by->dropped &&
+	    f->f.first != UINT64_MAX && f->f.first == by->f.first &&
+	    remains_is_copy(r->dir, f->f.name, by->f.name);
+}
+
 static const struct err *
 repair_supersede(struct repair *r)
 {
@@ -313,7 +325,8 @@ repair_supersede(struct repair *r)
 		for (size_t k = i + 1; k < r->n && !f->dropped; k++) {
 			char why[160];
 
-			if (!repair_supersedes(&r->found[k], f))
+			if (!repair_supersedes(&r->found[k], f) &&
+			    !repair_copied(r, f, &r->found[k]))
 				continue;
 			snprintf(why, sizeof(why), "%s was made from it",
 			    r->found[k].f.name);
@@ -384,16 +397,28 @@ repair_write(struct repair *r)
 	return e == NULL ? manifest_save(&r->manifest, r->dir, &published) : e;
 }
 
+/* What is wrong with the manifest; ERR_FORMAT and ENOENT can be mended. */
+static const struct err *
+repair_judge(struct repair *r)
+{
+	struct manifest whole;
+	struct remains_of remains = {r->path, r->dir, &whole};
+	const struct err *e = manifest_load(&whole, r->dir);
+
+	if (e == NULL)
+		e = remains_check(&remains);
+	manifest_fini(&whole);
+	return e;
+}
+
 static const struct err *
 repair_run(struct repair *r)
 {
 	const struct err *e = repair_lock(r);
-	struct manifest whole;
 
 	if (e != NULL)
 		return e;
-	e = manifest_load(&whole, r->dir);
-	manifest_fini(&whole);
+	e = repair_judge(r);
 	if (e == NULL || (e->domain == ERR_LIMIT) ||
 	    (e->domain == ERR_ERRNO && e->code != ENOENT))
 		return e;

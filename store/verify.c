@@ -19,6 +19,7 @@
 #include "format.h"
 #include "journal.h"
 #include "manifest.h"
+#include "remains.h"
 #include "sealed.h"
 #include "segtree.h"
 #include "verify_summary.h"
@@ -340,11 +341,16 @@ verify_expected(const struct verify *v, const char *name)
 static void
 verify_directory(struct verify *v)
 {
+	struct remains_of r = {v->path, v->dir, &v->manifest};
 	DIR *d = verify_written(v) ? NULL : opendir(v->path);
+	const struct err *e;
 	struct dirent *entry;
 
 	if (d == NULL)
 		return;
+	if ((e = remains_check(&r)) != NULL)
+		verify_problem(v, "%s: %s; memlens repair makes a new one",
+		    v->path, e->text);
 	while ((entry = readdir(d)) != NULL) {
 		if (!verify_expected(v, entry->d_name))
 			verify_problem(v, "%s/%s: not in the manifest",

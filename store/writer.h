@@ -75,8 +75,9 @@ struct store_writer {
 /* Does all that is due: sync, spare journal, sealing, merging, retention.
  * Holds the mutex only for moments. */
 const struct err *writer_work(struct store_writer *w);
-/* Deletes what no manifest names, left by a crash; raises the sequence above
- * all names.  Before anything else is made. */
+/* Deletes what no manifest names, left by a crash, or sets it aside as
+ * NAME.old; raises the sequence above all names.  Before anything else is
+ * made.  ERR_FORMAT, and all stays: the manifest is an older one. */
 const struct err *writer_sweep(struct store_writer *w);
 /* Where there is no manifest: an error that names the files of a store that
  * are there all the same. */

@@ -1,7 +1,7 @@
 /*
- * What a crash leaves behind: files that were made but never named in a
- * manifest, or that a manifest does not name any more.  Only where there is
- * a manifest: without one, files are all that is left of a store.
+ * What lies in the directory and no manifest names.  Where there is one, what
+ * a crash left goes; but data that is in no other file is never deleted.
+ * Without a manifest, files are all that is left of a store.
  */
 #include "writer.h"
 
@@ -9,11 +9,14 @@
 #include "base/log.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "remains.h"
 
 static bool
 sweep_unfinished(const char *name)
@@ -23,31 +26,58 @@ sweep_unfinished(const char *name)
 	return n > 4 && strcmp(name + n - 4, ".tmp") == 0;
 }
 
+/* Keeps the bytes for a person, out of the way. */
+static const struct err *
+sweep_aside(struct store_writer *w, const char *name)
+{
+	char aside[MANIFEST_NAME + 8];
+
+	snprintf(aside, sizeof(aside), "%.63s.old", name);
+	if (linkat(w->dir, name, w->dir, aside, 0) != 0)
+		return err_errno("%s/%s", w->path, aside);
+	log_warn("store: %s was left by a crash: set aside as %s", name,
+	    aside);
+	unlinkat(w->dir, name, 0);
+	return NULL;
+}
+
+static const struct err *
+sweep_file(struct store_writer *w, const struct remains_of *r,
+    const char *name)
+{
+	enum manifest_kind kind;
+	uint64_t number;
+	bool ours = manifest_name_is(name, &kind, &number);
+
+	if (ours && number > w->sequence)
+		w->sequence = number;
+	if (!(ours && manifest_find(&w->manifest, name) == NULL) &&
+	    !sweep_unfinished(name))
+		return NULL;
+	if (ours && remains_judge(r, name, kind, number) != REMAINS_LEFT)
+		return sweep_aside(w, name);
+	log_info("store: %s was left by a crash", name);
+	unlinkat(w->dir, name, 0);
+	return NULL;
+}
+
 const struct err *
 writer_sweep(struct store_writer *w)
 {
-	DIR *d = opendir(w->path);
+	struct remains_of r = {w->path, w->dir, &w->manifest};
+	const struct err *e = remains_check(&r);
 	struct dirent *entry;
-	enum manifest_kind kind;
-	uint64_t number;
+	DIR *d;
 
-	if (d == NULL)
+	if (e != NULL)
+		return e;
+	if ((d = opendir(w->path)) == NULL)
 		return err_errno("%s", w->path);
 	w->sequence = w->manifest.generation * 1000;
-	while ((entry = readdir(d)) != NULL) {
-		const char *name = entry->d_name;
-		bool ours = manifest_name_is(name, &kind, &number);
-
-		if (ours && number > w->sequence)
-			w->sequence = number;
-		if (!(ours && manifest_find(&w->manifest, name) == NULL) &&
-		    !sweep_unfinished(name))
-			continue;
-		log_info("store: %s was left by a crash", name);
-		unlinkat(w->dir, name, 0);
-	}
+	while (e == NULL && (entry = readdir(d)) != NULL)
+		e = sweep_file(w, &r, entry->d_name);
 	closedir(d);
-	return NULL;
+	return e;
 }
 
 /* What a crash left before there was a manifest is empty. */

@@ -337,6 +337,90 @@ TEST(an_empty_journal_is_no_other_store)
 	check_whole(100);
 }
 
+static uint64_t
+problems(void)
+{
+	struct verify_report v;
+
+	CHECK_OK(store_verify(dir, verified, NULL, &v));
+	return v.problems;
+}
+
+/* Refused by its own words, and nothing but the lock file is touched. */
+static void
+check_refused(void)
+{
+	const struct err *e;
+
+	run("ls -1 % >%.before");
+	CHECK(problems() > 0);
+	e = start();
+	CHECK(e != NULL && strstr(e->text, "older") != NULL);
+	CHECK(e != NULL && strstr(e->text, "memlens repair") != NULL);
+	run("ls -1 % | cmp - %.before && rm %.before");
+	CHECK(repair().needed);
+	CHECK(!repair().needed);
+}
+
+TEST(an_older_manifest_takes_no_newer_files)
+{
+	begin();
+	fill(FIRST, FIRST + 100);
+	run("cp %/manifest %.kept");
+	fill(FIRST + 100, FIRST + 400);
+	stop();
+	run("mv %.kept %/manifest");
+	check_refused();
+	check_whole(4000);
+}
+
+/* Nothing was merged yet: all that it names is there. */
+TEST(an_older_manifest_takes_no_newer_journal)
+{
+	begin();
+	fill(FIRST, FIRST + 10);
+	stop();
+	run("cp %/manifest %.kept");
+	CHECK_OK(start());
+	fill(FIRST + 10, FIRST + 20);
+	stop();
+	run("mv %.kept %/manifest");
+	check_refused();
+	check_whole(200);
+}
+
+TEST(a_backup_laid_over_takes_no_newer_files)
+{
+	begin();
+	fill(FIRST, FIRST + 100);
+	run("cp -a % %.kept");
+	fill(FIRST + 100, FIRST + 400);
+	stop();
+	run("cp -a %.kept/. % && rm -r %.kept");
+	check_refused();
+	check_whole(4000);
+}
+
+/* A crash before the new manifest: what it would have named is in files that
+ * the old one names. */
+TEST(what_a_crash_left_does_not_stop_the_next_start)
+{
+	char path[200];
+
+	begin();
+	fill(FIRST, FIRST + 256);
+	run("cp -a % %.kept");
+	fill(FIRST + 256, FIRST + 260); /* four spans become one */
+	stop();
+	CHECK_INT(count("span-4", ".mdb", path, sizeof(path)), 1);
+	run("cp %/span-4-* %.kept && rm -r % && mv %.kept %");
+	CHECK_OK(start());
+	stop();
+	CHECK_INT(count("span-4", ".mdb.old", path, sizeof(path)), 1);
+	CHECK_INT(problems(), 0);
+	check_whole(2560);
+}
+
 int
 main(void)
 {
@@ -347,5 +431,9 @@ main(void)
 	RUN(what_was_merged_counts_once);
 	RUN(no_new_store_among_the_files_of_another);
 	RUN(an_empty_journal_is_no_other_store);
+	RUN(an_older_manifest_takes_no_newer_files);
+	RUN(an_older_manifest_takes_no_newer_journal);
+	RUN(a_backup_laid_over_takes_no_newer_files);
+	RUN(what_a_crash_left_does_not_stop_the_next_start);
 	return test_done();
 }
