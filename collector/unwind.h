@@ -64,7 +64,8 @@ enum unwind_table_state {
 	UNWIND_TABLE_PENDING, /* not made yet: frame pointers, flagged */
 	UNWIND_TABLE_READY,
 	UNWIND_TABLE_NONE,    /* there are no rows: frame pointers */
-	UNWIND_TABLE_NO_FILE  /* in no table: of a mapping without a file */
+	UNWIND_TABLE_NO_FILE, /* in no table: of a mapping without a file */
+	UNWIND_TABLE_TOO_LARGE /* its rows do not fit: a guess */
 };
 
 struct unwind_table {

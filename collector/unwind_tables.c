@@ -46,6 +46,7 @@ enum state {
 	TABLE_ASKED,
 	TABLE_READY,
 	TABLE_WITHOUT, /* the file has no rows, ever */
+	TABLE_LARGE,   /* it has more than fit, ever */
 	TABLE_FAILED   /* until retry_ns */
 };
 
@@ -127,8 +128,10 @@ static void
 table_publish(struct unwind_tables *t, uint32_t i)
 {
 	const struct table *f = &t->tables[i];
-	struct unwind_table place = {.state = f->state == TABLE_WITHOUT ?
-	    UNWIND_TABLE_NONE : UNWIND_TABLE_PENDING};
+	struct unwind_table place = {.state =
+	    f->state == TABLE_WITHOUT ? UNWIND_TABLE_NONE :
+	    f->state == TABLE_LARGE ? UNWIND_TABLE_TOO_LARGE :
+	    UNWIND_TABLE_PENDING};
 
 	t->kernel->write(t->kernel->arg, UNWIND_ARRAY_TABLES, i, &place, 1);
 	if (f->state != TABLE_READY)
@@ -280,7 +283,8 @@ unwind_tables_settled(const struct unwind_tables *t, uint32_t table)
 {
 	return table == UNWIND_NO_TABLE ||
 	    t->tables[table].state == TABLE_READY ||
-	    t->tables[table].state == TABLE_WITHOUT;
+	    t->tables[table].state == TABLE_WITHOUT ||
+	    t->tables[table].state == TABLE_LARGE;
 }
 
 static void
@@ -463,8 +467,12 @@ table_take(struct unwind_tables *t, uint32_t i,
 			table_fail(t, i, now_ns);
 		return;
 	}
+	if (rows->status == ELF_TOO_BIG) {
+		t->refused++;
+		f->state = TABLE_LARGE;
+		return;
+	}
 	if (rows->status != ELF_OK || rows->n == 0) {
-		t->refused += rows->status == ELF_TOO_BIG;
 		f->state = TABLE_WITHOUT;
 		return;
 	}
@@ -566,7 +574,8 @@ unwind_tables_stats(const struct unwind_tables *t,
 		const struct table *f = &t->tables[i];
 
 		out->ready += f->state == TABLE_READY;
-		out->without += f->state == TABLE_WITHOUT;
+		out->without += f->state == TABLE_WITHOUT ||
+		    f->state == TABLE_LARGE;
 		out->failed += f->state == TABLE_FAILED;
 		out->waiting += f->state == TABLE_WANTED ||
 		    f->state == TABLE_QUEUED || f->state == TABLE_ASKED;

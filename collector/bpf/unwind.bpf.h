@@ -262,7 +262,7 @@ unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	s->walk.is_caller = 0;
 	s->walk.error = BROKEN_NOT;
 	s->walk.pending = 0;
-	s->walk.guessed = 0;
+	s->walk.guessed = BROKEN_NOT;
 	unwind_find_hidden(&s->walk, task);
 	unwind_walk(slot);
 	s->event.error = s->walk.error;

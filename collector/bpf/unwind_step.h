@@ -86,7 +86,7 @@ struct unwind_state {
 	__u8 is_caller; /* ip is behind a call */
 	__u8 error;     /* enum broken, once unwind_step() said stop */
 	__u8 pending;   /* frame pointers stood in for a table to come */
-	__u8 guessed;   /* frame pointers stood in for a row */
+	__u8 guessed;   /* frame pointers stood in for a row: enum broken */
 	__u32 old, n_old, next; /* the last walk: place, frames, next one */
 	__u32 new, n_new;       /* this one */
 	__u64 low, high;        /* the leaf's rule, as it will be kept */
@@ -100,7 +100,7 @@ struct unwind_state {
 UNWIND_INLINE int
 unwind_fail(struct unwind_state *s, __u8 error)
 {
-	s->error = s->guessed ? BROKEN_NO_ROW : error;
+	s->error = s->guessed != BROKEN_NOT ? s->guessed : error;
 	return 1;
 }
 
@@ -219,7 +219,8 @@ unwind_arrive(struct unwind_state *s, __u64 ip)
 			return unwind_fail(s, BROKEN_TRAMPOLINE);
 	}
 	s->ip = ip;
-	return ip == 0;
+	/* What tables lead to is the end of a stack that was made so. */
+	return ip == 0 ? unwind_fail(s, BROKEN_NOT) : 0;
 }
 
 /*
@@ -249,18 +250,24 @@ unwind_begin(struct unwind_state *s)
 
 /*
  * Code in a gap of the table: whoever builds without tables (chromium does)
- * or in assembler mostly keeps frame pointers.
+ * or in assembler mostly keeps frame pointers.  Or code whose rows are too
+ * many: it mostly keeps none.
  */
 UNWIND_INLINE int unwind_by_pointer(struct unwind_state *s);
 UNWIND_INLINE int
-unwind_guess(struct unwind_state *s)
+unwind_guess(struct unwind_state *s, __u8 why)
 {
-	s->guessed = 1;
+	if (s->guessed == BROKEN_NOT)
+		s->guessed = why;
 	return unwind_by_pointer(s);
 }
 
-/* The frame as a function leaves it that begins with push %rbp; mov
- * %rsp,%rbp. */
+/*
+ * The frame as a function leaves it that begins with push %rbp; mov
+ * %rsp,%rbp.  A thread begins where a caller's bp is 0, in code of a file
+ * that may keep frame pointers.  No return address is 0 there: such a pair of
+ * words is no frame, and bp no frame pointer.
+ */
 UNWIND_INLINE int
 unwind_by_pointer(struct unwind_state *s)
 {
@@ -269,7 +276,8 @@ unwind_by_pointer(struct unwind_state *s)
 	if (s->place.table.state == UNWIND_TABLE_PENDING)
 		s->pending = 1;
 	if (s->bp == 0 && s->is_caller &&
-	    s->place.table.state != UNWIND_TABLE_NO_FILE)
+	    s->place.table.state != UNWIND_TABLE_NO_FILE &&
+	    s->guessed != BROKEN_TOO_LARGE)
 		return 1; /* the convention's end */
 	if (s->bp == 0) /* a leaf's, or a JIT's: a register like others */
 		return unwind_fail(s, BROKEN_NO_ROW);
@@ -277,6 +285,8 @@ unwind_by_pointer(struct unwind_state *s)
 		return unwind_fail(s, BROKEN_BAD_STACK);
 	if (unwind_read_user(pair, sizeof(pair), s->bp) != 0)
 		return unwind_fail(s, BROKEN_UNREADABLE);
+	if (pair[1] == 0)
+		return unwind_fail(s, BROKEN_NO_ROW);
 	s->sp = s->bp + 16;
 	s->bp = pair[0];
 	return unwind_arrive(s, pair[1]);
@@ -295,7 +305,8 @@ unwind_signal(struct unwind_state *s)
 	s->sp = regs[5];
 	s->ip = regs[6];
 	s->is_caller = 0;
-	return s->ip == 0;
+	/* A call of a null pointer was interrupted by what it led to. */
+	return s->ip == 0 ? unwind_fail(s, BROKEN_NO_MAPPING) : 0;
 }
 
 /* The CFA of a rule; 0 with the error set when there is none. */
@@ -498,13 +509,17 @@ unwind_search(struct unwind_state *s, struct unwind_rule *rule, int *end)
 		*end = unwind_in_nothing(s, pc);
 		return 0;
 	}
+	if (s->place.table.state == UNWIND_TABLE_TOO_LARGE) {
+		*end = unwind_guess(s, BROKEN_TOO_LARGE);
+		return 0;
+	}
 	if (s->place.table.state != UNWIND_TABLE_READY) {
 		*end = unwind_by_pointer(s);
 		return 0;
 	}
 	row = unwind_find_row(s, pc, &next);
 	if (row == 0 || row->kind == UNWIND_NONE) {
-		*end = unwind_guess(s);
+		*end = unwind_guess(s, BROKEN_NO_ROW);
 		return 0;
 	}
 	*rule = (struct unwind_rule){row->cfa, row->kind, row->bp};

@@ -135,6 +135,8 @@ static const struct unwind_row made[] = {
     {0x1800, 0, UNWIND_NONE, 0},
     {0x1900, 0, UNWIND_SP, 0}};      /* CFA == sp: nonsense */
 
+#define B (STACK + 128) /* bp, and the return address above it */
+#define R (B + 8)
 #define AT(offset) (0x400000u + (offset) - 0x1000u)
 
 static struct unwind_state
@@ -371,6 +373,40 @@ TEST(gaps_are_guessed)
 	s.bp = 0;
 	CHECK_INT(unwind_step(&s), 1);
 	CHECK_INT(s.error, BROKEN_NO_ROW);
+}
+
+/* A thread begins where tables say so or where a frame pointer is 0, in code
+ * that keeps them: a return address of 0 that bp led to is neither, and code
+ * whose rows do not fit mostly keeps none. */
+TEST(only_true_starts_end_a_stack)
+{
+	static const struct {
+		__u64 ip, bp, at, caller;
+		__u32 state;
+		__u8 error;
+	} cases[] = {
+	    {0x500010, B, R, 0, UNWIND_TABLE_NO_FILE, BROKEN_NO_ROW},
+	    {0x500010, B, R, 0, UNWIND_TABLE_NONE, BROKEN_NO_ROW},
+	    {0x500010, B, R, 0, UNWIND_TABLE_TOO_LARGE, BROKEN_TOO_LARGE},
+	    {0x500010, B, R, AT(0x1810), UNWIND_TABLE_TOO_LARGE,
+	        BROKEN_TOO_LARGE},
+	    {0x500010, B, R, AT(0x1401), UNWIND_TABLE_TOO_LARGE, BROKEN_NOT},
+	    {AT(0x1010), 0, STACK + 80, 0x500020, UNWIND_TABLE_TOO_LARGE,
+	        BROKEN_TOO_LARGE},
+	    {AT(0x1810), B, R, 0, 0, BROKEN_NO_ROW},
+	    {AT(0x1301), B, R, 0, 0, BROKEN_NO_MAPPING}, /* a null pointer */
+	    {AT(0x1010), B, R, 0, 0, BROKEN_NOT}}; /* by tables: made so */
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct unwind_state s = begin(cases[i].ip);
+
+		tables[1].state = cases[i].state;
+		s.bp = cases[i].bp;
+		set(cases[i].at, cases[i].caller);
+		while (unwind_step(&s) == 0)
+			continue;
+		CHECK_INT(s.error, cases[i].error);
+	}
 }
 
 static uint64_t
@@ -750,6 +786,7 @@ main(void)
 	RUN(a_leaf_in_no_known_mapping_has_callers);
 	RUN(a_jit_with_a_zero_frame_pointer_is_not_whole);
 	RUN(gaps_are_guessed);
+	RUN(only_true_starts_end_a_stack);
 	RUN(index_against_all_rows);
 	RUN(kept_rules_change_nothing);
 	RUN(kept_leaf_ends_with_its_row);

@@ -252,6 +252,8 @@ TEST(a_file_over_the_bounds_is_counted)
 	unwind_tables_stats(t, &stats);
 	CHECK_INT(stats.refused, 1);
 	CHECK_INT(stats.without, 1);
+	CHECK_INT(k.tables[a].state, UNWIND_TABLE_TOO_LARGE);
+	CHECK(unwind_tables_settled(t, a));
 	CHECK_INT(stats.failed, 0);
 	close(fd);
 	unwind_tables_free(t);
