@@ -8,7 +8,7 @@ printf 'main;work 7\n' >"$T/first"
 printf 'main;work 100\n' >"$T/second"
 at=1700000000
 window="name=app&from=$at&until=$((at + 10))&format=folded&units=samples"
-sum() { ticks 'cpu{service="app"}' $at $((at + 10)); }
+sum() { counted 'cpu{service="app"}' $at $((at + 10)); }
 total() { [ "$(sum)" = "$1" ]; }
 put "$T/first" "/ingest?$window"
 check "a push is taken" status 200
