@@ -63,9 +63,9 @@
       const host = hostBusy(r.idle.cols);
       /* What was pushed from elsewhere has a profile, but no line. */
       const absent = host.cpus && ctx.service && !r.cpu.cols.length;
-      cores.textContent = (absent ? 'no process of ' + ctx.service +
+      ns.dom.say(cores, (absent ? 'no process of ' + ctx.service +
         ' was measured in this range · ' : '') + 'of one CPU' + (host.cpus
-        ? ' · ' + host.cpus + ' CPUs = ' + host.cpus * 100 + ' %' : '');
+        ? ' · ' + host.cpus + ' CPUs = ' + host.cpus * 100 + ' %' : ''));
       const total = r.cpu.cols.length ? S.sum(r.cpu.cols) : null;
       line.show(ctx.range, [total, modeOf(r.cpu.cols, 'user'),
         modeOf(r.cpu.cols, 'system'), ctx.service ? host.busy : null],

@@ -119,7 +119,7 @@
       this.graph.draw(text, ns.depsGraph.rootOf(data));
       this.command.textContent = data.command || '';
       this.footer.hidden = !data.command;
-      this.source.textContent = sourceText(data);
+      ns.dom.say(this.source, sourceText(data));
       this.size.textContent = nodes.length + ' nodes, ' +
         (data.edges || []).length + ' edges' + completeText(data.complete);
       this.names.replaceChildren(...[...this.graph.nodes.keys()]
@@ -133,9 +133,9 @@
     fail(text) {
       this.data = null;
       this.footer.hidden = true;
-      this.source.textContent = '';
+      ns.dom.say(this.source, '');
       this.graph.clear();
-      this.note.textContent = text;
+      ns.dom.say(this.note, text);
       this.note.hidden = false;
     }
 

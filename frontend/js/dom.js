@@ -1,6 +1,7 @@
 /*
  * Small helpers for building elements, telling screen readers, copying and
- * downloading.  Text always goes in as text, never as markup.
+ * downloading.  Text always goes in as text, never as markup, and what acts
+ * in it is written out.
  */
 (function (ns) {
   'use strict';
@@ -16,7 +17,9 @@
       else if (k === 'class')
         node.setAttribute('class', v);
       else if (k === 'text')
-        node.textContent = v;
+        say(node, v);
+      else if (k === 'title' || k === 'aria-label')
+        node.setAttribute(k, ns.format.visible(v));
       else if (k === 'style')
         Object.assign(node.style, v);
       else
@@ -28,8 +31,13 @@
   function append(node, children) {
     for (const c of children.flat(Infinity))
       if (c !== null && c !== undefined && c !== false)
-        node.append(c);
+        node.append(typeof c === 'string' ? ns.format.visible(c) : c);
     return node;
+  }
+
+  /* Text that may hold names. */
+  function say(node, text) {
+    node.textContent = ns.format.visible(text);
   }
 
   /* h('button', {class: 'x', onclick: f}, 'text', child, …) */
@@ -81,7 +89,7 @@
         'aria-live': 'polite' });
       document.body.append(live);
     }
-    live.textContent = text;
+    say(live, text);
   }
 
   async function copy(text) {
@@ -158,6 +166,6 @@
     return b;
   }
 
-  ns.dom = { h, svg, icon, announce, copy, copyButton, download, popover,
+  ns.dom = { say, h, svg, icon, announce, copy, copyButton, download, popover,
     place, infoButton, $: (id) => document.getElementById(id) };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -82,7 +82,8 @@
       if (r.width < LABEL_PX)
         return;
       ctx.fillStyle = out ? pal.dim : r.above ? pal.above : pal.text;
-      const text = this.spec.text ? this.spec.text(r.i) : f.names[id];
+      const text = ns.format.visible(this.spec.text
+        ? this.spec.text(r.i) : f.names[id]);
       ctx.fillText(fit(text, r.width - 2 * PAD, this.charPx),
         r.left + PAD, top + ROW / 2);
     }

@@ -324,20 +324,20 @@
       this.answer = answer;
       this.f = D.decode(answer);
       this.ab.show(ra, rb);
-      this.words.textContent = answer.words;
+      ns.dom.say(this.words, answer.words);
       this.canvas.show(this.f, -1);
       this.zoom(0);
       this.say(this.f.ticks > 0 ? '' : this.absence(answer));
       this.warn = this.f.ticks > 0 ? this.absence(answer) : '';
       if (this.warn)
-        this.words.textContent = this.warn + ' ' + answer.words;
+        ns.dom.say(this.words, this.warn + ' ' + answer.words);
       this.arrange(ns.view.get(), ctx);
     }
 
     fail(text, ra, rb) {
       Object.assign(this, { answer: null, f: D.decode(null) });
       this.ab.show(ra, rb);
-      this.words.textContent = '';
+      ns.dom.say(this.words, '');
       this.canvas.show(this.f, -1);
       this.say(text);
       this.arrange(ns.view.get());

@@ -80,10 +80,10 @@
             this.tip.hide();
           else
             this.tip.show(tree(), i, this.zoomed, this.unit, e);
-          this.detail.textContent = i < 0 ? '' : say(i);
+          ns.dom.say(this.detail, i < 0 ? '' : say(i));
         },
         onFocus: (i) => {
-          this.detail.textContent = say(i);
+          ns.dom.say(this.detail, say(i));
           ns.dom.announce(say(i));
         },
         onMenu: (i, at) => this.menu(tree(), i, at),
@@ -293,12 +293,12 @@
       const both = mine && answer && answer.function.total > 0
         ? answer : null;
       this.time.show(both && this.ctx, both && name, this.unit);
-      this.fn.textContent = both ? name : !name
+      ns.dom.say(this.fn, both ? name : !name
         ? 'Choose a function in the table to see who calls it and what it ' +
           'calls.' : !mine ? 'Loading…' : error ? error.message
-          : name + ' has no samples in this range.';
-      this.written.textContent = both ? ns.flamePlaces.whole(
-        this.places.of(name, both.callees.kinds[1])) || this.places.why() : '';
+          : name + ' has no samples in this range.');
+      ns.dom.say(this.written, both ? ns.flamePlaces.whole(
+        this.places.of(name, both.callees.kinds[1])) || this.places.why() : '');
       this.sandwich.classList.toggle('sandwich-empty', !both);
       this.sides = both ? { callers: this.side(both.callers),
         callees: this.side(both.callees) }
@@ -337,7 +337,7 @@
 
     say(text) {
       this.note.hidden = !text;
-      this.note.textContent = text;
+      ns.dom.say(this.note, text);
       this.body.classList.toggle('flame-none', !!text);
     }
 
@@ -348,8 +348,8 @@
       Object.assign(this, { answer, f, unit: unitOf(answer), ctx });
       this.unit.place = (name, kind) =>
         ns.flamePlaces.whole(this.places.of(name, kind));
-      this.title.textContent = 'Flame graph of ' +
-        (ctx.service || 'the whole host');
+      ns.dom.say(this.title, 'Flame graph of ' +
+        (ctx.service || 'the whole host'));
       this.say(f.ticks === 0 ? emptyText(answer) : '');
       this.main.show(f, held);
       this.showFacts();
@@ -360,8 +360,8 @@
     showPair(answer, ra, rb, ctx) {
       this.ctx = ctx;
       this.pair = answer;
-      this.title.textContent = 'Flame graphs compared: ' +
-        (ctx.service || 'the whole host');
+      ns.dom.say(this.title, 'Flame graphs compared: ' +
+        (ctx.service || 'the whole host'));
       this.compare.show(answer, ra, rb, ctx);
       this.arrange(ctx.state);
     }

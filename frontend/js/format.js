@@ -160,8 +160,21 @@
       ? [text.slice(0, at), text.slice(at + 1)] : [text, ''];
   }
 
+  /*
+   * A name that strangers gave, fit to be shown: what would act instead of
+   * being seen (control characters, changes of the writing direction, line
+   * separators) is written out, as the server does in text.
+   */
+  const ACTS = new RegExp('[\\u0001-\\u0008\\u000b-\\u001f\\u007f-\\u009f' +
+    '\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]', 'g');
+
+  function visible(text) {
+    return String(text).replace(ACTS, (c) => '\\u' +
+      c.charCodeAt(0).toString(16).padStart(4, '0'));
+  }
+
   ns.format = {
-    NO_DATA, known, bytes, byteRate, percent, seconds, fixedSeconds,
+    visible, NO_DATA, known, bytes, byteRate, percent, seconds, fixedSeconds,
     duration, count, compact, perSecond, clock, day, dateTime, range, zone,
     split
   };

@@ -37,7 +37,7 @@
         pop.hidePopover();
         done();
       } catch (error) {
-        wrong.textContent = error.message;
+        ns.dom.say(wrong, error.message);
       }
     } }, h('p', { class: 'muted', text: F.range(range.from, range.until) +
       ', with this host’s kernel, governor and settings.' }),

@@ -261,7 +261,7 @@
       const up = upness(r.up, one === SUM), none = ctx.state.service === ns.services.ALL;
       grid.hidden = badge.hidden = table.node.hidden = none;
       hint.hidden = !none;
-      hint.textContent = 'Choose a service above to see its storage engine.';
+      ns.dom.say(hint, 'Choose a service above to see its storage engine.');
       if (!none)
         fill(r, ctx, up, one);
     }
@@ -272,8 +272,8 @@
       badge.textContent = up.text;
       badge.dataset.level = up.level;
       hint.hidden = up.level !== 'down';
-      hint.textContent = 'The statistics interface of ' + whose +
-        ' does not answer: what is shown below is the last that it said.';
+      ns.dom.say(hint, 'The statistics interface of ' + whose +
+        ' does not answer: what is shown below is the last that it said.');
       for (const { spec, card } of cards) {
         const needs = spec.needs.map((k) => r[k]);
         const add = !(spec.alone && one === SUM);

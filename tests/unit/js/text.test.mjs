@@ -148,3 +148,9 @@ test('both spellings of set and get', () => {
   assert.match(p('constructor').error, /unknown/);
   assert.match(p('get ""').error, /empty/);
 });
+
+test('names that would act are written out', () => {
+  const { visible } = M.format;
+  assert.equal(visible('a\u202eb\u0007\u2028'), 'a\\u202eb\\u0007\\u2028');
+  assert.equal(visible('größe<int>\n\tx'), 'größe<int>\n\tx');
+});
