@@ -3,7 +3,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define IDS_DAY_NS (86400 * NS_PER_S)
 
@@ -102,4 +107,49 @@ ids_decode(struct ids *ids, const void *p, size_t n)
 	if (!ids_take(&ids->old, &c, old) || !ids_take(&ids->young, &c, young))
 		return err_new(ERR_FORMAT, 8, "the list of ids is cut short");
 	return NULL;
+}
+
+static const struct err *
+ids_read(struct ids *ids, int fd, const char *name)
+{
+	const struct err *e;
+	struct stat st;
+	uint8_t *p;
+
+	if (fstat(fd, &st) != 0)
+		return err_errno("%s", name);
+	p = malloc((size_t)st.st_size + 1);
+	if (p == NULL)
+		e = err_nomem();
+	else if (read(fd, p, (size_t)st.st_size) != st.st_size)
+		e = err_errno("%s", name);
+	else if ((e = ids_decode(ids, p, (size_t)st.st_size)) != NULL)
+		e = err_wrap(e, "%s", name);
+	free(p);
+	return e;
+}
+
+const struct err *
+ids_load(struct ids *ids, int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	const struct err *e;
+
+	*ids = (struct ids){0};
+	if (fd < 0)
+		return err_errno("%s", name);
+	e = ids_read(ids, fd, name);
+	close(fd);
+	if (e != NULL) {
+		ids_fini(ids);
+		*ids = (struct ids){0};
+	}
+	return e;
+}
+
+bool
+ids_lost(const struct err *e)
+{
+	return e->domain == ERR_FORMAT || (e->domain == ERR_ERRNO &&
+	    (e->code == ENOENT || e->code == EISDIR || e->code == ELOOP));
 }

@@ -31,5 +31,9 @@ const struct err *ids_add(struct ids *ids, const uint8_t id[16],
  * of old ones, be32 of young ones, 16 bytes each. */
 void ids_encode(const struct ids *ids, struct buf *out);
 const struct err *ids_decode(struct ids *ids, const void *p, size_t n);
+/* Reads a file into an empty list, which an error leaves empty. */
+const struct err *ids_load(struct ids *ids, int dir, const char *name);
+/* Is the file gone, or not what was written? */
+bool ids_lost(const struct err *e);
 
 #endif

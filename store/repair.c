@@ -245,6 +245,50 @@ repair_is_want(const struct err *e)
 	    e->code == EACCES;
 }
 
+/* A list of ids that cannot be read is of no use: without one a new one
+ * begins. */
+static const struct err *
+repair_ids(struct repair *r, struct found *f)
+{
+	struct ids ids;
+	const struct err *e = ids_load(&ids, r->dir, f->f.name);
+	char why[300];
+
+	ids_fini(&ids);
+	if (e == NULL || !ids_lost(e))
+		return e;
+	snprintf(why, sizeof(why), "%.200s: batches that are sent again may "
+	    "count twice", e->text);
+	if (e->code != ENOENT)
+		return repair_aside(r, f, "old", why);
+	f->dropped = true;
+	repair_say(r, "%s", why);
+	return NULL;
+}
+
+/* All is well but for the list of ids: a manifest without it. */
+static const struct err *
+repair_lost_ids(struct repair *r, struct manifest *m)
+{
+	const struct err *e = NULL;
+	bool published, lost = false;
+
+	for (uint32_t i = m->n; i-- > 0 && e == NULL;) {
+		struct found f = {.f = m->files[i]};
+
+		if (f.f.kind != MANIFEST_IDS)
+			continue;
+		e = repair_ids(r, &f);
+		if (e != NULL || !f.dropped)
+			continue;
+		manifest_remove(m, f.f.name);
+		lost = true;
+	}
+	r->report->needed |= lost;
+	r->report->kept = m->n;
+	return e == NULL && lost ? manifest_save(m, r->dir, &published) : e;
+}
+
 static const struct err *
 repair_check(struct repair *r)
 {
@@ -254,8 +298,10 @@ repair_check(struct repair *r)
 		struct found *f = &r->found[i];
 		char why[300];
 
-		if (f->f.kind == MANIFEST_IDS)
+		if (f->f.kind == MANIFEST_IDS) {
+			e = repair_ids(r, f);
 			continue;
+		}
 		if (f->f.kind == MANIFEST_JOURNAL) {
 			e = repair_journal(r, f);
 			continue;
@@ -397,9 +443,10 @@ repair_write(struct repair *r)
 	return e == NULL ? manifest_save(&r->manifest, r->dir, &published) : e;
 }
 
-/* What is wrong with the manifest; ERR_FORMAT and ENOENT can be mended. */
+/* What is wrong with the manifest: *anew, it must be made anew.  Where only
+ * the list of ids is lost, that is mended. */
 static const struct err *
-repair_judge(struct repair *r)
+repair_judge(struct repair *r, bool *anew)
 {
 	struct manifest whole;
 	struct remains_of remains = {r->path, r->dir, &whole};
@@ -407,6 +454,10 @@ repair_judge(struct repair *r)
 
 	if (e == NULL)
 		e = remains_check(&remains);
+	*anew = e != NULL && (e->domain == ERR_FORMAT ||
+	    (e->domain == ERR_ERRNO && e->code == ENOENT));
+	if (e == NULL)
+		e = repair_lost_ids(r, &whole);
 	manifest_fini(&whole);
 	return e;
 }
@@ -415,12 +466,12 @@ static const struct err *
 repair_run(struct repair *r)
 {
 	const struct err *e = repair_lock(r);
+	bool anew;
 
 	if (e != NULL)
 		return e;
-	e = repair_judge(r);
-	if (e == NULL || (e->domain == ERR_LIMIT) ||
-	    (e->domain == ERR_ERRNO && e->code != ENOENT))
+	e = repair_judge(r, &anew);
+	if (!anew)
 		return e;
 	repair_say(r, "%s", e->text);
 	r->report->needed = true;

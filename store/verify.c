@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "dbfile.h"
 #include "format.h"
+#include "ids.h"
 #include "journal.h"
 #include "manifest.h"
 #include "remains.h"
@@ -326,6 +327,17 @@ verify_journal(struct verify *v, const char *name)
 	return e;
 }
 
+static const struct err *
+verify_ids(struct verify *v, const char *name)
+{
+	struct ids ids;
+	const struct err *e = ids_load(&ids, v->dir, name);
+
+	ids_fini(&ids);
+	return e == NULL ? NULL : err_wrap(e, "%s: batches that are sent "
+	    "again may count twice", v->path);
+}
+
 static bool
 verify_expected(const struct verify *v, const char *name)
 {
@@ -388,7 +400,9 @@ verify_all(struct verify *v)
 		done += m->bytes;
 		if (m->kind == MANIFEST_JOURNAL)
 			e = verify_journal(v, m->name);
-		else if (m->kind != MANIFEST_IDS)
+		else if (m->kind == MANIFEST_IDS)
+			e = verify_ids(v, m->name);
+		else
 			e = verify_file(v, m);
 		if (e != NULL && !verify_replaced(v, m->name))
 			verify_problem(v, "%s", e->text);

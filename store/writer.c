@@ -115,51 +115,35 @@ writer_scan_journal(struct store_writer *w, const char *name)
 	return e;
 }
 
+/* What is lost of the list is lost: the store goes on without, and says so.
+ * The next list takes its place in the manifest. */
 static const struct err *
 writer_load_ids(struct store_writer *w, const char *name)
 {
-	int fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
-	const struct err *e;
-	struct stat st;
-	uint8_t *p;
+	const struct err *e = ids_load(&w->ids, w->dir, name);
 
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		e = err_errno("%s/%s", w->path, name);
-		if (fd >= 0)
-			close(fd);
+	if (e == NULL || !ids_lost(e))
 		return e;
-	}
-	p = malloc((size_t)st.st_size + 1);
-	if (p == NULL)
-		e = err_nomem();
-	else if (read(fd, p, (size_t)st.st_size) != st.st_size)
-		e = err_errno("%s/%s", w->path, name);
-	else
-		e = ids_decode(&w->ids, p, (size_t)st.st_size);
-	free(p);
-	close(fd);
-	return e;
+	log_warn("%s: %s: batches of the last 24 hours that are sent again "
+	    "may count twice", w->path, e->text);
+	w->ids_lost_ns = clock_wall_ns();
+	return NULL;
 }
 
 static const struct err *
 writer_recall_ids(struct store_writer *w)
 {
+	const struct manifest *m = &w->manifest;
 	const struct err *e = NULL;
 
-	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
-		const struct manifest_file *f = &w->manifest.files[i];
-
-		writer_saw(w, f->until);
-		if (f->kind == MANIFEST_IDS) {
-			e = writer_load_ids(w, f->name);
-			if (e != NULL && e->domain == ERR_FORMAT) {
-				log_warn("%s/%s: %s", w->path, f->name,
-				    e->text);
-				e = NULL;
-			}
-		} else if (f->kind == MANIFEST_JOURNAL) {
-			e = writer_scan_journal(w, f->name);
-		}
+	for (uint32_t i = 0; i < m->n && e == NULL; i++) {
+		writer_saw(w, m->files[i].until);
+		if (m->files[i].kind == MANIFEST_IDS)
+			e = writer_load_ids(w, m->files[i].name);
+	}
+	for (uint32_t i = 0; i < m->n && e == NULL; i++) {
+		if (m->files[i].kind == MANIFEST_JOURNAL)
+			e = writer_scan_journal(w, m->files[i].name);
 	}
 	return e;
 }

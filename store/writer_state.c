@@ -18,6 +18,14 @@ static const char letters[] = {
     [STORE_OK] = 'o', [STORE_DISK_FULL] = 'f', [STORE_FAILED] = 'e',
 };
 
+/* For as long as a whole list would have told of them. */
+static bool
+writer_lacks_ids(const struct store_writer *w)
+{
+	return w->ids_lost_ns != 0 &&
+	    clock_wall_ns() - w->ids_lost_ns < 86400 * NS_PER_S;
+}
+
 /* Mutex held. */
 static void
 writer_words(const struct store_writer *w, char *text, size_t size)
@@ -32,6 +40,10 @@ writer_words(const struct store_writer *w, char *text, size_t size)
 		    "jumped by %" PRId64 " s; it goes after an hour of "
 		    "steady time", letters[STORE_OK],
 		    w->stats.held_ns / NS_PER_S);
+	else if (*why == '\0' && writer_lacks_ids(w))
+		snprintf(text, size, "%c batches of before memlensd's start "
+		    "may count twice when they are sent again: the list of "
+		    "them was missing or damaged", letters[STORE_OK]);
 	else
 		snprintf(text, size, "%c %s", letters[t->state], why);
 }

@@ -421,6 +421,51 @@ TEST(what_a_crash_left_does_not_stop_the_next_start)
 	check_whole(2560);
 }
 
+/* It starts, says what it may do, and repair mends it before. */
+static void
+check_lost_ids(void)
+{
+	struct store_extent extent;
+	struct store *s = NULL;
+
+	run("cp -a % %.kept");
+	CHECK_INT(problems(), 1);
+	CHECK(repair().needed);
+	CHECK_INT(problems(), 0);
+	CHECK(!repair().needed);
+	run("rm -r % && mv %.kept %");
+	CHECK_OK(start());
+	CHECK_OK(store_open(&s, dir, 0));
+	if (s != NULL) {
+		store_extent(s, &extent);
+		CHECK(strstr(extent.why, "count twice") != NULL);
+	}
+	store_close(s);
+	stop();
+	check_whole(1000);
+}
+
+TEST(without_the_list_of_ids_the_store_goes_on)
+{
+	begin();
+	fill(FIRST, FIRST + 100);
+	stop();
+	run("rm %/ids-*");
+	check_lost_ids();
+}
+
+TEST(a_flipped_bit_in_the_list_of_ids_is_said)
+{
+	char path[200];
+
+	begin();
+	fill(FIRST, FIRST + 100);
+	stop();
+	CHECK_INT(count("ids-", "", path, sizeof(path)), 1);
+	flip(path, 100);
+	check_lost_ids();
+}
+
 int
 main(void)
 {
@@ -435,5 +480,7 @@ main(void)
 	RUN(an_older_manifest_takes_no_newer_journal);
 	RUN(a_backup_laid_over_takes_no_newer_files);
 	RUN(what_a_crash_left_does_not_stop_the_next_start);
+	RUN(without_the_list_of_ids_the_store_goes_on);
+	RUN(a_flipped_bit_in_the_list_of_ids_is_said);
 	return test_done();
 }
