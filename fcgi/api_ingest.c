@@ -59,20 +59,6 @@ ingest_time(const struct request *rq, const char *name, int64_t *ns)
 			 : err_field(e->domain, e->code, name, "%s", e->text);
 }
 
-/* Pyroscope falls back to 100 for what is no rate. */
-static int64_t
-ingest_rate(const struct request *rq)
-{
-	const char *text = request_text(rq, "sampleRate");
-	char *end;
-	long long rate;
-
-	if (text == NULL)
-		return 100;
-	rate = strtoll(text, &end, 10);
-	return *end == '\0' && rate > 0 && rate <= NS_PER_S ? rate : 100;
-}
-
 static const struct err *
 ingest_params(struct ingest *in)
 {
@@ -80,8 +66,9 @@ ingest_params(struct ingest *in)
 	const struct err *e;
 	const char *name;
 
-	in->rate = ingest_rate(rq);
-	if ((e = request_need(rq, "name", &name)) != NULL ||
+	if ((e = request_int(rq, "sampleRate", 1, NS_PER_S, 100,
+	    &in->rate)) != NULL ||
+	    (e = request_need(rq, "name", &name)) != NULL ||
 	    (e = appname_parse(&in->app, name)) != NULL ||
 	    (e = ingest_time(rq, "from", &in->from_ns)) != NULL ||
 	    (e = ingest_time(rq, "until", &in->until_ns)) != NULL)

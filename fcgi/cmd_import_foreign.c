@@ -117,7 +117,7 @@ import_send(void *arg, struct batch *b)
 
 static const struct err *
 import_push(struct import *in, const struct import_foreign *f,
-    const struct stacks *s, const char *path)
+    struct stacks *s, const char *path)
 {
 	struct push_window w = {.service = f->service, .labels = f->labels,
 	    .n_labels = f->n_labels};

@@ -204,12 +204,13 @@ push_type(struct push *p, const struct stacks *s, uint32_t type,
 }
 
 const struct err *
-push_add(struct push *p, const struct stacks *s, const struct push_window *w)
+push_add(struct push *p, struct stacks *s, const struct push_window *w)
 {
 	const struct err *e;
 	struct cut c = {0, 0, 0, 0};
 
 	if ((e = push_cut(p, w, &c)) != NULL ||
+	    (e = stacks_settle_units(s)) != NULL ||
 	    (e = push_kept_choose(p, s, &c)) != NULL ||
 	    (e = push_begin(p, s, w)) != NULL)
 		return e;

@@ -56,11 +56,12 @@ struct push *push_new_kept(int64_t slot_ns, const uint8_t *id,
 bool push_is_kept(const struct push *p);
 
 /*
- * Adds all types of some stacks; they need not live on.  Errors: ERR_REQUEST
+ * Adds all types of some stacks, whose units it settles (stacks.h); they
+ * need not live on.  Errors: ERR_REQUEST
  * 400 for a window that ends before it begins, 413 for one that has too many
  * slots or stacks for a batch, ENOMEM.
  */
-const struct err *push_add(struct push *p, const struct stacks *s,
+const struct err *push_add(struct push *p, struct stacks *s,
     const struct push_window *w);
 
 /*

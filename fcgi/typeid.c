@@ -8,6 +8,7 @@
 
 #include "fcgi/format/pprof.h"
 #include "store/base/err.h"
+#include "store/unit.h"
 
 static const struct {
 	const char *group, *type, *name;
@@ -77,16 +78,8 @@ typeid_split(struct typeid *id)
 const char *
 typeid_unit(const char *unit)
 {
-	static const struct {
-		const char *ours, *theirs;
-	} units[] = {{"", "count"}, {"samples", "count"}, {"objects", "count"},
-	    {"goroutines", "count"}, {"lock_samples", "count"},
-	    {"lock_nanoseconds", "nanoseconds"}};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(units[i].ours, unit) == 0)
-			return units[i].theirs;
-	return unit;
+	unit = unit_canonical(unit, NULL);
+	return strcmp(unit, "samples") == 0 ? "count" : unit;
 }
 
 void

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/gone.h"
 #include "mean.h"
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -257,13 +258,23 @@ query_series(struct query *q, const struct series_desc *d, uint32_t series)
 
 /* ---- from series to the answer ---- */
 
+static int64_t
+query_sample_units(const struct series_desc *d)
+{
+	int64_t scale;
+
+	unit_canonical(d->unit, &scale);
+	return series_sample_units(d->kind, d->unit, d->period) * scale;
+}
+
 /* The first series says what is counted, even where it has nothing. */
 static void
 query_name(struct profile *out, const struct series_desc *d)
 {
 	out->kind = d->kind;
-	out->period = series_sample_units(d->kind, d->unit, d->period);
-	snprintf(out->unit, sizeof(out->unit), "%s", d->unit);
+	out->period = query_sample_units(d);
+	snprintf(out->unit, sizeof(out->unit), "%s",
+	    unit_of_type(d->name, d->unit, NULL));
 }
 
 /* An observed series: one unit and kind for the answer, or an error. */
@@ -277,7 +288,7 @@ query_observed(struct query *q, const struct series_desc *d)
 		query_name(out, d);
 	if ((e = seen_add(&q->seen, d, q->observations)) != NULL)
 		return e;
-	if (d->kind == out->kind && strcmp(d->unit, out->unit) == 0)
+	if (d->kind == out->kind && unit_same(d->unit, out->unit))
 		return NULL;
 	return err_field(ERR_REQUEST, 422, "query",
 	    "the selector matches profiles in %s and in %s", out->unit,
@@ -305,7 +316,7 @@ query_mix_samples(struct query *q)
 static const struct err *
 query_samples(struct query *q, const struct series_desc *d)
 {
-	int64_t units = series_sample_units(d->kind, d->unit, d->period);
+	int64_t units = query_sample_units(d);
 
 	if (q->samples == SAMPLES_NONE) {
 		q->samples = units > 0 ? SAMPLES_PERIOD : SAMPLES_UNKNOWN;
@@ -336,7 +347,9 @@ query_merge(struct query *q, const struct series_desc *d)
 {
 	const struct err *e = query_observed(q, d);
 	bool stock = d->kind == SERIES_STOCK, any = false;
+	int64_t scale;
 
+	unit_canonical(d->unit, &scale);
 	for (size_t i = 0; i < q->one->n_touched && !any; i++)
 		any = q->one->values[q->one->touched[i]] != 0;
 	if (e == NULL && any)
@@ -345,7 +358,7 @@ query_merge(struct query *q, const struct series_desc *d)
 		query_denominate(q);
 	for (size_t i = 0; i < q->one->n_touched && e == NULL; i++) {
 		uint32_t node = q->one->touched[i];
-		int128 n = q->one->values[node], v = n * d->period;
+		int128 n = q->one->values[node], v = n * d->period * scale;
 
 		if (stock)
 			v = mean_part(v, q->observations, q->denominator);

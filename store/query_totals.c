@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/gone.h"
 #include "mean.h"
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -158,7 +159,8 @@ totals_name_group(struct totalling *t, struct totals_group *g,
 	}
 	g->desc = t->desc;
 	g->desc.name = totals_keep(t, t->desc.name);
-	g->desc.unit = totals_keep(t, t->desc.unit);
+	g->desc.unit = totals_keep(t, unit_of_type(t->desc.name, t->desc.unit,
+	    NULL));
 	/* the service stands behind the set's own labels */
 	g->labels[g->n_labels] = (struct label){totals_keep(t, "service"),
 	    totals_keep(t, service != NULL ? service : "")};
@@ -328,6 +330,9 @@ totals_round(struct totalling *t)
 static void
 totals_flush(struct totalling *t)
 {
+	int64_t scale;
+
+	unit_canonical(t->desc.unit, &scale);
 	for (size_t g = 0; g < t->out->n_groups; g++) {
 		struct totals_group *group = &t->out->groups[g];
 		int128 *sums = t->cells[g].sums;
@@ -338,7 +343,7 @@ totals_flush(struct totalling *t)
 		if (!t->cells[g].used && several)
 			continue;
 		for (size_t i = 0; i < t->out->n_steps; i++) {
-			int128 v = sums[i] * t->desc.period;
+			int128 v = sums[i] * t->desc.period * scale;
 
 			if (t->observed[i] == 0 || (several && v == 0))
 				continue;
@@ -356,6 +361,30 @@ totals_flush(struct totalling *t)
 	}
 }
 
+/* Sums over series are of one unit; sets stand each for itself. */
+static const struct err *
+totals_unit(struct totalling *t)
+{
+	struct totals *out = t->out;
+	size_t i = 0;
+
+	while (i < out->n_steps && t->observed[i] == 0)
+		i++;
+	if (i == out->n_steps)
+		return NULL;
+	if (out->unit[0] == '\0') {
+		snprintf(out->unit, sizeof(out->unit), "%s",
+		    unit_of_type(t->desc.name, t->desc.unit, NULL));
+		out->kind = t->desc.kind;
+	}
+	if (t->q->sets || (out->kind == t->desc.kind &&
+	    unit_same(out->unit, t->desc.unit)))
+		return NULL;
+	return err_field(ERR_REQUEST, 422, "query",
+	    "the selector matches profiles in %s and in %s", out->unit,
+	    t->desc.unit);
+}
+
 static const struct err *
 totals_series(struct totalling *t)
 {
@@ -368,11 +397,8 @@ totals_series(struct totalling *t)
 		e = totals_add_piece(t, &t->plan.pieces[i]);
 	if (e == NULL)
 		e = totals_add_journals(t);
-	for (size_t i = 0; i < t->out->n_steps && e == NULL; i++) {
-		if (t->observed[i] > 0 && t->out->unit[0] == '\0')
-			snprintf(t->out->unit, sizeof(t->out->unit), "%s",
-			    t->desc.unit);
-	}
+	if (e == NULL)
+		e = totals_unit(t);
 	totals_flush(t);
 	return e;
 }

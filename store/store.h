@@ -333,7 +333,9 @@ struct totals_group {
 struct totals {
 	struct totals_group *groups; /* strings live as long as this object */
 	size_t n_groups, n_steps;
-	char unit[32]; /* of the first series */
+	/* of the first series; without `sets`, two are a 422 */
+	char unit[32];
+	enum series_kind kind;
 	struct buf strings; /* private */
 };
 

@@ -11,6 +11,7 @@
 #include "gzip.h"
 #include "pprof_private.h"
 #include "store/base/err.h"
+#include "store/unit.h"
 
 #define MAX_BYTES (64u << 20)
 
@@ -292,22 +293,27 @@ static void
 reader_count(struct pprof_reader *r, size_t i, const struct pprof_column *c,
     struct stacks_type *t)
 {
-	int64_t period = r->p->period;
-	bool steady = pprof_is_steady(period);
+	int64_t scale, period, own = r->p->period;
+	const char *unit = unit_canonical(c->period_unit, &scale);
+	bool steady;
 
 	t->period = 1;
 	t->unit = c->unit;
 	r->periods[i] = r->factors[i] = 1;
-	if (period <= 1 || strcmp(c->period_unit, "nanoseconds") != 0)
+	if (strcmp(unit, "nanoseconds") != 0 ||
+	    __builtin_mul_overflow(own, scale, &period) || period <= 1)
 		return;
+	steady = pprof_is_steady(period);
 	if (c->lonely && strcmp(c->type, "samples") == 0) {
 		t->period = steady ? period : 1;
 		r->factors[i] = steady ? 1 : period;
-		t->unit = c->period_unit;
+		t->unit = unit;
 	} else if (steady && strcmp(c->type, c->period_type) == 0 &&
 	    strcmp(c->unit, c->period_unit) == 0 &&
-	    reader_is_multiple(r, i, period)) {
-		t->period = r->periods[i] = period;
+	    reader_is_multiple(r, i, own)) {
+		t->period = period;
+		r->periods[i] = own;
+		t->unit = unit;
 	}
 }
 
@@ -330,7 +336,8 @@ reader_type(struct pprof_reader *r, size_t i)
 			pprof_sanitize(name, sizeof(name), config->display);
 		if (config->average >= 0)
 			t.kind = config->average ? SERIES_STOCK : SERIES_FLOW;
-		if (config->units[0] != '\0' && t.period == 1)
+		/* of the values as they came, not of periods */
+		if (config->units[0] != '\0' && t.unit == c.unit)
 			t.unit = config->units;
 	}
 	t.name = name;

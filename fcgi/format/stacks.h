@@ -90,6 +90,13 @@ struct stacks_place {
 };
 void stacks_put_place(struct stacks *s, const struct stacks_place *place);
 
+/*
+ * Brings all types to the units that profiles are kept in (store/unit.h),
+ * their values and periods with them; again it changes nothing.  Errors:
+ * ERR_REQUEST 422 where one is more than 64 bits hold then.
+ */
+const struct err *stacks_settle_units(struct stacks *s);
+
 /* When the profile was taken, where the file says it; 0, 0: it does not. */
 void stacks_set_range(struct stacks *s, int64_t from_ns, int64_t until_ns);
 void stacks_range(const struct stacks *s, int64_t *from_ns, int64_t *until_ns);

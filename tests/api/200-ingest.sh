@@ -89,6 +89,31 @@ ingest count "name=count&$at"
 check "a count beyond all bounds: 422, nothing is left out" status 422
 check "and it says which" js '/line 2: a count/.test(d.detail)'
 
+# ---- units: one of each, whoever sends it ----
+ingest ns.bin "name=units1&$at"
+ingest ms.bin "name=units2&$at"
+check "pprof in milliseconds: nanoseconds, in periods" js '
+    d.types[0].unit === "nanoseconds" && d.types[0].period === 1e7 &&
+    d.types[0].accepted === 7'
+check "both in one answer" test \
+    "$(ticks 'cpu{service=~"units.*"}' 1700000000 1700000010)" = 140000000
+ingest kb.bin "name=units3&$at"
+check "kilobytes are bytes" js 'd.types[0].unit === "bytes" &&
+    d.types[0].accepted === 3072'
+ingest goform.bin "name=go1&$at" CONTENT_TYPE="multipart/form-data; boundary=XX"
+check "the form of Go's agent: units of the raw pprof" js '
+    d.types.map(t => t.name + " " + t.unit).sort().join() ===
+    "goroutines count,inuse_objects count,mutex_count count," +
+    "mutex_duration nanoseconds"'
+ingest goraw.bin "name=go1&$at"
+for q in goroutines:8 inuse_objects:6 mutex_count:4 mutex_duration:2000; do
+	check "form and raw pprof: one ${q%:*}" test \
+	    "$(ticks "${q%:*}{service=\"go1\"}" 1700000000 1700000010)" = \
+	    "${q#*:}"
+done
+ingest large-s.bin "name=units4&$at"
+check "more nanoseconds than can be counted: 422" status 422
+
 # ---- names ----
 ingest a.folded "name=my.odd.app&$at"
 check "no known suffix: all of it is the service" has \
@@ -111,8 +136,13 @@ for t in 1700000000 1700000000000 1700000000000000 1700000000000000000; do
 	ingest a.folded "name=t$t&from=$t&until=${t/17000000/17000000}"
 	check "a time of ${#t} digits" has "cpu{service=\"t$t\"}" 5
 done
-ingest a.folded "name=rate0&$at&sampleRate=0"
-check "no rate is 100" js 'd.types[0].period === 10000000'
+ingest a.folded "name=norate&$at"
+check "no word of a rate: 100" js 'd.types[0].period === 10000000'
+for r in 0 -1 0.5 1.5 x 1000000001; do
+	ingest a.folded "name=norate&$at&sampleRate=$r"
+	check "sampleRate=$r: 400" status 400
+	check "sampleRate=$r: by field" js 'd.field === "sampleRate"'
+done
 ingest a.folded "name=phase&from=1700000003&until=1700000063"
 sum=0
 for i in 0 1 2 3 4 5 6; do

@@ -7,6 +7,8 @@
 // form.bin             the same in a form, as old agents send it; boundary XX
 // delta.bin            a form with sample_type_config and the profile before
 // push.bin, push.gz    Connect's push of it; push.json
+// ns.bin, ms.bin       70 ms of cpu in either unit; kb.bin, large-s.bin
+// goraw.bin            what Go's runtime writes; goform.bin as its agent sends it
 // trie.bin, tree.bin   {"a;b": 1, "a;c": 2}
 import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -77,6 +79,11 @@ const odd = profile({
 	samples: [{ stack: [2, 1], values: [5] }],
 });
 
+const one = (types, values, period) => profile({ types, period,
+	samples: [{ stack: [2, 1], values }] });
+const go = one([["goroutine", "count"], ["inuse_objects", "count"],
+	["contentions", "count"], ["delay", "nanoseconds"]], [4, 3, 2, 1000]);
+
 const form = (fields) => msg(...Object.entries(fields).flatMap(([k, v]) => [
 	Buffer.from(`--XX\r\nContent-Disposition: form-data; name="${k}"; ` +
 	    `filename="${k}.pprof"\r\nContent-Type: application/octet-stream` +
@@ -93,6 +100,24 @@ const out = {
 	"pprof.bin": cpu,
 	"pprof.gz": gzipSync(cpu),
 	"odd.bin": odd,
+	"ns.bin": one([["cpu", "nanoseconds"]], [70000000],
+		["cpu", "nanoseconds", 10000000]),
+	"ms.bin": one([["cpu", "milliseconds"]], [70],
+		["cpu", "milliseconds", 10]),
+	"kb.bin": one([["inuse_space", "kilobytes"]], [3]),
+	"large-s.bin": one([["cpu", "seconds"]], [9223372037n]),
+	"goraw.bin": go,
+	"goform.bin": form({ profile: go,
+		sample_type_config: JSON.stringify({
+			goroutine: { units: "goroutines",
+				"display-name": "goroutines",
+				aggregation: "average" },
+			inuse_objects: { units: "objects",
+				aggregation: "average" },
+			contentions: { units: "lock_samples",
+				"display-name": "mutex_count" },
+			delay: { units: "lock_nanoseconds",
+				"display-name": "mutex_duration" } }) }),
 	"form.bin": form({ profile: gzipSync(cpu) }),
 	"delta.bin": form({ profile: heap(3), prev_profile: heap(1),
 		sample_type_config: JSON.stringify({

@@ -132,7 +132,7 @@ through_stream(void *arg, struct batch *b)
 }
 
 static void
-push_one(const struct stacks *s, struct push *p, const struct push_window *w,
+push_one(struct stacks *s, struct push *p, const struct push_window *w,
     push_send_fn *fn, void *arg)
 {
 	size_t taken;

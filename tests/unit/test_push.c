@@ -90,7 +90,7 @@ stacks_of(const char *text, const struct stacks_type *type)
 }
 
 static void
-push(struct seen *seen, const struct stacks *s, int64_t from, int64_t until,
+push(struct seen *seen, struct stacks *s, int64_t from, int64_t until,
     const uint8_t *id)
 {
 	static const struct label label = {"region", "eu"};
@@ -263,6 +263,75 @@ TEST(stacks_keep_their_order)
 	stacks_free(s);
 }
 
+/* What clients call a unit, and what is kept: 3 of one of it. */
+TEST(units_are_settled)
+{
+	static const struct {
+		const char *name, *unit, *kept;
+		int64_t value;
+	} cases[] = {
+	    {"cpu", "ns", "nanoseconds", 3},
+	    {"cpu", "lock_nanoseconds", "nanoseconds", 3},
+	    {"cpu", "\u00b5s", "nanoseconds", 3000},
+	    {"cpu", "us", "nanoseconds", 3000},
+	    {"cpu", "microseconds", "nanoseconds", 3000},
+	    {"cpu", "milliseconds", "nanoseconds", 3000000},
+	    {"cpu", "s", "nanoseconds", 3 * NS_PER_S},
+	    {"inuse_space", "kilobytes", "bytes", 3072},
+	    {"inuse_space", "kB", "bytes", 3072},
+	    {"inuse_space", "KiB", "bytes", 3072},
+	    {"inuse_space", "MB", "bytes", 3 << 20},
+	    {"inuse_objects", "objects", "count", 3},
+	    {"goroutines", "goroutines", "count", 3},
+	    {"mutex_count", "lock_samples", "count", 3},
+	    {"samples", "count", "samples", 3},
+	    {"samples", "samples", "samples", 3},
+	    {"odd", "furlongs", "furlongs", 3},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct stacks_type t = {cases[i].name, cases[i].unit, 1,
+		    SERIES_FLOW};
+		struct stacks *s = stacks_of("m;a 1\nm;b 2\n", &t);
+		struct seen seen;
+
+		/* the second time there is nothing to do */
+		push(&seen, s, 0, SLOT, NULL);
+		push(&seen, s, 0, SLOT, NULL);
+		CHECK_INT(seen.total, cases[i].value);
+		stacks_get_type(s, 0, &t);
+		CHECK_STR(t.unit, cases[i].kept);
+		CHECK_INT(t.period, 1);
+		stacks_free(s);
+	}
+}
+
+TEST(a_period_is_settled_too)
+{
+	struct stacks_type t = {"cpu", "milliseconds", 10, SERIES_FLOW};
+	struct stacks *s = stacks_of("m;a 7\n", &t);
+	struct seen seen;
+
+	push(&seen, s, 0, SLOT, NULL);
+	stacks_get_type(s, 0, &t);
+	CHECK_INT(t.period, 10000000);
+	CHECK_INT(seen.total, 7);
+	stacks_free(s);
+}
+
+TEST(more_than_can_be_counted)
+{
+	static const struct stacks_type t = {"cpu", "seconds", 1, SERIES_FLOW};
+	struct stacks *s = stacks_of("m;a 9223372036\nm;b 1\n", &t);
+	struct push_window w = {"app", NULL, 0, 0, SLOT};
+	struct push *p = push_new(SLOT, NULL);
+	const struct err *e = push_add(p, s, &w);
+
+	CHECK(e != NULL && e->code == 422);
+	push_free(p);
+	stacks_free(s);
+}
+
 TEST(bad_windows)
 {
 	struct push_window w = {"app", NULL, 0, 10, 5};
@@ -302,6 +371,9 @@ main(void)
 	RUN(labels_of_the_name_win);
 	RUN(deep_stacks_are_cut_not_lost);
 	RUN(stacks_keep_their_order);
+	RUN(units_are_settled);
+	RUN(a_period_is_settled_too);
+	RUN(more_than_can_be_counted);
 	RUN(bad_windows);
 	RUN(ids_of_keys);
 	return test_done();

@@ -411,6 +411,42 @@ TEST(fractions_of_one_denominator)
 	CHECK_INT(mean_round(3 * mean_part(1, 293, d), d), 0);
 }
 
+/* A store of before has the units of its clients: one answer, in one. */
+TEST(units_of_before_add_up)
+{
+	static const struct {
+		const char *unit, *service;
+		int64_t period;
+	} said[] = {{"nanoseconds", "a", 1}, {"milliseconds", "b", 1},
+	    {"seconds", "c", 1}};
+	struct rig r;
+	struct batch *b;
+	struct profile *p;
+
+	rig_init(&r);
+	b = batch_new(SLOT);
+	for (size_t i = 0; i < 3; i++) {
+		struct label l = {"service", said[i].service};
+		struct series_desc d = {SERIES_FLOW, "cpu", said[i].unit,
+		    said[i].period, 0, &l, 1};
+		uint32_t cpu = batch_series(b, &d);
+
+		batch_observe(b, cpu, BEGIN, 1);
+		batch_add_profile(b, cpu, BEGIN, path_node(b, 1), 7);
+	}
+	rig_append(&r, b, BEGIN);
+	p = rig_ask(&r, "cpu", BEGIN * SLOT, (BEGIN + 1) * SLOT, 100);
+	CHECK_STR(p->unit, "nanoseconds");
+	CHECK_INT(p->nodes[0].total, 7007000007);
+	profile_free(p);
+	p = rig_ask(&r, "cpu{service=\"b\"}", BEGIN * SLOT,
+	    (BEGIN + 1) * SLOT, 100);
+	CHECK_STR(p->unit, "nanoseconds");
+	CHECK_INT(p->nodes[0].total, 7000000);
+	profile_free(p);
+	rig_fini(&r);
+}
+
 int
 main(void)
 {
@@ -418,6 +454,7 @@ main(void)
 	RUN(partitions_add_up_in_units_and_in_samples);
 	RUN(a_mean_is_the_nearest);
 	RUN(each_node_is_less_than_one_from_its_mean);
+	RUN(units_of_before_add_up);
 	RUN(fractions_of_one_denominator);
 	return test_done();
 }
