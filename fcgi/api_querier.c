@@ -75,7 +75,7 @@ querier_refuse(const char *field, const char *why)
 	return err_field(ERR_REQUEST, 501, field, "%s", why);
 }
 
-void
+const struct err *
 querier_range(const struct querier *q, int64_t start, int64_t end,
     int64_t *from_ns, int64_t *until_ns)
 {
@@ -84,6 +84,10 @@ querier_range(const struct querier *q, int64_t start, int64_t end,
 	*from_ns = start < 0 ? 0 : (start > most ? most : start) * NS_PER_MS;
 	*until_ns = end <= 0 ? q->now_ns
 			     : (end > most ? most : end) * NS_PER_MS;
+	if (end < 0 || *until_ns < *from_ns)
+		return err_field(ERR_REQUEST, 400, "end", "is before %s",
+		    end < 0 ? "1970" : "start");
+	return NULL;
 }
 
 static const struct err *

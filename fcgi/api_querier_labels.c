@@ -80,9 +80,12 @@ querier_profile_types(struct querier *q, const ProtobufCMessage *request,
 	int64_t from, until;
 	const struct err *e;
 
-	querier_range(q, r->start, r->end, &from, &until);
-	e = a == NULL ? err_nomem() : store_each_series(q->store, NULL, from,
-	    until, types_take, &texts);
+	if (a == NULL)
+		return err_nomem();
+	if ((e = querier_range(q, r->start, r->end, &from, &until)) != NULL)
+		return e;
+	e = store_each_series(q->store, NULL, from, until, types_take,
+	    &texts);
 	if (e == NULL && (e = texts_finish(&texts)) == NULL) {
 		a->profile_types = querier_array(q, texts.n,
 		    sizeof(*a->profile_types));
@@ -108,10 +111,9 @@ static const struct err *
 sets_each(struct querier *q, char **matchers, size_t n, int64_t start,
     int64_t end, sets_fn *fn, void *arg)
 {
-	const struct err *e = NULL;
 	int64_t from, until;
+	const struct err *e = querier_range(q, start, end, &from, &until);
 
-	querier_range(q, start, end, &from, &until);
 	for (size_t i = 0; (i < n || (n == 0 && i == 0)) && e == NULL; i++) {
 		struct flameql ql;
 		struct totals *t = NULL;

@@ -70,15 +70,18 @@ select_profile(struct querier *q, const char *id, const char *matchers,
 	struct profile_query pq = {.split = split};
 	const struct err *e;
 
-	querier_range(q, start, end, &pq.from_ns, &pq.until_ns);
-	e = *id == '\0' ? err_field(ERR_REQUEST, 400, "profile_typeID",
-	    "is missing") : NULL;
-	if (e != NULL)
+	if ((e = querier_range(q, start, end, &pq.from_ns,
+	    &pq.until_ns)) != NULL)
 		return e;
+	if (*id == '\0')
+		return err_field(ERR_REQUEST, 400, "profile_typeID",
+		    "is missing");
 	e = flameql_parse_id(&ql, id, matchers);
 	pq.selector = ql.selector;
 	if (e == NULL)
 		e = store_query_profile(q->store, &pq, out);
+	if (e == NULL && (*out)->series > 0)
+		e = flameql_check_unit(&ql, (*out)->unit);
 	flameql_free(&ql);
 	if (e != NULL)
 		return e;

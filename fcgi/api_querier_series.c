@@ -93,11 +93,15 @@ series_ask(struct querier *q, const Connect__SelectSeriesRequest *r,
 	if (r->n_group_by > GROUPS_MAX)
 		return err_field(ERR_REQUEST, 400, "group_by",
 		    "more than %d labels", GROUPS_MAX);
+	if (!(r->step > 0 && r->step <= 1e9)) /* NaN neither */
+		return err_field(ERR_REQUEST, 400, "step", "is not above 0 "
+		    "and up to 1e9 seconds");
+	if ((e = querier_range(q, r->start, r->end, &tq->from_ns,
+	    &tq->until_ns)) != NULL)
+		return e;
 	store_extent(q->store, &extent);
 	slot = extent.slot_ns;
-	step = r->step > 0 && r->step < 1e9
-	    ? (int64_t)(r->step * (double)NS_PER_S) : 15 * NS_PER_S;
-	querier_range(q, r->start, r->end, &tq->from_ns, &tq->until_ns);
+	step = (int64_t)(r->step * (double)NS_PER_S);
 	tq->from_ns = tq->from_ns / slot * slot;
 	tq->until_ns = (tq->until_ns + slot - 1) / slot * slot;
 	tq->step_ns = (step + slot - 1) / slot * slot;
@@ -113,6 +117,8 @@ series_ask(struct querier *q, const Connect__SelectSeriesRequest *r,
 	tq->selector = ql.selector;
 	if (e == NULL)
 		e = store_query_totals(q->store, tq, out);
+	if (e == NULL)
+		e = flameql_check_unit(&ql, (*out)->unit);
 	flameql_free(&ql);
 	return e;
 }

@@ -107,7 +107,11 @@ render_load(struct render *r, struct side *s)
 	struct profile_query q = {s->query.selector, s->from_ns, s->until_ns,
 	    NULL};
 
-	return store_query_profile(r->store, &q, &s->profile);
+	const struct err *e = store_query_profile(r->store, &q, &s->profile);
+
+	if (e == NULL && s->profile->series > 0)
+		e = flameql_check_unit(&s->query, s->profile->unit);
+	return e;
 }
 
 static const struct err *

@@ -9,6 +9,7 @@
 #include "fcgi/appname.h"
 #include "fcgi/typeid.h"
 #include "store/base/err.h"
+#include "store/unit.h"
 #include "store/store.h"
 
 struct matcher {
@@ -252,6 +253,7 @@ flameql_parse_id(struct flameql *q, const char *id, const char *matchers)
 		if ((e = typeid_parse(&t, id)) != NULL)
 			return e;
 		typeid_name(t.group, t.type, q->type, sizeof(q->type));
+		snprintf(q->unit, sizeof(q->unit), "%.60s", t.unit);
 	}
 	flameql_open(q);
 	matchers += strspn(matchers, " \t\n");
@@ -260,6 +262,19 @@ flameql_parse_id(struct flameql *q, const char *id, const char *matchers)
 	if ((e = flameql_copy(q, matchers, matchers, true)) != NULL)
 		return e;
 	return flameql_close(q);
+}
+
+const struct err *
+flameql_check_unit(const struct flameql *q, const char *unit)
+{
+	int64_t scale;
+
+	unit_canonical(q->unit, &scale);
+	if (q->unit[0] == '\0' || unit[0] == '\0' ||
+	    (scale == 1 && unit_same(q->unit, unit)))
+		return NULL;
+	return err_field(ERR_REQUEST, 400, "profile_typeID",
+	    "%s is in %s, not in %s", q->type, typeid_unit(unit), q->unit);
 }
 
 const struct err *

@@ -24,6 +24,7 @@ struct flameql {
 	struct selector *selector;
 	char type[128];    /* "cpu"; "" where all types are asked for */
 	char service[256]; /* "" where it is none by name */
+	char unit[64];     /* that a type id says; "" where there is none */
 	struct buf text;   /* of the selector, NUL-terminated */
 };
 
@@ -40,6 +41,11 @@ const struct err *flameql_parse_name(struct flameql *q, struct store *s,
 const struct err *flameql_parse_id(struct flameql *q, const char *id,
     const char *matchers);
 void flameql_free(struct flameql *q);
+
+/* Is what was found, in `unit` ("": nothing was), what the id asks for?
+ * Errors: ERR_REQUEST 400 with field "profile_typeID". */
+const struct err *flameql_check_unit(const struct flameql *q,
+    const char *unit);
 
 /* "service" for "service_name"; others are the same. */
 const char *flameql_label(const char *name);

@@ -37,8 +37,9 @@ char *querier_text(struct querier *q, const char *text);
  * the answer would be another one. */
 const struct err *querier_refuse(const char *field, const char *why);
 
-/* Milliseconds to nanoseconds; an end of 0 is now. */
-void querier_range(const struct querier *q, int64_t start, int64_t end,
+/* Milliseconds to nanoseconds; an end of 0 is now.  Errors: ERR_REQUEST 400
+ * with field "end" for one before the start. */
+const struct err *querier_range(const struct querier *q, int64_t start, int64_t end,
     int64_t *from_ns, int64_t *until_ns);
 
 /* "[name=value]" with Grafana's names. */

@@ -185,6 +185,32 @@ check "units of ids are nanoseconds, count and bytes" js '
     d.profileTypes.some(t => t.ID === id)) && d.profileTypes.every(t =>
     ["nanoseconds", "count", "bytes"].includes(t.sampleUnit))'
 
+# ---- what is no question ----
+for step in 0 -1 '"NaN"' '"Infinity"'; do
+	ask SelectSeries "{$all,\"step\":$step}"
+	check "SelectSeries: step $step" refused 400 step
+done
+back='"start":"1610000020000","end":"1610000000000"'
+for m in ProfileTypes LabelNames LabelValues Series SelectSeries \
+    SelectMergeStacktraces SelectMergeProfile; do
+	ask $m "{$back,\"name\":\"region\",\"step\":10,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\"}"
+	check "$m: a range that ends before it begins" refused 400 end
+done
+for u in bytes milliseconds; do
+	wrong="$span,\"profileTypeID\":\"process_cpu:cpu:$u:cpu:$u\",\"labelSelector\":\"{}\",\"step\":10"
+	for m in SelectSeries SelectMergeStacktraces SelectMergeProfile; do
+		ask $m "{$wrong}"
+		check "$m: cpu is not in $u" refused 400 profile_typeID
+	done
+	get GET "/pyroscope/render?from=1610000000&until=1610000020&query=$(enc "process_cpu:cpu:$u:cpu:$u{}")"
+	check "render: cpu is not in $u" status 400
+done
+# the seconds of a client that counts in them are no nanoseconds
+printf 'a;b 7\n' >"$T/seven"
+put "$T/seven" "/ingest?name=ms.seconds&from=1610000000&until=1610000010"
+check "seconds are taken as nanoseconds" js 'd.types[0].unit ===
+    "nanoseconds" && d.types[0].accepted === 7e9'
+
 ask Nothing "{}"
 check "an unknown method: 501" status 501
 check "says so" js 'd.code === "unimplemented"'
