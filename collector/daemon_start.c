@@ -310,6 +310,8 @@ daemon_view(void *arg, struct self_view *out)
 	intake_stats(d->intake, &out->intake);
 	out->slots_skipped = d->slots.skipped;
 	out->batches_lost = d->lost;
+	out->door = d->intake;
+	out->directory = d->config->directory;
 }
 
 const struct err *

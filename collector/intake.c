@@ -32,6 +32,7 @@ struct connection {
 	int64_t deadline_ns;    /* monotonic */
 	uint64_t number;        /* of the client */
 	bool root;              /* its uid is 0 */
+	int32_t pid;            /* who opened it */
 	bool waiting;           /* for the end of a purge; nothing is read */
 	char answer[512];
 	size_t answer_len;      /* > 0: being sent, nothing is read */
@@ -70,15 +71,17 @@ peer_in_group(int fd, gid_t group)
 }
 
 static bool
-peer_allowed(const struct intake *in, int fd, bool *root)
+peer_allowed(const struct intake *in, int fd, bool *root, int32_t *pid)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
 	*root = false;
+	*pid = 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
 		return false;
 	*root = peer.uid == 0;
+	*pid = peer.pid;
 	if (peer.uid == 0 || peer.uid == geteuid())
 		return true;
 	return in->group != NO_GROUP &&
@@ -379,8 +382,9 @@ intake_admit(struct intake *in, int fd)
 {
 	struct connection *c;
 	bool root;
+	int32_t pid;
 
-	if (!peer_allowed(in, fd, &root)) {
+	if (!peer_allowed(in, fd, &root, &pid)) {
 		intake_turn_away(in, fd, "error 403 you are neither root nor "
 		    "in the group of this socket\n");
 		return;
@@ -393,6 +397,7 @@ intake_admit(struct intake *in, int fd)
 	c->watch = (struct loop_watch){fd, connection_ready, c};
 	c->in = in;
 	c->root = root;
+	c->pid = pid;
 	c->number = ++in->clients;
 	c->want = BATCH_RECORD_HEADER;
 	c->reading = true;
@@ -569,6 +574,16 @@ intake_open(struct intake **out, const struct intake_options *options)
 	}
 	*out = in;
 	return NULL;
+}
+
+bool
+intake_has_peer(const struct intake *in, int32_t pid)
+{
+	const struct connection *c = in == NULL ? NULL : in->connections;
+
+	while (c != NULL && c->pid != pid)
+		c = c->next;
+	return c != NULL;
 }
 
 void

@@ -76,6 +76,9 @@ void intake_tell(struct intake *in, uint64_t client, const char *line,
 /* Ends connections that are too slow.  Call about once a second. */
 void intake_tick(struct intake *in, int64_t mono_ns);
 
+/* Has this process a connection now? */
+bool intake_has_peer(const struct intake *in, int32_t pid);
+
 void intake_stats(const struct intake *in, struct intake_stats *out);
 void intake_close(struct intake *in); /* NULL is fine; unlinks the path */
 

@@ -1,6 +1,7 @@
 #include "self.h"
 
 #include "config.h"
+#include "own.h"
 #include "procfs_groups.h"
 #include "procfs_process.h"
 #include "readfile.h"
@@ -136,19 +137,38 @@ self_pool(int32_t pid, char *pool, size_t size)
 	    "query");
 }
 
-/* Ours are the daemon's children, the scraper and the workers. */
+/* Ours are the daemon's children, workers of our store, and a scraper that
+ * has come in by our socket. */
+static bool
+self_owns(const struct self_reading *r, struct process *p)
+{
+	if (p->stat.parent == getpid())
+		return true;
+	if (strcmp(p->comm, "memlens-scrape") == 0) {
+		if (p->own == 0 && intake_has_peer(r->view.door, p->pid))
+			p->own = 1;
+		return p->own > 0;
+	}
+	if (strcmp(p->comm, "memlens-fcgi") != 0)
+		return false;
+	if (p->own == 0 && r->view.directory != NULL) {
+		int is = own_worker(p->pid, r->view.directory);
+
+		p->own = is < 0 ? 0 : is > 0 ? 1 : -1;
+	}
+	return p->own > 0;
+}
+
 static void
 self_read_process(void *arg, struct process *p)
 {
 	struct self_reading *r = arg;
 	struct group_reading g = {.serial = p->serial};
 	char name[96], pool[20];
-	bool child = p->stat.parent == getpid();
 	bool worker = strcmp(p->comm, "memlens-fcgi") == 0;
 
 	/* A dead one that was not gathered yet has its successor's name. */
-	if ((!child && !worker && strcmp(p->comm, "memlens-scrape") != 0) ||
-	    p->stat.state == 'Z')
+	if (p->stat.state == 'Z' || !self_owns(r, p))
 		return;
 	if (worker)
 		self_pool(p->pid, pool, sizeof(pool));

@@ -5,7 +5,8 @@
  *	memlens_up                                1
  *	memlens_self_cpu_seconds_total{process}   memlensd, its children,
  *	                                          memlens-scrape, and
- *	                                          "memlens-fcgi POOL"
+ *	                                          "memlens-fcgi POOL": those of
+ *	                                          our store and our socket
  *	memlens_self_resident_bytes{process}
  *	memlens_store_bytes, memlens_store_files
  *	memlens_store_batches_total, _duplicates_total, _refused_total,
@@ -33,6 +34,8 @@ struct self_view {
 	struct store_writer_stats store;
 	struct intake_stats intake;
 	uint64_t slots_skipped, batches_lost;
+	const struct intake *door; /* or NULL */
+	const char *directory;     /* of the store */
 };
 
 typedef void self_fn(void *arg, struct self_view *out);

@@ -58,6 +58,8 @@ struct process {
 	bool alike;
 	uint64_t alike_threads;
 	int64_t alike_ns; /* monotonic; 0: not read yet */
+	/* self.c's: MemLens's own; 1 yes, 0 not known, -1 no. */
+	int8_t own;
 };
 
 struct services;
