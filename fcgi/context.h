@@ -21,7 +21,8 @@ struct context_ingest {
 	struct {
 		const char *why; /* a constant; NULL: free */
 		int64_t n;       /* requests; not told the store yet */
-	} refused[4];
+	} refused[8];
+	int64_t tell_ns; /* monotonic: not told the store before that */
 };
 
 struct context {

@@ -23,6 +23,8 @@
 	(sizeof(((struct context *)0)->ingest.refused) /                       \
 	    sizeof(((struct context *)0)->ingest.refused[0]))
 #define INGEST_POST_MS 10000 /* for memlensd to take a batch */
+#define INGEST_TELL_NS NS_PER_S /* between two tellings of refusals */
+#define INGEST_RETRY_NS (5 * NS_PER_S)
 
 void
 ingest_refuse(struct context *c, const char *why)
@@ -35,6 +37,15 @@ ingest_refuse(struct context *c, const char *why)
 		i++;
 	t->refused[i].why = why;
 	t->refused[i].n++;
+}
+
+void
+ingest_refuse_for(struct context *c, const struct err *e)
+{
+	ingest_refuse(c, e->code == 507 ? "disk full" :
+	    e->code == 429 ? "overload" : e->code == 413 ? "too large" :
+	    e->domain == ERR_REQUEST && e->code >= 400 && e->code < 500 ?
+	    "bad request" : "not taken");
 }
 
 const struct err *
@@ -157,7 +168,7 @@ ingest_refused(const struct err *e, size_t taken, size_t of,
 /* Counters travel with what they count; each worker has totals of its own,
  * which begin again with it. */
 static void
-ingest_put_count(struct context *c, const struct request *rq, struct push *p,
+ingest_put_count(struct context *c, int64_t now_ns, struct push *p,
     const char *name, const char *label, const char *value, int64_t n)
 {
 	char worker[16];
@@ -165,32 +176,40 @@ ingest_put_count(struct context *c, const struct request *rq, struct push *p,
 	    {"instance", worker}, {label, value}};
 
 	snprintf(worker, sizeof(worker), "%u", c->number);
-	push_count(p, rq->now_ns, name, labels, 3, n,
+	push_count(p, now_ns, name, labels, 3, n,
 	    tally_add(&c->ingest.totals, name, value, n));
+}
+
+static void
+ingest_count_refused(struct context *c, int64_t now_ns, struct push *p)
+{
+	struct context_ingest *t = &c->ingest;
+
+	for (size_t i = 0; i < REFUSALS; i++)
+		if (t->refused[i].n > 0)
+			ingest_put_count(c, now_ns, p,
+			    "memlens_ingest_refused_total", "reason",
+			    t->refused[i].why, t->refused[i].n);
 }
 
 static void
 ingest_count(struct context *c, const struct request *rq, struct push *p,
     const struct ingest_report *r)
 {
-	struct context_ingest *t = &c->ingest;
 	struct stacks_skipped s;
 
-	ingest_put_count(c, rq, p, "memlens_ingest_profiles_total", "format",
-	    r->format, (int64_t)r->profiles);
-	ingest_put_count(c, rq, p, "memlens_ingest_bytes_total", "format",
-	    r->format, (int64_t)rq->body.len);
+	ingest_put_count(c, rq->now_ns, p, "memlens_ingest_profiles_total",
+	    "format", r->format, (int64_t)r->profiles);
+	ingest_put_count(c, rq->now_ns, p, "memlens_ingest_bytes_total",
+	    "format", r->format, (int64_t)rq->body.len);
 	for (size_t i = 0; r->skipped != NULL &&
 	    i < stacks_n_skipped(r->skipped); i++) {
 		stacks_get_skipped(r->skipped, i, &s);
-		ingest_put_count(c, rq, p, "memlens_ingest_skipped_total",
-		    "reason", s.why, (int64_t)s.n);
+		ingest_put_count(c, rq->now_ns, p,
+		    "memlens_ingest_skipped_total", "reason", s.why,
+		    (int64_t)s.n);
 	}
-	for (size_t i = 0; i < REFUSALS; i++)
-		if (t->refused[i].n > 0)
-			ingest_put_count(c, rq, p,
-			    "memlens_ingest_refused_total", "reason",
-			    t->refused[i].why, t->refused[i].n);
+	ingest_count_refused(c, rq->now_ns, p);
 }
 
 /* What was told is told once; what was not taken is told again. */
@@ -212,9 +231,46 @@ ingest_send(struct context *c, const struct request *rq, struct push *p,
 	ingest_count(c, rq, p, report);
 	e = ingest_deliver(c, p, &taken);
 	ingest_counted(c, taken > 0);
-	if (e == NULL)
-		return NULL;
-	ingest_refuse(c, e->code == 507 ? "disk full" :
-	    e->code == 429 ? "overload" : "not taken");
-	return ingest_refused(e, taken, push_n_batches(p), rs);
+	return e == NULL ? NULL :
+	    ingest_refused(e, taken, push_n_batches(p), rs);
+}
+
+static bool
+ingest_has_refused(const struct context *c)
+{
+	for (size_t i = 0; i < REFUSALS; i++)
+		if (c->ingest.refused[i].n > 0)
+			return true;
+	return false;
+}
+
+/* A push of nothing but counters. */
+static bool
+ingest_try_telling(struct context *c)
+{
+	struct push *p = NULL;
+	size_t taken = 0;
+
+	if (ingest_slot(c) != NULL || (p = push_new(c->slot_ns, NULL)) == NULL)
+		return false;
+	ingest_count_refused(c, clock_wall_ns(), p);
+	(void)ingest_try(c, p, &taken);
+	ingest_counted(c, taken > 0);
+	push_free(p);
+	return taken > 0;
+}
+
+int
+ingest_tell(struct context *c, bool last)
+{
+	int64_t now_ns = clock_mono_ns();
+
+	if (!ingest_has_refused(c))
+		return -1;
+	if (now_ns >= c->ingest.tell_ns || last)
+		c->ingest.tell_ns = now_ns + (ingest_try_telling(c) ?
+		    INGEST_TELL_NS : INGEST_RETRY_NS);
+	if (!ingest_has_refused(c))
+		return -1;
+	return (int)((c->ingest.tell_ns - now_ns) / NS_PER_MS) + 1;
 }

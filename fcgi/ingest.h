@@ -26,6 +26,14 @@ struct stacks;
 /* Counts a request that is refused; `why` is a constant. */
 void ingest_refuse(struct context *c, const char *why);
 
+/* The same by what it was answered with. */
+void ingest_refuse_for(struct context *c, const struct err *e);
+
+/* Tells the store what was refused, where no push has taken it along: at most
+ * once a second.  In how many milliseconds to call again; -1: nothing is
+ * left.  `last`: the worker ends. */
+int ingest_tell(struct context *c, bool last);
+
 /* Takes off Content-Encoding; the body is what it was then.  Errors:
  * ERR_REQUEST 415, 413, 422. */
 const struct err *ingest_decode(struct request *rq);

@@ -255,8 +255,11 @@ route_run(const struct route *r, struct context *c, struct request *rq,
 
 	if (e == NULL && strstr(r->params, "strict") != NULL)
 		e = request_int(rq, "strict", 0, 1, 0, &strict);
-	if (e == NULL)
+	if (e == NULL) {
 		e = route_ask(r, c, rq, rs);
+		if (e != NULL && r->pool == POOL_INGEST)
+			ingest_refuse_for(c, e);
+	}
 	if (e == NULL && route_is_query(r))
 		e = route_mark_partial(c, strict, rs);
 	if (e != NULL)

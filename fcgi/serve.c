@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fcgi/context.h"
+#include "fcgi/ingest.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
@@ -174,22 +175,25 @@ serve_request(const struct serve_options *o, struct context *c,
 		response_error(&rs, e);
 	else if (!gone())
 		route_dispatch(c, o->pool, &rq, &rs);
+	if (e != NULL && o->pool == POOL_INGEST)
+		ingest_refuse_for(c, e);
 	if (!watch_end())
 		serve_write(f, &rs, strcmp(rq.method, "HEAD") == 0);
 	response_fini(&rs);
 	request_fini(&rq);
 }
 
-/* Until somebody connects; false: the worker is to end. */
+/* Until somebody connects; false: the worker is to end.  Meanwhile the store
+ * is told what was refused. */
 static bool
-serve_wait(int stop, int socket)
+serve_wait(struct context *c, int stop, int socket)
 {
 	struct pollfd fds[2];
 
 	for (;;) {
 		fds[0] = (struct pollfd){.fd = stop, .events = POLLIN};
 		fds[1] = (struct pollfd){.fd = socket, .events = POLLIN};
-		if (poll(fds, 2, -1) <= 0)
+		if (poll(fds, 2, ingest_tell(c, false)) <= 0)
 			continue; /* another signal */
 		if (fds[0].revents != 0)
 			return false;
@@ -246,9 +250,10 @@ serve_run(const struct serve_options *o)
 	context_init(&c, o->settings, o->store_dir);
 	c.number = o->number;
 	for (long n = 0; got >= 0 && (o->max_requests == 0 ||
-	    n < o->max_requests) && serve_wait(stop, o->socket); n += got)
+	    n < o->max_requests) && serve_wait(&c, stop, o->socket); n += got)
 		got = serve_one(o, &c, &f);
 	FCGX_Free(&f, 1);
+	ingest_tell(&c, true);
 	context_fini(&c);
 	close(stop);
 	return got < 0;

@@ -19,6 +19,21 @@ counted()
 for i in $(seq 60); do counted increase && break; sleep 0.5; done
 check "pushes are counted by format" counted increase
 check "and so are the totals" counted last
+printf 'not good at all' >"$T/bad"
+refused() # DO : how many, whatever is stored after it
+{
+	get GET "/api/v1/series?query=memlens_ingest_refused_total&sum=instance&fn=$1&step=10m&from=$(($(date +%s) / 600 * 600 - 600))&until=$(($(date +%s) / 600 * 600 + 600))"
+	js '["bad request"].map((why) => d.series.filter((s) =>
+	    s.labels.reason === why).flatMap((s) => s.points)
+	    .reduce((a, p) => a + (p[1] || 0), 0)).join() === "4"'
+}
+put "$T/bad" "/ingest?name=counts.cpu&format=folded&from=now-10s"
+put "$T/bad" "/ingest?name=counts.cpu&format=pprof&from=now-10s"
+put "$T/one" "/ingest?name=&format=folded&from=now-10s"
+put "$T/one" "/ingest?name=counts.cpu&format=folded&from=now-10s&until=x"
+for i in $(seq 60); do refused increase && break; sleep 0.5; done
+check "pushes that are refused are counted, though no good one follows" \
+	refused increase
 ours()
 {
 	get GET /api/v1/health
