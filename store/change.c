@@ -88,19 +88,21 @@ work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
 	static const char *const words[] = {"span", "late", "summary"};
 	struct manifest_file f = {.kind = kind, .level = meta->top,
 	    .first = meta->first, .slots = meta->slots};
+	struct sealed_meta own = *meta;
 	char temporary[4200], path[4200];
 	struct seal_result result;
 	const struct err *e;
 	struct stat st;
 
+	own.number = ++w->sequence;
 	snprintf(f.name, sizeof(f.name), "%s-%u-%" PRIu64 "-%" PRIu64 ".mdb",
-	    words[kind], meta->top, meta->first, ++w->sequence);
+	    words[kind], meta->top, meta->first, own.number);
 	work_path(w, "building.tmp", temporary, sizeof(temporary));
 	work_path(w, f.name, path, sizeof(path));
 	unlink(temporary);
 	/* Left by a crash it lets Berkeley DB wait for a minute and more. */
 	unlinkat(w->dir, "__db.building.tmp", 0);
-	e = seal_build(temporary, meta, sources, n, &result);
+	e = seal_build(temporary, &own, sources, n, &result);
 	if (e != NULL || (result.blocks == 0 && result.facts == 0)) {
 		unlink(temporary);
 		return e;
@@ -149,7 +151,11 @@ inputs_add(struct store_writer *w, struct inputs *in,
 	work_path(w, f->name, path, sizeof(path));
 	snprintf(in->names[in->n_names++], MANIFEST_NAME, "%s", f->name);
 	e = sealed_open(&s->file, path);
-	if (e == NULL)
+	if (e != NULL)
+		return e;
+	if ((e = sealed_check(s->file, w->dir, f)) != NULL)
+		sealed_close(s->file);
+	else
 		in->n++;
 	return e;
 }

@@ -22,7 +22,9 @@
  *
  * meta        varints: version (1), slot length in ns, first slot, slots of
  *             the span; u8 lowest level, u8 highest level; varint end of
- *             the newest slot with data.
+ *             the newest slot with data; varint number of its name, so
+ *             that no copy of another file is taken for it (files of
+ *             before end without).
  * dictionary  one record as in batch.h, without blocks.  Strings, frames,
  *             label sets and series are sorted (symtab.h says by what), the
  *             call tree is in pre-order with children in that order, and
@@ -61,7 +63,7 @@
  * first.  Partitions of a slot add up to it, whatever the borders.
  *
  * VERSIONS  A reader refuses files of a version that it does not know; each
- * kind has its own: the store in the manifest's first line (now 2), sealed
+ * kind has its own: the store in the manifest's first line (now 3), sealed
  * files in meta (1), journals (2) and batches (1) in their magic.  Whoever
  * raises one of them raises the manifest's: an older program then refuses the
  * store as a whole and changes nothing.  Within a version nothing changes

@@ -205,6 +205,8 @@ repair_look(struct repair *r, struct found *f)
 			r->manifest.slot_ns = s->meta.slot_ns;
 		if (r->manifest.slot_ns != s->meta.slot_ns)
 			e = err_new(ERR_FORMAT, 0, "another slot length");
+		else if (s->meta.number != 0 && s->meta.number != f->number)
+			e = err_new(ERR_FORMAT, 0, "a copy of another file");
 	}
 	sealed_close(s);
 	return e;

@@ -162,6 +162,7 @@ seal_put_meta(struct seal *s)
 	buf_put_u8(&s->bytes, (uint8_t)m->base);
 	buf_put_u8(&s->bytes, (uint8_t)m->top);
 	buf_put_varint(&s->bytes, s->result->until);
+	buf_put_varint(&s->bytes, m->number);
 	return seal_put_stream(s, SEALED_META, &s->bytes);
 }
 

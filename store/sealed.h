@@ -14,12 +14,14 @@
 
 struct dbfile;
 struct err;
+struct manifest_file;
 
 struct sealed_meta {
 	int64_t slot_ns;
 	uint64_t first, slots; /* the span that it covers, in slots */
 	unsigned base, top;    /* levels that it holds */
 	uint64_t until;        /* end of its newest slot with data */
+	uint64_t number;       /* of its name; 0: older files do not say */
 };
 
 /* The strip that was read last of a level. */
@@ -43,6 +45,10 @@ struct sealed {
 /* Opens and checks a file; ERR_FORMAT for a version that is not known. */
 const struct err *sealed_open(struct sealed **out, const char *path);
 void sealed_close(struct sealed *f);
+/* ERR_FORMAT when it is not the file that the manifest names: another one's
+ * content lies under its name.  `dir` is where it lies. */
+const struct err *sealed_check(const struct sealed *f, int dir,
+    const struct manifest_file *entry);
 
 /* Frees what only names things, for who has taken it over: all of dict but
  * series, whose kinds are still needed, and facts; and stack_nodes. */

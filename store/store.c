@@ -166,6 +166,8 @@ reader_need(struct store *s, struct reader_file *f)
 	e = sealed_open(&f->sealed, path);
 	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)
 		e = err_new(ERR_FORMAT, 0, "another slot length");
+	if (e == NULL)
+		e = sealed_check(f->sealed, s->dir, &f->entry);
 	if (e != NULL)
 		return reader_failed(s, f, e);
 	e = reader_map_file(s, f);

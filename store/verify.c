@@ -170,30 +170,6 @@ verify_content(struct verify *v, struct sealed *f)
 	return e;
 }
 
-/* What the manifest says of a file. */
-static const struct err *
-verify_entry(struct verify *v, const struct sealed *f,
-    const struct manifest_file *m, const char *path)
-{
-	struct stat st;
-
-	if (f->meta.first != m->first || f->meta.slots != m->slots ||
-	    f->meta.top < m->level || f->meta.slot_ns != v->manifest.slot_ns)
-		return err_new(ERR_FORMAT, 0,
-		    "%s: its span is not what the manifest says", path);
-	if (f->meta.until != m->until)
-		return err_new(ERR_FORMAT, 0,
-		    "%s: its newest slot is not the manifest's", path);
-	if (fstatat(v->dir, m->name, &st, 0) != 0)
-		return err_errno("%s", path);
-	if ((uint64_t)st.st_size != m->bytes)
-		return err_new(ERR_FORMAT, 0,
-		    "%s: %llu bytes, the manifest says %llu", path,
-		    (unsigned long long)st.st_size,
-		    (unsigned long long)m->bytes);
-	return NULL;
-}
-
 static const struct err *
 verify_file(struct verify *v, const struct manifest_file *m)
 {
@@ -205,10 +181,13 @@ verify_file(struct verify *v, const struct manifest_file *m)
 	e = dbfile_verify(path);
 	if (e == NULL)
 		e = sealed_open(&f, path);
-	if (e == NULL)
-		e = verify_entry(v, f, m, path);
 	if (e == NULL) {
-		e = verify_content(v, f);
+		if (f->meta.slot_ns != v->manifest.slot_ns)
+			e = err_new(ERR_FORMAT, 0, "another slot length");
+		else
+			e = sealed_check(f, v->dir, m);
+		if (e == NULL)
+			e = verify_content(v, f);
 		if (e == NULL && v->summary.file != NULL &&
 		    m->kind == MANIFEST_SPAN &&
 		    m->level == FORMAT_SPAN_LEVEL &&

@@ -60,6 +60,7 @@ damage_in_series(struct sealed *f, uint32_t series)
 static bool
 damage_found(const struct store_writer *w, const char *name)
 {
+	const struct manifest_file *f = manifest_find(&w->manifest, name);
 	char path[4200];
 	struct sealed *file;
 	const struct err *e;
@@ -67,6 +68,8 @@ damage_found(const struct store_writer *w, const char *name)
 	work_path(w, name, path, sizeof(path));
 	e = sealed_open(&file, path);
 	if (e == NULL) {
+		if (f != NULL)
+			e = sealed_check(file, w->dir, f);
 		for (uint32_t i = 0; e == NULL && i < file->dict->n_series; i++)
 			e = damage_in_series(file, i);
 		sealed_close(file);

@@ -466,6 +466,45 @@ TEST(a_flipped_bit_in_the_list_of_ids_is_said)
 	check_lost_ids();
 }
 
+/* The same slots and the same size, under the name of another file. */
+TEST(a_copy_of_another_file_is_damage)
+{
+	char path[200], last[200];
+
+	begin();
+	fill(FIRST, FIRST + 140);
+	stop();
+	CHECK_INT(count("span-3-8192", ".mdb", path, sizeof(path)), 1);
+	CHECK_INT(count("span-3-8256", ".mdb", last, sizeof(last)), 1);
+	run("cp %/span-3-8256-* %/other && cp %/other %/span-3-8192-*");
+	run("rm %/other");
+	CHECK_INT(sum(), 760);
+	CHECK_INT(lacking(), 64);
+	CHECK_INT(problems(), 1);
+	CHECK_OK(start()); /* and when it is merged */
+	fill(FIRST + 140, FIRST + 300);
+	stop();
+	CHECK_INT(sum(), 3000 - 640);
+	CHECK_INT(lacking(), 64);
+	run("rm -rf %");
+}
+
+TEST(repair_takes_no_copy_of_another_file)
+{
+	char path[200];
+
+	begin();
+	fill(FIRST, FIRST + 140);
+	stop();
+	run("cp %/span-3-8256-* %/other && mv %/other %/span-3-8192-*");
+	damage_manifest();
+	CHECK_INT(repair().damaged, 1);
+	CHECK_INT(count("span-3", ".mdb.bad", path, sizeof(path)), 1);
+	CHECK_INT(sum(), 760);
+	CHECK_INT(lacking(), 64);
+	run("rm -rf %");
+}
+
 int
 main(void)
 {
@@ -482,5 +521,7 @@ main(void)
 	RUN(what_a_crash_left_does_not_stop_the_next_start);
 	RUN(without_the_list_of_ids_the_store_goes_on);
 	RUN(a_flipped_bit_in_the_list_of_ids_is_said);
+	RUN(a_copy_of_another_file_is_damage);
+	RUN(repair_takes_no_copy_of_another_file);
 	return test_done();
 }
