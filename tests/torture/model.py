@@ -15,6 +15,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
 import mlb  # noqa: E402
 
 
+# Older stores have other words for the unit of answers.
+UNITS = {'objects': 'count'}
+
+
 def accepts(value, op, wanted):
     if op in ('=', '!='):
         return (value == wanted) == (op == '=')
@@ -124,7 +128,7 @@ class Model:
             if seen == 0:
                 continue
             d = s['desc']
-            p.unit, p.kind = d['unit'], d['kind']
+            p.unit, p.kind = UNITS.get(d['unit'], d['unit']), d['kind']
             p.series += 1
             p.periods.add(d['period'])
             source = (d['name'], d['unit'], tuple(d['labels'].items()))
