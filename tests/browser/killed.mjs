@@ -50,8 +50,9 @@ const tests = [
       assert(asked <= 3, 'not before it has asked ' + asked + ' times');
       keep('SIGCONT');
       assert(/leveldb::/.test(await flame(page)), 'the history went');
-      await until(async () => /Healthy/.test(await pill(page)), 40000,
-        'healthy again');
+      /* whatever else runs on the host may have stacks that are not whole */
+      await until(async () => /Healthy|not whole/.test(await pill(page)) &&
+        !/no collector|nothing for/.test(await pill(page)), 40000, 'healthy again');
     })],
   ['everything stops: what was shown stays, not a demo, and Live again',
     () => withPage(browser, { allowed: NET }, async (page) => {
