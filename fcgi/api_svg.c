@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "fcgi/context.h"
 #include "fcgi/format/flamesvg.h"
@@ -15,6 +14,7 @@
 #include "fcgi/profile_page.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
+#include "fcgi/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
@@ -44,18 +44,6 @@ svg_page_parse(const struct request *rq, struct flamesvg_options *o)
 	return NULL;
 }
 
-static void
-svg_put_time(struct buf *out, int64_t ns)
-{
-	time_t t = (time_t)(ns / NS_PER_S);
-	char text[40];
-	struct tm tm;
-
-	if (gmtime_r(&t, &tm) != NULL &&
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
-		buf_printf(out, "%s", text);
-}
-
 void
 svg_page_put_range(struct buf *out, const struct profile_page *page)
 {
@@ -63,9 +51,9 @@ svg_page_put_range(struct buf *out, const struct profile_page *page)
 	bool known;
 
 	buf_printf(out, "%s, ", page->query);
-	svg_put_time(out, page->profile->from_ns);
+	timespec_put(out, page->profile->from_ns);
 	buf_printf(out, " to ");
-	svg_put_time(out, page->profile->until_ns);
+	timespec_put(out, page->profile->until_ns);
 	buf_printf(out, " UTC, ");
 	known = profile_samples(page->profile, 0, &samples);
 	profile_page_put_amount(out, page->profile,

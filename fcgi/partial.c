@@ -1,8 +1,10 @@
+/*
+ * What an answer lacks, in each form that an answer can say it.
+ */
 #include "partial.h"
 
-#include <time.h>
-
 #include "fcgi/format/writer.h"
+#include "fcgi/timespec.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/store.h"
@@ -94,18 +96,6 @@ partial_put_header(struct buf *out, struct store *s)
 		buf_printf(out, "; and %zu more", n - HEADER_MAX);
 }
 
-static void
-partial_put_time(struct buf *out, int64_t ns)
-{
-	time_t t = (time_t)(ns / NS_PER_S);
-	char text[40];
-	struct tm tm;
-
-	if (gmtime_r(&t, &tm) != NULL &&
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
-		buf_printf(out, "%s", text);
-}
-
 void
 partial_put_words(struct buf *out, struct store *s, int64_t from_ns,
     int64_t until_ns)
@@ -118,9 +108,9 @@ partial_put_words(struct buf *out, struct store *s, int64_t from_ns,
 		    told++ >= WORDS_MAX)
 			continue;
 		buf_printf(out, told == 1 ? "lacks " : "; ");
-		partial_put_time(out, m[i].from_ns);
+		timespec_put(out, m[i].from_ns);
 		buf_printf(out, " to ");
-		partial_put_time(out, m[i].until_ns);
+		timespec_put(out, m[i].until_ns);
 		buf_printf(out, " UTC: ");
 		partial_put_why(out, m[i].why);
 	}

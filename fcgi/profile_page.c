@@ -5,13 +5,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fcgi/context.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
+#include "fcgi/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
@@ -340,18 +340,6 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	writer_str(w, p->kind ? series_kind_name(p->kind) : "flow");
 }
 
-static void
-profile_page_put_time(struct buf *out, int64_t ns)
-{
-	time_t t = (time_t)(ns / NS_PER_S);
-	char text[40];
-	struct tm tm;
-
-	if (gmtime_r(&t, &tm) != NULL &&
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
-		buf_printf(out, "%s", text);
-}
-
 void
 profile_page_put_title(struct buf *out, const struct profile_page *page)
 {
@@ -360,9 +348,9 @@ profile_page_put_title(struct buf *out, const struct profile_page *page)
 	bool known;
 
 	buf_printf(out, "%s   ", page->query);
-	profile_page_put_time(out, p->from_ns);
+	timespec_put(out, p->from_ns);
 	buf_printf(out, " to ");
-	profile_page_put_time(out, p->until_ns);
+	timespec_put(out, p->until_ns);
 	buf_printf(out, " UTC   ");
 	known = flame_samples(page->flame, 0, &samples);
 	profile_page_put_amount(out, p, page->flame->total,

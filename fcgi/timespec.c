@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
+#include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
@@ -304,4 +306,16 @@ timespec_parse_duration(const char *text, int64_t *ns)
 	if (e == NULL && *ns > TIMESPEC_MAX)
 		e = timespec_bad(text, p, "too long a time");
 	return e;
+}
+
+void
+timespec_put(struct buf *out, int64_t ns)
+{
+	time_t t = (time_t)(ns / NS_PER_S);
+	char text[40];
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+		buf_printf(out, "%s", text);
 }

@@ -15,6 +15,7 @@
 
 #include <stdint.h>
 
+struct buf;
 struct err;
 
 /* The end of time, in the year 2248: sums with steps do not overflow. */
@@ -32,5 +33,8 @@ const struct err *timespec_parse_range(const char *from, const char *until,
 /* A length of time, "10s", "1m30s" or plain seconds, "0.5"; above 0, at most
  * TIMESPEC_MAX. */
 const struct err *timespec_parse_duration(const char *text, int64_t *ns);
+
+/* As headings have it: "2026-11-21 10:00:00", UTC, whole seconds. */
+void timespec_put(struct buf *out, int64_t ns);
 
 #endif
