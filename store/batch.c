@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "batch_private.h"
+#include "histogram.h"
 
 /* Makes room for one more element of a growing array. */
 bool

@@ -105,16 +105,6 @@ struct batch_block {
 	int64_t last_ns;    /* after the slot's start */
 };
 
-/*
- * Log-linear buckets: values below 128 have one each, then 128 to a power of
- * two, so that a bucket is at most 1/128 = 0.78 % wide.  Negative values
- * count as 0.
- */
-#define HISTOGRAM_BUCKETS 7296 /* histogram_bucket(INT64_MAX) + 1 */
-uint32_t histogram_bucket(int64_t value);
-/* The smallest value of a bucket, and that of the next one. */
-int64_t histogram_low(uint32_t bucket);
-
 struct batch_fact {
 	int64_t time_ns;
 	uint8_t kind;

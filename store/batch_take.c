@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "batch_private.h"
+#include "histogram.h"
 
 /* One past the highest numbers that a record may use. */
 static size_t

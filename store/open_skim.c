@@ -6,6 +6,7 @@
 #include "openspan.h"
 
 #include "base/err.h"
+#include "histogram.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "batch.h"
 #include "purge_request.h"
-#include "store.h"
 
 #include <errno.h>
 #include <inttypes.h>

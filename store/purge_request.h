@@ -31,6 +31,14 @@ struct purge_request {
 };
 
 /* Appends the record.  ERR_LIMIT 413 for a selector that is too long. */
+/* What it did. */
+struct purge_report {
+	uint64_t files;  /* rewritten or removed */
+	uint64_t bytes;  /* given back to the file system */
+	bool widened;    /* where retention has left the summary alone, whole
+	                  * blocks of it went, beyond the range */
+};
+
 const struct err *purge_request_encode(const struct purge_request *r,
     struct buf *out);
 

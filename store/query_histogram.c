@@ -4,6 +4,7 @@
 #include "query_steps.h"
 
 #include "base/err.h"
+#include "histogram.h"
 
 #include <stdlib.h>
 

@@ -11,6 +11,7 @@
 
 #include "batch_private.h"
 #include "format.h"
+#include "histogram.h"
 
 /* ---- facts and the streams ---- */
 

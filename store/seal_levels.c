@@ -5,6 +5,7 @@
 #include "seal_private.h"
 
 #include "base/err.h"
+#include "histogram.h"
 
 #include <stdlib.h>
 

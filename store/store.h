@@ -25,6 +25,7 @@
 
 #include "base/buf.h"
 #include "batch.h"
+#include "purge_request.h"
 #include "series.h"
 
 struct err;
@@ -97,13 +98,6 @@ void store_say_trouble(struct store_writer *w, const char *why);
 
 /* Syncs, waits for the background work, releases the lock.  NULL is fine. */
 const struct err *store_writer_close(struct store_writer *w);
-
-struct purge_report {
-	uint64_t files;  /* rewritten or removed */
-	uint64_t bytes;  /* given back to the file system */
-	bool widened;    /* where retention has left the summary alone, whole
-	                  * blocks of it went, beyond the range */
-};
 
 struct purge_query {
 	const struct selector *selector;

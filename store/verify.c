@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "dbfile.h"
 #include "format.h"
+#include "histogram.h"
 #include "ids.h"
 #include "journal.h"
 #include "manifest.h"

@@ -1,6 +1,7 @@
 #include "verify_summary.h"
 
 #include "base/err.h"
+#include "histogram.h"
 
 #include <stdlib.h>
 #include <string.h>

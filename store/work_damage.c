@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dbfile.h"
+#include "histogram.h"
 
 /* May a file's damage be the cause, and not want of something? */
 static bool

@@ -3,6 +3,7 @@
  * refused.
  */
 #include "store/batch.h"
+#include "store/histogram.h"
 #include "store/base/err.h"
 #include "test.h"
 
