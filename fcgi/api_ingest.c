@@ -213,7 +213,7 @@ ingest_foreign(struct ingest *in, const char *name)
 	if ((e = ingest_new_stacks(in)) != NULL)
 		return e;
 	return foreign_parse(in->stacks, name, in->rq->body.data,
-	    in->rq->body.len, INGEST_PLAIN_MAX);
+	    in->rq->body.len, REQUEST_PLAIN_MAX);
 }
 
 static const struct err *
@@ -329,7 +329,7 @@ ingest_unpack(struct request *rq)
 	if (!gzip_looks(rq->body.data, rq->body.len))
 		return NULL;
 	e = gzip_inflate(&plain, rq->body.data, rq->body.len,
-	    INGEST_PLAIN_MAX);
+	    REQUEST_PLAIN_MAX);
 	buf_fini(&rq->body);
 	rq->body = plain;
 	return e;
@@ -452,7 +452,7 @@ api_ingest(struct context *c, struct request *rq, struct response *rs)
 	const struct err *e;
 
 	if ((e = ingest_params(&in)) == NULL &&
-	    (e = ingest_decode(rq)) == NULL &&
+	    (e = request_unpack(rq)) == NULL &&
 	    (e = ingest_unpack(rq)) == NULL && (e = ingest_parse(&in)) == NULL)
 		e = stacks_error(in.stacks);
 	if (e == NULL)

@@ -152,7 +152,7 @@ api_push(struct context *c, struct request *rq, struct response *rs)
 	struct arena arena;
 	const struct err *e;
 
-	arena_init(&arena, INGEST_PLAIN_MAX * 2u);
+	arena_init(&arena, REQUEST_PLAIN_MAX * 2u);
 	e = push_take(c, rq, rs, &arena);
 	arena_fini(&arena);
 	if (e != NULL)

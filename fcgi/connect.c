@@ -10,7 +10,6 @@
 #include "fcgi/format/arena.h"
 #include "fcgi/format/protojson.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/ingest.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "store/base/err.h"
@@ -38,7 +37,7 @@ connect_read(struct request *rq, struct arena *a,
 		return err_new(ERR_REQUEST, 415, "Content-Type \"%.60s\": "
 		    TYPE_PROTO " and " TYPE_JSON " are known",
 		    rq->content_type);
-	if ((e = ingest_decode(rq)) != NULL)
+	if ((e = request_unpack(rq)) != NULL)
 		return e;
 	if (!proto)
 		return protojson_parse(a, d, rq->body.len > 0

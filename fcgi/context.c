@@ -6,8 +6,6 @@
 
 #include <errno.h>
 
-#include "fcgi/graph_cache.h"
-#include "fcgi/kept.h"
 #include "fcgi/settings.h"
 #include "fcgi/watch.h"
 #include "store/base/clock.h"
@@ -26,13 +24,10 @@ void
 context_fini(struct context *c)
 {
 	store_close(c->store);
-	graph_cache_free(c->graphs);
-	kept_free(c->kept);
 	post_close(c->post);
 	tally_fini(&c->ingest.totals);
 	told_fini(&c->told);
 	c->store = NULL;
-	c->graphs = NULL;
 }
 
 static const struct err *

@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "fcgi/context.h"
-#include "fcgi/format/gzip.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/push.h"
 #include "fcgi/request.h"
@@ -26,7 +24,8 @@
 #define INGEST_TELL_NS NS_PER_S /* between two tellings of refusals */
 #define INGEST_RETRY_NS (5 * NS_PER_S)
 
-void
+/* `why` is a constant. */
+static void
 ingest_refuse(struct context *c, const char *why)
 {
 	struct context_ingest *t = &c->ingest;
@@ -46,25 +45,6 @@ ingest_refuse_for(struct context *c, const struct err *e)
 	    e->code == 429 ? "overload" : e->code == 413 ? "too large" :
 	    e->domain == ERR_REQUEST && e->code >= 400 && e->code < 500 ?
 	    "bad request" : "not taken");
-}
-
-const struct err *
-ingest_decode(struct request *rq)
-{
-	struct buf plain = {0};
-	const struct err *e;
-
-	if (rq->content_encoding[0] == '\0' ||
-	    strcasecmp(rq->content_encoding, "identity") == 0)
-		return NULL;
-	if (strcasecmp(rq->content_encoding, "gzip") != 0)
-		return err_new(ERR_REQUEST, 415, "Content-Encoding \"%.40s\": "
-		    "gzip and identity are known", rq->content_encoding);
-	e = gzip_inflate(&plain, rq->body.data, rq->body.len,
-	    INGEST_PLAIN_MAX);
-	buf_fini(&rq->body);
-	rq->body = plain;
-	return e;
 }
 
 /* A store's slots are as long as it lives: it is not looked at again before

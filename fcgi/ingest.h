@@ -19,24 +19,16 @@ struct request;
 struct response;
 struct stacks;
 
-/* The most that a body may be when it is unpacked. */
-#define INGEST_PLAIN_MAX (64u << 20)
+/* The most that a pprof may be when it is unpacked. */
 #define INGEST_PPROF_MAX (32u << 20)
 
-/* Counts a request that is refused; `why` is a constant. */
-void ingest_refuse(struct context *c, const char *why);
-
-/* The same by what it was answered with. */
+/* Counts a request that was refused, by what it was answered with. */
 void ingest_refuse_for(struct context *c, const struct err *e);
 
 /* Tells the store what was refused, where no push has taken it along: at most
  * once a second.  In how many milliseconds to call again; -1: nothing is
  * left.  `last`: the worker ends. */
 int ingest_tell(struct context *c, bool last);
-
-/* Takes off Content-Encoding; the body is what it was then.  Errors:
- * ERR_REQUEST 415, 413, 422. */
-const struct err *ingest_decode(struct request *rq);
 
 /* A push that is going to this context's store, with the id of the request;
  * `kept`: of kept_stacks().  Errors: ERR_REQUEST 503 while there is no

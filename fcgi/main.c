@@ -17,6 +17,7 @@
 #include "fcgi/sandbox.h"
 #include "fcgi/serve.h"
 #include "fcgi/settings.h"
+#include "fcgi/site.h"
 #include "fcgi/version.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -175,7 +176,7 @@ static int
 run_worker(void *arg, unsigned number)
 {
 	const struct options *o = arg;
-	struct serve_options serve = {o->socket, o->store_dir, &o->settings,
+	struct serve_options serve = {&site, o->socket, o->store_dir, &o->settings,
 	    o->pool, (long)o->max_requests, number};
 
 	limit_memory(o->settings.memory_bytes);

@@ -1,5 +1,5 @@
 /*
- * Query strings and typed parameters.
+ * Query strings, typed parameters, packed bodies.
  */
 #include "request.h"
 
@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "fcgi/format/gzip.h"
 #include "fcgi/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -294,4 +296,23 @@ request_range_of(const struct request *rq, const char *from,
 	if (*until_ns > REQUEST_UNTIL_MAX)
 		*until_ns = REQUEST_UNTIL_MAX;
 	return request_check_range(from, until, *from_ns, *until_ns);
+}
+
+const struct err *
+request_unpack(struct request *rq)
+{
+	struct buf plain = {0};
+	const struct err *e;
+
+	if (rq->content_encoding[0] == '\0' ||
+	    strcasecmp(rq->content_encoding, "identity") == 0)
+		return NULL;
+	if (strcasecmp(rq->content_encoding, "gzip") != 0)
+		return err_new(ERR_REQUEST, 415, "Content-Encoding \"%.40s\": "
+		    "gzip and identity are known", rq->content_encoding);
+	e = gzip_inflate(&plain, rq->body.data, rq->body.len,
+	    REQUEST_PLAIN_MAX);
+	buf_fini(&rq->body);
+	rq->body = plain;
+	return e;
 }

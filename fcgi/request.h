@@ -24,6 +24,7 @@ struct err;
 #define REQUEST_PATH_MAX 8192u
 #define REQUEST_BODY_MAX (1u << 20) /* where a route says nothing */
 #define INGEST_BODY_MAX (64u << 20)
+#define REQUEST_PLAIN_MAX (64u << 20) /* of a body when it is unpacked */
 /* The end of time, in the year 2248: sums with slots do not overflow. */
 #define REQUEST_UNTIL_MAX TIMESPEC_MAX
 
@@ -54,6 +55,10 @@ struct request {
 const struct err *request_init(struct request *rq, const char *method,
     char *uri, const char *prefix, const char *query, int64_t now_ns);
 void request_fini(struct request *rq);
+
+/* Takes off Content-Encoding; the body is what it was then.  Errors:
+ * ERR_REQUEST 415, 413, 422. */
+const struct err *request_unpack(struct request *rq);
 
 /* The value of a parameter, or NULL when it is absent or empty. */
 const char *request_text(const struct request *rq, const char *name);

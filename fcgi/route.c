@@ -1,103 +1,19 @@
 /*
- * The table of routes and its only reader.
+ * From a request to its page, by a table of routes.
  */
 #include "route.h"
 
 #include <string.h>
 
-#include "fcgi/connect.h"
 #include "fcgi/context.h"
 #include "fcgi/guard.h"
-#include "fcgi/ingest.h"
-#include "fcgi/pages.h"
 #include "fcgi/partial.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
 #include "store/base/err.h"
 
-#define PROFILE_PARAMS                                                         \
-	"query from until max-nodes focus ignore collapse reverse min-width "  \
-	"strict"
-#define PICTURE_PARAMS PROFILE_PARAMS " width title orientation"
-#define WHOLE_PARAMS "query from until focus ignore collapse strict"
-#define PAIR_PARAMS                                                            \
-	"query from until query-b from-b until-b normalise requests strict"
-#define PAIR_PICTURE_PARAMS                                                    \
-	PAIR_PARAMS " max-nodes focus ignore collapse reverse min-width "      \
-		    "width title orientation widths"
-#define INGEST_PARAMS                                                          \
-	"name from until sampleRate spyName units aggregationType format"
-#define RENDER_PARAMS                                                          \
-	"query name from until format max-nodes maxNodes groupBy strict"
-#define RENDER_DIFF_PARAMS                                                     \
-	"leftQuery leftFrom leftUntil rightQuery rightFrom rightUntil "        \
-	"max-nodes maxNodes format strict"
-#define GRAPH_PARAMS "target depth"
 #define ROUTE_TRIES 3 /* while damage comes to light */
-
-const struct route routes[] = {
-    {"GET", "/api/v1/health", POOL_HEALTH, api_health, ""},
-    {"GET", "/api/v1/services", POOL_QUERY, api_services,
-        "from until strict"},
-    {"GET", "/api/v1/series", POOL_QUERY, api_series,
-        "query from until step fn strict"},
-    {"GET", "/api/v1/percentiles", POOL_QUERY, api_percentiles,
-        "query from until step strict"},
-    {"GET", "/api/v1/flamegraph.json", POOL_QUERY, api_flamegraph,
-        PROFILE_PARAMS},
-    {"GET", "/api/v1/flamegraph.svg", POOL_QUERY, api_flamegraph_svg,
-        PICTURE_PARAMS},
-    {"GET", "/api/v1/flamegraph.png", POOL_QUERY, api_flamegraph_png,
-        PICTURE_PARAMS " scale"},
-    {"GET", "/api/v1/flamegraph.html", POOL_QUERY, api_flamegraph_html,
-        PICTURE_PARAMS},
-    {"GET", "/api/v1/flamegraph.folded", POOL_QUERY, api_flamegraph_folded,
-        WHOLE_PARAMS " bare"},
-    {"GET", "/api/v1/flamegraph.speedscope.json", POOL_QUERY,
-        api_flamegraph_speedscope, WHOLE_PARAMS},
-    {"GET", "/api/v1/flamegraph.pprof", POOL_QUERY, api_flamegraph_pprof,
-        "query from until strict"},
-    {"GET", "/api/v1/table.csv", POOL_QUERY, api_table_csv, WHOLE_PARAMS},
-    {"GET", "/api/v1/table.json", POOL_QUERY, api_table,
-        WHOLE_PARAMS " sort limit function step places search"},
-    {"GET", "/api/v1/sandwich.json", POOL_QUERY, api_sandwich,
-        WHOLE_PARAMS " max-nodes function"},
-    {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,
-        PAIR_PARAMS " max-nodes focus ignore collapse reverse sort limit "
-                    "search"},
-    {"GET", "/api/v1/diff.svg", POOL_QUERY, api_diff_svg,
-        PAIR_PICTURE_PARAMS},
-    {"GET", "/api/v1/diff.html", POOL_QUERY, api_diff_html,
-        PAIR_PICTURE_PARAMS},
-    {"GET", "/api/v1/compare.json", POOL_QUERY, api_compare,
-        "query from until from-b until-b requests show limit strict"},
-    {"GET", "/api/v1/runs", POOL_QUERY, api_runs_get, "name strict"},
-    {"POST", "/api/v1/runs", POOL_QUERY, api_runs_post, ""},
-    {"GET", "/api/v1/graph.json", POOL_QUERY, api_graph_json, GRAPH_PARAMS},
-    {"GET", "/api/v1/graph.dot", POOL_QUERY, api_graph_dot, GRAPH_PARAMS},
-    {"GET", "/api/v1/graph.svg", POOL_QUERY, api_graph_svg, GRAPH_PARAMS},
-    {"GET", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_get, ""},
-    {"PUT", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_put, ""},
-    {"GET", "/metrics", POOL_HEALTH, api_metrics, "strict"},
-    {"POST", "/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
-    {"POST", "/pyroscope/ingest", POOL_INGEST, api_ingest, INGEST_PARAMS},
-    {"POST", "/push.v1.PusherService/Push", POOL_INGEST, api_push, ""},
-    {"GET", "/render", POOL_QUERY, api_render, RENDER_PARAMS},
-    {"GET", "/pyroscope/render", POOL_QUERY, api_render, RENDER_PARAMS},
-    {"GET", "/render-diff", POOL_QUERY, api_render_diff, RENDER_DIFF_PARAMS},
-    {"GET", "/pyroscope/render-diff", POOL_QUERY, api_render_diff,
-        RENDER_DIFF_PARAMS},
-    {"GET", "/labels", POOL_QUERY, api_labels, "query strict"},
-    {"GET", "/label-values", POOL_QUERY, api_label_values,
-        "label query strict"},
-    {"GET", "/pyroscope/label-values", POOL_QUERY, api_label_values,
-        "label query strict"},
-    {"GET", "/api/apps", POOL_QUERY, api_apps, "strict"},
-    {"POST", "/querier.v1.QuerierService/", POOL_QUERY, api_querier, ""},
-};
-
-const size_t n_routes = sizeof(routes) / sizeof(routes[0]);
 
 static const char *const pools[] = {"query", "health", "ingest", "playground",
     "all"};
@@ -137,37 +53,38 @@ route_has_method(const struct route *r, const char *method)
 	    (strcmp(r->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
 }
 
-/* Bodies that may be larger than REQUEST_BODY_MAX. */
-static const struct {
-	const char *path;
-	size_t max;
-} bodies[] = {
-    {"/ingest", INGEST_BODY_MAX},
-    {"/pyroscope/ingest", INGEST_BODY_MAX},
-    {"/push.v1.PusherService/Push", INGEST_BODY_MAX},
-};
+/* The first route of a path; NULL: none. */
+static const struct route *
+route_of(const struct site *site, const char *path)
+{
+	for (size_t i = 0; i < site->n_routes; i++)
+		if (route_has_path(&site->routes[i], path))
+			return &site->routes[i];
+	return NULL;
+}
 
 size_t
-route_body_max(const char *path)
+route_body_max(const struct site *site, const char *path)
 {
-	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
-		if (strcmp(bodies[i].path, path) == 0)
-			return bodies[i].max;
-	return REQUEST_BODY_MAX;
+	const struct route *r = route_of(site, path);
+
+	return r != NULL && r->body_max != 0 ? r->body_max : REQUEST_BODY_MAX;
 }
 
 /* A path with two methods has both in its Allow line. */
 static const char *
-route_allow(const char *path)
+route_allow(const struct site *site, const char *path)
 {
 	bool get = false, put = false, post = false;
 
-	for (size_t i = 0; i < n_routes; i++) {
-		if (!route_has_path(&routes[i], path))
+	for (size_t i = 0; i < site->n_routes; i++) {
+		const struct route *r = &site->routes[i];
+
+		if (!route_has_path(r, path))
 			continue;
-		if (strcmp(routes[i].method, "GET") == 0)
+		if (strcmp(r->method, "GET") == 0)
 			get = true;
-		else if (strcmp(routes[i].method, "PUT") == 0)
+		else if (strcmp(r->method, "PUT") == 0)
 			put = true;
 		else
 			post = true;
@@ -183,16 +100,12 @@ route_allow(const char *path)
  * has asked is about to give up, or has.  A push would be stored after its
  * sender was told that it was not. */
 static const struct err *
-route_in_time(const struct route *r, struct context *c,
-    const struct request *rq, struct response *rs)
+route_in_time(const struct request *rq, struct response *rs)
 {
 	const struct err *e = guard_waited(rq);
 
-	if (e == NULL)
-		return NULL;
-	rs->retry_after_s = 5;
-	if (r->pool == POOL_INGEST)
-		ingest_refuse(c, "overload");
+	if (e != NULL)
+		rs->retry_after_s = 5;
 	return e;
 }
 
@@ -200,7 +113,7 @@ route_in_time(const struct route *r, struct context *c,
 static bool
 route_is_query(const struct route *r)
 {
-	return r->page == api_querier || strstr(r->params, "strict") != NULL;
+	return r->reads || strstr(r->params, "strict") != NULL;
 }
 
 /*
@@ -247,19 +160,18 @@ route_mark_partial(const struct context *c, int64_t strict,
 }
 
 static const struct err *
-route_run(const struct route *r, struct context *c, struct request *rq,
-    struct response *rs)
+route_run(const struct site *site, const struct route *r, struct context *c,
+    struct request *rq, struct response *rs)
 {
-	const struct err *e = route_in_time(r, c, rq, rs);
+	const struct err *e = route_in_time(rq, rs);
 	int64_t strict = 0;
 
 	if (e == NULL && strstr(r->params, "strict") != NULL)
 		e = request_int(rq, "strict", 0, 1, 0, &strict);
-	if (e == NULL) {
+	if (e == NULL)
 		e = route_ask(r, c, rq, rs);
-		if (e != NULL && r->pool == POOL_INGEST)
-			ingest_refuse_for(c, e);
-	}
+	if (e != NULL && r->pool == POOL_INGEST)
+		site->refused(c, e);
 	if (e == NULL && route_is_query(r))
 		e = route_mark_partial(c, strict, rs);
 	if (e != NULL)
@@ -274,16 +186,16 @@ route_run(const struct route *r, struct context *c, struct request *rq,
 }
 
 static const struct err *
-route_answer(struct context *c, enum pool pool, struct request *rq,
-    struct response *rs)
+route_answer(const struct site *site, struct context *c, enum pool pool,
+    struct request *rq, struct response *rs)
 {
 	bool path_known = false;
 	const struct err *e = guard_request(c->settings->hosts, rq);
 
 	if (e != NULL)
 		return e;
-	for (size_t i = 0; i < n_routes; i++) {
-		const struct route *r = &routes[i];
+	for (size_t i = 0; i < site->n_routes; i++) {
+		const struct route *r = &site->routes[i];
 
 		if (!route_has_path(r, rq->path))
 			continue;
@@ -292,45 +204,45 @@ route_answer(struct context *c, enum pool pool, struct request *rq,
 			    "served by the pool \"%s\", this is \"%s\"",
 			    pool_name(r->pool), pool_name(pool));
 		if (route_has_method(r, rq->method))
-			return route_run(r, c, rq, rs);
+			return route_run(site, r, c, rq, rs);
 		path_known = true;
 	}
 	if (!path_known)
 		return err_new(ERR_REQUEST, 404, "no such path: \"%.200s\"",
 		    rq->path);
-	rs->allow = route_allow(rq->path);
+	rs->allow = route_allow(site, rq->path);
 	return err_new(ERR_REQUEST, 405, "%s is not for this path",
 	    rq->method);
 }
 
-static bool
-route_is_querier(const char *path)
-{
-	return strncmp(path, "/querier.v1.", 12) == 0;
-}
-
-/* Below these, errors are Connect's. */
-static bool
-route_is_connect(const char *path)
-{
-	return strncmp(path, "/push.v1.", 9) == 0 || route_is_querier(path);
-}
-
 bool
-route_only_reads(const struct request *rq)
+route_only_reads(const struct site *site, const struct request *rq)
 {
+	const struct route *r = route_of(site, rq->path);
+
 	return strcmp(rq->method, "GET") == 0 ||
-	    strcmp(rq->method, "HEAD") == 0 || route_is_querier(rq->path);
+	    strcmp(rq->method, "HEAD") == 0 || (r != NULL && r->reads);
+}
+
+/* How errors are written below a path. */
+static route_error_fn *
+route_error_of(const struct site *site, const char *path)
+{
+	for (size_t i = 0; i < site->n_errors; i++)
+		if (strncmp(path, site->errors[i].below,
+		    strlen(site->errors[i].below)) == 0)
+			return site->errors[i].write;
+	return response_error;
 }
 
 void
-route_dispatch(struct context *c, enum pool pool, struct request *rq,
-    struct response *rs)
+route_dispatch(const struct site *site, struct context *c, enum pool pool,
+    struct request *rq, struct response *rs)
 {
-	const struct err *e = route_answer(c, pool, rq, rs);
+	const struct err *e = route_answer(site, c, pool, rq, rs);
 
-	if (e != NULL && route_is_connect(rq->path) && rs->allow == NULL)
-		connect_error(rs, e);
+	if (e != NULL && rs->allow == NULL)
+		route_error_of(site, rq->path)(rs, e);
 	else if (e != NULL)
 		response_error(rs, e);
 }

@@ -1,6 +1,5 @@
 /*
- * From a request to its page: one static table.  It is also what the manual
- * page memlens-api.7 is compared with.
+ * From a request to its page, by the table of a site (site.c).
  */
 #ifndef FCGI_ROUTE_H
 #define FCGI_ROUTE_H
@@ -41,19 +40,41 @@ struct route {
 	enum pool pool;
 	route_fn *page;
 	const char *params; /* names, separated by blanks */
+	size_t body_max;    /* bytes; 0: REQUEST_BODY_MAX */
+	bool reads;         /* a POST that changes nothing */
 };
 
-extern const struct route routes[];
-extern const size_t n_routes;
+/* Writes an error as an answer. */
+typedef void route_error_fn(struct response *rs, const struct err *e);
+
+struct route_errors {
+	const char *below; /* begin of paths */
+	route_error_fn *write;
+};
+
+/* All that is served, and what the rest of a worker's life needs of it. */
+struct site {
+	const struct route *routes;
+	size_t n_routes;
+	const struct route_errors *errors; /* others: response_error() */
+	size_t n_errors;
+	/* A request of POOL_INGEST was refused with this. */
+	void (*refused)(struct context *c, const struct err *e);
+	/* Nobody asks: does what is due; in how many milliseconds to call
+	 * again, -1: not before another request. */
+	int (*idle)(struct context *c);
+	/* The worker ends: frees what pages keep in the context. */
+	void (*end)(struct context *c);
+};
 
 /* How many bytes a body may have for a path, known or not. */
-size_t route_body_max(const char *path);
+size_t route_body_max(const struct site *site, const char *path);
 
 /* Does a request change nothing, so that nobody minds when it is dropped? */
-bool route_only_reads(const struct request *rq);
+bool route_only_reads(const struct site *site, const struct request *rq);
 
 /* Answers a request; errors, unknown paths and methods included. */
-void route_dispatch(struct context *c, enum pool pool, struct request *rq,
-    struct response *rs);
+void route_dispatch(const struct site *site, struct context *c,
+    enum pool pool, struct request *rq, struct response *rs);
 
 #endif

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "fcgi/context.h"
-#include "fcgi/ingest.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
@@ -93,12 +92,13 @@ serve_host(const FCGX_Request *f)
 
 /* What a page needs of the body; one over the bound is not read at all. */
 static const struct err *
-serve_read_body(FCGX_Request *f, struct request *rq)
+serve_read_body(const struct site *site, FCGX_Request *f,
+    struct request *rq)
 {
 	const char *text = serve_param(f, "CONTENT_LENGTH");
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
-	size_t max = route_body_max(rq->path);
+	size_t max = route_body_max(site, rq->path);
 	int got;
 
 	if (*text == '\0' || n == 0)
@@ -119,7 +119,7 @@ serve_read_body(FCGX_Request *f, struct request *rq)
 }
 
 static const struct err *
-serve_read(FCGX_Request *f, struct request *rq)
+serve_read(const struct site *site, FCGX_Request *f, struct request *rq)
 {
 	char *uri = FCGX_GetParam("REQUEST_URI", f->envp);
 	const struct err *e;
@@ -141,7 +141,7 @@ serve_read(FCGX_Request *f, struct request *rq)
 	rq->content_encoding = serve_param(f, "HTTP_CONTENT_ENCODING");
 	rq->idempotency_key = serve_param(f, "HTTP_IDEMPOTENCY_KEY");
 	rq->sent = serve_param(f, "MEMLENS_SENT");
-	return serve_read_body(f, rq);
+	return serve_read_body(site, f, rq);
 }
 
 static void
@@ -168,32 +168,31 @@ serve_request(const struct serve_options *o, struct context *c,
 	const struct err *e;
 
 	response_init(&rs);
-	e = serve_read(f, &rq);
-	if (e == NULL && route_only_reads(&rq))
+	e = serve_read(o->site, f, &rq);
+	if (e == NULL && route_only_reads(o->site, &rq))
 		watch_begin(f->ipcFd);
 	if (e != NULL)
 		response_error(&rs, e);
 	else if (!gone())
-		route_dispatch(c, o->pool, &rq, &rs);
+		route_dispatch(o->site, c, o->pool, &rq, &rs);
 	if (e != NULL && o->pool == POOL_INGEST)
-		ingest_refuse_for(c, e);
+		o->site->refused(c, e);
 	if (!watch_end())
 		serve_write(f, &rs, strcmp(rq.method, "HEAD") == 0);
 	response_fini(&rs);
 	request_fini(&rq);
 }
 
-/* Until somebody connects; false: the worker is to end.  Meanwhile the store
- * is told what was refused. */
+/* Until somebody connects; false: the worker is to end. */
 static bool
-serve_wait(struct context *c, int stop, int socket)
+serve_wait(const struct serve_options *o, struct context *c, int stop)
 {
 	struct pollfd fds[2];
 
 	for (;;) {
 		fds[0] = (struct pollfd){.fd = stop, .events = POLLIN};
-		fds[1] = (struct pollfd){.fd = socket, .events = POLLIN};
-		if (poll(fds, 2, ingest_tell(c, false)) <= 0)
+		fds[1] = (struct pollfd){.fd = o->socket, .events = POLLIN};
+		if (poll(fds, 2, o->site->idle(c)) <= 0)
 			continue; /* another signal */
 		if (fds[0].revents != 0)
 			return false;
@@ -250,10 +249,10 @@ serve_run(const struct serve_options *o)
 	context_init(&c, o->settings, o->store_dir);
 	c.number = o->number;
 	for (long n = 0; got >= 0 && (o->max_requests == 0 ||
-	    n < o->max_requests) && serve_wait(&c, stop, o->socket); n += got)
+	    n < o->max_requests) && serve_wait(o, &c, stop); n += got)
 		got = serve_one(o, &c, &f);
 	FCGX_Free(&f, 1);
-	ingest_tell(&c, true);
+	o->site->end(&c);
 	context_fini(&c);
 	close(stop);
 	return got < 0;

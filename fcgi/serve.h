@@ -11,6 +11,7 @@
 struct settings;
 
 struct serve_options {
+	const struct site *site;
 	int socket; /* listening */
 	const char *store_dir;
 	const struct settings *settings;

@@ -11,6 +11,7 @@
 #include "fcgi/respond.h"
 #include "fcgi/route.h"
 #include "fcgi/settings.h"
+#include "fcgi/site.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "test.h"
@@ -148,7 +149,7 @@ ask(const char *method, const char *path, struct headers h)
 	rq.origin = h.origin != NULL ? h.origin : "";
 	rq.sec_fetch_site = h.site != NULL ? h.site : "";
 	rq.sent = h.sent != NULL ? h.sent : "";
-	route_dispatch(&c, POOL_ALL, &rq, &rs);
+	route_dispatch(&site, &c, POOL_ALL, &rq, &rs);
 	request_fini(&rq);
 	context_fini(&c);
 	buf_put_u8(&rs.body, 0);
@@ -170,8 +171,8 @@ TEST(every_route_asks_who_it_is)
 	const struct headers cross = {.host = "localhost:8080",
 	    .site = "cross-site"};
 
-	for (size_t i = 0; i < n_routes; i++) {
-		const struct route *r = &routes[i];
+	for (size_t i = 0; i < site.n_routes; i++) {
+		const struct route *r = &site.routes[i];
 		bool reads = strcmp(r->method, "GET") == 0;
 
 		CHECK_INT(ask(r->method, r->path, rebound), 403);
@@ -196,8 +197,8 @@ TEST(every_route_refuses_what_has_waited)
 {
 	const struct headers late = {.host = "localhost", .sent = "1000.5"};
 
-	for (size_t i = 0; i < n_routes; i++) {
-		CHECK_INT(ask(routes[i].method, routes[i].path, late), 429);
+	for (size_t i = 0; i < site.n_routes; i++) {
+		CHECK_INT(ask(site.routes[i].method, site.routes[i].path, late), 429);
 		CHECK(rs.retry_after_s > 0);
 	}
 }

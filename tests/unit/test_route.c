@@ -11,6 +11,7 @@
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
+#include "fcgi/site.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "test.h"
@@ -31,7 +32,7 @@ ask(const char *method, const char *path, enum pool pool)
 	response_init(&rs);
 	context_init(&c, &settings, "/nonexistent/store");
 	CHECK_OK(request_init(&rq, method, uri, NULL, NULL, clock_wall_ns()));
-	route_dispatch(&c, pool, &rq, &rs);
+	route_dispatch(&site, &c, pool, &rq, &rs);
 	request_fini(&rq);
 	context_fini(&c);
 	return rs.status;
@@ -66,10 +67,10 @@ TEST(pools_keep_to_themselves)
 
 TEST(no_route_twice)
 {
-	for (size_t i = 0; i < n_routes; i++)
-		for (size_t k = i + 1; k < n_routes; k++)
-			CHECK(strcmp(routes[i].path, routes[k].path) != 0 ||
-			    strcmp(routes[i].method, routes[k].method) != 0);
+	for (size_t i = 0; i < site.n_routes; i++)
+		for (size_t k = i + 1; k < site.n_routes; k++)
+			CHECK(strcmp(site.routes[i].path, site.routes[k].path) != 0 ||
+			    strcmp(site.routes[i].method, site.routes[k].method) != 0);
 }
 
 TEST(errors_are_three_members)
@@ -127,8 +128,8 @@ TEST(the_manual_knows_every_route)
 	char heading[200], params[200], *next, *name;
 
 	read_page("fcgi/memlens-api.7");
-	for (size_t i = 0; i < n_routes; i++) {
-		const struct route *r = &routes[i];
+	for (size_t i = 0; i < site.n_routes; i++) {
+		const struct route *r = &site.routes[i];
 		bool below = r->path[strlen(r->path) - 1] == '/';
 
 		snprintf(heading, sizeof(heading), ".Ss %s %s%s\n", r->method,

@@ -21,6 +21,7 @@
 
 #include "fcgi/listen.h"
 #include "fcgi/settings.h"
+#include "fcgi/site.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "test.h"
@@ -46,7 +47,7 @@ listen_end(void)
 static pid_t
 worker(bool traced)
 {
-	struct serve_options o = {listening, "/nonexistent", &settings,
+	struct serve_options o = {&site, listening, "/nonexistent", &settings,
 	    POOL_ALL, 0, 1};
 	pid_t pid = fork();
 

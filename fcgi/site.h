@@ -1,0 +1,11 @@
+/*
+ * What this worker serves: the only place that knows every page.
+ */
+#ifndef FCGI_SITE_H
+#define FCGI_SITE_H
+
+#include "fcgi/route.h"
+
+extern const struct site site;
+
+#endif
