@@ -3,54 +3,98 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "batch_private.h"
+#include "manifest.h"
 
 #define JOURNAL_SCAN 65536
 
-static void
-journal_header(struct buf *b, uint64_t first)
-{
-	buf_put(b, "MLJ2", 4);
-	buf_put_be64(b, first);
-	buf_put_be32(b, crc32c(0, b->data + b->len - 12, 12));
-}
+/* The form before, without a number. */
+#define JOURNAL_HEADER_2 16
 
 const struct err *
-journal_begin(int fd, uint64_t first, struct buf *copy)
+journal_begin(int fd, uint64_t first, uint64_t number, struct buf *copy)
 {
+	const uint8_t *header;
 	ssize_t n;
 
 	if (!buf_reserve(copy, JOURNAL_HEADER))
 		return err_nomem();
-	journal_header(copy, first);
-	n = write(fd, copy->data + copy->len - JOURNAL_HEADER, JOURNAL_HEADER);
+	header = copy->data + copy->len;
+	buf_put(copy, "MLJ3", 4);
+	buf_put_be64(copy, first);
+	buf_put_be64(copy, number);
+	buf_put_be32(copy, crc32c(0, header, JOURNAL_HEADER - 4));
+	n = write(fd, header, JOURNAL_HEADER);
 	if (n >= 0 && n != JOURNAL_HEADER)
 		errno = ENOSPC;
 	return n == JOURNAL_HEADER ? NULL : err_errno("journal");
 }
 
-const struct err *
-journal_first(int fd, uint64_t *first, bool *empty)
+/* Where the records begin; 0: the header is damaged. */
+static size_t
+journal_header(const uint8_t *bytes, size_t n, uint64_t *first,
+    uint64_t *number)
 {
-	uint8_t bytes[JOURNAL_HEADER];
+	bool numbered = memcmp(bytes, "MLJ3", 4) == 0;
+	size_t size = numbered ? JOURNAL_HEADER : JOURNAL_HEADER_2;
+	struct cur c = cur_of(bytes + 4, size - 4);
+
+	if (n < size || (!numbered && memcmp(bytes, "MLJ1", 4) != 0 &&
+	        memcmp(bytes, "MLJ2", 4) != 0))
+		return 0;
+	*first = cur_be64(&c);
+	*number = numbered ? cur_be64(&c) : 0;
+	return cur_be32(&c) == crc32c(0, bytes, size - 4) ? size : 0;
+}
+
+off_t
+journal_body(int fd)
+{
+	uint8_t bytes[JOURNAL_HEADER] = {0};
 	ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
-	struct cur c = cur_of(bytes + 4, sizeof(bytes) - 4);
+	uint64_t first, number;
+	size_t size = n < 0 ? 0
+	                    : journal_header(bytes, (size_t)n, &first, &number);
+
+	return size != 0 ? (off_t)size : JOURNAL_HEADER;
+}
+
+/* A header is written at once: what is shorter is none yet. */
+static bool
+journal_headless(const uint8_t *bytes, ssize_t n)
+{
+	return n < JOURNAL_HEADER_2 ||
+	    (n < JOURNAL_HEADER && memcmp(bytes, "MLJ3", 4) == 0);
+}
+
+const struct err *
+journal_first(int fd, const char *name, uint64_t *first, bool *empty)
+{
+	uint8_t bytes[JOURNAL_HEADER] = {0};
+	ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+	uint64_t number, named;
+	enum manifest_kind kind;
 
 	*first = 0;
-	*empty = n >= 0 && n < JOURNAL_HEADER;
+	*empty = n >= 0 && journal_headless(bytes, n);
 	if (n < 0)
-		return err_errno("journal");
+		return err_errno("%s", name);
 	if (*empty)
 		return NULL;
-	*first = cur_be64(&c);
-	if ((memcmp(bytes, "MLJ1", 4) != 0 &&
-	        memcmp(bytes, "MLJ2", 4) != 0) ||
-	    cur_be32(&c) != crc32c(0, bytes, 12))
-		return err_new(ERR_FORMAT, 0, "a journal's header is damaged");
-	return NULL;
+	if (journal_header(bytes, (size_t)n, first, &number) == 0) {
+		*first = 0;
+		return err_new(ERR_FORMAT, 0, "%s: its header is damaged; "
+		    "its records are read all the same", name);
+	}
+	if (number == 0 || !manifest_name_is(name, &kind, &named) ||
+	    named == number)
+		return NULL;
+	return err_new(ERR_FORMAT, JOURNAL_COPY, "%s: it is a copy of "
+	    "journal-%" PRIu64, name, number);
 }
 
 void
@@ -142,6 +186,29 @@ journal_after_damage(struct journal_reader *r, size_t size)
 	return e;
 }
 
+/* Moves behind the header, where there is one.  Of a damaged one the length
+ * is not known: records begin where one is whole. */
+static const struct err *
+journal_enter(struct journal_reader *r)
+{
+	uint64_t first, number;
+	size_t got, n, size;
+	const struct err *e = journal_pread(r,
+	    JOURNAL_HEADER + BATCH_RECORD_HEADER, &got);
+
+	if (e != NULL || journal_headless(r->record.data, (ssize_t)got))
+		return e;
+	size = journal_header(r->record.data, got, &first, &number);
+	if (size == 0)
+		size = got >= JOURNAL_HEADER + BATCH_RECORD_HEADER &&
+		        journal_record_header(r, r->record.data +
+		            JOURNAL_HEADER, &n) == NULL
+		    ? JOURNAL_HEADER
+		    : JOURNAL_HEADER_2;
+	r->offset = size;
+	return NULL;
+}
+
 /* A whole record at r->offset into r->record; *whole: there is one. */
 static const struct err *
 journal_whole(struct journal_reader *r, bool *whole)
@@ -185,6 +252,9 @@ journal_take(struct journal_reader *r, journal_take_fn *fn, void *arg,
 	bool whole;
 
 	*taken = false;
+	if (r->journal && r->offset == 0 &&
+	    ((e = journal_enter(r)) != NULL || r->offset == 0))
+		return e;
 	for (;;) {
 		size_t n;
 

@@ -1,10 +1,13 @@
 /*
- * Journals: a header of 16 bytes, then records of batches, one after the
+ * Journals: a header of 24 bytes, then records of batches, one after the
  * other.  The last one may be unfinished; a damaged one is skipped and
  * counted.  A journal that is shorter than its header holds nothing yet.
  *
- * HEADER      "MLJ2", first slot of the span as be64, CRC-32C of both.
- *             Under "MLJ1" all records are self-contained ("MLB1", batch.h).
+ * HEADER      "MLJ3", first slot of the span and number of the file's name
+ *             as be64, CRC-32C of the three.  "MLJ2" has no number, so that
+ *             its records begin at byte 16; under "MLJ1" these are
+ *             self-contained, too ("MLB1", batch.h).  A damaged header costs
+ *             nothing: records tell their slots.
  *
  * RECORD      as in batch.h, with "MLB2" and version 2, whose payload has
  *             after the slot length
@@ -31,24 +34,33 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "batch.h"
 #include "journal_names.h"
 
 struct err;
 
-#define JOURNAL_HEADER 16
+#define JOURNAL_HEADER 24
 #define JOURNAL_RESTATE 2
 
-/* Writes the header to an empty journal, and appends it to `copy`. */
-const struct err *journal_begin(int fd, uint64_t first, struct buf *copy);
-/* Reads it; *empty: there is none yet. */
-const struct err *journal_first(int fd, uint64_t *first, bool *empty);
+/* Writes the header of a journal of this number to an empty file, and appends
+ * it to `copy`. */
+const struct err *journal_begin(int fd, uint64_t first, uint64_t number,
+    struct buf *copy);
+/* Reads that of the journal of this name; *empty: there is none yet.
+ * ERR_FORMAT: it is damaged, or, code JOURNAL_COPY, that of another file, and
+ * so is what follows it. */
+const struct err *journal_first(int fd, const char *name, uint64_t *first,
+    bool *empty);
+#define JOURNAL_COPY 1
+/* Where its records begin. */
+off_t journal_body(int fd);
 
-/* `offset` starts at JOURNAL_HEADER in a journal, at 0 in a recording. */
 struct journal_reader {
 	int fd;           /* borrowed */
-	bool journal;     /* not a recording: records may need others */
+	bool journal;     /* not a recording: there is a header, and records
+	                   * may need others */
 	uint64_t offset;  /* all before it has been read */
 	uint64_t last;    /* where the last batch began: set offset to it to
 	                   * read that batch again */

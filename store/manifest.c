@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MANIFEST_VERSION 3
+#define MANIFEST_VERSION 4
 #define MANIFEST_MAX (4u << 20)
 
 static const char *const manifest_kinds[] = {"span", "late", "summary",

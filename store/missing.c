@@ -123,7 +123,7 @@ missing_summary(struct store *s, uint64_t from, uint64_t until)
 	}
 }
 
-/* A journal that is gone began where the sealed files end. */
+/* A journal that is lost began where the sealed files end. */
 static void
 missing_journal(struct store *s, uint32_t i, uint64_t from, uint64_t until)
 {
@@ -142,7 +142,9 @@ missing_journal(struct store *s, uint32_t i, uint64_t from, uint64_t until)
 	s->journals[i]->gaps.home = s->journals[i]->gaps.first = first;
 	end = reader_journal_until(s, i);
 	missing_add(s, missing_later(from, first), missing_sooner(until, end),
-	    "%s is missing", s->journals[i]->name);
+	    "%s %s", s->journals[i]->name, s->journals[i]->lost);
+	missing_add(s, from, missing_sooner(until, first),
+	    "%s is lost: late data may be lacking", s->journals[i]->name);
 }
 
 void
@@ -157,7 +159,7 @@ missing_gaps(struct store *s, uint64_t from, uint64_t until)
 	for (uint32_t i = 0; i < s->n_journals; i++) {
 		const struct reader_journal *j = s->journals[i];
 
-		if (j->gone)
+		if (j->lost != NULL)
 			missing_journal(s, i, from, until);
 		for (size_t k = 0; k < j->gaps.n; k++)
 			missing_add(s, missing_later(from,

@@ -38,7 +38,8 @@ struct reader_journal {
 	struct journal_reader reader;
 	struct openspan span;
 	struct gaps gaps;
-	bool gone; /* somebody has deleted it; there is no descriptor */
+	const char *lost; /* why it cannot be read at all, else NULL; deleted,
+	                   * there is no descriptor */
 	uint64_t counted; /* damage that s->damaged has */
 	bool torn; /* its end is part of a record, and will stay so */
 	uint64_t torn_until; /* slot up to which it may lack some */

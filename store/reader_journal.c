@@ -35,7 +35,7 @@ reader_close_journal(struct reader_journal *j)
 static void
 reader_rewind_journal(struct reader_journal *j)
 {
-	j->reader.offset = JOURNAL_HEADER;
+	j->reader.offset = 0;
 	j->reader.damaged = 0;
 	j->gaps = (struct gaps){0};
 }
@@ -56,9 +56,9 @@ reader_open_journal(struct store *s, const char *name, uint64_t generation,
 	if (j->reader.fd < 0) {
 		const struct err *e = err_errno("%s/%s", s->path, name);
 
-		j->gone = e->code == ENOENT &&
-		    reader_is_current(s, generation);
-		if (!j->gone) {
+		if (e->code == ENOENT && reader_is_current(s, generation))
+			j->lost = "is missing";
+		if (j->lost == NULL) {
 			reader_close_journal(j);
 			return e;
 		}
@@ -69,16 +69,20 @@ reader_open_journal(struct store *s, const char *name, uint64_t generation,
 	return NULL;
 }
 
-/* Its first slot is known once something was written. */
+/* Its first slot is known once something was written.  A damaged header is
+ * not needed. */
 static const struct err *
 reader_begin_journal(struct reader_journal *j)
 {
 	uint64_t first;
 	bool empty;
-	const struct err *e = journal_first(j->reader.fd, &first, &empty);
+	const struct err *e = journal_first(j->reader.fd, j->name, &first,
+	    &empty);
 
 	if (e != NULL && e->domain != ERR_FORMAT)
 		return e;
+	if (e != NULL && e->code == JOURNAL_COPY)
+		j->lost = "is a copy of another file";
 	if (e == NULL && !empty)
 		gaps_begin(&j->gaps, first);
 	return NULL;
@@ -100,9 +104,9 @@ reader_scan_journal(struct reader_journal *j)
 	const struct err *e = NULL;
 	bool taken = true;
 
-	if (j->reader.offset == JOURNAL_HEADER)
+	if (j->reader.offset == 0)
 		e = reader_begin_journal(j);
-	while (e == NULL && taken) {
+	while (e == NULL && taken && j->lost == NULL) {
 		e = journal_take(&j->reader, reader_take_record, j, &taken);
 		if (e == NULL && taken)
 			gaps_take(&j->gaps, j->span.recent, j->span.n_recent,
@@ -119,7 +123,7 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 	const struct err *e;
 	uint64_t damaged;
 
-	if (j->gone)
+	if (j->lost != NULL)
 		return NULL;
 	if (j->span.pages.changed) {
 		openspan_fini(&j->span);
@@ -223,7 +227,7 @@ reader_judge_ends(struct store *s)
 		struct reader_journal *j = s->journals[i];
 		struct stat st;
 
-		j->torn = fstat(j->reader.fd, &st) == 0 &&
+		j->torn = j->lost == NULL && fstat(j->reader.fd, &st) == 0 &&
 		    (uint64_t)st.st_size > j->reader.offset &&
 		    (later || !reader_sees_writer(s));
 		j->torn_until = reader_journal_until(s, i);

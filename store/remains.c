@@ -46,15 +46,16 @@ remains_missing(const struct remains_of *r)
 static bool
 remains_same(int a, int b)
 {
+	off_t at = journal_body(a), by = journal_body(b);
 	char x[16384], y[16384];
-	off_t at = 0;
 	ssize_t n, k;
 
 	while ((n = pread(a, x, sizeof(x), at)) > 0) {
-		k = pread(b, y, (size_t)n, at);
+		k = pread(b, y, (size_t)n, by);
 		if (k != n || memcmp(x, y, (size_t)n) != 0)
 			return false;
 		at += n;
+		by += n;
 	}
 	return n == 0;
 }
@@ -77,7 +78,7 @@ remains_is_copy(int dir, const char *journal, const char *longer)
 static bool
 remains_holds(const struct remains_of *r, const char *name)
 {
-	struct journal_reader j = {.offset = JOURNAL_HEADER, .journal = true};
+	struct journal_reader j = {.journal = true};
 	struct batch *b = NULL;
 	bool holds;
 
@@ -114,7 +115,7 @@ static uint64_t
 remains_journal_until(const struct remains_of *r, const char *name,
     uint64_t from, uint64_t until)
 {
-	struct journal_reader j = {.offset = JOURNAL_HEADER, .journal = true};
+	struct journal_reader j = {.journal = true};
 	uint64_t newest = 0;
 	struct batch *b;
 

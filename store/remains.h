@@ -34,7 +34,7 @@ enum remains remains_judge(const struct remains_of *r, const char *name,
 /* ERR_FORMAT, naming the files, when there are some beyond the manifest. */
 const struct err *remains_check(const struct remains_of *r);
 /* Are these two journals, the first of which begins as the other one does,
- * and is not longer? */
+ * and is not longer?  Headers, which have numbers, are not compared. */
 bool remains_is_copy(int dir, const char *journal, const char *longer);
 
 #endif

@@ -217,7 +217,7 @@ repair_look(struct repair *r, struct found *f)
 static const struct err *
 repair_journal(struct repair *r, struct found *f)
 {
-	struct journal_reader j = {.offset = JOURNAL_HEADER, .journal = true};
+	struct journal_reader j = {.journal = true};
 	struct batch *b = NULL;
 	const struct err *e;
 	bool empty;
@@ -225,9 +225,12 @@ repair_journal(struct repair *r, struct found *f)
 	j.fd = openat(r->dir, f->f.name, O_RDONLY | O_CLOEXEC);
 	if (j.fd < 0)
 		return err_errno("%s/%s", r->path, f->f.name);
-	if (journal_first(j.fd, &f->f.first, &empty) != NULL)
-		f->f.first = UINT64_MAX;
-	else if (empty)
+	e = journal_first(j.fd, f->f.name, &f->f.first, &empty);
+	if (e != NULL && e->domain == ERR_FORMAT && e->code == JOURNAL_COPY) {
+		close(j.fd);
+		return repair_aside(r, f, "bad", "a copy of another file");
+	}
+	if (e != NULL || empty)
 		f->f.first = UINT64_MAX;
 	e = journal_next(&j, &b);
 	if (e == NULL && b != NULL && r->manifest.slot_ns == 0)

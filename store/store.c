@@ -318,7 +318,8 @@ store_extent(const struct store *s, struct store_extent *e)
 	}
 	for (uint32_t i = 0; i < s->n_journals; i++) {
 		e->bytes += s->journals[i]->reader.offset;
-		e->damaged += s->journals[i]->torn + s->journals[i]->gone;
+		e->damaged += s->journals[i]->torn +
+		    (s->journals[i]->lost != NULL);
 	}
 }
 

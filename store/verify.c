@@ -274,7 +274,7 @@ verify_written(const struct verify *v)
 static const struct err *
 verify_journal(struct verify *v, const char *name)
 {
-	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
+	struct journal_reader r = {.journal = true};
 	const struct err *e;
 	struct batch *b;
 	struct stat st;
@@ -284,7 +284,7 @@ verify_journal(struct verify *v, const char *name)
 	r.fd = openat(v->dir, name, O_RDONLY | O_CLOEXEC);
 	if (r.fd < 0)
 		return err_errno("%s/%s", v->path, name);
-	e = journal_first(r.fd, &first, &empty);
+	e = journal_first(r.fd, name, &first, &empty);
 	while (e == NULL && !empty) {
 		e = journal_next(&r, &b);
 		if (e != NULL || b == NULL)

@@ -96,11 +96,17 @@ void work_find_damage(struct store_writer *w, const struct inputs *in,
 struct old_journal {
 	char name[MANIFEST_NAME];
 	uint64_t first;
-	bool empty, broken; /* it holds nothing; its header is damaged */
-	bool gone;          /* somebody has deleted it: empty, too */
+	bool empty;  /* it holds nothing */
+	bool broken; /* nothing in it can be read, or it is a copy of another */
+	bool copy;   /* the latter */
+	bool guessed; /* its header is damaged, its records tell `first` */
+	bool gone;   /* somebody has deleted it: empty, too */
 };
 
-/* work_journal.c: reads one of a span into m, and notes in the change what it
+/* work_journal.c: what is it? */
+const struct err *work_look_journal(struct store_writer *w, const char *name,
+    struct old_journal *out);
+/* Reads one of a span into m, and notes in the change what it
  * lacks.  What is cut off its end waits in *torn, all zero at first, for
  * where the next one begins. */
 struct memspan;
@@ -112,8 +118,8 @@ uint64_t work_present(struct store_writer *w);
 /* There is no next one. */
 void work_end_torn(struct change *c, struct manifest_gap *torn);
 /* Notes in the manifest, which the caller saves, that a journal is gone or
- * cannot be read: its slots are those of its records, or those behind all
- * that is sealed. */
+ * cannot be read: its slots are those behind all that is sealed and in the
+ * journals before it.  It may have held late data of all slots before. */
 void work_mark_unread(struct store_writer *w, const struct old_journal *j);
 
 /* work_seal.c: seals one span whose journals are all old and whose time is

@@ -72,7 +72,7 @@ const struct err *
 work_read_journal(struct store_writer *w, const struct old_journal *j,
     struct memspan *m, struct change *c, struct manifest_gap *torn)
 {
-	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
+	struct journal_reader r = {.journal = true};
 	uint64_t oldest = UINT64_MAX, newest;
 	const struct err *e = NULL;
 	struct gaps gaps;
@@ -84,6 +84,9 @@ work_read_journal(struct store_writer *w, const struct old_journal *j,
 	r.fd = openat(w->dir, j->name, O_RDONLY | O_CLOEXEC);
 	if (r.fd < 0)
 		return err_errno("%s/%s", w->path, j->name);
+	if (j->guessed)
+		log_warn("store: %s: its header is damaged; its records are "
+		    "read all the same", j->name);
 	gaps_begin(&gaps, j->first);
 	while (e == NULL) {
 		e = journal_next(&r, &b);
@@ -114,7 +117,7 @@ work_read_journal(struct store_writer *w, const struct old_journal *j,
 static uint64_t
 journal_newest(struct store_writer *w, const char *name, bool first)
 {
-	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
+	struct journal_reader r = {.journal = true};
 	uint64_t oldest = UINT64_MAX, newest = 0;
 	struct batch *b = NULL;
 
@@ -165,19 +168,59 @@ work_present(struct store_writer *w)
 	return slot;
 }
 
+/* What a damaged header does not tell the first record does: a journal
+ * begins with its span, in the present. */
+static void
+journal_guess(struct store_writer *w, struct old_journal *j)
+{
+	uint64_t newest = journal_newest(w, j->name, true);
+	uint64_t present = work_present(w);
+
+	j->broken = newest == 0;
+	j->guessed = !j->broken;
+	if (j->broken)
+		return;
+	j->first = seg_align(newest < present ? newest : present,
+	    FORMAT_SEAL_LEVEL);
+}
+
+const struct err *
+work_look_journal(struct store_writer *w, const char *name,
+    struct old_journal *j)
+{
+	int fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
+	const struct err *e;
+
+	if (fd < 0 && errno != ENOENT)
+		return err_errno("%s/%s", w->path, name);
+	*j = (struct old_journal){.empty = fd < 0, .gone = fd < 0};
+	snprintf(j->name, sizeof(j->name), "%s", name);
+	if (fd < 0)
+		return NULL;
+	e = journal_first(fd, name, &j->first, &j->empty);
+	close(fd);
+	if (e == NULL || e->domain != ERR_FORMAT)
+		return e;
+	j->copy = j->broken = e->code == JOURNAL_COPY;
+	if (!j->copy)
+		journal_guess(w, j);
+	return NULL;
+}
+
 void
 work_mark_unread(struct store_writer *w, const struct old_journal *j)
 {
-	uint64_t newest = journal_newest(w, j->name, true), now, from, until;
+	uint64_t from = journal_behind(w, j->name), now = work_present(w);
+	uint64_t until = seg_align(from, FORMAT_SEAL_LEVEL) + SEAL_SLOTS;
 	char why[MANIFEST_WHY];
 
-	from = newest != 0 ? seg_align(newest, FORMAT_SEAL_LEVEL)
-	                   : journal_behind(w, j->name);
-	until = seg_align(from, FORMAT_SEAL_LEVEL) + SEAL_SLOTS;
-	now = work_present(w);
-	if (until > now + 1 && now >= from)
-		until = now + 1;
+	if (from == 0 || (until > now + 1 && now >= from))
+		until = now + 1; /* or nothing tells of when it was */
 	snprintf(why, sizeof(why), "%s was %s", j->name,
-	    j->gone ? "missing" : "damaged");
+	    j->gone ? "missing" : j->copy ? "a copy of another file"
+	                                  : "damaged");
 	manifest_add_gap(&w->manifest, from, until, why);
+	snprintf(why, sizeof(why), "%s was lost: late data may be lacking",
+	    j->name);
+	manifest_add_gap(&w->manifest, 0, from, why);
 }

@@ -39,28 +39,11 @@ work_old_journals(struct store_writer *w, struct old_journal *old,
 	*n = 0;
 	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
 		const struct manifest_file *f = &w->manifest.files[i];
-		struct old_journal *j = &old[*n];
-		int fd;
 
-		if (f->kind != MANIFEST_JOURNAL || *n == room ||
-		    strcmp(f->name, current) == 0 ||
-		    strcmp(f->name, spare) == 0)
-			continue;
-		snprintf(j->name, sizeof(j->name), "%s", f->name);
-		fd = openat(w->dir, f->name, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 && errno != ENOENT)
-			return err_errno("%s/%s", w->path, f->name);
-		j->first = 0;
-		j->empty = j->gone = fd < 0;
-		j->broken = false;
-		(*n)++;
-		if (fd < 0)
-			continue;
-		e = journal_first(fd, &j->first, &j->empty);
-		j->broken = e != NULL && e->domain == ERR_FORMAT;
-		if (j->broken)
-			e = NULL;
-		close(fd);
+		if (f->kind == MANIFEST_JOURNAL && *n < room &&
+		    strcmp(f->name, current) != 0 &&
+		    strcmp(f->name, spare) != 0)
+			e = work_look_journal(w, f->name, &old[(*n)++]);
 	}
 	return e;
 }
@@ -221,7 +204,8 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 	e = change_begin(w, c);
 	if (e == NULL) {
 		for (size_t i = 0; i < n && e == NULL; i++) {
-			if (old[i].first != first || old[i].empty)
+			if (old[i].first != first || old[i].empty ||
+			    old[i].broken)
 				continue;
 			e = work_read_journal(w, &old[i], &m, c, &torn);
 			change_drop(c, old[i].name);
@@ -249,8 +233,9 @@ work_forget_empty(struct store_writer *w, const struct old_journal *j)
 		char aside[MANIFEST_NAME + 8];
 
 		snprintf(aside, sizeof(aside), "%s.bad", j->name);
-		log_warn("store: %s: its header is damaged, set aside as %s",
-		    j->name, aside);
+		log_warn("store: %s: %s, set aside as %s", j->name, j->copy
+		    ? "it is a copy of another file"
+		    : "its header is damaged, and no record is whole", aside);
 		if (linkat(w->dir, j->name, w->dir, aside, 0) != 0 &&
 		    errno != EEXIST)
 			return err_errno("%s/%s", w->path, j->name);

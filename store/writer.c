@@ -89,7 +89,7 @@ writer_saw(struct store_writer *w, uint64_t until)
 static const struct err *
 writer_scan_journal(struct store_writer *w, const char *name)
 {
-	struct journal_reader r = {.offset = JOURNAL_HEADER, .journal = true};
+	struct journal_reader r = {.journal = true};
 	const struct err *e = NULL;
 	struct batch *b;
 
@@ -335,6 +335,16 @@ writer_cut(struct store_writer *w)
 	return !w->current.torn;
 }
 
+static uint64_t
+writer_number(const struct journal_slot *j)
+{
+	enum manifest_kind kind;
+	uint64_t number = 0;
+
+	manifest_name_is(j->name, &kind, &number);
+	return number;
+}
+
 /* Makes sure that there is a journal for a batch of this slot.  When the
  * background has no spare one ready, an old journal goes on. */
 static const struct err *
@@ -357,7 +367,8 @@ writer_take_journal(struct store_writer *w, uint64_t home)
 			return e;
 	}
 	buf_clear(&w->spare.tail);
-	e = journal_begin(w->spare.fd, first, &w->spare.tail);
+	e = journal_begin(w->spare.fd, first, writer_number(&w->spare),
+	    &w->spare.tail);
 	if (e != NULL) {
 		if (ftruncate(w->spare.fd, 0) != 0) /* never use it */
 			writer_forget(&w->spare);

@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "journal.h"
+
 #define SYNC_TAIL (16u << 20) /* kept in memory; more is read back */
 #define SYNC_REST (1u << 20)  /* memory that an empty tail may keep */
 
@@ -152,16 +154,29 @@ rescue_read_back(struct store_writer *w, struct rescue *r, uint64_t n)
 	return e;
 }
 
+/* Its header has the number of its own name. */
+static const struct err *
+rescue_begin(struct rescue *r, uint64_t first, uint64_t number)
+{
+	struct buf header = {0};
+	const struct err *e = journal_begin(r->fd, first, number, &header);
+
+	buf_fini(&header);
+	r->bytes = JOURNAL_HEADER;
+	return e;
+}
+
 /* Makes the copy of what the journal holds now, and syncs it. */
 static const struct err *
 rescue_copy(struct store_writer *w, struct rescue *r)
 {
 	const struct journal_slot *j;
 	const struct err *e;
-	uint64_t before;
+	uint64_t before, first;
 
 	pthread_mutex_lock(&w->mutex);
 	j = sync_find(w, r->old);
+	first = j->first;
 	r->old_fd = j->fd;
 	before = j->bytes - j->tail.len;
 	buf_put(&r->bytes_kept, j->tail.data, j->tail.len);
@@ -173,9 +188,12 @@ rescue_copy(struct store_writer *w, struct rescue *r)
 	    O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640);
 	if (r->fd < 0)
 		return err_errno("%s/%s", w->path, r->name);
-	e = rescue_read_back(w, r, before);
+	e = rescue_begin(r, first, w->sequence);
 	if (e == NULL)
-		e = rescue_write(r, r->bytes_kept.data, r->bytes_kept.len);
+		e = rescue_read_back(w, r, before);
+	if (e == NULL)
+		e = rescue_write(r, r->bytes_kept.data + (r->bytes - before),
+		    r->bytes_kept.len - (r->bytes - before));
 	if (e == NULL && fdatasync(r->fd) != 0)
 		e = err_errno("%s/%s", w->path, r->name);
 	return e;

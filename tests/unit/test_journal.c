@@ -31,7 +31,7 @@ fixture_init(struct fixture *f)
 	memset(f, 0, sizeof(*f));
 	f->fd = open("/tmp", O_TMPFILE | O_RDWR | O_APPEND, 0600);
 	CHECK(f->fd >= 0);
-	CHECK_OK(journal_begin(f->fd, 0, &f->record));
+	CHECK_OK(journal_begin(f->fd, 0, 1, &f->record));
 	f->starts[0] = JOURNAL_HEADER;
 }
 

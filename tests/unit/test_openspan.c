@@ -30,7 +30,7 @@ journal_init(struct journal *j)
 	*j = (struct journal){.starts[0] = JOURNAL_HEADER};
 	j->fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	CHECK(j->fd >= 0);
-	CHECK_OK(journal_begin(j->fd, 0, &j->record));
+	CHECK_OK(journal_begin(j->fd, 0, 1, &j->record));
 }
 
 static void

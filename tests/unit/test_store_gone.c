@@ -186,12 +186,13 @@ TEST(deleted_files_are_said)
 	run("rm %/journal-*");
 	CHECK_INT(count_anew(FIRST, FIRST + 128, &lacking, &first), 64);
 	CHECK(lacking > 0);
+	CHECK_INT(first, FIRST); /* late data */
+	CHECK_INT(count_anew(FIRST + 64, FIRST + 128, &lacking, &first), 0);
+	CHECK(lacking > 0);
 	CHECK_INT(first, FIRST + 64);
-	CHECK_INT(count_anew(FIRST, FIRST + 64, &lacking, &first), 64);
-	CHECK_INT(lacking, 0);
 	run("rm %/span-*");
 	CHECK_INT(count_anew(FIRST, FIRST + 64, &lacking, &first), 0);
-	CHECK_INT(lacking, 1);
+	CHECK(lacking > 0);
 	CHECK_INT(first, FIRST);
 	run("rm -rf %");
 }

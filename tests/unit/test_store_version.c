@@ -59,18 +59,18 @@ TEST(a_newer_store_is_refused_and_left_alone)
 	struct store_writer *w = NULL;
 	struct store *s = NULL;
 
-	put_manifest(4);
+	put_manifest(5);
 	put_file("journal-9", "a form that is not known");
 	put_file("span-3-0-8.mdb", "neither is this");
 	e = store_open(&s, dir, 0);
-	CHECK(e != NULL && strstr(e->text, "version 4 is not known") != NULL);
+	CHECK(e != NULL && strstr(e->text, "version 5 is not known") != NULL);
 	e = store_writer_open(&w, dir, &o);
-	CHECK(e != NULL && strstr(e->text, "version 4 is not known") != NULL);
+	CHECK(e != NULL && strstr(e->text, "version 5 is not known") != NULL);
 	CHECK(s == NULL && w == NULL);
 	CHECK(is_there("manifest") && is_there("journal-9") &&
 	    is_there("span-3-0-8.mdb"));
 	/* it was the number alone */
-	put_manifest(2);
+	put_manifest(3);
 	CHECK_OK(store_writer_open(&w, dir, &o));
 	CHECK_OK(store_writer_close(w));
 }
