@@ -21,7 +21,6 @@
 
 #define LIMIT_DEFAULT 500
 #define LIMIT_MAX 100000
-#define FEW 100 /* samples below which a statement is a guess */
 
 static const char *const diff_orders[] = {"self", "total", "name",
     "difference", "total-difference", NULL};
@@ -112,12 +111,34 @@ diff_put_samples(struct writer *w, const char *key, const struct table *t,
 		profile_page_put_samples(w, key, false, 0);
 }
 
+/* The samples that carry a row, and whether they are too few; null where that
+ * is not known. */
+static void
+diff_put_evidence(struct writer *w, const struct table *t,
+    const struct table_row *r)
+{
+	int128 samples = r->total_samples[0] + r->total_samples[1];
+	enum diff_few few = diff_few(samples, r->total_unknown[0] +
+	    r->total_unknown[1]);
+
+	diff_put_samples(w, "self_samples", t, r->self_samples);
+	diff_put_samples(w, "total_samples", t, r->total_samples);
+	if (t->unknown) {
+		diff_put_samples(w, "self_unknown", t, r->self_unknown);
+		diff_put_samples(w, "total_unknown", t, r->total_unknown);
+	}
+	profile_page_put_samples(w, "samples", t->sampled, samples);
+	writer_key(w, "few");
+	if (t->sampled && few != DIFF_MAYBE_FEW)
+		writer_bool(w, few == DIFF_FEW);
+	else
+		writer_null(w);
+}
+
 static void
 diff_put_row(struct writer *w, const struct table *t,
     const struct table_row *r, const double weight[2])
 {
-	int128 samples = r->total_samples[0] + r->total_samples[1];
-
 	writer_open(w, '{');
 	writer_key(w, "name");
 	writer_str(w, r->name);
@@ -128,14 +149,7 @@ diff_put_row(struct writer *w, const struct table *t,
 	diff_put_shares(w, t, r);
 	diff_put_moved(w, "self", r->self, weight);
 	diff_put_moved(w, "total", r->total, weight);
-	diff_put_samples(w, "self_samples", t, r->self_samples);
-	diff_put_samples(w, "total_samples", t, r->total_samples);
-	profile_page_put_samples(w, "samples", t->sampled, samples);
-	writer_key(w, "few");
-	if (t->sampled)
-		writer_bool(w, samples < FEW);
-	else
-		writer_null(w);
+	diff_put_evidence(w, t, r);
 	writer_close(w, '}');
 }
 

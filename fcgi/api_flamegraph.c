@@ -57,6 +57,8 @@ flamegraph_put_cut(struct writer *w, const struct flame *f)
 	writer_int128(w, cut.total);
 	profile_page_put_samples(w, "samples", flame_samples(f, 0, &root),
 	    cut.samples);
+	profile_page_put_samples(w, "samples_unknown",
+	    flame_samples(f, 0, &root), cut.unknown);
 	writer_key(w, "nodes");
 	writer_int(w, (int64_t)cut.n_nodes);
 	writer_close(w, '}');

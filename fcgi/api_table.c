@@ -139,6 +139,12 @@ table_put_row(struct writer *w, const struct table *t,
 	    r->self_samples[0]);
 	profile_page_put_samples(w, "total_samples", t->sampled,
 	    r->total_samples[0]);
+	if (t->unknown) {
+		writer_key(w, "self_unknown");
+		writer_int128(w, r->self_unknown[0]);
+		writer_key(w, "total_unknown");
+		writer_int128(w, r->total_unknown[0]);
+	}
 	writer_key(w, "self_share");
 	if (t->sum[0] > 0)
 		writer_quotient(w, r->self[0], (uint128)t->sum[0], 0);
@@ -222,6 +228,8 @@ table_put_matched(struct writer *w, struct search *search,
 	writer_key(w, "amount");
 	writer_int128(w, sum.amount);
 	profile_page_put_samples(w, "samples", sum.sampled, sum.samples);
+	profile_page_put_samples(w, "samples_unknown", sum.sampled,
+	    sum.unknown);
 	writer_key(w, "share");
 	if (f->total > 0)
 		writer_quotient(w, sum.amount, (uint128)f->total, 0);
@@ -328,6 +336,10 @@ sandwich_answer(const struct profile_page *page, const struct request *rq,
 	profile_page_put_samples(w, "self_samples", known, s->samples.self);
 	profile_page_put_samples(w, "total_samples", known,
 	    s->samples.total);
+	profile_page_put_samples(w, "self_unknown", known,
+	    s->samples.self_unknown);
+	profile_page_put_samples(w, "total_unknown", known,
+	    s->samples.total_unknown);
 	writer_close(w, '}');
 	e = sandwich_put_tree(w, "callers", s->callers, max_nodes);
 	if (e == NULL)

@@ -325,9 +325,13 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	writer_key(w, "slots");
 	writer_int(w, (int64_t)p->slots);
 	profile_page_put_samples(w, "samples", known, shown.total);
+	profile_page_put_samples(w, "samples_unknown", known,
+	    shown.total_unknown);
 	writer_key(w, "total");
 	writer_int128(w, p->nodes[0].total);
 	profile_page_put_samples(w, "total_samples", known, all.total);
+	profile_page_put_samples(w, "total_unknown", known,
+	    all.total_unknown);
 	measure_put_faults(w, &page->faults, selector_name(page->selector));
 	writer_key(w, "unit");
 	writer_str(w, p->unit);
@@ -422,7 +426,8 @@ profile_page_put_amount(struct buf *out, const struct profile *p,
 		buf_printf(out, " %s", profile_page_units(p));
 	}
 	if (samples != NULL && strcmp(profile_page_units(p), "samples") != 0) {
-		buf_printf(out, ", ");
+		buf_printf(out, samples->total_unknown != 0 ? ", at least "
+							    : ", ");
 		writer_put_grouped(out, samples->total);
 		buf_printf(out, " samples");
 	}

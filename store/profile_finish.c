@@ -16,61 +16,93 @@ finish_is_cut(const struct profile *p, size_t i)
 	return p->cut != NULL && p->cut[i] != 0;
 }
 
-static bool
-finish_is_same(const struct profile_node *a, const struct profile_node *b)
+/* Of two trees in pre-order: what is deeper is below a node that the other
+ * does not have. */
+static int
+finish_order(const struct profile_node *a, const struct profile_node *b)
 {
-	return a->depth == b->depth && a->kind == b->kind &&
-	    strcmp(a->name, b->name) == 0;
+	int order;
+
+	if (a->depth != b->depth)
+		return a->depth > b->depth ? -1 : 1;
+	order = strcmp(a->name, b->name);
+	return order != 0 ? order : (int)a->kind - (int)b->kind;
 }
 
-/* From the tree of all samples to those of the nodes that are shown, which
- * are some of its nodes, in its order; what is cut of a node has what its
- * other children leave. */
+/* The same node in `all`, which is read up to it; or one with nothing.  What
+ * `p` lacks was cut: without that, `all` has no node that `p` has not, and
+ * label sets need no order. */
+static const struct profile_node *
+finish_find(const struct profile *p, const struct profile_node *node,
+    const struct profile *all, size_t *at)
+{
+	static const struct profile_node none = {.name = ""};
+
+	while (p->cut != NULL && *at < all->n_nodes &&
+	    finish_order(&all->nodes[*at], node) < 0)
+		(*at)++;
+	return *at < all->n_nodes && finish_order(&all->nodes[*at], node) == 0
+	    ? &all->nodes[(*at)++] : &none;
+}
+
+/* From the tree of all samples, or of the units without, to those of the
+ * nodes that are shown, which are some of its nodes, in its order; what is cut
+ * of a node has what its other children leave. */
 static const struct err *
-finish_take_samples(struct profile *p, const struct profile *all)
+finish_take(struct profile *p, const struct profile *all, bool unknown)
 {
 	int128 *rest = calloc(p->n_nodes, sizeof(*rest));
-	struct profile_samples *s = calloc(p->n_nodes, sizeof(*s));
 	size_t at = 0;
 
-	p->samples = s;
-	if (rest == NULL || s == NULL) {
-		free(rest);
+	if (rest == NULL)
 		return err_nomem();
-	}
 	for (size_t i = 0; i < p->n_nodes; i++) {
-		const struct profile_node *node = &p->nodes[i];
+		const struct profile_node *node = &p->nodes[i], *from;
+		struct profile_samples *s = &p->samples[i];
+		int128 *self = unknown ? &s->self_unknown : &s->self;
+		int128 *total = unknown ? &s->total_unknown : &s->total;
 
 		if (finish_is_cut(p, i)) {
-			s[i].self = s[i].total = rest[node->parent];
+			*self = *total = rest[node->parent];
 			continue;
 		}
-		while (!finish_is_same(node, &all->nodes[at]))
-			at++;
-		s[i].self = all->nodes[at].self;
-		s[i].total = all->nodes[at].total;
-		rest[i] = s[i].total - s[i].self;
+		from = finish_find(p, node, all, &at);
+		*self = from->self;
+		*total = from->total;
+		rest[i] = from->total - from->self;
 		if (i > 0)
-			rest[node->parent] -= s[i].total;
-		at++;
+			rest[node->parent] -= from->total;
 	}
 	free(rest);
 	return NULL;
 }
 
-const struct err *
-profile_finish_samples(struct store *s, const struct node_values *samples,
-    const char *split, struct profile *p)
+static const struct err *
+finish_samples(struct store *s, const struct node_values *values,
+    const char *split, struct profile *p, bool unknown)
 {
 	const struct profile_limit whole = {0, 0};
 	struct profile *all = calloc(1, sizeof(*all));
 	const struct err *e = all == NULL ? err_nomem()
-	    : profile_tree(s, samples, split, &whole, all);
+	    : profile_tree(s, values, split, &whole, all);
 
 	if (e == NULL)
-		e = finish_take_samples(p, all);
+		e = finish_take(p, all, unknown);
 	profile_free(all);
 	return e;
+}
+
+const struct err *
+profile_finish_samples(struct store *s, const char *split, struct profile *p)
+{
+	const struct err *e;
+
+	p->samples = calloc(p->n_nodes, sizeof(*p->samples));
+	if (p->samples == NULL)
+		return err_nomem();
+	e = finish_samples(s, &s->scratch.samples, split, p, false);
+	return e == NULL && s->scratch.unknown.n_touched > 0
+	    ? finish_samples(s, &s->scratch.unknown, split, p, true) : e;
 }
 
 /*

@@ -41,8 +41,12 @@ struct query {
 	uint64_t observations; /* of the present series */
 	struct seen seen;      /* of all */
 	uint64_t denominator;  /* of a stock's sum */
-	enum { SAMPLES_NONE, SAMPLES_PERIOD, SAMPLES_MIXED,
-	    SAMPLES_UNKNOWN } samples; /* what is known of the sum's */
+	enum {
+		SAMPLES_NONE,    /* nothing is summed */
+		SAMPLES_PERIOD,  /* all are of the answer's period */
+		SAMPLES_UNKNOWN, /* nobody has said how many */
+		SAMPLES_MIXED    /* they are counted one by one */
+	} samples;
 };
 
 /* Slots that are wholly inside, and the ones that the range cuts. */
@@ -295,17 +299,23 @@ query_observed(struct query *q, const struct series_desc *d)
 	    d->unit);
 }
 
-/* So far all samples were of one period: counts them one by one. */
+/* So far all samples were of one period, or of none that is known: counts
+ * them one by one. */
 static const struct err *
 query_mix_samples(struct query *q)
 {
 	const struct err *e = scratch_samples(q->s);
+	int64_t period = q->out->period;
 
 	for (size_t i = 0; i < q->sum->n_touched && e == NULL; i++) {
 		uint32_t node = q->sum->touched[i];
+		int128 v = q->sum->values[node];
 
-		node_values_add(&q->s->scratch.samples, node,
-		    samples_of(q->sum->values[node], q->out->period));
+		if (period > 0)
+			node_values_add(&q->s->scratch.samples, node,
+			    samples_of(v, period));
+		else
+			node_values_add(&q->s->scratch.unknown, node, v);
 	}
 	q->out->period = 0;
 	q->samples = SAMPLES_MIXED;
@@ -321,12 +331,21 @@ query_samples(struct query *q, const struct series_desc *d)
 	if (q->samples == SAMPLES_NONE) {
 		q->samples = units > 0 ? SAMPLES_PERIOD : SAMPLES_UNKNOWN;
 		q->out->period = units;
-	} else if (units == 0) {
-		q->samples = SAMPLES_UNKNOWN;
-		q->out->period = 0;
 	}
-	return q->samples == SAMPLES_PERIOD && units != q->out->period
+	return q->samples != SAMPLES_MIXED && units != q->out->period
 	    ? query_mix_samples(q) : NULL;
+}
+
+/* A node's samples beside its amount of `v` units. */
+static void
+query_count(struct query *q, int64_t units, uint32_t node, int128 n, int128 v)
+{
+	if (n == 0 || q->samples != SAMPLES_MIXED)
+		return;
+	if (units > 0)
+		node_values_add(&q->s->scratch.samples, node, n);
+	else
+		node_values_add(&q->s->scratch.unknown, node, v);
 }
 
 /* Brings what was added so far to a denominator for this series' too. */
@@ -364,8 +383,7 @@ query_merge(struct query *q, const struct series_desc *d)
 			v = mean_part(v, q->observations, q->denominator);
 		if (v != 0)
 			node_values_add(q->sum, node, v);
-		if (n != 0 && q->samples == SAMPLES_MIXED)
-			node_values_add(&q->s->scratch.samples, node, n);
+		query_count(q, query_sample_units(d), node, n, v);
 	}
 	node_values_clear(q->one);
 	return e;
@@ -467,8 +485,7 @@ query_tree(struct query *q)
 	if (e == NULL && stock)
 		profile_finish_means(q->out, q->denominator);
 	if (e == NULL && q->samples == SAMPLES_MIXED)
-		e = profile_finish_samples(q->s, &q->s->scratch.samples,
-		    q->q->split, q->out);
+		e = profile_finish_samples(q->s, q->q->split, q->out);
 	return e;
 }
 
@@ -496,6 +513,7 @@ query_run(struct query *q)
 	node_values_clear(&q->s->scratch.one);
 	node_values_clear(&q->s->scratch.slot);
 	node_values_clear(&q->s->scratch.samples);
+	node_values_clear(&q->s->scratch.unknown);
 	return e;
 }
 

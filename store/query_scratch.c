@@ -44,6 +44,7 @@ scratch_fini(struct reader_scratch *x)
 	node_values_fini(&x->one);
 	node_values_fini(&x->slot);
 	node_values_fini(&x->samples);
+	node_values_fini(&x->unknown);
 	free(x->seen);
 	free(x->sets);
 	free(x->shown);
@@ -55,7 +56,7 @@ size_t
 scratch_bytes(const struct reader_scratch *x)
 {
 	return x->cap * (3 * sizeof(int128) + 4 * sizeof(uint32_t)) +
-	    x->samples.cap * (sizeof(int128) + sizeof(uint32_t)) +
+	    2 * x->samples.cap * (sizeof(int128) + sizeof(uint32_t)) +
 	    x->cap / 8 +
 	    x->cap_shown * (sizeof(*x->shown) + sizeof(*x->visited));
 }
@@ -80,12 +81,15 @@ scratch_alloc(struct reader_scratch *x, size_t n)
 const struct err *
 scratch_samples(struct store *s)
 {
-	struct node_values *v = &s->scratch.samples;
+	struct reader_scratch *x = &s->scratch;
+	const struct err *e;
 
-	if (v->cap >= s->scratch.cap)
+	if (x->samples.cap >= x->cap && x->unknown.cap >= x->cap)
 		return NULL;
-	node_values_fini(v);
-	return node_values_init(v, s->scratch.cap);
+	node_values_fini(&x->samples);
+	node_values_fini(&x->unknown);
+	e = node_values_init(&x->samples, x->cap);
+	return e == NULL ? node_values_init(&x->unknown, x->cap) : e;
 }
 
 /* Nothing of a query is in it when it grows: it need not be kept. */

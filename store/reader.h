@@ -67,8 +67,8 @@ struct shown_value {
  */
 struct reader_scratch {
 	struct node_values sum, one, slot;
-	struct node_values samples; /* of mixed periods alone: made by
-	                             * scratch_samples() */
+	struct node_values samples, /* of mixed periods alone, and the units */
+	    unknown;                /* without: made by scratch_samples() */
 	uint64_t *seen; /* bits by node of either tree */
 	uint32_t *sets; /* list: node -> its label set; n_sets known */
 	size_t n_sets, cap;
@@ -195,8 +195,8 @@ void node_values_clear(struct node_values *v);
 
 /* Makes room in s->scratch for all nodes there are, of both trees. */
 const struct err *scratch_grow(struct store *s);
-/* The same for s->scratch.samples, between scratch_grow() and the query's
- * end. */
+/* The same for s->scratch.samples and .unknown, between scratch_grow() and the
+ * query's end. */
 const struct err *scratch_samples(struct store *s);
 void scratch_fini(struct reader_scratch *x);
 size_t scratch_bytes(const struct reader_scratch *x);
@@ -207,9 +207,9 @@ const struct err *profile_tree(struct store *s, const struct node_values *self,
     const char *split, const struct profile_limit *limit,
     struct profile *out);
 
-/* Fills p->samples of such a tree from the samples by node. */
-const struct err *profile_finish_samples(struct store *s,
-    const struct node_values *samples, const char *split, struct profile *p);
+/* Makes p->samples of such a tree from s->scratch.samples and .unknown. */
+const struct err *profile_finish_samples(struct store *s, const char *split,
+    struct profile *p);
 /* From sums in parts of 1 / denominator, of a tree of which nothing is cut,
  * to whole units. */
 void profile_finish_means(struct profile *p, uint64_t denominator);

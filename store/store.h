@@ -213,8 +213,11 @@ struct profile_node {
 	int128 self, total; /* units */
 };
 
+/* Counts of samples; and, in units, the amounts beside them of which nobody
+ * has said how many samples they are: there are at least so many. */
 struct profile_samples {
 	int128 self, total;
+	int128 self_unknown, total_unknown;
 };
 
 struct profile {
@@ -225,8 +228,8 @@ struct profile {
 	                * what they have; see store_query_profile_largest() */
 	int64_t from_ns, until_ns; /* what it really covers */
 	int64_t period; /* units a sample; 0: several, or nothing is sampled */
-	struct profile_samples *samples; /* by node, of several periods where
-	                                  * each counts samples; else NULL */
+	struct profile_samples *samples; /* by node, of several periods of
+	                                  * which one is known; else NULL */
 	char unit[32];
 	bool sets;                 /* depth 1 holds label sets */
 	enum series_kind kind;
@@ -248,19 +251,19 @@ samples_of(int128 amount, int64_t period)
 				   : amount / period;
 }
 
-/* How many samples a node's amounts are of; false where that is not known:
- * bytes, means, and what was pushed without a period are of none. */
+/* How many samples a node's amounts are of; false where nothing of that is
+ * known: bytes, means, and what was pushed without a period are of none. */
 static inline bool
 profile_samples(const struct profile *p, size_t node,
     struct profile_samples *out)
 {
-	*out = (struct profile_samples){0, 0};
+	*out = (struct profile_samples){0};
 	if (p->samples != NULL)
 		*out = p->samples[node];
 	else if (p->period > 0)
 		*out = (struct profile_samples){
-		    samples_of(p->nodes[node].self, p->period),
-		    samples_of(p->nodes[node].total, p->period)};
+		    .self = samples_of(p->nodes[node].self, p->period),
+		    .total = samples_of(p->nodes[node].total, p->period)};
 	return p->samples != NULL || p->period > 0;
 }
 

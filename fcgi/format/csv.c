@@ -47,7 +47,8 @@ void
 csv_put_table(struct buf *out, const struct table *t)
 {
 	buf_printf(out, "function,kind,self,total,self_share,total_share,"
-	    "self_samples,total_samples\r\n");
+	    "self_samples,total_samples%s\r\n",
+	    t->unknown ? ",self_unknown,total_unknown" : "");
 	for (size_t i = 0; i < t->n_rows; i++) {
 		const struct table_row *r = &t->rows[i];
 
@@ -60,6 +61,10 @@ csv_put_table(struct buf *out, const struct table *t)
 		csv_put_share(out, r->total[0], t->sum[0]);
 		csv_put_samples(out, t, r->self_samples[0]);
 		csv_put_samples(out, t, r->total_samples[0]);
+		if (t->unknown) {
+			csv_put_samples(out, t, r->self_unknown[0]);
+			csv_put_samples(out, t, r->total_unknown[0]);
+		}
 		buf_put(out, "\r\n", 2);
 	}
 }

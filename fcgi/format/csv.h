@@ -9,7 +9,8 @@
 #include "table.h"
 
 /* function,kind,self,total,self_share,total_share,self_samples,total_samples
- * of a single profile; samples are empty where they are not known. */
+ * of a single profile; samples are empty where they are not known, and where
+ * some are not, self_unknown,total_unknown follow: the units without. */
 void csv_put_table(struct buf *out, const struct table *t);
 
 #endif

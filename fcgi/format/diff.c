@@ -11,6 +11,8 @@
 #include "store/base/err.h"
 #include "store/store.h"
 
+#define ENOUGH 100 /* samples */
+
 struct diff_side {
 	const struct profile *p;
 	const struct profile_node *at, *end;
@@ -41,6 +43,8 @@ diff_take(struct diff_node *node, struct diff_side *s, int side)
 	node->total[side] = n->total;
 	node->self_samples[side] = samples.self;
 	node->total_samples[side] = samples.total;
+	node->self_unknown[side] = samples.self_unknown;
+	node->total_unknown[side] = samples.total_unknown;
 	if (node->name != NULL)
 		return;
 	node->name = n->name;
@@ -110,9 +114,18 @@ diff_new(struct diff **out, const struct profile *a, const struct profile *b)
 	}
 	d->sampled = diff_is_sampled(a) && diff_is_sampled(b);
 	diff_merge(d, &sa, &sb, open);
+	d->unknown = d->nodes[0].total_unknown[DIFF_A] != 0 ||
+	    d->nodes[0].total_unknown[DIFF_B] != 0;
 	free(open);
 	*out = d;
 	return NULL;
+}
+
+enum diff_few
+diff_few(int128 samples, int128 unknown)
+{
+	return samples >= ENOUGH ? DIFF_ENOUGH
+	    : unknown != 0 ? DIFF_MAYBE_FEW : DIFF_FEW;
 }
 
 void

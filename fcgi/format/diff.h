@@ -34,13 +34,21 @@ struct diff_node {
 	uint32_t depth, parent; /* parent < own number; 0 for the root */
 	int128 self[2], total[2]; /* by DIFF_A, DIFF_B */
 	int128 self_samples[2], total_samples[2]; /* 0 where !sampled */
+	int128 self_unknown[2], total_unknown[2]; /* as profile_samples */
 };
 
 struct diff {
 	struct diff_node *nodes; /* nodes[0] is the root */
 	size_t n_nodes;
-	bool sampled; /* are the samples of both sides known? */
+	bool sampled; /* are samples of both sides known? */
+	bool unknown; /* but not all of one of them */
 };
+
+/* Do so few samples carry something that a statement is a guess? */
+enum diff_few { DIFF_ENOUGH, DIFF_FEW, DIFF_MAYBE_FEW };
+
+/* Of both sides: the samples that are known, and the units without. */
+enum diff_few diff_few(int128 samples, int128 unknown);
 
 /*
  * Aligns two profiles whose children are sorted by (name, kind), as the

@@ -15,19 +15,16 @@
 struct double_frame {
 	uint32_t name, level;
 	int128 x[2], total[2], self[2];
-	int128 total_samples[2], self_samples[2];
+	const struct diff_node *node; /* of what was cut, its own */
 };
 
-/* What a frame's children that are not kept have. */
-struct double_cut {
-	int128 total[2], samples[2];
-};
 
 struct double_work {
 	const struct diff *d;
 	double *share;  /* per node: the larger of its two shares */
 	bool *keep;
-	struct double_cut *cut; /* per node */
+	struct diff_node *cut; /* per node: what its children that are not
+	                        * kept have */
 	int128 (*next_x)[2]; /* by level */
 	uint32_t *open;      /* by level: the node */
 	uint32_t *index;     /* names by hash */
@@ -132,10 +129,14 @@ double_select(struct double_work *w, int64_t max_nodes)
 		if (w->keep[i] || !w->keep[node->parent])
 			continue;
 		for (int s = 0; s < 2; s++) {
-			struct double_cut *cut = &w->cut[node->parent];
+			struct diff_node *cut = &w->cut[node->parent];
 
 			cut->total[s] += node->total[s];
-			cut->samples[s] += node->total_samples[s];
+			cut->total_samples[s] += node->total_samples[s];
+			cut->total_unknown[s] += node->total_unknown[s];
+			cut->self[s] = cut->total[s];
+			cut->self_samples[s] = cut->total_samples[s];
+			cut->self_unknown[s] = cut->total_unknown[s];
 		}
 	}
 }
@@ -162,13 +163,11 @@ double_frame(struct double_work *w, uint32_t level, uint32_t name,
 {
 	struct double_frame *f = &w->frames[w->n_frames++];
 
-	*f = (struct double_frame){.name = name, .level = level};
+	*f = (struct double_frame){.name = name, .level = level, .node = n};
 	for (int s = 0; s < 2; s++) {
 		f->x[s] = level > 0 ? w->next_x[level - 1][s] : 0;
 		f->total[s] = n->total[s];
 		f->self[s] = n->self[s];
-		f->total_samples[s] = n->total_samples[s];
-		f->self_samples[s] = n->self_samples[s];
 		if (level > 0)
 			w->next_x[level - 1][s] += n->total[s];
 		w->next_x[level][s] = f->x[s] + n->self[s];
@@ -184,16 +183,11 @@ double_close(struct double_work *w, uint32_t depth, uint32_t level,
     const char *other)
 {
 	while (depth > level) {
-		const struct double_cut *cut = &w->cut[w->open[--depth]];
-		const struct diff_node n = {
-		    .self = {cut->total[0], cut->total[1]},
-		    .total = {cut->total[0], cut->total[1]},
-		    .self_samples = {cut->samples[0], cut->samples[1]},
-		    .total_samples = {cut->samples[0], cut->samples[1]}};
+		const struct diff_node *cut = &w->cut[w->open[--depth]];
 
 		if (cut->total[0] > 0 || cut->total[1] > 0)
 			double_frame(w, depth + 1, double_name(w, other,
-			    FLAME_UNKNOWN), &n);
+			    FLAME_UNKNOWN), cut);
 	}
 }
 
@@ -254,11 +248,12 @@ double_put_levels(struct writer *w, struct double_frame **order, size_t n)
 		writer_close(w, ']');
 }
 
-/* In the order of the levels. */
+/* In the order of the levels: samples, or units without. */
 static void
-double_put_samples(struct writer *w, struct double_frame **order, size_t n)
+double_put_samples(struct writer *w, struct double_frame **order, size_t n,
+    bool unknown)
 {
-	writer_key(w, "sample_levels");
+	writer_key(w, unknown ? "unknown_levels" : "sample_levels");
 	writer_open(w, '[');
 	for (size_t i = 0; i < n; i++) {
 		const struct double_frame *f = order[i];
@@ -268,8 +263,10 @@ double_put_samples(struct writer *w, struct double_frame **order, size_t n)
 		if (i == 0 || f->level != order[i - 1]->level)
 			writer_open(w, '[');
 		for (int s = 0; s < 2; s++) {
-			writer_int128(w, f->total_samples[s]);
-			writer_int128(w, f->self_samples[s]);
+			writer_int128(w, unknown ? f->node->total_unknown[s]
+						 : f->node->total_samples[s]);
+			writer_int128(w, unknown ? f->node->self_unknown[s]
+						 : f->node->self_samples[s]);
 		}
 	}
 	if (n > 0)
@@ -318,7 +315,9 @@ double_put(struct writer *w, const struct double_work *k,
 		double_put_names(w, k, true);
 	}
 	if (o->samples && k->d->sampled)
-		double_put_samples(w, order, k->n_frames);
+		double_put_samples(w, order, k->n_frames, false);
+	if (o->samples && k->d->sampled && k->d->unknown)
+		double_put_samples(w, order, k->n_frames, true);
 	free(order);
 	return NULL;
 }

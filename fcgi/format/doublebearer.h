@@ -25,7 +25,8 @@ struct doublebearer_options {
 	bool kinds;        /* a member "kinds" too, as of flamebearer.h */
 	bool samples;      /* and, where they are known, "sample_levels": in
 	                    * the order of levels [total samples A, self A,
-	                    * total B, self B, ...] */
+	                    * total B, self B, ...]; where some are not,
+	                    * "unknown_levels" with the units without */
 };
 
 /*

@@ -364,11 +364,20 @@ flame_forget_names(struct flame *f, struct flame_work *w)
 static void
 flame_sum_samples(const struct flame_work *w, struct profile_samples *s)
 {
-	for (size_t i = 0; i < w->p->n_nodes; i++)
-		s[i].self = s[i].total =
-		    w->self[i] != 0 ? w->p->samples[i].self : 0;
-	for (size_t i = w->p->n_nodes; i-- > 1;)
-		s[w->p->nodes[i].parent].total += s[i].total;
+	for (size_t i = 0; i < w->p->n_nodes; i++) {
+		s[i] = (struct profile_samples){0};
+		if (w->self[i] == 0)
+			continue;
+		s[i].self = s[i].total = w->p->samples[i].self;
+		s[i].self_unknown = s[i].total_unknown =
+		    w->p->samples[i].self_unknown;
+	}
+	for (size_t i = w->p->n_nodes; i-- > 1;) {
+		struct profile_samples *up = &s[w->p->nodes[i].parent];
+
+		up->total += s[i].total;
+		up->total_unknown += s[i].total_unknown;
+	}
 }
 
 /* "(other)" is the last child of the frame that is open above it, and has
@@ -391,12 +400,18 @@ flame_count_samples(struct flame *f, const struct flame_work *w)
 		if (a->node != FLAME_NO_NODE) {
 			f->samples[i] = s[a->node];
 			w->open[a->level] = a->node;
-			s[a->node].total -= s[a->node].self; /* children's */
+			/* what is left is the children's */
+			s[a->node].total -= s[a->node].self;
+			s[a->node].total_unknown -= s[a->node].self_unknown;
 		} else {
-			f->samples[i].self = f->samples[i].total = s[up].total;
+			f->samples[i] = (struct profile_samples){s[up].total,
+			    s[up].total, s[up].total_unknown,
+			    s[up].total_unknown};
 		}
-		if (a->level > 0)
-			s[up].total -= f->samples[i].total;
+		if (a->level == 0)
+			continue;
+		s[up].total -= f->samples[i].total;
+		s[up].total_unknown -= f->samples[i].total_unknown;
 	}
 	free(s);
 	return NULL;
@@ -406,20 +421,20 @@ bool
 flame_samples(const struct flame *f, size_t frame,
     struct profile_samples *out)
 {
-	*out = (struct profile_samples){0, 0};
+	*out = (struct profile_samples){0};
 	if (f->samples != NULL)
 		*out = f->samples[frame];
 	else if (f->period > 0)
 		*out = (struct profile_samples){
-		    samples_of(f->frames[frame].self, f->period),
-		    samples_of(f->frames[frame].total, f->period)};
+		    .self = samples_of(f->frames[frame].self, f->period),
+		    .total = samples_of(f->frames[frame].total, f->period)};
 	return f->samples != NULL || f->period > 0;
 }
 
 void
 flame_cut(const struct flame *f, struct flame_cut *out)
 {
-	*out = (struct flame_cut){0, 0, 0};
+	*out = (struct flame_cut){0};
 	for (size_t i = 0; i < f->n_frames; i++) {
 		struct profile_samples s;
 
@@ -428,6 +443,7 @@ flame_cut(const struct flame *f, struct flame_cut *out)
 		flame_samples(f, i, &s);
 		out->total += f->frames[i].total;
 		out->samples += s.total;
+		out->unknown += s.total_unknown;
 		out->n_nodes += f->frames[i].n_cut;
 	}
 }

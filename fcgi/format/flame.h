@@ -118,7 +118,8 @@ bool flame_samples(const struct flame *f, size_t frame,
 
 /* What "(other)" has of a flame: what is not shown frame by frame. */
 struct flame_cut {
-	int128 total, samples; /* samples: 0 where they are not known */
+	int128 total, samples, unknown; /* as profile_samples has them; 0
+	                                 * where they are not known */
 	uint64_t n_nodes;
 };
 

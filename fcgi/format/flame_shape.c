@@ -26,7 +26,8 @@ struct shape {
 	struct map64 frames; /* addresses and kind -> frame */
 	uint32_t *frame;     /* by node: its frame in s */
 	uint32_t *node;      /* by node: where its stack ends in s */
-	uint32_t type, samples; /* of s; samples: where p has them by node */
+	uint32_t type, samples, unknown; /* of s; but for `type` where p has
+	                                  * them by node */
 	size_t limit;        /* nodes of s */
 };
 
@@ -86,9 +87,11 @@ shape_add(struct shape *h, uint32_t node, size_t i)
 		return err_new(ERR_REQUEST, 413, "more than 2^63 %s",
 		    h->p->unit);
 	stacks_add(h->s, node, h->type, (int64_t)h->self[i]);
-	if (h->p->samples != NULL && h->self[i] != 0)
-		stacks_add(h->s, node, h->samples,
-		    (int64_t)h->p->samples[i].self);
+	if (h->p->samples == NULL || h->self[i] == 0)
+		return NULL;
+	stacks_add(h->s, node, h->samples, (int64_t)h->p->samples[i].self);
+	stacks_add(h->s, node, h->unknown,
+	    (int64_t)h->p->samples[i].self_unknown);
 	return NULL;
 }
 
@@ -137,17 +140,20 @@ shape_upwards(struct shape *h)
 static const struct err *
 shape_samples(const struct shape *h, struct profile *to)
 {
-	struct profile *p = NULL;
+	struct profile *p = NULL, *u = NULL;
 	const struct err *e = stacks_profile(h->s, h->samples, &p);
 
+	if (e == NULL)
+		e = stacks_profile(h->s, h->unknown, &u);
 	if (e == NULL)
 		to->samples = calloc(to->n_nodes, sizeof(*to->samples));
 	if (e == NULL && to->samples == NULL)
 		e = err_nomem();
 	for (size_t i = 0; e == NULL && i < to->n_nodes; i++)
 		to->samples[i] = (struct profile_samples){p->nodes[i].self,
-		    p->nodes[i].total};
+		    p->nodes[i].total, u->nodes[i].self, u->nodes[i].total};
 	profile_free(p);
+	profile_free(u);
 	return e;
 }
 
@@ -157,11 +163,15 @@ shape_run(struct shape *h, struct profile **out)
 	const struct stacks_type type = {"", h->p->unit, 1, h->p->kind};
 	const struct stacks_type samples = {"samples", "samples", 1,
 	    SERIES_FLOW};
+	const struct stacks_type unknown = {"unknown", h->p->unit, 1,
+	    SERIES_FLOW};
 	const struct err *e;
 
 	h->type = stacks_type(h->s, &type);
-	if (h->p->samples != NULL)
+	if (h->p->samples != NULL) {
 		h->samples = stacks_type(h->s, &samples);
+		h->unknown = stacks_type(h->s, &unknown);
+	}
 	e = flame_filter(h->p, h->o->focus, h->o->ignore, h->self);
 	if (e == NULL)
 		e = shape_frames(h);

@@ -56,6 +56,28 @@ flamebearer_put(struct writer *w, const struct flame *f)
 	return true;
 }
 
+/* first[l] is where the frames of a level begin in index[]. */
+static void
+flamebearer_put_counts(struct writer *w, const struct flame *f,
+    const uint32_t *index, const uint32_t *first, bool unknown)
+{
+	writer_key(w, unknown ? "unknown_levels" : "sample_levels");
+	writer_open(w, '[');
+	for (uint32_t l = 0; l < f->n_levels; l++) {
+		writer_open(w, '[');
+		for (uint32_t i = first[l]; i < first[l + 1]; i++) {
+			const struct profile_samples *s =
+			    &f->samples[index[i]];
+
+			writer_int128(w, unknown ? s->total_unknown
+						 : s->total);
+			writer_int128(w, unknown ? s->self_unknown : s->self);
+		}
+		writer_close(w, ']');
+	}
+	writer_close(w, ']');
+}
+
 bool
 flamebearer_put_samples(struct writer *w, const struct flame *f)
 {
@@ -65,17 +87,9 @@ flamebearer_put_samples(struct writer *w, const struct flame *f)
 		return true;
 	if (!flame_by_level(f, &index, &first))
 		return false;
-	writer_key(w, "sample_levels");
-	writer_open(w, '[');
-	for (uint32_t l = 0; l < f->n_levels; l++) {
-		writer_open(w, '[');
-		for (uint32_t i = first[l]; i < first[l + 1]; i++) {
-			writer_int128(w, f->samples[index[i]].total);
-			writer_int128(w, f->samples[index[i]].self);
-		}
-		writer_close(w, ']');
-	}
-	writer_close(w, ']');
+	flamebearer_put_counts(w, f, index, first, false);
+	if (f->n_frames > 0 && f->samples[0].total_unknown != 0)
+		flamebearer_put_counts(w, f, index, first, true);
 	free(index);
 	free(first);
 	return true;

@@ -24,7 +24,8 @@ bool flamebearer_put(struct writer *w, const struct flame *f);
 /*
  * Writes the member "sample_levels" where several periods are mixed, so that
  * samples do not follow from amounts: in the order of levels
- * [total samples, self samples, ...].  False when out of memory.
+ * [total samples, self samples, ...]; and, where some are not known,
+ * "unknown_levels" with the units without.  False when out of memory.
  */
 bool flamebearer_put_samples(struct writer *w, const struct flame *f);
 

@@ -57,10 +57,6 @@ struct flamesvg_pair {
 	bool by_b;         /* widths are B's; what is only in A vanishes */
 };
 
-/* Samples of A and B together, where they are known, below which a frame is
- * marked. */
-#define FLAMESVG_FEW 100
-
 /*
  * Appends the differential picture of a tree.  `f` says which frames: it is
  * made by flamesvg_diff_flame().  False when out of memory.

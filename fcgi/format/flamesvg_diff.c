@@ -15,8 +15,10 @@
 static bool
 diff_is_few(const struct svg *s, const struct svg_frame *a)
 {
-	return s->diff->sampled && a->side[DIFF_A].samples +
-	    a->side[DIFF_B].samples < FLAMESVG_FEW;
+	const struct svg_side *x = &a->side[DIFF_A], *y = &a->side[DIFF_B];
+
+	return s->diff->sampled && diff_few(x->samples + y->samples,
+	    x->unknown + y->unknown) == DIFF_FEW;
 }
 
 double
@@ -37,7 +39,7 @@ svg_whole(const struct svg *s, int side)
 					: s->diff->nodes[0].total[side];
 }
 
-/* "A 1,234 12.34%" */
+/* "A 1,234 12.34%"; "A at least 1,234 12.34%" */
 static char *
 diff_put_side(char *p, const struct svg *s, const struct svg_frame *a,
     int side)
@@ -46,6 +48,8 @@ diff_put_side(char *p, const struct svg *s, const struct svg_frame *a,
 
 	*p++ = side == DIFF_A ? 'A' : 'B';
 	*p++ = ' ';
+	if (s->counted && a->side[side].unknown != 0)
+		p = svg_str(p, "at least ");
 	p = svg_grouped(p, s->counted ? a->side[side].samples
 				      : a->side[side].total);
 	*p++ = ' ';

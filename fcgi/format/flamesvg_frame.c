@@ -52,13 +52,15 @@ frame_samples(const struct svg *s, const struct svg_frame *a)
 				     : samples_of(a->total, s->f->period);
 }
 
-/* "1,234 samples, 12.34%, 12.46 s" */
+/* "1,234 samples, 12.34%, 12.46 s", or "at least 1,234 samples, ..." */
 char *
 svg_put_value(char *p, const struct svg *s, const struct svg_frame *a)
 {
 	if (s->bytes) {
 		p = frame_bytes(p, a->total);
 	} else {
+		if (s->counted && a->unknown != 0)
+			p = PUT(p, "at least ");
 		p = svg_grouped(p, s->counted ? frame_samples(s, a)
 					      : a->total);
 		*p++ = ' ';

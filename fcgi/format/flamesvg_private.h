@@ -23,8 +23,9 @@ struct svg_frame {
 	uint64_t n_cut;  /* frames gathered here; 0: a frame of its own */
 	int128 x, total;
 	int128 samples; /* of several periods; else they follow from total */
+	int128 unknown; /* units without, as profile_samples */
 	struct svg_side {
-		int128 total, samples;
+		int128 total, samples, unknown;
 	} side[2]; /* of a differential picture: A's and B's */
 };
 

@@ -58,7 +58,7 @@ svg_survey(struct svg *s)
 /* A frame that is drawn and not closed yet. */
 struct svg_open {
 	int128 next_x;   /* where its next child begins */
-	int128 cut, samples; /* of children that are gathered */
+	int128 cut, samples, unknown; /* of children that are gathered */
 	uint64_t n_cut;
 	struct svg_side rest[2]; /* A's and B's that no child has had so far */
 	struct svg_side gathered[2];
@@ -82,6 +82,7 @@ walk_close(struct svg_walk *w, uint32_t level)
 		    .x = o->next_x,
 		    .total = o->cut,
 		    .samples = o->samples,
+		    .unknown = o->unknown,
 		    .side = {o->gathered[0], o->gathered[1]}};
 
 		if (o->cut <= 0)
@@ -108,12 +109,13 @@ walk_sides(struct svg_walk *w, const struct flame_frame *f,
 
 		if (n != NULL)
 			a->side[i] = (struct svg_side){n->total[i],
-			    n->total_samples[i]};
+			    n->total_samples[i], n->total_unknown[i]};
 		else if (up != NULL)
 			a->side[i] = up->rest[i];
 		if (up != NULL) {
 			up->rest[i].total -= a->side[i].total;
 			up->rest[i].samples -= a->side[i].samples;
+			up->rest[i].unknown -= a->side[i].unknown;
 		}
 	}
 }
@@ -126,10 +128,12 @@ walk_gather(struct svg_walk *w, const struct flame_frame *f,
 
 	up->cut += f->total;
 	up->samples += a->samples;
+	up->unknown += a->unknown;
 	up->n_cut += f->n_cut > 0 ? f->n_cut : 1;
 	for (int i = 0; i < 2; i++) {
 		up->gathered[i].total += a->side[i].total;
 		up->gathered[i].samples += a->side[i].samples;
+		up->gathered[i].unknown += a->side[i].unknown;
 	}
 	w->hidden = f->level;
 }
@@ -144,7 +148,8 @@ walk_rest(struct svg_walk *w, const struct flame_frame *f,
 	for (int i = 0; i < 2; i++)
 		w->open[f->level].rest[i] = (struct svg_side){
 		    a->side[i].total - n->self[i],
-		    a->side[i].samples - n->self_samples[i]};
+		    a->side[i].samples - n->self_samples[i],
+		    a->side[i].unknown - n->self_unknown[i]};
 }
 
 static bool
@@ -160,8 +165,13 @@ walk_frame(struct svg_walk *w, const struct flame_frame *f)
 	}
 	if (!walk_close(w, f->level))
 		return false;
-	if (w->s->f->samples != NULL)
-		a.samples = w->s->f->samples[f - w->s->f->frames].total;
+	if (w->s->f->samples != NULL) {
+		const struct profile_samples *n =
+		    &w->s->f->samples[f - w->s->f->frames];
+
+		a.samples = n->total;
+		a.unknown = n->total_unknown;
+	}
 	w->hidden = UINT32_MAX;
 	walk_sides(w, f, &a);
 	if (f->level > 0 && (f->n_cut > 0 || svg_double(f->total) < w->s->least)) {

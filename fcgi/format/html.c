@@ -114,7 +114,8 @@ html_put_rows(struct buf *out, const struct table *t,
 		(o->pair ? html_put_pair : html_put_value)(out, r->total,
 		    t->sum, o);
 		if (t->sampled) {
-			buf_printf(out, "<td>");
+			buf_printf(out, "<td>%s", r->total_unknown[0] +
+			    r->total_unknown[1] != 0 ? "\342\211\245 " : "");
 			writer_put_grouped(out, r->total_samples[0] +
 			    r->total_samples[1]);
 			buf_printf(out, "</td>");

@@ -16,6 +16,7 @@
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/store.h"
+#include "writer.h"
 
 struct maker {
 	const struct profile *p;
@@ -313,6 +314,31 @@ maker_head(struct maker *m, const char *type)
 	m->out.duration_nanos = m->p->until_ns - m->p->from_ns;
 }
 
+/* Samples that nobody has counted are not among the counts: tools show this
+ * above the numbers. */
+static void
+maker_comment_unknown(struct maker *m)
+{
+	int64_t *list = maker_alloc(m, 1, sizeof(*list));
+	struct profile_samples all;
+	struct buf text = {0};
+
+	if (list == NULL || m->lone || !profile_samples(m->p, 0, &all) ||
+	    all.total_unknown == 0)
+		return;
+	buf_printf(&text, "samples are at least so many: of ");
+	writer_put_grouped(&text, all.total_unknown);
+	buf_printf(&text, " %s nobody has said how many they are",
+	    m->p->unit);
+	buf_put_u8(&text, '\0');
+	m->failed = m->failed || text.failed;
+	if (!m->failed)
+		*list = maker_str(m, (const char *)text.data);
+	m->out.comment = list;
+	m->out.n_comment = 1;
+	buf_fini(&text);
+}
+
 static void
 maker_strings(struct maker *m)
 {
@@ -358,6 +384,7 @@ maker_run(struct maker *m, struct buf *out, const char *type, bool gzip)
 	maker_mappings(m);
 	maker_locations(m);
 	maker_samples(m);
+	maker_comment_unknown(m);
 	maker_strings(m);
 	e = m->failed ? err_nomem() : maker_pack(m, out, gzip);
 	arena_fini(&m->arena);

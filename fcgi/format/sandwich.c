@@ -78,7 +78,21 @@ static struct profile_samples
 sandwich_samples(const struct sandwich_walk *w, uint32_t frame)
 {
 	return w->f->samples != NULL ? w->f->samples[frame]
-				     : (struct profile_samples){0, 0};
+				     : (struct profile_samples){0};
+}
+
+static void
+sandwich_add_self(struct profile_samples *to, int128 self, int128 unknown)
+{
+	to->self += self;
+	to->self_unknown += unknown;
+}
+
+static void
+sandwich_add_total(struct profile_samples *to, const struct profile_samples *s)
+{
+	to->total += s->total;
+	to->total_unknown += s->total_unknown;
 }
 
 static void
@@ -86,18 +100,19 @@ sandwich_add_up(struct sandwich_walk *w, uint32_t level, uint32_t frame)
 {
 	struct sandwich_tree *t = &w->up;
 	int128 total = w->f->frames[frame].total;
-	int128 samples = sandwich_samples(w, frame).total;
+	struct profile_samples samples = sandwich_samples(w, frame);
 	uint32_t at = 0;
 
 	t->nodes[0].total += total;
-	t->nodes[0].samples.total += samples;
+	sandwich_add_total(&t->nodes[0].samples, &samples);
 	for (uint32_t l = level; l > 0; l--, w->steps++) {
 		at = sandwich_child(t, at, w->f->frames[w->path[l]].name);
 		t->nodes[at].total += total;
-		t->nodes[at].samples.total += samples;
+		sandwich_add_total(&t->nodes[at].samples, &samples);
 	}
 	t->nodes[at].self += total;
-	t->nodes[at].samples.self += samples;
+	sandwich_add_self(&t->nodes[at].samples, samples.total,
+	    samples.total_unknown);
 }
 
 static void
@@ -111,11 +126,12 @@ sandwich_add_down(struct sandwich_walk *w, uint32_t frame)
 
 	to[at].self += fr->self;
 	to[at].total += fr->total;
-	to[at].samples.self += samples.self;
-	to[at].samples.total += samples.total;
+	sandwich_add_self(&to[at].samples, samples.self,
+	    samples.self_unknown);
+	sandwich_add_total(&to[at].samples, &samples);
 	if (above == 0) {
 		to[0].total += fr->total;
-		to[0].samples.total += samples.total;
+		sandwich_add_total(&to[0].samples, &samples);
 	}
 	w->below[fr->level] = at;
 }
@@ -276,18 +292,19 @@ sandwich_make(struct sandwich *s, struct sandwich_walk *w)
 	if ((e = sandwich_walk(w)) != NULL)
 		return e;
 	s->total = w->down.nodes[0].total;
-	s->samples.total = w->down.nodes[0].samples.total;
+	sandwich_add_total(&s->samples, &w->down.nodes[0].samples);
 	for (uint32_t i = 1; i < w->down.n; i++) {
 		if (strcmp(f->names[w->down.nodes[i].name].text,
 		    w->function) != 0)
 			continue;
 		s->self += w->down.nodes[i].self;
-		s->samples.self += w->down.nodes[i].samples.self;
+		sandwich_add_self(&s->samples, w->down.nodes[i].samples.self,
+		    w->down.nodes[i].samples.self_unknown);
 	}
 	if (f->period > 0)
 		s->samples = (struct profile_samples){
-		    samples_of(s->self, f->period),
-		    samples_of(s->total, f->period)};
+		    .self = samples_of(s->self, f->period),
+		    .total = samples_of(s->total, f->period)};
 	s->callers = sandwich_profile(&w->up, f);
 	s->callees = sandwich_profile(&w->down, f);
 	return s->callers != NULL && s->callees != NULL ? NULL : err_nomem();

@@ -138,7 +138,7 @@ search_flame(struct search *s, const struct flame *f, struct search_sum *out)
 	uint32_t inside = 0; /* level of the open match; 0: none */
 	struct profile_samples n;
 
-	*out = (struct search_sum){0, 0, flame_samples(f, 0, &n)};
+	*out = (struct search_sum){.sampled = flame_samples(f, 0, &n)};
 
 	for (size_t i = 1; i < f->n_frames; i++) {
 		const struct flame_frame *frame = &f->frames[i];
@@ -150,6 +150,7 @@ search_flame(struct search *s, const struct flame *f, struct search_sum *out)
 			flame_samples(f, i, &n);
 			out->amount += frame->total;
 			out->samples += n.total;
+			out->unknown += n.total_unknown;
 			inside = frame->level;
 		}
 	}

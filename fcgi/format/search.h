@@ -37,6 +37,7 @@ bool search_test(struct search *s, const char *name);
 /* What the stacks have that have a match. */
 struct search_sum {
 	int128 amount, samples; /* samples: 0 where !sampled */
+	int128 unknown;         /* units without, as profile_samples */
 	bool sampled;
 };
 

@@ -50,10 +50,12 @@ table_row_add(struct table_row *r, const struct table_row *a, bool outermost)
 	for (int side = 0; side < 2; side++) {
 		r->self[side] += a->self[side];
 		r->self_samples[side] += a->self_samples[side];
+		r->self_unknown[side] += a->self_unknown[side];
 		if (!outermost)
 			continue;
 		r->total[side] += a->total[side];
 		r->total_samples[side] += a->total_samples[side];
+		r->total_unknown[side] += a->total_unknown[side];
 	}
 }
 
@@ -87,6 +89,8 @@ table_of_frame(const struct flame *f, size_t i)
 	if (f->samples != NULL) {
 		r.self_samples[0] = f->samples[i].self;
 		r.total_samples[0] = f->samples[i].total;
+		r.self_unknown[0] = f->samples[i].self_unknown;
+		r.total_unknown[0] = f->samples[i].total_unknown;
 	}
 	return r;
 }
@@ -122,6 +126,7 @@ table_of_flame(struct table **out, const struct flame *f)
 	}
 	t->sum[0] = f->total;
 	t->sampled = f->samples != NULL || f->period > 0;
+	t->unknown = f->samples != NULL && f->samples[0].total_unknown != 0;
 	table_pack(t, f->n_names);
 	for (size_t i = 0; i < t->n_rows && f->period > 0; i++)
 		table_row_count(&t->rows[i], f->period);
@@ -140,6 +145,8 @@ table_of_node(const struct diff_node *n)
 		r.total[side] = n->total[side];
 		r.self_samples[side] = n->self_samples[side];
 		r.total_samples[side] = n->total_samples[side];
+		r.self_unknown[side] = n->self_unknown[side];
+		r.total_unknown[side] = n->total_unknown[side];
 	}
 	return r;
 }
@@ -213,6 +220,7 @@ table_of_diff(struct table **out, const struct diff *d)
 			    &r);
 	}
 	t->sampled = d->sampled;
+	t->unknown = d->unknown;
 	for (int side = 0; side < 2; side++)
 		t->sum[side] = d->nodes[0].total[side];
 	table_walk_fini(&w);

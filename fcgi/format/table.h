@@ -27,13 +27,15 @@ struct table_row {
 	enum flame_kind kind;
 	int128 self[2], total[2]; /* of a single profile: [0], and [1] is 0 */
 	int128 self_samples[2], total_samples[2]; /* 0 where !sampled */
+	int128 self_unknown[2], total_unknown[2]; /* as profile_samples */
 };
 
 struct table {
 	struct table_row *rows;
 	size_t n_rows;
 	int128 sum[2]; /* of the whole */
-	bool sampled;  /* are the samples of each side known? */
+	bool sampled;  /* are samples of each side known? */
+	bool unknown;  /* but not all: rows have amounts without */
 };
 
 /* In the order of first sight.  Frames that a truncation has gathered are a

@@ -161,10 +161,11 @@
 
     facts(i) {
       const f = this.f, how = howOf(this.answer);
-      const counts = D.samples(f, i);
+      const counts = D.samples(f, i), unknown = D.unknown(f, i);
       const value = (v, s) => {
         const w = f.weights[s], n = counts[s];
-        return (n === null ? f.units[s].text(v) : F.count(n) + ' samples') +
+        return (n === null ? f.units[s].text(v)
+          : ns.flameFacts.countText(n, unknown[s]) + ' samples') +
           ' · ' + (w > 0 ? plain(v * w, how) : 'no data');
       };
       const [wa, wb] = f.weights;
@@ -230,7 +231,10 @@
         this.pair(r.total_normalised, how),
         this.moved(r.total_difference, r.total_ratio, how, r.few),
         h('td', { class: 'num' }, r.samples === null ? '–'
-          : F.count(r.samples), r.few ? h('span', { class: 'few',
+          : (r.total_unknown || []).some((v) => v > 0)
+            ? h('span', { text: '≥ ' + F.count(r.samples), title: 'Of some ' +
+              'of its amount nobody has said how many samples it is.' })
+            : F.count(r.samples), r.few ? h('span', { class: 'few',
             title: 'Fewer than ' + D.FEW + ' samples: too few for a ' +
               'statement', text: 'few' }) : null));
     }

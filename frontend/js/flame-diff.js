@@ -57,6 +57,8 @@
     f.kinds = (answer && answer.kinds) || f.names.map(() => 'unknown');
     const counts = answer && answer.sample_levels;
     f.counts = counts ? [] : null;
+    const loose = counts && answer.unknown_levels;
+    f.unknown = loose ? [] : null;
     (fb.levels || []).forEach((flat, level) => {
       for (const [k, [a, b, name]] of row(flat).entries()) {
         const total = a.total * wa + b.total * wb;
@@ -64,6 +66,8 @@
           continue;
         if (counts)
           f.counts.push([counts[level][4 * k], counts[level][4 * k + 2]]);
+        if (loose)
+          f.unknown.push([loose[level][4 * k], loose[level][4 * k + 2]]);
         f.name.push(name);
         f.level.push(level);
         f.parent.push(level ? above(f, level, [a, b]) : -1);
@@ -105,10 +109,16 @@
     return most > 0 ? (b - a) / most : 0;
   }
 
+  /* The amounts of A and of B beside those. */
+  function unknown(f, i) {
+    return f.unknown ? f.unknown[i] : [0, 0];
+  }
+
   /* Do too few samples carry frame i for a statement? */
   function isFew(f, i) {
     const [a, b] = samples(f, i);
-    return a !== null && b !== null && a + b < FEW;
+    return a !== null && b !== null && a + b < FEW &&
+      unknown(f, i).every((v) => v === 0);
   }
 
   /* Against nothing, nothing has moved: there is no statement. */
@@ -254,5 +264,6 @@
       rows });
   }
 
-  ns.flameDiff = { decode, change, frameChange, samples, isFew, fromPair, FEW };
+  ns.flameDiff = { decode, change, frameChange, samples, unknown, isFew,
+    fromPair, FEW };
 })(globalThis.MemLens = globalThis.MemLens || {});

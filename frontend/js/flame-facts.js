@@ -56,6 +56,18 @@
     return said ? said[i] : unit.samples(f[key][i]);
   }
 
+  /* A count of samples beside which there is an amount of an unknown one. */
+  function countText(n, unknown) {
+    return (unknown > 0 ? 'at least ' : '') + F.count(n);
+  }
+
+  /* The samples of frame i in words; null where nobody knows. */
+  function frameCount(unit, f, i) {
+    const n = frameSamples(unit, f, i);
+    return n === null ? null : countText(n, f.totalUnknown &&
+      f.totalUnknown[i]);
+  }
+
   function lostText(lost) {
     return Object.entries(lost || {}).filter(([, n]) => n > 0)
       .map(([why, n]) => F.count(n) + ' ' + why.replace(/[_-]/g, ' '));
@@ -121,6 +133,6 @@
     return at;
   }
 
-  ns.flameFacts = { unitOf, samplesOf, frameSamples, lostText, brokenText, partialText, emptyText,
-    pathCode, pathFrame };
+  ns.flameFacts = { unitOf, samplesOf, frameSamples, countText, frameCount,
+    lostText, brokenText, partialText, emptyText, pathCode, pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -57,7 +57,8 @@
     cell(r, key, share, width) {
       const v = r[key], samples = this.samples(r, key);
       return h('td', { class: 'num', title: samples === null ? this.value(v)
-        : ns.format.count(samples) + ' samples' },
+        : ns.flameFacts.countText(samples, r[key + '_unknown']) +
+          ' samples' },
         h('span', { class: 'cell-bar', style: {
           width: width * 100 + '%' } }),
         h('span', { class: 'cell-text' }, this.value(v),

@@ -18,9 +18,9 @@
     const rows = [
       ['Total', unit.text(f.total[i]) + ' · ' + share(f.total[i], f.ticks)],
       ['Self', unit.text(f.self[i]) + ' · ' + share(f.self[i], f.ticks)]];
-    const samples = ns.flameFacts.frameSamples(unit, f, i);
+    const samples = ns.flameFacts.frameCount(unit, f, i);
     if (samples !== null)
-      rows.push(['Samples', ns.format.count(samples)]);
+      rows.push(['Samples', samples]);
     if (zoom > 0 && f.level[i] >= f.level[zoom])
       rows.push(['Of the zoomed', share(f.total[i], f.total[zoom])]);
     if (f.parent[i] > 0)

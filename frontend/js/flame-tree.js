@@ -74,6 +74,10 @@
       || answer.sample_levels);
     if (counts)
       Object.assign(f, { totalSamples: [], selfSamples: [] });
+    /* amounts of which nobody has said how many samples they are */
+    const unknown = counts && (answer.memlens || answer).unknown_levels;
+    if (unknown)
+      f.totalUnknown = [];
     levels.forEach((flat, level) => {
       const above = [f.row[level - 1] || 0, f.row[level]];
       let at = 0;
@@ -89,6 +93,8 @@
           f.totalSamples.push(counts[level][k / 2]);
           f.selfSamples.push(counts[level][k / 2 + 1]);
         }
+        if (unknown)
+          f.totalUnknown.push(unknown[level][k / 2]);
       }
       f.row[level + 1] = f.n;
     });

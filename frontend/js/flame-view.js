@@ -10,7 +10,7 @@
 
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
-  const { unitOf, samplesOf, frameSamples, lostText, brokenText, partialText,
+  const { unitOf, samplesOf, frameCount, lostText, brokenText, partialText,
     emptyText, pathCode, pathFrame } = ns.flameFacts;
 
   const INFO = ['Each bar is a function, as wide as the CPU time of the ' +
@@ -173,9 +173,9 @@
       const parts = [], some = this.f.ticks > 0 || m.slots > 0;
       if (this.f.ticks > 0)
         parts.push(this.unit.text(this.f.ticks) + ' of CPU time');
-      const n = this.f.n ? frameSamples(this.unit, this.f, 0) : 0;
+      const n = this.f.n ? frameCount(this.unit, this.f, 0) : '0';
       if (n !== null && this.answer && some)
-        parts.push(F.count(n) + (n === 1 ? ' sample' : ' samples'));
+        parts.push(n + (/(^| )1$/.test(n) ? ' sample' : ' samples'));
       const from = ns.time.parse(m.from, 0), until = ns.time.parse(m.until, 0);
       if (Number.isFinite(from) && Number.isFinite(until))
         parts.push(F.range(from, until));
@@ -283,7 +283,8 @@
       const { levels, numTicks } = tree.flamebearer;
       const below = (list) => (numTicks && list ? list.slice(1) : list);
       return T.decode({ memlens: { kinds: tree.kinds,
-        sample_levels: below(tree.sample_levels) }, flamebearer:
+        sample_levels: below(tree.sample_levels),
+        unknown_levels: below(tree.unknown_levels) }, flamebearer:
         Object.assign({}, tree.flamebearer, { levels: below(levels) }) });
     }
 

@@ -10,8 +10,9 @@ const LETTERS = { user: 'u', library: 'l', kernel: 'k', jit: 'j' };
 function walk({ flamebearer: fb, memlens }, fn) {
   let above = [];
   fb.levels.forEach((flat, level) => {
-    const row = [], counts = memlens.sample_levels &&
-      memlens.sample_levels[level];
+    /* a recording knows all samples or none */
+    const row = [], counts = !memlens.samples_unknown &&
+      memlens.sample_levels && memlens.sample_levels[level];
     let at = 0, up = 0;
     for (let k = 0; k + 3 < flat.length; k += 4) {
       const x = at + flat[k], end = x + flat[k + 1];

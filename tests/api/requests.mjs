@@ -8,6 +8,7 @@
 // delta.bin            a form with sample_type_config and the profile before
 // push.bin, push.gz    Connect's push of it; push.json
 // ns.bin, ms.bin       70 ms of cpu in either unit; kb.bin, large-s.bin
+// unsaid.bin           70 ms of cpu, of a period that they are not whole ones of
 // goraw.bin            what Go's runtime writes; goform.bin as its agent sends it
 // trie.bin, tree.bin   {"a;b": 1, "a;c": 2}
 import { writeFileSync } from "node:fs";
@@ -102,6 +103,8 @@ const out = {
 	"odd.bin": odd,
 	"ns.bin": one([["cpu", "nanoseconds"]], [70000000],
 		["cpu", "nanoseconds", 10000000]),
+	"unsaid.bin": one([["cpu", "nanoseconds"]], [70000000],
+		["cpu", "nanoseconds", 7777777]),
 	"ms.bin": one([["cpu", "milliseconds"]], [70],
 		["cpu", "milliseconds", 10]),
 	"kb.bin": one([["inuse_space", "kilobytes"]], [3]),

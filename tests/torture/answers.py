@@ -139,7 +139,7 @@ def slack_of(p, n=1):
 
 def compare_head(memlens, p, stacks):
     total = sum(v[0] for v in stacks.values())
-    samples = sum(v[1] for v in stacks.values())
+    samples, unknown = (sum(v[k] for v in stacks.values()) for k in (1, 2))
     if p.slots == 0:
         must(memlens['state'] in ('no data', 'not attached'), 'state',
              memlens['state'], 'without data')
@@ -153,8 +153,12 @@ def compare_head(memlens, p, stacks):
     same(memlens['slots'], p.slots, 'slots')
     same(memlens['total'], p.total, 'total before focus', slack_of(p))
     must(memlens['unit'] == p.unit, 'unit', memlens['unit'], p.unit)
-    if p.unit == 'nanoseconds':
+    if p.unit == 'nanoseconds' and not p.counted:
+        must(not p.total or memlens['samples'] is None, 'samples of what '
+             'nobody has counted', memlens['samples'])
+    elif p.unit == 'nanoseconds':
         same(memlens['samples'], samples, 'samples')
+        same(memlens['samples_unknown'], unknown, 'samples_unknown')
         must(memlens['period'] in (*p.periods, None), 'period',
              memlens['period'], p.periods)
     return total
@@ -162,7 +166,7 @@ def compare_head(memlens, p, stacks):
 
 def bearer_tree(fb, samples_of=None):
     """{path of names: [self, total]} of a flamebearer, equal paths added;
-    with samples: [self, total, self samples, total samples]."""
+    with samples: those of the samples and of what is unknown, too."""
     out, above = {}, []
     for depth, flat in enumerate(fb['levels']):
         row, at = [], 0
@@ -176,13 +180,14 @@ def bearer_tree(fb, samples_of=None):
                 must(up, 'a frame without a caller', fb['names'][name])
                 path = up[0][2] + (fb['names'][name],)
             row.append((x, at, path))
-            node = out.setdefault(path, [0, 0, 0, 0])
+            node = out.setdefault(path, [0] * 6)
             node[0] += own
             node[1] += total
             if samples_of:
-                all_, mine = samples_of(depth, k // 4, total, own)
-                node[2] += mine
-                node[3] += all_
+                for at_, (all_, mine) in enumerate(
+                        samples_of(depth, k // 4, total, own), 1):
+                    node[2 * at_] += mine
+                    node[2 * at_ + 1] += all_
         above = row
     return out
 
@@ -190,24 +195,30 @@ def bearer_tree(fb, samples_of=None):
 def samples_reader(memlens):
     """How samples stand beside amounts: contract of flamegraph.json."""
     levels, period = memlens.get('sample_levels'), memlens.get('period')
+    unknown = memlens.get('unknown_levels')
     if levels:
-        return lambda depth, i, total, own: levels[depth][2 * i:2 * i + 2]
+        return lambda depth, i, total, own: [
+            of[depth][2 * i:2 * i + 2] for of in (levels, unknown) if of]
     if not period or memlens.get('samples') is None:
         return None
 
     def divide(depth, i, total, own):
         must(total % period == 0 and own % period == 0, total, own,
              'are no multiples of', period)
-        return total // period, own // period
+        return [(total // period, own // period)]
     return divide
+
+
+COLUMNS = ('self', 'total', 'self_samples', 'total_samples', 'self_unknown',
+           'total_unknown')
 
 
 def compare_tree(got, want, slack, samples):
     for path in set(got) | set(want):
-        g, w = got.get(path, [0] * 4), want.get(path, [0] * 4)
-        for i in range(4 if samples else 2):
-            same(g[i], w[i], f'{("self", "total", "self samples", "samples")[i]}'
-                 f' of {";".join(path) or "the root"}', slack)
+        g, w = got.get(path, [0] * 6), want.get(path, [0] * 6)
+        for i in range(6 if samples else 2):
+            same(g[i], w[i], f'{COLUMNS[i]} of {";".join(path) or "the root"}',
+                 slack)
 
 
 # ---- kinds of questions ----
@@ -230,7 +241,8 @@ def flamegraph(q):
         return
     same(d['flamebearer']['numTicks'], total, 'numTicks', slack_of(p))
     reader = samples_reader(d['memlens'])
-    must(reader or p.unit != 'nanoseconds', 'no samples beside time')
+    must(reader or p.unit != 'nanoseconds' or not p.counted,
+         'no samples beside time')
     compare_tree(bearer_tree(d['flamebearer'], reader),
                  truth.tree(stacks, reverse),
                  slack_of(p, 40 if reverse else 1), reader)
@@ -279,14 +291,13 @@ def partition(q):
 def compare_rows(rows, want, p, what):
     got = {}
     for r in rows:
-        row = got.setdefault(r['name'], [0, 0, 0, 0])
-        for i, k in enumerate(('self', 'total', 'self_samples',
-                               'total_samples')):
-            row[i] += r[k] or 0
-    n = 4 if p.unit == 'nanoseconds' else 2
+        row = got.setdefault(r['name'], [0] * 6)
+        for i, k in enumerate(COLUMNS):
+            row[i] += r.get(k) or 0
+    n = 6 if p.unit == 'nanoseconds' and p.counted else 2
     for name in set(got) | set(want):
         for i in range(n):
-            same(got.get(name, [0] * 4)[i], want.get(name, [0] * 4)[i],
+            same(got.get(name, [0] * 6)[i], want.get(name, [0] * 6)[i],
                  f'{what}: column {i} of {name}', slack_of(p, 40))
 
 
@@ -317,9 +328,9 @@ def sandwich(q):
     for side, want in zip(('callers', 'callees'),
                           truth.sandwich(p.stacks, name)):
         nodes = {}
-        for path, (amount, _) in want.items():
+        for path, (amount, *_) in want.items():
             for depth in range(len(path) + 1):
-                node = nodes.setdefault(path[:depth], [0, 0, 0, 0])
+                node = nodes.setdefault(path[:depth], [0] * 6)
                 node[1] += amount
             node[0] += amount
         compare_tree(bearer_tree(d[side]['flamebearer']), nodes,
@@ -341,13 +352,18 @@ def diff(q):
     seen = set()
     for r in d['rows']:
         seen.add(r['name'])
-        want = [t.get(r['name'], [0] * 4) for t in tables]
+        want = [t.get(r['name'], [0] * 6) for t in tables]
         for side in (0, 1):
             same(r['self'][side], want[side][0], 'self', slack)
             same(r['total'][side], want[side][1],
                  f'total of {r["name"]}', slack)
-            if left.unit == 'nanoseconds':
+            if left.unit == 'nanoseconds' and left.counted and right.counted:
                 same(r['total_samples'][side], want[side][3], 'samples')
+        counts = [sum(w[k] for w in want) for k in (3, 5)]
+        if r['samples'] is not None:
+            must(r['few'] is (False if counts[0] >= 100 else None
+                              if counts[1] else True), 'few', r['few'],
+                 'of', counts)
     for name in set(tables[0]) | set(tables[1]):
         must(name in seen, 'no row of', name)
 
@@ -364,7 +380,7 @@ def folded(q):
         stack, _, n = line.rpartition(' ')
         got[stack] += int(n)
     want = collections.Counter()
-    for path, (amount, _) in truth.shaped(p.stacks, **shape).items():
+    for path, (amount, *_) in truth.shaped(p.stacks, **shape).items():
         want[';'.join(n.replace(';', ':') for _, n in path)] += amount
     for stack in set(got) | set(want):
         same(got[stack], want[stack], stack, slack_of(p))
@@ -399,7 +415,7 @@ def pprof_file(q):
     body = q.ask('/api/v1/flamegraph.pprof', query=text, **q.times(a, b))
     if p.total:
         d = compare_pprof(body, p, 'pprof')
-        if p.unit == 'nanoseconds':
+        if p.unit == 'nanoseconds' and p.counted:
             must(d.types[0] == ('samples', 'count') and
                  d.types[-1][1] == 'nanoseconds', 'types', d.types)
 

@@ -3,7 +3,10 @@ stack a running sum over slots.  Knows nothing of levels, files, caches.
 
     m = model.Model(); m.load('export.mlb')
     p = m.profile({'name': 'cpu', 'match': [('service', '=', 's1')]}, a, b)
-    p.stacks   {(frames from the root): [amount, samples]}
+    p.stacks   {(frames from the root): [amount, samples, unknown]}
+
+Of a flow in nanoseconds without a period nobody knows how many samples it
+is: its amount is `unknown`, too.
 """
 import bisect
 import itertools
@@ -60,8 +63,9 @@ class Profile:
         return sum(v[0] for v in self.stacks.values())
 
     @property
-    def samples(self):
-        return sum(v[1] for v in self.stacks.values())
+    def counted(self):
+        """Does anything say how many samples it is?"""
+        return any(v[1] for v in self.stacks.values())
 
 
 class Model:
@@ -151,12 +155,15 @@ class Model:
         if value == 0:
             return
         path = tuple((f[0], f[1]) for f in frames)
-        have = p.stacks.setdefault(path, [0, 0])
+        have = p.stacks.setdefault(path, [0, 0, 0])
         if d['kind'] == 'stock':  # a mean: not rounded here
             have[0] += value / seen
         else:
             have[0] += value * d['period']
-        have[1] += value
+        if d['unit'] == 'nanoseconds' and d['period'] == 1:
+            have[2] += value
+        else:
+            have[1] += value
 
     # ---- metrics ----
 
@@ -185,47 +192,47 @@ def shaped(stacks, focus='', ignore=''):
 
 
 def tree(stacks, reverse=False):
-    """{path of names: [self, total, self samples, total samples]}"""
-    out = {(): [0, 0, 0, 0]}
-    for path, (amount, samples) in stacks.items():
+    """{path of names: [self, total of the amount, of samples, unknown]}"""
+    out = {(): [0] * 6}
+    for path, v in stacks.items():
         names = tuple(n for _, n in path)
         if reverse:
             names = names[::-1]
         for depth in range(len(names) + 1):
-            node = out.setdefault(names[:depth], [0, 0, 0, 0])
-            node[1] += amount
-            node[3] += samples
-        node[0] += amount
-        node[2] += samples
+            add(out.setdefault(names[:depth], [0] * 6), v, 1)
+        add(out[names], v, 0)
     return out
 
 
+def add(row, values, at):
+    """Selfs (at 0) or totals (at 1) of the amount, samples, unknown."""
+    for k, v in enumerate(values):
+        row[2 * k + at] += v
+
+
 def table(stacks):
-    """{name: [self, total, self samples, total samples]}, recursion once."""
+    """{name: the same six}, recursion once."""
     out = {}
-    for path, (amount, samples) in stacks.items():
+    for path, v in stacks.items():
         names = [n for _, n in path]
         for name in set(names):
-            row = out.setdefault(name, [0, 0, 0, 0])
-            row[1] += amount
-            row[3] += samples
+            add(out.setdefault(name, [0] * 6), v, 1)
         if names:
-            out[names[-1]][0] += amount
-            out[names[-1]][2] += samples
+            add(out[names[-1]], v, 0)
     return out
 
 
 def sandwich(stacks, name):
     """(callers, callees): stacks that begin with the function."""
     up, down = {}, {}
-    for path, (amount, samples) in stacks.items():
+    for path, v in stacks.items():
         names = [n for _, n in path]
         if name in names:
             at = names.index(name)
             for side, part in ((up, names[at::-1]), (down, names[at:])):
-                have = side.setdefault(tuple(part), [0, 0])
-                have[0] += amount
-                have[1] += samples
+                have = side.setdefault(tuple(part), [0, 0, 0])
+                for k in range(3):
+                    have[k] += v[k]
     return up, down
 
 

@@ -133,7 +133,7 @@ FRAME = {n: (3 if n in ('idle', 'lock') else 1, n,
              ('libc.so' if n in ('malloc', 'free', 'memcpy') else 'prog'),
              '', 16 * i) for i, n in enumerate(NAMES)}
 PROFILES = [  # name, unit, kind, periods
-    ('cpu', 'nanoseconds', FLOW, (10101010, 52631578)),
+    ('cpu', 'nanoseconds', FLOW, (10101010, 52631578, 1)),
     ('wall', 'nanoseconds', FLOW, (10000000,)),
     ('alloc_space', 'bytes', FLOW, (1,)),
     ('inuse_space', 'bytes', STOCK, (1,)),

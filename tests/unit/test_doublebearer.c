@@ -21,7 +21,7 @@ struct row {
 static struct diff
 diff_of(const struct row *rows, size_t n)
 {
-	struct diff d = {calloc(n, sizeof(*d.nodes)), n, false};
+	struct diff d = {calloc(n, sizeof(*d.nodes)), n, false, false};
 	uint32_t path[64] = {0};
 
 	for (size_t i = 0; i < n; i++) {

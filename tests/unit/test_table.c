@@ -309,10 +309,13 @@ check_order(struct table *t, enum table_order order, const char *want)
 TEST(orders)
 {
 	struct table_row rows[] = {
-	    {"b", FLAME_USER, {1, 8}, {9, 9}, {0, 0}, {0, 0}},
-	    {"a", FLAME_USER, {5, 5}, {5, 5}, {0, 0}, {0, 0}},
-	    {"c", FLAME_USER, {0, 40}, {0, 60}, {0, 0}, {0, 0}}};
-	struct table t = {rows, 3, {6, 53}, false};
+	    {"b", FLAME_USER, {1, 8}, {9, 9}, {0, 0}, {0, 0},
+		{0, 0}, {0, 0}},
+	    {"a", FLAME_USER, {5, 5}, {5, 5}, {0, 0}, {0, 0},
+		{0, 0}, {0, 0}},
+	    {"c", FLAME_USER, {0, 40}, {0, 60}, {0, 0}, {0, 0},
+		{0, 0}, {0, 0}}};
+	struct table t = {rows, 3, {6, 53}, false, false};
 
 	check_order(&t, TABLE_NAME, "abc");
 	check_order(&t, TABLE_SELF, "cab");

@@ -202,7 +202,7 @@ TEST(partitions_add_up_in_units_and_in_samples)
 {
 	struct rig *r = malloc(sizeof(*r));
 	int64_t from = BEGIN * SLOT, until = (BEGIN + SLOTS) * SLOT, at = from;
-	struct profile_samples s, sum = {0, 0};
+	struct profile_samples s, sum = {0};
 	int128 units = 0;
 
 	rig_init(r);
@@ -232,6 +232,101 @@ TEST(partitions_add_up_in_units_and_in_samples)
 	}
 	rig_fini(r);
 	free(r);
+}
+
+/* ---- flows of which one has no period ---- */
+
+/* One slot of each service, "b" without a period: the selector's order puts
+ * what is not known before, between and behind what is. */
+static void
+rig_fill_unknown(struct rig *r, const char *const services[3])
+{
+	struct batch *b = batch_new(SLOT);
+
+	for (int s = 0; s < 3; s++) {
+		uint32_t cpu = rig_series(b, SERIES_FLOW, services[s],
+		    s == 2 ? 1 : periods[s]);
+
+		batch_observe(b, cpu, BEGIN, 1);
+		for (int i = s; i < PATHS; i++)
+			batch_add_profile(b, cpu, BEGIN, path_node(b, i),
+			    s == 2 ? 1000 + i : 1 + i);
+	}
+	rig_append(r, b, BEGIN);
+}
+
+/* Of the paths below a node: {samples, units without}. */
+static void
+naive_counts(const char *prefix, int64_t counts[2])
+{
+	counts[0] = counts[1] = 0;
+	for (int i = 0; i < PATHS; i++) {
+		int path = i, d = 0;
+
+		for (; prefix[d] != '\0' && d < 2 + i % 2; d++, path /= 3)
+			if (prefix[d] != '0' + path % 3)
+				break;
+		if (prefix[d] != '\0')
+			continue;
+		counts[0] += 1 + i + (i >= 1 ? 1 + i : 0);
+		counts[1] += i >= 2 ? 1000 + i : 0;
+	}
+}
+
+static void
+check_counts(const struct profile *p)
+{
+	struct profile_samples s;
+	char path[8] = "";
+	int64_t counts[2], rest[2] = {0, 0};
+
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		const struct profile_node *n = &p->nodes[i];
+
+		CHECK(profile_samples(p, i, &s));
+		rest[0] += (int64_t)s.self;
+		rest[1] += (int64_t)s.self_unknown;
+		if (p->cut != NULL && p->cut[i] != 0)
+			continue;
+		if (n->depth > 0)
+			path[n->depth - 1] = n->name[0];
+		path[n->depth] = '\0';
+		naive_counts(path, counts);
+		CHECK_INT(s.total, counts[0]);
+		CHECK_INT(s.total_unknown, counts[1]);
+	}
+	naive_counts("", counts);
+	CHECK_INT(rest[0], counts[0]); /* the selfs are the whole */
+	CHECK_INT(rest[1], counts[1]);
+}
+
+TEST(what_is_known_of_samples_is_counted)
+{
+	static const char *const orders[][3] = {{"a", "b", "c"},
+	    {"a", "c", "b"}, {"b", "c", "a"}};
+
+	for (size_t k = 0; k < 3; k++) {
+		struct rig *r = malloc(sizeof(*r));
+		struct profile_samples s;
+		struct profile *p;
+		char only[40];
+
+		rig_init(r);
+		rig_fill_unknown(r, orders[k]);
+		for (size_t limit = 0; limit < 14; limit++) {
+			p = rig_ask(r, "cpu", BEGIN * SLOT,
+			    (BEGIN + 1) * SLOT, limit);
+			check_counts(p);
+			profile_free(p);
+		}
+		snprintf(only, sizeof(only), "cpu{service=\"%s\"}",
+		    orders[k][2]);
+		p = rig_ask(r, only, BEGIN * SLOT, (BEGIN + 1) * SLOT, 0);
+		CHECK(!profile_samples(p, 0, &s)); /* nothing is known */
+		profile_free(p);
+		rig_fini(r);
+		free(r);
+	}
 }
 
 /* ---- stocks ---- */
@@ -452,6 +547,7 @@ main(void)
 {
 	RUN(one_unit_whatever_the_range);
 	RUN(partitions_add_up_in_units_and_in_samples);
+	RUN(what_is_known_of_samples_is_counted);
 	RUN(a_mean_is_the_nearest);
 	RUN(each_node_is_less_than_one_from_its_mean);
 	RUN(units_of_before_add_up);

@@ -232,3 +232,16 @@ test('quantiles of a summary are not averaged', () => {
     'until-b': 40 }, 10);
   assert.deepEqual([r.fn, r.value], ['max', [9, 3]]);
 });
+
+test('few is said of what is known to be few', () => {
+  const side = { unit: 'nanoseconds', divided_by: 70 };
+  const d = M.flameDiff.decode({ a: side, b: side,
+    sample_levels: [[5, 0, 5, 0], [5, 5, 5, 5, 0, 0, 0, 0]],
+    unknown_levels: [[40, 0, 40, 0], [0, 0, 0, 0, 40, 40, 40, 40]],
+    flamebearer: { names: ['total', 'f', 'g'], levels: [
+      [0, 70, 0, 0, 70, 0, 0],
+      [0, 30, 30, 0, 30, 30, 1, 0, 40, 40, 0, 40, 40, 2]] } });
+  /* fewer than a hundred are known of all three, but only f's are all */
+  assert.deepEqual([0, 1, 2].map((i) => M.flameDiff.isFew(d, i)),
+    [false, true, false]);
+});

@@ -221,6 +221,18 @@ test('samples of several periods are told by frame and by function', () => {
   assert.equal(M.flameFacts.samplesOf(known, T.functions(g)[0], 'self'), 7);
 });
 
+test('samples that nobody has counted are at least so many', () => {
+  const one = { metadata: { sampleRate: 1e9, units: 'samples' },
+    memlens: { unit: 'nanoseconds', period: null, samples_unknown: 40,
+      sample_levels: [[5, 0], [5, 5, 0, 0]],
+      unknown_levels: [[40, 0], [0, 0, 40, 40]] },
+    flamebearer: { names: ['total', 'f', 'g'], numTicks: 70, maxSelf: 40,
+      levels: [[0, 70, 0, 0], [0, 30, 30, 1, 0, 40, 40, 2]] } };
+  const f = T.decode(one), unit = M.flameFacts.unitOf(one);
+  assert.deepEqual([0, 1, 2].map((i) => M.flameFacts.frameCount(unit, f, i)),
+    ['at least 5', '5', 'at least 0']);
+});
+
 test('amounts are read in their unit, samples by their period', () => {
   const text = (memlens, metadata) =>
     M.flameFacts.unitOf({ memlens, metadata });
