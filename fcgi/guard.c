@@ -213,14 +213,25 @@ guard_request(const char *hosts, const struct request *rq)
 	return NULL;
 }
 
-const struct err *
-guard_waited(const struct request *rq)
+int64_t
+guard_wait_ns(const struct request *rq)
 {
 	double sent = strtod(rq->sent, NULL);
 	double waited = (double)rq->now_ns / NS_PER_S - sent;
 
-	if (!(sent > 0 && waited > GUARD_WAIT_S))
+	if (!(sent > 0 && waited > 0))
+		return 0;
+	return waited < 1e9 ? (int64_t)(waited * NS_PER_S) : INT64_MAX;
+}
+
+const struct err *
+guard_waited(const struct request *rq)
+{
+	int64_t waited = guard_wait_ns(rq);
+
+	if (waited <= GUARD_WAIT_S * NS_PER_S)
 		return NULL;
 	return err_new(ERR_REQUEST, 429, "%.0f s passed before a worker was "
-	    "free: more is asked than can be done", waited);
+	    "free: more is asked than can be done",
+	    (double)waited / NS_PER_S);
 }

@@ -14,11 +14,13 @@
 #define FCGI_GUARD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct err;
 struct request;
 
-#define GUARD_WAIT_S 10 /* for a worker; nginx's own patience is 30 */
+#define GUARD_PATIENCE_S 30 /* nginx's, for an answer */
+#define GUARD_WAIT_S 10     /* of it, for a worker */
 
 /*
  * Is `host` ("name", "name:port", "[address]:port") localhost or below it,
@@ -40,8 +42,12 @@ const struct err *guard_check_hosts(const char *hosts);
  * the line of the configuration that would let it in. */
 const struct err *guard_request(const char *hosts, const struct request *rq);
 
+/* How long it has waited for a worker; 0 where the web server does not say
+ * when it passed it on. */
+int64_t guard_wait_ns(const struct request *rq);
+
 /* Has whoever waits for the answer perhaps gone away by now?  ERR_REQUEST
- * 429; never where the web server does not say when it passed it on. */
+ * 429. */
 const struct err *guard_waited(const struct request *rq);
 
 #endif

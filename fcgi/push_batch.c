@@ -11,6 +11,7 @@
 #include "fcgi/told.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/batch.h"
 
 /* A batch is taken up to 16 MiB as bytes and 64 MiB in memory. */
@@ -196,6 +197,8 @@ const struct err *
 push_room(struct push *p, const struct stacks *s, uint32_t type,
     enum push_bound bound)
 {
+	if (gone())
+		return gone_check();
 	if (p->all_entries > PUSH_ENTRIES_MAX)
 		return err_new(ERR_REQUEST, 413, "more than %u values: a "
 		    "shorter window or fewer stacks", PUSH_ENTRIES_MAX);
@@ -419,10 +422,11 @@ push_count(struct push *p, int64_t now_ns, const char *name,
 const struct err *
 push_send(struct push *p, push_send_fn *fn, void *arg, size_t *taken)
 {
-	const struct err *e = NULL;
+	const struct err *e;
 
-	for (*taken = 0; *taken < p->n_batches && e == NULL; *taken += 1)
-		if ((e = fn(arg, p->batches[*taken])) != NULL)
+	for (*taken = 0; *taken < p->n_batches; *taken += 1)
+		if ((e = gone_check()) != NULL ||
+		    (e = fn(arg, p->batches[*taken])) != NULL)
 			return e;
 	p->sent = true;
 	return NULL;

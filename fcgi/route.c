@@ -12,6 +12,7 @@
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 
 #define ROUTE_TRIES 3 /* while damage comes to light */
 
@@ -170,6 +171,9 @@ route_run(const struct site *site, const struct route *r, struct context *c,
 		e = request_int(rq, "strict", 0, 1, 0, &strict);
 	if (e == NULL)
 		e = route_ask(r, c, rq, rs);
+	/* what stopped half-way looks whole, or like another error */
+	if (gone() && route_only_reads(site, rq))
+		e = gone_check();
 	if (e != NULL && r->pool == POOL_INGEST)
 		site->refused(c, e);
 	if (e == NULL && route_is_query(r))

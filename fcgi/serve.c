@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fcgi/context.h"
+#include "fcgi/guard.h"
 #include "fcgi/request.h"
 #include "fcgi/respond.h"
 #include "fcgi/settings.h"
@@ -26,7 +27,30 @@
 #include "store/base/gone.h"
 #include "store/base/log.h"
 
-/* The deadline: whoever waits sees the connection break, not a short answer
+/* Of the deadline: what has not ended by then is told to. */
+#define SERVE_LATE(ns) ((ns) / 6 * 5)
+/* The web server's patience (nginx/memlens-locations.conf), less a moment in
+ * which a late answer gets there. */
+#define SERVE_PATIENCE_NS ((GUARD_PATIENCE_S - 5) * NS_PER_S)
+
+static volatile sig_atomic_t serve_is_late;
+
+/* The work is told after `late_ns`, and ended `rest_ns` later; 0, 0: never. */
+static void
+serve_deadline(int64_t late_ns, int64_t rest_ns)
+{
+	struct itimerval t = {.it_value = {.tv_sec = late_ns / NS_PER_S,
+	    .tv_usec = late_ns % NS_PER_S / 1000},
+	    .it_interval = {.tv_sec = rest_ns / NS_PER_S,
+	    .tv_usec = rest_ns % NS_PER_S / 1000}};
+
+	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	serve_is_late = 0;
+	gone_set(GONE_NOT);
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+/* At the deadline whoever waits sees the connection break, not a short answer
  * that looks whole. */
 static void
 serve_on_alarm(int signal)
@@ -35,6 +59,12 @@ serve_on_alarm(int signal)
 	    "memlens-fcgi: a request took too long; its worker ends\n";
 
 	(void)signal;
+	if (!serve_is_late) {
+		serve_is_late = 1;
+		if (!gone())
+			gone_set(GONE_LATE);
+		return;
+	}
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(75);
 	_exit(75);
@@ -49,7 +79,8 @@ serve_on_alarm(int signal)
 static int
 serve_signals(void)
 {
-	struct sigaction alarm_ = {.sa_handler = serve_on_alarm};
+	struct sigaction alarm_ = {.sa_handler = serve_on_alarm,
+	    .sa_flags = SA_RESTART};
 	sigset_t stop;
 
 	sigemptyset(&stop);
@@ -61,15 +92,6 @@ serve_signals(void)
 	signal(SIGHUP, SIG_IGN);
 	watch_init();
 	return signalfd(-1, &stop, SFD_CLOEXEC);
-}
-
-static void
-serve_deadline(int64_t ns)
-{
-	struct itimerval t = {.it_value = {.tv_sec = ns / NS_PER_S,
-	    .tv_usec = ns % NS_PER_S / 1000}};
-
-	setitimer(ITIMER_REAL, &t, NULL);
 }
 
 static const char *
@@ -159,6 +181,20 @@ serve_write(FCGX_Request *f, const struct response *rs, bool head)
 	buf_fini(&out);
 }
 
+/* The time that a request has, of which it has used some before. */
+static void
+serve_begin(const struct serve_options *o, const struct request *rq)
+{
+	int64_t all_ns = o->settings->deadline_ns;
+	int64_t late_ns = SERVE_LATE(all_ns);
+
+	if (late_ns > SERVE_PATIENCE_NS)
+		late_ns = SERVE_PATIENCE_NS;
+	late_ns -= guard_wait_ns(rq);
+	serve_deadline(late_ns > NS_PER_MS ? late_ns : NS_PER_MS,
+	    all_ns - SERVE_LATE(all_ns));
+}
+
 static void
 serve_request(const struct serve_options *o, struct context *c,
     FCGX_Request *f)
@@ -169,11 +205,13 @@ serve_request(const struct serve_options *o, struct context *c,
 
 	response_init(&rs);
 	e = serve_read(o->site, f, &rq);
+	if (e == NULL)
+		serve_begin(o, &rq);
 	if (e == NULL && route_only_reads(o->site, &rq))
 		watch_begin(f->ipcFd);
 	if (e != NULL)
 		response_error(&rs, e);
-	else if (!gone())
+	else if (gone_why() != GONE_CLIENT)
 		route_dispatch(o->site, c, o->pool, &rq, &rs);
 	if (e != NULL && o->pool == POOL_INGEST)
 		o->site->refused(c, e);
@@ -206,16 +244,17 @@ serve_wait(const struct serve_options *o, struct context *c, int stop)
 static int
 serve_one(const struct serve_options *o, struct context *c, FCGX_Request *f)
 {
+	int64_t all_ns = o->settings->deadline_ns;
 	int rc;
 
 	/* for the reading of it, too */
-	serve_deadline(o->settings->deadline_ns);
+	serve_deadline(SERVE_LATE(all_ns), all_ns - SERVE_LATE(all_ns));
 	rc = FCGX_Accept_r(f);
 	if (rc == 0) {
 		serve_request(o, c, f);
 		FCGX_Finish_r(f);
 	}
-	serve_deadline(0);
+	serve_deadline(0, 0);
 	if (rc < 0 && rc != -EAGAIN && rc != -EINTR) {
 		log_err("cannot take a connection: %s",
 		    strerror(rc > -4096 ? -rc : EIO));

@@ -29,10 +29,10 @@ watch_look(void)
 {
 	struct pollfd p = {.fd = watch_fd};
 
-	if (p.fd < 0 || gone() || poll(&p, 1, 0) != 1 ||
+	if (p.fd < 0 || gone_why() == GONE_CLIENT || poll(&p, 1, 0) != 1 ||
 	    (p.revents & (POLLHUP | POLLERR)) == 0)
 		return;
-	gone_set(true);
+	gone_set(GONE_CLIENT);
 	watch_patience(PATIENCE_S);
 }
 
@@ -51,9 +51,9 @@ static void
 watch_on_patience(int signal)
 {
 	(void)signal;
-	if (gone() && watch_useful)
+	if (gone_why() == GONE_CLIENT && watch_useful)
 		watch_patience(PATIENCE_S);
-	else if (gone())
+	else if (gone_why() == GONE_CLIENT)
 		_exit(0);
 }
 
@@ -96,9 +96,9 @@ watch_end(void)
 	if (watch_fd >= 0)
 		fcntl(watch_fd, F_SETFL, fcntl(watch_fd, F_GETFL) & ~O_ASYNC);
 	watch_fd = -1;
-	was = gone();
+	was = gone_why() == GONE_CLIENT;
 	if (was)
 		watch_patience(0);
-	gone_set(false);
+	gone_set(GONE_NOT);
 	return was;
 }

@@ -1,11 +1,14 @@
 #include "post.h"
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/gone.h"
 #include "batch.h"
 #include "purge_request.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +19,11 @@
 
 #define RECORD_KEPT (1u << 20)
 
+#define POST_LOOK_MS 200 /* so often it asks whether it is still wanted */
+
 struct post {
 	int fd;
+	int timeout_ms;
 	bool whole;         /* the daemon has no room for our names */
 	bool named;         /* it has those of the last batch */
 	size_t n, at;       /* what has come and what was read of it */
@@ -40,9 +46,9 @@ post_open(struct post **out, const char *path, int timeout_ms)
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	p->timeout_ms = timeout_ms;
 	if (p->fd < 0 ||
 	    setsockopt(p->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) != 0 ||
-	    setsockopt(p->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) != 0 ||
 	    connect(p->fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
 		e = err_errno("%s", path);
 		post_close(p);
@@ -63,15 +69,36 @@ post_close(struct post *p)
 	free(p);
 }
 
+/* Until the socket can be read or written, or the time for that is over. */
+static const struct err *
+post_wait(const struct post *p, short events, const char *what)
+{
+	struct pollfd f = {.fd = p->fd, .events = events};
+	int64_t end = clock_mono_ns() + p->timeout_ms * NS_PER_MS;
+	const struct err *e;
+
+	while (poll(&f, 1, POST_LOOK_MS) <= 0) {
+		if ((e = gone_check()) != NULL)
+			return e;
+		if (clock_mono_ns() >= end)
+			return err_new(ERR_ERRNO, EAGAIN, "%s took longer "
+			    "than %d s", what, p->timeout_ms / 1000);
+	}
+	return NULL;
+}
+
 /* The next byte of an answer. */
 static const struct err *
 post_byte(struct post *p, char *c)
 {
+	const struct err *e;
 	ssize_t got = 0;
 
 	while (p->at == p->n) {
-		got = recv(p->fd, p->came, sizeof(p->came), 0);
-		if (got < 0 && errno == EINTR)
+		if ((e = post_wait(p, POLLIN, "memlensd's answer")) != NULL)
+			return e;
+		got = recv(p->fd, p->came, sizeof(p->came), MSG_DONTWAIT);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got < 0)
 			return err_errno("waiting for memlensd's answer");
@@ -105,22 +132,25 @@ post_answer(struct post *p, char *line, size_t size)
 	return NULL;
 }
 
-/* False with errno set; the daemon may have answered before it closed. */
-static bool
+/* After an error the daemon may have answered before it closed. */
+static const struct err *
 post_send(struct post *p, const char *bytes, size_t n)
 {
+	const struct err *e;
 	ssize_t sent;
 
 	while (n > 0) {
-		sent = send(p->fd, bytes, n, MSG_NOSIGNAL);
-		if (sent < 0 && errno == EINTR)
+		if ((e = post_wait(p, POLLOUT, "sending to memlensd")) != NULL)
+			return e;
+		sent = send(p->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (sent < 0)
-			return false;
+			return err_errno("sending to memlensd");
 		bytes += sent;
 		n -= (size_t)sent;
 	}
-	return true;
+	return NULL;
 }
 
 /* An answer that is not the expected one. */
@@ -141,8 +171,9 @@ post_record(struct post *p, const void *record, size_t n)
 	const struct err *e, *answer;
 	char line[600];
 
-	e = post_send(p, record, n) ? NULL :
-	    err_errno("sending a batch to memlensd");
+	e = post_send(p, record, n);
+	if (e != NULL && e->code != EPIPE && e->code != ECONNRESET)
+		return e;
 	answer = post_answer(p, line, sizeof(line));
 	if (answer != NULL)
 		return e != NULL ? e : answer;
@@ -161,8 +192,8 @@ post_purge(struct post *p, const struct purge_request *r,
 	int percent, widened, at = 0;
 	char line[600];
 
-	if (e == NULL && !post_send(p, (const char *)record.data, record.len))
-		e = err_errno("asking memlensd for a purge");
+	if (e == NULL)
+		e = post_send(p, (const char *)record.data, record.len);
 	buf_fini(&record);
 	while (e == NULL) {
 		if ((e = post_answer(p, line, sizeof(line))) != NULL)

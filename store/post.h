@@ -20,7 +20,8 @@ struct err;
 struct post;
 
 /* Connects; every step of this and of what follows takes at most
- * `timeout_ms`.  ERR_ERRNO: nobody is there. */
+ * `timeout_ms`.  ERR_ERRNO: nobody is there.  gone_check()'s error when a
+ * worker has no more time for it. */
 const struct err *post_open(struct post **out, const char *path,
     int timeout_ms);
 

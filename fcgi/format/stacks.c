@@ -14,6 +14,7 @@
 
 #include "store/base/buf.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/store.h"
 
 #define LINES_KEPT 65536u /* stacks that are known by their text */
@@ -81,7 +82,7 @@ const struct err *
 stacks_error(const struct stacks *s)
 {
 	if (!s->failed)
-		return NULL;
+		return gone_check();
 	if (s->bound == NULL)
 		return err_nomem();
 	return err_new(ERR_REQUEST, 413, "too many %s", s->bound);

@@ -54,7 +54,8 @@ struct stacks_type {
 struct stacks *stacks_new(const struct stacks_limits *limits);
 void stacks_free(struct stacks *s); /* NULL is fine */
 
-/* NULL, or why puts have failed: ERR_REQUEST 413 for a bound, ENOMEM. */
+/* NULL, or why puts have failed: ERR_REQUEST 413 for a bound, ENOMEM; or
+ * gone_check()'s error: who reads many stacks asks often. */
 const struct err *stacks_error(const struct stacks *s);
 
 /* The number of a type, new or old (told apart by all fields). */

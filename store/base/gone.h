@@ -1,11 +1,12 @@
 /*
- * Whether somebody still waits for what is being computed.  A worker's signal
- * handler tells (fcgi/watch.h); work that takes long asks, between two steps
+ * Whether what is being computed is still of use: its client may have gone,
+ * or the time for it may be over.  Signal handlers of a worker tell
+ * (fcgi/watch.h, fcgi/serve.c); work that takes long asks, between two steps
  * that leave everything in order:
  *
  *	for (i = 0; i < n && (e = gone_check()) == NULL; i++)
  *
- * In other programs somebody always does.
+ * In other programs it always is.
  */
 #ifndef STORE_BASE_GONE_H
 #define STORE_BASE_GONE_H
@@ -14,12 +15,21 @@
 
 struct err;
 
-bool gone(void);
+enum gone_why {
+	GONE_NOT,
+	GONE_LATE,   /* an answer is still waited for, but not that one */
+	GONE_CLIENT, /* nobody waits */
+};
 
-/* ERR_REQUEST 499, which nobody will read, or NULL. */
+/* Either of them: the work is to end. */
+bool gone(void);
+enum gone_why gone_why(void);
+
+/* ERR_REQUEST 499, which nobody will read, or 503 that says it took too long;
+ * NULL: go on. */
 const struct err *gone_check(void);
 
 /* Safe in a signal handler. */
-void gone_set(bool is);
+void gone_set(enum gone_why why);
 
 #endif

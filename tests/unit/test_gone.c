@@ -56,14 +56,17 @@ TEST(questions_end_and_the_store_is_whole)
 	totals.from_ns = metric.from_ns = x.from_ns;
 	totals.until_ns = metric.until_ns = x.until_ns;
 
-	gone_set(true);
+	gone_set(GONE_CLIENT);
 	e = store_query_profile(store, &profile, &p);
 	CHECK(e != NULL && e->code == 499);
 	e = store_query_totals(store, &totals, &sums);
 	CHECK(e != NULL && e->code == 499);
 	e = store_query_metric(store, &metric, &series, &n);
 	CHECK(e != NULL && e->code == 499);
-	gone_set(false);
+	gone_set(GONE_LATE);
+	e = store_query_profile(store, &profile, &p);
+	CHECK(e != NULL && e->code == 503);
+	gone_set(GONE_NOT);
 
 	CHECK_INT(total(), before);
 	store_extent(store, &x);
