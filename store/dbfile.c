@@ -141,6 +141,16 @@ dbfile_open(struct dbfile **out, const char *path, size_t cache_bytes)
 	return e;
 }
 
+const struct err *
+dbfile_reopen(struct dbfile **f, size_t cache_bytes)
+{
+	char path[sizeof((*f)->path)];
+
+	memcpy(path, (*f)->path, sizeof(path));
+	dbfile_close(*f);
+	return dbfile_open(f, path, cache_bytes);
+}
+
 static const struct err *
 dbfile_get(struct dbfile *f, uint32_t flag, struct cur *key_out,
     struct cur *value, bool *found)

@@ -36,6 +36,9 @@ const struct err *dbfile_next(struct dbfile *f, struct cur *key_out,
     struct cur *value, bool *found);
 /* Reads every page: checks all checksums and the tree's order. */
 const struct err *dbfile_verify(const char *path);
+/* A new handle of the same file in the place of one that has failed; *f is
+ * NULL on failure. */
+const struct err *dbfile_reopen(struct dbfile **f, size_t cache_bytes);
 /* Closes without writing; NULL is fine. */
 void dbfile_close(struct dbfile *f);
 

@@ -8,6 +8,7 @@
 #define STORE_SEAL_H
 
 #include "memspan.h"
+#include "salvage.h"
 #include "sealed.h"
 
 /* What a purge takes out: blocks of matching series that touch slots
@@ -30,6 +31,7 @@ struct seal_source {
 	uint64_t skip_from, skip_until; /* but not these */
 	bool facts;                     /* take its facts too */
 	const struct seal_drop *drop;   /* of a file; NULL: nothing */
+	struct salvage *salvage;        /* read on behind damage; or NULL */
 };
 
 struct seal_result {

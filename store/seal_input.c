@@ -89,6 +89,18 @@ seal_prepare_memory(struct seal *s, struct seal_input *in)
 	return e == NULL ? seal_order_memory(s, in) : e;
 }
 
+static const struct err *
+seal_seek(struct seal *s, struct seal_input *in, uint64_t slot)
+{
+	const struct seal_source *from = in->source;
+
+	if (from->salvage != NULL)
+		return salvage_seek(from->salvage, from->file, in->at_series,
+		    slot, &in->at);
+	return sealed_seek(from->file, in->at_series, s->meta->base, slot,
+	    &in->at);
+}
+
 /* Sets in->at to the first leaf of the present series at `slot` or later. */
 const struct err *
 seal_advance(struct seal *s, struct seal_input *in, uint32_t series,
@@ -114,8 +126,7 @@ seal_advance(struct seal *s, struct seal_input *in, uint32_t series,
 		slot = in->source->from;
 	in->at_series = in->series[series];
 	do {
-		e = sealed_seek(in->source->file, in->at_series,
-		    s->meta->base, slot, &in->at);
+		e = seal_seek(s, in, slot);
 		if (e == NULL && in->at != NULL)
 			slot = in->at->start + 1;
 	} while (e == NULL && in->at != NULL &&

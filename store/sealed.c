@@ -167,6 +167,12 @@ sealed_close(struct sealed *f)
 	free(f);
 }
 
+const struct err *
+sealed_reopen(struct sealed *f)
+{
+	return dbfile_reopen(&f->db, SEALED_CACHE);
+}
+
 void
 sealed_drop_names(struct sealed *f)
 {

@@ -50,6 +50,10 @@ void sealed_close(struct sealed *f);
 const struct err *sealed_check(const struct sealed *f, int dir,
     const struct manifest_file *entry);
 
+/* After a failed read: blocks can be read again, where the file lets them be.
+ * After an error it is good for closing only. */
+const struct err *sealed_reopen(struct sealed *f);
+
 /* Frees what only names things, for who has taken it over: all of dict but
  * series, whose kinds are still needed, and facts; and stack_nodes. */
 void sealed_drop_names(struct sealed *f);

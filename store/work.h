@@ -84,9 +84,9 @@ const struct err *inputs_add(struct store_writer *w, struct inputs *in,
 void inputs_fini(struct store_writer *w, struct inputs *in,
     const struct err *e);
 
-/* work_damage.c: takes the file that w->damaged names out of the manifest,
- * so that the work goes on without it; its bytes stay as NAME.bad, and what
- * answers lack from then on is a gap of the manifest. */
+/* work_damage.c: what can be read of the file that w->damaged names is written
+ * anew, so that the work goes on without it; its bytes stay as NAME.bad, and
+ * what answers lack from then on are gaps of the manifest. */
 const struct err *work_set_aside(struct store_writer *w);
 /* Notes the first of these files that is damaged. */
 void work_find_damage(struct store_writer *w, const struct inputs *in,

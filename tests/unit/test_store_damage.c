@@ -77,6 +77,136 @@ TEST(merging_goes_on_without_a_damaged_file)
 	end();
 }
 
+/* Slots of as many stacks of one series that each takes part of a page, and
+ * of other series, of which a page holds many. */
+#define WIDE 400
+
+static void
+put_wide(uint64_t from, uint64_t until)
+{
+	for (uint64_t slot = from; slot < until; slot++) {
+		struct batch *b = batch_new((uint64_t)SLOT);
+
+		CHECK_OK(store_tick(writer, (int64_t)slot * SLOT));
+		for (unsigned i = 0; i < WIDE; i++) {
+			char name[16];
+			struct label l = {"service", name};
+			struct series_desc d = {SERIES_FLOW, "narrow",
+			    "nanoseconds", 10101010, 0, &l, 1};
+
+			snprintf(name, sizeof(name), "s%u", i);
+			batch_add_profile(b, series_of(b), slot,
+			    stack_of(b, i), 1 + (int64_t)(slot * i) % 9000);
+			batch_add_profile(b, batch_series(b, &d), slot,
+			    stack_of(b, 0), 1);
+		}
+		CHECK_OK(store_append(writer, b));
+		batch_free(b);
+	}
+	CHECK_OK(store_tick(writer, (int64_t)until * SLOT));
+}
+
+static int64_t
+wide_sum(uint64_t slot)
+{
+	int64_t sum = 0;
+
+	for (unsigned i = 0; i < WIDE; i++)
+		sum += 1 + (int64_t)(slot * i) % 9000;
+	return sum;
+}
+
+/* How many of 64 slots from FIRST + 64 on are said to lack something; all
+ * others are exact. */
+static unsigned
+check_kept(void)
+{
+	struct store *s = NULL;
+	unsigned lacking_slots = 0;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	for (uint64_t slot = FIRST; slot < FIRST + 192 && s != NULL; slot++) {
+		int64_t at = (int64_t)slot * SLOT;
+		int64_t sum = ask(s, at, at + SLOT);
+		size_t n;
+
+		store_missing(s, &n);
+		store_missing_forget(s);
+		if (n == 0)
+			CHECK_INT(sum, wide_sum(slot));
+		else
+			CHECK(slot >= FIRST + 64 && slot < FIRST + 128);
+		lacking_slots += n > 0;
+	}
+	store_close(s);
+	return lacking_slots;
+}
+
+static int64_t
+ask_narrow(void)
+{
+	struct selector *selector;
+	struct profile_query q = {.from_ns = FIRST * SLOT,
+	    .until_ns = (FIRST + 192) * SLOT};
+	struct profile *p = NULL;
+	struct store *s = NULL;
+	int64_t total;
+
+	CHECK_OK(selector_parse("narrow", &selector));
+	q.selector = selector;
+	CHECK_OK(store_open(&s, dir, 0));
+	CHECK_OK(store_query_profile(s, &q, &p));
+	total = p ? (int64_t)counts_of(p, 0).total : -1;
+	profile_free(p);
+	selector_free(selector);
+	store_close(s);
+	return total;
+}
+
+/* One page of the many that merging reads: what others hold is kept. */
+static unsigned
+merge_with_damage(int tenths)
+{
+	char path[400];
+	off_t n;
+
+	begin();
+	put_wide(FIRST, FIRST + 200);
+	n = find("span-3-8256", path, sizeof(path));
+	CHECK(n > 10 * 16384);
+	flip(path, n * tenths / 10 / 16384 * 16384 + 9000);
+	put_wide(FIRST + 200, FIRST + 300);
+	CHECK(find("span-4-8192", path, sizeof(path)) > 0);
+	return check_kept();
+}
+
+TEST(merging_keeps_the_slots_that_a_damaged_page_does_not_hold)
+{
+	unsigned slots = merge_with_damage(4);
+
+	CHECK(slots > 0 && slots <= 16);
+	CHECK_INT(ask_narrow(), 192 * WIDE);
+	end();
+}
+
+TEST(merging_keeps_the_series_that_a_damaged_page_does_not_hold)
+{
+	unsigned slots = merge_with_damage(8);
+	int64_t kept;
+
+	CHECK_INT(slots, 64);
+	kept = ask_narrow();
+	CHECK(kept < 192 * WIDE && kept >= (192 - 16) * WIDE);
+	end();
+}
+
+TEST(merging_loses_nothing_to_a_damaged_page_of_sums)
+{
+	CHECK_INT(merge_with_damage(6), 0);
+	CHECK_INT(ask_narrow(), 192 * WIDE);
+	end();
+}
+
 /* Copies a sealed file without its list of stacks. */
 static void
 forget_stacks(const char *path)
@@ -329,6 +459,9 @@ main(void)
 	RUN(a_flipped_bit_in_a_sealed_file_is_noticed);
 	RUN(cut_files_are_left_out);
 	RUN(merging_goes_on_without_a_damaged_file);
+	RUN(merging_keeps_the_slots_that_a_damaged_page_does_not_hold);
+	RUN(merging_keeps_the_series_that_a_damaged_page_does_not_hold);
+	RUN(merging_loses_nothing_to_a_damaged_page_of_sums);
 	RUN(merging_goes_on_without_a_file_that_lacks_its_stacks);
 	RUN(a_damaged_summary_is_made_anew);
 	RUN(a_missing_file_does_not_stop_the_writer);
