@@ -41,6 +41,7 @@ struct maps_process {
 	int64_t read_ns, again_ns, used_ns;
 	int64_t wait_ns; /* between reads for unknown addresses */
 	int64_t cost_ns; /* of the last read */
+	int64_t forgot_ns; /* changes of before that are forgotten */
 	struct maps_list list;
 	struct maps_process *then; /* what was mapped once, in any order */
 };
@@ -339,12 +340,24 @@ maps_executable(const struct maps *m, int32_t pid, int64_t since_ns)
 	    maps_changes_path(&m->changes, f.change) : "";
 }
 
+/* Notes for its process that a change is about to be forgotten. */
+static void
+maps_forget_change(struct maps *m)
+{
+	const struct maps_change *old = maps_changes_oldest(&m->changes);
+	struct maps_process *p = old != NULL ? maps_known(m, old->pid) : NULL;
+
+	if (p != NULL && old->time_ns > p->forgot_ns)
+		p->forgot_ns = old->time_ns;
+}
+
 void
 maps_cut(struct maps *m, const struct maps_change *change, const char *path)
 {
 	struct maps_process *p = maps_known(m, change->pid);
 	size_t i, n = 0;
 
+	maps_forget_change(m);
 	maps_changes_add(&m->changes, change, path);
 	for (i = 0; p != NULL && i < p->list.n; i++) {
 		const struct mapping *map = &p->list.mappings[i];
@@ -424,7 +437,13 @@ bool
 maps_held(const struct maps *m, const struct maps_process *p,
     const struct mapping *map, uint64_t addr, int64_t time_ns)
 {
-	return maps_changes_allow(&m->changes, p->pid, map, addr, time_ns);
+	if (!maps_changes_allow(&m->changes, p->pid, map, addr, time_ns))
+		return false;
+	/* A list that was read later says nothing where what changed since
+	 * then is forgotten. */
+	return map->ino == 0 || time_ns >= p->read_ns ||
+	    time_ns >= p->forgot_ns ||
+	    maps_changes_at(&m->changes, p->pid, addr, time_ns) != NULL;
 }
 
 void

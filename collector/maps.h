@@ -129,7 +129,8 @@ struct mapping *maps_then(struct maps *m, struct maps_process *p,
     uint64_t addr, int64_t time_ns, struct maps_process **then);
 
 /* Was the address of the process this mapping's at that moment (CLOCK_
- * MONOTONIC)?  Goes by the changes that were told so far. */
+ * MONOTONIC)?  Goes by the changes that were told so far; not where those of
+ * that time are forgotten and the list was read later. */
 bool maps_held(const struct maps *m, const struct maps_process *p,
     const struct mapping *map, uint64_t addr, int64_t time_ns);
 

@@ -59,6 +59,12 @@ maps_changes_path(const struct maps_changes *c, const struct maps_change *m)
 	return p != NULL ? p->text : "";
 }
 
+const struct maps_change *
+maps_changes_oldest(const struct maps_changes *c)
+{
+	return c->n < CHANGES_MAX ? NULL : &c->all[c->n % CHANGES_MAX];
+}
+
 void
 maps_changes_add(struct maps_changes *c, const struct maps_change *m,
     const char *path)

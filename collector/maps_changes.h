@@ -46,6 +46,9 @@ struct maps_changes {
 	struct changes_path paths[CHANGES_PATHS]; /* by hash */
 };
 
+/* The change whose place the next one takes; NULL: none is forgotten yet. */
+const struct maps_change *maps_changes_oldest(const struct maps_changes *c);
+
 /* They come in any order: each CPU tells its own. */
 void maps_changes_add(struct maps_changes *c, const struct maps_change *m,
     const char *path);

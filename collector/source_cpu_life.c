@@ -55,6 +55,7 @@ struct cpu_life {
 	struct cpu_life_parts parts;
 	struct life *life; /* NULL: not watched */
 	size_t fresh; /* records since the last poll */
+	int64_t drained_ns; /* all that was told before is known */
 	struct life_count *count;
 	struct lineage *lineage;
 	int epoll, timer;
@@ -348,7 +349,15 @@ cpu_life_drain(struct cpu_life *c, int64_t now_ns)
 	if (c->life == NULL)
 		return;
 	c->now_ns = now_ns;
+	c->drained_ns = clock_mono_ns();
 	life_drain(c->life);
+}
+
+void
+cpu_life_until(struct cpu_life *c, int64_t time_ns, int64_t now_ns)
+{
+	if (time_ns >= c->drained_ns)
+		cpu_life_drain(c, now_ns);
 }
 
 void

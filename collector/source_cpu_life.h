@@ -59,6 +59,9 @@ void cpu_life_serve(struct cpu_life *c, struct unwind_processes *processes);
 /* Takes the records, and does nothing else. */
 void cpu_life_drain(struct cpu_life *c, int64_t now_ns);
 
+/* The same, if that was not done since time_ns (CLOCK_MONOTONIC). */
+void cpu_life_until(struct cpu_life *c, int64_t time_ns, int64_t now_ns);
+
 /* Where a process comes from, as it was at time_ns (lineage.h); false: nobody
  * knows. */
 bool cpu_life_origin(const struct cpu_life *c, int32_t pid, int64_t time_ns,

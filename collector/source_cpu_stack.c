@@ -427,6 +427,10 @@ cpu_take_event(struct source *s, const struct sample_event *e)
 	bool whole;
 	size_t n;
 
+	/* It may have come while the samples before it were taken: what was
+	 * mapped and executed until then, it must not be named without. */
+	if (s->life != NULL)
+		cpu_life_until(s->life, (int64_t)e->time_ns, s->now_ns);
 	cpu_find_who(s, e, &who);
 	n = cpu_stack(s, e, &who, refs, &whole);
 	group = cpu_group(s, e, &who, whole);

@@ -1,6 +1,6 @@
 /*
  * The life of processes: perf's records, who is looked at and when, what is
- * counted.  No ring and no rights: events are made here.
+ * counted.  Events are made here; one test needs rings and their rights.
  */
 #include "test.h"
 
@@ -14,8 +14,11 @@
 #include "store/base/err.h"
 #include "store/batch.h"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +87,48 @@ TEST(damaged_records)
 	}
 	r.h.type = PERF_RECORD_MMAP2;
 	CHECK(!life_parse(&r, 72, &e, &lost));
+}
+
+/* ---- what is told before a sample ---- */
+
+/* Maps code over other code: the rings tell, and whoever asks up to a moment
+ * behind that knows. */
+TEST(what_is_told_before_a_sample_is_known)
+{
+	struct mapping map = {.kind = MAP_FILE, .ino = 1};
+	struct cpu_life_parts parts = {0};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	struct maps_process *p;
+	struct cpu_life *life;
+	struct config config;
+	int64_t now_ns;
+	void *code;
+
+	CHECK_OK(config_load(&config, NULL));
+	CHECK_OK(services_new(&parts.services, &config));
+	CHECK_OK(maps_new(&parts.maps, "/proc"));
+	if (cpu_life_new(&life, &parts, epoll, true) != NULL) {
+		printf("skip - what is told: no perf events\n");
+		goto done;
+	}
+	p = maps_process(parts.maps, (int32_t)getpid(), 0, 0, clock_mono_ns());
+	cpu_life_drain(life, clock_mono_ns());
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	CHECK(code != MAP_FAILED);
+	map.start = (uintptr_t)code;
+	map.end = map.start + 4096;
+	now_ns = clock_mono_ns();
+	CHECK(maps_held(parts.maps, p, &map, map.start, now_ns));
+	cpu_life_until(life, now_ns, now_ns);
+	CHECK(!maps_held(parts.maps, p, &map, map.start, now_ns));
+done:
+	cpu_life_free(life);
+	maps_free(parts.maps);
+	services_free(parts.services);
+	config_free(&config);
+	close(epoll);
+	close(fd);
 }
 
 /* ---- who is looked at ---- */
@@ -422,6 +467,7 @@ main(void)
 {
 	RUN(records);
 	RUN(damaged_records);
+	RUN(what_is_told_before_a_sample_is_known);
 	RUN(an_exec_is_looked_at_when_its_mappings_are_there);
 	RUN(a_program_that_maps_all_the_time_is_read_rarely);
 	RUN(a_storm_is_bounded_and_counted);

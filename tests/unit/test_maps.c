@@ -291,6 +291,40 @@ TEST(what_was_mapped_then)
 	maps_free(m);
 }
 
+/* A list that was read after a sample is no witness for it where the changes
+ * in between are forgotten; one from before it is. */
+TEST(what_is_forgotten_speaks_for_nobody)
+{
+	const struct maps_change other = {.pid = 43, .start = 0x1000,
+	    .end = 0x2000, .ino = 7, .time_ns = 50 * S};
+	char dir[] = "/tmp/test_maps.XXXXXX";
+	struct maps_process *p;
+	struct mapping *map;
+	struct maps *m;
+	int i;
+
+	CHECK(mkdtemp(dir) != NULL);
+	put_maps(dir, 42, "100000-200000 r-xp 0 fd:01 5 /a\n"
+	    "500000-600000 r-xp 0 fd:01 6 /b\n");
+	CHECK_OK(maps_new(&m, dir));
+	p = maps_process(m, 42, 7, 1, 30 * S);
+	change(m, 0x500000, 0x600000, 6); /* at 10 s */
+	map = maps_find(m, p, 0x500000, 30 * S);
+	CHECK(map != NULL);
+	CHECK(maps_held(m, p, map, 0x500000, 15 * S));
+	CHECK(!maps_held(m, p, map, 0x500000, 5 * S));
+	for (i = 0; i < CHANGES_MAX; i++)
+		maps_cut(m, &other, NULL);
+	CHECK(!maps_held(m, p, map, 0x500000, 5 * S));
+	CHECK(maps_held(m, p, map, 0x500000, 15 * S));
+	CHECK(maps_held(m, p, map, 0x500000, 40 * S));
+	map = maps_find(m, p, 0x100000, 30 * S);
+	CHECK(map != NULL && maps_held(m, p, map, 0x100000, 15 * S));
+	maps_free(m);
+	remove_maps(dir, 42);
+	rmdir(dir);
+}
+
 /* What dlclose() leaves behind is cut when something else is mapped there; a
  * renewal reads for whoever asks, and then stays that image's. */
 TEST(cut_and_renew)
@@ -517,6 +551,7 @@ main(void)
 	RUN(too_many);
 	RUN(read_again);
 	RUN(what_was_mapped_then);
+	RUN(what_is_forgotten_speaks_for_nobody);
 	RUN(cut_and_renew);
 	RUN(the_place_of_another);
 	RUN(changes_by_a_plain_list);
