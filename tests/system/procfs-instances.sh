@@ -54,7 +54,7 @@ whole() { # NUMBER: both of its processes hold what they should
 all_whole() { whole 0 && whole 1 && whole 2; }
 start_daemon one -s "$dir/store" -w "$dir/rec"
 daemon=$last
-expect_true "three databases, three figures" await 40 all_whole
+expect_true "three databases, three figures" await 120 all_whole
 sum_is() {
 	local one=0 i v group
 	blocks >"$dir/now"
@@ -67,18 +67,18 @@ sum_is() {
 	blocks() { mlb "$dir/rec" blocks 4 memory_bytes 2>/dev/null; }
 	[ "$one" = "$group" ]
 }
-expect_true "the group's is their sum" await 30 sum_is
+expect_true "the group's is their sum" await 120 sum_is
 
 end_db 0; end_db 2; end_db 1
 gone() { sum=$(pgrep -fc "$dir/db.py"); [ "$sum" = 0 ]; }
 await 20 gone
 for i in 2 0 1; do begin_db $i; done
 expect_true "started again in another order they keep their names" \
-	await 40 all_whole
+	await 120 all_whole
 end "$daemon"
 start_daemon two -s "$dir/store" -w "$dir/rec2"
 daemon=$last
 blocks() { mlb "$dir/rec2" blocks 4 memory_bytes 2>/dev/null; }
-expect_true "and when the daemon is started again" await 40 all_whole
+expect_true "and when the daemon is started again" await 120 all_whole
 end "$daemon"
 for i in 0 1 2; do end_db $i; done
