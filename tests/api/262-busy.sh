@@ -44,8 +44,9 @@ code()
 check "health answers" [ "$(code /api/v1/health)" = 200 ]
 check "by itself" js 'd.status !== undefined'
 check "and so do metrics" [ "$(code /metrics)" = 200 ]
+wait_until queued 5 "$T/query"
 check "queries wait" [ ! -s "$T/code.1" ]
-sleep 11
+sleep 11 # since nginx has sent the last of them on
 kill -CONT $busy
 wait $waiting
 late=$(grep -l '^429$' "$T"/code.? | wc -l)

@@ -60,12 +60,15 @@ check "and its worker goes on" [ "$one" = "$before" ]
 kill -STOP $one
 clients=
 for i in 1 2 3 4 5 6; do
-	curl -s -m 1 -o /dev/null "$base/api/v1/kv/hello" &
+	curl -s -o /dev/null "$base/api/v1/kv/hello" &
 	clients="$clients $!"
 done
-curl -s -m 1 -o /dev/null -X PUT --data-binary there \
-    "$base/api/v1/kv/written" &
-wait $clients $!
+curl -s -o /dev/null -X PUT --data-binary there "$base/api/v1/kv/written" &
+clients="$clients $!"
+wait_until queued 7 "$T/sock"
+kill $clients
+wait $clients 2>/dev/null
+wait_until left
 kill -CONT $one
 check "what nobody waits for is not begun" asked hello 0
 stored()
