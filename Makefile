@@ -230,9 +230,14 @@ $(B)/kvload: $(wildcard tests/kvservice/kvload*.c tests/kvservice/*.h)
 		$(filter %.c,$^) -lpthread -lm
 
 # Helper programs of test scripts: tests/LAYER/NAME.c is build/LAYER/NAME.
-HELPERS := $(patsubst tests/%.c,$(B)/%,$(filter-out %.bpf.c,$(wildcard \
+HELPERS := $(patsubst tests/%.c,$(B)/%,$(filter-out %.bpf.c %.so.c,$(wildcard \
 	tests/api/*.c tests/system/*.c tests/replay/*.c tests/bench/*.c)))
-helpers: $(HELPERS)
+helpers: $(HELPERS) $(B)/api/wrong_clock.so
+# what tests preload: tests/LAYER/NAME.so.c
+$(B)/%.so: tests/%.so.c
+	@mkdir -p $(@D)
+	@echo "  LINK $@"
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 $(WARN) -fPIC -shared -o $@ $<
 $(HELPERS): $(B)/%: $(B)/obj/tests/%.o $(B)/libtested.a $(FORMAT) $(LIB)
 	@mkdir -p $(@D)
 	@echo "  LINK $@"

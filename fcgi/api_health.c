@@ -1,10 +1,11 @@
 /*
  * GET /api/v1/health: is the data there, and is it whole?
  *
- * "down": nobody writes (or there is no store yet); "degraded": somebody
- * writes, but a source is not attached, loses more than one sample in a
- * hundred, more than one stack in a hundred of the host or of a service is
- * not whole, or damage was found.  The reasons are said.
+ * "down": nobody writes (or there is no store yet), by the age of the newest
+ * slot and, as the clock may have been wrong, by what the collector says;
+ * "degraded": somebody writes, but a source is not attached, loses more than
+ * one sample in a hundred, more than one stack in a hundred of the host or of
+ * a service is not whole, or damage was found.  The reasons are said.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,13 @@ health_judge(struct health *h)
 	else if (h->now_ns - h->extent.until_ns > stale)
 		health_because(h, HEALTH_DOWN, "",
 		    "the collector writes nothing: the newest slot is old");
+	else if (h->extent.idle_ns > stale)
+		health_because(h, HEALTH_DOWN, "",
+		    "the collector writes nothing");
+	else if (!h->extent.writer &&
+	    h->extent.until_ns - h->now_ns > RECENT_NS)
+		health_because(h, HEALTH_DOWN, "", "no collector is running, "
+		    "and the newest slot is of the future");
 	else if (!h->extent.writer)
 		health_because(h, HEALTH_DEGRADED, "",
 		    "no collector is running");

@@ -27,6 +27,7 @@ calm_tick(struct calm *c, int64_t slot_ns, int64_t now_ns, int64_t newest_ns)
 	if (jumped) {
 		c->since_ns = 0;
 		c->jump_ns = step;
+		c->seen = c->last_ns != 0;
 	} else if (c->last_ns != 0 && step > 0) {
 		c->since_ns += step;
 		calm_refill(c, slot_ns, step);

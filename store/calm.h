@@ -18,6 +18,7 @@ struct calm {
 	int64_t last_ns;  /* of the data's clock; 0: never asked */
 	int64_t since_ns; /* steady for so long since a jump */
 	int64_t jump_ns;  /* how far the last one went; 0: there was none */
+	bool seen;        /* it went while somebody looked: nobody was off */
 	uint64_t allowance; /* slots that may go now */
 };
 

@@ -310,6 +310,7 @@ store_extent(const struct store *s, struct store_extent *e)
 	    .damaged = s->damaged + s->manifest.n_gaps,
 	    .generation = s->manifest.generation,
 	    .writer = reader_sees_writer(s)};
+	e->idle_ns = e->writer ? store_said_idle(s->dir) : -1;
 	if (e->writer)
 		e->state = store_said_state(s->dir, e->why, sizeof(e->why));
 	for (uint32_t i = 0; i < s->n_files; i++) {

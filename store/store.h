@@ -142,6 +142,8 @@ struct store_extent {
 	uint64_t files, journals, damaged;
 	uint64_t generation; /* of the manifest */
 	bool writer; /* somebody has the store open for writing */
+	int64_t idle_ns; /* since that one has taken a batch, by a clock that
+	                  * nobody sets; -1: it does not say */
 	enum store_state state; /* what that one says of it, */
 	char why[200];          /* and why, also of STORE_OK; or "" */
 };

@@ -276,8 +276,10 @@ store_writer_open(struct store_writer **out, const char *dir,
 		e = writer_recall_ids(w);
 	if (e == NULL)
 		e = writer_start(w);
-	if (e == NULL)
+	if (e == NULL) {
 		writer_say(w);
+		writer_beat(w);
+	}
 	if (e != NULL) {
 		w->options.no_thread = true; /* nothing to wait for */
 		w->stop = true;
@@ -446,6 +448,7 @@ writer_append(struct store_writer *w, struct batch *b)
 	journal_dict_sent(&w->dict);
 	w->stats.nodes += journal_dict_brought(&w->dict);
 	w->stats.batches++;
+	writer_beat(w);
 	w->kicked = true;
 	pthread_cond_signal(&w->wake);
 	for (size_t i = 0; i < b->n_blocks; i++) {

@@ -30,7 +30,8 @@ struct journal_slot {
 };
 
 #define WRITER_RETIRED 8
-#define WRITER_SAID 256 /* bytes that the lock file holds */
+#define WRITER_SAID 256 /* bytes of words that the lock file holds, */
+#define WRITER_BEAT 24  /* and of the time of the last batch */
 
 /* Why batches are refused, or why the work does not go on. */
 struct writer_trouble {
@@ -55,6 +56,7 @@ struct store_writer {
 	struct journal_slot retired[WRITER_RETIRED]; /* still to be synced */
 	size_t n_retired;
 	int64_t now_ns;
+	int64_t beat_ns; /* when it was last said that a batch was taken */
 	uint64_t newest; /* end of the newest slot that there is */
 	struct calm calm; /* mutex */
 	int64_t held_ns;  /* as in the statistics; background thread only */
@@ -88,6 +90,8 @@ const struct err *writer_refuse_remains(struct store_writer *w);
 void writer_purge(struct store_writer *w);
 /* Brings what the lock file says up to date; mutex held. */
 void writer_say(struct store_writer *w);
+/* That a batch was taken, or that the store was opened. */
+void writer_beat(struct store_writer *w);
 /* Notes how an attempt ended; NULL: well. */
 void writer_note(struct writer_trouble *t, const struct err *e);
 /* Makes an empty journal and names it in the manifest; background thread, or

@@ -1,12 +1,14 @@
 /*
- * What the writer says of itself: a letter and why, in the lock file.  It is
- * written when the store is opened, so that it needs no room later, when the
- * disk is full.
+ * What the writer says of itself: a letter and why, in the lock file, and when
+ * it took a batch.  It is written when the store is opened, so that it needs no
+ * room later, when the disk is full.
  */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -26,6 +28,47 @@ writer_lacks_ids(const struct store_writer *w)
 	    clock_wall_ns() - w->ids_lost_ns < 86400 * NS_PER_S;
 }
 
+#define BEAT_EVERY_NS (100 * NS_PER_MS)
+
+/* Time that goes on while the machine sleeps, and that nobody sets. */
+static int64_t
+beat_now(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+void
+writer_beat(struct store_writer *w)
+{
+	char text[WRITER_BEAT + 1];
+	int64_t now = beat_now();
+
+	if (w->beat_ns != 0 && now - w->beat_ns < BEAT_EVERY_NS)
+		return;
+	snprintf(text, sizeof(text), "%*" PRId64 "\n", WRITER_BEAT - 1, now);
+	if (pwrite(w->lock, text, WRITER_BEAT, WRITER_SAID) == WRITER_BEAT)
+		w->beat_ns = now;
+}
+
+int64_t
+store_said_idle(int dir)
+{
+	int fd = openat(dir, "lock", O_RDONLY | O_CLOEXEC);
+	char text[WRITER_BEAT + 1] = "";
+	int64_t then = 0, idle;
+
+	if (fd < 0)
+		return -1;
+	if (pread(fd, text, WRITER_BEAT, WRITER_SAID) == WRITER_BEAT)
+		then = strtoll(text, NULL, 10);
+	close(fd);
+	idle = beat_now() - then;
+	return then > 0 && idle >= 0 ? idle : -1;
+}
+
 /* Mutex held. */
 static void
 writer_words(const struct store_writer *w, char *text, size_t size)
@@ -40,6 +83,10 @@ writer_words(const struct store_writer *w, char *text, size_t size)
 		    "jumped by %" PRId64 " s; it goes after an hour of "
 		    "steady time", letters[STORE_OK],
 		    w->stats.held_ns / NS_PER_S);
+	else if (*why == '\0' && w->calm.seen &&
+	    !calm_is(&w->calm, w->options.slot_ns))
+		snprintf(text, size, "%c the clock has jumped by %" PRId64
+		    " s", letters[STORE_OK], w->calm.jump_ns / NS_PER_S);
 	else if (*why == '\0' && writer_lacks_ids(w))
 		snprintf(text, size, "%c batches of before memlensd's start "
 		    "may count twice when they are sent again: the list of "
