@@ -58,6 +58,7 @@ bazel_edges(struct graph *g, Agraph_t *a, Agnode_t *n)
 	}
 }
 
+/* Nothing at all: it is no graph. */
 static bool
 bazel_load(void *arg, struct buf *out)
 {
@@ -65,21 +66,23 @@ bazel_load(void *arg, struct buf *out)
 	FILE *f = fopen(arg, "re");
 	Agraph_t *a;
 
-	if (g == NULL || f == NULL || fseek(f, 0, SEEK_END) != 0 ||
-	    ftell(f) > FILE_MAX)
+	if (g == NULL || f == NULL || fseek(f, 0, SEEK_END) != 0)
 		return false;
+	if (ftell(f) > FILE_MAX)
+		return true;
 	rewind(f);
 	a = agread(f, NULL);
 	if (a == NULL)
-		return false;
+		return true;
 	/* names first, so that nodes keep the order of the file */
 	for (Agnode_t *n = agfstnode(a); n != NULL; n = agnxtnode(a, n))
 		bazel_node(g, n);
 	for (Agnode_t *n = agfstnode(a); n != NULL; n = agnxtnode(a, n))
 		bazel_edges(g, a, n);
-	if (g->failed || g->n_nodes == 0)
+	if (g->failed)
 		return false;
-	graph_encode(g, out);
+	if (g->n_nodes > 0)
+		graph_encode(g, out);
 	return true;
 }
 
@@ -97,6 +100,9 @@ graph_read_bazel(const char *path, struct graph **out)
 	if (copy == NULL)
 		return err_nomem();
 	e = child_run("reading the graph", &limits, bazel_load, copy, &data);
+	if (e == NULL && data.len == 0)
+		e = err_field(ERR_REQUEST, 422, "target", "%.200s is no graph "
+		    "of bazel's, of at most %d MiB", path, FILE_MAX >> 20);
 	if (e == NULL)
 		e = graph_decode(data.data, data.len, out);
 	buf_fini(&data);

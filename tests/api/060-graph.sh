@@ -113,5 +113,9 @@ get GET '/api/v1/graph.svg?depth=4' HTTP_IF_NONE_MATCH="$tag"
 check "a new file is a new answer" status 200
 echo 'digraph { "a' >"$T/g"
 get GET /api/v1/graph.json
-check "a damaged file is told" status 503
+check "a file that is no graph is a 422" status 422
+check "that names it" js 'd.field === "target" && /g is no graph/.test(d.detail)'
+: >"$T/g"
+get GET /api/v1/graph.json
+check "an empty one too" status 422
 exit $bad

@@ -55,7 +55,12 @@ check "a host that is none: 400" \
     invalid_argument
 check "a version that is none: 505" \
     raw 'GET /api/v1/health HTTP/2.0\r\n\r\n' 505 unimplemented
-for path in /api /api/v1/kv /pyroscope/nope //api/v1/services /metrics/ \
+mkdir "$web/www/js"
+echo 'let x;' >"$web/www/js/x.js"
+echo '<p>here' >"$web/www/index.html"
+check "a file below a folder" [ "$(curl -s "$base/js/x.js")" = 'let x;' ]
+check "the first page" [ "$(curl -s "$base/")" = '<p>here' ]
+for path in /js /js/ /api /api/v1/kv /pyroscope/nope //api/v1/services /metrics/ \
     /render/ /querier.v1.QuerierService /nope.html; do
 	check "nothing at $path: 404" said 404 not_found --path-as-is \
 	    "$base$path"
