@@ -30,6 +30,22 @@ context_fini(struct context *c)
 	c->store = NULL;
 }
 
+/* What is left beside the cache, at what a node takes in the reader, in a
+ * query's scratch and in the answer where all nodes are different. */
+#define CONTEXT_NODE_BYTES 400
+
+static uint32_t
+context_most_nodes(const struct settings *s)
+{
+	int64_t half = s->memory_bytes / 2;
+	int64_t room = s->cache_bytes < half ? s->memory_bytes -
+	    s->cache_bytes : half;
+
+	if (s->memory_bytes == 0 || room / CONTEXT_NODE_BYTES > UINT32_MAX)
+		return UINT32_MAX;
+	return (uint32_t)(room / CONTEXT_NODE_BYTES);
+}
+
 static const struct err *
 context_open(struct context *c)
 {
@@ -37,6 +53,8 @@ context_open(struct context *c)
 
 	e = store_open(&c->store, c->store_dir,
 	    (size_t)c->settings->cache_bytes);
+	if (e == NULL)
+		store_bound_nodes(c->store, context_most_nodes(c->settings));
 	if (e == NULL)
 		return NULL;
 	c->store = NULL;

@@ -3,6 +3,7 @@
  */
 #include "route.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "fcgi/context.h"
@@ -171,6 +172,11 @@ route_run(const struct site *site, const struct route *r, struct context *c,
 		e = request_int(rq, "strict", 0, 1, 0, &strict);
 	if (e == NULL)
 		e = route_ask(r, c, rq, rs);
+	if (e != NULL && e->domain == ERR_ERRNO && e->code == ENOMEM &&
+	    route_is_query(r))
+		e = err_field(ERR_REQUEST, 413, "query", "the answer needs "
+		    "more memory than a worker may have: ask for a shorter "
+		    "range, or for fewer nodes");
 	/* what stopped half-way looks whole, or like another error */
 	if (gone() && route_only_reads(site, rq))
 		e = gone_check();

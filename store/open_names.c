@@ -1,6 +1,7 @@
 #include "open_names.h"
 
 #include "base/err.h"
+#include "base/gone.h"
 #include "journal_names.h"
 
 #include <stdlib.h>
@@ -355,6 +356,8 @@ open_walk(struct open_walker *w, enum open_kind kind, open_take_fn *fn)
 
 		if (!open_needed_any(t, k))
 			continue;
+		if ((e = gone_check()) != NULL)
+			return e;
 		e = open_walk_mark(w, kind, k, &c);
 		for (uint32_t n = k->first; n < k->first + k->n && e == NULL;
 		     n++) {
@@ -408,6 +411,8 @@ open_collect_nodes(struct open_walker *w)
 		return NULL;
 	for (uint32_t i = open_marks_find(m, t->hi - 1) + 1; i-- > 0 &&
 	     e == NULL;) {
+		if ((e = gone_check()) != NULL)
+			return e;
 		if (i >= m->n || !open_needed_any(t, &m->marks[i]))
 			continue;
 		if (m->marks[i].first + m->marks[i].n <= t->lo)
@@ -431,15 +436,34 @@ open_all_found(const struct open_view *v, const struct open_table *t,
 }
 
 const struct err *
+open_names_collect(const struct open_dict *d, struct open_view *v,
+    struct open_pages *pages, uint64_t *n)
+{
+	struct open_walker w = {.d = d, .v = v, .pages = pages};
+	const struct open_table *t = &v->of[OPEN_NODES];
+	const struct err *e = open_collect_nodes(&w);
+
+	for (uint32_t i = t->lo / OPEN_MARK; i * OPEN_MARK < t->hi; i++)
+		*n += (uint32_t)__builtin_popcountll(t->need[i]);
+	return e;
+}
+
+void
+open_names_rest(struct open_view *v)
+{
+	for (int i = 0; i < OPEN_KINDS; i++)
+		open_table_rest(&v->of[i]);
+}
+
+const struct err *
 open_names_resolve(const struct open_dict *d, struct open_view *v,
     struct open_pages *pages, struct symtab *t)
 {
 	struct open_walker w = {.d = d, .v = v, .pages = pages, .t = t};
-	const struct err *e = open_collect_nodes(&w);
+	const struct err *e;
 
 	w.collect = true;
-	if (e == NULL)
-		e = open_walk(&w, OPEN_FRAMES, open_take_frame);
+	e = open_walk(&w, OPEN_FRAMES, open_take_frame);
 	if (e == NULL)
 		e = open_walk(&w, OPEN_LABELS, open_take_labels);
 	w.collect = false;
@@ -451,11 +475,9 @@ open_names_resolve(const struct open_dict *d, struct open_view *v,
 		e = open_walk(&w, OPEN_LABELS, open_take_labels);
 	if (e == NULL)
 		e = open_walk(&w, OPEN_NODES, open_take_node);
-	for (int i = 0; i < OPEN_KINDS; i++) {
-		if (e == NULL)
-			v->lost |= !open_all_found(v, &v->of[i], i);
-		open_table_rest(&v->of[i]);
-	}
+	for (int i = 0; i < OPEN_KINDS && e == NULL; i++)
+		v->lost |= !open_all_found(v, &v->of[i], i);
+	open_names_rest(v);
 	buf_fini(&w.text);
 	return e;
 }

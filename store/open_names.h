@@ -4,12 +4,13 @@
  * memory until somebody asks for it.
  *
  * A view says which of them a symbol table has, and under which numbers.  It
- * is filled in three steps: open_names_need() for what is wanted,
- * open_names_resolve() once for all of it, open_names_get().
+ * is filled in four steps: open_names_need() for what is wanted,
+ * open_names_collect() and open_names_resolve() once for all of it,
+ * open_names_get().
  *
- *	need     nodes, from the newest to the oldest: their parents, frames
- *	         and label sets; strings of those
- *	resolve  strings, frames, label sets, then nodes, oldest first
+ *	collect  nodes, from the newest to the oldest: their parents, frames
+ *	         and label sets
+ *	resolve  strings of those; then strings, frames, label sets, then nodes, oldest first
  */
 #ifndef STORE_OPEN_NAMES_H
 #define STORE_OPEN_NAMES_H
@@ -96,6 +97,13 @@ open_names_get(const struct open_view *v, enum open_kind kind,
 /* False: out of memory. */
 bool open_names_need(const struct open_dict *d, struct open_view *v,
     enum open_kind kind, uint32_t number);
+
+/* Adds the number of nodes that are needed to *n: before any memory is taken
+ * for them. */
+const struct err *open_names_collect(const struct open_dict *d,
+    struct open_view *v, struct open_pages *pages, uint64_t *n);
+/* Nothing is needed any more. */
+void open_names_rest(struct open_view *v);
 
 /*
  * Puts all that is needed into the table.  v->lost: something was lost with

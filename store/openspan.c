@@ -1,6 +1,7 @@
 #include "openspan.h"
 
 #include "base/err.h"
+#include "base/gone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -376,7 +377,8 @@ openspan_need(struct openspan *o, uint32_t series, uint64_t from,
 
 	openspan_walk(&w, o, series, from, until);
 	while (e == NULL && openspan_next(&w, &b)) {
-		e = openspan_entries(&w);
+		if ((e = gone_check()) == NULL)
+			e = openspan_entries(&w);
 		while (e == NULL && openspan_key(&w, &key, &value)) {
 			if (!open_names_need(w.dict, &w.dict->asked,
 			        OPEN_NODES, key))
@@ -386,18 +388,38 @@ openspan_need(struct openspan *o, uint32_t series, uint64_t from,
 	return e;
 }
 
-const struct err *
-openspan_resolve(struct openspan *o)
+/* How many nodes that takes is known before one of them is put anywhere. */
+static const struct err *
+openspan_collect(struct openspan *o, uint32_t most)
 {
 	const struct err *e = NULL;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < o->n_dicts && e == NULL; i++)
+		e = open_names_collect(&o->dicts[i], &o->dicts[i].asked,
+		    &o->pages, &n);
+	if (e == NULL && n > most)
+		e = err_field(ERR_REQUEST, 413, "from", "the range has %llu "
+		    "nodes of call trees that are not sealed yet, and %u are "
+		    "the most for one question: ask for a shorter range",
+		    (unsigned long long)n, most);
+	return e;
+}
+
+const struct err *
+openspan_resolve(struct openspan *o, uint32_t most)
+{
+	const struct err *e = openspan_collect(o, most);
 	bool lost = false;
 
 	for (uint32_t i = 0; i < o->n_dicts; i++) {
 		struct open_view *v = &o->dicts[i].asked;
-		const struct err *one = open_names_resolve(&o->dicts[i], v,
-		    &o->pages, o->syms);
 
-		e = e == NULL ? one : e;
+		if (e == NULL)
+			e = open_names_resolve(&o->dicts[i], v, &o->pages,
+			    o->syms);
+		else
+			open_names_rest(v);
 		lost |= v->lost;
 	}
 	if (e == NULL && lost && o->lost_node == 0) {

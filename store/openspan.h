@@ -13,7 +13,8 @@
  * The reader's numbers for what was asked for are kept until
  * openspan_forget().
  *
- *	openspan_need(o, series, from, until)...; openspan_resolve(o)
+ *	openspan_need(o, series, from, until)...;
+ *	openspan_resolve(o, UINT32_MAX)
  *	openspan_walk(&w, o, series, from, until)
  *	while (openspan_next(&w, &b))
  *		b's numbers; for a profile:
@@ -98,10 +99,11 @@ uint64_t openspan_strip_newest(const struct openspan *o, uint32_t strip,
     uint64_t from, uint64_t until);
 
 /* The stacks of a series in [from, until) will be asked for: what names they
- * need is remembered, and with openspan_resolve() in the reader's table. */
+ * need is remembered, and with openspan_resolve() in the reader's table; for
+ * `most` nodes, where more are ERR_REQUEST 413. */
 const struct err *openspan_need(struct openspan *o, uint32_t series,
     uint64_t from, uint64_t until);
-const struct err *openspan_resolve(struct openspan *o);
+const struct err *openspan_resolve(struct openspan *o, uint32_t most);
 
 /* Blocks of a series in [from, until), in the order of the journal. */
 struct open_walk {

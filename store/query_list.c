@@ -339,7 +339,7 @@ facts_need_open(const struct store *s, const struct fact_walk *w)
 			if (facts_wanted(w, &o->facts[i]))
 				fine = openspan_need_fact(o, &o->facts[i]);
 		}
-		e = openspan_resolve(o);
+		e = openspan_resolve(o, UINT32_MAX);
 		if (e == NULL && !fine)
 			e = err_nomem();
 	}

@@ -81,6 +81,7 @@ struct store {
 	char *path;
 	int dir;
 	size_t limit;
+	uint32_t most_nodes; /* of an open journal, for one question */
 	struct manifest manifest;
 	bool loaded; /* the lists below are those of the manifest */
 	struct symtab syms;

@@ -269,7 +269,7 @@ reader_need_open(struct store *s, const uint32_t *series, size_t n,
 
 		for (size_t i = 0; i < n && e == NULL; i++)
 			e = openspan_need(o, series[i], from, until);
-		done = openspan_resolve(o);
+		done = openspan_resolve(o, s->most_nodes);
 		e = e == NULL ? done : e;
 	}
 	return e;

@@ -225,6 +225,12 @@ store_refresh(struct store *s)
 	return e == NULL ? reader_follow_journals(s) : e;
 }
 
+void
+store_bound_nodes(struct store *s, uint32_t most)
+{
+	s->most_nodes = most;
+}
+
 const struct err *
 store_open(struct store **out, const char *dir, size_t cache_bytes)
 {
@@ -235,6 +241,7 @@ store_open(struct store **out, const char *dir, size_t cache_bytes)
 	if (s == NULL)
 		return err_nomem();
 	s->limit = cache_bytes ? cache_bytes : READER_LIMIT;
+	s->most_nodes = UINT32_MAX;
 	s->path = strdup(dir);
 	s->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->path == NULL)

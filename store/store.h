@@ -148,6 +148,10 @@ struct store_extent {
 	char why[200];          /* and why, also of STORE_OK; or "" */
 };
 
+/* Bounds the nodes of call trees that one question may need of an open
+ * journal, whose every node takes memory: more are ERR_REQUEST 413. */
+void store_bound_nodes(struct store *s, uint32_t most);
+
 /* Opens a directory for reading; `cache_bytes` bounds the cache of symbols
  * and blocks (0: 256 MiB).  A directory without a manifest is "not yet":
  * ERR_ERRNO with ENOENT. */

@@ -54,4 +54,21 @@ get GET "$app"
 check "the quiet service's question is answered" status 200
 check "and right" js 'd.flamebearer.names.includes("work") &&
     !d.flamebearer.names.some((n) => n.startsWith("name_of"))'
+# big's own takes more than there is: that is said before it is tried
+crew()
+{
+	cat "/proc/$worker/task/$worker/children"
+}
+before=$(crew)
+for what in flamegraph.json flamegraph.folded table.json diff.json; do
+	range='from=1700000000&until=1700000020'
+	[ $what != diff.json ] || range="$range&from-b=1700000000&until-b=1700000020"
+	get GET "/api/v1/$what?query=cpu%7Bservice%3D%22big%22%7D&$range"
+	check "$what of too many stacks: 413" status 413
+	check "$what: which field, and what to do" \
+	    js 'd.field === "from" && /shorter range/.test(d.detail)'
+done
+check "by a worker that goes on" [ "$(crew)" = "$before" ]
+get GET "$app"
+check "and answers the quiet service's question" status 200
 exit $bad

@@ -321,7 +321,7 @@ say_open(struct found *x, uint64_t from, uint64_t until, struct lines *out)
 
 	for (uint32_t i = 0; i < o->n_named; i++) {
 		CHECK_OK(openspan_need(o, o->symbols[i], from, until));
-		CHECK_OK(openspan_resolve(o));
+		CHECK_OK(openspan_resolve(o, UINT32_MAX));
 		openspan_walk(&w, o, o->symbols[i], from, until);
 		while (openspan_next(&w, &b)) {
 			say_series(&text, &x->syms, o->symbols[i]);
@@ -334,7 +334,7 @@ say_open(struct found *x, uint64_t from, uint64_t until, struct lines *out)
 		const uint8_t *data = NULL;
 
 		CHECK(openspan_need_fact(o, &o->facts[i]));
-		CHECK_OK(openspan_resolve(o));
+		CHECK_OK(openspan_resolve(o, UINT32_MAX));
 		CHECK_OK(openspan_fact(o, &o->facts[i], &data));
 		buf_printf(&text, "fact %lld %u %s ",
 		    (long long)o->facts[i].time_ns, o->facts[i].kind,
@@ -513,7 +513,7 @@ TEST(others_stacks_are_not_decoded)
 			    100));
 		buf_fini(&name);
 	}
-	CHECK_OK(openspan_resolve(&x.span));
+	CHECK_OK(openspan_resolve(&x.span, UINT32_MAX));
 	CHECK_INT(x.syms.n_nodes, 1 + 1 + 3);
 	CHECK_INT(x.syms.frames.n, 3);
 	CHECK(openspan_bytes(&x.span) - before < 50000);
@@ -540,7 +540,7 @@ TEST(what_changed_since_the_scan_is_found)
 	journal_flip(&j, 2, 3000);
 	e = openspan_need(&x.span, x.span.symbols[0], 0, 100);
 	if (e == NULL)
-		e = openspan_resolve(&x.span);
+		e = openspan_resolve(&x.span, UINT32_MAX);
 	CHECK(e != NULL && e->code == ENOENT);
 	CHECK(x.span.pages.changed);
 	found_fini(&x);
