@@ -24,30 +24,33 @@
     listAt = 0;
   }
 
-  /* Of the state; what is older than all data is known from the mode. */
+  /* Of the state; what is older than all data is known from the mode.  Of a
+   * recording A is answered like B. */
   function pair(state, range) {
     const m = ns.mode;
     const store = m.current === 'offline' ? m.snapshot
       : m.health && m.health.store;
     const oldest = ns.time.parse(store && store.from, 0);
-    return ns.runs.pair(state, range, Number.isFinite(oldest) ? oldest : 0);
+    const both = ns.runs.pair(state, range, Number.isFinite(oldest)
+      ? oldest : 0, m.now());
+    return Object.assign(both, { a: ns.view.covered(both.a) });
   }
 
   function setA(r) {
-    ns.view.set({ afrom: String(Math.round(r.from)),
-      auntil: String(Math.round(r.until)), zoom: '' });
+    ns.view.set({ afrom: String(r.from), auntil: String(r.until),
+      zoom: '' });
   }
 
   function setB(r) {
-    ns.view.select({ from: Math.floor(r.from), until: Math.ceil(r.until) });
+    ns.view.select(r);
   }
 
   function rangeForm(pop, title, range, use) {
-    const from = h('input', { type: 'datetime-local', step: '1' });
-    const until = h('input', { type: 'datetime-local', step: '1' });
+    const from = h('input', { type: 'datetime-local' });
+    const until = h('input', { type: 'datetime-local' });
     const wrong = h('p', { class: 'form-error', role: 'alert' });
-    from.value = ns.time.toInput(range.from);
-    until.value = ns.time.toInput(range.until);
+    ns.dom.setTime(from, range.from);
+    ns.dom.setTime(until, range.until);
     return h('form', { class: 'range-form', onsubmit: (e) => {
       e.preventDefault();
       const r = { from: ns.time.fromInput(from.value),
@@ -109,10 +112,8 @@
     const swap = h('button', { type: 'button', class: 'icon-button',
       title: 'Swap A and B', 'aria-label': 'Swap A and B', onclick: () => {
         const { a: was, b: is } = pair(ns.view.get(), ns.view.range());
-        ns.view.set({ from: String(Math.round(was.from)),
-          until: String(Math.round(was.until)),
-          afrom: String(Math.round(is.from)),
-          auntil: String(Math.round(is.until)) });
+        ns.view.set({ from: String(was.from), until: String(was.until),
+          afrom: String(is.from), auntil: String(is.until) });
       } }, ns.dom.icon('swap'));
     const node = h('div', { class: 'ab-bar', role: 'group',
       'aria-label': 'What is compared' }, a.button, swap, b.button);

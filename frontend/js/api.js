@@ -108,16 +108,19 @@
   /*
    * Many series at once, few in flight: table rows are {key, query, fn, step}.
    * Returns {key: {cols, state, error, step}}, the step being the answer's;
-   * one failure spoils one row only.
+   * one failure spoils one row only.  Series know whole slots: all that the
+   * range touches are asked for.
    */
   async function series(table, range, step, signal) {
     const out = {};
+    const { from, until } = range.from < range.until
+      ? ns.time.outward(range, range.slot) : range;
     const queue = table.slice();
     const worker = async () => {
       for (let row = queue.shift(); row; row = queue.shift())
         try {
           const answer = await get('series', { query: row.query, fn: row.fn,
-            from: range.from, until: range.until,
+            from, until,
             step: row.step || step }, { signal });
           out[row.key] = { cols: ns.series.columns(answer),
             state: ns.series.state(answer), error: null,

@@ -190,9 +190,9 @@
 
   /* Whole slots; a brush inside one slot means that slot. */
   function choose(chart, a, b) {
-    const s = ns.time.SLOT_S;
-    const from = Math.floor(a / s) * s;
-    chart.onSelect({ from, until: Math.max(from + s, Math.ceil(b / s) * s) });
+    const slot = ns.mode.slot();
+    const { from, until } = ns.time.outward({ from: a, until: b }, slot);
+    chart.onSelect({ from, until: until > from ? until : from + slot });
   }
 
   /* uPlot's own brush listens to the mouse; this one is for fingers. */
@@ -235,7 +235,8 @@
         return;
       e.preventDefault();
       chart.onSelect(ns.time.transform(
-        { from: chart.span[0], until: chart.span[1] }, ...KEYS[e.key]));
+        { from: chart.span[0], until: chart.span[1] }, ...KEYS[e.key],
+        { slot: ns.mode.slot() }));
     });
   }
 

@@ -74,7 +74,7 @@
   function context(state, range, signal) {
     return { state, range, signal,
       service: state.service === ns.services.ALL ? '' : state.service,
-      step: ns.time.step(range.until - range.from, POINTS) };
+      step: ns.time.step(range.until - range.from, POINTS, range.slot) };
   }
 
   /* A refresh ended without a successor. */

@@ -138,6 +138,12 @@
       top: (below ? a.bottom + 6 : a.top - p.height - 6) + 'px' });
   }
 
+  /* An input of a time to the second, or as fine as the time is. */
+  function setTime(input, t) {
+    input.step = Number.isInteger(t) ? '1' : '0.001';
+    input.value = ns.time.toInput(t);
+  }
+
   let serial = 0;
 
   /* A button that opens what fill(panel) puts into a popover. */
@@ -167,5 +173,5 @@
   }
 
   ns.dom = { say, h, svg, icon, announce, copy, copyButton, download, popover,
-    place, infoButton, $: (id) => document.getElementById(id) };
+    place, infoButton, setTime, $: (id) => document.getElementById(id) };
 })(globalThis.MemLens = globalThis.MemLens || {});

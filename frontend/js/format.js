@@ -127,6 +127,13 @@
     return withSeconds ? s + ':' + pad(d.getSeconds()) : s;
   }
 
+  /* What a clock of whole seconds leaves out: ".5"; "" on a whole one. */
+  function fraction(t) {
+    const us = Math.round((t - Math.floor(t)) * 1e6);
+    return us > 0 && us < 1e6
+      ? trim('.' + String(us).padStart(6, '0')) : '';
+  }
+
   function day(t) {
     const d = new Date(t * 1000);
     return d.getFullYear() + '-' + pad(d.getMonth() + 1) + '-' +
@@ -140,9 +147,10 @@
   /* [from, until) on one line; the day is repeated only when it changes. */
   function range(from, until) {
     const fine = until - from < 3600 || from % 60 !== 0 || until % 60 !== 0;
+    const at = (t) => clock(t, fine) + fraction(t);
     const tail = day(from) === day(until)
-      ? clock(until, fine) : day(until) + ' ' + clock(until, fine);
-    return day(from) + ' ' + clock(from, fine) + ' – ' + tail;
+      ? at(until) : day(until) + ' ' + at(until);
+    return day(from) + ' ' + at(from) + ' – ' + tail;
   }
 
   /* The zone in which all times here are read: that of the browser. */
@@ -175,7 +183,7 @@
 
   ns.format = {
     visible, NO_DATA, known, bytes, byteRate, percent, seconds, fixedSeconds,
-    duration, count, compact, perSecond, clock, day, dateTime, range, zone,
-    split
+    duration, count, compact, perSecond, clock, fraction, day, dateTime,
+    range, zone, split
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

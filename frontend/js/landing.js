@@ -64,7 +64,7 @@
         query: q('namedprocess_namegroup_cpu_seconds_total', G) },
       { key: 'hit', query: q('leveldb_cache_hit_ratio', L) },
       { key: 'disk', query: 'node_disk_io_time_seconds_total', fn: 'rate' }],
-    range, 10);
+    range, range.slot);
     const now = (key) => S.last(S.sum(r[key].cols));
     put('now-cpu', now('cpu'), F.percent(now('cpu')) + ' of one CPU');
     put('now-storage', now('hit'), F.percent(now('hit')) + ' cache hits');
@@ -78,7 +78,7 @@
   /* The service of the first answer stays: another one is not its present. */
   async function refresh() {
     const range = ns.time.resolve('now-' + SPAN_S + 's', 'now',
-      ns.mode.now());
+      ns.mode.now(), ns.mode.slot());
     const list = service ? []
       : await ns.services.load(range).catch(() => []);
     if (list.length)

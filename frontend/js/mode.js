@@ -19,7 +19,7 @@
   const mode = { current: 'starting', forced: false, reachable: null,
     health: null, why: '', snapshot: null, wasLive: false,
     api: true, since: 0 };
-  let failures = 0, skew = 0, timer = 0, asking = null;
+  let failures = 0, skew = 0, timer = 0, asking = null, stored = 0;
 
   function clock() {
     return Date.now() / 1000 + skew;
@@ -31,6 +31,12 @@
     if (mode.current === 'offline' && mode.snapshot)
       return mode.snapshot.until;
     return mode.current === 'lost' ? mode.since : clock();
+  }
+
+  /* How long a slot is: of the recording, or as health last said. */
+  function slot() {
+    return mode.current === 'offline' && mode.snapshot
+      ? mode.snapshot.profiles.slot : stored || ns.time.SLOT_S;
   }
 
   function emit() {
@@ -99,6 +105,7 @@
     let wait;
     try {
       mode.health = ns.health.judge(await ask(), clock());
+      stored = Number(mode.health.store.slot) || stored;
       mode.reachable = mode.wasLive = mode.api = true;
       failures = 0;
     } catch (e) {
@@ -155,7 +162,7 @@
     return poll();
   }
 
-  ns.mode = Object.assign(mode, { start, force, now, clock, poll, doubt, judge,
+  ns.mode = Object.assign(mode, { start, force, now, slot, clock, poll, doubt, judge,
     on: (fn) => listeners.push(fn), canBeLive:
       () => location.protocol !== 'file:' });
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -15,7 +15,8 @@
   /* Buckets are many series: few points of each. */
   function queries(service, ctx) {
     return [{ key: 'operations', fn: 'increase',
-      step: ctx && ns.time.step(ctx.range.until - ctx.range.from, POINTS),
+      step: ctx && ns.time.step(ctx.range.until - ctx.range.from, POINTS,
+        ctx.range.slot),
       query: ns.request.selector('', { __name__: /.+_seconds_bucket/,
         service }) }];
   }

@@ -9,9 +9,8 @@
   const F = ns.format;
 
   function custom(button) {
-    const from = h('input', { type: 'datetime-local', step: '1',
-      'aria-label': 'From' });
-    const until = h('input', { type: 'datetime-local', step: '1',
+    const from = h('input', { type: 'datetime-local', 'aria-label': 'From' });
+    const until = h('input', { type: 'datetime-local',
       'aria-label': 'Until' });
     const wrong = h('p', { class: 'form-error', role: 'alert' });
     const form = h('form', { class: 'range-form', onsubmit: (e) => {
@@ -29,8 +28,8 @@
       text: 'Show' }));
     const pop = ns.dom.popover(button, (p) => {
       const r = ns.view.range();
-      from.value = ns.time.toInput(r.from);
-      until.value = ns.time.toInput(r.until);
+      ns.dom.setTime(from, r.from);
+      ns.dom.setTime(until, r.until);
       wrong.textContent = '';
       p.replaceChildren(form);
     }, 'Choose a range');
@@ -41,11 +40,36 @@
     const preset = ns.time.PRESETS.find((p) => p.from === c.from);
     if (preset && c.until === 'now')
       return 'last ' + preset.name;
-    const r = ns.time.resolve(c.from, c.until, ns.mode.now());
-    return F.clock(r.from, true) + ' – ' + F.clock(r.until, true);
+    const r = ns.time.resolve(c.from, c.until, ns.mode.now(),
+      ns.mode.slot());
+    const at = (t) => F.clock(t, true) + F.fraction(t);
+    return at(r.from) + ' – ' + at(r.until);
+  }
+
+  /*
+   * What has to be said of the range that is shown, in words: of an address
+   * that was not understood, and of a recording that cannot answer all that
+   * is asked for.  asked, shown: ranges; relative: the address said "now";
+   * demo: the recording's {from, until}, or null.  Pure.
+   */
+  function notes({ problems, asked, shown, relative, demo }) {
+    const out = problems.slice();
+    const has = demo && 'The demo was recorded ' + F.range(demo.from,
+      demo.until);
+    if (demo && shown.outside)
+      out.push(has + '. It has nothing of the range that is asked for.');
+    else if (demo && !relative && (asked.from !== shown.from ||
+        asked.until !== shown.until))
+      out.push(has + ', in slots of ' + F.seconds(shown.slot) + ': shown ' +
+        'are those that the range asked for touches, ' +
+        F.range(shown.from, shown.until) + '.');
+    return out;
   }
 
   function create(root) {
+    const said = h('p', { class: 'hint range-note', role: 'status',
+      hidden: true });
+    root.after(said);
     const service = ns.card.picker('Service', (name) =>
       ns.view.set({ service: name, fn: '', zoom: '' }));
     const presets = ns.time.PRESETS.map((p) => h('button', { type: 'button',
@@ -82,6 +106,27 @@
       return c ? c.from : same ? same.from : 'now-24h';
     }
 
+    function showNotes(state, range) {
+      const demo = ns.mode.current === 'offline' && ns.mode.snapshot || null;
+      const list = state.tab === 'deps' ? ns.view.problems() : notes({
+        problems: ns.view.problems(), asked: ns.view.asked(), shown: range,
+        relative: ns.time.isRelative(state.from), demo });
+      said.hidden = list.length === 0;
+      said.replaceChildren(list.join(' '), ...range.outside
+        ? [' ', h('button', { type: 'button', class: 'button',
+          text: 'Show what was recorded', onclick: () =>
+            ns.view.set({ from: 'now-24h', until: 'now' }) })] : []);
+    }
+
+    /* Metrics are known by slots: where the range is not, it is said. */
+    function metricsText(range) {
+      const whole = ns.time.outward(range, range.slot);
+      return whole.from === range.from && whole.until === range.until ? ''
+        : ' · metrics in whole slots of ' + F.seconds(range.slot);
+    }
+
+    const span = (v) => (Number.isInteger(v) ? F.duration(v) : F.seconds(v));
+
     function showTrail(range) {
       const crumbs = ns.view.crumbs();
       trail.replaceChildren(...crumbs.map((c, i) => h('button', {
@@ -90,8 +135,8 @@
       h('span', { 'aria-current': 'true', class: 'range-now' },
         F.range(range.from, range.until),
         h('span', { class: 'range-span', text: ' · ' +
-          F.duration(range.until - range.from) + ' · ' +
-          F.zone(range.until) })));
+          span(Number((range.until - range.from).toFixed(6))) + ' · ' +
+          F.zone(range.until) + metricsText(range) })));
     }
 
     function show(state) {
@@ -112,11 +157,12 @@
       play.classList.toggle('following', range.follow);
       again.hidden = !live;
       showTrail(range);
+      showNotes(state, range);
     }
     return { show, services: (list, name) =>
       service.set(list.length ? list.map((s) => [s.name, s.label])
         : [[name, name || 'all services']], name) };
   }
 
-  ns.rangeBar = { create, crumbText };
+  ns.rangeBar = { create, crumbText, notes };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -148,23 +148,28 @@
    * given one, else as long and right before it.  Where nothing is as old as
    * that, they are the halves of the range.
    */
-  function pair(state, range, oldest) {
-    const from = Number(state.afrom), until = Number(state.auntil);
+  function pair(state, range, oldest, now) {
+    const { slot } = range;
+    const { from, until } = ns.time.resolve(state.afrom, state.auntil, now,
+      slot);
     if (state.afrom !== '' && state.auntil !== '' && from < until)
       return { a: { from, until }, b: range };
     const span = range.until - range.from;
-    if (range.from - span / 2 >= oldest || oldest >= range.until - 20)
+    if (range.from - span / 2 >= oldest ||
+        oldest >= range.until - 2 * (slot || ns.time.SLOT_S))
       return { a: { from: range.from - span, until: range.from }, b: range };
     const start = Math.max(range.from, oldest);
-    const middle = Math.round((start + range.until) / 20) * 10;
+    const middle = ns.time.onGrid((start + range.until) / 2,
+      slot || ns.time.SLOT_S, Math.round);
     return { a: { from: start, until: middle },
       b: { from: middle, until: range.until }, halves: true };
   }
 
   /* The run whose range this is, or undefined. */
   function named(runs, range) {
-    return runs.find((r) => Math.round(r.from) === Math.round(range.from) &&
-      Math.round(r.until) === Math.round(range.until));
+    const same = (a, b) => Math.abs(a - b) < 1e-6;
+    return runs.find((r) => same(r.from, range.from) &&
+      same(r.until, range.until));
   }
 
   /* What is known of a run beside its range: [[label, text]]. */

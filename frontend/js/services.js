@@ -39,8 +39,8 @@
     const answer = await ns.api.get('services',
       ns.mode.current === 'offline' ? {}
         : { from: range.from, until: range.until }, { signal });
-    const r = await ns.api.series(QUERIES, range, ns.time.step(range.until - range.from, POINTS),
-    signal);
+    const r = await ns.api.series(QUERIES, range, ns.time.step(range.until -
+      range.from, POINTS, range.slot), signal);
     return rank(answer.services || [],
       new Set(r.up.cols.map((c) => c.labels.service)), busyness(r.cpu.cols));
   }

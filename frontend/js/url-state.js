@@ -1,7 +1,7 @@
 /*
  * The view state and its form in the address bar, versioned.  Pure.  Only
  * what differs from the default is written, so that a fresh page has a short
- * address; unknown keys and bad values are dropped, never an error.
+ * address; unknown keys are dropped, and so are bad values, which are told.
  */
 (function (ns) {
   'use strict';
@@ -10,21 +10,23 @@
   const TABS = ['memory', 'cpu', 'runs', 'deps'];
   const any = () => true;
   const among = (...list) => (v) => list.includes(v);
+  const time = (v) => Number.isFinite(ns.time.parse(v, 0));
+  const maybe = (v) => v === '' || time(v);
 
   /* name, default, check */
   const KEYS = [
     ['tab', 'memory', among(...TABS)],
     ['service', '', any],
-    ['from', 'now-1h', (v) => /^(now-\d+[smhdw]|\d+)$/.test(v)],
-    ['until', 'now', (v) => /^(now|\d+)$/.test(v)],
+    ['from', 'now-1h', time],
+    ['until', 'now', time],
     ['search', '', any],
     ['view', 'both', among('both', 'table', 'flame', 'sandwich', 'compare')],
     ['focus', '', any],
     ['ignore', '', any],
     ['collapse', '', among('', 'module')],
     ['reverse', '', among('', '1')],
-    ['afrom', '', (v) => /^\d*$/.test(v)],
-    ['auntil', '', (v) => /^\d*$/.test(v)],
+    ['afrom', '', maybe],
+    ['auntil', '', maybe],
     ['normalise', 'total', among('total', 'time', 'requests')],
     ['requests', '', any],
     ['moved', 'difference', among('name', 'self', 'total', 'difference',
@@ -54,15 +56,34 @@
   /* Older versions are brought up step by step; there is one so far. */
   const UPGRADES = [];
 
-  function parse(search) {
+  /* Half a range is none. */
+  const PAIRS = [['from', 'until', 'last hour'], ['afrom', 'auntil',
+    'range before']];
+
+  /* What of the address could not be understood, in words. */
+  function problems(bad) {
+    return Object.entries(bad).map(([name, text]) => {
+      const pair = PAIRS.find((p) => p.includes(name));
+      return pair ? `“${text}” (${name}) in the address of this page is no ` +
+        `time that MemLens knows: the ${pair[2]} stands in its place.`
+        : `“${text}” (${name}) in the address of this page is not known, ` +
+        'and left out.';
+    });
+  }
+
+  /* bad: takes what could not be understood, {name: text}. */
+  function parse(search, bad = {}) {
     const params = new URLSearchParams(search);
     const version = Number(params.get('v')) || VERSION;
     for (let v = version; v < VERSION; v++)
       UPGRADES[v](params);
     const state = defaults();
-    for (const [name, , valid] of KEYS)
-      if (params.has(name) && valid(params.get(name)))
-        state[name] = params.get(name);
+    for (const [name, , valid] of KEYS.filter(([n]) => params.has(n)))
+      (valid(params.get(name)) ? state : bad)[name] = params.get(name);
+    for (const [a, b] of PAIRS)
+      if (Object.hasOwn(bad, a) || Object.hasOwn(bad, b))
+        for (const name of [a, b])
+          state[name] = defaults()[name];
     return state;
   }
 
@@ -74,5 +95,5 @@
     return '?' + params.toString();
   }
 
-  ns.urlState = { VERSION, TABS, defaults, parse, serialise };
+  ns.urlState = { VERSION, TABS, defaults, parse, problems, serialise };
 })(globalThis.MemLens = globalThis.MemLens || {});

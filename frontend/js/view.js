@@ -9,6 +9,7 @@
   const listeners = [];
   let state = ns.urlState.defaults();
   let crumbs = [];
+  let bad = {}; /* of the address, not understood */
 
   function write(replace) {
     const url = location.pathname + ns.urlState.serialise(state) +
@@ -34,6 +35,8 @@
     state = Object.assign({}, state, patch);
     if (trail)
       crumbs = trail;
+    bad = Object.fromEntries(Object.entries(bad).filter(([k]) =>
+      !Object.hasOwn(patch, k)));
     if (trail || Object.keys(patch).some((k) => patch[k] !== before[k])) {
       write(replace);
       if (!quiet)
@@ -43,7 +46,8 @@
 
   function read(event) {
     const before = state;
-    state = ns.urlState.parse(location.search);
+    bad = {};
+    state = ns.urlState.parse(location.search, bad);
     const kept = (event ? event.state : history.state) || {};
     crumbs = Array.isArray(kept.crumbs) ? kept.crumbs : [];
     return before;
@@ -54,16 +58,31 @@
     addEventListener('popstate', (e) => emit(read(e)));
   }
 
-  /* What is shown; Offline, no more than the snapshot has. */
-  function range() {
-    const r = ns.time.resolve(state.from, state.until, ns.mode.now());
+  /* What can be answered of a range: live, all of it; of a recording, the
+   * whole slots that it touches, and no more than there are. */
+  function covered(r) {
     const s = ns.mode.current === 'offline' && ns.mode.snapshot;
-    return s ? Object.assign(r, ns.time.within(r, s)) : r;
+    return s && r.from < r.until ? Object.assign({}, r,
+      ns.time.within(ns.time.outward(r, ns.mode.slot()), s)) : r;
+  }
+
+  /* What has to be said of the address, as it was opened. */
+  const problems = () => ns.urlState.problems(bad);
+
+  /* The range of the address. */
+  function asked() {
+    return ns.time.resolve(state.from, state.until, ns.mode.now(),
+      ns.mode.slot());
+  }
+
+  /* What is shown: {from, until, slot, follow}, and `outside` where the
+   * recording has nothing of it. */
+  function range() {
+    return covered(asked());
   }
 
   function fixed(r) {
-    return { from: String(Math.round(r.from)),
-      until: String(Math.round(r.until)) };
+    return { from: String(r.from), until: String(r.until) };
   }
 
   /* A narrower range; the present one becomes a breadcrumb. */
@@ -76,8 +95,9 @@
   function zoomOut(i = crumbs.length - 1) {
     if (i >= 0)
       return set(crumbs[i], { trail: crumbs.slice(0, i) });
-    const r = ns.time.transform(range(), 2, 0);
-    const edge = Math.floor(ns.mode.now() / 10) * 10;
+    const slot = ns.mode.slot();
+    const r = ns.time.transform(range(), 2, 0, { slot });
+    const edge = ns.time.onGrid(ns.mode.now(), slot, Math.floor);
     const over = Math.max(0, r.until - edge);
     return set(fixed({ from: r.from - over, until: r.until - over }));
   }
@@ -92,5 +112,5 @@
   }
 
   ns.view = { get: () => state, crumbs: () => crumbs, set, start, range,
-    select, zoomOut, follow, pause, on: (fn) => listeners.push(fn) };
+    asked, covered, problems, select, zoomOut, follow, pause, on: (fn) => listeners.push(fn) };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -40,14 +40,14 @@ function time(text, fallback) {
   const m = /^now(?:-(\d+)([smhd]))?$/.exec(text || fallback);
   if (m)
     return clock() - (m[1] || 0) * { s: 1, m: 60, h: 3600, d: 86400 }[m[2] || 's'];
-  if (!/^\d+$/.test(text))
+  if (!/^\d+(\.\d+)?$/.test(text))
     throw new Refusal(400, 'not a time', 'from');
-  return Number(text.length > 11 ? text / 1000 : text);
+  return Number(text);
 }
 
 function range(q) {
   const from = Math.floor(time(q.get('from'), 'now-1h') / 10) * 10;
-  const until = Math.floor(time(q.get('until'), 'now') / 10) * 10;
+  const until = Math.ceil(time(q.get('until'), 'now-9s') / 10) * 10;
   if (from >= until)
     throw new Refusal(400, 'from must be before until', 'from');
   return { from, until };

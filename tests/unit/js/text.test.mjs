@@ -52,42 +52,6 @@ test('the time language', () => {
   assert.ok(Number.isNaN(M.time.parse(undefined, now)));
 });
 
-/* An address whose range was reversed showed another hour. */
-test('a reversed range stays one, and is refused by its field', async () => {
-  assert.deepEqual(M.time.resolve('900', '500', 1000),
-    { from: 900, until: 500, follow: false });
-  assert.deepEqual(M.time.within({ from: 900, until: 500 },
-    { from: 0, until: 1000 }), { from: 900, until: 500 });
-  await assert.rejects(M.api.get('series', { from: 900, until: 500 }),
-    { status: 400, field: 'from', message: /not before until/ });
-  assert.equal(M.time.resolve('now-213504d', 'now', 1000).from, 0);
-});
-
-test('ranges are whole slots and never empty', () => {
-  const r = M.time.resolve('now-1h', 'now', 1_700_000_003);
-  assert.deepEqual(r, { from: 1_699_996_400, until: 1_700_000_000,
-    follow: true });
-  assert.deepEqual(M.time.resolve('50', '50', 1000),
-    { from: 50, until: 50, follow: false });
-  assert.equal(M.time.step(3600, 360), 10);
-  assert.equal(M.time.step(86400, 360), 240);
-  assert.equal(M.time.step(5, 360), 10);
-});
-
-test('zooming keeps the point under the finger', () => {
-  const r = M.time.transform({ from: 1000, until: 2000 }, 0.5, 0, 1000);
-  assert.deepEqual(r, { from: 1000, until: 1500 });
-  assert.deepEqual(M.time.transform({ from: 1000, until: 2000 }, 1, 0.25),
-    { from: 1250, until: 2250 });
-});
-
-test('a snapshot has no more than it has', () => {
-  const whole = { from: 100, until: 200 };
-  assert.deepEqual(M.time.within({ from: 50, until: 150 }, whole),
-    { from: 100, until: 150 });
-  assert.deepEqual(M.time.within({ from: 300, until: 400 }, whole), whole);
-});
-
 test('a view survives its address, whatever is in it', () => {
   const s = Object.assign(M.urlState.defaults(), { tab: 'cpu',
     service: 'a b&c=ü', from: '1700000000', until: '1700000600',
