@@ -1,7 +1,9 @@
 /*
- * memlens repair: a new manifest for a store whose own is damaged or gone.
+ * memlens repair: a new manifest for a store whose own is damaged or gone; and
+ * the end of what it, or the daemon after a crash, has set aside as .old.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd.h"
 #include "store/base/err.h"
@@ -14,14 +16,31 @@ repair_said(void *arg, const char *what)
 	fprintf(stderr, "memlens repair: %s\n", what);
 }
 
+static int
+repair_clean(const char *dir)
+{
+	struct aside_report r;
+	const struct err *e = store_aside(dir, true, &r);
+
+	if (e != NULL) {
+		fprintf(stderr, "memlens repair: %s\n", e->text);
+		return 1;
+	}
+	printf("%s: deleted %llu files that others hold, %llu bytes\n", dir,
+	    (unsigned long long)r.files, (unsigned long long)r.bytes);
+	return 0;
+}
+
 int
 cmd_repair(int argc, char **argv)
 {
 	struct repair_report r;
 	const struct err *e;
 
+	if (argc == 3 && strcmp(argv[1], "--clean") == 0)
+		return repair_clean(argv[2]);
 	if (argc != 2) {
-		fprintf(stderr, "usage: memlens repair DIR\n");
+		fprintf(stderr, "usage: memlens repair [--clean] DIR\n");
 		return 2;
 	}
 	e = store_repair(argv[1], repair_said, NULL, &r);

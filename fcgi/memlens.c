@@ -24,7 +24,7 @@ static const struct cmd commands[] = {
         "and back, or profiles of other tools", cmd_import},
     {"purge", "DIR|SOCKET SELECTOR FROM UNTIL", "take data out for good",
         cmd_purge},
-    {"repair", "DIR", "a new manifest where it is damaged or gone",
+    {"repair", "[--clean] DIR", "a new manifest where it is damaged or gone",
         cmd_repair},
     {"stat", "DIR", "what a store holds: files, levels, series", cmd_stat},
     {"verify", "DIR", "read and check everything of a store", cmd_verify},

@@ -71,6 +71,7 @@ ids_encode(const struct ids *ids, struct buf *out)
 	buf_put_be32(&body, ids->young.n);
 	ids_put(&body, &ids->old);
 	ids_put(&body, &ids->young);
+	buf_put_be64(&body, (uint64_t)ids->lost_ns);
 	buf_put(out, "MLI1", 4);
 	buf_put_be32(out, crc32c(0, body.data, body.len));
 	buf_put(out, body.data, body.len);
@@ -106,6 +107,8 @@ ids_decode(struct ids *ids, const void *p, size_t n)
 	young = cur_be32(&c);
 	if (!ids_take(&ids->old, &c, old) || !ids_take(&ids->young, &c, young))
 		return err_new(ERR_FORMAT, 8, "the list of ids is cut short");
+	if (cur_left(&c) >= 8)
+		ids->lost_ns = (int64_t)cur_be64(&c);
 	return NULL;
 }
 

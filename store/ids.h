@@ -18,6 +18,7 @@ struct err;
 struct ids {
 	struct intern young, old; /* 16 bytes each */
 	int64_t since_ns;         /* when young began */
+	int64_t lost_ns;          /* when ids of before were lost, or 0 */
 	uint64_t dropped;         /* generations dropped before their day */
 };
 
@@ -28,7 +29,8 @@ const struct err *ids_reserve(struct ids *ids, int64_t now_ns);
 const struct err *ids_add(struct ids *ids, const uint8_t id[16],
     int64_t now_ns);
 /* The file: "MLI1", be32 CRC-32C of what follows, be64 since, be32 number
- * of old ones, be32 of young ones, 16 bytes each. */
+ * of old ones, be32 of young ones, 16 bytes each, be64 when ids were lost
+ * (older files do not say). */
 void ids_encode(const struct ids *ids, struct buf *out);
 const struct err *ids_decode(struct ids *ids, const void *p, size_t n);
 /* Reads a file into an empty list, which an error leaves empty. */

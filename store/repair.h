@@ -30,4 +30,13 @@ typedef void repair_fn(void *arg, const char *what);
 const struct err *store_repair(const char *dir, repair_fn *fn, void *arg,
     struct repair_report *report);
 
+struct aside_report {
+	uint64_t files, bytes;
+};
+
+/* What lies in the directory as NAME.old: others hold the same.  `clean`
+ * deletes it, also beside a daemon, which never reads it. */
+const struct err *store_aside(const char *dir, bool clean,
+    struct aside_report *report);
+
 #endif

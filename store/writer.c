@@ -126,7 +126,7 @@ writer_load_ids(struct store_writer *w, const char *name)
 		return e;
 	log_warn("%s: %s: batches of the last 24 hours that are sent again "
 	    "may count twice", w->path, e->text);
-	w->ids_lost_ns = clock_wall_ns();
+	w->ids.lost_ns = clock_wall_ns();
 	return NULL;
 }
 

@@ -61,7 +61,6 @@ struct store_writer {
 	struct calm calm; /* mutex */
 	int64_t held_ns;  /* as in the statistics; background thread only */
 	struct ids ids;
-	int64_t ids_lost_ns; /* when the list was found lost, or 0 */
 	bool ids_changed;
 	struct observed observed;
 	struct store_writer_stats stats;

@@ -24,8 +24,8 @@ static const char letters[] = {
 static bool
 writer_lacks_ids(const struct store_writer *w)
 {
-	return w->ids_lost_ns != 0 &&
-	    clock_wall_ns() - w->ids_lost_ns < 86400 * NS_PER_S;
+	return w->ids.lost_ns != 0 &&
+	    clock_wall_ns() - w->ids.lost_ns < 86400 * NS_PER_S;
 }
 
 #define BEAT_EVERY_NS (100 * NS_PER_MS)
@@ -88,7 +88,7 @@ writer_words(const struct store_writer *w, char *text, size_t size)
 		snprintf(text, size, "%c the clock has jumped by %" PRId64
 		    " s", letters[STORE_OK], w->calm.jump_ns / NS_PER_S);
 	else if (*why == '\0' && writer_lacks_ids(w))
-		snprintf(text, size, "%c batches of before memlensd's start "
+		snprintf(text, size, "%c batches of the last 24 hours "
 		    "may count twice when they are sent again: the list of "
 		    "them was missing or damaged", letters[STORE_OK]);
 	else

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "journal.h"
@@ -72,6 +73,18 @@ work_spare(struct store_writer *w)
 	return NULL;
 }
 
+/* "No space left" is said of both, and df shows room.  Mutex held. */
+static void
+work_say_inodes(struct store_writer *w)
+{
+	struct statvfs v;
+	size_t n = strlen(w->working.why);
+
+	if (fstatvfs(w->dir, &v) == 0 && v.f_files > 0 && v.f_ffree == 0)
+		snprintf(w->working.why + n, sizeof(w->working.why) - n,
+		    " (of files: the file system has no inode left)");
+}
+
 const struct err *
 writer_work(struct store_writer *w)
 {
@@ -103,6 +116,8 @@ writer_work(struct store_writer *w)
 	}
 	pthread_mutex_lock(&w->mutex);
 	writer_note(&w->working, e);
+	if (w->working.state == STORE_DISK_FULL)
+		work_say_inodes(w);
 	pthread_mutex_unlock(&w->mutex);
 	return e;
 }

@@ -405,6 +405,7 @@ TEST(a_backup_laid_over_takes_no_newer_files)
  * the old one names. */
 TEST(what_a_crash_left_does_not_stop_the_next_start)
 {
+	struct aside_report aside;
 	char path[200];
 
 	begin();
@@ -418,6 +419,13 @@ TEST(what_a_crash_left_does_not_stop_the_next_start)
 	stop();
 	CHECK_INT(count("span-4", ".mdb.old", path, sizeof(path)), 1);
 	CHECK_INT(problems(), 0);
+	CHECK_OK(store_aside(dir, false, &aside));
+	CHECK_INT(aside.files, 1);
+	CHECK(aside.bytes > 4096);
+	CHECK_OK(store_aside(dir, true, &aside));
+	CHECK_INT(count("span-4", ".mdb.old", path, sizeof(path)), 0);
+	CHECK_OK(store_aside(dir, false, &aside));
+	CHECK_INT(aside.files, 0);
 	check_whole(2560);
 }
 
@@ -442,7 +450,20 @@ check_lost_ids(void)
 	}
 	store_close(s);
 	stop();
-	check_whole(1000);
+	/* a new list has been begun, and does not make it whole */
+	CHECK_OK(start());
+	fill(FIRST + 100, FIRST + 300);
+	stop();
+	CHECK_OK(start());
+	CHECK_OK(store_open(&s, dir, 0));
+	if (s != NULL) {
+		store_extent(s, &extent);
+		CHECK(strstr(extent.why, "count twice") != NULL);
+	}
+	store_close(s);
+	stop();
+	CHECK_INT(problems(), 0);
+	check_whole(3000);
 }
 
 TEST(without_the_list_of_ids_the_store_goes_on)
