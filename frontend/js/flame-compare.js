@@ -46,9 +46,10 @@
         ? 1 / ns.flameFacts.unitOf(answer, a).rate : 0 };
   }
 
-  function ratioText(r) {
-    return r === null || r === undefined ? '' : r === 0 ? 'gone'
-      : '× ' + F.compact(r);
+  function ratioText(r, difference) {
+    if (r === null || r === undefined)
+      return difference > 0 ? 'new' : '';
+    return r === 0 ? 'gone' : '× ' + F.compact(r);
   }
 
   const SORTS = {
@@ -214,7 +215,7 @@
       return h('td', { class: 'num' }, h('span', {
         class: 'moved ' + (few ? 'moved-few' : c),
         text: signed(difference, how) }), ' ', h('span', {
-        class: 'cell-share', text: ratioText(ratio) }));
+        class: 'cell-share', text: ratioText(ratio, difference) }));
     }
 
     line(r, how) {

@@ -38,7 +38,8 @@
       ? (service || 'the whole host') + ': nothing recorded in the last quarter of an hour'
       : (service || 'the whole host') + ', ' + F.range(from, ns.time.parse(m.until, range.until)) +
         ', ' + unit.text(frames.ticks) + ' of CPU time, ' + (live
-        ? 'live' : 'from the snapshot');
+        ? 'live' : 'from the snapshot') +
+        ((m.partial || []).length ? ', some data is missing' : '');
   }
 
   async function drawFlame(service, range) {
@@ -65,10 +66,12 @@
       { key: 'hit', query: q('leveldb_cache_hit_ratio', L) },
       { key: 'disk', query: 'node_disk_io_time_seconds_total', fn: 'rate' }],
     range, range.slot);
-    const now = (key) => S.last(S.sum(r[key].cols));
-    put('now-cpu', now('cpu'), F.percent(now('cpu')) + ' of one CPU');
-    put('now-storage', now('hit'), F.percent(now('hit')) + ' cache hits');
-    const busy = r.disk.cols.map((c) => S.last(c)).filter((v) => v !== null);
+    const lasts = (key) => r[key].cols.map((c) => S.last(c))
+      .filter((v) => v !== null);
+    const cpu = S.last(S.sum(r.cpu.cols)), busy = lasts('disk');
+    put('now-cpu', cpu, F.percent(cpu) + ' of one CPU');
+    put('now-storage', 1, S.between(lasts('hit'), F.percent,
+      ' record cache hits since start'));
     put('now-disk', busy.length ? 1 : null, F.percent(Math.max(...busy)) +
       ' busiest disk');
     const graph = await ns.api.get('graph.json', { depth: '2' });

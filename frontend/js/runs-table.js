@@ -122,7 +122,7 @@
       h('caption', { class: 'visually-hidden',
         text: 'Metrics in A and in B' }),
       h('thead', {}, h('tr', {}, [['Metric', ''], ['A', 'num'],
-        ['B', 'num'], ['B to A', 'num'], ['', '']].map(([t, c]) => h('th',
+        ['B', 'num'], ['Change', 'num'], ['', '']].map(([t, c]) => h('th',
         { scope: 'col', class: c, text: t || null }, t ? null
           : h('span', { class: 'visually-hidden', text: 'Verdict' }))))),
       body), more);

@@ -113,8 +113,16 @@
     return groups;
   }
 
+  /* Of values that nobody may add: "1 %", "1 % to 3 %", or nothing. */
+  function between(values, text, after = '') {
+    if (values.length === 0)
+      return '';
+    const low = text(Math.min(...values)), high = text(Math.max(...values));
+    return (low === high ? low : low + ' to ' + high) + after;
+  }
+
   ns.series = {
-    columns, state, axis, align, sum, zip, ratio, scale, last, total, extent,
+    columns, state, axis, align, sum, zip, ratio, scale, last, total, extent, between,
     by
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -94,7 +94,7 @@
 
   /* title, format, the results it needs, column of them, note, info */
   const CARDS = [
-    { title: 'Record cache hits since start', format: F.percent,
+    { title: 'Record cache hits', format: F.percent,
       needs: ['hit'], meter: true, alone: true,
       col: (r) => r.hit.cols[0],
       note: (col) => {

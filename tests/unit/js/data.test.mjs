@@ -14,6 +14,14 @@ test('a sum has a gap only where all have one', () => {
   assert.deepEqual(s.v, [3, 3, null]);
 });
 
+test('ratios of several instances are a span, not a sum', () => {
+  const text = (v) => v + ' %';
+  assert.equal(M.series.between([], text, ' hits'), '');
+  assert.equal(M.series.between([9], text, ' hits'), '9 % hits');
+  assert.equal(M.series.between([60, 90, 60], text, ' hits'),
+    '60 % to 90 % hits');
+});
+
 test('waiting time of no request is no data, not 0', () => {
   assert.deepEqual(M.series.ratio(col([4, 0, null, 6]), col([2, 0, 1, 3])).v,
     [2, null, null, 2]);
