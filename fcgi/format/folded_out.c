@@ -9,6 +9,7 @@
 
 #include "folded_name.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "writer.h"
 
 static void
@@ -32,7 +33,7 @@ folded_put(struct buf *out, const struct flame *f, bool bare,
 	struct buf line = {0};
 	bool failed, large = false;
 
-	for (size_t i = 0; ends != NULL && i < f->n_frames; i++) {
+	for (size_t i = 0; ends != NULL && i < f->n_frames && !gone(); i++) {
 		const struct flame_frame *a = &f->frames[i];
 
 		if (a->level > 0) {

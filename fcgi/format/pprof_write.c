@@ -14,6 +14,7 @@
 #include "pprof.pb-c.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/base/intern.h"
 #include "store/store.h"
 #include "writer.h"
@@ -115,7 +116,7 @@ maker_looks(struct maker *m)
 		look.module = 1 + intern_put(&m->modules, &module,
 		    sizeof(module));
 		m->look[i] = intern_put(&m->looks, &look, sizeof(look));
-		m->failed |= m->look[i] == INTERN_NONE;
+		m->failed |= m->look[i] == INTERN_NONE || gone();
 	}
 }
 
@@ -272,7 +273,7 @@ maker_samples(struct maker *m)
 
 	m->out.sample = maker_alloc(m, m->p->n_nodes,
 	    sizeof(*m->out.sample));
-	for (uint32_t i = 0; i < m->p->n_nodes && !m->failed; i++)
+	for (uint32_t i = 0; i < m->p->n_nodes && !m->failed && !gone(); i++)
 		if (m->p->nodes[i].self > 0)
 			m->out.sample[n++] = maker_sample(m, i);
 	m->out.n_sample = n;

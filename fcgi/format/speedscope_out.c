@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -49,7 +50,7 @@ speedscope_put_samples(struct writer *w, const struct flame *f,
 
 	writer_key(w, "samples");
 	writer_open(w, '[');
-	for (uint32_t i = 0; e == NULL && i < f->n_frames; i++) {
+	for (uint32_t i = 0; e == NULL && i < f->n_frames && !gone(); i++) {
 		const struct flame_frame *a = &f->frames[i];
 
 		path[a->level] = i;
@@ -97,7 +98,7 @@ speedscope_put_profile(struct writer *w, const struct flame *f,
 	e = speedscope_put_samples(w, f, max_bytes);
 	writer_key(w, "weights");
 	writer_open(w, '[');
-	for (size_t i = 0; e == NULL && i < f->n_frames; i++)
+	for (size_t i = 0; e == NULL && i < f->n_frames && !gone(); i++)
 		if (f->frames[i].self != 0)
 			writer_int128(w, f->frames[i].self);
 	writer_close(w, ']');

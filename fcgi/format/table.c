@@ -9,6 +9,7 @@
 
 #include "diff.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/series.h"
 
 #define NONE UINT32_MAX
@@ -115,7 +116,7 @@ table_of_flame(struct table **out, const struct flame *f)
 		table_free(t);
 		return err_nomem();
 	}
-	for (size_t i = 1; i < f->n_frames; i++) {
+	for (size_t i = 1; i < f->n_frames && !gone(); i++) {
 		const struct flame_frame *frame = &f->frames[i];
 		const struct flame_name *name = &f->names[frame->name];
 		struct table_row r = table_of_frame(f, i);
@@ -210,7 +211,7 @@ table_of_diff(struct table **out, const struct diff *d)
 		table_free(t);
 		return err_nomem();
 	}
-	for (size_t i = 1; i < d->n_nodes; i++) {
+	for (size_t i = 1; i < d->n_nodes && !gone(); i++) {
 		const struct diff_node *n = &d->nodes[i];
 		struct table_row r = table_of_node(n);
 
