@@ -32,7 +32,7 @@ context_fini(struct context *c)
 
 /* What is left beside the cache, at what a node takes in the reader, in a
  * query's scratch and in the answer where all nodes are different. */
-#define CONTEXT_NODE_BYTES 400
+#define CONTEXT_NODE_BYTES 560
 
 static uint32_t
 context_most_nodes(const struct settings *s)
