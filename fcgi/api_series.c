@@ -21,10 +21,10 @@
 #include "store/base/err.h"
 
 enum series_fn { FN_DEFAULT, FN_MEAN, FN_RATE, FN_INCREASE, FN_LAST, FN_MIN,
-	FN_MAX };
+	FN_MAX, FN_COUNT };
 
 static const char *const series_fns[] = {"", "mean", "rate", "increase",
-    "last", "min", "max", NULL};
+    "last", "min", "max", "count", NULL};
 
 struct series_request {
 	struct step_page page;
@@ -106,6 +106,9 @@ series_term(enum series_fn fn, const struct metric_point *p, int128 *num,
 	case FN_MAX:
 		*num = p->max;
 		break;
+	case FN_COUNT:
+		*num = p->count;
+		break;
 	default:
 		*num = p->sum;
 		break;
@@ -131,7 +134,7 @@ series_put_value(struct writer *w, const struct series_request *q,
 	enum series_fn fn = series_fn_of(q, m);
 	int128 num = 0, num2;
 	uint128 den = 1, den2;
-	int scale = m->desc.scale;
+	int scale = fn == FN_COUNT ? 0 : m->desc.scale;
 
 	if (series_parts(sum, i) == 0) {
 		writer_null(w);
@@ -154,7 +157,7 @@ series_put_value(struct writer *w, const struct series_request *q,
 		writer_quotient(w, num, den, scale);
 }
 
-/* A rate of seconds in a second is a ratio. */
+/* A rate of seconds in a second is a ratio, a count has no unit. */
 static void
 series_put_unit(struct writer *w, const struct series_request *q,
     const struct metric_series *m)
@@ -163,7 +166,9 @@ series_put_unit(struct writer *w, const struct series_request *q,
 	bool rate = series_fn_of(q, m) == FN_RATE;
 
 	writer_key(w, "unit");
-	if (rate && strcmp(m->desc.unit, "seconds") == 0)
+	if (series_fn_of(q, m) == FN_COUNT)
+		unit[0] = '\0';
+	else if (rate && strcmp(m->desc.unit, "seconds") == 0)
 		snprintf(unit, sizeof(unit), "ratio");
 	else
 		snprintf(unit, sizeof(unit), "%s%s", m->desc.unit,

@@ -28,6 +28,11 @@ check "min" js 'd.series[0].points[0][1] === 1000'
 get GET "/api/v1/series?query=test_gauge_bytes&$range&step=1m&fn=last"
 check "last" js 'd.series[0].points[1][1] === 1009'
 
+get GET "/api/v1/series?query=test_gauge_bytes&$range&step=1m&fn=count"
+check "how often a gauge was measured" js 'd.series[0].fn === "count" &&
+    d.series[0].unit === "" &&
+    d.series[0].points.map(([, v]) => v).join() === "6,4,,4,6"'
+
 get GET "/api/v1/series?query=node_cpu_seconds_total&$range&step=1m"
 check "a counter's rate" js 'd.series[0].fn === "rate" &&
     d.series[0].unit === "ratio" &&
