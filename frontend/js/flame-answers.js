@@ -59,10 +59,13 @@
     const both = id > 0 ? T.sandwich(f, id) : null;
     const rows = T.functions(f).filter((r) => r.name === name);
     const own = (key) => rows.reduce((s, r) => s + r[key], 0);
+    const counts = f.totalSamples && { self_samples: own('self_samples'),
+      total_samples: both ? both.callees.totalSamples[0] : 0 };
     const none = { kinds: ['unknown'], flamebearer: { names: ['total'],
       levels: [[0, 0, 0, 0]], numTicks: 0, maxSelf: 0 } };
-    return { function: { name, self: own('self'),
-      total: both ? both.callees.ticks : 0 },
+    return { function: Object.assign({ name, self: own('self'),
+      total: both ? both.callees.ticks : 0, self_samples: null,
+      total_samples: null }, counts),
     callers: both ? rooted(both.callers) : none,
     callees: both ? rooted(both.callees) : none };
   }

@@ -196,7 +196,7 @@
     kinds: keys.map((key) => kinds.get(key) || 'unknown') };
   }
 
-  function rowsOf(trees, w, sums, units) {
+  function rowsOf(trees, w, sums, units, counted) {
     const rows = new Map();
     trees.forEach((f, s) => {
       for (const r of T.functions(f)) {
@@ -219,7 +219,8 @@
     };
     return [...rows.values()].map((r) => {
       const [sn, sd, sr] = moved(r.self), [tn, td, tr] = moved(r.total);
-      const [a, b] = r.total_samples, known = a !== null && b !== null;
+      const [a, b] = r.total_samples;
+      const known = counted && a !== null && b !== null;
       return Object.assign(r, { samples: known ? a + b : null,
         few: known ? a + b < FEW : null,
         self_samples: known ? r.self_samples : null,
@@ -256,7 +257,9 @@
     const w = by.map((v) => (v > 0 ? 1 / v : 0));
     const side = (s) => Object.assign({}, about[s], { total: sums[s],
       seconds: seconds[s], divided_by: by[s] || null });
-    const rows = rowsOf(flat || trees, w, sums, units);
+    /* what has data of which nobody counts samples leaves nothing to count */
+    const counted = about.every((m) => !m.slots || m.total_samples !== null);
+    const rows = rowsOf(flat || trees, w, sums, units, counted);
     return Object.assign({ version: 1 }, encode(align(trees, units)), {
       metadata: Object.assign({}, a && a.metadata, { format: 'double' }),
       leftTicks: sums[0], rightTicks: sums[1], a: side(0), b: side(1),

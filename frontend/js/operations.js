@@ -162,5 +162,5 @@
     return { node, queries, show };
   }
 
-  ns.operations = { create, queries, families, quantile, told };
+  ns.operations = { create, queries, families, quantile, percentile, told };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -8,11 +8,13 @@
  *   tree    node i is tree[2i], tree[2i + 1]: its caller is node i - up, and
  *           the number of its name; node 0 is the root
  *   kinds   a letter for each name: user, library, kernel, jit, ? (unknown)
- *   slots   from `from` on; null where there is no data
+ *   slots   from `from` on; null where there is no data, and nothing else
  *   slot    {period, nodes: [step, samples, …]}: from node to node, and the
  *           samples that each has itself, of `period` units each; or
  *           {nodes: [step, amount, samples or null, …]} where periods are
- *           mixed or not known; and lost, broken, partial where there are any
+ *           mixed or not known; without nodes there is no data, and state
+ *           and why where they are not "no data"; and lost, broken, partial
+ *           where there are any, host: 1 where they are the host's
  *
  * A question is answered from whole slots, and says which range that is.
  */
@@ -38,6 +40,8 @@
     return shapes.get(p);
   }
 
+  const hasData = (slot) => !!slot && !!slot.nodes;
+
   /* fn(node, amount, samples or null) of a slot. */
   function eachNode(slot, fn) {
     const wide = slot.period ? 2 : 3;
@@ -57,6 +61,33 @@
       into[k] = (into[k] || 0) + v;
   }
 
+  /* Reasons that a service counts itself, where anybody does. */
+  const OWNED = ['held full', 'aggregate full'];
+
+  /*
+   * lost, broken, faults of a range, as the API has them: the service's
+   * where a slot has counted them by service, else the host's.
+   */
+  function faultsOf(list, about) {
+    const own = list.some((slot) => slot && !slot.host);
+    const out = { lost: {}, broken: {}, faults: own ? about.faults || 'service'
+      : 'host' };
+    for (const slot of list.filter(Boolean)) {
+      addCounts(out.lost, own && slot.host ? Object.fromEntries(
+        Object.entries(slot.lost || {}).filter(([k]) => !OWNED.includes(k)))
+        : slot.lost);
+      if (!own || !slot.host)
+        addCounts(out.broken, slot.broken);
+    }
+    return out;
+  }
+
+  /* Of slots without data: what the last of them says. */
+  function absence(list) {
+    const last = list[list.length - 1] || {};
+    return { state: last.state || 'no data', why: last.why || '' };
+  }
+
   /* The slots that the range touches: {from, until, list}. */
   function within(p, query, from, until) {
     const slots = p.of[query].slots;
@@ -70,14 +101,14 @@
   /* What each node has itself in a range, and what is told about it. */
   function sum(p, query, from, until) {
     const { n } = shapeOf(p), range = within(p, query, from, until);
-    const out = { from: range.from, until: range.until, slots: 0,
-      period: null, known: true, lost: {}, broken: {}, partial: [],
-      amount: new Float64Array(n), samples: new Float64Array(n) };
-    for (const slot of range.list.filter(Boolean)) {
-      out.slots++;
-      addCounts(out.lost, slot.lost);
-      addCounts(out.broken, slot.broken);
-      out.partial.push(...slot.partial || []);
+    const out = Object.assign(faultsOf(range.list, p.of[query].about), {
+      from: range.from, until: range.until, period: null, known: true, none: absence(range.list),
+      partial: ns.time.stretches(range.list.flatMap((slot) =>
+        (slot && slot.partial) || []), range),
+      amount: new Float64Array(n), samples: new Float64Array(n) });
+    const list = range.list.filter(hasData);
+    out.slots = list.length;
+    for (const slot of list) {
       if (slot.nodes.length) /* 0: several, or not known */
         out.period = out.period === null || out.period === slot.period
           ? slot.period || 0 : 0;
@@ -221,12 +252,15 @@
   /* whole, counted: before focus and ignore. */
   function about(p, query, s, f, whole, counted) {
     const period = s.period > 0 ? s.period : null;
-    const mixed = s.known && period === null && f.ticks > 0;
+    const mixed = s.known && period === null;
+    const none = s.slots === 0 && s.partial.length === 0;
+    const known = s.known && s.slots > 0; /* no data is not 0 */
     return Object.assign({}, p.of[query].about, { query, from: s.from,
-      until: s.until, state: s.partial.length ? 'partial' : s.slots === 0
-        ? 'no data' : whole > 0 ? 'data' : 'zero', why: '', slots: s.slots,
-      samples: s.known ? f.totalSamples[0] : null, total: whole,
-      total_samples: s.known ? counted : null,
+      until: s.until, state: s.partial.length ? 'partial' : none
+        ? s.none.state : whole > 0 ? 'data' : 'zero',
+      why: none ? s.none.why : '', slots: s.slots, faults: s.faults,
+      samples: known ? f.totalSamples[0] : null, total: whole,
+      total_samples: known ? counted : null,
       lost: s.lost, broken: s.broken, partial: s.partial, period,
       kinds: f.kinds,
       sample_levels: mixed ? T.sampleLevels(f) : undefined });
@@ -252,9 +286,10 @@
     const f = turned
       ? frames(p, turned.shape, turned.amount, turned.samples)
       : frames(p, shapeOf(p), s.amount, s.samples);
-    if (!s.known)
+    const memlens = about(p, query, s, f, whole, counted);
+    if (memlens.samples === null)
       f.totalSamples = f.selfSamples = undefined;
-    return { f, memlens: about(p, query, s, f, whole, counted) };
+    return { f, memlens };
   }
 
   /* One function over time, as table.json has it. */
@@ -268,7 +303,7 @@
     filter(p, kept, { focus, ignore });
     const points = [];
     for (let k = 0; k < n; k += wide) {
-      const part = range.list.slice(k, k + wide).filter(Boolean);
+      const part = range.list.slice(k, k + wide).filter(hasData);
       let self = 0, total = 0;
       for (const slot of part)
         eachNode(slot, (node, amount) => {

@@ -14,41 +14,25 @@
     return typeof v === 'number' && Number.isFinite(v);
   }
 
-  function mean(points, from, until) {
-    const seen = points.filter(([t, v]) => t >= from && t < until &&
-      known(v)).map(([, v]) => v);
-    return seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : null;
-  }
-
-  /* A mean of quantiles is none: the largest. */
-  function largest(points, from, until) {
-    const seen = points.filter(([t, v]) => t >= from && t < until &&
-      known(v)).map(([, v]) => v);
-    return seen.length ? Math.max(...seen) : null;
-  }
-
-  function verdict(a, b) {
+  function verdict(a, b, better) {
     return a === null ? 'only in B' : b === null ? 'only in A'
-      : a === b ? 'same' : 'moved';
+      : a === b ? 'same' : !better ? 'moved'
+        : (b > a) === (better === 'up') ? 'better' : 'worse';
   }
 
   const PER_SECOND = { seconds: 'ratio', '': '/s' };
 
-  /* A recorded series as a row of a comparison; what was asked for as an
-   * increase a step is a rate, as the server compares it. */
-  function compareSeries(s, p, step) {
-    const rate = s.fn === 'increase' && step > 0, unit = s.unit || '';
-    const quantile = !!s.labels && s.labels.quantile !== undefined;
-    const fold = quantile ? largest : mean;
-    const value = [fold(s.points || [], p.from, p.until),
-      fold(s.points || [], p['from-b'], p['until-b'])]
-      .map((v) => (rate && v !== null ? v / step : v));
+  /* A recorded series as a row of a comparison: value is what it is in A and
+   * in B by fn, maybe the rate of what was recorded as an increase. */
+  function compareSeries(s, fn, value) {
+    const rate = fn === 'rate' && s.fn !== fn, unit = s.unit || '';
     const [a, b] = value;
     return { name: s.name, labels: s.labels || {},
       unit: rate ? PER_SECOND[unit] || unit + '/s' : unit,
-      fn: rate ? 'rate' : quantile ? 'max' : s.fn, value, better: null,
+      fn, value, better: s.better || null,
       difference: a === null || b === null ? null : b - a,
-      ratio: a && b !== null ? b / a : null, verdict: verdict(a, b) };
+      ratio: a && b !== null ? b / a : null,
+      verdict: verdict(a, b, s.better) };
   }
 
   /* How far apart, of the larger: what came or went is told last. */
@@ -82,15 +66,14 @@
       .filter((r) => r.verdict !== 'same' && !bucket(r)), service) });
   }
 
-  /* Rows as an answer of compare.json. */
-  function compared(rows, p) {
+  /* Rows as an answer of compare.json; a, b: {from, until}. */
+  function compared(rows, a, b) {
     const some = rows.filter((r) => r.value.some((v) => v !== null));
     const counts = Object.fromEntries(VERDICTS.map((v) =>
       [v, some.filter((r) => r.verdict === v).length]));
-    const side = (from, until) => ({ from, until, series: rows.length,
-      requests: null });
-    return { a: side(p.from, p.until), b: side(p['from-b'], p['until-b']),
-      counts, rows: some.filter((r) => r.verdict !== 'same')
+    const side = (range, s) => Object.assign({ series: some.filter((r) =>
+      r.value[s] !== null).length, requests: null }, range);
+    return { a: side(a, 0), b: side(b, 1), counts, rows: some.filter((r) => r.verdict !== 'same')
         .sort((x, y) => size(y) - size(x) || (x.name < y.name ? -1 : 1)) };
   }
 

@@ -52,21 +52,33 @@
       flat.map((x) => x.f), p) : undefined;
   }
 
-  /* Means over both ranges of every series that was recorded. */
+  /* Each metric once: as its mean where its last value was recorded, too. */
+  function metrics(snapshot) {
+    const out = new Map();
+    for (const last of [false, true])
+      for (const r of Object.values(snapshot.series))
+        for (const s of r.series) {
+          const id = JSON.stringify([s.name, s.labels]);
+          if ((s.fn === 'last') === last && !out.has(id))
+            out.set(id, [r, s]);
+        }
+    return [...out.values()];
+  }
+
+  /* Both ranges of every series that was recorded, in whole slots. */
   function compare(snapshot, p) {
-    const rows = [];
-    const seen = new Set();
-    for (const r of Object.values(snapshot.series)) {
-      const found = ns.recordedSeries.answer(r, { from: r.from,
-        until: snapshot.until });
-      for (const s of found.series) {
-        const id = s.name + JSON.stringify(s.labels) + s.fn;
-        if (!seen.has(id))
-          rows.push(ns.runs.compareSeries(s, p, found.step));
-        seen.add(id);
-      }
+    const { SLOT_S } = ns.time, out = [];
+    const [a, b] = [['from', 'until'], ['from-b', 'until-b']].map(([x, y]) =>
+      ({ from: Math.floor(p[x] / SLOT_S) * SLOT_S,
+        until: Math.ceil(p[y] / SLOT_S) * SLOT_S }));
+    const lacks = [];
+    for (const [r, s] of metrics(snapshot)) {
+      out.push(ns.runs.compareSeries(s, ns.recordedSeries.comparedBy(s),
+        [a, b].map((range) => ns.recordedSeries.over(r, s, range))));
+      lacks.push(...r.partial || []);
     }
-    return ns.runs.compared(rows, p);
+    return Object.assign(ns.runs.compared(out, a, b),
+      { partial: [a, b].flatMap((x) => ns.time.stretches(lacks, x)) });
   }
 
   /* Only the first target's graph is recorded: by its name, too. */

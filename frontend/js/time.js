@@ -127,6 +127,25 @@
       : a < b ? { from: a, until: b } : { from, until, outside: true };
   }
 
+  /* What {from, until, why} say of a range: cut to it, those that touch or
+   * overlap as one, in order. */
+  function stretches(list, range) {
+    const out = [];
+    for (const p of list.map((x) => Object.assign({}, x, {
+      from: Math.max(x.from, range.from),
+      until: Math.min(x.until, range.until) })).sort((x, y) =>
+      (x.why < y.why ? -1 : x.why > y.why ? 1 : x.from - y.from))) {
+      const last = out[out.length - 1];
+      if (p.from >= p.until)
+        continue;
+      if (last && last.why === p.why && p.from <= last.until)
+        last.until = Math.max(last.until, p.until);
+      else
+        out.push(p);
+    }
+    return out.sort((x, y) => x.from - y.from);
+  }
+
   /* For <input type="datetime-local">, in local time. */
   function toInput(t) {
     return ns.format.day(t) + 'T' + ns.format.clock(t, true) +
@@ -139,6 +158,6 @@
 
   ns.time = {
     SLOT_S, PRESETS, parse, isRelative, resolve, step, transform, within,
-    onGrid, outward, toInput, fromInput, presetFor
+    onGrid, outward, toInput, fromInput, presetFor, stretches
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

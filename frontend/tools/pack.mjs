@@ -32,6 +32,15 @@ function some(counts) {
   return list.length ? Object.fromEntries(list) : undefined;
 }
 
+/* A slot without data: null where there is nothing to tell of it. */
+function absent(m, { host, ...beside }) {
+  const told = m.state === 'no data' || m.state === 'partial' ? {}
+    : { state: m.state, why: m.why };
+  const slot = { ...beside, ...told };
+  return host && !Object.values(slot).some(Boolean) ? null
+    : { ...slot, host };
+}
+
 export class Pack {
   constructor(from, slot) {
     Object.assign(this, { from, slot, names: [], kinds: [], parent: [-1],
@@ -66,10 +75,12 @@ export class Pack {
   add(query, answer) {
     const m = answer.memlens;
     const q = this.of[query] = this.of[query] || { about: {}, slots: [] };
+    const beside = { lost: some(m.lost), broken: some(m.broken),
+      partial: m.partial && m.partial.length ? m.partial : undefined,
+      host: m.faults === 'host' ? 1 : undefined };
     if (!m.slots)
-      return q.slots.push(null);
-    const { unit, kind, faults } = m;
-    q.about = { unit, kind, faults };
+      return q.slots.push(absent(m, beside));
+    q.about = { unit: m.unit, kind: m.kind };
     const ids = answer.flamebearer.names.map((name, i) =>
       (i ? this.nameId(name, m.kinds[i]) : 0));
     const nodes = new Map();
@@ -84,9 +95,7 @@ export class Pack {
           samples === undefined ? null : was[1] + samples]);
       return node;
     });
-    return q.slots.push({ period: period || undefined, nodes,
-      lost: some(m.lost), broken: some(m.broken),
-      partial: m.partial && m.partial.length ? m.partial : undefined });
+    return q.slots.push({ period: period || undefined, nodes, ...beside });
   }
 
   /* New numbers in pre-order, so that steps are small. */
@@ -121,7 +130,7 @@ export class Pack {
     };
     const of = Object.fromEntries(Object.entries(this.of).map(([query, q]) =>
       [query, { about: q.about, slots: q.slots.map((s) =>
-        (s ? { ...s, nodes: flat(s.nodes) } : null)) }]));
+        (s && s.nodes ? { ...s, nodes: flat(s.nodes) } : s)) }]));
     return { slot: this.slot, from: this.from, names: this.names,
       kinds: this.kinds.join(''), tree, of };
   }

@@ -36,14 +36,6 @@ if (!base) {
 }
 const span = Number(seconds || 3600);
 
-/* Six significant digits are more than a pixel can show; but a time is
- * whole seconds. */
-function rounded(key, value) {
-  return typeof value !== 'number' || Number.isInteger(value) ? value
-    : Math.abs(value) >= 1e5 ? Math.round(value)
-      : Number(value.toPrecision(6));
-}
-
 async function get(name, params) {
   const res = await fetch(new URL(M.request.path(name, params), base));
   if (!res.ok)
@@ -74,15 +66,35 @@ async function window_() {
 
 const recorded = {};
 
-/* A value a slot, whatever step a page asks for. */
-async function series(range, rows) {
+/* A value a slot, whatever step a page asks for; of means also how often a
+ * slot was measured, and which way is better, by name and labels. */
+async function record(range, query, fn, ways) {
+  const found = {}, each = { ...range, step: M.time.SLOT_S };
+  const answer = await keep(found, 'series', { query, fn, ...each });
+  if (!answer)
+    return;
+  for (const s of answer.series)
+    s.better = ways.get(JSON.stringify([s.name, s.labels]));
+  recorded[Object.keys(found)[0]] = M.recordedSeries.pack(answer,
+    answer.series.some((s) => s.fn === 'mean')
+      ? await get('series', { query, fn: 'count', ...each }) : undefined);
+}
+
+/* What pages ask for; of last values means as well, which are compared. */
+async function series(range, rows, ways = new Map()) {
   for (const { query, fn } of rows) {
-    const found = {};
-    const answer = await keep(found, 'series', { query, fn, ...range,
-      step: M.time.SLOT_S });
-    if (answer)
-      recorded[Object.keys(found)[0]] = M.recordedSeries.pack(answer);
+    await record(range, query, fn, ways);
+    if (fn === 'last')
+      await record(range, query, undefined, ways);
   }
+}
+
+/* Which way each metric is better, as the server says when it compares. */
+async function directions({ from, until }) {
+  const { rows } = await get('compare.json', { from, until, show: 'all',
+    limit: 50000 });
+  return new Map(rows.filter((r) => r.better).map((r) =>
+    [JSON.stringify([r.name, r.labels]), r.better]));
 }
 
 /* Each slot of each profile, uncut. */
@@ -109,7 +121,7 @@ async function places(answers, service, range) {
 
 /* The services worth their bytes: as the pages rank them. */
 async function chosen(answers, range) {
-  const found = await keep(answers, 'services', {}) || { services: [] };
+  const found = await keep(answers, 'services', range) || { services: [] };
   M.mode = { current: 'live' };
   M.api = {
     get: async () => found,
@@ -129,15 +141,12 @@ async function chosen(answers, range) {
   return ranked;
 }
 
-/* The two series that the pages rank services by, of those recorded. */
-async function ranking(services, range) {
-  await series(range, M.services.QUERIES);
-  for (const { query, fn } of M.services.QUERIES) {
-    const r = recorded[M.request.key('series', { query, fn })];
-    if (r)
-      r.series = r.series.filter(({ labels: l }) =>
-        services.includes(l.service || l.groupname));
-  }
+/* The series that the pages rank services by, of those recorded. */
+async function ranking(services, range, ways) {
+  await series(range, M.services.QUERIES, ways);
+  for (const r of Object.values(recorded))
+    r.series = r.series.filter(({ labels: l }) =>
+      services.includes(l.service || l.groupname));
 }
 
 async function graphs(answers) {
@@ -151,17 +160,17 @@ async function graphs(answers) {
 }
 
 const { by, ...range } = await window_();
-const answers = {};
+const answers = {}, ways = await directions(range);
 const services = await chosen(answers, range);
-await ranking(services, range);
+await ranking(services, range, ways);
 for (const name of services) {
   await series(range, [...M.storage.queries(name),
-    ...M.cpuTab.queries(name), ...M.operations.queries(name)]);
+    ...M.cpuTab.queries(name), ...M.operations.queries(name)], ways);
   await places(answers, name, range);
 }
 const host = (wanted || '').split(',').includes('*');
 await series(range, [...M.disk.queries(), ...M.host.queries(),
-  ...host ? M.cpuTab.queries('') : []]);
+  ...host ? M.cpuTab.queries('') : []], ways);
 await keep(answers, 'runs', {});
 await graphs(answers);
 const queries = services.map((service) => M.request.selector('cpu',
@@ -171,7 +180,7 @@ const snapshot = { version: 2, by, taken: new Date(range.until * 1000)
 profiles: await profiles(host ? [...queries, 'cpu'] : queries, range) };
 const text = '/* Made by tools/snapshot.mjs. */\n' +
   '(window.MemLens = window.MemLens || {}).snapshot =\n' +
-  JSON.stringify(snapshot, rounded)
+  JSON.stringify(snapshot)
     .replace(/(?<=[}\]]),(?="[a-z])/g, ',\n') + ';\n';
 const file = out || fileURLToPath(new URL('snapshots/snapshot.js', HERE));
 writeFileSync(file, text);

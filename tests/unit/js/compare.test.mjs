@@ -152,15 +152,16 @@ test('A is the span before, a chosen range, or the first half', () => {
 });
 
 test('metrics of a snapshot: no data is apart from 0', () => {
-  const p = { from: 0, until: 100, 'from-b': 100, 'until-b': 200 };
-  const s = (name, points) => R.compareSeries({ name, labels: {}, unit: '',
-    fn: 'mean', points }, p);
-  const rows = [s('same', [[0, 2], [150, 2]]), s('new', [[0, null],
-    [150, 0]]), s('up', [[0, 1], [10, 3], [100, 4]]), s('gone', [[0, 5]]),
-  s('never', [[0, null]])];
+  const s = (name, value) => R.compareSeries({ name, labels: {}, unit: '',
+    fn: 'mean' }, 'mean', value);
+  const rows = [s('same', [2, 2]), s('new', [null, 0]), s('up', [2, 4]),
+    s('gone', [5, null]), s('never', [null, null])];
   assert.deepEqual(rows.map((r) => r.verdict), ['same', 'only in B', 'moved',
     'only in A', 'only in B']);
-  const all = R.compared(rows, p);
+  const all = R.compared(rows, { from: 0, until: 100 },
+    { from: 100, until: 200 });
+  assert.deepEqual(all.b, { from: 100, until: 200, series: 3,
+    requests: null });
   assert.deepEqual(all.rows.map((r) => r.name), ['up', 'gone', 'new']);
   assert.equal(all.rows[0].ratio, 2);
   assert.equal(all.rows[2].value[1], 0);
@@ -222,15 +223,6 @@ test('buckets and sums count no requests', () => {
     row('kv_operation_seconds_bucket', { le: '0.1' }),
     row('kv_operation_seconds_sum'), row('kv_operation_seconds_count')],
   'kv'), ['kv_operation_seconds_count{service="kv"}']);
-});
-
-test('quantiles of a summary are not averaged', () => {
-  const s = { name: 'lag', unit: 'seconds', fn: 'mean',
-    labels: { quantile: '0.99' }, points: [[0, 1], [10, 9], [20, 2],
-      [30, 3]] };
-  const r = R.compareSeries(s, { from: 0, until: 20, 'from-b': 20,
-    'until-b': 40 }, 10);
-  assert.deepEqual([r.fn, r.value], ['max', [9, 3]]);
 });
 
 test('few is said of what is known to be few', () => {

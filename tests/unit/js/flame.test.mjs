@@ -104,7 +104,8 @@ test('table, search and sandwich of a whole tree, as the server answers', () => 
   assert.deepEqual(A.table(f, { sort: '-name' }).rows.map((r) => r.name),
     ['c', 'b', 'a', 'B']);
   const s = A.sandwich(f, 'b');
-  assert.deepEqual(s.function, { name: 'b', self: 0, total: 5 });
+  assert.deepEqual(s.function, { name: 'b', self: 0, total: 5,
+    self_samples: null, total_samples: null });
   assert.equal(s.callers.flamebearer.levels[2][1], 5);
   assert.equal(A.sandwich(f, 'nobody').function.total, 0);
   M.api = { ApiError: Error };

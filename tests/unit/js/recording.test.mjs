@@ -131,7 +131,7 @@ test('every range of the demo is exact, at any rate', () => {
     const f = T.decode(answer);
     assert.deepEqual(stacksOf(f, m.period), byStack(list));
     assert.equal(f.ticks, amount(list));
-    assert.equal(m.samples, samples(list));
+    assert.equal(m.samples, m.slots === 0 ? null : samples(list));
     assert.equal(m.total_samples, m.samples);
     assert.equal(m.slots, slots.slice(a, b).filter(Boolean).length);
     assert.equal(m.state, m.slots === 0 ? 'no data'
@@ -156,7 +156,8 @@ test('tables, searches and sandwiches of every range are exact', () => {
     const t = ask('table.json', a, b, { limit: 100, search: 'GET' });
     const has = (s) => s.path.includes('Get');
     assert.equal(t.matched.amount, amount(list, has));
-    assert.equal(t.matched.samples, samples(list, has));
+    assert.equal(t.matched.samples, t.slots === 0 ? null
+      : samples(list, has));
     const all = ask('table.json', a, b, { limit: 100 });
     for (const r of all.rows) {
       const on = (s) => s.path.includes(r.name);
@@ -244,4 +245,140 @@ test('the demo compares metrics over both ranges', () => {
     'until-b': FROM + 120 };
   assert.equal(M.recording.answer(s, 'compare.json', p).rows[0].ratio, 2);
   assert.deepEqual(M.recording.answer(s, 'runs', {}), { runs: [] });
+});
+
+/* series of one slot each, or of more; key as a page asks for it */
+const recordedOf = (fn, s, counts) => ({ ...snapshot, series: {
+  [M.request.key('series', { query: 'x', fn })]: JSON.parse(JSON.stringify(
+    M.recordedSeries.pack({ from: FROM, until: FROM + 120, step: 10,
+      partial: [], series: [{ name: 'x', labels: {}, unit: '', fn, ...s }] },
+    counts && { from: FROM, until: FROM + 120, step: 10, partial: [],
+      series: [{ name: 'x', labels: {}, points: counts }] }))) } });
+const slotsOf = (...v) => v.map((x, k) => [FROM + 10 * k, x]);
+const PAIR = { from: FROM, until: FROM + 60, 'from-b': FROM + 60,
+  'until-b': FROM + 120 };
+
+test('a mean of the demo is one of what was measured, not of slots', () => {
+  const s = recordedOf('mean', { points: slotsOf(1, 4, null, 10) },
+    slotsOf(1, 3, null, 2));
+  const at = (step) => M.recording.answer(s, 'series', { query: 'x',
+    fn: 'mean', from: FROM, until: FROM + 40, step }).series[0].points
+    .map((p) => p[1]);
+  assert.deepEqual(at(40), [(1 + 3 * 4 + 2 * 10) / 6]);
+  assert.deepEqual(at(20), [13 / 4, 10]);
+  assert.equal(M.recording.answer(s, 'compare.json', PAIR).rows[0].value[0],
+    33 / 6);
+  /* without counts, slots are alike */
+  const plain = recordedOf('mean', { points: slotsOf(1, 4) }, slotsOf(2, 2));
+  assert.equal(Object.values(plain.series)[0].series[0].n, undefined);
+});
+
+test('the demo compares a metric once, as the server does', () => {
+  const s = recordedOf('mean', { points: slotsOf(1, 3), better: 'up' },
+    slotsOf(1, 1));
+  Object.assign(s.series, recordedOf('last', { points: slotsOf(9, 8) })
+    .series);
+  const p = { ...PAIR, until: FROM + 10, 'from-b': FROM + 10 };
+  const { rows } = M.recording.answer(s, 'compare.json', p);
+  assert.deepEqual(rows.map((r) => [r.fn, r.value, r.better, r.verdict]),
+    [['mean', [1, 3], 'up', 'better']]);
+  /* ranges go to whole slots */
+  assert.deepEqual(M.recording.answer(s, 'compare.json', { ...p,
+    from: FROM + 1, until: FROM + 9 }).rows[0].value, [1, 3]);
+  const up = recordedOf('increase', { points: slotsOf(20, 40, 5) });
+  const rate = M.recording.answer(up, 'compare.json', p).rows[0];
+  assert.deepEqual([rate.fn, rate.unit, rate.value], ['rate', '/s',
+    [2, 2.25]]);
+});
+
+test('quantiles of a summary are not averaged', () => {
+  const s = recordedOf('mean', { labels: { quantile: '0.99' },
+    points: slotsOf(1, 9, 2, 3) });
+  const r = M.recording.answer(s, 'compare.json', { ...PAIR,
+    until: FROM + 20, 'from-b': FROM + 20 }).rows[0];
+  assert.deepEqual([r.fn, r.value], ['max', [9, 3]]);
+});
+
+/* a recording of single slots: what flamegraph.json says of each */
+const about = (m) => ({ flamebearer: { names: ['total'], levels: [[0, 0, 0,
+  0]], numTicks: 0 }, memlens: { unit: 'nanoseconds', kind: 'flow', slots: 0,
+  samples: null, total: 0, period: null, kinds: ['unknown'], lost: {},
+  broken: {}, partial: [], state: 'no data', why: '', faults: 'service',
+  ...m } });
+const told = (slots_, a, b) => {
+  const one = new Pack(FROM, 10);
+  for (const m of slots_)
+    one.add('cpu', about(m));
+  return M.recording.answer(JSON.parse(JSON.stringify({ ...snapshot,
+    profiles: one.finish() })), 'flamegraph.json', { query: 'cpu',
+    from: FROM + a * 10, until: FROM + b * 10 }).memlens;
+};
+
+test('what a slot without data has to tell is kept', () => {
+  const list = [{ slots: 1, samples: 0, state: 'zero' },
+    { state: 'not attached', why: 'no BPF', lost: { 'ring full': 2 } }, {}];
+  const [a, b, c] = [[0, 3], [1, 2], [1, 3]].map((r) => told(list, ...r));
+  assert.deepEqual([a.state, a.lost, a.samples], ['zero', { 'ring full': 2 },
+    0]);
+  assert.deepEqual([b.state, b.why, b.samples], ['not attached', 'no BPF',
+    null]);
+  assert.deepEqual([c.state, c.why], ['no data', '']);
+});
+
+test('damage of a recording is told once, and of the range alone', () => {
+  const hole = (k) => ({ state: 'partial', partial: [{ from: FROM + 10 * k,
+    until: FROM + 10 * k + 10, why: 'span' }] });
+  const list = [hole(0), hole(1), { slots: 1, samples: 0, state: 'zero' },
+    hole(3)];
+  assert.deepEqual(told(list, 0, 4).partial, [
+    { from: FROM, until: FROM + 20, why: 'span' },
+    { from: FROM + 30, until: FROM + 40, why: 'span' }]);
+  assert.deepEqual([told(list, 1, 2).state, told(list, 2, 3).state],
+    ['partial', 'zero']);
+  const s = recordedOf('rate', { points: slotsOf(1, 2) });
+  Object.assign(Object.values(s.series)[0], { state: 'partial', partial: [
+    { from: FROM + 10, until: FROM + 50, why: 'span' }] });
+  const ask_ = (a, b) => M.recording.answer(s, 'series', { query: 'x',
+    fn: 'rate', from: FROM + a * 10, until: FROM + b * 10 });
+  assert.deepEqual([ask_(0, 1).partial, ask_(0, 1).state], [[], undefined]);
+  assert.deepEqual([ask_(2, 3).partial, ask_(2, 3).state], [[
+    { from: FROM + 20, until: FROM + 30, why: 'span' }], 'partial']);
+});
+
+test('faults are the service’s where it was counted, as the API has them',
+  () => {
+    const own = { lost: { 'held full': 1, 'ring full': 1 },
+      broken: { cut: 1 } };
+    const host = { faults: 'host', lost: { 'held full': 10,
+      'ring full': 10 }, broken: { cut: 10 } };
+    const [both, alone] = [told([own, host], 0, 2), told([own, host], 1, 2)];
+    assert.deepEqual([both.faults, both.lost, both.broken], ['service',
+      { 'held full': 1, 'ring full': 11 }, { cut: 1 }]);
+    assert.deepEqual([alone.faults, alone.lost, alone.broken], ['host',
+      host.lost, host.broken]);
+  });
+
+test('a side of which nobody counts samples leaves none to compare', () => {
+  const side = (list, samples_) => {
+    const a = answered(list);
+    a.memlens.samples = a.memlens.total_samples = samples_;
+    if (samples_ === null)
+      Object.assign(a.memlens, { period: null, sample_levels: undefined });
+    return a;
+  };
+  const some = [{ path: ['a'], samples: 3, period: RATES[0] }];
+  const rows = (n) => M.flameDiff.fromPair(side(some, 3), side([], n),
+    'time').rows.map((r) => [r.samples, r.few]);
+  assert.deepEqual(rows(null), [[null, null]]);
+  assert.deepEqual(rows(0), [[3, true]]);
+});
+
+test('callers and callees say of how many samples they are', () => {
+  const f = ask('sandwich.json', 6, 7, { function: 'Get' }).function;
+  const list = within(6, 7);
+  assert.deepEqual([f.self_samples, f.total_samples], [
+    samples(list, (s) => s.path[s.path.length - 1] === 'Get'),
+    samples(list, (s) => s.path.includes('Get'))]);
+  assert.equal(ask('sandwich.json', 3, 4, { function: 'Get' }).function
+    .total_samples, null);
 });
