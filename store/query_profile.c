@@ -470,6 +470,8 @@ query_sum(struct query *q)
 	q->out->stacks = q->sum->n_touched;
 	query_slots(q, &from, &until);
 	q->out->slots = seen_slots(&q->seen, until - from);
+	if (q->out->slots == 0)
+		q->out->period = 0; /* no data is no count of samples */
 	return e;
 }
 

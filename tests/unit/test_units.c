@@ -329,6 +329,36 @@ TEST(what_is_known_of_samples_is_counted)
 	}
 }
 
+/* That nothing was looked at is no count of 0 samples. */
+TEST(no_data_is_no_count_of_samples)
+{
+	struct rig *r = malloc(sizeof(*r));
+	struct profile_samples samples;
+	struct profile *p;
+
+	rig_init(r);
+	for (uint64_t k = 0; k < SLOTS; k++) { /* the first are sealed */
+		struct batch *b = batch_new(SLOT);
+
+		if (k == 1) {
+			batch_free(b);
+			continue;
+		}
+		batch_observe(b, rig_series(b, SERIES_FLOW, "app",
+		    periods[0]), BEGIN + k, 1);
+		rig_append(r, b, BEGIN + k);
+	}
+	for (int64_t seen = 0; seen < 2; seen++) {
+		p = rig_ask(r, "cpu", (BEGIN + 1 - seen) * SLOT,
+		    (BEGIN + 2) * SLOT, 0);
+		CHECK_INT(p->slots, seen);
+		CHECK_INT(profile_samples(p, 0, &samples), seen);
+		profile_free(p);
+	}
+	rig_fini(r);
+	free(r);
+}
+
 /* ---- stocks ---- */
 
 /* One observation of what is held below some paths. */
@@ -548,6 +578,7 @@ main(void)
 	RUN(one_unit_whatever_the_range);
 	RUN(partitions_add_up_in_units_and_in_samples);
 	RUN(what_is_known_of_samples_is_counted);
+	RUN(no_data_is_no_count_of_samples);
 	RUN(a_mean_is_the_nearest);
 	RUN(each_node_is_less_than_one_from_its_mean);
 	RUN(units_of_before_add_up);
