@@ -117,6 +117,17 @@ reader_scan_journal(struct reader_journal *j)
 	return e;
 }
 
+/* Has somebody cut off what was read already?  The writer cuts off nothing
+ * but parts of records. */
+static bool
+reader_was_cut(const struct reader_journal *j)
+{
+	struct stat st;
+
+	return fstat(j->reader.fd, &st) == 0 &&
+	    (uint64_t)st.st_size < j->reader.offset;
+}
+
 static const struct err *
 reader_follow_journal(struct store *s, struct reader_journal *j)
 {
@@ -125,7 +136,7 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 
 	if (j->lost != NULL)
 		return NULL;
-	if (j->span.pages.changed) {
+	if (j->span.pages.changed || reader_was_cut(j)) {
 		openspan_fini(&j->span);
 		reader_rewind_journal(j);
 	}

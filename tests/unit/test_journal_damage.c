@@ -51,6 +51,31 @@ TEST(a_cut_journal_whose_daemon_is_gone_is_marked)
 	end();
 }
 
+/* What it has in memory is not in the store any more. */
+TEST(a_reader_notices_that_a_journal_was_cut)
+{
+	struct store *s = NULL;
+	char path[400];
+	off_t size;
+	size_t n;
+
+	begin();
+	put(FIRST, FIRST + 10);
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	CHECK_OK(store_open(&s, dir, 0));
+	CHECK_INT(ask(s, FIRST * SLOT, (FIRST + 100) * SLOT), 10);
+	size = find("journal-", path, sizeof(path));
+	CHECK(truncate(path, size - (size - JOURNAL_HEADER) / 10 * 3) == 0);
+	CHECK_OK(store_refresh(s));
+	CHECK(ask(s, FIRST * SLOT, (FIRST + 100) * SLOT) < 10);
+	store_missing(s, &n);
+	CHECK(n > 0);
+	store_close(s);
+	start();
+	end();
+}
+
 TEST(a_damaged_record_is_marked_between_its_neighbours)
 {
 	uint64_t from, until;
@@ -116,7 +141,7 @@ TEST(a_damaged_header_of_a_journal_costs_nothing)
 {
 	for (off_t at = 0; at < JOURNAL_HEADER; at++) {
 		struct verify_report r;
-		uint64_t from, until, damaged;
+		uint64_t from, until, damaged = 0;
 		char path[400];
 
 		begin();
@@ -295,6 +320,7 @@ main(void)
 		return 1; /* the store's warnings, which are many here */
 	RUN(a_torn_journal_loses_its_last_record);
 	RUN(a_cut_journal_whose_daemon_is_gone_is_marked);
+	RUN(a_reader_notices_that_a_journal_was_cut);
 	RUN(a_damaged_record_is_marked_between_its_neighbours);
 	RUN(a_torn_record_is_counted_at_sealing);
 	RUN(a_flipped_bit_in_a_journal_costs_one_record);
