@@ -17,6 +17,8 @@ struct settings;
 
 /* Totals of this worker, for the counters that go with what is pushed. */
 struct context_ingest {
+	char key[33]; /* of the last push: sent again with it, it counts once;
+	               * "" where the client has given one */
 	struct tally totals;
 	struct {
 		const char *why; /* a constant; NULL: free */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "fcgi/context.h"
 #include "fcgi/format/stacks.h"
@@ -65,17 +66,37 @@ ingest_slot(struct context *c)
 	return NULL;
 }
 
+/* What becomes of a push whose answer does not come nobody knows: its client
+ * can send it again under the same id if it is told. */
+static void
+ingest_make_key(char key[33])
+{
+	uint8_t random[16];
+
+	key[0] = '\0';
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return;
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(key + 2 * i, 3, "%02x", random[i]);
+}
+
 const struct err *
 ingest_begin(struct context *c, const struct request *rq, bool kept,
     struct push **p)
 {
+	const char *key = rq->idempotency_key;
 	const struct err *e;
 	uint8_t own[16], *id = NULL;
 
 	if ((e = ingest_slot(c)) != NULL)
 		return e;
-	if (rq->idempotency_key[0] != '\0') {
-		push_id_of(rq->idempotency_key, rq->path, own);
+	c->ingest.key[0] = '\0';
+	if (*key == '\0') {
+		ingest_make_key(c->ingest.key);
+		key = c->ingest.key;
+	}
+	if (*key != '\0') {
+		push_id_of(key, rq->path, own);
 		id = own;
 	}
 	*p = kept ? push_new_kept(c->slot_ns, id, c->kept)
@@ -127,8 +148,12 @@ ingest_deliver(struct context *c, struct push *p, size_t *taken)
 		    e->domain == ERR_LIMIT)
 			return e;
 	}
-	return err_new(ERR_REQUEST, 503, "memlensd does not take profiles: %s",
-	    e->text);
+	if (c->ingest.key[0] == '\0')
+		return err_new(ERR_REQUEST, 503, "memlensd does not take "
+		    "profiles: %s", e->text);
+	return err_new(ERR_REQUEST, 503, "memlensd does not take profiles: %s;"
+	    " should it be stored all the same, a retry with Idempotency-Key "
+	    "%s counts once", e->text, c->ingest.key);
 }
 
 static const struct err *
