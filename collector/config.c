@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "store/base/clock.h"
 #include "store/base/err.h"
 
 #include <regex.h>
@@ -144,12 +145,31 @@ config_find_line(const char *path, const char *key)
 	return found;
 }
 
+/* Single slots cannot stay longer than everything does. */
+static const struct err *
+config_check_retain(const struct config *c, const char *path)
+{
+	int line = config_find_line(path, "retain");
+
+	if (c->retain_ns == 0 || c->retain_fine_ns <= c->retain_ns)
+		return NULL;
+	if (line == 0)
+		line = config_find_line(path, "retain-fine");
+	return err_new(ERR_CONFIG, line, "%s:%d: retain: everything goes after "
+	    "%lld s, but single slots are to stay for %lld s (retain-fine)",
+	    path, line, (long long)(c->retain_ns / NS_PER_S),
+	    (long long)(c->retain_fine_ns / NS_PER_S));
+}
+
 /* What a table of keys cannot say. */
 static const struct err *
 config_check(const struct config *c, const char *path)
 {
+	const struct err *e = config_check_retain(c, path);
 	int line;
 
+	if (e != NULL)
+		return e;
 	for (size_t i = 0; i < 2; i++) {
 		if (c->unwinder != NULL &&
 		    strcmp(c->unwinder, config_unwinders[i]) == 0)

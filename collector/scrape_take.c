@@ -2,7 +2,9 @@
 
 #include "fcgi/format/leveldb_stats.h"
 #include "fcgi/format/prometheus.h"
+#include "store/base/buf.h"
 #include "store/base/err.h"
+#include "store/base/intern.h"
 #include "store/meter.h"
 
 #include <stdio.h>
@@ -113,7 +115,26 @@ struct take_page {
 	const struct scrape_reading *r;
 	struct scrape_counts *counts;
 	uint64_t taken; /* of this page: counts go on for ever */
+	struct intern seen; /* its series */
+	struct buf key;
 };
+
+/* Is it the first value of its series? */
+static bool
+take_first(struct take_page *p, const struct series_desc *d)
+{
+	uint32_t n = p->seen.n;
+
+	buf_clear(&p->key);
+	buf_put(&p->key, d->name, strlen(d->name) + 1);
+	for (size_t i = 0; i < d->n_labels; i++) {
+		const struct label *l = &d->labels[i];
+
+		buf_put(&p->key, l->name, strlen(l->name) + 1);
+		buf_put(&p->key, l->value, strlen(l->value) + 1);
+	}
+	return intern_put(&p->seen, p->key.data, p->key.len) == n;
+}
 
 /* Puts a label in its place by name. */
 static void
@@ -179,6 +200,10 @@ take_sample(void *arg, const struct prom_sample *s)
 	}
 	d.labels = labels;
 	d.n_labels = n;
+	if (!take_first(p, &d)) {
+		p->counts->again++;
+		return;
+	}
 	take_put(p->r, &d, value);
 	p->counts->taken++;
 	p->taken++;
@@ -188,10 +213,12 @@ const struct err *
 scrape_take_prometheus(const struct scrape_reading *r, const char *text,
     size_t n, struct scrape_counts *counts)
 {
-	struct take_page page = {r, counts, 0};
+	struct take_page page = {.r = r, .counts = counts};
 	struct prom_counts found;
 	const struct err *e = prom_parse(text, n, take_sample, &page, &found);
 
+	intern_fini(&page.seen);
+	buf_fini(&page.key);
 	counts->bad += found.bad;
 	if (e == NULL && found.samples == 0 && found.bad > 0)
 		return err_new(ERR_FORMAT, 0, "not a Prometheus page");
@@ -202,7 +229,7 @@ scrape_take_prometheus(const struct scrape_reading *r, const char *text,
 
 void
 scrape_take_outcome(const struct scrape_reading *r, const char *page, int up,
-    int64_t duration_ns)
+    int64_t duration_ns, uint64_t again)
 {
 	struct label engine[] = {{"instance", r->instance},
 	    {"service", r->service}};
@@ -214,10 +241,13 @@ scrape_take_outcome(const struct scrape_reading *r, const char *page, int up,
 	    labels, 3};
 	struct series_desc duration = {SERIES_GAUGE,
 	    "memlens_scrape_duration_seconds", "seconds", 0, 9, labels, 3};
+	struct series_desc twice = {SERIES_COUNTER,
+	    "memlens_scrape_duplicates_total", "", 0, 0, labels, 3};
 
 	if (strcmp(page, "leveldb") == 0)
 		meter_gauge(r->meter, &leveldb, r->now_ns, up);
 	meter_gauge(r->meter, &any, r->now_ns, up);
+	meter_counter(r->meter, &twice, r->now_ns, (int64_t)again);
 	if (duration_ns >= 0)
 		meter_gauge(r->meter, &duration, r->now_ns, duration_ns);
 }

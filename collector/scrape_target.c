@@ -2,6 +2,7 @@
 
 #include "scrape_config.h"
 
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
@@ -61,7 +62,7 @@ static void
 target_begin(struct scrape_target *t, int64_t mono_ns)
 {
 	t->busy = true;
-	t->began_ns = mono_ns;
+	t->began_ns = clock_mono_ns();
 	http_get_start(&t->get, &t->pages[t->at].url,
 	    mono_ns + t->config->deadline_ns);
 }
@@ -122,16 +123,25 @@ target_booked_ns(const struct scrape_target *t, int64_t wall_ns)
 
 static void
 target_finish(struct scrape_target *t, struct meter *meter,
-    struct scrape_counts *counts, int64_t wall_ns, int64_t mono_ns)
+    struct scrape_counts *counts, int64_t wall_ns)
 {
 	struct scrape_page *p = &t->pages[t->at];
+	/* a neighbour's answer may be there before poll(2) is asked again */
+	int64_t ended_ns = clock_mono_ns();
+	uint64_t again = counts->again;
 	struct scrape_reading r = {meter, t->service, t->instance, wall_ns,
 	    target_booked_ns(t, wall_ns), (uint64_t)t->config->max_samples};
 	char why[sizeof(p->complaint)] = "";
 
 	target_read(t, &r, counts, why, sizeof(why));
+	again = counts->again - again;
+	if (again > 0 && p->again == 0)
+		log_warn("%s: %s: the page has series twice: the first value "
+		    "is taken", t->name, p->kind);
+	p->again += again;
 	scrape_take_outcome(&r, p->kind, why[0] == '\0',
-	    t->get.state == HTTP_DONE ? mono_ns - t->began_ns : -1);
+	    t->get.state == HTTP_DONE ? ended_ns - t->began_ns : -1,
+	    p->again);
 	target_complain(t, p, why);
 	if (why[0] == '\0')
 		p->last_ns = wall_ns;
@@ -166,7 +176,7 @@ scrape_target_step(struct scrape_target *t, struct meter *meter,
 	http_get_step(&t->get, mono_ns);
 	if (t->get.state == HTTP_BUSY)
 		return;
-	target_finish(t, meter, counts, wall_ns, mono_ns);
+	target_finish(t, meter, counts, wall_ns);
 	if (++t->at == t->n_pages)
 		target_end_round(t, mono_ns);
 	else

@@ -27,6 +27,7 @@ struct scrape_page {
 	struct http_url url;
 	int64_t last_ns;  /* wall: the last good answer */
 	char complaint[200]; /* the last failure that was logged */
+	uint64_t again; /* values of a series that was there already */
 };
 
 struct scrape_target {

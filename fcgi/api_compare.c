@@ -30,7 +30,7 @@ struct compare_side {
 	struct metric_series *series;
 	size_t n;
 	int64_t from_ns, until_ns;
-	double requests; /* 0: none are known */
+	double requests; /* NaN: none are known */
 };
 
 struct compare_row {
@@ -268,7 +268,7 @@ compare_put_row(struct writer *w, const struct compare *c,
 	writer_key(w, "ratio");
 	compare_put_real(w, r->v[0] != 0 ? r->v[1] / r->v[0] : NAN);
 	if (d->kind == SERIES_COUNTER &&
-	    c->side[0].requests + c->side[1].requests > 0)
+	    (c->side[0].requests > 0 || c->side[1].requests > 0))
 		compare_put_two(w, "per_request",
 		    compare_per_request(c, r, 0),
 		    compare_per_request(c, r, 1));
@@ -297,8 +297,7 @@ compare_put_sides(struct writer *w, const struct compare *c)
 		writer_key(w, "series");
 		writer_int(w, (int64_t)c->side[i].n);
 		writer_key(w, "requests");
-		compare_put_real(w, c->side[i].requests > 0
-		    ? c->side[i].requests : NAN);
+		compare_put_real(w, c->side[i].requests);
 		writer_close(w, '}');
 	}
 }
@@ -403,6 +402,7 @@ compare_answer(struct compare *c, const struct request *rq, struct store *s,
 	c->store = s;
 	c->slot_ns = extent.slot_ns;
 	for (int i = 0; i < 2 && e == NULL; i++) {
+		c->side[i].requests = NAN; /* nobody has asked */
 		e = compare_side_load(&c->side[i], s, selector);
 		if (e == NULL && requests != NULL)
 			e = measure_requests(s, requests,

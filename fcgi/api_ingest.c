@@ -30,6 +30,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/post.h"
+#include "store/unit.h"
 
 struct ingest {
 	struct request *rq;
@@ -203,6 +204,31 @@ ingest_pprof(struct ingest *in)
 	    files);
 }
 
+/* Files that say how much but not of what, as speedscope's: "app.cpu" is of
+ * the type that its suffix names, where that counts in the same unit, or in
+ * samples. */
+static void
+ingest_name_type(struct ingest *in)
+{
+	const struct apptype *known = appname_suffix(in->app.service);
+	struct stacks_type is, says;
+	bool samples;
+
+	if (known == NULL || stacks_n_types(in->stacks) != 1)
+		return;
+	stacks_get_type(in->stacks, 0, &is);
+	samples = strcmp(is.unit, "samples") == 0;
+	if (strcmp(is.name, known->name) == 0 ||
+	    (!samples && !unit_same(is.unit, known->unit)))
+		return;
+	ingest_type(in, &says);
+	if (!samples) {
+		says.period = is.period;
+		says.unit = is.unit;
+	}
+	stacks_retype(in->stacks, 0, &says);
+}
+
 static const struct err *
 ingest_foreign(struct ingest *in, const char *name)
 {
@@ -212,8 +238,11 @@ ingest_foreign(struct ingest *in, const char *name)
 	in->format = f->name;
 	if ((e = ingest_new_stacks(in)) != NULL)
 		return e;
-	return foreign_parse(in->stacks, name, in->rq->body.data,
+	e = foreign_parse(in->stacks, name, in->rq->body.data,
 	    in->rq->body.len, REQUEST_PLAIN_MAX);
+	if (e == NULL && stacks_error(in->stacks) == NULL)
+		ingest_name_type(in);
+	return e;
 }
 
 static const struct err *

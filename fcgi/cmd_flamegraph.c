@@ -158,6 +158,8 @@ flamegraph_side(struct flamegraph *g, int i, struct profile **out)
 	    &g->paths[i], false);
 
 	if (e == NULL)
+		e = stacks_settle_units(s);
+	if (e == NULL)
 		e = cmd_stacks_type(s, "flamegraph", g->type, &type);
 	if (e == NULL)
 		e = flamegraph_shape(g, s, type, out);
@@ -281,6 +283,8 @@ flamegraph_single(struct flamegraph *g, struct buf *out)
 	const struct err *e = cmd_stacks_read(&s, "flamegraph", g->format,
 	    g->n, g->paths, true);
 
+	if (e == NULL)
+		e = stacks_settle_units(s);
 	if (e == NULL && g->type == NULL && folded_pair_in(s)) {
 		e = flamegraph_pair(g, s, out);
 	} else {

@@ -3,6 +3,7 @@
  */
 #include "measure.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -353,12 +354,47 @@ measure_check_requests(const struct series_desc *d)
 	    "counts no requests", d->name, what);
 }
 
+static bool
+measure_take_counter(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	bool *seen = arg;
+
+	(void)last_ns;
+	*seen = *seen || d->kind == SERIES_COUNTER;
+	return !*seen;
+}
+
+/* A counter that was not there yet has no data, one that nobody has ever seen
+ * is a mistake. */
+static const struct err *
+measure_check_kept(struct store *s, const char *text)
+{
+	struct store_extent extent;
+	struct selector *parsed;
+	const struct err *e;
+	bool seen = false;
+
+	if ((e = selector_parse(text, &parsed)) != NULL)
+		return e;
+	store_extent(s, &extent);
+	store_missing_watch(s, false);
+	e = store_each_series(s, parsed, extent.from_ns, extent.until_ns,
+	    measure_take_counter, &seen);
+	store_missing_watch(s, true);
+	selector_free(parsed);
+	if (e == NULL && !seen)
+		e = err_field(ERR_REQUEST, 404, "requests",
+		    "no counter \"%.200s\" is kept", text);
+	return e;
+}
+
 const struct err *
 measure_requests(struct store *s, const char *text, int64_t from_ns,
     int64_t until_ns, double *sum)
 {
 	struct metric_series *m;
 	const struct err *e;
+	bool counted = false;
 	size_t n;
 
 	*sum = 0;
@@ -367,9 +403,15 @@ measure_requests(struct store *s, const char *text, int64_t from_ns,
 		    e->text);
 	for (size_t i = 0; e == NULL && i < n; i++)
 		e = measure_check_requests(&m[i].desc);
-	for (size_t i = 0; e == NULL && i < n; i++)
+	for (size_t i = 0; e == NULL && i < n; i++) {
 		*sum += (double)m[i].points->increase /
 		    (double)scale_factor(m[i].desc.scale);
+		counted = counted || m[i].points->count > 0;
+	}
 	metric_series_free(m, n);
+	if (e == NULL && !counted) {
+		*sum = NAN;
+		e = measure_check_kept(s, text);
+	}
 	return e;
 }

@@ -91,8 +91,9 @@ void measure_put_quoted(struct buf *out, const char *value);
 void measure_put_labels(struct writer *w, const struct series_desc *d);
 
 /* How many requests the counters of a selector counted in the range, over
- * instances and all other labels.  Errors: 400 with the field "requests" for
- * what counts none, a bucket or a sum. */
+ * instances and all other labels; NaN where they have no data in it.  Errors,
+ * with the field "requests": 400 for what counts none, a bucket or a sum; 404
+ * where no such counter is kept at all. */
 const struct err *measure_requests(struct store *s, const char *text,
     int64_t from_ns, int64_t until_ns, double *sum);
 

@@ -3,6 +3,7 @@
  */
 #include "profile_pair.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,11 +86,21 @@ pair_check_units(struct profile *a, struct profile *b)
 	return NULL;
 }
 
+static void
+pair_put_requests(char *out, size_t size, double requests)
+{
+	if (isnan(requests))
+		snprintf(out, size, "no data of requests");
+	else
+		snprintf(out, size, "%.10g requests", requests);
+}
+
 /* Requests of both ranges by the metric that the client names. */
 static const struct err *
 pair_count_requests(struct profile_pair *pair, const struct request *rq)
 {
 	const struct err *e;
+	char said[2][40];
 	const char *text;
 
 	if ((e = request_need(rq, "requests", &text)) != NULL)
@@ -98,6 +109,12 @@ pair_count_requests(struct profile_pair *pair, const struct request *rq)
 		e = measure_requests(pair->side[i].store, text,
 		    pair->side[i].from_ns, pair->side[i].until_ns,
 		    &pair->size[i]);
+	for (int i = 0; e == NULL && i < 2; i++)
+		pair_put_requests(said[i], sizeof(said[i]), pair->size[i]);
+	if (e == NULL)
+		snprintf(pair->words, sizeof(pair->words),
+		    "Per request: %s in A, %s in B.", said[DIFF_A],
+		    said[DIFF_B]);
 	return e;
 }
 
@@ -129,8 +146,6 @@ pair_measure(struct profile_pair *pair, const struct request *rq)
 		break;
 	default:
 		e = pair_count_requests(pair, rq);
-		snprintf(pair->words, n, "Per request: %.10g requests in A, "
-		    "%.10g in B.", pair->size[DIFF_A], pair->size[DIFF_B]);
 		break;
 	}
 	return e;

@@ -6,6 +6,7 @@
 #include "dbfile.h"
 #include "manifest.h"
 #include "sealed.h"
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,8 @@ census_series(struct census *c, const struct sealed *f, uint32_t series,
 	buf_printf(&text, "%-9s ", series_kind_name(d.kind));
 	census_text(&d, &text);
 	if (d.unit[0] != '\0')
-		buf_printf(&text, " in %s", d.unit);
+		buf_printf(&text, " in %s", series_is_profile(d.kind)
+		    ? unit_of_type(d.name, d.unit, NULL) : d.unit);
 	*place = text.failed ? INTERN_NONE
 	                     : intern_put(&c->names, text.data, text.len);
 	buf_fini(&text);

@@ -110,6 +110,18 @@ stacks_string(struct stacks *s, const char *p, size_t n)
 
 /* ---- types ---- */
 
+void
+stacks_retype(struct stacks *s, uint32_t number,
+    const struct stacks_type *type)
+{
+	struct stacks_column *c = &s->types[number];
+
+	c->name = stacks_string(s, type->name, strlen(type->name));
+	c->unit = stacks_string(s, type->unit, strlen(type->unit));
+	c->period = type->period;
+	c->kind = type->kind;
+}
+
 uint32_t
 stacks_type(struct stacks *s, const struct stacks_type *type)
 {

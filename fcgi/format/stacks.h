@@ -61,6 +61,11 @@ const struct err *stacks_error(const struct stacks *s);
 /* The number of a type, new or old (told apart by all fields). */
 uint32_t stacks_type(struct stacks *s, const struct stacks_type *type);
 
+/* Says what a type that is there is: its values stay.  It must be the only
+ * one. */
+void stacks_retype(struct stacks *s, uint32_t number,
+    const struct stacks_type *type);
+
 /* The number of a frame; its strings are copied.  `name` with a length, any
  * bytes; an empty one becomes "[unknown]". */
 uint32_t stacks_frame(struct stacks *s, const struct frame *f);

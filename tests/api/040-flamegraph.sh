@@ -24,7 +24,7 @@ check "what it covers" js 'd.memlens.from === 1699998600 &&
     d.memlens.unit === "nanoseconds" && d.memlens.period === 10101010 &&
     !("sample_levels" in d.memlens)'
 check "nothing is hidden" js 'JSON.stringify(d.memlens.cut) ===
-    JSON.stringify({total: 0, samples: 0, nodes: 0})'
+    JSON.stringify({total: 0, samples: 0, samples_unknown: 0, nodes: 0})'
 check "what was lost" js 'd.memlens.lost.ring_full === 10'
 check "stacks that are not whole are its own, not the host's" js \
     'd.memlens.faults === "service" && JSON.stringify(d.memlens.broken) ===
@@ -70,5 +70,6 @@ tree 1699998900 1699999100 max-nodes=1
 check "what is cut has its samples too" js '
     JSON.stringify(d.memlens.sample_levels) === "[[80,0],[80,80]]" &&
     JSON.stringify(d.memlens.cut) ===
-    JSON.stringify({total: 1200000000, samples: 80, nodes: 1})'
+    JSON.stringify({total: 1200000000, samples: 80,
+    samples_unknown: 0, nodes: 1})'
 exit $bad

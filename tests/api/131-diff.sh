@@ -55,13 +55,23 @@ check "a hundred samples are enough" js "$row"'("main").few === false &&
 m=$(enc 'node_cpu_seconds_total{mode="user"}')
 get GET "/api/v1/diff.json?query=$q&$a&$b&normalise=requests&requests=$m"
 check "per request" js 'd.a.divided_by === 25 && d.b.divided_by === 50 &&
-    /^Per request: 25 requests in A, 50 in B/.test(d.words) &&
+    /^Per request: 25 requests in A, 50 requests in B/.test(d.words) &&
     near('"$row"'("read").self_normalised[1], 12121212)'
 get GET "/api/v1/diff.json?query=$q&$a&$b&normalise=requests"
 check "which requests?" js 'd.field === "requests"'
 get GET "/api/v1/diff.json?query=$q&$a&$b&normalise=requests&requests=nothing"
-check "no requests: nothing is claimed" js 'd.a.divided_by === null &&
+check "requests that nobody counts: 404" status 404
+check "by name" js 'd.field === "requests" && /nothing/.test(d.detail)'
+late='from-b=1500000000&until-b=1500000100'
+get GET "/api/v1/diff.json?query=$q&$a&$late&normalise=requests&requests=$m"
+check "no data of requests: nothing is claimed" js 'd.b.divided_by === null &&
+    d.words === "Per request: 25 requests in A, no data of requests in B." &&
     d.rows.every((r) => r.self_difference === null && r.self_ratio === null)'
+get GET "/api/v1/compare.json?$a&$late&requests=$m"
+check "nor in a comparison of metrics" js 'd.a.requests === 25 &&
+    d.b.requests === null'
+get GET "/api/v1/compare.json?$a&$b&requests=nothing"
+check "where it is a 404, too" status 404
 
 get GET "/api/v1/diff.json?query=$q&$a&$b&focus=read"
 check "a focus keeps shares of the whole" js 'd.rows.length === 2 &&

@@ -31,6 +31,18 @@ printf '%s' '{"shared":{"frames":[{"name":"a"}]},"profiles":[{"unit":"none",' \
 	'"samples":[[0],[0]],"weights":[3,4]}]}' >"$T/scope"
 ingest scope "name=scope&$at&format=speedscope"
 check "speedscope" has 'samples{service="scope"}' 7
+ingest scope "name=named.cpu&$at&format=speedscope&sampleRate=50"
+check "speedscope: its type is that of the name" js 'd.service === "named" &&
+    d.types[0].name === "cpu" && d.types[0].unit === "nanoseconds"'
+check "its counts are samples" has 'cpu{service="named"}' 7
+check "of the rate that is said" js 'd.memlens.period === 20000000'
+sed 's/none/milliseconds/' "$T/scope" >"$T/timed"
+ingest timed "name=timed.wall&$at&format=speedscope"
+check "speedscope: times are times" has 'wall{service="timed"}' 7000000
+sed 's/none/bytes/' "$T/scope" >"$T/space"
+ingest space "name=space.cpu&$at&format=speedscope"
+check "bytes are no time: the name is the service" has \
+	'space{service="space.cpu"}' 7
 
 printf 'heap_v2/1\n@ 0x1\nt*: 1: 2 [3\n' >"$T/cut"
 ingest cut "name=cut&$at&format=heap_v2"

@@ -3,10 +3,26 @@
 # that of all of its processes.
 . tests/api/lib
 . tests/api/stack
-start_stack
+start_stack -j 2
 printf 'a;b 1\n' >"$T/one"
-for i in 1 2 3 4 5; do
-	put "$T/one" "/ingest?name=counts.cpu&format=folded&from=now-10s"
+workers()
+{
+	cat "/proc/$worker/task/$worker/children"
+}
+two()
+{
+	[ "$(workers | wc -w)" -eq 2 ]
+}
+wait_until two
+# by one worker while the other is stopped: one series of both would be reset
+# at each turn
+for i in 1 2 3; do
+	for other in $(workers); do
+		kill -STOP "$other"
+		put "$T/one" "/ingest?name=counts.cpu&format=folded&from=now-10s"
+		kill -CONT "$other"
+		status 200 || echo "# $(cat "$T/head")"
+	done
 done
 put "$T/one" "/ingest?name=counts.cpu&format=lines&from=now-10s"
 counted()
@@ -16,10 +32,21 @@ counted()
 	js '["folded", "lines"].map((f) => d.series.filter((s) =>
 	    s.labels.format === f).flatMap((s) => s.points.filter((p) =>
 	    p[1] !== null).slice('$([ $1 = last ] && echo -1)'))
-	    .reduce((a, p) => a + p[1], 0)).join() === "5,1"'
+	    .reduce((a, p) => a + p[1], 0)).join() === "6,1"'
 }
 for i in $(seq 60); do counted increase && break; sleep 0.5; done
-check "pushes are counted by format" counted increase
+by_worker() # both workers, three folded ones each
+{
+	get GET "/api/v1/series?query=memlens_ingest_profiles_total%7Bformat=%22folded%22%7D&fn=increase&step=20m&from=$(($(date +%s) / 600 * 600 - 600))&until=$(($(date +%s) / 600 * 600 + 600))"
+	js 'd.series.length === 2 && d.series[0].labels.instance !==
+	    d.series[1].labels.instance &&
+	    d.series.every((s) => s.points.reduce((a, p) => a + p[1], 0) === 3)'
+}
+both()
+{
+	by_worker && counted increase
+}
+check "pushes are counted by format and worker" both
 check "and so are the totals" counted last
 printf 'not good at all' >"$T/bad"
 refused() # DO : how many, whatever is stored after it

@@ -114,6 +114,23 @@ TEST(mistakes)
 	CHECK(strstr(mistake("[cpu]\nbudget = x%\n"), ":2: budget:"));
 }
 
+TEST(nothing_stays_longer_than_everything)
+{
+	CHECK_STR(mistake("[store]\nretain-fine = 2h\nretain = 1h\n"),
+	    ":3: retain: everything goes after 3600 s, but single slots are "
+	    "to stay for 7200 s (retain-fine)");
+	/* against what the other one is by default */
+	CHECK(strstr(mistake("[store]\n\nretain = 1d\n"), ":3: retain: "));
+	CHECK(strstr(mistake("[store]\n\nretain-fine = 3y\n"),
+	    ":3: retain: "));
+	CHECK_STR(mistake("[store]\nretain-fine = 1h\nretain = 1h\n"),
+	    "no mistake");
+	CHECK_STR(mistake("[store]\nretain-fine = 3y\nretain = 0\n"),
+	    "no mistake");
+	CHECK_STR(mistake("[store]\nretain-fine = 0\nretain = 1h\n"),
+	    "no mistake");
+}
+
 /* libinih cuts lines and the names of sections, goes on with a line that is
  * indented, and says nothing of sections without keys. */
 TEST(what_libinih_passes_over)
@@ -189,6 +206,7 @@ main(void)
 	RUN(values);
 	RUN(zero_needs_no_unit);
 	RUN(mistakes);
+	RUN(nothing_stays_longer_than_everything);
 	RUN(what_libinih_passes_over);
 	RUN(too_many_services);
 	RUN(manual_page);

@@ -111,11 +111,44 @@ TEST(labels_of_the_page_that_are_ours)
 	meter_free(m);
 }
 
+/* Two values of one series were averaged: 2, which nobody had said. */
+TEST(of_two_values_the_first_is_taken_and_the_other_counted)
+{
+	static const char page[] = "dup{a=\"1\",b=\"2\"} 1\n"
+	    "dup{b=\"2\",a=\"1\"} 3\ndup{a=\"1\"} 7\n";
+	struct meter *m = meter_new(10000000000u);
+	struct batch *b = batch_new(10000000000u);
+	struct scrape_reading r = {m, "db", "h:1", 5, 5, 100};
+	struct scrape_counts counts = {0};
+	int128 sums = 0;
+	uint64_t n = 0;
+
+	CHECK(scrape_take_prometheus(&r, page, sizeof(page) - 1, &counts) ==
+	    NULL);
+	CHECK_INT(counts.taken, 2);
+	CHECK_INT(counts.again, 1);
+	meter_close(m, 0, b);
+	CHECK_INT(b->n_series, 2);
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		n += b->blocks[i].count;
+		sums += b->blocks[i].sum;
+	}
+	CHECK_INT(n, 2);
+	CHECK_INT(sums, 8000000);
+	/* of the next page it is the first again */
+	CHECK(scrape_take_prometheus(&r, page, sizeof(page) - 1, &counts) ==
+	    NULL);
+	CHECK_INT(counts.again, 2);
+	batch_free(b);
+	meter_free(m);
+}
+
 int
 main(void)
 {
 	RUN(every_page_has_the_whole_bound);
 	RUN(two_targets_of_a_service_do_not_mix);
 	RUN(labels_of_the_page_that_are_ours);
+	RUN(of_two_values_the_first_is_taken_and_the_other_counted);
 	return test_done();
 }
