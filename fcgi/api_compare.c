@@ -31,6 +31,7 @@ struct compare_side {
 	size_t n;
 	int64_t from_ns, until_ns;
 	double requests; /* NaN: none are known */
+	bool widened;    /* to what retention has left */
 };
 
 struct compare_row {
@@ -63,8 +64,7 @@ compare_side_load(struct compare_side *side, struct store *s,
 	    .until_ns = measure_ceil(s, side->until_ns),
 	    .max_series = SERIES_MAX};
 
-	q.step_ns = q.until_ns - q.from_ns;
-	store_kept_steps(s, &q.from_ns, &q.until_ns, &q.step_ns);
+	side->widened = store_kept_range(s, &q.from_ns, &q.until_ns);
 	q.step_ns = q.until_ns - q.from_ns; /* one point */
 	side->from_ns = q.from_ns;
 	side->until_ns = q.until_ns;
@@ -294,6 +294,8 @@ compare_put_sides(struct writer *w, const struct compare *c)
 		writer_seconds(w, c->side[i].from_ns);
 		writer_key(w, "until");
 		writer_seconds(w, c->side[i].until_ns);
+		writer_key(w, "why");
+		writer_str(w, c->side[i].widened ? MEASURE_KEPT : "");
 		writer_key(w, "series");
 		writer_int(w, (int64_t)c->side[i].n);
 		writer_key(w, "requests");

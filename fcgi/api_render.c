@@ -102,13 +102,16 @@ render_side(struct render *r, const struct request *rq, struct side *s,
 }
 
 static const struct err *
-render_load(struct render *r, struct side *s)
+render_load(struct render *r, struct side *s, struct response *rs)
 {
-	struct profile_query q = {s->query.selector, s->from_ns, s->until_ns,
-	    NULL};
+	struct profile_query q = {.selector = s->query.selector};
+	const struct err *e;
 
-	const struct err *e = store_query_profile(r->store, &q, &s->profile);
-
+	if (store_kept_range(r->store, &s->from_ns, &s->until_ns))
+		response_range(rs, s->from_ns, s->until_ns);
+	q.from_ns = s->from_ns;
+	q.until_ns = s->until_ns;
+	e = store_query_profile(r->store, &q, &s->profile);
 	if (e == NULL && s->profile->series > 0)
 		e = flameql_check_unit(&s->query, s->profile->unit);
 	return e;
@@ -394,7 +397,7 @@ render_answer(struct render *r, struct context *c, struct request *rq,
 	if (e == NULL && format == 1)
 		return render_html(c, rq, r, 1, rs);
 	if (e == NULL)
-		e = render_load(r, s);
+		e = render_load(r, s, rs);
 	if (e != NULL)
 		return e;
 	if (format == 0)
@@ -472,7 +475,7 @@ render_diff_answer(struct render *r, struct context *c,
 		    (e = flameql_parse(&s->query, r->store, query)) != NULL)
 			return e;
 		if (format == 0)
-			e = render_load(r, s);
+			e = render_load(r, s, rs);
 	}
 	if (e == NULL && format == 1)
 		return render_html(c, rq, r, 2, rs);

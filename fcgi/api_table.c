@@ -40,7 +40,8 @@ table_time_parse(struct table_time *t, const struct request *rq,
     const struct profile_page *page)
 {
 	const char *text = request_text(rq, "step");
-	int64_t span = page->until_ns - page->from_ns;
+	int64_t from_ns = page->from_ns, until_ns = page->until_ns;
+	int64_t span = until_ns - from_ns;
 	struct store_extent extent;
 	const struct err *e;
 
@@ -55,6 +56,7 @@ table_time_parse(struct table_time *t, const struct request *rq,
 		t->step_ns = extent.slot_ns;
 	t->step_ns += extent.slot_ns - 1;
 	t->step_ns -= t->step_ns % extent.slot_ns;
+	store_kept_steps(page->store, &from_ns, &until_ns, &t->step_ns);
 	if (t->function != NULL && span / t->step_ns >= STEPS_MAX)
 		return err_field(ERR_REQUEST, 413, "step", "more than %d "
 		    "steps: ask for a longer one", STEPS_MAX);

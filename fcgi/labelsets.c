@@ -30,6 +30,7 @@ labelsets_load(struct store *s, const struct selector *selector,
 	q.until_ns = (until_ns + slot - 1) / slot * slot;
 	if (q.until_ns < q.from_ns + slot)
 		q.until_ns = q.from_ns + slot;
+	store_kept_range(s, &q.from_ns, &q.until_ns);
 	q.step_ns = q.until_ns - q.from_ns;
 	return store_query_totals(s, &q, out);
 }

@@ -49,8 +49,7 @@ measure_once(struct store *s, const char *selector, int64_t from_ns,
 	q.selector = parsed;
 	q.from_ns = measure_floor(s, from_ns > 0 ? from_ns : 0);
 	q.until_ns = measure_ceil(s, until_ns);
-	q.step_ns = q.until_ns - q.from_ns;
-	store_kept_steps(s, &q.from_ns, &q.until_ns, &q.step_ns);
+	store_kept_range(s, &q.from_ns, &q.until_ns);
 	q.step_ns = q.until_ns - q.from_ns; /* one point */
 	if (q.step_ns > 0)
 		e = store_query_metric(s, &q, out, n);

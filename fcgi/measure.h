@@ -19,6 +19,10 @@ struct writer;
 
 #define MEASURE_SERIES_MAX 16384
 
+/* What an answer says whose range store_kept_range() has widened. */
+#define MEASURE_KEPT "of this time whole spans of slots are kept only, to "      \
+	"which the range was widened"
+
 /* Rounds down and up to a slot of the store. */
 int64_t measure_floor(const struct store *s, int64_t ns);
 int64_t measure_ceil(const struct store *s, int64_t ns);

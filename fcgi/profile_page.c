@@ -119,7 +119,7 @@ profile_page_check_service(const struct profile_page *page)
 static void
 profile_page_explain(struct profile_page *page)
 {
-	page->why = "";
+	page->why = page->widened ? MEASURE_KEPT : "";
 	page->state = "no data";
 	if (partial_is(page->store, page->from_ns, page->until_ns)) {
 		page->state = "partial";
@@ -234,6 +234,15 @@ profile_page_load(struct profile_page *page)
 	    &page->options) : e;
 }
 
+void
+profile_page_widen(struct profile_page *page, struct response *rs)
+{
+	page->widened = store_kept_range(page->store, &page->from_ns,
+	    &page->until_ns);
+	if (page->widened)
+		response_range(rs, page->from_ns, page->until_ns);
+}
+
 static const struct err *
 profile_page_start(struct profile_page *page, struct context *c,
     const struct request *rq, struct response *rs, bool whole)
@@ -250,6 +259,7 @@ profile_page_start(struct profile_page *page, struct context *c,
 		page->options.min_share = 0;
 		page->options.reverse = false;
 	}
+	profile_page_widen(page, rs);
 	if (response_unchanged(rs, rq, page->store, page->from_ns,
 	    page->until_ns))
 		return NULL;

@@ -20,7 +20,8 @@ struct response;
 struct profile_page {
 	const char *query; /* borrowed from the request */
 	struct selector *selector;
-	int64_t from_ns, until_ns;
+	int64_t from_ns, until_ns; /* widened to what is kept */
+	bool widened;
 	struct flame_options options;
 	struct store *store;
 	struct profile *profile; /* NULL when the client has the answer */
@@ -33,7 +34,7 @@ struct profile_page {
 	bool looked_back; /* for that: beyond the range */
 	struct source_state *sources;
 	size_t n_sources;
-	const char *why; /* of that state, or "" */
+	const char *why; /* of that state, or why it was widened, or "" */
 	struct measure_faults faults; /* lost samples, broken stacks */
 };
 
@@ -45,6 +46,10 @@ struct profile_page {
 const struct err *profile_page_init(struct profile_page *page,
     struct context *c, const struct request *rq, struct response *rs);
 void profile_page_fini(struct profile_page *page);
+
+/* For who has a store and a range of his own: widens it to what is kept, and
+ * says so in the header. */
+void profile_page_widen(struct profile_page *page, struct response *rs);
 
 /* The same, laid out whole: for answers that nothing may be cut from. */
 const struct err *profile_page_init_whole(struct profile_page *page,

@@ -163,6 +163,8 @@ profile_pair_init(struct profile_pair *pair, struct context *c,
 	    (e = context_store(c, &a->store)) != NULL)
 		return e;
 	b->store = a->store;
+	profile_page_widen(a, rs);
+	profile_page_widen(b, rs);
 	if (pair_unchanged(pair, rq, rs))
 		return NULL;
 	if ((e = profile_page_ask(a)) != NULL ||

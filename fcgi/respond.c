@@ -11,6 +11,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/request.h"
 #include "fcgi/version.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/store.h"
 
@@ -193,6 +194,16 @@ response_unit(struct response *rs, const char *unit)
 }
 
 void
+response_range(struct response *rs, int64_t from_ns, int64_t until_ns)
+{
+	size_t n = strlen(rs->range);
+
+	snprintf(rs->range + n, sizeof(rs->range) - n, "%s%lld-%lld",
+	    n > 0 ? "; " : "", (long long)(from_ns / NS_PER_S),
+	    (long long)((until_ns + NS_PER_S - 1) / NS_PER_S));
+}
+
+void
 response_head(const struct response *rs, struct buf *out)
 {
 	buf_printf(out, "Status: %d %s\r\n", rs->status,
@@ -214,6 +225,8 @@ response_head(const struct response *rs, struct buf *out)
 		buf_printf(out, "Content-Disposition: %s; "
 		    "filename=\"%s\"\r\n", rs->shown ? "inline"
 		    : "attachment", rs->file);
+	if (rs->range[0] != '\0' && rs->status == 200)
+		buf_printf(out, "MemLens-Range: %s\r\n", rs->range);
 	if (rs->unit[0] != '\0' && rs->status == 200)
 		buf_printf(out, "MemLens-Unit: %s\r\n", rs->unit);
 	if (rs->retry_after_s > 0)

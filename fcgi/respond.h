@@ -38,6 +38,8 @@ struct response {
 	bool shown;        /* where it has such a name: shown all the same */
 	struct buf partial; /* what the answer lacks, for MemLens-Partial;
 			     * empty: nothing */
+	char range[128];   /* that is covered where a wider one than that of
+			    * the request is, or "": see response_range() */
 	char unit[32];     /* of the amounts in a body that has no place to
 			    * say so, or "": see response_unit() */
 	struct buf body;
@@ -57,6 +59,10 @@ bool response_unchanged(struct response *rs, const struct request *rq,
 /* The same by a number that stands for all that the answer was made of. */
 bool response_unchanged_tag(struct response *rs, const struct request *rq,
     uint64_t tag);
+
+/* Says in the header MemLens-Range that more is covered than was asked for;
+ * of two ranges one after the other. */
+void response_range(struct response *rs, int64_t from_ns, int64_t until_ns);
 
 /* Says in the header MemLens-Unit what a text of bare numbers counts.  Units
  * come from strangers, too: of other bytes than letters, digits, '.', '-', '_'

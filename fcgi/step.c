@@ -63,7 +63,8 @@ step_page_init(struct step_page *p, const struct request *rq,
 	p->until_ns = measure_floor(s, p->until_ns);
 	if ((e = step_parse(p, rq)) != NULL)
 		return e;
-	store_kept_steps(s, &p->from_ns, &p->until_ns, &p->step_ns);
+	p->widened = store_kept_steps(s, &p->from_ns, &p->until_ns,
+	    &p->step_ns);
 	if ((e = step_room(p)) != NULL)
 		return e;
 	return selector_parse(p->query, &p->selector);
@@ -92,4 +93,6 @@ step_page_put(struct writer *w, const struct step_page *p)
 	writer_seconds(w, p->until_ns);
 	writer_key(w, "step");
 	writer_seconds(w, p->step_ns);
+	writer_key(w, "why");
+	writer_str(w, p->widened ? MEASURE_KEPT : "");
 }

@@ -27,13 +27,15 @@ struct step_page {
 	int64_t from_ns, until_ns, step_ns; /* that the store has */
 	int64_t slot_ns;
 	int64_t asked_until_ns; /* before it was rounded down */
+	bool widened;           /* to what retention has left */
 	size_t max_series;      /* that the answer has room for */
 };
 
 /*
  * Reads query, from, until and step.  The step goes up to whole slots, by
  * default to the least that gives a chart no more points than it can show,
- * and, where retention has left less, to what there is; the edges go down.
+ * and, where retention has left less, to what there is; the edges go down,
+ * and outwards to that.
  * step_page_fini() also after an error: 400, or 413 where there is no room
  * for the points of one series.
  */
@@ -45,7 +47,8 @@ void step_page_fini(struct step_page *p);
 bool step_page_unchanged(const struct step_page *p, struct response *rs,
     const struct request *rq, const struct store *s);
 
-/* Members of an open object: from, until and step. */
+/* Members of an open object: from, until, step, and why they are others than
+ * those that were asked for, or "". */
 void step_page_put(struct writer *w, const struct step_page *p);
 
 #endif

@@ -542,9 +542,9 @@ store_query_profile_largest(struct store *s,
 		*out = q.out = calloc(1, sizeof(*q.out));
 		if (q.out == NULL)
 			return err_nomem();
-		q.out->from_ns = reader_kept_border(s,
-		    query->from_ns < 0 ? 0 : query->from_ns);
-		q.out->until_ns = reader_kept_border(s, query->until_ns);
+		q.out->from_ns = query->from_ns < 0 ? 0 : query->from_ns;
+		q.out->until_ns = query->until_ns;
+		store_kept_range(s, &q.out->from_ns, &q.out->until_ns);
 		if (q.out->until_ns < q.out->from_ns)
 			q.out->until_ns = q.out->from_ns;
 		e = query_run(&q);

@@ -196,21 +196,17 @@ steps_query(struct store *s, const struct steps_query *q, size_t *n)
 	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
 }
 
-/* Before fine_from there are whole spans. */
-void
+bool
 store_kept_steps(const struct store *s, int64_t *from_ns, int64_t *until_ns,
     int64_t *step_ns)
 {
 	int64_t grain = (int64_t)seg_slots(FORMAT_SPAN_LEVEL) *
-	    s->manifest.slot_ns, from = *from_ns, until;
+	    s->manifest.slot_ns, step = *step_ns;
+	bool moves = store_kept_range(s, from_ns, until_ns);
 
-	*from_ns = reader_kept_border(s, from);
-	if (reader_slot(s, from) >= s->manifest.fine_from)
-		return;
-	until = reader_kept_border(s, *until_ns);
-	if (until == *from_ns && from < *until_ns)
-		until += grain; /* what was asked for is a part of this */
-	*until_ns = until;
-	if (*step_ns % grain != 0)
-		*step_ns += grain - *step_ns % grain;
+	/* before fine_from there are whole spans */
+	if (reader_slot(s, *from_ns) < s->manifest.fine_from &&
+	    step % grain != 0)
+		*step_ns += grain - step % grain;
+	return moves || *step_ns != step;
 }

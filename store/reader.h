@@ -152,7 +152,6 @@ reader_slot(const struct store *s, int64_t time_ns)
 /* Oldest slot, and the end of the newest. */
 void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
 /* Moves a time down to where slots are kept fine enough (retention). */
-int64_t reader_kept_border(const struct store *s, int64_t time_ns);
 /* How long ago it took a batch; -1: it does not say. */
 int64_t store_said_idle(int dir);
 /* What the writer of a directory said last, and why, or ""; it may be gone. */

@@ -2,6 +2,7 @@
  * The reader: keeps up with the manifest and opens sealed files on demand.
  */
 #include "reader.h"
+#include "format.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -331,14 +332,31 @@ store_extent(const struct store *s, struct store_extent *e)
 	}
 }
 
-int64_t
-reader_kept_border(const struct store *s, int64_t time_ns)
+/* The last border of what is kept at or before a time. */
+static int64_t
+kept_border(const struct store *s, int64_t time_ns)
 {
 	uint64_t slot = reader_slot(s, time_ns);
 
 	if (slot >= s->manifest.fine_from)
 		return time_ns;
-	return (int64_t)seg_align(slot, 6) * s->manifest.slot_ns;
+	return (int64_t)seg_align(slot, FORMAT_SPAN_LEVEL) *
+	    s->manifest.slot_ns;
+}
+
+bool
+store_kept_range(const struct store *s, int64_t *from_ns, int64_t *until_ns)
+{
+	int64_t from = *from_ns, until = *until_ns;
+
+	if (from >= until)
+		return false;
+	*from_ns = kept_border(s, from);
+	*until_ns = kept_border(s, until);
+	if (*until_ns < until) /* a part of this one was asked for */
+		*until_ns += (int64_t)seg_slots(FORMAT_SPAN_LEVEL) *
+		    s->manifest.slot_ns;
+	return *from_ns != from || *until_ns != until;
 }
 
 uint64_t

@@ -347,12 +347,17 @@ const struct err *store_query_totals(struct store *s,
 void totals_free(struct totals *t); /* NULL is fine */
 
 /*
- * Where retention has left whole spans of slots only, a shorter step has no
- * data of its own: moves from and until (each a multiple of slots) down to
- * kept borders, but never to nothing, and widens the step to what there is.
- * Nothing moves where all slots are kept.
+ * Where retention has left whole spans of slots only, nobody knows what a part
+ * of one has: widens a range to the spans that hold it.  False where nothing
+ * moves: all slots that it touches are kept.  Queries of profiles do so by
+ * themselves, and say in profile.from_ns and until_ns what they cover.
  */
-void store_kept_steps(const struct store *s, int64_t *from_ns,
+bool store_kept_range(const struct store *s, int64_t *from_ns,
+    int64_t *until_ns);
+
+/* The same, and widens the step to whole spans, too, where the range begins
+ * in one. */
+bool store_kept_steps(const struct store *s, int64_t *from_ns,
     int64_t *until_ns, int64_t *step_ns);
 
 /* One metric over consecutive steps.  `step_ns` is a multiple of the slot,

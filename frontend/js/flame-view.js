@@ -192,6 +192,9 @@
         this.facts.append(h('span', { class: 'lost', title: CUT, text:
           'not drawn by function: ' + F.percent(cut / this.f.ticks) +
           ' (' + this.unit.text(cut) + ')' }));
+      if (m.why && this.f.ticks > 0)
+        this.facts.append(h('span', { class: 'lost', text: 'whole spans',
+          title: m.why }));
       const partial = partialText(m.partial);
       if (partial)
         this.facts.append(h('span', { class: 'lost lost-some partial',

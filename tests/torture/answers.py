@@ -79,7 +79,7 @@ class Asker:
 
     def covered(self, text, a, b):
         """The range that a profile of [a, b) really covers: where fine slots
-        are gone both ends move down to borders that are kept."""
+        are gone it is that of the spans that hold it."""
         if self.mode != 'retained':
             return a, b
         m = self.json('flamegraph.json', query=text, max_nodes=1,
@@ -87,12 +87,15 @@ class Asker:
         must(m['from'] % self.slot_s == 0 and m['until'] % self.slot_s == 0,
              'covers parts of slots')
         x, y = m['from'] // self.slot_s, m['until'] // self.slot_s
-        must(a - 4096 < x <= a and b - 4096 < y <= b and x <= y,
+        must(a - 4096 < x <= a and b <= y < b + 4096,
              'covers', x, y, 'of', a, b)
+        must((m['why'] != '') == ((x, y) != (a, b)), 'why', m['why'])
+        must((x, y) == self.covered_steps(a, b), 'metrics cover others',
+             self.covered_steps(a, b))
         return int(x), int(y)
 
     def covered_steps(self, a, b):
-        """The same of what is asked for by steps: never nothing."""
+        """The same of what is asked for by steps."""
         d = self.json('series', query='w_gauge', step=(b - a) * self.slot_s,
                       **self.times(a, b))
         return int(d['from']) // self.slot_s, int(d['until']) // self.slot_s
