@@ -75,6 +75,8 @@
         chart.plot.setSeries(k + 1, { show: !s.hidden });
     });
     s.valueNode = value;
+    s.item = b;
+    b.hidden = !!s.optional;
     return b;
   }
 
@@ -92,6 +94,7 @@
       const v = idx === null ? ns.series.last({ v: row }) : row[idx];
       s.valueNode.textContent = v === null || v === undefined
         ? '–' : tell(chart, v, k);
+      s.item.hidden = !!s.optional && row.every((x) => x === null);
     });
     chart.time.textContent = idx === null || n < 0
       ? '' : ns.format.clock(times[idx], true);
@@ -99,9 +102,9 @@
 
   function describe(chart) {
     const [times, ...rows] = chart.data;
-    const parts = chart.series.map((s, k) => {
+    const parts = chart.series.flatMap((s, k) => {
       const e = ns.series.extent({ v: rows[k] || [] });
-      return s.label + (e
+      return s.optional && !e ? [] : s.label + (e
         ? ': last ' + tell(chart, ns.series.last({ v: rows[k] }), k) +
           (chart.tell ? '' : ', mean ' + chart.format(e.mean)) +
           ', highest ' + tell(chart, e.max, k) + (e.gaps ? ', ' + e.gaps + ' gaps' : '')
@@ -272,9 +275,10 @@
   }
 
   /*
-   * {title, series: [{label, colour, fill, dash, hidden}], format, height,
-   * least, sync, onSelect, tell(v, line): what is told of a value}.  Returns {node, legend, set(span, times, rows),
-   * message(text)}; colours are names of tokens, times are seconds.
+   * {title, series: [{label, colour, fill, dash, hidden, optional: without
+   * a value it is not in the legend}], format, height, least, sync, onSelect,
+   * tell(v, line): what is told of a value}.  Returns {node, legend,
+   * set(span, times, rows), message(text)}; colours are names of tokens, times are seconds.
    */
   function create(spec) {
     const chart = Object.assign({ height: 180, data: [[]], plot: null }, spec);

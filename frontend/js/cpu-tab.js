@@ -34,6 +34,21 @@
     return list ? S.sum(list) : null;
   }
 
+  /*
+   * What burns CPU as columns: all of it, user, system, nice, and the rest
+   * (interrupts and what the hypervisor took), that add up; null where there
+   * is none.  A service is measured by user and system alone.  Pure.
+   */
+  function parts(cols) {
+    const rest = cols.filter((c) =>
+      !['user', 'system', 'nice'].includes(c.labels.mode));
+    return [cols.length ? S.sum(cols) : null, modeOf(cols, 'user'),
+      modeOf(cols, 'system'), modeOf(cols, 'nice'),
+      rest.length ? S.sum(rest) : null];
+  }
+
+  const measured = (cols) => cols.some((c) => c.v.some((v) => v !== null));
+
   function create(root) {
     const cores = ns.dom.h('span', { class: 'card-aside' });
     const line = ns.card.chart({ title: 'CPU usage', height: 240, sync: 'cpu',
@@ -43,16 +58,21 @@
         { label: 'total', colour: '--series-1', fill: true, width: 2 },
         { label: 'user', colour: '--series-3', hidden: true },
         { label: 'system', colour: '--series-2' },
+        { label: 'nice', colour: '--series-4', optional: true },
+        { label: 'interrupts, steal', colour: '--series-5', optional: true },
         /* A busy host would press the service's line flat: its number
          * stands in the legend, its line is a click away. */
         { label: 'host, all processes', colour: '--series-mute',
-          dash: [5, 4], hidden: true }
+          dash: [5, 4], hidden: true, optional: true }
       ],
       info: ['Percent of one CPU: a service with four busy threads shows ' +
         '400 %.', 'Drag over the line to choose a range; the flame graph ' +
         'follows. With the keyboard: + and − zoom, ← and → move.',
       'The host is everything that ran on it, in the same unit; click its ' +
-        'name to draw its line.'] }, cores);
+        'name to draw its line. The total of the host is user, system, ' +
+        'nice (of lower priority), interrupts (irq, softirq) and what a ' +
+        'hypervisor gave to others (steal); idle and waiting for disks are ' +
+        'not in it.'] }, cores);
     const flame = ns.flameView.create();
     root.append(ns.dom.h('h2', { class: 'visually-hidden', text: 'CPU' }),
       line.node, flame.node);
@@ -62,14 +82,12 @@
         ctx.signal);
       const host = hostBusy(r.idle.cols);
       /* What was pushed from elsewhere has a profile, but no line. */
-      const absent = host.cpus && ctx.service && !r.cpu.cols.length;
+      const absent = host.cpus && ctx.service && !measured(r.cpu.cols);
       ns.dom.say(cores, (absent ? 'no process of ' + ctx.service +
         ' was measured in this range · ' : '') + 'of one CPU' + (host.cpus
         ? ' · ' + host.cpus + ' CPUs = ' + host.cpus * 100 + ' %' : ''));
-      const total = r.cpu.cols.length ? S.sum(r.cpu.cols) : null;
-      line.show(ctx.range, [total, modeOf(r.cpu.cols, 'user'),
-        modeOf(r.cpu.cols, 'system'), ctx.service ? host.busy : null],
-      [r.cpu]);
+      line.show(ctx.range, [...parts(r.cpu.cols),
+        ctx.service ? host.busy : null], [r.cpu]);
     }
 
     async function profile(ctx) {
@@ -101,16 +119,17 @@
       const { a: ra, b: rb } = ns.abBar.pair(ctx.state, ctx.range);
       const params = Object.assign({ query: query(ctx), from: ra.from,
         until: ra.until, 'from-b': rb.from, 'until-b': rb.until,
-        normalise: ctx.state.normalise, 'max-nodes': 8192, limit: 1000 },
-      ns.flameFilter.params(ctx.state));
-      if (params.normalise === 'requests' && ctx.state.requests)
+        normalise: ns.runs.normaliseOf(ctx.state), 'max-nodes': 8192,
+        limit: 1000 }, ns.flameFilter.params(ctx.state));
+      if (params.normalise === 'requests')
         params.requests = ctx.state.requests;
-      else if (params.normalise === 'requests')
-        params.normalise = 'time';
       try {
         const [answer] = await Promise.all([
           ns.api.get('diff.json', params, { signal: ctx.signal }),
           ns.abBar.runs(ctx.signal).catch(() => [])]);
+        if (params.normalise !== ctx.state.normalise)
+          answer.words = 'Not per request: nothing that counts requests is ' +
+            'chosen in the tab Runs. ' + answer.words;
         flame.showPair(answer, ra, rb, Object.assign({}, ctx, { params }));
       } catch (e) {
         if (e.name === 'AbortError')
@@ -133,5 +152,5 @@
     };
   }
 
-  ns.cpuTab = { create, queries, hostBusy };
+  ns.cpuTab = { create, queries, hostBusy, parts };
 })(globalThis.MemLens = globalThis.MemLens || {});

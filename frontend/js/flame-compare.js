@@ -300,7 +300,7 @@
       this.node.hidden = state.view !== 'compare';
       for (const b of this.how)
         b.setAttribute('aria-pressed',
-          String(b.dataset.value === state.normalise));
+          String(b.dataset.value === ns.runs.normaliseOf(state)));
       const last = this.how[this.how.length - 1];
       last.disabled = !state.requests;
       last.title = state.requests

@@ -79,16 +79,28 @@
 
   const REQUESTS = /(request|operation|transaction|command|quer|commit)/;
 
-  /* What may count requests: counters of the service, by name.  A bucket
-   * counts a request once for each border above it, a sum counts none. */
+  /*
+   * What may count requests: counters of the service.  What a histogram or
+   * summary has counted was something that somebody has measured one by one;
+   * of other totals the name must say it.  A bucket counts a request once for
+   * each border above it, a sum counts none.  Likely names come first.
+   */
   function counters(rows, service) {
     const names = new Set(rows.filter((r) => r.fn === 'rate' &&
-      r.labels.service === service && REQUESTS.test(r.name) &&
-      /_(count|total)$/.test(r.name) && r.labels.le === undefined &&
+      r.labels.service === service && (/_count$/.test(r.name) ||
+      REQUESTS.test(r.name) && /_total$/.test(r.name)) &&
+      r.labels.le === undefined &&
       !/^(memlens|node|namedprocess|exposer)_/.test(r.name))
       .map((r) => r.name));
-    return [...names].sort().map((name) =>
-      ns.request.selector(name, { service }));
+    return [...names].sort((a, b) => REQUESTS.test(b) - REQUESTS.test(a) ||
+      (a < b ? -1 : 1)).map((name) => ns.request.selector(name,
+      { service }));
+  }
+
+  /* How two profiles are brought to one size: by requests only where a
+   * counter of them is chosen. */
+  function normaliseOf({ normalise, requests }) {
+    return normalise === 'requests' && !requests ? 'time' : normalise;
   }
 
   /* name{label="value"} as people write it. */
@@ -178,5 +190,5 @@
   }
 
   ns.runs = { VERDICTS, compareSeries, compared, ranked, readable, counters,
-    size, metric, text, change, pair, named, facts };
+    normaliseOf, size, metric, text, change, pair, named, facts };
 })(globalThis.MemLens = globalThis.MemLens || {});

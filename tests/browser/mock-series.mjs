@@ -104,7 +104,9 @@ function host() {
       ['idle', (t) => Math.max(0, 1 - busy(t) / CPUS - 0.04 -
         0.2 * compaction(t))],
       ['iowait', (t) => 0.01 + 0.2 * compaction(t)],
-      ['user', (t) => busy(t) / CPUS * 0.7],
+      ['user', (t) => busy(t) / CPUS * 0.6],
+      ['nice', (t) => busy(t) / CPUS * 0.08],
+      ['softirq', (t) => busy(t) / CPUS * 0.02],
       ['system', (t) => busy(t) / CPUS * 0.3]])
       out.push(...one('node_cpu_seconds_total', 's', C,
         { cpu: String(cpu), mode }, f));

@@ -89,6 +89,14 @@ function pairs({ browser, base, files }) {
         await until(async () => /^Per second/.test(await page.textContent(
           '.flame-compare .compare-words')), 5000, 'its words');
       })],
+    ['per request without a counter of requests says what it is', () =>
+      withPage(browser, {}, async (page) => {
+        await open(page, base, 'compare', '&normalise=requests');
+        const words = await page.textContent('.compare-words');
+        assert(/^Not per request: .* Per second/.test(words), words);
+        equal(await page.getAttribute('[data-value="time"]', 'aria-pressed'),
+          'true', 'Per second is pressed');
+      })],
     ['swap exchanges A and B, and the address keeps them', () => withPage(
       browser, {}, async (page) => {
         const asked = requests(page, 'diff.json');

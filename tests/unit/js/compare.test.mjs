@@ -225,6 +225,18 @@ test('buckets and sums count no requests', () => {
   'kv'), ['kv_operation_seconds_count{service="kv"}']);
 });
 
+/* A service with nothing but lat_seconds_count had nothing to choose. */
+test('the count of a histogram or summary may count requests', () => {
+  const row = (name, labels = {}) => ({ name, fn: 'rate',
+    labels: { service: 'kv', ...labels } });
+  assert.deepEqual(R.counters([row('lat_seconds_count'),
+    row('lat_seconds_sum'), row('lat_seconds_bucket', { le: '1' }),
+    row('sm_seconds_count'), row('work_total'), row('z_commands_total'),
+    row('exposer_request_count')], 'kv'), ['z_commands_total',
+    'lat_seconds_count', 'sm_seconds_count'].map((n) => n +
+    '{service="kv"}'));
+});
+
 test('few is said of what is known to be few', () => {
   const side = { unit: 'nanoseconds', divided_by: 70 };
   const d = M.flameDiff.decode({ a: side, b: side,

@@ -74,6 +74,21 @@ test('gaps are where no line has a value, the unmeasured start too', () => {
   assert.deepEqual(g([0, 80], [], [[]]), [[0, 80]]);
 });
 
+/* The host's total was 200 %, its user and system 172.5 %. */
+test('what a host’s CPUs do adds up to their total', () => {
+  const modes = { user: [1.038, 1], system: [0.687, null], nice: [0.28, 0.1],
+    irq: [0.001, 0.2], softirq: [0.004, 0], steal: [0.01, null] };
+  const [total, ...parts] = M.cpuTab.parts(Object.entries(modes).map(
+    ([mode, v]) => ({ labels: { mode, cpu: '0' }, unit: '', t: [0, 10], v })));
+  assert.equal(parts.length, 4);
+  for (const k of [0, 1])
+    assert.ok(Math.abs(total.v[k] - parts.reduce((sum, c) => sum + c.v[k],
+      0)) < 1e-9);
+  assert.ok(Math.abs(total.v[0] - 2.02) < 1e-9);
+  assert.deepEqual(M.cpuTab.parts([{ labels: { mode: 'user' }, unit: '',
+    t: [0], v: [1] }]).map((c) => c && c.v[0]), [1, 1, null, null, null]);
+});
+
 /* Three databases under one rule were one number. */
 test('instances are chosen, a sum is chosen too', () => {
   const T = M.storage;
