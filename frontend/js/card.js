@@ -41,7 +41,8 @@
       meter && h('span', { class: 'meter', 'aria-hidden': 'true' }, meter),
       spark.node, note);
 
-    /* v: the value, null when there is none; col: its history. */
+    /* v: the value, null when there is none; col: its history; text: what is
+     * noted of it, or of its absence. */
     function show(v, col, text, results) {
       const state = v === null ? absence(results) : 'data';
       const [a, b] = v === null ? [state, ''] : ns.format.split(
@@ -49,8 +50,8 @@
       number.textContent = a;
       unit.textContent = b;
       node.dataset.state = v === null ? 'absent' : 'data';
-      note.textContent = v === null ? '' : [text,
-        partial(results) && 'partial: some data is damaged']
+      note.textContent = [text,
+        v !== null && partial(results) && 'partial: some data is damaged']
         .filter(Boolean).join(' · ');
       spark.set(v === null ? null : col, spec.floor);
       if (meter)

@@ -35,7 +35,9 @@
     }).map(([key, q]) => Object.assign({ key }, q));
   }
 
-  const SUM = '+', ENGINE = ['up', 'hit', 'memory', 'files', 'size',
+  /* Stand for names of instances: all added, and what each card has. */
+  const SUM = '+', EACH = '*';
+  const ENGINE = ['up', 'hit', 'memory', 'files', 'size',
     'compaction', 'levelRead', 'levelWrite'];
   const PROCESS = { rss: 'rssOne', read: 'readOne', write: 'writeOne' };
 
@@ -69,24 +71,58 @@
   const instances = (r) => [...new Set([...named(r, ENGINE),
     ...pairs(r).values()])];
 
-  /* Which one is shown: the chosen one, else the first; a sum is chosen. */
-  function chosen(list, wanted) {
+  const measured = (a) => !!a && a.cols.some((c) => S.last(c) !== null);
+
+  /* Has the instance whatever is measured of any? */
+  function whole(r, which) {
+    const mine = only(r, which), has = (of) => (key) => measured(of[key]);
+    return (!ENGINE.some(has(r)) || ENGINE.some(has(mine))) &&
+      Object.entries(PROCESS).every(([group, key]) => !measured(r[key]) ||
+        measured(mine[group]));
+  }
+
+  /*
+   * Which one is shown: the chosen one, else the first that has whatever is
+   * measured.  Where an engine and processes cannot be told to be one there
+   * is none: then the engine's cards have the first engine, and those of
+   * processes the sum of all.  A sum of engines is chosen.
+   */
+  function chosen(r, wanted) {
+    const list = instances(r);
     return list.length < 2 ? '' : wanted === SUM || list.includes(wanted)
-      ? wanted : list[0];
+      ? wanted : list.find((name) => whole(r, name)) || EACH;
+  }
+
+  /* The engine that EACH shows, or undefined. */
+  const firstEngine = (r) => named(Object.fromEntries(ENGINE.map((key) =>
+    [key, Object.assign({}, r[key], { cols: r[key].cols.filter((c) =>
+      S.last(c) !== null) })])), ENGINE)[0];
+
+  /* How many processes a sum has. */
+  const processes = (r) => new Set(Object.values(PROCESS).flatMap((key) =>
+    r[key].cols.filter((c) => S.last(c) !== null).map(name))).size;
+
+  /* Whose a card's number is, in words; '' where there is one instance. */
+  function whose(r, which, needs) {
+    const n = processes(r);
+    return which === SUM ? 'sum' : which !== EACH ? which
+      : !needs.every((key) => PROCESS[key]) ? firstEngine(r) || ''
+        : n > 1 ? 'sum of ' + n + ' processes' : '';
   }
 
   /* The answers of one instance; of all, where the sum was chosen. */
   function only(r, which) {
     if (which === '' || which === SUM)
       return r;
-    const found = pairs(r);
-    const keep = (a) => Object.assign({}, a, { cols: a.cols.filter((c) =>
-      (found.get(name(c)) || name(c)) === which) });
-    const out = Object.assign({}, r);
+    const found = pairs(r), each = which === EACH;
+    const keep = (a, one) => Object.assign({}, a, { cols: a.cols.filter((c) =>
+      (found.get(name(c)) || name(c)) === one) });
+    const out = Object.assign({}, r), engine = each ? firstEngine(r) : which;
     for (const key of ENGINE)
-      out[key] = keep(r[key]);
+      out[key] = each && engine === undefined ? r[key] : keep(r[key], engine);
     for (const [group, key] of Object.entries(PROCESS))
-      out[group] = keep(r[key]);
+      if (!each)
+        out[group] = keep(r[key], which);
     return out;
   }
 
@@ -253,40 +289,44 @@
     /* An engine is one service's: the whole host has none. */
     function show(all, ctx) {
       const list = instances(all);
-      const one = chosen(list, ctx.state.instance);
+      const one = chosen(all, ctx.state.instance);
       const r = only(all, one);
       which.node.hidden = one === '';
-      which.set([...list.map((i) => [i, i]), [SUM, 'sum of ' + list.length]],
-        one);
+      which.set([...one === EACH ? [[EACH, 'by card']] : [],
+        ...list.map((i) => [i, i]), [SUM, 'sum of ' + list.length]], one);
       const up = upness(r.up, one === SUM), none = ctx.state.service === ns.services.ALL;
       grid.hidden = badge.hidden = table.node.hidden = none;
       hint.hidden = !none;
       ns.dom.say(hint, 'Choose a service above to see its storage engine.');
       if (!none)
-        fill(r, ctx, up, one);
+        fill(r, ctx, up, one, all);
     }
 
-    function fill(r, ctx, up, one) {
-      const whose = one === '' ? ctx.service : one === SUM
-        ? 'some instance of ' + ctx.service : one + ' of ' + ctx.service;
+    function fill(r, ctx, up, one, all) {
+      const engine = whose(all, one, ENGINE);
+      const of = engine === '' ? ctx.service : one === SUM
+        ? 'some instance of ' + ctx.service : engine + ' of ' + ctx.service;
       badge.textContent = up.text;
       badge.dataset.level = up.level;
       hint.hidden = up.level !== 'down';
-      ns.dom.say(hint, 'The statistics interface of ' + whose +
+      ns.dom.say(hint, 'The statistics interface of ' + of +
         ' does not answer: what is shown below is the last that it said.');
       for (const { spec, card } of cards) {
         const needs = spec.needs.map((k) => r[k]);
         const add = !(spec.alone && one === SUM);
         const col = add ? spec.col(r) || { t: [], v: [] } : { t: [], v: [] };
         const v = S.last(col);
-        card.show(v, col, v !== null && (one === '' ? '' : (one === SUM
-          ? 'sum' : one) + ' · ') + spec.note(col, r), add ? needs
-          : [{ state: 'does not add up', error: null }]);
+        const text = [whose(all, one, spec.needs), v !== null
+          ? spec.note(col, r) : spec.needs.some((k) => measured(all[k]))
+            && add && 'other instances have it'].filter(Boolean);
+        card.show(v, col, v !== null || text.length > 1 ? text.join(' · ')
+          : '', add ? needs : [{ state: 'does not add up', error: null }]);
       }
       table.show(r);
     }
     return { node, queries, show };
   }
 
-  ns.storage = { create, queries, levels, instances, chosen, only, SUM };
+  ns.storage = { create, queries, levels, instances, chosen, only, whose, SUM,
+    EACH };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -74,6 +74,38 @@ test('gaps are where no line has a value, the unmeasured start too', () => {
   assert.deepEqual(g([0, 80], [], [[]]), [[0, 80]]);
 });
 
+/* The default was the scraped target: what was measured of the processes
+ * was "no data". */
+test('each card has an instance with data of it', () => {
+  const T = M.storage;
+  const a = (...names) => ({ state: 'data', error: null, cols: names.map((n) =>
+    ({ labels: { instance: n }, unit: '', t: [0], v: [1] })) });
+  const none = { files: a(), size: a(), compaction: a(), levelRead: a(),
+    levelWrite: a(), writeOne: a(), write: a() };
+  const group = { state: 'data', cols: [{ labels: { groupname: 's' },
+    unit: '', t: [0], v: [3] }] };
+  const r = { ...none, up: a('h:9'), hit: a('h:9'), memory: a('h:9'),
+    rss: group, read: group, rssOne: a(':1', ':2', ':3'),
+    readOne: a(':1', ':2', ':3') };
+  assert.equal(T.chosen(r, ''), T.EACH);
+  const shown = T.only(r, T.EACH);
+  assert.deepEqual(shown.hit.cols.map((c) => c.labels.instance), ['h:9']);
+  assert.deepEqual([shown.rss, shown.read], [group, group]);
+  assert.equal(T.whose(r, T.EACH, ['hit']), 'h:9');
+  assert.equal(T.whose(r, T.EACH, ['rss']), 'sum of 3 processes');
+  assert.equal(T.chosen(r, 'h:9'), 'h:9', 'who chooses it has it');
+  /* two engines, one of which has processes: it has all that there is */
+  const two = { ...r, up: a('h:9', 'h:2'), hit: a('h:9', 'h:2'),
+    memory: a('h:9', 'h:2'), rssOne: a(':2', '#1'), readOne: a(':2') };
+  assert.equal(T.chosen(two, ''), 'h:2');
+  assert.deepEqual(T.only(two, 'h:2').rss.cols.map((c) =>
+    c.labels.instance), [':2']);
+  /* what has no value has no data */
+  const ended = a(':2');
+  ended.cols[0].v = [null];
+  assert.equal(T.chosen({ ...two, readOne: ended, read: a() }, ''), 'h:2');
+});
+
 /* The host's total was 200 %, its user and system 172.5 %. */
 test('what a host’s CPUs do adds up to their total', () => {
   const modes = { user: [1.038, 1], system: [0.687, null], nice: [0.28, 0.1],
@@ -100,10 +132,11 @@ test('instances are chosen, a sum is chosen too', () => {
     readOne: a(':1'), writeOne: a() };
   const list = T.instances(r);
   assert.deepEqual(list, ['h:1', 'h:2', '#1']);
-  assert.equal(T.chosen(list, ''), 'h:1');
-  assert.equal(T.chosen(list, 'h:2'), 'h:2');
-  assert.equal(T.chosen(list, T.SUM), T.SUM);
-  assert.equal(T.chosen(['h:1'], T.SUM), '', 'nothing to choose');
+  assert.equal(T.chosen(r, ''), 'h:1');
+  assert.equal(T.chosen(r, 'h:2'), 'h:2');
+  assert.equal(T.chosen(r, T.SUM), T.SUM);
+  assert.equal(T.chosen(Object.assign({}, r, { up: a('h:1'), hit: a('h:1'),
+    rssOne: a(), readOne: a() }), T.SUM), '', 'nothing to choose');
   const one = T.only(r, 'h:2');
   assert.deepEqual(one.hit.cols.map((c) => c.labels.instance), ['h:2']);
   assert.deepEqual(one.rss.cols.map((c) => c.labels.instance), [':2']);
