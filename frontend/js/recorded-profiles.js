@@ -88,14 +88,16 @@
     return { state: last.state || 'no data', why: last.why || '' };
   }
 
-  /* The slots that the range touches: {from, until, list}. */
+  /* The slots that the range touches: {from, until, list}; the range as it
+   * is asked for where there are none. */
   function within(p, query, from, until) {
     const slots = p.of[query].slots;
     const clamp = (i) => Math.max(0, Math.min(slots.length, i));
     const a = clamp(Math.floor((from - p.from) / p.slot));
     const b = Math.max(a, clamp(Math.ceil((until - p.from) / p.slot)));
-    return { from: p.from + a * p.slot, until: p.from + b * p.slot,
-      list: slots.slice(a, b) };
+    return a === b ? { from, until, list: [] }
+      : { from: p.from + a * p.slot, until: p.from + b * p.slot,
+        list: slots.slice(a, b) };
   }
 
   /* What each node has itself in a range, and what is told about it. */

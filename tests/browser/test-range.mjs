@@ -104,6 +104,9 @@ function demo({ browser, files }) {
         const main = await page.textContent('#panel-cpu');
         assert(/No data: nothing was recorded/.test(main) &&
           !/of CPU time ·/.test(main), main);
+        const shown = await page.textContent('.range-now');
+        assert(shown.startsWith(await page.textContent(
+          '#panel-cpu .flame-facts')), 'another range than ' + shown);
         await page.click('.range-note button');
         await until(async () => /of CPU time/.test(await page.textContent(
           '#panel-cpu .flame-facts')), 5000, 'the recording');
