@@ -149,12 +149,13 @@ class Metrics:
 
     def compared(self, a, b):
         """{key: (fn, [value of A, of B])} of each metric recorded."""
-        out = {}
+        out, seen = {}, set()
         keys = sorted(self.recording.series, key=lambda k: 'fn=last' in k)
         for key in keys:
             for id_, r, s in self.recorded(key):
-                if id_ in out:
+                if id_ in seen:
                     continue
+                seen.add(id_)
                 fn = 'rate' if s['fn'] == 'increase' else s['fn']
                 values = [self.one(key, id_, r, s, fn, *x) for x in (a, b)]
                 if values != [None, None]:
