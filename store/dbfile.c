@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define DBFILE_PROBE (64 << 10) /* more than a handle takes */
 
@@ -33,6 +34,15 @@ dbfile_error(struct dbfile *f, int rc, const char *what)
 	return err_new(ERR_DB, rc, "%s: %s: %s", f->path, what,
 	    rc == EIO || rc == DB_RUNRECOVERY ? "damaged or unreadable"
 	                                      : db_strerror(rc));
+}
+
+/* To open a FIFO would wait for who writes to it. */
+static bool
+dbfile_is_odd(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 static const struct err *
@@ -130,7 +140,9 @@ dbfile_open(struct dbfile **out, const char *path, size_t cache_bytes)
 
 	if (e != NULL)
 		return e;
-	rc = f->db->open(f->db, NULL, path, NULL, DB_BTREE, DB_RDONLY, 0);
+	rc = dbfile_is_odd(path)
+	    ? EINVAL
+	    : f->db->open(f->db, NULL, path, NULL, DB_BTREE, DB_RDONLY, 0);
 	if (rc == 0)
 		rc = f->db->cursor(f->db, NULL, &f->cursor, 0);
 	if (rc == 0)
@@ -209,9 +221,13 @@ dbfile_verify(const char *path)
 
 	if (e != NULL)
 		return e;
-	db = f->db;
-	f->db = NULL; /* verify() consumes the handle */
-	rc = db->verify(db, path, NULL, NULL, 0);
+	if (dbfile_is_odd(path)) {
+		rc = EINVAL;
+	} else {
+		db = f->db;
+		f->db = NULL; /* verify() consumes the handle */
+		rc = db->verify(db, path, NULL, NULL, 0);
+	}
 	if (rc != 0)
 		e = dbfile_error(f, rc, "verification");
 	dbfile_close(f);

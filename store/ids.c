@@ -135,7 +135,7 @@ ids_read(struct ids *ids, int fd, const char *name)
 const struct err *
 ids_load(struct ids *ids, int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	const struct err *e;
 
 	*ids = (struct ids){0};

@@ -3,8 +3,10 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "batch_private.h"
@@ -32,6 +34,19 @@ journal_begin(int fd, uint64_t first, uint64_t number, struct buf *copy)
 	if (n >= 0 && n != JOURNAL_HEADER)
 		errno = ENOSPC;
 	return n == JOURNAL_HEADER ? NULL : err_errno("journal");
+}
+
+int
+journal_open(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	errno = JOURNAL_ODD;
+	return -1;
 }
 
 /* Where the records begin; 0: the header is damaged. */

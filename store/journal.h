@@ -32,6 +32,7 @@
 #ifndef STORE_JOURNAL_H
 #define STORE_JOURNAL_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -48,12 +49,16 @@ struct err;
  * it to `copy`. */
 const struct err *journal_begin(int fd, uint64_t first, uint64_t number,
     struct buf *copy);
+/* Opens one for reading; -1 with errno, also of what is no regular file: to
+ * open a FIFO would wait for who writes to it. */
+int journal_open(int dir, const char *name);
 /* Reads that of the journal of this name; *empty: there is none yet.
  * ERR_FORMAT: it is damaged, or, code JOURNAL_COPY, that of another file, and
  * so is what follows it. */
 const struct err *journal_first(int fd, const char *name, uint64_t *first,
     bool *empty);
 #define JOURNAL_COPY 1
+#define JOURNAL_ODD ENXIO /* errno of what is no regular file */
 /* Where its records begin. */
 off_t journal_body(int fd);
 

@@ -183,7 +183,7 @@ manifest_copy(struct manifest *to, const struct manifest *m)
 static const struct err *
 manifest_slurp(int dir, struct buf *text)
 {
-	int fd = openat(dir, "manifest", O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir, "manifest", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
@@ -324,7 +324,7 @@ manifest_salvage(struct manifest *m, int dir)
 const struct err *
 manifest_generation(int dir, uint64_t *generation)
 {
-	int fd = openat(dir, "manifest", O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir, "manifest", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char head[128];
 	ssize_t n;
 

@@ -14,7 +14,9 @@
  *
  * A file's line: kind, level (span, late, summary), first slot, slots of its
  * span, oldest slot with data, end of the newest, bytes, name.  For the
- * summary first + slots is the end of the last span that is in it.
+ * summary first + slots is the end of the last span that is in it.  Of a
+ * journal the bytes alone are told, which it had at least when the next one
+ * was made: what is shorter is cut off, 0 is one that was never begun.
  *
  * A gap is what answers lack although no file tells of it any more: slots
  * [from, until) of data that was damaged, and what was.  It stays until

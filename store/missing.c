@@ -123,7 +123,8 @@ missing_summary(struct store *s, uint64_t from, uint64_t until)
 	}
 }
 
-/* A journal that is lost began where the sealed files end. */
+/* A journal that is lost began where the sealed files end.  Where nothing
+ * tells of that, it may have been of any time. */
 static void
 missing_journal(struct store *s, uint32_t i, uint64_t from, uint64_t until)
 {
@@ -140,7 +141,7 @@ missing_journal(struct store *s, uint32_t i, uint64_t from, uint64_t until)
 			first = s->journals[k]->span.first_slot;
 	}
 	s->journals[i]->gaps.home = s->journals[i]->gaps.first = first;
-	end = reader_journal_until(s, i);
+	end = first != 0 ? reader_journal_until(s, i) : UINT64_MAX;
 	missing_add(s, missing_later(from, first), missing_sooner(until, end),
 	    "%s %s", s->journals[i]->name, s->journals[i]->lost);
 	missing_add(s, from, missing_sooner(until, first),

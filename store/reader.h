@@ -38,8 +38,11 @@ struct reader_journal {
 	struct journal_reader reader;
 	struct openspan span;
 	struct gaps gaps;
-	const char *lost; /* why it cannot be read at all, else NULL; deleted,
-	                   * there is no descriptor */
+	const char *shut; /* why it is not read at all, else NULL; where
+	                   * there is no descriptor, opened again and again */
+	const char *lost; /* the same, or why nothing can be read from it */
+	uint64_t known;   /* bytes that the manifest knows it to have */
+	bool headless;    /* its header is damaged */
 	uint64_t counted; /* damage that s->damaged has */
 	bool torn; /* its end is part of a record, and will stay so */
 	uint64_t torn_until; /* slot up to which it may lack some */

@@ -40,11 +40,46 @@ reader_rewind_journal(struct reader_journal *j)
 	j->gaps = (struct gaps){0};
 }
 
+/* Why a journal is left out; NULL: the error is another one. */
+static const char *
+reader_why_shut(const struct store *s, int error, uint64_t generation)
+{
+	switch (error) {
+	case ENOENT:
+		return reader_is_current(s, generation) ? "is missing" : NULL;
+	case JOURNAL_ODD:
+		return "is no regular file";
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+		return NULL;
+	default:
+		return "may not be read";
+	}
+}
+
+/* What cannot be opened takes nothing but itself out of answers. */
+static const struct err *
+reader_try_journal(const struct store *s, struct reader_journal *j,
+    uint64_t generation)
+{
+	const struct err *e;
+
+	j->reader.fd = j->span.pages.fd = journal_open(s->dir, j->name);
+	j->shut = NULL;
+	if (j->reader.fd >= 0)
+		return NULL;
+	e = err_errno("%s/%s", s->path, j->name);
+	j->shut = reader_why_shut(s, e->code, generation);
+	return j->shut == NULL ? e : NULL;
+}
+
 static const struct err *
 reader_open_journal(struct store *s, const char *name, uint64_t generation,
     struct reader_journal **out)
 {
 	struct reader_journal *j = calloc(1, sizeof(*j));
+	const struct err *e;
 
 	*out = NULL;
 	if (j == NULL)
@@ -52,21 +87,12 @@ reader_open_journal(struct store *s, const char *name, uint64_t generation,
 	snprintf(j->name, sizeof(j->name), "%s", name);
 	j->reader.journal = true;
 	j->span.syms = &s->syms;
-	j->reader.fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC);
-	if (j->reader.fd < 0) {
-		const struct err *e = err_errno("%s/%s", s->path, name);
-
-		if (e->code == ENOENT && reader_is_current(s, generation))
-			j->lost = "is missing";
-		if (j->lost == NULL) {
-			reader_close_journal(j);
-			return e;
-		}
-	}
-	j->span.pages.fd = j->reader.fd;
 	reader_rewind_journal(j);
-	*out = j;
-	return NULL;
+	if ((e = reader_try_journal(s, j, generation)) == NULL)
+		*out = j;
+	else
+		reader_close_journal(j);
+	return e;
 }
 
 /* Its first slot is known once something was written.  A damaged header is
@@ -81,8 +107,9 @@ reader_begin_journal(struct reader_journal *j)
 
 	if (e != NULL && e->domain != ERR_FORMAT)
 		return e;
-	if (e != NULL && e->code == JOURNAL_COPY)
-		j->lost = "is a copy of another file";
+	j->headless = e != NULL && e->code != JOURNAL_COPY;
+	if (e != NULL && !j->headless)
+		j->shut = "is a copy of another file";
 	if (e == NULL && !empty)
 		gaps_begin(&j->gaps, first);
 	return NULL;
@@ -106,7 +133,7 @@ reader_scan_journal(struct reader_journal *j)
 
 	if (j->reader.offset == 0)
 		e = reader_begin_journal(j);
-	while (e == NULL && taken && j->lost == NULL) {
+	while (e == NULL && taken && j->shut == NULL) {
 		e = journal_take(&j->reader, reader_take_record, j, &taken);
 		if (e == NULL && taken)
 			gaps_take(&j->gaps, j->span.recent, j->span.n_recent,
@@ -131,11 +158,13 @@ reader_was_cut(const struct reader_journal *j)
 static const struct err *
 reader_follow_journal(struct store *s, struct reader_journal *j)
 {
-	const struct err *e;
+	const struct err *e = NULL;
 	uint64_t damaged;
 
-	if (j->lost != NULL)
-		return NULL;
+	if (j->reader.fd < 0)
+		e = reader_try_journal(s, j, s->manifest.generation);
+	if (e != NULL || j->shut != NULL)
+		return e;
 	if (j->span.pages.changed || reader_was_cut(j)) {
 		openspan_fini(&j->span);
 		reader_rewind_journal(j);
@@ -185,7 +214,8 @@ reader_adopt_journals(struct store *s, const struct manifest *m)
 		if (journals[n] == NULL)
 			e = reader_open_journal(s, name, m->generation,
 			    &journals[n]);
-		n += journals[n] != NULL;
+		if (journals[n] != NULL)
+			journals[n++]->known = m->files[i].bytes;
 	}
 	for (uint32_t k = 0; k < s->n_journals; k++)
 		reader_close_journal(s->journals[k]);
@@ -199,7 +229,7 @@ bool
 reader_sees_writer(const struct store *s)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-	int fd = openat(s->dir, "lock", O_RDONLY | O_CLOEXEC);
+	int fd = openat(s->dir, "lock", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	bool seen = fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) != 0 ||
 	    lock.l_type != F_UNLCK;
 
@@ -225,10 +255,35 @@ reader_journal_until(const struct store *s, uint32_t i)
 	return until;
 }
 
-/*
- * Part of a record at the end may be being written, but not where nobody
- * writes, or writes to a later journal: something was lost there.
- */
+/* Nothing was read from a journal of this size: is there something lost, or
+ * nothing written yet?  A header is written at once. */
+static const char *
+reader_why_empty(const struct reader_journal *j, uint64_t size)
+{
+	if (size < j->known)
+		return "is cut off";
+	return j->headless ? "is damaged" : NULL;
+}
+
+/* Part of a record at the end may be being written, but not where nobody
+ * writes, or writes to a later journal: something was lost there. */
+static void
+reader_judge_end(struct reader_journal *j, bool written)
+{
+	uint64_t size;
+	struct stat st;
+
+	j->torn = false;
+	j->lost = j->shut;
+	if (j->lost != NULL || fstat(j->reader.fd, &st) != 0)
+		return;
+	size = (uint64_t)st.st_size;
+	if (j->span.until_slot == 0)
+		j->lost = reader_why_empty(j, size);
+	j->torn = j->lost == NULL && (size < j->known ||
+	    (size > j->reader.offset && !written));
+}
+
 static void
 reader_judge_ends(struct store *s)
 {
@@ -236,11 +291,8 @@ reader_judge_ends(struct store *s)
 
 	for (uint32_t i = s->n_journals; i-- > 0;) {
 		struct reader_journal *j = s->journals[i];
-		struct stat st;
 
-		j->torn = j->lost == NULL && fstat(j->reader.fd, &st) == 0 &&
-		    (uint64_t)st.st_size > j->reader.offset &&
-		    (later || !reader_sees_writer(s));
+		reader_judge_end(j, !later && reader_sees_writer(s));
 		j->torn_until = reader_journal_until(s, i);
 		later |= j->reader.offset > JOURNAL_HEADER;
 	}

@@ -63,8 +63,8 @@ remains_same(int a, int b)
 bool
 remains_is_copy(int dir, const char *journal, const char *longer)
 {
-	int a = openat(dir, journal, O_RDONLY | O_CLOEXEC);
-	int b = openat(dir, longer, O_RDONLY | O_CLOEXEC);
+	int a = journal_open(dir, journal);
+	int b = journal_open(dir, longer);
 	bool same = a >= 0 && b >= 0 && remains_same(a, b);
 
 	if (a >= 0)
@@ -82,7 +82,7 @@ remains_holds(const struct remains_of *r, const char *name)
 	struct batch *b = NULL;
 	bool holds;
 
-	j.fd = openat(r->dir, name, O_RDONLY | O_CLOEXEC);
+	j.fd = journal_open(r->dir, name);
 	if (j.fd < 0)
 		return true;
 	holds = journal_next(&j, &b) != NULL || b != NULL;
@@ -119,7 +119,7 @@ remains_journal_until(const struct remains_of *r, const char *name,
 	uint64_t newest = 0;
 	struct batch *b;
 
-	j.fd = openat(r->dir, name, O_RDONLY | O_CLOEXEC);
+	j.fd = journal_open(r->dir, name);
 	if (j.fd < 0)
 		return 0;
 	while (journal_next(&j, &b) == NULL && b != NULL) {

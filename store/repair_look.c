@@ -67,7 +67,7 @@ repair_journal(struct repair *r, struct found *f)
 	const struct err *e;
 	bool empty;
 
-	j.fd = openat(r->dir, f->f.name, O_RDONLY | O_CLOEXEC);
+	j.fd = journal_open(r->dir, f->f.name);
 	if (j.fd < 0)
 		return err_errno("%s/%s", r->path, f->f.name);
 	e = journal_first(j.fd, f->f.name, &f->f.first, &empty);

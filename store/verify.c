@@ -271,17 +271,42 @@ verify_written(const struct verify *v)
 	return taken;
 }
 
+/* What its end tells, of which `read` bytes are whole records. */
 static const struct err *
-verify_journal(struct verify *v, const char *name)
+verify_journal_end(const struct verify *v, const struct manifest_file *m,
+    int fd, uint64_t read, bool empty)
+{
+	unsigned long long size;
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return err_errno("%s/%s", v->path, m->name);
+	size = (unsigned long long)st.st_size;
+	if (size < m->bytes)
+		return err_new(ERR_FORMAT, 0, "%s: it has %llu bytes and had "
+		    "%llu: it is cut off", m->name, size,
+		    (unsigned long long)m->bytes);
+	if (empty || size <= read || verify_written(v))
+		return NULL;
+	return err_new(ERR_FORMAT, 0, "%s: its last %llu bytes are no whole "
+	    "record: it is cut off or damaged", m->name,
+	    size - (unsigned long long)read);
+}
+
+static const struct err *
+verify_journal(struct verify *v, const struct manifest_file *m)
 {
 	struct journal_reader r = {.journal = true};
+	const char *name = m->name;
 	const struct err *e;
 	struct batch *b;
-	struct stat st;
 	uint64_t first;
 	bool empty;
 
-	r.fd = openat(v->dir, name, O_RDONLY | O_CLOEXEC);
+	r.fd = journal_open(v->dir, name);
+	if (r.fd < 0 && errno == JOURNAL_ODD)
+		return err_new(ERR_FORMAT, 0, "%s/%s is no regular file",
+		    v->path, name);
 	if (r.fd < 0)
 		return err_errno("%s/%s", v->path, name);
 	e = journal_first(r.fd, name, &first, &empty);
@@ -295,12 +320,8 @@ verify_journal(struct verify *v, const char *name)
 	if (e == NULL && r.damaged > 0)
 		e = err_new(ERR_FORMAT, 0, "%s: %llu damaged records", name,
 		    (unsigned long long)r.damaged);
-	else if (e == NULL && !empty && !verify_written(v) &&
-	    fstat(r.fd, &st) == 0 && (uint64_t)st.st_size > r.offset)
-		e = err_new(ERR_FORMAT, 0, "%s: its last %llu bytes are no "
-		    "whole record: it is cut off or damaged", name,
-		    (unsigned long long)st.st_size -
-		    (unsigned long long)r.offset);
+	else if (e == NULL)
+		e = verify_journal_end(v, m, r.fd, r.offset, empty);
 	journal_reader_fini(&r);
 	close(r.fd);
 	v->report->journals++;
@@ -379,7 +400,7 @@ verify_all(struct verify *v)
 		v->fn(v->arg, NULL, (double)done / (double)(all + 1));
 		done += m->bytes;
 		if (m->kind == MANIFEST_JOURNAL)
-			e = verify_journal(v, m->name);
+			e = verify_journal(v, m);
 		else if (m->kind == MANIFEST_IDS)
 			e = verify_ids(v, m->name);
 		else

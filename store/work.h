@@ -100,12 +100,14 @@ struct old_journal {
 	bool broken; /* nothing in it can be read, or it is a copy of another */
 	bool copy;   /* the latter */
 	bool guessed; /* its header is damaged, its records tell `first` */
-	bool gone;   /* somebody has deleted it: empty, too */
+	bool gone;   /* somebody has deleted it or cut off all: empty, too */
+	bool cut;    /* the latter */
+	uint64_t known; /* bytes that the manifest knows it to have */
 };
 
 /* work_journal.c: what is it? */
-const struct err *work_look_journal(struct store_writer *w, const char *name,
-    struct old_journal *out);
+const struct err *work_look_journal(struct store_writer *w,
+    const struct manifest_file *f, struct old_journal *out);
 /* Reads one of a span into m, and notes in the change what it
  * lacks.  What is cut off its end waits in *torn, all zero at first, for
  * where the next one begins. */

@@ -81,7 +81,7 @@ work_read_journal(struct store_writer *w, const struct old_journal *j,
 	bool cut;
 
 	r.names.sole = m->syms->strings.n == 1 && m->syms->n_nodes == 1;
-	r.fd = openat(w->dir, j->name, O_RDONLY | O_CLOEXEC);
+	r.fd = journal_open(w->dir, j->name);
 	if (r.fd < 0)
 		return err_errno("%s/%s", w->path, j->name);
 	if (j->guessed)
@@ -98,7 +98,8 @@ work_read_journal(struct store_writer *w, const struct old_journal *j,
 		batch_free(b);
 	}
 	cut = e == NULL && fstat(r.fd, &st) == 0 &&
-	    (uint64_t)st.st_size > r.offset;
+	    ((uint64_t)st.st_size > r.offset ||
+	        (uint64_t)st.st_size < j->known);
 	if (e == NULL)
 		journal_mark(c, j, &gaps, oldest, cut, torn);
 	r.damaged += cut;
@@ -121,7 +122,7 @@ journal_newest(struct store_writer *w, const char *name, bool first)
 	uint64_t oldest = UINT64_MAX, newest = 0;
 	struct batch *b = NULL;
 
-	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
+	r.fd = journal_open(w->dir, name);
 	if (r.fd < 0)
 		return 0;
 	while (!(first && newest != 0) && journal_next(&r, &b) == NULL &&
@@ -184,21 +185,39 @@ journal_guess(struct store_writer *w, struct old_journal *j)
 	    FORMAT_SEAL_LEVEL);
 }
 
+/* What holds no more than a header was begun, if more of it is known. */
+static bool
+journal_is_cut(int fd, const struct old_journal *j)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_size <= JOURNAL_HEADER &&
+	    (uint64_t)st.st_size < j->known;
+}
+
 const struct err *
-work_look_journal(struct store_writer *w, const char *name,
+work_look_journal(struct store_writer *w, const struct manifest_file *f,
     struct old_journal *j)
 {
-	int fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
+	int fd = journal_open(w->dir, f->name);
+	bool odd = fd < 0 && errno == JOURNAL_ODD;
 	const struct err *e;
 
-	if (fd < 0 && errno != ENOENT)
-		return err_errno("%s/%s", w->path, name);
-	*j = (struct old_journal){.empty = fd < 0, .gone = fd < 0};
-	snprintf(j->name, sizeof(j->name), "%s", name);
+	if (fd < 0 && errno != ENOENT && !odd)
+		return err_errno("%s/%s", w->path, f->name);
+	*j = (struct old_journal){.gone = fd < 0 && !odd, .broken = odd,
+	    .known = f->bytes};
+	snprintf(j->name, sizeof(j->name), "%s", f->name);
+	j->empty = j->gone;
 	if (fd < 0)
 		return NULL;
-	e = journal_first(fd, name, &j->first, &j->empty);
+	e = journal_first(fd, f->name, &j->first, &j->empty);
+	j->cut = journal_is_cut(fd, j);
 	close(fd);
+	if (j->cut) {
+		j->empty = j->gone = true;
+		return NULL;
+	}
 	if (e == NULL || e->domain != ERR_FORMAT)
 		return e;
 	j->copy = j->broken = e->code == JOURNAL_COPY;
@@ -217,7 +236,7 @@ work_mark_unread(struct store_writer *w, const struct old_journal *j)
 	if (from == 0 || (until > now + 1 && now >= from))
 		until = now + 1; /* or nothing tells of when it was */
 	snprintf(why, sizeof(why), "%s was %s", j->name,
-	    j->gone ? "missing" : j->copy ? "a copy of another file"
+	    j->cut ? "cut off" : j->gone ? "missing" : j->copy ? "a copy of another file"
 	                                  : "damaged");
 	manifest_add_gap(&w->manifest, from, until, why);
 	snprintf(why, sizeof(why), "%s was lost: late data may be lacking",

@@ -43,7 +43,7 @@ work_old_journals(struct store_writer *w, struct old_journal *old,
 		if (f->kind == MANIFEST_JOURNAL && *n < room &&
 		    strcmp(f->name, current) != 0 &&
 		    strcmp(f->name, spare) != 0)
-			e = work_look_journal(w, f->name, &old[(*n)++]);
+			e = work_look_journal(w, f, &old[(*n)++]);
 	}
 	return e;
 }
@@ -237,11 +237,12 @@ work_forget_empty(struct store_writer *w, const struct old_journal *j)
 		    ? "it is a copy of another file"
 		    : "its header is damaged, and no record is whole", aside);
 		if (linkat(w->dir, j->name, w->dir, aside, 0) != 0 &&
-		    errno != EEXIST)
+		    errno != EEXIST && errno != EPERM) /* of a directory */
 			return err_errno("%s/%s", w->path, j->name);
 	}
 	if (j->gone)
-		log_warn("store: %s is missing", j->name);
+		log_warn("store: %s is %s", j->name,
+		    j->cut ? "cut off" : "missing");
 	if (j->gone || j->broken)
 		work_mark_unread(w, j);
 	manifest_remove(&w->manifest, j->name);

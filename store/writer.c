@@ -93,9 +93,10 @@ writer_scan_journal(struct store_writer *w, const char *name)
 	const struct err *e = NULL;
 	struct batch *b;
 
-	r.fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC);
-	if (r.fd < 0 && errno == ENOENT) {
-		log_warn("store: %s is missing", name);
+	r.fd = journal_open(w->dir, name);
+	if (r.fd < 0 && (errno == ENOENT || errno == JOURNAL_ODD)) {
+		log_warn("store: %s is %s", name,
+		    errno == ENOENT ? "missing" : "no regular file");
 		return NULL;
 	}
 	if (r.fd < 0)
@@ -243,8 +244,10 @@ writer_init_wake(struct store_writer *w)
 static const struct err *
 writer_start(struct store_writer *w)
 {
-	const struct err *e = writer_make_spare(w, &w->spare);
+	const struct err *e;
 
+	writer_know_journals(w);
+	e = writer_make_spare(w, &w->spare);
 	if (e != NULL || w->options.no_thread)
 		return e;
 	if (pthread_create(&w->thread, NULL, writer_thread, w) != 0)

@@ -93,6 +93,9 @@ void writer_say(struct store_writer *w);
 void writer_beat(struct store_writer *w);
 /* Notes how an attempt ended; NULL: well. */
 void writer_note(struct writer_trouble *t, const struct err *e);
+/* Notes in the manifest how long the journals are; mutex held where there is a
+ * background thread. */
+void writer_know_journals(struct store_writer *w);
 /* Makes an empty journal and names it in the manifest; background thread, or
  * the caller's where there is none. */
 const struct err *writer_make_spare(struct store_writer *w,

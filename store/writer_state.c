@@ -56,7 +56,7 @@ writer_beat(struct store_writer *w)
 int64_t
 store_said_idle(int dir)
 {
-	int fd = openat(dir, "lock", O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir, "lock", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char text[WRITER_BEAT + 1] = "";
 	int64_t then = 0, idle;
 
@@ -120,7 +120,7 @@ store_say_trouble(struct store_writer *w, const char *why)
 enum store_state
 store_said_state(int dir, char *why, size_t size)
 {
-	int fd = openat(dir, "lock", O_RDONLY | O_CLOEXEC);
+	int fd = openat(dir, "lock", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	enum store_state state = STORE_OK;
 	char text[WRITER_SAID + 1] = "";
 

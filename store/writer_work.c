@@ -26,6 +26,36 @@
 
 #include "journal.h"
 
+/* What the writer knows to be whole of a journal that it has open; of others,
+ * which do not change any more, all. */
+static uint64_t
+writer_journal_bytes(const struct store_writer *w, const char *name)
+{
+	struct stat st;
+
+	if (w->current.fd >= 0 && strcmp(w->current.name, name) == 0)
+		return w->current.bytes;
+	for (size_t i = 0; i < w->n_retired; i++) {
+		if (strcmp(w->retired[i].name, name) == 0)
+			return w->retired[i].bytes;
+	}
+	return fstatat(w->dir, name, &st, 0) == 0 && S_ISREG(st.st_mode)
+	    ? (uint64_t)st.st_size : 0;
+}
+
+void
+writer_know_journals(struct store_writer *w)
+{
+	for (uint32_t i = 0; i < w->manifest.n; i++) {
+		struct manifest_file *f = &w->manifest.files[i];
+		uint64_t bytes = f->kind == MANIFEST_JOURNAL
+		    ? writer_journal_bytes(w, f->name) : 0;
+
+		if (bytes > f->bytes)
+			f->bytes = bytes;
+	}
+}
+
 const struct err *
 writer_make_spare(struct store_writer *w, struct journal_slot *made)
 {
@@ -62,6 +92,8 @@ work_spare(struct store_writer *w)
 
 	pthread_mutex_lock(&w->mutex);
 	needed = w->spare.fd < 0;
+	if (needed)
+		writer_know_journals(w);
 	pthread_mutex_unlock(&w->mutex);
 	if (!needed)
 		return NULL;

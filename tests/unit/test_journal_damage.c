@@ -7,7 +7,7 @@
 TEST(a_torn_journal_loses_its_last_record)
 {
 	char path[400];
-	uint64_t damaged;
+	uint64_t damaged = 0;
 
 	begin();
 	put(FIRST, FIRST + 10);
@@ -26,7 +26,7 @@ TEST(a_torn_journal_loses_its_last_record)
 TEST(a_cut_journal_whose_daemon_is_gone_is_marked)
 {
 	struct verify_report r;
-	uint64_t from, until;
+	uint64_t from = 0, until = 0;
 	char path[400];
 
 	begin();
@@ -78,7 +78,7 @@ TEST(a_reader_notices_that_a_journal_was_cut)
 
 TEST(a_damaged_record_is_marked_between_its_neighbours)
 {
-	uint64_t from, until;
+	uint64_t from = 0, until = 0;
 	char path[400];
 	off_t each;
 
@@ -97,7 +97,7 @@ TEST(a_torn_record_is_counted_at_sealing)
 {
 	struct store_writer_stats stats;
 	char path[400];
-	uint64_t damaged;
+	uint64_t damaged = 0;
 
 	begin();
 	put(FIRST, FIRST + 10);
@@ -117,7 +117,7 @@ TEST(a_flipped_bit_in_a_journal_costs_one_record)
 {
 	char path[400];
 	off_t n, each;
-	uint64_t damaged;
+	uint64_t damaged = 0;
 
 	begin();
 	put(FIRST, FIRST + 10);
@@ -141,7 +141,7 @@ TEST(a_damaged_header_of_a_journal_costs_nothing)
 {
 	for (off_t at = 0; at < JOURNAL_HEADER; at++) {
 		struct verify_report r;
-		uint64_t from, until, damaged = 0;
+		uint64_t from = 0, until = 0, damaged = 0;
 		char path[400];
 
 		begin();
@@ -168,7 +168,7 @@ TEST(a_damaged_header_of_a_journal_costs_nothing)
 static void
 check_late(uint64_t from, uint64_t until)
 {
-	uint64_t first, last;
+	uint64_t first = 0, last = 0;
 
 	CHECK_INT(lacking(from, until, &first, &last), 1);
 	CHECK_INT(first, from);
@@ -180,7 +180,7 @@ check_late(uint64_t from, uint64_t until)
 static void
 check_lost(uint64_t from, uint64_t until)
 {
-	uint64_t first, last;
+	uint64_t first = 0, last = 0;
 
 	check_late(FIRST, from);
 	CHECK_INT(lacking(from, FIRST + 9000, &first, &last), 1);
@@ -202,7 +202,7 @@ copy_over(const char *from, const char *to)
 TEST(a_copy_of_another_journal_is_not_believed)
 {
 	struct verify_report r;
-	uint64_t from, until, damaged;
+	uint64_t from = 0, until = 0, damaged = 0;
 	char first[400], second[400], bad[410];
 
 	begin();
@@ -233,6 +233,165 @@ TEST(a_copy_of_another_journal_is_not_believed)
 	end();
 }
 
+/* ---- journals of which nothing can be read ---- */
+
+/* Two journals' time, the second one closed; its path. */
+static void
+begin_two(char *path, size_t size)
+{
+	begin();
+	put(FIRST, FIRST + 70);
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	find("journal-", path, size);
+}
+
+/* The answers without the second one, and that they say so. */
+static void
+check_unread(const char *why)
+{
+	struct verify_report r;
+	uint64_t from = 0, until = 0, damaged = 0;
+
+	CHECK_INT(ask_all(&damaged), 64);
+	CHECK_INT(damaged, 1);
+	CHECK_INT(lacking(FIRST + 64, FIRST + 70, &from, &until), 1);
+	CHECK(strstr(lacking_why, why) != NULL);
+	CHECK_INT(from, FIRST + 64);
+	CHECK_INT(until, FIRST + 70);
+	check_late(FIRST, FIRST + 64);
+	CHECK_OK(store_verify(dir, verified, NULL, &r));
+	CHECK_INT(r.problems, 1);
+}
+
+TEST(a_journal_cut_to_its_header_or_less_is_lost)
+{
+	for (off_t left = 0; left <= JOURNAL_HEADER; left += 8) {
+		uint64_t from = 0, until = 0;
+		char path[400];
+
+		begin_two(path, sizeof(path));
+		CHECK(truncate(path, left) == 0);
+		check_unread("is cut off");
+		start();
+		put(FIRST + 200, FIRST + 210);
+		CHECK_INT(lacking(FIRST + 64, FIRST + 70, &from, &until), 1);
+		CHECK(strstr(lacking_why, "was cut off") != NULL);
+		restart();
+		CHECK_INT(lacking(FIRST + 64, FIRST + 70, &from, &until), 1);
+		end();
+	}
+}
+
+/* Whole records go as well. */
+TEST(a_journal_cut_between_records_is_marked_once_another_was_made)
+{
+	struct verify_report r;
+	uint64_t from = 0, until = 0;
+	char path[400];
+	off_t size;
+
+	begin();
+	put(FIRST, FIRST + 10);
+	size = find("journal-", path, sizeof(path));
+	restart();
+	CHECK(truncate(path, size - (size - JOURNAL_HEADER) / 10) == 0);
+	CHECK_INT(lacking(FIRST, FIRST + 10, &from, &until), 1);
+	CHECK_OK(store_verify(dir, verified, NULL, &r));
+	CHECK_INT(r.problems, 1);
+	end();
+}
+
+/* The one that waits for use, also when it is not the newest any more. */
+TEST(a_journal_that_was_never_begun_lacks_nothing)
+{
+	begin();
+	put(FIRST, FIRST + 10);
+	for (int i = 0; i < 3; i++) {
+		struct verify_report r;
+		uint64_t from = 0, until = 0, damaged = 0;
+
+		restart();
+		CHECK_INT(ask_all(&damaged), 10);
+		CHECK_INT(damaged, 0);
+		CHECK_INT(lacking(0, FIRST + 900, &from, &until), 0);
+		CHECK_OK(store_verify(dir, verified, NULL, &r));
+		CHECK_INT(r.problems, 0);
+	}
+	end();
+}
+
+static void
+overwrite(const char *path, const char *text, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f != NULL);
+	for (int i = 0; f != NULL && i < 1000; i++)
+		fwrite(text, 1, n, f);
+	CHECK(f != NULL && fclose(f) == 0);
+}
+
+TEST(a_journal_overwritten_by_something_else_is_lost)
+{
+	static const char zeros[32] = "";
+	char path[400];
+
+	begin_two(path, sizeof(path));
+	overwrite(path, zeros, sizeof(zeros));
+	check_unread("is damaged");
+	overwrite(path, "this is no journal\n", 19);
+	check_unread("is damaged");
+	end();
+}
+
+/* Nothing tells of when it was: it may have been of any time. */
+TEST(the_only_journal_of_a_store_is_lost_for_all_times)
+{
+	uint64_t from = 0, until = 0;
+	char path[400];
+
+	begin();
+	put(FIRST, FIRST + 10);
+	CHECK_OK(store_writer_close(writer));
+	writer = NULL;
+	find("journal-", path, sizeof(path));
+	CHECK(truncate(path, 0) == 0);
+	CHECK_INT(lacking(FIRST, FIRST + 10, &from, &until), 1);
+	CHECK(unlink(path) == 0);
+	CHECK_INT(lacking(FIRST, FIRST + 10, &from, &until), 1);
+	end();
+}
+
+/* Neither the rest of the store nor the worker's time is taken by it. */
+TEST(what_is_no_file_in_place_of_a_journal_loses_that_one_alone)
+{
+	struct store *s = NULL;
+	char path[400], aside[410];
+	size_t n;
+
+	begin_two(path, sizeof(path));
+	snprintf(aside, sizeof(aside), "%s-aside", dir);
+	CHECK(rename(path, aside) == 0 && mkfifo(path, 0600) == 0);
+	check_unread("is no regular file");
+	CHECK(unlink(path) == 0 && mkdir(path, 0700) == 0);
+	check_unread("is no regular file");
+	CHECK_OK(store_open(&s, dir, 0));
+	CHECK_INT(ask(s, FIRST * SLOT, (FIRST + 100) * SLOT), 64);
+	CHECK(rmdir(path) == 0 && rename(aside, path) == 0);
+	CHECK_OK(store_refresh(s));
+	store_missing_forget(s);
+	CHECK_INT(ask(s, FIRST * SLOT, (FIRST + 100) * SLOT), 70);
+	store_missing(s, &n);
+	CHECK_INT(n, 0);
+	store_close(s);
+	CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0);
+	start();
+	put(FIRST + 200, FIRST + 210);
+	check_late(FIRST, FIRST + 64);
+	end();
+}
+
 /* ---- what is lost stays said ---- */
 
 static void
@@ -247,7 +406,7 @@ spoil_all(const char *path)
 
 TEST(damaged_records_stay_said_after_sealing)
 {
-	uint64_t from, until;
+	uint64_t from = 0, until = 0;
 	char path[400];
 	off_t each;
 
@@ -326,6 +485,12 @@ main(void)
 	RUN(a_flipped_bit_in_a_journal_costs_one_record);
 	RUN(a_damaged_header_of_a_journal_costs_nothing);
 	RUN(a_copy_of_another_journal_is_not_believed);
+	RUN(a_journal_cut_to_its_header_or_less_is_lost);
+	RUN(a_journal_cut_between_records_is_marked_once_another_was_made);
+	RUN(a_journal_that_was_never_begun_lacks_nothing);
+	RUN(a_journal_overwritten_by_something_else_is_lost);
+	RUN(the_only_journal_of_a_store_is_lost_for_all_times);
+	RUN(what_is_no_file_in_place_of_a_journal_loses_that_one_alone);
 	RUN(damaged_records_stay_said_after_sealing);
 	RUN(a_cut_journal_stays_said_after_sealing);
 	RUN(a_journal_that_is_set_aside_stays_said);
