@@ -83,7 +83,7 @@ profile_page_seen(void *arg, const struct series_desc *d, int64_t last_ns)
 }
 
 /* A service without data in the range is one thing, a name that nobody has
- * ever had another. */
+ * ever had another.  What is damaged may have had it. */
 static const struct err *
 profile_page_check_service(const struct profile_page *page)
 {
@@ -108,7 +108,8 @@ profile_page_check_service(const struct profile_page *page)
 	e = store_each_series(page->store, named, extent.from_ns,
 	    extent.until_ns, profile_page_seen, &seen);
 	selector_free(named);
-	if (e == NULL && !seen)
+	store_extent(page->store, &extent);
+	if (e == NULL && !seen && extent.damaged == 0)
 		e = err_field(ERR_REQUEST, 404, "query",
 		    "no profile of a service \"%.200s\" is kept", service);
 	return e;

@@ -100,7 +100,7 @@ static const struct route routes[] = {
         .params = "label query strict"},
     {"GET", "/api/apps", POOL_QUERY, api_apps, .params = "strict"},
     {"POST", "/querier.v1.QuerierService/", POOL_QUERY, api_querier,
-        .params = "",
+        .params = "strict",
         .reads = true},
 };
 
