@@ -292,7 +292,8 @@
       const one = chosen(all, ctx.state.instance);
       const r = only(all, one);
       which.node.hidden = one === '';
-      which.set([...one === EACH ? [[EACH, 'by card']] : [],
+      const each = chosen(all, '') === EACH;
+      which.set([...each ? [[EACH, 'by card']] : [],
         ...list.map((i) => [i, i]), [SUM, 'sum of ' + list.length]], one);
       const up = upness(r.up, one === SUM), none = ctx.state.service === ns.services.ALL;
       grid.hidden = badge.hidden = table.node.hidden = none;

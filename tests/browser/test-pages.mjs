@@ -197,7 +197,52 @@ function dependencies({ browser, base }) {
   ];
 }
 
+/* Three processes of one rule, and one target whose process nobody knows. */
+async function manyProcesses(page) {
+  await page.route('**/api/v1/series?*', async (route) => {
+    const url = new URL(route.request().url());
+    const q = url.searchParams.get('query');
+    const m = /^memlens_instance_(\w+)\{/.exec(q);
+    if (!m && !/^leveldb/.test(q))
+      return route.continue();
+    if (m)
+      url.searchParams.set('query', `namedprocess_namegroup_${m[1]}` +
+        '{groupname="kv_service"' + (m[1] === 'memory_bytes'
+        ? ',memtype="resident"}' : '}'));
+    const answer = await (await fetch(url)).json();
+    answer.series = (m ? [':1', ':2', ':3'] : ['h:9']).flatMap((instance) =>
+      answer.series.map((s) => Object.assign({}, s, { labels:
+        Object.assign({}, s.labels, { instance }) })));
+    return route.fulfill({ json: answer });
+  });
+}
+
+function instances({ browser, base, mock }) {
+  return mock ? [['memory: each card has an instance with data of it', () =>
+    withPage(browser, {}, async (page) => {
+      const card = (title) => page.textContent(
+        `.stat:has(.card-title:text-is("${title}"))`);
+      const picker = page.locator('select[aria-label="Instance"]');
+      await manyProcesses(page);
+      await open(page, base, 'memory', '&service=kv_service');
+      for (const title of ['Resident memory', 'Process reads',
+        'Process writes'])
+        assert(/sum of 3 processes · /.test(await card(title)),
+          await card(title));
+      assert(/h:9 · /.test(await card('Engine memory')),
+        await card('Engine memory'));
+      await picker.selectOption(':2');
+      await until(async () => /:2 · highest/.test(await card(
+        'Resident memory')), 5000, 'the chosen process');
+      assert(/no data.*:2 · other instances have it/.test(await card(
+        'Engine memory')), await card('Engine memory'));
+      await picker.selectOption('by card');
+      await until(async () => /sum of 3/.test(await card('Resident memory')),
+        5000, 'the way back');
+    })]] : [];
+}
+
 export function pageTests(env) {
   return [...opens(env), ...narrow(env), ...themes(env), ...keyboard(env),
-    ...accessible(env), ...dependencies(env)];
+    ...accessible(env), ...dependencies(env), ...instances(env)];
 }
