@@ -17,6 +17,7 @@
 #include "fcgi/format/lines.h"
 #include "fcgi/format/pprof.h"
 #include "fcgi/format/stacks.h"
+#include "fcgi/format/texttype.h"
 #include "fcgi/format/tree.h"
 #include "fcgi/format/trie.h"
 #include "fcgi/format/writer.h"
@@ -30,6 +31,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/post.h"
+#include "store/type.h"
 #include "store/unit.h"
 
 struct ingest {
@@ -67,8 +69,8 @@ ingest_params(struct ingest *in)
 	const struct err *e;
 	const char *name;
 
-	if ((e = request_int(rq, "sampleRate", 1, NS_PER_S, 100,
-	    &in->rate)) != NULL ||
+	if ((e = request_int(rq, "sampleRate", 1, NS_PER_S,
+	    TEXTTYPE_RATE, &in->rate)) != NULL ||
 	    (e = request_need(rq, "name", &name)) != NULL ||
 	    (e = appname_parse(&in->app, name)) != NULL ||
 	    (e = ingest_time(rq, "from", &in->from_ns)) != NULL ||
@@ -83,24 +85,22 @@ ingest_params(struct ingest *in)
 
 /* ---- text and trees: one type, which the name says ---- */
 
-static void
+static const struct err *
 ingest_type(struct ingest *in, struct stacks_type *t)
 {
-	const char *units = request_text(in->rq, "units");
 	const char *sum = request_text(in->rq, "aggregationType");
-	const struct apptype *known = appname_suffix(in->app.service);
+	const struct type *known = appname_suffix(in->app.service);
+	const struct err *e;
 
 	if (known != NULL)
 		appname_cut(&in->app);
-	else
-		known = appname_units(units != NULL ? units : "samples");
-	*t = (struct stacks_type){known->name, known->unit, 1, known->kind};
-	if (known->timed)
-		t->period = (NS_PER_S + in->rate / 2) / in->rate;
+	e = texttype_of(t, known != NULL ? known->name : NULL,
+	    request_text(in->rq, "units"), in->rate);
 	if (sum != NULL && strncmp(sum, "av", 2) == 0)
 		t->kind = SERIES_STOCK;
 	else if (sum != NULL && strcmp(sum, "sum") == 0)
 		t->kind = SERIES_FLOW;
+	return e;
 }
 
 static const struct err *
@@ -141,8 +141,9 @@ ingest_text(struct ingest *in, const char *format, ingest_text_fn *parse)
 	    ? ingest_kept_stacks(in) : ingest_new_stacks(in);
 	if (e != NULL)
 		return e;
-	ingest_type(in, &type);
-	return parse(in->stacks, in->rq->body.data, in->rq->body.len, &type);
+	e = ingest_type(in, &type);
+	return e != NULL ? e : parse(in->stacks, in->rq->body.data,
+	    in->rq->body.len, &type);
 }
 
 static const struct err *
@@ -207,26 +208,29 @@ ingest_pprof(struct ingest *in)
 /* Files that say how much but not of what, as speedscope's: "app.cpu" is of
  * the type that its suffix names, where that counts in the same unit, or in
  * samples. */
-static void
+static const struct err *
 ingest_name_type(struct ingest *in)
 {
-	const struct apptype *known = appname_suffix(in->app.service);
+	const struct type *known = appname_suffix(in->app.service);
 	struct stacks_type is, says;
+	const struct err *e;
 	bool samples;
 
 	if (known == NULL || stacks_n_types(in->stacks) != 1)
-		return;
+		return NULL;
 	stacks_get_type(in->stacks, 0, &is);
 	samples = strcmp(is.unit, "samples") == 0;
 	if (strcmp(is.name, known->name) == 0 ||
 	    (!samples && !unit_same(is.unit, known->unit)))
-		return;
-	ingest_type(in, &says);
+		return NULL;
+	if ((e = ingest_type(in, &says)) != NULL)
+		return e;
 	if (!samples) {
 		says.period = is.period;
 		says.unit = is.unit;
 	}
 	stacks_retype(in->stacks, 0, &says);
+	return NULL;
 }
 
 static const struct err *
@@ -241,7 +245,7 @@ ingest_foreign(struct ingest *in, const char *name)
 	e = foreign_parse(in->stacks, name, in->rq->body.data,
 	    in->rq->body.len, REQUEST_PLAIN_MAX);
 	if (e == NULL && stacks_error(in->stacks) == NULL)
-		ingest_name_type(in);
+		e = ingest_name_type(in);
 	return e;
 }
 
@@ -368,7 +372,7 @@ ingest_unpack(struct request *rq)
 static void
 ingest_cut_name(struct ingest *in)
 {
-	const struct apptype *known = appname_suffix(in->app.service);
+	const struct type *known = appname_suffix(in->app.service);
 	struct stacks_type t;
 
 	for (uint32_t i = 0; known != NULL && i < stacks_n_types(in->stacks);

@@ -73,7 +73,7 @@ series_name(void *arg, const struct pprof_column *c, char *name, size_t size)
 
 	if (*s->group == '\0')
 		return pprof_name(NULL, c, name, size);
-	return typeid_name(s->group, c->type, name, size);
+	return typeid_name(s->group, c->type, c->unit, name, size);
 }
 
 static const struct err *

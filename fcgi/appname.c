@@ -1,6 +1,5 @@
 /*
- * The grammar of application names as a machine with three states, and the
- * tables of suffixes and units.
+ * The grammar of application names as a machine with three states.
  */
 #include "appname.h"
 
@@ -8,60 +7,14 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/type.h"
 
-static const struct apptype suffixes[] = {
-    {"cpu", "nanoseconds", SERIES_FLOW, true},
-    {"wall", "nanoseconds", SERIES_FLOW, true},
-    {"itimer", "nanoseconds", SERIES_FLOW, true},
-    {"inuse_objects", "objects", SERIES_STOCK, false},
-    {"inuse_space", "bytes", SERIES_STOCK, false},
-    {"alloc_objects", "objects", SERIES_FLOW, false},
-    {"alloc_space", "bytes", SERIES_FLOW, false},
-    {"alloc_in_new_tlab_objects", "objects", SERIES_FLOW, false},
-    {"alloc_in_new_tlab_bytes", "bytes", SERIES_FLOW, false},
-    {"alloc_outside_tlab_objects", "objects", SERIES_FLOW, false},
-    {"alloc_outside_tlab_bytes", "bytes", SERIES_FLOW, false},
-    {"live", "objects", SERIES_STOCK, false},
-    {"goroutines", "goroutines", SERIES_STOCK, false},
-    {"mutex_count", "count", SERIES_FLOW, false},
-    {"mutex_duration", "nanoseconds", SERIES_FLOW, false},
-    {"block_count", "count", SERIES_FLOW, false},
-    {"block_duration", "nanoseconds", SERIES_FLOW, false},
-    {"lock_count", "count", SERIES_FLOW, false},
-    {"lock_duration", "nanoseconds", SERIES_FLOW, false},
-    {"exceptions", "count", SERIES_FLOW, false},
-    {"samples", "count", SERIES_FLOW, false},
-    {"seconds", "seconds", SERIES_FLOW, false},
-    {"milliseconds", "milliseconds", SERIES_FLOW, false},
-    {"microseconds", "microseconds", SERIES_FLOW, false},
-    {"nanoseconds", "nanoseconds", SERIES_FLOW, false},
-    {"bytes", "bytes", SERIES_FLOW, false},
-};
-
-static const struct {
-	const char *units, *suffix;
-} by_units[] = { /* the last row: what is not known */
-    {"samples", "cpu"}, {"objects", "inuse_objects"},
-    {"bytes", "inuse_space"}, {"goroutines", "goroutines"},
-    {"lock_samples", "lock_count"}, {"lock_nanoseconds", "lock_duration"},
-    {"nanoseconds", "nanoseconds"}, {"", "cpu"},
-};
-
-const struct apptype *
-appname_type(const char *name)
-{
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if (strcmp(suffixes[i].name, name) == 0)
-			return &suffixes[i];
-	return NULL;
-}
-
-const struct apptype *
+const struct type *
 appname_suffix(const char *service)
 {
 	const char *dot = strrchr(service, '.');
 
-	return dot != NULL && dot != service ? appname_type(dot + 1) : NULL;
+	return dot != NULL && dot != service ? type_find(dot + 1) : NULL;
 }
 
 void
@@ -71,16 +24,6 @@ appname_cut(struct appname *a)
 
 	if (dot != NULL && dot != a->service)
 		*dot = '\0';
-}
-
-const struct apptype *
-appname_units(const char *units)
-{
-	size_t i = 0, last = sizeof(by_units) / sizeof(by_units[0]) - 1;
-
-	while (i < last && strcmp(by_units[i].units, units) != 0)
-		i++;
-	return appname_type(by_units[i].suffix);
 }
 
 /* ---- the grammar ---- */

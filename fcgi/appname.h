@@ -21,6 +21,7 @@
 #include "store/series.h"
 
 struct err;
+struct type;
 
 #define APPNAME_LABELS_MAX 48
 
@@ -32,14 +33,6 @@ struct appname {
 	char *text;      /* private */
 };
 
-/* What a suffix or unit stands for. */
-struct apptype {
-	const char *name;    /* "cpu" */
-	const char *unit;    /* "nanoseconds" */
-	enum series_kind kind;
-	bool timed;          /* samples of 1 / sampleRate seconds */
-};
-
 /* Errors: ERR_REQUEST 400 with field "name".  appname_free() after any
  * outcome. */
 const struct err *appname_parse(struct appname *a, const char *text);
@@ -49,12 +42,8 @@ void appname_free(struct appname *a);
 bool appname_is_id(const char *name);
 
 /* The type that the last part names, or NULL. */
-const struct apptype *appname_suffix(const char *service);
+const struct type *appname_suffix(const char *service);
 /* Takes the last part off the service. */
 void appname_cut(struct appname *a);
-/* The type for `units` ("samples", "bytes", ...); never NULL. */
-const struct apptype *appname_units(const char *units);
-/* The row of a name, or NULL. */
-const struct apptype *appname_type(const char *name);
 
 #endif

@@ -14,6 +14,7 @@
 #include "format/heap.h"
 #include "format/lines.h"
 #include "format/stacks.h"
+#include "format/texttype.h"
 #include "format/tree.h"
 #include "format/trie.h"
 #include "push.h"
@@ -52,10 +53,12 @@ static const struct err *
 parse_typed(struct stacks *s, const struct import_foreign *f,
     const struct foreign *format, const struct buf *data)
 {
-	struct stacks_type type = {.name = f->type,
-	    .unit = f->unit != NULL ? f->unit : "samples", .period = 1,
-	    .kind = SERIES_FLOW};
+	struct stacks_type type;
+	const struct err *e = texttype_of(&type, f->type, f->unit,
+	    TEXTTYPE_RATE);
 
+	if (e != NULL)
+		return e;
 	for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++) {
 		if (strcmp(typed[i].format, format->name) == 0)
 			return typed[i].parse(s, data->data, data->len, &type);

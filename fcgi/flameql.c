@@ -9,6 +9,7 @@
 #include "fcgi/appname.h"
 #include "fcgi/typeid.h"
 #include "store/base/err.h"
+#include "store/type.h"
 #include "store/unit.h"
 #include "store/store.h"
 
@@ -100,7 +101,7 @@ flameql_put_type(struct flameql *q, const struct matcher *m)
 	    (int)(m->n < sizeof(text) ? m->n : sizeof(text) - 1), m->value);
 	if ((e = typeid_parse(&id, text)) != NULL)
 		return e;
-	typeid_name(id.group, id.type, name, sizeof(name));
+	typeid_name(id.group, id.type, id.unit, name, sizeof(name));
 	flameql_put_equal(q, "__name__", name);
 	return NULL;
 }
@@ -205,7 +206,7 @@ flameql_known(struct store *s, const char *type, const char *service)
 static void
 flameql_split(struct flameql *q, struct store *s, const char *name)
 {
-	const struct apptype *known = appname_suffix(name);
+	const struct type *known = appname_suffix(name);
 	const char *dot = strrchr(name, '.');
 	char service[256], type[128];
 
@@ -242,6 +243,22 @@ flameql_open(struct flameql *q)
 		flameql_put_equal(q, "__name__", q->type);
 }
 
+/* One name may be of several units where nothing says what it is in. */
+static void
+flameql_put_unit(struct flameql *q)
+{
+	int64_t scale;
+	const char *unit = unit_canonical(q->unit, &scale);
+
+	if (type_find(q->type) != NULL || scale != 1 || *q->unit == '\0' ||
+	    strlen(q->unit) >= TYPEID_UNIT_MAX)
+		return;
+	if (unit_same(unit, "count"))
+		buf_printf(&q->text, ",\"__unit__\"=~\"count|samples\"");
+	else
+		flameql_put_equal(q, "__unit__", unit);
+}
+
 const struct err *
 flameql_parse_id(struct flameql *q, const char *id, const char *matchers)
 {
@@ -252,10 +269,12 @@ flameql_parse_id(struct flameql *q, const char *id, const char *matchers)
 	if (*id != '\0') {
 		if ((e = typeid_parse(&t, id)) != NULL)
 			return e;
-		typeid_name(t.group, t.type, q->type, sizeof(q->type));
+		typeid_name(t.group, t.type, t.unit, q->type,
+		    sizeof(q->type));
 		snprintf(q->unit, sizeof(q->unit), "%.60s", t.unit);
 	}
 	flameql_open(q);
+	flameql_put_unit(q);
 	matchers += strspn(matchers, " \t\n");
 	if (*matchers != '\0' && *matchers != '{')
 		return flameql_bad(matchers, matchers, "expected {");

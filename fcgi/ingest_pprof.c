@@ -15,6 +15,7 @@
 #include "fcgi/ingest.h"
 #include "fcgi/multipart.h"
 #include "store/base/err.h"
+#include "store/type.h"
 
 #define CONFIGS_MAX STACKS_TYPES_MAX
 
@@ -171,7 +172,7 @@ form_is_cumulative(const struct form *f, const char *name)
 		const struct pprof_config *c = &f->configs[i];
 		char shown[128];
 
-		pprof_sanitize(shown, sizeof(shown),
+		type_sanitize(shown, sizeof(shown),
 		    c->display[0] != '\0' ? c->display : c->type);
 		if (c->cumulative && strcmp(shown, name) == 0)
 			return true;

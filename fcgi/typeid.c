@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/format/pprof.h"
 #include "store/base/err.h"
+#include "store/type.h"
 #include "store/unit.h"
 
-static const struct {
+static const struct typeid_known {
 	const char *group, *type, *name;
 	enum series_kind kind;
 	const char *period_type, *period_unit; /* NULL: as the type */
@@ -41,16 +41,29 @@ static const struct {
 
 #define N_KNOWN (sizeof(known) / sizeof(known[0]))
 
-enum series_kind
-typeid_name(const char *group, const char *type, char *name, size_t size)
+/* What is in a unit of its own has a name of its own; others are refused
+ * where it turns out what the type is in. */
+static const char *
+typeid_in(const struct typeid_known *k, const char *unit,
+    char buf[TYPE_NAME_MAX])
 {
+	return unit_is_known(unit) ? k->name
+	    : type_name(k->kind, k->name, unit, buf);
+}
+
+enum series_kind
+typeid_name(const char *group, const char *type, const char *unit, char *name,
+    size_t size)
+{
+	char buf[TYPE_NAME_MAX];
 	char both[TYPEID_MAX];
 	bool stock = strncmp(type, "inuse", 5) == 0;
 
 	for (size_t i = 0; i < N_KNOWN; i++) {
 		if (strcmp(known[i].group, group) == 0 &&
 		    strcmp(known[i].type, type) == 0) {
-			snprintf(name, size, "%s", known[i].name);
+			snprintf(name, size, "%s",
+			    typeid_in(&known[i], unit, buf));
 			return known[i].kind;
 		}
 	}
@@ -58,7 +71,7 @@ typeid_name(const char *group, const char *type, char *name, size_t size)
 		snprintf(both, sizeof(both), "%s", type);
 	else
 		snprintf(both, sizeof(both), "%.140s_%.140s", group, type);
-	pprof_sanitize(name, size, both);
+	type_sanitize(name, size, both);
 	return stock ? SERIES_STOCK : SERIES_FLOW;
 }
 
@@ -85,9 +98,11 @@ typeid_unit(const char *unit)
 void
 typeid_of(struct typeid *id, const char *name, const char *unit)
 {
+	char buf[TYPE_NAME_MAX];
 	size_t i = 0;
 
-	while (i < N_KNOWN && strcmp(known[i].name, name) != 0)
+	while (i < N_KNOWN &&
+	    strcmp(typeid_in(&known[i], unit, buf), name) != 0)
 		i++;
 	unit = typeid_unit(unit);
 	if (i < N_KNOWN)

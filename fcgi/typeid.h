@@ -14,6 +14,7 @@
 struct err;
 
 #define TYPEID_MAX 300
+#define TYPEID_UNIT_MAX 40 /* bytes of a unit in one */
 
 /* The five parts of an id; what is missing is "". */
 struct typeid {
@@ -22,9 +23,10 @@ struct typeid {
 	const char *group, *type, *unit, *period_type, *period_unit;
 };
 
-/* The store's name of a group's type, and how it counts. */
-enum series_kind typeid_name(const char *group, const char *type, char *name,
-    size_t size);
+/* The store's name of a group's type in a unit, and how it counts:
+ * "process_cpu" and "cpu" are "cpu", and "cpu_cycles" in "cycles". */
+enum series_kind typeid_name(const char *group, const char *type,
+    const char *unit, char *name, size_t size);
 
 /* A unit in the words of ids: what is counted is "count", whatever it is
  * called in the store, and time is "nanoseconds". */

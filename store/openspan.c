@@ -154,7 +154,7 @@ openspan_copy_series(struct openspan *o, uint32_t strip)
 	if (key.name == INTERN_NONE || key.unit == INTERN_NONE ||
 	    key.labels == INTERN_NONE)
 		return INTERN_NONE;
-	return intern_put(&o->syms->series, &key, sizeof(key));
+	return symtab_put_series(o->syms, key);
 }
 
 const struct err *

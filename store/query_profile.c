@@ -295,8 +295,9 @@ query_observed(struct query *q, const struct series_desc *d)
 	if (d->kind == out->kind && unit_same(d->unit, out->unit))
 		return NULL;
 	return err_field(ERR_REQUEST, 422, "query",
-	    "the selector matches profiles in %s and in %s", out->unit,
-	    d->unit);
+	    SERIES_MIXED, out->unit,
+	    series_kind_name(out->kind), unit_of_type(d->name, d->unit, NULL),
+	    series_kind_name(d->kind));
 }
 
 /* So far all samples were of one period, or of none that is known: counts

@@ -381,8 +381,9 @@ totals_unit(struct totalling *t)
 	    unit_same(out->unit, t->desc.unit)))
 		return NULL;
 	return err_field(ERR_REQUEST, 422, "query",
-	    "the selector matches profiles in %s and in %s", out->unit,
-	    t->desc.unit);
+	    SERIES_MIXED, out->unit,
+	    series_kind_name(out->kind), unit_of_type(t->desc.name,
+	    t->desc.unit, NULL), series_kind_name(t->desc.kind));
 }
 
 static const struct err *

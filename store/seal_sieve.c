@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "seal.h"
+#include "type.h"
 
 /* ---- what the selector matches ---- */
 
@@ -53,6 +54,7 @@ sieve_match(struct seal_sieve *v)
 {
 	const struct batch *dict = v->file->dict;
 	struct label labels[BATCH_MAX_LABELS];
+	char buf[TYPE_NAME_MAX];
 	const struct err *e = NULL;
 	bool told = false;
 	struct series_desc d;
@@ -65,6 +67,8 @@ sieve_match(struct seal_sieve *v)
 	}
 	for (uint32_t i = 0; i < dict->n_series && e == NULL; i++) {
 		batch_series_desc(dict, i, &d, labels, BATCH_MAX_LABELS);
+		if (series_is_profile(d.kind))
+			d.name = type_name(d.kind, d.name, d.unit, buf);
 		v->series[i] = selector_match_series(v->drop->selector, &d);
 		if (v->series[i] && series_is_profile(d.kind) && !told) {
 			e = sieve_match_stacks(v, &d);

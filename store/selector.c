@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit.h"
+
 #define SELECTOR_MATCHERS 32
 #define SELECTOR_TEXT 512
 
@@ -306,6 +308,8 @@ selector_of_series(const struct series_desc *d, const char *label)
 {
 	return !series_is_profile(d->kind) || strcmp(label, "service") == 0 ||
 	    strcmp(label, "__name__") == 0 ||
+	    strcmp(label, "__unit__") == 0 ||
+	    strcmp(label, "__kind__") == 0 ||
 	    label_find(d->labels, d->n_labels, label) != NULL;
 }
 
@@ -314,6 +318,10 @@ selector_series_value(const struct series_desc *d, const char *label)
 {
 	if (strcmp(label, "__name__") == 0)
 		return d->name;
+	if (strcmp(label, "__unit__") == 0)
+		return unit_of_type(d->name, d->unit, NULL);
+	if (strcmp(label, "__kind__") == 0)
+		return series_kind_name(d->kind);
 	return label_find(d->labels, d->n_labels, label);
 }
 

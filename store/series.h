@@ -67,6 +67,10 @@ series_is_profile(enum series_kind kind)
 int64_t series_sample_units(enum series_kind kind, const char *unit,
     int64_t period);
 
+/* Why profiles are not added: unit and kind of both. */
+#define SERIES_MIXED "the selector matches profiles in %s (%s) and in %s " \
+	"(%s): __unit__ or __kind__ in it tells them apart"
+
 /* "flow", "stock", "gauge", "counter", "histogram". */
 const char *series_kind_name(enum series_kind kind);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "type.h"
+
 const struct err *
 symtab_init(struct symtab *t)
 {
@@ -135,6 +137,21 @@ symtab_map_labels(struct symtab *t, const struct batch *d,
 	return true;
 }
 
+uint32_t
+symtab_put_series(struct symtab *t, struct sym_series key)
+{
+	enum series_kind kind = (enum series_kind)key.kind;
+	char buf[TYPE_NAME_MAX];
+
+	if (!t->unhashed && series_is_profile(kind) &&
+	    type_name(kind, intern_str(&t->strings, key.name),
+	    intern_str(&t->strings, key.unit), buf) == buf &&
+	    (key.shown = intern_put(&t->strings, buf, strlen(buf))) ==
+	    INTERN_NONE)
+		return INTERN_NONE;
+	return intern_put(&t->series, &key, sizeof(key));
+}
+
 static bool
 symtab_map_series(struct symtab *t, const struct batch *d,
     const struct symtab_map *m, uint32_t *map)
@@ -145,7 +162,7 @@ symtab_map_series(struct symtab *t, const struct batch *d,
 		    m->strings[s->name], m->strings[s->unit],
 		    m->labels[s->labels], 0};
 
-		map[i] = intern_put(&t->series, &key, sizeof(key));
+		map[i] = symtab_put_series(t, key);
 		if (map[i] == INTERN_NONE)
 			return false;
 	}
@@ -333,7 +350,7 @@ symtab_desc(const struct symtab *t, uint32_t series, struct series_desc *d,
 	const struct sym_series *s = symtab_series(t, series);
 
 	d->kind = (enum series_kind)s->kind;
-	d->name = intern_str(&t->strings, s->name);
+	d->name = intern_str(&t->strings, s->shown != 0 ? s->shown : s->name);
 	d->unit = intern_str(&t->strings, s->unit);
 	d->period = s->period;
 	d->scale = (uint8_t)s->scale;

@@ -21,7 +21,8 @@ struct sym_frame {
 
 struct sym_series {
 	int64_t period;
-	uint32_t kind, scale, name, unit, labels, zero;
+	uint32_t kind, scale, name, unit, labels;
+	uint32_t shown; /* another name, type_name(); 0: the name itself */
 };
 
 struct sym_node {
@@ -61,6 +62,11 @@ void symtab_map_fini(struct symtab_map *map);
 uint32_t symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge);
 /* The same where it is known to be new; symtab_put_node() finds it. */
 uint32_t symtab_push_node(struct symtab *t, uint32_t parent, uint32_t edge);
+
+/* A series, new or old, whose strings and labels are there; readers give it
+ * the name that it is shown with, sealing leaves it as it is.  INTERN_NONE
+ * when out of memory. */
+uint32_t symtab_put_series(struct symtab *t, struct sym_series key);
 
 /* An estimate of the memory in use. */
 size_t symtab_bytes(const struct symtab *t);

@@ -20,17 +20,23 @@ static const struct {
 	int64_t scale;
 } table[] = {
     {"nanoseconds", time_unit, 1}, {"nanosecond", time_unit, 1},
-    {"nanos", time_unit, 1}, {"ns", time_unit, 1},
+    {"nanos", time_unit, 1}, {"nsec", time_unit, 1}, {"ns", time_unit, 1},
     {"lock_nanoseconds", time_unit, 1},
     {"microseconds", time_unit, US}, {"microsecond", time_unit, US},
-    {"micros", time_unit, US}, {"us", time_unit, US},
+    {"micros", time_unit, US}, {"usec", time_unit, US},
+    {"us", time_unit, US},
     {"\u00b5s", time_unit, US}, {"\u03bcs", time_unit, US},
     {"milliseconds", time_unit, MS}, {"millisecond", time_unit, MS},
-    {"millis", time_unit, MS}, {"ms", time_unit, MS},
+    {"millis", time_unit, MS}, {"msec", time_unit, MS},
+    {"ms", time_unit, MS},
     {"seconds", time_unit, S}, {"second", time_unit, S},
-    {"sec", time_unit, S}, {"s", time_unit, S},
+    {"secs", time_unit, S}, {"sec", time_unit, S}, {"s", time_unit, S},
     {"minutes", time_unit, 60 * S}, {"minute", time_unit, 60 * S},
+    {"mins", time_unit, 60 * S}, {"min", time_unit, 60 * S},
     {"hours", time_unit, 3600 * S}, {"hour", time_unit, 3600 * S},
+    {"hrs", time_unit, 3600 * S}, {"hr", time_unit, 3600 * S},
+    {"h", time_unit, 3600 * S},
+    {"days", time_unit, 86400 * S}, {"day", time_unit, 86400 * S},
     {"bytes", byte_unit, 1}, {"byte", byte_unit, 1}, {"B", byte_unit, 1},
     {"b", byte_unit, 1},
     {"kilobytes", byte_unit, KIB}, {"kilobyte", byte_unit, KIB},
@@ -64,6 +70,15 @@ unit_canonical(const char *unit, int64_t *scale)
 	if (scale != NULL)
 		*scale = 1;
 	return unit;
+}
+
+bool
+unit_is_known(const char *unit)
+{
+	const char *kept = unit_canonical(unit, NULL);
+
+	return kept == time_unit || kept == byte_unit || kept == count_unit ||
+	    strcmp(kept, "samples") == 0;
 }
 
 const char *

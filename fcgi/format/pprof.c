@@ -11,6 +11,7 @@
 #include "gzip.h"
 #include "pprof_private.h"
 #include "store/base/err.h"
+#include "store/type.h"
 #include "store/unit.h"
 
 #define MAX_BYTES (64u << 20)
@@ -333,7 +334,7 @@ reader_type(struct pprof_reader *r, size_t i)
 	reader_count(r, i, &c, &t);
 	if ((config = reader_config(r, c.type)) != NULL) {
 		if (config->display[0] != '\0')
-			pprof_sanitize(name, sizeof(name), config->display);
+			type_sanitize(name, sizeof(name), config->display);
 		if (config->average >= 0)
 			t.kind = config->average ? SERIES_STOCK : SERIES_FLOW;
 		/* of the values as they came, not of periods */

@@ -63,10 +63,6 @@ struct pprof_options {
 enum series_kind pprof_name(void *arg, const struct pprof_column *c,
     char *name, size_t size);
 
-/* Copies what a selector can name: letters, digits, '_' and ':'; others
- * become '_'.  "" becomes "samples". */
-void pprof_sanitize(char *name, size_t size, const char *text);
-
 /*
  * Adds a profile to the stacks.  Errors: ERR_REQUEST 422 with the field that
  * is wrong, 413 for more than the bounds, ENOMEM.

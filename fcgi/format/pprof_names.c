@@ -4,9 +4,10 @@
  */
 #include "pprof_private.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "store/type.h"
 
 static const struct {
 	const char *type, *name;
@@ -34,21 +35,6 @@ pprof_is_steady(int64_t period)
 	return period % ms == 0 || (off > -hz && off < hz);
 }
 
-void
-pprof_sanitize(char *name, size_t size, const char *text)
-{
-	size_t n = 0;
-
-	if (text[0] == '\0')
-		text = "samples";
-	if (isdigit((unsigned char)text[0]) && size > 1)
-		name[n++] = '_';
-	for (; *text != '\0' && n + 1 < size; text++)
-		name[n++] = isalnum((unsigned char)*text) || *text == ':'
-		    ? *text : '_';
-	name[n] = '\0';
-}
-
 enum series_kind
 pprof_name(void *arg, const struct pprof_column *c, char *name, size_t size)
 {
@@ -62,8 +48,8 @@ pprof_name(void *arg, const struct pprof_column *c, char *name, size_t size)
 	/* "samples" alone counts what the period says: Go's and Node's CPU */
 	if (c->lonely && strcmp(c->type, "samples") == 0 &&
 	    strcmp(c->period_unit, "nanoseconds") == 0)
-		pprof_sanitize(name, size, c->period_type);
+		type_sanitize(name, size, c->period_type);
 	else
-		pprof_sanitize(name, size, c->type);
+		type_sanitize(name, size, c->type);
 	return SERIES_FLOW;
 }

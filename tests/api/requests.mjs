@@ -9,6 +9,8 @@
 // push.bin, push.gz    Connect's push of it; push.json
 // ns.bin, ms.bin       70 ms of cpu in either unit; kb.bin, large-s.bin
 // unsaid.bin           70 ms of cpu, of a period that they are not whole ones of
+// cycles.bin           70 cycles as cpu; own-*.bin: a type "own" in two units
+// usec.bin, ...        7 of each unit of time, as cpu
 // goraw.bin            what Go's runtime writes; goform.bin as its agent sends it
 // trie.bin, tree.bin   {"a;b": 1, "a;c": 2}
 import { writeFileSync } from "node:fs";
@@ -105,6 +107,11 @@ const out = {
 		["cpu", "nanoseconds", 10000000]),
 	"unsaid.bin": one([["cpu", "nanoseconds"]], [70000000],
 		["cpu", "nanoseconds", 7777777]),
+	"cycles.bin": one([["cpu", "cycles"]], [70]),
+	"own-bytes.bin": one([["own", "bytes"]], [70]),
+	"own-count.bin": one([["own", "count"]], [7]),
+	...Object.fromEntries(["usec", "msec", "min", "h", "days"].map((u) =>
+	    [`${u}.bin`, one([["cpu", u]], [7])])),
 	"ms.bin": one([["cpu", "milliseconds"]], [70],
 		["cpu", "milliseconds", 10]),
 	"kb.bin": one([["inuse_space", "kilobytes"]], [3]),

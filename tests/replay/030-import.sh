@@ -90,7 +90,7 @@ query() { echo "$1%7Bservice%3D%22$2%22%7D"; }
 for i in folded packed lines trie tree speedscope; do
 	check "$i" "$(query samples $i)" "" 5 7
 done
-check "a type of one's own" "$(query cpu typed)" "" 5 7
+check "samples of cpu are periods of 100 Hz" "$(query cpu typed)" "" 50000000 70000000
 check "two files of one service add up" "$(query samples twice)" "" 10 14
 check "perf script" "$(query "" perf)" "x;" 5 7
 # memory in use is seen in each slot, not cut over them

@@ -11,6 +11,7 @@
 #include "fcgi/typeid.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/type.h"
 #include "tests/unit/test.h"
 
 /* "service|name=value|..." */
@@ -59,8 +60,6 @@ TEST(suffixes)
 	CHECK(appname_suffix("cpu") == NULL);
 	CHECK(appname_suffix(".cpu") == NULL);
 	CHECK(appname_suffix("my.app") == NULL);
-	CHECK_STR(appname_units("bytes")->name, "inuse_space");
-	CHECK_STR(appname_units("nonsense")->name, "cpu");
 	CHECK_OK(appname_parse(&a, "x.y.inuse_space{k=v}"));
 	appname_cut(&a);
 	CHECK_STR(a.service, "x.y");
@@ -166,6 +165,10 @@ TEST(type_ids)
 	        "offcpu:offcpu:nanoseconds:offcpu:nanoseconds"},
 	    {"lock_wait", "furlongs",
 	        "lock_wait:lock_wait:furlongs:lock_wait:furlongs"},
+	    {"cpu_cycles", "cycles",
+	        "process_cpu:cpu:cycles:cpu:cycles"},
+	    {"cpu_bytes", "bytes",
+	        "cpu_bytes:cpu_bytes:bytes:cpu_bytes:bytes"},
 	};
 	struct typeid id;
 	char name[64];
@@ -174,11 +177,11 @@ TEST(type_ids)
 		typeid_of(&id, both[i].name, both[i].unit);
 		CHECK_STR(id.text, both[i].id);
 		CHECK_OK(typeid_parse(&id, both[i].id));
-		typeid_name(id.group, id.type, name, sizeof(name));
+		typeid_name(id.group, id.type, id.unit, name, sizeof(name));
 		CHECK_STR(name, both[i].name);
 	}
 	CHECK(typeid_parse(&id, "cpu") != NULL);
-	typeid_name("exception", "total", name, sizeof(name));
+	typeid_name("exception", "total", "count", name, sizeof(name));
 	CHECK_STR(name, "exception_total");
 }
 

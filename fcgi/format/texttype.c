@@ -1,0 +1,64 @@
+/*
+ * The rule as a table, and what is said against it.
+ */
+#include "texttype.h"
+
+#include <string.h>
+
+#include "stacks.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/type.h"
+#include "store/unit.h"
+
+/* Those that have a type of their own, then the units they are kept in. */
+static const struct {
+	const char *units, *type;
+} by_units[] = {
+    {"samples", "cpu"}, {"objects", "inuse_objects"},
+    {"goroutines", "goroutines"}, {"lock_samples", "lock_count"},
+    {"lock_nanoseconds", "lock_duration"},
+    {"bytes", "inuse_space"}, {"nanoseconds", "nanoseconds"},
+};
+
+static const struct type *
+texttype_by_units(const char *units)
+{
+	const char *tries[] = {units, unit_canonical(units, NULL)};
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < sizeof(by_units) / sizeof(*by_units);
+		    i++)
+			if (strcmp(by_units[i].units, tries[k]) == 0)
+				return type_find(by_units[i].type);
+	return NULL;
+}
+
+const struct err *
+texttype_of(struct stacks_type *t, const char *name, const char *units,
+    int64_t rate)
+{
+	const struct type *known;
+
+	if (units == NULL || *units == '\0')
+		units = "samples";
+	known = name != NULL ? type_find(name) : texttype_by_units(units);
+	if (known == NULL && name == NULL)
+		return err_field(ERR_REQUEST, 400, "units", "\"%.60s\" tell "
+		    "no type: one is said as a suffix of name", units);
+	if (known == NULL) {
+		*t = (struct stacks_type){name, units, 1, SERIES_FLOW};
+		return NULL;
+	}
+	*t = (struct stacks_type){known->name, units, 1, known->kind};
+	if (strcmp(units, "samples") == 0) {
+		t->unit = known->unit;
+		if (known->timed)
+			t->period = (NS_PER_S + rate / 2) / rate;
+		return NULL;
+	}
+	return unit_same(units, known->unit) ? NULL :
+	    err_field(ERR_REQUEST, 400, "units", "%s is counted in %s, not "
+	    "in \"%.60s\"", known->name, unit_canonical(known->unit, NULL),
+	    units);
+}

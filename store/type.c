@@ -1,0 +1,96 @@
+/*
+ * The table of types.
+ */
+#include "type.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unit.h"
+
+static const struct type types[] = {
+    {"cpu", "nanoseconds", SERIES_FLOW, true},
+    {"wall", "nanoseconds", SERIES_FLOW, true},
+    {"itimer", "nanoseconds", SERIES_FLOW, true},
+    {"inuse_objects", "objects", SERIES_STOCK, false},
+    {"inuse_space", "bytes", SERIES_STOCK, false},
+    {"alloc_objects", "objects", SERIES_FLOW, false},
+    {"alloc_space", "bytes", SERIES_FLOW, false},
+    {"alloc_in_new_tlab_objects", "objects", SERIES_FLOW, false},
+    {"alloc_in_new_tlab_bytes", "bytes", SERIES_FLOW, false},
+    {"alloc_outside_tlab_objects", "objects", SERIES_FLOW, false},
+    {"alloc_outside_tlab_bytes", "bytes", SERIES_FLOW, false},
+    {"live", "objects", SERIES_STOCK, false},
+    {"goroutines", "goroutines", SERIES_STOCK, false},
+    {"mutex_count", "count", SERIES_FLOW, false},
+    {"mutex_duration", "nanoseconds", SERIES_FLOW, false},
+    {"block_count", "count", SERIES_FLOW, false},
+    {"block_duration", "nanoseconds", SERIES_FLOW, false},
+    {"lock_count", "count", SERIES_FLOW, false},
+    {"lock_duration", "nanoseconds", SERIES_FLOW, false},
+    {"exceptions", "count", SERIES_FLOW, false},
+    {"samples", "count", SERIES_FLOW, false},
+    {"seconds", "seconds", SERIES_FLOW, false},
+    {"milliseconds", "milliseconds", SERIES_FLOW, false},
+    {"microseconds", "microseconds", SERIES_FLOW, false},
+    {"nanoseconds", "nanoseconds", SERIES_FLOW, false},
+    {"bytes", "bytes", SERIES_FLOW, false},
+};
+
+const struct type *
+type_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(types[i].name, name) == 0)
+			return &types[i];
+	return NULL;
+}
+
+static bool
+type_has(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == ':';
+}
+
+void
+type_sanitize(char *name, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	if (text[0] == '\0')
+		text = "samples";
+	if (isdigit((unsigned char)text[0]) && size > 1)
+		name[n++] = '_';
+	for (; *text != '\0' && n + 1 < size; text++)
+		name[n++] = type_has(*text) ? *text : '_';
+	name[n] = '\0';
+}
+
+static bool
+type_can_be_named(const char *name)
+{
+	if (name[0] == '\0' || isdigit((unsigned char)name[0]))
+		return false;
+	while (type_has(*name))
+		name++;
+	return *name == '\0';
+}
+
+const char *
+type_name(enum series_kind kind, const char *name, const char *unit,
+    char buf[TYPE_NAME_MAX])
+{
+	const struct type *t = type_find(name);
+	bool same = t == NULL || unit_same(t->unit, unit);
+	const char *how = t == NULL || kind == t->kind ? ""
+	    : kind == SERIES_STOCK ? "_average" : "_sum";
+	char all[2 * TYPE_NAME_MAX];
+
+	if (same && *how == '\0' && type_can_be_named(name))
+		return name;
+	snprintf(all, sizeof(all), "%.100s%s%s%.100s", name, how,
+	    same ? "" : "_", same ? "" : unit_canonical(unit, NULL));
+	type_sanitize(buf, TYPE_NAME_MAX, all);
+	return buf;
+}
