@@ -131,30 +131,48 @@ observed_sets(const struct batch *b, const struct batch_block *k,
 	return n > 0 ? n : 1;
 }
 
+/* How often the sets of a block have observed its slot with it: *most.  One
+ * that joins counts where its own set had moments, for those were the parts
+ * of the slot before its own. */
+static const struct err *
+observed_moments(struct observed *o, const struct batch *b,
+    const struct batch_block *k, uint64_t slot_key, uint64_t *most)
+{
+	uint64_t add = k->count > 0 ? k->count : 1;
+	uint32_t sets[SETS_MAX];
+	size_t n = observed_sets(b, k, sets);
+	const struct err *e = NULL;
+
+	for (size_t i = 0; i < n && e == NULL; i++) {
+		uint64_t key = observed_hash_set(b, hash64_u64(slot_key, 1),
+		    sets[i]) | 1;
+		uint64_t own = observed_find(o, key);
+
+		if (k->count == 0 && own == 0)
+			continue;
+		own += add;
+		if (own > *most)
+			*most = own;
+		e = observed_note(o, key, k->slot, own);
+	}
+	return e;
+}
+
 static const struct err *
 observed_block(struct observed *o, const struct batch *b,
     struct batch_block *k)
 {
 	uint64_t slot_key = observed_hash_block(b, k), most, before;
-	uint32_t sets[SETS_MAX];
-	size_t n;
+	uint64_t moments = hash64_u64(slot_key, 2) | 1;
 	const struct err *e = NULL;
 
 	before = most = observed_find(o, slot_key);
-	if (k->count == 0) {
-		k->count = before == 0;
-		return observed_note(o, slot_key, k->slot, before + k->count);
-	}
-	n = observed_sets(b, k, sets);
-	for (size_t i = 0; i < n && e == NULL; i++) {
-		uint64_t key = observed_hash_set(b, hash64_u64(slot_key, 1),
-		    sets[i]) | 1;
-		uint64_t own = observed_find(o, key) + k->count;
-
-		if (own > most)
-			most = own;
-		e = observed_note(o, key, k->slot, own);
-	}
+	if (k->count > 0)
+		e = observed_note(o, moments, k->slot, 1);
+	if (e == NULL && (k->count > 0 || observed_find(o, moments) > 0))
+		e = observed_moments(o, b, k, slot_key, &most);
+	if (most == 0)
+		most = 1;
 	k->count = most - before;
 	return e != NULL ? e : observed_note(o, slot_key, k->slot, most);
 }

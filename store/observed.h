@@ -13,6 +13,10 @@
  *	a process    100      1
  *	another      30       0         130, not 65
  *
+ *	             in use   written   with windows of half a slot
+ *	first half   100      1         a moment: it has not the slot's end
+ *	second       120      1         (100 + 120) / 2: the set had a moment
+ *
  *	else (count n): a moment, of which the same process may have several in
  *	a slot; label sets add, and the slot counts as often as the one which
  *	was observed most often
