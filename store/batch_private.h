@@ -57,7 +57,8 @@ const struct err *batch_take_sections(struct batch *b, struct cur *c,
     const uint8_t *start);
 /* Header and checksum of a whole record; its payload in *c. */
 struct batch_form;
-extern const struct batch_form batch_of_stream, batch_of_journal;
+extern const struct batch_form batch_of_stream, batch_of_journal,
+    batch_of_file;
 const struct err *batch_open_record(const void *record, size_t size,
     const struct batch_form *form, struct cur *c, uint8_t *version);
 

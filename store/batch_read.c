@@ -41,7 +41,7 @@ batch_header_within(const void *p, const struct batch_form *form, size_t *n,
 
 static const struct batch_form batch_plain = {"MLB", 1, BATCH_MAX_BYTES,
     BATCH_BUDGET};
-static const struct batch_form batch_of_file = {"MLB", 1, BATCH_DICT_BYTES,
+const struct batch_form batch_of_file = {"MLB", 1, BATCH_DICT_BYTES,
     SIZE_MAX};
 const struct batch_form batch_of_journal = {"MLB", 2,
     BATCH_JOURNAL_BYTES, SIZE_MAX};

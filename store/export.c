@@ -130,7 +130,7 @@ export_entry(struct export *x, uint32_t series, const struct batch_block *k,
 static const struct err *
 export_file_series(struct export *x, struct reader_file *f, uint32_t number)
 {
-	uint32_t series = f->symbols[number], key;
+	uint32_t series = f->names.symbols[number], key;
 	enum series_kind kind = symtab_series(&x->s->syms, series)->kind;
 	bool profile = series_is_profile(kind);
 	const struct block *b;
@@ -143,7 +143,8 @@ export_file_series(struct export *x, struct reader_file *f, uint32_t number)
 
 		while (k != NULL && series_has_entries(kind) &&
 		    entry_next(&r, &key, &value)) {
-			if (profile && key >= f->sealed->n_stacks)
+			if (profile && (key >= f->sealed->n_stacks ||
+			    f->stack_nodes[key] == INTERN_NONE))
 				return err_new(ERR_FORMAT, 0,
 				    "%s: a block is malformed",
 				    f->entry.name);
@@ -162,9 +163,8 @@ export_file(struct export *x, struct reader_file *f)
 
 	if (f->sealed == NULL || f->sealed->meta.base > 0)
 		return NULL;
-	for (uint32_t i = 0; i < f->sealed->dict->n_series && e == NULL;
-	     i++) {
-		if (export_wants(x, f->symbols[i]))
+	for (uint32_t i = 0; i < f->sealed->n_series && e == NULL; i++) {
+		if (export_wants(x, f->names.symbols[i]))
 			e = export_file_series(x, f, i);
 	}
 	return e;
@@ -253,15 +253,28 @@ export_begin(struct export *x)
 	                                                  : err_nomem();
 }
 
-/* Names of what the journals have of these slots. */
+static bool
+export_overlaps(const struct export *x, const struct manifest_file *f)
+{
+	return f->kind != MANIFEST_SUMMARY && f->first < x->until &&
+	    x->from < f->first + f->slots;
+}
+
+/* Names of what these slots have. */
 static const struct err *
-export_need_open(struct export *x)
+export_need_names(struct export *x)
 {
 	uint32_t *series;
 	size_t n;
 	const struct err *e = reader_match(x->s, x->q->selector,
 	    READER_PROFILES, &series, &n);
 
+	for (uint32_t k = 0; k < x->s->n_files && e == NULL; k++) {
+		struct reader_file *f = &x->s->files[k];
+
+		if (f->sealed != NULL && export_overlaps(x, &f->entry))
+			e = reader_name_stacks(x->s, f, series, n);
+	}
 	if (e == NULL)
 		e = reader_need_open(x->s, series, n, x->from, x->until);
 	free(series);
@@ -277,15 +290,11 @@ export_need(struct export *x)
 	for (int i = 0; i < QUERY_TRIES; i++) {
 		e = NULL;
 		for (uint32_t k = 0; k < x->s->n_files && e == NULL; k++) {
-			const struct manifest_file *f = &x->s->files[k].entry;
-
-			if (f->kind != MANIFEST_SUMMARY &&
-			    f->first < x->until &&
-			    x->from < f->first + f->slots)
+			if (export_overlaps(x, &x->s->files[k].entry))
 				e = reader_need(x->s, &x->s->files[k]);
 		}
 		if (e == NULL)
-			e = export_need_open(x);
+			e = export_need_names(x);
 		if (e == NULL || e->code != ENOENT)
 			return e;
 		if ((e = store_refresh(x->s)) != NULL)

@@ -31,7 +31,7 @@ open_pages_fini(struct open_pages *p)
 	free(p->records);
 	free(p->sums);
 	buf_fini(&p->window);
-	*p = (struct open_pages){.fd = p->fd};
+	*p = (struct open_pages){.fd = p->fd, .read = p->read, .arg = p->arg};
 }
 
 size_t
@@ -66,6 +66,9 @@ open_pages_changed(struct open_pages *p)
 {
 	p->changed = true;
 	buf_clear(&p->window);
+	if (p->read != NULL)
+		return err_new(ERR_FORMAT, 0,
+		    "a dictionary's bytes are not those that were read before");
 	return err_new(ERR_ERRNO, ENOENT,
 	    "a journal's bytes are not those that were read before");
 }
@@ -87,6 +90,19 @@ open_pages_check(struct open_pages *p, const struct open_record *r)
 	return NULL;
 }
 
+static const struct err *
+open_pages_pread(int fd, uint64_t offset, uint8_t *to, size_t n, size_t *got)
+{
+	ssize_t part = 1;
+
+	for (*got = 0; *got < n && part > 0; *got += (size_t)part) {
+		part = pread(fd, to + *got, n - *got, (off_t)(offset + *got));
+		if (part < 0)
+			return err_errno("journal");
+	}
+	return NULL;
+}
+
 /* Fills the window with whole pages, the record's last but for that. */
 static const struct err *
 open_pages_load(struct open_pages *p, const struct open_record *r,
@@ -94,7 +110,7 @@ open_pages_load(struct open_pages *p, const struct open_record *r,
 {
 	size_t from = (size_t)first * OPEN_PAGE, got = 0;
 	size_t n = (size_t)end * OPEN_PAGE;
-	ssize_t part;
+	const struct err *e;
 
 	n = (n < r->size ? n : r->size) - from;
 	buf_clear(&p->window);
@@ -104,15 +120,14 @@ open_pages_load(struct open_pages *p, const struct open_record *r,
 		buf_fini(&p->window);
 		return err_nomem();
 	}
-	while (got < n) {
-		part = pread(p->fd, p->window.data + got, n - got,
-		    (off_t)(r->offset + from + got));
-		if (part < 0)
-			return err_errno("journal");
-		if (part == 0)
-			return open_pages_changed(p);
-		got += (size_t)part;
-	}
+	e = p->read != NULL
+	    ? p->read(p->arg, r->offset + from, p->window.data, n, &got)
+	    : open_pages_pread(p->fd, r->offset + from, p->window.data, n,
+	          &got);
+	if (e != NULL)
+		return e;
+	if (got < n)
+		return open_pages_changed(p);
 	p->window.len = n;
 	p->record = (uint32_t)(r - p->records);
 	p->page = first;

@@ -1,6 +1,7 @@
 /*
- * The bytes of a journal's records, read again where a query needs them: each
- * page of a record has a checksum from when the whole record was scanned.
+ * The bytes of a journal's records, or of a sealed file's dictionary, read
+ * again where a query needs them: each page of a record has a checksum from
+ * when the whole record was scanned.
  */
 #ifndef STORE_OPEN_PAGES_H
 #define STORE_OPEN_PAGES_H
@@ -18,8 +19,14 @@ struct open_record {
 	uint32_t dict;   /* whose numbers it has; of the open span */
 };
 
+/* n bytes from `offset` on; fewer (*got) where they end. */
+typedef const struct err *open_read_fn(void *arg, uint64_t offset, void *to,
+    size_t n, size_t *got);
+
 struct open_pages {
 	int fd;            /* borrowed */
+	open_read_fn *read; /* NULL: of fd */
+	void *arg;
 	struct open_record *records;
 	uint32_t *sums;    /* CRC-32C of the pages of all records */
 	uint32_t n_records, cap_records, n_sums, cap_sums;
@@ -37,8 +44,8 @@ const struct err *open_pages_add(struct open_pages *p, uint64_t offset,
 
 /*
  * n bytes at `at` of a record; *out lives until the next call.  Where they
- * are not what was scanned, p->changed and an error with code ENOENT: the
- * journal has to be scanned anew.
+ * are not what was scanned, p->changed and an error: ERR_FORMAT of a sealed
+ * file; else with code ENOENT: the journal has to be scanned anew.
  */
 const struct err *open_pages_read(struct open_pages *p, uint32_t record,
     uint32_t at, size_t n, const uint8_t **out);

@@ -497,9 +497,9 @@ skim_sections(struct skim *k, struct cur *c)
 	return e;
 }
 
-const struct err *
-openspan_take(struct openspan *o, const void *record, size_t size,
-    uint64_t offset)
+static const struct err *
+openspan_take_within(struct openspan *o, const void *record, size_t size,
+    uint64_t offset, const struct batch_form *form)
 {
 	struct skim k = {.o = o, .start = record,
 	    .record = o->pages.n_records};
@@ -507,7 +507,7 @@ openspan_take(struct openspan *o, const void *record, size_t size,
 	uint8_t version;
 	struct cur c;
 
-	e = batch_open_record(record, size, &batch_of_journal, &c, &version);
+	e = batch_open_record(record, size, form, &c, &version);
 	if (e != NULL)
 		return e;
 	o->n_recent = 0;
@@ -528,4 +528,27 @@ openspan_take(struct openspan *o, const void *record, size_t size,
 	}
 	return c.bad ? err_new(ERR_FORMAT, 0,
 	    "a record of a journal is malformed") : NULL;
+}
+
+const struct err *
+openspan_take(struct openspan *o, const void *record, size_t size,
+    uint64_t offset)
+{
+	return openspan_take_within(o, record, size, offset,
+	    &batch_of_journal);
+}
+
+/* The series of a file are all different, so that their numbers stay. */
+const struct err *
+openspan_take_dict(struct openspan *o, const void *record, size_t size)
+{
+	const struct err *e = openspan_take_within(o, record, size, 0,
+	    &batch_of_file);
+
+	for (uint32_t i = 0; e == NULL && i < o->dicts[0].n_series; i++) {
+		if (o->dicts[0].series[i] != i)
+			e = err_new(ERR_FORMAT, 0,
+			    "the dictionary's series are malformed");
+	}
+	return e;
 }

@@ -11,7 +11,8 @@
 void
 openspan_fini(struct openspan *o)
 {
-	int fd = o->pages.fd;
+	struct open_pages pages = {.fd = o->pages.fd, .read = o->pages.read,
+	    .arg = o->pages.arg};
 	struct symtab *syms = o->syms;
 
 	for (uint32_t i = 0; i < o->n_dicts; i++)
@@ -31,7 +32,7 @@ openspan_fini(struct openspan *o)
 	free(o->slots);
 	free(o->recent);
 	free(o->facts);
-	*o = (struct openspan){.syms = syms, .pages.fd = fd};
+	*o = (struct openspan){.syms = syms, .pages = pages};
 }
 
 size_t
@@ -175,6 +176,21 @@ openspan_name(struct openspan *o)
 		o->symbols[o->n_named++] = symbol;
 	}
 	return NULL;
+}
+
+void
+openspan_settle(struct openspan *o)
+{
+	for (uint32_t i = 0; i < o->n_strips; i++) {
+		free(o->strips[i].blocks);
+		buf_fini(&o->strips[i].bytes);
+	}
+	free(o->strips);
+	o->strips = NULL;
+	o->n_strips = o->cap_strips = 0;
+	o->strip_bytes = 0;
+	open_view_fini(&o->own);
+	symtab_fini(&o->series);
 }
 
 void
@@ -400,8 +416,8 @@ openspan_collect(struct openspan *o, uint32_t most)
 		    &o->pages, &n);
 	if (e == NULL && n > most)
 		e = err_field(ERR_REQUEST, 413, "from", "the range has %llu "
-		    "nodes of call trees that are not sealed yet, and %u are "
-		    "the most for one question: ask for a shorter range",
+		    "more nodes of call trees, and %u are the most for one "
+		    "question: ask for a shorter range or one service",
 		    (unsigned long long)n, most);
 	return e;
 }

@@ -86,8 +86,15 @@ size_t openspan_bytes(const struct openspan *o);
 const struct err *openspan_take(struct openspan *o, const void *record,
     size_t size, uint64_t offset);
 
+/* The dictionary of a sealed file, alone and once: number i of its series is
+ * strip i.  Errors as openspan_take()'s. */
+const struct err *openspan_take_dict(struct openspan *o, const void *record,
+    size_t size);
+
 /* Gives new series their numbers in the reader's table. */
 const struct err *openspan_name(struct openspan *o);
+/* No series will come any more, and no block: frees what was for them. */
+void openspan_settle(struct openspan *o);
 /* The reader's table is emptied: forgets its numbers. */
 void openspan_forget(struct openspan *o);
 

@@ -142,8 +142,8 @@ list_mark_file(const struct reader_file *f, uint64_t until, uint64_t *last)
 
 	if (f->sealed == NULL)
 		return;
-	for (size_t i = 0; i < f->sealed->dict->n_series; i++) {
-		uint32_t series = f->symbols[i];
+	for (size_t i = 0; i < f->names.n_named; i++) {
+		uint32_t series = f->names.symbols[i];
 
 		if (end > last[series])
 			last[series] = end;
@@ -202,8 +202,8 @@ list_mark_summary(struct list *l)
 	struct reader_file *f = l->summary;
 	const struct err *e = NULL;
 
-	for (uint32_t i = 0; i < f->sealed->dict->n_series && e == NULL; i++) {
-		uint32_t series = f->symbols[i];
+	for (uint32_t i = 0; i < f->names.n_named && e == NULL; i++) {
+		uint32_t series = f->names.symbols[i];
 		uint64_t end = f->entry.first + f->entry.slots, start;
 
 		if (l->last[series] != 0)
@@ -301,25 +301,6 @@ struct fact_walk {
 };
 
 static bool
-facts_of_file(const struct store *s, const struct reader_file *f,
-    const struct fact_walk *w)
-{
-	const struct batch *d = f->sealed ? f->sealed->dict : NULL;
-
-	for (size_t i = 0; d != NULL && i < d->n_facts; i++) {
-		const struct batch_fact *x = &d->facts[i];
-
-		if (x->kind == w->kind && x->time_ns >= w->from &&
-		    x->time_ns < w->until &&
-		    !w->fn(w->arg, x->time_ns,
-		        intern_str(&s->syms.strings, x->subject),
-		        d->fact_bytes.data + x->first, x->n))
-			return false;
-	}
-	return true;
-}
-
-static bool
 facts_wanted(const struct fact_walk *w, const struct open_fact *f)
 {
 	return f->kind == w->kind && f->time_ns >= w->from &&
@@ -327,27 +308,21 @@ facts_wanted(const struct fact_walk *w, const struct open_fact *f)
 }
 
 static const struct err *
-facts_need_open(const struct store *s, const struct fact_walk *w)
+facts_need_subjects(struct openspan *o, const struct fact_walk *w)
 {
-	const struct err *e = NULL;
+	const struct err *e;
+	bool fine = true;
 
-	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++) {
-		struct openspan *o = &s->journals[j]->span;
-		bool fine = true;
-
-		for (uint32_t i = 0; i < o->n_facts && fine; i++) {
-			if (facts_wanted(w, &o->facts[i]))
-				fine = openspan_need_fact(o, &o->facts[i]);
-		}
-		e = openspan_resolve(o, UINT32_MAX);
-		if (e == NULL && !fine)
-			e = err_nomem();
+	for (uint32_t i = 0; i < o->n_facts && fine; i++) {
+		if (facts_wanted(w, &o->facts[i]))
+			fine = openspan_need_fact(o, &o->facts[i]);
 	}
-	return e;
+	e = openspan_resolve(o, UINT32_MAX);
+	return e != NULL || fine ? e : err_nomem();
 }
 
 static const struct err *
-facts_of_journal(const struct store *s, struct openspan *o,
+facts_of_span(const struct store *s, struct openspan *o,
     const struct fact_walk *w, bool *go_on)
 {
 	const struct err *e = NULL;
@@ -395,9 +370,26 @@ facts_need(struct store *s, const struct fact_walk *w)
 		if (!facts_may_be(w, s, f))
 			continue;
 		e = reader_need(s, f);
+		if (e == NULL && f->sealed != NULL) {
+			e = facts_need_subjects(&f->names, w);
+			e = e == NULL ? NULL : reader_failed(s, f, e);
+		}
 		missing_file(s, f, from, until);
 	}
-	return e == NULL ? facts_need_open(s, w) : e;
+	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++)
+		e = facts_need_subjects(&s->journals[j]->span, w);
+	return e;
+}
+
+static const struct err *
+facts_of_file(struct store *s, struct reader_file *f,
+    const struct fact_walk *w, bool *go_on)
+{
+	const struct err *e = NULL;
+
+	if (f->sealed != NULL)
+		e = facts_of_span(s, &f->names, w, go_on);
+	return e == NULL ? NULL : reader_failed(s, f, e);
 }
 
 const struct err *
@@ -417,8 +409,8 @@ store_each_fact(struct store *s, enum fact_kind kind, int64_t from_ns,
 		    "the store changes too fast to read");
 	}
 	for (uint32_t i = 0; i < s->n_files && e == NULL && go_on; i++)
-		go_on = facts_of_file(s, &s->files[i], &w);
+		e = facts_of_file(s, &s->files[i], &w, &go_on);
 	for (uint32_t i = 0; i < s->n_journals && e == NULL && go_on; i++)
-		e = facts_of_journal(s, &s->journals[i]->span, &w, &go_on);
+		e = facts_of_span(s, &s->journals[i]->span, &w, &go_on);
 	return e;
 }

@@ -141,7 +141,7 @@ static const struct err *
 query_add_piece(struct query *q, const struct plan_piece *p, uint32_t series,
     struct node_values *into)
 {
-	uint32_t number = reader_series(p->file, series), key;
+	uint32_t number = reader_series(p->file, series), key, node;
 	struct entry_reader r;
 	const struct block *b;
 	const struct err *e;
@@ -161,8 +161,10 @@ query_add_piece(struct query *q, const struct plan_piece *p, uint32_t series,
 				r.c.bad = true;
 				break;
 			}
-			node_values_add(into, p->file->stack_nodes[key],
-			    value);
+			node = p->file->stack_nodes[key];
+			if (node == INTERN_NONE)
+				return reader_unnamed(p->file);
+			node_values_add(into, node, value);
 		}
 		if (r.c.bad)
 			e = err_new(ERR_FORMAT, 0, "a block is malformed");
@@ -502,8 +504,10 @@ query_run(struct query *q)
 		    &q->n_series);
 	if (e == NULL) {
 		query_drop_absent(q);
-		e = query_need_open(q);
+		e = reader_need_names(q->s, &q->plan, q->series, q->n_series);
 	}
+	if (e == NULL)
+		e = query_need_open(q);
 	if (e == NULL)
 		e = query_sum(q);
 	if (e == NULL)

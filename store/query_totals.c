@@ -263,6 +263,8 @@ totals_add_piece(struct totalling *t, const struct plan_piece *p)
 	while (e == NULL && entry_next(&r, &key, &value)) {
 		if (key >= p->file->sealed->n_stacks)
 			r.c.bad = true;
+		else if (p->file->stack_nodes[key] == INTERN_NONE)
+			return reader_unnamed(p->file);
 		else
 			e = totals_add(t, p->file->stack_nodes[key], p->step,
 			    value);
@@ -434,6 +436,9 @@ totals_run(struct totalling *t)
 	if (e == NULL)
 		e = reader_match(t->s, t->q->selector, READER_PROFILES, &t->series,
 		    &t->n_series);
+	if (e == NULL)
+		e = reader_need_names(t->s, &t->plan, t->series,
+		    t->n_series);
 	if (e == NULL)
 		e = reader_need_open(t->s, t->series, t->n_series, t->from,
 		    t->until);

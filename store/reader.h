@@ -20,10 +20,12 @@
 struct reader_file {
 	struct manifest_file entry;
 	struct sealed *sealed;  /* NULL: not opened, or broken */
-	uint32_t *symbols;      /* file's series -> the reader's */
-	uint32_t *stack_nodes;  /* stack number -> node of the reader */
-	uint32_t *series;       /* symbol -> file's number; n_series of them */
-	uint32_t n_series;
+	struct openspan names;  /* its dictionary, series and facts */
+	uint32_t *stack_nodes;  /* stack number -> node of the reader, or
+	                         * INTERN_NONE: not asked for yet */
+	uint8_t *named;         /* bits by series: all its stacks are */
+	bool unnamed;           /* name all stacks next time */
+	uint64_t asked;         /* number of the last reader_need_names() */
 	uint64_t used;       /* number of the last request that did */
 	bool facts_known;    /* it was open once: */
 	uint32_t fact_kinds; /* bit k: it has facts of kind k */
@@ -96,6 +98,7 @@ struct store {
 	struct reader_scratch scratch;
 	uint64_t damaged; /* records of journals */
 	uint64_t requests; /* refreshes, for who was used last */
+	uint64_t asks;     /* calls of reader_need_names() */
 	uint64_t breaks;  /* files that were found broken, ever */
 	struct store_missing missing[STORE_MISSING_MAX];
 	size_t n_missing;
@@ -107,6 +110,16 @@ struct store {
  * have opened make room for it. */
 const struct err *reader_need(struct store *s, struct reader_file *f);
 void reader_close_file(struct reader_file *f);
+/* reader_names.c: takes up the dictionary of a file that is being opened; and
+ * its bytes, where it can use them. */
+const struct err *reader_take_names(struct store *s, struct reader_file *f,
+    struct buf *dict);
+/* The stacks of these series get the reader's numbers.  A damaged file
+ * becomes broken, which is no error. */
+const struct err *reader_name_stacks(struct store *s, struct reader_file *f,
+    const uint32_t *series, size_t n);
+/* The error of a query that meets a stack without a name. */
+const struct err *reader_unnamed(struct reader_file *f);
 /* What all that the reader keeps takes: what store_open() bounds. */
 size_t reader_bytes(const struct store *s);
 /* Closes files that were not used for longest, and not by this request,
@@ -184,6 +197,9 @@ struct plan {
 const struct err *plan_add(struct plan *p, struct store *s, uint64_t from,
     uint64_t until, uint32_t step);
 void plan_fini(struct plan *p);
+/* The same in all files of a plan: before s->syms is measured. */
+const struct err *reader_need_names(struct store *s, const struct plan *p,
+    const uint32_t *series, size_t n);
 
 /* Values by node of the reader, and which of them are not zero. */
 static inline void

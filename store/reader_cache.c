@@ -10,12 +10,12 @@ void
 reader_close_file(struct reader_file *f)
 {
 	sealed_close(f->sealed);
-	free(f->symbols);
+	openspan_fini(&f->names);
 	free(f->stack_nodes);
-	free(f->series);
+	free(f->named);
 	f->sealed = NULL;
-	f->symbols = f->stack_nodes = f->series = NULL;
-	f->n_series = 0;
+	f->stack_nodes = NULL;
+	f->named = NULL;
 }
 
 static size_t
@@ -23,9 +23,8 @@ reader_file_bytes(const struct reader_file *f)
 {
 	return f->sealed == NULL ? 0
 	                         : sealed_bytes(f->sealed) +
-	        f->sealed->n_stacks * sizeof(*f->stack_nodes) +
-	        f->n_series * sizeof(*f->series) +
-	        f->sealed->dict->n_series * sizeof(*f->symbols);
+	        openspan_bytes(&f->names) + f->sealed->n_series / 8 +
+	        f->sealed->n_stacks * sizeof(*f->stack_nodes);
 }
 
 size_t

@@ -3,6 +3,7 @@
 #include "base/err.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "batch_private.h"
 #include "dbfile.h"
@@ -88,51 +89,98 @@ sealed_read_meta(struct sealed *f, struct buf *bytes)
 }
 
 /* Stack numbers: differences of rising node numbers. */
-static const struct err *
-sealed_read_stacks(struct sealed *f, struct buf *bytes)
-{
-	const struct err *e = sealed_read_stream(f, SEALED_STACKS, bytes);
-	uint64_t node = 0, n;
-	struct cur c;
-
-	if (e != NULL)
-		return e;
-	c = cur_of(bytes->data, bytes->len);
-	n = cur_varint(&c);
-	if (c.bad || n > cur_left(&c))
-		return err_new(ERR_FORMAT, 0, "the list of stacks is cut");
-	f->stack_nodes = malloc((n + 1) * sizeof(*f->stack_nodes));
-	if (f->stack_nodes == NULL)
-		return err_nomem();
-	for (uint64_t i = 0; i < n; i++) {
-		node += cur_varint(&c);
-		if (c.bad || node >= f->dict->n_nodes)
-			return err_new(ERR_FORMAT, (int)(c.p - bytes->data),
-			    "the list of stacks is malformed");
-		f->stack_nodes[i] = (uint32_t)node;
-	}
-	f->n_stacks = (uint32_t)n;
-	return NULL;
-}
-
-static const struct err *
-sealed_load(struct sealed *f)
+const struct err *
+sealed_read_stacks(struct sealed *f, uint32_t n_nodes)
 {
 	struct buf bytes = {0};
-	const struct err *e = sealed_read_meta(f, &bytes);
+	const struct err *e = sealed_read_stream(f, SEALED_STACKS, &bytes);
+	uint64_t node = 0, n = 0;
+	struct cur c = cur_of(bytes.data, bytes.len);
 
+	if (e == NULL) {
+		n = cur_varint(&c);
+		if (c.bad || n > cur_left(&c))
+			e = err_new(ERR_FORMAT, 0,
+			    "the list of stacks is cut");
+	}
+	if (e == NULL && (f->stack_nodes = malloc((n + 1) *
+	        sizeof(*f->stack_nodes))) == NULL)
+		e = err_nomem();
+	for (uint64_t i = 0; i < n && e == NULL; i++) {
+		node += cur_varint(&c);
+		if (c.bad || node >= n_nodes)
+			e = err_new(ERR_FORMAT, (int)(c.p - bytes.data),
+			    "the list of stacks is malformed");
+		else
+			f->stack_nodes[i] = (uint32_t)node;
+	}
 	if (e == NULL)
-		e = sealed_read_stream(f, SEALED_DICT, &bytes);
-	if (e == NULL)
-		e = batch_decode_dict(bytes.data, bytes.len, &f->dict);
-	if (e == NULL)
-		e = sealed_read_stacks(f, &bytes);
+		f->n_stacks = (uint32_t)n;
 	buf_fini(&bytes);
 	return e;
 }
 
 const struct err *
-sealed_open(struct sealed **out, const char *path)
+sealed_set_series(struct sealed *f, const uint8_t *kinds, uint32_t n)
+{
+	f->kinds = malloc(n + 1);
+	if (f->kinds == NULL)
+		return err_nomem();
+	if (n > 0)
+		memcpy(f->kinds, kinds, n);
+	f->n_series = n;
+	return NULL;
+}
+
+/* Whole records: a page's are 1,000 bytes but for the last. */
+const struct err *
+sealed_read_dict(void *arg, uint64_t offset, void *to, size_t n, size_t *got)
+{
+	struct sealed *f = arg;
+	size_t skip = (size_t)(offset % SEALED_CHUNK), part;
+	struct buf key = {0};
+	const struct err *e;
+	struct cur k, v;
+	bool found;
+
+	sealed_stream_key(&key, SEALED_DICT,
+	    (uint32_t)(offset / SEALED_CHUNK));
+	*got = 0;
+	e = dbfile_seek(f->db, &key, &k, &v, &found);
+	while (e == NULL && found && cur_u8(&k) == SEALED_DICT && *got < n &&
+	    cur_left(&v) > skip) {
+		part = cur_left(&v) - skip;
+		part = part < n - *got ? part : n - *got;
+		memcpy((uint8_t *)to + *got, v.p + skip, part);
+		*got += part;
+		skip = 0;
+		if (*got < n)
+			e = dbfile_next(f->db, &k, &v, &found);
+	}
+	buf_fini(&key);
+	return e;
+}
+
+/* The dictionary as a whole. */
+static const struct err *
+sealed_take_dict(struct sealed *f, const struct buf *bytes)
+{
+	const struct err *e = batch_decode_dict(bytes->data, bytes->len,
+	    &f->dict);
+
+	if (e != NULL)
+		return e;
+	f->kinds = malloc(f->dict->n_series + 1);
+	if (f->kinds == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < f->dict->n_series; i++)
+		f->kinds[i] = (uint8_t)f->dict->series[i].kind;
+	f->n_series = (uint32_t)f->dict->n_series;
+	return sealed_read_stacks(f, (uint32_t)f->dict->n_nodes);
+}
+
+const struct err *
+sealed_open_nameless(struct sealed **out, const char *path, struct buf *dict)
 {
 	struct sealed *f = calloc(1, sizeof(*f));
 	const struct err *e;
@@ -142,13 +190,30 @@ sealed_open(struct sealed **out, const char *path)
 		return err_nomem();
 	e = dbfile_open(&f->db, path, SEALED_CACHE);
 	if (e == NULL)
-		e = sealed_load(f);
+		e = sealed_read_meta(f, dict);
+	if (e == NULL)
+		e = sealed_read_stream(f, SEALED_DICT, dict);
 	if (e != NULL) {
 		sealed_close(f);
 		return e->domain == ERR_DB ? e : err_wrap(e, "%s", path);
 	}
 	*out = f;
 	return NULL;
+}
+
+const struct err *
+sealed_open(struct sealed **out, const char *path)
+{
+	struct buf dict = {0};
+	const struct err *e = sealed_open_nameless(out, path, &dict);
+
+	if (e == NULL && (e = sealed_take_dict(*out, &dict)) != NULL) {
+		sealed_close(*out);
+		*out = NULL;
+		e = e->domain == ERR_DB ? e : err_wrap(e, "%s", path);
+	}
+	buf_fini(&dict);
+	return e;
 }
 
 void
@@ -158,6 +223,7 @@ sealed_close(struct sealed *f)
 		return;
 	dbfile_close(f->db);
 	batch_free(f->dict);
+	free(f->kinds);
 	free(f->stack_nodes);
 	for (unsigned l = 0; l <= SEG_MAX_LEVEL; l++) {
 		if (f->strips[l] != NULL)
@@ -194,15 +260,20 @@ sealed_drop_names(struct sealed *f)
 	d->n_frames = d->n_labels = d->n_pairs = d->n_nodes = 0;
 }
 
+static size_t
+sealed_dict_bytes(const struct batch *d)
+{
+	return sizeof(*d) + d->n_series * sizeof(*d->series) +
+	    d->n_facts * sizeof(*d->facts) + d->fact_bytes.cap +
+	    d->n_nodes * sizeof(*d->nodes) + d->n_frames * sizeof(*d->frames) +
+	    d->strings.bytes.cap + d->strings.cap * sizeof(*d->strings.items);
+}
+
 size_t
 sealed_bytes(const struct sealed *f)
 {
-	const struct batch *d = f->dict;
-	size_t n = sizeof(*f) + sizeof(*d) + SEALED_HANDLE +
-	    d->n_series * sizeof(*d->series) +
-	    d->n_facts * sizeof(*d->facts) + d->fact_bytes.cap +
-	    d->n_nodes * sizeof(*d->nodes) + d->n_frames * sizeof(*d->frames) +
-	    d->strings.bytes.cap + d->strings.cap * sizeof(*d->strings.items) +
+	size_t n = sizeof(*f) + SEALED_HANDLE + f->n_series +
+	    (f->dict ? sealed_dict_bytes(f->dict) : 0) +
 	    (f->stack_nodes ? f->n_stacks * sizeof(*f->stack_nodes) : 0);
 
 	for (unsigned l = 0; l <= SEG_MAX_LEVEL; l++) {
@@ -237,7 +308,7 @@ sealed_load_strip(struct sealed *f, struct sealed_strip *t, uint32_t series,
 			e = err_nomem();
 		else
 			e = strip_read(&t->strip,
-			    (enum series_kind)f->dict->series[series].kind,
+			    (enum series_kind)f->kinds[series],
 			    level, t->bytes.data, t->bytes.len);
 		if (e == NULL)
 			t->until = t->strip.blocks[t->strip.n - 1].start + 1;

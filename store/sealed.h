@@ -1,6 +1,6 @@
 /*
- * A sealed file, opened for reading: its dictionary in memory, its strips
- * on demand.  The layout is format.h.
+ * A sealed file, opened for reading: its strips on demand, its dictionary in
+ * memory, or on demand too (sealed_open_nameless()).  The layout is format.h.
  */
 #ifndef STORE_SEALED_H
 #define STORE_SEALED_H
@@ -35,7 +35,9 @@ struct sealed_strip {
 
 struct sealed {
 	struct sealed_meta meta;
-	struct batch *dict;     /* tables and facts; no blocks */
+	struct batch *dict;     /* tables and facts; no blocks; or NULL */
+	uint8_t *kinds;         /* of series: enum series_kind */
+	uint32_t n_series;
 	uint32_t *stack_nodes;  /* stack number -> node of dict; see below */
 	uint32_t n_stacks;
 	struct dbfile *db;
@@ -44,6 +46,19 @@ struct sealed {
 
 /* Opens and checks a file; ERR_FORMAT for a version that is not known. */
 const struct err *sealed_open(struct sealed **out, const char *path);
+/*
+ * The same without taking up its dictionary, whose bytes are in *dict.  Who
+ * does that says what the series are, before the first strip is read; and
+ * how many nodes there are, before stack_nodes is.
+ */
+const struct err *sealed_open_nameless(struct sealed **out, const char *path,
+    struct buf *dict);
+const struct err *sealed_set_series(struct sealed *f, const uint8_t *kinds,
+    uint32_t n);
+const struct err *sealed_read_stacks(struct sealed *f, uint32_t n_nodes);
+/* n bytes of the dictionary from `offset` on; an open_read_fn. */
+const struct err *sealed_read_dict(void *arg, uint64_t offset, void *to,
+    size_t n, size_t *got);
 void sealed_close(struct sealed *f);
 /* ERR_FORMAT when it is not the file that the manifest names: another one's
  * content lies under its name.  `dir` is where it lies. */

@@ -44,56 +44,6 @@ reader_failed(struct store *s, struct reader_file *f, const struct err *e)
 	return NULL;
 }
 
-/* Takes over what the file calls things, in the reader's numbers. */
-static const struct err *
-reader_take_names(struct store *s, struct reader_file *f,
-    struct symtab_map *map)
-{
-	struct sealed *d = f->sealed;
-
-	f->n_series = s->syms.series.n;
-	f->stack_nodes = malloc((d->n_stacks + 1) * sizeof(*f->stack_nodes));
-	f->series = malloc((f->n_series + 1) * sizeof(*f->series));
-	if (f->stack_nodes == NULL || f->series == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < d->n_stacks; i++)
-		f->stack_nodes[i] = map->nodes[d->stack_nodes[i]];
-	memset(f->series, 0xff, (f->n_series + 1) * sizeof(*f->series));
-	for (uint32_t i = 0; i < d->dict->n_series; i++)
-		f->series[map->series[i]] = i;
-	f->facts_known = true;
-	f->fact_kinds = 0;
-	for (size_t i = 0; i < d->dict->n_facts; i++) {
-		struct batch_fact *fact = &d->dict->facts[i];
-
-		f->fact_kinds |= 1u << (fact->kind & 31);
-		fact->subject = map->strings[fact->subject];
-	}
-	f->symbols = map->series;
-	map->series = NULL;
-	sealed_drop_names(d);
-	return NULL;
-}
-
-static const struct err *
-reader_map_file(struct store *s, struct reader_file *f)
-{
-	struct symtab_map map = {0};
-	const struct err *e = symtab_add(&s->syms, f->sealed->dict, &map);
-
-	if (e == NULL)
-		e = reader_take_names(s, f, &map);
-	symtab_map_fini(&map);
-	return e;
-}
-
-uint32_t
-reader_series(const struct reader_file *f, uint32_t series)
-{
-	return f->series != NULL && series < f->n_series ? f->series[series]
-	                                                 : INTERN_NONE;
-}
-
 /* ---- keeping up ---- */
 
 /* Takes what is open over to the new list; the rest is closed. */
@@ -156,6 +106,7 @@ reader_shrink(struct store *s)
 const struct err *
 reader_need(struct store *s, struct reader_file *f)
 {
+	struct buf dict = {0};
 	char path[4200];
 	const struct err *e;
 
@@ -164,17 +115,15 @@ reader_need(struct store *s, struct reader_file *f)
 		return NULL;
 	reader_make_room(s, f->entry.bytes / 2); /* about */
 	snprintf(path, sizeof(path), "%s/%s", s->path, f->entry.name);
-	e = sealed_open(&f->sealed, path);
+	e = sealed_open_nameless(&f->sealed, path, &dict);
 	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)
 		e = err_new(ERR_FORMAT, 0, "another slot length");
 	if (e == NULL)
 		e = sealed_check(f->sealed, s->dir, &f->entry);
-	if (e != NULL)
-		return reader_failed(s, f, e);
-	e = reader_map_file(s, f);
-	if (e != NULL)
-		reader_close_file(f);
-	return e;
+	if (e == NULL)
+		e = reader_take_names(s, f, &dict);
+	buf_fini(&dict);
+	return e == NULL ? NULL : reader_failed(s, f, e);
 }
 
 /* Loads the manifest when it is another one. */
