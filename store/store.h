@@ -148,8 +148,9 @@ struct store_extent {
 	char why[200];          /* and why, also of STORE_OK; or "" */
 };
 
-/* Bounds the nodes of call trees that one question may need of an open
- * journal, whose every node takes memory: more are ERR_REQUEST 413. */
+/* Bounds the nodes of call trees that one question may need of open journals,
+ * and of files that nobody has asked before; every node takes memory.  More
+ * are ERR_REQUEST 413. */
 void store_bound_nodes(struct store *s, uint32_t most);
 
 /* Opens a directory for reading; `cache_bytes` bounds the cache of symbols

@@ -1,0 +1,208 @@
+/*
+ * A question names what it asks for, and nothing of what lies beside it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+#include "store/reader.h"
+#include "store_model.h"
+#include "test.h"
+
+#define BEGIN 4096
+#define FLOOD 3000 /* of the service that floods, in each span */
+#define DEPTH 10
+#define SPANS 3
+
+static uint32_t
+put_stack(struct batch *b, const char *process, unsigned span, unsigned i,
+    unsigned depth)
+{
+	struct label label = {"process", process};
+	uint32_t node = batch_node(b, 0, batch_labels(b, &label, 1));
+	char name[80];
+	struct frame f = {FRAME_NATIVE, name, "module", "id", 0};
+
+	for (unsigned k = 0; k < depth; k++) {
+		snprintf(name, sizeof(name), "%s::%u::%u::%u", process,
+		    k < 2 ? 0 : span, k < 2 ? 0 : i, k);
+		node = batch_node(b, node, batch_frame(b, &f));
+	}
+	return node;
+}
+
+static uint32_t
+put_series(struct batch *b, const char *service)
+{
+	struct label label = {"service", service};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 10, 0,
+	    &label, 1};
+
+	return batch_series(b, &d);
+}
+
+static void
+put_span(struct store_writer *w, unsigned span)
+{
+	uint64_t slot = BEGIN + 64 * (uint64_t)span;
+	struct batch *b = batch_new((uint64_t)SLOT);
+	uint32_t flood = put_series(b, "flood"), app = put_series(b, "app");
+
+	for (unsigned i = 0; i < FLOOD; i++)
+		batch_add_profile(b, flood, slot + i % 64,
+		    put_stack(b, "flood", span, i, DEPTH), 1 + i % 5);
+	for (unsigned i = 0; i < 64; i++)
+		batch_add_profile(b, app, slot + i,
+		    put_stack(b, "app", 0, i % 4, 4), 7);
+	CHECK_OK(batch_finish(b));
+	CHECK_OK(store_append(w, b));
+	CHECK_OK(store_tick(w, (int64_t)(slot + 64) * SLOT + SLOT));
+	batch_free(b);
+}
+
+static void
+make(struct model *m)
+{
+	model_init(m, 5);
+	for (unsigned i = 0; i < SPANS; i++)
+		put_span(m->w, i);
+}
+
+static int64_t
+total(struct store *s, const char *text, uint64_t from, uint64_t until)
+{
+	struct selector *selector;
+	struct profile_query q = {NULL, (int64_t)(BEGIN + from) * SLOT,
+	    (int64_t)(BEGIN + until) * SLOT, NULL};
+	struct profile *p = NULL;
+	int64_t sum = -1;
+
+	CHECK_OK(selector_parse(text, &selector));
+	q.selector = selector;
+	CHECK_OK(store_query_profile(s, &q, &p));
+	if (p != NULL)
+		sum = (int64_t)p->nodes[0].total;
+	profile_free(p);
+	selector_free(selector);
+	return sum;
+}
+
+/* What `flood` has in slots [from, until). */
+static int64_t
+flooded(uint64_t from, uint64_t until)
+{
+	int64_t sum = 0;
+
+	for (uint64_t slot = from; slot < until; slot++)
+		for (unsigned i = (unsigned)(slot % 64); i < FLOOD; i += 64)
+			sum += 10 * (1 + i % 5);
+	return sum;
+}
+
+TEST(a_service_is_named_without_its_neighbour)
+{
+	struct store *s;
+	struct model m;
+
+	make(&m);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	CHECK_INT(total(s, "cpu{service=\"app\"}", 0, 192), 192 * 70);
+	CHECK(s->n_files > 0);
+	CHECK(s->syms.n_nodes < 40);
+	CHECK(s->syms.strings.n < 60);
+	/* and then it: all ranges, all the same once it is known */
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(total(s, "cpu{service=\"flood\"}", 0, 192),
+		    flooded(0, 192));
+		CHECK_INT(total(s, "cpu{service=\"flood\"}", 70, 75),
+		    flooded(70, 75));
+	}
+	CHECK(s->syms.n_nodes > SPANS * FLOOD * (DEPTH - 2));
+	CHECK_INT(total(s, "cpu", 3, 131), flooded(3, 131) + 128 * 70);
+	store_close(s);
+	model_fini(&m);
+}
+
+static bool
+no_series(void *arg, const struct series_desc *d, int64_t until_ns)
+{
+	(void)d;
+	(void)until_ns;
+	++*(int *)arg;
+	return true;
+}
+
+TEST(lists_and_metrics_name_no_stack)
+{
+	struct store *s;
+	struct model m;
+	int n = 0;
+
+	make(&m);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	CHECK_OK(store_each_series(s, NULL, 0, INT64_MAX / 2, no_series, &n));
+	CHECK_INT(n, 2);
+	CHECK_INT(s->syms.n_nodes, 1);
+	CHECK_INT(s->syms.frames.n, 0);
+	store_close(s);
+	model_fini(&m);
+}
+
+/* More than one question may name is refused, and the next one is fine. */
+TEST(a_question_of_too_many_nodes_is_refused)
+{
+	struct profile_query q = {NULL, BEGIN * SLOT, (BEGIN + 192) * SLOT,
+	    NULL};
+	struct selector *selector;
+	const struct err *e;
+	struct profile *p;
+	struct store *s;
+	struct model m;
+
+	make(&m);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	store_bound_nodes(s, FLOOD * DEPTH);
+	CHECK_OK(selector_parse("cpu", &selector));
+	q.selector = selector;
+	e = store_query_profile(s, &q, &p);
+	CHECK(e != NULL && e->code == 413);
+	CHECK_INT(total(s, "cpu{service=\"app\"}", 0, 192), 192 * 70);
+	CHECK_INT(total(s, "cpu{service=\"flood\"}", 0, 3), flooded(0, 3));
+	store_bound_nodes(s, UINT32_MAX);
+	CHECK_INT(total(s, "cpu", 0, 192), flooded(0, 192) + 192 * 70);
+	selector_free(selector);
+	store_close(s);
+	model_fini(&m);
+}
+
+/* Stacks that no higher block has: no file of ours; asked for by all. */
+TEST(a_stack_without_a_name_is_named_with_all_others)
+{
+	struct store *s;
+	struct model m;
+
+	make(&m);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	CHECK_INT(total(s, "cpu{service=\"app\"}", 0, 192), 192 * 70);
+	/* as if the top blocks had lacked all of them */
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		struct reader_file *f = &s->files[i];
+
+		if (f->sealed != NULL)
+			memset(f->named, 0xff, f->sealed->n_series / 8 + 1);
+	}
+	CHECK_INT(total(s, "cpu{service=\"flood\"}", 5, 190), flooded(5, 190));
+	store_close(s);
+	model_fini(&m);
+}
+
+int
+main(void)
+{
+	RUN(a_service_is_named_without_its_neighbour);
+	RUN(lists_and_metrics_name_no_stack);
+	RUN(a_question_of_too_many_nodes_is_refused);
+	RUN(a_stack_without_a_name_is_named_with_all_others);
+	return test_done();
+}
