@@ -236,8 +236,7 @@ names_of_file(struct store *s, struct reader_file *f, const uint32_t *series,
 		return NULL;
 	memset(f->named, 0, f->sealed->n_series / 8 + 1);
 	open_names_rest(&f->names.dicts[0].asked);
-	return e->domain == ERR_DB || e->domain == ERR_FORMAT
-	    ? reader_failed(s, f, e) : e;
+	return reader_failed(s, f, e);
 }
 
 const struct err *

@@ -31,11 +31,13 @@ reader_is_current(const struct store *s, uint64_t generation)
 const struct err *
 reader_failed(struct store *s, struct reader_file *f, const struct err *e)
 {
+	if (e->domain == ERR_REQUEST) /* refused, or nobody waits */
+		return e;
 	reader_close_file(f);
 	f->gone = e->code == ENOENT && reader_is_current(s,
 	    s->manifest.generation);
-	if ((e->code == ENOENT && !f->gone) || e->code == ENOMEM || e->code == EMFILE ||
-	    e->code == ENFILE)
+	if ((e->code == ENOENT && !f->gone) || e->code == ENOMEM ||
+	    e->code == EMFILE || e->code == ENFILE)
 		return e;
 	log_warn("store: %s: left out: %s", f->entry.name, e->text);
 	f->broken = true;
