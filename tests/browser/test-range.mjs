@@ -104,6 +104,8 @@ function demo({ browser, files }) {
         const main = await page.textContent('#panel-cpu');
         assert(/No data: nothing was recorded/.test(main) &&
           !/of CPU time ·/.test(main), main);
+        assert(/no process of \S+ was measured in this range/.test(main),
+          'that no process was measured is not said');
         const shown = await page.textContent('.range-now');
         assert(shown.startsWith(await page.textContent(
           '#panel-cpu .flame-facts')), 'another range than ' + shown);
