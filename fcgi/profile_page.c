@@ -335,6 +335,10 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	partial_put(w, page->store, page->from_ns, page->until_ns);
 	writer_key(w, "slots");
 	writer_int(w, (int64_t)p->slots);
+	if (p->slots_about) {
+		writer_key(w, "slots_exact");
+		writer_bool(w, false);
+	}
 	profile_page_put_samples(w, "samples", known, shown.total);
 	profile_page_put_samples(w, "samples_unknown", known,
 	    shown.total_unknown);
@@ -391,13 +395,7 @@ profile_page_put_title(struct buf *out, const struct profile_page *page)
 double
 profile_page_seconds(const struct profile_page *page)
 {
-	const struct profile *p = page->profile;
-	struct store_extent extent;
-	double range = (double)(p->until_ns - p->from_ns), slots;
-
-	store_extent(page->store, &extent);
-	slots = (double)p->slots * (double)extent.slot_ns;
-	return (slots < range ? slots : range) / NS_PER_S;
+	return (double)page->profile->seen_ns / NS_PER_S;
 }
 
 static bool

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/gone.h"
 #include "mean.h"
+#include "segtree.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ struct query {
 	struct node_values *sum, *one, *slot; /* the store's scratch */
 	uint8_t *accepts; /* label set -> 0 unknown, 1 no, 2 yes */
 	uint64_t observations; /* of the present series */
+	uint64_t coarse;       /* of them, of slots that nobody tells apart */
 	struct seen seen;      /* of all */
 	uint64_t denominator;  /* of a stock's sum */
 	enum {
@@ -137,6 +139,34 @@ query_filter(struct query *q, const struct series_desc *d,
 	}
 }
 
+/* Which slots of a piece have data: its block, whose observations they are,
+ * knows how many at most. */
+static const struct err *
+query_see(struct query *q, const struct plan_piece *p, uint32_t number,
+    uint64_t observations)
+{
+	struct sealed *file = p->file->sealed;
+	uint64_t until = p->start + seg_slots(p->level);
+	const struct err *e = NULL;
+	const struct block *b;
+
+	if (q->seen.bits == NULL || p->level < file->meta.base ||
+	    file->meta.base > 0) {
+		q->coarse += observations < until - p->start
+		    ? observations : until - p->start;
+		return NULL;
+	}
+	if (seen_all(&q->seen, p->start, until))
+		return NULL;
+	for (uint64_t slot = p->start; slot < until; slot = b->start + 1) {
+		e = sealed_seek(file, number, 0, slot, &b);
+		if (e != NULL || b == NULL || b->start >= until)
+			break;
+		seen_slot(&q->seen, b->start);
+	}
+	return e;
+}
+
 static const struct err *
 query_add_piece(struct query *q, const struct plan_piece *p, uint32_t series,
     struct node_values *into)
@@ -168,6 +198,8 @@ query_add_piece(struct query *q, const struct plan_piece *p, uint32_t series,
 		}
 		if (r.c.bad)
 			e = err_new(ERR_FORMAT, 0, "a block is malformed");
+		else
+			e = query_see(q, p, number, b->count);
 	}
 	return e == NULL ? NULL : reader_failed(q->s, p->file, e);
 }
@@ -187,6 +219,8 @@ query_add_journals(struct query *q, uint32_t series, uint64_t from,
 		    until);
 		while (e == NULL && openspan_next(&w, &b)) {
 			q->observations += b.count;
+			q->coarse += q->seen.bits == NULL ? b.count : 0;
+			seen_slot(&q->seen, b.start);
 			q->out->blocks++;
 			e = openspan_entries(&w);
 			while (e == NULL && openspan_entry(&w, &node, &value))
@@ -234,7 +268,7 @@ query_series(struct query *q, const struct series_desc *d, uint32_t series)
 {
 	const struct err *e = NULL;
 
-	q->observations = 0;
+	q->observations = q->coarse = 0;
 	for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
 		e = gone_check();
 		if (e == NULL && q->plan.pieces[i].step == 0)
@@ -292,7 +326,8 @@ query_observed(struct query *q, const struct series_desc *d)
 
 	if (out->series++ == 0)
 		query_name(out, d);
-	if ((e = seen_add(&q->seen, d, q->observations)) != NULL)
+	if (q->coarse > 0 &&
+	    (e = seen_coarse(&q->seen, d, q->coarse)) != NULL)
 		return e;
 	if (d->kind == out->kind && unit_same(d->unit, out->unit))
 		return NULL;
@@ -442,6 +477,25 @@ query_drop_absent(struct query *q)
 	q->n_series = n;
 }
 
+/* What the range cuts off of a slot is no time of the answer. */
+static void
+query_count_slots(struct query *q)
+{
+	int64_t length = q->s->manifest.slot_ns;
+	struct profile *out = q->out;
+
+	out->slots = seen_slots(&q->seen, &out->slots_about);
+	out->seen_ns = (int64_t)out->slots * length;
+	for (size_t i = 0; i < q->n_cuts; i++) {
+		const struct cut *c = &q->cuts[i];
+
+		if (seen_has(&q->seen, c->slot))
+			out->seen_ns -= length - (c->b - c->a);
+	}
+	if (out->seen_ns > out->until_ns - out->from_ns)
+		out->seen_ns = out->until_ns - out->from_ns;
+}
+
 static const struct err *
 query_sum(struct query *q)
 {
@@ -455,6 +509,9 @@ query_sum(struct query *q)
 	q->accepts = malloc(q->s->syms.labels.n + 1);
 	if (e == NULL && q->accepts == NULL)
 		e = err_nomem();
+	query_slots(q, &from, &until);
+	if (e == NULL)
+		e = seen_begin(&q->seen, from, until);
 	for (size_t i = 0; i < q->n_series && e == NULL; i++) {
 		struct series_desc d;
 
@@ -471,8 +528,8 @@ query_sum(struct query *q)
 			e = query_merge(q, &d);
 	}
 	q->out->stacks = q->sum->n_touched;
-	query_slots(q, &from, &until);
-	q->out->slots = seen_slots(&q->seen, until - from);
+	if (e == NULL)
+		query_count_slots(q);
 	if (q->out->slots == 0)
 		q->out->period = 0; /* no data is no count of samples */
 	return e;

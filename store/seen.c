@@ -1,5 +1,6 @@
 /*
- * A list of sources, sorted when it is asked.
+ * A bit for each slot of the range, and a list of sources, sorted when it is
+ * asked.
  */
 #include "seen.h"
 
@@ -9,6 +10,50 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "series.h"
+
+#define SEEN_MAX (1u << 17) /* slots: 16 KB; 15 days of 10 s */
+
+const struct err *
+seen_begin(struct seen *s, uint64_t from, uint64_t until)
+{
+	s->from = from;
+	s->until = until;
+	if (until - from > SEEN_MAX)
+		return NULL;
+	s->bits = calloc((until - from) / 8 + 1, 1);
+	return s->bits != NULL ? NULL : err_nomem();
+}
+
+bool
+seen_has(const struct seen *s, uint64_t slot)
+{
+	uint64_t i = slot - s->from;
+
+	return s->bits != NULL && slot >= s->from && slot < s->until &&
+	    (s->bits[i / 8] >> i % 8 & 1) != 0;
+}
+
+void
+seen_slot(struct seen *s, uint64_t slot)
+{
+	uint64_t i = slot - s->from;
+
+	if (s->bits == NULL || slot < s->from || slot >= s->until ||
+	    seen_has(s, slot))
+		return;
+	s->bits[i / 8] |= (uint8_t)(1u << i % 8);
+	s->n++;
+}
+
+bool
+seen_all(const struct seen *s, uint64_t from, uint64_t until)
+{
+	if (s->n == s->until - s->from)
+		return true;
+	while (from < until && seen_has(s, from))
+		from++;
+	return from >= until;
+}
 
 static uint64_t
 seen_who(const struct series_desc *d)
@@ -27,19 +72,20 @@ seen_who(const struct series_desc *d)
 }
 
 const struct err *
-seen_add(struct seen *s, const struct series_desc *d, uint64_t observations)
+seen_coarse(struct seen *s, const struct series_desc *d, uint64_t observations)
 {
 	size_t cap = s->cap != 0 ? s->cap * 2 : 16;
 	struct seen_source *p;
 
-	if (s->n == s->cap) {
+	if (s->n_sources == s->cap) {
 		p = realloc(s->sources, cap * sizeof(*p));
 		if (p == NULL)
 			return err_nomem();
 		s->sources = p;
 		s->cap = cap;
 	}
-	s->sources[s->n++] = (struct seen_source){seen_who(d), observations};
+	s->sources[s->n_sources++] = (struct seen_source){seen_who(d),
+	    observations};
 	return NULL;
 }
 
@@ -52,25 +98,28 @@ seen_order(const void *a, const void *b)
 }
 
 uint64_t
-seen_slots(struct seen *s, uint64_t max)
+seen_slots(struct seen *s, bool *about)
 {
-	uint64_t most = 0, slots = 0;
+	uint64_t most = 0, slots = 0, left = s->until - s->from - s->n;
 
-	if (s->n > 1)
-		qsort(s->sources, s->n, sizeof(*s->sources), seen_order);
-	for (size_t i = 0; i < s->n; i++) {
+	if (s->n_sources > 1)
+		qsort(s->sources, s->n_sources, sizeof(*s->sources),
+		    seen_order);
+	for (size_t i = 0; i < s->n_sources; i++) {
 		if (i > 0 && s->sources[i].who != s->sources[i - 1].who)
 			slots = 0;
 		slots += s->sources[i].slots;
 		if (slots > most)
 			most = slots;
 	}
-	return most < max ? most : max;
+	*about = most > 0;
+	return s->n + (most < left ? most : left);
 }
 
 void
 seen_fini(struct seen *s)
 {
+	free(s->bits);
 	free(s->sources);
 	*s = (struct seen){0};
 }

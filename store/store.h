@@ -240,8 +240,9 @@ struct profile {
 	char unit[32];
 	bool sets;                 /* depth 1 holds label sets */
 	enum series_kind kind;
-	uint64_t slots;   /* with an observation, of the source that has most:
-	                   * whatever its rates */
+	uint64_t slots;   /* with an observation of any series */
+	bool slots_about; /* that is an estimate (seen.h) */
+	int64_t seen_ns;  /* their time within the range */
 	uint64_t series;  /* matched, with data */
 	uint64_t blocks;  /* read */
 	uint64_t stacks;  /* that were seen; a stock of one may round to 0 */

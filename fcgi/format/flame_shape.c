@@ -219,6 +219,8 @@ flame_shape(struct profile **out, const struct profile *p,
 		(*out)->from_ns = p->from_ns;
 		(*out)->until_ns = p->until_ns;
 		(*out)->slots = p->slots;
+		(*out)->slots_about = p->slots_about;
+		(*out)->seen_ns = p->seen_ns;
 		(*out)->series = p->series;
 		(*out)->blocks = p->blocks;
 		(*out)->stacks = p->stacks;

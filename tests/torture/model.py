@@ -126,7 +126,7 @@ class Model:
 
     def profile(self, query, a, b):
         """The sum over whole slots [a, b)."""
-        p, sources = Profile(), {}
+        p, slots = Profile(), set()
         for s in self.matching(query, ('flow', 'stock')):
             seen = s['lines']['seen'].sum(a, b)
             if seen == 0:
@@ -135,10 +135,8 @@ class Model:
             p.unit, p.kind = UNITS.get(d['unit'], d['unit']), d['kind']
             p.series += 1
             p.periods.add(d['period'])
-            source = (d['name'], d['unit'], tuple(d['labels'].items()))
-            sources[source] = sources.get(source, 0) + seen
-            p.slots = min(max(sources.values()),
-                          min(b, self.until) - max(a, self.first))
+            slots.update(s['lines']['seen'].inside(a, b))
+            p.slots = len(slots)
             for key, line in s['lines'].items():
                 if key != 'seen' and self.takes(query, key[0]):
                     self.add(p, d, key[1], line.sum(a, b), seen)
