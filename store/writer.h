@@ -69,6 +69,7 @@ struct store_writer {
 	char said[WRITER_SAID];  /* what stands in the lock file */
 	char logged[400];        /* the last failure of the work, */
 	uint64_t logged_again;   /* and how often it came after that */
+	char rescued[MANIFEST_NAME]; /* the last journal that had to be */
 	char damaged[MANIFEST_NAME]; /* a file to set aside, or "" */
 	const struct purge_query *purge; /* that waits or runs; mutex */
 	struct buf record;

@@ -265,8 +265,10 @@ sync_rescue(struct store_writer *w, const char *name)
 	const struct err *e;
 
 	snprintf(r.old, sizeof(r.old), "%s", name);
-	log_err("store: %s was deleted, or could not be synced; writing it "
-	    "anew", name);
+	if (strcmp(w->rescued, name) != 0)
+		log_err("store: %s was deleted, or could not be synced; "
+		    "writing it anew", name);
+	snprintf(w->rescued, sizeof(w->rescued), "%s", name);
 	e = rescue_copy(w, &r);
 	if (e == NULL) {
 		pthread_mutex_lock(&w->mutex);

@@ -1,7 +1,8 @@
 /*
  * Lines of a table; what acts on a terminal is escaped.  A spreadsheet
  * takes a cell that begins with = + - @ for a formula, quotes or not: such a
- * name has ' before it, as people write it there.
+ * name has ' before it, as people write it there, and so has one that begins
+ * with ' itself, to stay another one.
  */
 #include "csv.h"
 
@@ -16,7 +17,7 @@ csv_put_text(struct buf *out, const char *s)
 	const char *next;
 
 	buf_put_u8(out, '"');
-	if (*s != '\0' && strchr("=+-@", *s) != NULL)
+	if (*s != '\0' && strchr("=+-@'", *s) != NULL)
 		buf_put_u8(out, '\'');
 	for (; (next = strchr(s, '"')) != NULL; s = next + 1) {
 		text_put(out, s, (size_t)(next - s));

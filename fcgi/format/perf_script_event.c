@@ -6,30 +6,6 @@
 
 #include <stddef.h>
 
-/* The command ends before the first number that stands alone, or with
- * another behind '/': the pid, -1 where perf knows none. */
-static const char *
-event_pid(const char *p, const char *end)
-{
-	for (const char *at = p + 1; at < end; at++) {
-		const char *q = at;
-
-		if (!is_space(*at))
-			continue;
-		while (q < end && is_space(*q))
-			q++;
-		if (q + 1 < end && *q == '-')
-			q++;
-		if (q == end || !is_digit(*q))
-			continue;
-		while (q < end && (is_digit(*q) || *q == '/' || *q == '-'))
-			q++;
-		if (q < end && is_space(*q))
-			return at;
-	}
-	return NULL;
-}
-
 static const char *
 event_skip(const char *p, const char *end)
 {
@@ -53,6 +29,48 @@ event_is_time(const char *p, const char *end)
 	while (p < end && (is_digit(*p) || *p == '.'))
 		p++;
 	return p + 1 == end && *p == ':';
+}
+
+/* Is the pid what follows a number, which belongs to the command then, as in
+ * "my thread 7 4711/4712 [000]"?  It could be a period as well, but not
+ * before the processor or the time. */
+static bool
+event_pid_follows(const char *p, const char *end)
+{
+	const char *at = event_skip(p, end), *word = event_word(at, end);
+	const char *next = event_skip(word, end);
+	bool two = false;
+
+	if (at == end || !is_digit(*at))
+		return false;
+	for (; at < word && (is_digit(*at) || *at == '/'); at++)
+		two |= *at == '/';
+	return at == word && (two || (next < end && *next == '[') ||
+	    event_is_time(next, event_word(next, end)));
+}
+
+/* The command ends before the first number that stands alone, or with
+ * another behind '/': the pid, -1 where perf knows none. */
+static const char *
+event_pid(const char *p, const char *end)
+{
+	for (const char *at = p + 1; at < end; at++) {
+		const char *q = at;
+
+		if (!is_space(*at))
+			continue;
+		while (q < end && is_space(*q))
+			q++;
+		if (q + 1 < end && *q == '-')
+			q++;
+		if (q == end || !is_digit(*q))
+			continue;
+		while (q < end && (is_digit(*q) || *q == '/' || *q == '-'))
+			q++;
+		if (q < end && is_space(*q) && !event_pid_follows(q, end))
+			return at;
+	}
+	return NULL;
 }
 
 /* The number that ends at `end`; 0: there is none. */

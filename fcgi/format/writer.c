@@ -356,7 +356,7 @@ writer_entity(unsigned char c)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (table[i].c == c)
 			return table[i].entity;
-	return c < 0x20 || c == 0x7f ? REPLACEMENT : NULL;
+	return c == 0 ? REPLACEMENT : NULL;
 }
 
 /* U+FFFE and U+FFFF are UTF-8, but no characters of XML. */
@@ -417,7 +417,7 @@ writer_put_xml(struct buf *out, const char *s, size_t n)
 		} else if (len == 0 || writer_xml_forbids(s, len)) {
 			buf_put(out, REPLACEMENT, 3);
 			len = len ? len : 1;
-		} else {
+		} else { /* also controls, most of which XML forbids */
 			text_put(out, s, len);
 		}
 	}

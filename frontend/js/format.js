@@ -174,7 +174,7 @@
    * separators) is written out, as the server does in text.
    */
   const ACTS = new RegExp('[\\u0001-\\u0008\\u000b-\\u001f\\u007f-\\u009f' +
-    '\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]', 'g');
+    '\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060\\u2066-\\u2069\\ufeff]', 'g');
 
   function visible(text) {
     return String(text).replace(ACTS, (c) => '\\u' +

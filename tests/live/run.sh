@@ -54,10 +54,17 @@ prepare() {
 	# anybody may make folders in /var/tmp, and programs of it run as root
 	[ -O "$run" ] && [ ! -L "$run" ] ||
 		fail "$run belongs to somebody else; remove it or set RUN"
+	# whose sockets and logs are made anew below; its programs hold it, too
+	exec {lock}>"$run/lock"
+	flock -n "$lock" ||
+		fail "another run has its programs in $run; end it or set RUN"
 	mkdir -p "$run"/{bin,log,nginx,pid,db,sockets} ||
 		fail "cannot write to $run"
 	install -d -m 2750 -g nogroup "$run/store"
 	chmod 755 "$run" "$run"/{bin,log,nginx,pid,sockets}
+	"${as_nobody[@]}" test -x "$run/sockets" ||
+		fail "the user nobody, as whom programs run, cannot enter $run:" \
+			"a directory above it is closed; set RUN"
 	chown nobody:nogroup "$run/db" "$run/sockets"
 	rm -f "$run"/sockets/*.sock "$run"/log/*.log
 	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,kvservice,kvload} \

@@ -139,6 +139,24 @@ TEST(speedscope)
 	flame_free(f);
 }
 
+/* Neither a formula, nor one name for two functions. */
+TEST(names_in_csv_stay_apart_and_compute_nothing)
+{
+	static const char *const names[] = {"=1", "'=1", "\xef\xbb\xbf=1"};
+	static const char *const cells[] = {"\"'=1\",", "\"''=1\",",
+	    "\"\\ufeff=1\","};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct table_row row = {.name = names[i]};
+		struct table t = {.rows = &row, .n_rows = 1};
+
+		buf_clear(&out);
+		csv_put_table(&out, &t);
+		buf_put_u8(&out, 0);
+		CHECK(strstr((char *)out.data, cells[i]) != NULL);
+	}
+}
+
 TEST(csv)
 {
 	struct flame *f = whole(&odd);
@@ -251,6 +269,7 @@ main(void)
 	RUN(odd_names_in_folded);
 	RUN(speedscope);
 	RUN(csv);
+	RUN(names_in_csv_stay_apart_and_compute_nothing);
 	RUN(html);
 	RUN(no_name_acts_on_who_shows_it);
 	RUN(no_error_acts_on_a_terminal);

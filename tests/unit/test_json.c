@@ -149,10 +149,18 @@ TEST(xml_holds_any_bytes)
 {
 	CHECK_STR(xml("<a b='\"&\">", 10),
 	    "&lt;a b=&#39;&quot;&amp;&quot;&gt;");
-	CHECK_STR(xml("\x01\0\xff", 3),
-	    "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+	CHECK_STR(xml("\0\xff", 2), "\xef\xbf\xbd\xef\xbf\xbd");
 	CHECK_STR(xml("\xef\xbf\xbe", 3), "\xef\xbf\xbd");
 	CHECK_STR(xml("]]>", 3), "]]&gt;");
+}
+
+/* Names that differ in a control, or in what nobody sees, stay two. */
+TEST(xml_shows_controls_apart)
+{
+	CHECK_STR(xml("\x01=1\x0b\x0c\x1b\x7f", 7),
+	    "\\u0001=1\\u000b\\u000c\\u001b\\u007f");
+	CHECK_STR(xml("\xef\xbb\xbf" "a\xe2\x80\x8b", 7),
+	    "\\ufeffa\\u200b");
 }
 
 int
@@ -165,6 +173,7 @@ main(void)
 	RUN(quotients_round_once);
 	RUN(big_numbers_are_grouped);
 	RUN(xml_holds_any_bytes);
+	RUN(xml_shows_controls_apart);
 	buf_fini(&out);
 	return test_done();
 }

@@ -189,6 +189,16 @@ TEST(samples_without_a_chain)
 }
 
 /* Their time was part of the root's name, so each was a root of its own. */
+/* What ends in a number, and a period that stands where no pid is. */
+TEST(names_of_threads_are_whole)
+{
+	check("my thread 7 200/201 [000] 83.1: 5 cycles: \n\t1 f (/a)\n\n"
+	    "my thread 8 200 [000] 83.1: 5 cycles: \n\t1 f (/a)\n\n"
+	    "my thread 9 200 83.1: 5 cycles: \n\t1 f (/a)\n\n"
+	    "kv 200 5 cycles: \n\t1 f (/a)\n\n",
+	    "kv;f 5\nmy_thread_7;f 5\nmy_thread_8;f 5\nmy_thread_9;f 5\n");
+}
+
 TEST(ended_tasks_are_one_command)
 {
 	struct stacks *s = parse(
@@ -317,6 +327,7 @@ main(void)
 	RUN(names_of_a_jit_are_whole);
 	RUN(a_module_may_have_brackets_in_its_path);
 	RUN(samples_without_a_chain);
+	RUN(names_of_threads_are_whole);
 	RUN(ended_tasks_are_one_command);
 	RUN(java_loses_its_L);
 	RUN(events_are_types);
