@@ -61,7 +61,14 @@ select_stacks(struct querier *q, const Connect__StackTraceSelector *s,
 	return callsite_keep(p, names, n);
 }
 
-/* A profile without samples by node. */
+/* Connect's numbers have 63 bits, and no amount is larger than the whole. */
+static const struct err *
+select_check_size(int128 whole, const char *unit)
+{
+	return whole <= INT64_MAX ? NULL : err_field(ERR_REQUEST, 413, "start",
+	    "more than 2^63 %s: ask for a shorter range", unit);
+}
+
 static const struct err *
 select_profile(struct querier *q, const char *id, const char *matchers,
     int64_t start, int64_t end, const char *split, struct profile **out)
@@ -83,19 +90,8 @@ select_profile(struct querier *q, const char *id, const char *matchers,
 	if (e == NULL && (*out)->series > 0)
 		e = flameql_check_unit(&ql, (*out)->unit);
 	flameql_free(&ql);
-	if (e != NULL)
-		return e;
-	/* these answers have amounts alone, and nodes are taken out */
-	free((*out)->samples);
-	(*out)->samples = NULL;
-	return NULL;
-}
-
-static int64_t
-clamp(int128 v)
-{
-	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN
-							 : (int64_t)v;
+	return e == NULL ? select_check_size((*out)->nodes[0].total,
+	    (*out)->unit) : e;
 }
 
 static int64_t
@@ -119,9 +115,9 @@ flame_level(struct querier *q, const struct flame *f, const uint32_t *index,
 	for (size_t i = 0; i < n; i++) {
 		const struct flame_frame *frame = &f->frames[index[i]];
 
-		l->values[4 * i] = clamp(frame->x - end);
-		l->values[4 * i + 1] = clamp(frame->total);
-		l->values[4 * i + 2] = clamp(frame->self);
+		l->values[4 * i] = (int64_t)(frame->x - end);
+		l->values[4 * i + 1] = (int64_t)frame->total;
+		l->values[4 * i + 2] = (int64_t)frame->self;
 		l->values[4 * i + 3] = frame->name;
 		end = frame->x + frame->total;
 	}
@@ -151,8 +147,8 @@ flame_graph(struct querier *q, const struct flame *f, const uint32_t *index,
 			return NULL;
 	g->n_names = f->n_names;
 	g->n_levels = f->n_levels;
-	g->total = clamp(f->total);
-	g->max_self = clamp(f->max_self);
+	g->total = (int64_t)f->total;
+	g->max_self = (int64_t)f->max_self;
 	return g;
 }
 
@@ -399,6 +395,20 @@ diff_check(const Connect__SelectMergeStacktracesRequest *side)
 	return merge_check_format(side->format);
 }
 
+/* Both in one unit, as they are drawn on one scale; an empty side is in any. */
+static const struct err *
+diff_check_pair(const struct profile *a, const struct profile *b)
+{
+	if (a->series > 0 && b->series > 0 &&
+	    (strcmp(a->unit, b->unit) != 0 || a->kind != b->kind))
+		return err_field(ERR_REQUEST, 400, "right", "left counts %s "
+		    "(%s), right counts %s (%s)", a->unit,
+		    series_kind_name(a->kind), b->unit,
+		    series_kind_name(b->kind));
+	return select_check_size(a->nodes[0].total + b->nodes[0].total,
+	    a->unit);
+}
+
 /* What the side that asks for more has asked for. */
 static int64_t
 diff_max_nodes(const Connect__DiffRequest *r)
@@ -428,12 +438,14 @@ querier_diff(struct querier *q, const ProtobufCMessage *request,
 		if (e == NULL)
 			e = select_merged(q, sides[i], NULL, &p[i]);
 	}
+	if (e == NULL)
+		e = diff_check_pair(p[0], p[1]);
 	if (e == NULL && a != NULL)
 		e = diff_make(q, p[0], p[1], diff_max_nodes(r),
 		    &a->flamegraph);
 	if (e == NULL && a != NULL && a->flamegraph != NULL) {
-		a->flamegraph->leftticks = clamp(p[0]->nodes[0].total);
-		a->flamegraph->rightticks = clamp(p[1]->nodes[0].total);
+		a->flamegraph->leftticks = (int64_t)p[0]->nodes[0].total;
+		a->flamegraph->rightticks = (int64_t)p[1]->nodes[0].total;
 		*answer = &a->base;
 	}
 	profile_free(p[0]);

@@ -44,10 +44,33 @@ callsite_compact(struct profile *p, uint32_t *place)
 			continue;
 		place[i] = (uint32_t)kept;
 		p->nodes[kept] = p->nodes[i];
+		if (p->samples != NULL)
+			p->samples[kept] = p->samples[i];
 		p->nodes[kept].parent = place[p->nodes[kept].parent];
 		kept++;
 	}
 	p->n_nodes = kept;
+}
+
+/* Their samples, as the nodes' selfs were kept. */
+static void
+callsite_sum_samples(struct profile *p)
+{
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		struct profile_samples *s = &p->samples[i];
+
+		if (p->nodes[i].self == 0)
+			s->self = s->self_unknown = 0;
+		s->total = s->self;
+		s->total_unknown = s->self_unknown;
+	}
+	for (size_t i = p->n_nodes; i-- > 1;) {
+		struct profile_samples *up =
+		    &p->samples[p->nodes[i].parent];
+
+		up->total += p->samples[i].total;
+		up->total_unknown += p->samples[i].total_unknown;
+	}
 }
 
 const struct err *
@@ -75,6 +98,8 @@ callsite_keep(struct profile *p, const char *const *names, size_t n)
 		if (i > 0)
 			p->nodes[node->parent].total += node->total;
 	}
+	if (p->samples != NULL)
+		callsite_sum_samples(p);
 	callsite_compact(p, place);
 	free(place);
 	return NULL;
@@ -120,8 +145,11 @@ callsite_prune(struct profile *p, int64_t max_nodes)
 	}
 	if (nodes != NULL && open != NULL) {
 		free(p->nodes);
+		free(p->samples);
 		p->nodes = nodes;
+		p->samples = f->samples;
 		p->n_nodes = f->n_frames;
+		f->samples = NULL;
 		nodes = NULL;
 	} else {
 		e = err_nomem();

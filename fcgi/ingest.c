@@ -44,6 +44,8 @@ ingest_refuse_for(struct context *c, const struct err *e)
 {
 	ingest_refuse(c, e->code == 507 ? "disk full" :
 	    e->code == 429 ? "overload" : e->code == 413 ? "too large" :
+	    e->code == 403 ? "forbidden" : e->code == 404 ? "no such path" :
+	    e->code == 405 ? "wrong method" :
 	    e->domain == ERR_REQUEST && e->code >= 400 && e->code < 500 ?
 	    "bad request" : "not taken");
 }

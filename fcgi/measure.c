@@ -307,6 +307,10 @@ measure_put_faults(struct writer *w, const struct measure_faults *f,
 	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, source);
 	measure_put_each(w, f->series, f->n, MEASURE_SERVICE_LOST, source);
 	writer_close(w, '}');
+	writer_key(w, "lost_on_host");
+	writer_open(w, '{');
+	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, source);
+	writer_close(w, '}');
 	writer_key(w, "broken");
 	if (f->of_service)
 		measure_put_reasons(w, f->series, f->n,

@@ -84,7 +84,8 @@ void measure_faults_fini(struct measure_faults *f);
 
 /* Members of an open object: "lost" and "broken", by reason, and "faults",
  * whose they are: "service" or "host".  What was lost before anybody knew
- * whose it was is the host's, and among a service's too. */
+ * whose it was is the host's, and among a service's too: "lost_on_host" says
+ * which of them. */
 void measure_put_faults(struct writer *w, const struct measure_faults *f,
     const char *source);
 

@@ -180,8 +180,6 @@ route_run(const struct site *site, const struct route *r, struct context *c,
 	/* what stopped half-way looks whole, or like another error */
 	if (gone() && route_only_reads(site, rq))
 		e = gone_check();
-	if (e != NULL && r->pool == POOL_INGEST)
-		site->refused(c, e);
 	if (e == NULL && route_is_query(r))
 		e = route_mark_partial(c, strict, rs);
 	if (e != NULL)
@@ -245,12 +243,26 @@ route_error_of(const struct site *site, const char *path)
 	return response_error;
 }
 
+/* A push, whether it came as far as its page or not; workers of other pools
+ * count none. */
+static bool
+route_is_push(const struct site *site, enum pool pool,
+    const struct request *rq)
+{
+	const struct route *r = route_of(site, rq->path);
+
+	return pool == POOL_INGEST ||
+	    (pool == POOL_ALL && r != NULL && r->pool == POOL_INGEST);
+}
+
 void
 route_dispatch(const struct site *site, struct context *c, enum pool pool,
     struct request *rq, struct response *rs)
 {
 	const struct err *e = route_answer(site, c, pool, rq, rs);
 
+	if (e != NULL && route_is_push(site, pool, rq))
+		site->refused(c, e);
 	if (e != NULL && rs->allow == NULL)
 		route_error_of(site, rq->path)(rs, e);
 	else if (e != NULL)

@@ -58,7 +58,7 @@ struct site {
 	size_t n_routes;
 	const struct route_errors *errors; /* others: response_error() */
 	size_t n_errors;
-	/* A request of POOL_INGEST was refused with this. */
+	/* A push was refused with this, wherever: one of POOL_INGEST. */
 	void (*refused)(struct context *c, const struct err *e);
 	/* Nobody asks: does what is due; in how many milliseconds to call
 	 * again, -1: not before another request. */

@@ -78,11 +78,11 @@ typedef bool pprof_place_fn(void *arg, const char *name, const char *module,
     const char **file, size_t *n, int64_t *line);
 
 /* Appends a profile, packed by gzip or not.  `type` is the name of what is
- * counted: "cpu", "inuse_space".  `place` may be NULL. */
+ * counted: "cpu", "inuse_space".  `place` may be NULL.  Errors: ERR_REQUEST
+ * 413 for a stack with more than 63 bits hold. */
 const struct err *pprof_write(struct buf *out, const struct profile *p,
     const char *type, bool gzip);
-/* The same with places.  What is not packed is of that type alone, without
- * its samples: as Pyroscope's answers are. */
+/* The same with places. */
 const struct err *pprof_write_placed(struct buf *out, const struct profile *p,
     const char *type, bool gzip, pprof_place_fn *place, void *arg);
 

@@ -30,7 +30,7 @@ struct maker {
 	size_t cap_samples;
 	pprof_place_fn *place; /* NULL: none is known */
 	void *place_arg;
-	bool lone;             /* without the samples */
+	bool over;             /* an amount is beyond 63 bits */
 	bool failed;
 };
 
@@ -196,10 +196,12 @@ maker_locations(struct maker *m)
 
 /* ---- samples ---- */
 
+/* pprof's numbers have 63 bits. */
 static int64_t
-maker_clamp(int128 v)
+maker_value(struct maker *m, int128 v)
 {
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+	m->over = m->over || v > INT64_MAX;
+	return v > INT64_MAX ? 0 : (int64_t)v;
 }
 
 static int64_t
@@ -260,8 +262,8 @@ maker_sample(struct maker *m, uint32_t i)
 	}
 	sample->n_location_id = n;
 	profile_samples(m->p, i, &samples);
-	sample->value[0] = maker_clamp(samples.self);
-	sample->value[types - 1] = maker_clamp(nodes[i].self);
+	sample->value[0] = maker_value(m, samples.self);
+	sample->value[types - 1] = maker_value(m, nodes[i].self);
 	sample->n_value = types;
 	return sample;
 }
@@ -303,7 +305,7 @@ maker_head(struct maker *m, const char *type)
 
 	if (types == NULL)
 		return;
-	if (!m->lone && (m->p->period > 1 || m->p->samples != NULL))
+	if (m->p->period > 1 || m->p->samples != NULL)
 		types[n++] = maker_type(m, "samples", "count");
 	types[n++] = maker_type(m, type, unit);
 	m->out.sample_type = types;
@@ -324,7 +326,7 @@ maker_comment_unknown(struct maker *m)
 	struct profile_samples all;
 	struct buf text = {0};
 
-	if (list == NULL || m->lone || !profile_samples(m->p, 0, &all) ||
+	if (list == NULL || !profile_samples(m->p, 0, &all) ||
 	    all.total_unknown == 0)
 		return;
 	buf_printf(&text, "samples are at least so many: of ");
@@ -387,7 +389,12 @@ maker_run(struct maker *m, struct buf *out, const char *type, bool gzip)
 	maker_samples(m);
 	maker_comment_unknown(m);
 	maker_strings(m);
-	e = m->failed ? err_nomem() : maker_pack(m, out, gzip);
+	if (m->over)
+		e = err_new(ERR_REQUEST, 413, "a stack has more than 2^63 %s, "
+		    "which no pprof holds: ask for a shorter range",
+		    m->p->unit);
+	else
+		e = m->failed ? err_nomem() : maker_pack(m, out, gzip);
 	arena_fini(&m->arena);
 	intern_fini(&m->strings);
 	intern_fini(&m->looks);
@@ -408,8 +415,7 @@ const struct err *
 pprof_write_placed(struct buf *out, const struct profile *p, const char *type,
     bool gzip, pprof_place_fn *place, void *arg)
 {
-	struct maker m = {.p = p, .place = place, .place_arg = arg,
-	    .lone = !gzip};
+	struct maker m = {.p = p, .place = place, .place_arg = arg};
 
 	return maker_run(&m, out, type, gzip);
 }

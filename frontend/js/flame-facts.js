@@ -68,9 +68,11 @@
       f.totalUnknown[i]);
   }
 
-  function lostText(lost) {
+  /* By reason; which of them are the whole host's, whoever is asked for. */
+  function lostText(lost, host) {
     return Object.entries(lost || {}).filter(([, n]) => n > 0)
-      .map(([why, n]) => F.count(n) + ' ' + why.replace(/[_-]/g, ' '));
+      .map(([why, n]) => F.count(n) + ' ' + why.replace(/[_-]/g, ' ') +
+        (host && host[why] > 0 ? ' on the host' : ''));
   }
 
   /* Stacks that lack callers, of the whole host where `whose` says so: their

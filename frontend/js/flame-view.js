@@ -169,7 +169,8 @@
 
     showFacts() {
       const m = (this.answer && this.answer.memlens) || {};
-      const lost = lostText(m.lost);
+      const lost = lostText(m.lost, m.faults === 'service' &&
+        m.lost_on_host);
       const parts = [], some = this.f.ticks > 0 || m.slots > 0;
       if (this.f.ticks > 0)
         parts.push(this.unit.text(this.f.ticks) + ' of CPU time');

@@ -64,9 +64,11 @@ check "SelectSeries: points by group" js 'd.series.length === 2 &&
     d.series[0].points[0].timestamp === "1610000010000" &&
     d.series[1].points[0].timestamp === "1610000020000"'
 ask SelectMergeProfile "{$span,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\"}"
-check "SelectMergeProfile" js 'd.sampleType.length === 1 &&
-    d.sample.length === 4 && d.sample[0].value[0] === "10000000" &&
-    d.stringTable.includes("nanoseconds")'
+check "SelectMergeProfile: samples beside the amount" js '
+    d.sampleType.length === 2 && d.sample.length === 4 &&
+    d.sample[0].value.join() === "1,10000000" &&
+    d.stringTable[d.sampleType[0].type] === "samples" &&
+    d.stringTable[d.sampleType[1].unit] === "nanoseconds"'
 left="{\"start\":1610000000000,\"end\":1610000010000,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\"}"
 right="{\"start\":1610000010000,\"end\":1610000020000,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\"}"
 ask Diff "{\"left\":$left,\"right\":$right}"
@@ -239,4 +241,26 @@ check "protobuf: format PPROF" grep -q "value: 80000000" "$T/body"
 proto SelectSeries "start: 1610000000000 end: 1610000020000
     profile_typeID: \"$id\" step: 20"
 check "protobuf: SelectSeries" grep -q "value: 150000000" "$T/body"
+
+# ---- two units, ranges turned round, more than 63 bits hold ----
+printf 'a;b 5\n' >"$T/held"
+put "$T/held" "/ingest?name=sizes.inuse_space&from=1610000000&until=1610000010&format=folded"
+space=memory:inuse_space:bytes:space:bytes
+held="{\"start\":1610000000000,\"end\":1610000010000,\"profileTypeID\":\"$space\",\"labelSelector\":\"{}\"}"
+ask Diff "{\"left\":$left,\"right\":$held}"
+check "Diff of two units: refused" refused 400 right
+turned="{\"start\":1610000020000,\"end\":1610000010000,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\"}"
+ask Diff "{\"left\":$left,\"right\":$turned}"
+check "Diff of a range that is turned round: refused" refused 400 end
+printf 'a 900000000000000000\n' >"$T/large" # times 10 ms each
+put "$T/large" "/ingest?name=large.cpu&from=1620000000&until=1620000010&format=folded"
+large="\"start\":1620000000000,\"end\":1620000010000,\"profileTypeID\":\"$id\",\"labelSelector\":\"{}\""
+ask SelectMergeStacktraces "{$large}"
+check "more than 2^63: refused, not cut" js '/2\^63/.test(d.message)'
+ask SelectMergeProfile "{$large}"
+check "nor in a pprof" js '/2\^63/.test(d.message)'
+get GET "/api/v1/flamegraph.pprof?query=cpu&from=1620000000&until=1620000010"
+check "nor in ours" status 413
+get GET "/api/v1/flamegraph.json?query=cpu&from=1620000000&until=1620000010"
+check "the amount itself is exact" grep -q '"numTicks":9000000000000000000000000,' "$T/body"
 exit $bad

@@ -63,6 +63,21 @@ put "$T/one" "/ingest?name=counts.cpu&format=folded&from=now-10s&until=x"
 for i in $(seq 60); do refused increase && break; sleep 0.5; done
 check "pushes that are refused are counted, though no good one follows" \
 	refused increase
+get GET /ingest
+check "another method is refused" status 405
+put "$T/one" "/ingest?name=counts.cpu&format=folded" \
+	HTTP_ORIGIN=http://evil.example HTTP_HOST=localhost \
+	HTTP_SEC_FETCH_SITE=cross-site
+check "and so is another site" status 403
+turned_away()
+{
+	get GET "/api/v1/series?query=memlens_ingest_refused_total&sum=instance&fn=increase&step=20m&from=$(($(date +%s) / 600 * 600 - 600))&until=$(($(date +%s) / 600 * 600 + 600))"
+	js '["forbidden", "wrong method"].map((why) => d.series.filter((s) =>
+	    s.labels.reason === why).flatMap((s) => s.points)
+	    .reduce((a, p) => a + (p[1] || 0), 0)).join() === "1,1"'
+}
+for i in $(seq 60); do turned_away && break; sleep 0.5; done
+check "what does not come as far as the page is counted, too" turned_away
 ours()
 {
 	get GET /api/v1/health
