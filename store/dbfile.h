@@ -34,7 +34,8 @@ const struct err *dbfile_seek(struct dbfile *f, const struct buf *key,
 /* The record after the one that the last dbfile_seek or dbfile_next gave. */
 const struct err *dbfile_next(struct dbfile *f, struct cur *key_out,
     struct cur *value, bool *found);
-/* Reads every page: checks all checksums and the tree's order. */
+/* Reads every page that a record needs: checks their checksums, and the
+ * order of keys. */
 const struct err *dbfile_verify(const char *path);
 /* A new handle of the same file in the place of one that has failed; *f is
  * NULL on failure. */
