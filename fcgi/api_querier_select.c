@@ -203,16 +203,20 @@ pprof_split(int64_t max_nodes)
 
 /* Nothing is cut where nothing is said of it. */
 static const struct err *
-merge_pprof(struct querier *q, const char *type_id, struct profile *p,
-    int64_t max_nodes, ProtobufCMessage **out)
+merge_pprof(struct querier *q, const char *type_id, const char *matchers,
+    struct profile *p, int64_t max_nodes, ProtobufCMessage **out)
 {
 	struct buf bytes = {0};
+	struct flameql ql = {0};
 	const struct err *e;
 	struct typeid id;
 
 	if ((e = callsite_prune(p, max_nodes)) == NULL &&
-	    (e = typeid_parse(&id, type_id)) == NULL)
-		e = pprof_page_put(&bytes, q->store, p, id.type, false);
+	    (e = typeid_parse(&id, type_id)) == NULL &&
+	    (e = flameql_parse_id(&ql, type_id, matchers)) == NULL)
+		e = pprof_page_put(&bytes, q->store, p,
+		    selector_equals(ql.selector, "service"), id.type, false);
+	flameql_free(&ql);
 	if (e == NULL)
 		*out = protobuf_c_message_unpack(&pprof__profile__descriptor,
 		    &q->arena->allocator, bytes.len, bytes.data);
@@ -235,8 +239,8 @@ querier_merge_profile(struct querier *q, const ProtobufCMessage *request,
 		    r->start, r->end, pprof_split(r->max_nodes), &p);
 	if (e == NULL &&
 	    (e = select_stacks(q, r->stack_trace_selector, p)) == NULL)
-		e = merge_pprof(q, r->profile_typeid, p, r->max_nodes,
-		    answer);
+		e = merge_pprof(q, r->profile_typeid, r->label_selector, p,
+		    r->max_nodes, answer);
 	profile_free(p);
 	return e;
 }
@@ -274,7 +278,8 @@ merge_answer(struct querier *q,
 	a->pprof = querier_new(q, &connect__pprof_profile__descriptor);
 	if (a->pprof == NULL)
 		return NULL;
-	e = merge_pprof(q, r->profile_typeid, p, r->max_nodes, &m);
+	e = merge_pprof(q, r->profile_typeid, r->label_selector, p,
+	    r->max_nodes, &m);
 	a->pprof->profile = (Pprof__Profile *)(void *)m;
 	if (m == NULL)
 		a->pprof = NULL;

@@ -1,6 +1,7 @@
 /*
- * The facts as items "NAME NUL file:line TAB module TAB build id", each once,
- * in their order: the places of a name lie side by side.
+ * The facts as items "NAME NUL file:line TAB module TAB build id", and "TAB
+ * service" of those that are of one service alone, each once, in their order:
+ * the places of a name lie side by side.
  */
 #include "places.h"
 
@@ -16,11 +17,29 @@
 #define ITEMS_MAX 262144u
 
 struct places {
+	const char *service; /* of the answer, borrowed; NULL: of several */
 	struct intern items;
 	struct buf scratch;
 	const char **sorted;
 	bool failed;
 };
+
+/* Is it another service's than the answer's?  That is the third tab's. */
+static bool
+places_foreign(const struct places *p, const char *data, size_t n)
+{
+	const char *end = data + n, *tab = data;
+
+	for (int i = 0; i < 3; i++) {
+		tab = memchr(tab, '\t', (size_t)(end - tab));
+		if (tab == NULL)
+			return false;
+		tab++;
+	}
+	return p->service != NULL && ((size_t)(end - tab) !=
+	    strlen(p->service) || memcmp(tab, p->service,
+	    strlen(p->service)) != 0);
+}
 
 static bool
 places_take(void *arg, int64_t time_ns, const char *subject,
@@ -29,6 +48,8 @@ places_take(void *arg, int64_t time_ns, const char *subject,
 	struct places *p = arg;
 
 	(void)time_ns;
+	if (places_foreign(p, data, n))
+		return true;
 	buf_clear(&p->scratch);
 	buf_put(&p->scratch, subject, strlen(subject) + 1);
 	buf_put(&p->scratch, data, n);
@@ -49,8 +70,8 @@ places_order(const void *a, const void *b)
 }
 
 const struct err *
-places_read(struct places **out, struct store *s, int64_t from_ns,
-    int64_t until_ns)
+places_read(struct places **out, struct store *s, const char *service,
+    int64_t from_ns, int64_t until_ns)
 {
 	struct places *p = calloc(1, sizeof(*p));
 	const struct err *e;
@@ -58,6 +79,7 @@ places_read(struct places **out, struct store *s, int64_t from_ns,
 	*out = NULL;
 	if (p == NULL)
 		return err_nomem();
+	p->service = service;
 	from_ns = from_ns > PLACES_BEFORE_NS ? from_ns - PLACES_BEFORE_NS : 0;
 	/* a place that damage took is not known; the amounts do not lack it */
 	store_missing_watch(s, false);
@@ -93,7 +115,8 @@ places_free(struct places *p)
 
 struct place {
 	const char *file, *module, *build_id;
-	size_t n_file, n_module;
+	const char *service; /* NULL: of all */
+	size_t n_file, n_module, n_build_id;
 	int64_t line;
 	bool seen; /* "12+": seen in samples, the definition is before it */
 };
@@ -102,15 +125,19 @@ struct place {
 static bool
 place_read(struct place *at, const char *text)
 {
-	const char *tab = strchr(text, '\t'), *colon, *id;
+	const char *tab = strchr(text, '\t'), *colon, *id, *service;
 	char *end;
 
 	id = tab == NULL ? NULL : strchr(tab + 1, '\t');
 	colon = tab == NULL ? NULL : memrchr(text, ':', (size_t)(tab - text));
 	if (id == NULL || colon == NULL)
 		return false;
-	*at = (struct place){text, tab + 1, id + 1, (size_t)(colon - text),
-	    (size_t)(id - tab - 1), strtol(colon + 1, &end, 10), false};
+	service = strchr(id + 1, '\t');
+	*at = (struct place){.file = text, .n_file = (size_t)(colon - text),
+	    .module = tab + 1, .n_module = (size_t)(id - tab - 1),
+	    .build_id = id + 1, .n_build_id = strcspn(id + 1, "\t"),
+	    .service = service != NULL ? service + 1 : NULL,
+	    .line = strtol(colon + 1, &end, 10)};
 	at->seen = *end == '+';
 	return true;
 }
@@ -143,7 +170,12 @@ place_put(struct writer *w, const struct place *at)
 	writer_key(w, "module");
 	writer_strn(w, at->module, at->n_module);
 	writer_key(w, "build_id");
-	writer_str(w, at->build_id);
+	writer_strn(w, at->build_id, at->n_build_id);
+	writer_key(w, "service");
+	if (at->service != NULL)
+		writer_str(w, at->service);
+	else
+		writer_null(w);
 	writer_close(w, '}');
 }
 
@@ -158,7 +190,9 @@ text_same(const char *a, size_t n, const char *b, size_t m)
 static bool
 place_join(struct place *a, const struct place *b)
 {
-	if (!text_same(a->file, a->n_file, b->file, b->n_file) ||
+	if ((a->service == NULL) != (b->service == NULL) ||
+	    (a->service != NULL && strcmp(a->service, b->service) != 0) ||
+	    !text_same(a->file, a->n_file, b->file, b->n_file) ||
 	    !text_same(a->module, a->n_module, b->module, b->n_module) ||
 	    (!a->seen && !b->seen))
 		return false;
@@ -211,6 +245,7 @@ places_find(const struct places *p, const char *name, const char *module,
 	for (uint32_t i = places_first(p, name); i < p->items.n &&
 	     strcmp(p->sorted[i], name) == 0; i++) {
 		if (!place_read(&at, p->sorted[i] + strlen(name) + 1) ||
+		    (at.service != NULL && p->service == NULL) ||
 		    !text_same(module, strlen(module), at.module,
 		    at.n_module) ||
 		    (found.file != NULL && place_join(&found, &at)))

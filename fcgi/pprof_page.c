@@ -17,12 +17,12 @@ pprof_page_place(void *arg, const char *name, const char *module,
 
 const struct err *
 pprof_page_put(struct buf *out, struct store *s, const struct profile *p,
-    const char *type, bool gzip)
+    const char *service, const char *type, bool gzip)
 {
 	struct places *places;
 	const struct err *e;
 
-	e = places_read(&places, s, p->from_ns, p->until_ns);
+	e = places_read(&places, s, service, p->from_ns, p->until_ns);
 	if (e == NULL)
 		e = pprof_write_placed(out, p, type, gzip, pprof_page_place,
 		    places);
@@ -41,7 +41,8 @@ pprof_page_ask(struct buf *out, struct store *s,
 	sets.split = "";
 	e = store_query_profile(s, &sets, &p);
 	if (e == NULL)
-		e = pprof_page_put(out, s, p, type, true);
+		e = pprof_page_put(out, s, p, selector_equals(q->selector, "service"),
+		    type, true);
 	profile_free(p);
 	return e;
 }

@@ -13,9 +13,11 @@ struct profile;
 struct profile_query;
 struct store;
 
-/* A profile that was asked for with split "". */
+/* A profile that was asked for with split ""; `service` is the one that it is
+ * of, NULL: several. */
 const struct err *pprof_page_put(struct buf *out, struct store *s,
-    const struct profile *p, const char *type, bool gzip);
+    const struct profile *p, const char *service, const char *type,
+    bool gzip);
 
 /* The same of a question; its split says nothing here. */
 const struct err *pprof_page_ask(struct buf *out, struct store *s,

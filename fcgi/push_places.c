@@ -22,9 +22,10 @@ places_fine(const char *text)
 	return text[strcspn(text, "\t\n")] == '\0';
 }
 
-/* "file:line", and "+" where the definition is there or before. */
+/* "file:line", and "+" where the definition is there or before.  Whoever
+ * pushes knows where functions of its service are, and of no other. */
 static bool
-places_put(struct push *p, const struct stacks *s,
+places_put(struct push *p, const struct stacks *s, const char *service,
     const struct stacks_place *at, int64_t from_ns)
 {
 	char text[PLACE_BYTES];
@@ -32,16 +33,18 @@ places_put(struct push *p, const struct stacks *s,
 	int n;
 
 	stacks_get_frame(s, at->frame, &f);
-	if (!places_fine(at->file) || !places_fine(f.module))
+	if (!places_fine(at->file) || !places_fine(f.module) ||
+	    !places_fine(f.build_id) || !places_fine(service))
 		return true;
-	n = snprintf(text, sizeof(text), "%s:%" PRId64 "%s\t%s\t%s",
-	    at->file, at->line, at->seen ? "+" : "", f.module, f.build_id);
+	n = snprintf(text, sizeof(text), "%s:%" PRId64 "%s\t%s\t%s\t%s",
+	    at->file, at->line, at->seen ? "+" : "", f.module, f.build_id,
+	    service);
 	if (n < 0 || (size_t)n >= sizeof(text))
 		return true;
 	if (p->n_places == PLACES_MAX || p->place_bytes > PLACES_BYTES)
 		return false;
 	if (!told_take(p->told, &(struct told_place){f.name, f.module,
-	    at->file, at->line, at->seen}, from_ns))
+	    service, at->file, at->line, at->seen}, from_ns))
 		return true;
 	batch_add_fact(p->batch, from_ns, FACT_PLACE, f.name, text,
 	    (size_t)n);
@@ -62,7 +65,7 @@ push_places(struct push *p, struct told *told, const struct stacks *s,
 	while (time_ns == w->from_ns || time_ns < w->until_ns) {
 		for (size_t i = 0; i < stacks_n_places(s); i++) {
 			stacks_get_place(s, i, &at);
-			if (!places_put(p, s, &at, time_ns))
+			if (!places_put(p, s, w->service, &at, time_ns))
 				return;
 		}
 		time_ns = (time_ns / TOLD_DAY_NS + 1) * TOLD_DAY_NS;

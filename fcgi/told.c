@@ -1,5 +1,5 @@
 /*
- * Fingerprints of day, function and file; of the line too where it is the
+ * Fingerprints of day, function, service and file; of the line too where it is the
  * definition's.
  */
 #include "told.h"
@@ -37,6 +37,7 @@ told_fingerprint(struct told *t, const struct told_place *place,
 	buf_put(b, head, sizeof(head));
 	buf_put(b, place->name, strlen(place->name) + 1);
 	buf_put(b, place->module, strlen(place->module) + 1);
+	buf_put(b, place->service, strlen(place->service) + 1);
 	buf_put(b, place->file, strlen(place->file) + 1);
 	if (!t->keyed || b->failed)
 		return false;

@@ -61,8 +61,10 @@ enum fact_kind {
 	FACT_SOURCE = 2,  /* subject: source; text "state[: why]" */
 	FACT_MARK = 3,    /* subject: what (exec, exit, restart); text */
 	FACT_RUN = 4,     /* subject: name of a run; JSON text */
-	FACT_PLACE = 5    /* subject: function; "file:line\tmodule\tbuild id";
-	                   * "line+" is seen in samples, not the definition's */
+	FACT_PLACE = 5    /* subject: function; "file:line\tmodule\tbuild id",
+	                   * and "\tservice" where only that one's functions are
+	                   * meant; "line+" is seen in samples, not the
+	                   * definition's */
 };
 
 struct batch_frame {

@@ -23,8 +23,8 @@ check "no places unless they are asked for" js '!("places" in d.rows[0])'
 get GET "/api/v1/table.json?query=$q&$range&places=1"
 check "places by function" js 'JSON.stringify(d.rows[0].places) ===
     JSON.stringify([{file: "/src/a:b.cc", line: 12, module: "prog",
-    build_id: "ab12"}, {file: "io.c", line: 7, module: "libio.so",
-    build_id: ""}]) && d.rows.slice(1).every((r) => r.places.length === 0)'
+    build_id: "ab12", service: null}, {file: "io.c", line: 7, module: "libio.so",
+    build_id: "", service: null}]) && d.rows.slice(1).every((r) => r.places.length === 0)'
 get GET "/api/v1/table.json?query=$q&$range&places=2"
 check "places are shown or not" status 400
 get GET "/api/v1/table.json?query=$q&$range&sort=total&limit=2"

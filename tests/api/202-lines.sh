@@ -81,6 +81,30 @@ rows
 check "a start that is said goes before" js 'd.rows.every(r =>
     r.places.length === 1 && r.places[0].line === 3)'
 
+# another service's functions of the same names are its own
+sed 's,app[.]c,/evil/other.c,' "$T/early" |
+    protoc --encode=pprof.Profile -Ifcgi/format pprof.proto >"$T/evil.bin"
+put "$T/evil.bin" "/ingest?name=evil&$range&format=pprof"
+printf 'main;read 3\n' >"$T/plain.txt"
+put "$T/plain.txt" "/ingest?name=plain&$range&format=folded"
+rows
+check "places of one service are not another's" js 'd.rows.every(r =>
+    r.places.length === 1 && r.places[0].file === "app.c" &&
+    r.places[0].service === "lines")'
+q=$(enc 'cpu{service="plain"}')
+rows
+check "nor of one without files" js 'd.rows.length === 2 &&
+    d.rows.every(r => r.places.length === 0)'
+get GET "/api/v1/flamegraph.pprof?query=$q&$range"
+raw
+check "nor in its pprof" test "$(functions gzip)" = "main  0,read  0"
+q=$(enc 'cpu')
+rows
+check "of all services, each says whose it is" js '((p) => p.length === 2 &&
+    p.map(x => x.service + x.file).sort().join() ===
+    "evil/evil/other.c,linesapp.c")(d.rows.find(r =>
+    r.name === "write").places)'
+
 put "$T/push.bin" /push.v1.PusherService/Push CONTENT_TYPE=application/proto
 q=$(enc 'cpu{service="pushed"}')
 rows
