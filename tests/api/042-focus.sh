@@ -26,7 +26,8 @@ check "what was cut stays as (other)" js 'd.flamebearer.numTicks === 606060600 &
     JSON.stringify(d.flamebearer.levels[2]) ===
     "[0,303030300,303030300,2,0,303030300,303030300,3]" &&
     JSON.stringify(d.memlens.cut) ===
-    JSON.stringify({total: 303030300, samples: 30, nodes: 3}) &&
+    JSON.stringify({total: 303030300, samples: 30, samples_unknown: 0,
+        nodes: 3}) &&
     d.flamebearer.names.join() === "total,main,read,(other)"'
 get GET "$u&max-nodes=-1"
 check "-1 keeps all" js 'd.flamebearer.levels.length === 4'
