@@ -85,8 +85,17 @@ export async function withPage(browser, options, f) {
 export async function audit(page) {
   await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'),
     'utf8'));
+  /* What has been drawn anew meanwhile is judged as it is now: a row that
+   * has left the page has no text any more. */
   return page.evaluate(async () => {
-    const found = await window.axe.run({ resultTypes: ['violations'] });
+    let found;
+    for (let i = 0; i < 4; i++) {
+      found = await window.axe.run({ resultTypes: ['violations'],
+        elementRef: true });
+      if (found.violations.every((v) => v.nodes.every((n) =>
+        !n.element || n.element.isConnected)))
+        break;
+    }
     return found.violations.map((v) => v.id + ': ' + v.nodes
       .map((n) => n.target.join(' ')).slice(0, 3).join(', '));
   });
