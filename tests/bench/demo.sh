@@ -24,6 +24,6 @@ demo() {
 demo bundled all 0
 demo whole all "$slots"
 demo whole 3000 $((slots * 10))
-demo damaged 2000 $((slots * 5))
+demo damaged 2000 $((slots * 10))
 printf '{"name": "answers of the demo that differ from a recomputation, of %d", "value": %d, "unit": "answers", "reference": "none", "reference_value": 0, "ratio": null}\n' \
 	$asked $wrong
