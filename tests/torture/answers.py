@@ -410,8 +410,9 @@ def compare_pprof(body, p, what):
         got = d.stacks.get(stack, [0] * len(d.types))
         want = wanted.get(stack, [0, 0])
         for i, k in columns:
+            # a sample for each label set, each mean rounded by itself
             same(got[i], want[k], f'{what}: {d.types[i]} of {stack}',
-                 slack_of(p))
+                 slack_of(p, d.parts.get(stack, 1)))
     return d
 
 

@@ -3,6 +3,7 @@
     p = pprof.read(body)
     p.types      [('samples', 'count'), ('cpu', 'nanoseconds')]
     p.stacks     {(leaf ... root names): [values]}, equal stacks added
+    p.parts      {(leaf ... root names): how many samples that were}
 """
 import gzip
 
@@ -67,11 +68,12 @@ class Profile:
                 self.period = v
         self.types = [tuple(self.strings[t.get(k, 0)] for k in (1, 2))
                       for t in types]
-        self.samples, self.stacks = samples, {}
+        self.samples, self.stacks, self.parts = samples, {}, {}
         for where, values in samples:
             path = tuple(self.strings[functions[f]]
                          for l in where for f in locations[l])
             have = self.stacks.setdefault(path, [0] * len(values))
+            self.parts[path] = self.parts.get(path, 0) + 1
             for i, v in enumerate(values):
                 have[i] += v
 
