@@ -26,23 +26,25 @@ LDHARDEN := -pie -fsanitize=$(SAN)
 else
 HARDEN += -D_FORTIFY_SOURCE=2
 endif
-CPPFLAGS += -D_GNU_SOURCE -I. -Istore
+CPPFLAGS += -D_GNU_SOURCE -I.
 CFLAGS_ALL = -std=c11 $(OPT) $(WARN) $(HARDEN) $(CPPFLAGS) $(CFLAGS)
 LDFLAGS_ALL = $(LDHARDEN) -Wl,--as-needed $(LDFLAGS)
 Q := $(if $(V),,@)
 
-STORE_SRC := $(wildcard store/base/*.c store/*.c)
-FORMAT_SRC := $(wildcard fcgi/format/*.c)
-SCRAPE_SRC := $(wildcard collector/scrape*.c)
-DAEMON_SRC := $(filter-out $(SCRAPE_SRC),$(wildcard collector/*.c))
-TOOL_SRC := $(wildcard fcgi/memlens.c fcgi/cmd_*.c fcgi/symbolize*.c)
-WORKER_SRC := $(filter-out $(TOOL_SRC),$(wildcard fcgi/*.c))
+STORE_SRC := $(wildcard store/*/*.c)
+FORMAT_SRC := $(wildcard fcgi/format/*.c fcgi/format/*/*.c)
+SCRAPE_SRC := $(wildcard collector/scrape/*.c)
+DAEMON_SRC := $(filter-out $(SCRAPE_SRC) %.bpf.c,\
+	$(wildcard collector/*.c collector/*/*.c))
+TOOL_SRC := $(wildcard fcgi/memlens/*.c)
+WORKER_SRC := $(filter-out $(TOOL_SRC) $(FORMAT_SRC),\
+	$(wildcard fcgi/*.c fcgi/*/*.c))
 BPF_SRC := $(wildcard collector/bpf/*.bpf.c)
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_SRC := $(shell find tests/unit -name 'test_*.c')
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 SKELETONS := $(patsubst collector/bpf/%.bpf.c,$(B)/gen/%.skel.h,$(BPF_SRC))
-UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
+UNIT := $(patsubst %.c,$(B)/unit/%,$(notdir $(UNIT_SRC)))
 PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 	$(wildcard fcgi/format/*.proto))
 
@@ -145,7 +147,7 @@ targets: $(TARGETS)
 units: $(UNIT)
 
 # pictures: a library whose headers are many
-$(B)/obj/fcgi/format/png.o $(B)/fuzzobj/fcgi/format/png.o: CPPFLAGS += \
+$(B)/obj/fcgi/format/out/png.o $(B)/fuzzobj/fcgi/format/out/png.o: CPPFLAGS += \
 	$(shell pkg-config --cflags librsvg-2.0 2>/dev/null)
 
 $(B)/obj/%.o: %.c
@@ -159,7 +161,7 @@ $(B)/gen/%.bpf.o: collector/bpf/%.bpf.c $(wildcard collector/bpf/*.h)
 	@mkdir -p $(@D)
 	@echo "  BPF  $<"
 	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
-		-Wall -Wno-missing-declarations -Icollector/bpf -c -o $@ $<
+		-Wall -Wno-missing-declarations -I. -c -o $@ $<
 	$(Q)llvm-strip -g $@ 2>/dev/null || llvm-strip-14 -g $@
 
 $(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
@@ -198,21 +200,23 @@ $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 	$(SCRAPE_LIBS)))
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
-$(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/timespec.c \
-	fcgi/push.c fcgi/push_batch.c fcgi/push_kept.c fcgi/push_places.c \
-	fcgi/kept.c fcgi/told.c \
-	fcgi/graph.c fcgi/graph_read.c fcgi/graph_bazel.c fcgi/graph_elf.c \
-	fcgi/elf_deps.c fcgi/ld_cache.c fcgi/child.c,$(FORMAT) $(LIB),\
+$(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/server/timespec.c \
+	fcgi/push/push.c fcgi/push/push_batch.c fcgi/push/push_kept.c fcgi/push/push_places.c \
+	fcgi/push/kept.c fcgi/server/told.c \
+	fcgi/graph/graph.c fcgi/graph/graph_read.c fcgi/graph/graph_bazel.c fcgi/graph/graph_elf.c \
+	fcgi/graph/elf_deps.c fcgi/graph/ld_cache.c fcgi/server/child.c,$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 
 # A unit test links the modules that it tests: everything but the mains.
 TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \
-	$(wildcard fcgi/symbolize*.c)))
-$(B)/unit/%: $(B)/obj/tests/unit/%.o $(B)/libtested.a $(FORMAT) $(LIB)
+	$(wildcard fcgi/memlens/symbolize*.c)))
+$(foreach t,$(UNIT_SRC),$(eval $(B)/unit/$(basename $(notdir $(t))): \
+	$(B)/obj/$(t:.c=.o)))
+$(UNIT): $(B)/libtested.a $(FORMAT) $(LIB)
 	@mkdir -p $(@D)
 	@echo "  LINK $@"
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(B)/libtested.a $(FORMAT) $(LIB) \
-		$(DAEMON_LIBS) $(WORKER_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(B)/libtested.a \
+		$(FORMAT) $(LIB) $(DAEMON_LIBS) $(WORKER_LIBS)
 $(B)/libtested.a: $(TESTED)
 
 # The profiled target of `make run` and of the tests.
@@ -246,12 +250,11 @@ $(HELPERS): $(B)/%: $(B)/obj/tests/%.o $(B)/libtested.a $(FORMAT) $(LIB)
 # the stack walker that ours is measured against
 $(B)/gen/reference.bpf.o: tests/bench/reference.bpf.c \
 		tests/bench/reference.h $(wildcard collector/bpf/*.h) \
-		collector/unwind.h
+		collector/bpf/unwind.h
 	@mkdir -p $(@D)
 	@echo "  BPF  $<"
 	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
-		-Wall -Wno-missing-declarations -Icollector/bpf -Icollector \
-		-c -o $@ $<
+		-Wall -Wno-missing-declarations -I. -c -o $@ $<
 	$(Q)llvm-strip -g $@ 2>/dev/null || llvm-strip-14 -g $@
 $(B)/obj/tests/bench/reference.o: $(B)/gen/reference.skel.h
 # the reference that our table of unwind rows is compared with
@@ -261,7 +264,7 @@ $(B)/bench/ehframe_libdw: MORE_LIBS := -ldw
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(STORE_SRC) $(FORMAT_SRC) \
 	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC) \
-	$(wildcard fcgi/symbolize*.c)))
+	$(wildcard fcgi/memlens/symbolize*.c)))
 fuzzers: $(FUZZ)
 $(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h)
 	@mkdir -p $(@D)
@@ -281,13 +284,15 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libfuzzed.a
 
 # ---- install: DESTDIR, PREFIX, SYSCONFDIR, UNITDIR ----
 
-MAN8 := $(wildcard collector/*.8 fcgi/*.8)
+MAN8 := $(wildcard collector/*.8 collector/*/*.8 fcgi/*.8)
 MAN7 := $(wildcard fcgi/*.7)
 MAN5 := $(wildcard collector/*.5 fcgi/*.5)
-MAN1 := $(wildcard fcgi/*.1)
-UNITS := $(wildcard collector/*.service fcgi/*.service fcgi/*.socket)
+MAN1 := $(wildcard fcgi/*/*.1)
+UNITS := $(wildcard collector/*.service collector/*/*.service \
+	fcgi/*.service fcgi/*.socket)
 # What an operator edits is not overwritten.
-CONFIGS := $(wildcard collector/*.conf fcgi/*.conf) nginx/memlens-site.conf
+CONFIGS := $(wildcard collector/*.conf collector/*/*.conf fcgi/*.conf) \
+	nginx/memlens-site.conf
 # The units and the site say /usr; they are installed with the real prefix.
 PREFIXED = sed -e 's,/usr/sbin/,$(PREFIX)/sbin/,g' \
 	-e 's,/usr/lib/memlens,$(PREFIX)/lib/memlens,g' \

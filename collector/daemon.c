@@ -1,15 +1,15 @@
 /*
  * The loop: poll, close slots that are over, hand their batches on, wait.
  */
-#include "daemon.h"
+#include "collector/daemon.h"
 
-#include "config.h"
-#include "intake.h"
-#include "notify.h"
-#include "purger.h"
-#include "record.h"
-#include "services.h"
-#include "sources.h"
+#include "collector/base/config.h"
+#include "collector/ipc/intake.h"
+#include "collector/ipc/notify.h"
+#include "collector/ipc/purger.h"
+#include "collector/ipc/record.h"
+#include "collector/process/services.h"
+#include "collector/sources.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "loop.h"
-#include "quota.h"
-#include "slots.h"
+#include "collector/base/loop.h"
+#include "collector/quota.h"
+#include "collector/base/slots.h"
 
 struct batch;
 struct config;

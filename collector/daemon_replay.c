@@ -2,11 +2,11 @@
  * Replay: a recording's batches go to the store as they are, as fast as they
  * can be read, with the recording's clock.
  */
-#include "daemon.h"
+#include "collector/daemon.h"
 
-#include "intake.h"
-#include "purger.h"
-#include "replay.h"
+#include "collector/ipc/intake.h"
+#include "collector/ipc/purger.h"
+#include "collector/ipc/replay.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"

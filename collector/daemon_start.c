@@ -1,18 +1,18 @@
 /*
  * The stages of start and stop.  Their order and its reasons are in main.c.
  */
-#include "daemon.h"
+#include "collector/daemon.h"
 
-#include "config.h"
-#include "intake.h"
-#include "notify.h"
-#include "priv.h"
-#include "purger.h"
-#include "record.h"
-#include "replay.h"
-#include "self.h"
-#include "services.h"
-#include "sources.h"
+#include "collector/base/config.h"
+#include "collector/ipc/intake.h"
+#include "collector/ipc/notify.h"
+#include "collector/base/priv.h"
+#include "collector/ipc/purger.h"
+#include "collector/ipc/record.h"
+#include "collector/ipc/replay.h"
+#include "collector/self.h"
+#include "collector/process/services.h"
+#include "collector/sources.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"

@@ -2,8 +2,8 @@
  * memlensd: collects where CPU time, memory and disk time go, and stores it.
  * See memlensd.8.
  */
-#include "config.h"
-#include "daemon.h"
+#include "collector/base/config.h"
+#include "collector/daemon.h"
 
 #include "store/base/err.h"
 #include "store/base/log.h"

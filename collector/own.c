@@ -1,9 +1,9 @@
 /*
  * The store is an argument, `-s DIR`, or the one that is built in.
  */
-#include "own.h"
+#include "collector/own.h"
 
-#include "readfile.h"
+#include "collector/base/readfile.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 #include "collector/quota.h"
 
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 static const char *
 quota_service(const struct batch *b, const struct batch_block *k)

@@ -1,16 +1,16 @@
-#include "self.h"
+#include "collector/self.h"
 
-#include "config.h"
-#include "own.h"
-#include "procfs_groups.h"
-#include "procfs_process.h"
-#include "readfile.h"
-#include "services.h"
-#include "source.h"
+#include "collector/base/config.h"
+#include "collector/own.h"
+#include "collector/procfs/procfs_groups.h"
+#include "collector/procfs/procfs_process.h"
+#include "collector/base/readfile.h"
+#include "collector/process/services.h"
+#include "collector/base/source.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/meter.h"
+#include "store/batch/meter.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#include "intake.h"
+#include "collector/ipc/intake.h"
 
 #include "store/store.h"
 

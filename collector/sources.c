@@ -1,12 +1,12 @@
-#include "sources.h"
+#include "collector/sources.h"
 
-#include "config.h"
-#include "loop.h"
+#include "collector/base/config.h"
+#include "collector/base/loop.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #include <stddef.h>
 #include <stdio.h>

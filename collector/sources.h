@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source.h"
+#include "collector/base/source.h"
 
 struct loop;
 struct sources;

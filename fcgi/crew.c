@@ -1,7 +1,7 @@
 /*
  * fork, wait, fork again.
  */
-#include "crew.h"
+#include "fcgi/crew.h"
 
 #include <errno.h>
 #include <signal.h>

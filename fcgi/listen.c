@@ -1,7 +1,7 @@
 /*
  * Unix sockets for FastCGI.
  */
-#include "listen.h"
+#include "fcgi/listen.h"
 
 #include <errno.h>
 #include <stdio.h>

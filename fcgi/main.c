@@ -15,10 +15,10 @@
 #include "fcgi/crew.h"
 #include "fcgi/listen.h"
 #include "fcgi/sandbox.h"
-#include "fcgi/serve.h"
-#include "fcgi/settings.h"
+#include "fcgi/server/serve.h"
+#include "fcgi/server/settings.h"
 #include "fcgi/site.h"
-#include "fcgi/version.h"
+#include "fcgi/server/version.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 

@@ -2,15 +2,19 @@
  * The table of routes: one row a page.  It is also what the manual page
  * memlens-api.7 is compared with.
  */
-#include "site.h"
+#include "fcgi/site.h"
 
-#include "fcgi/connect.h"
-#include "fcgi/context.h"
-#include "fcgi/graph_cache.h"
-#include "fcgi/ingest.h"
-#include "fcgi/kept.h"
-#include "fcgi/pages.h"
-#include "fcgi/request.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/graph/graph_cache.h"
+#include "fcgi/graph/pages.h"
+#include "fcgi/kv/pages.h"
+#include "fcgi/push/ingest.h"
+#include "fcgi/push/kept.h"
+#include "fcgi/push/pages.h"
+#include "fcgi/pyroscope/pages.h"
+#include "fcgi/server/connect.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/request.h"
 
 #define PROFILE_PARAMS                                                         \
 	"query from until max-nodes focus ignore collapse reverse min-width "  \

@@ -4,7 +4,7 @@
 #ifndef FCGI_SITE_H
 #define FCGI_SITE_H
 
-#include "fcgi/route.h"
+#include "fcgi/server/route.h"
 
 extern const struct site site;
 

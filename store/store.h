@@ -23,10 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "batch.h"
-#include "purge_request.h"
-#include "series.h"
+#include "store/base/buf.h"
+#include "store/batch/batch.h"
+#include "store/batch/purge_request.h"
+#include "store/model/series.h"
 
 struct err;
 

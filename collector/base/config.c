@@ -2,7 +2,7 @@
  * The keys of memlens.conf: names, defaults, ranges.  What a value means is
  * in memlens.conf.5; a test compares the two.
  */
-#include "config.h"
+#include "collector/base/config.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"

@@ -1,4 +1,4 @@
-#include "loop.h"
+#include "collector/base/loop.h"
 
 #include "store/base/err.h"
 

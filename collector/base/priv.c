@@ -1,6 +1,6 @@
-#include "priv.h"
+#include "collector/base/priv.h"
 
-#include "readfile.h"
+#include "collector/base/readfile.h"
 #include "store/base/err.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "readfile.h"
+#include "collector/base/readfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

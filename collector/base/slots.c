@@ -1,4 +1,4 @@
-#include "slots.h"
+#include "collector/base/slots.h"
 
 #define JUMP_MIN_NS INT64_C(500000000)
 

@@ -3,11 +3,11 @@
  * sends who ran and where, packed, to the daemon.  It decides nothing: no
  * names, no aggregation.  What it cannot send it counts.
  */
-#include "kernel.h"
+#include "collector/bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
-#include "event.h"
-#include "unwind.bpf.h"
+#include "collector/bpf/event.h"
+#include "collector/bpf/unwind.bpf.h"
 
 /* Set by the daemon before loading. */
 const volatile bool kernel_stacks = 1;

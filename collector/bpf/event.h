@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_BPF_EVENT_H
 #define COLLECTOR_BPF_EVENT_H
 
-#include "../../store/broken.h"
+#include "store/model/broken.h"
 
 #define EVENT_MAX_KERNEL 127 /* frames */
 #define EVENT_MAX_USER 127

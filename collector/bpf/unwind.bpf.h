@@ -14,7 +14,7 @@
 #define unwind_read_user(to, n, address) \
 	bpf_probe_read_user(to, n, (const void *)(address))
 
-#include "unwind_step.h"
+#include "collector/bpf/unwind_step.h"
 
 /* A slot of the scratch map for each type of program. */
 enum unwind_slot {

@@ -30,8 +30,8 @@
 #ifndef COLLECTOR_BPF_UNWIND_STEP_H
 #define COLLECTOR_BPF_UNWIND_STEP_H
 
-#include "event.h"
-#include "../unwind.h"
+#include "collector/bpf/event.h"
+#include "collector/bpf/unwind.h"
 
 UNWIND_INLINE const __u64 *unwind_cell(__u32 i);
 UNWIND_INLINE const struct unwind_mapping *unwind_mapping(__u32 i);

@@ -9,12 +9,12 @@
  * runs the instructions in the order of the functions, so that the rows come
  * out sorted and need no memory but their own.
  */
-#include "ehframe.h"
+#include "collector/elf/ehframe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ehframe_private.h"
+#include "collector/elf/ehframe_private.h"
 
 #define CIES 64            /* remembered; a power of two */
 #define CIE_BYTES_MAX 1024 /* larger ones are refused */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind.h"
+#include "collector/bpf/unwind.h"
 
 #define EHFRAME_BYTES_MAX (512u << 20)
 

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_EHFRAME_PRIVATE_H
 #define COLLECTOR_EHFRAME_PRIVATE_H
 
-#include "ehframe.h"
+#include "collector/elf/ehframe.h"
 
 /* DWARF's numbers of the registers that matter: the seam for other
  * machines. */

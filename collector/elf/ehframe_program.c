@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "ehframe_private.h"
+#include "collector/elf/ehframe_private.h"
 
 #define STATES_MAX 32 /* remembered */
 

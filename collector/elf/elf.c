@@ -1,7 +1,7 @@
 /*
  * ELF headers: what the file is, where its segments lie, its build id.
  */
-#include "elf_private.h"
+#include "collector/elf/elf_private.h"
 
 #include <stdlib.h>
 #include <string.h>

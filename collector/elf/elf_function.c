@@ -14,7 +14,7 @@
  * An FDE: length, distance to its CIE, start (relative to itself), size.
  * The start must agree with the index; that also proves the encoding.
  */
-#include "elf_private.h"
+#include "collector/elf/elf_private.h"
 
 #define HDR 12
 

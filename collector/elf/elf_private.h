@@ -6,7 +6,7 @@
 
 #include <elf.h>
 
-#include "collector/elf.h"
+#include "collector/elf/elf.h"
 
 #define SEGMENTS_MAX 64
 

@@ -2,7 +2,7 @@
  * The symbol table: functions sorted by address, names left in the file and
  * read when asked for (a big C++ program has 100 MB of them).
  */
-#include "elf_private.h"
+#include "collector/elf/elf_private.h"
 
 #include <stdlib.h>
 #include <string.h>

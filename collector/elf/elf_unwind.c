@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "elf_private.h"
+#include "collector/elf/elf_private.h"
 
 static bool
 eh_frame_by_section(const struct elf *e, struct elf_eh_frame *out)

@@ -2,7 +2,7 @@
  * The slot's aggregate: two open-addressing tables of numbers over growing
  * arrays.  Nothing is removed but all at once.
  */
-#include "aggregate.h"
+#include "collector/engine/aggregate.h"
 
 #include <stdlib.h>
 #include <string.h>

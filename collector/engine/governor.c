@@ -1,7 +1,7 @@
 /*
  * Steps down soon, up late, and later each time that was too early.
  */
-#include "governor.h"
+#include "collector/engine/governor.h"
 
 static const int64_t divisors[GOVERNOR_LEVELS] = {1, 2, 5};
 

@@ -1,7 +1,7 @@
 /*
  * Names of threads, and tables of what every thread begins with.
  */
-#include "pool.h"
+#include "collector/engine/pool.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "readfile.h"
+#include "collector/base/readfile.h"
 #include "store/base/text.h"
 
 /* Reads one thread's name; false when it has ended. */

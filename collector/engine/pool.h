@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 
 #define POOL_THREADS_MAX 64 /* whose names are compared */
 #define POOL_NAME_MAX 128   /* with NUL */

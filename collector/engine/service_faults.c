@@ -1,16 +1,16 @@
 /*
  * A table of services, found by the hash of their names.
  */
-#include "service_faults.h"
+#include "collector/engine/service_faults.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "services.h"
+#include "collector/process/services.h"
 #include "store/base/buf.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #define BUCKETS 256
 #define NONE UINT32_MAX

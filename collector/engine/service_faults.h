@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include "store/broken.h"
+#include "store/model/broken.h"
 
 #define SERVICE_FAULTS_MAX 512 /* a slot has SERVICES_MAX at most */
 

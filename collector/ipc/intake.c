@@ -1,11 +1,11 @@
-#include "intake.h"
+#include "collector/ipc/intake.h"
 
-#include "loop.h"
+#include "collector/base/loop.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
-#include "store/purge_request.h"
+#include "store/batch/batch.h"
+#include "store/batch/purge_request.h"
 
 #include <errno.h>
 #include <grp.h>

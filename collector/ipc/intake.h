@@ -1,10 +1,10 @@
 /*
  * The daemon's door: a unix stream socket that takes batches.
  *
- *	client -> record (store/batch.h), record, ...   whole or of a stream
+ *	client -> record (store/batch/batch.h), record, ...   whole or of a stream
  *	daemon -> one line for each: "ok\n" or "error CODE text\n"
  *
- * A client with uid 0 may also send a purge (store/purge_request.h):
+ * A client with uid 0 may also send a purge (store/batch/purge_request.h):
  *	daemon -> "progress PERCENT\n" once a second, then
  *	          "purged FILES BYTES WIDENED\n" or "error CODE text\n"
  *

@@ -1,4 +1,4 @@
-#include "notify.h"
+#include "collector/ipc/notify.h"
 
 #include <stdarg.h>
 #include <stddef.h>

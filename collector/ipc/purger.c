@@ -1,10 +1,10 @@
-#include "purger.h"
+#include "collector/ipc/purger.h"
 
-#include "intake.h"
+#include "collector/ipc/intake.h"
 
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "store/purge_request.h"
+#include "store/batch/purge_request.h"
 #include "store/store.h"
 
 #include <inttypes.h>

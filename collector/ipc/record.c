@@ -1,7 +1,7 @@
-#include "record.h"
+#include "collector/ipc/record.h"
 
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
  * memlensd -w: every batch that goes to the store also goes to a file, as
- * records of store/batch.h one after the other.
+ * records of store/batch/batch.h one after the other.
  */
 #ifndef COLLECTOR_RECORD_H
 #define COLLECTOR_RECORD_H

@@ -1,7 +1,7 @@
-#include "replay.h"
+#include "collector/ipc/replay.h"
 
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

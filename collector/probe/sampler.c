@@ -5,7 +5,7 @@
  * RLIMIT_MEMLOCK: since 5.11 the memory of maps is accounted to the cgroup,
  * which libbpf notices, and then it leaves the limit alone.
  */
-#include "sampler.h"
+#include "collector/probe/sampler.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,7 +22,7 @@
 #include "cpu.skel.h"
 #pragma GCC diagnostic pop
 
-#include "sampler_unwind.h"
+#include "collector/probe/sampler_unwind.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/event.h"
+#include "collector/bpf/event.h"
 
 struct err;
 struct sampler;

@@ -4,7 +4,7 @@
  * memory.  The tables' array is small and all of it is read whenever rows
  * have to make room: that one stays mapped.
  */
-#include "sampler_unwind.h"
+#include "collector/probe/sampler_unwind.h"
 
 #include <bpf/bpf.h>
 #include <string.h>

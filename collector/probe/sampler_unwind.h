@@ -4,7 +4,7 @@
 #ifndef COLLECTOR_SAMPLER_UNWIND_H
 #define COLLECTOR_SAMPLER_UNWIND_H
 
-#include "unwind_kernel.h"
+#include "collector/unwind/unwind_kernel.h"
 
 struct sampler_unwind {
 	struct unwind_kernel kernel;

@@ -1,7 +1,7 @@
-#include "instances.h"
+#include "collector/process/instances.h"
 
-#include "readfile.h"
-#include "services.h"
+#include "collector/base/readfile.h"
+#include "collector/process/services.h"
 
 #include "store/base/intern.h"
 

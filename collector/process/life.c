@@ -5,7 +5,7 @@
  *	page 1...  2^n pages of records; one that reaches the end goes on at
  *	           the beginning
  */
-#include "life.h"
+#include "collector/process/life.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

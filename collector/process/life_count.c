@@ -3,18 +3,18 @@
  * processes of a storm are gone before /proc was looked at: they count under
  * the service of their parent.
  */
-#include "life_count.h"
+#include "collector/process/life_count.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "life.h"
-#include "services.h"
+#include "collector/process/life.h"
+#include "collector/process/services.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #define SERVICES 512 /* living ones and those of late; at most 256 live */
 #define YOUNG 4096

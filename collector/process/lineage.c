@@ -2,12 +2,12 @@
  * A table by the low bits of pids: a younger process takes the place of an
  * older one.
  */
-#include "lineage.h"
+#include "collector/process/lineage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "life.h"
+#include "collector/process/life.h"
 
 struct lineage {
 	struct lineage_entry all[LINEAGE_MAX];

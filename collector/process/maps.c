@@ -1,10 +1,10 @@
 /*
  * The table of processes with mappings, and when each is read again.
  */
-#include "maps.h"
+#include "collector/process/maps.h"
 
-#include "maps_changes.h"
-#include "maps_told.h"
+#include "collector/process/maps_changes.h"
+#include "collector/process/maps_told.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "maps.h"
+#include "collector/process/maps.h"
 
 #define CHANGES_MAX 2048   /* remembered; a second's in a storm */
 #define CHANGES_BUCKETS 512

@@ -3,7 +3,7 @@
  *	55d0c8a3c000-55d0c8a51000 r-xp 00002000 fd:01 1234   /usr/bin/x
  * Lines are sorted by address; only those with x matter.
  */
-#include "maps.h"
+#include "collector/process/maps.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * Fields are counted as in proc(5): 1 is the pid, 2 the name, 3 the state.
  */
-#include "pidstat.h"
+#include "collector/process/pidstat.h"
 
 #include "store/base/text.h"
 

@@ -3,17 +3,17 @@
  * /proc/PID/stat stays open for as many as the limit of descriptors allows,
  * and an open one can never show another process that got the same pid.
  */
-#include "services.h"
+#include "collector/process/services.h"
 
-#include "config.h"
-#include "instances.h"
-#include "readfile.h"
-#include "services_rules.h"
+#include "collector/base/config.h"
+#include "collector/process/instances.h"
+#include "collector/base/readfile.h"
+#include "collector/process/services_rules.h"
 #include "store/base/text.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pidstat.h"
+#include "collector/process/pidstat.h"
 
 struct batch;
 struct config;

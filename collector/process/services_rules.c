@@ -1,8 +1,8 @@
-#include "services_rules.h"
+#include "collector/process/services_rules.h"
 
-#include "config.h"
-#include "readfile.h"
-#include "services.h"
+#include "collector/base/config.h"
+#include "collector/base/readfile.h"
+#include "collector/process/services.h"
 
 #include "store/base/err.h"
 

@@ -10,18 +10,18 @@
  * and descriptors of those that have run since, and of all at the end of a
  * slot.
  */
-#include "procfs.h"
+#include "collector/procfs/procfs.h"
 
-#include "config.h"
-#include "procfs_groups.h"
-#include "procfs_process.h"
-#include "services.h"
-#include "source.h"
+#include "collector/base/config.h"
+#include "collector/procfs/procfs_groups.h"
+#include "collector/procfs/procfs_process.h"
+#include "collector/process/services.h"
+#include "collector/base/source.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
-#include "store/meter.h"
+#include "store/batch/meter.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
  * Disks and network interfaces: files of /proc with a line for each.
  */
-#include "procfs.h"
+#include "collector/procfs/procfs.h"
 
-#include "readfile.h"
+#include "collector/base/readfile.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "procfs_groups.h"
+#include "collector/procfs/procfs_groups.h"
 
 #include "store/base/intern.h"
 

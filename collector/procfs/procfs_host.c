@@ -2,11 +2,11 @@
  * Files of /proc about the whole host.  They stay open and are read from
  * offset 0: for the hot ones, opening costs more than reading.
  */
-#include "procfs.h"
+#include "collector/procfs/procfs.h"
 
-#include "readfile.h"
+#include "collector/base/readfile.h"
 
-#include "store/meter.h"
+#include "store/batch/meter.h"
 
 #include <fcntl.h>
 #include <stdio.h>

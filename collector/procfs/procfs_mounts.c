@@ -3,9 +3,9 @@
  * a network would stop the daemon.  So would asking one that an ordinary
  * user's program serves, whatever device it claims to be on.
  */
-#include "procfs.h"
+#include "collector/procfs/procfs.h"
 
-#include "readfile.h"
+#include "collector/base/readfile.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

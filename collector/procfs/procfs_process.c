@@ -1,8 +1,8 @@
-#include "procfs_process.h"
+#include "collector/procfs/procfs_process.h"
 
-#include "pidstat.h"
-#include "procfs_groups.h"
-#include "readfile.h"
+#include "collector/process/pidstat.h"
+#include "collector/procfs/procfs_groups.h"
+#include "collector/base/readfile.h"
 
 #include <dirent.h>
 #include <errno.h>

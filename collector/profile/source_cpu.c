@@ -10,7 +10,7 @@
  *	runs = idle + ring full + malformed + held full + aggregate full
  *	     + samples stored + what is held or still in the ring
  */
-#include "source_cpu.h"
+#include "collector/profile/source_cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +18,15 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "jit.h"
-#include "service_faults.h"
-#include "services.h"
-#include "source_cpu_life.h"
+#include "collector/base/config.h"
+#include "collector/symbols/jit.h"
+#include "collector/engine/service_faults.h"
+#include "collector/process/services.h"
+#include "collector/profile/source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "unwind_process.h"
-#include "unwind_tables.h"
+#include "collector/unwind/unwind_process.h"
+#include "collector/unwind/unwind_tables.h"
 
 #define HELD_MAX (8u << 20)
 #define SETTLE_MAX_NS (100 * NS_PER_MS)

@@ -7,14 +7,14 @@
 #ifndef COLLECTOR_SOURCE_CPU_H
 #define COLLECTOR_SOURCE_CPU_H
 
-#include "aggregate.h"
-#include "governor.h"
-#include "maps.h"
-#include "sampler.h"
-#include "source.h"
+#include "collector/engine/aggregate.h"
+#include "collector/engine/governor.h"
+#include "collector/process/maps.h"
+#include "collector/probe/sampler.h"
+#include "collector/base/source.h"
 #include "store/base/buf.h"
-#include "store/broken.h"
-#include "symbols.h"
+#include "store/model/broken.h"
+#include "collector/symbols/symbols.h"
 
 #define CPU_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 1)
 /* Where samples go whose process ended before it was looked at. */

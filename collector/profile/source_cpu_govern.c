@@ -2,17 +2,17 @@
  * What the profiler uses, and its rate: the daemon with all its threads, the
  * symbols child, and the BPF program as it times itself.
  */
-#include "source_cpu.h"
+#include "collector/profile/source_cpu.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "config.h"
+#include "collector/base/config.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #define WINDOW_NS (10 * NS_PER_S) /* shorter slots are judged together */
 

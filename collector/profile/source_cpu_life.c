@@ -1,7 +1,7 @@
 /*
  * Which processes are to be looked at, and when.
  */
-#include "source_cpu_life.h"
+#include "collector/profile/source_cpu_life.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +10,16 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "life.h"
-#include "life_count.h"
-#include "lineage.h"
-#include "maps.h"
-#include "maps_changes.h"
-#include "services.h"
+#include "collector/process/life.h"
+#include "collector/process/life_count.h"
+#include "collector/process/lineage.h"
+#include "collector/process/maps.h"
+#include "collector/process/maps_changes.h"
+#include "collector/process/services.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "unwind_process.h"
+#include "collector/unwind/unwind_process.h"
 
 #define WAITING_MAX 256
 #define RECENT 512 /* processes whose last readings are remembered */

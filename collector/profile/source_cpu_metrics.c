@@ -2,16 +2,16 @@
  * The measurements of the profiler itself: what became of each run, of each
  * stack, and what the tables hold.
  */
-#include "source_cpu.h"
+#include "collector/profile/source_cpu.h"
 
 #include <string.h>
 
-#include "service_faults.h"
-#include "source_cpu_life.h"
+#include "collector/engine/service_faults.h"
+#include "collector/profile/source_cpu_life.h"
 #include "store/base/clock.h"
-#include "store/batch.h"
-#include "unwind_process.h"
-#include "unwind_tables.h"
+#include "store/batch/batch.h"
+#include "collector/unwind/unwind_process.h"
+#include "collector/unwind/unwind_tables.h"
 
 #define TOTAL(field) offsetof(struct cpu_totals, field)
 

@@ -3,14 +3,14 @@
  * then once a day, so that whoever asks for a range finds them in it or not
  * long before.
  */
-#include "source_cpu.h"
+#include "collector/profile/source_cpu.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "store/batch.h"
-#include "symbols.h"
-#include "symbols_wire.h"
+#include "store/batch/batch.h"
+#include "collector/symbols/symbols.h"
+#include "collector/symbols/symbols_wire.h"
 
 struct places_target {
 	struct batch *batch;

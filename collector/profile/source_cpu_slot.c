@@ -1,16 +1,16 @@
 /*
  * From the slot's aggregate to blocks: one flow series a service.
  */
-#include "source_cpu.h"
+#include "collector/profile/source_cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "pool.h"
-#include "service_faults.h"
-#include "services.h"
+#include "collector/engine/pool.h"
+#include "collector/engine/service_faults.h"
+#include "collector/process/services.h"
 #include "store/base/clock.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #define SET_SLOTS 2048 /* > 4 * (SERVICES_MAX + 1) */
 

@@ -5,21 +5,21 @@
  *	 why     user frames        |  kernel frames        leaf
  *	 cut
  */
-#include "source_cpu.h"
+#include "collector/profile/source_cpu.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "jit.h"
-#include "lineage.h"
-#include "pool.h"
-#include "service_faults.h"
-#include "services.h"
-#include "source_cpu_life.h"
+#include "collector/symbols/jit.h"
+#include "collector/process/lineage.h"
+#include "collector/engine/pool.h"
+#include "collector/engine/service_faults.h"
+#include "collector/process/services.h"
+#include "collector/profile/source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/base/text.h"
-#include "unwind_process.h"
+#include "collector/unwind/unwind_process.h"
 
 #define YOUNG_NS (300 * NS_PER_MS)
 #define TICK_NS 10000000u /* the step of start times in /proc */

@@ -2,15 +2,15 @@
  * memlens-scrape: pulls pages from the services that are watched, without
  * any privilege, and posts what they say to memlensd.  See memlens-scrape.8.
  */
-#include "scrape_config.h"
-#include "scrape_queue.h"
-#include "scrape_target.h"
+#include "collector/scrape/scrape_config.h"
+#include "collector/scrape/scrape_queue.h"
+#include "collector/scrape/scrape_target.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "store/batch.h"
-#include "store/meter.h"
+#include "store/batch/batch.h"
+#include "store/batch/meter.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,6 +1,6 @@
-#include "scrape_config.h"
+#include "collector/scrape/scrape_config.h"
 
-#include "scrape_http.h"
+#include "collector/scrape/scrape_http.h"
 
 #include "store/base/err.h"
 

@@ -1,4 +1,4 @@
-#include "scrape_http.h"
+#include "collector/scrape/scrape_http.h"
 
 #include "store/base/err.h"
 

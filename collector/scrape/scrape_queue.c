@@ -1,9 +1,9 @@
-#include "scrape_queue.h"
+#include "collector/scrape/scrape_queue.h"
 
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "store/batch.h"
-#include "store/post.h"
+#include "store/batch/batch.h"
+#include "store/batch/post.h"
 
 #include <stdio.h>
 #include <string.h>

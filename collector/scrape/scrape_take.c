@@ -1,11 +1,11 @@
-#include "scrape_take.h"
+#include "collector/scrape/scrape_take.h"
 
-#include "fcgi/format/leveldb_stats.h"
-#include "fcgi/format/prometheus.h"
+#include "fcgi/format/in/leveldb_stats.h"
+#include "fcgi/format/in/prometheus.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
-#include "store/meter.h"
+#include "store/batch/meter.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "scrape_target.h"
+#include "collector/scrape/scrape_target.h"
 
-#include "scrape_config.h"
+#include "collector/scrape/scrape_config.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"

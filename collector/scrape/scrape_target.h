@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scrape_http.h"
-#include "scrape_take.h"
+#include "collector/scrape/scrape_http.h"
+#include "collector/scrape/scrape_take.h"
 
 struct err;
 struct meter;

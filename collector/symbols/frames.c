@@ -1,7 +1,7 @@
 /*
  * Interned frames: records with strings in one arena, a hash beside them.
  */
-#include "frames.h"
+#include "collector/symbols/frames.h"
 
 #include <stdlib.h>
 #include <string.h>

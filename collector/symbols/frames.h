@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 
 #define FRAMES_NONE UINT32_MAX
 

@@ -1,7 +1,7 @@
 /*
  * By libdw over a copy of the file.
  */
-#include "inlines.h"
+#include "collector/symbols/inlines.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols_child.h"
+#include "collector/symbols/symbols_child.h"
 #include "store/base/text.h"
 
 /* A file in memory. */

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf.h"
-#include "symbols_wire.h"
+#include "collector/elf/elf.h"
+#include "collector/symbols/symbols_wire.h"
 
 #define INLINES_BYTES_MAX (160u << 20)
 

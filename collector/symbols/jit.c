@@ -1,7 +1,7 @@
 /*
  * A small table of processes with anonymous code.
  */
-#include "jit.h"
+#include "collector/symbols/jit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "readfile.h"
+#include "collector/base/readfile.h"
 #include "store/base/clock.h"
-#include "symbols.h"
+#include "collector/symbols/symbols.h"
 
 #define PROCESSES 256 /* by number; of two in one place the later one stays */
 #define LOOK_MIN_NS (1 * NS_PER_S) /* doubles, while in vain, up to ... */

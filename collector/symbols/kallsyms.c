@@ -4,7 +4,7 @@
  * begins, and no function is larger than FUNCTION_MAX, which keeps what lies
  * between the regions (kernel, modules, BPF programs) without a name.
  */
-#include "kallsyms.h"
+#include "collector/symbols/kallsyms.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * One pass over the text in chunks, then a sorted array.
  */
-#include "perfmap.h"
+#include "collector/symbols/perfmap.h"
 
 #include <stdlib.h>
 #include <string.h>

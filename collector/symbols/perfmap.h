@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf.h"
+#include "collector/elf/elf.h"
 
 #define PERFMAP_BYTES_MAX (64u << 20)
 #define PERFMAP_ENTRIES_MAX (1u << 20)

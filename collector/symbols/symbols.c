@@ -1,7 +1,7 @@
 /*
  * The cache of addresses, and what the child says about them.
  */
-#include "symbols_private.h"
+#include "collector/symbols/symbols_private.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 
 #define SYMBOLS_NO_FILE UINT32_MAX
 #define SYMBOLS_EXPAND_MAX 8

@@ -1,7 +1,7 @@
 /*
  * The loop of the symbols child: files by number, requests in order.
  */
-#include "symbols_child.h"
+#include "collector/symbols/symbols_child.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "elf.h"
-#include "inlines.h"
-#include "perfmap.h"
-#include "symbols_wire.h"
+#include "collector/elf/elf.h"
+#include "collector/symbols/inlines.h"
+#include "collector/symbols/perfmap.h"
+#include "collector/symbols/symbols_wire.h"
 
 /* An open file and what was read of it. */
 struct source_file {

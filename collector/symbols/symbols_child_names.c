@@ -3,7 +3,7 @@
  * escapes of Rust's legacy scheme; libiberty's for Rust's newer one.  Runs in
  * the symbols child: names are foreign and a demangler is a parser.
  */
-#include "symbols_child.h"
+#include "collector/symbols/symbols_child.h"
 
 #include <ctype.h>
 #include <libiberty/demangle.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf.h"
+#include "collector/elf/elf.h"
 #include "store/base/text.h"
 
 /* From <cxxabi.h>, which C cannot include. */

@@ -4,7 +4,7 @@
  * The last one, the table of system calls, has no open, no socket, no fork
  * and no way to make memory executable.
  */
-#include "symbols_child.h"
+#include "collector/symbols/symbols_child.h"
 
 #include <errno.h>
 #include <fcntl.h>

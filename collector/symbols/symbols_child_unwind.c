@@ -2,7 +2,7 @@
  * The child's answer to WIRE_UNWIND: rows of .eh_frame in a memory file that
  * nobody can change any more.
  */
-#include "symbols_child.h"
+#include "collector/symbols/symbols_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "symbols_wire.h"
-#include "unwind_read.h"
+#include "collector/symbols/symbols_wire.h"
+#include "collector/symbols/unwind_read.h"
 
 #define ROWS_MAX (16u << 20)
 

@@ -2,7 +2,7 @@
  * The files that addresses point into: who they are, whether the child has
  * them, and when to try again after it died of one.
  */
-#include "symbols_private.h"
+#include "collector/symbols/symbols_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf.h"
+#include "collector/elf/elf.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/log.h"

@@ -2,7 +2,7 @@
  * What the child says beyond a function's name: what was inlined at an
  * address, and where functions were written.
  */
-#include "symbols_private.h"
+#include "collector/symbols/symbols_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * answers in order: an answer that is not the oldest request's is a breach,
  * and ends it.
  */
-#include "symbols_link.h"
+#include "collector/symbols/symbols_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "symbols_child.h"
+#include "collector/symbols/symbols_child.h"
 
 #define ANSWER_MAX_NS (5 * NS_PER_S)     /* of its CPU for one request ... */
 #define ANSWER_LATE_NS (30 * NS_PER_S)   /* ... and of time: it hangs */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "symbols_wire.h"
+#include "collector/symbols/symbols_wire.h"
 
 #define LINK_IN_FLIGHT 32 /* requests */
 

@@ -4,10 +4,10 @@
 #ifndef COLLECTOR_SYMBOLS_PRIVATE_H
 #define COLLECTOR_SYMBOLS_PRIVATE_H
 
-#include "frames.h"
-#include "kallsyms.h"
-#include "symbols.h"
-#include "symbols_link.h"
+#include "collector/symbols/frames.h"
+#include "collector/symbols/kallsyms.h"
+#include "collector/symbols/symbols.h"
+#include "collector/symbols/symbols_link.h"
 
 struct cur;
 

@@ -1,7 +1,7 @@
 /*
  * Headers by elf.c, bytes by the input, rows by ehframe.c.
  */
-#include "unwind_read.h"
+#include "collector/symbols/unwind_read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #ifndef COLLECTOR_UNWIND_READ_H
 #define COLLECTOR_UNWIND_READ_H
 
-#include "ehframe.h"
-#include "elf.h"
+#include "collector/elf/ehframe.h"
+#include "collector/elf/elf.h"
 
 struct unwind_file {
 	struct ehframe_rows rows; /* none: the file has no .eh_frame */

@@ -1,7 +1,7 @@
 /*
  * Free parts sorted by place, first fit; parts at rest in a queue.
  */
-#include "extents.h"
+#include "collector/unwind/extents.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

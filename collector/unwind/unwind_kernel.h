@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind.h"
+#include "collector/bpf/unwind.h"
 
 enum unwind_array {
 	UNWIND_ARRAY_CELLS,    /* uint64_t */

@@ -1,7 +1,7 @@
 /*
  * The table of processes, the queue of those that wait, and the work itself.
  */
-#include "unwind_process.h"
+#include "collector/unwind/unwind_process.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "extents.h"
-#include "maps.h"
+#include "collector/unwind/extents.h"
+#include "collector/process/maps.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "unwind_tables.h"
+#include "collector/unwind/unwind_tables.h"
 
 #define BUCKETS 1024
 #define QUEUE_MAX 1024

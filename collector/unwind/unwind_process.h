@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind_kernel.h"
+#include "collector/unwind/unwind_kernel.h"
 
 struct err;
 struct maps;

@@ -1,7 +1,7 @@
 /*
  * Checks, index, copy.  The layout is drawn in unwind.h.
  */
-#include "unwind_rows.h"
+#include "collector/unwind/unwind_rows.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind_kernel.h"
+#include "collector/unwind/unwind_kernel.h"
 
 struct unwind_rows {
 	struct unwind_table place; /* all but `first` and the state */

@@ -1,7 +1,7 @@
 /*
  * Files, their tables, and the queue of those that wait for rows.
  */
-#include "unwind_tables.h"
+#include "collector/unwind/unwind_tables.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf.h"
-#include "extents.h"
+#include "collector/elf/elf.h"
+#include "collector/unwind/extents.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "symbols.h"
-#include "unwind_rows.h"
+#include "collector/symbols/symbols.h"
+#include "collector/unwind/unwind_rows.h"
 
 #define BUCKETS 1024
 #define NONE UINT32_MAX

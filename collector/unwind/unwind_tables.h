@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind_kernel.h"
+#include "collector/unwind/unwind_kernel.h"
 
 struct err;
 struct symbols_rows;

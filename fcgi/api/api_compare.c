@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/context.h"
-#include "fcgi/direction.h"
+#include "fcgi/server/context.h"
+#include "fcgi/api/direction.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/measure.h"
-#include "fcgi/pages.h"
-#include "fcgi/partial.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
+#include "fcgi/query/measure.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

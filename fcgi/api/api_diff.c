@@ -5,17 +5,17 @@
  */
 #include <stdio.h>
 
-#include "fcgi/context.h"
-#include "fcgi/format/doublebearer.h"
-#include "fcgi/format/flame_shape.h"
-#include "fcgi/format/search.h"
-#include "fcgi/format/table.h"
+#include "fcgi/server/context.h"
+#include "fcgi/format/flame/doublebearer.h"
+#include "fcgi/format/flame/flame_shape.h"
+#include "fcgi/format/flame/search.h"
+#include "fcgi/format/flame/table.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/pages.h"
-#include "fcgi/partial.h"
-#include "fcgi/profile_pair.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/query/profile_pair.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

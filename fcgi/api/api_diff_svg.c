@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/context.h"
-#include "fcgi/format/diff.h"
-#include "fcgi/format/flame_shape.h"
-#include "fcgi/format/flamesvg.h"
-#include "fcgi/format/html.h"
-#include "fcgi/pages.h"
-#include "fcgi/partial.h"
-#include "fcgi/profile_pair.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/svg_page.h"
+#include "fcgi/server/context.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flame_shape.h"
+#include "fcgi/format/flame/flamesvg.h"
+#include "fcgi/format/out/html.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/query/profile_pair.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/query/svg_page.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/context.h"
+#include "fcgi/server/context.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/measure.h"
-#include "fcgi/pages.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/settings.h"
-#include "fcgi/version.h"
-#include "fcgi/whole.h"
+#include "fcgi/query/measure.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
+#include "fcgi/server/version.h"
+#include "fcgi/query/whole.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -5,16 +5,16 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "fcgi/context.h"
+#include "fcgi/server/context.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/pages.h"
-#include "fcgi/partial.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/runs.h"
-#include "fcgi/settings.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/api/runs.h"
+#include "fcgi/server/settings.h"
 #include "store/base/err.h"
-#include "store/post.h"
+#include "store/batch/post.h"
 
 #define RUNS_POST_MS 5000
 

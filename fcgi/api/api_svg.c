@@ -2,19 +2,19 @@
  * GET /api/v1/flamegraph.svg: the same tree as flamegraph.json, as one
  * picture that can be kept, mailed and opened without us.
  */
-#include "svg_page.h"
+#include "fcgi/query/svg_page.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/context.h"
-#include "fcgi/format/flamesvg.h"
+#include "fcgi/server/context.h"
+#include "fcgi/format/flame/flamesvg.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/pages.h"
-#include "fcgi/profile_page.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/timespec.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/query/profile_page.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

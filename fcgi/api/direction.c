@@ -1,13 +1,13 @@
 /*
  * A table of names; the first that fits wins.
  */
-#include "direction.h"
+#include "fcgi/api/direction.h"
 
 #include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 
 /* pattern of the name (shell's), label and value or NULL, the better way */
 static const struct {

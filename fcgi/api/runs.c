@@ -2,7 +2,7 @@
  * Runs out of the store, and what a client says into one.  json-c parses
  * both: anyone in the socket's group can write a fact.
  */
-#include "runs.h"
+#include "fcgi/api/runs.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "fcgi/format/writer.h"
-#include "fcgi/request.h"
-#include "fcgi/runs_host.h"
-#include "fcgi/timespec.h"
+#include "fcgi/server/request.h"
+#include "fcgi/api/runs_host.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/store.h"

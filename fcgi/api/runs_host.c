@@ -1,7 +1,7 @@
 /*
  * Small files of /proc and /sys.
  */
-#include "runs_host.h"
+#include "fcgi/api/runs_host.h"
 
 #include <fcntl.h>
 #include <stdio.h>

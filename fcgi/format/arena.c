@@ -1,7 +1,7 @@
 /*
  * A bump allocator.  Nothing is freed before all is.
  */
-#include "arena.h"
+#include "fcgi/format/arena.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "digits.h"
+#include "fcgi/format/digits.h"
 
 #include <string.h>
 

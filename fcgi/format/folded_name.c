@@ -1,7 +1,7 @@
 /*
  * Runs of plain bytes are copied as they are.
  */
-#include "folded_name.h"
+#include "fcgi/format/folded_name.h"
 
 #include <string.h>
 

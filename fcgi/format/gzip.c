@@ -1,7 +1,7 @@
 /*
  * zlib, in steps, so that the bounds hold while it works.
  */
-#include "gzip.h"
+#include "fcgi/format/gzip.h"
 
 #include <zlib.h>
 

@@ -1,5 +1,5 @@
 /* Reads JSON (RFC 8259) from memory. */
-#include "json_in.h"
+#include "fcgi/format/json_in.h"
 
 #include <math.h>
 #include <stdlib.h>

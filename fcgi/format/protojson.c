@@ -2,7 +2,7 @@
  * One walk over a message's descriptor in each direction.  The types that
  * our messages have: strings, bytes, doubles, integers, enums, messages.
  */
-#include "protojson.h"
+#include "fcgi/format/protojson.h"
 
 #include <ctype.h>
 #include <json-c/json.h>
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
+#include "fcgi/format/arena.h"
 #include "store/base/err.h"
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 /* profile_typeID is profileTypeID. */
 static void

@@ -7,7 +7,7 @@
  * children are in the map, one for each stack at most, so that the map stays
  * small and the new end of a stack costs no cache misses.
  */
-#include "stacks_private.h"
+#include "fcgi/format/stacks_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 
 struct err;
 struct profile;
@@ -97,7 +97,7 @@ struct stacks_place {
 void stacks_put_place(struct stacks *s, const struct stacks_place *place);
 
 /*
- * Brings all types to the units that profiles are kept in (store/unit.h),
+ * Brings all types to the units that profiles are kept in (store/model/unit.h),
  * their values and periods with them; again it changes nothing.  Errors:
  * ERR_REQUEST 422 where one is more than 64 bits hold then.
  */

@@ -1,7 +1,7 @@
 /*
  * Open addressing with linear probing, at most half full.
  */
-#include "stacks_cache.h"
+#include "fcgi/format/stacks_cache.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * Where the functions of stacks were written.
  */
-#include "stacks_private.h"
+#include "fcgi/format/stacks_private.h"
 
 #include <stdlib.h>
 #include <string.h>

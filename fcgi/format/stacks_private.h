@@ -5,7 +5,7 @@
 #ifndef FCGI_FORMAT_STACKS_PRIVATE_H
 #define FCGI_FORMAT_STACKS_PRIVATE_H
 
-#include "stacks.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/fingerprint.h"
 #include "store/base/intern.h"
 

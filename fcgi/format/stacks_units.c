@@ -1,13 +1,13 @@
 /*
  * From the units of clients to those that are kept, and names with them.
  */
-#include "stacks_private.h"
+#include "fcgi/format/stacks_private.h"
 
 #include <string.h>
 
 #include "store/base/err.h"
-#include "store/type.h"
-#include "store/unit.h"
+#include "store/model/type.h"
+#include "store/model/unit.h"
 
 /* The total is what is largest. */
 static bool

@@ -1,11 +1,11 @@
 /*
  * JSON and XML text with exact numbers.
  */
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 #include <string.h>
 
-#include "digits.h"
+#include "fcgi/format/digits.h"
 #include "store/base/text.h"
 
 #define DIGITS_MAX 40 /* of a 128-bit integer */

@@ -8,16 +8,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fcgi/context.h"
+#include "fcgi/server/context.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/graph.h"
-#include "fcgi/graph_cache.h"
-#include "fcgi/graph_draw.h"
-#include "fcgi/graph_read.h"
-#include "fcgi/pages.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/settings.h"
+#include "fcgi/graph/graph.h"
+#include "fcgi/graph/graph_cache.h"
+#include "fcgi/graph/graph_draw.h"
+#include "fcgi/graph/graph_read.h"
+#include "fcgi/graph/pages.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -1,7 +1,7 @@
 /*
  * The graph itself: names by hash, breadth-first cut, DOT, pipe encoding.
  */
-#include "graph.h"
+#include "fcgi/graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

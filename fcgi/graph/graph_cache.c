@@ -1,7 +1,7 @@
 /*
  * A ring of a few answers.
  */
-#include "graph_cache.h"
+#include "fcgi/graph/graph_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /*
  * Layout and rendering in a child.
  */
-#include "graph_draw.h"
+#include "fcgi/graph/graph_draw.h"
 
 #include <graphviz/gvc.h>
 #include <stdlib.h>
 
-#include "fcgi/child.h"
+#include "fcgi/server/child.h"
 #include "store/base/clock.h"
 
 static const struct child_limits limits = {15 * NS_PER_S, 512u << 20,

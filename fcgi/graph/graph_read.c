@@ -2,7 +2,7 @@
  * From a file to the graph that is shown of it, and the command line that
  * does the same: one rule for the page and for memlens graph.
  */
-#include "fcgi/graph_read.h"
+#include "fcgi/graph/graph_read.h"
 
 #include <fcntl.h>
 #include <stdio.h>

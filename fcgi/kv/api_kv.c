@@ -8,14 +8,14 @@
  */
 #include <string.h>
 
-#include "fcgi/context.h"
+#include "fcgi/server/context.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/http_client.h"
-#include "fcgi/kv.h"
-#include "fcgi/pages.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/settings.h"
+#include "fcgi/kv/http_client.h"
+#include "fcgi/kv/kv.h"
+#include "fcgi/kv/pages.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
 #include "store/base/err.h"
 
 #define KV_PATH "/api/v1/kv/"

@@ -1,7 +1,7 @@
 /*
  * Connect, send, read to the end, take apart.
  */
-#include "http_client.h"
+#include "fcgi/kv/http_client.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,13 +1,13 @@
 /*
  * Paths, bodies and answers of the key-value interface.
  */
-#include "kv.h"
+#include "fcgi/kv/kv.h"
 
 #include <json-c/json.h>
 #include <string.h>
 
 #include "fcgi/format/writer.h"
-#include "fcgi/http_client.h"
+#include "fcgi/kv/http_client.h"
 #include "store/base/err.h"
 
 #define KV_JSON_DEPTH 32

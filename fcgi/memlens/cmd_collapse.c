@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd.h"
-#include "cmd_stacks.h"
-#include "format/stacks.h"
-#include "format/stacks_folded.h"
+#include "fcgi/memlens/cmd.h"
+#include "fcgi/memlens/cmd_stacks.h"
+#include "fcgi/format/stacks.h"
+#include "fcgi/format/out/stacks_folded.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 

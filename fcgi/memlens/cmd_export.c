@@ -10,15 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd.h"
+#include "fcgi/memlens/cmd.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
-#include "store/export.h"
-#include "store/journal.h"
-#include "store/post.h"
+#include "store/read/export.h"
+#include "store/journal/journal.h"
+#include "store/batch/post.h"
 #include "store/store.h"
-#include "timespec.h"
+#include "fcgi/server/timespec.h"
 
 struct export_file {
 	int fd;

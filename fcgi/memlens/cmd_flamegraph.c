@@ -11,15 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd.h"
-#include "cmd_stacks.h"
-#include "format/diff.h"
-#include "format/flame.h"
-#include "format/flame_shape.h"
-#include "format/flamesvg.h"
-#include "format/folded_pair.h"
-#include "format/stacks.h"
-#include "format/writer.h"
+#include "fcgi/memlens/cmd.h"
+#include "fcgi/memlens/cmd_stacks.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flame.h"
+#include "fcgi/format/flame/flame_shape.h"
+#include "fcgi/format/flame/flamesvg.h"
+#include "fcgi/format/in/folded_pair.h"
+#include "fcgi/format/stacks.h"
+#include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "store/store.h"
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "cmd.h"
-#include "cmd_heap.h"
-#include "format/heap.h"
+#include "fcgi/memlens/cmd.h"
+#include "fcgi/memlens/cmd_heap.h"
+#include "fcgi/format/heap/heap.h"
 #include "store/base/err.h"
 
 #define DUMP_MAX ((size_t)UINT32_MAX)

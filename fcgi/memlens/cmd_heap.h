@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "format/heap.h"
+#include "fcgi/format/heap/heap.h"
 
 struct buf;
 struct err;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_heap.h"
-#include "format/heap.h"
+#include "fcgi/memlens/cmd_heap.h"
+#include "fcgi/format/heap/heap.h"
 #include "store/base/err.h"
-#include "symbolize.h"
+#include "fcgi/memlens/symbolize.h"
 
 #define NAME_MAX_BYTES 8192
 

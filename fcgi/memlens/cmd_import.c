@@ -11,16 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd.h"
-#include "cmd_import.h"
-#include "cmd_stacks.h"
+#include "fcgi/memlens/cmd.h"
+#include "fcgi/memlens/cmd_import.h"
+#include "fcgi/memlens/cmd_stacks.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
-#include "store/journal.h"
-#include "store/post.h"
+#include "store/journal/journal.h"
+#include "store/batch/post.h"
 #include "store/store.h"
-#include "timespec.h"
+#include "fcgi/server/timespec.h"
 
 #define SLOT_DEFAULT_NS (INT64_C(10) * 1000000000)
 

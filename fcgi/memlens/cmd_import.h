@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fcgi/told.h"
+#include "fcgi/server/told.h"
 #include "store/base/progress.h"
-#include "store/series.h"
+#include "store/model/series.h"
 
 struct batch;
 struct err;

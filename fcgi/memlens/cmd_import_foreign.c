@@ -7,17 +7,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd_heap.h"
-#include "cmd_import.h"
-#include "format/folded.h"
-#include "format/foreign.h"
-#include "format/heap.h"
-#include "format/lines.h"
-#include "format/stacks.h"
-#include "format/texttype.h"
-#include "format/tree.h"
-#include "format/trie.h"
-#include "push.h"
+#include "fcgi/memlens/cmd_heap.h"
+#include "fcgi/memlens/cmd_import.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/in/foreign.h"
+#include "fcgi/format/heap/heap.h"
+#include "fcgi/format/in/lines.h"
+#include "fcgi/format/stacks.h"
+#include "fcgi/format/in/texttype.h"
+#include "fcgi/format/in/tree.h"
+#include "fcgi/format/in/trie.h"
+#include "fcgi/push/push.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd.h"
+#include "fcgi/memlens/cmd.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
-#include "store/post.h"
-#include "store/purge_request.h"
+#include "store/batch/post.h"
+#include "store/batch/purge_request.h"
 #include "store/store.h"
-#include "timespec.h"
+#include "fcgi/server/timespec.h"
 
 static void
 purge_progress(void *arg, double share)

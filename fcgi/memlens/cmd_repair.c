@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd.h"
+#include "fcgi/memlens/cmd.h"
 #include "store/base/err.h"
-#include "store/repair.h"
+#include "store/check/repair.h"
 
 static void
 repair_said(void *arg, const char *what)

@@ -1,17 +1,17 @@
 /*
  * Opening, guessing, adding up, and telling what was left out.
  */
-#include "cmd_stacks.h"
+#include "fcgi/memlens/cmd_stacks.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "format/folded.h"
-#include "format/folded_pair.h"
-#include "format/foreign.h"
-#include "format/stacks.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/in/folded_pair.h"
+#include "fcgi/format/in/foreign.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 #include "store/base/text.h"
 

@@ -8,12 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd.h"
+#include "fcgi/memlens/cmd.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
 #include "store/base/text.h"
-#include "store/census.h"
+#include "store/check/census.h"
 #include "store/store.h"
 
 static void

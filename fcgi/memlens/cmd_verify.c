@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cmd.h"
+#include "fcgi/memlens/cmd.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
-#include "store/repair.h"
-#include "store/verify.h"
+#include "store/check/repair.h"
+#include "store/check/verify.h"
 
 static void
 verify_say(void *arg, const char *what, double done)

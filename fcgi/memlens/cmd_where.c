@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd.h"
+#include "fcgi/memlens/cmd.h"
 
 bool
 cmd_is_socket(const char *path)

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd.h"
+#include "fcgi/memlens/cmd.h"
 #include "store/base/log.h"
-#include "version.h"
+#include "fcgi/server/version.h"
 
 static const struct cmd commands[] = {
     {"collapse", "[OPTION...] [FILE...]", "profiles as folded stacks",

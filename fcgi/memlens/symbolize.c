@@ -1,7 +1,7 @@
 /*
  * Program files, their debug files and symbol tables.
  */
-#include "symbolize.h"
+#include "fcgi/memlens/symbolize.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "store/base/err.h"
-#include "symbolize_private.h"
+#include "fcgi/memlens/symbolize_private.h"
 
 struct symbol {
 	uint64_t start, end;

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/grow.h"
-#include "symbolize_private.h"
+#include "fcgi/format/grow.h"
+#include "fcgi/memlens/symbolize_private.h"
 
 #define DEPTH_MAX 512         /* of nested debug entries */
 #define RANGES_MAX (1u << 22) /* of a file's units, a unit, a function */

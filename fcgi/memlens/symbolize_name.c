@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize_private.h"
+#include "fcgi/memlens/symbolize_private.h"
 
 #define RAW_MAX 65536 /* longer ones stay as they are */
 

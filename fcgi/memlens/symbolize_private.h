@@ -5,7 +5,7 @@
 #include <elfutils/libdw.h>
 
 #include "store/base/intern.h"
-#include "symbolize.h"
+#include "fcgi/memlens/symbolize.h"
 
 struct dwarf_index;
 

@@ -1,22 +1,22 @@
 /*
  * Sending, counting and answering.
  */
-#include "ingest.h"
+#include "fcgi/push/ingest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "fcgi/context.h"
+#include "fcgi/server/context.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/push.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/settings.h"
+#include "fcgi/push/push.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/post.h"
+#include "store/batch/post.h"
 
 #define REFUSALS                                                               \
 	(sizeof(((struct context *)0)->ingest.refused) /                       \

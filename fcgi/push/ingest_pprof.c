@@ -1,7 +1,7 @@
 /*
  * Forms, sample_type_config, and what lies between two cumulative profiles.
  */
-#include "ingest_pprof.h"
+#include "fcgi/push/ingest_pprof.h"
 
 #include <json-c/json.h>
 #include <stdint.h>
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/jfr.h"
-#include "fcgi/format/pprof.h"
+#include "fcgi/format/in/jfr.h"
+#include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/ingest.h"
-#include "fcgi/multipart.h"
+#include "fcgi/push/ingest.h"
+#include "fcgi/push/multipart.h"
 #include "store/base/err.h"
-#include "store/type.h"
+#include "store/model/type.h"
 
 #define CONFIGS_MAX STACKS_TYPES_MAX
 

@@ -1,15 +1,15 @@
 /*
  * From stacks of one lifetime to a batch of the same.
  */
-#include "kept.h"
+#include "fcgi/push/kept.h"
 
 #include <stdlib.h>
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/push_private.h"
+#include "fcgi/push/push_private.h"
 #include "store/base/buf.h"
 #include "store/base/intern.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 /* After which all is forgotten. */
 #define KEPT_NODES 150000u

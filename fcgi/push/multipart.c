@@ -1,7 +1,7 @@
 /*
  * RFC 7578 as agents use it: CRLF, no nesting, no transfer encoding.
  */
-#include "multipart.h"
+#include "fcgi/push/multipart.h"
 
 #include <stdio.h>
 #include <string.h>

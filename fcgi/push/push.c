@@ -1,16 +1,16 @@
 /*
  * The cut of windows, and batches that stay below their bounds.
  */
-#include "push.h"
+#include "fcgi/push/push.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/push_private.h"
+#include "fcgi/push/push_private.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 static const struct err *
 push_cut(const struct push *p, const struct push_window *w, struct cut *c)

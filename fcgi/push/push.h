@@ -13,7 +13,7 @@
  * h), where h in [0, 1) is a hash of series, stack and the window's start.
  * The parts add up to v, whatever the window's phase.  A stock is observed
  * once in each slot whose last moment its window has, or in the one in which
- * it lies; label sets add up there (store/observed.h).
+ * it lies; label sets add up there (store/batch/observed.h).
  *
  * Nothing is sent before all batches are made.  Their ids follow from one:
  * who sends the same with the same id again is counted once.
@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 
 struct batch;
 struct err;

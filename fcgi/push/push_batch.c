@@ -1,18 +1,18 @@
 /*
  * What of the stacks is in the present batch, and when the next one begins.
  */
-#include "push_private.h"
+#include "fcgi/push/push_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/kept.h"
-#include "fcgi/told.h"
+#include "fcgi/push/kept.h"
+#include "fcgi/server/told.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 /* A batch is taken up to 16 MiB as bytes and 64 MiB in memory. */
 static const struct {

@@ -3,12 +3,12 @@
  * has: no more work than its values are.  What is unusual (very deep, very
  * much, labels of its own) goes the ordinary way.
  */
-#include "push_private.h"
+#include "fcgi/push/push_private.h"
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/kept.h"
+#include "fcgi/push/kept.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 /* Of one push: stacks times slots. */
 #define KEPT_ENTRIES 100000u

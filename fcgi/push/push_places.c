@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/push_private.h"
-#include "fcgi/told.h"
-#include "store/batch.h"
+#include "fcgi/push/push_private.h"
+#include "fcgi/server/told.h"
+#include "store/batch/batch.h"
 
 /* What a push tells at once; the rest comes with the next ones. */
 #define PLACES_BYTES (2u << 20)

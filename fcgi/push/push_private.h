@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "fcgi/push.h"
+#include "fcgi/push/push.h"
 
 struct stacks_type;
 

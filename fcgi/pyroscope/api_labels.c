@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/context.h"
-#include "fcgi/flameql.h"
+#include "fcgi/server/context.h"
+#include "fcgi/pyroscope/flameql.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/labelsets.h"
-#include "fcgi/pages.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
+#include "fcgi/pyroscope/labelsets.h"
+#include "fcgi/pyroscope/pages.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

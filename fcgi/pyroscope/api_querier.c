@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "connect.pb-c.h"
-#include "fcgi/connect.h"
-#include "fcgi/context.h"
-#include "fcgi/pages.h"
-#include "fcgi/querier.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
+#include "fcgi/server/connect.h"
+#include "fcgi/server/context.h"
+#include "fcgi/pyroscope/pages.h"
+#include "fcgi/pyroscope/querier.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "connect.pb-c.h"
-#include "fcgi/flameql.h"
-#include "fcgi/labelsets.h"
-#include "fcgi/querier.h"
-#include "fcgi/typeid.h"
+#include "fcgi/pyroscope/flameql.h"
+#include "fcgi/pyroscope/labelsets.h"
+#include "fcgi/pyroscope/querier.h"
+#include "fcgi/pyroscope/typeid.h"
 #include "store/base/err.h"
 
 const char *

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "connect.pb-c.h"
-#include "fcgi/flameql.h"
-#include "fcgi/querier.h"
+#include "fcgi/pyroscope/flameql.h"
+#include "fcgi/pyroscope/querier.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/store.h"

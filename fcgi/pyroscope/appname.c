@@ -1,13 +1,13 @@
 /*
  * The grammar of application names as a machine with three states.
  */
-#include "appname.h"
+#include "fcgi/pyroscope/appname.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/err.h"
-#include "store/type.h"
+#include "store/model/type.h"
 
 const struct type *
 appname_suffix(const char *service)

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 
 struct err;
 struct type;

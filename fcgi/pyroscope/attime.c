@@ -1,7 +1,7 @@
 /*
  * Pyroscope's attime; what it cannot read goes to timespec.c.
  */
-#include "attime.h"
+#include "fcgi/pyroscope/attime.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "fcgi/request.h"
-#include "fcgi/timespec.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

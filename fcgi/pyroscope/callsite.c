@@ -2,12 +2,12 @@
  * Nodes are in pre-order: a parent stands before its children, and what is
  * kept of them stays in order.
  */
-#include "callsite.h"
+#include "fcgi/pyroscope/callsite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/flame.h"
+#include "fcgi/format/flame/flame.h"
 #include "store/base/err.h"
 #include "store/store.h"
 

@@ -1,16 +1,16 @@
 /*
  * Matchers are copied one by one, with the names and anchors that ours have.
  */
-#include "flameql.h"
+#include "fcgi/pyroscope/flameql.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/appname.h"
-#include "fcgi/typeid.h"
+#include "fcgi/pyroscope/appname.h"
+#include "fcgi/pyroscope/typeid.h"
 #include "store/base/err.h"
-#include "store/type.h"
-#include "store/unit.h"
+#include "store/model/type.h"
+#include "store/model/unit.h"
 #include "store/store.h"
 
 struct matcher {

@@ -1,7 +1,7 @@
 /*
  * One step over the range, and sorted texts.
  */
-#include "labelsets.h"
+#include "fcgi/pyroscope/labelsets.h"
 
 #include <stdlib.h>
 #include <string.h>

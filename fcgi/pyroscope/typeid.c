@@ -1,14 +1,14 @@
 /*
  * One table in both directions.
  */
-#include "typeid.h"
+#include "fcgi/pyroscope/typeid.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "store/base/err.h"
-#include "store/type.h"
-#include "store/unit.h"
+#include "store/model/type.h"
+#include "store/model/unit.h"
 
 static const struct typeid_known {
 	const char *group, *type, *name;

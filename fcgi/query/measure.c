@@ -1,7 +1,7 @@
 /*
  * Metrics over one span; states of sources from facts.
  */
-#include "measure.h"
+#include "fcgi/query/measure.h"
 
 #include <math.h>
 #include <stdio.h>

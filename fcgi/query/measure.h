@@ -55,7 +55,7 @@ const struct err *measure_sources(struct store *s, int64_t now_ns,
 #define MEASURE_FAULTS                                                         \
 	"{__name__=~\"" MEASURE_LOST "|" MEASURE_BROKEN "\"}"
 #define MEASURE_SAMPLES "memlens_profile_samples_total"
-/* the same of each service (collector/service_faults.h) */
+/* the same of each service (collector/engine/service_faults.h) */
 #define MEASURE_SERVICE_SAMPLES "memlens_service_samples_total"
 #define MEASURE_SERVICE_LOST "memlens_service_samples_lost_total"
 #define MEASURE_SERVICE_BROKEN "memlens_service_stacks_broken_total"

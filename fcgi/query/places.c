@@ -3,7 +3,7 @@
  * service" of those that are of one service alone, each once, in their order:
  * the places of a name lie side by side.
  */
-#include "places.h"
+#include "fcgi/query/places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "store/store.h"
 
 #define ITEMS_MAX 262144u

@@ -1,10 +1,10 @@
 /*
  * The store's profile and the store's places, handed to the writer.
  */
-#include "pprof_page.h"
+#include "fcgi/query/pprof_page.h"
 
-#include "fcgi/format/pprof.h"
-#include "fcgi/places.h"
+#include "fcgi/format/pprof/pprof.h"
+#include "fcgi/query/places.h"
 #include "store/base/err.h"
 #include "store/store.h"
 

@@ -1,17 +1,17 @@
 /*
  * From the parameters of a profile request to a tree.
  */
-#include "profile_page.h"
+#include "fcgi/query/profile_page.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/context.h"
+#include "fcgi/server/context.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/partial.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/timespec.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fcgi/format/flame.h"
-#include "fcgi/measure.h"
+#include "fcgi/format/flame/flame.h"
+#include "fcgi/query/measure.h"
 
 struct context;
 struct err;

@@ -1,15 +1,15 @@
 /*
  * From the parameters of a comparison to an aligned tree.
  */
-#include "profile_pair.h"
+#include "fcgi/query/profile_pair.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/context.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -15,8 +15,8 @@
 #ifndef FCGI_PROFILE_PAIR_H
 #define FCGI_PROFILE_PAIR_H
 
-#include "fcgi/format/diff.h"
-#include "fcgi/profile_page.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/query/profile_page.h"
 
 enum pair_normalise { PAIR_TOTAL, PAIR_TIME, PAIR_REQUESTS };
 

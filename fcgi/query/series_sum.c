@@ -1,4 +1,4 @@
-#include "series_sum.h"
+#include "fcgi/query/series_sum.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 #include "store/base/buf.h"
 
 struct err;

@@ -1,10 +1,10 @@
-#include "step.h"
+#include "fcgi/query/step.h"
 
 #include "fcgi/format/writer.h"
-#include "fcgi/measure.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/timespec.h"
+#include "fcgi/query/measure.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/err.h"
 #include "store/store.h"
 

@@ -5,7 +5,7 @@
 #ifndef FCGI_SVG_PAGE_H
 #define FCGI_SVG_PAGE_H
 
-#include "fcgi/format/flamesvg.h"
+#include "fcgi/format/flame/flamesvg.h"
 
 struct buf;
 struct err;

@@ -1,14 +1,14 @@
 /*
  * Shares of stacks that are not whole.
  */
-#include "whole.h"
+#include "fcgi/query/whole.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "fcgi/measure.h"
+#include "fcgi/query/measure.h"
 #include "store/base/buf.h"
-#include "store/broken.h"
+#include "store/model/broken.h"
 
 struct share {
 	const char *service, *reason; /* the reason of most of them */

@@ -1,7 +1,7 @@
 /*
  * Two codecs and a table of codes.
  */
-#include "connect.h"
+#include "fcgi/server/connect.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "fcgi/format/arena.h"
 #include "fcgi/format/protojson.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
 #include "store/base/err.h"
 
 #define TYPE_PROTO "application/proto"

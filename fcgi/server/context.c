@@ -2,15 +2,15 @@
  * The store of a worker: opened when it is first asked for, refreshed for
  * each request, opened anew after an error.
  */
-#include "context.h"
+#include "fcgi/server/context.h"
 
 #include <errno.h>
 
-#include "fcgi/settings.h"
-#include "fcgi/watch.h"
+#include "fcgi/server/settings.h"
+#include "fcgi/server/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/post.h"
+#include "store/batch/post.h"
 
 void
 context_init(struct context *c, const struct settings *settings,

@@ -5,8 +5,8 @@
 #ifndef FCGI_CONTEXT_H
 #define FCGI_CONTEXT_H
 
-#include "fcgi/tally.h"
-#include "fcgi/told.h"
+#include "fcgi/server/tally.h"
+#include "fcgi/server/told.h"
 #include "store/store.h"
 
 struct err;

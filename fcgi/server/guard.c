@@ -1,14 +1,14 @@
 /*
  * Names and headers, compared.
  */
-#include "guard.h"
+#include "fcgi/server/guard.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "fcgi/request.h"
+#include "fcgi/server/request.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

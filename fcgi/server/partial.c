@@ -1,10 +1,10 @@
 /*
  * What an answer lacks, in each form that an answer can say it.
  */
-#include "partial.h"
+#include "fcgi/server/partial.h"
 
 #include "fcgi/format/writer.h"
-#include "fcgi/timespec.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/store.h"

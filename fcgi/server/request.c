@@ -1,7 +1,7 @@
 /*
  * Query strings, typed parameters, packed bodies.
  */
-#include "request.h"
+#include "fcgi/server/request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "fcgi/format/gzip.h"
-#include "fcgi/timespec.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fcgi/timespec.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/buf.h"
 
 struct err;

@@ -1,7 +1,7 @@
 /*
  * Statuses, headers, ETags and error bodies: one place for all pages.
  */
-#include "respond.h"
+#include "fcgi/server/respond.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "fcgi/format/writer.h"
-#include "fcgi/request.h"
-#include "fcgi/version.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/version.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/store.h"

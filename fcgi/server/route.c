@@ -1,17 +1,17 @@
 /*
  * From a request to its page, by a table of routes.
  */
-#include "route.h"
+#include "fcgi/server/route.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "fcgi/context.h"
-#include "fcgi/guard.h"
-#include "fcgi/partial.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/settings.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/guard.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 

@@ -1,7 +1,7 @@
 /*
  * Between libfcgi and the routes: environment in, bytes out, the deadline.
  */
-#include "serve.h"
+#include "fcgi/server/serve.h"
 
 #include <errno.h>
 #include <fcgiapp.h>
@@ -16,12 +16,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "fcgi/context.h"
-#include "fcgi/guard.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/settings.h"
-#include "fcgi/watch.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/guard.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
+#include "fcgi/server/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"

@@ -6,7 +6,7 @@
 #ifndef FCGI_SERVE_H
 #define FCGI_SERVE_H
 
-#include "fcgi/route.h"
+#include "fcgi/server/route.h"
 
 struct settings;
 

@@ -1,12 +1,12 @@
 /*
  * Keys of memlens-fcgi.conf and what they mean for the struct.
  */
-#include "settings.h"
+#include "fcgi/server/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/guard.h"
+#include "fcgi/server/guard.h"
 #include "store/base/err.h"
 
 #define S INT64_C(1000000000)

@@ -1,4 +1,4 @@
-#include "tally.h"
+#include "fcgi/server/tally.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * One cursor over the text; every form is tried by its first character.
  */
-#include "timespec.h"
+#include "fcgi/server/timespec.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * Fingerprints of day, function, service and file; of the line too where it is the
  * definition's.
  */
-#include "told.h"
+#include "fcgi/server/told.h"
 
 #include <stdlib.h>
 #include <string.h>

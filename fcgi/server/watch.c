@@ -1,7 +1,7 @@
 /*
  * SIGIO tells that something has happened to a connection, poll(2) what.
  */
-#include "watch.h"
+#include "fcgi/server/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -156,7 +156,7 @@
   }
 
   /*
-   * The search box, as the server has it (fcgi/format/search.h): a
+   * The search box, as the server has it (fcgi/format/flame/search.h): a
    * substring, the case of ASCII letters ignored, or /expression/flags.
    * {test} or {error}; null for an empty box.
    */

@@ -1,7 +1,7 @@
 /*
  * Growable buffer, bounded cursor, CRC-32C and the stable hash.
  */
-#include "buf.h"
+#include "store/base/buf.h"
 
 #include <endian.h>
 #include <stdarg.h>

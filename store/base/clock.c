@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "store/base/clock.h"
 
 #include <time.h>
 

@@ -2,9 +2,9 @@
  * Table-driven binding of INI files.  libinih does not tell line numbers to
  * its handler as Debian builds it, so the reader that feeds it counts them.
  */
-#include "conf.h"
+#include "store/base/conf.h"
 
-#include "err.h"
+#include "store/base/err.h"
 
 #include <ctype.h>
 #include <errno.h>

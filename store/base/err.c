@@ -2,14 +2,14 @@
  * Error objects: a ring per thread, so that making one never allocates and
  * nobody has to free it.
  */
-#include "err.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
+#include "store/base/text.h"
 
 #define RING 16
 

@@ -1,4 +1,4 @@
-#include "fingerprint.h"
+#include "store/base/fingerprint.h"
 
 #include <stdlib.h>
 #include <string.h>

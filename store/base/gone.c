@@ -1,6 +1,6 @@
-#include "gone.h"
+#include "store/base/gone.h"
 
-#include "err.h"
+#include "store/base/err.h"
 
 #include <signal.h>
 #include <stddef.h>

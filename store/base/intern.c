@@ -1,7 +1,7 @@
 /*
  * Open addressing with linear probing, at most two thirds full.
  */
-#include "intern.h"
+#include "store/base/intern.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buf.h"
+#include "store/base/buf.h"
 
 #define INTERN_NONE UINT32_MAX
 

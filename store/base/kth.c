@@ -1,5 +1,5 @@
 /* Quickselect with the middle as pivot. */
-#include "kth.h"
+#include "store/base/kth.h"
 
 int128
 kth_largest(int128 *a, size_t n, size_t k)

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "buf.h"
+#include "store/base/buf.h"
 
 /* Of a[0..n), n > 0, k from 1 to n.  Reorders a; on average linear in n. */
 int128 kth_largest(int128 *a, size_t n, size_t k);

@@ -2,7 +2,7 @@
  * One line a message, written with one write(2), so that lines of several
  * processes do not mix.
  */
-#include "log.h"
+#include "store/base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "store/base/text.h"
 
 static struct {
 	const char *program;

@@ -2,7 +2,7 @@
  * The size of an expression with its repetitions written out, group by
  * group.
  */
-#include "pattern.h"
+#include "store/base/pattern.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-#include "progress.h"
+#include "store/base/progress.h"
 
-#include "clock.h"
+#include "store/base/clock.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 /*
  * What is fit to be shown.
  */
-#include "text.h"
+#include "store/base/text.h"
 
 #include <string.h>
 
-#include "buf.h"
+#include "store/base/buf.h"
 
 size_t
 text_utf8(const char *s, size_t n)

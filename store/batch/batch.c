@@ -2,14 +2,14 @@
  * Building a batch: interning of what it names, and taking of what is added,
  * which batch_finish.c folds.  The bytes are batch_write.c and batch_read.c.
  */
-#include "batch.h"
+#include "store/batch/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "batch_private.h"
-#include "histogram.h"
+#include "store/batch/batch_private.h"
+#include "store/model/histogram.h"
 
 /* Makes room for one more element of a growing array. */
 bool

@@ -46,9 +46,9 @@
 #ifndef STORE_BATCH_H
 #define STORE_BATCH_H
 
-#include "base/buf.h"
-#include "base/intern.h"
-#include "series.h"
+#include "store/base/buf.h"
+#include "store/base/intern.h"
+#include "store/model/series.h"
 
 #define BATCH_RECORD_HEADER 16
 #define BATCH_MAX_BYTES (16u << 20) /* payload of one batch */

@@ -2,14 +2,14 @@
  * What was added to a batch becomes its entries: sorted, and folded where one
  * stack was added to twice.
  */
-#include "batch.h"
+#include "store/batch/batch.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
+#include "store/batch/batch_private.h"
 
 static int
 addition_compare(const void *a, const void *b)

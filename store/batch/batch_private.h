@@ -6,7 +6,7 @@
 #ifndef STORE_BATCH_PRIVATE_H
 #define STORE_BATCH_PRIVATE_H
 
-#include "batch.h"
+#include "store/batch/batch.h"
 
 /* One batch_add_*(): not folded yet. */
 struct batch_addition {

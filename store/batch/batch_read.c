@@ -3,13 +3,13 @@
  * sections (batch_take.c).  The format is in batch.h, that of a journal's
  * in journal.h.
  */
-#include "batch.h"
+#include "store/batch/batch.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <string.h>
 
-#include "batch_private.h"
+#include "store/batch/batch_private.h"
 
 /* What kind of record is expected. */
 struct batch_form {

@@ -3,15 +3,15 @@
  * socket once.  The bytes are in batch.h, and the sections are those of
  * batch_write.c and batch_take.c.
  */
-#include "batch.h"
+#include "store/batch/batch.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "batch_private.h"
+#include "store/batch/batch_private.h"
 
 #define STREAM_VERSION 1
 #define REST_MAX 16384 /* blocks, entries and facts that are kept */

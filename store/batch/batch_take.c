@@ -3,13 +3,13 @@
  * journal's in journal.h.  Each number is checked against the table that it
  * points into, and memory is bounded by the record's length.
  */
-#include "batch.h"
+#include "store/batch/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
-#include "histogram.h"
+#include "store/batch/batch_private.h"
+#include "store/model/histogram.h"
 
 /* One past the highest numbers that a record may use. */
 static size_t

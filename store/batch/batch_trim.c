@@ -2,14 +2,14 @@
  * A batch of a stream carries the names of all before it: here is one that
  * can go into a file by itself.
  */
-#include "batch.h"
+#include "store/batch/batch.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
+#include "store/batch/batch_private.h"
 
 struct trim {
 	const struct batch *from;

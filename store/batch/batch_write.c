@@ -2,14 +2,14 @@
  * The bytes of a batch: writing of self-contained records.  The format is in
  * batch.h; what journals add to it is in journal_dict.c.
  */
-#include "batch.h"
+#include "store/batch/batch.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
+#include "store/batch/batch_private.h"
 
 #define BATCH_VERSION 1
 

@@ -2,12 +2,12 @@
  * A hash of series by the bytes of their descriptors, and one list of
  * readings in the order in which they came.
  */
-#include "meter.h"
+#include "store/batch/meter.h"
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/intern.h"
-#include "batch.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/batch/batch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "series.h"
+#include "store/model/series.h"
 
 #define METER_SERIES_MAX 65536
 #define METER_READINGS_MAX (1u << 20)

@@ -2,10 +2,10 @@
  * The observations of stocks: a table of the newest slots, four places to a
  * hash, of which the oldest slot gives way.
  */
-#include "observed.h"
+#include "store/batch/observed.h"
 
-#include "base/err.h"
-#include "batch.h"
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 
 #include <stdlib.h>
 #include <string.h>

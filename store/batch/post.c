@@ -1,10 +1,10 @@
-#include "post.h"
+#include "store/batch/post.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/gone.h"
-#include "batch.h"
-#include "purge_request.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/gone.h"
+#include "store/batch/batch.h"
+#include "store/batch/purge_request.h"
 
 #include <errno.h>
 #include <inttypes.h>

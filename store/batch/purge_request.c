@@ -1,6 +1,6 @@
-#include "purge_request.h"
+#include "store/batch/purge_request.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <string.h>
 

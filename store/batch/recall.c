@@ -1,6 +1,6 @@
-#include "recall.h"
+#include "store/batch/recall.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,9 +8,9 @@
 #ifndef STORE_RECALL_H
 #define STORE_RECALL_H
 
-#include "base/fingerprint.h"
-#include "batch.h"
-#include "symtab.h"
+#include "store/base/fingerprint.h"
+#include "store/batch/batch.h"
+#include "store/batch/symtab.h"
 
 struct err;
 

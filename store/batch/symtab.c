@@ -1,11 +1,11 @@
-#include "symtab.h"
+#include "store/batch/symtab.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "type.h"
+#include "store/model/type.h"
 
 const struct err *
 symtab_init(struct symtab *t)

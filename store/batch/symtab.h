@@ -8,8 +8,8 @@
 #ifndef STORE_SYMTAB_H
 #define STORE_SYMTAB_H
 
-#include "base/intern.h"
-#include "batch.h"
+#include "store/base/intern.h"
+#include "store/batch/batch.h"
 
 struct err;
 

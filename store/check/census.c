@@ -1,12 +1,12 @@
-#include "census.h"
+#include "store/check/census.h"
 
-#include "base/err.h"
-#include "batch.h"
-#include "block.h"
-#include "dbfile.h"
-#include "manifest.h"
-#include "sealed.h"
-#include "unit.h"
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/file/block.h"
+#include "store/file/dbfile.h"
+#include "store/file/manifest.h"
+#include "store/file/sealed.h"
+#include "store/model/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>

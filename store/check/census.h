@@ -5,10 +5,10 @@
 #ifndef STORE_CENSUS_H
 #define STORE_CENSUS_H
 
-#include "base/buf.h"
-#include "base/intern.h"
-#include "segtree.h"
-#include "series.h"
+#include "store/base/buf.h"
+#include "store/base/intern.h"
+#include "store/file/segtree.h"
+#include "store/model/series.h"
 
 struct err;
 

@@ -1,6 +1,6 @@
-#include "remains.h"
+#include "store/check/remains.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "journal.h"
-#include "sealed.h"
+#include "store/journal/journal.h"
+#include "store/file/sealed.h"
 
 /* The highest number of a file that the manifest names. */
 static uint64_t

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "manifest.h"
+#include "store/file/manifest.h"
 
 struct err;
 

@@ -1,6 +1,6 @@
-#include "repair_private.h"
+#include "store/check/repair_private.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format.h"
-#include "remains.h"
-#include "segtree.h"
+#include "store/file/format.h"
+#include "store/check/remains.h"
+#include "store/file/segtree.h"
 
 #define REPAIR_GENERATION_MAX (UINT64_C(1) << 40) /* a damaged number */
 

@@ -1,7 +1,7 @@
-#include "verify.h"
+#include "store/check/verify.h"
 
-#include "base/clock.h"
-#include "base/err.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,17 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "dbfile.h"
-#include "format.h"
-#include "histogram.h"
-#include "ids.h"
-#include "journal.h"
-#include "manifest.h"
-#include "remains.h"
-#include "sealed.h"
-#include "segtree.h"
-#include "verify_summary.h"
+#include "store/base/text.h"
+#include "store/file/dbfile.h"
+#include "store/file/format.h"
+#include "store/model/histogram.h"
+#include "store/file/ids.h"
+#include "store/journal/journal.h"
+#include "store/file/manifest.h"
+#include "store/check/remains.h"
+#include "store/file/sealed.h"
+#include "store/file/segtree.h"
+#include "store/check/verify_summary.h"
 
 struct verify {
 	const char *path;

@@ -1,7 +1,7 @@
-#include "verify_summary.h"
+#include "store/check/verify_summary.h"
 
-#include "base/err.h"
-#include "histogram.h"
+#include "store/base/err.h"
+#include "store/model/histogram.h"
 
 #include <stdlib.h>
 #include <string.h>

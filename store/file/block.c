@@ -1,13 +1,13 @@
 /*
  * Folding of blocks and the bytes of strips.
  */
-#include "block.h"
+#include "store/file/block.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <string.h>
 
-#include "segtree.h"
+#include "store/file/segtree.h"
 
 #define STRIP_BYTES 3700 /* of entries: four strips to the smallest page */
 

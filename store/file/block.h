@@ -5,8 +5,8 @@
 #ifndef STORE_BLOCK_H
 #define STORE_BLOCK_H
 
-#include "base/buf.h"
-#include "series.h"
+#include "store/base/buf.h"
+#include "store/model/series.h"
 
 struct err;
 

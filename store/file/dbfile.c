@@ -1,7 +1,7 @@
-#include "dbfile.h"
+#include "store/file/dbfile.h"
 
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <db.h>
 #include <errno.h>

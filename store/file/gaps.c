@@ -1,7 +1,7 @@
-#include "gaps.h"
+#include "store/file/gaps.h"
 
-#include "format.h"
-#include "segtree.h"
+#include "store/file/format.h"
+#include "store/file/segtree.h"
 
 void
 gaps_begin(struct gaps *g, uint64_t first)

@@ -1,7 +1,7 @@
-#include "ids.h"
+#include "store/file/ids.h"
 
-#include "base/clock.h"
-#include "base/err.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>

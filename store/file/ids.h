@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/intern.h"
+#include "store/base/intern.h"
 
 struct err;
 

@@ -1,7 +1,7 @@
-#include "manifest.h"
+#include "store/file/manifest.h"
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>

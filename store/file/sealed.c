@@ -1,14 +1,14 @@
-#include "sealed.h"
+#include "store/file/sealed.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
-#include "dbfile.h"
-#include "format.h"
-#include "segtree.h"
+#include "store/batch/batch_private.h"
+#include "store/file/dbfile.h"
+#include "store/file/format.h"
+#include "store/file/segtree.h"
 
 #define SEALED_CACHE (128u << 10) /* of pages */
 /* Berkeley DB takes a quarter more than it is told, and has tables. */

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batch.h"
-#include "block.h"
-#include "segtree.h"
+#include "store/batch/batch.h"
+#include "store/file/block.h"
+#include "store/file/segtree.h"
 
 struct dbfile;
 struct err;

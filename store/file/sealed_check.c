@@ -1,10 +1,10 @@
-#include "sealed.h"
+#include "store/file/sealed.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <sys/stat.h>
 
-#include "manifest.h"
+#include "store/file/manifest.h"
 
 const struct err *
 sealed_check(const struct sealed *f, int dir,

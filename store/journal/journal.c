@@ -1,6 +1,6 @@
-#include "journal.h"
+#include "store/journal/journal.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "batch_private.h"
-#include "manifest.h"
+#include "store/batch/batch_private.h"
+#include "store/file/manifest.h"
 
 #define JOURNAL_SCAN 65536
 

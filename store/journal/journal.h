@@ -37,8 +37,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "batch.h"
-#include "journal_names.h"
+#include "store/batch/batch.h"
+#include "store/journal/journal_names.h"
 
 struct err;
 

@@ -1,6 +1,6 @@
-#include "journal_dict.h"
+#include "store/journal/journal_dict.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #ifndef STORE_JOURNAL_DICT_H
 #define STORE_JOURNAL_DICT_H
 
-#include "batch_private.h"
-#include "journal.h"
-#include "recall.h"
+#include "store/batch/batch_private.h"
+#include "store/journal/journal.h"
+#include "store/batch/recall.h"
 
 /* Numbers of one kind of symbol in the present journal, and the bytes of
  * those that the next record says: made once, while they are at hand. */

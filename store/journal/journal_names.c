@@ -1,11 +1,11 @@
-#include "journal_names.h"
+#include "store/journal/journal_names.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
+#include "store/batch/batch_private.h"
 
 static const char names_lost[] = "(lost)";
 

@@ -6,8 +6,8 @@
 #ifndef STORE_JOURNAL_NAMES_H
 #define STORE_JOURNAL_NAMES_H
 
-#include "batch.h"
-#include "symtab.h"
+#include "store/batch/batch.h"
+#include "store/batch/symtab.h"
 
 struct names_table {
 	uint32_t *to; /* journal's number -> the table's, or INTERN_NONE */

@@ -1,8 +1,8 @@
-#include "open_names.h"
+#include "store/journal/open_names.h"
 
-#include "base/err.h"
-#include "base/gone.h"
-#include "journal_names.h"
+#include "store/base/err.h"
+#include "store/base/gone.h"
+#include "store/journal/journal_names.h"
 
 #include <stdlib.h>
 #include <string.h>

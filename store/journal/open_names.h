@@ -15,9 +15,9 @@
 #ifndef STORE_OPEN_NAMES_H
 #define STORE_OPEN_NAMES_H
 
-#include "batch_private.h"
-#include "open_pages.h"
-#include "symtab.h"
+#include "store/batch/batch_private.h"
+#include "store/journal/open_pages.h"
+#include "store/batch/symtab.h"
 
 enum open_kind {
 	OPEN_STRINGS,

@@ -1,6 +1,6 @@
-#include "open_pages.h"
+#include "store/journal/open_pages.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <stdlib.h>

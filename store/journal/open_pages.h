@@ -6,7 +6,7 @@
 #ifndef STORE_OPEN_PAGES_H
 #define STORE_OPEN_PAGES_H
 
-#include "base/buf.h"
+#include "store/base/buf.h"
 
 struct err;
 

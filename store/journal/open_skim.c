@@ -3,10 +3,10 @@
  * it has, the numbers of its blocks.  What batch_decode_journal() refuses is
  * refused here.
  */
-#include "openspan.h"
+#include "store/journal/openspan.h"
 
-#include "base/err.h"
-#include "histogram.h"
+#include "store/base/err.h"
+#include "store/model/histogram.h"
 
 #include <stdlib.h>
 #include <string.h>

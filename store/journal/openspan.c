@@ -1,12 +1,12 @@
-#include "openspan.h"
+#include "store/journal/openspan.h"
 
-#include "base/err.h"
-#include "base/gone.h"
+#include "store/base/err.h"
+#include "store/base/gone.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "journal_names.h"
+#include "store/journal/journal_names.h"
 
 void
 openspan_fini(struct openspan *o)

@@ -23,8 +23,8 @@
 #ifndef STORE_OPENSPAN_H
 #define STORE_OPENSPAN_H
 
-#include "block.h"
-#include "open_names.h"
+#include "store/file/block.h"
+#include "store/journal/open_names.h"
 
 struct open_block {
 	uint32_t slot; /* place in the span's slots */

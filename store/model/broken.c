@@ -1,7 +1,7 @@
 /*
  * The table of reasons.
  */
-#include "broken.h"
+#include "store/model/broken.h"
 
 #include <stddef.h>
 #include <string.h>

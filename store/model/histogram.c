@@ -1,7 +1,7 @@
 /*
  * Buckets of latency histograms: 7 bits of mantissa under the leading one.
  */
-#include "histogram.h"
+#include "store/model/histogram.h"
 
 #define HISTOGRAM_BITS 7
 #define HISTOGRAM_LINEAR (1u << HISTOGRAM_BITS)

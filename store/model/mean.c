@@ -1,7 +1,7 @@
 /*
  * Fractions of one denominator.
  */
-#include "mean.h"
+#include "store/model/mean.h"
 
 static uint64_t
 mean_divisor(uint64_t a, uint64_t b)

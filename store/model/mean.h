@@ -5,7 +5,7 @@
 #ifndef STORE_MEAN_H
 #define STORE_MEAN_H
 
-#include "base/buf.h"
+#include "store/base/buf.h"
 
 /* Series with so many different numbers of observations that their common
  * multiple is larger share a denominator of about this, and each of their

@@ -2,14 +2,14 @@
  * A bit for each slot of the range, and a list of sources, sorted when it is
  * asked.
  */
-#include "seen.h"
+#include "store/model/seen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "series.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/model/series.h"
 
 #define SEEN_MAX (1u << 17) /* slots: 16 KB; 15 days of 10 s */
 

@@ -1,10 +1,10 @@
 /*
  * Prometheus's selector language: parser and matcher.
  */
-#include "series.h"
+#include "store/model/series.h"
 
-#include "base/err.h"
-#include "base/pattern.h"
+#include "store/base/err.h"
+#include "store/base/pattern.h"
 
 #include <ctype.h>
 #include <regex.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit.h"
+#include "store/model/unit.h"
 
 #define SELECTOR_MATCHERS 32
 #define SELECTOR_TEXT 512

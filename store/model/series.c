@@ -1,7 +1,7 @@
 /*
  * Names of the closed sets, and small helpers on labels.
  */
-#include "series.h"
+#include "store/model/series.h"
 
 #include <string.h>
 

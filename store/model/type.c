@@ -1,13 +1,13 @@
 /*
  * The table of types.
  */
-#include "type.h"
+#include "store/model/type.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "unit.h"
+#include "store/model/unit.h"
 
 static const struct type types[] = {
     {"cpu", "nanoseconds", SERIES_FLOW, true},

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "series.h"
+#include "store/model/series.h"
 
 #define TYPE_NAME_MAX 256
 

@@ -1,7 +1,7 @@
 /*
  * The table of units.
  */
-#include "unit.h"
+#include "store/model/unit.h"
 
 #include <stddef.h>
 #include <string.h>

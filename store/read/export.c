@@ -1,13 +1,13 @@
-#include "export.h"
+#include "store/read/export.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
-#include "reader.h"
+#include "store/batch/batch_private.h"
+#include "store/read/reader.h"
 
 #define EXPORT_SLOTS 8 /* of one batch */
 

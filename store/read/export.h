@@ -6,7 +6,7 @@
 #ifndef STORE_EXPORT_H
 #define STORE_EXPORT_H
 
-#include "store.h"
+#include "store/store.h"
 
 struct export_query {
 	const struct selector *selector; /* NULL: everything */

@@ -2,7 +2,7 @@
  * What a reader's answers lack: files that cannot be read, stretches of
  * journals that are gone, what the manifest says is lost.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

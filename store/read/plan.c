@@ -2,14 +2,14 @@
  * Which blocks of which files cover a range: the summary for what is large,
  * span files for the rest, and each late file by itself.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 
-#include "format.h"
-#include "segtree.h"
+#include "store/file/format.h"
+#include "store/file/segtree.h"
 
 void
 plan_fini(struct plan *p)

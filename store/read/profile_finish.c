@@ -2,10 +2,10 @@
  * What is done to a tree once it is there: the samples beside the amounts of
  * several periods, and the rounding of a stock's means.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
-#include "base/err.h"
-#include "mean.h"
+#include "store/base/err.h"
+#include "store/model/mean.h"
 
 #include <stdlib.h>
 #include <string.h>

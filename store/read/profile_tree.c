@@ -3,11 +3,11 @@
  * totals from the leaves up over the nodes that have something, then, only
  * of those that are large enough, children sorted by name and the names.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
-#include "base/err.h"
-#include "base/gone.h"
-#include "base/kth.h"
+#include "store/base/err.h"
+#include "store/base/gone.h"
+#include "store/base/kth.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
  * Percentiles over consecutive steps, from merged histograms.
  */
-#include "query_steps.h"
+#include "store/read/query_steps.h"
 
-#include "base/err.h"
-#include "histogram.h"
+#include "store/base/err.h"
+#include "store/model/histogram.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /*
  * What is there: series and facts.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
-#include "base/err.h"
-#include "format.h"
+#include "store/base/err.h"
+#include "store/file/format.h"
 
 #include <errno.h>
 #include <stdlib.h>

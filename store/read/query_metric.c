@@ -1,9 +1,9 @@
 /*
  * Gauges and counters over consecutive steps.
  */
-#include "query_steps.h"
+#include "store/read/query_steps.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 

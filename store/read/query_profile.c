@@ -6,14 +6,14 @@
  * those of the series that were observed in the range, whatever else lies in
  * the files that it is read from.
  */
-#include "reader.h"
-#include "seen.h"
+#include "store/read/reader.h"
+#include "store/model/seen.h"
 
-#include "base/err.h"
-#include "base/gone.h"
-#include "mean.h"
-#include "segtree.h"
-#include "unit.h"
+#include "store/base/err.h"
+#include "store/base/gone.h"
+#include "store/model/mean.h"
+#include "store/file/segtree.h"
+#include "store/model/unit.h"
 
 #include <errno.h>
 #include <stdio.h>

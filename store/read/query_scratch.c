@@ -1,9 +1,9 @@
 /*
  * The memory that queries of profiles leave to the next one.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

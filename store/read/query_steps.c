@@ -1,13 +1,13 @@
-#include "query_steps.h"
+#include "store/read/query_steps.h"
 
-#include "base/err.h"
-#include "base/gone.h"
+#include "store/base/err.h"
+#include "store/base/gone.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format.h"
+#include "store/file/format.h"
 
 const struct err *
 steps_init(struct steps *t, struct store *s, int64_t from_ns,

@@ -5,7 +5,7 @@
 #ifndef STORE_QUERY_STEPS_H
 #define STORE_QUERY_STEPS_H
 
-#include "reader.h"
+#include "store/read/reader.h"
 
 #define QUERY_POINTS 2000000 /* of all series together */
 

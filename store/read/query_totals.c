@@ -5,12 +5,12 @@
  * each group, then the rows go to the answer, a stock's divided by its
  * observations.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
-#include "base/err.h"
-#include "base/gone.h"
-#include "mean.h"
-#include "unit.h"
+#include "store/base/err.h"
+#include "store/base/gone.h"
+#include "store/model/mean.h"
+#include "store/model/unit.h"
 
 #include <errno.h>
 #include <stdio.h>

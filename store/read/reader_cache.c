@@ -2,7 +2,7 @@
  * What a reader keeps, how much memory that takes, and which files it closes
  * when it is too much.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
  * The reader's journals: following what the writer appends, and judging
  * where one ends.
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format.h"
-#include "segtree.h"
+#include "store/file/format.h"
+#include "store/file/segtree.h"
 
 #define READER_RECORD (1u << 20) /* memory for records that is kept */
 

@@ -7,9 +7,9 @@
  *	series -> its stacks, by its top blocks   when it is first asked for
  *	stack -> node of the reader               f->stack_nodes
  */
-#include "reader.h"
+#include "store/read/reader.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <stdlib.h>

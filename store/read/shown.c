@@ -1,11 +1,11 @@
-#include "shown.h"
+#include "store/read/shown.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "symtab.h"
+#include "store/batch/symtab.h"
 
 void
 shown_fini(struct shown *w)

@@ -11,7 +11,7 @@
 #ifndef STORE_SHOWN_H
 #define STORE_SHOWN_H
 
-#include "base/intern.h"
+#include "store/base/intern.h"
 
 struct err;
 struct symtab;

@@ -1,11 +1,11 @@
 /*
  * The reader: keeps up with the manifest and opens sealed files on demand.
  */
-#include "reader.h"
-#include "format.h"
+#include "store/read/reader.h"
+#include "store/file/format.h"
 
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

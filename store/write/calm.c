@@ -1,4 +1,4 @@
-#include "calm.h"
+#include "store/write/calm.h"
 
 static void
 calm_refill(struct calm *c, int64_t slot_ns, int64_t step_ns)

@@ -2,11 +2,11 @@
  * A step of the background: new files, then a new manifest, then the old
  * files go; or nothing at all.
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "journal.h"
+#include "store/journal/journal.h"
 
 const struct err *
 change_begin(struct store_writer *w, struct change *c)

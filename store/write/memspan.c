@@ -1,11 +1,11 @@
-#include "memspan.h"
+#include "store/write/memspan.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
+#include "store/batch/batch_private.h"
 
 void
 memspan_fini(struct memspan *m)

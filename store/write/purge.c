@@ -4,9 +4,9 @@
  * Beside a running writer the background thread does it, which alone changes
  * the manifest.
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-#include "salvage.h"
+#include "store/write/salvage.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dbfile.h"
-#include "histogram.h"
+#include "store/file/dbfile.h"
+#include "store/model/histogram.h"
 
 #define SALVAGE_BREAKS 256 /* of one file: then the rest is lost */
 

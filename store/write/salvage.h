@@ -6,7 +6,7 @@
 #ifndef STORE_SALVAGE_H
 #define STORE_SALVAGE_H
 
-#include "sealed.h"
+#include "store/file/sealed.h"
 
 struct err;
 

@@ -2,16 +2,16 @@
  * Building a sealed file: dictionary first, then one series after the other,
  * leaves streamed in from all sources and folded upwards level by level.
  */
-#include "seal_private.h"
+#include "store/write/seal_private.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
-#include "format.h"
-#include "histogram.h"
+#include "store/batch/batch_private.h"
+#include "store/file/format.h"
+#include "store/model/histogram.h"
 
 /* ---- facts and the streams ---- */
 

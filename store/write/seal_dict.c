@@ -1,11 +1,11 @@
-#include "seal_dict.h"
+#include "store/write/seal_dict.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_private.h"
+#include "store/batch/batch_private.h"
 
 /* Orders of symbol numbers, and their inverses (INTERN_NONE: not used). */
 struct seal_order {

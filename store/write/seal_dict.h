@@ -6,7 +6,7 @@
 #ifndef STORE_SEAL_DICT_H
 #define STORE_SEAL_DICT_H
 
-#include "symtab.h"
+#include "store/batch/symtab.h"
 
 struct seal_dict {
 	struct batch *out;      /* sorted; facts are added by seal.c */

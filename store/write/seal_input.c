@@ -2,9 +2,9 @@
  * The inputs of a file that is being made: what a span in memory needs, and
  * the leaves of all one after the other.
  */
-#include "seal_private.h"
+#include "store/write/seal_private.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>

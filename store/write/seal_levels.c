@@ -2,10 +2,10 @@
  * The blocks of a series: leaves are added up slot by slot, parents derived
  * from them level by level, all written as strips.
  */
-#include "seal_private.h"
+#include "store/write/seal_private.h"
 
-#include "base/err.h"
-#include "histogram.h"
+#include "store/base/err.h"
+#include "store/model/histogram.h"
 
 #include <stdlib.h>
 

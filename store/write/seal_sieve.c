@@ -1,12 +1,12 @@
-#include "seal_sieve.h"
+#include "store/write/seal_sieve.h"
 
-#include "base/err.h"
+#include "store/base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "seal.h"
-#include "type.h"
+#include "store/write/seal.h"
+#include "store/model/type.h"
 
 /* ---- what the selector matches ---- */
 

@@ -5,7 +5,7 @@
 #ifndef STORE_SEAL_SIEVE_H
 #define STORE_SEAL_SIEVE_H
 
-#include "sealed.h"
+#include "store/file/sealed.h"
 
 struct seal_drop;
 

@@ -6,10 +6,10 @@
 #ifndef STORE_WORK_H
 #define STORE_WORK_H
 
-#include "format.h"
-#include "seal.h"
-#include "segtree.h"
-#include "writer.h"
+#include "store/file/format.h"
+#include "store/write/seal.h"
+#include "store/file/segtree.h"
+#include "store/write/writer.h"
 
 #define SEAL_SLOTS seg_slots(FORMAT_SEAL_LEVEL)
 #define SPAN_SLOTS seg_slots(FORMAT_SPAN_LEVEL)

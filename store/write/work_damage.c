@@ -2,10 +2,10 @@
  * Sealed files that turn out to be damaged when they are merged: without the
  * bad one, the work would stop at it for good.
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "dbfile.h"
-#include "histogram.h"
+#include "store/file/dbfile.h"
+#include "store/model/histogram.h"
 
 /* Reads all that merging would, or that a check finds wrong. */
 static bool

@@ -3,11 +3,11 @@
  * cut off, or all of it.  Once it is sealed nothing but the manifest's gaps
  * tells of that.
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gaps.h"
-#include "journal.h"
+#include "store/file/gaps.h"
+#include "store/journal/journal.h"
 
 /* The newest slot of a batch before `until`, or 0; *oldest goes down. */
 static uint64_t

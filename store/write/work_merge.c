@@ -2,11 +2,11 @@
  * Merging: four spans and their late files become one, up to 4,096 slots;
  * full spans go into the summary.
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "journal.h"
+#include "store/journal/journal.h"
 
 #define LATE_FOLD 4 /* late files of a full span that make it worth it */
 

@@ -2,11 +2,11 @@
  * Retention: fine slots go by age, whole files at a time; the oldest go
  * first when the directory is over its cap.
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "journal.h"
+#include "store/journal/journal.h"
 
 static uint64_t
 work_total_bytes(struct store_writer *w)

@@ -2,11 +2,11 @@
  * Sealing: the journals of a span that is over become a span file of 64
  * slots; what they hold of other slots becomes late files.
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "journal.h"
+#include "store/journal/journal.h"
 
 /* The old journals, and the start of the oldest span still being written. */
 static const struct err *

@@ -2,11 +2,11 @@
  * The writer's front: opening a directory, taking batches into the journal,
  * and handing the rest to the background.
  */
-#include "writer.h"
+#include "store/write/writer.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +18,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "format.h"
-#include "journal.h"
-#include "segtree.h"
-#include "work.h"
+#include "store/file/format.h"
+#include "store/journal/journal.h"
+#include "store/file/segtree.h"
+#include "store/write/work.h"
 
 #define WORK_EVERY_NS (50 * NS_PER_MS)
 

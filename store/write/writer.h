@@ -11,12 +11,12 @@
 
 #include <pthread.h>
 
-#include "calm.h"
-#include "ids.h"
-#include "journal_dict.h"
-#include "manifest.h"
-#include "observed.h"
-#include "store.h"
+#include "store/write/calm.h"
+#include "store/file/ids.h"
+#include "store/journal/journal_dict.h"
+#include "store/file/manifest.h"
+#include "store/batch/observed.h"
+#include "store/store.h"
 
 struct journal_slot {
 	int fd; /* -1: none */

@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "reader.h"
-#include "writer.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/read/reader.h"
+#include "store/write/writer.h"
 
 static const char letters[] = {
     [STORE_OK] = 'o', [STORE_DISK_FULL] = 'f', [STORE_FAILED] = 'e',

@@ -3,10 +3,10 @@
  * a crash left goes; but data that is in no other file is never deleted.
  * Without a manifest, files are all that is left of a store.
  */
-#include "writer.h"
+#include "store/write/writer.h"
 
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "remains.h"
+#include "store/check/remains.h"
 
 static bool
 sweep_unfinished(const char *name)

@@ -5,10 +5,10 @@
  * from what had been synced and from the bytes that are kept in memory until
  * they are.
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "journal.h"
+#include "store/journal/journal.h"
 
 #define SYNC_TAIL (16u << 20) /* kept in memory; more is read back */
 #define SYNC_REST (1u << 20)  /* memory that an empty tail may keep */

@@ -8,11 +8,11 @@
  *	four spans (and their late files) -> one span, up to 4,096 slots
  *	full spans                        -> summary, levels 6 and up
  */
-#include "work.h"
+#include "store/write/work.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/log.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "journal.h"
+#include "store/journal/journal.h"
 
 /* What the writer knows to be whole of a journal that it has open; of others,
  * which do not change any more, all. */

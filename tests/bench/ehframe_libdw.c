@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collector/unwind_read.h"
+#include "collector/symbols/unwind_read.h"
 
 #define ROWS_MAX (64u << 20)
 #define SHOWN 3 /* differences of a file */

@@ -13,15 +13,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "fcgi/format/folded.h"
-#include "fcgi/format/pprof.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/kept.h"
-#include "fcgi/push.h"
+#include "fcgi/push/kept.h"
+#include "fcgi/push/push.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "store/store.h"
 
 enum { PARSE, CUT, ENCODE, DECODE, APPEND, N_PARTS };

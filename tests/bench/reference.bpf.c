@@ -10,11 +10,11 @@
  * took 23 to 29 us a sample where this one took 26 to 32.  For the benchmark
  * only.
  */
-#include "kernel.h"
+#include "collector/bpf/kernel.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
-#include "unwind.h"
-#include "reference.h"
+#include "collector/bpf/unwind.h"
+#include "tests/bench/reference.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -28,8 +28,8 @@
 #include "reference.skel.h"
 #pragma GCC diagnostic pop
 
-#include "collector/unwind.h"
-#include "collector/unwind_read.h"
+#include "collector/bpf/unwind.h"
+#include "collector/symbols/unwind_read.h"
 #include "reference.h"
 
 #define FILES_MAX 2048

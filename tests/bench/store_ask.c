@@ -10,8 +10,8 @@
  * what the writer did, the query, the layout, the text.  Prints lines "name
  * value unit"; exits 1 when something does not hold.
  */
-#include "fcgi/format/flamebearer.h"
-#include "store/reader.h"
+#include "fcgi/format/flame/flamebearer.h"
+#include "store/read/reader.h"
 #include "workload.h"
 
 #include <malloc.h>

@@ -7,7 +7,7 @@
 #define BENCH_WORKLOAD_H
 
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #include <math.h>
 #include <stdio.h>

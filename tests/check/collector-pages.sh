@@ -11,17 +11,17 @@ expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
 # Keys of the scraper: the table in scrape_config.c against the page.
 missing=
 keys=$(sed -n 's/^    {"scrape", "\([a-z-]*\)".*/\1/p' \
-	collector/scrape_config.c)
+	collector/scrape/scrape_config.c)
 [ "$(echo "$keys" | wc -l)" -ge 5 ] || missing=table
 for key in $keys service leveldb prometheus; do
-	grep -q "^\.It Ic $key$" collector/memlens-scrape.8 ||
+	grep -q "^\.It Ic $key$" collector/scrape/memlens-scrape.8 ||
 		missing="$missing $key"
 done
 expect_empty "memlens-scrape.8 names every key" "$missing"
 
 # A mark that stands in a stack has its word in the manual.
 missing=
-marks=$(grep -oE '"\[[^"]*\]"' store/broken.c | tr -d '"')
+marks=$(grep -oE '"\[[^"]*\]"' store/model/broken.c | tr -d '"')
 [ "$(echo "$marks" | wc -l)" -ge 10 ] || missing=table
 while read -r mark; do
 	grep -qF "$mark" collector/memlensd.8 || missing="$missing $mark"

@@ -1,58 +1,123 @@
 #!/bin/bash
 # Who may include whom, what a program may be linked with, and what may lie
-# in the tree.  The arrows point one way: collector and fcgi know store,
-# store knows neither, and the daemon that runs as root has no parser of
-# foreign formats in it.
+# in the tree.  Each room has its line; what a room may include stands above
+# it, so the arrows point one way.  The daemon that runs as root has no parser
+# of foreign formats in it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+ROOM_MAX=32
 ok() { echo "ok - $1"; }
 not_ok() { echo "not ok - $1"; echo "$2" | sed 's/^/# /'; }
 expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
 
-# "FILE INCLUDED" for each of our own headers, as the compiler finds it:
-# beside the file, at the top, in store.  "generated" has none of them.
-included() {
-	grep -H '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' \
-		$(find store collector fcgi -name '*.[ch]') |
-		sed 's/^\([^:]*\):[^"]*"\([^"]*\)".*/\1 \2/' |
-		while read -r file name; do
-			found=generated/$name
-			for place in "${file%/*}" . store; do
-				[ -e "$place/$name" ] || continue
-				found=$place/$name
-				break
-			done
-			echo "$file $found"
-		done
-}
-# and the paths without "..", all by one process
-found=$(included)
-all=$(paste -d' ' <(cut -d' ' -f1 <<<"$found") \
-	<(cut -d' ' -f2 <<<"$found" | xargs realpath -m --relative-to=. --))
-if [ "$(echo "$all" | wc -l)" -gt 200 ]; then
+# ROOM: the rooms that it may include.  "generated": skeletons of BPF programs
+# and messages of foreign formats.
+arrows='
+generated:
+store/base:
+store/model: store/base
+store/batch: store/model store/base
+store: store/batch store/model store/base
+store/file: store/batch store/model store/base
+store/journal: store/file store/batch store/model store/base
+store/check: store/journal store/file store/batch store/model store/base
+store/read: store store/journal store/file store/batch store/model store/base
+store/write: store store/read store/check store/journal store/file
+	store/batch store/model store/base
+collector/bpf: store/model
+collector/base: store/base
+collector/ipc: collector/base store store/batch store/base
+collector/process: collector/base store/batch store/base
+collector/procfs: collector/process collector/base store/batch store/model
+	store/base
+collector/elf: collector/bpf
+collector/symbols: collector/elf collector/base store/model store/base
+collector/unwind: collector/symbols collector/process collector/elf
+	collector/bpf store/base
+collector/probe: collector/unwind collector/bpf generated store/base
+collector/engine: collector/process collector/base store/batch store/model
+	store/base
+collector/profile: collector/engine collector/probe collector/unwind
+	collector/symbols collector/process collector/base store/batch
+	store/model store/base
+collector: collector/procfs collector/process collector/ipc collector/base
+	store store/batch store/base
+fcgi/format: store store/model store/base
+fcgi/format/heap: fcgi/format store/model store/base
+fcgi/format/pprof: fcgi/format generated store store/model store/base
+fcgi/format/in: fcgi/format/pprof fcgi/format/heap fcgi/format store/model
+	store/base
+fcgi/format/flame: fcgi/format store store/model store/base
+fcgi/format/out: fcgi/format/flame fcgi/format store store/base
+collector/scrape: fcgi/format/in store/batch store/base
+fcgi/server: fcgi/format store store/batch store/base
+fcgi/graph: fcgi/server fcgi/format store/base
+fcgi/kv: fcgi/server fcgi/format store/base
+fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
+	store/batch store/model store/base
+fcgi/api: fcgi/query fcgi/server fcgi/format/out fcgi/format/flame
+	fcgi/format store store/batch store/model store/base
+fcgi/pyroscope: fcgi/api fcgi/query fcgi/server fcgi/format/out
+	fcgi/format/flame fcgi/format generated store store/model store/base
+fcgi/push: fcgi/pyroscope fcgi/server fcgi/format/in fcgi/format/pprof
+	fcgi/format generated
+	store/batch store/model store/base
+fcgi: fcgi/push fcgi/pyroscope fcgi/api fcgi/graph fcgi/kv fcgi/server
+	store/base
+fcgi/memlens: fcgi/push fcgi/graph fcgi/server fcgi/format/out
+	fcgi/format/in fcgi/format/heap fcgi/format/flame fcgi/format store
+	store/check store/read store/journal store/batch store/model
+	store/base
+'
+# one line a room
+arrows=$(tr '\n' ' ' <<<"$arrows" | tr -s '\t ' ' ' |
+	sed 's/ \([a-z/]*:\)/\n\1/g' | sed '/^$/d')
+
+# "FILE ROOM INCLUDED ROOM" of each of our own includes, which are paths from
+# the top.
+all=$(grep -rH --include='*.[ch]' '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' \
+	store collector fcgi | sed 's/^\([^:]*\):[^"]*"\([^"]*\)".*/\1 \2/' |
+	awk '{
+		from = to = $1 " " $2
+		sub(/\/[^\/]* .*/, "", from); sub(/.* /, "", to)
+		if (sub(/\/[^\/]*$/, "", to) == 0) to = "generated"
+		print $1, from, $2, to
+	}')
+if [ "$(wc -l <<<"$all")" -gt 1000 ]; then
 	ok "includes are found"
 else
 	not_ok "includes are found" "$all"
 fi
-
-# Files that match $2 include nothing but what matches $3.
-only() {
-	expect_empty "$1" "$(echo "$all" | awk -v who="$2" -v whom="$3" \
-		'$1 ~ who && $2 !~ whom')"
-}
-only "store/base includes store/base" '^store/base/' '^store/base/'
-only "store includes store" '^store/' '^store/'
-only "the daemon includes collector and store" \
-	'^collector/([^s]|s[^c]|sc[^r])' '^(collector|store|generated)/'
-only "the scraper includes collector, store and fcgi/format" \
-	'^collector/scrape' '^(collector/|store/|fcgi/format/)'
-only "fcgi includes fcgi and store" '^fcgi/' \
-	'^((fcgi|store)/|generated/[a-z]*\.pb-c\.h$)'
-only "fcgi/format includes fcgi/format and store" '^fcgi/format/' \
-	'^((fcgi/format|store)/|generated/[a-z]*\.pb-c\.h$)'
+expect_empty "includes are paths of files from the top" "$(
+	awk '$4 != "generated" { print $3 }' <<<"$all" | sort -u |
+		while read -r f; do [ -e "$f" ] || echo "$f"; done)"
 expect_empty "what is generated is a BPF program or a protobuf message" \
-	"$(echo "$all" | grep ' generated/' |
-		grep -vE '^collector/.*\.skel\.h$|^fcgi/.*\.pb-c\.h$')"
+	"$(awk '$4 == "generated" && !($3 ~ /\.skel\.h$/ && $2 ~ /^collector/) &&
+		!($3 ~ /\.pb-c\.h$/ && $2 ~ /^fcgi/)' <<<"$all")"
+expect_empty "each arrow between rooms is in the list" "$(
+	awk 'FNR == NR {
+		room = $1; sub(/:/, "", room)
+		known[room room] = 1
+		for (i = 2; i <= NF; i++) known[room $i] = 1
+		next
+	}
+	!known[$2 $4]' <(echo "$arrows") <(echo "$all"))"
+expect_empty "each arrow in the list is used" "$(
+	awk 'FNR == NR { used[$2 $4] = 1; next } {
+		room = $1; sub(/:/, "", room)
+		for (i = 2; i <= NF; i++)
+			if (!used[room $i]) print room " -> " $i
+	}' <(echo "$all") <(echo "$arrows"))"
+expect_empty "arrows go down only" "$(
+	awk '{ for (i = 2; i <= NF; i++) if (!above[$i])
+			print $1 " " $i
+		room = $1; sub(/:/, "", room); above[room] = 1 }' <<<"$arrows")"
+expect_empty "a room has at most $ROOM_MAX files" "$(
+	for room in $(cut -d: -f1 <<<"$arrows"); do
+		[ -d "$room" ] || continue
+		n=$(ls "$room"/*.[ch] 2>/dev/null | wc -l)
+		[ "$n" -le "$ROOM_MAX" ] || echo "$room: $n"
+	done)"
 
 # Headers of $2 are included in no file but those that match $3.
 foreign() {
@@ -60,13 +125,13 @@ foreign() {
 		--include='*.[ch]' store collector fcgi |
 		grep -vE "^$3")"
 }
-foreign "Berkeley DB is store's alone" 'db\.h' 'store/[a-z_]*\.c:'
+foreign "Berkeley DB is store's alone" 'db\.h' 'store/file/[a-z_]*\.c:'
 foreign "libbpf is the collector's alone" 'bpf/' 'collector/'
-foreign "FastCGI is the worker's alone" 'fcgi(app|_|os)' 'fcgi/[a-z_]*\.c:'
+foreign "FastCGI is the worker's alone" 'fcgi(app|_|os)' 'fcgi/server/[a-z_]*\.c:'
 foreign "json-c is the worker's and the scraper's" 'json' \
-	'(fcgi/[a-z_/]*|collector/scrape[a-z_]*)\.c:'
+	'(fcgi/[a-z_/]*|collector/scrape/[a-z_]*)\.c:'
 foreign "graphviz is the worker's alone" '(graphviz|gvc|cgraph)' \
-	'fcgi/[a-z_]*\.c:'
+	'fcgi/graph/[a-z_]*\.c:'
 
 # The daemon's symbols against those of the parsers' library.
 if [ -e "$BUILD/memlensd" ] && [ -e "$BUILD/libformat.a" ]; then

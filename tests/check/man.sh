@@ -9,7 +9,7 @@ ok() { echo "ok - $1"; }
 not_ok() { echo "not ok - $1"; [ -z "${2:-}" ] || echo "$2" | sed 's/^/# /'; }
 expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
 
-pages=$(ls collector/*.[1-8] fcgi/*.[1-8])
+pages=$(find collector fcgi -name '*.[1-8]' | sort)
 for page in $pages; do
 	if ! command -v mandoc >/dev/null; then
 		echo "skip - ${page##*/} is clean: no mandoc"

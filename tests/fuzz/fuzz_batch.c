@@ -9,8 +9,8 @@
 
 #include "store/base/buf.h"
 #include "store/base/err.h"
-#include "store/batch.h"
-#include "store/journal_dict.h"
+#include "store/batch/batch.h"
+#include "store/journal/journal_dict.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

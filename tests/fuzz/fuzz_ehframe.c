@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <fcntl.h>
 
-#include "collector/unwind_read.h"
-#include "collector/unwind_rows.h"
+#include "collector/symbols/unwind_read.h"
+#include "collector/unwind/unwind_rows.h"
 
 #define ROWS_MAX 4096
 

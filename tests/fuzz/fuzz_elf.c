@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/elf.h"
-#include "collector/symbols_child.h"
+#include "collector/elf/elf.h"
+#include "collector/symbols/symbols_child.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

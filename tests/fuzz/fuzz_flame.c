@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/diff.h"
-#include "fcgi/format/flame.h"
-#include "fcgi/format/flamesvg.h"
-#include "fcgi/format/folded.h"
-#include "fcgi/format/foreign.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flame.h"
+#include "fcgi/format/flame/flamesvg.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/in/foreign.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/folded.h"
-#include "fcgi/format/folded_pair.h"
-#include "fcgi/format/lines.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/in/folded_pair.h"
+#include "fcgi/format/in/lines.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/format/stacks_folded.h"
+#include "fcgi/format/out/stacks_folded.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "fcgi/format/gperftools.h"
-#include "fcgi/format/heap.h"
+#include "fcgi/format/heap/gperftools.h"
+#include "fcgi/format/heap/heap.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "fcgi/format/writer.h"
-#include "fcgi/http_client.h"
-#include "fcgi/kv.h"
+#include "fcgi/kv/http_client.h"
+#include "fcgi/kv/kv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

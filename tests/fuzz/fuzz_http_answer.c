@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "collector/scrape_http.c" /* no library holds the scraper */
+#include "collector/scrape/scrape_http.c" /* no library holds the scraper */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/appname.h"
-#include "fcgi/attime.h"
-#include "fcgi/flameql.h"
+#include "fcgi/pyroscope/appname.h"
+#include "fcgi/pyroscope/attime.h"
+#include "fcgi/pyroscope/flameql.h"
 #include "fcgi/format/arena.h"
 #include "fcgi/format/protojson.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/ingest_pprof.h"
-#include "fcgi/typeid.h"
+#include "fcgi/push/ingest_pprof.h"
+#include "fcgi/pyroscope/typeid.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/store.h"

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "fcgi/format/leveldb_stats.h"
+#include "fcgi/format/in/leveldb_stats.h"
 #include "store/base/err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "fcgi/format/perf_script.h"
+#include "fcgi/format/in/perf_script.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "fcgi/format/pprof.h"
+#include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/store.h"

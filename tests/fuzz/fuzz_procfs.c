@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/pidstat.h"
-#include "collector/procfs.h"
-#include "collector/services_rules.h"
-#include "store/meter.h"
+#include "collector/process/pidstat.h"
+#include "collector/procfs/procfs.h"
+#include "collector/process/services_rules.h"
+#include "store/batch/meter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/prometheus.h"
+#include "fcgi/format/in/prometheus.h"
 #include "store/base/err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/flame.h"
-#include "store/series.h"
+#include "fcgi/format/flame/flame.h"
+#include "store/model/series.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "fcgi/format/speedscope.h"
+#include "fcgi/format/in/speedscope.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 

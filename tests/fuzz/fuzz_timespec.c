@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/timespec.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

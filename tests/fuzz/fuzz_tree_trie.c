@@ -3,8 +3,8 @@
  */
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/format/tree.h"
-#include "fcgi/format/trie.h"
+#include "fcgi/format/in/tree.h"
+#include "fcgi/format/in/trie.h"
 #include "store/base/buf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fcgi/symbolize.h"
+#include "fcgi/memlens/symbolize.h"
 #include "store/base/err.h"
 
 static void

@@ -30,15 +30,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/config.h"
-#include "collector/services.h"
-#include "collector/source_cpu.h"
+#include "collector/base/config.h"
+#include "collector/process/services.h"
+#include "collector/profile/source_cpu.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "store/batch.h"
-#include "collector/unwind_process.h"
-#include "collector/unwind_tables.h"
+#include "store/batch/batch.h"
+#include "collector/unwind/unwind_process.h"
+#include "collector/unwind/unwind_tables.h"
 
 static int64_t began_ns; /* of the sampling */
 static volatile sig_atomic_t stopped;

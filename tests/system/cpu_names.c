@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/symbols.h"
+#include "collector/symbols/symbols.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"

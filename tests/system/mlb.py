@@ -1,4 +1,4 @@
-"""Reads records of batches (store/batch.h) without any code of the store.
+"""Reads records of batches (store/batch/batch.h) without any code of the store.
 
     python3 mlb.py FILE            every block as one line of text
     python3 mlb.py FILE facts      every fact

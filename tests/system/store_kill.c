@@ -14,8 +14,8 @@
  */
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/reader.h"
-#include "store/verify.h"
+#include "store/read/reader.h"
+#include "store/check/verify.h"
 
 #include <dirent.h>
 #include <fcntl.h>

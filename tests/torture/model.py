@@ -235,7 +235,7 @@ def sandwich(stacks, name):
 
 
 def bounds(bucket):
-    """The values [low, next) of a bucket: see store/batch.h."""
+    """The values [low, next) of a bucket: see store/batch/batch.h."""
     if bucket < 256:
         return bucket, bucket + 1
     power = bucket // 128 - 1

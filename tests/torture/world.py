@@ -46,7 +46,7 @@ class Table:
 
 
 class Writer:
-    """One batch, as store/batch.h describes it."""
+    """One batch, as store/batch/batch.h describes it."""
     def __init__(self, rng):
         self.id = rng.randbytes(16)
         self.strings, self.frames = Table(1), Table(0)
@@ -117,7 +117,7 @@ def entries(values):
 
 
 def bucket(value):
-    """store/batch.h: below 128 one each, then 128 to a power of two."""
+    """store/batch/batch.h: below 128 one each, then 128 to a power of two."""
     if value < 128:
         return max(value, 0)
     power = value.bit_length() - 8

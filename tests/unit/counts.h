@@ -6,7 +6,7 @@
 #define TESTS_UNIT_COUNTS_H
 
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #define COUNTS_PERIOD_NS 10101010
 

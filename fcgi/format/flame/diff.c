@@ -3,7 +3,7 @@
  * that the other does not have, so it goes first; at equal depth both stand
  * below the same node, and the smaller name goes first.
  */
-#include "diff.h"
+#include "fcgi/format/flame/diff.h"
 
 #include <stdlib.h>
 #include <string.h>

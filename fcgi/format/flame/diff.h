@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "store/base/buf.h"
-#include "store/series.h"
+#include "store/model/series.h"
 
 struct err;
 struct profile;

@@ -1,13 +1,13 @@
 /*
  * Choose, lay out in pre-order, sort by level, write.
  */
-#include "doublebearer.h"
+#include "fcgi/format/flame/doublebearer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff.h"
-#include "flame.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flame.h"
 #include "store/base/err.h"
 
 #define NONE UINT32_MAX

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 struct diff;
 struct err;

@@ -3,14 +3,14 @@
  * and matches, kept totals from the leaves up, frames), no recursion, so
  * that a stack of any depth is laid out.
  */
-#include "flame.h"
+#include "fcgi/format/flame/flame.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame_lay.h"
-#include "flame_shape.h"
+#include "fcgi/format/flame/flame_lay.h"
+#include "fcgi/format/flame/flame_shape.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/base/kth.h"

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "flame_filter.h"
+#include "fcgi/format/flame/flame_filter.h"
 #include "store/base/buf.h"
 #include "store/store.h"
 

@@ -2,7 +2,7 @@
  * Each name is matched once: a profile has few distinct strings, and most
  * come by the same address.
  */
-#include "flame_filter.h"
+#include "fcgi/format/flame/flame_filter.h"
 
 #include <regex.h>
 #include <stdlib.h>

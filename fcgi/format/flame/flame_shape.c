@@ -3,15 +3,15 @@
  * them.  A frame's number there is found once for each address of a name:
  * strings of a profile seldom differ by address alone.
  */
-#include "flame_shape.h"
+#include "fcgi/format/flame/flame_shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame.h"
-#include "flame_filter.h"
-#include "stacks.h"
+#include "fcgi/format/flame/flame.h"
+#include "fcgi/format/flame/flame_filter.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 

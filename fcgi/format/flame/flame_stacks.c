@@ -11,13 +11,13 @@
  * This is right where equal frames are one frame and no label sets come
  * between; other stacks go through a profile.
  */
-#include "flame.h"
+#include "fcgi/format/flame/flame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame_lay.h"
-#include "stacks_private.h"
+#include "fcgi/format/flame/flame_lay.h"
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 
 #define NONE UINT32_MAX

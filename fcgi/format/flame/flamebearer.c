@@ -1,7 +1,7 @@
 /*
  * Flamebearer JSON from frames.
  */
-#include "flamebearer.h"
+#include "fcgi/format/flame/flamebearer.h"
 
 #include <stdlib.h>
 

@@ -11,8 +11,8 @@
 #ifndef FCGI_FORMAT_FLAMEBEARER_H
 #define FCGI_FORMAT_FLAMEBEARER_H
 
-#include "flame.h"
-#include "writer.h"
+#include "fcgi/format/flame/flame.h"
+#include "fcgi/format/writer.h"
 
 /*
  * Writes the member "flamebearer" of an open object:

@@ -2,16 +2,16 @@
  * SVG from frames.  Everything around the frames is fixed text; everything
  * that comes from outside goes through writer_put_xml().
  */
-#include "flamesvg.h"
+#include "fcgi/format/flame/flamesvg.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff.h"
-#include "flamesvg_private.h"
-#include "flamesvg_script.h"
-#include "writer.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flamesvg_private.h"
+#include "fcgi/format/flame/flamesvg_script.h"
+#include "fcgi/format/writer.h"
 
 static void
 svg_put_text(struct buf *out, const char *s)

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flame.h"
+#include "fcgi/format/flame/flame.h"
 
 struct diff;
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "flamesvg.h"
+#include "fcgi/format/flame/flamesvg.h"
 
 struct band { /* hue from-to in degrees, and chroma */
 	double hue0, hue1, chroma;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "diff.h"
-#include "flamesvg_private.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flamesvg_private.h"
 #include "store/base/err.h"
 
 /* Ticks of a differential picture are parts of this: fine enough that no

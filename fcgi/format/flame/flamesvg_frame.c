@@ -5,10 +5,10 @@
  */
 #include <math.h>
 
-#include "digits.h"
-#include "flamesvg_private.h"
-#include "store/series.h"
-#include "writer.h"
+#include "fcgi/format/digits.h"
+#include "fcgi/format/flame/flamesvg_private.h"
+#include "store/model/series.h"
+#include "fcgi/format/writer.h"
 #include "store/base/text.h"
 
 #define CHAR 6.62  /* width of a character of the font */

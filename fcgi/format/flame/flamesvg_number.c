@@ -3,8 +3,8 @@
  */
 #include <math.h>
 
-#include "digits.h"
-#include "flamesvg_private.h"
+#include "fcgi/format/digits.h"
+#include "fcgi/format/flame/flamesvg_private.h"
 
 /* Three digits, with zeros before. */
 static char *

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "flamesvg.h"
+#include "fcgi/format/flame/flamesvg.h"
 
 #define SVG_SIDE 10 /* pixels beside the frames */
 #define SVG_HEAD 62 /* above them */

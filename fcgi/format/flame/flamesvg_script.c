@@ -6,7 +6,7 @@
  * load it touches the root and the labels only: a picture may have 300,000
  * frames.
  */
-#include "flamesvg_script.h"
+#include "fcgi/format/flame/flamesvg_script.h"
 
 const char flamesvg_script[] =
     "(function () {\n"

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "diff.h"
-#include "flamesvg_private.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flamesvg_private.h"
 #include "store/base/gone.h"
 
 /* Own samples of a frame as a share of all; of two profiles what moved. */

@@ -1,7 +1,7 @@
 /*
  * Both trees are grown by (parent, name) and put into pre-order at the end.
  */
-#include "sandwich.h"
+#include "fcgi/format/flame/sandwich.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #ifndef FCGI_FORMAT_SANDWICH_H
 #define FCGI_FORMAT_SANDWICH_H
 
-#include "flame.h"
+#include "fcgi/format/flame/flame.h"
 
 struct err;
 

@@ -2,19 +2,19 @@
  * A walk in pre-order: below a match nothing is looked at until the walk is
  * out of it again, so that no stack counts twice.
  */
-#include "search.h"
+#include "fcgi/format/flame/search.h"
 
 #include <ctype.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff.h"
-#include "flame.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flame.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/base/pattern.h"
-#include "table.h"
+#include "fcgi/format/flame/table.h"
 
 struct search {
 	char *text; /* what is contained, or the expression */

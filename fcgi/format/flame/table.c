@@ -2,15 +2,15 @@
  * One walk over a tree in pre-order, with a count of the open frames of each
  * function: a frame adds to a total only where its function is not open yet.
  */
-#include "table.h"
+#include "fcgi/format/flame/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff.h"
+#include "fcgi/format/flame/diff.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
-#include "store/series.h"
+#include "store/model/series.h"
 
 #define NONE UINT32_MAX
 

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "flame.h"
+#include "fcgi/format/flame/flame.h"
 
 struct diff;
 struct err;

@@ -1,9 +1,9 @@
 /* gperftools' heap profiles: one line a stack. */
-#include "gperftools.h"
+#include "fcgi/format/heap/gperftools.h"
 
 #include <string.h>
 
-#include "heap_private.h"
+#include "fcgi/format/heap/heap_private.h"
 
 #define RATE_DEFAULT (128 * 1024)
 

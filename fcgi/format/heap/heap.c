@@ -2,15 +2,15 @@
  * The lines of heap dumps: the symbols that may come first, and jemalloc's
  * heap_v2.  gperftools' form is gperftools.c's.
  */
-#include "heap.h"
+#include "fcgi/format/heap/heap.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gperftools.h"
-#include "heap_private.h"
-#include "stacks.h"
+#include "fcgi/format/heap/gperftools.h"
+#include "fcgi/format/heap/heap_private.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 
 static const char *const type_names[HEAP_TYPES] = {

@@ -30,7 +30,7 @@
 
 #include "store/base/buf.h"
 #include "store/base/intern.h"
-#include "store/series.h"
+#include "store/model/series.h"
 
 struct err;
 struct stacks;

@@ -2,7 +2,7 @@
  * The memory behind a heap dump: addresses numbered by a hash, stacks as
  * ranges of one array, equal stacks found by their places.
  */
-#include "heap_private.h"
+#include "fcgi/format/heap/heap_private.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap.h"
+#include "fcgi/format/heap/heap.h"
 
 /* Sorted by strcmp(). */
 static const char *const hidden_functions[] = {

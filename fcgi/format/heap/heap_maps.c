@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap_private.h"
+#include "fcgi/format/heap/heap_private.h"
 #include "store/base/err.h"
 
 #define MAPS_MAX 1000000u

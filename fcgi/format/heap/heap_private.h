@@ -5,8 +5,8 @@
 #ifndef FCGI_FORMAT_HEAP_PRIVATE_H
 #define FCGI_FORMAT_HEAP_PRIVATE_H
 
-#include "grow.h"
-#include "heap.h"
+#include "fcgi/format/grow.h"
+#include "fcgi/format/heap/heap.h"
 
 struct heap_map {
 	uint64_t start, end, offset;

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "heap.h"
-#include "stacks.h"
+#include "fcgi/format/heap/heap.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 
 static const struct stacks_type stack_types[HEAP_TYPES] = {

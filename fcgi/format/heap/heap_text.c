@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "folded_name.h"
-#include "heap.h"
+#include "fcgi/format/folded_name.h"
+#include "fcgi/format/heap/heap.h"
 #include "store/base/err.h"
 #include "store/base/text.h"
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 /* ---- functions ---- */
 

@@ -2,13 +2,13 @@
  * Each byte is read twice: once by memchr() for the line's end, once eight
  * at a time for frames' ends and their hash.
  */
-#include "folded.h"
+#include "fcgi/format/in/folded.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "stacks_cache.h"
-#include "stacks_private.h"
+#include "fcgi/format/stacks_cache.h"
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 
 struct folded_part {

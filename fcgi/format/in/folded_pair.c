@@ -1,13 +1,13 @@
 /*
  * Each line becomes two of folded text, one for each column.
  */
-#include "folded_pair.h"
+#include "fcgi/format/in/folded_pair.h"
 
 #include <string.h>
 
-#include "folded.h"
-#include "foreign.h"
-#include "stacks.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/in/foreign.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 

@@ -1,25 +1,25 @@
 /*
  * The table, and the way of bytes in memory.
  */
-#include "foreign.h"
+#include "fcgi/format/in/foreign.h"
 
 #include <string.h>
 
-#include "folded.h"
-#include "folded_pair.h"
-#include "gperftools.h"
-#include "gzip.h"
-#include "heap.h"
-#include "jfr.h"
-#include "lines.h"
-#include "perf_script.h"
-#include "pprof.h"
-#include "speedscope.h"
-#include "stacks.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/in/folded_pair.h"
+#include "fcgi/format/heap/gperftools.h"
+#include "fcgi/format/gzip.h"
+#include "fcgi/format/heap/heap.h"
+#include "fcgi/format/in/jfr.h"
+#include "fcgi/format/in/lines.h"
+#include "fcgi/format/in/perf_script.h"
+#include "fcgi/format/pprof/pprof.h"
+#include "fcgi/format/in/speedscope.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
-#include "tree.h"
-#include "trie.h"
+#include "fcgi/format/in/tree.h"
+#include "fcgi/format/in/trie.h"
 
 static void *
 folded_begin(struct stacks *s)

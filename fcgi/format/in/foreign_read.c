@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "foreign.h"
-#include "stacks.h"
+#include "fcgi/format/in/foreign.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 

@@ -1,7 +1,7 @@
 /*
  * The first bytes, and the way out.
  */
-#include "jfr.h"
+#include "fcgi/format/in/jfr.h"
 
 #include <string.h>
 

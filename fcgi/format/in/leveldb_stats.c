@@ -1,4 +1,4 @@
-#include "leveldb_stats.h"
+#include "fcgi/format/in/leveldb_stats.h"
 
 #include "store/base/err.h"
 

@@ -1,11 +1,11 @@
 /*
  * What folded.c does, without the counts.
  */
-#include "lines.h"
+#include "fcgi/format/in/lines.h"
 
 #include <string.h>
 
-#include "folded.h"
+#include "fcgi/format/in/folded.h"
 #include "store/base/err.h"
 
 const struct err *

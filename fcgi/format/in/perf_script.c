@@ -3,15 +3,15 @@
  * time for the hash of what is behind the address.  That text is found in a
  * cache nearly always, and stands for a list of frames.
  */
-#include "perf_script.h"
+#include "fcgi/format/in/perf_script.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf_script_event.h"
-#include "perf_script_frame.h"
-#include "stacks_cache.h"
-#include "stacks_private.h"
+#include "fcgi/format/in/perf_script_event.h"
+#include "fcgi/format/in/perf_script_frame.h"
+#include "fcgi/format/stacks_cache.h"
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 
 #define DEPTH_MAX 4095 /* and the command */

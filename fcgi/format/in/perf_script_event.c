@@ -2,7 +2,7 @@
  * What is behind the command is found by its form: fields can be left out,
  * and a command may hold blanks.
  */
-#include "perf_script_event.h"
+#include "fcgi/format/in/perf_script_event.h"
 
 #include <stddef.h>
 

@@ -2,13 +2,13 @@
  * The rules are those that stackcollapse-perf made usual; each is one small
  * step here.  Frames come this way once: perf_script.c remembers them.
  */
-#include "perf_script_frame.h"
+#include "fcgi/format/in/perf_script_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf_script_event.h"
-#include "stacks.h"
+#include "fcgi/format/in/perf_script_event.h"
+#include "fcgi/format/stacks.h"
 
 struct span {
 	const char *p, *end;

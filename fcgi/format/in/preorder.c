@@ -1,12 +1,12 @@
 /*
  * The walk: a level for each node from the root to where we are.
  */
-#include "preorder.h"
+#include "fcgi/format/in/preorder.h"
 
 #include <stdlib.h>
 
-#include "folded.h"
-#include "stacks.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 
 #define DEPTH_MAX 65536u /* nodes from the root */

@@ -1,4 +1,4 @@
-#include "prometheus.h"
+#include "fcgi/format/in/prometheus.h"
 
 #include "store/base/buf.h"
 #include "store/base/err.h"

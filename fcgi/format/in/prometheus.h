@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/series.h"
+#include "store/model/series.h"
 
 #define PROM_LABELS_MAX 16
 #define PROM_NAME_MAX 255

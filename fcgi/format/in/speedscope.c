@@ -2,14 +2,14 @@
  * Two passes, since profiles may stand before the frames that they number:
  * the first finds where things are, the second reads them.
  */
-#include "speedscope.h"
+#include "fcgi/format/in/speedscope.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_in.h"
-#include "stacks.h"
+#include "fcgi/format/json_in.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 
 #define FRAMES_MAX (1u << 24)

@@ -1,15 +1,15 @@
 /*
  * The rule as a table, and what is said against it.
  */
-#include "texttype.h"
+#include "fcgi/format/in/texttype.h"
 
 #include <string.h>
 
-#include "stacks.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/type.h"
-#include "store/unit.h"
+#include "store/model/type.h"
+#include "store/model/unit.h"
 
 /* Those that have a type of their own, then the units they are kept in. */
 static const struct {

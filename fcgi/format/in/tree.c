@@ -1,10 +1,10 @@
 /*
  * The wire's tree is ours.
  */
-#include "tree.h"
+#include "fcgi/format/in/tree.h"
 
-#include "preorder.h"
-#include "stacks.h"
+#include "fcgi/format/in/preorder.h"
+#include "fcgi/format/stacks.h"
 
 #define NAME_MAX_BYTES 65535u
 

@@ -2,12 +2,12 @@
  * Frames that are whole become nodes at once; what is behind the last ';'
  * waits for more bytes.
  */
-#include "trie.h"
+#include "fcgi/format/in/trie.h"
 
 #include <string.h>
 
-#include "preorder.h"
-#include "stacks.h"
+#include "fcgi/format/in/preorder.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 
 #define KEY_MAX (1u << 20)  /* bytes of a stack */

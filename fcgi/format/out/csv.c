@@ -4,12 +4,12 @@
  * name has ' before it, as people write it there, and so has one that begins
  * with ' itself, to stay another one.
  */
-#include "csv.h"
+#include "fcgi/format/out/csv.h"
 
 #include <string.h>
 
 #include "store/base/text.h"
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 static void
 csv_put_text(struct buf *out, const char *s)

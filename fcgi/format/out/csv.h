@@ -6,7 +6,7 @@
 #ifndef FCGI_FORMAT_CSV_H
 #define FCGI_FORMAT_CSV_H
 
-#include "table.h"
+#include "fcgi/format/flame/table.h"
 
 /* function,kind,self,total,self_share,total_share,self_samples,total_samples
  * of a single profile; samples are empty where they are not known, and where

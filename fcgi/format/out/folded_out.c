@@ -2,15 +2,15 @@
  * One pass in pre-order; the line of the open stack is kept, with the length
  * that it has at each level.
  */
-#include "folded_out.h"
+#include "fcgi/format/out/folded_out.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "folded_name.h"
+#include "fcgi/format/folded_name.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 static void
 folded_put_frame(struct buf *line, const struct flame_name *name, bool bare)

@@ -9,7 +9,7 @@
 #ifndef FCGI_FORMAT_FOLDED_OUT_H
 #define FCGI_FORMAT_FOLDED_OUT_H
 
-#include "flame.h"
+#include "fcgi/format/flame/flame.h"
 
 /* Appends the lines; `bare` leaves these marks away.  Errors: ENOMEM,
  * ERR_REQUEST 413 when they are more than `max_bytes`. */

@@ -1,12 +1,12 @@
 /*
  * Fixed text around a picture in base64 and the rows of a table.
  */
-#include "html.h"
+#include "fcgi/format/out/html.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 static const char html_style[] =
     ":root { color-scheme: light dark; }\n"

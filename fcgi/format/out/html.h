@@ -6,7 +6,7 @@
 #ifndef FCGI_FORMAT_HTML_H
 #define FCGI_FORMAT_HTML_H
 
-#include "table.h"
+#include "fcgi/format/flame/table.h"
 
 struct html_options {
 	const char *title, *subtitle;

@@ -2,7 +2,7 @@
  * Nothing but the bytes given is read: a handle without a base address
  * follows no reference to a file.
  */
-#include "png.h"
+#include "fcgi/format/out/png.h"
 
 #include <cairo.h>
 #include <librsvg/rsvg.h>

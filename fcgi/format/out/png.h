@@ -1,6 +1,6 @@
 /*
  * An SVG as a PNG, by librsvg and cairo.  Both parse and allocate as they
- * like: call this in a child with limits (fcgi/child.h).
+ * like: call this in a child with limits (fcgi/server/child.h).
  */
 #ifndef FCGI_FORMAT_PNG_H
 #define FCGI_FORMAT_PNG_H

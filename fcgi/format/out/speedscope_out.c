@@ -1,14 +1,14 @@
 /*
  * Two passes over the frames: the stacks, then their weights.
  */
-#include "speedscope_out.h"
+#include "fcgi/format/out/speedscope_out.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/err.h"
 #include "store/base/gone.h"
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

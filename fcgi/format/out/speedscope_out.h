@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "flame.h"
+#include "fcgi/format/flame/flame.h"
 
 struct speedscope_out {
 	const char *name;

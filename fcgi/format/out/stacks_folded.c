@@ -2,15 +2,15 @@
  * Nodes stand in the order in which stacks grew, so the line of one is most
  * often that of the node before it and one name more.
  */
-#include "stacks_folded.h"
+#include "fcgi/format/out/stacks_folded.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "folded_name.h"
-#include "stacks_private.h"
+#include "fcgi/format/folded_name.h"
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
-#include "writer.h"
+#include "fcgi/format/writer.h"
 
 #define PIECE (1u << 20)
 

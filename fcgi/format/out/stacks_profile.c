@@ -7,7 +7,7 @@
  * rank); a counting sort by rank and one by parent put children in order,
  * and a walk gives the pre-order.
  */
-#include "stacks.h"
+#include "fcgi/format/stacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,17 +2,17 @@
  * From pprof's messages to stacks.  protobuf-c has checked the wire; here
  * every number is checked that refers to something.
  */
-#include "pprof.h"
+#include "fcgi/format/pprof/pprof.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gzip.h"
-#include "pprof_private.h"
+#include "fcgi/format/gzip.h"
+#include "fcgi/format/pprof/pprof_private.h"
 #include "store/base/err.h"
-#include "store/type.h"
-#include "store/unit.h"
+#include "store/model/type.h"
+#include "store/model/unit.h"
 
 #define MAX_BYTES (64u << 20)
 

@@ -2,12 +2,12 @@
  * What Pyroscope's servers call the types that agents send without a
  * configuration, and how they count.
  */
-#include "pprof_private.h"
+#include "fcgi/format/pprof/pprof_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "store/type.h"
+#include "store/model/type.h"
 
 static const struct {
 	const char *type, *name;

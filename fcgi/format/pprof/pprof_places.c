@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "pprof_private.h"
+#include "fcgi/format/pprof/pprof_private.h"
 #include "store/base/err.h"
 
 const struct err *

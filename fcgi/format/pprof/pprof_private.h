@@ -5,8 +5,8 @@
 #ifndef FCGI_FORMAT_PPROF_PRIVATE_H
 #define FCGI_FORMAT_PPROF_PRIVATE_H
 
-#include "arena.h"
-#include "pprof.h"
+#include "fcgi/format/arena.h"
+#include "fcgi/format/pprof/pprof.h"
 #include "pprof.pb-c.h"
 #include "store/base/buf.h"
 #include "store/base/intern.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pprof_private.h"
-#include "stacks_private.h"
+#include "fcgi/format/pprof/pprof_private.h"
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 
 #define TAG_SAMPLE (2u << 3 | 2)

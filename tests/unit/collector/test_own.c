@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "collector/own.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #define NOBODY 65534
 

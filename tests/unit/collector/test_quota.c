@@ -3,8 +3,8 @@
  */
 #include "collector/quota.h"
 #include "store/base/err.h"
-#include "store/batch.h"
-#include "test.h"
+#include "store/batch/batch.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 

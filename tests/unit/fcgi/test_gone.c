@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fcgi/child.h"
-#include "fcgi/watch.h"
+#include "fcgi/server/child.h"
+#include "fcgi/server/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store_model.h"
+#include "tests/unit/store/store_model.h"
 
 static struct model model;
 static struct store *store;

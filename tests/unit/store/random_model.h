@@ -8,8 +8,8 @@
 
 #include "store/store.h"
 #include "store/base/err.h"
-#include "counts.h"
-#include "test.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

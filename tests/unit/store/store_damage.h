@@ -6,11 +6,11 @@
 #define TESTS_UNIT_STORE_DAMAGE_H
 
 #include "store/store.h"
-#include "store/journal.h"
-#include "store/verify.h"
+#include "store/journal/journal.h"
+#include "store/check/verify.h"
 #include "store/base/err.h"
-#include "counts.h"
-#include "test.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * The store against a naive model: every batch is also kept in a plain list;
  * every answer must equal what the list gives.
  */
-#include "store_model.h"
+#include "tests/unit/store/store_model.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -7,9 +7,9 @@
  *
  *	SEED=n SECONDS_LONG=600 test_store_random
  */
-#include "store/verify.h"
-#include "faults.h"
-#include "random_model.h"
+#include "store/check/verify.h"
+#include "tests/unit/faults.h"
+#include "tests/unit/store/random_model.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -2,9 +2,9 @@
  * memlensd's configuration: defaults, values with units, and the first
  * mistake as file:line: message.  And: the manual page names every key.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/config.h"
+#include "collector/base/config.h"
 #include "store/base/err.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * Capabilities: after priv_drop() the sets are exactly the table's.  Each
  * case drops in a child; without rights to begin with there is less to see.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/priv.h"
+#include "collector/base/priv.h"
 #include "store/base/err.h"
 
 #include <linux/capability.h>

@@ -2,9 +2,9 @@
  * The clock of slots: closing in time, jumps, and against a naive model a
  * random walk in which no slot may be closed twice.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/slots.h"
+#include "collector/base/slots.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "collector/ehframe.h"
-#include "test.h"
+#include "collector/elf/ehframe.h"
+#include "tests/unit/test.h"
 
 #define VADDR 0x9000u   /* of the section */
 #define CODE 0x401000u  /* virtual address of the code ... */

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/elf.h"
-#include "test.h"
+#include "collector/elf/elf.h"
+#include "tests/unit/test.h"
 
 /* Where things are in the file; virtual addresses are BASE higher. */
 #define BASE 0x400000u

@@ -3,9 +3,9 @@
  */
 #include <stdlib.h>
 
-#include "collector/aggregate.h"
+#include "collector/engine/aggregate.h"
 #include "store/base/text.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static const struct aggregate_limits wide = {1000, 100000, 1000000};
 

@@ -2,9 +2,9 @@
  * The governor with a usage that the test makes up: slots of 10 s, a budget
  * of 1 %.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/governor.h"
+#include "collector/engine/governor.h"
 
 #define SLOT INT64_C(10000000000)
 

@@ -1,9 +1,9 @@
 /*
  * Pools of threads that nobody named.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/pool.h"
+#include "collector/engine/pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

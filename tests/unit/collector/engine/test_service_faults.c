@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "collector/service_faults.h"
+#include "collector/engine/service_faults.h"
 #include "store/base/buf.h"
-#include "store/batch.h"
-#include "test.h"
+#include "store/batch/batch.h"
+#include "tests/unit/test.h"
 
 #define SLOT_NS INT64_C(10000000000)
 

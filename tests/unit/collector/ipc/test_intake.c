@@ -1,15 +1,15 @@
 /*
- * The socket, from both sides: store/post.c in a thread against
- * collector/intake.c in a loop; bounds, refusals, slow and rude clients.
+ * The socket, from both sides: store/batch/post.c in a thread against
+ * collector/ipc/intake.c in a loop; bounds, refusals, slow and rude clients.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/intake.h"
-#include "collector/loop.h"
+#include "collector/ipc/intake.h"
+#include "collector/base/loop.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
-#include "store/post.h"
+#include "store/batch/batch.h"
+#include "store/batch/post.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -2,17 +2,17 @@
  * The life of processes: perf's records, who is looked at and when, what is
  * counted.  Events are made here; one test needs rings and their rights.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/config.h"
-#include "collector/life.h"
-#include "collector/life_count.h"
-#include "collector/maps.h"
-#include "collector/services.h"
-#include "collector/source_cpu_life.h"
+#include "collector/base/config.h"
+#include "collector/process/life.h"
+#include "collector/process/life_count.h"
+#include "collector/process/maps.h"
+#include "collector/process/services.h"
+#include "collector/profile/source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -3,9 +3,9 @@
  */
 #include <stdlib.h>
 
-#include "collector/life.h"
-#include "collector/lineage.h"
-#include "test.h"
+#include "collector/process/life.h"
+#include "collector/process/lineage.h"
+#include "tests/unit/test.h"
 
 /* Pids up to this one are known. */
 static bool

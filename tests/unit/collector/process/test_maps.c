@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/maps.h"
-#include "collector/maps_changes.h"
+#include "collector/process/maps.h"
+#include "collector/process/maps_changes.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static const char text[] =
     "00400000-00401000 r--p 00000000 fd:01 77        /opt/a b (deleted)\n"

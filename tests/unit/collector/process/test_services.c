@@ -2,14 +2,14 @@
  * The table of processes over a /proc that the test makes: names with
  * spaces and parentheses, rules, reuse of pids, exec, the bound on names.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/config.h"
-#include "collector/pidstat.h"
-#include "collector/services.h"
-#include "collector/services_rules.h"
+#include "collector/base/config.h"
+#include "collector/process/pidstat.h"
+#include "collector/process/services.h"
+#include "collector/process/services_rules.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

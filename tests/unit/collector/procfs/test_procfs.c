@@ -1,11 +1,11 @@
 /*
  * Parsers of the files of /proc: real texts and odd ones, names, scales.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/procfs.h"
-#include "store/batch.h"
-#include "store/meter.h"
+#include "collector/procfs/procfs.h"
+#include "store/batch/batch.h"
+#include "store/batch/meter.h"
 
 #include <stdlib.h>
 

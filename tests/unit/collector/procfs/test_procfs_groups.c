@@ -2,9 +2,9 @@
  * Sums over processes: births, deaths, moves between services, values that
  * go back, against a naive model.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/procfs_groups.h"
+#include "collector/procfs/procfs_groups.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -6,19 +6,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collector/config.h"
-#include "collector/jit.h"
-#include "collector/life.h"
-#include "collector/service_faults.h"
-#include "collector/services.h"
-#include "collector/slots.h"
-#include "collector/source_cpu.h"
-#include "collector/source_cpu_life.h"
+#include "collector/base/config.h"
+#include "collector/symbols/jit.h"
+#include "collector/process/life.h"
+#include "collector/engine/service_faults.h"
+#include "collector/process/services.h"
+#include "collector/base/slots.h"
+#include "collector/profile/source_cpu.h"
+#include "collector/profile/source_cpu_life.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "store/batch.h"
-#include "test.h"
+#include "store/batch/batch.h"
+#include "tests/unit/test.h"
 
 #define SLOT 1000
 

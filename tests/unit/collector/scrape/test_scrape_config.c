@@ -2,10 +2,10 @@
  * The scraper's configuration.  Compiled into this test, because no library
  * holds the scraper.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/scrape_config.c" /* NOLINT: see above */
-#include "collector/scrape_http.c"   /* NOLINT: see above */
+#include "collector/scrape/scrape_config.c" /* NOLINT: see above */
+#include "collector/scrape/scrape_http.c"   /* NOLINT: see above */
 
 #include <unistd.h>
 

@@ -2,9 +2,9 @@
  * The scraper's HTTP client.  It is compiled into this test, because no
  * library holds it: answers whole, cut, chunked, endless and hostile.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/scrape_http.c" /* NOLINT: see above */
+#include "collector/scrape/scrape_http.c" /* NOLINT: see above */
 
 #include "store/base/clock.h"
 

@@ -5,12 +5,12 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/scrape_http.c"   /* NOLINT: see above */
-#include "collector/scrape_take.c"   /* NOLINT */
-#include "collector/scrape_target.c" /* NOLINT */
-#include "store/batch.h"
+#include "collector/scrape/scrape_http.c"   /* NOLINT: see above */
+#include "collector/scrape/scrape_take.c"   /* NOLINT */
+#include "collector/scrape/scrape_target.c" /* NOLINT */
+#include "store/batch/batch.h"
 
 /* Listens on a free port of the loopback. */
 static int

@@ -2,9 +2,9 @@
  * Inlined functions, from this very program's debug information, and what is
  * no such file.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/inlines.h"
+#include "collector/symbols/inlines.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collector/kallsyms.h"
+#include "collector/symbols/kallsyms.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static struct kallsyms *
 open_text(const char *text)

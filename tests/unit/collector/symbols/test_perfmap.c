@@ -2,11 +2,11 @@
  * Maps of JITs: their text, whose file is believed, and when it is read
  * again.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "collector/jit.h"
-#include "collector/perfmap.h"
-#include "collector/symbols.h"
+#include "collector/symbols/jit.h"
+#include "collector/symbols/perfmap.h"
+#include "collector/symbols/symbols.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/symbols.h"
-#include "collector/symbols_child.h"
-#include "collector/symbols_wire.h"
+#include "collector/symbols/symbols.h"
+#include "collector/symbols/symbols_child.h"
+#include "collector/symbols/symbols_wire.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 extern const char __ehdr_start[];
 

@@ -15,10 +15,10 @@
 
 #undef MAP_FILE /* words of sys/mman.h, and of maps.h */
 #undef MAP_ANONYMOUS
-#include "collector/maps.h"
-#include "collector/unwind_read.h"
-#include "collector/unwind_rows.h"
-#include "test.h"
+#include "collector/process/maps.h"
+#include "collector/symbols/unwind_read.h"
+#include "collector/unwind/unwind_rows.h"
+#include "tests/unit/test.h"
 
 #define UNWIND_INLINE static inline
 #define CELLS (1u << 20)

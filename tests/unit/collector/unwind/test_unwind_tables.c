@@ -10,15 +10,15 @@
 
 #undef MAP_FILE /* words of sys/mman.h, and of maps.h */
 #undef MAP_ANONYMOUS
-#include "collector/elf.h"
-#include "collector/extents.h"
-#include "collector/maps.h"
-#include "collector/symbols.h"
-#include "collector/unwind_process.h"
-#include "collector/unwind_tables.h"
+#include "collector/elf/elf.h"
+#include "collector/unwind/extents.h"
+#include "collector/process/maps.h"
+#include "collector/symbols/symbols.h"
+#include "collector/unwind/unwind_process.h"
+#include "collector/unwind/unwind_tables.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #define CELLS 4096
 #define S NS_PER_S

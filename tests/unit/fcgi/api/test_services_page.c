@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fcgi/context.h"
-#include "fcgi/pages.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/settings.h"
+#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #define START (INT64_C(1700000000) * NS_PER_S)
 #define ROUNDS 70000 /* more than the page keeps at once */

@@ -3,7 +3,7 @@
  */
 #include "fcgi/format/writer.h"
 
-#include "test.h"
+#include "tests/unit/test.h"
 
 static struct buf out;
 static struct writer w;

@@ -8,7 +8,7 @@
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static void
 put(struct stacks *s, const char *text, int64_t value)

@@ -2,14 +2,14 @@
  * Dependency graphs: the cut by depth, DOT of any names, the pipe encoding,
  * and both readers.
  */
-#include "fcgi/graph.h"
+#include "fcgi/graph/graph.h"
 
 #include <stdlib.h>
 
-#include "fcgi/elf_deps.h"
-#include "fcgi/graph_read.h"
+#include "fcgi/graph/elf_deps.h"
+#include "fcgi/graph/graph_read.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static struct graph *
 diamond(void)

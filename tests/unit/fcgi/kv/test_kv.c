@@ -1,13 +1,13 @@
 /*
  * The key-value interface and the HTTP client's reading of answers.
  */
-#include "fcgi/kv.h"
+#include "fcgi/kv/kv.h"
 
 #include <stdlib.h>
 
-#include "fcgi/http_client.h"
+#include "fcgi/kv/http_client.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static struct buf out;
 

@@ -2,12 +2,12 @@
  * Names of functions, by hand and of this very program; tests/replay/
  * 020-heap.sh compares with addr2line.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 
-#include "fcgi/symbolize.h"
-#include "fcgi/symbolize_private.h"
+#include "fcgi/memlens/symbolize.h"
+#include "fcgi/memlens/symbolize_private.h"
 #include "store/base/err.h"
 
 TEST(names_are_demangled)

@@ -5,14 +5,14 @@
  */
 #include <stdlib.h>
 
-#include "fcgi/format/folded.h"
+#include "fcgi/format/in/folded.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/kept.h"
-#include "fcgi/push.h"
+#include "fcgi/push/kept.h"
+#include "fcgi/push/push.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "tests/unit/test.h"
 
 #define SLOT (10 * NS_PER_S)

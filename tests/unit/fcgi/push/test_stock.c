@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/push.h"
+#include "fcgi/push/push.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "store/store.h"
 #include "tests/unit/test.h"
 

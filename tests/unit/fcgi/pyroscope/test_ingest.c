@@ -4,14 +4,14 @@
  */
 #include <stdlib.h>
 
-#include "fcgi/appname.h"
-#include "fcgi/attime.h"
-#include "fcgi/flameql.h"
-#include "fcgi/multipart.h"
-#include "fcgi/typeid.h"
+#include "fcgi/pyroscope/appname.h"
+#include "fcgi/pyroscope/attime.h"
+#include "fcgi/pyroscope/flameql.h"
+#include "fcgi/push/multipart.h"
+#include "fcgi/pyroscope/typeid.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/type.h"
+#include "store/model/type.h"
 #include "tests/unit/test.h"
 
 /* "service|name=value|..." */

@@ -2,19 +2,19 @@
  * Who may ask: hosts, origins and waiting times, and that the table of
  * routes lets nobody past them.
  */
-#include "fcgi/guard.h"
+#include "fcgi/server/guard.h"
 
 #include <stdio.h>
 
-#include "fcgi/context.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/route.h"
-#include "fcgi/settings.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/route.h"
+#include "fcgi/server/settings.h"
 #include "fcgi/site.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 TEST(hosts_that_need_no_list)
 {

@@ -1,13 +1,13 @@
 /*
  * Requests taken apart: paths, query strings, typed parameters.
  */
-#include "fcgi/request.h"
+#include "fcgi/server/request.h"
 
 #include <stdlib.h>
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #define NOW (INT64_C(1700000000) * NS_PER_S)
 

@@ -2,19 +2,19 @@
  * The table of routes: its answers without a store, and that the manual
  * pages know all of it, and all keys of the configuration.
  */
-#include "fcgi/route.h"
+#include "fcgi/server/route.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fcgi/context.h"
-#include "fcgi/request.h"
-#include "fcgi/respond.h"
-#include "fcgi/settings.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
 #include "fcgi/site.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static struct settings settings;
 static struct response rs;

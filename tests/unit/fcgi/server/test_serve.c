@@ -2,7 +2,7 @@
  * SIGTERM and a worker: at whatever moment it comes, the request in its hands
  * is answered, and an idle worker ends.
  */
-#include "fcgi/serve.h"
+#include "fcgi/server/serve.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,11 +20,11 @@
 #include <linux/sockios.h>
 
 #include "fcgi/listen.h"
-#include "fcgi/settings.h"
+#include "fcgi/server/settings.h"
 #include "fcgi/site.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static char path[64];
 static int listening;

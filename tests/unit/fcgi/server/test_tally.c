@@ -1,9 +1,9 @@
 /*
  * Totals of what was pushed: 5 of one format and 1 of another were 3 and 3.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "fcgi/tally.h"
+#include "fcgi/server/tally.h"
 
 TEST(each_value_has_a_total_of_its_own)
 {

@@ -1,11 +1,11 @@
 /*
  * The API's language of time.
  */
-#include "fcgi/timespec.h"
+#include "fcgi/server/timespec.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #define NOW (INT64_C(1700000000) * NS_PER_S)
 

@@ -1,5 +1,5 @@
 /* The k-th largest against a sorted copy. */
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include "store/base/kth.h"
 

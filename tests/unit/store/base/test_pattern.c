@@ -3,7 +3,7 @@
  */
 #include "store/base/pattern.h"
 
-#include "test.h"
+#include "tests/unit/test.h"
 
 TEST(ordinary_ones)
 {

@@ -3,7 +3,7 @@
  */
 #include "store/base/progress.h"
 #include "store/base/clock.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * Batches: what goes in comes out, folded; every cut or flipped byte is
  * refused.
  */
-#include "store/batch.h"
-#include "store/histogram.h"
+#include "store/batch/batch.h"
+#include "store/model/histogram.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 

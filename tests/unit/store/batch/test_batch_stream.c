@@ -3,12 +3,12 @@
  * would be, in every order of beginnings and refusals; every flipped byte is
  * safe; memory is bounded.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include "store/base/buf.h"
 #include "store/base/err.h"
-#include "store/batch.h"
-#include "store/journal_dict.h"
+#include "store/batch/batch.h"
+#include "store/journal/journal_dict.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
  * The meter: counters and their resets, slots, and against a naive model
  * the sums of random readings.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include "store/base/err.h"
-#include "store/batch.h"
-#include "store/meter.h"
+#include "store/batch/batch.h"
+#include "store/batch/meter.h"
 
 #include <stdlib.h>
 

@@ -2,11 +2,11 @@
  * A store whose manifest is damaged or gone, and what memlens repair makes
  * of it.
  */
-#include "store/repair.h"
+#include "store/check/repair.h"
 #include "store/base/err.h"
 #include "store/store.h"
-#include "store/verify.h"
-#include "test.h"
+#include "store/check/verify.h"
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>

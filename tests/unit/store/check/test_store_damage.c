@@ -3,10 +3,10 @@
  * while the rest is served and the writer goes on.  Also windows that cross
  * slots.
  */
-#include "store/dbfile.h"
-#include "store/manifest.h"
-#include "store/sealed.h"
-#include "store_damage.h"
+#include "store/file/dbfile.h"
+#include "store/file/manifest.h"
+#include "store/file/sealed.h"
+#include "tests/unit/store/store_damage.h"
 
 /* ---- sealed files ---- */
 

@@ -11,7 +11,7 @@
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
 

@@ -3,11 +3,11 @@
  * costs, and journals of the version before.
  */
 #include "store/base/err.h"
-#include "store/journal_dict.h"
-#include "store/memspan.h"
+#include "store/journal/journal_dict.h"
+#include "store/write/memspan.h"
 #include "store/store.h"
-#include "counts.h"
-#include "test.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

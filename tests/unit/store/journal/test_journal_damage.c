@@ -2,7 +2,7 @@
  * Damaged, cut, copied and deleted journals: what can be read is, and what
  * cannot is said, before sealing and after.
  */
-#include "store_damage.h"
+#include "tests/unit/store/store_damage.h"
 
 TEST(a_torn_journal_loses_its_last_record)
 {

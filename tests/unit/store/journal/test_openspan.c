@@ -3,10 +3,10 @@
  * same journal, damaged or not; and what a question leaves unread.
  */
 #include "store/base/err.h"
-#include "store/journal_dict.h"
-#include "store/memspan.h"
-#include "store/openspan.h"
-#include "test.h"
+#include "store/journal/journal_dict.h"
+#include "store/write/memspan.h"
+#include "store/journal/openspan.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>

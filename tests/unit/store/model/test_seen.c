@@ -1,7 +1,7 @@
 /*
  * How many slots of a range have data, and how much time that is.
  */
-#include "store_damage.h"
+#include "tests/unit/store/store_damage.h"
 
 /* Pushes of one service: two a slot, at another rate each, in every third
  * slot; from the middle on of another host. */

@@ -1,6 +1,6 @@
-#include "store/series.h"
+#include "store/model/series.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static bool
 matches(const char *text, const struct series_desc *d)

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/format/texttype.h"
+#include "fcgi/format/in/texttype.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
+#include "store/batch/batch.h"
 #include "store/store.h"
-#include "store/type.h"
+#include "store/model/type.h"
 #include "tests/unit/test.h"
 
 #define SLOT (10 * NS_PER_S)

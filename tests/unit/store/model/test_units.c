@@ -8,8 +8,8 @@
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch.h"
-#include "store/mean.h"
+#include "store/batch/batch.h"
+#include "store/model/mean.h"
 #include "store/store.h"
 #include "tests/unit/test.h"
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "store/base/err.h"
-#include "store/reader.h"
-#include "store_model.h"
-#include "test.h"
+#include "store/read/reader.h"
+#include "tests/unit/store/store_model.h"
+#include "tests/unit/test.h"
 
 #define BEGIN 4096
 #define FLOOD 3000 /* of the service that floods, in each span */

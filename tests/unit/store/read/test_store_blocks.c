@@ -2,7 +2,7 @@
  * How many blocks an answer reads, how few nodes it may have, and how seldom
  * a large summary is written.
  */
-#include "store_model.h"
+#include "tests/unit/store/store_model.h"
 
 /* 3 log2(n), for n slots that a range touches; 1 for one. */
 static bool

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/reader.h"
+#include "store/read/reader.h"
 #include "store/base/err.h"
-#include "store_model.h"
-#include "test.h"
+#include "tests/unit/store/store_model.h"
+#include "tests/unit/test.h"
 
 #define SPANS 24 /* files, each with names and stacks of its own */
 #define OWN 400

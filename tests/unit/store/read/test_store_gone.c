@@ -3,7 +3,7 @@
  */
 #include "store/store.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
  * that have data in the range, none without any near it, and few files are
  * opened for it; facts of a kind that a file has not do not open it again.
  */
-#include "store/reader.h"
+#include "store/read/reader.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
  */
 #include "store/base/err.h"
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
  * A file that is merged from files holds to the byte what sealing all of it
  * at once would have made: dictionary, stacks and strips.
  */
-#include "store/seal.h"
+#include "store/write/seal.h"
 #include "store/base/err.h"
-#include "store/dbfile.h"
-#include "test.h"
+#include "store/file/dbfile.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -4,8 +4,8 @@
  */
 #include "store/store.h"
 #include "store/base/err.h"
-#include "counts.h"
-#include "test.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <unistd.h>

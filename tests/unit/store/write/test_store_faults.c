@@ -8,9 +8,9 @@
 #include "store/store.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "faults.h"
-#include "counts.h"
-#include "test.h"
+#include "tests/unit/faults.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 /* ---- the model: what was acknowledged, by slot and service ---- */
 

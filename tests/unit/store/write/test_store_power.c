@@ -5,9 +5,9 @@
  */
 #include "store/store.h"
 #include "store/base/err.h"
-#include "store/work.h"
-#include "counts.h"
-#include "test.h"
+#include "store/write/work.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

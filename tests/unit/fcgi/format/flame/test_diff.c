@@ -2,14 +2,14 @@
  * Alignment of two call trees, against a naive model: each stack of each
  * side looked up by its whole path.
  */
-#include "fcgi/format/diff.h"
+#include "fcgi/format/flame/diff.h"
 
 #include <stdlib.h>
 
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static const struct stacks_type cpu = {"cpu", "samples", 1, SERIES_FLOW};
 

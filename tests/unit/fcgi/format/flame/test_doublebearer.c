@@ -2,15 +2,15 @@
  * Two trees as flamebearer of format "double": the published example, and
  * that whatever is cut, both sides keep their mass.
  */
-#include "fcgi/format/doublebearer.h"
+#include "fcgi/format/flame/doublebearer.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
 
-#include "fcgi/format/diff.h"
+#include "fcgi/format/flame/diff.h"
 #include "store/base/err.h"
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 struct row {
 	uint32_t depth;

@@ -2,13 +2,13 @@
  * Shapes of a flame graph: reversed, by module, cut by a share of the whole;
  * and that the short way from stacks to frames equals the long one.
  */
-#include "fcgi/format/flame.h"
+#include "fcgi/format/flame/flame.h"
 
 #include <stdlib.h>
 
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static const struct stacks_type cpu = {"cpu", "samples", 1, SERIES_FLOW};
 

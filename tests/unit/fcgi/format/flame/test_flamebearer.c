@@ -2,12 +2,12 @@
  * Frames and flamebearer JSON: the published example, truncation that loses
  * nothing, focus and ignore, and trees deep and wide against simple sums.
  */
-#include "fcgi/format/flamebearer.h"
+#include "fcgi/format/flame/flamebearer.h"
 
 #include <stdlib.h>
 
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 /* A profile made by hand: "depth name self" in pre-order. */
 struct row {

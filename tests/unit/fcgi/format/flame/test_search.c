@@ -2,14 +2,14 @@
  * What the search box finds: names by its two languages, and the amount of
  * the stacks with a match, each counted once.
  */
-#include "fcgi/format/search.h"
+#include "fcgi/format/flame/search.h"
 
-#include "fcgi/format/diff.h"
-#include "fcgi/format/flame.h"
-#include "fcgi/format/table.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flame.h"
+#include "fcgi/format/flame/table.h"
 #include "store/base/err.h"
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static bool
 finds(const char *text, const char *name)

@@ -2,16 +2,16 @@
  * The picture: valid XML whatever the names, exact numbers in the titles,
  * deterministic colours.
  */
-#include "fcgi/format/flamesvg.h"
+#include "fcgi/format/flame/flamesvg.h"
 
 #include <stdlib.h>
 
-#include "fcgi/format/diff.h"
+#include "fcgi/format/flame/diff.h"
 #include "fcgi/format/digits.h"
-#include "fcgi/format/flamesvg_private.h"
+#include "fcgi/format/flame/flamesvg_private.h"
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static struct profile_node nodes[8];
 static struct profile profile = {.nodes = nodes, .period = 1};

@@ -2,14 +2,14 @@
  * Tables and sandwiches against sums that are made from the stacks one by
  * one: for each stack and each function on it, once.
  */
-#include "fcgi/format/table.h"
+#include "fcgi/format/flame/table.h"
 
 #include <stdlib.h>
 
-#include "fcgi/format/diff.h"
-#include "fcgi/format/sandwich.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/sandwich.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 #define NAMES 6
 #define DEPTH 7

@@ -2,13 +2,13 @@
  * Heap dumps: the grammars, the scaling of samples, places in modules,
  * hidden frames, whole numbers, and what is refused.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "fcgi/format/gperftools.h"
-#include "fcgi/format/heap.h"
+#include "fcgi/format/heap/gperftools.h"
+#include "fcgi/format/heap/heap.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 

@@ -2,16 +2,16 @@
  * Folded text and lines: what is counted, what is left out, and that pieces
  * make the whole.
  */
-#include "fcgi/format/folded.h"
+#include "fcgi/format/in/folded.h"
 
 #include <stdlib.h>
 
-#include "fcgi/format/lines.h"
+#include "fcgi/format/in/lines.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/store.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 /* A profile as "name kind self" of each node, depth as dots. */
 static const char *

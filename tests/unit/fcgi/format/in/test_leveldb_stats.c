@@ -1,9 +1,9 @@
 /*
  * /transaction_data as real services answer it, with its quirks.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "fcgi/format/leveldb_stats.h"
+#include "fcgi/format/in/leveldb_stats.h"
 #include "store/base/err.h"
 
 #include <stdlib.h>

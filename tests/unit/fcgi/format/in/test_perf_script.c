@@ -1,16 +1,16 @@
 /*
  * perf script's text, by what stackcollapse-perf makes of it.
  */
-#include "fcgi/format/perf_script.h"
+#include "fcgi/format/in/perf_script.h"
 
 #include <stdlib.h>
 
-#include "fcgi/format/flame.h"
-#include "fcgi/format/foreign.h"
-#include "fcgi/format/folded_out.h"
+#include "fcgi/format/flame/flame.h"
+#include "fcgi/format/in/foreign.h"
+#include "fcgi/format/out/folded_out.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 /* A type's stacks, folded. */
 static const char *

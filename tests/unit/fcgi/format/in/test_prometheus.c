@@ -2,9 +2,9 @@
  * The text exposition format: what real pages hold, what they must not do,
  * and how values become integers.
  */
-#include "test.h"
+#include "tests/unit/test.h"
 
-#include "fcgi/format/prometheus.h"
+#include "fcgi/format/in/prometheus.h"
 #include "store/base/err.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* speedscope's files, and the JSON under them. */
-#include "test.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 
 #include "fcgi/format/json_in.h"
-#include "fcgi/format/speedscope.h"
+#include "fcgi/format/in/speedscope.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 

@@ -2,20 +2,20 @@
  * Writers of other tools' formats: folded text comes back through its
  * reader, and every byte that a name can have is harmless in each of them.
  */
-#include "fcgi/format/folded_out.h"
+#include "fcgi/format/out/folded_out.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
 
-#include "fcgi/format/csv.h"
-#include "fcgi/format/folded.h"
-#include "fcgi/format/html.h"
-#include "fcgi/format/speedscope_out.h"
+#include "fcgi/format/out/csv.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/out/html.h"
+#include "fcgi/format/out/speedscope_out.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "store/base/text.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static struct buf out;
 

@@ -2,15 +2,15 @@
  * Stacks as folded text: read again they are the same, with label sets left
  * out and marks for kinds.
  */
-#include "fcgi/format/stacks_folded.h"
+#include "fcgi/format/out/stacks_folded.h"
 
 #include <stdlib.h>
 
-#include "fcgi/format/folded.h"
+#include "fcgi/format/in/folded.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
-#include "test.h"
+#include "tests/unit/test.h"
 
 static const struct err *
 keep(void *arg, struct buf *out)

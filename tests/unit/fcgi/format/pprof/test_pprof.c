@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fcgi/format/gzip.h"
-#include "fcgi/format/pprof.h"
+#include "fcgi/format/pprof/pprof.h"
 #include "pprof.pb-c.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"

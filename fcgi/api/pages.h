@@ -1,11 +1,11 @@
 /*
- * The pages, one file each.  See route.h for what a page is and
- * memlens-api.7 for what each answers.
+ * MemLens's own pages: see route.h for what a page is, memlens-api.7 for
+ * what each answers.
  */
-#ifndef FCGI_PAGES_H
-#define FCGI_PAGES_H
+#ifndef FCGI_API_PAGES_H
+#define FCGI_API_PAGES_H
 
-#include "fcgi/route.h"
+#include "fcgi/server/route.h"
 
 route_fn api_health;
 route_fn api_services;
@@ -27,19 +27,6 @@ route_fn api_diff_html;
 route_fn api_compare;
 route_fn api_runs_get;
 route_fn api_runs_post;
-route_fn api_graph_json;
-route_fn api_graph_dot;
-route_fn api_graph_svg;
-route_fn api_kv_get;
-route_fn api_kv_put;
 route_fn api_metrics;
-route_fn api_ingest;
-route_fn api_push;
-route_fn api_render;
-route_fn api_render_diff;
-route_fn api_labels;
-route_fn api_label_values;
-route_fn api_apps;
-route_fn api_querier;
 
 #endif
