@@ -201,8 +201,9 @@ $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/server/timespec.c \
-	fcgi/push/push.c fcgi/push/push_batch.c fcgi/push/push_kept.c fcgi/push/push_places.c \
-	fcgi/push/kept.c fcgi/server/told.c \
+	fcgi/push/push.c fcgi/push/push_batch.c \
+	fcgi/push/push_cached.c fcgi/push/push_places.c \
+	fcgi/push/push_cache.c fcgi/server/told.c \
 	fcgi/graph/graph.c fcgi/graph/graph_read.c fcgi/graph/graph_bazel.c fcgi/graph/graph_elf.c \
 	fcgi/graph/elf_deps.c fcgi/graph/ld_cache.c fcgi/server/child.c,$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))

@@ -1,6 +1,6 @@
 /*
  * memlens-fcgi: options, the socket, and the two things that run then: a
- * parent (crew.c) and workers (serve.c).
+ * parent (prefork.c) and workers (serve.c).
  */
 #include <errno.h>
 #include <getopt.h>
@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "fcgi/crew.h"
+#include "fcgi/prefork.h"
 #include "fcgi/listen.h"
 #include "fcgi/sandbox.h"
 #include "fcgi/server/serve.h"
@@ -92,9 +92,9 @@ take_option(struct options *o, int option)
 		o->config = optarg;
 		return -1;
 	case 'j':
-		if (parse_number(optarg, 1, CREW_MAX, &o->workers))
+		if (parse_number(optarg, 1, PREFORK_MAX, &o->workers))
 			return -1;
-		log_err("-j takes a number from 1 to %d", CREW_MAX);
+		log_err("-j takes a number from 1 to %d", PREFORK_MAX);
 		return EXIT_USAGE;
 	case 'm':
 		if (parse_number(optarg, 0, 1000000000, &o->max_requests))
@@ -230,7 +230,7 @@ run(struct options *o)
 		settings_free(&o->settings);
 		return 1;
 	}
-	status = crew_run((unsigned)o->workers, run_worker, reload, o);
+	status = prefork_run((unsigned)o->workers, run_worker, reload, o);
 	if (o->socket_path != NULL)
 		unlink(o->socket_path);
 	settings_free(&o->settings);

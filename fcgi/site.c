@@ -9,7 +9,7 @@
 #include "fcgi/graph/pages.h"
 #include "fcgi/kv/pages.h"
 #include "fcgi/push/ingest.h"
-#include "fcgi/push/kept.h"
+#include "fcgi/push/push_cache.h"
 #include "fcgi/push/pages.h"
 #include "fcgi/pyroscope/pages.h"
 #include "fcgi/server/connect.h"
@@ -119,7 +119,7 @@ site_end(struct context *c)
 {
 	ingest_tell(c, true);
 	graph_cache_free(c->graphs);
-	kept_free(c->kept);
+	push_cache_free(c->kept);
 	c->graphs = NULL;
 	c->kept = NULL;
 }

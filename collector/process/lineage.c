@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/process/life.h"
+#include "collector/process/process_events.h"
 
 struct lineage {
 	struct lineage_entry all[LINEAGE_MAX];
@@ -26,14 +26,14 @@ lineage_free(struct lineage *l)
 }
 
 void
-lineage_event(struct lineage *l, const struct life_event *e)
+lineage_event(struct lineage *l, const struct process_event *e)
 {
 	struct lineage_entry *x = &l->all[(uint32_t)e->pid % LINEAGE_MAX];
 
-	if (e->kind == LIFE_FORK && e->pid != e->parent) {
+	if (e->kind == PROCESS_FORK && e->pid != e->parent) {
 		*x = (struct lineage_entry){.pid = e->pid,
 		    .parent = e->parent, .fork_ns = e->time_ns};
-	} else if (e->kind == LIFE_EXEC) {
+	} else if (e->kind == PROCESS_EXEC) {
 		if (x->pid != e->pid)
 			*x = (struct lineage_entry){.pid = e->pid};
 		x->exec_ns = e->time_ns;

@@ -1,7 +1,7 @@
 /*
- * Where processes come from, as the kernel tells it (life.h): for samples of
- * those that were gone before anybody looked at them.  A child of a fork is
- * what its parent is until it executes a program.
+ * Where processes come from, as the kernel tells it (process_events.h): for
+ *samples of those that were gone before anybody looked at them.  A child of a
+ *fork is what its parent is until it executes a program.
  *
  *	4711 ── fork ──► 4712 ── fork ──► 4713 ── exec "sh" ──► gone
  *	known            gone              ?
@@ -20,7 +20,7 @@
 #define LINEAGE_MAX 4096 /* several seconds of a storm */
 #define LINEAGE_DEPTH 8  /* forks one behind the other, none looked at */
 
-struct life_event;
+struct process_event;
 struct lineage;
 
 struct lineage_entry {
@@ -44,7 +44,7 @@ struct lineage *lineage_new(void);
 void lineage_free(struct lineage *l);
 
 /* Takes forks of processes and executions; other events are ignored. */
-void lineage_event(struct lineage *l, const struct life_event *e);
+void lineage_event(struct lineage *l, const struct process_event *e);
 
 /* Is the process known otherwise? */
 typedef bool lineage_known_fn(void *arg, int32_t pid);

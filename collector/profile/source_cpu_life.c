@@ -10,8 +10,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "collector/process/life.h"
-#include "collector/process/life_count.h"
+#include "collector/process/process_events.h"
+#include "collector/process/process_count.h"
 #include "collector/process/lineage.h"
 #include "collector/process/maps.h"
 #include "collector/process/maps_changes.h"
@@ -53,10 +53,10 @@ struct recent {
 
 struct cpu_life {
 	struct cpu_life_parts parts;
-	struct life *life; /* NULL: not watched */
+	struct process_events *life; /* NULL: not watched */
 	size_t fresh; /* records since the last poll */
 	int64_t drained_ns; /* all that was told before is known */
-	struct life_count *count;
+	struct process_count *count;
 	struct lineage *lineage;
 	int epoll, timer;
 	bool armed; /* the rings may wake us */
@@ -84,7 +84,7 @@ tokens_left(struct tokens *t, int64_t now_ns)
 }
 
 static void
-life_record(void *arg, const struct life_event *e)
+life_record(void *arg, const struct process_event *e)
 {
 	struct cpu_life *c = arg;
 
@@ -101,7 +101,8 @@ life_watch(struct cpu_life *c)
 	    TFD_NONBLOCK);
 	if (c->timer < 0 ||
 	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->timer, &ev) != 0 ||
-	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, life_fd(c->life), &ev) != 0)
+	    epoll_ctl(
+		c->epoll, EPOLL_CTL_ADD, process_events_fd(c->life), &ev) != 0)
 		return err_errno("epoll");
 	c->armed = true;
 	return NULL;
@@ -122,12 +123,12 @@ cpu_life_new(struct cpu_life **out, const struct cpu_life_parts *parts,
 	c->timer = -1;
 	c->looks = tokens_full(LOOK_SPARE_NS * LOOK_SHARE);
 	c->wakes = tokens_full(5 * NS_PER_S);
-	c->count = life_count_new(parts->services);
+	c->count = process_count_new(parts->services);
 	c->lineage = lineage_new();
 	if (c->count == NULL || c->lineage == NULL)
 		return err_nomem();
 	if (rings)
-		e = life_open(&c->life, life_record, c);
+		e = process_events_open(&c->life, life_record, c);
 	if (e == NULL && rings)
 		e = life_watch(c);
 	return e;
@@ -138,10 +139,10 @@ cpu_life_free(struct cpu_life *c)
 {
 	if (c == NULL)
 		return;
-	life_close(c->life);
+	process_events_close(c->life);
 	if (c->timer >= 0)
 		close(c->timer);
-	life_count_free(c->count);
+	process_count_free(c->count);
 	lineage_free(c->lineage);
 	free(c);
 }
@@ -169,7 +170,7 @@ life_wait(struct cpu_life *c, int32_t pid, bool exec, int64_t now_ns)
 	for (i = 0; i < c->n_waiting && w[i].pid != pid; i++)
 		continue;
 	if (i == WAITING_MAX) {
-		life_count_skip(c->count);
+		process_count_skip(c->count);
 		return;
 	}
 	w += i;
@@ -201,22 +202,23 @@ life_forget(struct cpu_life *c, int32_t pid)
 }
 
 void
-cpu_life_event(struct cpu_life *c, const struct life_event *e, int64_t now_ns)
+cpu_life_event(
+    struct cpu_life *c, const struct process_event *e, int64_t now_ns)
 {
 	if (e->pid <= 0)
 		return; /* our namespace does not show it */
 	switch (e->kind) {
-	case LIFE_EXEC:
+	case PROCESS_EXEC:
 		life_wait(c, e->pid, true, now_ns);
 		break;
-	case LIFE_MAP:
+	case PROCESS_MAP:
 		maps_cut(c->parts.maps, &(struct maps_change){.pid = e->pid,
 		    .start = e->start, .end = e->end, .offset = e->offset,
 		    .ino = e->ino, .dev = e->dev, .time_ns = e->time_ns},
 		    e->path);
 		life_wait(c, e->pid, false, now_ns);
 		break;
-	case LIFE_EXIT:
+	case PROCESS_EXIT:
 		if (e->tid == e->pid)
 			life_forget(c, e->pid);
 		break;
@@ -224,7 +226,7 @@ cpu_life_event(struct cpu_life *c, const struct life_event *e, int64_t now_ns)
 		break;
 	}
 	lineage_event(c->lineage, e);
-	life_count_event(c->count, e, now_ns);
+	process_count_event(c->count, e, now_ns);
 }
 
 static bool
@@ -263,7 +265,7 @@ life_look(struct cpu_life *c, const struct waiting *w, int64_t now_ns)
 	int64_t began_ns = clock_thread_cpu_ns();
 
 	if (tokens_left(&c->looks, now_ns) <= 0) {
-		life_count_skip(c->count);
+		process_count_skip(c->count);
 		return;
 	}
 	life_note(c, w->pid, now_ns);
@@ -298,7 +300,7 @@ life_arm(struct cpu_life *c, bool arm)
 	struct epoll_event ev = {.events = arm ? EPOLLIN : 0};
 
 	if (c->armed != arm && epoll_ctl(c->epoll, EPOLL_CTL_MOD,
-	    life_fd(c->life), &ev) == 0)
+	    process_events_fd(c->life), &ev) == 0)
 		c->armed = arm;
 }
 
@@ -350,7 +352,7 @@ cpu_life_drain(struct cpu_life *c, int64_t now_ns)
 		return;
 	c->now_ns = now_ns;
 	c->drained_ns = clock_mono_ns();
-	life_drain(c->life);
+	process_events_drain(c->life);
 }
 
 void
@@ -381,7 +383,8 @@ cpu_life_poll(struct cpu_life *c, int64_t now_ns)
 			return;
 		}
 		life_arm(c, true);
-		life_drain(c->life); /* what came before they were armed */
+		process_events_drain(
+		    c->life); /* what came before they were armed */
 	}
 }
 
@@ -389,11 +392,11 @@ void
 cpu_life_close_slot(struct cpu_life *c, uint64_t slot, struct batch *b,
     int64_t start_ns, int64_t last_ns)
 {
-	struct life_stats stats = {0};
+	struct process_events_stats stats = {0};
 
 	if (c->life != NULL)
-		life_stats(c->life, &stats);
-	life_count_close_slot(c->count, slot, b, start_ns, last_ns,
+		process_events_stats(c->life, &stats);
+	process_count_close_slot(c->count, slot, b, start_ns, last_ns,
 	    stats.lost);
 }
 

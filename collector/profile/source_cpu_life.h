@@ -1,5 +1,5 @@
 /*
- * What the CPU profiler makes of the life of processes (life.h):
+ * What the CPU profiler makes of the life of processes (process_events.h):
  *
  *	exec, code mapped ──► a moment later, when the mappings are there:
  *	                      services and the stack walker read /proc anew
@@ -31,7 +31,7 @@
 struct batch;
 struct cpu_life;
 struct err;
-struct life_event;
+struct process_event;
 struct lineage_origin;
 struct maps;
 struct services;
@@ -68,7 +68,7 @@ bool cpu_life_origin(const struct cpu_life *c, int32_t pid, int64_t time_ns,
     struct lineage_origin *out);
 
 /* One event, as the rings bring it. */
-void cpu_life_event(struct cpu_life *c, const struct life_event *e,
+void cpu_life_event(struct cpu_life *c, const struct process_event *e,
     int64_t now_ns);
 
 /* Looks at the processes whose moment has come; part of a poll. */

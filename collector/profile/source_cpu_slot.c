@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/engine/pool.h"
+#include "collector/engine/thread_pool.h"
 #include "collector/engine/service_faults.h"
 #include "collector/process/services.h"
 #include "store/base/clock.h"
@@ -165,20 +165,20 @@ static uint32_t
 cpu_entry_node(struct source *s, struct batch *b,
     const struct group_place *place, const struct aggregate_stack *stack)
 {
-	enum pool_frame what = POOL_RUNTIME;
+	enum thread_pool_frame what = THREAD_POOL_RUNTIME;
 	struct aggregate_group g;
-	char pool[POOL_NAME_MAX];
+	char pool[THREAD_POOL_NAME_MAX];
 	struct frame f;
 	uint32_t n;
 
-	for (n = 0; n < stack->n && what == POOL_RUNTIME; n++) {
+	for (n = 0; n < stack->n && what == THREAD_POOL_RUNTIME; n++) {
 		if (!symbols_is_settled(s->symbols, stack->frames[n]))
 			return place->node;
 		f = symbols_get(s->symbols,
 		    symbols_final(s->symbols, stack->frames[n]));
-		what = pool_judge(&f, pool);
+		what = thread_pool_judge(&f, pool);
 	}
-	if (what != POOL_ENTRY)
+	if (what != THREAD_POOL_ENTRY)
 		return place->node;
 	g = aggregate_get_group(s->aggregate, stack->group);
 	g.pool = pool;

@@ -13,7 +13,7 @@
 
 #include "collector/symbols/jit.h"
 #include "collector/process/lineage.h"
-#include "collector/engine/pool.h"
+#include "collector/engine/thread_pool.h"
 #include "collector/engine/service_faults.h"
 #include "collector/process/services.h"
 #include "collector/profile/source_cpu_life.h"
@@ -337,7 +337,7 @@ cpu_threads_alike(struct source *s, struct process *p)
 	if (p->alike_ns == 0 || since_ns > ALIKE_NS ||
 	    (p->stat.threads != p->alike_threads &&
 	    since_ns > ALIKE_MIN_NS)) {
-		p->alike = pool_threads_alike("/proc", p->pid);
+		p->alike = thread_pool_alike("/proc", p->pid);
 		p->alike_threads = p->stat.threads;
 		p->alike_ns = s->now_ns;
 	}

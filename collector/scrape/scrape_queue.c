@@ -3,7 +3,7 @@
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "store/batch/batch.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +64,7 @@ queue_complain(struct scrape_queue *q, const char *why)
 static void
 queue_hang_up(struct scrape_queue *q, int64_t mono_ns)
 {
-	post_close(q->post);
+	batch_client_close(q->post);
 	q->post = NULL;
 	q->retry_ns = mono_ns + RETRY_NS;
 }
@@ -78,9 +78,9 @@ scrape_queue_send(struct scrape_queue *q, int64_t mono_ns)
 	if (q->n == 0 || mono_ns < q->retry_ns)
 		return;
 	if (q->post == NULL)
-		e = post_open(&q->post, q->path, TIMEOUT_MS);
+		e = batch_client_open(&q->post, q->path, TIMEOUT_MS);
 	while (e == NULL && q->n > 0) {
-		e = post_record(q->post, q->records[0].data,
+		e = batch_client_record(q->post, q->records[0].data,
 		    q->records[0].len);
 		if (e != NULL && !queue_hopeless(e))
 			break;
@@ -100,6 +100,6 @@ scrape_queue_fini(struct scrape_queue *q)
 {
 	while (q->n > 0)
 		queue_drop_first(q);
-	post_close(q->post);
+	batch_client_close(q->post);
 	q->post = NULL;
 }

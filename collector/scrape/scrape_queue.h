@@ -11,14 +11,14 @@
 #include "store/base/buf.h"
 
 struct batch;
-struct post;
+struct batch_client;
 
 #define SCRAPE_QUEUE_MAX 128
 #define SCRAPE_QUEUE_BYTES (16u << 20)
 
 struct scrape_queue {
 	const char *path; /* of the socket; borrowed */
-	struct post *post;
+	struct batch_client *post;
 	struct buf records[SCRAPE_QUEUE_MAX]; /* oldest first */
 	size_t n, bytes;
 	int64_t retry_ns; /* monotonic: not before */

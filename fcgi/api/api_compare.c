@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "fcgi/server/context.h"
-#include "fcgi/api/direction.h"
+#include "fcgi/api/better.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/api/pages.h"
@@ -38,7 +38,7 @@ struct compare_row {
 	const struct metric_series *m[2]; /* of A, of B; one may be NULL */
 	double v[2];                      /* NaN: no data */
 	double change; /* how far apart, of the larger: 0 to 2 */
-	enum direction better;
+	enum better better;
 };
 
 struct compare {
@@ -125,7 +125,7 @@ compare_row(struct compare *c, const struct metric_series *a,
 	double larger;
 
 	*r = (struct compare_row){.m = {a, b},
-	    .better = direction_of(a != NULL ? &a->desc : &b->desc)};
+	    .better = better_of(a != NULL ? &a->desc : &b->desc)};
 	for (int i = 0; i < 2; i++)
 		r->v[i] = compare_value(r->m[i], c->slot_ns);
 	if (isnan(r->v[0]) && isnan(r->v[1]))
@@ -232,9 +232,9 @@ compare_verdict(const struct compare_row *r)
 		return "only in A";
 	if (r->v[0] == r->v[1])
 		return "same";
-	if (r->better == DIRECTION_UNKNOWN)
+	if (r->better == BETTER_UNKNOWN)
 		return "moved";
-	return (r->v[1] > r->v[0]) == (r->better == DIRECTION_UP)
+	return (r->v[1] > r->v[0]) == (r->better == BETTER_UP)
 	    ? "better" : "worse";
 }
 
@@ -273,8 +273,8 @@ compare_put_row(struct writer *w, const struct compare *c,
 		    compare_per_request(c, r, 0),
 		    compare_per_request(c, r, 1));
 	writer_key(w, "better");
-	if (r->better != DIRECTION_UNKNOWN)
-		writer_str(w, direction_name(r->better));
+	if (r->better != BETTER_UNKNOWN)
+		writer_str(w, better_name(r->better));
 	else
 		writer_null(w);
 	writer_key(w, "verdict");

@@ -14,7 +14,7 @@
 #include "fcgi/api/runs.h"
 #include "fcgi/server/settings.h"
 #include "store/base/err.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 
 #define RUNS_POST_MS 5000
 
@@ -85,7 +85,7 @@ runs_post(struct context *c, const struct request *rq, const char *name,
 {
 	struct store_extent extent;
 	struct store *s;
-	struct post *p = NULL;
+	struct batch_client *p = NULL;
 	struct batch *b;
 	const struct err *e;
 
@@ -95,10 +95,10 @@ runs_post(struct context *c, const struct request *rq, const char *name,
 	if ((b = batch_new((uint64_t)extent.slot_ns)) == NULL)
 		return err_nomem();
 	batch_add_fact(b, rq->now_ns, FACT_RUN, name, json->data, json->len);
-	e = post_open(&p, c->settings->collector_socket, RUNS_POST_MS);
+	e = batch_client_open(&p, c->settings->collector_socket, RUNS_POST_MS);
 	if (e == NULL)
-		e = post_batch(p, b);
-	post_close(p);
+		e = batch_client_batch(p, b);
+	batch_client_close(p);
 	batch_free(b);
 	if (e != NULL && e->domain != ERR_REQUEST)
 		return err_new(ERR_REQUEST, 503,

@@ -16,7 +16,7 @@
 #include "store/base/progress.h"
 #include "store/read/export.h"
 #include "store/journal/journal.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 #include "store/store.h"
 #include "fcgi/server/timespec.h"
 

@@ -18,7 +18,7 @@
 #include "store/base/err.h"
 #include "store/base/progress.h"
 #include "store/journal/journal.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 #include "store/store.h"
 #include "fcgi/server/timespec.h"
 
@@ -32,7 +32,7 @@ import_batch(struct import *in, struct batch *b)
 
 	in->batches++;
 	if (in->post != NULL)
-		return post_batch(in->post, b);
+		return batch_client_batch(in->post, b);
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		if (b->blocks[i].slot > newest)
 			newest = b->blocks[i].slot;
@@ -211,13 +211,13 @@ import_run(struct import *in, struct import_foreign *f, int n, char **paths)
 	options.slot_ns = f->service == NULL ? import_slot(paths[0])
 	                                     : f->slot_ns;
 	if (cmd_is_socket(to))
-		e = post_open(&in->post, to, 10000);
+		e = batch_client_open(&in->post, to, 10000);
 	else
 		e = store_writer_open(&in->writer, to, &options);
 	if (e == NULL)
 		e = import_files(in, f, n - 1, paths);
 	told_fini(&in->told);
-	post_close(in->post);
+	batch_client_close(in->post);
 	last = store_writer_close(in->writer);
 	return e != NULL ? e : last;
 }

@@ -15,13 +15,13 @@
 
 struct batch;
 struct err;
-struct post;
+struct batch_client;
 struct store_writer;
 
 /* Where an import goes: a store that nobody writes, or memlensd's socket. */
 struct import {
 	struct store_writer *writer;
-	struct post *post;
+	struct batch_client *post;
 	uint64_t batches;
 	struct told told;
 	struct progress progress;

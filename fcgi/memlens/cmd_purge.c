@@ -12,7 +12,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 #include "store/batch/purge_request.h"
 #include "store/store.h"
 #include "fcgi/server/timespec.h"
@@ -47,16 +47,16 @@ purge_daemon(const char *socket, const char *selector, struct purge_query *q,
 {
 	struct purge_request request = {.from_ns = q->from_ns,
 	    .until_ns = q->until_ns};
-	struct post *p;
+	struct batch_client *p;
 	const struct err *e;
 
 	if (strlen(selector) > PURGE_SELECTOR_MAX)
 		return err_new(ERR_LIMIT, 413, "the selector is too long");
 	strcpy(request.selector, selector);
-	if ((e = post_open(&p, socket, 30000)) != NULL)
+	if ((e = batch_client_open(&p, socket, 30000)) != NULL)
 		return e;
-	e = post_purge(p, &request, q->progress, q->arg, r);
-	post_close(p);
+	e = batch_client_purge(p, &request, q->progress, q->arg, r);
+	batch_client_close(p);
 	return e;
 }
 

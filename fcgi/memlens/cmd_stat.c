@@ -13,7 +13,7 @@
 #include "store/base/err.h"
 #include "store/base/progress.h"
 #include "store/base/text.h"
-#include "store/check/census.h"
+#include "store/check/usage.h"
 #include "store/store.h"
 
 static void
@@ -53,11 +53,11 @@ stat_row(const char *name, uint64_t bytes)
 }
 
 static void
-stat_levels(const struct census *c, int64_t slot_ns)
+stat_levels(const struct usage *c, int64_t slot_ns)
 {
 	printf("bytes of blocks by level\n");
 	for (unsigned l = 0; l <= SEG_MAX_LEVEL; l++) {
-		const struct census_part *p = &c->levels[l];
+		const struct usage_part *p = &c->levels[l];
 
 		if (p->blocks == 0)
 			continue;
@@ -76,7 +76,7 @@ stat_levels(const struct census *c, int64_t slot_ns)
 static int
 stat_compare(const void *a, const void *b, void *arg)
 {
-	const struct census *c = arg;
+	const struct usage *c = arg;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 
 	if (c->series[i].bytes != c->series[j].bytes)
@@ -86,7 +86,7 @@ stat_compare(const void *a, const void *b, void *arg)
 
 /* The largest first. */
 static const struct err *
-stat_series(struct census *c)
+stat_series(struct usage *c)
 {
 	uint32_t *order = calloc(c->names.n + 1, sizeof(*order));
 
@@ -117,7 +117,7 @@ stat_run(const char *dir)
 {
 	struct store_extent x = {0};
 	struct progress p;
-	struct census c;
+	struct usage c;
 	struct store *s;
 	const struct err *e = store_open(&s, dir, 0);
 
@@ -126,7 +126,7 @@ stat_run(const char *dir)
 	store_extent(s, &x);
 	store_close(s);
 	progress_begin(&p, STDERR_FILENO, "memlens stat", clock_mono_ns());
-	e = store_census(dir, stat_progress, &p, &c);
+	e = store_usage(dir, stat_progress, &p, &c);
 	progress_end(&p);
 	if (e == NULL) {
 		stat_extent(&x);
@@ -137,7 +137,7 @@ stat_run(const char *dir)
 		fprintf(stderr, "memlens stat: %" PRIu64
 		                " files cannot be read, see memlens verify\n",
 		    c.damaged);
-	census_fini(&c);
+	usage_fini(&c);
 	return e;
 }
 

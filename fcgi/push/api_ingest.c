@@ -23,14 +23,14 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/push/ingest.h"
 #include "fcgi/push/ingest_pprof.h"
-#include "fcgi/push/kept.h"
+#include "fcgi/push/push_cache.h"
 #include "fcgi/push/pages.h"
 #include "fcgi/push/push.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 #include "store/model/type.h"
 #include "store/model/unit.h"
 
@@ -117,12 +117,12 @@ ingest_kept_stacks(struct ingest *in)
 	struct context *c = in->c;
 
 	if (c->kept != NULL)
-		in->stacks = kept_stacks(c->kept);
+		in->stacks = push_cache_stacks(c->kept);
 	if (in->stacks == NULL) {
-		kept_free(c->kept);
-		if ((c->kept = kept_new()) == NULL)
+		push_cache_free(c->kept);
+		if ((c->kept = push_cache_new()) == NULL)
 			return err_nomem();
-		in->stacks = kept_stacks(c->kept);
+		in->stacks = push_cache_stacks(c->kept);
 	}
 	in->kept = true;
 	return NULL;
@@ -134,10 +134,10 @@ ingest_text(struct ingest *in, const char *format, ingest_text_fn *parse)
 	struct stacks_type type;
 	const struct err *e;
 	bool lines = (parse == folded_parse || parse == lines_parse) &&
-	    (in->c->post == NULL || !post_is_whole(in->c->post));
+	    (in->c->post == NULL || !batch_client_is_whole(in->c->post));
 
 	in->format = format;
-	e = lines && in->rq->body.len <= KEPT_TEXT_MAX
+	e = lines && in->rq->body.len <= PUSH_CACHE_TEXT_MAX
 	    ? ingest_kept_stacks(in) : ingest_new_stacks(in);
 	if (e != NULL)
 		return e;
@@ -472,7 +472,7 @@ ingest_end(struct ingest *in, const struct err *e)
 	if (!in->kept)
 		stacks_free(in->stacks);
 	if (e != NULL && in->kept) {
-		kept_free(in->c->kept);
+		push_cache_free(in->c->kept);
 		in->c->kept = NULL;
 	}
 	appname_free(&in->app);

@@ -16,7 +16,7 @@
 #include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 
 #define REFUSALS                                                               \
 	(sizeof(((struct context *)0)->ingest.refused) /                       \
@@ -109,13 +109,13 @@ ingest_begin(struct context *c, const struct request *rq, bool kept,
 static const struct err *
 ingest_post(void *arg, struct batch *b)
 {
-	return post_batch(arg, b);
+	return batch_client_batch(arg, b);
 }
 
 static const struct err *
 ingest_post_kept(void *arg, struct batch *b)
 {
-	return post_stream(arg, b);
+	return batch_client_stream(arg, b);
 }
 
 static const struct err *
@@ -124,13 +124,13 @@ ingest_try(struct context *c, struct push *p, size_t *taken)
 	const struct err *e = NULL;
 
 	if (c->post == NULL)
-		e = post_open(&c->post, c->settings->collector_socket,
+		e = batch_client_open(&c->post, c->settings->collector_socket,
 		    INGEST_POST_MS);
 	if (e == NULL)
 		e = push_send(p, push_is_kept(p) ? ingest_post_kept
 		                                 : ingest_post, c->post, taken);
 	if (e != NULL) {
-		post_close(c->post);
+		batch_client_close(c->post);
 		c->post = NULL;
 		c->slot_ns = 0;
 	}

@@ -31,7 +31,7 @@ void ingest_refuse_for(struct context *c, const struct err *e);
 int ingest_tell(struct context *c, bool last);
 
 /* A push that is going to this context's store, with the id of the request;
- * `kept`: of kept_stacks().  Errors: ERR_REQUEST 503 while there is no
+ * `kept`: of push_cache_stacks().  Errors: ERR_REQUEST 503 while there is no
  * store. */
 const struct err *ingest_begin(struct context *c, const struct request *rq,
     bool kept, struct push **p);

@@ -193,7 +193,7 @@ push_type(struct push *p, const struct stacks *s, uint32_t type,
 	if ((e = push_begin_type(p, &t)) != NULL)
 		return e;
 	if (p->kept != NULL)
-		e = push_kept(p, type, &w);
+		e = push_cached(p, type, &w);
 	else
 		e = t.kind == SERIES_STOCK ? push_stock(p, s, type, &w)
 		                           : push_flow(p, s, type, &w);
@@ -211,7 +211,7 @@ push_add(struct push *p, struct stacks *s, const struct push_window *w)
 
 	if ((e = push_cut(p, w, &c)) != NULL ||
 	    (e = stacks_settle_units(s)) != NULL ||
-	    (e = push_kept_choose(p, s, &c)) != NULL ||
+	    (e = push_cached_choose(p, s, &c)) != NULL ||
 	    (e = push_begin(p, s, w)) != NULL)
 		return e;
 	for (uint32_t t = 0; t < stacks_n_types(s) && e == NULL; t++)

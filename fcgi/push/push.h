@@ -13,7 +13,7 @@
  * h), where h in [0, 1) is a hash of series, stack and the window's start.
  * The parts add up to v, whatever the window's phase.  A stock is observed
  * once in each slot whose last moment its window has, or in the one in which
- * it lies; label sets add up there (store/batch/observed.h).
+ * it lies; label sets add up there (store/batch/stock_count.h).
  *
  * Nothing is sent before all batches are made.  Their ids follow from one:
  * who sends the same with the same id again is counted once.
@@ -47,12 +47,13 @@ struct push_window {
 struct push *push_new(int64_t slot_ns, const uint8_t *id);
 void push_free(struct push *p); /* NULL is fine */
 
-/* The same with the stacks and the batch of `kept` (kept.h), which stay its:
- * for one push_add() of kept_stacks(). */
-struct kept;
+/* The same with the stacks and the batch of `kept` (push_cache.h), which stay
+ * its: for one push_add() of push_cache_stacks(). */
+struct push_cache;
 struct push *push_new_kept(int64_t slot_ns, const uint8_t *id,
-    struct kept *kept);
-/* Is its one batch that of `kept`, so that post_stream() may send it? */
+    struct push_cache *kept);
+/* Is its one batch that of `kept`, so that batch_client_stream() may send it?
+ */
 bool push_is_kept(const struct push *p);
 
 /*

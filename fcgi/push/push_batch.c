@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/push/kept.h"
+#include "fcgi/push/push_cache.h"
 #include "fcgi/server/told.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
@@ -56,10 +56,10 @@ push_new(int64_t slot_ns, const uint8_t *id)
 }
 
 struct push *
-push_new_kept(int64_t slot_ns, const uint8_t *id, struct kept *kept)
+push_new_kept(int64_t slot_ns, const uint8_t *id, struct push_cache *kept)
 {
 	struct push *p = push_new_with(slot_ns, id,
-	    kept_batch(kept, slot_ns));
+	    push_cache_batch(kept, slot_ns));
 
 	if (p != NULL)
 		p->kept = kept;

@@ -10,11 +10,11 @@
 
 struct stacks_type;
 
-struct kept;
+struct push_cache;
 struct told;
 
 struct push {
-	struct kept *kept; /* whose batch is batches[0], or NULL */
+	struct push_cache *kept; /* whose batch is batches[0], or NULL */
 	int64_t slot_ns;
 	uint8_t id[16];
 	struct batch **batches; /* the last one is `batch` */
@@ -59,10 +59,10 @@ struct cut { /* of a window over slots */
 };
 
 /* The present batch is that of `kept`: adds one type's values to it. */
-const struct err *push_kept(struct push *p, uint32_t type,
+const struct err *push_cached(struct push *p, uint32_t type,
     const struct cut *c);
 /* Can it be?  Else the batch becomes an ordinary one. */
-const struct err *push_kept_choose(struct push *p, const struct stacks *s,
+const struct err *push_cached_choose(struct push *p, const struct stacks *s,
     const struct cut *c);
 
 /* Notes the observation of slot k.  A stock's joins the others of the slot

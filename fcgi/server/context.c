@@ -10,7 +10,7 @@
 #include "fcgi/server/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 
 void
 context_init(struct context *c, const struct settings *settings,
@@ -24,7 +24,7 @@ void
 context_fini(struct context *c)
 {
 	store_close(c->store);
-	post_close(c->post);
+	batch_client_close(c->post);
 	tally_fini(&c->ingest.totals);
 	told_fini(&c->told);
 	c->store = NULL;

@@ -11,8 +11,8 @@
 
 struct err;
 struct graph_cache;
-struct kept;
-struct post;
+struct push_cache;
+struct batch_client;
 struct settings;
 
 /* Totals of this worker, for the counters that go with what is pushed. */
@@ -33,12 +33,12 @@ struct context {
 	struct store *store;             /* NULL: not opened yet */
 	struct graph_cache *graphs;      /* NULL: empty */
 	struct context_ingest ingest;
-	struct kept *kept;               /* of pushes; NULL: nothing */
+	struct push_cache *kept;               /* of pushes; NULL: nothing */
 	struct told told;                /* places of pushed functions */
-	struct post *post;               /* to memlensd; NULL: none open */
+	struct batch_client *post; /* to memlensd; NULL: none open */
 	int64_t slot_ns;                 /* of the store; 0: not known */
 	int64_t started_ns;
-	unsigned number;                 /* of this worker among its crew */
+	unsigned number;                 /* of this worker in its pool */
 };
 
 void context_init(struct context *c, const struct settings *settings,

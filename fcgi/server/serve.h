@@ -17,7 +17,7 @@ struct serve_options {
 	const struct settings *settings;
 	enum pool pool;
 	long max_requests; /* after so many it ends; 0: never */
-	unsigned number; /* of the crew, from 1 */
+	unsigned number; /* of the pool, from 1 */
 };
 
 /* Runs until SIGTERM or max_requests; the exit status of the process. */

@@ -27,7 +27,7 @@
  *	All numbers are varints; names, values and units are string numbers.
  *	Values of blocks:
  *	flow, stock  observations, n, (node - previous node, value > 0)*
- *	             a stock's 0: joins what others observe, see observed.h
+ *	             a stock's 0: joins what others observe, see stock_count.h
  *	gauge        count, zigzag min, max - min, zigzag128 sum,
  *	             zigzag last, zigzag time of last in ns from the slot's start
  *	counter      increase, count, zigzag last, zigzag time as above
@@ -166,7 +166,7 @@ void batch_add_profile(struct batch *b, uint32_t series, uint64_t slot,
 void batch_observe(struct batch *b, uint32_t series, uint64_t slot,
     uint64_t n);
 /* States that a stock was observed in the slot by one of several that may do
- * so: values add, and the slot counts once (observed.h). */
+ * so: values add, and the slot counts once (stock_count.h). */
 void batch_join(struct batch *b, uint32_t series, uint64_t slot);
 /* One observation of a gauge at a time within the slot. */
 void batch_add_gauge(struct batch *b, uint32_t series, uint64_t slot,

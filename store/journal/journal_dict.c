@@ -26,7 +26,7 @@ journal_dict_fini(struct journal_dict *d)
 		free(dict_table(d, i)->order);
 		buf_fini(&dict_table(d, i)->said);
 	}
-	recall_fini(&d->recall);
+	name_cache_fini(&d->cache);
 	buf_fini(&d->section);
 	*d = (struct journal_dict){0};
 }
@@ -78,7 +78,7 @@ dict_give(struct dict_numbers *t, uint32_t symbol)
 static uint32_t
 dict_string(struct journal_dict *d, uint32_t string)
 {
-	const struct intern *t = &d->recall.syms.strings;
+	const struct intern *t = &d->cache.syms.strings;
 	struct dict_numbers *s = &d->strings;
 	uint32_t number = dict_known(s, string);
 	size_t shared;
@@ -102,7 +102,7 @@ dict_frame(struct journal_dict *d, uint32_t frame)
 
 	if (number != INTERN_NONE)
 		return number;
-	f = symtab_frame(&d->recall.syms, frame);
+	f = symtab_frame(&d->cache.syms, frame);
 	name = dict_string(d, f->name);
 	module = dict_string(d, f->module);
 	id = dict_string(d, f->build_id);
@@ -122,8 +122,8 @@ static uint32_t
 dict_labels(struct journal_dict *d, uint32_t set)
 {
 	uint32_t number = dict_known(&d->labels, set);
-	const uint32_t *pairs = intern_at(&d->recall.syms.labels, set);
-	size_t n = symtab_n_labels(&d->recall.syms, set);
+	const uint32_t *pairs = intern_at(&d->cache.syms.labels, set);
+	size_t n = symtab_n_labels(&d->cache.syms, set);
 
 	if (number != INTERN_NONE)
 		return number;
@@ -143,7 +143,7 @@ dict_labels(struct journal_dict *d, uint32_t set)
 static uint32_t
 dict_new_node(struct journal_dict *d, uint32_t node, uint32_t parent)
 {
-	const struct sym_node *k = &d->recall.syms.nodes[node];
+	const struct sym_node *k = &d->cache.syms.nodes[node];
 	uint32_t number, edge = k->parent == 0 ? dict_labels(d, k->edge)
 	                                       : dict_frame(d, k->edge);
 
@@ -164,7 +164,7 @@ dict_node(struct journal_dict *d, uint32_t node)
 
 	while ((number = dict_known(&d->nodes, node)) == INTERN_NONE) {
 		path[n++] = node;
-		node = d->recall.syms.nodes[node].parent;
+		node = d->cache.syms.nodes[node].parent;
 	}
 	while (n-- > 0 && number != INTERN_NONE)
 		number = dict_new_node(d, path[n], number);
@@ -175,7 +175,7 @@ static uint32_t
 dict_series(struct journal_dict *d, uint32_t series)
 {
 	uint32_t number = dict_known(&d->series, series), name, unit, labels;
-	const struct sym_series *s = symtab_series(&d->recall.syms, series);
+	const struct sym_series *s = symtab_series(&d->cache.syms, series);
 	struct buf *said = &d->series.said;
 
 	if (number != INTERN_NONE)
@@ -202,9 +202,9 @@ dict_fresh(struct journal_dict *d)
 {
 	const struct err *e = NULL;
 
-	if (d->recall.syms.n_nodes == 0 ||
-	    recall_bytes(&d->recall) > DICT_BYTES)
-		e = recall_clear(&d->recall);
+	if (d->cache.syms.n_nodes == 0 ||
+	    name_cache_bytes(&d->cache) > DICT_BYTES)
+		e = name_cache_clear(&d->cache);
 	if (e != NULL)
 		return e;
 	d->number++;
@@ -267,7 +267,7 @@ journal_dict_brought(const struct journal_dict *d)
 static void
 dict_put_strings(const struct journal_dict *d, uint32_t from, struct buf *out)
 {
-	const struct intern *t = &d->recall.syms.strings;
+	const struct intern *t = &d->cache.syms.strings;
 	const struct dict_numbers *s = &d->strings;
 	struct cur rest = cur_of(s->said.data, s->said.len);
 	size_t skip;
@@ -303,7 +303,7 @@ dict_put_entries(struct journal_dict *d, const struct batch *b,
 		uint32_t own = b->entries[i].key;
 		int64_t key = buckets
 		    ? own
-		    : d->nodes.of[recall_node(&d->recall, own)];
+		    : d->nodes.of[name_cache_node(&d->cache, own)];
 
 		buf_put_zigzag(out, key - previous);
 		buf_put_varint(out, (uint64_t)b->entries[i].value);
@@ -322,7 +322,7 @@ dict_put_blocks(struct journal_dict *d, const struct batch *b,
 		const struct batch_block *k = &b->blocks[i];
 
 		buf_put_varint(out, 
-		    d->series.of[recall_series(&d->recall, k->series)]);
+		    d->series.of[name_cache_series(&d->cache, k->series)]);
 		buf_put_u8(out, k->kind);
 		buf_put_zigzag(out, (int64_t)(k->slot - previous));
 		if (k->kind == SERIES_HISTOGRAM)
@@ -345,7 +345,7 @@ dict_put_facts(struct journal_dict *d, const struct batch *b,
 		buf_put_zigzag(out, f->time_ns);
 		buf_put_u8(out, f->kind);
 		buf_put_varint(out, 
-		    d->strings.of[recall_string(&d->recall, f->subject)]);
+		    d->strings.of[name_cache_string(&d->cache, f->subject)]);
 		buf_put_bytes(out, b->fact_bytes.data + f->first, f->n);
 	}
 }
@@ -424,15 +424,15 @@ dict_number_entries(struct journal_dict *d, const struct batch *b,
 		uint32_t node;
 
 		if (at + DICT_AHEAD < end)
-			recall_prefetch(&d->recall, at[DICT_AHEAD].key);
-		node = recall_node(&d->recall, at->key);
+			name_cache_prefetch(&d->cache, at[DICT_AHEAD].key);
+		node = name_cache_node(&d->cache, at->key);
 		if (node == INTERN_NONE)
 			return false;
 		if (node < d->nodes.cap_of)
 			__builtin_prefetch(&d->nodes.of[node]);
 	}
 	for (at = b->entries + k->first; at < end; at++) {
-		if (dict_node(d, recall_node(&d->recall, at->key)) ==
+		if (dict_node(d, name_cache_node(&d->cache, at->key)) ==
 		    INTERN_NONE)
 			return false;
 	}
@@ -445,7 +445,7 @@ dict_number(struct journal_dict *d, const struct batch *b)
 {
 	for (size_t i = 0; i < b->n_blocks; i++) {
 		const struct batch_block *k = &b->blocks[i];
-		uint32_t series = recall_series(&d->recall, k->series);
+		uint32_t series = name_cache_series(&d->cache, k->series);
 
 		if (series == INTERN_NONE ||
 		    dict_series(d, series) == INTERN_NONE)
@@ -456,7 +456,7 @@ dict_number(struct journal_dict *d, const struct batch *b)
 	}
 	for (size_t i = 0; i < b->n_facts; i++) {
 		uint32_t subject =
-		    recall_string(&d->recall, b->facts[i].subject);
+		    name_cache_string(&d->cache, b->facts[i].subject);
 
 		if (subject == INTERN_NONE ||
 		    dict_string(d, subject) == INTERN_NONE)
@@ -521,7 +521,7 @@ dict_encode(struct journal_dict *d, const struct batch *b, struct buf *out)
 		d->begun = false;
 		buf_clear(out);
 		if ((e = dict_fresh(d)) == NULL)
-			e = recall_batch(&d->recall, b);
+			e = name_cache_batch(&d->cache, b);
 		if (e == NULL)
 			e = dict_put_record(d, b, out);
 	}
@@ -535,7 +535,7 @@ const struct err *
 journal_dict_encode(struct journal_dict *d, struct batch *b, struct buf *out)
 {
 	const struct err *e = batch_finish(b);
-	bool full = recall_bytes(&d->recall) > DICT_BYTES;
+	bool full = name_cache_bytes(&d->cache) > DICT_BYTES;
 
 	buf_clear(out);
 	if (e == NULL)
@@ -545,7 +545,7 @@ journal_dict_encode(struct journal_dict *d, struct batch *b, struct buf *out)
 		e = dict_fresh(d);
 	}
 	if (e == NULL)
-		e = recall_batch(&d->recall, b);
+		e = name_cache_batch(&d->cache, b);
 	if (e == NULL)
 		e = dict_encode(d, b, out);
 	out->failed = false;

@@ -9,7 +9,7 @@
 
 #include "store/batch/batch_private.h"
 #include "store/journal/journal.h"
-#include "store/batch/recall.h"
+#include "store/batch/name_cache.h"
 
 /* Numbers of one kind of symbol in the present journal, and the bytes of
  * those that the next record says: made once, while they are at hand. */
@@ -24,7 +24,7 @@ struct dict_numbers {
 };
 
 struct journal_dict {
-	struct recall recall; /* symbols of this journal and those before */
+	struct name_cache cache; /* symbols of this journal and those before */
 	struct dict_numbers strings, frames, labels, nodes, series;
 	uint32_t number;    /* of this dictionary; never used twice */
 	bool begun;         /* else the next record begins a new one */

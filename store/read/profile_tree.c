@@ -1,5 +1,5 @@
 /*
- * From self values by symbol node to the tree that people see (shown.h):
+ * From self values by symbol node to the tree that people see (merged_tree.h):
  * totals from the leaves up over the nodes that have something, then, only
  * of those that are large enough, children sorted by name and the names.
  */
@@ -40,7 +40,7 @@ struct tree {
 static const struct err *
 tree_init(struct tree *t)
 {
-	const struct err *e = shown_grow(&t->s->shown, &t->s->syms);
+	const struct err *e = merged_tree_grow(&t->s->shown, &t->s->syms);
 
 	if (e == NULL)
 		e = scratch_grow(t->s);
@@ -54,11 +54,11 @@ tree_init(struct tree *t)
 static void
 tree_clear(struct tree *t)
 {
-	struct shown_value *v = t->x->shown;
+	struct merged_value *v = t->x->shown;
 
 	for (size_t i = 0; i < t->n_visited; i++)
-		v[t->x->visited[i]] = (struct shown_value){0};
-	v[0] = (struct shown_value){0};
+		v[t->x->visited[i]] = (struct merged_value){0};
+	v[0] = (struct merged_value){0};
 	t->n_visited = 0;
 }
 
@@ -157,12 +157,12 @@ tree_fill(struct tree *t)
 static void
 tree_sum(struct tree *t)
 {
-	const struct shown_node *nodes = t->s->shown.nodes;
-	struct shown_value *v = t->x->shown;
+	const struct merged_node *nodes = t->s->shown.nodes;
+	struct merged_value *v = t->x->shown;
 	uint32_t i, word = t->s->shown.n / 64;
 
 	while ((i = seen_take(t->x->seen, &word)) > 0) {
-		struct shown_value *up = &v[nodes[i].parent];
+		struct merged_value *up = &v[nodes[i].parent];
 
 		v[i].total += v[i].self;
 		if (v[i].total == 0)
@@ -201,8 +201,8 @@ tree_least(const struct profile_limit *limit, int128 whole, int128 *totals,
 static void
 tree_link(struct tree *t)
 {
-	const struct shown_node *nodes = t->s->shown.nodes;
-	struct shown_value *v = t->x->shown;
+	const struct merged_node *nodes = t->s->shown.nodes;
+	struct merged_value *v = t->x->shown;
 
 	t->n_large = 0;
 	t->mixed = false;
@@ -214,7 +214,7 @@ tree_link(struct tree *t)
 		v[i].next = v[parent].child;
 		v[parent].child = i;
 		v[i].module = nodes[i].module;
-		t->mixed |= nodes[i].module == SHOWN_MIXED;
+		t->mixed |= nodes[i].module == MERGED_MIXED;
 		t->n_large++;
 	}
 }
@@ -337,8 +337,8 @@ tree_sort(struct tree_open *o, size_t n)
 static const struct err *
 tree_push_children(struct tree *t, uint32_t node, uint32_t depth)
 {
-	const struct shown *w = &t->s->shown;
-	const struct shown_value *v = t->x->shown;
+	const struct merged_tree *w = &t->s->shown;
+	const struct merged_value *v = t->x->shown;
 	struct tree_open o = {.depth = depth + 1,
 	    .parent = (uint32_t)t->out->n_nodes - 1};
 	int128 total = v[node].total - v[node].self;
@@ -382,8 +382,8 @@ tree_emit_cut(struct tree *t, const struct tree_open *o)
 static const struct err *
 tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 {
-	const struct shown_value *v = t->x->shown;
-	const struct shown *w = &t->s->shown;
+	const struct merged_value *v = t->x->shown;
+	const struct merged_tree *w = &t->s->shown;
 	const struct profile_node root = {.name = tree_name(t, name),
 	    .module = tree_name(t, 0),
 	    .kind = FRAME_MARK,
@@ -398,7 +398,7 @@ tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 	e = tree_push_children(t, 0, depth);
 	while (t->n_stack > 0 && e == NULL && (e = gone_check()) == NULL) {
 		struct tree_open o = t->stack[--t->n_stack];
-		const struct shown_look *look;
+		const struct merged_look *look;
 		struct profile_node node;
 
 		if (o.cut > 0) {

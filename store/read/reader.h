@@ -1,5 +1,5 @@
 /*
- * Inside the reader: what store.c (files and journals), plan.c (which blocks
+ * Inside the reader: what reader.c (files and journals), plan.c (which blocks
  * answer a range) and query_*.c share.  Not for programs.
  */
 #ifndef STORE_READER_H
@@ -10,7 +10,7 @@
 #include "store/file/manifest.h"
 #include "store/journal/openspan.h"
 #include "store/file/sealed.h"
-#include "store/read/shown.h"
+#include "store/read/merged_tree.h"
 #include "store/store.h"
 #include "store/batch/symtab.h"
 
@@ -58,7 +58,7 @@ struct node_values {
 };
 
 /* What a query knows of a node of the shown tree. */
-struct shown_value {
+struct merged_value {
 	int128 self, total;
 	uint32_t count;       /* of nodes with a total, itself and below */
 	uint32_t child, next; /* of those that are shown; 0: none */
@@ -77,7 +77,7 @@ struct reader_scratch {
 	uint64_t *seen; /* bits by node of either tree */
 	uint32_t *sets; /* list: node -> its label set; n_sets known */
 	size_t n_sets, cap;
-	struct shown_value *shown; /* by node of the shown tree */
+	struct merged_value *shown; /* by node of the shown tree */
 	uint32_t *visited;         /* list of those */
 	size_t cap_shown;
 };
@@ -94,7 +94,7 @@ struct store {
 	uint32_t n_files;
 	struct reader_journal **journals;
 	uint32_t n_journals;
-	struct shown shown;
+	struct merged_tree shown;
 	struct reader_scratch scratch;
 	uint64_t damaged; /* records of journals */
 	uint64_t requests; /* refreshes, for who was used last */

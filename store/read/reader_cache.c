@@ -30,7 +30,7 @@ reader_file_bytes(const struct reader_file *f)
 size_t
 reader_bytes(const struct store *s)
 {
-	size_t n = symtab_bytes(&s->syms) + shown_bytes(&s->shown) +
+	size_t n = symtab_bytes(&s->syms) + merged_tree_bytes(&s->shown) +
 	    scratch_bytes(&s->scratch) +
 	    (s->n_files + s->manifest.n) * sizeof(*s->files);
 

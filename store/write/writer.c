@@ -440,12 +440,12 @@ writer_append(struct store_writer *w, struct batch *b)
 		return e; /* what is written must be remembered */
 	if ((e = writer_take_journal(w, writer_home(w, b))) != NULL)
 		return e;
-	if ((e = observed_begin(&w->observed, b)) != NULL)
+	if ((e = stock_count_begin(&w->observed, b)) != NULL)
 		return e;
 	e = journal_dict_encode(&w->dict, b, &w->record);
 	if (e == NULL)
 		e = writer_write(w);
-	observed_end(&w->observed, b, e == NULL);
+	stock_count_end(&w->observed, b, e == NULL);
 	if (e != NULL)
 		return e;
 	journal_dict_sent(&w->dict);
@@ -566,7 +566,7 @@ store_writer_close(struct store_writer *w)
 	writer_close_fd(&w->lock);
 	manifest_fini(&w->manifest);
 	ids_fini(&w->ids);
-	observed_fini(&w->observed);
+	stock_count_fini(&w->observed);
 	journal_dict_fini(&w->dict);
 	buf_fini(&w->record);
 	pthread_mutex_destroy(&w->mutex);

@@ -15,7 +15,7 @@
 #include "store/file/ids.h"
 #include "store/journal/journal_dict.h"
 #include "store/file/manifest.h"
-#include "store/batch/observed.h"
+#include "store/batch/stock_count.h"
 #include "store/store.h"
 
 struct journal_slot {
@@ -62,7 +62,7 @@ struct store_writer {
 	int64_t held_ns;  /* as in the statistics; background thread only */
 	struct ids ids;
 	bool ids_changed;
-	struct observed observed;
+	struct stock_count observed;
 	struct store_writer_stats stats;
 	struct writer_trouble taking, working; /* of appends, of the work */
 	char outside[200];       /* trouble that the caller tells, or "" */

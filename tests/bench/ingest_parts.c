@@ -16,7 +16,7 @@
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/push/kept.h"
+#include "fcgi/push/push_cache.h"
 #include "fcgi/push/push.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
@@ -73,7 +73,7 @@ struct lap {
 	int64_t at;
 };
 
-static struct kept *kept;
+static struct push_cache *kept;
 static struct batch_stream *stream;
 
 static void
@@ -111,7 +111,7 @@ one(struct store_writer *w, const struct buf *text, int64_t at_ns)
 	struct push_window window = {"bench", NULL, 0, at_ns,
 	    at_ns + 10 * NS_PER_S};
 	struct lap l = {now()};
-	struct stacks *s = kept_stacks(kept);
+	struct stacks *s = push_cache_stacks(kept);
 	struct push *p;
 	size_t taken;
 
@@ -217,7 +217,7 @@ main(int argc, char **argv)
 	if (n < 0 || mkdtemp(dir) == NULL)
 		return 2;
 	must(store_writer_open(&w, dir, &o));
-	kept = kept_new();
+	kept = push_cache_new();
 	stream = batch_stream_new();
 	for (int i = 0; i < n; i++) {
 		if (strstr(list[i]->d_name, ".folded") == NULL)
@@ -235,7 +235,7 @@ main(int argc, char **argv)
 		tick += now() - t0;
 	}
 	must(store_writer_close(w));
-	kept_free(kept);
+	push_cache_free(kept);
 	batch_stream_free(stream);
 	for (int i = 0; i < N_PARTS && counted > 0; i++)
 		printf("ingest_%s %.4f ms/profile\n", names[i],

@@ -1,5 +1,5 @@
 /*
- * The socket, from both sides: store/batch/post.c in a thread against
+ * The socket, from both sides: store/batch/batch_client.c in a thread against
  * collector/ipc/intake.c in a loop; bounds, refusals, slow and rude clients.
  */
 #include "tests/unit/test.h"
@@ -9,7 +9,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -93,12 +93,12 @@ static void *
 client_main(void *arg)
 {
 	struct client *c = arg;
-	struct post *p = NULL;
-	const struct err *e = post_open(&p, path, 500);
+	struct batch_client *p = NULL;
+	const struct err *e = batch_client_open(&p, path, 500);
 
 	for (int i = 0; i < c->batches && e == NULL; i++) {
 		struct batch *b = some_batch();
-		const struct err *answer = post_batch(p, b);
+		const struct err *answer = batch_client_batch(p, b);
 
 		c->codes[i] = answer == NULL ? 0 : answer->code;
 		if (answer != NULL)
@@ -108,7 +108,7 @@ client_main(void *arg)
 	}
 	if (e != NULL)
 		c->codes[0] = -1;
-	post_close(p);
+	batch_client_close(p);
 	c->done = true;
 	return NULL;
 }
@@ -199,24 +199,24 @@ keepers_main(void *arg)
 {
 	struct keepers *k = arg;
 	struct series_desc d = {SERIES_GAUGE, "g", "", 0, 0, NULL, 0};
-	struct post *posts[16] = {NULL};
+	struct batch_client *posts[16] = {NULL};
 	struct batch *batches[16];
 
 	for (int i = 0; i < k->clients; i++) {
 		batches[i] = batch_new(1000);
-		k->failed += post_open(&posts[i], path, 1000) != NULL;
+		k->failed += batch_client_open(&posts[i], path, 1000) != NULL;
 	}
 	for (int r = 0; r < k->rounds && k->failed == 0; r++) {
 		for (int i = 0; i < k->clients; i++) {
 			struct batch *b = batches[i];
 
 			batch_add_gauge(b, batch_series(b, &d), 5, 5001, 77);
-			k->failed += post_stream(posts[i], b) != NULL;
+			k->failed += batch_client_stream(posts[i], b) != NULL;
 			k->failed += !batch_renew(b);
 		}
 	}
 	for (int i = 0; i < k->clients; i++) {
-		post_close(posts[i]);
+		batch_client_close(posts[i]);
 		batch_free(batches[i]);
 	}
 	k->done = true;

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "collector/process/life.h"
+#include "collector/process/process_events.h"
 #include "collector/process/lineage.h"
 #include "tests/unit/test.h"
 
@@ -17,14 +17,18 @@ is_known(void *arg, int32_t pid)
 static void
 forked(struct lineage *l, int32_t parent, int32_t pid, int64_t ns)
 {
-	lineage_event(l, &(struct life_event){.kind = LIFE_FORK, .pid = pid,
-	    .tid = pid, .parent = parent, .time_ns = ns});
+	lineage_event(l,
+	    &(struct process_event){.kind = PROCESS_FORK,
+		.pid = pid,
+		.tid = pid,
+		.parent = parent,
+		.time_ns = ns});
 }
 
 static void
 executed(struct lineage *l, int32_t pid, const char *comm, int64_t ns)
 {
-	struct life_event e = {.kind = LIFE_EXEC, .pid = pid, .tid = pid,
+	struct process_event e = {.kind = PROCESS_EXEC, .pid = pid, .tid = pid,
 	    .time_ns = ns};
 
 	snprintf(e.comm, sizeof(e.comm), "%s", comm);

@@ -8,7 +8,7 @@
 
 #include "collector/base/config.h"
 #include "collector/symbols/jit.h"
-#include "collector/process/life.h"
+#include "collector/process/process_events.h"
 #include "collector/engine/service_faults.h"
 #include "collector/process/services.h"
 #include "collector/base/slots.h"
@@ -270,9 +270,9 @@ TEST(process_that_has_ended)
 
 /* The kernel tells of a process that executes this very program. */
 static void
-tell_own_code(struct bench *t, int32_t pid, const struct life_event *exec)
+tell_own_code(struct bench *t, int32_t pid, const struct process_event *exec)
 {
-	struct life_event e = *exec;
+	struct process_event e = *exec;
 	const struct mapping *map;
 	struct maps_process *p;
 	struct maps *maps;
@@ -285,7 +285,7 @@ tell_own_code(struct bench *t, int32_t pid, const struct life_event *exec)
 	CHECK(map != NULL && map->kind == MAP_FILE);
 	if (map == NULL)
 		return;
-	e.kind = LIFE_MAP;
+	e.kind = PROCESS_MAP;
 	e.start = map->start;
 	e.end = map->end;
 	e.offset = map->offset;
@@ -303,7 +303,7 @@ TEST(process_that_ended_before_its_mappings_were_read)
 	struct bench *t = bench_new();
 	struct cpu_life_parts parts = {.services = t->services};
 	struct sample_event e = own_event(t);
-	struct life_event exec = {.kind = LIFE_EXEC, .pid = getpid(),
+	struct process_event exec = {.kind = PROCESS_EXEC, .pid = getpid(),
 	    .tid = getpid(), .time_ns = t->s.now_ns - 1000};
 	const struct batch_block *k;
 	char got[300] = "";
@@ -338,8 +338,8 @@ TEST(short_lived_child_is_its_parents)
 	const struct cpu_life_parts parts = {.services = t->services,
 	    .maps = t->s.maps};
 	struct sample_event e = own_event(t);
-	struct life_event fork = {.kind = LIFE_FORK, .pid = 4000000,
-	    .tid = 4000000, .parent = getpid()}, exec = {.kind = LIFE_EXEC,
+	struct process_event fork = {.kind = PROCESS_FORK, .pid = 4000000,
+	    .tid = 4000000, .parent = getpid()}, exec = {.kind = PROCESS_EXEC,
 	    .pid = 4000000, .tid = 4000000, .comm = "grep"};
 	struct batch *b;
 

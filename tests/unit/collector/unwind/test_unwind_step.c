@@ -461,17 +461,17 @@ TEST(index_against_all_rows)
 }
 
 /* A file of functions one behind the other, whose rules are usual ones. */
-#define KEPT_FUNCTIONS 200
-#define KEPT_STEP 64
+#define PUSH_CACHE_FUNCTIONS 200
+#define PUSH_CACHE_STEP 64
 
 static void
 load_functions(uint32_t t, uint64_t *seed, uint32_t first)
 {
-	static struct unwind_row rows[3 * KEPT_FUNCTIONS];
+	static struct unwind_row rows[3 * PUSH_CACHE_FUNCTIONS];
 	uint32_t i, n = 0;
 
-	for (i = 0; i < KEPT_FUNCTIONS; i++) {
-		__u32 pc = 0x1000 + i * KEPT_STEP;
+	for (i = 0; i < PUSH_CACHE_FUNCTIONS; i++) {
+		__u32 pc = 0x1000 + i * PUSH_CACHE_STEP;
 		__u16 words = (__u16)(2 + random64(seed) % 5);
 
 		rows[n++] = (struct unwind_row){pc, 1, UNWIND_SP, 0};
@@ -480,7 +480,7 @@ load_functions(uint32_t t, uint64_t *seed, uint32_t first)
 		if (random64(seed) % 8 == 0)
 			rows[n - 1] = (struct unwind_row){pc + 4, 12,
 			    random64(seed) % 2 ? UNWIND_PLT : UNWIND_NONE, 0};
-		rows[n++] = (struct unwind_row){pc + KEPT_STEP - 4,
+		rows[n++] = (struct unwind_row){pc + PUSH_CACHE_STEP - 4,
 		    random64(seed) % 40 == 0 ? 0 : words,
 		    random64(seed) % 40 == 0 ? UNWIND_STOP : UNWIND_SP, 0};
 	}
@@ -492,7 +492,7 @@ random_code(uint64_t *seed)
 {
 	__u64 base = random64(seed) % 50 == 0 ? 0x500000 : 0x400000;
 
-	return base + random64(seed) % (KEPT_FUNCTIONS * KEPT_STEP);
+	return base + random64(seed) % (PUSH_CACHE_FUNCTIONS * PUSH_CACHE_STEP);
 }
 
 struct walk {
@@ -566,12 +566,13 @@ TEST(kept_rules_change_nothing)
 	load_functions(1, &seed, 5000);
 	tables[2].state = UNWIND_TABLE_PENDING;
 	for (i = 0; i < 2; i++) {
-		mappings[4 * i] = (struct unwind_mapping){0x400000,
-		    0x400000 - 0x1000, KEPT_FUNCTIONS * KEPT_STEP / 4096 + 1,
-		    i};
-		mappings[4 * i + 1] = (struct unwind_mapping){0x500000,
-		    0x500000 - 0x1000, KEPT_FUNCTIONS * KEPT_STEP / 4096 + 1,
-		    i == 0 ? 2 : 0};
+		mappings[4 * i] =
+		    (struct unwind_mapping){0x400000, 0x400000 - 0x1000,
+			PUSH_CACHE_FUNCTIONS * PUSH_CACHE_STEP / 4096 + 1, i};
+		mappings[4 * i + 1] =
+		    (struct unwind_mapping){0x500000, 0x500000 - 0x1000,
+			PUSH_CACHE_FUNCTIONS * PUSH_CACHE_STEP / 4096 + 1,
+			i == 0 ? 2 : 0};
 	}
 	from.sp = STACK;
 	for (round = 0; round < 200000 && test_bad < 3; round++) {

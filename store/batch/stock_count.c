@@ -2,7 +2,7 @@
  * The observations of stocks: a table of the newest slots, four places to a
  * hash, of which the oldest slot gives way.
  */
-#include "store/batch/observed.h"
+#include "store/batch/stock_count.h"
 
 #include "store/base/err.h"
 #include "store/batch/batch.h"
@@ -16,24 +16,24 @@
 #define SETS_MAX 64
 
 void
-observed_fini(struct observed *o)
+stock_count_fini(struct stock_count *o)
 {
 	free(o->cells);
 	free(o->noted);
 	free(o->own);
-	*o = (struct observed){0};
+	*o = (struct stock_count){0};
 }
 
-static struct observed_cell *
-observed_ways(const struct observed *o, uint64_t key)
+static struct stock_count_cell *
+stock_count_ways(const struct stock_count *o, uint64_t key)
 {
 	return &o->cells[(key % (CELLS / WAYS)) * WAYS];
 }
 
 static uint32_t
-observed_find(const struct observed *o, uint64_t key)
+stock_count_find(const struct stock_count *o, uint64_t key)
 {
-	const struct observed_cell *c = observed_ways(o, key);
+	const struct stock_count_cell *c = stock_count_ways(o, key);
 
 	for (unsigned i = 0; i < WAYS; i++) {
 		if (c[i].key == key)
@@ -43,9 +43,9 @@ observed_find(const struct observed *o, uint64_t key)
 }
 
 static void
-observed_put(struct observed *o, const struct observed_cell *new)
+stock_count_put(struct stock_count *o, const struct stock_count_cell *new)
 {
-	struct observed_cell *c = observed_ways(o, new->key), *to = c;
+	struct stock_count_cell *c = stock_count_ways(o, new->key), *to = c;
 
 	for (unsigned i = 0; i < WAYS; i++) {
 		if (c[i].key == new->key || c[i].key == 0) {
@@ -60,10 +60,10 @@ observed_put(struct observed *o, const struct observed_cell *new)
 }
 
 static const struct err *
-observed_note(struct observed *o, uint64_t key, uint64_t slot, uint64_t n)
+stock_count_note(struct stock_count *o, uint64_t key, uint64_t slot, uint64_t n)
 {
 	size_t cap = o->cap_noted ? o->cap_noted * 2 : 64;
-	struct observed_cell *p = o->noted;
+	struct stock_count_cell *p = o->noted;
 
 	if (o->n_noted == o->cap_noted) {
 		if ((p = realloc(p, cap * sizeof(*p))) == NULL)
@@ -71,7 +71,7 @@ observed_note(struct observed *o, uint64_t key, uint64_t slot, uint64_t n)
 		o->noted = p;
 		o->cap_noted = cap;
 	}
-	p[o->n_noted++] = (struct observed_cell){key, (uint32_t)slot,
+	p[o->n_noted++] = (struct stock_count_cell){key, (uint32_t)slot,
 	    n < UINT32_MAX ? (uint32_t)n : UINT32_MAX};
 	return NULL;
 }
@@ -79,7 +79,7 @@ observed_note(struct observed *o, uint64_t key, uint64_t slot, uint64_t n)
 /* ---- what is observed ---- */
 
 static uint64_t
-observed_hash(const struct batch *b, uint64_t hash, uint32_t string)
+stock_count_hash(const struct batch *b, uint64_t hash, uint32_t string)
 {
 	const char *s = batch_str(b, string);
 
@@ -87,30 +87,30 @@ observed_hash(const struct batch *b, uint64_t hash, uint32_t string)
 }
 
 static uint64_t
-observed_hash_set(const struct batch *b, uint64_t hash, uint32_t set)
+stock_count_hash_set(const struct batch *b, uint64_t hash, uint32_t set)
 {
 	const struct batch_labels *l = &b->labels[set];
 
 	for (uint32_t i = 2 * l->first; i < 2 * (l->first + l->n); i++)
-		hash = observed_hash(b, hash, b->pairs[i]);
+		hash = stock_count_hash(b, hash, b->pairs[i]);
 	return hash;
 }
 
 static uint64_t
-observed_hash_block(const struct batch *b, const struct batch_block *k)
+stock_count_hash_block(const struct batch *b, const struct batch_block *k)
 {
 	const struct batch_series *s = &b->series[k->series];
 	uint64_t hash = hash64_u64(k->slot, (uint64_t)s->period);
 
-	hash = observed_hash(b, hash, s->name);
-	hash = observed_hash(b, hash, s->unit);
-	return observed_hash_set(b, hash, s->labels) | 1;
+	hash = stock_count_hash(b, hash, s->name);
+	hash = stock_count_hash(b, hash, s->unit);
+	return stock_count_hash_set(b, hash, s->labels) | 1;
 }
 
 /* The label sets of a block's stacks, without repetition; that of a block
  * without stacks is 0. */
 static size_t
-observed_sets(const struct batch *b, const struct batch_block *k,
+stock_count_sets(const struct batch *b, const struct batch_block *k,
     uint32_t sets[SETS_MAX])
 {
 	size_t n = 0, i;
@@ -135,52 +135,52 @@ observed_sets(const struct batch *b, const struct batch_block *k,
  * that joins counts where its own set had moments, for those were the parts
  * of the slot before its own. */
 static const struct err *
-observed_moments(struct observed *o, const struct batch *b,
+stock_count_moments(struct stock_count *o, const struct batch *b,
     const struct batch_block *k, uint64_t slot_key, uint64_t *most)
 {
 	uint64_t add = k->count > 0 ? k->count : 1;
 	uint32_t sets[SETS_MAX];
-	size_t n = observed_sets(b, k, sets);
+	size_t n = stock_count_sets(b, k, sets);
 	const struct err *e = NULL;
 
 	for (size_t i = 0; i < n && e == NULL; i++) {
-		uint64_t key = observed_hash_set(b, hash64_u64(slot_key, 1),
+		uint64_t key = stock_count_hash_set(b, hash64_u64(slot_key, 1),
 		    sets[i]) | 1;
-		uint64_t own = observed_find(o, key);
+		uint64_t own = stock_count_find(o, key);
 
 		if (k->count == 0 && own == 0)
 			continue;
 		own += add;
 		if (own > *most)
 			*most = own;
-		e = observed_note(o, key, k->slot, own);
+		e = stock_count_note(o, key, k->slot, own);
 	}
 	return e;
 }
 
 static const struct err *
-observed_block(struct observed *o, const struct batch *b,
+stock_count_block(struct stock_count *o, const struct batch *b,
     struct batch_block *k)
 {
-	uint64_t slot_key = observed_hash_block(b, k), most, before;
+	uint64_t slot_key = stock_count_hash_block(b, k), most, before;
 	uint64_t moments = hash64_u64(slot_key, 2) | 1;
 	const struct err *e = NULL;
 
-	before = most = observed_find(o, slot_key);
+	before = most = stock_count_find(o, slot_key);
 	if (k->count > 0)
-		e = observed_note(o, moments, k->slot, 1);
-	if (e == NULL && (k->count > 0 || observed_find(o, moments) > 0))
-		e = observed_moments(o, b, k, slot_key, &most);
+		e = stock_count_note(o, moments, k->slot, 1);
+	if (e == NULL && (k->count > 0 || stock_count_find(o, moments) > 0))
+		e = stock_count_moments(o, b, k, slot_key, &most);
 	if (most == 0)
 		most = 1;
 	k->count = most - before;
-	return e != NULL ? e : observed_note(o, slot_key, k->slot, most);
+	return e != NULL ? e : stock_count_note(o, slot_key, k->slot, most);
 }
 
 /* ---- a batch ---- */
 
 static const struct err *
-observed_keep(struct observed *o, const struct batch *b)
+stock_count_keep(struct stock_count *o, const struct batch *b)
 {
 	uint64_t *own = o->own;
 
@@ -201,7 +201,7 @@ observed_keep(struct observed *o, const struct batch *b)
 }
 
 const struct err *
-observed_begin(struct observed *o, struct batch *b)
+stock_count_begin(struct stock_count *o, struct batch *b)
 {
 	const struct err *e = NULL;
 	size_t i = 0;
@@ -211,25 +211,25 @@ observed_begin(struct observed *o, struct batch *b)
 		i++;
 	if (i == b->n_blocks)
 		return NULL;
-	if ((e = observed_keep(o, b)) != NULL)
+	if ((e = stock_count_keep(o, b)) != NULL)
 		return e;
 	for (; i < b->n_blocks && e == NULL; i++) {
 		if (b->blocks[i].kind == SERIES_STOCK)
-			e = observed_block(o, b, &b->blocks[i]);
+			e = stock_count_block(o, b, &b->blocks[i]);
 	}
 	if (e != NULL)
-		observed_end(o, b, false);
+		stock_count_end(o, b, false);
 	return e;
 }
 
 void
-observed_end(struct observed *o, struct batch *b, bool written)
+stock_count_end(struct stock_count *o, struct batch *b, bool written)
 {
 	if (o->n_noted == 0)
 		return;
 	for (size_t i = 0; i < b->n_blocks; i++)
 		b->blocks[i].count = o->own[i];
 	for (size_t i = 0; i < o->n_noted && written; i++)
-		observed_put(o, &o->noted[i]);
+		stock_count_put(o, &o->noted[i]);
 	o->n_noted = 0;
 }

@@ -1,4 +1,4 @@
-#include "store/batch/post.h"
+#include "store/batch/batch_client.h"
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -21,7 +21,7 @@
 
 #define POST_LOOK_MS 200 /* so often it asks whether it is still wanted */
 
-struct post {
+struct batch_client {
 	int fd;
 	int timeout_ms;
 	bool whole;         /* the daemon has no room for our names */
@@ -32,11 +32,11 @@ struct post {
 };
 
 const struct err *
-post_open(struct post **out, const char *path, int timeout_ms)
+batch_client_open(struct batch_client **out, const char *path, int timeout_ms)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	struct timeval t = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
-	struct post *p;
+	struct batch_client *p;
 	const struct err *e;
 
 	if (strlen(path) >= sizeof(to.sun_path))
@@ -51,7 +51,7 @@ post_open(struct post **out, const char *path, int timeout_ms)
 	    setsockopt(p->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) != 0 ||
 	    connect(p->fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
 		e = err_errno("%s", path);
-		post_close(p);
+		batch_client_close(p);
 		return e;
 	}
 	*out = p;
@@ -59,7 +59,7 @@ post_open(struct post **out, const char *path, int timeout_ms)
 }
 
 void
-post_close(struct post *p)
+batch_client_close(struct batch_client *p)
 {
 	if (p == NULL)
 		return;
@@ -71,7 +71,7 @@ post_close(struct post *p)
 
 /* Until the socket can be read or written, or the time for that is over. */
 static const struct err *
-post_wait(const struct post *p, short events, const char *what)
+post_wait(const struct batch_client *p, short events, const char *what)
 {
 	struct pollfd f = {.fd = p->fd, .events = events};
 	int64_t end = clock_mono_ns() + p->timeout_ms * NS_PER_MS;
@@ -89,7 +89,7 @@ post_wait(const struct post *p, short events, const char *what)
 
 /* The next byte of an answer. */
 static const struct err *
-post_byte(struct post *p, char *c)
+post_byte(struct batch_client *p, char *c)
 {
 	const struct err *e;
 	ssize_t got = 0;
@@ -114,7 +114,7 @@ post_byte(struct post *p, char *c)
 
 /* Reads one line, without its newline. */
 static const struct err *
-post_answer(struct post *p, char *line, size_t size)
+post_answer(struct batch_client *p, char *line, size_t size)
 {
 	const struct err *e;
 	size_t n = 0;
@@ -134,7 +134,7 @@ post_answer(struct post *p, char *line, size_t size)
 
 /* After an error the daemon may have answered before it closed. */
 static const struct err *
-post_send(struct post *p, const char *bytes, size_t n)
+post_send(struct batch_client *p, const char *bytes, size_t n)
 {
 	const struct err *e;
 	ssize_t sent;
@@ -166,7 +166,7 @@ post_refused(const char *line)
 }
 
 const struct err *
-post_record(struct post *p, const void *record, size_t n)
+batch_client_record(struct batch_client *p, const void *record, size_t n)
 {
 	const struct err *e, *answer;
 	char line[600];
@@ -183,7 +183,7 @@ post_record(struct post *p, const void *record, size_t n)
 }
 
 const struct err *
-post_purge(struct post *p, const struct purge_request *r,
+batch_client_purge(struct batch_client *p, const struct purge_request *r,
     void (*progress)(void *arg, double share), void *arg,
     struct purge_report *report)
 {
@@ -215,7 +215,7 @@ post_purge(struct post *p, const struct purge_request *r,
 
 /* Once in the post's own memory, of which it keeps a little. */
 static const struct err *
-post_encoded(struct post *p, struct batch *b,
+post_encoded(struct batch_client *p, struct batch *b,
     const struct err *(*encode)(struct batch *b, struct buf *out))
 {
 	const struct err *e;
@@ -223,14 +223,14 @@ post_encoded(struct post *p, struct batch *b,
 	buf_clear(&p->record);
 	e = encode(b, &p->record);
 	if (e == NULL)
-		e = post_record(p, p->record.data, p->record.len);
+		e = batch_client_record(p, p->record.data, p->record.len);
 	if (p->record.cap > RECORD_KEPT)
 		buf_fini(&p->record);
 	return e;
 }
 
 const struct err *
-post_batch(struct post *p, struct batch *b)
+batch_client_batch(struct batch_client *p, struct batch *b)
 {
 	return post_encoded(p, b, batch_encode);
 }
@@ -242,13 +242,13 @@ post_is_conflict(const struct err *e)
 }
 
 bool
-post_is_whole(const struct post *p)
+batch_client_is_whole(const struct batch_client *p)
 {
 	return p->whole;
 }
 
 const struct err *
-post_stream(struct post *p, struct batch *b)
+batch_client_stream(struct batch_client *p, struct batch *b)
 {
 	const struct err *e;
 

@@ -6,15 +6,15 @@
 #include "fcgi/push/push_private.h"
 
 #include "fcgi/format/stacks.h"
-#include "fcgi/push/kept.h"
+#include "fcgi/push/push_cache.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 
 /* Of one push: stacks times slots. */
-#define KEPT_ENTRIES 100000u
+#define PUSH_CACHE_ENTRIES 100000u
 
 static bool
-push_kept_fits(const struct push *p, const struct stacks *s,
+push_cached_fits(const struct push *p, const struct stacks *s,
     const struct cut *c)
 {
 	uint64_t slots = c->last - c->first + 1;
@@ -30,15 +30,15 @@ push_kept_fits(const struct push *p, const struct stacks *s,
 			if (stacks_depth(s, nodes[i]) >= BATCH_MAX_DEPTH - 2)
 				return false;
 	}
-	return slots <= KEPT_ENTRIES && all * slots <= KEPT_ENTRIES;
+	return slots <= PUSH_CACHE_ENTRIES && all * slots <= PUSH_CACHE_ENTRIES;
 }
 
 const struct err *
-push_kept_choose(struct push *p, const struct stacks *s, const struct cut *c)
+push_cached_choose(struct push *p, const struct stacks *s, const struct cut *c)
 {
 	struct batch *b;
 
-	if (p->kept == NULL || push_kept_fits(p, s, c))
+	if (p->kept == NULL || push_cached_fits(p, s, c))
 		return NULL;
 	if ((b = batch_new((uint64_t)p->slot_ns)) == NULL)
 		return err_nomem();
@@ -50,7 +50,7 @@ push_kept_choose(struct push *p, const struct stacks *s, const struct cut *c)
 }
 
 const struct err *
-push_kept(struct push *p, uint32_t type, const struct cut *c)
+push_cached(struct push *p, uint32_t type, const struct cut *c)
 {
 	const struct stacks *s = p->kept->stacks;
 	uint64_t seed = push_seed(p, s, type, c), hash = 0;
@@ -65,10 +65,11 @@ push_kept(struct push *p, uint32_t type, const struct cut *c)
 		push_observe(p, t.kind, c, k);
 	for (size_t i = 0; i < n && !p->batch->failed; i++) {
 		int64_t v = stacks_value(s, nodes[i], type);
-		uint32_t node = kept_node(p->kept, base, nodes[i]);
+		uint32_t node = push_cache_node(p->kept, base, nodes[i]);
 
 		if (c->first != c->last)
-			hash = hash64_u64(seed, kept_hash(p->kept, nodes[i]));
+			hash = hash64_u64(
+			    seed, push_cache_hash(p->kept, nodes[i]));
 		if (t.kind != SERIES_STOCK) {
 			push_flow_value(p, c, node, v, hash);
 			continue;

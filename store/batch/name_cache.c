@@ -1,4 +1,4 @@
-#include "store/batch/recall.h"
+#include "store/batch/name_cache.h"
 
 #include "store/base/err.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 static void
-room_fini(struct recall_room *m)
+room_fini(struct name_cache_room *m)
 {
 	free(m->f_strings);
 	free(m->f_frames);
@@ -18,31 +18,31 @@ room_fini(struct recall_room *m)
 	free(m->to.labels);
 	free(m->to.nodes);
 	free(m->to.series);
-	*m = (struct recall_room){0};
+	*m = (struct name_cache_room){0};
 }
 
 void
-recall_fini(struct recall *r)
+name_cache_fini(struct name_cache *r)
 {
 	symtab_fini(&r->syms);
 	fingerprint_map_fini(&r->stacks);
 	fingerprint_map_fini(&r->series);
-	for (size_t i = 0; i < RECALL_ROOMS; i++)
+	for (size_t i = 0; i < NAME_CACHE_ROOMS; i++)
 		room_fini(&r->rooms[i]);
-	*r = (struct recall){0};
+	*r = (struct name_cache){0};
 }
 
 size_t
-recall_bytes(const struct recall *r)
+name_cache_bytes(const struct name_cache *r)
 {
 	return symtab_bytes(&r->syms) + ((size_t)r->stacks.cap +
 	    r->series.cap) * sizeof(struct fingerprint_entry);
 }
 
 const struct err *
-recall_clear(struct recall *r)
+name_cache_clear(struct name_cache *r)
 {
-	recall_fini(r);
+	name_cache_fini(r);
 	if (!fingerprint_key_init(&r->key))
 		return err_new(ERR_ERRNO, EAGAIN, "no random bytes");
 	return symtab_init_unhashed(&r->syms);
@@ -52,15 +52,15 @@ recall_clear(struct recall *r)
 
 /* That of the batch's stream, the one that was not used for longest, or the
  * first one, which is for batches without. */
-static struct recall_room *
-room_choose(struct recall *r, uint64_t stream)
+static struct name_cache_room *
+room_choose(struct name_cache *r, uint64_t stream)
 {
-	struct recall_room *old = &r->rooms[1];
+	struct name_cache_room *old = &r->rooms[1];
 
 	if (stream == 0)
 		return &r->rooms[0];
-	for (size_t i = 1; i < RECALL_ROOMS; i++) {
-		struct recall_room *m = &r->rooms[i];
+	for (size_t i = 1; i < NAME_CACHE_ROOMS; i++) {
+		struct name_cache_room *m = &r->rooms[i];
 
 		if (m->stream == stream)
 			return m;
@@ -74,7 +74,7 @@ room_choose(struct recall *r, uint64_t stream)
 
 /* Room for n in all; `prints` NULL: without fingerprints. */
 static bool
-room_grow(struct recall_table *t, size_t n, struct fingerprint **prints,
+room_grow(struct name_cache_table *t, size_t n, struct fingerprint **prints,
     uint32_t **to)
 {
 	size_t cap = 2 * (size_t)t->cap;
@@ -100,9 +100,9 @@ room_grow(struct recall_table *t, size_t n, struct fingerprint **prints,
 }
 
 static bool
-recall_room(struct recall *r, const struct batch *b)
+name_cache_room(struct name_cache *r, const struct batch *b)
 {
-	struct recall_room *m = r->r = room_choose(r, b->stream);
+	struct name_cache_room *m = r->r = room_choose(r, b->stream);
 
 	m->used = ++r->clock;
 	if (b->stream == 0)
@@ -117,7 +117,7 @@ recall_room(struct recall *r, const struct batch *b)
 }
 
 static inline struct fingerprint
-recall_join(const struct recall *r, struct fingerprint f,
+name_cache_join(const struct name_cache *r, struct fingerprint f,
     struct fingerprint next)
 {
 	return fingerprint_add(&r->key, f, next.a, next.b);
@@ -125,9 +125,9 @@ recall_join(const struct recall *r, struct fingerprint f,
 
 /* Neighbours are mostly of one file. */
 static void
-recall_print_frames(struct recall *r, const struct batch *b)
+name_cache_print_frames(struct name_cache *r, const struct batch *b)
 {
-	struct recall_room *m = r->r;
+	struct name_cache_room *m = r->r;
 	struct fingerprint file = {0, 0};
 	uint32_t module = INTERN_NONE, build_id = INTERN_NONE;
 
@@ -137,52 +137,52 @@ recall_print_frames(struct recall *r, const struct batch *b)
 		if (k->module != module || k->build_id != build_id) {
 			module = k->module;
 			build_id = k->build_id;
-			file = recall_join(r, m->f_strings[module],
+			file = name_cache_join(r, m->f_strings[module],
 			    m->f_strings[build_id]);
 		}
-		m->f_frames[i] = recall_join(r, fingerprint_add(&r->key,
+		m->f_frames[i] = name_cache_join(r, fingerprint_add(&r->key,
 		    m->f_strings[k->name], k->offset, k->kind), file);
 	}
 }
 
 static void
-recall_print_names(struct recall *r, const struct batch *b)
+name_cache_print_names(struct name_cache *r, const struct batch *b)
 {
-	struct recall_room *m = r->r;
+	struct name_cache_room *m = r->r;
 
 	for (uint32_t i = m->strings.n; i < b->strings.n; i++)
 		m->f_strings[i] = fingerprint_bytes(&r->key,
 		    intern_at(&b->strings, i), b->strings.items[i].len);
-	recall_print_frames(r, b);
+	name_cache_print_frames(r, b);
 	for (size_t i = m->labels.n; i < b->n_labels; i++) {
 		const struct batch_labels *set = &b->labels[i];
 		const uint32_t *pair = &b->pairs[2 * set->first];
 		struct fingerprint f = {set->n, 0};
 
 		for (uint32_t p = 0; p < 2 * set->n; p++)
-			f = recall_join(r, f, m->f_strings[pair[p]]);
+			f = name_cache_join(r, f, m->f_strings[pair[p]]);
 		m->f_labels[i] = f;
 	}
 }
 
 /* A stack's is its parent's and that of its frame, all the way up. */
 static void
-recall_print_nodes(struct recall *r, const struct batch *b)
+name_cache_print_nodes(struct name_cache *r, const struct batch *b)
 {
-	struct recall_room *m = r->r;
+	struct name_cache_room *m = r->r;
 
 	m->f_nodes[0] = (struct fingerprint){0, 0};
 	for (size_t i = m->nodes.n ? m->nodes.n : 1; i < b->n_nodes; i++) {
 		const struct batch_node *n = &b->nodes[i];
 
-		m->f_nodes[i] = recall_join(r, m->f_nodes[n->parent],
+		m->f_nodes[i] = name_cache_join(r, m->f_nodes[n->parent],
 		    n->parent == 0 ? m->f_labels[n->edge]
 		                   : m->f_frames[n->edge]);
 	}
 }
 
 static void
-recall_filled(struct recall_room *m, const struct batch *b)
+name_cache_filled(struct name_cache_room *m, const struct batch *b)
 {
 	m->strings.n = b->strings.n;
 	m->frames.n = (uint32_t)b->n_frames;
@@ -192,21 +192,21 @@ recall_filled(struct recall_room *m, const struct batch *b)
 }
 
 const struct err *
-recall_batch(struct recall *r, const struct batch *b)
+name_cache_batch(struct name_cache *r, const struct batch *b)
 {
-	if (!recall_room(r, b))
+	if (!name_cache_room(r, b))
 		return err_nomem();
 	r->b = b;
-	recall_print_names(r, b);
-	recall_print_nodes(r, b);
-	recall_filled(r->r, b);
+	name_cache_print_names(r, b);
+	name_cache_print_nodes(r, b);
+	name_cache_filled(r->r, b);
 	return NULL;
 }
 
 /* ---- what is new: looked up by its bytes ---- */
 
 uint32_t
-recall_string(struct recall *r, uint32_t string)
+name_cache_string(struct name_cache *r, uint32_t string)
 {
 	uint32_t *to = &r->r->to.strings[string];
 
@@ -218,7 +218,7 @@ recall_string(struct recall *r, uint32_t string)
 }
 
 static uint32_t
-recall_frame(struct recall *r, uint32_t frame)
+name_cache_frame(struct name_cache *r, uint32_t frame)
 {
 	const struct batch_frame *f = &r->b->frames[frame];
 	uint32_t *to = &r->r->to.frames[frame];
@@ -227,8 +227,8 @@ recall_frame(struct recall *r, uint32_t frame)
 	if (*to != INTERN_NONE)
 		return *to;
 	key = (struct sym_frame){f->offset, f->kind,
-	    recall_string(r, f->name), recall_string(r, f->module),
-	    recall_string(r, f->build_id)};
+	    name_cache_string(r, f->name), name_cache_string(r, f->module),
+	    name_cache_string(r, f->build_id)};
 	if (key.name != INTERN_NONE && key.module != INTERN_NONE &&
 	    key.build_id != INTERN_NONE)
 		*to = intern_put(&r->syms.frames, &key, sizeof(key));
@@ -236,7 +236,7 @@ recall_frame(struct recall *r, uint32_t frame)
 }
 
 static uint32_t
-recall_labels(struct recall *r, uint32_t set)
+name_cache_labels(struct name_cache *r, uint32_t set)
 {
 	const struct batch_labels *l = &r->b->labels[set];
 	uint32_t *to = &r->r->to.labels[set], key[2 * BATCH_MAX_LABELS];
@@ -244,7 +244,7 @@ recall_labels(struct recall *r, uint32_t set)
 	if (*to != INTERN_NONE)
 		return *to;
 	for (uint32_t p = 0; p < 2 * l->n; p++) {
-		key[p] = recall_string(r, r->b->pairs[2 * l->first + p]);
+		key[p] = name_cache_string(r, r->b->pairs[2 * l->first + p]);
 		if (key[p] == INTERN_NONE)
 			return INTERN_NONE;
 	}
@@ -253,7 +253,7 @@ recall_labels(struct recall *r, uint32_t set)
 }
 
 static uint32_t
-recall_new_node(struct recall *r, uint32_t node)
+name_cache_new_node(struct name_cache *r, uint32_t node)
 {
 	uint32_t path[BATCH_MAX_DEPTH + 1], n = 0, parent, edge;
 
@@ -266,8 +266,8 @@ recall_new_node(struct recall *r, uint32_t node)
 	while (n-- > 0 && parent != INTERN_NONE) {
 		const struct batch_node *k = &r->b->nodes[path[n]];
 
-		edge = k->parent == 0 ? recall_labels(r, k->edge)
-		                      : recall_frame(r, k->edge);
+		edge = k->parent == 0 ? name_cache_labels(r, k->edge)
+		                      : name_cache_frame(r, k->edge);
 		parent = edge == INTERN_NONE
 		    ? INTERN_NONE
 		    : symtab_put_node(&r->syms, parent, edge);
@@ -277,7 +277,7 @@ recall_new_node(struct recall *r, uint32_t node)
 }
 
 uint32_t
-recall_node(struct recall *r, uint32_t node)
+name_cache_node(struct name_cache *r, uint32_t node)
 {
 	uint32_t to = r->r->to.nodes[node];
 
@@ -286,7 +286,7 @@ recall_node(struct recall *r, uint32_t node)
 	to = fingerprint_map_get(&r->stacks, r->r->f_nodes[node]);
 	if (to != INTERN_NONE)
 		return r->r->to.nodes[node] = to;
-	to = recall_new_node(r, node);
+	to = name_cache_new_node(r, node);
 	if (to == INTERN_NONE ||
 	    !fingerprint_map_add(&r->stacks, r->r->f_nodes[node], to))
 		return INTERN_NONE;
@@ -294,12 +294,12 @@ recall_node(struct recall *r, uint32_t node)
 }
 
 static uint32_t
-recall_new_series(struct recall *r, uint32_t series)
+name_cache_new_series(struct name_cache *r, uint32_t series)
 {
 	const struct batch_series *s = &r->b->series[series];
 	struct sym_series key = {s->period, s->kind, s->scale,
-	    recall_string(r, s->name), recall_string(r, s->unit),
-	    recall_labels(r, s->labels), 0};
+	    name_cache_string(r, s->name), name_cache_string(r, s->unit),
+	    name_cache_labels(r, s->labels), 0};
 
 	if (key.name == INTERN_NONE || key.unit == INTERN_NONE ||
 	    key.labels == INTERN_NONE)
@@ -308,7 +308,7 @@ recall_new_series(struct recall *r, uint32_t series)
 }
 
 uint32_t
-recall_series(struct recall *r, uint32_t series)
+name_cache_series(struct name_cache *r, uint32_t series)
 {
 	const struct batch_series *s = &r->b->series[series];
 	uint32_t *to = &r->r->to.series[series];
@@ -318,12 +318,12 @@ recall_series(struct recall *r, uint32_t series)
 		return *to;
 	f = fingerprint_add(&r->key, r->r->f_strings[s->name],
 	    (uint64_t)s->period, (uint64_t)s->kind << 8 | s->scale);
-	f = recall_join(r, f, r->r->f_strings[s->unit]);
-	f = recall_join(r, f, r->r->f_labels[s->labels]);
+	f = name_cache_join(r, f, r->r->f_strings[s->unit]);
+	f = name_cache_join(r, f, r->r->f_labels[s->labels]);
 	*to = fingerprint_map_get(&r->series, f);
 	if (*to != INTERN_NONE)
 		return *to;
-	*to = recall_new_series(r, series);
+	*to = name_cache_new_series(r, series);
 	if (*to != INTERN_NONE && !fingerprint_map_add(&r->series, f, *to))
 		*to = INTERN_NONE;
 	return *to;

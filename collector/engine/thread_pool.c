@@ -1,7 +1,7 @@
 /*
  * Names of threads, and tables of what every thread begins with.
  */
-#include "collector/engine/pool.h"
+#include "collector/engine/thread_pool.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ thread_name(int dir, const char *tid, char *out, size_t size)
 }
 
 bool
-pool_threads_alike(const char *proc, int32_t pid)
+thread_pool_alike(const char *proc, int32_t pid)
 {
 	char path[256], first[64] = "", name[64];
 	bool alike = true;
@@ -37,7 +37,7 @@ pool_threads_alike(const char *proc, int32_t pid)
 	dir = opendir(path);
 	if (dir == NULL)
 		return false;
-	while (alike && n < POOL_THREADS_MAX && (d = readdir(dir)) != NULL) {
+	while (alike && n < THREAD_POOL_MAX && (d = readdir(dir)) != NULL) {
 		if (d->d_name[0] == '.' ||
 		    !thread_name(dirfd(dir), d->d_name, name, sizeof(name)))
 			continue;
@@ -78,8 +78,8 @@ begins_with(const char *text, const char *const *beginnings, size_t n)
 static void
 pool_copy(char *out, const char *name, size_t n)
 {
-	if (n > POOL_NAME_MAX - 1) {
-		n = POOL_NAME_MAX - 1;
+	if (n > THREAD_POOL_NAME_MAX - 1) {
+		n = THREAD_POOL_NAME_MAX - 1;
 		while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80)
 			n--;
 	}
@@ -136,19 +136,19 @@ name_lambda(const char *name, char *out)
 	return true;
 }
 
-enum pool_frame
-pool_judge(const struct frame *f, char *out)
+enum thread_pool_frame
+thread_pool_judge(const struct frame *f, char *out)
 {
 	if (f->kind != FRAME_NATIVE && f->kind != FRAME_ADDRESS &&
 	    f->kind != FRAME_JIT && f->kind != FRAME_INLINED)
-		return POOL_NONE;
+		return THREAD_POOL_NONE;
 	if (name_lambda(f->name, out))
-		return POOL_ENTRY;
+		return THREAD_POOL_ENTRY;
 	if (begins_with(f->module, modules,
 	    sizeof(modules) / sizeof(modules[0])) ||
 	    (f->kind != FRAME_ADDRESS && begins_with(f->name, names,
 	    sizeof(names) / sizeof(names[0]))))
-		return POOL_RUNTIME;
+		return THREAD_POOL_RUNTIME;
 	pool_copy(out, f->name, name_bare(f->name));
-	return out[0] != '\0' ? POOL_ENTRY : POOL_NONE;
+	return out[0] != '\0' ? THREAD_POOL_ENTRY : THREAD_POOL_NONE;
 }

@@ -8,33 +8,33 @@
  * Kept beside the symbol table and never made anew, so that a query adds
  * into it by number and compares names only where it sorts what is shown.
  */
-#ifndef STORE_SHOWN_H
-#define STORE_SHOWN_H
+#ifndef STORE_MERGED_TREE_H
+#define STORE_MERGED_TREE_H
 
 #include "store/base/intern.h"
 
 struct err;
 struct symtab;
 
-#define SHOWN_MIXED UINT32_MAX
+#define MERGED_MIXED UINT32_MAX
 
 /* Node 0 is the root.  A parent's number is smaller than its children's. */
-struct shown_node {
+struct merged_node {
 	uint32_t parent, look;
-	uint32_t module; /* string; SHOWN_MIXED where its frames differ */
+	uint32_t module; /* string; MERGED_MIXED where its frames differ */
 };
 
 /* What frames that look the same have in common. */
-struct shown_look {
+struct merged_look {
 	uint32_t name, kind; /* string; enum frame_kind */
 };
 
-struct shown {
-	struct shown_node *nodes;
+struct merged_tree {
+	struct merged_node *nodes;
 	uint32_t n, cap;
 	uint32_t *of; /* symbol node -> node, for the first n_of */
 	uint32_t n_of, cap_of;
-	struct shown_look *looks;
+	struct merged_look *looks;
 	uint32_t *rank;   /* look -> place in the order of (name, kind) */
 	uint32_t *sorted; /* looks in that order; n_sorted of them */
 	uint32_t n_looks, cap_looks, n_sorted;
@@ -47,9 +47,10 @@ struct shown {
 
 /* Takes up what has come to the table since; ENOMEM, after which it can be
  * called again. */
-const struct err *shown_grow(struct shown *w, const struct symtab *t);
-void shown_fini(struct shown *w);
+const struct err *merged_tree_grow(
+    struct merged_tree *w, const struct symtab *t);
+void merged_tree_fini(struct merged_tree *w);
 /* The memory in use. */
-size_t shown_bytes(const struct shown *w);
+size_t merged_tree_bytes(const struct merged_tree *w);
 
 #endif

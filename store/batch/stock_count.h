@@ -29,8 +29,8 @@
  * thousand slots and label sets, the newest: who observes a slot long after
  * the others, or after a restart, counts for himself.
  */
-#ifndef STORE_OBSERVED_H
-#define STORE_OBSERVED_H
+#ifndef STORE_STOCK_COUNT_H
+#define STORE_STOCK_COUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,27 +39,27 @@
 struct batch;
 struct err;
 
-struct observed_cell {
+struct stock_count_cell {
 	uint64_t key;  /* hash of series, slot and label set; 0: free */
 	uint32_t slot; /* its low bits */
 	uint32_t n;    /* observations */
 };
 
-struct observed {
-	struct observed_cell *cells; /* NULL: there was no stock yet */
-	struct observed_cell *noted; /* of the batch at hand */
+struct stock_count {
+	struct stock_count_cell *cells; /* NULL: there was no stock yet */
+	struct stock_count_cell *noted; /* of the batch at hand */
 	size_t n_noted, cap_noted;
 	uint64_t *own; /* counts of the batch at hand, to give back */
 	size_t cap_own;
 };
 
-void observed_fini(struct observed *o);
+void stock_count_fini(struct stock_count *o);
 
 /* Changes the counts of a finished batch's stocks to what they add to their
  * slots; a batch without stocks costs nothing.  Errors: out of memory, and
  * the batch is as it was. */
-const struct err *observed_begin(struct observed *o, struct batch *b);
+const struct err *stock_count_begin(struct stock_count *o, struct batch *b);
 /* Gives the batch its own counts back; it was written or was not. */
-void observed_end(struct observed *o, struct batch *b, bool written);
+void stock_count_end(struct stock_count *o, struct batch *b, bool written);
 
 #endif

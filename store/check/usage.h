@@ -2,8 +2,8 @@
  * What the bytes of a store are: by level, by series, and what stands beside
  * the blocks.  Reads every sealed file; changes nothing.
  */
-#ifndef STORE_CENSUS_H
-#define STORE_CENSUS_H
+#ifndef STORE_USAGE_H
+#define STORE_USAGE_H
 
 #include "store/base/buf.h"
 #include "store/base/intern.h"
@@ -12,14 +12,14 @@
 
 struct err;
 
-struct census_part {
+struct usage_part {
 	uint64_t blocks, bytes; /* keys and values, without the pages' own */
 };
 
-struct census {
-	struct census_part levels[SEG_MAX_LEVEL + 1];
+struct usage {
+	struct usage_part levels[SEG_MAX_LEVEL + 1];
 	struct intern names;        /* series as text, in order of sight */
-	struct census_part *series; /* names.n of them */
+	struct usage_part *series; /* names.n of them */
 	uint64_t dictionary;        /* bytes of dictionaries and stack lists */
 	uint64_t pages;             /* of sealed files beside all that */
 	uint64_t journals, ids;     /* bytes */
@@ -27,13 +27,13 @@ struct census {
 	uint64_t damaged;           /* files that could not be read */
 };
 
-/* Told how far the census is, 0 to 1. */
-typedef void census_fn(void *arg, double share);
+/* Told how far it is, 0 to 1. */
+typedef void usage_fn(void *arg, double share);
 
-/* Fills *c, which the caller gives to census_fini(), also after an error.  A
+/* Fills *c, which the caller gives to usage_fini(), also after an error.  A
  * file that the writer replaces meanwhile is left out. */
-const struct err *store_census(const char *dir, census_fn *fn, void *arg,
-    struct census *c);
-void census_fini(struct census *c);
+const struct err *store_usage(const char *dir, usage_fn *fn, void *arg,
+    struct usage *c);
+void usage_fini(struct usage *c);
 
 #endif

@@ -1,28 +1,27 @@
 /*
  * The client's side of memlensd's socket: one batch, one answer.
  *
- *	struct post *p;
- *	if ((e = post_open(&p, "/run/memlens/memlensd.sock", 2000)) == NULL)
- *		e = post_batch(p, batch);
- *	post_close(p);
+ *	struct batch_client *p;
+ *	if ((e = batch_client_open(&p, "/run/memlens/memlensd.sock", 2000)) ==
+ *NULL) e = batch_client_batch(p, batch); batch_client_close(p);
  *
  * A connection may be kept; the daemon closes one on which nothing comes for
  * two minutes, which shows as an error of the next batch.
  */
-#ifndef STORE_POST_H
-#define STORE_POST_H
+#ifndef STORE_BATCH_CLIENT_H
+#define STORE_BATCH_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct batch;
 struct err;
-struct post;
+struct batch_client;
 
 /* Connects; every step of this and of what follows takes at most
  * `timeout_ms`.  ERR_ERRNO: nobody is there.  gone_check()'s error when a
  * worker has no more time for it. */
-const struct err *post_open(struct post **out, const char *path,
+const struct err *batch_client_open(struct batch_client **out, const char *path,
     int timeout_ms);
 
 /*
@@ -32,18 +31,19 @@ const struct err *post_open(struct post **out, const char *path,
  * connection is of no more use: close it, open another and send again; the
  * batch's id keeps it from counting twice.
  */
-const struct err *post_record(struct post *p, const void *record, size_t n);
-const struct err *post_batch(struct post *p, struct batch *b);
+const struct err *batch_client_record(
+    struct batch_client *p, const void *record, size_t n);
+const struct err *batch_client_batch(struct batch_client *p, struct batch *b);
 
 /*
  * Sends a batch that the caller uses again and again (batch_renew()): its
  * names go once over a connection, if the daemon has room for them.  After
  * an error all of them go again.
  */
-const struct err *post_stream(struct post *p, struct batch *b);
+const struct err *batch_client_stream(struct batch_client *p, struct batch *b);
 /* Has it said that it has no room?  Then a batch with no other names than it
  * needs is cheaper. */
-bool post_is_whole(const struct post *p);
+bool batch_client_is_whole(const struct batch_client *p);
 
 struct purge_report;
 struct purge_request;
@@ -53,10 +53,10 @@ struct purge_request;
  * however long it takes; `progress` (may be NULL) is told about once a second
  * how far it is, 0 to 1.  Errors as above.
  */
-const struct err *post_purge(struct post *p, const struct purge_request *r,
-    void (*progress)(void *arg, double share), void *arg,
-    struct purge_report *report);
+const struct err *batch_client_purge(struct batch_client *p,
+    const struct purge_request *r, void (*progress)(void *arg, double share),
+    void *arg, struct purge_report *report);
 
-void post_close(struct post *p); /* NULL is fine */
+void batch_client_close(struct batch_client *p); /* NULL is fine */
 
 #endif

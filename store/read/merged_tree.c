@@ -1,4 +1,4 @@
-#include "store/read/shown.h"
+#include "store/read/merged_tree.h"
 
 #include "store/base/err.h"
 
@@ -8,7 +8,7 @@
 #include "store/batch/symtab.h"
 
 void
-shown_fini(struct shown *w)
+merged_tree_fini(struct merged_tree *w)
 {
 	free(w->nodes);
 	free(w->of);
@@ -18,11 +18,11 @@ shown_fini(struct shown *w)
 	free(w->frame_look);
 	map64_fini(&w->by_look);
 	free(w->table);
-	*w = (struct shown){0};
+	*w = (struct merged_tree){0};
 }
 
 size_t
-shown_bytes(const struct shown *w)
+merged_tree_bytes(const struct merged_tree *w)
 {
 	return w->cap * sizeof(*w->nodes) + w->cap_of * sizeof(*w->of) +
 	    w->cap_looks * (sizeof(*w->looks) + sizeof(*w->rank) +
@@ -34,7 +34,7 @@ shown_bytes(const struct shown *w)
 
 /* Room for n elements of 4 bytes. */
 static bool
-shown_room(uint32_t **array, uint32_t *cap, uint32_t n)
+merged_room(uint32_t **array, uint32_t *cap, uint32_t n)
 {
 	uint32_t *grown;
 	uint32_t want = n + n / 4 + 64;
@@ -52,10 +52,10 @@ shown_room(uint32_t **array, uint32_t *cap, uint32_t n)
 /* ---- looks, and their order ---- */
 
 static bool
-shown_grow_looks(struct shown *w)
+merged_tree_grow_looks(struct merged_tree *w)
 {
 	uint32_t cap = w->cap_looks ? w->cap_looks * 2 : 256;
-	struct shown_look *looks = realloc(w->looks, cap * sizeof(*looks));
+	struct merged_look *looks = realloc(w->looks, cap * sizeof(*looks));
 	uint32_t *rank = realloc(w->rank, cap * sizeof(*rank));
 	uint32_t *sorted = realloc(w->sorted, cap * sizeof(*sorted));
 
@@ -73,28 +73,28 @@ shown_grow_looks(struct shown *w)
 
 /* INTERN_NONE when out of memory. */
 static uint32_t
-shown_put_look(struct shown *w, const struct sym_frame *f)
+merged_put_look(struct merged_tree *w, const struct sym_frame *f)
 {
 	uint64_t key = (uint64_t)f->name << 32 | f->kind;
 	uint32_t look = map64_get(&w->by_look, key);
 
 	if (look != INTERN_NONE)
 		return look;
-	if (w->n_looks == w->cap_looks && !shown_grow_looks(w))
+	if (w->n_looks == w->cap_looks && !merged_tree_grow_looks(w))
 		return INTERN_NONE;
 	if (!map64_add(&w->by_look, key, w->n_looks))
 		return INTERN_NONE;
-	w->looks[w->n_looks] = (struct shown_look){f->name, f->kind};
+	w->looks[w->n_looks] = (struct merged_look){f->name, f->kind};
 	return w->n_looks++;
 }
 
 static bool
-shown_grow_frames(struct shown *w, const struct symtab *t)
+merged_tree_grow_frames(struct merged_tree *w, const struct symtab *t)
 {
-	if (!shown_room(&w->frame_look, &w->cap_frames, t->frames.n))
+	if (!merged_room(&w->frame_look, &w->cap_frames, t->frames.n))
 		return false;
 	for (; w->n_frames < t->frames.n; w->n_frames++) {
-		uint32_t look = shown_put_look(w,
+		uint32_t look = merged_put_look(w,
 		    symtab_frame(t, w->n_frames));
 
 		if (look == INTERN_NONE)
@@ -104,17 +104,17 @@ shown_grow_frames(struct shown *w, const struct symtab *t)
 	return true;
 }
 
-struct shown_order {
-	const struct shown *w;
+struct merged_order {
+	const struct merged_tree *w;
 	const struct symtab *t;
 };
 
 static int
-shown_compare(const void *a, const void *b, void *arg)
+merged_compare(const void *a, const void *b, void *arg)
 {
-	const struct shown_order *o = arg;
-	const struct shown_look *x = &o->w->looks[*(const uint32_t *)a];
-	const struct shown_look *y = &o->w->looks[*(const uint32_t *)b];
+	const struct merged_order *o = arg;
+	const struct merged_look *x = &o->w->looks[*(const uint32_t *)a];
+	const struct merged_look *y = &o->w->looks[*(const uint32_t *)b];
 
 	if (x->name != y->name)
 		return intern_compare(&o->t->strings, x->name, y->name);
@@ -123,9 +123,9 @@ shown_compare(const void *a, const void *b, void *arg)
 
 /* Sorts the new looks and merges them, from the end, with the old ones. */
 static bool
-shown_sort(struct shown *w, const struct symtab *t)
+merged_sort(struct merged_tree *w, const struct symtab *t)
 {
-	struct shown_order order = {w, t};
+	struct merged_order order = {w, t};
 	uint32_t n = w->n_looks - w->n_sorted, old = w->n_sorted, *new;
 
 	if (n == 0)
@@ -134,9 +134,9 @@ shown_sort(struct shown *w, const struct symtab *t)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		new[i] = old + i;
-	qsort_r(new, n, sizeof(*new), shown_compare, &order);
+	qsort_r(new, n, sizeof(*new), merged_compare, &order);
 	for (uint32_t to = w->n_looks; n > 0;) {
-		bool from_old = old > 0 && shown_compare(&w->sorted[old - 1],
+		bool from_old = old > 0 && merged_compare(&w->sorted[old - 1],
 		                               &new[n - 1], &order) > 0;
 
 		w->sorted[--to] = from_old ? w->sorted[--old] : new[--n];
@@ -151,7 +151,7 @@ shown_sort(struct shown *w, const struct symtab *t)
 /* ---- nodes ---- */
 
 static uint32_t
-shown_hash(uint32_t parent, uint32_t look)
+merged_hash(uint32_t parent, uint32_t look)
 {
 	uint64_t h = ((uint64_t)parent << 32 | look) * 0x9fb21c651e98df25u;
 
@@ -160,9 +160,9 @@ shown_hash(uint32_t parent, uint32_t look)
 
 /* The place of (parent, look), or the free one where it belongs. */
 static uint32_t *
-shown_place(const struct shown *w, uint32_t parent, uint32_t look)
+merged_place(const struct merged_tree *w, uint32_t parent, uint32_t look)
 {
-	uint32_t at = shown_hash(parent, look) & (w->table_cap - 1);
+	uint32_t at = merged_hash(parent, look) & (w->table_cap - 1);
 
 	while (w->table[at] != 0 &&
 	    (w->nodes[w->table[at]].parent != parent ||
@@ -172,7 +172,7 @@ shown_place(const struct shown *w, uint32_t parent, uint32_t look)
 }
 
 static bool
-shown_grow_table(struct shown *w)
+merged_tree_grow_table(struct merged_tree *w)
 {
 	uint32_t cap = w->table_cap ? w->table_cap * 2 : 1024, *table;
 
@@ -184,17 +184,17 @@ shown_grow_table(struct shown *w)
 	w->table = table;
 	w->table_cap = cap;
 	for (uint32_t i = 1; i < w->n; i++)
-		*shown_place(w, w->nodes[i].parent, w->nodes[i].look) = i;
+		*merged_place(w, w->nodes[i].parent, w->nodes[i].look) = i;
 	return true;
 }
 
 static bool
-shown_room_node(struct shown *w)
+merged_room_node(struct merged_tree *w)
 {
-	struct shown_node *nodes;
+	struct merged_node *nodes;
 	uint32_t cap = w->cap ? w->cap + w->cap / 2 : 1024;
 
-	if (!shown_grow_table(w))
+	if (!merged_tree_grow_table(w))
 		return false;
 	if (w->n < w->cap)
 		return true;
@@ -208,36 +208,37 @@ shown_room_node(struct shown *w)
 
 /* INTERN_NONE when out of memory. */
 static uint32_t
-shown_put(struct shown *w, uint32_t parent, uint32_t look, uint32_t module)
+merged_put(
+    struct merged_tree *w, uint32_t parent, uint32_t look, uint32_t module)
 {
 	uint32_t *place;
 
-	if (!shown_room_node(w))
+	if (!merged_room_node(w))
 		return INTERN_NONE;
-	place = shown_place(w, parent, look);
+	place = merged_place(w, parent, look);
 	if (*place == 0) {
 		*place = w->n;
-		w->nodes[w->n++] = (struct shown_node){parent, look, module};
+		w->nodes[w->n++] = (struct merged_node){parent, look, module};
 	} else if (w->nodes[*place].module != module) {
-		w->nodes[*place].module = SHOWN_MIXED;
+		w->nodes[*place].module = MERGED_MIXED;
 	}
 	return *place;
 }
 
 static bool
-shown_grow_nodes(struct shown *w, const struct symtab *t)
+merged_tree_grow_nodes(struct merged_tree *w, const struct symtab *t)
 {
-	if (!shown_room(&w->of, &w->cap_of, t->n_nodes) ||
-	    !shown_room_node(w))
+	if (!merged_room(&w->of, &w->cap_of, t->n_nodes) ||
+	    !merged_room_node(w))
 		return false;
 	if (w->n == 0)
-		w->nodes[w->n++] = (struct shown_node){0, 0, 0};
+		w->nodes[w->n++] = (struct merged_node){0, 0, 0};
 	for (; w->n_of < t->n_nodes; w->n_of++) {
 		const struct sym_node *n = &t->nodes[w->n_of];
 		uint32_t node = 0; /* the root, and the label sets */
 
 		if (w->n_of > 0 && n->parent != 0)
-			node = shown_put(w, w->of[n->parent],
+			node = merged_put(w, w->of[n->parent],
 			    w->frame_look[n->edge],
 			    symtab_frame(t, n->edge)->module);
 		if (node == INTERN_NONE)
@@ -248,8 +249,8 @@ shown_grow_nodes(struct shown *w, const struct symtab *t)
 }
 
 const struct err *
-shown_grow(struct shown *w, const struct symtab *t)
+merged_tree_grow(struct merged_tree *w, const struct symtab *t)
 {
-	return shown_grow_frames(w, t) && shown_sort(w, t) &&
-	    shown_grow_nodes(w, t) ? NULL : err_nomem();
+	return merged_tree_grow_frames(w, t) && merged_sort(w, t) &&
+	    merged_tree_grow_nodes(w, t) ? NULL : err_nomem();
 }

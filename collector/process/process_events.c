@@ -5,7 +5,7 @@
  *	page 1...  2^n pages of records; one that reaches the end goes on at
  *	           the beginning
  */
-#include "collector/process/life.h"
+#include "collector/process/process_events.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -34,14 +34,14 @@ struct ring {
 	const uint8_t *data;
 };
 
-struct life {
+struct process_events {
 	struct ring *rings;
 	size_t n;
 	size_t data_bytes; /* of one ring */
 	int epoll;
-	life_fn *fn;
+	process_event_fn *fn;
 	void *arg;
-	struct life_stats stats;
+	struct process_events_stats stats;
 	uint64_t record[RECORD_MAX / 8]; /* one that goes round the end */
 };
 
@@ -71,7 +71,7 @@ ring_event(int cpu)
 
 /* Zero, or the errno. */
 static int
-ring_open(struct life *l, struct ring *r, int cpu)
+ring_open(struct process_events *l, struct ring *r, int cpu)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -107,10 +107,11 @@ life_data_bytes(size_t n)
 }
 
 const struct err *
-life_open(struct life **out, life_fn *fn, void *arg)
+process_events_open(
+    struct process_events **out, process_event_fn *fn, void *arg)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
-	struct life *l = calloc(1, sizeof(*l));
+	struct process_events *l = calloc(1, sizeof(*l));
 	int code = 0, bad;
 	size_t i, open = 0;
 
@@ -130,7 +131,7 @@ life_open(struct life **out, life_fn *fn, void *arg)
 			code = bad;
 	}
 	if (open == 0) {
-		life_close(l);
+		process_events_close(l);
 		return err_new(ERR_BPF, code, "watching processes begin and "
 		    "end: %s", strerror(code != 0 ? code : ENOMEM));
 	}
@@ -142,7 +143,7 @@ life_open(struct life **out, life_fn *fn, void *arg)
 }
 
 void
-life_close(struct life *l)
+process_events_close(struct process_events *l)
 {
 	size_t i, page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -161,7 +162,7 @@ life_close(struct life *l)
 }
 
 int
-life_fd(const struct life *l)
+process_events_fd(const struct process_events *l)
 {
 	return l->epoll;
 }
@@ -190,18 +191,18 @@ record_path(const void *record, size_t size)
  * _COMM is two and a name, _LOST two of 64 bits; of all the last 8 bytes are
  * the time. */
 _Bool
-life_parse(const void *record, size_t size, struct life_event *out,
+process_events_parse(const void *record, size_t size, struct process_event *out,
     uint64_t *lost)
 {
 	static const struct {
-		enum life_kind kind;
+		enum process_event_kind kind;
 		size_t size; /* at least */
 	} kinds[] = {
-	    [PERF_RECORD_MMAP2] = {LIFE_MAP,
+	    [PERF_RECORD_MMAP2] = {PROCESS_MAP,
 	        sizeof(struct perf_event_header) + sizeof(struct record_map)},
-	    [PERF_RECORD_COMM] = {LIFE_EXEC, 16},
-	    [PERF_RECORD_EXIT] = {LIFE_EXIT, 32},
-	    [PERF_RECORD_FORK] = {LIFE_FORK, 32}};
+	    [PERF_RECORD_COMM] = {PROCESS_EXEC, 16},
+	    [PERF_RECORD_EXIT] = {PROCESS_EXIT, 32},
+	    [PERF_RECORD_FORK] = {PROCESS_FORK, 32}};
 	const uint8_t *p = record;
 	struct perf_event_header h;
 	struct record_map map = {0};
@@ -221,7 +222,7 @@ life_parse(const void *record, size_t size, struct life_event *out,
 	    (h.type == PERF_RECORD_COMM &&
 	    (h.misc & PERF_RECORD_MISC_COMM_EXEC) == 0))
 		return false;
-	*out = (struct life_event){.kind = kinds[h.type].kind,
+	*out = (struct process_event){.kind = kinds[h.type].kind,
 	    .pid = (int32_t)id[0], .tid = (int32_t)id[1]};
 	memcpy(&out->time_ns, p + size - 8, sizeof(out->time_ns));
 	if (h.type == PERF_RECORD_MMAP2) {
@@ -244,8 +245,8 @@ life_parse(const void *record, size_t size, struct life_event *out,
 
 /* The record at `at`, in one piece; NULL when the ring makes no sense. */
 static const void *
-ring_record(struct life *l, const struct ring *r, uint64_t at, uint64_t head,
-    size_t *size)
+ring_record(struct process_events *l, const struct ring *r, uint64_t at,
+    uint64_t head, size_t *size)
 {
 	size_t offset = at & (l->data_bytes - 1), first;
 	struct perf_event_header h;
@@ -264,11 +265,11 @@ ring_record(struct life *l, const struct ring *r, uint64_t at, uint64_t head,
 }
 
 static size_t
-ring_drain(struct life *l, struct ring *r)
+ring_drain(struct process_events *l, struct ring *r)
 {
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = r->page->data_tail;
-	struct life_event e;
+	struct process_event e;
 	size_t n = 0, size;
 
 	for (; at < head; at += size) {
@@ -279,7 +280,7 @@ ring_drain(struct life *l, struct ring *r)
 			break;
 		}
 		n++;
-		if (!life_parse(p, size, &e, &l->stats.lost))
+		if (!process_events_parse(p, size, &e, &l->stats.lost))
 			continue;
 		l->stats.events[e.kind]++;
 		l->fn(l->arg, &e);
@@ -290,7 +291,7 @@ ring_drain(struct life *l, struct ring *r)
 }
 
 size_t
-life_drain(struct life *l)
+process_events_drain(struct process_events *l)
 {
 	size_t i, n = 0;
 
@@ -301,7 +302,8 @@ life_drain(struct life *l)
 }
 
 void
-life_stats(const struct life *l, struct life_stats *out)
+process_events_stats(
+    const struct process_events *l, struct process_events_stats *out)
 {
 	*out = l->stats;
 }

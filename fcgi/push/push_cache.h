@@ -7,42 +7,42 @@
  *	text ── stacks (folded.h) ── nodes of one batch ── names on memlensd's
  *	line      known by hash          known by number     side of a stream
  */
-#ifndef FCGI_KEPT_H
-#define FCGI_KEPT_H
+#ifndef FCGI_PUSH_CACHE_H
+#define FCGI_PUSH_CACHE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct batch;
 struct label;
-struct post;
+struct batch_client;
 struct stacks;
 
 /* The largest text that is worth it; others would drive all else out. */
-#define KEPT_TEXT_MAX (1u << 20)
+#define PUSH_CACHE_TEXT_MAX (1u << 20)
 
-struct kept {
+struct push_cache {
 	struct stacks *stacks;
 	struct batch *batch;    /* NULL: not made yet */
-	struct kept_nodes *nodes; /* of the stacks -> of the batch */
+	struct push_cache_nodes *nodes; /* of the stacks -> of the batch */
 };
 
 /* NULL when out of memory. */
-struct kept *kept_new(void);
-void kept_free(struct kept *k); /* NULL is fine */
+struct push_cache *push_cache_new(void);
+void push_cache_free(struct push_cache *k); /* NULL is fine */
 
 /* Makes the stacks empty for another text.  NULL when out of memory, or when
  * `k` has grown over its bounds: free it and make a new one. */
-struct stacks *kept_stacks(struct kept *k);
+struct stacks *push_cache_stacks(struct push_cache *k);
 
 /* Makes the batch empty for another profile; NULL as above. */
-struct batch *kept_batch(struct kept *k, int64_t slot_ns);
+struct batch *push_cache_batch(struct push_cache *k, int64_t slot_ns);
 
 /* The node of the batch for one of the stacks, which has no labels, below the
  * node `base` of a label set; 0 and the batch failed when out of memory. */
-uint32_t kept_node(struct kept *k, uint32_t base, uint32_t node);
+uint32_t push_cache_node(struct push_cache *k, uint32_t base, uint32_t node);
 
 /* A hash of a whole stack, without labels. */
-uint64_t kept_hash(struct kept *k, uint32_t node);
+uint64_t push_cache_hash(struct push_cache *k, uint32_t node);
 
 #endif

@@ -5,8 +5,8 @@
  * of the program's own code above what the C and C++ libraries begin every
  * thread with.
  */
-#ifndef COLLECTOR_POOL_H
-#define COLLECTOR_POOL_H
+#ifndef COLLECTOR_THREAD_POOL_H
+#define COLLECTOR_THREAD_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,21 +14,21 @@
 
 #include "store/model/series.h"
 
-#define POOL_THREADS_MAX 64 /* whose names are compared */
-#define POOL_NAME_MAX 128   /* with NUL */
+#define THREAD_POOL_MAX 64 /* whose names are compared */
+#define THREAD_POOL_NAME_MAX 128   /* with NUL */
 
 /* Has the process two threads or more, and all of one name?  `proc` is
  * "/proc", or another directory in tests. */
-bool pool_threads_alike(const char *proc, int32_t pid);
+bool thread_pool_alike(const char *proc, int32_t pid);
 
 /* What a frame near the root of a stack is. */
-enum pool_frame {
-	POOL_RUNTIME, /* look at the next one */
-	POOL_ENTRY,   /* this is it: `out` has its name */
-	POOL_NONE     /* there is none: not code of a thread's beginning */
+enum thread_pool_frame {
+	THREAD_POOL_RUNTIME, /* look at the next one */
+	THREAD_POOL_ENTRY,   /* this is it: `out` has its name */
+	THREAD_POOL_NONE /* there is none: not code of a thread's beginning */
 };
 
-/* Judges a frame, root first.  `out` has POOL_NAME_MAX bytes. */
-enum pool_frame pool_judge(const struct frame *f, char *out);
+/* Judges a frame, root first.  `out` has THREAD_POOL_NAME_MAX bytes. */
+enum thread_pool_frame thread_pool_judge(const struct frame *f, char *out);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/push/kept.h"
+#include "fcgi/push/push_cache.h"
 #include "fcgi/push/push.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
@@ -148,7 +148,7 @@ TEST(kept_ones_say_the_same)
 	static const struct label hosts[] = {{"host", "x"}, {"host", "y"}};
 	struct stacks_type types[] = {{"cpu", "nanoseconds", 10000000,
 	    SERIES_FLOW}, {"inuse_space", "bytes", 1, SERIES_STOCK}};
-	struct kept *k = kept_new();
+	struct push_cache *k = push_cache_new();
 	struct way way = {.stream = batch_stream_new()};
 	struct buf text = {0};
 	size_t plain = 0;
@@ -159,7 +159,7 @@ TEST(kept_ones_say_the_same)
 		    pick(3) > 0, from, from + SLOT * (1 + pick(3) / 2)};
 		const struct stacks_type *type = &types[pick(2)];
 		struct stacks *fresh = stacks_new(&stacks_limits_push);
-		struct stacks *kept = kept_stacks(k);
+		struct stacks *kept = push_cache_stacks(k);
 		struct sum expected = {0, 0, 0, 0};
 		struct push *p;
 
@@ -191,25 +191,25 @@ TEST(kept_ones_say_the_same)
 	CHECK(plain > 5 && plain < 200);
 	buf_fini(&text);
 	batch_stream_free(way.stream);
-	kept_free(k);
+	push_cache_free(k);
 }
 
 /* Text that never comes again drives nothing into the sky. */
 TEST(what_is_kept_is_bounded)
 {
-	struct kept *k = kept_new();
+	struct push_cache *k = push_cache_new();
 	struct buf text = {0};
 	int begun = 0;
 
 	for (int i = 0; i < 60; i++) {
 		struct push_window w = {"a", NULL, 0, START, START + SLOT};
-		struct stacks *s = kept_stacks(k);
+		struct stacks *s = push_cache_stacks(k);
 		struct sum sum = {0, 0, 0, 0};
 
 		if (s == NULL) {
-			kept_free(k);
-			k = kept_new();
-			s = kept_stacks(k);
+			push_cache_free(k);
+			k = push_cache_new();
+			s = push_cache_stacks(k);
 			begun++;
 		}
 		buf_clear(&text);
@@ -225,7 +225,7 @@ TEST(what_is_kept_is_bounded)
 	}
 	CHECK(begun >= 2);
 	buf_fini(&text);
-	kept_free(k);
+	push_cache_free(k);
 }
 
 /* Limits count from where a request begins, not from what is kept. */

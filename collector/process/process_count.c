@@ -3,14 +3,14 @@
  * processes of a storm are gone before /proc was looked at: they count under
  * the service of their parent.
  */
-#include "collector/process/life_count.h"
+#include "collector/process/process_count.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/process/life.h"
+#include "collector/process/process_events.h"
 #include "collector/process/services.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
@@ -55,7 +55,7 @@ struct exec {
 	int64_t time_ns; /* monotonic */
 };
 
-struct life_count {
+struct process_count {
 	struct services *services;
 	struct service service[SERVICES];
 	uint32_t n;
@@ -65,16 +65,16 @@ struct life_count {
 	struct {
 		char text[160];
 		int64_t time_ns; /* monotonic */
-	} exits[LIFE_MARKS_MAX];
+	} exits[PROCESS_MARKS_MAX];
 	size_t n_exits;
 	uint64_t skipped, dropped; /* since the start */
 	uint64_t lost_told, skipped_told, dropped_told;
 };
 
-struct life_count *
-life_count_new(struct services *services)
+struct process_count *
+process_count_new(struct services *services)
 {
-	struct life_count *c = calloc(1, sizeof(*c));
+	struct process_count *c = calloc(1, sizeof(*c));
 
 	if (c == NULL)
 		return NULL;
@@ -86,13 +86,13 @@ life_count_new(struct services *services)
 }
 
 void
-life_count_free(struct life_count *c)
+process_count_free(struct process_count *c)
 {
 	free(c);
 }
 
 void
-life_count_skip(struct life_count *c)
+process_count_skip(struct process_count *c)
 {
 	c->skipped++;
 }
@@ -100,7 +100,7 @@ life_count_skip(struct life_count *c)
 /* The place of a service that has gone, and of which all was told; OTHER when
  * there is none. */
 static uint32_t
-count_recycle(struct life_count *c)
+count_recycle(struct process_count *c)
 {
 	uint32_t i, k;
 
@@ -119,7 +119,7 @@ count_recycle(struct life_count *c)
 }
 
 static uint32_t
-count_service(struct life_count *c, const char *name)
+count_service(struct process_count *c, const char *name)
 {
 	uint32_t i;
 
@@ -138,7 +138,7 @@ count_service(struct life_count *c, const char *name)
 }
 
 static uint32_t
-count_service_of(struct life_count *c, int32_t pid)
+count_service_of(struct process_count *c, int32_t pid)
 {
 	const struct process *p = services_known(c->services, pid);
 	const struct young *y = &c->young[(uint32_t)pid % YOUNG];
@@ -149,7 +149,7 @@ count_service_of(struct life_count *c, int32_t pid)
 }
 
 static void
-count_fork(struct life_count *c, const struct life_event *e)
+count_fork(struct process_count *c, const struct process_event *e)
 {
 	bool process = e->pid != e->parent;
 	uint32_t i = count_service_of(c, process ? e->parent : e->pid);
@@ -163,14 +163,14 @@ count_fork(struct life_count *c, const struct life_event *e)
 
 /* An end is worth a mark when somebody may have looked at its life. */
 static void
-count_mark_exit(struct life_count *c, const struct process *p,
+count_mark_exit(struct process_count *c, const struct process *p,
     int64_t now_ns)
 {
 	int64_t age_ns = clock_boot_ns() - (int64_t)p->start_ns;
 
-	if (age_ns < LIFE_SEASONED_NS || p->kernel_thread)
+	if (age_ns < PROCESS_SEASONED_NS || p->kernel_thread)
 		return;
-	if (c->n_exits == LIFE_MARKS_MAX) {
+	if (c->n_exits == PROCESS_MARKS_MAX) {
 		c->dropped++;
 		return;
 	}
@@ -180,7 +180,8 @@ count_mark_exit(struct life_count *c, const struct process *p,
 }
 
 static void
-count_exit(struct life_count *c, const struct life_event *e, int64_t now_ns)
+count_exit(
+    struct process_count *c, const struct process_event *e, int64_t now_ns)
 {
 	const struct process *p = services_known(c->services, e->pid);
 	uint32_t i = count_service_of(c, e->pid);
@@ -194,7 +195,8 @@ count_exit(struct life_count *c, const struct life_event *e, int64_t now_ns)
 }
 
 static void
-count_exec(struct life_count *c, const struct life_event *e, int64_t now_ns)
+count_exec(
+    struct process_count *c, const struct process_event *e, int64_t now_ns)
 {
 	uint32_t i = count_service_of(c, e->pid);
 
@@ -207,14 +209,14 @@ count_exec(struct life_count *c, const struct life_event *e, int64_t now_ns)
 }
 
 void
-life_count_event(struct life_count *c, const struct life_event *e,
+process_count_event(struct process_count *c, const struct process_event *e,
     int64_t now_ns)
 {
-	if (e->kind == LIFE_FORK)
+	if (e->kind == PROCESS_FORK)
 		count_fork(c, e);
-	else if (e->kind == LIFE_EXIT)
+	else if (e->kind == PROCESS_EXIT)
 		count_exit(c, e, now_ns);
-	else if (e->kind == LIFE_EXEC)
+	else if (e->kind == PROCESS_EXEC)
 		count_exec(c, e, now_ns);
 }
 
@@ -237,7 +239,7 @@ put_counter(struct batch *b, const char *name, const char *label,
 static void
 count_see(void *arg, struct process *p)
 {
-	struct life_count *c = arg;
+	struct process_count *c = arg;
 	uint32_t i;
 
 	for (i = 0; i < c->n; i++)
@@ -271,7 +273,7 @@ put_mark(struct batch *b, const char *what, const char *text,
 
 /* Marks the programs that still run; those that are young yet stay. */
 static void
-put_execs(struct life_count *c, struct batch *b, int64_t start_ns,
+put_execs(struct process_count *c, struct batch *b, int64_t start_ns,
     int64_t offset_ns)
 {
 	size_t i, n = 0, marks = 0;
@@ -281,14 +283,14 @@ put_execs(struct life_count *c, struct batch *b, int64_t start_ns,
 		const struct exec *x = &c->execs[i];
 		const struct process *p;
 
-		if (clock_mono_ns() - x->time_ns < LIFE_SEASONED_NS) {
+		if (clock_mono_ns() - x->time_ns < PROCESS_SEASONED_NS) {
 			c->execs[n++] = *x;
 			continue;
 		}
 		p = services_known(c->services, x->pid);
 		if (p == NULL)
 			continue;
-		if (marks++ >= LIFE_MARKS_MAX) {
+		if (marks++ >= PROCESS_MARKS_MAX) {
 			c->dropped++;
 			continue;
 		}
@@ -300,8 +302,8 @@ put_execs(struct life_count *c, struct batch *b, int64_t start_ns,
 }
 
 void
-life_count_close_slot(struct life_count *c, uint64_t slot, struct batch *b,
-    int64_t start_ns, int64_t last_ns, uint64_t lost)
+process_count_close_slot(struct process_count *c, uint64_t slot,
+    struct batch *b, int64_t start_ns, int64_t last_ns, uint64_t lost)
 {
 	int64_t offset_ns = clock_wall_ns() - clock_mono_ns();
 	size_t i;

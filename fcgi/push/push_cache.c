@@ -1,7 +1,7 @@
 /*
  * From stacks of one lifetime to a batch of the same.
  */
-#include "fcgi/push/kept.h"
+#include "fcgi/push/push_cache.h"
 
 #include <stdlib.h>
 
@@ -12,28 +12,28 @@
 #include "store/batch/batch.h"
 
 /* After which all is forgotten. */
-#define KEPT_NODES 150000u
-#define KEPT_NAMES (3u << 20)
+#define PUSH_CACHE_NODES 150000u
+#define PUSH_CACHE_NAMES (3u << 20)
 
 /* What was asked last, close together: the map is megabytes. */
 #define HOT 8192u /* a power of two */
 
-struct kept_hot {
+struct push_cache_hot {
 	uint32_t base, node, to; /* to 0: empty */
 };
 
-struct kept_nodes {
-	struct kept_hot hot[HOT];
+struct push_cache_nodes {
+	struct push_cache_hot hot[HOT];
 	struct map64 nodes; /* base << 32 | node of the stacks */
 	uint32_t *frames;   /* of the stacks -> of the batch, + 1 */
 	uint64_t *hashes;   /* of stacks */
 	size_t n_frames, n_hashes;
 };
 
-struct kept *
-kept_new(void)
+struct push_cache *
+push_cache_new(void)
 {
-	struct kept *k = calloc(1, sizeof(*k));
+	struct push_cache *k = calloc(1, sizeof(*k));
 
 	if (k == NULL)
 		return NULL;
@@ -41,14 +41,14 @@ kept_new(void)
 	k->stacks = stacks_new(&stacks_limits_push);
 	if (k->nodes == NULL || k->stacks == NULL ||
 	    !stacks_keep(k->stacks)) {
-		kept_free(k);
+		push_cache_free(k);
 		return NULL;
 	}
 	return k;
 }
 
 void
-kept_free(struct kept *k)
+push_cache_free(struct push_cache *k)
 {
 	if (k == NULL)
 		return;
@@ -64,11 +64,12 @@ kept_free(struct kept *k)
 }
 
 struct stacks *
-kept_stacks(struct kept *k)
+push_cache_stacks(struct push_cache *k)
 {
-	if (stacks_n_nodes(k->stacks) > KEPT_NODES ||
-	    k->nodes->nodes.n > KEPT_NODES ||
-	    (k->batch != NULL && batch_names_bytes(k->batch) > KEPT_NAMES) ||
+	if (stacks_n_nodes(k->stacks) > PUSH_CACHE_NODES ||
+	    k->nodes->nodes.n > PUSH_CACHE_NODES ||
+	    (k->batch != NULL &&
+		batch_names_bytes(k->batch) > PUSH_CACHE_NAMES) ||
 	    stacks_error(k->stacks) != NULL)
 		return NULL;
 	stacks_clear(k->stacks);
@@ -76,7 +77,7 @@ kept_stacks(struct kept *k)
 }
 
 struct batch *
-kept_batch(struct kept *k, int64_t slot_ns)
+push_cache_batch(struct push_cache *k, int64_t slot_ns)
 {
 	if (k->batch == NULL)
 		return k->batch = batch_new((uint64_t)slot_ns);
@@ -87,9 +88,9 @@ kept_batch(struct kept *k, int64_t slot_ns)
 /* ---- nodes ---- */
 
 static uint32_t
-kept_frame(struct kept *k, uint32_t i)
+kept_frame(struct push_cache *k, uint32_t i)
 {
-	struct kept_nodes *m = k->nodes;
+	struct push_cache_nodes *m = k->nodes;
 	struct frame f;
 
 	if (m->frames[i] == 0) {
@@ -101,9 +102,9 @@ kept_frame(struct kept *k, uint32_t i)
 
 /* Room for all frames of the stacks. */
 static bool
-kept_room(struct kept *k)
+kept_room(struct push_cache *k)
 {
-	struct kept_nodes *m = k->nodes;
+	struct push_cache_nodes *m = k->nodes;
 	size_t n = stacks_n_frames(k->stacks);
 	uint32_t *frames;
 
@@ -121,7 +122,7 @@ kept_room(struct kept *k)
 
 /* Parents first: goes up to what is there, then down again. */
 static uint32_t
-kept_find(struct kept *k, uint32_t base, uint32_t node)
+push_cache_find(struct push_cache *k, uint32_t base, uint32_t node)
 {
 	struct map64 *map = &k->nodes->nodes;
 	uint32_t path[BATCH_MAX_DEPTH], n = 0, to;
@@ -150,14 +151,14 @@ kept_find(struct kept *k, uint32_t base, uint32_t node)
 }
 
 uint32_t
-kept_node(struct kept *k, uint32_t base, uint32_t node)
+push_cache_node(struct push_cache *k, uint32_t base, uint32_t node)
 {
-	struct kept_hot *hot = &k->nodes->hot[(base * 0x9e3779b1u ^ node) &
-	    (HOT - 1)];
+	uint32_t at = (base * 0x9e3779b1u ^ node) & (HOT - 1);
+	struct push_cache_hot *hot = &k->nodes->hot[at];
 
 	if (hot->to == 0 || hot->base != base || hot->node != node)
-		*hot = (struct kept_hot){base, node,
-		    kept_find(k, base, node)};
+		*hot = (struct push_cache_hot){base, node,
+		    push_cache_find(k, base, node)};
 	return hot->to;
 }
 
@@ -165,9 +166,9 @@ kept_node(struct kept *k, uint32_t base, uint32_t node)
 
 /* Numbers of parents are smaller: what is new in one pass. */
 static bool
-kept_hash_all(struct kept *k)
+kept_hash_all(struct push_cache *k)
 {
-	struct kept_nodes *m = k->nodes;
+	struct push_cache_nodes *m = k->nodes;
 	size_t n = stacks_n_nodes(k->stacks);
 	uint64_t *hashes;
 	struct stacks_node at;
@@ -191,7 +192,7 @@ kept_hash_all(struct kept *k)
 }
 
 uint64_t
-kept_hash(struct kept *k, uint32_t node)
+push_cache_hash(struct push_cache *k, uint32_t node)
 {
 	if (!kept_hash_all(k)) {
 		k->batch->failed = true;

@@ -88,7 +88,7 @@ reader_forget(struct store *s)
 		reader_close_file(&s->files[i]);
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		openspan_forget(&s->journals[i]->span);
-	shown_fini(&s->shown);
+	merged_tree_fini(&s->shown);
 	scratch_fini(&s->scratch);
 	symtab_fini(&s->syms);
 }
@@ -98,7 +98,7 @@ reader_forget(struct store *s)
 static void
 reader_shrink(struct store *s)
 {
-	size_t names = symtab_bytes(&s->syms) + shown_bytes(&s->shown) +
+	size_t names = symtab_bytes(&s->syms) + merged_tree_bytes(&s->shown) +
 	    scratch_bytes(&s->scratch);
 
 	if (names > s->limit / 4 * 3 || !reader_make_room(s, 0))

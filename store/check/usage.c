@@ -1,4 +1,4 @@
-#include "store/check/census.h"
+#include "store/check/usage.h"
 
 #include "store/base/err.h"
 #include "store/batch/batch.h"
@@ -17,16 +17,16 @@
 #include <unistd.h>
 
 void
-census_fini(struct census *c)
+usage_fini(struct usage *c)
 {
 	intern_fini(&c->names);
 	free(c->series);
-	*c = (struct census){0};
+	*c = (struct usage){0};
 }
 
 /* A series as people write it: name{label="value",...}. */
 static void
-census_text(const struct series_desc *d, struct buf *out)
+usage_text(const struct series_desc *d, struct buf *out)
 {
 	buf_printf(out, "%s", d->name);
 	for (size_t i = 0; i < d->n_labels; i++)
@@ -38,18 +38,18 @@ census_text(const struct series_desc *d, struct buf *out)
 
 /* The place of a series of a file; all files share the numbers. */
 static const struct err *
-census_series(struct census *c, const struct sealed *f, uint32_t series,
+usage_series(struct usage *c, const struct sealed *f, uint32_t series,
     uint32_t *place)
 {
 	struct label labels[BATCH_MAX_LABELS];
 	struct series_desc d;
 	struct buf text = {0};
-	struct census_part *grown;
+	struct usage_part *grown;
 	uint32_t before = c->names.n;
 
 	batch_series_desc(f->dict, series, &d, labels, BATCH_MAX_LABELS);
 	buf_printf(&text, "%-9s ", series_kind_name(d.kind));
-	census_text(&d, &text);
+	usage_text(&d, &text);
 	if (d.unit[0] != '\0')
 		buf_printf(&text, " in %s", series_is_profile(d.kind)
 		    ? unit_of_type(d.name, d.unit, NULL) : d.unit);
@@ -64,14 +64,14 @@ census_series(struct census *c, const struct sealed *f, uint32_t series,
 	if (grown == NULL)
 		return err_nomem();
 	c->series = grown;
-	c->series[*place] = (struct census_part){0};
+	c->series[*place] = (struct usage_part){0};
 	return NULL;
 }
 
 /* A strip: its key names series and level, its first byte says how many
  * blocks it holds. */
 static const struct err *
-census_strip(struct census *c, const struct sealed *f,
+usage_strip(struct usage *c, const struct sealed *f,
     const uint32_t *places, struct cur key, struct cur value, uint64_t size)
 {
 	uint32_t series = cur_be32(&key);
@@ -88,7 +88,7 @@ census_strip(struct census *c, const struct sealed *f,
 }
 
 static const struct err *
-census_records(struct census *c, struct sealed *f, const uint32_t *places,
+usage_records(struct usage *c, struct sealed *f, const uint32_t *places,
     uint64_t *counted)
 {
 	struct buf first = {0};
@@ -104,7 +104,7 @@ census_records(struct census *c, struct sealed *f, const uint32_t *places,
 
 		*counted += size;
 		if (kind == SEALED_STRIPS)
-			e = census_strip(c, f, places, key, value, size);
+			e = usage_strip(c, f, places, key, value, size);
 		else
 			c->dictionary += size;
 		if (e == NULL)
@@ -115,7 +115,7 @@ census_records(struct census *c, struct sealed *f, const uint32_t *places,
 }
 
 static const struct err *
-census_file(struct census *c, const char *path, uint64_t bytes)
+usage_file(struct usage *c, const char *path, uint64_t bytes)
 {
 	struct sealed *f;
 	const struct err *e = sealed_open(&f, path);
@@ -128,9 +128,9 @@ census_file(struct census *c, const char *path, uint64_t bytes)
 	if (places == NULL)
 		e = err_nomem();
 	for (uint32_t i = 0; i < f->dict->n_series && e == NULL; i++)
-		e = census_series(c, f, i, &places[i]);
+		e = usage_series(c, f, i, &places[i]);
 	if (e == NULL)
-		e = census_records(c, f, places, &counted);
+		e = usage_records(c, f, places, &counted);
 	c->sealed += bytes;
 	c->pages += bytes > counted ? bytes - counted : 0;
 	free(places);
@@ -139,31 +139,31 @@ census_file(struct census *c, const char *path, uint64_t bytes)
 }
 
 static uint64_t
-census_size(int dir, const char *name)
+usage_size(int dir, const char *name)
 {
 	struct stat st;
 
 	return fstatat(dir, name, &st, 0) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* One file of the manifest; only want of memory ends a census. */
+/* One file of the manifest; only want of memory ends it. */
 static const struct err *
-census_entry(struct census *c, const char *path, int dir,
+usage_entry(struct usage *c, const char *path, int dir,
     const struct manifest_file *m)
 {
 	char name[4200];
 	const struct err *e;
 
 	if (m->kind == MANIFEST_JOURNAL) {
-		c->journals += census_size(dir, m->name);
+		c->journals += usage_size(dir, m->name);
 		return NULL;
 	}
 	if (m->kind == MANIFEST_IDS) {
-		c->ids += census_size(dir, m->name);
+		c->ids += usage_size(dir, m->name);
 		return NULL;
 	}
 	snprintf(name, sizeof(name), "%s/%s", path, m->name);
-	e = census_file(c, name, census_size(dir, m->name));
+	e = usage_file(c, name, usage_size(dir, m->name));
 	if (e == NULL || e->code == ENOMEM)
 		return e;
 	c->damaged += e->code != ENOENT;
@@ -171,20 +171,20 @@ census_entry(struct census *c, const char *path, int dir,
 }
 
 const struct err *
-store_census(const char *path, census_fn *fn, void *arg, struct census *c)
+store_usage(const char *path, usage_fn *fn, void *arg, struct usage *c)
 {
 	struct manifest m = {0};
 	const struct err *e;
 	int dir;
 
-	*c = (struct census){0};
+	*c = (struct usage){0};
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return err_errno("%s", path);
 	e = manifest_load(&m, dir);
 	for (uint32_t i = 0; i < m.n && e == NULL; i++) {
 		fn(arg, (double)i / m.n);
-		e = census_entry(c, path, dir, &m.files[i]);
+		e = usage_entry(c, path, dir, &m.files[i]);
 	}
 	manifest_fini(&m);
 	close(dir);

@@ -5,8 +5,8 @@
 #include "tests/unit/test.h"
 
 #include "collector/base/config.h"
-#include "collector/process/life.h"
-#include "collector/process/life_count.h"
+#include "collector/process/process_events.h"
+#include "collector/process/process_count.h"
 #include "collector/process/maps.h"
 #include "collector/process/services.h"
 #include "collector/profile/source_cpu_life.h"
@@ -36,30 +36,31 @@ TEST(records)
 {
 	struct record r = {.h = {PERF_RECORD_FORK, 0, 40}, .id = {7, 5, 8, 6},
 	    .more = {0, 12345}};
-	struct life_event e;
+	struct process_event e;
 	uint64_t lost = 0;
 
-	CHECK(life_parse(&r, 40, &e, &lost));
+	CHECK(process_events_parse(&r, 40, &e, &lost));
 	CHECK_INT(e.time_ns, 12345);
-	CHECK(e.kind == LIFE_FORK && e.pid == 7 && e.parent == 5 &&
+	CHECK(e.kind == PROCESS_FORK && e.pid == 7 && e.parent == 5 &&
 	    e.tid == 8);
 	r.h.type = PERF_RECORD_EXIT;
-	CHECK(life_parse(&r, 40, &e, &lost) && e.kind == LIFE_EXIT);
+	CHECK(
+	    process_events_parse(&r, 40, &e, &lost) && e.kind == PROCESS_EXIT);
 	r.h.type = PERF_RECORD_COMM;
 	/* A thread that only changes its name is no exec. */
-	CHECK(!life_parse(&r, 32, &e, &lost));
+	CHECK(!process_events_parse(&r, 32, &e, &lost));
 	r.h.misc = PERF_RECORD_MISC_COMM_EXEC;
-	CHECK(life_parse(&r, 32, &e, &lost) && e.kind == LIFE_EXEC &&
-	    e.pid == 7);
+	CHECK(process_events_parse(&r, 32, &e, &lost) &&
+	    e.kind == PROCESS_EXEC && e.pid == 7);
 	r.more[0] = 0;
 	memcpy(r.id + 2, "mysqld", 7);
-	CHECK(life_parse(&r, 40, &e, &lost));
+	CHECK(process_events_parse(&r, 40, &e, &lost));
 	CHECK_STR(e.comm, "mysqld");
 	/* Size, offset, device, inode, generation, protection, path, time. */
 	r = (struct record){.h = {PERF_RECORD_MMAP2, 0, 88}, .id = {9, 9},
 	    .more = {0x2000, 0x5000, 77, 4711, 1, 5, 0, 678}};
 	memcpy(r.id + 2, &(uint64_t){0x1000}, 8);
-	CHECK(life_parse(&r, 88, &e, &lost) && e.kind == LIFE_MAP);
+	CHECK(process_events_parse(&r, 88, &e, &lost) && e.kind == PROCESS_MAP);
 	CHECK(e.pid == 9 && e.start == 0x1000 && e.end == 0x3000);
 	CHECK(e.offset == 0x5000 && e.ino == 4711);
 	CHECK_INT(e.time_ns, 678);
@@ -69,11 +70,11 @@ TEST(records)
 TEST(damaged_records)
 {
 	struct record r = {.h = {PERF_RECORD_LOST, 0, 24}};
-	struct life_event e;
+	struct process_event e;
 	uint64_t lost = 0;
 
 	memcpy(r.id + 2, &(uint64_t){12}, 8);
-	CHECK(!life_parse(&r, 24, &e, &lost));
+	CHECK(!process_events_parse(&r, 24, &e, &lost));
 	CHECK_INT(lost, 12);
 	for (uint32_t type = 0; type < 30; type++) {
 		for (size_t size = 0; size < 24; size++) {
@@ -81,12 +82,12 @@ TEST(damaged_records)
 
 			r.h.type = type;
 			memcpy(p, &r, size);
-			life_parse(p, size, &e, &lost);
+			process_events_parse(p, size, &e, &lost);
 			free(p);
 		}
 	}
 	r.h.type = PERF_RECORD_MMAP2;
-	CHECK(!life_parse(&r, 72, &e, &lost));
+	CHECK(!process_events_parse(&r, 72, &e, &lost));
 }
 
 /* ---- what is told before a sample ---- */
@@ -164,10 +165,14 @@ bench_close(struct bench *t)
 }
 
 static void
-tell(struct bench *t, enum life_kind kind, int32_t pid, int64_t now_ns)
+tell(struct bench *t, enum process_event_kind kind, int32_t pid, int64_t now_ns)
 {
-	cpu_life_event(t->life, &(struct life_event){.kind = kind, .pid = pid,
-	    .tid = pid, .parent = (int32_t)getpid()}, now_ns);
+	cpu_life_event(t->life,
+	    &(struct process_event){.kind = kind,
+		.pid = pid,
+		.tid = pid,
+		.parent = (int32_t)getpid()},
+	    now_ns);
 }
 
 /* Due a moment after the last mapping, and not later than 20 ms after the
@@ -178,20 +183,20 @@ TEST(an_exec_is_looked_at_when_its_mappings_are_there)
 	struct bench t;
 
 	bench_open(&t);
-	tell(&t, LIFE_EXEC, 4000001, now);
-	tell(&t, LIFE_MAP, 4000001, now + MS);
-	tell(&t, LIFE_EXEC, 4000002, now);
+	tell(&t, PROCESS_EXEC, 4000001, now);
+	tell(&t, PROCESS_MAP, 4000001, now + MS);
+	tell(&t, PROCESS_EXEC, 4000002, now);
 	CHECK_INT(cpu_life_waiting(t.life), 2);
 	cpu_life_do_due(t.life, now + MS);
 	CHECK_INT(cpu_life_waiting(t.life), 2);
-	tell(&t, LIFE_EXIT, 4000002, now + MS);
+	tell(&t, PROCESS_EXIT, 4000002, now + MS);
 	CHECK_INT(cpu_life_waiting(t.life), 1);
 	cpu_life_do_due(t.life, now + 2 * MS);
 	CHECK_INT(cpu_life_waiting(t.life), 1);
 	cpu_life_do_due(t.life, now + 3 * MS);
 	CHECK_INT(cpu_life_waiting(t.life), 0);
 	for (int i = 0; i < 30; i++)
-		tell(&t, LIFE_EXEC, 4000003, now + i * MS);
+		tell(&t, PROCESS_EXEC, 4000003, now + i * MS);
 	cpu_life_do_due(t.life, now + 20 * MS);
 	CHECK_INT(cpu_life_waiting(t.life), 0);
 	bench_close(&t);
@@ -206,7 +211,7 @@ TEST(a_program_that_maps_all_the_time_is_read_rarely)
 
 	bench_open(&t);
 	for (int64_t ms = 0; ms < 60000; ms += 10) {
-		tell(&t, LIFE_MAP, 4000001, now + ms * MS);
+		tell(&t, PROCESS_MAP, 4000001, now + ms * MS);
 		cpu_life_do_due(t.life, now + ms * MS + 2 * MS);
 		looks += cpu_life_waiting(t.life) == 0;
 	}
@@ -260,8 +265,8 @@ TEST(a_storm_is_bounded_and_counted)
 
 	bench_open(&t);
 	for (int32_t i = 0; i < 10000; i++) {
-		tell(&t, LIFE_FORK, 4000001 + i, now);
-		tell(&t, LIFE_EXEC, 4000001 + i, now);
+		tell(&t, PROCESS_FORK, 4000001 + i, now);
+		tell(&t, PROCESS_EXEC, 4000001 + i, now);
 		CHECK(cpu_life_waiting(t.life) <= 256);
 	}
 	cpu_life_do_due(t.life, now + 100 * MS);
@@ -269,7 +274,7 @@ TEST(a_storm_is_bounded_and_counted)
 	b = close_slot(&t, 5);
 	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) >= 9744);
 	CHECK_INT(increase_of(b, "memlens_processes_started_total",
-	    "test_life"), 10000);
+	    "test_process_ev"), 10000);
 	batch_free(b);
 	bench_close(&t);
 }
@@ -284,21 +289,21 @@ TEST(looks_at_new_programs_are_bounded_by_the_cpu_they_take)
 
 	bench_open(&t);
 	for (int i = 0; i < 60; i++, now += 20 * MS) {
-		tell(&t, LIFE_EXEC, 4000001, now);
+		tell(&t, PROCESS_EXEC, 4000001, now);
 		cpu_life_do_due(t.life, now + 2 * MS);
 	}
 	b = close_slot(&t, 1);
 	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) <= 0);
 	batch_free(b);
 	for (int i = 0; i < 20000; i++) { /* no time goes by */
-		tell(&t, LIFE_EXEC, (int32_t)getpid(), now);
+		tell(&t, PROCESS_EXEC, (int32_t)getpid(), now);
 		cpu_life_do_due(t.life, now + 2 * MS);
 	}
 	b = close_slot(&t, 2);
 	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) > 0);
 	batch_free(b);
 	now += 60 * NS_PER_S;
-	tell(&t, LIFE_EXEC, (int32_t)getpid(), now);
+	tell(&t, PROCESS_EXEC, (int32_t)getpid(), now);
 	cpu_life_do_due(t.life, now + 2 * MS);
 	b = close_slot(&t, 3);
 	CHECK_INT(increase_of(b, "memlens_life_skipped_total", NULL), 0);
@@ -309,11 +314,11 @@ TEST(looks_at_new_programs_are_bounded_by_the_cpu_they_take)
 /* ---- what is counted ---- */
 
 static void
-tell_thread(struct bench *t, enum life_kind kind, int32_t tid)
+tell_thread(struct bench *t, enum process_event_kind kind, int32_t tid)
 {
 	int32_t self = (int32_t)getpid();
 
-	cpu_life_event(t->life, &(struct life_event){.kind = kind,
+	cpu_life_event(t->life, &(struct process_event){.kind = kind,
 	    .pid = self, .tid = tid, .parent = self}, clock_mono_ns());
 }
 
@@ -325,35 +330,35 @@ TEST(threads_and_processes_are_counted_by_service)
 
 	bench_open(&t);
 	for (int32_t i = 0; i < 3; i++)
-		tell_thread(&t, LIFE_FORK, 4000001 + i);
-	tell_thread(&t, LIFE_EXIT, 4000001);
+		tell_thread(&t, PROCESS_FORK, 4000001 + i);
+	tell_thread(&t, PROCESS_EXIT, 4000001);
 	/* A child that nobody could look at counts under its parent's. */
-	tell(&t, LIFE_FORK, 4000009, now);
-	tell(&t, LIFE_EXEC, 4000009, now);
-	tell(&t, LIFE_EXIT, 4000009, now);
+	tell(&t, PROCESS_FORK, 4000009, now);
+	tell(&t, PROCESS_EXEC, 4000009, now);
+	tell(&t, PROCESS_EXIT, 4000009, now);
 	/* Of this one nothing is known. */
-	cpu_life_event(t.life, &(struct life_event){.kind = LIFE_EXIT,
+	cpu_life_event(t.life, &(struct process_event){.kind = PROCESS_EXIT,
 	    .pid = 4000020, .tid = 4000020, .parent = 4000021}, now);
 	b = close_slot(&t, 5);
 	CHECK_INT(increase_of(b, "memlens_threads_started_total",
-	    "test_life"), 4);
+	    "test_process_ev"), 4);
 	CHECK_INT(increase_of(b, "memlens_threads_exited_total",
-	    "test_life"), 2);
+	    "test_process_ev"), 2);
 	CHECK_INT(increase_of(b, "memlens_processes_started_total",
-	    "test_life"), 1);
+	    "test_process_ev"), 1);
 	CHECK_INT(increase_of(b, "memlens_processes_exited_total",
-	    "test_life"), 1);
+	    "test_process_ev"), 1);
 	CHECK_INT(increase_of(b, "memlens_processes_execs_total",
-	    "test_life"), 1);
+	    "test_process_ev"), 1);
 	CHECK_INT(increase_of(b, "memlens_processes_exited_total",
 	    SERVICES_OTHER), 1);
 	batch_free(b);
 	/* It goes on, at zero, while the service lives. */
 	b = close_slot(&t, 6);
 	CHECK_INT(increase_of(b, "memlens_threads_started_total",
-	    "test_life"), 0);
+	    "test_process_ev"), 0);
 	CHECK_INT(block_of(b, "memlens_threads_started_total",
-	    "test_life")->last, 4);
+	    "test_process_ev")->last, 4);
 	CHECK_INT(increase_of(b, "memlens_processes_exited_total",
 	    SERVICES_OTHER), -1);
 	batch_free(b);
@@ -370,16 +375,16 @@ TEST(marks_are_few)
 	bench_open(&t);
 	for (i = 0; i < 20; i++) {
 		/* what ends is not checked against /proc: once more */
-		tell(&t, LIFE_EXIT, 1, clock_mono_ns());
-		tell(&t, LIFE_EXEC, (int32_t)getpid(), clock_mono_ns() -
-		    2 * LIFE_SEASONED_NS);
+		tell(&t, PROCESS_EXIT, 1, clock_mono_ns());
+		tell(&t, PROCESS_EXEC, (int32_t)getpid(), clock_mono_ns() -
+		    2 * PROCESS_SEASONED_NS);
 	}
 	b = close_slot(&t, (uint64_t)(clock_wall_ns() / NS_PER_S));
-	CHECK_INT(b->n_facts, 2 * LIFE_MARKS_MAX);
+	CHECK_INT(b->n_facts, 2 * PROCESS_MARKS_MAX);
 	for (i = 0; i < b->n_facts; i++)
 		CHECK_INT(b->facts[i].kind, FACT_MARK);
 	CHECK_INT(increase_of(b, "memlens_life_marks_dropped_total", NULL),
-	    40 - 2 * LIFE_MARKS_MAX);
+	    40 - 2 * PROCESS_MARKS_MAX);
 	batch_free(b);
 	bench_close(&t);
 }
@@ -421,7 +426,7 @@ TEST(names_of_services_that_are_gone_make_room)
 {
 	char proc[] = "/tmp/memlens-test-life-XXXXXX", name[32];
 	struct services *services = NULL;
-	struct life_count *c;
+	struct process_count *c;
 	struct config config;
 	struct batch *b;
 	int round, i;
@@ -429,18 +434,18 @@ TEST(names_of_services_that_are_gone_make_room)
 	CHECK(mkdtemp(proc) != NULL);
 	CHECK_OK(config_load(&config, NULL));
 	CHECK_OK(services_new_at(&services, &config, proc));
-	c = life_count_new(services);
+	c = process_count_new(services);
 	for (round = 0; round < 12; round++) {
 		for (i = 0; i < 100; i++)
 			put_process(proc, 1000 + i, round * 100 + i);
 		CHECK_OK(services_sweep(services, (round * 100 + 1) *
 		    NS_PER_S));
 		for (i = 0; i < 100; i++)
-			life_count_event(c, &(struct life_event){
-			    .kind = LIFE_FORK, .pid = 1000 + i, .tid = 7,
+			process_count_event(c, &(struct process_event){
+			    .kind = PROCESS_FORK, .pid = 1000 + i, .tid = 7,
 			    .parent = 1000 + i}, 0);
 		b = batch_new(NS_PER_S);
-		life_count_close_slot(c, (uint64_t)round, b, 0, 0, 0);
+		process_count_close_slot(c, (uint64_t)round, b, 0, 0, 0);
 		CHECK_OK(batch_finish(b));
 		snprintf(name, sizeof(name), "name-%d", round * 100 + 99);
 		CHECK_INT(increase_of(b, "memlens_threads_started_total",
@@ -453,10 +458,10 @@ TEST(names_of_services_that_are_gone_make_room)
 		CHECK_OK(services_sweep(services, (round * 100 + 50) *
 		    NS_PER_S));
 		b = batch_new(NS_PER_S);
-		life_count_close_slot(c, (uint64_t)round, b, 0, 0, 0);
+		process_count_close_slot(c, (uint64_t)round, b, 0, 0, 0);
 		batch_free(b);
 	}
-	life_count_free(c);
+	process_count_free(c);
 	services_free(services);
 	config_free(&config);
 	rmdir(proc);

@@ -3,7 +3,7 @@
  */
 #include "tests/unit/test.h"
 
-#include "collector/engine/pool.h"
+#include "collector/engine/thread_pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,11 +15,12 @@ judge(enum frame_kind kind, const char *module, const char *name)
 {
 	struct frame f = {.kind = kind, .module = module, .name = name,
 	    .build_id = ""};
-	static char out[POOL_NAME_MAX];
-	enum pool_frame what = pool_judge(&f, out);
+	static char out[THREAD_POOL_NAME_MAX];
+	enum thread_pool_frame what = thread_pool_judge(&f, out);
 
-	return what == POOL_RUNTIME ? "(next)" : what == POOL_NONE ?
-	    "(none)" : out;
+	return what == THREAD_POOL_RUNTIME ? "(next)"
+	    : what == THREAD_POOL_NONE	   ? "(none)"
+					   : out;
 }
 
 TEST(what_threads_begin_with)
@@ -90,7 +91,7 @@ TEST(long_and_broken_names)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	CHECK_INT(strlen(judge(FRAME_NATIVE, "app", name)),
-	    POOL_NAME_MAX - 1);
+	    THREAD_POOL_NAME_MAX - 1);
 	CHECK_STR(judge(FRAME_NATIVE, "app", ")"), ")");
 	CHECK_STR(judge(FRAME_NATIVE, "app", "a))"), "a))");
 	CHECK_STR(judge(FRAME_NATIVE, "app", "std::thread::_State_impl<"
@@ -116,8 +117,8 @@ TEST(threads_of_this_process)
 {
 	int named;
 
-	CHECK(!pool_threads_alike("/proc", getpid()));
-	CHECK(!pool_threads_alike("/nowhere", getpid()));
+	CHECK(!thread_pool_alike("/proc", getpid()));
+	CHECK(!thread_pool_alike("/nowhere", getpid()));
 	for (named = 0; named < 2; named++) {
 		int up[2], down[2], pipes[4];
 		pthread_t t;
@@ -129,7 +130,7 @@ TEST(threads_of_this_process)
 		pipes[3] = down[0];
 		CHECK(pthread_create(&t, NULL, other_thread, pipes) == 0);
 		CHECK(read(up[0], &c, 1) == 1);
-		CHECK_INT(pool_threads_alike("/proc", getpid()), !named);
+		CHECK_INT(thread_pool_alike("/proc", getpid()), !named);
 		CHECK(write(down[1], "x", 1) == 1);
 		pthread_join(t, NULL);
 		close(up[0]);

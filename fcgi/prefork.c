@@ -1,7 +1,7 @@
 /*
  * fork, wait, fork again.
  */
-#include "fcgi/crew.h"
+#include "fcgi/prefork.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -21,22 +21,22 @@
 #define YOUNG_NS NS_PER_S
 #define PATIENCE_NS (5 * NS_PER_S) /* for workers to end */
 
-struct crew_worker {
+struct prefork_worker {
 	pid_t pid; /* 0: none */
 	int64_t started_ns, due_ns, pause_ns;
 };
 
-struct crew {
-	struct crew_worker workers[CREW_MAX];
+struct prefork {
+	struct prefork_worker workers[PREFORK_MAX];
 	unsigned n;
 	sigset_t signals, before;
-	crew_fn *work;
-	crew_reload_fn *reload;
+	prefork_fn *work;
+	prefork_reload_fn *reload;
 	void *arg;
 };
 
 static void
-crew_child(struct crew *c, unsigned number, pid_t parent)
+prefork_child(struct prefork *c, unsigned number, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -46,12 +46,12 @@ crew_child(struct crew *c, unsigned number, pid_t parent)
 }
 
 static void
-crew_start(struct crew *c, struct crew_worker *w, int64_t now)
+prefork_start(struct prefork *c, struct prefork_worker *w, int64_t now)
 {
 	pid_t parent = getpid(), pid = fork();
 
 	if (pid == 0)
-		crew_child(c, (unsigned)(w - c->workers) + 1, parent);
+		prefork_child(c, (unsigned)(w - c->workers) + 1, parent);
 	if (pid < 0) {
 		log_err("cannot fork: %s", strerror(errno));
 		w->due_ns = now + PAUSE_MAX_NS;
@@ -63,15 +63,15 @@ crew_start(struct crew *c, struct crew_worker *w, int64_t now)
 
 /* Starts what is due; when the next one is, or -1. */
 static int64_t
-crew_start_due(struct crew *c)
+prefork_start_due(struct prefork *c)
 {
 	int64_t now = clock_mono_ns(), next = -1;
 
 	for (unsigned i = 0; i < c->n; i++) {
-		struct crew_worker *w = &c->workers[i];
+		struct prefork_worker *w = &c->workers[i];
 
 		if (w->pid == 0 && w->due_ns <= now)
-			crew_start(c, w, now);
+			prefork_start(c, w, now);
 		if (w->pid == 0 && (next < 0 || w->due_ns < next))
 			next = w->due_ns;
 	}
@@ -80,7 +80,7 @@ crew_start_due(struct crew *c)
 
 /* In order, or by somebody's hand: not the worker's own fault. */
 static bool
-crew_is_fine(int status)
+prefork_is_fine(int status)
 {
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status) == 0;
@@ -88,7 +88,7 @@ crew_is_fine(int status)
 }
 
 static void
-crew_ended(struct crew_worker *w, int status)
+prefork_ended(struct prefork_worker *w, int status)
 {
 	int64_t now = clock_mono_ns();
 	bool young = now - w->started_ns < YOUNG_NS;
@@ -100,7 +100,7 @@ crew_ended(struct crew_worker *w, int status)
 		log_warn("worker %d ended with status %d", (int)w->pid,
 		    WEXITSTATUS(status));
 	w->pid = 0;
-	if (crew_is_fine(status) || !young)
+	if (prefork_is_fine(status) || !young)
 		w->pause_ns = 0;
 	else if (w->pause_ns == 0)
 		w->pause_ns = PAUSE_MIN_NS;
@@ -110,7 +110,7 @@ crew_ended(struct crew_worker *w, int status)
 }
 
 static void
-crew_reap(struct crew *c)
+prefork_reap(struct prefork *c)
 {
 	int status;
 	pid_t pid;
@@ -118,11 +118,11 @@ crew_reap(struct crew *c)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		for (unsigned i = 0; i < c->n; i++)
 			if (c->workers[i].pid == pid)
-				crew_ended(&c->workers[i], status);
+				prefork_ended(&c->workers[i], status);
 }
 
 static void
-crew_kill(const struct crew *c, int signal)
+prefork_kill(const struct prefork *c, int signal)
 {
 	for (unsigned i = 0; i < c->n; i++)
 		if (c->workers[i].pid > 0)
@@ -130,7 +130,7 @@ crew_kill(const struct crew *c, int signal)
 }
 
 static unsigned
-crew_alive(const struct crew *c)
+prefork_alive(const struct prefork *c)
 {
 	unsigned n = 0;
 
@@ -141,7 +141,7 @@ crew_alive(const struct crew *c)
 
 /* The next signal; 0 when none came until the time (-1: wait for ever). */
 static int
-crew_wait(const struct crew *c, int64_t until_ns)
+prefork_wait(const struct prefork *c, int64_t until_ns)
 {
 	struct timespec t = {0};
 	int64_t left = until_ns - clock_mono_ns();
@@ -160,27 +160,27 @@ crew_wait(const struct crew *c, int64_t until_ns)
 }
 
 static void
-crew_stop(struct crew *c)
+prefork_stop(struct prefork *c)
 {
 	int64_t end = clock_mono_ns() + PATIENCE_NS;
 
-	crew_kill(c, SIGTERM);
+	prefork_kill(c, SIGTERM);
 	for (;;) {
-		crew_reap(c);
-		if (crew_alive(c) == 0)
+		prefork_reap(c);
+		if (prefork_alive(c) == 0)
 			return;
 		if (clock_mono_ns() >= end)
 			break;
-		crew_wait(c, end);
+		prefork_wait(c, end);
 	}
-	log_warn("%u workers did not end in time", crew_alive(c));
-	crew_kill(c, SIGKILL);
+	log_warn("%u workers did not end in time", prefork_alive(c));
+	prefork_kill(c, SIGKILL);
 }
 
 int
-crew_run(unsigned n, crew_fn *work, crew_reload_fn *reload, void *arg)
+prefork_run(unsigned n, prefork_fn *work, prefork_reload_fn *reload, void *arg)
 {
-	struct crew c = {.n = n, .work = work, .reload = reload, .arg = arg};
+	struct prefork c = {.n = n, .work = work, .reload = reload, .arg = arg};
 	int64_t next;
 
 	sigemptyset(&c.signals);
@@ -190,17 +190,17 @@ crew_run(unsigned n, crew_fn *work, crew_reload_fn *reload, void *arg)
 	sigaddset(&c.signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &c.signals, &c.before);
 	for (;;) {
-		next = crew_start_due(&c);
-		switch (crew_wait(&c, next)) {
+		next = prefork_start_due(&c);
+		switch (prefork_wait(&c, next)) {
 		case SIGTERM:
 		case SIGINT:
-			crew_stop(&c);
+			prefork_stop(&c);
 			return 0;
 		case SIGHUP:
 			if (reload(arg))
-				crew_kill(&c, SIGTERM);
+				prefork_kill(&c, SIGTERM);
 			break;
 		}
-		crew_reap(&c);
+		prefork_reap(&c);
 	}
 }

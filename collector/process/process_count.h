@@ -1,0 +1,33 @@
+/*
+ * How many threads and processes of each service began and ended, and which
+ * ends and beginnings of processes are worth a mark.  What is stored is said
+ * in source_cpu_life.h.
+ */
+#ifndef COLLECTOR_PROCESS_COUNT_H
+#define COLLECTOR_PROCESS_COUNT_H
+
+#include <stdint.h>
+
+struct batch;
+struct process_count;
+struct process_event;
+struct services;
+
+#define PROCESS_MARKS_MAX 8        /* of each kind, a slot */
+#define PROCESS_SEASONED_NS INT64_C(5000000000) /* shorter lives get no mark */
+
+/* `services` is borrowed.  NULL when out of memory. */
+struct process_count *process_count_new(struct services *services);
+void process_count_free(struct process_count *c);
+
+void process_count_event(struct process_count *c, const struct process_event *e,
+    int64_t now_ns);
+
+/* A process could not be looked at in time. */
+void process_count_skip(struct process_count *c);
+
+/* `lost`: records that never came, since the start. */
+void process_count_close_slot(struct process_count *c, uint64_t slot,
+    struct batch *b, int64_t start_ns, int64_t last_ns, uint64_t lost);
+
+#endif
