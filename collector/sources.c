@@ -183,26 +183,29 @@ sources_stop(struct sources *s)
 	}
 }
 
-/* FACT_SOURCE: "attached", "not attached: why", "degraded: why", "off". */
+/* "attached", "not attached: why", "degraded: why", "off". */
 static void
 source_fact(struct one_source *o, struct batch *b, int64_t time_ns,
     bool always)
 {
-	char text[sizeof(o->told)];
 	enum source_state state;
+	struct buf text = {0};
 	const char *why;
 
 	state = source_state_of(o, &why);
-	if (state == SOURCE_ATTACHED || why == NULL || why[0] == '\0')
-		snprintf(text, sizeof(text), "%s", source_state_name(state));
-	else
-		snprintf(text, sizeof(text), "%s: %.299s",
-		    source_state_name(state), why);
-	if (!always && strcmp(text, o->told) == 0)
-		return;
-	memcpy(o->told, text, sizeof(text));
-	batch_add_fact(b, time_ns, FACT_SOURCE, o->ops->name, text,
-	    strlen(text));
+	if (state == SOURCE_ATTACHED || why == NULL)
+		why = "";
+	fact_put_source(&text, &(struct fact_source){
+	    fact_part_of(source_state_name(state)),
+	    {why, strnlen(why, sizeof(o->why) - 1)}});
+	buf_put_u8(&text, '\0');
+	if (!text.failed &&
+	    (always || strcmp((char *)text.data, o->told) != 0)) {
+		snprintf(o->told, sizeof(o->told), "%s", (char *)text.data);
+		batch_add_fact(b, time_ns, FACT_SOURCE, o->ops->name,
+		    text.data, text.len - 1);
+	}
+	buf_fini(&text);
 }
 
 void

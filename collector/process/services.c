@@ -569,15 +569,17 @@ static void
 entry_fact(const struct services *s, struct entry *e, struct batch *b,
     int64_t time_ns)
 {
-	char text[sizeof(e->p.command) + 64];
-	int n;
+	struct buf text = {0};
 
-	n = snprintf(text, sizeof(text), "%d %lld %s\t%s", e->p.pid,
-	    (long long)(s->boot_wall_ns + (int64_t)e->p.start_ns), e->p.comm,
-	    e->p.command + strlen(e->p.comm) + 1);
-	batch_add_fact(b, time_ns, FACT_PROCESS, e->p.service, text,
-	    (size_t)n);
-	e->told = true;
+	fact_put_process(&text, &(struct fact_process){e->p.pid,
+	    s->boot_wall_ns + (int64_t)e->p.start_ns,
+	    fact_part_of(e->p.comm),
+	    fact_part_of(e->p.command + strlen(e->p.comm) + 1)});
+	if (!text.failed)
+		batch_add_fact(b, time_ns, FACT_PROCESS, e->p.service,
+		    text.data, text.len);
+	e->told = !text.failed;
+	buf_fini(&text);
 }
 
 void

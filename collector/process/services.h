@@ -12,12 +12,10 @@
  * SERVICES_MAX names at a time: a new one beyond that is "(other services)"
  * too, and counted.
  *
- * FACT_PROCESS says: subject, the service; data, text without a NUL,
- *	PID ' ' STARTED ' ' COMM '\t' REST
- * PID in decimal; STARTED in decimal, nanoseconds since 1970; COMM up to 15
- * bytes, may hold spaces, never a control byte; REST the path of the
- * executable ("" when unknown), or all arguments joined by spaces where the
- * configuration says show-arguments = yes.
+ * FACT_PROCESS (fact.h) tells of each: its comm, up to 15 bytes without a
+ * control byte; its command, the path of the executable ("" when unknown), or
+ * all arguments joined by spaces where the configuration says show-arguments
+ * = yes.
  */
 #ifndef COLLECTOR_SERVICES_H
 #define COLLECTOR_SERVICES_H

@@ -5,12 +5,8 @@
  */
 #include "collector/profile/source_cpu.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "store/batch/batch.h"
 #include "collector/symbols/symbols.h"
-#include "collector/symbols/symbols_wire.h"
 
 struct places_target {
 	struct batch *batch;
@@ -21,12 +17,15 @@ static void
 cpu_put_place(void *arg, const struct frame *f, const char *place)
 {
 	const struct places_target *t = arg;
-	char text[WIRE_PLACE_MAX + 2 * WIRE_BUILD_ID_MAX + 300];
+	struct fact_place p = {.module = fact_part_of(f->module),
+	    .build_id = fact_part_of(f->build_id)};
+	struct buf text = {0};
 
-	snprintf(text, sizeof(text), "%s\t%s\t%s", place, f->module,
-	    f->build_id);
-	batch_add_fact(t->batch, t->time_ns, FACT_PLACE, f->name, text,
-	    strlen(text));
+	if (fact_take_line(fact_part_of(place), &p) &&
+	    fact_put_place(&text, &p) && !text.failed)
+		batch_add_fact(t->batch, t->time_ns, FACT_PLACE, f->name,
+		    text.data, text.len);
+	buf_fini(&text);
 }
 
 void

@@ -14,6 +14,7 @@
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/err.h"
+#include "store/model/fact.h"
 
 #define SERVICES_LISTED_MAX 4096u
 #define PROCESSES_LISTED_MAX 65536u
@@ -124,26 +125,6 @@ services_take_series(void *arg, const struct series_desc *d, int64_t last_ns)
 	return !l->failed;
 }
 
-/* "PID STARTED COMM\tREST"; false when it is not of that form.  `text` is
- * NUL-terminated and is cut to pieces. */
-static bool
-services_parse_process(char *text, struct service_process *p)
-{
-	char *end, *tab = strchr(text, '\t');
-
-	p->pid = strtoll(text, &end, 10);
-	if (end == text || *end != ' ')
-		return false;
-	text = end;
-	p->started_ns = strtoll(text, &end, 10);
-	if (end == text || *end != ' ')
-		return false;
-	p->command = end + 1;
-	if (tab != NULL)
-		*tab = tab[1] != '\0' ? ' ' : '\0';
-	return true;
-}
-
 /* By service, the youngest first. */
 static int
 services_compare_processes(const void *a, const void *b)
@@ -195,7 +176,7 @@ services_room(struct service_list *l)
 
 static void
 services_add_process(struct service_list *l, const char *service,
-    const struct service_process *key)
+    const struct fact_process *f)
 {
 	struct service_process *grown, *p;
 
@@ -208,9 +189,12 @@ services_add_process(struct service_list *l, const char *service,
 	}
 	l->processes = grown;
 	p = &l->processes[l->n_processes++];
-	*p = *key;
-	p->service = strdup(service);
-	p->command = strdup(key->command);
+	*p = (struct service_process){.service = strdup(service),
+	    .pid = f->pid, .started_ns = f->started_ns};
+	if (asprintf(&p->command, "%.*s%s%.*s", (int)f->comm.n, f->comm.p,
+	    f->command.n > 0 ? " " : "", (int)f->command.n,
+	    f->command.n > 0 ? f->command.p : "") < 0)
+		p->command = NULL;
 	if (p->service == NULL || p->command == NULL)
 		l->failed = true;
 }
@@ -220,16 +204,12 @@ services_take_process(void *arg, int64_t time_ns, const char *subject,
     const void *data, size_t n)
 {
 	struct service_list *l = arg;
-	struct service_process key;
-	char *text = strndup(data, n);
+	struct fact_process f;
 
 	(void)time_ns;
-	if (text == NULL)
-		l->failed = true;
-	else if (services_parse_process(text, &key) &&
+	if (fact_take_process(data, n, &f) &&
 	    services_entry(l, subject) != NULL)
-		services_add_process(l, subject, &key);
-	free(text);
+		services_add_process(l, subject, &f);
 	return !l->failed;
 }
 

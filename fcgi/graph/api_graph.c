@@ -20,6 +20,7 @@
 #include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/fact.h"
 
 #define PROCESS_SPAN (2 * 3600 * NS_PER_S)
 
@@ -46,33 +47,25 @@ struct graph_process {
 	size_t room;
 };
 
-/* "pid started_ns ..."; 0 where it does not begin so. */
-static int64_t
-graph_started(const char *data, size_t n)
-{
-	char head[64];
-	int64_t started = 0;
-
-	snprintf(head, sizeof(head), "%.*s", (int)n, data);
-	return sscanf(head, "%*d %" SCNd64, &started) == 1 ? started : 0;
-}
-
 static bool
 graph_take_process(void *arg, int64_t time_ns, const char *subject,
     const void *data, size_t n)
 {
 	struct graph_process *p = arg;
-	const char *tab = memchr(data, '\t', n), *blank;
-	size_t left = tab ? n - (size_t)(tab + 1 - (const char *)data) : 0;
+	struct fact_process f;
+	const char *blank;
 
 	if (strcmp(subject, p->service) != 0 || time_ns < p->time_ns ||
-	    left == 0 || tab[1] != '/' || left >= p->room)
+	    !fact_take_process(data, n, &f) || f.command.n == 0 ||
+	    f.command.p[0] != '/' || f.command.n >= p->room)
 		return true;
-	blank = memchr(tab + 1, ' ', left); /* arguments, where they are kept */
+	/* arguments, where they are kept */
+	blank = memchr(f.command.p, ' ', f.command.n);
+	if (blank != NULL)
+		f.command.n = (size_t)(blank - f.command.p);
 	p->time_ns = time_ns;
-	p->started_ns = graph_started(data, n);
-	snprintf(p->path, p->room, "%.*s",
-	    (int)(blank != NULL ? (size_t)(blank - tab - 1) : left), tab + 1);
+	p->started_ns = f.started_ns;
+	snprintf(p->path, p->room, "%.*s", (int)f.command.n, f.command.p);
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include "fcgi/format/writer.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/fact.h"
 
 #define SOURCES_MAX 64
 #define SOURCES_SPAN (2 * 3600 * NS_PER_S)
@@ -86,24 +87,19 @@ measure_source(struct source_list *list, const char *name)
 	return s;
 }
 
-/* "state" or "state: why". */
 static bool
 measure_take_source(void *arg, int64_t time_ns, const char *subject,
     const void *data, size_t n)
 {
 	struct source_state *s = measure_source(arg, subject);
-	const char *text = data, *colon = memchr(text, ':', n);
-	size_t len = colon != NULL ? (size_t)(colon - text) : n, skip;
+	struct fact_source f;
 
 	if (s == NULL || time_ns < s->time_ns)
 		return true;
+	fact_take_source(data, n, &f);
 	s->time_ns = time_ns;
-	snprintf(s->state, sizeof(s->state), "%.*s", (int)(len % 1024), text);
-	skip = len + (colon != NULL);
-	while (skip < n && text[skip] == ' ')
-		skip++;
-	snprintf(s->why, sizeof(s->why), "%.*s", (int)((n - skip) % 65536),
-	    text + skip);
+	fact_part_copy(f.state, s->state, sizeof(s->state));
+	fact_part_copy(f.why, s->why, sizeof(s->why));
 	return true;
 }
 

@@ -11,7 +11,7 @@
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
-#include "store/batch/batch.h"
+#include "store/model/fact.h"
 #include "store/store.h"
 
 #define ITEMS_MAX 262144u
@@ -24,21 +24,12 @@ struct places {
 	bool failed;
 };
 
-/* Is it another service's than the answer's?  That is the third tab's. */
+/* Is it another service's than the answer's? */
 static bool
-places_foreign(const struct places *p, const char *data, size_t n)
+places_foreign(const struct places *p, const struct fact_place *at)
 {
-	const char *end = data + n, *tab = data;
-
-	for (int i = 0; i < 3; i++) {
-		tab = memchr(tab, '\t', (size_t)(end - tab));
-		if (tab == NULL)
-			return false;
-		tab++;
-	}
-	return p->service != NULL && ((size_t)(end - tab) !=
-	    strlen(p->service) || memcmp(tab, p->service,
-	    strlen(p->service)) != 0);
+	return p->service != NULL && at->service.p != NULL &&
+	    !fact_part_is(at->service, fact_part_of(p->service));
 }
 
 static bool
@@ -46,9 +37,10 @@ places_take(void *arg, int64_t time_ns, const char *subject,
     const void *data, size_t n)
 {
 	struct places *p = arg;
+	struct fact_place at;
 
 	(void)time_ns;
-	if (places_foreign(p, data, n))
+	if (!fact_take_place(data, n, &at) || places_foreign(p, &at))
 		return true;
 	buf_clear(&p->scratch);
 	buf_put(&p->scratch, subject, strlen(subject) + 1);
@@ -113,35 +105,6 @@ places_free(struct places *p)
 	free(p);
 }
 
-struct place {
-	const char *file, *module, *build_id;
-	const char *service; /* NULL: of all */
-	size_t n_file, n_module, n_build_id;
-	int64_t line;
-	bool seen; /* "12+": seen in samples, the definition is before it */
-};
-
-/* What comes from a file may be any bytes: false where it is no place. */
-static bool
-place_read(struct place *at, const char *text)
-{
-	const char *tab = strchr(text, '\t'), *colon, *id, *service;
-	char *end;
-
-	id = tab == NULL ? NULL : strchr(tab + 1, '\t');
-	colon = tab == NULL ? NULL : memrchr(text, ':', (size_t)(tab - text));
-	if (id == NULL || colon == NULL)
-		return false;
-	service = strchr(id + 1, '\t');
-	*at = (struct place){.file = text, .n_file = (size_t)(colon - text),
-	    .module = tab + 1, .n_module = (size_t)(id - tab - 1),
-	    .build_id = id + 1, .n_build_id = strcspn(id + 1, "\t"),
-	    .service = service != NULL ? service + 1 : NULL,
-	    .line = strtol(colon + 1, &end, 10)};
-	at->seen = *end == '+';
-	return true;
-}
-
 /* The first item of a name, or where it would be. */
 static uint32_t
 places_first(const struct places *p, const char *name)
@@ -159,42 +122,44 @@ places_first(const struct places *p, const char *name)
 	return low;
 }
 
+/* What item i says, which is of this name. */
+static bool
+places_at(const struct places *p, uint32_t i, const char *name,
+    struct fact_place *at)
+{
+	const char *text = p->sorted[i] + strlen(name) + 1;
+
+	return fact_take_place(text, strlen(text), at);
+}
+
 static void
-place_put(struct writer *w, const struct place *at)
+place_put(struct writer *w, const struct fact_place *at)
 {
 	writer_open(w, '{');
 	writer_key(w, "file");
-	writer_strn(w, at->file, at->n_file);
+	writer_strn(w, at->file.p, at->file.n);
 	writer_key(w, "line");
 	writer_int(w, at->line);
 	writer_key(w, "module");
-	writer_strn(w, at->module, at->n_module);
+	writer_strn(w, at->module.p, at->module.n);
 	writer_key(w, "build_id");
-	writer_strn(w, at->build_id, at->n_build_id);
+	writer_strn(w, at->build_id.p, at->build_id.n);
 	writer_key(w, "service");
-	if (at->service != NULL)
-		writer_str(w, at->service);
+	if (at->service.p != NULL)
+		writer_strn(w, at->service.p, at->service.n);
 	else
 		writer_null(w);
 	writer_close(w, '}');
 }
 
-static bool
-text_same(const char *a, size_t n, const char *b, size_t m)
-{
-	return n == m && memcmp(a, b, n) == 0;
-}
-
 /* Makes one of two places of a file where samples alone say a line: that of
  * the definition, else the first.  False where they stay two. */
 static bool
-place_join(struct place *a, const struct place *b)
+place_join(struct fact_place *a, const struct fact_place *b)
 {
-	if ((a->service == NULL) != (b->service == NULL) ||
-	    (a->service != NULL && strcmp(a->service, b->service) != 0) ||
-	    !text_same(a->file, a->n_file, b->file, b->n_file) ||
-	    !text_same(a->module, a->n_module, b->module, b->n_module) ||
-	    (!a->seen && !b->seen))
+	if (!fact_part_is(a->service, b->service) ||
+	    !fact_part_is(a->file, b->file) ||
+	    !fact_part_is(a->module, b->module) || (!a->seen && !b->seen))
 		return false;
 	if (a->seen && (!b->seen || a->line == 0 ||
 	    (b->line != 0 && b->line < a->line)))
@@ -203,7 +168,7 @@ place_join(struct place *a, const struct place *b)
 }
 
 static size_t
-places_add(struct place *shown, size_t n, const struct place *at)
+places_add(struct fact_place *shown, size_t n, const struct fact_place *at)
 {
 	for (size_t i = 0; i < n; i++)
 		if (place_join(&shown[i], at))
@@ -216,12 +181,12 @@ places_add(struct place *shown, size_t n, const struct place *at)
 void
 places_put(struct writer *w, const struct places *p, const char *name)
 {
-	struct place shown[PLACES_SHOWN_MAX], at;
+	struct fact_place shown[PLACES_SHOWN_MAX], at;
 	size_t n = 0;
 
 	for (uint32_t i = places_first(p, name); i < p->items.n &&
 	     strcmp(p->sorted[i], name) == 0; i++)
-		if (place_read(&at, p->sorted[i] + strlen(name) + 1))
+		if (places_at(p, i, name, &at))
 			n = places_add(shown, n, &at);
 	writer_open(w, '[');
 	for (size_t i = 0; i < n; i++)
@@ -230,32 +195,30 @@ places_put(struct writer *w, const struct places *p, const char *name)
 }
 
 static bool
-place_same(const struct place *a, const struct place *b)
+place_same(const struct fact_place *a, const struct fact_place *b)
 {
-	return a->line == b->line &&
-	    text_same(a->file, a->n_file, b->file, b->n_file);
+	return a->line == b->line && fact_part_is(a->file, b->file);
 }
 
 bool
 places_find(const struct places *p, const char *name, const char *module,
     const char **file, size_t *n, int64_t *line)
 {
-	struct place at, found = {0};
+	struct fact_place at, found = {0};
 
 	for (uint32_t i = places_first(p, name); i < p->items.n &&
 	     strcmp(p->sorted[i], name) == 0; i++) {
-		if (!place_read(&at, p->sorted[i] + strlen(name) + 1) ||
-		    (at.service != NULL && p->service == NULL) ||
-		    !text_same(module, strlen(module), at.module,
-		    at.n_module) ||
-		    (found.file != NULL && place_join(&found, &at)))
+		if (!places_at(p, i, name, &at) ||
+		    (at.service.p != NULL && p->service == NULL) ||
+		    !fact_part_is(fact_part_of(module), at.module) ||
+		    (found.file.p != NULL && place_join(&found, &at)))
 			continue;
-		if (found.file != NULL && !place_same(&found, &at))
+		if (found.file.p != NULL && !place_same(&found, &at))
 			return false;
 		found = at;
 	}
-	*file = found.file;
-	*n = found.n_file;
+	*file = found.file.p;
+	*n = found.file.n;
 	*line = found.line;
-	return found.file != NULL;
+	return found.file.p != NULL;
 }

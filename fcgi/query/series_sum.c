@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/model/mean.h"
 #include "store/store.h"
 
 const struct err *
@@ -135,18 +136,6 @@ series_sums_free(struct series_sum *sums, size_t n)
 
 /* ---- quotients ---- */
 
-static uint128
-sum_gcd(uint128 a, uint128 b)
-{
-	while (b != 0) {
-		uint128 rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 void
 series_add_quotient(int128 *num, uint128 *den, int128 num2, uint128 den2)
 {
@@ -160,7 +149,7 @@ series_add_quotient(int128 *num, uint128 *den, int128 num2, uint128 den2)
 		*num /= 2;
 		*den /= 2;
 	}
-	common = sum_gcd(*den, den2);
+	common = mean_gcd(*den, den2);
 	*num = *num * (int128)(den2 / common) +
 	    num2 * (int128)(*den / common);
 	*den *= den2 / common;

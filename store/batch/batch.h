@@ -23,7 +23,7 @@
  *	            sent; an edge is a label set below the root, else a frame
  *	5 series    n, (u8 kind, name, unit, label set, zigzag period, scale)*
  *	6 blocks    n, (series, zigzag slot - previous slot, value)*
- *	7 facts     n, (zigzag time, u8 kind, subject, bytes)*
+ *	7 facts     n, (a fact)*  see fact.h
  *	All numbers are varints; names, values and units are string numbers.
  *	Values of blocks:
  *	flow, stock  observations, n, (node - previous node, value > 0)*
@@ -48,6 +48,7 @@
 
 #include "store/base/buf.h"
 #include "store/base/intern.h"
+#include "store/model/fact.h"
 #include "store/model/series.h"
 
 #define BATCH_RECORD_HEADER 16
@@ -55,17 +56,6 @@
 #define BATCH_MAX_STRING 65535u
 #define BATCH_MAX_DEPTH 4096u
 #define BATCH_MAX_LABELS 64 /* of one set */
-
-enum fact_kind {
-	FACT_PROCESS = 1, /* subject: service; "pid started_ns comm exe\0" */
-	FACT_SOURCE = 2,  /* subject: source; text "state[: why]" */
-	FACT_MARK = 3,    /* subject: what (exec, exit, restart); text */
-	FACT_RUN = 4,     /* subject: name of a run; JSON text */
-	FACT_PLACE = 5    /* subject: function; "file:line\tmodule\tbuild id",
-	                   * and "\tservice" where only that one's functions are
-	                   * meant; "line+" is seen in samples, not the
-	                   * definition's */
-};
 
 struct batch_frame {
 	uint8_t kind;

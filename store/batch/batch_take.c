@@ -418,22 +418,20 @@ batch_take_blocks(struct batch *b, struct cur *c)
 static bool
 batch_take_facts(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(b, c, 4,
-	    sizeof(*b->facts)), len;
+	size_t n = batch_take_count(b, c, 4, sizeof(*b->facts));
 
 	if (!ROOM_FOR(b, facts, 0, n))
 		return false;
 	for (size_t i = 0; i < n && !c->bad; i++) {
-		struct batch_fact *f = &b->facts[i];
-		const uint8_t *data;
+		struct fact f;
 
-		f->time_ns = cur_zigzag(c);
-		f->kind = cur_u8(c);
-		f->subject = batch_take_below(c, batch_strings_end(b));
-		data = cur_bytes(c, &len);
-		f->first = (uint32_t)b->fact_bytes.len;
-		f->n = (uint32_t)len;
-		buf_put(&b->fact_bytes, data, len);
+		fact_take(c, &f);
+		if (f.subject >= batch_strings_end(b))
+			c->bad = true;
+		b->facts[i] = (struct batch_fact){f.time_ns, f.kind,
+		    (uint32_t)f.subject, (uint32_t)b->fact_bytes.len,
+		    (uint32_t)f.n};
+		buf_put(&b->fact_bytes, f.data, f.n);
 	}
 	b->n_facts = n;
 	return !b->fact_bytes.failed;

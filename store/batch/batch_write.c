@@ -183,10 +183,8 @@ batch_put_facts(const struct batch *b, const struct batch_first *from,
 	for (size_t i = 0; i < b->n_facts; i++) {
 		const struct batch_fact *f = &b->facts[i];
 
-		buf_put_zigzag(out, f->time_ns);
-		buf_put_u8(out, f->kind);
-		buf_put_varint(out, f->subject);
-		buf_put_bytes(out, b->fact_bytes.data + f->first, f->n);
+		fact_put(out, &(struct fact){f->time_ns, f->kind, f->subject,
+		    b->fact_bytes.data + f->first, f->n});
 	}
 }
 

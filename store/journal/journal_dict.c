@@ -342,11 +342,9 @@ dict_put_facts(struct journal_dict *d, const struct batch *b,
 	for (size_t i = 0; i < b->n_facts; i++) {
 		const struct batch_fact *f = &b->facts[i];
 
-		buf_put_zigzag(out, f->time_ns);
-		buf_put_u8(out, f->kind);
-		buf_put_varint(out, 
-		    d->strings.of[name_cache_string(&d->cache, f->subject)]);
-		buf_put_bytes(out, b->fact_bytes.data + f->first, f->n);
+		fact_put(out, &(struct fact){f->time_ns, f->kind,
+		    d->strings.of[name_cache_string(&d->cache, f->subject)],
+		    b->fact_bytes.data + f->first, f->n});
 	}
 }
 

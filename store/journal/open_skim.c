@@ -376,27 +376,23 @@ static bool
 skim_facts(struct skim *k, struct cur *c, bool put)
 {
 	struct openspan *o = k->o;
-	size_t n = skim_count(c, 4), len;
+	size_t n = skim_count(c, 4);
 
 	if (put && !open_room((void **)&o->facts, o->n_facts + n,
 	        &o->cap_facts, sizeof(*o->facts)))
 		return false;
 	for (size_t i = 0; i < n && !c->bad; i++) {
-		struct open_fact f = {.record = k->record};
-		uint64_t subject;
+		struct fact f;
 
-		f.time_ns = cur_zigzag(c);
-		f.kind = cur_u8(c);
-		subject = cur_varint(c);
-		f.subject = (uint32_t)subject;
-		if (cur_bytes(c, &len) == NULL || subject >= k->strings) {
+		fact_take(c, &f);
+		if (f.subject >= k->strings)
 			c->bad = true;
-			break;
-		}
-		f.n = (uint32_t)len;
-		f.at = skim_at(k, c) - f.n;
-		if (put)
-			o->facts[o->n_facts++] = f;
+		else if (put && !c->bad)
+			o->facts[o->n_facts++] = (struct open_fact){
+			    .time_ns = f.time_ns, .kind = f.kind,
+			    .subject = (uint32_t)f.subject,
+			    .record = k->record, .n = (uint32_t)f.n,
+			    .at = skim_at(k, c) - (uint32_t)f.n};
 	}
 	return true;
 }

@@ -3,11 +3,11 @@
  */
 #include "store/model/mean.h"
 
-static uint64_t
-mean_divisor(uint64_t a, uint64_t b)
+uint128
+mean_gcd(uint128 a, uint128 b)
 {
 	while (b != 0) {
-		uint64_t rest = a % b;
+		uint128 rest = a % b;
 
 		a = b;
 		b = rest;
@@ -18,7 +18,7 @@ mean_divisor(uint64_t a, uint64_t b)
 uint64_t
 mean_denominator(uint64_t denominator, uint64_t n)
 {
-	uint64_t factor = n / mean_divisor(denominator, n);
+	uint64_t factor = n / (uint64_t)mean_gcd(denominator, n);
 
 	if (factor > MEAN_DENOMINATOR_MAX / denominator)
 		factor = denominator < MEAN_DENOMINATOR_MAX

@@ -12,6 +12,9 @@
  * means is off by half of 1 / that. */
 #define MEAN_DENOMINATOR_MAX (UINT64_C(1) << 40)
 
+/* The greatest common divisor; of 0 and x that is x. */
+uint128 mean_gcd(uint128 a, uint128 b);
+
 /* A multiple of `denominator` (not 0) for sums that get means of n > 0
  * observations too. */
 uint64_t mean_denominator(uint64_t denominator, uint64_t n);

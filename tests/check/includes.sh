@@ -51,10 +51,10 @@ fcgi/format/flame: fcgi/format store store/model store/base
 fcgi/format/out: fcgi/format/flame fcgi/format store store/base
 collector/scrape: fcgi/format/in store/batch store/base
 fcgi/server: fcgi/format store store/batch store/base
-fcgi/graph: fcgi/server fcgi/format store/base
+fcgi/graph: fcgi/server fcgi/format store/model store/base
 fcgi/kv: fcgi/server fcgi/format store/base
 fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
-	store/batch store/model store/base
+	store/model store/base
 fcgi/api: fcgi/query fcgi/server fcgi/format/out fcgi/format/flame
 	fcgi/format store store/batch store/model store/base
 fcgi/pyroscope: fcgi/api fcgi/query fcgi/server fcgi/format/out
