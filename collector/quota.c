@@ -1,3 +1,7 @@
+/*
+ * A table of the services that took most of a slot; the least of them makes
+ * room for a new one, so that names made up by a client cost no memory.
+ */
 #include "collector/quota.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,8 @@
+/*
+ * Reads the CPU seconds and statm of the daemon and of its programs; a table
+ * says which figure is which metric.  An increase is booked in the middle
+ * between two readings, as those of scraped targets are.
+ */
 #include "collector/self.h"
 
 #include "collector/base/config.h"

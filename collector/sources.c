@@ -1,3 +1,7 @@
+/*
+ * The table of all sources and their switches.  What one cannot do is said once
+ * as a fact and once in the log, and never stops another.
+ */
 #include "collector/sources.h"
 
 #include "collector/base/config.h"

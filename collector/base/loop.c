@@ -1,3 +1,8 @@
+/*
+ * epoll(7), level-triggered, at most sixteen events a turn: what is left is
+ * ready again in the next one, so that no descriptor keeps the daemon from its
+ * slots.
+ */
 #include "collector/base/loop.h"
 
 #include "store/base/err.h"

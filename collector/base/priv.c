@@ -1,3 +1,7 @@
+/*
+ * capget(2), capset(2) and prctl(2) straight, with numbers for capabilities
+ * that are younger than the headers of the system that builds it.
+ */
 #include "collector/base/priv.h"
 
 #include "collector/base/readfile.h"

@@ -1,3 +1,7 @@
+/*
+ * One read(2) where one does: of thousands of small files in each slot the
+ * second call, which only says that nothing is left, would be half of the cost.
+ */
 #include "collector/base/readfile.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * The arithmetic of slots.h: wall clock and monotonic clock side by side, since
+ * only their difference tells a jump from time that passed.
+ */
 #include "collector/base/slots.h"
 
 #define JUMP_MIN_NS INT64_C(500000000)

@@ -1,3 +1,9 @@
+/*
+ * A connection is a small state machine (header, record, answer): one record at
+ * a time, nothing is read while an answer waits to be sent, and each wait but
+ * the one for a purge has a deadline.  So a client that is slow, hostile or
+ * gone holds up nobody but itself.
+ */
 #include "collector/ipc/intake.h"
 
 #include "collector/base/loop.h"

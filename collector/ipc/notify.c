@@ -1,3 +1,7 @@
+/*
+ * Datagrams that are lost or refused are no matter: the daemon's work does not
+ * hang on who watches it.
+ */
 #include "collector/ipc/notify.h"
 
 #include <stdarg.h>

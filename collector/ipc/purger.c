@@ -1,3 +1,8 @@
+/*
+ * Two threads meet here: the store's works and reports, the daemon's loop tells
+ * the client.  What both touch stands behind one mutex; the selector is the
+ * loop's, and says whether a purge is under way.
+ */
 #include "collector/ipc/purger.h"
 
 #include "collector/ipc/intake.h"

@@ -1,3 +1,7 @@
+/*
+ * A record goes out in one write(2); what did not fit is cut off again, so that
+ * a full disk leaves a file that replay reads to its end.
+ */
 #include "collector/ipc/record.h"
 
 #include "store/base/err.h"

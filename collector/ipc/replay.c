@@ -1,3 +1,7 @@
+/*
+ * A damaged record costs itself alone: behind it the next place where a record
+ * is whole is looked for.
+ */
 #include "collector/ipc/replay.h"
 
 #include "store/base/err.h"

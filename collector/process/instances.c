@@ -1,3 +1,8 @@
+/*
+ * Names come from what outlives a restart: ports from /proc/PID/net/tcp,
+ * parents, then arguments.  A number remembers whose it was, so that the
+ * database that comes back is the series that it was.
+ */
 #include "collector/process/instances.h"
 
 #include "collector/base/readfile.h"

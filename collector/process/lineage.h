@@ -1,7 +1,7 @@
 /*
  * Where processes come from, as the kernel tells it (process_events.h): for
- *samples of those that were gone before anybody looked at them.  A child of a
- *fork is what its parent is until it executes a program.
+ * samples of those that were gone before anybody looked at them.  A child of a
+ * fork is what its parent is until it executes a program.
  *
  *	4711 ── fork ──► 4712 ── fork ──► 4713 ── exec "sh" ──► gone
  *	known            gone              ?

@@ -1,3 +1,7 @@
+/*
+ * Patterns are compiled once, at the start, so that a wrong one is an error of
+ * the configuration and not of the first process that meets it.
+ */
 #include "collector/process/services_rules.h"
 
 #include "collector/base/config.h"

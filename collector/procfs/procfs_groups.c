@@ -1,3 +1,7 @@
+/*
+ * Members are found by the serial of their process, never by its pid, which
+ * another process may have had a reading ago.
+ */
 #include "collector/procfs/procfs_groups.h"
 
 #include "store/base/intern.h"

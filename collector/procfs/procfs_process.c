@@ -1,3 +1,7 @@
+/*
+ * Reads /proc/PID/io, status and fd.  A file that may not be read is no number,
+ * and not 0; a process that ends meanwhile is no error.
+ */
 #include "collector/procfs/procfs_process.h"
 
 #include "collector/process/pidstat.h"

@@ -1,3 +1,7 @@
+/*
+ * One table of keys; targets are checked when all are read, since two of them
+ * may name one series.
+ */
 #include "collector/scrape/scrape_config.h"
 
 #include "collector/scrape/scrape_http.h"

@@ -1,3 +1,7 @@
+/*
+ * The answer is parsed anew from its beginning when more of it comes: it is
+ * small, and a parser without state between reads is one that can be fuzzed.
+ */
 #include "collector/scrape/scrape_http.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * Batches wait encoded.  What the daemon will never take (400, 413, 422) is
+ * dropped and counted; all else is tried again after a second.
+ */
 #include "collector/scrape/scrape_queue.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * A table says what becomes of each LevelDB figure; pages of Prometheus keep
+ * their names, and their labels give way to ours under "exported_".
+ */
 #include "collector/scrape/scrape_take.h"
 
 #include "fcgi/format/in/leveldb_stats.h"

@@ -1,3 +1,7 @@
+/*
+ * A target is asked by one state machine for all its pages, which poll(2)
+ * drives; it logs a failure when it changes, not each time.
+ */
 #include "collector/scrape/scrape_target.h"
 
 #include "collector/scrape/scrape_config.h"

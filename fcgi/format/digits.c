@@ -1,3 +1,7 @@
+/*
+ * Two digits at a time from a table: a division costs more than all else that a
+ * writer does for a number.
+ */
 #include "fcgi/format/digits.h"
 
 #include <string.h>

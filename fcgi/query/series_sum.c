@@ -1,3 +1,7 @@
+/*
+ * What a series says of a step is a quotient; sums of them are added as
+ * fractions over a common denominator, since doubles would not be exact.
+ */
 #include "fcgi/query/series_sum.h"
 
 #include <stdio.h>

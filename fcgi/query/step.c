@@ -1,3 +1,7 @@
+/*
+ * How many points an answer may have bounds the step here, before the store is
+ * asked.
+ */
 #include "fcgi/query/step.h"
 
 #include "fcgi/format/writer.h"

@@ -1,3 +1,6 @@
+/*
+ * What is counted waits until the daemon has said whether it took the push.
+ */
 #include "fcgi/server/tally.h"
 
 #include <stdio.h>

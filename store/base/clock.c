@@ -1,3 +1,6 @@
+/*
+ * clock_gettime(2), which can only fail on a kernel without the clock.
+ */
 #include "store/base/clock.h"
 
 #include <time.h>

@@ -1,3 +1,7 @@
+/*
+ * Multiplications of 64 by 64 bits with a secret key, four chains side by side:
+ * one alone would wait for each product.
+ */
 #include "store/base/fingerprint.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/*
+ * One word that signal handlers write and work reads.
+ */
 #include "store/base/gone.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,6 @@
+/*
+ * The clock is the caller's, so that tests can make a second pass.
+ */
 #include "store/base/progress.h"
 
 #include "store/base/clock.h"

@@ -1,3 +1,8 @@
+/*
+ * A connection on which an answer did not come is of no use any more: which
+ * batch the next line answers could not be known.  After a conflict about names
+ * the batch is sent again, whole.
+ */
 #include "store/batch/batch_client.h"
 
 #include "store/base/clock.h"
@@ -19,7 +24,7 @@
 
 #define RECORD_KEPT (1u << 20)
 
-#define POST_LOOK_MS 200 /* so often it asks whether it is still wanted */
+#define CLIENT_LOOK_MS 200 /* so often it asks whether it is still wanted */
 
 struct batch_client {
 	int fd;
@@ -71,13 +76,13 @@ batch_client_close(struct batch_client *p)
 
 /* Until the socket can be read or written, or the time for that is over. */
 static const struct err *
-post_wait(const struct batch_client *p, short events, const char *what)
+batch_client_wait(const struct batch_client *p, short events, const char *what)
 {
 	struct pollfd f = {.fd = p->fd, .events = events};
 	int64_t end = clock_mono_ns() + p->timeout_ms * NS_PER_MS;
 	const struct err *e;
 
-	while (poll(&f, 1, POST_LOOK_MS) <= 0) {
+	while (poll(&f, 1, CLIENT_LOOK_MS) <= 0) {
 		if ((e = gone_check()) != NULL)
 			return e;
 		if (clock_mono_ns() >= end)
@@ -89,13 +94,13 @@ post_wait(const struct batch_client *p, short events, const char *what)
 
 /* The next byte of an answer. */
 static const struct err *
-post_byte(struct batch_client *p, char *c)
+batch_client_byte(struct batch_client *p, char *c)
 {
 	const struct err *e;
 	ssize_t got = 0;
 
 	while (p->at == p->n) {
-		if ((e = post_wait(p, POLLIN, "memlensd's answer")) != NULL)
+		if ((e = batch_client_wait(p, POLLIN, "memlensd's answer")) != NULL)
 			return e;
 		got = recv(p->fd, p->came, sizeof(p->came), MSG_DONTWAIT);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -114,13 +119,13 @@ post_byte(struct batch_client *p, char *c)
 
 /* Reads one line, without its newline. */
 static const struct err *
-post_answer(struct batch_client *p, char *line, size_t size)
+batch_client_answer(struct batch_client *p, char *line, size_t size)
 {
 	const struct err *e;
 	size_t n = 0;
 
 	for (;;) {
-		if ((e = post_byte(p, &line[n])) != NULL)
+		if ((e = batch_client_byte(p, &line[n])) != NULL)
 			return e;
 		if (line[n] == '\n')
 			break;
@@ -134,13 +139,13 @@ post_answer(struct batch_client *p, char *line, size_t size)
 
 /* After an error the daemon may have answered before it closed. */
 static const struct err *
-post_send(struct batch_client *p, const char *bytes, size_t n)
+batch_client_send(struct batch_client *p, const char *bytes, size_t n)
 {
 	const struct err *e;
 	ssize_t sent;
 
 	while (n > 0) {
-		if ((e = post_wait(p, POLLOUT, "sending to memlensd")) != NULL)
+		if ((e = batch_client_wait(p, POLLOUT, "sending to memlensd")) != NULL)
 			return e;
 		sent = send(p->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && (errno == EINTR || errno == EAGAIN))
@@ -155,7 +160,7 @@ post_send(struct batch_client *p, const char *bytes, size_t n)
 
 /* An answer that is not the expected one. */
 static const struct err *
-post_refused(const char *line)
+batch_client_refused(const char *line)
 {
 	int code, at = 0;
 
@@ -171,15 +176,15 @@ batch_client_record(struct batch_client *p, const void *record, size_t n)
 	const struct err *e, *answer;
 	char line[600];
 
-	e = post_send(p, record, n);
+	e = batch_client_send(p, record, n);
 	if (e != NULL && e->code != EPIPE && e->code != ECONNRESET)
 		return e;
-	answer = post_answer(p, line, sizeof(line));
+	answer = batch_client_answer(p, line, sizeof(line));
 	if (answer != NULL)
 		return e != NULL ? e : answer;
 	if (strcmp(line, "ok") == 0)
 		return e;
-	return post_refused(line);
+	return batch_client_refused(line);
 }
 
 const struct err *
@@ -193,10 +198,10 @@ batch_client_purge(struct batch_client *p, const struct purge_request *r,
 	char line[600];
 
 	if (e == NULL)
-		e = post_send(p, (const char *)record.data, record.len);
+		e = batch_client_send(p, (const char *)record.data, record.len);
 	buf_fini(&record);
 	while (e == NULL) {
-		if ((e = post_answer(p, line, sizeof(line))) != NULL)
+		if ((e = batch_client_answer(p, line, sizeof(line))) != NULL)
 			break;
 		if (sscanf(line, "progress %d%n", &percent, &at) == 1 &&
 		    line[at] == '\0') {
@@ -206,16 +211,16 @@ batch_client_purge(struct batch_client *p, const struct purge_request *r,
 		}
 		if (sscanf(line, "purged %" SCNu64 " %" SCNu64 " %d",
 		        &report->files, &report->bytes, &widened) != 3)
-			return post_refused(line);
+			return batch_client_refused(line);
 		report->widened = widened != 0;
 		return NULL;
 	}
 	return e;
 }
 
-/* Once in the post's own memory, of which it keeps a little. */
+/* Once in the client's own memory, of which it keeps a little. */
 static const struct err *
-post_encoded(struct batch_client *p, struct batch *b,
+batch_client_encoded(struct batch_client *p, struct batch *b,
     const struct err *(*encode)(struct batch *b, struct buf *out))
 {
 	const struct err *e;
@@ -232,11 +237,11 @@ post_encoded(struct batch_client *p, struct batch *b,
 const struct err *
 batch_client_batch(struct batch_client *p, struct batch *b)
 {
-	return post_encoded(p, b, batch_encode);
+	return batch_client_encoded(p, b, batch_encode);
 }
 
 static bool
-post_is_conflict(const struct err *e)
+batch_client_is_conflict(const struct err *e)
 {
 	return e != NULL && e->domain == ERR_REQUEST && e->code == 409;
 }
@@ -253,19 +258,19 @@ batch_client_stream(struct batch_client *p, struct batch *b)
 	const struct err *e;
 
 	if (p->whole || batch_names_bytes(b) > BATCH_STREAM_BYTES)
-		return post_encoded(p, b, batch_encode);
+		return batch_client_encoded(p, b, batch_encode);
 	if (!p->named)
 		batch_unsent(b);
-	e = post_encoded(p, b, batch_encode_stream);
-	if (post_is_conflict(e)) {
+	e = batch_client_encoded(p, b, batch_encode_stream);
+	if (batch_client_is_conflict(e)) {
 		batch_unsent(b);
-		e = post_encoded(p, b, batch_encode_stream);
+		e = batch_client_encoded(p, b, batch_encode_stream);
 	}
 	p->named = e == NULL;
 	if (p->named)
 		batch_sent(b);
-	if (!post_is_conflict(e))
+	if (!batch_client_is_conflict(e))
 		return e;
 	p->whole = true;
-	return post_encoded(p, b, batch_encode);
+	return batch_client_encoded(p, b, batch_encode);
 }

@@ -2,8 +2,10 @@
  * The client's side of memlensd's socket: one batch, one answer.
  *
  *	struct batch_client *p;
- *	if ((e = batch_client_open(&p, "/run/memlens/memlensd.sock", 2000)) ==
- *NULL) e = batch_client_batch(p, batch); batch_client_close(p);
+ *	e = batch_client_open(&p, "/run/memlens/memlensd.sock", 2000);
+ *	if (e == NULL)
+ *		e = batch_client_batch(p, batch);
+ *	batch_client_close(p);
  *
  * A connection may be kept; the daemon closes one on which nothing comes for
  * two minutes, which shows as an error of the next batch.

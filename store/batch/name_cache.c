@@ -1,3 +1,8 @@
+/*
+ * Fingerprints of strings and frames are joined into those of stacks, from the
+ * root outwards; each stream of batches has a room of its own, and the one that
+ * was not used for longest gives way.
+ */
 #include "store/batch/name_cache.h"
 
 #include "store/base/err.h"

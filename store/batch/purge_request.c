@@ -1,3 +1,7 @@
+/*
+ * The only place that knows the bytes above; what does not decode to exactly
+ * its length is refused.
+ */
 #include "store/batch/purge_request.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,8 @@
+/*
+ * Maps of batches are filled in the order of dependence (strings, frames, label
+ * sets, nodes, series), each number checked against what came before.  Nodes
+ * are most of it: those that came one after the other once mostly do so again.
+ */
 #include "store/batch/symtab.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * A file is judged by what it holds, never by its age: it may go only where
+ * each slot of it is readable elsewhere.
+ */
 #include "store/check/remains.h"
 
 #include "store/base/err.h"

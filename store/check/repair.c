@@ -1,3 +1,8 @@
+/*
+ * Lists what is there, sets aside what a crash left beside the file that took
+ * its place, and writes a manifest of the rest.  Nothing is deleted: what is
+ * given up gets another name.
+ */
 #include "store/check/repair_private.h"
 
 #include "store/base/err.h"

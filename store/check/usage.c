@@ -1,3 +1,7 @@
+/*
+ * Reads keys and first bytes of strips, not their blocks; numbers of series are
+ * joined by their text, since each file has its own.
+ */
 #include "store/check/usage.h"
 
 #include "store/base/err.h"

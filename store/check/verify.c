@@ -1,3 +1,9 @@
+/*
+ * Goes from the files' bytes (checksums) to their meaning: every block of a
+ * higher level is recomputed from its children, and nothing may stand
+ * twice.  Beside a living writer a file may be replaced meanwhile; then it is
+ * no problem.
+ */
 #include "store/check/verify.h"
 
 #include "store/base/clock.h"

@@ -1,3 +1,7 @@
+/*
+ * Adds the spans' blocks and takes the summary's away: what is not 0 then is
+ * wrong.  One dense array for all stacks, emptied by the same two passes.
+ */
 #include "store/check/verify_summary.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,8 @@
+/*
+ * Every call of Berkeley DB for files is here, with its peculiarities: it
+ * crashes where memory ends inside db_create(), and a handle that met a damaged
+ * page reads no other.
+ */
 #include "store/file/dbfile.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * Slots of the records before and after the damaged ones are all that is known;
+ * without a record before, the journal's first slot bounds the gap.
+ */
 #include "store/file/gaps.h"
 
 #include "store/file/format.h"

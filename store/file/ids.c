@@ -1,3 +1,7 @@
+/*
+ * Two sets; when the younger is full or a day old it becomes the older one, so
+ * that forgetting costs nothing.
+ */
 #include "store/file/ids.h"
 
 #include "store/base/clock.h"

@@ -1,3 +1,7 @@
+/*
+ * Reads and writes the text whole; each line is checked before it is believed,
+ * since every other check relies on what it says.
+ */
 #include "store/file/manifest.h"
 
 #include "store/base/buf.h"

@@ -1,3 +1,7 @@
+/*
+ * Handles have small caches and strips are read on demand, so that a reader of
+ * a year with hundreds of files stays small.
+ */
 #include "store/file/sealed.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * Is a sealed file the one that the manifest means? A copy under another name
+ * reads well, and would count twice.
+ */
 #include "store/file/sealed.h"
 
 #include "store/base/err.h"

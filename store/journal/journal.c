@@ -1,3 +1,8 @@
+/*
+ * Reads journals that may end in the middle of a record, or are being written
+ * meanwhile: what is torn is looked at again, what is damaged is skipped up to
+ * the next place where a record is whole.
+ */
 #include "store/journal/journal.h"
 
 #include "store/base/err.h"

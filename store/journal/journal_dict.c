@@ -1,3 +1,8 @@
+/*
+ * Five tables from the writer's numbers to the journal's; a symbol's bytes are
+ * written with the first record that needs it.  After DICT_BYTES a new
+ * dictionary begins, so that readers need not keep all that ever was.
+ */
 #include "store/journal/journal_dict.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * What a lost record had named stays a hole, and so does what hangs on it:
+ * values there go to the stack that says so, and sums stay what they were.
+ */
 #include "store/journal/journal_names.h"
 
 #include "store/base/err.h"

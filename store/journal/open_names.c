@@ -1,3 +1,7 @@
+/*
+ * Two passes over the marks' bytes: from the newest symbol to the oldest to
+ * find what is needed, then forwards to put it into the table.
+ */
 #include "store/journal/open_names.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * Pages are compared with their checksums when they are read again: a journal
+ * that was cut off and written anew meanwhile must not answer for the old one.
+ */
 #include "store/journal/open_pages.h"
 
 #include "store/base/err.h"

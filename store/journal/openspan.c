@@ -1,3 +1,8 @@
+/*
+ * The index is made of each record as it comes, without its stacks; those are
+ * resolved for the series of a question, and forgotten when the reader's table
+ * of symbols begins anew.
+ */
 #include "store/journal/openspan.h"
 
 #include "store/base/err.h"

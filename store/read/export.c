@@ -1,3 +1,7 @@
+/*
+ * Eight slots at a time, so that memory does not depend on the range; slots
+ * that were merged to whole spans are told, not split.
+ */
 #include "store/read/export.h"
 
 #include "store/base/err.h"

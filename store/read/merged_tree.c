@@ -1,3 +1,8 @@
+/*
+ * Grows with the table of symbols, node by node in its order, parents first.  A
+ * look is a name and a kind, numbered in their order of names, so that children
+ * sort by comparing numbers.
+ */
 #include "store/read/merged_tree.h"
 
 #include "store/base/err.h"

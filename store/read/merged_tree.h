@@ -2,7 +2,7 @@
  * The call tree as people see it: the label sets of the reader's symbols are
  * gone, and frames of equal name and kind below one parent are one node.
  *
- *	symbols   {process=a} -> f(mod1) -> g      shown   (root) -> f -> g
+ *	symbols   {process=a} -> f(mod1) -> g      merged  (root) -> f -> g
  *	          {process=b} -> f(mod2) -> g
  *
  * Kept beside the symbol table and never made anew, so that a query adds

@@ -1,3 +1,7 @@
+/*
+ * A file may be merged away between the plan and its reading (ENOENT): then
+ * what was begun is dropped, and the question is put to the new manifest.
+ */
 #include "store/read/query_steps.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * A jump resets the hour of calm; what may go is a bucket that steady time
+ * fills.
+ */
 #include "store/write/calm.h"
 
 static void

@@ -1,3 +1,8 @@
+/*
+ * Marks what is used, orders it, and writes it as a batch's dictionary: strings
+ * by their bytes (prefixes are shared), the call tree in pre-order, so that
+ * numbers follow from the content and not from the order of arrival.
+ */
 #include "store/write/seal_dict.h"
 
 #include "store/base/err.h"

@@ -1,3 +1,7 @@
+/*
+ * Which series and stacks a selector matches is found once for a file, into two
+ * arrays of flags; a block is then judged without looking at names.
+ */
 #include "store/write/seal_sieve.h"
 
 #include "store/base/err.h"

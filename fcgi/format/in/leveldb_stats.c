@@ -1,3 +1,7 @@
+/*
+ * A row is six numbers; headings and empty lines are passed over, and anything
+ * else is an error, so that a format that has changed shows.
+ */
 #include "fcgi/format/in/leveldb_stats.h"
 
 #include "store/base/err.h"

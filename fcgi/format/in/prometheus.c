@@ -1,3 +1,7 @@
+/*
+ * One pass over the bytes, a line at a time, into memory of the line at hand;
+ * only families outlive it, for their types and units.
+ */
 #include "fcgi/format/in/prometheus.h"
 
 #include "store/base/buf.h"

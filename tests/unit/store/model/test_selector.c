@@ -1,3 +1,7 @@
+/*
+ * Selectors: what they match, of series and of stacks, and at which byte a
+ * wrong one says that it is wrong.
+ */
 #include "store/model/series.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

@@ -1,0 +1,81 @@
+#!/bin/bash
+# What a newcomer relies on: each file begins with what it does and why, and
+# each module has a header of its name.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+ok() { echo "ok - $1"; }
+not_ok() { echo "not ok - $1"; echo "$2" | sed 's/^/# /'; }
+expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
+
+# The files that do not begin with a comment that says something.  The line
+# that names an interpreter may stand before it.
+headless() {
+	awk 'FNR == 1 { first = $0 !~ /^#!/ ? 1 : 2; text = "" }
+		FNR >= first && FNR < first + 2 { text = text " " $0 }
+		FNR == first + 1 && text !~ \
+		    /^ (\/\*|\/\/|# |-- |""")[ *]*[^ *].* [a-z]/ {
+			print FILENAME
+		}' "$@"
+}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+printf '/*\n * What this does.\n */\n' >"$dir/good.c"
+printf '#!/bin/sh\n# What this does.\nset -u\n' >"$dir/good.sh"
+printf '#include "a.h"\n/* What this does. */\n' >"$dir/late.c"
+printf '#!/bin/sh\nset -u\n# What this does.\n' >"$dir/late.sh"
+printf '/*\n */\nint a;\n' >"$dir/empty.c"
+if [ "$(headless "$dir"/* | xargs -n 1 basename | xargs)" = \
+	"empty.c late.c late.sh" ]; then
+	ok "a file without a head is seen"
+else
+	not_ok "a file without a head is seen" "$(headless "$dir"/*)"
+fi
+expect_empty "each file begins with what it does" "$(headless $(
+	find store collector fcgi frontend nginx tests \
+		\( -name node_modules -o -name data -o -name snapshots \) \
+		-prune -o -type f -regextype egrep \
+		-regex '.*\.(c|h|cc|js|mjs|css|sh|py|lua)' -print | sort))"
+
+# A file's header is of its own name, or of the module that it is a part of:
+# seal_input.c has seal_private.h, batch_read.c has batch.h.  Pages and
+# commands are named by a table (site.c, cmd.h) and need none.  What else has
+# none is here, with the header that says what it does.
+elsewhere='
+collector/main.c: a program
+collector/scrape/scrape.c: a program
+fcgi/main.c: a program
+fcgi/memlens/memlens.c: a program
+fcgi/format/out/stacks_profile.c: fcgi/format/stacks.h
+store/journal/open_skim.c: openspan.h
+store/model/selector.c: series.h
+store/read/missing.c: reader.h
+store/read/plan.c: reader.h
+store/read/profile_finish.c: reader.h
+store/read/profile_tree.c: reader.h
+store/read/query_histogram.c: store/store.h
+store/read/query_list.c: store/store.h
+store/read/query_metric.c: store/store.h
+store/read/query_profile.c: store/store.h
+store/read/query_scratch.c: reader.h
+store/read/query_totals.c: store/store.h
+store/write/change.c: work.h
+store/write/purge.c: work.h
+'
+unsaid() {
+	find store collector fcgi -name '*.c' ! -name '*.bpf.c' \
+		! -name 'api_*.c' ! -name 'cmd_*.c' | sort |
+	while read -r f; do
+		part=${f%.c}
+		while :; do
+			[ -e "$part.h" ] || [ -e "${part}_private.h" ] && break
+			case ${part##*/} in
+			*_*) part=${part%_*} ;;
+			*) echo "$f" && break ;;
+			esac
+		done
+	done
+}
+expect_empty "each module has a header" "$(
+	unsaid | grep -vxF "$(sed -n 's/: .*//p' <<<"$elsewhere")")"
+expect_empty "what stands elsewhere has no header of its own" "$(
+	sed -n 's/: .*//p' <<<"$elsewhere" | grep -vxF "$(unsaid)")"
