@@ -39,6 +39,7 @@ static const struct route routes[] = {
     {"GET", "/api/v1/health", POOL_HEALTH, api_health, .params = ""},
     {"GET", "/api/v1/services", POOL_QUERY, api_services,
         .params = "from until strict"},
+    {"GET", "/api/v1/types", POOL_QUERY, api_types, .params = "strict"},
     {"GET", "/api/v1/series", POOL_QUERY, api_series,
         .params = "query from until step fn strict"},
     {"GET", "/api/v1/percentiles", POOL_QUERY, api_percentiles,

@@ -9,6 +9,7 @@
 
 route_fn api_health;
 route_fn api_services;
+route_fn api_types;
 route_fn api_series;
 route_fn api_percentiles;
 route_fn api_flamegraph;

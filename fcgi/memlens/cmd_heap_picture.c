@@ -18,8 +18,9 @@
 static const char *
 heap_units(enum heap_type type)
 {
-	return type == HEAP_INUSE_OBJECTS || type == HEAP_ALLOC_OBJECTS
-	    ? "objects" : "bytes";
+	const char *unit = heap_type_of(type).unit;
+
+	return strcmp(unit, "count") == 0 ? "objects" : unit;
 }
 
 static const struct flame_options whole = {.max_nodes = -1,
@@ -38,9 +39,7 @@ svg_options(enum heap_type type, const char *title)
 static const struct err *
 heap_profile(const struct heap *h, enum heap_type type, struct profile **out)
 {
-	struct stacks_type t = {heap_type_name(type),
-	    strcmp(heap_units(type), "bytes") == 0 ? "bytes" : "count", 1,
-	    type <= HEAP_INUSE_OBJECTS ? SERIES_STOCK : SERIES_FLOW};
+	const struct stacks_type t = heap_type_of(type);
 	struct stacks *s = stacks_new(&stacks_limits_file);
 	const struct err *e = s == NULL ? err_nomem() : heap_put(h, s);
 

@@ -31,7 +31,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch_client.h"
-#include "store/model/type.h"
+#include "store/model/types.h"
 #include "store/model/unit.h"
 
 struct ingest {

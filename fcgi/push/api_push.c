@@ -16,7 +16,7 @@
 #include "fcgi/push/push.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
-#include "fcgi/pyroscope/typeid.h"
+#include "store/model/typeid.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

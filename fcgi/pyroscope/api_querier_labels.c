@@ -8,7 +8,7 @@
 #include "fcgi/pyroscope/flameql.h"
 #include "fcgi/pyroscope/labelsets.h"
 #include "fcgi/pyroscope/querier.h"
-#include "fcgi/pyroscope/typeid.h"
+#include "store/model/typeid.h"
 #include "store/base/err.h"
 
 const char *

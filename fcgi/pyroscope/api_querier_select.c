@@ -14,7 +14,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/query/pprof_page.h"
 #include "fcgi/pyroscope/querier.h"
-#include "fcgi/pyroscope/typeid.h"
+#include "store/model/typeid.h"
 #include "pprof.pb-c.h"
 #include "store/base/err.h"
 #include "store/store.h"

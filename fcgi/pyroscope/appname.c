@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "store/base/err.h"
-#include "store/model/type.h"
+#include "store/model/types.h"
 
 const struct type *
 appname_suffix(const char *service)
 {
 	const char *dot = strrchr(service, '.');
 
-	return dot != NULL && dot != service ? type_find(dot + 1) : NULL;
+	return dot != NULL && dot != service ? types_find(dot + 1) : NULL;
 }
 
 void

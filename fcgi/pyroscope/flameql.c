@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "fcgi/pyroscope/appname.h"
-#include "fcgi/pyroscope/typeid.h"
+#include "store/model/typeid.h"
 #include "store/base/err.h"
-#include "store/model/type.h"
+#include "store/model/types.h"
 #include "store/model/unit.h"
 #include "store/store.h"
 
@@ -250,7 +250,7 @@ flameql_put_unit(struct flameql *q)
 	int64_t scale;
 	const char *unit = unit_canonical(q->unit, &scale);
 
-	if (type_find(q->type) != NULL || scale != 1 || *q->unit == '\0' ||
+	if (types_find(q->type) != NULL || scale != 1 || *q->unit == '\0' ||
 	    strlen(q->unit) >= TYPEID_UNIT_MAX)
 		return;
 	if (unit_same(unit, "count"))

@@ -1,5 +1,5 @@
 /*
- * The table of types.
+ * Which names are kept.
  */
 #include "store/model/type.h"
 
@@ -7,45 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/model/types.h"
 #include "store/model/unit.h"
-
-static const struct type types[] = {
-    {"cpu", "nanoseconds", SERIES_FLOW, true},
-    {"wall", "nanoseconds", SERIES_FLOW, true},
-    {"itimer", "nanoseconds", SERIES_FLOW, true},
-    {"inuse_objects", "objects", SERIES_STOCK, false},
-    {"inuse_space", "bytes", SERIES_STOCK, false},
-    {"alloc_objects", "objects", SERIES_FLOW, false},
-    {"alloc_space", "bytes", SERIES_FLOW, false},
-    {"alloc_in_new_tlab_objects", "objects", SERIES_FLOW, false},
-    {"alloc_in_new_tlab_bytes", "bytes", SERIES_FLOW, false},
-    {"alloc_outside_tlab_objects", "objects", SERIES_FLOW, false},
-    {"alloc_outside_tlab_bytes", "bytes", SERIES_FLOW, false},
-    {"live", "objects", SERIES_STOCK, false},
-    {"goroutines", "goroutines", SERIES_STOCK, false},
-    {"mutex_count", "count", SERIES_FLOW, false},
-    {"mutex_duration", "nanoseconds", SERIES_FLOW, false},
-    {"block_count", "count", SERIES_FLOW, false},
-    {"block_duration", "nanoseconds", SERIES_FLOW, false},
-    {"lock_count", "count", SERIES_FLOW, false},
-    {"lock_duration", "nanoseconds", SERIES_FLOW, false},
-    {"exceptions", "count", SERIES_FLOW, false},
-    {"samples", "count", SERIES_FLOW, false},
-    {"seconds", "seconds", SERIES_FLOW, false},
-    {"milliseconds", "milliseconds", SERIES_FLOW, false},
-    {"microseconds", "microseconds", SERIES_FLOW, false},
-    {"nanoseconds", "nanoseconds", SERIES_FLOW, false},
-    {"bytes", "bytes", SERIES_FLOW, false},
-};
-
-const struct type *
-type_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (strcmp(types[i].name, name) == 0)
-			return &types[i];
-	return NULL;
-}
 
 static bool
 type_has(char c)
@@ -81,7 +44,7 @@ const char *
 type_name(enum series_kind kind, const char *name, const char *unit,
     char buf[TYPE_NAME_MAX])
 {
-	const struct type *t = type_find(name);
+	const struct type *t = types_find(name);
 	bool same = t == NULL || unit_same(t->unit, unit);
 	const char *how = t == NULL || kind == t->kind ? ""
 	    : kind == SERIES_STOCK ? "_average" : "_sum";

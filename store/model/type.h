@@ -1,6 +1,6 @@
 /*
- * Types of profiles: what the names that everybody uses promise, and the
- * names of what does not keep it.
+ * Names of types: those that everybody uses promise a unit and a way of
+ * counting (types.h), and what does not keep it has another one.
  *
  * Whoever asks for `cpu` adds up all that has this name, so what is in
  * another unit, or averages where the type adds up, has a name of its own:
@@ -15,22 +15,11 @@
 #ifndef STORE_TYPE_H
 #define STORE_TYPE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/model/series.h"
 
 #define TYPE_NAME_MAX 256
-
-struct type {
-	const char *name;      /* "cpu" */
-	const char *unit;      /* "nanoseconds" */
-	enum series_kind kind;
-	bool timed;            /* text of it counts samples of 1 / rate s */
-};
-
-/* The row of a name, or NULL. */
-const struct type *type_find(const char *name);
 
 /* The name that profiles of a name, a kind and a unit have: the one given,
  * or another one in buf, cut to its size. */

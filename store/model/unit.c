@@ -81,6 +81,18 @@ unit_is_known(const char *unit)
 	    strcmp(kept, "samples") == 0;
 }
 
+bool
+unit_is_time(const char *unit)
+{
+	return unit_canonical(unit, NULL) == time_unit;
+}
+
+bool
+unit_is_bytes(const char *unit)
+{
+	return unit_canonical(unit, NULL) == byte_unit;
+}
+
 const char *
 unit_of_type(const char *name, const char *unit, int64_t *scale)
 {

@@ -80,6 +80,14 @@ for u in bytes:70 count:7; do
 	check "an id tells ${u%:*}" js "+d.flamegraph.total === ${u#*:}"
 done
 
+get GET /api/v1/types
+check "types: strangers' own, in each unit" js '["bytes", "count"].every((u) =>
+    d.types.some((t) => t.name === "own" && t.unit === u && t.present &&
+    t.pyroscope === `own:own:${u}:own:${u}` && t.source === "pushed"))'
+check "types: what has another unit has its id" js 'd.types.some((t) =>
+    t.name === "cpu_cycles" && t.unit === "cycles" && !t.time &&
+    t.pyroscope === "process_cpu:cpu:cycles:cpu:cycles")'
+
 # ---- units of text ----
 printf 'm;a 12\n' >"$T/twelve"
 n=0
@@ -96,6 +104,10 @@ done
 push twelve "name=text&units=KiB"
 check "KiB alone are memory in use" js 'd.types[0].accepted === 12288 &&
     d.types[0].name === "inuse_space"'
+push twelve "name=text&units=lock_nanoseconds"
+check "an agent's own unit tells a type, and is not said again" js \
+    'd.types[0].name === "lock_duration" &&
+    d.types[0].unit === "nanoseconds"'
 push twelve "name=text.cpu&units=KiB"
 check "cpu in KiB: 400" status 400
 check "by its field" js 'd.field === "units"'

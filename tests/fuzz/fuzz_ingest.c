@@ -13,7 +13,7 @@
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/push/ingest_pprof.h"
-#include "fcgi/pyroscope/typeid.h"
+#include "store/model/typeid.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/store.h"

@@ -34,6 +34,7 @@
 
 struct err;
 struct stacks;
+struct stacks_type;
 
 enum heap_type {
 	HEAP_INUSE_SPACE,
@@ -46,6 +47,8 @@ enum heap_type {
 /* "inuse_space", ...; the number of a name, HEAP_TYPES for an unknown. */
 const char *heap_type_name(enum heap_type type);
 enum heap_type heap_type_find(const char *name);
+/* What the table of types says of it. */
+struct stacks_type heap_type_of(enum heap_type type);
 
 #define HEAP_NONE UINT32_MAX
 

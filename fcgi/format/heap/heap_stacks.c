@@ -5,13 +5,15 @@
 #include "fcgi/format/heap/heap.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
+#include "store/model/types.h"
 
-static const struct stacks_type stack_types[HEAP_TYPES] = {
-    [HEAP_INUSE_SPACE] = {"inuse_space", "bytes", 1, SERIES_STOCK},
-    [HEAP_INUSE_OBJECTS] = {"inuse_objects", "count", 1, SERIES_STOCK},
-    [HEAP_ALLOC_SPACE] = {"alloc_space", "bytes", 1, SERIES_FLOW},
-    [HEAP_ALLOC_OBJECTS] = {"alloc_objects", "count", 1, SERIES_FLOW},
-};
+struct stacks_type
+heap_type_of(enum heap_type type)
+{
+	const struct type *t = types_find(heap_type_name(type));
+
+	return (struct stacks_type){t->name, t->unit, 1, t->kind};
+}
 
 /* The numbers of frames in the stacks, by those in the dump. */
 static uint32_t *
@@ -52,7 +54,7 @@ put_stack(const struct heap *h, struct stacks *s, const uint32_t *numbers,
 const struct err *
 heap_put(const struct heap *h, struct stacks *s)
 {
-	uint32_t types[HEAP_TYPES], *numbers = put_frames(h, s);
+	uint32_t columns[HEAP_TYPES], *numbers = put_frames(h, s);
 	double rest[HEAP_TYPES] = {0}, all[HEAP_TYPES] = {0};
 
 	if (numbers == NULL)
@@ -62,8 +64,11 @@ heap_put(const struct heap *h, struct stacks *s)
 			all[t] += fabs(h->stacks[i].value[t]);
 	}
 	/* what was not accumulated has no line of its own */
-	for (unsigned t = 0; t < HEAP_TYPES; t++)
-		types[t] = all[t] > 0 ? stacks_type(s, &stack_types[t]) : 0;
+	for (unsigned t = 0; t < HEAP_TYPES; t++) {
+		const struct stacks_type of = heap_type_of((enum heap_type)t);
+
+		columns[t] = all[t] > 0 ? stacks_type(s, &of) : 0;
+	}
 	for (uint32_t i = 0; i < h->n_stacks; i++) {
 		const struct heap_stack *stack = &h->stacks[i];
 		uint32_t node = put_stack(h, s, numbers, stack);
@@ -79,7 +84,7 @@ heap_put(const struct heap *h, struct stacks *s)
 				continue;
 			v += rest[t];
 			rest[t] = v - floor(v);
-			stacks_add(s, node, types[t], (int64_t)v);
+			stacks_add(s, node, columns[t], (int64_t)v);
 		}
 	}
 	if (h->unknown_lines > 0)

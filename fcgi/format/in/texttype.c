@@ -1,5 +1,5 @@
 /*
- * The rule as a table, and what is said against it.
+ * The rule, and what is said against it.
  */
 #include "fcgi/format/in/texttype.h"
 
@@ -8,31 +8,8 @@
 #include "fcgi/format/stacks.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/model/type.h"
+#include "store/model/types.h"
 #include "store/model/unit.h"
-
-/* Those that have a type of their own, then the units they are kept in. */
-static const struct {
-	const char *units, *type;
-} by_units[] = {
-    {"samples", "cpu"}, {"objects", "inuse_objects"},
-    {"goroutines", "goroutines"}, {"lock_samples", "lock_count"},
-    {"lock_nanoseconds", "lock_duration"},
-    {"bytes", "inuse_space"}, {"nanoseconds", "nanoseconds"},
-};
-
-static const struct type *
-texttype_by_units(const char *units)
-{
-	const char *tries[] = {units, unit_canonical(units, NULL)};
-
-	for (size_t k = 0; k < 2; k++)
-		for (size_t i = 0; i < sizeof(by_units) / sizeof(*by_units);
-		    i++)
-			if (strcmp(by_units[i].units, tries[k]) == 0)
-				return type_find(by_units[i].type);
-	return NULL;
-}
 
 const struct err *
 texttype_of(struct stacks_type *t, const char *name, const char *units,
@@ -42,7 +19,7 @@ texttype_of(struct stacks_type *t, const char *name, const char *units,
 
 	if (units == NULL || *units == '\0')
 		units = "samples";
-	known = name != NULL ? type_find(name) : texttype_by_units(units);
+	known = name != NULL ? types_find(name) : types_of_units(units);
 	if (known == NULL && name == NULL)
 		return err_field(ERR_REQUEST, 400, "units", "\"%.60s\" tell "
 		    "no type: one is said as a suffix of name", units);

@@ -4,23 +4,10 @@
  */
 #include "fcgi/format/pprof/pprof_private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "store/model/type.h"
-
-static const struct {
-	const char *type, *name;
-	enum series_kind kind;
-} known[] = {
-    {"inuse_objects", "inuse_objects", SERIES_STOCK},
-    {"inuse_space", "inuse_space", SERIES_STOCK},
-    {"objects", "inuse_objects", SERIES_STOCK}, /* V8's heap */
-    {"space", "inuse_space", SERIES_STOCK},
-    {"goroutine", "goroutines", SERIES_STOCK},
-    {"contentions", "mutex_count", SERIES_FLOW},
-    {"delay", "mutex_duration", SERIES_FLOW},
-};
+#include "store/model/types.h"
 
 bool
 pprof_is_steady(int64_t period)
@@ -38,18 +25,14 @@ pprof_is_steady(int64_t period)
 enum series_kind
 pprof_name(void *arg, const struct pprof_column *c, char *name, size_t size)
 {
+	const struct type *t = types_of_sample(c->type);
+
 	(void)arg;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (strcmp(known[i].type, c->type) == 0) {
-			snprintf(name, size, "%s", known[i].name);
-			return known[i].kind;
-		}
-	}
 	/* "samples" alone counts what the period says: Go's and Node's CPU */
 	if (c->lonely && strcmp(c->type, "samples") == 0 &&
 	    strcmp(c->period_unit, "nanoseconds") == 0)
 		type_sanitize(name, size, c->period_type);
 	else
-		type_sanitize(name, size, c->type);
-	return SERIES_FLOW;
+		type_sanitize(name, size, t != NULL ? t->name : c->type);
+	return types_kind(name);
 }

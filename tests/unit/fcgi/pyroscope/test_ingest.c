@@ -8,10 +8,10 @@
 #include "fcgi/pyroscope/attime.h"
 #include "fcgi/pyroscope/flameql.h"
 #include "fcgi/push/multipart.h"
-#include "fcgi/pyroscope/typeid.h"
+#include "store/model/typeid.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/model/type.h"
+#include "store/model/types.h"
 #include "tests/unit/test.h"
 
 /* "service|name=value|..." */

@@ -4,8 +4,8 @@
  * "cpu" in nanoseconds.  What is in no table keeps its name: x:x:... is "x",
  * and x:y:... is "x_y".
  */
-#ifndef FCGI_TYPEID_H
-#define FCGI_TYPEID_H
+#ifndef STORE_TYPEID_H
+#define STORE_TYPEID_H
 
 #include <stddef.h>
 

@@ -1,0 +1,148 @@
+/*
+ * GET /api/v1/types: the table of profile types, and what else the store
+ * holds: names and units that strangers have pushed.
+ */
+#include <string.h>
+
+#include "fcgi/api/pages.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/model/typeid.h"
+#include "store/model/types.h"
+#include "store/model/unit.h"
+
+/* What the store has, each once: a byte for the kind, the unit, a NUL, the
+ * name. */
+struct types_held {
+	struct intern all;
+	struct buf key;
+	bool failed;
+};
+
+static const struct buf *
+types_key(struct types_held *h, enum series_kind kind, const char *name,
+    const char *unit)
+{
+	unit = unit_of_type(name, unit, NULL);
+	buf_clear(&h->key);
+	buf_put_u8(&h->key, (uint8_t)kind);
+	buf_put(&h->key, unit, strlen(unit) + 1);
+	buf_put(&h->key, name, strlen(name));
+	h->failed |= h->key.failed;
+	return &h->key;
+}
+
+static bool
+types_take(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	struct types_held *h = arg;
+	const struct buf *key;
+
+	(void)last_ns;
+	if (!series_is_profile(d->kind))
+		return true;
+	key = types_key(h, d->kind, d->name, d->unit);
+	if (!h->failed)
+		h->failed = intern_put(&h->all, key->data, key->len) ==
+		    INTERN_NONE;
+	return !h->failed;
+}
+
+static void
+types_put_pair(struct writer *w, const char *key, const char *type,
+    const char *unit)
+{
+	writer_key(w, key);
+	writer_open(w, '{');
+	writer_key(w, "type");
+	writer_str(w, type);
+	writer_key(w, "unit");
+	writer_str(w, unit);
+	writer_close(w, '}');
+}
+
+static void
+types_put(struct writer *w, const struct type *t, bool present)
+{
+	const char *unit = unit_of_type(t->name, t->unit, NULL);
+	struct typeid id;
+
+	typeid_of(&id, t->name, unit);
+	writer_open(w, '{');
+	writer_key(w, "name");
+	writer_str(w, t->name);
+	writer_key(w, "title");
+	writer_str(w, t->title);
+	writer_key(w, "unit");
+	writer_str(w, unit);
+	writer_key(w, "kind");
+	writer_str(w, series_kind_name(t->kind));
+	writer_key(w, "time");
+	writer_bool(w, unit_is_time(unit));
+	writer_key(w, "source");
+	writer_str(w, types_source_name(t->source));
+	writer_key(w, "pyroscope");
+	writer_str(w, id.text);
+	types_put_pair(w, "pprof", id.type, id.unit);
+	types_put_pair(w, "period", id.period_type, id.period_unit);
+	writer_key(w, "present");
+	writer_bool(w, present);
+	writer_close(w, '}');
+}
+
+/* The rows of the table, then what has none. */
+static void
+types_put_all(struct writer *w, struct types_held *h)
+{
+	writer_key(w, "types");
+	writer_open(w, '[');
+	for (size_t i = 0; i < n_types; i++) {
+		const struct buf *key = types_key(h, types[i].kind,
+		    types[i].name, types[i].unit);
+
+		types_put(w, &types[i], intern_find(&h->all, key->data,
+		    key->len) != INTERN_NONE);
+	}
+	for (uint32_t i = 0; i < h->all.n; i++) {
+		const char *text = intern_str(&h->all, i), *unit = text + 1;
+		const struct type other = types_other(
+		    unit + strlen(unit) + 1, unit, (enum series_kind)*text);
+
+		if (types_find(other.name) == NULL)
+			types_put(w, &other, true);
+	}
+	writer_close(w, ']');
+}
+
+const struct err *
+api_types(struct context *c, struct request *rq, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct types_held h = {0};
+	struct store_extent extent;
+	struct store *s;
+	const struct err *e;
+
+	(void)rq;
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	store_extent(s, &extent);
+	e = store_each_series(s, NULL, extent.from_ns, extent.until_ns,
+	    types_take, &h);
+	if (e == NULL && !h.failed) {
+		writer_open(&w, '{');
+		partial_put_state(&w, s, extent.from_ns, extent.until_ns);
+		types_put_all(&w, &h);
+		writer_close(&w, '}');
+	}
+	if (e == NULL && h.failed)
+		e = err_nomem();
+	buf_fini(&h.key);
+	intern_fini(&h.all);
+	return e;
+}

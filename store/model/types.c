@@ -1,0 +1,147 @@
+/*
+ * The table of types.  Of two rows that a client's word fits the first is
+ * meant: contentions alone are those of mutexes.
+ */
+#include "store/model/types.h"
+
+#include <string.h>
+
+#include "store/model/unit.h"
+
+#define FLOW SERIES_FLOW
+#define STOCK SERIES_STOCK
+#define PUSHED .source = TYPE_PUSHED
+#define MEMORY .group = "memory", .period_type = "space", .period_unit = "bytes"
+#define WAITS .period_type = "contentions", .period_unit = "count"
+
+const struct type types[] = {
+    {"cpu", "CPU time", "nanoseconds", FLOW, .source = TYPE_PROFILED,
+        .group = "process_cpu", .units = "samples", .timed = true},
+    {"wall", "Wall time", "nanoseconds", FLOW, PUSHED, .group = "wall",
+        .timed = true},
+    {"itimer", "CPU time by itimer", "nanoseconds", FLOW, PUSHED,
+        .timed = true},
+    {"inuse_objects", "Objects in use", "count", STOCK, PUSHED, MEMORY,
+        .alias = "objects" /* of V8's heap */, .units = "objects"},
+    {"inuse_space", "Memory in use", "bytes", STOCK, PUSHED, MEMORY,
+        .alias = "space", .units = "bytes"},
+    {"alloc_objects", "Objects allocated", "count", FLOW, PUSHED, MEMORY},
+    {"alloc_space", "Memory allocated", "bytes", FLOW, PUSHED, MEMORY},
+    {"alloc_in_new_tlab_objects", "Objects allocated in new TLABs", "count",
+        FLOW, PUSHED},
+    {"alloc_in_new_tlab_bytes", "Memory allocated in new TLABs", "bytes",
+        FLOW, PUSHED},
+    {"alloc_outside_tlab_objects", "Objects allocated outside TLABs", "count",
+        FLOW, PUSHED},
+    {"alloc_outside_tlab_bytes", "Memory allocated outside TLABs", "bytes",
+        FLOW, PUSHED},
+    {"live", "Live objects", "count", STOCK, PUSHED},
+    {"goroutines", "Goroutines", "count", STOCK, PUSHED, .group = "goroutine",
+        .sample = "goroutine", .period_type = "goroutine",
+        .period_unit = "count", .units = "goroutines"},
+    {"mutex_count", "Mutex contentions", "count", FLOW, PUSHED,
+        .group = "mutex", .sample = "contentions", WAITS},
+    {"mutex_duration", "Time waiting for mutexes", "nanoseconds", FLOW, PUSHED,
+        .group = "mutex", .sample = "delay", WAITS},
+    {"block_count", "Blocking events", "count", FLOW, PUSHED,
+        .group = "block", .sample = "contentions", WAITS},
+    {"block_duration", "Time blocked", "nanoseconds", FLOW, PUSHED,
+        .group = "block", .sample = "delay", WAITS},
+    {"lock_count", "Lock contentions", "count", FLOW, PUSHED,
+        .units = "lock_samples"},
+    {"lock_duration", "Time waiting for locks", "nanoseconds", FLOW, PUSHED,
+        .units = "lock_nanoseconds"},
+    {"exceptions", "Exceptions", "count", FLOW, PUSHED},
+    {"samples", "Samples", "count", FLOW, PUSHED, .group = "process_cpu",
+        .period_type = "cpu", .period_unit = "nanoseconds"},
+    {"seconds", "Time, pushed in seconds", "seconds", FLOW, PUSHED},
+    {"milliseconds", "Time, pushed in milliseconds", "milliseconds", FLOW,
+        PUSHED},
+    {"microseconds", "Time, pushed in microseconds", "microseconds", FLOW,
+        PUSHED},
+    {"nanoseconds", "Time, pushed in nanoseconds", "nanoseconds", FLOW, PUSHED,
+        .units = "nanoseconds"},
+    {"bytes", "Bytes", "bytes", FLOW, PUSHED},
+};
+const size_t n_types = sizeof(types) / sizeof(types[0]);
+
+static bool
+types_says(const char *word, const char *is)
+{
+	return word != NULL && strcmp(word, is) == 0;
+}
+
+/* pprof's word for a type. */
+static const char *
+types_sample(const struct type *t)
+{
+	return t->sample != NULL ? t->sample : t->name;
+}
+
+const struct type *
+types_find(const char *name)
+{
+	for (size_t i = 0; i < n_types; i++)
+		if (strcmp(types[i].name, name) == 0)
+			return &types[i];
+	return NULL;
+}
+
+const struct type *
+types_of_group(const char *group, const char *sample)
+{
+	for (size_t i = 0; i < n_types; i++) {
+		const struct type *t = &types[i];
+
+		if (t->group != NULL && strcmp(types_sample(t), sample) == 0 &&
+		    (strcmp(t->group, group) == 0 ||
+		    strcmp(t->name, group) == 0))
+			return t;
+	}
+	return NULL;
+}
+
+const struct type *
+types_of_sample(const char *sample)
+{
+	for (size_t i = 0; i < n_types; i++)
+		if (strcmp(types_sample(&types[i]), sample) == 0 ||
+		    types_says(types[i].alias, sample))
+			return &types[i];
+	return types_find(sample);
+}
+
+const struct type *
+types_of_units(const char *units)
+{
+	const char *tries[] = {units, unit_canonical(units, NULL)};
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < n_types; i++)
+			if (types_says(types[i].units, tries[k]))
+				return &types[i];
+	return NULL;
+}
+
+enum series_kind
+types_kind(const char *name)
+{
+	const struct type *t = types_find(name);
+
+	if (t != NULL)
+		return t->kind;
+	return strncmp(name, "inuse", 5) == 0 ? SERIES_STOCK : SERIES_FLOW;
+}
+
+struct type
+types_other(const char *name, const char *unit, enum series_kind kind)
+{
+	return (struct type){.name = name, .title = name, .unit = unit,
+	    .kind = kind, .source = TYPE_PUSHED};
+}
+
+const char *
+types_source_name(enum type_source source)
+{
+	return source == TYPE_PROFILED ? "profiler" : "pushed";
+}

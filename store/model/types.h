@@ -1,0 +1,65 @@
+/*
+ * The types of profiles: the one table that the profiler, what is pushed,
+ * answers and pages read.  A new type is a row here, and a probe where our
+ * own profiler measures it.
+ *
+ *	name          title          unit         kind   group    sample
+ *	cpu           CPU time       nanoseconds  flow   process_cpu  cpu
+ *	inuse_space   Memory in use  bytes        stock  memory   inuse_space
+ *
+ * What strangers push under names of their own has no row: types_other()
+ * makes one from its name and unit.  How a name and a unit become the name
+ * that is kept: type.h.  Ids in Pyroscope's terms: typeid.h.
+ */
+#ifndef STORE_TYPES_H
+#define STORE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/model/series.h"
+
+enum type_source {
+	TYPE_PUSHED,   /* by agents and imports alone */
+	TYPE_PROFILED, /* by our own profiler, and pushed */
+};
+
+struct type {
+	const char *name;  /* "cpu": in selectors, behind an application's dot */
+	const char *title; /* "CPU time": for people */
+	const char *unit;  /* what text of it counts, in a word of unit.h */
+	enum series_kind kind;
+	enum type_source source;
+	/* Pyroscope's "memory", pprof's "inuse_space", and their period:
+	 * "space" in "bytes".  NULL: the name; of the period: sample and
+	 * unit. */
+	const char *group, *sample, *period_type, *period_unit;
+	const char *alias; /* another of pprof's names, or NULL */
+	const char *units; /* that tell it where text has no name, or NULL */
+	bool timed;        /* text of it counts samples of 1 / rate s */
+};
+
+extern const struct type types[];
+extern const size_t n_types;
+
+/* The row of a name, or NULL. */
+const struct type *types_find(const char *name);
+/* That of Pyroscope's group and pprof's sample type, or NULL. */
+const struct type *types_of_group(const char *group, const char *sample);
+/* That of pprof's sample type alone, or NULL. */
+const struct type *types_of_sample(const char *sample);
+/* That which units of text tell: "samples", "lock_nanoseconds", "kB"; or
+ * NULL. */
+const struct type *types_of_units(const char *units);
+
+/* How a name counts that may have no row: what is in use averages. */
+enum series_kind types_kind(const char *name);
+
+/* The row of a series that may have none; it borrows both. */
+struct type types_other(const char *name, const char *unit,
+    enum series_kind kind);
+
+/* "profiler", "pushed". */
+const char *types_source_name(enum type_source source);
+
+#endif
