@@ -37,7 +37,8 @@ SCRAPE_SRC := $(wildcard collector/scrape/*.c)
 DAEMON_SRC := $(filter-out $(SCRAPE_SRC) %.bpf.c,\
 	$(wildcard collector/*.c collector/*/*.c))
 TOOL_SRC := $(wildcard fcgi/memlens/*.c)
-WORKER_SRC := $(filter-out $(TOOL_SRC) $(FORMAT_SRC),\
+DRAW_SRC := $(wildcard fcgi/draw/*.c)
+WORKER_SRC := $(filter-out $(TOOL_SRC) $(FORMAT_SRC) $(DRAW_SRC),\
 	$(wildcard fcgi/*.c fcgi/*/*.c))
 BPF_SRC := $(wildcard collector/bpf/*.bpf.c)
 UNIT_SRC := $(shell find tests/unit -name 'test_*.c')
@@ -50,12 +51,15 @@ PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 
 STORE_LIBS := -ldb-5.3 -linih -lpthread
 DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++ -liberty -ldw
-WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lgvc -lcgraph -ldw -lelf \
-	-lprotobuf-c -lrsvg-2 -lcairo -lgio-2.0 -lgobject-2.0 -lglib-2.0 -lz -lm
+WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lcgraph -lelf -lprotobuf-c \
+	-lz -lm
+DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lgio-2.0 -lgobject-2.0 \
+	-lglib-2.0 -lseccomp -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
 TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lz -lm -lstdc++ -liberty
 
-BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens
+BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens-draw \
+	$(B)/memlens
 TARGETS := $(B)/kvservice $(B)/kvload
 
 .PHONY: all bin targets www run demo check bench clean install units \
@@ -147,7 +151,7 @@ targets: $(TARGETS)
 units: $(UNIT)
 
 # pictures: a library whose headers are many
-$(B)/obj/fcgi/format/out/png.o $(B)/fuzzobj/fcgi/format/out/png.o: CPPFLAGS += \
+$(B)/obj/fcgi/draw/png.o: CPPFLAGS += \
 	$(shell pkg-config --cflags librsvg-2.0 2>/dev/null)
 
 $(B)/obj/%.o: %.c
@@ -200,6 +204,7 @@ $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 	$(SCRAPE_LIBS)))
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
+$(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC),$(LIB),$(DRAW_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/server/timespec.c \
 	fcgi/push/push.c fcgi/push/push_batch.c \
 	fcgi/push/push_cached.c fcgi/push/push_places.c \
@@ -210,7 +215,7 @@ $(eval $(call program,$(B)/memlens,$(TOOL_SRC) fcgi/server/timespec.c \
 
 # A unit test links the modules that it tests: everything but the mains.
 TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \
-	$(wildcard fcgi/memlens/symbolize*.c)))
+	fcgi/draw/walls.c $(wildcard fcgi/memlens/symbolize*.c)))
 $(foreach t,$(UNIT_SRC),$(eval $(B)/unit/$(basename $(notdir $(t))): \
 	$(B)/obj/$(t:.c=.o)))
 $(UNIT): $(B)/libtested.a $(FORMAT) $(LIB)
@@ -285,7 +290,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libfuzzed.a
 
 # ---- install: DESTDIR, PREFIX, SYSCONFDIR, UNITDIR ----
 
-MAN8 := $(wildcard collector/*.8 collector/*/*.8 fcgi/*.8)
+MAN8 := $(wildcard collector/*.8 collector/*/*.8 fcgi/*.8 fcgi/*/*.8)
 MAN7 := $(wildcard fcgi/*.7)
 MAN5 := $(wildcard collector/*.5 fcgi/*.5)
 MAN1 := $(wildcard fcgi/*/*.1)
@@ -303,7 +308,7 @@ D = $(DESTDIR)$(PREFIX)
 install: bin www
 	install -D -m 755 -t $(D)/sbin $(B)/memlensd
 	install -D -m 755 -t $(D)/lib/memlens $(B)/memlens-scrape \
-		$(B)/memlens-fcgi
+		$(B)/memlens-fcgi $(B)/memlens-draw
 	install -D -m 755 -t $(D)/bin $(B)/memlens
 	install -D -m 644 -t $(D)/share/man/man8 $(MAN8)
 	install -D -m 644 -t $(D)/share/man/man7 $(MAN7)

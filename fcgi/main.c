@@ -172,6 +172,14 @@ target_port(const struct options *o)
 	return (uint16_t)port;
 }
 
+/* Pictures are queries: no other pool starts a program. */
+static const char *
+draw_program(const struct options *o)
+{
+	return o->pool == POOL_QUERY || o->pool == POOL_ALL ? o->settings.draw
+							    : NULL;
+}
+
 static int
 run_worker(void *arg, unsigned number)
 {
@@ -180,7 +188,7 @@ run_worker(void *arg, unsigned number)
 	    o->pool, (long)o->max_requests, number};
 
 	limit_memory(o->settings.memory_bytes);
-	sandbox_enter(target_port(o));
+	sandbox_enter(target_port(o), draw_program(o));
 	return serve_run(&serve);
 }
 
@@ -230,6 +238,9 @@ run(struct options *o)
 		settings_free(&o->settings);
 		return 1;
 	}
+	if (draw_program(o) != NULL && access(draw_program(o), X_OK) < 0)
+		log_warn("%s: %s: no PNG and no picture of a graph",
+		    draw_program(o), strerror(errno));
 	status = prefork_run((unsigned)o->workers, run_worker, reload, o);
 	if (o->socket_path != NULL)
 		unlink(o->socket_path);

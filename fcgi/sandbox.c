@@ -5,6 +5,7 @@
 #include "fcgi/sandbox.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <linux/landlock.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -32,19 +33,41 @@ struct sandbox_port {
 	    LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |     \
 	    LANDLOCK_ACCESS_FS_MAKE_SYM)
 
-/* /dev/null takes the words of child processes. */
 static void
-sandbox_allow_null(int ruleset)
+sandbox_allow_file(int ruleset, const char *path, uint64_t access)
 {
-	struct landlock_path_beneath_attr rule = {
-	    .allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE,
-	    .parent_fd = open("/dev/null", O_PATH | O_CLOEXEC)};
+	struct landlock_path_beneath_attr rule = {.allowed_access = access,
+	    .parent_fd = open(path, O_PATH | O_CLOEXEC)};
 
 	if (rule.parent_fd < 0)
 		return;
 	syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH,
 	    &rule, 0);
 	close(rule.parent_fd);
+}
+
+/* The path of the dynamic loader, which is that of the program as well. */
+static int
+sandbox_find_loader(struct dl_phdr_info *me, size_t size, void *path)
+{
+	(void)size;
+	for (unsigned i = 0; i < me->dlpi_phnum; i++)
+		if (me->dlpi_phdr[i].p_type == PT_INTERP)
+			*(const char **)path = (const char *)me->dlpi_addr +
+			    me->dlpi_phdr[i].p_vaddr;
+	return 1; /* the first one is this program */
+}
+
+static void
+sandbox_allow_program(int ruleset, const char *program)
+{
+	const char *loader = NULL;
+
+	dl_iterate_phdr(sandbox_find_loader, &loader);
+	sandbox_allow_file(ruleset, program, LANDLOCK_ACCESS_FS_EXECUTE);
+	if (loader != NULL)
+		sandbox_allow_file(ruleset, loader,
+		    LANDLOCK_ACCESS_FS_EXECUTE);
 }
 
 static void
@@ -56,7 +79,7 @@ sandbox_allow_port(int ruleset, uint16_t port)
 }
 
 int
-sandbox_enter(uint16_t port)
+sandbox_enter(uint16_t port, const char *program)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
 	    LANDLOCK_CREATE_RULESET_VERSION);
@@ -73,7 +96,10 @@ sandbox_enter(uint16_t port)
 	    version >= 4 ? sizeof(all) : sizeof(all.fs), 0);
 	if (ruleset < 0)
 		return 0;
-	sandbox_allow_null(ruleset);
+	/* takes the words of child processes */
+	sandbox_allow_file(ruleset, "/dev/null", LANDLOCK_ACCESS_FS_WRITE_FILE);
+	if (program != NULL)
+		sandbox_allow_program(ruleset, program);
 	if (version >= 4 && port != 0)
 		sandbox_allow_port(ruleset, port);
 	held = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;

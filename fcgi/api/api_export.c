@@ -9,12 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "fcgi/server/child.h"
 #include "fcgi/server/context.h"
+#include "fcgi/server/draw.h"
 #include "fcgi/format/out/csv.h"
 #include "fcgi/format/out/folded_out.h"
 #include "fcgi/format/out/html.h"
-#include "fcgi/format/out/png.h"
 #include "fcgi/format/out/speedscope_out.h"
 #include "fcgi/api/pages.h"
 #include "fcgi/server/partial.h"
@@ -22,6 +21,7 @@
 #include "fcgi/query/profile_page.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
 #include "fcgi/query/svg_page.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -193,24 +193,9 @@ export_draw(struct context *c, struct request *rq, struct response *rs,
 	return svg_page_draw(page, o, svg);
 }
 
-struct export_picture {
-	const struct buf *svg;
-	int scale;
-};
-
-static bool
-export_picture(void *arg, struct buf *out)
-{
-	struct export_picture *p = arg;
-
-	return png_put(out, p->svg->data, p->svg->len, p->scale);
-}
-
 const struct err *
 api_flamegraph_png(struct context *c, struct request *rq, struct response *rs)
 {
-	static const struct child_limits limits = {15 * NS_PER_S, 1u << 30,
-	    RESPONSE_BODY_MAX};
 	struct flamesvg_options o = {0};
 	struct profile_page page;
 	struct buf svg = {0};
@@ -221,13 +206,10 @@ api_flamegraph_png(struct context *c, struct request *rq, struct response *rs)
 		return e;
 	e = export_draw(c, rq, rs, &page, &o, &svg);
 	if (e == NULL && page.profile != NULL) {
-		struct export_picture p = {&svg, (int)scale};
-
 		rs->type = TYPE_PNG;
 		rs->shown = true;
 		export_name(rs, &page, "png");
-		e = child_run("drawing the picture", &limits, export_picture,
-		    &p, &rs->body);
+		e = draw_png(c->settings->draw, &svg, (int)scale, &rs->body);
 	}
 	buf_fini(&svg);
 	profile_page_fini(&page);

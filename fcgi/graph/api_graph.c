@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "fcgi/server/context.h"
+#include "fcgi/server/draw.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/graph/graph.h"
 #include "fcgi/graph/graph_cache.h"
-#include "fcgi/graph/graph_draw.h"
 #include "fcgi/graph/graph_read.h"
 #include "fcgi/graph/pages.h"
 #include "fcgi/server/request.h"
@@ -266,9 +266,8 @@ graph_put_svg(const struct graph_page *page, struct buf *out)
 	const struct err *e;
 
 	graph_put_dot(&dot, page->graph);
-	buf_put_u8(&dot, '\0');
 	e = dot.failed ? err_nomem()
-		       : graph_draw_svg((const char *)dot.data, out);
+		       : draw_graph(page->settings->draw, &dot, out);
 	buf_fini(&dot);
 	return e;
 }

@@ -7,6 +7,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -16,6 +19,17 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
+
+/* Either fn or argv is set. */
+struct child {
+	const char *what;
+	const struct child_limits *limits;
+	child_fn *fn;
+	void *arg;
+	const char *const *argv;
+	int in;      /* what argv[0] reads */
+	int said[2]; /* a pipe that never blocks: its standard error */
+};
 
 static void
 child_limit(int what, rlim_t value)
@@ -41,14 +55,13 @@ child_write(int fd, const uint8_t *p, size_t n)
 	return true;
 }
 
-/* Never returns.  _exit(), since the parent's buffers and handlers are not
- * ours to run. */
+/* The fork begins: nothing of the parent's signals, and the limits.  Where it
+ * writes what nobody wants to read is /dev/null. */
 static void
-child_main(const struct child_limits *l, int fd, child_fn *fn, void *arg)
+child_begin(const struct child_limits *l, int in, int out, int said)
 {
-	struct buf out = {0};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
@@ -56,18 +69,44 @@ child_main(const struct child_limits *l, int fd, child_fn *fn, void *arg)
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
-	if (null >= 0) {
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
-	}
+	dup2(in >= 0 ? in : null, STDIN_FILENO);
+	dup2(out >= 0 ? out : null, STDOUT_FILENO);
+	dup2(said >= 0 ? said : null, STDERR_FILENO);
 	child_limit(RLIMIT_CORE, 0);
 	child_limit(RLIMIT_CPU, (rlim_t)(l->time_ns / NS_PER_S + 1));
 #ifndef __SANITIZE_ADDRESS__
 	child_limit(RLIMIT_DATA, l->memory_bytes);
 #endif
-	if (!fn(arg, &out) || out.failed || !child_write(fd, out.data, out.len))
+}
+
+/* Never returns.  _exit(), since the parent's buffers and handlers are not
+ * ours to run. */
+static void
+child_work(const struct child *c, int fd)
+{
+	struct buf out = {0};
+
+	child_begin(c->limits, -1, -1, -1);
+	if (!c->fn(c->arg, &out) || out.failed ||
+	    !child_write(fd, out.data, out.len))
 		_exit(1);
 	_exit(0);
+}
+
+/* Never returns.  The program gets nothing else of ours, as connections. */
+static void
+child_program(const struct child *c, int fd)
+{
+	union {
+		const char *const *in;
+		char *const *out;
+	} argv = {.in = c->argv};
+
+	child_begin(c->limits, c->in, fd, c->said[1]);
+	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+	execv(c->argv[0], argv.out);
+	dprintf(STDERR_FILENO, "%s: %s\n", c->argv[0], strerror(errno));
+	_exit(127);
 }
 
 /* Reads to the end; what went wrong, or NULL. */
@@ -102,11 +141,24 @@ child_read(int fd, const struct child_limits *l, struct buf *out)
 	}
 }
 
-const struct err *
-child_run(const char *what, const struct child_limits *l, child_fn *fn,
-    void *arg, struct buf *out)
+/* The first line of what the program has said, or the signal that ended it;
+ * else "". */
+static void
+child_reason(const struct child *c, int status, char *line, size_t room)
+{
+	ssize_t n = c->argv != NULL ? read(c->said[0], line, room - 1) : 0;
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (*line == '\0' && WIFSIGNALED(status))
+		snprintf(line, room, "signal %d", WTERMSIG(status));
+}
+
+static const struct err *
+child_do(const struct child *c, struct buf *out)
 {
 	int fds[2], status = 0;
+	char reason[300];
 	const char *why;
 	pid_t pid;
 
@@ -114,21 +166,65 @@ child_run(const char *what, const struct child_limits *l, child_fn *fn,
 		return err_errno("pipe");
 	pid = fork();
 	if (pid == 0)
-		child_main(l, fds[1], fn, arg);
+		(c->argv != NULL ? child_program : child_work)(c, fds[1]);
 	close(fds[1]);
 	if (pid < 0) {
 		close(fds[0]);
 		return err_errno("fork");
 	}
-	why = child_read(fds[0], l, out);
+	why = child_read(fds[0], c->limits, out);
 	close(fds[0]);
 	if (why != NULL)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (why == NULL && status != 0)
-		why = "failed";
 	if (why != NULL)
-		return err_new(ERR_REQUEST, 503, "%s %s", what, why);
-	return NULL;
+		return err_new(ERR_REQUEST, 503, "%s %s", c->what, why);
+	if (status == 0)
+		return NULL;
+	child_reason(c, status, reason, sizeof(reason));
+	return err_new(ERR_REQUEST, 503, "%s failed%s%s", c->what,
+	    *reason != '\0' ? ": " : "", reason);
+}
+
+const struct err *
+child_run(const char *what, const struct child_limits *l, child_fn *fn,
+    void *arg, struct buf *out)
+{
+	const struct child c = {.what = what, .limits = l, .fn = fn,
+	    .arg = arg};
+
+	return child_do(&c, out);
+}
+
+/* A file in memory, since a program that draws need not have read all of it
+ * when it writes. */
+static const struct err *
+child_input(int *fd, const struct buf *in)
+{
+	*fd = memfd_create("input", MFD_CLOEXEC);
+	if (*fd < 0)
+		return err_errno("memfd_create");
+	if (child_write(*fd, in->data, in->len) && lseek(*fd, 0, SEEK_SET) == 0)
+		return NULL;
+	close(*fd);
+	return err_errno("writing %zu bytes to memory", in->len);
+}
+
+const struct err *
+child_exec(const char *what, const struct child_limits *l,
+    const char *const argv[], const struct buf *in, struct buf *out)
+{
+	struct child c = {.what = what, .limits = l, .argv = argv};
+	const struct err *e;
+
+	if (pipe2(c.said, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_errno("pipe");
+	if ((e = child_input(&c.in, in)) == NULL) {
+		e = child_do(&c, out);
+		close(c.in);
+	}
+	close(c.said[0]);
+	close(c.said[1]);
+	return e;
 }

@@ -1,5 +1,6 @@
 /*
- * Work that may crash, leak or never end, done in a child: bytes come back.
+ * Work that may crash, leak or never end, done in a child, by us or by another
+ * program: bytes come back.
  */
 #ifndef FCGI_CHILD_H
 #define FCGI_CHILD_H
@@ -18,7 +19,7 @@ struct child_limits {
 	size_t output_bytes; /* that it may send */
 };
 
-/* Runs in the child: appends its result; false is a failure.  Whatever it
+/* Runs in a fork of ours: appends its result; false is a failure.  Whatever it
  * prints is dropped. */
 typedef bool child_fn(void *arg, struct buf *out);
 
@@ -28,5 +29,13 @@ typedef bool child_fn(void *arg, struct buf *out);
  */
 const struct err *child_run(const char *what, const struct child_limits *l,
     child_fn *fn, void *arg, struct buf *out);
+
+/*
+ * The same by the program argv[0], a path, which reads `in` on its standard
+ * input and says on standard error, in a line, why it fails: the message ends
+ * with that.  The last of argv is NULL.
+ */
+const struct err *child_exec(const char *what, const struct child_limits *l,
+    const char *const argv[], const struct buf *in, struct buf *out);
 
 #endif

@@ -3,8 +3,10 @@
  */
 #include "fcgi/server/settings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fcgi/server/guard.h"
 #include "store/base/err.h"
@@ -21,6 +23,8 @@ static const struct conf_key settings_keys[] = {
         "bytes that one worker may allocate; 0: no limit"},
     {"worker", "cache", CONF_SIZE, AT(cache_bytes), "256MiB", 0, 0,
         "bytes that one worker keeps of the store"},
+    {"worker", "draw", CONF_STRING, AT(draw), NULL, 0, 0,
+        "the program that draws pictures; else memlens-draw beside this one"},
     {"collector", "socket", CONF_STRING, AT(collector_socket),
         "/run/memlens/memlensd.sock", 0, 0,
         "memlensd's socket, for what is pushed and for named runs"},
@@ -107,6 +111,9 @@ settings_check(const struct settings *s, const char *path)
 
 	if (e != NULL)
 		return err_wrap(e, "%s", path);
+	if (s->draw != NULL && s->draw[0] != '/')
+		return err_new(ERR_CONFIG, 0, "%s: draw is \"%.200s\", not "
+		    "the path of a program from the root", path, s->draw);
 	for (size_t i = 0; i < s->n_graphs; i++) {
 		const struct settings_graph *g = &s->graphs[i];
 
@@ -122,17 +129,33 @@ settings_check(const struct settings *s, const char *path)
 	return NULL;
 }
 
+/* Beside this program's own file. */
+static const struct err *
+settings_find_draw(struct settings *s)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n < 0)
+		return err_errno("/proc/self/exe");
+	path[n] = '\0';
+	*strrchr(path, '/') = '\0';
+	return asprintf(&s->draw, "%s/memlens-draw", path) < 0 ? err_nomem()
+							       : NULL;
+}
+
 const struct err *
 settings_load(struct settings *s, const char *path)
 {
 	const struct err *e;
 
 	memset(s, 0, sizeof(*s));
-	if ((e = conf_defaults(&settings_spec, s)) != NULL || path == NULL)
-		return e;
-	if ((e = conf_load(&settings_spec, path, s)) != NULL)
-		return e;
-	return settings_check(s, path);
+	if ((e = conf_defaults(&settings_spec, s)) == NULL && path != NULL &&
+	    (e = conf_load(&settings_spec, path, s)) == NULL)
+		e = settings_check(s, path);
+	if (e == NULL && s->draw == NULL)
+		e = settings_find_draw(s);
+	return e;
 }
 
 void

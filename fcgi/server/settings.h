@@ -32,6 +32,7 @@ struct settings {
 	int64_t deadline_ns;  /* of a request, after which its worker dies */
 	int64_t memory_bytes; /* of a worker; 0: no limit */
 	int64_t cache_bytes;  /* of those, for the store's files */
+	char *draw; /* path of memlens-draw; never NULL once loaded */
 	/* [collector] */
 	char *collector_socket; /* of memlensd: where batches go */
 	/* [health] */

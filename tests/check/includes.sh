@@ -51,6 +51,7 @@ fcgi/format/flame: fcgi/format store store/model store/base
 fcgi/format/out: fcgi/format/flame fcgi/format store store/base
 collector/scrape: fcgi/format/in store/batch store/base
 fcgi/server: fcgi/format store store/batch store/base
+fcgi/draw: fcgi/server store/base
 fcgi/graph: fcgi/server fcgi/format store/model store/base
 fcgi/kv: fcgi/server fcgi/format store/base
 fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
@@ -130,8 +131,22 @@ foreign "libbpf is the collector's alone" 'bpf/' 'collector/'
 foreign "FastCGI is the worker's alone" 'fcgi(app|_|os)' 'fcgi/server/[a-z_]*\.c:'
 foreign "json-c is the worker's and the scraper's" 'json' \
 	'(fcgi/[a-z_/]*|collector/scrape/[a-z_]*)\.c:'
-foreign "graphviz is the worker's alone" '(graphviz|gvc|cgraph)' \
-	'fcgi/graph/[a-z_]*\.c:'
+foreign "graphs are read in fcgi/graph and drawn in fcgi/draw" graphviz \
+	'fcgi/(graph|draw)/[a-z_]*\.c:'
+foreign "what draws is fcgi/draw's alone" \
+	'(graphviz/gvc|librsvg|cairo|pango|gio|glib|gobject)' \
+	'fcgi/draw/[a-z_]*\.c:'
+
+# The programs that read strangers' bytes have no library that draws.
+for program in memlens-fcgi memlens memlensd memlens-scrape; do
+	if [ ! -e "$BUILD/$program" ]; then
+		echo "skip - $program has no library that draws: not built"
+		continue
+	fi
+	expect_empty "$program has no library that draws" "$(
+		ldd "$BUILD/$program" | grep -E \
+		'lib(gvc|rsvg|cairo|pango|glib|gio|X11|xml2|fontconfig)')"
+done
 
 # The daemon's symbols against those of the parsers' library.
 if [ -e "$BUILD/memlensd" ] && [ -e "$BUILD/libformat.a" ]; then

@@ -44,6 +44,7 @@ elsewhere='
 collector/main.c: a program
 collector/scrape/scrape.c: a program
 fcgi/main.c: a program
+fcgi/draw/main.c: a program
 fcgi/memlens/memlens.c: a program
 fcgi/format/out/stacks_profile.c: fcgi/format/stacks.h
 store/journal/open_skim.c: openspan.h

@@ -28,7 +28,7 @@ fail() { echo "memlens run: $*" >&2; exit 1; }
 free_port() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 [ "$(id -u)" = 0 ] || fail "needs root, to sample the whole host (sudo make run)"
-for f in memlensd memlens-scrape memlens-fcgi kvservice kvload; do
+for f in memlensd memlens-scrape memlens-fcgi memlens-draw kvservice kvload; do
 	[ -x "$build/$f" ] || fail "$build/$f is missing; run make first"
 done
 [ -e /sys/kernel/btf/vmlinux ] ||
@@ -67,8 +67,8 @@ prepare() {
 			"a directory above it is closed; set RUN"
 	chown nobody:nogroup "$run/db" "$run/sockets"
 	rm -f "$run"/sockets/*.sock "$run"/log/*.log
-	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,kvservice,kvload} \
-		"$run/bin/"
+	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,memlens-draw} \
+		"$build"/{kvservice,kvload} "$run/bin/"
 	rm -rf "$run/www" && cp -r "$build/www" "$run/www"
 	chmod -R a+rX "$run/www"
 	cp "$source/nginx/memlens-locations.conf" \

@@ -20,7 +20,7 @@ static int version;
 
 /* The status of fn() in a child behind the wall. */
 static int
-behind(uint16_t port, int (*fn)(void))
+behind(uint16_t port, const char *program, int (*fn)(void))
 {
 	int status = 0;
 	pid_t pid;
@@ -28,7 +28,7 @@ behind(uint16_t port, int (*fn)(void))
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
-		sandbox_enter(port);
+		sandbox_enter(port, program);
 		_exit(fn());
 	}
 	waitpid(pid, &status, 0);
@@ -38,7 +38,7 @@ behind(uint16_t port, int (*fn)(void))
 static int
 what_version(void)
 {
-	return sandbox_enter(0);
+	return sandbox_enter(0, NULL);
 }
 
 static int
@@ -85,31 +85,47 @@ connect_to_9(void)
 
 TEST(files)
 {
-	CHECK_INT(behind(0, write_a_file), EACCES);
-	CHECK_INT(behind(0, change_a_folder), EACCES);
-	CHECK_INT(behind(0, start_a_program), EACCES);
-	CHECK_INT(behind(0, read_a_file), 0);
-	CHECK_INT(behind(0, write_nothing), 0);
+	CHECK_INT(behind(0, NULL, write_a_file), EACCES);
+	CHECK_INT(behind(0, NULL, change_a_folder), EACCES);
+	CHECK_INT(behind(0, NULL, start_a_program), EACCES);
+	CHECK_INT(behind(0, NULL, read_a_file), 0);
+	CHECK_INT(behind(0, NULL, write_nothing), 0);
+}
+
+static int
+start_another(void)
+{
+	execl("/bin/false", "false", (char *)NULL);
+	return errno;
+}
+
+/* Only what is asked for starts. */
+TEST(one_program)
+{
+	CHECK_INT(behind(0, "/bin/true", start_a_program), 0);
+	CHECK_INT(behind(0, "/bin/true", start_another), EACCES);
+	CHECK_INT(behind(0, "/nonexistent", start_a_program), EACCES);
 }
 
 TEST(network)
 {
 	if (version < 4)
 		return;
-	CHECK_INT(behind(0, connect_to_9), EACCES);
-	CHECK_INT(behind(8, connect_to_9), EACCES);
-	CHECK(behind(9, connect_to_9) != EACCES);
+	CHECK_INT(behind(0, NULL, connect_to_9), EACCES);
+	CHECK_INT(behind(8, NULL, connect_to_9), EACCES);
+	CHECK(behind(9, NULL, connect_to_9) != EACCES);
 }
 
 int
 main(void)
 {
-	version = behind(0, what_version);
+	version = behind(0, NULL, what_version);
 	if (version <= 0) {
 		puts("skip - sandbox: this kernel has no Landlock");
 		return 77;
 	}
 	RUN(files);
+	RUN(one_program);
 	RUN(network);
 	return test_done();
 }
