@@ -102,7 +102,7 @@ take_option(struct options *o, int option)
 		log_err("-m takes a number from 0 to 1000000000");
 		return EXIT_USAGE;
 	case 'p':
-		if (pool_parse(optarg, &o->pool))
+		if (route_pool_parse(optarg, &o->pool))
 			return -1;
 		log_err("-p takes query, health, ingest, playground "
 		    "or all");

@@ -46,10 +46,10 @@ labels_app(const struct totals_group *g, char *app, size_t size)
 }
 
 static const struct err *
-labels_put(struct texts *texts, struct response *rs)
+labels_put(struct label_texts *texts, struct response *rs)
 {
 	struct writer w = writer_of(&rs->body);
-	const struct err *e = texts_finish(texts);
+	const struct err *e = label_texts_finish(texts);
 
 	if (e != NULL)
 		return e;
@@ -63,18 +63,18 @@ labels_put(struct texts *texts, struct response *rs)
 const struct err *
 api_labels(struct context *c, struct request *rq, struct response *rs)
 {
-	struct texts texts = {0};
+	struct label_texts texts = {0};
 	struct totals *t = NULL;
 	const struct err *e;
 
 	if ((e = labels_load(c, rq, &t)) != NULL)
 		return e;
-	texts_add(&texts, "__name__");
+	label_texts_add(&texts, "__name__");
 	for (size_t i = 0; i < t->n_groups; i++)
 		for (size_t k = 0; k < t->groups[i].n_labels; k++)
-			texts_add(&texts, t->groups[i].labels[k].name);
+			label_texts_add(&texts, t->groups[i].labels[k].name);
 	e = labels_put(&texts, rs);
-	texts_fini(&texts);
+	label_texts_fini(&texts);
 	totals_free(t);
 	return e;
 }
@@ -82,7 +82,7 @@ api_labels(struct context *c, struct request *rq, struct response *rs)
 const struct err *
 api_label_values(struct context *c, struct request *rq, struct response *rs)
 {
-	struct texts texts = {0};
+	struct label_texts texts = {0};
 	struct totals *t = NULL;
 	const char *label;
 	const struct err *e;
@@ -100,10 +100,10 @@ api_label_values(struct context *c, struct request *rq, struct response *rs)
 			value = app;
 		}
 		if (value != NULL)
-			texts_add(&texts, value);
+			label_texts_add(&texts, value);
 	}
 	e = labels_put(&texts, rs);
-	texts_fini(&texts);
+	label_texts_fini(&texts);
 	totals_free(t);
 	return e;
 }

@@ -19,9 +19,9 @@ querier_label_name(const char *ours)
 
 /* The texts as a repeated string of a message. */
 static const struct err *
-texts_take(struct querier *q, struct texts *t, size_t *n, char ***list)
+texts_take(struct querier *q, struct label_texts *t, size_t *n, char ***list)
 {
-	const struct err *e = texts_finish(t);
+	const struct err *e = label_texts_finish(t);
 
 	if (e != NULL)
 		return e;
@@ -45,7 +45,7 @@ types_take(void *arg, const struct series_desc *d, int64_t last_ns)
 	(void)last_ns;
 	if (series_is_profile(d->kind)) {
 		typeid_of(&id, d->name, d->unit);
-		texts_add(arg, id.text);
+		label_texts_add(arg, id.text);
 	}
 	return true;
 }
@@ -76,7 +76,7 @@ querier_profile_types(struct querier *q, const ProtobufCMessage *request,
 	    (const Connect__ProfileTypesRequest *)request;
 	Connect__ProfileTypesResponse *a =
 	    querier_new(q, &connect__profile_types_response__descriptor);
-	struct texts texts = {0};
+	struct label_texts texts = {0};
 	int64_t from, until;
 	const struct err *e;
 
@@ -86,7 +86,7 @@ querier_profile_types(struct querier *q, const ProtobufCMessage *request,
 		return e;
 	e = store_each_series(q->store, NULL, from, until, types_take,
 	    &texts);
-	if (e == NULL && (e = texts_finish(&texts)) == NULL) {
+	if (e == NULL && (e = label_texts_finish(&texts)) == NULL) {
 		a->profile_types = querier_array(q, texts.n,
 		    sizeof(*a->profile_types));
 		for (size_t i = 0; i < texts.n && e == NULL; i++) {
@@ -96,7 +96,7 @@ querier_profile_types(struct querier *q, const ProtobufCMessage *request,
 		}
 		a->n_profile_types = e == NULL ? texts.n : 0;
 	}
-	texts_fini(&texts);
+	label_texts_fini(&texts);
 	*answer = &a->base;
 	return e;
 }
@@ -135,7 +135,7 @@ names_take(struct querier *q, void *arg, const struct totals_group *g)
 {
 	(void)q;
 	for (size_t i = 0; i < g->n_labels; i++)
-		texts_add(arg, g->labels[i].name);
+		label_texts_add(arg, g->labels[i].name);
 	return NULL;
 }
 
@@ -147,17 +147,17 @@ querier_label_names(struct querier *q, const ProtobufCMessage *request,
 	    (const Connect__LabelNamesRequest *)request;
 	Connect__LabelNamesResponse *a =
 	    querier_new(q, &connect__label_names_response__descriptor);
-	struct texts texts = {0};
+	struct label_texts texts = {0};
 	const struct err *e = a == NULL ? err_nomem() : NULL;
 
-	texts_add(&texts, "service_name");
-	texts_add(&texts, "__profile_type__");
+	label_texts_add(&texts, "service_name");
+	label_texts_add(&texts, "__profile_type__");
 	if (e == NULL)
 		e = sets_each(q, r->matchers, r->n_matchers, r->start, r->end,
 		    names_take, &texts);
 	if (e == NULL)
 		e = texts_take(q, &texts, &a->n_names, &a->names);
-	texts_fini(&texts);
+	label_texts_fini(&texts);
 	*answer = &a->base;
 	return e;
 }
@@ -182,7 +182,7 @@ group_value(const struct totals_group *g, const char *name,
 }
 
 struct values {
-	struct texts texts;
+	struct label_texts texts;
 	const char *name;
 };
 
@@ -195,7 +195,7 @@ values_take(struct querier *q, void *arg, const struct totals_group *g)
 
 	(void)q;
 	if (value != NULL && *value != '\0')
-		texts_add(&v->texts, value);
+		label_texts_add(&v->texts, value);
 	return NULL;
 }
 
@@ -217,7 +217,7 @@ querier_label_values(struct querier *q, const ProtobufCMessage *request,
 		    values_take, &v);
 	if (e == NULL)
 		e = texts_take(q, &v.texts, &a->n_names, &a->names);
-	texts_fini(&v.texts);
+	label_texts_fini(&v.texts);
 	*answer = &a->base;
 	return e;
 }
@@ -227,7 +227,7 @@ querier_label_values(struct querier *q, const ProtobufCMessage *request,
 /* A combination as one text, "name\1value\1name\1value", so that equal ones
  * are found by sorting. */
 struct combos {
-	struct texts texts;
+	struct label_texts texts;
 	char **names; /* asked for */
 	size_t n_names;
 };
@@ -261,7 +261,7 @@ combos_take(struct querier *q, void *arg, const struct totals_group *g)
 	}
 	buf_put_u8(&b, 0);
 	if (b.len > 1 && !b.failed)
-		texts_add(&c->texts, (const char *)b.data);
+		label_texts_add(&c->texts, (const char *)b.data);
 	buf_fini(&b);
 	return NULL;
 }
@@ -306,7 +306,7 @@ querier_series(struct querier *q, const ProtobufCMessage *request,
 	if (e == NULL)
 		e = sets_each(q, r->matchers, r->n_matchers, r->start, r->end,
 		    combos_take, &c);
-	if (e == NULL && (e = texts_finish(&c.texts)) == NULL) {
+	if (e == NULL && (e = label_texts_finish(&c.texts)) == NULL) {
 		a->labels_set = querier_array(q, c.texts.n,
 		    sizeof(*a->labels_set));
 		for (size_t i = 0; i < c.texts.n && e == NULL; i++) {
@@ -316,7 +316,7 @@ querier_series(struct querier *q, const ProtobufCMessage *request,
 		}
 		a->n_labels_set = e == NULL ? c.texts.n : 0;
 	}
-	texts_fini(&c.texts);
+	label_texts_fini(&c.texts);
 	*answer = &a->base;
 	return e;
 }

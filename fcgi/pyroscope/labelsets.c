@@ -36,7 +36,7 @@ labelsets_load(struct store *s, const struct selector *selector,
 }
 
 bool
-texts_add(struct texts *t, const char *text)
+label_texts_add(struct label_texts *t, const char *text)
 {
 	buf_put(&t->bytes, text, strlen(text) + 1);
 	t->n++;
@@ -50,7 +50,7 @@ texts_compare(const void *a, const void *b)
 }
 
 const struct err *
-texts_finish(struct texts *t)
+label_texts_finish(struct label_texts *t)
 {
 	const char *p = (const char *)t->bytes.data;
 	size_t kept = 0;
@@ -71,7 +71,7 @@ texts_finish(struct texts *t)
 }
 
 void
-texts_fini(struct texts *t)
+label_texts_fini(struct label_texts *t)
 {
 	free(t->list);
 	buf_fini(&t->bytes);

@@ -19,16 +19,16 @@ const struct err *labelsets_load(struct store *s,
     struct totals **out);
 
 /* Texts, each once, sorted by bytes. */
-struct texts {
+struct label_texts {
 	const char **list; /* NUL-terminated, borrowed from `bytes` */
 	size_t n;
 	struct buf bytes;  /* private */
 };
 
 /* false when out of memory. */
-bool texts_add(struct texts *t, const char *text);
+bool label_texts_add(struct label_texts *t, const char *text);
 /* Sorts, drops what is there twice, and makes the list. */
-const struct err *texts_finish(struct texts *t);
-void texts_fini(struct texts *t);
+const struct err *label_texts_finish(struct label_texts *t);
+void label_texts_fini(struct label_texts *t);
 
 #endif

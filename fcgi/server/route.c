@@ -21,7 +21,7 @@ static const char *const pools[] = {"query", "health", "ingest", "playground",
     "all"};
 
 bool
-pool_parse(const char *name, enum pool *pool)
+route_pool_parse(const char *name, enum pool *pool)
 {
 	for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
 		if (strcmp(name, pools[i]) == 0) {
@@ -33,7 +33,7 @@ pool_parse(const char *name, enum pool *pool)
 }
 
 const char *
-pool_name(enum pool pool)
+route_pool_name(enum pool pool)
 {
 	return pools[pool];
 }
@@ -210,7 +210,7 @@ route_answer(const struct site *site, struct context *c, enum pool pool,
 		if (pool != POOL_ALL && r->pool != pool)
 			return err_new(ERR_REQUEST, 404,
 			    "served by the pool \"%s\", this is \"%s\"",
-			    pool_name(r->pool), pool_name(pool));
+			    route_pool_name(r->pool), route_pool_name(pool));
 		if (route_has_method(r, rq->method))
 			return route_run(site, r, c, rq, rs);
 		path_known = true;

@@ -24,8 +24,8 @@ enum pool {
 
 /* "query", "health", "ingest", "playground", "all"; false when it is none of
  * them. */
-bool pool_parse(const char *name, enum pool *pool);
-const char *pool_name(enum pool pool);
+bool route_pool_parse(const char *name, enum pool *pool);
+const char *route_pool_name(enum pool pool);
 
 /*
  * A page: from (store, request) to response.  An error becomes the response;

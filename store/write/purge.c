@@ -22,24 +22,24 @@ purge_file(struct store_writer *w, const struct manifest_file *f,
 	struct sealed_meta meta = work_meta(w, f->first, f->level);
 	struct inputs *in = calloc(1, sizeof(*in));
 	struct change *c = malloc(sizeof(*c));
-	const struct err *e = in && c ? change_begin(w, c) : err_nomem();
+	const struct err *e = in && c ? work_begin(w, c) : err_nomem();
 
 	if (e != NULL) {
 		free(in);
 		free(c);
 		return e;
 	}
-	e = inputs_add(w, in, f, 0, UINT64_MAX, true);
+	e = work_open_input(w, in, f, 0, UINT64_MAX, true);
 	if (e == NULL) {
 		in->sources[0].drop = drop;
 		e = work_build(w, c, f->kind, &meta, in->sources, 1);
 	}
-	change_drop(c, f->name);
+	work_drop(c, f->name);
 	if (e == NULL && f->kind == MANIFEST_SPAN &&
 	    f->level == FORMAT_SPAN_LEVEL && f->first + f->slots <= summary)
 		e = work_build_summary(w, c, summary, summary, f->first, NULL);
-	e = change_end(w, c, e);
-	inputs_fini(w, in, e);
+	e = work_end(w, c, e);
+	work_close_inputs(w, in, e);
 	free(in);
 	free(c);
 	return e;
@@ -62,11 +62,11 @@ purge_summary(struct store_writer *w, struct seal_drop drop,
 		return err_nomem();
 	report->files++;
 	report->widened |= drop.from % SPAN_SLOTS || drop.until % SPAN_SLOTS;
-	e = change_begin(w, c);
+	e = work_begin(w, c);
 	if (e == NULL) {
 		e = work_build_summary(w, c, summary, summary, WORK_NO_SPAN,
 		    &drop);
-		e = change_end(w, c, e);
+		e = work_end(w, c, e);
 	}
 	free(c);
 	return e;
@@ -100,7 +100,7 @@ purge_files(struct store_writer *w, const struct purge_query *q,
 		report->files++;
 		e = purge_file(w, f, drop);
 		if (e == NULL)
-			e = work_sync(w);
+			e = writer_sync(w);
 	}
 	manifest_fini(&before);
 	return e;
@@ -183,7 +183,7 @@ store_purge_begin(struct store_writer *w, const struct purge_query *q)
 }
 
 void
-writer_purge(struct store_writer *w)
+purge_work(struct store_writer *w)
 {
 	const struct purge_query *q;
 	struct purge_report report;

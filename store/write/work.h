@@ -28,11 +28,11 @@ struct change {
 	uint64_t lost_slots;  /* gone for good, by the cap */
 };
 
-const struct err *change_begin(struct store_writer *w, struct change *c);
+const struct err *work_begin(struct store_writer *w, struct change *c);
 /* Takes a file out; it is unlinked when the change is done. */
-void change_drop(struct change *c, const char *name);
+void work_drop(struct change *c, const char *name);
 /* Saves the manifest, or, after an error, undoes; returns the first error. */
-const struct err *change_end(struct store_writer *w, struct change *c,
+const struct err *work_end(struct store_writer *w, struct change *c,
     const struct err *e);
 
 /*
@@ -77,11 +77,11 @@ struct inputs {
 	size_t n_names;
 };
 
-const struct err *inputs_add(struct store_writer *w, struct inputs *in,
+const struct err *work_open_input(struct store_writer *w, struct inputs *in,
     const struct manifest_file *f, uint64_t from, uint64_t until, bool facts);
 /* Closes them.  `e` is how the step ended: if the cause may be a damaged
  * input, notes which in w->damaged. */
-void inputs_fini(struct store_writer *w, struct inputs *in,
+void work_close_inputs(struct store_writer *w, struct inputs *in,
     const struct err *e);
 
 /* work_damage.c: what can be read of the file that w->damaged names is written
@@ -138,8 +138,5 @@ const struct err *work_summarize(struct store_writer *w, uint64_t open_from,
     bool *did);
 /* work_retain.c: removes the oldest file when it is too old or too much. */
 const struct err *work_retain(struct store_writer *w, bool *did);
-/* writer_sync.c: syncs all journals; after an error they are copied anew, or
- * that is tried again the next time. */
-const struct err *work_sync(struct store_writer *w);
 
 #endif

@@ -172,7 +172,7 @@ const struct err *
 work_set_aside(struct store_writer *w)
 {
 	struct change *c = malloc(sizeof(*c));
-	const struct err *e = c ? change_begin(w, c) : err_nomem();
+	const struct err *e = c ? work_begin(w, c) : err_nomem();
 	const struct manifest_file *f;
 
 	if (e == NULL) {
@@ -180,9 +180,9 @@ work_set_aside(struct store_writer *w)
 		if (e == NULL &&
 		    (f = manifest_find(&w->manifest, w->damaged)) != NULL)
 			e = damage_take_out(w, c, f);
-		change_drop(c, w->damaged);
+		work_drop(c, w->damaged);
 		c->damaged = 1;
-		e = change_end(w, c, e);
+		e = work_end(w, c, e);
 	}
 	w->damaged[0] = '\0';
 	free(c);

@@ -47,13 +47,13 @@ work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
 			old = c->next.files[i];
 	}
 	if (e == NULL && old.name[0] != '\0') {
-		e = inputs_add(w, in, &old, 0, from, false);
+		e = work_open_input(w, in, &old, 0, from, false);
 		if (e == NULL) { /* the span that is taken anew is left out */
 			in->sources[0].skip_from = again;
 			in->sources[0].skip_until = again + SPAN_SLOTS;
 			in->sources[0].drop = drop;
 		}
-		change_drop(c, old.name);
+		work_drop(c, old.name);
 	}
 	for (uint32_t i = 0; e == NULL && i < c->next.n; i++) {
 		const struct manifest_file *f = &c->next.files[i];
@@ -62,13 +62,13 @@ work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
 		    f->level == FORMAT_SPAN_LEVEL && f->first < until &&
 		    (f->first >= from || f->first == again) &&
 		    in->n < WORK_SOURCES)
-			e = inputs_add(w, in, f, 0, UINT64_MAX, false);
+			e = work_open_input(w, in, f, 0, UINT64_MAX, false);
 	}
 	if (e == NULL)
 		e = work_build(w, c, MANIFEST_SUMMARY, &meta, in->sources,
 		    in->n);
 	if (in != NULL)
-		inputs_fini(w, in, e);
+		work_close_inputs(w, in, e);
 	free(in);
 	return e;
 }
@@ -97,8 +97,8 @@ work_take(struct store_writer *w, struct change *c, struct inputs *in,
 		if (f->kind != kind || in->n == WORK_SOURCES ||
 		    !work_inside(f, meta->first, meta->slots))
 			continue;
-		e = inputs_add(w, in, f, 0, UINT64_MAX, true);
-		change_drop(c, f->name);
+		e = work_open_input(w, in, f, 0, UINT64_MAX, true);
+		work_drop(c, f->name);
 	}
 	return e;
 }
@@ -110,7 +110,7 @@ work_merge_span(struct store_writer *w, uint64_t first, unsigned level)
 	struct inputs *in = calloc(1, sizeof(*in));
 	struct change *c = malloc(sizeof(*c));
 	uint64_t summary = work_summary_until(&w->manifest);
-	const struct err *e = in && c ? change_begin(w, c) : err_nomem();
+	const struct err *e = in && c ? work_begin(w, c) : err_nomem();
 
 	if (e != NULL) {
 		free(in);
@@ -125,8 +125,8 @@ work_merge_span(struct store_writer *w, uint64_t first, unsigned level)
 	if (e == NULL && level == FORMAT_SPAN_LEVEL &&
 	    first + meta.slots <= summary)
 		e = work_build_summary(w, c, summary, summary, first, NULL);
-	e = change_end(w, c, e);
-	inputs_fini(w, in, e);
+	e = work_end(w, c, e);
+	work_close_inputs(w, in, e);
 	free(in);
 	free(c);
 	return e;
@@ -250,10 +250,10 @@ work_summarize(struct store_writer *w, uint64_t open_from, bool *did)
 	if ((c = malloc(sizeof(*c))) == NULL)
 		return err_nomem();
 	*did = true;
-	e = change_begin(w, c);
+	e = work_begin(w, c);
 	if (e == NULL) {
 		e = work_build_summary(w, c, have, until, WORK_NO_SPAN, NULL);
-		e = change_end(w, c, e);
+		e = work_end(w, c, e);
 	}
 	free(c);
 	return e;

@@ -92,7 +92,7 @@ work_fold_late(struct store_writer *w, uint64_t first)
 	bool one = work_count_late(&w->manifest, first) == 1;
 	struct inputs *in = calloc(1, sizeof(*in));
 	struct change *c = malloc(sizeof(*c));
-	const struct err *e = in && c ? change_begin(w, c) : err_nomem();
+	const struct err *e = in && c ? work_begin(w, c) : err_nomem();
 	struct sealed_meta meta;
 
 	if (e != NULL) {
@@ -116,16 +116,16 @@ work_fold_late(struct store_writer *w, uint64_t first)
 		if ((!late && !(one && f->kind == MANIFEST_SUMMARY)) ||
 		    in->n == WORK_SOURCES)
 			continue;
-		e = inputs_add(w, in, f, 0, UINT64_MAX, late && !one);
-		change_drop(c, f->name);
+		e = work_open_input(w, in, f, 0, UINT64_MAX, late && !one);
+		work_drop(c, f->name);
 	}
 	meta = one ? work_summary_meta(w, until)
 	           : work_meta(w, first, FORMAT_SPAN_LEVEL);
 	if (e == NULL)
 		e = work_build(w, c, one ? MANIFEST_SUMMARY : MANIFEST_LATE,
 		    &meta, in->sources, in->n);
-	e = change_end(w, c, e);
-	inputs_fini(w, in, e);
+	e = work_end(w, c, e);
+	work_close_inputs(w, in, e);
 	free(in);
 	free(c);
 	return e;
@@ -201,16 +201,16 @@ work_remove(struct store_writer *w, const struct manifest_file *f,
 
 	if (c == NULL)
 		return err_nomem();
-	e = change_begin(w, c);
+	e = work_begin(w, c);
 	if (e == NULL) {
 		if (f->first + f->slots > c->next.fine_from)
 			c->next.fine_from = f->first + f->slots;
-		change_drop(c, f->name);
+		work_drop(c, f->name);
 		if (lost > 0)
 			manifest_forget_gaps(&c->next,
 			    work_summary_until(&c->next), c->next.fine_from);
 		c->lost_slots = lost;
-		e = change_end(w, c, NULL);
+		e = work_end(w, c, NULL);
 	}
 	free(c);
 	if (e == NULL)
@@ -272,12 +272,12 @@ work_retain_summary(struct store_writer *w, bool *did)
 	if ((c = malloc(sizeof(*c))) == NULL)
 		return err_nomem();
 	*did = true;
-	e = change_begin(w, c);
+	e = work_begin(w, c);
 	if (e == NULL) {
 		e = work_build_summary(w, c, until, until, WORK_NO_SPAN,
 		    &drop);
 		manifest_forget_gaps(&c->next, 0, drop.until);
-		e = change_end(w, c, e);
+		e = work_end(w, c, e);
 	}
 	free(c);
 	if (e == NULL)

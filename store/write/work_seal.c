@@ -140,7 +140,7 @@ work_build_ids(struct store_writer *w, struct change *c)
 
 	for (uint32_t i = c->next.n; i-- > 0;) {
 		if (c->next.files[i].kind == MANIFEST_IDS)
-			change_drop(c, c->next.files[i].name);
+			work_drop(c, c->next.files[i].name);
 	}
 	snprintf(f.name, sizeof(f.name), "ids-%" PRIu64, ++w->sequence);
 	pthread_mutex_lock(&w->mutex);
@@ -201,21 +201,21 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 		free(c);
 		return e;
 	}
-	e = change_begin(w, c);
+	e = work_begin(w, c);
 	if (e == NULL) {
 		for (size_t i = 0; i < n && e == NULL; i++) {
 			if (old[i].first != first || old[i].empty ||
 			    old[i].broken)
 				continue;
 			e = work_read_journal(w, &old[i], &m, c, &torn);
-			change_drop(c, old[i].name);
+			work_drop(c, old[i].name);
 		}
 		if (early && torn.until > work_present(w) + 1)
 			torn.until = work_present(w) + 1;
 		work_end_torn(c, &torn);
 		if (e == NULL)
 			e = work_seal_memory(w, c, first, &m, early);
-		e = change_end(w, c, e);
+		e = work_end(w, c, e);
 	}
 	memspan_fini(&m);
 	symtab_fini(&syms);

@@ -557,7 +557,7 @@ store_writer_close(struct store_writer *w)
 	}
 	if (w->threaded || !w->stop)
 		e = writer_work(w);
-	last = work_sync(w);
+	last = writer_sync(w);
 	writer_forget(&w->current);
 	writer_forget(&w->spare);
 	while (w->n_retired > 0)

@@ -78,6 +78,9 @@ struct store_writer {
 /* Does all that is due: sync, spare journal, sealing, merging, retention.
  * Holds the mutex only for moments. */
 const struct err *writer_work(struct store_writer *w);
+/* Syncs all journals; after an error they are copied anew, or that is tried
+ * again the next time. */
+const struct err *writer_sync(struct store_writer *w);
 /* Deletes what no manifest names, left by a crash, or sets it aside as
  * NAME.old; raises the sequence above all names.  Before anything else is
  * made.  ERR_FORMAT, and all stays: the manifest is an older one. */
@@ -87,7 +90,7 @@ const struct err *writer_sweep(struct store_writer *w);
 const struct err *writer_refuse_remains(struct store_writer *w);
 /* Carries out the purge that waits, if one does.  Background thread; there is
  * a spare journal. */
-void writer_purge(struct store_writer *w);
+void purge_work(struct store_writer *w);
 /* Brings what the lock file says up to date; mutex held. */
 void writer_say(struct store_writer *w);
 /* That a batch was taken, or that the store was opened. */

@@ -329,7 +329,7 @@ sync_one(struct store_writer *w, bool *more)
 }
 
 const struct err *
-work_sync(struct store_writer *w)
+writer_sync(struct store_writer *w)
 {
 	const struct err *e;
 	bool more;

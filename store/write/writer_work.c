@@ -120,14 +120,14 @@ work_say_inodes(struct store_writer *w)
 const struct err *
 writer_work(struct store_writer *w)
 {
-	const struct err *e = work_sync(w);
+	const struct err *e = writer_sync(w);
 	uint64_t open_from;
 	bool did = true;
 
 	if (e == NULL)
 		e = work_spare(w);
 	if (e == NULL) {
-		writer_purge(w);
+		purge_work(w);
 		e = work_spare(w);
 	}
 	while (e == NULL && did) {
@@ -144,7 +144,7 @@ writer_work(struct store_writer *w)
 			did = true;
 		}
 		if (e == NULL && did)
-			e = work_sync(w);
+			e = writer_sync(w);
 	}
 	pthread_mutex_lock(&w->mutex);
 	writer_note(&w->working, e);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a newcomer relies on: each file begins with what it does and why, and
-# each module has a header of its name.
+# What a newcomer relies on: each file begins with what it does and why, each
+# module has a header of its name, each function begins with its file's word.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 ok() { echo "ok - $1"; }
@@ -54,12 +54,11 @@ store/read/plan.c: reader.h
 store/read/profile_finish.c: reader.h
 store/read/profile_tree.c: reader.h
 store/read/query_histogram.c: store/store.h
-store/read/query_list.c: store/store.h
+store/read/query_list.c: reader.h
 store/read/query_metric.c: store/store.h
 store/read/query_profile.c: store/store.h
 store/read/query_scratch.c: reader.h
 store/read/query_totals.c: store/store.h
-store/write/change.c: work.h
 store/write/purge.c: work.h
 '
 unsaid() {
@@ -80,3 +79,51 @@ expect_empty "each module has a header" "$(
 	unsaid | grep -vxF "$(sed -n 's/: .*//p' <<<"$elsewhere")")"
 expect_empty "what stands elsewhere has no header of its own" "$(
 	sed -n 's/: .*//p' <<<"$elsewhere" | grep -vxF "$(unsaid)")"
+
+# A function begins with a word of its file, or of the header that says what
+# it does, so that its name tells where it is: "scrape_http.c: http_answer".
+# Others, with the reason:
+words='
+store/base/buf.c cur: the reading half of buf.h
+store/base/buf.c crc32c: known by that name
+store/base/buf.c hash64: sums of bytes stand with bytes
+store/base/intern.c map64: what intern is made of
+store/file/block.c entry: what a block holds
+store/file/block.c strip: what blocks are in
+store/model/series.c frame: what a stack is made of
+store/model/series.c label: what a series is made of
+store/model/series.c scale: of a series of means
+store/read/query_scratch.c node: values by node are the scratch
+fcgi/format/flame/flame_stacks.c lay: flame_lay.h
+fcgi/server/respond.c response: the noun
+'
+strangers() {
+	awk 'function is_word(word, file, w, n) {
+			n = split(file, w, "_")
+			for (; n > 0; n--)
+				if (w[n] != "" && (index(word, w[n]) ||
+				    index(w[n], word)))
+					return 1
+			return 0
+		}
+		FNR == NR {
+			file = $1; sub(/:/, "", file); sub(/\.h$/, "", $2)
+			sub(/.*\//, "", $2); said[file] = $2
+			next
+		}
+		/^static|^$|^\}/ { hidden = /^static/ }
+		/^[a-z_0-9]+\(/ && !/;$/ && !hidden && !/^(main|__)/ {
+			sub(/\(.*/, ""); file = FILENAME
+			sub(/.*\//, "", file); sub(/\.c$/, "", file)
+			word = $0; sub(/_.*/, "", word)
+			if (!is_word(word, file "_" said[FILENAME]) &&
+			    !(FILENAME ~ /^store/ && word == "store"))
+				print FILENAME, word, $0
+		}' - $(find store collector fcgi -name '*.c' \
+			! -name '*.bpf.c') <<<"$elsewhere"
+}
+known=$(sed -n 's/: .*//p' <<<"$words")
+expect_empty "a function begins with its file's word" "$(strangers |
+	grep -vFf <(sed 's/$/ /' <<<"$known"))"
+expect_empty "each exception is of use" "$(
+	grep -vxF "$(strangers | cut -d' ' -f1,2)" <<<"$known")"

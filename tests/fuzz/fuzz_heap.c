@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "fcgi/format/heap/gperftools.h"
 #include "fcgi/format/heap/heap.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
@@ -84,7 +83,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	double total = 0;
 
 	(void)heap_looks((const char *)data, n);
-	(void)gperftools_looks((const char *)data, n);
+	(void)heap_looks_gperftools((const char *)data, n);
 	if (read) {
 		check_heap(&h);
 		check_stacks(&h);

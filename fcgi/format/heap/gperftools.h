@@ -15,14 +15,9 @@
 #ifndef FCGI_FORMAT_GPERFTOOLS_H
 #define FCGI_FORMAT_GPERFTOOLS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 struct err;
 struct heap_line;
 struct heap_reader;
-
-bool gperftools_looks(const char *data, size_t n);
 
 /* The rest of the header line and all that follows; for heap.c.  Errors as
  * heap_read()'s. */

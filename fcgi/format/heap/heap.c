@@ -311,7 +311,7 @@ heap_looks(const char *data, size_t n)
 }
 
 bool
-gperftools_looks(const char *data, size_t n)
+heap_looks_gperftools(const char *data, size_t n)
 {
 	return begins_as(data, n, "heap profile:");
 }

@@ -95,8 +95,10 @@ struct heap {
 
 void heap_fini(struct heap *h);
 
-/* Does it begin as a heap dump of jemalloc does, symbols before it or not? */
+/* Does it begin as a heap dump of jemalloc does (of gperftools), symbols before
+ * it or not? */
 bool heap_looks(const char *data, size_t n);
+bool heap_looks_gperftools(const char *data, size_t n);
 
 /*
  * Adds a dump, times `sign`: 1, or -1 to take a base away.  Names that the

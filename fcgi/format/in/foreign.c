@@ -7,7 +7,6 @@
 
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/folded_pair.h"
-#include "fcgi/format/heap/gperftools.h"
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/heap/heap.h"
 #include "fcgi/format/in/jfr.h"
@@ -101,7 +100,7 @@ const struct foreign foreign_formats[] = {
         NULL, false},
     {"heap_v2", "a heap profile of jemalloc", heap_looks, heap_parse, NULL,
         false},
-    {"gperftools", "a heap profile of gperftools", gperftools_looks,
+    {"gperftools", "a heap profile of gperftools", heap_looks_gperftools,
         heap_parse, NULL, false},
     {"speedscope", "speedscope's JSON", speedscope_looks, speedscope_parse,
         NULL, false},

@@ -229,7 +229,7 @@ TEST(journals_that_retire_together_are_all_synced)
 	CHECK_INT(p.w->n_retired, 2);
 	each_journal(p.dir, journal_unsynced, &unsynced);
 	CHECK_INT(unsynced, 3);
-	CHECK_OK(work_sync(p.w));
+	CHECK_OK(writer_sync(p.w));
 	unsynced = 0;
 	each_journal(p.dir, journal_unsynced, &unsynced);
 	CHECK_INT(unsynced, 0);
@@ -248,7 +248,7 @@ failed_sync(bool retired, int times)
 	place_init(&p);
 	p.w->now_ns = (FIRST + 2) * SLOT;
 	CHECK_OK(place_put(&p, FIRST));
-	CHECK_OK(work_sync(p.w));
+	CHECK_OK(writer_sync(p.w));
 	CHECK_OK(place_put(&p, FIRST + 1));
 	if (retired)
 		CHECK(writer_retire(p.w));
@@ -256,12 +256,12 @@ failed_sync(bool retired, int times)
 	while (syncs_to_fail > 0) {
 		int left = syncs_to_fail;
 
-		(void)work_sync(p.w);
+		(void)writer_sync(p.w);
 		CHECK(syncs_to_fail < left);
 		if (!retired)
 			CHECK_OK(place_put(&p, FIRST + 2)); /* and goes on */
 	}
-	CHECK_OK(work_sync(p.w));
+	CHECK_OK(writer_sync(p.w));
 	all = place_total(&p);
 	CHECK(all >= 2);
 	place_power_loss(&p);

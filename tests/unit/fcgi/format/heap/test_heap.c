@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "fcgi/format/heap/gperftools.h"
 #include "fcgi/format/heap/heap.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
@@ -62,7 +61,7 @@ TEST(a_dump_is_read)
 	struct heap h = {0};
 
 	CHECK(heap_looks(dump, sizeof(dump) - 1));
-	CHECK(!gperftools_looks(dump, sizeof(dump) - 1));
+	CHECK(!heap_looks_gperftools(dump, sizeof(dump) - 1));
 	CHECK_OK(read_text(&h, dump, 1));
 	CHECK_INT(h.n_stacks, 2);
 	CHECK_INT(h.n_modules, 1);
@@ -244,7 +243,7 @@ check_gperftools(const char *header, double objects, double bytes)
 	snprintf(text, sizeof(text), "heap profile: %s\n"
 	    "  2: 200 [ 4: 400] @ 0x10 0x21\n\n--- Memory map:\n"
 	    "  build=/x\n1000-2000: /lib/ld.so\n", header);
-	CHECK(gperftools_looks(text, strlen(text)));
+	CHECK(heap_looks_gperftools(text, strlen(text)));
 	CHECK(!heap_looks(text, strlen(text)));
 	CHECK_OK(read_text(&h, text, 1));
 	CHECK_INT(h.n_stacks, 1);

@@ -20,7 +20,7 @@
 #include "store/journal/journal.h"
 
 const struct err *
-change_begin(struct store_writer *w, struct change *c)
+work_begin(struct store_writer *w, struct change *c)
 {
 	c->n_gone = c->n_made = 0;
 	c->damaged = c->late_blocks = c->lost_slots = 0;
@@ -28,7 +28,7 @@ change_begin(struct store_writer *w, struct change *c)
 }
 
 void
-change_drop(struct change *c, const char *name)
+work_drop(struct change *c, const char *name)
 {
 	char copy[MANIFEST_NAME]; /* `name` may stand in the manifest */
 
@@ -39,7 +39,7 @@ change_drop(struct change *c, const char *name)
 }
 
 static void
-change_count(struct store_writer *w, const struct change *c)
+work_count(struct store_writer *w, const struct change *c)
 {
 	pthread_mutex_lock(&w->mutex);
 	w->stats.damaged_records += c->damaged;
@@ -49,7 +49,7 @@ change_count(struct store_writer *w, const struct change *c)
 }
 
 const struct err *
-change_end(struct store_writer *w, struct change *c, const struct err *e)
+work_end(struct store_writer *w, struct change *c, const struct err *e)
 {
 	bool published = false;
 
@@ -64,7 +64,7 @@ change_end(struct store_writer *w, struct change *c, const struct err *e)
 	}
 	manifest_fini(&w->manifest);
 	w->manifest = c->next;
-	change_count(w, c);
+	work_count(w, c);
 	/* While a crash may bring the old manifest back, its files stay. */
 	for (size_t i = 0; i < c->n_gone && e == NULL; i++)
 		unlinkat(w->dir, c->gone[i], 0);
@@ -139,7 +139,7 @@ work_overlaps(const struct manifest_file *f, uint64_t first, uint64_t slots)
 }
 
 const struct err *
-inputs_add(struct store_writer *w, struct inputs *in,
+work_open_input(struct store_writer *w, struct inputs *in,
     const struct manifest_file *f, uint64_t from, uint64_t until, bool facts)
 {
 	struct seal_source *s = &in->sources[in->n];
@@ -161,7 +161,8 @@ inputs_add(struct store_writer *w, struct inputs *in,
 }
 
 void
-inputs_fini(struct store_writer *w, struct inputs *in, const struct err *e)
+work_close_inputs(
+    struct store_writer *w, struct inputs *in, const struct err *e)
 {
 	while (in->n > 0)
 		sealed_close(in->sources[--in->n].file);
