@@ -221,10 +221,11 @@ struct profile_node {
 };
 
 /* Counts of samples; and, in units, the amounts beside them of which nobody
- * has said how many samples they are: there are at least so many. */
+ * has said how many samples they are: there are at least so many.  A node's
+ * own before those of all below it, as in everything that is kept by node. */
 struct profile_samples {
-	int128 self, total;
-	int128 self_unknown, total_unknown;
+	int128 self, self_unknown;
+	int128 total, total_unknown;
 };
 
 struct profile {

@@ -93,7 +93,7 @@ diff_put_shares(struct writer *w, const struct table *t,
 	writer_open(w, '[');
 	for (int i = 0; i < 2; i++) {
 		if (t->sum[i] > 0)
-			writer_quotient(w, r->total[i], (uint128)t->sum[i], 0);
+			writer_quotient(w, r->has.total[i], (uint128)t->sum[i], 0);
 		else
 			writer_null(w);
 	}
@@ -117,15 +117,15 @@ static void
 diff_put_evidence(struct writer *w, const struct table *t,
     const struct table_row *r)
 {
-	int128 samples = r->total_samples[0] + r->total_samples[1];
-	enum diff_few few = diff_few(samples, r->total_unknown[0] +
-	    r->total_unknown[1]);
+	int128 samples = r->has.total_samples[0] + r->has.total_samples[1];
+	enum diff_few few = diff_few(samples, r->has.total_unknown[0] +
+	    r->has.total_unknown[1]);
 
-	diff_put_samples(w, "self_samples", t, r->self_samples);
-	diff_put_samples(w, "total_samples", t, r->total_samples);
+	diff_put_samples(w, "self_samples", t, r->has.self_samples);
+	diff_put_samples(w, "total_samples", t, r->has.total_samples);
 	if (t->unknown) {
-		diff_put_samples(w, "self_unknown", t, r->self_unknown);
-		diff_put_samples(w, "total_unknown", t, r->total_unknown);
+		diff_put_samples(w, "self_unknown", t, r->has.self_unknown);
+		diff_put_samples(w, "total_unknown", t, r->has.total_unknown);
 	}
 	profile_page_put_samples(w, "samples", t->sampled, samples);
 	writer_key(w, "few");
@@ -144,11 +144,11 @@ diff_put_row(struct writer *w, const struct table *t,
 	writer_str(w, r->name);
 	writer_key(w, "kind");
 	writer_str(w, flame_kind_name(r->kind));
-	diff_put_two(w, "self", r->self);
-	diff_put_two(w, "total", r->total);
+	diff_put_two(w, "self", r->has.self);
+	diff_put_two(w, "total", r->has.total);
 	diff_put_shares(w, t, r);
-	diff_put_moved(w, "self", r->self, weight);
-	diff_put_moved(w, "total", r->total, weight);
+	diff_put_moved(w, "self", r->has.self, weight);
+	diff_put_moved(w, "total", r->has.total, weight);
 	diff_put_evidence(w, t, r);
 	writer_close(w, '}');
 }

@@ -82,8 +82,8 @@ table_time_point(struct writer *w, const struct table_time *t,
 		writer_seconds(w, from_ns);
 		if (p->slots > 0) {
 			table_of_name(f, t->function, &r);
-			writer_int128(w, r.self[0]);
-			writer_int128(w, r.total[0]);
+			writer_int128(w, r.has.self[0]);
+			writer_int128(w, r.has.total[0]);
 		} else {
 			writer_null(w);
 			writer_null(w);
@@ -134,27 +134,27 @@ table_put_row(struct writer *w, const struct table *t,
 	writer_key(w, "kind");
 	writer_str(w, flame_kind_name(r->kind));
 	writer_key(w, "self");
-	writer_int128(w, r->self[0]);
+	writer_int128(w, r->has.self[0]);
 	writer_key(w, "total");
-	writer_int128(w, r->total[0]);
+	writer_int128(w, r->has.total[0]);
 	profile_page_put_samples(w, "self_samples", t->sampled,
-	    r->self_samples[0]);
+	    r->has.self_samples[0]);
 	profile_page_put_samples(w, "total_samples", t->sampled,
-	    r->total_samples[0]);
+	    r->has.total_samples[0]);
 	if (t->unknown) {
 		writer_key(w, "self_unknown");
-		writer_int128(w, r->self_unknown[0]);
+		writer_int128(w, r->has.self_unknown[0]);
 		writer_key(w, "total_unknown");
-		writer_int128(w, r->total_unknown[0]);
+		writer_int128(w, r->has.total_unknown[0]);
 	}
 	writer_key(w, "self_share");
 	if (t->sum[0] > 0)
-		writer_quotient(w, r->self[0], (uint128)t->sum[0], 0);
+		writer_quotient(w, r->has.self[0], (uint128)t->sum[0], 0);
 	else
 		writer_null(w);
 	writer_key(w, "total_share");
 	if (t->sum[0] > 0)
-		writer_quotient(w, r->total[0], (uint128)t->sum[0], 0);
+		writer_quotient(w, r->has.total[0], (uint128)t->sum[0], 0);
 	else
 		writer_null(w);
 	if (places != NULL) {

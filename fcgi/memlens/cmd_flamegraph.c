@@ -179,7 +179,7 @@ flamegraph_draw_pair(struct flamegraph *g, const struct diff *d,
 	struct flame *f;
 
 	for (int i = 0; i < 2 && !g->counts; i++) {
-		double total = (double)d->nodes[0].total[i];
+		double total = (double)d->sides[0].total[i];
 
 		pair.weight[i] = total > 0 ? 1 / total : 0;
 	}
@@ -203,8 +203,8 @@ flamegraph_subtitle_pair(struct flamegraph *g, const struct diff *d,
 	for (int i = 0; i < 2; i++) {
 		buf_printf(text, "%s %s, ", i == 0 ? "A:" : ";   B:",
 		    flamegraph_path(g, i % g->n));
-		flamegraph_put_amount(g, text, d->nodes[0].total[i],
-		    d->sampled, d->nodes[0].total_samples[i]);
+		flamegraph_put_amount(g, text, d->sides[0].total[i],
+		    d->sampled, d->sides[0].total_samples[i]);
 	}
 	buf_put_u8(text, '\0');
 	g->svg.subtitle = text->failed ? "" : (const char *)text->data;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/flame/flame.h"
 #include "store/base/err.h"
-#include "store/store.h"
 
 #define ENOUGH 100 /* samples */
 
@@ -33,24 +33,26 @@ diff_order(const struct diff_side *a, const struct diff_side *b)
 }
 
 static void
-diff_take(struct diff_node *node, struct diff_side *s, int side)
+diff_take(struct diff *d, struct diff_side *s, int side)
 {
+	struct profile_node *node = &d->tree.nodes[d->tree.n_nodes];
+	struct diff_sides *sides = &d->sides[d->tree.n_nodes];
 	const struct profile_node *n = s->at++;
 	struct profile_samples samples;
 
 	profile_samples(s->p, (size_t)(n - s->p->nodes), &samples);
-	node->self[side] = n->self;
-	node->total[side] = n->total;
-	node->self_samples[side] = samples.self;
-	node->total_samples[side] = samples.total;
-	node->self_unknown[side] = samples.self_unknown;
-	node->total_unknown[side] = samples.total_unknown;
-	if (node->name != NULL)
+	sides->self[side] = n->self;
+	sides->total[side] = n->total;
+	sides->self_samples[side] = samples.self;
+	sides->total_samples[side] = samples.total;
+	sides->self_unknown[side] = samples.self_unknown;
+	sides->total_unknown[side] = samples.total_unknown;
+	if (node->name == NULL) {
+		*node = *n;
 		return;
-	node->name = n->name;
-	node->module = n->module;
-	node->kind = n->kind;
-	node->depth = n->depth;
+	}
+	node->self += n->self;
+	node->total += n->total;
 }
 
 /* open[depth] is the last node that was put there. */
@@ -59,29 +61,17 @@ diff_merge(struct diff *d, struct diff_side *a, struct diff_side *b,
     uint32_t *open)
 {
 	while (a->at < a->end || b->at < b->end) {
-		struct diff_node *node = &d->nodes[d->n_nodes];
+		struct profile_node *node = &d->tree.nodes[d->tree.n_nodes];
 		int order = diff_order(a, b);
 
 		if (order <= 0)
-			diff_take(node, a, DIFF_A);
+			diff_take(d, a, DIFF_A);
 		if (order >= 0)
-			diff_take(node, b, DIFF_B);
-		open[node->depth] = (uint32_t)d->n_nodes;
+			diff_take(d, b, DIFF_B);
+		open[node->depth] = (uint32_t)d->tree.n_nodes++;
 		if (node->depth > 0)
 			node->parent = open[node->depth - 1];
-		d->n_nodes++;
 	}
-}
-
-static uint32_t
-diff_depth(const struct profile *p)
-{
-	uint32_t depth = 0;
-
-	for (size_t i = 0; i < p->n_nodes; i++)
-		if (p->nodes[i].depth > depth)
-			depth = p->nodes[i].depth;
-	return depth;
 }
 
 /* Nothing is no samples, of whatever. */
@@ -98,24 +88,26 @@ diff_new(struct diff **out, const struct profile *a, const struct profile *b)
 {
 	struct diff_side sa = {a, a->nodes, a->nodes + a->n_nodes};
 	struct diff_side sb = {b, b->nodes, b->nodes + b->n_nodes};
-	uint32_t da = diff_depth(a), db = diff_depth(b);
+	uint32_t da = flame_depth(a), db = flame_depth(b);
 	struct diff *d = calloc(1, sizeof(*d));
 	uint32_t *open;
 
 	*out = NULL;
 	if (d == NULL)
 		return err_nomem();
-	d->nodes = calloc(a->n_nodes + b->n_nodes, sizeof(*d->nodes));
+	d->tree.nodes = calloc(a->n_nodes + b->n_nodes,
+	    sizeof(*d->tree.nodes));
+	d->sides = calloc(a->n_nodes + b->n_nodes, sizeof(*d->sides));
 	open = calloc((size_t)(da > db ? da : db) + 1, sizeof(*open));
-	if (d->nodes == NULL || open == NULL) {
+	if (d->tree.nodes == NULL || d->sides == NULL || open == NULL) {
 		free(open);
 		diff_free(d);
 		return err_nomem();
 	}
 	d->sampled = diff_is_sampled(a) && diff_is_sampled(b);
 	diff_merge(d, &sa, &sb, open);
-	d->unknown = d->nodes[0].total_unknown[DIFF_A] != 0 ||
-	    d->nodes[0].total_unknown[DIFF_B] != 0;
+	d->unknown = d->sides[0].total_unknown[DIFF_A] != 0 ||
+	    d->sides[0].total_unknown[DIFF_B] != 0;
 	free(open);
 	*out = d;
 	return NULL;
@@ -133,6 +125,7 @@ diff_free(struct diff *d)
 {
 	if (d == NULL)
 		return;
-	free(d->nodes);
+	free(d->tree.nodes);
+	free(d->sides);
 	free(d);
 }

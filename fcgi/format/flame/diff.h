@@ -19,27 +19,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/base/buf.h"
-#include "store/model/series.h"
+#include "store/store.h"
 
 struct err;
-struct profile;
 
 enum { DIFF_A, DIFF_B };
 
-struct diff_node {
-	const char *name;   /* borrowed from a profile */
-	const char *module; /* of A where A has the node; borrowed, or "" */
-	enum frame_kind kind;
-	uint32_t depth, parent; /* parent < own number; 0 for the root */
-	int128 self[2], total[2]; /* by DIFF_A, DIFF_B */
-	int128 self_samples[2], total_samples[2]; /* 0 where !sampled */
-	int128 self_unknown[2], total_unknown[2]; /* as profile_samples */
+/* What both have of a node, a frame or a function, by DIFF_A, DIFF_B: its
+ * own, then that of all below it.  Samples are 0 where !sampled, and unknown
+ * as profile_samples has them. */
+struct diff_sides {
+	int128 self[2], self_samples[2], self_unknown[2];
+	int128 total[2], total_samples[2], total_unknown[2];
 };
 
+#define DIFF_NUMBERS 6 /* own ones, for flame_spread() */
+
 struct diff {
-	struct diff_node *nodes; /* nodes[0] is the root */
-	size_t n_nodes;
+	struct profile tree; /* the nodes of both; amounts are of both together.
+	                      * Strings are borrowed, modules A's where it has
+	                      * the node */
+	struct diff_sides *sides; /* by node */
 	bool sampled; /* are samples of both sides known? */
 	bool unknown; /* but not all of one of them */
 };

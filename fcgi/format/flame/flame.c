@@ -165,7 +165,7 @@ flame_work_fini(struct flame_work *w)
 
 static uint32_t
 flame_name(struct flame *f, struct flame_work *w,
-    const struct profile_node *n)
+    const struct profile_node *n, bool merge_inlined)
 {
 	struct flame_recent *r;
 
@@ -178,17 +178,18 @@ flame_name(struct flame *f, struct flame_work *w,
 		r->kind = n->kind;
 		r->name = flame_intern(f, w, n->name,
 		    flame_kind_of(n->kind, n->module),
-		    n->kind == FRAME_INLINED);
+		    n->kind == FRAME_INLINED && !merge_inlined);
 	}
 	return r->name;
 }
 
 static void
-flame_names(struct flame *f, struct flame_work *w)
+flame_names(struct flame *f, struct flame_work *w, bool merge_inlined)
 {
 	w->name[0] = flame_intern(f, w, "total", FLAME_UNKNOWN, false);
 	for (size_t i = 1; i < w->p->n_nodes; i++)
-		w->name[i] = flame_name(f, w, &w->p->nodes[i]);
+		w->name[i] = flame_name(f, w, &w->p->nodes[i],
+		    merge_inlined);
 }
 
 static void
@@ -209,12 +210,13 @@ flame_is_cut(const struct flame_work *w, size_t i)
 }
 
 /*
- * Marks the max_nodes largest nodes; of equals, those that come first.  A
+ * Marks the max_nodes largest nodes by rank, mostly their totals; of equals, those that come first.  A
  * parent comes before its children and is never smaller, so what is kept is
  * a tree.  Nodes without anything are never kept, save the root.
  */
 static void
-flame_select(struct flame_work *w, int64_t max_nodes, int128 *scratch)
+flame_select(struct flame_work *w, const int128 *rank, int64_t max_nodes,
+    int128 *scratch)
 {
 	size_t n = w->p->n_nodes, left = 0;
 	int128 least = 0;
@@ -223,19 +225,19 @@ flame_select(struct flame_work *w, int64_t max_nodes, int128 *scratch)
 		size_t k = max_nodes > 0 ? (size_t)max_nodes : 1;
 
 		for (size_t i = 0; i < n; i++)
-			scratch[i] = flame_is_cut(w, i) ? 0 : w->total[i];
+			scratch[i] = flame_is_cut(w, i) ? 0 : rank[i];
 		least = kth_largest(scratch, n, k);
 		left = k;
 		for (size_t i = 0; i < n; i++)
-			left -= w->total[i] > least && !flame_is_cut(w, i);
+			left -= rank[i] > least && !flame_is_cut(w, i);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (flame_is_cut(w, i)) {
 			w->keep[i] = false;
 			continue;
 		}
-		w->keep[i] = w->total[i] > least;
-		if (w->total[i] == least && least > 0 && left > 0) {
+		w->keep[i] = rank[i] > least;
+		if (rank[i] == least && least > 0 && left > 0) {
 			w->keep[i] = true;
 			left--;
 		}
@@ -380,41 +382,46 @@ flame_sum_samples(const struct flame_work *w, struct profile_samples *s)
 	}
 }
 
-/* "(other)" is the last child of the frame that is open above it, and has
- * what the others have left. */
+void *
+flame_spread(const struct flame *f, const void *by_node, size_t n)
+{
+	const int128 *node, *of = by_node;
+	int128 *frames = malloc(f->n_frames * 2 * n * sizeof(*frames));
+	/* by level: what is left of the frame that is open above it */
+	int128 *rest = calloc(((size_t)f->n_levels + 1) * n, sizeof(*rest));
+
+	if (frames == NULL || rest == NULL) {
+		free(frames);
+		free(rest);
+		return NULL;
+	}
+	for (size_t i = 0; i < f->n_frames; i++) {
+		const struct flame_frame *a = &f->frames[i];
+		int128 *to = frames + i * 2 * n, *up = rest + a->level * n;
+
+		node = a->node == FLAME_NO_NODE ? NULL : of + a->node * 2 * n;
+		for (size_t k = 0; k < n; k++) {
+			to[k] = node != NULL ? node[k] : up[k];
+			to[n + k] = node != NULL ? node[n + k] : up[k];
+			up[k] -= to[n + k];
+			up[n + k] = to[n + k] - to[k];
+		}
+	}
+	free(rest);
+	return frames;
+}
+
 static const struct err *
 flame_count_samples(struct flame *f, const struct flame_work *w)
 {
 	struct profile_samples *s = malloc(w->p->n_nodes * sizeof(*s));
 
-	f->samples = malloc(f->n_frames * sizeof(*f->samples));
-	if (s == NULL || f->samples == NULL) {
-		free(s);
-		return err_nomem();
-	}
-	flame_sum_samples(w, s);
-	for (size_t i = 0; i < f->n_frames; i++) {
-		const struct flame_frame *a = &f->frames[i];
-		uint32_t up = a->level > 0 ? w->open[a->level - 1] : 0;
-
-		if (a->node != FLAME_NO_NODE) {
-			f->samples[i] = s[a->node];
-			w->open[a->level] = a->node;
-			/* what is left is the children's */
-			s[a->node].total -= s[a->node].self;
-			s[a->node].total_unknown -= s[a->node].self_unknown;
-		} else {
-			f->samples[i] = (struct profile_samples){s[up].total,
-			    s[up].total, s[up].total_unknown,
-			    s[up].total_unknown};
-		}
-		if (a->level == 0)
-			continue;
-		s[up].total -= f->samples[i].total;
-		s[up].total_unknown -= f->samples[i].total_unknown;
+	if (s != NULL) {
+		flame_sum_samples(w, s);
+		f->samples = flame_spread(f, s, 2);
 	}
 	free(s);
-	return NULL;
+	return f->samples == NULL ? err_nomem() : NULL;
 }
 
 bool
@@ -448,7 +455,7 @@ flame_cut(const struct flame *f, struct flame_cut *out)
 	}
 }
 
-static uint32_t
+uint32_t
 flame_depth(const struct profile *p)
 {
 	uint32_t depth = 0;
@@ -472,11 +479,14 @@ flame_build(struct flame *f, struct flame_work *w,
 	if (!flame_alloc(f, w, p->n_nodes, o->max_nodes) || w->open == NULL ||
 	    w->next_x == NULL)
 		return err_nomem();
-	flame_names(f, w);
-	if ((e = flame_filter(p, o->focus, o->ignore, w->self)) != NULL)
+	flame_names(f, w, o->merge_inlined);
+	if (o->self != NULL)
+		memcpy(w->self, o->self, p->n_nodes * sizeof(*w->self));
+	else if ((e = flame_filter(p, o->focus, o->ignore, w->self)) != NULL)
 		return e;
 	flame_sum(w);
-	flame_select(w, o->max_nodes, (int128 *)(void *)f->frames);
+	flame_select(w, o->rank != NULL ? o->rank : w->total, o->max_nodes,
+	    (int128 *)(void *)f->frames);
 	flame_gather(w, o->min_share);
 	f->total = w->total[0];
 	flame_frames(f, w, o->other);

@@ -82,6 +82,13 @@ struct flame_options {
 	bool by_module;     /* consecutive frames of a module as one */
 	bool reverse;       /* callers below what they call */
 	size_t max_built;   /* nodes of a tree made by these two; 0: 2^20 */
+	/* By node, for who draws several profiles as one; NULL: those of the
+	 * profile, as focus and ignore leave them. */
+	const int128 *self; /* amounts */
+	const int128 *rank; /* the larger ones are kept, by max_nodes; of a
+	                     * node it is at least that of each below */
+	bool merge_inlined; /* the name of an inlined function is that of the
+	                     * function elsewhere */
 };
 
 /*
@@ -112,6 +119,14 @@ struct flame_walk {
 	uint32_t depth;
 };
 
+/*
+ * From records by node to the same by frame: n numbers of the node's own,
+ * then those n of all that is below it, too.  "(other)" has what the other
+ * children of its frame leave.  The caller frees them; NULL when out of
+ * memory.
+ */
+void *flame_spread(const struct flame *f, const void *by_node, size_t n);
+
 /* As profile_samples(), of a frame of frames[]. */
 bool flame_samples(const struct flame *f, size_t frame,
     struct profile_samples *out);
@@ -130,6 +145,9 @@ bool flame_walk_init(struct flame_walk *w, const struct flame *f);
 void flame_walk_fini(struct flame_walk *w);
 /* NULL at the end; else valid until the next call. */
 const struct flame_frame *flame_walk_next(struct flame_walk *w);
+
+/* Of the deepest node; the root is 0. */
+uint32_t flame_depth(const struct profile *p);
 
 /* The smallest total that a share of the whole leaves. */
 int128 flame_least(int128 total, double min_share);

@@ -151,7 +151,7 @@ shape_samples(const struct shape *h, struct profile *to)
 		e = err_nomem();
 	for (size_t i = 0; e == NULL && i < to->n_nodes; i++)
 		to->samples[i] = (struct profile_samples){p->nodes[i].self,
-		    p->nodes[i].total, u->nodes[i].self, u->nodes[i].total};
+		    u->nodes[i].self, p->nodes[i].total, u->nodes[i].total};
 	profile_free(p);
 	profile_free(u);
 	return e;

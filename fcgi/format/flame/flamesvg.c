@@ -375,6 +375,10 @@ flamesvg_put_diff(struct buf *out, const struct diff *d,
     const struct flamesvg_options *o)
 {
 	struct svg s = {.out = out, .f = f, .o = o, .diff = d, .pair = pair};
+	bool good;
 
-	return svg_put(&s);
+	s.sides = flame_spread(f, d->sides, DIFF_NUMBERS);
+	good = s.sides != NULL && svg_put(&s);
+	free(s.sides);
+	return good;
 }

@@ -15,17 +15,18 @@
 static bool
 diff_is_few(const struct svg *s, const struct svg_frame *a)
 {
-	const struct svg_side *x = &a->side[DIFF_A], *y = &a->side[DIFF_B];
+	const int128 *n = a->sides->total_samples;
+	const int128 *unknown = a->sides->total_unknown;
 
-	return s->diff->sampled && diff_few(x->samples + y->samples,
-	    x->unknown + y->unknown) == DIFF_FEW;
+	return s->diff->sampled && diff_few(n[DIFF_A] + n[DIFF_B],
+	    unknown[DIFF_A] + unknown[DIFF_B]) == DIFF_FEW;
 }
 
 double
 svg_change(const struct svg *s, const struct svg_frame *a, bool *few)
 {
-	double va = (double)a->side[DIFF_A].total * s->pair->weight[DIFF_A];
-	double vb = (double)a->side[DIFF_B].total * s->pair->weight[DIFF_B];
+	double va = (double)a->sides->total[DIFF_A] * s->pair->weight[DIFF_A];
+	double vb = (double)a->sides->total[DIFF_B] * s->pair->weight[DIFF_B];
 	double most = va > vb ? va : vb;
 
 	*few = diff_is_few(s, a);
@@ -36,7 +37,7 @@ int128
 svg_whole(const struct svg *s, int side)
 {
 	return s->pair->whole[side] > 0 ? s->pair->whole[side]
-					: s->diff->nodes[0].total[side];
+					: s->diff->sides[0].total[side];
 }
 
 /* "A 1,234 12.34%"; "A at least 1,234 12.34%" */
@@ -48,12 +49,12 @@ diff_put_side(char *p, const struct svg *s, const struct svg_frame *a,
 
 	*p++ = side == DIFF_A ? 'A' : 'B';
 	*p++ = ' ';
-	if (s->counted && a->side[side].unknown != 0)
+	if (s->counted && a->sides->total_unknown[side] != 0)
 		p = svg_str(p, "at least ");
-	p = svg_grouped(p, s->counted ? a->side[side].samples
-				      : a->side[side].total);
+	p = svg_grouped(p, s->counted ? a->sides->total_samples[side]
+				      : a->sides->total[side]);
 	*p++ = ' ';
-	return whole > 0 ? svg_percent(p, a->side[side].total, whole)
+	return whole > 0 ? svg_percent(p, a->sides->total[side], whole)
 			 : svg_str(p, "of nothing");
 }
 
@@ -71,8 +72,8 @@ svg_put_change(char *p, const struct svg *s, const struct svg_frame *a)
 {
 	const int128 whole[2] = {svg_whole(s, DIFF_A), svg_whole(s, DIFF_B)};
 	const double *w = s->pair->weight;
-	double va = (double)a->side[DIFF_A].total * w[DIFF_A];
-	double vb = (double)a->side[DIFF_B].total * w[DIFF_B];
+	double va = (double)a->sides->total[DIFF_A] * w[DIFF_A];
+	double vb = (double)a->sides->total[DIFF_B] * w[DIFF_B];
 
 	p = (char *)memcpy(p, s->number, s->n_number) + s->n_number;
 	p = svg_str(p, ": ");
@@ -82,8 +83,8 @@ svg_put_change(char *p, const struct svg *s, const struct svg_frame *a)
 	if (whole[DIFF_A] > 0 && whole[DIFF_B] > 0) {
 		p = svg_str(p, "; ");
 		p = diff_put_signed(p, 100 *
-		    ((double)a->side[DIFF_B].total / (double)whole[DIFF_B] -
-		    (double)a->side[DIFF_A].total / (double)whole[DIFF_A]));
+		    ((double)a->sides->total[DIFF_B] / (double)whole[DIFF_B] -
+		    (double)a->sides->total[DIFF_A] / (double)whole[DIFF_A]));
 		p = svg_str(p, " points");
 	}
 	if (w[DIFF_A] > 0 && w[DIFF_B] > 0) {
@@ -106,29 +107,23 @@ flamesvg_diff_flame(struct flame **out, const struct diff *d,
 {
 	double wa = pair->by_b ? 0 : pair->weight[DIFF_A];
 	double wb = pair->weight[DIFF_B];
-	double whole = (double)d->nodes[0].total[DIFF_A] * wa +
-	    (double)d->nodes[0].total[DIFF_B] * wb;
-	struct profile p = {.n_nodes = d->n_nodes, .period = 1};
+	double whole = (double)d->sides[0].total[DIFF_A] * wa +
+	    (double)d->sides[0].total[DIFF_B] * wb;
+	struct flame_options o = *options;
+	int128 *self = calloc(d->tree.n_nodes, sizeof(*self));
 	const struct err *e;
 
 	*out = NULL;
-	p.nodes = calloc(d->n_nodes, sizeof(*p.nodes));
-	if (p.nodes == NULL)
+	if (self == NULL)
 		return err_nomem();
-	for (size_t i = 0; i < d->n_nodes; i++) {
-		const struct diff_node *n = &d->nodes[i];
-		double v = (double)n->self[DIFF_A] * wa +
-		    (double)n->self[DIFF_B] * wb;
+	for (size_t i = 0; whole > 0 && i < d->tree.n_nodes; i++) {
+		const int128 *own = d->sides[i].self;
+		double v = (double)own[DIFF_A] * wa + (double)own[DIFF_B] * wb;
 
-		p.nodes[i] = (struct profile_node){n->name, n->module, n->kind,
-		    n->depth, n->parent, 0, 0};
-		if (whole > 0)
-			p.nodes[i].self = (int128)(v / whole * DIFF_TICKS);
-		p.nodes[i].total = p.nodes[i].self;
+		self[i] = (int128)(v / whole * DIFF_TICKS);
 	}
-	for (size_t i = p.n_nodes; i-- > 1;)
-		p.nodes[p.nodes[i].parent].total += p.nodes[i].total;
-	e = flame_new(out, &p, options);
-	free(p.nodes);
+	o.self = self;
+	e = flame_new(out, &d->tree, &o);
+	free(self);
 	return e;
 }

@@ -24,9 +24,7 @@ struct svg_frame {
 	int128 x, total;
 	int128 samples; /* of several periods; else they follow from total */
 	int128 unknown; /* units without, as profile_samples */
-	struct svg_side {
-		int128 total, samples, unknown;
-	} side[2]; /* of a differential picture: A's and B's */
+	const struct diff_sides *sides; /* of a differential picture */
 };
 
 /* Neighbours of a level that wait, as one grey bar. */
@@ -45,6 +43,7 @@ struct svg {
 	const struct flamesvg_options *o;
 	const struct diff *diff; /* NULL: one profile */
 	const struct flamesvg_pair *pair;
+	struct diff_sides *sides; /* of a difference: by frame */
 	struct svg_name *names; /* by flame->names */
 	struct buf escaped;
 	double per_tick; /* 10^-4 percent of the width a tick */

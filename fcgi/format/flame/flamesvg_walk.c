@@ -12,19 +12,19 @@
 static double
 survey_own(const struct svg *s, const struct flame_frame *a)
 {
-	const struct diff_node *n;
+	const int128 *self;
 	double whole[2];
 
 	if (s->diff == NULL)
 		return (double)a->self / (double)s->f->total;
 	if (a->node == FLAME_NO_NODE)
 		return 0;
-	n = &s->diff->nodes[a->node];
+	self = s->diff->sides[a->node].self;
 	for (int i = 0; i < 2; i++)
 		if ((whole[i] = (double)svg_whole(s, i)) <= 0)
 			return 0;
-	return (double)n->self[DIFF_B] / whole[DIFF_B] -
-	    (double)n->self[DIFF_A] / whole[DIFF_A];
+	return (double)self[DIFF_B] / whole[DIFF_B] -
+	    (double)self[DIFF_A] / whole[DIFF_A];
 }
 
 bool
@@ -60,8 +60,7 @@ struct svg_open {
 	int128 next_x;   /* where its next child begins */
 	int128 cut, samples, unknown; /* of children that are gathered */
 	uint64_t n_cut;
-	struct svg_side rest[2]; /* A's and B's that no child has had so far */
-	struct svg_side gathered[2];
+	struct diff_sides gathered; /* the same of a difference */
 };
 
 struct svg_walk {
@@ -83,7 +82,7 @@ walk_close(struct svg_walk *w, uint32_t level)
 		    .total = o->cut,
 		    .samples = o->samples,
 		    .unknown = o->unknown,
-		    .side = {o->gathered[0], o->gathered[1]}};
+		    .sides = &o->gathered};
 
 		if (o->cut <= 0)
 			continue;
@@ -92,32 +91,6 @@ walk_close(struct svg_walk *w, uint32_t level)
 			return false;
 	}
 	return true;
-}
-
-/* What A and B have of a frame: its own, or what is left of its parent. */
-static void
-walk_sides(struct svg_walk *w, const struct flame_frame *f,
-    struct svg_frame *a)
-{
-	struct svg_open *up = f->level > 0 ? &w->open[f->level - 1] : NULL;
-
-	if (w->s->diff == NULL)
-		return;
-	for (int i = 0; i < 2; i++) {
-		const struct diff_node *n = f->node == FLAME_NO_NODE ? NULL
-		    : &w->s->diff->nodes[f->node];
-
-		if (n != NULL)
-			a->side[i] = (struct svg_side){n->total[i],
-			    n->total_samples[i], n->total_unknown[i]};
-		else if (up != NULL)
-			a->side[i] = up->rest[i];
-		if (up != NULL) {
-			up->rest[i].total -= a->side[i].total;
-			up->rest[i].samples -= a->side[i].samples;
-			up->rest[i].unknown -= a->side[i].unknown;
-		}
-	}
 }
 
 static void
@@ -130,26 +103,12 @@ walk_gather(struct svg_walk *w, const struct flame_frame *f,
 	up->samples += a->samples;
 	up->unknown += a->unknown;
 	up->n_cut += f->n_cut > 0 ? f->n_cut : 1;
-	for (int i = 0; i < 2; i++) {
-		up->gathered[i].total += a->side[i].total;
-		up->gathered[i].samples += a->side[i].samples;
-		up->gathered[i].unknown += a->side[i].unknown;
+	for (int i = 0; i < 2 && a->sides != NULL; i++) {
+		up->gathered.total[i] += a->sides->total[i];
+		up->gathered.total_samples[i] += a->sides->total_samples[i];
+		up->gathered.total_unknown[i] += a->sides->total_unknown[i];
 	}
 	w->hidden = f->level;
-}
-
-/* What is left for the children of a frame. */
-static void
-walk_rest(struct svg_walk *w, const struct flame_frame *f,
-    const struct svg_frame *a)
-{
-	const struct diff_node *n = &w->s->diff->nodes[f->node];
-
-	for (int i = 0; i < 2; i++)
-		w->open[f->level].rest[i] = (struct svg_side){
-		    a->side[i].total - n->self[i],
-		    a->side[i].samples - n->self_samples[i],
-		    a->side[i].unknown - n->self_unknown[i]};
 }
 
 static bool
@@ -172,8 +131,9 @@ walk_frame(struct svg_walk *w, const struct flame_frame *f)
 		a.samples = n->total;
 		a.unknown = n->total_unknown;
 	}
+	if (w->s->sides != NULL)
+		a.sides = &w->s->sides[f - w->s->f->frames];
 	w->hidden = UINT32_MAX;
-	walk_sides(w, f, &a);
 	if (f->level > 0 && (f->n_cut > 0 || svg_double(f->total) < w->s->least)) {
 		walk_gather(w, f, &a);
 		return true;
@@ -183,8 +143,6 @@ walk_frame(struct svg_walk *w, const struct flame_frame *f)
 		o[-1].next_x += f->total;
 	}
 	*o = (struct svg_open){.next_x = a.x + f->self};
-	if (w->s->diff != NULL && f->node != FLAME_NO_NODE)
-		walk_rest(w, f, &a);
 	w->depth = f->level + 1;
 	return svg_put_frame(w->s, &a);
 }

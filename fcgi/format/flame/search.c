@@ -162,15 +162,15 @@ search_diff(struct search *s, const struct diff *d, int128 sum[2])
 	uint32_t inside = 0;
 
 	sum[DIFF_A] = sum[DIFF_B] = 0;
-	for (size_t i = 1; i < d->n_nodes; i++) {
-		const struct diff_node *n = &d->nodes[i];
+	for (size_t i = 1; i < d->tree.n_nodes; i++) {
+		const struct profile_node *n = &d->tree.nodes[i];
 
 		if (inside != 0 && n->depth > inside)
 			continue;
 		inside = 0;
 		if (search_test(s, n->name)) {
-			sum[DIFF_A] += n->total[DIFF_A];
-			sum[DIFF_B] += n->total[DIFF_B];
+			sum[DIFF_A] += d->sides[i].total[DIFF_A];
+			sum[DIFF_B] += d->sides[i].total[DIFF_B];
 			inside = n->depth;
 		}
 	}

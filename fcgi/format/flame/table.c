@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/flame/diff.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/model/series.h"
@@ -46,23 +45,25 @@ table_walk_init(struct table_walk *w, struct table *t, size_t rows,
 /* Adds what a frame has to its function: the total only where that is not
  * open already. */
 static void
-table_row_add(struct table_row *r, const struct table_row *a, bool outermost)
+table_row_add(struct table_row *r, const struct diff_sides *a, bool outermost)
 {
+	struct diff_sides *has = &r->has;
+
 	for (int side = 0; side < 2; side++) {
-		r->self[side] += a->self[side];
-		r->self_samples[side] += a->self_samples[side];
-		r->self_unknown[side] += a->self_unknown[side];
+		has->self[side] += a->self[side];
+		has->self_samples[side] += a->self_samples[side];
+		has->self_unknown[side] += a->self_unknown[side];
 		if (!outermost)
 			continue;
-		r->total[side] += a->total[side];
-		r->total_samples[side] += a->total_samples[side];
-		r->total_unknown[side] += a->total_unknown[side];
+		has->total[side] += a->total[side];
+		has->total_samples[side] += a->total_samples[side];
+		has->total_unknown[side] += a->total_unknown[side];
 	}
 }
 
 static void
 table_walk_add(struct table_walk *w, uint32_t level, uint32_t row,
-    const struct table_row *a)
+    const struct diff_sides *a)
 {
 	while (w->depth > level)
 		w->open[w->path[--w->depth]]--;
@@ -81,27 +82,27 @@ table_pack(struct table *t, size_t n)
 			t->rows[t->n_rows++] = t->rows[i];
 }
 
-static struct table_row
+static struct diff_sides
 table_of_frame(const struct flame *f, size_t i)
 {
-	struct table_row r = {.self = {f->frames[i].self},
+	struct diff_sides has = {.self = {f->frames[i].self},
 	    .total = {f->frames[i].total}};
 
 	if (f->samples != NULL) {
-		r.self_samples[0] = f->samples[i].self;
-		r.total_samples[0] = f->samples[i].total;
-		r.self_unknown[0] = f->samples[i].self_unknown;
-		r.total_unknown[0] = f->samples[i].total_unknown;
+		has.self_samples[0] = f->samples[i].self;
+		has.total_samples[0] = f->samples[i].total;
+		has.self_unknown[0] = f->samples[i].self_unknown;
+		has.total_unknown[0] = f->samples[i].total_unknown;
 	}
-	return r;
+	return has;
 }
 
 /* Of one period: samples follow from what was added. */
 static void
 table_row_count(struct table_row *r, int64_t period)
 {
-	r->self_samples[0] = samples_of(r->self[0], period);
-	r->total_samples[0] = samples_of(r->total[0], period);
+	r->has.self_samples[0] = samples_of(r->has.self[0], period);
+	r->has.total_samples[0] = samples_of(r->has.total[0], period);
 }
 
 const struct err *
@@ -119,11 +120,11 @@ table_of_flame(struct table **out, const struct flame *f)
 	for (size_t i = 1; i < f->n_frames && !gone(); i++) {
 		const struct flame_frame *frame = &f->frames[i];
 		const struct flame_name *name = &f->names[frame->name];
-		struct table_row r = table_of_frame(f, i);
+		struct diff_sides has = table_of_frame(f, i);
 
 		t->rows[frame->name].name = name->text;
 		t->rows[frame->name].kind = name->kind;
-		table_walk_add(&w, frame->level - 1, frame->name, &r);
+		table_walk_add(&w, frame->level - 1, frame->name, &has);
 	}
 	t->sum[0] = f->total;
 	t->sampled = f->samples != NULL || f->period > 0;
@@ -136,25 +137,9 @@ table_of_flame(struct table **out, const struct flame *f)
 	return NULL;
 }
 
-static struct table_row
-table_of_node(const struct diff_node *n)
-{
-	struct table_row r = {.name = NULL};
-
-	for (int side = 0; side < 2; side++) {
-		r.self[side] = n->self[side];
-		r.total[side] = n->total[side];
-		r.self_samples[side] = n->self_samples[side];
-		r.total_samples[side] = n->total_samples[side];
-		r.self_unknown[side] = n->self_unknown[side];
-		r.total_unknown[side] = n->total_unknown[side];
-	}
-	return r;
-}
-
 /* The row of a function, old or new. */
 static uint32_t
-table_row_of(struct table_walk *w, const struct diff_node *n)
+table_row_of(struct table_walk *w, const struct profile_node *n)
 {
 	enum flame_kind kind = flame_kind_of(n->kind, n->module);
 	size_t at = hash64(kind, n->name, strlen(n->name)) & w->mask;
@@ -170,17 +155,6 @@ table_row_of(struct table_walk *w, const struct diff_node *n)
 	t->rows[t->n_rows].kind = kind;
 	w->index[at] = (uint32_t)t->n_rows;
 	return (uint32_t)t->n_rows++;
-}
-
-static uint32_t
-table_diff_depth(const struct diff *d)
-{
-	uint32_t depth = 0;
-
-	for (size_t i = 0; i < d->n_nodes; i++)
-		if (d->nodes[i].depth > depth)
-			depth = d->nodes[i].depth;
-	return depth;
 }
 
 static bool
@@ -205,25 +179,24 @@ table_of_diff(struct table **out, const struct diff *d)
 
 	*out = NULL;
 	if (t == NULL ||
-	    !table_walk_init(&w, t, d->n_nodes, table_diff_depth(d)) ||
-	    !table_index_init(&w, d->n_nodes)) {
+	    !table_walk_init(&w, t, d->tree.n_nodes, flame_depth(&d->tree)) ||
+	    !table_index_init(&w, d->tree.n_nodes)) {
 		table_walk_fini(&w);
 		table_free(t);
 		return err_nomem();
 	}
-	for (size_t i = 1; i < d->n_nodes && !gone(); i++) {
-		const struct diff_node *n = &d->nodes[i];
-		struct table_row r = table_of_node(n);
+	for (size_t i = 1; i < d->tree.n_nodes && !gone(); i++) {
+		const struct profile_node *n = &d->tree.nodes[i];
 
 		/* what a filter has emptied is not there */
-		if (n->total[0] != 0 || n->total[1] != 0)
+		if (d->sides[i].total[0] != 0 || d->sides[i].total[1] != 0)
 			table_walk_add(&w, n->depth - 1, table_row_of(&w, n),
-			    &r);
+			    &d->sides[i]);
 	}
 	t->sampled = d->sampled;
 	t->unknown = d->unknown;
 	for (int side = 0; side < 2; side++)
-		t->sum[side] = d->nodes[0].total[side];
+		t->sum[side] = d->sides[0].total[side];
 	table_walk_fini(&w);
 	*out = t;
 	return NULL;
@@ -247,7 +220,7 @@ static double
 table_value(const struct table_row *r, const struct table_key *k)
 {
 	const int128 *v = k->order == TABLE_SELF ||
-	    k->order == TABLE_SELF_DIFFERENCE ? r->self : r->total;
+	    k->order == TABLE_SELF_DIFFERENCE ? r->has.self : r->has.total;
 	double by;
 
 	if (k->order == TABLE_SELF || k->order == TABLE_TOTAL)
@@ -292,14 +265,14 @@ table_of_name(const struct flame *f, const char *name, struct table_row *out)
 	*out = (struct table_row){.name = name};
 	for (size_t i = 1; i < f->n_frames; i++) {
 		const struct flame_frame *frame = &f->frames[i];
-		struct table_row r = table_of_frame(f, i);
+		struct diff_sides has = table_of_frame(f, i);
 
 		if (frame->level <= inside)
 			inside = 0;
 		if (strcmp(f->names[frame->name].text, name) != 0)
 			continue;
 		found = true;
-		table_row_add(out, &r, inside == 0);
+		table_row_add(out, &has, inside == 0);
 		if (inside == 0)
 			inside = frame->level;
 	}

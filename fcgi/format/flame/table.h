@@ -17,17 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flame.h"
 
-struct diff;
 struct err;
 
 struct table_row {
 	const char *name; /* borrowed from what the table was made of */
 	enum flame_kind kind;
-	int128 self[2], total[2]; /* of a single profile: [0], and [1] is 0 */
-	int128 self_samples[2], total_samples[2]; /* 0 where !sampled */
-	int128 self_unknown[2], total_unknown[2]; /* as profile_samples */
+	struct diff_sides has; /* of a single profile: [0], and [1] is 0 */
 };
 
 struct table {

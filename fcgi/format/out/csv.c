@@ -55,16 +55,16 @@ csv_put_table(struct buf *out, const struct table *t)
 
 		csv_put_text(out, r->name);
 		buf_printf(out, ",%s,", flame_kind_name(r->kind));
-		writer_put_int(out, r->self[0]);
+		writer_put_int(out, r->has.self[0]);
 		buf_put_u8(out, ',');
-		writer_put_int(out, r->total[0]);
-		csv_put_share(out, r->self[0], t->sum[0]);
-		csv_put_share(out, r->total[0], t->sum[0]);
-		csv_put_samples(out, t, r->self_samples[0]);
-		csv_put_samples(out, t, r->total_samples[0]);
+		writer_put_int(out, r->has.total[0]);
+		csv_put_share(out, r->has.self[0], t->sum[0]);
+		csv_put_share(out, r->has.total[0], t->sum[0]);
+		csv_put_samples(out, t, r->has.self_samples[0]);
+		csv_put_samples(out, t, r->has.total_samples[0]);
 		if (t->unknown) {
-			csv_put_samples(out, t, r->self_unknown[0]);
-			csv_put_samples(out, t, r->total_unknown[0]);
+			csv_put_samples(out, t, r->has.self_unknown[0]);
+			csv_put_samples(out, t, r->has.total_unknown[0]);
 		}
 		buf_put(out, "\r\n", 2);
 	}

@@ -109,15 +109,15 @@ html_put_rows(struct buf *out, const struct table *t,
 		buf_printf(out, "<tr><th scope=\"row\">");
 		html_put_text(out, r->name);
 		buf_printf(out, "</th><td>%s</td>", flame_kind_name(r->kind));
-		(o->pair ? html_put_pair : html_put_value)(out, r->self,
+		(o->pair ? html_put_pair : html_put_value)(out, r->has.self,
 		    t->sum, o);
-		(o->pair ? html_put_pair : html_put_value)(out, r->total,
+		(o->pair ? html_put_pair : html_put_value)(out, r->has.total,
 		    t->sum, o);
 		if (t->sampled) {
-			buf_printf(out, "<td>%s", r->total_unknown[0] +
-			    r->total_unknown[1] != 0 ? "\342\211\245 " : "");
-			writer_put_grouped(out, r->total_samples[0] +
-			    r->total_samples[1]);
+			buf_printf(out, "<td>%s", r->has.total_unknown[0] +
+			    r->has.total_unknown[1] != 0 ? "\342\211\245 " : "");
+			writer_put_grouped(out, r->has.total_samples[0] +
+			    r->has.total_samples[1]);
 			buf_printf(out, "</td>");
 		}
 		buf_printf(out, "</tr>\n");

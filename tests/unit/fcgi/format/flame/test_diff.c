@@ -61,13 +61,13 @@ TEST(the_picture_in_the_header)
 	pa = profile_of(a);
 	pb = profile_of(b);
 	CHECK_OK(diff_new(&d, pa, pb));
-	CHECK_INT(d->n_nodes, 5);
-	for (size_t i = 0; i < d->n_nodes && i < 5; i++) {
-		CHECK_STR(d->nodes[i].name, want[i].name);
-		CHECK_INT(d->nodes[i].depth, want[i].depth);
-		CHECK_INT(d->nodes[i].parent, want[i].parent);
-		CHECK_INT(d->nodes[i].total[DIFF_A], want[i].a);
-		CHECK_INT(d->nodes[i].total[DIFF_B], want[i].b);
+	CHECK_INT(d->tree.n_nodes, 5);
+	for (size_t i = 0; i < d->tree.n_nodes && i < 5; i++) {
+		CHECK_STR(d->tree.nodes[i].name, want[i].name);
+		CHECK_INT(d->tree.nodes[i].depth, want[i].depth);
+		CHECK_INT(d->tree.nodes[i].parent, want[i].parent);
+		CHECK_INT(d->sides[i].total[DIFF_A], want[i].a);
+		CHECK_INT(d->sides[i].total[DIFF_B], want[i].b);
 	}
 	diff_free(d);
 	profile_free(pa);
@@ -87,12 +87,12 @@ TEST(kinds_tell_apart)
 	pa = profile_of(a);
 	pb = profile_of(b);
 	CHECK_OK(diff_new(&d, pa, pb));
-	CHECK_INT(d->n_nodes, 3);
-	CHECK_INT(d->nodes[1].kind, FRAME_NATIVE);
-	CHECK_INT(d->nodes[1].self[DIFF_A], 1);
-	CHECK_INT(d->nodes[2].kind, FRAME_KERNEL);
-	CHECK_INT(d->nodes[2].self[DIFF_A], 0);
-	CHECK_INT(d->nodes[2].self[DIFF_B], 1);
+	CHECK_INT(d->tree.n_nodes, 3);
+	CHECK_INT(d->tree.nodes[1].kind, FRAME_NATIVE);
+	CHECK_INT(d->sides[1].self[DIFF_A], 1);
+	CHECK_INT(d->tree.nodes[2].kind, FRAME_KERNEL);
+	CHECK_INT(d->sides[2].self[DIFF_A], 0);
+	CHECK_INT(d->sides[2].self[DIFF_B], 1);
 	diff_free(d);
 	profile_free(pa);
 	profile_free(pb);
@@ -141,11 +141,11 @@ static void
 path_of(const struct diff *d, size_t i, char *text)
 {
 	text[0] = '\0';
-	if (d->nodes[i].parent != 0) {
-		path_of(d, d->nodes[i].parent, text);
+	if (d->tree.nodes[i].parent != 0) {
+		path_of(d, d->tree.nodes[i].parent, text);
 		strcat(text, ";");
 	}
-	strcat(text, d->nodes[i].name);
+	strcat(text, d->tree.nodes[i].name);
 }
 
 static void
@@ -166,26 +166,26 @@ check_side(const struct diff *d, size_t i, const struct model *m, int side)
 		if (n > 0 && strcmp(p, path) == 0)
 			self += m->value[k];
 	}
-	CHECK_INT(d->nodes[i].self[side], self);
-	CHECK_INT(d->nodes[i].total[side], total);
+	CHECK_INT(d->sides[i].self[side], self);
+	CHECK_INT(d->sides[i].total[side], total);
 }
 
 static void
 check_model(const struct diff *d, const struct model *a,
     const struct model *b)
 {
-	for (size_t i = 0; i < d->n_nodes; i++) {
-		const struct diff_node *n = &d->nodes[i];
+	for (size_t i = 0; i < d->tree.n_nodes; i++) {
+		const struct profile_node *n = &d->tree.nodes[i];
 
 		check_side(d, i, a, DIFF_A);
 		check_side(d, i, b, DIFF_B);
 		CHECK(i == 0 || n->parent < i);
-		CHECK(i == 0 || n->depth == d->nodes[n->parent].depth + 1);
+		CHECK(i == 0 || n->depth == d->tree.nodes[n->parent].depth + 1);
 		/* pre-order, each stack once, children by name */
-		for (size_t k = i + 1; k < d->n_nodes; k++) {
-			if (d->nodes[k].depth <= n->depth) {
-				CHECK(d->nodes[k].depth < n->depth ||
-				    strcmp(n->name, d->nodes[k].name) < 0);
+		for (size_t k = i + 1; k < d->tree.n_nodes; k++) {
+			if (d->tree.nodes[k].depth <= n->depth) {
+				CHECK(d->tree.nodes[k].depth < n->depth ||
+				    strcmp(n->name, d->tree.nodes[k].name) < 0);
 				break;
 			}
 		}

@@ -21,11 +21,13 @@ struct row {
 static struct diff
 diff_of(const struct row *rows, size_t n)
 {
-	struct diff d = {calloc(n, sizeof(*d.nodes)), n, false, false};
+	struct diff d = {.tree = {.n_nodes = n}};
 	uint32_t path[64] = {0};
 
+	d.tree.nodes = calloc(n, sizeof(*d.tree.nodes));
+	d.sides = calloc(n, sizeof(*d.sides));
 	for (size_t i = 0; i < n; i++) {
-		struct diff_node *to = &d.nodes[i];
+		struct profile_node *to = &d.tree.nodes[i];
 
 		to->name = rows[i].name;
 		to->module = "";
@@ -33,14 +35,24 @@ diff_of(const struct row *rows, size_t n)
 		to->depth = rows[i].depth;
 		to->parent = i ? path[rows[i].depth - 1] : 0;
 		path[rows[i].depth] = (uint32_t)i;
-		for (int s = 0; s < 2; s++)
-			to->self[s] = to->total[s] = rows[i].self[s];
+		for (int s = 0; s < 2; s++) {
+			to->self += rows[i].self[s];
+			d.sides[i].self[s] = d.sides[i].total[s] =
+			    rows[i].self[s];
+		}
 	}
 	for (size_t i = n - 1; i > 0; i--)
 		for (int s = 0; s < 2; s++)
-			d.nodes[d.nodes[i].parent].total[s] +=
-			    d.nodes[i].total[s];
+			d.sides[d.tree.nodes[i].parent].total[s] +=
+			    d.sides[i].total[s];
 	return d;
+}
+
+static void
+diff_done(struct diff *d)
+{
+	free(d->tree.nodes);
+	free(d->sides);
 }
 
 static struct buf out;
@@ -70,9 +82,9 @@ TEST(samples_stand_beside_amounts)
 
 	CHECK(strstr(json(&d, -1, false), "sample_levels") == NULL);
 	d.sampled = true;
-	for (size_t i = 0; i < d.n_nodes; i++)
+	for (size_t i = 0; i < d.tree.n_nodes; i++)
 		for (int s = 0; s < 2; s++) {
-			struct diff_node *n = &d.nodes[i];
+			struct diff_sides *n = &d.sides[i];
 
 			n->self_samples[s] = n->self[s] / each[s];
 			n->total_samples[s] = n->total[s] / each[s];
@@ -81,7 +93,7 @@ TEST(samples_stand_beside_amounts)
 	    "[[6,0,13,0],[6,1,13,1],[2,2,4,4,3,3,8,8]]") != NULL);
 	CHECK(strstr(json(&d, 2, false), "\"sample_levels\":"
 	    "[[6,0,13,0],[6,1,13,1],[5,5,12,12]]") != NULL);
-	free(d.nodes);
+	diff_done(&d);
 }
 
 TEST(the_published_example)
@@ -94,7 +106,7 @@ TEST(the_published_example)
 	    "[\"total\",\"a\",\"b\",\"c\"],\"levels\":[[0,3,0,0,12,0,0],"
 	    "[0,3,0,0,12,0,1],[0,1,1,0,4,4,2,0,2,2,0,8,8,3]],"
 	    "\"numTicks\":15,\"maxSelf\":8}}");
-	free(d.nodes);
+	diff_done(&d);
 }
 
 TEST(what_is_cut_is_other_on_both_sides)
@@ -108,7 +120,20 @@ TEST(what_is_cut_is_other_on_both_sides)
 	    "[[0,52,0,0,63,0,0],[0,2,1,0,3,1,1,0,50,50,0,60,60,3],"
 	    "[1,1,1,1,2,2,2]],\"numTicks\":115,\"maxSelf\":60},"
 	    "\"kinds\":[\"unknown\",\"user\",\"unknown\",\"user\"]}");
-	free(d.nodes);
+	diff_done(&d);
+}
+
+/* One name for a function, inlined or not; names as they come. */
+TEST(names_are_those_of_functions)
+{
+	static const struct row rows[] = {{0, "", {0, 0}}, {1, "a", {2, 0}},
+	    {2, "z", {1, 3}}, {1, "b", {0, 0}}, {2, "a", {7, 7}}};
+	struct diff d = diff_of(rows, 5);
+
+	d.tree.nodes[4].kind = FRAME_INLINED;
+	CHECK(strstr(json(&d, -1, false), "{\"names\":[\"total\",\"a\","
+	    "\"z\",\"b\"]") != NULL);
+	diff_done(&d);
 }
 
 static int64_t
@@ -140,10 +165,10 @@ check_levels(const struct diff *d, const char *text)
 				self[s] += number(level, k + 3 * s + 2);
 			}
 		for (int s = 0; s < 2; s++)
-			CHECK(end[s] <= (int64_t)d->nodes[0].total[s]);
+			CHECK(end[s] <= (int64_t)d->sides[0].total[s]);
 	}
 	for (int s = 0; s < 2; s++)
-		CHECK_INT(self[s], d->nodes[0].total[s]);
+		CHECK_INT(self[s], d->sides[0].total[s]);
 	json_object_put(root);
 }
 
@@ -168,7 +193,7 @@ TEST(mass_stays_at_every_size)
 	d = diff_of(rows, 400);
 	for (int64_t n = -1; n < 405; n += 7)
 		check_levels(&d, json(&d, n, false));
-	free(d.nodes);
+	diff_done(&d);
 }
 
 TEST(empty_sides)
@@ -179,12 +204,12 @@ TEST(empty_sides)
 	CHECK_STR(json(&d, 8192, false), "{\"flamebearer\":{\"names\":"
 	    "[\"total\"],\"levels\":[[0,0,0,0,0,0,0]],\"numTicks\":0,"
 	    "\"maxSelf\":0}}");
-	free(d.nodes);
+	diff_done(&d);
 	d = diff_of(rows, 2);
 	CHECK_STR(json(&d, 8192, false), "{\"flamebearer\":{\"names\":"
 	    "[\"total\",\"a\"],\"levels\":[[0,0,0,0,3,0,0],"
 	    "[0,0,0,0,3,3,1]],\"numTicks\":3,\"maxSelf\":3}}");
-	free(d.nodes);
+	diff_done(&d);
 }
 
 int
@@ -193,6 +218,7 @@ main(void)
 	RUN(samples_stand_beside_amounts);
 	RUN(the_published_example);
 	RUN(what_is_cut_is_other_on_both_sides);
+	RUN(names_are_those_of_functions);
 	RUN(mass_stays_at_every_size);
 	RUN(empty_sides);
 	buf_fini(&out);

@@ -247,6 +247,41 @@ TEST(the_short_way_equals_the_long_one)
 	}
 }
 
+/* Whatever is cut: a frame's own and its children's records are its own with
+ * all below, in each number. */
+TEST(records_are_spread_over_frames_without_loss)
+{
+	struct stacks *s = example();
+	const struct flame_options o = {.max_nodes = 3, .other = "(other)"};
+	struct { int128 own[3], all[3]; } by_node[64], *got;
+	int128 left[3] = {0, 0, 0};
+	struct profile *p = NULL;
+	struct flame *f = NULL;
+
+	CHECK_OK(stacks_profile(s, 0, &p));
+	CHECK(p->n_nodes < 64);
+	for (size_t i = 0; i < p->n_nodes; i++)
+		for (int k = 0; k < 3; k++) {
+			by_node[i].own[k] = p->nodes[i].self * (k + 1);
+			by_node[i].all[k] = p->nodes[i].total * (k + 1);
+		}
+	CHECK_OK(flame_new(&f, p, &o));
+	got = flame_spread(f, by_node, 3);
+	for (size_t i = 0; i < f->n_frames; i++)
+		for (int k = 0; k < 3; k++) {
+			CHECK(got[i].own[k] == f->frames[i].self * (k + 1));
+			CHECK(got[i].all[k] == f->frames[i].total * (k + 1));
+			left[k] += got[i].own[k];
+		}
+	CHECK(f->n_frames < p->n_nodes);
+	for (int k = 0; k < 3; k++)
+		CHECK(left[k] == got[0].all[k]);
+	free(got);
+	flame_free(f);
+	profile_free(p);
+	stacks_free(s);
+}
+
 int
 main(void)
 {
@@ -257,5 +292,6 @@ main(void)
 	RUN(names_that_were_cut_are_forgotten);
 	RUN(a_tree_too_large_to_turn_round_is_an_error);
 	RUN(the_short_way_equals_the_long_one);
+	RUN(records_are_spread_over_frames_without_loss);
 	return test_done();
 }
