@@ -141,14 +141,7 @@
     return {
       refresh: (ctx) => Promise.all([lines(ctx), profile(ctx)]),
       arrange: (state) => flame.arrange(state),
-      search: flame.search,
-      keys: ['service', 'from', 'until', 'normalise', 'requests', 'afrom',
-        'auntil',
-        ...ns.flameFilter.KEYS],
-      /* another kind of answer is asked for */
-      needs: (state, before) => (state.view === 'compare') !==
-        (before === 'compare'),
-      local: ['search', 'view', 'grow', 'sort', 'moved', 'fn']
+      search: flame.search
     };
   }
 

@@ -11,15 +11,12 @@
   const tabs = {};
   let bar, note, services = [], servicesOf = '', servicesAt = 0;
   let running = null, shownMode = '', shownOf = '';
-  let busy = false, lastView = '';
+  let busy = false;
 
-  const MAKERS = { memory: ns.memoryTab, cpu: ns.cpuTab, runs: ns.runsTab,
-    deps: ns.depsTab };
-
-  function tab(name) {
-    if (!tabs[name])
-      tabs[name] = MAKERS[name].create($('panel-' + name));
-    return tabs[name];
+  function tab(id) {
+    if (!tabs[id])
+      tabs[id] = ns[ns.views.of(id).module].create($('panel-' + id));
+    return tabs[id];
   }
 
   function source() {
@@ -28,21 +25,18 @@
 
   /* What an answer depends on: while the connection is lost, the same is
    * not asked again, and what stands there stays. */
-  function question(state) {
-    return JSON.stringify([source(), state.tab, state.view === 'compare',
-      ...tab(state.tab).keys.map((k) => state[k])]);
-  }
+  const question = (state) => source() + ns.views.question(state);
 
   function listServices({ service, tab: on }, error) {
     const { ALL } = ns.services, demo = source() === 'demo';
-    const host = !demo || ns.recording.has(ns.mode.snapshot, 'cpu');
+    const host = !demo || ns.recording.hasHost(ns.mode.snapshot);
     const all = host || service === ALL
       ? [{ name: ALL, label: 'whole host' }] : [];
     const known = services.some((s) => s.name === service) || service === ALL;
     bar.services((known || !service ? services
       : [{ name: service, label: service + ' (no data here)' }, ...services])
       .concat(services.length || service === ALL ? all : []), service);
-    note.show(on === 'deps' ? null
+    note.show(!ns.views.of(on).ranged ? null
       : ns.services.note(service, services, { demo, host,
         error }));
   }
@@ -99,7 +93,6 @@
     running = new AbortController();
     const { signal } = running;
     const range = ns.view.range();
-    lastView = state.view;
     const panel = $('panel-' + state.tab);
     panel.setAttribute('aria-busy', 'true');
     tab(state.tab); /* it says that it loads */
@@ -126,47 +119,60 @@
     panel.removeAttribute('aria-busy');
   }
 
+  /* A tab and a panel for each view, and what its keys do. */
+  function makeViews() {
+    const { h } = ns.dom, { LIST } = ns.views;
+    $('tabs').append(...LIST.map(({ id, title }) => h('button', {
+      type: 'button', class: 'tab', role: 'tab', id: 'tab-' + id,
+      'aria-controls': 'panel-' + id, text: title,
+      onclick: () => ns.view.set({ tab: id }),
+      onkeydown: (e) => walkTabs(e, id) })));
+    $('main').append(...LIST.map(({ id }) => h('div', { class: 'panel',
+      role: 'tabpanel', id: 'panel-' + id, 'aria-labelledby': 'tab-' + id,
+      hidden: true })));
+    const keys = (text) => text.split('`').map((part, k) =>
+      (k % 2 ? h('kbd', { text: part }) : part));
+    const line = ([where, what]) => [h('dt', {}, keys(where)),
+      h('dd', {}, keys(what))];
+    $('help-keys').prepend(...line([LIST.map((v, k) => '`' + (k + 1) + '`')
+      .join(' '), LIST.map((v) => v.title).join(', ')]));
+    $('help-keys').append(...LIST.flatMap((v) =>
+      (v.help || []).flatMap(line)));
+  }
+
+  function walkTabs(e, id) {
+    const way = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!way)
+      return;
+    e.preventDefault();
+    const { IDS } = ns.views;
+    const next = IDS[(IDS.indexOf(id) + way + IDS.length) % IDS.length];
+    ns.view.set({ tab: next });
+    $('tab-' + next).focus();
+  }
+
   function showTab(state) {
-    for (const name of ns.urlState.TABS) {
-      const on = name === state.tab;
-      const button = $('tab-' + name);
+    const view = ns.views.of(state.tab);
+    for (const id of ns.views.IDS) {
+      const on = id === state.tab;
+      const button = $('tab-' + id);
       button.setAttribute('aria-selected', String(on));
       button.tabIndex = on ? 0 : -1;
-      $('panel-' + name).hidden = !on;
+      $('panel-' + id).hidden = !on;
     }
-    $('range-bar').hidden = state.tab === 'deps';
-    document.title = $('tab-' + state.tab).textContent.trim() + ' – MemLens';
+    $('range-bar').hidden = !view.ranged;
+    document.title = view.title + ' – MemLens';
   }
 
-  function changed(state, keys) {
+  function changed(state, before) {
     showTab(state);
     bar.show(state);
-    const t = tab(state.tab);
-    const other = keys.has('view') && t.needs && t.needs(state, lastView);
-    lastView = state.view;
-    if (keys.has('tab') || other || t.keys.some((k) => keys.has(k)))
+    if (ns.views.question(state) !== ns.views.question(before))
       refresh();
-    else if (t.arrange)
-      t.arrange(state);
-    if (keys.has('mode'))
+    else if (tab(state.tab).arrange)
+      tab(state.tab).arrange(state);
+    if (state.mode !== before.mode)
       ns.mode.force(state.mode === 'offline');
-  }
-
-  function tabKeys() {
-    const list = ns.urlState.TABS;
-    for (const name of list) {
-      const b = $('tab-' + name);
-      b.addEventListener('click', () => ns.view.set({ tab: name }));
-      b.addEventListener('keydown', (e) => {
-        const way = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-        if (!way)
-          return;
-        e.preventDefault();
-        const k = (list.indexOf(name) + way + list.length) % list.length;
-        ns.view.set({ tab: list[k] });
-        $('tab-' + list[k]).focus();
-      });
-    }
   }
 
   /* Keys of the whole page; never while somebody types. */
@@ -177,12 +183,11 @@
       '/': () => tab(ns.view.get().tab).search &&
         tab(ns.view.get().tab).search.focus(),
       z: () => ns.view.zoomOut(),
-      r: () => refresh(),
-      1: () => ns.view.set({ tab: 'memory' }),
-      2: () => ns.view.set({ tab: 'cpu' }),
-      3: () => ns.view.set({ tab: 'runs' }),
-      4: () => ns.view.set({ tab: 'deps' })
+      r: () => refresh()
     };
+    ns.views.IDS.forEach((id, k) => {
+      KEYS[k + 1] = () => ns.view.set({ tab: id });
+    });
     document.addEventListener('keydown', (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || help.open ||
         /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName))
@@ -204,7 +209,7 @@
   /* A slow answer is waited for: aborting it each time would show none. */
   function follow() {
     if (!document.hidden && !busy && !brushing() && ns.mode.current === 'live' &&
-      ns.view.range().follow && !tab(ns.view.get().tab).still)
+      ns.view.range().follow && ns.views.of(ns.view.get().tab).ranged)
       refresh();
   }
 
@@ -234,6 +239,7 @@
 
   function start() {
     ns.theme.bind($('theme-button'));
+    makeViews();
     ns.view.start();
     bar = ns.rangeBar.create($('range-bar'));
     note = ns.services.line();
@@ -247,7 +253,6 @@
         modeChanged(mode);
     });
     ns.view.on(changed);
-    tabKeys();
     pageKeys();
     showTab(ns.view.get());
     bar.show(ns.view.get());

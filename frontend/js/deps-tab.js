@@ -6,7 +6,6 @@
   'use strict';
 
   const { h } = ns.dom;
-  const DEPTHS = ['2', '3', '4'];
   const INFO = ['What the chosen target is built from: each arrow says ' +
     '“needs”. Depth is the number of arrows followed from the target.',
   'Drag to move; click into the graph, then turn the wheel to zoom.'];
@@ -25,8 +24,6 @@
 
   class DepsTab {
     constructor(root) {
-      this.keys = ['depth', 'target'];
-      this.still = true;
       this.data = null;
       this.graph = new ns.depsGraph.DepsGraph((node) =>
         ns.view.set({ node }));
@@ -56,7 +53,7 @@
         class: 'icon-button', 'aria-label': label, title: label,
         onclick: () => this.graph.view && act(this.graph.view) },
       ns.dom.icon(icon));
-      this.depth = DEPTHS.map((d) => h('button', { type: 'button',
+      this.depth = ns.views.DEPTHS.map((d) => h('button', { type: 'button',
         class: 'segment', text: d, 'data-value': d,
         'aria-label': d + ' levels',
         onclick: () => ns.view.set({ depth: d }) }));

@@ -24,8 +24,7 @@
       for (const p of panels)
         p.show(results, ctx);
     }
-    return { refresh, keys: ['service', 'from', 'until', 'device', 'net',
-      'ops', 'q', 'instance'] };
+    return { refresh };
   }
 
   ns.memoryTab = { create };

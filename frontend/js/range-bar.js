@@ -108,9 +108,9 @@
 
     function showNotes(state, range) {
       const demo = ns.mode.current === 'offline' && ns.mode.snapshot || null;
-      const list = state.tab === 'deps' ? ns.view.problems() : notes({
-        problems: ns.view.problems(), asked: ns.view.asked(), shown: range,
-        relative: ns.time.isRelative(state.from), demo });
+      const list = !ns.views.of(state.tab).ranged ? ns.view.problems()
+        : notes({ problems: ns.view.problems(), asked: ns.view.asked(),
+          shown: range, relative: ns.time.isRelative(state.from), demo });
       said.hidden = list.length === 0;
       said.replaceChildren(list.join(' '), ...range.outside
         ? [' ', h('button', { type: 'button', class: 'button',

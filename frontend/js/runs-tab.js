@@ -65,8 +65,6 @@
       this.metrics = ns.runsTable.metrics();
       this.counts = h('p', { class: 'compare-words', role: 'status' });
       root.append(this.runsCard(), this.metricsCard());
-      this.keys = ['service', 'from', 'until', 'afrom', 'auntil',
-        'requests'];
     }
 
     runsCard() {

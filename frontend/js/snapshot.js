@@ -140,10 +140,11 @@
     return loading;
   }
 
-  /* Is a profile of this query recorded? */
-  function has(snapshot, query) {
-    return !!snapshot && Object.hasOwn(snapshot.profiles.of, query);
+  /* Is a profile of the whole host recorded? */
+  function hasHost(snapshot) {
+    return !!snapshot && Object.keys(snapshot.profiles.of)
+      .some((query) => !query.includes('{'));
   }
 
-  ns.recording = { answer, has, load };
+  ns.recording = { answer, hasHost, load };
 })(globalThis.MemLens = globalThis.MemLens || {});

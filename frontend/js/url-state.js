@@ -7,50 +7,26 @@
   'use strict';
 
   const VERSION = 1;
-  const TABS = ['memory', 'cpu', 'runs', 'deps'];
-  const any = () => true;
-  const among = (...list) => (v) => list.includes(v);
-  const time = (v) => Number.isFinite(ns.time.parse(v, 0));
-  const maybe = (v) => v === '' || time(v);
+  /* Of every page: what it may be is a list, the first of which is the
+   * default; an expression; or 'time', where "" is none. */
+  const PAGE = { tab: ns.views.IDS, service: /^/, from: 'time',
+    until: 'time' };
+  const MODE = { mode: ['auto', 'offline'] };
+  const KEYS = Object.assign({}, PAGE, ...ns.views.LIST.map((v) => v.keys),
+    MODE);
+  const START = { from: 'now-1h', until: 'now' };
 
-  /* name, default, check */
-  const KEYS = [
-    ['tab', 'memory', among(...TABS)],
-    ['service', '', any],
-    ['from', 'now-1h', time],
-    ['until', 'now', time],
-    ['search', '', any],
-    ['view', 'both', among('both', 'table', 'flame', 'sandwich', 'compare')],
-    ['focus', '', any],
-    ['ignore', '', any],
-    ['collapse', '', among('', 'module')],
-    ['reverse', '', among('', '1')],
-    ['afrom', '', maybe],
-    ['auntil', '', maybe],
-    ['normalise', 'total', among('total', 'time', 'requests')],
-    ['requests', '', any],
-    ['moved', 'difference', among('name', 'self', 'total', 'difference',
-      'total-difference')],
-    ['show', 'all', among('all', 'better', 'worse', 'moved')],
-    ['grow', 'down', among('down', 'up')],
-    ['sort', 'self', among('name', 'self', 'total', '-name', '-self',
-      '-total')],
-    ['fn', '', any],
-    ['places', '', among('', '1')],
-    ['zoom', '', (v) => /^[0-9a-z.]*$/.test(v)],
-    ['ops', '', any],
-    ['instance', '', any],
-    ['q', '0.99', among('0.5', '0.9', '0.99', '0.999')],
-    ['device', '', any],
-    ['net', '', any],
-    ['depth', '2', among('2', '3', '4')],
-    ['target', '', any],
-    ['node', '', any],
-    ['mode', 'auto', among('auto', 'offline')]
-  ];
+  function valid(name, text) {
+    const may = KEYS[name];
+    return Array.isArray(may) ? may.includes(text)
+      : may !== 'time' ? may.test(text)
+        : text === '' && !Object.hasOwn(START, name) ||
+          Number.isFinite(ns.time.parse(text, 0));
+  }
 
   function defaults() {
-    return Object.fromEntries(KEYS.map(([name, value]) => [name, value]));
+    return Object.assign(Object.fromEntries(Object.entries(KEYS).map(
+      ([name, may]) => [name, Array.isArray(may) ? may[0] : ''])), START);
   }
 
   /* Older versions are brought up step by step; there is one so far. */
@@ -78,8 +54,8 @@
     for (let v = version; v < VERSION; v++)
       UPGRADES[v](params);
     const state = defaults();
-    for (const [name, , valid] of KEYS.filter(([n]) => params.has(n)))
-      (valid(params.get(name)) ? state : bad)[name] = params.get(name);
+    for (const name of Object.keys(KEYS).filter((n) => params.has(n)))
+      (valid(name, params.get(name)) ? state : bad)[name] = params.get(name);
     for (const [a, b] of PAIRS)
       if (Object.hasOwn(bad, a) || Object.hasOwn(bad, b))
         for (const name of [a, b])
@@ -89,11 +65,11 @@
 
   function serialise(state) {
     const params = new URLSearchParams({ v: String(VERSION) });
-    for (const [name, value] of KEYS)
+    for (const [name, value] of Object.entries(defaults()))
       if (state[name] !== undefined && String(state[name]) !== value)
         params.set(name, state[name]);
     return '?' + params.toString();
   }
 
-  ns.urlState = { VERSION, TABS, defaults, parse, problems, serialise };
+  ns.urlState = { VERSION, defaults, parse, problems, serialise };
 })(globalThis.MemLens = globalThis.MemLens || {});

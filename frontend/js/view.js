@@ -22,10 +22,8 @@
   }
 
   function emit(before) {
-    const changed = new Set(Object.keys(state)
-      .filter((k) => state[k] !== before[k]));
     for (const fn of listeners)
-      fn(state, changed);
+      fn(state, before);
   }
 
   /* replace: do not make an entry in the history (typing, defaults);

@@ -3,32 +3,27 @@
  *
  *   node tools/snapshot.mjs http://host/memlens/ [OUT [SECONDS [SERVICES]]]
  *
- * It asks what the pages ask, by their own tables of queries, and writes the
+ * It asks what the pages ask, by their own tables of views, and writes the
  * answers as snapshots/snapshot.js: series and profiles slot by slot, and
  * exact.  What cannot be had is left out, and said; nothing but the API is
  * read, and no path of the host is kept.  SERVICES is a list with commas, by
  * default the three that the pages rank highest; "*" adds the whole host's
  * profile.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { runInThisContext } from 'node:vm';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { fileOf, load } from './load.mjs';
 import { Pack } from './pack.mjs';
 
 const HERE = new URL('../', import.meta.url);
 const SERVICES = 3, PROCESSES = 3, LIMIT = 18e6, PLACES = 300;
 
-function loadPages() {
-  globalThis.MemLens = { dom: {} };
-  for (const name of ['format', 'time', 'request', 'series', 'storage',
-    'operations', 'disk', 'host', 'cpu-tab', 'services',
-    'recorded-series'])
-    runInThisContext(readFileSync(new URL('js/' + name + '.js', HERE),
-      'utf8'), { filename: name + '.js' });
-  return globalThis.MemLens;
-}
-
-const M = loadPages();
+const M = load('format', 'time', 'request', 'series', 'services', 'views',
+  'recorded-series');
+/* What views ask for, by their own table. */
+const VIEWS = M.views.LIST;
+const TABLES = [...new Set(VIEWS.flatMap((v) => v.series || []))];
+load(...TABLES.map(fileOf));
 const [base, out, seconds, wanted] = process.argv.slice(2);
 if (!base) {
   console.error('usage: snapshot.mjs BASE_URL [OUT] [SECONDS]');
@@ -80,9 +75,12 @@ async function record(range, query, fn, ways) {
       ? await get('series', { query, fn: 'count', ...each }) : undefined);
 }
 
-/* What pages ask for; of last values means as well, which are compared. */
-async function series(range, rows, ways = new Map()) {
+/* What pages ask for, once; of last values means as well, which are
+ * compared. */
+async function series(range, rows, ways) {
   for (const { query, fn } of rows) {
+    if (recorded[M.request.key('series', { query, fn })])
+      continue;
     await record(range, query, fn, ways);
     if (fn === 'last')
       await record(range, query, undefined, ways);
@@ -149,13 +147,12 @@ async function ranking(services, range, ways) {
       services.includes(l.service || l.groupname));
 }
 
-async function graphs(answers) {
-  for (const depth of ['2', '3', '4']) {
-    const graph = await keep(answers, 'graph.json', { depth });
-    if (!graph)
-      continue;
-    await keep(answers, 'graph.svg', { depth });
-    graph.targets = [graph.target];
+/* What views ask beside series; of the targets of graphs only the first. */
+async function others(answers) {
+  for (const [name, params] of VIEWS.flatMap((v) => v.answers || [])) {
+    const answer = await keep(answers, name, params);
+    if (answer && answer.targets)
+      answer.targets = [answer.target];
   }
 }
 
@@ -163,16 +160,15 @@ const { by, ...range } = await window_();
 const answers = {}, ways = await directions(range);
 const services = await chosen(answers, range);
 await ranking(services, range, ways);
-for (const name of services) {
-  await series(range, [...M.storage.queries(name),
-    ...M.cpuTab.queries(name), ...M.operations.queries(name)], ways);
-  await places(answers, name, range);
-}
 const host = (wanted || '').split(',').includes('*');
-await series(range, [...M.disk.queries(), ...M.host.queries(),
-  ...host ? M.cpuTab.queries('') : []], ways);
-await keep(answers, 'runs', {});
-await graphs(answers);
+for (const name of services.length ? services : [''])
+  await series(range, TABLES.flatMap((t) => M[t].queries(name)), ways);
+for (const name of services)
+  await places(answers, name, range);
+if (host)
+  await series(range, VIEWS.filter((v) => v.profiles).flatMap((v) =>
+    v.series.flatMap((t) => M[t].queries(''))), ways);
+await others(answers);
 const queries = services.map((service) => M.request.selector('cpu',
   { service }));
 const snapshot = { version: 2, by, taken: new Date(range.until * 1000)

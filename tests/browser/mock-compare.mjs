@@ -2,16 +2,11 @@
  * The mock's answers to comparisons: made of its own series and profiles by
  * the pages' own arithmetic, plus runs that it keeps in memory.
  */
-import { readFileSync } from 'node:fs';
-import { runInThisContext } from 'node:vm';
+import { load } from '../../frontend/tools/load.mjs';
 import { flamegraph } from './mock-flame.mjs';
 
-const JS = new URL('../../frontend/js/', import.meta.url);
-for (const name of ['format', 'time', 'request', 'colour', 'flame-tree',
-  'flame-facts', 'flame-answers', 'flame-diff', 'runs'])
-  runInThisContext(readFileSync(new URL(name + '.js', JS), 'utf8'),
-    { filename: name + '.js' });
-const M = globalThis.MemLens;
+const M = load('format', 'time', 'request', 'colour', 'flame-tree',
+  'flame-facts', 'flame-answers', 'flame-diff', 'runs');
 
 const runs = [];
 

@@ -1,7 +1,8 @@
 /* Every page opens, live and from a file, wide and narrow, without errors. */
 import { assert, audit, equal, until, withPage } from './harness.mjs';
+import { load } from '../../frontend/tools/load.mjs';
 
-const TABS = ['memory', 'cpu', 'runs', 'deps'];
+const { LIST, IDS: TABS } = load('views').views;
 
 /* A panel is done when it has rendered and nothing is under way. */
 export async function loaded(page, tab) {
@@ -112,6 +113,22 @@ function keyboard({ browser, base }) {
         assert(/tab=cpu/.test(page.url()), 'the address lacks the tab');
         await page.goBack();
         await page.waitForSelector('#panel-memory:not([hidden])');
+      })],
+    ['each view has its tab, its number and a line of help', () =>
+      withPage(browser, {}, async (page) => {
+        await open(page, base, TABS[0]);
+        equal((await page.locator('[role=tab]').allTextContents()).join(),
+          LIST.map((v) => v.title).join(), 'tabs');
+        await page.click('#help-button');
+        const help = await page.textContent('#help-keys');
+        for (const [text] of LIST.flatMap((v) => [[v.title],
+          ...v.help || []]))
+          assert(help.includes(text), 'the help lacks ' + text);
+        await page.click('#help-close');
+        for (const [k, id] of TABS.entries()) {
+          await page.keyboard.press(String(k + 1));
+          await page.waitForSelector(`#panel-${id}:not([hidden])`);
+        }
       })],
     ['every control has a name', () => withPage(browser, {},
       async (page) => {

@@ -12,16 +12,17 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { runInThisContext } from 'node:vm';
-import { load } from '../unit/js/load.mjs';
+import { fileOf, load } from '../../frontend/tools/load.mjs';
 
 globalThis.window = globalThis;
 const [, , from] = process.argv, live = from.startsWith('http:');
-globalThis.MemLens = { dom: {}, mode: { current: live ? 'live' : 'offline',
+globalThis.MemLens = { mode: { current: live ? 'live' : 'offline',
   doubt: async () => undefined } };
 const M = load('format', 'time', 'request', 'series', 'colour', 'flame-tree',
   'flame-answers', 'flame-facts', 'recorded-profiles', 'recorded-series',
-  'flame-diff', 'runs', 'snapshot', 'api', 'storage', 'operations', 'disk',
-  'host', 'cpu-tab', 'services');
+  'flame-diff', 'runs', 'snapshot', 'api', 'services', 'views');
+const TABLES = [...new Set(M.views.LIST.flatMap((v) => v.series || []))];
+load(...TABLES.map(fileOf));
 if (live) {
   const { fetch } = globalThis;
   globalThis.fetch = (path, options) => fetch(new URL(path, from), options);
@@ -78,12 +79,12 @@ async function diff(p) {
       r.self_difference, r.total_difference, r.few]) };
 }
 
-/* Rows of the pages' own tables of queries, by service. */
+/* Rows of the views' own tables of queries, by service, each once. */
 function queries({ services }) {
-  return [...M.services.QUERIES, ...M.disk.queries(), ...M.host.queries(),
-    ...services.flatMap((s) => [...M.storage.queries(s),
-      ...M.cpuTab.queries(s), ...M.operations.queries(s)])]
-    .map(({ query, fn }) => ({ query, fn: fn || '' }));
+  const rows = [...M.services.QUERIES, ...services.flatMap((s) =>
+    TABLES.flatMap((t) => M[t].queries(s)))];
+  return [...new Map(rows.map(({ query, fn = '' }) =>
+    [fn + query, { query, fn }])).values()];
 }
 
 async function series({ query, fn, from, until, step }) {

@@ -1,12 +1,12 @@
 /* Two trees in one, filters of snapshots, runs and their metrics. */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 
 const M = load('format', 'time', 'request', 'series', 'colour', 'flame-tree',
   'flame-layout', 'flame-facts', 'flame-answers', 'flame-diff', 'runs',
   'snapshot',
-  'url-state');
+  'views', 'url-state');
 const T = M.flameTree, D = M.flameDiff, R = M.runs;
 
 /* An answer of flamegraph.json from {stack: value}. */

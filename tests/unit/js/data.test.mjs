@@ -1,10 +1,9 @@
 /* Series arithmetic and the reading of health. */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 
 const M = load('format', 'time', 'series', 'health');
-M.dom = {};
 load('request', 'operations');
 const col = (v, labels = {}) => ({ labels, unit: '',
   t: v.map((_, i) => i * 10), v });

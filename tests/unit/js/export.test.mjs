@@ -1,7 +1,7 @@
 /* What the page itself writes into files. */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 
 globalThis.MemLens = { dom: { h() {} } };
 const M = load('format', 'flame-tree', 'flame-export');

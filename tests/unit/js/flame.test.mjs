@@ -1,7 +1,7 @@
 /* Call trees, their layout and their colours. */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 
 const M = load('format', 'time', 'flame-tree', 'flame-layout', 'flame-facts',
   'flame-answers', 'colour', 'flame-places');

@@ -1,9 +1,8 @@
 /* The dependency graph's geometry and its edges; ranking of services. */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 
-globalThis.MemLens = { dom: {} };
 const M = load('format', 'time', 'request', 'series', 'panzoom',
   'deps-graph', 'services', 'storage', 'cpu-tab', 'chart');
 

@@ -1,7 +1,7 @@
 /* The protocol as it is drawn: who tells whom, and when a quorum is there. */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 
 const P = load('pbft-model').pbftModel;
 const counts = (list) => P.PHASES.map((_, phase) =>

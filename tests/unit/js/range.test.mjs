@@ -1,9 +1,9 @@
 /* Which range a page asks for: that of its address, to the microsecond. */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 
-const M = load('format', 'time', 'url-state', 'runs', 'api');
+const M = load('format', 'time', 'views', 'url-state', 'runs', 'api');
 const { resolve, within, outward, onGrid } = M.time;
 const edges = ({ from, until }) => [from, until];
 

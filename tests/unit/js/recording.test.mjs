@@ -4,7 +4,7 @@
  */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 import { Pack } from '../../../frontend/tools/pack.mjs';
 
 const M = load('format', 'time', 'request', 'series', 'colour', 'flame-tree',

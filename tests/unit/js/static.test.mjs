@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { load } from './load.mjs';
+import { fileOf, load } from '../../../frontend/tools/load.mjs';
 
 const dir = new URL('../../../frontend/', import.meta.url);
 const read = (name) => readFileSync(new URL(name, dir), 'utf8');
@@ -10,6 +10,7 @@ const list = (sub, ext) => readdirSync(new URL(sub, dir))
   .filter((n) => n.endsWith(ext)).map((n) => sub + n);
 const PAGES = list('./', '.html').map((n) => n.slice(2));
 const M = load('colour');
+const V = load('views', 'time', 'url-state');
 
 test('pages have no inline script, style or handler', () => {
   for (const page of PAGES) {
@@ -41,6 +42,30 @@ test('every script is used by a page', () => {
   const used = new Set(PAGES.flatMap((page) =>
     [...read(page).matchAll(/src="(js\/[^"]+)"/g)].map((m) => m[1])));
   assert.deepEqual(list('js/', '.js').filter((n) => !used.has(n)), []);
+});
+
+test('a view is a row and its file; links name views', () => {
+  const page = read('dashboard.html');
+  for (const { id, module, series = [], keys, asks } of V.views.LIST) {
+    for (const name of [module, ...series])
+      assert.ok(page.includes(`js/${fileOf(name)}.js"`), id + ': ' + name);
+    for (const key of asks.filter((k) => typeof k === 'string'))
+      assert.ok(key in keys || key in V.urlState.defaults(), id + ': ' + key);
+  }
+  for (const [, id] of PAGES.flatMap((p) =>
+    [...read(p).matchAll(/[?;]tab=(\w+)/g)]))
+    assert.ok(V.views.of(id), id);
+});
+
+/* Who adds a view touches no other place. */
+test('the names of views stand in their table alone', () => {
+  const titles = V.views.LIST.map((v) => v.title);
+  for (const name of ['dashboard', 'url-state', 'range-bar', 'view'])
+    for (const id of [...V.views.IDS, ...titles])
+      assert.ok(!read(`js/${name}.js`).includes(`'${id}'`),
+        name + ' knows ' + id);
+  for (const title of titles)
+    assert.ok(!read('dashboard.html').includes('>' + title + '<'), title);
 });
 
 /* Tokens of a theme, with references followed. */

@@ -1,9 +1,9 @@
 /* Units, times, addresses and the playground's language. */
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { load } from './load.mjs';
+import { load } from '../../../frontend/tools/load.mjs';
 
-const M = load('format', 'time', 'url-state', 'request', 'shell', 'api');
+const M = load('format', 'time', 'views', 'url-state', 'request', 'shell', 'api');
 
 test('zero, nothing and small are told apart', () => {
   assert.equal(M.format.bytes(0), '0 B');

@@ -1,0 +1,72 @@
+/*
+ * The views of the dashboard, a row each, in the order of their tabs.  Tabs,
+ * keys, the address, the range bar, the recording of the demo and the tests
+ * read this table: a new view is a row here and the file of its module.
+ *
+ *   id        in the address, and of its tab and panel
+ *   title     of its tab
+ *   module    create(root) of it gives {refresh(ctx), arrange(state) shows
+ *             what needs no new answer, search: the box that "/" goes to}
+ *   ranged    shows a service over a range: with the bar of both, following
+ *   series    modules whose queries(service) it asks of api/v1/series
+ *   profiles  whether it asks for profiles, and where functions were written
+ *   answers   other routes that it asks, [[route, params]]
+ *   keys      of the address, its own: {name: what it may be}, see url-state
+ *   asks      what its answers depend on: keys, or functions of the state
+ *   help      [[where, what the keyboard does there]]; `Key`s in backquotes
+ */
+(function (ns) {
+  'use strict';
+
+  const ANY = /^/;
+  const RANGE = ['service', 'from', 'until'];
+  const PAIR = { afrom: 'time', auntil: 'time', requests: ANY };
+  const DEPTHS = ['2', '3', '4'];
+
+  const LIST = [
+    { id: 'memory', title: 'Memory Tracker', module: 'memoryTab',
+      ranged: true, series: ['storage', 'operations', 'disk', 'host'],
+      keys: { ops: ANY, instance: ANY, q: ['0.99', '0.5', '0.9', '0.999'],
+        device: ANY, net: ANY },
+      asks: [...RANGE, 'device', 'net', 'ops', 'q', 'instance'],
+      help: [['in the playground', '`↑` `↓` history, `Tab` completes, ' +
+        '`Ctrl L` clears']] },
+    { id: 'cpu', title: 'CPU', module: 'cpuTab',
+      ranged: true, series: ['cpuTab'], profiles: true,
+      keys: { search: ANY,
+        view: ['both', 'table', 'flame', 'sandwich', 'compare'],
+        focus: ANY, ignore: ANY, collapse: ['', 'module'],
+        reverse: ['', '1'], ...PAIR,
+        normalise: ['total', 'time', 'requests'],
+        moved: ['difference', 'name', 'self', 'total', 'total-difference'],
+        grow: ['down', 'up'],
+        sort: ['self', 'name', 'total', '-name', '-self', '-total'],
+        fn: ANY, places: ['', '1'], zoom: /^[0-9a-z.]*$/ },
+      asks: [...RANGE, 'normalise', 'requests', 'afrom', 'auntil', 'focus',
+        'ignore', 'collapse', 'reverse', (s) => s.view === 'compare'],
+      help: [['on the flame graph', 'arrows walk the frames, `Enter` zooms, ' +
+        '`Esc` zooms out, `Shift F10` opens the menu']] },
+    { id: 'runs', title: 'Runs', module: 'runsTab',
+      ranged: true, answers: [['runs', {}]],
+      keys: { search: ANY, ...PAIR,
+        show: ['all', 'better', 'worse', 'moved'] },
+      asks: [...RANGE, 'afrom', 'auntil', 'requests'] },
+    { id: 'deps', title: 'Dependencies', module: 'depsTab',
+      answers: DEPTHS.flatMap((depth) => [['graph.json', { depth }],
+        ['graph.svg', { depth }]]),
+      keys: { depth: DEPTHS, target: ANY, node: ANY },
+      asks: ['depth', 'target'],
+      help: [['on the dependency graph', 'arrows move, `+` `−` zoom, `0` ' +
+        'shows all, `Tab` walks the nodes']] }
+  ];
+
+  const of = (id) => LIST.find((v) => v.id === id);
+
+  /* The answers of a view depend on this of a state, and nothing else. */
+  function question(state) {
+    return JSON.stringify([state.tab, ...of(state.tab).asks.map((k) =>
+      (typeof k === 'function' ? k(state) : state[k]))]);
+  }
+
+  ns.views = { LIST, DEPTHS, IDS: LIST.map((v) => v.id), of, question };
+})(globalThis.MemLens = globalThis.MemLens || {});

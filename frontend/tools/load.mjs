@@ -1,0 +1,24 @@
+/*
+ * Loads scripts of the pages into this program, the way a page does: in
+ * order, into one global namespace.  There is no document: what they draw
+ * with is empty.
+ */
+import { readFileSync } from 'node:fs';
+import { runInThisContext } from 'node:vm';
+
+const dir = new URL('../js/', import.meta.url);
+
+export function load(...names) {
+  const ns = globalThis.MemLens = globalThis.MemLens || {};
+  ns.dom = ns.dom || {};
+  for (const name of names) {
+    const file = new URL(name + '.js', dir);
+    runInThisContext(readFileSync(file, 'utf8'), { filename: file.pathname });
+  }
+  return ns;
+}
+
+/* The file of a module: cpuTab stands in cpu-tab.js. */
+export function fileOf(module) {
+  return module.replace(/[A-Z]/g, (c) => '-' + c.toLowerCase());
+}
