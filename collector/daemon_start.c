@@ -327,7 +327,7 @@ daemon_start_sources(struct daemon *d)
 	e = sources_open(&d->sources, d->config, d->services, d->loop);
 	if (e != NULL)
 		return e;
-	self_watch(sources_find(d->sources, "self"), daemon_view, d);
+	self_watch(sources_find(d->sources, &source_self), daemon_view, d);
 	sources_poll(d->sources, now_ns); /* the counters' first reading */
 	d->first = true;
 	return NULL;

@@ -26,7 +26,7 @@
 #define TICK_NS 10000000 /* of /proc/PID/stat */
 #define SELF_INTERVAL_NS NS_PER_S
 
-struct source {
+struct self {
 	struct meter *meter;
 	struct services *services;
 	struct groups *ours; /* programs beside this one */
@@ -209,7 +209,7 @@ self_put_programs(struct self_reading *r)
 }
 
 static void
-self_read(struct source *s, int64_t now_ns)
+self_read(struct self *s, int64_t now_ns)
 {
 	struct self_reading r = {.meter = s->meter, .ours = s->ours,
 	    .now_ns = now_ns};
@@ -246,8 +246,10 @@ self_read(struct source *s, int64_t now_ns)
 }
 
 void
-self_watch(struct source *s, self_fn *fn, void *arg)
+self_watch(void *source, self_fn *fn, void *arg)
 {
+	struct self *s = source;
+
 	if (s == NULL)
 		return;
 	s->fn = fn;
@@ -255,10 +257,10 @@ self_watch(struct source *s, self_fn *fn, void *arg)
 }
 
 static const struct err *
-self_open(struct source **out, const struct config *config,
+self_open(void **out, const struct config *config,
     struct services *services)
 {
-	struct source *s = calloc(1, sizeof(*s));
+	struct self *s = calloc(1, sizeof(*s));
 
 	if (s == NULL || (s->ours = groups_new()) == NULL ||
 	    (s->meter = meter_new((uint64_t)config->slot_ns)) == NULL) {
@@ -275,23 +277,26 @@ self_open(struct source **out, const struct config *config,
 }
 
 static int
-self_fd(const struct source *s)
+self_fd(const void *source)
 {
-	(void)s;
+	(void)source;
 	return -1;
 }
 
 static const struct err *
-self_poll(struct source *s, int64_t now_ns)
+self_poll(void *source, int64_t now_ns)
 {
+	struct self *s = source;
+
 	if (now_ns / s->interval_ns != s->last_ns / s->interval_ns)
 		self_read(s, now_ns);
 	return NULL;
 }
 
 static const struct err *
-self_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
+self_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 {
+	struct self *s = source;
 	int64_t now_ns = clock_wall_ns();
 
 	(void)first;
@@ -302,20 +307,29 @@ self_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
 }
 
 static enum source_state
-self_state(const struct source *s, const char **why)
+self_state(const void *source, size_t part, const char **why)
 {
-	(void)s;
+	(void)source;
+	(void)part;
 	*why = "";
 	return SOURCE_ATTACHED;
 }
 
 static void
-self_close(struct source *s)
+self_close(void *source)
 {
+	struct self *s = source;
+
 	meter_free(s->meter);
 	groups_free(s->ours);
 	free(s);
 }
 
-const struct source_ops source_self = {"self", self_open, self_fd, self_poll,
+static const char *
+self_name(size_t part)
+{
+	return part == 0 ? "self" : NULL;
+}
+
+const struct source_ops source_self = {self_name, self_open, self_fd, self_poll,
     self_close_slot, self_state, self_close, NULL};

@@ -27,8 +27,6 @@
 
 #include "store/store.h"
 
-struct source;
-
 /* What only the daemon knows, as of now. */
 struct self_view {
 	struct store_writer_stats store;
@@ -40,7 +38,7 @@ struct self_view {
 
 typedef void self_fn(void *arg, struct self_view *out);
 
-/* Has the source ask `fn` at every reading. */
-void self_watch(struct source *s, self_fn *fn, void *arg);
+/* Has source_self ask `fn` at every reading; `source` may be NULL. */
+void self_watch(void *source, self_fn *fn, void *arg);
 
 #endif

@@ -18,34 +18,31 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define ALWAYS SIZE_MAX
-
-/* Which sources there are, and the switch of each in struct config. */
-static const struct source_row {
-	const struct source_ops *ops;
-	size_t enabled;
-} source_table[] = {
-    {&source_cpu, offsetof(struct config, cpu)},
-    {&source_procfs, offsetof(struct config, procfs)},
-    {&source_self, ALWAYS},
-};
+static const struct source_ops *const source_table[] = {
+    &source_profiles, &source_procfs, &source_self};
 
 #define SOURCES (sizeof(source_table) / sizeof(source_table[0]))
 
-struct one_source {
+/* What has a state of its own. */
+struct source_part {
+	const char *name; /* NULL: there is none */
+	char told[320];   /* the fact that was said last */
+};
+
+struct source {
 	const struct source_ops *ops;
-	struct source *source; /* NULL: off or could not be made */
+	void *self; /* NULL: off or could not be made */
 	struct loop_watch watch;
 	bool watched;
-	enum source_state state; /* without a source */
+	enum source_state state; /* without self */
 	char why[300];
-	char told[320];     /* the fact that was said last */
+	struct source_part parts[SOURCE_PARTS_MAX];
 	char complaint[400]; /* the last error that was logged */
 };
 
 struct sources {
 	struct loop *loop;
-	struct one_source one[SOURCES];
+	struct source all[SOURCES];
 };
 
 /* "attached", "not attached", "degraded", "off". */
@@ -64,38 +61,38 @@ source_state_name(enum source_state state)
 
 /* An error that repeats itself is logged once. */
 static void
-source_complain(struct one_source *o, const struct err *e)
+source_complain(struct source *o, const struct err *e)
 {
 	if (e == NULL || strcmp(e->text, o->complaint) == 0)
 		return;
 	snprintf(o->complaint, sizeof(o->complaint), "%s", e->text);
-	log_warn("source %s: %s", o->ops->name, e->text);
+	log_warn("source %s: %s", o->parts[0].name, e->text);
 }
 
 static enum source_state
-source_state_of(const struct one_source *o, const char **why)
+source_state_of(const struct source *o, size_t part, const char **why)
 {
 	*why = o->why;
-	if (o->source == NULL)
+	if (o->self == NULL)
 		return o->state;
-	return o->ops->state(o->source, why);
+	return o->ops->state(o->self, part, why);
 }
 
 static void
 source_ready(void *arg, uint32_t events)
 {
-	struct one_source *o = arg;
+	struct source *o = arg;
 
 	(void)events;
-	source_complain(o, o->ops->poll(o->source, clock_wall_ns()));
+	source_complain(o, o->ops->poll(o->self, clock_wall_ns()));
 }
 
 static void
-source_watch(struct sources *s, struct one_source *o)
+source_watch(struct sources *s, struct source *o)
 {
 	const struct err *e;
 
-	o->watch = (struct loop_watch){o->ops->fd(o->source), source_ready, o};
+	o->watch = (struct loop_watch){o->ops->fd(o->self), source_ready, o};
 	if (o->watch.fd < 0)
 		return;
 	e = loop_add(s->loop, &o->watch, EPOLLIN);
@@ -103,27 +100,38 @@ source_watch(struct sources *s, struct one_source *o)
 	source_complain(o, e);
 }
 
+/* Says in the log how it begins; nothing of what is off. */
 static void
-source_open(struct sources *s, struct one_source *o,
-    const struct config *config, struct services *services)
+source_tell(const struct source *o, size_t part)
 {
-	const struct err *e = o->ops->open(&o->source, config, services);
-	enum source_state state;
 	const char *why;
+	enum source_state state = source_state_of(o, part, &why);
+
+	if (state == SOURCE_ATTACHED)
+		log_info("source %s: attached", o->parts[part].name);
+	else if (state != SOURCE_OFF)
+		log_warn("source %s: %s: %s", o->parts[part].name,
+		    source_state_name(state), why ? why : "");
+}
+
+static void
+source_open(struct sources *s, struct source *o, const struct config *config,
+    struct services *services)
+{
+	const struct err *e = o->ops->open(&o->self, config, services);
+	size_t i;
 
 	if (e != NULL) {
-		o->source = NULL;
+		o->self = NULL;
 		o->state = SOURCE_NOT_ATTACHED;
 		snprintf(o->why, sizeof(o->why), "%.299s", e->text);
-	} else {
+	} else if (o->self != NULL) {
 		source_watch(s, o);
 	}
-	state = source_state_of(o, &why);
-	if (state == SOURCE_ATTACHED)
-		log_info("source %s: attached", o->ops->name);
-	else
-		log_warn("source %s: %s: %s", o->ops->name,
-		    source_state_name(state), why ? why : "");
+	for (i = 0; i < SOURCE_PARTS_MAX && o->ops->name(i) != NULL; i++) {
+		o->parts[i].name = o->ops->name(i);
+		source_tell(o, i);
+	}
 }
 
 const struct err *
@@ -136,14 +144,8 @@ sources_open(struct sources **out, const struct config *config,
 		return err_nomem();
 	s->loop = loop;
 	for (size_t i = 0; i < SOURCES; i++) {
-		const struct source_row *r = &source_table[i];
-		struct one_source *o = &s->one[i];
-
-		o->ops = r->ops;
-		o->state = SOURCE_OFF;
-		if (r->enabled == ALWAYS ||
-		    *(const bool *)((const char *)config + r->enabled))
-			source_open(s, o, config, services);
+		s->all[i].ops = source_table[i];
+		source_open(s, &s->all[i], config, services);
 	}
 	*out = s;
 	return NULL;
@@ -155,12 +157,12 @@ sources_close(struct sources *s)
 	if (s == NULL)
 		return;
 	for (size_t i = SOURCES; i-- > 0;) {
-		struct one_source *o = &s->one[i];
+		struct source *o = &s->all[i];
 
 		if (o->watched)
 			loop_remove(s->loop, &o->watch);
-		if (o->source != NULL)
-			o->ops->close(o->source);
+		if (o->self != NULL)
+			o->ops->close(o->self);
 	}
 	free(s);
 }
@@ -169,10 +171,10 @@ void
 sources_poll(struct sources *s, int64_t now_ns)
 {
 	for (size_t i = 0; i < SOURCES; i++) {
-		struct one_source *o = &s->one[i];
+		struct source *o = &s->all[i];
 
-		if (o->source != NULL)
-			source_complain(o, o->ops->poll(o->source, now_ns));
+		if (o->self != NULL)
+			source_complain(o, o->ops->poll(o->self, now_ns));
 	}
 }
 
@@ -180,23 +182,24 @@ void
 sources_stop(struct sources *s)
 {
 	for (size_t i = 0; i < SOURCES; i++) {
-		struct one_source *o = &s->one[i];
+		struct source *o = &s->all[i];
 
-		if (o->source != NULL && o->ops->stop != NULL)
-			o->ops->stop(o->source);
+		if (o->self != NULL && o->ops->stop != NULL)
+			o->ops->stop(o->self);
 	}
 }
 
 /* "attached", "not attached: why", "degraded: why", "off". */
 static void
-source_fact(struct one_source *o, struct batch *b, int64_t time_ns,
+source_fact(struct source *o, size_t part, struct batch *b, int64_t time_ns,
     bool always)
 {
+	struct source_part *p = &o->parts[part];
 	enum source_state state;
 	struct buf text = {0};
 	const char *why;
 
-	state = source_state_of(o, &why);
+	state = source_state_of(o, part, &why);
 	if (state == SOURCE_ATTACHED || why == NULL)
 		why = "";
 	fact_put_source(&text, &(struct fact_source){
@@ -204,12 +207,18 @@ source_fact(struct one_source *o, struct batch *b, int64_t time_ns,
 	    {why, strnlen(why, sizeof(o->why) - 1)}});
 	buf_put_u8(&text, '\0');
 	if (!text.failed &&
-	    (always || strcmp((char *)text.data, o->told) != 0)) {
-		snprintf(o->told, sizeof(o->told), "%s", (char *)text.data);
-		batch_add_fact(b, time_ns, FACT_SOURCE, o->ops->name,
+	    (always || strcmp((char *)text.data, p->told) != 0)) {
+		snprintf(p->told, sizeof(p->told), "%s", (char *)text.data);
+		batch_add_fact(b, time_ns, FACT_SOURCE, p->name,
 		    text.data, text.len - 1);
 	}
 	buf_fini(&text);
+}
+
+static bool
+source_has(const struct source *o, size_t part)
+{
+	return part < SOURCE_PARTS_MAX && o->parts[part].name != NULL;
 }
 
 void
@@ -217,36 +226,37 @@ sources_close_slot(struct sources *s, uint64_t slot, struct batch *b,
     int64_t time_ns, bool first)
 {
 	for (size_t i = 0; i < SOURCES; i++) {
-		struct one_source *o = &s->one[i];
+		struct source *o = &s->all[i];
 
-		if (o->source != NULL)
-			source_complain(o, o->ops->close_slot(o->source, slot,
+		if (o->self != NULL)
+			source_complain(o, o->ops->close_slot(o->self, slot,
 			    b, first));
-		source_fact(o, b, time_ns, first);
+		for (size_t part = 0; source_has(o, part); part++)
+			source_fact(o, part, b, time_ns, first);
 	}
 }
 
-struct source *
-sources_find(struct sources *s, const char *name)
+void *
+sources_find(struct sources *s, const struct source_ops *ops)
 {
-	for (size_t i = 0; i < SOURCES; i++) {
-		if (strcmp(s->one[i].ops->name, name) == 0)
-			return s->one[i].source;
-	}
-	return NULL;
+	size_t i = 0;
+
+	while (i < SOURCES && s->all[i].ops != ops)
+		i++;
+	return i < SOURCES ? s->all[i].self : NULL;
 }
 
 void
 sources_describe(const struct sources *s, char *text, size_t size)
 {
+	const struct source *o = s->all;
 	size_t n = 0;
+	const char *why;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < SOURCES && n < size; i++) {
-		const char *why;
-
-		n += (size_t)snprintf(text + n, size - n, "%s%s %s",
-		    i ? ", " : "", s->one[i].ops->name,
-		    source_state_name(source_state_of(&s->one[i], &why)));
-	}
+	for (; o < s->all + SOURCES; o++)
+		for (size_t part = 0; source_has(o, part) && n < size; part++)
+			n += (size_t)snprintf(text + n, size - n, "%s%s %s",
+			    n > 0 ? ", " : "", o->parts[part].name,
+			    source_state_name(source_state_of(o, part, &why)));
 }

@@ -32,8 +32,8 @@ void sources_stop(struct sources *s);
 void sources_close_slot(struct sources *s, uint64_t slot, struct batch *b,
     int64_t time_ns, bool first);
 
-/* The source of that name, or NULL. */
-struct source *sources_find(struct sources *s, const char *name);
+/* What was opened by `ops`, or NULL. */
+void *sources_find(struct sources *s, const struct source_ops *ops);
 
 /* "cpu attached, procfs attached, self attached": for status lines. */
 void sources_describe(const struct sources *s, char *text, size_t size);

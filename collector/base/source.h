@@ -10,13 +10,13 @@
 #define COLLECTOR_SOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct batch;
 struct config;
 struct err;
 struct services;
-struct source;
 
 enum source_state {
 	SOURCE_OFF,          /* not configured */
@@ -25,37 +25,43 @@ enum source_state {
 	SOURCE_DEGRADED      /* works in part: see why */
 };
 
-struct source_ops {
-	const char *name; /* "cpu", "procfs", ... */
+#define SOURCE_PARTS_MAX 16
 
-	/* Makes the source.  Never fails for want of rights alone: then the
+struct source_ops {
+	/* "cpu", "procfs", ...: of each part that has a state of its own, at
+	 * most SOURCE_PARTS_MAX; NULL: there are no more. */
+	const char *(*name)(size_t part);
+
+	/* Makes what the other functions get as `source`; NULL when it is
+	 * switched off.  Never fails for want of rights alone: then the
 	 * state is SOURCE_NOT_ATTACHED with the reason, and the rest runs. */
-	const struct err *(*open)(struct source **out,
-	    const struct config *config, struct services *services);
+	const struct err *(*open)(void **out, const struct config *config,
+	    struct services *services);
 
 	/* A descriptor that becomes readable when poll() has work, or -1. */
-	int (*fd)(const struct source *s);
+	int (*fd)(const void *source);
 
 	/* Does what has become due; called when fd is readable and at least
 	 * every 250 ms.  Must not block. */
-	const struct err *(*poll)(struct source *s, int64_t now_ns);
+	const struct err *(*poll)(void *source, int64_t now_ns);
 
 	/* Adds the blocks and facts of slot [slot, slot+1) to the batch and
 	 * begins the next slot.  `first` is true for the first slot after a
 	 * start and every 64th slot: facts that hold on are said again. */
-	const struct err *(*close_slot)(struct source *s, uint64_t slot,
+	const struct err *(*close_slot)(void *source, uint64_t slot,
 	    struct batch *b, bool first);
 
-	enum source_state (*state)(const struct source *s, const char **why);
+	enum source_state (*state)(const void *source, size_t part,
+	    const char **why);
 
-	void (*close)(struct source *s);
+	void (*close)(void *source);
 
 	/* Takes nothing more: the next close_slot() is the last, and counts
 	 * all that was taken.  May be NULL. */
-	void (*stop)(struct source *s);
+	void (*stop)(void *source);
 };
 
-extern const struct source_ops source_cpu;    /* BPF CPU sampler */
+extern const struct source_ops source_profiles; /* BPF, by the engine */
 extern const struct source_ops source_procfs; /* /proc and /sys */
 extern const struct source_ops source_self;   /* the daemon itself */
 

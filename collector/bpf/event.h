@@ -27,21 +27,21 @@ struct sample_event {
 	__u64 time_ns;    /* CLOCK_MONOTONIC */
 	__u64 cgroup;     /* id of the task's cgroup (v2), 0 if unknown */
 	__u64 start_ns;   /* start of the process, boot time: guards reuse */
-	__u64 value;      /* counts: 1 for a CPU sample */
+	__u64 value;      /* periods: 1 */
 	__u32 pid, tid;   /* thread group and thread, initial namespace */
 	__u32 cpu;
 	__u16 n_kernel, n_user;
 	__u8 flags;       /* enum event_flag */
 	__u8 error;       /* enum broken: why the walk ended before the root */
-	__u8 source;      /* 0: cpu */
+	__u8 type;        /* of profile: its number, see profiles.c */
 	__u8 zero;
 	__u32 exec_id;    /* changes when the process executes a file */
-	__u64 period_ns;  /* of the clock that ticked */
+	__u64 period;     /* that the sample stands for, in the type's unit */
 	char comm[EVENT_COMM]; /* of the thread */
 	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];
 };
 
-/* Counters per CPU, read by the daemon; see source_cpu.c for their names. */
+/* Counters per CPU, read by the daemon; see account.c for their names. */
 enum event_counter {
 	COUNT_RUNS,    /* the program ran */
 	COUNT_SENT,    /* an event was put into the ring */

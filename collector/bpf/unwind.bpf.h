@@ -16,9 +16,10 @@
 
 #include "collector/bpf/unwind_step.h"
 
-/* A slot of the scratch map for each type of program. */
+/* A slot of the scratch map for each kind of program: those of perf events
+ * never run within each other on one CPU. */
 enum unwind_slot {
-	UNWIND_SLOT_CPU,
+	UNWIND_SLOT_PERF,
 	UNWIND_SLOTS
 };
 

@@ -19,7 +19,8 @@ struct index {
 struct group {
 	uint64_t hash;
 	uint32_t text[4]; /* service, process, pool, cgroup: offsets */
-	uint64_t period_ns;
+	uint64_t period;
+	uint8_t type;
 	bool by_entry;
 };
 
@@ -163,7 +164,8 @@ group_equal(const struct aggregate *a, const struct group *g,
 {
 	int i;
 
-	if (g->period_ns != new->period_ns || g->by_entry != new->by_entry)
+	if (g->period != new->period || g->type != new->type ||
+	    g->by_entry != new->by_entry)
 		return false;
 	for (i = 0; i < 4; i++)
 		if (strcmp(group_text(a, g, i), text[i]) != 0)
@@ -186,7 +188,8 @@ group_add(struct aggregate *a, uint64_t hash,
 		return AGGREGATE_NONE;
 	g += a->n_groups;
 	g->hash = hash;
-	g->period_ns = new->period_ns;
+	g->period = new->period;
+	g->type = new->type;
 	g->by_entry = new->by_entry;
 	for (i = 0; i < 4; i++) {
 		g->text[i] = (uint32_t)a->text.len;
@@ -206,7 +209,7 @@ aggregate_group(struct aggregate *a, const struct aggregate_group *g)
 {
 	const char *text[4] = {g->service, g->process, g->pool, g->cgroup};
 	const struct index *x = &a->by_group;
-	uint64_t hash = hash64_u64(g->period_ns, g->by_entry);
+	uint64_t hash = hash64_u64(g->period, g->type * 2u + g->by_entry);
 	uint32_t i;
 
 	for (i = 0; i < 4; i++)
@@ -292,7 +295,8 @@ aggregate_get_group(const struct aggregate *a, size_t i)
 	    .process = group_text(a, g, 1),
 	    .pool = group_text(a, g, 2),
 	    .cgroup = group_text(a, g, 3),
-	    .period_ns = g->period_ns,
+	    .period = g->period,
+	    .type = g->type,
 	    .by_entry = g->by_entry,
 	};
 }

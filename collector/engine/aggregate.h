@@ -2,8 +2,9 @@
  * What one slot has seen: (group, stack) -> sum of values.
  *
  * A group is who ran, and how it was seen: service, label set (process, pool,
- * cgroup), period.  A stack is a list of frame numbers, whose meaning is the caller's.  All is
- * bounded; what does not fit is refused, and the caller counts it.
+ * cgroup), type and period.  A stack is a list of frame numbers, whose meaning
+ * is the caller's.  All is bounded; what does not fit is refused, and the
+ * caller counts it.
  *
  *	groups   hash of strings ──► {service, process, pool, cgroup}
  *	stacks   hash of (group, numbers) ──► {first, n, value}
@@ -26,7 +27,8 @@ struct aggregate_limits {
 
 struct aggregate_group {
 	const char *service, *process, *pool, *cgroup; /* "" where unknown */
-	uint64_t period_ns; /* between two samples; 0 where that is unknown */
+	uint64_t period; /* what a sample counts for; 0 where that is unknown */
+	uint8_t type;    /* of profile, by its number */
 	bool by_entry; /* the thread's entry function shall name the pool */
 };
 

@@ -6,18 +6,24 @@
 static const int64_t divisors[GOVERNOR_LEVELS] = {1, 2, 5};
 
 void
-governor_init(struct governor *g, int64_t hz, int64_t budget)
+governor_init(struct governor *g, int64_t budget)
 {
-	*g = (struct governor){.hz = hz, .budget = budget,
-	    .patience = GOVERNOR_PATIENCE, .since_up = GOVERNOR_RELAPSE};
+	*g = (struct governor){.budget = budget, .patience = GOVERNOR_PATIENCE,
+	    .since_up = GOVERNOR_RELAPSE};
 }
 
 int64_t
-governor_hz(const struct governor *g)
+governor_hz(const struct governor *g, int64_t hz)
 {
-	int64_t hz = g->hz / divisors[g->level];
+	int64_t slower = hz / divisors[g->level];
 
-	return hz > 0 ? hz : 1;
+	return slower > 0 ? slower : 1;
+}
+
+int64_t
+governor_period(const struct governor *g, int64_t period)
+{
+	return period * divisors[g->level];
 }
 
 static bool

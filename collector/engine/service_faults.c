@@ -28,18 +28,21 @@ struct faults {
 };
 
 struct service_faults {
+	const char *source; /* label of all */
 	struct faults all[SERVICE_FAULTS_MAX];
 	uint32_t buckets[BUCKETS];
 	uint32_t n;
 };
 
 struct service_faults *
-service_faults_new(void)
+service_faults_new(const char *source)
 {
 	struct service_faults *f = calloc(1, sizeof(*f));
 
-	if (f != NULL)
-		memset(f->buckets, 0xff, sizeof(f->buckets));
+	if (f == NULL)
+		return NULL;
+	memset(f->buckets, 0xff, sizeof(f->buckets));
+	f->source = source;
 	return f;
 }
 
@@ -105,7 +108,7 @@ service_faults_of(struct service_faults *f, const char *service)
 /* Where a batch gets what is told. */
 struct faults_target {
 	struct batch *batch;
-	const char *service;
+	const char *service, *source;
 	uint64_t slot;
 	int64_t time_ns;
 };
@@ -116,7 +119,7 @@ faults_put_counter(const struct faults_target *t, const char *name,
     const char *reason, uint64_t now, uint64_t told)
 {
 	struct label labels[3] = {{"reason", reason},
-	    {"service", t->service}, {"source", "cpu"}};
+	    {"service", t->service}, {"source", t->source}};
 	bool alone = reason == NULL;
 	struct series_desc d = {.kind = SERIES_COUNTER, .name = name,
 	    .unit = "", .labels = labels + alone, .n_labels = 3 - alone};
@@ -152,7 +155,7 @@ void
 service_faults_put(struct service_faults *f, struct batch *b, uint64_t slot,
     int64_t time_ns)
 {
-	struct faults_target t = {b, NULL, slot, time_ns};
+	struct faults_target t = {b, NULL, f->source, slot, time_ns};
 	uint32_t i;
 
 	for (i = 0; i < f->n; i++) {

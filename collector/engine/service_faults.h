@@ -1,7 +1,7 @@
 /*
- * Of each service: how many samples were stored, how many of their stacks are
- * not whole, and why; how many were lost that were known to be its own.  What
- * the BPF program or the ring has lost belongs to nobody.
+ * Of each service, in one source: how many samples were stored, how many of
+ * their stacks are not whole, and why; how many were lost that were known to
+ * be its own.  What the BPF program or the ring has lost belongs to nobody.
  *
  *	memlens_service_samples_total{service,source}
  *	memlens_service_stacks_broken_total{reason,service,source}
@@ -30,8 +30,8 @@ struct service_counts {
 	uint64_t samples, broken[BROKEN_REASONS], lost[LOST_REASONS];
 };
 
-/* NULL when out of memory. */
-struct service_faults *service_faults_new(void);
+/* `source` is borrowed.  NULL when out of memory. */
+struct service_faults *service_faults_new(const char *source);
 void service_faults_free(struct service_faults *f);
 
 /* The counts of a service, to be added to; valid until the next call. */

@@ -1,5 +1,5 @@
 /*
- * Loading, attaching and draining of the CPU sampler.
+ * Loading, attaching and draining of the probes of perf events.
  *
  * Needs no tracefs (software perf events have a fixed type) and no
  * RLIMIT_MEMLOCK: since 5.11 the memory of maps is accounted to the cgroup,
@@ -19,7 +19,7 @@
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-qual" /* made by bpftool */
-#include "cpu.skel.h"
+#include "perf.skel.h"
 #pragma GCC diagnostic pop
 
 #include "collector/probe/sampler_unwind.h"
@@ -30,12 +30,20 @@
 #define RING_CPU (1u << 19)
 #define RING_MAX (1u << 24)
 
-struct sampler {
-	struct cpu_bpf *bpf;
-	struct ring_buffer *ring;
+/* A type of profile. */
+struct sampler_type {
+	struct perf_bpf *bpf;    /* NULL: not loaded */
 	struct bpf_link **links; /* one a CPU, NULL where not sampled */
-	unsigned n_cpus, online, sampled;
+	unsigned online, sampled;
 	uint64_t malformed;
+};
+
+struct sampler {
+	struct sampler_options options;
+	struct sampler_type types[SAMPLER_TYPES_MAX];
+	struct perf_bpf *first; /* of the types: whose maps all use */
+	struct ring_buffer *ring;
+	unsigned n_cpus;
 	struct sample_counts *per_cpu; /* room for the counters of all */
 	sampler_fn *fn;
 	void *arg;
@@ -50,10 +58,11 @@ sampler_event(void *arg, void *data, size_t size)
 	const struct sample_event *e = data;
 	size_t head = offsetof(struct sample_event, frames);
 
-	if (size < head ||
+	if (size < head || e->type >= SAMPLER_TYPES_MAX ||
 	    (size - head) / sizeof(e->frames[0]) <
 	    (size_t)e->n_kernel + e->n_user) {
-		s->malformed++;
+		s->types[size < head || e->type >= SAMPLER_TYPES_MAX ? 0 :
+		    e->type].malformed++;
 		return 0;
 	}
 	s->fn(s->arg, e, size);
@@ -90,82 +99,116 @@ sampler_load_error(int code)
 /* Room for a second of deep stacks of every CPU at 997 Hz, for ten at 99
  * Hz; all of it becomes resident, and that twice, since it is mapped twice. */
 static void
-sampler_size_ring(struct sampler *s)
+sampler_size_ring(struct sampler *s, struct perf_bpf *bpf)
 {
 	uint32_t bytes = RING_MIN;
 
 	while (bytes < RING_MAX && bytes < s->n_cpus * RING_CPU)
 		bytes *= 2;
-	bpf_map__set_max_entries(s->bpf->maps.ring, bytes);
-	s->bpf->rodata->ring_wake_bytes = bytes / 4;
+	bpf_map__set_max_entries(bpf->maps.ring, bytes);
+	bpf->rodata->ring_wake_bytes = bytes / 4;
 }
 
 /* What the walker does not need takes no memory. */
 static void
-sampler_size_maps(struct sampler *s, uint32_t cells)
+sampler_size_maps(struct perf_bpf *bpf, uint32_t cells)
 {
 	bool walk = cells > 0;
 
-	bpf_map__set_max_entries(s->bpf->maps.unwind_cells, walk ? cells : 1);
-	bpf_map__set_max_entries(s->bpf->maps.unwind_mappings,
+	bpf_map__set_max_entries(bpf->maps.counters, SAMPLER_TYPES_MAX);
+	bpf_map__set_max_entries(bpf->maps.unwind_cells, walk ? cells : 1);
+	bpf_map__set_max_entries(bpf->maps.unwind_mappings,
 	    walk ? UNWIND_MAPPINGS : 1);
-	bpf_map__set_max_entries(s->bpf->maps.unwind_tables,
+	bpf_map__set_max_entries(bpf->maps.unwind_tables,
 	    walk ? UNWIND_TABLES : 1);
-	bpf_map__set_max_entries(s->bpf->maps.unwind_processes,
+	bpf_map__set_max_entries(bpf->maps.unwind_processes,
 	    walk ? UNWIND_PROCESSES : 1);
 }
 
 static void
-sampler_set_unwind(struct sampler *s, uint32_t cells)
+sampler_set_unwind(struct sampler *s)
 {
+	struct perf_bpf *bpf = s->first;
 	const int arrays[UNWIND_ARRAYS] = {
-	    [UNWIND_ARRAY_CELLS] = bpf_map__fd(s->bpf->maps.unwind_cells),
-	    [UNWIND_ARRAY_MAPPINGS] =
-	        bpf_map__fd(s->bpf->maps.unwind_mappings),
-	    [UNWIND_ARRAY_TABLES] = bpf_map__fd(s->bpf->maps.unwind_tables)};
+	    [UNWIND_ARRAY_CELLS] = bpf_map__fd(bpf->maps.unwind_cells),
+	    [UNWIND_ARRAY_MAPPINGS] = bpf_map__fd(bpf->maps.unwind_mappings),
+	    [UNWIND_ARRAY_TABLES] = bpf_map__fd(bpf->maps.unwind_tables)};
 
 	sampler_unwind_init(&s->unwind, arrays,
-	    bpf_map__fd(s->bpf->maps.unwind_processes),
-	    &s->bpf->data->unwind_generation, cells);
-	s->unwinds = cells > 0;
+	    bpf_map__fd(bpf->maps.unwind_processes),
+	    &bpf->data->unwind_generation, s->options.cells);
+	s->unwinds = s->options.cells > 0;
 }
 
-static const struct err *
-sampler_load(struct sampler *s, const struct sampler_options *o)
+/* The maps of the program that was loaded first, instead of its own; what is
+ * read only says which type it is, and stays its own. */
+static int
+sampler_share(const struct sampler *s, struct perf_bpf *bpf)
 {
-	int r;
+	struct bpf_map *map, *theirs;
+	int r = 0;
 
-	libbpf_set_print(sampler_print);
-	s->bpf = cpu_bpf__open();
-	if (s->bpf == NULL)
-		return sampler_load_error(errno);
-	s->bpf->rodata->kernel_stacks = o->kernel;
-	s->bpf->rodata->eh_frame = o->cells > 0;
-	sampler_size_ring(s);
-	sampler_size_maps(s, o->cells);
-	r = cpu_bpf__load(s->bpf);
-	if (r != 0)
-		return sampler_load_error(-r);
-	sampler_set_unwind(s, o->cells);
-	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring),
+	bpf_object__for_each_map(map, bpf->obj) {
+		if (map == bpf->maps.rodata || r != 0)
+			continue;
+		theirs = bpf_object__find_map_by_name(s->first->obj,
+		    bpf_map__name(map));
+		r = bpf_map__reuse_fd(map, bpf_map__fd(theirs));
+	}
+	return r;
+}
+
+/* The first program makes the maps, and the ring is read from them. */
+static const struct err *
+sampler_open_maps(struct sampler *s, struct perf_bpf *bpf)
+{
+	s->ring = ring_buffer__new(bpf_map__fd(bpf->maps.ring),
 	    sampler_event, s, NULL);
 	if (s->ring == NULL)
 		return err_new(ERR_BPF, errno, "mapping the ring buffer: %s",
 		    strerror(errno));
+	s->first = bpf;
+	sampler_set_unwind(s);
 	return NULL;
 }
 
+static const struct err *
+sampler_load(struct sampler *s, size_t type)
+{
+	struct perf_bpf *bpf = perf_bpf__open();
+	int r = 0;
+
+	if (bpf == NULL)
+		return sampler_load_error(errno);
+	s->types[type].bpf = bpf;
+	bpf->rodata->profile_type = (uint8_t)type;
+	bpf->rodata->kernel_stacks = s->options.kernel;
+	bpf->rodata->eh_frame = s->options.cells > 0;
+	sampler_size_ring(s, bpf);
+	sampler_size_maps(bpf, s->options.cells);
+	if (s->first != NULL)
+		r = sampler_share(s, bpf);
+	if (r == 0)
+		r = perf_bpf__load(bpf);
+	if (r != 0)
+		return sampler_load_error(-r);
+	return s->first == NULL ? sampler_open_maps(s, bpf) : NULL;
+}
+
 static int
-sampler_clock(int cpu, int64_t hz)
+sampler_clock(int cpu, const struct sampler_clock *clock)
 {
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
 	    .size = sizeof(attr),
-	    .config = PERF_COUNT_SW_CPU_CLOCK,
-	    .freq = 1,
-	    .sample_freq = (uint64_t)hz,
+	    .config = clock->event,
+	    .freq = clock->hz > 0,
 	};
 
+	if (clock->hz > 0)
+		attr.sample_freq = (uint64_t)clock->hz;
+	else
+		attr.sample_period = (uint64_t)clock->period;
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
 	    PERF_FLAG_FD_CLOEXEC);
 }
@@ -185,43 +228,46 @@ sampler_clock_error(int code)
 
 /* Sets the clock of one CPU.  A CPU that is offline is no error. */
 static const struct err *
-sampler_attach_cpu(struct sampler *s, unsigned cpu, int64_t hz)
+sampler_attach_cpu(struct sampler_type *t, unsigned cpu,
+    const struct sampler_clock *clock)
 {
-	int fd = sampler_clock((int)cpu, hz);
+	int fd = sampler_clock((int)cpu, clock);
 	int code;
 
 	if (fd < 0 && errno == ENODEV)
 		return NULL;
-	s->online++;
+	t->online++;
 	if (fd < 0)
 		return sampler_clock_error(errno);
-	s->links[cpu] = bpf_program__attach_perf_event(
-	    s->bpf->progs.cpu_sample, fd);
-	if (s->links[cpu] == NULL) {
+	t->links[cpu] = bpf_program__attach_perf_event(
+	    t->bpf->progs.perf_sample, fd);
+	if (t->links[cpu] == NULL) {
 		code = errno;
 		close(fd);
 		return err_new(ERR_BPF, code, "attaching the BPF program to "
 		    "CPU %u: %s", cpu, strerror(code));
 	}
-	s->sampled++;
+	t->sampled++;
 	return NULL;
 }
 
 /* Succeeds when at least one CPU is sampled. */
 static const struct err *
-sampler_attach(struct sampler *s, int64_t hz)
+sampler_attach(struct sampler *s, struct sampler_type *t,
+    const struct sampler_clock *clock)
 {
 	const struct err *e, *first = NULL;
 	unsigned cpu;
 
+	t->online = t->sampled = 0;
 	for (cpu = 0; cpu < s->n_cpus; cpu++) {
-		e = sampler_attach_cpu(s, cpu, hz);
+		e = sampler_attach_cpu(t, cpu, clock);
 		if (e != NULL && first == NULL)
 			first = e;
 		if (e != NULL)
-			log_debug("cpu: %s", e->text);
+			log_debug("sampler: %s", e->text);
 	}
-	if (s->sampled > 0)
+	if (t->sampled > 0)
 		return NULL;
 	return first != NULL ? first :
 	    err_new(ERR_BPF, ENODEV, "no CPU could be sampled");
@@ -232,63 +278,71 @@ sampler_open(struct sampler **out, const struct sampler_options *o,
     sampler_fn *fn, void *arg)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	const struct err *e;
 	int n = libbpf_num_possible_cpus();
 
-	*out = NULL;
+	*out = s;
 	if (s == NULL)
 		return err_nomem();
+	libbpf_set_print(sampler_print);
+	s->options = *o;
 	s->fn = fn;
 	s->arg = arg;
 	s->n_cpus = n > 0 ? (unsigned)n : 1;
-	s->links = calloc(s->n_cpus, sizeof(*s->links));
 	s->per_cpu = calloc(s->n_cpus, sizeof(*s->per_cpu));
-	if (s->links == NULL || s->per_cpu == NULL)
-		e = err_nomem();
-	else
-		e = sampler_load(s, o);
-	if (e == NULL)
-		e = sampler_attach(s, o->hz);
-	if (e != NULL) {
-		sampler_close(s);
-		return e;
+	return s->per_cpu == NULL ? err_nomem() : NULL;
+}
+
+static void
+sampler_detach(const struct sampler *s, struct sampler_type *t)
+{
+	unsigned cpu;
+
+	for (cpu = 0; t->links != NULL && cpu < s->n_cpus; cpu++) {
+		bpf_link__destroy(t->links[cpu]);
+		t->links[cpu] = NULL;
 	}
-	*out = s;
-	return NULL;
 }
 
 /* The clock's period is set when it is made. */
 const struct err *
-sampler_set_rate(struct sampler *s, int64_t hz)
+sampler_set(struct sampler *s, size_t type, const struct sampler_clock *clock)
 {
-	sampler_stop(s);
-	s->online = s->sampled = 0;
-	return sampler_attach(s, hz);
+	struct sampler_type *t = &s->types[type];
+	const struct err *e;
+
+	if (t->links == NULL)
+		t->links = calloc(s->n_cpus, sizeof(*t->links));
+	if (t->links == NULL)
+		return err_nomem();
+	if (t->bpf == NULL && (e = sampler_load(s, type)) != NULL)
+		return e;
+	sampler_detach(s, t);
+	return sampler_attach(s, t, clock);
 }
 
 void
 sampler_stop(struct sampler *s)
 {
-	unsigned cpu;
+	size_t i;
 
-	if (s->links == NULL)
-		return;
-	for (cpu = 0; cpu < s->n_cpus; cpu++) {
-		bpf_link__destroy(s->links[cpu]);
-		s->links[cpu] = NULL;
-	}
+	for (i = 0; i < SAMPLER_TYPES_MAX; i++)
+		sampler_detach(s, &s->types[i]);
 }
 
 void
 sampler_close(struct sampler *s)
 {
+	size_t i;
+
 	if (s == NULL)
 		return;
 	sampler_stop(s);
 	ring_buffer__free(s->ring);
 	sampler_unwind_fini(&s->unwind);
-	cpu_bpf__destroy(s->bpf);
-	free(s->links);
+	for (i = 0; i < SAMPLER_TYPES_MAX; i++) {
+		perf_bpf__destroy(s->types[i].bpf);
+		free(s->types[i].links);
+	}
 	free(s->per_cpu);
 	free(s);
 }
@@ -317,14 +371,15 @@ sampler_drain(struct sampler *s)
 }
 
 void
-sampler_counts(const struct sampler *s, uint64_t counts[COUNT_COUNTERS])
+sampler_counts(const struct sampler *s, size_t type,
+    uint64_t counts[COUNT_COUNTERS])
 {
-	int fd = bpf_map__fd(s->bpf->maps.counters);
-	uint32_t zero = 0, which;
+	int fd = bpf_map__fd(s->first->maps.counters);
+	uint32_t key = (uint32_t)type, which;
 	unsigned cpu;
 
 	memset(counts, 0, COUNT_COUNTERS * sizeof(counts[0]));
-	if (bpf_map_lookup_elem(fd, &zero, s->per_cpu) != 0)
+	if (bpf_map_lookup_elem(fd, &key, s->per_cpu) != 0)
 		return;
 	for (cpu = 0; cpu < s->n_cpus; cpu++)
 		for (which = 0; which < COUNT_COUNTERS; which++)
@@ -332,9 +387,9 @@ sampler_counts(const struct sampler *s, uint64_t counts[COUNT_COUNTERS])
 }
 
 uint64_t
-sampler_malformed(const struct sampler *s)
+sampler_malformed(const struct sampler *s, size_t type)
 {
-	return s->malformed;
+	return s->types[type].malformed;
 }
 
 /* The "memlock:" line of a map's fdinfo: bytes, the map's own accounting. */
@@ -356,32 +411,35 @@ sampler_memlock(int fd)
 	return bytes;
 }
 
+/* Those of the first program are all, but for a page of each other. */
 uint64_t
 sampler_map_bytes(const struct sampler *s)
 {
 	struct bpf_map *map;
 	uint64_t sum = 0;
 
-	bpf_object__for_each_map(map, s->bpf->obj)
+	bpf_object__for_each_map(map, s->first->obj)
 		sum += sampler_memlock(bpf_map__fd(map));
 	return sum;
 }
 
 uint64_t
-sampler_skipped(const struct sampler *s)
+sampler_skipped(const struct sampler *s, size_t type)
 {
+	const struct perf_bpf *bpf = s->types[type].bpf;
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->bpf->progs.cpu_sample),
-	    &info, &size) != 0)
+	if (bpf == NULL || bpf_obj_get_info_by_fd(
+	    bpf_program__fd(bpf->progs.perf_sample), &info, &size) != 0)
 		return 0;
 	return info.recursion_misses;
 }
 
 void
-sampler_cpus(const struct sampler *s, unsigned *online, unsigned *sampled)
+sampler_cpus(const struct sampler *s, size_t type, unsigned *online,
+    unsigned *sampled)
 {
-	*online = s->online;
-	*sampled = s->sampled;
+	*online = s->types[type].online;
+	*sampled = s->types[type].sampled;
 }

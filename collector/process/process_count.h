@@ -1,7 +1,7 @@
 /*
  * How many threads and processes of each service began and ended, and which
  * ends and beginnings of processes are worth a mark.  What is stored is said
- * in source_cpu_life.h.
+ * in process_watch.h.
  */
 #ifndef COLLECTOR_PROCESS_COUNT_H
 #define COLLECTOR_PROCESS_COUNT_H

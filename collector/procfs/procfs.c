@@ -31,7 +31,7 @@
 
 #define MOUNTS_NS (10 * NS_PER_S)
 
-struct source {
+struct procfs {
 	struct meter *meter;
 	struct services *services;
 	struct procfs_host *host;
@@ -187,7 +187,7 @@ group_put_instance(const struct procfs_reading *r, const struct group *g)
 
 /* Has the process run since its details were read? */
 static bool
-procfs_has_run(struct source *s, const struct process *p)
+procfs_has_run(struct procfs *s, const struct process *p)
 {
 	uint64_t sum = p->stat.user_ticks + p->stat.system_ticks +
 	    p->stat.minor_faults + p->stat.major_faults + 1;
@@ -215,7 +215,7 @@ procfs_has_run(struct source *s, const struct process *p)
 }
 
 struct process_pass {
-	struct source *s;
+	struct procfs *s;
 	bool all; /* details of every process */
 	size_t asked, denied;
 };
@@ -224,7 +224,7 @@ static void
 procfs_read_process(void *arg, struct process *p)
 {
 	struct process_pass *pass = arg;
-	struct source *s = pass->s;
+	struct procfs *s = pass->s;
 	struct group_reading r = {.serial = p->serial, .service = p->service};
 	char name[sizeof(p->service) + sizeof(p->instance) + 1];
 	bool run = procfs_has_run(s, p);
@@ -245,7 +245,7 @@ procfs_read_process(void *arg, struct process *p)
 }
 
 static void
-procfs_read_groups(struct source *s, const struct procfs_reading *r, bool all)
+procfs_read_groups(struct procfs *s, const struct procfs_reading *r, bool all)
 {
 	struct process_pass pass = {s, all, 0, 0};
 	const struct group *g;
@@ -272,7 +272,7 @@ procfs_read_groups(struct source *s, const struct procfs_reading *r, bool all)
 
 /* No count of processes: it would make the state a new one all the time. */
 static void
-procfs_explain(struct source *s, size_t failed)
+procfs_explain(struct procfs *s, size_t failed)
 {
 	s->why[0] = '\0';
 	if (failed > 0)
@@ -285,7 +285,7 @@ procfs_explain(struct source *s, size_t failed)
 }
 
 static void
-procfs_read(struct source *s, int64_t now_ns)
+procfs_read(struct procfs *s, int64_t now_ns)
 {
 	struct procfs_reading r = {s->meter, now_ns, now_ns};
 	int64_t since = s->last_ns == 0 ? 0 : now_ns - s->last_ns;
@@ -309,8 +309,10 @@ procfs_read(struct source *s, int64_t now_ns)
 /* ---- the source ---- */
 
 static void
-procfs_close(struct source *s)
+procfs_close(void *source)
 {
+	struct procfs *s = source;
+
 	meter_free(s->meter);
 	procfs_host_free(s->host);
 	groups_free(s->groups);
@@ -323,11 +325,15 @@ procfs_close(struct source *s)
 }
 
 static const struct err *
-procfs_open(struct source **out, const struct config *config,
+procfs_open(void **out, const struct config *config,
     struct services *services)
 {
-	struct source *s = calloc(1, sizeof(*s));
+	struct procfs *s;
 
+	*out = NULL;
+	if (!config->procfs)
+		return NULL;
+	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return err_nomem();
 	s->services = services;
@@ -351,23 +357,26 @@ procfs_open(struct source **out, const struct config *config,
 }
 
 static int
-procfs_fd(const struct source *s)
+procfs_fd(const void *source)
 {
-	(void)s;
+	(void)source;
 	return -1;
 }
 
 static const struct err *
-procfs_poll(struct source *s, int64_t now_ns)
+procfs_poll(void *source, int64_t now_ns)
 {
+	struct procfs *s = source;
+
 	if (now_ns / s->interval_ns != s->last_ns / s->interval_ns)
 		procfs_read(s, now_ns);
 	return NULL;
 }
 
 static const struct err *
-procfs_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
+procfs_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 {
+	struct procfs *s = source;
 	int64_t now_ns = clock_wall_ns();
 
 	(void)first;
@@ -380,11 +389,20 @@ procfs_close_slot(struct source *s, uint64_t slot, struct batch *b, bool first)
 }
 
 static enum source_state
-procfs_state(const struct source *s, const char **why)
+procfs_state(const void *source, size_t part, const char **why)
 {
+	const struct procfs *s = source;
+
+	(void)part;
 	*why = s->why;
 	return s->why[0] == '\0' ? SOURCE_ATTACHED : SOURCE_DEGRADED;
 }
 
-const struct source_ops source_procfs = {"procfs", procfs_open, procfs_fd,
+static const char *
+procfs_name(size_t part)
+{
+	return part == 0 ? "procfs" : NULL;
+}
+
+const struct source_ops source_procfs = {procfs_name, procfs_open, procfs_fd,
     procfs_poll, procfs_close_slot, procfs_state, procfs_close, NULL};

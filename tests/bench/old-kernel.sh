@@ -108,9 +108,9 @@ while read -r name old runs; do
 	row "bpf_verified_here_$name" "${new:-0}" insns "limit" $limit
 	[ "$old" -le "$worst" ] || worst=$old
 	[ "${new:-0}" -le "$worst" ] || worst=$new
-	[ "$name" != cpu_sample ] || sampled=$runs
+	[ "$name" != perf_sample ] || sampled=$runs
 done <"$work/old"
-check "cpu_sample is loaded on 6.1 and runs" "${sampled:-0}" -gt 10
+check "perf_sample is loaded on 6.1 and runs" "${sampled:-0}" -gt 10
 check "no program is above $limit verified instructions" \
 	"$worst" -le $limit -a "$worst" -gt 0
 

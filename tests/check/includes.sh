@@ -35,11 +35,10 @@ collector/symbols: collector/elf collector/base store/model store/base
 collector/unwind: collector/symbols collector/process collector/elf
 	collector/bpf store/base
 collector/probe: collector/unwind collector/bpf generated store/base
-collector/engine: collector/process collector/base store/batch store/model
+collector/engine: collector/probe collector/unwind collector/symbols
+	collector/process collector/base store/batch store/model
 	store/base
-collector/profile: collector/engine collector/probe collector/unwind
-	collector/symbols collector/process collector/base store/batch
-	store/model store/base
+collector/profile: collector/engine collector/base
 collector: collector/procfs collector/process collector/ipc collector/base
 	store store/batch store/base
 fcgi/format: store store/model store/base

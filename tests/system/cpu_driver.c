@@ -32,7 +32,7 @@
 
 #include "collector/base/config.h"
 #include "collector/process/services.h"
-#include "collector/profile/source_cpu.h"
+#include "collector/engine/engine.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -162,7 +162,7 @@ print_batch(struct batch *b)
 }
 
 static void
-print_unwinder(const struct source *s)
+print_unwinder(const struct engine *s)
 {
 	struct unwind_tables_stats t;
 	struct unwind_processes_stats p;
@@ -182,12 +182,12 @@ print_unwinder(const struct source *s)
 }
 
 static void
-close_slot(struct source *s, uint64_t slot, const struct config *c)
+close_slot(struct engine *s, uint64_t slot, const struct config *c)
 {
 	struct batch *b = batch_new((uint64_t)c->slot_ns);
 	struct symbols_stats stats;
 
-	die(source_cpu.close_slot(s, slot, b, false));
+	die(source_profiles.close_slot(s, slot, b, false));
 	print_batch(b);
 	batch_free(b);
 	symbols_stats(s->symbols, &stats);
@@ -199,12 +199,12 @@ close_slot(struct source *s, uint64_t slot, const struct config *c)
 /* Polls as the daemon does until the slot is over and a little more; false
  * when it was stopped before that. */
 static bool
-run_slot(struct source *s, struct services *services, uint64_t slot,
+run_slot(struct engine *s, struct services *services, uint64_t slot,
     const struct config *c)
 {
 	int64_t end = ((int64_t)slot + 1) * c->slot_ns + c->slot_ns / 4;
 	int64_t swept = 0, now = 0;
-	struct pollfd p = {.fd = source_cpu.fd(s), .events = POLLIN};
+	struct pollfd p = {.fd = source_profiles.fd(s), .events = POLLIN};
 
 	while (!stopped && (now = clock_wall_ns()) < end) {
 		if (now - swept > NS_PER_S) {
@@ -212,7 +212,7 @@ run_slot(struct source *s, struct services *services, uint64_t slot,
 			swept = now;
 		}
 		poll(&p, 1, 100);
-		die(source_cpu.poll(s, clock_wall_ns()));
+		die(source_profiles.poll(s, clock_wall_ns()));
 	}
 	if (now < end)
 		return false;
@@ -250,22 +250,22 @@ kernel_runs(void)
 
 /* Stops the sampling and accounts for every run of the program. */
 static void
-print_balance(struct source *s, uint64_t slot, const struct config *c)
+print_balance(struct engine *s, uint64_t slot, const struct config *c)
 {
-	const struct cpu_totals *t = &s->now;
+	const struct account_profile *t = &s->profiles[0].now;
 	unsigned online, sampled;
 	int64_t ended_ns;
 
 	ended_ns = clock_mono_ns();
 	sampler_stop(s->sampler);
-	sampler_cpus(s->sampler, &online, &sampled);
+	sampler_cpus(s->sampler, 0, &online, &sampled);
 	printf("clock %lld %u %lld\n", (long long)c->cpu_hz, sampled,
 	    (long long)(ended_ns - began_ns) / NS_PER_MS);
 	printf("kernel %llu\n", kernel_runs());
 	/* A slow machine may have held events of several slots. */
 	do
 		close_slot(s, slot++, c);
-	while (s->held.len > 0);
+	while (s->border.held.len > 0);
 	close_slot(s, slot, c);
 	printf("balance %llu %llu %llu %llu\n", (unsigned long long)t->runs,
 	    (unsigned long long)t->idle,
@@ -275,7 +275,7 @@ print_balance(struct source *s, uint64_t slot, const struct config *c)
 }
 
 static uint64_t
-run(struct source *s, struct services *services, const struct config *c,
+run(struct engine *s, struct services *services, const struct config *c,
     long slots)
 {
 	uint64_t slot = (uint64_t)(clock_wall_ns() / c->slot_ns);
@@ -298,7 +298,8 @@ main(int argc, char **argv)
 {
 	struct services *services;
 	struct config config;
-	struct source *s;
+	struct engine *s;
+	void *source;
 	enum source_state state;
 	const char *why = "";
 	long slots = 1;
@@ -326,17 +327,18 @@ main(int argc, char **argv)
 	die(services_new(&services, &config));
 	die(services_sweep(services, clock_wall_ns()));
 	bpf_enable_stats(BPF_STATS_RUN_TIME); /* until we end */
-	die(source_cpu.open(&s, &config, services));
+	die(source_profiles.open(&source, &config, services));
+	s = source;
 	began_ns = clock_mono_ns();
-	s->usage.window_ns = config.slot_ns;
-	state = source_cpu.state(s, &why);
+	s->pace.window_ns = config.slot_ns;
+	state = source_profiles.state(s, 0, &why);
 	printf("state %d %s\n", state, why);
 	fflush(stdout);
 	if (s->sampler != NULL)
 		print_balance(s, run(s, services, &config, slots), &config);
-	state = source_cpu.state(s, &why);
+	state = source_profiles.state(s, 0, &why);
 	printf("ended %d %s\n", state, why);
-	source_cpu.close(s);
+	source_profiles.close(s);
 	services_free(services);
 	config_free(&config);
 	return 0;

@@ -24,35 +24,35 @@ TEST(within_the_budget_nothing_changes)
 {
 	struct governor g;
 
-	governor_init(&g, 99, 10000);
+	governor_init(&g, 10000);
 	CHECK_INT(slots(&g, 1000, 10), 0);
 	CHECK_INT(slots(&g, 1000, 0), 0);
-	CHECK_INT(governor_hz(&g), 99);
+	CHECK_INT(governor_hz(&g, 99), 99);
 }
 
 TEST(a_short_peak_changes_nothing)
 {
 	struct governor g;
 
-	governor_init(&g, 99, 10000);
+	governor_init(&g, 10000);
 	for (int i = 0; i < 100; i++) {
 		CHECK_INT(slots(&g, GOVERNOR_OVER - 1, 500), 0);
 		CHECK_INT(slots(&g, 1, 5), 0);
 	}
-	CHECK_INT(governor_hz(&g), 99);
+	CHECK_INT(governor_hz(&g, 99), 99);
 }
 
 TEST(down_to_a_fifth_and_no_further)
 {
 	struct governor g;
 
-	governor_init(&g, 99, 10000);
+	governor_init(&g, 10000);
 	CHECK_INT(slots(&g, GOVERNOR_OVER, 11), 1);
-	CHECK_INT(governor_hz(&g), 49);
+	CHECK_INT(governor_hz(&g, 99), 49);
 	CHECK_INT(slots(&g, GOVERNOR_OVER, 11), 1);
-	CHECK_INT(governor_hz(&g), 19);
+	CHECK_INT(governor_hz(&g, 99), 19);
 	CHECK_INT(slots(&g, 100, 11), 0);
-	CHECK_INT(governor_hz(&g), 19);
+	CHECK_INT(governor_hz(&g, 99), 19);
 }
 
 /* Between three quarters of the budget and the budget it stays. */
@@ -60,13 +60,13 @@ TEST(up_when_calm)
 {
 	struct governor g;
 
-	governor_init(&g, 99, 10000);
+	governor_init(&g, 10000);
 	slots(&g, 2 * GOVERNOR_OVER, 20);
 	CHECK_INT(slots(&g, 100, 8), 0);
 	CHECK_INT(slots(&g, GOVERNOR_PATIENCE, 7), 1);
-	CHECK_INT(governor_hz(&g), 49);
+	CHECK_INT(governor_hz(&g, 99), 49);
 	CHECK_INT(slots(&g, GOVERNOR_PATIENCE, 7), 1);
-	CHECK_INT(governor_hz(&g), 99);
+	CHECK_INT(governor_hz(&g, 99), 99);
 	CHECK_INT(slots(&g, 1000, 7), 0);
 }
 
@@ -77,21 +77,21 @@ TEST(relapses_are_remembered)
 	unsigned patience = GOVERNOR_PATIENCE, last = 0;
 	struct governor g;
 
-	governor_init(&g, 99, 10000);
+	governor_init(&g, 10000);
 	slots(&g, GOVERNOR_OVER, 20);
 	for (int i = 0; i < 8; i++) {
 		CHECK_INT(slots(&g, (int)patience - 1, 5), 0);
 		CHECK_INT(slots(&g, 1, 5), 1);
-		CHECK_INT(governor_hz(&g), 99);
+		CHECK_INT(governor_hz(&g, 99), 99);
 		CHECK_INT(slots(&g, GOVERNOR_OVER, 15), 1);
-		CHECK_INT(governor_hz(&g), 49);
+		CHECK_INT(governor_hz(&g, 99), 49);
 		last = patience;
 		patience = g.patience;
 		CHECK(patience >= last);
 	}
 	CHECK_INT(patience, GOVERNOR_PATIENCE_MAX);
 	slots(&g, 4000, 5);
-	CHECK_INT(governor_hz(&g), 99);
+	CHECK_INT(governor_hz(&g, 99), 99);
 	CHECK_INT(g.patience, GOVERNOR_PATIENCE);
 }
 
@@ -99,12 +99,13 @@ TEST(odd_rates_and_no_budget)
 {
 	struct governor g;
 
-	governor_init(&g, 2, 10000);
+	governor_init(&g, 10000);
 	slots(&g, 100, 500);
-	CHECK_INT(governor_hz(&g), 1);
-	governor_init(&g, 99, 0);
+	CHECK_INT(governor_hz(&g, 2), 1);
+	CHECK_INT(governor_period(&g, 100), 500);
+	governor_init(&g, 0);
 	CHECK_INT(slots(&g, 100, 900), 0);
-	governor_init(&g, 99, 10000);
+	governor_init(&g, 10000);
 	for (int i = 0; i < 10; i++)
 		CHECK(!governor_step(&g, 0, 0));
 }

@@ -47,7 +47,7 @@ slot_of(struct service_faults *f, uint64_t slot)
 
 TEST(each_service_has_its_own)
 {
-	struct service_faults *f = service_faults_new();
+	struct service_faults *f = service_faults_new("cpu");
 	struct batch *b;
 
 	service_faults_of(f, "a")->samples += 100;
@@ -76,7 +76,7 @@ TEST(each_service_has_its_own)
 /* Services come and go for good; the sum of all increases stays exact. */
 TEST(more_services_than_there_is_room_for)
 {
-	struct service_faults *f = service_faults_new();
+	struct service_faults *f = service_faults_new("cpu");
 	int64_t told = 0, n;
 	struct batch *b;
 	char name[32];

@@ -9,7 +9,7 @@
 #include "collector/process/process_count.h"
 #include "collector/process/maps.h"
 #include "collector/process/services.h"
-#include "collector/profile/source_cpu_life.h"
+#include "collector/engine/process_watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
@@ -97,11 +97,11 @@ TEST(damaged_records)
 TEST(what_is_told_before_a_sample_is_known)
 {
 	struct mapping map = {.kind = MAP_FILE, .ino = 1};
-	struct cpu_life_parts parts = {0};
+	struct process_watch_parts parts = {0};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	struct maps_process *p;
-	struct cpu_life *life;
+	struct process_watch *life;
 	struct config config;
 	int64_t now_ns;
 	void *code;
@@ -109,22 +109,22 @@ TEST(what_is_told_before_a_sample_is_known)
 	CHECK_OK(config_load(&config, NULL));
 	CHECK_OK(services_new(&parts.services, &config));
 	CHECK_OK(maps_new(&parts.maps, "/proc"));
-	if (cpu_life_new(&life, &parts, epoll, true) != NULL) {
+	if (process_watch_new(&life, &parts, epoll, true) != NULL) {
 		printf("skip - what is told: no perf events\n");
 		goto done;
 	}
 	p = maps_process(parts.maps, (int32_t)getpid(), 0, 0, clock_mono_ns());
-	cpu_life_drain(life, clock_mono_ns());
+	process_watch_drain(life, clock_mono_ns());
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	CHECK(code != MAP_FAILED);
 	map.start = (uintptr_t)code;
 	map.end = map.start + 4096;
 	now_ns = clock_mono_ns();
 	CHECK(maps_held(parts.maps, p, &map, map.start, now_ns));
-	cpu_life_until(life, now_ns, now_ns);
+	process_watch_until(life, now_ns, now_ns);
 	CHECK(!maps_held(parts.maps, p, &map, map.start, now_ns));
 done:
-	cpu_life_free(life);
+	process_watch_free(life);
 	maps_free(parts.maps);
 	services_free(parts.services);
 	config_free(&config);
@@ -138,13 +138,13 @@ struct bench {
 	struct config config;
 	struct services *services;
 	struct maps *maps;
-	struct cpu_life *life;
+	struct process_watch *life;
 };
 
 static void
 bench_open(struct bench *t)
 {
-	struct cpu_life_parts parts = {0};
+	struct process_watch_parts parts = {0};
 
 	CHECK_OK(config_load(&t->config, NULL));
 	CHECK_OK(services_new(&t->services, &t->config));
@@ -152,13 +152,13 @@ bench_open(struct bench *t)
 	CHECK_OK(services_sweep(t->services, clock_wall_ns()));
 	parts.services = t->services;
 	parts.maps = t->maps;
-	CHECK_OK(cpu_life_new(&t->life, &parts, -1, false));
+	CHECK_OK(process_watch_new(&t->life, &parts, -1, false));
 }
 
 static void
 bench_close(struct bench *t)
 {
-	cpu_life_free(t->life);
+	process_watch_free(t->life);
 	maps_free(t->maps);
 	services_free(t->services);
 	config_free(&t->config);
@@ -167,7 +167,7 @@ bench_close(struct bench *t)
 static void
 tell(struct bench *t, enum process_event_kind kind, int32_t pid, int64_t now_ns)
 {
-	cpu_life_event(t->life,
+	process_watch_event(t->life,
 	    &(struct process_event){.kind = kind,
 		.pid = pid,
 		.tid = pid,
@@ -186,19 +186,19 @@ TEST(an_exec_is_looked_at_when_its_mappings_are_there)
 	tell(&t, PROCESS_EXEC, 4000001, now);
 	tell(&t, PROCESS_MAP, 4000001, now + MS);
 	tell(&t, PROCESS_EXEC, 4000002, now);
-	CHECK_INT(cpu_life_waiting(t.life), 2);
-	cpu_life_do_due(t.life, now + MS);
-	CHECK_INT(cpu_life_waiting(t.life), 2);
+	CHECK_INT(process_watch_waiting(t.life), 2);
+	process_watch_do_due(t.life, now + MS);
+	CHECK_INT(process_watch_waiting(t.life), 2);
 	tell(&t, PROCESS_EXIT, 4000002, now + MS);
-	CHECK_INT(cpu_life_waiting(t.life), 1);
-	cpu_life_do_due(t.life, now + 2 * MS);
-	CHECK_INT(cpu_life_waiting(t.life), 1);
-	cpu_life_do_due(t.life, now + 3 * MS);
-	CHECK_INT(cpu_life_waiting(t.life), 0);
+	CHECK_INT(process_watch_waiting(t.life), 1);
+	process_watch_do_due(t.life, now + 2 * MS);
+	CHECK_INT(process_watch_waiting(t.life), 1);
+	process_watch_do_due(t.life, now + 3 * MS);
+	CHECK_INT(process_watch_waiting(t.life), 0);
 	for (int i = 0; i < 30; i++)
 		tell(&t, PROCESS_EXEC, 4000003, now + i * MS);
-	cpu_life_do_due(t.life, now + 20 * MS);
-	CHECK_INT(cpu_life_waiting(t.life), 0);
+	process_watch_do_due(t.life, now + 20 * MS);
+	CHECK_INT(process_watch_waiting(t.life), 0);
 	bench_close(&t);
 }
 
@@ -212,8 +212,8 @@ TEST(a_program_that_maps_all_the_time_is_read_rarely)
 	bench_open(&t);
 	for (int64_t ms = 0; ms < 60000; ms += 10) {
 		tell(&t, PROCESS_MAP, 4000001, now + ms * MS);
-		cpu_life_do_due(t.life, now + ms * MS + 2 * MS);
-		looks += cpu_life_waiting(t.life) == 0;
+		process_watch_do_due(t.life, now + ms * MS + 2 * MS);
+		looks += process_watch_waiting(t.life) == 0;
 	}
 	CHECK(looks >= 5 && looks <= 8);
 	bench_close(&t);
@@ -250,7 +250,7 @@ close_slot(struct bench *t, uint64_t slot)
 {
 	struct batch *b = batch_new(NS_PER_S);
 
-	cpu_life_close_slot(t->life, slot, b, (int64_t)slot * NS_PER_S,
+	process_watch_close_slot(t->life, slot, b, (int64_t)slot * NS_PER_S,
 	    (int64_t)slot * NS_PER_S + 1);
 	CHECK_OK(batch_finish(b));
 	return b;
@@ -267,10 +267,10 @@ TEST(a_storm_is_bounded_and_counted)
 	for (int32_t i = 0; i < 10000; i++) {
 		tell(&t, PROCESS_FORK, 4000001 + i, now);
 		tell(&t, PROCESS_EXEC, 4000001 + i, now);
-		CHECK(cpu_life_waiting(t.life) <= 256);
+		CHECK(process_watch_waiting(t.life) <= 256);
 	}
-	cpu_life_do_due(t.life, now + 100 * MS);
-	CHECK_INT(cpu_life_waiting(t.life), 0);
+	process_watch_do_due(t.life, now + 100 * MS);
+	CHECK_INT(process_watch_waiting(t.life), 0);
 	b = close_slot(&t, 5);
 	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) >= 9744);
 	CHECK_INT(increase_of(b, "memlens_processes_started_total",
@@ -290,21 +290,21 @@ TEST(looks_at_new_programs_are_bounded_by_the_cpu_they_take)
 	bench_open(&t);
 	for (int i = 0; i < 60; i++, now += 20 * MS) {
 		tell(&t, PROCESS_EXEC, 4000001, now);
-		cpu_life_do_due(t.life, now + 2 * MS);
+		process_watch_do_due(t.life, now + 2 * MS);
 	}
 	b = close_slot(&t, 1);
 	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) <= 0);
 	batch_free(b);
 	for (int i = 0; i < 20000; i++) { /* no time goes by */
 		tell(&t, PROCESS_EXEC, (int32_t)getpid(), now);
-		cpu_life_do_due(t.life, now + 2 * MS);
+		process_watch_do_due(t.life, now + 2 * MS);
 	}
 	b = close_slot(&t, 2);
 	CHECK(increase_of(b, "memlens_life_skipped_total", NULL) > 0);
 	batch_free(b);
 	now += 60 * NS_PER_S;
 	tell(&t, PROCESS_EXEC, (int32_t)getpid(), now);
-	cpu_life_do_due(t.life, now + 2 * MS);
+	process_watch_do_due(t.life, now + 2 * MS);
 	b = close_slot(&t, 3);
 	CHECK_INT(increase_of(b, "memlens_life_skipped_total", NULL), 0);
 	batch_free(b);
@@ -318,7 +318,7 @@ tell_thread(struct bench *t, enum process_event_kind kind, int32_t tid)
 {
 	int32_t self = (int32_t)getpid();
 
-	cpu_life_event(t->life, &(struct process_event){.kind = kind,
+	process_watch_event(t->life, &(struct process_event){.kind = kind,
 	    .pid = self, .tid = tid, .parent = self}, clock_mono_ns());
 }
 
@@ -337,7 +337,7 @@ TEST(threads_and_processes_are_counted_by_service)
 	tell(&t, PROCESS_EXEC, 4000009, now);
 	tell(&t, PROCESS_EXIT, 4000009, now);
 	/* Of this one nothing is known. */
-	cpu_life_event(t.life, &(struct process_event){.kind = PROCESS_EXIT,
+	process_watch_event(t.life, &(struct process_event){.kind = PROCESS_EXIT,
 	    .pid = 4000020, .tid = 4000020, .parent = 4000021}, now);
 	b = close_slot(&t, 5);
 	CHECK_INT(increase_of(b, "memlens_threads_started_total",

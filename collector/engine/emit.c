@@ -1,41 +1,44 @@
 /*
- * From the slot's aggregate to blocks: one flow series a service.
+ * One flow series for each type, service and period; every service that lives
+ * is observed, so that nothing ran is not the same as no data.
  */
-#include "collector/profile/source_cpu.h"
+#include "collector/engine/emit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/engine/engine.h"
 #include "collector/engine/thread_pool.h"
 #include "collector/engine/service_faults.h"
 #include "collector/process/services.h"
 #include "store/base/clock.h"
 #include "store/batch/batch.h"
+#include "store/model/types.h"
 
 #define SET_SLOTS 2048 /* > 4 * (SERVICES_MAX + 1) */
 
-/* The series of each service of the slot, by name. */
+/* The series of a type's services in the slot, by name. */
 struct service_set {
-	struct source *source;
+	const struct type *type;
 	struct batch *batch;
 	uint64_t slot;
-	uint64_t period_ns; /* of the present rate */
+	uint64_t period; /* of the present rate */
 	size_t n[2];        /* services of this period, and of others */
 	struct {
 		const char *name; /* NULL: free */
-		uint64_t period_ns;
+		uint64_t period;
 		uint32_t series;
 	} slots[SET_SLOTS];
 };
 
 static uint32_t
-cpu_series(const struct service_set *t, const char *service,
-    uint64_t period_ns)
+emit_series(const struct service_set *t, const char *service,
+    uint64_t period)
 {
 	struct label label = {.name = "service", .value = service};
-	struct series_desc d = {.kind = SERIES_FLOW, .name = "cpu",
-	    .unit = "nanoseconds", .labels = &label, .n_labels = 1,
-	    .period = (int64_t)period_ns};
+	struct series_desc d = {.kind = t->type->kind,
+	    .name = t->type->name, .unit = t->type->unit, .labels = &label,
+	    .n_labels = 1, .period = (int64_t)period};
 
 	return batch_series(t->batch, &d);
 }
@@ -44,46 +47,45 @@ cpu_series(const struct service_set *t, const char *service,
  * "(other services)".  `name` must live as long as the set.  A slot in which
  * the rate changed has series of two periods, hardly ever of more. */
 static uint32_t
-service_set_get(struct service_set *t, const char *name, uint64_t period_ns,
+service_set_get(struct service_set *t, const char *name, uint64_t period,
     bool *other)
 {
 	size_t i = hash64(0, name, strlen(name)) % SET_SLOTS;
-	bool old = period_ns != t->period_ns;
+	bool old = period != t->period;
 
 	*other = false;
 	for (; t->slots[i].name != NULL; i = (i + 1) % SET_SLOTS)
-		if (t->slots[i].period_ns == period_ns &&
+		if (t->slots[i].period == period &&
 		    strcmp(t->slots[i].name, name) == 0)
 			return t->slots[i].series;
 	if (t->n[old] >= SERVICES_MAX && strcmp(name, SERVICES_OTHER) != 0) {
 		uint32_t series = service_set_get(t, SERVICES_OTHER,
-		    period_ns, other);
+		    period, other);
 
 		*other = true;
 		return series;
 	}
 	t->n[old]++;
 	t->slots[i].name = name;
-	t->slots[i].period_ns = period_ns;
-	t->slots[i].series = cpu_series(t, name, period_ns);
+	t->slots[i].period = period;
+	t->slots[i].series = emit_series(t, name, period);
 	/* "Sampled, and nothing ran" is a block without entries. */
 	batch_observe(t->batch, t->slots[i].series, t->slot, 1);
 	return t->slots[i].series;
 }
 
 static void
-cpu_observe_process(void *arg, struct process *p)
+emit_observe_process(void *arg, struct process *p)
 {
+	struct service_set *t = arg;
 	bool other;
 
-	struct service_set *t = arg;
-
-	service_set_get(t, p->service, t->period_ns, &other);
+	service_set_get(t, p->service, t->period, &other);
 }
 
 /* The label set of a group as the first edge of the call tree. */
 static uint32_t
-cpu_labels_node(struct batch *b, const struct aggregate_group *g)
+emit_labels_node(struct batch *b, const struct aggregate_group *g)
 {
 	const struct label all[] = {{"cgroup", g->cgroup}, {"pool", g->pool},
 	    {"process", g->process}};
@@ -100,11 +102,12 @@ cpu_labels_node(struct batch *b, const struct aggregate_group *g)
 struct group_place {
 	uint32_t series, node;
 	const char *service; /* its own name, or "(other services)" */
+	uint8_t type;
 	bool other, by_entry;
 };
 
 static struct group_place *
-cpu_place_groups(struct source *s, struct service_set *t)
+emit_place_groups(struct engine *s, struct service_set *sets)
 {
 	size_t i, n = aggregate_groups(s->aggregate);
 	struct group_place *places = calloc(n + 1, sizeof(*places));
@@ -112,13 +115,15 @@ cpu_place_groups(struct source *s, struct service_set *t)
 	for (i = 0; i < n && places != NULL; i++) {
 		struct aggregate_group g =
 		    aggregate_get_group(s->aggregate, i);
+		struct service_set *t = &sets[g.type];
 
 		places[i].series = service_set_get(t, g.service,
-		    g.period_ns != 0 ? g.period_ns : t->period_ns,
+		    g.period != 0 ? g.period : t->period,
 		    &places[i].other);
 		places[i].service = places[i].other ? SERVICES_OTHER :
 		    g.service;
-		places[i].node = cpu_labels_node(t->batch, &g);
+		places[i].node = emit_labels_node(t->batch, &g);
+		places[i].type = g.type;
 		places[i].by_entry = g.by_entry;
 	}
 	return places;
@@ -139,7 +144,7 @@ frame_is_nameless(const struct frame *f)
 }
 
 static uint32_t
-cpu_frame(struct source *s, struct batch *b, struct frame_cache *c,
+emit_frame(struct engine *s, struct batch *b, struct frame_cache *c,
     uint32_t ref, bool *nameless)
 {
 	struct frame f;
@@ -162,7 +167,7 @@ cpu_frame(struct source *s, struct batch *b, struct frame_cache *c,
 /* The label set of a thread without a name of its own: its pool is the
  * function that it began with, if that is known. */
 static uint32_t
-cpu_entry_node(struct source *s, struct batch *b,
+emit_entry_node(struct engine *s, struct batch *b,
     const struct group_place *place, const struct aggregate_stack *stack)
 {
 	enum thread_pool_frame what = THREAD_POOL_RUNTIME;
@@ -182,15 +187,16 @@ cpu_entry_node(struct source *s, struct batch *b,
 		return place->node;
 	g = aggregate_get_group(s->aggregate, stack->group);
 	g.pool = pool;
-	return cpu_labels_node(b, &g);
+	return emit_labels_node(b, &g);
 }
 
 /* A stack that is not whole begins with its reason's mark. */
 static void
-cpu_count_stack(struct source *s, const char *service,
+emit_count_stack(struct engine *s, const struct group_place *place,
     const struct aggregate_stack *stack)
 {
-	struct service_counts *c = service_faults_of(s->faults, service);
+	struct service_counts *c = service_faults_of(
+	    s->profiles[place->type].faults, place->service);
 	enum broken why = BROKEN_NOT;
 	struct frame root;
 
@@ -205,62 +211,111 @@ cpu_count_stack(struct source *s, const char *service,
 }
 
 static void
-cpu_put_stack(struct source *s, struct service_set *t,
-    const struct group_place *places, struct frame_cache *c, size_t i)
+emit_stack(struct engine *s, struct batch *b, uint64_t slot,
+    const struct group_place *place, struct frame_cache *c,
+    const struct aggregate_stack *stack)
 {
-	struct aggregate_stack stack = aggregate_get_stack(s->aggregate, i);
-	const struct group_place *place = &places[stack.group];
+	struct account_profile *now = &s->profiles[place->type].now;
 	uint32_t refs[SYMBOLS_EXPAND_MAX], node = place->node, frame, n;
 	size_t k, expanded;
-	uint64_t value = (uint64_t)stack.value;
+	uint64_t value = (uint64_t)stack->value;
 	bool nameless;
 
 	if (place->by_entry)
-		node = cpu_entry_node(s, t->batch, place, &stack);
-	for (n = 0; n < stack.n; n++) {
-		expanded = symbols_expand(s->symbols, stack.frames[n], refs);
+		node = emit_entry_node(s, b, place, stack);
+	for (n = 0; n < stack->n; n++) {
+		expanded = symbols_expand(s->symbols, stack->frames[n], refs);
 		for (k = 0; k < expanded; k++) {
-			frame = cpu_frame(s, t->batch, c, refs[k], &nameless);
-			node = batch_node(t->batch, node, frame);
-			s->now.unsymbolised += nameless ? value : 0;
+			frame = emit_frame(s, b, c, refs[k], &nameless);
+			node = batch_node(b, node, frame);
+			now->unsymbolised += nameless ? value : 0;
 		}
 	}
-	cpu_count_stack(s, place->service, &stack);
-	s->now.frames += stack.n * value;
-	s->now.other_services += place->other ? value : 0;
-	batch_add_profile(t->batch, place->series, t->slot, node,
-	    stack.value);
+	emit_count_stack(s, place, stack);
+	now->frames += stack->n * value;
+	now->other_services += place->other ? value : 0;
+	batch_add_profile(b, place->series, slot, node, stack->value);
 }
 
-void
-cpu_put_profiles(struct source *s, uint64_t slot, struct batch *b)
+/* All stacks of the aggregate, once it is known where each group's go. */
+static void
+emit_stacks(struct engine *s, struct batch *b, uint64_t slot,
+    const struct group_place *places)
 {
-	struct service_set *t = calloc(1, sizeof(*t));
-	struct group_place *places = NULL;
+	size_t i, n = aggregate_stacks(s->aggregate);
+	struct aggregate_stack stack;
 	struct frame_cache c = {0};
 	struct symbols_stats stats;
-	size_t i, n = aggregate_stacks(s->aggregate);
 
 	symbols_stats(s->symbols, &stats);
 	c.numbers = calloc(stats.frames, sizeof(*c.numbers));
 	c.nameless = calloc(stats.frames, sizeof(*c.nameless));
-	if (t == NULL || c.numbers == NULL || c.nameless == NULL) {
-		b->failed = true;
-		goto done;
-	}
 	c.n = stats.frames;
-	t->source = s;
-	t->batch = b;
-	t->slot = slot;
-	t->period_ns = (uint64_t)(NS_PER_S / governor_hz(&s->governor));
-	places = cpu_place_groups(s, t);
-	services_each(s->services, cpu_observe_process, t);
-	b->failed = b->failed || places == NULL;
-	for (i = 0; i < n && places != NULL; i++)
-		cpu_put_stack(s, t, places, &c, i);
-done:
-	free(places);
+	b->failed = b->failed || c.numbers == NULL || c.nameless == NULL;
+	for (i = 0; i < n && !b->failed; i++) {
+		stack = aggregate_get_stack(s->aggregate, i);
+		emit_stack(s, b, slot, &places[stack.group], &c, &stack);
+	}
 	free(c.numbers);
 	free(c.nameless);
-	free(t);
+}
+
+void
+emit_profiles(struct engine *s, uint64_t slot, struct batch *b)
+{
+	struct service_set *sets = calloc(s->n_profiles, sizeof(*sets));
+	struct group_place *places = NULL;
+	size_t i;
+
+	for (i = 0; i < s->n_profiles && sets != NULL; i++) {
+		const struct engine_profile *p = &s->profiles[i];
+
+		sets[i].type = p->type;
+		sets[i].batch = b;
+		sets[i].slot = slot;
+		sets[i].period = (uint64_t)pace_period(s, p);
+	}
+	if (sets != NULL)
+		places = emit_place_groups(s, sets);
+	for (i = 0; i < s->n_profiles && places != NULL; i++)
+		if (s->profiles[i].row != NULL &&
+		    s->profiles[i].state != SOURCE_NOT_ATTACHED)
+			services_each(s->services, emit_observe_process,
+			    &sets[i]);
+	b->failed = b->failed || places == NULL;
+	if (places != NULL)
+		emit_stacks(s, b, slot, places);
+	free(places);
+	free(sets);
+}
+
+/* ---- places ---- */
+
+struct places_target {
+	struct batch *batch;
+	int64_t time_ns;
+};
+
+static void
+emit_place(void *arg, const struct frame *f, const char *place)
+{
+	const struct places_target *t = arg;
+	struct fact_place p = {.module = fact_part_of(f->module),
+	    .build_id = fact_part_of(f->build_id)};
+	struct buf text = {0};
+
+	if (fact_take_line(fact_part_of(place), &p) &&
+	    fact_put_place(&text, &p) && !text.failed)
+		batch_add_fact(t->batch, t->time_ns, FACT_PLACE, f->name,
+		    text.data, text.len);
+	buf_fini(&text);
+}
+
+void
+emit_places(struct engine *s, uint64_t slot, struct batch *b)
+{
+	struct places_target t = {b, (int64_t)slot * s->border.slot_ns};
+
+	symbols_tell_places(s->symbols, s->now_ns, EMIT_PLACES_AGAIN_NS,
+	    EMIT_PLACES_MAX, emit_place, &t);
 }

@@ -12,12 +12,16 @@
 #include "collector/engine/service_faults.h"
 #include "collector/process/services.h"
 #include "collector/base/slots.h"
-#include "collector/profile/source_cpu.h"
-#include "collector/profile/source_cpu_life.h"
+#include "collector/profile/profiles.h"
+#include "collector/engine/emit.h"
+#include "collector/engine/engine.h"
+#include "collector/engine/process_watch.h"
+#include "collector/engine/resolve.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "store/batch/batch.h"
+#include "store/model/types.h"
 #include "tests/unit/test.h"
 
 #define SLOT 1000
@@ -40,7 +44,7 @@ root_function(void)
 struct bench {
 	struct config config;
 	struct services *services;
-	struct source s;
+	struct engine s;
 	uint64_t start_ns;
 	char service[64];
 };
@@ -58,7 +62,7 @@ bench_new(void)
 	t->config.n_services = 1;
 	t->config.services[0] = (struct config_service){
 	    .name = strdup("by its file"), .comm = strdup("grep"),
-	    .command = strdup("/test_source_cpu$")};
+	    .command = strdup("/test_engine$")};
 	CHECK_OK(services_new(&t->services, &t->config));
 	CHECK_OK(services_sweep(t->services, clock_wall_ns()));
 	p = services_process(t->services, getpid(), 0);
@@ -69,11 +73,15 @@ bench_new(void)
 	}
 	t->s.config = &t->config;
 	t->s.services = t->services;
-	t->s.slot_ns = t->config.slot_ns;
-	governor_init(&t->s.governor, t->config.cpu_hz, 0);
+	t->s.border.slot_ns = t->config.slot_ns;
+	governor_init(&t->s.governor, 0);
+	t->s.n_profiles = 1;
+	t->s.profiles[0] = (struct engine_profile){.row = &profile_cpu,
+	    .type = types_find("cpu"), .state = SOURCE_ATTACHED};
+	CHECK(profile_cpu.clock(&t->config, &t->s.profiles[0].clock));
 	t->s.now_ns = clock_mono_ns();
 	t->s.aggregate = aggregate_new(&wide);
-	t->s.faults = service_faults_new();
+	t->s.profiles[0].faults = service_faults_new("cpu");
 	CHECK_OK(maps_new(&t->s.maps, "/proc"));
 	CHECK_OK(symbols_new(&t->s.symbols, NULL, NULL));
 	t->s.jits = jits_new(t->s.symbols, "/proc");
@@ -87,7 +95,7 @@ bench_free(struct bench *t)
 	symbols_free(t->s.symbols);
 	maps_free(t->s.maps);
 	aggregate_free(t->s.aggregate);
-	service_faults_free(t->s.faults);
+	service_faults_free(t->s.profiles[0].faults);
 	services_free(t->services);
 	config_free(&t->config);
 	free(t);
@@ -110,11 +118,11 @@ own_event(const struct bench *t)
 static struct batch *
 bench_slot(struct bench *t)
 {
-	struct batch *b = batch_new((uint64_t)t->s.slot_ns), *copy = NULL;
+	struct batch *b = batch_new((uint64_t)t->s.border.slot_ns), *copy = NULL;
 	struct buf record = {0};
 
 	symbols_settle(t->s.symbols, 30 * NS_PER_S);
-	cpu_put_profiles(&t->s, SLOT, b);
+	emit_profiles(&t->s, SLOT, b);
 	CHECK_OK(batch_encode(b, &record));
 	CHECK_OK(batch_decode(record.data, record.len, &copy));
 	batch_free(b);
@@ -194,18 +202,18 @@ TEST(stack_root_first)
 	struct batch *b;
 
 	/* Before the child has answered, and after. */
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	symbols_settle(t->s.symbols, 30 * NS_PER_S);
 	e.value = 2;
-	cpu_take_event(&t->s, &e);
-	CHECK_INT(t->s.now.samples, 3);
+	resolve_event(&t->s, &e);
+	CHECK_INT(t->s.profiles[0].now.samples, 3);
 	b = bench_slot(t);
 	snprintf(want, sizeof(want),
 	    "{pool=pool-*,process=%.15s,};root_function;leaf_function",
-	    "test_source_cpu");
+	    "test_engine");
 	check_stack(b, t->service, want, 3);
-	CHECK_INT(t->s.now.frames, 6);
-	CHECK_INT(t->s.now.unsymbolised, 0);
+	CHECK_INT(t->s.profiles[0].now.frames, 6);
+	CHECK_INT(t->s.profiles[0].now.unsymbolised, 0);
 	CHECK_INT(b->series[0].period, 10101010);
 	batch_free(b);
 	bench_free(t);
@@ -224,13 +232,13 @@ TEST(kernel_on_top)
 	e.frames[2] = e.frames[0];
 	e.frames[0] = 0xffffffff81000010;
 	e.frames[1] = 0xffffffff81000020;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	b = bench_slot(t);
 	/* No kallsyms here: hidden kernel frames are one. */
-	snprintf(want, sizeof(want), "{pool=pool-*,process=test_source_cpu,}"
+	snprintf(want, sizeof(want), "{pool=pool-*,process=test_engine,}"
 	    ";root_function;leaf_function;[kernel]");
 	check_stack(b, t->service, want, 1);
-	CHECK_INT(t->s.now.unsymbolised, 1);
+	CHECK_INT(t->s.profiles[0].now.unsymbolised, 1);
 	batch_free(b);
 	bench_free(t);
 }
@@ -243,11 +251,11 @@ TEST(kernel_thread)
 	    .comm = "kworker/3:1-ev", .frames = {0xffffffff81000010}};
 	struct batch *b;
 
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	b = bench_slot(t);
-	check_stack(b, CPU_SERVICE_EXITED, "{process=kworker/*:*-ev,};"
+	check_stack(b, RESOLVE_EXITED, "{process=kworker/*:*-ev,};"
 	    "[kernel]", 1);
-	CHECK_INT(t->s.now.broken[BROKEN_NO_PROCESS], 0);
+	CHECK_INT(t->s.profiles[0].now.broken[BROKEN_NO_PROCESS], 0);
 	batch_free(b);
 	bench_free(t);
 }
@@ -259,11 +267,11 @@ TEST(process_that_has_ended)
 	struct batch *b;
 
 	e.pid = 4000000;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	b = bench_slot(t);
-	check_stack(b, CPU_SERVICE_EXITED,
+	check_stack(b, RESOLVE_EXITED,
 	    "{pool=pool-*,process=pool-12,};[no process]", 1);
-	CHECK_INT(t->s.now.broken[BROKEN_NO_PROCESS], 1);
+	CHECK_INT(t->s.profiles[0].now.broken[BROKEN_NO_PROCESS], 1);
 	batch_free(b);
 	bench_free(t);
 }
@@ -281,7 +289,7 @@ tell_own_code(struct bench *t, int32_t pid, const struct process_event *exec)
 	p = maps_process(maps, getpid(), 0, 0, t->s.now_ns);
 	map = maps_find(maps, p, (uintptr_t)leaf_function, t->s.now_ns);
 	e.pid = e.tid = pid;
-	cpu_life_event(t->s.life, &e, t->s.now_ns);
+	process_watch_event(t->s.watch, &e, t->s.now_ns);
 	CHECK(map != NULL && map->kind == MAP_FILE);
 	if (map == NULL)
 		return;
@@ -292,7 +300,7 @@ tell_own_code(struct bench *t, int32_t pid, const struct process_event *exec)
 	e.ino = map->ino;
 	e.dev = map->dev;
 	e.path = maps_process_name(p, map);
-	cpu_life_event(t->s.life, &e, t->s.now_ns);
+	process_watch_event(t->s.watch, &e, t->s.now_ns);
 	maps_free(maps);
 }
 
@@ -301,7 +309,7 @@ tell_own_code(struct bench *t, int32_t pid, const struct process_event *exec)
 TEST(process_that_ended_before_its_mappings_were_read)
 {
 	struct bench *t = bench_new();
-	struct cpu_life_parts parts = {.services = t->services};
+	struct process_watch_parts parts = {.services = t->services};
 	struct sample_event e = own_event(t);
 	struct process_event exec = {.kind = PROCESS_EXEC, .pid = getpid(),
 	    .tid = getpid(), .time_ns = t->s.now_ns - 1000};
@@ -312,21 +320,21 @@ TEST(process_that_ended_before_its_mappings_were_read)
 	maps_free(t->s.maps);
 	CHECK_OK(maps_new(&t->s.maps, "/nowhere"));
 	parts.maps = t->s.maps;
-	CHECK_OK(cpu_life_new(&t->s.life, &parts, -1, false));
+	CHECK_OK(process_watch_new(&t->s.watch, &parts, -1, false));
 	tell_own_code(t, getpid(), &exec);
 	e.time_ns = (uint64_t)t->s.now_ns;
 	e.flags = EVENT_EH_FRAME;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	b = bench_slot(t);
 	k = block_of(b, t->service);
 	CHECK(k != NULL && k->n == 1);
 	if (k != NULL && k->n == 1)
 		path_of(b, b->entries[k->first].key, got, sizeof(got));
-	CHECK(strstr(got, ";test_source_cpu+0x") != NULL);
+	CHECK(strstr(got, ";test_engine+0x") != NULL);
 	CHECK(strstr(got, "[") == NULL);
 	batch_free(b);
-	cpu_life_free(t->s.life);
-	t->s.life = NULL;
+	process_watch_free(t->s.watch);
+	t->s.watch = NULL;
 	bench_free(t);
 }
 
@@ -335,7 +343,7 @@ TEST(process_that_ended_before_its_mappings_were_read)
 TEST(short_lived_child_is_its_parents)
 {
 	struct bench *t = bench_new();
-	const struct cpu_life_parts parts = {.services = t->services,
+	const struct process_watch_parts parts = {.services = t->services,
 	    .maps = t->s.maps};
 	struct sample_event e = own_event(t);
 	struct process_event fork = {.kind = PROCESS_FORK, .pid = 4000000,
@@ -343,25 +351,25 @@ TEST(short_lived_child_is_its_parents)
 	    .pid = 4000000, .tid = 4000000, .comm = "grep"};
 	struct batch *b;
 
-	CHECK_OK(cpu_life_new(&t->s.life, &parts, -1, false));
+	CHECK_OK(process_watch_new(&t->s.watch, &parts, -1, false));
 	fork.time_ns = t->s.now_ns - 2000;
 	exec.time_ns = t->s.now_ns - 1000;
 	e.pid = e.tid = 4000000;
 	e.time_ns = (uint64_t)fork.time_ns + 1;
 	snprintf(e.comm, sizeof(e.comm), "%.15s", t->service);
-	cpu_life_event(t->s.life, &fork, t->s.now_ns);
-	cpu_life_event(t->s.life, &exec, t->s.now_ns);
+	process_watch_event(t->s.watch, &fork, t->s.now_ns);
+	process_watch_event(t->s.watch, &exec, t->s.now_ns);
 	e.flags = EVENT_EH_FRAME;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	b = bench_slot(t);
-	check_stack(b, t->service, "{pool=test_source_cpu,"
-	    "process=test_source_cpu,};root_function;leaf_function", 1);
+	check_stack(b, t->service, "{pool=test_engine,"
+	    "process=test_engine,};root_function;leaf_function", 1);
 	batch_free(b);
 	aggregate_clear(t->s.aggregate);
 	e.time_ns = (uint64_t)exec.time_ns + 1;
 	snprintf(e.comm, sizeof(e.comm), "grep");
 	e.n_user = 1;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	b = bench_slot(t);
 	check_stack(b, "grep",
 	    "{pool=grep,process=grep,};[no mapping];[unknown]", 1);
@@ -370,14 +378,14 @@ TEST(short_lived_child_is_its_parents)
 	tell_own_code(t, 4000001, &exec);
 	e.pid = e.tid = 4000001;
 	e.n_user = 2;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	b = bench_slot(t);
 	check_stack(b, "by its file",
 	    "{pool=grep,process=grep,};root_function;leaf_function", 1);
 	batch_free(b);
-	CHECK_INT(t->s.now.broken[BROKEN_NO_PROCESS], 0);
-	cpu_life_free(t->s.life);
-	t->s.life = NULL;
+	CHECK_INT(t->s.profiles[0].now.broken[BROKEN_NO_PROCESS], 0);
+	process_watch_free(t->s.watch);
+	t->s.watch = NULL;
 	bench_free(t);
 }
 
@@ -389,10 +397,10 @@ check_frames(struct bench *t, const struct sample_event *e, const char *want)
 	char stack[300];
 
 	aggregate_clear(t->s.aggregate);
-	cpu_take_event(&t->s, e);
+	resolve_event(&t->s, e);
 	b = bench_slot(t);
 	snprintf(stack, sizeof(stack), "{pool=pool-*,process=%.15s,}%s",
-	    "test_source_cpu", want);
+	    "test_engine", want);
 	check_stack(b, t->service, stack, 1);
 	batch_free(b);
 }
@@ -411,7 +419,7 @@ TEST(a_stack_that_is_not_whole_says_so)
 		snprintf(want, sizeof(want), ";%s;root_function;leaf_function",
 		    broken_reasons[why].mark);
 		check_frames(t, &e, want);
-		CHECK_INT(t->s.now.broken[why], 1);
+		CHECK_INT(t->s.profiles[0].now.broken[why], 1);
 	}
 	e.error = BROKEN_NOT; /* frame pointers stood in */
 	e.flags = EVENT_EH_FRAME | EVENT_PENDING;
@@ -423,9 +431,9 @@ TEST(a_stack_that_is_not_whole_says_so)
 	e.error = BROKEN_NO_MEMORY;
 	e.n_user = 0;
 	check_frames(t, &e, ";[no user memory]");
-	CHECK_INT(service_faults_of(t->s.faults, t->service)->samples,
+	CHECK_INT(service_faults_of(t->s.profiles[0].faults, t->service)->samples,
 	    BROKEN_TRAMPOLINE + 3);
-	CHECK_INT(service_faults_of(t->s.faults, t->service)->
+	CHECK_INT(service_faults_of(t->s.profiles[0].faults, t->service)->
 	    broken[BROKEN_NO_TABLES], 2);
 	bench_free(t);
 }
@@ -439,7 +447,7 @@ TEST(an_unknown_leaf_keeps_its_callers)
 	e.flags = EVENT_EH_FRAME;
 	e.frames[0] = 0x123000;
 	check_frames(t, &e, ";root_function;[unknown]");
-	CHECK_INT(t->s.now.broken[BROKEN_NO_MAPPING], 0);
+	CHECK_INT(t->s.profiles[0].now.broken[BROKEN_NO_MAPPING], 0);
 	e.n_user = 3; /* a caller that tables led through */
 	e.frames[2] = e.frames[1];
 	e.frames[1] = 0x123000;
@@ -470,25 +478,25 @@ TEST(broken_stacks)
 {
 	struct bench *t = bench_new();
 	struct sample_event e = own_event(t);
-	uint64_t *broken = t->s.now.broken;
+	uint64_t *broken = t->s.profiles[0].now.broken;
 
 	e.frames[1] = 0x123; /* no code there: the walk was nonsense */
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	CHECK_INT(broken[BROKEN_NO_MAPPING], 1);
 	e.n_user = 1;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	CHECK_INT(broken[BROKEN_ONE_FRAME], 1);
 	e.n_user = 0;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	CHECK_INT(broken[BROKEN_NO_STACK], 1);
 	e.error = BROKEN_32BIT;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	CHECK_INT(broken[BROKEN_32BIT], 1);
 	e = own_event(t);
 	e.flags = EVENT_TRUNCATED;
-	cpu_take_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	CHECK_INT(broken[BROKEN_TRUNCATED], 1);
-	CHECK_INT(t->s.now.samples, 5);
+	CHECK_INT(t->s.profiles[0].now.samples, 5);
 	bench_free(t);
 }
 
@@ -526,7 +534,7 @@ TEST(many_services)
 	CHECK_INT(sum, 300 * 301 / 2); /* nothing is lost */
 	other = sum_of(b, block_of(b, SERVICES_OTHER));
 	CHECK(other >= 257 + 258);
-	CHECK_INT(t->s.now.other_services, other);
+	CHECK_INT(t->s.profiles[0].now.other_services, other);
 	batch_free(b);
 	bench_free(t);
 }
@@ -542,12 +550,12 @@ TEST(two_rates_are_two_series)
 	struct batch *b;
 	size_t i;
 
-	e.period_ns = 10101010;
-	cpu_take_event(&t->s, &e);
-	cpu_take_event(&t->s, &e);
+	e.period = 10101010;
+	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e);
 	t->s.governor.level = 1;
-	e.period_ns = 20408163;
-	cpu_take_event(&t->s, &e);
+	e.period = 20408163;
+	resolve_event(&t->s, &e);
 	b = bench_slot(t);
 	for (i = 0; i < b->n_blocks; i++) {
 		k = &b->blocks[i];
@@ -578,21 +586,21 @@ struct jumps {
 static void
 jumps_close(struct jumps *j, uint64_t slot)
 {
-	struct batch *b = batch_new((uint64_t)j->t->s.slot_ns);
+	struct batch *b = batch_new((uint64_t)j->t->s.border.slot_ns);
 
 	if (j->closed > 0 && slot <= j->last) {
 		CHECK(j->back > 0);
 		j->back--;
 	}
-	cpu_put_profiles(&j->t->s, slot, b);
+	emit_profiles(&j->t->s, slot, b);
 	CHECK(!b->failed);
 	for (size_t i = 0; i < aggregate_stacks(j->t->s.aggregate); i++)
 		j->stored += (uint64_t)aggregate_get_stack(
 		    j->t->s.aggregate, i).value;
 	batch_free(b);
 	aggregate_clear(j->t->s.aggregate);
-	j->t->s.open_slot = j->slots.open;
-	cpu_release(&j->t->s);
+	j->t->s.border.open_slot = j->slots.open;
+	border_release(&j->t->s.border, engine_event, &j->t->s);
 	j->last = slot;
 	j->closed++;
 }
@@ -609,10 +617,10 @@ jumps_step(struct jumps *j, int64_t jump_ns)
 	j->wall_ns += step_ns;
 	j->mono_ns += step_ns;
 	e.time_ns = (__u64)(j->mono_ns - random() % (step_ns + 1));
-	cpu_event(&j->t->s, &e, sizeof(e));
+	engine_event(&j->t->s, &e, sizeof(e));
 	j->fed++;
 	j->wall_ns += jump_ns;
-	j->t->s.wall_offset_ns = j->wall_ns - j->mono_ns;
+	j->t->s.border.wall_offset_ns = j->wall_ns - j->mono_ns;
 	j->back += slots_update(&j->slots, j->wall_ns, j->mono_ns) ==
 	    SLOTS_RESET;
 	while (slots_next(&j->slots, &slot))
@@ -623,13 +631,13 @@ TEST(a_jump_of_the_clock_loses_no_sample)
 {
 	struct jumps j = {.t = bench_new(),
 	    .wall_ns = INT64_C(1795000000) * NS_PER_S, .mono_ns = NS_PER_S};
-	struct source *s = &j.t->s;
+	struct engine *s = &j.t->s;
 	uint64_t spans = 0;
 
 	srandom(5);
-	s->wall_offset_ns = j.wall_ns - j.mono_ns;
-	slots_init(&j.slots, s->slot_ns, j.wall_ns, j.mono_ns);
-	s->open_slot = j.slots.open;
+	s->border.wall_offset_ns = j.wall_ns - j.mono_ns;
+	slots_init(&j.slots, s->border.slot_ns, j.wall_ns, j.mono_ns);
+	s->border.open_slot = j.slots.open;
 	for (int i = 0; i < 3000; i++) {
 		int64_t jump_ns = 0, length = random() % 1000 * NS_PER_S;
 
@@ -638,7 +646,7 @@ TEST(a_jump_of_the_clock_loses_no_sample)
 		jumps_step(&j, jump_ns);
 		spans += jump_ns > NS_PER_MS;
 	}
-	CHECK_INT(j.slots.open, s->open_slot);
+	CHECK_INT(j.slots.open, s->border.open_slot);
 	CHECK(j.closed > 100 && spans > 10 && j.slots.skipped > 100);
 	/* The rest: the clock runs on, and nothing more is sampled. */
 	for (int i = 0; i < 2000 && j.stored < j.fed; i++) {
@@ -651,8 +659,8 @@ TEST(a_jump_of_the_clock_loses_no_sample)
 			jumps_close(&j, slot);
 	}
 	CHECK_INT(j.stored, j.fed);
-	CHECK_INT(s->now.samples, j.fed);
-	CHECK_INT(s->now.held_full + s->now.aggregate_full, 0);
+	CHECK_INT(s->profiles[0].now.samples, j.fed);
+	CHECK_INT(s->profiles[0].now.held_full + s->profiles[0].now.aggregate_full, 0);
 	bench_free(j.t);
 }
 
@@ -671,7 +679,7 @@ TEST(nothing_ran)
 int
 main(void)
 {
-	log_init("test_source_cpu", LOG_L_ERR);
+	log_init("test_engine", LOG_L_ERR);
 	RUN(stack_root_first);
 	RUN(kernel_on_top);
 	RUN(kernel_thread);

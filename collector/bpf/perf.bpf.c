@@ -1,7 +1,8 @@
 /*
- * The CPU sampler: runs at every tick of the software clock on every CPU and
- * sends who ran and where, packed, to the daemon.  It decides nothing: no
- * names, no aggregation.  What it cannot send it counts.
+ * The probe of perf events: runs at every tick of a clock, or every so many
+ * events of a kind, on every CPU, and sends who ran and where, packed, to the
+ * daemon.  It decides nothing: no names, no aggregation.  What it cannot send
+ * it counts.  Loaded once for each type of profile; all share their maps.
  */
 #include "collector/bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -10,6 +11,7 @@
 #include "collector/bpf/unwind.bpf.h"
 
 /* Set by the daemon before loading. */
+const volatile __u8 profile_type = 0; /* its number, and in counters */
 const volatile bool kernel_stacks = 1;
 const volatile bool eh_frame = 0; /* else by frame pointers alone */
 /* The daemon is woken before its next poll only when so much waits. */
@@ -22,7 +24,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 1); /* the daemon sets it: one for each type */
 	__type(key, __u32);
 	__type(value, struct sample_counts);
 } counters SEC(".maps");
@@ -56,12 +58,12 @@ fill_task(struct sample_event *e, struct unwind_thread *t,
 	e->exec_id = (__u32)task->self_exec_id; /* grows after mm's change */
 	__builtin_memcpy(e->comm, t->comm, sizeof(e->comm));
 	e->value = 1;
-	e->period_ns = ctx->sample_period;
+	e->period = ctx->sample_period;
 	e->pid = id >> 32;
 	e->tid = (__u32)id;
 	e->cpu = bpf_get_smp_processor_id();
 	e->error = BROKEN_NOT;
-	e->source = 0;
+	e->type = profile_type;
 	e->zero = 0;
 	e->flags = task->flags & PF_KTHREAD ? EVENT_KTHREAD : 0;
 	e->n_kernel = 0;
@@ -134,7 +136,7 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t,
 		e->error = BROKEN_32BIT;
 	if (eh_frame && e->error == BROKEN_NOT &&
 	    fill_registers(&s->walk, ctx)) {
-		if (unwind_user(s, t, UNWIND_SLOT_CPU, task))
+		if (unwind_user(s, t, UNWIND_SLOT_PERF, task))
 			return;
 		e->error = BROKEN_NO_TABLES;
 	}
@@ -164,11 +166,11 @@ send(struct sample_event *e, struct sample_counts *c)
 
 SEC("perf_event")
 int
-cpu_sample(struct perf_context *ctx)
+perf_sample(struct perf_context *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	__u32 zero = 0, slot = UNWIND_SLOT_CPU;
-	struct sample_counts *c = bpf_map_lookup_elem(&counters, &zero);
+	__u32 type = profile_type, slot = UNWIND_SLOT_PERF;
+	struct sample_counts *c = bpf_map_lookup_elem(&counters, &type);
 	struct task_struct *task;
 	struct unwind_scratch *s;
 	struct unwind_thread *t;

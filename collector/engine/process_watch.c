@@ -1,7 +1,7 @@
 /*
  * Which processes are to be looked at, and when.
  */
-#include "collector/profile/source_cpu_life.h"
+#include "collector/engine/process_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,9 +51,9 @@ struct recent {
 	int64_t next_ns, wait_ns;
 };
 
-struct cpu_life {
-	struct cpu_life_parts parts;
-	struct process_events *life; /* NULL: not watched */
+struct process_watch {
+	struct process_watch_parts parts;
+	struct process_events *events; /* NULL: not watched */
 	size_t fresh; /* records since the last poll */
 	int64_t drained_ns; /* all that was told before is known */
 	struct process_count *count;
@@ -84,16 +84,16 @@ tokens_left(struct tokens *t, int64_t now_ns)
 }
 
 static void
-life_record(void *arg, const struct process_event *e)
+watch_record(void *arg, const struct process_event *e)
 {
-	struct cpu_life *c = arg;
+	struct process_watch *c = arg;
 
 	c->fresh++;
-	cpu_life_event(c, e, c->now_ns);
+	process_watch_event(c, e, c->now_ns);
 }
 
 static const struct err *
-life_watch(struct cpu_life *c)
+watch_watch(struct process_watch *c)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 
@@ -102,17 +102,17 @@ life_watch(struct cpu_life *c)
 	if (c->timer < 0 ||
 	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->timer, &ev) != 0 ||
 	    epoll_ctl(
-		c->epoll, EPOLL_CTL_ADD, process_events_fd(c->life), &ev) != 0)
+		c->epoll, EPOLL_CTL_ADD, process_events_fd(c->events), &ev) != 0)
 		return err_errno("epoll");
 	c->armed = true;
 	return NULL;
 }
 
 const struct err *
-cpu_life_new(struct cpu_life **out, const struct cpu_life_parts *parts,
+process_watch_new(struct process_watch **out, const struct process_watch_parts *parts,
     int epoll, bool rings)
 {
-	struct cpu_life *c = calloc(1, sizeof(*c));
+	struct process_watch *c = calloc(1, sizeof(*c));
 	const struct err *e = NULL;
 
 	*out = c;
@@ -128,18 +128,18 @@ cpu_life_new(struct cpu_life **out, const struct cpu_life_parts *parts,
 	if (c->count == NULL || c->lineage == NULL)
 		return err_nomem();
 	if (rings)
-		e = process_events_open(&c->life, life_record, c);
+		e = process_events_open(&c->events, watch_record, c);
 	if (e == NULL && rings)
-		e = life_watch(c);
+		e = watch_watch(c);
 	return e;
 }
 
 void
-cpu_life_free(struct cpu_life *c)
+process_watch_free(struct process_watch *c)
 {
 	if (c == NULL)
 		return;
-	process_events_close(c->life);
+	process_events_close(c->events);
 	if (c->timer >= 0)
 		close(c->timer);
 	process_count_free(c->count);
@@ -148,7 +148,7 @@ cpu_life_free(struct cpu_life *c)
 }
 
 static struct recent *
-life_recent(struct cpu_life *c, int32_t pid)
+watch_recent(struct process_watch *c, int32_t pid)
 {
 	struct recent *r = &c->recent[(uint32_t)pid % RECENT];
 
@@ -161,9 +161,9 @@ life_recent(struct cpu_life *c, int32_t pid)
  * as long as the dynamic linker works; a program that maps code all the time
  * is read less and less often. */
 static void
-life_wait(struct cpu_life *c, int32_t pid, bool exec, int64_t now_ns)
+watch_wait(struct process_watch *c, int32_t pid, bool exec, int64_t now_ns)
 {
-	const struct recent *r = life_recent(c, pid);
+	const struct recent *r = watch_recent(c, pid);
 	struct waiting *w = c->waiting;
 	size_t i;
 
@@ -189,7 +189,7 @@ life_wait(struct cpu_life *c, int32_t pid, bool exec, int64_t now_ns)
 }
 
 static void
-life_forget(struct cpu_life *c, int32_t pid)
+watch_forget(struct process_watch *c, int32_t pid)
 {
 	size_t i;
 
@@ -202,25 +202,25 @@ life_forget(struct cpu_life *c, int32_t pid)
 }
 
 void
-cpu_life_event(
-    struct cpu_life *c, const struct process_event *e, int64_t now_ns)
+process_watch_event(
+    struct process_watch *c, const struct process_event *e, int64_t now_ns)
 {
 	if (e->pid <= 0)
 		return; /* our namespace does not show it */
 	switch (e->kind) {
 	case PROCESS_EXEC:
-		life_wait(c, e->pid, true, now_ns);
+		watch_wait(c, e->pid, true, now_ns);
 		break;
 	case PROCESS_MAP:
 		maps_cut(c->parts.maps, &(struct maps_change){.pid = e->pid,
 		    .start = e->start, .end = e->end, .offset = e->offset,
 		    .ino = e->ino, .dev = e->dev, .time_ns = e->time_ns},
 		    e->path);
-		life_wait(c, e->pid, false, now_ns);
+		watch_wait(c, e->pid, false, now_ns);
 		break;
 	case PROCESS_EXIT:
 		if (e->tid == e->pid)
-			life_forget(c, e->pid);
+			watch_forget(c, e->pid);
 		break;
 	default:
 		break;
@@ -230,28 +230,28 @@ cpu_life_event(
 }
 
 static bool
-life_is_known(void *arg, int32_t pid)
+watch_is_known(void *arg, int32_t pid)
 {
-	const struct cpu_life_parts *parts = arg;
+	const struct process_watch_parts *parts = arg;
 
 	return services_last(parts->services, pid) != NULL;
 }
 
 bool
-cpu_life_origin(const struct cpu_life *c, int32_t pid, int64_t time_ns,
+process_watch_origin(const struct process_watch *c, int32_t pid, int64_t time_ns,
     struct lineage_origin *out)
 {
-	struct cpu_life_parts parts = c->parts;
+	struct process_watch_parts parts = c->parts;
 
-	return lineage_find(c->lineage, pid, time_ns, life_is_known, &parts,
+	return lineage_find(c->lineage, pid, time_ns, watch_is_known, &parts,
 	    out);
 }
 
 /* The next mapping's reading comes later the more of them there are. */
 static void
-life_note(struct cpu_life *c, int32_t pid, int64_t now_ns)
+watch_note(struct process_watch *c, int32_t pid, int64_t now_ns)
 {
-	struct recent *r = life_recent(c, pid);
+	struct recent *r = watch_recent(c, pid);
 	bool calm = now_ns - r->next_ns > AGAIN_MAX_NS;
 
 	r->wait_ns = calm || r->wait_ns == 0 ? AGAIN_MIN_NS :
@@ -260,7 +260,7 @@ life_note(struct cpu_life *c, int32_t pid, int64_t now_ns)
 }
 
 static void
-life_look(struct cpu_life *c, const struct waiting *w, int64_t now_ns)
+watch_look(struct process_watch *c, const struct waiting *w, int64_t now_ns)
 {
 	int64_t began_ns = clock_thread_cpu_ns();
 
@@ -268,7 +268,7 @@ life_look(struct cpu_life *c, const struct waiting *w, int64_t now_ns)
 		process_count_skip(c->count);
 		return;
 	}
-	life_note(c, w->pid, now_ns);
+	watch_note(c, w->pid, now_ns);
 	if (w->exec)
 		services_look(c->parts.services, w->pid);
 	maps_renew(c->parts.maps, w->pid);
@@ -278,7 +278,7 @@ life_look(struct cpu_life *c, const struct waiting *w, int64_t now_ns)
 }
 
 void
-cpu_life_do_due(struct cpu_life *c, int64_t now_ns)
+process_watch_do_due(struct process_watch *c, int64_t now_ns)
 {
 	struct waiting w;
 	size_t i = 0;
@@ -290,22 +290,22 @@ cpu_life_do_due(struct cpu_life *c, int64_t now_ns)
 		}
 		w = c->waiting[i];
 		c->waiting[i] = c->waiting[--c->n_waiting];
-		life_look(c, &w, now_ns);
+		watch_look(c, &w, now_ns);
 	}
 }
 
 static void
-life_arm(struct cpu_life *c, bool arm)
+watch_arm(struct process_watch *c, bool arm)
 {
 	struct epoll_event ev = {.events = arm ? EPOLLIN : 0};
 
 	if (c->armed != arm && epoll_ctl(c->epoll, EPOLL_CTL_MOD,
-	    process_events_fd(c->life), &ev) == 0)
+	    process_events_fd(c->events), &ev) == 0)
 		c->armed = arm;
 }
 
 static void
-life_set_timer(struct cpu_life *c, int64_t after_ns)
+watch_set_timer(struct process_watch *c, int64_t after_ns)
 {
 	struct itimerspec t = {.it_value = {.tv_nsec = after_ns}};
 
@@ -315,7 +315,7 @@ life_set_timer(struct cpu_life *c, int64_t after_ns)
 /* Records that come one by one would wake us each: after some of them the
  * rings are left alone for a moment. */
 static void
-life_pause(struct cpu_life *c, int64_t now_ns)
+watch_pause(struct process_watch *c, int64_t now_ns)
 {
 	int64_t pause_ns = PAUSE_LONG_NS;
 
@@ -323,13 +323,13 @@ life_pause(struct cpu_life *c, int64_t now_ns)
 		c->wakes.have_ns -= WAKE_NS;
 		pause_ns = PAUSE_NS;
 	}
-	life_arm(c, false);
+	watch_arm(c, false);
 	c->armed_at_ns = now_ns + pause_ns;
-	life_set_timer(c, pause_ns);
+	watch_set_timer(c, pause_ns);
 }
 
 static bool
-life_is_due_soon(const struct cpu_life *c, int64_t now_ns)
+watch_is_due_soon(const struct process_watch *c, int64_t now_ns)
 {
 	size_t i;
 
@@ -340,68 +340,68 @@ life_is_due_soon(const struct cpu_life *c, int64_t now_ns)
 }
 
 void
-cpu_life_serve(struct cpu_life *c, struct unwind_processes *processes)
+process_watch_serve(struct process_watch *c, struct unwind_processes *processes)
 {
 	c->parts.processes = processes;
 }
 
 void
-cpu_life_drain(struct cpu_life *c, int64_t now_ns)
+process_watch_drain(struct process_watch *c, int64_t now_ns)
 {
-	if (c->life == NULL)
+	if (c->events == NULL)
 		return;
 	c->now_ns = now_ns;
 	c->drained_ns = clock_mono_ns();
-	process_events_drain(c->life);
+	process_events_drain(c->events);
 }
 
 void
-cpu_life_until(struct cpu_life *c, int64_t time_ns, int64_t now_ns)
+process_watch_until(struct process_watch *c, int64_t time_ns, int64_t now_ns)
 {
 	if (time_ns >= c->drained_ns)
-		cpu_life_drain(c, now_ns);
+		process_watch_drain(c, now_ns);
 }
 
 void
-cpu_life_poll(struct cpu_life *c, int64_t now_ns)
+process_watch_poll(struct process_watch *c, int64_t now_ns)
 {
 	uint64_t expired;
 	size_t n;
 
-	cpu_life_drain(c, now_ns);
-	if (c->life == NULL)
+	process_watch_drain(c, now_ns);
+	if (c->events == NULL)
 		return;
 	n = c->fresh;
 	c->fresh = 0;
-	cpu_life_do_due(c, now_ns);
+	process_watch_do_due(c, now_ns);
 	if (c->armed && n > 0) {
-		life_pause(c, now_ns);
+		watch_pause(c, now_ns);
 	} else if (!c->armed && now_ns >= c->armed_at_ns) {
 		(void)!read(c->timer, &expired, sizeof(expired));
-		if (n > 0 || life_is_due_soon(c, now_ns)) {
-			life_pause(c, now_ns);
+		if (n > 0 || watch_is_due_soon(c, now_ns)) {
+			watch_pause(c, now_ns);
 			return;
 		}
-		life_arm(c, true);
+		watch_arm(c, true);
 		process_events_drain(
-		    c->life); /* what came before they were armed */
+		    c->events); /* what came before they were armed */
 	}
 }
 
 void
-cpu_life_close_slot(struct cpu_life *c, uint64_t slot, struct batch *b,
+process_watch_close_slot(struct process_watch *c, uint64_t slot, struct batch *b,
     int64_t start_ns, int64_t last_ns)
 {
 	struct process_events_stats stats = {0};
 
-	if (c->life != NULL)
-		process_events_stats(c->life, &stats);
+	if (c->events != NULL)
+		process_events_stats(c->events, &stats);
 	process_count_close_slot(c->count, slot, b, start_ns, last_ns,
 	    stats.lost);
 }
 
 size_t
-cpu_life_waiting(const struct cpu_life *c)
+process_watch_waiting(const struct process_watch *c)
 {
 	return c->n_waiting;
 }

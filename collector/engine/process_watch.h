@@ -1,5 +1,5 @@
 /*
- * What the CPU profiler makes of the life of processes (process_events.h):
+ * What the engine makes of the life of processes (process_events.h):
  *
  *	exec, code mapped ──► a moment later, when the mappings are there:
  *	                      services and the stack walker read /proc anew
@@ -21,15 +21,15 @@
  *
  * FACT_MARK "exec" and "exit": text PID ' ' COMM '\t' SERVICE.
  */
-#ifndef COLLECTOR_SOURCE_CPU_LIFE_H
-#define COLLECTOR_SOURCE_CPU_LIFE_H
+#ifndef COLLECTOR_PROCESS_WATCH_H
+#define COLLECTOR_PROCESS_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct batch;
-struct cpu_life;
+struct process_watch;
 struct err;
 struct process_event;
 struct lineage_origin;
@@ -37,49 +37,49 @@ struct maps;
 struct services;
 struct unwind_processes;
 
-struct cpu_life_parts {
+struct process_watch_parts {
 	struct services *services;
 	struct maps *maps;
 	struct unwind_processes *processes; /* NULL: no stack walker */
 };
 
 /* All parts are borrowed.  `epoll` gets two descriptors, which make it
- * readable when cpu_life_poll() has something to do.  `rings` is false in
- * tests: events come from cpu_life_event() alone. */
-const struct err *cpu_life_new(struct cpu_life **out,
-    const struct cpu_life_parts *parts, int epoll, bool rings);
-void cpu_life_free(struct cpu_life *c);
+ * readable when process_watch_poll() has something to do.  `rings` is false in
+ * tests: events come from process_watch_event() alone. */
+const struct err *process_watch_new(struct process_watch **out,
+    const struct process_watch_parts *parts, int epoll, bool rings);
+void process_watch_free(struct process_watch *c);
 
 /* Takes the records that wait, and does what is due. */
-void cpu_life_poll(struct cpu_life *c, int64_t now_ns);
+void process_watch_poll(struct process_watch *c, int64_t now_ns);
 
 /* Whose tables follow what is mapped, from now on; NULL: nobody's. */
-void cpu_life_serve(struct cpu_life *c, struct unwind_processes *processes);
+void process_watch_serve(struct process_watch *c, struct unwind_processes *processes);
 
 /* Takes the records, and does nothing else. */
-void cpu_life_drain(struct cpu_life *c, int64_t now_ns);
+void process_watch_drain(struct process_watch *c, int64_t now_ns);
 
 /* The same, if that was not done since time_ns (CLOCK_MONOTONIC). */
-void cpu_life_until(struct cpu_life *c, int64_t time_ns, int64_t now_ns);
+void process_watch_until(struct process_watch *c, int64_t time_ns, int64_t now_ns);
 
 /* Where a process comes from, as it was at time_ns (lineage.h); false: nobody
  * knows. */
-bool cpu_life_origin(const struct cpu_life *c, int32_t pid, int64_t time_ns,
+bool process_watch_origin(const struct process_watch *c, int32_t pid, int64_t time_ns,
     struct lineage_origin *out);
 
 /* One event, as the rings bring it. */
-void cpu_life_event(struct cpu_life *c, const struct process_event *e,
+void process_watch_event(struct process_watch *c, const struct process_event *e,
     int64_t now_ns);
 
 /* Looks at the processes whose moment has come; part of a poll. */
-void cpu_life_do_due(struct cpu_life *c, int64_t now_ns);
+void process_watch_do_due(struct process_watch *c, int64_t now_ns);
 
 /* Adds counters and marks of the slot.  start_ns: wall time at which the slot
  * begins; last_ns: the time of the counters. */
-void cpu_life_close_slot(struct cpu_life *c, uint64_t slot, struct batch *b,
+void process_watch_close_slot(struct process_watch *c, uint64_t slot, struct batch *b,
     int64_t start_ns, int64_t last_ns);
 
 /* Processes that wait for their moment. */
-size_t cpu_life_waiting(const struct cpu_life *c);
+size_t process_watch_waiting(const struct process_watch *c);
 
 #endif

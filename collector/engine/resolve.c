@@ -5,36 +5,38 @@
  *	 why     user frames        |  kernel frames        leaf
  *	 cut
  */
-#include "collector/profile/source_cpu.h"
+#include "collector/engine/resolve.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/engine/engine.h"
 #include "collector/symbols/jit.h"
 #include "collector/process/lineage.h"
 #include "collector/engine/thread_pool.h"
 #include "collector/engine/service_faults.h"
 #include "collector/process/services.h"
-#include "collector/profile/source_cpu_life.h"
+#include "collector/engine/process_watch.h"
 #include "store/base/clock.h"
 #include "store/base/text.h"
 #include "collector/unwind/unwind_process.h"
 
+#define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 1)
 #define YOUNG_NS (300 * NS_PER_MS)
 #define TICK_NS 10000000u /* the step of start times in /proc */
 #define ALIKE_NS (60 * NS_PER_S)     /* threads' names are read again, */
 #define ALIKE_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
 
 static uint32_t
-cpu_named(struct source *s, enum frame_kind kind, const char *name)
+resolve_named(struct engine *s, enum frame_kind kind, const char *name)
 {
 	return symbols_frame(s->symbols, &(struct frame){.kind = kind,
 	    .name = name, .module = "", .build_id = ""});
 }
 
 /* Whose sample it is. */
-struct cpu_who {
+struct resolve_who {
 	struct process *p; /* NULL: gone before it was looked at, */
 	bool told;         /* but the kernel said where it comes from */
 	int32_t code;      /* told: whose mappings are its own, 0: nobody's */
@@ -47,7 +49,7 @@ struct cpu_who {
 
 /* Finds out, once, which file a mapping is of. */
 static void
-cpu_identify(struct source *s, struct maps_process *p, struct mapping *map)
+resolve_identify(struct engine *s, struct maps_process *p, struct mapping *map)
 {
 	int fd;
 
@@ -66,7 +68,7 @@ cpu_identify(struct source *s, struct maps_process *p, struct mapping *map)
 
 /* Hands the file to the symbols child when it needs it. */
 static void
-cpu_offer(struct source *s, struct maps_process *p, struct mapping *map)
+resolve_offer(struct engine *s, struct maps_process *p, struct mapping *map)
 {
 	int fd;
 
@@ -81,14 +83,14 @@ cpu_offer(struct source *s, struct maps_process *p, struct mapping *map)
 
 /* The frame of code that is in no file that can be opened. */
 static uint32_t
-cpu_fileless(struct source *s, const struct maps_process *p,
+resolve_fileless(struct engine *s, const struct maps_process *p,
     const struct mapping *map, uint64_t offset)
 {
 	char name[512], clean[256];
 	const char *base;
 
 	if (map->kind == MAP_ANONYMOUS)
-		return cpu_named(s, FRAME_ADDRESS, "[anonymous code]");
+		return resolve_named(s, FRAME_ADDRESS, "[anonymous code]");
 	base = strrchr(maps_process_name(p, map), '/');
 	snprintf(clean, sizeof(clean), "%s", base != NULL ? base + 1 :
 	    maps_process_name(p, map));
@@ -101,7 +103,7 @@ cpu_fileless(struct source *s, const struct maps_process *p,
 }
 
 static uint32_t
-cpu_user_ref(struct source *s, const struct sample_event *e, bool own,
+resolve_user_ref(struct engine *s, const struct sample_event *e, bool own,
     struct maps_process *p, struct mapping *map, uint64_t addr)
 {
 	uint64_t offset = addr - map->start + map->offset;
@@ -111,14 +113,14 @@ cpu_user_ref(struct source *s, const struct sample_event *e, bool own,
 	    maps_process_reader(p), e->start_ns, addr, s->now_ns, &ref))
 		return ref;
 	if (!map->tried)
-		cpu_identify(s, p, map);
+		resolve_identify(s, p, map);
 	if (map->file == MAPS_NO_FILE)
-		return cpu_fileless(s, p, map, offset);
+		return resolve_fileless(s, p, map, offset);
 	if (map->kind == MAP_VDSO)
 		offset = addr - map->start;
 	ref = symbols_user(s->symbols, map->file, offset);
 	if ((ref & SYMBOLS_UNRESOLVED) != 0)
-		cpu_offer(s, p, map);
+		resolve_offer(s, p, map);
 	return ref;
 }
 
@@ -126,27 +128,27 @@ cpu_user_ref(struct source *s, const struct sample_event *e, bool own,
  * were told: takes those.  True when it was read; *reads is how often that
  * was so far. */
 static bool
-cpu_catch_up(struct source *s, uint64_t *reads)
+resolve_catch_up(struct engine *s, uint64_t *reads)
 {
 	if (maps_reads(s->maps) == *reads)
 		return false;
 	*reads = maps_reads(s->maps);
-	if (s->life != NULL)
-		cpu_life_drain(s->life, s->now_ns);
+	if (s->watch != NULL)
+		process_watch_drain(s->watch, s->now_ns);
 	return true;
 }
 
 /* A process that nobody has looked at: it has its first thread's name, which
  * the sample brings, and what else there is from where it comes from. */
 static void
-cpu_ask_origin(struct source *s, const struct sample_event *e,
-    struct cpu_who *who)
+resolve_ask_origin(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who)
 {
 	const struct process *root = NULL;
 	struct lineage_origin origin;
 	const char *rest = "";
 
-	if (s->life == NULL || !cpu_life_origin(s->life, (int32_t)e->pid,
+	if (s->watch == NULL || !process_watch_origin(s->watch, (int32_t)e->pid,
 	    (int64_t)e->time_ns, &origin))
 		return;
 	who->told = true;
@@ -178,8 +180,8 @@ cpu_ask_origin(struct source *s, const struct sample_event *e,
  * gone has none, but a child of a fork has its parent's until it executes a
  * program; *own: it is not that.  NULL: nobody's. */
 static struct maps_process *
-cpu_code(struct source *s, const struct sample_event *e,
-    struct cpu_who *who, bool *own)
+resolve_code(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who, bool *own)
 {
 	struct maps_process *p = NULL;
 
@@ -191,7 +193,7 @@ cpu_code(struct source *s, const struct sample_event *e,
 		return p;
 	*own = false;
 	if (!who->told) /* it ended just before its mappings were read */
-		cpu_ask_origin(s, e, who);
+		resolve_ask_origin(s, e, who);
 	if (who->exec_ns != 0)
 		return maps_ended(s->maps, (int32_t)e->pid, e->start_ns,
 		    e->exec_id, who->exec_ns, who->root, s->now_ns);
@@ -203,7 +205,7 @@ cpu_code(struct source *s, const struct sample_event *e,
 /* The mapping that held the address when the sample was taken, or NULL; *of:
  * in whose list it is. */
 static struct mapping *
-cpu_mapping(struct source *s, const struct sample_event *e,
+resolve_mapping(struct engine *s, const struct sample_event *e,
     struct maps_process *p, uint64_t addr, uint64_t *reads,
     struct maps_process **of)
 {
@@ -213,14 +215,14 @@ cpu_mapping(struct source *s, const struct sample_event *e,
 	if (p == NULL)
 		return NULL;
 	map = maps_find(s->maps, p, addr, s->now_ns);
-	if (cpu_catch_up(s, reads))
+	if (resolve_catch_up(s, reads))
 		map = maps_list_find(maps_process_list(p), addr);
 	if (map != NULL && maps_held(s->maps, p, map, addr,
 	    (int64_t)e->time_ns))
 		return map;
 	/* The sample may be younger than what was told so far. */
-	if (s->life != NULL)
-		cpu_life_drain(s->life, s->now_ns);
+	if (s->watch != NULL)
+		process_watch_drain(s->watch, s->now_ns);
 	return maps_then(s->maps, p, addr, (int64_t)e->time_ns, of);
 }
 
@@ -232,36 +234,36 @@ cpu_mapping(struct source *s, const struct sample_event *e,
  * nonsense.
  */
 static size_t
-cpu_user_frames(struct source *s, const struct sample_event *e,
-    struct cpu_who *who, uint32_t *refs, bool *broken)
+resolve_user_frames(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who, uint32_t *refs, bool *broken)
 {
 	uint64_t reads = maps_reads(s->maps), addr;
 	const __u64 *frames = e->frames + e->n_kernel;
 	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0, own;
-	struct maps_process *p = cpu_code(s, e, who, &own), *of;
+	struct maps_process *p = resolve_code(s, e, who, &own), *of;
 	struct mapping *map;
 	size_t i;
 
-	cpu_catch_up(s, &reads);
+	resolve_catch_up(s, &reads);
 	for (i = 0; i < e->n_user; i++) {
 		/* A caller's address is behind its call. */
 		addr = i == 0 ? frames[0] : frames[i] - 1;
-		map = cpu_mapping(s, e, p, addr, &reads, &of);
+		map = resolve_mapping(s, e, p, addr, &reads, &of);
 		if (map != NULL) {
-			refs[i] = cpu_user_ref(s, e, own, of, map, addr);
+			refs[i] = resolve_user_ref(s, e, own, of, map, addr);
 			continue;
 		}
 		*broken = *broken || i + 1 == e->n_user || !by_tables;
 		if (i > 0 && *broken)
 			return i;
-		refs[i] = cpu_named(s, FRAME_MARK, "[unknown]");
+		refs[i] = resolve_named(s, FRAME_MARK, "[unknown]");
 	}
 	return i;
 }
 
 /* What is wrong with a stack of n user frames. */
 static enum broken
-cpu_judge(const struct sample_event *e, bool known, bool no_mapping,
+resolve_judge(const struct sample_event *e, bool known, bool no_mapping,
     size_t n)
 {
 	if ((e->flags & EVENT_KTHREAD) != 0)
@@ -285,7 +287,7 @@ cpu_judge(const struct sample_event *e, bool known, bool no_mapping,
 
 /* Kernel frames on top, root first; hidden ones in a row become one. */
 static size_t
-cpu_kernel_frames(struct source *s, const struct sample_event *e,
+resolve_kernel_frames(struct engine *s, const struct sample_event *e,
     uint32_t *refs)
 {
 	size_t i, n = 0;
@@ -305,8 +307,8 @@ cpu_kernel_frames(struct source *s, const struct sample_event *e,
 /* The whole stack, root first; returns its depth.  *whole: it begins where
  * its thread began. */
 static size_t
-cpu_stack(struct source *s, const struct sample_event *e,
-    struct cpu_who *who, uint32_t *refs, bool *whole)
+resolve_stack(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who, uint32_t *refs, bool *whole)
 {
 	uint32_t user[EVENT_MAX_USER];
 	bool no_mapping = false, known = who->p != NULL || who->told;
@@ -314,21 +316,21 @@ cpu_stack(struct source *s, const struct sample_event *e,
 	size_t n_user = 0, n = 0;
 
 	if (known && e->n_user > 0)
-		n_user = cpu_user_frames(s, e, who, user, &no_mapping);
-	why = cpu_judge(e, known, no_mapping, n_user);
+		n_user = resolve_user_frames(s, e, who, user, &no_mapping);
+	why = resolve_judge(e, known, no_mapping, n_user);
 	*whole = why == BROKEN_NOT && (e->flags & EVENT_EH_FRAME) != 0;
 	if (why != BROKEN_NOT) {
-		s->now.broken[why] += e->value;
-		refs[n++] = cpu_named(s, FRAME_MARK, broken_reasons[why].mark);
+		s->profiles[e->type].now.broken[why] += e->value;
+		refs[n++] = resolve_named(s, FRAME_MARK, broken_reasons[why].mark);
 	}
 	while (n_user > 0)
 		refs[n++] = user[--n_user];
-	return n + cpu_kernel_frames(s, e, refs + n);
+	return n + resolve_kernel_frames(s, e, refs + n);
 }
 
 /* Threads that were never named all carry the process's name. */
 static bool
-cpu_threads_alike(struct source *s, struct process *p)
+resolve_threads_alike(struct engine *s, struct process *p)
 {
 	int64_t since_ns = s->now_ns - p->alike_ns;
 
@@ -347,14 +349,15 @@ cpu_threads_alike(struct source *s, struct process *p)
 /* Who ran.  Kernel threads carry numbers of CPUs and queues in their names,
  * which would make a label set of each. */
 static uint32_t
-cpu_group(struct source *s, const struct sample_event *e,
-    const struct cpu_who *who, bool whole)
+resolve_group(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who, bool whole)
 {
 	char comm[EVENT_COMM + 1], process[sizeof(who->comm)];
 	char pool[sizeof(comm)];
 	struct aggregate_group g = {.process = process, .pool = pool,
 	    .service = who->service, .cgroup = who->cgroup,
-	    .period_ns = e->period_ns};
+	    .type = e->type,
+	    .period = e->period};
 
 	snprintf(comm, sizeof(comm), "%.*s", EVENT_COMM, e->comm);
 	aggregate_fold_digits(pool, sizeof(pool), comm);
@@ -364,7 +367,7 @@ cpu_group(struct source *s, const struct sample_event *e,
 		memcpy(process, pool, sizeof(process));
 		g.pool = "";
 	} else if (whole && who->p != NULL) {
-		g.by_entry = cpu_threads_alike(s, who->p);
+		g.by_entry = resolve_threads_alike(s, who->p);
 	}
 	return aggregate_group(s->aggregate, &g);
 }
@@ -373,8 +376,8 @@ cpu_group(struct source *s, const struct sample_event *e,
  * may be over before its tables would be made; but if it is one of many
  * children of a fork, those of its parent serve them all. */
 static void
-cpu_want_tables(struct source *s, const struct sample_event *e,
-    const struct cpu_who *who)
+resolve_want_tables(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who)
 {
 	const struct process *p = who->p;
 	bool lacks = (e->flags & EVENT_PENDING) != 0 ||
@@ -391,53 +394,55 @@ cpu_want_tables(struct source *s, const struct sample_event *e,
 }
 
 static void
-cpu_find_who(struct source *s, const struct sample_event *e,
-    struct cpu_who *who)
+resolve_find_who(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who)
 {
 	struct process *p = services_process(s->services, (int32_t)e->pid,
 	    e->start_ns / TICK_NS * TICK_NS);
 
-	*who = (struct cpu_who){.p = p, .cgroup = p != NULL ? p->cgroup : ""};
+	*who = (struct resolve_who){.p = p, .cgroup = p != NULL ? p->cgroup : ""};
 	if (p != NULL)
 		snprintf(who->comm, sizeof(who->comm), "%s", p->comm);
 	else
 		snprintf(who->comm, sizeof(who->comm), "%.*s", EVENT_COMM,
 		    e->comm);
 	snprintf(who->service, sizeof(who->service), "%s",
-	    p != NULL ? p->service : CPU_SERVICE_EXITED);
+	    p != NULL ? p->service : RESOLVE_EXITED);
 	if ((e->flags & EVENT_KTHREAD) == 0 && p == NULL)
-		cpu_ask_origin(s, e, who);
+		resolve_ask_origin(s, e, who);
 }
 
 /* There is no room for another stack. */
 static void
-cpu_lose_stack(struct source *s, const struct sample_event *e,
-    const struct cpu_who *who)
+resolve_lose_stack(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who)
 {
-	s->now.aggregate_full += e->value;
-	service_faults_of(s->faults, who->service)->
+	struct engine_profile *p = &s->profiles[e->type];
+
+	p->now.aggregate_full += e->value;
+	service_faults_of(p->faults, who->service)->
 	    lost[LOST_AGGREGATE_FULL] += e->value;
 }
 
 void
-cpu_take_event(struct source *s, const struct sample_event *e)
+resolve_event(struct engine *s, const struct sample_event *e)
 {
-	uint32_t refs[CPU_STACK_MAX], group;
-	struct cpu_who who;
+	uint32_t refs[RESOLVE_STACK_MAX], group;
+	struct resolve_who who;
 	bool whole;
 	size_t n;
 
 	/* It may have come while the samples before it were taken: what was
 	 * mapped and executed until then, it must not be named without. */
-	if (s->life != NULL)
-		cpu_life_until(s->life, (int64_t)e->time_ns, s->now_ns);
-	cpu_find_who(s, e, &who);
-	n = cpu_stack(s, e, &who, refs, &whole);
-	group = cpu_group(s, e, &who, whole);
-	cpu_want_tables(s, e, &who);
+	if (s->watch != NULL)
+		process_watch_until(s->watch, (int64_t)e->time_ns, s->now_ns);
+	resolve_find_who(s, e, &who);
+	n = resolve_stack(s, e, &who, refs, &whole);
+	group = resolve_group(s, e, &who, whole);
+	resolve_want_tables(s, e, &who);
 	if (group != AGGREGATE_NONE && aggregate_add(s->aggregate, group,
 	    refs, n, (int64_t)e->value))
-		s->now.samples += e->value;
+		s->profiles[e->type].now.samples += e->value;
 	else
-		cpu_lose_stack(s, e, &who);
+		resolve_lose_stack(s, e, &who);
 }

@@ -1,0 +1,58 @@
+/*
+ * What became of each run of a probe, and what the engine's tables hold.
+ * Every run is accounted for, for each type of profile:
+ *
+ *	runs = idle + ring full + malformed + held full + aggregate full
+ *	     + samples stored + what is held or still in the ring
+ */
+#ifndef COLLECTOR_ACCOUNT_H
+#define COLLECTOR_ACCOUNT_H
+
+#include <stdint.h>
+
+#include "store/model/broken.h"
+
+struct batch;
+struct engine;
+
+/* Of one type of profile; all counts since the start. */
+struct account_profile {
+	uint64_t runs, idle, ring_full;  /* the BPF program's */
+	uint64_t skipped_ticks;          /* ticks at which it did not run */
+	uint64_t samples;                /* stored */
+	uint64_t malformed, aggregate_full, held_full; /* lost */
+	uint64_t late;                   /* stored one slot later */
+	uint64_t frames, unsymbolised;   /* of the stored samples */
+	uint64_t broken[BROKEN_REASONS];
+	uint64_t other_services;         /* samples of the 257th service on */
+	uint64_t run_ns;                 /* in the BPF program */
+};
+
+/* Of unwind_tables.h and unwind_process.h: counts since the start, and what
+ * there is now. */
+struct account_unwind {
+	uint64_t rows, bytes, max_bytes;
+	uint64_t ready, waiting, without, failed; /* files now */
+	uint64_t made, evicted, failures, refused;
+	uint64_t processes, mappings;
+	uint64_t built, processes_evicted, processes_failed;
+};
+
+/* Of all types together. */
+struct account_shared {
+	uint64_t restarts, skipped, overflows; /* of the symbols */
+	uint64_t map_bytes; /* now */
+	struct account_unwind unwind;
+};
+
+/* What all types share is told under the name of the first one. */
+#define ACCOUNT_SHARED "cpu"
+
+/* Adds the counters of all to the batch. */
+void account_put(struct engine *s, uint64_t slot, struct batch *b);
+
+/* The reading time of counters: the present, or the slot's last moment when
+ * that is earlier. */
+int64_t account_time(const struct engine *s, uint64_t slot);
+
+#endif

@@ -1,0 +1,495 @@
+/*
+ * The engine as a source: opens its parts, drains the ring, closes slots.
+ */
+#include "collector/engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/engine/emit.h"
+#include "collector/engine/process_watch.h"
+#include "collector/engine/resolve.h"
+#include "collector/engine/service_faults.h"
+#include "collector/process/services.h"
+#include "collector/symbols/jit.h"
+#include "collector/unwind/unwind_process.h"
+#include "collector/unwind/unwind_tables.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/model/types.h"
+
+#define SETTLE_MAX_NS (100 * NS_PER_MS)
+#define SEASONED_TICKS 20 /* 0.2 s */
+#define JUMP_SLOTS 64 /* a larger step back of the clock is believed */
+#define JUMP_NS (500 * NS_PER_MS) /* as in slots.c */
+
+static const struct aggregate_limits limits = {
+    .groups = 1u << 14, .stacks = 1u << 17, .numbers = 1u << 22};
+
+/* There is no room to keep it. */
+static void
+engine_lose(struct engine *s, const struct sample_event *e)
+{
+	const struct process *p = services_known(s->services,
+	    (int32_t)e->pid);
+	struct engine_profile *profile = &s->profiles[e->type];
+
+	profile->now.held_full += e->value;
+	if (p != NULL)
+		service_faults_of(profile->faults, p->service)->
+		    lost[LOST_HELD_FULL] += e->value;
+}
+
+void
+engine_event(void *arg, const struct sample_event *e, size_t size)
+{
+	struct engine *s = arg;
+	enum border_side side = border_side(&s->border, e->time_ns);
+
+	if (side == BORDER_EARLY) {
+		if (!border_hold(&s->border, e, size))
+			engine_lose(s, e);
+		return;
+	}
+	if (side == BORDER_LATE)
+		s->profiles[e->type].now.late += e->value;
+	resolve_event(s, e);
+}
+
+static const struct err *
+engine_wait_for(struct engine *s)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, sampler_fd(s->sampler),
+	    &ev) != 0 ||
+	    epoll_ctl(s->epoll, EPOLL_CTL_ADD, symbols_fd(s->symbols),
+	    &ev) != 0)
+		return err_errno("epoll");
+	return NULL;
+}
+
+/* Says what does not work, if anything. */
+static void
+engine_judge(struct engine *s, struct engine_profile *p)
+{
+	unsigned online, sampled;
+
+	sampler_cpus(s->sampler, (size_t)(p - s->profiles), &online,
+	    &sampled);
+	p->state = SOURCE_ATTACHED;
+	if (sampled < online) {
+		p->state = SOURCE_DEGRADED;
+		snprintf(p->why, sizeof(p->why),
+		    "only %u of %u CPUs are sampled", sampled, online);
+	} else if (s->config->kernel && symbols_kernel_hidden(s->symbols)) {
+		p->state = SOURCE_DEGRADED;
+		snprintf(p->why, sizeof(p->why), "kernel functions have no "
+		    "names: /proc/kallsyms hides addresses "
+		    "(kernel.kptr_restrict, CAP_SYSLOG)");
+	}
+}
+
+/* The child is forked before the ring is mapped: less for it to give up. */
+static const struct err *
+engine_open_parts(struct engine *s)
+{
+	const struct err *e;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0)
+		return err_errno("epoll");
+	s->aggregate = aggregate_new(&limits);
+	if (s->aggregate == NULL)
+		return err_nomem();
+	if ((e = maps_new(&s->maps, "/proc")) != NULL ||
+	    (e = symbols_new(&s->symbols,
+	    s->config->kernel ? "/proc/kallsyms" : NULL,
+	    "/usr/lib/debug/.build-id")) != NULL)
+		return e;
+	symbols_set_inline(s->symbols, s->config->cpu_inline);
+	s->jits = jits_new(s->symbols, "/proc");
+	return s->jits == NULL ? err_nomem() : NULL;
+}
+
+static bool
+engine_ask_rows(void *arg, uint32_t table, int fd, uint64_t size,
+    uint32_t max_rows)
+{
+	struct engine *s = arg;
+
+	return symbols_unwind(s->symbols, table, fd, size, max_rows);
+}
+
+static void
+engine_take_rows(void *arg, uint32_t table, const struct symbols_rows *rows)
+{
+	struct engine *s = arg;
+
+	unwind_tables_answer(s->tables, table, rows, s->now_ns);
+}
+
+static int
+engine_vdso(void *arg)
+{
+	struct engine *s = arg;
+
+	return symbols_vdso_fd(s->symbols);
+}
+
+/* Those that have run for a while before us will run again. */
+static void
+engine_want_process(void *arg, struct process *p)
+{
+	struct engine *s = arg;
+
+	if (p->stat.user_ticks > SEASONED_TICKS)
+		unwind_processes_want(s->processes, p->pid, 0, 0, s->now_ns);
+}
+
+static const struct err *
+engine_open_unwinder(struct engine *s)
+{
+	const struct unwind_kernel *kernel = sampler_unwind(s->sampler);
+	const struct err *e;
+
+	if (kernel == NULL)
+		return NULL;
+	e = unwind_tables_new(&s->tables, kernel, engine_ask_rows, s);
+	if (e == NULL)
+		e = unwind_processes_new(&s->processes, kernel, s->tables,
+		    s->maps, "/proc");
+	if (e != NULL)
+		return e;
+	symbols_unwind_to(s->symbols, engine_take_rows, s);
+	unwind_processes_set_vdso(s->processes, engine_vdso, s);
+	services_each(s->services, engine_want_process, s);
+	return NULL;
+}
+
+/* Comes before the first sample: what is mapped from then on is known.
+ * Without it processes are found when they are sampled; *why says so. */
+static void
+engine_open_watch(struct engine *s, char *why, size_t size)
+{
+	const struct process_watch_parts parts = {.services = s->services,
+	    .maps = s->maps};
+	const struct err *e = process_watch_new(&s->watch, &parts, s->epoll, true);
+
+	why[0] = '\0';
+	if (e == NULL)
+		return;
+	process_watch_free(s->watch);
+	s->watch = NULL;
+	snprintf(why, size, "new processes are found by their samples only: "
+	    "%.200s", e->text);
+}
+
+/* Has the types sampled; an error when none is. */
+static const struct err *
+engine_attach(struct engine *s)
+{
+	const struct err *e, *first = NULL;
+	bool attached = false;
+	size_t i;
+
+	for (i = 0; i < s->n_profiles; i++) {
+		struct engine_profile *p = &s->profiles[i];
+
+		if (p->row == NULL)
+			continue;
+		e = sampler_set(s->sampler, i, &p->clock);
+		attached = attached || e == NULL;
+		if (e == NULL)
+			continue;
+		first = first != NULL ? first : e;
+		p->state = SOURCE_NOT_ATTACHED;
+		snprintf(p->why, sizeof(p->why), "%.310s", e->text);
+	}
+	return attached ? NULL : first;
+}
+
+/* All is open: says what is missing. */
+static void
+engine_opened(struct engine *s, const char *blind)
+{
+	size_t i;
+
+	if (s->watch != NULL)
+		process_watch_serve(s->watch, s->processes);
+	for (i = 0; i < s->n_profiles; i++) {
+		struct engine_profile *p = &s->profiles[i];
+
+		if (p->row == NULL || p->state == SOURCE_NOT_ATTACHED)
+			continue;
+		engine_judge(s, p);
+		if (blind[0] == '\0')
+			continue;
+		p->state = SOURCE_DEGRADED;
+		snprintf(p->why, sizeof(p->why), "%s", blind);
+	}
+	pace_begin(s);
+}
+
+/* Nothing works. */
+static void
+engine_refuse(struct engine *s, const struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_profiles; i++) {
+		struct engine_profile *p = &s->profiles[i];
+
+		if (p->row == NULL)
+			continue;
+		p->state = SOURCE_NOT_ATTACHED;
+		snprintf(p->why, sizeof(p->why), "%.310s", e->text);
+	}
+}
+
+static void
+engine_close_parts(struct engine *s)
+{
+	size_t i;
+
+	process_watch_free(s->watch);
+	s->watch = NULL;
+	unwind_processes_free(s->processes);
+	unwind_tables_free(s->tables);
+	s->processes = NULL;
+	s->tables = NULL;
+	sampler_close(s->sampler);
+	jits_free(s->jits);
+	symbols_free(s->symbols);
+	maps_free(s->maps);
+	aggregate_free(s->aggregate);
+	for (i = 0; i < s->n_profiles; i++) {
+		service_faults_free(s->profiles[i].faults);
+		s->profiles[i].faults = NULL;
+	}
+	border_fini(&s->border);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	s->sampler = NULL;
+	s->symbols = NULL;
+	s->maps = NULL;
+	s->jits = NULL;
+	s->aggregate = NULL;
+	s->epoll = -1;
+}
+
+static void
+engine_set_clock(struct engine *s)
+{
+	s->now_ns = clock_mono_ns();
+	s->boot_ns = clock_boot_ns();
+	s->border.wall_offset_ns = clock_wall_ns() - s->now_ns;
+}
+
+/* The rows that are switched on; *any: there is one. */
+static const struct err *
+engine_set_profiles(struct engine *s, const struct profile *const *rows,
+    size_t n, bool *any)
+{
+	size_t i;
+
+	*any = false;
+	s->n_profiles = n;
+	for (i = 0; i < n; i++) {
+		struct engine_profile *p = &s->profiles[i];
+
+		if (!rows[i]->clock(s->config, &p->clock))
+			continue;
+		*any = true;
+		p->row = rows[i];
+		p->type = types_find(rows[i]->name);
+		p->faults = service_faults_new(rows[i]->name);
+		if (p->faults == NULL)
+			return err_nomem();
+	}
+	return NULL;
+}
+
+static const struct err *
+engine_start(struct engine *s, char *blind, size_t size)
+{
+	const struct config *c = s->config;
+	const struct sampler_options options = {.kernel = c->kernel,
+	    .cells = strcmp(c->unwinder, "eh_frame") == 0 ?
+	        (uint32_t)(c->unwind_bytes / 8) : 0};
+	const struct err *e = engine_open_parts(s);
+
+	if (e != NULL)
+		return e;
+	engine_open_watch(s, blind, size);
+	if ((e = sampler_open(&s->sampler, &options, engine_event, s)) !=
+	    NULL || (e = engine_attach(s)) != NULL ||
+	    (e = engine_open_unwinder(s)) != NULL)
+		return e;
+	return engine_wait_for(s);
+}
+
+const struct err *
+engine_open(void **out, const struct config *config,
+    struct services *services, const struct profile *const *rows, size_t n)
+{
+	struct engine *s = calloc(1, sizeof(*s));
+	char blind[sizeof(s->profiles[0].why)] = "";
+	const struct err *e;
+	bool any;
+
+	*out = NULL;
+	if (s == NULL)
+		return err_nomem();
+	s->config = config;
+	s->services = services;
+	s->border.slot_ns = config->slot_ns;
+	s->epoll = -1;
+	e = engine_set_profiles(s, rows, n, &any);
+	if (e != NULL || !any) {
+		engine_close(s);
+		return e;
+	}
+	engine_set_clock(s);
+	s->border.open_slot = border_slot(&s->border, (uint64_t)s->now_ns);
+	governor_init(&s->governor, config->cpu_budget);
+	e = engine_start(s, blind, sizeof(blind));
+	if (e == NULL) {
+		engine_opened(s, blind);
+	} else {
+		engine_close_parts(s);
+		engine_refuse(s, e);
+	}
+	*out = s;
+	return NULL;
+}
+
+int
+engine_fd(const void *source)
+{
+	const struct engine *s = source;
+
+	return s->epoll;
+}
+
+/*
+ * When the wall clock has jumped, or the machine has slept, what waits in
+ * the ring was sampled before that: it belongs where the clock was then, and
+ * not into the slot behind the gap.
+ */
+static const struct err *
+engine_drain(struct engine *s)
+{
+	int64_t before_ns = s->border.wall_offset_ns, jump_ns, after_ns;
+	const struct err *e = NULL;
+
+	engine_set_clock(s);
+	after_ns = s->border.wall_offset_ns;
+	/* What was mapped before these samples were taken. */
+	if (s->watch != NULL)
+		process_watch_drain(s->watch, s->now_ns);
+	jump_ns = after_ns - before_ns;
+	if (jump_ns > JUMP_NS || jump_ns < -JUMP_NS) {
+		s->border.wall_offset_ns = before_ns;
+		e = sampler_drain(s->sampler);
+		s->border.wall_offset_ns = after_ns;
+	}
+	return e != NULL ? e : sampler_drain(s->sampler);
+}
+
+const struct err *
+engine_poll(void *source, int64_t now_ns)
+{
+	struct engine *s = source;
+	const struct err *e;
+
+	(void)now_ns; /* samples carry monotonic times */
+	if (s->sampler == NULL)
+		return NULL;
+	e = engine_drain(s);
+	symbols_pump(s->symbols, s->now_ns);
+	if (s->watch != NULL)
+		process_watch_poll(s->watch, s->now_ns);
+	if (s->processes != NULL) {
+		unwind_processes_pump(s->processes, s->now_ns);
+		unwind_tables_pump(s->tables, s->now_ns);
+	}
+	return e;
+}
+
+/* Everything that was numbered in the slot is void after this. */
+static void
+engine_begin_slot(struct engine *s, uint64_t slot)
+{
+	aggregate_clear(s->aggregate);
+	if (symbols_trim(s->symbols, s->now_ns)) {
+		maps_forget_files(s->maps);
+		jits_forget_files(s->jits);
+	}
+	maps_sweep(s->maps, s->now_ns);
+	if (s->processes != NULL)
+		unwind_processes_sweep(s->processes, s->now_ns);
+	s->border.open_slot = slot;
+	border_release(&s->border, engine_event, s);
+}
+
+const struct err *
+engine_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
+{
+	struct engine *s = source;
+	int64_t settle_ns = s->border.slot_ns / 4;
+	const struct err *e;
+
+	(void)first;
+	if (s->sampler == NULL)
+		return NULL;
+	e = engine_poll(s, 0);
+	/* A slot before the one that is open: nothing of it was seen. */
+	if (slot < s->border.open_slot &&
+	    s->border.open_slot - slot <= JUMP_SLOTS)
+		return e;
+	symbols_settle(s->symbols, settle_ns < SETTLE_MAX_NS ? settle_ns :
+	    SETTLE_MAX_NS);
+	emit_profiles(s, slot, b);
+	emit_places(s, slot, b);
+	account_put(s, slot, b);
+	pace_judge(s, slot, b);
+	engine_begin_slot(s, slot + 1);
+	return e;
+}
+
+/* Samples that were taken after the last drain would be lost unseen. */
+void
+engine_stop(void *source)
+{
+	struct engine *s = source;
+
+	if (s->sampler != NULL)
+		sampler_stop(s->sampler);
+	s->stopped = true;
+}
+
+enum source_state
+engine_state(const void *source, size_t part, const char **why)
+{
+	const struct engine *s = source;
+	const struct engine_profile *p = &s->profiles[part];
+
+	*why = p->why;
+	if (p->state == SOURCE_ATTACHED && p->slow[0] != '\0') {
+		*why = p->slow;
+		return SOURCE_DEGRADED;
+	}
+	return p->state;
+}
+
+void
+engine_close(void *source)
+{
+	engine_close_parts(source);
+	free(source);
+}

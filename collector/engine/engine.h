@@ -1,0 +1,77 @@
+/*
+ * The engine of the profiler: one ring, one border between slots, one way of
+ * resolving, for all types of profiles.  A type brings a row (profile.h).
+ *
+ *	ring ─► border ─► resolve ─► aggregate ─► emit ─► batch
+ *	        which     whose,     sums of      blocks
+ *	        slot      where      the slot
+ *
+ * Beside that: account.c (what became of each run), pace.c (how often),
+ * process_watch.c (processes that come and go).
+ */
+#ifndef COLLECTOR_ENGINE_H
+#define COLLECTOR_ENGINE_H
+
+#include "collector/base/source.h"
+#include "collector/engine/account.h"
+#include "collector/engine/aggregate.h"
+#include "collector/engine/border.h"
+#include "collector/engine/governor.h"
+#include "collector/engine/pace.h"
+#include "collector/engine/profile.h"
+#include "collector/probe/sampler.h"
+#include "collector/process/maps.h"
+#include "collector/symbols/symbols.h"
+
+/* One type of profile, as it runs. */
+struct engine_profile {
+	const struct profile *row; /* NULL: switched off */
+	const struct type *type;   /* of its series */
+	struct sampler_clock clock; /* as configured */
+	enum source_state state;
+	char why[320];
+	char slow[200]; /* why it is sampled less often; "": it is not */
+	struct service_faults *faults;
+	struct account_profile now, told;
+};
+
+struct engine {
+	const struct config *config;
+	struct services *services;
+	struct sampler *sampler; /* NULL: not attached */
+	struct symbols *symbols;
+	struct maps *maps;
+	struct jits *jits;
+	struct unwind_tables *tables;       /* NULL: frame pointers */
+	struct unwind_processes *processes;
+	struct process_watch *watch; /* NULL: samples find processes */
+	struct aggregate *aggregate;
+	int epoll;
+	bool stopped; /* samples no more, for good */
+	struct governor governor;
+	struct pace pace;
+	struct border border;
+	int64_t now_ns;  /* monotonic, of this poll */
+	int64_t boot_ns; /* the same moment since the boot */
+	struct account_shared now, told;
+	struct engine_profile profiles[PROFILES_MAX]; /* by their number */
+	size_t n_profiles;
+};
+
+/* A source (source.h) of n profiles; *out is NULL when all are off. */
+const struct err *engine_open(void **out, const struct config *config,
+    struct services *services, const struct profile *const *rows, size_t n);
+int engine_fd(const void *source);
+const struct err *engine_poll(void *source, int64_t now_ns);
+const struct err *engine_close_slot(void *source, uint64_t slot,
+    struct batch *b, bool first);
+enum source_state engine_state(const void *source, size_t part,
+    const char **why);
+void engine_stop(void *source);
+void engine_close(void *source);
+
+/* An event of the ring, `size` bytes: into the open slot, or held when it is of
+ * a later one.  `arg` is the engine. */
+void engine_event(void *arg, const struct sample_event *e, size_t size);
+
+#endif

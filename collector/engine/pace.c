@@ -1,0 +1,214 @@
+/*
+ * The CPU time of ourselves against the budget.
+ */
+#include "collector/engine/pace.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector/base/config.h"
+#include "collector/engine/engine.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/batch/batch.h"
+
+#define WINDOW_NS (10 * NS_PER_S) /* shorter slots are judged together */
+
+/* CPU time of another process; -1 when it is gone. */
+static int64_t
+pace_process_ns(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 ||
+	    clock_gettime(clock, &t) != 0)
+		return -1;
+	return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* The child may be another one by now: what the last one used between our
+ * last look and its end is not seen. */
+static int64_t
+pace_of_children(struct engine *s)
+{
+	struct pace *u = &s->pace;
+	struct symbols_stats stats;
+	int64_t ns;
+
+	symbols_stats(s->symbols, &stats);
+	if (stats.child != u->child) {
+		u->children_ns += u->child_ns;
+		u->child_ns = 0;
+		u->child = stats.child;
+	}
+	ns = pace_process_ns(u->child);
+	if (ns > u->child_ns)
+		u->child_ns = ns;
+	return u->children_ns + u->child_ns;
+}
+
+static int64_t
+pace_total(struct engine *s)
+{
+	int64_t ns = clock_cpu_ns() + pace_of_children(s);
+	size_t i;
+
+	for (i = 0; i < s->n_profiles; i++)
+		ns += (int64_t)s->profiles[i].now.run_ns;
+	return ns;
+}
+
+void
+pace_begin(struct engine *s)
+{
+	s->pace.window_ns = s->border.slot_ns > WINDOW_NS ?
+	    s->border.slot_ns : WINDOW_NS;
+	s->pace.told_ns = pace_total(s);
+	s->pace.at_ns = clock_mono_ns();
+}
+
+int64_t
+pace_period(const struct engine *s, const struct engine_profile *p)
+{
+	return p->clock.hz > 0 ? NS_PER_S / governor_hz(&s->governor,
+	    p->clock.hz) : governor_period(&s->governor, p->clock.period);
+}
+
+/* The clock as it should be now. */
+static struct sampler_clock
+pace_clock(const struct engine *s, const struct engine_profile *p)
+{
+	struct sampler_clock clock = p->clock;
+
+	if (clock.hz > 0)
+		clock.hz = governor_hz(&s->governor, clock.hz);
+	else
+		clock.period = governor_period(&s->governor, clock.period);
+	return clock;
+}
+
+/* "49 Hz", "one of 500". */
+static const char *
+pace_text(const struct engine *s, const struct engine_profile *p, char *text,
+    size_t size)
+{
+	struct sampler_clock clock = pace_clock(s, p);
+
+	if (clock.hz > 0)
+		snprintf(text, size, "%lld Hz", (long long)clock.hz);
+	else
+		snprintf(text, size, "one of %lld", (long long)clock.period);
+	return text;
+}
+
+struct pace_gauge {
+	const char *name, *unit;
+	uint8_t scale;
+};
+
+static void
+pace_put(const struct engine *s, struct batch *b, const char *source,
+    const struct pace_gauge *g, uint64_t slot, int64_t value)
+{
+	struct label label = {"source", source};
+	struct series_desc d = {.kind = SERIES_GAUGE, .name = g->name,
+	    .unit = g->unit, .scale = g->scale, .labels = &label,
+	    .n_labels = 1};
+
+	batch_add_gauge(b, batch_series(b, &d), slot, account_time(s, slot),
+	    value);
+}
+
+/* How often each type is sampled in the slot. */
+static void
+pace_put_rates(const struct engine *s, uint64_t slot, struct batch *b)
+{
+	static const struct pace_gauge rate = {"memlens_profile_rate_hertz",
+	    "hertz", 0}, period = {"memlens_profile_period", "", 0};
+	size_t i;
+
+	for (i = 0; i < s->n_profiles; i++) {
+		const struct engine_profile *p = &s->profiles[i];
+		struct sampler_clock clock = pace_clock(s, p);
+
+		if (p->row == NULL)
+			continue;
+		if (clock.hz > 0)
+			pace_put(s, b, p->row->name, &rate, slot, clock.hz);
+		else
+			pace_put(s, b, p->row->name, &period, slot,
+			    clock.period);
+	}
+}
+
+/* The reason in health, with what is used now. */
+static void
+pace_explain(struct engine *s, struct engine_profile *p)
+{
+	char text[40];
+
+	p->slow[0] = '\0';
+	if (s->governor.level > 0)
+		snprintf(p->slow, sizeof(p->slow), "sampling at %s to "
+		    "stay within %.2f %% of a CPU: %.2f %% used",
+		    pace_text(s, p, text, sizeof(text)),
+		    (double)s->config->cpu_budget / 1e4,
+		    s->pace.ratio * 100);
+}
+
+static void
+pace_change(struct engine *s, struct engine_profile *p, uint64_t slot,
+    struct batch *b)
+{
+	struct sampler_clock clock = pace_clock(s, p);
+	int64_t time_ns = (int64_t)(slot + 1) * s->border.slot_ns - 1;
+	const struct err *e;
+	char text[200], pace[40];
+
+	snprintf(text, sizeof(text), "%s: %.2f %% of a CPU used, the "
+	    "budget is %.2f %%", pace_text(s, p, pace, sizeof(pace)),
+	    s->pace.ratio * 100, (double)s->config->cpu_budget / 1e4);
+	log_info("%s: %s", p->row->name, text);
+	batch_add_fact(b, time_ns, FACT_MARK, "rate", text, strlen(text));
+	e = sampler_set(s->sampler, (size_t)(p - s->profiles), &clock);
+	if (e == NULL)
+		return;
+	log_err("%s: %s", p->row->name, e->text);
+	p->state = SOURCE_DEGRADED;
+	snprintf(p->why, sizeof(p->why), "%.310s", e->text);
+}
+
+void
+pace_judge(struct engine *s, uint64_t slot, struct batch *b)
+{
+	static const struct pace_gauge used = {"memlens_profile_used_ratio",
+	    "ratio", 6};
+	int64_t now_ns = clock_mono_ns(), total_ns, span_ns, used_ns;
+	struct pace *u = &s->pace;
+	bool change;
+	size_t i;
+
+	pace_put_rates(s, slot, b);
+	span_ns = now_ns - u->at_ns;
+	if (span_ns < u->window_ns * 9 / 10) /* slots are closed unevenly */
+		return;
+	total_ns = pace_total(s);
+	used_ns = total_ns - u->told_ns;
+	u->ratio = (double)used_ns / (double)span_ns;
+	u->told_ns = total_ns;
+	u->at_ns = now_ns;
+	pace_put(s, b, ACCOUNT_SHARED, &used, slot, (int64_t)(u->ratio * 1e6));
+	change = !s->stopped && governor_step(&s->governor, used_ns, span_ns);
+	for (i = 0; i < s->n_profiles; i++) {
+		struct engine_profile *p = &s->profiles[i];
+
+		if (p->row == NULL || p->state == SOURCE_NOT_ATTACHED)
+			continue;
+		if (change)
+			pace_change(s, p, slot, b);
+		pace_explain(s, p);
+	}
+}

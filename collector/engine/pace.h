@@ -1,0 +1,35 @@
+/*
+ * What the profiler uses, and how often it samples for that: the daemon with
+ * all its threads, the symbols child, and the BPF programs as they time
+ * themselves.  One governor slows all types alike.
+ */
+#ifndef COLLECTOR_PACE_H
+#define COLLECTOR_PACE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct batch;
+struct engine;
+struct engine_profile;
+
+/* What the governor has been told, all in ns. */
+struct pace {
+	int64_t window_ns;       /* what is used is judged so often */
+	int64_t at_ns;           /* monotonic */
+	int64_t told_ns;         /* CPU, of everything that is ours */
+	pid_t child;             /* the symbols child that was seen last, */
+	int64_t child_ns;        /* its CPU, */
+	int64_t children_ns;     /* and that of those before it */
+	double ratio;            /* used of one CPU in the last span */
+};
+
+/* Begins to measure what we use; then, at the end of each slot: measures,
+ * stores it, and changes the rate of the next slots when need be. */
+void pace_begin(struct engine *s);
+void pace_judge(struct engine *s, uint64_t slot, struct batch *b);
+
+/* What a sample of the next ticks counts for, in the type's unit. */
+int64_t pace_period(const struct engine *s, const struct engine_profile *p);
+
+#endif

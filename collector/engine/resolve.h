@@ -1,0 +1,16 @@
+/*
+ * From an event to who ran and a stack of references, in the aggregate.
+ */
+#ifndef COLLECTOR_RESOLVE_H
+#define COLLECTOR_RESOLVE_H
+
+struct engine;
+struct sample_event;
+
+/* Where samples go whose process ended before it was looked at. */
+#define RESOLVE_EXITED "(exited)"
+
+/* Adds one event to the open slot's aggregate. */
+void resolve_event(struct engine *s, const struct sample_event *e);
+
+#endif

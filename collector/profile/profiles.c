@@ -1,0 +1,39 @@
+/*
+ * The table of profiles, as one source with a state for each.  The place in
+ * the table is the type's number in events and counters.
+ */
+#include "collector/profile/profiles.h"
+
+#include "collector/engine/engine.h"
+
+static const struct profile *const profiles[] = {
+    &profile_cpu,
+};
+
+#define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+
+_Static_assert(PROFILES <= PROFILES_MAX, "more than the engine has room for");
+
+static const char *
+profiles_name(size_t part)
+{
+	return part < PROFILES ? profiles[part]->name : NULL;
+}
+
+static const struct err *
+profiles_open(void **out, const struct config *config,
+    struct services *services)
+{
+	return engine_open(out, config, services, profiles, PROFILES);
+}
+
+const struct source_ops source_profiles = {
+    .name = profiles_name,
+    .open = profiles_open,
+    .fd = engine_fd,
+    .poll = engine_poll,
+    .close_slot = engine_close_slot,
+    .stop = engine_stop,
+    .state = engine_state,
+    .close = engine_close,
+};
