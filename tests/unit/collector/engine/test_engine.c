@@ -573,6 +573,54 @@ TEST(two_rates_are_two_series)
 	bench_free(t);
 }
 
+/* One ring and one aggregate carry several types: each has series and counts
+ * of its own, and what is not attached has none. */
+TEST(two_types_are_two_profiles)
+{
+	static const struct profile locks = {.name = "lock_count"};
+	struct bench *t = bench_new();
+	struct engine_profile *p = &t->s.profiles[1];
+	struct sample_event e = own_event(t);
+	const struct batch_block *k;
+	struct batch *b;
+	int64_t sum = 0;
+	size_t i, n = 0;
+
+	t->s.n_profiles = 3;
+	*p = (struct engine_profile){.row = &locks,
+	    .type = types_find("lock_count"), .clock = {.period = 100},
+	    .state = SOURCE_ATTACHED,
+	    .faults = service_faults_new("lock_count")};
+	t->s.profiles[2] = (struct engine_profile){.row = &locks,
+	    .type = types_find("block_count"), .state = SOURCE_NOT_ATTACHED};
+	resolve_event(&t->s, &e);
+	e.type = 1;
+	e.period = 100;
+	e.value = 3;
+	resolve_event(&t->s, &e);
+	CHECK_INT(t->s.profiles[0].now.samples, 1);
+	CHECK_INT(p->now.samples, 3);
+	b = bench_slot(t);
+	for (i = 0; i < b->n_blocks; i++) {
+		k = &b->blocks[i];
+		CHECK(strcmp(batch_str(b, b->series[k->series].name),
+		    "block_count") != 0);
+		if (strcmp(batch_str(b, b->series[k->series].name),
+		    "lock_count") != 0)
+			continue;
+		CHECK_STR(batch_str(b, b->series[k->series].unit), "count");
+		CHECK_INT(b->series[k->series].period, 100);
+		sum += sum_of(b, k);
+		n++;
+	}
+	CHECK(n > 1); /* each service that lives is observed */
+	CHECK_INT(sum, 3);
+	CHECK_INT(service_faults_of(p->faults, t->service)->samples, 3);
+	batch_free(b);
+	service_faults_free(p->faults);
+	bench_free(t);
+}
+
 /* The clock is set, forward and back, and the machine sleeps: each sample is
  * in one slot, and a slot that never was open is not there. */
 struct jumps {
@@ -692,6 +740,7 @@ main(void)
 	RUN(broken_stacks);
 	RUN(many_services);
 	RUN(two_rates_are_two_series);
+	RUN(two_types_are_two_profiles);
 	RUN(nothing_ran);
 	RUN(a_jump_of_the_clock_loses_no_sample);
 	return test_done();
