@@ -165,10 +165,8 @@ api_diff_svg(struct context *c, struct request *rq, struct response *rs)
 static const struct err *
 diff_html_put(struct diff_svg *d, const struct buf *svg, struct buf *out)
 {
-	bool fine = strcmp(d->o.units, "nanoseconds") == 0;
 	struct html_options o = {.title = d->o.title,
-	    .subtitle = d->o.subtitle,
-	    .units = fine ? "ms" : d->o.units, .divisor = fine ? 1000000 : 1,
+	    .subtitle = d->o.subtitle, .unit = d->o.units,
 	    .svg = svg->data, .n_svg = svg->len,
 	    .height = html_svg_height(svg), .max_rows = HTML_ROWS,
 	    .pair = true};

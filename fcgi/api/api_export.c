@@ -220,11 +220,8 @@ static const struct err *
 export_html(const struct profile_page *page, const struct buf *svg,
     const char *title, struct buf *out)
 {
-	const char *units = profile_page_units(page->profile);
-	bool fine = strcmp(units, "nanoseconds") == 0;
 	struct html_options o = {.title = title,
-	    .units = fine ? "ms" : units, .divisor = fine ? 1000000 : 1,
-	    .svg = svg->data,
+	    .unit = profile_page_units(page->profile), .svg = svg->data,
 	    .n_svg = svg->len, .height = html_svg_height(svg),
 	    .max_rows = HTML_ROWS};
 	struct flame_options whole = page->options;

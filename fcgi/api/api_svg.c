@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fcgi/server/context.h"
+#include "fcgi/format/amount.h"
 #include "fcgi/format/flame/flamesvg.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/api/pages.h"
@@ -56,7 +57,7 @@ svg_page_put_range(struct buf *out, const struct profile_page *page)
 	timespec_put(out, page->profile->until_ns);
 	buf_printf(out, " UTC, ");
 	known = profile_samples(page->profile, 0, &samples);
-	profile_page_put_amount(out, page->profile,
+	amount_put(out, profile_page_units(page->profile),
 	    page->profile->nodes[0].total, known ? &samples : NULL);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "fcgi/format/digits.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char pairs[] =
@@ -44,4 +45,95 @@ char *
 digits_put_pair(char *p, unsigned v)
 {
 	return (char *)memcpy(p, &pairs[2 * v], 2) + 2;
+}
+
+/* Three digits, with zeros before. */
+static char *
+digits_put_three(char *p, unsigned v)
+{
+	*p++ = (char)('0' + v / 100);
+	return digits_put_pair(p, v % 100);
+}
+
+static char *
+digits_put_thousands(char *p, uint64_t v)
+{
+	unsigned groups[7], n = 0;
+
+	for (; v >= 1000; v /= 1000)
+		groups[n++] = (unsigned)(v % 1000);
+	p = digits_put(p, v);
+	while (n > 0) {
+		*p++ = ',';
+		p = digits_put_three(p, groups[--n]);
+	}
+	return p;
+}
+
+char *
+digits_put_grouped(char *p, int128 v)
+{
+	const uint64_t many = 1000000000000000000; /* six groups */
+	uint128 rest = v < 0 ? -(uint128)v : (uint128)v;
+
+	if (v < 0)
+		*p++ = '-';
+	if (rest < many)
+		return digits_put_thousands(p, (uint64_t)rest);
+	p = digits_put_grouped(p, (int128)(rest / many));
+	rest %= many;
+	for (uint64_t unit = many / 1000; unit > 0; unit /= 1000) {
+		*p++ = ',';
+		p = digits_put_three(p, (unsigned)((uint64_t)rest / unit % 1000));
+	}
+	return p;
+}
+
+/* Four digits behind a point, but for zeros at the end. */
+static char *
+digits_put_fraction(char *p, unsigned v)
+{
+	if (v == 0)
+		return p;
+	*p++ = '.';
+	p = digits_put_pair(digits_put_pair(p, v / 100), v % 100);
+	while (p[-1] == '0')
+		p--;
+	return p;
+}
+
+char *
+digits_put_decimal(char *p, uint64_t v, unsigned digits)
+{
+	switch (digits) { /* constants divide by multiplying */
+	case 4:
+		return digits_put_fraction(digits_put(p, v / 10000),
+		    (unsigned)(v % 10000));
+	case 3:
+		return digits_put_fraction(digits_put(p, v / 1000),
+		    (unsigned)(v % 1000) * 10);
+	case 2:
+		return digits_put_fraction(digits_put(p, v / 100),
+		    (unsigned)(v % 100) * 100);
+	default:
+		return digits_put_fraction(digits_put(p, v / 10),
+		    (unsigned)(v % 10) * 1000);
+	}
+}
+
+char *
+digits_put_percent(char *p, int128 part, int128 whole)
+{
+	uint64_t n;
+
+	if (whole < (int128)1 << 49)
+		n = ((uint64_t)part * 10000 + (uint64_t)whole / 2) /
+		    (uint64_t)whole;
+	else
+		n = (uint64_t)llround((double)part / (double)whole * 10000);
+	p = digits_put(p, n / 100);
+	*p++ = '.';
+	p = digits_put_pair(p, (unsigned)(n % 100));
+	*p++ = '%';
+	return p;
 }

@@ -224,16 +224,9 @@ writer_int128(struct writer *w, int128 v)
 void
 writer_put_grouped(struct buf *out, int128 v)
 {
-	char text[DIGITS_MAX], *p = writer_digits(text, writer_magnitude(v));
-	size_t left = (size_t)(text + DIGITS_MAX - p);
+	char text[DIGITS_GROUPED];
 
-	if (v < 0)
-		buf_put_u8(out, '-');
-	for (; left > 0; p++, left--) {
-		buf_put_u8(out, (uint8_t)*p);
-		if (left > 1 && left % 3 == 1)
-			buf_put_u8(out, ',');
-	}
+	buf_put(out, text, (size_t)(digits_put_grouped(text, v) - text));
 }
 
 /*

@@ -13,6 +13,7 @@
 
 #include "fcgi/memlens/cmd.h"
 #include "fcgi/memlens/cmd_stacks.h"
+#include "fcgi/format/amount.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flame.h"
 #include "fcgi/format/flame/flame_shape.h"
@@ -103,11 +104,10 @@ static void
 flamegraph_put_amount(const struct flamegraph *g, struct buf *text,
     int128 amount, bool sampled, int128 samples)
 {
-	bool time = strcmp(g->svg.units, "nanoseconds") == 0;
+	const struct amount how = amount_of(g->svg.units, g->units, sampled);
 
-	writer_put_grouped(text, time && sampled ? samples : amount);
-	buf_printf(text, " %s", g->units != NULL ? g->units
-	    : time && sampled ? "samples" : time ? "ns" : g->svg.units);
+	writer_put_grouped(text, how.counted ? samples : amount);
+	buf_printf(text, " %s", how.word);
 }
 
 static const char *

@@ -15,6 +15,7 @@
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/unit.h"
 
 /* The label sets of a request's query, or of everything. */
 static const struct err *
@@ -118,7 +119,9 @@ static void
 apps_put(struct apps *a, const struct series_desc *d)
 {
 	const char *service = label_find(d->labels, d->n_labels, "service");
-	bool timed = strcmp(d->unit, "nanoseconds") == 0 && d->period > 0;
+	int64_t scale;
+	const char *unit = unit_of_type(d->name, d->unit, &scale);
+	bool timed = unit_is_time(unit) && d->period > 0;
 	struct writer *w = &a->w;
 	char name[600];
 
@@ -133,9 +136,10 @@ apps_put(struct apps *a, const struct series_desc *d)
 	writer_key(w, "spyName");
 	writer_str(w, "memlens");
 	writer_key(w, "sampleRate");
-	writer_int(w, timed ? (NS_PER_S + d->period / 2) / d->period : 100);
+	writer_int(w, timed ? (NS_PER_S / scale + d->period / 2) / d->period
+			   : 100);
 	writer_key(w, "units");
-	writer_str(w, timed || d->unit[0] == '\0' ? "samples" : d->unit);
+	writer_str(w, timed ? "samples" : unit);
 	writer_close(w, '}');
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fcgi/server/context.h"
+#include "fcgi/format/amount.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
@@ -14,6 +15,7 @@
 #include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/unit.h"
 
 #define MAX_NODES_DEFAULT 8192
 
@@ -372,12 +374,12 @@ profile_page_put_title(struct buf *out, const struct profile_page *page)
 	timespec_put(out, p->until_ns);
 	buf_printf(out, " UTC   ");
 	known = flame_samples(page->flame, 0, &samples);
-	profile_page_put_amount(out, p, page->flame->total,
+	amount_put(out, profile_page_units(p), page->flame->total,
 	    known ? &samples : NULL);
 	if (page->flame->total != page->flame->before) {
 		buf_printf(out, " of ");
 		known = profile_samples(p, 0, &samples);
-		profile_page_put_amount(out, p, page->flame->before,
+		amount_put(out, profile_page_units(p), page->flame->before,
 		    known ? &samples : NULL);
 	}
 	if (page->options.focus != NULL)
@@ -398,16 +400,10 @@ profile_page_seconds(const struct profile_page *page)
 	return (double)page->profile->seen_ns / NS_PER_S;
 }
 
-static bool
-profile_page_is_time(const struct profile *p)
-{
-	return strcmp(p->unit, "nanoseconds") == 0;
-}
-
 int64_t
 profile_page_rate(const struct profile *p)
 {
-	return profile_page_is_time(p) ? NS_PER_S : 1;
+	return unit_is_time(p->unit) ? NS_PER_S : 1;
 }
 
 const char *
@@ -419,25 +415,5 @@ profile_page_units(const struct profile *p)
 const char *
 profile_page_ticks(const struct profile *p)
 {
-	return profile_page_is_time(p) ? "samples" : profile_page_units(p);
-}
-
-void
-profile_page_put_amount(struct buf *out, const struct profile *p,
-    int128 amount, const struct profile_samples *samples)
-{
-	if (profile_page_is_time(p)) {
-		/* nobody reads nanoseconds */
-		writer_put_decimal(out, (amount + 500000) / 1000000, 3);
-		buf_printf(out, " s");
-	} else {
-		writer_put_grouped(out, amount);
-		buf_printf(out, " %s", profile_page_units(p));
-	}
-	if (samples != NULL && strcmp(profile_page_units(p), "samples") != 0) {
-		buf_printf(out, samples->total_unknown != 0 ? ", at least "
-							    : ", ");
-		writer_put_grouped(out, samples->total);
-		buf_printf(out, " samples");
-	}
+	return unit_is_time(p->unit) ? "samples" : profile_page_units(p);
 }

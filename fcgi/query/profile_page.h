@@ -88,11 +88,6 @@ int64_t profile_page_rate(const struct profile *p);
 /* Seconds that have data: what a rate is over. */
 double profile_page_seconds(const struct profile_page *page);
 
-/* "12.465 s, 1,234 samples", "1,234 samples", "77 bytes"; `samples` NULL: not
- * known. */
-void profile_page_put_amount(struct buf *out, const struct profile *p,
-    int128 amount, const struct profile_samples *samples);
-
 /* What flamebearer's metadata calls a unit beside profile_page_rate():
  * "samples" for all that is time, as Pyroscope does. */
 const char *profile_page_ticks(const struct profile *p);

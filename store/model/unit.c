@@ -84,13 +84,13 @@ unit_is_known(const char *unit)
 bool
 unit_is_time(const char *unit)
 {
-	return unit_canonical(unit, NULL) == time_unit;
+	return strcmp(unit, time_unit) == 0;
 }
 
 bool
 unit_is_bytes(const char *unit)
 {
-	return unit_canonical(unit, NULL) == byte_unit;
+	return strcmp(unit, byte_unit) == 0;
 }
 
 const char *

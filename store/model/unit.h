@@ -22,7 +22,7 @@ const char *unit_canonical(const char *unit, int64_t *scale);
 /* Is it in the table, or "samples"? */
 bool unit_is_known(const char *unit);
 
-/* Is it kept as time, in nanoseconds; in bytes? */
+/* Of one that is kept: is it that of time, of bytes? */
 bool unit_is_time(const char *unit);
 bool unit_is_bytes(const char *unit);
 

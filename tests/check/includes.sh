@@ -47,7 +47,7 @@ fcgi/format/pprof: fcgi/format generated store store/model store/base
 fcgi/format/in: fcgi/format/pprof fcgi/format/heap fcgi/format store/model
 	store/base
 fcgi/format/flame: fcgi/format store store/model store/base
-fcgi/format/out: fcgi/format/flame fcgi/format store store/base
+fcgi/format/out: fcgi/format/flame fcgi/format store store/model store/base
 collector/scrape: fcgi/format/in store/batch store/base
 fcgi/server: fcgi/format store store/batch store/base
 fcgi/draw: fcgi/server store/base

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/digits.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flamesvg_private.h"
 #include "fcgi/format/flame/flamesvg_script.h"
@@ -236,11 +237,11 @@ svg_put_foot(struct svg *s)
 	if (s->f->total <= 0) {
 		svg_put_text(out, s->o->empty);
 	} else if (s->n_narrow > 0) {
-		*svg_grouped(text, (int128)s->n_narrow) = '\0';
+		*digits_put_grouped(text, (int128)s->n_narrow) = '\0';
 		buf_printf(out, "%s frames are too narrow to see, and grey: "
 		    "zoom into what called them", text);
 	} else if (s->n_cut > 0) {
-		*svg_grouped(text, (int128)s->n_cut) = '\0';
+		*digits_put_grouped(text, (int128)s->n_cut) = '\0';
 		buf_printf(out, "%s narrow frames are gathered as (other)",
 		    text);
 	}
@@ -309,32 +310,17 @@ svg_put_rests(struct svg *s)
 
 #define SVG_FRAME_MEAN 200 /* bytes of text, about */
 
-/* Samples say more of a time than its nanoseconds do. */
-static void
-svg_number(struct svg *s)
-{
-	const struct flamesvg_options *o = s->o;
-	bool sampled = s->diff != NULL ? s->diff->sampled
-	    : s->f->samples != NULL || s->f->period > 0;
-
-	s->time = strcmp(o->units, "nanoseconds") == 0;
-	s->bytes = strcmp(o->units, "bytes") == 0 && o->called == NULL;
-	s->counted = sampled && (s->time || strcmp(o->units, "samples") == 0);
-	s->number = o->called != NULL ? o->called : s->counted ? "samples"
-	    : s->time ? "ns" : o->units;
-	s->n_number = strnlen(s->number, SVG_UNITS_MAX);
-}
-
 static bool
 svg_put(struct svg *s)
 {
 	const struct flamesvg_options *o = s->o;
-	bool good;
+	bool good, sampled = s->diff != NULL ? s->diff->sampled
+	    : s->f->samples != NULL || s->f->period > 0;
 
 	s->pixels = (double)(o->width - 2 * SVG_SIDE);
 	s->least = flamesvg_min_share(o) * (double)s->f->total;
 	s->per_tick = s->f->total > 0 ? 1e6 / (double)s->f->total : 0;
-	svg_number(s);
+	s->amount = amount_of(o->units, o->called, sampled);
 	good = svg_names(s) && svg_survey(s) && svg_wait(s) &&
 	    (o->flush != NULL || buf_reserve(s->out,
 	        s->f->n_frames * SVG_FRAME_MEAN));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "fcgi/format/digits.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flamesvg_private.h"
 #include "store/base/err.h"
@@ -49,20 +50,21 @@ diff_put_side(char *p, const struct svg *s, const struct svg_frame *a,
 
 	*p++ = side == DIFF_A ? 'A' : 'B';
 	*p++ = ' ';
-	if (s->counted && a->sides->total_unknown[side] != 0)
+	if (s->amount.counted && a->sides->total_unknown[side] != 0)
 		p = svg_str(p, "at least ");
-	p = svg_grouped(p, s->counted ? a->sides->total_samples[side]
-				      : a->sides->total[side]);
+	p = digits_put_grouped(p, s->amount.counted
+	    ? a->sides->total_samples[side] : a->sides->total[side]);
 	*p++ = ' ';
-	return whole > 0 ? svg_percent(p, a->sides->total[side], whole)
-			 : svg_str(p, "of nothing");
+	return whole > 0
+	    ? digits_put_percent(p, a->sides->total[side], whole)
+	    : svg_str(p, "of nothing");
 }
 
 static char *
 diff_put_signed(char *p, double v)
 {
 	p = svg_str(p, v < 0 ? "\xe2\x88\x92" : "+");
-	p = svg_decimal(p, (uint64_t)llround(fabs(v) * 100), 2);
+	p = digits_put_decimal(p, (uint64_t)llround(fabs(v) * 100), 2);
 	return p;
 }
 
@@ -75,7 +77,7 @@ svg_put_change(char *p, const struct svg *s, const struct svg_frame *a)
 	double va = (double)a->sides->total[DIFF_A] * w[DIFF_A];
 	double vb = (double)a->sides->total[DIFF_B] * w[DIFF_B];
 
-	p = (char *)memcpy(p, s->number, s->n_number) + s->n_number;
+	p = amount_put_word(p, &s->amount);
 	p = svg_str(p, ": ");
 	p = diff_put_side(p, s, a, DIFF_A);
 	p = svg_str(p, ", ");

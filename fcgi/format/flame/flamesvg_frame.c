@@ -17,34 +17,6 @@
 #define PUT(p, literal) (memcpy(p, literal, sizeof(literal) - 1),              \
 	(p) + sizeof(literal) - 1)
 
-/* "1.23 MB": three digits, or all of them where they are bytes. */
-static char *
-frame_bytes(char *p, int128 bytes)
-{
-	static const char *const units[] = {" B", " kB", " MB", " GB", " TB",
-	    " PB"};
-	double v = (double)bytes;
-	size_t u = 0;
-
-	while (u + 1 < sizeof(units) / sizeof(units[0]) && v >= 999.5) {
-		v /= 1000;
-		u++;
-	}
-	p = u == 0 || v >= 99.95 ? svg_grouped(p, (int128)llround(v))
-	    : v >= 9.995         ? svg_decimal(p, (uint64_t)lround(v * 10), 1)
-	                         : svg_decimal(p, (uint64_t)lround(v * 100), 2);
-	return svg_str(p, units[u]);
-}
-
-/* Milliseconds, rounded; almost all numbers are small. */
-static uint64_t
-frame_milliseconds(int128 ns)
-{
-	if (ns >> 62 == 0)
-		return ((uint64_t)ns + 500000) / 1000000;
-	return (uint64_t)((ns + 500000) / 1000000);
-}
-
 static int128
 frame_samples(const struct svg *s, const struct svg_frame *a)
 {
@@ -56,22 +28,23 @@ frame_samples(const struct svg *s, const struct svg_frame *a)
 char *
 svg_put_value(char *p, const struct svg *s, const struct svg_frame *a)
 {
-	if (s->bytes) {
-		p = frame_bytes(p, a->total);
+	const struct amount *how = &s->amount;
+
+	if (how->bytes) {
+		p = amount_put_bytes(p, a->total);
 	} else {
-		if (s->counted && a->unknown != 0)
+		if (how->counted && a->unknown != 0)
 			p = PUT(p, "at least ");
-		p = svg_grouped(p, s->counted ? frame_samples(s, a)
-					      : a->total);
+		p = digits_put_grouped(p, how->counted ? frame_samples(s, a)
+						       : a->total);
 		*p++ = ' ';
-		p = (char *)memcpy(p, s->number, s->n_number) + s->n_number;
+		p = amount_put_word(p, how);
 	}
 	p = PUT(p, ", ");
-	p = svg_percent(p, a->total, s->f->total);
-	if (s->time) {
+	p = digits_put_percent(p, a->total, s->f->total);
+	if (how->time) {
 		p = PUT(p, ", ");
-		p = svg_decimal(p, frame_milliseconds(a->total), 3);
-		p = PUT(p, " s");
+		p = amount_put_seconds(p, a->total);
 	}
 	return p;
 }
@@ -114,7 +87,7 @@ static char *
 frame_put_other(char *p, uint64_t n)
 {
 	p = PUT(p, "(other, ");
-	p = svg_grouped(p, (int128)n);
+	p = digits_put_grouped(p, (int128)n);
 	return n == 1 ? PUT(p, " frame)") : PUT(p, " frames)");
 }
 
@@ -130,11 +103,11 @@ frame_put_rect(char *p, const struct svg *s, const struct svg_frame *a,
     uint64_t y, const char *colour)
 {
 	p = PUT(p, "<rect x=\"");
-	p = svg_decimal(p, frame_place(s, a->x), 4);
+	p = digits_put_decimal(p, frame_place(s, a->x), 4);
 	p = PUT(p, "%\" y=\"");
 	p = digits_put(p, y);
 	p = PUT(p, "\" width=\"");
-	p = svg_decimal(p, frame_place(s, a->total), 4);
+	p = digits_put_decimal(p, frame_place(s, a->total), 4);
 	p = PUT(p, "%\" height=\"15\" fill=\"");
 	memcpy(p, colour, 7);
 	p = PUT(p + 7, "\"/>");
@@ -160,7 +133,7 @@ frame_put_text(struct svg *s, const struct svg_frame *a, uint64_t y,
 	if (room < LABEL_MIN)
 		return;
 	p = PUT(p, "<text x=\"");
-	p = svg_decimal(p, frame_place(s, a->x), 4);
+	p = digits_put_decimal(p, frame_place(s, a->x), 4);
 	p = PUT(p, "%\" dx=\"3\" y=\"");
 	p = digits_put(p, y + 11);
 	p = PUT(p, "\">");
@@ -197,11 +170,11 @@ run_put(struct svg *s, uint32_t level)
 	if (r->end <= r->x)
 		return;
 	p = PUT(p, "<rect x=\"");
-	p = svg_decimal(p, frame_place(s, r->x), 4);
+	p = digits_put_decimal(p, frame_place(s, r->x), 4);
 	p = PUT(p, "%\" y=\"");
 	p = digits_put(p, (uint64_t)row * SVG_ROW);
 	p = PUT(p, "\" width=\"");
-	p = svg_decimal(p, frame_place(s, r->end - r->x), 4);
+	p = digits_put_decimal(p, frame_place(s, r->end - r->x), 4);
 	p = PUT(p, "%\" height=\"15\"/>\n");
 	buf_put(&s->rests, text, (size_t)(p - text));
 }

@@ -1,6 +1,5 @@
 /*
- * Between the files of the picture: one frame as it is drawn, and numbers as
- * text.  A picture may have millions of frames, so the text of one is
+ * Between the files of the picture: one frame as it is drawn.  A picture may have millions of frames, so the text of one is
  * written through a pointer into memory that was reserved before.
  */
 #ifndef FCGI_FORMAT_FLAMESVG_PRIVATE_H
@@ -8,13 +7,13 @@
 
 #include <string.h>
 
+#include "fcgi/format/amount.h"
 #include "fcgi/format/flame/flamesvg.h"
 
 #define SVG_SIDE 10 /* pixels beside the frames */
 #define SVG_HEAD 62 /* above them */
 #define SVG_FOOT 48 /* below them */
 #define SVG_ROW 16  /* of one level */
-#define SVG_UNITS_MAX 64
 
 /* A frame at its place, or what was gathered at one. */
 struct svg_frame {
@@ -56,10 +55,7 @@ struct svg {
 	struct buf rests;     /* those that are over, as they are drawn */
 	uint32_t height; /* in levels, as drawn */
 	double *own;     /* by flame->names: own samples, as a share */
-	const char *number; /* what the number that is shown is called */
-	size_t n_number;    /* bytes of that */
-	bool bytes, time;   /* the units are */
-	bool counted;       /* the number is one of samples */
+	struct amount amount; /* how the number that is shown is told */
 };
 
 /* The longest text of numbers and markup around a frame's name. */
@@ -101,12 +97,5 @@ svg_str(char *p, const char *text)
 	memcpy(p, text, n);
 	return p + n;
 }
-
-/* Digits with thousands apart. */
-char *svg_grouped(char *p, int128 v);
-/* v / 10^digits, 1 to 4 of them, zeros at the end dropped. */
-char *svg_decimal(char *p, uint64_t v, unsigned digits);
-/* part of whole as "12.34%". */
-char *svg_percent(char *p, int128 part, int128 whole);
 
 #endif

@@ -11,21 +11,29 @@
 #include "fcgi/format/json_in.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
+#include "store/model/unit.h"
 
 #define FRAMES_MAX (1u << 24)
 
-static const struct speedscope_unit {
-	const char *name;
-	double factor;
-	struct stacks_type type;
-} units[] = {
-    {"none", 1, {"samples", "samples", 1, SERIES_FLOW}},
-    {"nanoseconds", 1, {"time", "nanoseconds", 1, SERIES_FLOW}},
-    {"microseconds", 1e3, {"time", "nanoseconds", 1, SERIES_FLOW}},
-    {"milliseconds", 1e6, {"time", "nanoseconds", 1, SERIES_FLOW}},
-    {"seconds", 1e9, {"time", "nanoseconds", 1, SERIES_FLOW}},
-    {"bytes", 1, {"space", "bytes", 1, SERIES_FLOW}},
-};
+/* What a profile counts that says "none", time and bytes; of which type that
+ * is, its file does not say. */
+static const struct stacks_type scope_none = {"samples", "samples", 1,
+    SERIES_FLOW}, scope_time = {"time", "nanoseconds", 1, SERIES_FLOW},
+    scope_bytes = {"space", "bytes", 1, SERIES_FLOW};
+
+/* The units that the format knows. */
+static bool
+scope_knows(const char *unit)
+{
+	static const char *const known[] = {"none", "nanoseconds",
+	    "microseconds", "milliseconds", "seconds", "bytes"};
+	size_t i = 0;
+
+	while (i < sizeof(known) / sizeof(known[0]) &&
+	    strcmp(known[i], unit) != 0)
+		i++;
+	return i < sizeof(known) / sizeof(known[0]);
+}
 
 struct scope {
 	struct stacks *s;
@@ -39,7 +47,8 @@ struct scope {
 struct scope_profile {
 	struct json_in samples, weights, events;
 	bool evented;
-	const struct speedscope_unit *unit;
+	const struct stacks_type *counts;
+	int64_t scale; /* units of that in one of the profile's */
 	double start;
 	struct buf name;
 	uint32_t root, type; /* in the stacks */
@@ -147,7 +156,7 @@ static const struct err *
 scope_add(struct scope *x, struct scope_profile *p, uint32_t node, double v,
     const struct json_in *at)
 {
-	v = v * p->unit->factor + p->rest;
+	v = v * (double)p->scale + p->rest;
 	if (!(v >= -1 && v < 0x1p62))
 		return err_new(ERR_REQUEST, 422, "byte %zu: %s",
 		    (size_t)(at->p - at->start),
@@ -286,17 +295,21 @@ scope_evented(struct scope *x, struct scope_profile *p)
 static const struct err *
 scope_unit(struct scope *x, struct json_in *j, struct scope_profile *p)
 {
+	const char *unit;
+
 	json_in_string(j, &x->name);
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (json_in_is(&x->name, units[i].name)) {
-			p->unit = &units[i];
-			return NULL;
-		}
-	}
-	return j->bad ? NULL : err_new(ERR_REQUEST, 422,
-	    "byte %zu: unknown unit \"%.*s\"", (size_t)(j->p - j->start),
-	    (int)(x->name.len < 50 ? x->name.len : 50),
-	    (const char *)x->name.data);
+	buf_put_u8(&x->name, '\0');
+	if (x->name.failed)
+		return err_nomem();
+	unit = (const char *)x->name.data;
+	if (!j->bad && !scope_knows(unit))
+		return err_new(ERR_REQUEST, 422,
+		    "byte %zu: unknown unit \"%.50s\"",
+		    (size_t)(j->p - j->start), unit);
+	unit = unit_canonical(unit, &p->scale);
+	p->counts = unit_is_time(unit) ? &scope_time
+	    : unit_is_bytes(unit) ? &scope_bytes : &scope_none;
+	return NULL;
 }
 
 /* Where the parts of the profile are. */
@@ -305,7 +318,8 @@ scope_find_parts(struct scope *x, struct json_in *j, struct scope_profile *p)
 {
 	const struct err *e = NULL;
 
-	p->unit = &units[0];
+	p->counts = &scope_none;
+	p->scale = 1;
 	json_in_open(j, '{');
 	while (e == NULL && json_in_member(j, &x->text)) {
 		json_in_peek(j);
@@ -342,7 +356,7 @@ scope_profile(struct scope *x, struct json_in *j)
 		e = err_nomem();
 	if (e == NULL) {
 		label.value = (const char *)p.name.data;
-		p.type = stacks_type(x->s, &p.unit->type);
+		p.type = stacks_type(x->s, p.counts);
 		p.root = x->n_profiles > 1 && p.name.len > 1
 		    ? stacks_labels(x->s, &label, 1) : 0;
 		e = stacks_error(x->s);

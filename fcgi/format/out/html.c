@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/amount.h"
 #include "fcgi/format/writer.h"
 
 static const char html_style[] =
@@ -73,8 +74,11 @@ static void
 html_put_value(struct buf *out, const int128 v[2], const int128 whole[2],
     const struct html_options *o)
 {
+	int64_t divisor;
+
+	amount_column(o->unit, &divisor);
 	buf_printf(out, "<td>");
-	writer_put_grouped(out, v[0] / o->divisor);
+	writer_put_grouped(out, v[0] / divisor);
 	buf_printf(out, "</td><td>");
 	if (whole[0] > 0)
 		writer_put_decimal(out, (v[0] * 10000 + whole[0] / 2) /
@@ -87,9 +91,12 @@ static void
 html_put_pair(struct buf *out, const int128 v[2], const int128 whole[2],
     const struct html_options *o)
 {
+	int64_t divisor;
+
+	amount_column(o->unit, &divisor);
 	for (int i = 0; i < 2; i++) {
 		buf_printf(out, "<td>");
-		writer_put_grouped(out, v[i] / o->divisor);
+		writer_put_grouped(out, v[i] / divisor);
 		buf_printf(out, "</td>");
 	}
 	buf_printf(out, "<td>");
@@ -130,11 +137,12 @@ html_put_heads(struct buf *out, const char *what,
     const struct html_options *o)
 {
 	static const char *const sides[2][2] = {{"", ""}, {" of A", " of B"}};
+	int64_t divisor;
 
 	for (int i = 0; i <= o->pair; i++) {
 		buf_printf(out, "<th scope=\"col\">%s%s, ", what,
 		    sides[o->pair][i]);
-		html_put_text(out, o->units);
+		html_put_text(out, amount_column(o->unit, &divisor));
 		buf_printf(out, "</th>");
 	}
 	buf_printf(out, "<th scope=\"col\">%s%s</th>", what,

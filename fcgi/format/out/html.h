@@ -1,7 +1,8 @@
 /*
  * A profile, or two beside each other, as one HTML file that needs nothing
  * else: the flame graph, which can be zoomed and searched, and the table of
- * functions below it, with the samples of each where they are known.  Light and dark as the reader's system is.
+ * functions below it, with the samples of each where they are known.  Light
+ * and dark as the reader's system is.
  */
 #ifndef FCGI_FORMAT_HTML_H
 #define FCGI_FORMAT_HTML_H
@@ -10,8 +11,7 @@
 
 struct html_options {
 	const char *title, *subtitle;
-	const char *units;     /* of the table's amounts: "ms" */
-	int64_t divisor;       /* how many of the profile's are one of them */
+	const char *unit;      /* of the table's amounts; time is told in ms */
 	const uint8_t *svg;    /* the picture */
 	size_t n_svg;
 	int64_t height;        /* of the picture, in pixels */

@@ -8,6 +8,7 @@
 
 #include "store/base/err.h"
 #include "store/base/gone.h"
+#include "store/model/unit.h"
 #include "fcgi/format/writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -66,18 +67,6 @@ speedscope_put_samples(struct writer *w, const struct flame *f,
 	return e;
 }
 
-static const char *
-speedscope_unit(const char *unit)
-{
-	static const char *const known[] = {"nanoseconds", "microseconds",
-	    "milliseconds", "seconds", "bytes"};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(unit, known[i]) == 0)
-			return known[i];
-	return "none";
-}
-
 static const struct err *
 speedscope_put_profile(struct writer *w, const struct flame *f,
     const struct speedscope_out *o, size_t max_bytes)
@@ -90,7 +79,8 @@ speedscope_put_profile(struct writer *w, const struct flame *f,
 	writer_key(w, "name");
 	writer_str(w, o->name);
 	writer_key(w, "unit");
-	writer_str(w, speedscope_unit(o->unit));
+	writer_str(w, unit_is_time(o->unit) || unit_is_bytes(o->unit)
+	    ? o->unit : "none");
 	writer_key(w, "startValue");
 	writer_int(w, 0);
 	writer_key(w, "endValue");

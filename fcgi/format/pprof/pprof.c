@@ -301,7 +301,7 @@ reader_count(struct pprof_reader *r, size_t i, const struct pprof_column *c,
 	t->period = 1;
 	t->unit = c->unit;
 	r->periods[i] = r->factors[i] = 1;
-	if (strcmp(unit, "nanoseconds") != 0 ||
+	if (!unit_is_time(unit) ||
 	    __builtin_mul_overflow(own, scale, &period) || period <= 1)
 		return;
 	steady = pprof_is_steady(period);

@@ -436,12 +436,12 @@ TEST(numbers_are_as_printf_writes_them)
 
 		snprintf(want, sizeof(want), "%llu", (unsigned long long)n);
 		check_number(digits_put(text, n), text, want);
-		check_number(svg_decimal(text, n * 10, 1), text, want);
+		check_number(digits_put_decimal(text, n * 10, 1), text, want);
 		for (size_t i = strlen(want); i > 3 && (i -= 3) > 0;) {
 			memmove(want + i + 1, want + i, strlen(want + i) + 1);
 			want[i] = ',';
 		}
-		check_number(svg_grouped(text, (int128)n), text, want);
+		check_number(digits_put_grouped(text, (int128)n), text, want);
 		v = k % 3 == 2 && v < UINT64_MAX / 40 ? v * 2 : v;
 	}
 	for (unsigned v = 0; v < 10000; v += 7) {
@@ -450,12 +450,12 @@ TEST(numbers_are_as_printf_writes_them)
 		while (want[n - 1] == '0')
 			n--;
 		want[want[n - 1] == '.' ? n - 1 : n] = '\0';
-		check_number(svg_decimal(text, 30000 + v, 4), text, want);
+		check_number(digits_put_decimal(text, 30000 + v, 4), text, want);
 	}
-	check_number(svg_grouped(text, -((int128)1 << 90)), text,
+	check_number(digits_put_grouped(text, -((int128)1 << 90)), text,
 	    "-1,237,940,039,285,380,274,899,124,224");
-	check_number(svg_decimal(text, 1030, 3), text, "1.03");
-	check_number(svg_decimal(text, 107, 2), text, "1.07");
+	check_number(digits_put_decimal(text, 1030, 3), text, "1.03");
+	check_number(digits_put_decimal(text, 107, 2), text, "1.07");
 }
 
 /* Each byte at each place of a name. */

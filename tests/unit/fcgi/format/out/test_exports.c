@@ -184,7 +184,7 @@ TEST(csv)
 
 TEST(html)
 {
-	struct html_options o = {"<t>", "&s", "samples", 1,
+	struct html_options o = {"<t>", "&s", "samples",
 	    (const uint8_t *)"abcd", 4, 99, 2, false};
 	struct flame *f = whole(&odd);
 	struct table *t;
@@ -234,7 +234,7 @@ check_tame(const char *what)
 TEST(no_name_acts_on_who_shows_it)
 {
 	struct speedscope_out so = {"x", "bytes"};
-	struct html_options ho = {"<t>", "&s", "samples", 1,
+	struct html_options ho = {"<t>", "&s", "samples",
 	    (const uint8_t *)"abcd", 4, 99, 2, false};
 	struct flame *f = whole(&act);
 	struct table *t;
