@@ -13,6 +13,7 @@
 #include "fcgi/server/request.h"
 #include "fcgi/api/runs_host.h"
 #include "fcgi/server/timespec.h"
+#include "store/base/array.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/store.h"
@@ -56,16 +57,9 @@ runs_find(struct runs_list *l, const char *name)
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->runs[i].name, name) == 0)
 			return &l->runs[i];
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 16;
-
-		more = realloc(l->runs, cap * sizeof(*more));
-		if (more == NULL) {
-			l->failed = true;
-			return NULL;
-		}
-		l->runs = more;
-		l->cap = cap;
+	if (!array_room(&l->runs, l->n + 1, &l->cap)) {
+		l->failed = true;
+		return NULL;
 	}
 	more = &l->runs[l->n++];
 	*more = (struct run){.recorded_ns = -1};

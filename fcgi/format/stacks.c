@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
@@ -26,20 +27,7 @@ const struct stacks_limits stacks_limits_file = {
     .nodes = 1u << 27, .bytes = 1u << 30, .depth = 65536, .labels = 65536
 };
 
-static bool
-nodes_grow(struct stacks *s)
-{
-	size_t cap = s->cap_nodes ? s->cap_nodes * 2 : 1024;
-	struct stacks_edge *nodes = realloc(s->nodes, cap * sizeof(*nodes));
-
-	if (nodes == NULL)
-		return false;
-	if (s->cap_nodes == 0)
-		memset(nodes, 0, sizeof(*nodes));
-	s->nodes = nodes;
-	s->cap_nodes = cap;
-	return true;
-}
+#define NODES_FIRST 1024u
 
 struct stacks *
 stacks_new(const struct stacks_limits *limits)
@@ -51,10 +39,12 @@ stacks_new(const struct stacks_limits *limits)
 	s->limits = s->given = *limits;
 	s->frames.aligned = true;
 	s->sets.aligned = true;
-	if (intern_put(&s->strings, "", 0) != 0 || !nodes_grow(s)) {
+	if (intern_put(&s->strings, "", 0) != 0 ||
+	    !array_room(&s->nodes, NODES_FIRST, &s->cap_nodes)) {
 		stacks_free(s);
 		return NULL;
 	}
+	s->nodes[0] = (struct stacks_edge){0, 0, 0};
 	s->n_nodes = 1;
 	return s;
 }
@@ -175,16 +165,8 @@ column_grow(const struct stacks *s, struct stacks_column *c, uint32_t node)
 static bool
 column_touch(struct stacks_column *c, uint32_t node)
 {
-	size_t cap = c->cap_touched ? 2 * c->cap_touched : 512;
-	uint32_t *touched;
-
-	if (c->n_touched == c->cap_touched) {
-		touched = realloc(c->touched, cap * sizeof(*touched));
-		if (touched == NULL)
-			return false;
-		c->touched = touched;
-		c->cap_touched = cap;
-	}
+	if (!array_room(&c->touched, c->n_touched + 1, &c->cap_touched))
+		return false;
 	c->touched[c->n_touched++] = node;
 	return true;
 }
@@ -221,7 +203,7 @@ stacks_new_node(struct stacks *s, uint32_t parent, uint32_t edge,
 		return stacks_fail(s, "stacks");
 	if (depth > s->limits.depth)
 		return stacks_fail(s, "frames of one stack");
-	if ((i == s->cap_nodes && !nodes_grow(s)) ||
+	if (!array_room(&s->nodes, s->n_nodes + 1, &s->cap_nodes) ||
 	    (i != parent + 1 && !map64_add(&s->children,
 	    (uint64_t)parent << 32 | edge, i)))
 		return stacks_fail(s, NULL);

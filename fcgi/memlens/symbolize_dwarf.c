@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/grow.h"
 #include "fcgi/memlens/symbolize_private.h"
+#include "store/base/array.h"
 
 #define DEPTH_MAX 512         /* of nested debug entries */
 #define RANGES_MAX (1u << 22) /* of a file's units, a unit, a function */
@@ -96,7 +96,7 @@ ranges_add(struct ranges *r, Dwarf_Die *die, uint32_t what)
 	    (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		r->read++;
 		if (low >= high || low == 0 ||
-		    !grow(&r->items, r->n, &r->cap, sizeof(*r->items)))
+		    !array_room(&r->items, r->n + 1, &r->cap))
 			continue;
 		r->items[r->n++] = (struct range){low, high, what};
 		if (first == UINT64_MAX)
@@ -141,8 +141,7 @@ dwarf_index_new(Dwarf *dw)
 	    NULL) == 0) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		if (!grow(&x->units, x->n_units, &x->cap_units,
-		    sizeof(*x->units)))
+		if (!array_room(&x->units, x->n_units + 1, &x->cap_units))
 			break;
 		x->units[x->n_units] = (struct unit){.die = die};
 		ranges_add(&x->ranges, &die, x->n_units++);
@@ -211,8 +210,7 @@ unit_add_function(struct unit *u, Dwarf_Die *die)
 	uint32_t n = u->n_functions;
 	uint64_t entry;
 
-	if (!grow(&u->functions, n, &u->cap_functions,
-	    sizeof(*u->functions)))
+	if (!array_room(&u->functions, n + 1, &u->cap_functions))
 		return;
 	entry = ranges_add(&u->ranges, die, n);
 	if (entry == UINT64_MAX) /* a declaration, or only inlined */
@@ -302,8 +300,7 @@ call_parts(struct function *f, struct call *c)
 	while (f->n_read < RANGES_MAX &&
 	    (at = dwarf_ranges(&c->die, at, &base, &low, &high)) > 0) {
 		f->n_read++;
-		if (low >= high || !grow(&f->parts, f->n_parts,
-		    &f->cap_parts, sizeof(*f->parts)))
+		if (low >= high || !array_room(&f->parts, f->n_parts + 1, &f->cap_parts))
 			continue;
 		f->parts[f->n_parts++] = (struct range){low, high, 0};
 	}
@@ -324,8 +321,7 @@ function_walk(struct function *f, Dwarf_Die *parent, unsigned depth)
 		if (tag == DW_TAG_lexical_block) {
 			function_walk(f, &die, depth + 1);
 		} else if (tag == DW_TAG_inlined_subroutine) {
-			if (!grow(&f->calls, n, &f->cap_calls,
-			    sizeof(*f->calls)))
+			if (!array_room(&f->calls, n + 1, &f->cap_calls))
 				return;
 			f->calls[n] = (struct call){.die = die};
 			call_parts(f, &f->calls[n]);
@@ -354,8 +350,7 @@ call_holds(const struct function *f, const struct call *c, uint64_t address)
 static const char *
 keep(struct dwarf_index *x, char *text)
 {
-	if (!grow(&x->demangled, x->n_demangled, &x->cap_demangled,
-	    sizeof(*x->demangled))) {
+	if (!array_room(&x->demangled, x->n_demangled + 1, &x->cap_demangled)) {
 		free(text);
 		return NULL;
 	}

@@ -9,6 +9,7 @@
 #include "fcgi/format/stacks.h"
 #include "fcgi/push/push_cache.h"
 #include "fcgi/server/told.h"
+#include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
@@ -31,11 +32,10 @@ push_new_with(int64_t slot_ns, const uint8_t *id, struct batch *b)
 	struct push *p = calloc(1, sizeof(*p));
 
 	if (p == NULL || b == NULL ||
-	    (p->batches = malloc(16 * sizeof(struct batch *))) == NULL) {
+	    !array_room(&p->batches, 1, &p->cap_batches)) {
 		free(p);
 		return NULL;
 	}
-	p->cap_batches = 16;
 	p->slot_ns = slot_ns;
 	if (id != NULL)
 		memcpy(b->id, id, sizeof(b->id));
@@ -168,20 +168,14 @@ push_begin_type(struct push *p, const struct stacks_type *t)
 static const struct err *
 push_next_batch(struct push *p, const struct stacks *s, uint32_t type)
 {
-	struct batch *b = batch_new((uint64_t)p->slot_ns), **batches;
-	size_t cap = p->cap_batches * 2;
+	struct batch *b = batch_new((uint64_t)p->slot_ns);
 	struct stacks_type t;
 
 	if (b == NULL)
 		return err_nomem();
-	if (p->n_batches == p->cap_batches) {
-		batches = realloc(p->batches, cap * sizeof(struct batch *));
-		if (batches == NULL) {
-			batch_free(b);
-			return err_nomem();
-		}
-		p->batches = batches;
-		p->cap_batches = cap;
+	if (!array_room(&p->batches, p->n_batches + 1, &p->cap_batches)) {
+		batch_free(b);
+		return err_nomem();
 	}
 	push_derive_id(p, p->n_batches, b->id);
 	p->batches[p->n_batches++] = p->batch = b;

@@ -3,6 +3,7 @@
  * definition's.
  */
 #include "fcgi/server/told.h"
+#include "store/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,19 +49,10 @@ told_fingerprint(struct told *t, const struct told_place *place,
 static bool
 told_add(struct told *t, struct fingerprint f, const struct told_entry *entry)
 {
-	size_t cap = t->cap ? 2 * t->cap : 256;
-	struct told_entry *entries;
-
 	if (t->n == TOLD_MAX)
 		told_forget(t);
-	if (t->n == t->cap) {
-		entries = realloc(t->entries, cap * sizeof(*entries));
-		if (entries == NULL)
-			return false;
-		t->entries = entries;
-		t->cap = cap;
-	}
-	if (!fingerprint_map_add(&t->map, f, (uint32_t)t->n))
+	if (!array_room(&t->entries, t->n + 1, &t->cap) ||
+	    !fingerprint_map_add(&t->map, f, (uint32_t)t->n))
 		return false;
 	t->entries[t->n++] = *entry;
 	return true;

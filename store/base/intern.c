@@ -1,6 +1,7 @@
 /*
  * Open addressing with linear probing, at most two thirds full.
  */
+#include "store/base/array.h"
 #include "store/base/intern.h"
 
 #include <stdlib.h>
@@ -64,18 +65,8 @@ intern_hash(const void *p, size_t n)
 static bool
 intern_room(struct intern *t, size_t n)
 {
-	struct intern_item *items;
-	uint32_t cap;
-
-	if (t->n == t->cap) {
-		cap = t->cap ? t->cap * 2 : 32;
-		items = realloc(t->items, cap * sizeof(*items));
-		if (items == NULL)
-			return false;
-		t->items = items;
-		t->cap = cap;
-	}
-	if (t->bytes.len + n + 8 > UINT32_MAX)
+	if (!array_room(&t->items, t->n + 1, &t->cap) ||
+	    t->bytes.len + n + 8 > UINT32_MAX)
 		return false;
 	if (buf_reserve(&t->bytes, n + 8))
 		return true;

@@ -10,24 +10,16 @@
 
 #include "store/batch/batch_private.h"
 #include "store/model/histogram.h"
+#include "store/base/array.h"
 
 /* Makes room for one more element of a growing array. */
 bool
 batch_room(struct batch *b, void **array, size_t n, size_t *cap, size_t size)
 {
-	size_t more = *cap ? *cap * 2 : 32;
-	void *p;
-
-	if (n < *cap)
+	if (n < *cap || array_grow(array, size, n + 1, cap, sizeof(*cap)))
 		return true;
-	p = realloc(*array, more * size);
-	if (p == NULL) {
-		b->failed = true;
-		return false;
-	}
-	*array = p;
-	*cap = more;
-	return true;
+	b->failed = true;
+	return false;
 }
 
 #define ROOM(b, array, counter)                                                \

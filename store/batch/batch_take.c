@@ -10,6 +10,7 @@
 
 #include "store/batch/batch_private.h"
 #include "store/model/histogram.h"
+#include "store/base/array.h"
 
 /* One past the highest numbers that a record may use. */
 static size_t
@@ -61,26 +62,8 @@ batch_take_count(struct batch *b, struct cur *c, size_t least, size_t size)
 }
 
 /* Room in a table, which may hold some already, for n more. */
-static bool
-batch_room_for(void **array, size_t used, size_t n, size_t *cap, size_t size)
-{
-	size_t want = used + n + 1, grown = 2 * *cap;
-	void *p;
-
-	if (want <= *cap)
-		return true;
-	if (want < grown)
-		want = grown;
-	if ((p = realloc(*array, want * size)) == NULL)
-		return false;
-	*array = p;
-	*cap = want;
-	return true;
-}
-
 #define ROOM_FOR(b, array, used, n)                                            \
-	batch_room_for((void **)&(b)->array, used, n,                          \
-	    &(b)->index->cap_##array, sizeof(*(b)->array))
+	array_room(&(b)->array, (used) + (n) + 1, &(b)->index->cap_##array)
 
 /* A number below `bound`. */
 static uint32_t
@@ -238,8 +221,8 @@ batch_take_nodes(struct batch *b, struct cur *c)
 	uint32_t first = b->index->first.nodes;
 
 	if (!ROOM_FOR(b, nodes, b->n_nodes, n) ||
-	    !batch_room_for((void **)&b->index->depths, b->n_nodes, n,
-	        &b->index->cap_depths, sizeof(*b->index->depths)))
+	    !array_room(&b->index->depths, b->n_nodes + n + 1,
+	        &b->index->cap_depths))
 		return false;
 	for (size_t i = b->n_nodes; i < b->n_nodes + n && !c->bad; i++)
 		batch_one_node(c, (uint32_t)(first + i - 1), first,

@@ -4,6 +4,7 @@
  */
 #include "store/batch/meter.h"
 
+#include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
@@ -117,18 +118,13 @@ meter_read_key(const char *p, struct series_desc *d, struct label *labels)
 static bool
 meter_room_series(struct meter *m, size_t n)
 {
-	size_t cap = m->cap_series ? m->cap_series : 256;
-	struct meter_series *p;
+	size_t old = m->cap_series;
 
-	if (n < m->cap_series)
-		return true;
-	while (cap <= n)
-		cap *= 2;
-	if ((p = realloc(m->series, cap * sizeof(*p))) == NULL)
+	if (!array_room(&m->series, n + 1, &m->cap_series))
 		return false;
-	memset(p + m->cap_series, 0, (cap - m->cap_series) * sizeof(*p));
-	m->series = p;
-	m->cap_series = cap;
+	if (m->cap_series > old)
+		memset(m->series + old, 0,
+		    (m->cap_series - old) * sizeof(*m->series));
 	return true;
 }
 
@@ -157,21 +153,10 @@ meter_find(struct meter *m, const struct series_desc *d)
 static void
 meter_read(struct meter *m, const struct meter_reading *r)
 {
-	size_t cap = m->cap_readings ? m->cap_readings * 2 : 1024;
-	struct meter_reading *p;
-
-	if (m->n_readings >= METER_READINGS_MAX) {
+	if (m->n_readings >= METER_READINGS_MAX ||
+	    !array_room(&m->readings, m->n_readings + 1, &m->cap_readings)) {
 		m->stats.dropped++;
 		return;
-	}
-	if (m->n_readings == m->cap_readings) {
-		p = realloc(m->readings, cap * sizeof(*p));
-		if (p == NULL) {
-			m->stats.dropped++;
-			return;
-		}
-		m->readings = p;
-		m->cap_readings = cap;
 	}
 	m->readings[m->n_readings++] = *r;
 }

@@ -4,6 +4,7 @@
  */
 #include "store/batch/stock_count.h"
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 
@@ -62,16 +63,9 @@ stock_count_put(struct stock_count *o, const struct stock_count_cell *new)
 static const struct err *
 stock_count_note(struct stock_count *o, uint64_t key, uint64_t slot, uint64_t n)
 {
-	size_t cap = o->cap_noted ? o->cap_noted * 2 : 64;
-	struct stock_count_cell *p = o->noted;
-
-	if (o->n_noted == o->cap_noted) {
-		if ((p = realloc(p, cap * sizeof(*p))) == NULL)
-			return err_nomem();
-		o->noted = p;
-		o->cap_noted = cap;
-	}
-	p[o->n_noted++] = (struct stock_count_cell){key, (uint32_t)slot,
+	if (!array_room(&o->noted, o->n_noted + 1, &o->cap_noted))
+		return err_nomem();
+	o->noted[o->n_noted++] = (struct stock_count_cell){key, (uint32_t)slot,
 	    n < UINT32_MAX ? (uint32_t)n : UINT32_MAX};
 	return NULL;
 }
@@ -182,21 +176,13 @@ stock_count_block(struct stock_count *o, const struct batch *b,
 static const struct err *
 stock_count_keep(struct stock_count *o, const struct batch *b)
 {
-	uint64_t *own = o->own;
-
 	if (o->cells == NULL)
 		o->cells = calloc(CELLS, sizeof(*o->cells));
-	if (o->cap_own < b->n_blocks) {
-		own = realloc(own, b->n_blocks * sizeof(*own));
-		if (own != NULL) {
-			o->own = own;
-			o->cap_own = b->n_blocks;
-		}
-	}
-	if (o->cells == NULL || own == NULL)
+	if (o->cells == NULL ||
+	    !array_room(&o->own, b->n_blocks, &o->cap_own))
 		return err_nomem();
 	for (size_t i = 0; i < b->n_blocks; i++)
-		own[i] = b->blocks[i].count;
+		o->own[i] = b->blocks[i].count;
 	return NULL;
 }
 

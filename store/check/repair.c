@@ -5,6 +5,7 @@
  */
 #include "store/check/repair_private.h"
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 #include <dirent.h>
@@ -58,15 +59,8 @@ repair_lock(struct repair *r)
 static const struct err *
 repair_put(struct repair *r, const struct found *f)
 {
-	struct found *p;
-
-	if (r->n == r->cap) {
-		r->cap = r->cap ? r->cap * 2 : 64;
-		p = realloc(r->found, r->cap * sizeof(*p));
-		if (p == NULL)
-			return err_nomem();
-		r->found = p;
-	}
+	if (!array_room(&r->found, r->n + 1, &r->cap))
+		return err_nomem();
 	r->found[r->n++] = *f;
 	return NULL;
 }

@@ -4,6 +4,7 @@
  */
 #include "store/file/manifest.h"
 
+#include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 
@@ -33,17 +34,8 @@ manifest_fini(struct manifest *m)
 const struct err *
 manifest_add(struct manifest *m, const struct manifest_file *f)
 {
-	struct manifest_file *p;
-	uint32_t cap;
-
-	if (m->n == m->cap) {
-		cap = m->cap ? m->cap * 2 : 16;
-		p = realloc(m->files, cap * sizeof(*p));
-		if (p == NULL)
-			return err_nomem();
-		m->files = p;
-		m->cap = cap;
-	}
+	if (!array_room(&m->files, m->n + 1, &m->cap))
+		return err_nomem();
 	m->files[m->n++] = *f;
 	return NULL;
 }

@@ -5,6 +5,7 @@
  */
 #include "store/journal/journal_dict.h"
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 #include <stdlib.h>
@@ -47,17 +48,12 @@ journal_dict_begin(struct journal_dict *d)
 static bool
 dict_grow(uint32_t **array, uint32_t *cap, uint32_t n)
 {
-	uint32_t more = *cap ? *cap : 64, *p;
+	uint32_t old = *cap;
 
-	while (more < n)
-		more *= 2;
-	if (more == *cap)
-		return true;
-	if ((p = realloc(*array, more * sizeof(*p))) == NULL)
+	if (!array_room(array, n, cap))
 		return false;
-	*array = p;
-	memset(p + *cap, 0xff, (more - *cap) * sizeof(*p));
-	*cap = more;
+	if (*cap > old)
+		memset(*array + old, 0xff, (*cap - old) * sizeof(**array));
 	return true;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "store/journal/journal_names.h"
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 #include <stdlib.h>
@@ -36,17 +37,8 @@ journal_names_bytes(const struct journal_names *names)
 static bool
 names_room(struct names_table *t, size_t n)
 {
-	size_t cap = t->cap ? t->cap : 64;
-	uint32_t *to;
-
-	while (cap < n)
-		cap *= 2;
-	if (cap != t->cap) {
-		if ((to = realloc(t->to, cap * sizeof(*to))) == NULL)
-			return false;
-		t->to = to;
-		t->cap = (uint32_t)cap;
-	}
+	if (!array_room(&t->to, n, &t->cap))
+		return false;
 	if (n > t->n) {
 		memset(t->to + t->n, 0xff, (n - t->n) * sizeof(*t->to));
 		t->n = (uint32_t)n;

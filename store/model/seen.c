@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/model/series.h"
@@ -74,16 +75,8 @@ seen_who(const struct series_desc *d)
 const struct err *
 seen_coarse(struct seen *s, const struct series_desc *d, uint64_t observations)
 {
-	size_t cap = s->cap != 0 ? s->cap * 2 : 16;
-	struct seen_source *p;
-
-	if (s->n_sources == s->cap) {
-		p = realloc(s->sources, cap * sizeof(*p));
-		if (p == NULL)
-			return err_nomem();
-		s->sources = p;
-		s->cap = cap;
-	}
+	if (!array_room(&s->sources, s->n_sources + 1, &s->cap))
+		return err_nomem();
 	s->sources[s->n_sources++] = (struct seen_source){seen_who(d),
 	    observations};
 	return NULL;

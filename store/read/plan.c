@@ -4,6 +4,7 @@
  */
 #include "store/read/reader.h"
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 #include <stdlib.h>
@@ -22,18 +23,9 @@ static const struct err *
 plan_put(struct plan *p, struct store *s, struct reader_file *file,
     unsigned level, uint64_t start, uint32_t step)
 {
-	struct plan_piece *pieces;
-	size_t cap;
-
 	missing_file(s, file, start, start + seg_slots(level));
-	if (p->n == p->cap) {
-		cap = p->cap ? p->cap * 2 : 64;
-		pieces = realloc(p->pieces, cap * sizeof(*pieces));
-		if (pieces == NULL)
-			return err_nomem();
-		p->pieces = pieces;
-		p->cap = cap;
-	}
+	if (!array_room(&p->pieces, p->n + 1, &p->cap))
+		return err_nomem();
 	p->pieces[p->n++] = (struct plan_piece){file, start, step,
 	    (uint8_t)level};
 	return NULL;

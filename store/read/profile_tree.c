@@ -5,6 +5,7 @@
  */
 #include "store/read/reader.h"
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/base/kth.h"
@@ -292,17 +293,8 @@ tree_emit(struct tree *t, const struct profile_node *node, uint32_t cut)
 static const struct err *
 tree_push(struct tree *t, const struct tree_open *o)
 {
-	struct tree_open *stack;
-	size_t cap;
-
-	if (t->n_stack == t->cap_stack) {
-		cap = t->cap_stack ? t->cap_stack * 2 : 256;
-		stack = realloc(t->stack, cap * sizeof(*stack));
-		if (stack == NULL)
-			return err_nomem();
-		t->stack = stack;
-		t->cap_stack = cap;
-	}
+	if (!array_room(&t->stack, t->n_stack + 1, &t->cap_stack))
+		return err_nomem();
 	t->stack[t->n_stack++] = *o;
 	return NULL;
 }

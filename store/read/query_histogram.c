@@ -3,6 +3,7 @@
  */
 #include "store/read/query_steps.h"
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/model/histogram.h"
 
@@ -28,17 +29,8 @@ static const struct err *
 histogram_add(struct histogram_run *r, size_t step, uint32_t bucket,
     int128 count)
 {
-	struct histogram_entry *grown;
-	size_t cap;
-
-	if (r->n_entries == r->cap_entries) {
-		cap = r->cap_entries ? r->cap_entries * 2 : 1024;
-		grown = realloc(r->entries, cap * sizeof(*grown));
-		if (grown == NULL)
-			return err_nomem();
-		r->entries = grown;
-		r->cap_entries = cap;
-	}
+	if (!array_room(&r->entries, r->n_entries + 1, &r->cap_entries))
+		return err_nomem();
 	r->entries[r->n_entries++] = (struct histogram_entry){(uint32_t)step,
 	    bucket, count};
 	return NULL;

@@ -4,6 +4,7 @@
  */
 #include "store/write/memspan.h"
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 #include <stdlib.h>
@@ -29,25 +30,6 @@ memspan_bytes(const struct memspan *m)
 	return m->cap_blocks * sizeof(*m->blocks) +
 	    m->cap_entries * sizeof(*m->entries) +
 	    m->cap_facts * sizeof(*m->facts) + m->fact_bytes.cap;
-}
-
-/* Room for `more` elements, at least doubling. */
-static bool
-memspan_room(void **array, size_t n, size_t *cap, size_t more, size_t size)
-{
-	size_t want = *cap ? *cap * 2 : 64;
-	void *p;
-
-	if (*cap - n >= more)
-		return true;
-	if (want < n + more)
-		want = n + more;
-	p = realloc(*array, want * size);
-	if (p == NULL)
-		return false;
-	*array = p;
-	*cap = want;
-	return true;
 }
 
 /* The batch's numbers -> those of the table; `lost` is where values of
@@ -110,12 +92,11 @@ memspan_add_facts(struct memspan *m, const struct batch *b,
 static bool
 memspan_room_for(struct memspan *m, const struct batch *b)
 {
-	if (memspan_room((void **)&m->blocks, m->n_blocks, &m->cap_blocks,
-	        b->n_blocks, sizeof(*m->blocks)) &&
-	    memspan_room((void **)&m->entries, m->n_entries, &m->cap_entries,
-	        b->n_entries, sizeof(*m->entries)) &&
-	    memspan_room((void **)&m->facts, m->n_facts, &m->cap_facts,
-	        b->n_facts, sizeof(*m->facts)) &&
+	if (array_room(&m->blocks, m->n_blocks + b->n_blocks,
+	        &m->cap_blocks) &&
+	    array_room(&m->entries, m->n_entries + b->n_entries,
+	        &m->cap_entries) &&
+	    array_room(&m->facts, m->n_facts + b->n_facts, &m->cap_facts) &&
 	    buf_reserve(&m->fact_bytes, b->fact_bytes.len))
 		return true;
 	m->fact_bytes.failed = false; /* the span goes on */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 
@@ -44,19 +45,8 @@ sandwich_child(struct sandwich_tree *t, uint32_t parent, uint32_t name)
 
 	if (at != INTERN_NONE)
 		return at;
-	if (t->n == t->cap) {
-		uint32_t cap = t->cap ? 2 * t->cap : 64;
-		struct sandwich_node *more = realloc(t->nodes,
-		    cap * sizeof(*more));
-
-		if (more == NULL) {
-			t->failed = true;
-			return 0;
-		}
-		t->nodes = more;
-		t->cap = cap;
-	}
-	if (!map64_add(&t->by_edge, key, t->n)) {
+	if (!array_room(&t->nodes, t->n + 1, &t->cap) ||
+	    !map64_add(&t->by_edge, key, t->n)) {
 		t->failed = true;
 		return 0;
 	}

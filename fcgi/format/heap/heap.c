@@ -11,6 +11,7 @@
 #include "fcgi/format/heap/gperftools.h"
 #include "fcgi/format/heap/heap_private.h"
 #include "fcgi/format/stacks.h"
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 static const char *const type_names[HEAP_TYPES] = {
@@ -269,8 +270,7 @@ heap_read(struct heap *h, const void *data, size_t n, double sign)
 		return err_new(ERR_REQUEST, 413,
 		    "a heap dump of more than 4 GB");
 	/* where no stack has an address, each is none of some places */
-	if (!grow(&h->places, h->n_places, &h->cap_places,
-	    sizeof(*h->places)))
+	if (!array_room(&h->places, h->n_places + 1, &h->cap_places))
 		return err_nomem();
 	heap_reader_init(&r, h, data, n, sign);
 	e = read_dump(&r);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 void
@@ -80,7 +81,7 @@ reader_number(struct heap_reader *r, uint64_t pc)
 	if (r->numbers != NULL && *(slot = number_slot(r, pc)) != 0)
 		return *slot - 1;
 	if (!numbers_grow(r) ||
-	    !grow(&r->pcs, r->n_pcs, &r->cap_pcs, sizeof(*r->pcs)))
+	    !array_room(&r->pcs, r->n_pcs + 1, &r->cap_pcs))
 		return HEAP_NONE;
 	slot = number_slot(r, pc);
 	r->pcs[r->n_pcs++] = pc;
@@ -131,8 +132,7 @@ stack_append(struct heap_reader *r, const uint64_t *pcs, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t number = reader_number(r, pcs[i]);
 
-		if (number == HEAP_NONE || !grow(&h->places,
-		    h->n_places, &h->cap_places, sizeof(*h->places)))
+		if (number == HEAP_NONE || !array_room(&h->places, h->n_places + 1, &h->cap_places))
 			return false;
 		h->places[h->n_places++] = number;
 	}
@@ -211,8 +211,7 @@ heap_add_stack(struct heap_reader *r, const uint64_t counts[4])
 			return heap_bad(r, "more than 2^62 of something");
 		v[i] *= r->sign;
 	}
-	if (!grow(&h->stacks, h->n_stacks, &h->cap_stacks,
-	    sizeof(*h->stacks)))
+	if (!array_room(&h->stacks, h->n_stacks + 1, &h->cap_stacks))
 		return err_nomem();
 	s = &h->stacks[h->n_stacks++];
 	s->first = r->stack_first;
@@ -239,8 +238,7 @@ heap_address(struct heap *h, uint32_t module, uint64_t offset)
 
 	if (i == INTERN_NONE || i < h->n_addresses)
 		return i;
-	if (!grow(&h->addresses, i, &h->cap_addresses,
-	    sizeof(*h->addresses)))
+	if (!array_room(&h->addresses, i + 1, &h->cap_addresses))
 		return HEAP_NONE;
 	h->addresses[h->n_addresses++] =
 	    (struct heap_address){offset, module, 0, 0};
@@ -400,8 +398,7 @@ heap_name(struct heap *h, uint32_t address, const struct frame *frames,
 
 		if (x.name == INTERN_NONE || x.module == INTERN_NONE ||
 		    x.build_id == INTERN_NONE ||
-		    !grow(&h->frames, h->n_frames, &h->cap_frames,
-		        sizeof(*h->frames)))
+		    !array_room(&h->frames, h->n_frames + 1, &h->cap_frames))
 			return false;
 		h->frames[h->n_frames++] = x;
 		a->n++;

@@ -5,7 +5,6 @@
 #ifndef FCGI_FORMAT_HEAP_PRIVATE_H
 #define FCGI_FORMAT_HEAP_PRIVATE_H
 
-#include "fcgi/format/grow.h"
 #include "fcgi/format/heap/heap.h"
 
 struct heap_map {

@@ -12,6 +12,7 @@
 #include "fcgi/format/in/perf_script_frame.h"
 #include "fcgi/format/stacks_cache.h"
 #include "fcgi/format/stacks_private.h"
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 #define DEPTH_MAX 4095 /* and the command */
@@ -172,22 +173,6 @@ frame_hash(const char *p, const char *end, bool inside)
 	return (uint32_t)stacks_cache_mix(h, word);
 }
 
-static bool
-chains_room(struct perf_script *p)
-{
-	size_t cap = p->cap_chains ? 2 * p->cap_chains : 4096;
-	uint32_t *chains;
-
-	if (p->cap_chains - p->n_chains > PERF_CHAIN_MAX)
-		return true;
-	chains = realloc(p->chains, cap * sizeof(*chains));
-	if (chains == NULL)
-		return false;
-	p->chains = chains;
-	p->cap_chains = cap;
-	return true;
-}
-
 /* The place in chains of a text that is new; STACKS_CACHE_NONE: no frame. */
 static uint32_t
 frame_add(struct perf_script *p, uint32_t hash, const char *text,
@@ -202,7 +187,8 @@ frame_add(struct perf_script *p, uint32_t hash, const char *text,
 		stacks_cache_fini(&p->texts[1]);
 		p->n_chains = 0;
 	}
-	if (!chains_room(p))
+	if (!array_room(&p->chains, p->n_chains + PERF_CHAIN_MAX + 1,
+	    &p->cap_chains))
 		return STACKS_CACHE_NONE;
 	at = (uint32_t)p->n_chains;
 	n = perf_script_frame(p->s, text, end, p->java, p->chains + at + 1);

@@ -7,6 +7,7 @@
 
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/stacks.h"
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 #define DEPTH_MAX 65536u /* nodes from the root */
@@ -38,19 +39,11 @@ preorder_child(struct preorder *p, uint32_t node, const char *name, size_t n)
 static const struct err *
 preorder_push(struct preorder *p, const struct preorder_level *l)
 {
-	size_t cap = p->cap ? p->cap * 2 : 64;
-	struct preorder_level *levels;
-
 	if (p->n == DEPTH_MAX)
 		return err_new(ERR_REQUEST, 413, "%s: deeper than %u",
 		    p->what, DEPTH_MAX);
-	if (p->n == p->cap) {
-		levels = realloc(p->levels, cap * sizeof(*levels));
-		if (levels == NULL)
-			return err_nomem();
-		p->levels = levels;
-		p->cap = cap;
-	}
+	if (!array_room(&p->levels, p->n + 1, &p->cap))
+		return err_nomem();
 	p->levels[p->n++] = *l;
 	return NULL;
 }

@@ -4,6 +4,7 @@
  */
 #include "fcgi/format/in/prometheus.h"
 
+#include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
@@ -53,22 +54,14 @@ static struct prom_family *
 prom_family_get(struct prom_parser *p, const char *name, size_t n, bool make)
 {
 	uint32_t i = intern_find(&p->names, name, n);
-	struct prom_family *grown;
 
 	if (i != INTERN_NONE)
 		return &p->families[i];
 	if (!make || p->names.n >= PROM_FAMILIES_MAX)
 		return NULL;
-	if (p->names.n == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 64;
-
-		grown = realloc(p->families, cap * sizeof(*grown));
-		if (grown == NULL) {
-			p->failed = true;
-			return NULL;
-		}
-		p->families = grown;
-		p->cap = cap;
+	if (!array_room(&p->families, p->names.n + 1, &p->cap)) {
+		p->failed = true;
+		return NULL;
 	}
 	if ((i = intern_put(&p->names, name, n)) == INTERN_NONE) {
 		p->failed = true;

@@ -10,6 +10,7 @@
 
 #include "fcgi/format/json_in.h"
 #include "fcgi/format/stacks.h"
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/model/unit.h"
 
@@ -74,19 +75,12 @@ scope_add_frame(struct scope *x)
 {
 	const char *slash, *file;
 	struct frame f = {.kind = FRAME_MANAGED, .build_id = ""};
-	size_t cap = x->cap_frames ? x->cap_frames * 2 : 256;
 
 	if (x->n_frames == FRAMES_MAX)
 		return err_new(ERR_REQUEST, 413, "more than %u frames",
 		    FRAMES_MAX);
-	if (x->n_frames == x->cap_frames) {
-		uint32_t *more = realloc(x->frames, cap * sizeof(*more));
-
-		if (more == NULL)
-			return err_nomem();
-		x->frames = more;
-		x->cap_frames = cap;
-	}
+	if (!array_room(&x->frames, x->n_frames + 1, &x->cap_frames))
+		return err_nomem();
 	buf_put_u8(&x->name, '\0');
 	buf_put_u8(&x->module, '\0');
 	if (x->name.failed || x->module.failed)

@@ -10,6 +10,7 @@
 
 #include "fcgi/format/pprof/pprof_private.h"
 #include "fcgi/format/stacks_private.h"
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 #define TAG_SAMPLE (2u << 3 | 2)
@@ -113,22 +114,6 @@ struct sample {
 	size_t shared; /* locations that it has in common with the last */
 };
 
-static bool
-sample_room(struct pprof_reader *r, size_t n)
-{
-	size_t cap = n * 2 + 64;
-	struct pprof_step *path;
-
-	if (n <= r->cap_path)
-		return true;
-	path = realloc(r->path, cap * sizeof(*path));
-	if (path == NULL)
-		return false;
-	r->path = path;
-	r->cap_path = cap;
-	return true;
-}
-
 /* How many locations at the root this sample and the last have in common. */
 static size_t
 sample_shared(const struct pprof_reader *r, const struct sample *s)
@@ -177,7 +162,7 @@ sample_stack(struct pprof_reader *r, const struct sample *s, uint32_t *node)
 	size_t n = s->message->n_location_id;
 	uint32_t depth;
 
-	if (!sample_room(r, n))
+	if (!array_room(&r->path, n, &r->cap_path))
 		return err_nomem();
 	*node = sample_parent(r, s);
 	depth = r->s->nodes[*node].depth;
