@@ -6,8 +6,8 @@
 
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/pattern.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +94,9 @@ config_set_service(void *values, const char *name, const char *key,
     const char *value, int line)
 {
 	struct config_service *s = config_service_get(values, name);
-	char **field, why[100];
-	regex_t re;
-	int bad;
+	struct pattern *pattern;
+	const struct err *e;
+	char **field;
 
 	(void)line;
 	if (s == NULL)
@@ -108,12 +108,9 @@ config_set_service(void *values, const char *name, const char *key,
 	if ((field = config_service_field(s, key)) == NULL)
 		return err_new(ERR_CONFIG, 0,
 		    "unknown key \"%s\" in [service %s]", key, name);
-	if ((bad = regcomp(&re, value, REG_EXTENDED | REG_NOSUB)) != 0) {
-		regerror(bad, &re, why, sizeof(why));
-		return err_new(ERR_CONFIG, 0, "%s: \"%s\": %s", key, value,
-		    why);
-	}
-	regfree(&re);
+	if ((e = pattern_new(&pattern, key, value, 0)) != NULL)
+		return err_new(ERR_CONFIG, 0, "%s: %s", key, e->text);
+	pattern_free(pattern);
 	free(*field);
 	*field = strdup(value);
 	return *field == NULL ? err_nomem() : NULL;

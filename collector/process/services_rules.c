@@ -9,8 +9,9 @@
 #include "collector/process/services.h"
 
 #include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/base/pattern.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ enum { RULE_COMM, RULE_COMMAND, RULE_CGROUP, RULE_PATTERNS };
 
 struct rule {
 	const char *name;
-	regex_t pattern[RULE_PATTERNS];
-	bool set[RULE_PATTERNS];
+	struct pattern *pattern[RULE_PATTERNS]; /* NULL: not given */
+	bool told; /* that a process had no answer */
 };
 
 struct services_rules {
@@ -31,19 +32,11 @@ struct services_rules {
 static const struct err *
 rule_compile(struct rule *r, int which, const char *pattern)
 {
-	char why[100];
-	int bad;
+	const struct err *e = pattern == NULL ? NULL :
+	    pattern_new(&r->pattern[which], r->name, pattern, 0);
 
-	if (pattern == NULL)
-		return NULL;
-	bad = regcomp(&r->pattern[which], pattern, REG_EXTENDED | REG_NOSUB);
-	if (bad != 0) {
-		regerror(bad, &r->pattern[which], why, sizeof(why));
-		return err_new(ERR_CONFIG, 0, "[service %s]: \"%s\": %s",
-		    r->name, pattern, why);
-	}
-	r->set[which] = true;
-	return NULL;
+	return e == NULL ? NULL :
+	    err_new(ERR_CONFIG, 0, "[service %s]: %s", r->name, e->text);
 }
 
 const struct err *
@@ -80,28 +73,41 @@ services_rules_free(struct services_rules *r)
 		return;
 	for (size_t i = 0; i < r->n; i++) {
 		for (int p = 0; p < RULE_PATTERNS; p++) {
-			if (r->rules[i].set[p])
-				regfree(&r->rules[i].pattern[p]);
+			pattern_free(r->rules[i].pattern[p]);
 		}
 	}
 	free(r);
 }
 
+/* A text whose match has no answer does not match, which is said once. */
+static bool
+rule_matches(struct rule *r, int which, const char *text)
+{
+	struct pattern *p = r->pattern[which];
+	bool yes = pattern_match(p, text);
+	const struct err *e = pattern_check(p);
+
+	if (e != NULL && !r->told)
+		log_warn("[service %s]: %s", r->name, e->text);
+	r->told |= e != NULL;
+	pattern_reset(p);
+	return yes;
+}
+
 const char *
-services_rules_match(const struct services_rules *r, const struct process *p)
+services_rules_match(struct services_rules *r, const struct process *p)
 {
 	const char *text[RULE_PATTERNS] = {p->comm, p->command, p->cgroup};
 
 	for (size_t i = 0; i < r->n; i++) {
-		const struct rule *rule = &r->rules[i];
+		struct rule *rule = &r->rules[i];
 		int set = 0, matched = 0;
 
 		for (int k = 0; k < RULE_PATTERNS; k++) {
-			if (!rule->set[k])
+			if (rule->pattern[k] == NULL)
 				continue;
 			set++;
-			matched += regexec(&rule->pattern[k], text[k], 0,
-			    NULL, 0) == 0;
+			matched += rule_matches(rule, k, text[k]);
 		}
 		if (set > 0 && matched == set)
 			return rule->name;

@@ -19,7 +19,7 @@ void services_rules_free(struct services_rules *r);
 
 /* The name of the first rule whose patterns all match, or NULL.  A rule
  * without patterns matches nothing. */
-const char *services_rules_match(const struct services_rules *r,
+const char *services_rules_match(struct services_rules *r,
     const struct process *p);
 
 /* The path of a process in the text of /proc/PID/cgroup: version 2's, or,

@@ -290,6 +290,8 @@ diff_make(struct diff_answer *a, const struct profile_pair *pair)
 	if (a->search != NULL) {
 		search_table(a->search, a->table);
 		search_diff(a->search, whole, a->matched);
+		if ((e = search_check(a->search)) != NULL)
+			return e;
 	}
 	for (int i = 0; i < 2; i++)
 		a->table->sum[i] = pair->side[i].profile->nodes[0].total;

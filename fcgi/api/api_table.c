@@ -263,6 +263,8 @@ table_answer(const struct profile_page *page, const struct request *rq,
 			    : t->n_rows - 1 - i], a.places);
 		writer_close(w, ']');
 		e = table_put_time(w, &a.time);
+		if (e == NULL && a.search != NULL)
+			e = search_check(a.search);
 		writer_close(w, '}');
 	}
 	table_ask_fini(&a);

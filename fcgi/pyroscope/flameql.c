@@ -114,7 +114,7 @@ flameql_put(struct flameql *q, const struct matcher *m, bool anchored)
 	buf_printf(&q->text, "%s\"%s\"%s%c", q->text.len > 0 &&
 	    q->text.data[q->text.len - 1] != '{' ? "," : "",
 	    flameql_label(m->label), m->op, m->quote);
-	buf_printf(&q->text, "%s", wrap ? ".*(" : "");
+	buf_printf(&q->text, "%s", wrap ? ".*(?:" : "");
 	buf_put(&q->text, m->value, m->n);
 	buf_printf(&q->text, "%s%c", wrap ? ").*" : "", m->quote);
 }

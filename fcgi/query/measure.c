@@ -257,7 +257,7 @@ measure_of_service(struct store *s, const struct selector *selector,
 	buf_fini(&text);
 	if (e == NULL)
 		out->of_service = measure_sift(out, selector);
-	return e;
+	return e != NULL ? e : selector_check(selector);
 }
 
 /* What is lost with the service's name is told by the service's series. */

@@ -43,7 +43,7 @@
       pop.hidePopover();
       ns.view.set(patch());
     } }, focus.node, ignore.node, h('p', { class: 'muted', text:
-      'Regular expressions, as grep -E has them.' }), collapse.node,
+      'Regular expressions: ^read|write$, \\d, (?i).' }), collapse.node,
     reverse.node, h('div', { class: 'form-buttons' },
       h('button', { type: 'submit', class: 'button button-primary',
         text: 'Show' }),

@@ -1,151 +1,171 @@
 /*
- * The size of an expression with its repetitions written out, group by
- * group.
+ * PCRE2's interpreter with limits: no code is made at run time, since the
+ * programs have no memory that is both written and run.
  */
 #include "store/base/pattern.h"
 
-#include <stddef.h>
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct pattern_group {
-	size_t size;  /* of all before the last atom */
-	size_t atom;  /* the last one, that a repetition is about */
-	size_t nested, atom_nested; /* repetitions in each other */
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/text.h"
+
+#define PATTERN_NESTED_MAX 100 /* groups in groups */
+#define PATTERN_SHOWN "100"    /* bytes of an expression in a message */
+
+struct pattern {
+	pcre2_code *code;
+	pcre2_match_data *data;
+	pcre2_match_context *limits;
+	char field[32];
+	char *text;
+	struct buf scratch; /* a text whose bytes are not all UTF-8 */
+	int failed;         /* why a match had no answer, or 0 */
 };
 
-struct pattern_state {
-	struct pattern_group groups[PATTERN_DEPTH_MAX];
-	size_t depth;
-	bool excessive;
-};
-
-static void
-pattern_atom(struct pattern_state *s, size_t size, size_t nested)
+static const struct err *
+pattern_bad(const struct pattern *p, int code, size_t at)
 {
-	struct pattern_group *g = &s->groups[s->depth];
+	char why[120];
 
-	g->size += g->atom;
-	g->atom = size;
-	g->atom_nested = nested;
-	if (nested > g->nested)
-		g->nested = nested;
-	if (g->size + g->atom > PATTERN_NODES_MAX)
-		s->excessive = true;
+	pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
+	return err_field(ERR_REQUEST, 400, p->field, "\"%." PATTERN_SHOWN
+	    "s\": %s, at byte %zu", p->text, why, at);
 }
 
-static void
-pattern_repeat(struct pattern_state *s, size_t times)
+static const struct err *
+pattern_compile(struct pattern *p, unsigned flags)
 {
-	struct pattern_group *g = &s->groups[s->depth];
+	uint32_t options = PCRE2_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY |
+	    PCRE2_NEVER_BACKSLASH_C;
+	pcre2_compile_context *c = pcre2_compile_context_create(NULL);
+	size_t at;
+	int code;
 
-	if (times > PATTERN_NODES_MAX)
-		times = PATTERN_NODES_MAX;
-	g->atom = g->atom * times + 1;
-	if (++g->atom_nested > g->nested)
-		g->nested = g->atom_nested;
-	if (g->size + g->atom > PATTERN_NODES_MAX ||
-	    g->nested > PATTERN_NESTED_MAX)
-		s->excessive = true;
+	if (c == NULL)
+		return err_nomem();
+	if (flags & PATTERN_WHOLE)
+		options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
+	if (flags & PATTERN_FOLD)
+		options |= PCRE2_CASELESS;
+	pcre2_set_parens_nest_limit(c, PATTERN_NESTED_MAX);
+	p->code = pcre2_compile((PCRE2_SPTR)p->text, PCRE2_ZERO_TERMINATED,
+	    options, &code, &at, c);
+	pcre2_compile_context_free(c);
+	return p->code != NULL ? NULL : pattern_bad(p, code, at);
 }
 
-static void
-pattern_open(struct pattern_state *s)
+static const struct err *
+pattern_prepare(struct pattern *p)
 {
-	if (s->depth + 1 == PATTERN_DEPTH_MAX) {
-		s->excessive = true;
+	p->data = pcre2_match_data_create(1, NULL);
+	p->limits = pcre2_match_context_create(NULL);
+	if (p->data == NULL || p->limits == NULL)
+		return err_nomem();
+	pcre2_set_match_limit(p->limits, PATTERN_STEPS_MAX);
+	pcre2_set_heap_limit(p->limits, PATTERN_MEMORY_MAX);
+	return NULL;
+}
+
+const struct err *
+pattern_new(struct pattern **out, const char *field, const char *text,
+    unsigned flags)
+{
+	const struct err *e;
+	struct pattern *p;
+
+	*out = NULL;
+	if (strlen(text) > PATTERN_MAX)
+		return err_field(ERR_REQUEST, 400, field, "the expression is "
+		    "longer than %u bytes", PATTERN_MAX);
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		return err_nomem();
+	snprintf(p->field, sizeof(p->field), "%s", field);
+	p->text = strdup(text);
+	e = p->text == NULL ? err_nomem() : pattern_compile(p, flags);
+	if (e == NULL)
+		e = pattern_prepare(p);
+	if (e != NULL)
+		pattern_free(p);
+	else
+		*out = p;
+	return e;
+}
+
+void
+pattern_free(struct pattern *p)
+{
+	if (p == NULL)
 		return;
-	}
-	s->groups[++s->depth] = (struct pattern_group){1, 0, 0, 0};
+	pcre2_code_free(p->code);
+	pcre2_match_data_free(p->data);
+	pcre2_match_context_free(p->limits);
+	buf_fini(&p->scratch);
+	free(p->text);
+	free(p);
 }
 
-static void
-pattern_close(struct pattern_state *s)
+static int
+pattern_run(struct pattern *p, const void *text, size_t n)
 {
-	struct pattern_group *g = &s->groups[s->depth];
-
-	if (s->depth == 0) {
-		pattern_atom(s, 1, 0);
-		return;
-	}
-	s->depth--;
-	pattern_atom(s, g->size + g->atom, g->nested);
+	return pcre2_match(p->code, text, n, 0, 0, p->data, p->limits);
 }
 
-/* The end of "[...]", where "]" may come first and "[:x:]" may be inside. */
-static const char *
-pattern_skip_bracket(const char *p)
+/* The text once more, with U+FFFD for each byte that is not UTF-8. */
+static int
+pattern_run_mended(struct pattern *p, const char *text, size_t n)
 {
-	p++;
-	p += *p == '^';
-	p += *p == ']';
-	for (; *p != '\0' && *p != ']'; p++) {
-		char kind = p[1];
-		const char *end;
+	size_t len;
 
-		if (*p != '[' || (kind != ':' && kind != '.' && kind != '='))
-			continue;
-		for (end = p + 2; *end != '\0'; end++)
-			if (end[0] == kind && end[1] == ']')
-				break;
-		if (*end != '\0')
-			p = end + 1;
+	buf_clear(&p->scratch);
+	for (; n > 0; text += len, n -= len) {
+		len = text_utf8(text, n);
+		buf_put(&p->scratch, len > 0 ? text : "\xef\xbf\xbd",
+		    len > 0 ? len : 3);
+		len += len == 0;
 	}
-	return *p == '\0' ? p - 1 : p;
-}
-
-/* The larger number of "{m,n}"; "{m,}" writes m + 1 out. */
-static size_t
-pattern_times(const char *p)
-{
-	char *end;
-	unsigned long low = strtoul(p + 1, &end, 10), high = low;
-
-	if (*end == ',')
-		high = end[1] == '}' ? low + 1 : strtoul(end + 1, NULL, 10);
-	return high > low ? high : low ? low : 1;
-}
-
-static const char *
-pattern_step(struct pattern_state *s, const char *p)
-{
-	switch (*p) {
-	case '(':
-		pattern_open(s);
-		return p;
-	case ')':
-		pattern_close(s);
-		return p;
-	case '[':
-		pattern_atom(s, 1, 0);
-		return pattern_skip_bracket(p);
-	case '+':
-		pattern_repeat(s, 2);
-		return p;
-	case '*':
-	case '?':
-		pattern_repeat(s, 1);
-		return p;
-	case '{':
-		pattern_repeat(s, pattern_times(p));
-		return p;
-	case '\\':
-		if (p[1] >= '1' && p[1] <= '9')
-			s->excessive = true;
-		pattern_atom(s, 1, 0);
-		return p[1] != '\0' ? p + 1 : p;
-	default:
-		pattern_atom(s, 1, 0);
-		return p;
-	}
+	return p->scratch.failed ? PCRE2_ERROR_NOMEMORY
+	                         : pattern_run(p, p->scratch.data,
+	                               p->scratch.len);
 }
 
 bool
-pattern_is_bounded(const char *text)
+pattern_match(struct pattern *p, const char *text)
 {
-	struct pattern_state s = {.depth = 0};
+	size_t n = strlen(text);
+	int found;
 
-	for (const char *p = text; *p != '\0' && !s.excessive; p++)
-		p = pattern_step(&s, p);
-	return !s.excessive;
+	if (p->failed != 0)
+		return false;
+	found = pattern_run(p, text, n);
+	if (found <= PCRE2_ERROR_UTF8_ERR1 && found >= PCRE2_ERROR_UTF8_ERR21)
+		found = pattern_run_mended(p, text, n);
+	if (found < 0 && found != PCRE2_ERROR_NOMATCH)
+		p->failed = found;
+	return found >= 0;
+}
+
+const struct err *
+pattern_check(const struct pattern *p)
+{
+	char why[120];
+
+	if (p->failed == 0)
+		return NULL;
+	if (p->failed == PCRE2_ERROR_NOMEMORY)
+		return err_nomem();
+	pcre2_get_error_message(p->failed, (PCRE2_UCHAR *)why, sizeof(why));
+	return err_field(ERR_REQUEST, 400, p->field, "the expression "
+	    "\"%." PATTERN_SHOWN "s\" takes too long to match: %s", p->text,
+	    why);
+}
+
+void
+pattern_reset(struct pattern *p)
+{
+	p->failed = 0;
 }

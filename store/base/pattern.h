@@ -1,23 +1,39 @@
 /*
- * Regular expressions that strangers send.  The C library's compiler copies
- * what is repeated: "((a{99}){99}){99}" and "a++++++++++++++++++++++++++++"
- * take gigabytes, and time grows with every repetition of a repetition.
- * This tells them beforehand.
+ * Regular expressions, of strangers too: those of PCRE2, in which \d, \pL
+ * and (?i) mean what whoever writes queries for Prometheus and Grafana
+ * expects.  A dot matches a new line too, $ the very end alone; characters
+ * are Unicode's, and a byte that is not UTF-8 is U+FFFD, as in Go.
+ *
+ * Some expressions take exponential time.  A match has a bound, and one that
+ * reaches it has no answer: pattern_check() says so from then on, and nothing
+ * that was computed with the expression is to be believed.
  */
 #ifndef STORE_BASE_PATTERN_H
 #define STORE_BASE_PATTERN_H
 
 #include <stdbool.h>
 
-#define PATTERN_NODES_MAX 2000u /* after repetitions are written out */
-#define PATTERN_DEPTH_MAX 100u  /* nested groups */
-#define PATTERN_NESTED_MAX 3u   /* repetitions in repetitions */
+struct err;
+struct pattern;
 
-/*
- * Is a POSIX extended expression one that compiles to a bounded size?  Back
- * references, which take exponential time, are not.  Says nothing of its
- * syntax: regcomp() does that.
- */
-bool pattern_is_bounded(const char *text);
+#define PATTERN_MAX 1024u            /* bytes of an expression */
+#define PATTERN_STEPS_MAX 1000000u   /* of a match: some 50 ms */
+#define PATTERN_MEMORY_MAX 4096u     /* KiB, of a match */
+
+#define PATTERN_WHOLE 1u /* all of a text is to match, not a part */
+#define PATTERN_FOLD 2u  /* in either case */
+
+/* Errors: ERR_REQUEST 400 about `field` with the offset, ENOMEM. */
+const struct err *pattern_new(struct pattern **out, const char *field,
+    const char *text, unsigned flags);
+void pattern_free(struct pattern *p); /* NULL is fine */
+
+/* False as well where there is no answer, and for all texts after that. */
+bool pattern_match(struct pattern *p, const char *text);
+
+/* Have all matches had an answer?  Errors: ERR_REQUEST 400 about the field. */
+const struct err *pattern_check(const struct pattern *p);
+/* Matches go on after one that had none. */
+void pattern_reset(struct pattern *p);
 
 #endif

@@ -7,7 +7,6 @@
 #include "store/base/pattern.h"
 
 #include <ctype.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +21,7 @@ enum matcher_op { MATCH_EQ, MATCH_NE, MATCH_RE, MATCH_NRE };
 struct matcher {
 	char *label, *value;
 	enum matcher_op op;
-	regex_t regex; /* compiled for MATCH_RE and MATCH_NRE */
-	bool compiled;
+	struct pattern *pattern; /* of MATCH_RE and MATCH_NRE */
 };
 
 struct selector {
@@ -126,26 +124,6 @@ selector_take_op(struct selector_parser *sp, enum matcher_op *op)
 }
 
 static const struct err *
-selector_compile(struct selector_parser *sp, struct matcher *m)
-{
-	char pattern[SELECTOR_TEXT + 8], why[100];
-	int rc;
-
-	if (m->op != MATCH_RE && m->op != MATCH_NRE)
-		return NULL;
-	if (!pattern_is_bounded(m->value))
-		return selector_bad(sp, "too large a regular expression");
-	snprintf(pattern, sizeof(pattern), "^(%s)$", m->value);
-	rc = regcomp(&m->regex, pattern, REG_EXTENDED | REG_NOSUB);
-	if (rc != 0) {
-		regerror(rc, &m->regex, why, sizeof(why));
-		return selector_bad(sp, why);
-	}
-	m->compiled = true;
-	return NULL;
-}
-
-static const struct err *
 selector_take_matcher(struct selector_parser *sp)
 {
 	const struct err *e;
@@ -169,7 +147,8 @@ selector_take_matcher(struct selector_parser *sp)
 	selector_skip(sp);
 	if ((e = selector_take_value(sp, &m->value)) != NULL)
 		return e;
-	return selector_compile(sp, m);
+	return m->op == MATCH_EQ || m->op == MATCH_NE ? NULL :
+	    pattern_new(&m->pattern, "query", m->value, PATTERN_WHOLE);
 }
 
 static const struct err *
@@ -251,8 +230,7 @@ selector_free(struct selector *s)
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->matchers[i].label);
 		free(s->matchers[i].value);
-		if (s->matchers[i].compiled)
-			regfree(&s->matchers[i].regex);
+		pattern_free(s->matchers[i].pattern);
 	}
 	free(s->name);
 	free(s);
@@ -295,10 +273,21 @@ matcher_accepts(const struct matcher *m, const char *value)
 	case MATCH_NE:
 		return strcmp(m->value, value) != 0;
 	case MATCH_RE:
-		return regexec(&m->regex, value, 0, NULL, 0) == 0;
+		return pattern_match(m->pattern, value);
 	default:
-		return regexec(&m->regex, value, 0, NULL, 0) != 0;
+		return !pattern_match(m->pattern, value);
 	}
+}
+
+const struct err *
+selector_check(const struct selector *s)
+{
+	const struct err *e = NULL;
+
+	for (size_t i = 0; s != NULL && i < s->n && e == NULL; i++)
+		if (s->matchers[i].pattern != NULL)
+			e = pattern_check(s->matchers[i].pattern);
+	return e;
 }
 
 /* Does the series itself carry the label?  A profile's other labels live on

@@ -107,12 +107,13 @@ const char *frame_kind_name(enum frame_kind kind);
 
 /*
  * Prometheus's selector: name{label="v",other!="v",pool=~"worker.*"}.
- * A missing label equals "".  Regular expressions are POSIX extended and
+ * A missing label equals "".  Regular expressions are those of pattern.h,
  * anchored at both ends.
  */
 struct selector;
 
-/* Parses `text`; ERR_REQUEST 400 with field "query" and the byte offset. */
+/* Parses `text`; ERR_REQUEST 400 with field "query" and the byte offset, of an
+ * expression that in the expression. */
 const struct err *selector_parse(const char *text, struct selector **out);
 void selector_free(struct selector *s);
 /* The metric or profile name, or "" when the selector has none. */
@@ -124,6 +125,9 @@ bool selector_match_series(const struct selector *s,
 /* Does a stack's label set match, given that its series does? */
 bool selector_match_stack(const struct selector *s,
     const struct series_desc *d, const struct label *labels, size_t n);
+/* Whoever has matched asks before an answer is made of it: did each match
+ * have one?  Errors: ERR_REQUEST 400 with field "query".  NULL is fine. */
+const struct err *selector_check(const struct selector *s);
 /* Does it demand anything of that label? */
 bool selector_has(const struct selector *s, const char *label);
 /* Has it matchers on other labels than a profile series always has? */

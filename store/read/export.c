@@ -171,7 +171,7 @@ export_file(struct export *x, struct reader_file *f)
 		if (export_wants(x, f->names.symbols[i]))
 			e = export_file_series(x, f, i);
 	}
-	return e;
+	return e != NULL ? e : selector_check(x->q->selector);
 }
 
 static const struct err *
@@ -212,7 +212,7 @@ export_journal(struct export *x, struct openspan *o)
 		if (export_wants(x, o->symbols[i]))
 			e = export_open_series(x, o, o->symbols[i]);
 	}
-	return e;
+	return e != NULL ? e : selector_check(x->q->selector);
 }
 
 static bool

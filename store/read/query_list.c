@@ -45,7 +45,7 @@ reader_match(struct store *s, const struct selector *sel, unsigned kinds,
 			(*series)[(*n)++] = i;
 	}
 	qsort_r(*series, *n, sizeof(**series), list_compare, &s->syms);
-	return NULL;
+	return selector_check(sel);
 }
 
 /* ---- series ---- */

@@ -524,6 +524,8 @@ query_sum(struct query *q)
 		if (e == NULL)
 			e = query_series(q, &d, q->series[i]);
 		query_filter(q, &d, q->one);
+		if (e == NULL)
+			e = selector_check(q->q->selector);
 		if (e == NULL && q->observations > 0)
 			e = query_merge(q, &d);
 	}

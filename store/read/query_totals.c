@@ -221,6 +221,8 @@ totals_group(struct totalling *t, uint32_t set, uint32_t *group)
 				e = totals_add_group(t, labels, n);
 			t->groups[set] = key + 2;
 		}
+		if (e == NULL)
+			e = selector_check(t->q->selector);
 	}
 	*group = t->groups[set] == 1 ? UINT32_MAX : t->groups[set] - 2;
 	return e;

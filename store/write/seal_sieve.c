@@ -79,7 +79,7 @@ sieve_match(struct seal_sieve *v)
 			told = true;
 		}
 	}
-	return e;
+	return e != NULL ? e : selector_check(v->drop->selector);
 }
 
 /* ---- what is left ---- */

@@ -52,4 +52,21 @@ for o in reverse=2 collapse=x min-width=101%25 min-width=a%25; do
 	get GET "$u&$o"
 	check "$o is a 400" status 400
 done
+
+slow='(?:|){40}(?<=!)'
+for p in focus ignore; do
+	get GET "$u&$p=$(enc "$slow")"
+	check "a $p that takes too long is no answer" status 400
+	check "... and says so" js 'd.field === "'$p'" &&
+	    /takes too long/.test(d.detail)'
+	get GET "$u&$p=$(enc '(read')"
+	check "a $p that does not compile says where" js \
+	    'd.field === "'$p'" && /byte 5/.test(d.detail)'
+done
+get GET "$u&focus=$(enc '(?i)^READ$')"
+check "what Grafana's users type" js 'd.flamebearer.names.join() ===
+    "total,main,read"'
+get GET "$(echo "$u" | sed 's/%22%7D&/%22%2Cpool!~%22'"$(enc "$slow")"'%22%7D\&/')"
+check "nor is a selector's, where it refuses" js 'd.field === "query" &&
+    /takes too long/.test(d.detail)'
 exit $bad

@@ -4,11 +4,11 @@
  */
 #include "fcgi/format/flame/flame_filter.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/base/intern.h"
 #include "store/base/pattern.h"
 #include "store/store.h"
@@ -16,55 +16,34 @@
 enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2 };
 
 struct filter {
-	regex_t re[2];
-	bool used[2];
+	struct pattern *pattern[2]; /* NULL: not asked for */
 	struct map64 seen; /* a name's address -> what matches it */
 	uint8_t *path;     /* by node: what matches on the way to it */
 };
 
 static const struct err *
-filter_compile(struct filter *f, int which, const char *field,
-    const char *pattern)
-{
-	char why[128];
-	int bad;
-
-	if (pattern == NULL)
-		return NULL;
-	if (strlen(pattern) > FLAME_PATTERN_MAX)
-		return err_field(ERR_REQUEST, 400, field,
-		    "the expression is longer than %d bytes",
-		    FLAME_PATTERN_MAX);
-	if (!pattern_is_bounded(pattern))
-		return err_field(ERR_REQUEST, 400, field, "the expression is "
-		    "too large with its repetitions written out, or refers "
-		    "back");
-	bad = regcomp(&f->re[which], pattern, REG_EXTENDED | REG_NOSUB);
-	if (bad != 0) {
-		regerror(bad, &f->re[which], why, sizeof(why));
-		return err_field(ERR_REQUEST, 400, field, "%s", why);
-	}
-	f->used[which] = true;
-	return NULL;
-}
-
-static bool
 filter_match(struct filter *f, const char *name, uint8_t *bits)
 {
 	uint64_t key = (uintptr_t)name;
 	uint32_t known = map64_get(&f->seen, key);
+	const struct err *e = NULL;
 
 	if (known == INTERN_NONE) {
 		known = 0;
-		for (int i = 0; i < 2; i++)
-			if (f->used[i] &&
-			    regexec(&f->re[i], name, 0, NULL, 0) == 0)
+		for (int i = 0; i < 2 && e == NULL; i++) {
+			if (f->pattern[i] == NULL)
+				continue;
+			if (pattern_match(f->pattern[i], name))
 				known |= 1u << i;
-		if (!map64_add(&f->seen, key, known))
-			return false;
+			e = pattern_check(f->pattern[i]);
+		}
+		if (e == NULL)
+			e = gone_check();
+		if (e == NULL && !map64_add(&f->seen, key, known))
+			e = err_nomem();
 	}
 	*bits = (uint8_t)known;
-	return true;
+	return e;
 }
 
 static const struct err *
@@ -74,16 +53,17 @@ filter_nodes(struct filter *f, const struct profile *p, int128 *self)
 	if (f->path == NULL)
 		return err_nomem();
 	f->path[0] = 0;
-	self[0] = f->used[0] ? 0 : p->nodes[0].self;
+	self[0] = f->pattern[0] != NULL ? 0 : p->nodes[0].self;
 	for (size_t i = 1; i < p->n_nodes; i++) {
 		const struct profile_node *n = &p->nodes[i];
+		const struct err *e;
 		uint8_t m;
 
-		if (!filter_match(f, n->name, &m))
-			return err_nomem();
+		if ((e = filter_match(f, n->name, &m)) != NULL)
+			return e;
 		m |= f->path[n->parent];
 		f->path[i] = m;
-		self[i] = (!f->used[0] || (m & FILTER_FOCUS)) &&
+		self[i] = (f->pattern[0] == NULL || (m & FILTER_FOCUS)) &&
 		    !(m & FILTER_IGNORE) ? n->self : 0;
 	}
 	return NULL;
@@ -101,14 +81,13 @@ flame_filter(const struct profile *p, const char *focus, const char *ignore,
 			self[i] = p->nodes[i].self;
 		return NULL;
 	}
-	e = filter_compile(&f, 0, "focus", focus);
-	if (e == NULL)
-		e = filter_compile(&f, 1, "ignore", ignore);
+	e = focus ? pattern_new(&f.pattern[0], "focus", focus, 0) : NULL;
+	if (e == NULL && ignore != NULL)
+		e = pattern_new(&f.pattern[1], "ignore", ignore, 0);
 	if (e == NULL)
 		e = filter_nodes(&f, p, self);
 	for (int i = 0; i < 2; i++)
-		if (f.used[i])
-			regfree(&f.re[i]);
+		pattern_free(f.pattern[i]);
 	map64_fini(&f.seen);
 	free(f.path);
 	return e;

@@ -10,7 +10,6 @@
 struct err;
 struct profile;
 
-#define FLAME_PATTERN_MAX 1024 /* bytes of focus and ignore */
 
 /*
  * Fills self[], by node: its own value, or 0 where its stack is not wanted.

@@ -5,21 +5,20 @@
 #include "fcgi/format/flame/search.h"
 
 #include <ctype.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flame.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/base/intern.h"
 #include "store/base/pattern.h"
 #include "fcgi/format/flame/table.h"
 
 struct search {
 	char *text; /* what is contained, or the expression */
-	bool expression;
-	regex_t re;
+	struct pattern *pattern; /* or NULL */
 	struct map64 seen; /* a name's address -> does it match? */
 };
 
@@ -39,17 +38,13 @@ search_end(const char *text)
 static const char *
 search_foreign(const char *text)
 {
-	bool bracket = false;
-
 	for (const char *at = text; *at != '\0'; at++) {
-		if (*at == '\\' && (bracket ||
-		    (isalnum((unsigned char)at[1]) &&
-		    strchr("wWsSbB", at[1]) == NULL)))
+		if (*at != '\\')
+			continue;
+		if (isalpha((unsigned char)at[1]) &&
+		    strchr("wWsSdDbBtnrf", at[1]) == NULL)
 			return at;
-		if (*at == '\\' && at[1] != '\0')
-			at++;
-		else if (*at == '[' || *at == ']')
-			bracket = *at == '[';
+		at += at[1] != '\0';
 	}
 	return NULL;
 }
@@ -57,24 +52,13 @@ search_foreign(const char *text)
 static const struct err *
 search_compile(struct search *s, bool fold)
 {
-	int bad, flags = REG_EXTENDED | REG_NOSUB | (fold ? REG_ICASE : 0);
-	const char *foreign;
-	char why[128];
+	const char *foreign = search_foreign(s->text);
 
-	if (!pattern_is_bounded(s->text))
-		return err_field(ERR_REQUEST, 400, "search", "the expression "
-		    "is too large with its repetitions written out, or "
-		    "refers back");
-	if ((foreign = search_foreign(s->text)) != NULL)
+	if (foreign != NULL)
 		return err_field(ERR_REQUEST, 400, "search", "\"%.2s\" is not "
-		    "known here: only \\w \\s \\b, outside of brackets",
-		    foreign);
-	if ((bad = regcomp(&s->re, s->text, flags)) != 0) {
-		regerror(bad, &s->re, why, sizeof(why));
-		return err_field(ERR_REQUEST, 400, "search", "%s", why);
-	}
-	s->expression = true;
-	return NULL;
+		    "known here: only \\w \\d \\s \\b", foreign);
+	return pattern_new(&s->pattern, "search", s->text,
+	    fold ? PATTERN_FOLD : 0);
 }
 
 const struct err *
@@ -109,8 +93,7 @@ search_free(struct search *s)
 {
 	if (s == NULL)
 		return;
-	if (s->expression)
-		regfree(&s->re);
+	pattern_free(s->pattern);
 	map64_fini(&s->seen);
 	free(s->text);
 	free(s);
@@ -123,13 +106,21 @@ search_test(struct search *s, const char *name)
 
 	if (known == INTERN_NONE) {
 		/* the C locale's strcasestr(): letters of ASCII */
-		known = s->expression
-		    ? regexec(&s->re, name, 0, NULL, 0) == 0
+		known = s->pattern != NULL
+		    ? !gone() && pattern_match(s->pattern, name)
 		    : strcasestr(name, s->text) != NULL;
 		/* without memory it is matched each time */
 		map64_add(&s->seen, (uintptr_t)name, known);
 	}
 	return known == 1;
+}
+
+const struct err *
+search_check(const struct search *s)
+{
+	const struct err *e = gone_check();
+
+	return e != NULL || s->pattern == NULL ? e : pattern_check(s->pattern);
 }
 
 void

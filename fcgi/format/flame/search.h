@@ -3,13 +3,14 @@
  * the pages, whose rules are frontend/js/flame-tree.js's.
  *
  *	get          names that contain it, ASCII letters of either case
- *	/^Get.*Key$/ names that match the POSIX extended expression
+ *	/^Get.*Key$/ names that match the expression (pattern.h)
  *	/put|get/i   the same, letters of either case
  *
- * The flags m, s and u mean nothing to a name, which is one line.  What this
- * language and JavaScript's read differently without a word (\d, a backslash
- * in brackets) is refused.  What a search finds of a profile is the amount of the stacks that have a match:
- * each counts once, however many of its frames do.
+ * The flags m, s and u mean nothing to a name, which is one line.  A
+ * backslash that this language and JavaScript's read differently without a
+ * word (\z, \h) is refused.  What a search finds of a profile is the amount
+ * of the stacks that have a match: each counts once, however many of its
+ * frames do.
  */
 #ifndef FCGI_FORMAT_SEARCH_H
 #define FCGI_FORMAT_SEARCH_H
@@ -27,12 +28,16 @@ struct table;
 #define SEARCH_MAX 1024 /* bytes */
 
 /* `text` is copied.  Errors: ERR_REQUEST 400 with field "search" for an
- * expression that does not compile or could be slow, ENOMEM. */
+ * expression that does not compile, ENOMEM. */
 const struct err *search_new(struct search **out, const char *text);
 void search_free(struct search *s); /* NULL is fine */
 
 /* `name` stays what it is while the search lives: it is matched once. */
 bool search_test(struct search *s, const char *name);
+
+/* To be asked before an answer is made of what was found: did each name have
+ * an answer?  Errors: ERR_REQUEST 400 with field "search"; gone_check()'s. */
+const struct err *search_check(const struct search *s);
 
 /* What the stacks have that have a match. */
 struct search_sum {

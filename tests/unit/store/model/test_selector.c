@@ -73,11 +73,28 @@ TEST(errors_name_the_byte)
 	CHECK(strstr(selector_parse("a{b=\"c\" d", &s)->text, "byte 8"));
 }
 
+/* A matcher that has no answer is neither a match nor none. */
+TEST(an_expression_that_takes_too_long_is_an_error)
+{
+	struct label l = {"job", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac"};
+	struct series_desc d = {SERIES_GAUGE, "disk", "", 0, 0, &l, 1};
+	struct selector *s;
+
+	CHECK_OK(selector_parse("disk{job!~\"(a+)+[bd]\"}", &s));
+	CHECK_OK(selector_check(s));
+	selector_match_series(s, &d);
+	CHECK(selector_check(s) != NULL);
+	CHECK_STR(selector_check(s)->field, "query");
+	selector_free(s);
+	CHECK_OK(selector_check(NULL));
+}
+
 int
 main(void)
 {
 	RUN(series);
 	RUN(stacks);
 	RUN(errors_name_the_byte);
+	RUN(an_expression_that_takes_too_long_is_an_error);
 	return test_done();
 }

@@ -44,6 +44,8 @@ TEST(contains_or_matches)
 	CHECK(finds("/^get$/i", "Get") && finds("/put|get/smu", "a get"));
 	CHECK(finds("/a\\.b/", "a.b") && !finds("/a\\.b/", "aXb"));
 	CHECK(finds("/\\w::/", "a::b") && finds("/[a-c]+x/", "bcx"));
+	CHECK(finds("/^T\\d+$/", "T17") && finds("/[\\w]/", "a"));
+	CHECK(finds("/^(a)\\1$/", "aa") && !finds("/\\d/", "d"));
 }
 
 TEST(what_browsers_read_otherwise_is_refused)
@@ -51,9 +53,8 @@ TEST(what_browsers_read_otherwise_is_refused)
 	char longest[1100];
 
 	refused("/(/");
-	refused("/\\d+/");
-	refused("/[\\w]/");
-	refused("/(a)\\1/");
+	refused("/a\\z/");
+	refused("/[\\h]/");
 	refused("/((a{99}){99}){99}/");
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
