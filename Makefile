@@ -186,6 +186,20 @@ PROTO_OBJ := $(PROTO:$(B)/gen/%=$(B)/obj/%.o)
 $(call objects,$(FORMAT_SRC) $(WORKER_SRC) $(TOOL_SRC) $(UNIT_SRC) \
 	$(wildcard tests/bench/*.c tests/api/*.c)): | $(PROTO:=.h)
 
+# Scripts and styles of what we answer, as string literals without the comment
+# that each begins with.
+EMBEDDED := $(wildcard fcgi/format/*/*.js fcgi/format/*/*.css)
+define embed
+$(B)/gen/$(notdir $(1)).h: $(1)
+	@mkdir -p $$(@D)
+	@echo "  TEXT $$<"
+	$$(Q)sed -e '1,/^ \*\/$$$$/d' -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' \
+		$$< > $$@
+endef
+$(foreach f,$(EMBEDDED),$(eval $(call embed,$(f))))
+EMBEDDED_H := $(patsubst %,$(B)/gen/%.h,$(notdir $(EMBEDDED)))
+$(call objects,$(FORMAT_SRC)): | $(EMBEDDED_H)
+
 $(B)/libmemlens.a: $(call objects,$(STORE_SRC))
 $(B)/libformat.a: $(call objects,$(FORMAT_SRC)) $(PROTO_OBJ)
 $(B)/lib%.a:
@@ -272,7 +286,7 @@ FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(STORE_SRC) $(FORMAT_SRC) \
 	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC) \
 	$(wildcard fcgi/memlens/symbolize*.c)))
 fuzzers: $(FUZZ)
-$(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h)
+$(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h) $(EMBEDDED_H)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
 		$(CPPFLAGS) -w -MMD -MP -I$(B)/gen -c -o $@ $<

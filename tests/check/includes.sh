@@ -10,8 +10,8 @@ ok() { echo "ok - $1"; }
 not_ok() { echo "not ok - $1"; echo "$2" | sed 's/^/# /'; }
 expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
 
-# ROOM: the rooms that it may include.  "generated": skeletons of BPF programs
-# and messages of foreign formats.
+# ROOM: the rooms that it may include.  "generated": skeletons of BPF programs,
+# messages of foreign formats, scripts and styles of what we answer.
 arrows='
 generated:
 store/base:
@@ -46,8 +46,9 @@ fcgi/format/heap: fcgi/format store/model store/base
 fcgi/format/pprof: fcgi/format generated store store/model store/base
 fcgi/format/in: fcgi/format/pprof fcgi/format/heap fcgi/format store/model
 	store/base
-fcgi/format/flame: fcgi/format store store/model store/base
-fcgi/format/out: fcgi/format/flame fcgi/format store store/model store/base
+fcgi/format/flame: fcgi/format generated store store/model store/base
+fcgi/format/out: fcgi/format/flame fcgi/format generated store store/model
+	store/base
 collector/scrape: fcgi/format/in store/batch store/base
 fcgi/server: fcgi/format store store/batch store/base
 fcgi/draw: fcgi/server store/base
@@ -91,9 +92,9 @@ fi
 expect_empty "includes are paths of files from the top" "$(
 	awk '$4 != "generated" { print $3 }' <<<"$all" | sort -u |
 		while read -r f; do [ -e "$f" ] || echo "$f"; done)"
-expect_empty "what is generated is a BPF program or a protobuf message" \
+expect_empty "what is generated is a BPF program, a protobuf message or a text" \
 	"$(awk '$4 == "generated" && !($3 ~ /\.skel\.h$/ && $2 ~ /^collector/) &&
-		!($3 ~ /\.pb-c\.h$/ && $2 ~ /^fcgi/)' <<<"$all")"
+		!($3 ~ /\.(pb-c|js|css)\.h$/ && $2 ~ /^fcgi/)' <<<"$all")"
 expect_empty "each arrow between rooms is in the list" "$(
 	awk 'FNR == NR {
 		room = $1; sub(/:/, "", room)

@@ -10,7 +10,7 @@ not_ok() { echo "not ok - $1"; echo "$2" | sed 's/^/# /'; }
 
 files() {
 	find store collector fcgi tests -name '*.[ch]' -o -name '*.cc'
-	find frontend -name node_modules -prune -o -name snapshots -prune -o \
+	find frontend fcgi -name node_modules -prune -o -name snapshots -prune -o \
 		-name '*.js' -print
 }
 

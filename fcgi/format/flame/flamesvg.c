@@ -11,7 +11,6 @@
 #include "fcgi/format/digits.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flamesvg_private.h"
-#include "fcgi/format/flame/flamesvg_script.h"
 #include "fcgi/format/writer.h"
 
 static void
@@ -20,43 +19,13 @@ svg_put_text(struct buf *out, const char *s)
 	writer_put_xml(out, s, strlen(s));
 }
 
-/* No '<', '&' or "]]>" in it: no CDATA, and HTML may embed it as it is. */
+/* What people see and what listens to them, from the files of that name. */
 static const char style[] =
-    "<style>\n"
-    ":root { color-scheme: light dark; }\n"
-    "#paper { fill: #fcfcfa; }\n"
-    "text { font: 11px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', "
-    "monospace; fill: #1a1c22; }\n"
-    "#title { font-size: 15px; font-weight: 600; }\n"
-    "#subtitle, #how, #details, #matched, #legend text { fill: #5a5e68; }\n"
-    ".button { cursor: pointer; fill: #24508f; visibility: hidden; }\n"
-    "#frames g { cursor: pointer; outline: none; }\n"
-    "#frames rect { stroke: #fcfcfa; stroke-width: .5px; }\n"
-    "#frames text { pointer-events: none; fill: #1a1c22; }\n"
-    "#frames g:hover rect { stroke: #1a1c22; stroke-width: 1px; }\n"
-    "#frames g:focus rect { stroke: #14487a; stroke-width: 2.5px; }\n"
-    ".button:focus { outline: 2px solid #14487a; }\n"
-    "#frames .few rect { stroke-dasharray: 2 2; stroke: #b4b9c2; }\n"
-    "#subtitle, #how { white-space: pre; }\n"
-    "#frames .above { opacity: .5; }\n"
-    ".narrow { display: none; }\n"
-    "#rests { fill: #b4b9c2; pointer-events: none; }\n"
-    "#frames.searched .hit { display: inline; }\n"
-    "#frames.searched rect { opacity: .3; }\n"
-    "#frames.searched .hit rect { opacity: 1; fill: #e600e6; }\n"
-    "#frames.searched .hit text { fill: #fff; }\n"
-    "@media (prefers-color-scheme: dark) {\n"
-    "#paper { fill: #15181d; }\n"
-    "text { fill: #e8e9ec; }\n"
-    "#subtitle, #how, #details, #matched, #legend text { fill: #a6abb6; }\n"
-    ".button { fill: #8fc0ff; }\n"
-    "#frames rect { stroke: #15181d; }\n"
-    "#frames g:hover rect { stroke: #fff; }\n"
-    "#frames g:focus rect { stroke: #4da3ff; }\n"
-    "#frames.searched g:not(.hit) text { fill: #a6abb6; }\n"
-    ".button:focus { outline-color: #4da3ff; }\n"
-    "}\n"
-    "</style>\n";
+#include "flamesvg.css.h"
+    ;
+static const char script[] =
+#include "flamesvg.js.h"
+    ;
 
 /* A line more where two profiles are compared: how. */
 static int
@@ -150,9 +119,10 @@ svg_put_head(struct svg *s)
 	buf_printf(out, "</title>\n");
 	if (s->f->total > 0)
 		svg_put_desc(s);
+	buf_printf(out, "<style>\n");
 	buf_put(out, style, sizeof(style) - 1);
-	buf_printf(out, "<rect id=\"paper\" width=\"100%%\" height=\"100%%\" "
-	    "fill=\"#fcfcfa\"/>\n<text id=\"title\" x=\"%d\" y=\"22\">",
+	buf_printf(out, "</style>\n<rect id=\"paper\" width=\"100%%\" "
+	    "height=\"100%%\" fill=\"#fcfcfa\"/>\n<text id=\"title\" x=\"%d\" y=\"22\">",
 	    SVG_SIDE);
 	svg_put_text(out, s->o->title);
 	buf_printf(out, "</text>\n<text id=\"subtitle\" x=\"%d\" y=\"40\">",
@@ -251,7 +221,7 @@ svg_put_foot(struct svg *s)
 	else if (s->f->total > 0)
 		svg_put_kinds(s, y + 18);
 	buf_printf(out, "<script><![CDATA[\n");
-	buf_put(out, flamesvg_script, strlen(flamesvg_script));
+	buf_put(out, script, sizeof(script) - 1);
 	buf_printf(out, "]]></script>\n</svg>\n");
 }
 

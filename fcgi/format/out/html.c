@@ -10,34 +10,8 @@
 #include "fcgi/format/writer.h"
 
 static const char html_style[] =
-    ":root { color-scheme: light dark; }\n"
-    "body { margin: 0; padding: 16px 20px 40px; font: 14px/1.5 system-ui,\n"
-    "  \"Segoe UI\", Roboto, sans-serif; background: #f6f6f2;\n"
-    "  color: #14181d; }\n"
-    "h1 { margin: 0; font-size: 19px; overflow-wrap: anywhere; }\n"
-    "p { margin: 2px 0 12px; color: #5a626d; overflow-wrap: anywhere; }\n"
-    "iframe { display: block; width: 100%; border: 1px solid #dcdcd4;\n"
-    "  border-radius: 6px; background: #fcfcfa; }\n"
-    "table { border-collapse: collapse; width: 100%; margin-top: 20px;\n"
-    "  background: #fff; border: 1px solid #dcdcd4; }\n"
-    "@media (max-width: 640px) {\n"
-    "  table { display: block; overflow-x: auto; }\n"
-    "}\n"
-    "caption { text-align: left; padding: 0 0 6px; font-weight: 600; }\n"
-    "th, td { padding: 3px 10px; text-align: right; white-space: nowrap;\n"
-    "  font-variant-numeric: tabular-nums; }\n"
-    "tr + tr, tbody tr { border-top: 1px solid #ecece6; }\n"
-    "th:first-child { width: 99%; text-align: left; }\n"
-    "tbody th { font: 12px ui-monospace, Menlo, Consolas,\n"
-    "  \"DejaVu Sans Mono\", monospace; white-space: normal;\n"
-    "  overflow-wrap: anywhere; }\n"
-    "@media (prefers-color-scheme: dark) {\n"
-    "  body { background: #0f1317; color: #eef1f3; }\n"
-    "  p { color: #98a3ae; }\n"
-    "  table { background: #171c22; border-color: #2d3640; }\n"
-    "  iframe { border-color: #2d3640; }\n"
-    "  tr + tr, tbody tr { border-color: #232a32; }\n"
-    "}\n";
+#include "html.css.h"
+    ;
 
 static void
 html_put_text(struct buf *out, const char *s)

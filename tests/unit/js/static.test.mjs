@@ -9,6 +9,10 @@ const read = (name) => readFileSync(new URL(name, dir), 'utf8');
 const list = (sub, ext) => readdirSync(new URL(sub, dir))
   .filter((n) => n.endsWith(ext)).map((n) => sub + n);
 const PAGES = list('./', '.html').map((n) => n.slice(2));
+/* What pictures and pages of the worker carry in themselves. */
+const FORMAT = '../fcgi/format/';
+const EMBEDDED = [FORMAT + 'flame/flamesvg.js', FORMAT + 'flame/flamesvg.css',
+  FORMAT + 'out/html.css'];
 const M = load('colour');
 const V = load('views', 'time', 'url-state');
 
@@ -23,10 +27,23 @@ test('pages have no inline script, style or handler', () => {
 
 test('nothing is asked of another host', () => {
   const own = /http:\/\/www\.w3\.org\//;
-  for (const name of [...PAGES, ...list('css/', '.css'), ...list('js/', '.js')])
+  for (const name of [...PAGES, ...list('css/', '.css'), ...list('js/', '.js'),
+    ...EMBEDDED])
     for (const [url] of read(name).matchAll(/(?:https?:)?\/\/[a-z][\w.-]+\.\w+/g))
       assert.ok(own.test(url + '/') || !url.startsWith('http'),
         name + ': ' + url);
+});
+
+/* The build leaves the comment at the beginning out. */
+test('what is embedded ends nothing that it stands in', () => {
+  for (const name of EMBEDDED) {
+    const [head, ...rest] = read(name).split('\n */\n');
+    const text = rest.join('\n */\n');
+    assert.ok(head.startsWith('/*\n * ') && text.length > 500, name);
+    assert.ok(!/\]\]>|<\//.test(text), name);
+    assert.ok(name.endsWith('.js') || !/[<&]/.test(text), name);
+    assert.ok(/^[\n -~]*\n$/.test(text), name + ': plain lines of ASCII');
+  }
 });
 
 test('every file that a page names is there, relative to it', () => {
