@@ -90,9 +90,18 @@
         ctx.service ? host.busy : null], [r.cpu]);
     }
 
+    /* Which types there are, and which of them is shown. */
     async function profile(ctx) {
-      if (ctx.state.view === 'compare')
-        return pair(ctx);
+      const found = await ns.types.choose(ctx.services, ctx.service,
+        ctx.state.type, ctx.signal);
+      flame.offer(found);
+      if (!found.one)
+        return flame.fail('No data: no profile was recorded in this range.');
+      const of = Object.assign({ type: found.one }, ctx);
+      return ctx.state.view === 'compare' ? pair(of) : single(of);
+    }
+
+    async function single(ctx) {
       const params = Object.assign({ query: query(ctx),
         from: ctx.range.from, until: ctx.range.until, 'max-nodes': 8192 },
       ns.flameFilter.params(ctx.state));
@@ -106,11 +115,10 @@
           throw e;
         flame.fail(e.message);
       }
-      return undefined;
     }
 
     function query(ctx) {
-      return ns.request.selector('cpu',
+      return ns.request.selector(ctx.type.name,
         ctx.service ? { service: ctx.service } : {});
     }
 

@@ -66,7 +66,7 @@
 
   /* '' stands for the whole host. */
   function context(state, range, signal) {
-    return { state, range, signal,
+    return { state, range, signal, services,
       service: state.service === ns.services.ALL ? '' : state.service,
       step: ns.time.step(range.until - range.from, POINTS, range.slot) };
   }

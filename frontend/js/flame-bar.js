@@ -33,6 +33,9 @@
     const views = VIEWS.map(([value, label]) => h('button', { type: 'button',
       class: 'segment', 'data-value': value, text: label,
       onclick: () => ns.view.set({ view: value }) }));
+    const type = ns.card.picker('Profile', (name) =>
+      ns.view.set({ type: name, fn: '', zoom: '' }));
+    type.node.hidden = true;
     const search = searchBox();
     const matched = h('span', { class: 'matched', role: 'status' });
     const flip = h('button', { type: 'button', class: 'icon-button',
@@ -51,7 +54,7 @@
       onclick: () => ns.view.set({ places: ns.view.get().places ? ''
         : '1' }) });
     const filter = ns.flameFilter.create();
-    const node = h('div', { class: 'flame-toolbar' },
+    const node = h('div', { class: 'flame-toolbar' }, type.node,
       h('div', { class: 'segments', role: 'group', 'aria-label': 'View' },
         views),
       h('label', { class: 'search-field' }, ns.dom.icon('search'), search),
@@ -72,7 +75,13 @@
       search.setAttribute('aria-invalid', String(wrong));
       matched.textContent = text;
     }
-    return { node, search, show };
+
+    /* Types of profiles: {all, one} of ns.types.choose(). */
+    function offer({ all, one }) {
+      type.node.hidden = all.length < 2;
+      type.set(all.map((t) => [t.name, t.title]), one ? one.name : '');
+    }
+    return { node, search, show, offer };
   }
 
   function legend() {

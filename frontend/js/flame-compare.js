@@ -15,14 +15,12 @@
     ['difference', 'Self moved'], ['total', 'Total, A and B'],
     ['total-difference', 'Total moved'], ['', 'Samples']];
 
-  /* A size in the words of how it came about: a share, CPU time a second
-   * or a request, or plain counts of what is no time. */
+  /* A size in the words of how it came about: a share, or an amount a second
+   * or a request. */
   function amount(v, how) {
     if (how.by === 'total')
       return (v * 100).toFixed(v > 0 && v < 0.001 ? 2 : 1) + ' %';
-    if (how.by === 'time')
-      return how.tick ? F.percent(v * how.tick) : F.compact(v) + '/s';
-    return how.tick ? F.seconds(v * how.tick) : F.compact(v);
+    return how.by === 'time' ? how.unit.perSecond(v) : how.unit.text(v);
   }
 
   /* Shares differ by points: 8.9 % to 9.9 % is 1 pp, and 11 % more. */
@@ -38,12 +36,10 @@
     return v === null || v === undefined ? 'no data' : amount(v, how);
   }
 
-  /* {by, tick}: seconds that a tick stands for, 0 where it is no time. */
+  /* {by, unit: how amounts of both sides read}. */
   function howOf(answer) {
-    const a = answer.a || {};
     return { by: answer.normalise,
-      tick: a.unit === 'nanoseconds'
-        ? 1 / ns.flameFacts.unitOf(answer, a).rate : 0 };
+      unit: ns.flameFacts.unitOf(answer, answer.a || {}) };
   }
 
   function ratioText(r, difference) {
@@ -322,12 +318,13 @@
       const lacks = ['a', 'b'].filter((s) => !answer[s].total);
       return lacks.length === 0 ? '' : 'In ' + lacks.map((s) =>
         s.toUpperCase()).join(' and ') + ': ' +
-        ns.flameFacts.emptyText({ memlens: answer[lacks[0]] });
+        ns.flameFacts.emptyText({ memlens: answer[lacks[0]] },
+          this.title);
     }
 
     show(answer, ra, rb, ctx) {
-      this.answer = answer;
-      this.f = D.decode(answer);
+      Object.assign(this, { answer, f: D.decode(answer),
+        title: ctx.type.title });
       this.ab.show(ra, rb);
       ns.dom.say(this.words, answer.words);
       this.canvas.show(this.f, -1);

@@ -23,8 +23,9 @@
 
   function stem(view) {
     const at = view.ctx ? ns.format.dateTime(view.ctx.range.from) : '';
-    return ['memlens', (view.ctx && view.ctx.service) || 'cpu',
-      at.replace(' ', 'T').replace(/:/g, '')].join('-')
+    const { service, type } = view.ctx || {};
+    return ['memlens', service, type && type.name,
+      at.replace(' ', 'T').replace(/:/g, '')].filter(Boolean).join('-')
       .replace(/[^\w.-]+/g, '_');
   }
 

@@ -7,40 +7,38 @@
 
   const T = ns.flameTree, F = ns.format;
 
-  /* Ticks a second, where they are time. */
-  function time(rate) {
-    return { rate, text: (v) => F.seconds(v / rate),
-      cell: (v) => F.fixedSeconds(v / rate) };
-  }
-
   /* What an amount of one period is in samples; null where that is not known:
    * of several periods, of bytes, of what was pushed without one. */
   function counted(m, rate) {
     if (m.unit === 'samples')
       return (v) => v;
-    const period = m.period || m.period_ns;
-    const ticks = m.unit === 'nanoseconds' ? period * rate / 1e9 : period;
+    const { period } = m;
+    const n = ns.unit.inSecond(m.unit);
+    const ticks = n ? period * rate / n : period;
     return period > 1 && ticks > 0 ? (v) => Math.round(v / ticks)
       : () => null;
   }
 
   /*
-   * How amounts of an answer read: {text(v), cell(v) for tables, rate: ticks
-   * a second where they are time, samples(v): how many samples an amount is
-   * of, or null}.  `m` is what the answer, or one side of it, says of itself;
-   * recordings of before have ticks of a sample, at a rate of less.
+   * How amounts of an answer read: {text(v), cell(v) for tables, perSecond(v)
+   * a second, samples(v): how many samples an amount is of, or null, and over
+   * time value(v, seconds) that show(value)s}: of a stock so much, of what
+   * adds up so much a second.  `m` is what the answer, or one side of it, says
+   * of itself; recordings of before have ticks of a sample, at a rate of less.
    */
   function unitOf(answer, m = answer.memlens || {}) {
-    const meta = answer.metadata || {};
-    const unit = m.unit || meta.units || 'samples';
-    const rate = meta.sampleRate > 0 ? meta.sampleRate : 1e9;
-    if (unit === 'nanoseconds')
-      return Object.assign(time(rate), { samples: counted(m, rate) });
-    if (!m.unit && unit === 'samples' && meta.sampleRate > 0)
-      return Object.assign(time(rate), { samples: (v) => v });
-    const text = unit === 'bytes' ? F.bytes : F.count;
-    return { text, cell: text, samples: counted({ unit, period: m.period },
-      1) };
+    const meta = answer.metadata || {}, hz = meta.sampleRate, U = ns.unit;
+    const unit = m.unit || meta.units || 'samples', stock = m.kind === 'stock';
+    const counts = !m.unit && unit === 'samples';
+    const time = U.inSecond(unit) > 0 || counts && hz > 0;
+    const [rate, base] = !time ? [1, unit]
+      : [hz > 0 ? hz : U.inSecond(unit), 'seconds'];
+    const show = (v) => U.text(v, stock ? base : U.rate(base));
+    return { text: (v) => U.text(v / rate, base),
+      cell: (v) => U.cell(v / rate, base), perSecond: (v) => show(v / rate),
+      value: (v, s) => v / (stock ? rate : rate * s), show,
+      samples: counts && time ? (v) => v
+        : counted({ unit, period: m.period || m.period_ns }, rate) };
   }
 
   /* The samples of frame i of a tree, or of a row of functions, itself (key
@@ -97,8 +95,9 @@
       : F.count(list.length) + ' stretches') + ' damaged', why: each.join('\n') };
   }
 
-  /* "No data", "0 samples" and "not attached" are three different facts. */
-  function emptyText(answer) {
+  /* "No data", "0 samples" and "not attached" are three different facts, of
+   * a type of this title. */
+  function emptyText(answer, title) {
     const m = answer.memlens || {};
     const told = m.state || answer.state;
     /* A profiler that samples less often has data all the same. */
@@ -110,7 +109,7 @@
       return 'No data is left: what was recorded in this range is damaged.';
     if (state === 'no data')
       return 'No data: nothing was recorded in this range.';
-    return 'The CPU profiler is ' + state + (m.why ? ': ' + m.why : '') + '.';
+    return 'The profiler of ' + title + ' is ' + state + (m.why ? ': ' + m.why : '') + '.';
   }
 
   /*

@@ -1,17 +1,17 @@
 /*
- * How one function moves: its self and total over the range, as parts of
- * one CPU where ticks are time.
+ * How one function moves: its self and total over the range, of what adds up
+ * over time so much a second: of CPU time, parts of one CPU.
  */
 (function (ns) {
   'use strict';
 
-  /* The answer of table.json as two columns, ticks made values a second. */
+  /* The answer of table.json as two columns, as the unit shows them. */
   function columns(answer, unit) {
     const over = answer.over_time;
-    const scale = unit.rate ? 1 / (unit.rate * over.step) : 1;
     const col = (k) => ({ labels: {}, unit: '',
       t: over.points.map((p) => p[0]),
-      v: over.points.map((p) => (p[k] === null ? null : p[k] * scale)) });
+      v: over.points.map((p) => (p[k] === null ? null
+        : unit.value(p[k], over.step))) });
     return [col(2), col(1)];
   }
 
@@ -35,7 +35,7 @@
       if (running)
         running.abort();
       running = new AbortController();
-      chart.format = unit.rate ? ns.format.percent : unit.cell;
+      chart.format = unit.show;
       try {
         const answer = await ns.api.get('table.json', params,
           { signal: running.signal });

@@ -13,9 +13,9 @@
   const { unitOf, samplesOf, frameCount, lostText, brokenText, partialText,
     emptyText, pathCode, pathFrame } = ns.flameFacts;
 
-  const INFO = ['Each bar is a function, as wide as the CPU time of the ' +
-    'samples in which it was on the stack. What it called stands next to ' +
-    'it; the order from left to right has no meaning in time.',
+  const INFO = ['Each bar is a function, as wide as its part of the profile: ' +
+    'of what was sampled while it was on the stack. What it called stands ' +
+    'next to it; the order from left to right has no meaning in time.',
   'Click a bar to zoom, Esc goes back one caller. The table counts a ' +
     'recursive function once.'];
   const CUT = 'The graph draws the largest nodes of the call tree; what is ' +
@@ -112,11 +112,15 @@
       this.foot = h('footer', { class: 'flame-foot' }, this.detail,
         ns.flameBar.legend());
       this.node = h('article', { class: 'card flame-card',
-        'aria-label': 'CPU profile' },
+        'aria-label': 'Profile' },
       h('header', { class: 'card-head' }, this.title,
         ns.dom.infoButton('Flame graph', INFO),
         h('span', { class: 'spacer' }), this.facts),
       this.bar.node, this.body, this.compare.node, this.foot);
+    }
+
+    offer(types) {
+      this.bar.offer(types);
     }
 
     zoom(i) {
@@ -173,7 +177,8 @@
         m.lost_on_host);
       const parts = [], some = this.f.ticks > 0 || m.slots > 0;
       if (this.f.ticks > 0)
-        parts.push(this.unit.text(this.f.ticks) + ' of CPU time');
+        parts.push(ns.types.amount(this.unit.text(this.f.ticks),
+          this.ctx.type));
       const n = this.f.n ? frameCount(this.unit, this.f, 0) : '0';
       if (n !== null && this.answer && some)
         parts.push(n + (/(^| )1$/.test(n) ? ' sample' : ' samples'));
@@ -346,7 +351,7 @@
       this.body.classList.toggle('flame-none', !!text);
     }
 
-    /* ctx: {state, service, range, params of the request}. */
+    /* ctx: {state, service, range, type, params of the request}. */
     show(answer, ctx) {
       const f = T.decode(answer), focus = this.main.focus();
       const held = focus < 0 ? -1 : pathFrame(f, pathCode(this.f, focus));
@@ -355,7 +360,7 @@
         ns.flamePlaces.whole(this.places.of(name, kind));
       ns.dom.say(this.title, 'Flame graph of ' +
         (ctx.service || 'the whole host'));
-      this.say(f.ticks === 0 ? emptyText(answer) : '');
+      this.say(f.ticks === 0 ? emptyText(answer, ctx.type.title) : '');
       this.main.show(f, held);
       this.showFacts();
       this.arrange(ctx.state);

@@ -10,7 +10,7 @@
   const SPAN_S = 900, REFRESH_MS = 30000;
 
   let shown = '', flame = null, frames = ns.flameTree.decode(null), zoomed = 0;
-  let unit = ns.flameFacts.unitOf({}), service = '';
+  let unit = ns.flameFacts.unitOf({}), service = '', services = [];
 
   function makeFlame() {
     const tip = ns.flameTip.tooltip();
@@ -30,27 +30,30 @@
     $('hero-flame').append(flame.node);
   }
 
-  function caption(service, range, answer) {
+  function caption(service, range, answer, type) {
     const live = ns.mode.current === 'live';
     const m = answer.memlens || {};
     const from = ns.time.parse(m.from, range.from);
     $('hero-caption').textContent = frames.ticks === 0
       ? (service || 'the whole host') + ': nothing recorded in the last quarter of an hour'
       : (service || 'the whole host') + ', ' + F.range(from, ns.time.parse(m.until, range.until)) +
-        ', ' + unit.text(frames.ticks) + ' of CPU time, ' + (live
+        ', ' + ns.types.amount(unit.text(frames.ticks), type) + ', ' + (live
         ? 'live' : 'from the snapshot') +
         ((m.partial || []).length ? ', some data is missing' : '');
   }
 
   async function drawFlame(service, range) {
+    const { one: type } = await ns.types.choose(services, service, '');
+    if (!type)
+      throw new Error('no profile was recorded');
     const answer = await ns.api.get('flamegraph.json', {
-      query: ns.request.selector('cpu', service ? { service } : {}),
+      query: ns.request.selector(type.name, service ? { service } : {}),
       from: range.from, until: range.until, 'max-nodes': 2000 });
     frames = ns.flameTree.decode(answer);
     unit = ns.flameFacts.unitOf(answer);
     flame.show(frames);
     zoomed = 0;
-    caption(service, range, answer);
+    caption(service, range, answer, type);
   }
 
   function put(id, value, text) {
@@ -85,7 +88,7 @@
     const list = service ? []
       : await ns.services.load(range).catch(() => []);
     if (list.length)
-      service = list[0].name;
+      [services, service] = [list, list[0].name];
     const quiet = (e) => {
       if (ns.mode.current !== 'lost')
         $('hero-caption').textContent = e.message;

@@ -77,10 +77,9 @@
   /* A value and, where requests are counted, how much of it is one's. */
   function side(r, k) {
     const v = r.value[k], each = r.per_request && r.per_request[k];
-    const unit = r.unit === 'ratio' ? 'seconds' : r.unit.replace('/s', '');
     return h('td', { class: 'num' + (v === null ? ' absent' : '') },
-      R.text(v, r.unit), F.known(each) ? h('span', { class: 'per-request',
-        text: R.text(each, unit) + ' a request' }) : null);
+      ns.unit.text(v, r.unit), F.known(each) ? h('span', { class: 'per-request',
+        text: ns.unit.text(each, ns.unit.each(r.unit)) + ' a request' }) : null);
   }
 
   function metricLine(r) {

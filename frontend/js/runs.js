@@ -20,15 +20,13 @@
         : (b > a) === (better === 'up') ? 'better' : 'worse';
   }
 
-  const PER_SECOND = { seconds: 'ratio', '': '/s' };
-
   /* A recorded series as a row of a comparison: value is what it is in A and
    * in B by fn, maybe the rate of what was recorded as an increase. */
   function compareSeries(s, fn, value) {
     const rate = fn === 'rate' && s.fn !== fn, unit = s.unit || '';
     const [a, b] = value;
     return { name: s.name, labels: s.labels || {},
-      unit: rate ? PER_SECOND[unit] || unit + '/s' : unit,
+      unit: rate ? ns.unit.rate(unit) : unit,
       fn, value, better: s.better || null,
       difference: a === null || b === null ? null : b - a,
       ratio: a && b !== null ? b / a : null,
@@ -108,19 +106,6 @@
     return ns.request.selector(row.name, row.labels);
   }
 
-  const UNITS = { bytes: 'bytes', 'bytes/s': 'byteRate', ratio: 'percent',
-    seconds: 'seconds' };
-
-  /* A value in its unit; what has none is a count. */
-  function text(v, unit) {
-    const f = ns.format;
-    if (!known(v))
-      return 'no data';
-    if (UNITS[unit])
-      return f[UNITS[unit]](v);
-    return f.compact(v) + (unit ? (unit[0] === '/' ? '' : ' ') + unit : '');
-  }
-
   /* "+12.3 %", "× 4.2", "new": how B stands to A. */
   function change(row) {
     const [a, b] = row.value;
@@ -190,5 +175,5 @@
   }
 
   ns.runs = { VERDICTS, compareSeries, compared, ranked, readable, counters,
-    normaliseOf, size, metric, text, change, pair, named, facts };
+    normaliseOf, size, metric, change, pair, named, facts };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -24,9 +24,10 @@
     return out;
   }
 
-  /* Databases first, then by CPU; [{name, database, cpu, label}]; pure. */
+  /* Databases first, then by CPU; [{name, profiles: types of them, database,
+   * cpu, label}]; pure. */
   function rank(services, databases, cpu) {
-    const list = services.map((s) => ({ name: s.name,
+    const list = services.map((s) => ({ name: s.name, profiles: s.profiles || [],
       database: databases.has(s.name), cpu: cpu[s.name] || 0 }));
     list.sort((a, b) => b.database - a.database || b.cpu - a.cpu ||
       (a.name < b.name ? -1 : 1));

@@ -95,6 +95,10 @@
       until: snapshot.until }, params));
   }
 
+  /* A recording of before the route has one type. */
+  const BEFORE = { types: [{ name: 'cpu', title: 'CPU time',
+    unit: 'nanoseconds', kind: 'flow', time: true }] };
+
   /* name: answer(snapshot, params, name) */
   const ROUTES = {
     'diff.json': diff,
@@ -108,6 +112,7 @@
     'graph.svg': (s, p, name) => graphOf(s, name, p),
     'graph.dot': (s, p, name) => graphOf(s, name, p),
     runs: (s) => s.answers.runs || { runs: [] },
+    types: (s) => s.answers.types || BEFORE,
     series
   };
 

@@ -33,7 +33,7 @@
         '`Ctrl L` clears']] },
     { id: 'cpu', title: 'CPU', module: 'cpuTab',
       ranged: true, series: ['cpuTab'], profiles: true,
-      keys: { search: ANY,
+      keys: { type: ANY, search: ANY,
         view: ['both', 'table', 'flame', 'sandwich', 'compare'],
         focus: ANY, ignore: ANY, collapse: ['', 'module'],
         reverse: ['', '1'], ...PAIR,
@@ -42,7 +42,7 @@
         grow: ['down', 'up'],
         sort: ['self', 'name', 'total', '-name', '-self', '-total'],
         fn: ANY, places: ['', '1'], zoom: /^[0-9a-z.]*$/ },
-      asks: [...RANGE, 'normalise', 'requests', 'afrom', 'auntil', 'focus',
+      asks: [...RANGE, 'type', 'normalise', 'requests', 'afrom', 'auntil', 'focus',
         'ignore', 'collapse', 'reverse', (s) => s.view === 'compare'],
       help: [['on the flame graph', 'arrows walk the frames, `Enter` zooms, ' +
         '`Esc` zooms out, `Shift F10` opens the menu']] },

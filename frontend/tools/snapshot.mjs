@@ -106,8 +106,8 @@ async function profiles(queries, { from, until }) {
 }
 
 /* Where functions were written; of paths outside /usr only the name. */
-async function places(answers, service, range) {
-  const params = { query: M.request.selector('cpu', { service }), places: 1 };
+async function places(answers, query, range) {
+  const params = { query, places: 1 };
   const answer = await get('table.json', { ...params, ...range,
     limit: PLACES }).catch(() => null);
   const rows = answer ? answer.rows.filter((r) => r.places.length) : [];
@@ -159,21 +159,24 @@ async function others(answers) {
 const { by, ...range } = await window_();
 const answers = {}, ways = await directions(range);
 const services = await chosen(answers, range);
+/* The type that pages show first; its slots are summed, so it is a flow. */
+const { types: [type] } = await get('types');
+answers[M.request.key('types')] = { types: [type] };
+const queries = services.map((service) => M.request.selector(type.name,
+  { service }));
 await ranking(services, range, ways);
 const host = (wanted || '').split(',').includes('*');
 for (const name of services.length ? services : [''])
   await series(range, TABLES.flatMap((t) => M[t].queries(name)), ways);
-for (const name of services)
-  await places(answers, name, range);
+for (const query of queries)
+  await places(answers, query, range);
 if (host)
   await series(range, VIEWS.filter((v) => v.profiles).flatMap((v) =>
     v.series.flatMap((t) => M[t].queries(''))), ways);
 await others(answers);
-const queries = services.map((service) => M.request.selector('cpu',
-  { service }));
 const snapshot = { version: 2, by, taken: new Date(range.until * 1000)
   .toISOString(), ...range, answers, series: recorded,
-profiles: await profiles(host ? [...queries, 'cpu'] : queries, range) };
+profiles: await profiles(host ? [...queries, type.name] : queries, range) };
 const text = '/* Made by tools/snapshot.mjs. */\n' +
   '(window.MemLens = window.MemLens || {}).snapshot =\n' +
   JSON.stringify(snapshot)

@@ -5,7 +5,7 @@
 import { load } from '../../frontend/tools/load.mjs';
 import { flamegraph } from './mock-flame.mjs';
 
-const M = load('format', 'time', 'request', 'colour', 'flame-tree',
+const M = load('format', 'unit', 'time', 'request', 'colour', 'flame-tree',
   'flame-facts', 'flame-answers', 'flame-diff', 'runs');
 
 const runs = [];

@@ -22,6 +22,11 @@ const TYPES = { html: 'text/html; charset=utf-8', css: 'text/css',
   js: 'text/javascript', svg: 'image/svg+xml', json: 'application/json' };
 const HEADERS = { 'Content-Security-Policy': "default-src 'self'",
   'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-cache' };
+/* Ours, and one that nobody has ever heard of. */
+const PROFILES = [{ name: 'cpu', title: 'CPU time', unit: 'nanoseconds',
+  kind: 'flow', time: true, present: true }, { name: 'wonders',
+  title: 'Wonders seen', unit: 'count', kind: 'flow', time: false,
+  present: true }];
 const STARTED = Date.now() / 1000 - 86400 * 3;
 
 const kv = new Map([['hello', 'world'], ['a b/c', '42']]);
@@ -72,7 +77,8 @@ function services() {
   const one = (name, command, pid, profiles = ['cpu']) => ({ name, last,
     processes: [{ pid, command, started: Math.floor(STARTED) }], profiles });
   return { services: [one('nginx', 'nginx /usr/sbin/nginx', 812),
-    one('kv_service', 'kv_service /opt/resdb/kv_service', 2210),
+    one('kv_service', 'kv_service /opt/resdb/kv_service', 2210,
+      PROFILES.map((t) => t.name)),
     one('postgres', 'postgres /usr/lib/postgresql/15/bin/postgres', 901),
     one('memlensd', 'memlensd /usr/sbin/memlensd', 4410)] };
 }
@@ -87,15 +93,18 @@ function seriesAnswer(q) {
 
 function serviceOf(q) {
   const want = selector(q.get('query'));
-  if (!want || want.name !== 'cpu')
+  if (!want || !PROFILES.some((t) => t.name === want.name))
     throw new Refusal(400, 'not a profile selector', 'query');
   const by = want.matchers.find(([name]) => name === 'service');
   return by ? by[2] : 'kv_service';
 }
 
 function flameAnswer(q) {
-  return comparison.shaped(flamegraph({ service: serviceOf(q), ...range(q) },
-    clock()), q);
+  const answer = comparison.shaped(flamegraph({ service: serviceOf(q),
+    ...range(q) }, clock()), q);
+  answer.memlens.unit = PROFILES.find((t) =>
+    t.name === selector(q.get('query')).name).unit;
+  return answer;
 }
 
 /* The range of B; A's where it is not said. */
@@ -115,7 +124,8 @@ function graphOf(q) {
 }
 
 const ROUTES = {
-  'health': health, 'services': services, 'series': seriesAnswer,
+  'health': health, 'services': services,
+  'types': () => ({ types: PROFILES }), 'series': seriesAnswer,
   'flamegraph.json': flameAnswer, 'graph.json': graphOf,
   'diff.json': (q) => comparison.diff(serviceOf(q), range(q), rangeB(q), q,
     clock()),

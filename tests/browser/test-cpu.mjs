@@ -290,7 +290,34 @@ function profile({ browser, base }) {
   ];
 }
 
+/* The mock has a type that no script knows. */
+function types({ browser, base }) {
+  return [['a new type of profiles is a choice, with its title and its unit', () =>
+      withPage(browser, {}, async (page) => {
+        const asked = requests(page, 'flamegraph.json');
+        await page.goto(base + 'dashboard.html?v=1&tab=cpu&' +
+          'service=kv_service');
+        await loaded(page, 'cpu');
+        const facts = () => page.textContent('.flame-facts');
+        assert(/ of CPU time/.test(await facts()), await facts());
+        const choice = page.getByRole('combobox', { name: 'Profile' });
+        equal((await choice.locator('option').allTextContents()).join(),
+          'CPU time,Wonders seen', 'types');
+        await choice.selectOption('Wonders seen');
+        await until(async () => /^[\d,]+ wonders seen/.test(await facts()),
+          5000, 'its amount');
+        equal(asked[asked.length - 1].get('query'),
+          'wonders{service="kv_service"}', 'what was asked');
+        assert(/^[\d,]+$/.test(await page.locator(
+          '.fn-table tbody td .cell-text').first().evaluate((n) =>
+          n.firstChild.textContent)), 'the unit of the table');
+        await page.reload();
+        await loaded(page, 'cpu');
+        equal(await choice.inputValue(), 'wonders', 'after a reload');
+      })]];
+}
+
 export function cpuTests(env) {
-  return [...ranges(env), ...lines(env), ...profile(env),
+  return [...env.mock ? types(env) : [], ...ranges(env), ...lines(env), ...profile(env),
     ...operations(env)];
 }

@@ -18,7 +18,7 @@ globalThis.window = globalThis;
 const [, , from] = process.argv, live = from.startsWith('http:');
 globalThis.MemLens = { mode: { current: live ? 'live' : 'offline',
   doubt: async () => undefined } };
-const M = load('format', 'time', 'request', 'series', 'colour', 'flame-tree',
+const M = load('format', 'unit', 'time', 'request', 'series', 'colour', 'flame-tree',
   'flame-answers', 'flame-facts', 'recorded-profiles', 'recorded-series',
   'flame-diff', 'runs', 'snapshot', 'api', 'services', 'views');
 const TABLES = [...new Set(M.views.LIST.flatMap((v) => v.series || []))];

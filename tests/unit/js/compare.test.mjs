@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 
-const M = load('format', 'time', 'request', 'series', 'colour', 'flame-tree',
+const M = load('format', 'unit', 'time', 'request', 'series', 'colour', 'flame-tree',
   'flame-layout', 'flame-facts', 'flame-answers', 'flame-diff', 'runs',
   'snapshot',
   'views', 'url-state');
@@ -174,9 +174,9 @@ test('how B stands to A is said in few words', () => {
   assert.deepEqual([say(2, 2.5), say(2, 1), say(1, 4), say(0, 3), say(3, 0),
     say(0, 0), say(100, 100.5), say(null, 1)], ['+25 %', '−50 %', '× 4',
     'from 0', 'to 0', 'same', '+0.50 %', '']);
-  assert.equal(R.text(null, 'bytes'), 'no data');
-  assert.equal(R.text(0, 'bytes'), '0 B');
-  assert.equal(R.text(0.5, 'ratio'), '50 %');
+  assert.equal(M.unit.text(null, 'bytes'), 'no data');
+  assert.equal(M.unit.text(0, 'bytes'), '0 B');
+  assert.equal(M.unit.text(0.5, 'ratio'), '50 %');
 });
 
 test('the service comes first, then the host, then others', () => {

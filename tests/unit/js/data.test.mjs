@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 
-const M = load('format', 'time', 'series', 'health');
+const M = load('format', 'unit', 'time', 'series', 'health');
 load('request', 'operations');
 const col = (v, labels = {}) => ({ labels, unit: '',
   t: v.map((_, i) => i * 10), v });

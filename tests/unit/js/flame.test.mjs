@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 
-const M = load('format', 'time', 'flame-tree', 'flame-layout', 'flame-facts',
+const M = load('format', 'unit', 'time', 'flame-tree', 'flame-layout', 'flame-facts',
   'flame-answers', 'colour', 'flame-places');
 const T = M.flameTree;
 
@@ -258,7 +258,7 @@ test('amounts are read in their unit, samples by their period', () => {
 });
 
 test('nothing, zero and not attached are said apart', () => {
-  const say = (memlens) => M.flameFacts.emptyText({ memlens });
+  const say = (memlens) => M.flameFacts.emptyText({ memlens }, 'CPU time');
   assert.match(say({ state: 'zero', slots: 6 }), /^0 samples/);
   assert.match(say({ slots: 6 }), /^0 samples/);
   assert.match(say({ state: 'no data', slots: 0 }), /^No data/);
@@ -266,7 +266,7 @@ test('nothing, zero and not attached are said apart', () => {
   assert.match(say({ state: 'degraded', why: 'x', slots: 0 }), /^No data/);
   assert.match(say({ state: 'degraded', why: 'x', slots: 3 }), /^0 samples/);
   assert.equal(say({ state: 'not attached', why: 'no rights' }),
-    'The CPU profiler is not attached: no rights.');
+    'The profiler of CPU time is not attached: no rights.');
 });
 
 test('what damage has taken is said', () => {

@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 
-const M = load('format', 'time', 'request', 'series', 'panzoom',
+const M = load('format', 'unit', 'time', 'request', 'series', 'panzoom',
   'deps-graph', 'services', 'storage', 'cpu-tab', 'chart');
 
 test('zooming keeps the point under the pointer', () => {

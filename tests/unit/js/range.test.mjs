@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 
-const M = load('format', 'time', 'views', 'url-state', 'runs', 'api');
+const M = load('format', 'unit', 'time', 'views', 'url-state', 'runs', 'api');
 const { resolve, within, outward, onGrid } = M.time;
 const edges = ({ from, until }) => [from, until];
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 import { Pack } from '../../../frontend/tools/pack.mjs';
 
-const M = load('format', 'time', 'request', 'series', 'colour', 'flame-tree',
+const M = load('format', 'unit', 'time', 'request', 'series', 'colour', 'flame-tree',
   'flame-answers', 'flame-facts', 'recorded-profiles', 'recorded-series',
   'flame-diff', 'runs', 'snapshot');
 M.api = { ApiError: class extends Error {

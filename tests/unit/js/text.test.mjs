@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 
-const M = load('format', 'time', 'views', 'url-state', 'request', 'shell', 'api');
+const M = load('format', 'unit', 'time', 'views', 'url-state', 'request', 'shell', 'api');
 
 test('zero, nothing and small are told apart', () => {
   assert.equal(M.format.bytes(0), '0 B');

@@ -1,0 +1,72 @@
+/*
+ * The types of profiles, as api/v1/types tells them: {name, title, unit,
+ * kind: flow or stock, time, …}, the one to show first at the head.  Nothing
+ * here knows one by its name.  What the route does not list has its name for
+ * a title; its unit stands in each answer.
+ */
+(function (ns) {
+  'use strict';
+
+  let list = [], of = '';
+
+  /* Those of a recording that are answered for a service ('': the host). */
+  function recorded(service) {
+    const { of: all } = ns.mode.snapshot.profiles;
+    const labels = service ? { service } : {};
+    return [...new Set(Object.keys(all).map((q) => q.split('{')[0]))]
+      .filter((n) => Object.hasOwn(all, ns.request.selector(n, labels)));
+  }
+
+  /* The names of what the service has: services as ns.services.load(). */
+  function namesOf(services, service) {
+    if (ns.mode.current === 'offline' && ns.mode.snapshot)
+      return recorded(service);
+    return [...new Set(services.filter((s) => !service || s.name === service)
+      .flatMap((s) => s.profiles))];
+  }
+
+  const untold = (name) => ({ name, title: name });
+
+  /* The rows of these names in the table's order, what it lacks behind. */
+  function rows(table, names) {
+    return [...table.filter((t) => names.includes(t.name)),
+      ...names.filter((n) => !table.some((t) => t.name === n)).map(untold)];
+  }
+
+  /* {all: what can be chosen, one: what is: `wanted`, or where nothing is
+   * wanted the first; null where there is no type at all}.  Pure. */
+  function choice(table, names, wanted) {
+    const has = rows(table, names);
+    const one = wanted ? rows(table, [wanted])[0] : has[0] || table[0] || null;
+    return { all: one && !names.includes(one.name) ? [one, ...has] : has,
+      one };
+  }
+
+  /* The table is asked for once, and again when something new has a
+   * profile. */
+  async function load(names, signal) {
+    const key = ns.mode.current + ' ' + names.slice().sort().join(' ');
+    if (key !== of)
+      list = (await ns.api.get('types', {}, { signal }).catch((e) => {
+        if (e.name === 'AbortError')
+          throw e;
+        return {}; /* a server of before */
+      })).types || [];
+    of = list.length ? key : '';
+    return list;
+  }
+
+  async function choose(services, service, wanted, signal) {
+    const names = namesOf(services, service);
+    return choice(await load(names, signal), names, wanted);
+  }
+
+  /* In a sentence: "4 s of CPU time", "12 context switches". */
+  function amount(text, { title, unit }) {
+    const words = /^[A-Z][a-z]/.test(title)
+      ? title[0].toLowerCase() + title.slice(1) : title;
+    return text + (unit === 'count' ? ' ' : ' of ') + words;
+  }
+
+  ns.types = { choice, choose, amount };
+})(globalThis.MemLens = globalThis.MemLens || {});
