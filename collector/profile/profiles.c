@@ -1,30 +1,30 @@
 /*
- * The table of profiles, as one source with a state for each.  The place in
- * the table is the type's number in events and counters.
+ * The table of profiles, as one source with a state for each.
  */
 #include "collector/profile/profiles.h"
 
 #include "collector/engine/engine.h"
 
-static const struct profile *const profiles[] = {
-    &profile_cpu,
-};
+#define PROFILES_ROW(name) &profile_##name,
 
-#define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+static const struct profile *const profiles[] = {PROFILES(PROFILES_ROW)};
 
-_Static_assert(PROFILES <= PROFILES_MAX, "more than the engine has room for");
+#define N_PROFILES (sizeof(profiles) / sizeof(profiles[0]))
+
+_Static_assert(N_PROFILES <= PROFILES_MAX, "more than there is room for");
 
 static const char *
 profiles_name(size_t part)
 {
-	return part < PROFILES ? profiles[part]->name : NULL;
+	return part < N_PROFILES ? profiles[part]->name : NULL;
 }
 
 static const struct err *
 profiles_open(void **out, const struct config *config,
     struct services *services)
 {
-	return engine_open(out, config, services, profiles, PROFILES);
+	return engine_open(out, config, services, profiles,
+	    N_PROFILES);
 }
 
 const struct source_ops source_profiles = {
