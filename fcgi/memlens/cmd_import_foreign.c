@@ -9,27 +9,13 @@
 
 #include "fcgi/memlens/cmd_heap.h"
 #include "fcgi/memlens/cmd_import.h"
-#include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/foreign.h"
 #include "fcgi/format/heap/heap.h"
-#include "fcgi/format/in/lines.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/in/texttype.h"
-#include "fcgi/format/in/tree.h"
-#include "fcgi/format/in/trie.h"
 #include "fcgi/push/push.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-
-/* Formats whose files do not say what they count. */
-static const struct {
-	const char *format;
-	const struct err *(*parse)(struct stacks *s, const void *data,
-	    size_t n, const struct stacks_type *type);
-} typed[] = {
-    {"folded", folded_parse}, {"lines", lines_parse}, {"trie", trie_parse},
-    {"tree", tree_parse},
-};
 
 static const struct err *
 parse_heap(struct stacks *s, const struct import_foreign *f,
@@ -57,12 +43,9 @@ parse_typed(struct stacks *s, const struct import_foreign *f,
 	const struct err *e = texttype_of(&type, f->type, f->unit,
 	    TEXTTYPE_RATE);
 
-	if (e != NULL)
-		return e;
-	for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++) {
-		if (strcmp(typed[i].format, format->name) == 0)
-			return typed[i].parse(s, data->data, data->len, &type);
-	}
+	if (e != NULL || format->typed != NULL)
+		return e != NULL ? e : format->typed(s, data->data, data->len,
+		    &type);
 	return err_new(ERR_REQUEST, 422, "%s says itself what it counts: "
 	    "--type and --unit are for those that do not", format->name);
 }
@@ -81,7 +64,7 @@ parse_any(struct stacks *s, const struct import_foreign *f,
 		return parse_typed(s, f, format, data);
 	if (format->parse == heap_parse)
 		return parse_heap(s, f, data);
-	e = format->parse(s, data->data, data->len);
+	e = foreign_take(format, s, data->data, data->len, NULL);
 	return e != NULL ? e : stacks_error(s);
 }
 

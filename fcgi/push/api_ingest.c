@@ -10,16 +10,12 @@
 #include "fcgi/pyroscope/attime.h"
 #include "fcgi/server/context.h"
 #include "fcgi/format/in/folded.h"
-#include "fcgi/format/in/folded_pair.h"
 #include "fcgi/format/in/foreign.h"
 #include "fcgi/format/gzip.h"
-#include "fcgi/format/in/jfr.h"
 #include "fcgi/format/in/lines.h"
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/in/texttype.h"
-#include "fcgi/format/in/tree.h"
-#include "fcgi/format/in/trie.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/push/ingest.h"
 #include "fcgi/push/ingest_pprof.h"
@@ -45,9 +41,6 @@ struct ingest {
 	const char *format;    /* a constant */
 };
 
-typedef const struct err *ingest_fn(struct ingest *in);
-typedef const struct err *ingest_text_fn(struct stacks *s, const void *data,
-    size_t n, const struct stacks_type *type);
 
 /* ---- parameters ---- */
 
@@ -129,55 +122,23 @@ ingest_kept_stacks(struct ingest *in)
 }
 
 static const struct err *
-ingest_text(struct ingest *in, const char *format, ingest_text_fn *parse)
+ingest_typed(struct ingest *in, const struct foreign *f)
 {
 	struct stacks_type type;
 	const struct err *e;
-	bool lines = (parse == folded_parse || parse == lines_parse) &&
+	bool lines = (f->typed == folded_parse || f->typed == lines_parse) &&
 	    (in->c->post == NULL || !batch_client_is_whole(in->c->post));
 
-	in->format = format;
 	e = lines && in->rq->body.len <= PUSH_CACHE_TEXT_MAX
 	    ? ingest_kept_stacks(in) : ingest_new_stacks(in);
 	if (e != NULL)
 		return e;
 	e = ingest_type(in, &type);
-	return e != NULL ? e : parse(in->stacks, in->rq->body.data,
+	return e != NULL ? e : f->typed(in->stacks, in->rq->body.data,
 	    in->rq->body.len, &type);
 }
 
-static const struct err *
-ingest_folded(struct ingest *in)
-{
-	return ingest_text(in, "folded", folded_parse);
-}
-
-static const struct err *
-ingest_lines(struct ingest *in)
-{
-	return ingest_text(in, "lines", lines_parse);
-}
-
-static const struct err *
-ingest_trie(struct ingest *in)
-{
-	return ingest_text(in, "trie", trie_parse);
-}
-
-static const struct err *
-ingest_tree(struct ingest *in)
-{
-	return ingest_text(in, "tree", tree_parse);
-}
-
 /* ---- profiles that name their types ---- */
-
-static const struct err *
-ingest_jfr(struct ingest *in)
-{
-	(void)in;
-	return jfr_refuse();
-}
 
 static bool
 ingest_is_form(const struct request *rq)
@@ -194,7 +155,6 @@ ingest_pprof(struct ingest *in)
 	    strcmp(spy, "rbspy") == 0);
 	const struct err *e;
 
-	in->format = "pprof";
 	if ((e = ingest_new_stacks(in)) != NULL)
 		return e;
 	if (ingest_is_form(rq) && rq->body.len > 2 &&
@@ -234,47 +194,31 @@ ingest_name_type(struct ingest *in)
 }
 
 static const struct err *
-ingest_foreign(struct ingest *in, const char *name)
+ingest_foreign(struct ingest *in, const struct foreign *f)
 {
-	const struct foreign *f = foreign_find(name);
 	const struct err *e;
 
-	in->format = f->name;
 	if ((e = ingest_new_stacks(in)) != NULL)
 		return e;
-	e = foreign_parse(in->stacks, name, in->rq->body.data,
+	e = foreign_parse(in->stacks, f->name, in->rq->body.data,
 	    in->rq->body.len, REQUEST_PLAIN_MAX);
 	if (e == NULL && stacks_error(in->stacks) == NULL)
 		e = ingest_name_type(in);
 	return e;
 }
 
-static const struct err *
-ingest_perf(struct ingest *in)
-{
-	return ingest_foreign(in, "perf");
-}
-
-static const struct err *
-ingest_heap(struct ingest *in)
-{
-	return ingest_foreign(in, "heap_v2");
-}
-
 /* ---- which format ---- */
 
-static const struct {
-	const char *format, *content_type; /* either of them */
-	ingest_fn *parse;
-} formats[] = {
-    {"trie", "binary/octet-stream+trie", ingest_trie},
-    {"tree", "binary/octet-stream+tree", ingest_tree},
-    {"lines", NULL, ingest_lines},
-    {"jfr", NULL, ingest_jfr},
-    {"pprof", NULL, ingest_pprof},
-    {"perf_script", NULL, ingest_perf},
-    {"jemalloc", NULL, ingest_heap},
-};
+static const struct err *
+ingest_as(struct ingest *in, const struct foreign *f)
+{
+	in->format = f->name;
+	if (f->refuse != NULL)
+		return f->refuse();
+	if (f->parse == pprof_parse)
+		return ingest_pprof(in);
+	return f->typed != NULL ? ingest_typed(in, f) : ingest_foreign(in, f);
+}
 
 /* Bytes that no text has in its beginning. */
 static bool
@@ -286,68 +230,38 @@ ingest_is_binary(const struct buf *b)
 	return false;
 }
 
-/* Names that say folded text, whatever bytes are in it. */
-static bool
-ingest_is_folded(const char *format)
-{
-	return format != NULL && (strcmp(format, "folded") == 0 ||
-	    strcmp(format, "collapsed") == 0 || strcmp(format, "groups") == 0);
-}
-
-/* Dumps and texts that say in their first bytes what they are. */
-static const char *
-ingest_guess(const struct buf *b)
-{
-	static const char *const sure[] = {"heap_v2", "gperftools",
-	    "speedscope", "perf"};
-	const struct foreign *f = foreign_guess(b->data,
-	    b->len < FOREIGN_LOOK ? b->len : FOREIGN_LOOK);
-
-	for (size_t i = 0; f != NULL && i < sizeof(sure) / sizeof(*sure); i++)
-		if (strcmp(f->name, sure[i]) == 0)
-			return f->name;
-	return NULL;
-}
-
 /* What a request says nothing of, or nothing that is known. */
 static const struct err *
 ingest_any(struct ingest *in, bool said)
 {
+	const struct foreign *pair = foreign_find("folded-pair");
 	const struct buf *b = &in->rq->body;
-	const char *name = ingest_guess(b);
+	const struct foreign *f = foreign_guess(b->data,
+	    b->len < FOREIGN_LOOK ? b->len : FOREIGN_LOOK);
 
-	if (jfr_looks(b->data, b->len))
-		return jfr_refuse();
-	if (name != NULL)
-		return ingest_foreign(in, name);
+	if (f != NULL && f->sure)
+		return ingest_as(in, f);
 	if (ingest_is_binary(b))
-		return ingest_pprof(in);
+		return ingest_as(in, foreign_find("pprof"));
 	/* agents say no format: frames of theirs may end in numbers, but then
 	 * not all */
-	if (!said && folded_pair_looks((const char *)b->data, b->len))
-		return foreign_single(foreign_find("folded-pair"));
-	return ingest_folded(in);
+	if (!said && pair->looks((const char *)b->data, b->len))
+		return foreign_single(pair);
+	return ingest_as(in, foreign_find("folded"));
 }
 
+/* A form is a pprof, whatever else is said but what is refused. */
 static const struct err *
 ingest_parse(struct ingest *in)
 {
 	const char *format = request_text(in->rq, "format");
-	const char *type = in->rq->content_type;
+	const struct foreign *f = foreign_of_content(in->rq->content_type);
 
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if ((format != NULL &&
-		    strcmp(format, formats[i].format) == 0) ||
-		    (formats[i].content_type != NULL &&
-		    strcmp(type, formats[i].content_type) == 0))
-			return formats[i].parse(in);
-	if (ingest_is_form(in->rq))
-		return ingest_pprof(in);
-	if (ingest_is_folded(format))
-		return ingest_folded(in);
-	if (format != NULL && foreign_find(format) != NULL)
-		return ingest_foreign(in, format);
-	return ingest_any(in, format != NULL);
+	if (f == NULL && format != NULL)
+		f = foreign_find(format);
+	if (ingest_is_form(in->rq) && (f == NULL || f->refuse == NULL))
+		f = foreign_find("pprof");
+	return f != NULL ? ingest_as(in, f) : ingest_any(in, format != NULL);
 }
 
 /* ---- a whole request ---- */

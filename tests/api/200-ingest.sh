@@ -52,6 +52,12 @@ check "a form" has 'cpu{service="mp"}' 5
 ingest form.bin "name=mp2&$at&format=pprof" \
     CONTENT_TYPE="multipart/form-data; boundary=XX"
 check "a form that says pprof" has 'cpu{service="mp2"}' 5
+ingest form.bin "name=mp3&$at&format=lines" \
+    CONTENT_TYPE="multipart/form-data; boundary=XX"
+check "a form is no text, whatever it says" has 'cpu{service="mp3"}' 5
+ingest a.folded "name=alias&$at&format=jemalloc"
+check "an agent's word for a format" js 'd.field !== "format" &&
+    /heap/.test(d.detail)'
 ingest delta.bin "name=delta&$at" \
     CONTENT_TYPE="multipart/form-data; boundary=XX"
 check "cumulative values less those before" has 'alloc_space{service="delta"}' \

@@ -41,18 +41,6 @@ folded_finish_any(void *f)
 static const struct foreign_stream folded_stream = {folded_begin,
     folded_feed_any, folded_finish_any};
 
-static const struct err *
-folded_parse_samples(struct stacks *s, const void *data, size_t n)
-{
-	return folded_parse(s, data, n, NULL);
-}
-
-static const struct err *
-lines_parse_samples(struct stacks *s, const void *data, size_t n)
-{
-	return lines_parse(s, data, n, NULL);
-}
-
 static void *
 perf_script_begin(struct stacks *s)
 {
@@ -82,49 +70,64 @@ pprof_looks(const char *p, size_t n)
 	    (p[2] == 0x08 || p[2] == 0x10);
 }
 
-static const struct err *
-trie_parse_samples(struct stacks *s, const void *data, size_t n)
-{
-	return trie_parse(s, data, n, NULL);
-}
-
-static const struct err *
-tree_parse_samples(struct stacks *s, const void *data, size_t n)
-{
-	return tree_parse(s, data, n, NULL);
-}
-
 /* The stricter looks come first. */
 const struct foreign foreign_formats[] = {
-    {"pprof", "protobuf, as go tool pprof reads it", pprof_looks, pprof_parse,
-        NULL, false},
-    {"heap_v2", "a heap profile of jemalloc", heap_looks, heap_parse, NULL,
-        false},
+    {"pprof", "protobuf, as go tool pprof reads it", pprof_looks,
+        .parse = pprof_parse},
+    {"heap_v2", "a heap profile of jemalloc", heap_looks,
+        .parse = heap_parse, .also = {"jemalloc"}, .sure = true},
     {"gperftools", "a heap profile of gperftools", heap_looks_gperftools,
-        heap_parse, NULL, false},
-    {"speedscope", "speedscope's JSON", speedscope_looks, speedscope_parse,
-        NULL, false},
-    {"perf", "the text of perf script", perf_script_looks, perf_script_parse,
-        &perf_script_stream, false},
+        .parse = heap_parse, .sure = true},
+    {"speedscope", "speedscope's JSON", speedscope_looks,
+        .parse = speedscope_parse, .sure = true},
+    {"perf", "the text of perf script", perf_script_looks,
+        .parse = perf_script_parse, .stream = &perf_script_stream,
+        .also = {"perf_script"}, .sure = true},
     {"folded-pair", "stacks with two counts, as difffolded.pl writes them",
-        folded_pair_looks, folded_pair_parse, NULL, true},
+        folded_pair_looks, .parse = folded_pair_parse, .pair = true},
     {"folded", "stacks with counts, as stackcollapse writes them",
-        folded_looks, folded_parse_samples, &folded_stream, false},
+        folded_looks, .typed = folded_parse, .stream = &folded_stream,
+        .also = {"collapsed", "groups"}},
     {"lines", "a stack a line, each counts one", lines_looks,
-        lines_parse_samples, NULL, false},
-    {"trie", "Pyroscope's transport trie", NULL, trie_parse_samples, NULL,
-        false},
-    {"tree", "Pyroscope's tree", NULL, tree_parse_samples, NULL, false},
+        .typed = lines_parse},
+    {"trie", "Pyroscope's transport trie", .typed = trie_parse,
+        .content_type = "binary/octet-stream+trie"},
+    {"tree", "Pyroscope's tree", .typed = tree_parse,
+        .content_type = "binary/octet-stream+tree"},
+    {"jfr", "Java's flight recordings: refused", jfr_looks,
+        .refuse = jfr_refuse, .sure = true},
 };
 const size_t foreign_n_formats =
     sizeof(foreign_formats) / sizeof(foreign_formats[0]);
+
+static bool
+foreign_is(const struct foreign *f, const char *name)
+{
+	bool is = strcmp(f->name, name) == 0;
+
+	for (size_t i = 0; !is && i < 2 && f->also[i] != NULL; i++)
+		is = strcmp(f->also[i], name) == 0;
+	return is;
+}
 
 const struct foreign *
 foreign_find(const char *name)
 {
 	for (size_t i = 0; i < foreign_n_formats; i++)
-		if (strcmp(foreign_formats[i].name, name) == 0)
+		if (foreign_is(&foreign_formats[i], name))
 			return &foreign_formats[i];
+	return NULL;
+}
+
+const struct foreign *
+foreign_of_content(const char *content_type)
+{
+	for (size_t i = 0; i < foreign_n_formats; i++) {
+		const char *type = foreign_formats[i].content_type;
+
+		if (type != NULL && strcmp(type, content_type) == 0)
+			return &foreign_formats[i];
+	}
 	return NULL;
 }
 
@@ -146,8 +149,8 @@ foreign_choose(const struct foreign **out, const char *name,
 	if (n == 0 && name == NULL)
 		return err_field(ERR_REQUEST, 422, "format",
 		    "there is nothing in it");
-	if (name != NULL ? strcmp(name, "jfr") == 0 : jfr_looks(data, n))
-		return jfr_refuse();
+	if (*out != NULL && (*out)->refuse != NULL)
+		return (*out)->refuse();
 	if (*out == NULL && name != NULL)
 		return err_field(ERR_REQUEST, 422, "format",
 		    "no format is called \"%.100s\"", name);
@@ -168,6 +171,14 @@ foreign_single(const struct foreign *f)
 }
 
 const struct err *
+foreign_take(const struct foreign *f, struct stacks *s, const void *data,
+    size_t n, const struct stacks_type *type)
+{
+	return f->typed != NULL ? f->typed(s, data, n, type)
+				: f->parse(s, data, n);
+}
+
+const struct err *
 foreign_parse(struct stacks *s, const char *name, const void *data, size_t n,
     size_t limit)
 {
@@ -185,7 +196,7 @@ foreign_parse(struct stacks *s, const char *name, const void *data, size_t n,
 	if (e == NULL)
 		e = foreign_single(f);
 	if (e == NULL)
-		e = f->parse(s, data, n);
+		e = foreign_take(f, s, data, n, NULL);
 	if (e == NULL)
 		e = stacks_error(s);
 	buf_fini(&plain);

@@ -14,6 +14,7 @@
 
 struct err;
 struct stacks;
+struct stacks_type;
 
 /* Of a format whose text can be parsed piece by piece. */
 struct foreign_stream {
@@ -30,11 +31,18 @@ struct foreign {
 	/* the first bytes, not packed, all there are or at least
 	 * FOREIGN_LOOK; NULL: only by name, nothing tells it from others */
 	bool (*looks)(const char *p, size_t n);
-	/* Errors: ERR_REQUEST 422 or ERR_FORMAT with the place, and those of
-	 * stacks. */
+	/* One of three.  Errors: ERR_REQUEST 422 or ERR_FORMAT with the place,
+	 * and those of stacks.  `typed` is of what does not say itself what it
+	 * counts: `type` NULL is folded_samples. */
 	const struct err *(*parse)(struct stacks *s, const void *data,
 	    size_t n);
+	const struct err *(*typed)(struct stacks *s, const void *data,
+	    size_t n, const struct stacks_type *type);
+	const struct err *(*refuse)(void); /* known, and not read */
 	const struct foreign_stream *stream; /* NULL: only as a whole */
+	const char *also[2];      /* how Pyroscope's agents call it */
+	const char *content_type; /* that says it; NULL: none */
+	bool sure; /* those first bytes are no other's, whoever sends them */
 	bool pair; /* two profiles: to be compared, not to be kept */
 };
 
@@ -43,17 +51,24 @@ struct foreign {
 extern const struct foreign foreign_formats[];
 extern const size_t foreign_n_formats;
 
-/* NULL when there is none of that name. */
+/* NULL when there is none of that name, ours or Pyroscope's. */
 const struct foreign *foreign_find(const char *name);
+/* That of a request's content type, or NULL. */
+const struct foreign *foreign_of_content(const char *content_type);
 /* The first format that looks so, or NULL. */
 const struct foreign *foreign_guess(const void *data, size_t n);
 
-/* One of both; ERR_REQUEST 422 where there is none. */
+/* One of both; ERR_REQUEST 422 where there is none, or one that is refused. */
 const struct err *foreign_choose(const struct foreign **out, const char *name,
     const void *data, size_t n);
 
 /* ERR_REQUEST 422 for a format that is no single profile. */
 const struct err *foreign_single(const struct foreign *f);
+
+/* Adds what is not packed and of a format that is read; a `type` for one that
+ * says itself what it counts has no meaning. */
+const struct err *foreign_take(const struct foreign *f, struct stacks *s,
+    const void *data, size_t n, const struct stacks_type *type);
 
 /*
  * Adds what `data` holds, packed or not, to stacks.  `name` NULL: guess.

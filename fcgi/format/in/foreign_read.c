@@ -63,7 +63,8 @@ input_whole(struct foreign_input *in, struct stacks *s,
 
 	while (e == NULL && !in->end)
 		e = input_more(in);
-	return e != NULL ? e : f->parse(s, in->buf.data, in->buf.len);
+	return e != NULL ? e : foreign_take(f, s, in->buf.data, in->buf.len,
+	    NULL);
 }
 
 static const struct err *

@@ -8,9 +8,9 @@
 #include "store/base/err.h"
 
 bool
-jfr_looks(const void *data, size_t n)
+jfr_looks(const char *p, size_t n)
 {
-	return n >= 4 && memcmp(data, "FLR", 4) == 0;
+	return n >= 4 && memcmp(p, "FLR", 4) == 0;
 }
 
 const struct err *

@@ -10,7 +10,7 @@
 
 struct err;
 
-bool jfr_looks(const void *data, size_t n);
+bool jfr_looks(const char *p, size_t n);
 
 /* ERR_REQUEST 422, field "format". */
 const struct err *jfr_refuse(void);

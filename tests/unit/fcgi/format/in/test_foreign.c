@@ -39,6 +39,30 @@ TEST(formats_are_guessed)
 	CHECK(foreign_find("folded") != NULL && foreign_find("x") == NULL);
 }
 
+/* One list for /ingest and for import: a row is read in one way. */
+TEST(each_format_is_one_row)
+{
+	static const char *const names[][2] = {{"jemalloc", "heap_v2"},
+	    {"perf_script", "perf"}, {"collapsed", "folded"},
+	    {"groups", "folded"}, {"jfr", "jfr"}};
+
+	for (size_t i = 0; i < foreign_n_formats; i++) {
+		const struct foreign *f = &foreign_formats[i];
+
+		CHECK(foreign_find(f->name) == f);
+		CHECK_INT((f->parse != NULL) + (f->typed != NULL) +
+		    (f->refuse != NULL), 1);
+		CHECK(!f->sure || f->looks != NULL);
+		if (f->content_type != NULL)
+			CHECK(foreign_of_content(f->content_type) == f);
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		CHECK_STR(foreign_find(names[i][0])->name, names[i][1]);
+	CHECK_STR(foreign_of_content("binary/octet-stream+tree")->name,
+	    "tree");
+	CHECK(foreign_of_content("text/plain") == NULL);
+}
+
 TEST(jfr_is_refused_with_the_way_out)
 {
 	const struct foreign *f;
@@ -128,6 +152,7 @@ int
 main(void)
 {
 	RUN(formats_are_guessed);
+	RUN(each_format_is_one_row);
 	RUN(jfr_is_refused_with_the_way_out);
 	RUN(two_counts_a_line_are_two_types);
 	RUN(packed_input_is_unpacked);
