@@ -15,6 +15,7 @@
 #include "fcgi/api/better.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
+#include "fcgi/query/series_point.h"
 #include "fcgi/api/pages.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
@@ -102,19 +103,21 @@ compare_series(const void *a, const void *b)
 static double
 compare_value(const struct metric_series *m, int64_t slot_ns)
 {
-	const struct metric_point *p;
+	const struct metric_point *p = m != NULL ? series_point_only(m) : NULL;
+	enum series_fn fn;
 	double scale;
+	int128 num;
+	uint128 den;
 
-	if (m == NULL || m->n_points == 0 || m->points->count == 0)
+	if (p == NULL)
 		return NAN;
-	p = m->points;
+	fn = series_point_default(&m->desc);
+	series_point_term(fn, p, &num, &den);
 	scale = (double)scale_factor(m->desc.scale);
-	if (m->desc.kind == SERIES_COUNTER)
-		return (double)p->increase / scale /
-		    ((double)p->slots * (double)slot_ns / NS_PER_S);
-	if (measure_is_quantile(&m->desc))
-		return (double)p->max / scale;
-	return (double)p->sum / (double)p->count / scale;
+	if (fn == FN_RATE)
+		return (double)num / scale /
+		    ((double)den * (double)slot_ns / NS_PER_S);
+	return (double)num / (double)den / scale;
 }
 
 static void
@@ -244,7 +247,7 @@ compare_per_request(const struct compare *c, const struct compare_row *r,
 {
 	const struct metric_series *m = r->m[side];
 
-	if (m == NULL || m->n_points == 0 || m->points->count == 0 ||
+	if (m == NULL || series_point_only(m) == NULL ||
 	    c->side[side].requests <= 0)
 		return NAN;
 	return (double)m->points->increase /

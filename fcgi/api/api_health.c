@@ -18,6 +18,7 @@
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"
 #include "fcgi/server/version.h"
+#include "fcgi/query/series_point.h"
 #include "fcgi/query/whole.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -106,12 +107,12 @@ health_sum(const struct metric_series *m, size_t n, const char *name,
 	int128 sum = -1;
 
 	for (size_t i = 0; i < n; i++) {
-		if (m[i].n_points == 0 ||
-		    strcmp(m[i].desc.name, name) != 0 ||
-		    strcmp(measure_label(&m[i], "source"), source) != 0)
-			continue;
-		sum = (sum < 0 ? 0 : sum) +
-		    m[i].points->increase / scale_factor(m[i].desc.scale);
+		const struct metric_point *p =
+		    series_point_of(&m[i], name, source);
+
+		if (p != NULL)
+			sum = (sum < 0 ? 0 : sum) +
+			    p->increase / scale_factor(m[i].desc.scale);
 	}
 	return sum;
 }
@@ -119,9 +120,10 @@ health_sum(const struct metric_series *m, size_t n, const char *name,
 static void
 health_newest(int64_t *last, const struct metric_series *m)
 {
-	if (m->n_points > 0 && m->points->count > 0 &&
-	    m->points->last_ns > *last)
-		*last = m->points->last_ns;
+	const struct metric_point *p = series_point_only(m);
+
+	if (p != NULL && p->last_ns > *last)
+		*last = p->last_ns;
 }
 
 /* When the source's newest number was taken; else when it last spoke. */
@@ -275,9 +277,9 @@ health_put_cpu(struct writer *w, const struct health *h)
 	unsigned scale = 0;
 
 	for (size_t i = 0; i < h->n_cpu; i++) {
-		const struct metric_point *p = h->cpu[i].points;
+		const struct metric_point *p = series_point_only(&h->cpu[i]);
 
-		if (h->cpu[i].n_points == 0)
+		if (p == NULL)
 			continue;
 		scale = h->cpu[i].desc.scale; /* one metric has one */
 		sum += p->increase;
@@ -297,7 +299,7 @@ health_put_rss(struct writer *w, const struct health *h)
 	int128 sum = -1;
 
 	for (size_t i = 0; i < h->n_rss; i++)
-		if (h->rss[i].n_points > 0 && h->rss[i].points->count > 0)
+		if (series_point_only(&h->rss[i]) != NULL)
 			sum = (sum < 0 ? 0 : sum) + h->rss[i].points->last /
 			    scale_factor(h->rss[i].desc.scale);
 	writer_key(w, "rss");
@@ -314,7 +316,7 @@ health_put_processes(struct writer *w, const struct health *h)
 		const struct metric_series *m = &h->cpu[i];
 		const char *name = measure_label(m, "process");
 
-		if (m->n_points == 0 || m->points->count == 0)
+		if (series_point_only(m) == NULL)
 			continue;
 		writer_open(w, '{');
 		writer_key(w, "name");
@@ -327,9 +329,9 @@ health_put_processes(struct writer *w, const struct health *h)
 		for (size_t k = 0; k <= h->n_rss; k++) {
 			if (k == h->n_rss) {
 				writer_null(w);
-			} else if (h->rss[k].n_points > 0 &&
-			    h->rss[k].points->count > 0 && strcmp(name,
-			    measure_label(&h->rss[k], "process")) == 0) {
+			} else if (series_point_only(&h->rss[k]) != NULL &&
+			    strcmp(name, measure_label(&h->rss[k],
+			    "process")) == 0) {
 				writer_decimal(w, h->rss[k].points->last,
 				    h->rss[k].desc.scale);
 				break;

@@ -8,6 +8,7 @@
 #include "fcgi/server/context.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
+#include "fcgi/query/series_point.h"
 #include "fcgi/api/pages.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
@@ -71,7 +72,7 @@ metrics_put(struct buf *out, const struct metric_series *series, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct metric_series *m = &series[i];
 
-		if (m->n_points == 0 || m->points[0].count == 0)
+		if (series_point_only(m) == NULL)
 			continue;
 		if (strcmp(family, m->desc.name) != 0) {
 			family = m->desc.name;

@@ -15,13 +15,11 @@
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
+#include "fcgi/query/series_point.h"
 #include "fcgi/query/series_sum.h"
 #include "fcgi/query/step.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-
-enum series_fn { FN_DEFAULT, FN_MEAN, FN_RATE, FN_INCREASE, FN_LAST, FN_MIN,
-	FN_MAX, FN_COUNT };
 
 static const char *const series_fns[] = {"", "mean", "rate", "increase",
     "last", "min", "max", "count", NULL};
@@ -48,11 +46,8 @@ series_query(const struct step_page *p, struct store *s,
 static enum series_fn
 series_fn_of(const struct series_request *q, const struct metric_series *m)
 {
-	if (q->fn != FN_DEFAULT)
-		return (enum series_fn)q->fn;
-	if (m->desc.kind == SERIES_COUNTER)
-		return FN_RATE;
-	return measure_is_quantile(&m->desc) ? FN_MAX : FN_MEAN;
+	return q->fn != FN_DEFAULT ? (enum series_fn)q->fn
+				   : series_point_default(&m->desc);
 }
 
 /* A quantile is of what was observed: no mean and no sum of several is one.
@@ -86,35 +81,6 @@ series_check_fn(const struct series_request *q, const struct metric_series *m)
 	    m->desc.name);
 }
 
-/* What a step of one series adds to the answer. */
-static void
-series_term(enum series_fn fn, const struct metric_point *p, int128 *num,
-    uint128 *den)
-{
-	*den = fn == FN_RATE ? p->slots : fn == FN_MEAN ? p->count : 1;
-	switch (fn) {
-	case FN_RATE:
-	case FN_INCREASE:
-		*num = p->increase;
-		break;
-	case FN_LAST:
-		*num = p->last;
-		break;
-	case FN_MIN:
-		*num = p->min;
-		break;
-	case FN_MAX:
-		*num = p->max;
-		break;
-	case FN_COUNT:
-		*num = p->count;
-		break;
-	default:
-		*num = p->sum;
-		break;
-	}
-}
-
 /* How many of the series have data in step i. */
 static size_t
 series_parts(const struct series_sum *sum, size_t i)
@@ -145,7 +111,7 @@ series_put_value(struct writer *w, const struct series_request *q,
 
 		if (p->count == 0)
 			continue;
-		series_term(fn, p, &num2, &den2);
+		series_point_term(fn, p, &num2, &den2);
 		series_add_quotient(&num, &den, num2, den2);
 	}
 	if (den == 1 && fn != FN_RATE) /* all of its digits */

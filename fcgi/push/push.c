@@ -11,6 +11,7 @@
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
+#include "store/model/cut.h"
 
 static const struct err *
 push_cut(const struct push *p, const struct push_window *w, struct cut *c)
@@ -32,17 +33,6 @@ push_cut(const struct push *p, const struct push_window *w, struct cut *c)
 		    (unsigned long long)(c->last - c->first + 1),
 		    PUSH_SLOTS_MAX);
 	return NULL;
-}
-
-/* floor(v x / L + h), h = hash / 2^64. */
-static int64_t
-cut_at(int64_t v, int64_t x, int64_t length, uint64_t hash)
-{
-	int128 q = (int128)v * x / length, r = (int128)v * x % length;
-	uint128 f = ((uint128)r << 64) + (uint128)hash * (uint64_t)length;
-
-	return (int64_t)q +
-	    (f >= (uint128)(uint64_t)length << 64 ? 1 : 0);
 }
 
 /* Where slot number k of the store ends, from the window's start. */
@@ -86,7 +76,7 @@ push_flow_value(struct push *p, const struct cut *c, uint32_t node,
 
 		if (jump)
 			k = cut_next(p, c, v, hash, k, sum);
-		upto = cut_at(v, cut_end(p, c, k), c->length, hash);
+		upto = (int64_t)cut_at(v, cut_end(p, c, k), c->length, hash);
 		/* h is below 1, and the end is exact */
 		if (k == c->last)
 			upto = v;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fcgi/format/writer.h"
+#include "fcgi/query/series_point.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/model/fact.h"
@@ -143,9 +144,9 @@ static bool
 measure_is_reason(const struct metric_series *m, const char *name,
     const char *source)
 {
-	return m->n_points > 0 && m->points->increase != 0 &&
-	    strcmp(m->desc.name, name) == 0 &&
-	    strcmp(measure_label(m, "source"), source) == 0;
+	const struct metric_point *p = series_point_of(m, name, source);
+
+	return p != NULL && p->increase != 0;
 }
 
 /* The sum of a reason over the series behind the first one of it; 0 when this

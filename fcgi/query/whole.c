@@ -1,6 +1,7 @@
 /*
  * Shares of stacks that are not whole.
  */
+#include "fcgi/query/series_point.h"
 #include "fcgi/query/whole.h"
 
 #include <stdbool.h>
@@ -28,10 +29,9 @@ static int128
 whole_increase(const struct metric_series *m, const char *name,
     const char *source)
 {
-	if (m->n_points == 0 || strcmp(m->desc.name, name) != 0 ||
-	    strcmp(measure_label(m, "source"), source) != 0)
-		return 0;
-	return m->points->increase / scale_factor(m->desc.scale);
+	const struct metric_point *p = series_point_of(m, name, source);
+
+	return p != NULL ? p->increase / scale_factor(m->desc.scale) : 0;
 }
 
 static void

@@ -197,33 +197,59 @@ remains_judge(const struct remains_of *r, const char *name,
 }
 
 const struct err *
-remains_check(const struct remains_of *r)
+remains_each(const struct remains_of *r, remains_fn *fn, void *arg)
 {
 	DIR *d = opendir(r->path);
-	char names[160] = "";
+	const struct err *e = NULL;
 	enum manifest_kind kind;
 	struct dirent *entry;
 	uint64_t number;
-	size_t n = 0;
 
 	if (d == NULL)
 		return err_errno("%s", r->path);
-	while ((entry = readdir(d)) != NULL) {
-		const char *name = entry->d_name;
-		size_t at = strlen(names);
-
-		if (!manifest_name_is(name, &kind, &number) ||
-		    manifest_find(r->manifest, name) != NULL ||
-		    remains_judge(r, name, kind, number) != REMAINS_BEYOND)
-			continue;
-		if (n++ < 3)
-			snprintf(names + at, sizeof(names) - at, "%s%.50s",
-			    n > 1 ? ", " : "", name);
-	}
+	while (e == NULL && (entry = readdir(d)) != NULL)
+		if (manifest_name_is(entry->d_name, &kind, &number) &&
+		    manifest_find(r->manifest, entry->d_name) == NULL)
+			e = fn(arg, entry->d_name, kind, number);
 	closedir(d);
-	if (n == 0)
-		return NULL;
+	return e;
+}
+
+void
+remains_list_add(struct remains_list *l, const char *name)
+{
+	size_t at = strlen(l->text);
+
+	if (++l->n <= 4)
+		snprintf(l->text + at, sizeof(l->text) - at, "%s%.50s",
+		    l->n > 1 ? ", " : "", l->n > 3 ? "..." : name);
+}
+
+struct remains_found {
+	const struct remains_of *r;
+	struct remains_list beyond;
+};
+
+static const struct err *
+remains_find_beyond(void *arg, const char *name, enum manifest_kind kind,
+    uint64_t number)
+{
+	struct remains_found *f = arg;
+
+	if (remains_judge(f->r, name, kind, number) == REMAINS_BEYOND)
+		remains_list_add(&f->beyond, name);
+	return NULL;
+}
+
+const struct err *
+remains_check(const struct remains_of *r)
+{
+	struct remains_found f = {.r = r};
+	const struct err *e = remains_each(r, remains_find_beyond, &f);
+
+	if (e != NULL || f.beyond.n == 0)
+		return e;
 	return err_new(ERR_FORMAT, 0, "the manifest is older than %zu files "
-	    "(%s%s), which hold what those that it names do not", n, names,
-	    n > 3 ? ", ..." : "");
+	    "(%s), which hold what those that it names do not", f.beyond.n,
+	    f.beyond.text);
 }

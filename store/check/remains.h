@@ -10,6 +10,7 @@
 #define STORE_REMAINS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "store/file/manifest.h"
@@ -27,6 +28,20 @@ struct remains_of {
 	int dir; /* of the path */
 	const struct manifest *manifest;
 };
+
+/* Calls fn for each file of a store that lies in the directory and that the
+ * manifest does not name, until an error. */
+typedef const struct err *remains_fn(void *arg, const char *name,
+    enum manifest_kind kind, uint64_t number);
+const struct err *remains_each(const struct remains_of *r, remains_fn *fn,
+    void *arg);
+
+/* Names of some of them, for people. */
+struct remains_list {
+	char text[160]; /* the first three, then "..." */
+	size_t n;
+};
+void remains_list_add(struct remains_list *l, const char *name);
 
 /* What is an unnamed file of this name, kind and number? */
 enum remains remains_judge(const struct remains_of *r, const char *name,

@@ -11,6 +11,7 @@
 
 #include "store/base/err.h"
 #include "store/base/gone.h"
+#include "store/model/cut.h"
 #include "store/model/mean.h"
 #include "store/file/segtree.h"
 #include "store/model/unit.h"
@@ -230,16 +231,6 @@ query_add_journals(struct query *q, uint32_t series, uint64_t from,
 	return e;
 }
 
-/* floor(v * x / L + h), h = hash / 2^64; v < 2^90. */
-static int128
-query_cut_at(int128 v, int64_t x, int64_t length, uint64_t hash)
-{
-	int128 q = v * x / length, r = v * x % length;
-	uint128 fraction = ((uint128)r << 64) + (uint128)hash * (uint64_t)length;
-
-	return q + (fraction >= (uint128)(uint64_t)length << 64 ? 1 : 0);
-}
-
 static void
 query_add_cut(struct query *q, uint32_t series, const struct cut *c)
 {
@@ -253,8 +244,8 @@ query_add_cut(struct query *q, uint32_t series, const struct cut *c)
 		uint64_t hash = hash64_u64(hash64_u64(h, t->nodes[node].hash),
 		    c->slot);
 
-		v = query_cut_at(v, c->b, length, hash) -
-		    query_cut_at(v, c->a, length, hash);
+		v = cut_at(v, c->b, length, hash) -
+		    cut_at(v, c->a, length, hash);
 		if (v != 0)
 			node_values_add(q->one, node, v);
 	}

@@ -89,32 +89,36 @@ sweep_is_empty(const struct store_writer *w, const char *name)
 	return fstatat(w->dir, name, &st, 0) == 0 && st.st_size == 0;
 }
 
+struct sweep_refusal {
+	const struct store_writer *w;
+	struct remains_list full;
+};
+
+static const struct err *
+sweep_refuse(void *arg, const char *name, enum manifest_kind kind,
+    uint64_t number)
+{
+	struct sweep_refusal *s = arg;
+
+	(void)kind;
+	(void)number;
+	if (sweep_is_empty(s->w, name))
+		unlinkat(s->w->dir, name, 0);
+	else
+		remains_list_add(&s->full, name);
+	return NULL;
+}
+
 const struct err *
 writer_refuse_remains(struct store_writer *w)
 {
-	DIR *d = opendir(w->path);
-	char names[160] = "";
-	enum manifest_kind kind;
-	struct dirent *entry;
-	uint64_t number;
-	size_t n = 0;
+	const struct manifest none = {0};
+	struct sweep_refusal s = {.w = w};
+	const struct err *e = remains_each(&(struct remains_of){w->path,
+	    w->dir, &none}, sweep_refuse, &s);
 
-	if (d == NULL)
-		return err_errno("%s", w->path);
-	while ((entry = readdir(d)) != NULL) {
-		size_t at = strlen(names);
-
-		if (!manifest_name_is(entry->d_name, &kind, &number))
-			continue;
-		if (sweep_is_empty(w, entry->d_name))
-			unlinkat(w->dir, entry->d_name, 0);
-		else if (n++ < 3)
-			snprintf(names + at, sizeof(names) - at, "%s%.50s",
-			    n > 1 ? ", " : "", entry->d_name);
-	}
-	closedir(d);
-	if (n == 0)
-		return NULL;
+	if (e != NULL || s.full.n == 0)
+		return e;
 	return err_new(ERR_FORMAT, 0, "there is no manifest, but %zu files of "
-	    "a store (%s%s)", n, names, n > 3 ? ", ..." : "");
+	    "a store (%s)", s.full.n, s.full.text);
 }
