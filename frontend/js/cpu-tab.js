@@ -90,31 +90,36 @@
         ctx.service ? host.busy : null], [r.cpu]);
     }
 
-    /* Which types there are, and which of them is shown. */
+    /* Of the type that is chosen, of those that there are. */
     async function profile(ctx) {
-      const found = await ns.types.choose(ctx.services, ctx.service,
-        ctx.state.type, ctx.signal);
-      flame.offer(found);
-      if (!found.one)
-        return flame.fail('No data: no profile was recorded in this range.');
-      const of = Object.assign({ type: found.one }, ctx);
-      return ctx.state.view === 'compare' ? pair(of) : single(of);
+      const { a, b } = ns.abBar.pair(ctx.state, ctx.range);
+      const compared = ctx.state.view === 'compare';
+      try {
+        const found = await ns.types.choose(ctx.services, ctx.service,
+          ctx.state.type, ctx.signal);
+        flame.offer(found);
+        if (!found.one)
+          throw new Error('No data: no profile was recorded in this range.');
+        const of = Object.assign({ type: found.one }, ctx);
+        await (compared ? pair(of, a, b) : single(of));
+      } catch (e) {
+        if (e.name === 'AbortError')
+          throw e;
+        if (compared)
+          flame.failPair(e.message, a, b);
+        else
+          flame.fail(e.message);
+      }
     }
 
     async function single(ctx) {
       const params = Object.assign({ query: query(ctx),
         from: ctx.range.from, until: ctx.range.until, 'max-nodes': 8192 },
       ns.flameFilter.params(ctx.state));
-      try {
-        const asked = Object.assign({}, ctx, { params });
-        const [answer] = await Promise.all([ns.api.get('flamegraph.json',
-          params, { signal: ctx.signal }), flame.ask(asked)]);
-        flame.show(answer, asked);
-      } catch (e) {
-        if (e.name === 'AbortError')
-          throw e;
-        flame.fail(e.message);
-      }
+      const asked = Object.assign({}, ctx, { params });
+      const [answer] = await Promise.all([ns.api.get('flamegraph.json',
+        params, { signal: ctx.signal }), flame.ask(asked)]);
+      flame.show(answer, asked);
     }
 
     function query(ctx) {
@@ -123,27 +128,20 @@
     }
 
     /* The shown range against the base. */
-    async function pair(ctx) {
-      const { a: ra, b: rb } = ns.abBar.pair(ctx.state, ctx.range);
+    async function pair(ctx, ra, rb) {
       const params = Object.assign({ query: query(ctx), from: ra.from,
         until: ra.until, 'from-b': rb.from, 'until-b': rb.until,
         normalise: ns.runs.normaliseOf(ctx.state), 'max-nodes': 8192,
         limit: 1000 }, ns.flameFilter.params(ctx.state));
       if (params.normalise === 'requests')
         params.requests = ctx.state.requests;
-      try {
-        const [answer] = await Promise.all([
-          ns.api.get('diff.json', params, { signal: ctx.signal }),
-          ns.abBar.runs(ctx.signal).catch(() => [])]);
-        if (params.normalise !== ctx.state.normalise)
-          answer.words = 'Not per request: nothing that counts requests is ' +
-            'chosen in the tab Runs. ' + answer.words;
-        flame.showPair(answer, ra, rb, Object.assign({}, ctx, { params }));
-      } catch (e) {
-        if (e.name === 'AbortError')
-          throw e;
-        flame.failPair(e.message, ra, rb);
-      }
+      const [answer] = await Promise.all([
+        ns.api.get('diff.json', params, { signal: ctx.signal }),
+        ns.abBar.runs(ctx.signal).catch(() => [])]);
+      if (params.normalise !== ctx.state.normalise)
+        answer.words = 'Not per request: nothing that counts requests is ' +
+          'chosen in the tab Runs. ' + answer.words;
+      flame.showPair(answer, ra, rb, Object.assign({}, ctx, { params }));
     }
 
     return {

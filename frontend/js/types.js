@@ -47,12 +47,8 @@
   async function load(names, signal) {
     const key = ns.mode.current + ' ' + names.slice().sort().join(' ');
     if (key !== of)
-      list = (await ns.api.get('types', {}, { signal }).catch((e) => {
-        if (e.name === 'AbortError')
-          throw e;
-        return {}; /* a server of before */
-      })).types || [];
-    of = list.length ? key : '';
+      list = (await ns.api.get('types', {}, { signal })).types;
+    of = key;
     return list;
   }
 
