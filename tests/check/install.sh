@@ -25,6 +25,12 @@ missing=$(cat "$dir"/units/* "$dir"/opt/etc/memlens/memlens-site.conf |
 	done)
 expect_empty "units and site name what is installed" "$missing"
 
+draw=$(sed -n 's/^# draw = //p' "$dir/opt/etc/memlens/memlens-fcgi.conf")
+expect_empty "what draws is beside the worker, as its configuration says" "$(
+	[ "$draw" = /opt/m/lib/memlens/memlens-draw ] &&
+	[ -x "$dir$draw" ] && [ -x "$dir${draw%-draw}-fcgi" ] ||
+		echo "$draw is not installed")"
+
 echo "# mine" >>"$dir/opt/etc/memlens/memlens.conf"
 install_it
 expect_empty "a changed configuration is not overwritten" \

@@ -68,6 +68,10 @@ moves() {
 		jq -e '[.series[].points[]|select(.[1]!=null)]|length>=4' >/dev/null
 }
 check "the CPU line has points" "$(await 120 moves && echo yes)"
+check "memlens-draw draws for workers of the user nobody" "$(
+	get -G "$api/flamegraph.png" -d query=cpu -d from=now-1m |
+		head -c 4 | grep -qa PNG &&
+	get "$api/graph.svg" | grep -q '^</svg>' && echo yes)"
 await 60 healthy
 check "health is ok, cpu attached" \
 	"$(healthy && get "$api/health" | jq -r '
