@@ -16,16 +16,16 @@ export RUN=$build/cost KVPORT=18970 RATE=${RATE:-2000}
 rm -rf "$RUN"
 setsid tests/live/run.sh "$build" $port >"$build/cost.out" 2>&1 &
 run=$!
-dir=$(mktemp -d) pids=
-begin() { "$@" & last=$!; pids="$pids $last"; }
+dir=$(mktemp -d)
+. tests/bench/lib.sh
+begin() { "$@" & last=$!; pids+=("$last"); }
 before_end() { :; }
 . tests/system/lib/databases.sh
-. tests/bench/lib.sh
 finish() {
 	before_end
 	kill -TERM $run 2>/dev/null
 	wait $run 2>/dev/null
-	kill -9 $pids 2>/dev/null
+	kill -9 "${pids[@]}" 2>/dev/null
 	wait 2>/dev/null
 	rm -rf "$RUN" "$dir"
 }

@@ -14,34 +14,13 @@
 set -eu
 cd "$(dirname "$0")/../.."
 build=$(cd "${1:?folder of the build}" && pwd)
+. tests/bench/lib.sh
 runs=${RUNS:-5}
 version=0.12.4
 root=$build/inferno-$version
 dir=$(mktemp -d -p "$build")
 trap 'rm -rf "$dir"' EXIT
 say() { echo "flame: $*"; }
-
-row() {
-	jq -nc --arg n "$1" --argjson v "$2" --arg u "$3" --arg r "${4:-}" \
-		--argjson rv "${5:-null}" --argjson q "${6:-null}" '{name: $n,
-		value: $v, unit: $u,
-		reference: (if $r == "" then null else $r end),
-		reference_value: $rv, ratio: $q}'
-}
-
-reference() {
-	[ -x "$root/bin/inferno-flamegraph" ] && return
-	command -v cargo >/dev/null || {
-		say "no inferno beside us: there is no cargo"
-		return 1
-	}
-	say "installing inferno $version (once)"
-	cargo install -q inferno --version $version --locked --root "$root" \
-		>"$dir/cargo" 2>&1 || {
-		say "no inferno beside us: $(tail -n 1 "$dir/cargo")"
-		return 1
-	}
-}
 
 # compare NAME INPUT OUR-COMMAND ITS-COMMAND
 compare() {
@@ -74,7 +53,7 @@ compare() {
 }
 
 inferno=0 reference=
-if reference; then
+if cargo_program "$root" inferno $version; then
 	inferno=1 reference="inferno $version"
 fi
 say "the texts"

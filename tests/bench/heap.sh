@@ -105,16 +105,11 @@ chmod +x "$dir/ours" "$dir/binutils"
 ours=$(timed "$runs" "$dir/ours")
 rows names 1.6 "$ours" "binutils addr2line" "$(timed 1 "$dir/binutils")"
 root=$build/bench/cargo
-if [ -x "$root/bin/addr2line" ] || { command -v cargo >/dev/null &&
-	say "installing gimli's addr2line (once)" &&
-	cargo install -q addr2line --version 0.27.1 --features bin --locked \
-		--root "$root" >"$dir/cargo" 2>&1; }; then
+if cargo_program "$root" addr2line 0.27.1 --features bin; then
 	printf '#!/bin/sh\nexec %s/bin/addr2line -a -f -i -C -e %s <%s/calls\n' \
 		"$root" "$big" "$dir" >"$dir/gimli"
 	chmod +x "$dir/gimli"
 	read -r _ cpu _ <<<"$ours"
 	read -r _ rcpu _ <<<"$(timed 1 "$dir/gimli")"
 	row names_cpu_gimli "$cpu" s "gimli addr2line 0.27.1" "$rcpu"
-else
-	say "no gimli addr2line beside us"
 fi

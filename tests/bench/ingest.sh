@@ -15,44 +15,24 @@ profiles=${2:-${PROFILES:-1000}}
 SLOT=20ms PORT=${PORT:-18890}
 . tests/api/lib
 . tests/api/stack
+. tests/bench/lib.sh
 python3 tests/bench/profiles.py --slots "$profiles" --out "$T/profiles" \
     >/dev/null || exit 1
 start_stack -j 1
 start_nginx
-crew=$worker
 
-# ns of CPU of a process, its threads and its children
-cpu()
-{
-	local pid sum=0 n rest
-	for pid in $1 $(cat /proc/$1/task/$1/children); do
-		for f in /proc/$pid/task/*/schedstat; do
-			read -r n rest <"$f" && sum=$((sum + n))
-		done
-	done
-	echo $sum
-}
-number()
-{
-	awk -v name="$1" -v value="$2" -v unit="$3" -v reference="$4" \
-	    -v base="$5" 'BEGIN {
-		printf "{\"name\":\"%s\",\"value\":%s,\"unit\":\"%s\"," \
-		    "\"reference\":\"%s\",\"reference_value\":%s," \
-		    "\"ratio\":%.3f}\n", name, value, unit, reference, base,
-		    value / base }'
-}
-
-w0=$(cpu $crew) d0=$(cpu $daemon) t0=$(date +%s%N)
+both() { cpu_ns "$1" $(children "$1"); } # a process and its children
+w0=$(both $worker) d0=$(both $daemon) t0=$(date +%s%N)
 node tests/bench/ingest_push.mjs "$base" "$T/profiles" 20 bench.cpu \
     >"$T/pushed" || exit 1
 sleep 3 # the last span's sealing
-w1=$(cpu $crew) d1=$(cpu $daemon) t1=$(date +%s%N)
+w1=$(both $worker) d1=$(both $daemon) t1=$(date +%s%N)
 # what the daemon costs without pushes, its own slots: no part of ours
 sleep 20
-i1=$(cpu $daemon) t2=$(date +%s%N)
+i1=$(both $daemon) t2=$(date +%s%N)
 idle=$(((i1 - d1) * ((t1 - t0) / 1000000) / ((t2 - t1) / 1000000)))
 field() { node -p "JSON.parse(require('fs').readFileSync('$T/pushed')).$1"; }
-got=$(ticks 'cpu{service="bench"}' "$(field 'begin - 1')" \
+got=$(counted 'cpu{service="bench"}' "$(field 'begin - 1')" \
     "$(field 'until + 1')")
 echo "pushed: $(cat "$T/pushed")"
 echo "accepted $(field accepted), in the store $got," \
@@ -65,13 +45,10 @@ echo "worker $(((w1 - w0) / 1000000)) ms, memlensd $(((d1 - d0) / 1000000)) ms;"
 }
 per=$(awk -v ns=$((w1 - w0 + d1 - d0 - idle)) -v n="$profiles" \
     'BEGIN { printf "%.4f", ns / 1e9 / n * 1000 }')
-number ingest_cpu_seconds_per_1000 "$per" s goal 0.8
-number ingest_cpu_seconds_per_1000 "$per" s \
-    "Pyroscope 2.2.1, measured once" 8.2
-"$B/bench/ingest_parts" "$T/profiles" | while read -r name value unit _; do
-	printf '{"name":"%s","value":%s,"unit":"%s","reference":null,' \
-	    "$name" "$value" "$unit"
-	echo '"reference_value":null,"ratio":null}'
+row ingest_cpu_seconds_per_1000 "$per" s goal 0.8
+row ingest_cpu_seconds_per_1000 "$per" s "Pyroscope 2.2.1, measured once" 8.2
+"$B/bench/ingest_parts" "$T/profiles" | while read -r name value unit; do
+	row "$name" "$value" "$unit"
 done
-number ingest_p99 "$(field 'p99.toFixed(3)')" ms \
+row ingest_p99 "$(field 'p99.toFixed(3)')" ms \
     "Pyroscope 2.2.1, a write, measured once" 500

@@ -15,10 +15,10 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=$(cd "${1:?folder of the build}" && pwd)
-rounds=${2:-5} seconds=${3:-10}
+rounds=${2:-7} seconds=${3:-4}
+. tests/bench/lib.sh
 . tests/system/daemon-lib.bash
 . tests/system/lib/chain.sh
-. tests/bench/lib.sh
 [ "$(id -u)" = 0 ] || { echo "skip - profiler: needs root"; exit 0; }
 
 # ---- the program ----
@@ -64,12 +64,6 @@ begin /dev/null "$dir/deep" "${THREADS:-1}" "$dir/counts"
 sleep 1
 work() { od -An -v -t u8 "$dir/counts" | awk '{ n += $1 + $2 } END { printf "%.0f\n", n }'; }
 
-# cpu_ns PID... : of all their threads
-cpu_ns() {
-	local p
-	for p in "$@"; do cat /proc/"$p"/task/*/schedstat 2>/dev/null; done |
-		awk '{ n += $1 } END { printf "%.0f\n", n }'
-}
 rss_kb() {
 	local p
 	for p in "$@"; do cat "/proc/$p/status" 2>/dev/null; done |

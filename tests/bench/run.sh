@@ -1,11 +1,15 @@
 #!/bin/bash
-# Runs the benchmarks: a table on the terminal, all numbers in
-# BUILD/bench.json, an array that is whole after each of them.
+# Runs the benchmarks, all of them within an hour: all numbers in
+# BUILD/bench.json, an array that is whole after each of them, and as a table
+# beside the last committed ones (results.json, which RESULTS.md shows).
 #
 #	run.sh BUILD [BENCH...]      benches: the scripts beside this one
 #
-# WITHOUT="store storm" leaves some out; PARTS="reference day metrics" keeps
-# the store, the longest (over half an hour), to some of its parts.
+# SKIP="store storm" leaves some out, ONLY="flame heap" all others;
+# PARTS="reference day metrics" keeps the store, the longest, to some of its
+# parts.  A bench is given LIMIT seconds (1,500).  WRITE=1 makes the numbers
+# the committed ones when all went well: rows of benches that were left out
+# stay as they are.
 #
 # A bench is a script that takes the build folder and prints a line of JSON
 # for each number: {"name", "value", "unit", "reference", "reference_value",
@@ -30,12 +34,12 @@ sort_rows='. as $text | (try fromjson catch null) as $row |
 			all(type == "number" or type == "null")) and
 		(["name", "value", "unit", "reference", "reference_value",
 			"ratio"] - ($row | keys) | length) == 0
-	then {row: $row} else {bad: $text} end'
+	then {row: ({bench: $bench} + $row)} else {bad: $text} end'
 
 # take_rows BENCH : of what it said
 take_rows() {
 	local sorted bad
-	sorted=$(grep '^{' "$said" | jq -cR "$sort_rows")
+	sorted=$(grep '^{' "$said" | jq -cR --arg bench "$1" "$sort_rows")
 	jq -c '.row // empty' <<<"$sorted" >>"$rows"
 	jq -s . "$rows" >"$build/bench.json.new" &&
 		mv "$build/bench.json.new" "$build/bench.json"
@@ -47,22 +51,20 @@ take_rows() {
 	}
 }
 
-align() {
-	if command -v column >/dev/null; then
-		column -t -s "$(printf '\t')"
-	else
-		cat
-	fi
+wanted() {
+	case " ${SKIP:-} " in *" $1 "*) return 1 ;; esac
+	case " ${ONLY:-$1} " in *" $1 "*) ;; *) return 1 ;; esac
 }
 
 echo '[]' >"$build/bench.json"
 for bench in $benches; do
-	case " ${WITHOUT:-} " in *" $bench "*) continue ;; esac
+	wanted "$bench" || continue
 	echo "== $bench" >&2
 	began=$SECONDS
 	script=tests/bench/$bench.sh
 	case $bench in */*) script=$bench ;; esac
-	"$script" "$build" | tee "$said" | grep -v '^{' >&2
+	timeout -k 30 "${LIMIT:-1500}" "$script" "$build" | tee "$said" |
+		grep -v '^{' >&2
 	[ "${PIPESTATUS[0]}" = 0 ] || {
 		echo "$bench failed" >&2
 		failed=1
@@ -70,8 +72,9 @@ for bench in $benches; do
 	take_rows "$bench"
 	echo "== $bench: $((SECONDS - began)) s" >&2
 done
-jq -r '.[] | [.name, .value, .unit, (.reference // "-"),
-	(.reference_value // "-"), (.ratio // "-")] | @tsv' "$build/bench.json" |
-	{ printf 'name\tvalue\tunit\treference\tvalue\tratio\n'; cat; } | align
-echo "all numbers: $build/bench.json"
+tests/bench/results.sh table "$build/bench.json"
+echo "all numbers: $build/bench.json, after $SECONDS s"
+if [ -n "${WRITE:-}" ] && [ $failed = 0 ]; then
+	tests/bench/results.sh write "$build/bench.json" || failed=1
+fi
 exit $failed

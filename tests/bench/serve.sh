@@ -17,19 +17,9 @@ rate=${RATE:-200} seconds=${SECONDS_:-20} slots=${SLOTS:-2880}
 port=${PORT:-21790}
 . tests/bench/lib.sh
 dir=$(mktemp -d)
-pids=()
-finish() {
-	kill "${pids[@]}" 2>/dev/null
-	wait
-	rm -rf "$dir"
-}
-trap finish EXIT
+trap end_all EXIT
 trap 'exit 1' INT TERM
 mkdir -p "$dir"/{nginx,sockets,log,www}
-begin() {
-	"$@" >>"$dir/log/out" 2>&1 &
-	pids+=("$!")
-}
 
 python3 tests/bench/profiles.py --slots $((slots + 4000)) --dump \
 	>"$dir/population" || exit 1
@@ -40,33 +30,17 @@ for _ in $(seq 1200); do
 done
 read -r _ from until < <(grep ^ready "$dir/log/out") || exit 1
 
-begin "$BUILD/memlens-fcgi" -s "$dir/store" -p all -j 2 \
-	-l "$dir/sockets/query.sock"
-crew=${pids[-1]}
-ln -s query.sock "$dir/sockets/health.sock"
-begin_nginx
+begin_worker -j 2 || exit 1
 base=http://127.0.0.1:$port
-for _ in $(seq 100); do
-	curl -sf -o /dev/null "$base/api/v1/health" && break
-	sleep 0.1
-done
 uri='/api/v1/flamegraph.svg?query=cpu%7Bservice%3D%22kv%22%7D&min-width=0.1%25'
 
-# ns of CPU of both workers
-cpu() {
-	local sum=0 n rest
-	for pid in $(cat "/proc/$crew/task/$crew/children"); do
-		read -r n rest <"/proc/$pid/schedstat" && sum=$((sum + n))
-	done
-	echo "$sum"
-}
 # fixed NAME EXTRA [HEADER]: rows of a run at the rate
 fixed() {
 	local before after line failed p50 p99 bytes
-	before=$(cpu)
+	before=$(cpu_ns $(children "$worker"))
 	line=$("$BUILD/bench/serve_load" "$port" "$rate" "$seconds" 16 \
 		"$from" "$until" "$uri$2" "${3:-}") || return 1
-	after=$(cpu)
+	after=$(cpu_ns $(children "$worker"))
 	read -r _ n _ failed _ p50 _ p99 _ _ _ bytes <<<"$line"
 	echo "serve: $1: $line"
 	row "serve $1, failed of $n" "$failed" requests

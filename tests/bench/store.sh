@@ -8,9 +8,9 @@
 # SLOTS=8640    slots written one by one
 # BULK=259200   slots written by import, 64 at a time; YEAR=1: 3,153,600
 # TIMES=300     queries of each kind
-# RECORD=1300   seconds of the real service (64 whole slots at least); 0: none
+# RECORD=670    seconds of the real service (64 whole slots at least); 0: none
 # RECORDING=    a recording of it that exists already
-# MODEL=600     seconds of the random model; 0: none
+# MODEL=500     seconds of the random model; 0: none
 # SEED=         of the random model; otherwise from the clock
 # PARTS=        some of: reference day long metrics model real
 #
@@ -230,7 +230,7 @@ done
 [ "${parts/ model /}" != "$parts" ] || MODEL=0
 [ "${parts/ real /}" != "$parts" ] || RECORD=0 RECORDING=
 # What takes its time rather than the processor's runs side by side.
-RECORD=${RECORD:-1300} MODEL=${MODEL:-600} recorder=
+RECORD=${RECORD:-670} MODEL=${MODEL:-500} recorder=
 if [ -z "${RECORDING:-}" ] && [ "$RECORD" != 0 ]; then
 	say "recording a loaded LevelDB service for $RECORD s"
 	tests/bench/record.sh "$build" "$RECORD" "$dir/recording" \

@@ -4,14 +4,14 @@
 # processes are a program without a library, begun without a copy of its
 # parent's memory: that is what a machine of two CPUs can do so often.
 #
-#   storm.sh BUILD [SECONDS]      five minutes, if nothing is said
+#   storm.sh BUILD [SECONDS]      two minutes, if nothing is said
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=$(cd "${1:?folder of the build}" && pwd)
-seconds=${2:-300}
+seconds=${2:-120}
+. tests/bench/lib.sh
 . tests/system/daemon-lib.bash
 . tests/system/lib/storm.sh
-. tests/bench/lib.sh
 storm_configure
 storm_compile && start_daemon d -s "$dir/store" -w "$dir/rec" || exit 1
 d=$last

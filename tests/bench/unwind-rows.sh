@@ -12,18 +12,16 @@ shift
 said=$(find "$@" -xdev -type f -size +200c | "$build/bench/ehframe_libdw")
 status=$?
 echo "$said"
+. tests/bench/lib.sh
 # "N files (N without ..., N not read), N functions, N rows (...), N ms"
 # "N comparisons, N different, N refused by libdw"
-row() { # NAME UNIT PATTERN
-	local value
-	value=$(grep -oE "[0-9]+ $3" <<<"$said" | tail -n 1 | cut -d ' ' -f 1)
-	jq -nc --arg n "unwind_rows_$1" --argjson v "${value:-0}" --arg u "$2" \
-		'{name: $n, value: $v, unit: $u, reference: null,
-		reference_value: null, ratio: null}'
+count() { # NAME UNIT WORD
+	row "unwind_rows_$1" "$(grep -oE "[0-9]+ $3" <<<"$said" | tail -n 1 |
+		cut -d ' ' -f 1)" "$2"
 }
-row files files 'files'
-row rows rows 'rows'
-row build_ms ms 'ms'
-row compared comparisons 'comparisons'
-row different differences 'different'
+count files files 'files'
+count rows rows 'rows'
+count build_ms ms 'ms'
+count compared comparisons 'comparisons'
+count different differences 'different'
 exit $status

@@ -14,25 +14,15 @@ BUILD=$(cd "${1:?folder of the build}" && pwd)
 seconds=${2:-3600} port=${PORT:-21791}
 . tests/bench/lib.sh
 dir=$(mktemp -d)
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null; wait; rm -rf "$dir"' EXIT
+trap end_all EXIT
 trap 'exit 1' INT TERM
 mkdir -p "$dir"/{nginx,sockets,log,www}
-begin() {
-	"$@" >>"$dir/log/out" 2>&1 &
-	pids+=("$!")
-}
 
 begin "$BUILD/system/store_kill" writer "$dir/store" "$dir/log/writer" 0
 until grep -q ^open "$dir/log/out"; do sleep 0.1; done
 began=$(date +%s)
-begin "$BUILD/memlens-fcgi" -s "$dir/store" -p all \
-	-l "$dir/sockets/query.sock"
-worker=${pids[-1]}
-ln -s query.sock "$dir/sockets/health.sock"
-begin_nginx
+begin_worker || exit 1
 base=http://127.0.0.1:$port/api/v1
-until curl -sf -o /dev/null "$base/health"; do sleep 0.1; done
 
 query='query=cpu%7Bservice%3D%22kv%22%7D'
 # questions NOW : a second's, as curl's configuration
