@@ -211,7 +211,8 @@ flameql_split(struct flameql *q, struct store *s, const char *name)
 	char service[256], type[128];
 
 	snprintf(q->service, sizeof(q->service), "%s", name);
-	snprintf(q->type, sizeof(q->type), "cpu");
+	snprintf(q->type, sizeof(q->type), "%s",
+	    types_of_units("samples")->name);
 	if (dot == NULL || dot == name)
 		return;
 	snprintf(service, sizeof(service), "%.*s", (int)(dot - name), name);

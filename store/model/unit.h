@@ -26,7 +26,8 @@ bool unit_is_known(const char *unit);
 bool unit_is_time(const char *unit);
 bool unit_is_bytes(const char *unit);
 
-/* The same as unit_canonical() for a type of this name: what "samples" counts is samples. */
+/* The same as unit_canonical() for a type of this name: what "samples" counts
+ * is samples. */
 const char *unit_of_type(const char *name, const char *unit, int64_t *scale);
 
 /* May amounts in both be added, after scaling? */

@@ -8,6 +8,7 @@
 
 #include "store/model/type.h"
 #include "store/model/types.h"
+#include "store/model/unit.h"
 
 bool
 pprof_is_steady(int64_t period)
@@ -30,7 +31,7 @@ pprof_name(void *arg, const struct pprof_column *c, char *name, size_t size)
 	(void)arg;
 	/* "samples" alone counts what the period says: Go's and Node's CPU */
 	if (c->lonely && strcmp(c->type, "samples") == 0 &&
-	    strcmp(c->period_unit, "nanoseconds") == 0)
+	    unit_is_time(c->period_unit))
 		type_sanitize(name, size, c->period_type);
 	else
 		type_sanitize(name, size, t != NULL ? t->name : c->type);
