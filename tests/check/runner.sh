@@ -27,3 +27,5 @@ echo 'echo "not ok - ever"' >"$dir/tests/api/never.sh"
 expect "what fails twice has failed" "$? $(tail -n 1 "$dir/out")" \
 	"1 2 passed, 1 failed, 0 skipped"
 expect "and is not called flaky" "$(grep -c flaky "$dir/out")" 0
+"$dir/tests/run" >"$dir/out" 2>&1
+expect "without a build nothing is run" "$? $(grep -c passed "$dir/out")" "2 0"

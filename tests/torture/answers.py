@@ -24,15 +24,7 @@ import urllib.parse
 import fcgi
 import model as truth
 import pprof
-
-
-class Wrong(Exception):
-    pass
-
-
-def must(condition, *what):
-    if not condition:
-        raise Wrong(' '.join(str(w) for w in what))
+from check import Wrong, must
 
 
 def same(got, want, what, slack=0):

@@ -18,20 +18,7 @@ seed=${4:-1} slots=${5:-600}
 dir=$(mktemp -d)
 daemon= worker=
 trap 'kill $worker $daemon 2>/dev/null; wait; rm -rf "$dir"' EXIT
-fail() { echo "answers.sh: $*" >&2; tail -n 5 "$dir"/*.log >&2; exit 1; }
-until_true() {
-	for _ in $(seq 1200); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "waited in vain: $*"
-}
-listens() { grep -q " 00010000 .* $1\$" /proc/net/unix; }
-import() { "$build/memlens" import "$@" 2>>"$dir/import.log" >&2 || fail import; }
-export_all() {
-	"$build/memlens" export "$dir/store" 0 now "$dir/export" \
-		2>>"$dir/export.log" >&2 || fail export
-}
+. tests/torture/lib.sh
 
 start_daemon() {
 	cat >"$dir/conf" <<-END
@@ -52,17 +39,6 @@ start_daemon() {
 	until_true listens "$dir/memlensd.sock"
 }
 
-# Some bytes in the middle of some sealed files.
-damage() {
-	local f size
-	for f in $(ls "$dir"/store/*.mdb | shuf -n 2 \
-		--random-source=<(yes "$seed")); do
-		size=$(stat -c %s "$f")
-		printf '\377\0\377\0' | dd of="$f" bs=1 seek=$((size / 2)) \
-			conv=notrunc status=none
-	done
-}
-
 now=$(($(date +%s) / 10))
 python3 tests/torture/world.py "$seed" "$slots" $((now - slots)) "$dir" \
 	"${SHARE:-0.8}" || fail "no world"
@@ -81,7 +57,7 @@ open)
 	;;
 esac
 case $mode in
-damaged) damage ;;
+damaged) damage 2 ;;
 retained)
 	before=$(ls "$dir/store" | grep -c '^span')
 	start_daemon 2h
@@ -89,10 +65,7 @@ retained)
 	until_true fewer
 	;;
 esac
-"$build/memlens-fcgi" -s "$dir/store" -l "$dir/sock" -p all \
-	>"$dir/worker.log" 2>&1 &
-worker=$!
-until_true listens "$dir/sock"
+start_worker
 case $mode in
 open) mode=whole ;;
 esac

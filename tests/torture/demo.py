@@ -24,20 +24,12 @@ import os
 
 import model as truth
 import recording
+from check import Wrong, must
 from demo_truth import Metrics, Store
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLOT_S = recording.SLOT_S
 FEW = 100
-
-
-class Wrong(Exception):
-    pass
-
-
-def must(condition, *what):
-    if not condition:
-        raise Wrong(' '.join(str(w) for w in what))
 
 
 def same(got, want, what):

@@ -21,38 +21,17 @@ seed=${4:-1} slots=${5:-40}
 dir=$(mktemp -d)
 worker= gate=
 trap 'kill $gate $worker 2>/dev/null; wait; rm -rf "$dir"' EXIT
-fail() { echo "demo.sh: $*" >&2; tail -n 5 "$dir"/*.log >&2; exit 1; }
-until_true() {
-	for _ in $(seq 1200); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
-	done
-	fail "waited in vain: $*"
-}
-listens() { grep -q " 00010000 .* $1\$" /proc/net/unix; }
-
-# Some bytes in the middle of a sealed file that others cover in part.
-damage() {
-	local f
-	f=$(ls "$dir"/store/*.mdb | shuf -n 1 --random-source=<(yes "$seed"))
-	printf '\377\0\377\0' | dd of="$f" conv=notrunc status=none bs=1 \
-		seek=$(($(stat -c %s "$f") / 2))
-}
+. tests/torture/lib.sh
 
 # one time, so that a seed means the same world whenever it is asked about
 python3 tests/torture/demo_world.py "$seed" "$slots" 170000000 \
 	"$dir" "${SHARE:-0.8}" || fail "no world"
 for f in early late newest; do
-	"$build/memlens" import "$dir/$f.mlb" "$dir/store" \
-		>>"$dir/import.log" 2>&1 || fail import
+	import "$dir/$f.mlb" "$dir/store"
 done
-"$build/memlens" export "$dir/store" 0 now "$dir/export" \
-	2>"$dir/export.log" >&2 || fail export
-[ "$mode" != damaged ] || damage
-"$build/memlens-fcgi" -s "$dir/store" -l "$dir/sock" -p all \
-	>"$dir/worker.log" 2>&1 &
-worker=$!
-until_true listens "$dir/sock"
+export_all
+[ "$mode" != damaged ] || damage 1
+start_worker
 python3 tests/torture/gate.py "$dir/sock" >"$dir/url" 2>"$dir/gate.log" &
 gate=$!
 until_true test -s "$dir/url"
