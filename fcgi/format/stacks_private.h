@@ -68,6 +68,19 @@ struct stacks {
 	const char *bound; /* that was passed; NULL: out of memory */
 };
 
+/* Frames in the order in which trees show them: by name, then kind. */
+struct stacks_ranks {
+	struct frame *frames; /* by number */
+	uint32_t *rank;       /* by frame; equal for those that look the same */
+	uint32_t *sorted;     /* by rank, the first of its frames */
+	uint32_t n;           /* ranks */
+};
+
+/* ENOMEM; stacks_ranks_fini() after any outcome. */
+const struct err *stacks_ranks_init(struct stacks_ranks *r,
+    const struct stacks *s);
+void stacks_ranks_fini(struct stacks_ranks *r);
+
 /* An edge to a label set, as opposed to a frame of the same number. */
 #define EDGE_LABELS 0x80000000u
 

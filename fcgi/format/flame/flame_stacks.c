@@ -25,9 +25,7 @@
 struct lay {
 	const struct stacks *s;
 	uint32_t type;
-	struct frame *frames;  /* by number */
-	uint32_t *sorted;      /* frames by rank */
-	uint32_t *rank;        /* by frame; at last its name's number */
+	struct stacks_ranks ranks; /* a rank is at last its name's number */
 	size_t n_frames, n_nodes;
 	int64_t least;         /* total of what is drawn, at least */
 	int64_t period;        /* units of a count: frames are in units, */
@@ -46,41 +44,6 @@ struct lay_open {
 	uint32_t node, next; /* itself, and the child to come */
 	int64_t x, end;      /* where that begins, and where itself ends */
 };
-
-static int
-lay_order(const void *a, const void *b, void *arg)
-{
-	const struct frame *frames = arg;
-	const struct frame *x = &frames[*(const uint32_t *)a];
-	const struct frame *y = &frames[*(const uint32_t *)b];
-	int c = strcmp(x->name, y->name);
-
-	return c != 0 ? c : (int)x->kind - (int)y->kind;
-}
-
-static const struct err *
-lay_rank(struct lay *l, bool *plain)
-{
-	l->n_frames = stacks_n_frames(l->s);
-	l->frames = malloc((l->n_frames + 1) * sizeof(*l->frames));
-	l->sorted = malloc((l->n_frames + 1) * sizeof(*l->sorted));
-	l->rank = malloc((l->n_frames + 1) * sizeof(*l->rank));
-	if (l->frames == NULL || l->sorted == NULL || l->rank == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < l->n_frames; i++) {
-		stacks_get_frame(l->s, i, &l->frames[i]);
-		l->sorted[i] = i;
-	}
-	qsort_r(l->sorted, l->n_frames, sizeof(*l->sorted), lay_order,
-	    l->frames);
-	for (uint32_t i = 0; i < l->n_frames; i++) {
-		l->rank[l->sorted[i]] = i;
-		if (i > 0 && lay_order(&l->sorted[i - 1], &l->sorted[i],
-		    l->frames) == 0)
-			*plain = false;
-	}
-	return NULL;
-}
 
 static const struct err *
 lay_begin(struct lay *l, double min_share)
@@ -156,7 +119,7 @@ lay_sort(struct lay *l, struct lay_node *parent, struct buf *room)
 
 	buf_clear(room);
 	for (uint32_t i = parent->first; i != NONE; i = l->nodes[i].next) {
-		uint64_t rank = l->rank[l->s->nodes[i].edge];
+		uint64_t rank = l->ranks.rank[l->s->nodes[i].edge];
 
 		buf_put(room, &(uint64_t){rank << 32 | i}, sizeof(*child));
 		n++;
@@ -192,7 +155,7 @@ lay_sort_all(struct lay *l)
 	return good ? NULL : err_nomem();
 }
 
-/* Names of the frames that are there; lay->rank becomes the name's number
+/* Names of the frames that are there; a rank becomes the name's number
  * of a frame. */
 static bool
 lay_names(struct lay *l, struct flame *f, const char *other)
@@ -200,18 +163,18 @@ lay_names(struct lay *l, struct flame *f, const char *other)
 	f->names = malloc((l->n_frames + 2) * sizeof(*f->names));
 	if (f->names == NULL)
 		return false;
-	memset(l->rank, 0xff, l->n_frames * sizeof(*l->rank));
+	memset(l->ranks.rank, 0xff, l->n_frames * sizeof(*l->ranks.rank));
 	f->names[f->n_names++] = (struct flame_name){"total", FLAME_UNKNOWN,
 	    false};
 	f->names[f->n_names++] = (struct flame_name){other, FLAME_UNKNOWN,
 	    false};
 	for (size_t i = 1; i < l->n_nodes; i++) {
 		uint32_t edge = l->s->nodes[i].edge;
-		const struct frame *a = &l->frames[edge];
+		const struct frame *a = &l->ranks.frames[edge];
 
-		if (l->rank[edge] != NONE || !lay_is_kept(l, i))
+		if (l->ranks.rank[edge] != NONE || !lay_is_kept(l, i))
 			continue;
-		l->rank[edge] = (uint32_t)f->n_names;
+		l->ranks.rank[edge] = (uint32_t)f->n_names;
 		f->names[f->n_names++] = (struct flame_name){a->name,
 		    flame_kind_of(a->kind, a->module),
 		    a->kind == FRAME_INLINED};
@@ -245,7 +208,7 @@ lay_enter(struct flame_walk *w, uint32_t node, int64_t x)
 	int64_t self = stacks_value(l->s, node, l->type);
 
 	w->frame = (struct flame_frame){
-	    .name = node == 0 ? 0 : l->rank[l->s->nodes[node].edge],
+	    .name = node == 0 ? 0 : l->ranks.rank[l->s->nodes[node].edge],
 	    .level = w->depth,
 	    .node = FLAME_NO_NODE,
 	    .x = (int128)x * l->period,
@@ -311,9 +274,7 @@ lay_free(struct lay *l)
 {
 	if (l == NULL)
 		return;
-	free(l->frames);
-	free(l->sorted);
-	free(l->rank);
+	stacks_ranks_fini(&l->ranks);
 	free(l->nodes);
 	free(l->n_cut);
 	free(l);
@@ -360,15 +321,16 @@ lay_new(struct lay **out, const struct stacks *s, uint32_t type)
 {
 	struct lay *l = calloc(1, sizeof(*l));
 	const struct err *e;
-	bool plain = s->sets.n == 0; /* else there are label sets in between */
 
 	*out = NULL;
 	if (l == NULL)
 		return err_nomem();
 	l->s = s;
 	l->type = type;
-	e = lay_rank(l, &plain);
-	if (e == NULL && plain)
+	l->n_frames = stacks_n_frames(s);
+	e = stacks_ranks_init(&l->ranks, s);
+	/* else there are label sets in between, or frames that are one */
+	if (e == NULL && s->sets.n == 0 && l->ranks.n == l->n_frames)
 		*out = l;
 	else
 		lay_free(l);

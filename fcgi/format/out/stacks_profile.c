@@ -7,7 +7,7 @@
  * rank); a counting sort by rank and one by parent put children in order,
  * and a walk gives the pre-order.
  */
-#include "fcgi/format/stacks.h"
+#include "fcgi/format/stacks_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,54 +18,13 @@
 #include "store/store.h"
 
 struct fold {
-	struct frame *frames; /* by number */
-	uint32_t *sorted;     /* frames in the order of name and kind */
-	uint32_t *rank;       /* by frame; equal for those that look the same */
+	struct stacks_ranks ranks;
 	struct map64 children;
 	uint32_t *parent, *look; /* by folded node; look is a rank */
 	uint32_t *first, *child; /* children of i: child[first[i]...] */
 	int128 *self;
-	uint32_t n_ranks, n;
+	uint32_t n;
 };
-
-static int
-frame_order(const void *a, const void *b, void *arg)
-{
-	const struct frame *frames = arg;
-	const struct frame *x = &frames[*(const uint32_t *)a];
-	const struct frame *y = &frames[*(const uint32_t *)b];
-	int c = strcmp(x->name, y->name);
-
-	return c != 0 ? c : (int)x->kind - (int)y->kind;
-}
-
-static const struct err *
-fold_rank(struct fold *f, const struct stacks *s)
-{
-	uint32_t n = (uint32_t)stacks_n_frames(s);
-
-	f->frames = malloc((n + 1) * sizeof(*f->frames));
-	f->sorted = malloc((n + 1) * sizeof(*f->sorted));
-	f->rank = malloc((n + 1) * sizeof(*f->rank));
-	if (f->frames == NULL || f->sorted == NULL || f->rank == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < n; i++) {
-		stacks_get_frame(s, i, &f->frames[i]);
-		f->sorted[i] = i;
-	}
-	qsort_r(f->sorted, n, sizeof(*f->sorted), frame_order, f->frames);
-	for (uint32_t i = 0; i < n; i++) {
-		if (i > 0 && frame_order(&f->sorted[i - 1], &f->sorted[i],
-		    f->frames) != 0)
-			f->n_ranks++;
-		f->rank[f->sorted[i]] = f->n_ranks;
-		/* a rank is shown as the first of its frames */
-		if (i == 0 || f->rank[f->sorted[i - 1]] != f->n_ranks)
-			f->sorted[f->n_ranks] = f->sorted[i];
-	}
-	f->n_ranks++;
-	return NULL;
-}
 
 /* Own units by folded node; parents come before their children. */
 static const struct err *
@@ -92,12 +51,12 @@ fold_nodes(struct fold *f, const struct stacks *s, uint32_t type,
 		to[i] = 0;
 		if (i > 0 && !node.labels) {
 			key = (uint64_t)to[node.parent] << 32 |
-			    f->rank[node.edge];
+			    f->ranks.rank[node.edge];
 			to[i] = map64_get(&f->children, key);
 			if (to[i] == INTERN_NONE) {
 				to[i] = f->n++;
 				f->parent[to[i]] = to[node.parent];
-				f->look[to[i]] = f->rank[node.edge];
+				f->look[to[i]] = f->ranks.rank[node.edge];
 				if (!map64_add(&f->children, key, to[i])) {
 					free(to);
 					return err_nomem();
@@ -130,7 +89,7 @@ count_sort(const uint32_t *items, uint32_t n, const uint32_t *key,
 static const struct err *
 fold_sort(struct fold *f)
 {
-	uint32_t most = f->n > f->n_ranks ? f->n : f->n_ranks;
+	uint32_t most = f->n > f->ranks.n ? f->n : f->ranks.n;
 	uint32_t *items = malloc(f->n * sizeof(*items));
 	uint32_t *by_rank = malloc(f->n * sizeof(*by_rank));
 
@@ -144,7 +103,7 @@ fold_sort(struct fold *f)
 	}
 	for (uint32_t i = 1; i < f->n; i++)
 		items[i - 1] = i;
-	count_sort(items, f->n - 1, f->look, f->n_ranks, f->first, by_rank);
+	count_sort(items, f->n - 1, f->look, f->ranks.n, f->first, by_rank);
 	count_sort(by_rank, f->n - 1, f->parent, f->n, f->first, f->child);
 	free(items);
 	free(by_rank);
@@ -170,7 +129,7 @@ fold_walk(const struct fold *f, struct profile *p)
 		uint32_t i = stack[--top];
 		struct profile_node *node = &p->nodes[p->n_nodes];
 		const struct frame *look =
-		    i == 0 ? NULL : &f->frames[f->sorted[f->look[i]]];
+		    i == 0 ? NULL : &f->ranks.frames[f->ranks.sorted[f->look[i]]];
 
 		place[i] = (uint32_t)p->n_nodes++;
 		node->name = look == NULL ? "" : look->name;
@@ -196,16 +155,16 @@ profile_own(struct profile *p, const struct fold *f)
 	size_t bytes = 1, at = 0;
 	char *text;
 
-	for (uint32_t r = 0; r < f->n_ranks && p->n_nodes > 1; r++) {
-		const struct frame *look = &f->frames[f->sorted[r]];
+	for (uint32_t r = 0; r < f->ranks.n && p->n_nodes > 1; r++) {
+		const struct frame *look = &f->ranks.frames[f->ranks.sorted[r]];
 
 		bytes += strlen(look->name) + strlen(look->module) + 2;
 	}
 	if (!buf_reserve(&p->strings, bytes))
 		return err_nomem();
 	text = (char *)p->strings.data;
-	for (uint32_t r = 0; r < f->n_ranks && p->n_nodes > 1; r++) {
-		struct frame *look = &f->frames[f->sorted[r]];
+	for (uint32_t r = 0; r < f->ranks.n && p->n_nodes > 1; r++) {
+		struct frame *look = &f->ranks.frames[f->ranks.sorted[r]];
 
 		look->name = strcpy(text + at, look->name);
 		at += strlen(look->name) + 1;
@@ -218,9 +177,7 @@ profile_own(struct profile *p, const struct fold *f)
 static void
 fold_fini(struct fold *f)
 {
-	free(f->frames);
-	free(f->sorted);
-	free(f->rank);
+	stacks_ranks_fini(&f->ranks);
 	map64_fini(&f->children);
 	free(f->parent);
 	free(f->look);
@@ -235,7 +192,7 @@ stacks_profile(const struct stacks *s, uint32_t type, struct profile **out)
 	struct fold f = {0};
 	struct profile *p = calloc(1, sizeof(*p));
 	struct stacks_type t;
-	const struct err *e = p == NULL ? err_nomem() : fold_rank(&f, s);
+	const struct err *e = p == NULL ? err_nomem() : stacks_ranks_init(&f.ranks, s);
 
 	stacks_get_type(s, type, &t);
 	if (e == NULL)

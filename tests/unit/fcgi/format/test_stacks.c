@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/stacks.h"
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 #include "store/store.h"
 #include "tests/unit/test.h"
@@ -106,6 +106,32 @@ TEST(nothing_is_one_node)
 }
 
 
+/* By name, then kind; the module and where a function lies do not count. */
+TEST(frames_that_look_the_same_have_one_rank)
+{
+	static const struct frame frames[] = {
+	    {FRAME_NATIVE, "b", "x.so", "", 1},
+	    {FRAME_KERNEL, "a", "", "", 0}, {FRAME_NATIVE, "b", "y.so", "", 2},
+	    {FRAME_NATIVE, "a", "", "", 0}};
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	struct stacks_ranks r;
+
+	CHECK_OK(stacks_ranks_init(&r, s));
+	CHECK_INT(r.n, 0);
+	stacks_ranks_fini(&r);
+	for (uint32_t i = 0; i < 4; i++)
+		CHECK_INT(stacks_frame(s, &frames[i]), i);
+	CHECK_OK(stacks_ranks_init(&r, s));
+	CHECK_INT(r.n, 3);
+	CHECK_INT(r.rank[0], 2);
+	CHECK_INT(r.rank[2], 2);
+	CHECK_INT(r.rank[1] + r.rank[3], 1);
+	CHECK_INT(r.rank[1] < r.rank[3], FRAME_KERNEL < FRAME_NATIVE);
+	CHECK_STR(r.frames[r.sorted[2]].name, "b");
+	stacks_ranks_fini(&r);
+	stacks_free(s);
+}
+
 int
 main(void)
 {
@@ -113,5 +139,6 @@ main(void)
 	RUN(labels_are_sets_and_vanish_from_the_tree);
 	RUN(bounds_are_errors);
 	RUN(nothing_is_one_node);
+	RUN(frames_that_look_the_same_have_one_rank);
 	return test_done();
 }
