@@ -113,7 +113,10 @@ engine_open_parts(struct engine *s)
 		return e;
 	symbols_set_inline(s->symbols, s->config->cpu_inline);
 	s->jits = jits_new(s->symbols, "/proc");
-	return s->jits == NULL ? err_nomem() : NULL;
+	if (s->jits == NULL)
+		return err_nomem();
+	maps_on_gone(s->maps, jits_drop, s->jits);
+	return NULL;
 }
 
 static bool

@@ -110,7 +110,8 @@ resolve_user_ref(struct engine *s, const struct sample_event *e, bool own,
 	uint32_t ref;
 
 	if (own && map->kind == MAP_ANONYMOUS && jits_ref(s->jits,
-	    maps_process_reader(p), e->start_ns, addr, s->now_ns, &ref))
+	    maps_process_place(p), maps_process_reader(p), e->start_ns, addr,
+	    s->now_ns, &ref))
 		return ref;
 	if (!map->tried)
 		resolve_identify(s, p, map);

@@ -44,6 +44,7 @@ struct maps_process {
 	int64_t forgot_ns; /* changes of before that are forgotten */
 	struct maps_list list;
 	struct maps_process *then; /* what was mapped once, in any order */
+	void *kept; /* by somebody else, of this process */
 };
 
 struct maps {
@@ -54,6 +55,8 @@ struct maps {
 	struct buf text; /* of the file being read */
 	struct maps_changes changes;
 	struct maps_process nobody; /* stands in when out of memory */
+	maps_gone_fn *gone; /* or NULL */
+	void *gone_arg;
 };
 
 const struct err *
@@ -75,6 +78,16 @@ process_free(struct maps_process *p)
 		process_free(p->then);
 	maps_list_fini(&p->list);
 	free(p);
+}
+
+/* It is known no more. */
+static void
+maps_drop(struct maps *m, struct maps_process *p)
+{
+	if (p->kept != NULL && m->gone != NULL)
+		m->gone(m->gone_arg, p->kept);
+	process_free(p);
+	m->n--;
 }
 
 void
@@ -229,8 +242,7 @@ maps_evict(struct maps *m)
 		return;
 	gone = *oldest;
 	*oldest = gone->next;
-	process_free(gone);
-	m->n--;
+	maps_drop(m, gone);
 }
 
 static struct maps_process *
@@ -502,6 +514,19 @@ maps_process_reader(const struct maps_process *p)
 	return p->reader;
 }
 
+void **
+maps_process_place(struct maps_process *p)
+{
+	return &p->kept;
+}
+
+void
+maps_on_gone(struct maps *m, maps_gone_fn *fn, void *arg)
+{
+	m->gone = fn;
+	m->gone_arg = arg;
+}
+
 /* A thread that is not the reader; 0: there is none. */
 static int32_t
 maps_other_thread(const struct maps *m, const struct maps_process *p)
@@ -599,8 +624,7 @@ maps_sweep(struct maps *m, int64_t now_ns)
 				continue;
 			}
 			*p = gone->next;
-			process_free(gone);
-			m->n--;
+			maps_drop(m, gone);
 		}
 	}
 }

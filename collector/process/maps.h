@@ -99,6 +99,13 @@ const struct maps_list *maps_process_list(const struct maps_process *p);
  * thread's when the first thread has ended. */
 int32_t maps_process_reader(const struct maps_process *p);
 
+/* A place for what somebody else keeps of the process, NULL at first.  It
+ * lives as long as the process is known; the function gets what is in it when
+ * that ends, but for maps_free(). */
+typedef void maps_gone_fn(void *arg, void *kept);
+void **maps_process_place(struct maps_process *p);
+void maps_on_gone(struct maps *m, maps_gone_fn *fn, void *arg);
+
 /* Opens the mapped file itself, even if it is deleted or in another mount
  * namespace: -1 when neither /proc/PID/map_files nor the path leads to it.
  * The caller closes. */

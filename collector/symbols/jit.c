@@ -1,5 +1,6 @@
 /*
- * A small table of processes with anonymous code.
+ * What is kept of a process with anonymous code lies with the process, in a
+ * place of its caller's; here they are in a list.
  */
 #include "collector/symbols/jit.h"
 
@@ -18,14 +19,14 @@
 #include "store/base/clock.h"
 #include "collector/symbols/symbols.h"
 
-#define PROCESSES 256 /* by number; of two in one place the later one stays */
 #define LOOK_MIN_NS (1 * NS_PER_S) /* doubles, while in vain, up to ... */
 #define LOOK_MAX_NS (60 * NS_PER_S)
 #define LOOK_BYTE_NS 10000 /* a map is parsed whole: 1000 times what it costs */
 #define MOUNTS_MAX (1u << 20)
 
 struct jit {
-	int32_t pid; /* 0: free */
+	struct jit *next, *last;
+	int32_t pid;
 	uint64_t start_ns;
 	uint32_t file; /* SYMBOLS_NO_FILE: no map */
 	int64_t looked_ns, wait_ns;
@@ -34,7 +35,7 @@ struct jit {
 struct jits {
 	struct symbols *symbols;
 	const char *proc;
-	struct jit processes[PROCESSES];
+	struct jit *first;
 };
 
 struct jits *
@@ -49,9 +50,20 @@ jits_new(struct symbols *symbols, const char *proc)
 	return j;
 }
 
+static void
+jit_free(struct jits *j, struct jit *p)
+{
+	*(p->last != NULL ? &p->last->next : &j->first) = p->next;
+	if (p->next != NULL)
+		p->next->last = p->last;
+	free(p);
+}
+
 void
 jits_free(struct jits *j)
 {
+	while (j != NULL && j->first != NULL)
+		jit_free(j, j->first);
 	free(j);
 }
 
@@ -182,18 +194,35 @@ jit_look(struct jits *j, struct jit *p, int64_t now_ns)
 	p->file = file;
 }
 
-static struct jit *
-jit_get(struct jits *j, int32_t pid, uint64_t start_ns)
+void
+jits_drop(void *jits, void *jit)
 {
-	struct jit *p = &j->processes[(uint32_t)pid % PROCESSES];
+	struct jits *j = jits;
+	struct jit *p = jit;
 
-	if (p->pid == pid && p->start_ns == start_ns)
-		return p;
-	if (p->pid != 0 && p->file != SYMBOLS_NO_FILE)
+	if (p->file != SYMBOLS_NO_FILE)
 		symbols_map_forget(j->symbols, p->file);
-	*p = (struct jit){.pid = pid, .start_ns = start_ns,
+	jit_free(j, p);
+}
+
+/* NULL when out of memory. */
+static struct jit *
+jit_get(struct jits *j, void **place, int32_t pid, uint64_t start_ns)
+{
+	struct jit *p = *place;
+
+	if (p != NULL && p->pid == pid && p->start_ns == start_ns)
+		return p;
+	if (p != NULL)
+		jits_drop(j, p);
+	*place = p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return NULL;
+	*p = (struct jit){.next = j->first, .pid = pid, .start_ns = start_ns,
 	    .file = SYMBOLS_NO_FILE};
-	return p;
+	if (p->next != NULL)
+		p->next->last = p;
+	return j->first = p;
 }
 
 /* Without a map, with one that lacks an address or is not in the child's
@@ -213,11 +242,13 @@ jit_is_due(struct jits *j, const struct jit *p, int64_t now_ns)
 }
 
 bool
-jits_ref(struct jits *j, int32_t reader, uint64_t start_ns, uint64_t addr,
-    int64_t now_ns, uint32_t *ref)
+jits_ref(struct jits *j, void **place, int32_t reader, uint64_t start_ns,
+    uint64_t addr, int64_t now_ns, uint32_t *ref)
 {
-	struct jit *p = jit_get(j, reader, start_ns);
+	struct jit *p = jit_get(j, place, reader, start_ns);
 
+	if (p == NULL)
+		return false;
 	if (jit_is_due(j, p, now_ns))
 		jit_look(j, p, now_ns);
 	if (p->file == SYMBOLS_NO_FILE)
@@ -229,10 +260,10 @@ jits_ref(struct jits *j, int32_t reader, uint64_t start_ns, uint64_t addr,
 void
 jits_forget_files(struct jits *j)
 {
-	size_t i;
+	struct jit *p;
 
-	for (i = 0; i < PROCESSES; i++) {
-		j->processes[i].file = SYMBOLS_NO_FILE;
-		j->processes[i].wait_ns = 0;
+	for (p = j->first; p != NULL; p = p->next) {
+		p->file = SYMBOLS_NO_FILE;
+		p->wait_ns = 0;
 	}
 }

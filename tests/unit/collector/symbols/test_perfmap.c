@@ -193,6 +193,8 @@ TEST(only_its_own_plain_file)
 	remove_proc();
 }
 
+static void *place; /* of the process 42 */
+
 /* Asks until there is an answer other than "not yet". */
 static struct frame
 ask(struct jits *j, struct symbols *s, uint64_t addr, int64_t now_ns)
@@ -203,7 +205,7 @@ ask(struct jits *j, struct symbols *s, uint64_t addr, int64_t now_ns)
 
 	while (clock_mono_ns() < until) {
 		symbols_pump(s, now_ns);
-		known = jits_ref(j, 42, 5, addr, now_ns, &ref);
+		known = jits_ref(j, &place, 42, 5, addr, now_ns, &ref);
 		if (!known || (ref & SYMBOLS_UNRESOLVED) == 0)
 			break;
 		symbols_settle(s, 100 * NS_PER_MS);
@@ -218,8 +220,10 @@ TEST(what_is_added_is_found)
 	int64_t now = clock_mono_ns();
 	struct symbols *s = NULL;
 	struct symbols_stats stats;
+	void *other = NULL;
 	struct jits *j;
 	struct frame f;
+	uint32_t ref;
 
 	strcpy(proc + strlen(proc) - 6, "XXXXXX");
 	make_proc();
@@ -231,6 +235,12 @@ TEST(what_is_added_is_found)
 	CHECK_STR(ask(j, s, 0x1004, now).name, "no map");
 	now += 2 * NS_PER_S;
 	f = ask(j, s, 0x1004, now);
+	/* Another process, 256 numbers on, does not take its place. */
+	CHECK(!jits_ref(j, &other, 42 + 256, 5, 0x1004, now, &ref));
+	put("42/root/tmp/perf-7.map", "1000 10 JS:*eins\n", "w");
+	CHECK_STR(ask(j, s, 0x1004, now).name, "JS:*one");
+	put("42/root/tmp/perf-7.map", "1000 10 JS:*one\n", "w");
+	jits_drop(j, other);
 	CHECK_STR(f.name, "JS:*one");
 	CHECK_INT(f.kind, FRAME_JIT);
 	CHECK_INT(f.offset, 0);
