@@ -33,7 +33,7 @@ Q := $(if $(V),,@)
 
 STORE_SRC := $(wildcard store/*/*.c)
 FORMAT_SRC := $(wildcard fcgi/format/*.c fcgi/format/*/*.c)
-SCRAPE_SRC := $(wildcard collector/scrape/*.c)
+SCRAPE_SRC := $(wildcard collector/scrape/*.c fcgi/http/*.c)
 DAEMON_SRC := $(filter-out $(SCRAPE_SRC) %.bpf.c,\
 	$(wildcard collector/*.c collector/*/*.c))
 TOOL_SRC := $(wildcard fcgi/memlens/*.c)
@@ -74,7 +74,7 @@ all: bin targets www
 
 # to build: compilers, BPF tool chain, libraries
 PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
-	zlib1g-dev libdb5.3-dev libinih-dev libpcre2-dev libcap-dev libseccomp-dev \
+	zlib1g-dev libdb5.3-dev libinih-dev libpcre2-dev libcurl4-gnutls-dev libcap-dev libseccomp-dev \
 	libdw-dev libiberty-dev libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
 	libprotobuf-c-dev protobuf-c-compiler librsvg2-dev pkg-config
 # to run: the web server, fonts for graphs, curl for waiting

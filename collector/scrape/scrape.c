@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <linux/capability.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +35,7 @@ struct scraper {
 	const char *path;
 	struct scrape_config *config;
 	struct scrape_target *targets;
+	struct http *http; /* of the targets */
 	struct scrape_queue queue;
 	struct meter *meter;
 	struct scrape_counts counts;
@@ -122,11 +122,44 @@ scrape_slots(struct scraper *s, int64_t wall_ns)
 /* ---- targets ---- */
 
 static void
-scrape_free_targets(struct scrape_target *targets, size_t n)
+scrape_free_targets(struct scraper *s)
 {
-	for (size_t i = 0; targets != NULL && i < n; i++)
-		scrape_target_fini(&targets[i]);
-	free(targets);
+	if (s->config == NULL)
+		return;
+	for (size_t i = 0; i < s->config->n_targets; i++)
+		scrape_target_fini(&s->targets[i]);
+	free(s->targets);
+	http_free(s->http);
+	scrape_config_free(s->config);
+	free(s->config);
+}
+
+/* Targets by a configuration that is good: they replace those at hand. */
+static const struct err *
+scrape_take_config(struct scraper *s, struct scrape_config *c)
+{
+	struct scrape_target *t;
+	struct http *http = NULL;
+	const struct err *e;
+
+	if (s->config != NULL && s->slot_ns != c->slot_ns)
+		return err_new(ERR_CONFIG, 0, "slot: takes effect at the next "
+		    "start only");
+	if ((t = calloc(c->n_targets + 1, sizeof(*t))) == NULL)
+		return err_nomem();
+	if ((e = http_new(&http, "memlens-scrape", c->ca)) != NULL) {
+		free(t);
+		return e;
+	}
+	for (size_t i = 0; i < c->n_targets; i++)
+		scrape_target_init(&t[i], c, &c->targets[i], http,
+		    clock_mono_ns());
+	scrape_free_targets(s);
+	s->config = c;
+	s->targets = t;
+	s->http = http;
+	s->queue.path = c->socket_path;
+	return NULL;
 }
 
 /* Reads the configuration; on success it replaces the one at hand. */
@@ -134,35 +167,16 @@ static const struct err *
 scrape_load(struct scraper *s)
 {
 	struct scrape_config *c = calloc(1, sizeof(*c));
-	struct scrape_target *t = NULL;
 	const struct err *e;
 
-	e = c == NULL ? err_nomem() : scrape_config_load(c, s->path);
-	if (e == NULL &&
-	    (t = calloc(c->n_targets + 1, sizeof(*t))) == NULL)
-		e = err_nomem();
-	for (size_t i = 0; e == NULL && i < c->n_targets; i++)
-		e = scrape_target_init(&t[i], c, &c->targets[i],
-		    clock_mono_ns());
-	if (e == NULL && s->config != NULL && s->slot_ns != c->slot_ns)
-		e = err_new(ERR_CONFIG, 0, "slot: takes effect at the next "
-		    "start only");
-	if (e != NULL) {
-		free(t);
-		if (c != NULL)
-			scrape_config_free(c);
+	if (c == NULL)
+		return err_nomem();
+	if ((e = scrape_config_load(c, s->path)) == NULL &&
+	    (e = scrape_take_config(s, c)) != NULL)
+		scrape_config_free(c);
+	if (e != NULL)
 		free(c);
-		return e;
-	}
-	if (s->config != NULL) {
-		scrape_free_targets(s->targets, s->config->n_targets);
-		scrape_config_free(s->config);
-		free(s->config);
-	}
-	s->config = c;
-	s->targets = t;
-	s->queue.path = c->socket_path;
-	return NULL;
+	return e;
 }
 
 /* ---- the loop ---- */
@@ -186,7 +200,7 @@ scrape_signals(struct scraper *s)
 		log_info("configuration reloaded");
 }
 
-/* How long poll(2) may wait, in ms. */
+/* How long it may wait for answers, in ms. */
 static int
 scrape_wait_ms(const struct scraper *s, int64_t mono_ns)
 {
@@ -203,23 +217,6 @@ scrape_wait_ms(const struct scraper *s, int64_t mono_ns)
 }
 
 static void
-scrape_poll(struct scraper *s)
-{
-	struct pollfd fds[SCRAPE_TARGETS_MAX + 1];
-	nfds_t n = 0;
-
-	fds[n++] = (struct pollfd){s->signals, POLLIN, 0};
-	for (size_t i = 0; i < s->config->n_targets; i++) {
-		struct scrape_target *t = &s->targets[i];
-
-		if (t->busy && t->get.fd >= 0)
-			fds[n++] = (struct pollfd){t->get.fd,
-			    http_get_events(&t->get), 0};
-	}
-	poll(fds, n, scrape_wait_ms(s, clock_mono_ns()));
-}
-
-static void
 scrape_run(struct scraper *s)
 {
 	while (!s->stop) {
@@ -230,7 +227,8 @@ scrape_run(struct scraper *s)
 			    &s->counts, wall_ns, mono_ns);
 		scrape_slots(s, wall_ns);
 		scrape_queue_send(&s->queue, mono_ns);
-		scrape_poll(s);
+		http_wait(s->http, s->signals,
+		    scrape_wait_ms(s, clock_mono_ns()));
 		scrape_signals(s);
 	}
 	scrape_close_slot(s, s->slot);
@@ -346,10 +344,6 @@ main(int argc, char **argv)
 		log_err("%s", e->text);
 	scrape_queue_fini(&s.queue);
 	meter_free(s.meter);
-	if (s.config != NULL) {
-		scrape_free_targets(s.targets, s.config->n_targets);
-		scrape_config_free(s.config);
-	}
-	free(s.config);
+	scrape_free_targets(&s);
 	return e != NULL;
 }

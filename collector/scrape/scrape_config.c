@@ -4,8 +4,7 @@
  */
 #include "collector/scrape/scrape_config.h"
 
-#include "collector/scrape/scrape_http.h"
-
+#include "fcgi/http/http.h"
 #include "store/base/err.h"
 
 #include <stdio.h>
@@ -14,7 +13,10 @@
 
 #define MS INT64_C(1000000)
 #define S INT64_C(1000000000)
+#define SCRAPE_NAME_MAX 63 /* bytes of a service's or an instance's */
 #define AT(field) offsetof(struct scrape_config, field)
+
+const char *const scrape_page_kinds[SCRAPE_PAGES] = {"leveldb", "prometheus"};
 
 static const struct conf_key scrape_keys[] = {
     {"scrape", "socket", CONF_STRING, AT(socket_path),
@@ -25,6 +27,8 @@ static const struct conf_key scrape_keys[] = {
         60 * S, "time that a request may take"},
     {"scrape", "slot", CONF_DURATION, AT(slot_ns), "10s", 10 * MS, 3600 * S,
         "length of a slot: the store's"},
+    {"scrape", "ca", CONF_STRING, AT(ca), NULL, 0, 0,
+        "certificates by which https is trusted, else the system's"},
     {"scrape", "max-samples", CONF_INT, AT(max_samples), "2000", 1, 20000,
         "values that are taken of one page"},
 };
@@ -46,16 +50,29 @@ scrape_target_get(struct scrape_config *c, const char *name)
 	return t->name == NULL ? NULL : t;
 }
 
-static char **
-scrape_target_field(struct scrape_target_config *t, const char *key)
+static const struct err *
+scrape_set_page(struct http_place **page, const char *key, const char *value)
 {
-	if (strcmp(key, "service") == 0)
-		return &t->service;
-	if (strcmp(key, "instance") == 0)
-		return &t->instance;
-	if (strcmp(key, "leveldb") == 0)
-		return &t->leveldb;
-	return strcmp(key, "prometheus") == 0 ? &t->prometheus : NULL;
+	struct http_place place;
+	const struct err *e = http_place_parse(&place, value, true);
+
+	if (e != NULL)
+		return err_wrap(e, "%s", key);
+	if (*page == NULL && (*page = malloc(sizeof(**page))) == NULL)
+		return err_nomem();
+	**page = place;
+	return NULL;
+}
+
+static const struct err *
+scrape_set_name(char **name, const char *key, const char *value)
+{
+	if (value[0] == '\0' || strlen(value) > SCRAPE_NAME_MAX)
+		return err_new(ERR_CONFIG, 0, "%s: a name has 1 to %d bytes",
+		    key, SCRAPE_NAME_MAX);
+	free(*name);
+	*name = strdup(value);
+	return *name == NULL ? err_nomem() : NULL;
 }
 
 static const struct err *
@@ -63,47 +80,38 @@ scrape_set_target(void *values, const char *name, const char *key,
     const char *value, int line)
 {
 	struct scrape_target_config *t = scrape_target_get(values, name);
-	const struct err *e;
-	struct http_url url;
-	char **field;
-	bool is_name;
 
 	if (t == NULL)
 		return err_new(ERR_CONFIG, 0, "more than %d targets",
 		    SCRAPE_TARGETS_MAX);
 	t->line = line;
-	if ((field = scrape_target_field(t, key)) == NULL)
-		return err_new(ERR_CONFIG, 0,
-		    "unknown key \"%s\" in [target %s]", key, name);
-	is_name = field == &t->service || field == &t->instance;
-	if (!is_name && (e = http_url_parse(value, &url)) != NULL)
-		return err_wrap(e, "%s", key);
-	if (is_name && (value[0] == '\0' || strlen(value) > 63))
-		return err_new(ERR_CONFIG, 0,
-		    "%s: a name has 1 to 63 bytes", key);
-	free(*field);
-	*field = strdup(value);
-	return *field == NULL ? err_nomem() : NULL;
-}
-
-/* "host:port" of a URL, the port always. */
-static char *
-scrape_authority(const char *url)
-{
-	size_t n = strcspn(url += strlen("http://"), "/?#");
-	const char *close = memchr(url, ']', n);
-	const char *host_end = close != NULL ? close : url;
-	bool port = memchr(host_end, ':', n - (size_t)(host_end - url)) != NULL;
-	char *s;
-
-	return asprintf(&s, "%.*s%s", (int)n, url, port ? "" : ":80") < 0 ?
-	    NULL : s;
+	if (strcmp(key, "service") == 0)
+		return scrape_set_name(&t->service, key, value);
+	if (strcmp(key, "instance") == 0)
+		return scrape_set_name(&t->instance, key, value);
+	for (int i = 0; i < SCRAPE_PAGES; i++)
+		if (strcmp(key, scrape_page_kinds[i]) == 0)
+			return scrape_set_page(&t->pages[i], key, value);
+	return err_new(ERR_CONFIG, 0, "unknown key \"%s\" in [target %s]", key,
+	    name);
 }
 
 static const char *
 scrape_service(const struct scrape_target_config *t)
 {
 	return t->service != NULL ? t->service : t->name;
+}
+
+/* By the first page where it has no name; false when out of memory. */
+static bool
+scrape_name_instance(struct scrape_target_config *t)
+{
+	const char *name = t->pages[0] ? t->pages[0]->name
+	    : t->pages[1] ? t->pages[1]->name : t->name;
+
+	if (t->instance == NULL)
+		t->instance = strndup(name, SCRAPE_NAME_MAX);
+	return t->instance != NULL;
 }
 
 /* Names the instances, and refuses two that would be one series. */
@@ -114,11 +122,9 @@ scrape_check_targets(void *values, int *line)
 
 	for (size_t i = 0; i < c->n_targets; i++) {
 		struct scrape_target_config *t = &c->targets[i];
-		const char *url = t->leveldb ? t->leveldb : t->prometheus;
 
 		*line = t->line;
-		if (t->instance == NULL && (t->instance = url != NULL ?
-		    scrape_authority(url) : strdup(t->name)) == NULL)
+		if (!scrape_name_instance(t))
 			return err_nomem();
 		for (size_t k = 0; k < i; k++) {
 			const struct scrape_target_config *o = &c->targets[k];
@@ -161,8 +167,8 @@ scrape_config_free(struct scrape_config *c)
 		free(c->targets[i].name);
 		free(c->targets[i].service);
 		free(c->targets[i].instance);
-		free(c->targets[i].leveldb);
-		free(c->targets[i].prometheus);
+		for (int k = 0; k < SCRAPE_PAGES; k++)
+			free(c->targets[i].pages[k]);
 	}
 	c->n_targets = 0;
 }

@@ -10,21 +10,27 @@
 #include "store/base/conf.h"
 
 struct err;
+struct http_place;
 
 #define SCRAPE_TARGETS_MAX 64
+
+/* The pages that a target may have: keys of the configuration, and labels. */
+#define SCRAPE_PAGES 2
+extern const char *const scrape_page_kinds[SCRAPE_PAGES];
 
 /* [target NAME] */
 struct scrape_target_config {
 	char *name;
 	char *service;             /* NULL: the name */
 	char *instance;            /* never NULL once loaded */
-	char *leveldb, *prometheus; /* URLs or NULL */
+	struct http_place *pages[SCRAPE_PAGES]; /* or NULL */
 	int line; /* the last that says something of it */
 };
 
 struct scrape_config {
 	/* [scrape] */
 	char *socket_path;
+	char *ca; /* of https targets; NULL: the system's */
 	int64_t interval_ns, deadline_ns, slot_ns;
 	int64_t max_samples; /* of one page */
 	struct scrape_target_config targets[SCRAPE_TARGETS_MAX];

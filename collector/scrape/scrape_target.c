@@ -13,40 +13,30 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct err *
-target_add_page(struct scrape_target *t, const char *kind, const char *url)
-{
-	struct scrape_page *p = &t->pages[t->n_pages];
-
-	if (url == NULL)
-		return NULL;
-	p->kind = kind;
-	t->n_pages++;
-	return http_url_parse(url, &p->url);
-}
-
-const struct err *
+void
 scrape_target_init(struct scrape_target *t, const struct scrape_config *config,
-    const struct scrape_target_config *target, int64_t mono_ns)
+    const struct scrape_target_config *target, struct http *http,
+    int64_t mono_ns)
 {
-	const struct err *e;
-
 	memset(t, 0, sizeof(*t));
 	t->config = config;
 	t->name = target->name;
 	t->service = target->service ? target->service : target->name;
 	t->instance = target->instance;
+	t->http = http;
 	t->due_ns = mono_ns;
-	t->get.fd = -1;
-	e = target_add_page(t, "leveldb", target->leveldb);
-	return e ? e : target_add_page(t, "prometheus", target->prometheus);
+	for (int i = 0; i < SCRAPE_PAGES; i++)
+		if (target->pages[i] != NULL)
+			t->pages[t->n_pages++] = (struct scrape_page){
+			    .kind = scrape_page_kinds[i],
+			    .place = target->pages[i]};
 }
 
 void
 scrape_target_fini(struct scrape_target *t)
 {
 	if (t->busy)
-		http_get_fini(&t->get);
+		http_end(t->http, &t->answer);
 	t->busy = false;
 }
 
@@ -63,12 +53,14 @@ target_interval_ns(const struct scrape_target *t)
 }
 
 static void
-target_begin(struct scrape_target *t, int64_t mono_ns)
+target_begin(struct scrape_target *t)
 {
 	t->busy = true;
 	t->began_ns = clock_mono_ns();
-	http_get_start(&t->get, &t->pages[t->at].url,
-	    mono_ns + t->config->deadline_ns);
+	http_start(t->http, &(struct http_request){
+	    .place = t->pages[t->at].place,
+	    .timeout_ns = t->config->deadline_ns,
+	    .answer_max = SCRAPE_BODY_MAX}, &t->answer);
 }
 
 /* Failures are logged when they change, and when they end. */
@@ -91,23 +83,23 @@ target_read(struct scrape_target *t, const struct scrape_reading *r,
     struct scrape_counts *counts, char *why, size_t size)
 {
 	const struct scrape_page *p = &t->pages[t->at];
-	const char *body = (const char *)t->get.body.data;
+	const char *body = (const char *)t->answer.body.data;
 	const struct err *e;
 
-	if (t->get.state == HTTP_FAILED) {
-		snprintf(why, size, "%s", t->get.why);
+	if (t->answer.state != HTTP_DONE) {
+		snprintf(why, size, "%s", t->answer.why);
 		return;
 	}
-	if (t->get.status != 200) {
-		snprintf(why, size, "status %d", t->get.status);
+	if (t->answer.status != 200) {
+		snprintf(why, size, "status %d", t->answer.status);
 		return;
 	}
 	if (strcmp(p->kind, "leveldb") == 0)
-		e = scrape_take_leveldb(r, body ? body : "", t->get.body.len,
+		e = scrape_take_leveldb(r, body ? body : "", t->answer.body.len,
 		    counts);
 	else
 		e = scrape_take_prometheus(r, body ? body : "",
-		    t->get.body.len, counts);
+		    t->answer.body.len, counts);
 	if (e != NULL)
 		snprintf(why, size, "%.190s", e->text);
 }
@@ -144,14 +136,14 @@ target_finish(struct scrape_target *t, struct meter *meter,
 		    "is taken", t->name, p->kind);
 	p->again += again;
 	scrape_take_outcome(&r, p->kind, why[0] == '\0',
-	    t->get.state == HTTP_DONE ? ended_ns - t->began_ns : -1,
+	    t->answer.state == HTTP_DONE ? ended_ns - t->began_ns : -1,
 	    p->again);
 	target_complain(t, p, why);
 	if (why[0] == '\0')
 		p->last_ns = wall_ns;
 	else
 		t->failed = true;
-	http_get_fini(&t->get);
+	http_end(t->http, &t->answer);
 	t->busy = false;
 }
 
@@ -175,20 +167,19 @@ scrape_target_step(struct scrape_target *t, struct meter *meter,
 	if (!t->busy) {
 		if (mono_ns < t->due_ns)
 			return;
-		target_begin(t, mono_ns);
+		target_begin(t);
 	}
-	http_get_step(&t->get, mono_ns);
-	if (t->get.state == HTTP_BUSY)
+	if (t->answer.state == HTTP_BUSY)
 		return;
 	target_finish(t, meter, counts, wall_ns);
 	if (++t->at == t->n_pages)
 		target_end_round(t, mono_ns);
 	else
-		target_begin(t, mono_ns);
+		target_begin(t);
 }
 
 int64_t
 scrape_target_due_ns(const struct scrape_target *t)
 {
-	return t->busy ? t->get.deadline_ns : t->due_ns;
+	return t->busy ? INT64_MAX : t->due_ns; /* http_wait() knows */
 }

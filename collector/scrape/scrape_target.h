@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/scrape/scrape_http.h"
+#include "collector/scrape/scrape_config.h"
 #include "collector/scrape/scrape_take.h"
+#include "fcgi/http/http.h"
 
 struct err;
 struct meter;
@@ -20,11 +21,11 @@ struct scrape_config;
 struct scrape_target_config;
 
 #define SCRAPE_BACKOFF_MAX_NS INT64_C(8000000000)
-#define SCRAPE_PAGES 2
+#define SCRAPE_BODY_MAX (1u << 20) /* of a page */
 
 struct scrape_page {
 	const char *kind; /* "leveldb", "prometheus" */
-	struct http_url url;
+	const struct http_place *place;
 	int64_t last_ns;  /* wall: the last good answer */
 	char complaint[200]; /* the last failure that was logged */
 	uint64_t again; /* values of a series that was there already */
@@ -40,13 +41,15 @@ struct scrape_target {
 	unsigned failures;   /* rounds in a row */
 	int64_t due_ns;      /* monotonic: the next round */
 	int64_t began_ns;    /* monotonic: this request */
-	struct http_get get;
+	struct http *http;
+	struct http_answer answer;
 };
 
-/* `config` is borrowed. */
-const struct err *scrape_target_init(struct scrape_target *t,
+/* All but `t` is borrowed; *t stays where it is. */
+void scrape_target_init(struct scrape_target *t,
     const struct scrape_config *config,
-    const struct scrape_target_config *target, int64_t mono_ns);
+    const struct scrape_target_config *target, struct http *http,
+    int64_t mono_ns);
 void scrape_target_fini(struct scrape_target *t);
 
 /* Begins a round when it is due, goes on with a request; readings go to the

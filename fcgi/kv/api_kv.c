@@ -6,20 +6,26 @@
  * target as they were meant.  Nothing is retried: a target that hangs hangs
  * for the next request too.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/server/context.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/kv/http_client.h"
+#include "fcgi/http/http.h"
 #include "fcgi/kv/kv.h"
 #include "fcgi/kv/pages.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 
 #define KV_PATH "/api/v1/kv/"
 #define KV_KEY_MAX 1024u
+#define KV_ANSWER_MAX (4u << 20)
+#define KV_LOOK_MS 200 /* how often we look whether somebody waits */
 
 /* The key, decoded; at most a third of its percent-encoded form. */
 static const struct err *
@@ -71,13 +77,80 @@ kv_put_answer(struct writer *w, const char *key, const char *json, size_t n,
 	writer_close(w, '}');
 }
 
+/* Where the target is; a name is not looked up, since that can take longer
+ * than any deadline. */
+static const struct err *
+kv_place(const char *target, struct http_place *place)
+{
+	bool url = strstr(target, "://") != NULL ||
+	    strncmp(target, "unix:", 5) == 0;
+	const struct err *e;
+	char *text;
+
+	if (asprintf(&text, "%s%s", url ? "" : "http://", target) < 0)
+		return err_nomem();
+	e = http_place_parse(place, text, false);
+	free(text);
+	return e == NULL ? NULL :
+	    err_new(ERR_REQUEST, 502, "the target: %s", e->text);
+}
+
+/* Errors: 504 when the deadline passes, 502 for all else that goes wrong on
+ * the way, gone_check()'s; the answer's own status is no error. */
+static const struct err *
+kv_answered(const struct http_answer *a, const char *target)
+{
+	switch (a->state) {
+	case HTTP_DONE:
+		return NULL;
+	case HTTP_LATE:
+		return err_new(ERR_REQUEST, 504, "the target does not answer "
+		    "in time");
+	default:
+		return err_new(ERR_REQUEST, 502, "the target %.100s: %s",
+		    target, a->why);
+	}
+}
+
+/* Asks, and hands the answer to whoever makes ours of it. */
+static const struct err *
+kv_ask(const struct context *c, struct http_request *hr, struct kv_answer *out)
+{
+	const char *target = c->settings->kv_target;
+	struct http_answer a = {.state = HTTP_NONE};
+	int64_t began_ns = clock_mono_ns();
+	struct http_place place;
+	const struct err *e;
+	struct http *h;
+
+	*out = (struct kv_answer){.status = 0};
+	if ((e = kv_place(target, &place)) != NULL ||
+	    (e = http_new(&h, "memlens", c->settings->kv_ca)) != NULL)
+		return e;
+	hr->place = &place;
+	hr->accept = TYPE_JSON;
+	hr->timeout_ns = c->settings->kv_timeout_ns;
+	hr->answer_max = KV_ANSWER_MAX;
+	http_start(h, hr, &a);
+	while (a.state == HTTP_BUSY && (e = gone_check()) == NULL)
+		http_wait(h, -1, KV_LOOK_MS);
+	if (e == NULL)
+		e = kv_answered(&a, target);
+	out->status = a.status;
+	out->body = a.body;
+	out->latency_ns = clock_mono_ns() - began_ns;
+	a.body = (struct buf){0};
+	http_end(h, &a);
+	http_free(h);
+	return e;
+}
+
 static const struct err *
 kv_get(struct context *c, const char *key, struct response *rs)
 {
-	struct http_answer answer;
+	struct kv_answer answer;
 	struct buf path = {0}, value = {0};
-	struct http_request hr = {.target = c->settings->kv_target,
-	    .method = "GET", .timeout_ns = c->settings->kv_timeout_ns};
+	struct http_request hr = {0};
 	struct writer w = writer_of(&rs->body);
 	const struct err *e;
 
@@ -85,7 +158,7 @@ kv_get(struct context *c, const char *key, struct response *rs)
 	if (path.failed)
 		return err_nomem();
 	hr.path = (const char *)path.data;
-	e = http_do(&hr, &answer);
+	e = kv_ask(c, &hr, &answer);
 	if (e == NULL)
 		e = kv_value(&answer, &value);
 	if (e == NULL)
@@ -113,11 +186,10 @@ static const struct err *
 kv_put(struct context *c, const char *key, const struct request *rq,
     struct response *rs)
 {
-	struct http_answer answer;
+	struct kv_answer answer;
 	struct buf body = {0}, json = {0};
-	struct http_request hr = {.target = c->settings->kv_target,
-	    .method = "POST", .path = "/v1/transactions/commit",
-	    .type = TYPE_JSON, .timeout_ns = c->settings->kv_timeout_ns};
+	struct http_request hr = {.path = "/v1/transactions/commit",
+	    .type = TYPE_JSON};
 	struct writer value = writer_of(&json), w = writer_of(&rs->body);
 	const char *text = (const char *)rq->body.data;
 	const struct err *e;
@@ -131,7 +203,7 @@ kv_put(struct context *c, const char *key, const struct request *rq,
 	}
 	hr.body = body.data;
 	hr.n_body = body.len;
-	e = http_do(&hr, &answer);
+	e = kv_ask(c, &hr, &answer);
 	if (e == NULL && answer.status != 201)
 		e = err_new(ERR_REQUEST, 502, "the target answers %d instead "
 		    "of 201", answer.status);

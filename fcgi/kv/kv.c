@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "fcgi/format/writer.h"
-#include "fcgi/kv/http_client.h"
 #include "store/base/err.h"
 
 #define KV_JSON_DEPTH 32
@@ -74,7 +73,7 @@ kv_parse(const struct buf *body)
 }
 
 const struct err *
-kv_value(const struct http_answer *answer, struct buf *out)
+kv_value(const struct kv_answer *answer, struct buf *out)
 {
 	struct json_object *body, *value;
 	const struct err *e = NULL;

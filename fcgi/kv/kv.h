@@ -14,7 +14,13 @@
 #include "store/base/buf.h"
 
 struct err;
-struct http_answer;
+
+/* What the target has said; whoever has it frees the body. */
+struct kv_answer {
+	int status;
+	struct buf body;
+	int64_t latency_ns; /* until the last byte */
+};
 
 /* The path of a key, NUL-terminated: all but A-Z a-z 0-9 - _ . ~ encoded. */
 void kv_put_path(struct buf *out, const char *key);
@@ -28,6 +34,6 @@ void kv_put_body(struct buf *out, const char *key, const char *value,
  * with field "key" where the target has no such key, 502 for any other
  * answer than that interface's.
  */
-const struct err *kv_value(const struct http_answer *answer, struct buf *out);
+const struct err *kv_value(const struct kv_answer *answer, struct buf *out);
 
 #endif

@@ -32,6 +32,8 @@ static const struct conf_key settings_keys[] = {
         "age of the newest slot at which the status is down"},
     {"kv", "target", CONF_STRING, AT(kv_target), NULL, 0, 0,
         "address:port of a key-value service for the playground"},
+    {"kv", "ca", CONF_STRING, AT(kv_ca), NULL, 0, 0,
+        "certificates by which an https target is trusted"},
     {"kv", "allow-put", CONF_BOOL, AT(kv_allow_put), "no", 0, 1,
         "whether the playground may write"},
     {"kv", "timeout", CONF_DURATION, AT(kv_timeout_ns), "2s", S / 100,

@@ -38,7 +38,9 @@ struct settings {
 	/* [health] */
 	int64_t stale_ns; /* age of the newest slot at which we are down */
 	/* [kv] */
-	char *kv_target; /* "address:port"; NULL: none */
+	char *kv_target; /* "address:port", a URL of it, or "unix:/path";
+	                  * NULL: none */
+	char *kv_ca; /* of an https target; NULL: the system's */
 	bool kv_allow_put;
 	int64_t kv_timeout_ns;
 	/* [graph NAME] */

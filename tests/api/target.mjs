@@ -1,9 +1,11 @@
 /*
  * A key-value service with ResilientDB's interface and its bad days, for
- * the tests of the playground: node target.mjs, which says its port.  Keys
- * that begin with "bad-" behave as their name says.
+ * the tests of the playground: node target.mjs [PORT|PATH], which says where
+ * it is; over TLS with the files KEY and CERT.  Keys that begin with "bad-" behave as their name says.
  */
+import fs from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
 
 const store = new Map();
 const asked = new Map(); // by key: how often it was asked for
@@ -21,7 +23,7 @@ const moods = {
   'bad-large': (res) => res.end('"' + 'x'.repeat(5 << 20) + '"')
 };
 
-const server = http.createServer((req, res) => {
+const answer = (req, res) => {
   const parts = [];
   req.on('data', (c) => parts.push(c));
   req.on('end', () => {
@@ -52,9 +54,13 @@ const server = http.createServer((req, res) => {
     else
       res.end(store.get(key) || '');
   });
-});
+};
+const { KEY, CERT } = process.env;
+const server = KEY ? https.createServer({ key: fs.readFileSync(KEY),
+  cert: fs.readFileSync(CERT) }, answer) : http.createServer(answer);
 server.on('connection', (socket) => {
   socket.once('data', () => packets++);
 });
-server.listen(Number(process.argv[2] || 0), '127.0.0.1',
-  () => console.log(server.address().port));
+const at = process.argv[2] || '0';
+server.listen(at[0] === '/' ? { path: at } : { port: Number(at),
+  host: '127.0.0.1' }, () => console.log(server.address().port ?? at));

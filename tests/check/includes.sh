@@ -49,11 +49,12 @@ fcgi/format/in: fcgi/format/pprof fcgi/format/heap fcgi/format store/model
 fcgi/format/flame: fcgi/format generated store store/model store/base
 fcgi/format/out: fcgi/format/flame fcgi/format generated store store/model
 	store/base
-collector/scrape: fcgi/format/in store/batch store/base
+fcgi/http: store/base
+collector/scrape: fcgi/http fcgi/format/in store/batch store/base
 fcgi/server: fcgi/format store store/batch store/base
 fcgi/draw: fcgi/server store/base
 fcgi/graph: fcgi/server fcgi/format store/model store/base
-fcgi/kv: fcgi/server fcgi/format store/base
+fcgi/kv: fcgi/server fcgi/http fcgi/format store/base
 fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
 	store/model store/base
 fcgi/api: fcgi/query fcgi/server fcgi/format/out fcgi/format/flame
@@ -129,6 +130,7 @@ foreign() {
 foreign "Berkeley DB is store's alone" 'db\.h' 'store/file/[a-z_]*\.c:'
 foreign "libbpf is the collector's alone" 'bpf/' 'collector/'
 foreign "FastCGI is the worker's alone" 'fcgi(app|_|os)' 'fcgi/server/[a-z_]*\.c:'
+foreign "libcurl is one room's alone" 'curl/' 'fcgi/http/[a-z_]*\.[ch]:'
 foreign "json-c is the worker's and the scraper's" 'json' \
 	'(fcgi/[a-z_/]*|collector/scrape/[a-z_]*)\.c:'
 foreign "graphs are read in fcgi/graph and drawn in fcgi/draw" graphviz \

@@ -5,7 +5,6 @@
 #include "tests/unit/test.h"
 
 #include "collector/scrape/scrape_config.c" /* NOLINT: see above */
-#include "collector/scrape/scrape_http.c"   /* NOLINT: see above */
 
 #include <unistd.h>
 
@@ -40,6 +39,11 @@ TEST(an_instance_is_host_and_port)
 	CHECK_STR(c.targets[2].instance, "[::1]:80");
 	CHECK_STR(c.targets[3].instance, "[::1]:7");
 	CHECK_STR(c.targets[4].instance, "one");
+	scrape_config_free(&c);
+	CHECK_OK(load(&c, "[target a]\nprometheus = unix:/run/a.sock:/m\n"
+	    "[target b]\nprometheus = https://127.0.0.1/m\n"));
+	CHECK_STR(c.targets[0].instance, "/run/a.sock");
+	CHECK_STR(c.targets[1].instance, "127.0.0.1:443");
 	scrape_config_free(&c);
 }
 

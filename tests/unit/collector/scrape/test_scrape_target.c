@@ -7,7 +7,7 @@
 
 #include "tests/unit/test.h"
 
-#include "collector/scrape/scrape_http.c"   /* NOLINT: see above */
+#include "collector/scrape/scrape_config.c" /* NOLINT: see above */
 #include "collector/scrape/scrape_take.c"   /* NOLINT */
 #include "collector/scrape/scrape_target.c" /* NOLINT */
 #include "store/batch/batch.h"
@@ -28,14 +28,16 @@ listen_somewhere(char *url, size_t size)
 }
 
 static void
-answer(int fd)
+answer(int fd, struct http *http)
 {
 	static const char said[] = "HTTP/1.1 302 Found\r\nLocation: /x\r\n"
 	    "Content-Length: 0\r\n\r\n";
 	char request[1000];
 	int c = accept(fd, NULL, NULL);
 
-	CHECK(c >= 0 && read(c, request, sizeof(request)) > 0);
+	CHECK(c >= 0);
+	while (recv(c, request, sizeof(request), MSG_DONTWAIT) < 0)
+		http_wait(http, c, 1000);
 	CHECK(write(c, said, sizeof(said) - 1) == sizeof(said) - 1);
 	close(c);
 }
@@ -62,23 +64,30 @@ TEST(an_answer_at_once_takes_time_all_the_same)
 	struct scrape_config config = {.interval_ns = NS_PER_S,
 	    .deadline_ns = 60 * NS_PER_S, .max_samples = 10};
 	char name[] = "t", instance[] = "i";
+	struct http_place place;
 	struct scrape_target_config said = {.name = name,
-	    .instance = instance, .prometheus = url};
+	    .instance = instance, .pages = {NULL, &place}};
 	int64_t now = clock_mono_ns(), wall = clock_wall_ns();
 	struct meter *m = meter_new(10 * NS_PER_S);
 	struct batch *b = batch_new(10 * NS_PER_S);
 	struct scrape_counts counts = {0};
 	struct scrape_target t;
+	struct http *http;
 
-	CHECK_OK(scrape_target_init(&t, &config, &said, now));
+	CHECK_OK(http_place_parse(&place, url, true));
+	CHECK_OK(http_new(&http, "test", NULL));
+	scrape_target_init(&t, &config, &said, http, now);
 	scrape_target_step(&t, m, &counts, wall, now);
-	answer(fd);
-	while (t.busy)
+	answer(fd, http);
+	while (t.busy) {
+		http_wait(http, -1, 1000);
 		scrape_target_step(&t, m, &counts, wall, now);
+	}
 	meter_close(m, (uint64_t)(wall / (10 * NS_PER_S)), b);
 	CHECK_INT(last_of(b, "memlens_scrape_up"), 0);
 	CHECK(last_of(b, "memlens_scrape_duration_seconds") > 0);
 	scrape_target_fini(&t);
+	http_free(http);
 	batch_free(b);
 	meter_free(m);
 	close(fd);

@@ -1,11 +1,8 @@
 /*
- * The key-value interface and the HTTP client's reading of answers.
+ * The key-value interface.
  */
 #include "fcgi/kv/kv.h"
 
-#include <stdlib.h>
-
-#include "fcgi/kv/http_client.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 
@@ -30,7 +27,7 @@ path(const char *key)
 static const char *
 value(int status, const char *body)
 {
-	struct http_answer a = {.status = status};
+	struct kv_answer a = {.status = status};
 	const struct err *e;
 
 	buf_put(&a.body, body, strlen(body));
@@ -39,27 +36,6 @@ value(int status, const char *body)
 	if (e != NULL)
 		buf_printf(&out, "%d: %s", e->code, e->text);
 	buf_fini(&a.body);
-	return text();
-}
-
-/* The body of an answer, or the message. */
-static const char *
-answer(const char *raw)
-{
-	struct http_answer a = {0};
-	const struct err *e;
-	char *copy = malloc(strlen(raw) + 1); /* so that reads past it show */
-
-	memcpy(copy, raw, strlen(raw) + 1);
-	buf_clear(&out);
-	e = http_parse(copy, strlen(raw), &a);
-	if (e != NULL)
-		buf_printf(&out, "%d: %s", e->code, e->text);
-	else
-		buf_printf(&out, "%d %.*s", a.status, (int)a.body.len,
-		    a.body.len ? (const char *)a.body.data : "");
-	buf_fini(&a.body);
-	free(copy);
 	return text();
 }
 
@@ -105,39 +81,6 @@ TEST(other_answers)
 	CHECK(strncmp(value(404, ""), "502: ", 5) == 0);
 }
 
-#define H "HTTP/1.1 200 OK\r\n"
-
-TEST(answers)
-{
-	CHECK_STR(answer(H "\r\n"), "200 ");
-	CHECK_STR(answer(H "\r\nto the end"), "200 to the end");
-	CHECK_STR(answer(H "content-length:  3 \r\n\r\nabcdef"), "200 abc");
-	CHECK_STR(answer(H "Transfer-Encoding: chunked\r\n\r\n"
-	    "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"), "200 abcde");
-	CHECK_STR(answer("HTTP/1.0 404 Not Found\r\n\r\n"), "404 ");
-}
-
-TEST(broken_answers)
-{
-	static const char *const bad[] = {"", "x", "\r\n\r\n",
-	    "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/2 200\r\n\r\n", H,
-	    H "Content-Length: 9\r\n\r\nabc",
-	    H "Content-Length: -1\r\n\r\nabc",
-	    H "Content-Length: x\r\n\r\nabc",
-	    H "Content-Length: 99999999999999999999\r\n\r\n",
-	    H "Transfer-Encoding: chunked\r\n\r\n",
-	    H "Transfer-Encoding: chunked\r\n\r\n5\r\nabc\r\n",
-	    H "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nabc",
-	    H "Transfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n",
-	    H "Transfer-Encoding: chunked\r\n\r\n3\r\nabc"};
-
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		if (strncmp(answer(bad[i]), "502: ", 5) != 0)
-			printf("# %zu: %s\n", i, (const char *)out.data);
-		CHECK(strncmp((const char *)out.data, "502: ", 5) == 0);
-	}
-}
-
 int
 main(void)
 {
@@ -145,8 +88,6 @@ main(void)
 	RUN(bodies_are_json);
 	RUN(values);
 	RUN(other_answers);
-	RUN(answers);
-	RUN(broken_answers);
 	buf_fini(&out);
 	return test_done();
 }
