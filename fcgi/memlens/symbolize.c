@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "store/base/err.h"
+#include "collector/elf/demangle.h"
 #include "fcgi/memlens/symbolize_private.h"
 
 struct symbol {
@@ -384,7 +385,7 @@ static const char *
 symbol_name(struct symbol *y)
 {
 	if (y->plain == NULL)
-		y->plain = symbolize_demangle(y->name);
+		y->plain = demangle(y->name);
 	return y->plain != NULL ? y->plain : y->name;
 }
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/elf/demangle.h"
 #include "fcgi/memlens/symbolize_private.h"
 #include "store/base/array.h"
 
@@ -373,7 +374,7 @@ name_make(struct dwarf_index *x, Dwarf_Die *die)
 		    dwarf_attr_integrate(die, wanted[i], &attr));
 	if (raw == NULL)
 		return NULL;
-	plain = symbolize_demangle(raw);
+	plain = demangle(raw);
 	return plain == NULL ? raw : keep(x, plain);
 }
 

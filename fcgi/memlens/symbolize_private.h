@@ -22,8 +22,4 @@ size_t dwarf_index_find(struct dwarf_index *x, uint64_t address,
  * and types, for which the symbol table may know better? */
 bool dwarf_index_bare(const struct dwarf_index *x);
 
-/* A linker's name as people write it: a string of its own, to be freed, or
- * NULL where it is one already. */
-char *symbolize_demangle(const char *raw);
-
 #endif

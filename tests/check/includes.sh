@@ -66,7 +66,7 @@ fcgi/push: fcgi/pyroscope fcgi/server fcgi/format/in fcgi/format/pprof
 	store/batch store/model store/base
 fcgi: fcgi/push fcgi/pyroscope fcgi/api fcgi/graph fcgi/kv fcgi/server
 	store/base
-fcgi/memlens: fcgi/push fcgi/graph fcgi/server fcgi/format/out
+fcgi/memlens: collector/elf fcgi/push fcgi/graph fcgi/server fcgi/format/out
 	fcgi/format/in fcgi/format/heap fcgi/format/flame fcgi/format store
 	store/check store/read store/journal store/batch store/model
 	store/base

@@ -87,6 +87,7 @@ TEST(names)
 	    {"_ZN3foo3barEi", "foo::bar(int)"}, {"_Z!", "_Z!"},
 	    {"_ZN4core3fmt9Formatter17h0123456789abcdefE",
 	        "core::fmt::Formatter"},
+	    {"_ZN4main17h89f1a4cbd2e03576E.llvm.123", "main"},
 	    {"_RNvC6_123foo3bar", "123foo::bar"},
 	    {"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
 	    {"_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>"},

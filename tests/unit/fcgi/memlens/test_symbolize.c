@@ -2,6 +2,7 @@
  * Names of functions, by hand and of this very program; tests/replay/
  * 020-heap.sh compares with addr2line.
  */
+#include "collector/elf/demangle.h"
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ TEST(names_are_demangled)
 	    {"_Z!@x", "_Z!"}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *plain = symbolize_demangle(cases[i].raw);
+		char *plain = demangle(cases[i].raw);
 
 		CHECK((plain == NULL) == (cases[i].plain == NULL));
 		if (plain != NULL && cases[i].plain != NULL)
