@@ -80,10 +80,11 @@ PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 # to run: the web server, fonts for graphs, curl for waiting
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
-# reader of /proc, databases to profile, what jeprof calls (file)
+# reader of /proc, databases to profile, what jeprof calls (file), the order
+# of includes (clang-format)
 PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev \
 	prometheus-node-exporter python3 procps db5.3-util \
-	redis-server redis-tools postgresql postgresql-contrib dwz file
+	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
 # blocks; a bench says what it skips where one of them cannot be installed
 PKG_BENCH := bsdextrautils wrk linux-perf qemu-system-x86 cpio prometheus \

@@ -3,6 +3,10 @@
  */
 #include "collector/daemon.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "collector/base/config.h"
 #include "collector/ipc/intake.h"
 #include "collector/ipc/notify.h"
@@ -10,15 +14,10 @@
 #include "collector/ipc/record.h"
 #include "collector/process/services.h"
 #include "collector/sources.h"
-
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "store/store.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define POLL_NS (250 * NS_PER_MS)
 #define STARVED_NS (60 * NS_PER_S) /* it is said for so long */

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "collector/base/loop.h"
-#include "collector/quota.h"
 #include "collector/base/slots.h"
+#include "collector/quota.h"
 
 struct batch;
 struct config;

@@ -3,11 +3,9 @@
  * can be read, with the recording's clock.
  */
 #include "collector/daemon.h"
-
 #include "collector/ipc/intake.h"
 #include "collector/ipc/purger.h"
 #include "collector/ipc/replay.h"
-
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"

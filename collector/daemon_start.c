@@ -1,24 +1,6 @@
 /*
  * The stages of start and stop.  Their order and its reasons are in main.c.
  */
-#include "collector/daemon.h"
-
-#include "collector/base/config.h"
-#include "collector/ipc/intake.h"
-#include "collector/ipc/notify.h"
-#include "collector/base/priv.h"
-#include "collector/ipc/purger.h"
-#include "collector/ipc/record.h"
-#include "collector/ipc/replay.h"
-#include "collector/self.h"
-#include "collector/process/services.h"
-#include "collector/sources.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-#include "store/store.h"
-
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>
@@ -30,6 +12,22 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/base/priv.h"
+#include "collector/daemon.h"
+#include "collector/ipc/intake.h"
+#include "collector/ipc/notify.h"
+#include "collector/ipc/purger.h"
+#include "collector/ipc/record.h"
+#include "collector/ipc/replay.h"
+#include "collector/process/services.h"
+#include "collector/self.h"
+#include "collector/sources.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/store.h"
 
 /* ---- loop and signals ---- */
 

@@ -2,18 +2,17 @@
  * memlensd: collects where CPU time, memory and disk time go, and stores it.
  * See memlensd.8.
  */
-#include "collector/base/config.h"
-#include "collector/daemon.h"
-
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <getopt.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/daemon.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #define DEFAULT_CONFIG "/etc/memlens/memlens.conf"
 #ifndef MEMLENS_VERSION

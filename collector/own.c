@@ -3,14 +3,14 @@
  */
 #include "collector/own.h"
 
-#include "collector/base/readfile.h"
-
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "collector/base/readfile.h"
 
 #define OWN_DEFAULT "/var/lib/memlens" /* as in memlens-fcgi */
 

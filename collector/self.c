@@ -5,23 +5,22 @@
  */
 #include "collector/self.h"
 
-#include "collector/base/config.h"
-#include "collector/own.h"
-#include "collector/procfs/procfs_groups.h"
-#include "collector/procfs/procfs_process.h"
-#include "collector/base/readfile.h"
-#include "collector/process/services.h"
-#include "collector/base/source.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/batch/meter.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/base/readfile.h"
+#include "collector/base/source.h"
+#include "collector/own.h"
+#include "collector/process/services.h"
+#include "collector/procfs/procfs_groups.h"
+#include "collector/procfs/procfs_process.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch/meter.h"
 
 #define TICK_NS 10000000 /* of /proc/PID/stat */
 #define SELF_INTERVAL_NS NS_PER_S

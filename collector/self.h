@@ -24,7 +24,6 @@
 #include <stdint.h>
 
 #include "collector/ipc/intake.h"
-
 #include "store/store.h"
 
 /* What only the daemon knows, as of now. */

@@ -4,19 +4,18 @@
  */
 #include "collector/sources.h"
 
-#include "collector/base/config.h"
-#include "collector/base/loop.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-#include "store/batch/batch.h"
-
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+
+#include "collector/base/config.h"
+#include "collector/base/loop.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/batch/batch.h"
 
 static const struct source_ops *const source_table[] = {
     &source_profiles, &source_procfs, &source_self};

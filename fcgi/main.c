@@ -12,13 +12,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "fcgi/prefork.h"
 #include "fcgi/listen.h"
+#include "fcgi/prefork.h"
 #include "fcgi/sandbox.h"
 #include "fcgi/server/serve.h"
 #include "fcgi/server/settings.h"
-#include "fcgi/site.h"
 #include "fcgi/server/version.h"
+#include "fcgi/site.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 

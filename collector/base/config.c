@@ -4,13 +4,13 @@
  */
 #include "collector/base/config.h"
 
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/pattern.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/pattern.h"
 
 #define MS INT64_C(1000000)
 #define S INT64_C(1000000000)

@@ -5,12 +5,12 @@
  */
 #include "collector/base/loop.h"
 
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
 
 #define LOOP_EVENTS 16
 

@@ -4,9 +4,6 @@
  */
 #include "collector/base/priv.h"
 
-#include "collector/base/readfile.h"
-#include "store/base/err.h"
-
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
@@ -15,6 +12,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "collector/base/readfile.h"
+#include "store/base/err.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38

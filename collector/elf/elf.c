@@ -1,10 +1,10 @@
 /*
  * ELF headers: what the file is, where its segments lie, its build id.
  */
-#include "collector/elf/elf_private.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "collector/elf/elf_private.h"
 
 #define NOTES_MAX (64u << 10) /* bytes of one note segment that are read */
 

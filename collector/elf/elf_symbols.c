@@ -2,10 +2,10 @@
  * The symbol table: functions sorted by address, names left in the file and
  * read when asked for (a big C++ program has 100 MB of them).
  */
-#include "collector/elf/elf_private.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "collector/elf/elf_private.h"
 
 #define SECTIONS_MAX 65536u
 #define CHUNK 256u          /* symbols read at once */

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "collector/engine/engine.h"
-#include "collector/engine/service_faults.h"
 #include "collector/engine/process_watch.h"
-#include "store/base/clock.h"
-#include "store/batch/batch.h"
+#include "collector/engine/service_faults.h"
 #include "collector/unwind/unwind_process.h"
 #include "collector/unwind/unwind_tables.h"
+#include "store/base/clock.h"
+#include "store/batch/batch.h"
 
 #define OF(field) offsetof(struct account_profile, field)
 #define ALL(field) offsetof(struct account_shared, field)

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "collector/engine/engine.h"
-#include "collector/engine/thread_pool.h"
 #include "collector/engine/service_faults.h"
+#include "collector/engine/thread_pool.h"
 #include "collector/process/services.h"
 #include "store/base/clock.h"
 #include "store/batch/batch.h"

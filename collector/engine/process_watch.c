@@ -10,16 +10,16 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "collector/process/process_events.h"
-#include "collector/process/process_count.h"
 #include "collector/process/lineage.h"
 #include "collector/process/maps.h"
 #include "collector/process/maps_changes.h"
+#include "collector/process/process_count.h"
+#include "collector/process/process_events.h"
 #include "collector/process/services.h"
+#include "collector/unwind/unwind_process.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "collector/unwind/unwind_process.h"
 
 #define WAITING_MAX 256
 #define RECENT 512 /* processes whose last readings are remembered */

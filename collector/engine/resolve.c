@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 #include "collector/engine/engine.h"
-#include "collector/symbols/jit.h"
-#include "collector/process/lineage.h"
-#include "collector/engine/thread_pool.h"
-#include "collector/engine/service_faults.h"
-#include "collector/process/services.h"
 #include "collector/engine/process_watch.h"
+#include "collector/engine/service_faults.h"
+#include "collector/engine/thread_pool.h"
+#include "collector/process/lineage.h"
+#include "collector/process/services.h"
+#include "collector/symbols/jit.h"
+#include "collector/unwind/unwind_process.h"
 #include "store/base/clock.h"
 #include "store/base/text.h"
-#include "collector/unwind/unwind_process.h"
 
 #define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 1)
 #define YOUNG_NS (300 * NS_PER_MS)
@@ -55,9 +55,9 @@ resolve_identify(struct engine *s, struct maps_process *p, struct mapping *map)
 
 	map->tried = true;
 	map->file = MAPS_NO_FILE;
-	if (map->kind == MAP_VDSO)
+	if (map->kind == MAPPING_VDSO)
 		map->file = symbols_vdso(s->symbols);
-	if (map->kind != MAP_FILE)
+	if (map->kind != MAPPING_FILE)
 		return;
 	fd = maps_open(s->maps, p, map);
 	if (fd < 0)
@@ -72,7 +72,7 @@ resolve_offer(struct engine *s, struct maps_process *p, struct mapping *map)
 {
 	int fd;
 
-	if (map->kind != MAP_FILE || !symbols_wants(s->symbols, map->file))
+	if (map->kind != MAPPING_FILE || !symbols_wants(s->symbols, map->file))
 		return;
 	fd = maps_open(s->maps, p, map);
 	if (fd < 0)
@@ -89,7 +89,7 @@ resolve_fileless(struct engine *s, const struct maps_process *p,
 	char name[512], clean[256];
 	const char *base;
 
-	if (map->kind == MAP_ANONYMOUS)
+	if (map->kind == MAPPING_ANONYMOUS)
 		return resolve_named(s, FRAME_ADDRESS, "[anonymous code]");
 	base = strrchr(maps_process_name(p, map), '/');
 	snprintf(clean, sizeof(clean), "%s", base != NULL ? base + 1 :
@@ -109,7 +109,7 @@ resolve_user_ref(struct engine *s, const struct sample_event *e, bool own,
 	uint64_t offset = addr - map->start + map->offset;
 	uint32_t ref;
 
-	if (own && map->kind == MAP_ANONYMOUS && jits_ref(s->jits,
+	if (own && map->kind == MAPPING_ANONYMOUS && jits_ref(s->jits,
 	    maps_process_place(p), maps_process_reader(p), e->start_ns, addr,
 	    s->now_ns, &ref))
 		return ref;
@@ -117,7 +117,7 @@ resolve_user_ref(struct engine *s, const struct sample_event *e, bool own,
 		resolve_identify(s, p, map);
 	if (map->file == MAPS_NO_FILE)
 		return resolve_fileless(s, p, map, offset);
-	if (map->kind == MAP_VDSO)
+	if (map->kind == MAPPING_VDSO)
 		offset = addr - map->start;
 	ref = symbols_user(s->symbols, map->file, offset);
 	if ((ref & SYMBOLS_UNRESOLVED) != 0)

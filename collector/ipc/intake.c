@@ -6,13 +6,6 @@
  */
 #include "collector/ipc/intake.h"
 
-#include "collector/base/loop.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/batch/batch.h"
-#include "store/batch/purge_request.h"
-
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
@@ -24,6 +17,12 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "collector/base/loop.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/batch/purge_request.h"
 
 #define NO_GROUP ((gid_t)-1)
 #define RECORD_KEPT 65536 /* memory for a record that a client keeps */

@@ -5,18 +5,17 @@
  */
 #include "collector/ipc/purger.h"
 
-#include "collector/ipc/intake.h"
-
-#include "store/base/err.h"
-#include "store/base/log.h"
-#include "store/batch/purge_request.h"
-#include "store/store.h"
-
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "collector/ipc/intake.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/batch/purge_request.h"
+#include "store/store.h"
 
 struct purger {
 	struct purge_query query;

@@ -4,13 +4,13 @@
  */
 #include "collector/ipc/record.h"
 
-#include "store/base/err.h"
-#include "store/batch/batch.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 
 struct record {
 	int fd;

@@ -4,12 +4,12 @@
  */
 #include "collector/ipc/replay.h"
 
-#include "store/base/err.h"
-#include "store/batch/batch.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 
 struct replay {
 	FILE *file;

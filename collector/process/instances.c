@@ -5,11 +5,6 @@
  */
 #include "collector/process/instances.h"
 
-#include "collector/base/readfile.h"
-#include "collector/process/services.h"
-
-#include "store/base/intern.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "collector/base/readfile.h"
+#include "collector/process/services.h"
+#include "store/base/intern.h"
 
 #define LISTENERS_MAX 512
 #define FDS_MAX 4096 /* looked at: who listens does so early in life */

@@ -3,9 +3,6 @@
  */
 #include "collector/process/maps.h"
 
-#include "collector/process/maps_changes.h"
-#include "collector/process/maps_told.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +16,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "collector/process/maps_changes.h"
+#include "collector/process/maps_told.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -145,7 +144,7 @@ maps_may_be_foreign(const struct maps_list *l)
 	size_t i;
 
 	for (i = 0; i < l->n; i++)
-		if (l->mappings[i].kind == MAP_FILE &&
+		if (l->mappings[i].kind == MAPPING_FILE &&
 		    major(l->mappings[i].dev) == 0)
 			return true;
 	return false;
@@ -601,7 +600,7 @@ maps_open(const struct maps *m, const struct maps_process *p,
 	int32_t other;
 	int fd;
 
-	if (map->kind != MAP_FILE)
+	if (map->kind != MAPPING_FILE)
 		return -1;
 	fd = maps_open_by(m, p, p->reader, map);
 	/* The thread may have ended since the mappings were read. */

@@ -22,11 +22,11 @@ struct err;
 struct maps_change;
 
 enum map_kind {
-	MAP_FILE,
-	MAP_VDSO,
-	MAP_ANONYMOUS, /* machine code without a file: a JIT's */
-	MAP_SPECIAL,   /* [vsyscall], [uprobes]: see the name */
-	MAP_FOREIGN    /* a file that a user's program serves: not opened */
+	MAPPING_FILE,
+	MAPPING_VDSO,
+	MAPPING_ANONYMOUS, /* machine code without a file: a JIT's */
+	MAPPING_SPECIAL,   /* [vsyscall], [uprobes]: see the name */
+	MAPPING_FOREIGN    /* a file that a user's program serves: not opened */
 };
 
 struct mapping {
@@ -63,7 +63,7 @@ struct mapping *maps_list_find(const struct maps_list *l, uint64_t addr);
 const char *maps_name(const struct maps_list *l, const struct mapping *m);
 
 /* Turns the mappings of devices that `text`, a mountinfo file, calls FUSE
- * into MAP_FOREIGN: opening such a file waits for whoever serves it.  Without
+ * into MAPPING_FOREIGN: opening such a file waits for whoever serves it.  Without
  * a text (it could not be read, or is too long) all that have no block device
  * are taken for such. */
 void maps_mark_foreign(struct maps_list *l, const char *text);

@@ -3,13 +3,12 @@
  *	55d0c8a3c000-55d0c8a51000 r-xp 00002000 fd:01 1234   /usr/bin/x
  * Lines are sorted by address; only those with x matter.
  */
-#include "collector/process/maps.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "collector/process/maps.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/text.h"
@@ -75,15 +74,15 @@ maps_kind(const struct line *l)
 
 	if (l->name_len == sizeof(vdso) - 1 &&
 	    memcmp(l->name, vdso, l->name_len) == 0)
-		return MAP_VDSO;
+		return MAPPING_VDSO;
 	if (l->name_len > 0 && l->name[0] == '/' && l->ino != 0)
-		return MAP_FILE;
+		return MAPPING_FILE;
 	if (l->name_len > 0 && l->name[0] == '[' &&
 	    strncmp(l->name, "[anon", 5) != 0 &&
 	    strncmp(l->name, "[heap", 5) != 0 &&
 	    strncmp(l->name, "[stack", 6) != 0)
-		return MAP_SPECIAL;
-	return MAP_ANONYMOUS;
+		return MAPPING_SPECIAL;
+	return MAPPING_ANONYMOUS;
 }
 
 static void
@@ -94,7 +93,7 @@ maps_append(struct buf *mappings, struct buf *names, const struct line *l)
 	    .ino = l->ino, .kind = maps_kind(l), .file = MAPS_NO_FILE,
 	    .name = (uint32_t)names->len};
 
-	if (m.kind != MAP_ANONYMOUS)
+	if (m.kind != MAPPING_ANONYMOUS)
 		buf_put(names, l->name, l->name_len);
 	buf_put_u8(names, 0);
 	buf_put(mappings, &m, sizeof(m));
@@ -227,9 +226,9 @@ maps_mark_device(struct maps_list *l, uint64_t dev, bool any)
 	for (size_t i = 0; i < l->n; i++) {
 		struct mapping *m = &l->mappings[i];
 
-		if (m->kind == MAP_FILE &&
+		if (m->kind == MAPPING_FILE &&
 		    (any ? major(m->dev) == 0 : m->dev == dev))
-			m->kind = MAP_FOREIGN;
+			m->kind = MAPPING_FOREIGN;
 	}
 }
 

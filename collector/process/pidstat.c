@@ -3,10 +3,10 @@
  */
 #include "collector/process/pidstat.h"
 
-#include "store/base/text.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/text.h"
 
 #define PF_KTHREAD 0x00200000u
 

@@ -5,16 +5,6 @@
  */
 #include "collector/process/services.h"
 
-#include "collector/base/config.h"
-#include "collector/process/instances.h"
-#include "collector/base/readfile.h"
-#include "collector/process/services_rules.h"
-#include "store/base/text.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/batch/batch.h"
-
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -24,6 +14,15 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/base/readfile.h"
+#include "collector/process/instances.h"
+#include "collector/process/services_rules.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/text.h"
+#include "store/batch/batch.h"
 
 #define BUCKETS 4096
 #define TICK_NS 10000000u /* USER_HZ is 100 on every architecture we run on */

@@ -4,17 +4,16 @@
  */
 #include "collector/process/services_rules.h"
 
-#include "collector/base/config.h"
-#include "collector/base/readfile.h"
-#include "collector/process/services.h"
-
-#include "store/base/err.h"
-#include "store/base/log.h"
-#include "store/base/pattern.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "collector/base/config.h"
+#include "collector/base/readfile.h"
+#include "collector/process/services.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/base/pattern.h"
 
 enum { RULE_COMM, RULE_COMMAND, RULE_CGROUP, RULE_PATTERNS };
 

@@ -12,22 +12,21 @@
  */
 #include "collector/procfs/procfs.h"
 
-#include "collector/base/config.h"
-#include "collector/procfs/procfs_groups.h"
-#include "collector/procfs/procfs_process.h"
-#include "collector/process/services.h"
-#include "collector/base/source.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/intern.h"
-#include "store/batch/meter.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/base/source.h"
+#include "collector/process/services.h"
+#include "collector/procfs/procfs_groups.h"
+#include "collector/procfs/procfs_process.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/batch/meter.h"
 
 #define MOUNTS_NS (10 * NS_PER_S)
 

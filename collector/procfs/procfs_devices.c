@@ -1,13 +1,12 @@
 /*
  * Disks and network interfaces: files of /proc with a line for each.
  */
-#include "collector/procfs/procfs.h"
-
-#include "collector/base/readfile.h"
-
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "collector/base/readfile.h"
+#include "collector/procfs/procfs.h"
 
 #define DEVICES_MAX 64 /* lines of one file that name devices */
 #define SECTOR 512

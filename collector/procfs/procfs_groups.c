@@ -4,11 +4,11 @@
  */
 #include "collector/procfs/procfs_groups.h"
 
-#include "store/base/intern.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/intern.h"
 
 /* The last known values of a process. */
 struct member {

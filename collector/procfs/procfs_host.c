@@ -2,17 +2,15 @@
  * Files of /proc about the whole host.  They stay open and are read from
  * offset 0: for the hot ones, opening costs more than reading.
  */
-#include "collector/procfs/procfs.h"
-
-#include "collector/base/readfile.h"
-
-#include "store/batch/meter.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "collector/base/readfile.h"
+#include "collector/procfs/procfs.h"
+#include "store/batch/meter.h"
 
 #define FILE_BYTES 65536
 #define NUMBER_MAX (INT64_MAX / 1024)

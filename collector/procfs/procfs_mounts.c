@@ -3,14 +3,13 @@
  * a network would stop the daemon.  So would asking one that an ordinary
  * user's program serves, whatever device it claims to be on.
  */
-#include "collector/procfs/procfs.h"
-
-#include "collector/base/readfile.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+
+#include "collector/base/readfile.h"
+#include "collector/procfs/procfs.h"
 
 #define MOUNTS_BYTES 65536
 #define MOUNTS_MAX 64

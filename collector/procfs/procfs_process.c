@@ -4,10 +4,6 @@
  */
 #include "collector/procfs/procfs_process.h"
 
-#include "collector/process/pidstat.h"
-#include "collector/procfs/procfs_groups.h"
-#include "collector/base/readfile.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "collector/base/readfile.h"
+#include "collector/process/pidstat.h"
+#include "collector/procfs/procfs_groups.h"
 
 static void
 put_count(struct group_reading *r, enum group_count which, uint64_t value)

@@ -2,16 +2,6 @@
  * memlens-scrape: pulls pages from the services that are watched, without
  * any privilege, and posts what they say to memlensd.  See memlens-scrape.8.
  */
-#include "collector/scrape/scrape_config.h"
-#include "collector/scrape/scrape_queue.h"
-#include "collector/scrape/scrape_target.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-#include "store/batch/batch.h"
-#include "store/batch/meter.h"
-
 #include <errno.h>
 #include <getopt.h>
 #include <linux/capability.h>
@@ -23,6 +13,15 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "collector/scrape/scrape_config.h"
+#include "collector/scrape/scrape_queue.h"
+#include "collector/scrape/scrape_target.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/batch/batch.h"
+#include "store/batch/meter.h"
 
 #define DEFAULT_CONFIG "/etc/memlens/memlens-scrape.conf"
 #ifndef MEMLENS_VERSION

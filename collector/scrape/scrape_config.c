@@ -4,12 +4,12 @@
  */
 #include "collector/scrape/scrape_config.h"
 
-#include "fcgi/http/http.h"
-#include "store/base/err.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fcgi/http/http.h"
+#include "store/base/err.h"
 
 #define MS INT64_C(1000000)
 #define S INT64_C(1000000000)

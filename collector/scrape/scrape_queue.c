@@ -4,13 +4,13 @@
  */
 #include "collector/scrape/scrape_queue.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "store/batch/batch.h"
 #include "store/batch/batch_client.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define RETRY_NS INT64_C(1000000000)
 #define TIMEOUT_MS 1000

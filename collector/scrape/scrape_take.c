@@ -4,15 +4,15 @@
  */
 #include "collector/scrape/scrape_take.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "fcgi/format/in/leveldb_stats.h"
 #include "fcgi/format/in/prometheus.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/batch/meter.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static void
 take_put(const struct scrape_reading *r, const struct series_desc *d,

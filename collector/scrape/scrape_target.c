@@ -4,14 +4,13 @@
  */
 #include "collector/scrape/scrape_target.h"
 
-#include "collector/scrape/scrape_config.h"
+#include <stdio.h>
+#include <string.h>
 
+#include "collector/scrape/scrape_config.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-
-#include <stdio.h>
-#include <string.h>
 
 void
 scrape_target_init(struct scrape_target *t, const struct scrape_config *config,

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "collector/base/readfile.h"
-#include "store/base/clock.h"
 #include "collector/symbols/symbols.h"
+#include "store/base/clock.h"
 
 #define LOOK_MIN_NS (1 * NS_PER_S) /* doubles, while in vain, up to ... */
 #define LOOK_MAX_NS (60 * NS_PER_S)

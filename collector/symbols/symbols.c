@@ -1,14 +1,13 @@
 /*
  * The cache of addresses, and what the child says about them.
  */
-#include "collector/symbols/symbols_private.h"
-
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/symbols/symbols_private.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"

@@ -2,14 +2,13 @@
  * Names as the daemon takes them: plain, of bounded length, fit to be shown.
  * Runs in the symbols child: names are foreign and a demangler is a parser.
  */
-#include "collector/symbols/symbols_child.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/elf/demangle.h"
 #include "collector/elf/elf.h"
+#include "collector/symbols/symbols_child.h"
 #include "store/base/text.h"
 
 /* Copies; what is too long ends in "..." behind a whole character. */

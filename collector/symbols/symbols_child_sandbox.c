@@ -4,8 +4,6 @@
  * The last one, the table of system calls, has no open, no socket, no fork
  * and no way to make memory executable.
  */
-#include "collector/symbols/symbols_child.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,6 +18,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "collector/symbols/symbols_child.h"
 
 #define TITLE "memlensd: symbols" /* of the process */
 #define COMM "memlens-symbols"    /* of its thread: 15 bytes */

@@ -2,8 +2,6 @@
  * The child's answer to WIRE_UNWIND: rows of .eh_frame in a memory file that
  * nobody can change any more.
  */
-#include "collector/symbols/symbols_child.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "collector/symbols/symbols_child.h"
 #include "collector/symbols/symbols_wire.h"
 #include "collector/symbols/unwind_read.h"
 

@@ -2,8 +2,6 @@
  * The files that addresses point into: who they are, whether the child has
  * them, and when to try again after it died of one.
  */
-#include "collector/symbols/symbols_private.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector/elf/elf.h"
+#include "collector/symbols/symbols_private.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/log.h"

@@ -2,11 +2,10 @@
  * What the child says beyond a function's name: what was inlined at an
  * address, and where functions were written.
  */
-#include "collector/symbols/symbols_private.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/symbols/symbols_private.h"
 #include "store/base/buf.h"
 #include "store/base/text.h"
 

@@ -22,10 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/symbols/symbols_child.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "collector/symbols/symbols_child.h"
 
 #define ANSWER_MAX_NS (5 * NS_PER_S)     /* of its CPU for one request ... */
 #define ANSWER_LATE_NS (30 * NS_PER_S)   /* ... and of time: it hangs */

@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/unwind/extents.h"
 #include "collector/process/maps.h"
+#include "collector/unwind/extents.h"
+#include "collector/unwind/unwind_tables.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "collector/unwind/unwind_tables.h"
 
 #define BUCKETS 1024
 #define QUEUE_MAX 1024
@@ -289,13 +289,13 @@ process_table(struct unwind_processes *u, const struct maps_process *mp,
 	uint32_t table = UNWIND_NO_TABLE;
 	int fd;
 
-	if (m->kind == MAP_VDSO && u->vdso != NULL) {
+	if (m->kind == MAPPING_VDSO && u->vdso != NULL) {
 		fd = u->vdso(u->vdso_arg);
 		return fd >= 0 ? unwind_tables_get(u->tables, fd, true,
 		    now_ns) :
 		    UNWIND_NO_TABLE;
 	}
-	if (m->kind != MAP_FILE)
+	if (m->kind != MAPPING_FILE)
 		return UNWIND_NO_TABLE;
 	fd = maps_open(u->maps, mp, m);
 	if (fd < 0)
@@ -309,7 +309,7 @@ process_table(struct unwind_processes *u, const struct maps_process *mp,
 static bool
 process_skips(const struct mapping *m)
 {
-	return m->kind == MAP_SPECIAL;
+	return m->kind == MAPPING_SPECIAL;
 }
 
 static uint32_t
@@ -327,7 +327,7 @@ process_fill(struct unwind_processes *u, const struct maps_process *mp,
 			continue;
 		tables[n] = process_table(u, mp, m, ask, now_ns);
 		out[n] = (struct unwind_mapping){.start = m->start,
-		    .bias = m->start - (m->kind == MAP_VDSO ? 0 :
+		    .bias = m->start - (m->kind == MAPPING_VDSO ? 0 :
 		    m->offset), .pages = (uint32_t)((m->end - m->start) >>
 		    12), .table = tables[n]};
 		n++;

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "collector/elf/elf.h"
+#include "collector/symbols/symbols.h"
 #include "collector/unwind/extents.h"
+#include "collector/unwind/unwind_rows.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "collector/symbols/symbols.h"
-#include "collector/unwind/unwind_rows.h"
 
 #define BUCKETS 1024
 #define NONE UINT32_MAX

@@ -5,15 +5,15 @@
  */
 #include <stdio.h>
 
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/flame/doublebearer.h"
 #include "fcgi/format/flame/flame_shape.h"
 #include "fcgi/format/flame/search.h"
 #include "fcgi/format/flame/table.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/api/pages.h"
-#include "fcgi/server/partial.h"
 #include "fcgi/query/profile_pair.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"

@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flame_shape.h"
 #include "fcgi/format/flame/flamesvg.h"
 #include "fcgi/format/out/html.h"
-#include "fcgi/api/pages.h"
-#include "fcgi/server/partial.h"
 #include "fcgi/query/profile_pair.h"
+#include "fcgi/query/svg_page.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
-#include "fcgi/query/svg_page.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -9,20 +9,20 @@
 #include <string.h>
 #include <time.h>
 
-#include "fcgi/server/context.h"
-#include "fcgi/server/draw.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/out/csv.h"
 #include "fcgi/format/out/folded_out.h"
 #include "fcgi/format/out/html.h"
 #include "fcgi/format/out/speedscope_out.h"
-#include "fcgi/api/pages.h"
-#include "fcgi/server/partial.h"
 #include "fcgi/query/pprof_page.h"
 #include "fcgi/query/profile_page.h"
+#include "fcgi/query/svg_page.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/draw.h"
+#include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"
-#include "fcgi/query/svg_page.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

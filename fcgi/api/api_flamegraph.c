@@ -3,11 +3,11 @@
  * really covers, what was lost on the way, what is not shown frame by frame
  * and the kind of code of each name beside it.
  */
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/flame/flamebearer.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/api/pages.h"
 #include "fcgi/query/profile_page.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"

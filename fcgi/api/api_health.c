@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
-#include "fcgi/api/pages.h"
+#include "fcgi/query/series_point.h"
+#include "fcgi/query/whole.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"
 #include "fcgi/server/version.h"
-#include "fcgi/query/series_point.h"
-#include "fcgi/query/whole.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

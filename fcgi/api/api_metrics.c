@@ -5,11 +5,11 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/series_point.h"
-#include "fcgi/api/pages.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"

@@ -3,14 +3,14 @@
  * All histograms of a step are merged before anything is read from them;
  * percentiles are never averaged.
  */
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
-#include "fcgi/api/pages.h"
+#include "fcgi/query/step.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
-#include "fcgi/query/step.h"
 #include "store/base/err.h"
 
 static void

@@ -5,13 +5,13 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
-#include "fcgi/format/writer.h"
 #include "fcgi/api/pages.h"
+#include "fcgi/api/runs.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
-#include "fcgi/api/runs.h"
 #include "fcgi/server/settings.h"
 #include "store/base/err.h"
 #include "store/batch/batch_client.h"

@@ -8,16 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
-#include "fcgi/api/pages.h"
-#include "fcgi/server/partial.h"
-#include "fcgi/server/request.h"
-#include "fcgi/server/respond.h"
 #include "fcgi/query/series_point.h"
 #include "fcgi/query/series_sum.h"
 #include "fcgi/query/step.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
-#include "fcgi/api/pages.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"

@@ -2,17 +2,16 @@
  * GET /api/v1/flamegraph.svg: the same tree as flamegraph.json, as one
  * picture that can be kept, mailed and opened without us.
  */
-#include "fcgi/query/svg_page.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/amount.h"
 #include "fcgi/format/flame/flamesvg.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/api/pages.h"
 #include "fcgi/query/profile_page.h"
+#include "fcgi/query/svg_page.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/timespec.h"

@@ -2,15 +2,15 @@
  * GET /api/v1/table.json and sandwich.json: what each function has of a
  * profile, how one of them moves over time, who calls it and what it calls.
  */
-#include "fcgi/server/context.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/flame/flamebearer.h"
 #include "fcgi/format/flame/sandwich.h"
 #include "fcgi/format/flame/search.h"
 #include "fcgi/format/flame/table.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/api/pages.h"
 #include "fcgi/query/places.h"
 #include "fcgi/query/profile_page.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/timespec.h"

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/api/runs_host.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/server/request.h"
-#include "fcgi/api/runs_host.h"
 #include "fcgi/server/timespec.h"
 #include "store/base/array.h"
 #include "store/base/clock.h"

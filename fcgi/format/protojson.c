@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "fcgi/format/arena.h"
-#include "store/base/err.h"
 #include "fcgi/format/writer.h"
+#include "store/base/err.h"
 
 /* profile_typeID is profileTypeID. */
 static void

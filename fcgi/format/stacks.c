@@ -7,11 +7,10 @@
  * children are in the map, one for each stack at most, so that the map stays
  * small and the new end of a stack costs no cache misses.
  */
-#include "fcgi/format/stacks_private.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/stacks_private.h"
 #include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"

@@ -1,10 +1,10 @@
 /*
  * Where the functions of stacks were written.
  */
-#include "fcgi/format/stacks_private.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "fcgi/format/stacks_private.h"
 
 #define PLACES_MAX (1u << 20)
 

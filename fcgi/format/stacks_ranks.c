@@ -2,11 +2,10 @@
  * The order of frames, for trees that are made of stacks: names are compared
  * once here, and numbers from then on.
  */
-#include "fcgi/format/stacks_private.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 
 static int

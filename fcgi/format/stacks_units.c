@@ -1,10 +1,9 @@
 /*
  * From the units of clients to those that are kept, and names with them.
  */
-#include "fcgi/format/stacks_private.h"
-
 #include <string.h>
 
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 #include "store/model/type.h"
 #include "store/model/unit.h"

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fcgi/server/context.h"
-#include "fcgi/server/draw.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/graph/graph.h"
 #include "fcgi/graph/graph_cache.h"
 #include "fcgi/graph/graph_read.h"
 #include "fcgi/graph/pages.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/draw.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"

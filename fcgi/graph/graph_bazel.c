@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fcgi/server/child.h"
 #include "fcgi/graph/graph_read.h"
+#include "fcgi/server/child.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

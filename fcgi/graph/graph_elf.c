@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fcgi/server/child.h"
 #include "fcgi/graph/elf_deps.h"
 #include "fcgi/graph/graph_read.h"
 #include "fcgi/graph/ld_cache.h"
+#include "fcgi/server/child.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

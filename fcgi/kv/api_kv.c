@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/http/http.h"
 #include "fcgi/kv/kv.h"
 #include "fcgi/kv/pages.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"

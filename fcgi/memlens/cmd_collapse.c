@@ -2,14 +2,14 @@
  * memlens collapse: any format that is known as folded stacks.
  */
 #include <getopt.h>
-#include <stdio.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "fcgi/format/out/stacks_folded.h"
+#include "fcgi/format/stacks.h"
 #include "fcgi/memlens/cmd.h"
 #include "fcgi/memlens/cmd_stacks.h"
-#include "fcgi/format/stacks.h"
-#include "fcgi/format/out/stacks_folded.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 

@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #include "fcgi/memlens/cmd.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
-#include "store/read/export.h"
-#include "store/journal/journal.h"
 #include "store/batch/batch_client.h"
+#include "store/journal/journal.h"
+#include "store/read/export.h"
 #include "store/store.h"
-#include "fcgi/server/timespec.h"
 
 struct export_file {
 	int fd;

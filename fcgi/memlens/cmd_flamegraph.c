@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fcgi/memlens/cmd.h"
-#include "fcgi/memlens/cmd_stacks.h"
 #include "fcgi/format/amount.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flame.h"
@@ -21,6 +19,8 @@
 #include "fcgi/format/in/folded_pair.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/memlens/cmd.h"
+#include "fcgi/memlens/cmd_stacks.h"
 #include "store/base/err.h"
 #include "store/store.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/memlens/cmd.h"
 #include "fcgi/graph/graph_read.h"
+#include "fcgi/memlens/cmd.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 

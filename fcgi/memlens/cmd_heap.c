@@ -2,6 +2,8 @@
  * memlens heap: heap dumps of jemalloc and gperftools as a table, folded
  * stacks, a flame graph or JSON; the difference of two.
  */
+#include "fcgi/memlens/cmd_heap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -12,9 +14,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "fcgi/memlens/cmd.h"
-#include "fcgi/memlens/cmd_heap.h"
 #include "fcgi/format/heap/heap.h"
+#include "fcgi/memlens/cmd.h"
 #include "store/base/err.h"
 
 #define DUMP_MAX ((size_t)UINT32_MAX)

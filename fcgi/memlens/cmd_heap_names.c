@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/memlens/cmd_heap.h"
 #include "fcgi/format/heap/heap.h"
-#include "store/base/err.h"
+#include "fcgi/memlens/cmd_heap.h"
 #include "fcgi/memlens/symbolize.h"
+#include "store/base/err.h"
 
 #define NAME_MAX_BYTES 8192
 

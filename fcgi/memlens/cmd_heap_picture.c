@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/memlens/cmd_heap.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flame.h"
 #include "fcgi/format/flame/flamebearer.h"
 #include "fcgi/format/flame/flamesvg.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/memlens/cmd_heap.h"
 #include "store/base/err.h"
 #include "store/store.h"
 

@@ -2,6 +2,8 @@
  * memlens import: what memlens export wrote, or profiles in the formats of
  * other tools, into a store that nobody writes to or to memlensd's socket.
  */
+#include "fcgi/memlens/cmd_import.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -12,15 +14,14 @@
 #include <unistd.h>
 
 #include "fcgi/memlens/cmd.h"
-#include "fcgi/memlens/cmd_import.h"
 #include "fcgi/memlens/cmd_stacks.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
-#include "store/journal/journal.h"
 #include "store/batch/batch_client.h"
+#include "store/journal/journal.h"
 #include "store/store.h"
-#include "fcgi/server/timespec.h"
 
 #define SLOT_DEFAULT_NS (INT64_C(10) * 1000000000)
 

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fcgi/format/heap/heap.h"
+#include "fcgi/format/in/foreign.h"
+#include "fcgi/format/in/texttype.h"
+#include "fcgi/format/stacks.h"
 #include "fcgi/memlens/cmd_heap.h"
 #include "fcgi/memlens/cmd_import.h"
-#include "fcgi/format/in/foreign.h"
-#include "fcgi/format/heap/heap.h"
-#include "fcgi/format/stacks.h"
-#include "fcgi/format/in/texttype.h"
 #include "fcgi/push/push.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "fcgi/memlens/cmd.h"
+#include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/progress.h"
 #include "store/batch/batch_client.h"
 #include "store/batch/purge_request.h"
 #include "store/store.h"
-#include "fcgi/server/timespec.h"
 
 static void
 purge_progress(void *arg, double share)

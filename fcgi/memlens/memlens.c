@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fcgi/memlens/cmd.h"
-#include "store/base/log.h"
 #include "fcgi/server/version.h"
+#include "store/base/log.h"
 
 static const struct cmd commands[] = {
     {"collapse", "[OPTION...] [FILE...]", "profiles as folded stacks",

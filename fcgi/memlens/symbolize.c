@@ -3,9 +3,9 @@
  */
 #include "fcgi/memlens/symbolize.h"
 
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "store/base/err.h"
 #include "collector/elf/demangle.h"
 #include "fcgi/memlens/symbolize_private.h"
+#include "store/base/err.h"
 
 struct symbol {
 	uint64_t start, end;

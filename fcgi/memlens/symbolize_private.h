@@ -4,8 +4,8 @@
 
 #include <elfutils/libdw.h>
 
-#include "store/base/intern.h"
 #include "fcgi/memlens/symbolize.h"
+#include "store/base/intern.h"
 
 struct dwarf_index;
 

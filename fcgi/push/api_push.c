@@ -5,20 +5,20 @@
 #include <string.h>
 
 #include "connect.pb-c.h"
-#include "fcgi/pyroscope/appname.h"
-#include "fcgi/server/connect.h"
-#include "fcgi/server/context.h"
 #include "fcgi/format/arena.h"
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/push/ingest.h"
 #include "fcgi/push/pages.h"
 #include "fcgi/push/push.h"
+#include "fcgi/pyroscope/appname.h"
+#include "fcgi/server/connect.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
-#include "store/model/typeid.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/typeid.h"
 
 #define LABELS_MAX 48
 #define PROFILES_MAX 4096

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "fcgi/server/context.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/push/push.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"

@@ -1,13 +1,12 @@
 /*
  * What of the stacks is in the present batch, and when the next one begins.
  */
-#include "fcgi/push/push_private.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/format/stacks.h"
 #include "fcgi/push/push_cache.h"
+#include "fcgi/push/push_private.h"
 #include "fcgi/server/told.h"
 #include "store/base/array.h"
 #include "store/base/buf.h"

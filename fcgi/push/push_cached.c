@@ -3,10 +3,9 @@
  * has: no more work than its values are.  What is unusual (very deep, very
  * much, labels of its own) goes the ordinary way.
  */
-#include "fcgi/push/push_private.h"
-
 #include "fcgi/format/stacks.h"
 #include "fcgi/push/push_cache.h"
+#include "fcgi/push/push_private.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 

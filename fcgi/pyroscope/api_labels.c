@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
-#include "fcgi/pyroscope/flameql.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/pyroscope/flameql.h"
 #include "fcgi/pyroscope/labelsets.h"
 #include "fcgi/pyroscope/pages.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"

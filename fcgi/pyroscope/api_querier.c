@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "connect.pb-c.h"
-#include "fcgi/server/connect.h"
-#include "fcgi/server/context.h"
 #include "fcgi/pyroscope/pages.h"
 #include "fcgi/pyroscope/querier.h"
+#include "fcgi/server/connect.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"

@@ -8,8 +8,8 @@
 #include "fcgi/pyroscope/flameql.h"
 #include "fcgi/pyroscope/labelsets.h"
 #include "fcgi/pyroscope/querier.h"
-#include "store/model/typeid.h"
 #include "store/base/err.h"
+#include "store/model/typeid.h"
 
 const char *
 querier_label_name(const char *ours)

@@ -6,17 +6,17 @@
 #include <string.h>
 
 #include "connect.pb-c.h"
-#include "fcgi/pyroscope/callsite.h"
-#include "fcgi/pyroscope/flameql.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/doublebearer.h"
 #include "fcgi/format/flame/flame.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/query/pprof_page.h"
+#include "fcgi/pyroscope/callsite.h"
+#include "fcgi/pyroscope/flameql.h"
 #include "fcgi/pyroscope/querier.h"
-#include "store/model/typeid.h"
+#include "fcgi/query/pprof_page.h"
 #include "pprof.pb-c.h"
 #include "store/base/err.h"
+#include "store/model/typeid.h"
 #include "store/store.h"
 
 #define MAX_NODES_DEFAULT 8192

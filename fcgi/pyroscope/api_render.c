@@ -2,25 +2,25 @@
  * GET /render and /render-diff: Pyroscope's own flame graphs and timelines,
  * for its page and its scripts.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ctype.h>
 
-#include "fcgi/pyroscope/attime.h"
-#include "fcgi/server/context.h"
-#include "fcgi/pyroscope/flameql.h"
+#include "fcgi/api/pages.h"
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/doublebearer.h"
 #include "fcgi/format/flame/flame.h"
 #include "fcgi/format/flame/flamebearer.h"
 #include "fcgi/format/out/folded_out.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/api/pages.h"
+#include "fcgi/pyroscope/attime.h"
+#include "fcgi/pyroscope/flameql.h"
 #include "fcgi/pyroscope/pages.h"
-#include "fcgi/server/partial.h"
 #include "fcgi/query/pprof_page.h"
 #include "fcgi/query/profile_page.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"

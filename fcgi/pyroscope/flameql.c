@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "fcgi/pyroscope/appname.h"
-#include "store/model/typeid.h"
 #include "store/base/err.h"
+#include "store/model/typeid.h"
 #include "store/model/types.h"
 #include "store/model/unit.h"
 #include "store/store.h"

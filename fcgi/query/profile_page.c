@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/server/context.h"
 #include "fcgi/format/amount.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"

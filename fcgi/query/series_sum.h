@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/model/series.h"
 #include "store/base/buf.h"
+#include "store/model/series.h"
 
 struct err;
 struct metric_series;

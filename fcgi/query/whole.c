@@ -1,13 +1,13 @@
 /*
  * Shares of stacks that are not whole.
  */
-#include "fcgi/query/series_point.h"
 #include "fcgi/query/whole.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "fcgi/query/measure.h"
+#include "fcgi/query/series_point.h"
 #include "store/base/buf.h"
 #include "store/model/broken.h"
 

@@ -3,10 +3,11 @@
  * definition's.
  */
 #include "fcgi/server/told.h"
-#include "store/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/array.h"
 
 void
 told_forget(struct told *t)

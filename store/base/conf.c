@@ -4,8 +4,6 @@
  */
 #include "store/base/conf.h"
 
-#include "store/base/err.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
@@ -13,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "store/base/err.h"
 
 #define CONF_LINE_MAX 1024 /* above that of libinih, often 200 */
 

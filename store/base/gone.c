@@ -3,10 +3,10 @@
  */
 #include "store/base/gone.h"
 
-#include "store/base/err.h"
-
 #include <signal.h>
 #include <stddef.h>
+
+#include "store/base/err.h"
 
 static volatile sig_atomic_t gone_now;
 

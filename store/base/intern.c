@@ -1,11 +1,12 @@
 /*
  * Open addressing with linear probing, at most two thirds full.
  */
-#include "store/base/array.h"
 #include "store/base/intern.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/array.h"
 
 void
 intern_fini(struct intern *t)

@@ -3,10 +3,10 @@
  */
 #include "store/base/progress.h"
 
-#include "store/base/clock.h"
-
 #include <stdio.h>
 #include <unistd.h>
+
+#include "store/base/clock.h"
 
 void
 progress_begin(struct progress *p, int fd, const char *what, int64_t now_ns)

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "store/base/array.h"
 #include "store/batch/batch_private.h"
 #include "store/model/histogram.h"
-#include "store/base/array.h"
 
 /* Makes room for one more element of a growing array. */
 bool

@@ -5,12 +5,6 @@
  */
 #include "store/batch/batch_client.h"
 
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/gone.h"
-#include "store/batch/batch.h"
-#include "store/batch/purge_request.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -21,6 +15,12 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/gone.h"
+#include "store/batch/batch.h"
+#include "store/batch/purge_request.h"
 
 #define RECORD_KEPT (1u << 20)
 

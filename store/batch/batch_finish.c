@@ -2,13 +2,11 @@
  * What was added to a batch becomes its entries: sorted, and folded where one
  * stack was added to twice.
  */
-#include "store/batch/batch.h"
-
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
 
 static int

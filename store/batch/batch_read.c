@@ -3,12 +3,10 @@
  * sections (batch_take.c).  The format is in batch.h, that of a journal's
  * in journal.h.
  */
-#include "store/batch/batch.h"
-
-#include "store/base/err.h"
-
 #include <string.h>
 
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
 
 /* What kind of record is expected. */

@@ -3,14 +3,12 @@
  * socket once.  The bytes are in batch.h, and the sections are those of
  * batch_write.c and batch_take.c.
  */
-#include "store/batch/batch.h"
-
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
 
 #define STREAM_VERSION 1

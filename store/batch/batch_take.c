@@ -3,14 +3,13 @@
  * journal's in journal.h.  Each number is checked against the table that it
  * points into, and memory is bounded by the record's length.
  */
-#include "store/batch/batch.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
+#include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
 #include "store/model/histogram.h"
-#include "store/base/array.h"
 
 /* One past the highest numbers that a record may use. */
 static size_t

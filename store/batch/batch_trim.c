@@ -2,13 +2,11 @@
  * A batch of a stream carries the names of all before it: here is one that
  * can go into a file by itself.
  */
-#include "store/batch/batch.h"
-
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
 
 struct trim {

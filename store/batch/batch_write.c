@@ -2,13 +2,11 @@
  * The bytes of a batch: writing of self-contained records.  The format is in
  * batch.h; what journals add to it is in journal_dict.c.
  */
-#include "store/batch/batch.h"
-
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
 
 #define BATCH_VERSION 1

@@ -4,14 +4,14 @@
  */
 #include "store/batch/meter.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/batch/batch.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define METER_LABELS 16
 

@@ -5,11 +5,11 @@
  */
 #include "store/batch/name_cache.h"
 
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
 
 static void
 room_fini(struct name_cache_room *m)

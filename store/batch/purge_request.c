@@ -4,9 +4,9 @@
  */
 #include "store/batch/purge_request.h"
 
-#include "store/base/err.h"
-
 #include <string.h>
+
+#include "store/base/err.h"
 
 static const char magic[4] = {'M', 'L', 'P', '1'};
 

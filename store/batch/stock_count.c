@@ -4,12 +4,12 @@
  */
 #include "store/batch/stock_count.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define WAYS 4u
 #define CELLS 16384u /* 256 KB */

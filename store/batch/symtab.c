@@ -5,11 +5,10 @@
  */
 #include "store/batch/symtab.h"
 
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
 #include "store/model/type.h"
 
 const struct err *

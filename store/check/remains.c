@@ -4,8 +4,6 @@
  */
 #include "store/check/remains.h"
 
-#include "store/base/err.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/journal/journal.h"
+#include "store/base/err.h"
 #include "store/file/sealed.h"
+#include "store/journal/journal.h"
 
 /* The highest number of a file that the manifest names. */
 static uint64_t

@@ -3,11 +3,6 @@
  * its place, and writes a manifest of the rest.  Nothing is deleted: what is
  * given up gets another name.
  */
-#include "store/check/repair_private.h"
-
-#include "store/base/array.h"
-#include "store/base/err.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/file/format.h"
+#include "store/base/array.h"
+#include "store/base/err.h"
 #include "store/check/remains.h"
+#include "store/check/repair_private.h"
+#include "store/file/format.h"
 #include "store/file/segtree.h"
 
 #define REPAIR_GENERATION_MAX (UINT64_C(1) << 40) /* a damaged number */

@@ -1,19 +1,17 @@
 /*
  * What repair finds in a file: is it whole, and what does it hold?
  */
-#include "store/check/repair_private.h"
-
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "store/base/err.h"
+#include "store/check/repair_private.h"
 #include "store/file/dbfile.h"
 #include "store/file/ids.h"
-#include "store/journal/journal.h"
 #include "store/file/sealed.h"
+#include "store/journal/journal.h"
 
 /* The start of its oldest block; its end where it has facts alone. */
 static const struct err *

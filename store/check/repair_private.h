@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-#include "store/file/manifest.h"
 #include "store/check/repair.h"
+#include "store/file/manifest.h"
 
 struct found {
 	struct manifest_file f;

@@ -4,14 +4,6 @@
  */
 #include "store/check/usage.h"
 
-#include "store/base/err.h"
-#include "store/batch/batch.h"
-#include "store/file/block.h"
-#include "store/file/dbfile.h"
-#include "store/file/manifest.h"
-#include "store/file/sealed.h"
-#include "store/model/unit.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +11,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/file/block.h"
+#include "store/file/dbfile.h"
+#include "store/file/manifest.h"
+#include "store/file/sealed.h"
+#include "store/model/unit.h"
 
 void
 usage_fini(struct usage *c)

@@ -6,9 +6,6 @@
  */
 #include "store/check/verify.h"
 
-#include "store/base/clock.h"
-#include "store/base/err.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,17 +17,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
+#include "store/base/err.h"
 #include "store/base/text.h"
+#include "store/check/remains.h"
+#include "store/check/verify_summary.h"
 #include "store/file/dbfile.h"
 #include "store/file/format.h"
-#include "store/model/histogram.h"
 #include "store/file/ids.h"
-#include "store/journal/journal.h"
 #include "store/file/manifest.h"
-#include "store/check/remains.h"
 #include "store/file/sealed.h"
 #include "store/file/segtree.h"
-#include "store/check/verify_summary.h"
+#include "store/journal/journal.h"
+#include "store/model/histogram.h"
 
 struct verify {
 	const char *path;

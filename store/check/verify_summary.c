@@ -4,11 +4,11 @@
  */
 #include "store/check/verify_summary.h"
 
-#include "store/base/err.h"
-#include "store/model/histogram.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
+#include "store/model/histogram.h"
 
 bool
 verify_same_numbers(enum series_kind kind, const struct block *a,

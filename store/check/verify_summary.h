@@ -5,8 +5,8 @@
 #ifndef STORE_VERIFY_SUMMARY_H
 #define STORE_VERIFY_SUMMARY_H
 
-#include "store/file/sealed.h"
 #include "store/batch/symtab.h"
+#include "store/file/sealed.h"
 
 /* A summary that is open for comparison; symbols of both sides meet here. */
 struct verify_summary {

@@ -3,10 +3,9 @@
  */
 #include "store/file/block.h"
 
-#include "store/base/err.h"
-
 #include <string.h>
 
+#include "store/base/err.h"
 #include "store/file/segtree.h"
 
 #define STRIP_BYTES 3700 /* of entries: four strips to the smallest page */

@@ -5,14 +5,14 @@
  */
 #include "store/file/dbfile.h"
 
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <db.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "store/base/err.h"
+#include "store/base/log.h"
 
 #define DBFILE_PROBE (64 << 10) /* more than a handle takes */
 

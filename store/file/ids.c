@@ -4,15 +4,15 @@
  */
 #include "store/file/ids.h"
 
-#include "store/base/clock.h"
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
 
 #define IDS_DAY_NS (86400 * NS_PER_S)
 

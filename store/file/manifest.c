@@ -4,10 +4,6 @@
  */
 #include "store/file/manifest.h"
 
-#include "store/base/array.h"
-#include "store/base/buf.h"
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/base/array.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
 
 #define MANIFEST_VERSION 4
 #define MANIFEST_MAX (4u << 20)

@@ -4,11 +4,10 @@
  */
 #include "store/file/sealed.h"
 
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
 #include "store/batch/batch_private.h"
 #include "store/file/dbfile.h"
 #include "store/file/format.h"

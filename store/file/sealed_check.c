@@ -2,13 +2,11 @@
  * Is a sealed file the one that the manifest means? A copy under another name
  * reads well, and would count twice.
  */
-#include "store/file/sealed.h"
-
-#include "store/base/err.h"
-
 #include <sys/stat.h>
 
+#include "store/base/err.h"
 #include "store/file/manifest.h"
+#include "store/file/sealed.h"
 
 const struct err *
 sealed_check(const struct sealed *f, int dir,

@@ -5,8 +5,6 @@
  */
 #include "store/journal/journal.h"
 
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/err.h"
 #include "store/batch/batch_private.h"
 #include "store/file/manifest.h"
 

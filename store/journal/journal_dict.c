@@ -5,11 +5,11 @@
  */
 #include "store/journal/journal_dict.h"
 
-#include "store/base/array.h"
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/array.h"
+#include "store/base/err.h"
 
 #define DICT_BYTES (16u << 20) /* memory, after which a new one begins */
 #define DICT_REST (1u << 20)   /* memory that nothing said may keep */

@@ -8,8 +8,8 @@
 #define STORE_JOURNAL_DICT_H
 
 #include "store/batch/batch_private.h"
-#include "store/journal/journal.h"
 #include "store/batch/name_cache.h"
+#include "store/journal/journal.h"
 
 /* Numbers of one kind of symbol in the present journal, and the bytes of
  * those that the next record says: made once, while they are at hand. */

@@ -4,12 +4,11 @@
  */
 #include "store/journal/journal_names.h"
 
-#include "store/base/array.h"
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
+#include "store/base/err.h"
 #include "store/batch/batch_private.h"
 
 static const char names_lost[] = "(lost)";

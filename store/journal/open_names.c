@@ -4,12 +4,12 @@
  */
 #include "store/journal/open_names.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/journal/journal_names.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define STRINGS_MARK 32 /* strings that a mark stands for */
 

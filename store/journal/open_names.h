@@ -16,8 +16,8 @@
 #define STORE_OPEN_NAMES_H
 
 #include "store/batch/batch_private.h"
-#include "store/journal/open_pages.h"
 #include "store/batch/symtab.h"
+#include "store/journal/open_pages.h"
 
 enum open_kind {
 	OPEN_STRINGS,

@@ -4,11 +4,11 @@
  */
 #include "store/journal/open_pages.h"
 
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
 
 #define WINDOW_REST (256u << 10) /* memory kept from one read to the next */
 

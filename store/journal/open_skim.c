@@ -3,13 +3,12 @@
  * it has, the numbers of its blocks.  What batch_decode_journal() refuses is
  * refused here.
  */
-#include "store/journal/openspan.h"
-
-#include "store/base/err.h"
-#include "store/model/histogram.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
+#include "store/journal/openspan.h"
+#include "store/model/histogram.h"
 
 #define SKIM_SLOT_BITS 40
 

@@ -5,12 +5,11 @@
  */
 #include "store/journal/openspan.h"
 
-#include "store/base/err.h"
-#include "store/base/gone.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/journal/journal_names.h"
 
 void

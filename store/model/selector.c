@@ -1,16 +1,14 @@
 /*
  * Prometheus's selector language: parser and matcher.
  */
-#include "store/model/series.h"
-
-#include "store/base/err.h"
-#include "store/base/pattern.h"
-
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
+#include "store/base/pattern.h"
+#include "store/model/series.h"
 #include "store/model/unit.h"
 
 #define SELECTOR_MATCHERS 32

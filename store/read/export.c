@@ -4,12 +4,11 @@
  */
 #include "store/read/export.h"
 
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
 #include "store/batch/batch_private.h"
 #include "store/read/reader.h"
 

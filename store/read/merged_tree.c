@@ -5,11 +5,10 @@
  */
 #include "store/read/merged_tree.h"
 
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
 #include "store/batch/symtab.h"
 
 void

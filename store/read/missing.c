@@ -2,13 +2,13 @@
  * What a reader's answers lack: files that cannot be read, stretches of
  * journals that are gone, what the manifest says is lost.
  */
-#include "store/read/reader.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/read/reader.h"
 
 static int
 missing_compare(const void *a, const void *b)

@@ -2,15 +2,13 @@
  * Which blocks of which files cover a range: the summary for what is large,
  * span files for the rest, and each late file by itself.
  */
-#include "store/read/reader.h"
+#include <stdlib.h>
 
 #include "store/base/array.h"
 #include "store/base/err.h"
-
-#include <stdlib.h>
-
 #include "store/file/format.h"
 #include "store/file/segtree.h"
+#include "store/read/reader.h"
 
 void
 plan_fini(struct plan *p)

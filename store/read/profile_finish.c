@@ -2,13 +2,12 @@
  * What is done to a tree once it is there: the samples beside the amounts of
  * several periods, and the rounding of a stock's means.
  */
-#include "store/read/reader.h"
+#include <stdlib.h>
+#include <string.h>
 
 #include "store/base/err.h"
 #include "store/model/mean.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "store/read/reader.h"
 
 static bool
 finish_is_cut(const struct profile *p, size_t i)

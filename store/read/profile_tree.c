@@ -3,16 +3,15 @@
  * totals from the leaves up over the nodes that have something, then, only
  * of those that are large enough, children sorted by name and the names.
  */
-#include "store/read/reader.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/base/kth.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "store/read/reader.h"
 
 /* A node that waits for its turn; or, with cut > 0, what is not shown of its
  * parent's descendants. */

@@ -1,13 +1,12 @@
 /*
  * Percentiles over consecutive steps, from merged histograms.
  */
-#include "store/read/query_steps.h"
+#include <stdlib.h>
 
 #include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/model/histogram.h"
-
-#include <stdlib.h>
+#include "store/read/query_steps.h"
 
 const unsigned histogram_permille[HISTOGRAM_QUANTILES] = {500, 900, 950, 990,
     999};

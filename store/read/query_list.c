@@ -1,15 +1,13 @@
 /*
  * What is there: series and facts.
  */
-#include "store/read/reader.h"
-
-#include "store/base/err.h"
-#include "store/file/format.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
+#include "store/file/format.h"
+#include "store/read/reader.h"
 
 static bool
 list_matches(struct store *s, const struct selector *sel, uint32_t series)

@@ -1,11 +1,10 @@
 /*
  * Gauges and counters over consecutive steps.
  */
-#include "store/read/query_steps.h"
+#include <stdlib.h>
 
 #include "store/base/err.h"
-
-#include <stdlib.h>
+#include "store/read/query_steps.h"
 
 struct metric_run {
 	struct metric_series *all;

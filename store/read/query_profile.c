@@ -6,20 +6,19 @@
  * those of the series that were observed in the range, whatever else lies in
  * the files that it is read from.
  */
-#include "store/read/reader.h"
-#include "store/model/seen.h"
-
-#include "store/base/err.h"
-#include "store/base/gone.h"
-#include "store/model/cut.h"
-#include "store/model/mean.h"
-#include "store/file/segtree.h"
-#include "store/model/unit.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
+#include "store/base/gone.h"
+#include "store/file/segtree.h"
+#include "store/model/cut.h"
+#include "store/model/mean.h"
+#include "store/model/seen.h"
+#include "store/model/unit.h"
+#include "store/read/reader.h"
 
 /* A part of a slot: [a, b) of its length, in ns. */
 struct cut {

@@ -1,12 +1,11 @@
 /*
  * The memory that queries of profiles leave to the next one.
  */
-#include "store/read/reader.h"
-
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
+#include "store/read/reader.h"
 
 const struct err *
 node_values_init(struct node_values *v, size_t n)

@@ -4,13 +4,12 @@
  */
 #include "store/read/query_steps.h"
 
-#include "store/base/err.h"
-#include "store/base/gone.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
+#include "store/base/gone.h"
 #include "store/file/format.h"
 
 const struct err *

@@ -5,17 +5,16 @@
  * each group, then the rows go to the answer, a stock's divided by its
  * observations.
  */
-#include "store/read/reader.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/model/mean.h"
 #include "store/model/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "store/read/reader.h"
 
 #define NAME_MAX_BYTES 1024 /* of a key: split's values */
 

@@ -2,10 +2,6 @@
  * The reader: keeps up with the manifest and opens sealed files on demand.
  */
 #include "store/read/reader.h"
-#include "store/file/format.h"
-
-#include "store/base/err.h"
-#include "store/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/file/format.h"
 
 #define READER_LIMIT (256u << 20)
 #define READER_BREAKS 8 /* tries of a file that seems damaged */

@@ -5,14 +5,14 @@
 #ifndef STORE_READER_H
 #define STORE_READER_H
 
+#include "store/batch/symtab.h"
 #include "store/file/gaps.h"
-#include "store/journal/journal.h"
 #include "store/file/manifest.h"
-#include "store/journal/openspan.h"
 #include "store/file/sealed.h"
+#include "store/journal/journal.h"
+#include "store/journal/openspan.h"
 #include "store/read/merged_tree.h"
 #include "store/store.h"
-#include "store/batch/symtab.h"
 
 #define QUERY_TRIES 5 /* when the writer replaces files under a query */
 

@@ -2,9 +2,9 @@
  * What a reader keeps, how much memory that takes, and which files it closes
  * when it is too much.
  */
-#include "store/read/reader.h"
-
 #include <stdlib.h>
+
+#include "store/read/reader.h"
 
 void
 reader_close_file(struct reader_file *f)

@@ -2,10 +2,6 @@
  * The reader's journals: following what the writer appends, and judging
  * where one ends.
  */
-#include "store/read/reader.h"
-
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/err.h"
 #include "store/file/format.h"
 #include "store/file/segtree.h"
+#include "store/read/reader.h"
 
 #define READER_RECORD (1u << 20) /* memory for records that is kept */
 

@@ -7,13 +7,12 @@
  *	series -> its stacks, by its top blocks   when it is first asked for
  *	stack -> node of the reader               f->stack_nodes
  */
-#include "store/read/reader.h"
-
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
+#include "store/read/reader.h"
 
 #define NAMES_WINDOW (64u << 10) /* of the dictionary that is kept */
 

@@ -5,9 +5,9 @@
 #ifndef STORE_MEMSPAN_H
 #define STORE_MEMSPAN_H
 
+#include "store/batch/symtab.h"
 #include "store/file/block.h"
 #include "store/journal/journal_names.h"
-#include "store/batch/symtab.h"
 
 struct mem_entry {
 	uint32_t node; /* of the table; a bucket for histograms */

@@ -4,14 +4,13 @@
  * Beside a running writer the background thread does it, which alone changes
  * the manifest.
  */
-#include "store/write/work.h"
-
-#include "store/base/err.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/write/work.h"
 
 /* Rewrites one span or late file, and the summary where it holds it. */
 static const struct err *

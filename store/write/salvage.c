@@ -4,11 +4,10 @@
  */
 #include "store/write/salvage.h"
 
-#include "store/base/err.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/base/err.h"
 #include "store/file/dbfile.h"
 #include "store/model/histogram.h"
 

@@ -2,16 +2,14 @@
  * Building a sealed file: dictionary first, then one series after the other,
  * leaves streamed in from all sources and folded upwards level by level.
  */
-#include "store/write/seal_private.h"
-
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
 #include "store/batch/batch_private.h"
 #include "store/file/format.h"
 #include "store/model/histogram.h"
+#include "store/write/seal_private.h"
 
 /* ---- facts and the streams ---- */
 

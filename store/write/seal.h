@@ -7,9 +7,9 @@
 #ifndef STORE_SEAL_H
 #define STORE_SEAL_H
 
+#include "store/file/sealed.h"
 #include "store/write/memspan.h"
 #include "store/write/salvage.h"
-#include "store/file/sealed.h"
 
 /* What a purge takes out: blocks of matching series that touch slots
  * [from, until), or of them the stacks whose label set matches. */

@@ -5,11 +5,10 @@
  */
 #include "store/write/seal_dict.h"
 
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
 #include "store/batch/batch_private.h"
 
 /* Orders of symbol numbers, and their inverses (INTERN_NONE: not used). */

@@ -2,12 +2,11 @@
  * The inputs of a file that is being made: what a span in memory needs, and
  * the leaves of all one after the other.
  */
-#include "store/write/seal_private.h"
-
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
+#include "store/write/seal_private.h"
 
 static bool
 seal_in_range(const struct seal_source *s, uint64_t slot)

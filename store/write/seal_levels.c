@@ -2,12 +2,11 @@
  * The blocks of a series: leaves are added up slot by slot, parents derived
  * from them level by level, all written as strips.
  */
-#include "store/write/seal_private.h"
+#include <stdlib.h>
 
 #include "store/base/err.h"
 #include "store/model/histogram.h"
-
-#include <stdlib.h>
+#include "store/write/seal_private.h"
 
 static const struct err *
 seal_need_values(struct seal *s, struct accumulator *a)

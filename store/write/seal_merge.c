@@ -13,14 +13,12 @@
  * comes out while one that is deeper waits.  Of the deepest the one with the
  * smallest edge is next; files that agree in depth and edge share the node.
  */
-#include "store/write/seal_private.h"
-
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/err.h"
 #include "store/batch/batch_private.h"
+#include "store/write/seal_private.h"
 
 /* The next element of a table of one file. */
 struct merge_head {

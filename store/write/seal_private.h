@@ -6,12 +6,11 @@
 #ifndef STORE_SEAL_PRIVATE_H
 #define STORE_SEAL_PRIVATE_H
 
-#include "store/write/seal.h"
-
 #include "store/file/dbfile.h"
+#include "store/file/segtree.h"
+#include "store/write/seal.h"
 #include "store/write/seal_dict.h"
 #include "store/write/seal_sieve.h"
-#include "store/file/segtree.h"
 
 /* The block of one level that is being added up. */
 struct accumulator {

@@ -4,13 +4,12 @@
  */
 #include "store/write/seal_sieve.h"
 
-#include "store/base/err.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/write/seal.h"
+#include "store/base/err.h"
 #include "store/model/type.h"
+#include "store/write/seal.h"
 
 /* ---- what the selector matches ---- */
 

@@ -4,10 +4,6 @@
  */
 #include "store/write/work.h"
 
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/journal/journal.h"
 
 const struct err *

@@ -7,8 +7,8 @@
 #define STORE_WORK_H
 
 #include "store/file/format.h"
-#include "store/write/seal.h"
 #include "store/file/segtree.h"
+#include "store/write/seal.h"
 #include "store/write/writer.h"
 
 #define SEAL_SLOTS seg_slots(FORMAT_SEAL_LEVEL)

@@ -2,19 +2,17 @@
  * Sealed files that turn out to be damaged when they are merged: without the
  * bad one, the work would stop at it for good.
  */
-#include "store/write/work.h"
-
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/file/dbfile.h"
 #include "store/model/histogram.h"
+#include "store/write/work.h"
 
 /* Reads all that merging would, or that a check finds wrong. */
 static bool

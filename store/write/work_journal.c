@@ -3,12 +3,6 @@
  * cut off, or all of it.  Once it is sealed nothing but the manifest's gaps
  * tells of that.
  */
-#include "store/write/work.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,8 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/file/gaps.h"
 #include "store/journal/journal.h"
+#include "store/write/work.h"
 
 /* The newest slot of a batch before `until`, or 0; *oldest goes down. */
 static uint64_t

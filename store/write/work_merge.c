@@ -2,12 +2,6 @@
  * Merging: four spans and their late files become one, up to 4,096 slots;
  * full spans go into the summary.
  */
-#include "store/write/work.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/journal/journal.h"
+#include "store/write/work.h"
 
 #define LATE_FOLD 4 /* late files of a full span that make it worth it */
 

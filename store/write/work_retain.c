@@ -2,12 +2,6 @@
  * Retention: fine slots go by age, whole files at a time; the oldest go
  * first when the directory is over its cap.
  */
-#include "store/write/work.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/journal/journal.h"
+#include "store/write/work.h"
 
 static uint64_t
 work_total_bytes(struct store_writer *w)

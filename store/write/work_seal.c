@@ -2,12 +2,6 @@
  * Sealing: the journals of a span that is over become a span file of 64
  * slots; what they hold of other slots becomes late files.
  */
-#include "store/write/work.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/journal/journal.h"
+#include "store/write/work.h"
 
 /* The old journals, and the start of the oldest span still being written. */
 static const struct err *

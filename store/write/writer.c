@@ -4,10 +4,6 @@
  */
 #include "store/write/writer.h"
 
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,9 +14,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/file/format.h"
-#include "store/journal/journal.h"
 #include "store/file/segtree.h"
+#include "store/journal/journal.h"
 #include "store/write/work.h"
 
 #define WORK_EVERY_NS (50 * NS_PER_MS)

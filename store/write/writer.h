@@ -11,12 +11,12 @@
 
 #include <pthread.h>
 
-#include "store/write/calm.h"
-#include "store/file/ids.h"
-#include "store/journal/journal_dict.h"
-#include "store/file/manifest.h"
 #include "store/batch/stock_count.h"
+#include "store/file/ids.h"
+#include "store/file/manifest.h"
+#include "store/journal/journal_dict.h"
 #include "store/store.h"
+#include "store/write/calm.h"
 
 struct journal_slot {
 	int fd; /* -1: none */

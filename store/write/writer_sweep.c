@@ -3,20 +3,18 @@
  * a crash left goes; but data that is in no other file is never deleted.
  * Without a manifest, files are all that is left of a store.
  */
-#include "store/write/writer.h"
-
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/check/remains.h"
+#include "store/write/writer.h"
 
 static bool
 sweep_unfinished(const char *name)

@@ -5,11 +5,6 @@
  * from what had been synced and from the bytes that are kept in memory until
  * they are.
  */
-#include "store/write/work.h"
-
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/journal/journal.h"
+#include "store/write/work.h"
 
 #define SYNC_TAIL (16u << 20) /* kept in memory; more is read back */
 #define SYNC_REST (1u << 20)  /* memory that an empty tail may keep */

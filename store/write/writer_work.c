@@ -8,12 +8,6 @@
  *	four spans (and their late files) -> one span, up to 4,096 slots
  *	full spans                        -> summary, levels 6 and up
  */
-#include "store/write/work.h"
-
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/base/log.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,7 +18,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
 #include "store/journal/journal.h"
+#include "store/write/work.h"
 
 /* What the writer knows to be whole of a journal that it has open; of others,
  * which do not change any more, all. */

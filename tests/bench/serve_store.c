@@ -7,11 +7,11 @@
  * (Unix seconds), and goes on with a slot every EVERY_MS, sealing and
  * merging as the daemon does, until it is ended.
  */
-#include "store/store.h"
-#include "workload.h"
-
 #include <signal.h>
 #include <unistd.h>
+
+#include "store/store.h"
+#include "workload.h"
 
 static volatile sig_atomic_t stop;
 

@@ -10,11 +10,11 @@
  * what the writer did, the query, the layout, the text.  Prints lines "name
  * value unit"; exits 1 when something does not hold.
  */
+#include <malloc.h>
+
 #include "fcgi/format/flame/flamebearer.h"
 #include "store/read/reader.h"
 #include "workload.h"
-
-#include <malloc.h>
 
 #define LONGEST_S 15.0 /* for one row */
 #define NAIVE_MOST 259200 /* slots whose leaves are added up: a month */

@@ -14,13 +14,13 @@
  * receives the same values as text, for Prometheus.  Prints lines "name value
  * unit".
  */
-#include "store/store.h"
-#include "workload.h"
-
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/store.h"
+#include "workload.h"
 
 #define BULK 64u
 #define QUEUE 8u

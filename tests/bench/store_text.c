@@ -7,10 +7,10 @@
  *
  * Prints lines "name value unit".
  */
+#include <zlib.h>
+
 #include "store/base/buf.h"
 #include "workload.h"
-
-#include <zlib.h>
 
 /* Members of Profile, Sample, Location, Line and Function. */
 enum { SAMPLE_TYPE = 1, SAMPLE = 2, LOCATION = 4, FUNCTION = 5, STRINGS = 6,

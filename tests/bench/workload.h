@@ -6,14 +6,14 @@
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
 
-#include "store/base/err.h"
-#include "store/batch/batch.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "store/base/err.h"
+#include "store/batch/batch.h"
 
 #define SLOT_NS INT64_C(10000000000)
 #define FIRST 4096u /* so that cycles begin with a full span */

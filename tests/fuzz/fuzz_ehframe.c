@@ -6,11 +6,11 @@
  * Whatever they are, rows come out in order, and the index that the daemon
  * makes of them finds each.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #include "collector/symbols/unwind_read.h"
 #include "collector/unwind/unwind_rows.h"

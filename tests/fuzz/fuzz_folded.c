@@ -8,8 +8,8 @@
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/folded_pair.h"
 #include "fcgi/format/in/lines.h"
-#include "fcgi/format/stacks.h"
 #include "fcgi/format/out/stacks_folded.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 

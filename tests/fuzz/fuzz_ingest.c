@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/pyroscope/appname.h"
-#include "fcgi/pyroscope/attime.h"
-#include "fcgi/pyroscope/flameql.h"
 #include "fcgi/format/arena.h"
 #include "fcgi/format/protojson.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/push/ingest_pprof.h"
-#include "store/model/typeid.h"
+#include "fcgi/pyroscope/appname.h"
+#include "fcgi/pyroscope/attime.h"
+#include "fcgi/pyroscope/flameql.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
+#include "store/model/typeid.h"
 #include "store/store.h"
 
 /* of connect.pb-c.h, which is generated */

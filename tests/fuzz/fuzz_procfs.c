@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "collector/process/pidstat.h"
-#include "collector/procfs/procfs.h"
 #include "collector/process/services_rules.h"
+#include "collector/procfs/procfs.h"
 #include "store/batch/meter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -2,9 +2,9 @@
  * Pyroscope's transport trie and tree, and gzip's bounds.
  */
 #include "fcgi/format/gzip.h"
-#include "fcgi/format/stacks.h"
 #include "fcgi/format/in/tree.h"
 #include "fcgi/format/in/trie.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

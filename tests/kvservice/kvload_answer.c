@@ -2,11 +2,11 @@
  * Reads heads and counts bodies of HTTP answers.
  */
 
+#include "kvload_answer.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "kvload_answer.h"
 
 void
 answer_init(struct answer *a)

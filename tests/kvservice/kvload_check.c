@@ -4,12 +4,13 @@
  * against its weights.
  */
 
+#include "kvload_check.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvload_check.h"
 #include "kvload_hist.h"
 #include "kvload_request.h"
 

@@ -5,10 +5,10 @@
  *	i = 256 * e + (value >> e)		(value >> e is in 256..511)
  */
 
+#include "kvload_hist.h"
+
 #include <math.h>
 #include <stdlib.h>
-
-#include "kvload_hist.h"
 
 #define SUB_BITS	8
 #define SUB		(1 << SUB_BITS)

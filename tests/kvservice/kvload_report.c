@@ -2,9 +2,9 @@
  * Writes the report. Names of members are stable: tests read them.
  */
 
-#include <inttypes.h>
-
 #include "kvload_report.h"
+
+#include <inttypes.h>
 
 static const char *const op_names[OP_COUNT] = { "set", "get", "scan" };
 static const char *const outcome_names[GOT_COUNT] = {

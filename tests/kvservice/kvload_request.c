@@ -3,12 +3,12 @@
  * of their numbers; values are slices of one random text.
  */
 
+#include "kvload_request.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "kvload_request.h"
 
 #define POOL_SIZE	65536
 #define KEY_DIGITS	10

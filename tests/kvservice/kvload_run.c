@@ -4,18 +4,17 @@
  * latency histogram or a count of failures.
  */
 
-#include <sys/epoll.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
+#include "kvload_run.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "kvload_run.h"
 
 #define TICK_NS		UINT64_C(10000000)	/* looks for timeouts */
 

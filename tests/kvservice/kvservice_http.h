@@ -8,8 +8,8 @@
 #define KVSERVICE_HTTP_H
 
 #include <atomic>
-#include <condition_variable>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>

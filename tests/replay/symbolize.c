@@ -4,11 +4,12 @@
  *
  *	symbolize PROGRAM <addresses
  */
+#include "fcgi/memlens/symbolize.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fcgi/memlens/symbolize.h"
 #include "store/base/err.h"
 
 static void

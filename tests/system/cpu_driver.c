@@ -31,14 +31,14 @@
 #include <unistd.h>
 
 #include "collector/base/config.h"
-#include "collector/process/services.h"
 #include "collector/engine/engine.h"
+#include "collector/process/services.h"
+#include "collector/unwind/unwind_process.h"
+#include "collector/unwind/unwind_tables.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "store/batch/batch.h"
-#include "collector/unwind/unwind_process.h"
-#include "collector/unwind/unwind_tables.h"
 
 static int64_t began_ns; /* of the sampling */
 static volatile sig_atomic_t stopped;

@@ -12,11 +12,6 @@
  * stay the same.  The log says "t NUMBER VALUE" before a
  * batch is given and "a NUMBER" when it was acknowledged.
  */
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/read/reader.h"
-#include "store/check/verify.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,6 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/check/verify.h"
+#include "store/read/reader.h"
 
 #define SLOT (20 * INT64_C(1000000))
 

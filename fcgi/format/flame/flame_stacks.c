@@ -11,11 +11,10 @@
  * This is right where equal frames are one frame and no label sets come
  * between; other stacks go through a profile.
  */
-#include "fcgi/format/flame/flame.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/flame/flame.h"
 #include "fcgi/format/flame/flame_lay.h"
 #include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"

@@ -7,9 +7,9 @@
 
 #include "fcgi/format/digits.h"
 #include "fcgi/format/flame/flamesvg_private.h"
-#include "store/model/series.h"
 #include "fcgi/format/writer.h"
 #include "store/base/text.h"
+#include "store/model/series.h"
 
 #define CHAR 6.62  /* width of a character of the font */
 #define LABEL_MIN 3

@@ -10,11 +10,11 @@
 
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flame.h"
+#include "fcgi/format/flame/table.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/base/intern.h"
 #include "store/base/pattern.h"
-#include "fcgi/format/flame/table.h"
 
 struct search {
 	char *text; /* what is contained, or the expression */

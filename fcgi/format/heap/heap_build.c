@@ -2,13 +2,12 @@
  * The memory behind a heap dump: addresses numbered by a hash, stacks as
  * ranges of one array, equal stacks found by their places.
  */
-#include "fcgi/format/heap/heap_private.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/heap/heap_private.h"
 #include "store/base/array.h"
 #include "store/base/err.h"
 

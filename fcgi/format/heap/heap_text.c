@@ -9,9 +9,9 @@
 
 #include "fcgi/format/folded_name.h"
 #include "fcgi/format/heap/heap.h"
+#include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "store/base/text.h"
-#include "fcgi/format/writer.h"
 
 /* ---- functions ---- */
 

@@ -5,20 +5,20 @@
 
 #include <string.h>
 
-#include "fcgi/format/in/folded.h"
-#include "fcgi/format/in/folded_pair.h"
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/heap/heap.h"
+#include "fcgi/format/in/folded.h"
+#include "fcgi/format/in/folded_pair.h"
 #include "fcgi/format/in/jfr.h"
 #include "fcgi/format/in/lines.h"
 #include "fcgi/format/in/perf_script.h"
-#include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/in/speedscope.h"
+#include "fcgi/format/in/tree.h"
+#include "fcgi/format/in/trie.h"
+#include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
-#include "fcgi/format/in/tree.h"
-#include "fcgi/format/in/trie.h"
 
 static void *
 folded_begin(struct stacks *s)

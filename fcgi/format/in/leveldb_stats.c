@@ -4,12 +4,12 @@
  */
 #include "fcgi/format/in/leveldb_stats.h"
 
-#include "store/base/err.h"
-
 #include <json-c/json.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
 
 #define MB (INT64_C(1) << 20)
 #define LARGEST 9.0e15 /* whole numbers of a double */

@@ -4,16 +4,16 @@
  */
 #include "fcgi/format/in/prometheus.h"
 
-#include "store/base/array.h"
-#include "store/base/buf.h"
-#include "store/base/err.h"
-#include "store/base/intern.h"
-
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "store/base/array.h"
+#include "store/base/buf.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
 
 #define NUMBER_MAX 63
 

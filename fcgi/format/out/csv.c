@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "store/base/text.h"
 #include "fcgi/format/writer.h"
+#include "store/base/text.h"
 
 static void
 csv_put_text(struct buf *out, const char *s)

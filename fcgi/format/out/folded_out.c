@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "fcgi/format/folded_name.h"
+#include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
-#include "fcgi/format/writer.h"
 
 static void
 folded_put_frame(struct buf *line, const struct flame_name *name, bool bare)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/writer.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/model/unit.h"
-#include "fcgi/format/writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

@@ -9,8 +9,8 @@
 
 #include "fcgi/format/folded_name.h"
 #include "fcgi/format/stacks_private.h"
-#include "store/base/err.h"
 #include "fcgi/format/writer.h"
+#include "store/base/err.h"
 
 #define PIECE (1u << 20)
 

@@ -7,12 +7,11 @@
  * rank); a counting sort by rank and one by parent put children in order,
  * and a walk gives the pre-order.
  */
-#include "fcgi/format/stacks_private.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/store.h"

@@ -2,10 +2,9 @@
  * What Pyroscope's servers call the types that agents send without a
  * configuration, and how they count.
  */
-#include "fcgi/format/pprof/pprof_private.h"
-
 #include <string.h>
 
+#include "fcgi/format/pprof/pprof_private.h"
 #include "store/model/type.h"
 #include "store/model/types.h"
 #include "store/model/unit.h"

@@ -3,21 +3,20 @@
  * function and one location; each node with samples of its own is a sample,
  * with the labels of the set that it lies below.
  */
-#include "fcgi/format/pprof/pprof.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/format/arena.h"
 #include "fcgi/format/gzip.h"
+#include "fcgi/format/pprof/pprof.h"
+#include "fcgi/format/writer.h"
 #include "pprof.pb-c.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/base/intern.h"
 #include "store/store.h"
-#include "fcgi/format/writer.h"
 
 struct maker {
 	const struct profile *p;

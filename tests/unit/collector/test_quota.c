@@ -1,12 +1,12 @@
 /*
  * What pushes of one service may take of a slot.
  */
+#include <stdlib.h>
+
 #include "collector/quota.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "tests/unit/test.h"
-
-#include <stdlib.h>
 
 static struct batch *
 push(const char *service, uint64_t slot)

@@ -2,8 +2,6 @@
  * Clients that go: what is asked of the store for them ends and leaves it in
  * order, and work that does not ask ends with its worker.
  */
-#include "store/base/gone.h"
-
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 #include "fcgi/server/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/gone.h"
 #include "tests/unit/store/store_model.h"
 
 static struct model model;

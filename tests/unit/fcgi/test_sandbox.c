@@ -1,8 +1,6 @@
 /*
  * What a worker cannot do any more; each case in a child of its own.
  */
-#include "fcgi/sandbox.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fcgi/sandbox.h"
 #include "tests/unit/test.h"
 
 static int version;

@@ -6,14 +6,14 @@
 #ifndef TESTS_UNIT_RANDOM_MODEL_H
 #define TESTS_UNIT_RANDOM_MODEL_H
 
-#include "store/store.h"
-#include "store/base/err.h"
-#include "tests/unit/counts.h"
-#include "tests/unit/test.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/err.h"
+#include "store/store.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(20000000) /* 20 ms */
 #define FIRST 4000

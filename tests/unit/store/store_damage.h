@@ -5,18 +5,18 @@
 #ifndef TESTS_UNIT_STORE_DAMAGE_H
 #define TESTS_UNIT_STORE_DAMAGE_H
 
-#include "store/store.h"
-#include "store/journal/journal.h"
-#include "store/check/verify.h"
-#include "store/base/err.h"
-#include "tests/unit/counts.h"
-#include "tests/unit/test.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/check/verify.h"
+#include "store/journal/journal.h"
+#include "store/store.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
 #define FIRST 8192u

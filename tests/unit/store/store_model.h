@@ -5,13 +5,13 @@
 #ifndef TESTS_UNIT_STORE_MODEL_H
 #define TESTS_UNIT_STORE_MODEL_H
 
-#include "store/store.h"
-#include "store/base/err.h"
-#include "tests/unit/counts.h"
-#include "tests/unit/test.h"
-
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/store.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)
 #define STACKS 40

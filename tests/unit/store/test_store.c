@@ -2,10 +2,10 @@
  * The store against a naive model: every batch is also kept in a plain list;
  * every answer must equal what the list gives.
  */
-#include "tests/unit/store/store_model.h"
-
 #include <errno.h>
 #include <sys/stat.h>
+
+#include "tests/unit/store/store_model.h"
 
 /* The tree is in order: totals add up, names rise among siblings. */
 static void

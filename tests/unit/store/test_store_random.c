@@ -7,13 +7,13 @@
  *
  *	SEED=n SECONDS_LONG=600 test_store_random
  */
-#include "store/check/verify.h"
-#include "tests/unit/faults.h"
-#include "tests/unit/store/random_model.h"
-
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
+
+#include "store/check/verify.h"
+#include "tests/unit/faults.h"
+#include "tests/unit/store/random_model.h"
 
 /* Of this process. */
 struct run {

@@ -2,14 +2,13 @@
  * memlensd's configuration: defaults, values with units, and the first
  * mistake as file:line: message.  And: the manual page names every key.
  */
-#include "tests/unit/test.h"
-
-#include "collector/base/config.h"
-#include "store/base/err.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "collector/base/config.h"
+#include "store/base/err.h"
+#include "tests/unit/test.h"
 
 static char path[] = "/tmp/memlens-test-config-XXXXXX";
 

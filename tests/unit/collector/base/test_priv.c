@@ -2,16 +2,15 @@
  * Capabilities: after priv_drop() the sets are exactly the table's.  Each
  * case drops in a child; without rights to begin with there is less to see.
  */
-#include "tests/unit/test.h"
-
-#include "collector/base/priv.h"
-#include "store/base/err.h"
-
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "collector/base/priv.h"
+#include "store/base/err.h"
+#include "tests/unit/test.h"
 
 static uint64_t
 status_mask(const char *key)

@@ -2,11 +2,10 @@
  * The clock of slots: closing in time, jumps, and against a naive model a
  * random walk in which no slot may be closed twice.
  */
-#include "tests/unit/test.h"
+#include <stdlib.h>
 
 #include "collector/base/slots.h"
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 #define S INT64_C(1000000000)
 #define MS INT64_C(1000000)

@@ -7,16 +7,16 @@
 #include <unistd.h>
 
 #include "collector/base/config.h"
-#include "collector/symbols/jit.h"
-#include "collector/process/process_events.h"
-#include "collector/engine/service_faults.h"
-#include "collector/process/services.h"
 #include "collector/base/slots.h"
-#include "collector/profile/profiles.h"
 #include "collector/engine/emit.h"
 #include "collector/engine/engine.h"
 #include "collector/engine/process_watch.h"
 #include "collector/engine/resolve.h"
+#include "collector/engine/service_faults.h"
+#include "collector/process/process_events.h"
+#include "collector/process/services.h"
+#include "collector/profile/profiles.h"
+#include "collector/symbols/jit.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -290,7 +290,7 @@ tell_own_code(struct bench *t, int32_t pid, const struct process_event *exec)
 	map = maps_find(maps, p, (uintptr_t)leaf_function, t->s.now_ns);
 	e.pid = e.tid = pid;
 	process_watch_event(t->s.watch, &e, t->s.now_ns);
-	CHECK(map != NULL && map->kind == MAP_FILE);
+	CHECK(map != NULL && map->kind == MAPPING_FILE);
 	if (map == NULL)
 		return;
 	e.kind = PROCESS_MAP;

@@ -2,9 +2,8 @@
  * The governor with a usage that the test makes up: slots of 10 s, a budget
  * of 1 %.
  */
-#include "tests/unit/test.h"
-
 #include "collector/engine/governor.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
 

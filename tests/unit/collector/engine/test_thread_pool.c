@@ -1,14 +1,13 @@
 /*
  * Pools of threads that nobody named.
  */
-#include "tests/unit/test.h"
-
-#include "collector/engine/thread_pool.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "collector/engine/thread_pool.h"
+#include "tests/unit/test.h"
 
 static const char *
 judge(enum frame_kind kind, const char *module, const char *name)

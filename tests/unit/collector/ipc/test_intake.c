@@ -2,15 +2,6 @@
  * The socket, from both sides: store/batch/batch_client.c in a thread against
  * collector/ipc/intake.c in a loop; bounds, refusals, slow and rude clients.
  */
-#include "tests/unit/test.h"
-
-#include "collector/ipc/intake.h"
-#include "collector/base/loop.h"
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/batch/batch.h"
-#include "store/batch/batch_client.h"
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,6 +10,14 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "collector/base/loop.h"
+#include "collector/ipc/intake.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/batch/batch_client.h"
+#include "tests/unit/test.h"
 
 static char path[64];
 

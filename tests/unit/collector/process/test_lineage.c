@@ -3,8 +3,8 @@
  */
 #include <stdlib.h>
 
-#include "collector/process/process_events.h"
 #include "collector/process/lineage.h"
+#include "collector/process/process_events.h"
 #include "tests/unit/test.h"
 
 /* Pids up to this one are known. */

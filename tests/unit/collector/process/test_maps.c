@@ -35,16 +35,16 @@ TEST(parse)
 	m = maps_list_find(&l, 0x401000);
 	CHECK(m != NULL && m->end == 0x405000 && m->offset == 0x1000);
 	CHECK(m != NULL && m->ino == 77 && m->dev == makedev(0xfd, 1));
-	CHECK(m != NULL && m->kind == MAP_FILE);
+	CHECK(m != NULL && m->kind == MAPPING_FILE);
 	CHECK_STR(maps_name(&l, m), "/opt/a b (deleted)");
 	CHECK(maps_list_find(&l, 0x404fff) == m);
 	CHECK(maps_list_find(&l, 0x405000) == NULL);
 	CHECK(maps_list_find(&l, 0x400fff) == NULL);
 	CHECK(maps_list_find(&l, 0) == NULL);
 	CHECK(maps_list_find(&l, UINT64_MAX) == NULL);
-	CHECK_INT(maps_list_find(&l, 0x7f0000000000)->kind, MAP_ANONYMOUS);
-	CHECK_INT(maps_list_find(&l, 0x7ffff7fc1000)->kind, MAP_VDSO);
-	CHECK_INT(maps_list_find(&l, 0xffffffffff600000)->kind, MAP_SPECIAL);
+	CHECK_INT(maps_list_find(&l, 0x7f0000000000)->kind, MAPPING_ANONYMOUS);
+	CHECK_INT(maps_list_find(&l, 0x7ffff7fc1000)->kind, MAPPING_VDSO);
+	CHECK_INT(maps_list_find(&l, 0xffffffffff600000)->kind, MAPPING_SPECIAL);
 	maps_list_fini(&l);
 }
 
@@ -56,12 +56,12 @@ TEST(foreign)
 	maps_mark_foreign(&l, "25 1 253:1 / / rw - ext4 /dev/vda1 rw\n"
 	    "90 25 0:45 / /mnt rw shared:3 - fuse.sshfs host rw\n"
 	    "damaged\n");
-	CHECK_INT(maps_list_find(&l, 0x401000)->kind, MAP_FILE);
-	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAP_FOREIGN);
+	CHECK_INT(maps_list_find(&l, 0x401000)->kind, MAPPING_FILE);
+	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAPPING_FOREIGN);
 	maps_list_fini(&l);
 	CHECK_OK(maps_parse(text, sizeof(text) - 1, &l));
 	maps_mark_foreign(&l, "90 25 0:45 / /mnt rw - overlay o rw,fuse=no\n");
-	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAP_FILE);
+	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAPPING_FILE);
 	maps_list_fini(&l);
 }
 
@@ -72,8 +72,8 @@ TEST(unread_mounts_trust_no_file_without_a_disk)
 
 	CHECK_OK(maps_parse(text, sizeof(text) - 1, &l));
 	maps_mark_foreign(&l, NULL);
-	CHECK_INT(maps_list_find(&l, 0x401000)->kind, MAP_FILE);
-	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAP_FOREIGN);
+	CHECK_INT(maps_list_find(&l, 0x401000)->kind, MAPPING_FILE);
+	CHECK_INT(maps_list_find(&l, 0x7f0000020000)->kind, MAPPING_FOREIGN);
 	maps_list_fini(&l);
 }
 
@@ -97,7 +97,7 @@ TEST(many_mounts_take_no_time)
 	began = clock_cpu_ns();
 	maps_mark_foreign(&l, (const char *)mounts.data);
 	CHECK(clock_cpu_ns() - began < 2 * NS_PER_S);
-	CHECK_INT(maps_list_find(&l, 0x1000)->kind, MAP_FOREIGN);
+	CHECK_INT(maps_list_find(&l, 0x1000)->kind, MAPPING_FOREIGN);
 	maps_list_fini(&l);
 	buf_fini(&mounts);
 }

@@ -2,18 +2,6 @@
  * The life of processes: perf's records, who is looked at and when, what is
  * counted.  Events are made here; one test needs rings and their rights.
  */
-#include "tests/unit/test.h"
-
-#include "collector/base/config.h"
-#include "collector/process/process_events.h"
-#include "collector/process/process_count.h"
-#include "collector/process/maps.h"
-#include "collector/process/services.h"
-#include "collector/engine/process_watch.h"
-#include "store/base/clock.h"
-#include "store/base/err.h"
-#include "store/batch/batch.h"
-
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -21,6 +9,17 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/engine/process_watch.h"
+#include "collector/process/maps.h"
+#include "collector/process/process_count.h"
+#include "collector/process/process_events.h"
+#include "collector/process/services.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "tests/unit/test.h"
 
 #define MS NS_PER_MS
 
@@ -96,7 +95,7 @@ TEST(damaged_records)
  * behind that knows. */
 TEST(what_is_told_before_a_sample_is_known)
 {
-	struct mapping map = {.kind = MAP_FILE, .ino = 1};
+	struct mapping map = {.kind = MAPPING_FILE, .ino = 1};
 	struct process_watch_parts parts = {0};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int epoll = epoll_create1(EPOLL_CLOEXEC);

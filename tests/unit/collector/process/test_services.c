@@ -2,7 +2,10 @@
  * The table of processes over a /proc that the test makes: names with
  * spaces and parentheses, rules, reuse of pids, exec, the bound on names.
  */
-#include "tests/unit/test.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/base/config.h"
 #include "collector/process/pidstat.h"
@@ -10,11 +13,7 @@
 #include "collector/process/services_rules.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/test.h"
 
 static char proc[] = "/tmp/memlens-test-proc-XXXXXX";
 

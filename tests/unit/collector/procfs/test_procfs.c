@@ -1,13 +1,12 @@
 /*
  * Parsers of the files of /proc: real texts and odd ones, names, scales.
  */
-#include "tests/unit/test.h"
+#include <stdlib.h>
 
 #include "collector/procfs/procfs.h"
 #include "store/batch/batch.h"
 #include "store/batch/meter.h"
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 static char seen[65536];
 

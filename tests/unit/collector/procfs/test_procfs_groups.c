@@ -2,12 +2,11 @@
  * Sums over processes: births, deaths, moves between services, values that
  * go back, against a naive model.
  */
-#include "tests/unit/test.h"
-
-#include "collector/procfs/procfs_groups.h"
-
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "collector/procfs/procfs_groups.h"
+#include "tests/unit/test.h"
 
 #define CPU (1u << GROUP_USER)
 #define IO (1u << GROUP_READ_BYTES)

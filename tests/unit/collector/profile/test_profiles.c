@@ -2,8 +2,8 @@
  * The table of profiles against the table of types, and its switches.
  */
 #include "collector/base/config.h"
-#include "collector/profile/profiles.h"
 #include "collector/base/source.h"
+#include "collector/profile/profiles.h"
 #include "store/base/err.h"
 #include "store/model/types.h"
 #include "tests/unit/test.h"

@@ -2,11 +2,10 @@
  * The scraper's configuration.  Compiled into this test, because no library
  * holds the scraper.
  */
-#include "tests/unit/test.h"
+#include <unistd.h>
 
 #include "collector/scrape/scrape_config.c" /* NOLINT: see above */
-
-#include <unistd.h>
+#include "tests/unit/test.h"
 
 static const struct err *
 load(struct scrape_config *c, const char *text)

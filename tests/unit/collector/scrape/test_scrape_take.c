@@ -2,10 +2,9 @@
  * From pulled pages to readings.  Compiled into this test, because no
  * library holds the scraper.
  */
-#include "tests/unit/test.h"
-
 #include "collector/scrape/scrape_take.c" /* NOLINT: see above */
 #include "store/batch/batch.h"
+#include "tests/unit/test.h"
 
 /* The bound is one of a page, not of the scraper's life: once it was, and
  * after some minutes a target's own metrics were gone for good. */

@@ -5,12 +5,11 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
-#include "tests/unit/test.h"
-
 #include "collector/scrape/scrape_config.c" /* NOLINT: see above */
-#include "collector/scrape/scrape_take.c"   /* NOLINT */
+#include "collector/scrape/scrape_take.c" /* NOLINT */
 #include "collector/scrape/scrape_target.c" /* NOLINT */
 #include "store/batch/batch.h"
+#include "tests/unit/test.h"
 
 /* Listens on a free port of the loopback. */
 static int

@@ -2,15 +2,14 @@
  * Inlined functions, from this very program's debug information, and what is
  * no such file.
  */
-#include "tests/unit/test.h"
-
-#include "collector/symbols/inlines.h"
-
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "collector/symbols/inlines.h"
+#include "tests/unit/test.h"
 
 int outer_function(int n);
 

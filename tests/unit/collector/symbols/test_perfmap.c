@@ -2,19 +2,18 @@
  * Maps of JITs: their text, whose file is believed, and when it is read
  * again.
  */
-#include "tests/unit/test.h"
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/symbols/jit.h"
 #include "collector/symbols/perfmap.h"
 #include "collector/symbols/symbols.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/test.h"
 
 /* ---- the text ---- */
 

@@ -13,8 +13,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#undef MAP_FILE /* words of sys/mman.h, and of maps.h */
-#undef MAP_ANONYMOUS
+#undef MAPPING_FILE /* words of sys/mman.h, and of maps.h */
+#undef MAPPING_ANONYMOUS
 #include "collector/process/maps.h"
 #include "collector/symbols/unwind_read.h"
 #include "collector/unwind/unwind_rows.h"
@@ -692,7 +692,7 @@ load_self(void)
 		mappings[i] = (struct unwind_mapping){m->start,
 		    m->start - m->offset,
 		    (__u32)((m->end - m->start) >> 12), UNWIND_NO_TABLE};
-		if (m->kind != MAP_FILE)
+		if (m->kind != MAPPING_FILE)
 			continue;
 		fd = open(maps_name(&l, m), O_RDONLY | O_CLOEXEC);
 		mappings[i].table = (__u32)i;

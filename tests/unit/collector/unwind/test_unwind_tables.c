@@ -8,12 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#undef MAP_FILE /* words of sys/mman.h, and of maps.h */
-#undef MAP_ANONYMOUS
+#undef MAPPING_FILE /* words of sys/mman.h, and of maps.h */
+#undef MAPPING_ANONYMOUS
 #include "collector/elf/elf.h"
-#include "collector/unwind/extents.h"
 #include "collector/process/maps.h"
 #include "collector/symbols/symbols.h"
+#include "collector/unwind/extents.h"
 #include "collector/unwind/unwind_process.h"
 #include "collector/unwind/unwind_tables.h"
 #include "store/base/clock.h"

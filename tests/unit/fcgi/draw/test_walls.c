@@ -1,8 +1,6 @@
 /*
  * What drawing cannot do any more; each case in a child of its own.
  */
-#include "fcgi/draw/walls.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fcgi/draw/walls.h"
 #include "tests/unit/test.h"
 
 enum { NO_WALLS = 254 };

@@ -1,10 +1,9 @@
 /*
  * Amounts for people: one rule for pictures, pages, tables and commands.
  */
-#include "fcgi/format/amount.h"
-
 #include <string.h>
 
+#include "fcgi/format/amount.h"
 #include "store/store.h"
 #include "tests/unit/test.h"
 

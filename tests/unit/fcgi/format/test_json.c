@@ -2,7 +2,6 @@
  * The writer: JSON and XML are well-formed whatever goes in, numbers exact.
  */
 #include "fcgi/format/writer.h"
-
 #include "tests/unit/test.h"
 
 static struct buf out;

@@ -2,11 +2,10 @@
  * Dependency graphs: the cut by depth, DOT of any names, the pipe encoding,
  * and both readers.
  */
-#include "fcgi/graph/graph.h"
-
 #include <stdlib.h>
 
 #include "fcgi/graph/elf_deps.h"
+#include "fcgi/graph/graph.h"
 #include "fcgi/graph/graph_read.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

@@ -2,8 +2,6 @@
  * The HTTP client against servers that answer whole, cut, chunked, too much,
  * nonsense or never, by TCP and by a unix socket; and the URLs that it takes.
  */
-#include "fcgi/http/http.h"
-
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "fcgi/http/http.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

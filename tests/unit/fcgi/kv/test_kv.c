@@ -2,7 +2,6 @@
  * The key-value interface.
  */
 #include "fcgi/kv/kv.h"
-
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 

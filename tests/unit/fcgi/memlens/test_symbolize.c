@@ -2,14 +2,13 @@
  * Names of functions, by hand and of this very program; tests/replay/
  * 020-heap.sh compares with addr2line.
  */
-#include "collector/elf/demangle.h"
-#include "tests/unit/test.h"
-
 #include <stdlib.h>
 
+#include "collector/elf/demangle.h"
 #include "fcgi/memlens/symbolize.h"
 #include "fcgi/memlens/symbolize_private.h"
 #include "store/base/err.h"
+#include "tests/unit/test.h"
 
 TEST(names_are_demangled)
 {

@@ -7,8 +7,8 @@
 
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/stacks.h"
-#include "fcgi/push/push_cache.h"
 #include "fcgi/push/push.h"
+#include "fcgi/push/push_cache.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"

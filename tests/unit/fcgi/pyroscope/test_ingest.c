@@ -4,13 +4,13 @@
  */
 #include <stdlib.h>
 
+#include "fcgi/push/multipart.h"
 #include "fcgi/pyroscope/appname.h"
 #include "fcgi/pyroscope/attime.h"
 #include "fcgi/pyroscope/flameql.h"
-#include "fcgi/push/multipart.h"
-#include "store/model/typeid.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/typeid.h"
 #include "store/model/types.h"
 #include "tests/unit/test.h"
 

@@ -2,9 +2,8 @@
  * What is measured beside a profile, over ranges of which retention has left
  * whole spans only.
  */
-#include "tests/unit/store/store_model.h"
-
 #include "fcgi/query/measure.h"
+#include "tests/unit/store/store_model.h"
 
 static uint64_t
 naive_count(const struct model *m, int64_t from, int64_t until)

@@ -3,7 +3,6 @@
  * none.
  */
 #include "fcgi/query/series_point.h"
-
 #include "tests/unit/test.h"
 
 static struct metric_point point = {.count = 4, .min = 1, .max = 9, .sum = 20,

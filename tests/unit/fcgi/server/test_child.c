@@ -1,12 +1,11 @@
 /*
  * Work in children: what comes back, and what is said of those that fail.
  */
-#include "fcgi/server/child.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "fcgi/server/child.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

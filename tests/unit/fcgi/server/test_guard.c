@@ -2,11 +2,10 @@
  * Who may ask: hosts, origins and waiting times, and that the table of
  * routes lets nobody past them.
  */
-#include "fcgi/server/guard.h"
-
 #include <stdio.h>
 
 #include "fcgi/server/context.h"
+#include "fcgi/server/guard.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/route.h"

@@ -1,10 +1,9 @@
 /*
  * Requests taken apart: paths, query strings, typed parameters.
  */
-#include "fcgi/server/request.h"
-
 #include <stdlib.h>
 
+#include "fcgi/server/request.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

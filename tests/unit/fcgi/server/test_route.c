@@ -2,14 +2,13 @@
  * The table of routes: its answers without a store, and that the manual
  * pages know all of it, and all keys of the configuration.
  */
-#include "fcgi/server/route.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
+#include "fcgi/server/route.h"
 #include "fcgi/server/settings.h"
 #include "fcgi/site.h"
 #include "store/base/clock.h"

@@ -2,9 +2,8 @@
  * SIGTERM and a worker: at whatever moment it comes, the request in its hands
  * is answered, and an idle worker ends.
  */
-#include "fcgi/server/serve.h"
-
 #include <errno.h>
+#include <linux/sockios.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +14,11 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
+/* after sys/ptrace.h, whose enumerators it has as macros */
 #include <linux/ptrace.h>
-#include <linux/sockios.h>
 
 #include "fcgi/listen.h"
+#include "fcgi/server/serve.h"
 #include "fcgi/server/settings.h"
 #include "fcgi/site.h"
 #include "store/base/clock.h"

@@ -1,9 +1,8 @@
 /*
  * Totals of what was pushed: 5 of one format and 1 of another were 3 and 3.
  */
-#include "tests/unit/test.h"
-
 #include "fcgi/server/tally.h"
+#include "tests/unit/test.h"
 
 TEST(each_value_has_a_total_of_its_own)
 {

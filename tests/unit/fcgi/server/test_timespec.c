@@ -2,7 +2,6 @@
  * The API's language of time.
  */
 #include "fcgi/server/timespec.h"
-
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

@@ -2,10 +2,9 @@
  * Arrays that double: what is in them stays, and what cannot be leaves them
  * as they were.
  */
-#include "store/base/array.h"
-
 #include <stdlib.h>
 
+#include "store/base/array.h"
 #include "tests/unit/test.h"
 
 TEST(items_stay_while_it_doubles)

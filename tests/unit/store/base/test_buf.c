@@ -1,10 +1,10 @@
 /*
  * Varints: the quick ways of reading and writing them against a slow one.
  */
+#include <string.h>
+
 #include "store/base/buf.h"
 #include "tests/unit/test.h"
-
-#include <string.h>
 
 static uint64_t seed = 1;
 

@@ -1,10 +1,9 @@
 /* The k-th largest against a sorted copy. */
-#include "tests/unit/test.h"
-
-#include "store/base/kth.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "store/base/kth.h"
+#include "tests/unit/test.h"
 
 #define MOST 60
 

@@ -2,9 +2,8 @@
  * Regular expressions: what they find, what is refused, and those that take
  * exponential time.
  */
-#include "store/base/pattern.h"
-
 #include "store/base/err.h"
+#include "store/base/pattern.h"
 #include "tests/unit/test.h"
 
 static bool

@@ -1,13 +1,13 @@
 /*
  * The line on a terminal, on a real pseudo-terminal, with a clock of ours.
  */
-#include "store/base/progress.h"
-#include "store/base/clock.h"
-#include "tests/unit/test.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/clock.h"
+#include "store/base/progress.h"
+#include "tests/unit/test.h"
 
 static int master, terminal;
 

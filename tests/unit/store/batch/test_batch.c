@@ -2,12 +2,12 @@
  * Batches: what goes in comes out, folded; every cut or flipped byte is
  * refused.
  */
+#include <stdlib.h>
+
+#include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "store/model/histogram.h"
-#include "store/base/err.h"
 #include "tests/unit/test.h"
-
-#include <stdlib.h>
 
 static struct batch *
 sample_batch(void)

@@ -3,16 +3,15 @@
  * would be, in every order of beginnings and refusals; every flipped byte is
  * safe; memory is bounded.
  */
-#include "tests/unit/test.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "store/journal/journal_dict.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static uint64_t seed = 88172645463325252u;
 

@@ -2,13 +2,12 @@
  * The meter: counters and their resets, slots, and against a naive model
  * the sums of random readings.
  */
-#include "tests/unit/test.h"
+#include <stdlib.h>
 
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "store/batch/meter.h"
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000)
 

@@ -2,12 +2,6 @@
  * A store whose manifest is damaged or gone, and what memlens repair makes
  * of it.
  */
-#include "store/check/repair.h"
-#include "store/base/err.h"
-#include "store/store.h"
-#include "store/check/verify.h"
-#include "tests/unit/test.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/check/repair.h"
+#include "store/check/verify.h"
+#include "store/store.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
 #define FIRST INT64_C(8192)

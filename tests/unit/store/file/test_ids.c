@@ -2,9 +2,9 @@
  * Ids of batches: kept for a day at least, for two at most, in bounded
  * memory, whatever the clock does.
  */
-#include "store/file/ids.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/file/ids.h"
 #include "tests/unit/test.h"
 
 #define HOUR (3600 * NS_PER_S)

@@ -2,16 +2,16 @@
  * Journals: records that need those before them, what damage to some of them
  * costs, and journals of the version before.
  */
-#include "store/base/err.h"
-#include "store/journal/journal_dict.h"
-#include "store/write/memspan.h"
-#include "store/store.h"
-#include "tests/unit/counts.h"
-#include "tests/unit/test.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/journal/journal_dict.h"
+#include "store/store.h"
+#include "store/write/memspan.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)
 #define RECORDS 20

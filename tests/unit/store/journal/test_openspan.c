@@ -2,16 +2,16 @@
  * The reader's index of an open journal against what sealing reads from the
  * same journal, damaged or not; and what a question leaves unread.
  */
-#include "store/base/err.h"
-#include "store/journal/journal_dict.h"
-#include "store/write/memspan.h"
-#include "store/journal/openspan.h"
-#include "tests/unit/test.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/journal/journal_dict.h"
+#include "store/journal/openspan.h"
+#include "store/write/memspan.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)
 #define RECORDS 40

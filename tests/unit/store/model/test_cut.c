@@ -1,10 +1,9 @@
 /*
  * The cut of a value over a length, against its formula in whole numbers.
  */
-#include "store/model/cut.h"
-
 #include <stdint.h>
 
+#include "store/model/cut.h"
 #include "tests/unit/test.h"
 
 /* Partitions add up, and no part is further from its share than 1. */

@@ -2,7 +2,6 @@
  * Facts: what one program writes another one reads, and nothing else.
  */
 #include "store/model/fact.h"
-
 #include "tests/unit/test.h"
 
 static const char *

@@ -2,8 +2,8 @@
  * Selectors: what they match, of series and of stacks, and at which byte a
  * wrong one says that it is wrong.
  */
-#include "store/model/series.h"
 #include "store/base/err.h"
+#include "store/model/series.h"
 #include "tests/unit/test.h"
 
 static bool

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fcgi/format/stacks.h"
 #include "fcgi/format/in/texttype.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
-#include "store/store.h"
 #include "store/model/type.h"
+#include "store/store.h"
 #include "tests/unit/test.h"
 
 #define SLOT (10 * NS_PER_S)

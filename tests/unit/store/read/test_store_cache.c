@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/read/reader.h"
 #include "store/base/err.h"
+#include "store/read/reader.h"
 #include "tests/unit/store/store_model.h"
 #include "tests/unit/test.h"
 

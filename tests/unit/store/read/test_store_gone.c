@@ -1,15 +1,15 @@
 /*
  * Files and directories that somebody deletes under a store.
  */
-#include "store/store.h"
-#include "store/base/err.h"
-#include "tests/unit/test.h"
-
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/store.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
 #define FIRST INT64_C(8192)

@@ -3,12 +3,12 @@
  * count, sum, min and max exact; in the journal, sealed, merged, with late
  * data, after a restart; and bounds of what may be asked.
  */
-#include "store/store.h"
-#include "store/base/err.h"
-#include "tests/unit/test.h"
-
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/store.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)
 #define FIRST 4000

@@ -3,12 +3,12 @@
  * that have data in the range, none without any near it, and few files are
  * opened for it; facts of a kind that a file has not do not open it again.
  */
-#include "store/read/reader.h"
-#include "store/base/err.h"
-#include "tests/unit/test.h"
-
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/read/reader.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)
 #define SPAN 4096

@@ -2,11 +2,11 @@
  * Steps of metrics: what a step says does not depend on the blocks that it is
  * read from, a whole one of the tree or its parts.
  */
+#include <stdlib.h>
+
 #include "store/base/err.h"
 #include "store/store.h"
 #include "tests/unit/test.h"
-
-#include <stdlib.h>
 
 #define SLOT INT64_C(1000000000)
 #define FIRST 4096

@@ -1,12 +1,12 @@
 /*
  * What goes by its age, and what a wrong clock must not take.
  */
-#include "store/store.h"
-#include "store/base/err.h"
-#include "tests/unit/test.h"
-
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/store.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
 #define SPAN INT64_C(4096)

@@ -2,13 +2,13 @@
  * A file that is merged from files holds to the byte what sealing all of it
  * at once would have made: dictionary, stacks and strips.
  */
-#include "store/write/seal.h"
-#include "store/base/err.h"
-#include "store/file/dbfile.h"
-#include "tests/unit/test.h"
-
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/file/dbfile.h"
+#include "store/write/seal.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)
 #define START UINT64_C(4096)

@@ -2,13 +2,13 @@
  * The cap on the directory: the oldest files go, and what is gone for good
  * is counted.
  */
-#include "store/store.h"
-#include "store/base/err.h"
-#include "tests/unit/counts.h"
-#include "tests/unit/test.h"
-
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/store.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
 #define FIRST 8192u

@@ -5,11 +5,11 @@
  * that was refused counts once when it is given again, and all goes on when
  * the fault is over.
  */
-#include "store/store.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
-#include "tests/unit/faults.h"
+#include "store/store.h"
 #include "tests/unit/counts.h"
+#include "tests/unit/faults.h"
 #include "tests/unit/test.h"
 
 /* ---- the model: what was acknowledged, by slot and service ---- */

@@ -3,18 +3,18 @@
  * fdatasync, and that, as Linux does, loses for good what one of them could
  * not write, although the next one says that all is well.
  */
-#include "store/store.h"
-#include "store/base/err.h"
-#include "store/write/work.h"
-#include "tests/unit/counts.h"
-#include "tests/unit/test.h"
-
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/base/err.h"
+#include "store/store.h"
+#include "store/write/work.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)
 #define FIRST 6400

@@ -2,10 +2,9 @@
  * Alignment of two call trees, against a naive model: each stack of each
  * side looked up by its whole path.
  */
-#include "fcgi/format/flame/diff.h"
-
 #include <stdlib.h>
 
+#include "fcgi/format/flame/diff.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 #include "store/store.h"

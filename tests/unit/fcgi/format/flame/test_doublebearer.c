@@ -2,12 +2,11 @@
  * Two trees as flamebearer of format "double": the published example, and
  * that whatever is cut, both sides keep their mass.
  */
-#include "fcgi/format/flame/doublebearer.h"
-
 #include <json-c/json.h>
 #include <stdlib.h>
 
 #include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/doublebearer.h"
 #include "store/base/err.h"
 #include "store/store.h"
 #include "tests/unit/test.h"

@@ -2,10 +2,9 @@
  * Shapes of a flame graph: reversed, by module, cut by a share of the whole;
  * and that the short way from stacks to frames equals the long one.
  */
-#include "fcgi/format/flame/flame.h"
-
 #include <stdlib.h>
 
+#include "fcgi/format/flame/flame.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

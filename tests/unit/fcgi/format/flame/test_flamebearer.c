@@ -2,10 +2,9 @@
  * Frames and flamebearer JSON: the published example, truncation that loses
  * nothing, focus and ignore, and trees deep and wide against simple sums.
  */
-#include "fcgi/format/flame/flamebearer.h"
-
 #include <stdlib.h>
 
+#include "fcgi/format/flame/flamebearer.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 

@@ -2,10 +2,9 @@
  * What the search box finds: names by its two languages, and the amount of
  * the stacks with a match, each counted once.
  */
-#include "fcgi/format/flame/search.h"
-
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/flame.h"
+#include "fcgi/format/flame/search.h"
 #include "fcgi/format/flame/table.h"
 #include "store/base/err.h"
 #include "store/store.h"

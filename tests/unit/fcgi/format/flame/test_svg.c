@@ -2,12 +2,11 @@
  * The picture: valid XML whatever the names, exact numbers in the titles,
  * deterministic colours.
  */
-#include "fcgi/format/flame/flamesvg.h"
-
 #include <stdlib.h>
 
-#include "fcgi/format/flame/diff.h"
 #include "fcgi/format/digits.h"
+#include "fcgi/format/flame/diff.h"
+#include "fcgi/format/flame/flamesvg.h"
 #include "fcgi/format/flame/flamesvg_private.h"
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"

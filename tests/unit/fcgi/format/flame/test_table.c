@@ -2,12 +2,11 @@
  * Tables and sandwiches against sums that are made from the stacks one by
  * one: for each stack and each function on it, once.
  */
-#include "fcgi/format/flame/table.h"
-
 #include <stdlib.h>
 
 #include "fcgi/format/flame/diff.h"
 #include "fcgi/format/flame/sandwich.h"
+#include "fcgi/format/flame/table.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 

@@ -2,14 +2,13 @@
  * Heap dumps: the grammars, the scaling of samples, places in modules,
  * hidden frames, whole numbers, and what is refused.
  */
-#include "tests/unit/test.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "fcgi/format/heap/heap.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
+#include "tests/unit/test.h"
 
 #define MAP "55a000001000-55a000002000 r-xp 00001000 fe:00 7   /opt/db\n"
 

@@ -2,10 +2,9 @@
  * Folded text and lines: what is counted, what is left out, and that pieces
  * make the whole.
  */
-#include "fcgi/format/in/folded.h"
-
 #include <stdlib.h>
 
+#include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/lines.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"

@@ -1,13 +1,12 @@
 /*
  * Formats guessed by their first bytes, unpacked, and read from a file.
  */
-#include "fcgi/format/in/foreign.h"
-
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fcgi/format/in/folded_pair.h"
 #include "fcgi/format/gzip.h"
+#include "fcgi/format/in/folded_pair.h"
+#include "fcgi/format/in/foreign.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"

@@ -1,12 +1,11 @@
 /*
  * /transaction_data as real services answer it, with its quirks.
  */
-#include "tests/unit/test.h"
+#include <stdlib.h>
 
 #include "fcgi/format/in/leveldb_stats.h"
 #include "store/base/err.h"
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 #define HEADING                                                                \
 	"                               Compactions\\n"                        \

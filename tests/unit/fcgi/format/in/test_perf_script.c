@@ -1,12 +1,11 @@
 /*
  * perf script's text, by what stackcollapse-perf makes of it.
  */
-#include "fcgi/format/in/perf_script.h"
-
 #include <stdlib.h>
 
 #include "fcgi/format/flame/flame.h"
 #include "fcgi/format/in/foreign.h"
+#include "fcgi/format/in/perf_script.h"
 #include "fcgi/format/out/folded_out.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"

@@ -2,12 +2,11 @@
  * The text exposition format: what real pages hold, what they must not do,
  * and how values become integers.
  */
-#include "tests/unit/test.h"
+#include <stdlib.h>
 
 #include "fcgi/format/in/prometheus.h"
 #include "store/base/err.h"
-
-#include <stdlib.h>
+#include "tests/unit/test.h"
 
 static char seen[65536];
 static size_t seen_len;

@@ -1,12 +1,11 @@
 /* speedscope's files, and the JSON under them. */
-#include "tests/unit/test.h"
-
 #include <stdlib.h>
 
-#include "fcgi/format/json_in.h"
 #include "fcgi/format/in/speedscope.h"
+#include "fcgi/format/json_in.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/err.h"
+#include "tests/unit/test.h"
 
 #define FRAMES                                                                 \
 	"\"shared\":{\"frames\":[{\"name\":\"main\",\"file\":\"/a/b.js\","     \

@@ -3,9 +3,9 @@
  */
 #include <stdlib.h>
 
-#include "fcgi/format/stacks.h"
 #include "fcgi/format/in/tree.h"
 #include "fcgi/format/in/trie.h"
+#include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

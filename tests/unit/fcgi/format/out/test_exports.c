@@ -2,13 +2,12 @@
  * Writers of other tools' formats: folded text comes back through its
  * reader, and every byte that a name can have is harmless in each of them.
  */
-#include "fcgi/format/out/folded_out.h"
-
 #include <json-c/json.h>
 #include <stdlib.h>
 
-#include "fcgi/format/out/csv.h"
 #include "fcgi/format/in/folded.h"
+#include "fcgi/format/out/csv.h"
+#include "fcgi/format/out/folded_out.h"
 #include "fcgi/format/out/html.h"
 #include "fcgi/format/out/speedscope_out.h"
 #include "fcgi/format/stacks.h"

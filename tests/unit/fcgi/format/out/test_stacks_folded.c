@@ -2,11 +2,10 @@
  * Stacks as folded text: read again they are the same, with label sets left
  * out and marks for kinds.
  */
-#include "fcgi/format/out/stacks_folded.h"
-
 #include <stdlib.h>
 
 #include "fcgi/format/in/folded.h"
+#include "fcgi/format/out/stacks_folded.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
