@@ -188,7 +188,9 @@ run_worker(void *arg, unsigned number)
 	    o->pool, (long)o->max_requests, number};
 
 	limit_memory(o->settings.memory_bytes);
-	sandbox_enter(target_port(o), draw_program(o));
+	if (sandbox_enter(target_port(o), draw_program(o)) == 0 && number == 1)
+		log_warn("no Landlock: workers are held by their user's rights "
+		    "alone");
 	return serve_run(&serve);
 }
 

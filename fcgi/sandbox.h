@@ -1,8 +1,8 @@
 /*
  * What a worker gives up before its first request: it writes no file,
  * starts no program but the one that draws, and opens no connection but to
- * the playground's target.  Landlock does it, without rights; a kernel that has none leaves
- * only the last line of defence out, so that is no error.
+ * the playground's target.  Landlock does it, without rights; a kernel that
+ * has none leaves only the last line of defence out, so that is no error.
  */
 #ifndef FCGI_SANDBOX_H
 #define FCGI_SANDBOX_H

@@ -91,8 +91,12 @@ http_take_head(char *data, size_t size, size_t n, void *arg)
 {
 	struct http_answer *a = arg;
 
-	/* an empty line ends it; what was first may only have been a 100 */
-	a->head_whole = n > 0 && (data[0] == '\r' || data[0] == '\n');
+	/* an empty line ends it, but what it ends may only be a 100; fields
+	 * that come behind a chunked body (trailers) have none of their own */
+	if (size * n >= 5 && memcmp(data, "HTTP/", 5) == 0)
+		a->head_whole = false;
+	else if (n > 0 && (data[0] == '\r' || data[0] == '\n'))
+		a->head_whole = true;
 	a->head += size * n;
 	return a->head <= HTTP_HEAD_MAX ? size * n : 0;
 }

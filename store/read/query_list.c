@@ -255,10 +255,12 @@ list_series(struct list *l, const struct selector *sel, store_series_fn *fn,
 			order[found++] = i;
 	}
 	if (e == NULL)
+		e = selector_check(sel);
+	if (e == NULL) {
 		list_missing(l);
-	if (e == NULL)
 		qsort_r(order, found, sizeof(*order), list_compare, &s->syms);
-	for (uint32_t i = 0; i < found; i++) {
+	}
+	for (uint32_t i = 0; e == NULL && i < found; i++) {
 		symtab_desc(&s->syms, order[i], &d, labels, BATCH_MAX_LABELS);
 		if (!fn(arg, &d, (int64_t)l->last[order[i]] *
 		        s->manifest.slot_ns))

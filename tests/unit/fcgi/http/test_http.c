@@ -129,6 +129,12 @@ TEST(chunks)
 	    "0123456789abcdef\r\n0\r\n\r\n";
 
 	CHECK_STR(ask(text), "200 abc0123456789abcdef");
+	CHECK_STR(ask(CHUNKED "3\r\nabc\r\n0\r\nSum: 1\r\nEnd: 2\r\n\r\n"),
+	    "200 abc");
+	CHECK_STR(ask("HTTP/1.1 100 Continue\r\n\r\n" CHUNKED
+	    "3\r\nabc\r\n0\r\n\r\n"), "200 abc");
+	ask("HTTP/1.1 100 Continue\r\n\r\n" H);
+	CHECK_INT(state, HTTP_FAILED);
 	for (size_t n = 0; n + 5 <= strlen(text); n += 3) {
 		ask_n(text, n);
 		CHECK_INT(state, HTTP_FAILED);

@@ -39,8 +39,9 @@ put(struct store_writer *w, unsigned slot)
 
 	for (int i = 0; i < SERIES; i++) {
 		char name[16];
-		struct label l = {"device", name};
-		struct series_desc d = {SERIES_GAUGE, "load", "", 0, 0, &l, 1};
+		struct label l[] = {{"device", name}, {"path",
+		    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac"}};
+		struct series_desc d = {SERIES_GAUGE, "load", "", 0, 0, l, 2};
 
 		snprintf(name, sizeof(name), "d%d", i);
 		if (alive(i, slot, slot + 1))
@@ -125,6 +126,28 @@ TEST(few_files_are_opened)
 	store_close(s);
 }
 
+/* Neither all series nor none. */
+TEST(an_expression_that_takes_too_long_lists_nothing)
+{
+	struct store *s = NULL;
+	struct selector *slow[2];
+	int64_t last[SERIES] = {0};
+
+	CHECK_OK(selector_parse("load{path=~\"(a+)+[bd]\"}", &slow[0]));
+	CHECK_OK(selector_parse("load{path!~\"(a+)+[bd]\"}", &slow[1]));
+	CHECK_OK(store_open(&s, dir, 0));
+	for (int i = 0; i < 2; i++) {
+		const struct err *e = store_each_series(s, slow[i], 0,
+		    INT64_MAX / 2, see, last);
+
+		CHECK(e != NULL && e->code == 400);
+		selector_free(slow[i]);
+	}
+	for (int i = 0; i < SERIES; i++)
+		CHECK_INT(last[i], 0);
+	store_close(s);
+}
+
 static bool
 take(void *arg, int64_t time_ns, const char *subject, const void *data,
     size_t n)
@@ -172,6 +195,7 @@ main(void)
 	CHECK_OK(store_writer_close(w));
 	RUN(series_of_any_range);
 	RUN(few_files_are_opened);
+	RUN(an_expression_that_takes_too_long_lists_nothing);
 	RUN(facts_open_their_files_only);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command) != 0 || test_done();
