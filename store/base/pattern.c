@@ -5,6 +5,7 @@
 #include "store/base/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <ctype.h>
 #include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,24 +38,107 @@ pattern_bad(const struct pattern *p, int code, size_t at)
 	    "s\": %s, at byte %zu", p->text, why, at);
 }
 
+/* The end of a simple class from its [ on, or NULL. */
+static const char *
+pattern_class_end(const char *p, const char *end)
+{
+	size_t n = 1 + (p[1] == '^');
+
+	if (p[n] == ']')
+		return NULL;
+	p += n + strcspn(p + n, "[]\\");
+	return p < end && *p == ']' ? p : NULL;
+}
+
+/*
+ * Does nothing in this part reach out of it, so far as a glance tells?  Groups
+ * end in it; what is rare is refused: verbs, \Q, references, other options
+ * than (?i).  *choice: it is a|b.
+ */
+static bool
+pattern_is_part(const char *p, const char *end, bool *choice)
+{
+	int depth = 0;
+
+	for (*choice = false; p < end && depth >= 0; p++) {
+		if (*p == '\\') {
+			if (++p == end || (isalnum((unsigned char)*p) &&
+			    strchr("dDsSwWbB", *p) == NULL))
+				return false;
+		} else if (*p == '[') {
+			if ((p = pattern_class_end(p, end)) == NULL)
+				return false;
+		} else if (*p == '(') {
+			depth++;
+			if (p[1] == '?' && *(p += 2 + strspn(p + 2, "i")) == ')')
+				depth--;
+			else if (p[1] == '*' || (*p != '(' && *p != ':'))
+				return false;
+		} else if (*p == ')') {
+			depth--;
+		} else if (*p == '|' && depth == 0) {
+			*choice = true;
+		}
+	}
+	return depth == 0;
+}
+
+/*
+ * The x of .*x.* and .*(?:.*x.*).*, as FlameQL reads x: to search for it finds
+ * the same, without a step back for each byte.  False if it is no such thing;
+ * it may be no expression, as ?x of .*?x.* is none.
+ */
+static bool
+pattern_inner(const char **text, size_t *len)
+{
+	const char *p = *text, *end = p + *len;
+	bool choice;
+
+	for (;;) {
+		if (end - p >= 4 && memcmp(p, ".*", 2) == 0 &&
+		    memcmp(end - 2, ".*", 2) == 0 &&
+		    pattern_is_part(p + 2, end - 2, &choice) && !choice) {
+			p += 2;
+			end -= 2;
+		} else if (p > *text && end - p >= 4 &&
+		    memcmp(p, "(?:", 3) == 0 && end[-1] == ')' &&
+		    pattern_is_part(p + 3, end - 1, &choice)) {
+			p += 3;
+			end--;
+		} else {
+			break;
+		}
+	}
+	if (p == *text)
+		return false;
+	*text = p;
+	*len = (size_t)(end - p);
+	return true;
+}
+
 static const struct err *
 pattern_compile(struct pattern *p, unsigned flags)
 {
 	uint32_t options = PCRE2_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY |
 	    PCRE2_NEVER_BACKSLASH_C;
 	pcre2_compile_context *c = pcre2_compile_context_create(NULL);
-	size_t at;
+	const char *part = p->text;
+	size_t at, len = strlen(part);
 	int code;
 
 	if (c == NULL)
 		return err_nomem();
-	if (flags & PATTERN_WHOLE)
-		options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
 	if (flags & PATTERN_FOLD)
 		options |= PCRE2_CASELESS;
 	pcre2_set_parens_nest_limit(c, PATTERN_NESTED_MAX);
-	p->code = pcre2_compile((PCRE2_SPTR)p->text, PCRE2_ZERO_TERMINATED,
-	    options, &code, &at, c);
+	if (pattern_inner(&part, &len))
+		p->code = pcre2_compile((PCRE2_SPTR)part, len, options, &code,
+		    &at, c);
+	if (flags & PATTERN_WHOLE)
+		options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
+	if (p->code == NULL)
+		p->code = pcre2_compile((PCRE2_SPTR)p->text,
+		    PCRE2_ZERO_TERMINATED, options, &code, &at, c);
 	pcre2_compile_context_free(c);
 	return p->code != NULL ? NULL : pattern_bad(p, code, at);
 }

@@ -2,6 +2,9 @@
  * Regular expressions: what they find, what is refused, and those that take
  * exponential time.
  */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
 #include "store/base/err.h"
 #include "store/base/pattern.h"
 #include "tests/unit/test.h"
@@ -113,6 +116,101 @@ TEST(exponential_time_has_no_answer)
 	}
 }
 
+/* What PCRE2 says of all of a text: -1 no expression, 2 no answer. */
+static int
+plainly(const char *expression, const char *text, unsigned flags)
+{
+	uint32_t options = PCRE2_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY |
+	    PCRE2_ANCHORED | PCRE2_ENDANCHORED |
+	    (flags & PATTERN_FOLD ? PCRE2_CASELESS : 0);
+	pcre2_code *code;
+	pcre2_match_data *data;
+	size_t at;
+	int found;
+
+	code = pcre2_compile((PCRE2_SPTR)expression, PCRE2_ZERO_TERMINATED,
+	    options, &found, &at, NULL);
+	if (code == NULL)
+		return -1;
+	data = pcre2_match_data_create(1, NULL);
+	found = pcre2_match(code, (PCRE2_SPTR)text, strlen(text), 0, 0, data,
+	    NULL);
+	pcre2_match_data_free(data);
+	pcre2_code_free(code);
+	return found >= 0 ? 1 : found == PCRE2_ERROR_NOMATCH ? 0 : 2;
+}
+
+/* Up to `most` random tokens. */
+static void
+put_random(char *to, size_t size, const char *const *tokens, unsigned n,
+    unsigned most)
+{
+	*to = '\0';
+	for (unsigned i = (unsigned)rand() % (most + 1); i > 0; i--)
+		snprintf(to + strlen(to), size - strlen(to), "%s",
+		    tokens[(unsigned)rand() % n]);
+}
+
+/* .*x.* is searched as x where that is the same: compared with not doing so. */
+TEST(searching_finds_what_matching_finds)
+{
+	static const char *const tokens[] = {"a", "b", "A", ".*", ".*", ".",
+	    "|", "(", ")", "(?:", "(?i)", "(?i:", "(?-s)", "[ab]", "[^a]", "[^]", "[]",
+	    "[(]", "[|", "]", "\\", "\\.", "\\Q", "\\E", "\\b", "\\w", "\\1",
+	    "*", "+", "?", "{2}", "^", "$", "(?=", "(*ACCEPT)", "(*COMMIT)",
+	    "\n", "\xc3\xa4", "(?R)", "#", "(?x)", "\\c"},
+	    *const letters[] = {"a", "b", "A", "\n", "\xc3\xa4", "(", "|", "."},
+	    *const around[][2] = {{"", ""}, {".*", ".*"}, {".*(?:", ").*"},
+	    {".*(", ").*"}, {".*(?:.*", ".*).*"},
+	    {".*(?:.*(?:", ").*).*"}};
+	char inner[80], expression[120], text[40];
+	int valid = 0, matched = 0;
+
+	srand(11);
+	for (int i = 0; i < 60000; i++) {
+		unsigned flags = PATTERN_WHOLE | (i & 1 ? PATTERN_FOLD : 0);
+		const char *const *form = around[i % 6];
+		struct pattern *p = NULL;
+		int expected;
+
+		put_random(inner, sizeof(inner), tokens,
+		    sizeof(tokens) / sizeof(tokens[0]), 6);
+		put_random(text, sizeof(text), letters, 8, 8);
+		snprintf(expression, sizeof(expression), "%s%s%s", form[0],
+		    inner, form[1]);
+		expected = plainly(expression, text, flags);
+		CHECK((pattern_new(&p, "q", expression, flags) == NULL) ==
+		    (expected >= 0));
+		if (p == NULL)
+			continue;
+		valid++;
+		matched += expected == 1;
+		if (pattern_match(p, text) != (expected == 1))
+			printf("# %s of %s\n", expression, text);
+		CHECK(pattern_match(p, text) == (expected == 1));
+		CHECK((pattern_check(p) != NULL) == (expected == 2));
+		pattern_free(p);
+	}
+	CHECK(!finds(".*[^](]a|b.*[^])].*", "xbxx", PATTERN_WHOLE));
+	CHECK(!finds(".*[\\](]a|b.*[x\\])].*", "xbxx", PATTERN_WHOLE));
+	CHECK(valid > 10000 && matched > 3000 && valid - matched > 3000);
+}
+
+/* That it is done at all: a step for each byte would be too many. */
+TEST(searching_takes_few_steps)
+{
+	char *text = malloc(2000001);
+	struct pattern *p;
+
+	memset(text, 'a', 2000000);
+	text[2000000] = '\0';
+	CHECK_OK(pattern_new(&p, "query", ".*(?:.*(c|d).*).*", PATTERN_WHOLE));
+	CHECK(!pattern_match(p, text));
+	CHECK_OK(pattern_check(p));
+	pattern_free(p);
+	free(text);
+}
+
 int
 main(void)
 {
@@ -121,5 +219,7 @@ main(void)
 	RUN(any_bytes_are_a_text);
 	RUN(what_is_refused_says_where);
 	RUN(exponential_time_has_no_answer);
+	RUN(searching_finds_what_matching_finds);
+	RUN(searching_takes_few_steps);
 	return test_done();
 }
