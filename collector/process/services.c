@@ -1,5 +1,5 @@
 /*
- * The table of processes.  One sweep a second costs one pread(2) a process:
+ * What /proc says of the processes in the table.  One sweep a second costs one pread(2) a process:
  * /proc/PID/stat stays open for as many as the limit of descriptors allows,
  * and an open one can never show another process that got the same pid.
  */
@@ -24,20 +24,9 @@
 #include "store/base/text.h"
 #include "store/batch/batch.h"
 
-#define BUCKETS 4096
 #define TICK_NS 10000000u /* USER_HZ is 100 on every architecture we run on */
 #define STILL_SWEEPS 4
 #define FACTS_MAX 1024    /* new processes told of in one slot */
-
-struct entry {
-	struct process p;
-	struct entry *next;
-	int fd;         /* /proc/PID/stat or -1 */
-	uint64_t seen;  /* sweep */
-	int64_t gone_ns;
-	uint32_t still; /* readings in a row that found it as it was */
-	bool told;
-};
 
 struct service_name {
 	char name[64];
@@ -50,12 +39,12 @@ struct services {
 	struct instances *instances;
 	DIR *proc;
 	int proc_fd;
-	struct entry *bucket[BUCKETS];
+	struct processes *table;
 	struct service_name names[SERVICES_MAX];
 	struct services_stats stats;
 	uint64_t sweep, next_serial;
 	int64_t slot; /* of the last sweep */
-	size_t fds, fds_max, entries;
+	size_t fds, fds_max;
 	int64_t slot_ns;
 	int64_t boot_wall_ns; /* wall time at boot */
 };
@@ -92,7 +81,9 @@ services_new_at(struct services **out, const struct config *config,
 		return e;
 	}
 	s->proc_fd = dirfd(s->proc);
-	if ((s->instances = instances_new()) == NULL)
+	s->table = processes_new();
+	s->instances = instances_new();
+	if (s->table == NULL || s->instances == NULL)
 		e = err_nomem();
 	else
 		e = services_rules_new(&s->rules, config);
@@ -110,30 +101,32 @@ services_new(struct services **out, const struct config *config)
 	return services_new_at(out, config, "/proc");
 }
 
-static void
-entry_close(struct services *s, struct entry *e)
+struct processes *
+services_table(struct services *s)
 {
-	if (e->fd < 0)
+	return s->table;
+}
+
+static void
+process_close(struct services *s, struct process *p)
+{
+	if (p->fd < 0)
 		return;
-	close(e->fd);
-	e->fd = -1;
+	close(p->fd);
+	p->fd = -1;
 	s->fds--;
 }
 
 void
 services_free(struct services *s)
 {
-	struct entry *e, *next;
+	struct process *p = NULL;
 
 	if (s == NULL)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (e = s->bucket[i]; e != NULL; e = next) {
-			next = e->next;
-			entry_close(s, e);
-			free(e);
-		}
-	}
+	while (s->table != NULL && (p = processes_next(s->table, p)) != NULL)
+		process_close(s, p);
+	processes_free(s->table);
 	services_rules_free(s->rules);
 	instances_free(s->instances);
 	if (s->proc != NULL)
@@ -144,12 +137,12 @@ services_free(struct services *s)
 /* ---- names of services ---- */
 
 static void
-service_release(struct services *s, struct entry *e)
+service_release(struct services *s, const struct process *p)
 {
 	for (size_t i = 0; i < SERVICES_MAX; i++) {
 		struct service_name *n = &s->names[i];
 
-		if (n->processes > 0 && strcmp(n->name, e->p.service) == 0) {
+		if (n->processes > 0 && strcmp(n->name, p->service) == 0) {
 			if (--n->processes == 0)
 				s->stats.services--;
 			return;
@@ -159,7 +152,7 @@ service_release(struct services *s, struct entry *e)
 
 /* Gives the process the service `name`, or the rest's when all are taken. */
 static void
-service_assign(struct services *s, struct entry *e, const char *name)
+service_assign(struct services *s, struct process *p, const char *name)
 {
 	struct service_name *n, *free_one = NULL;
 	bool other = strcmp(name, SERVICES_OTHER) == 0;
@@ -169,7 +162,7 @@ service_assign(struct services *s, struct entry *e, const char *name)
 		n = &s->names[i];
 		if (n->processes > 0 && strcmp(n->name, name) == 0) {
 			n->processes++;
-			memcpy(e->p.service, n->name, sizeof(n->name));
+			memcpy(p->service, n->name, sizeof(n->name));
 			return;
 		}
 		if (n->processes == 0 && free_one == NULL)
@@ -177,13 +170,13 @@ service_assign(struct services *s, struct entry *e, const char *name)
 	}
 	if (free_one == NULL) {
 		s->stats.overflowed++;
-		service_assign(s, e, SERVICES_OTHER);
+		service_assign(s, p, SERVICES_OTHER);
 		return;
 	}
 	snprintf(free_one->name, sizeof(free_one->name), "%s", name);
 	free_one->processes = 1;
 	s->stats.services++;
-	memcpy(e->p.service, free_one->name, sizeof(free_one->name));
+	memcpy(p->service, free_one->name, sizeof(free_one->name));
 }
 
 /* ---- one process ---- */
@@ -272,146 +265,150 @@ services_name(const struct services *s, const char *comm, const char *rest,
 }
 
 static void
-process_classify(struct services *s, struct entry *e)
+process_classify(struct services *s, struct process *p)
 {
-	struct process *p = &e->p;
 	bool ruled;
 
 	instances_leave(s->instances, p);
 	if (p->service[0] != '\0')
-		service_release(s, e);
+		service_release(s, p);
 	snprintf(p->comm, sizeof(p->comm), "%.15s", p->stat.comm);
 	p->kernel_thread = p->stat.kernel_thread;
 	process_read_command(s, p);
 	process_read_cgroup(s, p);
-	service_assign(s, e, process_service(s, p, &ruled));
+	service_assign(s, p, process_service(s, p, &ruled));
 	p->ruled = ruled && strcmp(p->service, SERVICES_OTHER) != 0;
 	p->sweeps = 0;
-	e->told = false;
+	p->told = false;
 }
 
-/* Reads /proc/PID/stat; false when the process is gone. */
+/* Reads /proc/PID/stat; false when the process is gone.  *fd: where it is
+ * open, or is to be, when there may be one more. */
 static bool
-process_read_stat(struct services *s, struct entry *e, struct pidstat *out)
+process_read_stat(struct services *s, int32_t pid, int *fd,
+    struct pidstat *out)
 {
 	char path[32], text[1024];
+	bool keep = *fd >= 0 || s->fds < s->fds_max;
 	ssize_t n;
 
-	if (e->fd >= 0) {
-		n = readfile_fd(e->fd, text, sizeof(text));
-		return n > 0 && pidstat_parse(text, (size_t)n, out);
+	snprintf(path, sizeof(path), "%d/stat", pid);
+	if (*fd < 0 && keep) {
+		*fd = openat(s->proc_fd, path, O_RDONLY | O_CLOEXEC);
+		if (*fd < 0)
+			return false;
+		s->fds++;
 	}
-	snprintf(path, sizeof(path), "%d/stat", e->p.pid);
-	if (s->fds >= s->fds_max) {
-		n = readfile_at(s->proc_fd, path, text, sizeof(text));
-		return n > 0 && pidstat_parse(text, (size_t)n, out);
-	}
-	e->fd = openat(s->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (e->fd < 0)
-		return false;
-	s->fds++;
-	n = readfile_fd(e->fd, text, sizeof(text));
+	n = keep ? readfile_fd(*fd, text, sizeof(text)) :
+	    readfile_at(s->proc_fd, path, text, sizeof(text));
 	return n > 0 && pidstat_parse(text, (size_t)n, out);
-}
-
-static struct entry **
-services_bucket(struct services *s, int32_t pid)
-{
-	return &s->bucket[(uint32_t)pid % BUCKETS];
-}
-
-static struct entry *
-services_find(struct services *s, int32_t pid)
-{
-	struct entry *e;
-
-	for (e = *services_bucket(s, pid); e != NULL; e = e->next) {
-		if (e->p.pid == pid && !e->p.gone)
-			return e;
-	}
-	return NULL;
 }
 
 const struct process *
 services_known(struct services *s, int32_t pid)
 {
-	const struct entry *e = services_find(s, pid);
-
-	return e != NULL ? &e->p : NULL;
+	return process_living(s->table, pid);
 }
 
 const struct process *
 services_last(struct services *s, int32_t pid)
 {
-	struct entry *e = *services_bucket(s, pid);
+	const struct process *p = process_last(s->table, pid);
 
-	while (e != NULL && e->p.pid != pid)
-		e = e->next;
-	return e != NULL ? &e->p : NULL;
+	while (p != NULL && (p->pid != pid || p->serial == 0))
+		p = p->next;
+	return p;
 }
 
 static void
-services_mark_gone(struct services *s, struct entry *e, int64_t now_ns)
+services_mark_gone(struct services *s, struct process *p, int64_t now_ns)
 {
-	entry_close(s, e);
-	instances_leave(s->instances, &e->p);
-	e->p.gone = true;
-	e->gone_ns = now_ns;
+	process_close(s, p);
+	instances_leave(s->instances, p);
+	process_end(s->table, p, now_ns);
 	s->stats.processes--;
 }
 
-static struct entry *
-services_add(struct services *s, int32_t pid)
+/* The entry of what was just read of a pid; none lives that is another. */
+static struct process *
+services_enter(struct services *s, int32_t pid, const struct pidstat *stat)
 {
-	struct entry *e, **bucket = services_bucket(s, pid);
+	uint64_t start_ns = stat->start_ticks * TICK_NS;
+	struct process *p = process_find(s->table, pid, start_ns);
 
-	if (s->entries >= SERVICES_PROCESSES_MAX) {
+	if (p == NULL)
+		p = process_add(s->table, pid, start_ns);
+	if (p == NULL)
+		return NULL;
+	p->gone = false; /* it could not be read for a moment, if it was */
+	p->stat = *stat;
+	p->seen = s->sweep;
+	if (p->serial == 0)
+		p->serial = ++s->next_serial;
+	s->stats.processes++;
+	process_classify(s, p);
+	return p;
+}
+
+/* The process that /proc shows now.  A living one that was known under the
+ * pid is this one, or has ended. */
+static struct process *
+services_add(struct services *s, int32_t pid, int64_t now_ns)
+{
+	struct process *old = process_living(s->table, pid), *p;
+	struct process new = {.pid = pid, .fd = -1};
+	bool there;
+
+	if (old == NULL && processes_full(s->table)) {
 		s->stats.untracked++;
 		return NULL;
 	}
-	if ((e = calloc(1, sizeof(*e))) == NULL)
-		return NULL;
-	e->fd = -1;
-	e->p.pid = pid;
-	if (!process_read_stat(s, e, &e->p.stat)) {
-		entry_close(s, e);
-		free(e);
-		return NULL;
+	there = process_read_stat(s, pid, &new.fd, &new.stat);
+	if (there && old != NULL &&
+	    old->stat.start_ticks == new.stat.start_ticks) {
+		process_close(s, &new);
+		return old;
 	}
-	e->p.start_ns = e->p.stat.start_ticks * TICK_NS;
-	e->p.serial = ++s->next_serial;
-	e->seen = s->sweep;
-	e->next = *bucket;
-	*bucket = e;
-	s->entries++;
-	s->stats.processes++;
-	process_classify(s, e);
-	return e;
-}
-
-static bool
-process_started(const struct process *p, uint64_t start_ns)
-{
-	return start_ns == 0 || start_ns / TICK_NS == p->stat.start_ticks;
+	if (old != NULL)
+		services_mark_gone(s, old, now_ns);
+	p = there ? services_enter(s, pid, &new.stat) : NULL;
+	if (p != NULL)
+		p->fd = new.fd;
+	else
+		process_close(s, &new);
+	return p;
 }
 
 struct process *
 services_process(struct services *s, int32_t pid, uint64_t start_ns)
 {
-	struct entry *e;
+	struct process *p;
 
-	for (e = *services_bucket(s, pid); e != NULL; e = e->next) {
-		if (e->p.pid == pid && process_started(&e->p, start_ns) &&
-		    (start_ns != 0 || !e->p.gone)) {
-			e->still = 0; /* whoever asks has seen it run */
-			return &e->p;
-		}
-	}
-	/* Known under this pid, but another one: it must have been reused. */
-	if ((e = services_find(s, pid)) != NULL)
-		services_mark_gone(s, e, clock_wall_ns());
-	e = services_add(s, pid);
-	return e != NULL && process_started(&e->p, start_ns) ? &e->p : NULL;
+	start_ns -= start_ns % TICK_NS;
+	p = start_ns == 0 ? process_living(s->table, pid) :
+	    process_find(s->table, pid, start_ns);
+	if (p == NULL || p->serial == 0)
+		p = services_add(s, pid, clock_wall_ns());
+	if (p == NULL || (start_ns != 0 && p->start_ns != start_ns))
+		return NULL;
+	p->still = 0; /* whoever asks has seen it run */
+	return p;
+}
+
+struct process *
+services_missed(struct services *s, int32_t pid, uint64_t start_ns)
+{
+	struct process *p;
+
+	start_ns -= start_ns % TICK_NS;
+	p = process_find(s->table, pid, start_ns);
+	if (p != NULL)
+		return p;
+	if ((p = process_add(s->table, pid, start_ns)) == NULL)
+		return NULL;
+	p->told = true; /* there is nothing to tell */
+	process_end(s->table, p, clock_wall_ns());
+	return p;
 }
 
 /* ---- all of them ---- */
@@ -419,17 +416,15 @@ services_process(struct services *s, int32_t pid, uint64_t start_ns)
 /* What has not run for a while, which is most of a machine, is read now and
  * then only; not all in the same sweep. */
 static bool
-entry_may_wait(const struct services *s, const struct entry *e)
+process_may_wait(const struct services *s, const struct process *p)
 {
-	return e->still >= STILL_SWEEPS &&
-	    (s->sweep + (uint32_t)e->p.pid) % STILL_SWEEPS != 0;
+	return p->still >= STILL_SWEEPS &&
+	    (s->sweep + (uint32_t)p->pid) % STILL_SWEEPS != 0;
 }
 
 static bool
-entry_ran(const struct entry *e, const struct pidstat *stat)
+process_ran(const struct pidstat *old, const struct pidstat *stat)
 {
-	const struct pidstat *old = &e->p.stat;
-
 	return stat->user_ticks != old->user_ticks ||
 	    stat->system_ticks != old->system_ticks ||
 	    stat->minor_faults != old->minor_faults ||
@@ -441,30 +436,28 @@ static void
 services_refresh(struct services *s, int32_t pid, bool may_wait,
     int64_t now_ns)
 {
-	struct entry *e = services_find(s, pid);
+	struct process *p = process_living(s->table, pid);
 	struct pidstat stat;
 	bool changed;
 
-	if (e != NULL && may_wait && entry_may_wait(s, e)) {
-		e->seen = s->sweep;
+	if (p != NULL && may_wait && process_may_wait(s, p)) {
+		p->seen = s->sweep;
 		return;
 	}
-	if (e != NULL && (!process_read_stat(s, e, &stat) ||
-	    stat.start_ticks != e->p.stat.start_ticks)) {
-		services_mark_gone(s, e, now_ns);
-		e = NULL;
-	}
-	if (e == NULL) {
-		services_add(s, pid);
+	if (p == NULL || !process_read_stat(s, pid, &p->fd, &stat) ||
+	    stat.start_ticks != p->stat.start_ticks) {
+		if (p != NULL)
+			services_mark_gone(s, p, now_ns);
+		services_add(s, pid, now_ns);
 		return;
 	}
-	changed = stat.image != e->p.stat.image ||
-	    strncmp(stat.comm, e->p.comm, sizeof(e->p.comm) - 1) != 0;
-	e->still = entry_ran(e, &stat) ? 0 : e->still + 1;
-	e->p.stat = stat;
-	e->seen = s->sweep;
+	changed = stat.image != p->stat.image ||
+	    strncmp(stat.comm, p->comm, sizeof(p->comm) - 1) != 0;
+	p->still = process_ran(&p->stat, &stat) ? 0 : p->still + 1;
+	p->stat = stat;
+	p->seen = s->sweep;
 	if (changed && !stat.kernel_thread && stat.state != 'Z')
-		process_classify(s, e);
+		process_classify(s, p);
 }
 
 void
@@ -476,57 +469,51 @@ services_look(struct services *s, int32_t pid)
 static void
 services_forget(struct services *s, int64_t now_ns)
 {
-	struct entry *e, **at;
+	struct process *p, *next;
 
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (at = &s->bucket[i]; (e = *at) != NULL;) {
-			if (!e->p.gone && e->seen != s->sweep)
-				services_mark_gone(s, e, now_ns);
-			if (!e->p.gone || (now_ns >= e->gone_ns &&
-			    now_ns - e->gone_ns <= s->slot_ns)) {
-				at = &e->next;
-				continue;
-			}
-			service_release(s, e);
-			*at = e->next;
-			free(e);
-			s->entries--;
-		}
+	for (p = processes_next(s->table, NULL); p != NULL; p = next) {
+		next = processes_next(s->table, p);
+		if (!p->gone && p->seen != s->sweep)
+			services_mark_gone(s, p, now_ns);
+		if (!p->gone || (now_ns >= p->gone_ns &&
+		    now_ns - p->gone_ns <= s->slot_ns))
+			continue;
+		service_release(s, p);
+		process_forget(s->table, p);
 	}
 }
 
 /* A process may listen only after a while: it is looked at in the sweeps 1,
  * 2, 4, 8 ... of its life.  A parent goes before its children. */
 static void
-services_instance(struct services *s, struct entry *e, int depth)
+services_instance(struct services *s, struct process *p, int depth)
 {
-	struct process *p = &e->p;
-	struct entry *parent;
+	struct process *parent;
 
 	if (!p->ruled || p->gone || depth == 16)
 		return;
-	parent = services_find(s, p->stat.parent);
-	if (parent != NULL && strcmp(parent->p.service, p->service) != 0)
+	parent = process_living(s->table, p->stat.parent);
+	if (parent != NULL && strcmp(parent->service, p->service) != 0)
 		parent = NULL;
 	if (p->follows && parent != NULL)
-		instances_follow(s->instances, p, &parent->p);
+		instances_follow(s->instances, p, parent);
 	if (p->sweeps == 1u << 16)
 		return;
 	p->sweeps++;
 	if ((p->sweeps & (p->sweeps - 1)) != 0)
 		return;
-	if (parent != NULL && parent->p.instance[0] == '\0')
+	if (parent != NULL && parent->instance[0] == '\0')
 		services_instance(s, parent, depth + 1);
-	instances_name(s->instances, s->proc_fd, p,
-	    parent != NULL ? &parent->p : NULL);
+	instances_name(s->instances, s->proc_fd, p, parent);
 }
 
 static void
 services_name_instances(struct services *s)
 {
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct entry *e = s->bucket[i]; e != NULL; e = e->next)
-			services_instance(s, e, 0);
+	struct process *p = NULL;
+
+	while ((p = processes_next(s->table, p)) != NULL)
+		services_instance(s, p, 0);
 }
 
 const struct err *
@@ -556,46 +543,44 @@ services_sweep(struct services *s, int64_t now_ns)
 void
 services_each(struct services *s, services_fn *fn, void *arg)
 {
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct entry *e = s->bucket[i]; e != NULL; e = e->next) {
-			if (!e->p.gone)
-				fn(arg, &e->p);
-		}
-	}
+	struct process *p = NULL;
+
+	while ((p = processes_next(s->table, p)) != NULL)
+		if (!p->gone)
+			fn(arg, p);
 }
 
 static void
-entry_fact(const struct services *s, struct entry *e, struct batch *b,
+process_fact(const struct services *s, struct process *p, struct batch *b,
     int64_t time_ns)
 {
 	struct buf text = {0};
 
-	fact_put_process(&text, &(struct fact_process){e->p.pid,
-	    s->boot_wall_ns + (int64_t)e->p.start_ns,
-	    fact_part_of(e->p.comm),
-	    fact_part_of(e->p.command + strlen(e->p.comm) + 1)});
+	fact_put_process(&text, &(struct fact_process){p->pid,
+	    s->boot_wall_ns + (int64_t)p->start_ns,
+	    fact_part_of(p->comm),
+	    fact_part_of(p->command + strlen(p->comm) + 1)});
 	if (!text.failed)
-		batch_add_fact(b, time_ns, FACT_PROCESS, e->p.service,
+		batch_add_fact(b, time_ns, FACT_PROCESS, p->service,
 		    text.data, text.len);
-	e->told = !text.failed;
+	p->told = !text.failed;
 	buf_fini(&text);
 }
 
 void
 services_facts(struct services *s, struct batch *b, int64_t time_ns, bool all)
 {
+	struct process *p = NULL;
 	size_t told = 0;
 
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct entry *e = s->bucket[i]; e != NULL; e = e->next) {
-			bool again = all && !e->p.gone;
+	while ((p = processes_next(s->table, p)) != NULL) {
+		bool again = all && !p->gone;
 
-			if (e->p.kernel_thread || (e->told && !again))
-				continue;
-			if (!again && ++told > FACTS_MAX)
-				return;
-			entry_fact(s, e, b, time_ns);
-		}
+		if (p->kernel_thread || (p->told && !again))
+			continue;
+		if (!again && ++told > FACTS_MAX)
+			return;
+		process_fact(s, p, b, time_ns);
 	}
 }
 

@@ -1,10 +1,9 @@
 /*
  * Which service a process belongs to, and what is known of the process.
  *
- * A process is one (pid, start time).  Its record is made at first sight
- * from /proc and kept until it has been gone for a while; all sources share
- * this table, so that a profile and a metric of one process carry the same
- * service name.
+ * The entry of a process (process.h) is made at first sight from /proc and
+ * kept until it has been gone for a slot; all sources share the table, so that
+ * a profile and a metric of one process carry the same service name.
  *
  * The service of a process is, in this order: the first [service NAME] rule
  * of the configuration that matches; "kernel" for kernel threads; its comm,
@@ -24,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/process/pidstat.h"
+#include "collector/process/process.h"
 
 struct batch;
 struct config;
@@ -33,32 +32,6 @@ struct err;
 #define SERVICES_MAX 256 /* at a time; the rest is "(other services)" */
 #define SERVICES_OTHER "(other services)"
 #define SERVICES_KERNEL "kernel"
-#define SERVICES_PROCESSES_MAX 32768
-
-struct process {
-	int32_t pid;
-	uint64_t start_ns;    /* boot time, from /proc/PID/stat: 10 ms steps */
-	char service[64];
-	char comm[16];
-	char command[256];    /* comm and executable path, or the arguments */
-	char cgroup[128];     /* path, "" for the root */
-	char instance[16];    /* of a service that a rule names (instances.h);
-	                       * "": none, or not known before the sweep */
-	bool ruled;           /* a rule names its service */
-	bool follows;         /* its instance is its parent's */
-	uint32_t sweeps;      /* since it was classified; stays at 2^16 */
-	bool kernel_thread;
-	bool gone;
-	struct pidstat stat;  /* as of the last sweep */
-	uint64_t serial;      /* never given to another process */
-	/* The CPU profiler's: do all threads carry one name, and of how many
-	 * threads was that read, when? */
-	bool alike;
-	uint64_t alike_threads;
-	int64_t alike_ns; /* monotonic; 0: not read yet */
-	/* self.c's: MemLens's own; 1 yes, 0 not known, -1 no. */
-	int8_t own;
-};
 
 struct services;
 
@@ -66,7 +39,7 @@ struct services_stats {
 	uint64_t processes;  /* known, living */
 	uint64_t services;   /* names in use */
 	uint64_t overflowed; /* processes that got no name of their own */
-	uint64_t untracked;  /* sightings beyond SERVICES_PROCESSES_MAX */
+	uint64_t untracked;  /* sightings beyond PROCESSES_MAX */
 };
 
 /* `config` is borrowed until services_free(). */
@@ -77,9 +50,12 @@ const struct err *services_new_at(struct services **out,
     const struct config *config, const char *proc);
 void services_free(struct services *s);
 
+/* The table, for those who attach parts. */
+struct processes *services_table(struct services *s);
+
 /* The process that has this pid now; NULL when there is none or /proc
- * refuses.  Valid until services_sweep().  `start_ns` 0: any; it is compared
- * in the 10 ms steps of /proc. */
+ * refuses.  Valid until services_sweep().  `start_ns`: boot time, that of a
+ * process that may have gone since; 0: any that lives. */
 struct process *services_process(struct services *s, int32_t pid,
     uint64_t start_ns);
 
@@ -89,6 +65,10 @@ const struct process *services_known(struct services *s, int32_t pid);
 
 /* The same, or one that was known under it until lately. */
 const struct process *services_last(struct services *s, int32_t pid);
+
+/* The entry of a process that nobody could look at; NULL: no room. */
+struct process *services_missed(struct services *s, int32_t pid,
+    uint64_t start_ns);
 
 /* Names the service of a process that nobody has looked at, of this name and
  * executable (or arguments; both may be "") in a control group. */

@@ -335,6 +335,11 @@ TEST(reuse)
 	p = services_process(s, 20, 7000000000);
 	CHECK(p != NULL && strcmp(p->service, "second") == 0);
 	CHECK(p != NULL && p->serial != serial);
+	/* a sample that comes late of one before it is no reason to begin
+	 * anew with the one that lives */
+	serial = p != NULL ? p->serial : 0;
+	CHECK(services_process(s, 20, 4000000000) == NULL);
+	CHECK(services_known(s, 20) == p && p != NULL && p->serial == serial);
 	/* the one that is gone is still known for a while */
 	p = services_process(s, 20, 5000000000);
 	CHECK(p != NULL && p->gone && strcmp(p->service, "first") == 0);

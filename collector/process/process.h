@@ -1,0 +1,124 @@
+/*
+ * The table of processes.  A process is one (pid, start time); what is known
+ * of it lies with its entry, and goes with it.
+ *
+ *	(pid, start) ──► struct process   names, stat, instance: services.c
+ *	                  ├─ PROCESS_CODE  where its code lies: maps.c
+ *	                  ├─ PROCESS_JIT   its JIT's map of names: jit.c
+ *	                  └─ PROCESS_WALK  what the stack walker has: unwind/
+ *
+ * Here it is decided what a pid stands for:
+ *
+ *	reuse  another start time under the same pid is another process; the
+ *	       one before has ended.  Start times are compared in the 10 ms
+ *	       steps of /proc/PID/stat, which samples know exactly.
+ *	exit   an entry stays for a slot after the process has gone, for samples
+ *	       that are resolved later; the walker's part goes at once, since
+ *	       the kernel keeps it by pid.
+ *	exec   samples carry a number that changes with it.  Parts compare
+ *	       `image` with the one they were made for.
+ */
+#ifndef COLLECTOR_PROCESS_H
+#define COLLECTOR_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/process/pidstat.h"
+
+#define PROCESSES_MAX 32768
+
+enum process_part {
+	PROCESS_CODE,
+	PROCESS_JIT,
+	PROCESS_WALK,
+	PROCESS_PARTS
+};
+
+struct process {
+	struct process *next; /* in its bucket, older ones behind younger */
+	int32_t pid;
+	uint64_t start_ns;    /* boot time, in steps of 10 ms */
+	bool gone;
+	int64_t gone_ns;      /* wall time */
+	uint32_t exec_id;     /* of the last sample; 0: any will do */
+	uint32_t image;       /* counts the programs it was seen to execute */
+	void *part[PROCESS_PARTS]; /* NULL: none */
+
+	/* What services.c knows.  serial is never given to another process; 0:
+	 * nobody could look at it, it is known by the kernel's word alone. */
+	uint64_t serial;
+	char service[64];
+	char comm[16];
+	char command[256];    /* comm and executable path, or the arguments */
+	char cgroup[128];     /* path, "" for the root */
+	char instance[16];    /* of a service that a rule names (instances.h);
+	                       * "": none, or not known before the sweep */
+	bool ruled;           /* a rule names its service */
+	bool follows;         /* its instance is its parent's */
+	bool kernel_thread;
+	bool told;            /* of its names, in a fact */
+	uint32_t sweeps;      /* since it was classified; stays at 2^16 */
+	uint32_t still;       /* readings in a row that found it as it was */
+	uint64_t seen;        /* the last sweep that found it */
+	int fd;               /* its /proc/PID/stat, or -1 */
+	struct pidstat stat;  /* as of the last sweep */
+
+	/* The CPU profiler's: do all threads carry one name, and of how many
+	 * threads was that read, when? */
+	bool alike;
+	uint64_t alike_threads;
+	int64_t alike_ns; /* monotonic; 0: not read yet */
+	/* self.c's: MemLens's own; 1 yes, 0 not known, -1 no. */
+	int8_t own;
+};
+
+struct processes;
+
+/* NULL when out of memory. */
+struct processes *processes_new(void);
+void processes_free(struct processes *t);
+
+/* The function gives a part back; `arg` is its own.  NULL: gives back all that
+ * there are, and nobody makes such parts any more. */
+typedef void process_part_fn(void *arg, void *part);
+void processes_serve(struct processes *t, enum process_part which,
+    process_part_fn *fn, void *arg);
+
+/* A new entry, living; NULL when there are PROCESSES_MAX or no memory.  The
+ * caller knows that there is none for that start, and none that lives. */
+struct process *process_add(struct processes *t, int32_t pid,
+    uint64_t start_ns);
+
+/* The process of that start, gone or not. */
+struct process *process_find(const struct processes *t, int32_t pid,
+    uint64_t start_ns);
+
+/* The one that lives, as far as we know. */
+struct process *process_living(const struct processes *t, int32_t pid);
+
+/* The youngest, gone or not. */
+struct process *process_last(const struct processes *t, int32_t pid);
+
+/* A sample has come from that image of the process.  After process_renew()
+ * the next one to come is no news. */
+void process_executes(struct process *p, uint32_t exec_id);
+void process_renew(struct process *p);
+
+/* It has ended. */
+void process_end(struct processes *t, struct process *p, int64_t now_ns);
+
+/* Takes a part away, or the entry with all its parts. */
+void process_drop(struct processes *t, struct process *p,
+    enum process_part which);
+void process_forget(struct processes *t, struct process *p);
+
+/* All entries, one after the other: NULL stands before the first one and
+ * behind the last.  The next one is asked for before one is forgotten. */
+struct process *processes_next(const struct processes *t,
+    const struct process *p);
+
+bool processes_full(const struct processes *t);
+
+#endif
