@@ -88,7 +88,8 @@ uint32_t symbols_map(struct symbols *s, int fd);
 /* Was an address of the map not in it since the last call? */
 bool symbols_map_missed(struct symbols *s, uint32_t file);
 
-/* Nothing will be asked of the map any more: a newer one is there. */
+/* Nothing will be asked of the map any more, unless symbols_map() finds it
+ * again: a newer one is there, or its process is known no more. */
 void symbols_map_forget(struct symbols *s, uint32_t file);
 
 /* True when symbols_load() with a descriptor of this file would help. */

@@ -113,9 +113,15 @@ uint32_t
 symbols_map(struct symbols *s, int fd)
 {
 	uint32_t file = symbols_file(s, fd, "[jit]");
+	struct file *f;
 
-	if (file != SYMBOLS_NO_FILE)
-		s->files[file]->perfmap = true;
+	if (file == SYMBOLS_NO_FILE)
+		return file;
+	f = s->files[file];
+	f->perfmap = true;
+	if (f->forgotten)
+		f->state = FILE_NEW;
+	f->forgotten = false;
 	return file;
 }
 
@@ -135,6 +141,7 @@ symbols_map_forget(struct symbols *s, uint32_t file)
 
 	if (file_is_ready(s, f))
 		symbols_link_drop(s->link, file);
+	f->forgotten = f->forgotten || f->state != FILE_OPAQUE;
 	f->state = FILE_OPAQUE;
 }
 

@@ -258,6 +258,33 @@ TEST(what_is_added_is_found)
 	CHECK_INT(stats.restarts, 0);
 	jits_free(j);
 	symbols_free(s);
+	place = NULL;
+}
+
+/* A process that slept for minutes is known no more, and its map is as it
+ * was when it wakes. */
+TEST(a_map_of_one_that_slept_is_read_again)
+{
+	int64_t now = clock_mono_ns();
+	struct symbols *s = NULL;
+	struct jits *j;
+
+	strcpy(proc + strlen(proc) - 6, "XXXXXX");
+	make_proc();
+	put("42/root/tmp/perf-7.map", "1000 10 JS:*one\n2000 10 JS:*two\n",
+	    "w");
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	j = jits_new(s, proc);
+	CHECK_STR(ask(j, s, 0x1004, now).name, "JS:*one");
+	jits_drop(j, place);
+	place = NULL;
+	now += 400 * NS_PER_S;
+	CHECK_STR(ask(j, s, 0x2004, now).name, "JS:*two");
+	CHECK_STR(ask(j, s, 0x1004, now).name, "JS:*one");
+	remove_proc();
+	jits_free(j);
+	symbols_free(s);
+	place = NULL;
 }
 
 int
@@ -269,5 +296,6 @@ main(void)
 	RUN(foreign_mounts);
 	RUN(only_its_own_plain_file);
 	RUN(what_is_added_is_found);
+	RUN(a_map_of_one_that_slept_is_read_again);
 	return test_done();
 }
