@@ -220,7 +220,8 @@ $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC),$(LIB),$(DRAW_LIBS)))
-$(eval $(call program,$(B)/memlens,$(TOOL_SRC) collector/elf/demangle.c fcgi/server/timespec.c \
+$(eval $(call program,$(B)/memlens,$(TOOL_SRC) collector/elf/demangle.c collector/elf/debug_file.c \
+	collector/elf/dwarf_index.c fcgi/server/timespec.c \
 	fcgi/push/push.c fcgi/push/push_batch.c \
 	fcgi/push/push_cached.c fcgi/push/push_places.c \
 	fcgi/push/push_cache.c fcgi/server/told.c \

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/elf/debug_file.h"
+#include "collector/elf/dwarf_index.h"
 #include "collector/symbols/symbols_child.h"
 #include "store/base/text.h"
 
@@ -24,6 +26,7 @@ struct part {
 
 struct inlines {
 	struct part own, shared;
+	struct dwarf_index *index;
 };
 
 static void
@@ -51,25 +54,12 @@ part_open(struct part *p, const struct elf_input *in)
 static bool
 part_has_info(const struct part *p, bool *linked)
 {
-	Elf_Scn *s = NULL;
-	size_t names;
+	Elf_Scn *info = debug_file_section(p->elf, ".debug_info");
 	GElf_Shdr h;
-	bool info = false;
 
-	*linked = false;
-	if (elf_getshdrstrndx(p->elf, &names) != 0)
-		return false;
-	while ((s = elf_nextscn(p->elf, s)) != NULL) {
-		const char *name = gelf_getshdr(s, &h) != NULL ?
-		    elf_strptr(p->elf, names, h.sh_name) : NULL;
-
-		if (name == NULL)
-			continue;
-		*linked = *linked || strcmp(name, ".gnu_debugaltlink") == 0;
-		info = info || (h.sh_type != SHT_NOBITS &&
-		    strcmp(name, ".debug_info") == 0);
-	}
-	return info;
+	*linked = debug_file_section(p->elf, ".gnu_debugaltlink") != NULL;
+	return info != NULL && gelf_getshdr(info, &h) != NULL &&
+	    h.sh_type != SHT_NOBITS;
 }
 
 /* Joins the shared part, when it is the one that was meant. */
@@ -107,7 +97,9 @@ inlines_open(const struct elf_input *in, const struct elf_input *alt)
 	    (!linked || alt != NULL))
 		l->own.dwarf = dwarf_begin_elf(l->own.elf, DWARF_C_READ,
 		    NULL);
-	if (l->own.dwarf == NULL || (linked && !inlines_join(l, alt))) {
+	if (l->own.dwarf != NULL && (!linked || inlines_join(l, alt)))
+		l->index = dwarf_index_new(l->own.dwarf);
+	if (l->index == NULL) {
 		inlines_close(l);
 		return NULL;
 	}
@@ -119,27 +111,10 @@ inlines_close(struct inlines *l)
 {
 	if (l == NULL)
 		return;
+	dwarf_index_free(l->index);
 	part_close(&l->own);
 	part_close(&l->shared);
 	free(l);
-}
-
-/* The unit that holds the address: by the index, which not every compiler
- * writes, else one by one. */
-static bool
-inlines_unit(struct inlines *l, uint64_t vaddr, Dwarf_Die *out)
-{
-	Dwarf_Off at = 0, next;
-	size_t head;
-
-	if (dwarf_addrdie(l->own.dwarf, vaddr, out) != NULL)
-		return true;
-	for (; dwarf_nextcu(l->own.dwarf, at, &next, &head, NULL, NULL, NULL) ==
-	     0; at = next)
-		if (dwarf_offdie(l->own.dwarf, at + head, out) != NULL &&
-		    dwarf_haspc(out, vaddr) > 0)
-			return true;
-	return false;
 }
 
 /* Where the function was declared, through at most a few references. */
@@ -203,25 +178,6 @@ inlines_name(Dwarf_Die *die, struct inlines_name *out)
 		inlines_qualified(die, out);
 }
 
-/* The innermost scope at an address, then those around it up to the unit. */
-static int
-inlines_scopes(struct inlines *l, uint64_t vaddr, Dwarf_Die **out)
-{
-	Dwarf_Die unit, inner, *scopes = NULL;
-	int n;
-
-	*out = NULL;
-	if (!inlines_unit(l, vaddr, &unit))
-		return 0;
-	n = dwarf_getscopes(&unit, vaddr, &scopes);
-	if (n <= 0)
-		return 0;
-	/* That list goes on with where the inlined function was written. */
-	inner = scopes[0];
-	free(scopes);
-	return dwarf_getscopes_die(&inner, out);
-}
-
 /* "file:line" of a function's definition; of a long path the end. */
 static void
 inlines_place(Dwarf_Die *die, char *out)
@@ -249,29 +205,19 @@ size_t
 inlines_find(struct inlines *l, uint64_t vaddr, char *place,
     struct inlines_name *names, size_t max)
 {
-	Dwarf_Die *scopes;
-	int n = inlines_scopes(l, vaddr, &scopes), i;
-	struct inlines_name swap;
-	size_t found = 0, k;
+	struct dwarf_scopes at;
+	size_t n, i;
 
 	place[0] = '\0';
+	if (!dwarf_index_find(l->index, vaddr, &at) || at.n == 0)
+		return 0;
+	inlines_place(at.dies[0], place);
+	n = at.n - 1 < max ? at.n - 1 : max;
 	for (i = 0; i < n; i++) {
-		int tag = dwarf_tag(&scopes[i]);
+		Dwarf_Die *die = at.dies[at.n - n + i];
 
-		if (tag == DW_TAG_subprogram) {
-			inlines_place(&scopes[i], place);
-			break;
-		}
-		if (tag != DW_TAG_inlined_subroutine || found == max)
-			continue;
-		inlines_name(&scopes[i], &names[found]);
-		inlines_place(&scopes[i], names[found++].place);
+		inlines_name(die, &names[i]);
+		inlines_place(die, names[i].place);
 	}
-	free(scopes);
-	for (k = 0; k < found / 2; k++) {
-		swap = names[k];
-		names[k] = names[found - 1 - k];
-		names[found - 1 - k] = swap;
-	}
-	return found;
+	return n;
 }

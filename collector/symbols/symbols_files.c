@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/elf/debug_file.h"
 #include "collector/elf/elf.h"
 #include "collector/symbols/symbols_private.h"
 #include "store/base/buf.h"
@@ -269,11 +270,8 @@ debug_open_id(const struct symbols *s, const char *build_id, struct stat *st)
 {
 	char path[512];
 
-	if (s->debug == NULL || strlen(build_id) < 4)
-		return -1;
-	snprintf(path, sizeof(path), "%s/%.2s/%s.debug", s->debug, build_id,
-	    build_id + 2);
-	return debug_open(path, st);
+	return s->debug != NULL && debug_file_path(s->debug, build_id, path,
+	    sizeof(path)) ? debug_open(path, st) : -1;
 }
 
 /*
@@ -297,19 +295,6 @@ file_load_debug(struct symbols *s, uint32_t file)
 	close(fd);
 }
 
-static void
-file_hexadecimal(const uint8_t *p, size_t n, char *out)
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		out[2 * i] = digits[p[i] >> 4];
-		out[2 * i + 1] = digits[p[i] & 15];
-	}
-	out[2 * i] = '\0';
-}
-
 /*
  * Opens the file that shares debug information, by its build id, else by its
  * name in the folder where packages have such files, beside that of build
@@ -329,7 +314,7 @@ file_open_alt(struct symbols *s, uint32_t file, const struct wire_reply *r,
 	    n < r->alt_id_len || n - r->alt_id_len >= sizeof(link) ||
 	    f->alt_fd >= 0)
 		return;
-	file_hexadecimal(p, r->alt_id_len, id);
+	debug_file_id(p, r->alt_id_len, id);
 	n -= r->alt_id_len;
 	memcpy(link, p + r->alt_id_len, n);
 	link[n] = '\0';
@@ -396,7 +381,7 @@ symbols_file_answer(struct symbols *s, uint32_t file,
 	f->state = r->status == ELF_OK ? FILE_READY : FILE_OPAQUE;
 	if (f->state != FILE_READY)
 		return;
-	file_hexadecimal(r->build_id, r->build_id_len, f->build_id);
+	debug_file_id(r->build_id, r->build_id_len, f->build_id);
 	file_open_alt(s, file, r, p, n);
 	if (!r->complete && !f->perfmap)
 		file_load_debug(s, file);

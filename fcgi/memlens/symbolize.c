@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/elf/debug_file.h"
 #include "collector/elf/demangle.h"
 #include "fcgi/memlens/symbolize_private.h"
 #include "store/base/err.h"
@@ -32,7 +33,7 @@ struct object {
 struct symbolizer {
 	struct object program, debug;
 	Dwarf *dw;
-	struct dwarf_index *index;
+	struct dwarf_names *names;
 	struct symbol *symbols;
 	size_t n_symbols;
 	GElf_Phdr *segments;
@@ -73,35 +74,14 @@ object_build_id(const struct object *o, char text[129])
 	const void *id = NULL;
 	ssize_t n = dwelf_elf_gnu_build_id(o->elf, &id);
 
-	text[0] = '\0';
-	for (ssize_t i = 0; i < n && i < 64; i++)
-		snprintf(text + 2 * i, 3, "%02x", ((const uint8_t *)id)[i]);
-}
-
-static Elf_Scn *
-object_section(const struct object *o, const char *name)
-{
-	Elf_Scn *scn = NULL;
-	GElf_Shdr head;
-	size_t names;
-
-	if (elf_getshdrstrndx(o->elf, &names) != 0)
-		return NULL;
-	while ((scn = elf_nextscn(o->elf, scn)) != NULL) {
-		const char *s = gelf_getshdr(scn, &head) == NULL ? NULL
-		    : elf_strptr(o->elf, names, head.sh_name);
-
-		if (s != NULL && strcmp(s, name) == 0)
-			return scn;
-	}
-	return NULL;
+	debug_file_id(id, n < 0 ? 0 : n > 64 ? 64 : (size_t)n, text);
 }
 
 static bool
 object_has_debug(const struct object *o)
 {
-	return object_section(o, ".debug_info") != NULL ||
-	    object_section(o, ".zdebug_info") != NULL;
+	return debug_file_section(o->elf, ".debug_info") != NULL ||
+	    debug_file_section(o->elf, ".zdebug_info") != NULL;
 }
 
 /* ---- debug files ---- */
@@ -112,12 +92,8 @@ debug_by_id(struct symbolizer *s)
 {
 	char path[256], id[129];
 
-	if (strlen(s->build_id) < 3)
-		return false;
-	snprintf(path, sizeof(path),
-	    "/usr/lib/debug/.build-id/%.2s/%s.debug", s->build_id,
-	    s->build_id + 2);
-	if (object_open(&s->debug, path) != NULL)
+	if (!debug_file_path("/usr/lib/debug/.build-id", s->build_id, path,
+	    sizeof(path)) || object_open(&s->debug, path) != NULL)
 		return false;
 	object_build_id(&s->debug, id);
 	if (strcmp(id, s->build_id) == 0 && object_has_debug(&s->debug))
@@ -244,7 +220,8 @@ symbols_settle(struct symbolizer *s)
 static bool
 symbols_read(struct symbolizer *s, const struct object *o, const char *table)
 {
-	Elf_Scn *scn = o->elf == NULL ? NULL : object_section(o, table);
+	Elf_Scn *scn = o->elf == NULL ? NULL :
+	    debug_file_section(o->elf, table);
 	Elf_Data *data = scn == NULL ? NULL : elf_getdata(scn, NULL);
 	GElf_Shdr head;
 	size_t n;
@@ -334,7 +311,7 @@ symbolizer_open(struct symbolizer **out, const char *path)
 		best = &s->debug;
 	s->dw = dwarf_begin_elf(best->elf, DWARF_C_READ, NULL);
 	if (s->dw != NULL)
-		s->index = dwarf_index_new(s->dw);
+		s->names = dwarf_names_new(s->dw);
 	if (!symbols_read(s, &s->program, ".symtab") &&
 	    !symbols_read(s, &s->debug, ".symtab"))
 		symbols_read(s, &s->program, ".dynsym");
@@ -347,7 +324,7 @@ symbolizer_close(struct symbolizer *s)
 {
 	if (s == NULL)
 		return;
-	dwarf_index_free(s->index);
+	dwarf_names_free(s->names);
 	if (s->dw != NULL)
 		dwarf_end(s->dw);
 	for (size_t i = 0; i < s->n_symbols; i++)
@@ -393,12 +370,12 @@ size_t
 symbolizer_find(struct symbolizer *s, uint64_t address,
     struct symbolized frames[SYMBOLIZED_MAX])
 {
-	size_t n = s->index == NULL ? 0
-	    : dwarf_index_find(s->index, address, frames);
+	size_t n = s->names == NULL ? 0
+	    : dwarf_names_find(s->names, address, frames);
 	struct symbol *y;
 
 	if (n > 0 && frames[0].name != NULL &&
-	    !dwarf_index_bare(s->index))
+	    !dwarf_names_bare(s->names))
 		return n;
 	y = symbols_find(s, n > 0 && frames[0].entry != 0 ? frames[0].entry
 	    : address);

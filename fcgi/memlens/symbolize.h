@@ -10,10 +10,6 @@
  * Debug information comes from the file itself, else from the debug file
  * with its build id, else by .gnu_debuglink with the right checksum.
  * Without any, the symbol table gives the function.
- *
- * Each compile unit is read once: its functions and inlined calls become
- * sorted ranges, so that a hundred thousand addresses cost one walk over
- * what they touch.
  */
 #ifndef FCGI_SYMBOLIZE_H
 #define FCGI_SYMBOLIZE_H

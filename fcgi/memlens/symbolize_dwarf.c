@@ -1,13 +1,6 @@
 /*
- * Functions and inlined calls from debug information, unit by unit.
- *
- *	unit      its ranges, sorted over all units; read when first hit
- *	function  sorted ranges of one unit; its tree is walked when first hit
- *	call      inlined into a function: pre-order, `skip` jumps over the
- *	          calls inside, so that an address goes down one path
- *
- *	0 thr ──┬─ 1 small ── 2 inl        calls of thr: small skip=3,
- *	        └─ 3 big ─── 4 inl         inl skip=3, big skip=5, inl skip=5
+ * Names of functions and lines of code from debug information: what the index
+ * of functions finds at an address, as people read it.
  */
 #include <dwarf.h>
 #include <stdio.h>
@@ -15,353 +8,80 @@
 #include <string.h>
 
 #include "collector/elf/demangle.h"
+#include "collector/elf/dwarf_index.h"
 #include "fcgi/memlens/symbolize_private.h"
 #include "store/base/array.h"
+#include "store/base/intern.h"
 
-#define DEPTH_MAX 512         /* of nested debug entries */
-#define RANGES_MAX (1u << 22) /* of a file's units, a unit, a function */
+_Static_assert(SYMBOLIZED_MAX == DWARF_SCOPES_MAX, "a frame for each scope");
 
-struct range {
-	uint64_t low, high;
-	uint32_t what; /* a unit or a function */
-};
-
-struct ranges {
-	struct range *items;
-	uint32_t n, cap;
-	uint32_t read; /* entries may all point to one long list */
-};
-
-struct call {
-	Dwarf_Die die;
-	uint32_t first_part, n_parts; /* of parts[] */
-	uint32_t skip;
-};
-
-struct function {
-	Dwarf_Die die;
-	uint64_t entry;
-	const void *far; /* as a unit's */
-	struct call *calls;
-	struct range *parts;
-	uint32_t n_calls, cap_calls, n_parts, cap_parts, n_read;
-	bool walked;
-};
-
-struct unit {
-	Dwarf_Die die;
-	const void *far; /* the entry that the walk has come to */
-	bool indexed;
-	bool nested; /* functions may stand in types */
-	bool deep;   /* walked into functions as well */
-	struct ranges ranges; /* of functions */
-	struct function *functions;
-	uint32_t n_functions, cap_functions;
+/* The source files of a unit. */
+struct unit_files {
 	Dwarf_Files *files;
-	size_t n_files;
+	size_t n;
 	const char **paths; /* by file; NULL: not asked for yet */
+	bool read;
 };
 
-struct dwarf_index {
-	struct unit *units;
-	uint32_t n_units, cap_units;
-	struct ranges ranges; /* of units */
-	bool bare;            /* the last outermost name has no scope */
-	struct map64 names;   /* place of a function's entry -> string + 1 */
-	char **demangled; /* strings that live as long as the index */
-	uint32_t n_demangled, cap_demangled;
+struct dwarf_names {
+	struct dwarf_index *index;
+	struct unit_files *units;
+	bool bare;          /* the last outermost name has no scope */
+	struct map64 names; /* place of a function's entry -> string + 1 */
+	char **kept;        /* strings that live as long as this */
+	uint32_t n_kept, cap_kept;
 };
 
-/* ---- ranges ---- */
-
-static int
-range_order(const void *a, const void *b)
+struct dwarf_names *
+dwarf_names_new(Dwarf *dw)
 {
-	const struct range *x = a, *y = b;
+	struct dwarf_names *x = calloc(1, sizeof(*x));
 
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return (x->high < y->high) - (x->high > y->high);
-}
-
-/* Adds what a debug entry covers; where that begins: cold parts come after,
- * wherever they lie. */
-static uint64_t
-ranges_add(struct ranges *r, Dwarf_Die *die, uint32_t what)
-{
-	Dwarf_Addr base, low, high;
-	uint64_t first = UINT64_MAX;
-	ptrdiff_t at = 0;
-
-	while (r->read < RANGES_MAX &&
-	    (at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		r->read++;
-		if (low >= high || low == 0 ||
-		    !array_room(&r->items, r->n + 1, &r->cap))
-			continue;
-		r->items[r->n++] = (struct range){low, high, what};
-		if (first == UINT64_MAX)
-			first = low;
+	if (x == NULL)
+		return NULL;
+	x->index = dwarf_index_new(dw);
+	if (x->index != NULL)
+		x->units = calloc(dwarf_index_units(x->index) + 1,
+		    sizeof(*x->units));
+	if (x->units == NULL) {
+		dwarf_names_free(x);
+		return NULL;
 	}
-	return first;
-}
-
-/* The narrowest of the ranges that hold an address, of those that begin
- * near it. */
-static const struct range *
-ranges_find(const struct ranges *r, uint64_t address)
-{
-	uint32_t low = 0, high = r->n;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (r->items[mid].low <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (uint32_t i = low; i > 0 && low - i < 32; i--) {
-		if (address < r->items[i - 1].high)
-			return &r->items[i - 1];
-	}
-	return NULL;
-}
-
-/* ---- units ---- */
-
-struct dwarf_index *
-dwarf_index_new(Dwarf *dw)
-{
-	struct dwarf_index *x = calloc(1, sizeof(*x));
-	Dwarf_CU *cu = NULL;
-	Dwarf_Die die;
-	uint8_t type;
-
-	while (x != NULL && dwarf_get_units(dw, cu, &cu, NULL, &type, &die,
-	    NULL) == 0) {
-		if (type != DW_UT_compile && type != DW_UT_skeleton)
-			continue;
-		if (!array_room(&x->units, x->n_units + 1, &x->cap_units))
-			break;
-		x->units[x->n_units] = (struct unit){.die = die};
-		ranges_add(&x->ranges, &die, x->n_units++);
-	}
-	if (x != NULL && x->ranges.n > 0)
-		qsort(x->ranges.items, x->ranges.n, sizeof(struct range),
-		    range_order);
 	return x;
 }
 
-static void
-unit_fini(struct unit *u)
-{
-	for (uint32_t i = 0; i < u->n_functions; i++) {
-		free(u->functions[i].calls);
-		free(u->functions[i].parts);
-	}
-	free(u->functions);
-	free(u->ranges.items);
-	free(u->paths);
-}
-
 void
-dwarf_index_free(struct dwarf_index *x)
+dwarf_names_free(struct dwarf_names *x)
 {
 	if (x == NULL)
 		return;
-	for (uint32_t i = 0; i < x->n_units; i++)
-		unit_fini(&x->units[i]);
-	for (uint32_t i = 0; i < x->n_demangled; i++)
-		free(x->demangled[i]);
+	for (uint32_t i = 0; x->units != NULL &&
+	    i < dwarf_index_units(x->index); i++)
+		free(x->units[i].paths);
+	for (uint32_t i = 0; i < x->n_kept; i++)
+		free(x->kept[i]);
 	free(x->units);
-	free(x->demangled);
-	free(x->ranges.items);
+	free(x->kept);
 	map64_fini(&x->names);
+	dwarf_index_free(x->index);
 	free(x);
 }
 
-/* May definitions of functions stand below such an entry?  In C and C++
- * they stand outside of their types, in Rust and others inside; those of
- * some lambdas in the function around them. */
-static bool
-may_hold_functions(const struct unit *u, int tag)
-{
-	switch (tag) {
-	case DW_TAG_subprogram:
-	case DW_TAG_lexical_block:
-		return u->deep;
-	case DW_TAG_namespace:
-	case DW_TAG_module:
-		return true;
-	case DW_TAG_structure_type:
-	case DW_TAG_class_type:
-	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type:
-		return u->nested;
-	default:
-		return false;
-	}
-}
-
-static void
-unit_add_function(struct unit *u, Dwarf_Die *die)
-{
-	struct function *f;
-	uint32_t n = u->n_functions;
-	uint64_t entry;
-
-	if (!array_room(&u->functions, n + 1, &u->cap_functions))
-		return;
-	entry = ranges_add(&u->ranges, die, n);
-	if (entry == UINT64_MAX) /* a declaration, or only inlined */
-		return;
-	f = &u->functions[u->n_functions++];
-	*f = (struct function){.die = *die, .entry = entry};
-}
-
-/* Entries stand in the order of the walk.  One that stands before what has
- * been seen is a lie of DW_AT_sibling, by which a walk would never end. */
-static bool
-goes_on(const Dwarf_Die *die, const void **far)
-{
-	if ((uintptr_t)die->addr <= (uintptr_t)*far)
-		return false;
-	*far = die->addr;
-	return true;
-}
-
-static void
-unit_walk(struct unit *u, Dwarf_Die *parent, unsigned depth)
-{
-	Dwarf_Die die;
-	int status = dwarf_child(parent, &die);
-
-	while (status == 0 && goes_on(&die, &u->far)) {
-		int tag = dwarf_tag(&die);
-
-		if (tag == DW_TAG_subprogram)
-			unit_add_function(u, &die);
-		if (depth < DEPTH_MAX && may_hold_functions(u, tag))
-			unit_walk(u, &die, depth + 1);
-		status = dwarf_siblingof(&die, &die);
-	}
-}
-
-static void
-unit_sort(struct unit *u)
-{
-	if (u->ranges.n > 0)
-		qsort(u->ranges.items, u->ranges.n, sizeof(struct range),
-		    range_order);
-}
-
-/* Finds a unit's functions anew, wherever they stand: the first walk found
- * none at an address that has a line. */
-static void
-unit_index_deep(struct unit *u)
-{
-	for (uint32_t i = 0; i < u->n_functions; i++) {
-		free(u->functions[i].calls);
-		free(u->functions[i].parts);
-	}
-	u->n_functions = u->ranges.n = u->ranges.read = 0;
-	u->far = NULL;
-	u->deep = u->nested = true;
-	unit_walk(u, &u->die, 0);
-	unit_sort(u);
-}
-
-static void
-unit_index(struct unit *u)
-{
-	static const int flat[] = {DW_LANG_C89, DW_LANG_C, DW_LANG_C99,
-	    DW_LANG_C11, DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03,
-	    DW_LANG_C_plus_plus_11, DW_LANG_C_plus_plus_14};
-	int language = dwarf_srclang(&u->die);
-
-	u->indexed = u->nested = true;
-	for (size_t i = 0; i < sizeof(flat) / sizeof(flat[0]); i++)
-		u->nested = u->nested && language != flat[i];
-	unit_walk(u, &u->die, 0);
-	unit_sort(u);
-	if (dwarf_getsrcfiles(&u->die, &u->files, &u->n_files) == 0)
-		u->paths = calloc(u->n_files + 1, sizeof(*u->paths));
-}
-
-/* ---- inlined calls ---- */
-
-static void
-call_parts(struct function *f, struct call *c)
-{
-	Dwarf_Addr base, low, high;
-	ptrdiff_t at = 0;
-
-	c->first_part = f->n_parts;
-	while (f->n_read < RANGES_MAX &&
-	    (at = dwarf_ranges(&c->die, at, &base, &low, &high)) > 0) {
-		f->n_read++;
-		if (low >= high || !array_room(&f->parts, f->n_parts + 1, &f->cap_parts))
-			continue;
-		f->parts[f->n_parts++] = (struct range){low, high, 0};
-	}
-	c->n_parts = f->n_parts - c->first_part;
-}
-
-/* Calls below an entry become an interval of calls[]. */
-static void
-function_walk(struct function *f, Dwarf_Die *parent, unsigned depth)
-{
-	Dwarf_Die die;
-	int status = dwarf_child(parent, &die);
-
-	while (status == 0 && depth < DEPTH_MAX && goes_on(&die, &f->far)) {
-		int tag = dwarf_tag(&die);
-		uint32_t n = f->n_calls;
-
-		if (tag == DW_TAG_lexical_block) {
-			function_walk(f, &die, depth + 1);
-		} else if (tag == DW_TAG_inlined_subroutine) {
-			if (!array_room(&f->calls, n + 1, &f->cap_calls))
-				return;
-			f->calls[n] = (struct call){.die = die};
-			call_parts(f, &f->calls[n]);
-			f->n_calls++;
-			function_walk(f, &die, depth + 1);
-			f->calls[n].skip = f->n_calls;
-		}
-		status = dwarf_siblingof(&die, &die);
-	}
-}
-
-static bool
-call_holds(const struct function *f, const struct call *c, uint64_t address)
-{
-	for (uint32_t i = 0; i < c->n_parts; i++) {
-		const struct range *r = &f->parts[c->first_part + i];
-
-		if (r->low <= address && address < r->high)
-			return true;
-	}
-	return false;
-}
-
-/* ---- names and places ---- */
-
+/* Takes `text`, NULL when out of memory. */
 static const char *
-keep(struct dwarf_index *x, char *text)
+keep(struct dwarf_names *x, char *text)
 {
-	if (!array_room(&x->demangled, x->n_demangled + 1, &x->cap_demangled)) {
+	if (text == NULL ||
+	    !array_room(&x->kept, x->n_kept + 1, &x->cap_kept)) {
 		free(text);
 		return NULL;
 	}
-	x->demangled[x->n_demangled++] = text;
-	return text;
+	return x->kept[x->n_kept++] = text;
 }
 
 /* The name by the linker's, which says types and namespaces, or its own. */
 static const char *
-name_make(struct dwarf_index *x, Dwarf_Die *die)
+name_make(struct dwarf_names *x, Dwarf_Die *die)
 {
 	static const unsigned wanted[] = {DW_AT_linkage_name,
 	    DW_AT_MIPS_linkage_name, DW_AT_name};
@@ -375,12 +95,12 @@ name_make(struct dwarf_index *x, Dwarf_Die *die)
 	if (raw == NULL)
 		return NULL;
 	plain = demangle(raw);
-	return plain == NULL ? raw : keep(x, plain);
+	return keep(x, plain != NULL ? plain : strdup(raw));
 }
 
 /* Names are made once for each function, not for each call of it. */
 static const char *
-name_of(struct dwarf_index *x, Dwarf_Die *die)
+name_of(struct dwarf_names *x, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die origin;
@@ -392,57 +112,64 @@ name_of(struct dwarf_index *x, Dwarf_Die *die)
 		origin = *die;
 	i = map64_get(&x->names, (uint64_t)(uintptr_t)origin.addr);
 	if (i != INTERN_NONE)
-		return i == 0 ? NULL : x->demangled[i - 1];
+		return i == 0 ? NULL : x->kept[i - 1];
 	name = name_make(x, &origin);
-	if (name != NULL && (x->n_demangled == 0 ||
-	    name != x->demangled[x->n_demangled - 1])) {
-		char *copy = strdup(name);
-
-		name = copy == NULL ? NULL : keep(x, copy);
-	}
 	map64_add(&x->names, (uint64_t)(uintptr_t)origin.addr,
-	    name == NULL ? 0 : x->n_demangled);
+	    name == NULL ? 0 : x->n_kept);
 	return name;
+}
+
+static struct unit_files *
+unit_files(struct dwarf_names *x, const struct dwarf_scopes *at)
+{
+	struct unit_files *f = &x->units[at->unit];
+
+	if (!f->read && dwarf_getsrcfiles(at->unit_die, &f->files, &f->n) == 0)
+		f->paths = calloc(f->n + 1, sizeof(*f->paths));
+	f->read = true;
+	return f;
 }
 
 /* A file of a unit, from the folder that it was compiled in. */
 static const char *
-file_path(struct dwarf_index *x, struct unit *u, size_t i)
+file_path(struct dwarf_names *x, const struct dwarf_scopes *at, size_t i)
 {
+	struct unit_files *f = unit_files(x, at);
 	Dwarf_Attribute attr;
 	const char *name, *dir;
 	char *path;
 
-	if (u->paths == NULL || i >= u->n_files)
+	if (f->paths == NULL || i >= f->n)
 		return NULL;
-	if (u->paths[i] != NULL)
-		return u->paths[i];
-	name = dwarf_filesrc(u->files, i, NULL, NULL);
-	dir = dwarf_formstring(dwarf_attr(&u->die, DW_AT_comp_dir, &attr));
+	if (f->paths[i] != NULL)
+		return f->paths[i];
+	name = dwarf_filesrc(f->files, i, NULL, NULL);
+	dir = dwarf_formstring(
+	    dwarf_attr(at->unit_die, DW_AT_comp_dir, &attr));
 	if (name != NULL && name[0] != '/' && dir != NULL &&
 	    asprintf(&path, "%s/%s", dir, name) > 0)
 		name = keep(x, path);
-	return u->paths[i] = name;
+	return f->paths[i] = name;
 }
 
 static void
-call_place(struct dwarf_index *x, struct unit *u, Dwarf_Die *die,
-    struct symbolized *caller)
+call_place(struct dwarf_names *x, const struct dwarf_scopes *at,
+    Dwarf_Die *die, struct symbolized *caller)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
 
 	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &v) == 0)
-		caller->file = file_path(x, u, v);
+		caller->file = file_path(x, at, v);
 	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &v) == 0)
 		caller->line = (int)v;
 }
 
 static void
-leaf_place(struct dwarf_index *x, struct unit *u, uint64_t address,
-    struct symbolized *leaf)
+leaf_place(struct dwarf_names *x, const struct dwarf_scopes *at,
+    uint64_t address, struct symbolized *leaf)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
+	Dwarf_Line *line = dwarf_getsrc_die(at->unit_die, address);
 	Dwarf_Files *files;
 	size_t i;
 
@@ -450,70 +177,38 @@ leaf_place(struct dwarf_index *x, struct unit *u, uint64_t address,
 		return;
 	dwarf_lineno(line, &leaf->line);
 	if (dwarf_line_file(line, &files, &i) == 0)
-		leaf->file = files == u->files ? file_path(x, u, i)
+		leaf->file = files == unit_files(x, at)->files
+		    ? file_path(x, at, i)
 		    : dwarf_filesrc(files, i, NULL, NULL);
 }
 
-static size_t
-function_find(struct dwarf_index *x, struct unit *u, struct function *f,
-    uint64_t address, struct symbolized frames[SYMBOLIZED_MAX])
-{
-	size_t n = 1;
-
-	if (!f->walked) {
-		f->walked = true;
-		function_walk(f, &f->die, 0);
-	}
-	frames[0] = (struct symbolized){.name = name_of(x, &f->die),
-	    .entry = f->entry};
-	x->bare = !dwarf_hasattr_integrate(&f->die, DW_AT_linkage_name);
-	for (uint32_t i = 0, end = f->n_calls;
-	    i < end && n < SYMBOLIZED_MAX;) {
-		struct call *c = &f->calls[i];
-
-		if (!call_holds(f, c, address)) {
-			i = c->skip;
-			continue;
-		}
-		call_place(x, u, &c->die, &frames[n - 1]);
-		frames[n++] = (struct symbolized){
-		    .name = name_of(x, &c->die), .inlined = true};
-		end = c->skip;
-		i++;
-	}
-	return n;
-}
-
 bool
-dwarf_index_bare(const struct dwarf_index *x)
+dwarf_names_bare(const struct dwarf_names *x)
 {
 	return x->bare;
 }
 
 size_t
-dwarf_index_find(struct dwarf_index *x, uint64_t address,
+dwarf_names_find(struct dwarf_names *x, uint64_t address,
     struct symbolized frames[SYMBOLIZED_MAX])
 {
-	const struct range *r = ranges_find(&x->ranges, address);
-	struct unit *u;
-	size_t n = 1;
+	struct dwarf_scopes at;
+	size_t n;
 
-	if (r == NULL)
+	if (!dwarf_index_find(x->index, address, &at))
 		return 0;
-	u = &x->units[r->what];
-	if (!u->indexed)
-		unit_index(u);
-	r = ranges_find(&u->ranges, address);
-	if (r == NULL && !u->deep &&
-	    dwarf_getsrc_die(&u->die, address) != NULL) {
-		unit_index_deep(u);
-		r = ranges_find(&u->ranges, address);
+	for (size_t i = 0; i < at.n; i++) {
+		frames[i] = (struct symbolized){
+		    .name = name_of(x, at.dies[i]), .inlined = i > 0,
+		    .entry = i == 0 ? at.entry : 0};
+		if (i > 0)
+			call_place(x, &at, at.dies[i], &frames[i - 1]);
 	}
-	frames[0] = (struct symbolized){0};
-	x->bare = true;
-	if (r != NULL)
-		n = function_find(x, u, &u->functions[r->what], address,
-		    frames);
-	leaf_place(x, u, address, &frames[n - 1]);
+	n = at.n;
+	if (n == 0)
+		frames[n++] = (struct symbolized){0};
+	x->bare = at.n == 0 ||
+	    !dwarf_hasattr_integrate(at.dies[0], DW_AT_linkage_name);
+	leaf_place(x, &at, address, &frames[n - 1]);
 	return n;
 }

@@ -5,21 +5,20 @@
 #include <elfutils/libdw.h>
 
 #include "fcgi/memlens/symbolize.h"
-#include "store/base/intern.h"
 
-struct dwarf_index;
+struct dwarf_names;
 
-/* An index over the units of `dw`, which is borrowed; NULL: out of memory. */
-struct dwarf_index *dwarf_index_new(Dwarf *dw);
-void dwarf_index_free(struct dwarf_index *x);
+/* Names from `dw`, which is borrowed; NULL: out of memory. */
+struct dwarf_names *dwarf_names_new(Dwarf *dw);
+void dwarf_names_free(struct dwarf_names *x);
 
 /* As symbolizer_find(); a frame's name is NULL where only the line is
  * known. */
-size_t dwarf_index_find(struct dwarf_index *x, uint64_t address,
+size_t dwarf_names_find(struct dwarf_names *x, uint64_t address,
     struct symbolized frames[SYMBOLIZED_MAX]);
 
 /* Has the outermost function that was found last only a name without scope
  * and types, for which the symbol table may know better? */
-bool dwarf_index_bare(const struct dwarf_index *x);
+bool dwarf_names_bare(const struct dwarf_names *x);
 
 #endif

@@ -30,7 +30,7 @@ collector/ipc: collector/base store store/batch store/base
 collector/process: collector/base store/batch store/base
 collector/procfs: collector/process collector/base store/batch store/model
 	store/base
-collector/elf: collector/bpf
+collector/elf: collector/bpf store/base
 collector/symbols: collector/elf collector/base store/model store/base
 collector/unwind: collector/symbols collector/process collector/elf
 	collector/bpf store/base

@@ -30,11 +30,13 @@ int main()
 		serve(100000);
 }
 END
-yes=inl_yes_$tag no=inl_no_$tag
+yes=inl_yes_$tag no=inl_no_$tag lto=inl_lto_$tag
 g++ -O2 -g -o "$dir/$yes" "$dir/inlined.cc" && own "$dir/$yes" inl_no &&
-	strip -g "$dir/$no" || { not_ok "compiles"; exit 1; }
+	strip -g "$dir/$no" &&
+	g++ -O2 -g -flto -o "$dir/$lto" "$dir/inlined.cc" || { not_ok "compiles"; exit 1; }
 begin "$dir/$yes"
 begin "$dir/$no"
+begin "$dir/$lto"
 served=";serve"
 deep="$served[^;]*;kv::Lookup[^;]*;kv::Mix"
 told() { # NAME LINE : where a function was written
@@ -47,7 +49,8 @@ shown() {
 	all=$(samples "$out" "^stack .* $yes .*$served")
 	at_least $((all / 2 + 1)) "^stack .* $yes .*$deep" &&
 		at_least 20 "^stack .* $yes .*$deep" &&
-		at_least 5 "^stack .* $no .*$served"
+		at_least 5 "^stack .* $no .*$served" &&
+		at_least 5 "^stack .* $lto .*$deep"
 }
 sample_until shown -i -s 1000
 all=$(samples "$out" "^stack .* $yes .*$served")
@@ -55,6 +58,9 @@ deep=$(samples "$out" "^stack .* $yes .*$deep")
 expect "inlined functions stand above the one that holds them" \
 	"$deep of $all" "$deep" -ge 5 -a $((deep * 2)) -gt "$all"
 ok "it is told where they were written"
+linked=$(samples "$out" "^stack .* $lto .*$served[^;]*;kv::Lookup[^;]*;kv::Mix")
+expect "inlined functions of a program optimised when it was linked" \
+	"$linked" "$linked" -ge 5
 frames=$(grep -c "^frame inlined $yes [0-9a-f]* 0x0 kv::" "$out")
 expect "they are frames of a kind of their own" "$frames" "$frames" -ge 2
 none=$(samples "$out" "^stack .* $no .*kv::")
