@@ -1,6 +1,6 @@
 /*
  * Packs flame graphs of single slots, uncut, into what
- * js/recorded-profiles.js reads: one call tree, and by slot the nodes that
+ * js/data/recorded-profiles.js reads: one call tree, and by slot the nodes that
  * have samples of their own.
  */
 const LETTERS = { user: 'u', library: 'l', kernel: 'k', jit: 'j' };

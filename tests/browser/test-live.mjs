@@ -173,7 +173,7 @@ function lost({ browser, base }) {
         await page.route('**/api/v1/**', (route) => route.abort());
         const had = await shown(page);
         /* Following asks each 10 s: that must not empty the page either. */
-        await page.evaluate(() => window.MemLens.dashboard.refresh());
+        await page.click('[aria-label="Refresh"]');
         await modeIs(page, 'lost', 2 * REFRESH);
         assert(/No connection since \d\d:\d\d:\d\d.*loaded before/.test(
           await page.textContent('#banner')), 'since when is not said');

@@ -1,4 +1,4 @@
-"""A recording for the offline demo (frontend/js/recorded-profiles.js and
+"""A recording for the offline demo (frontend/js/data/recorded-profiles.js and
 recorded-series.js describe it), decoded without any script of the pages.
 
     r = recording.Recording('snapshot.js')

@@ -1,6 +1,6 @@
 /*
  * What a person looks for among the names of functions: the search box of
- * the pages, whose rules are frontend/js/flame-tree.js's.
+ * the pages, whose rules are frontend/js/answers/flame-tree.js's.
  *
  *	get          names that contain it, ASCII letters of either case
  *	/^Get.*Key$/ names that match the expression (pattern.h)

@@ -15,7 +15,7 @@
 
   function tab(id) {
     if (!tabs[id])
-      tabs[id] = ns[ns.views.of(id).module].create($('panel-' + id));
+      tabs[id] = ns[ns.views.of(id).module].create($('panel-' + id), refresh);
     return tabs[id];
   }
 
@@ -241,7 +241,7 @@
     ns.theme.bind($('theme-button'));
     makeViews();
     ns.view.start();
-    bar = ns.rangeBar.create($('range-bar'));
+    bar = ns.rangeBar.create($('range-bar'), () => refresh());
     note = ns.services.line();
     $('range-bar').after(note.node);
     const show = ns.status.create({ button: $('health'),
@@ -261,6 +261,5 @@
     document.addEventListener('visibilitychange', follow);
   }
 
-  ns.dashboard = { refresh };
   start();
 })(globalThis.MemLens = globalThis.MemLens || {});

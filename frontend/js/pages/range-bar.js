@@ -66,7 +66,7 @@
     return out;
   }
 
-  function create(root) {
+  function create(root, refresh) {
     const said = h('p', { class: 'hint range-note', role: 'status',
       hidden: true });
     root.after(said);
@@ -87,7 +87,7 @@
     h('span', { class: 'button-text', text: 'Zoom out' }));
     const again = h('button', { type: 'button', class: 'icon-button',
       'aria-label': 'Refresh', title: 'Refresh',
-      onclick: () => ns.dashboard.refresh() }, ns.dom.icon('refresh'));
+      onclick: refresh }, ns.dom.icon('refresh'));
     const trail = h('nav', { class: 'crumbs', 'aria-label': 'Ranges' });
     root.append(service.node, h('div', { class: 'segments', role: 'group',
       'aria-label': 'Interval' }, presets, other), play, out, again, trail);

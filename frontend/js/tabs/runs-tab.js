@@ -57,7 +57,8 @@
   }
 
   class RunsTab {
-    constructor(root) {
+    constructor(root, refreshAll) {
+      this.refreshAll = refreshAll;
       this.list = [];
       this.answer = null;
       this.ab = ns.abBar.create();
@@ -115,7 +116,7 @@
 
     again() {
       ns.abBar.forget();
-      ns.dashboard.refresh();
+      this.refreshAll();
     }
 
     async remove(run) {
@@ -177,5 +178,5 @@
     }
   }
 
-  ns.runsTab = { create: (root) => new RunsTab(root) };
+  ns.runsTab = { create: (root, refresh) => new RunsTab(root, refresh) };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { fileOf, load } from '../../../frontend/tools/load.mjs';
+import { SCRIPTS, fileOf, load } from '../../../frontend/tools/load.mjs';
 
 const dir = new URL('../../../frontend/', import.meta.url);
 const read = (name) => readFileSync(new URL(name, dir), 'utf8');
@@ -10,6 +10,7 @@ const list = (sub, ext) => readdirSync(new URL(sub, dir))
   .filter((n) => n.endsWith(ext)).map((n) => sub + n);
 const PAGES = list('./', '.html').map((n) => n.slice(2));
 /* What pictures and pages of the worker carry in themselves. */
+const SCRIPT = [...SCRIPTS.values()].map((path) => 'js/' + path);
 const FORMAT = '../fcgi/format/';
 const EMBEDDED = [FORMAT + 'flame/flamesvg.js', FORMAT + 'flame/flamesvg.css',
   FORMAT + 'out/html.css'];
@@ -27,8 +28,7 @@ test('pages have no inline script, style or handler', () => {
 
 test('nothing is asked of another host', () => {
   const own = /http:\/\/www\.w3\.org\//;
-  for (const name of [...PAGES, ...list('css/', '.css'), ...list('js/', '.js'),
-    ...EMBEDDED])
+  for (const name of [...PAGES, ...list('css/', '.css'), ...SCRIPT, ...EMBEDDED])
     for (const [url] of read(name).matchAll(/(?:https?:)?\/\/[a-z][\w.-]+\.\w+/g))
       assert.ok(own.test(url + '/') || !url.startsWith('http'),
         name + ': ' + url);
@@ -58,14 +58,70 @@ test('every file that a page names is there, relative to it', () => {
 test('every script is used by a page', () => {
   const used = new Set(PAGES.flatMap((page) =>
     [...read(page).matchAll(/src="(js\/[^"]+)"/g)].map((m) => m[1])));
-  assert.deepEqual(list('js/', '.js').filter((n) => !used.has(n)), []);
+  assert.deepEqual(SCRIPT.filter((n) => !used.has(n)), []);
+});
+
+/*
+ * The rooms of js/, a folder each, and whose members each may use: what stands
+ * above it, and not all of that.
+ */
+const ROOMS = {
+  /* numbers, times, colours and elements */
+  base: [],
+  /* what is asked, and what answers mean */
+  answers: ['base'],
+  /* who answers: the API or the recording of the demo */
+  data: ['base', 'answers'],
+  /* what the page shows: view, service, range */
+  view: ['base', 'answers', 'data'],
+  /* values and lines over time, in cards */
+  charts: ['base', 'data'],
+  /* the card of a profile */
+  flame: ['base', 'answers', 'data', 'view', 'charts'],
+  /* a view of the dashboard, and its parts */
+  tabs: ['base', 'answers', 'data', 'view', 'charts', 'flame'],
+  /* a page, and what is around its views */
+  pages: ['base', 'answers', 'data', 'view', 'charts', 'flame']
+};
+
+test('scripts use those of their room and of rooms above it', () => {
+  const room = (path) => path.split('/')[1], made = {}, used = new Set();
+  const code = SCRIPT.map((path) =>
+    [path, read(path).replace(/\/\*[^]*?\*\//g, '')]);
+  for (const [path, text] of code)
+    for (const [, name] of text.matchAll(/^ {2}ns\.(\w+) = /gm))
+      made[name] = path;
+  assert.ok(Object.keys(made).length > 50);
+  for (const [path, text] of code)
+    for (const [, name] of text.matchAll(/\bns\.(\w+)/g)) {
+      const arrow = `${room(path)} uses ${room(made[name] || path)}`;
+      assert.ok(made[name] || path.endsWith('data/snapshot.js'),
+        `${path}: who is ${name}?`);
+      used.add(arrow);
+    }
+  for (const name of Object.keys(ROOMS))
+    used.delete(`${name} uses ${name}`);
+  assert.deepEqual([...used].sort(), Object.entries(ROOMS).flatMap(([a, list]) =>
+    list.map((b) => `${a} uses ${b}`)).sort());
+});
+
+test('pages load each script once, after those that it may use', () => {
+  const order = Object.keys(ROOMS);
+  for (const page of PAGES) {
+    const paths = [...read(page).matchAll(/defer src="js\/(.*)"/g)]
+      .map((m) => m[1]);
+    const rooms = paths.map((p) => order.indexOf(p.split('/')[0]));
+    assert.deepEqual(rooms, rooms.toSorted((a, b) => a - b), page);
+    assert.equal(new Set(paths).size, paths.length, page);
+  }
 });
 
 test('a view is a row and its file; links name views', () => {
   const page = read('dashboard.html');
   for (const { id, module, series = [], keys, asks } of V.views.LIST) {
     for (const name of [module, ...series])
-      assert.ok(page.includes(`js/${fileOf(name)}.js"`), id + ': ' + name);
+      assert.ok(page.includes(`js/${SCRIPTS.get(fileOf(name))}"`),
+        id + ': ' + name);
     for (const key of asks.filter((k) => typeof k === 'string'))
       assert.ok(key in keys || key in V.urlState.defaults(), id + ': ' + key);
   }
@@ -79,7 +135,7 @@ test('the names of views stand in their table alone', () => {
   const titles = V.views.LIST.map((v) => v.title);
   for (const name of ['dashboard', 'url-state', 'range-bar', 'view'])
     for (const id of [...V.views.IDS, ...titles])
-      assert.ok(!read(`js/${name}.js`).includes(`'${id}'`),
+      assert.ok(!read('js/' + SCRIPTS.get(name)).includes(`'${id}'`),
         name + ' knows ' + id);
   for (const title of titles)
     assert.ok(!read('dashboard.html').includes('>' + title + '<'), title);
