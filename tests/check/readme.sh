@@ -3,7 +3,7 @@
 # names are there, and the way of a sample is short.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-SCREENS=124 WAY_MAX=40 ENTERED_MAX=2
+SCREENS=98 WAY_MAX=40 ENTERED_MAX=2
 ok() { echo "ok - $1"; }
 not_ok() { echo "not ok - $1"; echo "$2" | sed 's/^/# /'; }
 expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
