@@ -212,7 +212,7 @@
       const flipped = { up: 'down', down: 'up' };
       const way = this.up && flipped[key] ? flipped[key] : key;
       this.at = this.at < 0 ? this.zoomed
-        : ns.flameLayout.step(this.f, this.at, way);
+        : ns.flameLayout.step(this.f, this.at, way, this.zoomed);
       if (this.f.level[this.at] >= this.laid.depth)
         this.at = this.zoomed;
       this.reveal(this.at);

@@ -79,18 +79,18 @@
     return ns.flameTree.at(f, level, tick);
   }
 
-  /* The neighbour of frame i for an arrow key; i itself at the border. */
-  function step(f, i, key) {
-    const l = f.level[i];
+  /* The neighbour of frame i for an arrow key, of those that are shown below
+   * frame zoom and above it; i itself at the border. */
+  function step(f, i, key, zoom = 0) {
+    const l = f.level[i], { x0, x1 } = window_(f, zoom);
+    const isShown = (k) => f.x[k] < x1 && f.x[k] + f.total[k] > x0;
     if (key === 'up')
       return f.parent[i] >= 0 ? f.parent[i] : i;
-    if (key === 'down') {
-      const kids = ns.flameTree.children(f, i);
-      return kids.length
-        ? kids.reduce((a, b) => (f.total[b] > f.total[a] ? b : a)) : i;
-    }
+    if (key === 'down')
+      return ns.flameTree.children(f, i).filter(isShown).reduce((a, b) =>
+        (a === i || f.total[b] > f.total[a] ? b : a), i);
     const k = i + (key === 'left' ? -1 : 1);
-    return k >= f.row[l] && k < f.row[l + 1] ? k : i;
+    return k >= f.row[l] && k < f.row[l + 1] && isShown(k) ? k : i;
   }
 
   ns.flameLayout = { NARROW_PX, lay, hit, step, window: window_ };
