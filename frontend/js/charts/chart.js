@@ -16,6 +16,7 @@
 
   /* Ticks of bytes fall on powers of two, as their units do. */
   const BINARY = Array.from({ length: 50 }, (_, i) => 2 ** i);
+  const inBytes = (format) => /iB/.test(format(2 ** 20));
 
   function axes(format) {
     const grid = { stroke: token('--chart-grid'), width: 1 };
@@ -28,8 +29,7 @@
         grid: Object.assign({}, grid, { show: false }),
         values: timeLabels }),
       Object.assign({}, common, { space: 34, size: wide, gap: 6,
-        incrs: format === ns.format.bytes || format === ns.format.byteRate
-          ? BINARY : undefined,
+        incrs: inBytes(format) ? BINARY : undefined,
         values: (u, ticks) => ticks.map(format) })
     ];
   }
@@ -252,6 +252,7 @@
       message(chart, 'The charting library is not beside this page.');
       return;
     }
+    chart.inBytes = inBytes(chart.format);
     chart.plot = new uPlot(options(chart), chart.data, chart.box);
     if (chart.onSelect)
       touchBrush(chart, chart.plot);
@@ -266,7 +267,7 @@
   function set(chart, span, times, rows) {
     chart.span = [span.from, span.until];
     chart.data = [times, ...rows];
-    if (chart.plot)
+    if (chart.plot && chart.inBytes === inBytes(chart.format))
       chart.plot.setData(chart.data);
     else if (chart.box.clientWidth > 0)
       draw(chart);
@@ -312,5 +313,5 @@
       message: (text) => message(chart, text) };
   }
 
-  ns.chart = { create, gaps };
+  ns.chart = { create, gaps, axes };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -118,3 +118,15 @@ test('names that would act are written out', () => {
   assert.equal(visible('a\u202eb\u0007\u2028'), 'a\\u202eb\\u0007\\u2028');
   assert.equal(visible('größe<int>\n\tx'), 'größe<int>\n\tx');
 });
+
+/* A chart may learn its format later, from the unit of an answer. */
+test('ticks of bytes are round in bytes, whoever writes them', () => {
+  const { axes } = load('chart').chart, F = M.format;
+  globalThis.document = { documentElement: null };
+  globalThis.getComputedStyle = () => ({ getPropertyValue: () => '' });
+  const steps = (format) => axes(format)[1].incrs;
+  for (const format of [F.bytes, F.byteRate, (v) => F.byteRate(v)])
+    assert.ok(steps(format).includes(2 ** 14));
+  for (const format of [F.compact, F.seconds, F.percent, (v) => F.count(v)])
+    assert.equal(steps(format), undefined);
+});
