@@ -71,6 +71,21 @@ function offline({ browser, base, files }) {
         assert(/demo.*snapshot of \d{4}-\d\d-\d\d.*no MemLens API/.test(
           await page.textContent('#banner')), 'the banner does not say so');
       })],
+    ['offline: the whole host is missed where its profile would be', () =>
+      withPage(browser, {}, async (page) => {
+        const missed = () => page.isVisible('.service-note');
+        await page.goto(base + 'dashboard.html?v=1&mode=offline&tab=memory' +
+          '&service=*');
+        await modeIs(page, 'offline');
+        await loaded(page, 'memory');
+        equal(await missed(), false, 'beside the metrics of the host');
+        await page.click('#tab-cpu');
+        await until(missed, 5000, 'beside the flame graph');
+        assert(/The profile of the whole host is not in/.test(
+          await page.textContent('.service-note')), 'what is missed');
+        await page.click('#tab-memory');
+        await until(async () => !await missed(), 5000, 'the way back');
+      })],
     ['offline: one late answer is not taken for a dead server', () =>
       withPage(browser, { allowed: NET, hurried: true }, async (page) => {
         let asked = 0;

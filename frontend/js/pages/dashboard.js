@@ -29,14 +29,16 @@
 
   function listServices({ service, tab: on }, error) {
     const { ALL } = ns.services, demo = source() === 'demo';
-    const host = !demo || ns.recording.hasHost(ns.mode.snapshot);
+    const { profiles, ranged } = ns.views.of(on);
+    const host = !demo || !profiles ||
+      ns.recording.hasHost(ns.mode.snapshot);
     const all = host || service === ALL
       ? [{ name: ALL, label: 'whole host' }] : [];
     const known = services.some((s) => s.name === service) || service === ALL;
     bar.services((known || !service ? services
       : [{ name: service, label: service + ' (no data here)' }, ...services])
       .concat(services.length || service === ALL ? all : []), service);
-    note.show(!ns.views.of(on).ranged ? null
+    note.show(!ranged ? null
       : ns.services.note(service, services, { demo, host,
         error }));
   }

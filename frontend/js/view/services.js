@@ -62,8 +62,8 @@
     const offers = list.slice(0, OFFERS).map((s) => s.name);
     if (!name)
       return { text: 'No service has data in this range.', offers: [] };
-    return { text: demo ? (name === ALL ? 'The whole host' : '“' + name +
-      '”') + ' is not in the recorded demo.'
+    return { text: demo ? (name === ALL ? 'The profile of the whole host'
+      : '“' + name + '”') + ' is not in the recorded demo.'
       : 'No data of “' + name + '” in this range.',
     offers: offers.concat(all) };
   }

@@ -73,7 +73,8 @@ test('a service without data stays chosen, beside what there is', () => {
     text: 'No data of “gone” in this range.' });
   assert.deepEqual(note('gone', list, { demo: true, host: false }),
     { offers: ['db', 'load'], text: '“gone” is not in the recorded demo.' });
-  assert.match(note('*', list, { demo: true, host: false }).text, /whole host/);
+  assert.match(note('*', list, { demo: true, host: false }).text,
+    /profile of the whole host is not in/);
   assert.match(note('', [], { error: 'it failed' }).text, /it failed/);
 });
 
