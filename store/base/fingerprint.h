@@ -45,7 +45,8 @@ struct fingerprint fingerprint_bytes(const struct fingerprint_key *key,
     const void *p, size_t n);
 
 /* From fingerprints to numbers: open addressing, at most half full; all zero
- * when empty. */
+ * when empty.  No hashtable.h: these 16 bytes stand in the slot itself, so that
+ * a lookup misses the caches once. */
 struct fingerprint_entry {
 	struct fingerprint f;
 	uint32_t number; /* plus one; 0 = free */

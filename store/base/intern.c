@@ -1,5 +1,5 @@
 /*
- * Open addressing with linear probing, at most two thirds full.
+ * Items one after the other in one buffer, and the hash table of them.
  */
 #include "store/base/intern.h"
 
@@ -13,35 +13,8 @@ intern_fini(struct intern *t)
 {
 	buf_fini(&t->bytes);
 	free(t->items);
-	free(t->table);
+	hashtable_fini(&t->table);
 	*t = (struct intern){0};
-}
-
-static uint32_t intern_place(const struct intern *t, const void *p, size_t n,
-    uint32_t hash);
-
-/* Only what is indexed is taken over. */
-static bool
-intern_grow_table(struct intern *t)
-{
-	uint32_t cap = t->table_cap ? t->table_cap * 2 : 64, i, at;
-	uint32_t *table;
-
-	while ((uint64_t)cap * 2 <= (uint64_t)t->n * 3)
-		cap *= 2;
-	table = calloc(cap, sizeof(*table));
-	if (table == NULL)
-		return false;
-	for (i = 0; i < t->indexed; i++) {
-		at = t->items[i].hash & (cap - 1);
-		while (table[at] != 0)
-			at = (at + 1) & (cap - 1);
-		table[at] = i + 1;
-	}
-	free(t->table);
-	t->table = table;
-	t->table_cap = cap;
-	return true;
 }
 
 /* For tables in memory alone, and so free to be quick. */
@@ -89,48 +62,45 @@ intern_append(struct intern *t, const void *p, size_t n, uint32_t hash)
 	return t->n++;
 }
 
-/* The place in the table of an equal item or of the first free slot. */
 static uint32_t
-intern_place(const struct intern *t, const void *p, size_t n, uint32_t hash)
+intern_look(const struct intern *t, const void *p, size_t n, uint32_t hash)
 {
-	uint32_t at = hash & (t->table_cap - 1), item;
-
-	while ((item = t->table[at]) != 0) {
-		const struct intern_item *i = &t->items[item - 1];
+	hashtable_each(item, &t->table, hash) {
+		const struct intern_item *i = &t->items[item];
 
 		if (i->hash == hash && i->len == n &&
 		    (n == 0 || memcmp(t->bytes.data + i->first, p, n) == 0))
-			break;
-		at = (at + 1) & (t->table_cap - 1);
+			return item;
 	}
-	return at;
+	return INTERN_NONE;
+}
+
+static uint32_t
+intern_item_hash(const void *items, uint32_t i)
+{
+	return ((const struct intern_item *)items)[i].hash;
 }
 
 static bool
 intern_room_table(struct intern *t)
 {
-	return (uint64_t)(t->n + 1) * 3 <= (uint64_t)t->table_cap * 2 ||
-	    intern_grow_table(t);
+	return hashtable_room(&t->table, t->n + 1, intern_item_hash, t->items);
 }
 
 /* Takes what was pushed into the table. */
 static bool
 intern_index(struct intern *t)
 {
-	if (t->indexed == t->n)
-		return true;
-	if (!intern_room_table(t))
+	if (t->indexed < t->n && !intern_room_table(t))
 		return false;
 	for (; t->indexed < t->n; t->indexed++) {
 		struct intern_item *item = &t->items[t->indexed];
 		const uint8_t *p = t->bytes.data + item->first;
-		uint32_t at;
 
 		if (item->hash == 0)
 			item->hash = intern_hash(p, item->len);
-		at = intern_place(t, p, item->len, item->hash);
-		if (t->table[at] == 0)
-			t->table[at] = t->indexed + 1;
+		if (intern_look(t, p, item->len, item->hash) == INTERN_NONE)
+			hashtable_add(&t->table, item->hash, t->indexed);
 	}
 	return true;
 }
@@ -144,18 +114,18 @@ intern_reserve(struct intern *t, size_t n)
 static uint32_t
 intern_put_hashed(struct intern *t, const void *p, size_t n, uint32_t hash)
 {
-	uint32_t at, item;
+	uint32_t item;
 
-	if (!intern_index(t) || !intern_room_table(t))
+	if (!intern_index(t))
 		return INTERN_NONE;
-	at = intern_place(t, p, n, hash);
-	if (t->table[at] != 0)
-		return t->table[at] - 1;
-	item = intern_append(t, p, n, hash);
-	if (item != INTERN_NONE) {
-		t->table[at] = item + 1;
-		t->indexed = t->n;
-	}
+	item = intern_look(t, p, n, hash);
+	if (item != INTERN_NONE)
+		return item;
+	if (!intern_room_table(t) ||
+	    (item = intern_append(t, p, n, hash)) == INTERN_NONE)
+		return INTERN_NONE;
+	hashtable_add(&t->table, hash, item);
+	t->indexed = t->n;
 	return item;
 }
 
@@ -173,12 +143,11 @@ intern_prefetch(const struct intern *t, const struct intern_key *keys,
 	const struct intern_item *items[INTERN_MANY];
 
 	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(&t->table[keys[i].hash &
-		    (t->table_cap - 1)]);
+		hashtable_prefetch(&t->table, keys[i].hash);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t item = t->table[keys[i].hash & (t->table_cap - 1)];
+		uint32_t item = hashtable_at(&t->table, keys[i].hash);
 
-		items[i] = &t->items[item ? item - 1 : 0];
+		items[i] = &t->items[item != HASHTABLE_NONE ? item : 0];
 		__builtin_prefetch(items[i]);
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -218,9 +187,7 @@ intern_push(struct intern *t, const void *p, size_t n)
 uint32_t
 intern_find(const struct intern *t, const void *p, size_t n)
 {
-	if (t->table_cap == 0)
-		return INTERN_NONE;
-	return t->table[intern_place(t, p, n, intern_hash(p, n))] - 1;
+	return intern_look(t, p, n, intern_hash(p, n));
 }
 
 int

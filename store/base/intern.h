@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "store/base/buf.h"
+#include "store/base/hashtable.h"
 
 #define INTERN_NONE UINT32_MAX
 
@@ -31,8 +32,7 @@ struct intern {
 	struct buf bytes;
 	struct intern_item *items;
 	uint32_t n, cap;
-	uint32_t *table; /* item + 1; 0 = free */
-	uint32_t table_cap;
+	struct hashtable table;
 	uint32_t indexed; /* items that are in the table */
 	bool aligned;    /* items begin at multiples of 8: structs */
 };

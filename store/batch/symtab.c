@@ -63,7 +63,7 @@ static size_t
 intern_bytes(const struct intern *t)
 {
 	return t->bytes.cap + t->cap * sizeof(*t->items) +
-	    t->table_cap * sizeof(*t->table);
+	    t->table.cap * sizeof(*t->table.slots);
 }
 
 size_t

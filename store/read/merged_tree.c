@@ -21,7 +21,7 @@ merged_tree_fini(struct merged_tree *w)
 	free(w->sorted);
 	free(w->frame_look);
 	map64_fini(&w->by_look);
-	free(w->table);
+	hashtable_fini(&w->table);
 	*w = (struct merged_tree){0};
 }
 
@@ -33,7 +33,7 @@ merged_tree_bytes(const struct merged_tree *w)
 	        sizeof(*w->sorted)) +
 	    w->cap_frames * sizeof(*w->frame_look) +
 	    w->by_look.cap * sizeof(*w->by_look.pairs) +
-	    w->table_cap * sizeof(*w->table);
+	    w->table.cap * sizeof(*w->table.slots);
 }
 
 /* Room for n elements of 4 bytes. */
@@ -162,34 +162,12 @@ merged_hash(uint32_t parent, uint32_t look)
 	return (uint32_t)(h >> 32 ^ h);
 }
 
-/* The place of (parent, look), or the free one where it belongs. */
-static uint32_t *
-merged_place(const struct merged_tree *w, uint32_t parent, uint32_t look)
+static uint32_t
+merged_node_hash(const void *nodes, uint32_t i)
 {
-	uint32_t at = merged_hash(parent, look) & (w->table_cap - 1);
+	const struct merged_node *n = (const struct merged_node *)nodes + i;
 
-	while (w->table[at] != 0 &&
-	    (w->nodes[w->table[at]].parent != parent ||
-	        w->nodes[w->table[at]].look != look))
-		at = (at + 1) & (w->table_cap - 1);
-	return &w->table[at];
-}
-
-static bool
-merged_tree_grow_table(struct merged_tree *w)
-{
-	uint32_t cap = w->table_cap ? w->table_cap * 2 : 1024, *table;
-
-	if ((uint64_t)w->n * 3 < (uint64_t)w->table_cap * 2)
-		return true;
-	if ((table = calloc(cap, sizeof(*table))) == NULL)
-		return false;
-	free(w->table);
-	w->table = table;
-	w->table_cap = cap;
-	for (uint32_t i = 1; i < w->n; i++)
-		*merged_place(w, w->nodes[i].parent, w->nodes[i].look) = i;
-	return true;
+	return merged_hash(n->parent, n->look);
 }
 
 static bool
@@ -198,7 +176,7 @@ merged_room_node(struct merged_tree *w)
 	struct merged_node *nodes;
 	uint32_t cap = w->cap ? w->cap + w->cap / 2 : 1024;
 
-	if (!merged_tree_grow_table(w))
+	if (!hashtable_room(&w->table, w->n, merged_node_hash, w->nodes))
 		return false;
 	if (w->n < w->cap)
 		return true;
@@ -215,18 +193,22 @@ static uint32_t
 merged_put(
     struct merged_tree *w, uint32_t parent, uint32_t look, uint32_t module)
 {
-	uint32_t *place;
+	uint32_t hash = merged_hash(parent, look);
 
+	hashtable_each(i, &w->table, hash) {
+		struct merged_node *node = &w->nodes[i];
+
+		if (node->parent != parent || node->look != look)
+			continue;
+		if (node->module != module)
+			node->module = MERGED_MIXED;
+		return i;
+	}
 	if (!merged_room_node(w))
 		return INTERN_NONE;
-	place = merged_place(w, parent, look);
-	if (*place == 0) {
-		*place = w->n;
-		w->nodes[w->n++] = (struct merged_node){parent, look, module};
-	} else if (w->nodes[*place].module != module) {
-		w->nodes[*place].module = MERGED_MIXED;
-	}
-	return *place;
+	w->nodes[w->n] = (struct merged_node){parent, look, module};
+	hashtable_add(&w->table, hash, w->n);
+	return w->n++;
 }
 
 static bool

@@ -11,6 +11,7 @@
 #ifndef STORE_MERGED_TREE_H
 #define STORE_MERGED_TREE_H
 
+#include "store/base/hashtable.h"
 #include "store/base/intern.h"
 
 struct err;
@@ -41,8 +42,7 @@ struct merged_tree {
 	uint32_t *frame_look; /* frame -> look, for the first n_frames */
 	uint32_t n_frames, cap_frames;
 	struct map64 by_look; /* (name, kind) -> look */
-	uint32_t *table;      /* hash of (parent, look) -> node; 0: free */
-	uint32_t table_cap;
+	struct hashtable table; /* of nodes, by (parent, look) */
 };
 
 /* Takes up what has come to the table since; ENOMEM, after which it can be
