@@ -352,14 +352,6 @@ writer_entity(unsigned char c)
 	return c == 0 ? REPLACEMENT : NULL;
 }
 
-/* U+FFFE and U+FFFF are UTF-8, but no characters of XML. */
-static bool
-writer_xml_forbids(const char *s, size_t len)
-{
-	return len == 3 && memcmp(s, "\xef\xbf", 2) == 0 &&
-	    (unsigned char)s[2] >= 0xbe;
-}
-
 /* Bytes that XML holds as they are, from s: eight at once where none of
  * them is a control, DEL or beyond, or one of & < > " '. */
 #define BYTES(c) (UINT64_C(0x0101010101010101) * (c))
@@ -407,7 +399,7 @@ writer_put_xml(struct buf *out, const char *s, size_t n)
 		len = text_utf8(s, n);
 		if (entity != NULL) {
 			buf_put(out, entity, strlen(entity));
-		} else if (len == 0 || writer_xml_forbids(s, len)) {
+		} else if (len == 0 || text_is_none(s, len)) {
 			buf_put(out, REPLACEMENT, 3);
 			len = len ? len : 1;
 		} else { /* also controls, most of which XML forbids */

@@ -176,7 +176,7 @@ graph_cut(const struct graph *g, uint32_t root, unsigned depth)
 }
 
 /* In double quotes; newlines as DOT writes them, what else acts and
- * what is not UTF-8 as "?". */
+ * what is no character as "?".  Graphviz takes "&#1;" for a character. */
 static void
 graph_put_quoted(struct buf *out, const char *s)
 {
@@ -187,7 +187,10 @@ graph_put_quoted(struct buf *out, const char *s)
 		len = text_utf8(s, n);
 		if (*s == '\n') {
 			buf_printf(out, "\\n");
-		} else if (len == 0 || text_acts(s, len) != 0) {
+		} else if (*s == '&') {
+			buf_printf(out, "&amp;");
+		} else if (len == 0 || text_acts(s, len) != 0 ||
+		    text_is_none(s, len)) {
 			buf_put_u8(out, '?');
 			len = len > 0 ? len : 1;
 		} else {

@@ -48,6 +48,13 @@ text_acts(const char *s, size_t len)
 	return 0;
 }
 
+bool
+text_is_none(const char *s, size_t len)
+{
+	return len == 3 && memcmp(s, "\xef\xbf", 2) == 0 &&
+	    (unsigned char)s[2] >= 0xbe;
+}
+
 void
 text_clean(char *s)
 {

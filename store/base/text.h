@@ -11,6 +11,7 @@
 #ifndef STORE_BASE_TEXT_H
 #define STORE_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,9 @@ size_t text_utf8(const char *s, size_t n);
 /* Its code point where it acts (it is below U+10000 then), or 0; `len` is its
  * length.  NUL is none of them. */
 uint32_t text_acts(const char *s, size_t len);
+
+/* Is it U+FFFE or U+FFFF, which are UTF-8, but no characters of XML? */
+bool text_is_none(const char *s, size_t len);
 
 /* Makes a string fit to be shown and stored: every byte of what acts, and
  * that is not part of well-formed UTF-8, becomes '?'. */

@@ -56,6 +56,8 @@ check "not another one" status 503
 
 # beside the worker's own program
 cp "$B/memlens-fcgi" "$B/memlens-draw" "$T/bin/"
+{ kill "$worker"; wait "$worker"; } 2>/dev/null # whose parent is this shell
+worker=
 (B=$T/bin; serve ""; echo "$worker" >"$T/pid")
 worker=$(cat "$T/pid")
 get GET '/api/v1/graph.svg?depth=3'
@@ -69,6 +71,18 @@ draw = memlens-draw' >"$T/conf"
 "$B/memlens-fcgi" -n -c "$T/conf" >"$T/body" 2>&1
 check "a path that depends on the folder is refused" grep -q \
     'draw is "memlens-draw"' "$T/body"
+
+# names that libgvc would take for characters, among them such as XML lacks
+printf '"//a&#1;b&lt;" -> "R&D \357\277\277"\n' >"$T/names"
+printf 'digraph mygraph {\n  node [shape=box];\n%s\n}\n' \
+    "$(cat "$T/names")" >"$T/g"
+serve "$B/memlens-draw"
+get GET '/api/v1/graph.svg'
+check "names are no entities: drawn" status 200
+check "names are no entities: well-formed" node tests/api/well-formed.mjs \
+    "$T/body"
+check "names are no entities: as they are" grep -q '>//a&amp;#1;b&amp;lt;<' \
+    "$T/body"
 
 # by hand
 draw="$B/memlens-draw"

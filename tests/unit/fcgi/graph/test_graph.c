@@ -91,6 +91,20 @@ TEST(dot_of_any_names)
 	graph_free(g);
 }
 
+TEST(dot_names_are_no_entities)
+{
+	struct graph *g = graph_new();
+	struct buf out = {0};
+
+	graph_node(g, "R&D &#1; &eacute; \xef\xbf\xbf");
+	graph_put_dot(&out, g);
+	buf_put_u8(&out, 0);
+	CHECK(strstr((char *)out.data,
+	    "\t\"R&amp;D &amp;#1; &amp;eacute; ?\"") != NULL);
+	buf_fini(&out);
+	graph_free(g);
+}
+
 TEST(the_pipe_encoding)
 {
 	struct graph *g = diamond(), *back;
@@ -212,6 +226,7 @@ main(void)
 	RUN(the_cut_is_breadth_first);
 	RUN(bounds_are_told);
 	RUN(dot_of_any_names);
+	RUN(dot_names_are_no_entities);
 	RUN(the_pipe_encoding);
 	RUN(a_bazel_capture);
 	RUN(a_graph_has_the_command_that_prints_it);
