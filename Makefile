@@ -152,7 +152,7 @@ targets: $(TARGETS)
 units: $(UNIT)
 
 # pictures: a library whose headers are many
-$(B)/obj/fcgi/draw/png.o: CPPFLAGS += \
+$(B)/obj/fcgi/draw/png.o $(B)/fuzzobj/fcgi/draw/png.o: CPPFLAGS += \
 	$(shell pkg-config --cflags librsvg-2.0 2>/dev/null)
 
 $(B)/obj/%.o: %.c
@@ -285,7 +285,7 @@ $(B)/bench/ehframe_libdw: MORE_LIBS := -ldw
 # Fuzz targets: everything that they reach, built with clang's sanitizers.
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(STORE_SRC) $(FORMAT_SRC) \
-	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC) \
+	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC) $(DRAW_SRC) \
 	$(wildcard fcgi/memlens/symbolize*.c)))
 fuzzers: $(FUZZ)
 $(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h) $(EMBEDDED_H)
@@ -302,7 +302,8 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libfuzzed.a
 	@echo "  FUZZ $@"
 	$(Q)$(CLANG) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
 		$(CPPFLAGS) -w -MMD -MP -MF $@.d -MT $@ -o $@ $< \
-		$(B)/libfuzzed.a $(DAEMON_LIBS) $(WORKER_LIBS)
+		$(B)/libfuzzed.a $(DAEMON_LIBS) $(WORKER_LIBS) $(MORE_LIBS)
+$(B)/fuzz/fuzz_draw: MORE_LIBS := $(DRAW_LIBS)
 
 # ---- install: DESTDIR, PREFIX, SYSCONFDIR, UNITDIR ----
 
