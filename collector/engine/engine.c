@@ -106,7 +106,8 @@ engine_open_parts(struct engine *s)
 	s->aggregate = aggregate_new(&limits);
 	if (s->aggregate == NULL)
 		return err_nomem();
-	if ((e = maps_new(&s->maps, "/proc")) != NULL ||
+	if ((e = maps_new(&s->maps, services_table(s->services),
+	    "/proc")) != NULL ||
 	    (e = symbols_new(&s->symbols,
 	    s->config->kernel ? "/proc/kallsyms" : NULL,
 	    "/usr/lib/debug/.build-id")) != NULL)
@@ -115,7 +116,8 @@ engine_open_parts(struct engine *s)
 	s->jits = jits_new(s->symbols, "/proc");
 	if (s->jits == NULL)
 		return err_nomem();
-	maps_on_gone(s->maps, jits_drop, s->jits);
+	processes_serve(services_table(s->services), PROCESS_JIT, jits_drop,
+	    s->jits);
 	return NULL;
 }
 
@@ -151,7 +153,7 @@ engine_want_process(void *arg, struct process *p)
 	struct engine *s = arg;
 
 	if (p->stat.user_ticks > SEASONED_TICKS)
-		unwind_processes_want(s->processes, p->pid, 0, 0, s->now_ns);
+		unwind_processes_want(s->processes, p, s->now_ns);
 }
 
 static const struct err *
@@ -165,7 +167,7 @@ engine_open_unwinder(struct engine *s)
 	e = unwind_tables_new(&s->tables, kernel, engine_ask_rows, s);
 	if (e == NULL)
 		e = unwind_processes_new(&s->processes, kernel, s->tables,
-		    s->maps, "/proc");
+		    services_table(s->services), s->maps, "/proc");
 	if (e != NULL)
 		return e;
 	symbols_unwind_to(s->symbols, engine_take_rows, s);
@@ -266,6 +268,7 @@ engine_close_parts(struct engine *s)
 	s->processes = NULL;
 	s->tables = NULL;
 	sampler_close(s->sampler);
+	processes_serve(services_table(s->services), PROCESS_JIT, NULL, NULL);
 	jits_free(s->jits);
 	symbols_free(s->symbols);
 	maps_free(s->maps);

@@ -22,7 +22,6 @@
 #include "store/base/log.h"
 
 #define WAITING_MAX 256
-#define RECENT 512 /* processes whose last readings are remembered */
 #define QUIET_NS (2 * NS_PER_MS)   /* no more mappings come ... */
 #define QUIET_MAX_NS (20 * NS_PER_MS) /* ... or have come for so long */
 #define PAUSE_NS (3 * NS_PER_MS)   /* between two looks at the rings */
@@ -45,12 +44,6 @@ struct waiting {
 	int64_t first_ns, due_ns;
 };
 
-/* When a process may be read again for a new mapping. */
-struct recent {
-	int32_t pid;
-	int64_t next_ns, wait_ns;
-};
-
 struct process_watch {
 	struct process_watch_parts parts;
 	struct process_events *events; /* NULL: not watched */
@@ -64,7 +57,6 @@ struct process_watch {
 	struct tokens looks, wakes;
 	struct waiting waiting[WAITING_MAX];
 	size_t n_waiting;
-	struct recent recent[RECENT];
 };
 
 static struct tokens
@@ -147,23 +139,13 @@ process_watch_free(struct process_watch *c)
 	free(c);
 }
 
-static struct recent *
-watch_recent(struct process_watch *c, int32_t pid)
-{
-	struct recent *r = &c->recent[(uint32_t)pid % RECENT];
-
-	if (r->pid != pid)
-		*r = (struct recent){.pid = pid};
-	return r;
-}
-
 /* Has the process looked at soon.  Further mappings put that off a little,
  * as long as the dynamic linker works; a program that maps code all the time
  * is read less and less often. */
 static void
 watch_wait(struct process_watch *c, int32_t pid, bool exec, int64_t now_ns)
 {
-	const struct recent *r = watch_recent(c, pid);
+	const struct process *p = services_known(c->parts.services, pid);
 	struct waiting *w = c->waiting;
 	size_t i;
 
@@ -184,8 +166,8 @@ watch_wait(struct process_watch *c, int32_t pid, bool exec, int64_t now_ns)
 	w->due_ns = now_ns + QUIET_NS;
 	if (w->due_ns > w->first_ns + QUIET_MAX_NS)
 		w->due_ns = w->first_ns + QUIET_MAX_NS;
-	if (!w->exec && w->due_ns < r->next_ns)
-		w->due_ns = r->next_ns;
+	if (!w->exec && p != NULL && w->due_ns < p->again_ns)
+		w->due_ns = p->again_ns;
 }
 
 static void
@@ -249,31 +231,34 @@ process_watch_origin(const struct process_watch *c, int32_t pid, int64_t time_ns
 
 /* The next mapping's reading comes later the more of them there are. */
 static void
-watch_note(struct process_watch *c, int32_t pid, int64_t now_ns)
+watch_note(struct process *p, int64_t now_ns)
 {
-	struct recent *r = watch_recent(c, pid);
-	bool calm = now_ns - r->next_ns > AGAIN_MAX_NS;
+	bool calm = now_ns - p->again_ns > AGAIN_MAX_NS;
+	int64_t wait_ns = p->again_wait_ns * 2;
 
-	r->wait_ns = calm || r->wait_ns == 0 ? AGAIN_MIN_NS :
-	    r->wait_ns * 2 < AGAIN_MAX_NS ? r->wait_ns * 2 : AGAIN_MAX_NS;
-	r->next_ns = now_ns + r->wait_ns;
+	p->again_wait_ns = calm || wait_ns == 0 ? AGAIN_MIN_NS :
+	    wait_ns < AGAIN_MAX_NS ? wait_ns : AGAIN_MAX_NS;
+	p->again_ns = now_ns + p->again_wait_ns;
 }
 
 static void
 watch_look(struct process_watch *c, const struct waiting *w, int64_t now_ns)
 {
 	int64_t began_ns = clock_thread_cpu_ns();
+	struct process *p;
 
 	if (tokens_left(&c->looks, now_ns) <= 0) {
 		process_count_skip(c->count);
 		return;
 	}
-	watch_note(c, w->pid, now_ns);
-	if (w->exec)
-		services_look(c->parts.services, w->pid);
-	maps_renew(c->parts.maps, w->pid);
-	if (c->parts.processes != NULL)
-		unwind_processes_renew(c->parts.processes, w->pid, now_ns);
+	p = w->exec ? services_look(c->parts.services, w->pid) :
+	    services_process(c->parts.services, w->pid, 0);
+	if (p != NULL) {
+		watch_note(p, now_ns);
+		maps_renew(p);
+	}
+	if (p != NULL && c->parts.processes != NULL)
+		unwind_processes_renew(c->parts.processes, p);
 	c->looks.have_ns -= (clock_thread_cpu_ns() - began_ns) * LOOK_SHARE;
 }
 

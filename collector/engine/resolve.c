@@ -24,7 +24,6 @@
 
 #define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 1)
 #define YOUNG_NS (300 * NS_PER_MS)
-#define TICK_NS 10000000u /* the step of start times in /proc */
 #define ALIKE_NS (60 * NS_PER_S)     /* threads' names are read again, */
 #define ALIKE_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
 
@@ -39,8 +38,8 @@ resolve_named(struct engine *s, enum frame_kind kind, const char *name)
 struct resolve_who {
 	struct process *p; /* NULL: gone before it was looked at, */
 	bool told;         /* but the kernel said where it comes from */
-	int32_t code;      /* told: whose mappings are its own, 0: nobody's */
-	int32_t root;      /* told: an ancestor that is known, or 0 */
+	struct process *root; /* told: an ancestor that is known, or NULL */
+	struct process *code; /* told: whose mappings are its own, or NULL */
 	int64_t exec_ns;   /* told: when it executed its program, 0: never */
 	const char *cgroup;
 	char service[sizeof(((struct process *)0)->service)];
@@ -103,15 +102,15 @@ resolve_fileless(struct engine *s, const struct maps_process *p,
 }
 
 static uint32_t
-resolve_user_ref(struct engine *s, const struct sample_event *e, bool own,
+resolve_user_ref(struct engine *s, struct process *own,
     struct maps_process *p, struct mapping *map, uint64_t addr)
 {
 	uint64_t offset = addr - map->start + map->offset;
 	uint32_t ref;
 
-	if (own && map->kind == MAPPING_ANONYMOUS && jits_ref(s->jits,
-	    maps_process_place(p), maps_process_reader(p), e->start_ns, addr,
-	    s->now_ns, &ref))
+	if (own != NULL && map->kind == MAPPING_ANONYMOUS &&
+	    jits_ref(s->jits, &own->part[PROCESS_JIT],
+	    maps_process_reader(p), addr, s->now_ns, &ref))
 		return ref;
 	if (!map->tried)
 		resolve_identify(s, p, map);
@@ -145,19 +144,17 @@ static void
 resolve_ask_origin(struct engine *s, const struct sample_event *e,
     struct resolve_who *who)
 {
-	const struct process *root = NULL;
 	struct lineage_origin origin;
+	struct process *root;
 	const char *rest = "";
 
 	if (s->watch == NULL || !process_watch_origin(s->watch, (int32_t)e->pid,
 	    (int64_t)e->time_ns, &origin))
 		return;
 	who->told = true;
-	if (origin.root != 0)
-		root = services_last(s->services, origin.root);
-	who->root = origin.root;
+	who->root = root = services_last(s->services, origin.root);
 	if (origin.program == 0)
-		who->code = origin.root;
+		who->code = root;
 	else if (origin.program == (int32_t)e->pid)
 		who->exec_ns = origin.exec_ns;
 	if (who->p != NULL)
@@ -179,28 +176,33 @@ resolve_ask_origin(struct engine *s, const struct sample_event *e,
 
 /* The list of mappings that a sample's addresses lie in.  A process that is
  * gone has none, but a child of a fork has its parent's until it executes a
- * program; *own: it is not that.  NULL: nobody's. */
+ * program; *own: the process, unless it is that.  NULL: nobody's. */
 static struct maps_process *
 resolve_code(struct engine *s, const struct sample_event *e,
-    struct resolve_who *who, bool *own)
+    struct resolve_who *who, struct process **own)
 {
+	struct process *of = who->p;
 	struct maps_process *p = NULL;
 
-	*own = who->p != NULL;
-	if (*own)
-		p = maps_process(s->maps, (int32_t)e->pid, e->start_ns,
-		    e->exec_id, s->now_ns);
-	if (*own && maps_process_list(p)->n > 0)
+	*own = of;
+	if (of != NULL)
+		p = maps_process(s->maps, of, s->now_ns);
+	if (of != NULL && maps_process_list(p)->n > 0)
 		return p;
-	*own = false;
+	*own = NULL;
 	if (!who->told) /* it ended just before its mappings were read */
 		resolve_ask_origin(s, e, who);
-	if (who->exec_ns != 0)
-		return maps_ended(s->maps, (int32_t)e->pid, e->start_ns,
-		    e->exec_id, who->exec_ns, who->root, s->now_ns);
-	if (who->code == 0)
+	if (who->exec_ns != 0) {
+		if (of == NULL && (of = services_missed(s->services,
+		    (int32_t)e->pid, e->start_ns)) == NULL)
+			return NULL;
+		process_executes(of, e->exec_id);
+		return maps_ended(s->maps, of, who->exec_ns,
+		    who->root != NULL ? who->root->pid : 0, s->now_ns);
+	}
+	if (who->code == NULL)
 		return p;
-	return maps_process(s->maps, who->code, 0, 0, s->now_ns);
+	return maps_process(s->maps, who->code, s->now_ns);
 }
 
 /* The mapping that held the address when the sample was taken, or NULL; *of:
@@ -240,7 +242,8 @@ resolve_user_frames(struct engine *s, const struct sample_event *e,
 {
 	uint64_t reads = maps_reads(s->maps), addr;
 	const __u64 *frames = e->frames + e->n_kernel;
-	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0, own;
+	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0;
+	struct process *own;
 	struct maps_process *p = resolve_code(s, e, who, &own), *of;
 	struct mapping *map;
 	size_t i;
@@ -251,7 +254,7 @@ resolve_user_frames(struct engine *s, const struct sample_event *e,
 		addr = i == 0 ? frames[0] : frames[i] - 1;
 		map = resolve_mapping(s, e, p, addr, &reads, &of);
 		if (map != NULL) {
-			refs[i] = resolve_user_ref(s, e, own, of, map, addr);
+			refs[i] = resolve_user_ref(s, own, of, map, addr);
 			continue;
 		}
 		*broken = *broken || i + 1 == e->n_user || !by_tables;
@@ -380,18 +383,22 @@ static void
 resolve_want_tables(struct engine *s, const struct sample_event *e,
     const struct resolve_who *who)
 {
-	const struct process *p = who->p;
+	struct process *p = who->p;
 	bool lacks = (e->flags & EVENT_PENDING) != 0 ||
 	    e->error == BROKEN_NO_TABLES || e->error == BROKEN_NO_MAPPING;
 
 	if (!lacks || s->processes == NULL)
 		return;
-	if (p != NULL && s->boot_ns - (int64_t)e->start_ns > YOUNG_NS)
-		unwind_processes_want(s->processes, (int32_t)e->pid,
-		    e->start_ns, e->exec_id, (int64_t)e->time_ns);
-	else if (who->code != 0 || (p != NULL && p->stat.parent > 1))
-		unwind_processes_want(s->processes, who->code != 0 ?
-		    who->code : p->stat.parent, 0, 0, (int64_t)e->time_ns);
+	if (p == NULL || s->boot_ns - (int64_t)e->start_ns <= YOUNG_NS) {
+		if (who->code != NULL)
+			p = who->code;
+		else if (p != NULL && p->stat.parent > 1)
+			p = services_process(s->services, p->stat.parent, 0);
+		else
+			p = NULL;
+	}
+	if (p != NULL)
+		unwind_processes_want(s->processes, p, (int64_t)e->time_ns);
 }
 
 static void
@@ -399,9 +406,11 @@ resolve_find_who(struct engine *s, const struct sample_event *e,
     struct resolve_who *who)
 {
 	struct process *p = services_process(s->services, (int32_t)e->pid,
-	    e->start_ns / TICK_NS * TICK_NS);
+	    e->start_ns);
 
 	*who = (struct resolve_who){.p = p, .cgroup = p != NULL ? p->cgroup : ""};
+	if (p != NULL)
+		process_executes(p, e->exec_id);
 	if (p != NULL)
 		snprintf(who->comm, sizeof(who->comm), "%s", p->comm);
 	else

@@ -9,7 +9,9 @@
  *	lineage_find(4712): {.root = 4711}: its mappings and its service
  *	lineage_find(4713): {.root = 4711, .exec_ns, .comm = "sh"}
  *
- * Remembers LINEAGE_MAX processes, the younger ones.
+ * Remembers LINEAGE_MAX processes, the younger ones; a table of its own, since
+ * a storm forks thousands a second that no entry (process.h) is worth, and the
+ * kernel tells of them by pid alone, without their start time.
  */
 #ifndef COLLECTOR_LINEAGE_H
 #define COLLECTOR_LINEAGE_H

@@ -1,5 +1,5 @@
 /*
- * The table of processes with mappings, and when each is read again.
+ * When the mappings of a process are read, and what changes of them say.
  */
 #include "collector/process/maps.h"
 
@@ -18,12 +18,12 @@
 
 #include "collector/process/maps_changes.h"
 #include "collector/process/maps_told.h"
+#include "collector/process/process.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
-#define BUCKETS 1024
 #define TEXT_MAX (16u << 20)
 #define REREAD_NS (60 * NS_PER_S)       /* while in use */
 #define UNKNOWN_MIN_NS (1 * NS_PER_S)   /* after an unknown address; */
@@ -33,42 +33,25 @@
 #define THEN_MAX 64 /* files of a process that have gone again */
 
 struct maps_process {
-	struct maps_process *next; /* in its bucket */
 	int32_t pid, reader; /* reader: whose /proc entry shows memory */
-	uint32_t exec_id;
-	uint64_t start_ns;
+	uint32_t image;      /* of the process, that the list is of */
 	int64_t read_ns, again_ns, used_ns;
 	int64_t wait_ns; /* between reads for unknown addresses */
 	int64_t cost_ns; /* of the last read */
 	int64_t forgot_ns; /* changes of before that are forgotten */
 	struct maps_list list;
 	struct maps_process *then; /* what was mapped once, in any order */
-	void *kept; /* by somebody else, of this process */
 };
 
 struct maps {
+	struct processes *table;
 	const char *proc;
-	struct maps_process *buckets[BUCKETS];
-	size_t n;
+	size_t n; /* processes that have a list */
 	uint64_t reads;
 	struct buf text; /* of the file being read */
 	struct maps_changes changes;
 	struct maps_process nobody; /* stands in when out of memory */
-	maps_gone_fn *gone; /* or NULL */
-	void *gone_arg;
 };
-
-const struct err *
-maps_new(struct maps **out, const char *proc)
-{
-	struct maps *m = calloc(1, sizeof(*m));
-
-	*out = m;
-	if (m == NULL)
-		return err_nomem();
-	m->proc = proc;
-	return NULL;
-}
 
 static void
 process_free(struct maps_process *p)
@@ -79,30 +62,35 @@ process_free(struct maps_process *p)
 	free(p);
 }
 
-/* It is known no more. */
 static void
-maps_drop(struct maps *m, struct maps_process *p)
+maps_gone(void *arg, void *code)
 {
-	if (p->kept != NULL && m->gone != NULL)
-		m->gone(m->gone_arg, p->kept);
-	process_free(p);
+	struct maps *m = arg;
+
+	process_free(code);
 	m->n--;
+}
+
+const struct err *
+maps_new(struct maps **out, struct processes *table, const char *proc)
+{
+	struct maps *m = calloc(1, sizeof(*m));
+
+	*out = m;
+	if (m == NULL)
+		return err_nomem();
+	m->table = table;
+	m->proc = proc;
+	processes_serve(table, PROCESS_CODE, maps_gone, m);
+	return NULL;
 }
 
 void
 maps_free(struct maps *m)
 {
-	struct maps_process *p, *next;
-	size_t i;
-
 	if (m == NULL)
 		return;
-	for (i = 0; i < BUCKETS; i++) {
-		for (p = m->buckets[i]; p != NULL; p = next) {
-			next = p->next;
-			process_free(p);
-		}
-	}
+	processes_serve(m->table, PROCESS_CODE, NULL, NULL);
 	maps_list_fini(&m->nobody.list);
 	buf_fini(&m->text);
 	free(m);
@@ -225,130 +213,110 @@ process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 	process_wait(p, UNKNOWN_MIN_NS, now_ns);
 }
 
-/* Takes away the process that was used longest ago. */
+/* Takes away what is known of the code of a process. */
 static void
-maps_evict(struct maps *m)
+maps_drop(struct maps *m, struct process *p)
 {
-	struct maps_process **oldest = NULL, **p, *gone;
-	size_t i;
-
-	for (i = 0; i < BUCKETS; i++)
-		for (p = &m->buckets[i]; *p != NULL; p = &(*p)->next)
-			if (oldest == NULL ||
-			    (*p)->used_ns < (*oldest)->used_ns)
-				oldest = p;
-	if (oldest == NULL)
-		return;
-	gone = *oldest;
-	*oldest = gone->next;
-	maps_drop(m, gone);
+	process_drop(m->table, p, PROCESS_JIT);
+	process_drop(m->table, p, PROCESS_CODE);
 }
 
 static struct maps_process *
-maps_get(struct maps *m, int32_t pid)
+maps_of(const struct process *p)
 {
-	struct maps_process **bucket = &m->buckets[(uint32_t)pid % BUCKETS];
-	struct maps_process *p;
+	return p != NULL ? p->part[PROCESS_CODE] : NULL;
+}
 
-	for (p = *bucket; p != NULL; p = p->next)
-		if (p->pid == pid)
-			return p;
-	if (m->n == MAPS_PROCESSES_MAX)
+/* Takes away the list that was used longest ago. */
+static void
+maps_evict(struct maps *m)
+{
+	struct process *p = NULL, *oldest = NULL;
+
+	while ((p = processes_next(m->table, p)) != NULL)
+		if (maps_of(p) != NULL && (oldest == NULL ||
+		    maps_of(p)->used_ns < maps_of(oldest)->used_ns))
+			oldest = p;
+	maps_drop(m, oldest);
+}
+
+static struct maps_process *
+maps_get(struct maps *m, struct process *of, int64_t now_ns)
+{
+	struct maps_process *p = maps_of(of);
+
+	if (p == NULL && m->n == MAPS_PROCESSES_MAX)
 		maps_evict(m);
-	p = calloc(1, sizeof(*p));
-	if (p == NULL)
-		return &m->nobody;
-	p->pid = p->reader = pid;
-	p->next = *bucket;
-	*bucket = p;
-	m->n++;
+	if (p == NULL) {
+		of->part[PROCESS_CODE] = p = calloc(1, sizeof(*p));
+		if (p == NULL)
+			return &m->nobody;
+		p->pid = p->reader = of->pid;
+		m->n++;
+	}
+	if (p->image != of->image) {
+		maps_list_fini(&p->list);
+		p->read_ns = 0;
+	}
+	p->image = of->image;
+	p->used_ns = now_ns;
 	return p;
 }
 
 struct maps_process *
-maps_process(struct maps *m, int32_t pid, uint64_t start_ns,
-    uint32_t exec_id, int64_t now_ns)
+maps_process(struct maps *m, struct process *of, int64_t now_ns)
 {
-	struct maps_process *p = maps_get(m, pid);
-	bool other = start_ns != 0 && p->start_ns != 0 &&
-	    (p->start_ns != start_ns || p->exec_id != exec_id);
+	struct maps_process *p = maps_get(m, of, now_ns);
 
-	p->used_ns = now_ns;
-	if (p->read_ns != 0 && other) {
-		maps_list_fini(&p->list);
-		p->read_ns = 0;
-	}
-	if (start_ns != 0) {
-		p->start_ns = start_ns;
-		p->exec_id = exec_id;
-	}
 	if (p->read_ns == 0 || (now_ns - p->read_ns > REREAD_NS &&
 	    now_ns >= p->again_ns))
 		process_read(m, p, now_ns);
 	return p;
 }
 
-static struct maps_process *
-maps_known(const struct maps *m, int32_t pid)
-{
-	struct maps_process *p = m->buckets[(uint32_t)pid % BUCKETS];
-
-	while (p != NULL && p->pid != pid)
-		p = p->next;
-	return p;
-}
-
 /* Made at first sight, and kept: nothing is added any more. */
 struct maps_process *
-maps_ended(struct maps *m, int32_t pid, uint64_t start_ns,
-    uint32_t exec_id, int64_t since_ns, int32_t reader, int64_t now_ns)
+maps_ended(struct maps *m, struct process *of, int64_t since_ns,
+    int32_t reader, int64_t now_ns)
 {
-	struct maps_process *p = maps_get(m, pid);
+	struct maps_process *p = maps_get(m, of, now_ns);
 	const struct err *e;
 
-	p->used_ns = now_ns;
-	if (p->read_ns != 0 && p->start_ns == start_ns &&
-	    p->exec_id == exec_id && p->list.n > 0)
+	if (p->read_ns != 0 && p->list.n > 0)
 		return p;
 	maps_list_fini(&p->list);
-	p->start_ns = start_ns;
-	p->exec_id = exec_id;
 	p->read_ns = now_ns;
 	p->reader = reader > 0 ? reader : (int32_t)getpid();
 	process_wait(p, UNKNOWN_MAX_NS, now_ns);
 	buf_clear(&m->text);
-	maps_told(&m->changes, pid, since_ns, &m->text);
+	maps_told(&m->changes, of->pid, since_ns, &m->text);
 	if (m->text.failed)
 		return p;
 	e = maps_parse((char *)m->text.data, m->text.len - 1, &p->list);
 	if (e != NULL)
-		log_debug("%" PRId32 ": %s", pid, e->text);
+		log_debug("%" PRId32 ": %s", of->pid, e->text);
 	maps_find_foreign(m, p);
 	return p;
 }
 
-struct first_map {
-	const struct maps_change *change;
-};
-
 static bool
 maps_is_first(void *arg, const struct maps_change *change)
 {
-	struct first_map *f = arg;
+	const struct maps_change **first = arg;
 
-	if (f->change == NULL || change->time_ns < f->change->time_ns)
-		f->change = change;
+	if (*first == NULL || change->time_ns < (*first)->time_ns)
+		*first = change;
 	return true;
 }
 
 const char *
 maps_executable(const struct maps *m, int32_t pid, int64_t since_ns)
 {
-	struct first_map f = {NULL};
+	const struct maps_change *first = NULL;
 
-	maps_changes_each(&m->changes, pid, since_ns, maps_is_first, &f);
-	return f.change != NULL && f.change->ino != 0 ?
-	    maps_changes_path(&m->changes, f.change) : "";
+	maps_changes_each(&m->changes, pid, since_ns, maps_is_first, &first);
+	return first != NULL && first->ino != 0 ?
+	    maps_changes_path(&m->changes, first) : "";
 }
 
 /* Notes for its process that a change is about to be forgotten. */
@@ -356,7 +324,8 @@ static void
 maps_forget_change(struct maps *m)
 {
 	const struct maps_change *old = maps_changes_oldest(&m->changes);
-	struct maps_process *p = old != NULL ? maps_known(m, old->pid) : NULL;
+	struct maps_process *p = old == NULL ? NULL :
+	    maps_of(process_last(m->table, old->pid));
 
 	if (p != NULL && old->time_ns > p->forgot_ns)
 		p->forgot_ns = old->time_ns;
@@ -365,7 +334,7 @@ maps_forget_change(struct maps *m)
 void
 maps_cut(struct maps *m, const struct maps_change *change, const char *path)
 {
-	struct maps_process *p = maps_known(m, change->pid);
+	struct maps_process *p = maps_of(process_last(m->table, change->pid));
 	size_t i, n = 0;
 
 	maps_forget_change(m);
@@ -458,15 +427,11 @@ maps_held(const struct maps *m, const struct maps_process *p,
 }
 
 void
-maps_renew(struct maps *m, int32_t pid)
+maps_renew(struct process *of)
 {
-	struct maps_process *p = maps_known(m, pid);
-
-	if (p == NULL)
-		return;
-	p->read_ns = 0;
-	p->start_ns = 0;
-	p->exec_id = 0;
+	process_renew(of);
+	if (maps_of(of) != NULL)
+		maps_of(of)->read_ns = 0;
 }
 
 /* Nothing is mapped in the first pages and in the upper half. */
@@ -511,19 +476,6 @@ int32_t
 maps_process_reader(const struct maps_process *p)
 {
 	return p->reader;
-}
-
-void **
-maps_process_place(struct maps_process *p)
-{
-	return &p->kept;
-}
-
-void
-maps_on_gone(struct maps *m, maps_gone_fn *fn, void *arg)
-{
-	m->gone = fn;
-	m->gone_arg = arg;
 }
 
 /* A thread that is not the reader; 0: there is none. */
@@ -612,20 +564,12 @@ maps_open(const struct maps *m, const struct maps_process *p,
 void
 maps_sweep(struct maps *m, int64_t now_ns)
 {
-	struct maps_process **p, *gone;
-	size_t i;
+	struct process *p = NULL;
 
-	for (i = 0; i < BUCKETS; i++) {
-		for (p = &m->buckets[i]; *p != NULL;) {
-			gone = *p;
-			if (now_ns - gone->used_ns < UNUSED_NS) {
-				p = &gone->next;
-				continue;
-			}
-			*p = gone->next;
-			maps_drop(m, gone);
-		}
-	}
+	while ((p = processes_next(m->table, p)) != NULL)
+		if (maps_of(p) != NULL &&
+		    now_ns - maps_of(p)->used_ns >= UNUSED_NS)
+			maps_drop(m, p);
 }
 
 static void
@@ -640,22 +584,16 @@ list_forget_files(struct maps_list *l)
 void
 maps_forget_files(struct maps *m)
 {
+	struct process *of = NULL;
 	struct maps_process *p;
-	size_t i;
 
-	for (i = 0; i < BUCKETS; i++) {
-		for (p = m->buckets[i]; p != NULL; p = p->next) {
-			list_forget_files(&p->list);
-			if (p->then != NULL)
-				list_forget_files(&p->then->list);
-		}
+	while ((of = processes_next(m->table, of)) != NULL) {
+		if ((p = maps_of(of)) == NULL)
+			continue;
+		list_forget_files(&p->list);
+		if (p->then != NULL)
+			list_forget_files(&p->then->list);
 	}
-}
-
-size_t
-maps_processes(const struct maps *m)
-{
-	return m->n;
 }
 
 uint64_t

@@ -14,12 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MAPS_PROCESSES_MAX 4096
+#define MAPS_PROCESSES_MAX 4096 /* with mappings, at a time */
 #define MAPS_EACH_MAX 4096 /* executable mappings of a process */
 #define MAPS_NO_FILE UINT32_MAX
 
 struct err;
 struct maps_change;
+struct process;
+struct processes;
 
 enum map_kind {
 	MAPPING_FILE,
@@ -71,19 +73,19 @@ void maps_mark_foreign(struct maps_list *l, const char *text);
 struct maps;
 struct maps_process;
 
-/* `proc` is "/proc", or another directory in tests; borrowed. */
-const struct err *maps_new(struct maps **out, const char *proc);
+/* `proc` is "/proc", or another directory in tests; both are borrowed. */
+const struct err *maps_new(struct maps **out, struct processes *table,
+    const char *proc);
 void maps_free(struct maps *m);
 
 /*
- * The mappings of a process as it is now.  Another start or exec_id than
- * before is another process image, and read anew; start_ns 0 stands for
- * whichever there is.  Never NULL: a process
- * that cannot be read has none.  Valid until the next call of maps_process()
- * or maps_sweep().
+ * The mappings of a process as it is now, its part PROCESS_CODE; those of
+ * another image than before are read anew.  Never NULL: a process that cannot
+ * be read has none.  Valid until the next call of maps_process() or
+ * maps_sweep().
  */
-struct maps_process *maps_process(struct maps *m, int32_t pid,
-    uint64_t start_ns, uint32_t exec_id, int64_t now_ns);
+struct maps_process *maps_process(struct maps *m, struct process *of,
+    int64_t now_ns);
 
 /* The mapping that holds an address, perhaps after reading again; NULL when
  * none does.  Valid until the next call. */
@@ -99,13 +101,6 @@ const struct maps_list *maps_process_list(const struct maps_process *p);
  * thread's when the first thread has ended. */
 int32_t maps_process_reader(const struct maps_process *p);
 
-/* A place for what somebody else keeps of the process, NULL at first.  It
- * lives as long as the process is known; the function gets what is in it when
- * that ends, but for maps_free(). */
-typedef void maps_gone_fn(void *arg, void *kept);
-void **maps_process_place(struct maps_process *p);
-void maps_on_gone(struct maps *m, maps_gone_fn *fn, void *arg);
-
 /* Opens the mapped file itself, even if it is deleted or in another mount
  * namespace: -1 when neither /proc/PID/map_files nor the path leads to it.
  * The caller closes. */
@@ -120,9 +115,8 @@ void maps_cut(struct maps *m, const struct maps_change *change,
 /* The mappings of a process that has ended, as the kernel told them from its
  * exec at since_ns on; its files are looked for in the root of the process
  * `reader`, or our own (0).  As maps_process() else. */
-struct maps_process *maps_ended(struct maps *m, int32_t pid,
-    uint64_t start_ns, uint32_t exec_id, int64_t since_ns, int32_t reader,
-    int64_t now_ns);
+struct maps_process *maps_ended(struct maps *m, struct process *of,
+    int64_t since_ns, int32_t reader, int64_t now_ns);
 
 /* The path that the process mapped first from since_ns on: its executable;
  * "" when that is not known.  Valid until the next change. */
@@ -142,16 +136,16 @@ bool maps_held(const struct maps *m, const struct maps_process *p,
     const struct mapping *map, uint64_t addr, int64_t time_ns);
 
 /* The process's mappings have changed: read them anew at the next
- * opportunity, for whichever image of it asks. */
-void maps_renew(struct maps *m, int32_t pid);
+ * opportunity, for whichever image of it is sampled next. */
+void maps_renew(struct process *of);
 
-/* Forgets processes that had no samples for a while. */
+/* Forgets the mappings of processes that had no samples for a while, and what
+ * their JITs have told. */
 void maps_sweep(struct maps *m, int64_t now_ns);
 
 /* Forgets the callers' file numbers. */
 void maps_forget_files(struct maps *m);
 
-size_t maps_processes(const struct maps *m);
 uint64_t maps_reads(const struct maps *m);
 
 #endif

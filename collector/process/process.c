@@ -77,17 +77,8 @@ process_find(const struct processes *t, int32_t pid, uint64_t start_ns)
 {
 	struct process *p = t->buckets[process_bucket(pid)];
 
-	while (p != NULL && (p->pid != pid || p->start_ns != start_ns))
-		p = p->next;
-	return p;
-}
-
-struct process *
-process_living(const struct processes *t, int32_t pid)
-{
-	struct process *p = t->buckets[process_bucket(pid)];
-
-	while (p != NULL && (p->pid != pid || p->gone))
+	while (p != NULL && (p->pid != pid || (start_ns != 0 ?
+	    p->start_ns != start_ns : p->gone)))
 		p = p->next;
 	return p;
 }

@@ -65,6 +65,8 @@ struct process {
 	int fd;               /* its /proc/PID/stat, or -1 */
 	struct pidstat stat;  /* as of the last sweep */
 
+	/* process_watch.c's: when it may be read again for a new mapping. */
+	int64_t again_ns, again_wait_ns;
 	/* The CPU profiler's: do all threads carry one name, and of how many
 	 * threads was that read, when? */
 	bool alike;
@@ -91,12 +93,10 @@ void processes_serve(struct processes *t, enum process_part which,
 struct process *process_add(struct processes *t, int32_t pid,
     uint64_t start_ns);
 
-/* The process of that start, gone or not. */
+/* The process of that start, gone or not; 0: the one that lives, as far as we
+ * know. */
 struct process *process_find(const struct processes *t, int32_t pid,
     uint64_t start_ns);
-
-/* The one that lives, as far as we know. */
-struct process *process_living(const struct processes *t, int32_t pid);
 
 /* The youngest, gone or not. */
 struct process *process_last(const struct processes *t, int32_t pid);

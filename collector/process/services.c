@@ -108,12 +108,12 @@ services_table(struct services *s)
 }
 
 static void
-process_close(struct services *s, struct process *p)
+services_close(struct services *s, int *fd)
 {
-	if (p->fd < 0)
+	if (*fd < 0)
 		return;
-	close(p->fd);
-	p->fd = -1;
+	close(*fd);
+	*fd = -1;
 	s->fds--;
 }
 
@@ -125,7 +125,7 @@ services_free(struct services *s)
 	if (s == NULL)
 		return;
 	while (s->table != NULL && (p = processes_next(s->table, p)) != NULL)
-		process_close(s, p);
+		services_close(s, &p->fd);
 	processes_free(s->table);
 	services_rules_free(s->rules);
 	instances_free(s->instances);
@@ -283,37 +283,37 @@ process_classify(struct services *s, struct process *p)
 }
 
 /* Reads /proc/PID/stat; false when the process is gone.  *fd: where it is
- * open, or is to be, when there may be one more. */
+ * open, or is to be when there may be one more open file. */
 static bool
 process_read_stat(struct services *s, int32_t pid, int *fd,
     struct pidstat *out)
 {
 	char path[32], text[1024];
-	bool keep = *fd >= 0 || s->fds < s->fds_max;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%d/stat", pid);
-	if (*fd < 0 && keep) {
+	if (*fd < 0 && s->fds < s->fds_max) {
 		*fd = openat(s->proc_fd, path, O_RDONLY | O_CLOEXEC);
-		if (*fd < 0)
-			return false;
-		s->fds++;
+		s->fds += *fd >= 0;
 	}
-	n = keep ? readfile_fd(*fd, text, sizeof(text)) :
+	n = *fd >= 0 ? readfile_fd(*fd, text, sizeof(text)) :
 	    readfile_at(s->proc_fd, path, text, sizeof(text));
-	return n > 0 && pidstat_parse(text, (size_t)n, out);
+	if (n > 0 && pidstat_parse(text, (size_t)n, out))
+		return true;
+	services_close(s, fd);
+	return false;
 }
 
 const struct process *
 services_known(struct services *s, int32_t pid)
 {
-	return process_living(s->table, pid);
+	return process_find(s->table, pid, 0);
 }
 
-const struct process *
+struct process *
 services_last(struct services *s, int32_t pid)
 {
-	const struct process *p = process_last(s->table, pid);
+	struct process *p = process_last(s->table, pid);
 
 	while (p != NULL && (p->pid != pid || p->serial == 0))
 		p = p->next;
@@ -323,92 +323,44 @@ services_last(struct services *s, int32_t pid)
 static void
 services_mark_gone(struct services *s, struct process *p, int64_t now_ns)
 {
-	process_close(s, p);
+	services_close(s, &p->fd);
 	instances_leave(s->instances, p);
 	process_end(s->table, p, now_ns);
 	s->stats.processes--;
 }
 
-/* The entry of what was just read of a pid; none lives that is another. */
-static struct process *
-services_enter(struct services *s, int32_t pid, const struct pidstat *stat)
+/* The process that /proc shows now; the one that was known under the pid has
+ * ended, or could not be read for a moment. */
+static void
+services_add(struct services *s, int32_t pid)
 {
-	uint64_t start_ns = stat->start_ticks * TICK_NS;
-	struct process *p = process_find(s->table, pid, start_ns);
+	struct pidstat stat;
+	struct process *p;
+	uint64_t start_ns;
+	int fd = -1;
 
+	if (processes_full(s->table)) {
+		s->stats.untracked++;
+		return;
+	}
+	if (!process_read_stat(s, pid, &fd, &stat))
+		return;
+	start_ns = stat.start_ticks * TICK_NS;
+	p = process_find(s->table, pid, start_ns);
 	if (p == NULL)
 		p = process_add(s->table, pid, start_ns);
-	if (p == NULL)
-		return NULL;
-	p->gone = false; /* it could not be read for a moment, if it was */
-	p->stat = *stat;
+	if (p == NULL) {
+		services_close(s, &fd);
+		return;
+	}
+	p->gone = false;
+	p->stat = stat;
+	p->fd = fd;
 	p->seen = s->sweep;
 	if (p->serial == 0)
 		p->serial = ++s->next_serial;
 	s->stats.processes++;
 	process_classify(s, p);
-	return p;
-}
-
-/* The process that /proc shows now.  A living one that was known under the
- * pid is this one, or has ended. */
-static struct process *
-services_add(struct services *s, int32_t pid, int64_t now_ns)
-{
-	struct process *old = process_living(s->table, pid), *p;
-	struct process new = {.pid = pid, .fd = -1};
-	bool there;
-
-	if (old == NULL && processes_full(s->table)) {
-		s->stats.untracked++;
-		return NULL;
-	}
-	there = process_read_stat(s, pid, &new.fd, &new.stat);
-	if (there && old != NULL &&
-	    old->stat.start_ticks == new.stat.start_ticks) {
-		process_close(s, &new);
-		return old;
-	}
-	if (old != NULL)
-		services_mark_gone(s, old, now_ns);
-	p = there ? services_enter(s, pid, &new.stat) : NULL;
-	if (p != NULL)
-		p->fd = new.fd;
-	else
-		process_close(s, &new);
-	return p;
-}
-
-struct process *
-services_process(struct services *s, int32_t pid, uint64_t start_ns)
-{
-	struct process *p;
-
-	start_ns -= start_ns % TICK_NS;
-	p = start_ns == 0 ? process_living(s->table, pid) :
-	    process_find(s->table, pid, start_ns);
-	if (p == NULL || p->serial == 0)
-		p = services_add(s, pid, clock_wall_ns());
-	if (p == NULL || (start_ns != 0 && p->start_ns != start_ns))
-		return NULL;
-	p->still = 0; /* whoever asks has seen it run */
-	return p;
-}
-
-struct process *
-services_missed(struct services *s, int32_t pid, uint64_t start_ns)
-{
-	struct process *p;
-
-	start_ns -= start_ns % TICK_NS;
-	p = process_find(s->table, pid, start_ns);
-	if (p != NULL)
-		return p;
-	if ((p = process_add(s->table, pid, start_ns)) == NULL)
-		return NULL;
-	p->told = true; /* there is nothing to tell */
-	process_end(s->table, p, clock_wall_ns());
-	return p;
 }
 
 /* ---- all of them ---- */
@@ -436,7 +388,7 @@ static void
 services_refresh(struct services *s, int32_t pid, bool may_wait,
     int64_t now_ns)
 {
-	struct process *p = process_living(s->table, pid);
+	struct process *p = process_find(s->table, pid, 0);
 	struct pidstat stat;
 	bool changed;
 
@@ -448,7 +400,7 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
 	    stat.start_ticks != p->stat.start_ticks) {
 		if (p != NULL)
 			services_mark_gone(s, p, now_ns);
-		services_add(s, pid, now_ns);
+		services_add(s, pid);
 		return;
 	}
 	changed = stat.image != p->stat.image ||
@@ -460,10 +412,42 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
 		process_classify(s, p);
 }
 
-void
+struct process *
 services_look(struct services *s, int32_t pid)
 {
 	services_refresh(s, pid, false, clock_wall_ns());
+	return process_find(s->table, pid, 0);
+}
+
+struct process *
+services_process(struct services *s, int32_t pid, uint64_t start_ns)
+{
+	struct process *p;
+
+	start_ns -= start_ns % TICK_NS;
+	p = process_find(s->table, pid, start_ns);
+	if (p == NULL || p->serial == 0) {
+		services_look(s, pid);
+		p = process_find(s->table, pid, start_ns);
+	}
+	if (p == NULL || p->serial == 0)
+		return NULL;
+	p->still = 0; /* whoever asks has seen it run */
+	return p;
+}
+
+struct process *
+services_missed(struct services *s, int32_t pid, uint64_t start_ns)
+{
+	struct process *p;
+
+	start_ns -= start_ns % TICK_NS;
+	p = process_find(s->table, pid, start_ns);
+	if (p != NULL || (p = process_add(s->table, pid, start_ns)) == NULL)
+		return p;
+	p->told = true; /* there is nothing to tell */
+	process_end(s->table, p, clock_wall_ns());
+	return p;
 }
 
 static void
@@ -492,7 +476,7 @@ services_instance(struct services *s, struct process *p, int depth)
 
 	if (!p->ruled || p->gone || depth == 16)
 		return;
-	parent = process_living(s->table, p->stat.parent);
+	parent = process_find(s->table, p->stat.parent, 0);
 	if (parent != NULL && strcmp(parent->service, p->service) != 0)
 		parent = NULL;
 	if (p->follows && parent != NULL)

@@ -64,7 +64,7 @@ struct process *services_process(struct services *s, int32_t pid,
 const struct process *services_known(struct services *s, int32_t pid);
 
 /* The same, or one that was known under it until lately. */
-const struct process *services_last(struct services *s, int32_t pid);
+struct process *services_last(struct services *s, int32_t pid);
 
 /* The entry of a process that nobody could look at; NULL: no room. */
 struct process *services_missed(struct services *s, int32_t pid,
@@ -75,9 +75,9 @@ struct process *services_missed(struct services *s, int32_t pid,
 void services_name(const struct services *s, const char *comm,
     const char *rest, const char *cgroup, char *out, size_t size);
 
-/* Reads one process anew, as a sweep does: it may be new, gone, or have
+/* Reads one process anew, as a sweep does: it may be new, gone (NULL), or have
  * executed another program. */
-void services_look(struct services *s, int32_t pid);
+struct process *services_look(struct services *s, int32_t pid);
 
 /* Re-reads the list of processes and the stat of those that run; of those
  * that have not run for some sweeps every fourth time, and of all in the

@@ -1,6 +1,8 @@
 /*
  * Members are found by the serial of their process, never by its pid, which
- * another process may have had a reading ago.
+ * another process may have had a reading ago.  They are no part of its entry
+ * (process.h): a process is in several groups, and belongs to a reading by
+ * having been in the one before.
  */
 #include "collector/procfs/procfs_groups.h"
 

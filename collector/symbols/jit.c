@@ -26,8 +26,7 @@
 
 struct jit {
 	struct jit *next, *last;
-	int32_t pid;
-	uint64_t start_ns;
+	int32_t reader;
 	uint32_t file; /* SYMBOLS_NO_FILE: no map */
 	int64_t looked_ns, wait_ns;
 };
@@ -170,7 +169,7 @@ static void
 jit_look(struct jits *j, struct jit *p, int64_t now_ns)
 {
 	uint32_t file = SYMBOLS_NO_FILE, old = p->file;
-	int fd = jits_open(j->proc, p->pid);
+	int fd = jits_open(j->proc, p->reader);
 	int64_t least_ns = LOOK_MIN_NS;
 	struct stat st;
 
@@ -207,18 +206,18 @@ jits_drop(void *jits, void *jit)
 
 /* NULL when out of memory. */
 static struct jit *
-jit_get(struct jits *j, void **place, int32_t pid, uint64_t start_ns)
+jit_get(struct jits *j, void **place, int32_t reader)
 {
 	struct jit *p = *place;
 
-	if (p != NULL && p->pid == pid && p->start_ns == start_ns)
+	if (p != NULL) {
+		p->reader = reader;
 		return p;
-	if (p != NULL)
-		jits_drop(j, p);
+	}
 	*place = p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return NULL;
-	*p = (struct jit){.next = j->first, .pid = pid, .start_ns = start_ns,
+	*p = (struct jit){.next = j->first, .reader = reader,
 	    .file = SYMBOLS_NO_FILE};
 	if (p->next != NULL)
 		p->next->last = p;
@@ -242,10 +241,10 @@ jit_is_due(struct jits *j, const struct jit *p, int64_t now_ns)
 }
 
 bool
-jits_ref(struct jits *j, void **place, int32_t reader, uint64_t start_ns,
-    uint64_t addr, int64_t now_ns, uint32_t *ref)
+jits_ref(struct jits *j, void **place, int32_t reader, uint64_t addr,
+    int64_t now_ns, uint32_t *ref)
 {
-	struct jit *p = jit_get(j, place, reader, start_ns);
+	struct jit *p = jit_get(j, place, reader);
 
 	if (p == NULL)
 		return false;

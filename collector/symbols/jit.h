@@ -26,8 +26,8 @@ void jits_free(struct jits *j);
 /* The reference of an address in a process's anonymous code, false when the
  * process has no map.  *place: what is kept of it here, NULL at first, until
  * jits_drop(); `reader`: the number under which /proc shows its memory. */
-bool jits_ref(struct jits *j, void **place, int32_t reader,
-    uint64_t start_ns, uint64_t addr, int64_t now_ns, uint32_t *ref);
+bool jits_ref(struct jits *j, void **place, int32_t reader, uint64_t addr,
+    int64_t now_ns, uint32_t *ref);
 
 /* The process is known no more: gives back what was in its place. */
 void jits_drop(void *jits, void *jit);

@@ -1,17 +1,17 @@
 /*
- * The table of processes, the queue of those that wait, and the work itself.
+ * What the walker has of each process, the queue of those that wait, and the
+ * work itself.
  */
 #include "collector/unwind/unwind_process.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collector/process/maps.h"
+#include "collector/process/process.h"
 #include "collector/unwind/extents.h"
 #include "collector/unwind/unwind_tables.h"
 #include "store/base/buf.h"
@@ -19,7 +19,6 @@
 #include "store/base/err.h"
 #include "store/base/log.h"
 
-#define BUCKETS 1024
 #define QUEUE_MAX 1024
 #define RENEW_MAX 128 /* in the queue, for processes that nobody sampled */
 #define WAIT_MIN_NS (1 * NS_PER_S) /* doubles up to the next line */
@@ -31,11 +30,11 @@
 #define BUDGET_PART 250
 #define RESERVE_NS (BUDGET_NS * 3 / 4) /* kept for what is sampled */
 
-struct process {
-	struct process *next; /* in its bucket */
-	int32_t pid;
-	uint32_t exec_id;
-	uint64_t start_ns, image;
+/* The part PROCESS_WALK of a process. */
+struct walk {
+	struct process *of;
+	uint32_t program;     /* of->image when it was wanted */
+	uint64_t image;       /* as the kernel tells it (bpf/unwind.h) */
 	uint32_t first, n;    /* mappings; first EXTENTS_NONE: none */
 	uint32_t *tables;     /* n references */
 	uint64_t digest;      /* of the mappings */
@@ -49,36 +48,17 @@ struct process {
 struct unwind_processes {
 	const struct unwind_kernel *kernel;
 	struct unwind_tables *tables;
+	struct processes *table;
 	struct maps *maps;
 	const char *proc;
 	unwind_vdso_fn *vdso;
 	void *vdso_arg;
 	struct extents *mappings;
-	struct process *buckets[BUCKETS];
-	int32_t queue[QUEUE_MAX]; /* pids */
+	struct walk *queue[QUEUE_MAX];
 	uint32_t n_queue, n;
 	int64_t budget_ns, refilled_ns;
 	uint64_t built, evicted, failed;
 };
-
-const struct err *
-unwind_processes_new(struct unwind_processes **out,
-    const struct unwind_kernel *kernel, struct unwind_tables *tables,
-    struct maps *maps, const char *proc)
-{
-	struct unwind_processes *u = calloc(1, sizeof(*u));
-
-	*out = u;
-	if (u == NULL)
-		return err_nomem();
-	u->kernel = kernel;
-	u->tables = tables;
-	u->maps = maps;
-	u->proc = proc;
-	u->budget_ns = BUDGET_NS;
-	u->mappings = extents_new(UNWIND_MAPPINGS);
-	return u->mappings == NULL ? err_nomem() : NULL;
-}
 
 void
 unwind_processes_set_vdso(struct unwind_processes *u, unwind_vdso_fn *fn,
@@ -102,153 +82,152 @@ process_release(struct unwind_processes *u, uint32_t first, uint32_t n,
 	free(tables);
 }
 
+static void
+processes_unqueue(struct unwind_processes *u, uint32_t at)
+{
+	u->queue[at]->queued = false;
+	u->n_queue--;
+	memmove(u->queue + at, u->queue + at + 1,
+	    (u->n_queue - at) * sizeof(u->queue[0]));
+}
+
+/* The process has ended, or makes room. */
+static void
+processes_gone(void *arg, void *part)
+{
+	struct unwind_processes *u = arg;
+	struct walk *p = part;
+	uint32_t at = 0;
+
+	while (p->queued && u->queue[at] != p)
+		at++;
+	if (p->queued)
+		processes_unqueue(u, at);
+	if (p->first != EXTENTS_NONE)
+		u->kernel->set_process(u->kernel->arg, p->of->pid, NULL);
+	process_release(u, p->first, p->n, p->tables, clock_mono_ns());
+	free(p);
+	u->n--;
+}
+
+const struct err *
+unwind_processes_new(struct unwind_processes **out,
+    const struct unwind_kernel *kernel, struct unwind_tables *tables,
+    struct processes *table, struct maps *maps, const char *proc)
+{
+	struct unwind_processes *u = calloc(1, sizeof(*u));
+
+	*out = u;
+	if (u == NULL)
+		return err_nomem();
+	u->kernel = kernel;
+	u->tables = tables;
+	u->table = table;
+	u->maps = maps;
+	u->proc = proc;
+	u->budget_ns = BUDGET_NS;
+	u->mappings = extents_new(UNWIND_MAPPINGS);
+	processes_serve(table, PROCESS_WALK, processes_gone, u);
+	return u->mappings == NULL ? err_nomem() : NULL;
+}
+
 void
 unwind_processes_free(struct unwind_processes *u)
 {
-	struct process *p, *next;
-	size_t i;
-
 	if (u == NULL)
 		return;
-	for (i = 0; i < BUCKETS; i++) {
-		for (p = u->buckets[i]; p != NULL; p = next) {
-			next = p->next;
-			free(p->tables);
-			free(p);
-		}
-	}
+	processes_serve(u->table, PROCESS_WALK, NULL, NULL);
 	extents_free(u->mappings);
 	free(u);
-}
-
-static struct process **
-process_find(struct unwind_processes *u, int32_t pid)
-{
-	struct process **p = &u->buckets[(uint32_t)pid % BUCKETS];
-
-	while (*p != NULL && (*p)->pid != pid)
-		p = &(*p)->next;
-	return p;
-}
-
-static void
-process_remove(struct unwind_processes *u, struct process **at,
-    int64_t now_ns)
-{
-	struct process *p = *at;
-
-	if (p->first != EXTENTS_NONE)
-		u->kernel->set_process(u->kernel->arg, p->pid, NULL);
-	process_release(u, p->first, p->n, p->tables, now_ns);
-	*at = p->next;
-	free(p);
-	u->n--;
 }
 
 /* Takes away the process whose stacks were walked longest ago; false when
  * there is none. */
 static bool
-processes_evict(struct unwind_processes *u, const struct process *keep,
-    int64_t now_ns)
+processes_evict(struct unwind_processes *u, const struct walk *keep)
 {
-	struct process **p, **oldest = NULL;
-	struct unwind_process k;
+	struct process *of = NULL, *oldest = NULL;
 	uint32_t used = UINT32_MAX;
-	size_t i;
+	struct unwind_process k;
 
-	for (i = 0; i < BUCKETS; i++) {
-		for (p = &u->buckets[i]; *p != NULL; p = &(*p)->next) {
-			if (*p == keep || (*p)->queued)
-				continue;
-			if ((*p)->first == EXTENTS_NONE ||
-			    !u->kernel->get_process(u->kernel->arg,
-			    (*p)->pid, &k))
-				k.used_s = 0;
-			if (k.used_s >= used)
-				continue;
-			used = k.used_s;
-			oldest = p;
-		}
+	while ((of = processes_next(u->table, of)) != NULL) {
+		const struct walk *p = of->part[PROCESS_WALK];
+
+		if (p == NULL || p == keep || p->queued)
+			continue;
+		if (p->first == EXTENTS_NONE || !u->kernel->get_process(
+		    u->kernel->arg, of->pid, &k))
+			k.used_s = 0;
+		if (k.used_s >= used)
+			continue;
+		used = k.used_s;
+		oldest = of;
 	}
 	if (oldest == NULL)
 		return false;
-	process_remove(u, oldest, now_ns);
+	process_drop(u->table, oldest, PROCESS_WALK);
 	u->evicted++;
 	return true;
 }
 
-static struct process *
-process_add(struct unwind_processes *u, int32_t pid, int64_t now_ns)
+/* NULL: there is no room, or the process has ended. */
+static struct walk *
+processes_get(struct unwind_processes *u, struct process *of)
 {
-	struct process **bucket, *p;
+	struct walk *p = of->part[PROCESS_WALK];
 
-	if (u->n >= UNWIND_PROCESSES && !processes_evict(u, NULL, now_ns))
-		return NULL;
-	p = calloc(1, sizeof(*p));
-	if (p == NULL)
-		return NULL;
-	bucket = &u->buckets[(uint32_t)pid % BUCKETS];
-	p->pid = pid;
-	p->first = EXTENTS_NONE;
-	p->next = *bucket;
-	*bucket = p;
+	if (p != NULL || of->gone ||
+	    (u->n >= UNWIND_PROCESSES && !processes_evict(u, NULL)) ||
+	    (p = calloc(1, sizeof(*p))) == NULL)
+		return p;
+	of->part[PROCESS_WALK] = p;
+	*p = (struct walk){.of = of, .program = of->image,
+	    .first = EXTENTS_NONE};
 	u->n++;
 	return p;
 }
 
-void
-unwind_processes_want(struct unwind_processes *u, int32_t pid,
-    uint64_t start_ns, uint32_t exec_id, int64_t event_ns)
+static void
+processes_queue(struct unwind_processes *u, struct walk *p, uint32_t wants)
 {
-	struct process *p = *process_find(u, pid);
-
-	if (p == NULL)
-		p = process_add(u, pid, event_ns);
-	if (p != NULL) {
-		p->wants++;
-		p->sampled = true;
-	}
-	if (p == NULL || p->queued || u->n_queue == QUEUE_MAX)
-		return;
-	if (start_ns == 0) { /* the caller does not know: no news */
-		start_ns = p->start_ns;
-		exec_id = p->exec_id;
-	}
-	if (p->start_ns == 0 && p->built_ns != 0) { /* read by number alone */
-		p->start_ns = start_ns;
-		p->exec_id = exec_id;
-	}
-	/* Another image is news; the same one is looked at now and then. */
-	if (p->start_ns == start_ns && p->exec_id == exec_id && !p->unasked &&
-	    event_ns < p->built_ns + p->wait_ns)
-		return;
-	if (p->start_ns != start_ns || p->exec_id != exec_id)
-		p->wait_ns = 0;
-	p->start_ns = start_ns;
-	p->exec_id = exec_id;
 	p->queued = true;
-	p->wants = 1;
-	u->queue[u->n_queue++] = pid;
+	p->wants = wants;
+	u->queue[u->n_queue++] = p;
 }
 
 void
-unwind_processes_renew(struct unwind_processes *u, int32_t pid,
-    int64_t now_ns)
+unwind_processes_want(struct unwind_processes *u, struct process *of,
+    int64_t event_ns)
 {
-	struct process *p = *process_find(u, pid);
+	struct walk *p = processes_get(u, of);
+	bool news;
 
 	if (p == NULL)
-		p = process_add(u, pid, now_ns);
+		return;
+	p->wants++;
+	p->sampled = true;
+	if (p->queued || u->n_queue == QUEUE_MAX)
+		return;
+	/* Another image is news; the same one is looked at now and then. */
+	news = p->program != of->image || p->built_ns == 0;
+	if (!news && !p->unasked && event_ns < p->built_ns + p->wait_ns)
+		return;
+	if (news)
+		p->wait_ns = 0;
+	p->program = of->image;
+	processes_queue(u, p, 1);
+}
+
+void
+unwind_processes_renew(struct unwind_processes *u, struct process *of)
+{
+	struct walk *p = processes_get(u, of);
+
 	if (p == NULL)
 		return;
-	p->start_ns = 0;
-	p->exec_id = 0;
 	p->wait_ns = 0;
-	if (p->queued || u->n_queue >= RENEW_MAX)
-		return;
-	p->queued = true;
-	p->wants = 0;
-	u->queue[u->n_queue++] = pid;
+	if (!p->queued && u->n_queue < RENEW_MAX)
+		processes_queue(u, p, 0);
 }
 
 /*
@@ -305,13 +284,6 @@ process_table(struct unwind_processes *u, const struct maps_process *mp,
 	return table;
 }
 
-/* Code where no function of the process is; the kernel's own pages. */
-static bool
-process_skips(const struct mapping *m)
-{
-	return m->kind == MAPPING_SPECIAL;
-}
-
 static uint32_t
 process_fill(struct unwind_processes *u, const struct maps_process *mp,
     bool ask, struct unwind_mapping *out, uint32_t *tables, int64_t now_ns)
@@ -323,7 +295,7 @@ process_fill(struct unwind_processes *u, const struct maps_process *mp,
 	for (i = 0; i < l->n; i++) {
 		const struct mapping *m = &l->mappings[i];
 
-		if (process_skips(m))
+		if (m->kind == MAPPING_SPECIAL) /* the kernel's own pages */
 			continue;
 		tables[n] = process_table(u, mp, m, ask, now_ns);
 		out[n] = (struct unwind_mapping){.start = m->start,
@@ -338,7 +310,7 @@ process_fill(struct unwind_processes *u, const struct maps_process *mp,
 /* Hands a list of mappings to the kernel; on success it replaces the old
  * one. */
 static bool
-process_publish(struct unwind_processes *u, struct process *p,
+process_publish(struct unwind_processes *u, struct walk *p,
     uint64_t image, const struct unwind_mapping *list, uint32_t n,
     uint32_t *tables, int64_t now_ns)
 {
@@ -347,12 +319,12 @@ process_publish(struct unwind_processes *u, struct process *p,
 
 	k.first = extents_take(u->mappings, n, now_ns);
 	if (k.first == EXTENTS_NONE) {
-		processes_evict(u, p, now_ns);
+		processes_evict(u, p);
 		return false;
 	}
 	if (!u->kernel->write(u->kernel->arg, UNWIND_ARRAY_MAPPINGS, k.first,
 	    list, n) ||
-	    !u->kernel->set_process(u->kernel->arg, p->pid, &k)) {
+	    !u->kernel->set_process(u->kernel->arg, p->of->pid, &k)) {
 		extents_give(u->mappings, k.first, n, now_ns);
 		return false;
 	}
@@ -367,7 +339,7 @@ process_publish(struct unwind_processes *u, struct process *p,
 
 /* True when the kernel has the list already. */
 static bool
-process_is_known(struct process *p, uint64_t image,
+process_is_known(struct walk *p, uint64_t image,
     const struct unwind_mapping *list, uint32_t n)
 {
 	uint64_t digest = hash64(image, list, n * sizeof(*list));
@@ -385,10 +357,9 @@ enum outcome {
 };
 
 static enum outcome
-process_build(struct unwind_processes *u, struct process *p, int64_t now_ns)
+process_build(struct unwind_processes *u, struct walk *p, int64_t now_ns)
 {
-	struct maps_process *mp = maps_process(u->maps, p->pid, p->start_ns,
-	    p->exec_id, now_ns);
+	struct maps_process *mp = maps_process(u->maps, p->of, now_ns);
 	uint64_t image = process_image(u, maps_process_reader(mp));
 	struct unwind_mapping *list;
 	uint32_t *tables, n;
@@ -415,7 +386,7 @@ process_build(struct unwind_processes *u, struct process *p, int64_t now_ns)
 }
 
 static void
-process_work(struct unwind_processes *u, struct process *p, int64_t now_ns)
+process_work(struct unwind_processes *u, struct walk *p, int64_t now_ns)
 {
 	enum outcome outcome = process_build(u, p, now_ns);
 
@@ -444,39 +415,28 @@ processes_refill(struct unwind_processes *u, int64_t now_ns)
 }
 
 static bool
-process_is_before(const struct process *a, const struct process *b)
+process_is_before(const struct walk *a, const struct walk *b)
 {
-	if (a == NULL)
-		return false;
 	return a->sampled != b->sampled ? a->sampled : a->wants > b->wants;
 }
 
 /* Takes the process out of the queue that is sampled most; NULL when none is
  * worth what is left of the budget. */
-static struct process *
-processes_next(struct unwind_processes *u)
+static struct walk *
+processes_due(struct unwind_processes *u)
 {
-	struct process *p, *best = NULL;
+	struct walk *best;
 	uint32_t i, at = 0;
-	bool urgent;
 
 	if (u->n_queue == 0 || u->budget_ns <= 0)
 		return NULL;
-	for (i = 0; i < u->n_queue; i++) {
-		p = *process_find(u, u->queue[i]);
-		if (best != NULL && !process_is_before(p, best))
-			continue;
-		best = p;
-		at = i;
-	}
-	urgent = best == NULL || best->sampled;
-	if (!urgent && u->budget_ns <= RESERVE_NS)
+	for (i = 1; i < u->n_queue; i++)
+		if (process_is_before(u->queue[i], u->queue[at]))
+			at = i;
+	best = u->queue[at];
+	if (!best->sampled && u->budget_ns <= RESERVE_NS)
 		return NULL;
-	u->n_queue--;
-	memmove(u->queue + at, u->queue + at + 1,
-	    (u->n_queue - at) * sizeof(u->queue[0]));
-	if (best != NULL)
-		best->queued = false;
+	processes_unqueue(u, at);
 	return best;
 }
 
@@ -484,13 +444,13 @@ void
 unwind_processes_pump(struct unwind_processes *u, int64_t now_ns)
 {
 	int64_t began, end;
-	struct process *p;
+	struct walk *p;
 
 	processes_refill(u, now_ns);
-	p = processes_next(u);
+	p = processes_due(u);
 	if (p == NULL)
 		return;
-	for (began = clock_cpu_ns(); p != NULL; p = processes_next(u)) {
+	for (began = clock_cpu_ns(); p != NULL; p = processes_due(u)) {
 		process_work(u, p, now_ns);
 		end = clock_cpu_ns();
 		u->budget_ns -= end - began;
@@ -499,38 +459,27 @@ unwind_processes_pump(struct unwind_processes *u, int64_t now_ns)
 }
 
 static void
-process_refresh(struct unwind_processes *u, struct process *p, int64_t now_ns)
+process_refresh(struct unwind_processes *u, struct walk *p, int64_t now_ns)
 {
 	struct unwind_process k;
 
 	if (p->queued || p->first == EXTENTS_NONE ||
 	    now_ns - p->built_ns < REFRESH_NS || u->n_queue == QUEUE_MAX ||
-	    !u->kernel->get_process(u->kernel->arg, p->pid, &k) ||
+	    !u->kernel->get_process(u->kernel->arg, p->of->pid, &k) ||
 	    k.used_s < (uint32_t)(p->built_ns / NS_PER_S))
 		return;
-	p->queued = true;
 	p->sampled = true;
-	p->wants = 0;
-	u->queue[u->n_queue++] = p->pid;
+	processes_queue(u, p, 0);
 }
 
 void
 unwind_processes_sweep(struct unwind_processes *u, int64_t now_ns)
 {
-	struct process **p;
-	size_t i;
+	struct process *of = NULL;
 
-	for (i = 0; i < BUCKETS; i++) {
-		for (p = &u->buckets[i]; *p != NULL;) {
-			if (!(*p)->queued && kill((*p)->pid, 0) != 0 &&
-			    errno == ESRCH) {
-				process_remove(u, p, now_ns);
-				continue;
-			}
-			process_refresh(u, *p, now_ns);
-			p = &(*p)->next;
-		}
-	}
+	while ((of = processes_next(u->table, of)) != NULL)
+		if (of->part[PROCESS_WALK] != NULL)
+			process_refresh(u, of->part[PROCESS_WALK], now_ns);
 }
 
 void

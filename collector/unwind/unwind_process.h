@@ -8,7 +8,8 @@
  * Work is done in the background within a budget.  A process that stays
  * unreadable, or whose mappings stay what they were, is looked at again after
  * a time that doubles.  Children of a fork use their parent's entry until
- * they need one of their own (bpf/unwind.bpf.h).
+ * they need one of their own (bpf/unwind.bpf.h).  When a process ends, the
+ * kernel forgets it, since another one may come under its pid.
  */
 #ifndef COLLECTOR_UNWIND_PROCESS_H
 #define COLLECTOR_UNWIND_PROCESS_H
@@ -20,6 +21,8 @@
 
 struct err;
 struct maps;
+struct process;
+struct processes;
 struct unwind_processes;
 struct unwind_tables;
 
@@ -36,27 +39,25 @@ typedef int unwind_vdso_fn(void *arg);
  * tests. */
 const struct err *unwind_processes_new(struct unwind_processes **out,
     const struct unwind_kernel *kernel, struct unwind_tables *tables,
-    struct maps *maps, const char *proc);
+    struct processes *table, struct maps *maps, const char *proc);
 void unwind_processes_free(struct unwind_processes *u);
 
 void unwind_processes_set_vdso(struct unwind_processes *u,
     unwind_vdso_fn *fn, void *arg);
 
-/* The process was seen without what its stacks need, at event_ns.
- * start_ns and exec_id as in an event, or 0. */
-void unwind_processes_want(struct unwind_processes *u, int32_t pid,
-    uint64_t start_ns, uint32_t exec_id, int64_t event_ns);
+/* The process was seen without what its stacks need, at event_ns. */
+void unwind_processes_want(struct unwind_processes *u, struct process *of,
+    int64_t event_ns);
 
 /* The process has executed another program or mapped code: what is known of
  * it is to be made anew, when its turn comes, from the tables that are there;
  * others are asked for when it has been sampled. */
-void unwind_processes_renew(struct unwind_processes *u, int32_t pid,
-    int64_t now_ns);
+void unwind_processes_renew(struct unwind_processes *u, struct process *of);
 
 /* Does some of the waiting work. */
 void unwind_processes_pump(struct unwind_processes *u, int64_t now_ns);
 
-/* Forgets processes that have ended; has those in use looked at again. */
+/* Has the processes in use looked at again. */
 void unwind_processes_sweep(struct unwind_processes *u, int64_t now_ns);
 
 void unwind_processes_stats(const struct unwind_processes *u,

@@ -278,15 +278,6 @@ unwind_tables_drop(struct unwind_tables *t, uint32_t table)
 		t->tables[table].refs--;
 }
 
-bool
-unwind_tables_settled(const struct unwind_tables *t, uint32_t table)
-{
-	return table == UNWIND_NO_TABLE ||
-	    t->tables[table].state == TABLE_READY ||
-	    t->tables[table].state == TABLE_WITHOUT ||
-	    t->tables[table].state == TABLE_LARGE;
-}
-
 static void
 table_fail(struct unwind_tables *t, uint32_t i, int64_t now_ns)
 {

@@ -56,9 +56,6 @@ uint32_t unwind_tables_get(struct unwind_tables *t, int fd, bool ask,
     int64_t now_ns);
 void unwind_tables_drop(struct unwind_tables *t, uint32_t table);
 
-/* Has the table its last state, and that for a while? */
-bool unwind_tables_settled(const struct unwind_tables *t, uint32_t table);
-
 /* The child's answer, or that there will be none. */
 void unwind_tables_answer(struct unwind_tables *t, uint32_t table,
     const struct symbols_rows *rows, int64_t now_ns);

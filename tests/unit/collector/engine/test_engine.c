@@ -82,15 +82,18 @@ bench_new(void)
 	t->s.now_ns = clock_mono_ns();
 	t->s.aggregate = aggregate_new(&wide);
 	t->s.profiles[0].faults = service_faults_new("cpu");
-	CHECK_OK(maps_new(&t->s.maps, "/proc"));
+	CHECK_OK(maps_new(&t->s.maps, services_table(t->services), "/proc"));
 	CHECK_OK(symbols_new(&t->s.symbols, NULL, NULL));
 	t->s.jits = jits_new(t->s.symbols, "/proc");
+	processes_serve(services_table(t->services), PROCESS_JIT, jits_drop,
+	    t->s.jits);
 	return t;
 }
 
 static void
 bench_free(struct bench *t)
 {
+	processes_serve(services_table(t->services), PROCESS_JIT, NULL, NULL);
 	jits_free(t->s.jits);
 	symbols_free(t->s.symbols);
 	maps_free(t->s.maps);
@@ -283,10 +286,11 @@ tell_own_code(struct bench *t, int32_t pid, const struct process_event *exec)
 	struct process_event e = *exec;
 	const struct mapping *map;
 	struct maps_process *p;
+	struct processes *table = processes_new();
 	struct maps *maps;
 
-	CHECK_OK(maps_new(&maps, "/proc"));
-	p = maps_process(maps, getpid(), 0, 0, t->s.now_ns);
+	CHECK_OK(maps_new(&maps, table, "/proc"));
+	p = maps_process(maps, process_add(table, getpid(), 1), t->s.now_ns);
 	map = maps_find(maps, p, (uintptr_t)leaf_function, t->s.now_ns);
 	e.pid = e.tid = pid;
 	process_watch_event(t->s.watch, &e, t->s.now_ns);
@@ -302,6 +306,7 @@ tell_own_code(struct bench *t, int32_t pid, const struct process_event *exec)
 	e.path = maps_process_name(p, map);
 	process_watch_event(t->s.watch, &e, t->s.now_ns);
 	maps_free(maps);
+	processes_free(table);
 }
 
 /* Seen by the services, and gone when its mappings were to be read: the
@@ -318,7 +323,8 @@ TEST(process_that_ended_before_its_mappings_were_read)
 	struct batch *b;
 
 	maps_free(t->s.maps);
-	CHECK_OK(maps_new(&t->s.maps, "/nowhere"));
+	CHECK_OK(maps_new(&t->s.maps, services_table(t->services),
+	    "/nowhere"));
 	parts.maps = t->s.maps;
 	CHECK_OK(process_watch_new(&t->s.watch, &parts, -1, false));
 	tell_own_code(t, getpid(), &exec);

@@ -11,6 +11,7 @@
 
 #include "collector/process/maps.h"
 #include "collector/process/maps_changes.h"
+#include "collector/process/process.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -180,6 +181,34 @@ remove_maps(const char *dir, int pid)
 
 #define S NS_PER_S
 
+static struct processes *table;
+
+/* As a sample of that image asks; exec_id 0: another one. */
+static struct maps_process *
+code(struct maps *m, int32_t pid, uint64_t start_ns, uint32_t exec_id,
+    int64_t now_ns)
+{
+	struct process *p = process_find(table, pid, start_ns);
+
+	if (p == NULL)
+		p = process_add(table, pid, start_ns);
+	if (exec_id != 0)
+		process_executes(p, exec_id);
+	return maps_process(m, p, now_ns);
+}
+
+/* Processes with mappings. */
+static int
+lists(void)
+{
+	struct process *p = NULL;
+	int n = 0;
+
+	while ((p = processes_next(table, p)) != NULL)
+		n += p->part[PROCESS_CODE] != NULL;
+	return n;
+}
+
 /* A directory stands in for /proc. */
 TEST(read_again)
 {
@@ -192,8 +221,9 @@ TEST(read_again)
 
 	CHECK(mkdtemp(dir) != NULL);
 	put_maps(dir, 42, before);
-	CHECK_OK(maps_new(&m, dir));
-	p = maps_process(m, 42, 7, 1, 100 * S);
+	CHECK_OK(maps_new(&m, table = processes_new(),
+	    dir));
+	p = code(m, 42, 7, 1, 100 * S);
 	CHECK(maps_find(m, p, 0x100000, 100 * S) != NULL);
 	CHECK(maps_find(m, p, 0x500000, 100 * S) == NULL);
 	CHECK_INT(maps_reads(m), 1);
@@ -213,28 +243,28 @@ TEST(read_again)
 	CHECK_INT(maps_reads(m), 4);
 	/* An exec, and another process of the same number. */
 	put_maps(dir, 42, before);
-	p = maps_process(m, 42, 7, 2, 111 * S);
+	p = code(m, 42, 7, 2, 111 * S);
 	CHECK(maps_find(m, p, 0x500000, 111 * S) == NULL);
 	CHECK_INT(maps_reads(m), 5);
 	put_maps(dir, 42, after);
-	p = maps_process(m, 42, 8, 2, 111 * S);
+	p = code(m, 42, 8, 2, 111 * S);
 	CHECK(maps_find(m, p, 0x500000, 111 * S) != NULL);
 	CHECK_INT(maps_reads(m), 6);
 	/* While it is in use, once a minute. */
-	p = maps_process(m, 42, 8, 2, 130 * S);
+	p = code(m, 42, 8, 2, 130 * S);
 	CHECK_INT(maps_reads(m), 6);
-	p = maps_process(m, 42, 8, 2, 180 * S);
+	p = code(m, 42, 8, 2, 180 * S);
 	CHECK_INT(maps_reads(m), 7);
 	/* One that has ended keeps what was known. */
 	remove_maps(dir, 42);
-	p = maps_process(m, 42, 8, 2, 300 * S);
+	p = code(m, 42, 8, 2, 300 * S);
 	CHECK(maps_find(m, p, 0x500000, 300 * S) != NULL);
-	CHECK_INT(maps_processes(m), 1);
 	maps_sweep(m, 301 * S);
-	CHECK_INT(maps_processes(m), 1);
+	CHECK_INT(lists(), 2);
 	maps_sweep(m, 900 * S);
-	CHECK_INT(maps_processes(m), 0);
+	CHECK_INT(lists(), 0);
 	maps_free(m);
+	processes_free(table);
 	rmdir(dir);
 }
 
@@ -264,8 +294,9 @@ TEST(what_was_mapped_then)
 	char path[32];
 	int i, round;
 
-	CHECK_OK(maps_new(&m, "/nowhere"));
-	p = maps_process(m, 42, 0, 0, S);
+	CHECK_OK(maps_new(&m, table = processes_new(),
+	    "/nowhere"));
+	p = code(m, 42, 7, 0, S);
 	for (i = 1; i <= 100; i++) {
 		snprintf(path, sizeof(path), "/lib%d.so", i);
 		maps_cut(m, &(struct maps_change){.pid = 42,
@@ -289,6 +320,7 @@ TEST(what_was_mapped_then)
 	    .end = 0x2000, .ino = 9, .time_ns = 3000}, "/a\nb");
 	CHECK_STR(then(m, p, 3005), "");
 	maps_free(m);
+	processes_free(table);
 }
 
 /* A list that was read after a sample is no witness for it where the changes
@@ -306,8 +338,9 @@ TEST(what_is_forgotten_speaks_for_nobody)
 	CHECK(mkdtemp(dir) != NULL);
 	put_maps(dir, 42, "100000-200000 r-xp 0 fd:01 5 /a\n"
 	    "500000-600000 r-xp 0 fd:01 6 /b\n");
-	CHECK_OK(maps_new(&m, dir));
-	p = maps_process(m, 42, 7, 1, 30 * S);
+	CHECK_OK(maps_new(&m, table = processes_new(),
+	    dir));
+	p = code(m, 42, 7, 1, 30 * S);
 	change(m, 0x500000, 0x600000, 6); /* at 10 s */
 	map = maps_find(m, p, 0x500000, 30 * S);
 	CHECK(map != NULL);
@@ -321,6 +354,7 @@ TEST(what_is_forgotten_speaks_for_nobody)
 	map = maps_find(m, p, 0x100000, 30 * S);
 	CHECK(map != NULL && maps_held(m, p, map, 0x100000, 15 * S));
 	maps_free(m);
+	processes_free(table);
 	remove_maps(dir, 42);
 	rmdir(dir);
 }
@@ -337,25 +371,26 @@ TEST(cut_and_renew)
 
 	CHECK(mkdtemp(dir) != NULL);
 	put_maps(dir, 42, text_of_two);
-	CHECK_OK(maps_new(&m, dir));
+	CHECK_OK(maps_new(&m, table = processes_new(),
+	    dir));
 	change(m, 0, UINT64_MAX, 6); /* not known yet */
-	maps_renew(m, 42);
-	p = maps_process(m, 42, 7, 1, 100 * S);
+	p = code(m, 42, 7, 1, 100 * S);
 	change(m, 0x500000, 0x600000, 6); /* the same again */
 	CHECK(maps_find(m, p, 0x500000, 100 * S) != NULL);
 	change(m, 0x5f0000, 0x700000, 9);
 	CHECK(maps_find(m, p, 0x500000, 100 * S) == NULL);
 	CHECK(maps_find(m, p, 0x100000, 100 * S) != NULL);
-	maps_renew(m, 42);
-	p = maps_process(m, 42, 0, 0, 100 * S);
+	maps_renew(process_find(table, 42, 7));
+	p = code(m, 42, 7, 0, 100 * S);
 	CHECK(maps_find(m, p, 0x500000, 100 * S) != NULL);
 	CHECK_INT(maps_reads(m), 2);
-	p = maps_process(m, 42, 7, 2, 100 * S);
+	p = code(m, 42, 7, 2, 100 * S);
 	CHECK_INT(maps_reads(m), 2);
-	p = maps_process(m, 42, 7, 3, 100 * S);
+	p = code(m, 42, 7, 3, 100 * S);
 	CHECK(maps_find(m, p, 0x500000, 100 * S) != NULL);
 	CHECK_INT(maps_reads(m), 3);
 	maps_free(m);
+	processes_free(table);
 	remove_maps(dir, 42);
 	rmdir(dir);
 }
@@ -375,8 +410,9 @@ TEST(the_place_of_another)
 
 	CHECK(mkdtemp(dir) != NULL);
 	put_maps(dir, 42, "500000-600000 r-xp 0 fd:01 6 /b\n");
-	CHECK_OK(maps_new(&m, dir));
-	p = maps_process(m, 42, 7, 1, 100 * S);
+	CHECK_OK(maps_new(&m, table = processes_new(),
+	    dir));
+	p = code(m, 42, 7, 1, 100 * S);
 	map = maps_find(m, p, 0x500000, 100 * S);
 	CHECK(map != NULL && maps_held(m, p, map, 0x500000, 1));
 	maps_cut(m, &b, NULL);
@@ -398,6 +434,7 @@ TEST(the_place_of_another)
 	CHECK(map != NULL && maps_held(m, p, map, 0x500000, 25 * S));
 	CHECK(map != NULL && !maps_held(m, p, map, 0x500000, 15 * S));
 	maps_free(m);
+	processes_free(table);
 	remove_maps(dir, 42);
 	rmdir(dir);
 }
@@ -445,11 +482,13 @@ TEST(many_processes)
 	struct maps *m;
 	int pid;
 
-	CHECK_OK(maps_new(&m, "/nowhere"));
+	CHECK_OK(maps_new(&m, table = processes_new(),
+	    "/nowhere"));
 	for (pid = 1; pid < MAPS_PROCESSES_MAX + 100; pid++)
-		CHECK(maps_process(m, pid, 1, 1, pid * S) != NULL);
-	CHECK_INT(maps_processes(m), MAPS_PROCESSES_MAX);
+		CHECK(code(m, pid, 1, 1, pid * S) != NULL);
+	CHECK_INT(lists(), MAPS_PROCESSES_MAX);
 	maps_free(m);
+	processes_free(table);
 }
 
 static void *
@@ -497,8 +536,9 @@ TEST(files_after_the_first_thread)
 	pid = fork();
 	if (pid == 0)
 		end_first_thread(to, from);
-	CHECK_OK(maps_new(&m, "/proc"));
-	p = maps_process(m, pid, 1, 1, S);
+	CHECK_OK(maps_new(&m, table = processes_new(),
+	    "/proc"));
+	p = code(m, pid, 1, 1, S);
 	map = maps_find(m, p, (uint64_t)(uintptr_t)wait_for_end, S);
 	CHECK(map != NULL);
 	CHECK_INT(write(to[1], &byte, 1), 1);
@@ -513,6 +553,7 @@ TEST(files_after_the_first_thread)
 	close(to[1]);
 	waitpid(pid, NULL, 0);
 	maps_free(m);
+	processes_free(table);
 	close(to[0]);
 	close(from[0]);
 	close(from[1]);
@@ -527,8 +568,9 @@ TEST(own_process)
 	struct maps *m;
 	int fd = -1;
 
-	CHECK_OK(maps_new(&m, "/proc"));
-	p = maps_process(m, getpid(), 1, 1, S);
+	CHECK_OK(maps_new(&m, table = processes_new(),
+	    "/proc"));
+	p = code(m, getpid(), 1, 1, S);
 	map = maps_find(m, p, (uint64_t)(uintptr_t)test_done, S);
 	CHECK(map != NULL);
 	if (map != NULL)
@@ -537,6 +579,7 @@ TEST(own_process)
 	    stat("/proc/self/exe", &b) == 0 && a.st_ino == b.st_ino);
 	close(fd);
 	maps_free(m);
+	processes_free(table);
 }
 
 int

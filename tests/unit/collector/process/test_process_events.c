@@ -107,12 +107,14 @@ TEST(what_is_told_before_a_sample_is_known)
 
 	CHECK_OK(config_load(&config, NULL));
 	CHECK_OK(services_new(&parts.services, &config));
-	CHECK_OK(maps_new(&parts.maps, "/proc"));
+	CHECK_OK(maps_new(&parts.maps, services_table(parts.services),
+	    "/proc"));
 	if (process_watch_new(&life, &parts, epoll, true) != NULL) {
 		printf("skip - what is told: no perf events\n");
 		goto done;
 	}
-	p = maps_process(parts.maps, (int32_t)getpid(), 0, 0, clock_mono_ns());
+	p = maps_process(parts.maps, services_process(parts.services,
+	    (int32_t)getpid(), 0), clock_mono_ns());
 	process_watch_drain(life, clock_mono_ns());
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	CHECK(code != MAP_FAILED);
@@ -147,7 +149,7 @@ bench_open(struct bench *t)
 
 	CHECK_OK(config_load(&t->config, NULL));
 	CHECK_OK(services_new(&t->services, &t->config));
-	CHECK_OK(maps_new(&t->maps, "/proc"));
+	CHECK_OK(maps_new(&t->maps, services_table(t->services), "/proc"));
 	CHECK_OK(services_sweep(t->services, clock_wall_ns()));
 	parts.services = t->services;
 	parts.maps = t->maps;
@@ -210,7 +212,7 @@ TEST(a_program_that_maps_all_the_time_is_read_rarely)
 
 	bench_open(&t);
 	for (int64_t ms = 0; ms < 60000; ms += 10) {
-		tell(&t, PROCESS_MAP, 4000001, now + ms * MS);
+		tell(&t, PROCESS_MAP, getpid(), now + ms * MS);
 		process_watch_do_due(t.life, now + ms * MS + 2 * MS);
 		looks += process_watch_waiting(t.life) == 0;
 	}

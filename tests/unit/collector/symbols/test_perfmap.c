@@ -204,7 +204,7 @@ ask(struct jits *j, struct symbols *s, uint64_t addr, int64_t now_ns)
 
 	while (clock_mono_ns() < until) {
 		symbols_pump(s, now_ns);
-		known = jits_ref(j, &place, 42, 5, addr, now_ns, &ref);
+		known = jits_ref(j, &place, 42, addr, now_ns, &ref);
 		if (!known || (ref & SYMBOLS_UNRESOLVED) == 0)
 			break;
 		symbols_settle(s, 100 * NS_PER_MS);
@@ -235,7 +235,7 @@ TEST(what_is_added_is_found)
 	now += 2 * NS_PER_S;
 	f = ask(j, s, 0x1004, now);
 	/* Another process, 256 numbers on, does not take its place. */
-	CHECK(!jits_ref(j, &other, 42 + 256, 5, 0x1004, now, &ref));
+	CHECK(!jits_ref(j, &other, 42 + 256, 0x1004, now, &ref));
 	put("42/root/tmp/perf-7.map", "1000 10 JS:*eins\n", "w");
 	CHECK_STR(ask(j, s, 0x1004, now).name, "JS:*one");
 	put("42/root/tmp/perf-7.map", "1000 10 JS:*one\n", "w");

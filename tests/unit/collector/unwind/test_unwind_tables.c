@@ -12,6 +12,7 @@
 #undef MAPPING_ANONYMOUS
 #include "collector/elf/elf.h"
 #include "collector/process/maps.h"
+#include "collector/process/process.h"
 #include "collector/symbols/symbols.h"
 #include "collector/unwind/extents.h"
 #include "collector/unwind/unwind_process.h"
@@ -164,7 +165,6 @@ TEST(a_file_is_asked_for_once)
 	uint32_t a = unwind_tables_get(t, fd, true, S), b;
 
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_PENDING);
-	CHECK(!unwind_tables_settled(t, a));
 	unwind_tables_pump(t, S);
 	unwind_tables_pump(t, S);
 	b = unwind_tables_get(t, fd, true, S);
@@ -174,7 +174,6 @@ TEST(a_file_is_asked_for_once)
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_READY);
 	CHECK_INT(k.tables[a].rows, 100);
 	CHECK_INT(k.tables[a].base, 0x1000);
-	CHECK(unwind_tables_settled(t, a));
 	unwind_tables_get(t, fd, true, S);
 	unwind_tables_pump(t, S);
 	CHECK_INT(k.questions, 1);
@@ -224,7 +223,6 @@ TEST(files_without_rows)
 	uint32_t a = make(t, fd, 0, "", S);
 
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_NONE);
-	CHECK(unwind_tables_settled(t, a));
 	close(fd);
 	fd = some_file();
 	a = unwind_tables_get(t, fd, true, S);
@@ -253,7 +251,6 @@ TEST(a_file_over_the_bounds_is_counted)
 	CHECK_INT(stats.refused, 1);
 	CHECK_INT(stats.without, 1);
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_TOO_LARGE);
-	CHECK(unwind_tables_settled(t, a));
 	CHECK_INT(stats.failed, 0);
 	close(fd);
 	unwind_tables_free(t);
@@ -266,34 +263,48 @@ TEST(renewed_at_once)
 	struct unwind_tables *t = begin();
 	struct unwind_processes_stats stats;
 	struct unwind_processes *u;
+	struct processes *table;
 	struct maps *maps;
-	int32_t self = (int32_t)getpid();
+	struct process *self;
 
-	CHECK_OK(maps_new(&maps, "/proc"));
-	CHECK_OK(unwind_processes_new(&u, &fake, t, maps, "/proc"));
-	unwind_processes_renew(u, self, S);
-	unwind_processes_renew(u, self, S);
+	CHECK_OK(maps_new(&maps, table = processes_new(), "/proc"));
+	CHECK_OK(unwind_processes_new(&u, &fake, t, table, maps,
+	    "/proc"));
+	self = process_add(table, getpid(), 1);
+	unwind_processes_renew(u, self);
+	unwind_processes_renew(u, self);
 	unwind_processes_stats(u, &stats);
 	CHECK_INT(stats.waiting, 1);
 	unwind_processes_pump(u, S);
-	CHECK_INT(k.pid, self);
+	CHECK_INT(k.pid, getpid());
 	unwind_tables_pump(t, S);
 	/* It was not worth asking for tables yet. */
 	CHECK_INT(k.asked, UNWIND_NO_TABLE);
-	/* The event that follows knows more, but it is the same image. */
-	unwind_processes_want(u, self, 77, 5, S + 1);
+	/* The first sample's image is this one. */
+	process_executes(self, 5);
+	unwind_processes_want(u, self, S + 1);
 	unwind_processes_pump(u, S + 1);
 	unwind_tables_pump(t, S + 1);
 	CHECK(k.asked != UNWIND_NO_TABLE);
-	unwind_processes_want(u, self, 77, 5, S + 2);
+	unwind_processes_want(u, self, S + 2);
 	unwind_processes_stats(u, &stats);
 	CHECK_INT(stats.built, 1);
 	CHECK_INT(stats.waiting, 0);
-	unwind_processes_renew(u, self, S + 2);
+	unwind_processes_renew(u, self);
+	unwind_processes_stats(u, &stats);
+	CHECK_INT(stats.waiting, 1);
+	unwind_processes_pump(u, S + 2);
+	/* Another one is news at once. */
+	unwind_processes_want(u, self, S + 3);
+	unwind_processes_stats(u, &stats);
+	CHECK_INT(stats.waiting, 0);
+	process_executes(self, 6);
+	unwind_processes_want(u, self, S + 3);
 	unwind_processes_stats(u, &stats);
 	CHECK_INT(stats.waiting, 1);
 	unwind_processes_free(u);
 	maps_free(maps);
+	processes_free(table);
 	unwind_tables_free(t);
 }
 
@@ -304,23 +315,28 @@ TEST(a_storm_leaves_room)
 	struct unwind_tables *t = begin();
 	struct unwind_processes_stats stats;
 	struct unwind_processes *u;
+	struct processes *table;
 	struct maps *maps;
 	int32_t i;
 
-	CHECK_OK(maps_new(&maps, "/nowhere"));
-	CHECK_OK(unwind_processes_new(&u, &fake, t, maps, "/nowhere"));
+	CHECK_OK(maps_new(&maps, table = processes_new(), "/nowhere"));
+	CHECK_OK(unwind_processes_new(&u, &fake, t, table, maps,
+	    "/nowhere"));
 	for (i = 0; i < 5000; i++)
-		unwind_processes_renew(u, 4000001 + i, S);
+		unwind_processes_renew(u,
+		    process_add(table, 4000001 + i, 1));
 	unwind_processes_stats(u, &stats);
 	CHECK(stats.waiting <= 128);
 	for (i = 0; i < 100; i++)
-		unwind_processes_want(u, 3000001 + i, 1, 1, S);
+		unwind_processes_want(u,
+		    process_add(table, 3000001 + i, 1), S);
 	unwind_processes_stats(u, &stats);
 	CHECK(stats.waiting >= 100);
 	CHECK(stats.processes <= UNWIND_PROCESSES);
 	unwind_processes_pump(u, S);
 	unwind_processes_free(u);
 	maps_free(maps);
+	processes_free(table);
 	unwind_tables_free(t);
 }
 
@@ -479,14 +495,18 @@ TEST(own_process)
 	struct unwind_tables *t = begin();
 	struct unwind_processes *u;
 	struct unwind_processes_stats stats;
+	struct processes *table;
 	struct maps *maps;
 	uintptr_t here = (uintptr_t)begin;
+	struct process *self;
 	uint64_t image;
 	uint32_t i, found = 0;
 
-	CHECK_OK(maps_new(&maps, "/proc"));
-	CHECK_OK(unwind_processes_new(&u, &fake, t, maps, "/proc"));
-	unwind_processes_want(u, getpid(), 1, 1, S);
+	CHECK_OK(maps_new(&maps, table = processes_new(), "/proc"));
+	CHECK_OK(unwind_processes_new(&u, &fake, t, table, maps,
+	    "/proc"));
+	self = process_add(table, getpid(), 1);
+	unwind_processes_want(u, self, S);
 	unwind_processes_pump(u, S);
 	CHECK_INT(k.pid, getpid());
 	CHECK(k.process.image != 0 && k.process.n > 1);
@@ -501,7 +521,7 @@ TEST(own_process)
 	CHECK_INT(found, 1);
 	/* Nothing new: looked at, but not told again. */
 	image = k.process.image;
-	unwind_processes_want(u, getpid(), 1, 1, 5 * S);
+	unwind_processes_want(u, self, 5 * S);
 	unwind_processes_pump(u, 5 * S);
 	unwind_processes_stats(u, &stats);
 	CHECK_INT(stats.built, 1);
@@ -517,6 +537,7 @@ TEST(own_process)
 	CHECK_INT(stats.failed, 0);
 	unwind_processes_free(u);
 	maps_free(maps);
+	processes_free(table);
 	unwind_tables_free(t);
 }
 
@@ -524,21 +545,31 @@ TEST(a_process_that_is_no_more)
 {
 	struct unwind_tables *t = begin();
 	struct unwind_processes *u;
+	struct process *p;
 	struct unwind_processes_stats stats;
+	struct processes *table;
 	struct maps *maps;
 
-	CHECK_OK(maps_new(&maps, "/proc"));
-	CHECK_OK(unwind_processes_new(&u, &fake, t, maps, "/proc"));
-	unwind_processes_want(u, 0x7ffffff0, 1, 1, S);
+	CHECK_OK(maps_new(&maps, table = processes_new(), "/proc"));
+	CHECK_OK(unwind_processes_new(&u, &fake, t, table, maps,
+	    "/proc"));
+	p = process_add(table, 0x7ffffff0, 1);
+	unwind_processes_want(u, p, S);
 	unwind_processes_pump(u, S);
 	CHECK_INT(k.pid, 0);
 	unwind_processes_stats(u, &stats);
 	CHECK_INT(stats.failed, 1);
-	unwind_processes_sweep(u, S);
+	/* It ends while it waits; what comes of it later is too late. */
+	unwind_processes_renew(u, p);
+	process_end(table, p, S);
+	unwind_processes_want(u, p, 3 * S);
 	unwind_processes_stats(u, &stats);
+	CHECK_INT(stats.waiting, 0);
 	CHECK_INT(stats.processes, 0);
+	unwind_processes_pump(u, 3 * S);
 	unwind_processes_free(u);
 	maps_free(maps);
+	processes_free(table);
 	unwind_tables_free(t);
 }
 
