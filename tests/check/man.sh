@@ -2,7 +2,7 @@
 # The manual pages: clean, one for each program, with every option that the
 # program's --help names, and pointing to pages that exist.  Routes and
 # parameters are compared in test_route, keys in test_route, test_config and
-# collector-pages.sh.
+# collector-pages.sh, names of metrics here.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 ok() { echo "ok - $1"; }
@@ -49,3 +49,14 @@ for program in memlensd memlens-scrape memlens-fcgi memlens-draw memlens; do
 	[ "$(echo "$help" | wc -l)" -gt 4 ] || missing="$missing help"
 	expect_empty "${page##*/} names every option" "$missing"
 done
+
+# A metric that nobody can look up is a riddle on a dashboard.
+missing=
+metrics=$(grep -rhoE '"memlens_[a-z_]+"' --include='*.[ch]' store collector \
+	fcgi | tr -d '"' | sort -u)
+[ "$(wc -l <<<"$metrics")" -ge 60 ] || missing=names
+for metric in $metrics; do
+	grep -qE "(^|[^a-z_])$metric([^a-z_]|$)" $pages ||
+		missing="$missing $metric"
+done
+expect_empty "a page names every metric" "$missing"
