@@ -4,7 +4,8 @@
  *
  * A counter is its rate over the seconds that have data, and, where the
  * client says what counts requests, its increase for each of them; a gauge
- * is its mean, a quantile of a summary its largest.  No data on a side is null, and never 0.
+ * is its mean, a quantile of a summary its largest.  No data on a side is
+ * null, and never 0.
  */
 #include <math.h>
 #include <stdio.h>
@@ -55,21 +56,19 @@ struct compare {
 enum { SHOW_MOVED, SHOW_ALL };
 static const char *const compare_shows[] = {"moved", "all", NULL};
 
-/* As everywhere, the range goes to what retention has kept. */
 static const struct err *
 compare_side_load(struct compare_side *side, struct store *s,
     const struct selector *selector)
 {
 	struct metric_query q = {.selector = selector,
-	    .from_ns = measure_floor(s, side->from_ns),
-	    .until_ns = measure_ceil(s, side->until_ns),
+	    .from_ns = side->from_ns, .until_ns = side->until_ns,
 	    .max_series = SERIES_MAX};
+	const struct err *e = measure_span(s, &q, &side->widened,
+	    &side->series, &side->n);
 
-	side->widened = store_kept_range(s, &q.from_ns, &q.until_ns);
-	q.step_ns = q.until_ns - q.from_ns; /* one point */
 	side->from_ns = q.from_ns;
 	side->until_ns = q.until_ns;
-	return store_query_metric(s, &q, &side->series, &side->n);
+	return e;
 }
 
 /* By name, then labels. */
@@ -201,8 +200,7 @@ compare_put_real(struct writer *w, double v)
 static void
 compare_put_two(struct writer *w, const char *key, double a, double b)
 {
-	writer_key(w, key);
-	writer_open(w, '[');
+	writer_key_open(w, key, '[');
 	compare_put_real(w, a);
 	compare_put_real(w, b);
 	writer_close(w, ']');
@@ -220,10 +218,9 @@ compare_put_unit(struct writer *w, const struct series_desc *d)
 	else
 		snprintf(unit, sizeof(unit), "%s%s", d->unit,
 		    rate ? "/s" : "");
-	writer_key(w, "unit");
-	writer_str(w, unit);
-	writer_key(w, "fn");
-	writer_str(w, rate ? "rate" : measure_is_quantile(d) ? "max" : "mean");
+	writer_key_str(w, "unit", unit);
+	writer_key_str(w, "fn",
+	    rate ? "rate" : measure_is_quantile(d) ? "max" : "mean");
 }
 
 static const char *
@@ -261,8 +258,7 @@ compare_put_row(struct writer *w, const struct compare *c,
 	const struct series_desc *d = compare_desc(r);
 
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, d->name);
+	writer_key_str(w, "name", d->name);
 	measure_put_labels(w, d);
 	compare_put_unit(w, d);
 	compare_put_two(w, "value", r->v[0], r->v[1]);
@@ -280,8 +276,7 @@ compare_put_row(struct writer *w, const struct compare *c,
 		writer_str(w, better_name(r->better));
 	else
 		writer_null(w);
-	writer_key(w, "verdict");
-	writer_str(w, compare_verdict(r));
+	writer_key_str(w, "verdict", compare_verdict(r));
 	writer_close(w, '}');
 }
 
@@ -291,16 +286,12 @@ compare_put_sides(struct writer *w, const struct compare *c)
 	static const char *const names[] = {"a", "b"};
 
 	for (int i = 0; i < 2; i++) {
-		writer_key(w, names[i]);
-		writer_open(w, '{');
-		writer_key(w, "from");
-		writer_seconds(w, c->side[i].from_ns);
-		writer_key(w, "until");
-		writer_seconds(w, c->side[i].until_ns);
-		writer_key(w, "why");
-		writer_str(w, c->side[i].widened ? MEASURE_KEPT : "");
-		writer_key(w, "series");
-		writer_int(w, (int64_t)c->side[i].n);
+		writer_key_open(w, names[i], '{');
+		writer_key_seconds(w, "from", c->side[i].from_ns);
+		writer_key_seconds(w, "until", c->side[i].until_ns);
+		writer_key_str(w, "why",
+		    c->side[i].widened ? MEASURE_KEPT : "");
+		writer_key_int(w, "series", (int64_t)c->side[i].n);
 		writer_key(w, "requests");
 		compare_put_real(w, c->side[i].requests);
 		writer_close(w, '}');
@@ -313,16 +304,14 @@ compare_put_counts(struct writer *w, const struct compare *c)
 	static const char *const verdicts[] = {"better", "worse", "moved",
 	    "same", "only in A", "only in B"};
 
-	writer_key(w, "counts");
-	writer_open(w, '{');
+	writer_key_open(w, "counts", '{');
 	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
 		int64_t n = 0;
 
 		for (size_t k = 0; k < c->n_rows; k++)
 			n += strcmp(compare_verdict(&c->rows[k]),
 			    verdicts[i]) == 0;
-		writer_key(w, verdicts[i]);
-		writer_int(w, n);
+		writer_key_int(w, verdicts[i], n);
 	}
 	writer_close(w, '}');
 }
@@ -336,8 +325,7 @@ compare_put(struct writer *w, const struct compare *c)
 	compare_put_sides(w, c);
 	partial_put_state(w, c->store, 0, INT64_MAX);
 	compare_put_counts(w, c);
-	writer_key(w, "rows");
-	writer_open(w, '[');
+	writer_key_open(w, "rows", '[');
 	for (size_t i = 0; i < c->n_rows && left > 0; i++) {
 		const struct compare_row *r = &c->rows[i];
 

@@ -44,8 +44,7 @@ diff_put_real(struct writer *w, double v)
 static void
 diff_put_two(struct writer *w, const char *key, const int128 v[2])
 {
-	writer_key(w, key);
-	writer_open(w, '[');
+	writer_key_open(w, key, '[');
 	writer_int128(w, v[DIFF_A]);
 	writer_int128(w, v[DIFF_B]);
 	writer_close(w, ']');
@@ -62,8 +61,7 @@ diff_put_moved(struct writer *w, const char *prefix, const int128 v[2],
 	char key[40];
 
 	snprintf(key, sizeof(key), "%s_normalised", prefix);
-	writer_key(w, key);
-	writer_open(w, '[');
+	writer_key_open(w, key, '[');
 	for (int i = 0; i < 2; i++) {
 		if (weight[i] > 0)
 			diff_put_real(w, n[i]);
@@ -89,8 +87,7 @@ static void
 diff_put_shares(struct writer *w, const struct table *t,
     const struct table_row *r)
 {
-	writer_key(w, "share");
-	writer_open(w, '[');
+	writer_key_open(w, "share", '[');
 	for (int i = 0; i < 2; i++) {
 		if (t->sum[i] > 0)
 			writer_quotient(w, r->has.total[i], (uint128)t->sum[i], 0);
@@ -140,10 +137,8 @@ diff_put_row(struct writer *w, const struct table *t,
     const struct table_row *r, const double weight[2])
 {
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, r->name);
-	writer_key(w, "kind");
-	writer_str(w, flame_kind_name(r->kind));
+	writer_key_str(w, "name", r->name);
+	writer_key_str(w, "kind", flame_kind_name(r->kind));
 	diff_put_two(w, "self", r->has.self);
 	diff_put_two(w, "total", r->has.total);
 	diff_put_shares(w, t, r);
@@ -159,8 +154,7 @@ diff_put_sides(struct writer *w, const struct profile_pair *pair)
 	static const char *const names[] = {"a", "b"};
 
 	for (int i = 0; i < 2; i++) {
-		writer_key(w, names[i]);
-		writer_open(w, '{');
+		writer_key_open(w, names[i], '{');
 		profile_page_put(w, &pair->side[i]);
 		writer_key(w, "seconds");
 		diff_put_real(w, profile_page_seconds(&pair->side[i]));
@@ -179,21 +173,14 @@ diff_put_metadata(struct writer *w, const struct profile_pair *pair)
 	const struct profile *a = pair->side[DIFF_A].profile,
 	    *b = pair->side[DIFF_B].profile;
 
-	writer_key(w, "metadata");
-	writer_open(w, '{');
-	writer_key(w, "format");
-	writer_str(w, "double");
-	writer_key(w, "spyName");
-	writer_str(w, "memlens");
-	writer_key(w, "sampleRate");
-	writer_int(w, profile_page_rate(a));
-	writer_key(w, "units");
-	writer_str(w, profile_page_ticks(a));
+	writer_key_open(w, "metadata", '{');
+	writer_key_str(w, "format", "double");
+	writer_key_str(w, "spyName", "memlens");
+	writer_key_int(w, "sampleRate", profile_page_rate(a));
+	writer_key_str(w, "units", profile_page_ticks(a));
 	writer_close(w, '}');
-	writer_key(w, "leftTicks");
-	writer_int128(w, a->nodes[0].total);
-	writer_key(w, "rightTicks");
-	writer_int128(w, b->nodes[0].total);
+	writer_key_int128(w, "leftTicks", a->nodes[0].total);
+	writer_key_int128(w, "rightTicks", b->nodes[0].total);
 }
 
 static void
@@ -204,10 +191,8 @@ diff_put_table(struct writer *w, const struct profile_pair *pair,
 
 	profile_pair_weights(pair, weight);
 	table_sort(t, order, weight);
-	writer_key(w, "functions");
-	writer_int(w, (int64_t)t->n_rows);
-	writer_key(w, "rows");
-	writer_open(w, '[');
+	writer_key_int(w, "functions", (int64_t)t->n_rows);
+	writer_key_open(w, "rows", '[');
 	for (size_t i = 0; i < t->n_rows && (int64_t)i < limit; i++)
 		diff_put_row(w, t, &t->rows[i], weight);
 	writer_close(w, ']');
@@ -310,20 +295,16 @@ diff_put(const struct diff_answer *a, const struct profile_pair *pair,
 	const struct err *e;
 
 	writer_open(w, '{');
-	writer_key(w, "version");
-	writer_int(w, 1);
+	writer_key_int(w, "version", 1);
 	e = doublebearer_put(w, a->tree.diff != NULL ? a->tree.diff
 						     : pair->diff, &o);
 	diff_put_metadata(w, pair);
 	diff_put_sides(w, pair);
 	partial_put_state(w, pair->side[0].store, 0, INT64_MAX);
-	writer_key(w, "normalise");
-	writer_str(w, words[pair->normalise]);
-	writer_key(w, "words");
-	writer_str(w, pair->words);
+	writer_key_str(w, "normalise", words[pair->normalise]);
+	writer_key_str(w, "words", pair->words);
 	if (a->search != NULL) {
-		writer_key(w, "matched");
-		writer_open(w, '{');
+		writer_key_open(w, "matched", '{');
 		diff_put_two(w, "amount", a->matched);
 		writer_close(w, '}');
 	}

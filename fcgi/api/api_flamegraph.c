@@ -18,28 +18,17 @@ flamegraph_put_metadata(struct writer *w, const struct profile_page *page)
 {
 	const struct profile *p = page->profile;
 
-	writer_key(w, "metadata");
-	writer_open(w, '{');
-	writer_key(w, "format");
-	writer_str(w, "single");
-	writer_key(w, "spyName");
-	writer_str(w, "memlens");
-	writer_key(w, "sampleRate");
-	writer_int(w, profile_page_rate(p));
-	writer_key(w, "units");
-	writer_str(w, profile_page_ticks(p));
-	writer_key(w, "name");
-	writer_str(w, page->query);
-	writer_key(w, "appName");
-	writer_str(w, selector_name(page->selector));
-	writer_key(w, "startTime");
-	writer_int(w, p->from_ns / NS_PER_S);
-	writer_key(w, "endTime");
-	writer_int(w, p->until_ns / NS_PER_S);
-	writer_key(w, "query");
-	writer_str(w, page->query);
-	writer_key(w, "maxNodes");
-	writer_int(w, page->options.max_nodes);
+	writer_key_open(w, "metadata", '{');
+	writer_key_str(w, "format", "single");
+	writer_key_str(w, "spyName", "memlens");
+	writer_key_int(w, "sampleRate", profile_page_rate(p));
+	writer_key_str(w, "units", profile_page_ticks(p));
+	writer_key_str(w, "name", page->query);
+	writer_key_str(w, "appName", selector_name(page->selector));
+	writer_key_int(w, "startTime", p->from_ns / NS_PER_S);
+	writer_key_int(w, "endTime", p->until_ns / NS_PER_S);
+	writer_key_str(w, "query", page->query);
+	writer_key_int(w, "maxNodes", page->options.max_nodes);
 	writer_close(w, '}');
 }
 
@@ -51,16 +40,13 @@ flamegraph_put_cut(struct writer *w, const struct flame *f)
 	struct flame_cut cut;
 
 	flame_cut(f, &cut);
-	writer_key(w, "cut");
-	writer_open(w, '{');
-	writer_key(w, "total");
-	writer_int128(w, cut.total);
+	writer_key_open(w, "cut", '{');
+	writer_key_int128(w, "total", cut.total);
 	profile_page_put_samples(w, "samples", flame_samples(f, 0, &root),
 	    cut.samples);
 	profile_page_put_samples(w, "samples_unknown",
 	    flame_samples(f, 0, &root), cut.unknown);
-	writer_key(w, "nodes");
-	writer_int(w, (int64_t)cut.n_nodes);
+	writer_key_int(w, "nodes", (int64_t)cut.n_nodes);
 	writer_close(w, '}');
 }
 
@@ -70,8 +56,7 @@ flamegraph_put_memlens(struct writer *w, const struct profile_page *page)
 {
 	bool good;
 
-	writer_key(w, "memlens");
-	writer_open(w, '{');
+	writer_key_open(w, "memlens", '{');
 	profile_page_put(w, page);
 	flamegraph_put_cut(w, page->flame);
 	flamebearer_put_kinds(w, page->flame);
@@ -90,8 +75,7 @@ api_flamegraph(struct context *c, struct request *rq, struct response *rs)
 	e = profile_page_init(&page, c, rq, rs);
 	if (e == NULL && page.profile != NULL) {
 		writer_open(&w, '{');
-		writer_key(&w, "version");
-		writer_int(&w, 1);
+		writer_key_int(&w, "version", 1);
 		if (!flamebearer_put(&w, page.flame))
 			e = err_nomem();
 		flamegraph_put_metadata(&w, &page);

@@ -216,29 +216,23 @@ health_put_store(struct writer *w, const struct health *h)
 	const struct store_extent *e = &h->extent;
 	bool empty = e->until_ns == 0;
 
-	writer_key(w, "store");
-	writer_open(w, '{');
+	writer_key_open(w, "store", '{');
 	writer_key(w, "from");
 	empty ? writer_null(w) : writer_seconds(w, e->from_ns);
 	writer_key(w, "until");
 	empty ? writer_null(w) : writer_seconds(w, e->until_ns);
-	writer_key(w, "bytes");
-	writer_int(w, (int64_t)e->bytes);
-	writer_key(w, "slots");
-	writer_int(w, e->slot_ns ? (e->until_ns - e->from_ns) / e->slot_ns : 0);
-	writer_key(w, "state");
-	writer_str(w, h->store == NULL ? "missing" :
+	writer_key_int(w, "bytes", (int64_t)e->bytes);
+	writer_key_int(w, "slots",
+	    e->slot_ns ? (e->until_ns - e->from_ns) / e->slot_ns : 0);
+	writer_key_str(w, "state",
+	    h->store == NULL ? "missing" :
 	    e->state == STORE_DISK_FULL ? "full" :
 	    e->state == STORE_FAILED ? "failing" : empty ? "empty" :
 	    e->damaged > 0 ? "damaged" : "ok");
-	writer_key(w, "slot");
-	writer_seconds(w, e->slot_ns);
-	writer_key(w, "files");
-	writer_int(w, (int64_t)e->files);
-	writer_key(w, "journals");
-	writer_int(w, (int64_t)e->journals);
-	writer_key(w, "damaged");
-	writer_int(w, (int64_t)e->damaged);
+	writer_key_seconds(w, "slot", e->slot_ns);
+	writer_key_int(w, "files", (int64_t)e->files);
+	writer_key_int(w, "journals", (int64_t)e->journals);
+	writer_key_int(w, "damaged", (int64_t)e->damaged);
 	writer_close(w, '}');
 }
 
@@ -250,14 +244,10 @@ health_put_source(struct writer *w, const struct health *h,
 	    MEASURE_SAMPLES, s->name);
 
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, s->name);
-	writer_key(w, "state");
-	writer_str(w, s->state);
-	writer_key(w, "why");
-	writer_str(w, s->why);
-	writer_key(w, "last");
-	writer_seconds(w, health_last(h, s));
+	writer_key_str(w, "name", s->name);
+	writer_key_str(w, "state", s->state);
+	writer_key_str(w, "why", s->why);
+	writer_key_seconds(w, "last", health_last(h, s));
 	writer_key(w, "samples");
 	samples < 0 ? writer_null(w) : writer_int128(w, samples);
 	writer_key(w, "lost");
@@ -310,8 +300,7 @@ health_put_rss(struct writer *w, const struct health *h)
 static void
 health_put_processes(struct writer *w, const struct health *h)
 {
-	writer_key(w, "processes");
-	writer_open(w, '[');
+	writer_key_open(w, "processes", '[');
 	for (size_t i = 0; i < h->n_cpu; i++) {
 		const struct metric_series *m = &h->cpu[i];
 		const char *name = measure_label(m, "process");
@@ -319,8 +308,7 @@ health_put_processes(struct writer *w, const struct health *h)
 		if (series_point_only(m) == NULL)
 			continue;
 		writer_open(w, '{');
-		writer_key(w, "name");
-		writer_str(w, name);
+		writer_key_str(w, "name", name);
 		writer_key(w, "cpu");
 		writer_quotient(w, m->points->increase,
 		    (uint128)m->points->slots * (uint64_t)h->extent.slot_ns,
@@ -348,29 +336,23 @@ health_put(struct writer *w, const struct health *h, int64_t started_ns)
 	static const char *const levels[] = {"ok", "degraded", "down"};
 
 	writer_open(w, '{');
-	writer_key(w, "status");
-	writer_str(w, levels[h->level]);
+	writer_key_str(w, "status", levels[h->level]);
 	if (h->reasons.len > 0) {
 		writer_key(w, "reason");
 		writer_strn(w, (const char *)h->reasons.data, h->reasons.len);
 	}
-	writer_key(w, "version");
-	writer_str(w, MEMLENS_VERSION);
-	writer_key(w, "now");
-	writer_seconds(w, h->now_ns);
+	writer_key_str(w, "version", MEMLENS_VERSION);
+	writer_key_seconds(w, "now", h->now_ns);
 	health_put_store(w, h);
-	writer_key(w, "sources");
-	writer_open(w, '[');
+	writer_key_open(w, "sources", '[');
 	for (size_t i = 0; i < h->n_sources; i++)
 		health_put_source(w, h, &h->sources[i]);
 	writer_close(w, ']');
-	writer_key(w, "self");
-	writer_open(w, '{');
+	writer_key_open(w, "self", '{');
 	health_put_cpu(w, h);
 	health_put_rss(w, h);
 	health_put_processes(w, h);
-	writer_key(w, "worker_started");
-	writer_seconds(w, started_ns);
+	writer_key_seconds(w, "worker_started", started_ns);
 	writer_close(w, '}');
 	writer_close(w, '}');
 }

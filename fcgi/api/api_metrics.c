@@ -32,19 +32,6 @@ metrics_put_name(struct buf *out, const char *name, bool colon)
 }
 
 static void
-metrics_put_value(struct buf *out, const char *s)
-{
-	for (; *s != '\0'; s++) {
-		if (*s == '\n')
-			buf_put(out, "\\n", 2);
-		else if (*s == '\\' || *s == '"')
-			buf_printf(out, "\\%c", *s);
-		else
-			buf_put_u8(out, (uint8_t)*s);
-	}
-}
-
-static void
 metrics_put_series(struct buf *out, const struct metric_series *m)
 {
 	metrics_put_name(out, m->desc.name, true);
@@ -52,7 +39,7 @@ metrics_put_series(struct buf *out, const struct metric_series *m)
 		buf_put_u8(out, i ? ',' : '{');
 		metrics_put_name(out, m->desc.labels[i].name, false);
 		buf_put(out, "=\"", 2);
-		metrics_put_value(out, m->desc.labels[i].value);
+		measure_put_quoted(out, m->desc.labels[i].value);
 		buf_put_u8(out, '"');
 	}
 	if (m->desc.n_labels > 0)

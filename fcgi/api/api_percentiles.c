@@ -19,8 +19,7 @@ percentiles_put_columns(struct writer *w)
 	static const char *const names[HISTOGRAM_QUANTILES] = {"p50", "p90",
 	    "p95", "p99", "p99.9"};
 
-	writer_key(w, "columns");
-	writer_open(w, '[');
+	writer_key_open(w, "columns", '[');
 	writer_str(w, "time");
 	for (int i = 0; i < HISTOGRAM_QUANTILES; i++)
 		writer_str(w, names[i]);
@@ -59,13 +58,10 @@ percentiles_put(struct writer *w, const struct step_page *q,
     const struct histogram_series *h)
 {
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, h->desc.name);
-	writer_key(w, "unit");
-	writer_str(w, h->desc.unit);
+	writer_key_str(w, "name", h->desc.name);
+	writer_key_str(w, "unit", h->desc.unit);
 	measure_put_labels(w, &h->desc);
-	writer_key(w, "points");
-	writer_open(w, '[');
+	writer_key_open(w, "points", '[');
 	for (size_t i = 0; i < h->n_points; i++)
 		percentiles_put_point(w, q->from_ns + (int64_t)i * q->step_ns,
 		    h->desc.scale, &h->points[i]);
@@ -89,8 +85,7 @@ percentiles_answer(const struct step_page *q, struct store *s,
 	step_page_put(w, q);
 	partial_put_state(w, s, q->from_ns, q->until_ns);
 	percentiles_put_columns(w);
-	writer_key(w, "series");
-	writer_open(w, '[');
+	writer_key_open(w, "series", '[');
 	for (size_t i = 0; i < n; i++)
 		percentiles_put(w, q, &series[i]);
 	writer_close(w, ']');

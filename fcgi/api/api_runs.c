@@ -67,8 +67,7 @@ api_runs_get(struct context *c, struct request *rq, struct response *rs)
 		return e;
 	writer_open(&w, '{');
 	partial_put_state(&w, s, 0, INT64_MAX);
-	writer_key(&w, "runs");
-	writer_open(&w, '[');
+	writer_key_open(&w, "runs", '[');
 	for (size_t i = 0; i < n; i++) {
 		if (name == NULL || strcmp(name, runs[i].name) == 0)
 			runs_put(&w, runs[i].object);

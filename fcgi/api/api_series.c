@@ -146,8 +146,7 @@ static void
 series_put_points(struct writer *w, const struct series_request *q,
     const struct series_sum *sum)
 {
-	writer_key(w, "points");
-	writer_open(w, '[');
+	writer_key_open(w, "points", '[');
 	for (size_t i = 0; i < sum->members[0]->n_points; i++) {
 		writer_open(w, '[');
 		writer_seconds(w, q->page.from_ns +
@@ -162,10 +161,8 @@ series_put_points(struct writer *w, const struct series_request *q,
 static void
 series_put_parts(struct writer *w, const struct series_sum *sum)
 {
-	writer_key(w, "added");
-	writer_int(w, (int64_t)sum->n);
-	writer_key(w, "parts");
-	writer_open(w, '[');
+	writer_key_int(w, "added", (int64_t)sum->n);
+	writer_key_open(w, "parts", '[');
 	for (size_t i = 0; i < sum->members[0]->n_points; i++)
 		writer_int(w, (int64_t)series_parts(sum, i));
 	writer_close(w, ']');
@@ -181,11 +178,9 @@ series_put(struct writer *w, const struct series_request *q,
 	d.labels = sum->labels;
 	d.n_labels = sum->n_labels;
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, m->desc.name);
+	writer_key_str(w, "name", m->desc.name);
 	series_put_unit(w, q, m);
-	writer_key(w, "fn");
-	writer_str(w, series_fns[series_fn_of(q, m)]);
+	writer_key_str(w, "fn", series_fns[series_fn_of(q, m)]);
 	measure_put_labels(w, &d);
 	if (q->over.n > 0)
 		series_put_parts(w, sum);
@@ -200,8 +195,7 @@ series_put_all(const struct series_request *q, struct store *s,
 	writer_open(w, '{');
 	step_page_put(w, &q->page);
 	partial_put_state(w, s, q->page.from_ns, q->page.until_ns);
-	writer_key(w, "series");
-	writer_open(w, '[');
+	writer_key_open(w, "series", '[');
 	for (size_t i = 0; i < n; i++)
 		series_put(w, q, &sums[i]);
 	writer_close(w, ']');

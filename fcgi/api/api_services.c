@@ -253,12 +253,9 @@ static void
 services_put_process(struct writer *w, const struct service_process *p)
 {
 	writer_open(w, '{');
-	writer_key(w, "pid");
-	writer_int(w, p->pid);
-	writer_key(w, "command");
-	writer_str(w, p->command);
-	writer_key(w, "started");
-	writer_seconds(w, p->started_ns);
+	writer_key_int(w, "pid", p->pid);
+	writer_key_str(w, "command", p->command);
+	writer_key_seconds(w, "started", p->started_ns);
 	writer_close(w, '}');
 }
 
@@ -269,8 +266,7 @@ services_put_processes(struct writer *w, const struct service_list *l,
 {
 	size_t n = 0;
 
-	writer_key(w, "processes");
-	writer_open(w, '[');
+	writer_key_open(w, "processes", '[');
 	for (; *next < l->n_processes; (*next)++, n++) {
 		const struct service_process *p = &l->processes[*next];
 
@@ -280,8 +276,7 @@ services_put_processes(struct writer *w, const struct service_list *l,
 			services_put_process(w, p);
 	}
 	writer_close(w, ']');
-	writer_key(w, "processes_seen");
-	writer_int(w, (int64_t)n);
+	writer_key_int(w, "processes_seen", (int64_t)n);
 }
 
 static void
@@ -289,17 +284,14 @@ services_put(struct writer *w, const struct service_list *l)
 {
 	size_t next = 0; /* processes are in the order of the services */
 
-	writer_key(w, "services");
-	writer_open(w, '[');
+	writer_key_open(w, "services", '[');
 	for (size_t i = 0; i < l->n; i++) {
 		const struct service_entry *s = &l->entries[i];
 
 		writer_open(w, '{');
-		writer_key(w, "name");
-		writer_str(w, s->name);
+		writer_key_str(w, "name", s->name);
 		services_put_processes(w, l, s->name, &next);
-		writer_key(w, "profiles");
-		writer_open(w, '[');
+		writer_key_open(w, "profiles", '[');
 		for (size_t k = 0; k < s->n_profiles; k++)
 			writer_str(w, s->profiles[k]);
 		writer_close(w, ']');
@@ -327,10 +319,8 @@ api_services(struct context *c, struct request *rq, struct response *rs)
 	e = services_load(&l, s, from, until);
 	if (e == NULL) {
 		writer_open(&w, '{');
-		writer_key(&w, "from");
-		writer_seconds(&w, from);
-		writer_key(&w, "until");
-		writer_seconds(&w, until);
+		writer_key_seconds(&w, "from", from);
+		writer_key_seconds(&w, "until", until);
 		partial_put_state(&w, s, from, until);
 		services_put(&w, &l);
 		writer_close(&w, '}');

@@ -103,14 +103,10 @@ table_put_time(struct writer *w, const struct table_time *t)
 
 	if (t->function == NULL)
 		return NULL;
-	writer_key(w, "over_time");
-	writer_open(w, '{');
-	writer_key(w, "function");
-	writer_str(w, t->function);
-	writer_key(w, "step");
-	writer_seconds(w, t->step_ns);
-	writer_key(w, "points");
-	writer_open(w, '[');
+	writer_key_open(w, "over_time", '{');
+	writer_key_str(w, "function", t->function);
+	writer_key_seconds(w, "step", t->step_ns);
+	writer_key_open(w, "points", '[');
 	for (int64_t ns = t->page->from_ns; e == NULL && ns < until_ns;
 	     ns = next_ns) {
 		next_ns = until_ns - ns < t->step_ns ? until_ns
@@ -129,23 +125,17 @@ table_put_row(struct writer *w, const struct table *t,
     const struct table_row *r, const struct places *places)
 {
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, r->name);
-	writer_key(w, "kind");
-	writer_str(w, flame_kind_name(r->kind));
-	writer_key(w, "self");
-	writer_int128(w, r->has.self[0]);
-	writer_key(w, "total");
-	writer_int128(w, r->has.total[0]);
+	writer_key_str(w, "name", r->name);
+	writer_key_str(w, "kind", flame_kind_name(r->kind));
+	writer_key_int128(w, "self", r->has.self[0]);
+	writer_key_int128(w, "total", r->has.total[0]);
 	profile_page_put_samples(w, "self_samples", t->sampled,
 	    r->has.self_samples[0]);
 	profile_page_put_samples(w, "total_samples", t->sampled,
 	    r->has.total_samples[0]);
 	if (t->unknown) {
-		writer_key(w, "self_unknown");
-		writer_int128(w, r->has.self_unknown[0]);
-		writer_key(w, "total_unknown");
-		writer_int128(w, r->has.total_unknown[0]);
+		writer_key_int128(w, "self_unknown", r->has.self_unknown[0]);
+		writer_key_int128(w, "total_unknown", r->has.total_unknown[0]);
 	}
 	writer_key(w, "self_share");
 	if (t->sum[0] > 0)
@@ -225,10 +215,8 @@ table_put_matched(struct writer *w, struct search *search,
 	if (search == NULL)
 		return;
 	search_flame(search, f, &sum);
-	writer_key(w, "matched");
-	writer_open(w, '{');
-	writer_key(w, "amount");
-	writer_int128(w, sum.amount);
+	writer_key_open(w, "matched", '{');
+	writer_key_int128(w, "amount", sum.amount);
 	profile_page_put_samples(w, "samples", sum.sampled, sum.samples);
 	profile_page_put_samples(w, "samples_unknown", sum.sampled,
 	    sum.unknown);
@@ -254,10 +242,8 @@ table_answer(const struct profile_page *page, const struct request *rq,
 		writer_open(w, '{');
 		profile_page_put(w, page);
 		table_put_matched(w, a.search, page->flame);
-		writer_key(w, "functions");
-		writer_int(w, (int64_t)t->n_rows);
-		writer_key(w, "rows");
-		writer_open(w, '[');
+		writer_key_int(w, "functions", (int64_t)t->n_rows);
+		writer_key_open(w, "rows", '[');
 		for (size_t i = 0; i < t->n_rows && (int64_t)i < a.limit; i++)
 			table_put_row(w, t, &t->rows[a.order < 3 ? i
 			    : t->n_rows - 1 - i], a.places);
@@ -298,8 +284,7 @@ sandwich_put_tree(struct writer *w, const char *key, const struct profile *p,
 
 	if ((e = flame_new(&f, p, &o)) != NULL)
 		return e;
-	writer_key(w, key);
-	writer_open(w, '{');
+	writer_key_open(w, key, '{');
 	if (!flamebearer_put(w, f))
 		e = err_nomem();
 	flamebearer_put_kinds(w, f);
@@ -328,14 +313,10 @@ sandwich_answer(const struct profile_page *page, const struct request *rq,
 		return e;
 	writer_open(w, '{');
 	profile_page_put(w, page);
-	writer_key(w, "function");
-	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, function);
-	writer_key(w, "self");
-	writer_int128(w, s->self);
-	writer_key(w, "total");
-	writer_int128(w, s->total);
+	writer_key_open(w, "function", '{');
+	writer_key_str(w, "name", function);
+	writer_key_int128(w, "self", s->self);
+	writer_key_int128(w, "total", s->total);
 	known = profile_page_samples(page, &whole);
 	profile_page_put_samples(w, "self_samples", known, s->samples.self);
 	profile_page_put_samples(w, "total_samples", known,

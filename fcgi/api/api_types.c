@@ -57,12 +57,9 @@ static void
 types_put_pair(struct writer *w, const char *key, const char *type,
     const char *unit)
 {
-	writer_key(w, key);
-	writer_open(w, '{');
-	writer_key(w, "type");
-	writer_str(w, type);
-	writer_key(w, "unit");
-	writer_str(w, unit);
+	writer_key_open(w, key, '{');
+	writer_key_str(w, "type", type);
+	writer_key_str(w, "unit", unit);
 	writer_close(w, '}');
 }
 
@@ -74,20 +71,14 @@ types_put(struct writer *w, const struct type *t, bool present)
 
 	typeid_of(&id, t->name, unit);
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, t->name);
-	writer_key(w, "title");
-	writer_str(w, t->title);
-	writer_key(w, "unit");
-	writer_str(w, unit);
-	writer_key(w, "kind");
-	writer_str(w, series_kind_name(t->kind));
+	writer_key_str(w, "name", t->name);
+	writer_key_str(w, "title", t->title);
+	writer_key_str(w, "unit", unit);
+	writer_key_str(w, "kind", series_kind_name(t->kind));
 	writer_key(w, "time");
 	writer_bool(w, unit_is_time(unit));
-	writer_key(w, "source");
-	writer_str(w, types_source_name(t->source));
-	writer_key(w, "pyroscope");
-	writer_str(w, id.text);
+	writer_key_str(w, "source", types_source_name(t->source));
+	writer_key_str(w, "pyroscope", id.text);
 	types_put_pair(w, "pprof", id.type, id.unit);
 	types_put_pair(w, "period", id.period_type, id.period_unit);
 	writer_key(w, "present");
@@ -99,8 +90,7 @@ types_put(struct writer *w, const struct type *t, bool present)
 static void
 types_put_all(struct writer *w, struct types_held *h)
 {
-	writer_key(w, "types");
-	writer_open(w, '[');
+	writer_key_open(w, "types", '[');
 	for (size_t i = 0; i < n_types; i++) {
 		const struct buf *key = types_key(h, types[i].kind,
 		    types[i].name, types[i].unit);

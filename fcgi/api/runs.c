@@ -219,8 +219,7 @@ runs_put_texts(struct json_object *in, struct writer *w)
 			text = known;
 		if (text == NULL || *text == '\0')
 			continue;
-		writer_key(w, runs_texts[i]);
-		writer_str(w, text);
+		writer_key_str(w, runs_texts[i], text);
 	}
 	return NULL;
 }
@@ -256,8 +255,7 @@ runs_put_sysctls(struct json_object *in, struct writer *w)
 	const struct err *e;
 	const char *text;
 
-	writer_key(w, "sysctls");
-	writer_open(w, '{');
+	writer_key_open(w, "sysctls", '{');
 	if (!json_object_object_get_ex(in, "sysctls", &all) || all == NULL) {
 		runs_host_sysctls(w);
 		writer_close(w, '}');
@@ -298,10 +296,8 @@ runs_put_range(struct json_object *in, int64_t now_ns, struct writer *w)
 	if (from_ns >= until_ns)
 		return err_field(ERR_REQUEST, 400, "from",
 		    "is not before until");
-	writer_key(w, "from");
-	writer_seconds(w, from_ns);
-	writer_key(w, "until");
-	writer_seconds(w, until_ns);
+	writer_key_seconds(w, "from", from_ns);
+	writer_key_seconds(w, "until", until_ns);
 	return NULL;
 }
 
@@ -323,8 +319,7 @@ runs_put(struct json_object *in, const struct request *rq, struct writer *w,
 	removed = json_object_object_get_ex(in, "removed", &v) &&
 	    json_object_get_boolean(v);
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, name);
+	writer_key_str(w, "name", name);
 	if (removed) {
 		writer_key(w, "removed");
 		writer_bool(w, true);
@@ -334,8 +329,7 @@ runs_put(struct json_object *in, const struct request *rq, struct writer *w,
 	    (e = runs_put_sysctls(in, w)) != NULL) {
 		return e;
 	}
-	writer_key(w, "recorded");
-	writer_seconds(w, rq->now_ns);
+	writer_key_seconds(w, "recorded", rq->now_ns);
 	writer_close(w, '}');
 	return NULL;
 }

@@ -64,7 +64,6 @@ runs_host_sysctls(struct writer *w)
 
 		if (!host_read(host_sysctls[i].path, text, sizeof(text)))
 			continue;
-		writer_key(w, host_sysctls[i].name);
-		writer_str(w, text);
+		writer_key_str(w, host_sysctls[i].name, text);
 	}
 }

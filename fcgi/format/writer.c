@@ -282,6 +282,41 @@ writer_seconds(struct writer *w, int64_t ns)
 	writer_decimal(w, ns, 9);
 }
 
+void
+writer_key_open(struct writer *w, const char *key, char bracket)
+{
+	writer_key(w, key);
+	writer_open(w, bracket);
+}
+
+void
+writer_key_int(struct writer *w, const char *key, int64_t v)
+{
+	writer_key(w, key);
+	writer_int(w, v);
+}
+
+void
+writer_key_int128(struct writer *w, const char *key, int128 v)
+{
+	writer_key(w, key);
+	writer_int128(w, v);
+}
+
+void
+writer_key_str(struct writer *w, const char *key, const char *s)
+{
+	writer_key(w, key);
+	writer_str(w, s);
+}
+
+void
+writer_key_seconds(struct writer *w, const char *key, int64_t ns)
+{
+	writer_key(w, key);
+	writer_seconds(w, ns);
+}
+
 /* Adds one in the last of n digits; true when a digit 1 must go before. */
 static bool
 writer_round_up(char *digits, size_t n)

@@ -45,6 +45,13 @@ void writer_strn(struct writer *w, const char *s, size_t n);
 /* Ready JSON, as it is. */
 void writer_raw(struct writer *w, const char *json, size_t n);
 
+/* A member: its name, and its value or the bracket that opens it. */
+void writer_key_open(struct writer *w, const char *key, char bracket);
+void writer_key_int(struct writer *w, const char *key, int64_t v);
+void writer_key_int128(struct writer *w, const char *key, int128 v);
+void writer_key_str(struct writer *w, const char *key, const char *s);
+void writer_key_seconds(struct writer *w, const char *key, int64_t ns);
+
 /* value / 10^scale, all its digits and no more. */
 void writer_decimal(struct writer *w, int128 value, unsigned scale);
 /* num / den / 10^scale, at most 17 significant digits, rounded half up

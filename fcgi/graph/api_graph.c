@@ -176,8 +176,7 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 	writer_key(w, "source");
 	writer_strn(w, (const char *)text.data, text.len);
 	text.len = 0;
-	writer_key(w, "time");
-	writer_seconds(w, page->written_ns);
+	writer_key_seconds(w, "time", page->written_ns);
 	graph_put_command(&text, &page->source, (unsigned)page->depth);
 	writer_key(w, "command");
 	writer_strn(w, (const char *)text.data, text.len);
@@ -193,16 +192,12 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 static void
 graph_put_nodes(struct writer *w, const struct graph *g)
 {
-	writer_key(w, "nodes");
-	writer_open(w, '[');
+	writer_key_open(w, "nodes", '[');
 	for (size_t i = 0; i < g->n_nodes; i++) {
 		writer_open(w, '{');
-		writer_key(w, "id");
-		writer_str(w, g->nodes[i].name);
-		writer_key(w, "label");
-		writer_str(w, g->nodes[i].name);
-		writer_key(w, "level");
-		writer_int(w, g->nodes[i].level);
+		writer_key_str(w, "id", g->nodes[i].name);
+		writer_key_str(w, "label", g->nodes[i].name);
+		writer_key_int(w, "level", g->nodes[i].level);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -211,19 +206,15 @@ graph_put_nodes(struct writer *w, const struct graph *g)
 static void
 graph_put_edges(struct writer *w, const struct graph *g)
 {
-	writer_key(w, "edges");
-	writer_open(w, '[');
+	writer_key_open(w, "edges", '[');
 	for (size_t i = 0; i < g->n_edges; i++) {
 		const struct graph_edge *e = &g->edges[i];
 
 		writer_open(w, '{');
-		writer_key(w, "from");
-		writer_str(w, g->nodes[e->from].name);
-		writer_key(w, "to");
-		writer_str(w, g->nodes[e->to].name);
+		writer_key_str(w, "from", g->nodes[e->from].name);
+		writer_key_str(w, "to", g->nodes[e->to].name);
 		if (e->label != NULL) {
-			writer_key(w, "label");
-			writer_str(w, e->label);
+			writer_key_str(w, "label", e->label);
 		}
 		writer_close(w, '}');
 	}
@@ -236,15 +227,12 @@ graph_put_json(const struct graph_page *page, struct buf *out)
 	struct writer w = writer_of(out);
 
 	writer_open(&w, '{');
-	writer_key(&w, "target");
-	writer_str(&w, page->target->name);
-	writer_key(&w, "targets");
-	writer_open(&w, '[');
+	writer_key_str(&w, "target", page->target->name);
+	writer_key_open(&w, "targets", '[');
 	for (size_t i = 0; i < page->settings->n_graphs; i++)
 		writer_str(&w, page->settings->graphs[i].name);
 	writer_close(&w, ']');
-	writer_key(&w, "depth");
-	writer_int(&w, page->depth);
+	writer_key_int(&w, "depth", page->depth);
 	graph_put_source(&w, page);
 	graph_put_nodes(&w, page->graph);
 	graph_put_edges(&w, page->graph);

@@ -68,12 +68,10 @@ kv_put_answer(struct writer *w, const char *key, const char *json, size_t n,
     int64_t latency_ns)
 {
 	writer_open(w, '{');
-	writer_key(w, "key");
-	writer_str(w, key);
+	writer_key_str(w, "key", key);
 	writer_key(w, "value");
 	writer_raw(w, json, n);
-	writer_key(w, "latency_seconds");
-	writer_seconds(w, latency_ns);
+	writer_key_seconds(w, "latency_seconds", latency_ns);
 	writer_close(w, '}');
 }
 

@@ -37,8 +37,7 @@ kv_put_body(struct buf *out, const char *key, const char *value, size_t n)
 	struct writer w = writer_of(out);
 
 	writer_open(&w, '{');
-	writer_key(&w, "id");
-	writer_str(&w, key);
+	writer_key_str(&w, "id", key);
 	writer_key(&w, "value");
 	writer_strn(&w, value, n);
 	writer_close(&w, '}');

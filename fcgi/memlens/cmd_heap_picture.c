@@ -114,20 +114,14 @@ put_json(const struct flame *f, enum heap_type type, struct buf *out)
 	struct writer w = writer_of(out);
 
 	writer_open(&w, '{');
-	writer_key(&w, "version");
-	writer_int(&w, 1);
+	writer_key_int(&w, "version", 1);
 	if (!flamebearer_put(&w, f))
 		return err_nomem();
-	writer_key(&w, "metadata");
-	writer_open(&w, '{');
-	writer_key(&w, "format");
-	writer_str(&w, "single");
-	writer_key(&w, "name");
-	writer_str(&w, heap_type_name(type));
-	writer_key(&w, "units");
-	writer_str(&w, heap_units(type));
-	writer_key(&w, "sampleRate");
-	writer_int(&w, 100);
+	writer_key_open(&w, "metadata", '{');
+	writer_key_str(&w, "format", "single");
+	writer_key_str(&w, "name", heap_type_name(type));
+	writer_key_str(&w, "units", heap_units(type));
+	writer_key_int(&w, "sampleRate", 100);
 	writer_close(&w, '}');
 	writer_close(&w, '}');
 	buf_put_u8(out, '\n');

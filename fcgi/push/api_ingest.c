@@ -302,21 +302,16 @@ ingest_cut_name(struct ingest *in)
 static void
 ingest_put_types(struct writer *w, const struct stacks *s)
 {
-	writer_key(w, "types");
-	writer_open(w, '[');
+	writer_key_open(w, "types", '[');
 	for (uint32_t t = 0; t < stacks_n_types(s); t++) {
 		struct stacks_type type;
 
 		stacks_get_type(s, t, &type);
 		writer_open(w, '{');
-		writer_key(w, "name");
-		writer_str(w, type.name);
-		writer_key(w, "unit");
-		writer_str(w, type.unit);
-		writer_key(w, "period");
-		writer_int(w, type.period);
-		writer_key(w, "accepted");
-		writer_int(w, stacks_total(s, t));
+		writer_key_str(w, "name", type.name);
+		writer_key_str(w, "unit", type.unit);
+		writer_key_int(w, "period", type.period);
+		writer_key_int(w, "accepted", stacks_total(s, t));
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -328,20 +323,16 @@ ingest_put_skipped(struct writer *w, const struct stacks *s,
 {
 	struct stacks_skipped skipped;
 
-	writer_key(w, "skipped");
-	writer_open(w, '[');
+	writer_key_open(w, "skipped", '[');
 	for (size_t i = 0; i < stacks_n_skipped(s); i++) {
 		stacks_get_skipped(s, i, &skipped);
 		writer_open(w, '{');
-		writer_key(w, "reason");
-		writer_str(w, skipped.why);
-		writer_key(w, "count");
-		writer_int(w, (int64_t)skipped.n);
+		writer_key_str(w, "reason", skipped.why);
+		writer_key_int(w, "count", (int64_t)skipped.n);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
-	writer_key(w, "labels_left_out");
-	writer_int(w, (int64_t)labels_left_out);
+	writer_key_int(w, "labels_left_out", (int64_t)labels_left_out);
 }
 
 static const struct err *
@@ -363,16 +354,12 @@ ingest_take(struct ingest *in, struct context *c, struct response *rs)
 		e = ingest_send(c, in->rq, p, &report, rs);
 	if (e == NULL) {
 		writer_open(&w, '{');
-		writer_key(&w, "service");
-		writer_str(&w, in->app.service);
-		writer_key(&w, "format");
-		writer_str(&w, in->format);
+		writer_key_str(&w, "service", in->app.service);
+		writer_key_str(&w, "format", in->format);
 		ingest_put_types(&w, in->stacks);
-		writer_key(&w, "dropped");
-		writer_int(&w, 0);
+		writer_key_int(&w, "dropped", 0);
 		ingest_put_skipped(&w, in->stacks, in->app.left_out);
-		writer_key(&w, "batches");
-		writer_int(&w, (int64_t)push_n_batches(p));
+		writer_key_int(&w, "batches", (int64_t)push_n_batches(p));
 		writer_close(&w, '}');
 	}
 	push_free(p);

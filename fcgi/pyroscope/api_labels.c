@@ -131,15 +131,11 @@ apps_put(struct apps *a, const struct series_desc *d)
 		return;
 	memcpy(a->last, name, sizeof(name));
 	writer_open(w, '{');
-	writer_key(w, "name");
-	writer_str(w, name);
-	writer_key(w, "spyName");
-	writer_str(w, "memlens");
-	writer_key(w, "sampleRate");
-	writer_int(w, timed ? (NS_PER_S / scale + d->period / 2) / d->period
-			   : 100);
-	writer_key(w, "units");
-	writer_str(w, timed ? "samples" : unit);
+	writer_key_str(w, "name", name);
+	writer_key_str(w, "spyName", "memlens");
+	writer_key_int(w, "sampleRate",
+	    timed ? (NS_PER_S / scale + d->period / 2) / d->period : 100);
+	writer_key_str(w, "units", timed ? "samples" : unit);
 	writer_close(w, '}');
 }
 

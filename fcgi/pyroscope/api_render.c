@@ -142,28 +142,17 @@ render_put_metadata(struct writer *w, const struct request *rq,
 	snprintf(app, sizeof(app), "%s.%s", s->query.service, s->query.type);
 	if (query == NULL)
 		query = (const char *)s->query.text.data;
-	writer_key(w, "metadata");
-	writer_open(w, '{');
-	writer_key(w, "format");
-	writer_str(w, format);
-	writer_key(w, "spyName");
-	writer_str(w, "memlens");
-	writer_key(w, "sampleRate");
-	writer_int(w, profile_page_rate(s->profile));
-	writer_key(w, "units");
-	writer_str(w, profile_page_ticks(s->profile));
-	writer_key(w, "name");
-	writer_str(w, app);
-	writer_key(w, "appName");
-	writer_str(w, app);
-	writer_key(w, "startTime");
-	writer_int(w, s->from_ns / NS_PER_S);
-	writer_key(w, "endTime");
-	writer_int(w, s->until_ns / NS_PER_S);
-	writer_key(w, "query");
-	writer_str(w, query);
-	writer_key(w, "maxNodes");
-	writer_int(w, r->max_nodes);
+	writer_key_open(w, "metadata", '{');
+	writer_key_str(w, "format", format);
+	writer_key_str(w, "spyName", "memlens");
+	writer_key_int(w, "sampleRate", profile_page_rate(s->profile));
+	writer_key_str(w, "units", profile_page_ticks(s->profile));
+	writer_key_str(w, "name", app);
+	writer_key_str(w, "appName", app);
+	writer_key_int(w, "startTime", s->from_ns / NS_PER_S);
+	writer_key_int(w, "endTime", s->until_ns / NS_PER_S);
+	writer_key_str(w, "query", query);
+	writer_key_int(w, "maxNodes", r->max_nodes);
 	writer_close(w, '}');
 }
 
@@ -210,20 +199,16 @@ timeline_put(struct writer *w, const struct timeline *t,
     const struct totals_group *g, bool newer)
 {
 	writer_open(w, '{');
-	writer_key(w, "startTime");
-	writer_int(w, t->from_ns / NS_PER_S);
-	writer_key(w, "samples");
-	writer_open(w, '[');
+	writer_key_int(w, "startTime", t->from_ns / NS_PER_S);
+	writer_key_open(w, "samples", '[');
 	for (size_t i = 0; i < t->totals->n_steps; i++) {
 		bool there = g != NULL && g->steps[i].count > 0;
 
 		writer_int128(w, !there ? 0 : g->steps[i].sum + !newer);
 	}
 	writer_close(w, ']');
-	writer_key(w, "durationDelta");
-	writer_int(w, t->step_ns / NS_PER_S);
-	writer_key(w, "watermarks");
-	writer_open(w, '{');
+	writer_key_int(w, "durationDelta", t->step_ns / NS_PER_S);
+	writer_key_open(w, "watermarks", '{');
 	writer_close(w, '}');
 	writer_close(w, '}');
 }
@@ -245,8 +230,7 @@ render_put_timelines(struct writer *w, const struct request *rq,
 		writer_key(w, "timeline");
 		timeline_put(w, &all, t->n_groups > 0 ? &t->groups[0] : NULL,
 		    r->newer);
-		writer_key(w, "groups");
-		writer_open(w, '{');
+		writer_key_open(w, "groups", '{');
 		if (by == NULL) {
 			writer_key(w, "*");
 			timeline_put(w, &all, t->n_groups > 0 ? &t->groups[0]
@@ -280,8 +264,7 @@ render_json(const struct request *rq, const struct render *r,
 	if ((e = flame_new(&f, r->side[0].profile, &o)) != NULL)
 		return e;
 	writer_open(&w, '{');
-	writer_key(&w, "version");
-	writer_int(&w, 1);
+	writer_key_int(&w, "version", 1);
 	if (!flamebearer_put(&w, f))
 		e = err_nomem();
 	render_put_metadata(&w, rq, r, "single");
@@ -290,8 +273,7 @@ render_json(const struct request *rq, const struct render *r,
 	partial_put_state(&w, r->store, 0, INT64_MAX);
 	writer_key(&w, "heatmap");
 	writer_null(&w);
-	writer_key(&w, "annotations");
-	writer_open(&w, '[');
+	writer_key_open(&w, "annotations", '[');
 	writer_close(&w, ']');
 	writer_close(&w, '}');
 	flame_free(f);
@@ -436,17 +418,14 @@ render_diff_json(const struct request *rq, const struct render *r,
 	if ((e = diff_new(&d, a, b)) != NULL)
 		return e;
 	writer_open(&w, '{');
-	writer_key(&w, "version");
-	writer_int(&w, 1);
+	writer_key_int(&w, "version", 1);
 	e = doublebearer_put(&w, d, &o);
 	render_put_metadata(&w, rq, r, "double");
 	partial_put_state(&w, r->store, 0, INT64_MAX);
 	writer_key(&w, "timeline");
 	writer_null(&w);
-	writer_key(&w, "leftTicks");
-	writer_int128(&w, a->nodes[0].total);
-	writer_key(&w, "rightTicks");
-	writer_int128(&w, b->nodes[0].total);
+	writer_key_int128(&w, "leftTicks", a->nodes[0].total);
+	writer_key_int128(&w, "rightTicks", b->nodes[0].total);
 	writer_close(&w, '}');
 	diff_free(d);
 	return e;

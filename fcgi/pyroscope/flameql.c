@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fcgi/pyroscope/appname.h"
+#include "fcgi/query/measure.h"
 #include "store/base/err.h"
 #include "store/model/typeid.h"
 #include "store/model/types.h"
@@ -124,9 +125,7 @@ flameql_put_equal(struct flameql *q, const char *label, const char *value)
 {
 	buf_printf(&q->text, "%s\"%s\"=\"", q->text.len > 0 &&
 	    q->text.data[q->text.len - 1] != '{' ? "," : "", label);
-	for (const char *s = value; *s != '\0'; s++)
-		buf_printf(&q->text, *s == '\n' ? "\\n" :
-		    *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+	measure_put_quoted(&q->text, value);
 	buf_put_u8(&q->text, '"');
 }
 

@@ -37,24 +37,34 @@ measure_ceil(const struct store *s, int64_t ns)
 }
 
 const struct err *
+measure_span(struct store *s, struct metric_query *q, bool *widened,
+    struct metric_series **out, size_t *n)
+{
+	*out = NULL;
+	*n = 0;
+	q->from_ns = measure_floor(s, q->from_ns);
+	q->until_ns = measure_ceil(s, q->until_ns);
+	*widened = store_kept_range(s, &q->from_ns, &q->until_ns);
+	q->step_ns = q->until_ns - q->from_ns; /* one point */
+	return q->step_ns > 0 ? store_query_metric(s, q, out, n) : NULL;
+}
+
+const struct err *
 measure_once(struct store *s, const char *selector, int64_t from_ns,
     int64_t until_ns, struct metric_series **out, size_t *n)
 {
-	struct metric_query q = {.max_series = MEASURE_SERIES_MAX};
+	struct metric_query q = {.from_ns = from_ns > 0 ? from_ns : 0,
+	    .until_ns = until_ns, .max_series = MEASURE_SERIES_MAX};
 	struct selector *parsed;
 	const struct err *e;
+	bool widened;
 
 	*out = NULL;
 	*n = 0;
 	if ((e = selector_parse(selector, &parsed)) != NULL)
 		return e;
 	q.selector = parsed;
-	q.from_ns = measure_floor(s, from_ns > 0 ? from_ns : 0);
-	q.until_ns = measure_ceil(s, until_ns);
-	store_kept_range(s, &q.from_ns, &q.until_ns);
-	q.step_ns = q.until_ns - q.from_ns; /* one point */
-	if (q.step_ns > 0)
-		e = store_query_metric(s, &q, out, n);
+	e = measure_span(s, &q, &widened, out, n);
 	selector_free(parsed);
 	return e;
 }
@@ -229,9 +239,11 @@ measure_sift(struct measure_faults *f, const struct selector *selector)
 void
 measure_put_quoted(struct buf *out, const char *value)
 {
-	for (const char *s = value; *s != '\0'; s++)
-		buf_printf(out, *s == '\n' ? "\\n" :
-		    *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+	for (const char *s = value; *s != '\0'; s++) {
+		if (*s == '\n' || *s == '\\' || *s == '"')
+			buf_put_u8(out, '\\');
+		buf_put_u8(out, (uint8_t)(*s == '\n' ? 'n' : *s));
+	}
 }
 
 /* Of the services that the selector demands; one by its name, without
@@ -299,13 +311,11 @@ void
 measure_put_faults(struct writer *w, const struct measure_faults *f,
     const char *source)
 {
-	writer_key(w, "lost");
-	writer_open(w, '{');
+	writer_key_open(w, "lost", '{');
 	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, source);
 	measure_put_each(w, f->series, f->n, MEASURE_SERVICE_LOST, source);
 	writer_close(w, '}');
-	writer_key(w, "lost_on_host");
-	writer_open(w, '{');
+	writer_key_open(w, "lost_on_host", '{');
 	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, source);
 	writer_close(w, '}');
 	writer_key(w, "broken");
@@ -315,15 +325,13 @@ measure_put_faults(struct writer *w, const struct measure_faults *f,
 	else
 		measure_put_reasons(w, f->host, f->n_host, MEASURE_BROKEN,
 		    source);
-	writer_key(w, "faults");
-	writer_str(w, f->of_service ? "service" : "host");
+	writer_key_str(w, "faults", f->of_service ? "service" : "host");
 }
 
 void
 measure_put_labels(struct writer *w, const struct series_desc *d)
 {
-	writer_key(w, "labels");
-	writer_open(w, '{');
+	writer_key_open(w, "labels", '{');
 	for (size_t i = 0; i < d->n_labels; i++) {
 		writer_key_any(w, d->labels[i].name);
 		writer_str(w, d->labels[i].value);

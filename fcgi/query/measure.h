@@ -27,9 +27,14 @@ struct writer;
 int64_t measure_floor(const struct store *s, int64_t ns);
 int64_t measure_ceil(const struct store *s, int64_t ns);
 
-/* All series that match a selector's text, with one point each, over the
- * slots that touch [from, until), or the whole spans of them that retention
- * has left.  metric_series_free() them. */
+/* All series that q's selector matches, at most q's max_series, with one
+ * point each, over the slots that touch q's range, or the whole spans of them
+ * that retention has left: q tells which afterwards.  metric_series_free()
+ * them. */
+const struct err *measure_span(struct store *s, struct metric_query *q,
+    bool *widened, struct metric_series **out, size_t *n);
+
+/* The same of a selector's text. */
 const struct err *measure_once(struct store *s, const char *selector,
     int64_t from_ns, int64_t until_ns, struct metric_series **out, size_t *n);
 

@@ -138,8 +138,7 @@ place_put(struct writer *w, const struct fact_place *at)
 	writer_open(w, '{');
 	writer_key(w, "file");
 	writer_strn(w, at->file.p, at->file.n);
-	writer_key(w, "line");
-	writer_int(w, at->line);
+	writer_key_int(w, "line", at->line);
 	writer_key(w, "module");
 	writer_strn(w, at->module.p, at->module.n);
 	writer_key(w, "build_id");

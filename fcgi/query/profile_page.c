@@ -324,19 +324,13 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	bool known = profile_page_samples(page, &shown);
 
 	profile_samples(p, 0, &all);
-	writer_key(w, "query");
-	writer_str(w, page->query);
-	writer_key(w, "from");
-	writer_seconds(w, p->from_ns);
-	writer_key(w, "until");
-	writer_seconds(w, p->until_ns);
-	writer_key(w, "state");
-	writer_str(w, page->state);
-	writer_key(w, "why");
-	writer_str(w, page->why);
+	writer_key_str(w, "query", page->query);
+	writer_key_seconds(w, "from", p->from_ns);
+	writer_key_seconds(w, "until", p->until_ns);
+	writer_key_str(w, "state", page->state);
+	writer_key_str(w, "why", page->why);
 	partial_put(w, page->store, page->from_ns, page->until_ns);
-	writer_key(w, "slots");
-	writer_int(w, (int64_t)p->slots);
+	writer_key_int(w, "slots", (int64_t)p->slots);
 	if (p->slots_about) {
 		writer_key(w, "slots_exact");
 		writer_bool(w, false);
@@ -344,21 +338,18 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	profile_page_put_samples(w, "samples", known, shown.total);
 	profile_page_put_samples(w, "samples_unknown", known,
 	    shown.total_unknown);
-	writer_key(w, "total");
-	writer_int128(w, p->nodes[0].total);
+	writer_key_int128(w, "total", p->nodes[0].total);
 	profile_page_put_samples(w, "total_samples", known, all.total);
 	profile_page_put_samples(w, "total_unknown", known,
 	    all.total_unknown);
 	measure_put_faults(w, &page->faults, selector_name(page->selector));
-	writer_key(w, "unit");
-	writer_str(w, p->unit);
+	writer_key_str(w, "unit", p->unit);
 	writer_key(w, "period");
 	if (p->period > 0)
 		writer_int(w, p->period);
 	else
 		writer_null(w);
-	writer_key(w, "kind");
-	writer_str(w, p->kind ? series_kind_name(p->kind) : "flow");
+	writer_key_str(w, "kind", p->kind ? series_kind_name(p->kind) : "flow");
 }
 
 void

@@ -91,12 +91,8 @@ step_page_unchanged(const struct step_page *p, struct response *rs,
 void
 step_page_put(struct writer *w, const struct step_page *p)
 {
-	writer_key(w, "from");
-	writer_seconds(w, p->from_ns);
-	writer_key(w, "until");
-	writer_seconds(w, p->until_ns);
-	writer_key(w, "step");
-	writer_seconds(w, p->step_ns);
-	writer_key(w, "why");
-	writer_str(w, p->widened ? MEASURE_KEPT : "");
+	writer_key_seconds(w, "from", p->from_ns);
+	writer_key_seconds(w, "until", p->until_ns);
+	writer_key_seconds(w, "step", p->step_ns);
+	writer_key_str(w, "why", p->widened ? MEASURE_KEPT : "");
 }

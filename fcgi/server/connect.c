@@ -120,8 +120,7 @@ connect_error(struct response *rs, const struct err *e)
 	rs->status = codes[i].answer;
 	rs->type = TYPE_JSON;
 	writer_open(&w, '{');
-	writer_key(&w, "code");
-	writer_str(&w, codes[i].code);
+	writer_key_str(&w, "code", codes[i].code);
 	writer_key(&w, "message");
 	connect_put_message(&w, e);
 	writer_close(&w, '}');

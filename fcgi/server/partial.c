@@ -38,18 +38,14 @@ partial_put(struct writer *w, struct store *s, int64_t from_ns,
 	size_t n;
 	const struct store_missing *m = store_missing(s, &n);
 
-	writer_key(w, "partial");
-	writer_open(w, '[');
+	writer_key_open(w, "partial", '[');
 	for (size_t i = 0; i < n; i++) {
 		if (!partial_touches(&m[i], from_ns, until_ns))
 			continue;
 		writer_open(w, '{');
-		writer_key(w, "from");
-		writer_seconds(w, m[i].from_ns);
-		writer_key(w, "until");
-		writer_seconds(w, m[i].until_ns);
-		writer_key(w, "why");
-		writer_str(w, m[i].why);
+		writer_key_seconds(w, "from", m[i].from_ns);
+		writer_key_seconds(w, "until", m[i].until_ns);
+		writer_key_str(w, "why", m[i].why);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -60,8 +56,7 @@ partial_put_state(struct writer *w, struct store *s, int64_t from_ns,
     int64_t until_ns)
 {
 	if (partial_is(s, from_ns, until_ns)) {
-		writer_key(w, "state");
-		writer_str(w, "partial");
+		writer_key_str(w, "state", "partial");
 	}
 	partial_put(w, s, from_ns, until_ns);
 }

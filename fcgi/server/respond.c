@@ -156,15 +156,13 @@ response_error(struct response *rs, const struct err *e)
 	if (rs->status == 503 && rs->retry_after_s == 0)
 		rs->retry_after_s = 5;
 	writer_open(&w, '{');
-	writer_key(&w, "error");
-	writer_str(&w, statuses[i].error);
+	writer_key_str(&w, "error", statuses[i].error);
 	writer_key(&w, "field");
 	if (e->field[0] != '\0')
 		writer_str(&w, e->field);
 	else
 		writer_null(&w);
-	writer_key(&w, "detail");
-	writer_str(&w, e->text);
+	writer_key_str(&w, "detail", e->text);
 	writer_close(&w, '}');
 	buf_put_u8(&rs->body, '\n');
 }
