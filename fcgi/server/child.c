@@ -154,6 +154,15 @@ child_reason(const struct child *c, int status, char *line, size_t room)
 		snprintf(line, room, "signal %d", WTERMSIG(status));
 }
 
+/* What we lack for it, as processes and descriptors: there may be some in a
+ * moment. */
+static const struct err *
+child_lacks(const struct child *c, const char *call)
+{
+	return err_new(ERR_REQUEST, 503, "%s failed: %s: %s", c->what, call,
+	    strerror(errno));
+}
+
 static const struct err *
 child_do(const struct child *c, struct buf *out)
 {
@@ -163,14 +172,14 @@ child_do(const struct child *c, struct buf *out)
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_errno("pipe");
+		return child_lacks(c, "pipe");
 	pid = fork();
 	if (pid == 0)
 		(c->argv != NULL ? child_program : child_work)(c, fds[1]);
 	close(fds[1]);
 	if (pid < 0) {
 		close(fds[0]);
-		return err_errno("fork");
+		return child_lacks(c, "fork");
 	}
 	why = child_read(fds[0], c->limits, out);
 	close(fds[0]);
@@ -200,15 +209,16 @@ child_run(const char *what, const struct child_limits *l, child_fn *fn,
 /* A file in memory, since a program that draws need not have read all of it
  * when it writes. */
 static const struct err *
-child_input(int *fd, const struct buf *in)
+child_input(struct child *c, const struct buf *in)
 {
-	*fd = memfd_create("input", MFD_CLOEXEC);
-	if (*fd < 0)
-		return err_errno("memfd_create");
-	if (child_write(*fd, in->data, in->len) && lseek(*fd, 0, SEEK_SET) == 0)
+	c->in = memfd_create("input", MFD_CLOEXEC);
+	if (c->in < 0)
+		return child_lacks(c, "memfd_create");
+	if (child_write(c->in, in->data, in->len) &&
+	    lseek(c->in, 0, SEEK_SET) == 0)
 		return NULL;
-	close(*fd);
-	return err_errno("writing %zu bytes to memory", in->len);
+	close(c->in);
+	return child_lacks(c, "writing to memory");
 }
 
 const struct err *
@@ -219,8 +229,8 @@ child_exec(const char *what, const struct child_limits *l,
 	const struct err *e;
 
 	if (pipe2(c.said, O_CLOEXEC | O_NONBLOCK) < 0)
-		return err_errno("pipe");
-	if ((e = child_input(&c.in, in)) == NULL) {
+		return child_lacks(&c, "pipe");
+	if ((e = child_input(&c, in)) == NULL) {
 		e = child_do(&c, out);
 		close(c.in);
 	}

@@ -3,6 +3,7 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fcgi/server/child.h"
@@ -95,6 +96,30 @@ TEST(a_program_gets_nothing_else_of_ours)
 	close(ours);
 }
 
+/* From none on, as many as it takes: a lack of them passes. */
+TEST(a_lack_of_descriptors_is_a_503)
+{
+	int first = dup(STDIN_FILENO), after;
+	struct rlimit all, few;
+	const struct err *e;
+
+	close(first);
+	getrlimit(RLIMIT_NOFILE, &all);
+	few = all;
+	for (int i = 0; i < 5; i++) {
+		few.rlim_cur = (rlim_t)(first + i);
+		setrlimit(RLIMIT_NOFILE, &few);
+		e = sh("echo done");
+		setrlimit(RLIMIT_NOFILE, &all);
+		CHECK(e != NULL && e->domain == ERR_REQUEST && e->code == 503);
+		CHECK(e != NULL && strstr(e->text, ": Too many open files"));
+		after = dup(STDIN_FILENO);
+		close(after);
+		CHECK_INT(after, first);
+	}
+	CHECK_OK(sh("echo done"));
+}
+
 TEST(a_program_has_its_time)
 {
 	static const struct child_limits brief = {NS_PER_S / 5, 512u << 20, 1};
@@ -130,6 +155,7 @@ main(void)
 	RUN(a_program_says_why_it_fails);
 	RUN(a_program_that_talks_too_much);
 	RUN(a_program_gets_nothing_else_of_ours);
+	RUN(a_lack_of_descriptors_is_a_503);
 	RUN(a_program_has_its_time);
 	RUN(work_of_our_own);
 	buf_fini(&in);
