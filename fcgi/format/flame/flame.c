@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fcgi/format/flame/flame_lay.h"
+#include "fcgi/format/flame/flame_names.h"
 #include "fcgi/format/flame/flame_shape.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
@@ -17,32 +18,27 @@
 
 #define NONE UINT32_MAX
 
-/* What is known of a profile's node while it is laid out. */
+/*
+ * The frames of a profile are made where its nodes are known, without another
+ * array: until flame_frames() there is one for each node, in its order.
+ *
+ *	self, total  as focus and ignore leave them
+ *	node         itself where it is kept, else what it is gathered at
+ *	x, n_cut     the total of its children that are not kept, and how many
+ *	             nodes those are with all below them
+ */
 struct flame_work {
 	const struct profile *p;
-	uint32_t *name;  /* per node, in flame->names */
-	int128 *self, *total;
-	int128 *cut;     /* total of the node's children that are not kept */
-	uint32_t *n_cut; /* how many nodes that is, with all below them */
-	bool *keep;
-	uint32_t *table; /* names by hash */
-	size_t mask;
-	struct flame_recent *recent; /* names by address, as a shortcut */
-	uint32_t n_recent;
-	uint32_t *above; /* per node: itself, or what it is gathered at */
-	uint32_t *open;  /* frames that are not closed yet, by level */
-	int128 *next_x;  /* where the next child of each of them begins */
+	struct flame_names names;
+	struct flame_open *open; /* by level */
 };
 
-/* A profile has few distinct strings; most come by the same address. */
-struct flame_recent {
-	const char *text, *module;
-	enum frame_kind kind;
-	uint32_t name;
+/* A frame that is not closed yet. */
+struct flame_open {
+	int128 next_x; /* where its next child begins */
+	int128 cut;
+	uint32_t n_cut;
 };
-
-#define RECENT 4096u /* powers of two: of a small profile, of a large one */
-#define RECENT_LARGE 16384u
 
 const char *
 flame_kind_name(enum flame_kind kind)
@@ -83,165 +79,85 @@ flame_kind_of(enum frame_kind kind, const char *module)
 	}
 }
 
-/* The number of (text, kind, inlined) among the names, new or not. */
-static uint32_t
-flame_intern(struct flame *f, struct flame_work *w, const char *text,
-    enum flame_kind kind, bool inlined)
+static const struct err *
+flame_fill(struct flame *f, struct flame_work *w,
+    const struct flame_options *o)
 {
-	size_t at = hash64(kind, text, strlen(text)) & w->mask;
+	const struct profile *p = w->p;
+	bool *taken = NULL;
+	const struct err *e = flame_filter(&taken, p, o->focus, o->ignore);
 
-	for (; w->table[at] != NONE; at = (at + 1) & w->mask) {
-		const struct flame_name *n = &f->names[w->table[at]];
+	if (e != NULL)
+		return e;
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		int128 self = o->self != NULL ? o->self[i]
+		    : taken == NULL || taken[i] ? p->nodes[i].self : 0;
 
-		if (n->kind == kind && n->inlined == inlined &&
-		    strcmp(n->text, text) == 0)
-			return w->table[at];
+		f->frames[i] = (struct flame_frame){
+		    .name = i == 0
+		        ? flame_names_put(&w->names, "total", FLAME_UNKNOWN,
+		              false)
+		        : flame_names_of(&w->names, &p->nodes[i],
+		              o->merge_inlined),
+		    .level = p->nodes[i].depth,
+		    .self = self,
+		    .total = self};
 	}
-	f->names[f->n_names] = (struct flame_name){text, kind, inlined};
-	w->table[at] = (uint32_t)f->n_names;
-	return (uint32_t)f->n_names++;
-}
-
-/* Each frame that is kept can have an "(other)" below it; until they are
- * laid out, their memory holds a number per node. */
-static struct flame_frame *
-flame_alloc_frames(size_t n, int64_t max_nodes)
-{
-	size_t kept = n, bytes;
-
-	if (max_nodes >= 0 && (size_t)max_nodes < n)
-		kept = (size_t)max_nodes + 1;
-	bytes = 2 * kept * sizeof(struct flame_frame);
-	if (bytes < n * sizeof(int128))
-		bytes = n * sizeof(int128);
-	return malloc(bytes);
-}
-
-static bool
-flame_alloc(struct flame *f, struct flame_work *w, size_t n,
-    int64_t max_nodes)
-{
-	size_t size = 16;
-
-	while (size < 2 * n + 4)
-		size *= 2;
-	w->mask = size - 1;
-	w->name = malloc(n * sizeof(*w->name));
-	w->self = malloc(n * sizeof(*w->self));
-	w->total = malloc(n * sizeof(*w->total));
-	w->cut = calloc(n, sizeof(*w->cut));
-	w->keep = malloc(n * sizeof(*w->keep));
-	w->above = malloc(n * sizeof(*w->above));
-	w->n_cut = calloc(n, sizeof(*w->n_cut));
-	w->table = malloc(size * sizeof(*w->table));
-	w->n_recent = n > RECENT ? RECENT_LARGE : RECENT;
-	w->recent = calloc(w->n_recent, sizeof(*w->recent));
-	f->names = malloc((n + 2) * sizeof(*f->names));
-	f->frames = flame_alloc_frames(n, max_nodes);
-	if (w->name == NULL || w->self == NULL || w->total == NULL ||
-	    w->cut == NULL || w->keep == NULL || w->above == NULL ||
-	    w->n_cut == NULL || w->table == NULL || w->recent == NULL ||
-	    f->names == NULL || f->frames == NULL)
-		return false;
-	memset(w->table, 0xff, size * sizeof(*w->table));
-	return true;
-}
-
-static void
-flame_work_fini(struct flame_work *w)
-{
-	free(w->name);
-	free(w->self);
-	free(w->total);
-	free(w->cut);
-	free(w->keep);
-	free(w->above);
-	free(w->n_cut);
-	free(w->table);
-	free(w->recent);
-	free(w->open);
-	free(w->next_x);
-}
-
-static uint32_t
-flame_name(struct flame *f, struct flame_work *w,
-    const struct profile_node *n, bool merge_inlined)
-{
-	struct flame_recent *r;
-
-	r = &w->recent[((uintptr_t)n->name * 0x9e3779b1u >> 12) &
-	    (w->n_recent - 1)];
-	if (r->text != n->name || r->module != n->module ||
-	    r->kind != n->kind) {
-		r->text = n->name;
-		r->module = n->module;
-		r->kind = n->kind;
-		r->name = flame_intern(f, w, n->name,
-		    flame_kind_of(n->kind, n->module),
-		    n->kind == FRAME_INLINED && !merge_inlined);
-	}
-	return r->name;
-}
-
-static void
-flame_names(struct flame *f, struct flame_work *w, bool merge_inlined)
-{
-	w->name[0] = flame_intern(f, w, "total", FLAME_UNKNOWN, false);
-	for (size_t i = 1; i < w->p->n_nodes; i++)
-		w->name[i] = flame_name(f, w, &w->p->nodes[i],
-		    merge_inlined);
-}
-
-static void
-flame_sum(struct flame_work *w)
-{
-	size_t n = w->p->n_nodes;
-
-	memcpy(w->total, w->self, n * sizeof(*w->total));
-	for (size_t i = n - 1; i > 0; i--)
-		w->total[w->p->nodes[i].parent] += w->total[i];
+	for (size_t i = p->n_nodes - 1; i > 0; i--)
+		f->frames[p->nodes[i].parent].total += f->frames[i].total;
+	free(taken);
+	return NULL;
 }
 
 /* Does the profile have it cut already? */
 static bool
-flame_is_cut(const struct flame_work *w, size_t i)
+flame_is_cut(const struct profile *p, size_t i)
 {
-	return w->p->cut != NULL && w->p->cut[i] != 0;
+	return p->cut != NULL && p->cut[i] != 0;
+}
+
+/* By what a node is kept, mostly its total. */
+static int128
+flame_rank(const struct flame *f, const struct profile *p,
+    const int128 *rank, size_t i)
+{
+	return flame_is_cut(p, i) ? 0
+	    : rank != NULL ? rank[i] : f->frames[i].total;
 }
 
 /*
- * Marks the max_nodes largest nodes by rank, mostly their totals; of equals, those that come first.  A
- * parent comes before its children and is never smaller, so what is kept is
- * a tree.  Nodes without anything are never kept, save the root.
+ * Marks the max_nodes largest nodes by rank; of equals, those that come
+ * first.  A parent comes before its children and is never smaller, so what
+ * is kept is a tree.  Nodes without anything are never kept, save the root.
  */
-static void
-flame_select(struct flame_work *w, const int128 *rank, int64_t max_nodes,
-    int128 *scratch)
+static const struct err *
+flame_select(struct flame *f, const struct profile *p,
+    const struct flame_options *o)
 {
-	size_t n = w->p->n_nodes, left = 0;
+	size_t n = p->n_nodes, left = 0;
 	int128 least = 0;
 
-	if (max_nodes >= 0 && (size_t)max_nodes < n) {
-		size_t k = max_nodes > 0 ? (size_t)max_nodes : 1;
+	if (o->max_nodes >= 0 && (size_t)o->max_nodes < n) {
+		int128 *ranks = malloc(n * sizeof(*ranks));
 
+		if (ranks == NULL)
+			return err_nomem();
 		for (size_t i = 0; i < n; i++)
-			scratch[i] = flame_is_cut(w, i) ? 0 : rank[i];
-		least = kth_largest(scratch, n, k);
-		left = k;
+			ranks[i] = flame_rank(f, p, o->rank, i);
+		left = o->max_nodes > 0 ? (size_t)o->max_nodes : 1;
+		least = kth_largest(ranks, n, left);
 		for (size_t i = 0; i < n; i++)
-			left -= rank[i] > least && !flame_is_cut(w, i);
+			left -= ranks[i] > least;
+		free(ranks);
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (flame_is_cut(w, i)) {
-			w->keep[i] = false;
-			continue;
-		}
-		w->keep[i] = rank[i] > least;
-		if (rank[i] == least && least > 0 && left > 0) {
-			w->keep[i] = true;
-			left--;
-		}
+		int128 rank = flame_rank(f, p, o->rank, i);
+		bool equal = rank == least && least > 0 && left > 0;
+
+		left -= equal;
+		f->frames[i].node = rank > least || equal ? (uint32_t)i : NONE;
 	}
+	return NULL;
 }
 
 int128
@@ -253,45 +169,40 @@ flame_least(int128 total, double min_share)
 /* Drops what is smaller than the share, and gathers all that is not kept at
  * the nearest node above it that is. */
 static void
-flame_gather(struct flame_work *w, double min_share)
+flame_gather(struct flame_frame *frames, const struct profile *p,
+    double min_share)
 {
-	int128 least = flame_least(w->total[0], min_share);
-	uint32_t *above = w->above;
+	int128 least = flame_least(frames[0].total, min_share);
 
-	w->keep[0] = true;
-	above[0] = 0;
-	for (size_t i = 1; i < w->p->n_nodes; i++) {
-		uint32_t parent = w->p->nodes[i].parent;
+	frames[0].node = 0;
+	for (uint32_t i = 1; i < p->n_nodes; i++) {
+		struct flame_frame *a = &frames[i];
+		uint32_t parent = p->nodes[i].parent;
 
-		w->keep[i] = w->keep[i] && w->total[i] >= least;
-		above[i] = w->keep[i] ? (uint32_t)i : above[parent];
-		if (w->keep[i])
+		if (a->node == i && a->total >= least)
 			continue;
-		w->n_cut[above[i]] += flame_is_cut(w, i)
-		    ? w->p->cut[i]
-		    : w->total[i] != 0;
-		if (w->keep[parent])
-			w->cut[parent] += w->total[i];
+		a->node = frames[parent].node;
+		frames[a->node].n_cut +=
+		    flame_is_cut(p, i) ? p->cut[i] : a->total != 0;
+		if (a->node == parent)
+			frames[parent].x += a->total;
 	}
 }
 
 static void
-flame_put(struct flame *f, struct flame_work *w,
-    const struct flame_frame *frame)
+flame_put(struct flame *f, struct flame_open *open, struct flame_frame frame)
 {
-	uint32_t level = frame->level;
-	int128 x = level > 0 ? w->next_x[level - 1] : 0;
-	int128 total = frame->total, self = frame->self;
+	uint32_t level = frame.level;
 
-	f->frames[f->n_frames] = *frame;
-	f->frames[f->n_frames++].x = x;
+	frame.x = level > 0 ? open[level - 1].next_x : 0;
+	f->frames[f->n_frames++] = frame;
 	if (level > 0)
-		w->next_x[level - 1] += total;
-	w->next_x[level] = x + self;
+		open[level - 1].next_x += frame.total;
+	open[level].next_x = frame.x + frame.self;
 	if (level + 1 > f->n_levels)
 		f->n_levels = level + 1;
-	if (self > f->max_self)
-		f->max_self = self;
+	if (frame.self > f->max_self)
+		f->max_self = frame.self;
 }
 
 /* Closes the open nodes from `level` down: what was cut of each comes
@@ -301,85 +212,92 @@ flame_close(struct flame *f, struct flame_work *w, uint32_t depth,
     uint32_t level, const char *other)
 {
 	while (depth > level) {
-		uint32_t i = w->open[--depth];
-		struct flame_frame frame = {.level = depth + 1,
-		    .node = FLAME_NO_NODE,
-		    .n_cut = w->n_cut[i],
-		    .total = w->cut[i],
-		    .self = w->cut[i]};
+		const struct flame_open *o = &w->open[--depth];
 
-		if (frame.total <= 0)
+		if (o->cut <= 0)
 			continue;
-		frame.name = flame_intern(f, w, other, FLAME_UNKNOWN, false);
-		flame_put(f, w, &frame);
+		flame_put(f, w->open, (struct flame_frame){
+		    .name = flame_names_put(&w->names, other, FLAME_UNKNOWN,
+		        false),
+		    .level = depth + 1,
+		    .node = FLAME_NO_NODE,
+		    .n_cut = o->n_cut,
+		    .total = o->cut,
+		    .self = o->cut});
 	}
 }
 
+/* Moves what is kept to the front.  There is an "(other)" only for a node
+ * that is not, and behind it: none is written over before it is read. */
 static void
 flame_frames(struct flame *f, struct flame_work *w, const char *other)
 {
 	uint32_t depth = 0; /* nodes that are open */
 
-	for (size_t i = 0; i < w->p->n_nodes; i++) {
-		uint32_t level = w->p->nodes[i].depth;
-		struct flame_frame frame = {.name = w->name[i],
-		    .level = level,
-		    .node = (uint32_t)i,
-		    .total = w->total[i],
-		    .self = w->self[i]};
+	for (uint32_t i = 0; i < w->p->n_nodes; i++) {
+		struct flame_frame frame = f->frames[i];
 
-		if (!w->keep[i])
+		if (frame.node != i)
 			continue;
-		flame_close(f, w, depth, level, other);
-		w->open[level] = (uint32_t)i;
-		depth = level + 1;
-		flame_put(f, w, &frame);
+		flame_close(f, w, depth, frame.level, other);
+		depth = frame.level + 1;
+		w->open[frame.level].cut = frame.x;
+		w->open[frame.level].n_cut = frame.n_cut;
+		frame.n_cut = 0;
+		flame_put(f, w->open, frame);
 	}
 	flame_close(f, w, depth, 0, other);
 }
 
-/* Forgets the names of what was cut; the others keep their order.  The hash
- * table is not needed any more: its memory holds the new numbers. */
-static void
-flame_forget_names(struct flame *f, struct flame_work *w)
+/* Forgets the names of what was cut; the others keep their order. */
+static const struct err *
+flame_take_names(struct flame *f, struct flame_names *from)
 {
-	uint32_t *number = w->table;
-	size_t n = 0;
+	uint32_t *number = calloc(from->n + 1, sizeof(*number));
+	struct flame_name *names = from->names;
 
-	memset(number, 0xff, f->n_names * sizeof(*number));
-	number[0] = 0;
-	for (size_t i = 0; i < f->n_frames; i++)
-		number[f->frames[i].name] = 0;
-	for (size_t i = 0; i < f->n_names; i++) {
-		if (number[i] == NONE)
-			continue;
-		f->names[n] = f->names[i];
-		number[i] = (uint32_t)n++;
+	if (from->failed || number == NULL) {
+		free(number);
+		return err_nomem();
 	}
-	f->n_names = n;
+	number[0] = 1;
+	for (size_t i = 0; i < f->n_frames; i++)
+		number[f->frames[i].name] = 1;
+	for (size_t i = 0; i < from->n; i++) {
+		if (number[i] == 0)
+			continue;
+		names[f->n_names] = names[i];
+		number[i] = (uint32_t)f->n_names++;
+	}
 	for (size_t i = 0; i < f->n_frames; i++)
 		f->frames[i].name = number[f->frames[i].name];
+	f->names = names;
+	from->names = NULL;
+	free(number);
+	return NULL;
 }
 
 /* Samples by node as focus and ignore leave them, for frames of several
- * periods; `s` is by node. */
-static void
-flame_sum_samples(const struct flame_work *w, struct profile_samples *s)
+ * periods. */
+static struct profile_samples *
+flame_sum_samples(const struct flame *f, const struct profile *p)
 {
-	for (size_t i = 0; i < w->p->n_nodes; i++) {
-		s[i] = (struct profile_samples){0};
-		if (w->self[i] == 0)
-			continue;
-		s[i].self = s[i].total = w->p->samples[i].self;
-		s[i].self_unknown = s[i].total_unknown =
-		    w->p->samples[i].self_unknown;
+	struct profile_samples *s = calloc(p->n_nodes, sizeof(*s));
+
+	for (size_t i = 0; s != NULL && i < p->n_nodes; i++) {
+		const struct profile_samples *n = &p->samples[i];
+
+		if (f->frames[i].self != 0)
+			s[i] = (struct profile_samples){n->self,
+			    n->self_unknown, n->self, n->self_unknown};
 	}
-	for (size_t i = w->p->n_nodes; i-- > 1;) {
-		struct profile_samples *up = &s[w->p->nodes[i].parent];
+	for (size_t i = p->n_nodes; s != NULL && i-- > 1;) {
+		struct profile_samples *up = &s[p->nodes[i].parent];
 
 		up->total += s[i].total;
 		up->total_unknown += s[i].total_unknown;
 	}
+	return s;
 }
 
 void *
@@ -409,19 +327,6 @@ flame_spread(const struct flame *f, const void *by_node, size_t n)
 	}
 	free(rest);
 	return frames;
-}
-
-static const struct err *
-flame_count_samples(struct flame *f, const struct flame_work *w)
-{
-	struct profile_samples *s = malloc(w->p->n_nodes * sizeof(*s));
-
-	if (s != NULL) {
-		flame_sum_samples(w, s);
-		f->samples = flame_spread(f, s, 2);
-	}
-	free(s);
-	return f->samples == NULL ? err_nomem() : NULL;
 }
 
 bool
@@ -466,32 +371,47 @@ flame_depth(const struct profile *p)
 	return depth;
 }
 
+/* From nodes to frames. */
+static const struct err *
+flame_finish(struct flame *f, struct flame_work *w, const char *other)
+{
+	struct profile_samples *samples = NULL;
+	struct flame_frame *shorter;
+	const struct err *e;
+
+	if (w->p->samples != NULL &&
+	    (samples = flame_sum_samples(f, w->p)) == NULL)
+		return err_nomem();
+	flame_frames(f, w, other);
+	shorter = realloc(f->frames, f->n_frames * sizeof(*f->frames));
+	if (shorter != NULL)
+		f->frames = shorter;
+	e = flame_take_names(f, &w->names);
+	if (e == NULL && samples != NULL &&
+	    (f->samples = flame_spread(f, samples, 2)) == NULL)
+		e = err_nomem();
+	free(samples);
+	return e;
+}
+
 static const struct err *
 flame_build(struct flame *f, struct flame_work *w,
     const struct flame_options *o)
 {
 	const struct profile *p = w->p;
-	size_t levels = (size_t)flame_depth(p) + 2;
 	const struct err *e;
 
-	w->open = malloc(levels * sizeof(*w->open));
-	w->next_x = malloc(levels * sizeof(*w->next_x));
-	if (!flame_alloc(f, w, p->n_nodes, o->max_nodes) || w->open == NULL ||
-	    w->next_x == NULL)
+	w->open = malloc(((size_t)flame_depth(p) + 2) * sizeof(*w->open));
+	f->frames = malloc(p->n_nodes * sizeof(*f->frames));
+	if (w->open == NULL || f->frames == NULL ||
+	    !flame_names_init(&w->names, p->n_nodes))
 		return err_nomem();
-	flame_names(f, w, o->merge_inlined);
-	if (o->self != NULL)
-		memcpy(w->self, o->self, p->n_nodes * sizeof(*w->self));
-	else if ((e = flame_filter(p, o->focus, o->ignore, w->self)) != NULL)
+	if ((e = flame_fill(f, w, o)) != NULL ||
+	    (e = flame_select(f, p, o)) != NULL)
 		return e;
-	flame_sum(w);
-	flame_select(w, o->rank != NULL ? o->rank : w->total, o->max_nodes,
-	    (int128 *)(void *)f->frames);
-	flame_gather(w, o->min_share);
-	f->total = w->total[0];
-	flame_frames(f, w, o->other);
-	flame_forget_names(f, w);
-	return p->samples != NULL ? flame_count_samples(f, w) : NULL;
+	flame_gather(f->frames, p, o->min_share);
+	f->total = f->frames[0].total;
+	return flame_finish(f, w, o->other);
 }
 
 static const struct err *
@@ -511,7 +431,8 @@ flame_lay_out(struct flame *f, const struct profile *p,
 	}
 	if (e == NULL)
 		e = flame_build(f, &w, &rest);
-	flame_work_fini(&w);
+	flame_names_fini(&w.names);
+	free(w.open);
 	return e;
 }
 

@@ -18,7 +18,6 @@ enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2 };
 struct filter {
 	struct pattern *pattern[2]; /* NULL: not asked for */
 	struct map64 seen; /* a name's address -> what matches it */
-	uint8_t *path;     /* by node: what matches on the way to it */
 };
 
 static const struct err *
@@ -47,48 +46,49 @@ filter_match(struct filter *f, const char *name, uint8_t *bits)
 }
 
 static const struct err *
-filter_nodes(struct filter *f, const struct profile *p, int128 *self)
+filter_nodes(struct filter *f, const struct profile *p, bool *taken)
 {
-	f->path = malloc(p->n_nodes);
-	if (f->path == NULL)
-		return err_nomem();
-	f->path[0] = 0;
-	self[0] = f->pattern[0] != NULL ? 0 : p->nodes[0].self;
-	for (size_t i = 1; i < p->n_nodes; i++) {
-		const struct profile_node *n = &p->nodes[i];
-		const struct err *e;
-		uint8_t m;
+	uint8_t *path = malloc(p->n_nodes); /* what matches on the way there */
+	const struct err *e = path == NULL ? err_nomem() : NULL;
 
-		if ((e = filter_match(f, n->name, &m)) != NULL)
-			return e;
-		m |= f->path[n->parent];
-		f->path[i] = m;
-		self[i] = (f->pattern[0] == NULL || (m & FILTER_FOCUS)) &&
-		    !(m & FILTER_IGNORE) ? n->self : 0;
+	for (size_t i = 0; e == NULL && i < p->n_nodes; i++) {
+		uint8_t m = 0;
+
+		if (i > 0) {
+			e = filter_match(f, p->nodes[i].name, &m);
+			m |= path[p->nodes[i].parent];
+		}
+		path[i] = m;
+		taken[i] = (f->pattern[0] == NULL || (m & FILTER_FOCUS)) &&
+		    !(m & FILTER_IGNORE);
 	}
-	return NULL;
+	free(path);
+	return e;
 }
 
 const struct err *
-flame_filter(const struct profile *p, const char *focus, const char *ignore,
-    int128 *self)
+flame_filter(bool **out, const struct profile *p, const char *focus,
+    const char *ignore)
 {
 	struct filter f = {0};
 	const struct err *e;
 
-	if (focus == NULL && ignore == NULL) {
-		for (size_t i = 0; i < p->n_nodes; i++)
-			self[i] = p->nodes[i].self;
+	*out = NULL;
+	if (focus == NULL && ignore == NULL)
 		return NULL;
-	}
 	e = focus ? pattern_new(&f.pattern[0], "focus", focus, 0) : NULL;
 	if (e == NULL && ignore != NULL)
 		e = pattern_new(&f.pattern[1], "ignore", ignore, 0);
+	if (e == NULL && (*out = malloc(p->n_nodes)) == NULL)
+		e = err_nomem();
 	if (e == NULL)
-		e = filter_nodes(&f, p, self);
+		e = filter_nodes(&f, p, *out);
+	if (e != NULL) {
+		free(*out);
+		*out = NULL;
+	}
 	for (int i = 0; i < 2; i++)
 		pattern_free(f.pattern[i]);
 	map64_fini(&f.seen);
-	free(f.path);
 	return e;
 }

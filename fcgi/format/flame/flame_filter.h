@@ -5,19 +5,18 @@
 #ifndef FCGI_FORMAT_FLAME_FILTER_H
 #define FCGI_FORMAT_FLAME_FILTER_H
 
-#include "store/base/buf.h"
+#include <stdbool.h>
 
 struct err;
 struct profile;
 
-
 /*
- * Fills self[], by node: its own value, or 0 where its stack is not wanted.
+ * By node: is its stack wanted?  The caller frees it; NULL where all are.
  * Both are POSIX extended expressions or NULL; names are matched, modules
  * are not.  Errors: ERR_REQUEST 400 with field "focus" or "ignore" for an
  * expression that does not compile or could be slow, ENOMEM.
  */
-const struct err *flame_filter(const struct profile *p, const char *focus,
-    const char *ignore, int128 *self);
+const struct err *flame_filter(bool **out, const struct profile *p,
+    const char *focus, const char *ignore);
 
 #endif

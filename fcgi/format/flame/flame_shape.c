@@ -22,7 +22,7 @@ struct shape {
 	const struct profile *p;
 	const struct flame_options *o;
 	struct stacks *s;
-	int128 *self;
+	bool *taken;         /* by node: its stack; NULL: all are */
 	struct map64 frames; /* addresses and kind -> frame */
 	uint32_t *frame;     /* by node: its frame in s */
 	uint32_t *node;      /* by node: where its stack ends in s */
@@ -80,14 +80,23 @@ shape_is_merged(const struct shape *h, size_t i)
 	    parent != 0 && h->frame[i] == h->frame[parent];
 }
 
+/* What is left of a node's own. */
+static int128
+shape_self(const struct shape *h, size_t i)
+{
+	return h->taken == NULL || h->taken[i] ? h->p->nodes[i].self : 0;
+}
+
 static const struct err *
 shape_add(struct shape *h, uint32_t node, size_t i)
 {
-	if (h->self[i] > INT64_MAX)
+	int128 self = shape_self(h, i);
+
+	if (self > INT64_MAX)
 		return err_new(ERR_REQUEST, 413, "more than 2^63 %s",
 		    h->p->unit);
-	stacks_add(h->s, node, h->type, (int64_t)h->self[i]);
-	if (h->p->samples == NULL || h->self[i] == 0)
+	stacks_add(h->s, node, h->type, (int64_t)self);
+	if (h->p->samples == NULL || self == 0)
 		return NULL;
 	stacks_add(h->s, node, h->samples, (int64_t)h->p->samples[i].self);
 	stacks_add(h->s, node, h->unknown,
@@ -120,7 +129,7 @@ shape_upwards(struct shape *h)
 	for (size_t i = 1; i < h->p->n_nodes && e == NULL; i++) {
 		uint32_t node = 0;
 
-		if (h->self[i] == 0)
+		if (shape_self(h, i) == 0)
 			continue;
 		steps += h->p->nodes[i].depth;
 		if (steps > STEPS_A_NODE * (uint64_t)h->limit)
@@ -172,7 +181,7 @@ shape_run(struct shape *h, struct profile **out)
 		h->samples = stacks_type(h->s, &samples);
 		h->unknown = stacks_type(h->s, &unknown);
 	}
-	e = flame_filter(h->p, h->o->focus, h->o->ignore, h->self);
+	e = flame_filter(&h->taken, h->p, h->o->focus, h->o->ignore);
 	if (e == NULL)
 		e = shape_frames(h);
 	if (e == NULL)
@@ -200,16 +209,15 @@ flame_shape(struct profile **out, const struct profile *p,
 	limits.nodes = o->max_built > 0 ? o->max_built : BUILT_DEFAULT;
 	h.limit = limits.nodes;
 	h.s = stacks_new(&limits);
-	h.self = malloc(p->n_nodes * sizeof(*h.self));
 	h.frame = malloc(p->n_nodes * sizeof(*h.frame));
 	h.node = malloc(p->n_nodes * sizeof(*h.node));
-	if (h.s == NULL || h.self == NULL || h.frame == NULL || h.node == NULL)
+	if (h.s == NULL || h.frame == NULL || h.node == NULL)
 		e = err_nomem();
 	if (e == NULL)
 		e = shape_run(&h, out);
 	stacks_free(h.s);
 	map64_fini(&h.frames);
-	free(h.self);
+	free(h.taken);
 	free(h.frame);
 	free(h.node);
 	if (e != NULL) {

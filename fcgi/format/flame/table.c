@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/flame/flame_names.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/model/series.h"
-
-#define NONE UINT32_MAX
 
 /* What is open while a tree is walked: the row of each level's frame. */
 struct table_walk {
@@ -19,8 +18,6 @@ struct table_walk {
 	uint32_t *path;  /* by level */
 	uint32_t *open;  /* by row: its frames among path[] */
 	uint32_t depth;
-	uint32_t *index; /* rows by hash; for trees without numbered names */
-	size_t mask;
 };
 
 static void
@@ -28,7 +25,6 @@ table_walk_fini(struct table_walk *w)
 {
 	free(w->path);
 	free(w->open);
-	free(w->index);
 }
 
 static bool
@@ -137,38 +133,31 @@ table_of_flame(struct table **out, const struct flame *f)
 	return NULL;
 }
 
-/* The row of a function, old or new. */
-static uint32_t
-table_row_of(struct table_walk *w, const struct profile_node *n)
-{
-	enum flame_kind kind = flame_kind_of(n->kind, n->module);
-	size_t at = hash64(kind, n->name, strlen(n->name)) & w->mask;
-	struct table *t = w->t;
-
-	for (; w->index[at] != NONE; at = (at + 1) & w->mask) {
-		const struct table_row *r = &t->rows[w->index[at]];
-
-		if (r->kind == kind && strcmp(r->name, n->name) == 0)
-			return w->index[at];
-	}
-	t->rows[t->n_rows].name = n->name;
-	t->rows[t->n_rows].kind = kind;
-	w->index[at] = (uint32_t)t->n_rows;
-	return (uint32_t)t->n_rows++;
-}
-
+/* Rows are by the numbers of names. */
 static bool
-table_index_init(struct table_walk *w, size_t n)
+table_walk_diff(struct table_walk *w, const struct diff *d)
 {
-	size_t size = 16;
+	struct flame_names names;
+	bool good = flame_names_init(&names, d->tree.n_nodes);
 
-	while (size < 2 * n)
-		size *= 2;
-	w->mask = size - 1;
-	w->index = malloc(size * sizeof(*w->index));
-	if (w->index != NULL)
-		memset(w->index, 0xff, size * sizeof(*w->index));
-	return w->index != NULL;
+	for (size_t i = 1; good && i < d->tree.n_nodes && !gone(); i++) {
+		const struct profile_node *n = &d->tree.nodes[i];
+		uint32_t row;
+
+		/* what a filter has emptied is not there */
+		if (d->sides[i].total[0] == 0 && d->sides[i].total[1] == 0)
+			continue;
+		row = flame_names_of(&names, n, true);
+		if (names.failed)
+			break;
+		w->t->rows[row].name = names.names[row].text;
+		w->t->rows[row].kind = names.names[row].kind;
+		table_walk_add(w, n->depth - 1, row, &d->sides[i]);
+	}
+	w->t->n_rows = names.n;
+	good = good && !names.failed;
+	flame_names_fini(&names);
+	return good;
 }
 
 const struct err *
@@ -176,28 +165,19 @@ table_of_diff(struct table **out, const struct diff *d)
 {
 	struct table *t = calloc(1, sizeof(*t));
 	struct table_walk w = {0};
+	bool good = t != NULL && table_walk_init(&w, t, d->tree.n_nodes,
+	    flame_depth(&d->tree)) && table_walk_diff(&w, d);
 
+	table_walk_fini(&w);
 	*out = NULL;
-	if (t == NULL ||
-	    !table_walk_init(&w, t, d->tree.n_nodes, flame_depth(&d->tree)) ||
-	    !table_index_init(&w, d->tree.n_nodes)) {
-		table_walk_fini(&w);
+	if (!good) {
 		table_free(t);
 		return err_nomem();
-	}
-	for (size_t i = 1; i < d->tree.n_nodes && !gone(); i++) {
-		const struct profile_node *n = &d->tree.nodes[i];
-
-		/* what a filter has emptied is not there */
-		if (d->sides[i].total[0] != 0 || d->sides[i].total[1] != 0)
-			table_walk_add(&w, n->depth - 1, table_row_of(&w, n),
-			    &d->sides[i]);
 	}
 	t->sampled = d->sampled;
 	t->unknown = d->unknown;
 	for (int side = 0; side < 2; side++)
 		t->sum[side] = d->sides[0].total[side];
-	table_walk_fini(&w);
 	*out = t;
 	return NULL;
 }
