@@ -9,7 +9,6 @@
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/foreign.h"
-#include "fcgi/format/in/lines.h"
 #include "fcgi/format/in/texttype.h"
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
@@ -126,8 +125,9 @@ ingest_typed(struct ingest *in, const struct foreign *f)
 {
 	struct stacks_type type;
 	const struct err *e;
-	bool lines = (f->typed == folded_parse || f->typed == lines_parse) &&
-	    (in->c->post == NULL || !batch_client_is_whole(in->c->post));
+	bool text = f->typed == folded_parse || f->typed == folded_parse_lines;
+	bool lines = text && (in->c->post == NULL ||
+	    !batch_client_is_whole(in->c->post));
 
 	e = lines && in->rq->body.len <= PUSH_CACHE_TEXT_MAX
 	    ? ingest_kept_stacks(in) : ingest_new_stacks(in);

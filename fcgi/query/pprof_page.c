@@ -24,8 +24,7 @@ pprof_page_put(struct buf *out, struct store *s, const struct profile *p,
 
 	e = places_read(&places, s, service, p->from_ns, p->until_ns);
 	if (e == NULL)
-		e = pprof_write_placed(out, p, type, gzip, pprof_page_place,
-		    places);
+		e = pprof_write(out, p, type, gzip, pprof_page_place, places);
 	places_free(places);
 	return e;
 }

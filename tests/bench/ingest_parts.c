@@ -139,7 +139,7 @@ pprof_speed(const struct buf *text)
 
 	must(folded_parse(s, text->data, text->len, &cpu));
 	must(stacks_profile(s, 0, &p));
-	must(pprof_write(&bytes, p, "cpu", false));
+	must(pprof_write(&bytes, p, "cpu", false, NULL, NULL));
 	t0 = now();
 	for (int i = 0; i < 100; i++) {
 		struct stacks *again = stacks_new(&stacks_limits_push);
@@ -189,7 +189,7 @@ pprof_large(void)
 	}
 	must(stacks_error(s));
 	must(stacks_profile(s, 0, &p));
-	must(pprof_write(&bytes, p, "cpu", false));
+	must(pprof_write(&bytes, p, "cpu", false, NULL, NULL));
 	profile_free(p);
 	stacks_free(s);
 	t0 = now();

@@ -7,7 +7,6 @@
 
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/folded_pair.h"
-#include "fcgi/format/in/lines.h"
 #include "fcgi/format/out/stacks_folded.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
@@ -86,7 +85,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		abort();
 	if (a == NULL)
 		again(whole);
-	(void)lines_parse(lines, data, n, NULL);
+	(void)folded_parse_lines(lines, data, n, NULL);
 	pair(data, n);
 	stacks_free(whole);
 	stacks_free(parts);

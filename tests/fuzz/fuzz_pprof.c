@@ -23,7 +23,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (pprof_parse_as(s, data, size, &o) == NULL &&
 	    stacks_profile(s, 0, &p) == NULL &&
-	    pprof_write(&out, p, "cpu", false) == NULL) {
+	    pprof_write(&out, p, "cpu", false, NULL, NULL) == NULL) {
 		/* what we write we can read */
 		again = stacks_new(&stacks_limits_file);
 		if (pprof_parse(again, out.data, out.len) != NULL)

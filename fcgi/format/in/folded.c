@@ -54,16 +54,6 @@ folded_new(struct stacks *s, const struct stacks_type *type)
 	return f;
 }
 
-struct folded *
-folded_new_lines(struct stacks *s, const struct stacks_type *type)
-{
-	struct folded *f = folded_new(s, type);
-
-	if (f != NULL)
-		f->lines = true;
-	return f;
-}
-
 int
 folded_kind(const char *name, size_t *n)
 {
@@ -355,17 +345,32 @@ folded_finish(struct folded *f)
 	return e;
 }
 
-const struct err *
-folded_parse(struct stacks *s, const void *data, size_t n,
-    const struct stacks_type *type)
+static const struct err *
+folded_parse_all(struct stacks *s, const void *data, size_t n,
+    const struct stacks_type *type, bool lines)
 {
 	struct folded *f = folded_new(s, type);
 
 	if (f == NULL)
 		return err_nomem();
+	f->lines = lines;
 	if (n > 0)
 		folded_feed(f, data, n, true);
 	return folded_finish(f);
+}
+
+const struct err *
+folded_parse(struct stacks *s, const void *data, size_t n,
+    const struct stacks_type *type)
+{
+	return folded_parse_all(s, data, n, type, false);
+}
+
+const struct err *
+folded_parse_lines(struct stacks *s, const void *data, size_t n,
+    const struct stacks_type *type)
+{
+	return folded_parse_all(s, data, n, type, true);
 }
 
 bool
@@ -388,4 +393,16 @@ folded_looks(const char *p, size_t n)
 		p = end + 1;
 	}
 	return false;
+}
+
+bool
+folded_looks_lines(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (c < 0x20 && c != '\n' && c != '\r' && c != '\t')
+			return false;
+	}
+	return n > 0 && *p != '{' && memchr(p, ';', n) != NULL;
 }

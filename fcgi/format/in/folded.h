@@ -33,21 +33,25 @@ extern const struct stacks_type folded_samples;
 const struct err *folded_parse(struct stacks *s, const void *data, size_t n,
     const struct stacks_type *type);
 
+/* Lines without counts: each is one sample, empty ones are none, and there are
+ * no comments. */
+const struct err *folded_parse_lines(struct stacks *s, const void *data,
+    size_t n, const struct stacks_type *type);
+
 /*
- * The same in pieces, for what is larger than memory should be.  Feed
+ * folded_parse() in pieces, for what is larger than memory should be.  Feed
  * returns how many bytes it took: whole lines, or all when it is the last
  * piece; the caller brings the rest again.
  */
 struct folded *folded_new(struct stacks *s, const struct stacks_type *type);
-/* For text without counts (lines.h). */
-struct folded *folded_new_lines(struct stacks *s,
-    const struct stacks_type *type);
 size_t folded_feed(struct folded *f, const char *p, size_t n, bool last);
 /* What folded_parse() would say; frees f. */
 const struct err *folded_finish(struct folded *f);
 
 /* Does the first line that is no comment end in a number? */
 bool folded_looks(const char *p, size_t n);
+/* Text without control characters that has a ';'. */
+bool folded_looks_lines(const char *p, size_t n);
 
 /* The kind that a frame's end says, and where its name ends before that. */
 int folded_kind(const char *name, size_t *n);

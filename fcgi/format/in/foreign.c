@@ -10,7 +10,6 @@
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/folded_pair.h"
 #include "fcgi/format/in/jfr.h"
-#include "fcgi/format/in/lines.h"
 #include "fcgi/format/in/perf_script.h"
 #include "fcgi/format/in/speedscope.h"
 #include "fcgi/format/in/tree.h"
@@ -88,8 +87,8 @@ const struct foreign foreign_formats[] = {
     {"folded", "stacks with counts, as stackcollapse writes them",
         folded_looks, .typed = folded_parse, .stream = &folded_stream,
         .also = {"collapsed", "groups"}},
-    {"lines", "a stack a line, each counts one", lines_looks,
-        .typed = lines_parse},
+    {"lines", "a stack a line, each counts one", folded_looks_lines,
+        .typed = folded_parse_lines},
     {"trie", "Pyroscope's transport trie", .typed = trie_parse,
         .content_type = "binary/octet-stream+trie"},
     {"tree", "Pyroscope's tree", .typed = tree_parse,

@@ -81,9 +81,6 @@ typedef bool pprof_place_fn(void *arg, const char *name, const char *module,
  * counted: "cpu", "inuse_space".  `place` may be NULL.  Errors: ERR_REQUEST
  * 413 for a stack with more than 63 bits hold. */
 const struct err *pprof_write(struct buf *out, const struct profile *p,
-    const char *type, bool gzip);
-/* The same with places. */
-const struct err *pprof_write_placed(struct buf *out, const struct profile *p,
     const char *type, bool gzip, pprof_place_fn *place, void *arg);
 
 #endif

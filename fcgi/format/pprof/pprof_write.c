@@ -372,49 +372,33 @@ maker_pack(struct maker *m, struct buf *out, bool gzip)
 	return e;
 }
 
-static const struct err *
-maker_run(struct maker *m, struct buf *out, const char *type, bool gzip)
-{
-	const struct err *e;
-
-	arena_init(&m->arena, SIZE_MAX / 4);
-	m->looks.aligned = m->modules.aligned = true;
-	pprof__profile__init(&m->out);
-	maker_str(m, "");
-	maker_head(m, type);
-	maker_looks(m);
-	maker_mappings(m);
-	maker_locations(m);
-	maker_samples(m);
-	maker_comment_unknown(m);
-	maker_strings(m);
-	if (m->over)
-		e = err_new(ERR_REQUEST, 413, "a stack has more than 2^63 %s, "
-		    "which no pprof holds: ask for a shorter range",
-		    m->p->unit);
-	else
-		e = m->failed ? err_nomem() : maker_pack(m, out, gzip);
-	arena_fini(&m->arena);
-	intern_fini(&m->strings);
-	intern_fini(&m->looks);
-	intern_fini(&m->modules);
-	return e;
-}
-
 const struct err *
 pprof_write(struct buf *out, const struct profile *p, const char *type,
-    bool gzip)
-{
-	struct maker m = {.p = p};
-
-	return maker_run(&m, out, type, gzip);
-}
-
-const struct err *
-pprof_write_placed(struct buf *out, const struct profile *p, const char *type,
     bool gzip, pprof_place_fn *place, void *arg)
 {
 	struct maker m = {.p = p, .place = place, .place_arg = arg};
+	const struct err *e;
 
-	return maker_run(&m, out, type, gzip);
+	arena_init(&m.arena, SIZE_MAX / 4);
+	m.looks.aligned = m.modules.aligned = true;
+	pprof__profile__init(&m.out);
+	maker_str(&m, "");
+	maker_head(&m, type);
+	maker_looks(&m);
+	maker_mappings(&m);
+	maker_locations(&m);
+	maker_samples(&m);
+	maker_comment_unknown(&m);
+	maker_strings(&m);
+	if (m.over)
+		e = err_new(ERR_REQUEST, 413, "a stack has more than 2^63 %s, "
+		    "which no pprof holds: ask for a shorter range",
+		    m.p->unit);
+	else
+		e = m.failed ? err_nomem() : maker_pack(&m, out, gzip);
+	arena_fini(&m.arena);
+	intern_fini(&m.strings);
+	intern_fini(&m.looks);
+	intern_fini(&m.modules);
+	return e;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "fcgi/format/in/folded.h"
-#include "fcgi/format/in/lines.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
@@ -136,7 +135,7 @@ TEST(a_line_counts_one)
 	struct stacks *s = stacks_new(&stacks_limits_push);
 	const char text[] = "a;b\n\na;b 7\n#;b\na;b\n";
 
-	CHECK_OK(lines_parse(s, text, sizeof(text) - 1, NULL));
+	CHECK_OK(folded_parse_lines(s, text, sizeof(text) - 1, NULL));
 	CHECK_STR(shown(s), ".# managed 0\n..b managed 1\n.a managed 0\n"
 	    "..b managed 2\n..b 7 managed 1\n");
 	stacks_free(s);

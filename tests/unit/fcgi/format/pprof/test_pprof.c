@@ -485,7 +485,7 @@ TEST(the_program_is_the_first_mapping_and_known_lines_are_told)
 		node = stacks_child(s, node, stacks_frame(s, &frames[i]));
 	stacks_add(s, node, stacks_type(s, &type), 3);
 	CHECK_OK(stacks_profile(s, 0, &p));
-	CHECK_OK(pprof_write_placed(&packed, p, "cpu", true, place_of_main,
+	CHECK_OK(pprof_write(&packed, p, "cpu", true, place_of_main,
 	    file));
 	CHECK_OK(gzip_inflate(&b, packed.data, packed.len, 10000));
 	m = pprof__profile__unpack(NULL, b.len, b.data);
@@ -513,7 +513,7 @@ TEST(written_and_read_again)
 	struct stacks *s = stacks_new(&stacks_limits_push);
 	struct buf b = {0};
 
-	CHECK_OK(pprof_write(&b, p, "cpu", true));
+	CHECK_OK(pprof_write(&b, p, "cpu", true, NULL, NULL));
 	CHECK(gzip_looks(b.data, b.len));
 	CHECK_OK(pprof_parse(s, b.data, b.len));
 	CHECK_INT(stacks_n_types(s), 2); /* samples beside cpu */
@@ -561,7 +561,7 @@ TEST(protoc_reads_it)
 	struct profile *p = sample_profile();
 	struct buf b = {0};
 
-	CHECK_OK(pprof_write(&b, p, "cpu", false));
+	CHECK_OK(pprof_write(&b, p, "cpu", false, NULL, NULL));
 	CHECK(write_file(path, &b));
 	snprintf(command, sizeof(command), "protoc --decode=pprof.Profile "
 	    "-Ifcgi/format pprof.proto <%s", path);
@@ -581,7 +581,7 @@ TEST(go_tool_pprof_reads_it)
 	struct profile *p = sample_profile();
 	struct buf b = {0};
 
-	CHECK_OK(pprof_write(&b, p, "cpu", true));
+	CHECK_OK(pprof_write(&b, p, "cpu", true, NULL, NULL));
 	CHECK(write_file(path, &b));
 	snprintf(command, sizeof(command),
 	    "go tool pprof -top -symbolize=none %s 2>/dev/null", path);
