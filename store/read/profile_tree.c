@@ -13,8 +13,8 @@
 #include "store/base/kth.h"
 #include "store/read/reader.h"
 
-/* A node that waits for its turn; or, with cut > 0, what is not shown of its
- * parent's descendants. */
+/* A node that waits for its turn; or, with cut > 0, what is not shown of the
+ * node's descendants. */
 struct tree_open {
 	int128 total; /* of what is cut */
 	uint32_t node, rank, depth, parent, cut;
@@ -34,11 +34,12 @@ struct tree {
 	struct tree_open *stack;
 	size_t n_stack, cap_stack;
 	uint32_t *names; /* string -> place in out->strings + 1 */
+	struct profile_samples *samples; /* by node; NULL: not wanted */
 	struct profile *out;
 };
 
 static const struct err *
-tree_init(struct tree *t)
+tree_init(struct tree *t, bool samples)
 {
 	const struct err *e = merged_tree_grow(&t->s->shown, &t->s->syms);
 
@@ -48,7 +49,10 @@ tree_init(struct tree *t)
 		return e;
 	t->x = &t->s->scratch;
 	t->names = calloc(t->s->syms.strings.n, sizeof(*t->names));
-	return t->names == NULL ? err_nomem() : NULL;
+	if (samples)
+		t->samples = calloc(t->s->shown.n, sizeof(*t->samples));
+	return t->names == NULL || (samples && t->samples == NULL)
+	    ? err_nomem() : NULL;
 }
 
 static void
@@ -59,6 +63,10 @@ tree_clear(struct tree *t)
 	for (size_t i = 0; i < t->n_visited; i++)
 		v[t->x->visited[i]] = (struct merged_value){0};
 	v[0] = (struct merged_value){0};
+	for (size_t i = 0; t->samples != NULL && i < t->n_visited; i++)
+		t->samples[t->x->visited[i]] = (struct profile_samples){0};
+	if (t->samples != NULL)
+		t->samples[0] = (struct profile_samples){0};
 	t->n_visited = 0;
 }
 
@@ -175,6 +183,39 @@ tree_sum(struct tree *t)
 	v[0].total += v[0].self;
 }
 
+static void
+tree_add_samples(struct tree *t, struct profile_samples *to, uint32_t node)
+{
+	to->self += t->x->samples.values[node];
+	to->self_unknown += t->x->unknown.values[node];
+}
+
+/* The same of the samples: who has some has an amount, and is among those
+ * that were visited. */
+static void
+tree_sum_samples(struct tree *t)
+{
+	struct profile_samples *v = t->samples;
+
+	for (size_t i = 0; i < t->self->n_touched; i++) {
+		uint32_t node = t->self->touched[i];
+
+		if (tree_takes(t, node))
+			tree_add_samples(t, &v[t->s->shown.of[node]], node);
+	}
+	for (size_t k = 0; k <= t->n_visited; k++) {
+		uint32_t i = k < t->n_visited ? t->x->visited[k] : 0;
+		struct profile_samples *up = &v[t->s->shown.nodes[i].parent];
+
+		v[i].total += v[i].self;
+		v[i].total_unknown += v[i].self_unknown;
+		if (i == 0)
+			break;
+		up->total += v[i].total;
+		up->total_unknown += v[i].total_unknown;
+	}
+}
+
 /* ---- which nodes ---- */
 
 /* What a node must have so that it is among the largest and not too small;
@@ -269,21 +310,28 @@ static const struct err *
 tree_room(struct tree *t, size_t more)
 {
 	size_t n = t->out->n_nodes + (t->least > 0 ? 2 : 1) * (more + 1);
+	struct profile_samples *samples = t->out->samples;
 	struct profile_node *nodes;
 	uint32_t *cut = t->out->cut;
 
 	nodes = realloc(t->out->nodes, n * sizeof(*nodes));
 	if (nodes != NULL)
 		t->out->nodes = nodes;
+	if (t->samples != NULL &&
+	    (samples = realloc(samples, n * sizeof(*samples))) != NULL)
+		t->out->samples = samples;
 	if (t->least > 0 && (cut = realloc(cut, n * sizeof(*cut))) != NULL)
 		t->out->cut = cut;
-	return nodes == NULL || (t->least > 0 && cut == NULL) ? err_nomem()
-	                                                     : NULL;
+	return nodes == NULL || (t->samples != NULL && samples == NULL) ||
+	    (t->least > 0 && cut == NULL) ? err_nomem() : NULL;
 }
 
 static void
-tree_emit(struct tree *t, const struct profile_node *node, uint32_t cut)
+tree_emit(struct tree *t, const struct profile_node *node, uint32_t cut,
+    const struct profile_samples *samples)
 {
+	if (samples != NULL)
+		t->out->samples[t->out->n_nodes] = *samples;
 	if (t->out->cut != NULL)
 		t->out->cut[t->out->n_nodes] = cut;
 	t->out->nodes[t->out->n_nodes++] = *node;
@@ -342,7 +390,7 @@ tree_push_children(struct tree *t, uint32_t node, uint32_t depth)
 		cut -= v[c].count;
 	}
 	if (cut > 0)
-		e = tree_push(t, &(struct tree_open){total, 0, 0, o.depth,
+		e = tree_push(t, &(struct tree_open){total, node, 0, o.depth,
 		                     o.parent, cut});
 	first = t->n_stack;
 	for (uint32_t c = v[node].child; c != 0 && e == NULL; c = v[c].next) {
@@ -353,6 +401,28 @@ tree_push_children(struct tree *t, uint32_t node, uint32_t depth)
 	if (e == NULL && t->n_stack > first + 1)
 		tree_sort(t->stack + first, t->n_stack - first);
 	return e;
+}
+
+/* What the children that are shown leave of the samples below a node. */
+static struct profile_samples
+tree_cut_samples(const struct tree *t, uint32_t node)
+{
+	const struct profile_samples *v = t->samples;
+	int128 rest = v[node].total - v[node].self;
+	int128 unknown = v[node].total_unknown - v[node].self_unknown;
+
+	for (uint32_t c = t->x->shown[node].child; c != 0;
+	     c = t->x->shown[c].next) {
+		rest -= v[c].total;
+		unknown -= v[c].total_unknown;
+	}
+	return (struct profile_samples){rest, unknown, rest, unknown};
+}
+
+static const struct profile_samples *
+tree_samples(const struct tree *t, uint32_t node)
+{
+	return t->samples != NULL ? &t->samples[node] : NULL;
 }
 
 static void
@@ -366,7 +436,11 @@ tree_emit_cut(struct tree *t, const struct tree_open *o)
 	    .self = o->total,
 	    .total = o->total};
 
-	tree_emit(t, &node, o->cut);
+	struct profile_samples rest;
+
+	if (t->samples != NULL)
+		rest = tree_cut_samples(t, o->node);
+	tree_emit(t, &node, o->cut, t->samples != NULL ? &rest : NULL);
 }
 
 /* A name that stands for the root of what is visited now, and all below. */
@@ -385,7 +459,7 @@ tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 
 	if (e != NULL)
 		return e;
-	tree_emit(t, &root, 0);
+	tree_emit(t, &root, 0, tree_samples(t, 0));
 	e = tree_push_children(t, 0, depth);
 	while (t->n_stack > 0 && e == NULL && (e = gone_check()) == NULL) {
 		struct tree_open o = t->stack[--t->n_stack];
@@ -404,7 +478,7 @@ tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 		    .parent = o.parent,
 		    .self = v[o.node].self,
 		    .total = v[o.node].total};
-		tree_emit(t, &node, 0);
+		tree_emit(t, &node, 0, tree_samples(t, o.node));
 		if (v[o.node].total != v[o.node].self)
 			e = tree_push_children(t, o.node, o.depth);
 	}
@@ -449,6 +523,8 @@ tree_whole(struct tree *t, const struct profile_limit *limit)
 
 	tree_fill(t);
 	tree_sum(t);
+	if (t->samples != NULL)
+		tree_sum_samples(t);
 	if (limit->max_nodes > 0 || limit->min_share > 0)
 		e = tree_limit(t, limit);
 	return e == NULL ? tree_part(t, 0, 0) : e;
@@ -491,6 +567,21 @@ tree_values(struct tree *t, uint32_t **out, size_t *n)
 	return NULL;
 }
 
+/* Those of all parts. */
+static struct profile_samples
+tree_whole_samples(struct tree *t)
+{
+	struct profile_samples own = {0}, all = {0};
+
+	if (t->samples == NULL)
+		return all;
+	tree_add_samples(t, &own, 0);
+	for (size_t i = 0; i < t->self->n_touched; i++)
+		tree_add_samples(t, &all, t->self->touched[i]);
+	return (struct profile_samples){own.self, own.self_unknown, all.self,
+	    all.self_unknown};
+}
+
 static const struct err *
 tree_split(struct tree *t)
 {
@@ -506,14 +597,19 @@ tree_split(struct tree *t)
 		root.total += t->self->values[t->self->touched[i]];
 	if (e == NULL)
 		e = tree_values(t, &values, &n);
-	if (e == NULL)
-		tree_emit(t, &root, 0);
+	if (e == NULL) {
+		struct profile_samples whole = tree_whole_samples(t);
+
+		tree_emit(t, &root, 0, t->samples != NULL ? &whole : NULL);
+	}
 	for (size_t i = 0; e == NULL && i < n; i++) {
 		if (i > 0 && values[i] == values[i - 1])
 			continue;
 		t->value = values[i];
 		tree_fill(t);
 		tree_sum(t);
+		if (t->samples != NULL)
+			tree_sum_samples(t);
 		if (*t->split != '\0') {
 			e = tree_part(t, values[i], 1);
 			continue;
@@ -530,10 +626,11 @@ tree_split(struct tree *t)
 
 const struct err *
 profile_tree(struct store *s, const struct node_values *self,
-    const char *split, const struct profile_limit *limit, struct profile *out)
+    const char *split, const struct profile_limit *limit, bool samples,
+    struct profile *out)
 {
 	struct tree t = {.s = s, .self = self, .split = split, .out = out};
-	const struct err *e = tree_init(&t);
+	const struct err *e = tree_init(&t, samples);
 
 	out->sets = split != NULL && *split == '\0';
 	if (e == NULL)
@@ -550,5 +647,6 @@ profile_tree(struct store *s, const struct node_values *self,
 		tree_clear(&t);
 	free(t.stack);
 	free(t.names);
+	free(t.samples);
 	return e;
 }

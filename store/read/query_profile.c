@@ -534,12 +534,10 @@ query_tree(struct query *q)
 	const struct profile_limit whole = {0, 0};
 	bool stock = q->out->kind == SERIES_STOCK;
 	const struct err *e = profile_tree(q->s, q->sum, q->q->split,
-	    stock ? &whole : q->limit, q->out);
+	    stock ? &whole : q->limit, q->samples == SAMPLES_MIXED, q->out);
 
 	if (e == NULL && stock)
 		profile_finish_means(q->out, q->denominator);
-	if (e == NULL && q->samples == SAMPLES_MIXED)
-		e = profile_finish_samples(q->s, q->q->split, q->out);
 	return e;
 }
 

@@ -223,14 +223,12 @@ void scratch_fini(struct reader_scratch *x);
 size_t scratch_bytes(const struct reader_scratch *x);
 
 /* Turns self values by node into the tree that people see; a split one is not
- * limited. */
+ * limited.  With `samples`, out->samples too, of s->scratch.samples and
+ * .unknown. */
 const struct err *profile_tree(struct store *s, const struct node_values *self,
-    const char *split, const struct profile_limit *limit,
+    const char *split, const struct profile_limit *limit, bool samples,
     struct profile *out);
 
-/* Makes p->samples of such a tree from s->scratch.samples and .unknown. */
-const struct err *profile_finish_samples(struct store *s, const char *split,
-    struct profile *p);
 /* From sums in parts of 1 / denominator, of a tree of which nothing is cut,
  * to whole units. */
 void profile_finish_means(struct profile *p, uint64_t denominator);

@@ -274,7 +274,7 @@ add_leaves(struct asking *x, uint64_t from, uint64_t until,
 	for (uint32_t j = 0; j < x->s->n_journals; j++)
 		add_open(&x->s->journals[j]->span, from, until, &sum);
 	must(profile_tree(x->s, &sum, NULL, &(struct profile_limit){0, 0},
-	    p));
+	    false, p));
 	node_values_fini(&sum);
 }
 
