@@ -330,6 +330,8 @@ put_double(struct writer *w, double d)
 		writer_raw(w, text, strlen(text));
 }
 
+/* 64 bits become text, as protobuf's mapping to JSON says: numbers of
+ * JavaScript have 53. */
 static void
 put_value(struct writer *w, const ProtobufCFieldDescriptor *f,
     const char *at)

@@ -197,6 +197,8 @@ shape_run(struct shape *h, struct profile **out)
 	return e;
 }
 
+/* Stacks that are turned round share little: their tree may be far larger than
+ * the profile's, and has a limit of its own. */
 const struct err *
 flame_shape(struct profile **out, const struct profile *p,
     const struct flame_options *o)

@@ -280,6 +280,8 @@ svg_put_rests(struct svg *s)
 
 #define SVG_FRAME_MEAN 200 /* bytes of text, about */
 
+/* The height and what names have of their own stand before the frames in the
+ * file: the frames are walked twice, rather than kept as text meanwhile. */
 static bool
 svg_put(struct svg *s)
 {

@@ -218,6 +218,9 @@ frame_put_group(char *p, const struct svg_frame *a, const char *sign, bool few,
 	return PUT(p, "\"><title>");
 }
 
+/* The room of a frame's text is asked for once, not piece by piece: in a
+ * picture of a million frames that is most of the time.  Labels alone, which
+ * few frames are wide enough for, are appended. */
 bool
 svg_put_frame(struct svg *s, const struct svg_frame *a)
 {

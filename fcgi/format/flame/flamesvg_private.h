@@ -1,6 +1,7 @@
 /*
- * Between the files of the picture: one frame as it is drawn.  A picture may have millions of frames, so the text of one is
- * written through a pointer into memory that was reserved before.
+ * Between the files of the picture: one frame as it is drawn.  A picture may
+ * have millions of frames, so the text of one is written through a pointer
+ * into memory that was reserved before.
  */
 #ifndef FCGI_FORMAT_FLAMESVG_PRIVATE_H
 #define FCGI_FORMAT_FLAMESVG_PRIVATE_H

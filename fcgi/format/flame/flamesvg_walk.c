@@ -111,6 +111,8 @@ walk_gather(struct svg_walk *w, const struct flame_frame *f,
 	w->hidden = f->level;
 }
 
+/* What is below a frame that is too narrow is so, too, and is not looked at:
+ * it has no place, and is in that frame's amounts already. */
 static bool
 walk_frame(struct svg_walk *w, const struct flame_frame *f)
 {

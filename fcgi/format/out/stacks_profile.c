@@ -25,7 +25,9 @@ struct fold {
 	uint32_t n;
 };
 
-/* Own units by folded node; parents come before their children. */
+/* Own units by folded node.  Parents come before their children, so that one
+ * pass knows where each parent went; label sets go to the root, and what is
+ * below several of them meets there. */
 static const struct err *
 fold_nodes(struct fold *f, const struct stacks *s, uint32_t type,
     int64_t period)
@@ -109,7 +111,9 @@ fold_sort(struct fold *f)
 	return NULL;
 }
 
-/* Appends the nodes in pre-order and adds totals up. */
+/* Appends the nodes in pre-order, without recursion: a file's stacks are as
+ * deep as they like.  Children stand behind their parents, so totals are added
+ * up from the end. */
 static const struct err *
 fold_walk(const struct fold *f, struct profile *p)
 {
@@ -147,14 +151,14 @@ fold_walk(const struct fold *f, struct profile *p)
 	return NULL;
 }
 
-/* Gives the profile strings of its own. */
+/* Gives the profile strings of its own: it outlives the stacks. */
 static const struct err *
 profile_own(struct profile *p, const struct fold *f)
 {
 	size_t bytes = 1, at = 0;
 	char *text;
 
-	for (uint32_t r = 0; r < f->ranks.n && p->n_nodes > 1; r++) {
+	for (uint32_t r = 0; r < f->ranks.n && f->n > 1; r++) {
 		const struct frame *look = &f->ranks.frames[f->ranks.sorted[r]];
 
 		bytes += strlen(look->name) + strlen(look->module) + 2;
@@ -162,7 +166,7 @@ profile_own(struct profile *p, const struct fold *f)
 	if (!buf_reserve(&p->strings, bytes))
 		return err_nomem();
 	text = (char *)p->strings.data;
-	for (uint32_t r = 0; r < f->ranks.n && p->n_nodes > 1; r++) {
+	for (uint32_t r = 0; r < f->ranks.n && f->n > 1; r++) {
 		struct frame *look = &f->ranks.frames[f->ranks.sorted[r]];
 
 		look->name = strcpy(text + at, look->name);
@@ -198,11 +202,8 @@ stacks_profile(const struct stacks *s, uint32_t type, struct profile **out)
 		e = fold_nodes(&f, s, type, t.period);
 	if (e == NULL)
 		e = fold_sort(&f);
-	if (e == NULL) {
-		p->n_nodes = f.n;
+	if (e == NULL)
 		e = profile_own(p, &f);
-		p->n_nodes = 0;
-	}
 	if (e == NULL)
 		e = fold_walk(&f, p);
 	fold_fini(&f);

@@ -70,7 +70,8 @@ pprof_split(struct pprof_reader *r, const void *data, size_t n,
 
 /* ---- labels ---- */
 
-/* The label set of a sample: the node that its stack hangs on. */
+/* The label set of a sample: the node that its stack hangs on.  Without the
+ * numbers of single requests, which would make a set of each sample. */
 static const struct err *
 sample_labels(struct pprof_reader *r, const Pprof__Sample *sample, uint32_t *node)
 {
