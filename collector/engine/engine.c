@@ -361,6 +361,8 @@ engine_open(void **out, const struct config *config,
 		return e;
 	}
 	engine_set_clock(s);
+	/* From here on all is told as a state and not as an error: the daemon
+	 * goes on without what the kernel or our rights do not allow. */
 	s->border.open_slot = border_slot(&s->border, (uint64_t)s->now_ns);
 	governor_init(&s->governor, config->cpu_budget);
 	e = engine_start(s, blind, sizeof(blind));
@@ -427,15 +429,24 @@ engine_poll(void *source, int64_t now_ns)
 	return e;
 }
 
+static void
+engine_forget_files(struct engine *s)
+{
+	struct process *p = NULL;
+
+	maps_forget_files(s->maps);
+	while ((p = processes_next(services_table(s->services), p)) != NULL)
+		if (p->part[PROCESS_JIT] != NULL)
+			jits_forget_file(p->part[PROCESS_JIT]);
+}
+
 /* Everything that was numbered in the slot is void after this. */
 static void
 engine_begin_slot(struct engine *s, uint64_t slot)
 {
 	aggregate_clear(s->aggregate);
-	if (symbols_trim(s->symbols, s->now_ns)) {
-		maps_forget_files(s->maps);
-		jits_forget_files(s->jits);
-	}
+	if (symbols_trim(s->symbols, s->now_ns))
+		engine_forget_files(s);
 	maps_sweep(s->maps, s->now_ns);
 	if (s->processes != NULL)
 		unwind_processes_sweep(s->processes, s->now_ns);

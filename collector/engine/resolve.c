@@ -153,6 +153,10 @@ resolve_ask_origin(struct engine *s, const struct sample_event *e,
 		return;
 	who->told = true;
 	who->root = root = services_last(s->services, origin.root);
+	/* Without an exec of its own it runs its ancestor's code, read there;
+	 * with one, what the kernel told of that program.  Between both an
+	 * ancestor that is gone too may have executed it: then the code is
+	 * nobody's, but its name is known. */
 	if (origin.program == 0)
 		who->code = root;
 	else if (origin.program == (int32_t)e->pid)

@@ -573,27 +573,23 @@ maps_sweep(struct maps *m, int64_t now_ns)
 }
 
 static void
-list_forget_files(struct maps_list *l)
+process_forget_files(struct maps_process *p)
 {
 	size_t i;
 
-	for (i = 0; i < l->n; i++)
-		l->mappings[i].tried = false;
+	for (i = 0; p != NULL && i < p->list.n; i++)
+		p->list.mappings[i].tried = false;
+	if (p != NULL)
+		process_forget_files(p->then);
 }
 
 void
 maps_forget_files(struct maps *m)
 {
-	struct process *of = NULL;
-	struct maps_process *p;
+	struct process *p = NULL;
 
-	while ((of = processes_next(m->table, of)) != NULL) {
-		if ((p = maps_of(of)) == NULL)
-			continue;
-		list_forget_files(&p->list);
-		if (p->then != NULL)
-			list_forget_files(&p->then->list);
-	}
+	while ((p = processes_next(m->table, p)) != NULL)
+		process_forget_files(maps_of(p));
 }
 
 uint64_t

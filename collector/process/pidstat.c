@@ -22,6 +22,7 @@ enum {
 	FIELD_VSIZE = 23,
 	FIELD_RSS = 24,
 	FIELD_STARTCODE = 26,
+	FIELD_ENDCODE = 27,
 	FIELD_STARTSTACK = 28,
 	FIELD_LAST = 28
 };
@@ -56,7 +57,7 @@ pidstat_parse(const char *text, size_t n, struct pidstat *out)
 	uint64_t field[FIELD_LAST + 1];
 	size_t len;
 
-	close = memrchr(text, ')', n);
+	close = memrchr(text, ')', n); /* the name may hold anything */
 	if (open == NULL || close == NULL || close < open ||
 	    text + n - close < 4)
 		return false;
@@ -79,6 +80,8 @@ pidstat_parse(const char *text, size_t n, struct pidstat *out)
 	out->start_ticks = field[FIELD_START];
 	out->virtual_bytes = field[FIELD_VSIZE];
 	out->resident_pages = field[FIELD_RSS];
-	out->image = field[FIELD_STARTCODE] * 31 + field[FIELD_STARTSTACK];
+	out->code_start = field[FIELD_STARTCODE];
+	out->code_end = field[FIELD_ENDCODE];
+	out->stack_start = field[FIELD_STARTSTACK];
 	return true;
 }

@@ -19,7 +19,9 @@ struct pidstat {
 	uint64_t threads;
 	uint64_t start_ticks; /* after boot */
 	uint64_t virtual_bytes, resident_pages;
-	uint64_t image; /* changes when the process executes a new program */
+	/* Of the program: others when another is executed; 0: no memory, or it
+	 * may not be read. */
+	uint64_t code_start, code_end, stack_start;
 };
 
 /* False when the text is not such a line.  The name is cleaned as text.h

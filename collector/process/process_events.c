@@ -124,6 +124,8 @@ process_events_open(
 	l->data_bytes = life_data_bytes(l->n);
 	l->rings = calloc(l->n, sizeof(*l->rings));
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	/* A CPU that is configured may be off (ENODEV): that is no failure, and
+	 * one that fails leaves the others' processes watched. */
 	for (i = 0; l->rings != NULL && l->epoll >= 0 && i < l->n; i++) {
 		bad = ring_open(l, &l->rings[i], (int)i);
 		open += bad == 0;

@@ -403,7 +403,8 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
 		services_add(s, pid);
 		return;
 	}
-	changed = stat.image != p->stat.image ||
+	changed = stat.code_start != p->stat.code_start ||
+	    stat.stack_start != p->stat.stack_start ||
 	    strncmp(stat.comm, p->comm, sizeof(p->comm) - 1) != 0;
 	p->still = process_ran(&p->stat, &stat) ? 0 : p->still + 1;
 	p->stat = stat;

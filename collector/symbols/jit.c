@@ -1,6 +1,6 @@
 /*
  * What is kept of a process with anonymous code lies with the process, in a
- * place of its caller's; here they are in a list.
+ * place of its caller's.
  */
 #include "collector/symbols/jit.h"
 
@@ -25,7 +25,6 @@
 #define MOUNTS_MAX (1u << 20)
 
 struct jit {
-	struct jit *next, *last;
 	int32_t reader;
 	uint32_t file; /* SYMBOLS_NO_FILE: no map */
 	int64_t looked_ns, wait_ns;
@@ -34,7 +33,6 @@ struct jit {
 struct jits {
 	struct symbols *symbols;
 	const char *proc;
-	struct jit *first;
 };
 
 struct jits *
@@ -49,20 +47,9 @@ jits_new(struct symbols *symbols, const char *proc)
 	return j;
 }
 
-static void
-jit_free(struct jits *j, struct jit *p)
-{
-	*(p->last != NULL ? &p->last->next : &j->first) = p->next;
-	if (p->next != NULL)
-		p->next->last = p->last;
-	free(p);
-}
-
 void
 jits_free(struct jits *j)
 {
-	while (j != NULL && j->first != NULL)
-		jit_free(j, j->first);
 	free(j);
 }
 
@@ -201,27 +188,20 @@ jits_drop(void *jits, void *jit)
 
 	if (p->file != SYMBOLS_NO_FILE)
 		symbols_map_forget(j->symbols, p->file);
-	jit_free(j, p);
+	free(p);
 }
 
 /* NULL when out of memory. */
 static struct jit *
-jit_get(struct jits *j, void **place, int32_t reader)
+jit_get(void **place, int32_t reader)
 {
 	struct jit *p = *place;
 
-	if (p != NULL) {
+	if (p == NULL && (*place = p = calloc(1, sizeof(*p))) != NULL)
+		p->file = SYMBOLS_NO_FILE;
+	if (p != NULL)
 		p->reader = reader;
-		return p;
-	}
-	*place = p = calloc(1, sizeof(*p));
-	if (p == NULL)
-		return NULL;
-	*p = (struct jit){.next = j->first, .reader = reader,
-	    .file = SYMBOLS_NO_FILE};
-	if (p->next != NULL)
-		p->next->last = p;
-	return j->first = p;
+	return p;
 }
 
 /* Without a map, with one that lacks an address or is not in the child's
@@ -244,7 +224,7 @@ bool
 jits_ref(struct jits *j, void **place, int32_t reader, uint64_t addr,
     int64_t now_ns, uint32_t *ref)
 {
-	struct jit *p = jit_get(j, place, reader);
+	struct jit *p = jit_get(place, reader);
 
 	if (p == NULL)
 		return false;
@@ -257,12 +237,10 @@ jits_ref(struct jits *j, void **place, int32_t reader, uint64_t addr,
 }
 
 void
-jits_forget_files(struct jits *j)
+jits_forget_file(void *jit)
 {
-	struct jit *p;
+	struct jit *p = jit;
 
-	for (p = j->first; p != NULL; p = p->next) {
-		p->file = SYMBOLS_NO_FILE;
-		p->wait_ns = 0;
-	}
+	p->file = SYMBOLS_NO_FILE;
+	p->wait_ns = 0;
 }

@@ -25,15 +25,15 @@ void jits_free(struct jits *j);
 
 /* The reference of an address in a process's anonymous code, false when the
  * process has no map.  *place: what is kept of it here, NULL at first, until
- * jits_drop(); `reader`: the number under which /proc shows its memory. */
+ * jits_drop(), which comes before jits_free(); `reader`: the number under which /proc shows its memory. */
 bool jits_ref(struct jits *j, void **place, int32_t reader, uint64_t addr,
     int64_t now_ns, uint32_t *ref);
 
 /* The process is known no more: gives back what was in its place. */
 void jits_drop(void *jits, void *jit);
 
-/* The symbols have forgotten all files. */
-void jits_forget_files(struct jits *j);
+/* The symbols have forgotten all files, that of this process too. */
+void jits_forget_file(void *jit);
 
 /* Opens the map of a process, or -1: what jits_ref() does; for tests. */
 int jits_open(const char *proc, int32_t reader);

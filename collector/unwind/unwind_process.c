@@ -4,12 +4,14 @@
  */
 #include "collector/unwind/unwind_process.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/readfile.h"
 #include "collector/process/maps.h"
 #include "collector/process/process.h"
 #include "collector/unwind/extents.h"
@@ -230,35 +232,20 @@ unwind_processes_renew(struct unwind_processes *u, struct process *of)
 		processes_queue(u, p, 0);
 }
 
-/*
- * Fields 26 to 28 of /proc/PID/stat: start and end of the code, start of the
- * stack.  0 when the process has no memory any more or cannot be read.
- */
+/* 0 when the process has no memory any more or cannot be read. */
 static uint64_t
 process_image(const struct unwind_processes *u, int32_t pid)
 {
-	char path[256], text[2048], *p;
-	unsigned long long start, end, stack;
-	size_t n;
-	int field;
-	FILE *f;
+	char path[256], text[1024];
+	struct pidstat stat;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s/%" PRId32 "/stat", u->proc, pid);
-	f = fopen(path, "re");
-	if (f == NULL)
+	n = readfile_at(AT_FDCWD, path, text, sizeof(text));
+	if (n <= 0 || !pidstat_parse(text, (size_t)n, &stat) ||
+	    stat.stack_start == 0)
 		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	p = strrchr(text, ')'); /* the name may hold anything */
-	for (field = 2; p != NULL && field < 26; field++) {
-		p = strchr(p, ' ');
-		p = p != NULL ? p + 1 : NULL;
-	}
-	if (p == NULL || sscanf(p, "%llu %llu %llu", &start, &end,
-	    &stack) != 3 || stack == 0)
-		return 0;
-	return unwind_image(start, end, stack);
+	return unwind_image(stat.code_start, stat.code_end, stat.stack_start);
 }
 
 static uint32_t

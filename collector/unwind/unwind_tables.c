@@ -451,6 +451,8 @@ table_take(struct unwind_tables *t, uint32_t i,
 	struct table *f = &t->tables[i];
 	bool soon = false;
 
+	/* The child died of another file: this one is asked for once more,
+	 * at no cost.  What it died of itself waits, longer each time. */
 	if (rows->lost || rows->status == ELF_NO_MEMORY) {
 		if (rows->lost && !rows->guilty)
 			f->state = TABLE_WANTED;
@@ -470,6 +472,8 @@ table_take(struct unwind_tables *t, uint32_t i,
 	f->region = region_find(t, rows);
 	if (f->region == NULL)
 		f->region = region_new(t, rows, &soon, now_ns);
+	/* Where others had to make room, their cells rest before they are
+	 * free: programs may still read them.  That is no fault of the file. */
 	if (f->region == NULL && !soon) {
 		table_fail(t, i, now_ns);
 		return;

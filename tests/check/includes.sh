@@ -32,8 +32,8 @@ collector/procfs: collector/process collector/base store/batch store/model
 	store/base
 collector/elf: collector/bpf store/base
 collector/symbols: collector/elf collector/base store/model store/base
-collector/unwind: collector/symbols collector/process collector/elf
-	collector/bpf store/base
+collector/unwind: collector/symbols collector/process collector/base
+	collector/elf collector/bpf store/base
 collector/probe: collector/unwind collector/bpf generated store/base
 collector/engine: collector/probe collector/unwind collector/symbols
 	collector/process collector/base store/batch store/model

@@ -256,6 +256,7 @@ TEST(what_is_added_is_found)
 	CHECK_STR(ask(j, s, 0x2004, now).name, "JS:*two");
 	symbols_stats(s, &stats);
 	CHECK_INT(stats.restarts, 0);
+	jits_drop(j, place);
 	jits_free(j);
 	symbols_free(s);
 	place = NULL;
