@@ -17,6 +17,18 @@
 #define YEAR (INT64_C(365) * 86400 * S)
 #define AT(field) offsetof(struct config, field)
 
+/* The keys of a line of profile_list.h. */
+#define PROFILE_KEYS(name, on, unit, fallback, what)                           \
+    {#name, "enabled", CONF_BOOL, AT(profiles[PROFILE_##name].enabled), on, 0, \
+        1, "sample " what},                                                    \
+    KEY_OF_##unit(#name, AT(profiles[PROFILE_##name].every), fallback),
+#define KEY_OF_RATE(section, at, fallback)                                     \
+    {section, "rate", CONF_RATE, at, fallback, 1, 1000,                        \
+        "samples a second and CPU"}
+#define KEY_OF_PERIOD(section, at, fallback)                                   \
+    {section, "period", CONF_INT, at, fallback, 1, INT64_C(1000000000),        \
+        "events for a sample"}
+
 static const struct conf_key config_keys[] = {
     {"store", "directory", CONF_STRING, AT(directory), "/var/lib/memlens", 0,
         0, "where the store is"},
@@ -30,10 +42,7 @@ static const struct conf_key config_keys[] = {
         "bytes that the store may take; 0: no limit"},
     {"store", "reserve", CONF_SIZE, AT(reserve_bytes), "256MiB", 0, 0,
         "free bytes to leave on the file system"},
-    {"cpu", "enabled", CONF_BOOL, AT(cpu), "yes", 0, 1,
-        "sample stacks of running threads"},
-    {"cpu", "rate", CONF_RATE, AT(cpu_hz), "99Hz", 1, 1000,
-        "samples a second and CPU"},
+    PROFILES(PROFILE_KEYS)
     {"cpu", "budget", CONF_PERCENT, AT(cpu_budget), "1%", 0, 1000000,
         "CPU that the daemon itself may take; 0%: no limit"},
     {"cpu", "unwinder", CONF_STRING, AT(unwinder), "eh_frame", 0, 0,

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/profile_list.h"
 #include "store/base/conf.h"
 
 struct err;
@@ -22,13 +23,18 @@ struct config_service {
 	char *comm, *command, *cgroup; /* patterns or NULL */
 };
 
+/* [TYPE]: how a type of profile is sampled. */
+struct config_profile {
+	bool enabled;
+	int64_t every; /* Hz of its rate, or events of its period */
+};
+
 struct config {
 	/* [store] */
 	char *directory;
 	int64_t slot_ns, retain_fine_ns, retain_ns, max_bytes, reserve_bytes;
-	/* [cpu] */
-	bool cpu;
-	int64_t cpu_hz;
+	struct config_profile profiles[N_PROFILES];
+	/* [cpu]: of all types of profiles */
 	int64_t cpu_budget; /* millionths of one CPU; 0: no limit */
 	char *unwinder; /* "eh_frame" or "frame-pointer" */
 	int64_t unwind_bytes; /* kernel memory of the rows of eh_frame */

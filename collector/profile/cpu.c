@@ -10,8 +10,8 @@ static bool
 cpu_clock(const struct config *c, struct sampler_clock *out)
 {
 	*out = (struct sampler_clock){.event = PERF_COUNT_SW_CPU_CLOCK,
-	    .hz = c->cpu_hz};
-	return c->cpu;
+	    .hz = c->profiles[PROFILE_cpu].every};
+	return c->profiles[PROFILE_cpu].enabled;
 }
 
 const struct profile profile_cpu = {.name = "cpu", .clock = cpu_clock};

@@ -5,11 +5,9 @@
 
 #include "collector/engine/engine.h"
 
-#define PROFILES_ROW(name) &profile_##name,
+#define PROFILES_ROW(name, ...) &profile_##name,
 
 static const struct profile *const profiles[] = {PROFILES(PROFILES_ROW)};
-
-#define N_PROFILES (sizeof(profiles) / sizeof(profiles[0]))
 
 _Static_assert(N_PROFILES <= PROFILES_MAX, "more than there is room for");
 

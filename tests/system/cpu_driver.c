@@ -259,7 +259,8 @@ print_balance(struct engine *s, uint64_t slot, const struct config *c)
 	ended_ns = clock_mono_ns();
 	sampler_stop(s->sampler);
 	sampler_cpus(s->sampler, 0, &online, &sampled);
-	printf("clock %lld %u %lld\n", (long long)c->cpu_hz, sampled,
+	printf("clock %lld %u %lld\n",
+	    (long long)c->profiles[PROFILE_cpu].every, sampled,
 	    (long long)(ended_ns - began_ns) / NS_PER_MS);
 	printf("kernel %llu\n", kernel_runs());
 	/* A slow machine may have held events of several slots. */
@@ -312,7 +313,7 @@ main(int argc, char **argv)
 	config.cpu_budget = 0;
 	while ((c = getopt(argc, argv, "h:s:n:b:i")) != -1) {
 		if (c == 'h')
-			config.cpu_hz = atol(optarg);
+			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
 			config.slot_ns = atol(optarg) * NS_PER_MS;
 		else if (c == 'b')

@@ -46,8 +46,9 @@ TEST(defaults)
 	CHECK_OK(config_load(&c, NULL));
 	CHECK_STR(c.directory, "/var/lib/memlens");
 	CHECK_INT(c.slot_ns, 10000000000);
-	CHECK_INT(c.cpu_hz, 99);
-	CHECK(c.cpu && c.procfs && c.kernel && c.every_process);
+	CHECK_INT(c.profiles[PROFILE_cpu].every, 99);
+	CHECK(c.profiles[PROFILE_cpu].enabled && c.procfs && c.kernel);
+	CHECK(c.every_process);
 	CHECK(!c.show_arguments);
 	CHECK_INT(c.n_services, 0);
 	config_free(&c);
@@ -65,8 +66,8 @@ TEST(values)
 	CHECK_INT(c.slot_ns, 20000000);
 	CHECK_INT(c.max_bytes, (int64_t)2 << 30);
 	CHECK_INT(c.retain_fine_ns, INT64_C(604800000000000));
-	CHECK_INT(c.cpu_hz, 49);
-	CHECK(!c.cpu && c.show_arguments);
+	CHECK_INT(c.profiles[PROFILE_cpu].every, 49);
+	CHECK(!c.profiles[PROFILE_cpu].enabled && c.show_arguments);
 	CHECK_STR(c.unwinder, "eh_frame");
 	CHECK_INT(c.n_services, 2);
 	CHECK_STR(c.services[0].name, "kv one");

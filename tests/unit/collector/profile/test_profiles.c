@@ -45,7 +45,7 @@ TEST(a_clock_is_as_configured)
 	CHECK_OK(config_load(&config, NULL));
 	CHECK(profile_cpu.clock(&config, &clock));
 	CHECK_INT(clock.hz, 99);
-	config.cpu = false;
+	config.profiles[PROFILE_cpu].enabled = false;
 	CHECK(!profile_cpu.clock(&config, &clock));
 	config_free(&config);
 }
