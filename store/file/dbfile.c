@@ -178,6 +178,8 @@ dbfile_get(struct dbfile *f, uint32_t flag, struct cur *key_out,
 	if (f->failed)
 		return err_new(ERR_DB, EIO, "%s: failed before", f->path);
 	rc = f->cursor->get(f->cursor, &f->key, &f->value, flag);
+	/* it may have taken a key's memory away for as little as it needs */
+	f->key.ulen = f->key.size;
 	if (rc == DB_NOTFOUND)
 		return NULL;
 	if (rc != 0)
