@@ -103,17 +103,9 @@ ranges_add(struct ranges *r, Dwarf_Die *die, uint32_t what)
 static const struct range *
 ranges_find(const struct ranges *r, uint64_t address)
 {
-	uint32_t low = 0, high = r->n;
+	size_t n = array_upto(r->items, r->n, low, address);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (r->items[mid].low <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (uint32_t i = low; i > 0 && low - i < 32; i--) {
+	for (size_t i = n; i > 0 && n - i < 32; i--) {
 		if (address < r->items[i - 1].high)
 			return &r->items[i - 1];
 	}

@@ -25,9 +25,10 @@ eh_read(struct eh_cursor *c, size_t bytes)
 	return v;
 }
 
-/* Bits beyond the 64th are dropped: padded numbers are legal. */
-uint64_t
-eh_read_uleb(struct eh_cursor *c)
+/* Bits beyond the 64th are dropped: padded numbers are legal.  *sign: the
+ * bits above those that were read, where the number is a negative one. */
+static uint64_t
+eh_read_leb(struct eh_cursor *c, uint64_t *sign)
 {
 	uint64_t v = 0, byte;
 	unsigned shift = 0;
@@ -38,24 +39,24 @@ eh_read_uleb(struct eh_cursor *c)
 			v |= (byte & 0x7f) << shift;
 		shift += shift < 64 ? 7 : 0;
 	} while ((byte & 0x80) != 0);
+	*sign = (byte & 0x40) != 0 && shift < 64 ? ~UINT64_C(0) << shift : 0;
 	return v;
+}
+
+uint64_t
+eh_read_uleb(struct eh_cursor *c)
+{
+	uint64_t sign;
+
+	return eh_read_leb(c, &sign);
 }
 
 int64_t
 eh_read_sleb(struct eh_cursor *c)
 {
-	uint64_t v = 0, byte;
-	unsigned shift = 0;
+	uint64_t sign, v = eh_read_leb(c, &sign);
 
-	do {
-		byte = eh_read(c, 1);
-		if (shift < 64)
-			v |= (byte & 0x7f) << shift;
-		shift += shift < 64 ? 7 : 0;
-	} while ((byte & 0x80) != 0);
-	if ((byte & 0x40) != 0 && shift < 64)
-		v |= ~UINT64_C(0) << shift;
-	return (int64_t)v;
+	return (int64_t)(v | sign);
 }
 
 void
@@ -76,6 +77,8 @@ eh_read_signed(struct eh_cursor *c, size_t bytes)
 	return (v ^ sign) - sign;
 }
 
+/* The low half says how the number is written, the high one what it counts
+ * from: here only from nothing, or from where it stands. */
 uint64_t
 eh_read_pointer(struct eh_cursor *c, uint8_t encoding, uint64_t vaddr)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/elf/elf_private.h"
+#include "store/base/array.h"
 
 #define SECTIONS_MAX 65536u
 #define CHUNK 256u          /* symbols read at once */
@@ -205,22 +206,6 @@ elf_read_symbols(struct elf *e)
 	return ELF_OK;
 }
 
-/* The last symbol at or before vaddr, or NULL. */
-static const struct symbol *
-elf_nearest(const struct elf *e, uint64_t vaddr)
-{
-	size_t low = 0, high = e->n_symbols, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (e->symbols[mid].addr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 ? &e->symbols[low - 1] : NULL;
-}
-
 /* A symbol without a size (assembly) covers its first byte only: what comes
  * behind may be anything. */
 static bool
@@ -251,17 +236,16 @@ bool
 elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
     char *name)
 {
-	const struct symbol *s = elf_nearest(e, vaddr);
-	int i;
+	size_t n = array_upto(e->symbols, e->n_symbols, addr, vaddr), i;
 
-	for (i = 0; s != NULL && i < OVERLAP; i++, s--) {
+	for (i = 0; i < OVERLAP && n > i; i++) {
+		const struct symbol *s = &e->symbols[n - 1 - i];
+
 		if (symbol_contains(s, vaddr)) {
 			out->entry = s->addr;
 			out->size = s->size;
 			return elf_read_name(e, s->name, name);
 		}
-		if (s == e->symbols)
-			break;
 	}
 	return false;
 }

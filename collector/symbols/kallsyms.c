@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 
@@ -174,32 +175,19 @@ kallsyms_count(const struct kallsyms *k)
 	return k->n;
 }
 
-static const struct symbol *
-kallsyms_nearest(const struct kallsyms *k, uint64_t addr)
-{
-	size_t low = 0, high = k->n, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (k->symbols[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 ? &k->symbols[low - 1] : NULL;
-}
-
 bool
 kallsyms_lookup(const struct kallsyms *k, uint64_t addr, struct frame *out)
 {
 	const char *text = (const char *)k->text.data;
-	const struct symbol *s = kallsyms_nearest(k, addr);
+	size_t n = array_upto(k->symbols, k->n, addr, addr);
+	const struct symbol *s;
 	bool bpf;
 
 	*out = (struct frame){.kind = FRAME_KERNEL, .name = "[kernel]",
 	    .module = "[kernel]", .build_id = ""};
-	if (s == NULL)
+	if (n == 0)
 		return false;
+	s = &k->symbols[n - 1];
 	bpf = strcmp(text + s->module, "[bpf]") == 0;
 	if (addr - s->addr >= (bpf ? BPF_MAX : FUNCTION_MAX))
 		return false;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
+
 #define CHUNK 65536u
 #define OVERLAP 64 /* pieces looked at before the nearest one */
 
@@ -183,28 +185,15 @@ perfmap_close(struct perfmap *m)
 	free(m);
 }
 
-size_t
-perfmap_entries(const struct perfmap *m)
-{
-	return m->n;
-}
-
 /* The entry that was made last of those that hold addr. */
 static const struct entry *
 perfmap_find(const struct perfmap *m, uint64_t addr)
 {
 	const struct entry *e, *best = NULL;
-	size_t low = 0, high = m->n, mid, i;
+	size_t n = array_upto(m->entries, m->n, start, addr), i;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (m->entries[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (i = 0; i < OVERLAP && low > i; i++) {
-		e = &m->entries[low - 1 - i];
+	for (i = 0; i < OVERLAP && n > i; i++) {
+		e = &m->entries[n - 1 - i];
 		if (addr - e->start < e->size &&
 		    (best == NULL || e->name > best->name))
 			best = e;

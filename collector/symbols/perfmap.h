@@ -29,8 +29,6 @@ enum elf_status perfmap_open(struct perfmap **out,
     const struct elf_input *in);
 void perfmap_close(struct perfmap *m);
 
-size_t perfmap_entries(const struct perfmap *m);
-
 /* The piece that holds an address; its name, cut at ELF_NAME_MAX - 1. */
 bool perfmap_lookup(const struct perfmap *m, uint64_t addr,
     struct elf_symbol *out, char *name);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "collector/elf/elf.h"
@@ -111,12 +110,7 @@ child_drop(struct child *c, uint32_t file)
 static void
 child_send(struct child *c, size_t n)
 {
-	ssize_t r;
-
-	do
-		r = send(c->socket, c->reply, n, MSG_NOSIGNAL);
-	while (r < 0 && errno == EINTR);
-	if (r < 0)
+	if (!wire_send(c->socket, c->reply, n, -1, 0))
 		_exit(1);
 }
 
@@ -353,29 +347,9 @@ child_resolve(struct child *c, const struct wire_request *q)
 static bool
 child_receive(struct child *c, struct wire_request *q, int *fd)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {.iov_base = q, .iov_len = sizeof(*q)};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1,
-	    .msg_control = control.bytes,
-	    .msg_controllen = sizeof(control.bytes)};
-	struct cmsghdr *h;
-	ssize_t n;
-
-	*fd = -1;
 	memset(q, 0, sizeof(*q));
-	do
-		n = recvmsg(c->socket, &m, 0);
-	while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return false;
-	h = CMSG_FIRSTHDR(&m);
-	if (h != NULL && h->cmsg_type == SCM_RIGHTS &&
-	    h->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(h), sizeof(*fd));
-	return q->file < WIRE_FILES_MAX && q->n <= WIRE_OFFSETS;
+	return wire_receive(c->socket, q, sizeof(*q), fd) > 0 &&
+	    q->file < WIRE_FILES_MAX && q->n <= WIRE_OFFSETS;
 }
 
 static void

@@ -29,12 +29,12 @@
 
 /* Everything that serving needs; anything else ends the child. */
 static const int allowed[] = {
-    SCMP_SYS(recvmsg), SCMP_SYS(sendto), SCMP_SYS(pread64),
+    SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(pread64),
     SCMP_SYS(close), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk),
     SCMP_SYS(madvise), SCMP_SYS(futex), SCMP_SYS(getrandom),
     SCMP_SYS(sysinfo), /* qsort asks how much memory there is */
     /* unwind rows go out in a memory file */
-    SCMP_SYS(memfd_create), SCMP_SYS(write), SCMP_SYS(sendmsg),
+    SCMP_SYS(memfd_create), SCMP_SYS(write),
 #ifdef __SANITIZE_ADDRESS__
     SCMP_SYS(sigaltstack), SCMP_SYS(sched_yield), SCMP_SYS(getpid),
     SCMP_SYS(gettid), SCMP_SYS(rt_sigprocmask), SCMP_SYS(prlimit64),

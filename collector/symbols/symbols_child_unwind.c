@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "collector/symbols/symbols_child.h"
@@ -48,32 +47,6 @@ unwind_file(const struct unwind_row *rows, size_t n)
 	return fd;
 }
 
-static bool
-unwind_send(int socket, const struct wire_reply *reply, int fd)
-{
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {{0}};
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)reply,
-	    .iov_len = sizeof(*reply)};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-	ssize_t r;
-
-	if (fd >= 0) {
-		m.msg_control = control.bytes;
-		m.msg_controllen = sizeof(control.bytes);
-		control.align.cmsg_level = SOL_SOCKET;
-		control.align.cmsg_type = SCM_RIGHTS;
-		control.align.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
-	}
-	do
-		r = sendmsg(socket, &m, MSG_NOSIGNAL);
-	while (r < 0 && errno == EINTR);
-	return r >= 0;
-}
-
 bool
 symbols_child_unwind(int socket, const struct wire_request *q, int fd)
 {
@@ -97,7 +70,7 @@ symbols_child_unwind(int socket, const struct wire_request *q, int fd)
 	r.symbols = (uint32_t)f.rows.n;
 	r.build_id_len = (uint8_t)f.build_id_len;
 	memcpy(r.build_id, f.build_id, f.build_id_len);
-	ok = unwind_send(socket, &r, rows);
+	ok = wire_send(socket, &r, sizeof(r), rows, 0);
 	if (rows >= 0)
 		close(rows);
 	return ok;

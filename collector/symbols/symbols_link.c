@@ -307,32 +307,6 @@ link_take(struct symbols_link *l, size_t n, int fd)
 	return true;
 }
 
-/* recv() with at most one descriptor, -1 when none came.  The room ends
- * behind it (CMSG_SPACE would leave room for two): the kernel does not hand
- * over what does not fit, so that the child cannot fill our table. */
-static ssize_t
-link_recv(struct symbols_link *l, int *fd)
-{
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {.iov_base = l->reply,
-	    .iov_len = sizeof(l->reply)};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1,
-	    .msg_control = control.bytes,
-	    .msg_controllen = CMSG_LEN(sizeof(int))};
-	struct cmsghdr *h;
-	ssize_t n = recvmsg(l->socket, &m, MSG_CMSG_CLOEXEC);
-
-	*fd = -1;
-	h = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (h != NULL && h->cmsg_level == SOL_SOCKET &&
-	    h->cmsg_type == SCM_RIGHTS && h->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(h), sizeof(*fd));
-	return n;
-}
-
 /* Takes what waits; false when the child is gone or must go. */
 static bool
 link_receive(struct symbols_link *l)
@@ -342,9 +316,7 @@ link_receive(struct symbols_link *l)
 	int fd;
 
 	for (;;) {
-		n = link_recv(l, &fd);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = wire_receive(l->socket, l->reply, sizeof(l->reply), &fd);
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return true;
 		good = n > 0 && link_take(l, (size_t)n, fd);
@@ -392,24 +364,9 @@ static bool
 link_send(struct symbols_link *l, const struct wire_request *w, size_t size,
     int fd, const uint32_t *ids)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {{0}};
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)w,
-	    .iov_len = size};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
 	struct link_request *q;
 
-	if (fd >= 0) {
-		m.msg_control = control.bytes;
-		m.msg_controllen = sizeof(control.bytes);
-		control.align.cmsg_level = SOL_SOCKET;
-		control.align.cmsg_type = SCM_RIGHTS;
-		control.align.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
-	}
-	if (sendmsg(l->socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	if (!wire_send(l->socket, w, size, fd, MSG_DONTWAIT))
 		return false;
 	if (w->type == WIRE_DROP)
 		return true;

@@ -21,7 +21,10 @@
 #ifndef COLLECTOR_SYMBOLS_WIRE_H
 #define COLLECTOR_SYMBOLS_WIRE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define WIRE_OFFSETS 64      /* addresses in one RESOLVE */
 #define WIRE_OFFSETS_INLINE 8 /* where inlined functions are asked for */
@@ -94,5 +97,16 @@ struct wire_reply {
 #define WIRE_REPLY_MAX (sizeof(struct wire_reply) + \
 	(WIRE_REPLY_INLINE > WIRE_REPLY_PLAIN ? WIRE_REPLY_INLINE : \
 	WIRE_REPLY_PLAIN))
+
+/* Sends a message, with a descriptor unless it is -1; false when it could not
+ * be sent.  `flags`: 0 or MSG_DONTWAIT. */
+bool wire_send(int socket, const void *p, size_t n, int fd, int flags);
+
+/*
+ * recv() with at most one descriptor, -1 when none came.  The room ends
+ * behind it (CMSG_SPACE would leave room for two): the kernel does not hand
+ * over what does not fit, so that neither end can fill the other's table.
+ */
+ssize_t wire_receive(int socket, void *p, size_t size, int *fd);
 
 #endif

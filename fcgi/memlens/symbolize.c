@@ -16,6 +16,7 @@
 #include "collector/elf/debug_file.h"
 #include "collector/elf/demangle.h"
 #include "fcgi/memlens/symbolize_private.h"
+#include "store/base/array.h"
 #include "store/base/err.h"
 
 struct symbol {
@@ -252,17 +253,9 @@ symbols_read(struct symbolizer *s, const struct object *o, const char *table)
 static struct symbol *
 symbols_find(struct symbolizer *s, uint64_t address)
 {
-	size_t low = 0, high = s->n_symbols;
+	size_t n = array_upto(s->symbols, s->n_symbols, start, address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->symbols[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (size_t i = low; i > 0 && low - i < 16; i--) {
+	for (size_t i = n; i > 0 && n - i < 16; i--) {
 		if (address < s->symbols[i - 1].end)
 			return &s->symbols[i - 1];
 	}

@@ -37,3 +37,22 @@ array_grow(void *array, size_t size, size_t n, void *cap, size_t cap_size)
 	    cap_size);
 	return true;
 }
+
+size_t
+array_count_upto(const void *items, size_t offset, size_t size, size_t n,
+    uint64_t key)
+{
+	size_t low = 0, high = n, mid;
+	uint64_t at;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		memcpy(&at, (const char *)items + mid * size + offset,
+		    sizeof(at));
+		if (at <= key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

@@ -28,4 +28,13 @@
 bool array_grow(void *array, size_t size, size_t n, void *cap,
     size_t cap_size);
 
+/* How many of n items, sorted by a uint64_t field, have at most `key` there:
+ * the last of those begins at or before an address. */
+#define array_upto(items, n, field, key)                                       \
+	array_count_upto(items, offsetof(__typeof__(*(items)), field),         \
+	    sizeof(*(items)), n, key)
+
+size_t array_count_upto(const void *items, size_t offset, size_t size,
+    size_t n, uint64_t key);
+
 #endif

@@ -51,13 +51,17 @@ TEST(lines)
 	    "4000 0 empty\n 5000 1 space\n6000 fffffffffff huge\n\n"
 	    "11112222333344445 1 long\n7000 1 \n8000 1 unfinished");
 
-	CHECK_INT(perfmap_entries(m), 2);
 	CHECK_STR(name_at(m, 0x1000), "JS:*hot /a b.js:1:2");
 	CHECK_STR(name_at(m, 0x100f), "JS:*hot /a b.js:1:2");
 	CHECK_STR(name_at(m, 0x1010), "-");
 	CHECK_STR(name_at(m, 0xfff), "-");
 	CHECK_STR(name_at(m, 0x2010), "prefixed");
 	CHECK_STR(name_at(m, 0x8000), "-");
+	CHECK_STR(name_at(m, 0x3000), "-");
+	CHECK_STR(name_at(m, 0x4000), "-");
+	CHECK_STR(name_at(m, 0x5000), "-");
+	CHECK_STR(name_at(m, 0x6000), "-");
+	CHECK_STR(name_at(m, 0x7000), "-");
 	perfmap_close(m);
 	m = parse("");
 	CHECK_STR(name_at(m, 0), "-");
@@ -91,8 +95,7 @@ TEST(long_maps)
 		n += (size_t)snprintf(text + n, size - n,
 		    "%x 10 function_%d\n", 0x10000 + 16 * i, i);
 	m = parse(text);
-	CHECK_INT(perfmap_entries(m), 10000);
-	for (i = 0; i < 10000; i += 7) {
+	for (i = 0; i < 10000; i++) {
 		snprintf(want, sizeof(want), "function_%d", i);
 		CHECK_STR(name_at(m, (uint64_t)(0x10000 + 16 * i + 3)), want);
 	}
