@@ -13,6 +13,7 @@
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "store/file/format.h"
+#include "store/file/lock.h"
 
 #define READER_LIMIT (256u << 20)
 #define READER_BREAKS 8 /* tries of a file that seems damaged */
@@ -269,9 +270,9 @@ store_extent(const struct store *s, struct store_extent *e)
 	    .damaged = s->damaged + s->manifest.n_gaps,
 	    .generation = s->manifest.generation,
 	    .writer = reader_sees_writer(s)};
-	e->idle_ns = e->writer ? store_said_idle(s->dir) : -1;
+	e->idle_ns = e->writer ? lock_idle(s->dir) : -1;
 	if (e->writer)
-		e->state = store_said_state(s->dir, e->why, sizeof(e->why));
+		e->state = lock_state(s->dir, e->why, sizeof(e->why));
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		e->bytes += s->files[i].entry.bytes;
 		e->damaged += s->files[i].broken;

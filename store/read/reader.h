@@ -167,11 +167,6 @@ reader_slot(const struct store *s, int64_t time_ns)
 }
 /* Oldest slot, and the end of the newest. */
 void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
-/* Moves a time down to where slots are kept fine enough (retention). */
-/* How long ago it took a batch; -1: it does not say. */
-int64_t store_said_idle(int dir);
-/* What the writer of a directory said last, and why, or ""; it may be gone. */
-enum store_state store_said_state(int dir, char *why, size_t size);
 /* All numbers of series of some kinds that match, as an array that the caller
  * frees. */
 #define READER_PROFILES (1u << SERIES_FLOW | 1u << SERIES_STOCK)

@@ -13,6 +13,7 @@
 
 #include "store/batch/stock_count.h"
 #include "store/file/ids.h"
+#include "store/file/lock.h"
 #include "store/file/manifest.h"
 #include "store/journal/journal_dict.h"
 #include "store/store.h"
@@ -30,8 +31,6 @@ struct journal_slot {
 };
 
 #define WRITER_RETIRED 8
-#define WRITER_SAID 256 /* bytes of words that the lock file holds, */
-#define WRITER_BEAT 24  /* and of the time of the last batch */
 
 /* Why batches are refused, or why the work does not go on. */
 struct writer_trouble {
@@ -66,7 +65,7 @@ struct store_writer {
 	struct store_writer_stats stats;
 	struct writer_trouble taking, working; /* of appends, of the work */
 	char outside[200];       /* trouble that the caller tells, or "" */
-	char said[WRITER_SAID];  /* what stands in the lock file */
+	char said[LOCK_SAID];  /* what stands in the lock file */
 	char logged[400];        /* the last failure of the work, */
 	uint64_t logged_again;   /* and how often it came after that */
 	char rescued[MANIFEST_NAME]; /* the last journal that had to be */
