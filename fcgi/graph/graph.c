@@ -10,8 +10,7 @@
 #include "store/base/err.h"
 #include "store/base/text.h"
 
-#define NONE UINT32_MAX
-#define TABLE 4096u /* a power of two, above GRAPH_NODES_MAX */
+#define NONE HASHTABLE_NONE
 
 struct graph *
 graph_new(void)
@@ -22,12 +21,10 @@ graph_new(void)
 		return NULL;
 	g->nodes = calloc(GRAPH_NODES_MAX, sizeof(*g->nodes));
 	g->edges = calloc(GRAPH_EDGES_MAX, sizeof(*g->edges));
-	g->table = malloc(TABLE * sizeof(*g->table));
-	if (g->nodes == NULL || g->edges == NULL || g->table == NULL) {
+	if (g->nodes == NULL || g->edges == NULL) {
 		graph_free(g);
 		return NULL;
 	}
-	memset(g->table, 0xff, TABLE * sizeof(*g->table));
 	return g;
 }
 
@@ -42,46 +39,51 @@ graph_free(struct graph *g)
 		free(g->edges[i].label);
 	free(g->nodes);
 	free(g->edges);
-	free(g->table);
+	hashtable_fini(&g->table);
 	free(g);
 }
 
-/* The place in the table where a name is or would be. */
-static uint32_t *
-graph_slot(const struct graph *g, const char *name)
+static uint32_t
+graph_hash(const char *name)
 {
-	size_t at = hash64(0, name, strlen(name)) & (TABLE - 1);
+	return (uint32_t)hash64(0, name, strlen(name));
+}
 
-	while (g->table[at] != NONE &&
-	    strcmp(g->nodes[g->table[at]].name, name) != 0)
-		at = (at + 1) & (TABLE - 1);
-	return &g->table[at];
+static uint32_t
+graph_node_hash(const void *nodes, uint32_t i)
+{
+	return graph_hash(((const struct graph_node *)nodes)[i].name);
 }
 
 uint32_t
 graph_find(const struct graph *g, const char *name)
 {
-	return *graph_slot(g, name);
+	hashtable_each(i, &g->table, graph_hash(name)) {
+		if (strcmp(g->nodes[i].name, name) == 0)
+			return i;
+	}
+	return NONE;
 }
 
 uint32_t
 graph_node(struct graph *g, const char *name)
 {
-	uint32_t *slot = graph_slot(g, name);
+	uint32_t n = (uint32_t)g->n_nodes, found = graph_find(g, name);
 
-	if (*slot != NONE)
-		return *slot;
-	if (g->n_nodes == GRAPH_NODES_MAX) {
+	if (found != NONE)
+		return found;
+	if (n == GRAPH_NODES_MAX) {
 		g->cut = true;
 		return NONE;
 	}
-	g->nodes[g->n_nodes].name = strndup(name, GRAPH_NAME_MAX);
-	if (g->nodes[g->n_nodes].name == NULL) {
+	if (!hashtable_room(&g->table, n + 1, graph_node_hash, g->nodes) ||
+	    (g->nodes[n].name = strndup(name, GRAPH_NAME_MAX)) == NULL) {
 		g->failed = true;
 		return NONE;
 	}
-	*slot = (uint32_t)g->n_nodes++;
-	return *slot;
+	hashtable_add(&g->table, graph_hash(name), n);
+	g->n_nodes++;
+	return n;
 }
 
 void

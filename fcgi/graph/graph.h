@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "store/base/buf.h"
+#include "store/base/hashtable.h"
 
 struct err;
 
@@ -34,7 +35,7 @@ struct graph {
 	bool cut;       /* something is known to be missing: a bound was
 	                 * reached, or a library was not found */
 	bool failed;    /* out of memory */
-	uint32_t *table; /* private */
+	struct hashtable table; /* private */
 };
 
 /* NULL when out of memory. */
