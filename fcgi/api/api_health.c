@@ -196,6 +196,7 @@ health_judge(struct health *h)
 	else if (h->extent.idle_ns > stale)
 		health_because(h, HEALTH_DOWN, "",
 		    "the collector writes nothing");
+	/* Slots of the future never grow old, so age cannot tell. */
 	else if (!h->extent.writer &&
 	    h->extent.until_ns - h->now_ns > RECENT_NS)
 		health_because(h, HEALTH_DOWN, "", "no collector is running, "

@@ -192,6 +192,7 @@ kv_put(struct context *c, const char *key, const struct request *rq,
 	const char *text = (const char *)rq->body.data;
 	const struct err *e;
 
+	/* Both before the target is asked: no error may follow a write. */
 	writer_strn(&value, text, rq->body.len);
 	kv_put_body(&body, key, text, rq->body.len);
 	if (body.failed || json.failed) {

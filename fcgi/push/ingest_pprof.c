@@ -244,6 +244,7 @@ form_difference(const struct form *f, struct stacks **s,
 	l.before = calloc(l.n, sizeof(*l.before));
 	if (l.out == NULL || l.nodes == NULL || l.before == NULL)
 		e = err_nomem();
+	/* These first, so that they have the same numbers in `out`. */
 	for (uint32_t i = 0; e == NULL && i < n; i++)
 		l.nodes[i] = less_node(l.out, *s, i, l.nodes);
 	for (uint32_t i = 0; e == NULL && before != NULL && i < m; i++)

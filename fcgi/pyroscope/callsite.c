@@ -139,6 +139,7 @@ callsite_prune(struct profile *p, int64_t max_nodes)
 	     i++) {
 		const struct flame_frame *a = &f->frames[i];
 
+		/* In preorder: the parent is the last of the level above. */
 		nodes[i] = callsite_node(p, f, a,
 		    a->level > 0 ? open[a->level - 1] : 0);
 		open[a->level] = (uint32_t)i;

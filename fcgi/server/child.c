@@ -183,6 +183,7 @@ child_do(const struct child *c, struct buf *out)
 	}
 	why = child_read(fds[0], c->limits, out);
 	close(fds[0]);
+	/* Who took too long or said too much might never end by itself. */
 	if (why != NULL)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
