@@ -43,10 +43,11 @@ graph_free(struct graph *g)
 	free(g);
 }
 
+/* Names are cut at GRAPH_NAME_MAX, and known by what is left. */
 static uint32_t
 graph_hash(const char *name)
 {
-	return (uint32_t)hash64(0, name, strlen(name));
+	return (uint32_t)hash64(0, name, strnlen(name, GRAPH_NAME_MAX));
 }
 
 static uint32_t
@@ -59,7 +60,7 @@ uint32_t
 graph_find(const struct graph *g, const char *name)
 {
 	hashtable_each(i, &g->table, graph_hash(name)) {
-		if (strcmp(g->nodes[i].name, name) == 0)
+		if (strncmp(g->nodes[i].name, name, GRAPH_NAME_MAX) == 0)
 			return i;
 	}
 	return NONE;

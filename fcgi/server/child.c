@@ -69,6 +69,7 @@ child_begin(const struct child_limits *l, int in, int out, int said)
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	dup2(in >= 0 ? in : null, STDIN_FILENO);
 	dup2(out >= 0 ? out : null, STDOUT_FILENO);
 	dup2(said >= 0 ? said : null, STDERR_FILENO);

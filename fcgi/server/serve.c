@@ -89,6 +89,7 @@ serve_signals(void)
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	sigaction(SIGALRM, &alarm_, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit of its files is an error */
 	signal(SIGHUP, SIG_IGN);
 	watch_init();
 	return signalfd(-1, &stop, SFD_CLOEXEC);

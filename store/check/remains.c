@@ -214,6 +214,21 @@ remains_each(const struct remains_of *r, remains_fn *fn, void *arg)
 	return e;
 }
 
+bool
+remains_is_aside(const char *name)
+{
+	size_t n = strlen(name);
+	enum manifest_kind kind;
+	char was[MANIFEST_NAME];
+	uint64_t number;
+
+	if (n < 4 || n - 4 >= sizeof(was) || strcmp(name + n - 4, ".old") != 0)
+		return false;
+	memcpy(was, name, n - 4);
+	was[n - 4] = '\0';
+	return manifest_name_is(was, &kind, &number);
+}
+
 void
 remains_list_add(struct remains_list *l, const char *name)
 {

@@ -36,6 +36,9 @@ typedef const struct err *remains_fn(void *arg, const char *name,
 const struct err *remains_each(const struct remains_of *r, remains_fn *fn,
     void *arg);
 
+/* Is this NAME.old, where NAME is that of a file of a store? */
+bool remains_is_aside(const char *name);
+
 /* Names of some of them, for people. */
 struct remains_list {
 	char text[160]; /* the first three, then "..." */

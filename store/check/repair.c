@@ -335,21 +335,13 @@ store_repair(const char *dir, repair_fn *fn, void *arg,
 
 /* ---- what was set aside ---- */
 
-/* The bytes of DIR/NAME.old, where NAME is that of a file of a store. */
+/* The bytes of DIR/NAME.old. */
 static bool
 repair_is_old(int dir, const char *name, uint64_t *bytes)
 {
-	size_t n = strlen(name);
-	enum manifest_kind kind;
-	char was[MANIFEST_NAME];
-	uint64_t number;
 	struct stat st;
 
-	if (n < 4 || n - 4 >= sizeof(was) || strcmp(name + n - 4, ".old") != 0)
-		return false;
-	memcpy(was, name, n - 4);
-	was[n - 4] = '\0';
-	if (!manifest_name_is(was, &kind, &number) ||
+	if (!remains_is_aside(name) ||
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return false;
 	*bytes = (uint64_t)st.st_size;

@@ -352,7 +352,7 @@ verify_expected(const struct verify *v, const char *name)
 	return name[0] == '.' || strcmp(name, "manifest") == 0 ||
 	    strcmp(name, "lock") == 0 || strcmp(name, "manifest.bad") == 0 ||
 	    (n > 4 && strcmp(name + n - 4, ".tmp") == 0) ||
-	    (n > 4 && strcmp(name + n - 4, ".old") == 0) || /* repair's */
+	    remains_is_aside(name) ||
 	    manifest_find(&v->manifest, name) != NULL;
 }
 

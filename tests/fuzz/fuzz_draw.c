@@ -6,6 +6,7 @@
  *
  * libgvc is run as in memlens-draw, once in a process, since it leaks.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -89,7 +90,9 @@ layout(const char *dot, bool ours)
 
 	if (pid == 0)
 		layout_in_child(dot, ours);
-	must(pid > 0 && waitpid(pid, &status, 0) == pid);
+	must(pid > 0);
+	while (waitpid(pid, &status, 0) != pid)
+		must(errno == EINTR); /* the fuzzer has a timer */
 	return status;
 }
 

@@ -38,6 +38,20 @@ TEST(names_are_nodes_once)
 	graph_free(g);
 }
 
+TEST(a_name_that_is_cut_is_one_node)
+{
+	struct graph *g = graph_new();
+	char name[GRAPH_NAME_MAX + 10];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	CHECK_INT(graph_node(g, name), 0);
+	CHECK_INT(graph_node(g, name), 0);
+	CHECK_INT(graph_find(g, name), 0);
+	CHECK_INT(g->n_nodes, 1);
+	graph_free(g);
+}
+
 TEST(the_cut_is_breadth_first)
 {
 	struct graph *g = diamond(), *p;
@@ -223,6 +237,7 @@ int
 main(void)
 {
 	RUN(names_are_nodes_once);
+	RUN(a_name_that_is_cut_is_one_node);
 	RUN(the_cut_is_breadth_first);
 	RUN(bounds_are_told);
 	RUN(dot_of_any_names);

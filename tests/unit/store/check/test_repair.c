@@ -429,6 +429,17 @@ TEST(what_a_crash_left_does_not_stop_the_next_start)
 	check_whole(2560);
 }
 
+TEST(verify_takes_only_files_of_a_store_for_set_aside)
+{
+	begin();
+	fill(FIRST, FIRST + 4);
+	stop();
+	run("echo > %/manifest.tmp && echo > %/span-3-00000001.mdb.old");
+	CHECK_INT(problems(), 0);
+	run("echo > %/notes.old");
+	CHECK_INT(problems(), 1);
+}
+
 /* It starts, says what it may do, and repair mends it before. */
 static void
 check_lost_ids(void)
@@ -540,6 +551,7 @@ main(void)
 	RUN(an_older_manifest_takes_no_newer_journal);
 	RUN(a_backup_laid_over_takes_no_newer_files);
 	RUN(what_a_crash_left_does_not_stop_the_next_start);
+	RUN(verify_takes_only_files_of_a_store_for_set_aside);
 	RUN(without_the_list_of_ids_the_store_goes_on);
 	RUN(a_flipped_bit_in_the_list_of_ids_is_said);
 	RUN(a_copy_of_another_file_is_damage);
