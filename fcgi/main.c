@@ -184,8 +184,8 @@ static int
 run_worker(void *arg, unsigned number)
 {
 	const struct options *o = arg;
-	struct serve_options serve = {&site, o->socket, o->store_dir, &o->settings,
-	    o->pool, (long)o->max_requests, number};
+	struct serve_options serve = {&site, o->socket, o->store_dir,
+	    &o->settings, o->pool, (long)o->max_requests, number};
 
 	limit_memory(o->settings.memory_bytes);
 	if (sandbox_enter(target_port(o), draw_program(o)) == 0 && number == 1)

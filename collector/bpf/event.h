@@ -14,7 +14,7 @@
 enum event_flag {
 	EVENT_IN_KERNEL = 1,   /* interrupted in kernel mode */
 	EVENT_KTHREAD = 2,     /* a kernel thread: no user stack exists */
-	EVENT_EH_FRAME = 4,    /* user frames by .eh_frame, not frame pointers */
+	EVENT_EH_FRAME = 4,    /* user frames by .eh_frame, not by %rbp */
 	EVENT_TRUNCATED = 8,   /* more user frames than EVENT_MAX_USER */
 	EVENT_PENDING = 16     /* frame pointers, since a table is not made */
 };

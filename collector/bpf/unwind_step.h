@@ -121,7 +121,8 @@ unwind_use(struct unwind_state *s, const struct unwind_mapping *m)
 	t = unwind_table(which);
 	if (t == 0)
 		return 1;
-	s->place.table.state = *(volatile __u32 *)&t->state; /* before the rest */
+	s->place.table.state =
+	    *(volatile __u32 *)&t->state; /* before the rest */
 	s->place.table.first = t->first;
 	s->place.table.base = t->base;
 	s->place.table.shift = t->shift;

@@ -183,7 +183,8 @@ engine_open_watch(struct engine *s, char *why, size_t size)
 {
 	const struct process_watch_parts parts = {.services = s->services,
 	    .maps = s->maps};
-	const struct err *e = process_watch_new(&s->watch, &parts, s->epoll, true);
+	const struct err *e =
+	    process_watch_new(&s->watch, &parts, s->epoll, true);
 
 	why[0] = '\0';
 	if (e == NULL)

@@ -93,16 +93,16 @@ watch_watch(struct process_watch *c)
 	    TFD_NONBLOCK);
 	if (c->timer < 0 ||
 	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->timer, &ev) != 0 ||
-	    epoll_ctl(
-		c->epoll, EPOLL_CTL_ADD, process_events_fd(c->events), &ev) != 0)
+	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, process_events_fd(c->events),
+		&ev) != 0)
 		return err_errno("epoll");
 	c->armed = true;
 	return NULL;
 }
 
 const struct err *
-process_watch_new(struct process_watch **out, const struct process_watch_parts *parts,
-    int epoll, bool rings)
+process_watch_new(struct process_watch **out,
+    const struct process_watch_parts *parts, int epoll, bool rings)
 {
 	struct process_watch *c = calloc(1, sizeof(*c));
 	const struct err *e = NULL;
@@ -220,8 +220,8 @@ watch_is_known(void *arg, int32_t pid)
 }
 
 bool
-process_watch_origin(const struct process_watch *c, int32_t pid, int64_t time_ns,
-    struct lineage_origin *out)
+process_watch_origin(const struct process_watch *c, int32_t pid,
+    int64_t time_ns, struct lineage_origin *out)
 {
 	struct process_watch_parts parts = c->parts;
 
@@ -374,8 +374,8 @@ process_watch_poll(struct process_watch *c, int64_t now_ns)
 }
 
 void
-process_watch_close_slot(struct process_watch *c, uint64_t slot, struct batch *b,
-    int64_t start_ns, int64_t last_ns)
+process_watch_close_slot(struct process_watch *c, uint64_t slot,
+    struct batch *b, int64_t start_ns, int64_t last_ns)
 {
 	struct process_events_stats stats = {0};
 

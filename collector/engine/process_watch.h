@@ -54,18 +54,20 @@ void process_watch_free(struct process_watch *c);
 void process_watch_poll(struct process_watch *c, int64_t now_ns);
 
 /* Whose tables follow what is mapped, from now on; NULL: nobody's. */
-void process_watch_serve(struct process_watch *c, struct unwind_processes *processes);
+void process_watch_serve(
+    struct process_watch *c, struct unwind_processes *processes);
 
 /* Takes the records, and does nothing else. */
 void process_watch_drain(struct process_watch *c, int64_t now_ns);
 
 /* The same, if that was not done since time_ns (CLOCK_MONOTONIC). */
-void process_watch_until(struct process_watch *c, int64_t time_ns, int64_t now_ns);
+void process_watch_until(
+    struct process_watch *c, int64_t time_ns, int64_t now_ns);
 
 /* Where a process comes from, as it was at time_ns (lineage.h); false: nobody
  * knows. */
-bool process_watch_origin(const struct process_watch *c, int32_t pid, int64_t time_ns,
-    struct lineage_origin *out);
+bool process_watch_origin(const struct process_watch *c, int32_t pid,
+    int64_t time_ns, struct lineage_origin *out);
 
 /* One event, as the rings bring it. */
 void process_watch_event(struct process_watch *c, const struct process_event *e,
@@ -76,8 +78,8 @@ void process_watch_do_due(struct process_watch *c, int64_t now_ns);
 
 /* Adds counters and marks of the slot.  start_ns: wall time at which the slot
  * begins; last_ns: the time of the counters. */
-void process_watch_close_slot(struct process_watch *c, uint64_t slot, struct batch *b,
-    int64_t start_ns, int64_t last_ns);
+void process_watch_close_slot(struct process_watch *c, uint64_t slot,
+    struct batch *b, int64_t start_ns, int64_t last_ns);
 
 /* Processes that wait for their moment. */
 size_t process_watch_waiting(const struct process_watch *c);

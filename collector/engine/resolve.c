@@ -329,7 +329,8 @@ resolve_stack(struct engine *s, const struct sample_event *e,
 	*whole = why == BROKEN_NOT && (e->flags & EVENT_EH_FRAME) != 0;
 	if (why != BROKEN_NOT) {
 		s->profiles[e->type].now.broken[why] += e->value;
-		refs[n++] = resolve_named(s, FRAME_MARK, broken_reasons[why].mark);
+		refs[n++] =
+		    resolve_named(s, FRAME_MARK, broken_reasons[why].mark);
 	}
 	while (n_user > 0)
 		refs[n++] = user[--n_user];
@@ -412,7 +413,8 @@ resolve_find_who(struct engine *s, const struct sample_event *e,
 	struct process *p = services_process(s->services, (int32_t)e->pid,
 	    e->start_ns);
 
-	*who = (struct resolve_who){.p = p, .cgroup = p != NULL ? p->cgroup : ""};
+	*who =
+	    (struct resolve_who){.p = p, .cgroup = p != NULL ? p->cgroup : ""};
 	if (p != NULL)
 		process_executes(p, e->exec_id);
 	if (p != NULL)

@@ -1,7 +1,7 @@
 /*
  * The daemon's door: a unix stream socket that takes batches.
  *
- *	client -> record (store/batch/batch.h), record, ...   whole or of a stream
+ *	client -> record (store/batch/batch.h), record, ... whole or of a stream
  *	daemon -> one line for each: "ok\n" or "error CODE text\n"
  *
  * A client with uid 0 may also send a purge (store/batch/purge_request.h):

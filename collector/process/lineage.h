@@ -28,7 +28,7 @@ struct lineage;
 struct lineage_entry {
 	int32_t pid, parent;
 	int64_t fork_ns;  /* CLOCK_MONOTONIC; 0: only its exec was seen */
-	int64_t exec_ns;  /* the last one; 0: it goes on with its parent's code */
+	int64_t exec_ns;  /* the last one; 0: it has its parent's code */
 	char comm[16];    /* of that program */
 };
 

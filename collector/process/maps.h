@@ -65,9 +65,9 @@ struct mapping *maps_list_find(const struct maps_list *l, uint64_t addr);
 const char *maps_name(const struct maps_list *l, const struct mapping *m);
 
 /* Turns the mappings of devices that `text`, a mountinfo file, calls FUSE
- * into MAPPING_FOREIGN: opening such a file waits for whoever serves it.  Without
- * a text (it could not be read, or is too long) all that have no block device
- * are taken for such. */
+ * into MAPPING_FOREIGN: opening such a file waits for whoever serves it.
+ * Without a text (it could not be read, or is too long) all that have no block
+ * device are taken for such. */
 void maps_mark_foreign(struct maps_list *l, const char *text);
 
 struct maps;

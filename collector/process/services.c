@@ -1,7 +1,8 @@
 /*
- * What /proc says of the processes in the table.  One sweep a second costs one pread(2) a process:
- * /proc/PID/stat stays open for as many as the limit of descriptors allows,
- * and an open one can never show another process that got the same pid.
+ * What /proc says of the processes in the table.  One sweep a second costs one
+ * pread(2) a process: /proc/PID/stat stays open for as many as the limit of
+ * descriptors allows, and an open one can never show another process that got
+ * the same pid.
  */
 #include "collector/process/services.h"
 

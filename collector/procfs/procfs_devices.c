@@ -89,8 +89,8 @@ parse_disk(const struct procfs_reading *r, char *line)
 	if (disk_left_out(name))
 		return false;
 	device.value = name;
-	for (size_t i = 0; i < LENGTH(disk_fields) && procfs_number(&p, &number);
-	    i++)
+	for (size_t i = 0;
+	     i < LENGTH(disk_fields) && procfs_number(&p, &number); i++)
 		procfs_put(r, &disk_fields[i].metric, &device, 1,
 		    number * disk_fields[i].factor);
 	return true;

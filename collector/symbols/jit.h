@@ -25,7 +25,8 @@ void jits_free(struct jits *j);
 
 /* The reference of an address in a process's anonymous code, false when the
  * process has no map.  *place: what is kept of it here, NULL at first, until
- * jits_drop(), which comes before jits_free(); `reader`: the number under which /proc shows its memory. */
+ * jits_drop(), which comes before jits_free(); `reader`: the number under which
+ * /proc shows its memory. */
 bool jits_ref(struct jits *j, void **place, int32_t reader, uint64_t addr,
     int64_t now_ns, uint32_t *ref);
 

@@ -40,7 +40,7 @@ struct file {
 	bool listed;
 	bool perfmap;          /* a JIT's map: offsets are addresses */
 	bool missed;           /* of a map: an address was not in it */
-	bool forgotten;        /* of a map: opaque until it is asked for again */
+	bool forgotten;        /* of a map: opaque until it is asked for */
 	bool debug_due;        /* its debug file has not been offered yet */
 	bool debug_sent;       /* and what that one shares is to be seen */
 	int alt_fd;            /* shared debug information, to be sent; or -1 */

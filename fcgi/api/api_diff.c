@@ -90,7 +90,8 @@ diff_put_shares(struct writer *w, const struct table *t,
 	writer_key_open(w, "share", '[');
 	for (int i = 0; i < 2; i++) {
 		if (t->sum[i] > 0)
-			writer_quotient(w, r->has.total[i], (uint128)t->sum[i], 0);
+			writer_quotient(
+			    w, r->has.total[i], (uint128)t->sum[i], 0);
 		else
 			writer_null(w);
 	}

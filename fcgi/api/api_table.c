@@ -187,8 +187,10 @@ table_ask_make(struct table_ask *a, const struct profile_page *page)
 {
 	const struct err *e;
 
-	if ((a->placed && (e = places_read(&a->places, page->store,
-	    selector_equals(page->selector, "service"), page->from_ns, page->until_ns)) != NULL) ||
+	if ((a->placed &&
+		(e = places_read(&a->places, page->store,
+		     selector_equals(page->selector, "service"), page->from_ns,
+		     page->until_ns)) != NULL) ||
 	    (e = table_of_flame(&a->table, page->flame)) != NULL)
 		return e;
 	if (a->search != NULL)

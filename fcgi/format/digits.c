@@ -84,7 +84,8 @@ digits_put_grouped(char *p, int128 v)
 	rest %= many;
 	for (uint64_t unit = many / 1000; unit > 0; unit /= 1000) {
 		*p++ = ',';
-		p = digits_put_three(p, (unsigned)((uint64_t)rest / unit % 1000));
+		p = digits_put_three(
+		    p, (unsigned)((uint64_t)rest / unit % 1000));
 	}
 	return p;
 }

@@ -133,7 +133,7 @@ const uint32_t *stacks_touched(const struct stacks *s, uint32_t type,
 
 struct stacks_node {
 	uint32_t parent; /* < own number */
-	uint32_t edge;   /* a label set's number where .labels, else a frame's */
+	uint32_t edge;   /* a label set's number if .labels, else a frame's */
 	bool labels;
 };
 

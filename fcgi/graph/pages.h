@@ -1,6 +1,6 @@
 /*
- * The pages of dependency graphs: see route.h for what a page is, memlens-api.7 for
- * what each answers.
+ * The pages of dependency graphs: see route.h for what a page is, memlens-api.7
+ * for what each answers.
  */
 #ifndef FCGI_GRAPH_PAGES_H
 #define FCGI_GRAPH_PAGES_H

@@ -1,6 +1,6 @@
 /*
- * The pages of the playground: see route.h for what a page is, memlens-api.7 for
- * what each answers.
+ * The pages of the playground: see route.h for what a page is, memlens-api.7
+ * for what each answers.
  */
 #ifndef FCGI_KV_PAGES_H
 #define FCGI_KV_PAGES_H

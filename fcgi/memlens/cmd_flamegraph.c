@@ -396,7 +396,8 @@ flamegraph_run(struct flamegraph *g)
 	g->frames.min_share = flamesvg_min_share(&g->svg);
 	g->svg.flush = flamegraph_flush;
 	g->svg.flush_arg = g;
-	e = g->diff ? flamegraph_pair(g, NULL, &out) : flamegraph_single(g, &out);
+	e = g->diff ? flamegraph_pair(g, NULL, &out)
+		    : flamegraph_single(g, &out);
 	if (e == NULL)
 		e = flamegraph_write(g->fd, &out);
 	if (g->output != NULL && close(g->fd) != 0 && e == NULL)

@@ -77,8 +77,9 @@ series_name(void *arg, const struct pprof_column *c, char *name, size_t size)
 }
 
 static const struct err *
-push_sample(struct context *c, struct push *p, struct series *s, const Connect__RawSample *raw,
-    const struct request *rq, struct ingest_report *report)
+push_sample(struct context *c, struct push *p, struct series *s,
+    const Connect__RawSample *raw, const struct request *rq,
+    struct ingest_report *report)
 {
 	struct pprof_options o = {.max_bytes = INGEST_PPROF_MAX,
 	    .name = series_name, .name_arg = s};
@@ -137,7 +138,8 @@ push_take(struct context *c, struct request *rq, struct response *rs,
 
 	e = connect_read(rq, a, &connect__push_request__descriptor, &m);
 	if (e == NULL && (e = ingest_begin(c, rq, false, &p)) == NULL)
-		e = push_all(c, p, (const Connect__PushRequest *)m, rq, &report);
+		e = push_all(
+		    c, p, (const Connect__PushRequest *)m, rq, &report);
 	if (e == NULL)
 		e = ingest_send(c, rq, p, &report, rs);
 	if (e == NULL)

@@ -1,6 +1,6 @@
 /*
- * The pages that take profiles: see route.h for what a page is, memlens-api.7 for
- * what each answers.
+ * The pages that take profiles: see route.h for what a page is, memlens-api.7
+ * for what each answers.
  */
 #ifndef FCGI_PUSH_PAGES_H
 #define FCGI_PUSH_PAGES_H

@@ -15,7 +15,6 @@
 #define AVERAGE \
 	CONNECT__TIME_SERIES_AGGREGATION_TYPE__TIME_SERIES_AGGREGATION_TYPE_AVERAGE
 
-
 static Connect__Point **
 series_points(struct querier *q, const struct totals *t,
     const struct totals_group *g, const struct totals_query *tq,

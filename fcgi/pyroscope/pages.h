@@ -1,6 +1,6 @@
 /*
- * The pages that Pyroscope's clients ask: see route.h for what a page is, memlens-api.7 for
- * what each answers.
+ * The pages that Pyroscope's clients ask: see route.h for what a page is,
+ * memlens-api.7 for what each answers.
  */
 #ifndef FCGI_PYROSCOPE_PAGES_H
 #define FCGI_PYROSCOPE_PAGES_H

@@ -39,8 +39,8 @@ const struct err *querier_refuse(const char *field, const char *why);
 
 /* Milliseconds to nanoseconds; an end of 0 is now.  Errors: ERR_REQUEST 400
  * with field "end" for one before the start. */
-const struct err *querier_range(const struct querier *q, int64_t start, int64_t end,
-    int64_t *from_ns, int64_t *until_ns);
+const struct err *querier_range(const struct querier *q, int64_t start,
+    int64_t end, int64_t *from_ns, int64_t *until_ns);
 
 /* "[name=value]" with Grafana's names. */
 const char *querier_label_name(const char *ours);

@@ -20,7 +20,7 @@ struct writer;
 #define MEASURE_SERIES_MAX 16384
 
 /* What an answer says whose range store_kept_range() has widened. */
-#define MEASURE_KEPT "of this time whole spans of slots are kept only, to "      \
+#define MEASURE_KEPT "of this time whole spans of slots are kept only, to "    \
 	"which the range was widened"
 
 /* Rounds down and up to a slot of the store. */

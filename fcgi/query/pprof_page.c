@@ -40,8 +40,8 @@ pprof_page_ask(struct buf *out, struct store *s,
 	sets.split = "";
 	e = store_query_profile(s, &sets, &p);
 	if (e == NULL)
-		e = pprof_page_put(out, s, p, selector_equals(q->selector, "service"),
-		    type, true);
+		e = pprof_page_put(out, s, p,
+		    selector_equals(q->selector, "service"), type, true);
 	profile_free(p);
 	return e;
 }

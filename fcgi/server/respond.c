@@ -167,8 +167,8 @@ response_error(struct response *rs, const struct err *e)
 	buf_put_u8(&rs->body, '\n');
 }
 
-/* A picture may run its own script and nothing else, a page hold one; what is no document
- * may do nothing. */
+/* A picture may run its own script and nothing else, a page hold one; what is
+ * no document may do nothing. */
 static const char *
 response_policy(const struct response *rs)
 {

@@ -21,8 +21,8 @@ struct err;
 /* The end of time, in the year 2248: sums with steps do not overflow. */
 #define TIMESPEC_MAX (INT64_C(8800000000) * 1000000000)
 
-/* Nanoseconds since 1970 UTC, from 0 to TIMESPEC_MAX.  Errors: ERR_REQUEST 400 with
- * the byte offset in its text; the caller adds the field. */
+/* Nanoseconds since 1970 UTC, from 0 to TIMESPEC_MAX.  Errors: ERR_REQUEST 400
+ * with the byte offset in its text; the caller adds the field. */
 const struct err *timespec_parse(const char *text, int64_t now_ns,
     int64_t *ns);
 

@@ -1,6 +1,6 @@
 /*
- * Fingerprints of day, function, service and file; of the line too where it is the
- * definition's.
+ * Fingerprints of day, function, service and file; of the line too where it is
+ * the definition's.
  */
 #include "fcgi/server/told.h"
 

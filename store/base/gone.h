@@ -1,8 +1,8 @@
 /*
  * Whether what is being computed is still of use: its client may have gone,
  * or the time for it may be over.  Signal handlers of a worker tell
- * (fcgi/server/watch.h, fcgi/server/serve.c); work that takes long asks, between two steps
- * that leave everything in order:
+ * (fcgi/server/watch.h, fcgi/server/serve.c); work that takes
+ * long asks, between two steps that leave everything in order:
  *
  *	for (i = 0; i < n && (e = gone_check()) == NULL; i++)
  *

@@ -17,7 +17,8 @@ hashtable_grow(struct hashtable *t, uint32_t n,
 
 	while ((uint64_t)n * 3 > cap * 2)
 		cap *= 2;
-	if (cap > UINT32_MAX || (t->slots = calloc(cap, sizeof(*t->slots))) == NULL) {
+	if (cap > UINT32_MAX ||
+	    (t->slots = calloc(cap, sizeof(*t->slots))) == NULL) {
 		*t = old;
 		return false;
 	}

@@ -8,7 +8,12 @@
 
 struct err;
 
-enum log_level { LOG_L_ERR = 3, LOG_L_WARN = 4, LOG_L_INFO = 6, LOG_L_DEBUG = 7 };
+enum log_level {
+	LOG_L_ERR = 3,
+	LOG_L_WARN = 4,
+	LOG_L_INFO = 6,
+	LOG_L_DEBUG = 7
+};
 
 /* Sets the program's name (borrowed for ever) and the highest level shown. */
 void log_init(const char *program, enum log_level level);

@@ -70,7 +70,8 @@ pattern_is_part(const char *p, const char *end, bool *choice)
 				return false;
 		} else if (*p == '(') {
 			depth++;
-			if (p[1] == '?' && *(p += 2 + strspn(p + 2, "i")) == ')')
+			if (p[1] == '?' &&
+			    *(p += 2 + strspn(p + 2, "i")) == ')')
 				depth--;
 			else if (p[1] == '*' || (*p != '(' && *p != ':'))
 				return false;

@@ -29,7 +29,7 @@
  *	flow, stock  observations, n, (node - previous node, value > 0)*
  *	             a stock's 0: joins what others observe, see stock_count.h
  *	gauge        count, zigzag min, max - min, zigzag128 sum,
- *	             zigzag last, zigzag time of last in ns from the slot's start
+ *	             zigzag last, zigzag time of last in ns from slot's start
  *	counter      increase, count, zigzag last, zigzag time as above
  *	histogram    n, (bucket - previous bucket, count)*, zigzag128 sum,
  *	             zigzag min, zigzag max

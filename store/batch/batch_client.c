@@ -100,7 +100,8 @@ batch_client_byte(struct batch_client *p, char *c)
 	ssize_t got = 0;
 
 	while (p->at == p->n) {
-		if ((e = batch_client_wait(p, POLLIN, "memlensd's answer")) != NULL)
+		e = batch_client_wait(p, POLLIN, "memlensd's answer");
+		if (e != NULL)
 			return e;
 		got = recv(p->fd, p->came, sizeof(p->came), MSG_DONTWAIT);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -145,7 +146,8 @@ batch_client_send(struct batch_client *p, const char *bytes, size_t n)
 	ssize_t sent;
 
 	while (n > 0) {
-		if ((e = batch_client_wait(p, POLLOUT, "sending to memlensd")) != NULL)
+		e = batch_client_wait(p, POLLOUT, "sending to memlensd");
+		if (e != NULL)
 			return e;
 		sent = send(p->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && (errno == EINTR || errno == EAGAIN))

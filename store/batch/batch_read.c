@@ -31,7 +31,8 @@ batch_header_within(const void *p, const struct batch_form *form, size_t *n,
 	    *version > form->newest)
 		return err_new(ERR_FORMAT, 0, "no record begins here");
 	if (cur_be32(&c) != crc32c(0, p, 12))
-		return err_new(ERR_FORMAT, 12, "the record's header is damaged");
+		return err_new(
+		    ERR_FORMAT, 12, "the record's header is damaged");
 	if (*n > form->most)
 		return err_new(ERR_FORMAT, 4, "the record is too long");
 	return NULL;
@@ -134,7 +135,8 @@ batch_open_record(const void *record, size_t size,
 		return err_new(ERR_FORMAT, (int)size, "a record is cut short");
 	*c = cur_of(start + 8, 4);
 	if (cur_be32(c) != crc32c(0, start + BATCH_RECORD_HEADER, n))
-		return err_new(ERR_FORMAT, 8, "the record's payload is damaged");
+		return err_new(
+		    ERR_FORMAT, 8, "the record's payload is damaged");
 	*c = cur_of(start + BATCH_RECORD_HEADER, n);
 	return NULL;
 }

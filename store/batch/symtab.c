@@ -71,7 +71,8 @@ symtab_bytes(const struct symtab *t)
 {
 	return intern_bytes(&t->strings) + intern_bytes(&t->frames) +
 	    intern_bytes(&t->labels) + intern_bytes(&t->series) +
-	    t->cap_nodes * sizeof(*t->nodes) + t->node_map.cap * sizeof(*t->node_map.pairs);
+	    t->cap_nodes * sizeof(*t->nodes) +
+	    t->node_map.cap * sizeof(*t->node_map.pairs);
 }
 
 static bool

@@ -11,7 +11,7 @@
 struct err;
 
 struct repair_report {
-	bool needed;         /* false: the manifest is whole, nothing was done */
+	bool needed;         /* false: the manifest is whole, nothing done */
 	uint64_t kept;       /* files and journals that the new one names */
 	uint64_t damaged;    /* set aside as NAME.bad */
 	uint64_t superseded; /* set aside as NAME.old: others hold the same */

@@ -131,7 +131,8 @@ dbfile_finish(struct dbfile *f)
 	if (rc != 0)
 		e = dbfile_error(f, rc, "cannot be finished");
 	else if (f->failed)
-		e = err_new(ERR_DB, EIO, "%s: an earlier write failed", f->path);
+		e = err_new(
+		    ERR_DB, EIO, "%s: an earlier write failed", f->path);
 	dbfile_close(f);
 	return e;
 }

@@ -169,7 +169,8 @@ journal_resync(struct journal_reader *r, bool *found)
 		for (size_t i = 0; i + BATCH_RECORD_HEADER <= got; i++) {
 			const uint8_t *p = r->record.data + i;
 
-			if (*p == 'M' && journal_record_header(r, p, &n) == NULL) {
+			if (*p == 'M' &&
+			    journal_record_header(r, p, &n) == NULL) {
 				r->offset += i;
 				*found = true;
 				return NULL;

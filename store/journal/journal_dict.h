@@ -14,7 +14,7 @@
 /* Numbers of one kind of symbol in the present journal, and the bytes of
  * those that the next record says: made once, while they are at hand. */
 struct dict_numbers {
-	uint32_t *of;    /* the table's number -> the journal's or INTERN_NONE */
+	uint32_t *of;    /* its number -> the journal's or INTERN_NONE */
 	uint32_t *order; /* and back */
 	uint32_t n, cap_of, cap_order;
 	struct buf said;

@@ -10,7 +10,8 @@
  *
  *	collect  nodes, from the newest to the oldest: their parents, frames
  *	         and label sets
- *	resolve  strings of those; then strings, frames, label sets, then nodes, oldest first
+ *	resolve  strings of those; then strings, frames, label sets, nodes,
+ *	         oldest first
  */
 #ifndef STORE_OPEN_NAMES_H
 #define STORE_OPEN_NAMES_H

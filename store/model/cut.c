@@ -8,7 +8,8 @@ int128
 cut_at(int128 v, int64_t x, int64_t length, uint64_t hash)
 {
 	int128 q = v * x / length, r = v * x % length;
-	uint128 fraction = ((uint128)r << 64) + (uint128)hash * (uint64_t)length;
+	uint128 fraction =
+	    ((uint128)r << 64) + (uint128)hash * (uint64_t)length;
 
 	return q + (fraction >= (uint128)(uint64_t)length << 64 ? 1 : 0);
 }

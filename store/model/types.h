@@ -25,7 +25,7 @@ enum type_source {
 };
 
 struct type {
-	const char *name;  /* "cpu": in selectors, behind an application's dot */
+	const char *name;  /* "cpu": in selectors, after an application's dot */
 	const char *title; /* "CPU time": for people */
 	const char *unit;  /* what text of it counts, in a word of unit.h */
 	enum series_kind kind;

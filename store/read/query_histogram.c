@@ -48,7 +48,8 @@ histogram_block(void *arg, size_t step, const struct block *b, uint64_t slots)
 
 	while (e == NULL && entry_next(&entries, &key, &count)) {
 		if (key >= HISTOGRAM_BUCKETS)
-			return err_new(ERR_FORMAT, 0, "there is no such bucket");
+			return err_new(
+			    ERR_FORMAT, 0, "there is no such bucket");
 		p->count += (uint64_t)count;
 		e = histogram_add(r, step, key, count);
 	}

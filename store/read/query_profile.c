@@ -547,8 +547,8 @@ query_run(struct query *q)
 	const struct err *e = query_plan(q);
 
 	if (e == NULL)
-		e = reader_match(q->s, q->q->selector, READER_PROFILES, &q->series,
-		    &q->n_series);
+		e = reader_match(q->s, q->q->selector, READER_PROFILES,
+		    &q->series, &q->n_series);
 	if (e == NULL) {
 		query_drop_absent(q);
 		e = reader_need_names(q->s, &q->plan, q->series, q->n_series);

@@ -435,8 +435,8 @@ totals_run(struct totalling *t)
 	const struct err *e = totals_plan(t);
 
 	if (e == NULL)
-		e = reader_match(t->s, t->q->selector, READER_PROFILES, &t->series,
-		    &t->n_series);
+		e = reader_match(t->s, t->q->selector, READER_PROFILES,
+		    &t->series, &t->n_series);
 	if (e == NULL)
 		e = reader_need_names(t->s, &t->plan, t->series,
 		    t->n_series);

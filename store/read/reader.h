@@ -155,8 +155,9 @@ const struct err *reader_need_open(struct store *s, const uint32_t *series,
 /* Has any journal a block of the series in [from, until)? */
 bool reader_has_open(const struct store *s, uint32_t series, uint64_t from,
     uint64_t until);
-/* After a failed read: ERR_REQUEST is no fault of the file; a damaged file becomes broken, which is no error;
- * want of memory is, and the file is opened afresh next time. */
+/* After a failed read: ERR_REQUEST is no fault of the file; a damaged file
+ * becomes broken, which is no error; want of memory is, and the file is opened
+ * afresh next time. */
 const struct err *reader_failed(struct store *s, struct reader_file *f,
     const struct err *e);
 /* Slots since 1970. */

@@ -75,8 +75,8 @@ seal_fold_up(struct seal *s, enum series_kind kind,
 		uint64_t bits = from->dirty[w];
 
 		for (; bits != 0; bits &= bits - 1) {
-			uint32_t key =
-			    (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(bits);
+			uint32_t key = (uint32_t)(w * 64) +
+			    (uint32_t)__builtin_ctzll(bits);
 
 			seal_add_value(to, key, from->values[key]);
 		}
@@ -96,8 +96,8 @@ seal_encode_entries(struct seal *s, struct accumulator *a)
 		uint64_t bits = a->dirty[i];
 
 		for (; bits != 0; bits &= bits - 1) {
-			uint32_t key =
-			    (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(bits);
+			uint32_t key = (uint32_t)(i * 64) +
+			    (uint32_t)__builtin_ctzll(bits);
 
 			entry_put(&w, key, a->values[key]);
 			a->values[key] = 0;
@@ -260,7 +260,8 @@ seal_series(struct seal *s, uint32_t series)
 		e = seal_close_block(s, series, kind, l);
 	for (unsigned l = s->meta->base; l <= s->meta->top && e == NULL; l++)
 		e = seal_flush_strip(s, series, &s->levels[l]);
-	for (unsigned l = s->meta->base + 1; l <= s->meta->top && e == NULL; l++)
+	for (unsigned l = s->meta->base + 1; l <= s->meta->top && e == NULL;
+	     l++)
 		e = seal_release(s, series, l);
 	return e;
 }

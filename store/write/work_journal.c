@@ -234,8 +234,10 @@ work_mark_unread(struct store_writer *w, const struct old_journal *j)
 	if (from == 0 || (until > now + 1 && now >= from))
 		until = now + 1; /* or nothing tells of when it was */
 	snprintf(why, sizeof(why), "%s was %s", j->name,
-	    j->cut ? "cut off" : j->gone ? "missing" : j->copy ? "a copy of another file"
-	                                  : "damaged");
+	    j->cut      ? "cut off"
+	        : j->gone ? "missing"
+	        : j->copy ? "a copy of another file"
+	                  : "damaged");
 	manifest_add_gap(&w->manifest, from, until, why);
 	snprintf(why, sizeof(why), "%s was lost: late data may be lacking",
 	    j->name);

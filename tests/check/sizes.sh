@@ -1,6 +1,6 @@
 #!/bin/bash
 # How long functions and files are: reported, and refused over 80 lines a
-# function and 800 a file.  In our layout a function's braces stand in the
+# function and 800 a file; lines of C over 80 columns are, too.  In our layout a function's braces stand in the
 # first column, so no tool is needed to find its ends.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -46,4 +46,16 @@ if [ -z "$long" ]; then
 	ok "no file is over $FILE_MAX lines"
 else
 	not_ok "no file is over $FILE_MAX lines" "$long"
+fi
+wide=$(files | grep -v '\.js$' | xargs -n 1 sh -c 'expand "$0" |
+	sed "s,^,$0: ,"' | python3 -c '
+import sys
+for line in sys.stdin:
+    name, text = line.rstrip("\n").split(": ", 1)
+    if len(text) > 80 and max(map(len, text.split())) < 60:
+        print(name, text)')
+if [ -z "$wide" ]; then
+	ok "no line is over 80 columns, but where one word is"
+else
+	not_ok "no line is over 80 columns, but where one word is" "$wide"
 fi

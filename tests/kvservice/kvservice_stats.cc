@@ -197,7 +197,8 @@ append_own(std::string *out, const Service &service)
 	std::string last;
 	for (const auto &c : counters) {
 		if (last != c.name)
-			append_family(out, c.name, "counter", "since the start");
+			append_family(out, c.name, "counter",
+			    "since the start");
 		last = c.name;
 		*out += last + c.labels + " " + std::to_string(c.value) + "\n";
 	}

@@ -142,13 +142,15 @@ malloc(size_t n)
 void *
 calloc(size_t n, size_t size)
 {
-	return no_memory(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size);
+	return no_memory(__builtin_return_address(0)) ? NULL
+						      : __libc_calloc(n, size);
 }
 
 void *
 realloc(void *p, size_t n)
 {
-	return no_memory(__builtin_return_address(0)) ? NULL : __libc_realloc(p, n);
+	return no_memory(__builtin_return_address(0)) ? NULL
+						      : __libc_realloc(p, n);
 }
 #endif
 

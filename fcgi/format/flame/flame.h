@@ -75,7 +75,7 @@ struct flame {
 /* All zero but max_nodes (-1) and `other` is the whole profile as it is. */
 struct flame_options {
 	int64_t max_nodes;  /* frames kept beside "(other)"; -1: all */
-	double min_share;   /* of the total: smaller ones are cut too; 0: none */
+	double min_share;   /* of the total: smaller ones are cut; 0: none */
 	const char *focus;  /* POSIX extended; keep stacks that have a match */
 	const char *ignore; /* drop stacks that have a match */
 	const char *other;  /* name for what was cut */

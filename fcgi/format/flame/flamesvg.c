@@ -121,8 +121,10 @@ svg_put_head(struct svg *s)
 		svg_put_desc(s);
 	buf_printf(out, "<style>\n");
 	buf_put(out, style, sizeof(style) - 1);
-	buf_printf(out, "</style>\n<rect id=\"paper\" width=\"100%%\" "
-	    "height=\"100%%\" fill=\"#fcfcfa\"/>\n<text id=\"title\" x=\"%d\" y=\"22\">",
+	buf_printf(out,
+	    "</style>\n<rect id=\"paper\" width=\"100%%\" "
+	    "height=\"100%%\" fill=\"#fcfcfa\"/>\n"
+	    "<text id=\"title\" x=\"%d\" y=\"22\">",
 	    SVG_SIDE);
 	svg_put_text(out, s->o->title);
 	buf_printf(out, "</text>\n<text id=\"subtitle\" x=\"%d\" y=\"40\">",
@@ -298,9 +300,10 @@ svg_put(struct svg *s)
 	        s->f->n_frames * SVG_FRAME_MEAN));
 	if (good) {
 		svg_put_head(s);
-		buf_printf(s->out, "<svg id=\"frames\" x=\"%d\" y=\"%d\" "
-		    "width=\"%lld\" height=\"%lld\"%s>\n", SVG_SIDE, svg_head(s),
-		    (long long)o->width - 2 * SVG_SIDE,
+		buf_printf(s->out,
+		    "<svg id=\"frames\" x=\"%d\" y=\"%d\" "
+		    "width=\"%lld\" height=\"%lld\"%s>\n",
+		    SVG_SIDE, svg_head(s), (long long)o->width - 2 * SVG_SIDE,
 		    (long long)s->height * SVG_ROW,
 		    o->upwards ? " data-up=\"1\"" : "");
 		if (s->f->total > 0)

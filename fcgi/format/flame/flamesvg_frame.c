@@ -124,8 +124,9 @@ static void
 frame_put_text(struct svg *s, const struct svg_frame *a, uint64_t y,
     const char *sign, const char *name)
 {
-	long room = (long)((svg_double(a->total) * s->per_tick / 1e6 * s->pixels -
-	    6) / CHAR);
+	long room =
+	    (long)((svg_double(a->total) * s->per_tick / 1e6 * s->pixels - 6) /
+		CHAR);
 	char text[160], *p = text;
 
 	if (sign != NULL)

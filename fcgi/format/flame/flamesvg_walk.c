@@ -136,7 +136,8 @@ walk_frame(struct svg_walk *w, const struct flame_frame *f)
 	if (w->s->sides != NULL)
 		a.sides = &w->s->sides[f - w->s->f->frames];
 	w->hidden = UINT32_MAX;
-	if (f->level > 0 && (f->n_cut > 0 || svg_double(f->total) < w->s->least)) {
+	if (f->level > 0 &&
+	    (f->n_cut > 0 || svg_double(f->total) < w->s->least)) {
 		walk_gather(w, f, &a);
 		return true;
 	}

@@ -131,7 +131,8 @@ stack_append(struct heap_reader *r, const uint64_t *pcs, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t number = reader_number(r, pcs[i]);
 
-		if (number == HEAP_NONE || !array_room(&h->places, h->n_places + 1, &h->cap_places))
+		if (number == HEAP_NONE ||
+		    !array_room(&h->places, h->n_places + 1, &h->cap_places))
 			return false;
 		h->places[h->n_places++] = number;
 	}

@@ -106,7 +106,8 @@ heap_module(struct heap *h, const char *path, const char *end)
 	if (old != INTERN_NONE)
 		return old;
 	name = name == NULL || name + 1 == end ? path : name + 1;
-	if (!array_room(&h->modules, n + 1, &h->cap_modules) || !map64_add(&h->module_numbers, key, n))
+	if (!array_room(&h->modules, n + 1, &h->cap_modules) ||
+	    !map64_add(&h->module_numbers, key, n))
 		return HEAP_NONE;
 	h->modules[n].path = key;
 	h->modules[n].name = heap_string(h, name, (size_t)(end - name));
@@ -138,7 +139,8 @@ heap_read_maps(struct heap_reader *r)
 			return heap_bad(r, "more than a million mappings");
 		module = heap_module(r->h, m.path,
 		    path_end(m.path, m.path_end));
-		if (module == HEAP_NONE || !array_room(&r->maps, r->n_maps + 1, &r->cap_maps))
+		if (module == HEAP_NONE ||
+		    !array_room(&r->maps, r->n_maps + 1, &r->cap_maps))
 			return err_nomem();
 		r->maps[r->n_maps++] =
 		    (struct heap_map){m.start, m.end, m.offset, module};

@@ -95,8 +95,10 @@ html_put_rows(struct buf *out, const struct table *t,
 		(o->pair ? html_put_pair : html_put_value)(out, r->has.total,
 		    t->sum, o);
 		if (t->sampled) {
-			buf_printf(out, "<td>%s", r->has.total_unknown[0] +
-			    r->has.total_unknown[1] != 0 ? "\342\211\245 " : "");
+			bool least = r->has.total_unknown[0] +
+			    r->has.total_unknown[1] != 0;
+
+			buf_printf(out, "<td>%s", least ? "\342\211\245 " : "");
 			writer_put_grouped(out, r->has.total_samples[0] +
 			    r->has.total_samples[1]);
 			buf_printf(out, "</td>");

@@ -131,8 +131,9 @@ fold_walk(const struct fold *f, struct profile *p)
 	while (top > 0) {
 		uint32_t i = stack[--top];
 		struct profile_node *node = &p->nodes[p->n_nodes];
-		const struct frame *look =
-		    i == 0 ? NULL : &f->ranks.frames[f->ranks.sorted[f->look[i]]];
+		const struct frame *look = i == 0
+		    ? NULL
+		    : &f->ranks.frames[f->ranks.sorted[f->look[i]]];
 
 		place[i] = (uint32_t)p->n_nodes++;
 		node->name = look == NULL ? "" : look->name;
@@ -195,7 +196,8 @@ stacks_profile(const struct stacks *s, uint32_t type, struct profile **out)
 	struct fold f = {0};
 	struct profile *p = calloc(1, sizeof(*p));
 	struct stacks_type t;
-	const struct err *e = p == NULL ? err_nomem() : stacks_ranks_init(&f.ranks, s);
+	const struct err *e =
+	    p == NULL ? err_nomem() : stacks_ranks_init(&f.ranks, s);
 
 	stacks_get_type(s, type, &t);
 	if (e == NULL)

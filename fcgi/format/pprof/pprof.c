@@ -169,8 +169,8 @@ reader_name(const struct pprof_reader *r, const Pprof__Function *fn, char *name,
 }
 
 static const struct err *
-reader_line(struct pprof_reader *r, const Pprof__Line *line, const struct module *m,
-    bool inlined, struct pprof_place *at)
+reader_line(struct pprof_reader *r, const Pprof__Line *line,
+    const struct module *m, bool inlined, struct pprof_place *at)
 {
 	uint32_t fn = pprof_ids_find(&r->functions, line->function_id);
 	struct frame f = {FRAME_MANAGED, NULL, m->name, m->build_id, 0};

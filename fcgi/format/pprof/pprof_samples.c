@@ -73,7 +73,8 @@ pprof_split(struct pprof_reader *r, const void *data, size_t n,
 /* The label set of a sample: the node that its stack hangs on.  Without the
  * numbers of single requests, which would make a set of each sample. */
 static const struct err *
-sample_labels(struct pprof_reader *r, const Pprof__Sample *sample, uint32_t *node)
+sample_labels(
+    struct pprof_reader *r, const Pprof__Sample *sample, uint32_t *node)
 {
 	static const char *const single[] = {"profile_id", "span_id",
 	    "trace_id"};

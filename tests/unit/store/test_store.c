@@ -63,7 +63,8 @@ check_nodes(struct model *m, struct store *s, int64_t from, int64_t until)
 	check_tree(p);
 	for (size_t i = 1; i < p->n_nodes; i++) {
 		if (p->nodes[i].depth == 1)
-			seen[p->nodes[i].name[5] - '0'] += counts_of(p, i).total;
+			seen[p->nodes[i].name[5] - '0'] +=
+			    counts_of(p, i).total;
 	}
 	for (int i = 0; i < 4; i++)
 		CHECK(seen[i] == naive_stack(m, i, from, until));

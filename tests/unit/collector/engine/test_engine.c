@@ -121,7 +121,8 @@ own_event(const struct bench *t)
 static struct batch *
 bench_slot(struct bench *t)
 {
-	struct batch *b = batch_new((uint64_t)t->s.border.slot_ns), *copy = NULL;
+	struct batch *b = batch_new((uint64_t)t->s.border.slot_ns);
+	struct batch *copy = NULL;
 	struct buf record = {0};
 
 	symbols_settle(t->s.symbols, 30 * NS_PER_S);
@@ -437,7 +438,8 @@ TEST(a_stack_that_is_not_whole_says_so)
 	e.error = BROKEN_NO_MEMORY;
 	e.n_user = 0;
 	check_frames(t, &e, ";[no user memory]");
-	CHECK_INT(service_faults_of(t->s.profiles[0].faults, t->service)->samples,
+	CHECK_INT(
+	    service_faults_of(t->s.profiles[0].faults, t->service)->samples,
 	    BROKEN_TRAMPOLINE + 3);
 	CHECK_INT(service_faults_of(t->s.profiles[0].faults, t->service)->
 	    broken[BROKEN_NO_TABLES], 2);
@@ -714,7 +716,8 @@ TEST(a_jump_of_the_clock_loses_no_sample)
 	}
 	CHECK_INT(j.stored, j.fed);
 	CHECK_INT(s->profiles[0].now.samples, j.fed);
-	CHECK_INT(s->profiles[0].now.held_full + s->profiles[0].now.aggregate_full, 0);
+	CHECK_INT(s->profiles[0].now.held_full +
+	    s->profiles[0].now.aggregate_full, 0);
 	bench_free(j.t);
 }
 

@@ -45,7 +45,8 @@ TEST(parse)
 	CHECK(maps_list_find(&l, UINT64_MAX) == NULL);
 	CHECK_INT(maps_list_find(&l, 0x7f0000000000)->kind, MAPPING_ANONYMOUS);
 	CHECK_INT(maps_list_find(&l, 0x7ffff7fc1000)->kind, MAPPING_VDSO);
-	CHECK_INT(maps_list_find(&l, 0xffffffffff600000)->kind, MAPPING_SPECIAL);
+	CHECK_INT(
+	    maps_list_find(&l, 0xffffffffff600000)->kind, MAPPING_SPECIAL);
 	maps_list_fini(&l);
 }
 

@@ -338,8 +338,12 @@ TEST(threads_and_processes_are_counted_by_service)
 	tell(&t, PROCESS_EXEC, 4000009, now);
 	tell(&t, PROCESS_EXIT, 4000009, now);
 	/* Of this one nothing is known. */
-	process_watch_event(t.life, &(struct process_event){.kind = PROCESS_EXIT,
-	    .pid = 4000020, .tid = 4000020, .parent = 4000021}, now);
+	process_watch_event(t.life,
+	    &(struct process_event){.kind = PROCESS_EXIT,
+		.pid = 4000020,
+		.tid = 4000020,
+		.parent = 4000021},
+	    now);
 	b = close_slot(&t, 5);
 	CHECK_INT(increase_of(b, "memlens_threads_started_total",
 	    "test_process_ev"), 4);

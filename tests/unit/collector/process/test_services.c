@@ -157,7 +157,8 @@ TEST(stat_lines)
  * the bytes of its name were no text, and only its profiles knew. */
 TEST(names_that_are_no_text)
 {
-	char text[] = "7 (z\xff\xc3(\n) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 "
+	char text[] =
+	    "7 (z\xff\xc3(\n) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 "
 	    "5 4096 1 1 1 1 1 0";
 	struct pidstat s;
 

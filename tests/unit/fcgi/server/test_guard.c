@@ -197,7 +197,8 @@ TEST(every_route_refuses_what_has_waited)
 	const struct headers late = {.host = "localhost", .sent = "1000.5"};
 
 	for (size_t i = 0; i < site.n_routes; i++) {
-		CHECK_INT(ask(site.routes[i].method, site.routes[i].path, late), 429);
+		CHECK_INT(
+		    ask(site.routes[i].method, site.routes[i].path, late), 429);
 		CHECK(rs.retry_after_s > 0);
 	}
 }

@@ -68,8 +68,10 @@ TEST(no_route_twice)
 {
 	for (size_t i = 0; i < site.n_routes; i++)
 		for (size_t k = i + 1; k < site.n_routes; k++)
-			CHECK(strcmp(site.routes[i].path, site.routes[k].path) != 0 ||
-			    strcmp(site.routes[i].method, site.routes[k].method) != 0);
+			CHECK(strcmp(site.routes[i].path,
+				  site.routes[k].path) != 0 ||
+			    strcmp(site.routes[i].method,
+				site.routes[k].method) != 0);
 }
 
 TEST(errors_are_three_members)

@@ -155,7 +155,8 @@ put_random(char *to, size_t size, const char *const *tokens, unsigned n,
 TEST(searching_finds_what_matching_finds)
 {
 	static const char *const tokens[] = {"a", "b", "A", ".*", ".*", ".",
-	    "|", "(", ")", "(?:", "(?i)", "(?i:", "(?-s)", "[ab]", "[^a]", "[^]", "[]",
+	    "|", "(", ")", "(?:", "(?i)", "(?i:", "(?-s)", "[ab]", "[^a]",
+	    "[^]", "[]",
 	    "[(]", "[|", "]", "\\", "\\.", "\\Q", "\\E", "\\b", "\\w", "\\1",
 	    "*", "+", "?", "{2}", "^", "$", "(?=", "(*ACCEPT)", "(*COMMIT)",
 	    "\n", "\xc3\xa4", "(?R)", "#", "(?x)", "\\c"},

@@ -33,7 +33,8 @@ random_value(void)
 
 	for (int n = rand_r(&seed) % 9; n > 0; n--)
 		v *= 10;
-	return v + (int64_t)(((uint64_t)rand_r(&seed) << 16) % (uint64_t)(v * 9));
+	return v +
+	    (int64_t)(((uint64_t)rand_r(&seed) << 16) % (uint64_t)(v * 9));
 }
 
 static uint32_t

@@ -449,7 +449,8 @@ TEST(numbers_are_as_printf_writes_them)
 		while (want[n - 1] == '0')
 			n--;
 		want[want[n - 1] == '.' ? n - 1 : n] = '\0';
-		check_number(digits_put_decimal(text, 30000 + v, 4), text, want);
+		check_number(
+		    digits_put_decimal(text, 30000 + v, 4), text, want);
 	}
 	check_number(digits_put_grouped(text, -((int128)1 << 90)), text,
 	    "-1,237,940,039,285,380,274,899,124,224");

@@ -165,7 +165,7 @@ TEST(whole_numbers_keep_the_total)
 
 #define SYMBOLS                                                                \
 	"--- symbol\nbinary=/opt/db\n"                                         \
-	"0x00001010 malloc\n0x1020 thr--small--inl\n0x1031 operator--(int)\n"   \
+	"0x00001010 malloc\n0x1020 thr--small--inl\n0x1031 operator--(int)\n" \
 	"---\n--- heap\n"
 
 TEST(a_dump_brings_its_symbols)
