@@ -1,9 +1,9 @@
 #!/bin/bash
-# README.md is two screens and a map that is true: files and rooms that it
+# README.md is two screens, a dozen figures and a map that is true: files and rooms that it
 # names are there, and the way of a sample is short.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-SCREENS=98 WAY_MAX=40 ENTERED_MAX=2
+SCREENS=114 WAY_MAX=40 ENTERED_MAX=2
 ok() { echo "ok - $1"; }
 not_ok() { echo "not ok - $1"; echo "$2" | sed 's/^/# /'; }
 expect_empty() { if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi; }
