@@ -12,7 +12,6 @@ set -eu
 what=${1:?table or write} bench=${2:?BENCH.json}
 dir=${RESULTS:-$(dirname "$0")}
 last=$dir/results.json
-[ -e "$last" ] || last=$(dirname "$0")/results.json
 
 # Which numbers are ours and better when they are lower, or higher; of others
 # (counts, inputs, what we are compared with) a change says nothing.
@@ -33,13 +32,14 @@ def beside($last): ($last.rows | map({key: key, value: .value}) |
 	from_entries) as $of | map(. + {last: $of[key]});
 def percent: if . == null then "-" else
 	(if . > 0 then "+" else "" end) + "\(. * 10 | round / 10) %" end;'
-kept='{"rows": []}'
-[ ! -e "$last" ] || kept=$(cat "$last")
+kept=$(mktemp) # as a file: it is too long for an argument
+trap 'rm -f "$kept"' EXIT
+cat "$last" >"$kept" 2>/dev/null || echo '{"rows": []}' >"$kept"
 
 table() {
 	{
 		printf 'name\tvalue\tunit\treference\tvalue\tratio\tlast\tchange\n'
-		jq -r --argjson last "$kept" "$judge"' beside($last) | .[] |
+		jq -r --slurpfile last "$kept" "$judge"' beside($last[0]) | .[] |
 		[.name, .value, .unit, (.reference // "-"),
 			(.reference_value // "-"), (.ratio // "-"),
 			(.last // "-"), (change | percent) +
@@ -49,7 +49,7 @@ table() {
 	else
 		cat
 	fi
-	jq -r --argjson last "$kept" "$judge"' beside($last) | [.[] |
+	jq -r --slurpfile last "$kept" "$judge"' beside($last[0]) | [.[] |
 		select(worse) | .name] | "\(length) numbers are more than " +
 		"3 % worse than the committed ones"' "$bench"
 }
@@ -62,10 +62,10 @@ machine() {
 # Rows of benches that were not run stay, with the time and place of theirs.
 write() {
 	local new
-	new=$(jq --argjson last "$kept" --arg date "$(date -u +%F)" \
+	new=$(jq --slurpfile last "$kept" --arg date "$(date -u +%F)" \
 		--arg commit "$(git rev-parse --short HEAD 2>/dev/null)" \
 		--arg machine "$(machine)" '([.[].bench] | unique) as $run |
-		{rows: ([$last.rows[] | select(.bench as $b |
+		{rows: ([$last[0].rows[] | select(.bench as $b |
 			$run | index([$b]) | not)] +
 		map(. + {date: $date, commit: $commit, machine: $machine}))}' \
 		"$bench")

@@ -1,6 +1,6 @@
 #!/bin/bash
-# README.md is two screens, a dozen figures and a map that is true: files and rooms that it
-# names are there, and the way of a sample is short.
+# README.md is two screens, a dozen figures and a map, all true: files and
+# rooms that it names are there, and the way of a sample is short.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 SCREENS=114 WAY_MAX=40 ENTERED_MAX=2
