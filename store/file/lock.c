@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "store/base/clock.h"
@@ -20,15 +19,6 @@ char
 lock_letter(enum store_state state)
 {
 	return letters[state];
-}
-
-int64_t
-lock_now(void)
-{
-	struct timespec t = {0};
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
 bool
@@ -52,7 +42,7 @@ lock_idle(int dir)
 	if (pread(fd, text, LOCK_BEAT, LOCK_SAID) == LOCK_BEAT)
 		then = strtoll(text, NULL, 10);
 	close(fd);
-	idle = lock_now() - then;
+	idle = clock_boot_ns() - then;
 	return then > 0 && idle >= 0 ? idle : -1;
 }
 

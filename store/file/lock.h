@@ -15,8 +15,8 @@
 #define LOCK_BEAT 24  /* and of the time of the last batch */
 
 char lock_letter(enum store_state state);
-/* Time that goes on while the machine sleeps, and that nobody sets. */
-int64_t lock_now(void);
+/* `now` is clock_boot_ns(): it goes on while the machine sleeps, and nobody
+ * sets it.  False: it could not be written. */
 bool lock_put_beat(int fd, int64_t now);
 /* How long ago the writer of a directory took a batch; -1: it does not say. */
 int64_t lock_idle(int dir);

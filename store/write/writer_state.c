@@ -25,7 +25,7 @@ writer_lacks_ids(const struct store_writer *w)
 void
 writer_beat(struct store_writer *w)
 {
-	int64_t now = lock_now();
+	int64_t now = clock_boot_ns();
 
 	if (w->beat_ns != 0 && now - w->beat_ns < BEAT_EVERY_NS)
 		return;
