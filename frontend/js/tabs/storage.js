@@ -185,7 +185,7 @@
         'Reads answered by the page cache are not in it.' },
     { title: 'Process writes', format: F.byteRate, needs: ['write'], floor: 0,
       col: summed('write'),
-      note: (col, r) => F.bytes(S.total(col) * r.read.step) +
+      note: (col, r) => F.bytes(S.total(col) * r.write.step) +
         ' in this range',
       info: 'Bytes per second that the service sent towards storage: its ' +
         'log, memtable flushes and compactions.' }

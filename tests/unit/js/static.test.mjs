@@ -180,3 +180,11 @@ for (const theme of ['light', 'dark'])
       assert.ok(c >= least, `${fore} on ${back}: ${c.toFixed(2)}`);
     }
   });
+
+test('a total over the range takes the step of what it sums', () => {
+  const text = read('js/tabs/storage.js');
+  const of = [...text.matchAll(
+    /needs: \['(\w+)'\][^{}]*?S\.total\(col\) \* r\.(\w+)\.step/g)];
+  assert.deepEqual(of.map((m) => m[1]), ['read', 'write']);
+  for (const [, summed, taken] of of) assert.equal(taken, summed);
+});
