@@ -90,6 +90,8 @@ static const struct self_metric {
     {"memlens_processes", "", SERIES_GAUGE, VIEW(services.processes)},
     {"memlens_services_overflowed_total", "", SERIES_COUNTER,
         VIEW(services.overflowed)},
+    {"memlens_processes_untracked_total", "", SERIES_COUNTER,
+        VIEW(services.untracked)},
 };
 
 static void
@@ -146,39 +148,39 @@ self_pool(int32_t pid, char *pool, size_t size)
 static bool
 self_owns(const struct self_reading *r, struct process *p)
 {
-	if (p->stat.parent == getpid())
+	if (p->read->stat.parent == getpid())
 		return true;
-	if (strcmp(p->comm, "memlens-scrape") == 0) {
-		if (p->own == 0 && intake_has_peer(r->view.door, p->pid))
-			p->own = 1;
-		return p->own > 0;
+	if (strcmp(p->read->comm, "memlens-scrape") == 0) {
+		if (p->read->own == 0 && intake_has_peer(r->view.door, p->pid))
+			p->read->own = 1;
+		return p->read->own > 0;
 	}
-	if (strcmp(p->comm, "memlens-fcgi") != 0)
+	if (strcmp(p->read->comm, "memlens-fcgi") != 0)
 		return false;
-	if (p->own == 0 && r->view.directory != NULL) {
+	if (p->read->own == 0 && r->view.directory != NULL) {
 		int is = own_worker(p->pid, r->view.directory);
 
-		p->own = is < 0 ? 0 : is > 0 ? 1 : -1;
+		p->read->own = is < 0 ? 0 : is > 0 ? 1 : -1;
 	}
-	return p->own > 0;
+	return p->read->own > 0;
 }
 
 static void
 self_read_process(void *arg, struct process *p)
 {
 	struct self_reading *r = arg;
-	struct group_reading g = {.serial = p->serial};
+	struct group_reading g = {.serial = p->read->serial};
 	char name[96], pool[20];
-	bool worker = strcmp(p->comm, "memlens-fcgi") == 0;
+	bool worker = strcmp(p->read->comm, "memlens-fcgi") == 0;
 
 	/* A dead one that was not gathered yet has its successor's name. */
-	if (p->stat.state == 'Z' || !self_owns(r, p))
+	if (p->read->stat.state == 'Z' || !self_owns(r, p))
 		return;
 	if (worker)
 		self_pool(p->pid, pool, sizeof(pool));
-	snprintf(name, sizeof(name), "%s%s%s", p->comm, worker ? " " : "",
+	snprintf(name, sizeof(name), "%s%s%s", p->read->comm, worker ? " " : "",
 	    worker ? pool : "");
-	procfs_process_stat(&p->stat, &g);
+	procfs_process_stat(&p->read->stat, &g);
 	g.service = name;
 	groups_add(r->ours, &g);
 }

@@ -80,7 +80,7 @@ emit_observe_process(void *arg, struct process *p)
 	struct service_set *t = arg;
 	bool other;
 
-	service_set_get(t, p->service, t->period, &other);
+	service_set_get(t, p->read->service, t->period, &other);
 }
 
 /* The label set of a group as the first edge of the call tree. */

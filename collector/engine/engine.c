@@ -40,7 +40,7 @@ engine_lose(struct engine *s, const struct sample_event *e)
 
 	profile->now.held_full += e->value;
 	if (p != NULL)
-		service_faults_of(profile->faults, p->service)->
+		service_faults_of(profile->faults, p->read->service)->
 		    lost[LOST_HELD_FULL] += e->value;
 }
 
@@ -152,7 +152,7 @@ engine_want_process(void *arg, struct process *p)
 {
 	struct engine *s = arg;
 
-	if (p->stat.user_ticks > SEASONED_TICKS)
+	if (p->read->stat.user_ticks > SEASONED_TICKS)
 		unwind_processes_want(s->processes, p, s->now_ns);
 }
 

@@ -42,7 +42,7 @@ struct resolve_who {
 	struct process *code; /* told: whose mappings are its own, or NULL */
 	int64_t exec_ns;   /* told: when it executed its program, 0: never */
 	const char *cgroup;
-	char service[sizeof(((struct process *)0)->service)];
+	char service[sizeof(((struct process_read *)0)->service)];
 	char comm[EVENT_COMM + 1]; /* of the process */
 };
 
@@ -166,14 +166,14 @@ resolve_ask_origin(struct engine *s, const struct sample_event *e,
 	if (e->pid != e->tid)
 		snprintf(who->comm, sizeof(who->comm), "%s",
 		    origin.program != 0 ? origin.comm :
-		    root != NULL ? root->comm : "");
+		    root != NULL ? root->read->comm : "");
 	if (root != NULL)
-		who->cgroup = root->cgroup;
+		who->cgroup = root->read->cgroup;
 	if (origin.program != 0)
 		rest = maps_executable(s->maps, origin.program,
 		    origin.exec_ns);
 	else if (root != NULL)
-		rest = root->command + strlen(root->comm) + 1;
+		rest = root->read->command + strlen(root->read->comm) + 1;
 	services_name(s->services, who->comm, rest, who->cgroup,
 	    who->service, sizeof(who->service));
 }
@@ -341,18 +341,18 @@ resolve_stack(struct engine *s, const struct sample_event *e,
 static bool
 resolve_threads_alike(struct engine *s, struct process *p)
 {
-	int64_t since_ns = s->now_ns - p->alike_ns;
+	int64_t since_ns = s->now_ns - p->read->alike_ns;
 
-	if (p->stat.threads < 2)
+	if (p->read->stat.threads < 2)
 		return false;
-	if (p->alike_ns == 0 || since_ns > ALIKE_NS ||
-	    (p->stat.threads != p->alike_threads &&
+	if (p->read->alike_ns == 0 || since_ns > ALIKE_NS ||
+	    (p->read->stat.threads != p->read->alike_threads &&
 	    since_ns > ALIKE_MIN_NS)) {
-		p->alike = thread_pool_alike("/proc", p->pid);
-		p->alike_threads = p->stat.threads;
-		p->alike_ns = s->now_ns;
+		p->read->alike = thread_pool_alike("/proc", p->pid);
+		p->read->alike_threads = p->read->stat.threads;
+		p->read->alike_ns = s->now_ns;
 	}
-	return p->alike;
+	return p->read->alike;
 }
 
 /* Who ran.  Kernel threads carry numbers of CPUs and queues in their names,
@@ -397,8 +397,9 @@ resolve_want_tables(struct engine *s, const struct sample_event *e,
 	if (p == NULL || s->boot_ns - (int64_t)e->start_ns <= YOUNG_NS) {
 		if (who->code != NULL)
 			p = who->code;
-		else if (p != NULL && p->stat.parent > 1)
-			p = services_process(s->services, p->stat.parent, 0);
+		else if (p != NULL && p->read->stat.parent > 1)
+			p = services_process(s->services,
+			    p->read->stat.parent, 0);
 		else
 			p = NULL;
 	}
@@ -413,17 +414,17 @@ resolve_find_who(struct engine *s, const struct sample_event *e,
 	struct process *p = services_process(s->services, (int32_t)e->pid,
 	    e->start_ns);
 
-	*who =
-	    (struct resolve_who){.p = p, .cgroup = p != NULL ? p->cgroup : ""};
+	*who = (struct resolve_who){.p = p,
+	    .cgroup = p != NULL ? p->read->cgroup : ""};
 	if (p != NULL)
 		process_executes(p, e->exec_id);
 	if (p != NULL)
-		snprintf(who->comm, sizeof(who->comm), "%s", p->comm);
+		snprintf(who->comm, sizeof(who->comm), "%s", p->read->comm);
 	else
 		snprintf(who->comm, sizeof(who->comm), "%.*s", EVENT_COMM,
 		    e->comm);
 	snprintf(who->service, sizeof(who->service), "%s",
-	    p != NULL ? p->service : RESOLVE_EXITED);
+	    p != NULL ? p->read->service : RESOLVE_EXITED);
 	if ((e->flags & EVENT_KTHREAD) == 0 && p == NULL)
 		resolve_ask_origin(s, e, who);
 }

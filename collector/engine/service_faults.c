@@ -21,7 +21,7 @@ static const char *const lost_reasons[LOST_REASONS] = {
 };
 
 struct faults {
-	char name[sizeof(((struct process *)0)->service)];
+	char name[sizeof(((struct process_read *)0)->service)];
 	struct service_counts now, told;
 	uint64_t slot; /* the last one that it had anything in */
 	uint32_t next; /* in its bucket */

@@ -188,8 +188,8 @@ instances_command(int proc_fd, const struct process *p)
 
 	snprintf(path, sizeof(path), "%d/cmdline", p->pid);
 	n = readfile_at(proc_fd, path, text, sizeof(text));
-	return hash64(hash64(1, text, n > 0 ? (size_t)n : 0), p->cgroup,
-	    strlen(p->cgroup));
+	return hash64(hash64(1, text, n > 0 ? (size_t)n : 0), p->read->cgroup,
+	    strlen(p->read->cgroup));
 }
 
 static void
@@ -202,7 +202,7 @@ instances_number(const struct instances *in, const struct process *p,
 		const struct instance *it;
 
 		snprintf(name, size, "#%d", i);
-		it = instances_find(in, p->service, name);
+		it = instances_find(in, p->read->service, name);
 		if (it != NULL && it->processes == 0 && it->command == command)
 			return;
 		if (lowest == 0 && (it == NULL || it->processes == 0))
@@ -215,16 +215,16 @@ static void
 instances_join(struct instances *in, struct process *p, const char *name,
     uint64_t command)
 {
-	struct instance *it = instances_find(in, p->service, name);
+	struct instance *it = instances_find(in, p->read->service, name);
 
 	if ((it == NULL || it->processes == 0) &&
-	    instances_count(in, p->service) >= INSTANCES_MAX)
+	    instances_count(in, p->read->service) >= INSTANCES_MAX)
 		name = INSTANCES_OTHER;
-	if ((it = instances_get(in, p->service, name)) == NULL)
+	if ((it = instances_get(in, p->read->service, name)) == NULL)
 		return;
 	if (it->processes++ == 0)
 		it->command = command;
-	memcpy(p->instance, it->name, sizeof(it->name));
+	memcpy(p->read->instance, it->name, sizeof(it->name));
 }
 
 void
@@ -232,25 +232,25 @@ instances_leave(struct instances *in, struct process *p)
 {
 	struct instance *it;
 
-	if (p->instance[0] == '\0')
+	if (p->read->instance[0] == '\0')
 		return;
-	it = instances_find(in, p->service, p->instance);
+	it = instances_find(in, p->read->service, p->read->instance);
 	if (it != NULL && it->processes > 0)
 		it->processes--;
-	p->instance[0] = '\0';
-	p->follows = false;
+	p->read->instance[0] = '\0';
+	p->read->follows = false;
 }
 
 void
 instances_follow(struct instances *in, struct process *p,
     const struct process *parent)
 {
-	if (parent->instance[0] == '\0' ||
-	    strcmp(parent->instance, p->instance) == 0)
+	if (parent->read->instance[0] == '\0' ||
+	    strcmp(parent->read->instance, p->read->instance) == 0)
 		return;
 	instances_leave(in, p);
-	instances_join(in, p, parent->instance, 0);
-	p->follows = true;
+	instances_join(in, p, parent->read->instance, 0);
+	p->read->follows = true;
 }
 
 void
@@ -258,17 +258,17 @@ instances_name(struct instances *in, int proc_fd, struct process *p,
     const struct process *parent)
 {
 	uint16_t port = instances_port(proc_fd, p->pid);
-	char name[sizeof(p->instance)];
+	char name[sizeof(p->read->instance)];
 	uint64_t command = 0;
 
-	if (port == 0 && p->instance[0] != '\0')
+	if (port == 0 && p->read->instance[0] != '\0')
 		return; /* as it was */
 	if (port != 0) {
 		snprintf(name, sizeof(name), ":%u", port);
-		if (strcmp(name, p->instance) == 0)
+		if (strcmp(name, p->read->instance) == 0)
 			return;
 		instances_leave(in, p);
-	} else if (parent != NULL && parent->instance[0] != '\0') {
+	} else if (parent != NULL && parent->read->instance[0] != '\0') {
 		instances_follow(in, p, parent);
 		return;
 	} else {

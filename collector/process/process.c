@@ -65,7 +65,6 @@ process_add(struct processes *t, int32_t pid, uint64_t start_ns)
 		return NULL;
 	p->pid = pid;
 	p->start_ns = start_ns;
-	p->fd = -1;
 	p->next = *bucket;
 	*bucket = p;
 	t->n++;
@@ -137,6 +136,7 @@ process_forget(struct processes *t, struct process *p)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
+	free(p->read);
 	free(p);
 	t->n--;
 }

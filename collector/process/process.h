@@ -2,7 +2,8 @@
  * The table of processes.  A process is one (pid, start time); what is known
  * of it lies with its entry, and goes with it.
  *
- *	(pid, start) ──► struct process   names, stat, instance: services.c
+ *	(pid, start) ──► struct process
+ *	                  ├─ read          names, stat, instance: services.c
  *	                  ├─ PROCESS_CODE  where its code lies: maps.c
  *	                  ├─ PROCESS_JIT   its JIT's map of names: jit.c
  *	                  └─ PROCESS_WALK  what the stack walker has: unwind/
@@ -36,19 +37,9 @@ enum process_part {
 	PROCESS_PARTS
 };
 
-struct process {
-	struct process *next; /* in its bucket, older ones behind younger */
-	int32_t pid;
-	uint64_t start_ns;    /* boot time, in steps of 10 ms */
-	bool gone;
-	int64_t gone_ns;      /* wall time */
-	uint32_t exec_id;     /* of the last sample; 0: any will do */
-	uint32_t image;       /* counts the programs it was seen to execute */
-	void *part[PROCESS_PARTS]; /* NULL: none */
-
-	/* What services.c knows.  serial is never given to another process; 0:
-	 * nobody could look at it, it is known by the kernel's word alone. */
-	uint64_t serial;
+/* What /proc said of it, for services.c. */
+struct process_read {
+	uint64_t serial;      /* never given to another process */
 	char service[64];
 	char comm[16];
 	char command[256];    /* comm and executable path, or the arguments */
@@ -64,9 +55,6 @@ struct process {
 	uint64_t seen;        /* the last sweep that found it */
 	int fd;               /* its /proc/PID/stat, or -1 */
 	struct pidstat stat;  /* as of the last sweep */
-
-	/* process_watch.c's: when it may be read again for a new mapping. */
-	int64_t again_ns, again_wait_ns;
 	/* The CPU profiler's: do all threads carry one name, and of how many
 	 * threads was that read, when? */
 	bool alike;
@@ -74,6 +62,22 @@ struct process {
 	int64_t alike_ns; /* monotonic; 0: not read yet */
 	/* self.c's: MemLens's own; 1 yes, 0 not known, -1 no. */
 	int8_t own;
+};
+
+struct process {
+	struct process *next; /* in its bucket, older ones behind younger */
+	int32_t pid;
+	uint64_t start_ns;    /* boot time, in steps of 10 ms */
+	bool gone;
+	int64_t gone_ns;      /* wall time */
+	uint32_t exec_id;     /* of the last sample; 0: any will do */
+	uint32_t image;       /* counts the programs it was seen to execute */
+	void *part[PROCESS_PARTS]; /* NULL: none */
+	/* NULL: nobody could look at it, it is known by the kernel's word
+	 * alone.  Most of the short-lived are, so they cost nothing more. */
+	struct process_read *read;
+	/* process_watch.c's: when it may be read again for a new mapping. */
+	int64_t again_ns, again_wait_ns;
 };
 
 struct processes;

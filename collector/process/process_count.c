@@ -144,7 +144,7 @@ count_service_of(struct process_count *c, int32_t pid)
 	const struct young *y = &c->young[(uint32_t)pid % YOUNG];
 
 	if (p != NULL)
-		return count_service(c, p->service);
+		return count_service(c, p->read->service);
 	return y->pid == pid ? y->service : OTHER;
 }
 
@@ -168,14 +168,14 @@ count_mark_exit(struct process_count *c, const struct process *p,
 {
 	int64_t age_ns = clock_boot_ns() - (int64_t)p->start_ns;
 
-	if (age_ns < PROCESS_SEASONED_NS || p->kernel_thread)
+	if (age_ns < PROCESS_SEASONED_NS || p->read->kernel_thread)
 		return;
 	if (c->n_exits == PROCESS_MARKS_MAX) {
 		c->dropped++;
 		return;
 	}
 	snprintf(c->exits[c->n_exits].text, sizeof(c->exits[0].text),
-	    "%d %s\t%s", p->pid, p->comm, p->service);
+	    "%d %s\t%s", p->pid, p->read->comm, p->read->service);
 	c->exits[c->n_exits++].time_ns = now_ns;
 }
 
@@ -243,7 +243,7 @@ count_see(void *arg, struct process *p)
 	uint32_t i;
 
 	for (i = 0; i < c->n; i++)
-		if (strcmp(c->service[i].name, p->service) == 0)
+		if (strcmp(c->service[i].name, p->read->service) == 0)
 			c->service[i].living = true;
 }
 
@@ -294,8 +294,8 @@ put_execs(struct process_count *c, struct batch *b, int64_t start_ns,
 			c->dropped++;
 			continue;
 		}
-		snprintf(text, sizeof(text), "%d %s\t%s", p->pid, p->comm,
-		    p->service);
+		snprintf(text, sizeof(text), "%d %s\t%s", p->pid, p->read->comm,
+		    p->read->service);
 		put_mark(b, "exec", text, x->time_ns + offset_ns, start_ns);
 	}
 	c->n_execs = n;

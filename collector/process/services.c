@@ -126,7 +126,8 @@ services_free(struct services *s)
 	if (s == NULL)
 		return;
 	while (s->table != NULL && (p = processes_next(s->table, p)) != NULL)
-		services_close(s, &p->fd);
+		if (p->read != NULL)
+			services_close(s, &p->read->fd);
 	processes_free(s->table);
 	services_rules_free(s->rules);
 	instances_free(s->instances);
@@ -138,12 +139,12 @@ services_free(struct services *s)
 /* ---- names of services ---- */
 
 static void
-service_release(struct services *s, const struct process *p)
+service_release(struct services *s, const struct process_read *r)
 {
 	for (size_t i = 0; i < SERVICES_MAX; i++) {
 		struct service_name *n = &s->names[i];
 
-		if (n->processes > 0 && strcmp(n->name, p->service) == 0) {
+		if (n->processes > 0 && strcmp(n->name, r->service) == 0) {
 			if (--n->processes == 0)
 				s->stats.services--;
 			return;
@@ -153,7 +154,7 @@ service_release(struct services *s, const struct process *p)
 
 /* Gives the process the service `name`, or the rest's when all are taken. */
 static void
-service_assign(struct services *s, struct process *p, const char *name)
+service_assign(struct services *s, struct process_read *r, const char *name)
 {
 	struct service_name *n, *free_one = NULL;
 	bool other = strcmp(name, SERVICES_OTHER) == 0;
@@ -163,7 +164,7 @@ service_assign(struct services *s, struct process *p, const char *name)
 		n = &s->names[i];
 		if (n->processes > 0 && strcmp(n->name, name) == 0) {
 			n->processes++;
-			memcpy(p->service, n->name, sizeof(n->name));
+			memcpy(r->service, n->name, sizeof(n->name));
 			return;
 		}
 		if (n->processes == 0 && free_one == NULL)
@@ -171,13 +172,13 @@ service_assign(struct services *s, struct process *p, const char *name)
 	}
 	if (free_one == NULL) {
 		s->stats.overflowed++;
-		service_assign(s, p, SERVICES_OTHER);
+		service_assign(s, r, SERVICES_OTHER);
 		return;
 	}
 	snprintf(free_one->name, sizeof(free_one->name), "%s", name);
 	free_one->processes = 1;
 	s->stats.services++;
-	memcpy(p->service, free_one->name, sizeof(free_one->name));
+	memcpy(r->service, free_one->name, sizeof(free_one->name));
 }
 
 /* ---- one process ---- */
@@ -215,40 +216,42 @@ process_read_arguments(const struct services *s, struct process *p,
 static void
 process_read_command(const struct services *s, struct process *p)
 {
-	char rest[sizeof(p->command) - sizeof(p->comm) - 1];
+	struct process_read *r = p->read;
+	char rest[sizeof(r->command) - sizeof(r->comm) - 1];
 
 	if (s->config->show_arguments)
 		process_read_arguments(s, p, rest, sizeof(rest));
 	else
 		process_read_exe(s, p, rest, sizeof(rest));
 	text_clean(rest);
-	snprintf(p->command, sizeof(p->command), "%s %s", p->comm, rest);
+	snprintf(r->command, sizeof(r->command), "%s %s", r->comm, rest);
 }
 
 static void
 process_read_cgroup(const struct services *s, struct process *p)
 {
+	struct process_read *r = p->read;
 	char path[32], text[4096];
 
 	snprintf(path, sizeof(path), "%d/cgroup", p->pid);
-	p->cgroup[0] = '\0';
+	r->cgroup[0] = '\0';
 	if (readfile_at(s->proc_fd, path, text, sizeof(text)) > 0)
-		services_cgroup(text, p->cgroup, sizeof(p->cgroup));
-	text_clean(p->cgroup);
+		services_cgroup(text, r->cgroup, sizeof(r->cgroup));
+	text_clean(r->cgroup);
 }
 
 /* The rules, then what every process is. */
 static const char *
-process_service(const struct services *s, const struct process *p,
+process_service(const struct services *s, const struct process_read *r,
     bool *ruled)
 {
-	const char *name = services_rules_match(s->rules, p);
+	const char *name = services_rules_match(s->rules, r);
 
 	*ruled = name != NULL;
-	if (name == NULL && p->kernel_thread)
+	if (name == NULL && r->kernel_thread)
 		name = SERVICES_KERNEL;
-	if (name == NULL && s->config->every_process && p->comm[0] != '\0')
-		name = p->comm;
+	if (name == NULL && s->config->every_process && r->comm[0] != '\0')
+		name = r->comm;
 	return name == NULL ? SERVICES_OTHER : name;
 }
 
@@ -256,31 +259,32 @@ void
 services_name(const struct services *s, const char *comm, const char *rest,
     const char *cgroup, char *out, size_t size)
 {
-	struct process p = {.pid = 0};
+	struct process_read r = {0};
 	bool ruled;
 
-	snprintf(p.comm, sizeof(p.comm), "%s", comm);
-	snprintf(p.command, sizeof(p.command), "%s %s", comm, rest);
-	snprintf(p.cgroup, sizeof(p.cgroup), "%s", cgroup);
-	snprintf(out, size, "%s", process_service(s, &p, &ruled));
+	snprintf(r.comm, sizeof(r.comm), "%s", comm);
+	snprintf(r.command, sizeof(r.command), "%s %s", comm, rest);
+	snprintf(r.cgroup, sizeof(r.cgroup), "%s", cgroup);
+	snprintf(out, size, "%s", process_service(s, &r, &ruled));
 }
 
 static void
 process_classify(struct services *s, struct process *p)
 {
+	struct process_read *r = p->read;
 	bool ruled;
 
 	instances_leave(s->instances, p);
-	if (p->service[0] != '\0')
-		service_release(s, p);
-	snprintf(p->comm, sizeof(p->comm), "%.15s", p->stat.comm);
-	p->kernel_thread = p->stat.kernel_thread;
+	if (r->service[0] != '\0')
+		service_release(s, r);
+	snprintf(r->comm, sizeof(r->comm), "%.15s", r->stat.comm);
+	r->kernel_thread = r->stat.kernel_thread;
 	process_read_command(s, p);
 	process_read_cgroup(s, p);
-	service_assign(s, p, process_service(s, p, &ruled));
-	p->ruled = ruled && strcmp(p->service, SERVICES_OTHER) != 0;
-	p->sweeps = 0;
-	p->told = false;
+	service_assign(s, r, process_service(s, r, &ruled));
+	r->ruled = ruled && strcmp(r->service, SERVICES_OTHER) != 0;
+	r->sweeps = 0;
+	r->told = false;
 }
 
 /* Reads /proc/PID/stat; false when the process is gone.  *fd: where it is
@@ -316,7 +320,7 @@ services_last(struct services *s, int32_t pid)
 {
 	struct process *p = process_last(s->table, pid);
 
-	while (p != NULL && (p->pid != pid || p->serial == 0))
+	while (p != NULL && (p->pid != pid || p->read == NULL))
 		p = p->next;
 	return p;
 }
@@ -324,10 +328,20 @@ services_last(struct services *s, int32_t pid)
 static void
 services_mark_gone(struct services *s, struct process *p, int64_t now_ns)
 {
-	services_close(s, &p->fd);
+	services_close(s, &p->read->fd);
 	instances_leave(s->instances, p);
 	process_end(s->table, p, now_ns);
 	s->stats.processes--;
+}
+
+/* False when out of memory: it stays one that nobody has looked at. */
+static bool
+process_first_read(struct services *s, struct process *p)
+{
+	if (p->read == NULL && (p->read = calloc(1, sizeof(*p->read))) != NULL)
+		p->read->serial = ++s->next_serial;
+	p->gone = p->read == NULL;
+	return !p->gone;
 }
 
 /* The process that /proc shows now; the one that was known under the pid has
@@ -350,16 +364,13 @@ services_add(struct services *s, int32_t pid)
 	p = process_find(s->table, pid, start_ns);
 	if (p == NULL)
 		p = process_add(s->table, pid, start_ns);
-	if (p == NULL) {
+	if (p == NULL || !process_first_read(s, p)) {
 		services_close(s, &fd);
 		return;
 	}
-	p->gone = false;
-	p->stat = stat;
-	p->fd = fd;
-	p->seen = s->sweep;
-	if (p->serial == 0)
-		p->serial = ++s->next_serial;
+	p->read->stat = stat;
+	p->read->fd = fd;
+	p->read->seen = s->sweep;
 	s->stats.processes++;
 	process_classify(s, p);
 }
@@ -371,7 +382,7 @@ services_add(struct services *s, int32_t pid)
 static bool
 process_may_wait(const struct services *s, const struct process *p)
 {
-	return p->still >= STILL_SWEEPS &&
+	return p->read->still >= STILL_SWEEPS &&
 	    (s->sweep + (uint32_t)p->pid) % STILL_SWEEPS != 0;
 }
 
@@ -390,26 +401,27 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
     int64_t now_ns)
 {
 	struct process *p = process_find(s->table, pid, 0);
+	struct process_read *r = p != NULL ? p->read : NULL;
 	struct pidstat stat;
 	bool changed;
 
 	if (p != NULL && may_wait && process_may_wait(s, p)) {
-		p->seen = s->sweep;
+		r->seen = s->sweep;
 		return;
 	}
-	if (p == NULL || !process_read_stat(s, pid, &p->fd, &stat) ||
-	    stat.start_ticks != p->stat.start_ticks) {
+	if (p == NULL || !process_read_stat(s, pid, &r->fd, &stat) ||
+	    stat.start_ticks != r->stat.start_ticks) {
 		if (p != NULL)
 			services_mark_gone(s, p, now_ns);
 		services_add(s, pid);
 		return;
 	}
-	changed = stat.code_start != p->stat.code_start ||
-	    stat.stack_start != p->stat.stack_start ||
-	    strncmp(stat.comm, p->comm, sizeof(p->comm) - 1) != 0;
-	p->still = process_ran(&p->stat, &stat) ? 0 : p->still + 1;
-	p->stat = stat;
-	p->seen = s->sweep;
+	changed = stat.code_start != r->stat.code_start ||
+	    stat.stack_start != r->stat.stack_start ||
+	    strncmp(stat.comm, r->comm, sizeof(r->comm) - 1) != 0;
+	r->still = process_ran(&r->stat, &stat) ? 0 : r->still + 1;
+	r->stat = stat;
+	r->seen = s->sweep;
 	if (changed && !stat.kernel_thread && stat.state != 'Z')
 		process_classify(s, p);
 }
@@ -428,13 +440,13 @@ services_process(struct services *s, int32_t pid, uint64_t start_ns)
 
 	start_ns -= start_ns % TICK_NS;
 	p = process_find(s->table, pid, start_ns);
-	if (p == NULL || p->serial == 0) {
+	if (p == NULL || p->read == NULL) {
 		services_look(s, pid);
 		p = process_find(s->table, pid, start_ns);
 	}
-	if (p == NULL || p->serial == 0)
+	if (p == NULL || p->read == NULL)
 		return NULL;
-	p->still = 0; /* whoever asks has seen it run */
+	p->read->still = 0; /* whoever asks has seen it run */
 	return p;
 }
 
@@ -445,9 +457,12 @@ services_missed(struct services *s, int32_t pid, uint64_t start_ns)
 
 	start_ns -= start_ns % TICK_NS;
 	p = process_find(s->table, pid, start_ns);
-	if (p != NULL || (p = process_add(s->table, pid, start_ns)) == NULL)
+	if (p != NULL)
 		return p;
-	p->told = true; /* there is nothing to tell */
+	if ((p = process_add(s->table, pid, start_ns)) == NULL) {
+		s->stats.untracked++;
+		return NULL;
+	}
 	process_end(s->table, p, clock_wall_ns());
 	return p;
 }
@@ -459,12 +474,13 @@ services_forget(struct services *s, int64_t now_ns)
 
 	for (p = processes_next(s->table, NULL); p != NULL; p = next) {
 		next = processes_next(s->table, p);
-		if (!p->gone && p->seen != s->sweep)
+		if (!p->gone && p->read->seen != s->sweep)
 			services_mark_gone(s, p, now_ns);
 		if (!p->gone || (now_ns >= p->gone_ns &&
 		    now_ns - p->gone_ns <= s->slot_ns))
 			continue;
-		service_release(s, p);
+		if (p->read != NULL)
+			service_release(s, p->read);
 		process_forget(s->table, p);
 	}
 }
@@ -474,21 +490,22 @@ services_forget(struct services *s, int64_t now_ns)
 static void
 services_instance(struct services *s, struct process *p, int depth)
 {
+	struct process_read *r = p->read;
 	struct process *parent;
 
-	if (!p->ruled || p->gone || depth == 16)
+	if (!r->ruled || p->gone || depth == 16)
 		return;
-	parent = process_find(s->table, p->stat.parent, 0);
-	if (parent != NULL && strcmp(parent->service, p->service) != 0)
+	parent = process_find(s->table, r->stat.parent, 0);
+	if (parent != NULL && strcmp(parent->read->service, r->service) != 0)
 		parent = NULL;
-	if (p->follows && parent != NULL)
+	if (r->follows && parent != NULL)
 		instances_follow(s->instances, p, parent);
-	if (p->sweeps == 1u << 16)
+	if (r->sweeps == 1u << 16)
 		return;
-	p->sweeps++;
-	if ((p->sweeps & (p->sweeps - 1)) != 0)
+	r->sweeps++;
+	if ((r->sweeps & (r->sweeps - 1)) != 0)
 		return;
-	if (parent != NULL && parent->instance[0] == '\0')
+	if (parent != NULL && parent->read->instance[0] == '\0')
 		services_instance(s, parent, depth + 1);
 	instances_name(s->instances, s->proc_fd, p, parent);
 }
@@ -499,7 +516,8 @@ services_name_instances(struct services *s)
 	struct process *p = NULL;
 
 	while ((p = processes_next(s->table, p)) != NULL)
-		services_instance(s, p, 0);
+		if (p->read != NULL)
+			services_instance(s, p, 0);
 }
 
 const struct err *
@@ -540,16 +558,17 @@ static void
 process_fact(const struct services *s, struct process *p, struct batch *b,
     int64_t time_ns)
 {
+	struct process_read *r = p->read;
 	struct buf text = {0};
 
 	fact_put_process(&text, &(struct fact_process){p->pid,
 	    s->boot_wall_ns + (int64_t)p->start_ns,
-	    fact_part_of(p->comm),
-	    fact_part_of(p->command + strlen(p->comm) + 1)});
+	    fact_part_of(r->comm),
+	    fact_part_of(r->command + strlen(r->comm) + 1)});
 	if (!text.failed)
-		batch_add_fact(b, time_ns, FACT_PROCESS, p->service,
+		batch_add_fact(b, time_ns, FACT_PROCESS, r->service,
 		    text.data, text.len);
-	p->told = !text.failed;
+	r->told = !text.failed;
 	buf_fini(&text);
 }
 
@@ -562,7 +581,8 @@ services_facts(struct services *s, struct batch *b, int64_t time_ns, bool all)
 	while ((p = processes_next(s->table, p)) != NULL) {
 		bool again = all && !p->gone;
 
-		if (p->kernel_thread || (p->told && !again))
+		if (p->read == NULL || p->read->kernel_thread ||
+		    (p->read->told && !again))
 			continue;
 		if (!again && ++told > FACTS_MAX)
 			return;

@@ -94,7 +94,7 @@ rule_matches(struct rule *r, int which, const char *text)
 }
 
 const char *
-services_rules_match(struct services_rules *r, const struct process *p)
+services_rules_match(struct services_rules *r, const struct process_read *p)
 {
 	const char *text[RULE_PATTERNS] = {p->comm, p->command, p->cgroup};
 

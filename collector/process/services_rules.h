@@ -9,7 +9,7 @@
 
 struct config;
 struct err;
-struct process;
+struct process_read;
 struct services_rules;
 
 /* Compiles the patterns; `config` is borrowed. */
@@ -20,7 +20,7 @@ void services_rules_free(struct services_rules *r);
 /* The name of the first rule whose patterns all match, or NULL.  A rule
  * without patterns matches nothing. */
 const char *services_rules_match(struct services_rules *r,
-    const struct process *p);
+    const struct process_read *p);
 
 /* The path of a process in the text of /proc/PID/cgroup: version 2's, or,
  * where that is the root, the first of version 1 that is not; "" for the

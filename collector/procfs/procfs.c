@@ -188,9 +188,9 @@ group_put_instance(const struct procfs_reading *r, const struct group *g)
 static bool
 procfs_has_run(struct procfs *s, const struct process *p)
 {
-	uint64_t sum = p->stat.user_ticks + p->stat.system_ticks +
-	    p->stat.minor_faults + p->stat.major_faults + 1;
-	uint32_t i = map64_get(&s->active, p->serial);
+	uint64_t sum = p->read->stat.user_ticks + p->read->stat.system_ticks +
+	    p->read->stat.minor_faults + p->read->stat.major_faults + 1;
+	uint32_t i = map64_get(&s->active, p->read->serial);
 	uint64_t *grown;
 
 	if (i != INTERN_NONE) {
@@ -208,7 +208,7 @@ procfs_has_run(struct procfs *s, const struct process *p)
 		}
 		s->sums = grown;
 	}
-	if (map64_add(&s->active, p->serial, s->n_sums))
+	if (map64_add(&s->active, p->read->serial, s->n_sums))
 		s->sums[s->n_sums++] = sum;
 	return true;
 }
@@ -224,20 +224,22 @@ procfs_read_process(void *arg, struct process *p)
 {
 	struct process_pass *pass = arg;
 	struct procfs *s = pass->s;
-	struct group_reading r = {.serial = p->serial, .service = p->service};
-	char name[sizeof(p->service) + sizeof(p->instance) + 1];
+	struct group_reading r = {.serial = p->read->serial,
+	    .service = p->read->service};
+	char name[sizeof(p->read->service) + sizeof(p->read->instance) + 1];
 	bool run = procfs_has_run(s, p);
 
-	procfs_process_stat(&p->stat, &r);
-	if (!p->kernel_thread && p->stat.state != 'Z' && (pass->all || run)) {
+	procfs_process_stat(&p->read->stat, &r);
+	if (!p->read->kernel_thread && p->read->stat.state != 'Z' &&
+	    (pass->all || run)) {
 		pass->asked++;
 		pass->denied += !procfs_process_details(s->proc_fd, p->pid,
 		    &r);
 	}
 	groups_add(s->groups, &r);
-	if (p->instance[0] != '\0') {
-		snprintf(name, sizeof(name), "%s\t%s", p->service,
-		    p->instance);
+	if (p->read->instance[0] != '\0') {
+		snprintf(name, sizeof(name), "%s\t%s", p->read->service,
+		    p->read->instance);
 		r.service = name;
 		groups_add(s->instances, &r);
 	}

@@ -69,7 +69,8 @@ bench_new(void)
 	CHECK(p != NULL);
 	if (p != NULL) {
 		t->start_ns = p->start_ns;
-		snprintf(t->service, sizeof(t->service), "%s", p->service);
+		snprintf(t->service, sizeof(t->service), "%s",
+		    p->read->service);
 	}
 	t->s.config = &t->config;
 	t->s.services = t->services;

@@ -11,6 +11,7 @@
 #include "collector/process/pidstat.h"
 #include "collector/process/services.h"
 #include "collector/process/services_rules.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "tests/unit/test.h"
@@ -204,21 +205,21 @@ TEST(classes)
 	put_stat(14, "tab\there\n", 0, 100, 1);
 	CHECK_OK(services_new_at(&s, &c, proc));
 	CHECK_OK(services_sweep(s, 1000));
-	CHECK_STR(services_process(s, 10, 0)->service, "replica");
-	CHECK_STR(services_process(s, 10, 0)->command, "kv /opt/kv");
-	CHECK_STR(services_process(s, 11, 0)->service, "kv");
-	CHECK_STR(services_process(s, 12, 0)->service, "grouped");
-	CHECK_STR(services_process(s, 12, 0)->cgroup, "/kv.slice/x");
+	CHECK_STR(services_process(s, 10, 0)->read->service, "replica");
+	CHECK_STR(services_process(s, 10, 0)->read->command, "kv /opt/kv");
+	CHECK_STR(services_process(s, 11, 0)->read->service, "kv");
+	CHECK_STR(services_process(s, 12, 0)->read->service, "grouped");
+	CHECK_STR(services_process(s, 12, 0)->read->cgroup, "/kv.slice/x");
 	p = services_process(s, 13, 0);
-	CHECK_STR(p->service, "kernel");
-	CHECK_STR(p->comm, "kworker/u4:1-ex");
-	CHECK(p->kernel_thread);
-	CHECK_STR(services_process(s, 14, 0)->comm, "tab?here?");
+	CHECK_STR(p->read->service, "kernel");
+	CHECK_STR(p->read->comm, "kworker/u4:1-ex");
+	CHECK(p->read->kernel_thread);
+	CHECK_STR(services_process(s, 14, 0)->read->comm, "tab?here?");
 	CHECK(services_process(s, 99, 0) == NULL);
 	services_free(s);
 	c.every_process = false;
 	CHECK_OK(services_new_at(&s, &c, proc));
-	CHECK_STR(services_process(s, 11, 0)->service, SERVICES_OTHER);
+	CHECK_STR(services_process(s, 11, 0)->read->service, SERVICES_OTHER);
 	services_free(s);
 	config_free(&c);
 	for (int pid = 10; pid < 15; pid++)
@@ -230,7 +231,7 @@ instance_of(struct services *s, int pid)
 {
 	const struct process *p = services_known(s, pid);
 
-	return p == NULL ? "gone" : p->instance;
+	return p == NULL ? "gone" : p->read->instance;
 }
 
 /* Three databases of one rule were one number. */
@@ -329,21 +330,22 @@ TEST(reuse)
 	p = services_process(s, 20, 5004567890);
 	CHECK(p != NULL);
 	if (p != NULL)
-		CHECK_STR(p->service, "first");
-	serial = p->serial;
+		CHECK_STR(p->read->service, "first");
+	serial = p->read->serial;
 	CHECK(services_process(s, 20, 7000000000) == NULL);
 	put_stat(20, "second", 0, 700, 1);
 	p = services_process(s, 20, 7000000000);
-	CHECK(p != NULL && strcmp(p->service, "second") == 0);
-	CHECK(p != NULL && p->serial != serial);
+	CHECK(p != NULL && strcmp(p->read->service, "second") == 0);
+	CHECK(p != NULL && p->read->serial != serial);
 	/* a sample that comes late of one before it is no reason to begin
 	 * anew with the one that lives */
-	serial = p != NULL ? p->serial : 0;
+	serial = p != NULL ? p->read->serial : 0;
 	CHECK(services_process(s, 20, 4000000000) == NULL);
-	CHECK(services_known(s, 20) == p && p != NULL && p->serial == serial);
+	CHECK(services_known(s, 20) == p && p != NULL &&
+	    p->read->serial == serial);
 	/* the one that is gone is still known for a while */
 	p = services_process(s, 20, 5000000000);
-	CHECK(p != NULL && p->gone && strcmp(p->service, "first") == 0);
+	CHECK(p != NULL && p->gone && strcmp(p->read->service, "first") == 0);
 	remove_process(20);
 	services_free(s);
 	config_free(&c);
@@ -377,13 +379,13 @@ TEST(exec_and_exit)
 	put_stat(30, "bash", 0, 500, 1);
 	CHECK_OK(services_new_at(&s, &c, proc));
 	CHECK_OK(services_sweep(s, now));
-	CHECK_STR(services_process(s, 30, 0)->service, "bash");
+	CHECK_STR(services_process(s, 30, 0)->read->service, "bash");
 	put_stat(30, "python3", 0, 500, 77);
 	put_exe(30, "/usr/bin/python3");
 	CHECK_OK(services_sweep(s, now + second));
 	p = services_process(s, 30, 0);
-	CHECK_STR(p->service, "python3");
-	CHECK_STR(p->command, "python3 /usr/bin/python3");
+	CHECK_STR(p->read->service, "python3");
+	CHECK_STR(p->read->command, "python3 /usr/bin/python3");
 	CHECK_INT(count(s), 1);
 	remove_process(30);
 	CHECK_OK(services_sweep(s, now + 2 * second));
@@ -418,20 +420,20 @@ TEST(still_processes_wait)
 	put_stat(40, "new", 0, 500, 77);
 	for (; i < 7; i++)
 		CHECK_OK(services_sweep(s, now + i * second));
-	CHECK_STR(services_known(s, 40)->service, "old");
+	CHECK_STR(services_known(s, 40)->read->service, "old");
 	CHECK_OK(services_sweep(s, now + i * second));
-	CHECK_STR(services_known(s, 40)->service, "new");
+	CHECK_STR(services_known(s, 40)->read->service, "new");
 	for (; i < 15; i++)
 		CHECK_OK(services_sweep(s, now + 8 * second));
 	put_stat(40, "slot", 0, 500, 78);
 	CHECK_OK(services_sweep(s, now + 10 * second));
-	CHECK_STR(services_known(s, 40)->service, "slot");
+	CHECK_STR(services_known(s, 40)->read->service, "slot");
 	for (i = 0; i < 8; i++)
 		CHECK_OK(services_sweep(s, now + 11 * second));
 	put_stat(40, "asked", 0, 500, 79);
 	CHECK(services_process(s, 40, 0) != NULL);
 	CHECK_OK(services_sweep(s, now + 11 * second));
-	CHECK_STR(services_known(s, 40)->service, "asked");
+	CHECK_STR(services_known(s, 40)->read->service, "asked");
 	services_free(s);
 	config_free(&c);
 	remove_process(40);
@@ -459,8 +461,8 @@ TEST(bound_on_names)
 	CHECK_INT(stats.services, SERVICES_MAX);
 	CHECK_INT(stats.overflowed, 300 - (SERVICES_MAX - 1));
 	for (int i = 0; i < 300; i++)
-		others += strcmp(services_process(s, 1000 + i, 0)->service,
-		    SERVICES_OTHER) == 0;
+		others += strcmp(SERVICES_OTHER,
+		    services_process(s, 1000 + i, 0)->read->service) == 0;
 	CHECK_INT(others, 300 - (SERVICES_MAX - 1));
 	for (int i = 0; i < 300; i++)
 		remove_process(1000 + i);
@@ -517,16 +519,53 @@ TEST(arguments_only_when_asked)
 	put_stat(50, "db", 0, 500, 1);
 	put_exe(50, "/bin/db");
 	CHECK_OK(services_new_at(&s, &c, proc));
-	CHECK_STR(services_process(s, 50, 0)->command, "db /bin/db");
+	CHECK_STR(services_process(s, 50, 0)->read->command, "db /bin/db");
 	services_free(s);
 	put_file(50, "cmdline", "db --password secret");
 	c.show_arguments = true;
 	CHECK_OK(services_new_at(&s, &c, proc));
-	CHECK_STR(services_process(s, 50, 0)->command,
+	CHECK_STR(services_process(s, 50, 0)->read->command,
 	    "db db --password secret");
 	services_free(s);
 	config_free(&c);
 	remove_process(50);
+}
+
+/* 1,000 short processes a second are 10,000 entries in a slot. */
+TEST(what_nobody_saw_is_small)
+{
+	struct services *s = NULL;
+	struct services_stats stats;
+	struct batch *b = batch_new(0);
+	struct process *p;
+	struct config c;
+	int32_t pid;
+
+	CHECK_OK(config_load(&c, NULL));
+	CHECK_OK(services_new_at(&s, &c, proc));
+	p = services_missed(s, 7, 1000000000);
+	CHECK(p != NULL && p->gone && p->read == NULL);
+	CHECK(sizeof(*p) <= 128);
+	CHECK(services_missed(s, 7, 1000000000) == p);
+	CHECK(services_last(s, 7) == NULL);
+	CHECK(services_process(s, 7, 1000000000) == NULL);
+	services_facts(s, b, 0, true);
+	/* Seen after all: what the kernel told of it stays with it. */
+	put_stat(7, "seven", 0, 100, 1);
+	CHECK(services_process(s, 7, 1000000000) == p);
+	CHECK(p->read != NULL && !p->gone);
+	CHECK_STR(p->read->comm, "seven");
+	for (pid = 100; pid < 100 + PROCESSES_MAX - 1; pid++)
+		CHECK(services_missed(s, pid, 1000000000) != NULL);
+	CHECK(services_missed(s, pid, 1000000000) == NULL);
+	services_stats(s, &stats);
+	CHECK_INT(stats.untracked, 1);
+	CHECK_OK(services_sweep(s, clock_wall_ns() + INT64_C(20000000000)));
+	CHECK(services_missed(s, pid, 1000000000) != NULL);
+	remove_process(7);
+	batch_free(b);
+	services_free(s);
+	config_free(&c);
 }
 
 TEST(the_real_proc)
@@ -541,9 +580,9 @@ TEST(the_real_proc)
 	p = services_process(s, getpid(), 0);
 	CHECK(p != NULL);
 	if (p != NULL) {
-		CHECK_STR(p->comm, "test_services");
-		CHECK(strstr(p->command, "/test_services") != NULL);
-		CHECK(!p->kernel_thread);
+		CHECK_STR(p->read->comm, "test_services");
+		CHECK(strstr(p->read->command, "/test_services") != NULL);
+		CHECK(!p->read->kernel_thread);
 	}
 	services_free(s);
 	config_free(&c);
@@ -566,6 +605,7 @@ main(void)
 	RUN(bound_on_names);
 	RUN(facts);
 	RUN(arguments_only_when_asked);
+	RUN(what_nobody_saw_is_small);
 	RUN(the_real_proc);
 	rmdir(proc);
 	return test_done();
