@@ -35,6 +35,12 @@ run_worker
 "$fcgi" -l "$T/sock" >"$T/body" 2>&1
 check "a living socket is not taken" grep -q 'listens there' "$T/body"
 kill -9 $worker; wait $worker 2>/dev/null; worker=
+# Its children are told by the kernel, and have the socket until they are gone.
+deserted()
+{
+	! listening
+}
+check "its children end with it" await 60 deserted
 run_worker
 get GET /api/v1/health
 check "a dead one is" status 200
