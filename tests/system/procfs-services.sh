@@ -17,11 +17,12 @@ command = /tmp\.$tag/burn\.py /
 comm = ^$snooze\$
 END
 cat >"$dir/burn.py" <<'END'
-"""Burns some CPU, writes, faults; children are born and die."""
+"""Burns some CPU, writes, faults; children are born, and end with it."""
 import mmap, os, sys, time
 end = time.time() + float(sys.argv[2])
 kids = 0
-while time.time() < end:
+parent = os.getppid()
+while time.time() < end and os.getppid() == parent:
     t = time.time()
     while time.time() < t + 0.03:
         pass
