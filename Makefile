@@ -53,7 +53,7 @@ STORE_LIBS := -ldb-5.3 -linih -lpcre2-8 -lpthread
 DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++ -liberty -ldw
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lcgraph -lelf -lprotobuf-c \
 	-lz -lm
-DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lgio-2.0 -lgobject-2.0 \
+DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lfontconfig -lgio-2.0 -lgobject-2.0 \
 	-lglib-2.0 -lseccomp -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
 TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lz -lm -lstdc++ -liberty
@@ -219,7 +219,8 @@ $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 	$(SCRAPE_LIBS)))
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
-$(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC),$(LIB),$(DRAW_LIBS)))
+$(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC) \
+	fcgi/server/child.c,$(LIB),$(DRAW_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) collector/elf/demangle.c collector/elf/debug_file.c \
 	collector/elf/dwarf_index.c fcgi/server/timespec.c \
 	fcgi/push/push.c fcgi/push/push_batch.c \
@@ -231,7 +232,7 @@ $(eval $(call program,$(B)/memlens,$(TOOL_SRC) collector/elf/demangle.c collecto
 
 # A unit test links the modules that it tests: everything but the mains.
 TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \
-	fcgi/draw/walls.c $(wildcard fcgi/memlens/symbolize*.c)))
+	fcgi/draw/walls.c fcgi/draw/standby.c $(wildcard fcgi/memlens/symbolize*.c)))
 $(foreach t,$(UNIT_SRC),$(eval $(B)/unit/$(basename $(notdir $(t))): \
 	$(B)/obj/$(t:.c=.o)))
 $(UNIT): $(B)/libtested.a $(FORMAT) $(LIB)

@@ -15,6 +15,7 @@
 #include "fcgi/listen.h"
 #include "fcgi/prefork.h"
 #include "fcgi/sandbox.h"
+#include "fcgi/server/draw.h"
 #include "fcgi/server/serve.h"
 #include "fcgi/server/settings.h"
 #include "fcgi/server/version.h"
@@ -184,9 +185,11 @@ static int
 run_worker(void *arg, unsigned number)
 {
 	const struct options *o = arg;
+	struct draw draw;
 	struct serve_options serve = {&site, o->socket, o->store_dir,
-	    &o->settings, o->pool, (long)o->max_requests, number};
+	    &o->settings, &draw, o->pool, (long)o->max_requests, number};
 
+	draw_init(&draw, draw_program(o));
 	limit_memory(o->settings.memory_bytes);
 	if (sandbox_enter(target_port(o), draw_program(o)) == 0 && number == 1)
 		log_warn("no Landlock: workers are held by their user's rights "

@@ -209,7 +209,7 @@ api_flamegraph_png(struct context *c, struct request *rq, struct response *rs)
 		rs->type = TYPE_PNG;
 		rs->shown = true;
 		export_name(rs, &page, "png");
-		e = draw_png(c->settings->draw, &svg, (int)scale, &rs->body);
+		e = draw_png(c->draw, &svg, (int)scale, &rs->body);
 	}
 	buf_fini(&svg);
 	profile_page_fini(&page);

@@ -1,10 +1,12 @@
 /*
- * memlens-draw: a picture from standard input to standard output.  The
- * libraries that draw are many and large; the worker, which reads strangers'
- * bytes, has none of them and runs this (fcgi/server/draw.h).
+ * memlens-draw: a picture from standard input to standard output, or picture
+ * after picture for a worker.  The libraries that draw are many and large; the
+ * worker, which reads strangers' bytes, has none of them and runs this
+ * (fcgi/server/draw.h).
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <fontconfig/fontconfig.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,9 @@
 
 #include "fcgi/draw/layout.h"
 #include "fcgi/draw/png.h"
+#include "fcgi/draw/standby.h"
 #include "fcgi/draw/walls.h"
+#include "fcgi/server/draw_job.h"
 #include "fcgi/server/version.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
@@ -32,7 +36,8 @@ static const char usage[] =
     "usage: memlens-draw [-hV] [-s N] COMMAND <INPUT >PICTURE\n"
     "Draws for memlens-fcgi.\n\n"
     "  graph  the SVG of a graph in DOT\n"
-    "  png    the PNG of an SVG\n\n"
+    "  png    the PNG of an SVG\n"
+    "  serve  both, for the worker whose socket is standard input\n\n"
     "  -h, --help     this text\n"
     "  -s, --scale N  png: pixels for a pixel of the SVG, 1 (default) to 4\n"
     "  -V, --version  print the version\n\n"
@@ -73,15 +78,15 @@ main_write(const struct buf *out)
 }
 
 static const struct err *
-main_draw(const char *command, int scale)
+main_draw(const struct draw_job *job)
 {
 	struct buf in = {0}, out = {0};
 	const struct err *e = main_read(&in);
 
 	if (e != NULL)
 		return e;
-	if (strcmp(command, "png") == 0) {
-		e = png_put(&out, &in, scale);
+	if (job->command == DRAW_PNG) {
+		e = png_put(&out, &in, job->scale);
 	} else {
 		buf_put_u8(&in, '\0');
 		e = in.failed ? err_nomem()
@@ -118,9 +123,29 @@ main_say(int fd, const struct err *e)
 	dprintf(fd, "memlens-draw: %s\n", line);
 }
 
+/* The exit status. */
+static int
+main_picture(const struct draw_job *job, int said)
+{
+	const struct err *e = main_draw(job);
+
+	if (e != NULL)
+		main_say(said, e);
+	return e != NULL;
+}
+
+static bool
+main_command(struct draw_job *job, bool *serve, const char *command)
+{
+	*serve = strcmp(command, "serve") == 0;
+	job->command = strcmp(command, "png") == 0 ? DRAW_PNG : DRAW_GRAPH;
+	return *serve || job->command == DRAW_PNG ||
+	    strcmp(command, "graph") == 0;
+}
+
 /* -1: go on; else the exit status. */
 static int
-main_options(int argc, char **argv, int *scale)
+main_options(int argc, char **argv, struct draw_job *job, bool *serve)
 {
 	int option;
 
@@ -128,8 +153,8 @@ main_options(int argc, char **argv, int *scale)
 	    NULL)) != -1)
 		switch (option) {
 		case 's':
-			*scale = *optarg - '0';
-			if (*scale >= 1 && *scale <= PNG_SCALE_MAX &&
+			job->scale = *optarg - '0';
+			if (job->scale >= 1 && job->scale <= PNG_SCALE_MAX &&
 			    optarg[1] == '\0')
 				break;
 			fprintf(stderr, "memlens-draw: -s takes a number from "
@@ -145,25 +170,33 @@ main_options(int argc, char **argv, int *scale)
 			fputs(usage, stderr);
 			return EXIT_USAGE;
 		}
-	if (optind + 1 == argc && (strcmp(argv[optind], "png") == 0 ||
-	    strcmp(argv[optind], "graph") == 0))
+	if (optind + 1 == argc && main_command(job, serve, argv[optind]))
 		return -1;
 	fputs(usage, stderr);
 	return EXIT_USAGE;
 }
 
+/* The libraries are there since we started: what is worth loading once, too,
+ * is which fonts there are.  It makes no thread, which a fork would lose. */
+static int
+main_serve(int said)
+{
+	FcInit();
+	return standby_serve(main_picture, said);
+}
+
 int
 main(int argc, char **argv)
 {
-	int scale = 1, status = main_options(argc, argv, &scale);
-	const struct err *e;
-	int said;
+	struct draw_job job = {.scale = 1};
+	bool serve = false;
+	int status = main_options(argc, argv, &job, &serve), said;
 
 	if (status >= 0)
 		return status;
 	said = main_silence();
+	if (serve)
+		return main_serve(said);
 	walls_enter();
-	if ((e = main_draw(argv[optind], scale)) != NULL)
-		main_say(said, e);
-	_exit(e != NULL); /* what libraries would tidy up ends with us */
+	_exit(main_picture(&job, said)); /* without what libraries tidy up */
 }

@@ -26,6 +26,7 @@
 
 struct graph_page {
 	const struct settings *settings;
+	struct draw *draw;
 	const struct settings_graph *target;
 	int64_t depth;
 	char path[4096]; /* of the file that the graph is read from */
@@ -116,6 +117,7 @@ graph_parse(struct graph_page *page, struct context *c,
 	const struct err *e;
 
 	page->settings = c->settings;
+	page->draw = c->draw;
 	e = request_int(rq, "depth", 2, GRAPH_DEPTH_MAX, 2, &page->depth);
 	if (e != NULL)
 		return e;
@@ -255,7 +257,7 @@ graph_put_svg(const struct graph_page *page, struct buf *out)
 
 	graph_put_dot(&dot, page->graph);
 	e = dot.failed ? err_nomem()
-		       : draw_graph(page->settings->draw, &dot, out);
+		       : draw_graph(page->draw, &dot, out);
 	buf_fini(&dot);
 	return e;
 }

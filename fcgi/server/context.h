@@ -13,6 +13,7 @@ struct err;
 struct graph_cache;
 struct push_cache;
 struct batch_client;
+struct draw;
 struct settings;
 
 /* Totals of this worker, for the counters that go with what is pushed. */
@@ -30,6 +31,7 @@ struct context_ingest {
 struct context {
 	const struct settings *settings; /* borrowed */
 	const char *store_dir;           /* borrowed */
+	struct draw *draw;               /* borrowed */
 	struct store *store;             /* NULL: not opened yet */
 	struct graph_cache *graphs;      /* NULL: empty */
 	struct context_ingest ingest;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fcgi/server/context.h"
+#include "fcgi/server/draw.h"
 #include "fcgi/server/guard.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
@@ -222,7 +223,18 @@ serve_request(const struct serve_options *o, struct context *c,
 	request_fini(&rq);
 }
 
-/* Until somebody connects; false: the worker is to end. */
+/* When to look after what is idle, in ms. */
+static int
+serve_idle(const struct serve_options *o, struct context *c)
+{
+	int draw = draw_idle(o->draw), site = o->site->idle(c);
+
+	return draw < 0 || (site >= 0 && site < draw) ? site : draw;
+}
+
+/* Until somebody connects; false: the worker is to end, as one does that may
+ * not start the program that is now there to draw: the next one may, and
+ * answers. */
 static bool
 serve_wait(const struct serve_options *o, struct context *c, int stop)
 {
@@ -231,9 +243,9 @@ serve_wait(const struct serve_options *o, struct context *c, int stop)
 	for (;;) {
 		fds[0] = (struct pollfd){.fd = stop, .events = POLLIN};
 		fds[1] = (struct pollfd){.fd = o->socket, .events = POLLIN};
-		if (poll(fds, 2, o->site->idle(c)) <= 0)
+		if (poll(fds, 2, serve_idle(o, c)) <= 0)
 			continue; /* another signal */
-		if (fds[0].revents != 0)
+		if (fds[0].revents != 0 || draw_is_replaced(o->draw))
 			return false;
 		if (fds[1].revents != 0)
 			return true;
@@ -288,11 +300,13 @@ serve_run(const struct serve_options *o)
 	}
 	context_init(&c, o->settings, o->store_dir);
 	c.number = o->number;
+	c.draw = o->draw;
 	for (long n = 0; got >= 0 && (o->max_requests == 0 ||
 	    n < o->max_requests) && serve_wait(o, &c, stop); n += got)
 		got = serve_one(o, &c, &f);
 	FCGX_Free(&f, 1);
 	o->site->end(&c);
+	draw_end(o->draw);
 	context_fini(&c);
 	close(stop);
 	return got < 0;

@@ -8,6 +8,7 @@
 
 #include "fcgi/server/route.h"
 
+struct draw;
 struct settings;
 
 struct serve_options {
@@ -15,6 +16,7 @@ struct serve_options {
 	int socket; /* listening */
 	const char *store_dir;
 	const struct settings *settings;
+	struct draw *draw;
 	enum pool pool;
 	long max_requests; /* after so many it ends; 0: never */
 	unsigned number; /* of the pool, from 1 */

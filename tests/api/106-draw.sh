@@ -39,6 +39,44 @@ check "it is said at the start" grep -q \
 serve /bin/cat
 fails "a program that fails" 'cat: '
 
+# One stands by for its worker and ends with it; 20 at once are drawn.
+serve "$B/memlens-draw"
+below() # whose parent is $1
+{
+	cat "/proc/$1/task/$1/children" | tr -d ' '
+}
+stands()
+{
+	below "$(below "$worker")"
+}
+check "nobody stands by before the first picture" [ -z "$(stands)" ]
+get GET "/api/v1/flamegraph.png?$range"
+check "the first picture" status 200
+first=$(stands)
+get GET "/api/v1/graph.svg?depth=2"
+check "the second" status 200
+check "by the same program" [ -n "$first" ] && [ "$(stands)" = "$first" ]
+check "which has drawn all in children of its own" \
+    [ -z "$(below "$first")" ]
+get GET "/api/v1/flamegraph.png?$range&scale=2"
+cp "$T/body" "$T/png"
+asked=
+for i in $(seq 20); do
+	(mkdir "$T/at$i"; ln -s ../sock "$T/at$i/sock"; T=$T/at$i
+	get GET "/api/v1/flamegraph.png?$range&scale=2"
+	status 200 && cmp "$T/body" "$T/../png") & asked="$asked $!"
+done
+drawn=0
+for i in $asked; do wait "$i" && drawn=$((drawn + 1)); done
+check "20 at once are drawn" [ $drawn = 20 ]
+check "by the same program, too" [ "$(stands)" = "$first" ]
+gone()
+{
+	[ ! -e "/proc/$first" ]
+}
+kill -9 "$(below "$worker")"
+check "it ends with its worker" await 60 gone
+
 # what a cache answers starts no process
 mkdir "$T/bin"
 cp "$B/memlens-draw" "$T/bin/draw"
@@ -53,6 +91,18 @@ get GET '/api/v1/graph.svg?depth=2'
 check "again, without the program" cmp -s "$T/body" "$T/first"
 get GET '/api/v1/graph.svg?depth=3'
 check "not another one" status 503
+cp "$B/memlens-draw" "$T/bin/draw"
+get GET '/api/v1/graph.svg?depth=3'
+check "a program that is there again is started" status 200
+cp "$B/memlens-draw" "$T/bin/new" && mv "$T/bin/new" "$T/bin/draw"
+get GET "/api/v1/flamegraph.png?$range"
+check "and so is another in its place" status 200
+printf '#!/bin/sh\necho no picture today >&2\nexit 1\n' >"$T/bin/new"
+chmod 755 "$T/bin/new" && mv "$T/bin/new" "$T/bin/draw"
+get GET "/api/v1/flamegraph.png?$range"
+check "the very next picture is of the new one" js \
+    "d.detail.includes('no picture today') ||
+    d.detail.includes('draw: Permission denied')" # Landlock: no /bin/sh
 
 # beside the worker's own program
 cp "$B/memlens-fcgi" "$B/memlens-draw" "$T/bin/"

@@ -18,6 +18,7 @@
 #include <linux/ptrace.h>
 
 #include "fcgi/listen.h"
+#include "fcgi/server/draw.h"
 #include "fcgi/server/serve.h"
 #include "fcgi/server/settings.h"
 #include "fcgi/site.h"
@@ -46,8 +47,9 @@ listen_end(void)
 static pid_t
 worker(bool traced)
 {
+	struct draw draw = {0};
 	struct serve_options o = {&site, listening, "/nonexistent", &settings,
-	    POOL_ALL, 0, 1};
+	    &draw, POOL_ALL, 0, 1};
 	pid_t pid = fork();
 
 	if (pid != 0)
