@@ -14,6 +14,7 @@
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/err.h"
+#include "store/base/intern.h"
 #include "store/model/fact.h"
 
 #define SERVICES_LISTED_MAX 4096u
@@ -35,6 +36,7 @@ struct service_process {
 };
 
 struct service_list {
+	struct intern names; /* number i is entries[i]'s */
 	struct service_entry *entries;
 	struct service_process *processes;
 	size_t n, n_processes;
@@ -56,6 +58,7 @@ services_list_fini(struct service_list *l)
 	}
 	free(l->entries);
 	free(l->processes);
+	intern_fini(&l->names);
 }
 
 /* Room for one more: arrays grow when their length is a power of two. */
@@ -71,10 +74,10 @@ static struct service_entry *
 services_entry(struct service_list *l, const char *name)
 {
 	struct service_entry *grown;
+	uint32_t known = intern_find(&l->names, name, strlen(name));
 
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->entries[i].name, name) == 0)
-			return &l->entries[i];
+	if (known != INTERN_NONE)
+		return &l->entries[known];
 	if (l->n == SERVICES_LISTED_MAX)
 		return NULL;
 	grown = services_grow(l->entries, l->n, sizeof(*grown));
@@ -84,7 +87,9 @@ services_entry(struct service_list *l, const char *name)
 	}
 	l->entries = grown;
 	l->entries[l->n] = (struct service_entry){.name = strdup(name)};
-	if (l->entries[l->n].name == NULL) {
+	if (l->entries[l->n].name == NULL ||
+	    intern_put(&l->names, name, strlen(name)) == INTERN_NONE) {
+		free(l->entries[l->n].name);
 		l->failed = true;
 		return NULL;
 	}

@@ -312,19 +312,47 @@ selector_series_value(const struct series_desc *d, const char *label)
 	return label_find(d->labels, d->n_labels, label);
 }
 
-bool
-selector_match_series(const struct selector *s, const struct series_desc *d)
+/* Is it no label, but what every series has? */
+static bool
+selector_is_name(const struct matcher *m)
 {
-	if (s->name[0] != '\0' && strcmp(s->name, d->name) != 0)
-		return false;
+	return strcmp(m->label, "__name__") == 0 ||
+	    strcmp(m->label, "__unit__") == 0 ||
+	    strcmp(m->label, "__kind__") == 0;
+}
+
+static bool
+selector_match_half(const struct selector *s, const struct series_desc *d,
+    bool name)
+{
 	for (size_t i = 0; i < s->n; i++) {
 		const struct matcher *m = &s->matchers[i];
 
-		if (selector_of_series(d, m->label) &&
+		if (selector_is_name(m) == name &&
+		    selector_of_series(d, m->label) &&
 		    !matcher_accepts(m, selector_series_value(d, m->label)))
 			return false;
 	}
 	return true;
+}
+
+bool
+selector_match_name(const struct selector *s, const struct series_desc *d)
+{
+	return (s->name[0] == '\0' || strcmp(s->name, d->name) == 0) &&
+	    selector_match_half(s, d, true);
+}
+
+bool
+selector_match_labels(const struct selector *s, const struct series_desc *d)
+{
+	return selector_match_half(s, d, false);
+}
+
+bool
+selector_match_series(const struct selector *s, const struct series_desc *d)
+{
+	return selector_match_name(s, d) && selector_match_labels(s, d);
 }
 
 bool

@@ -122,6 +122,13 @@ const char *selector_name(const struct selector *s);
  * selector_match_stack) are ignored here for profiles. */
 bool selector_match_series(const struct selector *s,
     const struct series_desc *d);
+/* The same in two halves, for who asks about many series: by name, unit and
+ * kind, as matchers on "__name__" and the like see them; and by the labels,
+ * which are those of a profile or not. */
+bool selector_match_name(const struct selector *s,
+    const struct series_desc *d);
+bool selector_match_labels(const struct selector *s,
+    const struct series_desc *d);
 /* Does a stack's label set match, given that its series does? */
 bool selector_match_stack(const struct selector *s,
     const struct series_desc *d, const struct label *labels, size_t n);

@@ -9,43 +9,6 @@
 #include "store/file/format.h"
 #include "store/read/reader.h"
 
-static bool
-list_matches(struct store *s, const struct selector *sel, uint32_t series)
-{
-	struct label labels[BATCH_MAX_LABELS];
-	struct series_desc d;
-
-	symtab_desc(&s->syms, series, &d, labels, BATCH_MAX_LABELS);
-	return sel == NULL || selector_match_series(sel, &d);
-}
-
-static int
-list_compare(const void *a, const void *b, void *syms)
-{
-	return symtab_compare_series(syms, *(const uint32_t *)a,
-	    *(const uint32_t *)b);
-}
-
-const struct err *
-reader_match(struct store *s, const struct selector *sel, unsigned kinds,
-    uint32_t **series, size_t *n)
-{
-	uint32_t all = s->syms.series.n;
-
-	*n = 0;
-	*series = malloc((all + 1) * sizeof(**series));
-	if (*series == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < all; i++) {
-		enum series_kind kind = symtab_series(&s->syms, i)->kind;
-
-		if ((kinds >> kind & 1) && list_matches(s, sel, i))
-			(*series)[(*n)++] = i;
-	}
-	qsort_r(*series, *n, sizeof(**series), list_compare, &s->syms);
-	return selector_check(sel);
-}
-
 /* ---- series ---- */
 
 /*
@@ -242,25 +205,21 @@ list_series(struct list *l, const struct selector *sel, store_series_fn *fn,
     void *arg)
 {
 	struct store *s = l->s;
-	uint32_t n = s->syms.series.n, *order, found = 0;
+	uint32_t n = s->syms.series.n, *order = NULL;
 	struct label labels[BATCH_MAX_LABELS];
 	struct series_desc d;
 	const struct err *e;
+	size_t found = 0;
 
 	l->last = calloc(n + 1, sizeof(*l->last));
-	order = malloc((n + 1) * sizeof(*order));
-	e = l->last == NULL || order == NULL ? err_nomem() : list_mark(l);
-	for (uint32_t i = 0; i < n && e == NULL; i++) {
-		if (l->last[i] != 0 && list_matches(s, sel, i))
-			order[found++] = i;
-	}
+	e = l->last == NULL ? err_nomem() : list_mark(l);
 	if (e == NULL)
-		e = selector_check(sel);
-	if (e == NULL) {
+		e = reader_match(s, sel, READER_ALL, &order, &found);
+	if (e == NULL)
 		list_missing(l);
-		qsort_r(order, found, sizeof(*order), list_compare, &s->syms);
-	}
-	for (uint32_t i = 0; e == NULL && i < found; i++) {
+	for (size_t i = 0; e == NULL && i < found; i++) {
+		if (l->last[order[i]] == 0)
+			continue;
 		symtab_desc(&s->syms, order[i], &d, labels, BATCH_MAX_LABELS);
 		if (!fn(arg, &d, (int64_t)l->last[order[i]] *
 		        s->manifest.slot_ns))

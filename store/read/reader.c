@@ -92,6 +92,9 @@ reader_forget(struct store *s)
 	merged_tree_fini(&s->shown);
 	scratch_fini(&s->scratch);
 	symtab_fini(&s->syms);
+	free(s->sorted);
+	s->sorted = NULL;
+	s->n_sorted = s->cap_sorted = 0;
 }
 
 /* Between requests.  When it is the symbols that take the memory, they begin

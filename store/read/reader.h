@@ -82,6 +82,12 @@ struct reader_scratch {
 	size_t cap_shown;
 };
 
+/* What of a series tells whether it matches: the table's are all over the
+ * memory. */
+struct reader_series {
+	uint32_t series, labels, name, unit, kind;
+};
+
 struct store {
 	char *path;
 	int dir;
@@ -94,6 +100,8 @@ struct store {
 	uint32_t n_files;
 	struct reader_journal **journals;
 	uint32_t n_journals;
+	struct reader_series *sorted; /* all, in the order of their bytes */
+	uint32_t n_sorted, cap_sorted;
 	struct merged_tree shown;
 	struct reader_scratch scratch;
 	uint64_t damaged; /* records of journals */
@@ -168,11 +176,12 @@ reader_slot(const struct store *s, int64_t time_ns)
 }
 /* Oldest slot, and the end of the newest. */
 void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
-/* All numbers of series of some kinds that match, as an array that the caller
- * frees. */
+/* reader_match.c: all numbers of series of some kinds that match, in the order
+ * of their bytes, as an array that the caller frees; NULL matches all. */
 #define READER_PROFILES (1u << SERIES_FLOW | 1u << SERIES_STOCK)
 #define READER_METRICS (1u << SERIES_GAUGE | 1u << SERIES_COUNTER)
 #define READER_HISTOGRAMS (1u << SERIES_HISTOGRAM)
+#define READER_ALL UINT32_MAX
 const struct err *reader_match(struct store *s, const struct selector *sel,
     unsigned kinds, uint32_t **series, size_t *n);
 

@@ -31,7 +31,7 @@ size_t
 reader_bytes(const struct store *s)
 {
 	size_t n = symtab_bytes(&s->syms) + merged_tree_bytes(&s->shown) +
-	    scratch_bytes(&s->scratch) +
+	    scratch_bytes(&s->scratch) + s->cap_sorted * sizeof(*s->sorted) +
 	    (s->n_files + s->manifest.n) * sizeof(*s->files);
 
 	for (uint32_t i = 0; i < s->n_files; i++)

@@ -1,0 +1,132 @@
+/*
+ * Which series match a selector.  A reader may know tens of thousands, of
+ * programs that ran for seconds: what their names and their labels have to do
+ * with the selector is asked once for each name and label set, and their order
+ * is kept from one question to the next.
+ */
+#include <stdlib.h>
+
+#include "store/base/err.h"
+#include "store/read/reader.h"
+
+/* What is known so far; 0: not asked yet. */
+enum { MATCH_YES = 1, MATCH_NO };
+
+struct match {
+	struct store *s;
+	const struct selector *sel;
+	uint8_t *sets;             /* by label set, of metrics and profiles */
+	struct reader_series last; /* whose name, unit and kind are known: */
+	bool named;
+};
+
+static int
+match_compare(const void *a, const void *b, void *syms)
+{
+	const struct reader_series *x = a, *y = b;
+
+	return symtab_compare_series(syms, x->series, y->series);
+}
+
+/* Puts n new ones, in order, among those that are sorted. */
+static void
+match_merge(struct store *s, const struct reader_series *new, uint32_t n)
+{
+	uint32_t old = s->n_sorted, to = old + n;
+
+	s->n_sorted = to;
+	while (n > 0) {
+		if (old > 0 && match_compare(&s->sorted[old - 1], &new[n - 1],
+		        &s->syms) > 0)
+			s->sorted[--to] = s->sorted[--old];
+		else
+			s->sorted[--to] = new[--n];
+	}
+}
+
+/* Sorts the series that have come since. */
+static const struct err *
+match_sort(struct store *s)
+{
+	uint32_t n = s->syms.series.n - s->n_sorted;
+	struct reader_series *new = n == 0 ? NULL : malloc(n * sizeof(*new));
+
+	if (n == 0)
+		return NULL;
+	if (new == NULL || !open_room((void **)&s->sorted, s->syms.series.n,
+	        &s->cap_sorted, sizeof(*s->sorted))) {
+		free(new);
+		return err_nomem();
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t series = s->n_sorted + i;
+		const struct sym_series *x = symtab_series(&s->syms, series);
+
+		new[i] = (struct reader_series){series, x->labels,
+		    x->shown != 0 ? x->shown : x->name, x->unit, x->kind};
+	}
+	qsort_r(new, n, sizeof(*new), match_compare, &s->syms);
+	match_merge(s, new, n);
+	free(new);
+	return NULL;
+}
+
+/* Those of a name stand together. */
+static bool
+match_name(struct match *m, const struct reader_series *x)
+{
+	struct series_desc d;
+
+	if (m->last.name == x->name && m->last.unit == x->unit &&
+	    m->last.kind == x->kind)
+		return m->named;
+	symtab_desc(&m->s->syms, x->series, &d, NULL, 0);
+	m->last = *x;
+	m->named = selector_match_name(m->sel, &d);
+	return m->named;
+}
+
+static bool
+match_takes(struct match *m, const struct reader_series *x)
+{
+	uint8_t *set = &m->sets[2 * x->labels +
+	    series_is_profile((enum series_kind)x->kind)];
+	struct label labels[BATCH_MAX_LABELS];
+	struct series_desc d;
+
+	if (m->sel == NULL)
+		return true;
+	if (*set == MATCH_NO || !match_name(m, x))
+		return false;
+	if (*set == 0) {
+		symtab_desc(&m->s->syms, x->series, &d, labels,
+		    BATCH_MAX_LABELS);
+		*set = selector_match_labels(m->sel, &d) ? MATCH_YES
+		                                         : MATCH_NO;
+	}
+	return *set == MATCH_YES;
+}
+
+const struct err *
+reader_match(struct store *s, const struct selector *sel, unsigned kinds,
+    uint32_t **series, size_t *n)
+{
+	struct match m = {.s = s, .sel = sel};
+	const struct err *e = match_sort(s);
+
+	*n = 0;
+	*series = malloc((s->syms.series.n + 1) * sizeof(**series));
+	m.sets = calloc(2 * (size_t)s->syms.labels.n + 2, 1);
+	if (e == NULL && (*series == NULL || m.sets == NULL))
+		e = err_nomem();
+	for (uint32_t i = 0; i < s->n_sorted && e == NULL; i++) {
+		const struct reader_series *x = &s->sorted[i];
+
+		if ((kinds >> x->kind & 1) && match_takes(&m, x))
+			(*series)[(*n)++] = x->series;
+	}
+	if (e == NULL)
+		e = selector_check(sel);
+	free(m.sets);
+	return e;
+}
