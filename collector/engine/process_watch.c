@@ -187,6 +187,8 @@ void
 process_watch_event(
     struct process_watch *c, const struct process_event *e, int64_t now_ns)
 {
+	if (e->kind == PROCESS_LOST)
+		maps_lose(c->parts.maps, e->since_ns, e->time_ns);
 	if (e->pid <= 0)
 		return; /* our namespace does not show it */
 	switch (e->kind) {

@@ -441,6 +441,20 @@ resolve_lose_stack(struct engine *s, const struct sample_event *e,
 	    lost[LOST_AGGREGATE_FULL] += e->value;
 }
 
+/* A poll may last: a sample from behind its beginning is not of the future,
+ * and what is read for it is not older than it. */
+static void
+resolve_go_on(struct engine *s, const struct sample_event *e)
+{
+	int64_t now_ns;
+
+	if ((int64_t)e->time_ns < s->now_ns)
+		return;
+	now_ns = clock_mono_ns();
+	s->boot_ns += now_ns - s->now_ns;
+	s->now_ns = now_ns;
+}
+
 void
 resolve_event(struct engine *s, const struct sample_event *e)
 {
@@ -449,6 +463,7 @@ resolve_event(struct engine *s, const struct sample_event *e)
 	bool whole;
 	size_t n;
 
+	resolve_go_on(s, e);
 	/* It may have come while the samples before it were taken: what was
 	 * mapped and executed until then, it must not be named without. */
 	if (s->watch != NULL)

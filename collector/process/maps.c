@@ -38,7 +38,8 @@ struct maps_process {
 	int64_t read_ns, again_ns, used_ns;
 	int64_t wait_ns; /* between reads for unknown addresses */
 	int64_t cost_ns; /* of the last read */
-	int64_t forgot_ns; /* changes of before that are forgotten */
+	int64_t list_ns; /* when the list was as it is */
+	uint64_t turns, turns_end; /* where one has taken another's place */
 	struct maps_list list;
 	struct maps_process *then; /* what was mapped once, in any order */
 };
@@ -193,20 +194,57 @@ maps_find_foreign(struct maps *m, struct maps_process *p)
 		    (char *)m->text.data : NULL);
 }
 
+/* Where one mapping has taken another's place, it may happen again. */
+static void
+process_note_turn(struct maps_process *p, const struct mapping *map)
+{
+	if (p->turns_end == 0 || map->start < p->turns)
+		p->turns = map->start;
+	if (map->end > p->turns_end)
+		p->turns_end = map->end;
+}
+
+/* What was there when the list was read before is known since then. */
+static void
+process_compare(struct maps_process *p, const struct maps_list *old)
+{
+	size_t i, k = 0;
+
+	for (i = 0; i < p->list.n; i++) {
+		struct mapping *map = &p->list.mappings[i];
+
+		map->seen_ns = p->list_ns;
+		for (; k < old->n && old->mappings[k].end <= map->start; k++)
+			continue;
+		if (k == old->n || old->mappings[k].start >= map->end)
+			continue;
+		if (map->ino == old->mappings[k].ino &&
+		    map->start - map->offset ==
+		    old->mappings[k].start - old->mappings[k].offset)
+			map->seen_ns = old->mappings[k].seen_ns;
+		else
+			process_note_turn(p, map);
+	}
+}
+
 /* Replaces the list; a process that has just ended keeps the old one. */
 static void
 process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 {
 	int64_t began = clock_mono_ns();
+	struct maps_list old = p->list;
 	const struct err *e;
 
 	m->reads++;
 	p->read_ns = now_ns;
 	if (maps_read_process(m, p)) {
-		maps_list_fini(&p->list);
+		p->list = (struct maps_list){0};
 		e = maps_parse((char *)m->text.data, m->text.len, &p->list);
 		if (e != NULL)
 			log_debug("%" PRId32 ": %s", p->pid, e->text);
+		p->list_ns = now_ns + clock_mono_ns() - began;
+		process_compare(p, &old);
+		maps_list_fini(&old);
 		maps_find_foreign(m, p);
 	}
 	p->cost_ns = clock_mono_ns() - began;
@@ -257,6 +295,7 @@ maps_get(struct maps *m, struct process *of, int64_t now_ns)
 	if (p->image != of->image) {
 		maps_list_fini(&p->list);
 		p->read_ns = 0;
+		p->turns = p->turns_end = 0;
 	}
 	p->image = of->image;
 	p->used_ns = now_ns;
@@ -319,25 +358,12 @@ maps_executable(const struct maps *m, int32_t pid, int64_t since_ns)
 	    maps_changes_path(&m->changes, first) : "";
 }
 
-/* Notes for its process that a change is about to be forgotten. */
-static void
-maps_forget_change(struct maps *m)
-{
-	const struct maps_change *old = maps_changes_oldest(&m->changes);
-	struct maps_process *p = old == NULL ? NULL :
-	    maps_of(process_last(m->table, old->pid));
-
-	if (p != NULL && old->time_ns > p->forgot_ns)
-		p->forgot_ns = old->time_ns;
-}
-
 void
 maps_cut(struct maps *m, const struct maps_change *change, const char *path)
 {
 	struct maps_process *p = maps_of(process_last(m->table, change->pid));
 	size_t i, n = 0;
 
-	maps_forget_change(m);
 	maps_changes_add(&m->changes, change, path);
 	for (i = 0; p != NULL && i < p->list.n; i++) {
 		const struct mapping *map = &p->list.mappings[i];
@@ -345,9 +371,17 @@ maps_cut(struct maps *m, const struct maps_change *change, const char *path)
 		if (map->start >= change->end || map->end <= change->start ||
 		    maps_change_is(change, map))
 			p->list.mappings[n++] = *map;
+		else
+			process_note_turn(p, map);
 	}
 	if (p != NULL)
 		p->list.n = n;
+}
+
+void
+maps_lose(struct maps *m, int64_t since_ns, int64_t until_ns)
+{
+	maps_changes_lose(&m->changes, since_ns, until_ns);
 }
 
 static struct mapping *
@@ -400,7 +434,8 @@ maps_then(struct maps *m, struct maps_process *p, uint64_t addr,
 	struct mapping *map;
 
 	if (c == NULL || c->ino == 0 ||
-	    maps_changes_path(&m->changes, c)[0] != '/')
+	    maps_changes_path(&m->changes, c)[0] != '/' ||
+	    maps_changes_miss(&m->changes, p->pid, c->time_ns, time_ns))
 		return NULL;
 	if (p->then == NULL)
 		p->then = calloc(1, sizeof(*p->then));
@@ -413,17 +448,39 @@ maps_then(struct maps *m, struct maps_process *p, uint64_t addr,
 	return map != NULL ? map : then_add(m, p->then, c);
 }
 
+/* The last moment up to that one at which the mapping was there for sure;
+ * INT64_MIN: there is none. */
+static int64_t
+maps_known_since(const struct maps *m, const struct maps_process *p,
+    const struct mapping *map, uint64_t addr, int64_t time_ns)
+{
+	const struct maps_change *c = maps_changes_at(&m->changes, p->pid,
+	    addr, time_ns);
+	int64_t told_ns = c != NULL ? c->time_ns : INT64_MIN;
+	int64_t seen_ns = map->seen_ns > time_ns ? INT64_MIN :
+	    p->list_ns > time_ns ? map->seen_ns : p->list_ns;
+
+	return told_ns > seen_ns ? told_ns : seen_ns;
+}
+
 bool
 maps_held(const struct maps *m, const struct maps_process *p,
     const struct mapping *map, uint64_t addr, int64_t time_ns)
 {
+	int64_t known_ns;
+
 	if (!maps_changes_allow(&m->changes, p->pid, map, addr, time_ns))
 		return false;
+	if (map->ino == 0)
+		return true;
+	known_ns = maps_known_since(m, p, map, addr, time_ns);
 	/* A list that was read later says nothing where what changed since
-	 * then is forgotten. */
-	return map->ino == 0 || time_ns >= p->read_ns ||
-	    time_ns >= p->forgot_ns ||
-	    maps_changes_at(&m->changes, p->pid, addr, time_ns) != NULL;
+	 * then is not known. */
+	if (known_ns == INT64_MIN)
+		return !maps_changes_miss(&m->changes, p->pid, time_ns,
+		    map->seen_ns);
+	return addr < p->turns || addr >= p->turns_end ||
+	    !maps_changes_miss(&m->changes, p->pid, known_ns, time_ns);
 }
 
 void

@@ -39,6 +39,7 @@ struct mapping {
 	bool tried;                  /* the caller has set `file` */
 	uint32_t file;               /* the caller's; MAPS_NO_FILE at first */
 	uint32_t name;               /* in the list's names */
+	int64_t seen_ns;             /* since when each reading found it */
 };
 
 /* The executable mappings of one process, by address. */
@@ -112,6 +113,10 @@ int maps_open(const struct maps *m, const struct maps_process *p,
 void maps_cut(struct maps *m, const struct maps_change *change,
     const char *path);
 
+/* What processes mapped behind since_ns, up to until_ns, may not have been
+ * told. */
+void maps_lose(struct maps *m, int64_t since_ns, int64_t until_ns);
+
 /* The mappings of a process that has ended, as the kernel told them from its
  * exec at since_ns on; its files are looked for in the root of the process
  * `reader`, or our own (0).  As maps_process() else. */
@@ -124,14 +129,15 @@ const char *maps_executable(const struct maps *m, int32_t pid,
     int64_t since_ns);
 
 /* The file that the kernel told of there last before that moment, in a list of
- * its own, *then, which lives as long as the process; NULL: it told of none.
- * For libraries that have gone again since. */
+ * its own, *then, which lives as long as the process; NULL: it told of none,
+ * or perhaps not of all.  For libraries that have gone again since. */
 struct mapping *maps_then(struct maps *m, struct maps_process *p,
     uint64_t addr, int64_t time_ns, struct maps_process **then);
 
 /* Was the address of the process this mapping's at that moment (CLOCK_
- * MONOTONIC)?  Goes by the changes that were told so far; not where those of
- * that time are forgotten and the list was read later. */
+ * MONOTONIC)?  Goes by the changes that were told so far.  Where some may be
+ * missing, it has to be known from before that moment, and to lie where no
+ * mapping was seen to take another's place. */
 bool maps_held(const struct maps *m, const struct maps_process *p,
     const struct mapping *map, uint64_t addr, int64_t time_ns);
 

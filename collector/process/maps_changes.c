@@ -59,10 +59,14 @@ maps_changes_path(const struct maps_changes *c, const struct maps_change *m)
 	return p != NULL ? p->text : "";
 }
 
-const struct maps_change *
-maps_changes_oldest(const struct maps_changes *c)
+/* Notes that the change whose place another one takes is forgotten. */
+static void
+changes_forget(struct maps_changes *c, const struct maps_change *old)
 {
-	return c->n < CHANGES_MAX ? NULL : &c->all[c->n % CHANGES_MAX];
+	int64_t *forgot = &c->forgot_ns[(uint32_t)old->pid % CHANGES_BUCKETS];
+
+	if (old->time_ns > *forgot)
+		*forgot = old->time_ns;
 }
 
 void
@@ -72,10 +76,55 @@ maps_changes_add(struct maps_changes *c, const struct maps_change *m,
 	uint32_t place = (uint32_t)(c->n++ % CHANGES_MAX);
 	uint32_t *newest = &c->newest[(uint32_t)m->pid % CHANGES_BUCKETS];
 
+	if (c->n > CHANGES_MAX)
+		changes_forget(c, &c->all[place]);
 	c->all[place] = *m;
 	c->all[place].path = changes_keep(c, path);
 	c->older[place] = *newest == place + 1 ? 0 : *newest;
 	*newest = place + 1;
+}
+
+/* Takes the gaps that touch this one into it; where there are too many, the
+ * oldest two become one. */
+void
+maps_changes_lose(struct maps_changes *c, int64_t since_ns, int64_t until_ns)
+{
+	struct changes_gap new = {since_ns, until_ns};
+	uint32_t i, n = 0;
+
+	for (i = 0; i < c->n_gaps; i++) {
+		const struct changes_gap *g = &c->gaps[i];
+
+		if (g->until_ns < new.since_ns || g->since_ns > new.until_ns) {
+			c->gaps[n++] = *g;
+			continue;
+		}
+		if (g->since_ns < new.since_ns)
+			new.since_ns = g->since_ns;
+		if (g->until_ns > new.until_ns)
+			new.until_ns = g->until_ns;
+	}
+	if (n == CHANGES_GAPS) {
+		c->gaps[1].since_ns = c->gaps[0].since_ns;
+		memmove(c->gaps, c->gaps + 1, --n * sizeof(c->gaps[0]));
+	}
+	for (i = n; i > 0 && c->gaps[i - 1].since_ns > new.since_ns; i--)
+		c->gaps[i] = c->gaps[i - 1];
+	c->gaps[i] = new;
+	c->n_gaps = n + 1;
+}
+
+bool
+maps_changes_miss(const struct maps_changes *c, int32_t pid, int64_t from_ns,
+    int64_t to_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->n_gaps; i++)
+		if (c->gaps[i].since_ns < to_ns &&
+		    c->gaps[i].until_ns > from_ns)
+			return true;
+	return c->forgot_ns[(uint32_t)pid % CHANGES_BUCKETS] > from_ns;
 }
 
 bool

@@ -17,6 +17,7 @@
 
 #define CHANGES_MAX 2048   /* remembered; a second's in a storm */
 #define CHANGES_BUCKETS 512
+#define CHANGES_GAPS 8
 
 #define CHANGES_PATHS 512  /* remembered, of so many bytes with NUL */
 #define CHANGES_PATH 160
@@ -37,21 +38,36 @@ struct changes_path {
 	char text[CHANGES_PATH];
 };
 
+/* Moments behind since_ns, up to until_ns, of which not all was told. */
+struct changes_gap {
+	int64_t since_ns, until_ns;
+};
+
 /* All zero when empty. */
 struct maps_changes {
 	struct maps_change all[CHANGES_MAX]; /* a ring */
 	uint32_t older[CHANGES_MAX];         /* place + 1, in its bucket */
 	uint32_t newest[CHANGES_BUCKETS];    /* by pid; place + 1 */
 	uint64_t n;                          /* since the beginning */
+	/* What went round the ring, by pid: none of it is younger. */
+	int64_t forgot_ns[CHANGES_BUCKETS];
+	struct changes_gap gaps[CHANGES_GAPS]; /* apart, oldest first */
+	uint32_t n_gaps;
 	struct changes_path paths[CHANGES_PATHS]; /* by hash */
 };
-
-/* The change whose place the next one takes; NULL: none is forgotten yet. */
-const struct maps_change *maps_changes_oldest(const struct maps_changes *c);
 
 /* They come in any order: each CPU tells its own. */
 void maps_changes_add(struct maps_changes *c, const struct maps_change *m,
     const char *path);
+
+/* What happened behind since_ns, up to until_ns, may be missing. */
+void maps_changes_lose(struct maps_changes *c, int64_t since_ns,
+    int64_t until_ns);
+
+/* May the process have mapped, behind from_ns and up to to_ns, what nobody told
+ * or what is forgotten? */
+bool maps_changes_miss(const struct maps_changes *c, int32_t pid,
+    int64_t from_ns, int64_t to_ns);
 
 /* The path of a change, "" when it is not remembered. */
 const char *maps_changes_path(const struct maps_changes *c,

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
@@ -27,11 +28,13 @@
 #define PAGES_MIN 8u  /* of one; a record may take more than a page */
 #define PAGES_MAX 32u
 #define RECORD_MAX 65536u
+#define RECORD_ROOM 4608 /* bytes: no record of these events is larger */
 
 struct ring {
 	int fd; /* -1: not watched */
 	struct perf_event_mmap_page *page;
 	const uint8_t *data;
+	int64_t sure_ns; /* until then nothing is missing */
 };
 
 struct process_events {
@@ -189,9 +192,18 @@ record_path(const void *record, size_t size)
 	return memchr(path, '\0', size - 8 - skip) != NULL ? path : NULL;
 }
 
+/* Of all records the last 8 bytes are the time. */
+static int64_t
+record_time(const void *record, size_t size)
+{
+	int64_t time_ns;
+
+	memcpy(&time_ns, (const uint8_t *)record + size - 8, sizeof(time_ns));
+	return time_ns;
+}
+
 /* Behind the header: PERF_RECORD_FORK and _EXIT are four numbers and a time,
- * _COMM is two and a name, _LOST two of 64 bits; of all the last 8 bytes are
- * the time. */
+ * _COMM is two and a name, _LOST two of 64 bits. */
 _Bool
 process_events_parse(const void *record, size_t size, struct process_event *out,
     uint64_t *lost)
@@ -226,7 +238,7 @@ process_events_parse(const void *record, size_t size, struct process_event *out,
 		return false;
 	*out = (struct process_event){.kind = kinds[h.type].kind,
 	    .pid = (int32_t)id[0], .tid = (int32_t)id[1]};
-	memcpy(&out->time_ns, p + size - 8, sizeof(out->time_ns));
+	out->time_ns = record_time(p, size);
 	if (h.type == PERF_RECORD_MMAP2) {
 		memcpy(&map, p + sizeof(h), sizeof(map));
 		out->start = map.start;
@@ -266,11 +278,27 @@ ring_record(struct process_events *l, const struct ring *r, uint64_t at,
 	return l->record;
 }
 
+/* A record that found no room is missing, which the kernel says only beside
+ * the next one that comes: so wherever there was none for the largest, from
+ * the last record before that on. */
+static void
+ring_tell_lost(struct process_events *l, struct ring *r, uint64_t tail)
+{
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	struct process_event e = {.kind = PROCESS_LOST,
+	    .since_ns = r->sure_ns, .time_ns = clock_mono_ns()};
+
+	if (head - tail <= l->data_bytes - RECORD_ROOM)
+		return;
+	r->sure_ns = e.time_ns;
+	l->fn(l->arg, &e);
+}
+
 static size_t
 ring_drain(struct process_events *l, struct ring *r)
 {
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t at = r->page->data_tail;
+	uint64_t tail = r->page->data_tail, at = tail;
 	struct process_event e;
 	size_t n = 0, size;
 
@@ -282,6 +310,8 @@ ring_drain(struct process_events *l, struct ring *r)
 			break;
 		}
 		n++;
+		if (at + size - tail <= l->data_bytes - RECORD_ROOM)
+			r->sure_ns = record_time(p, size);
 		if (!process_events_parse(p, size, &e, &l->stats.lost))
 			continue;
 		l->stats.events[e.kind]++;
@@ -289,6 +319,7 @@ ring_drain(struct process_events *l, struct ring *r)
 	}
 	if (n > 0)
 		__atomic_store_n(&r->page->data_tail, at, __ATOMIC_RELEASE);
+	ring_tell_lost(l, r, tail);
 	return n;
 }
 

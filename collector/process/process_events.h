@@ -20,6 +20,7 @@ enum process_event_kind {
 	PROCESS_EXIT, /* a thread ended; pid == tid: the first one */
 	PROCESS_EXEC, /* pid executes another program */
 	PROCESS_MAP,  /* pid has mapped code at [start, end), from a file */
+	PROCESS_LOST, /* what came from since_ns to time_ns may be missing */
 	PROCESS_EVENT_KINDS
 };
 
@@ -33,6 +34,7 @@ struct process_event {
 	const char *path;     /* of the file, for PROCESS_MAP, or NULL: borrowed
 	                       * for the call */
 	int64_t time_ns;      /* CLOCK_MONOTONIC */
+	int64_t since_ns;     /* the same; for PROCESS_LOST */
 	char comm[16];        /* of the program, for PROCESS_EXEC; else "" */
 };
 

@@ -287,6 +287,15 @@ then(struct maps *m, struct maps_process *p, int64_t time_ns)
 	return map != NULL ? maps_process_name(of, map) : "";
 }
 
+/* A library comes to 0x1000. */
+static void
+tell(struct maps *m, int32_t pid, int64_t time_ns, const char *path)
+{
+	maps_cut(m, &(struct maps_change){.pid = pid, .start = 0x1000,
+	    .end = 0x2000, .ino = (uint64_t)time_ns, .dev = 64768,
+	    .time_ns = time_ns}, path);
+}
+
 /* Libraries take turns at one place, and are known when they have gone. */
 TEST(what_was_mapped_then)
 {
@@ -354,6 +363,116 @@ TEST(what_is_forgotten_speaks_for_nobody)
 	CHECK(maps_held(m, p, map, 0x500000, 40 * S));
 	map = maps_find(m, p, 0x100000, 30 * S);
 	CHECK(map != NULL && maps_held(m, p, map, 0x100000, 15 * S));
+	maps_free(m);
+	processes_free(table);
+	remove_maps(dir, 42);
+	rmdir(dir);
+}
+
+/* Where records were lost, what was told last may have gone since; a moment
+ * outside of the gap is known as before. */
+TEST(what_was_lost_speaks_for_nobody)
+{
+	struct maps_process *p;
+	struct maps *m;
+
+	CHECK_OK(maps_new(&m, table = processes_new(), "/nowhere"));
+	p = code(m, 42, 7, 0, S);
+	tell(m, 42, 10, "/one.so");
+	tell(m, 42, 50, "/two.so");
+	maps_lose(m, 20, 30);
+	CHECK_STR(then(m, p, 15), "/one.so");
+	CHECK_STR(then(m, p, 20), "/one.so");
+	CHECK_STR(then(m, p, 21), "");
+	CHECK_STR(then(m, p, 45), "");
+	CHECK_STR(then(m, p, 55), "/two.so");
+	maps_free(m);
+	processes_free(table);
+}
+
+/* Many gaps become few, and none of them is left out. */
+TEST(gaps_grow_together)
+{
+	static struct maps_changes c;
+	int64_t i;
+
+	for (i = 1; i <= 100; i++) {
+		maps_changes_lose(&c, i * 10, i * 10 + 3);
+		CHECK(maps_changes_miss(&c, 42, i * 10 + 1, i * 10 + 2));
+		CHECK(!maps_changes_miss(&c, 42, i * 10 + 3, i * 10 + 9));
+		CHECK(maps_changes_miss(&c, 42, 11, 12));
+		CHECK(!maps_changes_miss(&c, 42, 1, 10));
+	}
+	CHECK_INT(c.n_gaps, CHANGES_GAPS);
+	CHECK(!maps_changes_miss(&c, 42, 983, 990));
+	maps_changes_lose(&c, 5, 2000); /* told late, by another CPU */
+	CHECK_INT(c.n_gaps, 1);
+	CHECK(maps_changes_miss(&c, 42, 983, 990));
+	maps_changes_lose(&c, 3000, 3001);
+	maps_changes_lose(&c, 2500, 2600);
+	CHECK_INT(c.n_gaps, 3);
+	CHECK_INT(c.gaps[1].since_ns, 2500);
+	CHECK(!maps_changes_miss(&c, 42, 2600, 3000));
+}
+
+/* CPUs tell one after the other: what one has told is forgotten before what
+ * another one told of earlier moments. */
+TEST(what_is_forgotten_may_be_younger)
+{
+	struct maps_process *p;
+	struct maps *m;
+	int i;
+
+	CHECK_OK(maps_new(&m, table = processes_new(), "/nowhere"));
+	p = code(m, 42, 7, 0, S);
+	tell(m, 42, 30, "/two.so");
+	tell(m, 42, 10, "/one.so");
+	CHECK_STR(then(m, p, 35), "/two.so");
+	for (i = 1; i < CHANGES_MAX; i++)
+		tell(m, 43, 100, "/another");
+	CHECK_STR(then(m, p, 35), "");
+	maps_free(m);
+	processes_free(table);
+}
+
+/* Where records were lost, a list from before and from behind that is content
+ * with what has always been there, but not where libraries take turns. */
+TEST(a_gap_where_libraries_take_turns)
+{
+	static const char text_of_two[] = "100000-200000 r-xp 0 fd:01 5 /a\n"
+	    "500000-600000 r-xp 0 fd:01 6 /b\n";
+	char dir[] = "/tmp/test_maps.XXXXXX";
+	struct maps_process *p;
+	struct mapping *steady, *turn;
+	struct maps *m;
+
+	CHECK(mkdtemp(dir) != NULL);
+	put_maps(dir, 42, text_of_two);
+	CHECK_OK(maps_new(&m, table = processes_new(), dir));
+	p = code(m, 42, 7, 1, 100 * S);
+	maps_lose(m, 90 * S, 95 * S);
+	maps_lose(m, 110 * S, 120 * S);
+	turn = maps_find(m, p, 0x500000, 100 * S);
+	CHECK(turn != NULL && maps_held(m, p, turn, 0x500000, 97 * S));
+	CHECK(turn != NULL && !maps_held(m, p, turn, 0x500000, 92 * S));
+	CHECK(turn != NULL && !maps_held(m, p, turn, 0x500000, 80 * S));
+	CHECK(turn != NULL && maps_held(m, p, turn, 0x500000, 115 * S));
+	/* Another one is found there, then the first one again. */
+	put_maps(dir, 42, "100000-200000 r-xp 0 fd:01 5 /a\n"
+	    "500000-600000 r-xp 0 fd:01 7 /c\n");
+	maps_renew(process_find(table, 42, 7));
+	p = code(m, 42, 7, 0, 130 * S);
+	put_maps(dir, 42, text_of_two);
+	maps_renew(process_find(table, 42, 7));
+	p = code(m, 42, 7, 0, 140 * S);
+	maps_lose(m, 150 * S, 160 * S);
+	turn = maps_find(m, p, 0x500000, 140 * S);
+	steady = maps_find(m, p, 0x100000, 140 * S);
+	CHECK(turn != NULL && maps_held(m, p, turn, 0x500000, 145 * S));
+	CHECK(turn != NULL && !maps_held(m, p, turn, 0x500000, 155 * S));
+	CHECK(turn != NULL && !maps_held(m, p, turn, 0x500000, 115 * S));
+	CHECK(steady != NULL && maps_held(m, p, steady, 0x100000, 155 * S));
+	CHECK(steady != NULL && maps_held(m, p, steady, 0x100000, 115 * S));
 	maps_free(m);
 	processes_free(table);
 	remove_maps(dir, 42);
@@ -596,6 +715,10 @@ main(void)
 	RUN(read_again);
 	RUN(what_was_mapped_then);
 	RUN(what_is_forgotten_speaks_for_nobody);
+	RUN(what_was_lost_speaks_for_nobody);
+	RUN(gaps_grow_together);
+	RUN(what_is_forgotten_may_be_younger);
+	RUN(a_gap_where_libraries_take_turns);
 	RUN(cut_and_renew);
 	RUN(the_place_of_another);
 	RUN(changes_by_a_plain_list);

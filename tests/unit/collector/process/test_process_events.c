@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -87,6 +88,82 @@ TEST(damaged_records)
 	}
 	r.h.type = PERF_RECORD_MMAP2;
 	CHECK(!process_events_parse(&r, 72, &e, &lost));
+}
+
+/* ---- what finds no room ---- */
+
+struct told {
+	size_t maps, gaps;
+	int64_t before_ns, behind_ns; /* moments: how many gaps hold them? */
+	size_t before, behind;
+};
+
+static void
+note(void *arg, const struct process_event *e)
+{
+	struct told *t = arg;
+
+	t->maps += e->kind == PROCESS_MAP && e->pid == (int32_t)getpid();
+	if (e->kind != PROCESS_LOST)
+		return;
+	t->gaps++;
+	t->before += e->since_ns < t->before_ns && t->before_ns <= e->time_ns;
+	t->behind += e->since_ns < t->behind_ns && t->behind_ns <= e->time_ns;
+}
+
+static void
+map_code(int n)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	void *code;
+
+	while (n-- > 0) {
+		code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+		    fd, 0);
+		CHECK(code != MAP_FAILED);
+		munmap(code, 4096);
+	}
+	close(fd);
+}
+
+/* A ring that nobody reads is full at some time: since then, up to the next
+ * reading, records may be missing, and that is told; not before, nor after. */
+TEST(a_full_ring_is_a_gap)
+{
+	struct told t = {0};
+	struct process_events *l;
+	cpu_set_t all, one;
+	size_t gaps;
+	int i;
+
+	if (process_events_open(&l, note, &t) != NULL) {
+		printf("skip - a full ring: no perf events\n");
+		return;
+	}
+	/* On one CPU, lest the rings share them. */
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(sched_getaffinity(0, sizeof(all), &all) == 0);
+	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+	process_events_drain(l);
+	map_code(3);
+	process_events_drain(l);
+	CHECK_INT(t.maps, 3);
+	t.before_ns = clock_mono_ns();
+	map_code(20000); /* of about 100 bytes each */
+	t.behind_ns = clock_mono_ns();
+	process_events_drain(l);
+	CHECK(t.maps > 3 && t.maps < 20003);
+	CHECK_INT(t.before, 0);
+	CHECK(t.behind > 0);
+	/* Others' programs may fill a ring again, but not for ever. */
+	for (i = 0, gaps = 0; i < 1000 && gaps != t.gaps; i++) {
+		gaps = t.gaps;
+		process_events_drain(l);
+	}
+	CHECK_INT(t.gaps, gaps);
+	CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
+	process_events_close(l);
 }
 
 /* ---- what is told before a sample ---- */
@@ -477,6 +554,7 @@ main(void)
 {
 	RUN(records);
 	RUN(damaged_records);
+	RUN(a_full_ring_is_a_gap);
 	RUN(what_is_told_before_a_sample_is_known);
 	RUN(an_exec_is_looked_at_when_its_mappings_are_there);
 	RUN(a_program_that_maps_all_the_time_is_read_rarely);
