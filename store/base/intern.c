@@ -17,6 +17,13 @@ intern_fini(struct intern *t)
 	*t = (struct intern){0};
 }
 
+void
+intern_rest(struct intern *t)
+{
+	hashtable_fini(&t->table);
+	t->indexed = 0;
+}
+
 /* For tables in memory alone, and so free to be quick. */
 static uint32_t
 intern_hash(const void *p, size_t n)

@@ -59,6 +59,17 @@ symtab_map_fini(struct symtab_map *map)
 	*map = (struct symtab_map){0};
 }
 
+void
+symtab_rest(struct symtab *t)
+{
+	intern_rest(&t->strings);
+	intern_rest(&t->frames);
+	intern_rest(&t->labels);
+	intern_rest(&t->series);
+	map64_fini(&t->node_map);
+	t->indexed = 1;
+}
+
 static size_t
 intern_bytes(const struct intern *t)
 {

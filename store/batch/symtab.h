@@ -51,6 +51,9 @@ const struct err *symtab_init(struct symtab *t);
 /* One whose nodes' hashes nobody will ask for. */
 const struct err *symtab_init_unhashed(struct symtab *t);
 void symtab_fini(struct symtab *t);
+/* Nothing will be put for now: gives back the memory that only finds what is
+ * there, which is made anew where that was wrong. */
+void symtab_rest(struct symtab *t);
 
 /* Adds all of a dictionary; fills *map (symtab_map_fini() it). */
 const struct err *symtab_add(struct symtab *t, const struct batch *dict,

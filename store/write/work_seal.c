@@ -211,6 +211,7 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 		if (early && torn.until > work_present(w) + 1)
 			torn.until = work_present(w) + 1;
 		work_end_torn(c, &torn);
+		symtab_rest(&syms);
 		if (e == NULL)
 			e = work_seal_memory(w, c, first, &m, early);
 		e = work_end(w, c, e);
