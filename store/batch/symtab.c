@@ -241,16 +241,37 @@ symtab_node_key(uint32_t parent, uint32_t edge)
 	return (uint64_t)parent << 32 | edge;
 }
 
+/* A first child mostly stands right behind its parent, where it is found
+ * without the map: that holds the others. */
+static uint32_t
+symtab_find_node(const struct symtab *t, uint32_t parent, uint32_t edge)
+{
+	uint32_t i = parent + 1;
+
+	if (i < t->n_nodes && t->nodes[i].parent == parent &&
+	    t->nodes[i].edge == edge)
+		return i;
+	return map64_get(&t->node_map, symtab_node_key(parent, edge));
+}
+
+static bool
+symtab_add_node(struct symtab *t, uint32_t i)
+{
+	const struct sym_node *n = &t->nodes[i];
+
+	return i == n->parent + 1 || map64_add(&t->node_map,
+	    symtab_node_key(n->parent, n->edge), i);
+}
+
 /* Takes what was pushed into the map. */
 static bool
 symtab_index(struct symtab *t)
 {
 	for (; t->indexed < t->n_nodes; t->indexed++) {
 		const struct sym_node *n = &t->nodes[t->indexed];
-		uint64_t key = symtab_node_key(n->parent, n->edge);
 
-		if (map64_get(&t->node_map, key) == INTERN_NONE &&
-		    !map64_add(&t->node_map, key, t->indexed))
+		if (symtab_find_node(t, n->parent, n->edge) == INTERN_NONE &&
+		    !symtab_add_node(t, t->indexed))
 			return false;
 	}
 	return true;
@@ -259,18 +280,17 @@ symtab_index(struct symtab *t)
 uint32_t
 symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge)
 {
-	uint64_t key = symtab_node_key(parent, edge);
 	uint32_t i;
 
 	if (t->indexed < t->n_nodes && !symtab_index(t))
 		return INTERN_NONE;
-	i = map64_get(&t->node_map, key);
+	i = symtab_find_node(t, parent, edge);
 	if (i != INTERN_NONE)
 		return i;
 	i = symtab_push_node(t, parent, edge);
 	if (i == INTERN_NONE)
 		return INTERN_NONE;
-	if (!map64_add(&t->node_map, key, i)) {
+	if (!symtab_add_node(t, i)) {
 		t->n_nodes--;
 		return INTERN_NONE;
 	}

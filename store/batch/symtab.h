@@ -38,7 +38,7 @@ struct symtab {
 	struct sym_node *nodes;
 	uint32_t n_nodes, cap_nodes;
 	struct map64 node_map;
-	uint32_t indexed;   /* nodes that are in the map */
+	uint32_t indexed;   /* nodes that are found */
 	bool unhashed;      /* nodes have no hash: sealing needs none */
 };
 

@@ -30,6 +30,7 @@ struct seal_source {
 	uint64_t from, until;
 	uint64_t skip_from, skip_until; /* but not these */
 	bool facts;                     /* take its facts too */
+	bool last; /* of a span in memory: nobody will need its symbols */
 	const struct seal_drop *drop;   /* of a file; NULL: nothing */
 	struct salvage *salvage;        /* read on behind damage; or NULL */
 };

@@ -395,8 +395,14 @@ seal_dict_sort(struct seal_dict *d)
 		e = seal_put_labels(d, &m);
 	if (e == NULL)
 		e = seal_put_series(d, &m, &series);
+	if (e == NULL && d->last) {
+		intern_fini(&d->syms->strings);
+		intern_fini(&d->syms->frames);
+	}
 	if (e == NULL)
 		e = seal_put_nodes(d, &m);
+	if (e == NULL && d->last)
+		symtab_fini(d->syms);
 	d->series_map = series.map;
 	free(series.order);
 	d->string_map = m.strings.map;

@@ -15,6 +15,7 @@ struct seal_dict {
 
 	/* of a span in memory */
 	struct symtab *syms;    /* its symbols; borrowed */
+	bool last;              /* they are freed as soon as they are in out */
 	uint8_t *stack_used;    /* symbol node -> has a value of its own */
 	uint8_t *series_used;   /* symbol series -> has a block */
 	uint8_t *string_used;   /* of facts; grown by seal_dict_sort() */

@@ -83,6 +83,7 @@ seal_prepare_memory(struct seal *s, struct seal_input *in)
 
 	if (e != NULL)
 		return e;
+	s->dict.last = in->source->last;
 	seal_mark_memory(s, in);
 	e = seal_dict_sort(&s->dict);
 	return e == NULL ? seal_order_memory(s, in) : e;

@@ -169,13 +169,14 @@ work_seal_memory(struct store_writer *w, struct change *c, uint64_t first,
 	bool taken = early || work_has_span(&w->manifest, first) ||
 	    first + SEAL_SLOTS <= w->manifest.fine_from;
 	uint64_t end = first + SEAL_SLOTS;
+	bool late = work_next_late(m, 0, first, end) != UINT64_MAX;
 	const struct err *e = NULL;
 
 	if (!taken) {
 		struct sealed_meta meta = work_meta(w, first,
 		    FORMAT_SEAL_LEVEL);
 		struct seal_source s = {.memory = m, .from = first,
-		    .until = end, .facts = true};
+		    .until = end, .facts = true, .last = !late};
 
 		e = work_build(w, c, MANIFEST_SPAN, &meta, &s, 1);
 	}

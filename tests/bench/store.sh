@@ -12,7 +12,7 @@
 # RECORDING=    a recording of it that exists already
 # MODEL=500     seconds of the random model; 0: none
 # SEED=         of the random model; otherwise from the clock
-# PARTS=        some of: reference day long metrics model real
+# PARTS=        some of: reference seal day long metrics model real
 #
 # A line of JSON for each number, with what it is compared to: `goal` is our
 # own, other references are measured here or said where they were measured.
@@ -45,6 +45,17 @@ numbers() {
 reference() {
 	say "the workload as text and as pprof, 300 slots"
 	"$bench/store_text" "$dir/population" 300 >>"$dir/numbers"
+}
+
+# Names of 20,000 functions, then five of its own for each stack.
+seal() {
+	say "a journal of 200,000 different stacks, sealed"
+	"$bench/store_seal" fill "$dir/seal" 200000 20000
+	"$bench/store_seal" seal "$dir/seal" >>"$dir/numbers"
+	"$bench/store_seal" fill "$dir/seal-names" 200000 0
+	"$bench/store_seal" seal "$dir/seal-names" >"$dir/part"
+	numbers store_names_ "$dir/part"
+	rm -rf "$dir/seal" "$dir/seal-names"
 }
 
 day() {
@@ -158,6 +169,8 @@ model() {
 
 # name|reference|value of the reference
 references='
+store_seal_rss|goal|64
+store_names_seal_rss|goal|64
 store_write_cpu|goal|0.4
 store_queue_cpu|goal|0.4
 store_queue_rss|goal|64
@@ -221,8 +234,8 @@ finish() {
 
 most=$((bulk > slots ? bulk : slots))
 python3 tests/bench/profiles.py --slots "$most" --dump >"$dir/population"
-parts=" ${PARTS:-reference day long metrics model real} "
-for part in reference day long metrics; do
+parts=" ${PARTS:-reference seal day long metrics model real} "
+for part in reference seal day long metrics; do
 	if [ "${parts/ $part /}" != "$parts" ]; then
 		$part
 	fi
