@@ -25,6 +25,21 @@ entry_put(struct entry_writer *w, uint32_t key, int128 value)
 	w->next = key + 1;
 }
 
+bool
+entry_next_long(struct entry_reader *r, uint32_t *key, int128 *value)
+{
+	uint8_t byte = *r->c.p++;
+
+	*key = (uint32_t)(r->next + (byte >> 4));
+	*value = (byte & 15) + 1;
+	if (byte >> 4 == 15)
+		*key = (uint32_t)(r->next + 15 + cur_varint(&r->c));
+	if ((byte & 15) == 15)
+		*value = (int128)cur_varint128(&r->c) + 16;
+	r->next = (uint64_t)*key + 1;
+	return !r->c.bad;
+}
+
 void
 block_fold(enum series_kind kind, struct block *into, const struct block *b,
     int64_t slot_ns)

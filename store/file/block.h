@@ -35,23 +35,39 @@ struct entry_reader {
 	uint64_t next;
 };
 
+/* An entry with a number of more than a byte. */
+bool entry_next_long(struct entry_reader *r, uint32_t *key, int128 *value);
+
 /* False at the end or when the bytes are bad (then r->c.bad). */
 static inline bool
 entry_next(struct entry_reader *r, uint32_t *key, int128 *value)
 {
-	uint8_t byte;
+	const uint8_t *p = r->c.p, *end = r->c.end;
+	uint64_t gap, more;
 
-	if (r->c.p == r->c.end)
+	if (p == end)
 		return false;
-	byte = *r->c.p++;
-	*key = (uint32_t)(r->next + (byte >> 4));
-	*value = (byte & 15) + 1;
-	if (byte >> 4 == 15)
-		*key = (uint32_t)(r->next + 15 + cur_varint(&r->c));
-	if ((byte & 15) == 15)
-		*value = (int128)cur_varint128(&r->c) + 16;
+	gap = *p >> 4;
+	more = *p++ & 15;
+	if ((gap == 15 && (p == end || (gap += *p++) >= 15 + 128)) ||
+	    (more == 15 && (p == end || (more += *p++) >= 15 + 128))) {
+		/* copies: nobody has the reader's address, so that most
+		 * entries are read from registers */
+		struct entry_reader rest = *r;
+		uint32_t k = 0;
+		int128 v = 0;
+		bool any = entry_next_long(&rest, &k, &v);
+
+		*r = rest;
+		*key = k;
+		*value = v;
+		return any;
+	}
+	r->c.p = p;
+	*key = (uint32_t)(r->next + gap);
+	*value = (int128)more + 1;
 	r->next = (uint64_t)*key + 1;
-	return !r->c.bad;
+	return true;
 }
 
 /* Does the kind carry entries? */

@@ -32,6 +32,7 @@ struct totalling {
 	size_t n_series;
 	struct plan plan;
 	uint64_t from, until, step; /* slots */
+	bool plain; /* all stacks are one group, whatever they are called */
 	uint32_t *sets;       /* node -> label set */
 	uint32_t *groups;     /* label set -> group + 2; 1: refused; 0: new */
 	struct intern keys;   /* of groups */
@@ -48,13 +49,13 @@ totals_prepare(struct totalling *t)
 {
 	const struct symtab *y = &t->s->syms;
 
-	t->sets = calloc(y->n_nodes + 1, sizeof(*t->sets));
+	t->sets = calloc(t->plain ? 1 : y->n_nodes + 1, sizeof(*t->sets));
 	t->groups = calloc(y->labels.n + 1, sizeof(*t->groups));
 	t->observed = calloc(t->out->n_steps + 1, sizeof(*t->observed));
 	if (t->sets == NULL || t->groups == NULL || t->observed == NULL)
 		return err_nomem();
 	/* parents have smaller numbers */
-	for (uint32_t i = 1; i < y->n_nodes; i++)
+	for (uint32_t i = 1; i < y->n_nodes && !t->plain; i++)
 		t->sets[i] = y->nodes[i].parent == 0
 		    ? y->nodes[i].edge : t->sets[y->nodes[i].parent];
 	return NULL;
@@ -229,28 +230,86 @@ totals_group(struct totalling *t, uint32_t set, uint32_t *group)
 
 /* ---- adding ---- */
 
+/* Entries one after the other whose stacks have one label set: most blocks
+ * are a few of them, and a group is looked for once for each. */
+struct totals_run {
+	uint32_t set; /* INTERN_NONE: none yet */
+	int128 sum;
+};
+
 static const struct err *
-totals_add(struct totalling *t, uint32_t node, size_t step, int128 value)
+totals_end_run(struct totalling *t, const struct totals_run *run, size_t step)
 {
 	const struct err *e;
 	uint32_t group;
 
-	e = totals_group(t, t->sets[node], &group);
+	if (run->set == INTERN_NONE)
+		return NULL;
+	e = totals_group(t, run->set, &group);
 	if (e != NULL || group == UINT32_MAX)
 		return e;
-	t->cells[group].sums[step] += value;
+	t->cells[group].sums[step] += run->sum;
 	t->cells[group].used = true;
 	return NULL;
+}
+
+/* Of a series whose stacks are all alike, whatever they are called. */
+static void
+totals_add_all(struct totals_run *run, struct entry_reader *r, uint32_t n)
+{
+	int128 value;
+	uint32_t key;
+
+	while (entry_next(r, &key, &value)) {
+		if (key >= n) {
+			r->c.bad = true;
+			return;
+		}
+		run->sum += value;
+		run->set = 0;
+	}
+}
+
+static const struct err *
+totals_add_block(struct totalling *t, struct reader_file *f,
+    const struct block *b, size_t step)
+{
+	const uint32_t *nodes = f->stack_nodes, n = f->sealed->n_stacks;
+	struct entry_reader r = {b->entries, 0};
+	struct totals_run run = {INTERN_NONE, 0};
+	const struct err *e = NULL;
+	uint32_t key, set;
+	int128 value;
+
+	if (t->plain)
+		totals_add_all(&run, &r, n);
+	while (e == NULL && !t->plain && entry_next(&r, &key, &value)) {
+		if (key >= n) {
+			r.c.bad = true;
+			break;
+		}
+		if (nodes[key] == INTERN_NONE)
+			return reader_unnamed(f);
+		if ((set = t->sets[nodes[key]]) != run.set) {
+			e = totals_end_run(t, &run, step);
+			run = (struct totals_run){set, 0};
+		}
+		run.sum += value;
+	}
+	if (e == NULL)
+		e = totals_end_run(t, &run, step);
+	if (e == NULL && r.c.bad)
+		e = reader_failed(t->s, f, err_new(ERR_FORMAT, 0,
+		    "a block is malformed"));
+	return e;
 }
 
 static const struct err *
 totals_add_piece(struct totalling *t, const struct plan_piece *p)
 {
-	uint32_t number = reader_series(p->file, t->now), key;
-	struct entry_reader r;
+	uint32_t number = reader_series(p->file, t->now);
 	const struct block *b;
 	const struct err *e;
-	int128 value;
 
 	if (number == INTERN_NONE || p->file->sealed == NULL)
 		return NULL;
@@ -260,20 +319,27 @@ totals_add_piece(struct totalling *t, const struct plan_piece *p)
 	if (e != NULL)
 		return reader_failed(t->s, p->file, e);
 	t->observed[p->step] += b->count;
-	r = (struct entry_reader){b->entries, 0};
-	while (e == NULL && entry_next(&r, &key, &value)) {
-		if (key >= p->file->sealed->n_stacks)
-			r.c.bad = true;
-		else if (p->file->stack_nodes[key] == INTERN_NONE)
-			return reader_unnamed(p->file);
-		else
-			e = totals_add(t, p->file->stack_nodes[key], p->step,
-			    value);
+	return totals_add_block(t, p->file, b, p->step);
+}
+
+static const struct err *
+totals_add_open(struct totalling *t, struct open_walk *w, size_t step)
+{
+	struct totals_run run = {INTERN_NONE, 0};
+	const struct err *e = openspan_entries(w);
+	int64_t value;
+	uint32_t node;
+
+	while (e == NULL && openspan_entry(w, &node, &value)) {
+		uint32_t set = t->plain ? 0 : t->sets[node];
+
+		if (set != run.set) {
+			e = totals_end_run(t, &run, step);
+			run = (struct totals_run){set, 0};
+		}
+		run.sum += value;
 	}
-	if (e == NULL && r.c.bad)
-		e = reader_failed(t->s, p->file, err_new(ERR_FORMAT, 0,
-		    "a block is malformed"));
-	return e;
+	return e == NULL ? totals_end_run(t, &run, step) : e;
 }
 
 static const struct err *
@@ -282,8 +348,6 @@ totals_add_journals(struct totalling *t)
 	const struct err *e = NULL;
 	struct open_walk w;
 	struct block b;
-	int64_t value;
-	uint32_t node;
 
 	for (uint32_t j = 0; j < t->s->n_journals && e == NULL; j++) {
 		openspan_walk(&w, &t->s->journals[j]->span, t->now, t->from,
@@ -292,9 +356,7 @@ totals_add_journals(struct totalling *t)
 			size_t step = (size_t)((b.start - t->from) / t->step);
 
 			t->observed[step] += b.count;
-			e = openspan_entries(&w);
-			while (e == NULL && openspan_entry(&w, &node, &value))
-				e = totals_add(t, node, step, value);
+			e = totals_add_open(t, &w, step);
 		}
 	}
 	return e;
@@ -437,7 +499,7 @@ totals_run(struct totalling *t)
 	if (e == NULL)
 		e = reader_match(t->s, t->q->selector, READER_PROFILES,
 		    &t->series, &t->n_series);
-	if (e == NULL)
+	if (e == NULL && !t->plain)
 		e = reader_need_names(t->s, &t->plan, t->series,
 		    t->n_series);
 	if (e == NULL)
@@ -478,6 +540,8 @@ totals_begin(struct totalling *t, const struct totals_query *q)
 	t->until = reader_slot(t->s, q->until_ns);
 	t->step = reader_slot(t->s, q->step_ns);
 	t->keys.aligned = true;
+	t->plain = !q->sets && q->n_split == 0 &&
+	    !selector_asks_stacks(q->selector);
 	t->out = calloc(1, sizeof(*t->out));
 	if (t->out == NULL)
 		return err_nomem();
