@@ -187,7 +187,8 @@ run_worker(void *arg, unsigned number)
 	const struct options *o = arg;
 	struct draw draw;
 	struct serve_options serve = {&site, o->socket, o->store_dir,
-	    &o->settings, &draw, o->pool, (long)o->max_requests, number};
+	    &o->settings, &draw, o->pool, (long)o->max_requests, number,
+	    (unsigned)o->workers};
 
 	draw_init(&draw, draw_program(o));
 	limit_memory(o->settings.memory_bytes);

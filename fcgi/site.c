@@ -116,13 +116,19 @@ static const struct route_errors errors[] = {
 
 /* What the pages kept in the context. */
 static void
-site_end(struct context *c)
+site_rest(struct context *c)
 {
-	ingest_tell(c, true);
 	graph_cache_free(c->graphs);
 	push_cache_free(c->kept);
 	c->graphs = NULL;
 	c->kept = NULL;
+}
+
+static void
+site_end(struct context *c)
+{
+	ingest_tell(c, true);
+	site_rest(c);
 }
 
 static int
@@ -134,4 +140,5 @@ site_idle(struct context *c)
 const struct site site = {
     .routes = routes, .n_routes = sizeof(routes) / sizeof(routes[0]),
     .errors = errors, .n_errors = sizeof(errors) / sizeof(errors[0]),
-    .refused = ingest_refuse_for, .idle = site_idle, .end = site_end};
+    .refused = ingest_refuse_for, .idle = site_idle, .rest = site_rest,
+    .end = site_end};

@@ -153,8 +153,10 @@ struct store_extent {
  * are ERR_REQUEST 413. */
 void store_bound_nodes(struct store *s, uint32_t most);
 
-/* Opens a directory for reading; `cache_bytes` bounds the cache of symbols
- * and blocks (0: 256 MiB).  A directory without a manifest is "not yet":
+/* Opens a directory for reading; `cache_bytes` bounds what is kept of symbols
+ * and of sealed files between requests (0: 256 MiB); where one question alone
+ * needs more names, it keeps those.  The index of what is not sealed yet comes
+ * beside it.  A directory without a manifest is "not yet":
  * ERR_ERRNO with ENOENT. */
 const struct err *store_open(struct store **out, const char *dir,
     size_t cache_bytes);
@@ -162,6 +164,11 @@ void store_close(struct store *s);
 
 /* Takes up what the writer has done since. */
 const struct err *store_refresh(struct store *s);
+/* Between requests: forgets what was decoded of sealed files, and all names;
+ * the next store_refresh() begins with none. */
+void store_forget(struct store *s);
+/* The memory that a reader keeps, about. */
+size_t store_bytes(const struct store *s);
 void store_extent(const struct store *s, struct store_extent *e);
 
 /*

@@ -5,12 +5,20 @@
 #include "fcgi/server/context.h"
 
 #include <errno.h>
+#include <malloc.h>
 
 #include "fcgi/server/settings.h"
 #include "fcgi/server/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch_client.h"
+
+/* What nobody asks for any more is among what somebody does: all of it goes
+ * after so long, and what is still asked for comes back. */
+#define CONTEXT_FRESH_NS (600 * NS_PER_S)
+#define CONTEXT_TRIM_NS NS_PER_S
+#define CONTEXT_REST_NS (120 * NS_PER_S)
+#define CONTEXT_SPARE (1u << 20) /* bytes that are not worth trimming */
 
 void
 context_init(struct context *c, const struct settings *settings,
@@ -30,18 +38,74 @@ context_fini(struct context *c)
 	c->store = NULL;
 }
 
+void
+context_asked(struct context *c)
+{
+	c->asked_ns = clock_mono_ns();
+	c->rested = 0;
+}
+
+static void
+context_trim(struct context *c, void (*rest)(struct context *c))
+{
+	(void)c;
+	(void)rest;
+	if (mallinfo2().fordblks > CONTEXT_SPARE)
+		malloc_trim(0);
+}
+
+static void
+context_rest(struct context *c, void (*rest)(struct context *c))
+{
+	rest(c);
+	store_close(c->store);
+	c->store = NULL;
+	malloc_trim(0);
+}
+
+int
+context_idle(struct context *c, void (*rest)(struct context *c))
+{
+	static const struct {
+		int64_t after_ns;
+		void (*go)(struct context *c, void (*rest)(struct context *c));
+	} steps[] = {
+	    {CONTEXT_TRIM_NS, context_trim},
+	    {CONTEXT_REST_NS, context_rest},
+	};
+
+	if (c->asked_ns == 0)
+		return -1;
+	for (; c->rested < sizeof(steps) / sizeof(steps[0]); c->rested++) {
+		int64_t left = c->asked_ns + steps[c->rested].after_ns -
+		    clock_mono_ns();
+
+		if (left > 0)
+			return (int)(left / NS_PER_MS) + 1;
+		steps[c->rested].go(c, rest);
+	}
+	return -1;
+}
+
 /* What is left beside the cache, at what a node takes in the reader, in a
  * query's scratch and in the answer where all nodes are different. */
 #define CONTEXT_NODE_BYTES 560
 
-static uint32_t
-context_most_nodes(const struct settings *s)
+/* The workers of a pool share its cache by halves, thirds...: which of them
+ * gets a question is chance. */
+static int64_t
+context_cache(const struct context *c)
 {
-	int64_t half = s->memory_bytes / 2;
-	int64_t room = s->cache_bytes < half ? s->memory_bytes -
-	    s->cache_bytes : half;
+	return c->settings->cache_bytes / (c->workers > 0 ? c->workers : 1);
+}
 
-	if (s->memory_bytes == 0 || room / CONTEXT_NODE_BYTES > UINT32_MAX)
+static uint32_t
+context_most_nodes(const struct context *c)
+{
+	int64_t memory = c->settings->memory_bytes, cache = context_cache(c);
+	int64_t room = cache < memory / 2 ? memory - cache : memory / 2;
+
+	if (memory == 0 || room / CONTEXT_NODE_BYTES > UINT32_MAX)
 		return UINT32_MAX;
 	return (uint32_t)(room / CONTEXT_NODE_BYTES);
 }
@@ -51,10 +115,10 @@ context_open(struct context *c)
 {
 	const struct err *e;
 
-	e = store_open(&c->store, c->store_dir,
-	    (size_t)c->settings->cache_bytes);
+	c->fresh_ns = clock_mono_ns();
+	e = store_open(&c->store, c->store_dir, (size_t)context_cache(c));
 	if (e == NULL)
-		store_bound_nodes(c->store, context_most_nodes(c->settings));
+		store_bound_nodes(c->store, context_most_nodes(c));
 	if (e == NULL)
 		return NULL;
 	c->store = NULL;
@@ -71,6 +135,11 @@ context_store(struct context *c, struct store **s)
 	const struct err *e = NULL;
 
 	watch_spare(true);
+	if (c->store != NULL &&
+	    clock_mono_ns() - c->fresh_ns > CONTEXT_FRESH_NS) {
+		store_forget(c->store);
+		c->fresh_ns = clock_mono_ns();
+	}
 	if (c->store != NULL && store_refresh(c->store) != NULL) {
 		store_close(c->store);
 		c->store = NULL;

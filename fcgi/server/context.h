@@ -40,7 +40,11 @@ struct context {
 	struct batch_client *post; /* to memlensd; NULL: none open */
 	int64_t slot_ns;                 /* of the store; 0: not known */
 	int64_t started_ns;
-	unsigned number;                 /* of this worker in its pool */
+	unsigned number;                 /* of this worker in its pool, */
+	unsigned workers;                /* which has so many */
+	int64_t fresh_ns; /* monotonic: when the store last knew no names */
+	int64_t asked_ns; /* the same: the last answer's end; 0: none yet */
+	unsigned rested;  /* steps of context_idle() since then */
 };
 
 void context_init(struct context *c, const struct settings *settings,
@@ -49,5 +53,16 @@ void context_fini(struct context *c);
 
 /* The store as it is now.  Errors: ERR_REQUEST 503 while there is none. */
 const struct err *context_store(struct context *c, struct store **s);
+
+/*
+ * What a worker does with its memory while nobody asks: after a second what
+ * malloc has free goes back to the kernel (not sooner: a page asks many
+ * questions, and each would fault it in again); after two minutes the store
+ * is closed until somebody asks, and `rest` frees what pages keep.  In how
+ * many milliseconds to call again, -1: not before another request.
+ */
+int context_idle(struct context *c, void (*rest)(struct context *c));
+/* A request has been answered. */
+void context_asked(struct context *c);
 
 #endif

@@ -63,6 +63,8 @@ struct site {
 	/* Nobody asks: does what is due; in how many milliseconds to call
 	 * again, -1: not before another request. */
 	int (*idle)(struct context *c);
+	/* The same for minutes: frees what pages keep and can do without. */
+	void (*rest)(struct context *c);
 	/* The worker ends: frees what pages keep in the context. */
 	void (*end)(struct context *c);
 };

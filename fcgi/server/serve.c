@@ -223,13 +223,19 @@ serve_request(const struct serve_options *o, struct context *c,
 	request_fini(&rq);
 }
 
+/* In milliseconds, -1 being never. */
+static int
+serve_sooner(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 /* When to look after what is idle, in ms. */
 static int
 serve_idle(const struct serve_options *o, struct context *c)
 {
-	int draw = draw_idle(o->draw), site = o->site->idle(c);
-
-	return draw < 0 || (site >= 0 && site < draw) ? site : draw;
+	return serve_sooner(context_idle(c, o->site->rest),
+	    serve_sooner(draw_idle(o->draw), o->site->idle(c)));
 }
 
 /* Until somebody connects; false: the worker is to end, as one does that may
@@ -301,9 +307,13 @@ serve_run(const struct serve_options *o)
 	context_init(&c, o->settings, o->store_dir);
 	c.number = o->number;
 	c.draw = o->draw;
+	c.workers = o->workers;
 	for (long n = 0; got >= 0 && (o->max_requests == 0 ||
-	    n < o->max_requests) && serve_wait(o, &c, stop); n += got)
+	    n < o->max_requests) && serve_wait(o, &c, stop); n += got) {
 		got = serve_one(o, &c, &f);
+		if (got == 1)
+			context_asked(&c);
+	}
 	FCGX_Free(&f, 1);
 	o->site->end(&c);
 	draw_end(o->draw);

@@ -19,7 +19,8 @@ struct serve_options {
 	struct draw *draw;
 	enum pool pool;
 	long max_requests; /* after so many it ends; 0: never */
-	unsigned number; /* of the pool, from 1 */
+	unsigned number; /* of the pool, from 1; */
+	unsigned workers; /* there are so many */
 };
 
 /* Runs until SIGTERM or max_requests; the exit status of the process. */

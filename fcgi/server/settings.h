@@ -31,7 +31,7 @@ struct settings {
 	char *hosts; /* names of this server, for guard.h; NULL: none */
 	int64_t deadline_ns;  /* of a request, after which its worker dies */
 	int64_t memory_bytes; /* of a worker; 0: no limit */
-	int64_t cache_bytes;  /* of those, for the store's files */
+	int64_t cache_bytes;  /* for the store, of all workers of a pool */
 	char *draw; /* path of memlens-draw; never NULL once loaded */
 	/* [collector] */
 	char *collector_socket; /* of memlensd: where batches go */

@@ -95,18 +95,38 @@ reader_forget(struct store *s)
 	free(s->sorted);
 	s->sorted = NULL;
 	s->n_sorted = s->cap_sorted = 0;
+	s->names = s->greediest = 0;
 }
 
-/* Between requests.  When it is the symbols that take the memory, they begin
- * anew. */
+/*
+ * Between requests.  When it is the symbols that take the memory, they begin
+ * anew; but not where one question alone needs that many, since the next is
+ * like it: what helps nobody would make each of them cold.
+ */
 static void
 reader_shrink(struct store *s)
 {
-	size_t names = symtab_bytes(&s->syms) + merged_tree_bytes(&s->shown) +
-	    scratch_bytes(&s->scratch);
+	size_t names = reader_names_bytes(s), most = s->limit / 4 * 3;
 
-	if (names > s->limit / 4 * 3 || !reader_make_room(s, 0))
+	if (names > s->names + s->greediest)
+		s->greediest = names - s->names;
+	s->names = names;
+	reader_drop_windows(s);
+	reader_make_room(s, 0);
+	if (names > most && names > 2 * s->greediest)
 		reader_forget(s);
+}
+
+void
+store_forget(struct store *s)
+{
+	reader_forget(s);
+}
+
+size_t
+store_bytes(const struct store *s)
+{
+	return reader_bytes(s);
 }
 
 const struct err *

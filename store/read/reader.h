@@ -14,6 +14,7 @@
 #include "store/read/merged_tree.h"
 #include "store/store.h"
 
+#define READER_WINDOW (64u << 10) /* of a file's dictionary: is kept */
 #define QUERY_TRIES 5 /* when the writer replaces files under a query */
 
 /* A sealed file of the manifest; opened when it is first needed. */
@@ -92,6 +93,9 @@ struct store {
 	char *path;
 	int dir;
 	size_t limit;
+	size_t names, /* bytes, as the last request began; and how many the
+	               * greediest question since they were forgotten took */
+	    greediest;
 	uint32_t most_nodes; /* of an open journal, for one question */
 	struct manifest manifest;
 	bool loaded; /* the lists below are those of the manifest */
@@ -128,11 +132,18 @@ const struct err *reader_name_stacks(struct store *s, struct reader_file *f,
     const uint32_t *series, size_t n);
 /* The error of a query that meets a stack without a name. */
 const struct err *reader_unnamed(struct reader_file *f);
-/* What all that the reader keeps takes: what store_open() bounds. */
+/* What all that the reader keeps takes; and that without the journals' indexes,
+ * which store_open() bounds. */
 size_t reader_bytes(const struct store *s);
+size_t reader_kept_bytes(const struct store *s);
+/* What symbols take, and what goes with their number. */
+size_t reader_names_bytes(const struct store *s);
+/* Between requests: dictionaries of sealed files that were read as a whole
+ * go, but for their places. */
+void reader_drop_windows(struct store *s);
 /* Closes files that were not used for longest, and not by this request,
- * until all that is kept and `more` fit; false when they do not. */
-bool reader_make_room(struct store *s, size_t more);
+ * until all that is kept and `more` fit, or none is left. */
+void reader_make_room(struct store *s, size_t more);
 /* When the next journal was begun, or the span of journal i ends. */
 uint64_t reader_journal_until(const struct store *s, uint32_t i);
 /* missing.c: what an answer over slots [from, until) lacks, if anything: of

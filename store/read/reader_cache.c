@@ -28,14 +28,28 @@ reader_file_bytes(const struct reader_file *f)
 }
 
 size_t
-reader_bytes(const struct store *s)
+reader_names_bytes(const struct store *s)
 {
-	size_t n = symtab_bytes(&s->syms) + merged_tree_bytes(&s->shown) +
-	    scratch_bytes(&s->scratch) + s->cap_sorted * sizeof(*s->sorted) +
+	return symtab_bytes(&s->syms) + merged_tree_bytes(&s->shown) +
+	    scratch_bytes(&s->scratch) + s->cap_sorted * sizeof(*s->sorted);
+}
+
+size_t
+reader_kept_bytes(const struct store *s)
+{
+	size_t n = reader_names_bytes(s) +
 	    (s->n_files + s->manifest.n) * sizeof(*s->files);
 
 	for (uint32_t i = 0; i < s->n_files; i++)
 		n += reader_file_bytes(&s->files[i]);
+	return n;
+}
+
+size_t
+reader_bytes(const struct store *s)
+{
+	size_t n = reader_kept_bytes(s);
+
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		n += sizeof(*s->journals[i]) +
 		    openspan_bytes(&s->journals[i]->span) +
@@ -43,12 +57,34 @@ reader_bytes(const struct store *s)
 	return n;
 }
 
-bool
+void
+reader_drop_windows(struct store *s)
+{
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		struct buf *window = &s->files[i].names.pages.window;
+
+		if (s->files[i].sealed != NULL &&
+		    window->cap > READER_WINDOW)
+			buf_fini(window);
+	}
+}
+
+/* Files have a quarter beside names that take more than theirs. */
+static size_t
+reader_most_bytes(const struct store *s)
+{
+	size_t names = reader_names_bytes(s) + s->limit / 4;
+
+	return names > s->limit ? names : s->limit;
+}
+
+void
 reader_make_room(struct store *s, size_t more)
 {
-	size_t bytes = reader_bytes(s) + more;
+	size_t bytes = reader_kept_bytes(s) + more;
+	size_t most = reader_most_bytes(s);
 
-	while (bytes > s->limit) {
+	while (bytes > most) {
 		struct reader_file *oldest = NULL;
 
 		for (uint32_t i = 0; i < s->n_files; i++) {
@@ -59,9 +95,8 @@ reader_make_room(struct store *s, size_t more)
 				oldest = f;
 		}
 		if (oldest == NULL)
-			return false;
+			return;
 		bytes -= reader_file_bytes(oldest);
 		reader_close_file(oldest);
 	}
-	return true;
 }

@@ -15,7 +15,7 @@
 #include "store/file/segtree.h"
 #include "store/read/reader.h"
 
-#define READER_RECORD (1u << 20) /* memory for records that is kept */
+#define READER_RECORD (256u << 10) /* memory for records that is kept */
 
 static void
 reader_close_journal(struct reader_journal *j)

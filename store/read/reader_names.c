@@ -14,8 +14,6 @@
 #include "store/base/err.h"
 #include "store/read/reader.h"
 
-#define NAMES_WINDOW (64u << 10) /* of the dictionary that is kept */
-
 /* Stacks that are to be named. */
 struct names_want {
 	struct reader_file *f;
@@ -182,7 +180,7 @@ names_resolve(struct names_want *w, uint32_t most)
 		w->f->stack_nodes[stack] = node;
 	}
 	open_view_fini(v);
-	if (o->pages.window.cap > NAMES_WINDOW)
+	if (o->pages.window.cap > READER_WINDOW)
 		buf_fini(&o->pages.window);
 	return e;
 }

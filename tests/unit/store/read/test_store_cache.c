@@ -134,10 +134,67 @@ TEST(a_bound_holds_but_for_one_question)
 	model_fini(&m);
 }
 
+/* To forget its names for the next question, which is like it, would make each
+ * of them cold. */
+TEST(one_question_over_the_bound_keeps_its_names)
+{
+	struct selector *selector;
+	struct store *s = NULL;
+	struct model m;
+	uint32_t nodes;
+
+	make(&m);
+	CHECK_OK(selector_parse("cpu", &selector));
+	CHECK_OK(store_open(&s, m.dir, 100000));
+	ask_span(s, selector, 0);
+	nodes = s->syms.n_nodes;
+	CHECK(reader_names_bytes(s) > 100000);
+	for (unsigned i = 0; i < 5; i++) {
+		CHECK_OK(store_refresh(s));
+		CHECK(s->syms.n_nodes == nodes);
+		ask_span(s, selector, 0);
+		CHECK(s->syms.n_nodes == nodes);
+	}
+	/* others do not pile up */
+	for (unsigned i = 0; i < 3 * SPANS; i++) {
+		CHECK_OK(store_refresh(s));
+		ask_span(s, selector, i % SPANS);
+		CHECK(s->syms.n_nodes < 5 * nodes);
+	}
+	store_close(s);
+	selector_free(selector);
+	model_fini(&m);
+}
+
+TEST(what_was_forgotten_is_found_again)
+{
+	struct selector *selector;
+	struct store *s = NULL;
+	struct model m;
+	size_t empty, asked;
+
+	make(&m);
+	CHECK_OK(selector_parse("cpu", &selector));
+	CHECK_OK(store_open(&s, m.dir, 0));
+	empty = store_bytes(s);
+	ask_span(s, selector, 3);
+	asked = store_bytes(s);
+	store_forget(s);
+	CHECK(store_bytes(s) <= empty);
+	CHECK_OK(store_refresh(s));
+	ask_span(s, selector, 3);
+	CHECK_INT(store_bytes(s), asked);
+	store_close(s);
+	selector_free(selector);
+	model_fini(&m);
+}
+
 int
 main(void)
 {
 	RUN(what_is_kept_is_counted);
 	RUN(a_bound_holds_but_for_one_question);
+	RUN(one_question_over_the_bound_keeps_its_names);
+	RUN(what_was_forgotten_is_found_again);
 	return test_done();
 }

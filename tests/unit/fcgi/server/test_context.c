@@ -1,0 +1,68 @@
+/*
+ * What an idle worker gives back, and when; time passes by setting the clock
+ * of the last answer back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/server/context.h"
+#include "fcgi/server/settings.h"
+#include "store/base/clock.h"
+#include "tests/unit/store/store_model.h"
+#include "tests/unit/test.h"
+
+static int rested;
+
+static void
+count(struct context *c)
+{
+	(void)c;
+	rested++;
+}
+
+TEST(who_was_never_asked_has_nothing_to_give)
+{
+	struct context c = {.settings = NULL};
+
+	CHECK(context_idle(&c, count) == -1);
+	CHECK(rested == 0);
+}
+
+TEST(a_store_is_closed_after_minutes_and_opened_again)
+{
+	struct settings settings = {.cache_bytes = 1 << 20};
+	struct context c;
+	struct store *s;
+	struct model m;
+	int wait;
+
+	model_init(&m, 1);
+	context_init(&c, &settings, m.dir);
+	c.workers = 2;
+	CHECK_OK(context_store(&c, &s));
+	context_asked(&c);
+	wait = context_idle(&c, count);
+	CHECK(wait > 0 && wait <= 1001 && c.store == s);
+	c.asked_ns -= 2 * NS_PER_S;
+	wait = context_idle(&c, count);
+	CHECK(wait > 0 && wait <= 118001 && c.store == s && rested == 0);
+	c.asked_ns -= 119 * NS_PER_S;
+	CHECK(context_idle(&c, count) == -1);
+	CHECK(c.store == NULL && rested == 1);
+	CHECK(context_idle(&c, count) == -1);
+	CHECK(rested == 1); /* once */
+	CHECK_OK(context_store(&c, &s));
+	CHECK(s != NULL);
+	context_asked(&c);
+	CHECK(context_idle(&c, count) > 0);
+	context_fini(&c);
+	model_fini(&m);
+}
+
+int
+main(void)
+{
+	RUN(who_was_never_asked_has_nothing_to_give);
+	RUN(a_store_is_closed_after_minutes_and_opened_again);
+	return test_done();
+}
