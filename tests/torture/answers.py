@@ -46,8 +46,11 @@ class Asker:
         self.slot_s = self.model.slot_ns // 1000000000
         self.path, self.uri = path, ''
         self.first, self.last = self.model.first, self.model.until
+        # Of profiles: what the daemon says of itself, when a slot of its own
+        # has closed before the export, has no service, which is no error.
         self.services = sorted({s['desc']['labels'].get('service', '')
-                                for s in self.model.series.values()})
+                                for s in self.model.series.values()
+                                if s['desc']['kind'] in ('flow', 'stock')})
 
     # ---- asking ----
 
