@@ -27,5 +27,21 @@ echo 'echo "not ok - ever"' >"$dir/tests/api/never.sh"
 expect "what fails twice has failed" "$? $(tail -n 1 "$dir/out")" \
 	"1 2 passed, 1 failed, 0 skipped"
 expect "and is not called flaky" "$(grep -c flaky "$dir/out")" 0
+expect "the end of the log names it, and why" "$(tail -n 3 "$dir/out")" \
+	"FAILED api/never.sh:
+  not ok - ever
+2 passed, 1 failed, 0 skipped"
+# What a test leaves behind has ended before another one begins.
+cat >"$dir/tests/api/never.sh" <<'END'
+sleep 1000 &
+echo $! >"$BUILD/left"
+echo "ok - left"
+END
+"$dir/tests/run" "$dir/build" api/never.sh >"$dir/out" 2>&1
+read -r left <"$dir/build/left"
+gone() { ! grep -qs '^State:.[^ZX]' "/proc/$left/status"; }
+for _ in $(seq 600); do gone && break || sleep 0.1; done
+expect "what a test has left behind is ended" "$(gone && echo gone)" gone
+gone || kill "$left"
 "$dir/tests/run" >"$dir/out" 2>&1
 expect "without a build nothing is run" "$? $(grep -c passed "$dir/out")" "2 0"
