@@ -339,7 +339,10 @@ install: bin www
 		if [ -e "$$to" ]; then echo "kept: $$to"; \
 		else $(PREFIXED) $$f > "$$to"; fi; done
 	install -d $(D)/share/memlens
-	cp -r $(B)/www $(D)/share/memlens/
+	rm -rf $(D)/share/memlens/www.new
+	cp -r $(B)/www $(D)/share/memlens/www.new
+	rm -rf $(D)/share/memlens/www # files of other versions
+	mv $(D)/share/memlens/www.new $(D)/share/memlens/www
 	install -D -m 644 collector/memlens.sysusers \
 		$(D)/lib/sysusers.d/memlens.conf
 	install -D -m 644 collector/memlens.tmpfiles \

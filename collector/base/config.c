@@ -63,6 +63,8 @@ static const struct conf_key config_keys[] = {
         "whose members may send batches"},
     {"services", "every-process", CONF_BOOL, AT(every_process), "yes", 0, 1,
         "a service for each command that no rule matches"},
+    {"services", "short-lived", CONF_DURATION, AT(short_lived_ns), "10s", 0,
+        3600 * S, "age at which a command is a service of its own"},
     {"services", "show-arguments", CONF_BOOL, AT(show_arguments), "no", 0, 1,
         "keep the arguments of processes"},
 };

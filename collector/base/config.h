@@ -48,6 +48,7 @@ struct config {
 	char *socket_group;
 	/* [services] */
 	bool every_process;  /* a service for each comm that none matches */
+	int64_t short_lived_ns; /* younger: their parent's service; 0: none */
 	bool show_arguments;
 	struct config_service services[CONFIG_SERVICES_MAX];
 	size_t n_services;

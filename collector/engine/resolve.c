@@ -174,7 +174,7 @@ resolve_ask_origin(struct engine *s, const struct sample_event *e,
 		    origin.exec_ns);
 	else if (root != NULL)
 		rest = root->read->command + strlen(root->read->comm) + 1;
-	services_name(s->services, who->comm, rest, who->cgroup,
+	services_name(s->services, who->comm, rest, who->cgroup, root,
 	    who->service, sizeof(who->service));
 }
 

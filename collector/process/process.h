@@ -47,6 +47,7 @@ struct process_read {
 	char instance[16];    /* of a service that a rule names (instances.h);
 	                       * "": none, or not known before the sweep */
 	bool ruled;           /* a rule names its service */
+	bool young;           /* its service is its parent's for now */
 	bool follows;         /* its instance is its parent's */
 	bool kernel_thread;
 	bool told;            /* of its names, in a fact */

@@ -27,6 +27,7 @@
 
 #define TICK_NS 10000000u /* USER_HZ is 100 on every architecture we run on */
 #define STILL_SWEEPS 4
+#define ANCESTORS_MAX 16
 #define FACTS_MAX 1024    /* new processes told of in one slot */
 
 struct service_name {
@@ -44,6 +45,7 @@ struct services {
 	struct service_name names[SERVICES_MAX];
 	struct services_stats stats;
 	uint64_t sweep, next_serial;
+	int ancestors; /* that are being looked at for the sake of a child */
 	int64_t slot; /* of the last sweep */
 	size_t fds, fds_max;
 	int64_t slot_ns;
@@ -240,39 +242,93 @@ process_read_cgroup(const struct services *s, struct process *p)
 	text_clean(r->cgroup);
 }
 
-/* The rules, then what every process is. */
+static bool
+services_has_name(const struct services *s, const char *name)
+{
+	for (size_t i = 0; i < SERVICES_MAX; i++)
+		if (s->names[i].processes > 0 &&
+		    strcmp(s->names[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The parent whose service a young process belongs to, or NULL.  init's
+ * children are services, and the kernel's helpers nobody's. */
+static const struct process *
+process_guardian(const struct services *s, const struct process_read *r,
+    const struct process *parent)
+{
+	if (s->config->short_lived_ns == 0 || parent == NULL ||
+	    parent->pid == 1 || parent->read == NULL ||
+	    parent->read->kernel_thread || parent->read->service[0] == '\0' ||
+	    services_has_name(s, r->comm))
+		return NULL;
+	return parent;
+}
+
+/* The rules, then what every process is; `parent`: of one that is young. */
 static const char *
-process_service(const struct services *s, const struct process_read *r,
-    bool *ruled)
+process_service(const struct services *s, struct process_read *r,
+    const struct process *parent)
 {
 	const char *name = services_rules_match(s->rules, r);
+	const struct process *guardian;
 
-	*ruled = name != NULL;
+	r->ruled = name != NULL;
+	r->young = false;
 	if (name == NULL && r->kernel_thread)
 		name = SERVICES_KERNEL;
-	if (name == NULL && s->config->every_process && r->comm[0] != '\0')
-		name = r->comm;
-	return name == NULL ? SERVICES_OTHER : name;
+	if (name != NULL)
+		return name;
+	if (!s->config->every_process || r->comm[0] == '\0')
+		return SERVICES_OTHER;
+	guardian = process_guardian(s, r, parent);
+	r->young = guardian != NULL;
+	return r->young ? guardian->read->service : r->comm;
 }
 
 void
 services_name(const struct services *s, const char *comm, const char *rest,
-    const char *cgroup, char *out, size_t size)
+    const char *cgroup, const struct process *ancestor, char *out,
+    size_t size)
 {
 	struct process_read r = {0};
-	bool ruled;
 
 	snprintf(r.comm, sizeof(r.comm), "%s", comm);
 	snprintf(r.command, sizeof(r.command), "%s %s", comm, rest);
 	snprintf(r.cgroup, sizeof(r.cgroup), "%s", cgroup);
-	snprintf(out, size, "%s", process_service(s, &r, &ruled));
+	snprintf(out, size, "%s", process_service(s, &r, ancestor));
+}
+
+static void services_add(struct services *s, int32_t pid);
+
+/* Of a process that was born between two sweeps the parent may be, too. */
+static const struct process *
+services_parent(struct services *s, const struct process_read *r)
+{
+	int32_t pid = r->stat.parent;
+	const struct process *p = process_find(s->table, pid, 0);
+
+	if (p != NULL || pid <= 1 || s->ancestors == ANCESTORS_MAX)
+		return p;
+	s->ancestors++;
+	services_add(s, pid);
+	s->ancestors--;
+	return process_find(s->table, pid, 0);
+}
+
+static bool
+process_is_young(const struct services *s, const struct process *p)
+{
+	return clock_boot_ns() - (int64_t)p->start_ns <
+	    s->config->short_lived_ns;
 }
 
 static void
 process_classify(struct services *s, struct process *p)
 {
 	struct process_read *r = p->read;
-	bool ruled;
+	const struct process *parent = NULL;
 
 	instances_leave(s->instances, p);
 	if (r->service[0] != '\0')
@@ -281,8 +337,10 @@ process_classify(struct services *s, struct process *p)
 	r->kernel_thread = r->stat.kernel_thread;
 	process_read_command(s, p);
 	process_read_cgroup(s, p);
-	service_assign(s, r, process_service(s, r, &ruled));
-	r->ruled = ruled && strcmp(r->service, SERVICES_OTHER) != 0;
+	if (process_is_young(s, p))
+		parent = services_parent(s, r);
+	service_assign(s, r, process_service(s, r, parent));
+	r->ruled &= strcmp(r->service, SERVICES_OTHER) != 0;
 	r->sweeps = 0;
 	r->told = false;
 }
@@ -422,6 +480,8 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
 	r->still = process_ran(&r->stat, &stat) ? 0 : r->still + 1;
 	r->stat = stat;
 	r->seen = s->sweep;
+	if (r->young && !process_is_young(s, p))
+		changed = true;
 	if (changed && !stat.kernel_thread && stat.state != 'Z')
 		process_classify(s, p);
 }

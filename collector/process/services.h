@@ -7,9 +7,10 @@
  *
  * The service of a process is, in this order: the first [service NAME] rule
  * of the configuration that matches; "kernel" for kernel threads; its comm,
- * when every-process = yes; "(other services)".  There are never more than
- * SERVICES_MAX names at a time: a new one beyond that is "(other services)"
- * too, and counted.
+ * when every-process = yes; "(other services)".  A process whose comm is not
+ * a service yet is its parent's until it is as old as short-lived says.
+ * There are never more than SERVICES_MAX names at a time: a new one beyond
+ * that is "(other services)" too, and counted.
  *
  * FACT_PROCESS (fact.h) tells of each: its comm, up to 15 bytes without a
  * control byte; its command, the path of the executable ("" when unknown), or
@@ -71,9 +72,11 @@ struct process *services_missed(struct services *s, int32_t pid,
     uint64_t start_ns);
 
 /* Names the service of a process that nobody has looked at, of this name and
- * executable (or arguments; both may be "") in a control group. */
+ * executable (or arguments; both may be "") in a control group; `ancestor`:
+ * the nearest that is known, or NULL. */
 void services_name(const struct services *s, const char *comm,
-    const char *rest, const char *cgroup, char *out, size_t size);
+    const char *rest, const char *cgroup, const struct process *ancestor,
+    char *out, size_t size);
 
 /* Reads one process anew, as a sweep does: it may be new, gone (NULL), or have
  * executed another program. */

@@ -311,6 +311,7 @@ main(int argc, char **argv)
 	die(config_load(&config, NULL));
 	config.slot_ns = NS_PER_S;
 	config.cpu_budget = 0;
+	config.short_lived_ns = 0;
 	while ((c = getopt(argc, argv, "h:s:n:b:i")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);

@@ -69,6 +69,8 @@ configure() {
 	interval = ${2:-200ms}
 	[socket]
 	path = $dir/sock
+	[services]
+	short-lived = 0s
 	END
 }
 

@@ -5,7 +5,7 @@
     SLOT SERVICE {LABELS};FRAME;FRAME... VALUE
     counter NAME INCREASE                           the profiler's own
 
-Ends when each pattern, a regular expression, was found in some stack, or when
+Ends when each pattern, a regular expression, was found in some line, or when
 the time is over; says on its standard error which were not found.
 """
 import re
@@ -62,8 +62,9 @@ def main():
                 service = series['labels'].get('service', '')
                 for node, value in block['entries']:
                     stack = path(batch, node, known)
-                    print(slot, service, stack, value)
-                    wanted = [p for p in wanted if not p.search(stack)]
+                    line = f'{slot} {service} {stack} {value}'
+                    print(line)
+                    wanted = [p for p in wanted if not p.search(line)]
             if sys.argv[3:] and not wanted:
                 break
     for p in wanted:

@@ -59,6 +59,7 @@ bench_new(void)
 
 	CHECK_OK(config_load(&t->config, NULL));
 	t->config.every_process = true;
+	t->config.short_lived_ns = 0;
 	t->config.n_services = 1;
 	t->config.services[0] = (struct config_service){
 	    .name = strdup("by its file"), .comm = strdup("grep"),

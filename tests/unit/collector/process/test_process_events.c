@@ -183,6 +183,7 @@ TEST(what_is_told_before_a_sample_is_known)
 	void *code;
 
 	CHECK_OK(config_load(&config, NULL));
+	config.short_lived_ns = 0;
 	CHECK_OK(services_new(&parts.services, &config));
 	CHECK_OK(maps_new(&parts.maps, services_table(parts.services),
 	    "/proc"));
@@ -225,6 +226,7 @@ bench_open(struct bench *t)
 	struct process_watch_parts parts = {0};
 
 	CHECK_OK(config_load(&t->config, NULL));
+	t->config.short_lived_ns = 0;
 	CHECK_OK(services_new(&t->services, &t->config));
 	CHECK_OK(maps_new(&t->maps, services_table(t->services), "/proc"));
 	CHECK_OK(services_sweep(t->services, clock_wall_ns()));
@@ -515,6 +517,7 @@ TEST(names_of_services_that_are_gone_make_room)
 
 	CHECK(mkdtemp(proc) != NULL);
 	CHECK_OK(config_load(&config, NULL));
+	config.short_lived_ns = 0;
 	CHECK_OK(services_new_at(&services, &config, proc));
 	c = process_count_new(services);
 	for (round = 0; round < 12; round++) {

@@ -45,14 +45,20 @@ put_stat(int pid, const char *comm, unsigned flags, unsigned long start,
 }
 
 static void
-put_child(int pid, int parent, const char *comm)
+put_born(int pid, int parent, const char *comm, long start)
 {
 	char text[600];
 
 	snprintf(text, sizeof(text), "%d (%s) S %d 1 1 0 -1 0 11 0 3 0 70 30 "
-	    "0 0 20 0 5 0 100 4096000 250 18446744073709551615 1 2 3 0 0 0 "
-	    "0 0\n", pid, comm, parent);
+	    "0 0 20 0 5 0 %ld 4096000 250 18446744073709551615 1 2 3 0 0 0 "
+	    "0 0\n", pid, comm, parent, start);
 	put_file(pid, "stat", text);
+}
+
+static void
+put_child(int pid, int parent, const char *comm)
+{
+	put_born(pid, parent, comm, 100);
 }
 
 /* The process has the socket `inode`, which listens on `port` of this
@@ -223,6 +229,64 @@ TEST(classes)
 	services_free(s);
 	config_free(&c);
 	for (int pid = 10; pid < 15; pid++)
+		remove_process(pid);
+}
+
+static const char *
+service_of(struct services *s, int pid)
+{
+	const struct process *p = services_look(s, pid);
+
+	return p == NULL ? "gone" : p->read->service;
+}
+
+/* A build is make's, and not that of each tool that it runs. */
+TEST(short_lived_are_their_parents)
+{
+	long now = (long)(clock_boot_ns() / 10000000);
+	struct services *s = NULL;
+	const struct process *make;
+	struct config c;
+	char name[64];
+
+	CHECK_OK(config_load(&c, NULL));
+	add_rule(&c, "db", "^db$", NULL, NULL);
+	c.short_lived_ns = INT64_C(3600000000000);
+	put_born(1, 0, "init", 100);
+	put_born(20, 1, "make", 100);
+	put_born(21, 22, "cc1", now); /* read before its parent */
+	put_born(22, 20, "sh", now);
+	put_born(23, 1, "daemon", now);
+	put_born(24, 20, "db", now);
+	put_born(25, 24, "gzip", now);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_STR(service_of(s, 21), "make");
+	CHECK_STR(service_of(s, 20), "make");
+	CHECK_OK(services_sweep(s, 1000));
+	CHECK_STR(service_of(s, 22), "make");
+	CHECK_STR(service_of(s, 23), "daemon");
+	CHECK_STR(service_of(s, 24), "db");
+	CHECK_STR(service_of(s, 25), "db");
+	CHECK(!services_known(s, 25)->read->ruled);
+	make = services_known(s, 20);
+	services_name(s, "ld", "", "", make, name, sizeof(name));
+	CHECK_STR(name, "make");
+	services_name(s, "db", "", "", make, name, sizeof(name));
+	CHECK_STR(name, "db");
+	services_name(s, "ld", "", "", NULL, name, sizeof(name));
+	CHECK_STR(name, "ld");
+
+	/* Old enough, it is a service, and its like are, too. */
+	c.short_lived_ns = 1;
+	CHECK_STR(service_of(s, 21), "cc1");
+	c.short_lived_ns = INT64_C(3600000000000);
+	put_born(26, 22, "cc1", now);
+	CHECK_STR(service_of(s, 26), "cc1");
+	CHECK_STR(service_of(s, 22), "make");
+	services_free(s);
+	config_free(&c);
+	remove_process(1);
+	for (int pid = 20; pid < 27; pid++)
 		remove_process(pid);
 }
 
@@ -597,6 +661,7 @@ main(void)
 	RUN(names_that_are_no_text);
 	RUN(cgroup_paths);
 	RUN(classes);
+	RUN(short_lived_are_their_parents);
 	RUN(instances_of_a_service);
 	RUN(bound_on_instances);
 	RUN(reuse);
