@@ -35,15 +35,6 @@ hashtable_grow(struct hashtable *t, uint32_t n,
 }
 
 void
-hashtable_add(struct hashtable *t, uint32_t hash, uint32_t i)
-{
-	while (t->slots[hash & (t->cap - 1)] != 0)
-		hash++;
-	t->slots[hash & (t->cap - 1)] = i + 1;
-	t->n++;
-}
-
-void
 hashtable_clear(struct hashtable *t)
 {
 	if (t->n > 0)

@@ -47,7 +47,14 @@ hashtable_room(struct hashtable *t, uint32_t n,
 	    hashtable_grow(t, n, hash_of, items);
 }
 /* Adds a number, of which there is none that is equal; there is room. */
-void hashtable_add(struct hashtable *t, uint32_t hash, uint32_t i);
+static inline void
+hashtable_add(struct hashtable *t, uint32_t hash, uint32_t i)
+{
+	while (t->slots[hash & (t->cap - 1)] != 0)
+		hash++;
+	t->slots[hash & (t->cap - 1)] = i + 1;
+	t->n++;
+}
 /* Takes all out and keeps the memory. */
 void hashtable_clear(struct hashtable *t);
 void hashtable_fini(struct hashtable *t);
@@ -58,6 +65,22 @@ hashtable_at(const struct hashtable *t, uint32_t slot)
 {
 	return t->cap == 0 ? HASHTABLE_NONE
 	                   : t->slots[slot & (t->cap - 1)] - 1;
+}
+
+/* The same of a table that has slots. */
+static inline uint32_t
+hashtable_in(const struct hashtable *t, uint32_t slot)
+{
+	return t->slots[slot & (t->cap - 1)] - 1;
+}
+
+/* Adds a number where a search for it found hashtable_at() to be NONE; there
+ * is room. */
+static inline void
+hashtable_set(struct hashtable *t, uint32_t slot, uint32_t i)
+{
+	t->slots[slot & (t->cap - 1)] = i + 1;
+	t->n++;
 }
 
 /* Declares `i` and goes through the numbers that may have this hash: the low

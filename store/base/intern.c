@@ -69,14 +69,21 @@ intern_append(struct intern *t, const void *p, size_t n, uint32_t hash)
 	return t->n++;
 }
 
+static inline bool
+intern_is(const struct intern *t, uint32_t item, const void *p, size_t n,
+    uint32_t hash)
+{
+	const struct intern_item *i = &t->items[item];
+
+	return i->hash == hash && i->len == n &&
+	    (n == 0 || memcmp(t->bytes.data + i->first, p, n) == 0);
+}
+
 static uint32_t
 intern_look(const struct intern *t, const void *p, size_t n, uint32_t hash)
 {
 	hashtable_each(item, &t->table, hash) {
-		const struct intern_item *i = &t->items[item];
-
-		if (i->hash == hash && i->len == n &&
-		    (n == 0 || memcmp(t->bytes.data + i->first, p, n) == 0))
+		if (intern_is(t, item, p, n, hash))
 			return item;
 	}
 	return INTERN_NONE;
@@ -98,7 +105,7 @@ intern_room_table(struct intern *t)
 static bool
 intern_index(struct intern *t)
 {
-	if (t->indexed < t->n && !intern_room_table(t))
+	if (!intern_room_table(t))
 		return false;
 	for (; t->indexed < t->n; t->indexed++) {
 		struct intern_item *item = &t->items[t->indexed];
@@ -118,21 +125,23 @@ intern_reserve(struct intern *t, size_t n)
 	return intern_room_table(t) && intern_room(t, n);
 }
 
+/* A new item's slot is the free one where the search for it ended. */
 static uint32_t
 intern_put_hashed(struct intern *t, const void *p, size_t n, uint32_t hash)
 {
-	uint32_t item;
+	uint32_t slot = hash, item;
 
-	if (!intern_index(t))
+	if ((t->indexed < t->n && !intern_index(t)) || !intern_room_table(t))
 		return INTERN_NONE;
-	item = intern_look(t, p, n, hash);
-	if (item != INTERN_NONE)
-		return item;
-	if (!intern_room_table(t) ||
-	    (item = intern_append(t, p, n, hash)) == INTERN_NONE)
-		return INTERN_NONE;
-	hashtable_add(&t->table, hash, item);
-	t->indexed = t->n;
+	for (; (item = hashtable_in(&t->table, slot)) != HASHTABLE_NONE;
+	    slot++)
+		if (intern_is(t, item, p, n, hash))
+			return item;
+	item = intern_append(t, p, n, hash);
+	if (item != INTERN_NONE) {
+		hashtable_set(&t->table, slot, item);
+		t->indexed = t->n;
+	}
 	return item;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/base/array.h"
+#include "store/base/buf.h"
 
 #define RECENT 4096u /* powers of two: of a small profile, of a large one */
 #define RECENT_LARGE 16384u
@@ -25,28 +26,40 @@ flame_names_fini(struct flame_names *t)
 {
 	free(t->names);
 	free(t->recent);
-	intern_fini(&t->keys);
-	buf_fini(&t->key);
+	free(t->hashes);
+	hashtable_fini(&t->table);
+}
+
+static uint32_t
+flame_names_hash(const void *hashes, uint32_t i)
+{
+	return ((const uint32_t *)hashes)[i];
 }
 
 uint32_t
 flame_names_put(struct flame_names *t, const char *text, enum flame_kind kind,
     bool inlined)
 {
-	uint32_t i = INTERN_NONE;
+	uint32_t hash = (uint32_t)hash64(kind, text, strlen(text));
 
 	if (t->failed)
 		return 0;
-	buf_clear(&t->key);
-	buf_put_u8(&t->key, (uint8_t)(kind << 1 | inlined));
-	buf_put(&t->key, text, strlen(text));
-	if (!t->key.failed)
-		i = intern_put(&t->keys, t->key.data, t->key.len);
-	if (i == INTERN_NONE || !array_room(&t->names, i + 1, &t->cap)) {
+	hashtable_each(i, &t->table, hash) {
+		const struct flame_name *n = &t->names[i];
+
+		if (n->kind == kind && n->inlined == inlined &&
+		    strcmp(n->text, text) == 0)
+			return i;
+	}
+	if (!array_room(&t->names, t->n + 1, &t->cap) ||
+	    !array_room(&t->hashes, t->n + 1, &t->hashes_cap) ||
+	    !hashtable_room(&t->table, t->n + 1, flame_names_hash,
+	    t->hashes)) {
 		t->failed = true;
 		return 0;
 	}
-	if (i == t->n)
-		t->names[t->n++] = (struct flame_name){text, kind, inlined};
-	return i;
+	t->names[t->n] = (struct flame_name){text, kind, inlined};
+	t->hashes[t->n] = hash;
+	hashtable_add(&t->table, hash, t->n);
+	return t->n++;
 }

@@ -6,7 +6,7 @@
 #define FCGI_FORMAT_FLAME_NAMES_H
 
 #include "fcgi/format/flame/flame.h"
-#include "store/base/intern.h"
+#include "store/base/hashtable.h"
 
 /* A profile has few distinct strings, and most come by the same address. */
 struct flame_recent {
@@ -18,8 +18,9 @@ struct flame_recent {
 struct flame_names {
 	struct flame_name *names; /* strings are borrowed */
 	uint32_t n, cap;
-	struct intern keys; /* numbered alike: kind, inlined, text */
-	struct buf key;
+	struct hashtable table; /* of them */
+	uint32_t *hashes;       /* of each */
+	uint32_t hashes_cap;
 	struct flame_recent *recent; /* by address */
 	uint32_t n_recent;
 	bool failed; /* out of memory: all numbers are 0 from then on */
