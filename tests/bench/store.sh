@@ -12,7 +12,7 @@
 # RECORDING=    a recording of it that exists already
 # MODEL=500     seconds of the random model; 0: none
 # SEED=         of the random model; otherwise from the clock
-# PARTS=        some of: reference seal day long metrics model real
+# PARTS=        some of: reference shapes seal day long metrics model real
 #
 # A line of JSON for each number, with what it is compared to: `goal` is our
 # own, other references are measured here or said where they were measured.
@@ -45,6 +45,32 @@ numbers() {
 reference() {
 	say "the workload as text and as pprof, 300 slots"
 	"$bench/store_text" "$dir/population" 300 >>"$dir/numbers"
+}
+
+# SHAPE SLOTS TEXT: a population that is not the reference's (workload.h), by
+# bytes a slot of its largest span; TEXT slots of it as pprof.
+shape() {
+	local at=$dir/$1
+	say "the population \"$1\", $2 slots"
+	export SHAPE=$1
+	"$bench/store_text" "$dir/population" "$3" >"$at.part"
+	numbers "store_$1_" "$at.part"
+	"$bench/store_bench" write "$at" "$dir/population" "$2" >"$at.part"
+	sed -i '/_append_longest /d; /_bytes/d' "$at.part"
+	numbers "store_$1_" "$at.part"
+	unset SHAPE
+	find "$at" -name 'span-*' -printf '%s %f\n' | sort -t- -k2nr |
+		awk -F'[ -]' -v name="store_$1_span_bytes" '
+		NR == 1 { printf "%s %.0f B/slot\n", name, $1 / 4 ^ $3 }' \
+		>>"$dir/numbers"
+	rm -rf "$at"
+}
+
+# Many stacks are written as far as a span of 256 slots: a full one takes
+# half an hour.
+shapes() {
+	shape deep 4160 60
+	shape many 320 4
 }
 
 # Names of 20,000 functions, then five of its own for each stack.
@@ -169,6 +195,8 @@ model() {
 
 # name|reference|value of the reference
 references='
+store_deep_span_bytes|gzip pprof|@store_deep_pprof_gzip
+store_many_span_bytes|gzip pprof|@store_many_pprof_gzip
 store_seal_rss|goal|64
 store_names_seal_rss|goal|64
 store_write_cpu|goal|0.4
@@ -234,8 +262,8 @@ finish() {
 
 most=$((bulk > slots ? bulk : slots))
 python3 tests/bench/profiles.py --slots "$most" --dump >"$dir/population"
-parts=" ${PARTS:-reference seal day long metrics model real} "
-for part in reference seal day long metrics; do
+parts=" ${PARTS:-reference shapes seal day long metrics model real} "
+for part in reference shapes seal day long metrics; do
 	if [ "${parts/ $part /}" != "$parts" ]; then
 		$part
 	fi

@@ -43,13 +43,16 @@ gzipped(const struct buf *b)
 static void
 folded(const struct population *p, const uint16_t *counts, struct buf *out)
 {
-	buf_clear(out);
-	for (int i = 0; i < STACKS; i++) {
-		const struct stack *s = &p->stacks[i];
+	uint32_t frames[FRAMES];
 
-		for (int k = 0; k < s->depth && counts[i] > 0; k++)
+	buf_clear(out);
+	for (uint32_t i = 0; i < p->n_stacks; i++) {
+		uint32_t n = counts[i] > 0 ? population_frames(p, i, frames)
+		                           : 0;
+
+		for (uint32_t k = 0; k < n; k++)
 			buf_printf(out, "%s%s", k ? ";" : "",
-			    p->names[s->names[k]]);
+			    p->names[frames[k]]);
 		if (counts[i] > 0)
 			buf_printf(out, " %d\n", counts[i]);
 	}
@@ -102,15 +105,16 @@ put_function(struct buf *out, uint64_t id, uint64_t name)
 
 /* Only functions that occur; leaf first, as the format wants it. */
 static void
-put_sample(struct buf *out, const struct stack *s, unsigned count,
-    uint32_t *ids, uint32_t *n)
+put_sample(struct buf *out, const struct population *p, uint32_t stack,
+    unsigned count, uint32_t *ids, uint32_t *n)
 {
+	uint32_t frames[FRAMES], depth = population_frames(p, stack, frames);
 	struct buf b = {0}, packed = {0};
 
-	for (int k = s->depth; k-- > 0;) {
-		if (ids[s->names[k]] == 0)
-			ids[s->names[k]] = ++*n;
-		buf_put_varint(&packed, ids[s->names[k]]);
+	for (uint32_t k = depth; k-- > 0;) {
+		if (ids[frames[k]] == 0)
+			ids[frames[k]] = ++*n;
+		buf_put_varint(&packed, ids[frames[k]]);
 	}
 	put_bytes(&b, 1, packed.data, packed.len);
 	buf_clear(&packed);
@@ -128,16 +132,16 @@ pprof(const struct population *p, const uint16_t *counts, uint64_t slot,
 {
 	static const char *const strings[] = {"", "samples", "count", "cpu",
 	    "nanoseconds"};
-	uint32_t ids[NAMES] = {0}, names[NAMES + 1], n = 0;
+	uint32_t ids[DEEP * NAMES] = {0}, names[DEEP * NAMES + 1], n = 0;
 
 	buf_clear(out);
 	put_type(out, SAMPLE_TYPE, 1, 2);
 	put_type(out, SAMPLE_TYPE, 3, 4);
-	for (int i = 0; i < STACKS; i++) {
+	for (uint32_t i = 0; i < p->n_stacks; i++) {
 		if (counts[i] > 0)
-			put_sample(out, &p->stacks[i], counts[i], ids, &n);
+			put_sample(out, p, i, counts[i], ids, &n);
 	}
-	for (uint32_t i = 0; i < NAMES; i++)
+	for (uint32_t i = 0; i < DEEP * NAMES; i++)
 		names[ids[i]] = i;
 	for (uint32_t id = 1; id <= n; id++)
 		put_function(out, id, id + 4);
@@ -156,8 +160,8 @@ int
 main(int argc, char **argv)
 {
 	uint64_t slots, raw = 0, raw_gz = 0, proto = 0, proto_gz = 0;
-	uint16_t counts[STACKS];
 	struct population *p;
+	uint16_t *counts;
 	struct buf out = {0};
 
 	if (argc != 3 || (slots = strtoull(argv[2], NULL, 10)) == 0) {
@@ -165,6 +169,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	p = population_new(argv[1]);
+	counts = calloc(p->n_stacks, sizeof(*counts));
 	for (uint64_t slot = 0; slot < slots; slot++) {
 		population_slot(p, slot, counts);
 		folded(p, counts, &out);
@@ -187,5 +192,6 @@ main(int argc, char **argv)
 			fclose(f);
 	}
 	buf_fini(&out);
+	free(counts);
 	return 0;
 }
