@@ -22,6 +22,7 @@ struct histogram_run {
 	struct histogram_point *points; /* of the series at hand */
 	struct histogram_entry *entries;
 	size_t n_entries, cap_entries;
+	bool falls; /* the entries' steps do not rise all the way */
 };
 
 static const struct err *
@@ -30,6 +31,8 @@ histogram_add(struct histogram_run *r, size_t step, uint32_t bucket,
 {
 	if (!array_room(&r->entries, r->n_entries + 1, &r->cap_entries))
 		return err_nomem();
+	r->falls |= r->n_entries > 0 &&
+	    r->entries[r->n_entries - 1].step > step;
 	r->entries[r->n_entries++] = (struct histogram_entry){(uint32_t)step,
 	    bucket, count};
 	return NULL;
@@ -94,18 +97,29 @@ static void
 histogram_rank(struct histogram_point *p, const struct histogram_entry *e,
     size_t n)
 {
-	size_t k = 0;
-	int128 seen = 0;
+	int128 ranks[HISTOGRAM_QUANTILES], seen = 0;
+	size_t k;
 
-	for (size_t i = 0; i < n; i++) {
+	for (k = 0; k < HISTOGRAM_QUANTILES; k++)
+		ranks[k] = ((int128)p->count * (int)histogram_permille[k] +
+		    999) / 1000;
+	k = 0;
+	for (size_t i = 0; i < n && k < HISTOGRAM_QUANTILES; i++) {
 		seen += e[i].count;
-		for (; k < HISTOGRAM_QUANTILES; k++) {
-			int128 rank = ((int128)p->count *
-			        (int)histogram_permille[k] + 999) / 1000;
-
-			if (seen < rank)
-				break;
+		for (; k < HISTOGRAM_QUANTILES && seen >= ranks[k]; k++)
 			p->values[k] = histogram_value(p, e[i].bucket);
+	}
+}
+
+/* Most are in order as they come: a step of one block, and steps one after
+ * the other but for slots that came late and open ones. */
+static void
+histogram_sort(struct histogram_entry *e, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (histogram_compare(&e[i - 1], &e[i]) > 0) {
+			qsort(e, n, sizeof(*e), histogram_compare);
+			return;
 		}
 	}
 }
@@ -115,14 +129,15 @@ histogram_rank_all(struct histogram_run *r)
 {
 	size_t end;
 
-	qsort(r->entries, r->n_entries, sizeof(*r->entries),
-	    histogram_compare);
+	if (r->falls)
+		histogram_sort(r->entries, r->n_entries);
 	for (size_t i = 0; i < r->n_entries; i = end) {
 		uint32_t step = r->entries[i].step;
 
 		for (end = i; end < r->n_entries &&
 		     r->entries[end].step == step; end++)
 			;
+		histogram_sort(&r->entries[i], end - i);
 		histogram_rank(&r->points[step], &r->entries[i], end - i);
 	}
 }
@@ -167,6 +182,7 @@ histogram_one(void *arg, struct steps *t, uint32_t series, size_t at,
 	out->points = r->points = calloc(t->n + 1, sizeof(*out->points));
 	out->n_points = t->n;
 	r->n_entries = 0;
+	r->falls = false;
 	e = out->points == NULL ? err_nomem()
 	                        : steps_each(t, series, histogram_block, r);
 	if (e == NULL && r->n_entries > 0) {
