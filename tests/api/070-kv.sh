@@ -1,12 +1,13 @@
 #!/bin/sh
 # The playground against a target with good and bad days.
 . tests/api/lib
-configure()
+configure() # PORT [SECONDS]
 {
 	cat >"$T/conf" <<-END
 	[kv]
 	target = 127.0.0.1:$1
 	allow-put = yes
+	timeout = ${2:-2}s
 	END
 }
 configure 1 # where nobody listens
@@ -16,7 +17,8 @@ check "no connection is a 502" status 502
 kill $worker
 wait $worker
 run_target
-configure $PORT
+# Good days take what a busy machine makes them take.
+configure $PORT 60
 run_worker -p playground -c "$T/conf"
 
 put()
@@ -27,9 +29,11 @@ put()
 	BODY="$T/value" get PUT "/api/v1/kv/$key" CONTENT_LENGTH=$(wc -c \
 	    <"$T/value") HTTP_HOST=localhost "$@"
 }
+began=$(date +%s%N)
 put hello world
-check "put" js 'd.key === "hello" && d.value === "world" &&
-    d.latency_seconds > 0 && d.latency_seconds < 2'
+took=$((($(date +%s%N) - began) / 1000000 + 1))
+check "put, in $took ms at most" js 'd.key === "hello" && d.value === "world" &&
+    d.latency_seconds > 0 && d.latency_seconds * 1000 < '$took
 get GET /api/v1/kv/hello
 check "get" js 'd.key === "hello" && d.value === "world" &&
     d.latency_seconds > 0'
@@ -63,13 +67,6 @@ get GET /api/v1/kv/bad-number
 check "a value is what it is" js 'd.value === 5'
 put bad-refuse x
 check "a refused put is a 502" status 502
-began=$(date +%s%N)
-get GET /api/v1/kv/bad-hang
-check "no answer is a 504" status 504
-took=$((($(date +%s%N) - began) / 1000000))
-check "after two seconds ($took ms)" [ $took -ge 1990 -a $took -lt 30000 ]
-get GET /api/v1/kv/bad-slow
-check "half an answer is a 504" status 504
 
 get GET /api/v1/kv/
 check "no key is a 400" status 400
@@ -97,4 +94,17 @@ check "our own pages may" status 200
 get DELETE /api/v1/kv/x
 check "DELETE is a 405" status 405
 check "that tells what is allowed" header 'Allow: GET, HEAD, PUT'
+
+kill $worker
+wait $worker
+configure $PORT # and two seconds, as where nothing is said
+sed -i '/^timeout/d' "$T/conf"
+run_worker -p playground -c "$T/conf"
+began=$(date +%s%N)
+get GET /api/v1/kv/bad-hang
+check "no answer is a 504" status 504
+took=$((($(date +%s%N) - began) / 1000000))
+check "after two seconds ($took ms)" [ $took -ge 1990 -a $took -lt 30000 ]
+get GET /api/v1/kv/bad-slow
+check "half an answer is a 504" status 504
 exit $bad

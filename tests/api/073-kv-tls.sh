@@ -13,7 +13,7 @@ KEY="$T/key" CERT="$T/ca" run_target
 playground()
 {
 	[ -z "$worker" ] || { kill "$worker"; wait "$worker"; }
-	printf '[kv]\nallow-put = yes\n' >"$T/conf"
+	printf '[kv]\nallow-put = yes\ntimeout = 60s\n' >"$T/conf"
 	printf '%s\n' "$@" >>"$T/conf"
 	run_worker -p playground -c "$T/conf"
 }

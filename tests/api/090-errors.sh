@@ -2,6 +2,11 @@
 # Paths, methods, pools.
 . tests/api/lib
 start
+# First: the newest values are of the last minute, or there are none.
+get GET /metrics
+check "metrics" grep -q '^node_cpu_seconds_total{cpu="0",mode="user"} ' "$T/body"
+check "their types" grep -q '^# TYPE test_gauge_bytes gauge' "$T/body"
+check "their Content-Type" header 'Content-Type: text/plain; version=0.0.4'
 get GET /api/v1/nope
 check "an unknown path is a 404" status 404
 check "errors have three members" js 'Object.keys(d).join() ===
@@ -25,10 +30,6 @@ get GET "/$(printf '%09000d' 0)"
 check "a long path is a 414" status 414
 get GET "/api/v1/health?$(printf '%020000d' 0)"
 check "a long query is a 414" status 414
-get GET /metrics
-check "metrics" grep -q '^node_cpu_seconds_total{cpu="0",mode="user"} ' "$T/body"
-check "their types" grep -q '^# TYPE test_gauge_bytes gauge' "$T/body"
-check "their Content-Type" header 'Content-Type: text/plain; version=0.0.4'
 kill $worker; wait $worker; worker=
 run_worker -p query
 get GET /api/v1/kv/a

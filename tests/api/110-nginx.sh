@@ -81,7 +81,7 @@ check "one policy, the picture's own" [ "$(grep -ci \
     '^content-security-policy' "$T/head")" -eq 1 ]
 check "it lets its script run" header \
     "Content-Security-Policy: .*script-src 'unsafe-inline'"
-ask "$base/api/v1/graph.svg?depth=4"
+drawn ask "$base/api/v1/graph.svg?depth=4"
 check "a large picture comes whole" grep -q '</svg>' "$T/body"
 
 sanitized && exit $bad
