@@ -13,7 +13,9 @@
 
 #include "store/base/err.h"
 
-#define BACKLOG 1024
+/* More than the web server lets in at once (nginx/memlens-run.conf.in), or it
+ * would take a full queue for nobody. */
+#define BACKLOG 4096
 
 int
 listen_is_socket(int fd)
