@@ -61,7 +61,7 @@ stacks_free(struct stacks *s)
 	intern_fini(&s->strings);
 	intern_fini(&s->frames);
 	intern_fini(&s->sets);
-	map64_fini(&s->children);
+	children_fini(&s->children);
 	free(s->nodes);
 	free(s->places);
 	free(s);
@@ -198,13 +198,13 @@ stacks_new_node(struct stacks *s, uint32_t parent, uint32_t edge,
 {
 	uint32_t i = (uint32_t)s->n_nodes;
 
-	if (i == s->limits.nodes)
+	if (i >= s->limits.nodes || i >> CHILDREN_BITS != 0)
 		return stacks_fail(s, "stacks");
 	if (depth > s->limits.depth)
 		return stacks_fail(s, "frames of one stack");
 	if (!array_room(&s->nodes, s->n_nodes + 1, &s->cap_nodes) ||
-	    (i != parent + 1 && !map64_add(&s->children,
-	    (uint64_t)parent << 32 | edge, i)))
+	    (i != parent + 1 && !children_add(&s->children,
+	    children_hash(parent, edge), s->nodes, i)))
 		return stacks_fail(s, NULL);
 	s->nodes[i] = (struct stacks_edge){parent, edge, depth};
 	s->n_nodes++;
@@ -222,8 +222,9 @@ stacks_put_node(struct stacks *s, uint32_t parent, uint32_t edge,
 	if (i < s->n_nodes) {
 		if (s->nodes[i].parent == parent && s->nodes[i].edge == edge)
 			return i;
-		i = map64_get(&s->children, (uint64_t)parent << 32 | edge);
-		if (i != INTERN_NONE)
+		i = children_get(&s->children, children_hash(parent, edge),
+		    s->nodes, parent, edge);
+		if (i != 0)
 			return i;
 	}
 	return stacks_new_node(s, parent, edge, depth);
@@ -394,6 +395,27 @@ stacks_touched(const struct stacks *s, uint32_t type, size_t *n)
 {
 	*n = s->types[type].n_touched;
 	return s->types[type].touched;
+}
+
+struct stacks_edge *
+stacks_take(struct stacks *s, uint32_t type, size_t *n, int64_t **values)
+{
+	struct stacks_column *c = &s->types[type];
+	struct stacks_edge *nodes = s->nodes;
+
+	children_fini(&s->children);
+	if (c->n < s->n_nodes &&
+	    !column_grow(s, c, (uint32_t)s->n_nodes - 1)) {
+		stacks_fail(s, NULL);
+		return NULL;
+	}
+	*n = s->n_nodes;
+	*values = c->values;
+	stacks_fail(s, "uses: they were taken");
+	s->nodes = NULL;
+	c->values = NULL;
+	s->n_nodes = s->cap_nodes = c->n = c->cap = 0;
+	return nodes;
 }
 
 /* ---- reading ---- */

@@ -6,6 +6,7 @@
 #define FCGI_FORMAT_STACKS_PRIVATE_H
 
 #include "fcgi/format/stacks.h"
+#include "fcgi/format/stacks_children.h"
 #include "store/base/fingerprint.h"
 #include "store/base/intern.h"
 
@@ -23,10 +24,6 @@ struct stacks_column {
 struct stacks_frame { /* the key of a frame, and all of it */
 	uint32_t kind, name, module, build_id;
 	uint64_t offset;
-};
-
-struct stacks_edge {
-	uint32_t parent, edge, depth;
 };
 
 struct stacks_written { /* a place */
@@ -54,7 +51,7 @@ struct stacks {
 	struct intern strings; /* 0 is "" */
 	struct intern frames;  /* of struct stacks_frame */
 	struct intern sets;    /* of pairs of strings */
-	struct map64 children; /* but first ones, by parent << 32 | edge */
+	struct stacks_children children; /* but first ones */
 	struct stacks_edge *nodes;
 	size_t n_nodes, cap_nodes;
 	struct stacks_column types[STACKS_TYPES_MAX];
@@ -88,6 +85,34 @@ void stacks_ranks_fini(struct stacks_ranks *r);
 uint32_t stacks_put_node(struct stacks *s, uint32_t parent, uint32_t edge,
     uint32_t depth);
 
+/* A stack to be put: its frames from the root, and how far down they are
+ * known: 0 and 0 at first. */
+struct stacks_path {
+	const uint32_t *frames;
+	uint32_t n, depth, node;
+};
+
+/* Puts the frames of each path in order, which ends with .depth n at .node.
+ * Quicker than one after the other where the tree is not in the processor's
+ * caches: what each needs is fetched while the others wait. */
+#define STACKS_MANY 32
+void stacks_put_many(struct stacks *s, struct stacks_path *paths, size_t n);
+
+/*
+ * The tree, and a type's values by node, for who turns them into something
+ * else: the caller frees both.  Frames and types stay, nothing can be put any
+ * more.  NULL when out of memory.
+ */
+struct stacks_edge *stacks_take(struct stacks *s, uint32_t type, size_t *n,
+    int64_t **values);
+
+static inline struct stacks_hot *
+stacks_hot_at(struct stacks *s, uint32_t parent, uint32_t frame)
+{
+	return &s->hot[(parent * 0x9e3779b1u ^ frame * 0x85ebca6bu) >> 19 &
+	    (STACKS_HOT - 1)];
+}
+
 /* stacks_child() without a call where a stack is known or grows at its end;
  * `depth` is the child's. */
 static inline uint32_t
@@ -105,8 +130,7 @@ stacks_child_at(struct stacks *s, uint32_t parent, uint32_t frame,
 		s->n_nodes++;
 		return i;
 	}
-	hot = &s->hot[(parent * 0x9e3779b1u ^ frame * 0x85ebca6bu) >> 19 &
-	    (STACKS_HOT - 1)];
+	hot = stacks_hot_at(s, parent, frame);
 	if (hot->parent == parent && hot->edge == frame && hot->child != 0)
 		return hot->child;
 	i = stacks_put_node(s, parent, frame, depth);

@@ -254,7 +254,7 @@ flamegraph_pair(struct flamegraph *g, const struct stacks *both,
 /* ---- one profile ---- */
 
 static const struct err *
-flamegraph_draw(struct flamegraph *g, const struct stacks *s, uint32_t type,
+flamegraph_draw(struct flamegraph *g, struct stacks *s, uint32_t type,
     struct buf *out)
 {
 	struct flame *f = NULL;

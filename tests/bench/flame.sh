@@ -7,9 +7,10 @@
 # RUNS=5          counted pairs of runs of each
 # STACKS=100000   folded stacks (105 MB)
 # PERF=210000000  bytes of perf script's text
+# SHORT=5000000   short stacks, different ones (165 MB)
 #
 # The goals are half of inferno's time; the first picture has to stay under
-# 120 MB of memory.  Ratios are of CPU seconds, pair by pair: all are single
+# 120 MB of memory, that of short stacks under 300 MB.  Ratios are of CPU seconds, pair by pair: all are single
 # threads, and a busy machine spares no wall clock.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -79,3 +80,6 @@ runs=$((runs > 3 ? 3 : runs))
 compare svg_all "$dir/folded" \
 	"$memlens flamegraph --min-width 0 $dir/folded" \
 	"$root/bin/inferno-flamegraph --minwidth 0 $dir/folded"
+"$build/bench/flame_text" short "${SHORT:-5000000}" >"$dir/short"
+compare svg_short "$dir/short" "$memlens flamegraph $dir/short" \
+	"$root/bin/inferno-flamegraph $dir/short"

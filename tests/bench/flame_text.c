@@ -2,6 +2,7 @@
  * Texts to measure flame graphs with, the same in every run:
  *
  *	flame_text folded N      N folded stacks of 10 to 50 frames
+ *	flame_text short N       N of 4 or 5, hardly two of them the same
  *	flame_text perf BYTES    at least so much of perf script's text
  *
  * Stacks are walks over 8,000 functions that mostly go on alike, so that the
@@ -56,6 +57,16 @@ put_folded(void)
 	printf(" %u\n", 1 + draw(100));
 }
 
+/* Each a leaf of its own in a tree that no cache holds. */
+static void
+put_short(void)
+{
+	printf("main");
+	for (uint32_t i = 3 + draw(2); i > 0; i--)
+		printf(";fn_%u", draw(2000));
+	printf(" %u\n", 1 + draw(9));
+}
+
 static uint64_t
 put_perf(uint64_t number)
 {
@@ -88,7 +99,7 @@ main(int argc, char **argv)
 	uint64_t n, bytes = 0;
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: flame_text folded|perf N\n");
+		fprintf(stderr, "usage: flame_text folded|short|perf N\n");
 		return 2;
 	}
 	n = strtoull(argv[2], NULL, 10);
@@ -99,6 +110,9 @@ main(int argc, char **argv)
 	if (strcmp(argv[1], "folded") == 0)
 		for (uint64_t i = 0; i < n; i++)
 			put_folded();
+	else if (strcmp(argv[1], "short") == 0)
+		for (uint64_t i = 0; i < n; i++)
+			put_short();
 	else
 		for (uint64_t i = 0; bytes < n; i++)
 			bytes += put_perf(i);

@@ -111,9 +111,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		(void)foreign_guess(data, n);
 		if (folded_parse(a, data + 1, first - 1, NULL) == NULL &&
 		    folded_parse(b, data + first, n - first, NULL) == NULL) {
-			draw(a, &o, &svg);
-			draw(b, &o, &svg);
+			stacks_type(a, &folded_samples);
+			stacks_type(b, &folded_samples);
 			draw_pair(a, b, &svg, bits & 32);
+			draw(a, &o, &svg); /* which takes them */
+			draw(b, &o, &svg);
 		}
 	}
 	stacks_free(a);

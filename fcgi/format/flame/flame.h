@@ -101,13 +101,14 @@ const struct err *flame_new(struct flame **out, const struct profile *p,
 void flame_free(struct flame *f);
 
 /*
- * Lays one type of some stacks out, and borrows them: they stay as they are
- * while it lives.  Where all is wanted as it is, there is no profile between
- * and no frames[]: flame_walk_next() gives them, and a node costs 20 bytes.
- * Errors: those of flame_new().
+ * Lays one type of some stacks out, and borrows their frames.  Where all is
+ * wanted as it is, there is no profile between and no frames[], and the tree
+ * of the stacks becomes that of the picture: flame_walk_next() gives it, and
+ * of the stacks frames and types alone are left.  Errors: those of
+ * flame_new().
  */
 const struct err *flame_new_stacks(struct flame **out,
-    const struct stacks *s, uint32_t type,
+    struct stacks *s, uint32_t type,
     const struct flame_options *options);
 
 /* The frames of any flame one by one, in pre-order. */

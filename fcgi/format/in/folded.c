@@ -28,6 +28,16 @@ struct folded_line {
 
 #define LINES 16 /* looked up at a time */
 
+#define SMALL (1u << 16) /* nodes of a tree whose stacks go one by one */
+
+/* Stacks of others that are not put yet. */
+struct folded_many {
+	struct stacks_path paths[STACKS_MANY];
+	int64_t counts[STACKS_MANY];
+	uint32_t frames[32 * STACKS_MANY];
+	size_t n, n_frames;
+};
+
 struct folded {
 	struct stacks *s;
 	struct stacks_cache frames; /* by text, kind's mark included */
@@ -37,6 +47,7 @@ struct folded {
 	uint64_t first_bad, large; /* a line's number; 0: none */
 	struct folded_line ahead[LINES];
 	size_t n_ahead;
+	struct folded_many many;
 };
 
 const struct stacks_type folded_samples = {"samples", "samples", 1,
@@ -134,7 +145,8 @@ folded_scan(const char *p, const char *end, const char *limit, bool inside,
 	}
 }
 
-static uint32_t
+/* A call for each frame is 3 % of a picture. */
+static inline __attribute__((always_inline)) uint32_t
 folded_frame(struct folded *f, const struct folded_part *part)
 {
 	uint32_t frame = part->n == 0 ? STACKS_CACHE_NONE
@@ -147,7 +159,28 @@ folded_frame(struct folded *f, const struct folded_part *part)
 /*
  * Frames are scanned some at a time, and what their look-ups will touch is
  * fetched meanwhile: names of a large program do not fit into a near cache.
+ * Returns how many up to PARTS, and moves on.
  */
+static inline size_t
+folded_some(struct folded *f, const char **at, const char *end,
+    const char *limit, bool inside, struct folded_part *parts)
+{
+	const char *p = *at;
+	size_t n = 0;
+
+	for (; p < end && n < PARTS; n++) {
+		parts[n].p = p;
+		parts[n].n = (uint32_t)folded_scan(p, end, limit,
+		    inside, &parts[n].hash);
+		stacks_cache_fetch(&f->frames, parts[n].hash);
+		p += parts[n].n + 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		stacks_cache_fetch_text(&f->frames, parts[i].hash);
+	*at = p;
+	return n;
+}
+
 static inline uint32_t
 folded_node(struct folded *f, const char *p, const char *end,
     const char *limit, bool inside)
@@ -156,17 +189,8 @@ folded_node(struct folded *f, const char *p, const char *end,
 	uint32_t node = 0, depth = 0;
 
 	while (p < end) {
-		size_t n = 0;
+		size_t n = folded_some(f, &p, end, limit, inside, parts);
 
-		for (; p < end && n < PARTS; n++) {
-			parts[n].p = p;
-			parts[n].n = (uint32_t)folded_scan(p, end, limit,
-			    inside, &parts[n].hash);
-			stacks_cache_fetch(&f->frames, parts[n].hash);
-			p += parts[n].n + 1;
-		}
-		for (size_t i = 0; i < n; i++)
-			stacks_cache_fetch_text(&f->frames, parts[i].hash);
 		for (size_t i = 0; i < n; i++)
 			node = stacks_child_at(f->s, node,
 			    folded_frame(f, &parts[i]), ++depth);
@@ -209,6 +233,60 @@ folded_put_known(struct folded *f, const char *p, const char *end,
 	fingerprint_map_prefetch(&f->s->lines, l->print);
 	if (f->n_ahead == LINES)
 		folded_put_ahead(f, limit);
+}
+
+static void
+folded_put_many(struct folded *f)
+{
+	struct folded_many *m = &f->many;
+
+	stacks_put_many(f->s, m->paths, m->n);
+	for (size_t i = 0; i < m->n; i++)
+		stacks_prefetch(f->s, m->paths[i].node, f->type);
+	for (size_t i = 0; i < m->n; i++)
+		stacks_add(f->s, m->paths[i].node, f->type, m->counts[i]);
+	m->n = m->n_frames = 0;
+}
+
+/* Takes a stack's frames behind those of the others; false where they do not
+ * fit. */
+static bool
+folded_gather(struct folded *f, const char *p, const char *end,
+    const char *limit)
+{
+	struct folded_many *m = &f->many;
+	struct folded_part parts[PARTS];
+	size_t n = m->n_frames;
+
+	while (p < end) {
+		size_t some = folded_some(f, &p, end, limit,
+		    limit - end >= 8, parts);
+
+		if (n + some > sizeof(m->frames) / sizeof(m->frames[0]))
+			return false;
+		for (size_t i = 0; i < some; i++)
+			m->frames[n++] = folded_frame(f, &parts[i]);
+	}
+	m->paths[m->n] = (struct stacks_path){m->frames + m->n_frames,
+	    (uint32_t)(n - m->n_frames), 0, 0};
+	m->n_frames = n;
+	return true;
+}
+
+/* One that is deeper than some together may be goes alone. */
+static void
+folded_put_new(struct folded *f, const char *p, const char *end,
+    const char *limit, int64_t count)
+{
+	bool fits = folded_gather(f, p, end, limit);
+
+	if (fits)
+		f->many.counts[f->many.n++] = count;
+	if (!fits || f->many.n == STACKS_MANY)
+		folded_put_many(f);
+	if (!fits)
+		stacks_add(f->s, folded_node(f, p, end, limit,
+		    limit - end >= 8), f->type, count);
 }
 
 static bool
@@ -299,6 +377,8 @@ folded_line(struct folded *f, const char *p, const char *end,
 		return;
 	if (f->s->kept && stack > p)
 		folded_put_known(f, p, stack, limit, count);
+	else if (f->s->n_nodes > SMALL)
+		folded_put_new(f, p, stack, limit, count);
 	else
 		stacks_add(f->s, limit - stack >= 8
 		    ? folded_node(f, p, stack, limit, true)
@@ -321,6 +401,7 @@ folded_feed(struct folded *f, const char *p, size_t n, bool last)
 		at = end + 1;
 	}
 	folded_put_ahead(f, limit);
+	folded_put_many(f);
 	return at > limit ? n : (size_t)(at - p);
 }
 

@@ -151,9 +151,9 @@ sample_begin(struct pprof_reader *r, struct sample *s)
 	at = pprof_ids_find(&r->locations,
 	    m->location_id[m->n_location_id - 1 - s->shared]);
 	if (at != INTERN_NONE)
-		map64_prefetch(&r->s->children,
-		    (uint64_t)sample_parent(r, s) << 32 |
-		    r->frames[r->places[at].first]);
+		children_fetch(&r->s->children,
+		    children_hash(sample_parent(r, s),
+		    r->frames[r->places[at].first]));
 	return NULL;
 }
 

@@ -141,6 +141,61 @@ TEST(a_line_counts_one)
 	stacks_free(s);
 }
 
+/* Stacks go by many together once the tree is large. */
+static void
+put_lines(struct buf *text, uint32_t n)
+{
+	uint32_t x = 7;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t depth = i % 5000 == 4999 ? 3000 : 1 + i % 5;
+
+		for (uint32_t k = 0; k < depth; k++) {
+			x = x * 1664525 + 1013904223;
+			buf_printf(text, "%sf%u", k > 0 ? ";" : "",
+			    (x >> 8) % (k < 2 ? 500 : 40));
+		}
+		buf_printf(text, " %u\n", 1 + i % 3);
+	}
+}
+
+/* The tree that lines make one by one: the same nodes in the same order. */
+static void
+check_one_by_one(const struct stacks *got, const char *text)
+{
+	struct stacks *s = stacks_new(&stacks_limits_file);
+	size_t wrong = 0;
+
+	for (const char *p = text; *p != '\0'; p += strcspn(p, "\n") + 1)
+		CHECK_OK(folded_parse(s, p, strcspn(p, "\n"), NULL));
+	CHECK_INT(stacks_n_nodes(got), stacks_n_nodes(s));
+	for (uint32_t i = 0; i < stacks_n_nodes(s); i++) {
+		struct stacks_node a, b;
+
+		stacks_get_node(got, i, &a);
+		stacks_get_node(s, i, &b);
+		wrong += a.parent != b.parent || a.edge != b.edge ||
+		    stacks_value(got, i, 0) != stacks_value(s, i, 0) ||
+		    stacks_depth(got, i) != stacks_depth(s, i);
+	}
+	CHECK_INT(wrong, 0);
+	stacks_free(s);
+}
+
+TEST(stacks_of_a_large_tree_are_put_in_order)
+{
+	struct stacks *s = stacks_new(&stacks_limits_file);
+	struct buf text = {0};
+
+	put_lines(&text, 60000);
+	CHECK_OK(folded_parse(s, text.data, text.len, NULL));
+	buf_put_u8(&text, 0);
+	CHECK(stacks_n_nodes(s) > 100000);
+	check_one_by_one(s, (const char *)text.data);
+	stacks_free(s);
+	buf_fini(&text);
+}
+
 int
 main(void)
 {
@@ -151,5 +206,6 @@ main(void)
 	RUN(text_of_another_kind_is_an_error_with_its_line);
 	RUN(pieces_equal_the_whole);
 	RUN(a_line_counts_one);
+	RUN(stacks_of_a_large_tree_are_put_in_order);
 	return test_done();
 }
