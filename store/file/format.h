@@ -17,8 +17,9 @@
  *	01 chunk(be32)                         meta
  *	02 chunk(be32)                         dictionary
  *	03 chunk(be32)                         stacks
+ *	04 chunk(be32)                         marks
  *	10 series(be32) level(u8) last(be64)   strip
- * Values of 01 to 03 are byte streams cut into chunks of 1,000 bytes.
+ * Values of 01 to 04 are byte streams cut into chunks of 1,000 bytes.
  *
  * meta        varints: version (1), slot length in ns, first slot, slots of
  *             the span; u8 lowest level, u8 highest level; varint end of
@@ -33,6 +34,16 @@
  *             difference to the one before.  Stacks are the nodes that have
  *             a value of their own in this file, in pre-order; their place
  *             here is their number in strips.
+ * marks       of a dictionary of 128 KiB and more, so that it need not be
+ *             read whole; files of before have none, and who does not know
+ *             them passes them over: varint bytes of the dictionary; of
+ *             strings, frames, label sets and nodes each: varint n, and when
+ *             n > 0 varint number of the first, one past the last number,
+ *             byte at which the first begins, then n times for 64 of them in
+ *             a row (128 strings), the last for the rest: varint bytes; of
+ *             strings, too, varint n and n bytes that the first shares with
+ *             the one before; varint place and length of the sections of
+ *             series and of facts; CRC-32C (be32) of all this.
  * strip       up to 64 blocks of one series and level, from one group of 64
  *             neighbours: u8 n; varint start of the first in blocks of its
  *             level since 1970; column of distances between starts (when

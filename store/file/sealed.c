@@ -37,7 +37,7 @@ sealed_stream_key(struct buf *key, enum sealed_stream stream, uint32_t chunk)
 }
 
 /* All chunks of a stream, joined. */
-static const struct err *
+const struct err *
 sealed_read_stream(struct sealed *f, enum sealed_stream stream,
     struct buf *out)
 {
@@ -183,9 +183,10 @@ sealed_take_dict(struct sealed *f, const struct buf *bytes)
 }
 
 const struct err *
-sealed_open_nameless(struct sealed **out, const char *path, struct buf *dict)
+sealed_open_nameless(struct sealed **out, const char *path)
 {
 	struct sealed *f = calloc(1, sizeof(*f));
+	struct buf bytes = {0};
 	const struct err *e;
 
 	*out = NULL;
@@ -193,9 +194,8 @@ sealed_open_nameless(struct sealed **out, const char *path, struct buf *dict)
 		return err_nomem();
 	e = dbfile_open(&f->db, path, SEALED_CACHE);
 	if (e == NULL)
-		e = sealed_read_meta(f, dict);
-	if (e == NULL)
-		e = sealed_read_stream(f, SEALED_DICT, dict);
+		e = sealed_read_meta(f, &bytes);
+	buf_fini(&bytes);
 	if (e != NULL) {
 		sealed_close(f);
 		return e->domain == ERR_DB ? e : err_wrap(e, "%s", path);
@@ -208,9 +208,14 @@ const struct err *
 sealed_open(struct sealed **out, const char *path)
 {
 	struct buf dict = {0};
-	const struct err *e = sealed_open_nameless(out, path, &dict);
+	const struct err *e = sealed_open_nameless(out, path);
 
-	if (e == NULL && (e = sealed_take_dict(*out, &dict)) != NULL) {
+	if (e != NULL)
+		return e;
+	e = sealed_read_stream(*out, SEALED_DICT, &dict);
+	if (e == NULL)
+		e = sealed_take_dict(*out, &dict);
+	if (e != NULL) {
 		sealed_close(*out);
 		*out = NULL;
 		e = e->domain == ERR_DB ? e : err_wrap(e, "%s", path);

@@ -16,6 +16,13 @@ struct dbfile;
 struct err;
 struct manifest_file;
 
+enum sealed_stream {
+	SEALED_META = 1,
+	SEALED_DICT,
+	SEALED_STACKS,
+	SEALED_MARKS
+};
+
 struct sealed_meta {
 	int64_t slot_ns;
 	uint64_t first, slots; /* the span that it covers, in slots */
@@ -47,15 +54,18 @@ struct sealed {
 /* Opens and checks a file; ERR_FORMAT for a version that is not known. */
 const struct err *sealed_open(struct sealed **out, const char *path);
 /*
- * The same without taking up its dictionary, whose bytes are in *dict.  Who
- * does that says what the series are, before the first strip is read; and
- * how many nodes there are, before stack_nodes is.
+ * The same without its dictionary.  Who takes that up says what the series
+ * are, before the first strip is read; and how many nodes there are, before
+ * stack_nodes is.
  */
-const struct err *sealed_open_nameless(struct sealed **out, const char *path,
-    struct buf *dict);
+const struct err *sealed_open_nameless(struct sealed **out,
+    const char *path);
 const struct err *sealed_set_series(struct sealed *f, const uint8_t *kinds,
     uint32_t n);
 const struct err *sealed_read_stacks(struct sealed *f, uint32_t n_nodes);
+/* All bytes of a stream; none where the file has no such stream. */
+const struct err *sealed_read_stream(struct sealed *f,
+    enum sealed_stream stream, struct buf *out);
 /* n bytes of the dictionary from `offset` on; an open_read_fn. */
 const struct err *sealed_read_dict(void *arg, uint64_t offset, void *to,
     size_t n, size_t *got);
@@ -93,7 +103,6 @@ void sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
     uint64_t last);
 
 /* Records of bytes in chunks, so that none needs overflow pages. */
-enum sealed_stream { SEALED_META = 1, SEALED_DICT = 2, SEALED_STACKS = 3 };
 #define SEALED_STRIPS 0x10
 #define SEALED_CHUNK 1000 /* a full page is split before its last record */
 void sealed_stream_key(struct buf *key, enum sealed_stream stream,

@@ -10,6 +10,7 @@
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/journal/journal_names.h"
+#include "store/journal/open_marks.h"
 
 #define STRINGS_MARK 32 /* strings that a mark stands for */
 
@@ -70,6 +71,27 @@ open_mark_begin(struct open_dict *d, struct open_marks *m, uint32_t number,
 	return !d->prefixes.failed;
 }
 
+uint32_t
+open_mark_most(enum open_kind kind)
+{
+	return kind == OPEN_STRINGS ? STRINGS_MARK : OPEN_MARK;
+}
+
+bool
+open_dict_put_mark(struct open_dict *d, enum open_kind kind,
+    const struct open_mark *mark, const void *text)
+{
+	struct open_marks *m = &d->marks[kind];
+
+	if (!open_mark_begin(d, m, mark->first, 0, mark->at, text,
+	        mark->shared))
+		return false;
+	m->marks[m->n - 1].n = mark->n;
+	m->marks[m->n - 1].size = mark->size;
+	m->end = mark->first + mark->n;
+	return true;
+}
+
 bool
 open_dict_mark(struct open_dict *d, enum open_kind kind, uint32_t number,
     uint32_t record, uint32_t at, uint32_t end, const void *text,
@@ -77,7 +99,7 @@ open_dict_mark(struct open_dict *d, enum open_kind kind, uint32_t number,
 {
 	struct open_marks *m = &d->marks[kind];
 	struct open_mark *last = m->n > 0 ? &m->marks[m->n - 1] : NULL;
-	uint32_t most = kind == OPEN_STRINGS ? STRINGS_MARK : OPEN_MARK;
+	uint32_t most = open_mark_most(kind);
 
 	if (number < m->end)
 		return true;

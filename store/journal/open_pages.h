@@ -42,6 +42,10 @@ size_t open_pages_bytes(const struct open_pages *p);
 const struct err *open_pages_add(struct open_pages *p, uint64_t offset,
     const void *record, size_t size, uint32_t dict);
 
+/* The same of the one record of a file whose pages have checksums of their
+ * own, unread. */
+const struct err *open_pages_trust(struct open_pages *p, uint32_t size);
+
 /*
  * n bytes at `at` of a record; *out lives until the next call.  Where they
  * are not what was scanned, p->changed and an error: ERR_FORMAT of a sealed

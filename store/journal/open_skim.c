@@ -7,15 +7,19 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/journal/open_marks.h"
 #include "store/journal/openspan.h"
 #include "store/model/histogram.h"
 
 #define SKIM_SLOT_BITS 40
+#define SKIM_SERIES 5 /* tags of sections */
+#define SKIM_FACTS 7
 
 struct skim {
 	struct openspan *o;
 	struct open_dict *d;
-	const uint8_t *start; /* of the record */
+	const uint8_t *start; /* of the record, or of a part of it: */
+	uint32_t base;        /* which begins here */
 	uint32_t record;
 	bool plain;           /* self-contained: the version before */
 	struct batch_first first;
@@ -27,7 +31,7 @@ struct skim {
 static uint32_t
 skim_at(const struct skim *k, const struct cur *c)
 {
-	return (uint32_t)(c->p - k->start);
+	return k->base + (uint32_t)(c->p - k->start);
 }
 
 /* The count that begins a section, each element of at least so many bytes. */
@@ -301,7 +305,7 @@ static void
 skim_put_entries(const struct skim *k, const struct skim_block *b,
     struct buf *out)
 {
-	struct cur c = cur_of(k->start + b->at, b->size);
+	struct cur c = cur_of(k->start + (b->at - k->base), b->size);
 	struct entry_writer w = {out, 0};
 	uint64_t key = 0;
 	int64_t value;
@@ -451,7 +455,7 @@ skim_section(struct skim *k, struct cur *c, size_t tag, bool put)
 	case 4:
 		fine = skim_nodes(k, c);
 		break;
-	case 5:
+	case SKIM_SERIES:
 		return skim_series(k, c);
 	case 6:
 		fine = skim_blocks(k, c, put);
@@ -461,6 +465,17 @@ skim_section(struct skim *k, struct cur *c, size_t tag, bool put)
 		break;
 	}
 	return fine ? NULL : err_nomem();
+}
+
+static void
+skim_note_place(struct skim *k, const struct cur *c, size_t tag)
+{
+	struct open_place place = {skim_at(k, c), (uint32_t)cur_left(c)};
+
+	if (tag == SKIM_SERIES)
+		k->o->dict_at[OPEN_SERIES_AT] = place;
+	if (tag == SKIM_FACTS)
+		k->o->dict_at[OPEN_FACTS_AT] = place;
 }
 
 /* Names are taken up at once: what is malformed after them does not make
@@ -481,6 +496,7 @@ skim_sections(struct skim *k, struct cur *c)
 			break;
 		}
 		sections[i] = cur_of(p, n);
+		skim_note_place(k, &sections[i], i + 1);
 		e = skim_section(k, &sections[i], i + 1, false);
 		c->bad |= sections[i].bad || cur_left(&sections[i]) > 0;
 		sections[i] = cur_of(p, n);
@@ -534,16 +550,64 @@ openspan_take(struct openspan *o, const void *record, size_t size,
 }
 
 /* The series of a file are all different, so that their numbers stay. */
+static const struct err *
+skim_check_numbers(const struct openspan *o)
+{
+	for (uint32_t i = 0; i < o->dicts[0].n_series; i++) {
+		if (o->dicts[0].series[i] != i)
+			return err_new(ERR_FORMAT, 0,
+			    "the dictionary's series are malformed");
+	}
+	return NULL;
+}
+
 const struct err *
 openspan_take_dict(struct openspan *o, const void *record, size_t size)
 {
 	const struct err *e = openspan_take_within(o, record, size, 0,
 	    &batch_of_file);
 
-	for (uint32_t i = 0; e == NULL && i < o->dicts[0].n_series; i++) {
-		if (o->dicts[0].series[i] != i)
-			e = err_new(ERR_FORMAT, 0,
-			    "the dictionary's series are malformed");
-	}
+	return e == NULL ? skim_check_numbers(o) : e;
+}
+
+/* One section of a dictionary whose other names are marked. */
+static const struct err *
+skim_place(struct skim *k, size_t tag, const struct open_place *place)
+{
+	struct buf copy = {0}; /* names are read beside it */
+	const struct err *e;
+	const uint8_t *p;
+	struct cur c;
+
+	e = open_pages_read(&k->o->pages, 0, place->at, place->size, &p);
+	if (e != NULL)
+		return e;
+	buf_put(&copy, p, place->size);
+	if (copy.failed)
+		return err_nomem();
+	k->start = copy.data;
+	k->base = place->at;
+	c = cur_of(copy.data, copy.len);
+	e = skim_section(k, &c, tag, true);
+	if (e == NULL && (c.bad || cur_left(&c) > 0))
+		e = err_new(ERR_FORMAT, 0, "a dictionary is malformed");
+	buf_fini(&copy);
 	return e;
+}
+
+const struct err *
+openspan_take_places(struct openspan *o)
+{
+	struct skim k = {.o = o, .d = &o->dicts[0]};
+	const struct err *e = symtab_init_unhashed(&o->series);
+
+	k.strings = k.d->marks[OPEN_STRINGS].end;
+	k.labels = k.d->marks[OPEN_LABELS].end;
+	k.strings += k.strings == 0; /* number 0 is known to all */
+	k.labels += k.labels == 0;
+	if (e == NULL)
+		e = skim_place(&k, SKIM_SERIES, &o->dict_at[OPEN_SERIES_AT]);
+	if (e == NULL)
+		e = skim_place(&k, SKIM_FACTS, &o->dict_at[OPEN_FACTS_AT]);
+	return e == NULL ? skim_check_numbers(o) : e;
 }

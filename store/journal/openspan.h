@@ -50,6 +50,13 @@ struct open_fact {
 	uint8_t kind;
 };
 
+/* Where a file's dictionary has its series and its facts. */
+enum { OPEN_SERIES_AT, OPEN_FACTS_AT, OPEN_PLACES };
+
+struct open_place {
+	uint32_t at, size; /* bytes */
+};
+
 struct openspan {
 	struct symtab *syms; /* borrowed: the reader's */
 	struct open_pages pages;
@@ -69,6 +76,7 @@ struct openspan {
 	uint32_t n_recent, cap_recent;
 	struct open_fact *facts;
 	uint32_t n_facts, cap_facts;
+	struct open_place dict_at[OPEN_PLACES]; /* in the last record */
 	size_t strip_bytes; /* memory of all strips */
 	uint32_t lost_node; /* where values of lost stacks go; 0: nowhere */
 	uint64_t lost;      /* blocks whose series is not known */

@@ -132,7 +132,6 @@ store_bytes(const struct store *s)
 const struct err *
 reader_need(struct store *s, struct reader_file *f)
 {
-	struct buf dict = {0};
 	char path[4200];
 	const struct err *e;
 
@@ -141,14 +140,13 @@ reader_need(struct store *s, struct reader_file *f)
 		return NULL;
 	reader_make_room(s, f->entry.bytes / 2); /* about */
 	snprintf(path, sizeof(path), "%s/%s", s->path, f->entry.name);
-	e = sealed_open_nameless(&f->sealed, path, &dict);
+	e = sealed_open_nameless(&f->sealed, path);
 	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)
 		e = err_new(ERR_FORMAT, 0, "another slot length");
 	if (e == NULL)
 		e = sealed_check(f->sealed, s->dir, &f->entry);
 	if (e == NULL)
-		e = reader_take_names(s, f, &dict);
-	buf_fini(&dict);
+		e = reader_take_names(s, f);
 	return e == NULL ? NULL : reader_failed(s, f, e);
 }
 

@@ -122,10 +122,8 @@ struct store {
  * have opened make room for it. */
 const struct err *reader_need(struct store *s, struct reader_file *f);
 void reader_close_file(struct reader_file *f);
-/* reader_names.c: takes up the dictionary of a file that is being opened; and
- * its bytes, where it can use them. */
-const struct err *reader_take_names(struct store *s, struct reader_file *f,
-    struct buf *dict);
+/* reader_names.c: takes up the dictionary of a file that is being opened. */
+const struct err *reader_take_names(struct store *s, struct reader_file *f);
 /* The stacks of these series get the reader's numbers.  A damaged file
  * becomes broken, which is no error. */
 const struct err *reader_name_stacks(struct store *s, struct reader_file *f,

@@ -1,9 +1,10 @@
 /*
  * What the stacks of a sealed file are called: only those of the series that
  * are asked for are named, so that what others have in the file costs a
- * query nothing but the length of its dictionary, once.
+ * query nothing but the length of its dictionary's marks, once.
  *
- *	dictionary -> marks (open_names.h)        when the file is opened
+ *	its marks (open_marks.h), or dictionary -> marks
+ *	                                          when the file is opened
  *	series -> its stacks, by its top blocks   when it is first asked for
  *	stack -> node of the reader               f->stack_nodes
  */
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/journal/open_marks.h"
 #include "store/read/reader.h"
 
 /* Stacks that are to be named. */
@@ -57,28 +59,53 @@ names_set_stacks(struct reader_file *f)
 	return NULL;
 }
 
-const struct err *
-reader_take_names(struct store *s, struct reader_file *f, struct buf *dict)
+/* Files of before, and small ones, have no marks; and what they say in vain
+ * the dictionary says itself. */
+static const struct err *
+names_take_dict(struct reader_file *f, struct buf *bytes)
 {
 	struct openspan *o = &f->names;
+	const struct err *e = sealed_read_stream(f->sealed, SEALED_MARKS,
+	    bytes);
+
+	if (e != NULL)
+		return e;
+	if (bytes->len > 0) {
+		e = openspan_take_marks(o, bytes->data, bytes->len);
+		buf_clear(bytes);
+		if (e == NULL || e->domain != ERR_FORMAT)
+			return e;
+	}
+	e = sealed_read_stream(f->sealed, SEALED_DICT, bytes);
+	return e == NULL ? openspan_take_dict(o, bytes->data, bytes->len) : e;
+}
+
+const struct err *
+reader_take_names(struct store *s, struct reader_file *f)
+{
+	struct openspan *o = &f->names;
+	struct buf dict = {0};
 	const struct err *e;
 
 	*o = (struct openspan){.syms = &s->syms, .pages = {.fd = -1,
 	    .read = sealed_read_dict, .arg = f->sealed}};
-	e = openspan_take_dict(o, dict->data, dict->len);
+	e = names_take_dict(f, &dict);
 	if (e == NULL)
 		e = openspan_name(o);
 	if (e == NULL)
 		e = names_set_series(f);
 	if (e == NULL)
 		e = names_set_stacks(f);
+	if (e != NULL || dict.len == 0) {
+		buf_fini(&dict);
+	} else { /* most are asked at once */
+		buf_fini(&o->pages.window);
+		o->pages.window = dict;
+		o->pages.record = o->pages.page = 0;
+	}
 	if (e != NULL)
 		return e;
 	openspan_settle(o);
-	/* most are asked at once */
-	o->pages.window = *dict;
-	o->pages.record = o->pages.page = 0;
-	*dict = (struct buf){0};
 	f->facts_known = true;
 	f->fact_kinds = 0;
 	for (uint32_t i = 0; i < o->n_facts; i++)

@@ -8,6 +8,7 @@
 #include "store/base/err.h"
 #include "store/batch/batch_private.h"
 #include "store/file/format.h"
+#include "store/journal/open_marks.h"
 #include "store/model/histogram.h"
 #include "store/write/seal_private.h"
 
@@ -123,6 +124,21 @@ seal_drop_dict(struct seal *s)
 	buf_fini(&s->bytes);
 }
 
+/* Where a large dictionary has what, for who does not want to read it. */
+static const struct err *
+seal_put_marks(struct seal *s)
+{
+	struct buf marks = {0};
+	const struct err *e = NULL;
+
+	if (s->bytes.len >= OPEN_MARKS_LEAST)
+		e = open_marks_make(s->bytes.data, s->bytes.len, &marks);
+	if (e == NULL)
+		e = seal_put_stream(s, SEALED_MARKS, &marks);
+	buf_fini(&marks);
+	return e;
+}
+
 static const struct err *
 seal_put_dict(struct seal *s)
 {
@@ -142,6 +158,8 @@ seal_put_dict(struct seal *s)
 	e = batch_encode_dict(s->dict.out, &s->bytes);
 	if (e == NULL)
 		e = seal_put_stream(s, SEALED_DICT, &s->bytes);
+	if (e == NULL)
+		e = seal_put_marks(s);
 	if (e == NULL)
 		e = seal_put_stacks(s);
 	seal_drop_dict(s);
