@@ -17,6 +17,7 @@
 #define FIRST 4096
 #define SLOTS 5800
 #define FINE 1024 /* slots that are kept one by one */
+#define LATE 150 /* slots that some come later */
 #define THREADS 3
 #define MOST 4 /* of a gauge and a histogram in a slot */
 #define QUESTIONS 200
@@ -114,7 +115,7 @@ roll_slot(unsigned i, int64_t *raw)
 	}
 }
 
-/* Gaps; one slot in 30 comes when its span may be sealed already. */
+/* Gaps; one slot in ten comes when its span may be sealed already. */
 static void
 fill(void)
 {
@@ -132,11 +133,11 @@ fill(void)
 		if (i % 400 < 350 && test_roll(&seed, 8) != 0)
 			roll_slot(i, &raw);
 		late[i] = slots[i].seen && i > SLOTS - FINE &&
-		    test_roll(&seed, 30) == 0;
+		    i + LATE < SLOTS && test_roll(&seed, 10) == 0;
 		if (slots[i].seen && !late[i])
 			put(w, i);
-		if (i >= 150 && late[i - 150])
-			put(w, i - 150);
+		if (i >= LATE && late[i - LATE])
+			put(w, i - LATE);
 		CHECK_OK(store_tick(w, (int64_t)(FIRST + i + 1) * SLOT));
 	}
 	CHECK_OK(store_writer_close(w));
