@@ -108,15 +108,21 @@ self_put(struct self_reading *r, const char *name, const char *unit,
 		meter_gauge(r->meter, &d, r->now_ns, value);
 }
 
-static int64_t
-self_resident_bytes(void)
+/* What is resident, and of that what is no file's: files are in memory once
+ * for all who map them. */
+static void
+self_memory(int32_t pid, int64_t *resident, int64_t *private)
 {
-	char text[128], *p;
+	char path[32], text[128];
+	long long pages, shared;
 
-	if (readfile_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) <= 0)
-		return 0;
-	p = strchr(text, ' ');
-	return p == NULL ? 0 : atoll(p) * sysconf(_SC_PAGESIZE);
+	*resident = *private = 0;
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	if (readfile_at(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%*s %lld %lld", &pages, &shared) != 2)
+		return;
+	*resident = pages * sysconf(_SC_PAGESIZE);
+	*private = (pages - shared) * sysconf(_SC_PAGESIZE);
 }
 
 /* Which pool a worker is of: "-p POOL", "-pPOOL", "--pool POOL" or
@@ -171,6 +177,7 @@ self_read_process(void *arg, struct process *p)
 	struct self_reading *r = arg;
 	struct group_reading g = {.serial = p->read->serial};
 	char name[96], pool[20];
+	int64_t resident;
 	bool worker = strcmp(p->read->comm, "memlens-fcgi") == 0;
 
 	/* A dead one that was not gathered yet has its successor's name. */
@@ -181,6 +188,8 @@ self_read_process(void *arg, struct process *p)
 	snprintf(name, sizeof(name), "%s%s%s", p->read->comm, worker ? " " : "",
 	    worker ? pool : "");
 	procfs_process_stat(&p->read->stat, &g);
+	self_memory(p->pid, &resident, &g.level[GROUP_PRIVATE]);
+	g.have_level |= 1u << GROUP_PRIVATE;
 	g.service = name;
 	groups_add(r->ours, &g);
 }
@@ -206,6 +215,8 @@ self_put_programs(struct self_reading *r)
 		    g[i].raw[GROUP_SYSTEM]) * TICK_NS);
 		self_put(r, "memlens_self_resident_bytes", "bytes",
 		    SERIES_GAUGE, 0, g[i].service, g[i].level[GROUP_RESIDENT]);
+		self_put(r, "memlens_self_private_bytes", "bytes",
+		    SERIES_GAUGE, 0, g[i].service, g[i].level[GROUP_PRIVATE]);
 	}
 }
 
@@ -215,7 +226,7 @@ self_read(struct self *s, int64_t now_ns)
 	struct self_reading r = {.meter = s->meter, .ours = s->ours,
 	    .now_ns = now_ns};
 	struct meter_stats meter;
-	int64_t since = now_ns - s->last_ns;
+	int64_t since = now_ns - s->last_ns, resident, private;
 
 	r.booked_ns = now_ns - (since > 0 && since < 2 * s->interval_ns ?
 	    since / 2 : 0);
@@ -239,8 +250,11 @@ self_read(struct self *s, int64_t now_ns)
 	    r.view.store.state == STORE_DISK_FULL);
 	self_put(&r, "memlens_self_cpu_seconds_total", "seconds",
 	    SERIES_COUNTER, 9, "memlensd", clock_cpu_ns());
+	self_memory(getpid(), &resident, &private);
 	self_put(&r, "memlens_self_resident_bytes", "bytes", SERIES_GAUGE, 0,
-	    "memlensd", self_resident_bytes());
+	    "memlensd", resident);
+	self_put(&r, "memlens_self_private_bytes", "bytes", SERIES_GAUGE, 0,
+	    "memlensd", private);
 	groups_begin(r.ours);
 	services_each(s->services, self_read_process, &r);
 	self_put_programs(&r);

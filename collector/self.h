@@ -8,6 +8,7 @@
  *	                                          "memlens-fcgi POOL": those of
  *	                                          our store and our socket
  *	memlens_self_resident_bytes{process}
+ *	memlens_self_private_bytes{process}       of those what is no file's
  *	memlens_store_bytes, memlens_store_files
  *	memlens_store_batches_total, _duplicates_total, _refused_total,
  *	_damaged_records_total, _late_blocks_total, _lost_slots_total

@@ -35,6 +35,7 @@ enum group_level {
 	GROUP_RESIDENT, /* bytes */
 	GROUP_SWAPPED,  /* bytes */
 	GROUP_FDS,
+	GROUP_PRIVATE,  /* bytes; of our own programs alone */
 	GROUP_LEVELS
 };
 

@@ -33,9 +33,10 @@ struct health {
 	int64_t now_ns, stale_ns;
 	struct store_extent extent;
 	struct source_state *sources;
-	struct metric_series *samples, *faults, *alive, *cpu, *rss;
+	struct metric_series *samples, *faults, *alive, *cpu, *rss, *private;
 	struct metric_series *services; /* samples and stacks of each */
-	size_t n_sources, n_samples, n_faults, n_alive, n_cpu, n_rss;
+	size_t n_sources, n_samples, n_faults, n_alive, n_cpu, n_rss,
+	    n_private;
 	size_t n_services;
 	enum health_level level;
 	struct buf reasons; /* separated by "; " */
@@ -81,8 +82,11 @@ health_load(struct health *h)
 	    (e = measure_once(h->store, "memlens_self_cpu_seconds_total",
 	    now - SELF_NS, now, &h->cpu, &h->n_cpu)) != NULL)
 		return e;
-	return measure_once(h->store, "memlens_self_resident_bytes",
+	e = measure_once(h->store, "memlens_self_resident_bytes",
 	    now - SELF_NS, now, &h->rss, &h->n_rss);
+	return e != NULL ? e : measure_once(h->store,
+	    "memlens_self_private_bytes", now - SELF_NS, now, &h->private,
+	    &h->n_private);
 }
 
 static void
@@ -94,6 +98,7 @@ health_fini(struct health *h)
 	metric_series_free(h->services, h->n_services);
 	metric_series_free(h->cpu, h->n_cpu);
 	metric_series_free(h->rss, h->n_rss);
+	metric_series_free(h->private, h->n_private);
 	free(h->sources);
 	buf_fini(&h->reasons);
 }
@@ -284,16 +289,18 @@ health_put_cpu(struct writer *w, const struct health *h)
 		    (uint64_t)h->extent.slot_ns, (int)scale - 9);
 }
 
+/* Of all processes; null when nothing is known. */
 static void
-health_put_rss(struct writer *w, const struct health *h)
+health_put_bytes(struct writer *w, const char *key,
+    const struct metric_series *m, size_t n)
 {
 	int128 sum = -1;
 
-	for (size_t i = 0; i < h->n_rss; i++)
-		if (series_point_only(&h->rss[i]) != NULL)
-			sum = (sum < 0 ? 0 : sum) + h->rss[i].points->last /
-			    scale_factor(h->rss[i].desc.scale);
-	writer_key(w, "rss");
+	for (size_t i = 0; i < n; i++)
+		if (series_point_only(&m[i]) != NULL)
+			sum = (sum < 0 ? 0 : sum) + m[i].points->last /
+			    scale_factor(m[i].desc.scale);
+	writer_key(w, key);
 	sum < 0 ? writer_null(w) : writer_int128(w, sum);
 }
 
@@ -351,7 +358,8 @@ health_put(struct writer *w, const struct health *h, int64_t started_ns)
 	writer_close(w, ']');
 	writer_key_open(w, "self", '{');
 	health_put_cpu(w, h);
-	health_put_rss(w, h);
+	health_put_bytes(w, "rss", h->rss, h->n_rss);
+	health_put_bytes(w, "private", h->private, h->n_private);
 	health_put_processes(w, h);
 	writer_key_seconds(w, "worker_started", started_ns);
 	writer_close(w, '}');

@@ -20,5 +20,6 @@ check "a source counts its samples and losses" js 'd.sources.some((s) =>
 check "a source without samples has none" js 'd.sources.some((s) =>
     s.name === "procfs" && s.samples === null && s.last > 0)'
 check "the daemon's own cost" \
-    js 'near(d.self.cpu, 0.005) && d.self.rss === 20000000'
+    js 'near(d.self.cpu, 0.005) && d.self.rss === 20000000 &&
+	d.self.private === 15000000'
 exit $bad

@@ -86,6 +86,7 @@ ours()
 	    d.self.processes.some((p) => p.name === "memlensd") &&
 	    Math.abs(d.self.cpu - d.self.processes.reduce((a, p) =>
 	    a + p.cpu, 0)) < 1e-6 &&
+	    d.self.private > 0 && d.self.private < d.self.rss &&
 	    d.self.rss === d.self.processes.reduce((a, p) => a + p.rss, 0)'
 }
 for i in $(seq 60); do ours && break; sleep 0.5; done

@@ -177,6 +177,8 @@ fill_metrics(struct batch *b, uint64_t slot)
 	fill_broken(b, slot);
 	fill_counter(b, slot, "memlens_self_cpu_seconds_total", "seconds", 6,
 	    &process, 1, 50000);
+	fill_gauge(b, slot, "memlens_self_private_bytes", &process,
+	    15000000);
 	fill_gauge(b, slot, "memlens_self_resident_bytes", &process,
 	    20000000);
 }
