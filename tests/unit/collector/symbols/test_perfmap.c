@@ -286,6 +286,7 @@ TEST(a_map_of_one_that_slept_is_read_again)
 	CHECK_STR(ask(j, s, 0x2004, now).name, "JS:*two");
 	CHECK_STR(ask(j, s, 0x1004, now).name, "JS:*one");
 	remove_proc();
+	jits_drop(j, place);
 	jits_free(j);
 	symbols_free(s);
 	place = NULL;
