@@ -203,9 +203,7 @@ check "and when to come again" header "Retry-After:"
 start_daemon
 ingest a.folded "name=later&$at"
 check "the next one tells of it" status 200
-get GET "/api/v1/series?query=memlens_ingest_refused_total&fn=increase&from=$(($(date +%s) - 300))&until=$(($(date +%s) + 20))"
-check "as a counter" js 'd.series.length > 0 && d.series[0].points.some(p =>
-    p[1] > 0)'
+check "as a counter" await 60 refused 1
 printf 'main;read 5 10\nmain;write 7 0\n' >"$T/pair"
 ingest pair "name=pair.cpu&from=1610000000&until=1610000010"
 check "two counts a line are two profiles: 422" status 422

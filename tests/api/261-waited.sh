@@ -30,12 +30,5 @@ through_nginx()
 check "what nginx sends on is in time" await 60 through_nginx
 n=$(counted 'cpu{service="app"}' 1700000000 1700000010)
 check "what was refused has not come in ($n)" [ "$n" = 15 ]
-# They may be of two slots, and of two workers.
-both_refused()
-{
-	get GET "/api/v1/series?query=memlens_ingest_refused_total&fn=increase&from=$(($(date +%s) - 300))&until=$(($(date +%s) + 20))"
-	js 'd.series.filter(s => s.labels.reason === "overload")
-	    .flatMap(s => s.points).reduce((n, p) => n + (p[1] || 0), 0) >= 2'
-}
-check "refusals are counted with their reason" await 60 both_refused
+check "refusals are counted with their reason" await 60 refused 2 ^overload
 exit $bad
