@@ -67,10 +67,10 @@ configure() {
 	enabled = no
 	[procfs]
 	interval = ${2:-200ms}
-	[socket]
-	path = $dir/sock
 	[services]
 	short-lived = 0s
+	[socket]
+	path = $dir/sock
 	END
 }
 
