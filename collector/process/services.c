@@ -140,47 +140,55 @@ services_free(struct services *s)
 
 /* ---- names of services ---- */
 
+static struct service_name *
+service_find(struct services *s, const char *name)
+{
+	for (size_t i = 0; i < SERVICES_MAX; i++)
+		if (s->names[i].processes > 0 &&
+		    strcmp(s->names[i].name, name) == 0)
+			return &s->names[i];
+	return NULL;
+}
+
 static void
 service_release(struct services *s, const struct process_read *r)
 {
-	for (size_t i = 0; i < SERVICES_MAX; i++) {
-		struct service_name *n = &s->names[i];
+	struct service_name *n = service_find(s, r->service);
 
-		if (n->processes > 0 && strcmp(n->name, r->service) == 0) {
-			if (--n->processes == 0)
-				s->stats.services--;
-			return;
-		}
-	}
+	if (n != NULL && --n->processes == 0)
+		s->stats.services--;
+}
+
+/* A place for a new name, or NULL; the last one is kept for SERVICES_OTHER. */
+static struct service_name *
+service_place(struct services *s, const char *name)
+{
+	size_t last = SERVICES_MAX - 1;
+
+	if (strcmp(name, SERVICES_OTHER) == 0)
+		return &s->names[last];
+	for (size_t i = 0; i < last; i++)
+		if (s->names[i].processes == 0)
+			return &s->names[i];
+	return NULL;
 }
 
 /* Gives the process the service `name`, or the rest's when all are taken. */
 static void
 service_assign(struct services *s, struct process_read *r, const char *name)
 {
-	struct service_name *n, *free_one = NULL;
-	bool other = strcmp(name, SERVICES_OTHER) == 0;
-	size_t last = SERVICES_MAX - 1; /* kept for SERVICES_OTHER */
+	struct service_name *n = service_find(s, name);
 
-	for (size_t i = other ? last : 0; i < last + other; i++) {
-		n = &s->names[i];
-		if (n->processes > 0 && strcmp(n->name, name) == 0) {
-			n->processes++;
-			memcpy(r->service, n->name, sizeof(n->name));
-			return;
-		}
-		if (n->processes == 0 && free_one == NULL)
-			free_one = n;
-	}
-	if (free_one == NULL) {
+	if (n == NULL && (n = service_place(s, name)) == NULL) {
 		s->stats.overflowed++;
 		service_assign(s, r, SERVICES_OTHER);
 		return;
 	}
-	snprintf(free_one->name, sizeof(free_one->name), "%s", name);
-	free_one->processes = 1;
-	s->stats.services++;
-	memcpy(r->service, free_one->name, sizeof(free_one->name));
+	if (n->processes++ == 0) {
+		snprintf(n->name, sizeof(n->name), "%s", name);
+		s->stats.services++;
+	}
+	memcpy(r->service, n->name, sizeof(n->name));
 }
 
 /* ---- one process ---- */
@@ -242,33 +250,23 @@ process_read_cgroup(const struct services *s, struct process *p)
 	text_clean(r->cgroup);
 }
 
-static bool
-services_has_name(const struct services *s, const char *name)
-{
-	for (size_t i = 0; i < SERVICES_MAX; i++)
-		if (s->names[i].processes > 0 &&
-		    strcmp(s->names[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 /* The parent whose service a young process belongs to, or NULL.  init's
  * children are services, and the kernel's helpers nobody's. */
 static const struct process *
-process_guardian(const struct services *s, const struct process_read *r,
+process_guardian(struct services *s, const struct process_read *r,
     const struct process *parent)
 {
 	if (s->config->short_lived_ns == 0 || parent == NULL ||
 	    parent->pid == 1 || parent->read == NULL ||
 	    parent->read->kernel_thread || parent->read->service[0] == '\0' ||
-	    services_has_name(s, r->comm))
+	    service_find(s, r->comm) != NULL)
 		return NULL;
 	return parent;
 }
 
 /* The rules, then what every process is; `parent`: of one that is young. */
 static const char *
-process_service(const struct services *s, struct process_read *r,
+process_service(struct services *s, struct process_read *r,
     const struct process *parent)
 {
 	const char *name = services_rules_match(s->rules, r);
@@ -288,7 +286,7 @@ process_service(const struct services *s, struct process_read *r,
 }
 
 void
-services_name(const struct services *s, const char *comm, const char *rest,
+services_name(struct services *s, const char *comm, const char *rest,
     const char *cgroup, const struct process *ancestor, char *out,
     size_t size)
 {

@@ -74,7 +74,7 @@ struct process *services_missed(struct services *s, int32_t pid,
 /* Names the service of a process that nobody has looked at, of this name and
  * executable (or arguments; both may be "") in a control group; `ancestor`:
  * the nearest that is known, or NULL. */
-void services_name(const struct services *s, const char *comm,
+void services_name(struct services *s, const char *comm,
     const char *rest, const char *cgroup, const struct process *ancestor,
     char *out, size_t size);
 
