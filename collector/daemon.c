@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "collector/base/config.h"
+#include "collector/base/source.h"
+#include "collector/base/spent.h"
 #include "collector/ipc/intake.h"
 #include "collector/ipc/notify.h"
 #include "collector/ipc/purger.h"
@@ -22,6 +24,28 @@
 #define POLL_NS (250 * NS_PER_MS)
 #define STARVED_NS (60 * NS_PER_S) /* it is said for so long */
 #define SLOTS_AHEAD_MAX 360 /* a client's clock may be this far ahead */
+
+/* ---- the store ---- */
+
+static const struct err *
+daemon_append(struct daemon *d, struct batch *b)
+{
+	enum spent_on before = spent_begin(SPENT_STORE);
+	const struct err *e = store_append(d->store, b);
+
+	spent_begin(before);
+	return e;
+}
+
+static const struct err *
+daemon_tick_store(struct daemon *d, int64_t now_ns)
+{
+	enum spent_on before = spent_begin(SPENT_STORE);
+	const struct err *e = store_tick(d->store, now_ns);
+
+	spent_begin(before);
+	return e;
+}
 
 /* ---- batches ---- */
 
@@ -78,7 +102,7 @@ daemon_flush_pending(struct daemon *d)
 	const struct err *e = NULL;
 
 	while (d->n_pending > 0) {
-		e = store_append(d->store, d->pending[0]);
+		e = daemon_append(d, d->pending[0]);
 		if (e != NULL && !daemon_hopeless(e))
 			break;
 		if (e != NULL) {
@@ -143,7 +167,7 @@ daemon_take(void *arg, struct batch *b)
 	    (e = quota_check(&d->quota, b)) != NULL)
 		return e;
 	store_writer_stats(d->store, &before);
-	if ((e = store_append(d->store, b)) != NULL)
+	if ((e = daemon_append(d, b)) != NULL)
 		return e;
 	store_writer_stats(d->store, &after);
 	quota_charge(&d->quota, b, after.nodes - before.nodes);
@@ -275,7 +299,7 @@ daemon_tick(struct daemon *d, int64_t wall_ns, int64_t mono_ns)
 	daemon_tell_starved(d, mono_ns);
 	if (d->n_pending > 0)
 		daemon_flush_pending(d);
-	e = store_tick(d->store, d->replay ? d->data_ns : wall_ns);
+	e = daemon_tick_store(d, d->replay ? d->data_ns : wall_ns);
 	if (e != NULL && !d->store_refuses)
 		daemon_tell_store(d, e);
 	if (d->watchdog_ns > 0 && mono_ns >= d->watchdog_next_ns) {
@@ -284,17 +308,30 @@ daemon_tick(struct daemon *d, int64_t wall_ns, int64_t mono_ns)
 	}
 }
 
+/* The list of processes is read as often as the rest of /proc. */
+static int64_t
+daemon_interval_ns(const struct daemon *d)
+{
+	const void *procfs = sources_find(d->sources, &source_procfs);
+
+	return procfs != NULL ? procfs_interval_ns(procfs) :
+	    d->config->procfs_interval_ns;
+}
+
 static void
 daemon_sweep(struct daemon *d, int64_t wall_ns)
 {
+	int64_t interval_ns = daemon_interval_ns(d);
+	enum spent_on before;
 	const struct err *e;
-	int64_t interval_ns = d->config->procfs_interval_ns;
 
 	if (wall_ns / interval_ns == d->swept)
 		return;
 	d->swept = wall_ns / interval_ns;
+	before = spent_begin(SPENT_PROC);
 	if ((e = services_sweep(d->services, wall_ns)) != NULL)
 		log_warn("%s", e->text);
+	spent_begin(before);
 }
 
 static void
@@ -310,7 +347,7 @@ daemon_close_slots(struct daemon *d)
 	}
 	if (!closed)
 		return;
-	e = store_tick(d->store, clock_wall_ns());
+	e = daemon_tick_store(d, clock_wall_ns());
 	if (e != NULL)
 		daemon_tell_store(d, e);
 	daemon_status(d);
@@ -366,13 +403,32 @@ daemon_do_signals(struct daemon *d)
 	return e;
 }
 
+/* Between two polls of all sources. */
+static int64_t
+daemon_step_ns(const struct daemon *d)
+{
+	int64_t interval_ns = daemon_interval_ns(d);
+
+	return interval_ns < POLL_NS ? interval_ns : POLL_NS;
+}
+
+/* Those with a descriptor are polled when it is readable, too. */
+static void
+daemon_poll(struct daemon *d, int64_t wall_ns)
+{
+	int64_t step = wall_ns / daemon_step_ns(d);
+
+	if (step == d->polled)
+		return;
+	d->polled = step;
+	sources_poll(d->sources, wall_ns);
+}
+
 static int64_t
 daemon_wait_ns(const struct daemon *d)
 {
-	int64_t now_ns = clock_wall_ns(), step_ns = POLL_NS, until_ns;
+	int64_t now_ns = clock_wall_ns(), step_ns = daemon_step_ns(d), until_ns;
 
-	if (d->config->procfs_interval_ns < step_ns)
-		step_ns = d->config->procfs_interval_ns;
 	until_ns = (now_ns / step_ns + 1) * step_ns;
 	if (slots_due_ns(&d->slots) < until_ns)
 		until_ns = slots_due_ns(&d->slots);
@@ -389,7 +445,7 @@ daemon_run(struct daemon *d)
 
 		daemon_tell_jump(d, slots_update(&d->slots, wall_ns, mono_ns));
 		daemon_sweep(d, wall_ns);
-		sources_poll(d->sources, wall_ns);
+		daemon_poll(d, wall_ns);
 		daemon_close_slots(d);
 		daemon_tick(d, wall_ns, mono_ns);
 		if ((e = loop_wait(d->loop, daemon_wait_ns(d))) != NULL)

@@ -62,7 +62,7 @@ struct daemon {
 	bool first;          /* the next slot says all facts again */
 	const char *mark;    /* FACT_MARK for the next slot, or NULL */
 	int64_t data_ns;     /* replay: the recording's clock */
-	int64_t swept, ticked; /* numbers of the last periods done */
+	int64_t swept, polled, ticked; /* numbers of the last periods done */
 	int64_t watchdog_ns, watchdog_next_ns;
 	bool stop, reload, dump;
 };

@@ -14,6 +14,7 @@
 #include "collector/base/config.h"
 #include "collector/base/readfile.h"
 #include "collector/base/source.h"
+#include "collector/base/spent.h"
 #include "collector/own.h"
 #include "collector/process/services.h"
 #include "collector/procfs/procfs_groups.h"
@@ -220,6 +221,26 @@ self_put_programs(struct self_reading *r)
 	}
 }
 
+/* What the daemon's own CPU time went to. */
+static void
+self_put_spent(struct self_reading *r)
+{
+	static const char *const names[SPENT_PARTS] = {
+	    [SPENT_OTHER] = "other", [SPENT_SAMPLES] = "samples",
+	    [SPENT_NAMES] = "names", [SPENT_PROC] = "proc",
+	    [SPENT_STORE] = "store"};
+
+	for (int i = 0; i < SPENT_PARTS; i++) {
+		struct label label = {"part", names[i]};
+		struct series_desc d = {SERIES_COUNTER,
+		    "memlens_daemon_cpu_seconds_total", "seconds", 0, 9,
+		    &label, 1};
+
+		meter_counter(r->meter, &d, r->booked_ns,
+		    spent_ns((enum spent_on)i));
+	}
+}
+
 static void
 self_read(struct self *s, int64_t now_ns)
 {
@@ -250,6 +271,7 @@ self_read(struct self *s, int64_t now_ns)
 	    r.view.store.state == STORE_DISK_FULL);
 	self_put(&r, "memlens_self_cpu_seconds_total", "seconds",
 	    SERIES_COUNTER, 9, "memlensd", clock_cpu_ns());
+	self_put_spent(&r);
 	self_memory(getpid(), &resident, &private);
 	self_put(&r, "memlens_self_resident_bytes", "bytes", SERIES_GAUGE, 0,
 	    "memlensd", resident);
@@ -346,5 +368,13 @@ self_name(size_t part)
 	return part == 0 ? "self" : NULL;
 }
 
-const struct source_ops source_self = {self_name, self_open, self_fd, self_poll,
-    self_close_slot, self_state, self_close, NULL};
+const struct source_ops source_self = {
+    .spends = SPENT_PROC,
+    .name = self_name,
+    .open = self_open,
+    .fd = self_fd,
+    .poll = self_poll,
+    .close_slot = self_close_slot,
+    .state = self_state,
+    .close = self_close,
+};

@@ -78,12 +78,19 @@ source_state_of(const struct source *o, size_t part, const char **why)
 }
 
 static void
+source_poll(struct source *o, int64_t now_ns)
+{
+	enum spent_on before = spent_begin(o->ops->spends);
+
+	source_complain(o, o->ops->poll(o->self, now_ns));
+	spent_begin(before);
+}
+
+static void
 source_ready(void *arg, uint32_t events)
 {
-	struct source *o = arg;
-
 	(void)events;
-	source_complain(o, o->ops->poll(o->self, clock_wall_ns()));
+	source_poll(arg, clock_wall_ns());
 }
 
 static void
@@ -173,7 +180,7 @@ sources_poll(struct sources *s, int64_t now_ns)
 		struct source *o = &s->all[i];
 
 		if (o->self != NULL)
-			source_complain(o, o->ops->poll(o->self, now_ns));
+			source_poll(o, now_ns);
 	}
 }
 
@@ -226,10 +233,12 @@ sources_close_slot(struct sources *s, uint64_t slot, struct batch *b,
 {
 	for (size_t i = 0; i < SOURCES; i++) {
 		struct source *o = &s->all[i];
+		enum spent_on before = spent_begin(o->ops->spends);
 
 		if (o->self != NULL)
 			source_complain(o, o->ops->close_slot(o->self, slot,
 			    b, first));
+		spent_begin(before);
 		for (size_t part = 0; source_has(o, part); part++)
 			source_fact(o, part, b, time_ns, first);
 	}

@@ -43,6 +43,7 @@ struct config {
 	/* [procfs] */
 	bool procfs;
 	int64_t procfs_interval_ns;
+	int64_t procfs_budget; /* as cpu_budget */
 	/* [socket] */
 	char *socket_path; /* NULL: none */
 	char *socket_group;

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/base/spent.h"
+
 struct batch;
 struct config;
 struct err;
@@ -28,6 +30,8 @@ enum source_state {
 #define SOURCE_PARTS_MAX 16
 
 struct source_ops {
+	enum spent_on spends; /* its time, if it does not say otherwise */
+
 	/* "cpu", "procfs", ...: of each part that has a state of its own, at
 	 * most SOURCE_PARTS_MAX; NULL: there are no more. */
 	const char *(*name)(size_t part);
@@ -64,5 +68,8 @@ struct source_ops {
 extern const struct source_ops source_profiles; /* BPF, by the engine */
 extern const struct source_ops source_procfs; /* /proc and /sys */
 extern const struct source_ops source_self;   /* the daemon itself */
+
+/* Time between two readings of /proc now; `source` is source_procfs'. */
+int64_t procfs_interval_ns(const void *source);
 
 #endif

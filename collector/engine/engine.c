@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/base/config.h"
+#include "collector/base/spent.h"
 #include "collector/engine/emit.h"
 #include "collector/engine/process_watch.h"
 #include "collector/engine/resolve.h"
@@ -50,6 +51,7 @@ engine_event(void *arg, const struct sample_event *e, size_t size)
 	struct engine *s = arg;
 	enum border_side side = border_side(&s->border, e->time_ns);
 
+	spent_begin(SPENT_SAMPLES);
 	if (side == BORDER_EARLY) {
 		if (!border_hold(&s->border, e, size))
 			engine_lose(s, e);
@@ -385,6 +387,16 @@ engine_fd(const void *source)
 	return s->epoll;
 }
 
+/* The first event begins the samples' time, if there is one. */
+static const struct err *
+engine_take(struct engine *s)
+{
+	const struct err *e = sampler_drain(s->sampler);
+
+	spent_begin(SPENT_NAMES);
+	return e;
+}
+
 /*
  * When the wall clock has jumped, or the machine has slept, what waits in
  * the ring was sampled before that: it belongs where the clock was then, and
@@ -404,10 +416,10 @@ engine_drain(struct engine *s)
 	jump_ns = after_ns - before_ns;
 	if (jump_ns > JUMP_NS || jump_ns < -JUMP_NS) {
 		s->border.wall_offset_ns = before_ns;
-		e = sampler_drain(s->sampler);
+		e = engine_take(s);
 		s->border.wall_offset_ns = after_ns;
 	}
-	return e != NULL ? e : sampler_drain(s->sampler);
+	return e != NULL ? e : engine_take(s);
 }
 
 const struct err *

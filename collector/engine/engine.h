@@ -12,11 +12,11 @@
 #ifndef COLLECTOR_ENGINE_H
 #define COLLECTOR_ENGINE_H
 
+#include "collector/base/governor.h"
 #include "collector/base/source.h"
 #include "collector/engine/account.h"
 #include "collector/engine/aggregate.h"
 #include "collector/engine/border.h"
-#include "collector/engine/governor.h"
 #include "collector/engine/pace.h"
 #include "collector/engine/profile.h"
 #include "collector/probe/sampler.h"

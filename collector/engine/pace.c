@@ -1,5 +1,5 @@
 /*
- * The CPU time of ourselves against the budget.
+ * The CPU time of sampling against its budget.
  */
 #include "collector/engine/pace.h"
 
@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "collector/base/config.h"
+#include "collector/base/spent.h"
 #include "collector/engine/engine.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -50,15 +51,24 @@ pace_of_children(struct engine *s)
 	return u->children_ns + u->child_ns;
 }
 
-static int64_t
-pace_total(struct engine *s)
+/* What was used since the last look. */
+static struct governor_used
+pace_used(struct engine *s)
 {
-	int64_t ns = clock_cpu_ns() + pace_of_children(s);
+	struct pace *u = &s->pace;
+	int64_t with_ns = spent_ns(SPENT_SAMPLES), now_ns = clock_mono_ns();
+	int64_t beside_ns = spent_ns(SPENT_NAMES) + pace_of_children(s);
+	struct governor_used used;
 	size_t i;
 
 	for (i = 0; i < s->n_profiles; i++)
-		ns += (int64_t)s->profiles[i].now.run_ns;
-	return ns;
+		with_ns += (int64_t)s->profiles[i].now.run_ns;
+	used = (struct governor_used){now_ns - u->at_ns, with_ns - u->with_ns,
+	    beside_ns - u->beside_ns};
+	u->at_ns = now_ns;
+	u->with_ns = with_ns;
+	u->beside_ns = beside_ns;
+	return used;
 }
 
 void
@@ -66,8 +76,7 @@ pace_begin(struct engine *s)
 {
 	s->pace.window_ns = s->border.slot_ns > WINDOW_NS ?
 	    s->border.slot_ns : WINDOW_NS;
-	s->pace.told_ns = pace_total(s);
-	s->pace.at_ns = clock_mono_ns();
+	pace_used(s);
 }
 
 int64_t
@@ -186,22 +195,19 @@ pace_judge(struct engine *s, uint64_t slot, struct batch *b)
 {
 	static const struct pace_gauge used = {"memlens_profile_used_ratio",
 	    "ratio", 6};
-	int64_t now_ns = clock_mono_ns(), total_ns, span_ns, used_ns;
 	struct pace *u = &s->pace;
+	struct governor_used now;
 	bool change;
 	size_t i;
 
 	pace_put_rates(s, slot, b);
-	span_ns = now_ns - u->at_ns;
-	if (span_ns < u->window_ns * 9 / 10) /* slots are closed unevenly */
+	/* Slots are closed unevenly. */
+	if (clock_mono_ns() - u->at_ns < u->window_ns * 9 / 10)
 		return;
-	total_ns = pace_total(s);
-	used_ns = total_ns - u->told_ns;
-	u->ratio = (double)used_ns / (double)span_ns;
-	u->told_ns = total_ns;
-	u->at_ns = now_ns;
+	now = pace_used(s);
+	u->ratio = (double)(now.with_ns + now.beside_ns) / (double)now.span_ns;
 	pace_put(s, b, ACCOUNT_SHARED, &used, slot, (int64_t)(u->ratio * 1e6));
-	change = !s->stopped && governor_step(&s->governor, used_ns, span_ns);
+	change = !s->stopped && governor_step(&s->governor, &now);
 	for (i = 0; i < s->n_profiles; i++) {
 		struct engine_profile *p = &s->profiles[i];
 

@@ -1,7 +1,9 @@
 /*
- * What the profiler uses, and how often it samples for that: the daemon with
- * all its threads, the symbols child, and the BPF programs as they time
- * themselves.  One governor slows all types alike.
+ * What sampling costs, and how often we sample for that.  With the rate grow
+ * the BPF programs, as they time themselves, and the handling of what they
+ * send; beside it stand unwind rows and names, the symbols child's and ours.
+ * What reads /proc, the store and sockets is not sampling.  One governor slows
+ * all types alike.
  */
 #ifndef COLLECTOR_PACE_H
 #define COLLECTOR_PACE_H
@@ -17,14 +19,14 @@ struct engine_profile;
 struct pace {
 	int64_t window_ns;       /* what is used is judged so often */
 	int64_t at_ns;           /* monotonic */
-	int64_t told_ns;         /* CPU, of everything that is ours */
+	int64_t with_ns, beside_ns; /* CPU of sampling until then */
 	pid_t child;             /* the symbols child that was seen last, */
 	int64_t child_ns;        /* its CPU, */
 	int64_t children_ns;     /* and that of those before it */
-	double ratio;            /* used of one CPU in the last span */
+	double ratio;            /* both, of one CPU in the last span */
 };
 
-/* Begins to measure what we use; then, at the end of each slot: measures,
+/* Begins to measure; then, at the end of each slot: measures,
  * stores it, and changes the rate of the next slots when need be. */
 void pace_begin(struct engine *s);
 void pace_judge(struct engine *s, uint64_t slot, struct batch *b);

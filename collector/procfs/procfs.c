@@ -22,6 +22,7 @@
 #include "collector/base/source.h"
 #include "collector/process/services.h"
 #include "collector/procfs/procfs_groups.h"
+#include "collector/procfs/procfs_pace.h"
 #include "collector/procfs/procfs_process.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -36,7 +37,8 @@ struct procfs {
 	struct procfs_host *host;
 	struct groups *groups, *instances;
 	int proc_fd;
-	int64_t slot_ns, interval_ns, mounts_ns;
+	int64_t slot_ns, mounts_ns;
+	struct procfs_pace pace;
 	int64_t last_ns; /* the last reading; 0: none */
 	uint64_t last_slot; /* that details of all processes were read for */
 	struct map64 active; /* serial -> index of sums */
@@ -295,8 +297,8 @@ procfs_read(struct procfs *s, int64_t now_ns)
 
 	/* After a pause the increase belongs to nobody's middle. */
 	if (since > 0)
-		r.booked_ns -= (since < 2 * s->interval_ns ? since :
-		    s->interval_ns) / 2;
+		r.booked_ns -= (since < 2 * s->pace.interval_ns ? since :
+		    s->pace.interval_ns) / 2;
 	new_slot = (uint64_t)(now_ns / s->slot_ns) != s->last_slot;
 	s->last_slot = (uint64_t)(now_ns / s->slot_ns);
 	failed = procfs_host_read(s->host, &r);
@@ -339,10 +341,10 @@ procfs_open(void **out, const struct config *config,
 		return err_nomem();
 	s->services = services;
 	s->slot_ns = config->slot_ns;
-	s->interval_ns = config->procfs_interval_ns;
+	procfs_pace_begin(&s->pace, config);
 	s->mounts_ns = s->slot_ns < MOUNTS_NS ? s->slot_ns : MOUNTS_NS;
-	if (s->mounts_ns < s->interval_ns)
-		s->mounts_ns = s->interval_ns;
+	if (s->mounts_ns < config->procfs_interval_ns)
+		s->mounts_ns = config->procfs_interval_ns;
 	s->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->meter = meter_new((uint64_t)s->slot_ns);
 	s->host = procfs_host_new("/proc");
@@ -369,7 +371,7 @@ procfs_poll(void *source, int64_t now_ns)
 {
 	struct procfs *s = source;
 
-	if (now_ns / s->interval_ns != s->last_ns / s->interval_ns)
+	if (now_ns / s->pace.interval_ns != s->last_ns / s->pace.interval_ns)
 		procfs_read(s, now_ns);
 	return NULL;
 }
@@ -385,6 +387,7 @@ procfs_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 		s->last_slot = 0;
 		procfs_read(s, now_ns); /* a part of a slot: up to now */
 	}
+	procfs_pace_judge(&s->pace, s->meter, slot, b);
 	meter_close(s->meter, slot, b);
 	return NULL;
 }
@@ -395,8 +398,16 @@ procfs_state(const void *source, size_t part, const char **why)
 	const struct procfs *s = source;
 
 	(void)part;
-	*why = s->why;
-	return s->why[0] == '\0' ? SOURCE_ATTACHED : SOURCE_DEGRADED;
+	*why = s->why[0] != '\0' ? s->why : s->pace.slow;
+	return (*why)[0] == '\0' ? SOURCE_ATTACHED : SOURCE_DEGRADED;
+}
+
+int64_t
+procfs_interval_ns(const void *source)
+{
+	const struct procfs *s = source;
+
+	return s->pace.interval_ns;
 }
 
 static const char *
@@ -405,5 +416,13 @@ procfs_name(size_t part)
 	return part == 0 ? "procfs" : NULL;
 }
 
-const struct source_ops source_procfs = {procfs_name, procfs_open, procfs_fd,
-    procfs_poll, procfs_close_slot, procfs_state, procfs_close, NULL};
+const struct source_ops source_procfs = {
+    .spends = SPENT_PROC,
+    .name = procfs_name,
+    .open = procfs_open,
+    .fd = procfs_fd,
+    .poll = procfs_poll,
+    .close_slot = procfs_close_slot,
+    .state = procfs_state,
+    .close = procfs_close,
+};

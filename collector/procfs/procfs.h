@@ -7,6 +7,7 @@
  *	procfs_mounts.c   file systems
  *	procfs_process.c  /proc/PID/{io,status,fd,task}
  *	procfs_groups.c   sums over the processes of a service
+ *	procfs_pace.c     what that costs, and how often it is done for that
  *
  * Names, labels and units are node_exporter's and process-exporter's.
  */

@@ -26,6 +26,7 @@ profiles_open(void **out, const struct config *config,
 }
 
 const struct source_ops source_profiles = {
+    .spends = SPENT_NAMES,
     .name = profiles_name,
     .open = profiles_open,
     .fd = engine_fd,

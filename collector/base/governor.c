@@ -1,0 +1,95 @@
+/*
+ * Down one step when it is too much, up to what a higher rate would cost.
+ */
+#include "collector/base/governor.h"
+
+static const int64_t divisors[GOVERNOR_LEVELS] = {1, 2, 5};
+
+void
+governor_init(struct governor *g, int64_t budget)
+{
+	*g = (struct governor){.budget = budget, .patience = GOVERNOR_PATIENCE,
+	    .since_up = GOVERNOR_RELAPSE};
+}
+
+int64_t
+governor_hz(const struct governor *g, int64_t hz)
+{
+	int64_t slower = hz / divisors[g->level];
+
+	return slower > 0 ? slower : 1;
+}
+
+int64_t
+governor_period(const struct governor *g, int64_t period)
+{
+	return period * divisors[g->level];
+}
+
+static void
+governor_restart(struct governor *g)
+{
+	g->over = 0;
+	for (unsigned i = 0; i < GOVERNOR_LEVELS; i++)
+		g->calm[i] = 0;
+}
+
+static bool
+governor_down(struct governor *g)
+{
+	governor_restart(g);
+	if (g->level + 1 == GOVERNOR_LEVELS)
+		return false;
+	if (g->since_up < GOVERNOR_RELAPSE)
+		g->patience = g->patience * 2 < GOVERNOR_PATIENCE_MAX ?
+		    g->patience * 2 : GOVERNOR_PATIENCE_MAX;
+	g->level++;
+	return true;
+}
+
+/* The highest rate that all of the last spans would have borne. */
+static bool
+governor_up(struct governor *g)
+{
+	unsigned to = 0;
+
+	while (to < g->level && g->calm[to] < g->patience)
+		to++;
+	if (to == g->level)
+		return false;
+	governor_restart(g);
+	g->level = to;
+	g->since_up = 0;
+	return true;
+}
+
+/* A long time without a relapse makes up for old ones. */
+static void
+governor_forgive(struct governor *g)
+{
+	if (g->since_up < GOVERNOR_RELAPSE &&
+	    ++g->since_up == GOVERNOR_RELAPSE)
+		g->patience = GOVERNOR_PATIENCE;
+}
+
+bool
+governor_step(struct governor *g, const struct governor_used *used)
+{
+	double span = (double)used->span_ns, share, with, beside;
+
+	if (g->budget == 0 || used->span_ns <= 0)
+		return false;
+	share = (double)g->budget / 1e6;
+	with = (double)used->with_ns / span;
+	beside = (double)used->beside_ns / span;
+	share -= beside < share / 2 ? beside : share / 2;
+	governor_forgive(g);
+	g->over = with > share ? g->over + 1 : 0;
+	for (unsigned i = 0; i < g->level; i++) {
+		double more = with * (double)divisors[g->level] /
+		    (double)divisors[i];
+
+		g->calm[i] = more < share * 4 / 5 ? g->calm[i] + 1 : 0;
+	}
+	return g->over >= GOVERNOR_OVER ? governor_down(g) : governor_up(g);
+}

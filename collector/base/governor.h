@@ -1,0 +1,54 @@
+/*
+ * Keeps what we do often within its share of the CPU, by doing it less often.
+ * What it costs has two parts: one that goes with the rate (`with`), and one
+ * that does not (`beside`); slowing down is for the first one alone, and half
+ * of the budget is always the rate's.
+ *
+ *	share = budget - beside, at least budget / 2
+ *
+ *	with > share, GOVERNOR_OVER spans in a row        down: 1, 1/2, 1/5
+ *	with, at a higher rate, < 4/5 share, in each of
+ *	    `patience` spans in a row                     up to that rate
+ *	over again within GOVERNOR_RELAPSE spans          patience doubles
+ *
+ * No clock and no system calls of its own: the caller says what was used.
+ */
+#ifndef COLLECTOR_GOVERNOR_H
+#define COLLECTOR_GOVERNOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GOVERNOR_LEVELS 3
+#define GOVERNOR_OVER 3
+#define GOVERNOR_PATIENCE 2     /* at first, */
+#define GOVERNOR_PATIENCE_MAX 5 /* and at most: with spans of 10 s, it is
+                                 * within a minute that the rate is back */
+#define GOVERNOR_RELAPSE 30
+
+struct governor {
+	int64_t budget;   /* millionths of one CPU; 0: no limit */
+	unsigned level;   /* 0: the configured rate */
+	unsigned over, patience;
+	unsigned calm[GOVERNOR_LEVELS]; /* spans that bear each rate */
+	unsigned since_up; /* spans since the rate was raised */
+};
+
+/* ns of CPU in a span. */
+struct governor_used {
+	int64_t span_ns;
+	int64_t with_ns;   /* grows with the rate */
+	int64_t beside_ns; /* does not */
+};
+
+void governor_init(struct governor *g, int64_t budget);
+
+/* A configured rate as it should be now, at least 1; a time between two
+ * readings or a number of events between two samples likewise. */
+int64_t governor_hz(const struct governor *g, int64_t hz);
+int64_t governor_period(const struct governor *g, int64_t period);
+
+/* Takes up what was used in a span; true when the rate changes by it. */
+bool governor_step(struct governor *g, const struct governor_used *used);
+
+#endif
