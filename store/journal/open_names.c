@@ -14,22 +14,22 @@
 
 #define STRINGS_MARK 32 /* strings that a mark stands for */
 
-static void
-open_table_fini(struct open_table *t)
-{
-	for (uint32_t i = 0; i < t->n; i++)
-		free(t->pages[i]);
-	free(t->pages);
-	free(t->need);
-	*t = (struct open_table){0};
-}
-
 void
 open_view_fini(struct open_view *v)
 {
 	for (int i = 0; i < OPEN_KINDS; i++)
 		open_table_fini(&v->of[i]);
 	*v = (struct open_view){0};
+}
+
+size_t
+open_view_bytes(const struct open_view *v)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < OPEN_KINDS; i++)
+		n += v->of[i].bytes;
+	return n;
 }
 
 void
@@ -47,7 +47,7 @@ size_t
 open_dict_bytes(const struct open_dict *d)
 {
 	size_t n = sizeof(*d) + d->prefixes.cap +
-	    d->cap_series * sizeof(*d->series) + d->asked.bytes;
+	    d->cap_series * sizeof(*d->series) + open_view_bytes(&d->asked);
 
 	for (int i = 0; i < OPEN_KINDS; i++)
 		n += d->marks[i].cap * sizeof(*d->marks[i].marks);
@@ -134,82 +134,17 @@ open_marks_find(const struct open_marks *m, uint32_t number)
 
 /* ---- what is needed ---- */
 
-static bool
-open_table_grow(struct open_view *v, struct open_table *t, uint32_t n)
-{
-	uint32_t want = t->n + t->n / 2;
-	uint32_t **pages;
-	uint64_t *need;
-
-	if (n <= t->n)
-		return true;
-	want = want < n ? n : want;
-	if ((pages = realloc(t->pages, want * sizeof(*pages))) == NULL)
-		return false;
-	t->pages = pages;
-	if ((need = realloc(t->need, want * sizeof(*need))) == NULL)
-		return false;
-	t->need = need;
-	memset(pages + t->n, 0, (want - t->n) * sizeof(*pages));
-	memset(need + t->n, 0, (want - t->n) * sizeof(*need));
-	v->bytes += (want - t->n) * (sizeof(*pages) + sizeof(*need));
-	t->n = want;
-	return true;
-}
-
 bool
 open_names_need(const struct open_dict *d, struct open_view *v,
     enum open_kind kind, uint32_t number)
 {
-	struct open_table *t = &v->of[kind];
-
 	if (open_names_get(v, kind, number) != INTERN_NONE)
 		return true;
 	if (number >= d->marks[kind].end) {
 		v->lost = true;
 		return true;
 	}
-	if (!open_table_grow(v, t, number / OPEN_MARK + 1))
-		return false;
-	t->need[number / OPEN_MARK] |= UINT64_C(1) << number % OPEN_MARK;
-	if (t->hi == 0 || number < t->lo)
-		t->lo = number;
-	if (number >= t->hi)
-		t->hi = number + 1;
-	return true;
-}
-
-static bool
-open_needed(const struct open_table *t, uint32_t number)
-{
-	return number / OPEN_MARK < t->n &&
-	    (t->need[number / OPEN_MARK] >> number % OPEN_MARK & 1);
-}
-
-static bool
-open_needed_any(const struct open_table *t, const struct open_mark *m)
-{
-	uint32_t i = m->first, end = m->first + m->n;
-
-	while (i < end && i / OPEN_MARK < t->n) {
-		if (t->need[i / OPEN_MARK] >> i % OPEN_MARK == 0)
-			i += OPEN_MARK - i % OPEN_MARK;
-		else if (open_needed(t, i))
-			return true;
-		else
-			i++;
-	}
-	return false;
-}
-
-static void
-open_table_rest(struct open_table *t)
-{
-	if (t->hi > 0)
-		memset(t->need + t->lo / OPEN_MARK, 0,
-		    ((t->hi - 1) / OPEN_MARK - t->lo / OPEN_MARK + 1) *
-		        sizeof(*t->need));
-	t->lo = t->hi = 0;
+	return open_table_need(&v->of[kind], number);
 }
 
 /* ---- resolving ---- */
@@ -227,20 +162,8 @@ static bool
 open_put(struct open_walker *w, enum open_kind kind, uint32_t number,
     uint32_t symbol)
 {
-	struct open_table *t = &w->v->of[kind];
-	uint32_t **page = &t->pages[number / OPEN_MARK];
-
-	if (symbol == INTERN_NONE)
-		return false;
-	if (*page == NULL) {
-		*page = malloc(OPEN_MARK * sizeof(**page));
-		if (*page == NULL)
-			return false;
-		memset(*page, 0xff, OPEN_MARK * sizeof(**page));
-		w->v->bytes += OPEN_MARK * sizeof(**page);
-	}
-	(*page)[number % OPEN_MARK] = symbol;
-	return true;
+	return symbol != INTERN_NONE &&
+	    open_table_put(&w->v->of[kind], number, symbol);
 }
 
 static uint32_t
@@ -367,6 +290,26 @@ open_walk_mark(struct open_walker *w, enum open_kind kind,
 	return NULL;
 }
 
+/* The symbols of a mark, up to the last that is needed. */
+static const struct err *
+open_walk_symbols(struct open_walker *w, enum open_kind kind,
+    const struct open_mark *m, open_take_fn *fn)
+{
+	const struct open_table *t = &w->v->of[kind];
+	uint32_t last = open_table_last(t, m->first + m->n);
+	struct cur c;
+	const struct err *e = open_walk_mark(w, kind, m, &c);
+
+	for (uint32_t n = m->first; n <= last && e == NULL; n++) {
+		if (!fn(w, &c, n, open_table_needs(t, n)))
+			e = err_nomem();
+		else if (c.bad)
+			e = err_new(ERR_FORMAT, 0,
+			    "a journal's names are malformed");
+	}
+	return e;
+}
+
 /* Each symbol of one kind that is needed, in the order of numbers. */
 static const struct err *
 open_walk(struct open_walker *w, enum open_kind kind, open_take_fn *fn)
@@ -374,25 +317,20 @@ open_walk(struct open_walker *w, enum open_kind kind, open_take_fn *fn)
 	const struct open_marks *m = &w->d->marks[kind];
 	const struct open_table *t = &w->v->of[kind];
 	const struct err *e = NULL;
-	struct cur c;
+	uint32_t number = open_table_next(t, 0);
 
-	for (uint32_t i = open_marks_find(m, t->lo); i < m->n && e == NULL &&
-	     m->marks[i].first < t->hi; i++) {
-		const struct open_mark *k = &m->marks[i];
+	while (number != INTERN_NONE && e == NULL) {
+		uint32_t i = open_marks_find(m, number);
 
-		if (!open_needed_any(t, k))
+		if (i == m->n || (e = gone_check()) != NULL)
+			break;
+		if (m->marks[i].first > number) { /* was lost */
+			number = open_table_next(t, m->marks[i].first);
 			continue;
-		if ((e = gone_check()) != NULL)
-			return e;
-		e = open_walk_mark(w, kind, k, &c);
-		for (uint32_t n = k->first; n < k->first + k->n && e == NULL;
-		     n++) {
-			if (!fn(w, &c, n, open_needed(t, n)))
-				e = err_nomem();
-			else if (c.bad)
-				e = err_new(ERR_FORMAT, 0,
-				    "a journal's names are malformed");
 		}
+		e = open_walk_symbols(w, kind, &m->marks[i], fn);
+		number = open_table_next(t,
+		    m->marks[i].first + m->marks[i].n);
 	}
 	return e;
 }
@@ -401,7 +339,7 @@ open_walk(struct open_walker *w, enum open_kind kind, open_take_fn *fn)
 static const struct err *
 open_collect_mark(struct open_walker *w, const struct open_mark *m)
 {
-	struct open_table *t = &w->v->of[OPEN_NODES];
+	const struct open_table *t = &w->v->of[OPEN_NODES];
 	struct batch_node nodes[OPEN_MARK];
 	struct cur c;
 	const struct err *e = open_walk_mark(w, OPEN_NODES, m, &c);
@@ -416,7 +354,7 @@ open_collect_mark(struct open_walker *w, const struct open_mark *m)
 	for (uint32_t i = m->n; i-- > 0 && e == NULL;) {
 		const struct batch_node *n = &nodes[i];
 
-		if (!open_needed(t, m->first + i))
+		if (!open_table_needs(t, m->first + i))
 			continue;
 		if (!open_names_need(w->d, w->v, OPEN_NODES, n->parent) ||
 		    !open_names_need(w->d, w->v,
@@ -432,33 +370,34 @@ open_collect_nodes(struct open_walker *w)
 	const struct open_marks *m = &w->d->marks[OPEN_NODES];
 	const struct open_table *t = &w->v->of[OPEN_NODES];
 	const struct err *e = NULL;
+	uint32_t number = open_table_last(t, m->end);
 
-	if (t->hi == 0)
-		return NULL;
-	for (uint32_t i = open_marks_find(m, t->hi - 1) + 1; i-- > 0 &&
-	     e == NULL;) {
+	while (number != INTERN_NONE && e == NULL) {
+		const struct open_mark *k = &m->marks[open_marks_find(m,
+		    number)];
+
 		if ((e = gone_check()) != NULL)
-			return e;
-		if (i >= m->n || !open_needed_any(t, &m->marks[i]))
-			continue;
-		if (m->marks[i].first + m->marks[i].n <= t->lo)
 			break;
-		e = open_collect_mark(w, &m->marks[i]);
+		if (k->first > number) { /* was lost */
+			number = open_table_last(t, number);
+			continue;
+		}
+		e = open_collect_mark(w, k);
+		number = open_table_last(t, k->first);
 	}
 	return e;
 }
 
 /* Was all found that was asked for? */
 static bool
-open_all_found(const struct open_view *v, const struct open_table *t,
-    enum open_kind kind)
+open_all_found(const struct open_view *v, enum open_kind kind)
 {
-	for (uint32_t i = t->lo; i < t->hi; i++) {
-		if (open_needed(t, i) &&
-		    open_names_get(v, kind, i) == INTERN_NONE)
-			return false;
-	}
-	return true;
+	const struct open_table *t = &v->of[kind];
+	uint32_t i = open_table_next(t, 0);
+
+	while (i != INTERN_NONE && open_table_get(t, i) != INTERN_NONE)
+		i = open_table_next(t, i + 1);
+	return i == INTERN_NONE;
 }
 
 const struct err *
@@ -466,11 +405,9 @@ open_names_collect(const struct open_dict *d, struct open_view *v,
     struct open_pages *pages, uint64_t *n)
 {
 	struct open_walker w = {.d = d, .v = v, .pages = pages};
-	const struct open_table *t = &v->of[OPEN_NODES];
 	const struct err *e = open_collect_nodes(&w);
 
-	for (uint32_t i = t->lo / OPEN_MARK; i * OPEN_MARK < t->hi; i++)
-		*n += (uint32_t)__builtin_popcountll(t->need[i]);
+	*n += open_table_count(&v->of[OPEN_NODES]);
 	return e;
 }
 
@@ -502,7 +439,7 @@ open_names_resolve(const struct open_dict *d, struct open_view *v,
 	if (e == NULL)
 		e = open_walk(&w, OPEN_NODES, open_take_node);
 	for (int i = 0; i < OPEN_KINDS && e == NULL; i++)
-		v->lost |= !open_all_found(v, &v->of[i], i);
+		v->lost |= !open_all_found(v, i);
 	open_names_rest(v);
 	buf_fini(&w.text);
 	return e;

@@ -19,6 +19,7 @@
 #include "store/batch/batch_private.h"
 #include "store/batch/symtab.h"
 #include "store/journal/open_pages.h"
+#include "store/journal/open_table.h"
 
 enum open_kind {
 	OPEN_STRINGS,
@@ -44,17 +45,8 @@ struct open_marks {
 	uint32_t end; /* one past the highest number */
 };
 
-/* Journal's numbers -> a table's, in pages of 64, NULL where none is known. */
-struct open_table {
-	uint32_t **pages;
-	uint64_t *need; /* bits by number: asked for */
-	uint32_t n;     /* pages, and words of bits */
-	uint32_t lo, hi; /* numbers in need lie in [lo, hi) */
-};
-
 struct open_view {
 	struct open_table of[OPEN_KINDS];
-	size_t bytes;
 	bool lost; /* one that no record has brought was asked for */
 };
 
@@ -70,6 +62,7 @@ struct open_dict {
 void open_dict_fini(struct open_dict *d);
 size_t open_dict_bytes(const struct open_dict *d);
 void open_view_fini(struct open_view *v);
+size_t open_view_bytes(const struct open_view *v);
 
 /*
  * The element with this number begins at `at` of the record, and the next one
@@ -85,14 +78,9 @@ static inline uint32_t
 open_names_get(const struct open_view *v, enum open_kind kind,
     uint32_t number)
 {
-	const struct open_table *t = &v->of[kind];
-
-	if (number == 0 && kind != OPEN_FRAMES)
-		return 0;
-	if (number / OPEN_MARK >= t->n ||
-	    t->pages[number / OPEN_MARK] == NULL)
-		return INTERN_NONE;
-	return t->pages[number / OPEN_MARK][number % OPEN_MARK];
+	return number == 0 && kind != OPEN_FRAMES
+	    ? 0
+	    : open_table_get(&v->of[kind], number);
 }
 
 /* False: out of memory. */

@@ -43,7 +43,7 @@ size_t
 openspan_bytes(const struct openspan *o)
 {
 	size_t n = open_pages_bytes(&o->pages) + symtab_bytes(&o->series) +
-	    o->own.bytes + o->cap_strips * sizeof(*o->strips) +
+	    open_view_bytes(&o->own) + o->cap_strips * sizeof(*o->strips) +
 	    o->strip_bytes + (o->cap_symbols + o->cap_places) *
 	    sizeof(uint32_t) + o->cap_slots * sizeof(*o->slots) +
 	    o->slot_map.cap * sizeof(*o->slot_map.pairs) +

@@ -84,9 +84,9 @@ struct reader_scratch {
 };
 
 /* What of a series tells whether it matches: the table's are all over the
- * memory. */
+ * memory.  `next` is the first after it of another name, unit or kind. */
 struct reader_series {
-	uint32_t series, labels, name, unit, kind;
+	uint32_t series, labels, name, unit, kind, next;
 };
 
 struct store {

@@ -15,9 +15,7 @@ enum { MATCH_YES = 1, MATCH_NO };
 struct match {
 	struct store *s;
 	const struct selector *sel;
-	uint8_t *sets;             /* by label set, of metrics and profiles */
-	struct reader_series last; /* whose name, unit and kind are known: */
-	bool named;
+	uint8_t *sets; /* by label set, of metrics and profiles */
 };
 
 static int
@@ -44,6 +42,20 @@ match_merge(struct store *s, const struct reader_series *new, uint32_t n)
 	}
 }
 
+static void
+match_runs(struct store *s)
+{
+	for (uint32_t i = s->n_sorted; i-- > 0;) {
+		struct reader_series *x = &s->sorted[i];
+		const struct reader_series *y = x + 1;
+
+		x->next = i + 1 < s->n_sorted && x->name == y->name &&
+		    x->unit == y->unit && x->kind == y->kind
+		    ? y->next
+		    : i + 1;
+	}
+}
+
 /* Sorts the series that have come since. */
 static const struct err *
 match_sort(struct store *s)
@@ -63,31 +75,29 @@ match_sort(struct store *s)
 		const struct sym_series *x = symtab_series(&s->syms, series);
 
 		new[i] = (struct reader_series){series, x->labels,
-		    x->shown != 0 ? x->shown : x->name, x->unit, x->kind};
+		    x->shown != 0 ? x->shown : x->name, x->unit, x->kind,
+		    0};
 	}
 	qsort_r(new, n, sizeof(*new), match_compare, &s->syms);
 	match_merge(s, new, n);
+	match_runs(s);
 	free(new);
 	return NULL;
 }
 
-/* Those of a name stand together. */
 static bool
-match_name(struct match *m, const struct reader_series *x)
+match_name(const struct match *m, const struct reader_series *x)
 {
 	struct series_desc d;
 
-	if (m->last.name == x->name && m->last.unit == x->unit &&
-	    m->last.kind == x->kind)
-		return m->named;
+	if (m->sel == NULL)
+		return true;
 	symtab_desc(&m->s->syms, x->series, &d, NULL, 0);
-	m->last = *x;
-	m->named = selector_match_name(m->sel, &d);
-	return m->named;
+	return selector_match_name(m->sel, &d);
 }
 
 static bool
-match_takes(struct match *m, const struct reader_series *x)
+match_labels(struct match *m, const struct reader_series *x)
 {
 	uint8_t *set = &m->sets[2 * x->labels +
 	    series_is_profile((enum series_kind)x->kind)];
@@ -96,8 +106,6 @@ match_takes(struct match *m, const struct reader_series *x)
 
 	if (m->sel == NULL)
 		return true;
-	if (*set == MATCH_NO || !match_name(m, x))
-		return false;
 	if (*set == 0) {
 		symtab_desc(&m->s->syms, x->series, &d, labels,
 		    BATCH_MAX_LABELS);
@@ -119,11 +127,15 @@ reader_match(struct store *s, const struct selector *sel, unsigned kinds,
 	m.sets = calloc(2 * (size_t)s->syms.labels.n + 2, 1);
 	if (e == NULL && (*series == NULL || m.sets == NULL))
 		e = err_nomem();
-	for (uint32_t i = 0; i < s->n_sorted && e == NULL; i++) {
+	for (uint32_t i = 0, end; i < s->n_sorted && e == NULL; i = end) {
 		const struct reader_series *x = &s->sorted[i];
 
-		if ((kinds >> x->kind & 1) && match_takes(&m, x))
-			(*series)[(*n)++] = x->series;
+		end = x->next;
+		if (!(kinds >> x->kind & 1) || !match_name(&m, x))
+			continue;
+		for (; i < end; i++, x++)
+			if (match_labels(&m, x))
+				(*series)[(*n)++] = x->series;
 	}
 	if (e == NULL)
 		e = selector_check(sel);
