@@ -26,6 +26,7 @@ openspan_fini(struct openspan *o)
 		buf_fini(&o->strips[i].bytes);
 	}
 	open_pages_fini(&o->pages);
+	openspan_drop_ahead(o);
 	open_view_fini(&o->own);
 	symtab_fini(&o->series);
 	map64_fini(&o->slot_map);
@@ -42,7 +43,8 @@ openspan_fini(struct openspan *o)
 size_t
 openspan_bytes(const struct openspan *o)
 {
-	size_t n = open_pages_bytes(&o->pages) + symtab_bytes(&o->series) +
+	size_t n = open_pages_bytes(&o->pages) +
+	    open_ahead_bytes(&o->ahead) + symtab_bytes(&o->series) +
 	    open_view_bytes(&o->own) + o->cap_strips * sizeof(*o->strips) +
 	    o->strip_bytes + (o->cap_symbols + o->cap_places) *
 	    sizeof(uint32_t) + o->cap_slots * sizeof(*o->slots) +
@@ -355,6 +357,12 @@ openspan_entries(struct open_walk *w)
 	w->c = cur_of(NULL, 0);
 	if (w->n == 0)
 		return NULL;
+	p = open_ahead_get(&w->o->ahead, (uint32_t)(w->strip - w->o->strips),
+	    w->i - 1);
+	if (p != NULL) {
+		w->c = cur_of(p, w->size);
+		return NULL;
+	}
 	e = open_pages_read(&w->o->pages, w->record, w->at, w->size, &p);
 	if (e == NULL)
 		w->c = cur_of(p, w->size);

@@ -57,9 +57,23 @@ struct open_place {
 	uint32_t at, size; /* bytes */
 };
 
+/* Blocks of a strip whose entries are in memory: their places in a row. */
+struct open_run {
+	uint32_t strip, first, n, places;
+};
+
+/* What a question reads ahead. */
+struct open_ahead {
+	struct open_run *runs; /* by strip */
+	uint32_t *places;      /* in bytes */
+	uint32_t n_runs, cap_runs, n_places, cap_places;
+	struct buf bytes;
+};
+
 struct openspan {
 	struct symtab *syms; /* borrowed: the reader's */
 	struct open_pages pages;
+	struct open_ahead ahead;
 	struct open_dict *dicts; /* the newest is the last */
 	uint32_t n_dicts, cap_dicts;
 	struct symtab series;  /* nothing but series and what they need */
@@ -119,6 +133,21 @@ uint64_t openspan_strip_newest(const struct openspan *o, uint32_t strip,
 const struct err *openspan_need(struct openspan *o, uint32_t series,
     uint64_t from, uint64_t until);
 const struct err *openspan_resolve(struct openspan *o, uint32_t most);
+
+/*
+ * The stacks of several series in [from, until) will be asked for: reads the
+ * journal's pages that have them, each once and in their order; up to `most`
+ * bytes of entries, others as they are asked for.  They are kept until the
+ * next call or openspan_drop_ahead().  open_pages_read()'s errors.
+ */
+const struct err *openspan_read_ahead(struct openspan *o,
+    const uint32_t *series, size_t n, uint64_t from, uint64_t until,
+    size_t most);
+void openspan_drop_ahead(struct openspan *o);
+size_t open_ahead_bytes(const struct open_ahead *a);
+/* The entries of a strip's block; NULL: they were not read ahead. */
+const uint8_t *open_ahead_get(const struct open_ahead *a, uint32_t strip,
+    uint32_t block);
 
 /* Blocks of a series in [from, until), in the order of the journal. */
 struct open_walk {

@@ -327,6 +327,7 @@ export_slots(struct export *x, export_fn *fn, void *arg)
 		e = fn(arg, x->b);
 		x->report->batches++;
 	}
+	reader_rest_open(x->s);
 	batch_free(x->b);
 	x->b = NULL;
 	return e;

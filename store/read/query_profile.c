@@ -560,6 +560,7 @@ query_run(struct query *q)
 	if (e == NULL)
 		e = query_tree(q);
 	seen_fini(&q->seen);
+	reader_rest_open(q->s);
 	free(q->series);
 	free(q->accepts);
 	plan_fini(&q->plan);

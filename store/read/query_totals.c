@@ -503,8 +503,8 @@ totals_run(struct totalling *t)
 		e = reader_need_names(t->s, &t->plan, t->series,
 		    t->n_series);
 	if (e == NULL)
-		e = reader_need_open(t->s, t->series, t->n_series, t->from,
-		    t->until);
+		e = (t->plain ? reader_read_open : reader_need_open)(t->s,
+		    t->series, t->n_series, t->from, t->until);
 	if (e == NULL)
 		e = totals_prepare(t);
 	for (size_t i = 0; i < t->n_series && e == NULL; i++) {
@@ -530,6 +530,7 @@ totals_run(struct totalling *t)
 	free(t->observed);
 	intern_fini(&t->keys);
 	plan_fini(&t->plan);
+	reader_rest_open(t->s);
 	return e;
 }
 

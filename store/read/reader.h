@@ -165,8 +165,13 @@ bool reader_is_current(const struct store *s, uint64_t generation);
 /* Asks for the writer's lock without taking it.  Who may not ask believes
  * that there is one. */
 bool reader_sees_writer(const struct store *s);
-/* What stacks of these series the journals have in slots [from, until) gets
- * its numbers: before s->syms is measured.  ENOENT as of files. */
+/* Reads what stacks of these series the journals have in slots
+ * [from, until), in their order; kept until reader_rest_open(), which is
+ * called after errors, too.  ENOENT as of files. */
+const struct err *reader_read_open(struct store *s, const uint32_t *series,
+    size_t n, uint64_t from, uint64_t until);
+void reader_rest_open(struct store *s);
+/* Reads them, and they get their numbers: before s->syms is measured. */
 const struct err *reader_need_open(struct store *s, const uint32_t *series,
     size_t n, uint64_t from, uint64_t until);
 /* Has any journal a block of the series in [from, until)? */

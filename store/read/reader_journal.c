@@ -15,6 +15,7 @@
 #include "store/file/segtree.h"
 #include "store/read/reader.h"
 
+#define READER_AHEAD (8u << 20)    /* bytes that a question reads ahead */
 #define READER_RECORD (256u << 10) /* memory for records that is kept */
 
 static void
@@ -319,10 +320,29 @@ reader_close_journals(struct store *s)
 }
 
 const struct err *
-reader_need_open(struct store *s, const uint32_t *series, size_t n,
+reader_read_open(struct store *s, const uint32_t *series, size_t n,
     uint64_t from, uint64_t until)
 {
 	const struct err *e = NULL;
+
+	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++)
+		e = openspan_read_ahead(&s->journals[j]->span, series, n,
+		    from, until, READER_AHEAD);
+	return e;
+}
+
+void
+reader_rest_open(struct store *s)
+{
+	for (uint32_t j = 0; j < s->n_journals; j++)
+		openspan_drop_ahead(&s->journals[j]->span);
+}
+
+const struct err *
+reader_need_open(struct store *s, const uint32_t *series, size_t n,
+    uint64_t from, uint64_t until)
+{
+	const struct err *e = reader_read_open(s, series, n, from, until);
 
 	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++) {
 		struct openspan *o = &s->journals[j]->span;

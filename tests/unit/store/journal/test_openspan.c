@@ -249,6 +249,7 @@ say_sealed(int fd, struct lines *out, uint64_t *damaged)
 }
 
 struct found {
+	size_t ahead; /* bytes of entries to be read ahead */
 	struct symtab syms;
 	struct openspan span;
 	struct journal_reader reader;
@@ -319,6 +320,9 @@ say_open(struct found *x, uint64_t from, uint64_t until, struct lines *out)
 	struct open_walk w;
 	struct block b;
 
+	if (x->ahead > 0)
+		CHECK_OK(openspan_read_ahead(o, o->symbols, o->n_named, from,
+		    until, x->ahead));
 	for (uint32_t i = 0; i < o->n_named; i++) {
 		CHECK_OK(openspan_need(o, o->symbols[i], from, until));
 		CHECK_OK(openspan_resolve(o, UINT32_MAX));
@@ -361,6 +365,27 @@ check_same(struct lines *a, struct lines *b)
 	CHECK_INT(differ, 0);
 }
 
+/* Read ahead as a whole, in part, and of a part of the slots. */
+static void
+check_ahead(struct found *x, struct lines *sealed)
+{
+	static const size_t mosts[] = {1, 60, 700, 1 << 20};
+
+	for (size_t i = 0; i < sizeof(mosts) / sizeof(mosts[0]); i++) {
+		struct lines open = {0};
+		uint64_t border = (uint64_t)rand() % RECORDS;
+
+		x->ahead = mosts[i];
+		say_open(x, 0, border, &open);
+		say_open(x, border, UINT64_MAX, &open);
+		check_same(sealed, &open);
+		CHECK(x->span.ahead.bytes.len <= mosts[i]);
+		lines_fini(&open);
+	}
+	openspan_drop_ahead(&x->span);
+	x->ahead = 0;
+}
+
 static void
 check_journal(const struct journal *j)
 {
@@ -387,6 +412,7 @@ check_journal(const struct journal *j)
 	say_open(&x, 0, 10, &again);
 	say_open(&x, 10, UINT64_MAX, &again);
 	check_same(&sealed, &again);
+	check_ahead(&x, &sealed);
 	found_fini(&x);
 	lines_fini(&sealed);
 	lines_fini(&open);
@@ -525,6 +551,51 @@ TEST(others_stacks_are_not_decoded)
 	journal_fini(&j);
 }
 
+static size_t
+count_entries(struct openspan *o)
+{
+	struct open_walk w;
+	struct block b;
+	size_t n = 0;
+	int64_t value;
+	uint32_t node;
+
+	for (uint32_t i = 0; i < o->n_named; i++) {
+		openspan_walk(&w, o, o->symbols[i], 0, UINT64_MAX);
+		while (openspan_next(&w, &b)) {
+			if (openspan_entries(&w) != NULL)
+				return 0;
+			while (openspan_entry(&w, &node, &value))
+				n += value > 0;
+		}
+	}
+	return n;
+}
+
+/* The file is not asked again, as long as it is kept. */
+TEST(what_was_read_ahead_is_kept)
+{
+	struct journal j;
+	struct found x;
+
+	journal_init(&j);
+	for (unsigned i = 0; i < 8; i++) {
+		journal_put(&j, quiet(i));
+		journal_put(&j, noise(i, 100));
+	}
+	found_init(&x, j.fd);
+	found_follow(&x);
+	CHECK_OK(openspan_read_ahead(&x.span, x.span.symbols, x.span.n_named,
+	    0, UINT64_MAX, 1 << 20));
+	x.span.pages.fd = -1;
+	buf_clear(&x.span.pages.window);
+	CHECK_INT(count_entries(&x.span), 8 + 8 * 100);
+	openspan_drop_ahead(&x.span);
+	CHECK_INT(count_entries(&x.span), 0);
+	found_fini(&x);
+	journal_fini(&j);
+}
+
 /* Bytes that were right when they were scanned and are not now. */
 TEST(what_changed_since_the_scan_is_found)
 {
@@ -543,6 +614,26 @@ TEST(what_changed_since_the_scan_is_found)
 		e = openspan_resolve(&x.span, UINT32_MAX);
 	CHECK(e != NULL && e->code == ENOENT);
 	CHECK(x.span.pages.changed);
+	found_fini(&x);
+	journal_fini(&j);
+}
+
+TEST(what_changed_is_found_ahead)
+{
+	struct journal j;
+	struct found x;
+	const struct err *e;
+
+	journal_init(&j);
+	for (unsigned i = 0; i < 4; i++)
+		journal_put(&j, noise(i, 20));
+	found_init(&x, j.fd);
+	found_follow(&x);
+	journal_flip(&j, 2, j.starts[3] - j.starts[2] - 8);
+	e = openspan_read_ahead(&x.span, x.span.symbols, 1, 0, 100, 1 << 20);
+	CHECK(e != NULL && e->code == ENOENT);
+	CHECK(x.span.pages.changed);
+	CHECK_INT(x.span.ahead.n_runs, 0);
 	found_fini(&x);
 	journal_fini(&j);
 }
@@ -582,7 +673,9 @@ main(void)
 	RUN(a_damaged_one_too);
 	RUN(it_is_followed_record_by_record);
 	RUN(others_stacks_are_not_decoded);
+	RUN(what_was_read_ahead_is_kept);
 	RUN(what_changed_since_the_scan_is_found);
+	RUN(what_changed_is_found_ahead);
 	RUN(every_flipped_byte_is_safe);
 	return test_done();
 }
