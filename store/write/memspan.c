@@ -17,18 +17,10 @@ memspan_fini(struct memspan *m)
 	struct symtab *syms = m->syms;
 
 	free(m->blocks);
-	free(m->entries);
 	free(m->facts);
+	buf_fini(&m->bytes);
 	buf_fini(&m->fact_bytes);
 	*m = (struct memspan){.syms = syms};
-}
-
-size_t
-memspan_bytes(const struct memspan *m)
-{
-	return m->cap_blocks * sizeof(*m->blocks) +
-	    m->cap_entries * sizeof(*m->entries) +
-	    m->cap_facts * sizeof(*m->facts) + m->fact_bytes.cap;
 }
 
 /* The batch's numbers -> those of the table; `lost` is where values of
@@ -38,34 +30,99 @@ struct memspan_map {
 	uint32_t lost;
 };
 
+/* ---- numbers as bytes ---- */
+
+/*
+ * A block: varint count, zigzag last, last_ns, min - last, max - last, sum -
+ * last, so that one observation has three zeros.  An entry: zigzag of its node
+ * less the one before, zigzag value.
+ */
+#define BLOCK_MOST (5 * 10 + 19)
+#define ENTRY_MOST (2 * 10)
+
+/* Differences of any two numbers, as they wrap. */
+static int64_t
+less(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static int64_t
+plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static void
+put_numbers(struct buf *out, const struct batch_block *k)
+{
+	int128 sum = k->kind == SERIES_COUNTER ? k->increase : k->sum;
+
+	buf_put_varint(out, k->count);
+	buf_put_zigzag(out, k->last);
+	buf_put_zigzag(out, k->last_ns);
+	buf_put_zigzag(out, less(k->min, k->last));
+	buf_put_zigzag(out, less(k->max, k->last));
+	buf_put_zigzag128(out, (int128)((uint128)sum - (uint128)k->last));
+}
+
+static void
+put_entry(struct buf *out, uint32_t *before, uint32_t node, int64_t value)
+{
+	buf_put_zigzag(out, (int64_t)node - *before);
+	buf_put_zigzag(out, value);
+	*before = node;
+}
+
+void
+memspan_block(const struct memspan *m, size_t i, struct block *out)
+{
+	size_t at = m->blocks[i].at;
+	size_t end = i + 1 < m->n_blocks ? m->blocks[i + 1].at : m->bytes.len;
+	struct cur c = cur_of(m->bytes.data + at, end - at);
+
+	*out = (struct block){.start = m->blocks[i].slot,
+	    .count = cur_varint(&c)};
+	out->last = cur_zigzag(&c);
+	out->last_ns = cur_zigzag(&c);
+	out->min = plus(cur_zigzag(&c), out->last);
+	out->max = plus(cur_zigzag(&c), out->last);
+	out->sum = (int128)((uint128)cur_zigzag128(&c) + (uint128)out->last);
+	out->entries = c;
+}
+
+bool
+memspan_entry(struct cur *entries, uint32_t *node, int64_t *value)
+{
+	if (cur_left(entries) == 0)
+		return false;
+	*node = (uint32_t)(*node + cur_zigzag(entries));
+	*value = cur_zigzag(entries);
+	return true;
+}
+
+/* ---- batches ---- */
+
 /* False when the series is not known. */
 static bool
 memspan_add_block(struct memspan *m, const struct batch *b,
     const struct batch_block *k, const struct memspan_map *map)
 {
 	bool profile = series_is_profile((enum series_kind)k->kind);
-	uint32_t series = map->to.series[k->series];
-	struct mem_block *out;
+	uint32_t series = map->to.series[k->series], before = 0;
 
 	if (series == INTERN_NONE ||
 	    symtab_series(m->syms, series)->kind != k->kind)
 		return false;
-	out = &m->blocks[m->n_blocks++];
-	memset(out, 0, sizeof(*out));
-	out->series = series;
-	out->numbers = (struct block){.start = k->slot, .count = k->count,
-	    .min = k->min, .max = k->max, .sum = k->sum, .last = k->last,
-	    .last_ns = k->last_ns};
-	if (k->kind == SERIES_COUNTER)
-		out->numbers.sum = k->increase;
-	out->first = m->n_entries;
-	out->n = k->n;
+	m->blocks[m->n_blocks++] = (struct mem_block){k->slot, series,
+	    (uint32_t)m->bytes.len};
+	put_numbers(&m->bytes, k);
 	for (uint32_t i = k->first; i < k->first + k->n; i++) {
 		const struct batch_entry *e = &b->entries[i];
 		uint32_t key = profile ? map->to.nodes[e->key] : e->key;
 
-		m->entries[m->n_entries++] = (struct mem_entry){
-		    key == INTERN_NONE ? map->lost : key, e->value};
+		put_entry(&m->bytes, &before,
+		    key == INTERN_NONE ? map->lost : key, e->value);
 	}
 	return true;
 }
@@ -91,14 +148,16 @@ memspan_add_facts(struct memspan *m, const struct batch *b,
 static bool
 memspan_room_for(struct memspan *m, const struct batch *b)
 {
-	if (array_room(&m->blocks, m->n_blocks + b->n_blocks,
+	size_t most = b->n_blocks * BLOCK_MOST + b->n_entries * ENTRY_MOST;
+
+	if (m->bytes.len + most <= UINT32_MAX &&
+	    array_room(&m->blocks, m->n_blocks + b->n_blocks,
 	        &m->cap_blocks) &&
-	    array_room(&m->entries, m->n_entries + b->n_entries,
-	        &m->cap_entries) &&
 	    array_room(&m->facts, m->n_facts + b->n_facts, &m->cap_facts) &&
+	    buf_reserve(&m->bytes, most) &&
 	    buf_reserve(&m->fact_bytes, b->fact_bytes.len))
 		return true;
-	m->fact_bytes.failed = false; /* the span goes on */
+	m->bytes.failed = m->fact_bytes.failed = false; /* the span goes on */
 	return false;
 }
 

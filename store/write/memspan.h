@@ -1,6 +1,7 @@
 /*
  * The blocks and facts of some batches, in memory: what a journal holds.
- * Names live in a symbol table that several spans can share.
+ * Names live in a symbol table that several spans can share.  Numbers are kept
+ * as bytes: a span is all that one host measures in ten minutes.
  */
 #ifndef STORE_MEMSPAN_H
 #define STORE_MEMSPAN_H
@@ -9,15 +10,11 @@
 #include "store/file/block.h"
 #include "store/journal/journal_names.h"
 
-struct mem_entry {
-	uint32_t node; /* of the table; a bucket for histograms */
-	int64_t value;
-};
-
 struct mem_block {
-	struct block numbers; /* start, count, min ...; entries unused */
-	uint32_t series;      /* of the table */
-	size_t first, n;      /* entries */
+	uint64_t slot;
+	uint32_t series; /* of the table */
+	uint32_t at;     /* of its numbers in bytes; they end where those of
+	                  * the next block begin */
 };
 
 struct mem_fact {
@@ -29,11 +26,9 @@ struct mem_fact {
 struct memspan {
 	struct symtab *syms; /* borrowed */
 	struct mem_block *blocks;
-	struct mem_entry *entries;
 	struct mem_fact *facts;
-	struct buf fact_bytes;
-	size_t n_blocks, cap_blocks, n_entries, cap_entries, n_facts,
-	    cap_facts;
+	struct buf bytes, fact_bytes;
+	size_t n_blocks, cap_blocks, n_facts, cap_facts;
 };
 
 void memspan_fini(struct memspan *m);
@@ -41,6 +36,11 @@ void memspan_fini(struct memspan *m);
  * take up what it adds.  After an error the same batch can be given again. */
 const struct err *memspan_add(struct memspan *m, const struct batch *b,
     struct journal_names *names);
-size_t memspan_bytes(const struct memspan *m);
+
+/* Reads block i.  Its entries, which come in any order, memspan_entry() reads
+ * from a copy of out->entries, *node being 0 before the first: a node of the
+ * table, or a histogram's bucket. */
+void memspan_block(const struct memspan *m, size_t i, struct block *out);
+bool memspan_entry(struct cur *entries, uint32_t *node, int64_t *value);
 
 #endif

@@ -21,15 +21,18 @@ seal_mark_memory(struct seal *s, struct seal_input *in)
 	const struct memspan *m = in->source->memory;
 
 	for (size_t i = 0; i < m->n_blocks; i++) {
-		const struct mem_block *b = &m->blocks[i];
-		enum series_kind kind =
-		    symtab_series(m->syms, b->series)->kind;
+		uint32_t series = m->blocks[i].series, node = 0;
+		struct block b;
+		int64_t value;
 
-		if (!seal_in_range(in->source, b->numbers.start))
+		if (!seal_in_range(in->source, m->blocks[i].slot))
 			continue;
-		s->dict.series_used[b->series] = 1;
-		for (size_t k = 0; series_is_profile(kind) && k < b->n; k++)
-			s->dict.stack_used[m->entries[b->first + k].node] = 1;
+		s->dict.series_used[series] = 1;
+		if (!series_is_profile(symtab_series(m->syms, series)->kind))
+			continue;
+		memspan_block(m, i, &b);
+		while (memspan_entry(&b.entries, &node, &value))
+			s->dict.stack_used[node] = 1;
 	}
 	for (size_t i = 0; in->source->facts && i < m->n_facts; i++)
 		s->dict.string_used[m->facts[i].subject] = 1;
@@ -46,14 +49,14 @@ static int
 order_compare(const void *a, const void *b, void *arg)
 {
 	const struct order_key *k = arg;
-	const struct mem_block *x = &k->m->blocks[*(const size_t *)a];
-	const struct mem_block *y = &k->m->blocks[*(const size_t *)b];
+	const struct mem_block *x = &k->m->blocks[*(const uint32_t *)a];
+	const struct mem_block *y = &k->m->blocks[*(const uint32_t *)b];
 	uint32_t i = k->series[x->series], j = k->series[y->series];
 
 	if (i != j)
 		return i < j ? -1 : 1;
-	if (x->numbers.start != y->numbers.start)
-		return x->numbers.start < y->numbers.start ? -1 : 1;
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
@@ -66,8 +69,8 @@ seal_order_memory(struct seal *s, struct seal_input *in)
 	in->order = malloc((m->n_blocks + 1) * sizeof(*in->order));
 	if (in->order == NULL)
 		return err_nomem();
-	for (size_t i = 0; i < m->n_blocks; i++) {
-		if (seal_in_range(in->source, m->blocks[i].numbers.start))
+	for (uint32_t i = 0; i < m->n_blocks; i++) {
+		if (seal_in_range(in->source, m->blocks[i].slot))
 			in->order[in->n_order++] = i;
 	}
 	qsort_r(in->order, in->n_order, sizeof(*in->order), order_compare,
@@ -111,13 +114,15 @@ seal_advance(struct seal *s, struct seal_input *in, uint32_t series,
 
 	in->at = NULL;
 	if (m != NULL) {
-		const struct mem_block *b;
+		uint32_t i;
 
 		if (in->next == in->n_order)
 			return NULL;
-		b = &m->blocks[in->order[in->next]];
-		if (s->dict.series_map[b->series] == series)
-			in->at = &b->numbers;
+		i = in->order[in->next];
+		if (s->dict.series_map[m->blocks[i].series] != series)
+			return NULL;
+		memspan_block(m, i, &in->block);
+		in->at = &in->block;
 		return NULL;
 	}
 	if (in->series[series] == INTERN_NONE)

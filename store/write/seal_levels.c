@@ -29,21 +29,16 @@ static const struct err *
 seal_add_entries(struct seal *s, struct seal_input *in, enum series_kind kind,
     struct accumulator *a)
 {
-	const struct memspan *m = in->source->memory;
 	struct entry_reader r = {in->at->entries, 0};
 	bool profile = series_is_profile(kind);
-	uint32_t key, limit;
+	uint32_t key = 0, limit;
+	int64_t add;
 	int128 value;
 
-	if (m != NULL) {
-		const struct mem_block *b = &m->blocks[in->order[in->next]];
-
-		for (size_t i = b->first; i < b->first + b->n; i++) {
-			key = m->entries[i].node;
+	if (in->source->memory != NULL) {
+		while (memspan_entry(&r.c, &key, &add))
 			seal_add_value(a,
-			    profile ? s->dict.stack_map[key] : key,
-			    m->entries[i].value);
-		}
+			    profile ? s->dict.stack_map[key] : key, add);
 		return NULL;
 	}
 	limit = profile ? in->source->file->n_stacks : HISTOGRAM_BUCKETS;

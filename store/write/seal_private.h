@@ -38,8 +38,9 @@ struct seal_input {
 	struct seal_sieve sieve;/* what a purge takes out of the file */
 	uint32_t *stacks;       /* file's stack number -> new one */
 	uint32_t *series;       /* new series -> file's, or INTERN_NONE */
-	size_t *order;          /* memory: blocks by (series, slot) */
+	uint32_t *order;        /* memory: blocks by (series, slot) */
 	size_t next, n_order;   /* position in order */
+	struct block block;     /* memory: at */
 	const struct block *at; /* next leaf of the present series, or NULL */
 	uint32_t at_series;     /* file's number of that series */
 };

@@ -54,7 +54,7 @@ work_next_late(const struct memspan *m, uint64_t from, uint64_t skip_from,
 	uint64_t slot = UINT64_MAX;
 
 	for (size_t i = 0; i < m->n_blocks; i++) {
-		uint64_t at = m->blocks[i].numbers.start;
+		uint64_t at = m->blocks[i].slot;
 
 		if (at >= from && at < slot &&
 		    (at < skip_from || at >= skip_until))
@@ -71,7 +71,7 @@ work_last_late(const struct memspan *m, uint64_t from, uint64_t until,
 	uint64_t slot = from;
 
 	for (size_t i = 0; i < m->n_blocks; i++) {
-		uint64_t at = m->blocks[i].numbers.start;
+		uint64_t at = m->blocks[i].slot;
 
 		if (at > slot && at < until &&
 		    (at < skip_from || at >= skip_until))

@@ -3,7 +3,7 @@
  * one process writes it, another, that has done nothing else, seals it.
  *
  *	store_seal fill DIR STACKS NAMES
- *	store_seal seal DIR
+ *	store_seal seal DIR [TIME]    what is to be at this time (s since 1970)
  *	store_seal sum FILE     a checksum of a sealed file's records
  *
  * A stack is 25 calls deep, of which 20 are shared with a hundred others; the
@@ -13,6 +13,7 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include "store/base/clock.h"
 #include "store/file/dbfile.h"
 #include "store/store.h"
 #include "workload.h"
@@ -73,7 +74,7 @@ run_fill(const char *dir, uint32_t stacks, uint64_t names)
 }
 
 static void
-run_seal(const char *dir)
+run_seal(const char *dir, int64_t now_ns)
 {
 	struct store_options o = {.slot_ns = SLOT_NS, .no_thread = true};
 	struct store_writer *w;
@@ -86,7 +87,7 @@ run_seal(const char *dir)
 	must(store_writer_open(&w, dir, &o));
 	before = peak_rss_kb();
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	must(store_tick(w, (int64_t)(SLOT0 + 4 * 64) * SLOT_NS));
+	must(store_tick(w, now_ns));
 	printf("store_seal_cpu %.3f s\n",
 	    seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
 	printf("store_seal_rss_before %.1f MB\n", (double)before / 1024);
@@ -124,8 +125,10 @@ main(int argc, char **argv)
 	if (strcmp(what, "fill") == 0 && argc == 5)
 		run_fill(argv[2], (uint32_t)strtoul(argv[3], NULL, 10),
 		    strtoull(argv[4], NULL, 10));
-	else if (strcmp(what, "seal") == 0 && argc == 3)
-		run_seal(argv[2]);
+	else if (strcmp(what, "seal") == 0 && (argc == 3 || argc == 4))
+		run_seal(argv[2], argc == 4 ?
+		    strtoll(argv[3], NULL, 10) * NS_PER_S :
+		    (int64_t)(SLOT0 + 4 * 64) * SLOT_NS);
 	else if (strcmp(what, "sum") == 0 && argc == 3)
 		run_sum(argv[2]);
 	else {

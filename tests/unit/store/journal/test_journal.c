@@ -115,14 +115,21 @@ found_sum(const struct found *x, const char *name)
 {
 	int64_t sum = 0;
 
-	for (size_t i = 0; i < x->span.n_entries; i++) {
-		const struct mem_entry *e = &x->span.entries[i];
-		const struct sym_frame *f = symtab_frame(&x->syms,
-		    x->syms.nodes[e->node].edge);
+	for (size_t i = 0; i < x->span.n_blocks; i++) {
+		uint32_t node = 0;
+		struct block b;
+		int64_t value;
 
-		if (name == NULL || strcmp(name, intern_str(&x->syms.strings,
-		        f->name)) == 0)
-			sum += e->value;
+		memspan_block(&x->span, i, &b);
+		while (memspan_entry(&b.entries, &node, &value)) {
+			const struct sym_frame *f = symtab_frame(&x->syms,
+			    x->syms.nodes[node].edge);
+
+			if (name == NULL ||
+			    strcmp(name, intern_str(&x->syms.strings,
+			        f->name)) == 0)
+				sum += value;
+		}
 	}
 	return sum;
 }

@@ -221,15 +221,18 @@ say_sealed(int fd, struct lines *out, uint64_t *damaged)
 		const struct mem_block *k = &m.blocks[i];
 		bool profile = series_is_profile(
 		    (enum series_kind)symtab_series(&syms, k->series)->kind);
+		struct block numbers;
+		uint32_t node = 0;
+		int64_t value;
 
+		memspan_block(&m, i, &numbers);
 		say_series(&text, &syms, k->series);
-		say_numbers(&text, &k->numbers);
-		for (size_t e = k->first; e < k->first + k->n; e++) {
-			buf_printf(&text, " %u=%lld", profile ? 0
-			    : m.entries[e].node,
-			    (long long)m.entries[e].value);
+		say_numbers(&text, &numbers);
+		while (memspan_entry(&numbers.entries, &node, &value)) {
+			buf_printf(&text, " %u=%lld", profile ? 0 : node,
+			    (long long)value);
 			if (profile)
-				say_node(&text, &syms, m.entries[e].node);
+				say_node(&text, &syms, node);
 		}
 		lines_take(out, &text);
 	}
