@@ -3,14 +3,15 @@
 #
 #	heap.sh BUILD
 #
-# STACKS of the dump (100000: 41 MB), COPIES of a unit of C++ in the large
+# STACKS of the dump (100000: 41 MB), DEEP stacks of another shape (60000: 45
+# MB), COPIES of a unit of C++ in the large
 # program (26: about 130 MB of debug information), RUNS of ours.  Needs
 # jeprof (libjemalloc-dev) and binutils; gimli's addr2line comes from
 # crates.io where there is a cargo.
 set -eu
 cd "$(dirname "$0")/../.."
 build=$(cd "${1:?folder of the build}" && pwd)
-stacks=${STACKS:-100000} copies=${COPIES:-26} runs=${RUNS:-5}
+stacks=${STACKS:-100000} deep=${DEEP:-60000} copies=${COPIES:-26} runs=${RUNS:-5}
 . tests/bench/lib.sh
 dir=$(mktemp -d -p "$build")
 trap 'rm -rf "$dir"' EXIT
@@ -88,6 +89,13 @@ rows heap_folded_raw 0.4 \
 rows heap_text_raw 0.4 \
 	"$(timed "$runs" "$memlens heap --raw --text $dir/dump")" \
 	"jeprof --collapsed, without names" "$theirs"
+# another shape: deep stacks, many addresses
+python3 tests/bench/heap.py "$deep" /nonexistent/bin 200000 3 90 >"$dir/deep"
+say "$(stat -c %s "$dir/deep") bytes, $deep stacks of 3 to 90 frames"
+rows heap_folded_deep 0.4 \
+	"$(timed "$runs" "$memlens heap --raw --folded $dir/deep")" "" ""
+rows heap_text_deep 0.4 \
+	"$(timed "$runs" "$memlens heap --raw --text $dir/deep")" "" ""
 rows heap_text_named 2 \
 	"$(timed "$runs" "$memlens heap --text $dir/named")" \
 	"jeprof --text" "$named"

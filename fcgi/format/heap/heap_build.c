@@ -128,6 +128,11 @@ stack_append(struct heap_reader *r, const uint64_t *pcs, size_t n)
 {
 	struct heap *h = r->h;
 
+	for (size_t i = 0; r->numbers != NULL && i < n; i++) {
+		uint32_t number = r->numbers[number_hash(r, pcs[i])];
+
+		__builtin_prefetch(&r->pcs[number - (number > 0)]);
+	}
 	for (size_t i = 0; i < n; i++) {
 		uint32_t number = reader_number(r, pcs[i]);
 
@@ -230,19 +235,24 @@ struct address_key {
 	uint32_t module, zero;
 };
 
-static uint32_t
-heap_address(struct heap *h, uint32_t module, uint64_t offset)
+/* The numbers of up to INTERN_MANY addresses, new or old. */
+static bool
+heap_addresses(struct heap *h, const struct address_key *at, size_t n,
+    uint32_t *numbers)
 {
-	struct address_key key = {offset, module, 0};
-	uint32_t i = intern_put(&h->address_keys, &key, sizeof(key));
+	struct intern_key keys[INTERN_MANY];
 
-	if (i == INTERN_NONE || i < h->n_addresses)
-		return i;
-	if (!array_room(&h->addresses, i + 1, &h->cap_addresses))
-		return HEAP_NONE;
-	h->addresses[h->n_addresses++] =
-	    (struct heap_address){offset, module, 0, 0};
-	return i;
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (struct intern_key){&at[i], sizeof(at[i]), 0};
+	if (!intern_put_many(&h->address_keys, keys, n, numbers) ||
+	    !array_room(&h->addresses, h->address_keys.n,
+	        &h->cap_addresses))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (numbers[i] == h->n_addresses)
+			h->addresses[h->n_addresses++] = (struct heap_address)
+			    {at[i].offset, at[i].module, 0, 0};
+	return true;
 }
 
 /* Frames from a dump's own symbols: outermost--...--innermost. */
@@ -274,26 +284,39 @@ name_by_symbol(struct heap *h, uint32_t address, const char *names)
 	return n == 0 || heap_name(h, address, frames, n);
 }
 
+/* Names an address by what the file says of it, if it does. */
+static bool
+reader_name(struct heap_reader *r, uint32_t place, uint64_t pc)
+{
+	uint32_t name = map64_get(&r->symbols, pc);
+
+	if (name == INTERN_NONE) /* by the address of the return */
+		name = map64_get(&r->symbols, pc + 1);
+	return name == INTERN_NONE || name_by_symbol(r->h, place,
+	    intern_str(&r->h->strings, name));
+}
+
 /* The place of each of a file's addresses; its name where the file has it. */
 static bool
 reader_places(struct heap_reader *r, uint32_t *place)
 {
-	for (uint32_t i = 0; i < r->n_pcs; i++) {
-		uint64_t offset = r->pcs[i];
-		uint32_t module = heap_find_map(r, r->pcs[i], &offset), name;
+	struct address_key at[INTERN_MANY];
+	uint32_t n;
 
-		place[i] = heap_address(r->h, module, offset);
-		if (place[i] == HEAP_NONE)
-			return false;
-		if (r->symbols.n == 0 || r->h->addresses[place[i]].n > 0)
-			continue;
-		name = map64_get(&r->symbols, r->pcs[i]);
-		if (name == INTERN_NONE) /* by the address of the return */
-			name = map64_get(&r->symbols, r->pcs[i] + 1);
-		if (name != INTERN_NONE && !name_by_symbol(r->h, place[i],
-		    intern_str(&r->h->strings, name)))
+	for (uint32_t i = 0; i < r->n_pcs; i += n) {
+		n = r->n_pcs - i < INTERN_MANY ? r->n_pcs - i : INTERN_MANY;
+		for (uint32_t k = 0; k < n; k++) {
+			at[k] = (struct address_key){r->pcs[i + k], 0, 0};
+			at[k].module = heap_find_map(r, r->pcs[i + k],
+			    &at[k].offset);
+		}
+		if (!heap_addresses(r->h, at, n, place + i))
 			return false;
 	}
+	for (uint32_t i = 0; r->symbols.n > 0 && i < r->n_pcs; i++)
+		if (r->h->addresses[place[i]].n == 0 &&
+		    !reader_name(r, place[i], r->pcs[i]))
+			return false;
 	return true;
 }
 

@@ -169,26 +169,57 @@ heap_find_map(const struct heap_reader *r, uint64_t pc, uint64_t *offset)
 	return r->maps[low - 1].module;
 }
 
+#define MODULE_MAX 4095 /* bytes of its name in an address's */
+
+/* "module+0x1a", or "0x1a" where there is none; the length. */
+static size_t
+place_name(char *name, const char *module, uint64_t offset)
+{
+	size_t n = strnlen(module, MODULE_MAX);
+	unsigned digits = 1;
+
+	while (digits < 16 && offset >> 4 * digits != 0)
+		digits++;
+	memcpy(name, module, n);
+	if (n > 0)
+		name[n++] = '+';
+	name[n++] = '0';
+	name[n++] = 'x';
+	while (digits-- > 0)
+		name[n++] = "0123456789abcdef"[offset >> 4 * digits & 15];
+	return n;
+}
+
+static bool
+name_by_place(struct heap *h, struct heap_address *a, uint32_t none)
+{
+	char name[MODULE_MAX + 32];
+	struct heap_frame f = {.module = none, .build_id = none,
+	    .kind = FRAME_ADDRESS, .offset = a->offset};
+
+	if (a->module != HEAP_NONE)
+		f.module = h->modules[a->module].name;
+	f.name = heap_string(h, name, place_name(name,
+	    intern_str(&h->strings, f.module), a->offset));
+	if (f.name == HEAP_NONE ||
+	    !array_room(&h->frames, h->n_frames + 1, &h->cap_frames))
+		return false;
+	a->first = h->n_frames;
+	a->n = 1;
+	h->frames[h->n_frames++] = f;
+	return true;
+}
+
 bool
 heap_name_rest(struct heap *h)
 {
-	for (uint32_t i = 0; i < h->n_addresses; i++) {
-		const struct heap_address *a = &h->addresses[i];
-		struct frame f = {FRAME_ADDRESS, "", "", "", 0};
-		char name[4352], module[4096] = "";
+	uint32_t none = heap_string(h, "", 0);
 
-		if (a->n > 0)
-			continue;
-		if (a->module != HEAP_NONE)
-			snprintf(module, sizeof(module), "%s", intern_str(
-			    &h->strings, h->modules[a->module].name));
-		snprintf(name, sizeof(name), "%s%s0x%" PRIx64, module,
-		    module[0] == '\0' ? "" : "+", a->offset);
-		f.name = name;
-		f.module = module;
-		f.offset = a->offset;
-		if (!heap_name(h, i, &f, 1))
+	for (uint32_t i = 0; none != HEAP_NONE && i < h->n_addresses; i++) {
+		struct heap_address *a = &h->addresses[i];
+
+		if (a->n == 0 && !name_by_place(h, a, none))
 			return false;
 	}
-	return true;
+	return none != HEAP_NONE;
 }

@@ -16,47 +16,77 @@
 /* ---- functions ---- */
 
 struct row {
-	uint32_t name;
-	bool inlined;
-	uint32_t seen; /* the last stack it was in, + 1 */
 	double self, total;
+	uint32_t seen; /* the last stack it was in, + 1 */
+	uint32_t name; /* times 2, and 1 where it is inlined */
 };
 
 struct table {
 	struct row *rows;
 	uint32_t *row; /* by frame */
-	uint32_t n;
+	uint32_t *only; /* by address: of its one frame; many: it has not one */
+	uint32_t n, many;
 };
 
 /* A function's row, by its name; inlined, it has another. */
 static const struct err *
 table_rows(struct table *t, const struct heap *h)
 {
-	struct map64 known = {0};
+	/* by name: a row + 1 */
+	uint32_t *known = calloc((size_t)h->strings.n * 2 + 1,
+	    sizeof(*known));
 
 	t->rows = calloc((size_t)h->n_frames + 1, sizeof(*t->rows));
 	t->row = calloc((size_t)h->n_frames + 1, sizeof(*t->row));
-	if (t->rows == NULL || t->row == NULL)
+	t->many = h->n_frames; /* no row of a frame has this number */
+	t->only = calloc((size_t)h->n_addresses + 1, sizeof(*t->only));
+	if (known == NULL || t->rows == NULL || t->row == NULL ||
+	    t->only == NULL) {
+		free(known);
 		return err_nomem();
+	}
 	for (uint32_t i = 0; i < h->n_frames; i++) {
 		const struct heap_frame *f = &h->frames[i];
-		bool inlined = f->kind == FRAME_INLINED;
-		uint64_t key = (uint64_t)f->name << 1 | inlined;
+		uint32_t name = f->name * 2 + (f->kind == FRAME_INLINED);
 
-		t->row[i] = map64_get(&known, key);
-		if (t->row[i] != INTERN_NONE)
-			continue;
-		t->row[i] = t->n;
-		if (!map64_add(&known, key, t->n)) {
-			map64_fini(&known);
-			return err_nomem();
+		if (known[name] == 0) {
+			t->rows[t->n].name = name;
+			known[name] = ++t->n;
 		}
-		t->rows[t->n].name = f->name;
-		t->rows[t->n++].inlined = inlined;
+		t->row[i] = known[name] - 1;
 	}
-	map64_fini(&known);
+	for (uint32_t i = 0; i < h->n_addresses; i++)
+		t->only[i] = h->addresses[i].n != 1 ? t->many
+		    : t->row[h->addresses[i].first];
+	free(known);
 	return NULL;
 }
+
+/* What a stack, numbered from 1 on, adds to one of its rows. */
+static void
+row_add(struct row *r, uint32_t stack, double v, bool leaf)
+{
+	if (leaf)
+		r->self += v;
+	if (r->seen != stack)
+		r->total += v;
+	r->seen = stack;
+}
+
+/* The same for an address that is not just one frame; is there still no
+ * leaf? */
+static bool
+table_add_inlined(struct table *t, const struct heap *h, uint32_t place,
+    uint32_t stack, double v, bool leaf)
+{
+	const struct heap_address *a = &h->addresses[place];
+
+	for (uint32_t k = a->n; k-- > 0; leaf = false)
+		row_add(&t->rows[t->row[a->first + k]], stack, v, leaf);
+	return leaf;
+}
+
+#define AHEAD 8 /* places of which the rows are fetched before they are due */
 
 /* Adds each stack to its functions, once where they recur. */
 static void
@@ -69,41 +99,107 @@ table_add(struct table *t, const struct heap *h, enum heap_type type)
 		bool leaf = true;
 
 		for (uint32_t p = 0; p < s->n; p++) {
-			const struct heap_address *a = &h->addresses[places[p]];
+			uint32_t row = t->only[places[p]];
 
-			for (uint32_t k = a->n; k-- > 0; leaf = false) {
-				struct row *r =
-				    &t->rows[t->row[a->first + k]];
-
-				if (leaf)
-					r->self += v;
-				if (r->seen != i + 1)
-					r->total += v;
-				r->seen = i + 1;
+			if (p + AHEAD < s->n)
+				__builtin_prefetch(&t->rows[
+				    t->only[places[p + AHEAD]]]);
+			if (row == t->many) {
+				leaf = table_add_inlined(t, h, places[p],
+				    i + 1, v, leaf);
+				continue;
 			}
+			row_add(&t->rows[row], i + 1, v, leaf);
+			leaf = false;
 		}
 	}
 }
 
+/* A row as it is sorted: what nearly always tells two apart is here. */
+struct sort_row {
+	double value; /* sorted by, largest first, then by name */
+	uint64_t part; /* of the name, behind what all have in common */
+	uint32_t row;
+};
+
 struct order {
 	const struct heap *h;
-	bool cumulative;
+	const struct table *t;
+	size_t common; /* bytes with which all names begin */
 };
 
 static int
 row_order(const void *a, const void *b, void *arg)
 {
 	const struct order *o = arg;
-	const struct row *x = a, *y = b;
-	double v = o->cumulative ? x->total : x->self;
-	double w = o->cumulative ? y->total : y->self;
+	const struct sort_row *x = a, *y = b;
+	uint32_t p, q;
 	int c;
 
-	if (v != w)
-		return v < w ? 1 : -1;
-	c = strcmp(intern_str(&o->h->strings, x->name),
-	    intern_str(&o->h->strings, y->name));
-	return c != 0 ? c : x->inlined - y->inlined;
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	if (x->part != y->part)
+		return x->part > y->part ? 1 : -1;
+	p = o->t->rows[x->row].name;
+	q = o->t->rows[y->row].name;
+	c = strcmp(intern_str(&o->h->strings, p / 2) + o->common,
+	    intern_str(&o->h->strings, q / 2) + o->common);
+	return c != 0 ? c : (int)(p & 1) - (int)(q & 1);
+}
+
+/* Bytes with which the names of all rows begin. */
+static size_t
+order_common(const struct order *o)
+{
+	const char *first = intern_str(&o->h->strings,
+	    o->t->rows[0].name / 2);
+	size_t common = strlen(first);
+
+	for (uint32_t i = 1; i < o->t->n; i++) {
+		const char *name = intern_str(&o->h->strings,
+		    o->t->rows[i].name / 2);
+		size_t n = 0;
+
+		while (n < common && name[n] == first[n])
+			n++;
+		common = n;
+	}
+	return common;
+}
+
+/* Eight bytes as a number that is ordered as strcmp() does. */
+static uint64_t
+name_part(const char *name)
+{
+	uint64_t part = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		part = part << 8 | (unsigned char)*name;
+		name += *name != '\0';
+	}
+	return part;
+}
+
+/* The rows in order; the caller frees them.  NULL: out of memory. */
+static struct sort_row *
+table_sort(const struct table *t, const struct heap *h, bool cumulative)
+{
+	struct order o = {h, t, 0};
+	struct sort_row *sorted = calloc((size_t)t->n + 1, sizeof(*sorted));
+
+	if (sorted == NULL || t->n == 0)
+		return sorted;
+	o.common = order_common(&o);
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct row *r = &t->rows[i];
+
+		sorted[i] = (struct sort_row){
+		    cumulative ? r->total : r->self,
+		    name_part(intern_str(&h->strings, r->name / 2) +
+		        o.common), i};
+	}
+	qsort_r(sorted, t->n, sizeof(*sorted), row_order, &o);
+	return sorted;
 }
 
 /* Digits of a number from 0 on, with ".d" behind them where d is not 0. */
@@ -190,32 +286,46 @@ put_share(struct buf *out, double v, double total)
 }
 
 static void
-table_print(const struct table *t, const struct heap *h, bool whole,
-    struct buf *out)
+row_print(const struct row *r, const struct heap *h, double total,
+    double sum, bool whole, struct buf *out)
 {
+	uint32_t name = r->name / 2;
+
+	put_amount(out, r->self, whole);
+	put_share(out, r->self, total);
+	put_share(out, sum, total);
+	buf_put_u8(out, ' ');
+	put_amount(out, r->total, whole);
+	put_share(out, r->total, total);
+	buf_put_u8(out, ' ');
+	text_put(out, intern_at(&h->strings, name),
+	    h->strings.items[name].len);
+	if (r->name & 1)
+		buf_put(out, " (inline)", 9);
+	buf_put_u8(out, '\n');
+}
+
+static const struct err *
+table_print(const struct table *t, const struct heap *h, bool whole,
+    bool cumulative, struct buf *out)
+{
+	struct sort_row *sorted = table_sort(t, h, cumulative);
 	double total = 0, sum = 0;
 
+	if (sorted == NULL)
+		return err_nomem();
 	for (uint32_t i = 0; i < t->n; i++)
-		total += t->rows[i].self;
+		total += t->rows[sorted[i].row].self;
 	for (uint32_t i = 0; i < t->n; i++) {
-		const struct row *r = &t->rows[i];
+		const struct row *r = &t->rows[sorted[i].row];
 
 		if (r->self == 0 && r->total == 0)
 			continue;
 		sum += r->self;
-		put_amount(out, r->self, whole);
-		put_share(out, r->self, total);
-		put_share(out, sum, total);
-		buf_put_u8(out, ' ');
-		put_amount(out, r->total, whole);
-		put_share(out, r->total, total);
-		buf_put_u8(out, ' ');
-		text_put(out, intern_at(&h->strings, r->name),
-		    h->strings.items[r->name].len);
-		if (r->inlined)
-			buf_put(out, " (inline)", 9);
-		buf_put_u8(out, '\n');
+		row_print(r, h, total, sum, whole, out);
 	}
+	free(sorted);
+	return NULL;
 }
 
 const struct err *
@@ -224,24 +334,23 @@ heap_text(const struct heap *h, enum heap_type type, bool bytes,
 {
 	bool objects = type == HEAP_INUSE_OBJECTS ||
 	    type == HEAP_ALLOC_OBJECTS;
-	struct order order = {h, cumulative};
 	struct table t = {0};
 	const struct err *e = table_rows(&t, h);
 	double total = 0;
 
 	if (e == NULL) {
 		table_add(&t, h, type);
-		qsort_r(t.rows, t.n, sizeof(*t.rows), row_order, &order);
 		for (uint32_t i = 0; i < h->n_stacks; i++)
 			total += h->stacks[i].value[type];
 		buf_printf(out, objects || bytes ? "Total: %.0f %s\n"
 		    : "Total: %.1f %s\n",
 		    objects || bytes ? trunc(total) : total / 1048576,
 		    objects ? "objects" : bytes ? "B" : "MB");
-		table_print(&t, h, objects || bytes, out);
+		e = table_print(&t, h, objects || bytes, cumulative, out);
 	}
 	free(t.rows);
 	free(t.row);
+	free(t.only);
 	return e != NULL || !out->failed ? e : err_nomem();
 }
 
@@ -326,6 +435,9 @@ put_stack(const struct folds *f, const struct heap_stack *s, size_t room,
 		    &f->pieces[f->h->places[s->first + i]];
 		const uint8_t *from = f->text.data + p->first;
 
+		if (i >= AHEAD)
+			__builtin_prefetch(f->text.data + f->pieces[
+			    f->h->places[s->first + i - AHEAD]].first);
 		if (p->n <= PIECE_SHORT)
 			memcpy(to, from, PIECE_SHORT);
 		else
@@ -368,6 +480,9 @@ folds_find(struct folds *f, uint32_t stack)
 		const struct piece *p =
 		    &f->pieces[f->h->places[s->first + i]];
 
+		if (i >= AHEAD)
+			__builtin_prefetch(&f->pieces[
+			    f->h->places[s->first + i - AHEAD]]);
 		hash = hash * p->power + p->hash;
 		room += p->n;
 	}
