@@ -1,6 +1,7 @@
 /*
- * Folded text, whole and in two pieces, and written again: the sums stay.
- * With two counts a line it has both types or none.
+ * Folded text, whole, in two pieces, its stacks one by one or together as those
+ * of large trees are, and written again: the sums stay.  With two counts a line
+ * it has both types or none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	size_t cut = n > 0 ? data[0] % (n + 1) : 0, used;
 	const struct err *a, *b;
 
+	folded_together(f, n > 0 && data[n - 1] & 1 ? SIZE_MAX : 0);
 	a = folded_parse(whole, data, n, NULL);
 	used = folded_feed(f, (const char *)data, cut, false);
 	folded_feed(f, (const char *)data + used, n - used, true);

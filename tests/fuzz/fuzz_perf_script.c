@@ -29,7 +29,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct stacks *whole = stacks_new(&limits);
 	struct stacks *parts = stacks_new(&limits);
-	struct perf_script *p = perf_script_new(parts);
+	struct perf_script *p = perf_script_new(parts, false);
 	size_t cut = n > 0 ? data[n - 1] % (n + 1) : 0, used;
 	const struct err *a, *b;
 
@@ -42,6 +42,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (a == NULL && (sum(whole) != sum(parts) ||
 	    stacks_n_nodes(whole) != stacks_n_nodes(parts)))
 		abort();
+	(void)perf_script_parse_brief(whole, data, n);
 	(void)perf_script_looks((const char *)data, n);
 	stacks_free(whole);
 	stacks_free(parts);

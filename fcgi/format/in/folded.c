@@ -47,6 +47,7 @@ struct folded {
 	uint64_t first_bad, large; /* a line's number; 0: none */
 	struct folded_line ahead[LINES];
 	size_t n_ahead;
+	size_t small; /* nodes */
 	struct folded_many many;
 };
 
@@ -61,8 +62,15 @@ folded_new(struct stacks *s, const struct stacks_type *type)
 	if (f == NULL)
 		return NULL;
 	f->s = s;
+	f->small = SMALL;
 	f->type = stacks_type(s, type == NULL ? &folded_samples : type);
 	return f;
+}
+
+void
+folded_together(struct folded *f, size_t nodes)
+{
+	f->small = nodes;
 }
 
 int
@@ -377,7 +385,7 @@ folded_line(struct folded *f, const char *p, const char *end,
 		return;
 	if (f->s->kept && stack > p)
 		folded_put_known(f, p, stack, limit, count);
-	else if (f->s->n_nodes > SMALL)
+	else if (f->s->n_nodes > f->small)
 		folded_put_new(f, p, stack, limit, count);
 	else
 		stacks_add(f->s, limit - stack >= 8

@@ -45,6 +45,9 @@ const struct err *folded_parse_lines(struct stacks *s, const void *data,
  */
 struct folded *folded_new(struct stacks *s, const struct stacks_type *type);
 size_t folded_feed(struct folded *f, const char *p, size_t n, bool last);
+/* From so many nodes on stacks are put together instead of one by one, which
+ * changes nothing but the time: for tests, else it is 65,536. */
+void folded_together(struct folded *f, size_t nodes);
 /* What folded_parse() would say; frees f. */
 const struct err *folded_finish(struct folded *f);
 

@@ -43,7 +43,13 @@ static const struct foreign_stream folded_stream = {folded_begin,
 static void *
 perf_script_begin(struct stacks *s)
 {
-	return perf_script_new(s);
+	return perf_script_new(s, false);
+}
+
+static void *
+perf_script_begin_brief(struct stacks *s)
+{
+	return perf_script_new(s, true);
 }
 
 static size_t
@@ -60,6 +66,8 @@ perf_script_finish_any(void *p)
 
 static const struct foreign_stream perf_script_stream = {perf_script_begin,
     perf_script_feed_any, perf_script_finish_any};
+static const struct foreign_stream perf_script_brief_stream = {
+    perf_script_begin_brief, perf_script_feed_any, perf_script_finish_any};
 
 /* Its first field is a message that begins with a small number. */
 static bool
@@ -82,6 +90,9 @@ const struct foreign foreign_formats[] = {
     {"perf", "the text of perf script", perf_script_looks,
         .parse = perf_script_parse, .stream = &perf_script_stream,
         .also = {"perf_script"}, .sure = true},
+    {"perf-brief", "the same, functions without their arguments",
+        .parse = perf_script_parse_brief,
+        .stream = &perf_script_brief_stream},
     {"folded-pair", "stacks with two counts, as difffolded.pl writes them",
         folded_pair_looks, .parse = folded_pair_parse, .pair = true},
     {"folded", "stacks with counts, as stackcollapse writes them",

@@ -40,7 +40,7 @@ struct perf_script {
 	size_t depth;
 	uint32_t command, type;
 	int64_t count;
-	bool open, java;
+	bool open, brief, java;
 	/* the event seen last, and its type */
 	char event[EVENT_MAX];
 	bool periods;
@@ -48,13 +48,14 @@ struct perf_script {
 };
 
 struct perf_script *
-perf_script_new(struct stacks *s)
+perf_script_new(struct stacks *s, bool brief)
 {
 	struct perf_script *p = calloc(1, sizeof(*p));
 
 	if (p == NULL)
 		return NULL;
 	p->s = s;
+	p->brief = brief;
 	p->type = UINT32_MAX;
 	p->leaf_first = malloc(DEPTH_MAX * sizeof(*p->leaf_first));
 	if (p->leaf_first == NULL) {
@@ -191,7 +192,8 @@ frame_add(struct perf_script *p, uint32_t hash, const char *text,
 	    &p->cap_chains))
 		return STACKS_CACHE_NONE;
 	at = (uint32_t)p->n_chains;
-	n = perf_script_frame(p->s, text, end, p->java, p->chains + at + 1);
+	n = perf_script_frame(p->s, text, end,
+	    &(struct perf_names){p->brief, p->java}, p->chains + at + 1);
 	if (n < 0)
 		return STACKS_CACHE_NONE;
 	p->chains[at] = (uint32_t)n;
@@ -401,16 +403,29 @@ perf_script_finish(struct perf_script *p)
 	return e;
 }
 
-const struct err *
-perf_script_parse(struct stacks *s, const void *data, size_t n)
+static const struct err *
+perf_script_parse_as(struct stacks *s, const void *data, size_t n,
+    bool brief)
 {
-	struct perf_script *p = perf_script_new(s);
+	struct perf_script *p = perf_script_new(s, brief);
 
 	if (p == NULL)
 		return err_nomem();
 	if (n > 0)
 		perf_script_feed(p, data, n, true);
 	return perf_script_finish(p);
+}
+
+const struct err *
+perf_script_parse(struct stacks *s, const void *data, size_t n)
+{
+	return perf_script_parse_as(s, data, n, false);
+}
+
+const struct err *
+perf_script_parse_brief(struct stacks *s, const void *data, size_t n)
+{
+	return perf_script_parse_as(s, data, n, true);
 }
 
 bool

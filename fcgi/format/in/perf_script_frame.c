@@ -1,6 +1,7 @@
 /*
- * The rules are those that stackcollapse-perf made usual; each is one small
- * step here.  Frames come this way once: perf_script.c remembers them.
+ * The rules are those that stackcollapse-perf made usual, but that names are
+ * whole; each is one small step here.  Frames come this way once:
+ * perf_script.c remembers them.
  */
 #include "fcgi/format/in/perf_script_frame.h"
 
@@ -205,9 +206,10 @@ name_is_place(struct span s)
 }
 
 /*
- * Cuts the function's own arguments off, and what is behind them.  Nothing
- * else in brackets goes, for it tells functions apart: "f<void (int)>",
- * "f(int)::{lambda()#2}::operator()", "decltype(auto) f<int>(int)".
+ * For names in brief: cuts the function's own arguments off, and what is
+ * behind them.  Nothing else in brackets goes, for it tells functions apart:
+ * "f<void (int)>", "f(int)::{lambda()#2}::operator()", "decltype(auto)
+ * f<int>(int)".
  */
 static struct span
 name_without_arguments(struct span s)
@@ -231,15 +233,22 @@ name_without_arguments(struct span s)
 	return name;
 }
 
+/* Quotes go with the arguments; no name holds a NUL. */
+static bool
+name_drops(char c, bool brief)
+{
+	return c == '\0' || (brief && (c == '"' || c == '\''));
+}
+
 /* A copy as people see it; the caller frees it.  NULL: out of memory. */
 static char *
-name_tidy(struct span s, bool java, bool whole)
+name_tidy(struct span s, bool java, bool jit, bool brief)
 {
 	char *text = malloc((size_t)(s.end - s.p) + 1), *out = text;
 
 	if (text == NULL)
 		return NULL;
-	if (!whole)
+	if (brief && !jit) /* which calls things as it likes */
 		s = name_without_arguments(s);
 	while (s.end > s.p && is_space(s.end[-1]))
 		s.end--;
@@ -247,7 +256,7 @@ name_tidy(struct span s, bool java, bool whole)
 	    memchr(s.p, '/', (size_t)(s.end - s.p)) != NULL)
 		s.p++;
 	for (const char *p = s.p; p < s.end; p++)
-		if (*p != '"' && *p != '\'' && *p != '\0')
+		if (!name_drops(*p, brief))
 			*out++ = *p == ';' ? ':' : *p;
 	*out = '\0';
 	return text;
@@ -345,16 +354,16 @@ chain_reverse(uint32_t *chain, int n)
 
 /* The parts of "a->b->c", a the outermost. */
 static int
-frame_chain(struct stacks *s, struct span symbol, struct frame f, bool java,
-    uint32_t *chain)
+frame_chain(struct stacks *s, struct span symbol, struct frame f,
+    const struct perf_names *how, uint32_t *chain)
 {
-	bool whole = f.kind == FRAME_JIT; /* a JIT calls things as it likes */
+	bool jit = f.kind == FRAME_JIT;
 	int n = 0;
 
 	while (symbol.p <= symbol.end && n < PERF_CHAIN_MAX) {
 		const char *next = chain_next(symbol);
-		char *name = name_tidy((struct span){symbol.p, next}, java,
-		    whole);
+		char *name = name_tidy((struct span){symbol.p, next},
+		    how->java, jit, how->brief);
 
 		if (n > 0)
 			f.kind = FRAME_INLINED;
@@ -371,7 +380,7 @@ frame_chain(struct stacks *s, struct span symbol, struct frame f, bool java,
 
 int
 perf_script_frame(struct stacks *s, const char *p, const char *end,
-    bool java, uint32_t chain[PERF_CHAIN_MAX])
+    const struct perf_names *how, uint32_t chain[PERF_CHAIN_MAX])
 {
 	struct span symbol, module;
 	struct frame f = {.build_id = ""};
@@ -391,7 +400,7 @@ perf_script_frame(struct stacks *s, const char *p, const char *end,
 		chain[0] = frame_unknown(s, module, f.module);
 		n = 1;
 	} else {
-		n = frame_chain(s, symbol, f, java, chain);
+		n = frame_chain(s, symbol, f, how, chain);
 	}
 	free(file);
 	return n;

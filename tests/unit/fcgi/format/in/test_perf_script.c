@@ -58,20 +58,56 @@ TEST(a_sample_of_each_part)
 	    "\t    7f0c1234 __read+0x4e (/usr/lib/libc.so.6)\n"
 	    "\t    55d0aaaa DB::Get(int, char*)+0x10 (/usr/bin/kv)\n"
 	    "\n",
-	    "kv_worker;DB::Get;__read;sys_read_[k] 10101010\n");
+	    "kv_worker;DB::Get(int, char*);__read;sys_read_[k] 10101010\n");
 }
 
 #define EVENT "kv 1/1 [000] 1.0: 1 cycles: \n"
 
 static void
-check_frame(const char *line, const char *want)
+check_name(const char *line, bool brief, const char *want)
 {
 	char text[512], expected[512];
+	struct stacks *s = stacks_new(&stacks_limits_push);
 
 	snprintf(text, sizeof(text), EVENT "\t 1f %s\n\n", line);
 	snprintf(expected, sizeof(expected), "kv%s%s 1\n",
 	    want[0] ? ";" : "", want);
-	check(text, expected);
+	CHECK_OK((brief ? perf_script_parse_brief : perf_script_parse)(s,
+	    text, strlen(text)));
+	CHECK_STR(folded(s, 0), expected);
+	stacks_free(s);
+}
+
+/* A name in brief. */
+static void
+check_frame(const char *line, const char *want)
+{
+	check_name(line, true, want);
+}
+
+/* Without arguments, two functions were one frame. */
+TEST(names_are_whole)
+{
+	static const char *const names[] = {"f(int)", "f(long) const",
+	    "main::{lambda(int)#2}::operator()(int) const",
+	    "std::function<void (int)>::operator()(int) const &",
+	    "decltype ({parm#1}->f()) g<T*>(T*) [clone .cold]",
+	    "int (*retfp<int>(int))(int)", "net.(*conn).Read",
+	    "(anonymous namespace)::f(int)", "core::ops::{{closure}}",
+	    "<dyn Fn(i32) -> i32>::call", "operator\"\"_km(long double)",
+	    "it's"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char line[256];
+
+		snprintf(line, sizeof(line), "%s+0x1a (/x/a (b))", names[i]);
+		check_name(line, false, names[i]);
+	}
+	check_name("a;b(int)+0x2 (/k)", false, "a:b(int)");
+	check_name("f(int (*)(long))->g(int)+0x2 (/k)", false,
+	    "f(int (*)(long));g(int)_[i]");
+	check_name("RegExp:a(b)+0x4 (/tmp/perf-7.map)", false,
+	    "RegExp:a(b)_[j]");
 }
 
 TEST(names_are_tidied)
@@ -280,7 +316,7 @@ TEST(pieces_equal_the_whole)
 
 	for (size_t cut = 1; cut < sizeof(text) - 1; cut++) {
 		struct stacks *s = stacks_new(&stacks_limits_push);
-		struct perf_script *p = perf_script_new(s);
+		struct perf_script *p = perf_script_new(s, false);
 		size_t used = perf_script_feed(p, text, cut, false);
 
 		used += perf_script_feed(p, text + used,
@@ -320,6 +356,7 @@ int
 main(void)
 {
 	RUN(a_sample_of_each_part);
+	RUN(names_are_whole);
 	RUN(names_are_tidied);
 	RUN(what_tells_functions_apart_stays);
 	RUN(brackets_in_front_of_a_name_stay);
