@@ -148,6 +148,8 @@ elf_open(struct elf **out, const struct elf_input *in)
 	if (status != ELF_OK)
 		return status;
 	status = elf_read_symbols(e);
+	if (status == ELF_OK && !e->symtab)
+		status = elf_read_go(e);
 	if (status != ELF_OK) {
 		elf_close(e);
 		return status;

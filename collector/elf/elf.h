@@ -63,7 +63,8 @@ bool elf_offset(const struct elf *e, uint64_t vaddr, uint64_t *offset);
 
 /*
  * The function that contains vaddr, by its symbol's size: a gap between two
- * symbols belongs to neither.  `name` receives the raw name (ELF_NAME_MAX
+ * symbols belongs to neither, but a symbol without a size has the gap behind
+ * it.  `name` receives the raw name (ELF_NAME_MAX
  * bytes).  Of symbols at one address the global one wins, then the weak.
  */
 bool elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,

@@ -1,5 +1,5 @@
 /*
- * What elf.c, elf_symbols.c and elf_function.c share.
+ * What the files elf*.c share.
  */
 #ifndef COLLECTOR_ELF_PRIVATE_H
 #define COLLECTOR_ELF_PRIVATE_H
@@ -50,5 +50,7 @@ bool elf_section_named(const struct elf *e, const char *name,
 
 /* Fills the symbol table from .symtab, else .dynsym. */
 enum elf_status elf_read_symbols(struct elf *e);
+/* From Go's own table instead, where there is one. */
+enum elf_status elf_read_go(struct elf *e);
 
 #endif

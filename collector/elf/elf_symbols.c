@@ -138,6 +138,41 @@ symbol_compare(const void *pa, const void *pb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* The end of the executable bytes that hold an address; 0: none do. */
+static uint64_t
+elf_code_end(const struct elf *e, uint64_t vaddr)
+{
+	for (size_t i = 0; i < e->n_segments; i++) {
+		const struct segment *s = &e->segments[i];
+
+		if (s->executable && vaddr - s->vaddr < s->size)
+			return s->vaddr + s->size;
+	}
+	return 0;
+}
+
+/* A symbol without a size (assembly) reaches to the next one; a label within
+ * a function does not. */
+static void
+elf_size_symbols(struct elf *e)
+{
+	uint64_t reach = 0, end;
+
+	for (size_t i = 0; i < e->n_symbols; i++) {
+		struct symbol *s = &e->symbols[i];
+
+		if (s->size == 0 && s->addr >= reach &&
+		    (end = elf_code_end(e, s->addr)) != 0) {
+			if (i + 1 < e->n_symbols && s[1].addr < end)
+				end = s[1].addr;
+			s->size = end - s->addr < SIZE_MAX_BITS ?
+			    (uint32_t)(end - s->addr) : SIZE_MAX_BITS;
+		}
+		if (s->addr + s->size > reach)
+			reach = s->addr + s->size;
+	}
+}
+
 /* Sorts, keeps the best symbol of each address, gives memory back. */
 static void
 elf_sort_symbols(struct elf *e)
@@ -152,6 +187,7 @@ elf_sort_symbols(struct elf *e)
 		if (n == 0 || e->symbols[n - 1].addr != e->symbols[i].addr)
 			e->symbols[n++] = e->symbols[i];
 	e->n_symbols = n;
+	elf_size_symbols(e);
 	p = realloc(e->symbols, n * sizeof(*p));
 	if (p != NULL)
 		e->symbols = p;
@@ -206,8 +242,7 @@ elf_read_symbols(struct elf *e)
 	return ELF_OK;
 }
 
-/* A symbol without a size (assembly) covers its first byte only: what comes
- * behind may be anything. */
+/* One that still has no size is its first byte. */
 static bool
 symbol_contains(const struct symbol *s, uint64_t vaddr)
 {

@@ -71,10 +71,15 @@ static enum map_kind
 maps_kind(const struct line *l)
 {
 	static const char vdso[] = "[vdso]";
+	/* .NET's memory for code, which it maps twice. */
+	static const char doubled[] = "/memfd:doublemapper";
 
 	if (l->name_len == sizeof(vdso) - 1 &&
 	    memcmp(l->name, vdso, l->name_len) == 0)
 		return MAPPING_VDSO;
+	if (l->name_len >= sizeof(doubled) - 1 &&
+	    memcmp(l->name, doubled, sizeof(doubled) - 1) == 0)
+		return MAPPING_ANONYMOUS;
 	if (l->name_len > 0 && l->name[0] == '/' && l->ino != 0)
 		return MAPPING_FILE;
 	if (l->name_len > 0 && l->name[0] == '[' &&

@@ -72,41 +72,108 @@ jit_inner_pid(const char *proc, int32_t reader)
 	return end != NULL ? (int32_t)atol(end + 1) : 0;
 }
 
-bool
-jits_is_foreign(const char *mountinfo)
-{
-	char point[16], type[32];
-	const char *p = mountinfo, *dash, *end;
+/* A line of mountinfo. */
+struct mount {
+	char device[32]; /* MAJOR:MINOR */
+	char point[16];  /* as far as it fits */
+	char type[32];
+};
 
-	for (; *p != '\0'; p = *end != '\0' ? end + 1 : end) {
-		end = p + strcspn(p, "\n");
-		dash = strstr(p, " - ");
-		if (sscanf(p, "%*s %*s %*s %*s %15s", point) != 1 ||
-		    dash == NULL || dash > end ||
-		    sscanf(dash + 3, "%31s", type) != 1)
-			continue;
-		if ((strcmp(point, "/") == 0 || strcmp(point, "/tmp") == 0) &&
-		    strncmp(type, "fuse", 4) == 0)
+/* The next line that can be read; false at the end. */
+static bool
+mount_next(const char **p, struct mount *m)
+{
+	while (**p != '\0') {
+		const char *line = *p, *end = line + strcspn(line, "\n");
+		const char *dash = strstr(line, " - ");
+
+		*p = *end != '\0' ? end + 1 : end;
+		if (dash != NULL && dash < end && sscanf(line,
+		    "%*s %*s %31s %*s %15s", m->device, m->point) == 2 &&
+		    sscanf(dash + 3, "%31s", m->type) == 1)
 			return true;
 	}
 	return false;
+}
+
+static bool
+mount_is_foreign(const struct mount *m)
+{
+	return strncmp(m->type, "fuse", 4) == 0;
+}
+
+enum jit_root
+jits_judge_root(const char *mountinfo)
+{
+	enum jit_root root = JIT_ROOT_UNTOLD;
+	struct mount m;
+
+	while (mount_next(&mountinfo, &m)) {
+		bool is_root = strcmp(m.point, "/") == 0;
+
+		if ((is_root || strcmp(m.point, "/tmp") == 0) &&
+		    mount_is_foreign(&m))
+			return JIT_ROOT_FOREIGN;
+		if (is_root)
+			root = JIT_ROOT_OURS;
+	}
+	return root;
+}
+
+/* NULL when it cannot be read, or is too long; the caller frees it. */
+static char *
+jit_mounts(const char *proc, const char *who)
+{
+	char path[256], *text = malloc(MOUNTS_MAX);
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s/mountinfo", proc, who);
+	n = text != NULL ? readfile_at(AT_FDCWD, path, text, MOUNTS_MAX) : -1;
+	if (n >= 0 && n < (ssize_t)MOUNTS_MAX - 1)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The root of a process in a chroot is no mount that it sees: by its device,
+ * which is known without asking whoever serves it, it is one that we see. */
+static bool
+jit_root_is_ours(const char *proc, const char *who)
+{
+	char path[256], device[32], *text = jit_mounts(proc, "self");
+	const char *p = text;
+	struct statx st;
+	struct mount m;
+	bool ours = false;
+
+	snprintf(path, sizeof(path), "%s/%s/root", proc, who);
+	if (text == NULL || statx(AT_FDCWD, path, AT_STATX_DONT_SYNC,
+	    STATX_TYPE, &st) != 0) {
+		free(text);
+		return false;
+	}
+	snprintf(device, sizeof(device), "%u:%u", st.stx_dev_major,
+	    st.stx_dev_minor);
+	while (!ours && mount_next(&p, &m))
+		ours = strcmp(m.device, device) == 0 && !mount_is_foreign(&m);
+	free(text);
+	return ours;
 }
 
 /* Where the mounts cannot be read, or are too many, one may be foreign. */
 static bool
 jit_may_block(const char *proc, int32_t reader)
 {
-	char path[256], *text = malloc(MOUNTS_MAX);
-	bool foreign = true;
-	ssize_t n;
+	enum jit_root root = JIT_ROOT_FOREIGN;
+	char who[16], *text;
 
-	snprintf(path, sizeof(path), "%s/%" PRId32 "/mountinfo", proc,
-	    reader);
-	n = text != NULL ? readfile_at(AT_FDCWD, path, text, MOUNTS_MAX) : -1;
-	if (n > 0 && n < (ssize_t)MOUNTS_MAX - 1)
-		foreign = jits_is_foreign(text);
+	snprintf(who, sizeof(who), "%" PRId32, reader);
+	text = jit_mounts(proc, who);
+	if (text != NULL)
+		root = jits_judge_root(text);
 	free(text);
-	return foreign;
+	return root == JIT_ROOT_FOREIGN ||
+	    (root == JIT_ROOT_UNTOLD && !jit_root_is_ours(proc, who));
 }
 
 /* Is the open file one that the process, or root, has written? */

@@ -39,7 +39,12 @@ void jits_forget_file(void *jit);
 /* Opens the map of a process, or -1: what jits_ref() does; for tests. */
 int jits_open(const char *proc, int32_t reader);
 
-/* Is "/" or "/tmp" of a mountinfo text served by a user's program? */
-bool jits_is_foreign(const char *mountinfo);
+/* Who serves "/" and "/tmp" of a mountinfo text? */
+enum jit_root {
+	JIT_ROOT_OURS,
+	JIT_ROOT_FOREIGN, /* one of them, a user's program */
+	JIT_ROOT_UNTOLD   /* "/" is not in it: a chroot */
+};
+enum jit_root jits_judge_root(const char *mountinfo);
 
 #endif

@@ -59,6 +59,7 @@ static const struct {
     {0x180, 0, "start", STB_GLOBAL, STT_FUNC},
     {0x200, 0x100, "outer", STB_GLOBAL, STT_FUNC},
     {0x220, 0x10, "inner", STB_LOCAL, STT_FUNC},
+    {0x280, 0, "label", STB_LOCAL, STT_FUNC}, /* within outer */
     {0x400, 0x10, "chosen", STB_GLOBAL, STT_GNU_IFUNC},
     {0x500, 0x10, "data", STB_GLOBAL, STT_OBJECT}};
 
@@ -170,10 +171,11 @@ TEST(lookup)
 	    {0x11f, "alpha", 0x100},
 	    {0x120, NULL, 0}, {0x13f, NULL, 0}, /* the gap is nobody's */
 	    {0x140, "beta", 0x140}, {0x17f, "beta", 0x140},
-	    {0x180, "start", 0x180}, {0x181, NULL, 0},
+	    {0x180, "start", 0x180}, {0x1ff, "start", 0x180},
 	    {0x200, "outer", 0x200}, {0x21f, "outer", 0x200},
 	    {0x220, "inner", 0x220}, {0x22f, "inner", 0x220},
 	    {0x230, "outer", 0x200}, {0x2ff, "outer", 0x200},
+	    {0x280, "label", 0x280}, {0x281, "outer", 0x200},
 	    {0x300, NULL, 0}, {0x408, "chosen", 0x400}, {0x508, NULL, 0},
 	    {0x2fff, NULL, 0}};
 	uint8_t file[SIZE];
@@ -186,7 +188,7 @@ TEST(lookup)
 	make_file(file);
 	CHECK_INT(open_bytes(&e, &b), ELF_OK);
 	CHECK(elf_has_symtab(e));
-	CHECK_INT(elf_symbols(e), 6);
+	CHECK_INT(elf_symbols(e), 7);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bool found = elf_lookup(e, BASE + TEXT + cases[i].at, &s,
 		    name);

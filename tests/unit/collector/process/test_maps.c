@@ -23,6 +23,9 @@ static const char text[] =
     "00405000-00406000 rw-p 00005000 fd:01 77        /opt/a b (deleted)\n"
     "7f0000000000-7f0000010000 rwxp 00000000 00:00 0 \n"
     "7f0000020000-7f0000030000 r-xp 00002000 00:2d 9  /mnt/x\\012y\n"
+    "7f0000040000-7f0000050000 r-xs 00002000 00:01 5 "
+    "/memfd:doublemapper (deleted)\n"
+    "7f0000060000-7f0000070000 r-xp 00000000 00:01 6 /memfd:elf (deleted)\n"
     "7ffff7fc1000-7ffff7fc3000 r-xp 00000000 00:00 0  [vdso]\n"
     "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
 
@@ -32,7 +35,7 @@ TEST(parse)
 	struct mapping *m;
 
 	CHECK_OK(maps_parse(text, sizeof(text) - 1, &l));
-	CHECK_INT(l.n, 5);
+	CHECK_INT(l.n, 7);
 	m = maps_list_find(&l, 0x401000);
 	CHECK(m != NULL && m->end == 0x405000 && m->offset == 0x1000);
 	CHECK(m != NULL && m->ino == 77 && m->dev == makedev(0xfd, 1));
@@ -44,6 +47,8 @@ TEST(parse)
 	CHECK(maps_list_find(&l, 0) == NULL);
 	CHECK(maps_list_find(&l, UINT64_MAX) == NULL);
 	CHECK_INT(maps_list_find(&l, 0x7f0000000000)->kind, MAPPING_ANONYMOUS);
+	CHECK_INT(maps_list_find(&l, 0x7f0000040000)->kind, MAPPING_ANONYMOUS);
+	CHECK_INT(maps_list_find(&l, 0x7f0000060000)->kind, MAPPING_FILE);
 	CHECK_INT(maps_list_find(&l, 0x7ffff7fc1000)->kind, MAPPING_VDSO);
 	CHECK_INT(
 	    maps_list_find(&l, 0xffffffffff600000)->kind, MAPPING_SPECIAL);

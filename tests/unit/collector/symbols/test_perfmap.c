@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "collector/symbols/jit.h"
@@ -107,12 +108,20 @@ TEST(long_maps)
 
 TEST(foreign_mounts)
 {
-	CHECK(!jits_is_foreign(""));
-	CHECK(!jits_is_foreign("25 1 253:1 / / rw - ext4 /dev/vda1 rw\n"
-	    "90 25 0:45 / /mnt rw shared:3 - fuse.sshfs host rw\n"));
-	CHECK(jits_is_foreign("25 1 253:1 / / rw - ext4 /dev/vda1 rw\n"
-	    "90 25 0:45 / /tmp rw shared:3 - fuse.sshfs host rw\n"));
-	CHECK(jits_is_foreign("25 1 0:9 / / rw - fuse.overlay x rw\n"));
+	CHECK_INT(jits_judge_root(""), JIT_ROOT_UNTOLD);
+	CHECK_INT(jits_judge_root("nothing\n\n - \n"), JIT_ROOT_UNTOLD);
+	CHECK_INT(jits_judge_root("25 1 253:1 / / rw - ext4 /dev/vda1 rw\n"
+	    "90 25 0:45 / /mnt rw shared:3 - fuse.sshfs host rw\n"),
+	    JIT_ROOT_OURS);
+	CHECK_INT(jits_judge_root("25 1 253:1 / / rw - ext4 /dev/vda1 rw\n"
+	    "90 25 0:45 / /tmp rw shared:3 - fuse.sshfs host rw\n"),
+	    JIT_ROOT_FOREIGN);
+	CHECK_INT(jits_judge_root("90 25 0:45 / /tmp rw - fuse.sshfs h rw\n"),
+	    JIT_ROOT_FOREIGN);
+	CHECK_INT(jits_judge_root("90 25 0:45 / /proc rw - proc p rw\n"),
+	    JIT_ROOT_UNTOLD);
+	CHECK_INT(jits_judge_root("25 1 0:9 / / rw - fuse.overlay x rw\n"),
+	    JIT_ROOT_FOREIGN);
 }
 
 static char proc[] = "/tmp/memlens-test-jit-XXXXXX";
@@ -192,6 +201,41 @@ TEST(only_its_own_plain_file)
 	put("42/root/tmp/perf-7.map", "1000 10 a\n", "w");
 	put("42/mountinfo", "25 1 0:9 / /tmp rw - fuse.x y rw\n", "w");
 	CHECK_INT(jits_open(proc, 42), -1);
+	remove_proc();
+}
+
+/* A process in a chroot sees no mount at its root: that is one of ours, or
+ * else a stranger's. */
+TEST(the_root_of_a_chroot)
+{
+	char text[200], path[300];
+	struct stat st;
+	int fd;
+
+	strcpy(proc + strlen(proc) - 6, "XXXXXX");
+	make_proc();
+	snprintf(path, sizeof(path), "%s/self", proc);
+	CHECK(mkdir(path, 0700) == 0);
+	CHECK(stat(proc, &st) == 0);
+	put("42/root/tmp/perf-7.map", "1000 10 a\n", "w");
+	put("42/mountinfo", "", "w");
+	snprintf(text, sizeof(text), "25 1 %u:%u / / rw - ext4 /dev/vda1 rw\n",
+	    major(st.st_dev), minor(st.st_dev));
+	put("self/mountinfo", text, "w");
+	fd = jits_open(proc, 42);
+	CHECK(fd >= 0);
+	close(fd);
+	snprintf(text, sizeof(text), "25 1 %u:%u / /m rw - fuse.x host rw\n",
+	    major(st.st_dev), minor(st.st_dev));
+	put("self/mountinfo", text, "w");
+	CHECK_INT(jits_open(proc, 42), -1);
+	put("self/mountinfo", "25 1 999:999 / / rw - ext4 /dev/vda1 rw\n",
+	    "w");
+	CHECK_INT(jits_open(proc, 42), -1);
+	snprintf(path, sizeof(path), "%s/self/mountinfo", proc);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/self", proc);
+	rmdir(path);
 	remove_proc();
 }
 
@@ -300,6 +344,7 @@ main(void)
 	RUN(long_maps);
 	RUN(foreign_mounts);
 	RUN(only_its_own_plain_file);
+	RUN(the_root_of_a_chroot);
 	RUN(what_is_added_is_found);
 	RUN(a_map_of_one_that_slept_is_read_again);
 	return test_done();
