@@ -1,6 +1,7 @@
 /*
  * PCRE2's interpreter with limits: no code is made at run time, since the
- * programs have no memory that is both written and run.
+ * programs have no memory that is both written and run.  What needs none of it
+ * is matched without (pattern_plain.h).
  */
 #include "store/base/pattern.h"
 
@@ -13,12 +14,14 @@
 
 #include "store/base/buf.h"
 #include "store/base/err.h"
+#include "store/base/pattern_plain.h"
 #include "store/base/text.h"
 
 #define PATTERN_NESTED_MAX 100 /* groups in groups */
 #define PATTERN_SHOWN "100"    /* bytes of an expression in a message */
 
 struct pattern {
+	struct pattern_plain *plain; /* what it is matched with, or NULL */
 	pcre2_code *code;
 	pcre2_match_data *data;
 	pcre2_match_context *limits;
@@ -125,6 +128,7 @@ pattern_compile(struct pattern *p, unsigned flags)
 	pcre2_compile_context *c = pcre2_compile_context_create(NULL);
 	const char *part = p->text;
 	size_t at, len = strlen(part);
+	bool whole = flags & PATTERN_WHOLE;
 	int code;
 
 	if (c == NULL)
@@ -135,13 +139,21 @@ pattern_compile(struct pattern *p, unsigned flags)
 	if (pattern_inner(&part, &len))
 		p->code = pcre2_compile((PCRE2_SPTR)part, len, options, &code,
 		    &at, c);
-	if (flags & PATTERN_WHOLE)
+	if (p->code != NULL)
+		whole = false;
+	else
+		part = p->text, len = strlen(part);
+	if (whole)
 		options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
 	if (p->code == NULL)
-		p->code = pcre2_compile((PCRE2_SPTR)p->text,
-		    PCRE2_ZERO_TERMINATED, options, &code, &at, c);
+		p->code = pcre2_compile((PCRE2_SPTR)part, len, options, &code,
+		    &at, c);
 	pcre2_compile_context_free(c);
-	return p->code != NULL ? NULL : pattern_bad(p, code, at);
+	if (p->code == NULL)
+		return pattern_bad(p, code, at);
+	if (!(flags & PATTERN_FOLD))
+		p->plain = pattern_plain_new(part, len, whole);
+	return NULL;
 }
 
 static const struct err *
@@ -186,6 +198,7 @@ pattern_free(struct pattern *p)
 {
 	if (p == NULL)
 		return;
+	pattern_plain_free(p->plain);
 	pcre2_code_free(p->code);
 	pcre2_match_data_free(p->data);
 	pcre2_match_context_free(p->limits);
@@ -226,6 +239,8 @@ pattern_match(struct pattern *p, const char *text)
 
 	if (p->failed != 0)
 		return false;
+	if (p->plain != NULL)
+		return pattern_plain_match(p->plain, text, n);
 	found = pattern_run(p, text, n);
 	if (found <= PCRE2_ERROR_UTF8_ERR1 && found >= PCRE2_ERROR_UTF8_ERR21)
 		found = pattern_run_mended(p, text, n);

@@ -5,8 +5,11 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/pattern.h"
+#include "store/base/pattern_plain.h"
+#include "store/base/text.h"
 #include "tests/unit/test.h"
 
 static bool
@@ -116,12 +119,12 @@ TEST(exponential_time_has_no_answer)
 	}
 }
 
-/* What PCRE2 says of all of a text: -1 no expression, 2 no answer. */
+/* What PCRE2 says of a text, or of all of it: -1 no expression, 2 no answer. */
 static int
 plainly(const char *expression, const char *text, unsigned flags)
 {
 	uint32_t options = PCRE2_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY |
-	    PCRE2_ANCHORED | PCRE2_ENDANCHORED |
+	    (flags & PATTERN_WHOLE ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0) |
 	    (flags & PATTERN_FOLD ? PCRE2_CASELESS : 0);
 	pcre2_code *code;
 	pcre2_match_data *data;
@@ -197,6 +200,64 @@ TEST(searching_finds_what_matching_finds)
 	CHECK(valid > 10000 && matched > 3000 && valid - matched > 3000);
 }
 
+/* Texts with gaps are not left to PCRE2: compared with doing so. */
+TEST(plain_ones_find_what_pcre2_finds)
+{
+	static const char *const tokens[] = {"a", "b", "ab", "a", "b", ".*",
+	    ".*", ".+", ".*?", ".+?", ".", "|", "^", "$", "\\.", "\\\\", "]",
+	    "-", "\xc3\xa4", "\xef\xbf\xbd", "?", "\\d"},
+	    *const letters[] = {"a", "b", "ab", ".", "\\", "\xc3\xa4", "\xff",
+	    "\xc3", "\xa4", "]", "-"};
+	char expression[80], text[40];
+	int plains = 0, matched = 0;
+
+	srand(12);
+	for (int i = 0; i < 200000; i++) {
+		unsigned flags = i & 1 ? PATTERN_WHOLE : 0;
+		struct pattern_plain *p;
+		struct buf mended = {0};
+		int expected;
+		bool found;
+
+		put_random(expression, sizeof(expression), tokens,
+		    sizeof(tokens) / sizeof(tokens[0]), 7);
+		put_random(text, sizeof(text), letters, 11, 8);
+		text_put(&mended, text, strlen(text));
+		buf_put_u8(&mended, 0);
+		expected = plainly(expression, (char *)mended.data, flags);
+		p = expected < 0 ? NULL : pattern_plain_new(expression,
+		    strlen(expression), flags == PATTERN_WHOLE);
+		found = p != NULL && pattern_plain_match(p, text,
+		    strlen(text));
+		if (p != NULL && found != expected)
+			printf("# %u: %s of %s\n", flags, expression, text);
+		CHECK(p == NULL || found == expected);
+		plains += p != NULL;
+		matched += p != NULL && found;
+		pattern_plain_free(p);
+		buf_fini(&mended);
+	}
+	CHECK(plains > 50000 && matched > 10000 && plains - matched > 10000);
+}
+
+/* A step back for each gap would take hours. */
+TEST(gaps_take_no_steps_back)
+{
+	static const char expression[] = "^.*a.*a.*a.*a.*a.*a.*a.*a.*b$";
+	char *text = malloc(200001);
+	struct pattern *p;
+
+	memset(text, 'a', 200000);
+	text[200000] = '\0';
+	CHECK_OK(pattern_new(&p, "query", expression, 0));
+	CHECK(!pattern_match(p, text));
+	CHECK_OK(pattern_check(p));
+	text[199999] = 'b';
+	CHECK(pattern_match(p, text));
+	pattern_free(p);
+	free(text);
+}
+
 /* That it is done at all: a step for each byte would be too many. */
 TEST(searching_takes_few_steps)
 {
@@ -221,6 +282,8 @@ main(void)
 	RUN(what_is_refused_says_where);
 	RUN(exponential_time_has_no_answer);
 	RUN(searching_finds_what_matching_finds);
+	RUN(plain_ones_find_what_pcre2_finds);
+	RUN(gaps_take_no_steps_back);
 	RUN(searching_takes_few_steps);
 	return test_done();
 }
