@@ -75,6 +75,11 @@ bool elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
 bool elf_function(const struct elf *e, uint64_t vaddr,
     struct elf_symbol *out);
 
+/* The code that a signal's handler returns to, __restore_rt in the GNU C
+ * library, by its bytes at vaddr. */
+bool elf_signal_return(const struct elf *e, uint64_t vaddr,
+    struct elf_symbol *out);
+
 /* Where .eh_frame lies in the file and in memory. */
 struct elf_eh_frame {
 	uint64_t offset, size, vaddr;

@@ -14,6 +14,8 @@
  * An FDE: length, distance to its CIE, start (relative to itself), size.
  * The start must agree with the index; that also proves the encoding.
  */
+#include <string.h>
+
 #include "collector/elf/elf_private.h"
 
 #define HDR 12
@@ -95,4 +97,33 @@ elf_function(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
 	if (at + 8 + (uint64_t)(int64_t)fde.start != out->entry)
 		return false;
 	return vaddr - out->entry < out->size;
+}
+
+/*
+ * Where a signal's handler returns to.  C libraries have no symbol for it, but
+ * debuggers know it by its bytes, which therefore never change:
+ *
+ *	mov $15,%rax; syscall
+ */
+bool
+elf_signal_return(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
+{
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 15, 5};
+	uint8_t bytes[2 * sizeof(code)];
+	uint64_t at;
+	size_t i;
+
+	/* The address is of its first byte up to its last, or, of a caller,
+	 * of the byte before. */
+	if (vaddr < sizeof(code) || !elf_offset(e, vaddr - sizeof(code) + 1,
+	    &at) || !elf_read(e, at, bytes, sizeof(bytes)))
+		return false;
+	for (i = 0; i <= sizeof(code); i++) {
+		if (memcmp(bytes + i, code, sizeof(code)) != 0)
+			continue;
+		out->entry = vaddr - sizeof(code) + 1 + i;
+		out->size = sizeof(code);
+		return true;
+	}
+	return false;
 }

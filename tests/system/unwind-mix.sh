@@ -26,7 +26,7 @@ await 60 running
 rm "$dir/$gone"
 
 sorting=';in_(sort|aligned);'
-handler=';in_(thread|sort|vdso|aligned).*;on_signal;burn '
+handler=';in_(thread|sort|vdso|aligned).*;__restore_rt;on_signal;burn '
 clock=';in_vdso;.*clock_gettime'
 called=';in_sort;.*;in_callback;burn '
 # (Most of the short-lived children are gone before a busy machine's profiler

@@ -247,6 +247,31 @@ TEST(functions_without_names)
 	elf_close(e);
 }
 
+/* From the byte before, which a caller's address is, to its last. */
+TEST(the_return_from_a_signal)
+{
+	uint8_t file[SIZE];
+	struct bytes b = {file, SIZE};
+	struct elf_symbol s = {0};
+	struct elf *e;
+	int i;
+
+	make_file(file);
+	memcpy(file + TEXT + 0x600, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
+	for (i = -10; i < 20; i++) {
+		bool found = elf_signal_return(e,
+		    BASE + TEXT + 0x600 + (uint64_t)(int64_t)i, &s);
+
+		CHECK_INT(found, i >= -1 && i <= 8);
+		if (found)
+			CHECK_INT(s.entry, BASE + TEXT + 0x600);
+	}
+	CHECK(!elf_signal_return(e, 0, &s));
+	CHECK(!elf_signal_return(e, UINT64_MAX, &s));
+	elf_close(e);
+}
+
 TEST(other_files)
 {
 	static const struct {
@@ -365,6 +390,7 @@ main(void)
 	RUN(lookup);
 	RUN(addresses);
 	RUN(functions_without_names);
+	RUN(the_return_from_a_signal);
 	RUN(other_files);
 	RUN(any_damage_is_harmless);
 	RUN(own_executable);
