@@ -3,6 +3,14 @@
  * beyond the kernel proper.  No sizes: a symbol ends where the next one
  * begins, and no function is larger than FUNCTION_MAX, which keeps what lies
  * between the regions (kernel, modules, BPF programs) without a name.
+ *
+ * 120,000 names of 25 bytes are made of 15,000 words ("ext4_", "file_",
+ * "write"), so that the table is bytes, and a mark for each 32 symbols:
+ *
+ *	symbol: varint address less the one before (or the mark's), varint
+ *	module, varint word + 1 for each of its name, 0
+ *
+ * a third of what the names and their addresses are.
  */
 #include "collector/symbols/kallsyms.h"
 
@@ -13,66 +21,78 @@
 #include "store/base/array.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
+#include "store/base/intern.h"
 
 #define FUNCTION_MAX (256u << 10)
 #define BPF_MAX (64u << 10)
 #define SYMBOLS_MAX (2u << 20)
+#define MARK 32
 
+/* While the text is read. */
 struct symbol {
 	uint64_t addr;
-	uint32_t name, module; /* offsets; module 0: the kernel proper */
+	uint32_t at; /* of its module and name in `bytes` */
+};
+
+struct reading {
+	struct symbol *symbols;
+	size_t n, cap;
+	struct buf bytes;
+};
+
+struct mark {
+	uint64_t addr; /* of the symbol whose bytes begin at `at` */
+	uint32_t at;
 };
 
 struct kallsyms {
-	struct symbol *symbols;
-	size_t n, cap;
-	struct buf text;
-	uint32_t last_module;
+	struct intern words, modules; /* module 0: the kernel proper */
+	struct mark *marks;
+	struct buf bytes;
+	size_t n;        /* symbols */
+	struct buf name; /* of the last look-up */
 };
 
-/* Where a module's name is; its symbols stand together. */
-static uint32_t
-kallsyms_module(struct kallsyms *k, const char *module)
-{
-	const char *last = (const char *)k->text.data + k->last_module;
+/* ---- the text ---- */
 
-	if (*module == '\0')
-		return 0;
-	if (k->last_module == 0 || strcmp(last, module) != 0) {
-		k->last_module = (uint32_t)k->text.len;
-		buf_put(&k->text, module, strlen(module) + 1);
+static bool
+kallsyms_put_name(struct kallsyms *k, struct buf *out, const char *name)
+{
+	while (*name != '\0') {
+		size_t n = strcspn(name, "_");
+		uint32_t word;
+
+		n += strspn(name + n, "_");
+		word = intern_put(&k->words, name, n);
+		if (word == INTERN_NONE)
+			return false;
+		buf_put_varint(out, (uint64_t)word + 1);
+		name += n;
 	}
-	return k->last_module;
+	buf_put_varint(out, 0);
+	return !out->failed;
 }
 
 static bool
-kallsyms_add(struct kallsyms *k, uint64_t addr, const char *name,
-    const char *module)
+kallsyms_add(struct kallsyms *k, struct reading *r, uint64_t addr,
+    const char *name, const char *module)
 {
-	size_t cap = k->cap != 0 ? k->cap * 2 : 1u << 16;
-	struct symbol *p = k->symbols;
+	uint32_t m = *module == '\0' ? 0 : intern_put(&k->modules, module,
+	    strlen(module));
 
-	if (k->n == SYMBOLS_MAX)
+	if (r->n == SYMBOLS_MAX)
 		return true;
-	if (k->n == k->cap) {
-		p = realloc(p, cap * sizeof(*p));
-		if (p == NULL)
-			return false;
-		k->symbols = p;
-		k->cap = cap;
-	}
-	p += k->n++;
-	p->addr = addr;
-	p->module = kallsyms_module(k, module);
-	p->name = (uint32_t)k->text.len;
-	buf_put(&k->text, name, strlen(name) + 1);
-	return !k->text.failed;
+	if (m == INTERN_NONE || !array_room(&r->symbols, r->n + 1, &r->cap))
+		return false;
+	r->symbols[r->n++] = (struct symbol){addr, (uint32_t)r->bytes.len};
+	buf_put_varint(&r->bytes, m);
+	return kallsyms_put_name(k, &r->bytes, name);
 }
 
 /* Takes one line if it is a function; the text is the kernel's, so the form
  * is taken for granted, but not the lengths. */
 static bool
-kallsyms_line(struct kallsyms *k, char *line)
+kallsyms_line(struct kallsyms *k, struct reading *r, char *line)
 {
 	char *rest, *name, *module;
 	uint64_t addr = strtoull(line, &rest, 16);
@@ -88,8 +108,10 @@ kallsyms_line(struct kallsyms *k, char *line)
 		module += strspn(module, "\t ");
 		module[strcspn(module, "\n")] = '\0';
 	}
-	return kallsyms_add(k, addr, name, module);
+	return kallsyms_add(k, r, addr, name, module);
 }
+
+/* ---- the table ---- */
 
 static int
 symbol_compare(const void *pa, const void *pb)
@@ -98,43 +120,65 @@ symbol_compare(const void *pa, const void *pb)
 
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
-	return a->name < b->name ? -1 : a->name > b->name;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void
+kallsyms_put_symbol(struct kallsyms *k, const struct reading *r,
+    const struct symbol *s, uint64_t before)
+{
+	struct cur c = cur_of(r->bytes.data + s->at, r->bytes.len - s->at);
+
+	if (k->n % MARK == 0)
+		k->marks[k->n / MARK] = (struct mark){s->addr,
+		    (uint32_t)k->bytes.len};
+	buf_put_varint(&k->bytes, k->n % MARK == 0 ? 0 : s->addr - before);
+	cur_varint(&c);
+	while (cur_varint(&c) != 0)
+		;
+	buf_put(&k->bytes, r->bytes.data + s->at,
+	    (size_t)(c.p - r->bytes.data) - s->at);
+	k->n++;
 }
 
 /* Aliases of one address: the first in the file stays. */
-static void
-kallsyms_sort(struct kallsyms *k)
+static bool
+kallsyms_pack(struct kallsyms *k, struct reading *r)
 {
-	size_t i, n = 0;
-	struct symbol *p;
+	const struct symbol *last = NULL;
 
-	if (k->n == 0)
-		return;
-	qsort(k->symbols, k->n, sizeof(*k->symbols), symbol_compare);
-	for (i = 0; i < k->n; i++)
-		if (n == 0 || k->symbols[n - 1].addr != k->symbols[i].addr)
-			k->symbols[n++] = k->symbols[i];
-	k->n = n;
-	p = realloc(k->symbols, n * sizeof(*p));
-	if (p != NULL)
-		k->symbols = p;
+	if (r->n == 0)
+		return true;
+	qsort(r->symbols, r->n, sizeof(*r->symbols), symbol_compare);
+	k->marks = calloc(r->n / MARK + 1, sizeof(*k->marks));
+	if (k->marks == NULL ||
+	    !buf_reserve(&k->bytes, r->bytes.len + 3 * r->n))
+		return false;
+	for (const struct symbol *s = r->symbols; s < r->symbols + r->n; s++) {
+		if (last != NULL && last->addr == s->addr)
+			continue;
+		kallsyms_put_symbol(k, r, s, last != NULL ? last->addr : 0);
+		last = s;
+	}
+	return !k->bytes.failed;
 }
 
 static const struct err *
 kallsyms_read(struct kallsyms *k, FILE *f)
 {
+	struct reading r = {0};
 	char *line = NULL;
 	size_t cap = 0;
-	bool ok = true;
+	bool ok = intern_put(&k->modules, "[kernel]", 8) == 0;
 
-	buf_put(&k->text, "[kernel]", sizeof("[kernel]"));
 	while (ok && getline(&line, &cap, f) > 0)
-		ok = kallsyms_line(k, line);
+		ok = kallsyms_line(k, &r, line);
+	ok = ok && kallsyms_pack(k, &r);
+	intern_rest(&k->words);
 	free(line);
-	if (!ok || k->text.failed)
-		return err_nomem();
-	kallsyms_sort(k);
-	return NULL;
+	free(r.symbols);
+	buf_fini(&r.bytes);
+	return ok ? NULL : err_nomem();
 }
 
 const struct err *
@@ -164,8 +208,11 @@ kallsyms_close(struct kallsyms *k)
 {
 	if (k == NULL)
 		return;
-	free(k->symbols);
-	buf_fini(&k->text);
+	intern_fini(&k->words);
+	intern_fini(&k->modules);
+	free(k->marks);
+	buf_fini(&k->bytes);
+	buf_fini(&k->name);
 	free(k);
 }
 
@@ -175,24 +222,65 @@ kallsyms_count(const struct kallsyms *k)
 	return k->n;
 }
 
-bool
-kallsyms_lookup(const struct kallsyms *k, uint64_t addr, struct frame *out)
+/* The last symbol at or before an address, of which there is one: its own
+ * address, its module and the place of its name. */
+static uint64_t
+kallsyms_find(const struct kallsyms *k, uint64_t addr, uint32_t *module,
+    struct cur *name)
 {
-	const char *text = (const char *)k->text.data;
-	size_t n = array_upto(k->symbols, k->n, addr, addr);
-	const struct symbol *s;
+	size_t n = array_upto(k->marks, (k->n + MARK - 1) / MARK, addr, addr);
+	const struct mark *m = &k->marks[n - 1];
+	struct cur c = cur_of(k->bytes.data + m->at, k->bytes.len - m->at);
+	uint64_t at = m->addr, found = at;
+
+	for (unsigned i = 0; i < MARK && cur_left(&c) > 0; i++) {
+		at += cur_varint(&c);
+		if (at > addr)
+			break;
+		found = at;
+		*module = (uint32_t)cur_varint(&c);
+		*name = c;
+		while (cur_varint(&c) != 0)
+			;
+	}
+	return found;
+}
+
+static void
+kallsyms_take_name(struct kallsyms *k, struct cur c)
+{
+	uint64_t word;
+
+	buf_clear(&k->name);
+	while ((word = cur_varint(&c)) != 0)
+		buf_put(&k->name, intern_at(&k->words, (uint32_t)word - 1),
+		    k->words.items[word - 1].len);
+	buf_put_u8(&k->name, 0);
+}
+
+bool
+kallsyms_lookup(struct kallsyms *k, uint64_t addr, struct frame *out)
+{
+	struct cur name = {0};
+	uint32_t module = 0;
+	uint64_t at;
 	bool bpf;
 
 	*out = (struct frame){.kind = FRAME_KERNEL, .name = "[kernel]",
 	    .module = "[kernel]", .build_id = ""};
-	if (n == 0)
+	if (k->n == 0 || addr < k->marks[0].addr)
 		return false;
-	s = &k->symbols[n - 1];
-	bpf = strcmp(text + s->module, "[bpf]") == 0;
-	if (addr - s->addr >= (bpf ? BPF_MAX : FUNCTION_MAX))
+	at = kallsyms_find(k, addr, &module, &name);
+	bpf = strcmp(intern_str(&k->modules, module), "[bpf]") == 0;
+	if (addr - at >= (bpf ? BPF_MAX : FUNCTION_MAX))
 		return false;
+	kallsyms_take_name(k, name);
+	if (k->name.failed) {
+		buf_fini(&k->name);
+		return false;
+	}
 	out->kind = bpf ? FRAME_BPF : FRAME_KERNEL;
-	out->name = text + s->name;
-	out->module = text + s->module;
+	out->name = (const char *)k->name.data;
+	out->module = intern_str(&k->modules, module);
 	return true;
 }

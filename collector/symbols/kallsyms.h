@@ -29,9 +29,9 @@ size_t kallsyms_count(const struct kallsyms *k);
  * The function that holds an address: kind (kernel or BPF), name, module
  * ("[kernel]" or the module's in brackets), offset 0, since the kernel moves
  * at each boot.  False when no function is near; the frame is then
- * "[kernel]".  Strings live as long as the table.
+ * "[kernel]".  Strings live until the next look-up.
  */
-bool kallsyms_lookup(const struct kallsyms *k, uint64_t addr,
+bool kallsyms_lookup(struct kallsyms *k, uint64_t addr,
     struct frame *out);
 
 #endif

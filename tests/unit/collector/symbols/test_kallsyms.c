@@ -89,6 +89,40 @@ TEST(hidden)
 	kallsyms_close(k);
 }
 
+/* Names as kernels have them: of words that others have, in no order, beside
+ * aliases, over more than one mark. */
+TEST(many)
+{
+	enum { N = 5000, STEP = 0x30 };
+	static const char *const words[] = {"", "ext4", "do", "file", "x"};
+	static char names[N][64], text[N * 100];
+	uint64_t base = 0xffffffff81000000;
+	struct kallsyms *k;
+	struct frame f;
+	size_t len = 0;
+
+	for (unsigned i = 0; i < N; i++) {
+		unsigned at = i * 2741 % N; /* each once */
+
+		snprintf(names[at], sizeof(names[at]), "%s_%s%s%u__%s",
+		    words[at % 5], words[at / 5 % 5], at % 7 ? "_" : ".",
+		    at % 300, words[at / 25 % 5]);
+		for (unsigned alias = 0; alias < 1 + at % 2; alias++)
+			len += (size_t)snprintf(text + len, sizeof(text) - len,
+			    "%llx t %s%s\n", (unsigned long long)(base +
+			    (uint64_t)at * STEP), alias ? "__alias_" : "",
+			    names[at]);
+	}
+	k = open_text(text);
+	CHECK_INT(kallsyms_count(k), N);
+	for (unsigned i = 0; i < N * STEP; i += 7) {
+		CHECK(kallsyms_lookup(k, base + i, &f));
+		CHECK_STR(f.name, names[i / STEP]);
+	}
+	CHECK(!kallsyms_lookup(k, base - 1, &f));
+	kallsyms_close(k);
+}
+
 TEST(missing)
 {
 	struct kallsyms *k;
@@ -102,6 +136,7 @@ main(void)
 {
 	RUN(lookup);
 	RUN(hidden);
+	RUN(many);
 	RUN(missing);
 	return test_done();
 }
