@@ -18,6 +18,7 @@
 #include "collector/sources.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/heap.h"
 #include "store/base/log.h"
 #include "store/store.h"
 
@@ -351,6 +352,7 @@ daemon_close_slots(struct daemon *d)
 	if (e != NULL)
 		daemon_tell_store(d, e);
 	daemon_status(d);
+	heap_trim();
 }
 
 /* Validates first: a mistake in the new file keeps the old one going.

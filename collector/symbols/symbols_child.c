@@ -4,6 +4,7 @@
 #include "collector/symbols/symbols_child.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #include "collector/symbols/inlines.h"
 #include "collector/symbols/perfmap.h"
 #include "collector/symbols/symbols_wire.h"
+#include "store/base/heap.h"
+
+#define REST_MS 1000
 
 /* An open file and what was read of it. */
 struct source_file {
@@ -347,11 +351,22 @@ child_resolve(struct child *c, const struct wire_request *q)
 	child_send(c, at);
 }
 
+/* What reading debug information took does not stay when nobody asks. */
+static void
+child_rest(struct child *c)
+{
+	struct pollfd p = {.fd = c->socket, .events = POLLIN};
+
+	if (poll(&p, 1, REST_MS) == 0)
+		heap_trim();
+}
+
 /* One request and its descriptor (-1: none).  False at the end. */
 static bool
 child_receive(struct child *c, struct wire_request *q, int *fd)
 {
 	memset(q, 0, sizeof(*q));
+	child_rest(c);
 	return wire_receive(c->socket, q, sizeof(*q), fd) > 0 &&
 	    q->file < WIRE_FILES_MAX && q->n <= WIRE_OFFSETS;
 }

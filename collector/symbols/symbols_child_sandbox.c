@@ -30,6 +30,8 @@
 /* Everything that serving needs; anything else ends the child. */
 static const int allowed[] = {
     SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(pread64),
+    /* ppoll where there is no poll; and when a debugger was there */
+    SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(restart_syscall),
     SCMP_SYS(close), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk),
     SCMP_SYS(madvise), SCMP_SYS(futex), SCMP_SYS(getrandom),
     SCMP_SYS(sysinfo), /* qsort asks how much memory there is */

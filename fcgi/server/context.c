@@ -5,12 +5,12 @@
 #include "fcgi/server/context.h"
 
 #include <errno.h>
-#include <malloc.h>
 
 #include "fcgi/server/settings.h"
 #include "fcgi/server/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/heap.h"
 #include "store/batch/batch_client.h"
 
 /* What nobody asks for any more is among what somebody does: all of it goes
@@ -18,7 +18,6 @@
 #define CONTEXT_FRESH_NS (600 * NS_PER_S)
 #define CONTEXT_TRIM_NS NS_PER_S
 #define CONTEXT_REST_NS (120 * NS_PER_S)
-#define CONTEXT_SPARE (1u << 20) /* bytes that are not worth trimming */
 
 void
 context_init(struct context *c, const struct settings *settings,
@@ -50,8 +49,7 @@ context_trim(struct context *c, void (*rest)(struct context *c))
 {
 	(void)c;
 	(void)rest;
-	if (mallinfo2().fordblks > CONTEXT_SPARE)
-		malloc_trim(0);
+	heap_trim();
 }
 
 static void
@@ -60,7 +58,7 @@ context_rest(struct context *c, void (*rest)(struct context *c))
 	rest(c);
 	store_close(c->store);
 	c->store = NULL;
-	malloc_trim(0);
+	heap_trim();
 }
 
 int

@@ -542,6 +542,41 @@ done:
 	close(fd);
 }
 
+static void
+wait_for_state(pid_t child, const char *state)
+{
+	for (int i = 0; i < 10000 && !status_has(child, state); i++)
+		usleep(1000);
+}
+
+/* Somebody looks at it with a debugger while it waits. */
+TEST(stopped_and_continued)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct symbols_stats stats;
+	struct symbols *s;
+	uint32_t file;
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	file = symbols_file(s, fd, "test");
+	resolve(s, file, offset_of(known_one), fd);
+	symbols_stats(s, &stats);
+	CHECK(stats.child > 0);
+	if (stats.child > 0) {
+		wait_for_state(stats.child, "State:\tS");
+		kill(stats.child, SIGSTOP);
+		wait_for_state(stats.child, "State:\tT");
+		kill(stats.child, SIGCONT);
+		wait_for_state(stats.child, "State:\tS");
+	}
+	CHECK_STR(resolve(s, file, offset_of(rust), fd).name,
+	    "core::fmt::Formatter");
+	symbols_stats(s, &stats);
+	CHECK_INT(stats.restarts, 0);
+	symbols_free(s);
+	close(fd);
+}
+
 /* The child's end of the socket, for us to speak in its place; -1 when only
  * root may. */
 static int
@@ -621,6 +656,7 @@ main(void)
 	RUN(kernel);
 	RUN(bounded);
 	RUN(walls);
+	RUN(stopped_and_continued);
 	RUN(descriptors_of_the_child_do_not_pile_up);
 	RUN(forbidden);
 	return test_done();
