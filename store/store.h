@@ -202,6 +202,15 @@ const struct err *store_each_series(struct store *s,
     const struct selector *selector, int64_t from_ns, int64_t until_ns,
     store_series_fn *fn, void *arg);
 
+/* The same of profiles alone. */
+const struct err *store_each_profile(struct store *s, int64_t from_ns,
+    int64_t until_ns, store_series_fn *fn, void *arg);
+/* Label sets of those series, each once, in no order. */
+typedef bool store_labels_fn(void *arg, const struct label *labels, size_t n,
+    int64_t last_ns);
+const struct err *store_each_label_set(struct store *s, int64_t from_ns,
+    int64_t until_ns, store_labels_fn *fn, void *arg);
+
 /* Facts of one kind with from <= time < until, in no order. */
 typedef bool store_fact_fn(void *arg, int64_t time_ns, const char *subject,
     const void *data, size_t n);
@@ -387,14 +396,15 @@ struct metric_series {
 	struct series_desc desc; /* strings live as long as this object */
 	struct metric_point *points;
 	size_t n_points;
-	struct label *labels; /* private */
-	struct buf strings;   /* private */
+	struct label *labels; /* private: and all strings */
 };
 
 struct metric_query {
 	const struct selector *selector; /* gauges and counters only */
 	int64_t from_ns, until_ns, step_ns;
 	size_t max_series; /* ERR_REQUEST 413 beyond */
+	bool newest; /* `last` and `last_ns` of the last step with data are
+	              * all that is asked for */
 };
 
 const struct err *store_query_metric(struct store *s,
@@ -421,8 +431,7 @@ struct histogram_series {
 	struct series_desc desc; /* strings live as long as this object */
 	struct histogram_point *points;
 	size_t n_points;
-	struct label *labels; /* private */
-	struct buf strings;   /* private */
+	struct label *labels; /* private: and all strings */
 };
 
 struct histogram_query {

@@ -75,7 +75,8 @@ metrics_put(struct buf *out, const struct metric_series *series, size_t n)
 const struct err *
 api_metrics(struct context *c, struct request *rq, struct response *rs)
 {
-	struct metric_query q = {.max_series = METRICS_SERIES_MAX};
+	struct metric_query q = {.max_series = METRICS_SERIES_MAX,
+	    .newest = true};
 	struct metric_series *series = NULL;
 	struct store_extent extent;
 	struct selector *all;

@@ -35,7 +35,7 @@ series_query(const struct step_page *p, struct store *s,
     struct metric_series **out, size_t *n)
 {
 	struct metric_query mq = {p->selector, p->from_ns, p->until_ns,
-	    p->step_ns, p->max_series};
+	    p->step_ns, p->max_series, false};
 
 	*out = NULL;
 	*n = 0;

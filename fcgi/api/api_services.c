@@ -24,10 +24,9 @@
 #define FACT_SLOTS 66 /* the collector says all again every 64 slots */
 
 struct service_entry {
-	char *name;
-	char *profiles[PROFILE_TYPES_MAX];
-	size_t n_profiles;
 	int64_t last_ns; /* 0: known by its processes alone */
+	uint16_t profiles[PROFILE_TYPES_MAX]; /* types */
+	uint32_t n_profiles;
 };
 
 struct service_process {
@@ -37,9 +36,10 @@ struct service_process {
 
 struct service_list {
 	struct intern names; /* number i is entries[i]'s */
+	struct intern types; /* of profiles */
 	struct service_entry *entries;
 	struct service_process *processes;
-	size_t n, n_processes;
+	size_t n_processes;
 	bool full;   /* of different processes: folding frees little */
 	bool failed;
 };
@@ -47,11 +47,6 @@ struct service_list {
 static void
 services_list_fini(struct service_list *l)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		free(l->entries[i].name);
-		for (size_t k = 0; k < l->entries[i].n_profiles; k++)
-			free(l->entries[i].profiles[k]);
-	}
 	for (size_t i = 0; i < l->n_processes; i++) {
 		free(l->processes[i].service);
 		free(l->processes[i].command);
@@ -59,6 +54,7 @@ services_list_fini(struct service_list *l)
 	free(l->entries);
 	free(l->processes);
 	intern_fini(&l->names);
+	intern_fini(&l->types);
 }
 
 /* Room for one more: arrays grow when their length is a power of two. */
@@ -73,60 +69,74 @@ services_grow(void *array, size_t n, size_t size)
 static struct service_entry *
 services_entry(struct service_list *l, const char *name)
 {
+	uint32_t n = l->names.n, known;
 	struct service_entry *grown;
-	uint32_t known = intern_find(&l->names, name, strlen(name));
 
-	if (known != INTERN_NONE)
+	known = n < SERVICES_LISTED_MAX
+	    ? intern_put(&l->names, name, strlen(name))
+	    : intern_find(&l->names, name, strlen(name));
+	if (known < n)
 		return &l->entries[known];
-	if (l->n == SERVICES_LISTED_MAX)
+	if (known == INTERN_NONE) {
+		l->failed = n < SERVICES_LISTED_MAX;
 		return NULL;
-	grown = services_grow(l->entries, l->n, sizeof(*grown));
+	}
+	grown = services_grow(l->entries, n, sizeof(*grown));
 	if (grown == NULL) {
 		l->failed = true;
 		return NULL;
 	}
 	l->entries = grown;
-	l->entries[l->n] = (struct service_entry){.name = strdup(name)};
-	if (l->entries[l->n].name == NULL ||
-	    intern_put(&l->names, name, strlen(name)) == INTERN_NONE) {
-		free(l->entries[l->n].name);
-		l->failed = true;
-		return NULL;
-	}
-	return &l->entries[l->n++];
+	l->entries[n] = (struct service_entry){0};
+	return &l->entries[n];
 }
 
 static void
 services_add_profile(struct service_list *l, struct service_entry *s,
-    const char *type)
+    const char *name)
 {
+	uint32_t type = intern_put(&l->types, name, strlen(name));
+
+	l->failed |= type == INTERN_NONE;
 	for (size_t i = 0; i < s->n_profiles; i++)
-		if (strcmp(s->profiles[i], type) == 0)
+		if (s->profiles[i] == type)
 			return;
-	if (s->n_profiles == PROFILE_TYPES_MAX)
-		return;
-	if ((s->profiles[s->n_profiles] = strdup(type)) == NULL)
-		l->failed = true;
-	else
-		s->n_profiles++;
+	if (s->n_profiles < PROFILE_TYPES_MAX && type <= UINT16_MAX)
+		s->profiles[s->n_profiles++] = (uint16_t)type;
+}
+
+/* NULL: they name none, or one too many. */
+static struct service_entry *
+services_of(struct service_list *l, const struct label *labels, size_t n)
+{
+	const char *name = label_find(labels, n, "service");
+
+	if (name == NULL)
+		name = label_find(labels, n, "groupname");
+	return name == NULL ? NULL : services_entry(l, name);
 }
 
 static bool
-services_take_series(void *arg, const struct series_desc *d, int64_t last_ns)
+services_take_profile(void *arg, const struct series_desc *d, int64_t last_ns)
 {
 	struct service_list *l = arg;
-	struct service_entry *s;
-	const char *name;
+	struct service_entry *s = services_of(l, d->labels, d->n_labels);
 
-	name = label_find(d->labels, d->n_labels, "service");
-	if (name == NULL)
-		name = label_find(d->labels, d->n_labels, "groupname");
-	if (name == NULL || (s = services_entry(l, name)) == NULL)
-		return !l->failed;
-	if (last_ns > s->last_ns)
-		s->last_ns = last_ns;
-	if (series_is_profile(d->kind))
+	(void)last_ns;
+	if (s != NULL)
 		services_add_profile(l, s, d->name);
+	return !l->failed;
+}
+
+static bool
+services_take_labels(void *arg, const struct label *labels, size_t n,
+    int64_t last_ns)
+{
+	struct service_list *l = arg;
+	struct service_entry *s = services_of(l, labels, n);
+
+	if (s != NULL && last_ns > s->last_ns)
+		s->last_ns = last_ns;
 	return !l->failed;
 }
 
@@ -218,28 +228,18 @@ services_take_process(void *arg, int64_t time_ns, const char *subject,
 	return !l->failed;
 }
 
-static int
-services_compare(const void *a, const void *b)
-{
-	const struct service_entry *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
 static const struct err *
 services_load(struct service_list *l, struct store *s, int64_t from_ns,
     int64_t until_ns)
 {
 	struct store_extent extent;
-	struct selector *all;
 	const struct err *e;
 
 	store_extent(s, &extent);
-	if ((e = selector_parse("{__name__!=\"\"}", &all)) != NULL)
-		return e;
-	e = store_each_series(s, all, from_ns, until_ns, services_take_series,
-	    l);
-	selector_free(all);
+	e = store_each_profile(s, from_ns, until_ns, services_take_profile, l);
+	if (e == NULL)
+		e = store_each_label_set(s, from_ns, until_ns,
+		    services_take_labels, l);
 	if (e == NULL)
 		e = store_each_fact(s, FACT_PROCESS,
 		    from_ns - FACT_SLOTS * extent.slot_ns, until_ns,
@@ -248,8 +248,6 @@ services_load(struct service_list *l, struct store *s, int64_t from_ns,
 		e = err_nomem();
 	if (e != NULL)
 		return e;
-	if (l->n > 0)
-		qsort(l->entries, l->n, sizeof(*l->entries), services_compare);
 	services_fold_processes(l);
 	return NULL;
 }
@@ -285,26 +283,46 @@ services_put_processes(struct writer *w, const struct service_list *l,
 }
 
 static void
-services_put(struct writer *w, const struct service_list *l)
+services_put(struct writer *w, const struct service_list *l,
+    const char *name, const struct service_entry *s, size_t *next)
 {
+	writer_open(w, '{');
+	writer_key_str(w, "name", name);
+	services_put_processes(w, l, name, next);
+	writer_key_open(w, "profiles", '[');
+	for (size_t k = 0; k < s->n_profiles; k++)
+		writer_str(w, intern_str(&l->types, s->profiles[k]));
+	writer_close(w, ']');
+	writer_key(w, "last");
+	s->last_ns ? writer_seconds(w, s->last_ns) : writer_null(w);
+	writer_close(w, '}');
+}
+
+static int
+services_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* By name. */
+static const struct err *
+services_put_all(struct writer *w, const struct service_list *l)
+{
+	const char **names = malloc((l->names.n + 1) * sizeof(*names));
 	size_t next = 0; /* processes are in the order of the services */
 
+	if (names == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < l->names.n; i++)
+		names[i] = intern_str(&l->names, i);
+	qsort(names, l->names.n, sizeof(*names), services_compare);
 	writer_key_open(w, "services", '[');
-	for (size_t i = 0; i < l->n; i++) {
-		const struct service_entry *s = &l->entries[i];
-
-		writer_open(w, '{');
-		writer_key_str(w, "name", s->name);
-		services_put_processes(w, l, s->name, &next);
-		writer_key_open(w, "profiles", '[');
-		for (size_t k = 0; k < s->n_profiles; k++)
-			writer_str(w, s->profiles[k]);
-		writer_close(w, ']');
-		writer_key(w, "last");
-		s->last_ns ? writer_seconds(w, s->last_ns) : writer_null(w);
-		writer_close(w, '}');
-	}
+	for (uint32_t i = 0; i < l->names.n; i++)
+		services_put(w, l, names[i], &l->entries[intern_find(&l->names,
+		    names[i], strlen(names[i]))], &next);
 	writer_close(w, ']');
+	free(names);
+	return NULL;
 }
 
 const struct err *
@@ -327,7 +345,7 @@ api_services(struct context *c, struct request *rq, struct response *rs)
 		writer_key_seconds(&w, "from", from);
 		writer_key_seconds(&w, "until", until);
 		partial_put_state(&w, s, from, until);
-		services_put(&w, &l);
+		e = services_put_all(&w, &l);
 		writer_close(&w, '}');
 	}
 	services_list_fini(&l);

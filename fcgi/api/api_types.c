@@ -44,8 +44,6 @@ types_take(void *arg, const struct series_desc *d, int64_t last_ns)
 	const struct buf *key;
 
 	(void)last_ns;
-	if (!series_is_profile(d->kind))
-		return true;
 	key = types_key(h, d->kind, d->name, d->unit);
 	if (!h->failed)
 		h->failed = intern_put(&h->all, key->data, key->len) ==
@@ -122,8 +120,8 @@ api_types(struct context *c, struct request *rq, struct response *rs)
 	if ((e = context_store(c, &s)) != NULL)
 		return e;
 	store_extent(s, &extent);
-	e = store_each_series(s, NULL, extent.from_ns, extent.until_ns,
-	    types_take, &h);
+	e = store_each_profile(s, extent.from_ns, extent.until_ns, types_take,
+	    &h);
 	if (e == NULL && !h.failed) {
 		writer_open(&w, '{');
 		partial_put_state(&w, s, extent.from_ns, extent.until_ns);

@@ -143,8 +143,7 @@ static bool
 apps_take(void *arg, const struct series_desc *d, int64_t last_ns)
 {
 	(void)last_ns;
-	if (series_is_profile(d->kind))
-		apps_put(arg, d);
+	apps_put(arg, d);
 	return true;
 }
 
@@ -161,8 +160,8 @@ api_apps(struct context *c, struct request *rq, struct response *rs)
 		return e;
 	store_extent(s, &extent);
 	writer_open(&apps.w, '[');
-	e = store_each_series(s, NULL, extent.from_ns, extent.until_ns,
-	    apps_take, &apps);
+	e = store_each_profile(s, extent.from_ns, extent.until_ns, apps_take,
+	    &apps);
 	writer_close(&apps.w, ']');
 	return e;
 }

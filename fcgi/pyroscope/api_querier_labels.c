@@ -43,10 +43,8 @@ types_take(void *arg, const struct series_desc *d, int64_t last_ns)
 	struct typeid id;
 
 	(void)last_ns;
-	if (series_is_profile(d->kind)) {
-		typeid_of(&id, d->name, d->unit);
-		label_texts_add(arg, id.text);
-	}
+	typeid_of(&id, d->name, d->unit);
+	label_texts_add(arg, id.text);
 	return true;
 }
 
@@ -84,8 +82,7 @@ querier_profile_types(struct querier *q, const ProtobufCMessage *request,
 		return err_nomem();
 	if ((e = querier_range(q, r->start, r->end, &from, &until)) != NULL)
 		return e;
-	e = store_each_series(q->store, NULL, from, until, types_take,
-	    &texts);
+	e = store_each_profile(q->store, from, until, types_take, &texts);
 	if (e == NULL && (e = label_texts_finish(&texts)) == NULL) {
 		a->profile_types = querier_array(q, texts.n,
 		    sizeof(*a->profile_types));

@@ -179,10 +179,14 @@ skim_put_series(struct skim *k, const struct batch_series *s, uint32_t number)
 	strip = intern_put(&o->series.series, &key, sizeof(key));
 	if (strip == INTERN_NONE ||
 	    !open_room((void **)&o->strips, strip + 1, &o->cap_strips,
-	        sizeof(*o->strips)))
+	        sizeof(*o->strips)) ||
+	    !open_room((void **)&o->ends, strip + 1, &o->cap_ends,
+	        sizeof(*o->ends)))
 		return false;
-	if (strip == o->n_strips)
+	if (strip == o->n_strips) {
+		o->ends[o->n_strips] = 0;
 		o->strips[o->n_strips++] = (struct open_strip){0};
+	}
 	k->d->series[number] = strip;
 	return true;
 }

@@ -32,6 +32,7 @@ openspan_fini(struct openspan *o)
 	map64_fini(&o->slot_map);
 	free(o->dicts);
 	free(o->strips);
+	free(o->ends);
 	free(o->symbols);
 	free(o->places);
 	free(o->slots);
@@ -46,8 +47,8 @@ openspan_bytes(const struct openspan *o)
 	size_t n = open_pages_bytes(&o->pages) +
 	    open_ahead_bytes(&o->ahead) + symtab_bytes(&o->series) +
 	    open_view_bytes(&o->own) + o->cap_strips * sizeof(*o->strips) +
-	    o->strip_bytes + (o->cap_symbols + o->cap_places) *
-	    sizeof(uint32_t) + o->cap_slots * sizeof(*o->slots) +
+	    o->cap_ends * sizeof(*o->ends) + o->strip_bytes +
+	    (o->cap_symbols + o->cap_places) * sizeof(uint32_t) + o->cap_slots * sizeof(*o->slots) +
 	    o->slot_map.cap * sizeof(*o->slot_map.pairs) +
 	    o->cap_recent * sizeof(*o->recent) +
 	    o->cap_facts * sizeof(*o->facts);
@@ -118,6 +119,8 @@ openspan_put_block(struct openspan *o, uint32_t strip, uint64_t slot,
 	    (uint32_t)s->bytes.len};
 	memcpy(s->bytes.data + s->bytes.len, numbers, n);
 	s->bytes.len += n;
+	if (slot >= o->ends[strip])
+		o->ends[strip] = slot + 1;
 	o->slots[place].blocks++;
 	o->strip_bytes += s->cap * sizeof(*s->blocks) + s->bytes.cap - before;
 	return true;
@@ -192,8 +195,10 @@ openspan_settle(struct openspan *o)
 		buf_fini(&o->strips[i].bytes);
 	}
 	free(o->strips);
+	free(o->ends);
 	o->strips = NULL;
-	o->n_strips = o->cap_strips = 0;
+	o->ends = NULL;
+	o->n_strips = o->cap_strips = o->cap_ends = 0;
 	o->strip_bytes = 0;
 	open_view_fini(&o->own);
 	symtab_fini(&o->series);
@@ -248,6 +253,8 @@ openspan_strip_newest(const struct openspan *o, uint32_t strip,
 	uint64_t newest = 0;
 	uint32_t i = s->n;
 
+	if (o->ends[strip] <= until)
+		return o->ends[strip] > from ? o->ends[strip] : 0;
 	if (!s->falls)
 		i = openspan_from(o, s, until);
 	while (i-- > 0) {
@@ -279,7 +286,7 @@ openspan_walk(struct open_walk *w, struct openspan *o, uint32_t series,
 	uint32_t strip = openspan_place(o, series);
 
 	*w = (struct open_walk){.o = o, .from = from, .until = until};
-	if (strip == INTERN_NONE)
+	if (strip == INTERN_NONE || o->ends[strip] <= from)
 		return;
 	w->strip = &o->strips[strip];
 	w->kind = (enum series_kind)symtab_series(&o->series, strip)->kind;

@@ -79,7 +79,8 @@ struct openspan {
 	struct symtab series;  /* nothing but series and what they need */
 	struct open_view own;  /* of that table, of the newest dictionary */
 	struct open_strip *strips; /* by series of that table */
-	uint32_t n_strips, cap_strips;
+	uint64_t *ends;            /* the same: of its newest slot; 0: none */
+	uint32_t n_strips, cap_strips, cap_ends;
 	uint32_t *symbols;     /* strip -> the reader's series; n_named */
 	uint32_t *places;      /* and back; n_places */
 	uint32_t n_named, cap_symbols, n_places, cap_places;

@@ -147,7 +147,6 @@ histogram_series_fini(struct histogram_series *h)
 {
 	free(h->points);
 	free(h->labels);
-	buf_fini(&h->strings);
 	*h = (struct histogram_series){0};
 }
 
@@ -188,8 +187,7 @@ histogram_one(void *arg, struct steps *t, uint32_t series, size_t at,
 	if (e == NULL && r->n_entries > 0) {
 		histogram_rank_all(r);
 		symtab_desc(&t->s->syms, series, &d, labels, BATCH_MAX_LABELS);
-		e = steps_describe(&out->desc, &out->labels, &out->strings,
-		    &d);
+		e = steps_describe(&out->desc, &out->labels, &d);
 	}
 	*has = e == NULL && r->n_entries > 0;
 	if (!*has)
@@ -203,8 +201,8 @@ store_query_histogram(struct store *s, const struct histogram_query *q,
 {
 	struct histogram_run r = {0};
 	const struct steps_query steps = {q->selector, q->from_ns, q->until_ns,
-	    q->step_ns, q->max_series, READER_HISTOGRAMS, histogram_begin,
-	    histogram_one, histogram_drop, &r};
+	    q->step_ns, q->max_series, READER_HISTOGRAMS, false,
+	    histogram_begin, histogram_one, histogram_drop, &r};
 	const struct err *e = steps_query(s, &steps, n);
 
 	free(r.entries);

@@ -200,32 +200,58 @@ list_mark(struct list *l)
 	return l->summary != NULL ? list_mark_summary(l) : NULL;
 }
 
+/* Opens the files and marks the series; list_fini() also after an error. */
 static const struct err *
-list_series(struct list *l, const struct selector *sel, store_series_fn *fn,
-    void *arg)
+list_init(struct list *l, struct store *s, int64_t from_ns, int64_t until_ns)
 {
-	struct store *s = l->s;
-	uint32_t n = s->syms.series.n, *order = NULL;
+	const struct err *e;
+
+	*l = (struct list){.s = s, .from = reader_slot(s, from_ns),
+	    .until = reader_slot(s, until_ns + s->manifest.slot_ns - 1)};
+	for (int i = 0; i < QUERY_TRIES; i++) {
+		e = list_need(l);
+		if (e == NULL) {
+			l->last = calloc(s->syms.series.n + 1,
+			    sizeof(*l->last));
+			e = l->last == NULL ? err_nomem() : list_mark(l);
+			if (e == NULL)
+				list_missing(l);
+			return e;
+		}
+		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
+			return e;
+	}
+	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
+}
+
+static void
+list_fini(struct list *l)
+{
+	free(l->last);
+}
+
+static const struct err *
+list_series(struct store *s, const struct selector *sel, unsigned kinds,
+    int64_t from_ns, int64_t until_ns, store_series_fn *fn, void *arg)
+{
 	struct label labels[BATCH_MAX_LABELS];
 	struct series_desc d;
-	const struct err *e;
+	uint32_t *order = NULL;
+	struct list l;
+	const struct err *e = list_init(&l, s, from_ns, until_ns);
 	size_t found = 0;
 
-	l->last = calloc(n + 1, sizeof(*l->last));
-	e = l->last == NULL ? err_nomem() : list_mark(l);
 	if (e == NULL)
-		e = reader_match(s, sel, READER_ALL, &order, &found);
-	if (e == NULL)
-		list_missing(l);
+		e = reader_match(s, sel, kinds, &order, &found);
 	for (size_t i = 0; e == NULL && i < found; i++) {
-		if (l->last[order[i]] == 0)
+		if (l.last[order[i]] == 0)
 			continue;
 		symtab_desc(&s->syms, order[i], &d, labels, BATCH_MAX_LABELS);
-		if (!fn(arg, &d, (int64_t)l->last[order[i]] *
+		if (!fn(arg, &d, (int64_t)l.last[order[i]] *
 		        s->manifest.slot_ns))
 			break;
 	}
-	free(l->last);
+	list_fini(&l);
 	free(order);
 	return e;
 }
@@ -234,20 +260,46 @@ const struct err *
 store_each_series(struct store *s, const struct selector *selector,
     int64_t from_ns, int64_t until_ns, store_series_fn *fn, void *arg)
 {
-	const struct err *e = NULL;
+	return list_series(s, selector, READER_ALL, from_ns, until_ns, fn,
+	    arg);
+}
 
-	for (int i = 0; i < QUERY_TRIES; i++) {
-		struct list l = {.s = s, .from = reader_slot(s, from_ns),
-		    .until = reader_slot(s,
-		        until_ns + s->manifest.slot_ns - 1)};
+const struct err *
+store_each_profile(struct store *s, int64_t from_ns, int64_t until_ns,
+    store_series_fn *fn, void *arg)
+{
+	return list_series(s, NULL, READER_PROFILES, from_ns, until_ns, fn,
+	    arg);
+}
 
-		e = list_need(&l);
-		if (e == NULL)
-			return list_series(&l, selector, fn, arg);
-		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
-			return e;
+const struct err *
+store_each_label_set(struct store *s, int64_t from_ns, int64_t until_ns,
+    store_labels_fn *fn, void *arg)
+{
+	struct label labels[BATCH_MAX_LABELS];
+	struct list l;
+	const struct err *e = list_init(&l, s, from_ns, until_ns);
+	uint64_t *last = calloc(s->syms.labels.n + 1, sizeof(*last));
+
+	if (e == NULL && last == NULL)
+		e = err_nomem();
+	for (uint32_t i = 0; e == NULL && i < s->syms.series.n; i++) {
+		uint32_t set = symtab_series(&s->syms, i)->labels;
+
+		if (l.last[i] > last[set])
+			last[set] = l.last[i];
 	}
-	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
+	for (uint32_t i = 0; e == NULL && i < s->syms.labels.n; i++) {
+		size_t n = symtab_labels(&s->syms, i, labels,
+		    BATCH_MAX_LABELS);
+
+		if (last[i] != 0 && !fn(arg, labels, n,
+		        (int64_t)last[i] * s->manifest.slot_ns))
+			break;
+	}
+	list_fini(&l);
+	free(last);
+	return e;
 }
 
 /* ---- facts ---- */

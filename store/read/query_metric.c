@@ -53,7 +53,6 @@ metric_series_fini(struct metric_series *m)
 {
 	free(m->points);
 	free(m->labels);
-	buf_fini(&m->strings);
 	*m = (struct metric_series){0};
 }
 
@@ -93,8 +92,7 @@ metric_one(void *arg, struct steps *t, uint32_t series, size_t at, bool *has)
 	for (size_t i = 0; i < t->n && e == NULL && !*has; i++)
 		*has = out->points[i].count > 0;
 	if (*has)
-		e = steps_describe(&out->desc, &out->labels, &out->strings,
-		    &d);
+		e = steps_describe(&out->desc, &out->labels, &d);
 	*has = *has && e == NULL;
 	if (!*has)
 		metric_series_fini(out);
@@ -107,8 +105,8 @@ store_query_metric(struct store *s, const struct metric_query *q,
 {
 	struct metric_run r = {.slot_ns = s->manifest.slot_ns};
 	const struct steps_query steps = {q->selector, q->from_ns, q->until_ns,
-	    q->step_ns, q->max_series, READER_METRICS, metric_begin,
-	    metric_one, metric_drop, &r};
+	    q->step_ns, q->max_series, READER_METRICS, q->newest,
+	    metric_begin, metric_one, metric_drop, &r};
 	const struct err *e = steps_query(s, &steps, n);
 
 	*out = r.all;

@@ -443,7 +443,7 @@ query_present(const struct query *q, uint32_t series)
 			return true;
 	}
 	query_slots(q, &from, &until);
-	return reader_has_open(q->s, series, from, until);
+	return reader_newest_open(q->s, series, from, until) != 0;
 }
 
 static const struct err *

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/file/format.h"
@@ -37,6 +38,20 @@ void
 steps_fini(struct steps *t)
 {
 	plan_fini(&t->plan);
+	free(t->files);
+}
+
+/* Blocks of a file come in the order of time. */
+static const struct err *
+steps_need(struct steps *t, const struct plan_piece *p)
+{
+	if (p->file->asked == t->s->asks)
+		return NULL;
+	p->file->asked = t->s->asks;
+	if (!array_room(&t->files, t->n_files + 1, &t->cap_files))
+		return err_nomem();
+	t->files[t->n_files++] = (struct steps_file){p->file, p->start};
+	return reader_need(t->s, p->file);
 }
 
 const struct err *
@@ -59,13 +74,62 @@ steps_plan(struct steps *t)
 		if (a < b)
 			e = plan_add(&t->plan, t->s, a, b, (uint32_t)i);
 	}
+	t->s->asks++;
 	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
-		e = reader_need(t->s, t->plan.pieces[i].file);
+		e = steps_need(t, &t->plan.pieces[i]);
 	return e;
 }
 
+static bool
+steps_may(const struct steps *t, uint32_t series)
+{
+	for (size_t i = 0; i < t->n_files; i++) {
+		const struct steps_file *f = &t->files[i];
+		uint32_t number = reader_series(f->file, series);
+
+		if (number != INTERN_NONE && f->file->sealed != NULL &&
+		    reader_may_have(f->file, number, f->start))
+			return true;
+	}
+	return reader_newest_open(t->s, series, t->from, t->until) != 0;
+}
+
+/* Leaves out series that are known to have nothing in the range: of those of
+ * programs that ran for seconds that is true of most. */
+static size_t
+steps_sift(const struct steps *t, uint32_t *series, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (steps_may(t, series[i]))
+			series[kept++] = series[i];
+	return kept;
+}
+
+/* The block of a piece, if the series has it. */
 static const struct err *
-steps_each_file(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
+steps_block(const struct plan_piece *p, uint32_t number,
+    const struct block **b)
+{
+	const struct err *e;
+
+	*b = NULL;
+	if (!reader_may_have(p->file, number, p->start))
+		return NULL;
+	e = sealed_seek(p->file->sealed, number, p->level, p->start, b);
+	if (e == NULL && *b == NULL &&
+	    !reader_ends_at(p->file, number, p->start))
+		return err_nomem();
+	if (*b != NULL && (*b)->start != p->start)
+		*b = NULL;
+	return e;
+}
+
+/* Blocks that end before slot `open` are not asked for. */
+static const struct err *
+steps_each_file(struct steps *t, uint32_t series, uint64_t open,
+    steps_fn *fn, void *arg)
 {
 	const struct err *e = NULL;
 
@@ -74,10 +138,10 @@ steps_each_file(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
 		uint32_t number = reader_series(p->file, series);
 		const struct block *b;
 
-		if (number == INTERN_NONE || p->file->sealed == NULL)
+		if (number == INTERN_NONE || p->file->sealed == NULL ||
+		    p->start + seg_slots(p->level) < open)
 			continue;
-		e = sealed_block(p->file->sealed, number, p->level, p->start,
-		    &b);
+		e = steps_block(p, number, &b);
 		if (e == NULL && b != NULL)
 			e = fn(arg, p->step, b, seg_slots(p->level));
 		if (e != NULL)
@@ -89,13 +153,15 @@ steps_each_file(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
 const struct err *
 steps_each(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
 {
-	const struct err *e = steps_each_file(t, series, fn, arg);
+	uint64_t open = t->newest ? reader_newest_open(t->s, series, t->from,
+	    t->until) : 0;
+	const struct err *e = steps_each_file(t, series, open, fn, arg);
 	struct open_walk w;
 	struct block b;
 
 	for (uint32_t j = 0; j < t->s->n_journals && e == NULL; j++) {
-		openspan_walk(&w, &t->s->journals[j]->span, series, t->from,
-		    t->until);
+		openspan_walk(&w, &t->s->journals[j]->span, series,
+		    open > 0 ? open - 1 : t->from, t->until);
 		while (e == NULL && openspan_next(&w, &b))
 			e = fn(arg, (size_t)((b.start - t->from) / t->step),
 			    &b, 1);
@@ -104,33 +170,34 @@ steps_each(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
 }
 
 static const char *
-steps_keep(struct buf *strings, const char *s)
+steps_keep(char **to, const char *s)
 {
-	size_t at = strings->len;
+	const char *kept = *to;
 
-	buf_put(strings, s, strlen(s) + 1);
-	return (const char *)strings->data + at;
+	*to = stpcpy(*to, s) + 1;
+	return kept;
 }
 
 const struct err *
 steps_describe(struct series_desc *out, struct label **labels,
-    struct buf *strings, const struct series_desc *d)
+    const struct series_desc *d)
 {
 	size_t need = strlen(d->name) + strlen(d->unit) + 2;
+	char *to;
 
 	for (size_t i = 0; i < d->n_labels; i++)
-		need += strlen(d->labels[i].name) +
+		need += sizeof(**labels) + strlen(d->labels[i].name) +
 		    strlen(d->labels[i].value) + 2;
-	*labels = calloc(d->n_labels + 1, sizeof(**labels));
-	if (*labels == NULL || !buf_reserve(strings, need))
+	if ((*labels = malloc(need)) == NULL)
 		return err_nomem();
+	to = (char *)(*labels + d->n_labels);
 	*out = *d;
-	out->name = steps_keep(strings, d->name);
-	out->unit = steps_keep(strings, d->unit);
+	out->name = steps_keep(&to, d->name);
+	out->unit = steps_keep(&to, d->unit);
 	out->labels = *labels;
 	for (size_t i = 0; i < d->n_labels; i++) {
-		(*labels)[i].name = steps_keep(strings, d->labels[i].name);
-		(*labels)[i].value = steps_keep(strings, d->labels[i].value);
+		(*labels)[i].name = steps_keep(&to, d->labels[i].name);
+		(*labels)[i].value = steps_keep(&to, d->labels[i].value);
 	}
 	return NULL;
 }
@@ -170,12 +237,15 @@ steps_try(struct store *s, const struct steps_query *q, size_t *n)
 	size_t n_series = 0;
 
 	*n = 0;
+	t.newest = q->newest;
 	if (e == NULL)
 		e = steps_plan(&t);
 	if (e == NULL)
 		e = reader_match(s, q->selector, q->kinds, &series, &n_series);
-	if (e == NULL)
+	if (e == NULL) {
+		n_series = steps_sift(&t, series, n_series);
 		e = steps_all(&t, q, series, n_series, n);
+	}
 	free(series);
 	steps_fini(&t);
 	return e;

@@ -9,11 +9,20 @@
 
 #define QUERY_POINTS 2000000 /* of all series together */
 
+/* A file of the plan, and where its first block begins. */
+struct steps_file {
+	struct reader_file *file;
+	uint64_t start;
+};
+
 struct steps {
 	struct store *s;
 	struct plan plan;
+	struct steps_file *files; /* each once */
+	size_t n_files, cap_files;
 	uint64_t from, until, step; /* slots */
 	size_t n;
+	bool newest;
 };
 
 /* Checks that borders and step are whole slots and the points not too many;
@@ -41,6 +50,8 @@ struct steps_query {
 	int64_t from_ns, until_ns, step_ns;
 	size_t max_series; /* ERR_REQUEST 413 beyond */
 	unsigned kinds;    /* READER_METRICS or so */
+	bool newest;       /* blocks of files before what a journal has of the
+	                    * series are not asked for */
 	/* room for n series */
 	const struct err *(*begin)(void *arg, size_t n);
 	/* Fills place `at` of the answer; *has: there is something, and the
@@ -57,9 +68,9 @@ struct steps_query {
 const struct err *steps_query(struct store *s, const struct steps_query *q,
     size_t *n);
 
-/* A descriptor that outlives the reader's tables: its labels are *labels, its
- * strings in *strings, which the caller frees. */
+/* A descriptor that outlives the reader's tables: its labels and all strings
+ * are in *labels, which the caller frees. */
 const struct err *steps_describe(struct series_desc *out,
-    struct label **labels, struct buf *strings, const struct series_desc *d);
+    struct label **labels, const struct series_desc *d);
 
 #endif

@@ -25,6 +25,8 @@ struct reader_file {
 	uint32_t *stack_nodes;  /* stack number -> node of the reader, or
 	                         * INTERN_NONE: not asked for yet */
 	uint8_t *named;         /* bits by series: all its stacks are */
+	uint64_t *ends;         /* by series: a slot from which on it is known
+	                         * to have nothing; NULL: of none */
 	bool unnamed;           /* name all stacks next time */
 	uint64_t asked;         /* number of the last reader_need_names() */
 	uint64_t used;       /* number of the last request that did */
@@ -151,6 +153,14 @@ void missing_file(struct store *s, const struct reader_file *f, uint64_t from,
     uint64_t until);
 void missing_summary(struct store *s, uint64_t from, uint64_t until);
 void missing_gaps(struct store *s, uint64_t from, uint64_t until);
+/* May number `series` of an open file have anything from a slot on?  And: it
+ * has nothing; false: out of memory. */
+static inline bool
+reader_may_have(const struct reader_file *f, uint32_t series, uint64_t slot)
+{
+	return f->ends == NULL || slot < f->ends[series];
+}
+bool reader_ends_at(struct reader_file *f, uint32_t series, uint64_t slot);
 /* The file's number of a series of the reader, or INTERN_NONE. */
 uint32_t reader_series(const struct reader_file *f, uint32_t series);
 /* reader_journal.c: follows the journals of a new manifest; ENOENT: one of
@@ -174,9 +184,10 @@ void reader_rest_open(struct store *s);
 /* Reads them, and they get their numbers: before s->syms is measured. */
 const struct err *reader_need_open(struct store *s, const uint32_t *series,
     size_t n, uint64_t from, uint64_t until);
-/* Has any journal a block of the series in [from, until)? */
-bool reader_has_open(const struct store *s, uint32_t series, uint64_t from,
-    uint64_t until);
+/* The end of the newest slot in [from, until) that any journal has of the
+ * series; 0: none has. */
+uint64_t reader_newest_open(const struct store *s, uint32_t series,
+    uint64_t from, uint64_t until);
 /* After a failed read: ERR_REQUEST is no fault of the file; a damaged file
  * becomes broken, which is no error; want of memory is, and the file is opened
  * afresh next time. */

@@ -3,6 +3,7 @@
  * when it is too much.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/read/reader.h"
 
@@ -13,9 +14,23 @@ reader_close_file(struct reader_file *f)
 	openspan_fini(&f->names);
 	free(f->stack_nodes);
 	free(f->named);
+	free(f->ends);
 	f->sealed = NULL;
+	f->ends = NULL;
 	f->stack_nodes = NULL;
 	f->named = NULL;
+}
+
+bool
+reader_ends_at(struct reader_file *f, uint32_t series, uint64_t slot)
+{
+	size_t bytes = f->sealed->n_series * sizeof(*f->ends);
+
+	if (f->ends == NULL && (f->ends = malloc(bytes)) != NULL)
+		memset(f->ends, 0xff, bytes);
+	if (f->ends != NULL && slot < f->ends[series])
+		f->ends[series] = slot;
+	return f->ends != NULL;
 }
 
 static size_t
@@ -24,6 +39,7 @@ reader_file_bytes(const struct reader_file *f)
 	return f->sealed == NULL ? 0
 	                         : sealed_bytes(f->sealed) +
 	        openspan_bytes(&f->names) + f->sealed->n_series / 8 +
+	        (f->ends == NULL ? 0 : f->sealed->n_series * sizeof(*f->ends)) +
 	        f->sealed->n_stacks * sizeof(*f->stack_nodes);
 }
 

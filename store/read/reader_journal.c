@@ -356,14 +356,17 @@ reader_need_open(struct store *s, const uint32_t *series, size_t n,
 	return e;
 }
 
-bool
-reader_has_open(const struct store *s, uint32_t series, uint64_t from,
+uint64_t
+reader_newest_open(const struct store *s, uint32_t series, uint64_t from,
     uint64_t until)
 {
+	uint64_t newest = 0;
+
 	for (uint32_t j = 0; j < s->n_journals; j++) {
-		if (openspan_newest(&s->journals[j]->span, series, from,
-		        until) != 0)
-			return true;
+		uint64_t end = openspan_newest(&s->journals[j]->span, series,
+		    from, until);
+
+		newest = end > newest ? end : newest;
 	}
-	return false;
+	return newest;
 }

@@ -143,7 +143,8 @@ check_partition(struct model *m, struct store *s)
 static void
 check_metric(struct model *m, struct store *s, int64_t from, int64_t until)
 {
-	struct metric_query q = {NULL, from, until, until - from, 0};
+	struct metric_query q = {NULL, from, until, until - from, 0,
+	    false};
 	struct metric_series *out = NULL;
 	struct selector *sel;
 	size_t n = 0;

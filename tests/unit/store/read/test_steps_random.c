@@ -275,11 +275,33 @@ check_counter(const struct metric_point *p, size_t i)
 	CHECK_INT(p->last_ns, want.last_ns);
 }
 
+/* What is read for the newest number alone tells it as all does. */
+static void
+check_newest(struct store *s, struct metric_query q,
+    const struct metric_series *all, size_t n_all)
+{
+	struct metric_series *m = NULL;
+	size_t n = 0, i;
+
+	q.newest = true;
+	CHECK_OK(store_query_metric(s, &q, &m, &n));
+	CHECK_INT(n, n_all);
+	for (i = n > 0 ? m[0].n_points : 0; i > 0 &&
+	     all[0].points[i - 1].count == 0; i--)
+		CHECK_INT(m[0].points[i - 1].count, 0);
+	if (i > 0) {
+		CHECK_INT(m[0].points[i - 1].last, all[0].points[i - 1].last);
+		CHECK_INT(m[0].points[i - 1].last_ns,
+		    all[0].points[i - 1].last_ns);
+	}
+	metric_series_free(m, n);
+}
+
 static void
 check_metric(struct store *s, const char *text)
 {
 	struct metric_query q = {NULL, first * SLOT, until * SLOT,
-	    step * SLOT, 1};
+	    step * SLOT, 1, false};
 	struct metric_series *m = NULL;
 	struct selector *selector;
 	size_t n = 0;
@@ -290,6 +312,7 @@ check_metric(struct store *s, const char *text)
 	for (size_t i = 0; n > 0 && i < m[0].n_points; i++)
 		(m[0].desc.kind == SERIES_GAUGE ? check_gauge
 		    : check_counter)(&m[0].points[i], i);
+	check_newest(s, q, m, n);
 	metric_series_free(m, n);
 	selector_free(selector);
 }

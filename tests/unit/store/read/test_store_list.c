@@ -4,6 +4,7 @@
  * opened for it; facts of a kind that a file has not do not open it again.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "store/base/err.h"
@@ -65,6 +66,52 @@ see(void *arg, const struct series_desc *d, int64_t last_ns)
 	return true;
 }
 
+static bool
+see_labels(void *arg, const struct label *labels, size_t n, int64_t last_ns)
+{
+	int64_t *last = arg;
+
+	CHECK_INT(n, 2);
+	last[atoi(labels[0].value + 1)] = last_ns;
+	return true;
+}
+
+static bool
+see_none(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	(void)arg;
+	CHECK_STR(d->name, "a profile");
+	CHECK_INT(last_ns, 0);
+	return true;
+}
+
+/* Those that have a number in the range, and no others. */
+static void
+check_metrics(struct store *s, unsigned from, unsigned until)
+{
+	struct metric_query q = {NULL, (int64_t)(FIRST + from) * SLOT,
+	    (int64_t)(FIRST + until) * SLOT, (int64_t)(until - from) * SLOT,
+	    SERIES, from % 2};
+	struct metric_series *m = NULL;
+	struct selector *load;
+	size_t n = 0, k = 0;
+
+	CHECK_OK(selector_parse("load", &load));
+	q.selector = load;
+	CHECK_OK(store_query_metric(s, &q, &m, &n));
+	for (int i = 0; i < SERIES; i++) {
+		if (!alive(i, from, until))
+			continue;
+		CHECK(k < n);
+		if (k < n)
+			CHECK_INT(atoi(m[k].desc.labels[0].value + 1), i);
+		k++;
+	}
+	CHECK_INT(n, k);
+	metric_series_free(m, n);
+	selector_free(load);
+}
+
 static unsigned
 opened(const struct store *s)
 {
@@ -80,10 +127,16 @@ check_range(struct store *s, unsigned from, unsigned until)
 {
 	/* spans are what is known of older times */
 	unsigned near = from / SPAN * SPAN, far = (until / SPAN + 1) * SPAN;
-	int64_t last[SERIES] = {0};
+	int64_t last[SERIES] = {0}, again[SERIES] = {0};
+	int64_t from_ns = (int64_t)(FIRST + from) * SLOT;
+	int64_t until_ns = (int64_t)(FIRST + until) * SLOT;
 
-	CHECK_OK(store_each_series(s, NULL, (int64_t)(FIRST + from) * SLOT,
-	    (int64_t)(FIRST + until) * SLOT, see, last));
+	CHECK_OK(store_each_series(s, NULL, from_ns, until_ns, see, last));
+	CHECK_OK(store_each_label_set(s, from_ns, until_ns, see_labels,
+	    again));
+	CHECK(memcmp(last, again, sizeof(last)) == 0);
+	CHECK_OK(store_each_profile(s, from_ns, until_ns, see_none, NULL));
+	check_metrics(s, from, until);
 	for (int i = 0; i < SERIES; i++) {
 		unsigned end = lives[i][1] < until ? lives[i][1] : until;
 

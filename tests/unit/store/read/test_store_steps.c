@@ -50,7 +50,7 @@ check_step(struct store *s, unsigned from, unsigned until)
 {
 	struct metric_query q = {NULL, (FIRST + (int64_t)from) * SLOT,
 	    (FIRST + (int64_t)until) * SLOT, (int64_t)(until - from) * SLOT,
-	    10};
+	    10, false};
 	struct metric_series *m = NULL;
 	struct selector *sel;
 	size_t n = 0, want = 0;
