@@ -49,14 +49,14 @@ UNIT := $(patsubst %.c,$(B)/unit/%,$(notdir $(UNIT_SRC)))
 PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 	$(wildcard fcgi/format/*.proto))
 
-STORE_LIBS := -ldb-5.3 -linih -lpcre2-8 -lpthread
-DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lz -lseccomp -lcap -lstdc++ -liberty -ldw
+STORE_LIBS := -ldb-5.3 -lz -linih -lpcre2-8 -lpthread
+DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lseccomp -lcap -lstdc++ -liberty -ldw
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lcgraph -lelf -lprotobuf-c \
-	-lz -lm
+	-lm
 DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lfontconfig -lgio-2.0 -lgobject-2.0 \
 	-lglib-2.0 -lseccomp -lm
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
-TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lz -lm -lstdc++ -liberty
+TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lm -lstdc++ -liberty
 
 BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens-draw \
 	$(B)/memlens

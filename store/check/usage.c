@@ -72,15 +72,17 @@ usage_series(struct usage *c, const struct sealed *f, uint32_t series,
 	return NULL;
 }
 
-/* A strip: its key names series and level, its first byte says how many
- * blocks it holds. */
+/* A strip, or of a large one a chunk: its key names series and level. */
 static const struct err *
 usage_strip(struct usage *c, const struct sealed *f,
     const uint32_t *places, struct cur key, struct cur value, uint64_t size)
 {
 	uint32_t series = cur_be32(&key);
 	unsigned level = cur_u8(&key);
-	uint64_t blocks = cur_u8(&value);
+	const uint8_t *last = cur_raw(&key, 8);
+	uint64_t blocks = last != NULL && cur_left(&key) == 0
+	    ? strip_blocks(value.p, cur_left(&value))
+	    : 0;
 
 	if (key.bad || series >= f->dict->n_series || level > SEG_MAX_LEVEL)
 		return err_new(ERR_FORMAT, 0, "a strip's key is malformed");

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/file/deflate.h"
 #include "store/file/segtree.h"
 
 #define STRIP_BYTES 3700 /* of entries: four strips to the smallest page */
+#define STRIP_PACKED 0x80
 
 void
 entry_put(struct entry_writer *w, uint32_t key, int128 value)
@@ -397,15 +399,15 @@ column_value(const struct strip_writer *w, uint8_t column, size_t i)
 	}
 }
 
-void
-strip_take(struct strip_writer *w, struct buf *out)
+/* All but the number of blocks and the entries. */
+static void
+strip_put_columns(const struct strip_writer *w, struct buf *out)
 {
 	uint64_t size = seg_slots(w->level), first = w->blocks[0].start / size;
 	const uint8_t *columns;
 	size_t n_columns = columns_of(w->kind, &columns);
 	int128 values[64];
 
-	buf_put_u8(out, (uint8_t)w->n);
 	buf_put_varint(out, first);
 	for (size_t i = 1; i < w->n; i++)
 		values[i - 1] = (int128)((w->blocks[i].start -
@@ -417,10 +419,64 @@ strip_take(struct strip_writer *w, struct buf *out)
 			values[i] = column_value(w, columns[k], i);
 		column_put(out, values, w->n);
 	}
-	buf_put(out, w->entries.data, w->entries.len);
-	if (w->entries.failed)
-		out->failed = true;
+}
+
+static const struct err *
+strip_put_packed(const struct strip_writer *w, struct buf *out)
+{
+	struct buf rest = {0};
+	const struct err *e;
+
+	strip_put_columns(w, &rest);
+	e = deflate_put(&rest, w->entries.data, w->entries.len, true);
+	buf_put_u8(out, (uint8_t)(STRIP_PACKED | w->n));
+	buf_put_be32(out, (uint32_t)(5 + rest.len));
+	buf_put(out, rest.data, rest.len);
+	out->failed |= rest.failed;
+	buf_fini(&rest);
+	return e;
+}
+
+const struct err *
+strip_take(struct strip_writer *w, struct buf *out)
+{
+	const struct err *e = NULL;
+
+	if (w->entries.len > STRIP_BYTES) {
+		e = strip_put_packed(w, out);
+	} else {
+		buf_put_u8(out, (uint8_t)w->n);
+		strip_put_columns(w, out);
+		buf_put(out, w->entries.data, w->entries.len);
+	}
+	if (e == NULL && (w->entries.failed || out->failed))
+		e = err_nomem();
 	strip_begin(w, w->kind, w->level);
+	return e;
+}
+
+bool
+strip_is_packed(const void *p, size_t n)
+{
+	return n > 0 && *(const uint8_t *)p & STRIP_PACKED;
+}
+
+size_t
+strip_size(const void *p, size_t n)
+{
+	struct cur c = cur_of(p, n);
+	uint8_t first = cur_u8(&c);
+	size_t size = cur_be32(&c);
+
+	return first & STRIP_PACKED && !c.bad ? size : n;
+}
+
+unsigned
+strip_blocks(const void *p, size_t n)
+{
+	struct cur c = cur_of(p, n);
+
+	return cur_u8(&c) & ~(unsigned)STRIP_PACKED;
 }
 
 static void
@@ -465,40 +521,84 @@ column_apply(struct strip *s, enum series_kind kind, uint8_t column,
 	}
 }
 
-const struct err *
-strip_read(struct strip *s, enum series_kind kind, unsigned level,
-    const void *p, size_t size)
+/* The starts of blocks. */
+static void
+strip_read_starts(struct strip *s, unsigned level, struct cur *c)
 {
-	struct cur c = cur_of(p, size);
-	const uint8_t *columns;
-	size_t n_columns = columns_of(kind, &columns);
-	uint64_t index;
+	uint64_t index = cur_varint(c);
 	int128 values[64];
 
-	memset(s->blocks, 0, sizeof(s->blocks));
-	s->n = cur_u8(&c);
-	index = cur_varint(&c);
 	if (s->n == 0 || s->n > 64 || index > UINT64_C(1) << 40)
-		c.bad = true;
-	if (!c.bad && s->n > 1)
-		column_take(&c, values, s->n - 1);
-	for (size_t i = 0; i < s->n && !c.bad; i++) {
+		c->bad = true;
+	if (!c->bad && s->n > 1)
+		column_take(c, values, s->n - 1);
+	for (size_t i = 0; i < s->n && !c->bad; i++) {
 		if (i > 0 && (values[i - 1] <= 0 || values[i - 1] > 63)) {
-			c.bad = true;
+			c->bad = true;
 			break;
 		}
 		if (i > 0)
 			index += (uint64_t)values[i - 1];
 		s->blocks[i].start = index * seg_slots(level);
 	}
-	for (size_t k = 0; k < n_columns && !c.bad; k++) {
-		column_take(&c, values, s->n);
-		column_apply(s, kind, columns[k], values, &c);
+}
+
+/* Puts the entries, whose sizes are known, in the place of the strip. */
+static const struct err *
+strip_unpack(const int128 *sizes, size_t n, struct cur *c, struct buf *bytes)
+{
+	struct buf plain = {0};
+	int128 sum = 0;
+	const struct err *e;
+
+	for (size_t i = 0; i < n; i++) {
+		c->bad |= sizes[i] < 0 || sizes[i] > UINT32_MAX;
+		sum += sizes[i];
 	}
-	if (c.bad || c.p != c.end) {
-		s->n = 0;
-		return err_new(ERR_FORMAT,
-		    (int)(c.p - (const uint8_t *)p), "a strip is malformed");
+	if (c->bad)
+		return NULL;
+	e = deflate_take(&plain, (size_t)sum, c->p, cur_left(c));
+	if (e != NULL) {
+		buf_fini(&plain);
+		return e;
 	}
+	buf_fini(bytes);
+	*bytes = plain;
+	*c = cur_of(bytes->data, bytes->len);
 	return NULL;
+}
+
+const struct err *
+strip_read(struct strip *s, enum series_kind kind, unsigned level,
+    struct buf *bytes)
+{
+	struct cur c = cur_of(bytes->data, bytes->len);
+	const uint8_t *columns;
+	size_t n_columns = columns_of(kind, &columns);
+	const struct err *e = NULL;
+	int128 values[64];
+	uint8_t first;
+	bool packed;
+
+	memset(s->blocks, 0, sizeof(s->blocks));
+	first = cur_u8(&c);
+	packed = first & STRIP_PACKED;
+	s->n = first & ~STRIP_PACKED;
+	if (packed && (cur_be32(&c) != bytes->len ||
+	        !series_has_entries(kind)))
+		c.bad = true;
+	strip_read_starts(s, level, &c);
+	for (size_t k = 0; k < n_columns && !c.bad && e == NULL; k++) {
+		column_take(&c, values, s->n);
+		if (packed && columns[k] == COL_SIZE)
+			e = strip_unpack(values, s->n, &c, bytes);
+		if (e == NULL)
+			column_apply(s, kind, columns[k], values, &c);
+	}
+	if (e == NULL && (c.bad || c.p != c.end))
+		e = err_new(ERR_FORMAT, (int)(c.p - bytes->data),
+		    "a strip is malformed");
+	if (e != NULL)
+		s->n = 0;
+	return e;
 }

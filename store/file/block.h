@@ -106,15 +106,22 @@ void strip_add(struct strip_writer *w, const struct block *b,
 /* The start of the last block of the strip; its key. */
 uint64_t strip_last(const struct strip_writer *w);
 /* Appends the strip's bytes to out and empties it. */
-void strip_take(struct strip_writer *w, struct buf *out);
+const struct err *strip_take(struct strip_writer *w, struct buf *out);
 
-/* Reading: all blocks of a strip.  Entries point into the bytes. */
+/* Of the first n bytes of a strip: do they say how long it is (a large one's
+ * do); how long then, n otherwise; how many blocks it has. */
+bool strip_is_packed(const void *p, size_t n);
+size_t strip_size(const void *p, size_t n);
+unsigned strip_blocks(const void *p, size_t n);
+
+/* Reading: all blocks of a strip. */
 struct strip {
 	struct block blocks[64];
 	size_t n;
 };
 
+/* Entries point into `bytes`, which are unpacked where they are packed. */
 const struct err *strip_read(struct strip *s, enum series_kind kind,
-    unsigned level, const void *p, size_t size);
+    unsigned level, struct buf *bytes);
 
 #endif

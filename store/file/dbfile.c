@@ -233,11 +233,12 @@ dbfile_walk(struct dbfile *f, struct buf *key)
 
 	while ((e = dbfile_seek(f, key, &k, &v, &found)) == NULL && found) {
 		size_t n = cur_left(&k);
-		size_t same = n < key->len ? n : key->len;
+		size_t before = key->len > 0 ? key->len - 1 : 0;
+		size_t same = n < before ? n : before;
+		int order = same > 0 ? memcmp(k.p, key->data, same) : 0;
 
 		/* `key` is the one before and a zero */
-		if (key->len > 0 && (n < key->len - 1 ||
-		        memcmp(k.p, key->data, same) < 0))
+		if (order < 0 || (order == 0 && n < before))
 			return dbfile_error(f, EIO, "verification: its order");
 		buf_clear(key);
 		buf_put(key, k.p, n);

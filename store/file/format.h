@@ -19,9 +19,13 @@
  *	03 chunk(be32)                         stacks
  *	04 chunk(be32)                         marks
  *	10 series(be32) level(u8) last(be64)   strip
- * Values of 01 to 04 are byte streams cut into chunks of 1,000 bytes.
+ * Values of 01 to 04 are byte streams cut into chunks; but for meta each chunk
+ * is of 8,192 bytes: be32 these, be32 bytes deflated (RFC 1951), the deflated.
+ * Chunks and large strips are cut in turn into pieces of 1,000 bytes, so that
+ * pages are full; the second and later ones have their number (be32) behind
+ * the key.  In files of version 1 chunks have 1,000 bytes and are as they are.
  *
- * meta        varints: version (1), slot length in ns, first slot, slots of
+ * meta        varints: version (2), slot length in ns, first slot, slots of
  *             the span; u8 lowest level, u8 highest level; varint end of
  *             the newest slot with data; varint number of its name, so
  *             that no copy of another file is taken for it (files of
@@ -47,7 +51,10 @@
  * strip       up to 64 blocks of one series and level, from one group of 64
  *             neighbours: u8 n; varint start of the first in blocks of its
  *             level since 1970; column of distances between starts (when
- *             n > 1); the kind's columns; entries of all blocks.
+ *             n > 1); the kind's columns; entries of all blocks.  Where these
+ *             are more than 3,700 bytes, they are deflated, by Huffman's codes
+ *             alone, and the strip begins with u8 128 + n, be32 its bytes;
+ *             not so in files of version 1.
  *	gauge      count, last, last - min, max - last, sum - count * last,
  *	           ns from the block's start to the last observation
  *	counter    count, increase, last raw value (after the first: less the
@@ -74,8 +81,8 @@
  * first.  Partitions of a slot add up to it, whatever the borders.
  *
  * VERSIONS  A reader refuses files of a version that it does not know; each
- * kind has its own: the store in the manifest's first line (now 3), sealed
- * files in meta (1), journals (2) and batches (1) in their magic.  Whoever
+ * kind has its own: the store in the manifest's first line (now 5), sealed
+ * files in meta (2), journals (2) and batches (1) in their magic.  Whoever
  * raises one of them raises the manifest's: an older program then refuses the
  * store as a whole and changes nothing.  Within a version nothing changes
  * meaning, and what an older one wrote stays readable: stores of each are
@@ -84,7 +91,7 @@
 #ifndef STORE_FORMAT_H
 #define STORE_FORMAT_H
 
-#define FORMAT_VERSION 1
+#define FORMAT_VERSION 2
 
 #define FORMAT_SEAL_LEVEL 3    /* a journal covers 4^3 = 64 slots */
 #define FORMAT_SPAN_LEVEL 6    /* full files cover 4^6 = 4,096 slots */

@@ -10,10 +10,15 @@
 #include "store/base/err.h"
 #include "store/batch/batch_private.h"
 #include "store/file/dbfile.h"
+#include "store/file/deflate.h"
 #include "store/file/format.h"
 #include "store/file/segtree.h"
 
 #define SEALED_CACHE (128u << 10) /* of pages */
+#define SEALED_CHUNK 8192 /* of a stream, deflated */
+#define SEALED_CHUNK_1 1000 /* of version 1 */
+/* A full page is split before its last record, so that records are small. */
+#define SEALED_PIECE 1000
 /* Berkeley DB takes a quarter more than it is told, and has tables. */
 #define SEALED_HANDLE (SEALED_CACHE + SEALED_CACHE / 4 + (24u << 10))
 
@@ -36,26 +41,145 @@ sealed_stream_key(struct buf *key, enum sealed_stream stream, uint32_t chunk)
 	buf_put_be32(key, chunk);
 }
 
-/* All chunks of a stream, joined. */
+/* ---- writing ---- */
+
+static const struct err *
+sealed_put_pieces(struct dbfile *db, struct buf *key, const uint8_t *p,
+    size_t n)
+{
+	size_t first = key->len, part;
+	const struct err *e = NULL;
+
+	for (uint32_t piece = 0; e == NULL && n > 0; piece++) {
+		part = n < SEALED_PIECE ? n : SEALED_PIECE;
+		if (piece > 0) {
+			key->len = first;
+			buf_put_be32(key, piece);
+		}
+		e = dbfile_put(db, key, p, part);
+		p += part;
+		n -= part;
+	}
+	return e;
+}
+
+const struct err *
+sealed_put_strip(struct dbfile *db, struct buf *key, const void *p, size_t n)
+{
+	return strip_is_packed(p, n) ? sealed_put_pieces(db, key, p, n)
+	                             : dbfile_put(db, key, p, n);
+}
+
+/* One chunk of a stream: be32 its own bytes, be32 those deflated. */
+static const struct err *
+sealed_put_chunk(struct dbfile *db, struct buf *key, const uint8_t *p,
+    size_t n)
+{
+	struct buf packed = {0}, chunk = {0};
+	const struct err *e = deflate_put(&packed, p, n, false);
+
+	buf_put_be32(&chunk, (uint32_t)n);
+	buf_put_be32(&chunk, (uint32_t)packed.len);
+	buf_put(&chunk, packed.data, packed.len);
+	if (e == NULL && chunk.failed)
+		e = err_nomem();
+	if (e == NULL)
+		e = sealed_put_pieces(db, key, chunk.data, chunk.len);
+	buf_fini(&packed);
+	buf_fini(&chunk);
+	return e;
+}
+
+const struct err *
+sealed_put_stream(struct dbfile *db, struct buf *key,
+    enum sealed_stream stream, const struct buf *bytes)
+{
+	const struct err *e = bytes->failed ? err_nomem() : NULL;
+	uint32_t chunk = 0;
+
+	for (size_t at = 0; at < bytes->len && e == NULL;
+	     at += SEALED_CHUNK) {
+		size_t n = bytes->len - at;
+
+		n = n < SEALED_CHUNK ? n : SEALED_CHUNK;
+		sealed_stream_key(key, stream, chunk++);
+		e = stream == SEALED_META
+		    ? dbfile_put(db, key, bytes->data + at, n)
+		    : sealed_put_chunk(db, key, bytes->data + at, n);
+	}
+	return e;
+}
+
+/* ---- streams ---- */
+
+/* Reads on until `bytes` are `size`, or what is stored ends. */
+static const struct err *
+sealed_join(struct sealed *f, struct buf *bytes, size_t size)
+{
+	const struct err *e = NULL;
+	struct cur k, v;
+	bool found = true;
+
+	while (e == NULL && found && bytes->len < size && !bytes->failed) {
+		e = dbfile_next(f->db, &k, &v, &found);
+		if (e == NULL && found)
+			buf_put(bytes, v.p, cur_left(&v));
+	}
+	return e == NULL && bytes->failed ? err_nomem() : e;
+}
+
+/* Appends what a chunk holds. */
+static const struct err *
+sealed_unpack_chunk(struct sealed *f, struct cur v, struct buf *out)
+{
+	size_t plain = cur_be32(&v), size = cur_be32(&v);
+	struct buf packed = {0};
+	const struct err *e = NULL;
+
+	if (v.bad || plain > SEALED_CHUNK)
+		return err_new(ERR_FORMAT, 0, "a chunk is malformed");
+	buf_put(&packed, v.p, cur_left(&v));
+	e = sealed_join(f, &packed, size);
+	if (e == NULL)
+		e = deflate_take(out, plain, packed.data, packed.len);
+	buf_fini(&packed);
+	return e;
+}
+
+/* Appends a chunk of a stream; *found: there is one. */
+static const struct err *
+sealed_read_chunk(struct sealed *f, enum sealed_stream stream,
+    uint32_t chunk, struct buf *out, bool *found)
+{
+	struct buf key = {0};
+	const struct err *e;
+	struct cur k, v;
+
+	sealed_stream_key(&key, stream, chunk);
+	e = dbfile_seek(f->db, &key, &k, &v, found);
+	if (e == NULL)
+		*found = *found && cur_u8(&k) == stream &&
+		    cur_be32(&k) == chunk;
+	if (e == NULL && *found) {
+		if (f->meta.version > 1 && stream != SEALED_META)
+			e = sealed_unpack_chunk(f, v, out);
+		else
+			buf_put(out, v.p, cur_left(&v));
+	}
+	buf_fini(&key);
+	return e == NULL && out->failed ? err_nomem() : e;
+}
+
 const struct err *
 sealed_read_stream(struct sealed *f, enum sealed_stream stream,
     struct buf *out)
 {
-	struct buf key = {0};
-	struct cur k, v;
-	const struct err *e;
-	bool found;
+	const struct err *e = NULL;
+	bool found = true;
 
 	buf_clear(out);
-	sealed_stream_key(&key, stream, 0);
-	e = dbfile_seek(f->db, &key, &k, &v, &found);
-	while (e == NULL && found && cur_u8(&k) == stream) {
-		buf_put(out, v.p, cur_left(&v));
-		e = dbfile_next(f->db, &k, &v, &found);
-	}
-	buf_fini(&key);
-	if (e == NULL && out->failed)
-		e = err_nomem();
+	for (uint32_t chunk = 0; e == NULL && found; chunk++)
+		e = sealed_read_chunk(f, stream, chunk, out, &found);
 	return e;
 }
 
@@ -71,10 +195,11 @@ sealed_read_meta(struct sealed *f, struct buf *bytes)
 		return e;
 	c = cur_of(bytes->data, bytes->len);
 	version = cur_varint(&c);
-	if (!c.bad && version != FORMAT_VERSION)
+	if (!c.bad && (version == 0 || version > FORMAT_VERSION))
 		return err_new(ERR_FORMAT, 0,
 		    "version %llu of the file is not known here",
 		    (unsigned long long)version);
+	m->version = version;
 	slot_ns = cur_varint(&c);
 	m->first = cur_varint(&c);
 	m->slots = cur_varint(&c);
@@ -135,32 +260,34 @@ sealed_set_series(struct sealed *f, const uint8_t *kinds, uint32_t n)
 	return NULL;
 }
 
-/* Whole records: a page's are 1,000 bytes but for the last. */
+/* Chunk by chunk; the one that was read last is kept. */
 const struct err *
 sealed_read_dict(void *arg, uint64_t offset, void *to, size_t n, size_t *got)
 {
 	struct sealed *f = arg;
-	size_t skip = (size_t)(offset % SEALED_CHUNK), part;
-	struct buf key = {0};
-	const struct err *e;
-	struct cur k, v;
-	bool found;
+	uint64_t each = f->meta.version > 1 ? SEALED_CHUNK : SEALED_CHUNK_1;
+	const struct err *e = NULL;
+	bool found = true;
 
-	sealed_stream_key(&key, SEALED_DICT,
-	    (uint32_t)(offset / SEALED_CHUNK));
-	*got = 0;
-	e = dbfile_seek(f->db, &key, &k, &v, &found);
-	while (e == NULL && found && cur_u8(&k) == SEALED_DICT && *got < n &&
-	    cur_left(&v) > skip) {
-		part = cur_left(&v) - skip;
+	for (*got = 0; *got < n;) {
+		uint64_t chunk = (offset + *got) / each;
+		size_t skip = (size_t)((offset + *got) % each), part;
+
+		if (f->chunk.len == 0 || f->chunk_number != chunk) {
+			buf_clear(&f->chunk);
+			e = sealed_read_chunk(f, SEALED_DICT, (uint32_t)chunk,
+			    &f->chunk, &found);
+			f->chunk_number = chunk;
+		}
+		if (e != NULL || !found || f->chunk.len <= skip)
+			break;
+		part = f->chunk.len - skip;
 		part = part < n - *got ? part : n - *got;
-		memcpy((uint8_t *)to + *got, v.p + skip, part);
+		memcpy((uint8_t *)to + *got, f->chunk.data + skip, part);
 		*got += part;
-		skip = 0;
-		if (*got < n)
-			e = dbfile_next(f->db, &k, &v, &found);
 	}
-	buf_fini(&key);
+	if (e != NULL)
+		buf_clear(&f->chunk);
 	return e;
 }
 
@@ -233,6 +360,7 @@ sealed_close(struct sealed *f)
 	batch_free(f->dict);
 	free(f->kinds);
 	free(f->stack_nodes);
+	buf_fini(&f->chunk);
 	for (unsigned l = 0; l <= SEG_MAX_LEVEL; l++) {
 		if (f->strips[l] != NULL)
 			buf_fini(&f->strips[l]->bytes);
@@ -280,7 +408,7 @@ sealed_dict_bytes(const struct batch *d)
 size_t
 sealed_bytes(const struct sealed *f)
 {
-	size_t n = sizeof(*f) + SEALED_HANDLE + f->n_series +
+	size_t n = sizeof(*f) + SEALED_HANDLE + f->n_series + f->chunk.cap +
 	    (f->dict ? sealed_dict_bytes(f->dict) : 0) +
 	    (f->stack_nodes ? f->n_stacks * sizeof(*f->stack_nodes) : 0);
 
@@ -312,12 +440,12 @@ sealed_load_strip(struct sealed *f, struct sealed_strip *t, uint32_t series,
 	    cur_be32(&k) == series && cur_u8(&k) == level && !k.bad) {
 		buf_clear(&t->bytes);
 		buf_put(&t->bytes, v.p, cur_left(&v));
-		if (t->bytes.failed)
-			e = err_nomem();
-		else
+		e = sealed_join(f, &t->bytes,
+		    strip_size(t->bytes.data, t->bytes.len));
+		if (e == NULL)
 			e = strip_read(&t->strip,
-			    (enum series_kind)f->kinds[series],
-			    level, t->bytes.data, t->bytes.len);
+			    (enum series_kind)f->kinds[series], level,
+			    &t->bytes);
 		if (e == NULL)
 			t->until = t->strip.blocks[t->strip.n - 1].start + 1;
 		if (e == NULL && t->strip.blocks[0].start < slot)

@@ -24,6 +24,7 @@ enum sealed_stream {
 };
 
 struct sealed_meta {
+	uint64_t version;      /* of the file; writers need not say it */
 	int64_t slot_ns;
 	uint64_t first, slots; /* the span that it covers, in slots */
 	unsigned base, top;    /* levels that it holds */
@@ -48,6 +49,8 @@ struct sealed {
 	uint32_t *stack_nodes;  /* stack number -> node of dict; see below */
 	uint32_t n_stacks;
 	struct dbfile *db;
+	struct buf chunk;       /* of the dictionary, read last */
+	uint64_t chunk_number;
 	struct sealed_strip *strips[SEG_MAX_LEVEL + 1]; /* NULL: none yet */
 };
 
@@ -98,14 +101,19 @@ const struct err *sealed_seek(struct sealed *f, uint32_t series,
 const struct err *sealed_block(struct sealed *f, uint32_t series,
     unsigned level, uint64_t slot, const struct block **block);
 
-/* The key of a strip: (series, level, start of its last block). */
+#define SEALED_STRIPS 0x10
+
+/* The keys of a strip (series, level, start of its last block) and of a chunk
+ * of a stream; behind them the number of a piece that is not the first. */
 void sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
     uint64_t last);
-
-/* Records of bytes in chunks, so that none needs overflow pages. */
-#define SEALED_STRIPS 0x10
-#define SEALED_CHUNK 1000 /* a full page is split before its last record */
 void sealed_stream_key(struct buf *key, enum sealed_stream stream,
     uint32_t chunk);
+
+/* Writes a strip under its key; a stream, with memory for its keys. */
+const struct err *sealed_put_strip(struct dbfile *db, struct buf *key,
+    const void *p, size_t n);
+const struct err *sealed_put_stream(struct dbfile *db, struct buf *key,
+    enum sealed_stream stream, const struct buf *bytes);
 
 #endif

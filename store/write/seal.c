@@ -68,24 +68,6 @@ fact_compare(const void *a, const void *b)
 }
 
 static const struct err *
-seal_put_stream(struct seal *s, enum sealed_stream stream,
-    const struct buf *bytes)
-{
-	const struct err *e = bytes->failed ? err_nomem() : NULL;
-	uint32_t chunk = 0;
-
-	for (size_t at = 0; at < bytes->len && e == NULL;
-	     at += SEALED_CHUNK) {
-		size_t n = bytes->len - at;
-
-		sealed_stream_key(&s->key, stream, chunk++);
-		e = dbfile_put(s->db, &s->key, bytes->data + at,
-		    n < SEALED_CHUNK ? n : SEALED_CHUNK);
-	}
-	return e;
-}
-
-static const struct err *
 seal_put_stacks(struct seal *s)
 {
 	uint32_t previous = 0;
@@ -96,7 +78,7 @@ seal_put_stacks(struct seal *s)
 		buf_put_varint(&s->bytes, s->dict.stack_nodes[i] - previous);
 		previous = s->dict.stack_nodes[i];
 	}
-	return seal_put_stream(s, SEALED_STACKS, &s->bytes);
+	return sealed_put_stream(s->db, &s->key, SEALED_STACKS, &s->bytes);
 }
 
 /* The names of the inputs are in the new dictionary: half of the memory. */
@@ -134,13 +116,14 @@ seal_put_marks(struct seal *s)
 	if (s->bytes.len >= OPEN_MARKS_LEAST)
 		e = open_marks_make(s->bytes.data, s->bytes.len, &marks);
 	if (e == NULL)
-		e = seal_put_stream(s, SEALED_MARKS, &marks);
+		e = sealed_put_stream(s->db, &s->key, SEALED_MARKS, &marks);
 	buf_fini(&marks);
 	return e;
 }
 
+/* The dictionary as bytes in s->bytes. */
 static const struct err *
-seal_put_dict(struct seal *s)
+seal_encode_dict(struct seal *s)
 {
 	const struct err *e = NULL;
 
@@ -155,9 +138,15 @@ seal_put_dict(struct seal *s)
 		qsort(s->dict.out->facts, s->dict.out->n_facts,
 		    sizeof(*s->dict.out->facts), fact_compare);
 	buf_clear(&s->bytes);
-	e = batch_encode_dict(s->dict.out, &s->bytes);
-	if (e == NULL)
-		e = seal_put_stream(s, SEALED_DICT, &s->bytes);
+	return batch_encode_dict(s->dict.out, &s->bytes);
+}
+
+static const struct err *
+seal_put_dict(struct seal *s)
+{
+	const struct err *e = sealed_put_stream(s->db, &s->key, SEALED_DICT,
+	    &s->bytes);
+
 	if (e == NULL)
 		e = seal_put_marks(s);
 	if (e == NULL)
@@ -180,7 +169,7 @@ seal_put_meta(struct seal *s)
 	buf_put_u8(&s->bytes, (uint8_t)m->top);
 	buf_put_varint(&s->bytes, s->result->until);
 	buf_put_varint(&s->bytes, m->number);
-	return seal_put_stream(s, SEALED_META, &s->bytes);
+	return sealed_put_stream(s->db, &s->key, SEALED_META, &s->bytes);
 }
 
 /* ---- the whole ---- */
@@ -203,9 +192,11 @@ seal_prepare(struct seal *s)
 static const struct err *
 seal_write(struct seal *s, const char *path)
 {
-	uint32_t page = s->meta->slots > 256 ? 65536 : 16384;
-	const struct err *e = dbfile_create(&s->db, path, page), *last;
+	const struct err *e = seal_encode_dict(s), *last;
+	bool large = s->meta->slots > 256 || s->bytes.len >= OPEN_MARKS_LEAST;
 
+	if (e == NULL)
+		e = dbfile_create(&s->db, path, large ? 65536 : 16384);
 	if (e == NULL)
 		e = seal_put_dict(s);
 	for (uint32_t i = 0; e == NULL && i < s->dict.out->n_series; i++)

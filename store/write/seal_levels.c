@@ -109,15 +109,15 @@ seal_encode_entries(struct seal *s, struct accumulator *a)
 static const struct err *
 seal_flush_strip(struct seal *s, uint32_t series, struct accumulator *a)
 {
+	const struct err *e;
 	uint64_t last;
 
 	if (a->strip.n == 0)
 		return NULL;
 	last = strip_last(&a->strip);
 	buf_clear(&s->bytes);
-	strip_take(&a->strip, &s->bytes);
-	if (s->bytes.failed)
-		return err_nomem();
+	if ((e = strip_take(&a->strip, &s->bytes)) != NULL)
+		return e;
 	if (a->strip.level > s->meta->base) {
 		buf_put_be64(&a->held, last);
 		buf_put_be32(&a->held, (uint32_t)s->bytes.len);
@@ -125,7 +125,7 @@ seal_flush_strip(struct seal *s, uint32_t series, struct accumulator *a)
 		return a->held.failed ? err_nomem() : NULL;
 	}
 	sealed_strip_key(&s->key, series, a->strip.level, last);
-	return dbfile_put(s->db, &s->key, s->bytes.data, s->bytes.len);
+	return sealed_put_strip(s->db, &s->key, s->bytes.data, s->bytes.len);
 }
 
 /* Writes the held strips of a level. */
@@ -141,7 +141,7 @@ seal_release(struct seal *s, uint32_t series, unsigned level)
 		uint32_t size = cur_be32(&c);
 
 		sealed_strip_key(&s->key, series, level, last);
-		e = dbfile_put(s->db, &s->key, cur_raw(&c, size), size);
+		e = sealed_put_strip(s->db, &s->key, cur_raw(&c, size), size);
 	}
 	buf_clear(held);
 	return e;
