@@ -48,7 +48,8 @@ openspan_bytes(const struct openspan *o)
 	    open_ahead_bytes(&o->ahead) + symtab_bytes(&o->series) +
 	    open_view_bytes(&o->own) + o->cap_strips * sizeof(*o->strips) +
 	    o->cap_ends * sizeof(*o->ends) + o->strip_bytes +
-	    (o->cap_symbols + o->cap_places) * sizeof(uint32_t) + o->cap_slots * sizeof(*o->slots) +
+	    (o->cap_symbols + o->cap_places) * sizeof(uint32_t) +
+	    o->cap_slots * sizeof(*o->slots) +
 	    o->slot_map.cap * sizeof(*o->slot_map.pairs) +
 	    o->cap_recent * sizeof(*o->recent) +
 	    o->cap_facts * sizeof(*o->facts);
