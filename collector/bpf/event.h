@@ -16,7 +16,17 @@ enum event_flag {
 	EVENT_KTHREAD = 2,     /* a kernel thread: no user stack exists */
 	EVENT_EH_FRAME = 4,    /* user frames by .eh_frame, not by %rbp */
 	EVENT_TRUNCATED = 8,   /* more user frames than EVENT_MAX_USER */
-	EVENT_PENDING = 16     /* frame pointers, since a table is not made */
+	EVENT_PENDING = 16,    /* frame pointers, since a table is not made */
+	EVENT_COPY = 32        /* with a copy of the stack: struct event_copy */
+};
+
+#define EVENT_COPY_WORDS 1024 /* at most */
+
+/* The stack from the frame `lacks` on, in words behind the frames. */
+struct event_copy {
+	__u64 sp; /* where it begins */
+	__u64 words[EVENT_COPY_WORDS + 1]; /* up to the event's end; one more
+	                                    * for the verifier's bounds */
 };
 
 /*
@@ -34,11 +44,14 @@ struct sample_event {
 	__u8 flags;       /* enum event_flag */
 	__u8 error;       /* enum broken: why the walk ended before the root */
 	__u8 type;        /* of profile: its number, see profiles.c */
-	__u8 zero;
+	__u8 lacks;       /* EVENT_PENDING: the first user frame without rows, */
 	__u32 exec_id;    /* changes when the process executes a file */
+	__u32 table, offset; /* its table and offset in the file; table
+	                      * UNWIND_NO_TABLE: code in no known mapping */
 	__u64 period;     /* that the sample stands for, in the type's unit */
 	char comm[EVENT_COMM]; /* of the thread */
 	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];
+	struct event_copy copy; /* or the room of one */
 };
 
 /* Counters per CPU, read by the daemon; see account.c for their names. */

@@ -64,7 +64,9 @@ fill_task(struct sample_event *e, struct unwind_thread *t,
 	e->cpu = bpf_get_smp_processor_id();
 	e->error = BROKEN_NOT;
 	e->type = profile_type;
-	e->zero = 0;
+	e->lacks = 0;
+	e->table = UNWIND_NO_TABLE;
+	e->offset = 0;
 	e->flags = task->flags & PF_KTHREAD ? EVENT_KTHREAD : 0;
 	e->n_kernel = 0;
 	e->n_user = 0;
@@ -147,13 +149,56 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t,
 	fill_pointers(e, ctx, c);
 }
 
-static __always_inline void
-send(struct sample_event *e, struct sample_counts *c)
+#define COPY_NS 50000000        /* one in this time ... */
+#define COPIES_NS 2000000000ULL /* ... and as many as fit here at once */
+#define PAGE 4096
+
+/* A token for a copy, of a bucket. */
+static __always_inline bool
+may_copy(struct unwind_scratch *s)
 {
+	__u64 now = s->event.time_ns;
+
+	if (s->copies_ns + COPIES_NS < now)
+		s->copies_ns = now - COPIES_NS;
+	if (s->copies_ns > now)
+		return 0;
+	s->copies_ns += COPY_NS;
+	return 1;
+}
+
+/*
+ * Adds what lies on the stack behind the frame that lacked its rows: the code
+ * that its words point to may be its callers'.  By pages, since there is no
+ * more behind a stack's end.  Returns the bytes of it.
+ */
+static __always_inline __u64
+fill_copy(struct unwind_scratch *s, __u64 frames)
+{
+	struct sample_event *e = &s->event;
+	__u64 sp = s->walk.lacks_sp & ~7ULL, n = PAGE - (sp & (PAGE - 1));
+	__u64 *to = &e->frames[frames & 255];
+
+	if ((e->flags & EVENT_PENDING) == 0 || !may_copy(s))
+		return 0;
+	to[0] = sp;
+	if (n > PAGE || bpf_probe_read_user(to + 1, n, (void *)sp) != 0)
+		return 0;
+	e->flags |= EVENT_COPY;
+	to = &e->frames[(frames & 255) + 1 + n / 8];
+	if (bpf_probe_read_user(to, PAGE, (void *)(sp + n)) == 0)
+		n += PAGE;
+	return n + 8;
+}
+
+static __always_inline void
+send(struct unwind_scratch *s, struct sample_counts *c)
+{
+	struct sample_event *e = &s->event;
 	__u64 frames = (e->n_kernel & EVENT_MAX_KERNEL) +
 	    (e->n_user & EVENT_MAX_USER);
 	__u64 size = __builtin_offsetof(struct sample_event, frames) +
-	    frames * sizeof(__u64);
+	    frames * sizeof(__u64) + fill_copy(s, frames);
 	__u64 wake = BPF_RB_NO_WAKEUP;
 
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_wake_bytes)
@@ -193,7 +238,7 @@ perf_sample(struct perf_context *ctx)
 		c->n[COUNT_KTHREAD]++;
 	fill_kernel(&s->event, ctx);
 	fill_user(s, t, task, ctx, c);
-	send(&s->event, c);
+	send(s, c);
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - s->event.time_ns;
 	return 0;
 }

@@ -41,12 +41,16 @@ struct unwind_thread {
 struct unwind_scratch {
 	struct unwind_state walk;
 	struct unwind_thread threads[UNWIND_KEEPERS];
+	__u64 copies_ns; /* each copy takes COPY_NS of the time behind it */
 	struct sample_event event;
 };
 
 /* Counted up by the daemon behind each change of unwind_processes; never
  * 0. */
 volatile __u32 unwind_generation = 1;
+
+/* Samples of user stacks that the daemon has seen: the clock of regions. */
+volatile __u32 unwind_tick = 1;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -55,14 +59,30 @@ struct {
 	__type(value, struct unwind_scratch);
 } scratch SEC(".maps");
 
-/* The sizes of these four are set by the daemon; see unwind_tables.c. */
+/* The daemon makes as many as are needed. */
+struct unwind_chunk {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << UNWIND_CHUNK_SHIFT);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+/* The sizes of these five are set by the daemon. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct unwind_chunk);
+} unwind_chunks SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
-} unwind_cells SEC(".maps");
+	__type(value, struct unwind_region);
+} unwind_regions SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -87,10 +107,22 @@ struct {
 	__type(value, struct unwind_process);
 } unwind_processes SEC(".maps");
 
-UNWIND_INLINE const __u64 *
-unwind_cell(__u32 i)
+UNWIND_INLINE const void *
+unwind_chunk(__u32 i)
 {
-	return bpf_map_lookup_elem(&unwind_cells, &i);
+	return bpf_map_lookup_elem(&unwind_chunks, &i);
+}
+
+UNWIND_INLINE const __u64 *
+unwind_cell(const void *chunk, __u32 i)
+{
+	return bpf_map_lookup_elem((void *)chunk, &i);
+}
+
+UNWIND_INLINE struct unwind_region *
+unwind_region(__u32 i)
+{
+	return bpf_map_lookup_elem(&unwind_regions, &i);
 }
 
 UNWIND_INLINE const struct unwind_mapping *
@@ -99,7 +131,7 @@ unwind_mapping(__u32 i)
 	return bpf_map_lookup_elem(&unwind_mappings, &i);
 }
 
-UNWIND_INLINE struct unwind_table *
+UNWIND_INLINE const struct unwind_table *
 unwind_table(__u32 i)
 {
 	return bpf_map_lookup_elem(&unwind_tables, &i);
@@ -164,6 +196,7 @@ unwind_frame(__u32 i, void *slot)
 		return 1;
 	}
 	s->event.frames[at + n] = s->walk.ip;
+	s->walk.frame = n;
 	s->event.n_user = n + 1;
 	return unwind_step(&s->walk);
 }
@@ -259,17 +292,23 @@ unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	s->walk.first = t->first;
 	s->walk.n = t->n_mappings;
 	s->walk.now_s = t->now_s;
+	s->walk.tick = unwind_tick;
 	s->walk.trampoline = t->trampoline;
 	s->walk.is_caller = 0;
 	s->walk.error = BROKEN_NOT;
 	s->walk.pending = 0;
+	s->walk.frame = 0;
 	s->walk.guessed = BROKEN_NOT;
 	unwind_find_hidden(&s->walk, task);
 	unwind_walk(slot);
 	s->event.error = s->walk.error;
 	s->event.flags |= EVENT_EH_FRAME;
-	if (s->walk.pending)
+	if (s->walk.pending) {
 		s->event.flags |= EVENT_PENDING;
+		s->event.lacks = s->walk.lacks;
+		s->event.table = s->walk.lacks_table;
+		s->event.offset = s->walk.lacks_offset;
+	}
 	return 1;
 }
 

@@ -3,17 +3,23 @@
  * stacks, the daemon that fills their maps, and the symbols child that makes
  * rows of .eh_frame.
  *
- *	process ──► mappings, by address ──► table ──► index ──► row
- *	(pid)       (start, table)           (file)    (bucket)
+ *	process ──► mappings, by address ──► table ──► region ──► index ──► row
+ *	(pid)       (start, table)           (file)    (64 KiB)   (bucket)
  *
  * A row says how to find the caller's registers from its `pc` on, up to the
  * next row.  The pc is an offset in the file, so that a table serves every
  * process that maps the file, wherever, and nobody but the child needs to
  * know the file's segments.
  *
- * A table takes buckets + rows cells of 8 bytes behind each other.  Bucket b
- * is for offsets [base + (b << shift), base + ((b + 1) << shift)) and says
- * which rows can hold them, so that a search is short and touches few lines:
+ * A file's code is cut into regions, and rows are there of those that run: one
+ * that is met without them is asked for, and what was not met for longest
+ * makes room.  The code of a file with few rows is one region.
+ *
+ * A region takes buckets + rows cells of 8 bytes behind each other, in one
+ * chunk of memory: there are as many chunks as are needed.  Bucket b is for
+ * offsets [base + (b << shift), base + ((b + 1) << shift)), base the region's
+ * first, and says which rows can hold them, so that a search is short and
+ * touches few lines:
  *
  *	 first           first + buckets
  *	 │ lo,hi │ lo,hi │ ... │ row │ row │ row │ ...
@@ -27,6 +33,12 @@
 #define UNWIND_PROCESSES 4096 /* in the map */
 #define UNWIND_MAPPINGS 32768 /* of all processes together */
 #define UNWIND_TABLES 4096
+#define UNWIND_REGIONS 32768  /* of all files together */
+#define UNWIND_REGION_SHIFT 16
+#define UNWIND_REGIONS_FILE 8192 /* larger ones in a file with more */
+#define UNWIND_ROWS_MAX 65536 /* of a region */
+#define UNWIND_CHUNK_SHIFT 17 /* cells: 1 MiB, which holds any region */
+#define UNWIND_CHUNKS 1024
 #define UNWIND_MAPPING_STEPS 13 /* of a search among 4096 mappings */
 #define UNWIND_SHIFT_MAX 16   /* so a bucket has at most 65536 rows ... */
 #define UNWIND_ROW_STEPS 17   /* ... and a search in it so many steps */
@@ -61,18 +73,32 @@ struct unwind_row {
 };
 
 enum unwind_table_state {
-	UNWIND_TABLE_PENDING, /* not made yet: frame pointers, flagged */
+	UNWIND_TABLE_PENDING, /* not there yet: frame pointers, flagged */
 	UNWIND_TABLE_READY,
 	UNWIND_TABLE_NONE,    /* there are no rows: frame pointers */
 	UNWIND_TABLE_NO_FILE, /* in no table: of a mapping without a file */
 	UNWIND_TABLE_TOO_LARGE /* its rows do not fit: a guess */
 };
 
+/* A file's code: n regions of 1 << shift bytes from offset `base` on. */
+struct unwind_code {
+	__u32 base, n, shift;
+};
+
 struct unwind_table {
 	__u32 state; /* enum unwind_table_state; set last, unset first */
-	__u32 first, base, shift, buckets, rows;
-	__u32 used_s; /* when last used, written by BPF: seconds, monotonic */
-	__u32 zero;
+	__u32 first; /* of its regions */
+	struct unwind_code code;
+	__u32 zero[3];
+};
+
+struct unwind_region {
+	__u32 first; /* cell */
+	__u32 rows;
+	__u32 used;  /* when it was last used, written by BPF: unwind_tick */
+	__u16 buckets;
+	__u8 shift;
+	__u8 state;  /* as a table's */
 };
 
 struct unwind_mapping {

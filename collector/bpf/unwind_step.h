@@ -5,9 +5,11 @@
  *
  *	UNWIND_INLINE                      storage class of these functions
  *	unwind_read_user(to, n, address)   0 when all n bytes were read
- *	unwind_cell(i)                     pointers into the maps of unwind.h,
- *	unwind_mapping(i)                  NULL when out of bounds
- *	unwind_table(i)
+ *	unwind_mapping(i)                  pointers into the maps of unwind.h,
+ *	unwind_table(i)                    NULL when out of bounds
+ *	unwind_region(i)
+ *	unwind_chunk(i)
+ *	unwind_cell(chunk, i)              cell i of the chunk
  *	unwind_original(s)                 see unwind_arrive()
  *
  * The caller of unwind_step() notes s->ip before each step.  Registers are
@@ -23,7 +25,7 @@
  *
  * Return addresses are read anew in any case; only the way from an address
  * to its rule is kept.  That way depends on nothing but the address and the
- * list of mappings, and neither a list's place nor a table's is used for
+ * list of mappings, and neither a list's place nor a region's is used for
  * another one within a second (extents.h): what was kept in this second under
  * the same place of the list is what a search would find.
  */
@@ -33,9 +35,11 @@
 #include "collector/bpf/event.h"
 #include "collector/bpf/unwind.h"
 
-UNWIND_INLINE const __u64 *unwind_cell(__u32 i);
 UNWIND_INLINE const struct unwind_mapping *unwind_mapping(__u32 i);
-UNWIND_INLINE struct unwind_table *unwind_table(__u32 i);
+UNWIND_INLINE const struct unwind_table *unwind_table(__u32 i);
+UNWIND_INLINE struct unwind_region *unwind_region(__u32 i);
+UNWIND_INLINE const void *unwind_chunk(__u32 i);
+UNWIND_INLINE const __u64 *unwind_cell(const void *chunk, __u32 i);
 
 struct unwind_state;
 UNWIND_INLINE __u64 unwind_original(struct unwind_state *s);
@@ -46,10 +50,16 @@ UNWIND_INLINE __u64 unwind_original(struct unwind_state *s);
 #define UNWIND_KEPT_MASK (2 * UNWIND_KEEPERS * UNWIND_KEPT - 1)
 #define UNWIND_WORDS 8     /* read at once */
 
-/* A mapping with its table, the latter without used_s. */
+/* A mapping, its table, and the region of it that was looked at last. */
 struct unwind_place {
 	__u64 start, end, bias;
-	struct unwind_table table;
+	__u32 which; /* number of the table */
+	__u32 state; /* of the table, then of the region */
+	__u32 first; /* the table's regions */
+	struct unwind_code code;
+	__u32 low; /* first offset in the region */
+	__u32 at;  /* the region's number in the table; code.n: none yet */
+	struct unwind_region region;
 };
 
 /* A rule of enum unwind_kind, as in struct unwind_row. */
@@ -82,10 +92,13 @@ struct unwind_state {
 	__u64 instance;   /* the next hidden return address, a kernel's */
 	__u64 stepped;    /* whose copy is being executed there; 0: none */
 	__u32 first, n;          /* the process's mappings */
-	__u32 now_s;
+	__u32 now_s, tick;
 	__u8 is_caller; /* ip is behind a call */
 	__u8 error;     /* enum broken, once unwind_step() said stop */
-	__u8 pending;   /* frame pointers stood in for a table to come */
+	__u8 pending;   /* frame pointers stood in for a table to come: */
+	__u8 frame, lacks; /* this frame's number; the first such one's, */
+	__u32 lacks_table, lacks_offset; /* and where its code is */
+	__u64 lacks_sp;
 	__u8 guessed;   /* frame pointers stood in for a row: enum broken */
 	__u32 old, n_old, next; /* the last walk: place, frames, next one */
 	__u32 new, n_new;       /* this one */
@@ -108,28 +121,58 @@ unwind_fail(struct unwind_state *s, __u8 error)
 UNWIND_INLINE int
 unwind_use(struct unwind_state *s, const struct unwind_mapping *m)
 {
-	__u32 which = m->table;
-	struct unwind_table *t;
+	struct unwind_place *p = &s->place;
+	const struct unwind_table *t;
 
-	s->place.start = m->start;
-	s->place.end = m->start + ((__u64)m->pages << 12);
-	s->place.bias = m->bias;
-	s->place.table.state = UNWIND_TABLE_NO_FILE;
-	if (which == UNWIND_NO_TABLE)
+	p->start = m->start;
+	p->end = m->start + ((__u64)m->pages << 12);
+	p->bias = m->bias;
+	p->which = m->table;
+	p->state = UNWIND_TABLE_NO_FILE;
+	p->code.n = 0;
+	p->at = 0;
+	if (p->which == UNWIND_NO_TABLE)
 		return 1;
-	s->place.table.state = UNWIND_TABLE_NONE;
-	t = unwind_table(which);
+	p->state = UNWIND_TABLE_NONE;
+	t = unwind_table(p->which);
 	if (t == 0)
 		return 1;
-	s->place.table.state =
-	    *(volatile __u32 *)&t->state; /* before the rest */
-	s->place.table.first = t->first;
-	s->place.table.base = t->base;
-	s->place.table.shift = t->shift;
-	s->place.table.buckets = t->buckets;
-	s->place.table.rows = t->rows;
-	if (t->used_s != s->now_s)
-		t->used_s = s->now_s;
+	p->state = *(const volatile __u32 *)&t->state; /* before the rest */
+	if (p->state != UNWIND_TABLE_READY)
+		return 1;
+	p->first = t->first;
+	p->code = t->code;
+	p->at = t->code.n;
+	return 1;
+}
+
+/* Makes the region that holds an offset the state's; 0 when none does.  A
+ * table that is ready has some. */
+UNWIND_INLINE int
+unwind_find_region(struct unwind_state *s, __u64 offset)
+{
+	struct unwind_place *p = &s->place;
+	struct unwind_region *r;
+	__u32 at;
+
+	if (p->code.n == 0)
+		return 1; /* what is known of the table is all */
+	if (offset < p->code.base || offset > 0xffffffffu)
+		return 0;
+	at = (__u32)(offset - p->code.base) >> (p->code.shift & 31);
+	if (at >= p->code.n)
+		return 0;
+	if (at == p->at)
+		return 1;
+	r = unwind_region(p->first + at);
+	if (r == 0)
+		return 0;
+	p->at = at;
+	p->low = p->code.base + (at << (p->code.shift & 31));
+	p->state = *(volatile __u8 *)&r->state; /* before the rest */
+	p->region = *r;
+	if (r->used != s->tick)
+		r->used = s->tick;
 	return 1;
 }
 
@@ -164,25 +207,28 @@ unwind_find_mapping(struct unwind_state *s, __u64 pc)
 	return unwind_use(s, m);
 }
 
-/* The row for pc, which lies in the state's mapping; NULL when there is
- * none.  *next: the row's number in the table, from 1 on.  See unwind.h for
+/* The row for an offset in the state's region; NULL when there is none.
+ * *next: the row behind it, which is of the region or not.  See unwind.h for
  * the layout. */
 UNWIND_INLINE const struct unwind_row *
-unwind_find_row(const struct unwind_state *s, __u64 pc, __u32 *next)
+unwind_find_row(const struct unwind_state *s, __u32 offset,
+    const struct unwind_row **next)
 {
-	const struct unwind_table *t = &s->place.table;
-	__u64 offset = pc - s->place.bias;
-	__u32 at, rows = t->first + t->buckets, low, high, mid;
+	const struct unwind_region *r = &s->place.region;
+	__u32 first = r->first & ((1u << UNWIND_CHUNK_SHIFT) - 1);
+	__u32 at = (offset - s->place.low) >> (r->shift & 31);
+	__u32 rows = first + r->buckets, low, high, mid;
 	const struct unwind_row *row;
+	const void *chunk;
 	const __u64 *cell;
 	int i;
 
-	if (offset < t->base || offset > 0xffffffffu)
+	if (at >= r->buckets)
 		return 0;
-	at = (__u32)(offset - t->base) >> (t->shift & 31);
-	if (at >= t->buckets)
+	chunk = unwind_chunk(r->first >> UNWIND_CHUNK_SHIFT);
+	if (chunk == 0)
 		return 0;
-	cell = unwind_cell(t->first + at);
+	cell = unwind_cell(chunk, first + at);
 	if (cell == 0)
 		return 0;
 	low = (__u32)*cell;
@@ -191,18 +237,20 @@ unwind_find_row(const struct unwind_state *s, __u64 pc, __u32 *next)
 		if (low >= high)
 			break;
 		mid = (low + high) >> 1;
-		row = (const struct unwind_row *)unwind_cell(rows + mid);
+		row = (const struct unwind_row *)unwind_cell(chunk,
+		    rows + mid);
 		if (row == 0)
 			return 0;
-		if (row->pc <= (__u32)offset)
+		if (row->pc <= offset)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low == 0 || low > t->rows)
+	if (low == 0 || low > r->rows)
 		return 0;
-	*next = low;
-	return (const struct unwind_row *)unwind_cell(rows + low - 1);
+	*next = low == r->rows ? 0 :
+	    (const struct unwind_row *)unwind_cell(chunk, rows + low);
+	return (const struct unwind_row *)unwind_cell(chunk, rows + low - 1);
 }
 
 /*
@@ -263,6 +311,19 @@ unwind_guess(struct unwind_state *s, __u8 why)
 	return unwind_by_pointer(s);
 }
 
+/* Notes the first code whose rows are not there. */
+UNWIND_INLINE void
+unwind_lack(struct unwind_state *s)
+{
+	if (s->pending)
+		return;
+	s->pending = 1;
+	s->lacks = s->frame;
+	s->lacks_sp = s->sp;
+	s->lacks_table = s->place.which;
+	s->lacks_offset = (__u32)(s->ip - s->is_caller - s->place.bias);
+}
+
 /*
  * The frame as a function leaves it that begins with push %rbp; mov
  * %rsp,%rbp.  A thread begins where a caller's bp is 0, in code of a file
@@ -274,10 +335,10 @@ unwind_by_pointer(struct unwind_state *s)
 {
 	__u64 pair[2]; /* caller's bp, return address */
 
-	if (s->place.table.state == UNWIND_TABLE_PENDING)
-		s->pending = 1;
+	if (s->place.state == UNWIND_TABLE_PENDING)
+		unwind_lack(s);
 	if (s->bp == 0 && s->is_caller &&
-	    s->place.table.state != UNWIND_TABLE_NO_FILE &&
+	    s->place.state != UNWIND_TABLE_NO_FILE &&
 	    s->guessed != BROKEN_TOO_LARGE)
 		return 1; /* the convention's end */
 	if (s->bp == 0) /* a leaf's, or a JIT's: a register like others */
@@ -411,23 +472,17 @@ unwind_keep_end(struct unwind_state *s, __u32 tid)
 	k->leaf = s->leaf;
 	k->place = s->place;
 	/* One whose table is to come may have it next time. */
-	if (s->place.table.state != UNWIND_TABLE_READY)
+	if (s->place.state != UNWIND_TABLE_READY)
 		k->place.end = 0;
 }
 
 /* Notes how far the leaf's rule reaches. */
 UNWIND_INLINE void
 unwind_keep_leaf(struct unwind_state *s, struct unwind_rule rule, __u32 pc,
-    __u32 next)
+    const struct unwind_row *next)
 {
-	const struct unwind_table *t = &s->place.table;
-	const struct unwind_row *row = 0;
-
-	if (next < t->rows)
-		row = (const struct unwind_row *)unwind_cell(t->first +
-		    t->buckets + next);
 	s->low = s->place.bias + pc;
-	s->high = row != 0 ? s->place.bias + row->pc : s->low;
+	s->high = next != 0 ? s->place.bias + next->pc : s->low;
 	/* Nothing behind the mapping: another file may be there. */
 	if (s->high > s->place.end)
 		s->high = s->place.end;
@@ -493,7 +548,8 @@ unwind_in_nothing(struct unwind_state *s, __u64 pc)
 	if (s->is_caller)
 		return unwind_fail(s, BROKEN_NO_MAPPING);
 	s->place.start = s->place.end = 0;
-	s->place.table.state = UNWIND_TABLE_PENDING;
+	s->place.which = UNWIND_NO_TABLE;
+	s->place.state = UNWIND_TABLE_PENDING;
 	return unwind_by_pointer(s);
 }
 
@@ -502,23 +558,25 @@ unwind_in_nothing(struct unwind_state *s, __u64 pc)
 UNWIND_INLINE bool
 unwind_search(struct unwind_state *s, struct unwind_rule *rule, int *end)
 {
-	__u64 pc = s->ip - s->is_caller;
-	const struct unwind_row *row;
-	__u32 next = 0;
+	__u64 pc = s->ip - s->is_caller, offset;
+	const struct unwind_row *row = 0, *next = 0;
 
 	if (!unwind_find_mapping(s, pc)) {
 		*end = unwind_in_nothing(s, pc);
 		return 0;
 	}
-	if (s->place.table.state == UNWIND_TABLE_TOO_LARGE) {
-		*end = unwind_guess(s, BROKEN_TOO_LARGE);
-		return 0;
+	offset = pc - s->place.bias;
+	if (unwind_find_region(s, offset)) {
+		if (s->place.state == UNWIND_TABLE_TOO_LARGE) {
+			*end = unwind_guess(s, BROKEN_TOO_LARGE);
+			return 0;
+		}
+		if (s->place.state != UNWIND_TABLE_READY) {
+			*end = unwind_by_pointer(s);
+			return 0;
+		}
+		row = unwind_find_row(s, (__u32)offset, &next);
 	}
-	if (s->place.table.state != UNWIND_TABLE_READY) {
-		*end = unwind_by_pointer(s);
-		return 0;
-	}
-	row = unwind_find_row(s, pc, &next);
 	if (row == 0 || row->kind == UNWIND_NONE) {
 		*end = unwind_guess(s, BROKEN_NO_ROW);
 		return 0;

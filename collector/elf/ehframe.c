@@ -37,7 +37,22 @@ struct eh_reader {
 	size_t n_functions, cap_functions;
 	struct eh_cie cies[CIES];
 	uint64_t bias, limit; /* of the function at work: pc = loc - bias */
+	uint64_t high;        /* where the wanted part ends */
 };
+
+static bool
+eh_need(const struct ehframe_input *in, size_t at, size_t n)
+{
+	return in->need == NULL || in->need(in->arg, at, n);
+}
+
+static uint64_t
+eh_read_length(const struct ehframe_input *in, struct eh_cursor *c)
+{
+	if (c->end - c->p < 4 || !eh_need(in, (size_t)(c->p - in->bytes), 4))
+		c->bad = true;
+	return eh_read(c, 4);
+}
 
 /* One entry; *at goes on to the next.  False at the end. */
 static bool
@@ -45,14 +60,16 @@ eh_next(const struct ehframe_input *in, size_t *at, struct eh_entry *e)
 {
 	struct eh_cursor c = {.p = in->bytes + *at,
 	    .end = in->bytes + in->size};
-	uint64_t length = eh_read(&c, 4), id, field;
+	uint64_t length = eh_read_length(in, &c), id, field;
 
 	while (length == 0 && in->exact && !c.bad)
-		length = eh_read(&c, 4); /* an end in the middle, by a link */
+		/* an end in the middle, by a link */
+		length = eh_read_length(in, &c);
 	e->at = (size_t)(c.p - in->bytes) - 4;
 	/* 64-bit entries do not occur; what follows one is lost. */
 	if (c.bad || length == 0 || length == UINT32_MAX ||
-	    length > (uint64_t)(c.end - c.p))
+	    length > (uint64_t)(c.end - c.p) ||
+	    !eh_need(in, (size_t)(c.p - in->bytes), length))
 		return false;
 	c.end = c.p + length;
 	*at = (size_t)(c.end - in->bytes);
@@ -199,35 +216,48 @@ eh_note(struct eh_reader *r, uint64_t offset, size_t at)
 	return true;
 }
 
+static void
+eh_collect_entry(struct eh_reader *r, struct eh_entry *e)
+{
+	const struct ehframe_segment *seg;
+	const struct eh_cie *cie;
+	uint64_t start, size, offset;
+
+	if (e->cie == e->at)
+		return;
+	cie = eh_cie(r, e->cie);
+	if (cie == NULL ||
+	    !eh_read_range(r->in, cie, &e->body, &start, &size)) {
+		r->out->skipped++;
+		return;
+	}
+	/* Code that the linker dropped keeps its entry, at 0. */
+	seg = eh_segment(r->in, start);
+	if (seg == NULL)
+		return;
+	offset = seg->offset + (start - seg->vaddr);
+	if (offset > UINT32_MAX)
+		r->out->skipped++;
+	else
+		eh_note(r, offset, e->at);
+}
+
 /* First pass: where is each function's entry? */
 static void
 eh_collect(struct eh_reader *r)
 {
-	const struct ehframe_segment *seg;
-	const struct eh_cie *cie;
+	const struct ehframe_input *in = r->in;
 	struct eh_entry e;
-	uint64_t start, size, offset;
-	size_t at = 0;
+	size_t at = 0, i;
 
-	while (r->status == EHFRAME_OK && eh_next(r->in, &at, &e)) {
-		if (e.cie == e.at)
-			continue;
-		cie = eh_cie(r, e.cie);
-		if (cie == NULL ||
-		    !eh_read_range(r->in, cie, &e.body, &start, &size)) {
-			r->out->skipped++;
-			continue;
-		}
-		/* Code that the linker dropped keeps its entry, at 0. */
-		seg = eh_segment(r->in, start);
-		if (seg == NULL)
-			continue;
-		offset = seg->offset + (start - seg->vaddr);
-		if (offset > UINT32_MAX)
-			r->out->skipped++;
-		else
-			eh_note(r, offset, e.at);
+	for (i = 0; i < in->n_entries && r->status == EHFRAME_OK; i++) {
+		at = in->entries[i];
+		if (at < in->size && eh_next(in, &at, &e))
+			eh_collect_entry(r, &e);
 	}
+	while (in->entries == NULL && r->status == EHFRAME_OK &&
+	    eh_next(in, &at, &e))
+		eh_collect_entry(r, &e);
 }
 
 static bool
@@ -243,6 +273,9 @@ eh_put(struct eh_reader *r, uint32_t pc, const struct unwind_row *row)
 	size_t cap = r->cap != 0 ? r->cap * 2 : 1024;
 	struct unwind_row *p;
 
+	pc = pc > r->in->low ? pc : r->in->low;
+	if (out->n > 0 && out->rows[out->n - 1].pc == pc)
+		out->n--; /* of what is before the part, the last one serves */
 	if (out->n > 0 && eh_same_rule(&out->rows[out->n - 1], row))
 		return true;
 	if (out->n == r->in->max_rows) {
@@ -297,10 +330,13 @@ eh_add_function(struct eh_reader *r, uint64_t function, uint64_t next)
 	end = pc + size < UINT32_MAX ? pc + size : UINT32_MAX;
 	r->bias = p.start - pc;
 	r->limit = end < next ? end : next;
+	if (r->limit > r->high)
+		r->limit = r->high;
 	s = p.cie->initial;
 	r->out->functions++;
 	eh_run(&p, &s);
-	if (r->status == EHFRAME_OK && end < next && next - end > PADDING)
+	if (r->status == EHFRAME_OK && end < next && next - end > PADDING &&
+	    end < r->high)
 		eh_put(r, (uint32_t)end, &none);
 }
 
@@ -328,7 +364,8 @@ eh_sort(struct eh_reader *r)
 }
 
 /* Second pass, in the order of the code.  Of entries for the same start the
- * last one counts. */
+ * last one counts; what ends before the wanted part or begins behind it does
+ * not. */
 static void
 eh_emit(struct eh_reader *r)
 {
@@ -338,7 +375,8 @@ eh_emit(struct eh_reader *r)
 	for (i = 0; i < r->n_functions && r->status == EHFRAME_OK; i++) {
 		next = i + 1 < r->n_functions ? r->functions[i + 1] >> 32 :
 		    UINT64_MAX;
-		if (next != r->functions[i] >> 32)
+		if (next > r->in->low && next != r->functions[i] >> 32 &&
+		    r->functions[i] >> 32 < r->high)
 			eh_add_function(r, r->functions[i], next);
 	}
 }
@@ -354,6 +392,7 @@ ehframe_read(const struct ehframe_input *in, struct ehframe_rows *out)
 		return EHFRAME_NO_MEMORY;
 	r->in = in;
 	r->out = out;
+	r->high = in->high != 0 ? in->high : UINT64_MAX;
 	if (in->size > EHFRAME_BYTES_MAX)
 		r->status = EHFRAME_TOO_BIG;
 	eh_collect(r);

@@ -26,6 +26,10 @@ struct ehframe_segment {
 
 struct ehframe_input {
 	const uint8_t *bytes;
+	/* Called before n bytes from `at` on are read; false when they cannot
+	 * be had.  NULL: all bytes are there. */
+	bool (*need)(void *arg, size_t at, size_t n);
+	void *arg;
 	size_t size;    /* at most EHFRAME_BYTES_MAX */
 	uint64_t vaddr; /* of the first byte */
 	/* `size` is the section's; otherwise the first zero ends it. */
@@ -33,6 +37,13 @@ struct ehframe_input {
 	const struct ehframe_segment *segments;
 	size_t n_segments;
 	size_t max_rows;
+	/* Only the rows that serve offsets from low to high - 1 are wanted;
+	 * high 0: all. */
+	uint32_t low, high;
+	/* Where the entries are of the functions that count, found by an index;
+	 * NULL: all are looked through. */
+	const uint32_t *entries;
+	size_t n_entries;
 };
 
 struct ehframe_rows {
@@ -53,6 +64,7 @@ enum ehframe_status {
  * Fills *out with rows of strictly rising pc, no two neighbours equal but
  * for it; UNWIND_NONE ends the last function before each gap of 16 bytes or
  * more.  Where functions overlap, the one that begins later has the code.
+ * Of a part, the first row begins at `low` if it has begun before.
  * After an error *out holds nothing.
  */
 enum ehframe_status ehframe_read(const struct ehframe_input *in,

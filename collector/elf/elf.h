@@ -80,6 +80,15 @@ bool elf_function(const struct elf *e, uint64_t vaddr,
 bool elf_signal_return(const struct elf *e, uint64_t vaddr,
     struct elf_symbol *out);
 
+/*
+ * The addresses of the entries in .eh_frame of the functions that begin from
+ * low to high, of a few before and of the next one, by the index; at most
+ * `max`.  Returns their number, 0 when there is no index.
+ */
+#define ELF_ENTRIES_BEFORE 4
+size_t elf_function_entries(const struct elf *e, uint64_t low, uint64_t high,
+    uint64_t *out, size_t max);
+
 /* Where .eh_frame lies in the file and in memory. */
 struct elf_eh_frame {
 	uint64_t offset, size, vaddr;

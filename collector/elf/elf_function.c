@@ -50,29 +50,70 @@ function_count(const struct elf *e)
 	return head.n;
 }
 
-/* The last entry that starts at or before vaddr. */
 static bool
-function_search(const struct elf *e, uint64_t vaddr, struct entry *out)
+function_at(const struct elf *e, uint32_t i, struct entry *out)
 {
-	uint32_t low = 0, high = function_count(e), mid;
+	return function_read(e, e->hdr_vaddr + HDR + i * 8ull, out,
+	    sizeof(*out));
+}
+
+/* How many of n entries start at or before vaddr; 0 also when one cannot be
+ * read. */
+static uint32_t
+function_search(const struct elf *e, uint32_t n, uint64_t vaddr)
+{
 	int64_t want = (int64_t)(vaddr - e->hdr_vaddr);
+	uint32_t low = 0, high = n, mid;
 	struct entry x;
-	bool found = false;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (!function_read(e, e->hdr_vaddr + HDR + mid * 8ull, &x,
-		    sizeof(x)))
-			return false;
-		if (x.start <= want) {
-			*out = x;
-			found = true;
+		if (!function_at(e, mid, &x))
+			return 0;
+		if (x.start <= want)
 			low = mid + 1;
-		} else {
+		else
 			high = mid;
-		}
 	}
-	return found;
+	return low;
+}
+
+#define STEP 4096 /* entries read at once */
+
+/* Puts where the entries i to i + n - 1 are; false when it cannot be read. */
+static bool
+function_list(const struct elf *e, uint32_t i, uint32_t n, uint64_t *out)
+{
+	struct entry x[STEP];
+	uint32_t k, part;
+
+	for (; n > 0; i += part, n -= part) {
+		part = n < STEP ? n : STEP;
+		if (!function_read(e, e->hdr_vaddr + HDR + i * 8ull, x,
+		    part * sizeof(x[0])))
+			return false;
+		for (k = 0; k < part; k++)
+			*out++ = e->hdr_vaddr + (uint64_t)(int64_t)x[k].fde;
+	}
+	return true;
+}
+
+size_t
+elf_function_entries(const struct elf *e, uint64_t low, uint64_t high,
+    uint64_t *out, size_t max)
+{
+	uint32_t all = function_count(e), from, to, n;
+
+	if (all == 0)
+		return 0;
+	from = function_search(e, all, low);
+	to = function_search(e, all, high);
+	from = from > ELF_ENTRIES_BEFORE ? from - ELF_ENTRIES_BEFORE : 0;
+	to = to < all ? to + 1 : all;
+	n = to > from ? to - from : 0;
+	if (n > max)
+		n = (uint32_t)max;
+	return function_list(e, from, n, out) ? n : 0;
 }
 
 bool
@@ -83,10 +124,11 @@ elf_function(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
 		int32_t start;
 		uint32_t size;
 	} fde;
+	uint32_t n = function_search(e, function_count(e), vaddr);
 	struct entry x;
 	uint64_t at;
 
-	if (!function_search(e, vaddr, &x))
+	if (n == 0 || !function_at(e, n - 1, &x))
 		return false;
 	at = e->hdr_vaddr + (uint64_t)(int64_t)x.fde;
 	if (!function_read(e, at, &fde, sizeof(fde)) || fde.length < 12 ||

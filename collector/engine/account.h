@@ -32,8 +32,10 @@ struct account_profile {
  * there is now. */
 struct account_unwind {
 	uint64_t rows, bytes, max_bytes;
-	uint64_t ready, waiting, without, failed; /* files now */
-	uint64_t made, evicted, failures, refused;
+	uint64_t ready, unknown, without, failed; /* files now */
+	uint64_t made, failures, refused;         /* files */
+	uint64_t loaded, waiting;                 /* regions now */
+	uint64_t regions_made, evicted;
 	uint64_t processes, mappings;
 	uint64_t built, processes_evicted, processes_failed;
 };

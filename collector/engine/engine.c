@@ -26,6 +26,7 @@
 #define SETTLE_MAX_NS (100 * NS_PER_MS)
 #define SEASONED_TICKS 20 /* 0.2 s */
 #define JUMP_SLOTS 64 /* a larger step back of the clock is believed */
+#define UNWIND_MEMORY_PART 256
 #define JUMP_NS (500 * NS_PER_MS) /* as in slots.c */
 
 static const struct aggregate_limits limits = {
@@ -59,7 +60,7 @@ engine_event(void *arg, const struct sample_event *e, size_t size)
 	}
 	if (side == BORDER_LATE)
 		s->profiles[e->type].now.late += e->value;
-	resolve_event(s, e);
+	resolve_event(s, e, size);
 }
 
 static const struct err *
@@ -125,11 +126,11 @@ engine_open_parts(struct engine *s)
 
 static bool
 engine_ask_rows(void *arg, uint32_t table, int fd, uint64_t size,
-    uint32_t max_rows)
+    uint32_t offset)
 {
 	struct engine *s = arg;
 
-	return symbols_unwind(s->symbols, table, fd, size, max_rows);
+	return symbols_unwind(s->symbols, table, fd, size, offset);
 }
 
 static void
@@ -323,13 +324,28 @@ engine_set_profiles(struct engine *s, const struct profile *const *rows,
 	return NULL;
 }
 
+/* Chunks of unwind rows: as configured, else a part of the machine's
+ * memory. */
+static uint32_t
+engine_chunks(const struct config *c)
+{
+	int64_t chunk = INT64_C(8) << UNWIND_CHUNK_SHIFT, max = 12 * chunk;
+	int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) *
+	    sysconf(_SC_PAGESIZE), bytes = c->unwind_bytes;
+
+	if (bytes == 0)
+		bytes = all / UNWIND_MEMORY_PART < max ?
+		    all / UNWIND_MEMORY_PART : max;
+	return bytes < 2 * chunk ? 2 : (uint32_t)(bytes / chunk);
+}
+
 static const struct err *
 engine_start(struct engine *s, char *blind, size_t size)
 {
 	const struct config *c = s->config;
 	const struct sampler_options options = {.kernel = c->kernel,
-	    .cells = strcmp(c->unwinder, "eh_frame") == 0 ?
-	        (uint32_t)(c->unwind_bytes / 8) : 0};
+	    .chunks = strcmp(c->unwinder, "eh_frame") == 0 ?
+	        engine_chunks(c) : 0};
 	const struct err *e = engine_open_parts(s);
 
 	if (e != NULL)

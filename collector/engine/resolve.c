@@ -19,6 +19,7 @@
 #include "collector/process/services.h"
 #include "collector/symbols/jit.h"
 #include "collector/unwind/unwind_process.h"
+#include "collector/unwind/unwind_tables.h"
 #include "store/base/clock.h"
 #include "store/base/text.h"
 
@@ -381,18 +382,44 @@ resolve_group(struct engine *s, const struct sample_event *e,
 	return aggregate_group(s->aggregate, &g);
 }
 
+/* Rows of code that was met. */
+static void
+resolve_want_rows(struct engine *s, const struct sample_event *e, size_t size,
+    const struct resolve_who *who)
+{
+	const __u64 *copy = e->frames + e->n_kernel + e->n_user;
+	struct unwind_lack lack = {.table = e->table, .offset = e->offset};
+
+	if (e->lacks >= e->n_user)
+		return;
+	lack.address = e->frames[e->n_kernel + e->lacks] - (e->lacks > 0);
+	if ((e->flags & EVENT_COPY) != 0) {
+		lack.words = copy + 1;
+		lack.n_words = (size_t)((const __u64 *)e + size / 8 -
+		    lack.words);
+	}
+	unwind_processes_load(s->processes, who->p != NULL ? who->p :
+	    who->code, &lack, s->now_ns);
+}
+
 /* Tells the walker's tables what they lack.  A process that has just begun
  * may be over before its tables would be made; but if it is one of many
  * children of a fork, those of its parent serve them all. */
 static void
 resolve_want_tables(struct engine *s, const struct sample_event *e,
-    const struct resolve_who *who)
+    size_t size, const struct resolve_who *who)
 {
+	bool pending = (e->flags & EVENT_PENDING) != 0;
 	struct process *p = who->p;
-	bool lacks = (e->flags & EVENT_PENDING) != 0 ||
-	    e->error == BROKEN_NO_TABLES || e->error == BROKEN_NO_MAPPING;
 
-	if (!lacks || s->processes == NULL)
+	if (s->processes == NULL)
+		return;
+	if (pending && e->table != UNWIND_NO_TABLE) {
+		resolve_want_rows(s, e, size, who);
+		return;
+	}
+	if (!pending && e->error != BROKEN_NO_TABLES &&
+	    e->error != BROKEN_NO_MAPPING)
 		return;
 	if (p == NULL || s->boot_ns - (int64_t)e->start_ns <= YOUNG_NS) {
 		if (who->code != NULL)
@@ -456,7 +483,7 @@ resolve_go_on(struct engine *s, const struct sample_event *e)
 }
 
 void
-resolve_event(struct engine *s, const struct sample_event *e)
+resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 {
 	uint32_t refs[RESOLVE_STACK_MAX], group;
 	struct resolve_who who;
@@ -464,6 +491,8 @@ resolve_event(struct engine *s, const struct sample_event *e)
 	size_t n;
 
 	resolve_go_on(s, e);
+	if (s->tables != NULL && e->n_user > 0)
+		unwind_tables_tick(s->tables);
 	/* It may have come while the samples before it were taken: what was
 	 * mapped and executed until then, it must not be named without. */
 	if (s->watch != NULL)
@@ -471,7 +500,7 @@ resolve_event(struct engine *s, const struct sample_event *e)
 	resolve_find_who(s, e, &who);
 	n = resolve_stack(s, e, &who, refs, &whole);
 	group = resolve_group(s, e, &who, whole);
-	resolve_want_tables(s, e, &who);
+	resolve_want_tables(s, e, size, &who);
 	if (group != AGGREGATE_NONE && aggregate_add(s->aggregate, group,
 	    refs, n, (int64_t)e->value))
 		s->profiles[e->type].now.samples += e->value;

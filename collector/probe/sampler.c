@@ -60,7 +60,8 @@ sampler_event(void *arg, void *data, size_t size)
 
 	if (size < head || e->type >= SAMPLER_TYPES_MAX ||
 	    (size - head) / sizeof(e->frames[0]) <
-	    (size_t)e->n_kernel + e->n_user) {
+	    (size_t)e->n_kernel + e->n_user +
+	    ((e->flags & EVENT_COPY) != 0)) {
 		s->types[size < head || e->type >= SAMPLER_TYPES_MAX ? 0 :
 		    e->type].malformed++;
 		return 0;
@@ -111,12 +112,14 @@ sampler_size_ring(struct sampler *s, struct perf_bpf *bpf)
 
 /* What the walker does not need takes no memory. */
 static void
-sampler_size_maps(struct perf_bpf *bpf, uint32_t cells)
+sampler_size_maps(struct perf_bpf *bpf, uint32_t chunks)
 {
-	bool walk = cells > 0;
+	bool walk = chunks > 0;
 
 	bpf_map__set_max_entries(bpf->maps.counters, SAMPLER_TYPES_MAX);
-	bpf_map__set_max_entries(bpf->maps.unwind_cells, walk ? cells : 1);
+	bpf_map__set_max_entries(bpf->maps.unwind_chunks, walk ? chunks : 1);
+	bpf_map__set_max_entries(bpf->maps.unwind_regions,
+	    walk ? UNWIND_REGIONS : 1);
 	bpf_map__set_max_entries(bpf->maps.unwind_mappings,
 	    walk ? UNWIND_MAPPINGS : 1);
 	bpf_map__set_max_entries(bpf->maps.unwind_tables,
@@ -129,15 +132,18 @@ static void
 sampler_set_unwind(struct sampler *s)
 {
 	struct perf_bpf *bpf = s->first;
-	const int arrays[UNWIND_ARRAYS] = {
-	    [UNWIND_ARRAY_CELLS] = bpf_map__fd(bpf->maps.unwind_cells),
-	    [UNWIND_ARRAY_MAPPINGS] = bpf_map__fd(bpf->maps.unwind_mappings),
-	    [UNWIND_ARRAY_TABLES] = bpf_map__fd(bpf->maps.unwind_tables)};
+	const struct sampler_unwind_maps maps = {
+	    .arrays = {[UNWIND_ARRAY_MAPPINGS] =
+	    bpf_map__fd(bpf->maps.unwind_mappings),
+	    [UNWIND_ARRAY_TABLES] = bpf_map__fd(bpf->maps.unwind_tables),
+	    [UNWIND_ARRAY_REGIONS] = bpf_map__fd(bpf->maps.unwind_regions)},
+	    .processes = bpf_map__fd(bpf->maps.unwind_processes),
+	    .chunks = bpf_map__fd(bpf->maps.unwind_chunks),
+	    .generation = &bpf->data->unwind_generation,
+	    .tick = &bpf->data->unwind_tick};
 
-	sampler_unwind_init(&s->unwind, arrays,
-	    bpf_map__fd(bpf->maps.unwind_processes),
-	    &bpf->data->unwind_generation, s->options.cells);
-	s->unwinds = s->options.cells > 0;
+	sampler_unwind_init(&s->unwind, &maps, s->options.chunks);
+	s->unwinds = s->options.chunks > 0;
 }
 
 /* The maps of the program that was loaded first, instead of its own; what is
@@ -183,9 +189,9 @@ sampler_load(struct sampler *s, size_t type)
 	s->types[type].bpf = bpf;
 	bpf->rodata->profile_type = (uint8_t)type;
 	bpf->rodata->kernel_stacks = s->options.kernel;
-	bpf->rodata->eh_frame = s->options.cells > 0;
+	bpf->rodata->eh_frame = s->options.chunks > 0;
 	sampler_size_ring(s, bpf);
-	sampler_size_maps(bpf, s->options.cells);
+	sampler_size_maps(bpf, s->options.chunks);
 	if (s->first != NULL)
 		r = sampler_share(s, bpf);
 	if (r == 0)
@@ -420,6 +426,8 @@ sampler_map_bytes(const struct sampler *s)
 
 	bpf_object__for_each_map(map, s->first->obj)
 		sum += sampler_memlock(bpf_map__fd(map));
+	if (s->unwind.n > 0)
+		sum += s->unwind.n * sampler_memlock(s->unwind.chunks[0]);
 	return sum;
 }
 

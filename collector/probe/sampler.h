@@ -17,8 +17,8 @@ struct err;
 struct sampler;
 struct unwind_kernel;
 
-/* One event of `size` bytes, borrowed for the call; its counts of frames are
- * within `size`. */
+/* One event of `size` bytes, borrowed for the call; its counts of frames, and
+ * the head of a copy, are within `size`. */
 typedef void sampler_fn(void *arg, const struct sample_event *e, size_t size);
 
 #define SAMPLER_TYPES_MAX 16
@@ -33,7 +33,8 @@ struct sampler_clock {
 
 struct sampler_options {
 	bool kernel;    /* take kernel stacks too */
-	uint32_t cells; /* of unwind rows; 0: walk by frame pointers */
+	uint32_t chunks; /* of unwind rows, at most (bpf/unwind.h); 0: walk by
+	                  * frame pointers */
 };
 
 /* Loads nothing yet. */

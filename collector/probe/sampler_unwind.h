@@ -9,15 +9,23 @@
 struct sampler_unwind {
 	struct unwind_kernel kernel;
 	int arrays[UNWIND_ARRAYS]; /* descriptors of maps, borrowed */
-	int processes;
-	volatile uint32_t *generation; /* the programs' variable */
-	struct unwind_table *tables;   /* the kernel's, to read */
+	int processes, outer; /* the latter of the chunks' map */
+	int chunks[UNWIND_CHUNKS]; /* of them the first n */
+	uint32_t n;
+	volatile uint32_t *generation, *tick; /* the programs' variables */
+	struct unwind_region *regions; /* the kernel's */
+};
+
+/* What the programs' object has. */
+struct sampler_unwind_maps {
+	int arrays[UNWIND_ARRAYS]; /* but for cells */
+	int processes, chunks;
+	volatile uint32_t *generation, *tick;
 };
 
 /* Makes u->kernel, which points back to *u: do not move it. */
 void sampler_unwind_init(struct sampler_unwind *u,
-    const int arrays[UNWIND_ARRAYS], int processes,
-    volatile uint32_t *generation, uint32_t cells);
+    const struct sampler_unwind_maps *maps, uint32_t chunks);
 void sampler_unwind_fini(struct sampler_unwind *u);
 
 #endif

@@ -75,6 +75,20 @@ symbols_take(struct symbols *s, uint32_t id, struct cur *c)
 }
 
 static void
+symbols_take_rows(struct symbols *s, uint32_t table,
+    const struct wire_reply *r, const uint8_t *p, size_t n, int fd)
+{
+	struct wire_unwound code = {0};
+
+	if (n == sizeof(code))
+		memcpy(&code, p, n);
+	s->rows(s->rows_arg, table, &(struct symbols_rows){
+	    .status = r->status, .base = code.base, .regions = code.n,
+	    .shift = code.shift, .n = r->symbols, .fd = fd,
+	    .build_id = r->build_id, .build_id_len = r->build_id_len});
+}
+
+static void
 symbols_answer(void *arg, const struct link_request *q,
     const struct wire_reply *r, const uint8_t *p, size_t n, int fd)
 {
@@ -83,10 +97,7 @@ symbols_answer(void *arg, const struct link_request *q,
 	uint32_t i;
 
 	if (q->type == WIRE_UNWIND) {
-		s->rows(s->rows_arg, q->file, &(struct symbols_rows){
-		    .status = r->status, .n = r->symbols, .fd = fd,
-		    .build_id = r->build_id,
-		    .build_id_len = r->build_id_len});
+		symbols_take_rows(s, q->file, r, p, n, fd);
 		return;
 	}
 	if (q->type != WIRE_RESOLVE) {
@@ -442,10 +453,10 @@ symbols_unwind_to(struct symbols *s, symbols_rows_fn *fn, void *arg)
 
 bool
 symbols_unwind(struct symbols *s, uint32_t table, int fd, uint64_t size,
-    uint32_t max_rows)
+    uint32_t offset)
 {
 	return s->rows != NULL &&
-	    symbols_link_unwind(s->link, table, fd, size, max_rows);
+	    symbols_link_unwind(s->link, table, fd, size, offset);
 }
 
 bool

@@ -138,6 +138,9 @@ bool symbols_trim(struct symbols *s, int64_t now_ns);
 struct symbols_rows {
 	bool lost, guilty; /* the child died; perhaps of this file */
 	uint32_t status;   /* enum elf_status */
+	/* The file's code is so many regions of 1 << shift bytes from offset
+	 * `base` on; 0: it has no rows. */
+	uint32_t base, regions, shift;
 	uint32_t n;        /* rows: struct unwind_row, in file order */
 	int fd;            /* of their memory file, borrowed; -1: none */
 	const uint8_t *build_id;
@@ -149,11 +152,11 @@ typedef void symbols_rows_fn(void *arg, uint32_t table,
 /* Who gets the answers to symbols_unwind(). */
 void symbols_unwind_to(struct symbols *s, symbols_rows_fn *fn, void *arg);
 
-/* Asks the child for the unwind rows of an open file of `size` bytes, which
- * stays the caller's.  `table` (< UNWIND_TABLES) comes back with the answer.
+/* Asks the child for the unwind rows of the region that holds an offset of an
+ * open file of `size` bytes, which stays the caller's.  `table` (< UNWIND_TABLES) comes back with the answer.
  * False when the child cannot be asked now. */
 bool symbols_unwind(struct symbols *s, uint32_t table, int fd, uint64_t size,
-    uint32_t max_rows);
+    uint32_t offset);
 
 /* Does the kernel hide its functions' addresses from us? */
 bool symbols_kernel_hidden(const struct symbols *s);

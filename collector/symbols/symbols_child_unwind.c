@@ -13,7 +13,6 @@
 #include "collector/symbols/symbols_wire.h"
 #include "collector/symbols/unwind_read.h"
 
-#define ROWS_MAX (16u << 20)
 
 static bool
 unwind_input(void *arg, uint64_t at, void *p, size_t n)
@@ -52,25 +51,30 @@ symbols_child_unwind(int socket, const struct wire_request *q, int fd)
 {
 	struct elf_input in = {.read = unwind_input, .arg = &fd,
 	    .size = q->size};
-	struct wire_reply r = {.type = q->type, .seq = q->seq,
-	    .file = q->file, .n = q->n};
-	size_t max = q->offsets[0] < ROWS_MAX ? q->offsets[0] : ROWS_MAX;
+	struct {
+		struct wire_reply head;
+		struct wire_unwound code;
+	} out = {.head = {.type = q->type, .seq = q->seq,
+	    .file = q->file, .n = q->n}};
+	struct wire_reply *r = &out.head;
 	struct unwind_file f;
 	int rows = -1;
 	bool ok;
 
-	r.status = unwind_read(&in, max, &f);
+	r->status = unwind_read(&in, q->offsets[0], UNWIND_ROWS_MAX, &f);
 	close(fd);
+	out.code = (struct wire_unwound){.base = f.code.base, .n = f.code.n,
+	    .shift = f.code.shift};
 	if (f.rows.n > 0) {
 		rows = unwind_file(f.rows.rows, f.rows.n);
 		if (rows < 0)
-			r.status = ELF_NO_MEMORY;
+			r->status = ELF_NO_MEMORY;
 	}
 	free(f.rows.rows);
-	r.symbols = (uint32_t)f.rows.n;
-	r.build_id_len = (uint8_t)f.build_id_len;
-	memcpy(r.build_id, f.build_id, f.build_id_len);
-	ok = wire_send(socket, &r, sizeof(r), rows, 0);
+	r->symbols = (uint32_t)f.rows.n;
+	r->build_id_len = (uint8_t)f.build_id_len;
+	memcpy(r->build_id, f.build_id, f.build_id_len);
+	ok = wire_send(socket, &out, sizeof(out), rows, 0);
 	if (rows >= 0)
 		close(rows);
 	return ok;

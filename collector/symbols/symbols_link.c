@@ -422,10 +422,10 @@ symbols_link_resolve(struct symbols_link *l, uint32_t file,
 
 bool
 symbols_link_unwind(struct symbols_link *l, uint32_t table, int fd,
-    uint64_t size, uint64_t max_rows)
+    uint64_t size, uint64_t offset)
 {
 	struct wire_request w = {.type = WIRE_UNWIND, .seq = ++l->seq,
-	    .file = table, .n = 1, .size = size, .offsets = {max_rows}};
+	    .file = table, .n = 1, .size = size, .offsets = {offset}};
 
 	return symbols_link_ready(l) && link_send(l, &w,
 	    offsetof(struct wire_request, offsets) + sizeof(w.offsets[0]), fd,

@@ -67,9 +67,9 @@ void symbols_link_inline(struct symbols_link *l, bool on);
 bool symbols_link_resolve(struct symbols_link *l, uint32_t file,
     const uint64_t *offsets, const uint32_t *ids, uint32_t n);
 
-/* WIRE_UNWIND of an open file, which stays the caller's: at most max_rows. */
+/* WIRE_UNWIND of an open file, which stays the caller's. */
 bool symbols_link_unwind(struct symbols_link *l, uint32_t table, int fd,
-    uint64_t size, uint64_t max_rows);
+    uint64_t size, uint64_t offset);
 
 /* Takes the answers that wait, ends a child that takes too long over one
  * request (5 s of its CPU time, or 30 s in all), starts the next one when it

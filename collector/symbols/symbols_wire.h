@@ -11,8 +11,9 @@
  *	                                program or its debug file shares)
  *	DROP file →                     (no answer)
  *	RESOLVE file, n offsets →       RESOLVED n answers
- *	UNWIND table, size, limit +
- *	    descriptor                → UNWOUND rows + sealed memory file
+ *	UNWIND table, size, offset +
+ *	    descriptor                → UNWOUND regions of the code, rows of the
+ *	                                offset's one + sealed memory file
  *
  * The child answers in order.  The daemon trusts no byte of an answer: it
  * checks lengths, counts and order, and cleans the names.  UNWIND stands by
@@ -52,7 +53,7 @@ struct wire_request {
 	uint32_t type, seq, file, n;
 	uint64_t size;                 /* with a file: its bytes */
 	uint64_t offsets[WIRE_OFFSETS]; /* RESOLVE: n are sent; UNWIND: the
-	                                 * first is the limit of rows */
+	                                 * first is an offset of code */
 };
 
 /* How an address came out. */
@@ -88,6 +89,12 @@ struct wire_reply {
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 	uint8_t alt_id_len;
 	uint8_t zero[5];
+};
+
+/* Behind the head of UNWOUND: the code is of n regions of 1 << shift bytes from
+ * base on; 0: the file has no rows. */
+struct wire_unwound {
+	uint32_t base, n, shift, zero;
 };
 
 #define WIRE_REPLY_PLAIN (WIRE_OFFSETS * \

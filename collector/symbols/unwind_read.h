@@ -1,6 +1,12 @@
 /*
- * From an ELF file to the rows of the unwinder.  Reads foreign bytes: runs
- * in the symbols child, in tests and in the fuzzer.
+ * From an ELF file to the rows of the unwinder, of a region of its code or of
+ * all.  Reads foreign bytes: runs in the symbols child, in tests and in the
+ * fuzzer.
+ *
+ *	offset  base            base + (1 << shift)
+ *	        │   region 0    │   region 1    │ ...   (n regions)
+ *
+ * A file with few rows is one region.
  */
 #ifndef COLLECTOR_UNWIND_READ_H
 #define COLLECTOR_UNWIND_READ_H
@@ -9,14 +15,18 @@
 #include "collector/elf/elf.h"
 
 struct unwind_file {
-	struct ehframe_rows rows; /* none: the file has no .eh_frame */
+	struct ehframe_rows rows;
+	struct unwind_code code; /* n 0: the file has no .eh_frame */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_len;
 };
 
-/* Errors: those of elf_open(), ELF_TOO_BIG also for more than max_rows.  Free
- * out->rows.rows. */
-enum elf_status unwind_read(const struct elf_input *in, size_t max_rows,
-    struct unwind_file *out);
+#define UNWIND_READ_ALL UINT64_MAX /* instead of an offset */
+
+/* The rows of the region that holds `offset`, or of all; the nearest region
+ * where it is in none.  Errors: those of elf_open(), ELF_TOO_BIG also for more than max_rows: then
+ * out->code is right all the same.  Free out->rows.rows. */
+enum elf_status unwind_read(const struct elf_input *in, uint64_t offset,
+    size_t max_rows, struct unwind_file *out);
 
 #endif

@@ -16,13 +16,19 @@ enum unwind_array {
 	UNWIND_ARRAY_CELLS,    /* uint64_t */
 	UNWIND_ARRAY_MAPPINGS, /* struct unwind_mapping */
 	UNWIND_ARRAY_TABLES,   /* struct unwind_table */
+	UNWIND_ARRAY_REGIONS,  /* struct unwind_region */
 	UNWIND_ARRAYS
 };
 
 struct unwind_kernel {
 	void *arg;
-	uint32_t cells; /* how many there are */
-	/* Write and read n elements; false when it could not be done. */
+	uint32_t chunks; /* of cells, at most; there is none at first */
+	/* Makes the next chunk; false when there is no memory for it. */
+	bool (*add_chunk)(void *arg);
+	/* Sets the clock that regions' `used` is of. */
+	void (*set_tick)(void *arg, uint32_t tick);
+	/* Write and read n elements, of cells within one chunk; false when it
+	 * could not be done. */
 	bool (*write)(void *arg, enum unwind_array which, uint32_t first,
 	    const void *p, size_t n);
 	bool (*read)(void *arg, enum unwind_array which, uint32_t first,

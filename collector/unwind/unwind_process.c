@@ -43,8 +43,7 @@ struct walk {
 	int64_t built_ns, wait_ns;
 	uint32_t wants;       /* how often it was wanted since it was queued */
 	bool queued;
-	bool sampled; /* since it was queued, or in use: worth new tables */
-	bool unasked; /* built without asking for tables */
+	bool sampled; /* since it was queued, or in use */
 };
 
 struct unwind_processes {
@@ -212,7 +211,7 @@ unwind_processes_want(struct unwind_processes *u, struct process *of,
 		return;
 	/* Another image is news; the same one is looked at now and then. */
 	news = p->program != of->image || p->built_ns == 0;
-	if (!news && !p->unasked && event_ns < p->built_ns + p->wait_ns)
+	if (!news && event_ns < p->built_ns + p->wait_ns)
 		return;
 	if (news)
 		p->wait_ns = 0;
@@ -250,15 +249,14 @@ process_image(const struct unwind_processes *u, int32_t pid)
 
 static uint32_t
 process_table(struct unwind_processes *u, const struct maps_process *mp,
-    const struct mapping *m, bool ask, int64_t now_ns)
+    const struct mapping *m, int64_t now_ns)
 {
 	uint32_t table = UNWIND_NO_TABLE;
 	int fd;
 
 	if (m->kind == MAPPING_VDSO && u->vdso != NULL) {
 		fd = u->vdso(u->vdso_arg);
-		return fd >= 0 ? unwind_tables_get(u->tables, fd, true,
-		    now_ns) :
+		return fd >= 0 ? unwind_tables_get(u->tables, fd, now_ns) :
 		    UNWIND_NO_TABLE;
 	}
 	if (m->kind != MAPPING_FILE)
@@ -266,14 +264,89 @@ process_table(struct unwind_processes *u, const struct maps_process *mp,
 	fd = maps_open(u->maps, mp, m);
 	if (fd < 0)
 		return UNWIND_NO_TABLE;
-	table = unwind_tables_get(u->tables, fd, ask, now_ns);
+	table = unwind_tables_get(u->tables, fd, now_ns);
 	close(fd);
 	return table;
 }
 
+/* What waits for a descriptor of the file gets one from the process; false
+ * when that has none. */
+static bool
+process_offer(struct unwind_processes *u, struct process *of,
+    uint64_t address, int64_t now_ns)
+{
+	struct maps_process *mp = maps_process(u->maps, of, now_ns);
+	struct mapping *m = maps_list_find(maps_process_list(mp), address);
+	uint32_t table = UNWIND_NO_TABLE;
+
+	if (m != NULL)
+		table = process_table(u, mp, m, now_ns);
+	unwind_tables_drop(u->tables, table);
+	return table != UNWIND_NO_TABLE;
+}
+
+/* The mapping of the sorted list that holds the address, or NULL. */
+static const struct unwind_mapping *
+lack_mapping(const struct unwind_mapping *list, uint32_t n, uint64_t address)
+{
+	uint32_t low = 0, high = n, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (list[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low > 0 && address - list[low - 1].start <
+	    (uint64_t)list[low - 1].pages << 12 ? &list[low - 1] : NULL;
+}
+
+/* The code that words of a stack point to may be that of callers. */
+static void
+process_scan(struct unwind_processes *u, struct process *of,
+    const struct unwind_lack *lack, int64_t now_ns)
+{
+	const struct walk *p = of->part[PROCESS_WALK];
+	const struct unwind_mapping *m;
+	struct unwind_mapping *list;
+	bool offers = true;
+	uint32_t i;
+
+	if (p == NULL || p->first == EXTENTS_NONE)
+		return;
+	list = malloc(p->n * sizeof(*list));
+	if (list != NULL && !u->kernel->read(u->kernel->arg,
+	    UNWIND_ARRAY_MAPPINGS, p->first, list, p->n)) {
+		free(list);
+		return;
+	}
+	for (i = 0; i < lack->n_words && list != NULL; i++) {
+		uint64_t address = lack->words[i] - 1; /* behind a call */
+
+		m = lack_mapping(list, p->n, address);
+		if (m != NULL && m->table != UNWIND_NO_TABLE &&
+		    unwind_tables_want(u->tables, m->table,
+		    (uint32_t)(address - m->bias), now_ns) && offers)
+			offers = process_offer(u, of, address, now_ns);
+	}
+	free(list);
+}
+
+void
+unwind_processes_load(struct unwind_processes *u, struct process *of,
+    const struct unwind_lack *lack, int64_t now_ns)
+{
+	if (unwind_tables_want(u->tables, lack->table, lack->offset,
+	    now_ns) && of != NULL)
+		process_offer(u, of, lack->address, now_ns);
+	if (of != NULL && lack->n_words > 0)
+		process_scan(u, of, lack, now_ns);
+}
+
 static uint32_t
 process_fill(struct unwind_processes *u, const struct maps_process *mp,
-    bool ask, struct unwind_mapping *out, uint32_t *tables, int64_t now_ns)
+    struct unwind_mapping *out, uint32_t *tables, int64_t now_ns)
 {
 	const struct maps_list *l = maps_process_list(mp);
 	uint32_t n = 0;
@@ -284,7 +357,7 @@ process_fill(struct unwind_processes *u, const struct maps_process *mp,
 
 		if (m->kind == MAPPING_SPECIAL) /* the kernel's own pages */
 			continue;
-		tables[n] = process_table(u, mp, m, ask, now_ns);
+		tables[n] = process_table(u, mp, m, now_ns);
 		out[n] = (struct unwind_mapping){.start = m->start,
 		    .bias = m->start - (m->kind == MAPPING_VDSO ? 0 :
 		    m->offset), .pages = (uint32_t)((m->end - m->start) >>
@@ -362,7 +435,7 @@ process_build(struct unwind_processes *u, struct walk *p, int64_t now_ns)
 		free(tables);
 		return BUILD_FAILED;
 	}
-	n = process_fill(u, mp, p->sampled, list, tables, now_ns);
+	n = process_fill(u, mp, list, tables, now_ns);
 	known = process_is_known(p, image, list, n);
 	if (n > 0 && !known)
 		ok = process_publish(u, p, image, list, n, tables, now_ns);
@@ -377,7 +450,6 @@ process_work(struct unwind_processes *u, struct walk *p, int64_t now_ns)
 {
 	enum outcome outcome = process_build(u, p, now_ns);
 
-	p->unasked = !p->sampled;
 	p->sampled = false;
 	p->built_ns = now_ns;
 	if (outcome == BUILD_NEW)

@@ -2,8 +2,9 @@
  * Which processes the stack walker knows, and where their code lies: keeps
  * the kernel's list of mappings of each process that was seen running.
  *
- *	event "no process", "no mapping", "table pending"
+ *	event "no process", "no mapping"
  *	   └─► wanted ─► read /proc ─► tables of the files ─► kernel
+ *	event "table pending": its file, opened from the process, is asked
  *
  * Work is done in the background within a budget.  A process that stays
  * unreadable, or whose mappings stay what they were, is looked at again after
@@ -49,9 +50,22 @@ void unwind_processes_set_vdso(struct unwind_processes *u,
 void unwind_processes_want(struct unwind_processes *u, struct process *of,
     int64_t event_ns);
 
+/* Code whose rows a sample lacked. */
+struct unwind_lack {
+	uint32_t table, offset;
+	uint64_t address; /* in the process */
+	const __u64 *words; /* what lies on the stack behind it */
+	size_t n_words;
+};
+
+/* Has the rows asked for, and those of all code that the words point to,
+ * since callers may be there.  Without a process (NULL), or when it is gone, they
+ * are when another one comes with the same file. */
+void unwind_processes_load(struct unwind_processes *u, struct process *of,
+    const struct unwind_lack *lack, int64_t now_ns);
+
 /* The process has executed another program or mapped code: what is known of
- * it is to be made anew, when its turn comes, from the tables that are there;
- * others are asked for when it has been sampled. */
+ * it is to be made anew, when its turn comes. */
 void unwind_processes_renew(struct unwind_processes *u, struct process *of);
 
 /* Does some of the waiting work. */

@@ -14,31 +14,34 @@
 #define SHIFT_MIN 5
 
 static bool
-rows_in_order(const struct unwind_row *r, uint32_t n)
+rows_in_order(const struct unwind_row *r, uint32_t n, uint32_t low,
+    uint64_t high)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		if (r[i].kind >= UNWIND_KINDS ||
-		    (i > 0 && r[i].pc <= r[i - 1].pc))
+		if (r[i].kind >= UNWIND_KINDS || r[i].pc < low ||
+		    r[i].pc >= high || (i > 0 && r[i].pc <= r[i - 1].pc))
 			return false;
 	return true;
 }
 
-/* Buckets as small as the number of rows is worth. */
+/* Buckets as small as the number of rows is worth.  Where there are other
+ * regions, the last row serves up to the region's end. */
 static void
-rows_set_shift(struct unwind_table *t, const struct unwind_row *r,
-    uint32_t n)
+rows_set_shift(struct unwind_rows *u, uint32_t n,
+    const struct unwind_code *code)
 {
-	uint32_t span = r[n - 1].pc - r[0].pc;
+	struct unwind_region *t = &u->place;
+	uint32_t span = code->n > 1 ? (1u << code->shift) - 1 :
+	    u->rows[n - 1].pc - u->low;
 
 	t->rows = n;
-	t->base = r[0].pc;
 	t->shift = SHIFT_MIN;
 	while (t->shift < UNWIND_SHIFT_MAX &&
 	    (span >> t->shift) > n / ROWS_EACH)
 		t->shift++;
-	t->buckets = (span >> t->shift) + 1;
+	t->buckets = (uint16_t)((span >> t->shift) + 1);
 }
 
 /* For each bucket: (first row above its first offset, first row behind it),
@@ -46,12 +49,12 @@ rows_set_shift(struct unwind_table *t, const struct unwind_row *r,
 static void
 rows_fill_index(struct unwind_rows *u)
 {
-	const struct unwind_table *t = &u->place;
+	const struct unwind_region *t = &u->place;
 	uint32_t b, low = 0, high = 0;
 	uint64_t begin, end;
 
 	for (b = 0; b < t->buckets; b++) {
-		begin = t->base + ((uint64_t)b << t->shift);
+		begin = u->low + ((uint64_t)b << t->shift);
 		end = begin + (UINT64_C(1) << t->shift);
 		while (low < t->rows && u->rows[low].pc <= begin)
 			low++;
@@ -81,13 +84,16 @@ rows_map(struct unwind_rows *u, int fd, uint32_t n)
 }
 
 bool
-unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n)
+unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n,
+    const struct unwind_code *code, uint32_t at)
 {
 	memset(u, 0, sizeof(*u));
-	if (n == 0 || !rows_map(u, fd, n))
+	u->low = code->base + (at << code->shift);
+	if (n == 0 || n > UNWIND_ROWS_MAX || !rows_map(u, fd, n))
 		return false;
-	if (rows_in_order(u->rows, n)) {
-		rows_set_shift(&u->place, u->rows, n);
+	if (rows_in_order(u->rows, n, u->low, u->low +
+	    (UINT64_C(1) << code->shift))) {
+		rows_set_shift(u, n, code);
 		u->index = malloc(u->place.buckets * sizeof(*u->index));
 	}
 	if (u->index == NULL) {
@@ -111,7 +117,7 @@ unwind_rows_close(struct unwind_rows *u)
 bool
 unwind_rows_write(const struct unwind_rows *u, const struct unwind_kernel *k)
 {
-	const struct unwind_table *t = &u->place;
+	const struct unwind_region *t = &u->place;
 
 	return k->write(k->arg, UNWIND_ARRAY_CELLS, t->first, u->index,
 	    t->buckets) && k->write(k->arg, UNWIND_ARRAY_CELLS,

@@ -12,15 +12,18 @@
 #include "collector/unwind/unwind_kernel.h"
 
 struct unwind_rows {
-	struct unwind_table place; /* all but `first` and the state */
+	struct unwind_region place; /* all but `first` and the state */
 	const struct unwind_row *rows;
+	uint32_t low; /* the region's first offset */
 	uint64_t *index;
 	size_t bytes;
 };
 
-/* Maps n rows behind a descriptor, which stays the caller's.  False when the
- * file is not sealed, has another size, or its rows are not in order. */
-bool unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n);
+/* Maps n rows behind a descriptor, which stays the caller's, of region `at` of
+ * the code.  False when the file is not sealed, has another size, or its rows
+ * are not in order or not of the region. */
+bool unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n,
+    const struct unwind_code *code, uint32_t at);
 void unwind_rows_close(struct unwind_rows *u);
 
 /* Writes index and rows to the cells from place.first on. */

@@ -33,7 +33,7 @@ const struct broken_reason broken_reasons[BROKEN_REASONS] = {
     [BROKEN_TRUNCATED] = {"truncated", "[truncated]",
         "they are deeper than 127 frames", 0},
     [BROKEN_TOO_LARGE] = {"table too large", "[unwind table too large]",
-        "unwind-memory is too small for the unwind tables of the code", 0},
+        "the code has more unwind rows than a table may have", 0},
     [BROKEN_NO_PROCESS] = {"no process", "[no process]",
         "the processes had ended before they were looked at", 0},
 };

@@ -332,7 +332,7 @@ compare_elf(struct compare *c, Elf *elf, const uint8_t *p, size_t size)
 	size_t n = 0, i;
 	double began = now_ms();
 
-	if (unwind_read(&in, ROWS_MAX, &c->file) != ELF_OK) {
+	if (unwind_read(&in, UNWIND_READ_ALL, ROWS_MAX, &c->file) != ELF_OK) {
 		c->totals->failed++;
 		printf("# %s: not read\n", c->path);
 		return;

@@ -67,7 +67,8 @@ file_find(int fd)
 			return (int)i;
 	in.size = (uint64_t)st.st_size;
 	if (n_files == FILES_MAX ||
-	    unwind_read(&in, REFERENCE_ROWS - n_rows, &file) != ELF_OK)
+	    unwind_read(&in, UNWIND_READ_ALL, REFERENCE_ROWS - n_rows,
+	    &file) != ELF_OK)
 		return -1;
 	files[n_files].dev = st.st_dev;
 	files[n_files].ino = st.st_ino;

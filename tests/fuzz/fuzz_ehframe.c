@@ -52,11 +52,11 @@ check_order(const struct ehframe_rows *r)
 static void
 check_index(const struct unwind_rows *u)
 {
-	const struct unwind_table *t = &u->place;
+	const struct unwind_region *t = &u->place;
 	uint32_t i, bucket;
 
 	for (i = 0; i < t->rows; i++) {
-		bucket = (u->rows[i].pc - t->base) >> t->shift;
+		bucket = (u->rows[i].pc - u->low) >> t->shift;
 		if (bucket >= t->buckets ||
 		    (uint32_t)u->index[bucket] > i + 1 ||
 		    u->index[bucket] >> 32 <= i)
@@ -65,7 +65,8 @@ check_index(const struct unwind_rows *u)
 }
 
 static void
-check_rows(const struct ehframe_rows *r)
+check_rows(const struct ehframe_rows *r, struct unwind_code code,
+    uint32_t at)
 {
 	struct unwind_rows u;
 	size_t bytes = r->n * sizeof(r->rows[0]);
@@ -78,7 +79,7 @@ check_rows(const struct ehframe_rows *r)
 	if (fd < 0 || write(fd, r->rows, bytes) != (ssize_t)bytes ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
 	    F_SEAL_WRITE) != 0 ||
-	    !unwind_rows_open(&u, fd, (uint32_t)r->n))
+	    !unwind_rows_open(&u, fd, (uint32_t)r->n, &code, at))
 		abort();
 	check_index(&u);
 	unwind_rows_close(&u);
@@ -91,9 +92,19 @@ try_elf(const uint8_t *data, size_t size)
 	struct bytes b = {data, size};
 	struct elf_input in = {bytes_read, &b, size};
 	struct unwind_file f;
+	uint32_t at;
+	uint64_t offset = size >= 4 ? data[size - 4] << 16 : 0;
 
-	unwind_read(&in, ROWS_MAX, &f);
-	check_rows(&f.rows);
+	if (unwind_read(&in, UNWIND_READ_ALL, ROWS_MAX, &f) == ELF_OK)
+		check_order(&f.rows);
+	free(f.rows.rows);
+	if (unwind_read(&in, offset, ROWS_MAX, &f) == ELF_OK) {
+		if (f.code.n > UNWIND_REGIONS_FILE || f.code.shift > 31)
+			abort();
+		at = offset > f.code.base ? (uint32_t)(offset - f.code.base) >>
+		    f.code.shift : 0;
+		check_rows(&f.rows, f.code, at < f.code.n ? at : f.code.n - 1);
+	}
 	free(f.rows.rows);
 }
 
@@ -107,7 +118,7 @@ try_section(const uint8_t *data, size_t size, bool exact)
 	struct ehframe_rows rows;
 
 	ehframe_read(&in, &rows);
-	check_rows(&rows);
+	check_rows(&rows, (struct unwind_code){0, 1, 31}, 0);
 	free(rows.rows);
 }
 

@@ -171,12 +171,15 @@ print_unwinder(const struct engine *s)
 		return;
 	unwind_tables_stats(s->tables, &t);
 	unwind_processes_stats(s->processes, &p);
-	printf("unwind tables %u ready %u waiting %u without %llu made %llu "
-	    "evicted %llu failed %u cells; processes %u known %u waiting "
+	printf("unwind tables %u ready %u unknown %u without %llu failed; "
+	    "regions %u loaded %u waiting %llu made %llu evicted %llu rows "
+	    "%u cells; processes %u known %u waiting "
 	    "%llu built %llu evicted %llu failed %u mappings\n", t.ready,
-	    t.waiting, t.without, (unsigned long long)t.made,
-	    (unsigned long long)t.evicted, (unsigned long long)t.failures,
-	    t.cells, p.processes, p.waiting, (unsigned long long)p.built,
+	    t.unknown, t.without, (unsigned long long)t.failures,
+	    t.regions.loaded, t.waiting, (unsigned long long)t.regions.made,
+	    (unsigned long long)t.regions.evicted,
+	    (unsigned long long)t.regions.rows, t.regions.cells,
+	    p.processes, p.waiting, (unsigned long long)p.built,
 	    (unsigned long long)p.evicted, (unsigned long long)p.failed,
 	    p.mappings);
 }

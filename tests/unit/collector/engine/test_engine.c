@@ -208,10 +208,10 @@ TEST(stack_root_first)
 	struct batch *b;
 
 	/* Before the child has answered, and after. */
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	symbols_settle(t->s.symbols, 30 * NS_PER_S);
 	e.value = 2;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	CHECK_INT(t->s.profiles[0].now.samples, 3);
 	b = bench_slot(t);
 	snprintf(want, sizeof(want),
@@ -238,7 +238,7 @@ TEST(kernel_on_top)
 	e.frames[2] = e.frames[0];
 	e.frames[0] = 0xffffffff81000010;
 	e.frames[1] = 0xffffffff81000020;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	b = bench_slot(t);
 	/* No kallsyms here: hidden kernel frames are one. */
 	snprintf(want, sizeof(want), "{pool=pool-*,process=test_engine,}"
@@ -257,7 +257,7 @@ TEST(kernel_thread)
 	    .comm = "kworker/3:1-ev", .frames = {0xffffffff81000010}};
 	struct batch *b;
 
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	b = bench_slot(t);
 	check_stack(b, RESOLVE_EXITED, "{process=kworker/*:*-ev,};"
 	    "[kernel]", 1);
@@ -273,7 +273,7 @@ TEST(process_that_has_ended)
 	struct batch *b;
 
 	e.pid = 4000000;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	b = bench_slot(t);
 	check_stack(b, RESOLVE_EXITED,
 	    "{pool=pool-*,process=pool-12,};[no process]", 1);
@@ -333,7 +333,7 @@ TEST(process_that_ended_before_its_mappings_were_read)
 	tell_own_code(t, getpid(), &exec);
 	e.time_ns = (uint64_t)t->s.now_ns;
 	e.flags = EVENT_EH_FRAME;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	b = bench_slot(t);
 	k = block_of(b, t->service);
 	CHECK(k != NULL && k->n == 1);
@@ -369,7 +369,7 @@ TEST(short_lived_child_is_its_parents)
 	process_watch_event(t->s.watch, &fork, t->s.now_ns);
 	process_watch_event(t->s.watch, &exec, t->s.now_ns);
 	e.flags = EVENT_EH_FRAME;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	b = bench_slot(t);
 	check_stack(b, t->service, "{pool=test_engine,"
 	    "process=test_engine,};root_function;leaf_function", 1);
@@ -378,7 +378,7 @@ TEST(short_lived_child_is_its_parents)
 	e.time_ns = (uint64_t)exec.time_ns + 1;
 	snprintf(e.comm, sizeof(e.comm), "grep");
 	e.n_user = 1;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	b = bench_slot(t);
 	check_stack(b, "grep",
 	    "{pool=grep,process=grep,};[no mapping];[unknown]", 1);
@@ -387,7 +387,7 @@ TEST(short_lived_child_is_its_parents)
 	tell_own_code(t, 4000001, &exec);
 	e.pid = e.tid = 4000001;
 	e.n_user = 2;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	b = bench_slot(t);
 	check_stack(b, "by its file",
 	    "{pool=grep,process=grep,};root_function;leaf_function", 1);
@@ -406,7 +406,7 @@ check_frames(struct bench *t, const struct sample_event *e, const char *want)
 	char stack[300];
 
 	aggregate_clear(t->s.aggregate);
-	resolve_event(&t->s, e);
+	resolve_event(&t->s, e, sizeof(struct sample_event));
 	b = bench_slot(t);
 	snprintf(stack, sizeof(stack), "{pool=pool-*,process=%.15s,}%s",
 	    "test_engine", want);
@@ -491,20 +491,20 @@ TEST(broken_stacks)
 	uint64_t *broken = t->s.profiles[0].now.broken;
 
 	e.frames[1] = 0x123; /* no code there: the walk was nonsense */
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	CHECK_INT(broken[BROKEN_NO_MAPPING], 1);
 	e.n_user = 1;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	CHECK_INT(broken[BROKEN_ONE_FRAME], 1);
 	e.n_user = 0;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	CHECK_INT(broken[BROKEN_NO_STACK], 1);
 	e.error = BROKEN_32BIT;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	CHECK_INT(broken[BROKEN_32BIT], 1);
 	e = own_event(t);
 	e.flags = EVENT_TRUNCATED;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	CHECK_INT(broken[BROKEN_TRUNCATED], 1);
 	CHECK_INT(t->s.profiles[0].now.samples, 5);
 	bench_free(t);
@@ -561,11 +561,11 @@ TEST(two_rates_are_two_series)
 	size_t i;
 
 	e.period = 10101010;
-	resolve_event(&t->s, &e);
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
+	resolve_event(&t->s, &e, sizeof(e));
 	t->s.governor.level = 1;
 	e.period = 20408163;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	b = bench_slot(t);
 	for (i = 0; i < b->n_blocks; i++) {
 		k = &b->blocks[i];
@@ -603,11 +603,11 @@ TEST(two_types_are_two_profiles)
 	    .faults = service_faults_new("lock_count")};
 	t->s.profiles[2] = (struct engine_profile){.row = &locks,
 	    .type = types_find("block_count"), .state = SOURCE_NOT_ATTACHED};
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	e.type = 1;
 	e.period = 100;
 	e.value = 3;
-	resolve_event(&t->s, &e);
+	resolve_event(&t->s, &e, sizeof(e));
 	CHECK_INT(t->s.profiles[0].now.samples, 1);
 	CHECK_INT(p->now.samples, 3);
 	b = bench_slot(t);

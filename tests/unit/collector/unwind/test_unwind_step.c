@@ -28,6 +28,8 @@
 static __u64 cells[CELLS];
 static struct unwind_mapping mappings[MAPPINGS];
 static struct unwind_table tables[MAPPINGS];
+static struct unwind_region regions[MAPPINGS * 32];
+static uint32_t n_regions;
 static __u64 stack[256];
 static bool own_memory; /* read our own instead of `stack` */
 
@@ -48,11 +50,26 @@ unwind_read_user(void *to, size_t n, __u64 at)
 
 static uint64_t cells_read;
 
-static inline const __u64 *
-unwind_cell(__u32 i)
+static inline const void *
+unwind_chunk(__u32 i)
 {
+	return i < CELLS >> UNWIND_CHUNK_SHIFT ?
+	    &cells[i << UNWIND_CHUNK_SHIFT] : NULL;
+}
+
+static inline const __u64 *
+unwind_cell(const void *chunk, __u32 i)
+{
+	const __u64 *c = chunk;
+
 	cells_read++;
-	return i < CELLS ? &cells[i] : NULL;
+	return c + i < cells + CELLS ? c + i : NULL;
+}
+
+static inline struct unwind_region *
+unwind_region(__u32 i)
+{
+	return i < n_regions ? &regions[i] : NULL;
 }
 
 static inline const struct unwind_mapping *
@@ -61,7 +78,7 @@ unwind_mapping(__u32 i)
 	return i < MAPPINGS ? &mappings[i] : NULL;
 }
 
-static inline struct unwind_table *
+static inline const struct unwind_table *
 unwind_table(__u32 i)
 {
 	return i < MAPPINGS ? &tables[i] : NULL;
@@ -87,8 +104,7 @@ kernel_write(void *arg, enum unwind_array which, uint32_t first,
 	return true;
 }
 
-static const struct unwind_kernel kernel = {.write = kernel_write,
-    .cells = CELLS};
+static const struct unwind_kernel kernel = {.write = kernel_write};
 
 static int
 sealed(const struct unwind_row *rows, size_t n, int seals)
@@ -103,22 +119,78 @@ sealed(const struct unwind_row *rows, size_t n, int seals)
 
 #define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-/* Puts rows into table t at cell `first`; returns the next free cell. */
+/* Puts rows into region `at` of table t at cell `first`; returns the next free
+ * cell. */
+static uint32_t
+load_region(uint32_t t, uint32_t at, const struct unwind_row *rows, size_t n,
+    uint32_t first)
+{
+	struct unwind_region *r = &regions[tables[t].first + at];
+	int fd = sealed(rows, n, ALL_SEALS);
+	struct unwind_rows u;
+
+	*r = (struct unwind_region){.state = UNWIND_TABLE_READY};
+	if (n > 0) {
+		CHECK(unwind_rows_open(&u, fd, (uint32_t)n, &tables[t].code,
+		    at));
+		u.place.first = first;
+		CHECK(unwind_rows_write(&u, &kernel));
+		*r = u.place;
+		r->state = UNWIND_TABLE_READY;
+		unwind_rows_close(&u);
+	}
+	close(fd);
+	return first + r->buckets + (uint32_t)n;
+}
+
+/* The table's code is these regions. */
+static void
+set_code(uint32_t t, struct unwind_code code)
+{
+	tables[t] = (struct unwind_table){.state = UNWIND_TABLE_READY,
+	    .first = n_regions, .code = code};
+	n_regions += code.n;
+	CHECK(n_regions <= sizeof(regions) / sizeof(regions[0]));
+}
+
+/* All rows as the only region of table t. */
 static uint32_t
 load_rows(uint32_t t, const struct unwind_row *rows, uint32_t n,
     uint32_t first)
 {
-	int fd = sealed(rows, n, ALL_SEALS);
-	struct unwind_rows u;
+	set_code(t, (struct unwind_code){rows[0].pc, 1, 31});
+	return load_region(t, 0, rows, n, first);
+}
 
-	CHECK(unwind_rows_open(&u, fd, n));
-	u.place.first = first;
-	CHECK(unwind_rows_write(&u, &kernel));
-	tables[t] = u.place;
-	tables[t].state = UNWIND_TABLE_READY;
-	unwind_rows_close(&u);
-	close(fd);
-	return first + u.place.buckets + n;
+/* The same rows cut into regions of 1 << shift bytes; a part of them lacks
+ * its rows. */
+static uint32_t
+load_cut(uint32_t t, const struct unwind_row *rows, uint32_t n,
+    uint32_t first, uint32_t shift, uint32_t part)
+{
+	static struct unwind_row cut[20000];
+	uint32_t size = 1u << shift, low, i, at, k;
+
+	set_code(t, (struct unwind_code){rows[0].pc, (rows[n - 1].pc -
+	    rows[0].pc) / size + 1, shift});
+	for (at = 0; at < tables[t].code.n; at++) {
+		low = rows[0].pc + at * size;
+		for (i = k = 0; i < n; i++) {
+			if (rows[i].pc >= low && rows[i].pc - low >= size)
+				break;
+			k = rows[i].pc <= low ? 0 : k;
+			cut[k] = rows[i];
+			if (cut[k].pc < low)
+				cut[k].pc = low;
+			k++;
+		}
+		first = load_region(t, at, cut, k, first);
+		if (part != 0 && at % part == 1)
+			regions[tables[t].first + at] =
+			    (struct unwind_region){.state =
+			    UNWIND_TABLE_PENDING};
+	}
+	return first;
 }
 
 /* Made code: file 0 at 0x400000, offset 0x1000 of the file; file 1 without a
@@ -143,7 +215,9 @@ static struct unwind_state
 begin(__u64 ip)
 {
 	struct unwind_state s = {.ip = ip, .sp = STACK + 64,
-	    .bp = STACK + 128, .n = 2, .now_s = 7};
+	    .bp = STACK + 128, .n = 2, .tick = 7};
+
+	n_regions = 0;
 
 	memset(stack, 0, sizeof(stack));
 	own_memory = false;
@@ -171,7 +245,7 @@ TEST(rules)
 	CHECK_INT(s.sp, STACK + 64 + 24);
 	CHECK_INT(s.bp, STACK + 128);
 	CHECK_INT(s.is_caller, 1);
-	CHECK_INT(tables[0].used_s, 7);
+	CHECK_INT(regions[0].used, 7);
 	set(STACK + 128, STACK + 256); /* saved bp, return address */
 	set(STACK + 136, AT(0x1700) + 1);
 	CHECK_INT(unwind_step(&s), 0);
@@ -424,8 +498,8 @@ TEST(index_against_all_rows)
 	static struct unwind_row rows[20000];
 	struct unwind_state s = {0};
 	uint64_t seed = 88172645463325252u, spread, pc, ask;
-	uint32_t n, i, k, want, next;
-	const struct unwind_row *got;
+	const struct unwind_row *got, *next;
+	uint32_t n, i, k, want;
 	int round;
 
 	for (round = 0; round < 60; round++) {
@@ -438,8 +512,10 @@ TEST(index_against_all_rows)
 			    UNWIND_SP, 0};
 			pc += 1 + random64(&seed) % spread;
 		}
+		n_regions = 0;
 		load_rows(2, rows, n, 5000);
-		s.place.table = tables[2];
+		s.place.region = regions[0];
+		s.place.low = rows[0].pc;
 		for (k = 0; k < 2000; k++) {
 			ask = rows[0].pc + random64(&seed) % (pc + 200 -
 			    rows[0].pc);
@@ -448,12 +524,14 @@ TEST(index_against_all_rows)
 				want += want + 64 < n &&
 				    rows[want + 64].pc <= ask ? 64 : 1;
 			next = 0;
-			got = unwind_find_row(&s, ask, &next);
+			got = ask < rows[0].pc ? NULL :
+			    unwind_find_row(&s, (__u32)ask, &next);
 			/* Behind the last bucket there is nothing. */
 			if (got == NULL && want == n)
 				continue;
 			CHECK_INT(got == NULL ? 0 : got->cfa + 1u, want);
-			CHECK_INT(next, want);
+			CHECK_INT(got != NULL && next != NULL ? next->pc : 0,
+			    want > 0 && want < n ? rows[want].pc : 0);
 			if (test_bad > 3)
 				return;
 		}
@@ -484,7 +562,8 @@ load_functions(uint32_t t, uint64_t *seed, uint32_t first)
 		    random64(seed) % 40 == 0 ? 0 : words,
 		    random64(seed) % 40 == 0 ? UNWIND_STOP : UNWIND_SP, 0};
 	}
-	load_rows(t, rows, n, first);
+	/* Cut so that rows of one are met from regions that are not there. */
+	load_cut(t, rows, n, first, 10, t == 0 ? 5 : 0);
 }
 
 static __u64
@@ -562,6 +641,7 @@ TEST(kept_rules_change_nothing)
 	int round;
 
 	own_memory = false;
+	n_regions = 0;
 	load_functions(0, &seed, 100);
 	load_functions(1, &seed, 5000);
 	tables[2].state = UNWIND_TABLE_PENDING;
@@ -628,23 +708,27 @@ TEST(rows_of_the_child_are_checked)
 	static const struct unwind_row same[] = {{16, 1, 1, 0}, {16, 2, 1, 0}},
 	    kind[] = {{16, 1, 1, 0}, {17, 2, UNWIND_KINDS, 0}},
 	    good[] = {{16, 1, 1, 0}, {17, 2, 1, 0}};
+	const struct unwind_code code = {16, 1, 31}, behind = {17, 1, 31},
+	    two = {0, 2, 16};
 	struct unwind_rows u;
 	int fd;
 
 	fd = sealed(same, 2, ALL_SEALS);
-	CHECK(!unwind_rows_open(&u, fd, 2));
+	CHECK(!unwind_rows_open(&u, fd, 2, &code, 0));
 	close(fd);
 	fd = sealed(kind, 2, ALL_SEALS);
-	CHECK(!unwind_rows_open(&u, fd, 2));
+	CHECK(!unwind_rows_open(&u, fd, 2, &code, 0));
 	close(fd);
 	fd = sealed(good, 2, F_SEAL_SHRINK | F_SEAL_GROW);
-	CHECK(!unwind_rows_open(&u, fd, 2));
+	CHECK(!unwind_rows_open(&u, fd, 2, &code, 0));
 	close(fd);
 	fd = sealed(good, 2, ALL_SEALS);
-	CHECK(!unwind_rows_open(&u, fd, 3));
-	CHECK(!unwind_rows_open(&u, fd, 0));
-	CHECK(!unwind_rows_open(&u, -1, 2));
-	CHECK(unwind_rows_open(&u, fd, 2));
+	CHECK(!unwind_rows_open(&u, fd, 3, &code, 0));
+	CHECK(!unwind_rows_open(&u, fd, 0, &code, 0));
+	CHECK(!unwind_rows_open(&u, -1, 2, &code, 0));
+	CHECK(!unwind_rows_open(&u, fd, 2, &behind, 0));
+	CHECK(!unwind_rows_open(&u, fd, 2, &two, 1));
+	CHECK(unwind_rows_open(&u, fd, 2, &code, 0));
 	unwind_rows_close(&u);
 	close(fd);
 }
@@ -655,19 +739,65 @@ file_read(void *arg, uint64_t at, void *p, size_t n)
 	return pread(*(int *)arg, p, n, (off_t)at) == (ssize_t)n;
 }
 
-/* The rows of an open file into table t. */
+/* What holds at the offset, 0 when nothing is known of it. */
+static const struct unwind_row *
+naive_row(const struct ehframe_rows *r, uint32_t offset)
+{
+	size_t low = 0, high = r->n, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (r->rows[mid].pc <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low > 0 && r->rows[low - 1].kind != UNWIND_NONE ?
+	    &r->rows[low - 1] : NULL;
+}
+
+/* A region's rows are those of the whole file there. */
+static void
+compare_region(const struct unwind_file *part, uint32_t at,
+    const struct ehframe_rows *all)
+{
+	const struct unwind_code *c = &part->code;
+	uint32_t size = 1u << c->shift, low = c->base + at * size, pc;
+	const struct unwind_row *a, *b;
+
+	for (pc = low; pc - low < size && test_bad < 3; pc++) {
+		a = naive_row(&part->rows, pc);
+		b = naive_row(all, pc);
+		CHECK((a == NULL) == (b == NULL));
+		if (a != NULL && b != NULL)
+			CHECK(a->kind == b->kind && a->cfa == b->cfa &&
+			    a->bp == b->bp);
+	}
+}
+
+/* The rows of an open file into table t, by regions. */
 static uint32_t
 load_file(uint32_t t, int fd, uint32_t first)
 {
 	struct stat st;
 	struct elf_input in = {.read = file_read, .arg = &fd};
-	struct unwind_file f;
+	struct unwind_file all, f;
+	uint32_t at;
 
 	fstat(fd, &st);
 	in.size = (uint64_t)st.st_size;
-	CHECK_INT(unwind_read(&in, CELLS, &f), ELF_OK);
-	first = load_rows(t, f.rows.rows, (uint32_t)f.rows.n, first);
-	free(f.rows.rows);
+	CHECK_INT(unwind_read(&in, UNWIND_READ_ALL, CELLS, &all), ELF_OK);
+	set_code(t, all.code);
+	for (at = 0; at < all.code.n; at++) {
+		CHECK_INT(unwind_read(&in, all.code.base + (at <<
+		    all.code.shift) + 1, UNWIND_ROWS_MAX, &f), ELF_OK);
+		CHECK(memcmp(&f.code, &all.code, sizeof(f.code)) == 0);
+		if (all.code.n > 1)
+			compare_region(&f, at, &all.rows);
+		first = load_region(t, at, f.rows.rows, f.rows.n, first);
+		free(f.rows.rows);
+	}
+	free(all.rows.rows);
 	return first;
 }
 
@@ -758,6 +888,7 @@ TEST(own_stack_against_libgcc)
 {
 	int i;
 
+	n_regions = 0;
 	backtrace(expected, 1); /* loads libgcc, whose mapping is new */
 	n_mappings = load_self();
 	own_memory = true;

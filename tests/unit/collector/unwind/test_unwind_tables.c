@@ -21,16 +21,17 @@
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 
-#define CELLS 4096
 #define S NS_PER_S
 
 static struct {
-	uint64_t cells[CELLS];
+	uint64_t cells[1u << UNWIND_CHUNK_SHIFT];
 	struct unwind_mapping mappings[UNWIND_MAPPINGS];
 	struct unwind_table tables[UNWIND_TABLES];
+	struct unwind_region regions[UNWIND_REGIONS];
 	struct unwind_process process;
 	int32_t pid;
 	uint32_t asked; /* table, UNWIND_NO_TABLE: none */
+	uint32_t offset;
 	unsigned questions;
 } k;
 
@@ -38,11 +39,12 @@ static void *
 place(enum unwind_array which, uint32_t first, size_t *size)
 {
 	static const size_t sizes[] = {8, sizeof(struct unwind_mapping),
-	    sizeof(struct unwind_table)};
+	    sizeof(struct unwind_table), sizeof(struct unwind_region)};
 
 	*size = sizes[which];
 	return which == UNWIND_ARRAY_CELLS ? (void *)&k.cells[first] :
 	    which == UNWIND_ARRAY_MAPPINGS ? (void *)&k.mappings[first] :
+	    which == UNWIND_ARRAY_REGIONS ? (void *)&k.regions[first] :
 	    (void *)&k.tables[first];
 }
 
@@ -54,7 +56,6 @@ fake_write(void *arg, enum unwind_array which, uint32_t first, const void *p,
 	void *to = place(which, first, &size);
 
 	(void)arg;
-	CHECK(which != UNWIND_ARRAY_CELLS || first + n <= CELLS);
 	memcpy(to, p, n * size);
 	return true;
 }
@@ -89,16 +90,31 @@ fake_get(void *arg, int32_t pid, struct unwind_process *p)
 	return pid == k.pid;
 }
 
-static const struct unwind_kernel fake = {.cells = CELLS,
-    .write = fake_write, .read = fake_read, .set_process = fake_set,
+static bool
+fake_add(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static void
+fake_tick(void *arg, uint32_t tick)
+{
+	(void)arg;
+	(void)tick;
+}
+
+static const struct unwind_kernel fake = {.chunks = 1,
+    .add_chunk = fake_add, .set_tick = fake_tick, .write = fake_write, .read = fake_read, .set_process = fake_set,
     .get_process = fake_get};
 
 static bool
-ask(void *arg, uint32_t table, int fd, uint64_t size, uint32_t max_rows)
+ask(void *arg, uint32_t table, int fd, uint64_t size, uint32_t offset)
 {
 	(void)arg;
-	CHECK(fd >= 0 && size > 0 && max_rows == CELLS / 2);
+	CHECK(fd >= 0 && size > 0);
 	k.asked = table;
+	k.offset = offset;
 	k.questions++;
 	return true;
 }
@@ -123,60 +139,81 @@ some_file(void)
 	return fd;
 }
 
-/* The child's answer: n rows, one every 16 bytes. */
+#define REGIONS 20 /* of the file */
+#define OFFSET(region) (0x1000 + ((region) << UNWIND_REGION_SHIFT))
+
+/* The child's answer: rows of the region, one every 16 bytes. */
 static void
-answer(struct unwind_tables *t, uint32_t table, uint32_t n, const char *id,
+answer(struct unwind_tables *t, uint32_t table, uint32_t at, uint32_t n,
     int64_t now_ns)
 {
-	struct unwind_row *rows = calloc(n + 1, sizeof(*rows));
+	struct unwind_row rows[4096];
 	int fd = memfd_create("rows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct symbols_rows r = {.status = ELF_OK, .n = n, .fd = fd,
-	    .build_id = (const uint8_t *)id, .build_id_len = strlen(id)};
+	struct symbols_rows r = {.status = ELF_OK, .base = 0x1000,
+	    .regions = REGIONS, .shift = UNWIND_REGION_SHIFT, .n = n,
+	    .fd = fd, .build_id = (const uint8_t *)"id", .build_id_len = 2};
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		rows[i] = (struct unwind_row){0x1000 + 16 * i, 1, UNWIND_SP,
-		    0};
+		rows[i] = (struct unwind_row){OFFSET(at) + 16 * i, 1,
+		    UNWIND_SP, 0};
 	CHECK(write(fd, rows, n * sizeof(*rows)) ==
 	    (ssize_t)(n * sizeof(*rows)));
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 	unwind_tables_answer(t, table, &r, now_ns);
 	close(fd);
-	free(rows);
 }
 
-static uint32_t
-make(struct unwind_tables *t, int fd, uint32_t n, const char *id,
+static int
+state(uint32_t table, uint32_t region)
+{
+	CHECK_INT(k.tables[table].state, UNWIND_TABLE_READY);
+	return k.regions[k.tables[table].first + region].state;
+}
+
+/* A sample lacks the code; the file is offered as its process would. */
+static void
+lack(struct unwind_tables *t, int fd, uint32_t table, uint32_t offset,
     int64_t now_ns)
 {
-	uint32_t table = unwind_tables_get(t, fd, true, now_ns);
-
-	k.asked = UNWIND_NO_TABLE;
+	if (unwind_tables_want(t, table, offset, now_ns))
+		unwind_tables_drop(t, unwind_tables_get(t, fd, now_ns));
 	unwind_tables_pump(t, now_ns);
-	if (k.asked == table)
-		answer(t, table, n, id, now_ns);
-	return table;
 }
 
-TEST(a_file_is_asked_for_once)
+TEST(code_is_asked_for_once)
 {
 	struct unwind_tables *t = begin();
+	struct unwind_tables_stats stats;
 	int fd = some_file();
-	uint32_t a = unwind_tables_get(t, fd, true, S), b;
+	uint32_t a = unwind_tables_get(t, fd, S);
 
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_PENDING);
 	unwind_tables_pump(t, S);
-	unwind_tables_pump(t, S);
-	b = unwind_tables_get(t, fd, true, S);
-	CHECK_INT(a, b);
+	CHECK_INT(k.questions, 0); /* nobody ran there */
+	lack(t, fd, a, OFFSET(3) + 5, S);
+	lack(t, fd, a, OFFSET(3) + 9, S);
+	CHECK_INT(unwind_tables_get(t, fd, S), a);
 	CHECK_INT(k.questions, 1);
-	answer(t, a, 100, "id", S);
-	CHECK_INT(k.tables[a].state, UNWIND_TABLE_READY);
-	CHECK_INT(k.tables[a].rows, 100);
-	CHECK_INT(k.tables[a].base, 0x1000);
-	unwind_tables_get(t, fd, true, S);
-	unwind_tables_pump(t, S);
+	CHECK_INT(k.offset, OFFSET(3) + 5);
+	/* Others wait for the first answer: it may be all. */
+	lack(t, fd, a, OFFSET(4), S);
 	CHECK_INT(k.questions, 1);
+	answer(t, a, 3, 100, S);
+	CHECK_INT(state(a, 3), UNWIND_TABLE_READY);
+	CHECK_INT(state(a, 4), UNWIND_TABLE_PENDING);
+	CHECK_INT(k.tables[a].code.base, 0x1000);
+	lack(t, fd, a, OFFSET(3), S); /* and the one that waited */
+	CHECK_INT(k.questions, 2);
+	answer(t, a, 4, 100, S);
+	CHECK_INT(state(a, 4), UNWIND_TABLE_READY);
+	lack(t, fd, a, OFFSET(4), S);
+	lack(t, fd, a, OFFSET(REGIONS), S); /* no such code */
+	CHECK_INT(k.questions, 2);
+	unwind_tables_stats(t, &stats);
+	CHECK_INT(stats.ready, 1);
+	CHECK_INT(stats.waiting, 0);
+	CHECK_INT(stats.regions.loaded, 2);
 	close(fd);
 	unwind_tables_free(t);
 }
@@ -184,33 +221,58 @@ TEST(a_file_is_asked_for_once)
 TEST(one_build_id_one_set_of_rows)
 {
 	struct unwind_tables *t = begin();
-	int x = some_file(), y = some_file(), z = some_file();
-	uint32_t a = make(t, x, 100, "same", S), b = make(t, y, 100, "same",
-	    S), c = make(t, z, 100, "other", S);
+	int x = some_file(), y = some_file();
+	uint32_t a = unwind_tables_get(t, x, S), b = unwind_tables_get(t, y,
+	    S);
 
-	CHECK(a != b && b != c);
+	CHECK(a != b);
+	lack(t, x, a, OFFSET(1), S);
+	answer(t, a, 1, 100, S);
+	lack(t, y, b, OFFSET(2), S);
+	answer(t, b, 2, 100, S);
 	CHECK_INT(k.tables[a].first, k.tables[b].first);
-	CHECK(k.tables[c].first != k.tables[a].first);
-	CHECK_INT(k.tables[b].state, UNWIND_TABLE_READY);
+	CHECK_INT(state(b, 1), UNWIND_TABLE_READY);
 	close(x);
 	close(y);
-	close(z);
 	unwind_tables_free(t);
 }
 
-/* Programs of 150 ms, over before their samples are read, had no tables. */
-TEST(a_program_that_ends_at_once_and_comes_again_is_asked_for)
+/* Programs of 150 ms, over before their samples are read: the next one that
+ * executes the file brings it. */
+TEST(a_program_that_ends_at_once_and_comes_again)
 {
 	struct unwind_tables *t = begin();
 	int fd = some_file();
-	uint32_t a = unwind_tables_get(t, fd, false, S);
+	uint32_t a = unwind_tables_get(t, fd, S);
 
+	CHECK(unwind_tables_want(t, a, OFFSET(0), S));
+	CHECK(unwind_tables_want(t, a, OFFSET(0), S));
 	unwind_tables_pump(t, S);
-	CHECK_INT(k.questions, 0); /* it may never come again */
-	for (int i = 0; i < 3; i++)
-		CHECK_INT(unwind_tables_get(t, fd, false, S), a);
-	unwind_tables_pump(t, S);
+	CHECK_INT(k.questions, 0);
+	CHECK_INT(unwind_tables_get(t, fd, 2 * S), a);
+	unwind_tables_pump(t, 2 * S);
 	CHECK_INT(k.questions, 1);
+	close(fd);
+	unwind_tables_free(t);
+}
+
+/* What nobody brings a file for makes room for what comes. */
+TEST(the_queue_has_room)
+{
+	struct unwind_tables *t = begin();
+	struct unwind_tables_stats stats;
+	int gone = some_file(), fd = some_file();
+	uint32_t a = unwind_tables_get(t, gone, S), b = unwind_tables_get(t,
+	    fd, S), i;
+
+	for (i = 0; i < 5000; i++)
+		CHECK(unwind_tables_want(t, a, OFFSET(i), S));
+	lack(t, fd, b, OFFSET(0), S);
+	CHECK_INT(k.questions, 1);
+	CHECK_INT(k.asked, b);
+	unwind_tables_stats(t, &stats);
+	CHECK(stats.waiting <= 1024);
+	close(gone);
 	close(fd);
 	unwind_tables_free(t);
 }
@@ -218,41 +280,57 @@ TEST(a_program_that_ends_at_once_and_comes_again_is_asked_for)
 TEST(files_without_rows)
 {
 	struct unwind_tables *t = begin();
-	struct symbols_rows r = {.status = ELF_NOT_ELF, .fd = -1};
+	struct symbols_rows r = {.status = ELF_NOT_ELF, .fd = -1},
+	    none = {.status = ELF_OK, .fd = -1};
 	int fd = some_file(), pipes[2];
-	uint32_t a = make(t, fd, 0, "", S);
+	uint32_t a = unwind_tables_get(t, fd, S);
 
-	CHECK_INT(k.tables[a].state, UNWIND_TABLE_NONE);
-	close(fd);
-	fd = some_file();
-	a = unwind_tables_get(t, fd, true, S);
-	unwind_tables_pump(t, S);
+	lack(t, fd, a, 0, S);
 	unwind_tables_answer(t, a, &r, S);
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_NONE);
+	lack(t, fd, a, 0, 100 * S);
+	CHECK_INT(k.questions, 1);
+	close(fd);
+	fd = some_file();
+	a = unwind_tables_get(t, fd, S);
+	lack(t, fd, a, 0, S);
+	unwind_tables_answer(t, a, &none, S);
+	CHECK_INT(k.tables[a].state, UNWIND_TABLE_NONE);
 	CHECK(pipe(pipes) == 0);
-	CHECK_INT(unwind_tables_get(t, pipes[0], true, S), UNWIND_NO_TABLE);
+	CHECK_INT(unwind_tables_get(t, pipes[0], S), UNWIND_NO_TABLE);
 	close(pipes[0]);
 	close(pipes[1]);
 	close(fd);
 	unwind_tables_free(t);
 }
 
-TEST(a_file_over_the_bounds_is_counted)
+TEST(code_over_the_bounds_is_counted)
 {
 	struct unwind_tables *t = begin();
 	struct symbols_rows r = {.status = ELF_TOO_BIG, .fd = -1};
 	struct unwind_tables_stats stats;
-	int fd = some_file();
-	uint32_t a = unwind_tables_get(t, fd, true, S);
+	int fd = some_file(), other = some_file();
+	uint32_t a = unwind_tables_get(t, fd, S);
 
-	unwind_tables_pump(t, S);
-	unwind_tables_answer(t, a, &r, S);
+	lack(t, fd, a, 0, S);
+	unwind_tables_answer(t, a, &r, S); /* of all of it */
 	unwind_tables_stats(t, &stats);
 	CHECK_INT(stats.refused, 1);
 	CHECK_INT(stats.without, 1);
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_TOO_LARGE);
+	a = unwind_tables_get(t, other, S);
+	lack(t, other, a, OFFSET(1), S);
+	answer(t, a, 1, 100, S);
+	lack(t, other, a, OFFSET(2), S);
+	r.regions = REGIONS;
+	unwind_tables_answer(t, a, &r, S); /* of a region */
+	CHECK_INT(state(a, 1), UNWIND_TABLE_READY);
+	CHECK_INT(state(a, 2), UNWIND_TABLE_TOO_LARGE);
+	unwind_tables_stats(t, &stats);
+	CHECK_INT(stats.refused, 2);
 	CHECK_INT(stats.failed, 0);
 	close(fd);
+	close(other);
 	unwind_tables_free(t);
 }
 
@@ -277,15 +355,10 @@ TEST(renewed_at_once)
 	CHECK_INT(stats.waiting, 1);
 	unwind_processes_pump(u, S);
 	CHECK_INT(k.pid, getpid());
-	unwind_tables_pump(t, S);
-	/* It was not worth asking for tables yet. */
-	CHECK_INT(k.asked, UNWIND_NO_TABLE);
 	/* The first sample's image is this one. */
 	process_executes(self, 5);
 	unwind_processes_want(u, self, S + 1);
 	unwind_processes_pump(u, S + 1);
-	unwind_tables_pump(t, S + 1);
-	CHECK(k.asked != UNWIND_NO_TABLE);
 	unwind_processes_want(u, self, S + 2);
 	unwind_processes_stats(u, &stats);
 	CHECK_INT(stats.built, 1);
@@ -345,130 +418,25 @@ TEST(a_file_that_kills_waits_longer_each_time)
 	struct unwind_tables *t = begin();
 	struct symbols_rows r = {.lost = true, .guilty = true, .fd = -1};
 	int fd = some_file();
-	uint32_t a = unwind_tables_get(t, fd, true, S);
+	uint32_t a = unwind_tables_get(t, fd, S);
 
-	unwind_tables_pump(t, S);
+	lack(t, fd, a, 0, S);
 	unwind_tables_answer(t, a, &r, S);
-	unwind_tables_get(t, fd, true, 10 * S);
-	unwind_tables_pump(t, 10 * S);
+	lack(t, fd, a, 0, 10 * S);
 	CHECK_INT(k.questions, 1);
-	unwind_tables_get(t, fd, true, 12 * S);
-	unwind_tables_pump(t, 12 * S);
+	lack(t, fd, a, 0, 12 * S);
 	CHECK_INT(k.questions, 2);
 	unwind_tables_answer(t, a, &r, 12 * S);
-	unwind_tables_get(t, fd, true, 31 * S);
-	unwind_tables_pump(t, 31 * S);
+	lack(t, fd, a, 0, 31 * S);
 	CHECK_INT(k.questions, 2);
-	unwind_tables_get(t, fd, true, 33 * S);
-	unwind_tables_pump(t, 33 * S);
+	lack(t, fd, a, 0, 33 * S);
 	CHECK_INT(k.questions, 3);
 	/* One that only stood in the line is asked for again at once. */
 	r.guilty = false;
 	unwind_tables_answer(t, a, &r, 33 * S);
-	unwind_tables_get(t, fd, true, 33 * S);
-	unwind_tables_pump(t, 33 * S);
+	lack(t, fd, a, 0, 33 * S);
 	CHECK_INT(k.questions, 4);
 	close(fd);
-	unwind_tables_free(t);
-}
-
-TEST(the_oldest_makes_room)
-{
-	struct unwind_tables *t = begin();
-	int x = some_file(), y = some_file(), z = some_file();
-	int64_t now = clock_mono_ns() + 100 * S;
-	uint32_t a = make(t, x, 1500, "x", now), b = make(t, y, 1500, "y",
-	    now), c;
-
-	k.tables[b].used_s = (uint32_t)(now / S); /* in use */
-	c = make(t, z, 1500, "z", now);
-	CHECK_INT(k.tables[c].state, UNWIND_TABLE_PENDING);
-	CHECK_INT(k.tables[a].state, UNWIND_TABLE_PENDING); /* evicted */
-	CHECK_INT(k.tables[b].state, UNWIND_TABLE_READY);
-	/* Its cells rest; then they are the newcomer's. */
-	now += 3 * S;
-	CHECK_INT(make(t, z, 1500, "z", now), c);
-	CHECK_INT(k.tables[c].state, UNWIND_TABLE_READY);
-	close(x);
-	close(y);
-	close(z);
-	unwind_tables_free(t);
-}
-
-/* Compilers and browsers in use had all cells, and a small program that began
- * then had no tables for as long as they ran. */
-TEST(large_tables_leave_room_for_small_ones)
-{
-	struct unwind_tables *t = begin();
-	int fds[4] = {some_file(), some_file(), some_file(), some_file()};
-	int64_t now = clock_mono_ns() + 100 * S;
-	uint32_t a = make(t, fds[0], 1500, "a", now), b, c, d;
-
-	b = make(t, fds[1], 1500, "b", now);
-	k.tables[a].used_s = k.tables[b].used_s = (uint32_t)(now / S);
-	c = make(t, fds[2], 400, "c", now); /* would fit, just so */
-	CHECK_INT(k.tables[c].state, UNWIND_TABLE_PENDING);
-	d = make(t, fds[3], 100, "d", now);
-	CHECK_INT(k.tables[a].state, UNWIND_TABLE_READY);
-	CHECK_INT(k.tables[b].state, UNWIND_TABLE_READY);
-	CHECK_INT(k.tables[d].state, UNWIND_TABLE_READY);
-	/* One of the large ones is not used any more: another may come. */
-	now += 11 * S;
-	k.tables[b].used_s = k.tables[d].used_s = (uint32_t)(now / S);
-	make(t, fds[2], 400, "c", now);
-	now += 3 * S;
-	make(t, fds[2], 400, "c", now);
-	CHECK_INT(k.tables[a].state, UNWIND_TABLE_PENDING);
-	CHECK_INT(k.tables[c].state, UNWIND_TABLE_READY);
-	CHECK_INT(k.tables[d].state, UNWIND_TABLE_READY);
-	for (a = 0; a < 4; a++)
-		close(fds[a]);
-	unwind_tables_free(t);
-}
-
-TEST(nothing_is_evicted_in_vain)
-{
-	struct unwind_tables *t = begin();
-	int x = some_file(), y = some_file(), z = some_file();
-	int64_t now = clock_mono_ns() + 100 * S;
-	uint32_t a = make(t, x, 1000, "x", now), b = make(t, y, 2000, "y",
-	    now), c;
-
-	k.tables[b].used_s = (uint32_t)(now / S); /* in use */
-	c = make(t, z, 2048, "z", now); /* more than is free and idle */
-	CHECK_INT(k.tables[a].state, UNWIND_TABLE_READY);
-	CHECK_INT(k.tables[b].state, UNWIND_TABLE_READY);
-	CHECK_INT(k.tables[c].state, UNWIND_TABLE_PENDING);
-	now += 3 * S; /* and not asked for again so soon */
-	k.asked = UNWIND_NO_TABLE;
-	unwind_tables_get(t, z, true, now);
-	unwind_tables_pump(t, now);
-	CHECK_INT(k.asked, UNWIND_NO_TABLE);
-	close(x);
-	close(y);
-	close(z);
-	unwind_tables_free(t);
-}
-
-/* Two that do not fit together: the one that had to go waits for longer each
- * time. */
-TEST(large_tables_do_not_take_turns)
-{
-	struct unwind_tables *t = begin();
-	int fds[2] = {some_file(), some_file()};
-	int64_t now = clock_mono_ns() + 100 * S, end = now + 600 * S;
-	struct unwind_tables_stats stats;
-	unsigned i;
-
-	for (i = 0; now < end; i++, now += S) {
-		/* Used in turn, so that the other one is idle. */
-		make(t, fds[i / 20 % 2], 2000, i / 20 % 2 ? "y" : "x", now);
-	}
-	unwind_tables_stats(t, &stats);
-	CHECK(stats.evicted >= 2);
-	CHECK(stats.evicted <= 14); /* of 30 turns */
-	close(fds[0]);
-	close(fds[1]);
 	unwind_tables_free(t);
 }
 
@@ -488,6 +456,36 @@ TEST(extents_rest_before_they_are_used_again)
 	CHECK_INT(extents_take(x, 90, 4 * S), 10); /* joined again */
 	CHECK_INT(extents_used(x), 100);
 	extents_free(x);
+}
+
+/* Code that was met without rows is asked for, and what words of the stack
+ * point to: this function, whose file it is. */
+static void
+check_lack(struct unwind_processes *u, struct unwind_tables *t,
+    struct process *self, uintptr_t here)
+{
+	__u64 words[] = {0, 1, (uintptr_t)words, UINT64_MAX, here + 1,
+	    (uintptr_t)free + 1};
+	struct unwind_lack lack = {.address = here, .words = words,
+	    .n_words = sizeof(words) / sizeof(words[0])};
+	struct unwind_tables_stats stats;
+	uint32_t i;
+
+	for (i = 0; i < k.process.n; i++) {
+		const struct unwind_mapping *m =
+		    &k.mappings[k.process.first + i];
+
+		if (here < m->start || here - m->start >=
+		    (uint64_t)m->pages << 12)
+			continue;
+		lack.table = m->table;
+		lack.offset = (uint32_t)(here - m->bias);
+	}
+	unwind_processes_load(u, self, &lack, S);
+	unwind_tables_stats(t, &stats);
+	CHECK_INT(stats.waiting, 2); /* the other one in a library */
+	unwind_tables_pump(t, S);
+	CHECK_INT(k.questions, 2);
 }
 
 TEST(own_process)
@@ -519,6 +517,7 @@ TEST(own_process)
 		    (uint64_t)m->pages << 12 && m->table != UNWIND_NO_TABLE;
 	}
 	CHECK_INT(found, 1);
+	check_lack(u, t, self, here);
 	/* Nothing new: looked at, but not told again. */
 	image = k.process.image;
 	unwind_processes_want(u, self, 5 * S);
@@ -576,18 +575,15 @@ TEST(a_process_that_is_no_more)
 int
 main(void)
 {
-	RUN(a_file_is_asked_for_once);
+	RUN(code_is_asked_for_once);
 	RUN(one_build_id_one_set_of_rows);
-	RUN(a_program_that_ends_at_once_and_comes_again_is_asked_for);
+	RUN(a_program_that_ends_at_once_and_comes_again);
+	RUN(the_queue_has_room);
 	RUN(files_without_rows);
-	RUN(a_file_over_the_bounds_is_counted);
+	RUN(code_over_the_bounds_is_counted);
 	RUN(renewed_at_once);
 	RUN(a_storm_leaves_room);
 	RUN(a_file_that_kills_waits_longer_each_time);
-	RUN(the_oldest_makes_room);
-	RUN(large_tables_leave_room_for_small_ones);
-	RUN(nothing_is_evicted_in_vain);
-	RUN(large_tables_do_not_take_turns);
 	RUN(extents_rest_before_they_are_used_again);
 	RUN(own_process);
 	RUN(a_process_that_is_no_more);

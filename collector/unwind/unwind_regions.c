@@ -1,0 +1,336 @@
+/*
+ * Codes in a list; the regions with rows in another one, which is searched
+ * for the one to go.
+ */
+#include "collector/unwind/unwind_regions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/elf/elf.h"
+#include "collector/symbols/symbols.h"
+#include "collector/unwind/chunks.h"
+#include "collector/unwind/extents.h"
+#include "collector/unwind/unwind_rows.h"
+
+#define RESERVE_PART 8 /* kept free for what is met next */
+
+struct code {
+	struct code *next;
+	struct unwind_code is;
+	uint32_t first; /* of its regions in the kernel */
+	uint32_t refs;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_len;
+	struct unwind_region regions[]; /* but for `used` */
+};
+
+struct loaded {
+	struct code *code;
+	uint32_t at;
+};
+
+struct unwind_regions {
+	const struct unwind_kernel *kernel;
+	struct chunks *cells;
+	struct extents *numbers; /* of regions */
+	struct code *codes;
+	struct loaded loaded[UNWIND_REGIONS];
+	uint32_t n_loaded;
+	uint32_t used; /* cells of them */
+	uint32_t tick;
+	uint64_t rows, made, evicted, refused;
+};
+
+struct unwind_regions *
+unwind_regions_new(const struct unwind_kernel *kernel)
+{
+	struct unwind_regions *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return NULL;
+	r->kernel = kernel;
+	r->cells = chunks_new(kernel);
+	r->numbers = extents_new(UNWIND_REGIONS);
+	r->tick = 1;
+	if (r->cells != NULL && r->numbers != NULL)
+		return r;
+	unwind_regions_free(r);
+	return NULL;
+}
+
+void
+unwind_regions_free(struct unwind_regions *r)
+{
+	struct code *c;
+
+	if (r == NULL)
+		return;
+	while ((c = r->codes) != NULL) {
+		r->codes = c->next;
+		free(c);
+	}
+	chunks_free(r->cells);
+	extents_free(r->numbers);
+	free(r);
+}
+
+void
+unwind_regions_tick(struct unwind_regions *r)
+{
+	r->kernel->set_tick(r->kernel->arg, ++r->tick);
+}
+
+/* Tells the kernel of n regions from `at` on: the state last when rows come,
+ * first when they go. */
+static void
+code_publish(struct unwind_regions *r, struct code *c, uint32_t at,
+    uint32_t n)
+{
+	struct unwind_region place = c->regions[at];
+
+	place.used = r->tick;
+	if (n == 1 && place.state == UNWIND_TABLE_READY) {
+		place.state = UNWIND_TABLE_PENDING;
+		r->kernel->write(r->kernel->arg, UNWIND_ARRAY_REGIONS,
+		    c->first + at, &place, 1);
+		place.state = UNWIND_TABLE_READY;
+	}
+	r->kernel->write(r->kernel->arg, UNWIND_ARRAY_REGIONS,
+	    c->first + at, n == 1 ? &place : &c->regions[at], n);
+}
+
+static struct code *
+code_find(struct unwind_regions *r, const struct symbols_rows *a)
+{
+	struct code *c = a->build_id_len > 0 ? r->codes : NULL;
+
+	for (; c != NULL; c = c->next)
+		if (c->build_id_len == a->build_id_len &&
+		    c->is.base == a->base && c->is.n == a->regions &&
+		    c->is.shift == a->shift &&
+		    memcmp(c->build_id, a->build_id, a->build_id_len) == 0)
+			return c;
+	return NULL;
+}
+
+static struct code *
+code_new(struct unwind_regions *r, const struct symbols_rows *a,
+    int64_t now_ns)
+{
+	struct code *c;
+
+	if (a->regions == 0 || a->regions > UNWIND_REGIONS_FILE ||
+	    a->shift < UNWIND_REGION_SHIFT || a->shift > 31 ||
+	    a->build_id_len > sizeof(c->build_id) ||
+	    (uint64_t)a->regions - 1 > (UINT32_MAX - a->base) >> a->shift)
+		return NULL;
+	c = calloc(1, sizeof(*c) + a->regions * sizeof(c->regions[0]));
+	if (c == NULL)
+		return NULL;
+	c->first = extents_take(r->numbers, a->regions, now_ns);
+	if (c->first == EXTENTS_NONE) {
+		free(c);
+		return NULL;
+	}
+	c->is = (struct unwind_code){.base = a->base, .n = a->regions,
+	    .shift = a->shift};
+	memcpy(c->build_id, a->build_id, a->build_id_len);
+	c->build_id_len = a->build_id_len;
+	code_publish(r, c, 0, c->is.n);
+	c->next = r->codes;
+	r->codes = c;
+	return c;
+}
+
+struct code *
+code_get(struct unwind_regions *r, const struct symbols_rows *answer,
+    int64_t now_ns)
+{
+	struct code *c = code_find(r, answer);
+
+	if (c == NULL)
+		c = code_new(r, answer, now_ns);
+	if (c != NULL)
+		c->refs++;
+	return c;
+}
+
+static uint32_t
+region_cells(const struct unwind_region *g)
+{
+	return g->buckets + g->rows;
+}
+
+/* Takes entry i of the list away, and its cells. */
+static void
+loaded_remove(struct unwind_regions *r, uint32_t i, int64_t now_ns)
+{
+	const struct loaded *l = &r->loaded[i];
+	struct unwind_region *g = &l->code->regions[l->at];
+	struct unwind_region was = *g;
+
+	*g = (struct unwind_region){.state = UNWIND_TABLE_PENDING};
+	code_publish(r, l->code, l->at, 1);
+	if (region_cells(&was) > 0)
+		chunks_give(r->cells, was.first, region_cells(&was), now_ns);
+	r->used -= region_cells(&was);
+	r->rows -= was.rows;
+	r->loaded[i] = r->loaded[--r->n_loaded];
+}
+
+void
+code_drop(struct unwind_regions *r, struct code *c, int64_t now_ns)
+{
+	struct code **at = &r->codes;
+	uint32_t i = 0;
+
+	if (--c->refs > 0)
+		return;
+	while (i < r->n_loaded) {
+		if (r->loaded[i].code == c)
+			loaded_remove(r, i, now_ns);
+		else
+			i++;
+	}
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	extents_give(r->numbers, c->first, c->is.n, now_ns);
+	free(c);
+}
+
+struct unwind_table
+code_table(const struct code *c)
+{
+	return (struct unwind_table){.state = UNWIND_TABLE_READY,
+	    .first = c->first, .code = c->is};
+}
+
+/* The number of the offset's region; the code's n when it is in none. */
+static uint32_t
+code_region(const struct code *c, uint32_t offset)
+{
+	uint32_t at = offset < c->is.base ? c->is.n :
+	    (offset - c->is.base) >> c->is.shift;
+
+	return at < c->is.n ? at : c->is.n;
+}
+
+bool
+code_lacks(const struct code *c, uint32_t offset)
+{
+	uint32_t at = code_region(c, offset);
+
+	return at < c->is.n && c->regions[at].state == UNWIND_TABLE_PENDING;
+}
+
+/* How many samples ago the region was met. */
+static uint32_t
+loaded_age(struct unwind_regions *r, const struct loaded *l)
+{
+	struct unwind_region place;
+
+	if (!r->kernel->read(r->kernel->arg, UNWIND_ARRAY_REGIONS,
+	    l->code->first + l->at, &place, 1))
+		return 0;
+	return r->tick - place.used;
+}
+
+/* Takes the rows away that were not met for longest. */
+static void
+regions_evict(struct unwind_regions *r, int64_t now_ns)
+{
+	uint32_t i, age, best = 0, oldest = 0;
+
+	/* Of equals the one that came first, mostly. */
+	for (i = r->n_loaded; i-- > 0;) {
+		age = loaded_age(r, &r->loaded[i]);
+		/* One without cells gives no room. */
+		if (r->loaded[i].code->regions[r->loaded[i].at].rows == 0 ||
+		    age < best)
+			continue;
+		best = age;
+		oldest = i;
+	}
+	loaded_remove(r, oldest, now_ns);
+	r->evicted++;
+}
+
+/* Evicts until a part of all cells is unused or rests, so that what is met
+ * next has room at once. */
+static void
+regions_keep_reserve(struct unwind_regions *r, int64_t now_ns)
+{
+	uint32_t max = chunks_cells_max(r->cells);
+
+	while (r->used > max - max / RESERVE_PART)
+		regions_evict(r, now_ns);
+}
+
+static void
+code_take(struct unwind_regions *r, struct code *c, uint32_t at,
+    const struct unwind_region *place)
+{
+	c->regions[at] = *place;
+	c->regions[at].state = UNWIND_TABLE_READY;
+	code_publish(r, c, at, 1);
+	r->loaded[r->n_loaded++] = (struct loaded){c, at};
+	r->used += region_cells(place);
+	r->rows += place->rows;
+	r->made++;
+}
+
+bool
+code_load(struct unwind_regions *r, struct code *c, uint32_t offset,
+    const struct symbols_rows *answer, int64_t now_ns)
+{
+	static const struct unwind_region nothing;
+	uint32_t at = code_region(c, offset), cells;
+	struct unwind_rows u;
+
+	if (!code_lacks(c, offset))
+		return true;
+	if (answer->n == 0) { /* no function is there */
+		code_take(r, c, at, &nothing);
+		return true;
+	}
+	if (!unwind_rows_open(&u, answer->fd, answer->n, &c->is, at))
+		return false;
+	cells = region_cells(&u.place);
+	u.place.first = chunks_take(r->cells, cells, now_ns);
+	if (u.place.first == CHUNKS_NONE) {
+		/* All rest, or what is free is in pieces. */
+		if (r->used > 0)
+			regions_evict(r, now_ns);
+	} else if (unwind_rows_write(&u, r->kernel)) {
+		code_take(r, c, at, &u.place);
+		regions_keep_reserve(r, now_ns);
+	} else {
+		chunks_give(r->cells, u.place.first, cells, now_ns);
+	}
+	unwind_rows_close(&u);
+	return true;
+}
+
+void
+code_refuse(struct unwind_regions *r, struct code *c, uint32_t offset)
+{
+	uint32_t at = code_region(c, offset);
+
+	if (!code_lacks(c, offset))
+		return;
+	c->regions[at].state = UNWIND_TABLE_TOO_LARGE;
+	code_publish(r, c, at, 1);
+	r->refused++;
+}
+
+void
+unwind_regions_stats(const struct unwind_regions *r,
+    struct unwind_regions_stats *out)
+{
+	*out = (struct unwind_regions_stats){.loaded = r->n_loaded,
+	    .cells = chunks_cells(r->cells),
+	    .cells_max = chunks_cells_max(r->cells), .rows = r->rows,
+	    .made = r->made, .evicted = r->evicted, .refused = r->refused};
+}
