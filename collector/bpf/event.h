@@ -9,13 +9,18 @@
 
 #define EVENT_MAX_KERNEL 127 /* frames */
 #define EVENT_MAX_USER 127
+/* Of deeper stacks the leaf's part is kept and the root's, which is written
+ * in a circle. */
+#define EVENT_LEAF 95
+#define EVENT_ROOT 32 /* a power of two */
+#define EVENT_DEPTH 512 /* where a walk ends */
 #define EVENT_COMM 16
 
 enum event_flag {
 	EVENT_IN_KERNEL = 1,   /* interrupted in kernel mode */
 	EVENT_KTHREAD = 2,     /* a kernel thread: no user stack exists */
 	EVENT_EH_FRAME = 4,    /* user frames by .eh_frame, not by %rbp */
-	EVENT_TRUNCATED = 8,   /* more user frames than EVENT_MAX_USER */
+	EVENT_TRUNCATED = 8,   /* the walk ended before the root */
 	EVENT_PENDING = 16,    /* frame pointers, since a table is not made */
 	EVENT_COPY = 32        /* with a copy of the stack: struct event_copy */
 };
@@ -39,12 +44,13 @@ struct sample_event {
 	__u64 start_ns;   /* start of the process, boot time: guards reuse */
 	__u64 value;      /* periods: 1 */
 	__u32 pid, tid;   /* thread group and thread, initial namespace */
-	__u32 cpu;
+	__u16 cpu;
+	__u16 depth;      /* frames that were walked, n_user of them kept */
 	__u16 n_kernel, n_user;
 	__u8 flags;       /* enum event_flag */
 	__u8 error;       /* enum broken: why the walk ended before the root */
 	__u8 type;        /* of profile: its number, see profiles.c */
-	__u8 lacks;       /* EVENT_PENDING: the first user frame without rows, */
+	__u8 lacks;       /* EVENT_PENDING: the first frame without rows, */
 	__u32 exec_id;    /* changes when the process executes a file */
 	__u32 table, offset; /* its table and offset in the file; table
 	                      * UNWIND_NO_TABLE: code in no known mapping */
@@ -53,6 +59,24 @@ struct sample_event {
 	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];
 	struct event_copy copy; /* or the room of one */
 };
+
+/* Where frame i of a walk, from the leaf on, is kept. */
+static inline __u32
+event_place(__u32 i)
+{
+	return i < EVENT_LEAF ? i :
+	    EVENT_LEAF + ((i - EVENT_LEAF) & (EVENT_ROOT - 1));
+}
+
+/* The user frame that is kept at i < n_user, in the order of the walk; a gap
+ * is behind EVENT_LEAF - 1 where there were more. */
+static inline __u64
+event_frame(const struct sample_event *e, __u32 i)
+{
+	if (i >= EVENT_LEAF && e->depth > EVENT_MAX_USER)
+		i = event_place(e->depth - EVENT_MAX_USER + i);
+	return e->frames[e->n_kernel + i];
+}
 
 /* Counters per CPU, read by the daemon; see account.c for their names. */
 enum event_counter {

@@ -70,6 +70,7 @@ fill_task(struct sample_event *e, struct unwind_thread *t,
 	e->flags = task->flags & PF_KTHREAD ? EVENT_KTHREAD : 0;
 	e->n_kernel = 0;
 	e->n_user = 0;
+	e->depth = 0;
 }
 
 static __always_inline void

@@ -189,15 +189,14 @@ unwind_frame(__u32 i, void *slot)
 
 	if (s == 0)
 		return 1;
-	n = s->event.n_user;
 	at = s->event.n_kernel & EVENT_MAX_KERNEL;
-	if (n >= EVENT_MAX_USER) {
+	if (i >= EVENT_DEPTH) {
 		s->event.flags |= EVENT_TRUNCATED;
 		return 1;
 	}
-	s->event.frames[at + n] = s->walk.ip;
-	s->walk.frame = n;
-	s->event.n_user = n + 1;
+	n = event_place(i);
+	s->event.frames[at + (n & 127)] = s->walk.ip;
+	s->walk.depth = i + 1;
 	return unwind_step(&s->walk);
 }
 
@@ -274,7 +273,7 @@ unwind_walk(__u32 slot)
 		return 0;
 	unwind_keep_begin(&s->walk, s->event.tid);
 	if (unwind_begin(&s->walk) == 0)
-		bpf_loop(EVENT_MAX_USER + 1, unwind_frame, &slot, 0);
+		bpf_loop(EVENT_DEPTH + 1, unwind_frame, &slot, 0);
 	unwind_keep_end(&s->walk, s->event.tid);
 	return 0;
 }
@@ -287,6 +286,8 @@ static __always_inline bool
 unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
     struct task_struct *task)
 {
+	__u32 depth;
+
 	if (!unwind_find_process(s, t, task))
 		return 0;
 	s->walk.first = t->first;
@@ -297,15 +298,18 @@ unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	s->walk.is_caller = 0;
 	s->walk.error = BROKEN_NOT;
 	s->walk.pending = 0;
-	s->walk.frame = 0;
+	s->walk.depth = 0;
 	s->walk.guessed = BROKEN_NOT;
 	unwind_find_hidden(&s->walk, task);
 	unwind_walk(slot);
+	depth = s->walk.depth;
+	s->event.depth = depth;
+	s->event.n_user = depth < EVENT_MAX_USER ? depth : EVENT_MAX_USER;
 	s->event.error = s->walk.error;
 	s->event.flags |= EVENT_EH_FRAME;
 	if (s->walk.pending) {
 		s->event.flags |= EVENT_PENDING;
-		s->event.lacks = s->walk.lacks;
+		s->event.lacks = event_place(s->walk.lacks);
 		s->event.table = s->walk.lacks_table;
 		s->event.offset = s->walk.lacks_offset;
 	}

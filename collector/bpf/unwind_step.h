@@ -93,10 +93,11 @@ struct unwind_state {
 	__u64 stepped;    /* whose copy is being executed there; 0: none */
 	__u32 first, n;          /* the process's mappings */
 	__u32 now_s, tick;
+	__u32 depth; /* frames noted, this one among them */
 	__u8 is_caller; /* ip is behind a call */
 	__u8 error;     /* enum broken, once unwind_step() said stop */
 	__u8 pending;   /* frame pointers stood in for a table to come: */
-	__u8 frame, lacks; /* this frame's number; the first such one's, */
+	__u16 lacks;    /* the number of the first such frame, */
 	__u32 lacks_table, lacks_offset; /* and where its code is */
 	__u64 lacks_sp;
 	__u8 guessed;   /* frame pointers stood in for a row: enum broken */
@@ -318,7 +319,7 @@ unwind_lack(struct unwind_state *s)
 	if (s->pending)
 		return;
 	s->pending = 1;
-	s->lacks = s->frame;
+	s->lacks = s->depth > 0 ? s->depth - 1 : 0;
 	s->lacks_sp = s->sp;
 	s->lacks_table = s->place.which;
 	s->lacks_offset = (__u32)(s->ip - s->is_caller - s->place.bias);

@@ -23,7 +23,7 @@
 #include "store/base/clock.h"
 #include "store/base/text.h"
 
-#define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 1)
+#define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 2) /* marks */
 #define YOUNG_NS (300 * NS_PER_MS)
 #define ALIKE_NS (60 * NS_PER_S)     /* threads' names are read again, */
 #define ALIKE_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
@@ -246,28 +246,30 @@ resolve_user_frames(struct engine *s, const struct sample_event *e,
     struct resolve_who *who, uint32_t *refs, bool *broken)
 {
 	uint64_t reads = maps_reads(s->maps), addr;
-	const __u64 *frames = e->frames + e->n_kernel;
 	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0;
 	struct process *own;
 	struct maps_process *p = resolve_code(s, e, who, &own), *of;
 	struct mapping *map;
-	size_t i;
+	size_t i, n = 0;
 
 	resolve_catch_up(s, &reads);
 	for (i = 0; i < e->n_user; i++) {
+		if (i == EVENT_LEAF && e->depth > EVENT_MAX_USER)
+			refs[n++] = resolve_named(s, FRAME_MARK,
+			    "[frames left out]");
 		/* A caller's address is behind its call. */
-		addr = i == 0 ? frames[0] : frames[i] - 1;
+		addr = event_frame(e, (__u32)i) - (i > 0);
 		map = resolve_mapping(s, e, p, addr, &reads, &of);
 		if (map != NULL) {
-			refs[i] = resolve_user_ref(s, own, of, map, addr);
+			refs[n++] = resolve_user_ref(s, own, of, map, addr);
 			continue;
 		}
 		*broken = *broken || i + 1 == e->n_user || !by_tables;
 		if (i > 0 && *broken)
-			return i;
-		refs[i] = resolve_named(s, FRAME_MARK, "[unknown]");
+			break;
+		refs[n++] = resolve_named(s, FRAME_MARK, "[unknown]");
 	}
-	return i;
+	return n;
 }
 
 /* What is wrong with a stack of n user frames. */
@@ -319,7 +321,7 @@ static size_t
 resolve_stack(struct engine *s, const struct sample_event *e,
     struct resolve_who *who, uint32_t *refs, bool *whole)
 {
-	uint32_t user[EVENT_MAX_USER];
+	uint32_t user[EVENT_MAX_USER + 1];
 	bool no_mapping = false, known = who->p != NULL || who->told;
 	enum broken why;
 	size_t n_user = 0, n = 0;
@@ -392,7 +394,7 @@ resolve_want_rows(struct engine *s, const struct sample_event *e, size_t size,
 
 	if (e->lacks >= e->n_user)
 		return;
-	lack.address = e->frames[e->n_kernel + e->lacks] - (e->lacks > 0);
+	lack.address = event_frame(e, e->lacks) - (e->lacks > 0);
 	if ((e->flags & EVENT_COPY) != 0) {
 		lack.words = copy + 1;
 		lack.n_words = (size_t)((const __u64 *)e + size / 8 -

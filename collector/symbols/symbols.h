@@ -153,8 +153,9 @@ typedef void symbols_rows_fn(void *arg, uint32_t table,
 void symbols_unwind_to(struct symbols *s, symbols_rows_fn *fn, void *arg);
 
 /* Asks the child for the unwind rows of the region that holds an offset of an
- * open file of `size` bytes, which stays the caller's.  `table` (< UNWIND_TABLES) comes back with the answer.
- * False when the child cannot be asked now. */
+ * open file of `size` bytes, which stays the caller's.  `table`
+ * (< UNWIND_TABLES) comes back with the answer.  False when the child cannot
+ * be asked now. */
 bool symbols_unwind(struct symbols *s, uint32_t table, int fd, uint64_t size,
     uint32_t offset);
 

@@ -13,7 +13,6 @@
 #include "collector/symbols/symbols_wire.h"
 #include "collector/symbols/unwind_read.h"
 
-
 static bool
 unwind_input(void *arg, uint64_t at, void *p, size_t n)
 {

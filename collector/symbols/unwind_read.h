@@ -23,9 +23,10 @@ struct unwind_file {
 
 #define UNWIND_READ_ALL UINT64_MAX /* instead of an offset */
 
-/* The rows of the region that holds `offset`, or of all; the nearest region
- * where it is in none.  Errors: those of elf_open(), ELF_TOO_BIG also for more than max_rows: then
- * out->code is right all the same.  Free out->rows.rows. */
+/* The rows of the region that holds `offset`, or of all; of the nearest region
+ * where it is in none.  Errors: those of elf_open(), ELF_TOO_BIG also for more
+ * than max_rows: then out->code is right all the same.  Free
+ * out->rows.rows. */
 enum elf_status unwind_read(const struct elf_input *in, uint64_t offset,
     size_t max_rows, struct unwind_file *out);
 

@@ -59,8 +59,8 @@ struct unwind_lack {
 };
 
 /* Has the rows asked for, and those of all code that the words point to,
- * since callers may be there.  Without a process (NULL), or when it is gone, they
- * are when another one comes with the same file. */
+ * since callers may be there.  Without a process (NULL), or when it is gone,
+ * they are when another one comes with the same file. */
 void unwind_processes_load(struct unwind_processes *u, struct process *of,
     const struct unwind_lack *lack, int64_t now_ns);
 

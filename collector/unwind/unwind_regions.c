@@ -144,7 +144,7 @@ code_new(struct unwind_regions *r, const struct symbols_rows *a,
 }
 
 struct code *
-code_get(struct unwind_regions *r, const struct symbols_rows *answer,
+regions_get(struct unwind_regions *r, const struct symbols_rows *answer,
     int64_t now_ns)
 {
 	struct code *c = code_find(r, answer);
@@ -180,7 +180,7 @@ loaded_remove(struct unwind_regions *r, uint32_t i, int64_t now_ns)
 }
 
 void
-code_drop(struct unwind_regions *r, struct code *c, int64_t now_ns)
+regions_drop(struct unwind_regions *r, struct code *c, int64_t now_ns)
 {
 	struct code **at = &r->codes;
 	uint32_t i = 0;
@@ -201,7 +201,7 @@ code_drop(struct unwind_regions *r, struct code *c, int64_t now_ns)
 }
 
 struct unwind_table
-code_table(const struct code *c)
+regions_table(const struct code *c)
 {
 	return (struct unwind_table){.state = UNWIND_TABLE_READY,
 	    .first = c->first, .code = c->is};
@@ -218,7 +218,7 @@ code_region(const struct code *c, uint32_t offset)
 }
 
 bool
-code_lacks(const struct code *c, uint32_t offset)
+regions_lack(const struct code *c, uint32_t offset)
 {
 	uint32_t at = code_region(c, offset);
 
@@ -282,14 +282,14 @@ code_take(struct unwind_regions *r, struct code *c, uint32_t at,
 }
 
 bool
-code_load(struct unwind_regions *r, struct code *c, uint32_t offset,
+regions_load(struct unwind_regions *r, struct code *c, uint32_t offset,
     const struct symbols_rows *answer, int64_t now_ns)
 {
 	static const struct unwind_region nothing;
 	uint32_t at = code_region(c, offset), cells;
 	struct unwind_rows u;
 
-	if (!code_lacks(c, offset))
+	if (!regions_lack(c, offset))
 		return true;
 	if (answer->n == 0) { /* no function is there */
 		code_take(r, c, at, &nothing);
@@ -314,11 +314,11 @@ code_load(struct unwind_regions *r, struct code *c, uint32_t offset,
 }
 
 void
-code_refuse(struct unwind_regions *r, struct code *c, uint32_t offset)
+regions_refuse(struct unwind_regions *r, struct code *c, uint32_t offset)
 {
 	uint32_t at = code_region(c, offset);
 
-	if (!code_lacks(c, offset))
+	if (!regions_lack(c, offset))
 		return;
 	c->regions[at].state = UNWIND_TABLE_TOO_LARGE;
 	code_publish(r, c, at, 1);

@@ -39,23 +39,23 @@ void unwind_regions_tick(struct unwind_regions *r);
 /* The code that an answer is about, whose regions it shares when they are
  * there; a reference.  NULL when there is no room or its words make no
  * sense. */
-struct code *code_get(struct unwind_regions *r,
+struct code *regions_get(struct unwind_regions *r,
     const struct symbols_rows *answer, int64_t now_ns);
-void code_drop(struct unwind_regions *r, struct code *c, int64_t now_ns);
+void regions_drop(struct unwind_regions *r, struct code *c, int64_t now_ns);
 
 /* What the kernel's table of the code is. */
-struct unwind_table code_table(const struct code *c);
+struct unwind_table regions_table(const struct code *c);
 
 /* Are rows of the offset's region to come? */
-bool code_lacks(const struct code *c, uint32_t offset);
+bool regions_lack(const struct code *c, uint32_t offset);
 
 /* Takes the rows of the region that holds the offset.  False when they make
  * no sense; without room for them they may be asked for again. */
-bool code_load(struct unwind_regions *r, struct code *c, uint32_t offset,
+bool regions_load(struct unwind_regions *r, struct code *c, uint32_t offset,
     const struct symbols_rows *answer, int64_t now_ns);
 
 /* The region has more rows than any may have. */
-void code_refuse(struct unwind_regions *r, struct code *c, uint32_t offset);
+void regions_refuse(struct unwind_regions *r, struct code *c, uint32_t offset);
 
 void unwind_regions_stats(const struct unwind_regions *r,
     struct unwind_regions_stats *out);

@@ -111,7 +111,7 @@ table_publish(struct unwind_tables *t, uint32_t i)
 	    UNWIND_TABLE_PENDING};
 
 	if (f->state == TABLE_READY) {
-		place = code_table(f->code);
+		place = regions_table(f->code);
 		place.state = UNWIND_TABLE_PENDING;
 	}
 	t->kernel->write(t->kernel->arg, UNWIND_ARRAY_TABLES, i, &place, 1);
@@ -171,7 +171,7 @@ table_release(struct unwind_tables *t, uint32_t i, int64_t now_ns)
 	f->state = TABLE_UNKNOWN;
 	table_publish(t, i);
 	if (code != NULL)
-		code_drop(t->regions, code, now_ns);
+		regions_drop(t->regions, code, now_ns);
 }
 
 /* A number that no process refers to, or a new one. */
@@ -314,7 +314,7 @@ table_lacks(const struct table *f, uint32_t offset, int64_t now_ns)
 	if (now_ns < f->retry_ns)
 		return false;
 	return f->state == TABLE_UNKNOWN ||
-	    (f->state == TABLE_READY && code_lacks(f->code, offset));
+	    (f->state == TABLE_READY && regions_lack(f->code, offset));
 }
 
 bool
@@ -365,7 +365,7 @@ tables_forget_code(struct unwind_tables *t, int64_t now_ns)
 		f->code = NULL;
 		f->state = TABLE_UNKNOWN;
 		table_publish(t, i);
-		code_drop(t->regions, code, now_ns);
+		regions_drop(t->regions, code, now_ns);
 	}
 }
 
@@ -384,7 +384,7 @@ table_learn(struct unwind_tables *t, uint32_t i,
 	} else if ((rows->status != ELF_OK && rows->status != ELF_TOO_BIG) ||
 	    rows->regions == 0) {
 		f->state = TABLE_WITHOUT;
-	} else if ((f->code = code_get(t->regions, rows, now_ns)) != NULL) {
+	} else if ((f->code = regions_get(t->regions, rows, now_ns)) != NULL) {
 		f->state = TABLE_READY;
 		f->waits = 0;
 		t->made++;
@@ -412,8 +412,8 @@ table_take(struct unwind_tables *t, const struct want *w,
 	if (!table_learn(t, w->table, rows, now_ns))
 		return;
 	if (rows->status == ELF_TOO_BIG)
-		code_refuse(t->regions, f->code, w->offset);
-	else if (rows->status != ELF_OK || !code_load(t->regions, f->code,
+		regions_refuse(t->regions, f->code, w->offset);
+	else if (rows->status != ELF_OK || !regions_load(t->regions, f->code,
 	    w->offset, rows, now_ns))
 		table_fail(t, w->table, now_ns);
 }

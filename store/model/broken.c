@@ -9,11 +9,13 @@
 const struct broken_reason broken_reasons[BROKEN_REASONS] = {
     [BROKEN_NOT] = {"", "", "", 1},
     [BROKEN_NO_TABLES] = {"no tables yet", "[no unwind table yet]",
-        "unwind tables of the code are not made yet", 0},
+        "unwind tables of the code are not made yet: where that lasts, "
+        "raise unwind-memory in [cpu]", 0},
     [BROKEN_NO_MAPPING] = {"no mapping", "[no mapping]",
         "they led to addresses of no known code", 0},
     [BROKEN_NO_ROW] = {"no row", "[no unwind row]",
-        "the code has neither .eh_frame nor frame pointers", 0},
+        "the code has neither .eh_frame nor frame pointers: build it with "
+        "-fasynchronous-unwind-tables", 0},
     [BROKEN_UNSUPPORTED] = {"unsupported", "[unsupported unwind rule]",
         "the code needs rules of .eh_frame that are not done", 0},
     [BROKEN_UNREADABLE] = {"unreadable", "[stack unreadable]",
@@ -29,9 +31,10 @@ const struct broken_reason broken_reasons[BROKEN_REASONS] = {
     [BROKEN_NO_STACK] = {"no stack", "[no user stack]",
         "they have no user stack", 0},
     [BROKEN_ONE_FRAME] = {"one frame", "[no frame pointer]",
-        "the code keeps no frame pointers", 0},
+        "the code keeps no frame pointers: build it with "
+        "-fno-omit-frame-pointer, or set unwinder = eh_frame in [cpu]", 0},
     [BROKEN_TRUNCATED] = {"truncated", "[truncated]",
-        "they are deeper than 127 frames", 0},
+        "they are deeper than 512 frames", 0},
     [BROKEN_TOO_LARGE] = {"table too large", "[unwind table too large]",
         "the code has more unwind rows than a table may have", 0},
     [BROKEN_NO_PROCESS] = {"no process", "[no process]",

@@ -34,7 +34,8 @@ enum broken {
 struct broken_reason {
 	const char *reason; /* of counters */
 	const char *mark;   /* the frame at the stack's root */
-	const char *why;    /* for health: "... of the stacks: WHY" */
+	const char *why;    /* for health: "... of the stacks: WHY", with what
+	                     * would mend it */
 	_Bool natural;      /* how things are: no reason to worry */
 };
 

@@ -109,7 +109,7 @@ load(struct unwind_regions *r, struct code *c, uint32_t file, uint32_t at,
 	CHECK(write(a.fd, rows, n * sizeof(*rows)) ==
 	    (ssize_t)(n * sizeof(*rows)));
 	fcntl(a.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
-	ok = code_load(r, c, low + 7, &a, now_ns);
+	ok = regions_load(r, c, low + 7, &a, now_ns);
 	close(a.fd);
 	free(rows);
 	return ok;
@@ -118,39 +118,39 @@ load(struct unwind_regions *r, struct code *c, uint32_t file, uint32_t at,
 static bool
 is_ready(const struct code *c, uint32_t at)
 {
-	return k.regions[code_table(c).first + at].state ==
+	return k.regions[regions_table(c).first + at].state ==
 	    UNWIND_TABLE_READY;
 }
 
 static void
 meet(const struct code *c, uint32_t at)
 {
-	k.regions[code_table(c).first + at].used = k.tick;
+	k.regions[regions_table(c).first + at].used = k.tick;
 }
 
 TEST(rows_come_by_regions)
 {
 	struct unwind_regions *r = begin();
 	struct symbols_rows a = described("id", EACH);
-	struct code *c = code_get(r, &a, S);
-	struct unwind_table t = code_table(c);
+	struct code *c = regions_get(r, &a, S);
+	struct unwind_table t = regions_table(c);
 
 	CHECK_INT(t.state, UNWIND_TABLE_READY);
 	CHECK_INT(t.code.n, EACH);
-	CHECK(code_lacks(c, BASE + 3) && !code_lacks(c, BASE - 1));
-	CHECK(!code_lacks(c, BASE + (EACH << UNWIND_REGION_SHIFT)));
+	CHECK(regions_lack(c, BASE + 3) && !regions_lack(c, BASE - 1));
+	CHECK(!regions_lack(c, BASE + (EACH << UNWIND_REGION_SHIFT)));
 	CHECK_INT(k.chunks, 0); /* no code, no memory */
 	CHECK(load(r, c, 1, 2, 500, S));
 	CHECK_INT(k.chunks, 1);
 	CHECK(is_ready(c, 2) && !is_ready(c, 1));
-	CHECK(!code_lacks(c, BASE + (2 << UNWIND_REGION_SHIFT)));
+	CHECK(!regions_lack(c, BASE + (2 << UNWIND_REGION_SHIFT)));
 	/* One without functions needs no cells, and is not asked for again. */
 	CHECK(load(r, c, 1, 3, 0, S));
 	CHECK(is_ready(c, 3));
-	code_refuse(r, c, BASE);
+	regions_refuse(r, c, BASE);
 	CHECK_INT(k.regions[t.first].state, UNWIND_TABLE_TOO_LARGE);
-	CHECK(!code_lacks(c, BASE));
-	code_drop(r, c, S);
+	CHECK(!regions_lack(c, BASE));
+	regions_drop(r, c, S);
 	unwind_regions_free(r);
 }
 
@@ -159,17 +159,17 @@ TEST(one_build_id_one_set_of_regions)
 	struct unwind_regions *r = begin();
 	struct symbols_rows a = described("same", EACH), b = described("other",
 	    EACH), none = described("", EACH), less = described("same", 3);
-	struct code *x = code_get(r, &a, S), *y = code_get(r, &a, S);
+	struct code *x = regions_get(r, &a, S), *y = regions_get(r, &a, S);
 	struct unwind_regions_stats stats;
 
 	CHECK(x == y);
-	CHECK(code_get(r, &b, S) != x);
-	CHECK(code_get(r, &less, S) != x); /* of another shape */
-	CHECK(code_get(r, &none, S) != code_get(r, &none, S));
+	CHECK(regions_get(r, &b, S) != x);
+	CHECK(regions_get(r, &less, S) != x); /* of another shape */
+	CHECK(regions_get(r, &none, S) != regions_get(r, &none, S));
 	load(r, x, 1, 1, 100, S);
-	code_drop(r, x, S);
+	regions_drop(r, x, S);
 	CHECK(is_ready(y, 1));
-	code_drop(r, y, S);
+	regions_drop(r, y, S);
 	unwind_regions_stats(r, &stats);
 	CHECK_INT(stats.loaded, 0);
 	CHECK_INT(stats.rows, 0);
@@ -183,19 +183,19 @@ TEST(nonsense_is_refused)
 	struct code *c;
 
 	a.regions = UNWIND_REGIONS_FILE + 1;
-	CHECK(code_get(r, &a, S) == NULL);
+	CHECK(regions_get(r, &a, S) == NULL);
 	a.regions = 0;
-	CHECK(code_get(r, &a, S) == NULL);
+	CHECK(regions_get(r, &a, S) == NULL);
 	a = described("id", EACH);
 	a.shift = 5;
-	CHECK(code_get(r, &a, S) == NULL);
+	CHECK(regions_get(r, &a, S) == NULL);
 	a.shift = 31; /* ends behind what an offset can say */
-	CHECK(code_get(r, &a, S) == NULL);
+	CHECK(regions_get(r, &a, S) == NULL);
 	a = described("id", EACH);
-	c = code_get(r, &a, S);
+	c = regions_get(r, &a, S);
 	a.n = 10;
 	a.fd = -1;
-	CHECK(!code_load(r, c, BASE, &a, S));
+	CHECK(!regions_load(r, c, BASE, &a, S));
 	CHECK(!is_ready(c, 0));
 	unwind_regions_free(r);
 }
@@ -207,7 +207,8 @@ TEST(what_is_met_stays)
 	struct unwind_regions *r = begin();
 	struct symbols_rows a = described("large", EACH), b =
 	    described("small", 1);
-	struct code *large = code_get(r, &a, S), *small = code_get(r, &b, S);
+	struct code *large = regions_get(r, &a, S);
+	struct code *small = regions_get(r, &b, S);
 	struct unwind_regions_stats stats;
 	uint32_t at = 0, i;
 	int64_t now;
@@ -235,7 +236,7 @@ TEST(less_memory_than_allowed)
 {
 	struct unwind_regions *r = begin();
 	struct symbols_rows a = described("id", EACH);
-	struct code *c = code_get(r, &a, S);
+	struct code *c = regions_get(r, &a, S);
 	struct unwind_regions_stats stats;
 	uint32_t at;
 
@@ -273,7 +274,7 @@ static void
 check_cells(uint32_t file, uint32_t at)
 {
 	const struct unwind_region *g =
-	    &k.regions[code_table(m.codes[file]).first + at];
+	    &k.regions[regions_table(m.codes[file]).first + at];
 	uint32_t i;
 
 	for (i = g->first; i < g->first + g->buckets + g->rows; i++)
@@ -309,7 +310,7 @@ static void
 check_come(uint32_t file, uint32_t at, int64_t now_ns)
 {
 	const struct unwind_region *g =
-	    &k.regions[code_table(m.codes[file]).first + at];
+	    &k.regions[regions_table(m.codes[file]).first + at];
 	uint32_t i;
 
 	for (i = g->first; i < g->first + g->buckets + g->rows; i++) {
@@ -349,7 +350,7 @@ TEST(against_the_model)
 		char id[2] = {(char)('a' + f), 0};
 		struct symbols_rows what = described(id, EACH);
 
-		m.codes[f] = code_get(r, &what, now);
+		m.codes[f] = regions_get(r, &what, now);
 	}
 	for (i = 0; i < 3000 && test_bad < 3; i++) {
 		unwind_regions_tick(r);

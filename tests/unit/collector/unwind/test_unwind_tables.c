@@ -105,7 +105,8 @@ fake_tick(void *arg, uint32_t tick)
 }
 
 static const struct unwind_kernel fake = {.chunks = 1,
-    .add_chunk = fake_add, .set_tick = fake_tick, .write = fake_write, .read = fake_read, .set_process = fake_set,
+    .add_chunk = fake_add, .set_tick = fake_tick, .write = fake_write,
+    .read = fake_read, .set_process = fake_set,
     .get_process = fake_get};
 
 static bool
