@@ -191,7 +191,7 @@ diff_put_table(struct writer *w, const struct profile_pair *pair,
 	double weight[2];
 
 	profile_pair_weights(pair, weight);
-	table_sort(t, order, weight);
+	table_first(t, order, weight, false, (size_t)limit);
 	writer_key_int(w, "functions", (int64_t)t->n_rows);
 	writer_key_open(w, "rows", '[');
 	for (size_t i = 0; i < t->n_rows && (int64_t)i < limit; i++)

@@ -185,18 +185,18 @@ table_ask_parse(struct table_ask *a, const struct request *rq,
 static const struct err *
 table_ask_make(struct table_ask *a, const struct profile_page *page)
 {
-	const struct err *e;
+	struct table_choice choice = {(enum table_order)(a->order % 3),
+	    a->order >= 3, (size_t)a->limit, a->search};
 
-	if ((a->placed &&
-		(e = places_read(&a->places, page->store,
-		     selector_equals(page->selector, "service"), page->from_ns,
-		     page->until_ns)) != NULL) ||
-	    (e = table_of_flame(&a->table, page->flame)) != NULL)
-		return e;
-	if (a->search != NULL)
-		search_table(a->search, a->table);
-	table_sort(a->table, (enum table_order)(a->order % 3), NULL);
-	return NULL;
+	if (a->placed) {
+		const struct err *e = places_read(&a->places, page->store,
+		    selector_equals(page->selector, "service"), page->from_ns,
+		    page->until_ns);
+
+		if (e != NULL)
+			return e;
+	}
+	return table_of_flame_first(&a->table, page->flame, &choice);
 }
 
 static void
@@ -244,11 +244,10 @@ table_answer(const struct profile_page *page, const struct request *rq,
 		writer_open(w, '{');
 		profile_page_put(w, page);
 		table_put_matched(w, a.search, page->flame);
-		writer_key_int(w, "functions", (int64_t)t->n_rows);
+		writer_key_int(w, "functions", (int64_t)t->n_all);
 		writer_key_open(w, "rows", '[');
-		for (size_t i = 0; i < t->n_rows && (int64_t)i < a.limit; i++)
-			table_put_row(w, t, &t->rows[a.order < 3 ? i
-			    : t->n_rows - 1 - i], a.places);
+		for (size_t i = 0; i < t->n_rows; i++)
+			table_put_row(w, t, &t->rows[i], a.places);
 		writer_close(w, ']');
 		e = table_put_time(w, &a.time);
 		if (e == NULL && a.search != NULL)

@@ -21,6 +21,7 @@
 #include "fcgi/format/flame/flame.h"
 
 struct err;
+struct search;
 
 struct table_row {
 	const char *name; /* borrowed from what the table was made of */
@@ -31,6 +32,7 @@ struct table_row {
 struct table {
 	struct table_row *rows;
 	size_t n_rows;
+	size_t n_all;  /* of a flame: with those that were not chosen */
 	int128 sum[2]; /* of the whole */
 	bool sampled;  /* are samples of each side known? */
 	bool unknown;  /* but not all: rows have amounts without */
@@ -56,6 +58,21 @@ enum table_order {
  * Self and total are A's and B's together. */
 void table_sort(struct table *t, enum table_order order,
     const double weight[2]);
+/* The same of the first n alone, or of the last n and the last of all first;
+ * the others stand behind them in no order. */
+void table_first(struct table *t, enum table_order order,
+    const double weight[2], bool last, size_t n);
+
+/* The table of those of a flame that table_first() puts first, in that order:
+ * of millions of functions most are never made rows. */
+struct table_choice {
+	enum table_order order; /* no difference */
+	bool last;
+	size_t n;
+	struct search *search;  /* NULL: all functions */
+};
+const struct err *table_of_flame_first(struct table **out,
+    const struct flame *f, const struct table_choice *c);
 
 /* Adds up what one name has, whatever its kinds: outermost frames only.
  * False where no frame is called so, and all is 0. */

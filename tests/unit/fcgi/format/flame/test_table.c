@@ -153,6 +153,26 @@ row(const struct table *t, const char *name)
 	return NULL;
 }
 
+/* Chosen while the table is made, or sorted afterwards. */
+static void
+check_chosen(const struct flame *f, struct table *all, int round)
+{
+	struct table_choice c = {(enum table_order)(round % 3), round % 2,
+	    (size_t)(round % 9), NULL};
+	struct table *t;
+
+	table_first(all, c.order, NULL, c.last, all->n_rows);
+	CHECK_OK(table_of_flame_first(&t, f, &c));
+	CHECK_INT(t->n_all, all->n_rows);
+	CHECK_INT(t->n_rows, c.n < all->n_rows ? c.n : all->n_rows);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		CHECK_STR(t->rows[i].name, all->rows[i].name);
+		CHECK(memcmp(&t->rows[i].has, &all->rows[i].has,
+		    sizeof(t->rows[i].has)) == 0);
+	}
+	table_free(t);
+}
+
 TEST(each_function_once_a_stack)
 {
 	for (int round = 0; round < 200; round++) {
@@ -177,6 +197,7 @@ TEST(each_function_once_a_stack)
 			sum += one.has.self[0];
 		}
 		CHECK(sum == t->sum[0] && sum == w.p->nodes[0].total);
+		check_chosen(f, t, round);
 		table_free(t);
 		flame_free(f);
 		profile_free(w.p);
@@ -311,13 +332,45 @@ TEST(orders)
 	    {"b", FLAME_USER, {.self = {1, 8}, .total = {9, 9}}},
 	    {"a", FLAME_USER, {.self = {5, 5}, .total = {5, 5}}},
 	    {"c", FLAME_USER, {.self = {0, 40}, .total = {0, 60}}}};
-	struct table t = {rows, 3, {6, 53}, false, false};
+	struct table t = {rows, 3, 0, {6, 53}, false, false};
 
 	check_order(&t, TABLE_NAME, "abc");
 	check_order(&t, TABLE_SELF, "cab");
 	check_order(&t, TABLE_TOTAL, "cba");
 	check_order(&t, TABLE_SELF_DIFFERENCE, "cba");
 	check_order(&t, TABLE_TOTAL_DIFFERENCE, "cba");
+}
+
+/* The first of many, and the last, as sorting all of them has them. */
+TEST(the_first_are_those_of_all)
+{
+	enum { N = 300 };
+	struct table_row all[N], some[N];
+	struct table t = {all, N, 0, {0, 0}, false, false}, u = t;
+	char text[N][8];
+	unsigned roll = 5;
+
+	for (int round = 0; round < 60; round++) {
+		enum table_order order = (enum table_order)(round % 3);
+		size_t n = (size_t)rand_r(&roll) % (N + 20);
+		bool last = rand_r(&roll) % 2;
+		unsigned wrong = 0;
+
+		for (int i = 0; i < N; i++) {
+			snprintf(text[i], sizeof(text[i]), "f%d",
+			    (i * 7 + round) % N);
+			some[i] = all[i] = (struct table_row){text[i],
+			    FLAME_USER, {.self = {rand_r(&roll) % 9, 0},
+			    .total = {rand_r(&roll) % 50, 0}}};
+		}
+		u.rows = some;
+		table_sort(&t, order, NULL);
+		table_first(&u, order, NULL, last, n);
+		for (size_t i = 0; i < n && i < N; i++)
+			wrong += some[i].name != all[last ? N - 1 - i
+			                                  : i].name;
+		CHECK_INT(wrong, 0);
+	}
 }
 
 TEST(one_name_of_two_kinds)
@@ -346,6 +399,7 @@ main(void)
 	RUN(two_profiles_in_one_table);
 	RUN(sandwiches_add_up);
 	RUN(orders);
+	RUN(the_first_are_those_of_all);
 	RUN(one_name_of_two_kinds);
 	return test_done();
 }
