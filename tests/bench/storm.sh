@@ -93,6 +93,10 @@ row storm_descriptors "$most_descriptors" descriptors "second fifth" \
 row storm_samples "$runs" samples
 row storm_lost "$(total samples_lost)" samples samples "$runs"
 row storm_unaccounted "$unaccounted" samples samples "$runs"
+# Those whose process nobody knows any more.
+of_service() { awk -v s="$1" '$2 == s { n += $NF } END { print n + 0 }' \
+	"$dir/all"; }
+row storm_exited "$(of_service "(exited)")" samples samples "$runs"
 if ((least_rss_kb > early_kb + 4096 || peak_kb > 65536)); then
 	echo "memory grows, or is over 64 MB"
 	failed=1
