@@ -99,7 +99,6 @@ cmd_stacks_formats(FILE *out)
 {
 	fprintf(out, "formats, else guessed:\n");
 	for (size_t i = 0; i < foreign_n_formats; i++)
-		if (foreign_formats[i].refuse == NULL)
-			fprintf(out, "  %-12s %s\n", foreign_formats[i].name,
-			    foreign_formats[i].what);
+		fprintf(out, "  %-12s %s\n", foreign_formats[i].name,
+		    foreign_formats[i].what);
 }

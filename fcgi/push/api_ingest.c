@@ -10,10 +10,12 @@
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/foreign.h"
 #include "fcgi/format/in/texttype.h"
+#include "fcgi/format/jfr/jfr.h"
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/push/ingest.h"
+#include "fcgi/push/ingest_jfr.h"
 #include "fcgi/push/ingest_pprof.h"
 #include "fcgi/push/pages.h"
 #include "fcgi/push/push.h"
@@ -165,6 +167,24 @@ ingest_pprof(struct ingest *in)
 	    files);
 }
 
+/* Pyroscope's agent calls its application after the event that it sampled by,
+ * "app.itimer", whatever types are in the recording. */
+static const struct err *
+ingest_jfr(struct ingest *in)
+{
+	const struct request *rq = in->rq;
+	bool said = request_text(rq, "sampleRate") != NULL;
+	const struct err *e;
+
+	if ((e = ingest_new_stacks(in)) != NULL)
+		return e;
+	e = ingest_jfr_body(in->stacks, ingest_is_form(rq) ? rq->content_type
+	    : NULL, rq->body.data, rq->body.len, said ? in->rate : 0);
+	if (e == NULL && appname_suffix(in->app.service) != NULL)
+		appname_cut(&in->app);
+	return e;
+}
+
 /* Files that say how much but not of what, as speedscope's: "app.cpu" is of
  * the type that its suffix names, where that counts in the same unit, or in
  * samples. */
@@ -213,10 +233,10 @@ static const struct err *
 ingest_as(struct ingest *in, const struct foreign *f)
 {
 	in->format = f->name;
-	if (f->refuse != NULL)
-		return f->refuse();
 	if (f->parse == pprof_parse)
 		return ingest_pprof(in);
+	if (f->parse == jfr_parse)
+		return ingest_jfr(in);
 	return f->typed != NULL ? ingest_typed(in, f) : ingest_foreign(in, f);
 }
 
@@ -250,7 +270,7 @@ ingest_any(struct ingest *in, bool said)
 	return ingest_as(in, foreign_find("folded"));
 }
 
-/* A form is a pprof, whatever else is said but what is refused. */
+/* A form is a pprof, whatever else is said but that it is a recording. */
 static const struct err *
 ingest_parse(struct ingest *in)
 {
@@ -259,7 +279,7 @@ ingest_parse(struct ingest *in)
 
 	if (f == NULL && format != NULL)
 		f = foreign_find(format);
-	if (ingest_is_form(in->rq) && (f == NULL || f->refuse == NULL))
+	if (ingest_is_form(in->rq) && (f == NULL || f->parse != jfr_parse))
 		f = foreign_find("pprof");
 	return f != NULL ? ingest_as(in, f) : ingest_any(in, format != NULL);
 }

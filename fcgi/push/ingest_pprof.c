@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/in/jfr.h"
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/push/ingest.h"
@@ -58,8 +57,6 @@ form_read(struct form *f, const char *content_type, const void *body,
 		} else if (strcmp(part.name, "sample_type_config") == 0) {
 			f->config = part.data;
 			f->n_config = part.n;
-		} else if (strcmp(part.name, "jfr") == 0) {
-			return jfr_refuse();
 		}
 	}
 	if (e == NULL && f->profile == NULL)

@@ -43,9 +43,10 @@ collector: collector/procfs collector/process collector/ipc collector/base
 	store store/batch store/base
 fcgi/format: store store/model store/base
 fcgi/format/heap: fcgi/format store/model store/base
+fcgi/format/jfr: fcgi/format generated store/model store/base
 fcgi/format/pprof: fcgi/format generated store store/model store/base
-fcgi/format/in: fcgi/format/pprof fcgi/format/heap fcgi/format store/model
-	store/base
+fcgi/format/in: fcgi/format/pprof fcgi/format/jfr fcgi/format/heap fcgi/format
+	store/model store/base
 fcgi/format/flame: fcgi/format generated store store/model store/base
 fcgi/format/out: fcgi/format/flame fcgi/format generated store store/model
 	store/base
@@ -61,8 +62,8 @@ fcgi/api: fcgi/query fcgi/server fcgi/format/out fcgi/format/flame
 	fcgi/format store store/batch store/model store/base
 fcgi/pyroscope: fcgi/api fcgi/query fcgi/server fcgi/format/out
 	fcgi/format/flame fcgi/format generated store store/model store/base
-fcgi/push: fcgi/pyroscope fcgi/server fcgi/format/in fcgi/format/pprof
-	fcgi/format generated
+fcgi/push: fcgi/pyroscope fcgi/server fcgi/format/in fcgi/format/jfr
+	fcgi/format/pprof fcgi/format generated
 	store/batch store/model store/base
 fcgi: fcgi/push fcgi/pyroscope fcgi/api fcgi/graph fcgi/kv fcgi/server
 	store/base

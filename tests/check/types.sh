@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 TABLE=store/model/types.c
-OWN="^($TABLE|fcgi/format/heap/heap\.c|store/model/unit\.c|collector/profile/[a-z_]*\.c):"
+OWN="^($TABLE|fcgi/format/heap/heap\.c|fcgi/format/jfr/jfr_events\.c|store/model/unit\.c|collector/profile/[a-z_]*\.c):"
 not_ok() { echo "not ok - $1"; echo "$2" | sed 's/^/# /'; }
 
 names=$(sed -n '/^const struct type types/,/^};/s/^    {"\([a-z_]*\)".*/\1/p' \

@@ -9,11 +9,11 @@
 #include "fcgi/format/heap/heap.h"
 #include "fcgi/format/in/folded.h"
 #include "fcgi/format/in/folded_pair.h"
-#include "fcgi/format/in/jfr.h"
 #include "fcgi/format/in/perf_script.h"
 #include "fcgi/format/in/speedscope.h"
 #include "fcgi/format/in/tree.h"
 #include "fcgi/format/in/trie.h"
+#include "fcgi/format/jfr/jfr.h"
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
 #include "store/base/buf.h"
@@ -104,8 +104,8 @@ const struct foreign foreign_formats[] = {
         .content_type = "binary/octet-stream+trie"},
     {"tree", "Pyroscope's tree", .typed = tree_parse,
         .content_type = "binary/octet-stream+tree"},
-    {"jfr", "Java's flight recordings: refused", jfr_looks,
-        .refuse = jfr_refuse, .sure = true},
+    {"jfr", "Java's flight recordings, async-profiler's too", jfr_looks,
+        .parse = jfr_parse, .sure = true},
 };
 const size_t foreign_n_formats =
     sizeof(foreign_formats) / sizeof(foreign_formats[0]);
@@ -159,8 +159,6 @@ foreign_choose(const struct foreign **out, const char *name,
 	if (n == 0 && name == NULL)
 		return err_field(ERR_REQUEST, 422, "format",
 		    "there is nothing in it");
-	if (*out != NULL && (*out)->refuse != NULL)
-		return (*out)->refuse();
 	if (*out == NULL && name != NULL)
 		return err_field(ERR_REQUEST, 422, "format",
 		    "no format is called \"%.100s\"", name);

@@ -31,14 +31,13 @@ struct foreign {
 	/* the first bytes, not packed, all there are or at least
 	 * FOREIGN_LOOK; NULL: only by name, nothing tells it from others */
 	bool (*looks)(const char *p, size_t n);
-	/* One of three.  Errors: ERR_REQUEST 422 or ERR_FORMAT with the place,
+	/* One of both.  Errors: ERR_REQUEST 422 or ERR_FORMAT with the place,
 	 * and those of stacks.  `typed` is of what does not say itself what it
 	 * counts: `type` NULL is folded_samples. */
 	const struct err *(*parse)(struct stacks *s, const void *data,
 	    size_t n);
 	const struct err *(*typed)(struct stacks *s, const void *data,
 	    size_t n, const struct stacks_type *type);
-	const struct err *(*refuse)(void); /* known, and not read */
 	const struct foreign_stream *stream; /* NULL: only as a whole */
 	const char *also[2];      /* how Pyroscope's agents call it */
 	const char *content_type; /* that says it; NULL: none */
@@ -58,7 +57,7 @@ const struct foreign *foreign_of_content(const char *content_type);
 /* The first format that looks so, or NULL. */
 const struct foreign *foreign_guess(const void *data, size_t n);
 
-/* One of both; ERR_REQUEST 422 where there is none, or one that is refused. */
+/* One of both; ERR_REQUEST 422 where there is none. */
 const struct err *foreign_choose(const struct foreign **out, const char *name,
     const void *data, size_t n);
 

@@ -49,8 +49,7 @@ TEST(each_format_is_one_row)
 		const struct foreign *f = &foreign_formats[i];
 
 		CHECK(foreign_find(f->name) == f);
-		CHECK_INT((f->parse != NULL) + (f->typed != NULL) +
-		    (f->refuse != NULL), 1);
+		CHECK_INT((f->parse != NULL) + (f->typed != NULL), 1);
 		CHECK(!f->sure || f->looks != NULL);
 		if (f->content_type != NULL)
 			CHECK(foreign_of_content(f->content_type) == f);
@@ -60,18 +59,6 @@ TEST(each_format_is_one_row)
 	CHECK_STR(foreign_of_content("binary/octet-stream+tree")->name,
 	    "tree");
 	CHECK(foreign_of_content("text/plain") == NULL);
-}
-
-TEST(jfr_is_refused_with_the_way_out)
-{
-	const struct foreign *f;
-	const struct err *e = foreign_choose(&f, NULL, "FLR\0\0\2", 6);
-
-	CHECK(e != NULL && e->code == 422);
-	CHECK(e != NULL && strstr(e->text, "jfrconv") != NULL);
-	e = foreign_choose(&f, "jfr", "a 1\n", 4);
-	CHECK(e != NULL && strstr(e->text, "jfrconv") != NULL);
-	CHECK_OK(foreign_choose(&f, NULL, "FLR 1\n", 6));
 }
 
 /* What difffolded.pl writes: for a picture of both, for nothing else. */
@@ -152,7 +139,6 @@ main(void)
 {
 	RUN(formats_are_guessed);
 	RUN(each_format_is_one_row);
-	RUN(jfr_is_refused_with_the_way_out);
 	RUN(two_counts_a_line_are_two_types);
 	RUN(packed_input_is_unpacked);
 	RUN(a_descriptor_is_read_to_its_end);
