@@ -29,6 +29,7 @@
 #include "store/file/sealed.h"
 #include "store/file/segtree.h"
 #include "store/journal/journal.h"
+#include "store/journal/open_marks.h"
 #include "store/model/histogram.h"
 
 struct verify {
@@ -176,6 +177,28 @@ verify_content(struct verify *v, struct sealed *f)
 	return e;
 }
 
+/* A dictionary's marks are those that are made of it. */
+static const struct err *
+verify_marks(struct sealed *f)
+{
+	struct buf marks = {0}, dict = {0}, again = {0};
+	const struct err *e = sealed_read_stream(f, SEALED_MARKS, &marks);
+
+	if (e == NULL && marks.len > 0) {
+		e = sealed_read_stream(f, SEALED_DICT, &dict);
+		if (e == NULL)
+			e = open_marks_make(dict.data, dict.len, &again);
+		if (e == NULL && (again.len != marks.len ||
+		        memcmp(again.data, marks.data, marks.len) != 0))
+			e = err_new(ERR_FORMAT, 0,
+			    "the marks are not those of the dictionary");
+	}
+	buf_fini(&marks);
+	buf_fini(&dict);
+	buf_fini(&again);
+	return e;
+}
+
 static const struct err *
 verify_file(struct verify *v, const struct manifest_file *m)
 {
@@ -192,6 +215,8 @@ verify_file(struct verify *v, const struct manifest_file *m)
 			e = err_new(ERR_FORMAT, 0, "another slot length");
 		else
 			e = sealed_check(f, v->dir, m);
+		if (e == NULL)
+			e = verify_marks(f);
 		if (e == NULL)
 			e = verify_content(v, f);
 		if (e == NULL && v->summary.file != NULL &&

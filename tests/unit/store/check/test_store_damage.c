@@ -230,12 +230,12 @@ TEST(verifying_ends_wherever_a_bit_is_flipped)
 	end();
 }
 
-/* Copies a sealed file without its list of stacks. */
+/* Copies a sealed file with a zero alone in the place of a stream. */
 static void
-forget_stacks(const char *path)
+forget_stream(const char *path, enum sealed_stream stream)
 {
+	struct buf key = {0}, zero = {0};
 	struct dbfile *from, *to;
-	struct buf key = {0};
 	struct cur k, v;
 	char was[420];
 	bool found;
@@ -244,20 +244,58 @@ forget_stacks(const char *path)
 	CHECK(rename(path, was) == 0);
 	CHECK_OK(dbfile_open(&from, was, 1 << 20));
 	CHECK_OK(dbfile_create(&to, path, 16384));
+	buf_put_u8(&zero, 0);
+	CHECK_OK(sealed_put_stream(to, &key, stream, &zero));
+	buf_clear(&key);
 	CHECK_OK(dbfile_seek(from, &key, &k, &v, &found));
 	while (found) {
-		bool stacks = *k.p == SEALED_STACKS;
-
 		buf_clear(&key);
 		buf_put(&key, k.p, cur_left(&k));
-		CHECK_OK(dbfile_put(to, &key, stacks ? "" : (const char *)v.p,
-		    stacks ? 1 : cur_left(&v)));
+		if (*k.p != stream)
+			CHECK_OK(dbfile_put(to, &key, v.p, cur_left(&v)));
 		CHECK_OK(dbfile_next(from, &k, &v, &found));
 	}
 	CHECK_OK(dbfile_finish(to));
 	dbfile_close(from);
 	buf_fini(&key);
+	buf_fini(&zero);
 	unlink(was);
+}
+
+/* What marks a large dictionary is compared with it; who reads it takes the
+ * dictionary itself then. */
+TEST(verifying_compares_marks_with_their_dictionary)
+{
+	struct verify_report r;
+	uint64_t damaged;
+	char path[400];
+	struct batch *b;
+	off_t n;
+
+	begin();
+	put(FIRST, FIRST + 3);
+	b = batch_new((uint64_t)SLOT);
+	for (unsigned i = 0; i < 3000; i++) {
+		char name[100];
+		struct frame f = {FRAME_NATIVE, name, "", "", 0};
+
+		snprintf(name, sizeof(name), "%u%090u", i * 7919, i);
+		batch_add_profile(b, series_of(b), FIRST + 3,
+		    batch_node(b, stack_of(b, 3), batch_frame(b, &f)), 1);
+	}
+	CHECK_OK(store_append(writer, b));
+	batch_free(b);
+	put(FIRST + 4, FIRST + 130);
+	n = find("span-3-8192", path, sizeof(path));
+	CHECK_OK(store_verify(dir, verified, NULL, &r));
+	CHECK_INT(r.problems, 0);
+	forget_stream(path, SEALED_MARKS);
+	CHECK(truncate(path, n) == 0); /* as the manifest has it */
+	CHECK_OK(store_verify(dir, verified, NULL, &r));
+	CHECK_INT(r.problems, 1);
+	CHECK_INT(ask_all(&damaged), 129 + 3000);
+	CHECK_INT(damaged, 0);
+	end();
 }
 
 /* So did sealing write one when memory was missing, and merging then stopped
@@ -271,7 +309,7 @@ TEST(merging_goes_on_without_a_file_that_lacks_its_stacks)
 	begin();
 	put(FIRST, FIRST + 130);
 	CHECK(find("span-3-8192", path, sizeof(path)) > 0);
-	forget_stacks(path);
+	forget_stream(path, SEALED_STACKS);
 	put(FIRST + 130, FIRST + 1100);
 	store_writer_stats(writer, &stats);
 	CHECK_INT(stats.state, STORE_OK);
@@ -486,6 +524,7 @@ main(void)
 	RUN(merging_keeps_the_series_that_a_damaged_page_does_not_hold);
 	RUN(merging_loses_nothing_to_a_damaged_page_of_sums);
 	RUN(verifying_ends_wherever_a_bit_is_flipped);
+	RUN(verifying_compares_marks_with_their_dictionary);
 	RUN(merging_goes_on_without_a_file_that_lacks_its_stacks);
 	RUN(a_damaged_summary_is_made_anew);
 	RUN(a_missing_file_does_not_stop_the_writer);
