@@ -50,7 +50,7 @@ PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 	$(wildcard fcgi/format/*.proto))
 
 STORE_LIBS := -ldb-5.3 -lz -linih -lpcre2-8 -lpthread
-DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lseccomp -lcap -lstdc++ -liberty -ldw
+DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lseccomp -lcap -lstdc++ -liberty -ldw -llzma
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lcgraph -lelf -lprotobuf-c \
 	-lm
 DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lfontconfig -lgio-2.0 -lgobject-2.0 \
@@ -75,7 +75,7 @@ all: bin targets www
 # to build: compilers, BPF tool chain, libraries
 PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 	zlib1g-dev libdb5.3-dev libinih-dev libpcre2-dev libcurl4-gnutls-dev libcap-dev libseccomp-dev \
-	libdw-dev libiberty-dev libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
+	libdw-dev liblzma-dev libiberty-dev libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
 	libprotobuf-c-dev protobuf-c-compiler librsvg2-dev pkg-config
 # to run: the web server, fonts for graphs, curl for waiting
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core

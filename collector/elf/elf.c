@@ -164,6 +164,9 @@ elf_close(struct elf *e)
 	if (e == NULL)
 		return;
 	free(e->symbols);
+	if (e->plain != NULL)
+		buf_fini(e->plain);
+	free(e->plain);
 	free(e);
 }
 

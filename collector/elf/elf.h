@@ -47,7 +47,11 @@ enum elf_status elf_open(struct elf **out, const struct elf_input *in);
 /* Reads headers only: the file has no symbols then. */
 enum elf_status elf_open_headers(struct elf **out,
     const struct elf_input *in);
-void elf_close(struct elf *e);
+/* The symbols that a distribution has packed into a stripped file
+ * (.gnu_debugdata), as a file of its own that needs `outer` no more; ELF_OK
+ * and NULL: there are none. */
+enum elf_status elf_open_mini(struct elf **out, const struct elf *outer);
+void elf_close(struct elf *e); /* NULL is fine */
 
 /* The GNU build id; *n is 0 when there is none. */
 const uint8_t *elf_build_id(const struct elf *e, size_t *n);

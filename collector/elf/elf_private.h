@@ -7,6 +7,7 @@
 #include <elf.h>
 
 #include "collector/elf/elf.h"
+#include "store/base/buf.h"
 
 #define SEGMENTS_MAX 64
 
@@ -34,6 +35,7 @@ struct elf {
 	size_t n_symbols;
 	uint64_t strings, strings_size; /* the string table in the file */
 	bool symtab;
+	struct buf *plain; /* ours, where the bytes come from; NULL: others' */
 };
 
 /* Reads n bytes or returns false; refuses what lies outside of the file. */

@@ -28,6 +28,7 @@ struct source_file {
 
 struct child_file {
 	struct source_file program, debug;
+	struct elf *mini;       /* packed into the program; NULL: nothing is */
 	struct source_file alt; /* shared by one of them */
 	bool inlined;        /* inlined functions are asked for */
 	bool inlines_opened; /* or found to be missing */
@@ -104,6 +105,7 @@ child_drop(struct child *c, uint32_t file)
 
 	if (f == NULL)
 		return;
+	elf_close(f->mini);
 	source_close(&f->program);
 	source_close(&f->debug);
 	source_close(&f->alt);
@@ -148,6 +150,9 @@ child_send_loaded(struct child *c, const struct wire_request *q,
 		memcpy(r.build_id, id, n);
 		r.build_id_len = (uint8_t)n;
 		r.symbols = (uint32_t)elf_symbols(e);
+		if (q->type == WIRE_LOAD && c->files[q->file]->mini != NULL)
+			r.symbols += (uint32_t)elf_symbols(
+			    c->files[q->file]->mini);
 		r.complete = elf_has_symtab(e);
 		size = child_put_alt(c, e, &r);
 	}
@@ -174,6 +179,9 @@ child_load(struct child *c, const struct wire_request *q, int fd)
 	status = q->type == WIRE_PERFMAP ?
 	    source_open_map(&f->program, fd, q->size) :
 	    source_open(&f->program, fd, q->size);
+	if (status == ELF_OK && f->program.elf != NULL &&
+	    !elf_has_symtab(f->program.elf))
+		elf_open_mini(&f->mini, f->program.elf);
 	child_send_loaded(c, q, f->program.elf, status);
 	if (status != ELF_OK)
 		child_drop(c, q->file);
@@ -224,8 +232,23 @@ child_alt(struct child *c, const struct wire_request *q, int fd)
 	child_send_loaded(c, q, NULL, ELF_OK);
 }
 
-/* The name from the debug file, else from the program, else the border of
- * the function, else the address alone.  Returns the length of the name. */
+/* By the debug file, else by what is packed into the program, else by the
+ * program itself. */
+static bool
+child_lookup(const struct child_file *f, uint64_t vaddr, struct elf_symbol *s,
+    char *name)
+{
+	const struct elf *const elves[] = {f->debug.elf, f->mini,
+	    f->program.elf};
+
+	for (size_t i = 0; i < sizeof(elves) / sizeof(elves[0]); i++)
+		if (elves[i] != NULL && elf_lookup(elves[i], vaddr, s, name))
+			return true;
+	return false;
+}
+
+/* The name, else the border of the function, else the address alone.
+ * Returns the length of the name. */
 static size_t
 child_answer(const struct child_file *f, uint64_t offset,
     struct wire_answer *a, char *name)
@@ -245,9 +268,7 @@ child_answer(const struct child_file *f, uint64_t offset,
 	}
 	if (f == NULL || !elf_vaddr(f->program.elf, offset, &a->address))
 		return 0;
-	if ((f->debug.elf != NULL &&
-	    elf_lookup(f->debug.elf, a->address, &s, raw)) ||
-	    elf_lookup(f->program.elf, a->address, &s, raw)) {
+	if (child_lookup(f, a->address, &s, raw)) {
 		symbols_child_name(raw, name, WIRE_NAME_MAX + 1);
 		a->found = WIRE_NAMED;
 		a->name = (uint16_t)strlen(name);

@@ -1,0 +1,46 @@
+#!/bin/bash
+# A stripped program as Fedora and its kin ship them: its own functions have
+# names only in what xz has packed into section .gnu_debugdata.
+. "$(dirname "$0")/lib/cpu.sh"
+out=$dir/out
+mini=mini_$tag
+cat >"$dir/mini.c" <<'C'
+volatile unsigned sum;
+static __attribute__((noinline)) void burns_unseen(void)
+{
+	for (int i = 0; i < 100000; i++)
+		sum = sum * 1664525 + 1;
+}
+static __attribute__((noinline)) void calls_unseen(void)
+{
+	for (;;) {
+		burns_unseen();
+		sum++;
+	}
+}
+int main(void)
+{
+	calls_unseen();
+	return (int)sum;
+}
+C
+gcc -O2 -o "$dir/whole" "$dir/mini.c" &&
+	objcopy --only-keep-debug "$dir/whole" "$dir/symbols" &&
+	python3 - "$dir/symbols" "$dir/packed" <<'PY' &&
+import lzma
+import sys
+with open(sys.argv[1], 'rb') as f, open(sys.argv[2], 'wb') as g:
+    g.write(lzma.compress(f.read()))
+PY
+	strip "$dir/whole" &&
+	objcopy --add-section .gnu_debugdata="$dir/packed" "$dir/whole" \
+		"$dir/$mini" || { not_ok "a program with packed symbols"; exit 1; }
+expect "it has no symbols of its own" "$(nm "$dir/$mini" 2>&1)" \
+	-z "$(nm "$dir/$mini" 2>/dev/null)"
+begin "$dir/$mini"
+named="process=$mini};.*;main;calls_unseen;burns_unseen "
+is_named() { at_least 20 "$named"; }
+sample_until is_named -s 1000
+n=$(samples "$out" "$named") all=$(samples "$out" "process=$mini};")
+expect "its functions are named" "$n of $all" "$n" -ge 20
+expect "and nothing else is" "$n of $all" $((n * 10)) -ge $((all * 9))
