@@ -93,6 +93,31 @@ usage_strip(struct usage *c, const struct sealed *f,
 	return NULL;
 }
 
+/* A bundle: its strips, each with its part of what all of them take. */
+static const struct err *
+usage_bundle(struct usage *c, struct sealed *f, const uint32_t *places,
+    struct cur value, uint64_t size)
+{
+	struct buf plain = {0};
+	const struct err *e = sealed_unpack_bundle(f, value, &plain);
+	struct cur all = cur_of(plain.data, plain.len), key, strip;
+	uint64_t done = 0;
+
+	while (e == NULL && cur_left(&all) > 0) {
+		uint64_t before = done;
+
+		if (!sealed_bundle_next(&all, &key, &strip)) {
+			e = err_new(ERR_FORMAT, 0, "a bundle is malformed");
+			break;
+		}
+		done = (uint64_t)(all.p - plain.data) * size / plain.len;
+		cur_u8(&key);
+		e = usage_strip(c, f, places, key, strip, done - before);
+	}
+	buf_fini(&plain);
+	return e;
+}
+
 static const struct err *
 usage_records(struct usage *c, struct sealed *f, const uint32_t *places,
     uint64_t *counted)
@@ -107,9 +132,16 @@ usage_records(struct usage *c, struct sealed *f, const uint32_t *places,
 	while (e == NULL && found) {
 		uint64_t size = cur_left(&key) + cur_left(&value);
 		unsigned kind = cur_u8(&key);
+		bool bundle = kind == SEALED_STRIPS &&
+		    cur_left(&key) + 1 == SEALED_STRIP_KEY &&
+		    cur_left(&value) > 0 && *value.p == SEALED_BUNDLE;
 
+		if (bundle)
+			size = sealed_bundle_size(value);
 		*counted += size;
-		if (kind == SEALED_STRIPS)
+		if (bundle)
+			e = usage_bundle(c, f, places, value, size);
+		else if (kind == SEALED_STRIPS)
 			e = usage_strip(c, f, places, key, value, size);
 		else
 			c->dictionary += size;

@@ -15,102 +15,9 @@
 #include "store/file/segtree.h"
 
 #define SEALED_CACHE (128u << 10) /* of pages */
-#define SEALED_CHUNK 8192 /* of a stream, deflated */
-#define SEALED_CHUNK_1 1000 /* of version 1 */
-/* A full page is split before its last record, so that records are small. */
-#define SEALED_PIECE 1000
+#define SEALED_CHUNK_1 1000 /* of a stream in version 1 */
 /* Berkeley DB takes a quarter more than it is told, and has tables. */
 #define SEALED_HANDLE (SEALED_CACHE + SEALED_CACHE / 4 + (24u << 10))
-
-void
-sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
-    uint64_t last)
-{
-	buf_clear(key);
-	buf_put_u8(key, SEALED_STRIPS);
-	buf_put_be32(key, series);
-	buf_put_u8(key, (uint8_t)level);
-	buf_put_be64(key, last);
-}
-
-void
-sealed_stream_key(struct buf *key, enum sealed_stream stream, uint32_t chunk)
-{
-	buf_clear(key);
-	buf_put_u8(key, (uint8_t)stream);
-	buf_put_be32(key, chunk);
-}
-
-/* ---- writing ---- */
-
-static const struct err *
-sealed_put_pieces(struct dbfile *db, struct buf *key, const uint8_t *p,
-    size_t n)
-{
-	size_t first = key->len, part;
-	const struct err *e = NULL;
-
-	for (uint32_t piece = 0; e == NULL && n > 0; piece++) {
-		part = n < SEALED_PIECE ? n : SEALED_PIECE;
-		if (piece > 0) {
-			key->len = first;
-			buf_put_be32(key, piece);
-		}
-		e = dbfile_put(db, key, p, part);
-		p += part;
-		n -= part;
-	}
-	return e;
-}
-
-const struct err *
-sealed_put_strip(struct dbfile *db, struct buf *key, const void *p, size_t n)
-{
-	return strip_is_packed(p, n) ? sealed_put_pieces(db, key, p, n)
-	                             : dbfile_put(db, key, p, n);
-}
-
-/* One chunk of a stream: be32 its own bytes, be32 those deflated. */
-static const struct err *
-sealed_put_chunk(struct dbfile *db, struct buf *key, const uint8_t *p,
-    size_t n)
-{
-	struct buf packed = {0}, chunk = {0};
-	const struct err *e = deflate_put(&packed, p, n, false);
-
-	buf_put_be32(&chunk, (uint32_t)n);
-	buf_put_be32(&chunk, (uint32_t)packed.len);
-	buf_put(&chunk, packed.data, packed.len);
-	if (e == NULL && chunk.failed)
-		e = err_nomem();
-	if (e == NULL)
-		e = sealed_put_pieces(db, key, chunk.data, chunk.len);
-	buf_fini(&packed);
-	buf_fini(&chunk);
-	return e;
-}
-
-const struct err *
-sealed_put_stream(struct dbfile *db, struct buf *key,
-    enum sealed_stream stream, const struct buf *bytes)
-{
-	const struct err *e = bytes->failed ? err_nomem() : NULL;
-	uint32_t chunk = 0;
-
-	for (size_t at = 0; at < bytes->len && e == NULL;
-	     at += SEALED_CHUNK) {
-		size_t n = bytes->len - at;
-
-		n = n < SEALED_CHUNK ? n : SEALED_CHUNK;
-		sealed_stream_key(key, stream, chunk++);
-		e = stream == SEALED_META
-		    ? dbfile_put(db, key, bytes->data + at, n)
-		    : sealed_put_chunk(db, key, bytes->data + at, n);
-	}
-	return e;
-}
-
-/* ---- streams ---- */
 
 /* Reads on until `bytes` are `size`, or what is stored ends. */
 static const struct err *
@@ -361,6 +268,7 @@ sealed_close(struct sealed *f)
 	free(f->kinds);
 	free(f->stack_nodes);
 	buf_fini(&f->chunk);
+	buf_fini(&f->bundle);
 	for (unsigned l = 0; l <= SEG_MAX_LEVEL; l++) {
 		if (f->strips[l] != NULL)
 			buf_fini(&f->strips[l]->bytes);
@@ -409,6 +317,7 @@ size_t
 sealed_bytes(const struct sealed *f)
 {
 	size_t n = sizeof(*f) + SEALED_HANDLE + f->n_series + f->chunk.cap +
+	    f->bundle.cap +
 	    (f->dict ? sealed_dict_bytes(f->dict) : 0) +
 	    (f->stack_nodes ? f->n_stacks * sizeof(*f->stack_nodes) : 0);
 
@@ -419,14 +328,95 @@ sealed_bytes(const struct sealed *f)
 	return n;
 }
 
+const struct err *
+sealed_unpack_bundle(struct sealed *f, struct cur value, struct buf *out)
+{
+	buf_clear(out);
+	cur_u8(&value);
+	return sealed_unpack_chunk(f, value, out);
+}
+
+/* Is `key` one that the bundle which was read last answers for? */
+static bool
+sealed_in_bundle(const struct sealed *f, const struct buf *key)
+{
+	return f->bundle.len > 0 &&
+	    memcmp(key->data, f->bundle_from, SEALED_STRIP_KEY) >= 0 &&
+	    memcmp(key->data, f->bundle_last, SEALED_STRIP_KEY) <= 0;
+}
+
+/* The first strip of the bundle whose key is not less than `key`. */
+static const struct err *
+sealed_search_bundle(struct sealed *f, const struct buf *key, struct cur *k,
+    struct buf *bytes)
+{
+	struct cur c = cur_of(f->bundle.data, f->bundle.len), strip;
+
+	while (sealed_bundle_next(&c, k, &strip)) {
+		if (memcmp(k->p, key->data, SEALED_STRIP_KEY) < 0)
+			continue;
+		buf_put(bytes, strip.p, cur_left(&strip));
+		return bytes->failed ? err_nomem() : NULL;
+	}
+	return err_new(ERR_FORMAT, 0, "a bundle of strips is malformed");
+}
+
+/* The bundle in `value`, whose last strip has the key `k`. */
+static const struct err *
+sealed_load_bundle(struct sealed *f, const struct buf *key, struct cur k,
+    struct cur value)
+{
+	uint8_t last[SEALED_STRIP_KEY];
+	const struct err *e = NULL;
+
+	if (cur_left(&k) != SEALED_STRIP_KEY)
+		return err_new(ERR_FORMAT, 0, "a bundle's key is malformed");
+	memcpy(last, k.p, sizeof(last));
+	if (f->bundle.len == 0 ||
+	    memcmp(last, f->bundle_last, sizeof(last)) != 0)
+		e = sealed_unpack_bundle(f, value, &f->bundle);
+	if (e != NULL)
+		buf_clear(&f->bundle);
+	memcpy(f->bundle_from, key->data, SEALED_STRIP_KEY);
+	memcpy(f->bundle_last, last, sizeof(last));
+	return e;
+}
+
+/* The first strip whose key is not less than `key`: its key lives until the
+ * next call; *found: there is one. */
+static const struct err *
+sealed_read_strip(struct sealed *f, const struct buf *key, struct cur *k,
+    struct buf *bytes, bool *found)
+{
+	const struct err *e = NULL;
+	struct cur v;
+
+	*found = true;
+	buf_clear(bytes);
+	if (key->failed)
+		return err_nomem();
+	if (!sealed_in_bundle(f, key)) {
+		e = dbfile_seek(f->db, key, k, &v, found);
+		if (e != NULL || !*found)
+			return e;
+		if (cur_left(k) == 0 || *k->p != SEALED_STRIPS ||
+		    cur_left(&v) == 0 || *v.p != SEALED_BUNDLE) {
+			buf_put(bytes, v.p, cur_left(&v));
+			return bytes->failed ? err_nomem() : NULL;
+		}
+		e = sealed_load_bundle(f, key, *k, v);
+	}
+	return e == NULL ? sealed_search_bundle(f, key, k, bytes) : e;
+}
+
 /* Reads the strip that holds the first block at or after `slot`. */
 static const struct err *
 sealed_load_strip(struct sealed *f, struct sealed_strip *t, uint32_t series,
     unsigned level, uint64_t slot)
 {
 	struct buf key = {0};
-	struct cur k, v;
 	const struct err *e;
+	struct cur k;
 	bool found;
 
 	t->valid = false;
@@ -435,11 +425,9 @@ sealed_load_strip(struct sealed *f, struct sealed_strip *t, uint32_t series,
 	t->from = slot;
 	t->until = UINT64_MAX;
 	sealed_strip_key(&key, series, level, slot);
-	e = dbfile_seek(f->db, &key, &k, &v, &found);
+	e = sealed_read_strip(f, &key, &k, &t->bytes, &found);
 	if (e == NULL && found && cur_u8(&k) == SEALED_STRIPS &&
 	    cur_be32(&k) == series && cur_u8(&k) == level && !k.bad) {
-		buf_clear(&t->bytes);
-		buf_put(&t->bytes, v.p, cur_left(&v));
 		e = sealed_join(f, &t->bytes,
 		    strip_size(t->bytes.data, t->bytes.len));
 		if (e == NULL)

@@ -16,6 +16,11 @@ struct dbfile;
 struct err;
 struct manifest_file;
 
+#define SEALED_STRIPS 0x10
+#define SEALED_STRIP_KEY 14
+#define SEALED_BUNDLE 0 /* the first byte of some strips in one record */
+#define SEALED_CHUNK 8192 /* of a stream or a bundle, before it is deflated */
+
 enum sealed_stream {
 	SEALED_META = 1,
 	SEALED_DICT,
@@ -51,6 +56,8 @@ struct sealed {
 	struct dbfile *db;
 	struct buf chunk;       /* of the dictionary, read last */
 	uint64_t chunk_number;
+	struct buf bundle;      /* of strips, read last; for keys from, last */
+	uint8_t bundle_from[SEALED_STRIP_KEY], bundle_last[SEALED_STRIP_KEY];
 	struct sealed_strip *strips[SEG_MAX_LEVEL + 1]; /* NULL: none yet */
 };
 
@@ -101,8 +108,6 @@ const struct err *sealed_seek(struct sealed *f, uint32_t series,
 const struct err *sealed_block(struct sealed *f, uint32_t series,
     unsigned level, uint64_t slot, const struct block **block);
 
-#define SEALED_STRIPS 0x10
-
 /* The keys of a strip (series, level, start of its last block) and of a chunk
  * of a stream; behind them the number of a piece that is not the first. */
 void sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
@@ -110,10 +115,30 @@ void sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
 void sealed_stream_key(struct buf *key, enum sealed_stream stream,
     uint32_t chunk);
 
-/* Writes a strip under its key; a stream, with memory for its keys. */
-const struct err *sealed_put_strip(struct dbfile *db, struct buf *key,
-    const void *p, size_t n);
+/* Writes a stream, with memory for its keys. */
 const struct err *sealed_put_stream(struct dbfile *db, struct buf *key,
     enum sealed_stream stream, const struct buf *bytes);
+
+/* Writing strips in the order of their keys. */
+struct sealed_writer {
+	struct dbfile *db;  /* borrowed */
+	bool bundles;       /* small strips share records */
+	struct buf bundle;  /* those that wait */
+	struct buf last;    /* the key of the last of them */
+};
+
+const struct err *sealed_put_strip(struct sealed_writer *w, struct buf *key,
+    const void *p, size_t n);
+/* Writes those that wait. */
+const struct err *sealed_put_end(struct sealed_writer *w);
+void sealed_writer_fini(struct sealed_writer *w);
+
+/* What the record `value`, which was read last, holds, into `out`; its strips
+ * one by one, false at the end and where the bytes are bad. */
+const struct err *sealed_unpack_bundle(struct sealed *f, struct cur value,
+    struct buf *out);
+/* The bytes of all its pieces and their keys. */
+uint64_t sealed_bundle_size(struct cur value);
+bool sealed_bundle_next(struct cur *c, struct cur *key, struct cur *strip);
 
 #endif

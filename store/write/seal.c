@@ -12,6 +12,10 @@
 #include "store/model/histogram.h"
 #include "store/write/seal_private.h"
 
+/* Slots of a file in which all strips of a series are near each other, so that
+ * bundles cost who asks for one little. */
+#define SEAL_BUNDLED 256
+
 /* ---- facts and the streams ---- */
 
 /* `subject` is a string of the new file. */
@@ -199,8 +203,12 @@ seal_write(struct seal *s, const char *path)
 		e = dbfile_create(&s->db, path, large ? 65536 : 16384);
 	if (e == NULL)
 		e = seal_put_dict(s);
+	s->writer.db = s->db;
+	s->writer.bundles = s->meta->slots <= SEAL_BUNDLED;
 	for (uint32_t i = 0; e == NULL && i < s->dict.out->n_series; i++)
 		e = seal_series(s, i);
+	if (e == NULL)
+		e = sealed_put_end(&s->writer);
 	if (e == NULL)
 		e = seal_put_meta(s);
 	if (s->db == NULL)
@@ -219,6 +227,7 @@ seal_fini(struct seal *s)
 	for (size_t i = 0; s->inputs != NULL && i < s->n_inputs; i++)
 		seal_input_fini(&s->inputs[i]);
 	seal_levels_fini(s);
+	sealed_writer_fini(&s->writer);
 	free(s->inputs);
 	seal_dict_fini(&s->dict);
 	buf_fini(&s->key);

@@ -125,7 +125,8 @@ seal_flush_strip(struct seal *s, uint32_t series, struct accumulator *a)
 		return a->held.failed ? err_nomem() : NULL;
 	}
 	sealed_strip_key(&s->key, series, a->strip.level, last);
-	return sealed_put_strip(s->db, &s->key, s->bytes.data, s->bytes.len);
+	return sealed_put_strip(&s->writer, &s->key, s->bytes.data,
+	    s->bytes.len);
 }
 
 /* Writes the held strips of a level. */
@@ -141,7 +142,8 @@ seal_release(struct seal *s, uint32_t series, unsigned level)
 		uint32_t size = cur_be32(&c);
 
 		sealed_strip_key(&s->key, series, level, last);
-		e = sealed_put_strip(s->db, &s->key, cur_raw(&c, size), size);
+		e = sealed_put_strip(&s->writer, &s->key,
+		    cur_raw(&c, size), size);
 	}
 	buf_clear(held);
 	return e;

@@ -53,6 +53,7 @@ struct seal {
 	struct accumulator levels[SEG_MAX_LEVEL + 1];
 	size_t n_keys; /* size of the dense arrays */
 	struct dbfile *db;
+	struct sealed_writer writer;
 	struct buf key, bytes, entries;
 	struct seal_result *result;
 };

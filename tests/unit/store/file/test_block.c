@@ -1,8 +1,10 @@
 /*
- * Strips of blocks with many entries: deflated, in pieces, and read back from
- * a file as they were; malformed ones are refused.
+ * Strips of blocks with many entries: deflated, in pieces, and small strips,
+ * many to a record: read back from a file as they were; malformed ones are
+ * refused.
  */
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/base/err.h"
@@ -72,33 +74,54 @@ check(const struct block *b, uint64_t start, const int64_t *values)
 	CHECK(!r.c.bad);
 }
 
+static void
+put_meta(struct dbfile *db, unsigned top)
+{
+	struct buf key = {0}, bytes = {0};
+
+	buf_put_varint(&bytes, FORMAT_VERSION);
+	buf_put_varint(&bytes, 1000000000);
+	buf_put_u8(&bytes, 0); /* from 0 on */
+	buf_put_u8(&bytes, 0);
+	buf_put_u8(&bytes, 0); /* levels */
+	buf_put_u8(&bytes, (uint8_t)top);
+	buf_put_u8(&bytes, 0);
+	buf_put_u8(&bytes, 0);
+	CHECK_OK(sealed_put_stream(db, &key, SEALED_META, &bytes));
+	buf_fini(&key);
+	buf_fini(&bytes);
+}
+
+static void
+put_strip(struct sealed_writer *file, struct strip_writer *w,
+    uint32_t series)
+{
+	struct buf key = {0}, bytes = {0};
+
+	sealed_strip_key(&key, series, w->level, strip_last(w));
+	CHECK_OK(strip_take(w, &bytes));
+	CHECK_OK(sealed_put_strip(file, &key, bytes.data, bytes.len));
+	buf_fini(&key);
+	buf_fini(&bytes);
+}
+
 /* A file with a strip of one block for each start. */
 static void
 write_file(const char *path, int64_t (*values)[KEYS], unsigned n)
 {
 	struct strip_writer w = {0};
-	struct buf key = {0}, bytes = {0};
-	struct dbfile *db = NULL;
+	struct sealed_writer file = {0};
 
-	CHECK_OK(dbfile_create(&db, path, 16384));
+	CHECK_OK(dbfile_create(&file.db, path, 16384));
 	for (unsigned i = 0; i < n; i++) {
 		strip_begin(&w, SERIES_FLOW, 0);
 		add(&w, 64 * i, values[i]);
-		buf_clear(&bytes);
-		CHECK_OK(strip_take(&w, &bytes));
-		sealed_strip_key(&key, 0, 0, 64 * i);
-		CHECK_OK(sealed_put_strip(db, &key, bytes.data, bytes.len));
+		put_strip(&file, &w, 0);
 	}
-	buf_clear(&bytes);
-	buf_put_varint(&bytes, FORMAT_VERSION);
-	buf_put_varint(&bytes, 1000000000);
-	for (int i = 0; i < 6; i++) /* from 0 on, levels 0 to 0 */
-		buf_put_u8(&bytes, 0);
-	CHECK_OK(sealed_put_stream(db, &key, SEALED_META, &bytes));
-	CHECK_OK(dbfile_finish(db));
+	put_meta(file.db, 0);
+	CHECK_OK(dbfile_finish(file.db));
 	strip_fini(&w);
-	buf_fini(&key);
-	buf_fini(&bytes);
+	sealed_writer_fini(&file);
 }
 
 TEST(many_entries_come_back)
@@ -130,6 +153,119 @@ TEST(many_entries_come_back)
 		CHECK_OK(sealed_block(f, 0, 0, 64 * k + 1, &b));
 		CHECK(b == NULL);
 	}
+	sealed_close(f);
+	unlink(path);
+}
+
+#define SERIES 300u
+#define LEVELS 3u
+#define GROUPS 4u
+
+/* Which blocks a strip has, and what is in them, follow from its place; some
+ * strips are not there, some alone in a record. */
+static bool
+small_block(uint32_t series, unsigned level, uint64_t i, int64_t *value)
+{
+	uint64_t h = hash64_u64(hash64_u64(series * 16 + level, 1), i);
+
+	*value = h % 3 == 0 ? (int64_t)(h >> 7 & 0xffffff) : 5;
+	if (series % 17 == 0)
+		*value = (int64_t)(h >> 2);
+	return hash64_u64(series * 64 + level * 8 + i / 64, 7) % 4 != 0 &&
+	    h % 5 != 0;
+}
+
+static void
+write_small(const char *path, bool bundles)
+{
+	struct strip_writer w = {0};
+	struct sealed_writer file = {.bundles = bundles};
+	int64_t v;
+
+	CHECK_OK(dbfile_create(&file.db, path, 16384));
+	for (uint32_t s = 0; s < SERIES; s++) {
+		for (unsigned l = 0; l < LEVELS; l++) {
+			strip_begin(&w, SERIES_GAUGE, l);
+			for (uint64_t i = 0; i < 64 * GROUPS; i++) {
+				uint64_t start = i * seg_slots(l);
+				struct block b = {.start = start, .count = 1};
+
+				if (!small_block(s, l, i, &v))
+					continue;
+				b.min = b.max = b.last = v;
+				b.sum = v;
+				if (strip_full(&w, start, 0))
+					put_strip(&file, &w, s);
+				strip_add(&w, &b, NULL);
+			}
+			if (w.n > 0)
+				put_strip(&file, &w, s);
+		}
+	}
+	CHECK_OK(sealed_put_end(&file));
+	put_meta(file.db, LEVELS - 1);
+	CHECK_OK(dbfile_finish(file.db));
+	strip_fini(&w);
+	sealed_writer_fini(&file);
+}
+
+/* The first block from a random place on, and the one behind it. */
+static unsigned
+ask_small(struct sealed *f)
+{
+	uint32_t s = (uint32_t)(roll() % SERIES);
+	unsigned l = (unsigned)(roll() % LEVELS), wrong = 0;
+	uint64_t i = roll() % (64 * GROUPS), at = i * seg_slots(l);
+	const struct block *b;
+	int64_t v = 0;
+
+	for (int more = 0; more < 2; more++, i++) {
+		while (i < 64 * GROUPS && !small_block(s, l, i, &v))
+			i++;
+		CHECK_OK(sealed_seek(f, s, l, at, &b));
+		if (i == 64 * GROUPS)
+			return wrong + (b != NULL);
+		if (b == NULL)
+			return wrong + 1;
+		wrong += b->start != i * seg_slots(l) || b->last != v ||
+		    b->sum != v;
+		at = b->start + 1;
+	}
+	return wrong;
+}
+
+static uint64_t
+file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+TEST(small_strips_share_records)
+{
+	static uint8_t kinds[SERIES];
+	char path[] = "/tmp/test-block-XXXXXX";
+	struct sealed *f = NULL;
+	uint64_t alone, together;
+	int fd = mkstemp(path);
+	unsigned wrong = 0;
+
+	memset(kinds, SERIES_GAUGE, sizeof(kinds));
+	CHECK(fd >= 0 && close(fd) == 0 && unlink(path) == 0);
+	write_small(path, false);
+	alone = file_bytes(path);
+	CHECK(unlink(path) == 0);
+	write_small(path, true);
+	together = file_bytes(path);
+	CHECK(together > 0 && together < alone * 3 / 4);
+	CHECK_OK(dbfile_verify(path));
+	CHECK_OK(sealed_open_nameless(&f, path));
+	if (f != NULL)
+		CHECK_OK(sealed_set_series(f, kinds, SERIES));
+	for (int i = 0; f != NULL && i < 20000; i++)
+		wrong += ask_small(f);
+	CHECK_INT(wrong, 0);
 	sealed_close(f);
 	unlink(path);
 }
@@ -174,6 +310,7 @@ int
 main(void)
 {
 	RUN(many_entries_come_back);
+	RUN(small_strips_share_records);
 	RUN(damaged_strips_are_read_or_refused);
 	return test_done();
 }

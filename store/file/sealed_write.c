@@ -1,0 +1,177 @@
+/*
+ * What is written into a sealed file: streams in chunks, small strips many to
+ * a record, large records in pieces.
+ */
+#include <string.h>
+
+#include "store/base/err.h"
+#include "store/file/dbfile.h"
+#include "store/file/deflate.h"
+#include "store/file/sealed.h"
+
+/* A full page is split before its last record, so that records are small. */
+#define SEALED_PIECE 1000
+#define SEALED_SMALL 1000 /* bytes of a strip that is bundled */
+
+void
+sealed_strip_key(struct buf *key, uint32_t series, unsigned level,
+    uint64_t last)
+{
+	buf_clear(key);
+	buf_put_u8(key, SEALED_STRIPS);
+	buf_put_be32(key, series);
+	buf_put_u8(key, (uint8_t)level);
+	buf_put_be64(key, last);
+}
+
+void
+sealed_stream_key(struct buf *key, enum sealed_stream stream, uint32_t chunk)
+{
+	buf_clear(key);
+	buf_put_u8(key, (uint8_t)stream);
+	buf_put_be32(key, chunk);
+}
+
+static const struct err *
+sealed_put_pieces(struct dbfile *db, struct buf *key, const uint8_t *p,
+    size_t n)
+{
+	size_t first = key->len, part;
+	const struct err *e = NULL;
+
+	for (uint32_t piece = 0; e == NULL && n > 0; piece++) {
+		part = n < SEALED_PIECE ? n : SEALED_PIECE;
+		if (piece > 0) {
+			key->len = first;
+			buf_put_be32(key, piece);
+		}
+		e = dbfile_put(db, key, p, part);
+		p += part;
+		n -= part;
+	}
+	return e;
+}
+
+/* A chunk behind what is in `chunk`: be32 its own bytes, be32 those deflated,
+ * the deflated. */
+static const struct err *
+sealed_put_chunk(struct dbfile *db, struct buf *key, const uint8_t *p,
+    size_t n, struct buf chunk)
+{
+	struct buf packed = {0};
+	const struct err *e = deflate_put(&packed, p, n, false);
+
+	buf_put_be32(&chunk, (uint32_t)n);
+	buf_put_be32(&chunk, (uint32_t)packed.len);
+	buf_put(&chunk, packed.data, packed.len);
+	if (e == NULL && chunk.failed)
+		e = err_nomem();
+	if (e == NULL)
+		e = sealed_put_pieces(db, key, chunk.data, chunk.len);
+	buf_fini(&packed);
+	buf_fini(&chunk);
+	return e;
+}
+
+const struct err *
+sealed_put_stream(struct dbfile *db, struct buf *key,
+    enum sealed_stream stream, const struct buf *bytes)
+{
+	const struct err *e = bytes->failed ? err_nomem() : NULL;
+	uint32_t chunk = 0;
+
+	for (size_t at = 0; at < bytes->len && e == NULL;
+	     at += SEALED_CHUNK) {
+		size_t n = bytes->len - at;
+
+		n = n < SEALED_CHUNK ? n : SEALED_CHUNK;
+		sealed_stream_key(key, stream, chunk++);
+		e = stream == SEALED_META
+		    ? dbfile_put(db, key, bytes->data + at, n)
+		    : sealed_put_chunk(db, key, bytes->data + at, n,
+		          (struct buf){0});
+	}
+	return e;
+}
+
+/* ---- strips ---- */
+
+void
+sealed_writer_fini(struct sealed_writer *w)
+{
+	buf_fini(&w->bundle);
+	buf_fini(&w->last);
+}
+
+const struct err *
+sealed_put_end(struct sealed_writer *w)
+{
+	struct buf chunk = {0};
+	const struct err *e;
+
+	if (w->bundle.failed || w->last.failed)
+		return err_nomem();
+	if (w->bundle.len == 0)
+		return NULL;
+	buf_put_u8(&chunk, SEALED_BUNDLE);
+	e = sealed_put_chunk(w->db, &w->last, w->bundle.data, w->bundle.len,
+	    chunk);
+	buf_clear(&w->bundle);
+	return e;
+}
+
+static const struct err *
+sealed_put_alone(struct sealed_writer *w, struct buf *key, const void *p,
+    size_t n)
+{
+	const struct err *e = sealed_put_end(w);
+
+	if (e != NULL)
+		return e;
+	return strip_is_packed(p, n) ? sealed_put_pieces(w->db, key, p, n)
+	                             : dbfile_put(w->db, key, p, n);
+}
+
+const struct err *
+sealed_put_strip(struct sealed_writer *w, struct buf *key, const void *p,
+    size_t n)
+{
+	const struct err *e = NULL;
+
+	if (!w->bundles || n > SEALED_SMALL)
+		return sealed_put_alone(w, key, p, n);
+	if (w->bundle.len + key->len + 2 + n > SEALED_CHUNK)
+		e = sealed_put_end(w);
+	buf_put(&w->bundle, key->data, key->len);
+	buf_put_bytes(&w->bundle, p, n);
+	buf_clear(&w->last);
+	buf_put(&w->last, key->data, key->len);
+	return e;
+}
+
+bool
+sealed_bundle_next(struct cur *c, struct cur *key, struct cur *strip)
+{
+	const uint8_t *p = cur_raw(c, SEALED_STRIP_KEY);
+	size_t n = 0;
+
+	if (p == NULL)
+		return false;
+	*key = cur_of(p, SEALED_STRIP_KEY);
+	p = cur_bytes(c, &n);
+	if (p == NULL)
+		return false;
+	*strip = cur_of(p, n);
+	return true;
+}
+
+uint64_t
+sealed_bundle_size(struct cur value)
+{
+	uint64_t size, pieces;
+
+	cur_raw(&value, 5); /* the first byte, the plain bytes */
+	size = cur_be32(&value) + UINT64_C(9);
+	pieces = (size + SEALED_PIECE - 1) / SEALED_PIECE;
+	return size + pieces * SEALED_STRIP_KEY + (pieces - 1) * 4;
+}
