@@ -100,7 +100,8 @@ ahead_put(struct ahead *x, struct open_run *run, const struct open_walk *w)
 	    (uint32_t)x->bytes};
 	a->places[a->n_places++] = (uint32_t)x->bytes;
 	x->bytes += w->size;
-	run->n++;
+	if (run->n++ == 0)
+		run->first = w->i - 1;
 	return true;
 }
 
@@ -117,7 +118,6 @@ ahead_strip(struct ahead *x, uint32_t strip, uint64_t from, uint64_t until)
 	openspan_walk(&w, x->o, x->o->symbols[strip], from, until);
 	if (!series_is_profile(w.kind) || w.strip->falls)
 		return NULL;
-	run.first = w.i;
 	while (openspan_next(&w, &b) && x->bytes + w.size <= x->most) {
 		if (!ahead_put(x, &run, &w))
 			return err_nomem();

@@ -8,6 +8,7 @@
 
 #include "store/base/err.h"
 #include "store/journal/open_marks.h"
+#include "store/journal/open_numbers.h"
 #include "store/journal/openspan.h"
 #include "store/model/histogram.h"
 
@@ -334,7 +335,10 @@ skim_put_block(struct skim *k, const struct skim_block *b)
 	buf_clear(out);
 	if (n->kind == SERIES_HISTOGRAM)
 		buf_put_varint(out, n->count);
-	batch_put_numbers(n, out);
+	if (n->kind == SERIES_GAUGE || n->kind == SERIES_COUNTER)
+		open_numbers_put(out, n);
+	else
+		batch_put_numbers(n, out);
 	if (n->kind == SERIES_HISTOGRAM) {
 		skim_put_entries(k, b, out);
 	} else if (series_is_profile((enum series_kind)n->kind)) {

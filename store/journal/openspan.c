@@ -11,6 +11,9 @@
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/journal/journal_names.h"
+#include "store/journal/open_numbers.h"
+
+#define OPEN_HEAD_MAX 20 /* two varints */
 
 void
 openspan_fini(struct openspan *o)
@@ -21,10 +24,8 @@ openspan_fini(struct openspan *o)
 
 	for (uint32_t i = 0; i < o->n_dicts; i++)
 		open_dict_fini(&o->dicts[i]);
-	for (uint32_t i = 0; i < o->n_strips; i++) {
-		free(o->strips[i].blocks);
+	for (uint32_t i = 0; i < o->n_strips; i++)
 		buf_fini(&o->strips[i].bytes);
-	}
 	open_pages_fini(&o->pages);
 	openspan_drop_ahead(o);
 	open_view_fini(&o->own);
@@ -101,29 +102,44 @@ openspan_bytes_room(struct buf *b, size_t n)
 	return true;
 }
 
+/* A block's head: how far its slot's place is from the one before, and the
+ * bytes of its numbers. */
+static size_t
+openspan_put_head(uint8_t *p, uint32_t place, uint32_t before, size_t n)
+{
+	struct buf head = {.data = p, .cap = OPEN_HEAD_MAX};
+
+	buf_put_zigzag(&head, (int64_t)place - before);
+	buf_put_varint(&head, n);
+	return head.len;
+}
+
 bool
 openspan_put_block(struct openspan *o, uint32_t strip, uint64_t slot,
     const void *numbers, size_t n)
 {
 	struct open_strip *s = &o->strips[strip];
-	size_t before = s->cap * sizeof(*s->blocks) + s->bytes.cap;
+	size_t before = s->bytes.cap, head_len;
 	uint32_t place = openspan_slot(o, slot);
+	uint8_t head[OPEN_HEAD_MAX];
 
-	if (place == INTERN_NONE ||
-	    !open_room((void **)&s->blocks, s->n + 1, &s->cap,
-	        sizeof(*s->blocks)) ||
-	    !openspan_bytes_room(&s->bytes, n))
+	if (place == INTERN_NONE)
 		return false;
-	if (s->n > 0 && o->slots[s->blocks[s->n - 1].slot].slot > slot)
+	head_len = openspan_put_head(head, place, s->last_place, n);
+	if (!openspan_bytes_room(&s->bytes, head_len + n))
+		return false;
+	if (s->n > 0 && o->slots[s->last_place].slot > slot)
 		s->falls = true;
-	s->blocks[s->n++] = (struct open_block){place,
-	    (uint32_t)s->bytes.len};
-	memcpy(s->bytes.data + s->bytes.len, numbers, n);
-	s->bytes.len += n;
+	s->n++;
+	s->last_at = (uint32_t)s->bytes.len;
+	s->last_before = s->last_place;
+	s->last_place = place;
+	buf_put(&s->bytes, head, head_len);
+	buf_put(&s->bytes, numbers, n);
 	if (slot >= o->ends[strip])
 		o->ends[strip] = slot + 1;
 	o->slots[place].blocks++;
-	o->strip_bytes += s->cap * sizeof(*s->blocks) + s->bytes.cap - before;
+	o->strip_bytes += s->bytes.cap - before;
 	return true;
 }
 
@@ -191,10 +207,8 @@ openspan_name(struct openspan *o)
 void
 openspan_settle(struct openspan *o)
 {
-	for (uint32_t i = 0; i < o->n_strips; i++) {
-		free(o->strips[i].blocks);
+	for (uint32_t i = 0; i < o->n_strips; i++)
 		buf_fini(&o->strips[i].bytes);
-	}
 	free(o->strips);
 	free(o->ends);
 	o->strips = NULL;
@@ -221,56 +235,65 @@ openspan_place(const struct openspan *o, uint32_t series)
 
 /* ---- blocks ---- */
 
-static uint64_t
-openspan_slot_of(const struct openspan *o, const struct open_strip *s,
-    uint32_t i)
+/* The slot of the next block, whose numbers are then at w->c; false at the
+ * end. */
+static bool
+walk_head(struct open_walk *w, uint64_t *slot)
 {
-	return o->slots[s->blocks[i].slot].slot;
+	const struct open_strip *s = w->strip;
+	struct cur c;
+	size_t n;
+
+	if (s == NULL || w->i == s->n)
+		return false;
+	c = cur_of(s->bytes.data + w->next, s->bytes.len - w->next);
+	w->place = (uint32_t)(w->place + cur_zigzag(&c));
+	n = (size_t)cur_varint(&c);
+	*slot = w->o->slots[w->place].slot;
+	w->c = cur_of(c.p, n);
+	w->next = (uint32_t)((size_t)(c.p - s->bytes.data) + n);
+	w->i++;
+	return true;
 }
 
-/* The first block at a slot or later, where slots rise; else the first. */
-static uint32_t
-openspan_from(const struct openspan *o, const struct open_strip *s,
-    uint64_t slot)
-{
-	uint32_t lo = 0, hi = s->falls ? 0 : s->n;
-
-	while (lo < hi) {
-		uint32_t middle = lo + (hi - lo) / 2;
-
-		if (openspan_slot_of(o, s, middle) < slot)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
-	return lo;
-}
-
-uint64_t
-openspan_strip_newest(const struct openspan *o, uint32_t strip,
+/* At a strip's first block, or its last where none before can be wanted: of a
+ * slot there may be several. */
+static void
+walk_begin(struct open_walk *w, struct openspan *o, uint32_t strip,
     uint64_t from, uint64_t until)
 {
 	const struct open_strip *s = &o->strips[strip];
-	uint64_t newest = 0;
-	uint32_t i = s->n;
+
+	*w = (struct open_walk){.o = o, .strip = s, .from = from,
+	    .until = until};
+	if (s->n > 1 && !s->falls && o->slots[s->last_before].slot < from) {
+		w->i = s->n - 1;
+		w->next = s->last_at;
+		w->place = s->last_before;
+	}
+}
+
+uint64_t
+openspan_strip_newest(struct openspan *o, uint32_t strip, uint64_t from,
+    uint64_t until)
+{
+	uint64_t newest = 0, slot;
+	struct open_walk w;
 
 	if (o->ends[strip] <= until)
 		return o->ends[strip] > from ? o->ends[strip] : 0;
-	if (!s->falls)
-		i = openspan_from(o, s, until);
-	while (i-- > 0) {
-		uint64_t slot = openspan_slot_of(o, s, i);
-
+	walk_begin(&w, o, strip, from, until);
+	while (walk_head(&w, &slot)) {
 		if (slot >= from && slot < until && slot >= newest)
 			newest = slot + 1;
-		if (!s->falls)
+		else if (slot >= until && !w.strip->falls)
 			break;
 	}
 	return newest;
 }
 
 uint64_t
-openspan_newest(const struct openspan *o, uint32_t series, uint64_t from,
+openspan_newest(struct openspan *o, uint32_t series, uint64_t from,
     uint64_t until)
 {
 	uint32_t strip = openspan_place(o, series);
@@ -286,12 +309,11 @@ openspan_walk(struct open_walk *w, struct openspan *o, uint32_t series,
 {
 	uint32_t strip = openspan_place(o, series);
 
-	*w = (struct open_walk){.o = o, .from = from, .until = until};
+	*w = (struct open_walk){.o = o};
 	if (strip == INTERN_NONE || o->ends[strip] <= from)
 		return;
-	w->strip = &o->strips[strip];
+	walk_begin(w, o, strip, from, until);
 	w->kind = (enum series_kind)symtab_series(&o->series, strip)->kind;
-	w->i = openspan_from(o, w->strip, from);
 }
 
 /* The numbers as skim_put_block() has put them. */
@@ -319,7 +341,7 @@ openspan_numbers(struct open_walk *w, struct cur c, struct block *b)
 	default:
 		break;
 	}
-	batch_one_number(&c, &k);
+	open_numbers_take(&c, &k);
 	b->count = k.count;
 	b->min = k.min;
 	b->max = k.max;
@@ -331,21 +353,15 @@ openspan_numbers(struct open_walk *w, struct cur c, struct block *b)
 bool
 openspan_next(struct open_walk *w, struct block *b)
 {
-	const struct open_strip *s = w->strip;
+	uint64_t slot;
 
-	for (; s != NULL && w->i < s->n; w->i++) {
-		uint64_t slot = openspan_slot_of(w->o, s, w->i);
-		uint32_t at = s->blocks[w->i].at, end;
-
-		if (slot >= w->until && !s->falls)
+	while (walk_head(w, &slot)) {
+		if (slot >= w->until && !w->strip->falls)
 			return false;
 		if (slot < w->from || slot >= w->until)
 			continue;
-		end = w->i + 1 < s->n ? s->blocks[w->i + 1].at
-		                      : (uint32_t)s->bytes.len;
 		*b = (struct block){.start = slot};
-		openspan_numbers(w, cur_of(s->bytes.data + at, end - at), b);
-		w->i++;
+		openspan_numbers(w, w->c, b);
 		return true;
 	}
 	return false;

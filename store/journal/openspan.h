@@ -5,7 +5,7 @@
  * and their names are read when a query asks for them, and only those of its
  * series: what others have pushed costs it nothing.
  *
- *	series -> strip:  (slot, numbers) (slot, numbers) ...
+ *	series -> strip:  (place of slot, bytes, numbers) ...
  *	                           profile: count, record, place of entries
  *	record -> offset, dictionary, checksums
  *	dictionary -> marks (open_names.h)
@@ -26,16 +26,14 @@
 #include "store/file/block.h"
 #include "store/journal/open_names.h"
 
-struct open_block {
-	uint32_t slot; /* place in the span's slots */
-	uint32_t at;   /* of its numbers in the strip's bytes */
-};
-
+/* Blocks in the order of the journal; the place of a block's slot is told by
+ * how far it is from that of the block before. */
 struct open_strip {
-	struct open_block *blocks; /* in the order of the journal */
-	uint32_t n, cap;
-	bool falls; /* slots do not rise all the way */
 	struct buf bytes;
+	uint32_t n;
+	uint32_t last_at, last_place; /* of the last block, */
+	uint32_t last_before;         /* and the place before it */
+	bool falls; /* slots do not rise all the way */
 };
 
 /* Slots in the order in which they first came. */
@@ -122,10 +120,10 @@ void openspan_settle(struct openspan *o);
 void openspan_forget(struct openspan *o);
 
 /* The end of a series' newest slot in [from, until); 0: it has none. */
-uint64_t openspan_newest(const struct openspan *o, uint32_t series,
+uint64_t openspan_newest(struct openspan *o, uint32_t series,
     uint64_t from, uint64_t until);
 /* The same for a strip. */
-uint64_t openspan_strip_newest(const struct openspan *o, uint32_t strip,
+uint64_t openspan_strip_newest(struct openspan *o, uint32_t strip,
     uint64_t from, uint64_t until);
 
 /* The stacks of a series in [from, until) will be asked for: what names they
@@ -156,7 +154,8 @@ struct open_walk {
 	const struct open_strip *strip; /* NULL: none */
 	uint64_t from, until;
 	enum series_kind kind;
-	uint32_t i;
+	uint32_t i;             /* of the next block, */
+	uint32_t next, place;   /* where it is, and the slot before it */
 	/* of a profile's block: */
 	uint32_t record, at, n, size;
 	struct open_dict *dict;

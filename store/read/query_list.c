@@ -112,7 +112,7 @@ list_mark_file(const struct reader_file *f, uint64_t until, uint64_t *last)
 }
 
 static void
-list_mark_journal(const struct openspan *o, uint64_t from, uint64_t until,
+list_mark_journal(struct openspan *o, uint64_t from, uint64_t until,
     uint64_t *last)
 {
 	for (uint32_t i = 0; i < o->n_named; i++) {

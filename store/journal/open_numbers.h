@@ -1,0 +1,24 @@
+/*
+ * How the index of an open journal keeps the numbers of a gauge's or counter's
+ * block: in half of what the journal takes, for there are tens of thousands of
+ * them, in each reader.  What is read is what was put, whatever the numbers.
+ *
+ *	gauge    2 * count + 1, last, time                  all are `last`
+ *	         2 * count, last, last - min, max - min,
+ *	         sum - count * last, time
+ *	counter  increase, count, last, time
+ */
+#ifndef STORE_OPEN_NUMBERS_H
+#define STORE_OPEN_NUMBERS_H
+
+#include <stdint.h>
+
+#include "store/base/buf.h"
+
+struct batch_block;
+
+void open_numbers_put(struct buf *out, const struct batch_block *k);
+/* k->kind is set. */
+void open_numbers_take(struct cur *c, struct batch_block *k);
+
+#endif
