@@ -22,14 +22,16 @@ enum event_flag {
 	EVENT_EH_FRAME = 4,    /* user frames by .eh_frame, not by %rbp */
 	EVENT_TRUNCATED = 8,   /* the walk ended before the root */
 	EVENT_PENDING = 16,    /* frame pointers, since a table is not made */
-	EVENT_COPY = 32        /* with a copy of the stack: struct event_copy */
+	EVENT_COPY = 32,       /* with a struct event_copy, */
+	EVENT_CALLER = 64      /* of a frame that called: not interrupted */
 };
 
 #define EVENT_COPY_WORDS 1024 /* at most */
 
 /* The stack from the frame `lacks` on, in words behind the frames. */
 struct event_copy {
-	__u64 sp; /* where it begins */
+	__u64 sp; /* where it begins: the frame's stack pointer */
+	__u64 bp; /* the frame's frame pointer */
 	__u64 words[EVENT_COPY_WORDS + 1]; /* up to the event's end; one more
 	                                    * for the verifier's bounds */
 };

@@ -150,8 +150,8 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t,
 	fill_pointers(e, ctx, c);
 }
 
-#define COPY_NS 50000000        /* one in this time ... */
-#define COPIES_NS 2000000000ULL /* ... and as many as fit here at once */
+#define COPY_NS 100000000       /* one in this time ... */
+#define COPIES_NS 4000000000ULL /* ... and as many as fit here at once */
 #define PAGE 4096
 
 /* A token for a copy, of a bucket. */
@@ -169,27 +169,29 @@ may_copy(struct unwind_scratch *s)
 }
 
 /*
- * Adds what lies on the stack behind the frame that lacked its rows: the code
- * that its words point to may be its callers'.  By pages, since there is no
- * more behind a stack's end.  Returns the bytes of it.
+ * Adds what lies on the stack behind the frame that lacked its rows, so that
+ * the walk can go on when they are there.  By pages, since there is no more
+ * behind a stack's end.  Returns the bytes of it.
  */
 static __always_inline __u64
 fill_copy(struct unwind_scratch *s, __u64 frames)
 {
 	struct sample_event *e = &s->event;
-	__u64 sp = s->walk.lacks_sp & ~7ULL, n = PAGE - (sp & (PAGE - 1));
+	__u64 sp = s->walk.lacking.sp, n = PAGE - (sp & (PAGE - 1));
 	__u64 *to = &e->frames[frames & 255];
 
-	if ((e->flags & EVENT_PENDING) == 0 || !may_copy(s))
+	if ((e->flags & EVENT_PENDING) == 0 || (sp & 7) != 0 || !may_copy(s))
 		return 0;
 	to[0] = sp;
-	if (n > PAGE || bpf_probe_read_user(to + 1, n, (void *)sp) != 0)
+	to[1] = s->walk.lacking.bp;
+	if (n > PAGE || bpf_probe_read_user(to + 2, n, (void *)sp) != 0)
 		return 0;
-	e->flags |= EVENT_COPY;
-	to = &e->frames[(frames & 255) + 1 + n / 8];
+	e->flags |= s->walk.lacking.is_caller ? EVENT_COPY | EVENT_CALLER :
+	    EVENT_COPY;
+	to = &e->frames[(frames & 255) + 2 + n / 8];
 	if (bpf_probe_read_user(to, PAGE, (void *)(sp + n)) == 0)
 		n += PAGE;
-	return n + 8;
+	return n + 16;
 }
 
 static __always_inline void

@@ -309,9 +309,9 @@ unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	s->event.flags |= EVENT_EH_FRAME;
 	if (s->walk.pending) {
 		s->event.flags |= EVENT_PENDING;
-		s->event.lacks = event_place(s->walk.lacks);
-		s->event.table = s->walk.lacks_table;
-		s->event.offset = s->walk.lacks_offset;
+		s->event.lacks = event_place(s->walk.lacking.frame);
+		s->event.table = s->walk.lacking.table;
+		s->event.offset = s->walk.lacking.offset;
 	}
 	return 1;
 }

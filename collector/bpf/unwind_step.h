@@ -54,12 +54,14 @@ UNWIND_INLINE __u64 unwind_original(struct unwind_state *s);
 struct unwind_place {
 	__u64 start, end, bias;
 	__u32 which; /* number of the table */
-	__u32 state; /* of the table, then of the region */
-	__u32 first; /* the table's regions */
-	struct unwind_code code;
-	__u32 low; /* first offset in the region */
-	__u32 at;  /* the region's number in the table; code.n: none yet */
-	struct unwind_region region;
+	__u32 first, base; /* the table's regions, and their first offset */
+	__u32 cell, rows;  /* of the region */
+	__u16 n;     /* regions of the table */
+	__u16 at;    /* the region's number in the table; n: none yet */
+	__u16 buckets;
+	__u8 shift, row_shift; /* the table's, the region's */
+	__u8 state;  /* of the table, then of the region */
+	__u8 zero;
 };
 
 /* A rule of enum unwind_kind, as in struct unwind_row. */
@@ -85,6 +87,14 @@ struct unwind_keeper {
 	struct unwind_place place; /* where the last search ended */
 };
 
+/* The first frame whose rows were not there, where its code is. */
+struct unwind_lacking {
+	__u64 sp, bp;
+	__u32 table, offset;
+	__u32 frame;
+	__u32 is_caller;
+};
+
 struct unwind_state {
 	__u64 ip, sp, bp;
 	struct unwind_place place;
@@ -96,10 +106,7 @@ struct unwind_state {
 	__u32 depth; /* frames noted, this one among them */
 	__u8 is_caller; /* ip is behind a call */
 	__u8 error;     /* enum broken, once unwind_step() said stop */
-	__u8 pending;   /* frame pointers stood in for a table to come: */
-	__u16 lacks;    /* the number of the first such frame, */
-	__u32 lacks_table, lacks_offset; /* and where its code is */
-	__u64 lacks_sp;
+	__u8 pending;   /* frame pointers stood in for a table to come */
 	__u8 guessed;   /* frame pointers stood in for a row: enum broken */
 	__u32 old, n_old, next; /* the last walk: place, frames, next one */
 	__u32 new, n_new;       /* this one */
@@ -108,6 +115,7 @@ struct unwind_state {
 	__u64 words[UNWIND_WORDS];
 	struct unwind_keeper keepers[UNWIND_KEEPERS];
 	struct unwind_kept kept[UNWIND_KEPT_MASK + 1];
+	struct unwind_lacking lacking;
 };
 
 /* What follows a wrong guess is the guess's fault. */
@@ -130,7 +138,7 @@ unwind_use(struct unwind_state *s, const struct unwind_mapping *m)
 	p->bias = m->bias;
 	p->which = m->table;
 	p->state = UNWIND_TABLE_NO_FILE;
-	p->code.n = 0;
+	p->n = 0;
 	p->at = 0;
 	if (p->which == UNWIND_NO_TABLE)
 		return 1;
@@ -138,12 +146,14 @@ unwind_use(struct unwind_state *s, const struct unwind_mapping *m)
 	t = unwind_table(p->which);
 	if (t == 0)
 		return 1;
-	p->state = *(const volatile __u32 *)&t->state; /* before the rest */
+	/* before the rest */
+	p->state = (__u8)*(const volatile __u32 *)&t->state;
 	if (p->state != UNWIND_TABLE_READY)
 		return 1;
 	p->first = t->first;
-	p->code = t->code;
-	p->at = t->code.n;
+	p->base = t->code.base;
+	p->shift = (__u8)t->code.shift;
+	p->n = p->at = (__u16)t->code.n;
 	return 1;
 }
 
@@ -156,22 +166,24 @@ unwind_find_region(struct unwind_state *s, __u64 offset)
 	struct unwind_region *r;
 	__u32 at;
 
-	if (p->code.n == 0)
+	if (p->n == 0)
 		return 1; /* what is known of the table is all */
-	if (offset < p->code.base || offset > 0xffffffffu)
+	if (offset < p->base || offset > 0xffffffffu)
 		return 0;
-	at = (__u32)(offset - p->code.base) >> (p->code.shift & 31);
-	if (at >= p->code.n)
+	at = (__u32)(offset - p->base) >> (p->shift & 31);
+	if (at >= p->n)
 		return 0;
 	if (at == p->at)
 		return 1;
 	r = unwind_region(p->first + at);
 	if (r == 0)
 		return 0;
-	p->at = at;
-	p->low = p->code.base + (at << (p->code.shift & 31));
+	p->at = (__u16)at;
 	p->state = *(volatile __u8 *)&r->state; /* before the rest */
-	p->region = *r;
+	p->cell = r->first;
+	p->rows = r->rows;
+	p->buckets = r->buckets;
+	p->row_shift = r->shift;
 	if (r->used != s->tick)
 		r->used = s->tick;
 	return 1;
@@ -215,18 +227,19 @@ UNWIND_INLINE const struct unwind_row *
 unwind_find_row(const struct unwind_state *s, __u32 offset,
     const struct unwind_row **next)
 {
-	const struct unwind_region *r = &s->place.region;
-	__u32 first = r->first & ((1u << UNWIND_CHUNK_SHIFT) - 1);
-	__u32 at = (offset - s->place.low) >> (r->shift & 31);
-	__u32 rows = first + r->buckets, low, high, mid;
+	const struct unwind_place *p = &s->place;
+	__u32 first = p->cell & ((1u << UNWIND_CHUNK_SHIFT) - 1);
+	__u32 rows = first + p->buckets, low, high, mid, at;
 	const struct unwind_row *row;
 	const void *chunk;
 	const __u64 *cell;
 	int i;
 
-	if (at >= r->buckets)
+	at = p->base + ((__u32)p->at << (p->shift & 31));
+	at = (offset - at) >> (p->row_shift & 31);
+	if (at >= p->buckets)
 		return 0;
-	chunk = unwind_chunk(r->first >> UNWIND_CHUNK_SHIFT);
+	chunk = unwind_chunk(p->cell >> UNWIND_CHUNK_SHIFT);
 	if (chunk == 0)
 		return 0;
 	cell = unwind_cell(chunk, first + at);
@@ -247,9 +260,9 @@ unwind_find_row(const struct unwind_state *s, __u32 offset,
 		else
 			high = mid;
 	}
-	if (low == 0 || low > r->rows)
+	if (low == 0 || low > p->rows)
 		return 0;
-	*next = low == r->rows ? 0 :
+	*next = low == p->rows ? 0 :
 	    (const struct unwind_row *)unwind_cell(chunk, rows + low);
 	return (const struct unwind_row *)unwind_cell(chunk, rows + low - 1);
 }
@@ -319,10 +332,12 @@ unwind_lack(struct unwind_state *s)
 	if (s->pending)
 		return;
 	s->pending = 1;
-	s->lacks = s->depth > 0 ? s->depth - 1 : 0;
-	s->lacks_sp = s->sp;
-	s->lacks_table = s->place.which;
-	s->lacks_offset = (__u32)(s->ip - s->is_caller - s->place.bias);
+	s->lacking.sp = s->sp;
+	s->lacking.bp = s->bp;
+	s->lacking.table = s->place.which;
+	s->lacking.offset = (__u32)(s->ip - s->is_caller - s->place.bias);
+	s->lacking.frame = s->depth > 0 ? s->depth - 1 : 0;
+	s->lacking.is_caller = s->is_caller;
 }
 
 /*

@@ -282,6 +282,7 @@ engine_close_parts(struct engine *s)
 		s->profiles[i].faults = NULL;
 	}
 	border_fini(&s->border);
+	second_fini(&s->second);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	s->sampler = NULL;
@@ -453,6 +454,7 @@ engine_poll(void *source, int64_t now_ns)
 		process_watch_poll(s->watch, s->now_ns);
 	if (s->processes != NULL) {
 		unwind_processes_pump(s->processes, s->now_ns);
+		second_try(s, false); /* asks for more */
 		unwind_tables_pump(s->tables, s->now_ns);
 	}
 	return e;
@@ -498,6 +500,7 @@ engine_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 	if (slot < s->border.open_slot &&
 	    s->border.open_slot - slot <= JUMP_SLOTS)
 		return e;
+	second_try(s, true);
 	symbols_settle(s->symbols, settle_ns < SETTLE_MAX_NS ? settle_ns :
 	    SETTLE_MAX_NS);
 	emit_profiles(s, slot, b);

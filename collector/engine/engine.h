@@ -19,6 +19,7 @@
 #include "collector/engine/border.h"
 #include "collector/engine/pace.h"
 #include "collector/engine/profile.h"
+#include "collector/engine/second.h"
 #include "collector/probe/sampler.h"
 #include "collector/process/maps.h"
 #include "collector/symbols/symbols.h"
@@ -51,6 +52,7 @@ struct engine {
 	struct governor governor;
 	struct pace pace;
 	struct border border;
+	struct second second;
 	int64_t now_ns;  /* monotonic, of this poll */
 	int64_t boot_ns; /* the same moment since the boot */
 	struct account_shared now, told;

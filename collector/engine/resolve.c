@@ -13,6 +13,7 @@
 
 #include "collector/engine/engine.h"
 #include "collector/engine/process_watch.h"
+#include "collector/engine/second.h"
 #include "collector/engine/service_faults.h"
 #include "collector/engine/thread_pool.h"
 #include "collector/process/lineage.h"
@@ -386,20 +387,14 @@ resolve_group(struct engine *s, const struct sample_event *e,
 
 /* Rows of code that was met. */
 static void
-resolve_want_rows(struct engine *s, const struct sample_event *e, size_t size,
+resolve_want_rows(struct engine *s, const struct sample_event *e,
     const struct resolve_who *who)
 {
-	const __u64 *copy = e->frames + e->n_kernel + e->n_user;
 	struct unwind_lack lack = {.table = e->table, .offset = e->offset};
 
 	if (e->lacks >= e->n_user)
 		return;
 	lack.address = event_frame(e, e->lacks) - (e->lacks > 0);
-	if ((e->flags & EVENT_COPY) != 0) {
-		lack.words = copy + 1;
-		lack.n_words = (size_t)((const __u64 *)e + size / 8 -
-		    lack.words);
-	}
 	unwind_processes_load(s->processes, who->p != NULL ? who->p :
 	    who->code, &lack, s->now_ns);
 }
@@ -409,7 +404,7 @@ resolve_want_rows(struct engine *s, const struct sample_event *e, size_t size,
  * children of a fork, those of its parent serve them all. */
 static void
 resolve_want_tables(struct engine *s, const struct sample_event *e,
-    size_t size, const struct resolve_who *who)
+    const struct resolve_who *who)
 {
 	bool pending = (e->flags & EVENT_PENDING) != 0;
 	struct process *p = who->p;
@@ -417,7 +412,7 @@ resolve_want_tables(struct engine *s, const struct sample_event *e,
 	if (s->processes == NULL)
 		return;
 	if (pending && e->table != UNWIND_NO_TABLE) {
-		resolve_want_rows(s, e, size, who);
+		resolve_want_rows(s, e, who);
 		return;
 	}
 	if (!pending && e->error != BROKEN_NO_TABLES &&
@@ -500,9 +495,11 @@ resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 	if (s->watch != NULL)
 		process_watch_until(s->watch, (int64_t)e->time_ns, s->now_ns);
 	resolve_find_who(s, e, &who);
+	resolve_want_tables(s, e, &who);
+	if (second_hold(s, e, size))
+		return;
 	n = resolve_stack(s, e, &who, refs, &whole);
 	group = resolve_group(s, e, &who, whole);
-	resolve_want_tables(s, e, size, &who);
 	if (group != AGGREGATE_NONE && aggregate_add(s->aggregate, group,
 	    refs, n, (int64_t)e->value))
 		s->profiles[e->type].now.samples += e->value;

@@ -118,6 +118,34 @@ kernel_get_process(void *arg, int32_t pid, struct unwind_process *p)
 	return bpf_map_lookup_elem(u->processes, &pid, p) == 0;
 }
 
+/* Mapped only for a while: what is read of it is resident. */
+static const void *
+kernel_chunk(void *arg, uint32_t i)
+{
+	struct sampler_unwind *u = arg;
+	void *p;
+
+	if (i >= u->n || u->mapped[i] != NULL)
+		return i < u->n ? u->mapped[i] : NULL;
+	p = mmap(NULL, CHUNK_CELLS * sizeof(uint64_t), PROT_READ, MAP_SHARED,
+	    u->chunks[i], 0);
+	return u->mapped[i] = p == MAP_FAILED ? NULL : p;
+}
+
+static void
+kernel_release(void *arg)
+{
+	struct sampler_unwind *u = arg;
+	uint32_t i;
+
+	for (i = 0; i < u->n; i++) {
+		if (u->mapped[i] != NULL)
+			munmap((void *)(uintptr_t)u->mapped[i],
+			    CHUNK_CELLS * sizeof(uint64_t));
+		u->mapped[i] = NULL;
+	}
+}
+
 static bool
 kernel_add_chunk(void *arg)
 {
@@ -162,6 +190,7 @@ sampler_unwind_init(struct sampler_unwind *u,
 	    maps->arrays[UNWIND_ARRAY_REGIONS], 0);
 	u->kernel = (struct unwind_kernel){.arg = u, .chunks = chunks,
 	    .add_chunk = kernel_add_chunk, .set_tick = kernel_set_tick,
+	    .chunk = kernel_chunk, .release = kernel_release,
 	    .write = kernel_write, .read = kernel_read,
 	    .set_process = kernel_set_process,
 	    .get_process = kernel_get_process};
@@ -173,6 +202,7 @@ sampler_unwind_fini(struct sampler_unwind *u)
 	if (u->regions != NULL && u->regions != MAP_FAILED)
 		munmap(u->regions, REGIONS_BYTES);
 	u->regions = NULL;
+	kernel_release(u);
 	while (u->n > 0)
 		close(u->chunks[--u->n]);
 }

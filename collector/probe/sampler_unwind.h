@@ -11,6 +11,7 @@ struct sampler_unwind {
 	int arrays[UNWIND_ARRAYS]; /* descriptors of maps, borrowed */
 	int processes, outer; /* the latter of the chunks' map */
 	int chunks[UNWIND_CHUNKS]; /* of them the first n */
+	const void *mapped[UNWIND_CHUNKS]; /* NULL: not */
 	uint32_t n;
 	volatile uint32_t *generation, *tick; /* the programs' variables */
 	struct unwind_region *regions; /* the kernel's */

@@ -15,6 +15,7 @@
 #include "collector/process/maps.h"
 #include "collector/process/process.h"
 #include "collector/unwind/extents.h"
+#include "collector/unwind/unwind_copy.h"
 #include "collector/unwind/unwind_tables.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
@@ -285,52 +286,40 @@ process_offer(struct unwind_processes *u, struct process *of,
 	return table != UNWIND_NO_TABLE;
 }
 
-/* The mapping of the sorted list that holds the address, or NULL. */
-static const struct unwind_mapping *
-lack_mapping(const struct unwind_mapping *list, uint32_t n, uint64_t address)
-{
-	uint32_t low = 0, high = n, mid;
-
-	while (low < high) {
-		mid = (low + high) / 2;
-		if (list[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 && address - list[low - 1].start <
-	    (uint64_t)list[low - 1].pages << 12 ? &list[low - 1] : NULL;
-}
-
-/* The code that words of a stack point to may be that of callers. */
-static void
-process_scan(struct unwind_processes *u, struct process *of,
-    const struct unwind_lack *lack, int64_t now_ns)
+/* The list that the kernel has, of *n mappings; free() it.  NULL when there is
+ * none. */
+static struct unwind_mapping *
+process_list(struct unwind_processes *u, const struct process *of,
+    uint32_t *n)
 {
 	const struct walk *p = of->part[PROCESS_WALK];
-	const struct unwind_mapping *m;
 	struct unwind_mapping *list;
-	bool offers = true;
-	uint32_t i;
 
 	if (p == NULL || p->first == EXTENTS_NONE)
-		return;
+		return NULL;
+	*n = p->n;
 	list = malloc(p->n * sizeof(*list));
-	if (list != NULL && !u->kernel->read(u->kernel->arg,
-	    UNWIND_ARRAY_MAPPINGS, p->first, list, p->n)) {
-		free(list);
-		return;
-	}
-	for (i = 0; i < lack->n_words && list != NULL; i++) {
-		uint64_t address = lack->words[i] - 1; /* behind a call */
-
-		m = lack_mapping(list, p->n, address);
-		if (m != NULL && m->table != UNWIND_NO_TABLE &&
-		    unwind_tables_want(u->tables, m->table,
-		    (uint32_t)(address - m->bias), now_ns) && offers)
-			offers = process_offer(u, of, address, now_ns);
-	}
+	if (list != NULL && u->kernel->read(u->kernel->arg,
+	    UNWIND_ARRAY_MAPPINGS, p->first, list, p->n))
+		return list;
 	free(list);
+	return NULL;
+}
+
+bool
+unwind_processes_walk(struct unwind_processes *u, const struct process *of,
+    const struct sample_event *e, size_t size, struct sample_event *out)
+{
+	struct unwind_copy_list l = {0};
+	struct unwind_mapping *list = process_list(u, of, &l.n);
+
+	if (list == NULL)
+		return false;
+	l.mappings = list;
+	l.tick = unwind_tables_clock(u->tables);
+	unwind_copy_walk(u->kernel, &l, e, size, out);
+	free(list);
+	return true;
 }
 
 void
@@ -340,8 +329,6 @@ unwind_processes_load(struct unwind_processes *u, struct process *of,
 	if (unwind_tables_want(u->tables, lack->table, lack->offset,
 	    now_ns) && of != NULL)
 		process_offer(u, of, lack->address, now_ns);
-	if (of != NULL && lack->n_words > 0)
-		process_scan(u, of, lack, now_ns);
 }
 
 static uint32_t

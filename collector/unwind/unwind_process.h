@@ -24,6 +24,7 @@ struct err;
 struct maps;
 struct process;
 struct processes;
+struct sample_event;
 struct unwind_processes;
 struct unwind_tables;
 
@@ -54,15 +55,18 @@ void unwind_processes_want(struct unwind_processes *u, struct process *of,
 struct unwind_lack {
 	uint32_t table, offset;
 	uint64_t address; /* in the process */
-	const __u64 *words; /* what lies on the stack behind it */
-	size_t n_words;
 };
 
-/* Has the rows asked for, and those of all code that the words point to,
- * since callers may be there.  Without a process (NULL), or when it is gone,
- * they are when another one comes with the same file. */
+/* Has the rows asked for.  Without a process (NULL), or when it is gone, they
+ * are when another one comes with the same file. */
 void unwind_processes_load(struct unwind_processes *u, struct process *of,
     const struct unwind_lack *lack, int64_t now_ns);
+
+/* Goes on with a walk that lacked rows (unwind_copy.h); false when nothing is
+ * known of the process's mappings. */
+bool unwind_processes_walk(struct unwind_processes *u,
+    const struct process *of, const struct sample_event *e, size_t size,
+    struct sample_event *out);
 
 /* The process has executed another program or mapped code: what is known of
  * it is to be made anew, when its turn comes. */

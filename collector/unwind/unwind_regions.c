@@ -81,6 +81,12 @@ unwind_regions_tick(struct unwind_regions *r)
 	r->kernel->set_tick(r->kernel->arg, ++r->tick);
 }
 
+uint32_t
+unwind_regions_clock(const struct unwind_regions *r)
+{
+	return r->tick;
+}
+
 /* Tells the kernel of n regions from `at` on: the state last when rows come,
  * first when they go. */
 static void

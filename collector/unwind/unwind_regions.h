@@ -35,6 +35,7 @@ void unwind_regions_free(struct unwind_regions *r);
 
 /* A sample of a user stack has been seen: it is the clock of `used`. */
 void unwind_regions_tick(struct unwind_regions *r);
+uint32_t unwind_regions_clock(const struct unwind_regions *r);
 
 /* The code that an answer is about, whose regions it shares when they are
  * there; a reference.  NULL when there is no room or its words make no

@@ -27,8 +27,8 @@
  * work is counted in rows, since its time is also others' time. */
 #define BUDGET_NS (300 * NS_PER_MS)
 #define BUDGET_PART 40
-#define COST_QUESTION_NS 150000
-#define COST_ROW_NS 150
+#define COST_QUESTION_NS 60000
+#define COST_ROW_NS 80
 
 enum state {
 	TABLE_UNKNOWN, /* what code it has */
@@ -51,6 +51,7 @@ struct table {
 /* Code that waits for rows. */
 struct want {
 	uint32_t table, offset;
+	uint32_t times; /* it was met */
 };
 
 struct unwind_tables {
@@ -245,6 +246,12 @@ unwind_tables_tick(struct unwind_tables *t)
 	unwind_regions_tick(t->regions);
 }
 
+uint32_t
+unwind_tables_clock(const struct unwind_tables *t)
+{
+	return unwind_regions_clock(t->regions);
+}
+
 /* Takes an entry out of the queue; the file is closed with its last one. */
 static void
 queue_remove(struct unwind_tables *t, uint32_t at)
@@ -268,15 +275,15 @@ want_is(const struct want *w, uint32_t table, uint32_t offset)
 	    offset >> UNWIND_REGION_SHIFT;
 }
 
-static bool
-queue_has(const struct unwind_tables *t, uint32_t table, uint32_t offset)
+static struct want *
+queue_find(struct unwind_tables *t, uint32_t table, uint32_t offset)
 {
 	uint32_t i;
 
 	for (i = 0; i < t->n_queue; i++)
 		if (want_is(&t->queue[i], table, offset))
-			return true;
-	return false;
+			return &t->queue[i];
+	return NULL;
 }
 
 static bool
@@ -321,6 +328,7 @@ bool
 unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
     int64_t now_ns)
 {
+	struct want *w;
 	struct table *f;
 
 	if (table >= t->n)
@@ -328,13 +336,14 @@ unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
 	f = &t->tables[table];
 	if (!table_lacks(f, offset, now_ns) || asked_has(t, table, offset))
 		return false;
-	if (!queue_has(t, table, offset)) {
-		if (!queue_room(t))
-			return false;
-		t->queue[t->n_queue++] = (struct want){table, offset};
+	w = queue_find(t, table, offset);
+	if (w != NULL) {
+		w->times++;
+	} else if (queue_room(t)) {
+		t->queue[t->n_queue++] = (struct want){table, offset, 1};
 		f->wants++;
 	}
-	return f->fd < 0;
+	return f->wants > 0 && f->fd < 0;
 }
 
 static void
@@ -450,26 +459,31 @@ tables_refill(struct unwind_tables *t, int64_t now_ns)
 	t->refilled_ns = now_ns;
 }
 
-/* The first entry with an open file that still lacks rows; NONE when there is
- * none.  While a file's code is not known, its other questions wait: its
- * first answer may be all. */
+/* The entry that was met most of those with an open file that still lack rows,
+ * the oldest of equals; NONE when there is none.  While a file's code is not
+ * known, its other questions wait: its first answer may be all. */
 static uint32_t
 queue_next(struct unwind_tables *t, int64_t now_ns)
 {
+	uint32_t i = 0, best = NONE, times = 0;
 	const struct table *f;
-	uint32_t i = 0;
 
 	while (i < t->n_queue) {
-		f = &t->tables[t->queue[i].table];
-		if (!table_lacks(f, t->queue[i].offset, now_ns))
+		const struct want *w = &t->queue[i];
+
+		f = &t->tables[w->table];
+		if (!table_lacks(f, w->offset, now_ns)) {
 			queue_remove(t, i);
-		else if (f->fd < 0 || (f->state == TABLE_UNKNOWN &&
-		    f->asked > 0))
-			i++;
-		else
-			return i;
+			continue;
+		}
+		if (f->fd >= 0 && w->times > times &&
+		    (f->state != TABLE_UNKNOWN || f->asked == 0)) {
+			best = i;
+			times = w->times;
+		}
+		i++;
 	}
-	return NONE;
+	return best;
 }
 
 /* False when the child cannot be asked now. */

@@ -57,8 +57,9 @@ void unwind_tables_drop(struct unwind_tables *t, uint32_t table);
 bool unwind_tables_want(struct unwind_tables *t, uint32_t table,
     uint32_t offset, int64_t now_ns);
 
-/* A sample of a user stack was seen. */
+/* A sample of a user stack was seen; how many were. */
 void unwind_tables_tick(struct unwind_tables *t);
+uint32_t unwind_tables_clock(const struct unwind_tables *t);
 
 /* The child's answer, or that there will be none. */
 void unwind_tables_answer(struct unwind_tables *t, uint32_t table,

@@ -13,7 +13,7 @@ depth=40
 filler() { # FUNCTIONS
 	cat <<-END
 	.rept $1
-	.p2align 4
+	.p2align 6
 	.cfi_startproc
 	push %rbx
 	.cfi_adjust_cfa_offset 8

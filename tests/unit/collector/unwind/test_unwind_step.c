@@ -342,8 +342,11 @@ TEST(index_against_all_rows)
 		}
 		n_regions = 0;
 		load_rows(2, rows, n, 5000);
-		s.place.region = regions[0];
-		s.place.low = rows[0].pc;
+		s.place.base = rows[0].pc;
+		s.place.cell = regions[0].first;
+		s.place.rows = regions[0].rows;
+		s.place.buckets = regions[0].buckets;
+		s.place.row_shift = regions[0].shift;
 		for (k = 0; k < 2000; k++) {
 			ask = rows[0].pc + random64(&seed) % (pc + 200 -
 			    rows[0].pc);

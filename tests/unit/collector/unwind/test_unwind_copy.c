@@ -1,0 +1,187 @@
+/*
+ * Walks that lacked rows, taken up again along a copy of the stack when the
+ * rows have come.
+ */
+#include <linux/types.h>
+#include <stdlib.h>
+
+#include "collector/unwind/unwind_copy.h"
+#include "tests/unit/test.h"
+
+#define CODE 0x400000u
+#define SP 0x7000000000u
+
+static struct {
+	uint64_t cells[64];
+	struct unwind_region regions[2];
+	struct unwind_table table;
+} k;
+
+static bool
+fake_read(void *arg, enum unwind_array which, uint32_t first, void *p,
+    size_t n)
+{
+	(void)arg;
+	CHECK_INT(n, 1);
+	if (which == UNWIND_ARRAY_TABLES)
+		memcpy(p, &k.table, sizeof(k.table));
+	else
+		memcpy(p, &k.regions[first], sizeof(k.regions[0]));
+	return true;
+}
+
+static const void *
+fake_chunk(void *arg, uint32_t i)
+{
+	(void)arg;
+	return i == 0 ? k.cells : NULL;
+}
+
+static bool
+fake_write(void *arg, enum unwind_array which, uint32_t first, const void *p,
+    size_t n)
+{
+	(void)arg;
+	CHECK(which == UNWIND_ARRAY_REGIONS && n == 1);
+	memcpy(&k.regions[first], p, sizeof(k.regions[0]));
+	return true;
+}
+
+static const struct unwind_kernel fake = {.write = fake_write,
+    .read = fake_read,
+    .chunk = fake_chunk};
+
+/* Region 0: frames of three words, and where threads begin from 0x800 on;
+ * region 1: frames of two words. */
+static void
+begin(void)
+{
+	static const struct unwind_row rows[] = {{0, 3, UNWIND_SP, 0},
+	    {0x800, 0, UNWIND_STOP, 0}, {0x10000, 2, UNWIND_SP, 0}};
+
+	memset(&k, 0, sizeof(k));
+	k.table = (struct unwind_table){.state = UNWIND_TABLE_READY,
+	    .code = {0, 2, UNWIND_REGION_SHIFT}};
+	k.cells[0] = UINT64_C(2) << 32 | 1; /* index: one bucket each */
+	k.cells[10] = UINT64_C(1) << 32 | 1;
+	memcpy(&k.cells[1], rows, 2 * sizeof(rows[0]));
+	memcpy(&k.cells[11], &rows[2], sizeof(rows[0]));
+	k.regions[0] = (struct unwind_region){0, 2, 0, 1, 16,
+	    UNWIND_TABLE_READY};
+	k.regions[1] = (struct unwind_region){10, 1, 0, 1, 16,
+	    UNWIND_TABLE_READY};
+}
+
+/* A kernel frame, a leaf in region 1 that lacked its rows, what frame pointers
+ * guessed; then n words of the stack. */
+static struct sample_event *
+event(const __u64 *words, size_t n, size_t *size)
+{
+	static union {
+		struct sample_event e;
+		char room[sizeof(struct sample_event)];
+	} u;
+	struct event_copy *c;
+
+	memset(&u, 0, sizeof(u));
+	u.e = (struct sample_event){.n_kernel = 1, .n_user = 2, .depth = 2,
+	    .flags = EVENT_EH_FRAME | EVENT_PENDING | EVENT_COPY,
+	    .error = BROKEN_NO_ROW};
+	u.e.frames[0] = 0xffffffff81000000u;
+	u.e.frames[1] = CODE + 0x10010;
+	u.e.frames[2] = 0x1234; /* the guess */
+	c = (void *)&u.e.frames[3];
+	c->sp = SP;
+	c->bp = 0;
+	memcpy(c->words, words, n * sizeof(words[0]));
+	*size = offsetof(struct sample_event, frames) + (3 + 2 + n) * 8;
+	return &u.e;
+}
+
+static struct sample_event out;
+
+static void
+walk(const struct sample_event *e, size_t size)
+{
+	static const struct unwind_mapping m = {CODE, CODE, 32, 0};
+	const struct unwind_copy_list l = {&m, 1, 77};
+
+	unwind_copy_walk(&fake, &l, e, size, &out);
+}
+
+static const __u64 stack[] = {0, CODE + 0x10, 0, 0, CODE + 0x20, 0, 0,
+    CODE + 0x810};
+
+TEST(a_walk_goes_on_to_its_end)
+{
+	struct sample_event *e;
+	size_t size;
+
+	begin();
+	e = event(stack, 8, &size);
+	walk(e, size);
+	CHECK_INT(out.flags, EVENT_EH_FRAME);
+	CHECK_INT(out.error, BROKEN_NOT);
+	CHECK_INT(out.n_user, 4);
+	CHECK(out.frames[0] == 0xffffffff81000000u);
+	CHECK_INT(out.frames[1], CODE + 0x10010);
+	CHECK_INT(out.frames[2], CODE + 0x10);
+	CHECK_INT(out.frames[3], CODE + 0x20);
+	CHECK_INT(out.frames[4], CODE + 0x810);
+	CHECK_INT(k.regions[0].used, 77); /* as if the kernel had walked */
+}
+
+TEST(other_rows_are_lacking)
+{
+	struct sample_event *e;
+	size_t size;
+
+	begin();
+	k.regions[0].state = UNWIND_TABLE_PENDING;
+	e = event(stack, 8, &size);
+	walk(e, size);
+	CHECK_INT(out.flags, EVENT_EH_FRAME | EVENT_PENDING);
+	CHECK_INT(out.n_user, 2);
+	CHECK_INT(out.lacks, 1);
+	CHECK_INT(out.table, 0);
+	CHECK_INT(out.offset, 0xf);
+	CHECK_INT(out.frames[2], CODE + 0x10); /* no guess any more */
+}
+
+/* The stack is deeper than what was copied: marked, never whole. */
+TEST(the_copy_ends)
+{
+	struct sample_event *e;
+	size_t size, n;
+
+	begin();
+	for (n = 0; n < 8; n++) {
+		e = event(stack, n, &size);
+		walk(e, size);
+		CHECK_INT(out.flags, EVENT_EH_FRAME | EVENT_PENDING);
+		CHECK_INT(out.n_user, n < 2 ? 1 : n < 5 ? 2 : 3);
+	}
+}
+
+TEST(nonsense_is_an_error)
+{
+	static const __u64 wild[] = {0, 0x300000};
+	struct sample_event *e;
+	size_t size;
+
+	begin();
+	e = event(wild, 2, &size);
+	walk(e, size);
+	CHECK_INT(out.flags, EVENT_EH_FRAME);
+	CHECK_INT(out.error, BROKEN_NO_MAPPING);
+}
+
+int
+main(void)
+{
+	RUN(a_walk_goes_on_to_its_end);
+	RUN(other_rows_are_lacking);
+	RUN(the_copy_ends);
+	RUN(nonsense_is_an_error);
+	return test_done();
+}
