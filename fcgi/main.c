@@ -56,7 +56,7 @@ static const char usage[] =
     "Answers the HTTP interface of MemLens over FastCGI.\n\n"
     "  -c, --config FILE     configuration; without it the defaults hold\n"
     "  -h, --help            this text\n"
-    "  -j, --workers N       processes (default 2; 1 in the playground)\n"
+    "  -j, --workers N       processes (default 2; 1 for health, playground)\n"
     "  -l, --listen SOCKET   path of a unix socket; else descriptor 0\n"
     "  -m, --max-requests N  replace a worker after N requests\n"
     "  -n, --check           check options and configuration, then exit\n"
@@ -142,7 +142,8 @@ parse_options(struct options *o, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (o->workers == 0)
-		o->workers = o->pool == POOL_PLAYGROUND ? 1 : 2;
+		o->workers = o->pool == POOL_PLAYGROUND ||
+		    o->pool == POOL_HEALTH ? 1 : 2;
 	return -1;
 }
 

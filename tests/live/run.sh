@@ -184,7 +184,7 @@ restart() {
 	memlensd) start_daemon ;;
 	memlens-scrape) start_scrape ;;
 	memlens-fcgi-query) start_pool query 2 ;;
-	memlens-fcgi-health) start_pool health 2 ;;
+	memlens-fcgi-health) start_pool health 1 ;;
 	memlens-fcgi-ingest) start_pool ingest 1 ;;
 	memlens-fcgi-playground) start_pool playground 1 ;;
 	nginx) start_nginx ;;
@@ -217,7 +217,7 @@ start_daemon
 start_scrape
 start_load
 start_pool query 2
-start_pool health 2
+start_pool health 1
 start_pool ingest 1
 start_pool playground 1
 wait_for "a worker" 60 test -S "$run/sockets/query.sock"
