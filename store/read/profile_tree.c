@@ -10,6 +10,7 @@
 #include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
+#include "store/base/heap.h"
 #include "store/base/kth.h"
 #include "store/read/reader.h"
 
@@ -487,15 +488,20 @@ tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 
 /* ---- the parts of a tree ---- */
 
-/* Lists what is shown, and writes it down. */
+/* Lists what is shown, and writes it down.  Of a large tree the last part is
+ * written where the values by node were, which it is made from. */
 static const struct err *
-tree_part(struct tree *t, uint32_t name, uint32_t depth)
+tree_part(struct tree *t, uint32_t name, uint32_t depth, bool last)
 {
 	const struct err *e;
 
 	tree_link(t);
 	if (t->mixed)
 		tree_modules(t);
+	if (last && t->out->n_nodes + t->n_large > SCRATCH_MOST) {
+		scratch_drop_values(t->x);
+		heap_trim();
+	}
 	e = tree_walk(t, name, depth);
 	tree_clear(t);
 	return e;
@@ -527,7 +533,7 @@ tree_whole(struct tree *t, const struct profile_limit *limit)
 		tree_sum_samples(t);
 	if (limit->max_nodes > 0 || limit->min_share > 0)
 		e = tree_limit(t, limit);
-	return e == NULL ? tree_part(t, 0, 0) : e;
+	return e == NULL ? tree_part(t, 0, 0, true) : e;
 }
 
 static int
@@ -592,6 +598,7 @@ tree_split(struct tree *t)
 	uint32_t *values = NULL;
 	const struct err *e = tree_room(t, 0);
 	size_t n, part;
+	bool last;
 
 	for (size_t i = 0; i < t->self->n_touched; i++)
 		root.total += t->self->values[t->self->touched[i]];
@@ -610,12 +617,13 @@ tree_split(struct tree *t)
 		tree_sum(t);
 		if (t->samples != NULL)
 			tree_sum_samples(t);
+		last = values[i] == values[n - 1];
 		if (*t->split != '\0') {
-			e = tree_part(t, values[i], 1);
+			e = tree_part(t, values[i], 1, last);
 			continue;
 		}
 		part = t->out->n_nodes;
-		e = tree_part(t, 0, 1);
+		e = tree_part(t, 0, 1, last);
 		if (e == NULL)
 			t->out->nodes[part].name = tree_set_name(t,
 			    values[i]);
@@ -648,5 +656,9 @@ profile_tree(struct store *s, const struct node_values *self,
 	free(t.stack);
 	free(t.names);
 	free(t.samples);
+	if (out->n_nodes > SCRATCH_MOST) {
+		scratch_fini(&s->scratch);
+		heap_trim();
+	}
 	return e;
 }

@@ -37,13 +37,20 @@ node_values_clear(struct node_values *v)
 }
 
 void
-scratch_fini(struct reader_scratch *x)
+scratch_drop_values(struct reader_scratch *x)
 {
 	node_values_fini(&x->sum);
 	node_values_fini(&x->one);
 	node_values_fini(&x->slot);
 	node_values_fini(&x->samples);
 	node_values_fini(&x->unknown);
+	x->cap = 0;
+}
+
+void
+scratch_fini(struct reader_scratch *x)
+{
+	scratch_drop_values(x);
 	free(x->seen);
 	free(x->sets);
 	free(x->shown);

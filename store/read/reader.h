@@ -250,6 +250,11 @@ const struct err *scratch_grow(struct store *s);
  * query's end. */
 const struct err *scratch_samples(struct store *s);
 void scratch_fini(struct reader_scratch *x);
+/* A tree of so many nodes takes longer to write than its memory to zero: none
+ * of it is kept.  The values by node go first, which the tree was made from;
+ * nothing of them is used before scratch_grow(). */
+#define SCRATCH_MOST 131072u
+void scratch_drop_values(struct reader_scratch *x);
 size_t scratch_bytes(const struct reader_scratch *x);
 
 /* Turns self values by node into the tree that people see; a split one is not

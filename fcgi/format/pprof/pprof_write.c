@@ -2,6 +2,10 @@
  * From a call tree to pprof's messages.  A frame that looks the same is one
  * function and one location; each node with samples of its own is a sample,
  * with the labels of the set that it lies below.
+ *
+ * Samples are packed one by one, for as messages they take ten times their
+ * bytes; what stands before and behind them is packed as profiles that have
+ * none, as the parts of a message may be.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +22,18 @@
 #include "store/base/intern.h"
 #include "store/store.h"
 
+#define TAG_SAMPLE (2u << 3 | 2)
+
 struct maker {
 	const struct profile *p;
-	struct arena arena;
-	Pprof__Profile out;
+	struct arena arena, one; /* of all messages; of one sample */
+	struct arena *from;      /* that of what is being made */
+	Pprof__Profile out;      /* without its samples */
+	struct buf *packed;
 	struct intern strings;
 	struct intern looks;   /* name and module: functions, locations */
 	struct intern modules; /* strings: mappings */
 	uint32_t *look;        /* by node */
-	size_t cap_samples;
 	pprof_place_fn *place; /* NULL: none is known */
 	void *place_arg;
 	bool over;             /* an amount is beyond 63 bits */
@@ -45,7 +52,7 @@ maker_str(struct maker *m, const char *text)
 static void *
 maker_alloc(struct maker *m, size_t n, size_t size)
 {
-	void *p = arena_alloc(&m->arena, (n + 1) * size);
+	void *p = arena_alloc(m->from, (n + 1) * size);
 
 	if (p == NULL)
 		m->failed = true;
@@ -268,16 +275,29 @@ maker_sample(struct maker *m, uint32_t i)
 }
 
 static void
+maker_pack_sample(struct maker *m, const Pprof__Sample *sample)
+{
+	size_t n = sample == NULL ? 0 : pprof__sample__get_packed_size(sample);
+
+	buf_put_u8(m->packed, TAG_SAMPLE);
+	buf_put_varint(m->packed, n);
+	if (m->failed || !buf_reserve(m->packed, n))
+		return;
+	m->packed->len += pprof__sample__pack(sample,
+	    m->packed->data + m->packed->len);
+}
+
+static void
 maker_samples(struct maker *m)
 {
-	size_t n = 0;
-
-	m->out.sample = maker_alloc(m, m->p->n_nodes,
-	    sizeof(*m->out.sample));
-	for (uint32_t i = 0; i < m->p->n_nodes && !m->failed && !gone(); i++)
-		if (m->p->nodes[i].self > 0)
-			m->out.sample[n++] = maker_sample(m, i);
-	m->out.n_sample = n;
+	m->from = &m->one;
+	for (uint32_t i = 0; i < m->p->n_nodes && !m->failed && !gone(); i++) {
+		if (m->p->nodes[i].self <= 0)
+			continue;
+		maker_pack_sample(m, maker_sample(m, i));
+		arena_clear(&m->one);
+	}
+	m->from = &m->arena;
 }
 
 static Pprof__ValueType *
@@ -352,53 +372,81 @@ maker_strings(struct maker *m)
 	m->out.n_string_table = m->strings.n;
 }
 
-static const struct err *
-maker_pack(struct maker *m, struct buf *out, bool gzip)
+static void
+maker_pack(struct maker *m, const Pprof__Profile *part)
 {
-	size_t n = pprof__profile__get_packed_size(&m->out);
-	struct buf plain = {0};
-	const struct err *e = NULL;
+	size_t n = pprof__profile__get_packed_size(part);
 
-	if (!buf_reserve(gzip ? &plain : out, n))
-		return err_nomem();
-	if (!gzip) {
-		out->len += pprof__profile__pack(&m->out,
-		    out->data + out->len);
-		return NULL;
-	}
-	plain.len = pprof__profile__pack(&m->out, plain.data);
-	e = gzip_deflate(out, plain.data, plain.len);
-	buf_fini(&plain);
-	return e;
+	if (!m->failed && buf_reserve(m->packed, n))
+		m->packed->len += pprof__profile__pack(part,
+		    m->packed->data + m->packed->len);
+}
+
+/* What stands before the samples: it is not packed again. */
+static void
+maker_pack_types(struct maker *m)
+{
+	Pprof__Profile types = PPROF__PROFILE__INIT;
+
+	types.sample_type = m->out.sample_type;
+	types.n_sample_type = m->out.n_sample_type;
+	maker_pack(m, &types);
+}
+
+/* What stands behind them: their labels are among the strings. */
+static void
+maker_pack_rest(struct maker *m)
+{
+	maker_comment_unknown(m);
+	maker_strings(m);
+	m->out.n_sample_type = 0;
+	maker_pack(m, &m->out);
+}
+
+static void
+maker_make(struct maker *m, const char *type)
+{
+	maker_str(m, "");
+	maker_head(m, type);
+	maker_looks(m);
+	maker_mappings(m);
+	maker_locations(m);
+	maker_pack_types(m);
+	maker_samples(m);
+	maker_pack_rest(m);
 }
 
 const struct err *
 pprof_write(struct buf *out, const struct profile *p, const char *type,
     bool gzip, pprof_place_fn *place, void *arg)
 {
-	struct maker m = {.p = p, .place = place, .place_arg = arg};
-	const struct err *e;
+	struct buf plain = {0};
+	struct maker m = {.p = p, .place = place, .place_arg = arg,
+	    .packed = gzip ? &plain : out};
+	const struct err *e = NULL;
+	size_t before = out->len;
 
 	arena_init(&m.arena, SIZE_MAX / 4);
+	arena_init(&m.one, SIZE_MAX / 4);
+	m.from = &m.arena;
 	m.looks.aligned = m.modules.aligned = true;
 	pprof__profile__init(&m.out);
-	maker_str(&m, "");
-	maker_head(&m, type);
-	maker_looks(&m);
-	maker_mappings(&m);
-	maker_locations(&m);
-	maker_samples(&m);
-	maker_comment_unknown(&m);
-	maker_strings(&m);
+	maker_make(&m, type);
+	arena_fini(&m.arena);
+	arena_fini(&m.one);
+	intern_fini(&m.strings);
+	intern_fini(&m.looks);
+	intern_fini(&m.modules);
 	if (m.over)
 		e = err_new(ERR_REQUEST, 413, "a stack has more than 2^63 %s, "
 		    "which no pprof holds: ask for a shorter range",
 		    m.p->unit);
-	else
-		e = m.failed ? err_nomem() : maker_pack(&m, out, gzip);
-	arena_fini(&m.arena);
-	intern_fini(&m.strings);
-	intern_fini(&m.looks);
-	intern_fini(&m.modules);
+	else if (m.failed || m.packed->failed)
+		e = err_nomem();
+	else if (gzip)
+		e = gzip_deflate(out, plain.data, plain.len);
+	if (e != NULL)
+		out->len = before;
+	buf_fini(&plain);
 	return e;
 }

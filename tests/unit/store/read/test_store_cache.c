@@ -189,6 +189,85 @@ TEST(what_was_forgotten_is_found_again)
 	model_fini(&m);
 }
 
+#define WIDE 400u /* children of the root, and of each of them */
+
+static void
+put_wide(struct store_writer *w, uint64_t slot)
+{
+	struct label service = {"service", "s"}, process = {"process", "p"};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 10101010, 0,
+	    &service, 1};
+	struct batch *b = batch_new((uint64_t)SLOT);
+	uint32_t series = batch_series(b, &d), frames[WIDE];
+	uint32_t top = batch_node(b, 0, batch_labels(b, &process, 1));
+
+	for (unsigned i = 0; i < WIDE; i++) {
+		char name[16];
+		struct frame f = {FRAME_NATIVE, name, "module", "id", i};
+
+		snprintf(name, sizeof(name), "f%03u", i);
+		frames[i] = batch_frame(b, &f);
+	}
+	for (unsigned i = 0; i < WIDE * WIDE; i++)
+		batch_add_profile(b, series, slot, batch_node(b,
+		    batch_node(b, top, frames[i / WIDE]), frames[i % WIDE]),
+		    1 + i % 7);
+	CHECK_OK(batch_finish(b));
+	CHECK_OK(store_append(w, b));
+	batch_free(b);
+}
+
+/* Node by node: "f000", its 400 children, "f001", ... */
+static unsigned
+wrong_wide(const struct profile *p)
+{
+	unsigned wrong = p->n_nodes != 1 + WIDE + WIDE * WIDE;
+
+	for (unsigned i = 0; wrong == 0 && i < WIDE * WIDE; i++) {
+		const struct profile_node *n =
+		    &p->nodes[i / WIDE * (WIDE + 1) + 2 + i % WIDE];
+
+		wrong += n->self != (int128)(1 + i % 7) * 10101010 ||
+		    n->self != n->total || n->depth != 2 ||
+		    (unsigned)atoi(n->name + 1) != i % WIDE ||
+		    (unsigned)atoi(p->nodes[n->parent].name + 1) != i / WIDE;
+	}
+	return wrong;
+}
+
+/* What a large tree was made from is gone, and made anew for the next. */
+TEST(a_large_tree_leaves_no_values)
+{
+	struct profile_limit ten = {10, 0};
+	struct selector *selector;
+	struct store *s = NULL;
+	struct profile *p;
+	struct model m;
+
+	model_init(&m, 6);
+	put_wide(m.w, 4096);
+	CHECK_OK(selector_parse("cpu", &selector));
+	CHECK_OK(store_open(&s, m.dir, 0));
+	for (unsigned i = 0; i < 6; i++) {
+		struct profile_query q = {selector, 4096 * SLOT, 4097 * SLOT,
+		    NULL};
+		bool cut = i % 3 == 1;
+
+		if (i % 3 == 2)
+			q.split = "nothing has this";
+		CHECK_OK(store_query_profile_largest(s, &q,
+		    cut ? &ten : &(struct profile_limit){0, 0}, &p));
+		CHECK(cut || q.split != NULL || wrong_wide(p) == 0);
+		CHECK((s->scratch.cap == 0) == !cut);
+		CHECK((s->scratch.cap_shown == 0) == !cut);
+		CHECK(p->nodes[0].total / 10101010 == 639997);
+		profile_free(p);
+	}
+	store_close(s);
+	selector_free(selector);
+	model_fini(&m);
+}
+
 int
 main(void)
 {
@@ -196,5 +275,6 @@ main(void)
 	RUN(a_bound_holds_but_for_one_question);
 	RUN(one_question_over_the_bound_keeps_its_names);
 	RUN(what_was_forgotten_is_found_again);
+	RUN(a_large_tree_leaves_no_values);
 	return test_done();
 }
