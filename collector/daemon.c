@@ -202,6 +202,14 @@ daemon_mark_retention(struct daemon *d, struct batch *b, int64_t start_ns)
 		    (size_t)n);
 	d->removed = now.removed;
 	d->held = now.held_ns != 0;
+	if (now.thinned == d->thinned)
+		return;
+	n = snprintf(text, sizeof(text), "services without a rule went out of "
+	    "%llu files of slots until %lld by retain-unwatched",
+	    (unsigned long long)(now.thinned - d->thinned),
+	    (long long)now.thinned_until * d->slots.slot_ns / NS_PER_S);
+	batch_add_fact(b, start_ns, FACT_MARK, "retention", text, (size_t)n);
+	d->thinned = now.thinned;
 }
 
 void
@@ -385,7 +393,8 @@ daemon_reload(struct daemon *d)
 	free(d->config);
 	d->config = new;
 	d->services = services;
-	if ((e = daemon_start_sources(d)) != NULL)
+	if ((e = daemon_retain_unwatched(d)) != NULL ||
+	    (e = daemon_start_sources(d)) != NULL)
 		return e;
 	log_info("configuration reloaded; [store] and [socket] take effect "
 	    "at the next start");

@@ -56,6 +56,7 @@ struct daemon {
 	bool store_refuses;  /* said so already */
 	uint64_t removed;    /* files that retention has taken, as marked */
 	bool held;           /* it waits, as marked */
+	uint64_t thinned;    /* as removed: by retain-unwatched */
 	uint64_t starved;    /* pushes that found no descriptor */
 	int64_t starved_ns;  /* when the last did; 0: none lately */
 	bool record_failed;  /* said so already */
@@ -85,6 +86,9 @@ const struct err *daemon_start_sources(struct daemon *d);
 void daemon_stop_sources(struct daemon *d); /* stores the open slot */
 const struct err *daemon_start_notify(struct daemon *d);
 void daemon_stop_notify(struct daemon *d);
+
+/* Tells the store which services have a rule, and how long others stay. */
+const struct err *daemon_retain_unwatched(struct daemon *d);
 
 /* Until a signal says stop. */
 const struct err *daemon_run(struct daemon *d);

@@ -243,6 +243,18 @@ daemon_adopt_slot(struct daemon *d)
 }
 
 const struct err *
+daemon_retain_unwatched(struct daemon *d)
+{
+	const struct config *c = d->config;
+	const char *names[CONFIG_SERVICES_MAX];
+
+	for (size_t i = 0; i < c->n_services; i++)
+		names[i] = c->services[i].name;
+	return store_retain_unwatched(d->store, names, c->n_services,
+	    c->retain_unwatched_ns);
+}
+
+const struct err *
 daemon_start_store(struct daemon *d)
 {
 	const struct config *c = d->config;
@@ -257,6 +269,8 @@ daemon_start_store(struct daemon *d)
 	options.slot_ns = c->slot_ns;
 	if ((e = store_writer_open(&d->store, c->directory, &options)) != NULL)
 		return err_wrap(e, "store");
+	if ((e = daemon_retain_unwatched(d)) != NULL)
+		return e;
 	slots_init(&d->slots, c->slot_ns, clock_wall_ns(), clock_mono_ns());
 	d->first = true;
 	return NULL;

@@ -61,6 +61,8 @@ struct store_writer_stats {
 	uint64_t nodes;     /* of call trees, that were new in the journal */
 	uint64_t removed;   /* files that age or the cap has taken, and the */
 	uint64_t removed_until; /* end of the newest slot of one of them */
+	uint64_t thinned; /* times that store_retain_unwatched() has taken */
+	uint64_t thinned_until; /* something out of a file; as above */
 	int64_t held_ns; /* data is old enough to go, but the clock has
 	                  * jumped by so much, and must be steady first;
 	                  * 0: nothing is held */
@@ -88,6 +90,16 @@ const struct err *store_append(struct store_writer *w, struct batch *b);
 const struct err *store_tick(struct store_writer *w, int64_t now_ns);
 
 void store_writer_stats(struct store_writer *w, struct store_writer_stats *s);
+
+/*
+ * What series with a label `service` that is none of `names` hold goes at an
+ * age of `age_ns`, 0: never: out of sealed files that are all older, at once
+ * and every 4,096 slots or age_ns.  It goes as all does by its age: not while
+ * the clock may be wrong, and only so much at a time.  Facts stay.  The last
+ * call counts.
+ */
+const struct err *store_retain_unwatched(struct store_writer *w,
+    const char *const *names, size_t n, int64_t age_ns);
 
 /*
  * Readers are told (store_extent) why batches are refused, why the work does

@@ -12,8 +12,7 @@
 #include "store/base/err.h"
 #include "store/write/work.h"
 
-/* Rewrites one span or late file, and the summary where it holds it. */
-static const struct err *
+const struct err *
 purge_file(struct store_writer *w, const struct manifest_file *f,
     const struct seal_drop *drop)
 {
@@ -44,31 +43,37 @@ purge_file(struct store_writer *w, const struct manifest_file *f,
 	return e;
 }
 
-/* What fine retention has left in the summary alone. */
-static const struct err *
-purge_summary(struct store_writer *w, struct seal_drop drop,
-    struct purge_report *report)
+const struct err *
+purge_summary(struct store_writer *w, const struct seal_drop *drop)
 {
 	uint64_t summary = work_summary_until(&w->manifest);
-	struct change *c;
+	struct change *c = malloc(sizeof(*c));
 	const struct err *e;
 
-	if (drop.until > w->manifest.fine_from)
-		drop.until = w->manifest.fine_from;
-	if (drop.from >= drop.until || summary == 0)
-		return NULL;
-	if ((c = malloc(sizeof(*c))) == NULL)
+	if (c == NULL)
 		return err_nomem();
-	report->files++;
-	report->widened |= drop.from % SPAN_SLOTS || drop.until % SPAN_SLOTS;
 	e = work_begin(w, c);
 	if (e == NULL) {
 		e = work_build_summary(w, c, summary, summary, WORK_NO_SPAN,
-		    &drop);
+		    drop);
 		e = work_end(w, c, e);
 	}
 	free(c);
 	return e;
+}
+
+/* What fine retention has left in the summary alone. */
+static const struct err *
+purge_rest(struct store_writer *w, struct seal_drop drop,
+    struct purge_report *report)
+{
+	if (drop.until > w->manifest.fine_from)
+		drop.until = w->manifest.fine_from;
+	if (drop.from >= drop.until || work_summary_until(&w->manifest) == 0)
+		return NULL;
+	report->files++;
+	report->widened |= drop.from % SPAN_SLOTS || drop.until % SPAN_SLOTS;
+	return purge_summary(w, &drop);
 }
 
 static void
@@ -129,9 +134,10 @@ static const struct err *
 purge_run(struct store_writer *w, const struct purge_query *q,
     struct purge_report *report)
 {
-	struct seal_drop drop = {q->selector, writer_slot(w, q->from_ns),
-	    writer_slot(w, q->until_ns + w->options.slot_ns - 1),
-	    w->options.slot_ns};
+	struct seal_drop drop = {.selector = q->selector,
+	    .from = writer_slot(w, q->from_ns),
+	    .until = writer_slot(w, q->until_ns + w->options.slot_ns - 1),
+	    .slot_ns = w->options.slot_ns};
 	const struct err *e;
 	uint64_t before, after;
 
@@ -144,7 +150,7 @@ purge_run(struct store_writer *w, const struct purge_query *q,
 	before = purge_bytes(w);
 	e = purge_files(w, q, &drop, report);
 	if (e == NULL)
-		e = purge_summary(w, drop, report);
+		e = purge_rest(w, drop, report);
 	after = purge_bytes(w);
 	report->bytes = before > after ? before - after : 0;
 	return e;

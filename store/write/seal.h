@@ -15,6 +15,7 @@
  * [from, until), or of them the stacks whose label set matches. */
 struct seal_drop {
 	const struct selector *selector; /* NULL: all series */
+	const struct unwatched *unwatched; /* instead: those, but no facts */
 	uint64_t from, until;
 	int64_t slot_ns; /* facts of a dropped service go by their time */
 };

@@ -9,6 +9,7 @@
 
 #include "store/base/err.h"
 #include "store/model/type.h"
+#include "store/model/unwatched.h"
 #include "store/write/seal.h"
 
 /* ---- what the selector matches ---- */
@@ -52,6 +53,19 @@ sieve_match_stacks(struct seal_sieve *v, const struct series_desc *d)
 	return NULL;
 }
 
+static void
+sieve_match_unwatched(struct seal_sieve *v)
+{
+	struct label labels[BATCH_MAX_LABELS];
+	struct series_desc d;
+
+	for (uint32_t i = 0; i < v->file->dict->n_series; i++) {
+		batch_series_desc(v->file->dict, i, &d, labels,
+		    BATCH_MAX_LABELS);
+		v->series[i] = unwatched_is(v->drop->unwatched, &d);
+	}
+}
+
 static const struct err *
 sieve_match(struct seal_sieve *v)
 {
@@ -63,6 +77,10 @@ sieve_match(struct seal_sieve *v)
 	struct series_desc d;
 
 	v->whole = true;
+	if (v->drop->unwatched != NULL) {
+		sieve_match_unwatched(v);
+		return NULL;
+	}
 	if (v->drop->selector == NULL) {
 		memset(v->series, 1, dict->n_series);
 		memset(v->stacks, 1, v->file->n_stacks);
@@ -140,16 +158,12 @@ sieve_mark_series(struct seal_sieve *v, struct sealed *f, uint32_t series,
 	return e;
 }
 
-const struct err *
-seal_sieve_init(struct seal_sieve *v, struct sealed *f,
+static const struct err *
+sieve_begin(struct seal_sieve *v, struct sealed *f,
     const struct seal_drop *drop, unsigned base)
 {
-	const struct err *e;
-
 	*v = (struct seal_sieve){.file = f, .drop = drop,
 	    .size = seg_slots(base)};
-	if (drop == NULL)
-		return NULL;
 	v->series = calloc(f->dict->n_series + 1, 1);
 	v->stacks = calloc(f->n_stacks + 1, 1);
 	v->keep_series = calloc(f->dict->n_series + 1, 1);
@@ -157,9 +171,44 @@ seal_sieve_init(struct seal_sieve *v, struct sealed *f,
 	if (v->series == NULL || v->stacks == NULL ||
 	    v->keep_series == NULL || v->keep_stacks == NULL)
 		return err_nomem();
-	e = sieve_match(v);
+	return sieve_match(v);
+}
+
+const struct err *
+seal_sieve_init(struct seal_sieve *v, struct sealed *f,
+    const struct seal_drop *drop, unsigned base)
+{
+	const struct err *e;
+
+	*v = (struct seal_sieve){.file = f};
+	if (drop == NULL)
+		return NULL;
+	e = sieve_begin(v, f, drop, base);
 	for (uint32_t i = 0; i < f->dict->n_series && e == NULL; i++)
 		e = sieve_mark_series(v, f, i, base);
+	return e;
+}
+
+const struct err *
+seal_sieve_first(struct sealed *f, const struct seal_drop *drop,
+    uint64_t *first)
+{
+	unsigned base = f->meta.base;
+	uint64_t from = seg_align(drop->from, base);
+	struct seal_sieve v;
+	const struct block *b;
+	const struct err *e = sieve_begin(&v, f, drop, base);
+
+	*first = UINT64_MAX;
+	for (uint32_t i = 0; i < f->dict->n_series && e == NULL; i++) {
+		if (!v.series[i])
+			continue;
+		e = sealed_seek(f, i, base, from, &b);
+		if (e == NULL && b != NULL && b->start < drop->until &&
+		    b->start < *first)
+			*first = b->start;
+	}
+	seal_sieve_fini(&v);
 	return e;
 }
 
@@ -192,7 +241,7 @@ seal_sieve_fact(const struct seal_sieve *v, const struct batch_fact *f)
 	const char *service;
 	uint64_t slot;
 
-	if (v->drop == NULL)
+	if (v->drop == NULL || v->drop->unwatched != NULL)
 		return true;
 	if (v->drop->selector == NULL)
 		service = batch_str(v->file->dict, f->subject);

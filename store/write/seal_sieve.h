@@ -1,6 +1,6 @@
 /*
  * What a purge takes out of one file while a new one is made of it.  Without
- * a purge everything passes.  Used by seal.c alone.
+ * a purge everything passes.
  */
 #ifndef STORE_SEAL_SIEVE_H
 #define STORE_SEAL_SIEVE_H
@@ -22,6 +22,11 @@ struct seal_sieve {
 const struct err *seal_sieve_init(struct seal_sieve *v, struct sealed *f,
     const struct seal_drop *drop, unsigned base);
 void seal_sieve_fini(struct seal_sieve *v);
+
+/* The first slot of a leaf of which something goes, from drop->from on;
+ * UINT64_MAX: nothing does. */
+const struct err *seal_sieve_first(struct sealed *f,
+    const struct seal_drop *drop, uint64_t *first);
 
 /* Is anything left of a series, of a stack? */
 bool seal_sieve_series(const struct seal_sieve *v, uint32_t series);

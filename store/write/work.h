@@ -138,5 +138,21 @@ const struct err *work_summarize(struct store_writer *w, uint64_t open_from,
     bool *did);
 /* work_retain.c: removes the oldest file when it is too old or too much. */
 const struct err *work_retain(struct store_writer *w, bool *did);
+/* The slot before which everything is older than `age_ns`; 0 while the clock
+ * is not to be believed.  Data is not old before newer data has come. */
+uint64_t work_limit(struct store_writer *w, int64_t age_ns);
+/* May `slots` of data go now?  Notes it when they are held back. */
+bool work_may_go(struct store_writer *w, uint64_t slots);
+/* work_unwatched.c: takes what nobody watches out of the oldest file that has
+ * something of it and is older than that may be. */
+const struct err *work_retain_unwatched(struct store_writer *w, bool *did);
+
+/* purge.c: writes one span or late file anew without what goes, and the
+ * summary where it holds it.  f is not of w->manifest. */
+const struct err *purge_file(struct store_writer *w,
+    const struct manifest_file *f, const struct seal_drop *drop);
+/* The same of the summary alone, where there is one. */
+const struct err *purge_summary(struct store_writer *w,
+    const struct seal_drop *drop);
 
 #endif

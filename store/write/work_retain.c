@@ -141,9 +141,7 @@ work_only_here(const struct manifest *m, const struct manifest_file *f)
 	return f->until > from ? f->until - from : 0;
 }
 
-/* The slot before which everything is older than `age_ns`; 0 while the clock
- * is not to be believed.  Data is not old before newer data has come. */
-static uint64_t
+uint64_t
 work_limit(struct store_writer *w, int64_t age_ns)
 {
 	uint64_t limit = 0;
@@ -159,8 +157,7 @@ work_limit(struct store_writer *w, int64_t age_ns)
 	return limit;
 }
 
-/* May `slots` of data go now?  Notes it when they are held back. */
-static bool
+bool
 work_may_go(struct store_writer *w, uint64_t slots)
 {
 	bool may;
@@ -320,6 +317,8 @@ work_retain(struct store_writer *w, bool *did)
 
 	w->held_ns = 0;
 	e = work_retain_one(w, did);
+	if (e == NULL && !*did)
+		e = work_retain_unwatched(w, did);
 	pthread_mutex_lock(&w->mutex);
 	w->stats.held_ns = w->held_ns;
 	pthread_mutex_unlock(&w->mutex);

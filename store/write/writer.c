@@ -20,6 +20,7 @@
 #include "store/file/format.h"
 #include "store/file/segtree.h"
 #include "store/journal/journal.h"
+#include "store/model/unwatched.h"
 #include "store/write/work.h"
 
 #define WORK_EVERY_NS (50 * NS_PER_MS)
@@ -567,6 +568,8 @@ store_writer_close(struct store_writer *w)
 	ids_fini(&w->ids);
 	stock_count_fini(&w->observed);
 	journal_dict_fini(&w->dict);
+	unwatched_free(w->sweep.unwatched);
+	unwatched_free(w->unwatched_told);
 	buf_fini(&w->record);
 	pthread_mutex_destroy(&w->mutex);
 	pthread_cond_destroy(&w->wake);

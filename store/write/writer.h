@@ -19,6 +19,8 @@
 #include "store/store.h"
 #include "store/write/calm.h"
 
+struct unwatched;
+
 struct journal_slot {
 	int fd; /* -1: none */
 	char name[MANIFEST_NAME];
@@ -36,6 +38,17 @@ struct journal_slot {
 struct writer_trouble {
 	enum store_state state;
 	char why[200];
+};
+
+/* Where the present sweep is (work_unwatched.c); all zero: none has begun. */
+struct writer_sweep {
+	struct unwatched *unwatched; /* NULL: none */
+	uint64_t due;    /* the next one comes when slots until here are old */
+	uint64_t newest; /* it looks at files up to this number */
+	bool begun;      /* and has done with */
+	struct manifest_file done;
+	char seen[MANIFEST_NAME]; /* the file that was looked into last, and */
+	uint64_t seen_first; /* the first slot of what is to go out of it */
 };
 
 struct store_writer {
@@ -71,6 +84,8 @@ struct store_writer {
 	char rescued[MANIFEST_NAME]; /* the last journal that had to be */
 	char damaged[MANIFEST_NAME]; /* a file to set aside, or "" */
 	const struct purge_query *purge; /* that waits or runs; mutex */
+	struct unwatched *unwatched_told; /* by the caller since; mutex */
+	struct writer_sweep sweep; /* background thread only */
 	struct buf record;
 };
 

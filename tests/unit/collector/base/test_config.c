@@ -59,13 +59,15 @@ TEST(values)
 	struct config c;
 
 	CHECK_OK(load(&c, "[store]\nslot = 20ms\nmax-size = 2GiB\n"
-	    "retain-fine=7d\n[cpu]\nrate = 49Hz\nenabled = no\n"
+	    "retain-fine=7d\nretain-unwatched = 2d\n"
+	    "[cpu]\nrate = 49Hz\nenabled = no\n"
 	    "unwinder = eh_frame\n[services]\nshow-arguments = yes\n"
 	    "[service kv one]\ncomm = ^kv_\ncgroup = kv\\.slice\n"
 	    "[service db]\ncommand = /usr/bin/db\n"));
 	CHECK_INT(c.slot_ns, 20000000);
 	CHECK_INT(c.max_bytes, (int64_t)2 << 30);
 	CHECK_INT(c.retain_fine_ns, INT64_C(604800000000000));
+	CHECK_INT(c.retain_unwatched_ns, INT64_C(172800000000000));
 	CHECK_INT(c.profiles[PROFILE_cpu].every, 49);
 	CHECK(!c.profiles[PROFILE_cpu].enabled && c.show_arguments);
 	CHECK_STR(c.unwinder, "eh_frame");
