@@ -47,7 +47,7 @@ static const struct conf_key config_keys[] = {
         "free bytes to leave on the file system"},
     PROFILES(PROFILE_KEYS)
     {"cpu", "budget", CONF_PERCENT, AT(cpu_budget), "1%", 0, 1000000,
-        "CPU that sampling may take; 0%: no limit"},
+        "of each CPU, what sampling may take; 0%: no limit"},
     {"cpu", "unwinder", CONF_STRING, AT(unwinder), "eh_frame", 0, 0,
         "how user stacks are walked"},
     {"cpu", "unwind-memory", CONF_SIZE, AT(unwind_bytes), "0", 0,
@@ -61,7 +61,7 @@ static const struct conf_key config_keys[] = {
     {"procfs", "interval", CONF_DURATION, AT(procfs_interval_ns), "1s",
         100 * MS, 60 * S, "time between two readings"},
     {"procfs", "budget", CONF_PERCENT, AT(procfs_budget), "1%", 0, 1000000,
-        "CPU that readings may take; 0%: no limit"},
+        "of one CPU, what readings may take; 0%: no limit"},
     {"socket", "path", CONF_STRING, AT(socket_path),
         "/run/memlens/memlensd.sock", 0, 0, "where batches come in"},
     {"socket", "group", CONF_STRING, AT(socket_group), NULL, 0, 0,

@@ -36,7 +36,7 @@ struct config {
 	int64_t retain_unwatched_ns; /* of services without a rule; 0: as all */
 	struct config_profile profiles[N_PROFILES];
 	/* [cpu]: of all types of profiles */
-	int64_t cpu_budget; /* millionths of one CPU; 0: no limit */
+	int64_t cpu_budget; /* millionths of each CPU; 0: no limit */
 	char *unwinder; /* "eh_frame" or "frame-pointer" */
 	int64_t unwind_bytes; /* kernel memory of the rows of eh_frame */
 	bool kernel;    /* kernel stacks too */
@@ -44,7 +44,7 @@ struct config {
 	/* [procfs] */
 	bool procfs;
 	int64_t procfs_interval_ns;
-	int64_t procfs_budget; /* as cpu_budget */
+	int64_t procfs_budget; /* millionths of one CPU; 0: no limit */
 	/* [socket] */
 	char *socket_path; /* NULL: none */
 	char *socket_group;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "collector/base/config.h"
@@ -384,7 +385,8 @@ engine_open(void **out, const struct config *config,
 	/* From here on all is told as a state and not as an error: the daemon
 	 * goes on without what the kernel or our rights do not allow. */
 	s->border.open_slot = border_slot(&s->border, (uint64_t)s->now_ns);
-	governor_init(&s->governor, config->cpu_budget);
+	/* There are as many samples as CPUs. */
+	governor_init(&s->governor, config->cpu_budget * get_nprocs());
 	e = engine_start(s, blind, sizeof(blind));
 	if (e == NULL) {
 		engine_opened(s, blind);

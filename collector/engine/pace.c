@@ -164,7 +164,7 @@ pace_explain(struct engine *s, struct engine_profile *p)
 		snprintf(p->slow, sizeof(p->slow), "sampling at %s to "
 		    "stay within %.2f %% of a CPU: %.2f %% used",
 		    pace_text(s, p, text, sizeof(text)),
-		    (double)s->config->cpu_budget / 1e4,
+		    (double)s->governor.budget / 1e4,
 		    s->pace.ratio * 100);
 }
 
@@ -179,7 +179,7 @@ pace_change(struct engine *s, struct engine_profile *p, uint64_t slot,
 
 	snprintf(text, sizeof(text), "%s: %.2f %% of a CPU used, the "
 	    "budget is %.2f %%", pace_text(s, p, pace, sizeof(pace)),
-	    s->pace.ratio * 100, (double)s->config->cpu_budget / 1e4);
+	    s->pace.ratio * 100, (double)s->governor.budget / 1e4);
 	log_info("%s: %s", p->row->name, text);
 	batch_add_fact(b, time_ns, FACT_MARK, "rate", text, strlen(text));
 	e = sampler_set(s->sampler, (size_t)(p - s->profiles), &clock);
