@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/unwind.sh"
 . "$(dirname "$0")/lib/databases.sh"
+settled_percent=97 # rows come as code is met
 out=$dir/out
 start_postgres "$dir/postgres" || exit 77
 load_postgres

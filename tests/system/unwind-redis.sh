@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/unwind.sh"
 . "$(dirname "$0")/lib/databases.sh"
+settled_percent=97 # rows come as code is met
 out=$dir/out name=redis_$tag
 own "$(command -v redis-server)" redis
 start_redis "$dir/redis" "$dir/$name" || exit 77

@@ -4,9 +4,11 @@
 begun='};(_start|[^;]*0x[0-9a-f]*;[^;]*libc[^;]*;|[^;]*(clone|libc)[^;]*;[^;]*(start_thread|libc))[^;]*;'
 
 # settled FILE SERVICE : the stacks of a service behind the first slot in which
-# four of five begin there: before that, its tables were made
+# so many of 100 begin there: before that, its tables were made
+settled_percent=80
 settled() {
-	grep -F " $2 {" "$1" | awk -v s="$2" -v begun="$begun" '
+	grep -F " $2 {" "$1" | awk -v s="$2" -v begun="$begun" \
+		-v percent=$settled_percent '
 		/^stack / && $3 == s {
 			line[++n] = $0
 			slot[n] = $2
@@ -16,8 +18,8 @@ settled() {
 		}
 		END {
 			for (i = 1; i <= n; i++) {
-				if (first == "" &&
-				    5 * good[slot[i]] >= 4 * all[slot[i]])
+				share = 100 * good[slot[i]] / all[slot[i]]
+				if (first == "" && share >= percent)
 					first = slot[i]
 				if (first != "" && slot[i] > first)
 					print line[i]
