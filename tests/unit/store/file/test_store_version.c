@@ -124,7 +124,8 @@ check_profile(const char *at, unsigned own)
 static void
 check_metric(const char *at)
 {
-	struct metric_query q = {NULL, 640 * SLOT, 644 * SLOT, SLOT, 10};
+	struct metric_query q = {.from_ns = 640 * SLOT,
+	    .until_ns = 644 * SLOT, .step_ns = SLOT, .max_series = 10};
 	struct selector *selector;
 	struct metric_series *series = NULL;
 	struct store *s = NULL;
