@@ -304,7 +304,6 @@ skim_block(struct skim *k, struct cur *c, uint64_t *slot,
 		skim_value(k, c, b);
 }
 
-
 /* A histogram's entries as a file has them. */
 static void
 skim_put_entries(const struct skim *k, const struct skim_block *b,

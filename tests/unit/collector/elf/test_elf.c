@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/elf/elf.h"
-#include "tests/unit/test.h"
+#include "tests/unit/collector/elf/bytes.h"
 
 /* Where things are in the file; virtual addresses are BASE higher. */
 #define BASE 0x400000u
@@ -21,31 +20,6 @@
 #define STRTAB 0x4400
 #define SECTIONS 0x4800
 #define SIZE 0x5000
-
-struct bytes {
-	uint8_t *p;
-	uint64_t size;
-};
-
-static bool
-bytes_read(void *arg, uint64_t at, void *p, size_t n)
-{
-	const struct bytes *b = arg;
-
-	CHECK(at <= b->size && n <= b->size - at);
-	if (at > b->size || n > b->size - at)
-		return false;
-	memcpy(p, b->p + at, n);
-	return true;
-}
-
-static enum elf_status
-open_bytes(struct elf **e, struct bytes *b)
-{
-	struct elf_input in = {bytes_read, b, b->size};
-
-	return elf_open(e, &in);
-}
 
 static const struct {
 	uint64_t at, size;

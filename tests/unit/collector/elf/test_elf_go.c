@@ -5,8 +5,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "collector/elf/elf.h"
-#include "tests/unit/test.h"
+#include "tests/unit/collector/elf/bytes.h"
 
 #define TEXT 0x401000u
 #define CODE 0x1000   /* places in the file */
@@ -24,23 +23,6 @@ static const struct {
 
 #define N (sizeof(functions) / sizeof(functions[0]))
 #define END 0x200u
-
-struct bytes {
-	uint8_t *p;
-	uint64_t size;
-};
-
-static bool
-bytes_read(void *arg, uint64_t at, void *p, size_t n)
-{
-	const struct bytes *b = arg;
-
-	CHECK(at <= b->size && n <= b->size - at);
-	if (at > b->size || n > b->size - at)
-		return false;
-	memcpy(p, b->p + at, n);
-	return true;
-}
 
 static void
 put(uint8_t *p, size_t at, uint64_t v, size_t n)
@@ -163,12 +145,11 @@ TEST(names_of_each_form)
 {
 	uint8_t file[SIZE];
 	struct bytes b = {file, SIZE};
-	struct elf_input in = {bytes_read, &b, SIZE};
 	struct elf *e;
 
 	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
 		make_file(file, magics[i]);
-		CHECK_INT(elf_open(&e, &in), ELF_OK);
+		CHECK_INT(open_bytes(&e, &b), ELF_OK);
 		CHECK_INT(elf_symbols(e), N);
 		look_up_all(e);
 		elf_close(e);
@@ -180,12 +161,11 @@ TEST(the_text_is_where_its_section_is)
 {
 	uint8_t file[SIZE];
 	struct bytes b = {file, SIZE};
-	struct elf_input in = {bytes_read, &b, SIZE};
 	struct elf *e;
 
 	make_file(file, 0xfffffff1);
 	put(file, TABLE + 24, 0, 8);
-	CHECK_INT(elf_open(&e, &in), ELF_OK);
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
 	look_up_all(e);
 	elf_close(e);
 }
@@ -194,11 +174,10 @@ TEST(a_form_of_the_future_has_no_names)
 {
 	uint8_t file[SIZE];
 	struct bytes b = {file, SIZE};
-	struct elf_input in = {bytes_read, &b, SIZE};
 	struct elf *e;
 
 	make_file(file, 0xffffffef);
-	CHECK_INT(elf_open(&e, &in), ELF_OK);
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
 	CHECK_INT(elf_symbols(e), 0);
 	elf_close(e);
 }
@@ -209,7 +188,6 @@ TEST(any_damage_is_harmless)
 	static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff};
 	uint8_t file[SIZE];
 	struct bytes b = {file, SIZE};
-	struct elf_input in = {bytes_read, &b, SIZE};
 	char name[ELF_NAME_MAX];
 	struct elf_symbol s;
 	struct elf *e;
@@ -219,7 +197,7 @@ TEST(any_damage_is_harmless)
 
 		make_file(file, magics[i / sizeof(values) / 0x600]);
 		file[TABLE + at] = values[i % sizeof(values)];
-		if (elf_open(&e, &in) != ELF_OK)
+		if (open_bytes(&e, &b) != ELF_OK)
 			continue;
 		elf_lookup(e, TEXT + 0x50, &s, name);
 		elf_close(e);

@@ -9,29 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/elf/elf.h"
-#include "tests/unit/test.h"
+#include "tests/unit/collector/elf/bytes.h"
 
 #define NAMES 0x100
 #define SECTIONS 0x200
 #define PACKED 0x400
-
-struct bytes {
-	uint8_t *p;
-	uint64_t size;
-};
-
-static bool
-bytes_read(void *arg, uint64_t at, void *p, size_t n)
-{
-	const struct bytes *b = arg;
-
-	CHECK(at <= b->size && n <= b->size - at);
-	if (at > b->size || n > b->size - at)
-		return false;
-	memcpy(p, b->p + at, n);
-	return true;
-}
 
 /* The file that runs. */
 static struct bytes
@@ -87,9 +69,7 @@ outer_of(const struct bytes *plain)
 static enum elf_status
 open_both(struct bytes *b, struct elf **outer, struct elf **mini)
 {
-	struct elf_input in = {bytes_read, b, b->size};
-
-	CHECK_INT(elf_open(outer, &in), ELF_OK);
+	CHECK_INT(open_bytes(outer, b), ELF_OK);
 	return elf_open_mini(mini, *outer);
 }
 
