@@ -9,6 +9,7 @@
 
 #include "store/base/array.h"
 #include "store/base/buf.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/batch/batch.h"
@@ -249,16 +250,25 @@ meter_batch_series(struct meter *m, uint32_t i, struct batch *b,
 	return s->in_batch;
 }
 
+/* Whole milliseconds, but not before the slot: what is below them is how busy
+ * the host was, and would take most of the bytes of a metric. */
+static int64_t
+meter_time(int64_t time_ns, int64_t start)
+{
+	int64_t whole = time_ns - time_ns % NS_PER_MS;
+
+	return whole < start ? start : whole;
+}
+
 static void
 meter_put(struct meter *m, const struct meter_reading *r, uint64_t slot,
     struct batch *b)
 {
-	int64_t start = (int64_t)(slot * m->slot_ns), time_ns = r->time_ns;
+	int64_t start = (int64_t)(slot * m->slot_ns);
+	int64_t time_ns = meter_time(r->time_ns, start);
 	enum series_kind kind;
 	uint32_t series = meter_batch_series(m, r->series, b, &kind);
 
-	if (time_ns < start)
-		time_ns = start;
 	if (kind == SERIES_GAUGE)
 		batch_add_gauge(b, series, slot, time_ns, r->value);
 	else

@@ -12,6 +12,8 @@
  *	                  raw value is their sum
  *	meter_close()     -> batch
  *
+ * Of a reading's time whole milliseconds are kept.
+ *
  * A series that was not read for METER_IDLE_SLOTS closed slots is forgotten;
  * when it comes back, that is its first sight.
  */

@@ -4,12 +4,14 @@
  */
 #include <stdlib.h>
 
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "store/batch/meter.h"
 #include "tests/unit/test.h"
 
-#define SLOT INT64_C(1000)
+#define MS NS_PER_MS
+#define SLOT (1000 * MS)
 
 static const struct label labels[] = {{"cpu", "0"}, {"mode", "user"}};
 static const struct series_desc counter = {SERIES_COUNTER, "c_total",
@@ -50,12 +52,12 @@ TEST(counters)
 	struct meter *m = meter_new(SLOT);
 	struct meter_stats stats;
 
-	meter_counter(m, &counter, 100, 500); /* the base line */
-	meter_counter(m, &counter, 400, 510);
-	meter_counter(m, &counter, 900, 530);
+	meter_counter(m, &counter, 100 * MS, 500); /* the base line */
+	meter_counter(m, &counter, 400 * MS, 510);
+	meter_counter(m, &counter, 900 * MS, 530);
 	check_increase(m, 0, 30);
-	meter_counter(m, &counter, 1500, 7); /* a reset: 7 since */
-	meter_counter(m, &counter, 2500, 8); /* the next slot's */
+	meter_counter(m, &counter, 1500 * MS, 7); /* a reset: 7 since */
+	meter_counter(m, &counter, 2500 * MS, 8); /* the next slot's */
 	check_increase(m, 1, 7);
 	check_increase(m, 2, 1);
 	check_increase(m, 3, -1);
@@ -71,9 +73,9 @@ TEST(steady_counters)
 	struct meter *m = meter_new(SLOT);
 
 	meter_counter_steady(m, &counter, 0, 100);
-	meter_counter_steady(m, &counter, 1, 90);
-	meter_counter_steady(m, &counter, 2, 95);
-	meter_counter_steady(m, &counter, 3, 104);
+	meter_counter_steady(m, &counter, 1 * MS, 90);
+	meter_counter_steady(m, &counter, 2 * MS, 95);
+	meter_counter_steady(m, &counter, 3 * MS, 104);
 	check_increase(m, 0, 4);
 	meter_free(m);
 }
@@ -85,12 +87,12 @@ TEST(increases)
 	const struct batch_block *k;
 
 	meter_increase(m, &counter, 0, 5, 1000);
-	meter_increase(m, &counter, 10, 7, 9999);
+	meter_increase(m, &counter, 10 * MS, 7, 9999);
 	meter_close(m, 0, b);
 	k = block_of(b, "c_total");
 	CHECK_INT(k->increase, 12);
 	CHECK_INT(k->last, 1007);
-	CHECK_INT(k->last_ns, 10);
+	CHECK_INT(k->last_ns, 10 * MS);
 	batch_free(b);
 	meter_free(m);
 }
@@ -101,10 +103,10 @@ TEST(gauges)
 	struct batch *b = batch_new(SLOT);
 	const struct batch_block *k;
 
-	meter_gauge(m, &gauge, 100, 5);
-	meter_gauge(m, &gauge, 300, -2);
-	meter_gauge(m, &gauge, 200, 9);
-	meter_gauge(m, &gauge, 1000, 77); /* not of this slot */
+	meter_gauge(m, &gauge, 100 * MS, 5);
+	meter_gauge(m, &gauge, 300 * MS, -2);
+	meter_gauge(m, &gauge, 200 * MS, 9);
+	meter_gauge(m, &gauge, 1000 * MS, 77); /* not of this slot */
 	meter_close(m, 0, b);
 	k = block_of(b, "g");
 	CHECK_INT(k->count, 3);
@@ -112,7 +114,7 @@ TEST(gauges)
 	CHECK_INT(k->max, 9);
 	CHECK_INT(k->sum, 12);
 	CHECK_INT(k->last, -2);
-	CHECK_INT(k->last_ns, 300);
+	CHECK_INT(k->last_ns, 300 * MS);
 	CHECK_INT(b->n_blocks, 1);
 	batch_free(b);
 	meter_free(m);
@@ -124,7 +126,7 @@ TEST(earlier_than_the_slot)
 	struct meter *m = meter_new(SLOT);
 	struct batch *b = batch_new(SLOT);
 
-	meter_gauge(m, &gauge, 100, 5);
+	meter_gauge(m, &gauge, 100 * MS, 5);
 	meter_close(m, 7, b);
 	CHECK_INT(b->blocks[0].slot, 7);
 	CHECK_INT(b->blocks[0].last_ns, 0);
@@ -147,6 +149,26 @@ TEST(idle_series_are_forgotten)
 	CHECK_INT(stats.series, 1);
 	meter_counter(m, &counter, (int64_t)slot * SLOT, 900);
 	check_increase(m, slot, 0); /* first sight again */
+	meter_free(m);
+}
+
+TEST(times_are_whole_milliseconds_of_the_slot)
+{
+	const int64_t odd = 5 * MS + 3; /* a slot that begins between two */
+	struct meter *m = meter_new((uint64_t)odd);
+	struct batch *b = batch_new((uint64_t)odd);
+	const struct batch_block *k;
+
+	meter_gauge(m, &gauge, odd + 1, 5);
+	meter_gauge(m, &gauge, 2 * odd - 1, 6);
+	meter_counter(m, &counter, odd + 1, 7);
+	meter_close(m, 1, b);
+	k = block_of(b, "g");
+	CHECK_INT(k->count, 2);
+	CHECK_INT(k->last, 6);
+	CHECK_INT(k->slot * (uint64_t)odd + (uint64_t)k->last_ns, 10 * MS);
+	CHECK_INT(block_of(b, "c_total")->last_ns, 0);
+	batch_free(b);
 	meter_free(m);
 }
 
@@ -218,6 +240,7 @@ main(void)
 	RUN(gauges);
 	RUN(earlier_than_the_slot);
 	RUN(idle_series_are_forgotten);
+	RUN(times_are_whole_milliseconds_of_the_slot);
 	RUN(naive_model);
 	return test_done();
 }
