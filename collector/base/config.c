@@ -56,6 +56,8 @@ static const struct conf_key config_keys[] = {
         "show functions that were inlined into others"},
     {"cpu", "kernel", CONF_BOOL, AT(kernel), "yes", 0, 1,
         "kernel stacks too"},
+    {"symbols", "mirror", CONF_STRING, AT(mirror), NULL, 0, 0,
+        "a folder of debug files by build id"},
     {"procfs", "enabled", CONF_BOOL, AT(procfs), "yes", 0, 1,
         "read metrics from /proc and /sys"},
     {"procfs", "interval", CONF_DURATION, AT(procfs_interval_ns), "1s",
@@ -174,6 +176,19 @@ config_check_retain(const struct config *c, const char *path)
 	    (long long)(c->retain_fine_ns / NS_PER_S));
 }
 
+/* The daemon's own folder is no place to start from. */
+static const struct err *
+config_check_mirror(const struct config *c, const char *path)
+{
+	int line;
+
+	if (c->mirror == NULL || c->mirror[0] == '\0' || c->mirror[0] == '/')
+		return NULL;
+	line = config_find_line(path, "mirror");
+	return err_new(ERR_CONFIG, line, "%s:%d: mirror: \"%s\" does not begin "
+	    "with /", path, line, c->mirror);
+}
+
 /* What a table of keys cannot say. */
 static const struct err *
 config_check(const struct config *c, const char *path)
@@ -181,6 +196,8 @@ config_check(const struct config *c, const char *path)
 	const struct err *e = config_check_retain(c, path);
 	int line;
 
+	if (e == NULL)
+		e = config_check_mirror(c, path);
 	if (e != NULL)
 		return e;
 	for (size_t i = 0; i < 2; i++) {

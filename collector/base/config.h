@@ -41,6 +41,8 @@ struct config {
 	int64_t unwind_bytes; /* kernel memory of the rows of eh_frame */
 	bool kernel;    /* kernel stacks too */
 	bool cpu_inline; /* functions inlined into others too */
+	/* [symbols] */
+	char *mirror; /* a folder of debug files; NULL or "": none */
 	/* [procfs] */
 	bool procfs;
 	int64_t procfs_interval_ns;

@@ -26,6 +26,20 @@ debug_file_path(const char *folder, const char *id, char *out, size_t size)
 	    "%s/%.2s/%s.debug", folder, id, id + 2) < size;
 }
 
+bool
+debug_file_mirrored(const char *folder, const char *id, unsigned n,
+    char *out, size_t size)
+{
+	char below[512];
+
+	if (n == 0)
+		return (size_t)snprintf(below, sizeof(below), "%s/.build-id",
+		    folder) < sizeof(below) &&
+		    debug_file_path(below, id, out, size);
+	return n == 1 && strlen(id) >= 4 && (size_t)snprintf(out, size,
+	    "%s/%s/debuginfo", folder, id) < size;
+}
+
 Elf_Scn *
 debug_file_section(Elf *elf, const char *name)
 {

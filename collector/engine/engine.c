@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -77,6 +78,16 @@ engine_wait_for(struct engine *s)
 	return NULL;
 }
 
+/* Is the folder of debug files there, if there is to be one? */
+static bool
+engine_has_mirror(const struct config *c)
+{
+	struct stat st;
+
+	return c->mirror == NULL || c->mirror[0] == '\0' ||
+	    (stat(c->mirror, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
 /* Says what does not work, if anything. */
 static void
 engine_judge(struct engine *s, struct engine_profile *p)
@@ -95,6 +106,11 @@ engine_judge(struct engine *s, struct engine_profile *p)
 		snprintf(p->why, sizeof(p->why), "kernel functions have no "
 		    "names: /proc/kallsyms hides addresses "
 		    "(kernel.kptr_restrict, CAP_SYSLOG)");
+	} else if (!engine_has_mirror(s->config)) {
+		p->state = SOURCE_DEGRADED;
+		snprintf(p->why, sizeof(p->why), "stripped programs have no "
+		    "names of the mirror: %.200s cannot be opened",
+		    s->config->mirror);
 	}
 }
 
@@ -117,6 +133,8 @@ engine_open_parts(struct engine *s)
 	    "/usr/lib/debug/.build-id")) != NULL)
 		return e;
 	symbols_set_inline(s->symbols, s->config->cpu_inline);
+	if (s->config->mirror != NULL && s->config->mirror[0] != '\0')
+		symbols_set_mirror(s->symbols, s->config->mirror);
 	s->jits = jits_new(s->symbols, "/proc");
 	if (s->jits == NULL)
 		return err_nomem();

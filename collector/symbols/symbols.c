@@ -205,6 +205,12 @@ symbols_set_inline(struct symbols *s, bool on)
 	symbols_link_inline(s->link, on);
 }
 
+void
+symbols_set_mirror(struct symbols *s, const char *folder)
+{
+	s->mirror = folder;
+}
+
 int
 symbols_fd(const struct symbols *s)
 {

@@ -52,6 +52,10 @@ void symbols_free(struct symbols *s);
 /* Says whether inlined functions shall be shown; before the first file. */
 void symbols_set_inline(struct symbols *s, bool on);
 
+/* Where debug files are that no package has installed (debug_file.h); borrowed,
+ * NULL: nowhere.  Before the first file. */
+void symbols_set_mirror(struct symbols *s, const char *folder);
+
 /* Readable when the child has answered: then pump. */
 int symbols_fd(const struct symbols *s);
 

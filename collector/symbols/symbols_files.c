@@ -252,13 +252,15 @@ symbols_load(struct symbols *s, uint32_t file, int fd)
 	f->used_ns = s->now_ns;
 }
 
-/* Opens what packages install; -1: no plain file there. */
+/* Opens what packages install, or a mirror has; -1: no plain file there.  An
+ * empty one is how debuginfod remembers that there is none. */
 static int
 debug_open(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd >= 0 && (fstat(fd, st) != 0 || !S_ISREG(st->st_mode))) {
+	if (fd >= 0 && (fstat(fd, st) != 0 || !S_ISREG(st->st_mode) ||
+	    st->st_size == 0)) {
 		close(fd);
 		fd = -1;
 	}
@@ -268,10 +270,17 @@ debug_open(const char *path, struct stat *st)
 static int
 debug_open_id(const struct symbols *s, const char *build_id, struct stat *st)
 {
-	char path[512];
+	char path[1024];
+	int fd = -1;
 
-	return s->debug != NULL && debug_file_path(s->debug, build_id, path,
-	    sizeof(path)) ? debug_open(path, st) : -1;
+	if (s->debug != NULL && debug_file_path(s->debug, build_id, path,
+	    sizeof(path)))
+		fd = debug_open(path, st);
+	for (unsigned i = 0; fd < 0 && s->mirror != NULL && i < 2; i++)
+		if (debug_file_mirrored(s->mirror, build_id, i, path,
+		    sizeof(path)))
+			fd = debug_open(path, st);
+	return fd;
 }
 
 /*

@@ -76,7 +76,7 @@ struct symbols {
 	struct symbols_link *link;
 	struct kallsyms *kallsyms;
 	struct frames *frames;
-	const char *kallsyms_path, *debug;
+	const char *kallsyms_path, *debug, *mirror;
 	struct file *files[FILES_MAX]; /* [0] is the kernel */
 	uint32_t file_slots[FILE_SLOTS];
 	uint32_t n_files, pending; /* pending: first file of the list */

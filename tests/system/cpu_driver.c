@@ -315,7 +315,7 @@ main(int argc, char **argv)
 	config.slot_ns = NS_PER_S;
 	config.cpu_budget = 0;
 	config.short_lived_ns = 0;
-	while ((c = getopt(argc, argv, "h:s:n:b:i")) != -1) {
+	while ((c = getopt(argc, argv, "h:s:n:b:im:")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -324,6 +324,8 @@ main(int argc, char **argv)
 			config.cpu_budget = atol(optarg);
 		else if (c == 'i')
 			config.cpu_inline = true;
+		else if (c == 'm')
+			config.mirror = optarg;
 		else if (c == 'n')
 			slots = atol(optarg);
 		else
@@ -345,6 +347,7 @@ main(int argc, char **argv)
 	printf("ended %d %s\n", state, why);
 	source_profiles.close(s);
 	services_free(services);
+	config.mirror = NULL;
 	config_free(&config);
 	return 0;
 }

@@ -2,9 +2,10 @@
  * Names of places in a file by way of the symbols child, with inlined
  * functions, for the system tests.  Needs no rights.
  *
- *	cpu_names DEBUG FILE OFFSET...
+ *	cpu_names [-m MIRROR] DEBUG FILE OFFSET...
  *
- * DEBUG is the folder of debug files by build id; offsets are in the file.
+ * DEBUG is the folder of debug files by build id, MIRROR that of a mirror;
+ * offsets are in the file.
  * Output, a line for each frame, outermost first:
  *	frame OFFSET KIND NAME PLACE
  */
@@ -68,9 +69,15 @@ main(int argc, char **argv)
 	const struct err *e;
 	struct symbols *s;
 	uint32_t file;
+	const char *mirror = NULL;
 	int fd, i;
 
 	log_init("cpu_names", LOG_L_INFO);
+	if (argc > 2 && strcmp(argv[1], "-m") == 0) {
+		mirror = argv[2];
+		argc -= 2;
+		argv += 2;
+	}
 	fd = argc < 3 ? -1 : open(argv[2], O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		fprintf(stderr, "cpu_names: %s\n", strerror(errno));
@@ -82,6 +89,7 @@ main(int argc, char **argv)
 		return 1;
 	}
 	symbols_set_inline(s, true);
+	symbols_set_mirror(s, mirror);
 	file = symbols_file(s, fd, argv[2]);
 	for (i = 3; i < argc && file != SYMBOLS_NO_FILE; i++)
 		resolve(s, file, fd, strtoull(argv[i], NULL, 0));

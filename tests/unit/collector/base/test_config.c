@@ -62,6 +62,7 @@ TEST(values)
 	    "retain-fine=7d\nretain-unwatched = 2d\n"
 	    "[cpu]\nrate = 49Hz\nenabled = no\n"
 	    "unwinder = eh_frame\n[services]\nshow-arguments = yes\n"
+	    "[symbols]\nmirror = /var/cache/debug\n"
 	    "[service kv one]\ncomm = ^kv_\ncgroup = kv\\.slice\n"
 	    "[service db]\ncommand = /usr/bin/db\n"));
 	CHECK_INT(c.slot_ns, 20000000);
@@ -71,6 +72,7 @@ TEST(values)
 	CHECK_INT(c.profiles[PROFILE_cpu].every, 49);
 	CHECK(!c.profiles[PROFILE_cpu].enabled && c.show_arguments);
 	CHECK_STR(c.unwinder, "eh_frame");
+	CHECK_STR(c.mirror, "/var/cache/debug");
 	CHECK_INT(c.n_services, 2);
 	CHECK_STR(c.services[0].name, "kv one");
 	CHECK_STR(c.services[0].comm, "^kv_");
@@ -110,6 +112,9 @@ TEST(mistakes)
 	CHECK(strstr(mistake("[service a]\ncomm = (\n"), ":2: comm: \"(\""));
 	CHECK_STR(mistake("[service a]\npid = 1\n"),
 	    ":2: unknown key \"pid\" in [service a]");
+	CHECK_STR(mistake("[symbols]\nmirror = debug\n"),
+	    ":2: mirror: \"debug\" does not begin with /");
+	CHECK_STR(mistake("[symbols]\nmirror =\n"), "no mistake");
 	CHECK(strstr(mistake("[cpu]\nrate\n"), ":2: "));
 	CHECK(strstr(mistake("[cpu]\nbudget = 1\n"), ":2: budget:"));
 	CHECK(strstr(mistake("[cpu]\nbudget = 101%\n"), ":2: budget:"));
