@@ -321,21 +321,36 @@ skim_put_entries(const struct skim *k, const struct skim_block *b,
 	}
 }
 
+/* A gauge's or counter's, of the slot at this place. */
+static void
+skim_put_metric(struct skim *k, const struct batch_block *n, uint32_t place)
+{
+	struct open_slot *slot = &k->o->slots[place];
+
+	if (!slot->timed)
+		slot->time_ns = n->last_ns;
+	slot->timed = true;
+	open_numbers_put(&k->text, n, slot->time_ns);
+}
+
 static bool
 skim_put_block(struct skim *k, const struct skim_block *b)
 {
 	const struct batch_block *n = &b->numbers;
 	struct buf *out = &k->text;
+	uint32_t place;
 
 	if (b->strip == INTERN_NONE) {
 		k->o->lost++;
 		return true;
 	}
+	if ((place = openspan_slot(k->o, n->slot)) == INTERN_NONE)
+		return false;
 	buf_clear(out);
 	if (n->kind == SERIES_HISTOGRAM)
 		buf_put_varint(out, n->count);
 	if (n->kind == SERIES_GAUGE || n->kind == SERIES_COUNTER)
-		open_numbers_put(out, n);
+		skim_put_metric(k, n, place);
 	else
 		batch_put_numbers(n, out);
 	if (n->kind == SERIES_HISTOGRAM) {
@@ -346,7 +361,7 @@ skim_put_block(struct skim *k, const struct skim_block *b)
 		buf_put_varint(out, b->n);
 		buf_put_varint(out, b->size);
 	}
-	return !out->failed && openspan_put_block(k->o, b->strip, n->slot,
+	return !out->failed && openspan_put_block(k->o, b->strip, place,
 	    out->data, out->len);
 }
 

@@ -62,8 +62,7 @@ openspan_bytes(const struct openspan *o)
 
 /* ---- taking up ---- */
 
-/* The place of a slot; INTERN_NONE: out of memory. */
-static uint32_t
+uint32_t
 openspan_slot(struct openspan *o, uint64_t slot)
 {
 	uint32_t i;
@@ -80,7 +79,7 @@ openspan_slot(struct openspan *o, uint64_t slot)
 		o->first_slot = slot;
 	if (slot >= o->until_slot)
 		o->until_slot = slot + 1;
-	o->slots[o->n_slots] = (struct open_slot){slot, 0};
+	o->slots[o->n_slots] = (struct open_slot){.slot = slot};
 	return o->n_slots++;
 }
 
@@ -115,16 +114,14 @@ openspan_put_head(uint8_t *p, uint32_t place, uint32_t before, size_t n)
 }
 
 bool
-openspan_put_block(struct openspan *o, uint32_t strip, uint64_t slot,
+openspan_put_block(struct openspan *o, uint32_t strip, uint32_t place,
     const void *numbers, size_t n)
 {
 	struct open_strip *s = &o->strips[strip];
+	uint64_t slot = o->slots[place].slot;
 	size_t before = s->bytes.cap, head_len;
-	uint32_t place = openspan_slot(o, slot);
 	uint8_t head[OPEN_HEAD_MAX];
 
-	if (place == INTERN_NONE)
-		return false;
 	head_len = openspan_put_head(head, place, s->last_place, n);
 	if (!openspan_bytes_room(&s->bytes, head_len + n))
 		return false;
@@ -341,7 +338,7 @@ openspan_numbers(struct open_walk *w, struct cur c, struct block *b)
 	default:
 		break;
 	}
-	open_numbers_take(&c, &k);
+	open_numbers_take(&c, &k, w->o->slots[w->place].time_ns);
 	b->count = k.count;
 	b->min = k.min;
 	b->max = k.max;

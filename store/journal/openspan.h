@@ -39,6 +39,8 @@ struct open_strip {
 /* Slots in the order in which they first came. */
 struct open_slot {
 	uint64_t slot, blocks;
+	int64_t time_ns; /* of the first number (open_numbers.h), */
+	bool timed;      /* which has come */
 };
 
 struct open_fact {
@@ -181,8 +183,10 @@ uint32_t openspan_subject(struct openspan *o, const struct open_fact *f);
 const struct err *openspan_fact(struct openspan *o, const struct open_fact *f,
     const uint8_t **data);
 
-/* open_skim.c: adds a block.  False: out of memory. */
-bool openspan_put_block(struct openspan *o, uint32_t strip, uint64_t slot,
+/* For open_skim.c.  The place of a slot; INTERN_NONE: out of memory. */
+uint32_t openspan_slot(struct openspan *o, uint64_t slot);
+/* Adds a block of the slot at this place.  False: out of memory. */
+bool openspan_put_block(struct openspan *o, uint32_t strip, uint32_t place,
     const void *numbers, size_t n);
 
 #endif
