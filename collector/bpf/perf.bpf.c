@@ -126,12 +126,24 @@ fill_registers(struct unwind_state *walk, struct perf_context *ctx)
 	return walk->ip != 0;
 }
 
+/* Nobody knows the process's mappings yet: all is still to be walked. */
+static __always_inline void
+lack_all(struct unwind_scratch *s)
+{
+	s->event.error = BROKEN_NO_TABLES;
+	s->event.flags |= EVENT_PENDING;
+	s->walk.lacking.sp = s->walk.sp;
+	s->walk.lacking.bp = s->walk.bp;
+	s->walk.lacking.is_caller = 0;
+}
+
 static __always_inline void
 fill_user(struct unwind_scratch *s, struct unwind_thread *t,
     struct task_struct *task, struct perf_context *ctx,
     struct sample_counts *c)
 {
 	struct sample_event *e = &s->event;
+	bool by_tables = 0;
 
 	if ((e->flags & EVENT_KTHREAD) != 0)
 		return;
@@ -141,30 +153,36 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t,
 	    fill_registers(&s->walk, ctx)) {
 		if (unwind_user(s, t, UNWIND_SLOT_PERF, task))
 			return;
-		e->error = BROKEN_NO_TABLES;
+		by_tables = 1;
 	}
 	if (!unwind_has_program(task)) {
 		e->error = BROKEN_NO_MEMORY;
 		return;
 	}
+	if (by_tables)
+		lack_all(s);
 	fill_pointers(e, ctx, c);
 }
 
-#define COPY_NS 100000000       /* one in this time ... */
-#define COPIES_NS 4000000000ULL /* ... and as many as fit here at once */
+#define COPY_NS 100000000       /* one in this time of a known process, */
+#define COPY_NEW_NS 8000000     /* or of one that has just begun, */
+#define COPIES_NS 4000000000ULL /* and as many as fit here at once */
 #define PAGE 4096
 
-/* A token for a copy, of a bucket. */
+/* A token for a copy, of the bucket of its kind.  What was not walked at all
+ * has cost less: those of new processes may be as many as samples at 99 Hz. */
 static __always_inline bool
 may_copy(struct unwind_scratch *s)
 {
+	bool known = (s->event.flags & EVENT_EH_FRAME) != 0;
 	__u64 now = s->event.time_ns;
+	__u64 *at = known ? &s->copies_ns : &s->copies_new_ns;
 
-	if (s->copies_ns + COPIES_NS < now)
-		s->copies_ns = now - COPIES_NS;
-	if (s->copies_ns > now)
+	if (*at + COPIES_NS < now)
+		*at = now - COPIES_NS;
+	if (*at > now)
 		return 0;
-	s->copies_ns += COPY_NS;
+	*at += known ? COPY_NS : COPY_NEW_NS;
 	return 1;
 }
 

@@ -41,7 +41,9 @@ struct unwind_thread {
 struct unwind_scratch {
 	struct unwind_state walk;
 	struct unwind_thread threads[UNWIND_KEEPERS];
-	__u64 copies_ns; /* each copy takes COPY_NS of the time behind it */
+	/* Each copy takes some of the time behind it: of processes that are
+	 * known, and of new ones. */
+	__u64 copies_ns, copies_new_ns;
 	struct sample_event event;
 };
 

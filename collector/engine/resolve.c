@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/engine/code.h"
 #include "collector/engine/engine.h"
 #include "collector/engine/process_watch.h"
 #include "collector/engine/second.h"
@@ -48,40 +49,6 @@ struct resolve_who {
 	char comm[EVENT_COMM + 1]; /* of the process */
 };
 
-/* Finds out, once, which file a mapping is of. */
-static void
-resolve_identify(struct engine *s, struct maps_process *p, struct mapping *map)
-{
-	int fd;
-
-	map->tried = true;
-	map->file = MAPS_NO_FILE;
-	if (map->kind == MAPPING_VDSO)
-		map->file = symbols_vdso(s->symbols);
-	if (map->kind != MAPPING_FILE)
-		return;
-	fd = maps_open(s->maps, p, map);
-	if (fd < 0)
-		return;
-	map->file = symbols_file(s->symbols, fd, maps_process_name(p, map));
-	close(fd);
-}
-
-/* Hands the file to the symbols child when it needs it. */
-static void
-resolve_offer(struct engine *s, struct maps_process *p, struct mapping *map)
-{
-	int fd;
-
-	if (map->kind != MAPPING_FILE || !symbols_wants(s->symbols, map->file))
-		return;
-	fd = maps_open(s->maps, p, map);
-	if (fd < 0)
-		return;
-	symbols_load(s->symbols, map->file, fd);
-	close(fd);
-}
-
 /* The frame of code that is in no file that can be opened. */
 static uint32_t
 resolve_fileless(struct engine *s, const struct maps_process *p,
@@ -115,14 +82,14 @@ resolve_user_ref(struct engine *s, struct process *own,
 	    maps_process_reader(p), addr, s->now_ns, &ref))
 		return ref;
 	if (!map->tried)
-		resolve_identify(s, p, map);
+		code_identify(s, p, map);
 	if (map->file == MAPS_NO_FILE)
 		return resolve_fileless(s, p, map, offset);
 	if (map->kind == MAPPING_VDSO)
 		offset = addr - map->start;
 	ref = symbols_user(s->symbols, map->file, offset);
 	if ((ref & SYMBOLS_UNRESOLVED) != 0)
-		resolve_offer(s, p, map);
+		code_offer(s, p, map);
 	return ref;
 }
 
@@ -211,9 +178,7 @@ resolve_code(struct engine *s, const struct sample_event *e,
 	return maps_process(s->maps, who->code, s->now_ns);
 }
 
-/* The mapping that held the address when the sample was taken, or NULL; *of:
- * in whose list it is. */
-static struct mapping *
+struct mapping *
 resolve_mapping(struct engine *s, const struct sample_event *e,
     struct maps_process *p, uint64_t addr, uint64_t *reads,
     struct maps_process **of)
@@ -385,18 +350,23 @@ resolve_group(struct engine *s, const struct sample_event *e,
 	return aggregate_group(s->aggregate, &g);
 }
 
-/* Rows of code that was met. */
+/* Rows of code that was met: asked for with its file. */
 static void
 resolve_want_rows(struct engine *s, const struct sample_event *e,
-    const struct resolve_who *who)
+    struct resolve_who *who)
 {
-	struct unwind_lack lack = {.table = e->table, .offset = e->offset};
+	struct maps_process *p;
+	struct process *own;
+	struct mapping *map;
 
-	if (e->lacks >= e->n_user)
+	if (e->lacks >= e->n_user || !unwind_tables_want(s->tables, e->table,
+	    e->offset, s->now_ns))
 		return;
-	lack.address = event_frame(e, e->lacks) - (e->lacks > 0);
-	unwind_processes_load(s->processes, who->p != NULL ? who->p :
-	    who->code, &lack, s->now_ns);
+	p = resolve_code(s, e, who, &own);
+	map = p != NULL ? maps_list_find(maps_process_list(p),
+	    event_frame(e, e->lacks) - (e->lacks > 0)) : NULL;
+	if (map != NULL)
+		code_offer_rows(s, p, map);
 }
 
 /* Tells the walker's tables what they lack.  A process that has just begun
@@ -404,7 +374,7 @@ resolve_want_rows(struct engine *s, const struct sample_event *e,
  * children of a fork, those of its parent serve them all. */
 static void
 resolve_want_tables(struct engine *s, const struct sample_event *e,
-    const struct resolve_who *who)
+    struct resolve_who *who)
 {
 	bool pending = (e->flags & EVENT_PENDING) != 0;
 	struct process *p = who->p;
@@ -453,6 +423,16 @@ resolve_find_who(struct engine *s, const struct sample_event *e,
 		resolve_ask_origin(s, e, who);
 }
 
+struct maps_process *
+resolve_maps(struct engine *s, const struct sample_event *e)
+{
+	struct resolve_who who;
+	struct process *own;
+
+	resolve_find_who(s, e, &who);
+	return resolve_code(s, e, &who, &own);
+}
+
 /* There is no room for another stack. */
 static void
 resolve_lose_stack(struct engine *s, const struct sample_event *e,
@@ -496,7 +476,7 @@ resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 		process_watch_until(s->watch, (int64_t)e->time_ns, s->now_ns);
 	resolve_find_who(s, e, &who);
 	resolve_want_tables(s, e, &who);
-	if (second_hold(s, e, size))
+	if (second_take(s, e, size))
 		return;
 	n = resolve_stack(s, e, &who, refs, &whole);
 	group = resolve_group(s, e, &who, whole);

@@ -5,8 +5,11 @@
 #define COLLECTOR_RESOLVE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct engine;
+struct mapping;
+struct maps_process;
 struct sample_event;
 
 /* Where samples go whose process ended before it was looked at. */
@@ -15,5 +18,17 @@ struct sample_event;
 /* Adds one event of `size` bytes to the open slot's aggregate. */
 void resolve_event(struct engine *s, const struct sample_event *e,
     size_t size);
+
+/* The list of mappings that an event's addresses lie in; NULL: nobody's.
+ * Valid until the next event. */
+struct maps_process *resolve_maps(struct engine *s,
+    const struct sample_event *e);
+
+/* The mapping in such a list that held the address when the sample was taken,
+ * or NULL; *of: the list that it is in.  *reads: maps_reads() when the list
+ * was asked for. */
+struct mapping *resolve_mapping(struct engine *s,
+    const struct sample_event *e, struct maps_process *p, uint64_t addr,
+    uint64_t *reads, struct maps_process **of);
 
 #endif

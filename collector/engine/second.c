@@ -6,15 +6,24 @@
 
 #include <string.h>
 
+#include "collector/engine/code.h"
 #include "collector/engine/engine.h"
 #include "collector/engine/resolve.h"
-#include "collector/process/services.h"
-#include "collector/unwind/unwind_process.h"
+#include "collector/unwind/unwind_copy.h"
 #include "collector/unwind/unwind_tables.h"
 #include "store/base/clock.h"
 
 #define HELD_MAX (2u << 20)
 #define WAIT_NS (500 * NS_PER_MS)
+#define MAPPINGS_MAX 32 /* that one stack goes through */
+
+/* The mappings that a walk has met so far, by address. */
+struct met {
+	struct maps_process *of;
+	uint64_t reads;
+	struct unwind_mapping mappings[MAPPINGS_MAX];
+	uint32_t n;
+};
 
 static bool
 second_keep(struct second *x, const struct sample_event *e, size_t size)
@@ -31,17 +40,6 @@ second_keep(struct second *x, const struct sample_event *e, size_t size)
 	return true;
 }
 
-bool
-second_hold(struct engine *s, const struct sample_event *e, size_t size)
-{
-	if (s->second.trying || (e->flags & EVENT_COPY) == 0 ||
-	    s->processes == NULL || e->lacks >= e->n_user ||
-	    e->lacks >= EVENT_LEAF ||
-	    s->now_ns - (int64_t)e->time_ns > WAIT_NS)
-		return false;
-	return second_keep(&s->second, e, size);
-}
-
 static uint64_t
 second_made(const struct engine *s)
 {
@@ -51,40 +49,113 @@ second_made(const struct engine *s)
 	return stats.regions.made;
 }
 
-/* Asks for what the second walk lacked. */
-static void
-second_want(struct engine *s, struct process *p, const struct sample_event *e)
+/* Adds the mapping that holds an address; false when there is none. */
+static bool
+met_add(struct engine *s, struct met *m, const struct sample_event *e,
+    uint64_t addr)
 {
-	struct unwind_lack lack = {.table = e->table, .offset = e->offset,
-	    .address = event_frame(e, e->lacks) - (e->lacks > 0)};
+	struct maps_process *of;
+	struct mapping *map;
+	uint32_t i;
 
-	if (e->table != UNWIND_NO_TABLE)
-		unwind_processes_load(s->processes, p, &lack, s->now_ns);
+	if (m->n == MAPPINGS_MAX)
+		return false;
+	map = resolve_mapping(s, e, m->of, addr, &m->reads, &of);
+	if (map == NULL || map->kind == MAPPING_SPECIAL)
+		return false;
+	for (i = m->n++; i > 0 && m->mappings[i - 1].start > map->start; i--)
+		m->mappings[i] = m->mappings[i - 1];
+	m->mappings[i] = (struct unwind_mapping){.start = map->start,
+	    .bias = map->start - (map->kind == MAPPING_VDSO ? 0 :
+	    map->offset), .pages = (uint32_t)((map->end - map->start) >> 12),
+	    .table = code_table(s, of, map)};
+	return true;
+}
+
+/* The address in no mapping at which the walk ended; 0: at another end. */
+static uint64_t
+second_strange(const struct sample_event *out)
+{
+	bool pending = (out->flags & EVENT_PENDING) != 0;
+
+	if (pending && out->table == UNWIND_NO_TABLE)
+		return event_frame(out, out->lacks) - (out->lacks > 0);
+	if (!pending && out->error == BROKEN_NO_MAPPING)
+		return event_frame(out, out->n_user - 1u) - 1;
+	return 0;
+}
+
+/* Walks on as far as there are mappings and rows: each mapping is looked for
+ * when the walk comes there. */
+static void
+second_walk(struct engine *s, struct met *m, const struct sample_event *e,
+    size_t size, struct sample_event *out)
+{
+	struct unwind_copy_list l = {.mappings = m->mappings,
+	    .tick = unwind_tables_clock(s->tables)};
+	uint64_t addr;
+
+	do {
+		l.n = m->n;
+		unwind_copy_walk(sampler_unwind(s->sampler), &l, e, size, out);
+		addr = second_strange(out);
+	} while (addr != 0 && met_add(s, m, e, addr));
+}
+
+/* Asks for the rows that the walk lacked. */
+static void
+second_want(struct engine *s, struct met *m, const struct sample_event *e,
+    const struct sample_event *out)
+{
+	uint64_t addr = event_frame(out, out->lacks) - (out->lacks > 0);
+	struct maps_process *of;
+	struct mapping *map;
+
+	if (out->table == UNWIND_NO_TABLE || !unwind_tables_want(s->tables,
+	    out->table, out->offset, s->now_ns))
+		return;
+	map = resolve_mapping(s, e, m->of, addr, &m->reads, &of);
+	if (map != NULL)
+		code_offer_rows(s, of, map);
 }
 
 /* One event; false when it is to wait. */
 static bool
-second_walk(struct engine *s, const struct sample_event *e, size_t size,
+second_try_one(struct engine *s, const struct sample_event *e, size_t size,
     bool over)
 {
 	static struct sample_event out;
-	struct process *p = services_process(s->services, (int32_t)e->pid,
-	    e->start_ns);
+	struct met m = {.of = resolve_maps(s, e)};
 
 	over = over || s->now_ns - (int64_t)e->time_ns > WAIT_NS;
-	if (p == NULL || !unwind_processes_walk(s->processes, p, e, size,
-	    &out)) {
-		if (over)
-			resolve_event(s, e, size);
-		return over;
+	m.reads = maps_reads(s->maps);
+	if (m.of == NULL) {
+		resolve_event(s, e, size);
+		return true;
 	}
-	if ((out.flags & EVENT_PENDING) != 0 && !over) {
-		second_want(s, p, &out);
+	second_walk(s, &m, e, size, &out);
+	if ((out.flags & EVENT_PENDING) != 0)
+		second_want(s, &m, e, &out);
+	if ((out.flags & EVENT_PENDING) != 0 && !over)
 		return false;
-	}
 	resolve_event(s, &out, offsetof(struct sample_event, frames) +
 	    (out.n_kernel + (size_t)out.n_user) * sizeof(out.frames[0]));
 	return true;
+}
+
+bool
+second_take(struct engine *s, const struct sample_event *e, size_t size)
+{
+	struct second *x = &s->second;
+	bool done;
+
+	if (x->trying || (e->flags & EVENT_COPY) == 0 || s->tables == NULL ||
+	    e->lacks >= e->n_user || e->lacks >= EVENT_LEAF)
+		return false;
+	x->trying = true;
+	done = second_try_one(s, e, size, false);
+	x->trying = false;
+	return done || second_keep(x, e, size);
 }
 
 void
@@ -95,6 +166,7 @@ second_try(struct engine *s, bool over)
 	uint64_t made, n;
 	size_t at = 0;
 
+	sampler_unwind(s->sampler)->release(sampler_unwind(s->sampler)->arg);
 	if (old.len == 0)
 		return;
 	made = second_made(s);
@@ -111,7 +183,7 @@ second_try(struct engine *s, bool over)
 		    (const void *)(old.data + at + 8);
 
 		memcpy(&n, old.data + at, sizeof(n));
-		if (!second_walk(s, e, n, over) &&
+		if (!second_try_one(s, e, n, over) &&
 		    !second_keep(x, e, n))
 			resolve_event(s, e, n);
 	}

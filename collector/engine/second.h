@@ -1,6 +1,12 @@
 /*
- * Samples that wait for rows of code, for a second walk along their copy of
- * the stack: so that a program's first samples are whole, too.
+ * Samples with a copy of their stack, since the kernel lacked what walking it
+ * takes: walked on here, at once or when the rows of their code have come.  So
+ * a program's first samples are whole, too, and those of one that is gone
+ * before anybody could look at it: where its code lay, the kernel has told.
+ *
+ *	copy ──► walk ──► in no mapping that it has met ──► look for it, again
+ *	             ├──► rows are lacking ──► ask; wait, some time
+ *	             └──► done ──► resolve
  */
 #ifndef COLLECTOR_SECOND_H
 #define COLLECTOR_SECOND_H
@@ -20,9 +26,9 @@ struct second {
 	bool trying;
 };
 
-/* Keeps an event that is worth it; false when it is not, or there is no room:
- * then it is shown as it is. */
-bool second_hold(struct engine *s, const struct sample_event *e, size_t size);
+/* Walks an event on, or keeps it until that is possible; false when it has no
+ * copy, or there is no room: then it is to be shown as it is. */
+bool second_take(struct engine *s, const struct sample_event *e, size_t size);
 
 /* Resolves those that are whole by now or have waited long enough; all of
  * them where the slot is over. */

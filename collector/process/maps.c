@@ -34,6 +34,7 @@
 
 struct maps_process {
 	int32_t pid, reader; /* reader: whose /proc entry shows memory */
+	int32_t parent;      /* in whose root its files are when it has gone */
 	uint32_t image;      /* of the process, that the list is of */
 	int64_t read_ns, again_ns, used_ns;
 	int64_t wait_ns; /* between reads for unknown addresses */
@@ -307,6 +308,8 @@ maps_process(struct maps *m, struct process *of, int64_t now_ns)
 {
 	struct maps_process *p = maps_get(m, of, now_ns);
 
+	if (of->read != NULL)
+		p->parent = of->read->stat.parent;
 	if (p->read_ns == 0 || (now_ns - p->read_ns > REREAD_NS &&
 	    now_ns >= p->again_ns))
 		process_read(m, p, now_ns);
@@ -602,6 +605,19 @@ maps_open_by(const struct maps *m, const struct maps_process *p,
 	    map);
 }
 
+/* The process has ended since its mappings were read: what it had may be found
+ * by the same path, where its parent is, or where we are. */
+static int
+maps_open_after(const struct maps *m, const struct maps_process *p,
+    const struct mapping *map)
+{
+	int fd = p->parent > 0 ? maps_check(maps_open_path(m, p, p->parent,
+	    map), map) : -1;
+
+	return fd >= 0 ? fd : maps_check(maps_open_path(m, p,
+	    (int32_t)getpid(), map), map);
+}
+
 int
 maps_open(const struct maps *m, const struct maps_process *p,
     const struct mapping *map)
@@ -615,7 +631,7 @@ maps_open(const struct maps *m, const struct maps_process *p,
 	/* The thread may have ended since the mappings were read. */
 	if (fd < 0 && (other = maps_other_thread(m, p)) != 0)
 		fd = maps_open_by(m, p, other, map);
-	return fd;
+	return fd >= 0 ? fd : maps_open_after(m, p, map);
 }
 
 void

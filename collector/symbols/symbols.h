@@ -28,6 +28,7 @@
 #define SYMBOLS_UNRESOLVED 0x80000000u /* set in a reference */
 
 struct err;
+struct stat;
 struct symbols;
 
 struct symbols_stats {
@@ -72,6 +73,11 @@ void symbols_settle(struct symbols *s, int64_t max_ns);
  * The descriptor stays the caller's.
  */
 uint32_t symbols_file(struct symbols *s, int fd, const char *name);
+
+/* Which file a number stands for: st_dev, st_ino, st_size and st_mtim as they
+ * were when it was seen first. */
+void symbols_identity(const struct symbols *s, uint32_t file,
+    struct stat *st);
 
 /* The vdso that every process has; SYMBOLS_NO_FILE where there is none. */
 uint32_t symbols_vdso(struct symbols *s);

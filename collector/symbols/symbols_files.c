@@ -53,6 +53,17 @@ file_is(const struct file *f, const struct stat *st)
 	    f->mtime_ns == file_time(&st->st_mtim);
 }
 
+void
+symbols_identity(const struct symbols *s, uint32_t file, struct stat *st)
+{
+	const struct file *f = s->files[file];
+
+	*st = (struct stat){.st_dev = f->dev, .st_ino = f->ino,
+	    .st_size = (off_t)f->size, .st_mtim = {
+	    .tv_sec = f->mtime_ns / NS_PER_S,
+	    .tv_nsec = f->mtime_ns % NS_PER_S}};
+}
+
 /* "/usr/bin/x (deleted)" is "x". */
 static void
 file_name(char *out, size_t size, const char *name)

@@ -134,6 +134,7 @@ unwind_copy_walk(const struct unwind_kernel *kernel,
 		out->offset = s.lacking.offset;
 	} else if (!copy.ended) {
 		out->flags &= (__u8)~EVENT_PENDING;
+		out->flags |= EVENT_EH_FRAME;
 		out->error = s.error;
 	}
 }

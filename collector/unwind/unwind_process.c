@@ -15,7 +15,6 @@
 #include "collector/process/maps.h"
 #include "collector/process/process.h"
 #include "collector/unwind/extents.h"
-#include "collector/unwind/unwind_copy.h"
 #include "collector/unwind/unwind_tables.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
@@ -268,67 +267,6 @@ process_table(struct unwind_processes *u, const struct maps_process *mp,
 	table = unwind_tables_get(u->tables, fd, now_ns);
 	close(fd);
 	return table;
-}
-
-/* What waits for a descriptor of the file gets one from the process; false
- * when that has none. */
-static bool
-process_offer(struct unwind_processes *u, struct process *of,
-    uint64_t address, int64_t now_ns)
-{
-	struct maps_process *mp = maps_process(u->maps, of, now_ns);
-	struct mapping *m = maps_list_find(maps_process_list(mp), address);
-	uint32_t table = UNWIND_NO_TABLE;
-
-	if (m != NULL)
-		table = process_table(u, mp, m, now_ns);
-	unwind_tables_drop(u->tables, table);
-	return table != UNWIND_NO_TABLE;
-}
-
-/* The list that the kernel has, of *n mappings; free() it.  NULL when there is
- * none. */
-static struct unwind_mapping *
-process_list(struct unwind_processes *u, const struct process *of,
-    uint32_t *n)
-{
-	const struct walk *p = of->part[PROCESS_WALK];
-	struct unwind_mapping *list;
-
-	if (p == NULL || p->first == EXTENTS_NONE)
-		return NULL;
-	*n = p->n;
-	list = malloc(p->n * sizeof(*list));
-	if (list != NULL && u->kernel->read(u->kernel->arg,
-	    UNWIND_ARRAY_MAPPINGS, p->first, list, p->n))
-		return list;
-	free(list);
-	return NULL;
-}
-
-bool
-unwind_processes_walk(struct unwind_processes *u, const struct process *of,
-    const struct sample_event *e, size_t size, struct sample_event *out)
-{
-	struct unwind_copy_list l = {0};
-	struct unwind_mapping *list = process_list(u, of, &l.n);
-
-	if (list == NULL)
-		return false;
-	l.mappings = list;
-	l.tick = unwind_tables_clock(u->tables);
-	unwind_copy_walk(u->kernel, &l, e, size, out);
-	free(list);
-	return true;
-}
-
-void
-unwind_processes_load(struct unwind_processes *u, struct process *of,
-    const struct unwind_lack *lack, int64_t now_ns)
-{
-	if (unwind_tables_want(u->tables, lack->table, lack->offset,
-	    now_ns) && of != NULL)
-		process_offer(u, of, lack->address, now_ns);
 }
 
 static uint32_t

@@ -4,7 +4,6 @@
  *
  *	event "no process", "no mapping"
  *	   └─► wanted ─► read /proc ─► tables of the files ─► kernel
- *	event "table pending": its file, opened from the process, is asked
  *
  * Work is done in the background within a budget.  A process that stays
  * unreadable, or whose mappings stay what they were, is looked at again after
@@ -24,7 +23,6 @@ struct err;
 struct maps;
 struct process;
 struct processes;
-struct sample_event;
 struct unwind_processes;
 struct unwind_tables;
 
@@ -50,23 +48,6 @@ void unwind_processes_set_vdso(struct unwind_processes *u,
 /* The process was seen without what its stacks need, at event_ns. */
 void unwind_processes_want(struct unwind_processes *u, struct process *of,
     int64_t event_ns);
-
-/* Code whose rows a sample lacked. */
-struct unwind_lack {
-	uint32_t table, offset;
-	uint64_t address; /* in the process */
-};
-
-/* Has the rows asked for.  Without a process (NULL), or when it is gone, they
- * are when another one comes with the same file. */
-void unwind_processes_load(struct unwind_processes *u, struct process *of,
-    const struct unwind_lack *lack, int64_t now_ns);
-
-/* Goes on with a walk that lacked rows (unwind_copy.h); false when nothing is
- * known of the process's mappings. */
-bool unwind_processes_walk(struct unwind_processes *u,
-    const struct process *of, const struct sample_event *e, size_t size,
-    struct sample_event *out);
 
 /* The process has executed another program or mapped code: what is known of
  * it is to be made anew, when its turn comes. */

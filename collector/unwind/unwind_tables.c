@@ -144,8 +144,8 @@ file_time(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec;
 }
 
-static uint32_t
-table_find(struct unwind_tables *t, const struct stat *st)
+uint32_t
+unwind_tables_find(struct unwind_tables *t, const struct stat *st)
 {
 	uint32_t i = *table_bucket(t, st->st_dev, st->st_ino);
 
@@ -157,7 +157,7 @@ table_find(struct unwind_tables *t, const struct stat *st)
 		    f->mtime_ns == file_time(st))
 			return i;
 	}
-	return NONE;
+	return UNWIND_NO_TABLE;
 }
 
 /* Forgets what a table had, so that its number serves another file. */
@@ -219,8 +219,8 @@ unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns)
 
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return UNWIND_NO_TABLE;
-	i = table_find(t, &st);
-	if (i == NONE)
+	i = unwind_tables_find(t, &st);
+	if (i == UNWIND_NO_TABLE)
 		i = table_add(t, &st, now_ns);
 	if (i == NONE)
 		return UNWIND_NO_TABLE;

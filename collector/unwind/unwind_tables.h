@@ -22,6 +22,7 @@
 #include "collector/unwind/unwind_regions.h"
 
 struct err;
+struct stat;
 struct symbols_rows;
 struct unwind_tables;
 
@@ -51,6 +52,10 @@ void unwind_tables_free(struct unwind_tables *t);
  * or it is no regular file. */
 uint32_t unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns);
 void unwind_tables_drop(struct unwind_tables *t, uint32_t table);
+
+/* The table of a file that is known by st_dev, st_ino, st_size and st_mtim, its
+ * until the next unwind_tables_get(); UNWIND_NO_TABLE: it is not. */
+uint32_t unwind_tables_find(struct unwind_tables *t, const struct stat *st);
 
 /* A sample lacked the rows of code at an offset in the table's file: has them
  * asked for.  True when a descriptor of the file is waited for: see above. */

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #undef MAPPING_FILE /* words of sys/mman.h, and of maps.h */
@@ -473,12 +474,12 @@ TEST(extents_rest_before_they_are_used_again)
 
 /* Code that was met without rows is asked for: this function's file. */
 static void
-check_lack(struct unwind_processes *u, struct unwind_tables *t,
-    struct process *self, uintptr_t here)
+check_lack(struct unwind_tables *t, uintptr_t here)
 {
-	struct unwind_lack lack = {.address = here};
 	struct unwind_tables_stats stats;
-	uint32_t i;
+	uint32_t i, table = UNWIND_NO_TABLE, offset = 0;
+	struct stat st;
+	int fd = open("/proc/self/exe", O_RDONLY);
 
 	for (i = 0; i < k.process.n; i++) {
 		const struct unwind_mapping *m =
@@ -487,10 +488,17 @@ check_lack(struct unwind_processes *u, struct unwind_tables *t,
 		if (here < m->start || here - m->start >=
 		    (uint64_t)m->pages << 12)
 			continue;
-		lack.table = m->table;
-		lack.offset = (uint32_t)(here - m->bias);
+		table = m->table;
+		offset = (uint32_t)(here - m->bias);
 	}
-	unwind_processes_load(u, self, &lack, S);
+	CHECK(fstat(fd, &st) == 0);
+	CHECK_INT(unwind_tables_find(t, &st), table);
+	st.st_mtim.tv_nsec ^= 1; /* another file by now */
+	CHECK_INT(unwind_tables_find(t, &st), UNWIND_NO_TABLE);
+	CHECK(unwind_tables_want(t, table, offset, S));
+	CHECK_INT(unwind_tables_get(t, fd, S), table);
+	unwind_tables_drop(t, table);
+	close(fd);
 	unwind_tables_stats(t, &stats);
 	CHECK_INT(stats.waiting, 1);
 	unwind_tables_pump(t, S);
@@ -526,7 +534,7 @@ TEST(own_process)
 		    (uint64_t)m->pages << 12 && m->table != UNWIND_NO_TABLE;
 	}
 	CHECK_INT(found, 1);
-	check_lack(u, t, self, here);
+	check_lack(t, here);
 	/* Nothing new: looked at, but not told again. */
 	image = k.process.image;
 	unwind_processes_want(u, self, 5 * S);
