@@ -214,6 +214,13 @@ frames_count(const struct frames *f)
 	return f->n;
 }
 
+size_t
+frames_bytes(const struct frames *f)
+{
+	return f->n * sizeof(*f->records) + f->text.len +
+	    ((size_t)f->mask + 1) * sizeof(*f->slots);
+}
+
 bool
 frames_crowded(const struct frames *f)
 {

@@ -33,6 +33,7 @@ bool frames_set_place(struct frames *f, uint32_t number, const char *place);
 const char *frames_place(const struct frames *f, uint32_t number);
 
 size_t frames_count(const struct frames *f);
+size_t frames_bytes(const struct frames *f);
 /* Is it so full that the owner should clear it when it can? */
 bool frames_crowded(const struct frames *f);
 

@@ -162,6 +162,7 @@ symbols_new(struct symbols **out, const char *kallsyms, const char *debug)
 	s->debug = debug;
 	s->n_files = 1;
 	s->pending = NONE;
+	s->most = SWEEP_LEAST;
 	s->vdso = SYMBOLS_NO_FILE;
 	s->now_ns = clock_mono_ns();
 	s->kallsyms_wait_ns = KALLSYMS_WAIT_NS;
@@ -246,8 +247,8 @@ address_hash(uint32_t file, uint64_t offset)
 	return hash64_u64(file, offset);
 }
 
-static void
-addresses_put(struct symbols *s, uint32_t id)
+void
+symbols_put_address(struct symbols *s, uint32_t id)
 {
 	const struct address *a = &s->addresses[id];
 	uint32_t i = (uint32_t)address_hash(a->file, a->offset) &
@@ -282,7 +283,7 @@ addresses_grow(struct symbols *s)
 	s->address_mask = cap * 2 - 1;
 	s->cap_addresses = cap;
 	for (i = 0; i < s->n_addresses; i++)
-		addresses_put(s, i);
+		symbols_put_address(s, i);
 	return true;
 }
 
@@ -294,19 +295,21 @@ address_find(struct symbols *s, uint32_t file, uint64_t offset)
 
 	for (; s->address_slots != NULL && s->address_slots[i] != 0;
 	     i = (i + 1) & s->address_mask) {
-		const struct address *a =
-		    &s->addresses[s->address_slots[i] - 1];
+		struct address *a = &s->addresses[s->address_slots[i] - 1];
 
-		if (a->offset == offset && a->file == file)
-			return s->address_slots[i] - 1;
+		if (a->offset != offset || a->file != file)
+			continue;
+		a->used = s->slot;
+		return s->address_slots[i] - 1;
 	}
 	if (!addresses_grow(s)) {
 		s->overflows++;
 		return NONE;
 	}
 	s->addresses[s->n_addresses] = (struct address){
-	    .offset = offset, .file = file, .frame = NONE, .next = NONE};
-	addresses_put(s, s->n_addresses);
+	    .offset = offset, .file = file, .frame = NONE, .next = NONE,
+	    .used = s->slot};
+	symbols_put_address(s, s->n_addresses);
 	return s->n_addresses++;
 }
 
@@ -435,9 +438,14 @@ symbols_trim(struct symbols *s, int64_t now_ns)
 		if (s->kallsyms_wait_ns > KALLSYMS_WAIT_MAX_NS)
 			s->kallsyms_wait_ns = KALLSYMS_WAIT_MAX_NS;
 	}
+	s->slot++;
 	/* An answer on its way would mean another address by then. */
-	if (!symbols_crowded(s) || symbols_link_busy(s->link))
+	if (symbols_link_busy(s->link))
 		return false;
+	if (!symbols_crowded(s)) {
+		symbols_sweep(s);
+		return false;
+	}
 	symbols_files_clear(s);
 	frames_clear(s->frames);
 	frames_add(s->frames, &full_frame); /* has its memory already */

@@ -139,9 +139,10 @@ typedef void symbols_place_fn(void *arg, const struct frame *frame,
 size_t symbols_tell_places(struct symbols *s, int64_t now_ns,
     int64_t again_ns, size_t max, symbols_place_fn *fn, void *arg);
 
-/* Clears all tables when they are near their bounds.  Returns true when it
- * did: all references and file numbers are void.  Also reads kallsyms anew
- * now and then when addresses were missing. */
+/* At the end of a slot: all references are void after it.  Clears all tables
+ * when they are near their bounds and returns true when it did: file numbers
+ * are void, too.  Forgets what was not asked for of late where that is much.
+ * Also reads kallsyms anew now and then when addresses were missing. */
 bool symbols_trim(struct symbols *s, int64_t now_ns);
 
 /* What became of a question for unwind rows. */

@@ -61,9 +61,10 @@ struct address {
 	uint64_t offset;
 	uint32_t file, frame; /* frame NONE: not known */
 	uint32_t next;
-	enum address_state state;
-	uint32_t inlined; /* its first frame in symbols.inlined, */
-	uint32_t n_inlined; /* and how many */
+	uint32_t used;     /* symbols.slot when it was last asked for */
+	uint32_t inlined;  /* its first frame in symbols.inlined, */
+	uint8_t n_inlined; /* and how many */
+	uint8_t state;     /* enum address_state */
 };
 
 /* Where a function was written. */
@@ -83,6 +84,8 @@ struct symbols {
 	struct address *addresses;
 	uint32_t *address_slots;
 	uint32_t n_addresses, cap_addresses, address_mask;
+	uint32_t slot;     /* counts symbols_trim() */
+	size_t most;       /* bytes of tables before they are swept */
 	uint32_t vdso;
 	int64_t now_ns;
 	int64_t kallsyms_at_ns, kallsyms_wait_ns;
@@ -97,6 +100,15 @@ struct symbols {
 	void *rows_arg;
 };
 
+
+/* Enters an address into symbols.address_slots, which has room. */
+void symbols_put_address(struct symbols *s, uint32_t id);
+
+/* symbols_sweep.c: where the tables have grown to twice what they kept the
+ * last time, forgets what no sample has had for a minute.  All references are
+ * void, files stay.  Where there is no memory for it nothing is done. */
+#define SWEEP_LEAST (3u << 20) /* bytes that are not worth the time */
+void symbols_sweep(struct symbols *s);
 
 /* Sends what is queued for the files that are ready. */
 void symbols_files_send(struct symbols *s);

@@ -397,6 +397,89 @@ TEST(bounded)
 	close(fd);
 }
 
+/* What an address is called, with all that was inlined there. */
+static void
+told(struct symbols *s, uint32_t file, uint64_t offset, char *out, size_t size)
+{
+	uint32_t refs[SYMBOLS_EXPAND_MAX];
+	size_t n = symbols_expand(s, symbols_user(s, file, offset), refs);
+	size_t at = 0;
+
+	for (size_t i = 0; i < n && at < size; i++) {
+		struct frame f = symbols_get(s, refs[i]);
+
+		at += (size_t)snprintf(out + at, size - at, "%s %d %llx;",
+		    f.name, (int)f.kind, (unsigned long long)f.offset);
+	}
+}
+
+static void
+count_place(void *arg, const struct frame *frame, const char *place)
+{
+	(void)frame;
+	(void)place;
+	++*(size_t *)arg;
+}
+
+#define SWEPT 60000      /* less than what is worth the time, twice more */
+#define SWEPT_KEPT 700   /* the first ones */
+
+static void
+ask_many(struct symbols *s, uint32_t file, uint64_t from)
+{
+	for (uint64_t i = 0; i < SWEPT; i++)
+		symbols_user(s, file, from + i);
+	symbols_settle(s, 60 * NS_PER_S);
+}
+
+/* What was not asked for in six slots is forgotten, what was keeps its names,
+ * and what comes back gets its own again. */
+TEST(swept)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t from = offset_of(known_one) - SWEPT_KEPT / 2;
+	char (*before)[300] = calloc(SWEPT_KEPT, sizeof(*before)), now[300];
+	size_t places = 0, again = 0;
+	struct symbols_stats stats;
+	struct symbols *s;
+	uint32_t file;
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	symbols_set_inline(s, true);
+	file = symbols_file(s, fd, "test");
+	resolve(s, file, offset_of(known_one), fd);
+	ask_many(s, file, from);
+	for (uint64_t i = 0; i < SWEPT_KEPT; i++)
+		told(s, file, from + i, before[i], sizeof(before[i]));
+	for (int slot = 0; slot < 7; slot++) {
+		for (uint64_t i = 0; i < SWEPT_KEPT; i++)
+			symbols_user(s, file, from + i);
+		CHECK(!symbols_trim(s, 1));
+	}
+	symbols_stats(s, &stats);
+	CHECK(stats.addresses >= SWEPT && stats.addresses < SWEPT + 10);
+	ask_many(s, file, from + SWEPT);
+	symbols_stats(s, &stats);
+	CHECK(stats.addresses >= 2 * SWEPT && stats.overflows == 0);
+	symbols_tell_places(s, 1, 1000, SIZE_MAX, count_place, &places);
+	CHECK(!symbols_trim(s, 1));
+	symbols_stats(s, &stats);
+	CHECK_INT(stats.addresses, SWEPT + SWEPT_KEPT);
+	CHECK_INT(stats.files, 1);
+	for (uint64_t i = 0; i < SWEPT_KEPT; i++) {
+		told(s, file, from + i, now, sizeof(now));
+		CHECK_STR(now, before[i]);
+	}
+	CHECK(places > 0);
+	symbols_tell_places(s, 2, 1000, SIZE_MAX, count_place, &again);
+	CHECK_INT(again, 0);
+	CHECK_STR(resolve(s, file, offset_of(rust), fd).name,
+	    "core::fmt::Formatter");
+	symbols_free(s);
+	free(before);
+	close(fd);
+}
+
 static int
 count_descriptors(pid_t pid)
 {
@@ -655,6 +738,7 @@ main(void)
 	RUN(not_elf);
 	RUN(kernel);
 	RUN(bounded);
+	RUN(swept);
 	RUN(walls);
 	RUN(stopped_and_continued);
 	RUN(descriptors_of_the_child_do_not_pile_up);
