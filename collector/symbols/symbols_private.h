@@ -17,7 +17,8 @@ struct cur;
 #define FRAMES_MAX (1u << 18)
 #define FRAMES_MAX_BYTES (32u << 20)
 #define LOADED_MAX 256          /* files open in the child */
-#define LOADED_SYMBOLS_MAX (4u << 20)
+#define LOADED_SYMBOLS_MAX (1u << 18) /* of all of them, where there are
+                                     * several */
 #define INLINED_MAX (1u << 18)  /* of all addresses together */
 #define NONE UINT32_MAX
 #define KERNEL_FILE 0           /* its offsets are addresses */

@@ -1,7 +1,7 @@
 /*
  * Five tables from the writer's numbers to the journal's; a symbol's bytes are
- * written with the first record that needs it.  After DICT_BYTES a new
- * dictionary begins, so that readers need not keep all that ever was.
+ * written with the first record that needs it.  Where the names are much a new
+ * dictionary begins, so that nobody need keep all that ever was.
  */
 #include "store/journal/journal_dict.h"
 
@@ -11,7 +11,9 @@
 #include "store/base/array.h"
 #include "store/base/err.h"
 
-#define DICT_BYTES (16u << 20) /* memory, after which a new one begins */
+#define DICT_LEAST (6u << 20) /* memory, after which a new one begins, */
+#define DICT_MOST (16u << 20) /* and where that would be too often */
+#define DICT_SOON 32          /* records: too often */
 #define DICT_REST (1u << 20)   /* memory that nothing said may keep */
 
 static struct dict_numbers *
@@ -29,9 +31,9 @@ journal_dict_fini(struct journal_dict *d)
 {
 	for (int i = 0; i < DICT_TABLES; i++) {
 		free(dict_table(d, i)->of);
-		free(dict_table(d, i)->order);
 		buf_fini(&dict_table(d, i)->said);
 	}
+	free(d->order);
 	name_cache_fini(&d->cache);
 	buf_fini(&d->section);
 	*d = (struct journal_dict){0};
@@ -67,11 +69,18 @@ dict_known(const struct dict_numbers *t, uint32_t symbol)
 static uint32_t
 dict_give(struct dict_numbers *t, uint32_t symbol)
 {
-	if (!dict_grow(&t->of, &t->cap_of, symbol + 1) ||
-	    !dict_grow(&t->order, &t->cap_order, t->n + 1))
+	if (!dict_grow(&t->of, &t->cap_of, symbol + 1))
 		return INTERN_NONE;
-	t->order[t->n] = symbol;
 	return t->of[symbol] = t->n++;
+}
+
+static uint32_t
+dict_give_string(struct journal_dict *d, uint32_t string)
+{
+	if (!dict_grow(&d->order, &d->cap_order, d->strings.n + 1))
+		return INTERN_NONE;
+	d->order[d->strings.n] = string;
+	return dict_give(&d->strings, string);
 }
 
 /* ---- symbols: their numbers, and the bytes that say them ---- */
@@ -85,9 +94,9 @@ dict_string(struct journal_dict *d, uint32_t string)
 	size_t shared;
 
 	if (number != INTERN_NONE ||
-	    (number = dict_give(s, string)) == INTERN_NONE)
+	    (number = dict_give_string(d, string)) == INTERN_NONE)
 		return number;
-	shared = batch_shared(t, s->order[number - 1], string);
+	shared = batch_shared(t, d->order[number - 1], string);
 	buf_put_varint(&s->said, shared);
 	buf_put_bytes(&s->said, (const char *)intern_at(t, string) + shared,
 	    t->items[string].len - shared);
@@ -197,15 +206,37 @@ dict_series(struct journal_dict *d, uint32_t series)
 	return number;
 }
 
+static bool
+dict_is_full(const struct journal_dict *d)
+{
+	return name_cache_bytes(&d->cache) > d->most;
+}
+
+/* Forgets the names of journals before, too.  Those that are in use come back
+ * with the next records: where they alone are much they may be so. */
+static const struct err *
+dict_clear(struct journal_dict *d)
+{
+	bool seldom = d->most == 0 || d->records > DICT_SOON;
+
+	d->most = seldom ? DICT_LEAST : DICT_MOST;
+	d->records = 0;
+	for (int i = 0; i < DICT_TABLES; i++) {
+		free(dict_table(d, i)->of);
+		dict_table(d, i)->of = NULL;
+		dict_table(d, i)->cap_of = 0;
+	}
+	return name_cache_clear(&d->cache);
+}
+
 /* Begins a new dictionary. */
 static const struct err *
 dict_fresh(struct journal_dict *d)
 {
 	const struct err *e = NULL;
 
-	if (d->cache.syms.n_nodes == 0 ||
-	    name_cache_bytes(&d->cache) > DICT_BYTES)
-		e = name_cache_clear(&d->cache);
+	if (d->cache.syms.n_nodes == 0 || dict_is_full(d))
+		e = dict_clear(d);
 	if (e != NULL)
 		return e;
 	d->number++;
@@ -220,7 +251,7 @@ dict_fresh(struct journal_dict *d)
 		if (t->cap_of > 0)
 			memset(t->of, 0xff, t->cap_of * sizeof(*t->of));
 	}
-	if (dict_give(&d->strings, 0) == INTERN_NONE ||
+	if (dict_give_string(d, 0) == INTERN_NONE ||
 	    dict_give(&d->labels, 0) == INTERN_NONE ||
 	    dict_give(&d->nodes, 0) == INTERN_NONE)
 		return err_nomem();
@@ -247,6 +278,7 @@ dict_forget(struct dict_numbers *t)
 void
 journal_dict_sent(struct journal_dict *d)
 {
+	d->records++;
 	for (int i = 0; i < DICT_TABLES; i++)
 		dict_forget(dict_table(d, i));
 	memmove(&d->from[0], &d->from[1],
@@ -277,8 +309,8 @@ dict_put_strings(const struct journal_dict *d, uint32_t from, struct buf *out)
 	if (from == s->n)
 		return;
 	buf_put_varint(out, 0);
-	buf_put_bytes(out, intern_at(t, s->order[from]),
-	    t->items[s->order[from]].len);
+	buf_put_bytes(out, intern_at(t, d->order[from]),
+	    t->items[d->order[from]].len);
 	cur_varint(&rest);
 	cur_bytes(&rest, &skip);
 	buf_put(out, rest.p, cur_left(&rest));
@@ -534,7 +566,7 @@ const struct err *
 journal_dict_encode(struct journal_dict *d, struct batch *b, struct buf *out)
 {
 	const struct err *e = batch_finish(b);
-	bool full = name_cache_bytes(&d->cache) > DICT_BYTES;
+	bool full = dict_is_full(d);
 
 	buf_clear(out);
 	if (e == NULL)

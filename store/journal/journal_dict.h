@@ -15,8 +15,7 @@
  * those that the next record says: made once, while they are at hand. */
 struct dict_numbers {
 	uint32_t *of;    /* its number -> the journal's or INTERN_NONE */
-	uint32_t *order; /* and back */
-	uint32_t n, cap_of, cap_order;
+	uint32_t n, cap_of;
 	struct buf said;
 	/* where in them that begins which was new with the last records, oldest
 	 * first, and what will be with the next */
@@ -26,6 +25,10 @@ struct dict_numbers {
 struct journal_dict {
 	struct name_cache cache; /* symbols of this journal and those before */
 	struct dict_numbers strings, frames, labels, nodes, series;
+	uint32_t *order; /* the journal's number of a string -> its own */
+	uint32_t cap_order;
+	size_t most;      /* bytes of the cache, after which it begins anew */
+	uint32_t records; /* since it did */
 	uint32_t number;    /* of this dictionary; never used twice */
 	bool begun;         /* else the next record begins a new one */
 	/* counts of symbols before the last records, oldest first, and now */

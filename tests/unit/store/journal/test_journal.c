@@ -15,13 +15,14 @@
 
 #define SLOT INT64_C(1000000000)
 #define RECORDS 20
+#define RECORDS_MOST 200
 
 /* A journal of some records, and where each begins. */
 struct fixture {
 	int fd;
 	struct journal_dict dict;
 	struct buf record;
-	off_t starts[RECORDS + 1];
+	off_t starts[RECORDS_MOST + 1];
 	size_t n;
 };
 
@@ -259,12 +260,27 @@ TEST(a_record_that_failed_is_said_again)
 	fixture_fini(&f);
 }
 
+/* A batch of slot i with 5,000 new stacks, more than a megabyte of names. */
+static struct batch *
+many_new(unsigned i)
+{
+	struct batch *b = one(i, 0, 0);
+	char name[300];
+	struct frame frame = {FRAME_NATIVE, name, "kv", "", 0};
+
+	for (unsigned k = 0; k < 5000; k++) {
+		snprintf(name, sizeof(name), "%0*u", 250, i * 5000 + k);
+		batch_add_profile(b, 0, i, batch_node(b, 1,
+		    batch_frame(b, &frame)), 1);
+	}
+	return b;
+}
+
 /* Names that fill the bound on memory: dictionaries follow each other. */
 TEST(a_full_dictionary_is_left_for_a_new_one)
 {
 	struct fixture f;
 	struct found x;
-	char name[300];
 	int64_t sum = 0;
 	uint32_t first;
 
@@ -272,16 +288,8 @@ TEST(a_full_dictionary_is_left_for_a_new_one)
 	fixture_put(&f, one(0, 0, 0));
 	first = f.dict.number;
 	for (unsigned i = 0; i < RECORDS - 1; i++) {
-		struct batch *b = one(i, 0, 0);
-		struct frame frame = {FRAME_NATIVE, name, "kv", "", 0};
-
-		for (unsigned k = 0; k < 5000; k++) {
-			snprintf(name, sizeof(name), "%0*u", 250, i * 5000 + k);
-			batch_add_profile(b, 0, i, batch_node(b, 1,
-			    batch_frame(b, &frame)), 1);
-		}
 		sum += 5000;
-		fixture_put(&f, b);
+		fixture_put(&f, many_new(i));
 	}
 	CHECK(f.dict.number > first);
 	found_read(&x, f.fd);
@@ -290,6 +298,42 @@ TEST(a_full_dictionary_is_left_for_a_new_one)
 	CHECK_INT(found_sum(&x, "stack_0"), RECORDS);
 	CHECK_INT(found_sum(&x, "(lost)"), 0);
 	found_fini(&x);
+	fixture_fini(&f);
+}
+
+/* Until there is a new dictionary: the memory that the one before took. */
+static size_t
+fill_one(struct fixture *f, unsigned *i)
+{
+	uint32_t number = f->dict.number;
+	size_t bytes = 0;
+
+	do {
+		bytes = name_cache_bytes(&f->dict.cache);
+		fixture_put(f, many_new((*i)++));
+	} while (f->dict.number == number);
+	return bytes;
+}
+
+/* One that a few records fill is followed by a larger one, and one that has
+ * lasted by a small one. */
+TEST(a_dictionary_that_fills_soon_may_be_larger)
+{
+	struct fixture f;
+	unsigned i = 0;
+	size_t small, large;
+
+	fixture_init(&f);
+	fixture_put(&f, one(0, 0, 0));
+	small = fill_one(&f, &i);
+	large = fill_one(&f, &i);
+	CHECK(small > 6 << 20 && small <= 16 << 20);
+	CHECK(large > 16 << 20);
+	for (unsigned k = 0; k < 40; k++)
+		fixture_put(&f, one(i, 0, 0));
+	fill_one(&f, &i);
+	small = fill_one(&f, &i);
+	CHECK(small > 6 << 20 && small <= 16 << 20);
 	fixture_fini(&f);
 }
 
@@ -461,6 +505,7 @@ main(void)
 	RUN(blocks_of_lost_series_are_counted);
 	RUN(a_record_that_failed_is_said_again);
 	RUN(a_full_dictionary_is_left_for_a_new_one);
+	RUN(a_dictionary_that_fills_soon_may_be_larger);
 	RUN(what_differs_in_one_part_is_not_one);
 	RUN(every_flipped_byte_is_safe);
 	RUN(a_stack_that_is_too_deep_is_refused);
