@@ -29,6 +29,9 @@
 #endif
 #define GRACE_MAX_NS (200 * NS_PER_MS)
 #define FAR_SLOTS 64
+#define TELL_SLOTS 64 /* the state is said again, as the daemon does */
+#define TELL_MAX 100  /* bytes of it, and then no more targets, */
+#define TELL_ONE 80   /* of each so many */
 
 struct scraper {
 	const char *path;
@@ -42,6 +45,9 @@ struct scraper {
 	int64_t slot_ns;
 	int signals;
 	bool stop, reload;
+	struct buf told;    /* the state that was said last */
+	uint64_t lost;      /* batches that had not arrived then */
+	uint64_t told_slot;
 };
 
 /* ---- slots ---- */
@@ -82,6 +88,65 @@ scrape_put_self(struct scraper *s, int64_t now_ns)
 	}
 }
 
+/* Which targets do not answer, and why; none: nothing. */
+static void
+scrape_find_faults(const struct scraper *s, int64_t since_ns, struct buf *out)
+{
+	struct buf one = {0};
+	size_t faults = 0, n = s->config->n_targets;
+	struct buf list = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct scrape_target *t = &s->targets[i];
+
+		buf_clear(&one);
+		if (!scrape_target_tell(t, since_ns, &one))
+			continue;
+		if (faults++ == 0 || list.len < TELL_MAX)
+			buf_printf(&list, "%s%s (%.*s)", faults > 1 ? ", " : "",
+			    t->name, (int)(one.len < TELL_ONE ? one.len :
+			    TELL_ONE), (const char *)one.data);
+	}
+	if (faults > 0)
+		buf_printf(out, "no answer from %zu of %zu targets: %.*s",
+		    faults, n, (int)list.len, (const char *)list.data);
+	buf_fini(&one);
+	buf_fini(&list);
+}
+
+/* The scraper is a source of the store as the daemon's are: what its state is
+ * is said when it changes, now and then, and when a batch was lost. */
+static void
+scrape_tell(struct scraper *s, struct batch *b, uint64_t slot)
+{
+	int64_t start_ns = (int64_t)slot * s->slot_ns;
+	uint64_t lost = s->queue.dropped + s->queue.refused;
+	struct buf why = {0}, text = {0};
+	const char *state = "off";
+	bool same;
+
+	if (!s->stop && s->config->n_targets > 0) {
+		scrape_find_faults(s, start_ns, &why);
+		state = why.len > 0 ? "degraded" : "attached";
+	}
+	fact_put_source(&text, &(struct fact_source){fact_part_of(state),
+	    {why.len > 0 ? (const char *)why.data : "", why.len}});
+	buf_fini(&why);
+	same = text.len == s->told.len &&
+	    memcmp(text.data, s->told.data, text.len) == 0;
+	if (text.failed || (same && lost == s->lost &&
+	    slot - s->told_slot < TELL_SLOTS)) {
+		buf_fini(&text);
+		return;
+	}
+	batch_add_fact(b, start_ns, FACT_SOURCE, "scrape", text.data,
+	    text.len);
+	buf_fini(&s->told);
+	s->told = text;
+	s->told_slot = slot;
+	s->lost = lost;
+}
+
 static void
 scrape_close_slot(struct scraper *s, uint64_t slot)
 {
@@ -94,6 +159,7 @@ scrape_close_slot(struct scraper *s, uint64_t slot)
 		return;
 	}
 	scrape_put_self(s, now_ns < last_ns ? now_ns : last_ns);
+	scrape_tell(s, b, slot);
 	meter_close(s->meter, slot, b);
 	if (b->n_blocks > 0)
 		scrape_queue_put(&s->queue, b);
@@ -342,6 +408,7 @@ main(int argc, char **argv)
 	if (e != NULL)
 		log_err("%s", e->text);
 	scrape_queue_fini(&s.queue);
+	buf_fini(&s.told);
 	meter_free(s.meter);
 	scrape_free_targets(&s);
 	return e != NULL;

@@ -177,6 +177,24 @@ scrape_target_step(struct scrape_target *t, struct meter *meter,
 		target_begin(t);
 }
 
+bool
+scrape_target_tell(const struct scrape_target *t, int64_t since_ns,
+    struct buf *out)
+{
+	bool told = false;
+
+	for (size_t i = 0; i < t->n_pages; i++) {
+		const struct scrape_page *p = &t->pages[i];
+
+		if (p->complaint[0] == '\0' || p->last_ns >= since_ns)
+			continue;
+		buf_printf(out, told ? ", %s: %s" : "%s: %s", p->kind,
+		    p->complaint);
+		told = true;
+	}
+	return told;
+}
+
 int64_t
 scrape_target_due_ns(const struct scrape_target *t)
 {

@@ -15,6 +15,7 @@
 #include "collector/scrape/scrape_take.h"
 #include "fcgi/http/http.h"
 
+struct buf;
 struct err;
 struct meter;
 struct scrape_config;
@@ -56,6 +57,12 @@ void scrape_target_fini(struct scrape_target *t);
  * meter, what was refused into *counts. */
 void scrape_target_step(struct scrape_target *t, struct meter *meter,
     struct scrape_counts *counts, int64_t wall_ns, int64_t mono_ns);
+
+/* Appends which of its pages do not answer and why: those whose last answer
+ * was none, and which had no good one since since_ns (wall).  False: all do,
+ * and nothing is appended. */
+bool scrape_target_tell(const struct scrape_target *t, int64_t since_ns,
+    struct buf *out);
 
 /* Monotonic time at which scrape_target_step() has something to do even if
  * nothing arrives. */

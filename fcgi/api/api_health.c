@@ -5,7 +5,8 @@
  * slot and, as the clock may have been wrong, by what the collector says;
  * "degraded": somebody writes, but a source is not attached, loses more than
  * one sample in a hundred, more than one stack in a hundred of the host or of
- * a service is not whole, or damage was found.  The reasons are said.
+ * a service is not whole, the scraper is silent, or damage was found.  The
+ * reasons are said.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 
 #define RECENT_NS (300 * NS_PER_S)
 #define SELF_NS (60 * NS_PER_S)
+#define HEALTH_SCRAPER "scrape" /* a source in a process of its own */
 
 enum health_level { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
 
@@ -48,7 +50,9 @@ static const struct {
 } health_alive[] = {
     {"procfs", "node_cpu_seconds_total"},
     {"self", "memlens_self_cpu_seconds_total"},
+    {HEALTH_SCRAPER, "memlens_scrape_values_total"},
 };
+#define HEALTH_ALIVE (sizeof(health_alive) / sizeof(health_alive[0]))
 
 static void
 health_because(struct health *h, enum health_level level, const char *who,
@@ -74,7 +78,7 @@ health_load(struct health *h)
 	    (e = measure_once(h->store, MEASURE_FAULTS, now - RECENT_NS, now,
 	    &h->faults, &h->n_faults)) != NULL ||
 	    (e = measure_once(h->store, "{__name__=~\"node_cpu_seconds_total|"
-	    "memlens_self_cpu_seconds_total\"}", now - RECENT_NS, now,
+	    "memlens_self_cpu_seconds_total|memlens_scrape_values_total\"}", now - RECENT_NS, now,
 	    &h->alive, &h->n_alive)) != NULL ||
 	    (e = measure_once(h->store, "{__name__=~\""
 	    MEASURE_SERVICE_SAMPLES "|" MEASURE_SERVICE_BROKEN "\"}",
@@ -142,13 +146,33 @@ health_last(const struct health *h, const struct source_state *s)
 		if (strcmp(measure_label(&h->samples[i], "source"),
 		    s->name) == 0)
 			health_newest(&last, &h->samples[i]);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < HEALTH_ALIVE; i++)
 		if (strcmp(health_alive[i].source, s->name) == 0)
 			metric = health_alive[i].metric;
 	for (size_t i = 0; i < h->n_alive; i++)
 		if (strcmp(h->alive[i].desc.name, metric) == 0)
 			health_newest(&last, &h->alive[i]);
 	return last;
+}
+
+/* How old may the newest slot be? */
+static int64_t
+health_stale_ns(const struct health *h)
+{
+	int64_t stale = 3 * h->extent.slot_ns;
+
+	return stale > h->stale_ns ? stale : h->stale_ns;
+}
+
+/* The scraper says so before it stops: one that is only silent has died, or
+ * cannot reach the socket.  Silent beside what others have stored, for while
+ * nobody writes that is said. */
+static bool
+health_is_silent(const struct health *h, const struct source_state *s)
+{
+	return strcmp(s->name, HEALTH_SCRAPER) == 0 &&
+	    strcmp(s->state, "off") != 0 &&
+	    h->extent.until_ns - health_last(h, s) > health_stale_ns(h);
 }
 
 static void
@@ -160,7 +184,11 @@ health_judge_source(struct health *h, const struct source_state *s)
 	int128 lost = health_sum(h->faults, h->n_faults, MEASURE_LOST,
 	    s->name);
 
-	if (strcmp(s->state, "degraded") == 0 ||
+	if (health_is_silent(h, s))
+		health_because(h, HEALTH_DEGRADED, s->name, "memlens-scrape "
+		    "has died, or does not reach the daemon: nothing came "
+		    "of late");
+	else if (strcmp(s->state, "degraded") == 0 ||
 	    strcmp(s->state, "not attached") == 0)
 		health_because(h, HEALTH_DEGRADED, s->name,
 		    s->why[0] != '\0' ? s->why : s->state);
@@ -180,10 +208,8 @@ health_judge_source(struct health *h, const struct source_state *s)
 static void
 health_judge(struct health *h)
 {
-	int64_t stale = 3 * h->extent.slot_ns;
+	int64_t stale = health_stale_ns(h);
 
-	if (stale < h->stale_ns)
-		stale = h->stale_ns;
 	if (h->extent.state == STORE_DISK_FULL)
 		health_because(h, HEALTH_DEGRADED, "the disk is full",
 		    *h->extent.why != '\0' ? h->extent.why
