@@ -20,9 +20,9 @@
 
 /* Letters, digits and "_" (":" too in a metric's name). */
 static void
-metrics_put_name(struct buf *out, const char *name, bool colon)
+metrics_put_name(struct buf *out, const char *name, size_t n, bool colon)
 {
-	for (size_t i = 0; name[i] != '\0'; i++) {
+	for (size_t i = 0; i < n; i++) {
 		char c = name[i];
 		bool fine = isalpha((unsigned char)c) || c == '_' ||
 		    (colon && c == ':') || (i > 0 && isdigit((unsigned char)c));
@@ -34,10 +34,12 @@ metrics_put_name(struct buf *out, const char *name, bool colon)
 static void
 metrics_put_series(struct buf *out, const struct metric_series *m)
 {
-	metrics_put_name(out, m->desc.name, true);
+	metrics_put_name(out, m->desc.name, strlen(m->desc.name), true);
 	for (size_t i = 0; i < m->desc.n_labels; i++) {
+		const char *name = m->desc.labels[i].name;
+
 		buf_put_u8(out, i ? ',' : '{');
-		metrics_put_name(out, m->desc.labels[i].name, false);
+		metrics_put_name(out, name, strlen(name), false);
 		buf_put(out, "=\"", 2);
 		measure_put_quoted(out, m->desc.labels[i].value);
 		buf_put_u8(out, '"');
@@ -49,27 +51,135 @@ metrics_put_series(struct buf *out, const struct metric_series *m)
 	buf_put_u8(out, '\n');
 }
 
-/* Series come in the order of their names within each kind: a name that
- * differs from the one before begins a family. */
-static void
-metrics_put(struct buf *out, const struct metric_series *series, size_t n)
+/* Series in the order of their kinds, then names: those of one name are a
+ * run. */
+struct metrics {
+	const struct metric_series *series;
+	size_t n;
+	struct buf *out;
+};
+
+/* The first series of kind and name, `base` (so many bytes) and suffix; n:
+ * there is none. */
+static size_t
+metrics_find(const struct metrics *m, enum series_kind kind,
+    const char *base, size_t bytes, const char *suffix)
 {
-	const char *family = "";
+	size_t low = 0, high = m->n;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct metric_series *m = &series[i];
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct series_desc *d = &m->series[mid].desc;
+		int order = (int)d->kind - (int)kind;
 
-		if (series_point_only(m) == NULL)
-			continue;
-		if (strcmp(family, m->desc.name) != 0) {
-			family = m->desc.name;
-			buf_put(out, "# TYPE ", 7);
-			metrics_put_name(out, family, true);
-			buf_printf(out, " %s\n",
-			    series_kind_name(m->desc.kind));
-		}
-		metrics_put_series(out, m);
+		if (order == 0)
+			order = strncmp(d->name, base, bytes);
+		if (order == 0)
+			order = strcmp(d->name + bytes, suffix);
+		if (order == 0 && (mid == 0 || m->series[mid - 1].desc.kind !=
+		    kind || strcmp(m->series[mid - 1].desc.name, d->name) != 0))
+			return mid;
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
 	}
+	return m->n;
+}
+
+static size_t
+metrics_run_end(const struct metrics *m, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < m->n && m->series[end].desc.kind ==
+	    m->series[i].desc.kind && strcmp(m->series[end].desc.name,
+	    m->series[i].desc.name) == 0)
+		end++;
+	return end;
+}
+
+/* Where has the name this suffix?  0: it has not. */
+static size_t
+metrics_base(const struct series_desc *d, const char *suffix)
+{
+	size_t n = strlen(d->name), k = strlen(suffix);
+
+	return n > k && strcmp(d->name + n - k, suffix) == 0 ? n - k : 0;
+}
+
+/* A line for each of the run that has a value; before the first of the family
+ * that it belongs to, its type. */
+static void
+metrics_put_run(const struct metrics *m, size_t i, size_t family,
+    const char *type, bool *begun)
+{
+	for (size_t end = i < m->n ? metrics_run_end(m, i) : i; i < end; i++) {
+		if (series_point_only(&m->series[i]) == NULL)
+			continue;
+		if (!*begun) {
+			buf_put(m->out, "# TYPE ", 7);
+			metrics_put_name(m->out, m->series[i].desc.name,
+			    family, true);
+			buf_printf(m->out, " %s\n", type);
+			*begun = true;
+		}
+		metrics_put_series(m->out, &m->series[i]);
+	}
+}
+
+/* What was scraped of a histogram or a summary are counters and gauges; by
+ * their names and labels they are one family again. */
+static bool
+metrics_is_histogram(const struct metrics *m, const char *base, size_t bytes)
+{
+	size_t i = metrics_find(m, SERIES_COUNTER, base, bytes, "_bucket");
+
+	return i < m->n && measure_label(&m->series[i], "le")[0] != '\0';
+}
+
+static bool
+metrics_is_summary(const struct metrics *m, const char *base, size_t bytes)
+{
+	size_t i = metrics_find(m, SERIES_GAUGE, base, bytes, "");
+
+	return i < m->n && measure_is_quantile(&m->series[i].desc) &&
+	    !metrics_is_histogram(m, base, bytes);
+}
+
+/* The run that begins at i, and with the first run of a family the others; a
+ * run that came with such a one is not put again. */
+static void
+metrics_put_family(const struct metrics *m, size_t i)
+{
+	const struct series_desc *d = &m->series[i].desc;
+	const char *type = series_kind_name(d->kind);
+	size_t bytes = strlen(d->name), base = 0;
+	bool begun = false;
+
+	if (d->kind == SERIES_GAUGE && metrics_is_summary(m, d->name, bytes)) {
+		base = bytes;
+		type = "summary";
+	} else if (d->kind == SERIES_COUNTER &&
+	    (base = metrics_base(d, "_bucket")) != 0 &&
+	    metrics_is_histogram(m, d->name, base)) {
+		type = "histogram";
+	} else if (d->kind == SERIES_COUNTER &&
+	    ((base = metrics_base(d, "_sum")) != 0 ||
+	    (base = metrics_base(d, "_count")) != 0) &&
+	    (metrics_is_histogram(m, d->name, base) ||
+	    metrics_is_summary(m, d->name, base))) {
+		return;
+	} else {
+		base = 0;
+	}
+	metrics_put_run(m, i, base != 0 ? base : bytes, type, &begun);
+	if (base == 0)
+		return;
+	metrics_put_run(m, metrics_find(m, SERIES_COUNTER, d->name, base,
+	    "_sum"), base, type, &begun);
+	metrics_put_run(m, metrics_find(m, SERIES_COUNTER, d->name, base,
+	    "_count"), base, type, &begun);
 }
 
 const struct err *
@@ -78,6 +188,7 @@ api_metrics(struct context *c, struct request *rq, struct response *rs)
 	struct metric_query q = {.max_series = METRICS_SERIES_MAX,
 	    .newest = true};
 	struct metric_series *series = NULL;
+	struct metrics m;
 	struct store_extent extent;
 	struct selector *all;
 	struct store *s;
@@ -97,7 +208,9 @@ api_metrics(struct context *c, struct request *rq, struct response *rs)
 	if (e != NULL)
 		return e;
 	rs->type = "text/plain; version=0.0.4; charset=utf-8";
-	metrics_put(&rs->body, series, n);
+	m = (struct metrics){series, n, &rs->body};
+	for (size_t i = 0; i < n; i = metrics_run_end(&m, i))
+		metrics_put_family(&m, i);
 	metric_series_free(series, n);
 	return NULL;
 }

@@ -74,7 +74,10 @@ stacks_error(const struct stacks *s)
 		return gone_check();
 	if (s->bound == NULL)
 		return err_nomem();
-	return err_new(ERR_REQUEST, 413, "too many %s", s->bound);
+	return s->most == 0 ?
+	    err_new(ERR_REQUEST, 413, "too many %s", s->bound) :
+	    err_new(ERR_REQUEST, 413, "too many %s: at most %zu are taken",
+	    s->bound, s->most);
 }
 
 static uint32_t
@@ -86,13 +89,22 @@ stacks_fail(struct stacks *s, const char *bound)
 	return 0;
 }
 
+/* More than `most` of it. */
+static uint32_t
+stacks_over(struct stacks *s, const char *bound, size_t most)
+{
+	if (!s->failed)
+		s->most = most;
+	return stacks_fail(s, bound);
+}
+
 static uint32_t
 stacks_string(struct stacks *s, const char *p, size_t n)
 {
 	uint32_t i;
 
 	if (s->strings.bytes.len + n > s->limits.bytes)
-		return stacks_fail(s, "bytes of names");
+		return stacks_over(s, "bytes of names", s->limits.bytes);
 	i = intern_put(&s->strings, p, n);
 	return i == INTERN_NONE ? stacks_fail(s, NULL) : i;
 }
@@ -129,7 +141,7 @@ stacks_type(struct stacks *s, const struct stacks_type *type)
 			return i;
 	}
 	if (s->n_types == STACKS_TYPES_MAX)
-		return stacks_fail(s, "types of samples");
+		return stacks_over(s, "types of samples", STACKS_TYPES_MAX);
 	/* the memory of one that was cleared goes on */
 	c.values = s->types[s->n_types].values;
 	c.n = s->types[s->n_types].n;
@@ -199,9 +211,9 @@ stacks_new_node(struct stacks *s, uint32_t parent, uint32_t edge,
 	uint32_t i = (uint32_t)s->n_nodes;
 
 	if (i >= s->limits.nodes || i >> CHILDREN_BITS != 0)
-		return stacks_fail(s, "stacks");
+		return stacks_over(s, "stacks (nodes of their call tree)", i);
 	if (depth > s->limits.depth)
-		return stacks_fail(s, "frames of one stack");
+		return stacks_over(s, "frames of one stack", s->limits.depth);
 	if (!array_room(&s->nodes, s->n_nodes + 1, &s->cap_nodes) ||
 	    (i != parent + 1 && !children_add(&s->children,
 	    children_hash(parent, edge), s->nodes, i)))
@@ -304,7 +316,8 @@ stacks_labels(struct stacks *s, const struct label *labels, size_t n)
 	uint32_t pairs[2 * STACKS_LABELS_MAX], set;
 
 	if (n > STACKS_LABELS_MAX)
-		return stacks_fail(s, "labels of one sample");
+		return stacks_over(s, "labels of one sample",
+		    STACKS_LABELS_MAX);
 	if (n == 0 || s->failed)
 		return 0;
 	memcpy(sorted, labels, n * sizeof(*sorted));
@@ -319,7 +332,7 @@ stacks_labels(struct stacks *s, const struct label *labels, size_t n)
 	if (set == INTERN_NONE)
 		return stacks_fail(s, NULL);
 	if (s->sets.n > s->limits.labels)
-		return stacks_fail(s, "label sets");
+		return stacks_over(s, "label sets", s->limits.labels);
 	return stacks_put_node(s, 0, set | EDGE_LABELS, 0);
 }
 

@@ -63,6 +63,7 @@ struct stacks {
 	int64_t from_ns, until_ns;
 	bool failed;
 	const char *bound; /* that was passed; NULL: out of memory */
+	size_t most;       /* and what it is; 0: it is no number */
 };
 
 /* Frames in the order in which trees show them: by name, then kind. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fcgi/format/out/stacks_folded.h"
 #include "fcgi/format/stacks.h"
@@ -12,6 +13,7 @@
 #include "fcgi/memlens/cmd_stacks.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
+#include "store/base/text.h"
 
 struct collapse {
 	const char *format, *type;
@@ -36,6 +38,23 @@ collapse_write(void *arg, struct buf *out)
 	return NULL;
 }
 
+/* Samples count themselves; what else the numbers are is said. */
+static void
+collapse_say_unit(const struct stacks *s, uint32_t type)
+{
+	struct stacks_type t;
+
+	stacks_get_type(s, type, &t);
+	if (t.unit[0] == '\0' || strcmp(t.unit, "samples") == 0 ||
+	    strcmp(t.unit, "count") == 0)
+		return;
+	fputs("memlens collapse: numbers are ", stderr);
+	text_print(stderr, t.unit);
+	fputs(" of ", stderr);
+	text_print(stderr, t.name);
+	fputc('\n', stderr);
+}
+
 static const struct err *
 collapse_run(const struct collapse *c, int n, char **paths)
 {
@@ -48,6 +67,8 @@ collapse_run(const struct collapse *c, int n, char **paths)
 		e = cmd_stacks_type(s, "collapse", c->type, &type);
 	if (e == NULL)
 		e = stacks_put_folded(s, type, c->bare, collapse_write, NULL);
+	if (e == NULL)
+		collapse_say_unit(s, type);
 	stacks_free(s);
 	return e;
 }
@@ -74,7 +95,10 @@ cmd_collapse(int argc, char **argv)
 			break;
 		default:
 			fprintf(stderr, "usage: memlens collapse [--format "
-			    "NAME] [--type NAME] [--bare] [FILE...]\n");
+			    "NAME] [--type NAME] [--bare] [FILE...]\n"
+			    "numbers are sums of what the type counts: of "
+			    "perf script its periods,\nnanoseconds for the "
+			    "clocks, or samples where the text has none\n");
 			cmd_stacks_formats(stderr);
 			return 2;
 		}

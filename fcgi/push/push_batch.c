@@ -200,8 +200,13 @@ push_room(struct push *p, const struct stacks *s, uint32_t type,
 	    p->batch->strings.bytes.len < bounds[bound].bytes)
 		return NULL;
 	if (bound == PUSH_HARD)
-		return err_new(ERR_REQUEST, 413,
-		    "too many stacks of what is in use at one moment");
+		return err_new(ERR_REQUEST, 413, "too many stacks of what is "
+		    "in use at one moment: they have %zu values, %zu nodes of "
+		    "a call tree and %zu bytes of names before the last; "
+		    "at most %zu, %zu and %zu are taken", p->entries,
+		    p->batch->n_nodes, p->batch->strings.bytes.len,
+		    bounds[bound].entries,
+		    bounds[bound].nodes, bounds[bound].bytes);
 	return push_next_batch(p, s, type);
 }
 

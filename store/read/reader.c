@@ -277,9 +277,30 @@ reader_bounds(const struct store *s, uint64_t *from, uint64_t *until)
 		*from = 0;
 }
 
+/* The list of ids that somebody has taken away; NULL: none.  Nobody but a
+ * writer that starts needs it, so no question meets that it is not there. */
+static const char *
+reader_lost_ids(const struct store *s)
+{
+	uint64_t generation;
+
+	for (uint32_t i = 0; i < s->manifest.n; i++) {
+		const struct manifest_file *f = &s->manifest.files[i];
+
+		if (f->kind == MANIFEST_IDS &&
+		    faccessat(s->dir, f->name, F_OK, 0) != 0 &&
+		    errno == ENOENT &&
+		    manifest_generation(s->dir, &generation) == NULL &&
+		    generation == s->manifest.generation)
+			return f->name;
+	}
+	return NULL;
+}
+
 void
 store_extent(const struct store *s, struct store_extent *e)
 {
+	const char *ids = reader_lost_ids(s);
 	uint64_t from, until;
 
 	reader_bounds(s, &from, &until);
@@ -294,6 +315,11 @@ store_extent(const struct store *s, struct store_extent *e)
 	e->idle_ns = e->writer ? lock_idle(s->dir) : -1;
 	if (e->writer)
 		e->state = lock_state(s->dir, e->why, sizeof(e->why));
+	e->damaged += ids != NULL;
+	if (ids != NULL && e->why[0] == '\0')
+		snprintf(e->why, sizeof(e->why), "%s is missing: after a "
+		    "restart of the collector, batches of before that are sent "
+		    "again may count twice", ids);
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		e->bytes += s->files[i].entry.bytes;
 		e->damaged += s->files[i].broken;

@@ -18,8 +18,9 @@
  *	two_bytes{instance="a",service="kv"}          100, and 101 at once
  *	two_bytes{instance="b",service="kv"}          1, not in each fourth slot
  *	two_ops_total{instance="a" and "b",...}       10 and 5 more, likewise
- *	x_seconds_bucket{le="0.5",...}, x_seconds_sum  5 more
+ *	x_seconds_bucket{le="0.5",...}, _sum, _count  5 more
  *	lag_seconds{quantile="0.99",service="kv"}     slot % 10
+ *	lag_seconds_sum, lag_seconds_count, alone_sum 5 more
  *	test_latency_seconds{service="kv"}   1 ms to 1 s, each millisecond once
  *	a sample lost of 100, what memlensd says of itself, facts
  *
@@ -202,6 +203,10 @@ fill_instances(struct batch *b, uint64_t slot)
 	fill_counter(b, slot, "two_ops_total", "", 0, labels[0], 2, 10);
 	fill_counter(b, slot, "x_seconds_bucket", "", 0, le, 2, 5);
 	fill_counter(b, slot, "x_seconds_sum", "seconds", 0, labels[0], 2, 5);
+	fill_counter(b, slot, "x_seconds_count", "", 0, labels[0], 2, 5);
+	fill_counter(b, slot, "lag_seconds_sum", "seconds", 0, le + 1, 1, 5);
+	fill_counter(b, slot, "lag_seconds_count", "", 0, le + 1, 1, 5);
+	fill_counter(b, slot, "alone_sum", "", 0, le + 1, 1, 5);
 	lag = series(b, SERIES_GAUGE, "lag_seconds", "seconds", 0, quantile,
 	    2);
 	batch_add_gauge(b, lag, slot, (int64_t)slot * SLOT_NS,

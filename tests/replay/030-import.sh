@@ -129,6 +129,25 @@ if refused collapse "$T/pair" &&
 else
 	no "and refused elsewhere"
 fi
+
+# What numbers of a collapsed file are, where they are not samples.
+printf 'kv 1 [000] 1.0: 10101010 cpu-clock:\n\t5 get+0x1 (/bin/kv)\n\n' \
+	>"$T/perf"
+said=$("$BUILD/memlens" collapse "$T/perf" 2>&1 >"$T/collapsed")
+if [ "$said" = "memlens collapse: numbers are nanoseconds of cpu-clock" ] &&
+	[ "$(cat "$T/collapsed")" = "kv;get 10101010" ]; then
+	ok "collapse says that it counts nanoseconds"
+else
+	no "collapse says that it counts nanoseconds"
+	echo "# $said"
+	sed 's/^/# /' "$T/collapsed"
+fi
+said=$("$BUILD/memlens" collapse "$T/folded" 2>&1 >/dev/null)
+if [ -z "$said" ]; then
+	ok "and nothing of samples"
+else
+	no "and nothing of samples"
+fi
 for arguments in "--service x" "$T/folded" "--unit x --service x a b" \
 	"--nonsense a b" "--from now a b"; do
 	"$memlens" import $arguments >/dev/null 2>"$T/why"

@@ -89,6 +89,8 @@ TEST(bounds_are_errors)
 	put(s, "a;c", 1);
 	e = stacks_error(s);
 	CHECK(e != NULL && e->domain == ERR_REQUEST && e->code == 413);
+	CHECK_STR(e->text, "too many stacks (nodes of their call tree): at "
+	    "most 3 are taken");
 	stacks_free(s);
 }
 

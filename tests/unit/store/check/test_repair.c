@@ -486,6 +486,29 @@ TEST(without_the_list_of_ids_the_store_goes_on)
 	check_lost_ids();
 }
 
+/* verify alone said it until the writer was started again */
+TEST(a_list_of_ids_that_is_lost_meanwhile_is_said)
+{
+	struct store_extent before, after;
+	struct store *s = NULL;
+
+	begin();
+	fill(FIRST, FIRST + 100);
+	CHECK_OK(store_open(&s, dir, 0));
+	if (s != NULL) {
+		store_extent(s, &before);
+		CHECK_STR(before.why, "");
+		run("rm %/ids-*");
+		CHECK_OK(store_refresh(s));
+		store_extent(s, &after);
+		CHECK(strstr(after.why, "ids-") == after.why);
+		CHECK(strstr(after.why, " is missing: ") != NULL);
+		CHECK_INT(after.damaged, before.damaged + 1);
+	}
+	store_close(s);
+	stop();
+}
+
 TEST(a_flipped_bit_in_the_list_of_ids_is_said)
 {
 	char path[200];
@@ -553,6 +576,7 @@ main(void)
 	RUN(what_a_crash_left_does_not_stop_the_next_start);
 	RUN(verify_takes_only_files_of_a_store_for_set_aside);
 	RUN(without_the_list_of_ids_the_store_goes_on);
+	RUN(a_list_of_ids_that_is_lost_meanwhile_is_said);
 	RUN(a_flipped_bit_in_the_list_of_ids_is_said);
 	RUN(a_copy_of_another_file_is_damage);
 	RUN(repair_takes_no_copy_of_another_file);
