@@ -8,7 +8,7 @@
 #
 # Environment: RUN (folder for sockets, store and logs), RATE (requests per
 # second of the load), KVPORT (of the service), STATSPORT (of its statistics, 501 above),
-# SLOT (slot length), KVFLAGS, LISTEN (address), HOSTS (names under which
+# SLOT (slot length), KVFLAGS, DAEMONFLAGS, LISTEN (address), HOSTS (names under which
 # others may ask, beside localhost and addresses).
 #
 # Everything runs in this script's process group; Ctrl-C or TERM ends all.
@@ -127,7 +127,7 @@ start_load() {
 		--rate "${RATE:-1000}"
 }
 start_daemon() {
-	start memlensd "$run/bin/memlensd" -f "$run/memlens.conf"
+	start memlensd "$run/bin/memlensd" -f "$run/memlens.conf" ${DAEMONFLAGS:-}
 }
 start_scrape() {
 	start memlens-scrape "${as_nobody[@]}" "$run/bin/memlens-scrape" \
