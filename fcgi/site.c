@@ -18,7 +18,7 @@
 
 #define PROFILE_PARAMS                                                         \
 	"query from until max-nodes focus ignore collapse reverse min-width "  \
-	"strict"
+	"calibrate strict"
 #define PICTURE_PARAMS PROFILE_PARAMS " width title orientation"
 #define WHOLE_PARAMS "query from until focus ignore collapse strict"
 #define PAIR_PARAMS                                                            \

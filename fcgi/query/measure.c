@@ -205,15 +205,16 @@ measure_put_reasons(struct writer *w, const struct metric_series *series,
 	writer_close(w, '}');
 }
 
-/* Does the selector demand its service? */
-static bool
+bool
 measure_concerns(const struct metric_series *m,
     const struct selector *selector)
 {
-	struct label label = {"service", measure_label(m, "service")};
+	struct label labels[] = {{"instance", measure_label(m, "instance")},
+	    {"service", measure_label(m, "service")}};
 	const struct series_desc d = {.kind = SERIES_FLOW,
-	    .name = selector_name(selector), .unit = "", .labels = &label,
-	    .n_labels = 1};
+	    .name = selector_name(selector), .unit = "",
+	    .labels = labels + (labels[0].value[0] == '\0'),
+	    .n_labels = 1 + (labels[0].value[0] != '\0')};
 
 	return selector_match_series(selector, &d);
 }

@@ -41,6 +41,11 @@ const struct err *measure_once(struct store *s, const char *selector,
 /* The value of a label of a series, or "". */
 const char *measure_label(const struct metric_series *m, const char *name);
 
+/* Is it of a service, or an instance of one, that a selector of profiles
+ * demands? */
+bool measure_concerns(const struct metric_series *m,
+    const struct selector *selector);
+
 /* What a source last said of itself. */
 struct source_state {
 	char name[64];

@@ -63,12 +63,15 @@ static const struct err *
 profile_page_parse(struct profile_page *page, const struct request *rq)
 {
 	const struct err *e;
+	int64_t calibrate;
 
 	if ((e = request_need(rq, "query", &page->query)) != NULL ||
 	    (e = request_range(rq, &page->from_ns, &page->until_ns)) != NULL ||
 	    (e = request_int(rq, "max-nodes", -1, INT32_MAX, MAX_NODES_DEFAULT,
-	    &page->options.max_nodes)) != NULL)
+	    &page->options.max_nodes)) != NULL ||
+	    (e = request_int(rq, "calibrate", 0, 1, 0, &calibrate)) != NULL)
 		return e;
+	page->calibrate = calibrate == 1;
 	if ((e = profile_page_parse_shape(page, rq)) != NULL)
 		return e;
 	return selector_parse(page->query, &page->selector);
@@ -186,6 +189,22 @@ profile_page_look_back(struct profile_page *page)
 	return e;
 }
 
+/* Beside what was sampled, and instead of it where that is asked for. */
+static const struct err *
+profile_page_cover(struct profile_page *page)
+{
+	const struct err *e = coverage_ask(page->store, page->selector,
+	    page->from_ns, page->until_ns, &page->coverage);
+
+	page->measured = page->profile->nodes[0].total;
+	if (e != NULL || !page->calibrate || page->measured == 0)
+		return e;
+	if (!page->coverage.known)
+		return err_field(ERR_REQUEST, 422, "calibrate",
+		    "nobody has counted the CPU time of this profile");
+	return coverage_calibrate(page->profile, page->coverage.cpu_ns);
+}
+
 /* Asks for the profile, of which a part may do, and why there may be
  * none. */
 static const struct err *
@@ -203,6 +222,8 @@ profile_page_query(struct profile_page *page,
 		return e;
 	if ((e = measure_faults(page->store, page->selector, page->from_ns,
 	         page->until_ns, &page->faults)) != NULL)
+		return e;
+	if ((e = profile_page_cover(page)) != NULL)
 		return e;
 	profile_page_explain(page);
 	return profile_page_check_labels(page);
@@ -256,6 +277,9 @@ profile_page_start(struct profile_page *page, struct context *c,
 	if ((e = profile_page_parse(page, rq)) != NULL ||
 	    (e = context_store(c, &page->store)) != NULL)
 		return e;
+	if (whole && page->calibrate)
+		return err_field(ERR_REQUEST, 400, "calibrate",
+		    "only flame graphs say that they are calibrated");
 	if (whole) {
 		/* callers stay callers, and the small ones are there too */
 		page->options.max_nodes = -1;
@@ -316,6 +340,27 @@ profile_page_put_samples(struct writer *w, const char *key, bool known,
 		writer_null(w);
 }
 
+/* No data is null, and 0 that nothing was sampled of what ran. */
+static void
+profile_page_put_coverage(struct writer *w, const struct profile_page *page)
+{
+	bool known = page->coverage.known && page->profile->slots > 0;
+
+	writer_key(w, "coverage");
+	if (known)
+		writer_quotient(w, page->measured,
+		    (uint128)page->coverage.cpu_ns, 0);
+	else
+		writer_null(w);
+	writer_key(w, "cpu_seconds");
+	if (known)
+		writer_quotient(w, page->coverage.cpu_ns, 1, 9);
+	else
+		writer_null(w);
+	writer_key(w, "calibrated");
+	writer_bool(w, page->calibrate && known);
+}
+
 void
 profile_page_put(struct writer *w, const struct profile_page *page)
 {
@@ -342,6 +387,7 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	profile_page_put_samples(w, "total_samples", known, all.total);
 	profile_page_put_samples(w, "total_unknown", known,
 	    all.total_unknown);
+	profile_page_put_coverage(w, page);
 	measure_put_faults(w, &page->faults, selector_name(page->selector));
 	writer_key_str(w, "unit", p->unit);
 	writer_key(w, "period");
@@ -373,6 +419,11 @@ profile_page_put_title(struct buf *out, const struct profile_page *page)
 		amount_put(out, profile_page_units(p), page->flame->before,
 		    known ? &samples : NULL);
 	}
+	if (page->calibrate && page->measured > 0)
+		buf_printf(out, "   CALIBRATED: scaled by %.3f to the CPU time "
+		    "that the kernel counted",
+		    (double)page->profile->nodes[0].total /
+		    (double)page->measured);
 	if (page->options.focus != NULL)
 		buf_printf(out, "   focus: %s", page->options.focus);
 	if (page->options.ignore != NULL)

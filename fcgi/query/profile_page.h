@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "fcgi/format/flame/flame.h"
+#include "fcgi/query/coverage.h"
 #include "fcgi/query/measure.h"
 
 struct context;
@@ -36,6 +37,9 @@ struct profile_page {
 	size_t n_sources;
 	const char *why; /* of that state, or why it was widened, or "" */
 	struct measure_faults faults; /* lost samples, broken stacks */
+	struct coverage coverage;
+	int128 measured; /* all of it as it was sampled */
+	bool calibrate;  /* amounts are scaled to what the kernel counted */
 };
 
 /*

@@ -356,15 +356,23 @@ selector_match_series(const struct selector *s, const struct series_desc *d)
 }
 
 bool
-selector_asks_stacks(const struct selector *s)
+selector_asks_beyond(const struct selector *s, const struct label *labels,
+    size_t n)
 {
-	static const struct series_desc any = {.kind = SERIES_FLOW};
+	const struct series_desc any = {.kind = SERIES_FLOW, .labels = labels,
+	    .n_labels = n};
 
 	for (size_t i = 0; i < s->n; i++) {
 		if (!selector_of_series(&any, s->matchers[i].label))
 			return true;
 	}
 	return false;
+}
+
+bool
+selector_asks_stacks(const struct selector *s)
+{
+	return selector_asks_beyond(s, NULL, 0);
 }
 
 bool

@@ -139,6 +139,9 @@ const struct err *selector_check(const struct selector *s);
 bool selector_has(const struct selector *s, const char *label);
 /* Has it matchers on other labels than a profile series always has? */
 bool selector_asks_stacks(const struct selector *s);
+/* ... or than one that has these too? */
+bool selector_asks_beyond(const struct selector *s, const struct label *labels,
+    size_t n);
 /* The value V where the selector demands label="V"; else NULL. */
 const char *selector_equals(const struct selector *s, const char *label);
 

@@ -15,6 +15,8 @@
  *	                             sample, 100 of each
  *	test_gauge_bytes{service="kv"}     1000 + slot % 10
  *	node_cpu_seconds_total{cpu="0",mode="user"}   2.5 s more
+ *	namedprocess_namegroup_cpu_seconds_total{service="kv",...}  0.08 s more
+ *	node_schedstat_running_seconds_total{cpu="0"} 0.1 s more
  *	two_bytes{instance="a",service="kv"}          100, and 101 at once
  *	two_bytes{instance="b",service="kv"}          1, not in each fourth slot
  *	two_ops_total{instance="a" and "b",...}       10 and 5 more, likewise
@@ -159,6 +161,23 @@ fill_broken(struct batch *b, uint64_t slot)
 	    other, 3, 470);
 }
 
+/* CPU time that the kernel has counted. */
+static void
+fill_cpu_time(struct batch *b, uint64_t slot)
+{
+	static const struct label cpu = {"cpu", "0"},
+	    user[] = {{"groupname", "kv"}, {"mode", "user"}, {"service", "kv"}},
+	    in_kernel[] = {{"groupname", "kv"}, {"mode", "system"},
+	    {"service", "kv"}};
+
+	fill_counter(b, slot, "namedprocess_namegroup_cpu_seconds_total",
+	    "seconds", 2, user, 3, 6);
+	fill_counter(b, slot, "namedprocess_namegroup_cpu_seconds_total",
+	    "seconds", 2, in_kernel, 3, 2);
+	fill_counter(b, slot, "node_schedstat_running_seconds_total",
+	    "seconds", 9, &cpu, 1, 100000000);
+}
+
 static void
 fill_metrics(struct batch *b, uint64_t slot)
 {
@@ -176,6 +195,7 @@ fill_metrics(struct batch *b, uint64_t slot)
 	fill_counter(b, slot, "memlens_profile_samples_lost_total", "", 0,
 	    lost, 2, 1);
 	fill_broken(b, slot);
+	fill_cpu_time(b, slot);
 	fill_counter(b, slot, "memlens_self_cpu_seconds_total", "seconds", 6,
 	    &process, 1, 50000);
 	fill_gauge(b, slot, "memlens_self_private_bytes", &process,

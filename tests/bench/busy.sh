@@ -11,8 +11,9 @@
 # the CPU of everything of MemLens, beside `perf record -a -g` by frame
 # pointers and by copies of stacks in the same minutes.  CPU is user + system
 # time of /proc/PID/stat; what the kernel does for perf's and for our samples
-# is in that of whom they interrupt: ours is added (run time of BPF programs),
-# perf's cannot be read.
+# is in that of whom they interrupt: ours is busy_cpu_bpf (run time of BPF
+# programs), perf's cannot be read.  perf writes only; to name its stacks perf
+# script comes after it, which is counted by itself.
 #
 # What is not installed is left out, and said.  Databases have names of this
 # run alone; the slots of the daemon are read from its recording (busy.py).
@@ -177,7 +178,7 @@ watch_memory() { # until it is killed
 }
 # beside_perf WAY SECONDS : perf by a WAY to get callers, and ours meanwhile
 beside_perf() {
-	local began before perf us
+	local began before perf us named bpf
 	rm -f "$RUN/perf.data"
 	perf record -q -e cpu-clock -F 99 -a --call-graph "$1" \
 		-o "$RUN/perf.data" >"$RUN/log/perf" 2>&1 &
@@ -193,12 +194,16 @@ beside_perf() {
 	before=$(($(cpu_ms $perf) - before)) us=$(($(cpu_ms $(ours)) - us))
 	kill -INT $perf
 	wait $perf
+	named=$({ TIMEFORMAT='%U %S'; time perf script -i "$RUN/perf.data" \
+		>/dev/null 2>&1; } 2>&1 | awk '{ printf "%d", 1000 * ($1 + $2) }')
 	rm -f "$RUN/perf.data"
 	us=$(percent $us $began)
 	bpf=$(awk -v s="$2" '{ ns += $4 }
 		END { printf "%.3f", ns / s / 10000000 }' "$RUN/programs")
 	row "busy_cpu_perf_${1%,*}" "$(percent $before $began)" "% of a CPU" \
 		"all of MemLens meanwhile" "$us"
+	row "busy_cpu_perf_${1%,*}_script" "$(percent $named $began)" \
+		"% of a CPU" "all of MemLens meanwhile" "$us"
 	row busy_cpu_bpf "$bpf" "% of a CPU" "its processes meanwhile" "$us"
 	row busy_bpf_sample "$(awk '$1 ~ /_sampl/ { r += $3; n += $4 }
 		END { printf "%.2f", r ? n / r / 1000 : 0 }' "$RUN/programs")" \

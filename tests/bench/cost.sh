@@ -76,12 +76,25 @@ declare -A pids_of=(
 	[nginx]=$(tree "$(cat "$RUN/pid/nginx")")
 )
 names="memlensd memlens-symbols memlens-scrape memlens-fcgi nginx"
+hz=$(getconf CLK_TCK)
+percent() { # TICKS [SECONDS]
+	awk -v c="$1" -v hz="$hz" -v s="${2:-$seconds}" \
+		'BEGIN { printf "%.3f\n", 100 * c / hz / s }'
+}
 declare -A before
 for n in $names; do before[$n]=$(ticks ${pids_of[$n]}); done
 # One reader, as an open page is: health every 5 s, a line and a flame graph
 # every 10 s.
 api=http://127.0.0.1:$port/api/v1
+: >"$dir/each"
+last=
 for ((s = 0; s < seconds; s += 5)); do
+	if ((s % 10 == 0)); then
+		now=$(for n in $names; do ticks ${pids_of[$n]}; done |
+			awk '{ n += $1 } END { print n }')
+		[ -z "$last" ] || percent $((now - last)) 10 >>"$dir/each"
+		last=$now
+	fi
 	curl -s -o /dev/null "$api/health"
 	((s % 10)) || curl -s -o /dev/null -G "$api/flamegraph.json" \
 		--data-urlencode 'query=cpu{service="kvservice"}' -d from=now-5m
@@ -89,9 +102,7 @@ for ((s = 0; s < seconds; s += 5)); do
 		--data-urlencode 'query=namedprocess_namegroup_cpu_seconds_total{groupname="kvservice"}'
 	sleep 5
 done
-hz=$(getconf CLK_TCK) all_cpu=0 all_pss=0
-percent() { awk -v c="$1" -v hz="$hz" -v s="$seconds" \
-	'BEGIN { printf "%.3f", 100 * c / hz / s }'; }
+all_cpu=0 all_pss=0
 printf '| process | CPU, %% of one | PSS, MB |\n|---|---:|---:|\n'
 for n in $names all; do
 	if [ "$n" = all ]; then
@@ -103,7 +114,9 @@ for n in $names all; do
 	fi
 	printf '| %s | %.2f | %.1f |\n' "$n" "$(percent $cpu)" \
 		"$(awk -v k="$kb" 'BEGIN { print k / 1024 }')"
-	row "cost_${n}_cpu" "$(percent $cpu)" "% of a CPU"
+	# of all, what each 10 s took
+	SPREAD=$([ "$n" != all ] || spread <"$dir/each") \
+		row "cost_${n}_cpu" "$(percent $cpu)" "% of a CPU"
 	row "cost_${n}_pss" "$kb" kB
 	case $n in memlensd | memlens-symbols)
 		daemon_cpu=$((${daemon_cpu:-0} + cpu))

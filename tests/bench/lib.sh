@@ -1,15 +1,23 @@
 # What the benchmarks share; sourced.  $dir is the caller's temporary folder.
 
-# row NAME VALUE UNIT [REFERENCE VALUE [RATIO]] : a line of JSON, see run.sh
+# row NAME VALUE UNIT [REFERENCE VALUE [RATIO]] : a line of JSON, see run.sh;
+# with SPREAD="LEAST MOST N", what values of N times the value stands for
 row() {
 	jq -nc --arg n "$1" --argjson v "${2:-null}" --arg u "$3" \
 		--arg r "${4:-}" --argjson rv "${5:-null}" \
-		--argjson q "${6:-null}" '{name: $n, value: $v,
+		--argjson q "${6:-null}" --arg s "${SPREAD:-}" '
+		($s | split(" ") | map(tonumber)) as $s | {name: $n, value: $v,
 		unit: $u, reference: (if $r == "" then null else $r end),
 		reference_value: $rv,
 		ratio: (if $q != null then $q
 		elif $rv == null or $rv == 0 or $v == null then null
-		else ($v / $rv * 1000 | round / 1000) end)}'
+		else ($v / $rv * 1000 | round / 1000) end)} + if $s == [] then {}
+		else {spread: {least: $s[0], most: $s[1], of: $s[2]}} end'
+}
+
+# spread < NUMBERS : "LEAST MOST N" of a number in each line
+spread() {
+	sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[1], v[NR], NR }'
 }
 
 # begin COMMAND... : in the background; end_all ends what has begun so

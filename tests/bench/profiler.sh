@@ -208,28 +208,34 @@ median() {
 		    (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
 }
 m() { median "$1"; }
+# figure NUMBER NAME UNIT [REFERENCE VALUE] : a row of a number's median
+figure() {
+	local number=$1
+	shift
+	[ -z "$(m "$number")" ] || SPREAD=$(awk -v n="$number" \
+		'$1 == n { print $2 }' "$dir/numbers" | spread) \
+		row "$1" "$(m "$number")" "${@:2}"
+}
 noise=$(m aa_noise)
-row profiler_bpf_ratio "$(m bpf_ratio)" ratio goal 0.7
-row profiler_bpf_beside "$(m both_ours_us)" us/sample "plain walker beside" \
+figure bpf_ratio profiler_bpf_ratio ratio goal 0.7
+figure both_ours_us profiler_bpf_beside us/sample "plain walker beside" \
 	"$(m both_reference_us)"
-row profiler_startup_cpu "$(m startup_cpu_ms)" ms goal 500
+figure startup_cpu_ms profiler_startup_cpu ms goal 500
 [ -n "$phases" ] || exit 0
-row profiler_bpf "$(m ours_bpf_us)" us/sample "plain walker" \
+figure ours_bpf_us profiler_bpf us/sample "plain walker" \
 	"$(m reference_bpf_us)"
-row profiler_bpf_cpu "$(m ours_bpf_cpu)" "% of a CPU" "plain walker" \
+figure ours_bpf_cpu profiler_bpf_cpu "% of a CPU" "plain walker" \
 	"$(m reference_bpf_cpu)"
-row profiler_cpu "$(m ours_cpu)" "% of a CPU" goal 0.45
+figure ours_cpu profiler_cpu "% of a CPU" goal 0.45
 rss=$(m ours_rss) maps=$(m ours_maps)
-row profiler_rss "$rss" kB
-row profiler_maps "$maps" kB "plain walker" "$(m reference_maps)"
-row profiler_memory $((${rss%.*} + ${maps%.*})) kB goal 49152
-row profiler_noise "$noise" "% between two times without"
+figure ours_rss profiler_rss kB
+figure ours_maps profiler_maps kB "plain walker" "$(m reference_maps)"
+[ -z "$rss" ] || row profiler_memory $((${rss%.*} + ${maps%.*})) kB goal 49152
+figure aa_noise profiler_noise "% between two times without"
 for phase in again ours reference fp dwarf; do
-	[ -z "$(m ${phase}_slowdown)" ] ||
-		row profiler_slowdown_$phase "$(m ${phase}_slowdown)" % noise "$noise"
+	figure ${phase}_slowdown profiler_slowdown_$phase % noise "$noise"
 done
 for phase in fp dwarf; do
-	[ -n "$(m ${phase}_cpu)" ] || continue
-	row perf_${phase}_cpu "$(m ${phase}_cpu)" "% of a CPU" ours "$(m ours_cpu)"
-	row perf_${phase}_kB "$(m ${phase}_bytes)" "kB in 15 s"
+	figure ${phase}_cpu perf_${phase}_cpu "% of a CPU" ours "$(m ours_cpu)"
+	figure ${phase}_bytes perf_${phase}_kB "kB in 15 s"
 done

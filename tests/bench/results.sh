@@ -75,13 +75,15 @@ write() {
 		# What it costs
 
 		`make bench` prints these numbers beside those below; `make WRITE=1 bench` writes them here.  A
-		ratio is that of the value to what it is compared with; goals are ours.
+		ratio is that of the value to what it is compared with; goals are ours.  Spread: the least and the most
+		of how many times, of which the value is the median.
 		HEAD
 		jq -r '.rows | group_by(.bench)[] | "", "## \(.[0].bench)", "",
 			"\(.[0].date), commit \(.[0].commit), \(.[0].machine)", "",
-			"| figure | value | | beside | value | ratio |",
-			"|---|---:|---|---|---:|---:|",
-			(.[] | "| \(.name) | \(.value) | \(.unit) | " +
+			"| figure | value | | spread | beside | value | ratio |",
+			"|---|---:|---|---|---|---:|---:|",
+			(.[] | "| \(.name) | \(.value) | \(.unit) | \(.spread |
+			if . then "\(.least) to \(.most) of \(.of)" else "" end) | " +
 			"\(.reference // "") | \(.reference_value // "") | " +
 			"\(.ratio // "") |")' <<<"$new"
 		[ ! -e "$dir/RESULTS.md" ] ||

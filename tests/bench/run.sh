@@ -13,14 +13,15 @@
 #
 # A bench is a script that takes the build folder and prints a line of JSON
 # for each number: {"name", "value", "unit", "reference", "reference_value",
-# "ratio"}; ratio = value / reference_value.  Its other lines are shown.  A
+# "ratio"}; ratio = value / reference_value; {"spread": {"least", "most", "of"}}
+# too where the value is the median of several.  Its other lines are shown.  A
 # line that is no such row is named and makes the run fail; the others stay.
 set -u
 called=$PWD
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "$called" && cd "${1:?folder of the build}" && pwd)
 shift
-benches=${*:-store unwind-rows old-kernel flame heap serve neighbour many ingest limits profiler cost storm questions answers demo}
+benches=${*:-store unwind-rows old-kernel flame heap serve neighbour many ingest limits profiler cost storm busy questions answers demo}
 failed=0
 said=$(mktemp) rows=$(mktemp)
 trap 'rm -f "$said" "$rows"' EXIT

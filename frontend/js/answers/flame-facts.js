@@ -84,6 +84,20 @@
     why: list.join(', ') };
   }
 
+  /* How much of the CPU time that the kernel counted was sampled; null where
+   * nobody counted, and of so few samples that it says nothing (+-10 %). */
+  function coverageText(m) {
+    if (typeof m.coverage !== 'number' || !(m.total_samples >= 100))
+      return null;
+    const share = F.percent(m.coverage);
+    return { text: (m.calibrated ? 'calibrated: ' : '') + share +
+      ' of its CPU time seen', why: 'The kernel counted ' +
+      ns.unit.text(m.cpu_seconds, 'seconds') + ' of CPU time here, of which ' +
+      'the ticks of the profiler show ' + share + '. What timers wake runs ' +
+      'between ticks more often than others, above all in virtual machines; ' +
+      'what ended within a second of its start may be in ticks alone.' };
+  }
+
   /* What damage has taken from an answer: null, or words and the whole list
    * (api/v1's "partial"). */
   function partialText(list) {
@@ -135,5 +149,6 @@
   }
 
   ns.flameFacts = { unitOf, samplesOf, frameSamples, countText, frameCount,
-    lostText, brokenText, partialText, emptyText, pathCode, pathFrame };
+    lostText, brokenText, coverageText, partialText, emptyText, pathCode,
+    pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -10,8 +10,8 @@
 
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
-  const { unitOf, samplesOf, frameCount, lostText, brokenText, partialText,
-    emptyText, pathCode, pathFrame } = ns.flameFacts;
+  const { unitOf, samplesOf, frameCount, lostText, brokenText, coverageText,
+    partialText, emptyText, pathCode, pathFrame } = ns.flameFacts;
 
   const INFO = ['Each bar is a function, as wide as its part of the profile: ' +
     'of what was sampled while it was on the stack. What it called stands ' +
@@ -194,6 +194,10 @@
           class: lost.length ? 'lost lost-some' : 'lost',
           text: lost.length ? 'lost: ' + lost.join(', ')
             : 'nothing lost' }));
+      const covers = some && coverageText(m);
+      if (covers)
+        this.facts.append(h('span', { class: 'lost', text: covers.text,
+          title: covers.why }));
       if (cut > 0)
         this.facts.append(h('span', { class: 'lost', title: CUT, text:
           'not drawn by function: ' + F.percent(cut / this.f.ticks) +

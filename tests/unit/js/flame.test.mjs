@@ -305,6 +305,19 @@ test('a place is said once although two builds have it', () => {
   assert.equal(said('h', 'brief'), '');
 });
 
+test('how much of the CPU time was sampled is told of enough samples', () => {
+  const text = (m) => M.flameFacts.coverageText(m);
+  const m = { coverage: 0.78125, cpu_seconds: 12.8, total_samples: 990,
+    calibrated: false };
+  assert.equal(text(m).text, '78.1 % of its CPU time seen');
+  assert.match(text(m).why, /counted 12\.8 s of CPU time .* show 78\.1 %/);
+  assert.equal(text({ ...m, calibrated: true }).text,
+    'calibrated: 78.1 % of its CPU time seen');
+  assert.equal(text({ ...m, total_samples: 99 }), null);
+  assert.equal(text({ ...m, coverage: null, cpu_seconds: null }), null);
+  assert.equal(text({}), null); /* recordings of before */
+});
+
 test('stacks that are not whole are told with whose they are', () => {
   const text = (broken, whose) => M.flameFacts.brokenText(broken, whose);
   assert.equal(text({ 'no row': 2, truncated: 1 }, 'service').text,

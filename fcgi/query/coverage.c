@@ -1,0 +1,151 @@
+/*
+ * CPU time beside profiles of it.
+ */
+#include "fcgi/query/coverage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/query/measure.h"
+#include "fcgi/query/series_point.h"
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+/* The metric that counts whom the selector demands; NULL: none does. */
+static const char *
+coverage_metric(const struct selector *selector)
+{
+	static const struct label instance = {"instance", ""};
+
+	if (strcmp(selector_name(selector), "cpu") != 0 ||
+	    selector_asks_beyond(selector, &instance, 1))
+		return NULL;
+	if (selector_has(selector, "instance"))
+		return "memlens_instance_cpu_seconds_total";
+	return selector_has(selector, "service")
+	    ? "namedprocess_namegroup_cpu_seconds_total"
+	    : "node_schedstat_running_seconds_total";
+}
+
+/* The metric as a selector, of one service by its name; NUL-terminated. */
+static void
+coverage_put_selector(struct buf *out, const struct selector *selector,
+    const char *metric)
+{
+	const char *service = selector_equals(selector, "service");
+
+	buf_printf(out, "%s", metric);
+	if (service != NULL) {
+		buf_printf(out, "{service=\"");
+		measure_put_quoted(out, service);
+		buf_printf(out, "\"}");
+	}
+	buf_put_u8(out, '\0');
+}
+
+/* Adds `share` of what the slots that touch a range have. */
+static const struct err *
+coverage_add(struct store *s, const struct selector *selector,
+    const char *metric, const int64_t range[2], double share,
+    struct coverage *out)
+{
+	struct metric_series *series;
+	const struct metric_point *p;
+	const struct err *e;
+	int128 sum = 0;
+	size_t n;
+
+	e = measure_once(s, metric, range[0], range[1], &series, &n);
+	for (size_t i = 0; e == NULL && i < n; i++) {
+		p = series_point_only(&series[i]);
+		if (p == NULL || !measure_concerns(&series[i], selector))
+			continue;
+		sum += p->increase * NS_PER_S /
+		    scale_factor(series[i].desc.scale);
+		out->known = true;
+	}
+	metric_series_free(series, n);
+	out->cpu_ns += share == 1 ? sum : (int128)((double)sum * share);
+	return e;
+}
+
+/* The slots that touch the range, without what lies outside it. */
+static const struct err *
+coverage_sum(struct store *s, const struct selector *selector,
+    const char *metric, const int64_t range[2], struct coverage *out)
+{
+	int64_t first = measure_floor(s, range[0]);
+	int64_t last = measure_floor(s, range[1]);
+	int64_t slot_ns = measure_ceil(s, first + 1) - first;
+	double before = (double)(range[0] - first) / (double)slot_ns;
+	double after = (double)(last + slot_ns - range[1]) / (double)slot_ns;
+	const struct err *e;
+
+	if ((e = coverage_add(s, selector, metric, range, 1, out)) != NULL)
+		return e;
+	if (before > 0 && (e = coverage_add(s, selector, metric,
+	    (int64_t[2]){first, first + 1}, -before, out)) != NULL)
+		return e;
+	return last == range[1] ? NULL : coverage_add(s, selector, metric,
+	    (int64_t[2]){last, last + 1}, -after, out);
+}
+
+const struct err *
+coverage_ask(struct store *s, const struct selector *selector,
+    int64_t from_ns, int64_t until_ns, struct coverage *out)
+{
+	const char *metric = coverage_metric(selector);
+	const struct err *e;
+	struct buf text = {0};
+
+	*out = (struct coverage){0};
+	if (metric == NULL)
+		return NULL;
+	coverage_put_selector(&text, selector, metric);
+	e = text.failed ? err_nomem() : coverage_sum(s, selector,
+	    (const char *)text.data, (int64_t[2]){from_ns, until_ns}, out);
+	buf_fini(&text);
+	if (out->cpu_ns <= 0)
+		*out = (struct coverage){0};
+	return e;
+}
+
+/* The counts, which follow from amounts no more once these are scaled. */
+static const struct err *
+coverage_keep_samples(struct profile *p)
+{
+	struct profile_samples *samples;
+
+	if (p->samples != NULL || p->period == 0)
+		return NULL;
+	if ((samples = calloc(p->n_nodes, sizeof(*samples))) == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < p->n_nodes; i++)
+		profile_samples(p, i, &samples[i]);
+	p->samples = samples;
+	return NULL;
+}
+
+/* A node is the difference of two sums from the first node on, so that
+ * rounding does not add up. */
+const struct err *
+coverage_calibrate(struct profile *p, int128 cpu_ns)
+{
+	int128 whole = p->nodes[0].total, seen = 0, given = 0, next;
+	const struct err *e = coverage_keep_samples(p);
+
+	if (e != NULL || whole <= 0)
+		return e;
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		struct profile_node *n = &p->nodes[i];
+
+		seen += n->self;
+		next = seen * cpu_ns / whole;
+		n->self = n->total = next - given;
+		given = next;
+	}
+	for (size_t i = p->n_nodes - 1; i > 0; i--)
+		p->nodes[p->nodes[i].parent].total += p->nodes[i].total;
+	return NULL;
+}
