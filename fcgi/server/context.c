@@ -41,6 +41,8 @@ void
 context_asked(struct context *c)
 {
 	c->asked_ns = clock_mono_ns();
+	if (c->first_ns == 0 || c->rested > 0)
+		c->first_ns = c->asked_ns;
 	c->rested = 0;
 }
 
@@ -75,7 +77,8 @@ context_idle(struct context *c, void (*rest)(struct context *c))
 	if (c->asked_ns == 0)
 		return -1;
 	for (; c->rested < sizeof(steps) / sizeof(steps[0]); c->rested++) {
-		int64_t left = c->asked_ns + steps[c->rested].after_ns -
+		int64_t since_ns = c->rested == 0 ? c->first_ns : c->asked_ns;
+		int64_t left = since_ns + steps[c->rested].after_ns -
 		    clock_mono_ns();
 
 		if (left > 0)

@@ -44,7 +44,8 @@ struct context {
 	unsigned workers;                /* which has so many */
 	int64_t fresh_ns; /* monotonic: when the store last knew no names */
 	int64_t asked_ns; /* the same: the last answer's end; 0: none yet */
-	unsigned rested;  /* steps of context_idle() since then */
+	int64_t first_ns; /* and of the first since memory was given back */
+	unsigned rested;  /* steps of context_idle() since asked_ns */
 };
 
 void context_init(struct context *c, const struct settings *settings,
@@ -55,9 +56,10 @@ void context_fini(struct context *c);
 const struct err *context_store(struct context *c, struct store **s);
 
 /*
- * What a worker does with its memory while nobody asks: after a second what
- * malloc has free goes back to the kernel (not sooner: a page asks many
- * questions, and each would fault it in again); after two minutes the store
+ * What a worker does with its memory between questions: a second after the
+ * first one what malloc has free goes back to the kernel (not sooner: a page
+ * asks many questions, and each would fault it in again; not later: several
+ * pages never let a second go by); after two minutes without one the store
  * is closed until somebody asks, and `rest` frees what pages keep.  In how
  * many milliseconds to call again, -1: not before another request.
  */

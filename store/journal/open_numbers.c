@@ -55,8 +55,7 @@ gauge_take(struct cur *c, struct batch_block *k)
 }
 
 void
-open_numbers_put(struct buf *out, const struct batch_block *k,
-    int64_t time_ns)
+open_numbers_put(struct buf *out, const struct batch_block *k)
 {
 	if (k->kind == SERIES_GAUGE) {
 		gauge_put(out, k);
@@ -65,11 +64,11 @@ open_numbers_put(struct buf *out, const struct batch_block *k,
 		buf_put_varint(out, k->count);
 		buf_put_zigzag(out, k->last);
 	}
-	buf_put_zigzag(out, numbers_apart(k->last_ns, time_ns));
+	buf_put_zigzag(out, k->last_ns);
 }
 
 void
-open_numbers_take(struct cur *c, struct batch_block *k, int64_t time_ns)
+open_numbers_take(struct cur *c, struct batch_block *k)
 {
 	if (k->kind == SERIES_GAUGE) {
 		gauge_take(c, k);
@@ -78,5 +77,5 @@ open_numbers_take(struct cur *c, struct batch_block *k, int64_t time_ns)
 		k->count = cur_varint(c);
 		k->last = cur_zigzag(c);
 	}
-	k->last_ns = numbers_from(time_ns, (uint64_t)cur_zigzag(c));
+	k->last_ns = cur_zigzag(c);
 }

@@ -9,8 +9,8 @@
  *	         sum - count * last, time
  *	counter  increase, count, last, time
  *
- * A time is told by how far it is from another, that of the slot's first
- * block: a source reads its figures all at once.
+ * For the time stands a small number that the caller knows it by: a source
+ * reads its figures all at once.
  */
 #ifndef STORE_OPEN_NUMBERS_H
 #define STORE_OPEN_NUMBERS_H
@@ -21,9 +21,9 @@
 
 struct batch_block;
 
-void open_numbers_put(struct buf *out, const struct batch_block *k,
-    int64_t time_ns);
+/* k->last_ns is that number. */
+void open_numbers_put(struct buf *out, const struct batch_block *k);
 /* k->kind is set. */
-void open_numbers_take(struct cur *c, struct batch_block *k, int64_t time_ns);
+void open_numbers_take(struct cur *c, struct batch_block *k);
 
 #endif

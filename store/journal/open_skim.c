@@ -15,6 +15,7 @@
 #define SKIM_SLOT_BITS 40
 #define SKIM_SERIES 5 /* tags of sections */
 #define SKIM_FACTS 7
+#define SKIM_TIMES 16 /* that are looked at */
 
 struct skim {
 	struct openspan *o;
@@ -321,16 +322,32 @@ skim_put_entries(const struct skim *k, const struct skim_block *b,
 	}
 }
 
+/* Which of the span's times this is: one of those that came last, or a new
+ * one; INTERN_NONE: out of memory. */
+static uint32_t
+skim_time(struct openspan *o, int64_t time_ns)
+{
+	for (uint32_t i = 0; i < SKIM_TIMES && i < o->n_times; i++) {
+		if (o->times[o->n_times - 1 - i] == time_ns)
+			return o->n_times - 1 - i;
+	}
+	if (!open_room((void **)&o->times, o->n_times + 1, &o->cap_times,
+	        sizeof(*o->times)))
+		return INTERN_NONE;
+	o->times[o->n_times] = time_ns;
+	return o->n_times++;
+}
+
 /* A gauge's or counter's, of the slot at this place. */
-static void
+static bool
 skim_put_metric(struct skim *k, const struct batch_block *n, uint32_t place)
 {
-	struct open_slot *slot = &k->o->slots[place];
+	struct batch_block told = *n;
+	uint32_t time = skim_time(k->o, n->last_ns);
 
-	if (!slot->timed)
-		slot->time_ns = n->last_ns;
-	slot->timed = true;
-	open_numbers_put(&k->text, n, slot->time_ns);
+	told.last_ns = time - k->o->slots[place].time;
+	open_numbers_put(&k->text, &told);
+	return time != INTERN_NONE;
 }
 
 static bool
@@ -349,10 +366,10 @@ skim_put_block(struct skim *k, const struct skim_block *b)
 	buf_clear(out);
 	if (n->kind == SERIES_HISTOGRAM)
 		buf_put_varint(out, n->count);
-	if (n->kind == SERIES_GAUGE || n->kind == SERIES_COUNTER)
-		skim_put_metric(k, n, place);
-	else
+	if (n->kind != SERIES_GAUGE && n->kind != SERIES_COUNTER)
 		batch_put_numbers(n, out);
+	else if (!skim_put_metric(k, n, place))
+		return false;
 	if (n->kind == SERIES_HISTOGRAM) {
 		skim_put_entries(k, b, out);
 	} else if (series_is_profile((enum series_kind)n->kind)) {
@@ -410,13 +427,14 @@ skim_facts(struct skim *k, struct cur *c, bool put)
 		struct fact f;
 
 		fact_take(c, &f);
-		if (f.subject >= k->strings)
+		if (f.subject >= k->strings || f.n > OPEN_FACT_MAX)
 			c->bad = true;
 		else if (put && !c->bad)
 			o->facts[o->n_facts++] = (struct open_fact){
 			    .time_ns = f.time_ns, .kind = f.kind,
 			    .subject = (uint32_t)f.subject,
-			    .record = k->record, .n = (uint32_t)f.n,
+			    .record = k->record,
+			    .n = (uint32_t)f.n & OPEN_FACT_MAX,
 			    .at = skim_at(k, c) - (uint32_t)f.n};
 	}
 	return true;

@@ -14,6 +14,7 @@
 #include "store/journal/open_numbers.h"
 
 #define OPEN_HEAD_MAX 20 /* two varints */
+#define OPEN_CHUNK 16    /* malloc's, less its own 8 bytes of the first */
 
 void
 openspan_fini(struct openspan *o)
@@ -25,7 +26,7 @@ openspan_fini(struct openspan *o)
 	for (uint32_t i = 0; i < o->n_dicts; i++)
 		open_dict_fini(&o->dicts[i]);
 	for (uint32_t i = 0; i < o->n_strips; i++)
-		buf_fini(&o->strips[i].bytes);
+		free(o->strips[i].bytes);
 	open_pages_fini(&o->pages);
 	openspan_drop_ahead(o);
 	open_view_fini(&o->own);
@@ -39,6 +40,7 @@ openspan_fini(struct openspan *o)
 	free(o->slots);
 	free(o->recent);
 	free(o->facts);
+	free(o->times);
 	*o = (struct openspan){.syms = syms, .pages = pages};
 }
 
@@ -53,7 +55,8 @@ openspan_bytes(const struct openspan *o)
 	    o->cap_slots * sizeof(*o->slots) +
 	    o->slot_map.cap * sizeof(*o->slot_map.pairs) +
 	    o->cap_recent * sizeof(*o->recent) +
-	    o->cap_facts * sizeof(*o->facts);
+	    o->cap_facts * sizeof(*o->facts) +
+	    o->cap_times * sizeof(*o->times);
 
 	for (uint32_t i = 0; i < o->n_dicts; i++)
 		n += open_dict_bytes(&o->dicts[i]);
@@ -79,25 +82,28 @@ openspan_slot(struct openspan *o, uint64_t slot)
 		o->first_slot = slot;
 	if (slot >= o->until_slot)
 		o->until_slot = slot + 1;
-	o->slots[o->n_slots] = (struct open_slot){.slot = slot};
+	o->slots[o->n_slots] = (struct open_slot){.slot = slot,
+	    .time = o->n_times};
 	return o->n_slots++;
 }
 
-/* Room for n more bytes, growing by half: most strips are small. */
+/* Room for n more bytes, growing by an eighth: there are thousands of strips,
+ * which all grow.  As much as malloc gives for it. */
 static bool
-openspan_bytes_room(struct buf *b, size_t n)
+openspan_strip_room(struct open_strip *s, size_t n)
 {
-	size_t want = b->cap + b->cap / 2;
+	size_t want = (size_t)s->cap + s->cap / 8;
 	uint8_t *p;
 
-	if (b->len + n <= b->cap)
+	if (s->len + n <= s->cap)
 		return true;
-	if (want < b->len + n)
-		want = b->len + n;
-	if (want > UINT32_MAX || (p = realloc(b->data, want)) == NULL)
+	if (want < s->len + n)
+		want = s->len + n;
+	want = (want + OPEN_CHUNK - 1) / OPEN_CHUNK * OPEN_CHUNK + 8;
+	if (want > UINT32_MAX || (p = realloc(s->bytes, want)) == NULL)
 		return false;
-	b->data = p;
-	b->cap = want;
+	s->bytes = p;
+	s->cap = (uint32_t)want;
 	return true;
 }
 
@@ -119,24 +125,27 @@ openspan_put_block(struct openspan *o, uint32_t strip, uint32_t place,
 {
 	struct open_strip *s = &o->strips[strip];
 	uint64_t slot = o->slots[place].slot;
-	size_t before = s->bytes.cap, head_len;
+	size_t before = s->cap, head_len;
 	uint8_t head[OPEN_HEAD_MAX];
 
 	head_len = openspan_put_head(head, place, s->last_place, n);
-	if (!openspan_bytes_room(&s->bytes, head_len + n))
+	if (!openspan_strip_room(s, head_len + n))
 		return false;
 	if (s->n > 0 && o->slots[s->last_place].slot > slot)
 		s->falls = true;
 	s->n++;
-	s->last_at = (uint32_t)s->bytes.len;
+	s->last_at = s->len;
 	s->last_before = s->last_place;
 	s->last_place = place;
-	buf_put(&s->bytes, head, head_len);
-	buf_put(&s->bytes, numbers, n);
+	memcpy(s->bytes + s->len, head, head_len);
+	s->len += (uint32_t)head_len;
+	if (n > 0)
+		memcpy(s->bytes + s->len, numbers, n);
+	s->len += (uint32_t)n;
 	if (slot >= o->ends[strip])
 		o->ends[strip] = slot + 1;
 	o->slots[place].blocks++;
-	o->strip_bytes += s->bytes.cap - before;
+	o->strip_bytes += s->cap - before;
 	return true;
 }
 
@@ -205,7 +214,7 @@ void
 openspan_settle(struct openspan *o)
 {
 	for (uint32_t i = 0; i < o->n_strips; i++)
-		buf_fini(&o->strips[i].bytes);
+		free(o->strips[i].bytes);
 	free(o->strips);
 	free(o->ends);
 	o->strips = NULL;
@@ -243,12 +252,12 @@ walk_head(struct open_walk *w, uint64_t *slot)
 
 	if (s == NULL || w->i == s->n)
 		return false;
-	c = cur_of(s->bytes.data + w->next, s->bytes.len - w->next);
+	c = cur_of(s->bytes + w->next, s->len - w->next);
 	w->place = (uint32_t)(w->place + cur_zigzag(&c));
 	n = (size_t)cur_varint(&c);
 	*slot = w->o->slots[w->place].slot;
 	w->c = cur_of(c.p, n);
-	w->next = (uint32_t)((size_t)(c.p - s->bytes.data) + n);
+	w->next = (uint32_t)((size_t)(c.p - s->bytes) + n);
 	w->i++;
 	return true;
 }
@@ -338,13 +347,13 @@ openspan_numbers(struct open_walk *w, struct cur c, struct block *b)
 	default:
 		break;
 	}
-	open_numbers_take(&c, &k, w->o->slots[w->place].time_ns);
+	open_numbers_take(&c, &k);
 	b->count = k.count;
 	b->min = k.min;
 	b->max = k.max;
 	b->sum = w->kind == SERIES_COUNTER ? k.increase : k.sum;
 	b->last = k.last;
-	b->last_ns = k.last_ns;
+	b->last_ns = w->o->times[w->o->slots[w->place].time + k.last_ns];
 }
 
 bool

@@ -29,7 +29,8 @@
 /* Blocks in the order of the journal; the place of a block's slot is told by
  * how far it is from that of the block before. */
 struct open_strip {
-	struct buf bytes;
+	uint8_t *bytes;
+	uint32_t len, cap;
 	uint32_t n;
 	uint32_t last_at, last_place; /* of the last block, */
 	uint32_t last_before;         /* and the place before it */
@@ -39,15 +40,17 @@ struct open_strip {
 /* Slots in the order in which they first came. */
 struct open_slot {
 	uint64_t slot, blocks;
-	int64_t time_ns; /* of the first number (open_numbers.h), */
-	bool timed;      /* which has come */
+	int64_t time; /* openspan.times of its first number */
 };
 
+/* Tens of thousands where compilers run. */
+#define OPEN_FACT_MAX 0xffffffu /* bytes: a batch has fewer */
 struct open_fact {
 	int64_t time_ns;
-	uint32_t record, at, n; /* bytes */
-	uint32_t subject;       /* string of the record's dictionary */
-	uint8_t kind;
+	uint32_t record, at;
+	uint32_t subject; /* string of the record's dictionary */
+	uint32_t n : 24;  /* bytes */
+	uint32_t kind : 8;
 };
 
 /* Where a file's dictionary has its series and its facts. */
@@ -91,6 +94,8 @@ struct openspan {
 	uint32_t n_recent, cap_recent;
 	struct open_fact *facts;
 	uint32_t n_facts, cap_facts;
+	int64_t *times; /* of numbers, as they came; most are of many */
+	uint32_t n_times, cap_times;
 	struct open_place dict_at[OPEN_PLACES]; /* in the last record */
 	size_t strip_bytes; /* memory of all strips */
 	uint32_t lost_node; /* where values of lost stacks go; 0: nowhere */

@@ -138,6 +138,7 @@ reader_scan_journal(struct reader_journal *j)
 			gaps_take(&j->gaps, j->span.recent, j->span.n_recent,
 			    j->reader.damaged + j->span.lost);
 	}
+	symtab_rest(&j->span.series); /* until a new one comes */
 	if (j->reader.record.cap > READER_RECORD)
 		buf_fini(&j->reader.record); /* so large a one comes once */
 	return e;

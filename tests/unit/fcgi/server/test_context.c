@@ -44,6 +44,7 @@ TEST(a_store_is_closed_after_minutes_and_opened_again)
 	wait = context_idle(&c, count);
 	CHECK(wait > 0 && wait <= 1001 && c.store == s);
 	c.asked_ns -= 2 * NS_PER_S;
+	c.first_ns -= 2 * NS_PER_S;
 	wait = context_idle(&c, count);
 	CHECK(wait > 0 && wait <= 118001 && c.store == s && rested == 0);
 	c.asked_ns -= 119 * NS_PER_S;
@@ -59,10 +60,34 @@ TEST(a_store_is_closed_after_minutes_and_opened_again)
 	model_fini(&m);
 }
 
+/* Several pages ask in each second: memory goes back all the same. */
+TEST(questions_without_a_pause_do_not_keep_memory)
+{
+	struct settings settings = {.cache_bytes = 1 << 20};
+	struct context c;
+	int wait;
+
+	context_init(&c, &settings, "/nowhere");
+	context_asked(&c);
+	CHECK(context_idle(&c, count) <= 1001);
+	c.first_ns -= 6 * NS_PER_S / 10;
+	context_asked(&c);
+	wait = context_idle(&c, count);
+	CHECK(wait > 0 && wait <= 401);
+	c.first_ns -= 4 * NS_PER_S / 10;
+	context_asked(&c);
+	CHECK(context_idle(&c, count) > 1001); /* done; then the store's */
+	context_asked(&c);
+	wait = context_idle(&c, count);
+	CHECK(wait > 401 && wait <= 1001);
+	context_fini(&c);
+}
+
 int
 main(void)
 {
 	RUN(who_was_never_asked_has_nothing_to_give);
 	RUN(a_store_is_closed_after_minutes_and_opened_again);
+	RUN(questions_without_a_pause_do_not_keep_memory);
 	return test_done();
 }
