@@ -82,7 +82,7 @@ PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
 # reader of /proc, databases to profile, what jeprof calls (file), the order
 # of includes (clang-format)
-PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev \
+PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev musl-tools golang-go \
 	prometheus-node-exporter python3 procps db5.3-util \
 	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14
 # to compare: perf, an emulated machine with an older kernel, Prometheus's

@@ -55,6 +55,7 @@ enum unwind_kind {
 	UNWIND_SIGNAL, /* the kernel's signal frame is at sp */
 	UNWIND_STOP,   /* the thread began here */
 	UNWIND_UNSUPPORTED,
+	UNWIND_GO,     /* by bp, which may lead to another stack */
 	UNWIND_KINDS
 };
 

@@ -49,6 +49,9 @@ UNWIND_INLINE __u64 unwind_original(struct unwind_state *s);
 #define UNWIND_LOOK 6      /* frames by which two walks may differ at once */
 #define UNWIND_KEPT_MASK (2 * UNWIND_KEEPERS * UNWIND_KEPT - 1)
 #define UNWIND_WORDS 8     /* read at once */
+/* A region's `used` may be older by so many samples: where each sample wrote
+ * it, each had its line to take from another CPU. */
+#define UNWIND_TICK_STEP 64
 
 /* A mapping, its table, and the region of it that was looked at last. */
 struct unwind_place {
@@ -98,6 +101,7 @@ struct unwind_lacking {
 struct unwind_state {
 	__u64 ip, sp, bp;
 	struct unwind_place place;
+	struct unwind_place before; /* the one of another mapping before it */
 	__u64 trampoline; /* the page of uretprobes; 0: none */
 	__u64 instance;   /* the next hidden return address, a kernel's */
 	__u64 stepped;    /* whose copy is being executed there; 0: none */
@@ -184,8 +188,22 @@ unwind_find_region(struct unwind_state *s, __u64 offset)
 	p->rows = r->rows;
 	p->buckets = r->buckets;
 	p->row_shift = r->shift;
-	if (r->used != s->tick)
+	if (s->tick - r->used > UNWIND_TICK_STEP)
 		r->used = s->tick;
+	return 1;
+}
+
+/* Does the mapping before the last one hold pc?  A stack goes from a program
+ * to its libraries and back. */
+UNWIND_INLINE bool
+unwind_find_before(struct unwind_state *s, __u64 pc)
+{
+	struct unwind_place p = s->before;
+
+	s->before = s->place;
+	if (pc < p.start || pc >= p.end)
+		return 0;
+	s->place = p;
 	return 1;
 }
 
@@ -197,7 +215,8 @@ unwind_find_mapping(struct unwind_state *s, __u64 pc)
 	const struct unwind_mapping *m;
 	int i;
 
-	if (pc >= s->place.start && pc < s->place.end)
+	if ((pc >= s->place.start && pc < s->place.end) ||
+	    unwind_find_before(s, pc))
 		return 1;
 	for (i = 0; i < UNWIND_MAPPING_STEPS; i++) {
 		if (low >= high)
@@ -347,10 +366,22 @@ unwind_lack(struct unwind_state *s)
  * words is no frame, and bp no frame pointer.
  */
 UNWIND_INLINE int
-unwind_by_pointer(struct unwind_state *s)
+unwind_follow_pointer(struct unwind_state *s)
 {
 	__u64 pair[2]; /* caller's bp, return address */
 
+	if (unwind_read_user(pair, sizeof(pair), s->bp) != 0)
+		return unwind_fail(s, BROKEN_UNREADABLE);
+	if (pair[1] == 0)
+		return unwind_fail(s, BROKEN_NO_ROW);
+	s->sp = s->bp + 16;
+	s->bp = pair[0];
+	return unwind_arrive(s, pair[1]);
+}
+
+UNWIND_INLINE int
+unwind_by_pointer(struct unwind_state *s)
+{
 	if (s->place.state == UNWIND_TABLE_PENDING)
 		unwind_lack(s);
 	if (s->bp == 0 && s->is_caller &&
@@ -361,13 +392,21 @@ unwind_by_pointer(struct unwind_state *s)
 		return unwind_fail(s, BROKEN_NO_ROW);
 	if (s->bp < s->sp)
 		return unwind_fail(s, BROKEN_BAD_STACK);
-	if (unwind_read_user(pair, sizeof(pair), s->bp) != 0)
-		return unwind_fail(s, BROKEN_UNREADABLE);
-	if (pair[1] == 0)
-		return unwind_fail(s, BROKEN_NO_ROW);
-	s->sp = s->bp + 16;
-	s->bp = pair[0];
-	return unwind_arrive(s, pair[1]);
+	return unwind_follow_pointer(s);
+}
+
+/*
+ * Go keeps frame pointers in all of its code.  Where the runtime leaves a
+ * goroutine's stack for its thread's, for a garbage collection or to ask the
+ * vDSO for the time, bp is that of the goroutine still: its stack lies
+ * anywhere.
+ */
+UNWIND_INLINE int
+unwind_go(struct unwind_state *s)
+{
+	if (s->bp == 0)
+		return s->is_caller ? 1 : unwind_fail(s, BROKEN_NO_ROW);
+	return unwind_follow_pointer(s);
 }
 
 /* struct ucontext at sp, as the kernel pushed it: rbp, rbx, rdx, rax, rcx,
@@ -440,6 +479,8 @@ unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 		return 1;
 	if (rule.kind == UNWIND_SIGNAL)
 		return unwind_signal(s);
+	if (rule.kind == UNWIND_GO)
+		return unwind_go(s);
 	cfa = unwind_cfa(s, rule.kind, rule.cfa);
 	if (s->error != BROKEN_NOT)
 		return 1;
@@ -457,6 +498,7 @@ unwind_keep_begin(struct unwind_state *s, __u32 tid)
 	s->new = (2 * which + (k->half ^ 1)) * UNWIND_KEPT;
 	s->n_new = 0;
 	s->next = 0;
+	s->before.start = s->before.end = 0;
 	if (k->tid == tid && k->now_s == s->now_s && k->first == s->first &&
 	    k->n_mappings == s->n) {
 		s->n_old = k->n;

@@ -84,6 +84,31 @@ bool elf_function(const struct elf *e, uint64_t vaddr,
 bool elf_signal_return(const struct elf *e, uint64_t vaddr,
     struct elf_symbol *out);
 
+/* The code that the function of makecontext() returns to, __start_context in
+ * the GNU C library, by its bytes at the file's offsets from low to high - 1:
+ * `out` has its offset. */
+bool elf_find_context(const struct elf *e, uint64_t low, uint64_t high,
+    struct elf_symbol *out);
+
+/* The same, when the address vaddr is in it or, of a caller, of the byte
+ * before it. */
+bool elf_context(const struct elf *e, uint64_t vaddr, struct elf_symbol *out);
+
+/*
+ * Go's code, by the table of its functions: [low, high) and, in it, by rising
+ * address, the functions of its runtime at which a stack begins.  False when
+ * the file has none.
+ */
+#define ELF_GO_ROOTS 8
+
+struct elf_go {
+	uint64_t low, high;
+	struct elf_symbol roots[ELF_GO_ROOTS];
+	size_t n;
+};
+
+bool elf_find_go(const struct elf *e, struct elf_go *out);
+
 /*
  * The addresses of the entries in .eh_frame of the functions that begin from
  * low to high, of a few before and of the next one, by the index; at most

@@ -169,3 +169,73 @@ elf_signal_return(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
 	}
 	return false;
 }
+
+/*
+ * What the function of makecontext() returns to has no symbol, either:
+ *
+ *	mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; ...; hlt
+ */
+static const uint8_t context[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24,
+    0x48, 0x85, 0xff};
+
+#define CONTEXT_ALIGN 16
+#define CONTEXT_MAX (4u << 20) /* bytes that are looked through */
+#define CONTEXT_STEP 16384     /* of them at once */
+#define CONTEXT_SIZE 128       /* of the function, at most */
+
+/* Up to the last instruction, of what is there of it. */
+static size_t
+context_size(const uint8_t *p, size_t n)
+{
+	const uint8_t *end = memchr(p, 0xf4, n < CONTEXT_SIZE ? n :
+	    CONTEXT_SIZE);
+
+	return end != NULL ? (size_t)(end - p) + 1 : sizeof(context);
+}
+
+bool
+elf_find_context(const struct elf *e, uint64_t low, uint64_t high,
+    struct elf_symbol *out)
+{
+	uint8_t bytes[CONTEXT_STEP];
+	uint64_t from, end = high < e->in.size ? high : e->in.size;
+	size_t i, n;
+
+	from = (low + CONTEXT_ALIGN - 1) / CONTEXT_ALIGN * CONTEXT_ALIGN;
+	if (from >= end || end - from > CONTEXT_MAX)
+		return false;
+	for (; from < end; from += CONTEXT_STEP) {
+		n = e->in.size - from < CONTEXT_STEP ?
+		    (size_t)(e->in.size - from) : CONTEXT_STEP;
+		if (!elf_read(e, from, bytes, n))
+			return false;
+		for (i = 0; i + sizeof(context) <= n && from + i < end;
+		    i += CONTEXT_ALIGN) {
+			if (memcmp(bytes + i, context, sizeof(context)) != 0)
+				continue;
+			out->entry = from + i;
+			out->size = context_size(bytes + i, n - i);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+elf_context(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
+{
+	uint8_t bytes[sizeof(context)];
+	uint64_t at;
+
+	if (elf_function(e, vaddr, out))
+		vaddr = out->entry;
+	else
+		vaddr += vaddr % CONTEXT_ALIGN == CONTEXT_ALIGN - 1;
+	if (!elf_offset(e, vaddr, &at) ||
+	    !elf_read(e, at, bytes, sizeof(bytes)) ||
+	    memcmp(bytes, context, sizeof(context)) != 0)
+		return false;
+	out->entry = vaddr;
+	out->size = sizeof(context);
+	return true;
+}

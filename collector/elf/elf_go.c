@@ -40,26 +40,37 @@ struct go_table {
 	size_t number;      /* bytes of a number of the table */
 };
 
-/* An unsigned number of 4 or 8 bytes. */
-static bool
-window_number(struct window *w, uint64_t at, size_t size, uint64_t *out)
+/* Bytes of the section until the next call, at most a window of them; NULL
+ * when they are not there. */
+static const uint8_t *
+window_bytes(struct window *w, uint64_t at, size_t n)
 {
-	uint32_t small;
-
-	if (at > w->size || size > w->size - at)
-		return false;
-	if (at < w->from || at + size > w->from + w->n) {
+	if (at > w->size || n > w->size - at)
+		return NULL;
+	if (at < w->from || at + n > w->from + w->n) {
 		w->from = at;
 		w->n = w->size - at < WINDOW ? (size_t)(w->size - at) : WINDOW;
 		if (!elf_read(w->e, w->at + at, w->bytes, w->n)) {
 			w->n = 0;
-			return false;
+			return NULL;
 		}
 	}
+	return w->bytes + (at - w->from);
+}
+
+/* An unsigned number of 4 or 8 bytes. */
+static bool
+window_number(struct window *w, uint64_t at, size_t size, uint64_t *out)
+{
+	const uint8_t *p = window_bytes(w, at, size);
+	uint32_t small;
+
+	if (p == NULL)
+		return false;
 	if (size == WORD) {
-		memcpy(out, w->bytes + (at - w->from), WORD);
+		memcpy(out, p, WORD);
 	} else {
-		memcpy(&small, w->bytes + (at - w->from), sizeof(small));
+		memcpy(&small, p, sizeof(small));
 		*out = small;
 	}
 	return true;
@@ -168,17 +179,76 @@ go_take(struct elf *e, const Elf64_Shdr *section, struct window *pairs,
 	return go_read_functions(e, pairs, &names, t) ? ELF_OK : ELF_DAMAGED;
 }
 
+/* The section and its head; false when there is none that is known. */
+static bool
+go_open(const struct elf *e, Elf64_Shdr *s, struct window *w,
+    struct go_table *t)
+{
+	if (!elf_section_named(e, ".gopclntab", s) &&
+	    !elf_section_named(e, ".data.rel.ro.gopclntab", s))
+		return false;
+	*w = (struct window){.e = e, .at = s->sh_offset, .size = s->sh_size};
+	return go_read_head(w, t);
+}
+
 enum elf_status
 elf_read_go(struct elf *e)
 {
-	struct window w = {.e = e};
+	struct window w;
 	struct go_table t;
 	Elf64_Shdr s;
 
-	if (!elf_section_named(e, ".gopclntab", &s) &&
-	    !elf_section_named(e, ".data.rel.ro.gopclntab", &s))
-		return ELF_OK;
-	w.at = s.sh_offset;
-	w.size = s.sh_size;
-	return go_read_head(&w, &t) ? go_take(e, &s, &w, &t) : ELF_OK;
+	return go_open(e, &s, &w, &t) ? go_take(e, &s, &w, &t) : ELF_OK;
+}
+
+/* Is it the name of a function at which a stack of the runtime begins?  It
+ * came there by changing the stack, or nobody called it. */
+static bool
+go_is_root(struct window *names, uint64_t at)
+{
+	static const char *const roots[] = {"runtime.goexit", "runtime.mcall",
+	    "runtime.morestack", "runtime.mstart", "runtime.rt0_go"};
+	const uint8_t *p;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		n = strlen(roots[i]);
+		p = window_bytes(names, at, n + 6);
+		if (p != NULL && memcmp(p, roots[i], n) == 0 &&
+		    (p[n] == '\0' || memcmp(p + n, ".abi0", 6) == 0))
+			return true;
+	}
+	return false;
+}
+
+bool
+elf_find_go(const struct elf *e, struct elf_go *out)
+{
+	struct window w, described, names;
+	uint64_t entry, next, end, at, name;
+	struct go_table t;
+	Elf64_Shdr s;
+
+	*out = (struct elf_go){0};
+	if (!go_open(e, &s, &w, &t) || t.functions == 0 ||
+	    t.functions > ELF_SYMBOLS_MAX ||
+	    !go_function(&w, &t, t.functions, &end, &at) ||
+	    !go_function(&w, &t, 0, &entry, &at) || end <= entry)
+		return false;
+	described = names = w;
+	out->low = t.text + entry;
+	out->high = t.text + end;
+	for (uint64_t i = 0; i < t.functions && out->n < ELF_GO_ROOTS; i++) {
+		if (!go_function(&w, &t, i, &entry, &at) ||
+		    !go_function(&w, &t, i + 1, &next, &name) ||
+		    !window_number(&described, t.described + at + t.number, 4,
+		    &name))
+			break;
+		if (next > entry && go_is_root(&names, t.names + name))
+			out->roots[out->n++] = (struct elf_symbol){
+			    .entry = t.text + entry, .size = next - entry};
+		if (out->n == 5)
+			break;
+	}
+	return true;
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/elf/roots.h"
+
 #define CODE_MAX 16      /* executable segments */
 #define SMALL_BYTES 65536 /* of .eh_frame: one region */
 #define ENTRIES_MAX 70000 /* of a region: one a byte, and some around */
@@ -133,6 +135,13 @@ unwind_set_region(struct ehframe_input *in, const struct unwind_code *c,
 }
 
 static enum elf_status
+unwind_status(enum ehframe_status status)
+{
+	return status == EHFRAME_OK ? ELF_OK : status == EHFRAME_TOO_BIG ?
+	    ELF_TOO_BIG : ELF_NO_MEMORY;
+}
+
+static enum elf_status
 unwind_read_section(struct ehframe_input *in, const struct elf_input *file,
     const struct elf_eh_frame *eh, struct ehframe_rows *out)
 {
@@ -146,8 +155,25 @@ unwind_read_section(struct ehframe_input *in, const struct elf_input *file,
 	in->arg = &s;
 	status = ehframe_read(in, out);
 	section_close(&s);
-	return status == EHFRAME_OK ? ELF_OK : status == EHFRAME_TOO_BIG ?
-	    ELF_TOO_BIG : ELF_NO_MEMORY;
+	return unwind_status(status);
+}
+
+/* What .eh_frame does not tell. */
+static enum elf_status
+unwind_add_roots(const struct ehframe_input *in, const struct elf *e,
+    size_t max_rows, struct unwind_file *out)
+{
+	struct roots roots;
+	enum ehframe_status status;
+
+	roots_find(e, in->high != 0 ? in->low : out->code.base,
+	    in->high != 0 ? in->high : UINT32_MAX, &roots);
+	status = roots_merge(&roots, &out->rows, max_rows);
+	if (status != EHFRAME_OK) {
+		free(out->rows.rows);
+		out->rows = (struct ehframe_rows){0};
+	}
+	return unwind_status(status);
 }
 
 static enum elf_status
@@ -173,7 +199,7 @@ unwind_read_rows(const struct elf_input *file, const struct elf *e,
 		    .vaddr = code[i].vaddr, .offset = code[i].offset,
 		    .size = code[i].size};
 	unwind_set_code(&out->code, &in);
-	if (out->code.n == 0 || eh->size == 0)
+	if (out->code.n == 0)
 		return ELF_OK;
 	if (offset != UNWIND_READ_ALL && out->code.n > 1) {
 		entries = calloc(ENTRIES_MAX, sizeof(*entries));
@@ -184,9 +210,11 @@ unwind_read_rows(const struct elf_input *file, const struct elf *e,
 		if (in.n_entries > 0)
 			in.entries = entries;
 	}
-	status = unwind_read_section(&in, file, eh, &out->rows);
+	status = eh->size == 0 ? ELF_OK :
+	    unwind_read_section(&in, file, eh, &out->rows);
 	free(entries);
-	return status;
+	return status == ELF_OK ? unwind_add_roots(&in, e, max_rows, out) :
+	    status;
 }
 
 enum elf_status
@@ -203,8 +231,9 @@ unwind_read(const struct elf_input *in, uint64_t offset, size_t max_rows,
 		return status;
 	id = elf_build_id(e, &out->build_id_len);
 	memcpy(out->build_id, id, out->build_id_len);
-	if (elf_find_eh_frame(e, &eh))
-		status = unwind_read_rows(in, e, &eh, offset, out, max_rows);
+	if (!elf_find_eh_frame(e, &eh))
+		eh = (struct elf_eh_frame){.exact = true};
+	status = unwind_read_rows(in, e, &eh, offset, out, max_rows);
 	elf_close(e);
 	/* One that describes nothing is none. */
 	if (status == ELF_OK && out->code.n == 1 && out->rows.n == 0)

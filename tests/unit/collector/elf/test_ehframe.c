@@ -93,7 +93,8 @@ static const char *
 row(const struct ehframe_rows *r, size_t i)
 {
 	static const char *const kinds[UNWIND_KINDS] = {"none", "sp", "bp",
-	    "plt", "at-sp", "at-bp", "signal", "stop", "unsupported"};
+	    "plt", "at-sp", "at-bp", "signal", "stop", "unsupported",
+	    "go"};
 	static char text[64];
 
 	if (i >= r->n)

@@ -246,6 +246,37 @@ TEST(the_return_from_a_signal)
 	elf_close(e);
 }
 
+/* From the byte before it to its last instruction, at multiples of 16. */
+TEST(the_return_from_a_context)
+{
+	static const char code[] = "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85"
+	    "\xff\x74\x08\xe8\0\0\0\0\xf4";
+	uint8_t file[SIZE];
+	struct bytes b = {file, SIZE};
+	struct elf_symbol s = {0};
+	struct elf *e;
+
+	make_file(file);
+	memcpy(file + TEXT + 0x608, code, sizeof(code) - 1);
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
+	CHECK(!elf_find_context(e, 0, SIZE, &s));
+	elf_close(e);
+	memcpy(file + TEXT + 0x620, code, sizeof(code) - 1);
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
+	CHECK(elf_find_context(e, 0, UINT64_MAX, &s));
+	CHECK_INT(s.entry, TEXT + 0x620);
+	CHECK_INT(s.size, sizeof(code) - 1);
+	CHECK(elf_find_context(e, TEXT + 0x620, TEXT + 0x640, &s));
+	CHECK(!elf_find_context(e, TEXT + 0x621, TEXT + 0x640, &s));
+	CHECK(!elf_find_context(e, TEXT + 0x600, TEXT + 0x620, &s));
+	CHECK(elf_context(e, BASE + TEXT + 0x61f, &s));
+	CHECK_INT(s.entry, BASE + TEXT + 0x620);
+	CHECK(elf_context(e, BASE + TEXT + 0x620, &s));
+	CHECK(!elf_context(e, BASE + TEXT + 0x61e, &s));
+	CHECK(!elf_context(e, UINT64_MAX, &s));
+	elf_close(e);
+}
+
 TEST(other_files)
 {
 	static const struct {
@@ -365,6 +396,7 @@ main(void)
 	RUN(addresses);
 	RUN(functions_without_names);
 	RUN(the_return_from_a_signal);
+	RUN(the_return_from_a_context);
 	RUN(other_files);
 	RUN(any_damage_is_harmless);
 	RUN(own_executable);

@@ -19,7 +19,9 @@ static const struct {
 	uint32_t at;
 	const char *name;
 } functions[] = {{0, "runtime.text"}, {0x40, "main.main"},
-    {0x100, "main.(*T).Spin"}, {0x140, "type:.eq.[2]interface {}"}};
+    {0x100, "main.(*T).Spin"}, {0x140, "type:.eq.[2]interface {}"},
+    {0x180, "runtime.mcallx"}, {0x188, "runtime.mcall"},
+    {0x1a0, "runtime.mstart.abi0"}, {0x1c0, "runtime.mstart.abi1"}};
 
 #define N (sizeof(functions) / sizeof(functions[0]))
 #define END 0x200u
@@ -182,6 +184,33 @@ TEST(a_form_of_the_future_has_no_names)
 	elf_close(e);
 }
 
+/* Where stacks of the runtime begin, by whole names. */
+TEST(roots_of_each_form)
+{
+	uint8_t file[SIZE];
+	struct bytes b = {file, SIZE};
+	struct elf_go go;
+	struct elf *e;
+
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+		make_file(file, magics[i]);
+		CHECK_INT(open_bytes(&e, &b), ELF_OK);
+		CHECK(elf_find_go(e, &go));
+		CHECK_INT(go.low, TEXT);
+		CHECK_INT(go.high, TEXT + END);
+		CHECK_INT(go.n, 2);
+		CHECK_INT(go.roots[0].entry, TEXT + 0x188);
+		CHECK_INT(go.roots[0].size, 0x18);
+		CHECK_INT(go.roots[1].entry, TEXT + 0x1a0);
+		CHECK_INT(go.roots[1].size, 0x20);
+		elf_close(e);
+	}
+	make_file(file, 0xffffffef);
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
+	CHECK(!elf_find_go(e, &go));
+	elf_close(e);
+}
+
 /* Nothing is read outside (bytes_read() looks), and nothing hangs. */
 TEST(any_damage_is_harmless)
 {
@@ -190,6 +219,7 @@ TEST(any_damage_is_harmless)
 	struct bytes b = {file, SIZE};
 	char name[ELF_NAME_MAX];
 	struct elf_symbol s;
+	struct elf_go go;
 	struct elf *e;
 
 	for (size_t i = 0; i < 4 * 0x600 * sizeof(values); i++) {
@@ -200,6 +230,7 @@ TEST(any_damage_is_harmless)
 		if (open_bytes(&e, &b) != ELF_OK)
 			continue;
 		elf_lookup(e, TEXT + 0x50, &s, name);
+		elf_find_go(e, &go);
 		elf_close(e);
 	}
 }
@@ -210,6 +241,7 @@ main(void)
 	RUN(names_of_each_form);
 	RUN(the_text_is_where_its_section_is);
 	RUN(a_form_of_the_future_has_no_names);
+	RUN(roots_of_each_form);
 	RUN(any_damage_is_harmless);
 	return test_done();
 }

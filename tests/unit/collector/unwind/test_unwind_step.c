@@ -1,22 +1,11 @@
 /*
- * The step of the stack walker, which BPF programs share, as plain C: on
- * stacks made here, and on the test's own stack against libgcc's unwinder.
+ * The step of the stack walker, which BPF programs share, as plain C, on
+ * stacks made here.
  */
-#include <execinfo.h>
-#include <fcntl.h>
 #include <linux/types.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <ucontext.h>
-#include <unistd.h>
 
-#undef MAPPING_FILE /* words of sys/mman.h, and of maps.h */
-#undef MAPPING_ANONYMOUS
-#include "collector/process/maps.h"
-#include "collector/symbols/unwind_read.h"
 #include "collector/unwind/unwind_rows.h"
 #include "tests/unit/collector/unwind/walker_maps.h"
 #include "tests/unit/test.h"
@@ -33,7 +22,8 @@ static const struct unwind_row made[] = {
     {0x1600, 0, UNWIND_UNSUPPORTED, 0},
     {0x1700, 4, UNWIND_SP, 3},       /* bp at CFA - 24 */
     {0x1800, 0, UNWIND_NONE, 0},
-    {0x1900, 0, UNWIND_SP, 0}};      /* CFA == sp: nonsense */
+    {0x1900, 0, UNWIND_SP, 0},       /* CFA == sp: nonsense */
+    {0x1a00, 0, UNWIND_GO, 0}};
 
 #define B (STACK + 128) /* bp, and the return address above it */
 #define R (B + 8)
@@ -43,7 +33,7 @@ static struct unwind_state
 begin(__u64 ip)
 {
 	struct unwind_state s = {.ip = ip, .sp = STACK + 64,
-	    .bp = STACK + 128, .n = 2, .tick = 7};
+	    .bp = STACK + 128, .n = 2, .tick = 700};
 
 	n_regions = 0;
 
@@ -73,7 +63,7 @@ TEST(rules)
 	CHECK_INT(s.sp, STACK + 64 + 24);
 	CHECK_INT(s.bp, STACK + 128);
 	CHECK_INT(s.is_caller, 1);
-	CHECK_INT(regions[0].used, 7);
+	CHECK_INT(regions[0].used, 700);
 	set(STACK + 128, STACK + 256); /* saved bp, return address */
 	set(STACK + 136, AT(0x1700) + 1);
 	CHECK_INT(unwind_step(&s), 0);
@@ -256,6 +246,70 @@ TEST(a_jit_with_a_zero_frame_pointer_is_not_whole)
 	s.bp = 0;
 	CHECK_INT(unwind_step(&s), 1);
 	CHECK_INT(s.error, BROKEN_NO_ROW);
+}
+
+/* bp leads from a thread's own stack back to the goroutine's, which may be
+ * below it; 0 is where a goroutine begins. */
+TEST(go_changes_stacks)
+{
+	struct unwind_state s = begin(AT(0x1a10));
+
+	s.sp = STACK + 1024;
+	set(B, STACK + 32);
+	set(R, AT(0x1a20));
+	set(STACK + 32, 0);
+	set(STACK + 40, AT(0x1a30));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1a20));
+	CHECK_INT(s.sp, STACK + 144);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1a30));
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_NOT);
+	s = begin(AT(0x1a10)); /* a leaf is no beginning */
+	s.bp = 0;
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_NO_ROW);
+	s = begin(AT(0x1a10));
+	s.bp = 0x1000;
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_UNREADABLE);
+}
+
+/* The mapping before the last one is found again without a search, with what
+ * was known of it. */
+TEST(two_mappings_in_turn)
+{
+	struct unwind_state s = begin(AT(0x1010));
+	int i;
+
+	tables[1].state = UNWIND_TABLE_NONE;
+	for (i = 0; i < 4; i++) {
+		CHECK_INT(unwind_find_mapping(&s, AT(0x1010)), 1);
+		CHECK_INT(s.place.which, 0);
+		CHECK_INT(unwind_find_region(&s, 0x1010), 1);
+		CHECK_INT(unwind_find_mapping(&s, 0x500010), 1);
+		CHECK_INT(s.place.which, 1);
+		CHECK_INT(s.place.state, UNWIND_TABLE_NONE);
+		s.n = i == 1 ? 0 : s.n; /* nothing can be searched */
+	}
+	CHECK_INT(unwind_find_mapping(&s, 0x600000), 0);
+	CHECK_INT(s.place.which, 1);
+}
+
+/* What many samples meet is written to now and then only. */
+TEST(the_clock_of_a_region_goes_in_steps)
+{
+	struct unwind_state s = begin(AT(0x1010));
+
+	regions[0].used = 690;
+	CHECK_INT(unwind_find_mapping(&s, AT(0x1010)), 1);
+	CHECK_INT(unwind_find_region(&s, 0x1010), 1);
+	CHECK_INT(regions[0].used, 690);
+	s.place.at = s.place.n;
+	s.tick = 690 + UNWIND_TICK_STEP + 1;
+	CHECK_INT(unwind_find_region(&s, 0x1010), 1);
+	CHECK_INT(regions[0].used, 690 + UNWIND_TICK_STEP + 1);
 }
 
 TEST(gaps_are_guessed)
@@ -564,177 +618,6 @@ TEST(rows_of_the_child_are_checked)
 	close(fd);
 }
 
-static bool
-file_read(void *arg, uint64_t at, void *p, size_t n)
-{
-	return pread(*(int *)arg, p, n, (off_t)at) == (ssize_t)n;
-}
-
-/* What holds at the offset, 0 when nothing is known of it. */
-static const struct unwind_row *
-naive_row(const struct ehframe_rows *r, uint32_t offset)
-{
-	size_t low = 0, high = r->n, mid;
-
-	while (low < high) {
-		mid = (low + high) / 2;
-		if (r->rows[mid].pc <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 && r->rows[low - 1].kind != UNWIND_NONE ?
-	    &r->rows[low - 1] : NULL;
-}
-
-/* A region's rows are those of the whole file there. */
-static void
-compare_region(const struct unwind_file *part, uint32_t at,
-    const struct ehframe_rows *all)
-{
-	const struct unwind_code *c = &part->code;
-	uint32_t size = 1u << c->shift, low = c->base + at * size, pc;
-	const struct unwind_row *a, *b;
-
-	for (pc = low; pc - low < size && test_bad < 3; pc++) {
-		a = naive_row(&part->rows, pc);
-		b = naive_row(all, pc);
-		CHECK((a == NULL) == (b == NULL));
-		if (a != NULL && b != NULL)
-			CHECK(a->kind == b->kind && a->cfa == b->cfa &&
-			    a->bp == b->bp);
-	}
-}
-
-/* The rows of an open file into table t, by regions. */
-static uint32_t
-load_file(uint32_t t, int fd, uint32_t first)
-{
-	struct stat st;
-	struct elf_input in = {.read = file_read, .arg = &fd};
-	struct unwind_file all, f;
-	uint32_t at;
-
-	fstat(fd, &st);
-	in.size = (uint64_t)st.st_size;
-	CHECK_INT(unwind_read(&in, UNWIND_READ_ALL, CELLS, &all), ELF_OK);
-	set_code(t, all.code);
-	for (at = 0; at < all.code.n; at++) {
-		CHECK_INT(unwind_read(&in, all.code.base + (at <<
-		    all.code.shift) + 1, UNWIND_ROWS_MAX, &f), ELF_OK);
-		CHECK(memcmp(&f.code, &all.code, sizeof(f.code)) == 0);
-		if (all.code.n > 1)
-			compare_region(&f, at, &all.rows);
-		first = load_region(t, at, f.rows.rows, f.rows.n, first);
-		free(f.rows.rows);
-	}
-	free(all.rows.rows);
-	return first;
-}
-
-/* Our own mappings as the walker's. */
-static uint32_t
-load_self(void)
-{
-	static char text[1 << 18];
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	struct maps_list l;
-	size_t n = 0, i;
-	ssize_t got;
-	uint32_t first = 0;
-
-	while ((got = read(fd, text + n, sizeof(text) - n)) > 0)
-		n += (size_t)got;
-	close(fd);
-	CHECK(maps_parse(text, n, &l) == NULL && l.n <= MAPPINGS);
-	for (i = 0; i < l.n; i++) {
-		const struct mapping *m = &l.mappings[i];
-
-		mappings[i] = (struct unwind_mapping){m->start,
-		    m->start - m->offset,
-		    (__u32)((m->end - m->start) >> 12), UNWIND_NO_TABLE};
-		if (m->kind != MAPPING_FILE)
-			continue;
-		fd = open(maps_name(&l, m), O_RDONLY | O_CLOEXEC);
-		mappings[i].table = (__u32)i;
-		first = load_file((uint32_t)i, fd, first);
-		close(fd);
-	}
-	n = l.n;
-	maps_list_fini(&l);
-	return (uint32_t)n;
-}
-
-static __u64 walked[64];
-static void *expected[64];
-static int n_walked, n_expected;
-static uint32_t n_mappings;
-
-static void
-on_signal(int sig)
-{
-	struct unwind_state s = {.n = n_mappings};
-	ucontext_t uc;
-
-	(void)sig;
-	getcontext(&uc);
-	s.ip = (__u64)uc.uc_mcontext.gregs[REG_RIP];
-	s.sp = (__u64)uc.uc_mcontext.gregs[REG_RSP];
-	s.bp = (__u64)uc.uc_mcontext.gregs[REG_RBP];
-	n_walked = 0;
-	do
-		walked[n_walked++] = s.ip;
-	while (n_walked < 64 && unwind_step(&s) == 0);
-	n_expected = backtrace(expected, 64);
-	CHECK_INT(s.error, BROKEN_NOT);
-}
-
-/* Frames of several shapes: plain, with a large array, of variable size,
- * called back by the C library. */
-static volatile int sink;
-
-static int
-compare_and_raise(const void *a, const void *b)
-{
-	if (n_walked == 0)
-		raise(SIGUSR1);
-	return *(const int *)a - *(const int *)b;
-}
-
-static __attribute__((noinline)) void
-deep(int depth, size_t size)
-{
-	volatile char *p = __builtin_alloca(size);
-	int numbers[2] = {depth, 1};
-
-	p[0] = 1;
-	if (depth > 0)
-		deep(depth - 1, size + 40);
-	else
-		qsort(numbers, 2, sizeof(numbers[0]), compare_and_raise);
-	sink += p[0];
-}
-
-TEST(own_stack_against_libgcc)
-{
-	int i;
-
-	n_regions = 0;
-	backtrace(expected, 1); /* loads libgcc, whose mapping is new */
-	n_mappings = load_self();
-	own_memory = true;
-	signal(SIGUSR1, on_signal);
-	n_walked = 0;
-	deep(12, 100);
-	own_memory = false;
-	CHECK(n_walked > 18);
-	CHECK(n_walked <= n_expected);
-	/* From the root on; the leaves differ, and a sanitizer has one more. */
-	for (i = 1; i < n_walked; i++)
-		CHECK_INT(walked[n_walked - i],
-		    (uintptr_t)expected[n_expected - i]);
-}
-
 int
 main(void)
 {
@@ -748,12 +631,14 @@ main(void)
 	RUN(frame_pointers);
 	RUN(a_leaf_in_no_known_mapping_has_callers);
 	RUN(a_jit_with_a_zero_frame_pointer_is_not_whole);
+	RUN(go_changes_stacks);
+	RUN(two_mappings_in_turn);
+	RUN(the_clock_of_a_region_goes_in_steps);
 	RUN(gaps_are_guessed);
 	RUN(only_true_starts_end_a_stack);
 	RUN(index_against_all_rows);
 	RUN(kept_rules_change_nothing);
 	RUN(kept_leaf_ends_with_its_row);
 	RUN(rows_of_the_child_are_checked);
-	RUN(own_stack_against_libgcc);
 	return test_done();
 }

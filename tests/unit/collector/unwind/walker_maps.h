@@ -148,7 +148,7 @@ set_code(uint32_t t, struct unwind_code code)
 }
 
 /* All rows as the only region of table t. */
-static uint32_t
+static inline uint32_t
 load_rows(uint32_t t, const struct unwind_row *rows, uint32_t n,
     uint32_t first)
 {
@@ -158,7 +158,7 @@ load_rows(uint32_t t, const struct unwind_row *rows, uint32_t n,
 
 /* The same rows cut into regions of 1 << shift bytes; a part of them lacks
  * its rows. */
-static uint32_t
+static inline uint32_t
 load_cut(uint32_t t, const struct unwind_row *rows, uint32_t n,
     uint32_t first, uint32_t shift, uint32_t part)
 {
