@@ -54,6 +54,8 @@ static const struct account_metric shared_metrics[] = {
         ALL(restarts), 0, false},
     {"memlens_symbols_files_skipped_total", "", NULL, NULL, ALL(skipped),
         0, false},
+    {"memlens_symbols_files_unpacked_total", "", NULL, NULL,
+        ALL(unpacked), 0, false},
     {"memlens_symbols_overflows_total", "", NULL, NULL, ALL(overflows),
         0, false},
     {"memlens_bpf_maps_bytes", "bytes", NULL, NULL, ALL(map_bytes), 0,
@@ -188,6 +190,7 @@ account_gather(struct engine *s)
 	symbols_stats(s->symbols, &stats);
 	s->now.restarts = stats.restarts;
 	s->now.skipped = stats.skipped;
+	s->now.unpacked = stats.unpacked;
 	s->now.overflows = stats.overflows;
 	s->now.map_bytes = sampler_map_bytes(s->sampler);
 	account_gather_unwind(s);

@@ -42,7 +42,7 @@ struct account_unwind {
 
 /* Of all types together. */
 struct account_shared {
-	uint64_t restarts, skipped, overflows; /* of the symbols */
+	uint64_t restarts, skipped, unpacked, overflows; /* of the symbols */
 	uint64_t map_bytes; /* now */
 	struct account_unwind unwind;
 };

@@ -485,6 +485,7 @@ symbols_stats(const struct symbols *s, struct symbols_stats *out)
 	*out = (struct symbols_stats){
 	    .restarts = symbols_link_restarts(s->link),
 	    .skipped = s->skipped,
+	    .unpacked = s->unpacked,
 	    .files = s->n_files - 1,
 	    .addresses = s->n_addresses,
 	    .frames = frames_count(s->frames),

@@ -34,6 +34,7 @@ struct symbols;
 struct symbols_stats {
 	uint64_t restarts;   /* of the child */
 	uint64_t skipped;    /* files put aside after the child died of them */
+	uint64_t unpacked;   /* files whose packed names could not be read */
 	uint64_t files, addresses, frames; /* in the tables */
 	uint64_t overflows;  /* addresses that found a table full */
 	pid_t child;         /* 0: none at the moment */

@@ -28,7 +28,8 @@ struct source_file {
 
 struct child_file {
 	struct source_file program, debug;
-	struct elf *mini;       /* packed into the program; NULL: nothing is */
+	struct elf *mini;       /* packed into the program; NULL: nothing is, */
+	enum elf_status packed; /* or, unless ELF_OK, why it cannot be read */
 	struct source_file alt; /* shared by one of them */
 	bool inlined;        /* inlined functions are asked for */
 	bool inlines_opened; /* or found to be missing */
@@ -153,6 +154,8 @@ child_send_loaded(struct child *c, const struct wire_request *q,
 		if (q->type == WIRE_LOAD && c->files[q->file]->mini != NULL)
 			r.symbols += (uint32_t)elf_symbols(
 			    c->files[q->file]->mini);
+		if (q->type == WIRE_LOAD)
+			r.packed = (uint8_t)c->files[q->file]->packed;
 		r.complete = elf_has_symtab(e);
 		size = child_put_alt(c, e, &r);
 	}
@@ -181,7 +184,7 @@ child_load(struct child *c, const struct wire_request *q, int fd)
 	    source_open(&f->program, fd, q->size);
 	if (status == ELF_OK && f->program.elf != NULL &&
 	    !elf_has_symtab(f->program.elf))
-		elf_open_mini(&f->mini, f->program.elf);
+		f->packed = elf_open_mini(&f->mini, f->program.elf);
 	child_send_loaded(c, q, f->program.elf, status);
 	if (status != ELF_OK)
 		child_drop(c, q->file);

@@ -375,6 +375,24 @@ file_is_whole(const struct file *f)
 	return !f->debug_due && !f->debug_sent && f->alt_fd < 0;
 }
 
+/* The file has no names then but those that it exports. */
+static void
+file_lacks_packed(struct symbols *s, const struct file *f, uint32_t status)
+{
+	static const char *const why[] = {
+	    [ELF_NOT_ELF] = "is no ELF file",
+	    [ELF_UNSUPPORTED] = "is for another machine",
+	    [ELF_DAMAGED] = "is damaged",
+	    [ELF_TOO_BIG] = "is too big",
+	    [ELF_NO_MEMORY] = "does not fit into memory"};
+
+	if (status == ELF_OK)
+		return;
+	s->unpacked++;
+	log_warn("symbols: %s: what .gnu_debugdata names %s", f->module,
+	    status < sizeof(why) / sizeof(why[0]) ? why[status] : "is odd");
+}
+
 void
 symbols_file_answer(struct symbols *s, uint32_t file,
     const struct wire_reply *r, const uint8_t *p, size_t n)
@@ -401,6 +419,7 @@ symbols_file_answer(struct symbols *s, uint32_t file,
 	f->state = r->status == ELF_OK ? FILE_READY : FILE_OPAQUE;
 	if (f->state != FILE_READY)
 		return;
+	file_lacks_packed(s, f, r->packed);
 	debug_file_id(r->build_id, r->build_id_len, f->build_id);
 	file_open_alt(s, file, r, p, n);
 	if (!r->complete && !f->perfmap)

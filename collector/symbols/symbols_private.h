@@ -96,7 +96,7 @@ struct symbols {
 	uint32_t n_inlined, cap_inlined;
 	struct place *places; /* of frames where it is known */
 	uint32_t n_places, cap_places, next_place;
-	uint64_t skipped, overflows;
+	uint64_t skipped, unpacked, overflows;
 	symbols_rows_fn *rows; /* NULL: nobody asks for unwind rows */
 	void *rows_arg;
 };

@@ -88,7 +88,8 @@ struct wire_reply {
 	uint8_t build_id_len;
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 	uint8_t alt_id_len;
-	uint8_t zero[5];
+	uint8_t packed;    /* of the names packed into the file: status, too */
+	uint8_t zero[4];
 };
 
 /* Behind the head of UNWOUND: the code is of n regions of 1 << shift bytes from

@@ -38,9 +38,22 @@ PY
 expect "it has no symbols of its own" "$(nm "$dir/$mini" 2>&1)" \
 	-z "$(nm "$dir/$mini" 2>/dev/null)"
 begin "$dir/$mini"
+# And one in which they are cut off.
+broken=cut_$tag
+head -c 200 "$dir/packed" >"$dir/part"
+objcopy --add-section .gnu_debugdata="$dir/part" "$dir/whole" "$dir/$broken"
+begin "$dir/$broken"
 named="process=$mini};.*;main;calls_unseen;burns_unseen "
-is_named() { at_least 20 "$named"; }
+unpacked='^counter .*symbols_files_unpacked_total'
+is_named() {
+	at_least 20 "$named" && at_least 20 "process=$broken}" &&
+		grep -q "$unpacked .* [1-9]" "$out"
+}
 sample_until is_named -s 1000
 n=$(samples "$out" "$named") nameless=$(samples "$out" ";$mini[+]0x")
 expect "its functions are named" "$n samples" "$n" -ge 20
 expect "all of them" "$nameless of the others" "$nameless" = 0
+n=$(awk "/$unpacked/"' { n += $(NF - 1) } END { print n + 0 }' "$out")
+expect "a file whose names are cut off is counted" "$n" "$n" = 1
+expect_why=$(grep -c "$broken: what .gnu_debugdata names is damaged" "$dir/err")
+expect "and said" "$(tail -n 3 "$dir/err")" "$expect_why" = 1
