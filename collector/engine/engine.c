@@ -181,14 +181,14 @@ engine_want_process(void *arg, struct process *p)
 static const struct err *
 engine_open_unwinder(struct engine *s)
 {
-	const struct unwind_kernel *kernel = sampler_unwind(s->sampler);
 	const struct err *e;
 
-	if (kernel == NULL)
+	s->kernel = sampler_unwind(s->sampler);
+	if (s->kernel == NULL)
 		return NULL;
-	e = unwind_tables_new(&s->tables, kernel, engine_ask_rows, s);
+	e = unwind_tables_new(&s->tables, s->kernel, engine_ask_rows, s);
 	if (e == NULL)
-		e = unwind_processes_new(&s->processes, kernel, s->tables,
+		e = unwind_processes_new(&s->processes, s->kernel, s->tables,
 		    services_table(s->services), s->maps, "/proc");
 	if (e != NULL)
 		return e;

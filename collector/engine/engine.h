@@ -36,6 +36,8 @@ struct engine_profile {
 	struct account_profile now, told;
 };
 
+struct unwind_kernel;
+
 struct engine {
 	const struct config *config;
 	struct services *services;
@@ -43,6 +45,7 @@ struct engine {
 	struct symbols *symbols;
 	struct maps *maps;
 	struct jits *jits;
+	const struct unwind_kernel *kernel; /* the walker's maps, */
 	struct unwind_tables *tables;       /* NULL: frame pointers */
 	struct unwind_processes *processes;
 	struct process_watch *watch; /* NULL: samples find processes */

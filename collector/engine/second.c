@@ -97,7 +97,7 @@ second_walk(struct engine *s, struct met *m, const struct sample_event *e,
 
 	do {
 		l.n = m->n;
-		unwind_copy_walk(sampler_unwind(s->sampler), &l, e, size, out);
+		unwind_copy_walk(s->kernel, &l, e, size, out);
 		addr = second_strange(out);
 	} while (addr != 0 && met_add(s, m, e, addr));
 }
@@ -166,7 +166,9 @@ second_try(struct engine *s, bool over)
 	uint64_t made, n;
 	size_t at = 0;
 
-	sampler_unwind(s->sampler)->release(sampler_unwind(s->sampler)->arg);
+	if (s->kernel == NULL) /* by frame pointers: nothing waits */
+		return;
+	s->kernel->release(s->kernel->arg);
 	if (old.len == 0)
 		return;
 	made = second_made(s);
@@ -189,7 +191,7 @@ second_try(struct engine *s, bool over)
 	}
 	x->trying = false;
 	buf_fini(&old);
-	sampler_unwind(s->sampler)->release(sampler_unwind(s->sampler)->arg);
+	s->kernel->release(s->kernel->arg);
 }
 
 void
