@@ -230,8 +230,10 @@ marked(const struct bench *t)
 static size_t
 depth(const struct bench *t)
 {
-	CHECK_INT(aggregate_stacks(t->s.aggregate), 1);
-	return aggregate_get_stack(t->s.aggregate, 0).n;
+	size_t n = aggregate_stacks(t->s.aggregate);
+
+	CHECK_INT(n, 1);
+	return n == 1 ? aggregate_get_stack(t->s.aggregate, 0).n : 0;
 }
 
 /* Taken, and its file asked for. */
