@@ -25,13 +25,13 @@ numbers_even(const struct batch_block *k)
 }
 
 static void
-gauge_put(struct buf *out, const struct batch_block *k)
+gauge_put(struct buf *out, const struct batch_block *k, int64_t before)
 {
 	bool even = k->min == k->last && k->max == k->last &&
 	    (uint128)k->sum == numbers_even(k);
 
 	buf_put_varint128(out, (uint128)k->count * 2 + even);
-	buf_put_zigzag(out, k->last);
+	buf_put_zigzag(out, numbers_apart(k->last, before));
 	if (even)
 		return;
 	buf_put_varint(out, (uint64_t)numbers_apart(k->last, k->min));
@@ -40,12 +40,13 @@ gauge_put(struct buf *out, const struct batch_block *k)
 }
 
 static void
-gauge_take(struct cur *c, struct batch_block *k)
+gauge_take(struct cur *c, struct batch_block *k, int64_t before)
 {
 	uint128 head = cur_varint128(c);
 
 	k->count = (uint64_t)(head >> 1);
-	k->min = k->max = k->last = cur_zigzag(c);
+	k->last = numbers_from(before, (uint64_t)cur_zigzag(c));
+	k->min = k->max = k->last;
 	if ((head & 1) == 0) {
 		k->min = numbers_from(k->last, -cur_varint(c));
 		k->max = numbers_from(k->min, cur_varint(c));
@@ -55,27 +56,30 @@ gauge_take(struct cur *c, struct batch_block *k)
 }
 
 void
-open_numbers_put(struct buf *out, const struct batch_block *k)
+open_numbers_put(struct buf *out, const struct batch_block *k,
+    int64_t before)
 {
 	if (k->kind == SERIES_GAUGE) {
-		gauge_put(out, k);
+		gauge_put(out, k, before);
 	} else {
 		buf_put_varint(out, (uint64_t)k->increase);
 		buf_put_varint(out, k->count);
-		buf_put_zigzag(out, k->last);
+		buf_put_zigzag(out, numbers_apart(k->last,
+		    numbers_from(before, (uint64_t)k->increase)));
 	}
 	buf_put_zigzag(out, k->last_ns);
 }
 
 void
-open_numbers_take(struct cur *c, struct batch_block *k)
+open_numbers_take(struct cur *c, struct batch_block *k, int64_t before)
 {
 	if (k->kind == SERIES_GAUGE) {
-		gauge_take(c, k);
+		gauge_take(c, k, before);
 	} else {
 		k->increase = (int64_t)cur_varint(c);
 		k->count = cur_varint(c);
-		k->last = cur_zigzag(c);
+		k->last = numbers_from(numbers_from(before,
+		    (uint64_t)k->increase), (uint64_t)cur_zigzag(c));
 	}
 	k->last_ns = cur_zigzag(c);
 }

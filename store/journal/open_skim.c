@@ -340,13 +340,17 @@ skim_time(struct openspan *o, int64_t time_ns)
 
 /* A gauge's or counter's, of the slot at this place. */
 static bool
-skim_put_metric(struct skim *k, const struct batch_block *n, uint32_t place)
+skim_put_metric(struct skim *k, const struct batch_block *n, uint32_t strip,
+    uint32_t place)
 {
+	struct open_strip *s = &k->o->strips[strip];
 	struct batch_block told = *n;
 	uint32_t time = skim_time(k->o, n->last_ns);
 
 	told.last_ns = time - k->o->slots[place].time;
-	open_numbers_put(&k->text, &told);
+	open_numbers_put(&k->text, &told, s->value);
+	s->value_before = s->value;
+	s->value = n->last;
 	return time != INTERN_NONE;
 }
 
@@ -368,7 +372,7 @@ skim_put_block(struct skim *k, const struct skim_block *b)
 		buf_put_varint(out, n->count);
 	if (n->kind != SERIES_GAUGE && n->kind != SERIES_COUNTER)
 		batch_put_numbers(n, out);
-	else if (!skim_put_metric(k, n, place))
+	else if (!skim_put_metric(k, n, b->strip, place))
 		return false;
 	if (n->kind == SERIES_HISTOGRAM) {
 		skim_put_entries(k, b, out);

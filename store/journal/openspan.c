@@ -276,6 +276,7 @@ walk_begin(struct open_walk *w, struct openspan *o, uint32_t strip,
 		w->i = s->n - 1;
 		w->next = s->last_at;
 		w->place = s->last_before;
+		w->value = s->value_before;
 	}
 }
 
@@ -347,7 +348,8 @@ openspan_numbers(struct open_walk *w, struct cur c, struct block *b)
 	default:
 		break;
 	}
-	open_numbers_take(&c, &k);
+	open_numbers_take(&c, &k, w->value);
+	w->value = k.last;
 	b->count = k.count;
 	b->min = k.min;
 	b->max = k.max;
@@ -364,11 +366,10 @@ openspan_next(struct open_walk *w, struct block *b)
 	while (walk_head(w, &slot)) {
 		if (slot >= w->until && !w->strip->falls)
 			return false;
-		if (slot < w->from || slot >= w->until)
-			continue;
 		*b = (struct block){.start = slot};
 		openspan_numbers(w, w->c, b);
-		return true;
+		if (slot >= w->from && slot < w->until)
+			return true;
 	}
 	return false;
 }

@@ -34,6 +34,7 @@ struct open_strip {
 	uint32_t n;
 	uint32_t last_at, last_place; /* of the last block, */
 	uint32_t last_before;         /* and the place before it */
+	int64_t value, value_before;  /* the same of open_numbers.h's `last` */
 	bool falls; /* slots do not rise all the way */
 };
 
@@ -162,7 +163,8 @@ struct open_walk {
 	uint64_t from, until;
 	enum series_kind kind;
 	uint32_t i;             /* of the next block, */
-	uint32_t next, place;   /* where it is, and the slot before it */
+	uint32_t next, place;   /* where it is, and the slot before it, */
+	int64_t value;          /* and what was last before */
 	/* of a profile's block: */
 	uint32_t record, at, n, size;
 	struct open_dict *dict;
