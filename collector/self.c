@@ -227,7 +227,8 @@ self_put_spent(struct self_reading *r)
 {
 	static const char *const names[SPENT_PARTS] = {
 	    [SPENT_OTHER] = "other", [SPENT_SAMPLES] = "samples",
-	    [SPENT_NAMES] = "names", [SPENT_PROC] = "proc",
+	    [SPENT_WAITS] = "waits", [SPENT_NAMES] = "names",
+	    [SPENT_PROC] = "proc",
 	    [SPENT_STORE] = "store"};
 
 	for (int i = 0; i < SPENT_PARTS; i++) {

@@ -28,6 +28,9 @@
 #define KEY_OF_PERIOD(section, at, fallback)                                   \
     {section, "period", CONF_INT, at, fallback, 1, INT64_C(1000000000),        \
         "events for a sample"}
+#define KEY_OF_THRESHOLD(section, at, fallback)                                \
+    {section, "threshold", CONF_DURATION, at, fallback, 10000, 10 * S,         \
+        "waits from which on stacks are taken"}
 
 static const struct conf_key config_keys[] = {
     {"store", "directory", CONF_STRING, AT(directory), "/var/lib/memlens", 0,
@@ -58,6 +61,10 @@ static const struct conf_key config_keys[] = {
         "kernel stacks too"},
     {"symbols", "mirror", CONF_STRING, AT(mirror), NULL, 0, 0,
         "a folder of debug files by build id"},
+    {"offcpu", "budget", CONF_PERCENT, AT(offcpu_budget), "1%", 0, 1000000,
+        "of each CPU, what it may take; 0%: no limit"},
+    {"offcpu", "stacks", CONF_STRING, AT(offcpu_stacks), "auto", 0, 0,
+        "when stacks are taken: as threads come back, or leave"},
     {"procfs", "enabled", CONF_BOOL, AT(procfs), "yes", 0, 1,
         "read metrics from /proc and /sys"},
     {"procfs", "interval", CONF_DURATION, AT(procfs_interval_ns), "1s",
@@ -76,7 +83,18 @@ static const struct conf_key config_keys[] = {
         "keep the arguments of processes"},
 };
 
-static const char *const config_unwinders[] = {"frame-pointer", "eh_frame"};
+/* Keys that have one of a few words. */
+static const struct config_words {
+	const char *key;
+	size_t offset;
+	const char *words[3];
+	const char *text;
+} config_words[] = {
+    {"unwinder", AT(unwinder), {"frame-pointer", "eh_frame"},
+        "is neither frame-pointer nor eh_frame"},
+    {"stacks", AT(offcpu_stacks), {"auto", "back", "leave"},
+        "is neither auto, back nor leave"},
+};
 
 /* The rule of this name, made when it is new; NULL when there are too many. */
 static struct config_service *
@@ -189,26 +207,35 @@ config_check_mirror(const struct config *c, const char *path)
 	    "with /", path, line, c->mirror);
 }
 
+static const struct err *
+config_check_words(const struct config *c, const struct config_words *w,
+    const char *path)
+{
+	char *value;
+	int line;
+
+	memcpy(&value, (const char *)c + w->offset, sizeof(value));
+	for (size_t i = 0; i < 3 && w->words[i] != NULL; i++) {
+		if (value != NULL && strcmp(value, w->words[i]) == 0)
+			return NULL;
+	}
+	line = config_find_line(path, w->key);
+	return err_new(ERR_CONFIG, line, "%s:%d: %s: \"%s\" %s", path, line,
+	    w->key, value != NULL ? value : "", w->text);
+}
+
 /* What a table of keys cannot say. */
 static const struct err *
 config_check(const struct config *c, const char *path)
 {
 	const struct err *e = config_check_retain(c, path);
-	int line;
+	size_t i, n = sizeof(config_words) / sizeof(config_words[0]);
 
 	if (e == NULL)
 		e = config_check_mirror(c, path);
-	if (e != NULL)
-		return e;
-	for (size_t i = 0; i < 2; i++) {
-		if (c->unwinder != NULL &&
-		    strcmp(c->unwinder, config_unwinders[i]) == 0)
-			return NULL;
-	}
-	line = config_find_line(path, "unwinder");
-	return err_new(ERR_CONFIG, line, "%s:%d: unwinder: \"%s\" is neither "
-	    "frame-pointer nor eh_frame", path, line,
-	    c->unwinder ? c->unwinder : "");
+	for (i = 0; e == NULL && i < n; i++)
+		e = config_check_words(c, &config_words[i], path);
+	return e;
 }
 
 const struct err *

@@ -26,7 +26,8 @@ struct config_service {
 /* [TYPE]: how a type of profile is sampled. */
 struct config_profile {
 	bool enabled;
-	int64_t every; /* Hz of its rate, or events of its period */
+	int64_t every; /* Hz of its rate, events of its period, or ns of its
+	                * threshold */
 };
 
 struct config {
@@ -43,6 +44,9 @@ struct config {
 	bool cpu_inline; /* functions inlined into others too */
 	/* [symbols] */
 	char *mirror; /* a folder of debug files; NULL or "": none */
+	/* [offcpu] */
+	int64_t offcpu_budget; /* millionths of each CPU; 0: no limit */
+	char *offcpu_stacks;   /* "auto", "back" or "leave" */
 	/* [procfs] */
 	bool procfs;
 	int64_t procfs_interval_ns;

@@ -3,19 +3,22 @@
  */
 #include "collector/base/governor.h"
 
-static const int64_t divisors[GOVERNOR_LEVELS] = {1, 2, 5};
+const struct governor_steps governor_rates = {3, {1, 2, 5}};
+const struct governor_steps governor_halves = {11,
+    {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}};
 
 void
-governor_init(struct governor *g, int64_t budget)
+governor_init(struct governor *g, const struct governor_steps *steps,
+    int64_t budget)
 {
-	*g = (struct governor){.budget = budget, .patience = GOVERNOR_PATIENCE,
-	    .since_up = GOVERNOR_RELAPSE};
+	*g = (struct governor){.steps = steps, .budget = budget,
+	    .patience = GOVERNOR_PATIENCE, .since_up = GOVERNOR_RELAPSE};
 }
 
 int64_t
 governor_hz(const struct governor *g, int64_t hz)
 {
-	int64_t slower = hz / divisors[g->level];
+	int64_t slower = hz / g->steps->divisors[g->level];
 
 	return slower > 0 ? slower : 1;
 }
@@ -23,7 +26,7 @@ governor_hz(const struct governor *g, int64_t hz)
 int64_t
 governor_period(const struct governor *g, int64_t period)
 {
-	return period * divisors[g->level];
+	return period * g->steps->divisors[g->level];
 }
 
 static void
@@ -38,7 +41,7 @@ static bool
 governor_down(struct governor *g)
 {
 	governor_restart(g);
-	if (g->level + 1 == GOVERNOR_LEVELS)
+	if (g->level + 1 == g->steps->n)
 		return false;
 	if (g->since_up < GOVERNOR_RELAPSE)
 		g->patience = g->patience * 2 < GOVERNOR_PATIENCE_MAX ?
@@ -75,6 +78,7 @@ governor_forgive(struct governor *g)
 bool
 governor_step(struct governor *g, const struct governor_used *used)
 {
+	const int64_t *divisors = g->steps->divisors;
 	double span = (double)used->span_ns, share, with, beside;
 
 	if (g->budget == 0 || used->span_ns <= 0)

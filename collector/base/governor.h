@@ -6,7 +6,7 @@
  *
  *	share = budget - beside, at least budget / 2
  *
- *	with > share, GOVERNOR_OVER spans in a row        down: 1, 1/2, 1/5
+ *	with > share, GOVERNOR_OVER spans in a row        down a step
  *	with, at a higher rate, < 4/5 share, in each of
  *	    `patience` spans in a row                     up to that rate
  *	over again within GOVERNOR_RELAPSE spans          patience doubles
@@ -19,14 +19,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GOVERNOR_LEVELS 3
+#define GOVERNOR_LEVELS 11 /* at most */
 #define GOVERNOR_OVER 3
 #define GOVERNOR_PATIENCE 2     /* at first, */
 #define GOVERNOR_PATIENCE_MAX 5 /* and at most: with spans of 10 s, it is
                                  * within a minute that the rate is back */
 #define GOVERNOR_RELAPSE 30
 
+/* How much less often each level is than the first. */
+struct governor_steps {
+	unsigned n; /* <= GOVERNOR_LEVELS */
+	int64_t divisors[GOVERNOR_LEVELS];
+};
+
+extern const struct governor_steps governor_rates; /* 1, 1/2, 1/5 */
+extern const struct governor_steps governor_halves; /* down to 1/1024 */
+
 struct governor {
+	const struct governor_steps *steps;
 	int64_t budget;   /* millionths of one CPU; 0: no limit */
 	unsigned level;   /* 0: the configured rate */
 	unsigned over, patience;
@@ -41,7 +51,8 @@ struct governor_used {
 	int64_t beside_ns; /* does not */
 };
 
-void governor_init(struct governor *g, int64_t budget);
+void governor_init(struct governor *g, const struct governor_steps *steps,
+    int64_t budget);
 
 /* A configured rate as it should be now, at least 1; a time between two
  * readings or a number of events between two samples likewise. */

@@ -1,18 +1,19 @@
 /*
  * The types of profiles that the daemon takes by itself, each a line:
  *
- *	EACH(NAME, enabled, RATE or PERIOD, default, what it samples)
+ *	EACH(NAME, enabled, RATE, PERIOD or THRESHOLD, default, what of)
  *
  * NAME is its row in store/model/types.c, profile_NAME of
  * collector/profile/NAME.c, and its section of memlens.conf, which has the
- * keys "enabled" and "rate" or "period".  The place in the list is the type's
- * number in events and counters.
+ * keys "enabled" and "rate", "period" or "threshold".  The place in the list is
+ * the type's number in events and counters.
  */
 #ifndef COLLECTOR_PROFILE_LIST_H
 #define COLLECTOR_PROFILE_LIST_H
 
 #define PROFILES(EACH) \
-	EACH(cpu, "yes", RATE, "99Hz", "stacks of running threads")
+	EACH(cpu, "yes", RATE, "99Hz", "stacks of running threads") \
+	EACH(offcpu, "no", THRESHOLD, "1ms", "threads that wait")
 
 #define PROFILES_NUMBER(name, ...) PROFILE_##name,
 enum { PROFILES(PROFILES_NUMBER) N_PROFILES };

@@ -16,6 +16,7 @@
 enum spent_on {
 	SPENT_OTHER,
 	SPENT_SAMPLES, /* taking samples from the ring: grows with the rate */
+	SPENT_WAITS,   /* the same of waits */
 	SPENT_NAMES,   /* what they need beside: unwind rows, names, stacks */
 	SPENT_PROC,    /* reading /proc and /sys */
 	SPENT_STORE,   /* journal and sealing */

@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_BPF_EVENT_H
 #define COLLECTOR_BPF_EVENT_H
 
+#include "collector/bpf/wait.h"
 #include "store/model/broken.h"
 
 #define EVENT_MAX_KERNEL 127 /* frames */
@@ -23,7 +24,8 @@ enum event_flag {
 	EVENT_TRUNCATED = 8,   /* the walk ended before the root */
 	EVENT_PENDING = 16,    /* frame pointers, since a table is not made */
 	EVENT_COPY = 32,       /* with a struct event_copy, */
-	EVENT_CALLER = 64      /* of a frame that called: not interrupted */
+	EVENT_CALLER = 64,     /* of a frame that called: not interrupted */
+	EVENT_WAIT = 128       /* of a thread that did not run: see `wait` */
 };
 
 #define EVENT_COPY_WORDS 1024 /* at most */
@@ -44,7 +46,7 @@ struct sample_event {
 	__u64 time_ns;    /* CLOCK_MONOTONIC */
 	__u64 cgroup;     /* id of the task's cgroup (v2), 0 if unknown */
 	__u64 start_ns;   /* start of the process, boot time: guards reuse */
-	__u64 value;      /* periods: 1 */
+	__u64 value;      /* periods: 1, or ns of a wait that ends at time_ns */
 	__u32 pid, tid;   /* thread group and thread, initial namespace */
 	__u16 cpu;
 	__u16 depth;      /* frames that were walked, n_user of them kept */
@@ -57,6 +59,7 @@ struct sample_event {
 	__u32 table, offset; /* its table and offset in the file; table
 	                      * UNWIND_NO_TABLE: code in no known mapping */
 	__u64 period;     /* that the sample stands for, in the type's unit */
+	struct wait_event wait;
 	char comm[EVENT_COMM]; /* of the thread */
 	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];
 	struct event_copy copy; /* or the room of one */
@@ -88,7 +91,9 @@ enum event_counter {
 	COUNT_RING_FULL,
 	COUNT_KTHREAD,
 	COUNT_NO_STACK, /* bpf_get_stack failed for the user part */
-	COUNT_NS,       /* time in the program */
+	COUNT_NS,       /* time in the program; of waits, to take stacks */
+	COUNT_SWITCHES, /* of waits: switches of threads, to whole 64s, */
+	COUNT_SWITCH_NS, /* and about the time that summing them took */
 	COUNT_COUNTERS = 16
 };
 

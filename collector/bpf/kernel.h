@@ -26,18 +26,23 @@ enum {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
-	BPF_MAP_TYPE_RINGBUF = 27
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29
 };
 
 enum {
+	BPF_F_NO_PREALLOC = 1,
 	BPF_F_MMAPABLE = 1024,
 	BPF_F_USER_STACK = 256,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
-	BPF_RB_AVAIL_DATA = 0
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1
 };
 
 #define PF_KTHREAD 0x00200000 /* task_struct.flags */
+#define TASK_STOPS 0x000c     /* task_struct.__state: stopped or traced, */
+#define TASK_ENDS 0x0080      /* and its last moment */
 #define USER_CS 3             /* the privilege bits of cs in user mode */
 #define USER32_CS 0x23        /* cs of 32-bit code on x86-64 */
 
@@ -65,9 +70,35 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 } __attribute__((preserve_access_index));
 
+struct inode {
+	unsigned short i_mode;
+} __attribute__((preserve_access_index));
+
+struct file {
+	struct inode *f_inode;
+} __attribute__((preserve_access_index));
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} __attribute__((preserve_access_index));
+
+struct files_struct {
+	struct fdtable *fdt;
+} __attribute__((preserve_access_index));
+
+/* What the scheduler sums of a task's time on its queues. */
+struct sched_info {
+	unsigned long long run_delay;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
-	unsigned int flags;
-	int tgid;
+	unsigned int flags, __state;
+	int pid, tgid, on_cpu, exit_state;
+	char comm[16];
+	__u64 start_time;
+	struct files_struct *files;
+	struct sched_info sched_info;
 	struct mm_struct *mm;
 	struct uprobe_task *utask;
 	struct task_struct *group_leader, *real_parent;
@@ -77,7 +108,8 @@ struct task_struct {
 
 /* The registers with which a task entered the kernel. */
 struct pt_regs {
-	unsigned long bp, ip, sp;
+	unsigned long bp, ip, sp, di, si, orig_ax;
+	unsigned short cs;
 } __attribute__((preserve_access_index));
 
 /* What a perf_event program gets: the interrupted registers, then the time
@@ -87,5 +119,17 @@ struct perf_context {
 	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 	__u64 sample_period;
 };
+
+/* What an iterator's program gets for each task. */
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} __attribute__((preserve_access_index));
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task; /* NULL: there is none any more */
+} __attribute__((preserve_access_index));
 
 #endif

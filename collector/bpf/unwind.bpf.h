@@ -20,6 +20,7 @@
  * never run within each other on one CPU. */
 enum unwind_slot {
 	UNWIND_SLOT_PERF,
+	UNWIND_SLOT_WAIT, /* of switches: they do not nest either */
 	UNWIND_SLOTS
 };
 

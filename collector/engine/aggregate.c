@@ -10,6 +10,8 @@
 #include "store/base/buf.h"
 #include "store/base/text.h"
 
+#define TEXTS 5
+
 /* Numbers (index + 1) by hash; capacity is a power of two, half full. */
 struct index {
 	uint32_t *slots;
@@ -18,7 +20,8 @@ struct index {
 
 struct group {
 	uint64_t hash;
-	uint32_t text[4]; /* service, process, pool, cgroup: offsets */
+	uint32_t text[TEXTS]; /* offsets: service, process, pool, cgroup,
+	                       * reason */
 	uint64_t period;
 	uint8_t type;
 	bool by_entry;
@@ -28,6 +31,7 @@ struct stack {
 	uint64_t hash;
 	uint32_t group, first, n;
 	int64_t value;
+	uint64_t samples;
 };
 
 struct aggregate {
@@ -160,14 +164,14 @@ group_text(const struct aggregate *a, const struct group *g, int field)
 
 static bool
 group_equal(const struct aggregate *a, const struct group *g,
-    const struct aggregate_group *new, const char *const text[4])
+    const struct aggregate_group *new, const char *const text[TEXTS])
 {
 	int i;
 
 	if (g->period != new->period || g->type != new->type ||
 	    g->by_entry != new->by_entry)
 		return false;
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < TEXTS; i++)
 		if (strcmp(group_text(a, g, i), text[i]) != 0)
 			return false;
 	return true;
@@ -175,7 +179,7 @@ group_equal(const struct aggregate *a, const struct group *g,
 
 static uint32_t
 group_add(struct aggregate *a, uint64_t hash,
-    const struct aggregate_group *new, const char *const text[4])
+    const struct aggregate_group *new, const char *const text[TEXTS])
 {
 	struct group *g = array_grow(a->groups, &a->cap_groups,
 	    a->n_groups + 1, a->limits.groups, sizeof(*g));
@@ -191,7 +195,7 @@ group_add(struct aggregate *a, uint64_t hash,
 	g->period = new->period;
 	g->type = new->type;
 	g->by_entry = new->by_entry;
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < TEXTS; i++) {
 		g->text[i] = (uint32_t)a->text.len;
 		buf_put(&a->text, text[i], strlen(text[i]) + 1);
 	}
@@ -207,12 +211,13 @@ group_add(struct aggregate *a, uint64_t hash,
 uint32_t
 aggregate_group(struct aggregate *a, const struct aggregate_group *g)
 {
-	const char *text[4] = {g->service, g->process, g->pool, g->cgroup};
+	const char *text[TEXTS] = {g->service, g->process, g->pool, g->cgroup,
+	    g->reason != NULL ? g->reason : ""};
 	const struct index *x = &a->by_group;
 	uint64_t hash = hash64_u64(g->period, g->type * 2u + g->by_entry);
 	uint32_t i;
 
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < TEXTS; i++)
 		hash = hash64(hash, text[i], strlen(text[i]) + 1);
 	for (i = (uint32_t)hash & x->mask; x->slots != NULL &&
 	     x->slots[i] != 0; i = (i + 1) & x->mask) {
@@ -251,26 +256,28 @@ stack_add(struct aggregate *a, uint64_t hash, const struct stack *new,
 }
 
 bool
-aggregate_add(struct aggregate *a, uint32_t group, const uint32_t *frames,
-    size_t n, int64_t value)
+aggregate_add(struct aggregate *a, const struct aggregate_stack *what)
 {
 	const struct index *x = &a->by_stack;
-	struct stack new = {.group = group, .n = (uint32_t)n, .value = value};
-	uint64_t hash = hash64(group, frames, n * sizeof(*frames));
+	struct stack new = {.group = what->group, .n = what->n,
+	    .value = what->value, .samples = what->samples};
+	size_t bytes = what->n * sizeof(*what->frames);
+	uint64_t hash = hash64(what->group, what->frames, bytes);
 	uint32_t i;
 
 	for (i = (uint32_t)hash & x->mask; x->slots != NULL &&
 	     x->slots[i] != 0; i = (i + 1) & x->mask) {
 		struct stack *s = &a->stacks[x->slots[i] - 1];
 
-		if (s->hash == hash && s->group == group && s->n == n &&
-		    (n == 0 || memcmp(a->numbers + s->first, frames,
-		    n * sizeof(*frames)) == 0)) {
-			s->value += value;
+		if (s->hash == hash && s->group == what->group &&
+		    s->n == what->n && (bytes == 0 ||
+		    memcmp(a->numbers + s->first, what->frames, bytes) == 0)) {
+			s->value += what->value;
+			s->samples += what->samples;
 			return true;
 		}
 	}
-	return stack_add(a, hash, &new, frames);
+	return stack_add(a, hash, &new, what->frames);
 }
 
 size_t
@@ -295,6 +302,7 @@ aggregate_get_group(const struct aggregate *a, size_t i)
 	    .process = group_text(a, g, 1),
 	    .pool = group_text(a, g, 2),
 	    .cgroup = group_text(a, g, 3),
+	    .reason = group_text(a, g, 4),
 	    .period = g->period,
 	    .type = g->type,
 	    .by_entry = g->by_entry,
@@ -311,6 +319,7 @@ aggregate_get_stack(const struct aggregate *a, size_t i)
 	    .n = s->n,
 	    .frames = a->numbers + s->first,
 	    .value = s->value,
+	    .samples = s->samples,
 	};
 }
 

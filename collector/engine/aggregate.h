@@ -2,12 +2,12 @@
  * What one slot has seen: (group, stack) -> sum of values.
  *
  * A group is who ran, and how it was seen: service, label set (process, pool,
- * cgroup), type and period.  A stack is a list of frame numbers, whose meaning
- * is the caller's.  All is bounded; what does not fit is refused, and the
- * caller counts it.
+ * cgroup, reason), type and period.  A stack is a list of frame numbers, whose
+ * meaning is the caller's.  All is bounded; what does not fit is refused, and
+ * the caller counts it.
  *
- *	groups   hash of strings ──► {service, process, pool, cgroup}
- *	stacks   hash of (group, numbers) ──► {first, n, value}
+ *	groups   hash of strings ──► {service, process, pool, cgroup, reason}
+ *	stacks   hash of (group, numbers) ──► {first, n, value, samples}
  *	numbers  one array, stacks behind each other
  */
 #ifndef COLLECTOR_AGGREGATE_H
@@ -27,6 +27,7 @@ struct aggregate_limits {
 
 struct aggregate_group {
 	const char *service, *process, *pool, *cgroup; /* "" where unknown */
+	const char *reason; /* of a wait, else "" */
 	uint64_t period; /* what a sample counts for; 0 where that is unknown */
 	uint8_t type;    /* of profile, by its number */
 	bool by_entry; /* the thread's entry function shall name the pool */
@@ -37,6 +38,7 @@ struct aggregate_stack {
 	uint32_t n;
 	const uint32_t *frames; /* borrowed until the next add or clear */
 	int64_t value;
+	uint64_t samples; /* stacks that were sent; of a clock, its ticks */
 };
 
 /* NULL when out of memory. */
@@ -50,10 +52,9 @@ void aggregate_clear(struct aggregate *a);
  * Strings are copied. */
 uint32_t aggregate_group(struct aggregate *a, const struct aggregate_group *g);
 
-/* Adds `value` to a stack of n frames (any order, n may be 0).  False when
- * there is no room for a new stack. */
-bool aggregate_add(struct aggregate *a, uint32_t group,
-    const uint32_t *frames, size_t n, int64_t value);
+/* Adds value and samples of `what` to a stack of its n frames (any order, n
+ * may be 0).  False when there is no room for a new stack. */
+bool aggregate_add(struct aggregate *a, const struct aggregate_stack *what);
 
 size_t aggregate_groups(const struct aggregate *a);
 size_t aggregate_stacks(const struct aggregate *a);

@@ -88,11 +88,11 @@ static uint32_t
 emit_labels_node(struct batch *b, const struct aggregate_group *g)
 {
 	const struct label all[] = {{"cgroup", g->cgroup}, {"pool", g->pool},
-	    {"process", g->process}};
-	struct label some[3];
+	    {"process", g->process}, {"reason", g->reason}};
+	struct label some[4];
 	size_t i, n = 0;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		if (all[i].value[0] != '\0')
 			some[n++] = all[i];
 	return batch_node(b, 0, batch_labels(b, some, n));
@@ -205,9 +205,9 @@ emit_count_stack(struct engine *s, const struct group_place *place,
 		if (root.kind == FRAME_MARK)
 			why = broken_of_mark(root.name);
 	}
-	c->samples += (uint64_t)stack->value;
+	c->samples += stack->samples;
 	if (why != BROKEN_NOT)
-		c->broken[why] += (uint64_t)stack->value;
+		c->broken[why] += stack->samples;
 }
 
 static void
@@ -218,7 +218,6 @@ emit_stack(struct engine *s, struct batch *b, uint64_t slot,
 	struct account_profile *now = &s->profiles[place->type].now;
 	uint32_t refs[SYMBOLS_EXPAND_MAX], node = place->node, frame, n;
 	size_t k, expanded;
-	uint64_t value = (uint64_t)stack->value;
 	bool nameless;
 
 	if (place->by_entry)
@@ -228,12 +227,12 @@ emit_stack(struct engine *s, struct batch *b, uint64_t slot,
 		for (k = 0; k < expanded; k++) {
 			frame = emit_frame(s, b, c, refs[k], &nameless);
 			node = batch_node(b, node, frame);
-			now->unsymbolised += nameless ? value : 0;
+			now->unsymbolised += nameless ? stack->samples : 0;
 		}
 	}
 	emit_count_stack(s, place, stack);
-	now->frames += stack->n * value;
-	now->other_services += place->other ? value : 0;
+	now->frames += stack->n * stack->samples;
+	now->other_services += place->other ? stack->samples : 0;
 	batch_add_profile(b, place->series, slot, node, stack->value);
 }
 

@@ -54,6 +54,11 @@ engine_event(void *arg, const struct sample_event *e, size_t size)
 	struct engine *s = arg;
 	enum border_side side = border_side(&s->border, e->time_ns);
 
+	if ((e->flags & EVENT_WAIT) != 0) {
+		spent_begin(SPENT_WAITS);
+		waits_event(s, e, size);
+		return;
+	}
 	spent_begin(SPENT_SAMPLES);
 	if (side == BORDER_EARLY) {
 		if (!border_hold(&s->border, e, size))
@@ -217,6 +222,48 @@ engine_open_watch(struct engine *s, char *why, size_t size)
 	    "%.200s", e->text);
 }
 
+/* The end of a slot, in CLOCK_MONOTONIC. */
+static int64_t
+engine_slot_end(const struct engine *s, uint64_t slot)
+{
+	return (int64_t)(slot + 1) * s->border.slot_ns -
+	    s->border.wall_offset_ns;
+}
+
+static void
+engine_begin_waits(struct engine *s)
+{
+	waits_begin(s->waits, engine_slot_end(s, s->border.open_slot),
+	    s->now_ns);
+	sampler_waits_set_begin(sampler_waits(s->sampler),
+	    waits_end_ns(s->waits) - s->border.slot_ns);
+}
+
+static void
+engine_ignore(void *arg, const struct wait_swept *r)
+{
+	(void)arg;
+	(void)r;
+}
+
+/* The first sweep makes the threads that are there known to the probe. */
+static const struct err *
+engine_attach_waits(struct engine *s, size_t type)
+{
+	const struct err *e = sampler_set_waits(s->sampler, type,
+	    &s->profiles[type].waits);
+
+	if (e != NULL)
+		return e;
+	s->waits = waits_new(s->border.slot_ns);
+	if (s->waits == NULL)
+		return err_nomem();
+	waits_pace_begin(s, type);
+	engine_begin_waits(s);
+	return sampler_waits_sweep(sampler_waits(s->sampler), 0,
+	    engine_ignore, NULL);
+}
+
 /* Has the types sampled; an error when none is. */
 static const struct err *
 engine_attach(struct engine *s)
@@ -230,7 +277,9 @@ engine_attach(struct engine *s)
 
 		if (p->row == NULL)
 			continue;
-		e = sampler_set(s->sampler, i, &p->clock);
+		e = p->row->clock != NULL ?
+		    sampler_set(s->sampler, i, &p->clock) :
+		    engine_attach_waits(s, i);
 		attached = attached || e == NULL;
 		if (e == NULL)
 			continue;
@@ -300,6 +349,8 @@ engine_close_parts(struct engine *s)
 		service_faults_free(s->profiles[i].faults);
 		s->profiles[i].faults = NULL;
 	}
+	waits_free(s->waits);
+	s->waits = NULL;
 	border_fini(&s->border);
 	second_fini(&s->second);
 	if (s->epoll >= 0)
@@ -332,7 +383,9 @@ engine_set_profiles(struct engine *s, const struct profile *const *rows,
 	for (i = 0; i < n; i++) {
 		struct engine_profile *p = &s->profiles[i];
 
-		if (!rows[i]->clock(s->config, &p->clock))
+		if (!(rows[i]->clock != NULL ?
+		    rows[i]->clock(s->config, &p->clock) :
+		    rows[i]->waits(s->config, &p->waits)))
 			continue;
 		*any = true;
 		p->row = rows[i];
@@ -404,7 +457,8 @@ engine_open(void **out, const struct config *config,
 	 * goes on without what the kernel or our rights do not allow. */
 	s->border.open_slot = border_slot(&s->border, (uint64_t)s->now_ns);
 	/* There are as many samples as CPUs. */
-	governor_init(&s->governor, config->cpu_budget * get_nprocs());
+	governor_init(&s->governor, &governor_rates,
+	    config->cpu_budget * get_nprocs());
 	e = engine_start(s, blind, sizeof(blind));
 	if (e == NULL) {
 		engine_opened(s, blind);
@@ -502,7 +556,30 @@ engine_begin_slot(struct engine *s, uint64_t slot)
 	if (s->processes != NULL)
 		unwind_processes_sweep(s->processes, s->now_ns);
 	s->border.open_slot = slot;
+	if (s->waits != NULL)
+		engine_begin_waits(s);
 	border_release(&s->border, engine_event, s);
+}
+
+static void
+engine_swept(void *arg, const struct wait_swept *r)
+{
+	waits_swept(arg, r);
+}
+
+/* All threads as they are, then what they sent before that. */
+static const struct err *
+engine_sweep(struct engine *s, uint64_t slot)
+{
+	enum spent_on before = spent_begin(SPENT_WAITS);
+	const struct err *e;
+
+	waits_end(s->waits, engine_slot_end(s, slot));
+	e = sampler_waits_sweep(sampler_waits(s->sampler),
+	    waits_end_ns(s->waits), engine_swept, s);
+
+	spent_begin(before);
+	return e != NULL ? e : engine_drain(s);
 }
 
 const struct err *
@@ -520,13 +597,19 @@ engine_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 	if (slot < s->border.open_slot &&
 	    s->border.open_slot - slot <= JUMP_SLOTS)
 		return e;
+	if (s->waits != NULL && e == NULL)
+		e = engine_sweep(s, slot);
 	second_try(s, true);
 	symbols_settle(s->symbols, settle_ns < SETTLE_MAX_NS ? settle_ns :
 	    SETTLE_MAX_NS);
+	if (s->waits != NULL)
+		waits_close_slot(s, slot, b);
 	emit_profiles(s, slot, b);
 	emit_places(s, slot, b);
 	account_put(s, slot, b);
 	pace_judge(s, slot, b);
+	if (s->waits != NULL)
+		waits_pace_judge(s, slot, b);
 	engine_begin_slot(s, slot + 1);
 	return e;
 }
@@ -539,6 +622,8 @@ engine_stop(void *source)
 
 	if (s->sampler != NULL)
 		sampler_stop(s->sampler);
+	if (s->waits != NULL)
+		waits_stop(s->waits, clock_mono_ns());
 	s->stopped = true;
 }
 

@@ -20,6 +20,8 @@
 #include "collector/engine/pace.h"
 #include "collector/engine/profile.h"
 #include "collector/engine/second.h"
+#include "collector/engine/waits.h"
+#include "collector/engine/waits_pace.h"
 #include "collector/probe/sampler.h"
 #include "collector/process/maps.h"
 #include "collector/symbols/symbols.h"
@@ -29,6 +31,7 @@ struct engine_profile {
 	const struct profile *row; /* NULL: switched off */
 	const struct type *type;   /* of its series */
 	struct sampler_clock clock; /* as configured */
+	struct waits_options waits; /* where the row has no clock */
 	enum source_state state;
 	char why[320];
 	char slow[200]; /* why it is sampled less often; "": it is not */
@@ -56,6 +59,8 @@ struct engine {
 	struct pace pace;
 	struct border border;
 	struct second second;
+	struct waits *waits; /* NULL: nobody takes any */
+	struct waits_pace waits_pace;
 	int64_t now_ns;  /* monotonic, of this poll */
 	int64_t boot_ns; /* the same moment since the boot */
 	struct account_shared now, told;

@@ -51,6 +51,13 @@ pace_of_children(struct engine *s)
 	return u->children_ns + u->child_ns;
 }
 
+/* Waits have a pace of their own (waits_pace.h). */
+static bool
+pace_has_clock(const struct engine_profile *p)
+{
+	return p->row != NULL && p->row->waits == NULL;
+}
+
 /* What was used since the last look. */
 static struct governor_used
 pace_used(struct engine *s)
@@ -62,7 +69,8 @@ pace_used(struct engine *s)
 	size_t i;
 
 	for (i = 0; i < s->n_profiles; i++)
-		with_ns += (int64_t)s->profiles[i].now.run_ns;
+		if (pace_has_clock(&s->profiles[i]))
+			with_ns += (int64_t)s->profiles[i].now.run_ns;
 	used = (struct governor_used){now_ns - u->at_ns, with_ns - u->with_ns,
 	    beside_ns - u->beside_ns};
 	u->at_ns = now_ns;
@@ -82,6 +90,8 @@ pace_begin(struct engine *s)
 int64_t
 pace_period(const struct engine *s, const struct engine_profile *p)
 {
+	if (p->row != NULL && p->row->waits != NULL)
+		return 1;
 	return p->clock.hz > 0 ? NS_PER_S / governor_hz(&s->governor,
 	    p->clock.hz) : governor_period(&s->governor, p->clock.period);
 }
@@ -113,12 +123,7 @@ pace_text(const struct engine *s, const struct engine_profile *p, char *text,
 	return text;
 }
 
-struct pace_gauge {
-	const char *name, *unit;
-	uint8_t scale;
-};
-
-static void
+void
 pace_put(const struct engine *s, struct batch *b, const char *source,
     const struct pace_gauge *g, uint64_t slot, int64_t value)
 {
@@ -143,7 +148,7 @@ pace_put_rates(const struct engine *s, uint64_t slot, struct batch *b)
 		const struct engine_profile *p = &s->profiles[i];
 		struct sampler_clock clock = pace_clock(s, p);
 
-		if (p->row == NULL)
+		if (!pace_has_clock(p))
 			continue;
 		if (clock.hz > 0)
 			pace_put(s, b, p->row->name, &rate, slot, clock.hz);
@@ -211,7 +216,7 @@ pace_judge(struct engine *s, uint64_t slot, struct batch *b)
 	for (i = 0; i < s->n_profiles; i++) {
 		struct engine_profile *p = &s->profiles[i];
 
-		if (p->row == NULL || p->state == SOURCE_NOT_ATTACHED)
+		if (!pace_has_clock(p) || p->state == SOURCE_NOT_ATTACHED)
 			continue;
 		if (change)
 			pace_change(s, p, slot, b);

@@ -31,6 +31,15 @@ struct pace {
 void pace_begin(struct engine *s);
 void pace_judge(struct engine *s, uint64_t slot, struct batch *b);
 
+struct pace_gauge {
+	const char *name, *unit;
+	uint8_t scale;
+};
+
+/* Adds what a gauge of a source is in the slot. */
+void pace_put(const struct engine *s, struct batch *b, const char *source,
+    const struct pace_gauge *g, uint64_t slot, int64_t value);
+
 /* What a sample of the next ticks counts for, in the type's unit. */
 int64_t pace_period(const struct engine *s, const struct engine_profile *p);
 

@@ -1,6 +1,7 @@
 /*
- * What a type of profile brings to the engine.  A sample counts as one period
- * of its clock: nanoseconds of a clock's ticks, events of one that counts.
+ * What a type of profile brings to the engine: a clock, or that it takes the
+ * waits of threads.  A sample counts as one period of its clock: nanoseconds of
+ * a clock's ticks, events of one that counts; a wait counts as its nanoseconds.
  */
 #ifndef COLLECTOR_PROFILE_H
 #define COLLECTOR_PROFILE_H
@@ -8,6 +9,7 @@
 #include <stdbool.h>
 
 #include "collector/probe/sampler.h"
+#include "collector/probe/sampler_waits.h"
 
 #define PROFILES_MAX SAMPLER_TYPES_MAX
 
@@ -16,8 +18,10 @@ struct config;
 struct profile {
 	const char *name; /* of the source, and of its row in types.h */
 
-	/* How often it is to be sampled; false: it is switched off. */
+	/* One of the two; false: it is switched off.  How often it is to be
+	 * sampled, or which waits' stacks are taken. */
 	bool (*clock)(const struct config *c, struct sampler_clock *out);
+	bool (*waits)(const struct config *c, struct waits_options *out);
 };
 
 #endif

@@ -26,6 +26,7 @@
 #include "store/base/text.h"
 
 #define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 2) /* marks */
+#define PROBE_FRAMES 8 /* at most, of BPF and tracing */
 #define YOUNG_NS (300 * NS_PER_MS)
 #define ALIKE_NS (60 * NS_PER_S)     /* threads' names are read again, */
 #define ALIKE_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
@@ -262,15 +263,35 @@ resolve_judge(const struct sample_event *e, bool known, bool no_mapping,
 	return n == 1 ? BROKEN_ONE_FRAME : BROKEN_NOT;
 }
 
+/* Of a wait: behind the scheduler and what took the stack in it, which is the
+ * same for all of them. */
+static size_t
+resolve_kernel_leaf(const struct engine *s, const struct sample_event *e)
+{
+	size_t i = 0;
+
+	if ((e->flags & EVENT_WAIT) == 0)
+		return 0;
+	while (i < e->n_kernel && i < PROBE_FRAMES &&
+	    !symbols_is_scheduler(s->symbols, e->frames[i]))
+		i++;
+	if (i == e->n_kernel || i == PROBE_FRAMES)
+		return 0;
+	while (i < e->n_kernel &&
+	    symbols_is_scheduler(s->symbols, e->frames[i]))
+		i++;
+	return i;
+}
+
 /* Kernel frames on top, root first; hidden ones in a row become one. */
 static size_t
 resolve_kernel_frames(struct engine *s, const struct sample_event *e,
     uint32_t *refs)
 {
-	size_t i, n = 0;
+	size_t i, n = 0, leaf = resolve_kernel_leaf(s, e);
 	uint32_t ref;
 
-	for (i = e->n_kernel; i-- > 0;) {
+	for (i = e->n_kernel; i-- > leaf;) {
 		ref = symbols_kernel(s->symbols, i == 0 ? e->frames[0] :
 		    e->frames[i] - 1);
 		if (n > 0 && refs[n - 1] == ref &&
@@ -279,6 +300,13 @@ resolve_kernel_frames(struct engine *s, const struct sample_event *e,
 		refs[n++] = ref;
 	}
 	return n;
+}
+
+/* How many samples it counts as: a wait's value is its time. */
+static uint64_t
+resolve_samples(const struct sample_event *e)
+{
+	return (e->flags & EVENT_WAIT) != 0 ? 1 : e->value;
 }
 
 /* The whole stack, root first; returns its depth.  *whole: it begins where
@@ -297,7 +325,8 @@ resolve_stack(struct engine *s, const struct sample_event *e,
 	why = resolve_judge(e, known, no_mapping, n_user);
 	*whole = why == BROKEN_NOT && (e->flags & EVENT_EH_FRAME) != 0;
 	if (why != BROKEN_NOT) {
-		s->profiles[e->type].now.broken[why] += e->value;
+		s->profiles[e->type].now.broken[why] +=
+		    resolve_samples(e);
 		refs[n++] =
 		    resolve_named(s, FRAME_MARK, broken_reasons[why].mark);
 	}
@@ -324,16 +353,32 @@ resolve_threads_alike(struct engine *s, struct process *p)
 	return p->read->alike;
 }
 
-/* Who ran.  Kernel threads carry numbers of CPUs and queues in their names,
- * which would make a label set of each. */
+static const char *const state_names[WAIT_STATES] = {
+    [WAIT_ON_CPU] = "on cpu", [WAIT_RUN_QUEUE] = "run queue",
+    [WAIT_LOCK] = "lock", [WAIT_CONDITION] = "condition",
+    [WAIT_DISK] = "disk", [WAIT_NETWORK] = "network", [WAIT_PIPE] = "pipe",
+    [WAIT_TIMER] = "timer", [WAIT_POLL] = "poll", [WAIT_FAULT] = "fault",
+    [WAIT_OTHER] = "other"};
+
+const char *
+resolve_state_name(enum wait_state state)
+{
+	return state < WAIT_STATES ? state_names[state] : "";
+}
+
+/* Who ran, or waited for the reason of that number.  Kernel threads carry
+ * numbers of CPUs and queues in their names, which would make a label set of
+ * each. */
 static uint32_t
 resolve_group(struct engine *s, const struct sample_event *e,
-    const struct resolve_who *who, bool whole)
+    const struct resolve_who *who, bool whole, enum wait_state reason)
 {
 	char comm[EVENT_COMM + 1], process[sizeof(who->comm)];
 	char pool[sizeof(comm)];
 	struct aggregate_group g = {.process = process, .pool = pool,
 	    .service = who->service, .cgroup = who->cgroup,
+	    .reason = (e->flags & EVENT_WAIT) != 0 ?
+	        resolve_state_name(reason) : "",
 	    .type = e->type,
 	    .period = e->period};
 
@@ -436,13 +481,44 @@ resolve_maps(struct engine *s, const struct sample_event *e)
 /* There is no room for another stack. */
 static void
 resolve_lose_stack(struct engine *s, const struct sample_event *e,
-    const struct resolve_who *who)
+    const struct resolve_who *who, uint64_t samples)
 {
 	struct engine_profile *p = &s->profiles[e->type];
 
-	p->now.aggregate_full += e->value;
+	p->now.aggregate_full += samples;
 	service_faults_of(p->faults, who->service)->
-	    lost[LOST_AGGREGATE_FULL] += e->value;
+	    lost[LOST_AGGREGATE_FULL] += samples;
+}
+
+/* Into the aggregate: a clock's ticks, or the time of a wait. */
+static void
+resolve_add(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who, struct aggregate_stack *stack)
+{
+	if (stack->value == 0)
+		return;
+	if (stack->group != AGGREGATE_NONE &&
+	    aggregate_add(s->aggregate, stack))
+		s->profiles[e->type].now.samples += stack->samples;
+	else
+		resolve_lose_stack(s, e, who, stack->samples);
+}
+
+/* The last part of a wait was on the run queue. */
+static void
+resolve_add_wait(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who, struct aggregate_stack *stack, bool whole)
+{
+	enum wait_state reason = e->wait.reason;
+
+	stack->samples = 1;
+	stack->value = (int64_t)(e->value - e->wait.queued_ns);
+	stack->group = resolve_group(s, e, who, whole, reason);
+	resolve_add(s, e, who, stack);
+	stack->samples = stack->value == 0;
+	stack->value = (int64_t)e->wait.queued_ns;
+	stack->group = resolve_group(s, e, who, whole, WAIT_RUN_QUEUE);
+	resolve_add(s, e, who, stack);
 }
 
 /* A poll may last: a sample from behind its beginning is not of the future,
@@ -462,10 +538,10 @@ resolve_go_on(struct engine *s, const struct sample_event *e)
 void
 resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 {
-	uint32_t refs[RESOLVE_STACK_MAX], group;
+	uint32_t refs[RESOLVE_STACK_MAX];
+	struct aggregate_stack stack = {.frames = refs};
 	struct resolve_who who;
 	bool whole;
-	size_t n;
 
 	resolve_go_on(s, e);
 	if (s->tables != NULL && e->n_user > 0)
@@ -478,11 +554,37 @@ resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 	resolve_want_tables(s, e, &who);
 	if (second_take(s, e, size))
 		return;
-	n = resolve_stack(s, e, &who, refs, &whole);
-	group = resolve_group(s, e, &who, whole);
-	if (group != AGGREGATE_NONE && aggregate_add(s->aggregate, group,
-	    refs, n, (int64_t)e->value))
-		s->profiles[e->type].now.samples += e->value;
-	else
-		resolve_lose_stack(s, e, &who);
+	stack.n = (uint32_t)resolve_stack(s, e, &who, refs, &whole);
+	if ((e->flags & EVENT_WAIT) != 0) {
+		resolve_add_wait(s, e, &who, &stack, whole);
+		return;
+	}
+	stack.value = (int64_t)e->value;
+	stack.samples = e->value;
+	stack.group = resolve_group(s, e, &who, whole, WAIT_ON_CPU);
+	resolve_add(s, e, &who, &stack);
+}
+
+void
+resolve_thread(struct engine *s, const struct sample_event *e,
+    const int64_t below[WAIT_STATES], const char *mark, char *service,
+    size_t size)
+{
+	struct resolve_who who;
+	uint32_t ref;
+	int i;
+
+	resolve_find_who(s, e, &who);
+	snprintf(service, size, "%s", who.service);
+	ref = resolve_named(s, FRAME_MARK, mark);
+	for (i = WAIT_ON_CPU + 1; i < WAIT_STATES; i++) {
+		struct aggregate_stack stack = {.frames = &ref, .n = 1,
+		    .value = below[i]};
+
+		if (below[i] <= 0)
+			continue;
+		stack.group = resolve_group(s, e, &who, false,
+		    (enum wait_state)i);
+		resolve_add(s, e, &who, &stack);
+	}
 }

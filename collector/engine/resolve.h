@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/bpf/wait.h"
+
 struct engine;
 struct mapping;
 struct maps_process;
@@ -30,5 +32,15 @@ struct maps_process *resolve_maps(struct engine *s,
 struct mapping *resolve_mapping(struct engine *s,
     const struct sample_event *e, struct maps_process *p, uint64_t addr,
     uint64_t *reads, struct maps_process **of);
+
+/* The service of the thread that a head of an event names; writes at most
+ * `size` bytes with NUL.  And adds `below` ns in each state that have no stack
+ * of their own, under a mark. */
+void resolve_thread(struct engine *s, const struct sample_event *e,
+    const int64_t below[WAIT_STATES], const char *mark, char *service,
+    size_t size);
+
+/* "run queue", "lock", ... */
+const char *resolve_state_name(enum wait_state state);
 
 #endif

@@ -119,23 +119,33 @@ second_want(struct engine *s, struct met *m, const struct sample_event *e,
 		code_offer_rows(s, of, map);
 }
 
+bool
+second_walk_now(struct engine *s, const struct sample_event *e, size_t size,
+    struct sample_event *out)
+{
+	struct met m = {.of = resolve_maps(s, e)};
+
+	m.reads = maps_reads(s->maps);
+	if (m.of == NULL)
+		return false;
+	second_walk(s, &m, e, size, out);
+	if ((out->flags & EVENT_PENDING) != 0)
+		second_want(s, &m, e, out);
+	return true;
+}
+
 /* One event; false when it is to wait. */
 static bool
 second_try_one(struct engine *s, const struct sample_event *e, size_t size,
     bool over)
 {
 	static struct sample_event out;
-	struct met m = {.of = resolve_maps(s, e)};
 
 	over = over || s->now_ns - (int64_t)e->time_ns > WAIT_NS;
-	m.reads = maps_reads(s->maps);
-	if (m.of == NULL) {
+	if (!second_walk_now(s, e, size, &out)) {
 		resolve_event(s, e, size);
 		return true;
 	}
-	second_walk(s, &m, e, size, &out);
-	if ((out.flags & EVENT_PENDING) != 0)
-		second_want(s, &m, e, &out);
 	if ((out.flags & EVENT_PENDING) != 0 && !over)
 		return false;
 	resolve_event(s, &out, offsetof(struct sample_event, frames) +

@@ -30,6 +30,11 @@ struct second {
  * copy, or there is no room: then it is to be shown as it is. */
 bool second_take(struct engine *s, const struct sample_event *e, size_t size);
 
+/* Walks along the copy of an event at once, as far as there are rows, and asks
+ * for what is lacking; *out has no copy.  False: nobody knows its mappings. */
+bool second_walk_now(struct engine *s, const struct sample_event *e,
+    size_t size, struct sample_event *out);
+
 /* Resolves those that are whole by now or have waited long enough; all of
  * them where the slot is over. */
 void second_try(struct engine *s, bool over);

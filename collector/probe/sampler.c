@@ -23,6 +23,7 @@
 #pragma GCC diagnostic pop
 
 #include "collector/probe/sampler_unwind.h"
+#include "collector/probe/sampler_waits.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
@@ -49,6 +50,7 @@ struct sampler {
 	void *arg;
 	struct sampler_unwind unwind;
 	bool unwinds;
+	struct sampler_waits *waits; /* NULL: none */
 };
 
 static int
@@ -326,11 +328,35 @@ sampler_set(struct sampler *s, size_t type, const struct sampler_clock *clock)
 	return sampler_attach(s, t, clock);
 }
 
+/* Where no type has a clock, the first one's maps are there all the same. */
+const struct err *
+sampler_set_waits(struct sampler *s, size_t type,
+    const struct waits_options *o)
+{
+	const struct err *e;
+
+	if (s->first == NULL && (e = sampler_load(s, type)) != NULL)
+		return e;
+	e = sampler_waits_open(&s->waits, type, o, s->first->obj);
+	if (e == NULL)
+		s->types[type].online = s->types[type].sampled =
+		    (unsigned)libbpf_num_possible_cpus();
+	return e;
+}
+
+struct sampler_waits *
+sampler_waits(const struct sampler *s)
+{
+	return s->waits;
+}
+
 void
 sampler_stop(struct sampler *s)
 {
 	size_t i;
 
+	if (s->waits != NULL)
+		sampler_waits_stop(s->waits);
 	for (i = 0; i < SAMPLER_TYPES_MAX; i++)
 		sampler_detach(s, &s->types[i]);
 }
@@ -343,6 +369,7 @@ sampler_close(struct sampler *s)
 	if (s == NULL)
 		return;
 	sampler_stop(s);
+	sampler_waits_close(s->waits);
 	ring_buffer__free(s->ring);
 	sampler_unwind_fini(&s->unwind);
 	for (i = 0; i < SAMPLER_TYPES_MAX; i++) {

@@ -15,7 +15,9 @@
 
 struct err;
 struct sampler;
+struct sampler_waits;
 struct unwind_kernel;
+struct waits_options;
 
 /* One event of `size` bytes, borrowed for the call; its counts of frames, and
  * the head of a copy, are within `size`. */
@@ -50,6 +52,12 @@ void sampler_close(struct sampler *s);
  */
 const struct err *sampler_set(struct sampler *s, size_t type,
     const struct sampler_clock *clock);
+
+/* Has a type take the waits of threads instead (sampler_waits.h). */
+const struct err *sampler_set_waits(struct sampler *s, size_t type,
+    const struct waits_options *o);
+/* NULL: no type does. */
+struct sampler_waits *sampler_waits(const struct sampler *s);
 
 /* The maps of the stack walker; NULL without one. */
 const struct unwind_kernel *sampler_unwind(const struct sampler *s);

@@ -24,7 +24,7 @@ procfs_pace_begin(struct procfs_pace *p, const struct config *config)
 	    .interval_ns = config->procfs_interval_ns,
 	    .window_ns = WINDOW_NS,
 	    .at_ns = clock_mono_ns(), .spent_ns = spent_ns(SPENT_PROC)};
-	governor_init(&p->governor, config->procfs_budget);
+	governor_init(&p->governor, &governor_rates, config->procfs_budget);
 }
 
 static void

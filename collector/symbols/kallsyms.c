@@ -50,6 +50,7 @@ struct kallsyms {
 	struct mark *marks;
 	struct buf bytes;
 	size_t n;        /* symbols */
+	uint64_t scheduler, behind; /* its code; 0: not known */
 	struct buf name; /* of the last look-up */
 };
 
@@ -80,6 +81,10 @@ kallsyms_add(struct kallsyms *k, struct reading *r, uint64_t addr,
 	uint32_t m = *module == '\0' ? 0 : intern_put(&k->modules, module,
 	    strlen(module));
 
+	if (strcmp(name, "__sched_text_start") == 0)
+		k->scheduler = addr;
+	if (strcmp(name, "__sched_text_end") == 0)
+		k->behind = addr;
 	if (r->n == SYMBOLS_MAX)
 		return true;
 	if (m == INTERN_NONE || !array_room(&r->symbols, r->n + 1, &r->cap))
@@ -283,4 +288,10 @@ kallsyms_lookup(struct kallsyms *k, uint64_t addr, struct frame *out)
 	out->name = (const char *)k->name.data;
 	out->module = intern_str(&k->modules, module);
 	return true;
+}
+
+bool
+kallsyms_is_scheduler(const struct kallsyms *k, uint64_t addr)
+{
+	return addr >= k->scheduler && addr < k->behind;
 }

@@ -34,4 +34,7 @@ size_t kallsyms_count(const struct kallsyms *k);
 bool kallsyms_lookup(struct kallsyms *k, uint64_t addr,
     struct frame *out);
 
+/* Is it code of the scheduler, in which every thread that waits is? */
+bool kallsyms_is_scheduler(const struct kallsyms *k, uint64_t addr);
+
 #endif

@@ -370,6 +370,12 @@ symbols_kernel(struct symbols *s, uint64_t addr)
 }
 
 bool
+symbols_is_scheduler(const struct symbols *s, uint64_t addr)
+{
+	return s->kallsyms != NULL && kallsyms_is_scheduler(s->kallsyms, addr);
+}
+
+bool
 symbols_is_settled(const struct symbols *s, uint32_t ref)
 {
 	return (ref & SYMBOLS_UNRESOLVED) == 0 ||

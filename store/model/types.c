@@ -17,6 +17,8 @@
 const struct type types[] = {
     {"cpu", "CPU time", "nanoseconds", FLOW, .source = TYPE_PROFILED,
         .group = "process_cpu", .units = "samples", .timed = true},
+    {"offcpu", "Time off CPU", "nanoseconds", FLOW, .source = TYPE_PROFILED,
+        .group = "off_cpu"},
     {"wall", "Wall time", "nanoseconds", FLOW, PUSHED, .group = "wall",
         .timed = true},
     {"itimer", "CPU time by itimer", "nanoseconds", FLOW, PUSHED,

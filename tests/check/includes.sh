@@ -36,7 +36,7 @@ collector/unwind: collector/symbols collector/process collector/base
 	collector/elf collector/bpf store/base
 collector/probe: collector/unwind collector/bpf generated store/base
 collector/engine: collector/probe collector/unwind collector/symbols
-	collector/process collector/base store/batch store/model
+	collector/process collector/base collector/bpf store/batch store/model
 	store/base
 collector/profile: collector/engine collector/base
 collector: collector/procfs collector/process collector/ipc collector/base

@@ -3,11 +3,12 @@
  * prints each slot.
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
- *	    [-i]
+ *	    [-i] [-w THRESHOLD_US [-o auto|back|leave] [-c]]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
- * -i: show inlined functions.
+ * -i: show inlined functions.  -w: take the waits of threads too, -o: when
+ * their stacks are taken, -c: without samples of a clock.
  *
  * Output, one line each:
  *	state STATE WHY
@@ -15,6 +16,7 @@
  *	stack SLOT SERVICE LABELS;FRAME;FRAME... VALUE
  *	frame KIND MODULE BUILDID OFFSET NAME
  *	counter SLOT NAME [REASON or SERVICE] INCREASE RAW
+ *	time SLOT SERVICE [STATE] INCREASE   of threads
  *	gauge SLOT NAME [REASON or SERVICE] LAST
  *	fact SUBJECT TEXT
  *	balance RUNS IDLE LOST SAMPLES  at the end, the ring drained
@@ -105,7 +107,16 @@ print_block(const struct batch *b, const struct batch_block *k)
 	const struct batch_series *s = &b->series[k->series];
 	uint32_t i;
 
-	const char *label = series_label(b, k->series, "reason");
+	const char *label = series_label(b, k->series, "state");
+
+	if (strcmp(batch_str(b, s->name), "thread_seconds_total") == 0) {
+		printf("time %llu %s [%s] %lld\n",
+		    (unsigned long long)k->slot,
+		    series_label(b, k->series, "service"), label,
+		    (long long)k->increase);
+		return;
+	}
+	label = series_label(b, k->series, "reason");
 
 	if (label[0] == '\0')
 		label = series_label(b, k->series, "service");
@@ -260,7 +271,7 @@ print_balance(struct engine *s, uint64_t slot, const struct config *c)
 	int64_t ended_ns;
 
 	ended_ns = clock_mono_ns();
-	sampler_stop(s->sampler);
+	source_profiles.stop(s);
 	sampler_cpus(s->sampler, 0, &online, &sampled);
 	printf("clock %lld %u %lld\n",
 	    (long long)c->profiles[PROFILE_cpu].every, sampled,
@@ -297,6 +308,21 @@ run(struct engine *s, struct services *services, const struct config *c,
 	return slot;
 }
 
+static void
+set_waits(struct config *c, int64_t threshold_ns)
+{
+	c->profiles[PROFILE_offcpu].enabled = true;
+	c->profiles[PROFILE_offcpu].every = threshold_ns;
+	c->offcpu_budget = 0;
+}
+
+static void
+set_stacks(struct config *c, const char *when)
+{
+	free(c->offcpu_stacks);
+	c->offcpu_stacks = strdup(when);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -315,7 +341,7 @@ main(int argc, char **argv)
 	config.slot_ns = NS_PER_S;
 	config.cpu_budget = 0;
 	config.short_lived_ns = 0;
-	while ((c = getopt(argc, argv, "h:s:n:b:im:")) != -1) {
+	while ((c = getopt(argc, argv, "h:s:n:b:im:w:o:c")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -326,6 +352,12 @@ main(int argc, char **argv)
 			config.cpu_inline = true;
 		else if (c == 'm')
 			config.mirror = optarg;
+		else if (c == 'w')
+			set_waits(&config, atol(optarg) * 1000);
+		else if (c == 'o')
+			set_stacks(&config, optarg);
+		else if (c == 'c')
+			config.profiles[PROFILE_cpu].enabled = false;
 		else if (c == 'n')
 			slots = atol(optarg);
 		else
@@ -340,6 +372,8 @@ main(int argc, char **argv)
 	s->pace.window_ns = config.slot_ns;
 	state = source_profiles.state(s, 0, &why);
 	printf("state %d %s\n", state, why);
+	state = source_profiles.state(s, PROFILE_offcpu, &why);
+	printf("waits %d %s\n", state, why);
 	fflush(stdout);
 	if (s->sampler != NULL)
 		print_balance(s, run(s, services, &config, slots), &config);

@@ -59,13 +59,13 @@ TEST(rows_of_the_table)
 {
 	struct governor g;
 
-	governor_init(&g, 10000);
+	governor_init(&g, &governor_rates, 10000);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		int changes = spans(&g, table[i].n, table[i].with,
 		    table[i].beside);
 
 		if (table[i].hz == 0) {
-			governor_init(&g, 10000);
+			governor_init(&g, &governor_rates, 10000);
 			continue;
 		}
 		CHECK_INT(changes, table[i].changes);
@@ -94,7 +94,7 @@ TEST(a_steady_load_settles)
 			int64_t share = beside < 50 ? 100 - beside : 50;
 			struct governor g;
 
-			governor_init(&g, 10000);
+			governor_init(&g, &governor_rates, 10000);
 			CHECK(host(&g, 20, cost, 0, beside) <= 2);
 			CHECK_INT(host(&g, 1000, cost, 0, beside), 0);
 			CHECK_INT(g.level, cost <= share ? 0 :
@@ -108,7 +108,7 @@ TEST(back_within_a_minute)
 {
 	struct governor g;
 
-	governor_init(&g, 10000);
+	governor_init(&g, &governor_rates, 10000);
 	for (int round = 0; round < 50; round++) {
 		host(&g, 3 + round * 7 % 40, 300 + round * 11, 0, round * 3);
 		CHECK(g.level > 0);
@@ -123,7 +123,7 @@ TEST(relapses_are_remembered)
 {
 	struct governor g;
 
-	governor_init(&g, 10000);
+	governor_init(&g, &governor_rates, 10000);
 	spans(&g, 3, 200, 0);
 	for (int i = 0; i < 5; i++) {
 		unsigned patience = g.patience;
@@ -145,13 +145,13 @@ TEST(odd_rates_and_no_budget)
 	struct governor_used nothing = {0};
 	struct governor g;
 
-	governor_init(&g, 10000);
+	governor_init(&g, &governor_rates, 10000);
 	spans(&g, 100, 5000, 0);
 	CHECK_INT(governor_hz(&g, 2), 1);
 	CHECK_INT(governor_period(&g, 100), 500);
-	governor_init(&g, 0);
+	governor_init(&g, &governor_rates, 0);
 	CHECK_INT(spans(&g, 100, 9000, 0), 0);
-	governor_init(&g, 10000);
+	governor_init(&g, &governor_rates, 10000);
 	for (int i = 0; i < 10; i++)
 		CHECK(!governor_step(&g, &nothing));
 }

@@ -9,6 +9,15 @@
 
 static const struct aggregate_limits wide = {1000, 100000, 1000000};
 
+static bool
+add(struct aggregate *a, uint32_t group, const uint32_t *frames, size_t n,
+    int64_t value)
+{
+	return aggregate_add(a, &(struct aggregate_stack){.group = group,
+	    .n = (uint32_t)n, .frames = frames, .value = value,
+	    .samples = 1});
+}
+
 TEST(fold_digits)
 {
 	static const char *const cases[][2] = {
@@ -113,7 +122,7 @@ TEST(stacks_as_the_model)
 		depth = (uint32_t)random() % 6;
 		for (j = 0; j < depth; j++)
 			frames[j] = (uint32_t)random() % 4;
-		CHECK(aggregate_add(a, group, frames, depth, 1 + i % 3));
+		CHECK(add(a, group, frames, depth, 1 + i % 3));
 		model_find(model, &n, group, frames, depth)->value +=
 		    1 + (int64_t)(i % 3);
 	}
@@ -143,15 +152,15 @@ TEST(bounds)
 	CHECK_INT(aggregate_group(a, &g), 1);
 	g.service = "c";
 	CHECK(aggregate_group(a, &g) == AGGREGATE_NONE);
-	CHECK(aggregate_add(a, 0, frames, 8, 1));
-	CHECK(!aggregate_add(a, 0, frames, 7, 1)); /* numbers */
-	CHECK(aggregate_add(a, 0, frames, 8, 1));  /* known: fits */
-	CHECK(aggregate_add(a, 0, frames, 1, 1));
-	CHECK(aggregate_add(a, 0, frames, 0, 1));
-	CHECK(!aggregate_add(a, 1, frames, 0, 1)); /* stacks */
+	CHECK(add(a, 0, frames, 8, 1));
+	CHECK(!add(a, 0, frames, 7, 1)); /* numbers */
+	CHECK(add(a, 0, frames, 8, 1));  /* known: fits */
+	CHECK(add(a, 0, frames, 1, 1));
+	CHECK(add(a, 0, frames, 0, 1));
+	CHECK(!add(a, 1, frames, 0, 1)); /* stacks */
 	CHECK_INT(aggregate_get_stack(a, 0).value, 2);
 	aggregate_clear(a);
-	CHECK(aggregate_add(a, 1, frames, 7, 1));
+	CHECK(add(a, 1, frames, 7, 1));
 	aggregate_free(a);
 }
 

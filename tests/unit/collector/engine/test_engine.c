@@ -76,7 +76,7 @@ bench_new(void)
 	t->s.config = &t->config;
 	t->s.services = t->services;
 	t->s.border.slot_ns = t->config.slot_ns;
-	governor_init(&t->s.governor, 0);
+	governor_init(&t->s.governor, &governor_rates, 0);
 	t->s.n_profiles = 1;
 	t->s.profiles[0] = (struct engine_profile){.row = &profile_cpu,
 	    .type = types_find("cpu"), .state = SOURCE_ATTACHED};
@@ -534,8 +534,9 @@ TEST(many_services)
 	for (i = 0; i < 300; i++) {
 		snprintf(service, sizeof(service), "service-%zu", i);
 		CHECK(aggregate_add(t->s.aggregate,
-		    aggregate_group(t->s.aggregate, &g), NULL, 0,
-		    (int64_t)i + 1));
+		    &(struct aggregate_stack){.value = (int64_t)i + 1,
+		    .samples = i + 1,
+		    .group = aggregate_group(t->s.aggregate, &g)}));
 	}
 	b = bench_slot(t);
 	CHECK(b->n_blocks <= SERVICES_MAX + 1);

@@ -162,7 +162,7 @@ TEST(type_ids)
 	        "mutex:delay:nanoseconds:contentions:count"},
 	    {"wall", "nanoseconds", "wall:wall:nanoseconds:wall:nanoseconds"},
 	    {"offcpu", "nanoseconds",
-	        "offcpu:offcpu:nanoseconds:offcpu:nanoseconds"},
+	        "off_cpu:offcpu:nanoseconds:offcpu:nanoseconds"},
 	    {"lock_wait", "furlongs",
 	        "lock_wait:lock_wait:furlongs:lock_wait:furlongs"},
 	    {"cpu_cycles", "cycles",

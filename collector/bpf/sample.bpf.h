@@ -1,0 +1,206 @@
+/*
+ * What the probes share: the ring, the counters, and the parts of an event
+ * that are filled alike, whatever has made the program run.
+ */
+#ifndef COLLECTOR_BPF_SAMPLE_BPF_H
+#define COLLECTOR_BPF_SAMPLE_BPF_H
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "collector/bpf/event.h"
+#include "collector/bpf/unwind.bpf.h"
+
+/* Set by the daemon before loading. */
+const volatile __u8 profile_type = 0; /* its number, and in counters */
+const volatile bool kernel_stacks = 1;
+const volatile bool eh_frame = 0; /* else by frame pointers alone */
+/* The daemon is woken before its next poll only when so much waits. */
+const volatile __u64 ring_wake_bytes = 1 << 18;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* the daemon sets it */
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1); /* the daemon sets it: one for each type */
+	__type(key, __u32);
+	__type(value, struct sample_counts);
+} counters SEC(".maps");
+
+/* Gathers what is not known yet of the thread. */
+static __always_inline void
+learn_thread(struct unwind_thread *t, struct task_struct *task, __u64 mm,
+    __u32 tid, __u32 now_s)
+{
+	t->mm = mm;
+	t->tid = tid;
+	t->now_s = now_s;
+	t->generation = 0;
+	t->cgroup = bpf_get_current_cgroup_id();
+	t->start_ns = task->group_leader->start_boottime;
+	bpf_get_current_comm(t->comm, sizeof(t->comm));
+}
+
+static __always_inline void
+fill_task(struct sample_event *e, struct unwind_thread *t,
+    struct task_struct *task, __u64 id)
+{
+	__u64 mm = (__u64)task->mm;
+	__u32 now_s = e->time_ns / 1000000000;
+
+	if (mm == 0 || t->mm != mm || t->tid != (__u32)id ||
+	    t->now_s != now_s)
+		learn_thread(t, task, mm, (__u32)id, now_s);
+	e->cgroup = t->cgroup;
+	e->start_ns = t->start_ns;
+	e->exec_id = (__u32)task->self_exec_id; /* grows after mm's change */
+	__builtin_memcpy(e->comm, t->comm, sizeof(e->comm));
+	e->value = 1;
+	e->period = 1;
+	e->pid = id >> 32;
+	e->tid = (__u32)id;
+	e->cpu = bpf_get_smp_processor_id();
+	e->error = BROKEN_NOT;
+	e->type = profile_type;
+	e->lacks = 0;
+	e->table = UNWIND_NO_TABLE;
+	e->offset = 0;
+	e->flags = task->flags & PF_KTHREAD ? EVENT_KTHREAD : 0;
+	e->n_kernel = 0;
+	e->n_user = 0;
+	e->depth = 0;
+}
+
+/* By frame pointers. */
+static __always_inline void
+fill_pointers(struct sample_event *e, void *ctx, struct sample_counts *c)
+{
+	__u32 at = e->n_kernel & EVENT_MAX_KERNEL;
+	long n;
+
+	n = bpf_get_stack(ctx, &e->frames[at], EVENT_MAX_USER * sizeof(__u64),
+	    BPF_F_USER_STACK);
+	if (n <= 0) {
+		c->n[COUNT_NO_STACK]++;
+		return;
+	}
+	e->n_user = (n / sizeof(__u64)) & EVENT_MAX_USER;
+	if (e->n_user == EVENT_MAX_USER)
+		e->flags |= EVENT_TRUNCATED;
+}
+
+/* Those with which the task entered the kernel, as the walk's first. */
+static __always_inline void
+fill_registers(struct unwind_state *walk, struct pt_regs *regs)
+{
+	walk->ip = regs->ip;
+	walk->sp = regs->sp;
+	walk->bp = regs->bp;
+}
+
+/* Nobody knows the process's mappings yet: all is still to be walked. */
+static __always_inline void
+lack_all(struct unwind_scratch *s)
+{
+	s->event.error = BROKEN_NO_TABLES;
+	s->event.flags |= EVENT_PENDING;
+	s->walk.lacking.sp = s->walk.sp;
+	s->walk.lacking.bp = s->walk.bp;
+	s->walk.lacking.is_caller = 0;
+}
+
+/* From the registers in s->walk on. */
+static __always_inline void
+fill_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
+    struct task_struct *task, void *ctx, struct sample_counts *c)
+{
+	struct sample_event *e = &s->event;
+	bool by_tables = 0;
+
+	if ((e->flags & EVENT_KTHREAD) != 0)
+		return;
+	if (eh_frame && e->error == BROKEN_NOT && s->walk.ip != 0) {
+		if (unwind_user(s, t, slot, task))
+			return;
+		by_tables = 1;
+	}
+	if (!unwind_has_program(task)) {
+		e->error = BROKEN_NO_MEMORY;
+		return;
+	}
+	if (by_tables)
+		lack_all(s);
+	fill_pointers(e, ctx, c);
+}
+
+#define COPY_NS 100000000       /* one in this time of a known process, */
+#define COPY_NEW_NS 8000000     /* or of one that has just begun, */
+#define COPIES_NS 4000000000ULL /* and as many as fit here at once */
+#define PAGE 4096
+
+/* A token for a copy, of the bucket of its kind.  What was not walked at all
+ * has cost less: those of new processes may be as many as samples at 99 Hz. */
+static __always_inline bool
+may_copy(struct unwind_scratch *s)
+{
+	bool known = (s->event.flags & EVENT_EH_FRAME) != 0;
+	__u64 now = s->event.time_ns;
+	__u64 *at = known ? &s->copies_ns : &s->copies_new_ns;
+
+	if (*at + COPIES_NS < now)
+		*at = now - COPIES_NS;
+	if (*at > now)
+		return 0;
+	*at += known ? COPY_NS : COPY_NEW_NS;
+	return 1;
+}
+
+/*
+ * Adds what lies on the stack behind the frame that lacked its rows, so that
+ * the walk can go on when they are there.  By pages, since there is no more
+ * behind a stack's end.  Returns the bytes of it.
+ */
+static __always_inline __u64
+fill_copy(struct unwind_scratch *s, __u64 frames)
+{
+	struct sample_event *e = &s->event;
+	__u64 sp = s->walk.lacking.sp, n = PAGE - (sp & (PAGE - 1));
+	__u64 *to = &e->frames[frames & 255];
+
+	if ((e->flags & EVENT_PENDING) == 0 || (sp & 7) != 0 || !may_copy(s))
+		return 0;
+	to[0] = sp;
+	to[1] = s->walk.lacking.bp;
+	if (n > PAGE || bpf_probe_read_user(to + 2, n, (void *)sp) != 0)
+		return 0;
+	e->flags |= s->walk.lacking.is_caller ? EVENT_COPY | EVENT_CALLER :
+	    EVENT_COPY;
+	to = &e->frames[(frames & 255) + 2 + n / 8];
+	if (n < PAGE / 2 &&
+	    bpf_probe_read_user(to, PAGE, (void *)(sp + n)) == 0)
+		n += PAGE;
+	return n + 16;
+}
+
+static __always_inline void
+send(struct unwind_scratch *s, struct sample_counts *c)
+{
+	struct sample_event *e = &s->event;
+	__u64 frames = (e->n_kernel & EVENT_MAX_KERNEL) +
+	    (e->n_user & EVENT_MAX_USER);
+	__u64 size = __builtin_offsetof(struct sample_event, frames) +
+	    frames * sizeof(__u64) + fill_copy(s, frames);
+	__u64 wake = BPF_RB_NO_WAKEUP;
+
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_wake_bytes)
+		wake = BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_output(&ring, e, size, wake) == 0)
+		c->n[COUNT_SENT]++;
+	else
+		c->n[COUNT_RING_FULL]++;
+}
+
+#endif

@@ -1,0 +1,549 @@
+/*
+ * The probe of waits: keeps, for each thread, the time that it spends in each
+ * state (wait.h), and sends a stack for each wait that is long enough.
+ *
+ *	wait_switch  a CPU goes from one thread to another: sums for both
+ *	wait_back    the thread that came is itself again: its stack, if it
+ *	             was away for long
+ *	wait_fork    a thread begins
+ *	wait_sweep   for the daemon, which reads all threads as a slot ends
+ *
+ * Memory for a thread is taken as it begins or is swept, never as it is
+ * switched, where the scheduler's locks are held.
+ */
+#include "collector/bpf/kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "collector/bpf/sample.bpf.h"
+#include "collector/bpf/wait_reason.h"
+#include "collector/bpf/wait_sweep.h"
+#include "collector/bpf/wait_time.h"
+
+/* Set by the daemon before loading. */
+const volatile __u64 wait_slot_ns = 1;
+const volatile bool wait_by_leaving = 0; /* stacks, else as threads come */
+
+/* Set by the daemon at any time. */
+volatile __u64 wait_threshold_ns SEC(".data.wait") = 1000000;
+volatile __u64 wait_begin_ns SEC(".data.wait") = 0; /* of the open slot */
+volatile __u64 wait_sweep_ns SEC(".data.wait") = 0; /* the slot's end */
+volatile __u64 wait_numbers SEC(".data.wait") = 0; /* given to threads */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wait_thread);
+} wait_threads SEC(".maps");
+
+/* The wait that has just ended on a CPU, and what it may spend. */
+struct wait_cpu {
+	__u32 tid; /* 0: none, or not a long one */
+	__u32 reason;
+	__u64 since_ns, came_ns; /* the latter 0: it goes on */
+	__u64 queued_ns, run_delay, thread;
+	__u64 spent_ns; /* each stack takes LEAVE_NS of the time behind it */
+	__u64 switches;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wait_cpu);
+} wait_cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wait_swept);
+} wait_records SEC(".maps");
+
+/* ---- reasons ---- */
+
+static __always_inline __u8
+reason_of_file(struct task_struct *task, __u64 fd)
+{
+	struct files_struct *files = task->files;
+	struct fdtable *table;
+	struct file *file = 0;
+
+	if (files == 0)
+		return WAIT_OTHER;
+	table = files->fdt;
+	if (table == 0 || fd >= table->max_fds ||
+	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd) != 0 ||
+	    file == 0)
+		return WAIT_OTHER;
+	return wait_file_reason(BPF_CORE_READ(file, f_inode, i_mode));
+}
+
+static __always_inline __u8
+reason_of(struct task_struct *task, unsigned int task_state)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
+	__u64 call = regs->orig_ax;
+	__u8 rule;
+
+	if ((task_state & TASK_STOPS) != 0 || regs->cs == USER32_CS)
+		return WAIT_OTHER;
+	if (call == WAIT_NO_CALL)
+		return WAIT_FAULT;
+	rule = wait_rule(call);
+	if (rule == WAIT_RULE_FUTEX)
+		return wait_futex_reason(regs->si);
+	if (rule == WAIT_RULE_FILE)
+		return reason_of_file(task, (__u32)regs->di);
+	return wait_rule_reason(rule);
+}
+
+/* ---- events ---- */
+
+/* What an event of a wait says besides its stack. */
+static __always_inline void
+fill_wait(struct sample_event *e, const struct wait_cpu *w, __u8 part)
+{
+	e->flags |= EVENT_WAIT | EVENT_IN_KERNEL;
+	if (w->came_ns != 0) {
+		e->time_ns = w->came_ns;
+		e->value = w->came_ns - w->since_ns;
+	} else {
+		e->value = e->time_ns - w->since_ns;
+	}
+	e->wait.thread = w->thread;
+	e->wait.queued_ns = w->queued_ns;
+	e->wait.part = part;
+	e->wait.reason = (__u8)w->reason;
+}
+
+/* The kernel's part begins where it went to sleep: not with this program. */
+static __always_inline void
+fill_kernel(struct sample_event *e, void *ctx)
+{
+	long n;
+
+	if (!kernel_stacks)
+		return;
+	n = bpf_get_stack(ctx, e->frames, EVENT_MAX_KERNEL * sizeof(__u64),
+	    WAIT_SKIP);
+	if (n > 0)
+		e->n_kernel = (n / sizeof(__u64)) & EVENT_MAX_KERNEL;
+}
+
+/* Sends the current thread's stack. */
+static __always_inline void
+send_stack(void *ctx, struct wait_cpu *w, __u8 part)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 type = profile_type, slot = UNWIND_SLOT_WAIT;
+	struct sample_counts *c = bpf_map_lookup_elem(&counters, &type);
+	struct unwind_scratch *s = bpf_map_lookup_elem(&scratch, &slot);
+	struct task_struct *task;
+	struct unwind_thread *t;
+	__u64 began_ns = bpf_ktime_get_ns();
+	struct pt_regs *regs;
+
+	if (c == 0 || s == 0)
+		return;
+	c->n[COUNT_RUNS]++;
+	s->event.time_ns = began_ns;
+	task = (void *)bpf_get_current_task_btf();
+	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
+	fill_task(&s->event, t, task, id);
+	fill_wait(&s->event, w, part);
+	fill_kernel(&s->event, ctx);
+	regs = (void *)bpf_task_pt_regs((void *)task);
+	if (regs->cs == USER32_CS)
+		s->event.error = BROKEN_32BIT;
+	fill_registers(&s->walk, regs);
+	fill_user(s, t, slot, task, ctx, c);
+	send(s, c);
+	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
+}
+
+/* An event without frames, of any thread; `words` of its sums with it. */
+static __always_inline void
+send_short(struct task_struct *task, const struct wait_cpu *w,
+    const struct wait_thread *sums, __u64 now_ns, __u8 part)
+{
+	__u32 type = profile_type, slot = UNWIND_SLOT_WAIT;
+	struct unwind_scratch *s = bpf_map_lookup_elem(&scratch, &slot);
+	struct sample_counts *c = bpf_map_lookup_elem(&counters, &type);
+	__u64 size = __builtin_offsetof(struct sample_event, frames);
+	struct sample_event *e;
+
+	if (s == 0 || c == 0)
+		return;
+	e = &s->event;
+	__builtin_memset(e, 0, __builtin_offsetof(struct sample_event,
+	    frames));
+	e->time_ns = now_ns;
+	e->pid = task->tgid;
+	e->tid = task->pid;
+	e->start_ns = task->group_leader->start_boottime;
+	e->type = profile_type;
+	e->period = 1;
+	e->table = UNWIND_NO_TABLE;
+	fill_wait(e, w, part);
+	if (sums != 0) {
+		__builtin_memcpy(e->frames, sums->sum, sizeof(sums->sum));
+		size += sizeof(sums->sum);
+	}
+	c->n[COUNT_RUNS]++;
+	if (bpf_ringbuf_output(&ring, e, size, BPF_RB_NO_WAKEUP) == 0)
+		c->n[COUNT_SENT]++;
+	else
+		c->n[COUNT_RING_FULL]++;
+}
+
+/* ---- switches ---- */
+
+#define LEAVE_NS 2000000        /* one stack in this time, on each CPU, ... */
+#define LEAVES_NS 200000000ULL  /* ... and as many as fit here at once */
+
+/* Where no program runs as threads come back: some stacks as they leave, of
+ * those above all whose last wait was a long one. */
+static __always_inline bool
+may_leave(struct wait_cpu *w, __u64 last_ns, __u64 now_ns)
+{
+	if (last_ns < wait_threshold_ns && (w->switches & 7) != 0)
+		return 0;
+	if (w->spent_ns + LEAVES_NS < now_ns)
+		w->spent_ns = now_ns - LEAVES_NS;
+	if (w->spent_ns > now_ns)
+		return 0;
+	w->spent_ns += LEAVE_NS;
+	return 1;
+}
+
+/* Sums up what ends with its leaving. */
+static __always_inline void
+settle_leaving(struct wait_thread *t, struct task_struct *task,
+    __u32 task_state, __u64 now_ns)
+{
+	const struct wait_slots slots = {wait_begin_ns, wait_slot_ns};
+	__u64 run_delay = task->sched_info.run_delay;
+
+	t->version++;
+	wait_settle(t, run_delay, &slots);
+	wait_add(t, t->state, t->since_ns, now_ns, &slots);
+	t->since_ns = now_ns;
+	t->run_delay = run_delay;
+	t->told = 0;
+	if ((task_state & TASK_ENDS) != 0)
+		t->state = WAIT_GONE;
+	else if (task_state == 0)
+		t->state = WAIT_RUN_QUEUE;
+	else
+		t->state = reason_of(task, task_state);
+	t->version++;
+}
+
+/* Of the wait before, whose stack was sent as it began: it is known only now
+ * how much of it was on the run queue. */
+static __always_inline void
+tell_end(struct wait_thread *t, struct task_struct *task)
+{
+	struct wait_cpu of = {.reason = t->reason, .since_ns = t->left_ns,
+	    .thread = t->number};
+	__u64 wait_ns = t->since_ns - t->left_ns;
+
+	of.queued_ns = wait_queued(t->reason, wait_ns,
+	    task->sched_info.run_delay, t->run_delay);
+	if (wait_ns >= wait_threshold_ns)
+		send_short(task, &of, 0, t->since_ns, WAIT_ENDED);
+}
+
+static __always_inline void
+leave(void *ctx, struct wait_cpu *w, struct wait_thread *t,
+    struct task_struct *task, __u32 task_state, __u64 now_ns)
+{
+	struct wait_cpu of = {.thread = t->number, .since_ns = now_ns};
+	__u64 last_ns = t->left_ns != 0 ? t->since_ns - t->left_ns : 0;
+
+	if (wait_by_leaving && t->told && t->left_ns != 0)
+		tell_end(t, task);
+	settle_leaving(t, task, task_state, now_ns);
+	of.reason = t->state;
+	if (t->state == WAIT_GONE) {
+		send_short(task, &of, t, now_ns, WAIT_DIED);
+	} else if (wait_by_leaving && may_leave(w, last_ns, now_ns)) {
+		send_stack(ctx, &of, WAIT_BEGUN);
+		t->told = 1;
+	}
+}
+
+static __always_inline void
+come(struct wait_cpu *w, struct wait_thread *t, struct task_struct *task,
+    __u64 now_ns)
+{
+	__u64 wait_ns = now_ns - t->since_ns;
+
+	t->version++;
+	t->reason = t->state;
+	t->left_ns = t->since_ns;
+	t->state = WAIT_ON_CPU;
+	t->since_ns = now_ns;
+	t->version++;
+	if (wait_by_leaving || wait_ns < wait_threshold_ns)
+		return;
+	w->reason = t->reason;
+	w->since_ns = t->left_ns;
+	w->came_ns = now_ns;
+	w->run_delay = t->run_delay;
+	w->thread = t->number;
+	w->tid = task->pid;
+}
+
+static __always_inline struct wait_thread *
+thread_of(struct task_struct *task)
+{
+	struct wait_thread *t;
+
+	if ((task->flags & PF_KTHREAD) != 0)
+		return 0;
+	t = bpf_task_storage_get(&wait_threads, task, 0, 0);
+	return t != 0 && t->number != 0 ? t : 0;
+}
+
+#define TIMED 64 /* one of so many switches is timed, for all of them */
+
+static __always_inline void
+time_switch(struct wait_cpu *w, __u64 began_ns)
+{
+	__u32 type = profile_type;
+	struct sample_counts *c;
+
+	if ((++w->switches & (TIMED - 1)) != 0)
+		return;
+	c = bpf_map_lookup_elem(&counters, &type);
+	if (c == 0)
+		return;
+	c->n[COUNT_SWITCHES] += TIMED;
+	c->n[COUNT_SWITCH_NS] += TIMED * (bpf_ktime_get_ns() - began_ns);
+}
+
+SEC("tp_btf/sched_switch")
+int
+BPF_PROG(wait_switch, bool preempt, struct task_struct *prev,
+    struct task_struct *next, unsigned int prev_state)
+{
+	struct wait_thread *t;
+	struct wait_cpu *w;
+	__u64 now_ns;
+	__u32 zero = 0;
+
+	if ((prev->flags & next->flags & PF_KTHREAD) != 0)
+		return 0;
+	w = bpf_map_lookup_elem(&wait_cpus, &zero);
+	if (w == 0)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	w->tid = 0;
+	t = thread_of(prev);
+	if (t != 0 && t->state != WAIT_GONE)
+		leave(ctx, w, t, prev, preempt ? 0 : prev_state, now_ns);
+	t = thread_of(next);
+	if (t != 0)
+		come(w, t, next, now_ns);
+	time_switch(w, now_ns);
+	return 0;
+}
+
+static __always_inline void
+come_back(void *ctx, struct wait_cpu *w)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	w->queued_ns = wait_queued(w->reason, w->came_ns - w->since_ns,
+	    task->sched_info.run_delay, w->run_delay);
+	send_stack(ctx, w, WAIT_WHOLE);
+}
+
+/* On the CPU that has just changed to the thread, which cannot be taken away
+ * before this. */
+SEC("tp_btf/sched_exit_tp")
+int
+BPF_PROG(wait_back)
+{
+	__u32 zero = 0;
+	struct wait_cpu *w = bpf_map_lookup_elem(&wait_cpus, &zero);
+
+	if (w == 0 || w->tid == 0)
+		return 0;
+	if (w->tid == (__u32)bpf_get_current_pid_tgid())
+		come_back(ctx, w);
+	w->tid = 0;
+	return 0;
+}
+
+/* ---- beginnings, and all of them ---- */
+
+static __always_inline void
+set_up(struct wait_thread *t, __u32 state, __u64 since_ns)
+{
+	t->state = state;
+	t->since_ns = since_ns;
+	t->number = __sync_fetch_and_add(&wait_numbers, 1) + 1;
+}
+
+SEC("tp_btf/sched_process_fork")
+int
+BPF_PROG(wait_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct wait_thread *t;
+
+	if ((child->flags & PF_KTHREAD) != 0)
+		return 0;
+	t = bpf_task_storage_get(&wait_threads, child, 0,
+	    BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (t != 0 && t->number == 0)
+		set_up(t, WAIT_RUN_QUEUE, child->start_time);
+	return 0;
+}
+
+/* One that was there before us. */
+static __always_inline void
+set_up_old(struct wait_thread *t, struct task_struct *task)
+{
+	unsigned int state = task->__state;
+
+	set_up(t, task->on_cpu != 0 ? WAIT_ON_CPU : state == 0 ?
+	    WAIT_RUN_QUEUE : reason_of(task, state), bpf_ktime_get_ns());
+}
+
+/* A copy of what another CPU may be writing. */
+static __always_inline bool
+copy_thread(struct wait_thread *to, const struct wait_thread *t)
+{
+	__u32 before = *(volatile const __u32 *)&t->version;
+
+	barrier();
+	__builtin_memcpy(to, t, sizeof(*to));
+	barrier();
+	return (before & 1) == 0 &&
+	    *(volatile const __u32 *)&t->version == before;
+}
+
+/* The stack of a thread that waits on: the kernel's, and what there is of the
+ * user's memory, for a walk by the daemon.  Returns its bytes. */
+static __always_inline __u64
+sweep_stack(struct wait_swept *r, struct task_struct *task)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
+	struct sample_event *e = &r->event;
+	__u64 sp = regs->sp, n = SWEEP_PAGE - (sp & (SWEEP_PAGE - 1)), *to;
+	long got;
+
+	got = kernel_stacks ? bpf_get_task_stack(task, e->frames,
+	    EVENT_MAX_KERNEL * sizeof(__u64), 0) : 0;
+	if (got > 0)
+		e->n_kernel = (got / sizeof(__u64)) & EVENT_MAX_KERNEL;
+	if (regs->cs == USER32_CS) {
+		e->error = BROKEN_32BIT;
+		return e->n_kernel * sizeof(__u64);
+	}
+	to = &e->frames[e->n_kernel & EVENT_MAX_KERNEL];
+	to[0] = regs->ip;
+	to[1] = sp;
+	to[2] = regs->bp;
+	e->n_user = 1;
+	e->depth = 1;
+	if ((sp & 7) != 0 || n > SWEEP_PAGE ||
+	    bpf_copy_from_user_task(to + 3, n, (void *)sp, task, 0) != 0)
+		return (e->n_kernel + 1) * sizeof(__u64);
+	e->flags |= EVENT_COPY | EVENT_PENDING | EVENT_EH_FRAME;
+	to = &e->frames[(e->n_kernel & EVENT_MAX_KERNEL) + 3 + n / 8];
+	if (bpf_copy_from_user_task(to, SWEEP_PAGE, (void *)(sp + n), task,
+	    0) == 0)
+		n += SWEEP_PAGE;
+	return (e->n_kernel + 3) * sizeof(__u64) + n;
+}
+
+static __always_inline void
+sweep_head(struct wait_swept *r, struct task_struct *task)
+{
+	struct sample_event *e = &r->event;
+
+	__builtin_memset(e, 0, __builtin_offsetof(struct sample_event,
+	    frames));
+	e->pid = task->tgid;
+	e->tid = task->pid;
+	e->start_ns = task->group_leader->start_boottime;
+	e->exec_id = (__u32)task->self_exec_id;
+	e->type = profile_type;
+	e->period = 1;
+	e->table = UNWIND_NO_TABLE;
+	e->flags = EVENT_WAIT | EVENT_IN_KERNEL;
+	e->wait.part = WAIT_GOING;
+	e->wait.thread = r->thread.number;
+	e->wait.reason = r->thread.state;
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), task->comm);
+	r->now_ns = e->time_ns = bpf_ktime_get_ns();
+}
+
+/* Is a stack needed, of a wait that was long before the slot's end? */
+static __always_inline bool
+sweep_wants(struct wait_thread *t, const struct wait_swept *r)
+{
+	if (r->thread.state == WAIT_ON_CPU ||
+	    r->thread.since_ns >= wait_sweep_ns ||
+	    r->now_ns - r->thread.since_ns < wait_threshold_ns)
+		return 0;
+	if (t->swept_ns != r->thread.since_ns) {
+		t->swept_ns = r->thread.since_ns;
+		t->swept = 0;
+	}
+	if (t->swept >= SWEEP_TRIES)
+		return 0;
+	t->swept++;
+	return 1;
+}
+
+SEC("iter.s/task")
+int
+wait_sweep(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wait_thread *t;
+	struct wait_swept *r;
+	__u32 zero = 0, i;
+	__u64 head;
+
+	if (task == 0 || (task->flags & PF_KTHREAD) != 0)
+		return 0;
+	r = bpf_map_lookup_elem(&wait_records, &zero);
+	t = bpf_task_storage_get(&wait_threads, task, 0,
+	    task->exit_state == 0 ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (r == 0 || t == 0 || t->state == WAIT_GONE)
+		return 0;
+	if (t->number == 0)
+		set_up_old(t, task);
+	for (i = 0; i < 8; i++) {
+		r->run_delay = task->sched_info.run_delay;
+		if (copy_thread(&r->thread, t))
+			break;
+	}
+	if (i == 8)
+		return 0; /* the next sweep's */
+	sweep_head(r, task);
+	r->size = __builtin_offsetof(struct wait_swept, event) +
+	    __builtin_offsetof(struct sample_event, frames);
+	head = r->size;
+	if (sweep_wants(t, r))
+		r->size += sweep_stack(r, task);
+	/* It went on meanwhile: then that is the stack of another wait. */
+	if (*(volatile __u32 *)&t->version != r->thread.version) {
+		r->size = head;
+		r->event.n_kernel = 0;
+		r->event.n_user = 0;
+		r->event.flags = EVENT_WAIT | EVENT_IN_KERNEL;
+	}
+	if (r->size <= sizeof(*r))
+		bpf_seq_write(ctx->meta->seq, r, r->size);
+	return 0;
+}
+
+char program_license[] SEC("license") = "GPL";

@@ -1,0 +1,76 @@
+/*
+ * Where a thread's time goes: what it does, from its first moment to its
+ * last, is one of these states.  Shared by the BPF programs that keep the time
+ * (wait.bpf.c) and the daemon.
+ *
+ *	on CPU ──► leaves ──► blocked, for a reason ──► woken ──► on CPU
+ *	              └──────────► run queue (preempted) ──────────┘
+ *
+ * A wait is the time between leaving and coming back; its last part is on the
+ * run queue.
+ */
+#ifndef COLLECTOR_BPF_WAIT_H
+#define COLLECTOR_BPF_WAIT_H
+
+#ifndef __bpf__ /* those have kernel.h */
+#include <linux/types.h>
+#endif
+
+enum wait_state {
+	WAIT_ON_CPU,
+	WAIT_RUN_QUEUE, /* preempted, or woken and not running yet */
+	WAIT_LOCK,
+	WAIT_CONDITION,
+	WAIT_DISK,
+	WAIT_NETWORK,
+	WAIT_PIPE,
+	WAIT_TIMER,
+	WAIT_POLL,
+	WAIT_FAULT,
+	WAIT_OTHER,
+	WAIT_STATES,
+	WAIT_GONE = 15  /* the thread has ended */
+};
+#define WAIT_ROOM 16 /* a power of two */
+
+/*
+ * What is kept of a thread, in its task storage.  Written by the CPU on which
+ * it leaves or comes; whoever reads it elsewhere compares `version` before and
+ * after.  How much of a wait was on the run queue, the scheduler has summed
+ * when the thread runs again: a wait is put into the sums after it.
+ */
+struct wait_thread {
+	__u32 version;   /* odd while it is being written */
+	__u8 state;      /* enum wait_state, since: */
+	__u8 reason;     /* of the wait before, if that is not in the sums */
+	__u8 told;       /* its stack was sent as it left */
+	__u8 swept;      /* times that its stack was sent while it waits */
+	__u64 number;    /* never given to another thread; 0: not set up yet */
+	__u64 since_ns;
+	__u64 left_ns;   /* when that wait began; 0: it is in the sums */
+	__u64 swept_ns;  /* the since_ns of the wait that `swept` is of */
+	__u64 run_delay; /* the scheduler's sum, when it left */
+	__u64 border_ns; /* the next border between slots, */
+	__u64 at_ns;     /* the last one, and the sums as they were then */
+	__u64 sum[WAIT_ROOM]; /* ns in each state, since it was set up */
+	__u64 at[WAIT_ROOM];
+};
+
+enum wait_part {
+	WAIT_WHOLE, /* a stack, and how long it was left for */
+	WAIT_BEGUN, /* a stack, of a wait that begins */
+	WAIT_ENDED, /* how long, of the stack that was sent as it began */
+	WAIT_GOING, /* a stack, of a wait that goes on: struct wait_swept */
+	WAIT_DIED   /* the thread's sums, in `frames` */
+};
+
+/* Of an event with EVENT_WAIT. */
+struct wait_event {
+	__u64 thread;    /* its number */
+	__u64 queued_ns; /* the last part of the wait, on the run queue */
+	__u8 part;       /* enum wait_part */
+	__u8 reason;     /* enum wait_state: of the part before */
+	__u8 zero[6];
+};
+
+#endif

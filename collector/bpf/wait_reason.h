@@ -1,0 +1,134 @@
+/*
+ * Why a thread waits, from the system call that it is in: its number and its
+ * first arguments are in the registers with which it entered the kernel.
+ *
+ *	futex           by its operation: a plain wait is a lock's (mutexes),
+ *	                one with a bit set a condition's (and, in glibc, of
+ *	                reader/writer locks, semaphores and threads that are
+ *	                joined)
+ *	read, write...  by the file: a disk's, a socket, a pipe
+ *	others          by their number, below
+ *	none            a page fault
+ *
+ * What is in no row is "other": wait4, pause, terminals, event descriptors.
+ */
+#ifndef COLLECTOR_BPF_WAIT_REASON_H
+#define COLLECTOR_BPF_WAIT_REASON_H
+
+#include "collector/bpf/wait.h"
+
+enum wait_rule {
+	WAIT_RULE_OTHER,
+	WAIT_RULE_FILE,
+	WAIT_RULE_FUTEX,
+	WAIT_RULE_DISK,
+	WAIT_RULE_NETWORK,
+	WAIT_RULE_POLL,
+	WAIT_RULE_TIMER,
+	WAIT_RULE_LOCK,
+	WAIT_RULE_PIPE
+};
+
+/* Number on x86-64, name, rule. */
+#define WAIT_CALLS(X) \
+	X(0, read, FILE) X(1, write, FILE) X(17, pread64, FILE) \
+	X(18, pwrite64, FILE) X(19, readv, FILE) X(20, writev, FILE) \
+	X(40, sendfile, FILE) X(295, preadv, FILE) X(296, pwritev, FILE) \
+	X(327, preadv2, FILE) X(328, pwritev2, FILE) \
+	X(2, open, DISK) X(4, stat, DISK) X(5, fstat, DISK) \
+	X(6, lstat, DISK) X(21, access, DISK) X(26, msync, DISK) \
+	X(74, fsync, DISK) X(75, fdatasync, DISK) X(76, truncate, DISK) \
+	X(77, ftruncate, DISK) X(78, getdents, DISK) X(82, rename, DISK) \
+	X(83, mkdir, DISK) X(84, rmdir, DISK) X(85, creat, DISK) \
+	X(86, link, DISK) X(87, unlink, DISK) X(88, symlink, DISK) \
+	X(89, readlink, DISK) X(162, sync, DISK) X(187, readahead, DISK) \
+	X(208, io_getevents, DISK) X(209, io_submit, DISK) \
+	X(217, getdents64, DISK) X(221, fadvise64, DISK) \
+	X(257, openat, DISK) X(258, mkdirat, DISK) X(262, newfstatat, DISK) \
+	X(263, unlinkat, DISK) X(264, renameat, DISK) X(265, linkat, DISK) \
+	X(277, sync_file_range, DISK) X(285, fallocate, DISK) \
+	X(306, syncfs, DISK) X(316, renameat2, DISK) \
+	X(326, copy_file_range, DISK) X(332, statx, DISK) \
+	X(42, connect, NETWORK) X(43, accept, NETWORK) \
+	X(44, sendto, NETWORK) X(45, recvfrom, NETWORK) \
+	X(46, sendmsg, NETWORK) X(47, recvmsg, NETWORK) \
+	X(48, shutdown, NETWORK) X(288, accept4, NETWORK) \
+	X(299, recvmmsg, NETWORK) X(307, sendmmsg, NETWORK) \
+	X(7, poll, POLL) X(23, select, POLL) X(232, epoll_wait, POLL) \
+	X(270, pselect6, POLL) X(271, ppoll, POLL) \
+	X(281, epoll_pwait, POLL) X(426, io_uring_enter, POLL) \
+	X(441, epoll_pwait2, POLL) \
+	X(35, nanosleep, TIMER) X(230, clock_nanosleep, TIMER) \
+	X(65, semop, LOCK) X(72, fcntl, LOCK) X(73, flock, LOCK) \
+	X(220, semtimedop, LOCK) \
+	X(69, msgsnd, PIPE) X(70, msgrcv, PIPE) X(242, mq_timedsend, PIPE) \
+	X(243, mq_timedreceive, PIPE) X(275, splice, PIPE) \
+	X(276, tee, PIPE) X(278, vmsplice, PIPE) \
+	X(202, futex, FUTEX)
+
+#define WAIT_CALLS_MAX 512
+#define WAIT_NO_CALL (~0ULL) /* of a thread that is in none */
+
+#define WAIT_CALL(number, name, rule) [number] = WAIT_RULE_##rule,
+static const __u8 wait_calls[WAIT_CALLS_MAX] = {WAIT_CALLS(WAIT_CALL)};
+
+static inline __u8
+wait_rule(__u64 call)
+{
+	return call < WAIT_CALLS_MAX ? wait_calls[call] : WAIT_RULE_OTHER;
+}
+
+/* What FUTEX_WAIT and FUTEX_LOCK_PI wait for, and those with a bit set. */
+static inline __u8
+wait_futex_reason(__u64 operation)
+{
+	switch (operation & 127) {
+	case 9:  /* FUTEX_WAIT_BITSET */
+	case 11: /* FUTEX_WAIT_REQUEUE_PI */
+		return WAIT_CONDITION;
+	default:
+		return WAIT_LOCK;
+	}
+}
+
+/* By the type in a file's mode. */
+static inline __u8
+wait_file_reason(__u32 mode)
+{
+	switch (mode & 0170000) {
+	case 0140000: /* S_IFSOCK */
+		return WAIT_NETWORK;
+	case 0010000: /* S_IFIFO */
+		return WAIT_PIPE;
+	case 0100000: /* S_IFREG */
+	case 0060000: /* S_IFBLK */
+	case 0040000: /* S_IFDIR */
+		return WAIT_DISK;
+	default:
+		return WAIT_OTHER;
+	}
+}
+
+/* Where the number alone tells it. */
+static inline __u8
+wait_rule_reason(__u8 rule)
+{
+	switch (rule) {
+	case WAIT_RULE_DISK:
+		return WAIT_DISK;
+	case WAIT_RULE_NETWORK:
+		return WAIT_NETWORK;
+	case WAIT_RULE_POLL:
+		return WAIT_POLL;
+	case WAIT_RULE_TIMER:
+		return WAIT_TIMER;
+	case WAIT_RULE_LOCK:
+		return WAIT_LOCK;
+	case WAIT_RULE_PIPE:
+		return WAIT_PIPE;
+	default:
+		return WAIT_OTHER;
+	}
+}
+
+#endif

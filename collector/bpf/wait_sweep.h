@@ -1,0 +1,23 @@
+/*
+ * What the sweep of threads says of each: wait_swept, one behind the other,
+ * each of its own size.
+ */
+#ifndef COLLECTOR_BPF_WAIT_SWEEP_H
+#define COLLECTOR_BPF_WAIT_SWEEP_H
+
+#include "collector/bpf/event.h"
+
+#define SWEEP_PAGE 4096
+#define SWEEP_TRIES 8 /* to get a stack: rows may be missing at first */
+#define WAIT_SKIP 0
+
+struct wait_swept {
+	__u64 size; /* of all of this that is there; a multiple of 8 */
+	__u64 now_ns;
+	__u64 run_delay; /* the scheduler's sum now */
+	struct wait_thread thread;
+	struct sample_event event; /* EVENT_WAIT, WAIT_GOING; with frames and a
+	                            * copy where its stack is there */
+};
+
+#endif

@@ -1,0 +1,571 @@
+/*
+ * A table of threads by their numbers.  What was told of a thread is what its
+ * sums were at the last border; what had stacks is taken off, and may be ahead
+ * of the sums: then it is taken off the next time.
+ */
+#include "collector/engine/waits.h"
+
+#include <linux/types.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/bpf/unwind.h"
+#include "collector/bpf/wait_time.h"
+#include "collector/engine/engine.h"
+#include "collector/engine/resolve.h"
+#include "collector/engine/thread_time.h"
+#include "collector/process/services.h"
+#include "store/base/clock.h"
+#include "store/batch/batch.h"
+
+#define BUCKETS 4096
+#define STACKS_BYTES (8u << 20) /* of waits that go on, all together */
+#define DRIFT_NS (5 * NS_PER_MS)
+#define HEAD offsetof(struct sample_event, frames)
+
+struct waiter {
+	struct waiter *next;
+	struct sample_event *stack; /* of the wait that began at its time_ns,
+	                             * the head and frames; or NULL */
+	size_t stack_size;
+	int64_t sum[WAIT_STATES];  /* at the end of the slot, */
+	int64_t told[WAIT_STATES]; /* at its beginning */
+	int64_t stacked[WAIT_STATES]; /* with a stack, and not yet taken off */
+	/* The wait that began at since_ns is told up to the slot's end, by the
+	 * sweep: events that come behind it say no more of it. */
+	uint64_t since_ns;
+	uint64_t number;
+	uint32_t pid, tid, exec_id;
+	uint64_t start_ns;
+	uint64_t sweep; /* the last one that saw it */
+	char comm[EVENT_COMM];
+};
+
+struct waits {
+	struct waiter *buckets[BUCKETS];
+	size_t n;
+	size_t stacks_bytes;
+	uint64_t sweep;
+	int64_t slot_ns, begin_ns, end_ns;
+	int64_t stopped_ns; /* 0: not */
+	const char *mark;   /* of what has no stack */
+	uint64_t lost;      /* events, until the slot's beginning */
+	struct thread_time *time;
+};
+
+struct waits *
+waits_new(int64_t slot_ns)
+{
+	struct waits *w = calloc(1, sizeof(*w));
+
+	if (w == NULL)
+		return NULL;
+	w->slot_ns = slot_ns;
+	w->mark = "[below threshold]";
+	w->time = thread_time_new();
+	if (w->time != NULL)
+		return w;
+	free(w);
+	return NULL;
+}
+
+static void
+waiter_drop_stack(struct waits *w, struct waiter *x)
+{
+	w->stacks_bytes -= x->stack_size;
+	free(x->stack);
+	x->stack = NULL;
+	x->stack_size = 0;
+}
+
+static void
+waiter_free(struct waits *w, struct waiter **at)
+{
+	struct waiter *x = *at;
+
+	if (x == NULL)
+		return;
+	*at = x->next;
+	waiter_drop_stack(w, x);
+	free(x);
+	w->n--;
+}
+
+void
+waits_free(struct waits *w)
+{
+	size_t i;
+
+	if (w == NULL)
+		return;
+	for (i = 0; i < BUCKETS; i++)
+		while (w->buckets[i] != NULL)
+			waiter_free(w, &w->buckets[i]);
+	thread_time_free(w->time);
+	free(w);
+}
+
+size_t
+waits_threads(const struct waits *w)
+{
+	return w->n;
+}
+
+static struct waiter **
+waiter_place(struct waits *w, uint64_t number)
+{
+	struct waiter **at = &w->buckets[number % BUCKETS];
+
+	while (*at != NULL && (*at)->number != number)
+		at = &(*at)->next;
+	return at;
+}
+
+/* The thread that an event is of, made when new; NULL: there is no room. */
+static struct waiter *
+waiter_of(struct waits *w, const struct sample_event *e)
+{
+	struct waiter **at = waiter_place(w, e->wait.thread), *x = *at;
+
+	if (x == NULL && w->n < WAITS_THREADS_MAX) {
+		x = *at = calloc(1, sizeof(*x));
+		w->n += x != NULL;
+		if (x != NULL)
+			x->sweep = w->sweep;
+	}
+	if (x == NULL)
+		return NULL;
+	x->number = e->wait.thread;
+	x->pid = e->pid;
+	x->tid = e->tid;
+	x->start_ns = e->start_ns;
+	if (e->comm[0] != '\0') {
+		x->exec_id = e->exec_id;
+		memcpy(x->comm, e->comm, sizeof(x->comm));
+	}
+	return x;
+}
+
+/* Keeps the stack for more parts of the wait that began at since_ns: without a
+ * copy of memory. */
+static void
+waiter_keep_stack(struct waits *w, struct waiter *x,
+    const struct sample_event *e, uint64_t since_ns)
+{
+	size_t size = HEAD + (e->n_kernel + (size_t)e->n_user) *
+	    sizeof(e->frames[0]);
+
+	waiter_drop_stack(w, x);
+	if (w->stacks_bytes + size > STACKS_BYTES)
+		return;
+	x->stack = malloc(size);
+	if (x->stack == NULL)
+		return;
+	memcpy(x->stack, e, size);
+	x->stack->flags &= (__u8)~(EVENT_COPY | EVENT_CALLER);
+	x->stack->time_ns = since_ns;
+	x->stack_size = size;
+	w->stacks_bytes += size;
+}
+
+/* ---- parts of a wait ---- */
+
+/* A wait, or what is to be told of it. */
+struct span {
+	uint64_t begin_ns, end_ns; /* of the wait; it may go on */
+	uint64_t queued_ns;        /* its last part, on the run queue */
+	enum wait_state reason;
+};
+
+static uint64_t
+span_overlap(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	uint64_t from = a > c ? a : c, to = b < d ? b : d;
+
+	return to > from ? to - from : 0;
+}
+
+/* Adds the time from a to b of a wait to the stack of `e`. */
+static void
+waiter_add(struct engine *s, struct waiter *x, const struct span *wait,
+    uint64_t a, uint64_t b, const struct sample_event *e, size_t size)
+{
+	static struct sample_event part; /* large: it may have a copy */
+
+	memcpy(&part, e, size < sizeof(part) ? size : sizeof(part));
+	part.value = b - a;
+	if (part.time_ns < b)
+		part.time_ns = b;
+	part.wait.reason = (__u8)wait->reason;
+	part.wait.queued_ns = span_overlap(a, b,
+	    wait->end_ns - wait->queued_ns, wait->end_ns);
+	x->stacked[wait->reason] += (int64_t)(part.value -
+	    part.wait.queued_ns);
+	x->stacked[WAIT_RUN_QUEUE] += (int64_t)part.wait.queued_ns;
+	resolve_event(s, &part, size);
+}
+
+/* What of it is in the open slot.  What was before that is told, with a stack
+ * or without: the sums are. */
+static void
+waiter_tell(struct engine *s, struct waiter *x, const struct span *wait,
+    const struct sample_event *e, size_t size)
+{
+	const struct waits *w = s->waits;
+	uint64_t from = wait->begin_ns, to = wait->end_ns;
+
+	if (to > (uint64_t)w->end_ns)
+		to = (uint64_t)w->end_ns;
+	if (from < (uint64_t)w->begin_ns)
+		from = (uint64_t)w->begin_ns;
+	if (from < to)
+		waiter_add(s, x, wait, from, to, e, size);
+	else if (wait->end_ns <= (uint64_t)w->begin_ns)
+		s->profiles[e->type].now.late++;
+}
+
+/* ---- events ---- */
+
+/* Later slots' part of an event waits for them. */
+static void
+waits_hold(struct engine *s, const struct sample_event *e, size_t size)
+{
+	if (!border_hold(&s->border, e, size))
+		s->profiles[e->type].now.held_full++;
+}
+
+static void
+waits_died(struct engine *s, struct waiter *x, const struct sample_event *e,
+    size_t size);
+
+static void
+waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
+    size_t size)
+{
+	const struct span wait = {e->time_ns - e->value, e->time_ns,
+	    e->wait.queued_ns, e->wait.reason};
+
+	if (e->wait.reason >= WAIT_STATES || e->wait.reason == WAIT_ON_CPU)
+		return;
+	if (x->since_ns == wait.begin_ns &&
+	    wait.begin_ns < (uint64_t)s->waits->end_ns &&
+	    x->sweep == s->waits->sweep)
+		; /* the sweep has told it */
+	else if (e->wait.part == WAIT_WHOLE)
+		waiter_tell(s, x, &wait, e, size);
+	else if (x->stack != NULL && x->stack->time_ns == wait.begin_ns)
+		waiter_tell(s, x, &wait, x->stack, x->stack_size);
+	if (wait.end_ns > (uint64_t)s->waits->end_ns)
+		waits_hold(s, e, size);
+}
+
+void
+waits_event(struct engine *s, const struct sample_event *e, size_t size)
+{
+	struct waits *w = s->waits;
+	struct waiter *x = w != NULL ? waiter_of(w, e) : NULL;
+
+	if (x == NULL)
+		return;
+	switch (e->wait.part) {
+	case WAIT_WHOLE:
+	case WAIT_ENDED:
+		waits_ended(s, x, e, size);
+		break;
+	case WAIT_BEGUN:
+		waiter_keep_stack(w, x, e, e->time_ns - e->value);
+		break;
+	case WAIT_DIED:
+		if (e->time_ns > (uint64_t)w->end_ns)
+			waits_hold(s, e, size);
+		else
+			waits_died(s, x, e, size);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Slots follow each other in the steps that the probe makes, as long as the
+ * wall clock is about there. */
+void
+waits_begin(struct waits *w, int64_t end_ns, int64_t now_ns)
+{
+	int64_t may_ns = w->slot_ns / 8 < DRIFT_NS ? w->slot_ns / 8 : DRIFT_NS;
+	int64_t next_ns, off_ns;
+
+	w->begin_ns = w->end_ns == 0 ? end_ns - w->slot_ns :
+	    w->end_ns < now_ns ? w->end_ns : now_ns;
+	next_ns = w->begin_ns + w->slot_ns;
+	off_ns = end_ns - next_ns;
+	w->end_ns = (off_ns > -may_ns && off_ns < may_ns) ||
+	    end_ns <= w->begin_ns ? next_ns : end_ns;
+	w->sweep++;
+}
+
+void
+waits_end(struct waits *w, int64_t end_ns)
+{
+	if (end_ns - w->end_ns > w->slot_ns / 2 ||
+	    w->end_ns - end_ns > w->slot_ns / 2)
+		w->end_ns = end_ns > w->begin_ns ? end_ns : w->begin_ns;
+}
+
+void
+waits_stop(struct waits *w, int64_t now_ns)
+{
+	w->stopped_ns = now_ns;
+}
+
+int64_t
+waits_end_ns(const struct waits *w)
+{
+	return w->end_ns;
+}
+
+/* ---- the sweep ---- */
+
+/* The sums as they were at the slot's end: they may be of a later moment, or
+ * the thread has not changed its state since before that. */
+static void
+waiter_sum(const struct waits *w, struct waiter *x,
+    const struct wait_swept *r)
+{
+	const struct wait_slots slots = {(uint64_t)(w->end_ns - w->slot_ns),
+	    (uint64_t)w->slot_ns};
+	uint64_t end_ns = (uint64_t)w->end_ns, middle_ns;
+	struct wait_thread t = r->thread;
+	int i;
+
+	if (end_ns > r->now_ns)
+		end_ns = r->now_ns;
+	if (w->stopped_ns != 0 && end_ns > (uint64_t)w->stopped_ns)
+		end_ns = (uint64_t)w->stopped_ns;
+	if (t.state == WAIT_ON_CPU)
+		wait_settle(&t, r->run_delay, &slots);
+	wait_add(&t, t.state, t.since_ns, end_ns, &slots);
+	middle_ns = (uint64_t)(w->begin_ns + (w->end_ns - w->begin_ns) / 2);
+	for (i = 0; i < WAIT_STATES; i++)
+		x->sum[i] = (int64_t)(t.at_ns > middle_ns ? t.at[i] :
+		    t.sum[i]);
+}
+
+/* No rows are lacking, but the copy has ended before the stack. */
+static void
+waiter_judge(struct sample_event *e)
+{
+	if ((e->flags & EVENT_PENDING) == 0 || e->table != UNWIND_NO_TABLE)
+		return;
+	e->flags &= (__u8)~EVENT_PENDING;
+	e->flags |= EVENT_TRUNCATED;
+}
+
+/* The stack that the sweep has sent, or that is kept; NULL: neither. */
+static const struct sample_event *
+waiter_stack(struct engine *s, struct waiter *x, const struct wait_swept *r,
+    size_t *size)
+{
+	static struct sample_event walked;
+	*size = r->size - offsetof(struct wait_swept, event);
+	if (*size > HEAD) {
+		const struct sample_event *e = &r->event;
+
+		if ((e->flags & EVENT_COPY) != 0 && s->tables != NULL &&
+		    second_walk_now(s, e, *size, &walked)) {
+			e = &walked;
+			waiter_judge(&walked);
+		}
+		waiter_keep_stack(s->waits, x, e, r->thread.since_ns);
+	}
+	if (x->stack == NULL || x->stack->time_ns != r->thread.since_ns)
+		return NULL;
+	*size = x->stack_size;
+	return x->stack;
+}
+
+/* Its wait goes on: what of it is in the slot, if it is a long one. */
+static void
+waiter_goes_on(struct engine *s, struct waiter *x,
+    const struct wait_swept *r)
+{
+	const struct engine_profile *p = &s->profiles[r->event.type];
+	struct span wait = {.begin_ns = r->thread.since_ns,
+	    .end_ns = r->now_ns, .reason = r->thread.state};
+	struct sample_event e;
+	size_t size;
+	const struct sample_event *stack = waiter_stack(s, x, r, &size);
+
+	if (s->waits->stopped_ns != 0)
+		wait.end_ns = (uint64_t)s->waits->stopped_ns;
+	if (wait.begin_ns >= (uint64_t)s->waits->end_ns)
+		return;
+	x->since_ns = wait.begin_ns;
+	if (wait.end_ns - wait.begin_ns < (uint64_t)p->waits.threshold_ns)
+		return; /* its first part stays without a stack */
+	memcpy(&e, &r->event, HEAD);
+	/* It lies in the slot, whenever it is read. */
+	if (stack != NULL)
+		waiter_tell(s, x, &wait, stack, size);
+	else
+		waiter_tell(s, x, &wait, &e, HEAD);
+}
+
+/* It runs again, and says so when it leaves: what of its wait is in the slot
+ * is told now. */
+static void
+waiter_has_come(struct engine *s, struct waiter *x,
+    const struct wait_swept *r)
+{
+	const struct wait_thread *t = &r->thread;
+	const struct engine_profile *p = &s->profiles[r->event.type];
+	struct span wait = {.begin_ns = t->left_ns, .end_ns = t->since_ns,
+	    .reason = t->reason};
+
+	wait.queued_ns = wait_queued(t->reason, t->since_ns - t->left_ns,
+	    r->run_delay, t->run_delay);
+	if (x->stack != NULL && x->stack->time_ns == t->left_ns &&
+	    t->since_ns - t->left_ns >= (uint64_t)p->waits.threshold_ns) {
+		x->since_ns = t->left_ns;
+		waiter_tell(s, x, &wait, x->stack, x->stack_size);
+	}
+}
+
+void
+waits_swept(struct engine *s, const struct wait_swept *r)
+{
+	struct waits *w = s->waits;
+	struct waiter *x;
+
+	if (w == NULL || r->thread.number == 0 ||
+	    r->thread.state >= WAIT_STATES ||
+	    r->event.type >= s->n_profiles ||
+	    (x = waiter_of(w, &r->event)) == NULL)
+		return;
+	waiter_sum(w, x, r);
+	x->sweep = w->sweep;
+	if (r->thread.state != WAIT_ON_CPU)
+		waiter_goes_on(s, x, r);
+	else if (r->thread.told && r->thread.left_ns != 0)
+		waiter_has_come(s, x, r);
+}
+
+/* ---- the end of the slot ---- */
+
+/* What each state has grown by.  A moment before the end it may not have been
+ * known that a thread was woken: what was told of its reason too much is the
+ * run queue's. */
+static void
+waiter_grown(struct waiter *x, int64_t grown[WAIT_STATES])
+{
+	int64_t owed = 0, part;
+	int i;
+
+	for (i = 0; i < WAIT_STATES; i++) {
+		grown[i] = x->sum[i] - x->told[i];
+		if (grown[i] < 0) {
+			owed -= grown[i];
+			grown[i] = 0;
+		}
+	}
+	for (i = WAIT_STATES; owed > 0 && i-- > 0;) {
+		/* The run queue's first, then the others. */
+		int k = i == WAIT_STATES - 1 ? WAIT_RUN_QUEUE :
+		    i == WAIT_RUN_QUEUE ? WAIT_STATES - 1 : i;
+
+		part = grown[k] < owed ? grown[k] : owed;
+		grown[k] -= part;
+		owed -= part;
+	}
+	for (i = 0; i < WAIT_STATES; i++)
+		x->told[i] += grown[i];
+}
+
+static void
+waiter_close(struct engine *s, struct waiter *x, uint8_t type)
+{
+	int64_t grown[WAIT_STATES], below[WAIT_STATES];
+	struct sample_event e = {.pid = x->pid, .tid = x->tid,
+	    .start_ns = x->start_ns, .exec_id = x->exec_id, .type = type,
+	    .flags = EVENT_WAIT, .period = 1,
+	    .time_ns = (uint64_t)s->waits->end_ns};
+	char service[sizeof(((struct process_read *)0)->service)];
+	int i;
+
+	memcpy(e.comm, x->comm, sizeof(e.comm));
+	waiter_grown(x, grown);
+	for (i = 0; i < WAIT_STATES; i++) {
+		below[i] = grown[i] - x->stacked[i];
+		x->stacked[i] = below[i] < 0 ? -below[i] : 0;
+	}
+	resolve_thread(s, &e, below, s->waits->mark, service,
+	    sizeof(service));
+	thread_time_add(s->waits->time, service, grown);
+}
+
+static void
+waits_died(struct engine *s, struct waiter *x, const struct sample_event *e,
+    size_t size)
+{
+	int i;
+
+	if (size >= HEAD + WAIT_STATES * sizeof(e->frames[0])) {
+		for (i = 0; i < WAIT_STATES; i++)
+			x->sum[i] = (int64_t)e->frames[i];
+		waiter_close(s, x, e->type);
+	}
+	waiter_free(s->waits, waiter_place(s->waits, x->number));
+}
+
+/* Why time has no stack: those of long waits may be missing, too. */
+static void
+waits_choose_mark(struct engine *s, uint8_t type)
+{
+	struct waits *w = s->waits;
+	const struct account_profile *now = &s->profiles[type].now;
+	uint64_t lost = now->held_full, counts[COUNT_COUNTERS];
+
+	sampler_counts(s->sampler, type, counts);
+	lost += counts[COUNT_RING_FULL];
+	w->mark = sampler_waits_leave(sampler_waits(s->sampler)) ||
+	    lost > w->lost ? "[below threshold, or no stack]" :
+	    "[below threshold]";
+	w->lost = lost;
+}
+
+/* The number of the type that takes waits. */
+static uint8_t
+waits_type(const struct engine *s)
+{
+	size_t i = 0;
+
+	while (i < s->n_profiles && (s->profiles[i].row == NULL ||
+	    s->profiles[i].row->waits == NULL))
+		i++;
+	return (uint8_t)i;
+}
+
+void
+waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
+{
+	struct waits *w = s->waits;
+	uint8_t type = waits_type(s);
+	struct waiter **at;
+	size_t i;
+
+	waits_choose_mark(s, type);
+	for (i = 0; i < BUCKETS; i++) {
+		for (at = &w->buckets[i]; *at != NULL;) {
+			struct waiter *x = *at;
+
+			if (x->sweep == w->sweep)
+				waiter_close(s, x, type);
+			/* It has ended, and we were not told; or its end is
+			 * the next slot's. */
+			if (x->sweep + 2 < w->sweep)
+				waiter_free(w, at);
+			else
+				at = &x->next;
+		}
+	}
+	thread_time_put(w->time, b, slot, account_time(s, slot));
+}

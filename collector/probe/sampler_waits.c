@@ -1,0 +1,203 @@
+/*
+ * Loading, attaching and sweeping of the probe of waits.
+ */
+#include "collector/probe/sampler_waits.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-qual" /* made by bpftool */
+#include "wait.skel.h"
+#pragma GCC diagnostic pop
+
+#include "store/base/err.h"
+#include "store/base/log.h"
+
+struct sampler_waits {
+	struct wait_bpf *bpf;
+	bool leave;
+	/* What was read of a record that has not come whole yet. */
+	uint64_t room[(64 << 10) / 8];
+};
+
+/* Maps that the sampler has, too, are the sampler's; what is read only and
+ * what the daemon sets are this object's. */
+static int
+waits_share(struct wait_bpf *bpf, const struct bpf_object *maps)
+{
+	struct bpf_map *map, *theirs;
+	const char *name;
+	int r = 0;
+
+	bpf_object__for_each_map(map, bpf->obj) {
+		if (map == bpf->maps.rodata || map == bpf->maps.data_wait)
+			continue;
+		name = map == bpf->maps.data ? ".data" : bpf_map__name(map);
+		theirs = bpf_object__find_map_by_name(maps, name);
+		if (r == 0 && theirs != NULL)
+			r = bpf_map__reuse_fd(map, bpf_map__fd(theirs));
+	}
+	return r;
+}
+
+static void
+waits_configure(struct wait_bpf *bpf, size_t type,
+    const struct waits_options *o, bool leave, const struct bpf_object *maps)
+{
+	struct bpf_map *map;
+
+	bpf->rodata->profile_type = (uint8_t)type;
+	bpf->rodata->kernel_stacks = o->kernel;
+	bpf->rodata->eh_frame = o->eh_frame;
+	bpf->rodata->wait_slot_ns = (uint64_t)o->slot_ns;
+	bpf->rodata->wait_by_leaving = leave;
+	bpf->data_wait->wait_threshold_ns = (uint64_t)o->threshold_ns;
+	map = bpf_object__find_map_by_name(maps, "ring");
+	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(map) / 4;
+	bpf_program__set_autoload(bpf->progs.wait_back, !leave);
+}
+
+/* 0 or a negative errno. */
+static int
+waits_try(struct sampler_waits *w, size_t type, const struct waits_options *o,
+    bool leave, const struct bpf_object *maps)
+{
+	struct wait_bpf *bpf = wait_bpf__open();
+	int r;
+
+	if (bpf == NULL)
+		return -errno;
+	waits_configure(bpf, type, o, leave, maps);
+	r = waits_share(bpf, maps);
+	if (r == 0)
+		r = wait_bpf__load(bpf);
+	if (r == 0)
+		r = wait_bpf__attach(bpf);
+	if (r != 0) {
+		wait_bpf__destroy(bpf);
+		return r;
+	}
+	w->bpf = bpf;
+	w->leave = leave;
+	return 0;
+}
+
+const struct err *
+sampler_waits_open(struct sampler_waits **out, size_t type,
+    const struct waits_options *o, const struct bpf_object *maps)
+{
+	struct sampler_waits *w = calloc(1, sizeof(*w));
+	int r = -EOPNOTSUPP;
+
+	*out = w;
+	if (w == NULL)
+		return err_nomem();
+	if (o->stacks != WAITS_LEAVE)
+		r = waits_try(w, type, o, false, maps);
+	if (r != 0 && o->stacks != WAITS_BACK)
+		r = waits_try(w, type, o, true, maps);
+	if (r == 0)
+		return NULL;
+	free(w);
+	*out = NULL;
+	return err_new(ERR_BPF, -r, "loading the BPF programs of waits: %s",
+	    strerror(-r));
+}
+
+void
+sampler_waits_close(struct sampler_waits *w)
+{
+	if (w == NULL)
+		return;
+	wait_bpf__destroy(w->bpf);
+	free(w);
+}
+
+/* The iterator is not attached to anything that runs. */
+void
+sampler_waits_stop(struct sampler_waits *w)
+{
+	struct bpf_link **links[] = {&w->bpf->links.wait_switch,
+	    &w->bpf->links.wait_back, &w->bpf->links.wait_fork};
+	size_t i;
+
+	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		bpf_link__destroy(*links[i]);
+		*links[i] = NULL;
+	}
+}
+
+bool
+sampler_waits_leave(const struct sampler_waits *w)
+{
+	return w->leave;
+}
+
+void
+sampler_waits_set_threshold(struct sampler_waits *w, int64_t ns)
+{
+	w->bpf->data_wait->wait_threshold_ns = (uint64_t)ns;
+}
+
+void
+sampler_waits_set_begin(struct sampler_waits *w, int64_t begin_ns)
+{
+	w->bpf->data_wait->wait_begin_ns = (uint64_t)begin_ns;
+}
+
+/* Is there a whole record at the beginning of n bytes? */
+static bool
+waits_whole(const char *p, size_t n)
+{
+	const struct wait_swept *r = (const void *)p;
+	size_t head = offsetof(struct wait_swept, event) +
+	    offsetof(struct sample_event, frames);
+
+	return n >= head && r->size >= head && r->size <= n;
+}
+
+/* Hands over the whole records of n bytes and moves what is left to the
+ * beginning; returns its size. */
+static size_t
+waits_hand_over(struct sampler_waits *w, size_t n, waits_sweep_fn *fn,
+    void *arg)
+{
+	char *room = (char *)w->room;
+	size_t at = 0;
+
+	while (waits_whole(room + at, n - at)) {
+		const struct wait_swept *r = (const void *)(room + at);
+
+		fn(arg, r);
+		at += r->size;
+	}
+	memmove(room, room + at, n - at);
+	return n - at;
+}
+
+const struct err *
+sampler_waits_sweep(struct sampler_waits *w, int64_t end_ns,
+    waits_sweep_fn *fn, void *arg)
+{
+	int fd = bpf_iter_create(bpf_link__fd(w->bpf->links.wait_sweep));
+	size_t n = 0;
+	ssize_t r = 1;
+
+	if (fd < 0)
+		return err_errno("reading all threads");
+	w->bpf->data_wait->wait_sweep_ns = (uint64_t)end_ns;
+	while (r > 0 && n < sizeof(w->room)) {
+		r = read(fd, (char *)w->room + n, sizeof(w->room) - n);
+		if (r > 0)
+			n = waits_hand_over(w, n + (size_t)r, fn, arg);
+		else if (r < 0 && errno == EAGAIN)
+			r = 1; /* it has looked at many: there are more */
+	}
+	close(fd);
+	return r < 0 ? err_errno("reading all threads") : NULL;
+}

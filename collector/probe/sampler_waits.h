@@ -1,0 +1,57 @@
+/*
+ * The probe of waits: loads its BPF programs beside the sampler's, whose ring,
+ * counters and stack walker they use, and reads all threads when asked.
+ */
+#ifndef COLLECTOR_SAMPLER_WAITS_H
+#define COLLECTOR_SAMPLER_WAITS_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/bpf/wait_sweep.h"
+
+struct bpf_object;
+struct err;
+struct sampler_waits;
+
+enum waits_stacks {
+	WAITS_AUTO,  /* as they come back, where the kernel has that */
+	WAITS_BACK,
+	WAITS_LEAVE  /* some of those that leave */
+};
+
+struct waits_options {
+	int64_t slot_ns;
+	int64_t threshold_ns; /* of waits whose stacks are taken */
+	enum waits_stacks stacks;
+	bool kernel, eh_frame; /* as the sampler has them */
+};
+
+/* Loads and attaches them as the type of that number; `maps` is the sampler's
+ * object, borrowed.  Errors: ERR_BPF with the cause in words. */
+const struct err *sampler_waits_open(struct sampler_waits **out, size_t type,
+    const struct waits_options *o, const struct bpf_object *maps);
+void sampler_waits_close(struct sampler_waits *w);
+
+/* No more events; threads can still be swept. */
+void sampler_waits_stop(struct sampler_waits *w);
+
+/* Are stacks taken as threads leave? */
+bool sampler_waits_leave(const struct sampler_waits *w);
+
+void sampler_waits_set_threshold(struct sampler_waits *w, int64_t ns);
+
+/* The open slot begins there, in CLOCK_MONOTONIC. */
+void sampler_waits_set_begin(struct sampler_waits *w, int64_t begin_ns);
+
+/* A thread as it is now; borrowed for the call. */
+typedef void waits_sweep_fn(void *arg, const struct wait_swept *r);
+
+/* Hands over each thread of the host that is not the kernel's, with the stacks
+ * of those whose wait began before end_ns and is long. */
+const struct err *sampler_waits_sweep(struct sampler_waits *w, int64_t end_ns,
+    waits_sweep_fn *fn, void *arg);
+
+#endif
