@@ -34,7 +34,8 @@ Q := $(if $(V),,@)
 STORE_SRC := $(wildcard store/*/*.c)
 FORMAT_SRC := $(wildcard fcgi/format/*.c fcgi/format/*/*.c)
 SCRAPE_SRC := $(wildcard collector/scrape/*.c fcgi/http/*.c)
-DAEMON_SRC := $(filter-out $(SCRAPE_SRC) %.bpf.c,\
+JAVA_SRC := $(wildcard collector/java/*.c)
+DAEMON_SRC := $(filter-out $(SCRAPE_SRC) $(JAVA_SRC) %.bpf.c,\
 	$(wildcard collector/*.c collector/*/*.c))
 TOOL_SRC := $(wildcard fcgi/memlens/*.c)
 DRAW_SRC := $(wildcard fcgi/draw/*.c)
@@ -58,7 +59,7 @@ DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lfontconfig -lgio-2.0 -lgobject-2.
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
 TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lm -lstdc++ -liberty
 
-BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-fcgi $(B)/memlens-draw \
+BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-java $(B)/memlens-fcgi $(B)/memlens-draw \
 	$(B)/memlens
 TARGETS := $(B)/kvservice $(B)/kvload
 
@@ -217,6 +218,7 @@ FORMAT := $(B)/libformat.a
 $(eval $(call program,$(B)/memlensd,$(DAEMON_SRC),$(LIB),$(DAEMON_LIBS)))
 $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
 	$(SCRAPE_LIBS)))
+$(eval $(call program,$(B)/memlens-java,$(JAVA_SRC),$(LIB),$(STORE_LIBS)))
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC) \
@@ -325,7 +327,7 @@ PREFIXED = sed -e 's,/usr/sbin/,$(PREFIX)/sbin/,g' \
 D = $(DESTDIR)$(PREFIX)
 install: bin www
 	install -D -m 755 -t $(D)/sbin $(B)/memlensd
-	install -D -m 755 -t $(D)/lib/memlens $(B)/memlens-scrape \
+	install -D -m 755 -t $(D)/lib/memlens $(B)/memlens-scrape $(B)/memlens-java \
 		$(B)/memlens-fcgi $(B)/memlens-draw
 	install -D -m 755 -t $(D)/bin $(B)/memlens
 	install -D -m 644 -t $(D)/share/man/man8 $(MAN8)

@@ -19,6 +19,18 @@ for key in $keys service leveldb prometheus; do
 done
 expect_empty "memlens-scrape.8 names every key" "$missing"
 
+missing=
+keys=$(sed -n 's/^    {"java", "\([a-z-]*\)".*/\1/p' \
+	collector/java/java_config.c)
+[ "$(echo "$keys" | wc -l)" -ge 5 ] || missing=table
+for key in $keys; do
+	grep -q "^\.It Ic $key" collector/java/memlens-java.8 ||
+		missing="$missing $key"
+	grep -q "^#$key = " collector/java/memlens-java.conf ||
+		missing="$missing $key"
+done
+expect_empty "memlens-java's page and example name every key" "$missing"
+
 # A mark that stands in a stack has its word in the manual.
 missing=
 marks=$(grep -oE '"\[[^"]*\]"' store/model/broken.c | tr -d '"')
@@ -33,7 +45,8 @@ expect_empty "memlensd.8 names every mark of a stack" "$missing"
 uncommented() { sed 's/^#\([a-z[]\)/\1/; s/^group = .*/group =/' "$1"; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for pair in memlensd:memlens.conf memlens-scrape:memlens-scrape.conf; do
+for pair in memlensd:memlens.conf memlens-scrape:scrape/memlens-scrape.conf \
+	memlens-java:java/memlens-java.conf; do
 	uncommented "collector/${pair#*:}" >"$dir/conf"
 	said=$("$BUILD/${pair%:*}" -n -f "$dir/conf" 2>&1)
 	if [ "$said" = "configuration OK" ]; then
@@ -50,7 +63,7 @@ done
 expect_empty "the example memlens.conf names every key" "$missing"
 
 # Scores of systemd-analyze: 10 is wide open.
-for pair in memlensd:3.0 memlens-scrape:2.0; do
+for pair in memlensd:3.0 scrape/memlens-scrape:2.0 java/memlens-java:3.0; do
 	unit=${pair%:*} limit=${pair#*:}
 	score=$(systemd-analyze security --offline=yes \
 		"$PWD/collector/$unit.service" 2>/dev/null |

@@ -52,6 +52,7 @@ fcgi/format/out: fcgi/format/flame fcgi/format generated store store/model
 	store/base
 fcgi/http: store/base
 collector/scrape: fcgi/http fcgi/format/in store/batch store/base
+collector/java: store/batch store/base
 fcgi/server: fcgi/format store store/batch store/base
 fcgi/draw: fcgi/server store/base
 fcgi/graph: fcgi/server fcgi/format store/model store/base
@@ -141,7 +142,7 @@ foreign "what draws is fcgi/draw's alone" \
 	'fcgi/draw/[a-z_]*\.c:'
 
 # The programs that read strangers' bytes have no library that draws.
-for program in memlens-fcgi memlens memlensd memlens-scrape; do
+for program in memlens-fcgi memlens memlensd memlens-scrape memlens-java; do
 	if [ ! -e "$BUILD/$program" ]; then
 		echo "skip - $program has no library that draws: not built"
 		continue

@@ -27,7 +27,7 @@ for name in $(sed -n 's/^\.Xr \(memlens[^ ]*\) \([1-8]\).*/\1.\2/p' $pages |
 done
 expect_empty "pages refer to pages that exist" "$missing"
 
-for program in memlensd memlens-scrape memlens-fcgi memlens-draw memlens; do
+for program in memlensd memlens-scrape memlens-java memlens-fcgi memlens-draw memlens; do
 	page=$(echo "$pages" | grep "/$program\.[18]$")
 	if [ -z "$page" ]; then
 		not_ok "$program has a page"

@@ -42,6 +42,7 @@ expect_empty "each file begins with what it does" "$(headless $(
 # What else has none is here, with the header that says what it does.
 elsewhere='
 collector/main.c: a program
+collector/java/java.c: a program
 collector/scrape/scrape.c: a program
 fcgi/main.c: a program
 fcgi/draw/main.c: a program
