@@ -39,16 +39,17 @@ gcc -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-inline \
 	-fno-ipa-cp -o "$dir/$name" "$dir/deep.c" ||
 	{ not_ok "compiles"; exit 1; }
 
+work=';work'
 # judge DEPTH PATTERN : samples at work of a program that goes so deep
 judge() {
 	begin "$dir/$name" "$1"
-	plenty() { [ "$(count "$out" $name ';work')" -ge 300 ]; }
+	plenty() { [ "$(count "$out" $name "$work")" -ge 300 ]; }
 	begin_driver -h 997 -s 500
 	seen plenty
 	end_driver
 	kill -9 "$last"
 	wait "$last" 2>/dev/null
-	all=$(count "$out" $name ';work') good=$(count "$out" $name "$2")
+	all=$(count "$out" $name "$work") good=$(count "$out" $name "$2")
 	echo "# $1: $good of $all"
 	expect "$1 calls: sampled" "$all samples" "$all" -ge 300
 	if enough "$good" "$all" 999; then ok "$1 calls: $3"; else
@@ -62,3 +63,40 @@ judge 20 "};_start;[^ ]*;main$(chain near_root 11)$(chain middle 21
 	)$(chain near_leaf 41);work" "whole"
 judge 300 "};_start;[^ ]*;main$(chain near_root 11);(middle;)*\[frames left out\]$(
 	chain middle 53)$(chain near_leaf 41);work" "both ends are there"
+
+# Deeper than a walk goes: 512 frames, a mark stands for the root.
+begun="$begun|};[[]truncated[]];"
+cut="};\[truncated\]$(chain '[^;[]*' 32);\[frames left out\]"
+judge 10000 "$cut$(chain middle 53)$(chain near_leaf 41);work" "a mark at the root"
+cat >"$dir/deep.go" <<'END'
+package main
+
+var sum uint64
+
+//go:noinline
+func work() {
+	for i := uint64(0); i < 1000000; i++ {
+		sum += i
+	}
+}
+
+//go:noinline
+func deep(n int) {
+	if n > 0 {
+		deep(n - 1)
+	} else {
+		work()
+	}
+	sum++
+}
+
+func main() {
+	for {
+		deep(10000)
+	}
+}
+END
+name=godeep_$tag work=';main[.]work'
+env CGO_ENABLED=0 GO111MODULE=off HOME="$dir" go build -o "$dir/$name" \
+	"$dir/deep.go" || { not_ok "Go compiles"; exit 1; }
+judge 10000 "$cut$(chain 'main[.]deep' 94);main[.]work" "in Go, too"
