@@ -35,12 +35,25 @@ symbols_child_copy(const char *raw, char *out, size_t size)
 	text_clean(out);
 }
 
+/* The GNU C library's aliases for its own use: __GI___clone3 is clone3. */
+static const char *
+name_public(const char *raw)
+{
+	const char *name = raw + 5;
+
+	if (strncmp(raw, "__GI_", 5) != 0 || name[0] == '\0')
+		return raw;
+	return strncmp(name, "__", 2) == 0 && name[2] >= 'a' &&
+	    name[2] <= 'z' && strncmp(name, "__libc_", 7) != 0 ?
+	    name + 2 : name;
+}
+
 void
 symbols_child_name(const char *raw, char *out, size_t size)
 {
 	char bounded[ELF_NAME_MAX], *plain;
 
-	snprintf(bounded, sizeof(bounded), "%s", raw);
+	snprintf(bounded, sizeof(bounded), "%s", name_public(raw));
 	plain = demangle(bounded);
 	symbols_child_copy(plain != NULL ? plain : bounded, out, size);
 	free(plain);

@@ -93,6 +93,10 @@ TEST(names)
 	    {"_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>"},
 	    {"_RNCNvC7mycrate4main0.llvm.123", "mycrate::main::{closure#0}"},
 	    {"_R", "_R"}, {"_RNvC", "_RNvC"},
+	    {"__GI___clone3", "clone3"}, {"__GI_memcpy", "memcpy"},
+	    {"__GI___libc_malloc", "__libc_malloc"}, {"__GI_", "__GI_"},
+	    {"__GI__IO_file_xsgetn", "_IO_file_xsgetn"},
+	    {"__GI_____strtoll_l_internal", "____strtoll_l_internal"},
 	    {"@odd", "@odd"}, {"a\x01" "b", "a?b"}, {"", "?"}};
 	char name[WIRE_NAME_MAX + 1], raw[3000];
 	size_t i;
