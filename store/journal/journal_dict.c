@@ -14,7 +14,8 @@
 #define DICT_LEAST (6u << 20) /* memory, after which a new one begins, */
 #define DICT_MOST (16u << 20) /* and where that would be too often */
 #define DICT_SOON 32          /* records: too often */
-#define DICT_REST (1u << 20)   /* memory that nothing said may keep */
+#define DICT_REST (1u << 20)  /* memory that nothing said may keep, */
+#define DICT_SECTION (256u << 10) /* and sections between records */
 
 static struct dict_numbers *
 dict_table(struct journal_dict *d, int i)
@@ -279,6 +280,8 @@ void
 journal_dict_sent(struct journal_dict *d)
 {
 	d->records++;
+	if (d->section.cap > DICT_SECTION)
+		buf_fini(&d->section);
 	for (int i = 0; i < DICT_TABLES; i++)
 		dict_forget(dict_table(d, i));
 	memmove(&d->from[0], &d->from[1],

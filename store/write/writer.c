@@ -24,6 +24,7 @@
 #include "store/write/work.h"
 
 #define WORK_EVERY_NS (50 * NS_PER_MS)
+#define WRITER_RECORD (256u << 10) /* memory for a record that is kept */
 
 /* ---- opening ---- */
 
@@ -449,6 +450,8 @@ writer_append(struct store_writer *w, struct batch *b)
 	if (e != NULL)
 		return e;
 	journal_dict_sent(&w->dict);
+	if (w->record.cap > WRITER_RECORD)
+		buf_fini(&w->record);
 	w->stats.nodes += journal_dict_brought(&w->dict);
 	w->stats.batches++;
 	writer_beat(w);
