@@ -105,9 +105,9 @@ struct symbols {
 /* Enters an address into symbols.address_slots, which has room. */
 void symbols_put_address(struct symbols *s, uint32_t id);
 
-/* symbols_sweep.c: where the tables have grown to twice what they kept the
- * last time, forgets what no sample has had for a minute.  All references are
- * void, files stay.  Where there is no memory for it nothing is done. */
+/* symbols_sweep.c: where the tables have grown by a quarter of what they kept
+ * the last time, forgets what no sample has had in three slots.  All references
+ * are void, files stay.  Where there is no memory for it nothing is done. */
 #define SWEEP_LEAST (3u << 20) /* bytes that are not worth the time */
 void symbols_sweep(struct symbols *s);
 

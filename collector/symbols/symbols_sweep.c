@@ -1,14 +1,14 @@
 /*
  * Hosts where compilers run have new addresses in each slot, and most of them
- * never again: what no sample has had for a minute goes.  Names that are kept
- * are copied to new tables, since names lie in a row.
+ * never again: what no sample has had for half a minute goes.  Names that are
+ * kept are copied to new tables, since names lie in a row.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/symbols/symbols_private.h"
 
-#define SWEEP_SLOTS 6 /* that an address outlives its last sample */
+#define SWEEP_SLOTS 3 /* that an address outlives its last sample */
 
 struct sweep {
 	struct symbols *s;
@@ -178,5 +178,6 @@ symbols_sweep(struct symbols *s)
 	s->cap_inlined = s->n_inlined + 1;
 	s->n_inlined = w.n_inlined;
 	after = symbols_bytes(s);
-	s->most = 2 * after > SWEEP_LEAST ? 2 * after : SWEEP_LEAST;
+	after += after / 4;
+	s->most = after > SWEEP_LEAST ? after : SWEEP_LEAST;
 }

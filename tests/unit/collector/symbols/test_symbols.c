@@ -436,7 +436,7 @@ ask_many(struct symbols *s, uint32_t file, uint64_t from)
 	symbols_settle(s, 60 * NS_PER_S);
 }
 
-/* What was not asked for in six slots is forgotten, what was keeps its names,
+/* What was not asked for in three slots is forgotten, what was keeps its names,
  * and what comes back gets its own again. */
 TEST(swept)
 {
