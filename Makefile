@@ -82,12 +82,16 @@ PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
 # reader of /proc, databases to profile, what jeprof calls (file), the order
-# of includes (clang-format)
+# of includes (clang-format), kinds of program (36 MB; tests/kinds)
 PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev musl-tools golang-go \
 	prometheus-node-exporter python3 procps db5.3-util \
-	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14
+	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14 \
+	memcached mariadb-server-core mariadb-client-core rocksdb-tools sqlite3 \
+	ruby php-cli lua5.4 luajit tcl perl gfortran
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
-# blocks; a bench says what it skips where one of them cannot be installed
+# blocks; a bench says what it skips where one of them cannot be installed.
+# Of the kinds of program, Rust, OCaml, Haskell and Java are compared where their
+# compilers are there: 73 to 200 MB each.
 PKG_BENCH := bsdextrautils wrk linux-perf qemu-system-x86 cpio prometheus \
 	mmdebstrap
 

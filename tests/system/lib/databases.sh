@@ -44,7 +44,7 @@ load_redis() {
 		>/dev/null 2>&1
 }
 
-# start_postgres FOLDER : on $postgres_port, filled for pgbench
+# start_postgres FOLDER [PROGRAM] : on $postgres_port, filled for pgbench
 start_postgres() {
 	[ -n "$postgres_bin" ] ||
 		{ echo "skip - postgres: postgresql is not installed"; return 1; }
@@ -55,7 +55,7 @@ start_postgres() {
 		"${as_postgres[@]}" "$postgres_bin/initdb" -D "$1/data" -A trust \
 			-N --no-instructions
 	) >"$1/log" 2>&1
-	begin "${as_postgres[@]}" "$postgres_bin/postgres" -D "$1/data" -F \
+	begin "${as_postgres[@]}" "${2:-$postgres_bin/postgres}" -D "$1/data" -F \
 		-p "$postgres_port" -c listen_addresses=127.0.0.1 \
 		-c unix_socket_directories= >>"$1/log" 2>&1
 	postgres_pid=$last
