@@ -11,7 +11,9 @@ ratio   samples / HZ to the CPU time that /proc tells of the kind, all of its
         of T.  The first term is the sampling's (Poisson's, an upper bound of
         what a clock gives that ticks evenly); the second that of n readings
         that /proc cuts to ticks of 10 ms, half of which is put back; the third
-        for what ran under the pid before it was this program.
+        for what ran under the pid before it was this program.  Samples that
+        the daemon says it has lost are put back evenly, and may be anybody's:
+        their share is added to the table's.
 root    share of the samples that begin at a known root and bear no mark, from
         three seconds after the first one; on a machine so busy that rows come
         later, behind the slot in which nine of ten have them.  Samples
@@ -28,6 +30,7 @@ samples.  Of samples whose rows had not come LATE % (1) count as whole: on a
 busy machine a profiler, too, has to wait.
 """
 import collections
+import json
 import math
 import os
 import re
@@ -76,7 +79,9 @@ def stack(batch, node):
 
 
 def recorded(path, kinds):
-    """kind: slot: [(frames from the root, samples)], and slots a second"""
+    """kind: slot: [(frames from the root, samples)]; slots a second; the
+    share of all samples that was lost."""
+    count = collections.Counter()
     out = {k: collections.defaultdict(list) for k in kinds}
     with open(path, 'rb') as f:
         data = f.read()
@@ -84,13 +89,17 @@ def recorded(path, kinds):
         batch, known = mlb.Batch(payload), {}
         for series, slot, block in batch.blocks:
             kind = series['labels'].get('service')
+            if series['kind'] == 'counter':
+                count[series['name']] += block['increase']
             if series['kind'] != 'flow' or kind not in out:
                 continue
             for node, value in block['entries']:
                 if node not in known:
                     known[node] = stack(batch, node)
                 out[kind][slot].append((known[node], value))
-    return out, 1e9 / batch.slot_ns
+    lost = (count['memlens_profile_samples_lost_total'] /
+            (count['memlens_profile_runs_total'] or 1))
+    return out, 1e9 / batch.slot_ns, lost
 
 
 def is_late(frames):
@@ -222,28 +231,36 @@ class Kind:
     """What is measured of one, and whether it keeps its bounds."""
 
     def __init__(self, name, bounds, slots, rate, before, after, leaves,
-                 hz):
+                 hz, lost):
         self.name, self.wrong, self.notes = name, [], []
         self.root, self.reach, self.named, self.bias, self.sigmas = (
             bounds[:5])
         self.why = bounds[5] if len(bounds) > 5 else ''
         self.n = sum(v for s in slots.values() for _, v in s)
-        self.judge_cpu(before.get(name, (0, 0, [])), after[name], hz)
+        self.judge_cpu(before.get(name, (0, 0, [])), after[name], hz, lost)
+        self.by_perf = (sum(leaves.values()) / hz / self.cpu
+                        if leaves and self.cpu > 0 else None)
         self.judge_stacks(slots, rate)
         self.judge_leaves(slots, leaves)
 
-    def judge_cpu(self, before, after, hz):
+    def judge_cpu(self, before, after, hz, lost):
         readings = before[1] + after[1]
         self.cpu = (after[0] - before[0] +
                     (after[1] - before[1]) / 2) * TICK
-        self.ratio = self.n / hz / self.cpu if self.cpu > 0 else 0
+        sampled = self.n / hz / (1 - lost)
+        self.ratio = sampled / self.cpu if self.cpu > 0 else 0
+        self.may_be_off = float(self.bias) / 100 + lost
         self.se = math.sqrt(max(self.cpu, 1 / hz) / hz +
                             readings * TICK ** 2 / 12 + TICK ** 2)
-        off = self.n / hz - self.cpu
-        if abs(off) > 3 * self.se + float(self.bias) / 100 * self.cpu:
+        if abs(sampled - self.cpu) > (3 * self.se +
+                                      self.may_be_off * self.cpu):
             self.wrong.append(
-                f'CPU: {self.n / hz:.2f} s by samples, {self.cpu:.2f} s by '
+                f'CPU: {sampled:.2f} s by samples, {self.cpu:.2f} s by '
                 f'/proc, standard error {self.se:.3f} s')
+
+    def off(self):
+        """How much the ratio may differ from one."""
+        return 3 * self.se / self.cpu + self.may_be_off if self.cpu else 0
 
     def judge_stacks(self, slots, rate):
         root = ROOTS if self.root == '-' else ROOTS + '|' + self.root
@@ -307,18 +324,23 @@ def percent(x):
     return f'{100 * x:.1f}'
 
 
-def print_table(kinds, missing):
-    head = ('kind', 'samples', 'CPU s', 'ratio', '3 se', 'settled', 'root %',
-            'bound', 'named %', 'bound', 'perf, se', 'bound')
-    form = '{:9} {:>7} {:>6} {:>6} {:>5} {:>7} {:>6} {:>5} {:>7} {:>5} ' \
-        '{:>8} {:>5}'
-    print(form.format(*head))
-    for k in kinds:
-        print(form.format(
-            k.name, k.n, f'{k.cpu:.2f}', f'{k.ratio:.3f}',
-            f'{3 * k.se / k.cpu:.2f}' if k.cpu else '-', k.all,
+FORM = ('{:9} {:>7} {:>6} {:>6} {:>6} {:>5} {:>7} {:>6} {:>5} {:>7} {:>5} '
+        '{:>8} {:>5}')
+
+
+def columns(k):
+    return (k.name, k.n, f'{k.cpu:.2f}', f'{k.ratio:.3f}',
+            f'{k.by_perf:.3f}' if k.by_perf else '-', f'{k.off():.2f}', k.all,
             percent(k.reached), k.reach, percent(k.names), k.named,
-            f'{k.far[0]:.1f}' if k.far else '-', k.sigmas))
+            f'{k.far[0]:.1f}' if k.far else '-', k.sigmas)
+
+
+def print_table(kinds, missing):
+    head = ('kind', 'samples', 'CPU s', 'ratio', 'perf\'s', 'bound', 'settled',
+            'root %', 'bound', 'named %', 'bound', 'perf, se', 'bound')
+    print(FORM.format(*head))
+    for k in kinds:
+        print(FORM.format(*columns(k)))
         for text in k.wrong:
             print('    WRONG', text)
         for text in k.notes:
@@ -335,8 +357,8 @@ def print_table(kinds, missing):
 def print_tap(kinds, missing):
     for k in kinds:
         print('# ' + ' '.join((
-            k.name, f'{k.n} samples, ratio {k.ratio:.3f}, 3 se',
-            f'{3 * k.se / k.cpu:.2f};' if k.cpu else '-;', f'{k.all} settled:',
+            k.name, f'{k.n} samples, ratio {k.ratio:.3f}, may be off by',
+            f'{k.off():.2f};', f'{k.all} settled:',
             f'root {percent(k.reached)} %, named {percent(k.names)} %')))
         for text in k.notes:
             print(f'# {k.name}: {text}')
@@ -350,21 +372,16 @@ def print_tap(kinds, missing):
 
 
 def print_rows(kinds, missing):
-    import json
     for k in kinds:
-        for what, value, unit, bound in (
-                ('ratio', k.ratio, 'of /proc',
-                 3 * k.se / k.cpu + float(k.bias) / 100 if k.cpu else None),
-                ('root', 100 * k.reached, '%', float(k.reach)),
-                ('named', 100 * k.names, '%', float(k.named)),
-                ('perf', k.far[0] if k.far else None, 'standard errors',
-                 float(k.sigmas) if k.sigmas != '-' else None)):
-            print(json.dumps({
-                'name': f'kinds_{k.name}_{what}',
-                'value': None if value is None else round(value, 3),
-                'unit': unit, 'reference': 'bound' if what != 'ratio'
-                else 'may be off by', 'reference_value':
-                None if bound is None else round(bound, 3), 'ratio': None}))
+        far = f', perf {k.far[0]:.1f} se' if k.far else ''
+        print(json.dumps({
+            'name': f'kinds_{k.name}', 'value': round(k.ratio, 3),
+            'unit': f"of /proc's CPU; {percent(k.reached)} % to a root, "
+                    f'{percent(k.names)} % named{far}',
+            'reference': f'off by at most {k.off():.2f}; {k.reach}, '
+                         f"{k.named} %, {k.sigmas} se; perf's ratio",
+            'reference_value': k.by_perf and round(k.by_perf, 3),
+            'ratio': None}))
         for text in k.wrong:
             print(f'WRONG {k.name}: {text}')
     for name, why in missing.items():
@@ -384,12 +401,13 @@ def main(form, path, folder, hz, *names):
         elif name not in after or not after[name][2]:
             missing[name] = 'ENDED EARLY'
     there = [n for n in names if n not in missing]
-    slots, rate = recorded(os.path.join(folder, 'rec'), there)
+    slots, rate, lost = recorded(os.path.join(folder, 'rec'), there)
     perf = Perf(os.path.join(folder, 'perf.txt'),
                 {n: after[n][2] for n in there})
     kinds = [Kind(n, table[n], slots[n], rate, before, after,
-                  perf.leaves[n] if perf.there else None, float(hz))
+                  perf.leaves[n] if perf.there else None, float(hz), lost)
              for n in there]
+    print(f'# lost, and counted as that: {100 * lost:.2f} % of the samples')
     {'table': print_table, 'tap': print_tap, 'rows': print_rows}[form](
         kinds, missing)
     ended = [n for n, why in missing.items() if why == 'ENDED EARLY']

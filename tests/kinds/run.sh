@@ -70,6 +70,7 @@ each ready
 	[cpu]
 	rate = ${rate}Hz
 	budget = 0%
+	unwind-memory = 64M
 	[procfs]
 	enabled = no
 	[socket]
