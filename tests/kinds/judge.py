@@ -81,12 +81,13 @@ def stack(batch, node):
 def recorded(path, kinds):
     """kind: slot: [(frames from the root, samples)]; slots a second; the
     share of all samples that was lost."""
-    count = collections.Counter()
+    count, slot_ns = collections.Counter(), 1e9
     out = {k: collections.defaultdict(list) for k in kinds}
     with open(path, 'rb') as f:
         data = f.read()
     for payload in mlb.whole(data):
         batch, known = mlb.Batch(payload), {}
+        slot_ns = batch.slot_ns
         for series, slot, block in batch.blocks:
             kind = series['labels'].get('service')
             if series['kind'] == 'counter':
@@ -99,7 +100,7 @@ def recorded(path, kinds):
                 out[kind][slot].append((known[node], value))
     lost = (count['memlens_profile_samples_lost_total'] /
             (count['memlens_profile_runs_total'] or 1))
-    return out, 1e9 / batch.slot_ns, lost
+    return out, 1e9 / slot_ns, lost
 
 
 def is_late(frames):
