@@ -52,10 +52,14 @@ make_nocfi() {
 	made nocfi gcc -I. -O2 $here/work.c "$dir/between.o"
 }
 run_nocfi() { runs nocfi; }
-run_altstack() { copied altstack "$dir/as/plain_$tag" altstack; }
-run_recurse() { copied recurse "$dir/as/plain_$tag" recursion; }
-run_vdso() { copied vdso "$dir/as/plain_$tag" vdso; }
-run_syscall() { copied syscall "$dir/as/plain_$tag" syscall; }
+make_altstack() { made altstack gcc -O2 "${c[@]}"; }
+run_altstack() { runs altstack altstack; }
+make_recurse() { made recurse gcc -O2 "${c[@]}"; }
+run_recurse() { runs recurse recursion; }
+make_vdso() { made vdso gcc -O2 "${c[@]}"; }
+run_vdso() { runs vdso vdso; }
+make_syscall() { made syscall gcc -O2 "${c[@]}"; }
+run_syscall() { runs syscall syscall; }
 make_context() { made context gcc -O2 $here/context.c; }
 run_context() { runs context; }
 make_corout() { made corout g++ -std=c++20 -O2 $here/coroutine.cc; }
@@ -74,10 +78,8 @@ go_made() {
 	go_build "${@:2}" -o "$dir/as/$1_$tag" >"$dir/log/make_$1" 2>&1 ||
 		missing "$1" "$(tail -n 1 "$dir/log/make_$1")"
 }
-make_go() {
-	go_made go
-	go_made gostrip -ldflags='-s -w'
-}
+make_go() { go_made go; }
+make_gostrip() { go_made gostrip -ldflags='-s -w'; }
 run_go() { runs go; }
 run_gostrip() { runs gostrip; }
 make_ocaml() {
@@ -87,13 +89,15 @@ make_ocaml() {
 run_ocaml() { runs ocaml; }
 make_haskell() { made haskell ghc -O1 -outputdir "$dir/hs" $here/work.hs; }
 run_haskell() { runs haskell; }
-make_java() {
-	command -v javac >/dev/null || { missing java "no JDK"; return; }
-	javac -d "$dir/java" $here/Work.java
+java_made() {
+	command -v javac >/dev/null || { missing "$1" "no JDK"; return; }
+	javac -d "$dir/$1" $here/Work.java
 }
+make_java() { java_made java; }
+make_javafp() { java_made javafp; }
 run_java() { links java java -cp "$dir/java" Work; }
 run_javafp() {
-	links javafp java -XX:+PreserveFramePointer -cp "$dir/java" Work
+	links javafp java -XX:+PreserveFramePointer -cp "$dir/javafp" Work
 }
 
 # ---- what interprets ----
@@ -125,13 +129,15 @@ run_signals() { copied signals "$BUILD/system/unwind_mix" threads 1000; }
 run_leader() { copied leader "$BUILD/system/unwind_mix" leader 1000; }
 make_dlopen() { storm_compile || missing dlopen "does not compile"; }
 run_dlopen() { copied dlopen "$BUILD/system/storm" library "$dir/library.so" 1000; }
+make_deleted() { made deleted gcc -O2 "${c[@]}"; }
 run_deleted() {
-	copied deleted "$dir/as/plain_$tag"
-	await 60 test "$(readlink "/proc/$last/exe")" = "$dir/as/deleted_$tag"
+	runs deleted
+	await 60 eval 'test /proc/$last/exe -ef "$dir/as/deleted_$tag"'
 	rm "$dir/as/deleted_$tag"
 }
+make_chroot() { made chroot gcc -O2 -static "${c[@]}"; }
 run_chroot() {
-	mkdir "$dir/root" && cp "$dir/as/static_$tag" "$dir/root/chroot_$tag"
+	mkdir "$dir/root" && cp "$dir/as/chroot_$tag" "$dir/root/"
 	start chroot chroot "$dir/root" "/chroot_$tag"
 }
 run_space() {
