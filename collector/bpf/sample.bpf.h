@@ -179,8 +179,7 @@ fill_copy(struct unwind_scratch *s, __u64 frames)
 	e->flags |= s->walk.lacking.is_caller ? EVENT_COPY | EVENT_CALLER :
 	    EVENT_COPY;
 	to = &e->frames[(frames & 255) + 2 + n / 8];
-	if (n < PAGE / 2 &&
-	    bpf_probe_read_user(to, PAGE, (void *)(sp + n)) == 0)
+	if (bpf_probe_read_user(to, PAGE, (void *)(sp + n)) == 0)
 		n += PAGE;
 	return n + 16;
 }
