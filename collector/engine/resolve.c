@@ -565,17 +565,34 @@ resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 	resolve_add(s, e, &who, &stack);
 }
 
+/* What was known of it, where the process is gone; else that is now. */
+static void
+resolve_remember(struct resolve_who *who, struct resolve_owner *owner)
+{
+	if (who->p == NULL && owner->known) {
+		snprintf(who->service, sizeof(who->service), "%s",
+		    owner->service);
+		snprintf(who->comm, sizeof(who->comm), "%s", owner->comm);
+		who->cgroup = owner->cgroup;
+		return;
+	}
+	snprintf(owner->service, sizeof(owner->service), "%s", who->service);
+	owner->known = who->p != NULL;
+	snprintf(owner->comm, sizeof(owner->comm), "%.15s", who->comm);
+	snprintf(owner->cgroup, sizeof(owner->cgroup), "%s", who->cgroup);
+}
+
 void
 resolve_thread(struct engine *s, const struct sample_event *e,
-    const int64_t below[WAIT_STATES], const char *mark, char *service,
-    size_t size)
+    const int64_t below[WAIT_STATES], const char *mark,
+    struct resolve_owner *owner)
 {
 	struct resolve_who who;
 	uint32_t ref;
 	int i;
 
 	resolve_find_who(s, e, &who);
-	snprintf(service, size, "%s", who.service);
+	resolve_remember(&who, owner);
 	ref = resolve_named(s, FRAME_MARK, mark);
 	for (i = WAIT_ON_CPU + 1; i < WAIT_STATES; i++) {
 		struct aggregate_stack stack = {.frames = &ref, .n = 1,

@@ -4,6 +4,7 @@
 #ifndef COLLECTOR_RESOLVE_H
 #define COLLECTOR_RESOLVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,12 +34,18 @@ struct mapping *resolve_mapping(struct engine *s,
     const struct sample_event *e, struct maps_process *p, uint64_t addr,
     uint64_t *reads, struct maps_process **of);
 
-/* The service of the thread that a head of an event names; writes at most
- * `size` bytes with NUL.  And adds `below` ns in each state that have no stack
- * of their own, under a mark. */
+/* Whose thread it is, as long as its process was known. */
+struct resolve_owner {
+	bool known; /* else what the kernel says of it alone */
+	char service[64], comm[16], cgroup[128];
+};
+
+/* Finds out whose thread the head of an event names; *owner stays as it is
+ * where the process is gone.  And adds `below` ns in each state that have no
+ * stack of their own, under a mark. */
 void resolve_thread(struct engine *s, const struct sample_event *e,
-    const int64_t below[WAIT_STATES], const char *mark, char *service,
-    size_t size);
+    const int64_t below[WAIT_STATES], const char *mark,
+    struct resolve_owner *owner);
 
 /* "run queue", "lock", ... */
 const char *resolve_state_name(enum wait_state state);

@@ -14,7 +14,6 @@
 #include "collector/engine/engine.h"
 #include "collector/engine/resolve.h"
 #include "collector/engine/thread_time.h"
-#include "collector/process/services.h"
 #include "store/base/clock.h"
 #include "store/batch/batch.h"
 
@@ -38,7 +37,9 @@ struct waiter {
 	uint32_t pid, tid, exec_id;
 	uint64_t start_ns;
 	uint64_t sweep; /* the last one that saw it */
+	uint64_t heard; /* that one, as its last event came, or was held */
 	char comm[EVENT_COMM];
+	struct resolve_owner owner;
 };
 
 struct waits {
@@ -135,6 +136,7 @@ waiter_of(struct waits *w, const struct sample_event *e)
 	}
 	if (x == NULL)
 		return NULL;
+	x->heard = w->sweep;
 	x->number = e->wait.thread;
 	x->pid = e->pid;
 	x->tid = e->tid;
@@ -488,7 +490,6 @@ waiter_close(struct engine *s, struct waiter *x, uint8_t type)
 	    .start_ns = x->start_ns, .exec_id = x->exec_id, .type = type,
 	    .flags = EVENT_WAIT, .period = 1,
 	    .time_ns = (uint64_t)s->waits->end_ns};
-	char service[sizeof(((struct process_read *)0)->service)];
 	int i;
 
 	memcpy(e.comm, x->comm, sizeof(e.comm));
@@ -497,9 +498,8 @@ waiter_close(struct engine *s, struct waiter *x, uint8_t type)
 		below[i] = grown[i] - x->stacked[i];
 		x->stacked[i] = below[i] < 0 ? -below[i] : 0;
 	}
-	resolve_thread(s, &e, below, s->waits->mark, service,
-	    sizeof(service));
-	thread_time_add(s->waits->time, service, grown);
+	resolve_thread(s, &e, below, s->waits->mark, &x->owner);
+	thread_time_add(s->waits->time, x->owner.service, grown);
 }
 
 static void
@@ -561,7 +561,8 @@ waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 				waiter_close(s, x, type);
 			/* It has ended, and we were not told; or its end is
 			 * the next slot's. */
-			if (x->sweep + 2 < w->sweep)
+			if (x->sweep + 2 < w->sweep &&
+			    x->heard + 2 < w->sweep)
 				waiter_free(w, at);
 			else
 				at = &x->next;
