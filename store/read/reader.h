@@ -86,9 +86,10 @@ struct reader_scratch {
 };
 
 /* What of a series tells whether it matches: the table's are all over the
- * memory.  `next` is the first after it of another name, unit or kind. */
+ * memory.  `service` is the string of that label, or INTERN_NONE; `next` is the
+ * first after it of another name, unit or kind. */
 struct reader_series {
-	uint32_t series, labels, name, unit, kind, next;
+	uint32_t series, labels, name, unit, kind, service, next;
 };
 
 struct store {

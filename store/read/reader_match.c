@@ -2,9 +2,11 @@
  * Which series match a selector.  A reader may know tens of thousands, of
  * programs that ran for seconds: what their names and their labels have to do
  * with the selector is asked once for each name and label set, and their order
- * is kept from one question to the next.
+ * is kept from one question to the next.  Most questions are of one service:
+ * series of others are passed over by its number.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/base/err.h"
 #include "store/read/reader.h"
@@ -16,6 +18,7 @@ struct match {
 	struct store *s;
 	const struct selector *sel;
 	uint8_t *sets; /* by label set, of metrics and profiles */
+	uint32_t service; /* string; INTERN_NONE: of any */
 };
 
 static int
@@ -56,6 +59,20 @@ match_runs(struct store *s)
 	}
 }
 
+/* The value of the label `service`, or INTERN_NONE. */
+static uint32_t
+match_service(const struct symtab *t, uint32_t set)
+{
+	const uint32_t *pairs = intern_at(&t->labels, set);
+
+	for (size_t i = 0, n = symtab_n_labels(t, set); i < n; i++) {
+		if (strcmp(intern_str(&t->strings, pairs[2 * i]),
+		        "service") == 0)
+			return pairs[2 * i + 1];
+	}
+	return INTERN_NONE;
+}
+
 /* Sorts the series that have come since. */
 static const struct err *
 match_sort(struct store *s)
@@ -76,7 +93,7 @@ match_sort(struct store *s)
 
 		new[i] = (struct reader_series){series, x->labels,
 		    x->shown != 0 ? x->shown : x->name, x->unit, x->kind,
-		    0};
+		    match_service(&s->syms, x->labels), 0};
 	}
 	qsort_r(new, n, sizeof(*new), match_compare, &s->syms);
 	match_merge(s, new, n);
@@ -115,26 +132,44 @@ match_labels(struct match *m, const struct reader_series *x)
 	return *set == MATCH_YES;
 }
 
+/* Does the selector name a service?  False: one that nothing has. */
+static bool
+match_wants_service(struct match *m)
+{
+	const char *name = m->sel == NULL
+	    ? NULL : selector_equals(m->sel, "service");
+
+	m->service = INTERN_NONE;
+	if (name == NULL || *name == '\0')
+		return true;
+	m->service = intern_find(&m->s->syms.strings, name, strlen(name));
+	return m->service != INTERN_NONE;
+}
+
 const struct err *
 reader_match(struct store *s, const struct selector *sel, unsigned kinds,
     uint32_t **series, size_t *n)
 {
 	struct match m = {.s = s, .sel = sel};
 	const struct err *e = match_sort(s);
+	bool any = match_wants_service(&m);
 
 	*n = 0;
 	*series = malloc((s->syms.series.n + 1) * sizeof(**series));
 	m.sets = calloc(2 * (size_t)s->syms.labels.n + 2, 1);
 	if (e == NULL && (*series == NULL || m.sets == NULL))
 		e = err_nomem();
-	for (uint32_t i = 0, end; i < s->n_sorted && e == NULL; i = end) {
+	for (uint32_t i = 0, end; i < s->n_sorted && any && e == NULL;
+	     i = end) {
 		const struct reader_series *x = &s->sorted[i];
 
 		end = x->next;
 		if (!(kinds >> x->kind & 1) || !match_name(&m, x))
 			continue;
 		for (; i < end; i++, x++)
-			if (match_labels(&m, x))
+			if ((m.service == INTERN_NONE ||
+			        x->service == m.service) &&
+			    match_labels(&m, x))
 				(*series)[(*n)++] = x->series;
 	}
 	if (e == NULL)
