@@ -167,9 +167,9 @@ void store_bound_nodes(struct store *s, uint32_t most);
 
 /* Opens a directory for reading; `cache_bytes` bounds what is kept of symbols
  * and of sealed files between requests (0: 256 MiB); where one question alone
- * needs more names, it keeps those.  The index of what is not sealed yet comes
- * beside it.  A directory without a manifest is "not yet":
- * ERR_ERRNO with ENOENT. */
+ * needs more names, it keeps those, and its files up to 24 MiB.  The index of
+ * what is not sealed yet comes beside it.  A directory without a manifest is
+ * "not yet": ERR_ERRNO with ENOENT. */
 const struct err *store_open(struct store **out, const char *dir,
     size_t cache_bytes);
 void store_close(struct store *s);

@@ -44,9 +44,18 @@ list_summarized(const struct list *l, const struct reader_file *f)
 	        l->summary->entry.first + l->summary->entry.slots;
 }
 
-/* Opens the files that are needed; ENOENT passes up. */
 static const struct err *
-list_need(struct list *l)
+list_open(struct store *s, struct reader_file *f, bool claim)
+{
+	if (!claim)
+		return reader_need(s, f);
+	reader_claim(s, f);
+	return NULL;
+}
+
+/* Opens the files that are needed, or only claims them; ENOENT passes up. */
+static const struct err *
+list_need(struct list *l, bool claim)
 {
 	const struct err *e = NULL;
 
@@ -56,7 +65,8 @@ list_need(struct list *l)
 
 		if (f->entry.kind != MANIFEST_SUMMARY || !list_overlaps(l, f))
 			continue;
-		if ((e = reader_need(l->s, f)) == NULL && f->sealed != NULL)
+		e = list_open(l->s, f, claim);
+		if (e == NULL && (claim ? !f->broken : f->sealed != NULL))
 			l->summary = f;
 	}
 	for (uint32_t i = 0; i < l->s->n_files && e == NULL; i++) {
@@ -65,13 +75,13 @@ list_need(struct list *l)
 		if (f->entry.kind == MANIFEST_SUMMARY || !list_overlaps(l, f))
 			continue;
 		if (!list_summarized(l, f))
-			e = reader_need(l->s, f);
+			e = list_open(l->s, f, claim);
 		else if (l->newest == NULL ||
 		    f->entry.first > l->newest->entry.first)
 			l->newest = f;
 	}
-	return e == NULL && l->newest != NULL ? reader_need(l->s, l->newest)
-	                                      : e;
+	return e == NULL && l->newest != NULL
+	    ? list_open(l->s, l->newest, claim) : e;
 }
 
 /* Notes what the list lacks, once all has been opened. */
@@ -209,7 +219,9 @@ list_init(struct list *l, struct store *s, int64_t from_ns, int64_t until_ns)
 	*l = (struct list){.s = s, .from = reader_slot(s, from_ns),
 	    .until = reader_slot(s, until_ns + s->manifest.slot_ns - 1)};
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		e = list_need(l);
+		e = list_need(l, true);
+		if (e == NULL)
+			e = list_need(l, false);
 		if (e == NULL) {
 			l->last = calloc(s->syms.series.n + 1,
 			    sizeof(*l->last));

@@ -95,7 +95,7 @@ reader_forget(struct store *s)
 	free(s->sorted);
 	s->sorted = NULL;
 	s->n_sorted = s->cap_sorted = 0;
-	s->names = s->greediest = 0;
+	s->names = s->greediest = s->question = 0;
 }
 
 /*
@@ -135,10 +135,10 @@ reader_need(struct store *s, struct reader_file *f)
 	char path[4200];
 	const struct err *e;
 
-	f->used = s->requests;
+	reader_claim(s, f);
 	if (f->sealed != NULL || f->broken)
 		return NULL;
-	reader_make_room(s, f->entry.bytes / 2); /* about */
+	reader_make_room(s, f->took > 0 ? f->took : f->entry.bytes / 4);
 	snprintf(path, sizeof(path), "%s/%s", s->path, f->entry.name);
 	e = sealed_open_nameless(&f->sealed, path);
 	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)
@@ -187,6 +187,7 @@ store_refresh(struct store *s)
 {
 	const struct err *e = NULL;
 
+	reader_measure(s);
 	s->requests++;
 	reader_shrink(s);
 	if (s->syms.n_nodes == 0 && (e = symtab_init(&s->syms)) != NULL)

@@ -29,7 +29,8 @@ struct reader_file {
 	                         * to have nothing; NULL: of none */
 	bool unnamed;           /* name all stacks next time */
 	uint64_t asked;         /* number of the last reader_need_names() */
-	uint64_t used;       /* number of the last request that did */
+	uint64_t used, before; /* numbers of the last two requests that did */
+	size_t took;         /* memory, when it was closed; 0: not known */
 	bool facts_known;    /* it was open once: */
 	uint32_t fact_kinds; /* bit k: it has facts of kind k */
 	bool broken;     /* damaged: skipped, tried again with the next
@@ -99,6 +100,7 @@ struct store {
 	size_t names, /* bytes, as the last request began; and how many the
 	               * greediest question since they were forgotten took */
 	    greediest;
+	size_t question; /* bytes: names and files of the greediest of late */
 	uint32_t most_nodes; /* of an open journal, for one question */
 	struct manifest manifest;
 	bool loaded; /* the lists below are those of the manifest */
@@ -122,8 +124,15 @@ struct store {
 
 /* Opens a file if it is not; a damaged one becomes broken, which is no
  * error.  ENOENT (the writer has replaced it) is.  Files that earlier requests
- * have opened make room for it. */
+ * have opened make room for it, unless this one has claimed them. */
 const struct err *reader_need(struct store *s, struct reader_file *f);
+static inline void
+reader_claim(const struct store *s, struct reader_file *f)
+{
+	if (f->used != s->requests)
+		f->before = f->used;
+	f->used = s->requests;
+}
 void reader_close_file(struct reader_file *f);
 /* reader_names.c: takes up the dictionary of a file that is being opened. */
 const struct err *reader_take_names(struct store *s, struct reader_file *f);
@@ -142,9 +151,12 @@ size_t reader_names_bytes(const struct store *s);
 /* Between requests: dictionaries of sealed files that were read as a whole
  * go, but for their places. */
 void reader_drop_windows(struct store *s);
-/* Closes files that were not used for longest, and not by this request,
- * until all that is kept and `more` fit, or none is left. */
+/* Closes files, not those of this request, until all that is kept and `more`
+ * fit, or none is left: first those whose last use but one is longest ago, so
+ * that what many questions need outlives one that reads a month. */
 void reader_make_room(struct store *s, size_t more);
+/* As a request ends: how much it has needed. */
+void reader_measure(struct store *s);
 /* When the next journal was begun, or the span of journal i ends. */
 uint64_t reader_journal_until(const struct store *s, uint32_t i);
 /* missing.c: what an answer over slots [from, until) lacks, if anything: of
@@ -227,6 +239,8 @@ struct plan {
 /* Adds the blocks of sealed files that cover slots [from, until) exactly. */
 const struct err *plan_add(struct plan *p, struct store *s, uint64_t from,
     uint64_t until, uint32_t step);
+/* Opens the files, as reader_need() does. */
+const struct err *plan_open(const struct plan *p, struct store *s);
 void plan_fini(struct plan *p);
 /* The same in all files of a plan: before s->syms is measured. */
 const struct err *reader_need_names(struct store *s, const struct plan *p,

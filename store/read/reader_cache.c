@@ -7,6 +7,8 @@
 
 #include "store/read/reader.h"
 
+#define QUESTION_MOST (24u << 20)
+
 void
 reader_close_file(struct reader_file *f)
 {
@@ -85,13 +87,34 @@ reader_drop_windows(struct store *s)
 	}
 }
 
-/* Files have a quarter beside names that take more than theirs. */
+void
+reader_measure(struct store *s)
+{
+	size_t n = reader_kept_bytes(s);
+
+	for (uint32_t i = 0; i < s->n_files; i++)
+		if (s->files[i].used < s->requests)
+			n -= reader_file_bytes(&s->files[i]);
+	s->question -= s->question / 64;
+	if (s->question < n)
+		s->question = n;
+}
+
+/*
+ * Files have a quarter beside names that take more than theirs; and beside
+ * what a question of late needed at once, up to QUESTION_MOST: who closes a
+ * file that the next question opens again saves no memory.
+ */
 static size_t
 reader_most_bytes(const struct store *s)
 {
 	size_t names = reader_names_bytes(s) + s->limit / 4;
+	size_t question = s->question < QUESTION_MOST ? s->question
+	                                              : QUESTION_MOST;
+	size_t most = question > 0 ? question + s->limit / 4 : 0;
 
-	return names > s->limit ? names : s->limit;
+	most = most > s->limit ? most : s->limit;
+	return names > most ? names : most;
 }
 
 void
@@ -107,12 +130,15 @@ reader_make_room(struct store *s, size_t more)
 			struct reader_file *f = &s->files[i];
 
 			if (f->sealed != NULL && f->used < s->requests &&
-			    (oldest == NULL || f->used < oldest->used))
+			    (oldest == NULL || f->before < oldest->before ||
+			    (f->before == oldest->before &&
+			    f->used < oldest->used)))
 				oldest = f;
 		}
 		if (oldest == NULL)
 			return;
-		bytes -= reader_file_bytes(oldest);
+		oldest->took = reader_file_bytes(oldest);
+		bytes -= oldest->took;
 		reader_close_file(oldest);
 	}
 }

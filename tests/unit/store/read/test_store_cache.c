@@ -166,6 +166,62 @@ TEST(one_question_over_the_bound_keeps_its_names)
 	model_fini(&m);
 }
 
+static bool
+is_open(const struct store *s, unsigned span)
+{
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		const struct reader_file *f = &s->files[i];
+
+		if (f->entry.first == 4096 * ((uint64_t)span + 1))
+			return f->sealed != NULL;
+	}
+	return false;
+}
+
+/* Nor is a file that is larger than the bound opened for each question. */
+TEST(one_question_over_the_bound_keeps_its_files)
+{
+	struct selector *selector;
+	struct store *s = NULL;
+	struct model m;
+
+	make(&m);
+	CHECK_OK(selector_parse("cpu", &selector));
+	CHECK_OK(store_open(&s, m.dir, 100000));
+	for (unsigned i = 0; i < 5; i++) {
+		ask_span(s, selector, 7);
+		CHECK_OK(store_refresh(s));
+		CHECK(is_open(s, 7));
+	}
+	store_close(s);
+	selector_free(selector);
+	model_fini(&m);
+}
+
+/* One that reads all files does not close those that are asked again and
+ * again. */
+TEST(what_many_questions_need_outlives_a_scan)
+{
+	static const unsigned asked[] = {7, 7, 1, 2, 3};
+	struct selector *selector;
+	struct store *s = NULL;
+	struct model m;
+
+	make(&m);
+	CHECK_OK(selector_parse("cpu", &selector));
+	CHECK_OK(store_open(&s, m.dir, 0));
+	for (unsigned i = 0; i < 5; i++) {
+		ask_span(s, selector, asked[i]);
+		CHECK_OK(store_refresh(s));
+	}
+	reader_make_room(s, s->limit - reader_kept_bytes(s) + 1);
+	CHECK(is_open(s, 7) && is_open(s, 2) && is_open(s, 3));
+	CHECK(!is_open(s, 1));
+	store_close(s);
+	selector_free(selector);
+	model_fini(&m);
+}
+
 TEST(what_was_forgotten_is_found_again)
 {
 	struct selector *selector;
@@ -274,6 +330,8 @@ main(void)
 	RUN(what_is_kept_is_counted);
 	RUN(a_bound_holds_but_for_one_question);
 	RUN(one_question_over_the_bound_keeps_its_names);
+	RUN(one_question_over_the_bound_keeps_its_files);
+	RUN(what_many_questions_need_outlives_a_scan);
 	RUN(what_was_forgotten_is_found_again);
 	RUN(a_large_tree_leaves_no_values);
 	return test_done();
