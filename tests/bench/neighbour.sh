@@ -7,7 +7,9 @@
 #
 #	neighbour.sh BUILD
 #
-# SLOTS=320        of 10 s; a month is SLOTS=259200, hours and gigabytes
+# SLOTS=259200     of 10 s: a month, most of it sparse; 320 are dense
+# STORE=FOLDER     where the past is kept for the next run; to write it takes
+#                  minutes, on a slow disk many
 # QUESTIONS=300    for each row
 # PAST=FOLDER      another build, whose worker is asked the same
 #
@@ -16,16 +18,26 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "${1:?folder of the build}" && pwd)
-past=${PAST:-} slots=${SLOTS:-320} questions=${QUESTIONS:-300}
+past=${PAST:-} slots=${SLOTS:-259200} questions=${QUESTIONS:-300}
 . tests/bench/lib.sh
 dir=$(mktemp -d)
 trap end_all EXIT
 trap 'exit 1' INT TERM
 mkdir -p "$dir"/{log,quiet,loud}
 
+# past NAME NEW PROGRAMS : in $STORE, once
+past() {
+	mkdir -p "$STORE" && rm -rf "$STORE/$1.new" &&
+		"$build/bench/neighbour_store" "$STORE/$1.new" 100 "$2" "$3" \
+			"$slots" past && mv "$STORE/$1.new" "$STORE/$1-$slots"
+}
 # fill NAME NEW PROGRAMS : begins a store; each line in its fifo is a step on
 fill() {
 	mkfifo "$dir/$1/more"
+	if [ -n "${STORE:-}" ]; then
+		[ -e "$STORE/$1-$slots" ] || past "$@" || exit 1
+		cp -r "$STORE/$1-$slots" "$dir/$1/store"
+	fi
 	"$build/bench/neighbour_store" "$dir/$1/store" 100 "$2" "$3" "$slots" \
 		<"$dir/$1/more" >"$dir/$1/said" &
 	pids+=("$!")

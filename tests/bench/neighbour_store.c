@@ -2,13 +2,18 @@
  * A store of quiet services, and loud ones beside them, for
  * tests/bench/neighbour.sh:
  *
- *	neighbour_store DIR QUIET NEW PROGRAMS SLOTS
+ *	neighbour_store DIR QUIET NEW PROGRAMS SLOTS [past]
  *
  * QUIET services have 10 stacks and four metrics in each slot.  One more
  * pushes NEW stacks a slot that nobody has seen before; and of a host that
  * compiles, PROGRAMS programs a slot end within it: of 2,000 names in turn,
  * each with five stacks and eight metrics.  The same slots of the quiet
  * services are the same bytes, whoever is beside them.
+ *
+ * Of more than 320 slots those before the last 320 or so are the past: all is
+ * there in one slot of 60 alone, new stacks in one of 360, and of the last day
+ * ten quiet services in each.  `past` writes them and ends; called once more,
+ * it goes on from there.
  *
  * The last of SLOTS slots, of which a full span ends three quarters in, is
  * the last but one of its journal.  Says "ready FROM UNTIL" (Unix seconds);
@@ -23,6 +28,11 @@
 #define SEAL 64u
 #define FULL 4096u
 #define NAMES_OF_PROGRAMS 2000u
+#define TAIL 320u
+#define SPARSE 60u
+#define RARE 360u
+#define DAY 8640u
+#define DENSE 10u /* services of the last day */
 
 struct loads {
 	unsigned quiet, new, programs;
@@ -130,6 +140,38 @@ put_slot(struct store_writer *w, const struct loads *l, uint64_t slot)
 	batch_free(b);
 }
 
+/* Slots before `tail`, from where the store ends. */
+static void
+put_past(struct store_writer *w, const struct loads *l, uint64_t first,
+    uint64_t tail)
+{
+	const struct loads few = {l->quiet < DENSE ? l->quiet : DENSE, 0, 0};
+	const struct loads most = {l->quiet, 0, l->programs};
+
+	for (uint64_t slot = first; slot < tail; slot++) {
+		if (slot % SEAL == 0)
+			must(store_tick(w, (int64_t)slot * SLOT_NS));
+		if (slot % SPARSE == 0)
+			put_slot(w, slot % RARE == 0 ? l : &most, slot);
+		else if (slot + DAY >= tail)
+			put_slot(w, &few, slot);
+	}
+}
+
+/* The slot at which the directory's store ends; 0: there is none. */
+static uint64_t
+end_of(const char *dir)
+{
+	struct store_extent extent;
+	struct store *s;
+
+	if (store_open(&s, dir, 0) != NULL)
+		return 0;
+	store_extent(s, &extent);
+	store_close(s);
+	return (uint64_t)(extent.until_ns / SLOT_NS);
+}
+
 static void
 say(uint64_t first, uint64_t until)
 {
@@ -144,17 +186,27 @@ main(int argc, char **argv)
 	struct store_options options = {.slot_ns = SLOT_NS, .no_thread = true};
 	struct store_writer *w;
 	struct loads loads;
-	uint64_t slots, slot, first, until;
+	uint64_t slots, slot, first, until, end;
 	char line[16];
 
-	if (argc != 6)
+	if (argc != 6 && argc != 7)
 		return 2;
 	loads = (struct loads){(unsigned)atoi(argv[2]),
 	    (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4])};
 	slots = strtoull(argv[5], NULL, 10);
-	until = FULL * (1000 + slots / FULL) + slots / 4 / SEAL * SEAL - 1;
+	until = slots < TAIL ? slots : TAIL;
+	until = FULL * (1000 + slots / FULL) + until / 4 / SEAL * SEAL - 1;
 	slot = first = until - slots;
+	end = end_of(argv[1]);
 	must(store_writer_open(&w, argv[1], &options));
+	if (slots > TAIL) {
+		slot = (until - TAIL) / SEAL * SEAL;
+		put_past(w, &loads, first > end ? first : end, slot);
+	}
+	if (argc == 7) {
+		must(store_writer_close(w));
+		return 0;
+	}
 	do {
 		for (; slot < until; slot++)
 			put_slot(w, &loads, slot);
