@@ -13,6 +13,7 @@
 #
 # CACHE=12MiB  of the pool.  Answers of a store that grows fill the cache for
 # long: with 2MiB it is full at once, and what still grows is no cache.
+# GROW=        no daemon: the store stays as it is.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=$(cd "${1:?folder of the build}" && pwd)
@@ -41,7 +42,7 @@ for _ in $(seq 1200); do
 		break
 	sleep 0.1
 done
-begin "$BUILD/memlensd" -f "$dir/conf"
+[ -z "${GROW-yes}" ] || begin "$BUILD/memlensd" -f "$dir/conf"
 printf '[worker]\ncache = %s\n' "${CACHE:-12MiB}" >"$dir/worker"
 begin_worker -j 2 -c "$dir/worker" || exit 1
 
