@@ -194,8 +194,8 @@ beside_perf() {
 	before=$(($(cpu_ms $perf) - before)) us=$(($(cpu_ms $(ours)) - us))
 	kill -INT $perf
 	wait $perf
-	named=$({ TIMEFORMAT='%U %S'; time perf script -i "$RUN/perf.data" \
-		>/dev/null 2>&1; } 2>&1 | awk '{ printf "%d", 1000 * ($1 + $2) }')
+	named=$({ TIMEFORMAT='%U %S'; time timeout 300 \
+		perf script --no-inline -i "$RUN/perf.data" >/dev/null 2>&1; } 2>&1 | awk '{ printf "%d", 1000 * ($1 + $2) }')
 	rm -f "$RUN/perf.data"
 	us=$(percent $us $began)
 	bpf=$(awk -v s="$2" '{ ns += $4 }
