@@ -136,7 +136,7 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	fill_pointers(e, ctx, c);
 }
 
-#define COPY_NS 100000000       /* one in this time of a known process, */
+#define COPY_NS 20000000        /* one in this time of a known process, */
 #define COPY_NEW_NS 8000000     /* or of one that has just begun, */
 #define COPIES_NS 4000000000ULL /* and as many as fit here at once */
 #define PAGE 4096

@@ -29,6 +29,7 @@
 #define SEASONED_TICKS 20 /* 0.2 s */
 #define JUMP_SLOTS 64 /* a larger step back of the clock is believed */
 #define UNWIND_MEMORY_PART 256
+#define ROWS_FREE 50000 /* millionths of a CPU, as a budget, without one */
 #define JUMP_NS (500 * NS_PER_MS) /* as in slots.c */
 
 static const struct aggregate_limits limits = {
@@ -183,6 +184,17 @@ engine_want_process(void *arg, struct process *p)
 		unwind_processes_want(s->processes, p, s->now_ns);
 }
 
+/* Nanoseconds of CPU a second for unwind rows: a third of the budget, so that
+ * in any minute they take no more than the half that sampling leaves. */
+static int64_t
+engine_rows_rate(const struct engine *s)
+{
+	int64_t budget = s->config->cpu_budget > 0 ? s->config->cpu_budget :
+	    ROWS_FREE;
+
+	return budget * get_nprocs() * (NS_PER_S / 1000000) / 3;
+}
+
 static const struct err *
 engine_open_unwinder(struct engine *s)
 {
@@ -191,7 +203,8 @@ engine_open_unwinder(struct engine *s)
 	s->kernel = sampler_unwind(s->sampler);
 	if (s->kernel == NULL)
 		return NULL;
-	e = unwind_tables_new(&s->tables, s->kernel, engine_ask_rows, s);
+	e = unwind_tables_new(&s->tables, s->kernel, engine_rows_rate(s),
+	    engine_ask_rows, s);
 	if (e == NULL)
 		e = unwind_processes_new(&s->processes, s->kernel, s->tables,
 		    services_table(s->services), s->maps, "/proc");

@@ -171,6 +171,8 @@ resolve_code(struct engine *s, const struct sample_event *e,
 		    (int32_t)e->pid, e->start_ns)) == NULL)
 			return NULL;
 		process_executes(of, e->exec_id);
+		/* It may have ended behind what was told so far. */
+		process_watch_drain(s->watch, s->now_ns);
 		return maps_ended(s->maps, of, who->exec_ns,
 		    who->root != NULL ? who->root->pid : 0, s->now_ns);
 	}

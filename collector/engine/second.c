@@ -14,8 +14,9 @@
 #include "store/base/clock.h"
 
 #define HELD_MAX (2u << 20)
-#define WAIT_NS (500 * NS_PER_MS)
+#define WAIT_NS (2 * NS_PER_S)
 #define MAPPINGS_MAX 32 /* that one stack goes through */
+#define AHEAD_MAX 64    /* regions of callers that are asked for ahead */
 
 /* The mappings that a walk has met so far, by address. */
 struct met {
@@ -74,32 +75,72 @@ met_add(struct engine *s, struct met *m, const struct sample_event *e,
 
 /* The address in no mapping at which the walk ended; 0: at another end. */
 static uint64_t
-second_strange(const struct sample_event *out)
+second_strange(const struct sample_event *out, enum unwind_copy_end end)
 {
-	bool pending = (out->flags & EVENT_PENDING) != 0;
-
-	if (pending && out->table == UNWIND_NO_TABLE)
+	if (end == UNWIND_COPY_LACKS && out->table == UNWIND_NO_TABLE)
 		return event_frame(out, out->lacks) - (out->lacks > 0);
-	if (!pending && out->error == BROKEN_NO_MAPPING)
+	if (end == UNWIND_COPY_DONE && out->error == BROKEN_NO_MAPPING)
 		return event_frame(out, out->n_user - 1u) - 1;
 	return 0;
 }
 
 /* Walks on as far as there are mappings and rows: each mapping is looked for
  * when the walk comes there. */
-static void
+static enum unwind_copy_end
 second_walk(struct engine *s, struct met *m, const struct sample_event *e,
     size_t size, struct sample_event *out)
 {
 	struct unwind_copy_list l = {.mappings = m->mappings,
 	    .tick = unwind_tables_clock(s->tables)};
+	enum unwind_copy_end end;
 	uint64_t addr;
 
 	do {
 		l.n = m->n;
-		unwind_copy_walk(s->kernel, &l, e, size, out);
-		addr = second_strange(out);
+		end = unwind_copy_walk(s->kernel, &l, e, size, out);
+		addr = second_strange(out, end);
 	} while (addr != 0 && met_add(s, m, e, addr));
+	return end;
+}
+
+/* Asks for the rows of one address, with its file. */
+static void
+second_ask(struct engine *s, struct maps_process *of, struct mapping *map,
+    uint32_t table, uint32_t offset)
+{
+	if (table != UNWIND_NO_TABLE && unwind_tables_want(s->tables, table,
+	    offset, s->now_ns))
+		code_offer_rows(s, of, map);
+}
+
+/*
+ * What looks like code on the rest of the stack is a caller's, mostly: its rows
+ * are asked for at once, since one after the other would take a way there and
+ * back each.
+ */
+static void
+second_want_ahead(struct engine *s, struct met *m,
+    const struct sample_event *e, size_t size)
+{
+	const struct event_copy *c = (const void *)&e->frames[e->n_kernel +
+	    e->n_user];
+	size_t n = (size_t)((const char *)e + size - (const char *)c->words) /
+	    sizeof(c->words[0]), i;
+	uint32_t table, asked = 0, offset;
+	struct mapping *map;
+	uint64_t last = 0;
+
+	for (i = 0; i < n && asked < AHEAD_MAX; i++) {
+		map = maps_list_find(maps_process_list(m->of), c->words[i]);
+		if (map == NULL || map->kind != MAPPING_FILE ||
+		    c->words[i] >> UNWIND_REGION_SHIFT == last)
+			continue;
+		last = c->words[i] >> UNWIND_REGION_SHIFT;
+		table = code_table(s, m->of, map);
+		offset = (uint32_t)(c->words[i] - map->start + map->offset);
+		second_ask(s, m->of, map, table, offset);
+		asked++;
+	}
 }
 
 /* Asks for the rows that the walk lacked. */
@@ -111,27 +152,38 @@ second_want(struct engine *s, struct met *m, const struct sample_event *e,
 	struct maps_process *of;
 	struct mapping *map;
 
-	if (out->table == UNWIND_NO_TABLE || !unwind_tables_want(s->tables,
-	    out->table, out->offset, s->now_ns))
+	if (out->table == UNWIND_NO_TABLE)
 		return;
 	map = resolve_mapping(s, e, m->of, addr, &m->reads, &of);
 	if (map != NULL)
-		code_offer_rows(s, of, map);
+		second_ask(s, of, map, out->table, out->offset);
 }
 
-bool
-second_walk_now(struct engine *s, const struct sample_event *e, size_t size,
-    struct sample_event *out)
+/* False: nobody knows where its code lay; else *end. */
+static bool
+second_go(struct engine *s, const struct sample_event *e, size_t size,
+    struct sample_event *out, enum unwind_copy_end *end)
 {
 	struct met m = {.of = resolve_maps(s, e)};
 
 	m.reads = maps_reads(s->maps);
 	if (m.of == NULL)
 		return false;
-	second_walk(s, &m, e, size, out);
-	if ((out->flags & EVENT_PENDING) != 0)
-		second_want(s, &m, e, out);
+	*end = second_walk(s, &m, e, size, out);
+	if (*end != UNWIND_COPY_LACKS)
+		return true;
+	second_want(s, &m, e, out);
+	second_want_ahead(s, &m, e, size);
 	return true;
+}
+
+bool
+second_walk_now(struct engine *s, const struct sample_event *e, size_t size,
+    struct sample_event *out)
+{
+	enum unwind_copy_end end;
+
+	return second_go(s, e, size, out, &end);
 }
 
 /* One event; false when it is to wait. */
@@ -140,13 +192,14 @@ second_try_one(struct engine *s, const struct sample_event *e, size_t size,
     bool over)
 {
 	static struct sample_event out;
+	enum unwind_copy_end end;
 
 	over = over || s->now_ns - (int64_t)e->time_ns > WAIT_NS;
-	if (!second_walk_now(s, e, size, &out)) {
+	if (!second_go(s, e, size, &out, &end)) {
 		resolve_event(s, e, size);
 		return true;
 	}
-	if ((out.flags & EVENT_PENDING) != 0 && !over)
+	if (end == UNWIND_COPY_LACKS && !over)
 		return false;
 	resolve_event(s, &out, offsetof(struct sample_event, frames) +
 	    (out.n_kernel + (size_t)out.n_user) * sizeof(out.frames[0]));

@@ -15,7 +15,7 @@
 
 #include "collector/process/maps.h"
 
-#define CHANGES_MAX 2048   /* remembered; a second's in a storm */
+#define CHANGES_MAX 8192   /* remembered; some seconds' in a storm */
 #define CHANGES_BUCKETS 512
 #define CHANGES_GAPS 8
 

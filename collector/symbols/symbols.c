@@ -75,7 +75,7 @@ symbols_take(struct symbols *s, uint32_t id, struct cur *c)
 }
 
 static void
-symbols_take_rows(struct symbols *s, uint32_t table,
+symbols_take_rows(struct symbols *s, uint32_t table, int64_t cpu_ns,
     const struct wire_reply *r, const uint8_t *p, size_t n, int fd)
 {
 	struct wire_unwound code = {0};
@@ -83,7 +83,8 @@ symbols_take_rows(struct symbols *s, uint32_t table,
 	if (n == sizeof(code))
 		memcpy(&code, p, n);
 	s->rows(s->rows_arg, table, &(struct symbols_rows){
-	    .status = r->status, .base = code.base, .regions = code.n,
+	    .status = r->status, .cpu_ns = cpu_ns, .base = code.base,
+	    .regions = code.n,
 	    .shift = code.shift, .n = r->symbols, .fd = fd,
 	    .build_id = r->build_id, .build_id_len = r->build_id_len});
 }
@@ -97,7 +98,7 @@ symbols_answer(void *arg, const struct link_request *q,
 	uint32_t i;
 
 	if (q->type == WIRE_UNWIND) {
-		symbols_take_rows(s, q->file, r, p, n, fd);
+		symbols_take_rows(s, q->file, q->cpu_ns, r, p, n, fd);
 		return;
 	}
 	if (q->type != WIRE_RESOLVE) {
@@ -120,7 +121,8 @@ symbols_lost(void *arg, const struct link_request *q, bool guilty)
 
 	if (q->type == WIRE_UNWIND) {
 		s->rows(s->rows_arg, q->file, &(struct symbols_rows){
-		    .lost = true, .guilty = guilty, .fd = -1});
+		    .lost = true, .guilty = guilty, .cpu_ns = q->cpu_ns,
+		    .fd = -1});
 		return;
 	}
 	symbols_file_lost(s, q->file, guilty);

@@ -152,6 +152,7 @@ bool symbols_trim(struct symbols *s, int64_t now_ns);
 struct symbols_rows {
 	bool lost, guilty; /* the child died; perhaps of this file */
 	uint32_t status;   /* enum elf_status */
+	int64_t cpu_ns;    /* that the child used */
 	/* The file's code is so many regions of 1 << shift bytes from offset
 	 * `base` on; 0: it has no rows. */
 	uint32_t base, regions, shift;

@@ -238,12 +238,16 @@ link_cpu_ns(const struct symbols_link *l)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* It is the oldest request's turn from now on. */
-static void
+/* It is the oldest request's turn from now on; returns what the one before
+ * took of the child's CPU. */
+static int64_t
 link_turn(struct symbols_link *l)
 {
+	int64_t before_ns = l->turn_cpu_ns;
+
 	l->turn_ns = clock_mono_ns();
 	l->turn_cpu_ns = link_cpu_ns(l);
+	return l->turn_cpu_ns > before_ns ? l->turn_cpu_ns - before_ns : 0;
 }
 
 static void
@@ -302,7 +306,7 @@ link_take(struct symbols_link *l, size_t n, int fd)
 		return false;
 	/* Its place is free before the answer is used: that may send. */
 	link_pop(l);
-	link_turn(l);
+	q.cpu_ns = link_turn(l);
 	l->answer(l->arg, &q, &r, l->reply + sizeof(r), n - sizeof(r), fd);
 	return true;
 }

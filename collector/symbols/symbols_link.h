@@ -22,6 +22,8 @@ struct symbols_link;
 struct link_request {
 	uint32_t type, seq, file, n;
 	uint32_t ids[WIRE_OFFSETS];
+	int64_t cpu_ns; /* the child's, when it is done: from the answer before
+	                 * it to its own */
 };
 
 /* An answer: its head and the bytes behind it, none of them checked beyond

@@ -109,7 +109,7 @@ copy_note(struct unwind_state *s, struct sample_event *out)
 	s->depth++;
 }
 
-void
+enum unwind_copy_end
 unwind_copy_walk(const struct unwind_kernel *kernel,
     const struct unwind_copy_list *list, const struct sample_event *e,
     size_t size, struct sample_event *out)
@@ -132,9 +132,12 @@ unwind_copy_walk(const struct unwind_kernel *kernel,
 		out->lacks = (__u8)event_place(s.lacking.frame);
 		out->table = s.lacking.table;
 		out->offset = s.lacking.offset;
-	} else if (!copy.ended) {
-		out->flags &= (__u8)~EVENT_PENDING;
-		out->flags |= EVENT_EH_FRAME;
-		out->error = s.error;
+		return UNWIND_COPY_LACKS;
 	}
+	if (copy.ended)
+		return UNWIND_COPY_SHORT;
+	out->flags &= (__u8)~EVENT_PENDING;
+	out->flags |= EVENT_EH_FRAME;
+	out->error = s.error;
+	return UNWIND_COPY_DONE;
 }

@@ -20,13 +20,19 @@ struct unwind_copy_list {
 	uint32_t tick; /* the regions' clock */
 };
 
+enum unwind_copy_end {
+	UNWIND_COPY_DONE,
+	UNWIND_COPY_LACKS, /* rows are to come, or a mapping is not known */
+	UNWIND_COPY_SHORT  /* the stack goes on behind the copy */
+};
+
 /*
  * Walks on from the frame that lacked rows in an event of `size` bytes with
  * EVENT_COPY, and puts all of its frames into *out, which has no copy.  Where
  * rows are lacking again, or the copy ends before the stack does, *out is
  * pending as the event was, with the frames up to there.
  */
-void unwind_copy_walk(const struct unwind_kernel *kernel,
+enum unwind_copy_end unwind_copy_walk(const struct unwind_kernel *kernel,
     const struct unwind_copy_list *list, const struct sample_event *e,
     size_t size, struct sample_event *out);
 

@@ -20,15 +20,14 @@
 #define NONE UINT32_MAX
 #define QUEUE_MAX 1024
 #define OPEN_MAX 256 /* files that wait */
-#define ASKED_MAX 4 /* so that a busy machine's delays do not add up */
+/* On a busy machine the way there and back takes long: many at once, but the
+ * link has room for names beside them. */
+#define ASKED_MAX 24
 #define RETRY_MIN_NS (10 * NS_PER_S)   /* doubles up to the next line */
 #define RETRY_MAX_NS (3600 * NS_PER_S)
-/* The child may work so long at once, and this part of the time then.  Its
- * work is counted in rows, since its time is also others' time. */
-#define BUDGET_NS (300 * NS_PER_MS)
-#define BUDGET_PART 40
-#define COST_QUESTION_NS 60000
-#define COST_ROW_NS 80
+/* What may be used at once, and owed at most: so many seconds' of it. */
+#define BUDGET_FULL 30
+#define BUDGET_OWED 60
 
 enum state {
 	TABLE_UNKNOWN, /* what code it has */
@@ -44,6 +43,7 @@ struct table {
 	uint32_t refs, next;   /* next: in its bucket */
 	uint32_t waits;        /* how often it failed */
 	uint32_t wants, asked; /* in the queue, on their way */
+	uint32_t met;          /* samples that wait for those in the queue */
 	int fd;                /* for the queue; -1: none at hand */
 	enum state state;
 };
@@ -64,13 +64,15 @@ struct unwind_tables {
 	struct want queue[QUEUE_MAX], asked[ASKED_MAX];
 	uint32_t n_queue, n_asked, n_open;
 	uint32_t n;    /* tables that were ever used */
+	int64_t rate_ns; /* of CPU time, a second */
 	int64_t budget_ns, refilled_ns;
 	uint64_t made, failures, refused;
 };
 
 const struct err *
 unwind_tables_new(struct unwind_tables **out,
-    const struct unwind_kernel *kernel, unwind_ask_fn *ask, void *arg)
+    const struct unwind_kernel *kernel, int64_t rate_ns, unwind_ask_fn *ask,
+    void *arg)
 {
 	struct unwind_tables *t = calloc(1, sizeof(*t));
 
@@ -80,7 +82,8 @@ unwind_tables_new(struct unwind_tables **out,
 	t->kernel = kernel;
 	t->ask = ask;
 	t->arg = arg;
-	t->budget_ns = BUDGET_NS;
+	t->rate_ns = rate_ns;
+	t->budget_ns = rate_ns * BUDGET_FULL;
 	memset(t->buckets, 0xff, sizeof(t->buckets));
 	t->regions = unwind_regions_new(kernel);
 	return t->regions == NULL ? err_nomem() : NULL;
@@ -258,6 +261,7 @@ queue_remove(struct unwind_tables *t, uint32_t at)
 {
 	struct table *f = &t->tables[t->queue[at].table];
 
+	f->met -= t->queue[at].times;
 	t->n_queue--;
 	memmove(t->queue + at, t->queue + at + 1,
 	    (t->n_queue - at) * sizeof(t->queue[0]));
@@ -297,22 +301,37 @@ asked_has(const struct unwind_tables *t, uint32_t table, uint32_t offset)
 	return false;
 }
 
-/* Room for one more: what no descriptor came for makes it, the oldest
- * first. */
+/* Of two in the queue the one that goes first: that of the file that more
+ * samples wait for, so that a large program's many regions do not stand behind
+ * each of the small ones that come and go; then the one that was met more, then
+ * the younger one, whose samples may still wait. */
 static bool
+queue_is_before(const struct unwind_tables *t, const struct want *a,
+    const struct want *b)
+{
+	const struct table *x = &t->tables[a->table], *y = &t->tables[b->table];
+
+	return x->met != y->met ? x->met > y->met : a->times >= b->times;
+}
+
+/* Room for one more: what no descriptor came for makes it, the oldest first;
+ * else what would be asked last. */
+static void
 queue_room(struct unwind_tables *t)
 {
-	uint32_t i;
+	uint32_t i, last = 0;
 
 	if (t->n_queue < QUEUE_MAX)
-		return true;
+		return;
 	for (i = 0; i < t->n_queue; i++) {
-		if (t->tables[t->queue[i].table].fd >= 0)
-			continue;
-		queue_remove(t, i);
-		return true;
+		if (t->tables[t->queue[i].table].fd < 0) {
+			queue_remove(t, i);
+			return;
+		}
+		if (queue_is_before(t, &t->queue[last], &t->queue[i]))
+			last = i;
 	}
-	return false;
+	queue_remove(t, last);
 }
 
 static bool
@@ -337,12 +356,14 @@ unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
 	if (!table_lacks(f, offset, now_ns) || asked_has(t, table, offset))
 		return false;
 	w = queue_find(t, table, offset);
-	if (w != NULL) {
-		w->times++;
-	} else if (queue_room(t)) {
-		t->queue[t->n_queue++] = (struct want){table, offset, 1};
+	if (w == NULL) {
+		queue_room(t);
+		w = &t->queue[t->n_queue++];
+		*w = (struct want){table, offset, 0};
 		f->wants++;
 	}
+	w->times++;
+	f->met++;
 	return f->wants > 0 && f->fd < 0;
 }
 
@@ -427,11 +448,24 @@ table_take(struct unwind_tables *t, const struct want *w,
 		table_fail(t, w->table, now_ns);
 }
 
+/* What was really used, by the child and by us: a file's size says little of
+ * it.  What is owed does not keep all others waiting for long. */
+static void
+tables_pay(struct unwind_tables *t, int64_t cpu_ns)
+{
+	int64_t least_ns = -t->rate_ns * BUDGET_OWED;
+
+	t->budget_ns -= cpu_ns;
+	if (t->budget_ns < least_ns)
+		t->budget_ns = least_ns;
+}
+
 /* Answers to one table come in the order of its questions. */
 void
 unwind_tables_answer(struct unwind_tables *t, uint32_t table,
     const struct symbols_rows *rows, int64_t now_ns)
 {
+	int64_t began_ns = clock_thread_cpu_ns();
 	struct want w;
 	uint32_t i = 0;
 
@@ -445,27 +479,32 @@ unwind_tables_answer(struct unwind_tables *t, uint32_t table,
 	    (t->n_asked - i) * sizeof(t->asked[0]));
 	t->tables[table].asked--;
 	table_take(t, &w, rows, now_ns);
-	t->budget_ns -= COST_QUESTION_NS + COST_ROW_NS * (int64_t)rows->n;
+	tables_pay(t, rows->cpu_ns + clock_thread_cpu_ns() - began_ns);
 }
 
 static void
 tables_refill(struct unwind_tables *t, int64_t now_ns)
 {
-	int64_t more = (now_ns - t->refilled_ns) / BUDGET_PART;
+	int64_t us = (now_ns - t->refilled_ns) / 1000;
+	int64_t full_ns = t->rate_ns * BUDGET_FULL;
 
-	if (t->refilled_ns != 0 && more > 0)
-		t->budget_ns = t->budget_ns + more < BUDGET_NS ?
-		    t->budget_ns + more : BUDGET_NS;
-	t->refilled_ns = now_ns;
+	if (t->refilled_ns == 0)
+		t->refilled_ns = now_ns;
+	else if (us > 0) {
+		t->budget_ns += us * t->rate_ns / 1000000;
+		t->budget_ns = t->budget_ns < full_ns ? t->budget_ns :
+		    full_ns;
+		t->refilled_ns += us * 1000;
+	}
 }
 
-/* The entry that was met most of those with an open file that still lack rows,
- * the oldest of equals; NONE when there is none.  While a file's code is not
- * known, its other questions wait: its first answer may be all. */
+/* The entry to be asked next of those with an open file that still lack rows;
+ * NONE when there is none.  While a file's code is not known, its other
+ * questions wait: its first answer may be all. */
 static uint32_t
 queue_next(struct unwind_tables *t, int64_t now_ns)
 {
-	uint32_t i = 0, best = NONE, times = 0;
+	uint32_t i = 0, best = NONE;
 	const struct table *f;
 
 	while (i < t->n_queue) {
@@ -474,13 +513,13 @@ queue_next(struct unwind_tables *t, int64_t now_ns)
 		f = &t->tables[w->table];
 		if (!table_lacks(f, w->offset, now_ns)) {
 			queue_remove(t, i);
+			best = best != NONE && best > i ? best - 1 : best;
 			continue;
 		}
-		if (f->fd >= 0 && w->times > times &&
-		    (f->state != TABLE_UNKNOWN || f->asked == 0)) {
+		if (f->fd >= 0 &&
+		    (f->state != TABLE_UNKNOWN || f->asked == 0) &&
+		    (best == NONE || queue_is_before(t, w, &t->queue[best])))
 			best = i;
-			times = w->times;
-		}
 		i++;
 	}
 	return best;

@@ -41,9 +41,12 @@ struct unwind_tables_stats {
 	struct unwind_regions_stats regions;
 };
 
-/* `kernel` is borrowed. */
+/* `kernel` is borrowed.  rate_ns: the CPU time a second that the child and we
+ * may use for rows in the long run, more at once: over a minute less than 1.5
+ * times as much. */
 const struct err *unwind_tables_new(struct unwind_tables **out,
-    const struct unwind_kernel *kernel, unwind_ask_fn *ask, void *arg);
+    const struct unwind_kernel *kernel, int64_t rate_ns, unwind_ask_fn *ask,
+    void *arg);
 void unwind_tables_free(struct unwind_tables *t);
 
 /* The table of the file behind a descriptor, which stays the caller's: what

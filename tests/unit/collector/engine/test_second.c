@@ -156,7 +156,8 @@ bench_new(void)
 	    "/proc"));
 	CHECK_OK(symbols_new(&t->s.symbols, NULL, NULL));
 	t->s.kernel = &fake;
-	CHECK_OK(unwind_tables_new(&t->s.tables, &fake, fake_ask, NULL));
+	CHECK_OK(unwind_tables_new(&t->s.tables, &fake, NS_PER_S,
+	    fake_ask, NULL));
 	return t;
 }
 
@@ -276,7 +277,7 @@ TEST(a_sample_does_not_wait_for_ever)
 	struct bench *t = bench_new();
 
 	take(t);
-	t->s.now_ns += 499 * NS_PER_MS;
+	t->s.now_ns += 1999 * NS_PER_MS;
 	second_try(&t->s, false);
 	CHECK_INT(stored(t), 0);
 	t->s.now_ns += 2 * NS_PER_MS;

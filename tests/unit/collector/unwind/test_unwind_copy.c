@@ -100,13 +100,13 @@ event(const __u64 *words, size_t n, size_t *size)
 
 static struct sample_event out;
 
-static void
+static enum unwind_copy_end
 walk(const struct sample_event *e, size_t size)
 {
 	static const struct unwind_mapping m = {CODE, CODE, 32, 0};
 	const struct unwind_copy_list l = {&m, 1, 77};
 
-	unwind_copy_walk(&fake, &l, e, size, &out);
+	return unwind_copy_walk(&fake, &l, e, size, &out);
 }
 
 static const __u64 stack[] = {0, CODE + 0x10, 0, 0, CODE + 0x20, 0, 0,
@@ -119,7 +119,7 @@ TEST(a_walk_goes_on_to_its_end)
 
 	begin();
 	e = event(stack, 8, &size);
-	walk(e, size);
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
 	CHECK_INT(out.flags, EVENT_EH_FRAME);
 	CHECK_INT(out.error, BROKEN_NOT);
 	CHECK_INT(out.n_user, 4);
@@ -139,7 +139,7 @@ TEST(other_rows_are_lacking)
 	begin();
 	k.regions[0].state = UNWIND_TABLE_PENDING;
 	e = event(stack, 8, &size);
-	walk(e, size);
+	CHECK_INT(walk(e, size), UNWIND_COPY_LACKS);
 	CHECK_INT(out.flags, EVENT_EH_FRAME | EVENT_PENDING);
 	CHECK_INT(out.n_user, 2);
 	CHECK_INT(out.lacks, 1);
@@ -157,10 +157,33 @@ TEST(the_copy_ends)
 	begin();
 	for (n = 0; n < 8; n++) {
 		e = event(stack, n, &size);
-		walk(e, size);
+		CHECK_INT(walk(e, size), UNWIND_COPY_SHORT);
 		CHECK_INT(out.flags, EVENT_EH_FRAME | EVENT_PENDING);
 		CHECK_INT(out.n_user, n < 2 ? 1 : n < 5 ? 2 : 3);
 	}
+}
+
+/* Of a process that nobody knew nothing was walked: its mappings are looked for
+ * as the walk meets them. */
+TEST(a_mapping_is_not_known_yet)
+{
+	const struct unwind_copy_list none = {NULL, 0, 77};
+	struct sample_event *e;
+	size_t size;
+
+	begin();
+	e = event(stack, 8, &size);
+	e->flags = EVENT_PENDING | EVENT_COPY;
+	e->error = BROKEN_NO_TABLES;
+	e->table = UNWIND_NO_TABLE;
+	CHECK_INT(unwind_copy_walk(&fake, &none, e, size, &out),
+	    UNWIND_COPY_LACKS);
+	CHECK_INT(out.table, UNWIND_NO_TABLE);
+	CHECK_INT(out.lacks, 0);
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
+	CHECK_INT(out.flags, EVENT_EH_FRAME);
+	CHECK_INT(out.error, BROKEN_NOT);
+	CHECK_INT(out.n_user, 4);
 }
 
 TEST(nonsense_is_an_error)
@@ -182,6 +205,7 @@ main(void)
 	RUN(a_walk_goes_on_to_its_end);
 	RUN(other_rows_are_lacking);
 	RUN(the_copy_ends);
+	RUN(a_mapping_is_not_known_yet);
 	RUN(nonsense_is_an_error);
 	return test_done();
 }

@@ -23,6 +23,7 @@
 #include "tests/unit/test.h"
 
 #define S NS_PER_S
+#define RATE (10 * NS_PER_MS) /* of the budget */
 
 static struct {
 	uint64_t cells[1u << UNWIND_CHUNK_SHIFT];
@@ -132,7 +133,7 @@ begin(void)
 
 	memset(&k, 0, sizeof(k));
 	k.asked = UNWIND_NO_TABLE;
-	CHECK_OK(unwind_tables_new(&t, &fake, ask, NULL));
+	CHECK_OK(unwind_tables_new(&t, &fake, RATE, ask, NULL));
 	return t;
 }
 
@@ -288,6 +289,66 @@ TEST(the_queue_has_room)
 	CHECK(stats.waiting <= 1024);
 	close(gone);
 	close(fd);
+	unwind_tables_free(t);
+}
+
+/* Whatever a region costs, and however many are wanted. */
+TEST(a_minute_keeps_the_budget)
+{
+	static const int64_t costs[] = {NS_PER_MS, 20 * NS_PER_MS, S};
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		struct symbols_rows r = {.lost = true, .fd = -1,
+		    .cpu_ns = costs[i]}; /* it lacks them again */
+		struct unwind_tables *t = begin();
+		int fd = some_file();
+		uint32_t a = unwind_tables_get(t, fd, S);
+		int64_t at;
+
+		for (at = S; at < 61 * S; at += NS_PER_MS) {
+			unsigned before = k.questions;
+
+			lack(t, fd, a, OFFSET(0), at);
+			while (before++ < k.questions)
+				unwind_tables_answer(t, a, &r, at);
+		}
+		/* One may be on its way when nothing is left. */
+		CHECK(k.questions * costs[i] <= 90 * RATE + costs[i]);
+		CHECK(k.questions * costs[i] >= 85 * RATE);
+		close(fd);
+		unwind_tables_free(t);
+	}
+}
+
+/* A compiler that needs many regions, beside programs that come and go: what
+ * more samples wait for is asked first, however late it came. */
+TEST(what_many_wait_for_comes_first)
+{
+	struct symbols_rows r = {.lost = true, .fd = -1, .cpu_ns = S};
+	struct unwind_tables *t = begin();
+	int files[100], i, n;
+	uint32_t a;
+
+	files[0] = some_file();
+	a = unwind_tables_get(t, files[0], S);
+	lack(t, files[0], a, OFFSET(0), S);
+	unwind_tables_answer(t, a, &r, S); /* nothing is left */
+	for (i = 1; i < 100; i++) {
+		files[i] = some_file();
+		a = unwind_tables_get(t, files[i], S);
+		for (n = 0; n < (i < 99 ? 2 : 5); n++)
+			lack(t, files[i], a, OFFSET(i < 99 ? 0 : n), S);
+	}
+	CHECK_INT(k.questions, 1);
+	unwind_tables_pump(t, 20 * S);
+	CHECK_INT(k.questions, 1); /* it owes still */
+	k.most = 1;
+	unwind_tables_pump(t, 2 * 61 * S);
+	CHECK(k.questions > 1);
+	CHECK_INT(k.first, OFFSET(4)); /* of the last, and its youngest */
+	for (i = 0; i < 100; i++)
+		close(files[i]);
 	unwind_tables_free(t);
 }
 
@@ -596,6 +657,8 @@ main(void)
 	RUN(one_build_id_one_set_of_rows);
 	RUN(a_program_that_ends_at_once_and_comes_again);
 	RUN(the_queue_has_room);
+	RUN(a_minute_keeps_the_budget);
+	RUN(what_many_wait_for_comes_first);
 	RUN(files_without_rows);
 	RUN(code_over_the_bounds_is_counted);
 	RUN(renewed_at_once);
