@@ -466,6 +466,7 @@ engine_open(void **out, const struct config *config,
 		return e;
 	}
 	engine_set_clock(s);
+	s->began_ns = s->now_ns;
 	/* From here on all is told as a state and not as an error: the daemon
 	 * goes on without what the kernel or our rights do not allow. */
 	s->border.open_slot = border_slot(&s->border, (uint64_t)s->now_ns);

@@ -59,6 +59,7 @@ struct engine {
 	struct pace pace;
 	struct border border;
 	struct second second;
+	int64_t began_ns; /* monotonic, of the first poll */
 	struct waits *waits; /* NULL: nobody takes any */
 	struct waits_pace waits_pace;
 	int64_t now_ns;  /* monotonic, of this poll */

@@ -28,6 +28,7 @@
 #define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 2) /* marks */
 #define PROBE_FRAMES 8 /* at most, of BPF and tracing */
 #define YOUNG_NS (300 * NS_PER_MS)
+#define NEW_NS (10 * NS_PER_S) /* tables are late after it */
 #define ALIKE_NS (60 * NS_PER_S)     /* threads' names are read again, */
 #define ALIKE_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
 
@@ -241,10 +242,22 @@ resolve_user_frames(struct engine *s, const struct sample_event *e,
 	return n;
 }
 
+/* Had the tables of its code no time to come?  Where a process is all that is
+ * lacking, that is so when we have just begun. */
+static bool
+resolve_is_new(const struct engine *s, const struct sample_event *e)
+{
+	if (s->now_ns - s->began_ns < NEW_NS)
+		return true;
+	return s->tables != NULL && (e->flags & EVENT_PENDING) != 0 &&
+	    e->table != UNWIND_NO_TABLE &&
+	    s->now_ns - unwind_tables_met(s->tables, e->table) < NEW_NS;
+}
+
 /* What is wrong with a stack of n user frames. */
 static enum broken
-resolve_judge(const struct sample_event *e, bool known, bool no_mapping,
-    size_t n)
+resolve_judge(const struct engine *s, const struct sample_event *e,
+    bool known, bool no_mapping, size_t n)
 {
 	if ((e->flags & EVENT_KTHREAD) != 0)
 		return BROKEN_NOT;
@@ -255,7 +268,8 @@ resolve_judge(const struct sample_event *e, bool known, bool no_mapping,
 	if (n == 0)
 		return BROKEN_NO_STACK;
 	if (e->error == BROKEN_NO_TABLES || (e->flags & EVENT_PENDING) != 0)
-		return BROKEN_NO_TABLES;
+		return resolve_is_new(s, e) ? BROKEN_NEW_CODE :
+		    BROKEN_NO_TABLES;
 	if (no_mapping)
 		return BROKEN_NO_MAPPING;
 	if ((e->flags & EVENT_TRUNCATED) != 0)
@@ -324,7 +338,7 @@ resolve_stack(struct engine *s, const struct sample_event *e,
 
 	if (known && e->n_user > 0)
 		n_user = resolve_user_frames(s, e, who, user, &no_mapping);
-	why = resolve_judge(e, known, no_mapping, n_user);
+	why = resolve_judge(s, e, known, no_mapping, n_user);
 	*whole = why == BROKEN_NOT && (e->flags & EVENT_EH_FRAME) != 0;
 	if (why != BROKEN_NOT) {
 		s->profiles[e->type].now.broken[why] +=

@@ -39,6 +39,7 @@ enum state {
 struct table {
 	uint64_t dev, ino, size;
 	int64_t mtime_ns, retry_ns;
+	int64_t met_ns;        /* first, without rows; 0: never */
 	struct code *code;     /* READY */
 	uint32_t refs, next;   /* next: in its bucket */
 	uint32_t waits;        /* how often it failed */
@@ -353,6 +354,8 @@ unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
 	if (table >= t->n)
 		return false;
 	f = &t->tables[table];
+	if (f->met_ns == 0)
+		f->met_ns = now_ns;
 	if (!table_lacks(f, offset, now_ns) || asked_has(t, table, offset))
 		return false;
 	w = queue_find(t, table, offset);
@@ -365,6 +368,12 @@ unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
 	w->times++;
 	f->met++;
 	return f->wants > 0 && f->fd < 0;
+}
+
+int64_t
+unwind_tables_met(const struct unwind_tables *t, uint32_t table)
+{
+	return table < t->n ? t->tables[table].met_ns : 0;
 }
 
 static void

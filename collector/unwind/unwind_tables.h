@@ -65,6 +65,9 @@ uint32_t unwind_tables_find(struct unwind_tables *t, const struct stat *st);
 bool unwind_tables_want(struct unwind_tables *t, uint32_t table,
     uint32_t offset, int64_t now_ns);
 
+/* When rows of the file were wanted first; 0: never. */
+int64_t unwind_tables_met(const struct unwind_tables *t, uint32_t table);
+
 /* A sample of a user stack was seen; how many were. */
 void unwind_tables_tick(struct unwind_tables *t);
 uint32_t unwind_tables_clock(const struct unwind_tables *t);

@@ -39,6 +39,9 @@ const struct broken_reason broken_reasons[BROKEN_REASONS] = {
         "the code has more unwind rows than a table may have", 0},
     [BROKEN_NO_PROCESS] = {"no process", "[no process]",
         "the processes had ended before they were looked at", 0},
+    [BROKEN_NEW_CODE] = {"new code", "[new code]",
+        "the code had been seen for less than 10 s: its unwind tables were "
+        "on their way", 1},
 };
 
 enum broken

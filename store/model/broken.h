@@ -28,6 +28,7 @@ enum broken {
 	BROKEN_TRUNCATED,   /* deeper than is recorded */
 	BROKEN_TOO_LARGE,   /* the code's rows do not fit into the memory */
 	BROKEN_NO_PROCESS,  /* gone, and nothing is known of its code */
+	BROKEN_NEW_CODE,    /* as BROKEN_NO_TABLES, for some seconds yet */
 	BROKEN_REASONS
 };
 

@@ -41,7 +41,7 @@ import mlb  # noqa: E402
 
 TICK = 0.01
 NATIVE, ADDRESS, KERNEL, BPF, JIT, INLINED, MANAGED, MARK = range(1, 9)
-LATE = '[no unwind table yet]'
+LATE = ('[no unwind table yet]', '[new code]')
 NO_USER = ('[no user memory]', '[no user stack]')
 # Kept stacks whose middle was left out are whole at both ends.
 INNER = '[frames left out]'
@@ -104,7 +104,7 @@ def recorded(path, kinds):
 
 
 def is_late(frames):
-    return any(f[0] == MARK and f[1] == LATE for f in frames[:2])
+    return any(f[0] == MARK and f[1] in LATE for f in frames[:2])
 
 
 def settled(slots, slots_a_second):

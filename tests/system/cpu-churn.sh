@@ -103,7 +103,7 @@ many "a child's stack has its parent's names" " forker_$tag .*;in_child" 60
 share "an unknown leaf is not all there is" \
 	"$loaded;(.no user stack.|.unknown.)( |;)" "$loaded" 10
 # Once there are tables, that is.
-no_table=$(samples "$judged" "$loaded;.no unwind table yet.")
+no_table=$(samples "$judged" "$loaded;.(no unwind table yet|new code).")
 n=$(($(samples "$judged" "$loaded") - no_table))
 kept=$(samples "$judged" "$called")
 echo "# callers: $kept of $n, $no_table before there were tables"

@@ -17,6 +17,7 @@
 #include "collector/process/services.h"
 #include "collector/profile/profiles.h"
 #include "collector/symbols/jit.h"
+#include "collector/unwind/unwind_kernel.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -448,6 +449,24 @@ TEST(a_stack_that_is_not_whole_says_so)
 	bench_free(t);
 }
 
+/* In the first seconds that is how things are: health does not judge it. */
+TEST(tables_have_time_to_come)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+
+	e.flags = EVENT_EH_FRAME | EVENT_PENDING;
+	e.table = UNWIND_NO_TABLE;
+	t->s.began_ns = t->s.now_ns - 9 * NS_PER_S;
+	check_frames(t, &e, ";[new code];root_function;leaf_function");
+	t->s.began_ns = t->s.now_ns - 11 * NS_PER_S;
+	check_frames(t, &e,
+	    ";[no unwind table yet];root_function;leaf_function");
+	CHECK(broken_reasons[BROKEN_NEW_CODE].natural);
+	CHECK(!broken_reasons[BROKEN_NO_TABLES].natural);
+	bench_free(t);
+}
+
 /* A leaf in a library that has gone since: its callers are still known. */
 TEST(an_unknown_leaf_keeps_its_callers)
 {
@@ -747,6 +766,7 @@ main(void)
 	RUN(short_lived_child_is_its_parents);
 	RUN(process_that_ended_before_its_mappings_were_read);
 	RUN(a_stack_that_is_not_whole_says_so);
+	RUN(tables_have_time_to_come);
 	RUN(an_unknown_leaf_keeps_its_callers);
 	RUN(reasons);
 	RUN(broken_stacks);

@@ -198,6 +198,7 @@ TEST(code_is_asked_for_once)
 	CHECK_INT(k.tables[a].state, UNWIND_TABLE_PENDING);
 	unwind_tables_pump(t, S);
 	CHECK_INT(k.questions, 0); /* nobody ran there */
+	CHECK_INT(unwind_tables_met(t, a), 0);
 	lack(t, fd, a, OFFSET(3) + 5, S);
 	lack(t, fd, a, OFFSET(3) + 9, S);
 	CHECK_INT(unwind_tables_get(t, fd, S), a);
@@ -217,9 +218,11 @@ TEST(code_is_asked_for_once)
 	lack(t, fd, a, OFFSET(4), S);
 	lack(t, fd, a, OFFSET(REGIONS), S); /* no such code */
 	CHECK_INT(k.questions, 2);
+	unwind_tables_want(t, a, OFFSET(9), 9 * S);
+	CHECK_INT(unwind_tables_met(t, a), S); /* of the file, not of this */
 	unwind_tables_stats(t, &stats);
 	CHECK_INT(stats.ready, 1);
-	CHECK_INT(stats.waiting, 0);
+	CHECK_INT(stats.waiting, 1);
 	CHECK_INT(stats.regions.loaded, 2);
 	/* What is met most comes first. */
 	unwind_tables_want(t, a, OFFSET(5), S);
