@@ -94,15 +94,20 @@ all=$(behind .)
 worked=$(behind ';(work|work_library|library|f12)( |;)')
 chain=$(printf ';f%s' $(seq 0 $depth))
 whole=$(behind "};_start;[^ ]*;main$chain;(work|library;work_library)( |;)")
-marked=$(behind '.(no unwind table yet|no mapping|bad stack).')
 unnamed=$(behind "(short|work)_$tag[^;]*[+]0x")
-echo "# of $all: $whole of $worked at work whole, $marked marked," \
-	"$unnamed without names"
+echo "# of $all: $whole of $worked at work whole, $unnamed without names"
+# What the rest is, for whoever reads this: mostly code before main(), and a
+# child that has not executed the program yet.
+grep -F "process=$name" "$out" | sed -n 's/.*}[^;]*;\(\[[^];]*\]\).* \([0-9]*\)$/\1\t\2/p' |
+	awk -F'\t' '{ n[$1] += $2 } END { for (m in n) print "# " n[m], m }'
 expect "most are at work" "$worked of $all" $((worked * 2)) -ge "$all"
-if enough "$whole" "$worked" 980; then ok "98 % of them are whole"
-else not_ok "98 % of them are whole" "$whole of $worked"; fi
-# A busy machine adds what is sampled before its records came.
-if enough $((all - marked)) "$all" 930; then ok "93 % of all are not broken"
-else not_ok "93 % of all are not broken" "$marked of $all"; fi
-if enough $((all - unnamed)) "$all" 990; then ok "99 % have names"
+# 3 of 100 may lack their records or rows on a busy machine, and three standard
+# errors of that.
+within() {
+	awk -v n="$1" -v p="$2" -v bad="$3" \
+		'BEGIN { exit !(bad <= n * p + 3 * sqrt(n * p * (1 - p))) }'
+}
+if within "$worked" 0.03 $((worked - whole)); then ok "97 % of them are whole"
+else not_ok "97 % of them are whole" "$whole of $worked"; fi
+if within "$all" 0.01 "$unnamed"; then ok "99 % have names"
 else not_ok "99 % have names" "$unnamed of $all"; fi
