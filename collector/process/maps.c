@@ -538,7 +538,17 @@ maps_process_reader(const struct maps_process *p)
 	return p->reader;
 }
 
-/* A thread that is not the reader; 0: there is none. */
+/* A thread that has ended has no memory, and so no program. */
+static bool
+maps_has_memory(const struct maps *m, int32_t tid)
+{
+	char path[256], exe[1];
+
+	snprintf(path, sizeof(path), "%s/%" PRId32 "/exe", m->proc, tid);
+	return readlink(path, exe, sizeof(exe)) >= 0;
+}
+
+/* A thread with memory that is not the reader; 0: there is none. */
 static int32_t
 maps_other_thread(const struct maps *m, const struct maps_process *p)
 {
@@ -550,11 +560,23 @@ maps_other_thread(const struct maps *m, const struct maps_process *p)
 	snprintf(path, sizeof(path), "%s/%" PRId32 "/task", m->proc, p->pid);
 	dir = opendir(path);
 	while (dir != NULL && tid == 0 && (d = readdir(dir)) != NULL)
-		if (atol(d->d_name) > 0 && atol(d->d_name) != p->reader)
+		if (atol(d->d_name) > 0 && atol(d->d_name) != p->reader &&
+		    maps_has_memory(m, (int32_t)atol(d->d_name)))
 			tid = (int32_t)atol(d->d_name);
 	if (dir != NULL)
 		closedir(dir);
 	return tid;
+}
+
+int32_t
+maps_renew_reader(const struct maps *m, struct maps_process *p)
+{
+	int32_t other;
+
+	if (!maps_has_memory(m, p->reader) &&
+	    (other = maps_other_thread(m, p)) != 0)
+		p->reader = other;
+	return p->reader;
 }
 
 /* By the path within the process's root, which must not lead out of it. */

@@ -102,6 +102,10 @@ const struct maps_list *maps_process_list(const struct maps_process *p);
  * thread's when the first thread has ended. */
 int32_t maps_process_reader(const struct maps_process *p);
 
+/* The same, looked for anew where that thread has ended since the mappings
+ * were read. */
+int32_t maps_renew_reader(const struct maps *m, struct maps_process *p);
+
 /* Opens the mapped file itself, even if it is deleted or in another mount
  * namespace: -1 when neither /proc/PID/map_files nor the path leads to it.
  * The caller closes. */

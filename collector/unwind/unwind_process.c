@@ -345,7 +345,7 @@ static enum outcome
 process_build(struct unwind_processes *u, struct walk *p, int64_t now_ns)
 {
 	struct maps_process *mp = maps_process(u->maps, p->of, now_ns);
-	uint64_t image = process_image(u, maps_process_reader(mp));
+	uint64_t image = process_image(u, maps_renew_reader(u->maps, mp));
 	struct unwind_mapping *list;
 	uint32_t *tables, n;
 	size_t max = maps_process_list(mp)->n;

@@ -15,6 +15,7 @@
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "tests/unit/collector/process/first_thread.h"
 #include "tests/unit/test.h"
 
 static const char text[] =
@@ -616,72 +617,29 @@ TEST(many_processes)
 	processes_free(table);
 }
 
-static void *
-wait_for_end(void *fd)
-{
-	char byte;
-
-	while (read(*(int *)fd, &byte, 1) > 0)
-		;
-	_exit(0);
-}
-
-/* The first thread says byte by byte how far it is, and ends. */
-static _Noreturn void
-end_first_thread(int from[2], int to[2])
-{
-	static int fd;
-	pthread_t other;
-	char byte = 0;
-
-	close(from[1]);
-	fd = from[0];
-	if (read(from[0], &byte, 1) != 1 ||
-	    pthread_create(&other, NULL, wait_for_end, &fd) != 0)
-		_exit(1);
-	if (write(to[1], &byte, 1) != 1)
-		_exit(1);
-	pthread_exit(NULL);
-}
-
 /* Mappings were read while the first thread lived; their files are opened
  * when only another one does. */
 TEST(files_after_the_first_thread)
 {
-	char path[64], byte = 1;
 	struct maps_process *p;
+	struct first_thread f;
 	struct mapping *map;
 	struct maps *m;
-	int to[2], from[2], fd, tries;
-	pid_t pid;
+	int fd;
 
-	CHECK_INT(pipe(to), 0);
-	CHECK_INT(pipe(from), 0);
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		end_first_thread(to, from);
+	first_thread_begin(&f);
 	CHECK_OK(maps_new(&m, table = processes_new(),
 	    "/proc"));
-	p = code(m, pid, 1, 1, S);
-	map = maps_find(m, p, (uint64_t)(uintptr_t)wait_for_end, S);
+	p = code(m, f.pid, 1, 1, S);
+	map = maps_find(m, p, (uint64_t)(uintptr_t)first_thread_other, S);
 	CHECK(map != NULL);
-	CHECK_INT(write(to[1], &byte, 1), 1);
-	CHECK_INT(read(from[0], &byte, 1), 1);
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	for (tries = 0; tries < 2000 && access(path, F_OK) == 0; tries++)
-		usleep(5000);
-	CHECK(access(path, F_OK) != 0);
+	first_thread_end(&f);
 	fd = map != NULL ? maps_open(m, p, map) : -1;
 	CHECK(fd >= 0);
 	close(fd);
-	close(to[1]);
-	waitpid(pid, NULL, 0);
+	first_thread_fini(&f);
 	maps_free(m);
 	processes_free(table);
-	close(to[0]);
-	close(from[0]);
-	close(from[1]);
 }
 
 /* Our own code must lead to our own file. */

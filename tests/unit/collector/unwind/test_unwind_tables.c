@@ -20,6 +20,7 @@
 #include "collector/unwind/unwind_tables.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "tests/unit/collector/process/first_thread.h"
 #include "tests/unit/test.h"
 
 #define S NS_PER_S
@@ -653,6 +654,35 @@ TEST(a_process_that_is_no_more)
 	unwind_tables_free(t);
 }
 
+/* Its mappings were read while the first thread lived; the walker is told of
+ * them when only another one does. */
+TEST(a_process_whose_first_thread_has_ended)
+{
+	struct unwind_tables *t = begin();
+	struct unwind_processes *u;
+	struct first_thread f;
+	struct processes *table;
+	struct process *p;
+	struct maps *maps;
+
+	first_thread_begin(&f);
+	CHECK_OK(maps_new(&maps, table = processes_new(), "/proc"));
+	CHECK_OK(unwind_processes_new(&u, &fake, t, table, maps,
+	    "/proc"));
+	p = process_add(table, f.pid, 1);
+	CHECK(maps_process_list(maps_process(maps, p, S))->n > 0);
+	first_thread_end(&f);
+	unwind_processes_want(u, p, S);
+	unwind_processes_pump(u, S);
+	CHECK_INT(k.pid, f.pid);
+	CHECK(k.process.image != 0 && k.process.n > 1);
+	first_thread_fini(&f);
+	unwind_processes_free(u);
+	maps_free(maps);
+	processes_free(table);
+	unwind_tables_free(t);
+}
+
 int
 main(void)
 {
@@ -670,5 +700,6 @@ main(void)
 	RUN(extents_rest_before_they_are_used_again);
 	RUN(own_process);
 	RUN(a_process_that_is_no_more);
+	RUN(a_process_whose_first_thread_has_ended);
 	return test_done();
 }
