@@ -163,7 +163,7 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
 }
 
-/* An event without frames, of any thread; `words` of its sums with it. */
+/* An event without frames, of any thread; with its sums, where there are. */
 static __always_inline void
 send_short(struct task_struct *task, const struct wait_cpu *w,
     const struct wait_thread *sums, __u64 now_ns, __u8 part)
@@ -183,13 +183,15 @@ send_short(struct task_struct *task, const struct wait_cpu *w,
 	e->pid = task->tgid;
 	e->tid = task->pid;
 	e->start_ns = task->group_leader->start_boottime;
+	e->exec_id = (__u32)task->self_exec_id;
 	e->type = profile_type;
 	e->period = 1;
 	e->table = UNWIND_NO_TABLE;
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), task->comm);
 	fill_wait(e, w, part);
 	if (sums != 0) {
-		__builtin_memcpy(e->frames, sums->sum, sizeof(sums->sum));
-		size += sizeof(sums->sum);
+		__builtin_memcpy(e->frames, &sums->sums, sizeof(sums->sums));
+		size += sizeof(sums->sums);
 	}
 	c->n[COUNT_RUNS]++;
 	if (bpf_ringbuf_output(&ring, e, size, BPF_RB_NO_WAKEUP) == 0)

@@ -33,6 +33,13 @@ enum wait_state {
 };
 #define WAIT_ROOM 16 /* a power of two */
 
+/* The time of a thread, in ns since it was set up, by state. */
+struct wait_sums {
+	__u64 at_ns;          /* the last border between slots, */
+	__u64 at[WAIT_ROOM];  /* until there, */
+	__u64 sum[WAIT_ROOM]; /* and until now */
+};
+
 /*
  * What is kept of a thread, in its task storage.  Written by the CPU on which
  * it leaves or comes; whoever reads it elsewhere compares `version` before and
@@ -50,10 +57,8 @@ struct wait_thread {
 	__u64 left_ns;   /* when that wait began; 0: it is in the sums */
 	__u64 swept_ns;  /* the since_ns of the wait that `swept` is of */
 	__u64 run_delay; /* the scheduler's sum, when it left */
-	__u64 border_ns; /* the next border between slots, */
-	__u64 at_ns;     /* the last one, and the sums as they were then */
-	__u64 sum[WAIT_ROOM]; /* ns in each state, since it was set up */
-	__u64 at[WAIT_ROOM];
+	__u64 border_ns; /* the next border between slots */
+	struct wait_sums sums;
 };
 
 enum wait_part {
@@ -61,7 +66,7 @@ enum wait_part {
 	WAIT_BEGUN, /* a stack, of a wait that begins */
 	WAIT_ENDED, /* how long, of the stack that was sent as it began */
 	WAIT_GOING, /* a stack, of a wait that goes on: struct wait_swept */
-	WAIT_DIED   /* the thread's sums, in `frames` */
+	WAIT_DIED   /* the thread's struct wait_sums, in `frames` */
 };
 
 /* Of an event with EVENT_WAIT. */

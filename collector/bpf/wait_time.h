@@ -23,12 +23,12 @@ wait_cross(struct wait_thread *t, __u32 state, __u64 begin_ns, __u64 end_ns,
 	if (end_ns >= slots->begin_ns)
 		border -= (end_ns - slots->begin_ns) % slots->slot_ns;
 	if (border > begin_ns) {
-		t->sum[state & (WAIT_ROOM - 1)] += border - begin_ns;
+		t->sums.sum[state & (WAIT_ROOM - 1)] += border - begin_ns;
 		begin_ns = border;
 	}
 	for (i = 0; i < WAIT_ROOM; i++)
-		t->at[i] = t->sum[i];
-	t->at_ns = border;
+		t->sums.at[i] = t->sums.sum[i];
+	t->sums.at_ns = border;
 	t->border_ns = border + slots->slot_ns;
 	return begin_ns;
 }
@@ -41,7 +41,7 @@ wait_add(struct wait_thread *t, __u32 state, __u64 begin_ns, __u64 end_ns,
 	if (end_ns >= t->border_ns)
 		begin_ns = wait_cross(t, state, begin_ns, end_ns, slots);
 	if (end_ns > begin_ns)
-		t->sum[state & (WAIT_ROOM - 1)] += end_ns - begin_ns;
+		t->sums.sum[state & (WAIT_ROOM - 1)] += end_ns - begin_ns;
 }
 
 /* How much of a wait was on the run queue: what the scheduler has added to its

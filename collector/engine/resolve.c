@@ -405,7 +405,8 @@ resolve_group(struct engine *s, const struct sample_event *e,
 	if ((e->flags & EVENT_KTHREAD) != 0) {
 		memcpy(process, pool, sizeof(process));
 		g.pool = "";
-	} else if (whole && who->p != NULL) {
+	} else if (whole && who->p != NULL &&
+	    strncmp(e->comm, who->p->read->comm, EVENT_COMM - 1) == 0) {
 		g.by_entry = resolve_threads_alike(s, who->p);
 	}
 	return aggregate_group(s->aggregate, &g);

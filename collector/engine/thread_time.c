@@ -96,3 +96,102 @@ thread_time_put(struct thread_time *t, struct batch *b, uint64_t slot,
 		    sizeof(t->all[i].now)) != 0)
 			times_put(&t->all[i], b, slot, time_ns);
 }
+
+/* ---- one thread's ---- */
+
+bool
+thread_slot_is_last(const struct thread_slot_range *slot,
+    const struct wait_sums *sums)
+{
+	int64_t half_ns = (slot->end_ns - slot->begin_ns) / 2;
+
+	return sums->at_ns <= (uint64_t)(slot->begin_ns + half_ns);
+}
+
+void
+thread_slot_choose(struct thread_slot *x,
+    const struct thread_slot_range *slot, const struct wait_sums *sums)
+{
+	bool last = thread_slot_is_last(slot, sums);
+	int i;
+
+	x->ahead = sums->at_ns > (uint64_t)(slot->end_ns + slot->slot_ns / 2);
+	for (i = 0; i < WAIT_STATES; i++)
+		x->sum[i] = (int64_t)(last ? sums->sum[i] : sums->at[i]);
+}
+
+/* The slot is closed when more of them are over, and it is not known how the
+ * sums were at its end: what has stacks is of it, and the rest comes with the
+ * border that is known. */
+static void
+thread_slot_lag(struct thread_slot *x)
+{
+	int i;
+
+	for (i = 0; i < WAIT_STATES; i++)
+		if (x->sum[i] - x->told[i] > x->stacked[i])
+			x->sum[i] = x->told[i] + x->stacked[i];
+}
+
+/* Of the same reason there may be other waits, whose stacks are told. */
+static void
+thread_slot_lend(const struct thread_slot *x, int64_t grown[WAIT_STATES])
+{
+	int64_t room, part;
+	int i;
+
+	for (i = WAIT_RUN_QUEUE + 1; i < WAIT_STATES; i++) {
+		room = grown[WAIT_RUN_QUEUE] - x->stacked[WAIT_RUN_QUEUE];
+		part = x->stacked[i] - grown[i];
+		part = part < room ? part : room;
+		if (part <= 0)
+			continue;
+		grown[i] += part;
+		grown[WAIT_RUN_QUEUE] -= part;
+	}
+}
+
+/* What each state has grown by.  A moment before the end it may not have been
+ * known that a thread was woken: what was told of its reason too much is the
+ * run queue's. */
+static void
+thread_slot_grown(struct thread_slot *x, int64_t grown[WAIT_STATES])
+{
+	int64_t owed = 0, part;
+	int i;
+
+	for (i = 0; i < WAIT_STATES; i++) {
+		grown[i] = x->sum[i] - x->told[i];
+		if (grown[i] < 0) {
+			owed -= grown[i];
+			grown[i] = 0;
+		}
+	}
+	for (i = WAIT_STATES; owed > 0 && i-- > 0;) {
+		/* The run queue's first, then the others. */
+		int k = i == WAIT_STATES - 1 ? WAIT_RUN_QUEUE :
+		    i == WAIT_RUN_QUEUE ? WAIT_STATES - 1 : i;
+
+		part = grown[k] < owed ? grown[k] : owed;
+		grown[k] -= part;
+		owed -= part;
+	}
+	thread_slot_lend(x, grown);
+	for (i = 0; i < WAIT_STATES; i++)
+		x->told[i] += grown[i];
+}
+
+void
+thread_slot_close(struct thread_slot *x, int64_t grown[WAIT_STATES],
+    int64_t below[WAIT_STATES])
+{
+	int i;
+
+	if (x->ahead)
+		thread_slot_lag(x);
+	thread_slot_grown(x, grown);
+	for (i = 0; i < WAIT_STATES; i++) {
+		below[i] = grown[i] - x->stacked[i];
+		x->stacked[i] = below[i] < 0 ? -below[i] : 0;
+	}
+}

@@ -10,6 +10,7 @@
 #ifndef COLLECTOR_THREAD_TIME_H
 #define COLLECTOR_THREAD_TIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collector/bpf/wait.h"
@@ -28,5 +29,32 @@ void thread_time_add(struct thread_time *t, const char *service,
 /* Adds the slot's counters, read at time_ns. */
 void thread_time_put(struct thread_time *t, struct batch *b, uint64_t slot,
     int64_t time_ns);
+
+/* A thread's part of a slot, by state: how its sums have grown, and what of
+ * that has stacks. */
+struct thread_slot {
+	int64_t sum[WAIT_STATES];     /* ns, at the end of the slot, */
+	int64_t told[WAIT_STATES];    /* at its beginning */
+	int64_t stacked[WAIT_STATES]; /* with a stack, and not taken off */
+	bool ahead; /* `sum` is of a later border: this one's is not known */
+};
+
+/* In CLOCK_MONOTONIC; one that is late may be longer than slot_ns. */
+struct thread_slot_range {
+	int64_t begin_ns, end_ns, slot_ns;
+};
+
+/* Are these sums the last ones, until the slot is over? */
+bool thread_slot_is_last(const struct thread_slot_range *slot,
+    const struct wait_sums *sums);
+
+/* Takes the sums as they were at the slot's end. */
+void thread_slot_choose(struct thread_slot *x,
+    const struct thread_slot_range *slot, const struct wait_sums *sums);
+
+/* What is told of the slot, in ns: how each state has grown, and how much of
+ * that has no stack. */
+void thread_slot_close(struct thread_slot *x, int64_t grown[WAIT_STATES],
+    int64_t below[WAIT_STATES]);
 
 #endif

@@ -27,9 +27,8 @@ struct waiter {
 	struct sample_event *stack; /* of the wait that began at its time_ns,
 	                             * the head and frames; or NULL */
 	size_t stack_size;
-	int64_t sum[WAIT_STATES];  /* at the end of the slot, */
-	int64_t told[WAIT_STATES]; /* at its beginning */
-	int64_t stacked[WAIT_STATES]; /* with a stack, and not yet taken off */
+	struct thread_slot slot;
+	struct wait_sums *last; /* of one that died behind the slot, or NULL */
 	/* The wait that began at since_ns is told up to the slot's end, by the
 	 * sweep: events that come behind it say no more of it. */
 	uint64_t since_ns;
@@ -47,7 +46,7 @@ struct waits {
 	size_t n;
 	size_t stacks_bytes;
 	uint64_t sweep;
-	int64_t slot_ns, begin_ns, end_ns;
+	struct thread_slot_range slot; /* the open one */
 	int64_t stopped_ns; /* 0: not */
 	const char *mark;   /* of what has no stack */
 	uint64_t lost;      /* events, until the slot's beginning */
@@ -61,7 +60,7 @@ waits_new(int64_t slot_ns)
 
 	if (w == NULL)
 		return NULL;
-	w->slot_ns = slot_ns;
+	w->slot.slot_ns = slot_ns;
 	w->mark = "[below threshold]";
 	w->time = thread_time_new();
 	if (w->time != NULL)
@@ -88,6 +87,7 @@ waiter_free(struct waits *w, struct waiter **at)
 		return;
 	*at = x->next;
 	waiter_drop_stack(w, x);
+	free(x->last);
 	free(x);
 	w->n--;
 }
@@ -201,9 +201,9 @@ waiter_add(struct engine *s, struct waiter *x, const struct span *wait,
 	part.wait.reason = (__u8)wait->reason;
 	part.wait.queued_ns = span_overlap(a, b,
 	    wait->end_ns - wait->queued_ns, wait->end_ns);
-	x->stacked[wait->reason] += (int64_t)(part.value -
+	x->slot.stacked[wait->reason] += (int64_t)(part.value -
 	    part.wait.queued_ns);
-	x->stacked[WAIT_RUN_QUEUE] += (int64_t)part.wait.queued_ns;
+	x->slot.stacked[WAIT_RUN_QUEUE] += (int64_t)part.wait.queued_ns;
 	resolve_event(s, &part, size);
 }
 
@@ -216,13 +216,13 @@ waiter_tell(struct engine *s, struct waiter *x, const struct span *wait,
 	const struct waits *w = s->waits;
 	uint64_t from = wait->begin_ns, to = wait->end_ns;
 
-	if (to > (uint64_t)w->end_ns)
-		to = (uint64_t)w->end_ns;
-	if (from < (uint64_t)w->begin_ns)
-		from = (uint64_t)w->begin_ns;
+	if (to > (uint64_t)w->slot.end_ns)
+		to = (uint64_t)w->slot.end_ns;
+	if (from < (uint64_t)w->slot.begin_ns)
+		from = (uint64_t)w->slot.begin_ns;
 	if (from < to)
 		waiter_add(s, x, wait, from, to, e, size);
-	else if (wait->end_ns <= (uint64_t)w->begin_ns)
+	else if (wait->end_ns <= (uint64_t)w->slot.begin_ns)
 		s->profiles[e->type].now.late++;
 }
 
@@ -250,14 +250,14 @@ waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
 	if (e->wait.reason >= WAIT_STATES || e->wait.reason == WAIT_ON_CPU)
 		return;
 	if (x->since_ns == wait.begin_ns &&
-	    wait.begin_ns < (uint64_t)s->waits->end_ns &&
+	    wait.begin_ns < (uint64_t)s->waits->slot.end_ns &&
 	    x->sweep == s->waits->sweep)
 		; /* the sweep has told it */
 	else if (e->wait.part == WAIT_WHOLE)
 		waiter_tell(s, x, &wait, e, size);
 	else if (x->stack != NULL && x->stack->time_ns == wait.begin_ns)
 		waiter_tell(s, x, &wait, x->stack, x->stack_size);
-	if (wait.end_ns > (uint64_t)s->waits->end_ns)
+	if (wait.end_ns > (uint64_t)s->waits->slot.end_ns)
 		waits_hold(s, e, size);
 }
 
@@ -278,10 +278,7 @@ waits_event(struct engine *s, const struct sample_event *e, size_t size)
 		waiter_keep_stack(w, x, e, e->time_ns - e->value);
 		break;
 	case WAIT_DIED:
-		if (e->time_ns > (uint64_t)w->end_ns)
-			waits_hold(s, e, size);
-		else
-			waits_died(s, x, e, size);
+		waits_died(s, x, e, size);
 		break;
 	default:
 		break;
@@ -293,24 +290,25 @@ waits_event(struct engine *s, const struct sample_event *e, size_t size)
 void
 waits_begin(struct waits *w, int64_t end_ns, int64_t now_ns)
 {
-	int64_t may_ns = w->slot_ns / 8 < DRIFT_NS ? w->slot_ns / 8 : DRIFT_NS;
-	int64_t next_ns, off_ns;
+	int64_t part_ns = w->slot.slot_ns / 8, next_ns, off_ns;
+	int64_t may_ns = part_ns < DRIFT_NS ? part_ns : DRIFT_NS;
 
-	w->begin_ns = w->end_ns == 0 ? end_ns - w->slot_ns :
-	    w->end_ns < now_ns ? w->end_ns : now_ns;
-	next_ns = w->begin_ns + w->slot_ns;
+	w->slot.begin_ns = w->slot.end_ns == 0 ? end_ns - w->slot.slot_ns :
+	    w->slot.end_ns < now_ns ? w->slot.end_ns : now_ns;
+	next_ns = w->slot.begin_ns + w->slot.slot_ns;
 	off_ns = end_ns - next_ns;
-	w->end_ns = (off_ns > -may_ns && off_ns < may_ns) ||
-	    end_ns <= w->begin_ns ? next_ns : end_ns;
+	w->slot.end_ns = (off_ns > -may_ns && off_ns < may_ns) ||
+	    end_ns <= w->slot.begin_ns ? next_ns : end_ns;
 	w->sweep++;
 }
 
 void
 waits_end(struct waits *w, int64_t end_ns)
 {
-	if (end_ns - w->end_ns > w->slot_ns / 2 ||
-	    w->end_ns - end_ns > w->slot_ns / 2)
-		w->end_ns = end_ns > w->begin_ns ? end_ns : w->begin_ns;
+	if (end_ns - w->slot.end_ns > w->slot.slot_ns / 2 ||
+	    w->slot.end_ns - end_ns > w->slot.slot_ns / 2)
+		w->slot.end_ns = end_ns > w->slot.begin_ns ? end_ns :
+		    w->slot.begin_ns;
 }
 
 void
@@ -322,22 +320,22 @@ waits_stop(struct waits *w, int64_t now_ns)
 int64_t
 waits_end_ns(const struct waits *w)
 {
-	return w->end_ns;
+	return w->slot.end_ns;
 }
 
 /* ---- the sweep ---- */
 
-/* The sums as they were at the slot's end: they may be of a later moment, or
- * the thread has not changed its state since before that. */
+/* The thread has not changed its state since before the slot's end, or it
+ * says itself how its sums were there. */
 static void
 waiter_sum(const struct waits *w, struct waiter *x,
     const struct wait_swept *r)
 {
-	const struct wait_slots slots = {(uint64_t)(w->end_ns - w->slot_ns),
-	    (uint64_t)w->slot_ns};
-	uint64_t end_ns = (uint64_t)w->end_ns, middle_ns;
+	const struct wait_slots slots = {
+	    (uint64_t)(w->slot.end_ns - w->slot.slot_ns),
+	    (uint64_t)w->slot.slot_ns};
+	uint64_t end_ns = (uint64_t)w->slot.end_ns;
 	struct wait_thread t = r->thread;
-	int i;
 
 	if (end_ns > r->now_ns)
 		end_ns = r->now_ns;
@@ -346,10 +344,7 @@ waiter_sum(const struct waits *w, struct waiter *x,
 	if (t.state == WAIT_ON_CPU)
 		wait_settle(&t, r->run_delay, &slots);
 	wait_add(&t, t.state, t.since_ns, end_ns, &slots);
-	middle_ns = (uint64_t)(w->begin_ns + (w->end_ns - w->begin_ns) / 2);
-	for (i = 0; i < WAIT_STATES; i++)
-		x->sum[i] = (int64_t)(t.at_ns > middle_ns ? t.at[i] :
-		    t.sum[i]);
+	thread_slot_choose(&x->slot, &w->slot, &t.sums);
 }
 
 /* No rows are lacking, but the copy has ended before the stack. */
@@ -399,7 +394,7 @@ waiter_goes_on(struct engine *s, struct waiter *x,
 
 	if (s->waits->stopped_ns != 0)
 		wait.end_ns = (uint64_t)s->waits->stopped_ns;
-	if (wait.begin_ns >= (uint64_t)s->waits->end_ns)
+	if (wait.begin_ns >= (uint64_t)s->waits->slot.end_ns)
 		return;
 	x->since_ns = wait.begin_ns;
 	if (wait.end_ns - wait.begin_ns < (uint64_t)p->waits.threshold_ns)
@@ -453,35 +448,6 @@ waits_swept(struct engine *s, const struct wait_swept *r)
 
 /* ---- the end of the slot ---- */
 
-/* What each state has grown by.  A moment before the end it may not have been
- * known that a thread was woken: what was told of its reason too much is the
- * run queue's. */
-static void
-waiter_grown(struct waiter *x, int64_t grown[WAIT_STATES])
-{
-	int64_t owed = 0, part;
-	int i;
-
-	for (i = 0; i < WAIT_STATES; i++) {
-		grown[i] = x->sum[i] - x->told[i];
-		if (grown[i] < 0) {
-			owed -= grown[i];
-			grown[i] = 0;
-		}
-	}
-	for (i = WAIT_STATES; owed > 0 && i-- > 0;) {
-		/* The run queue's first, then the others. */
-		int k = i == WAIT_STATES - 1 ? WAIT_RUN_QUEUE :
-		    i == WAIT_RUN_QUEUE ? WAIT_STATES - 1 : i;
-
-		part = grown[k] < owed ? grown[k] : owed;
-		grown[k] -= part;
-		owed -= part;
-	}
-	for (i = 0; i < WAIT_STATES; i++)
-		x->told[i] += grown[i];
-}
-
 static void
 waiter_close(struct engine *s, struct waiter *x, uint8_t type)
 {
@@ -489,31 +455,47 @@ waiter_close(struct engine *s, struct waiter *x, uint8_t type)
 	struct sample_event e = {.pid = x->pid, .tid = x->tid,
 	    .start_ns = x->start_ns, .exec_id = x->exec_id, .type = type,
 	    .flags = EVENT_WAIT, .period = 1,
-	    .time_ns = (uint64_t)s->waits->end_ns};
-	int i;
+	    .time_ns = (uint64_t)s->waits->slot.end_ns};
 
 	memcpy(e.comm, x->comm, sizeof(e.comm));
-	waiter_grown(x, grown);
-	for (i = 0; i < WAIT_STATES; i++) {
-		below[i] = grown[i] - x->stacked[i];
-		x->stacked[i] = below[i] < 0 ? -below[i] : 0;
-	}
+	thread_slot_close(&x->slot, grown, below);
 	resolve_thread(s, &e, below, s->waits->mark, &x->owner);
 	thread_time_add(s->waits->time, x->owner.service, grown);
 }
 
+/* Tells what is of the slot; true when there is no more. */
+static bool
+waiter_end(struct engine *s, struct waiter *x, const struct wait_sums *last,
+    uint8_t type)
+{
+	thread_slot_choose(&x->slot, &s->waits->slot, last);
+	waiter_close(s, x, type);
+	return thread_slot_is_last(&s->waits->slot, last);
+}
+
+/* Its process may be gone later: what is known of it now stays. */
 static void
 waits_died(struct engine *s, struct waiter *x, const struct sample_event *e,
     size_t size)
 {
-	int i;
+	static const int64_t nothing[WAIT_STATES];
+	struct waits *w = s->waits;
+	struct wait_sums last;
 
-	if (size >= HEAD + WAIT_STATES * sizeof(e->frames[0])) {
-		for (i = 0; i < WAIT_STATES; i++)
-			x->sum[i] = (int64_t)e->frames[i];
-		waiter_close(s, x, e->type);
+	if (size < HEAD + sizeof(last))
+		return;
+	memcpy(&last, e->frames, sizeof(last));
+	if (!thread_slot_is_last(&w->slot, &last) &&
+	    (x->last = malloc(sizeof(last))) != NULL) {
+		*x->last = last;
+		resolve_thread(s, e, nothing, w->mark, &x->owner);
+		x->owner.known = true;
+		return;
 	}
-	waiter_free(s->waits, waiter_place(s->waits, x->number));
+	/* All of it, also where there is no room. */
+	last.at_ns = 0;
+	waiter_end(s, x, &last, e->type);
+	waiter_free(w, waiter_place(w, x->number));
 }
 
 /* Why time has no stack: those of long waits may be missing, too. */
@@ -524,6 +506,8 @@ waits_choose_mark(struct engine *s, uint8_t type)
 	const struct account_profile *now = &s->profiles[type].now;
 	uint64_t lost = now->held_full, counts[COUNT_COUNTERS];
 
+	if (s->sampler == NULL)
+		return; /* a test's events */
 	sampler_counts(s->sampler, type, counts);
 	lost += counts[COUNT_RING_FULL];
 	w->mark = sampler_waits_leave(sampler_waits(s->sampler)) ||
@@ -544,6 +528,20 @@ waits_type(const struct engine *s)
 	return (uint8_t)i;
 }
 
+/* True when no more is to be told of the thread. */
+static bool
+waiter_end_slot(struct engine *s, struct waiter *x, uint8_t type)
+{
+	const struct waits *w = s->waits;
+
+	if (x->last != NULL)
+		return waiter_end(s, x, x->last, type);
+	if (x->sweep == w->sweep)
+		waiter_close(s, x, type);
+	/* It has ended, and we were not told. */
+	return x->sweep + 2 < w->sweep && x->heard + 2 < w->sweep;
+}
+
 void
 waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 {
@@ -555,17 +553,10 @@ waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 	waits_choose_mark(s, type);
 	for (i = 0; i < BUCKETS; i++) {
 		for (at = &w->buckets[i]; *at != NULL;) {
-			struct waiter *x = *at;
-
-			if (x->sweep == w->sweep)
-				waiter_close(s, x, type);
-			/* It has ended, and we were not told; or its end is
-			 * the next slot's. */
-			if (x->sweep + 2 < w->sweep &&
-			    x->heard + 2 < w->sweep)
+			if (waiter_end_slot(s, *at, type))
 				waiter_free(w, at);
 			else
-				at = &x->next;
+				at = &(*at)->next;
 		}
 	}
 	thread_time_put(w->time, b, slot, account_time(s, slot));

@@ -95,6 +95,8 @@ process_last(const struct processes *t, int32_t pid)
 void
 process_executes(struct process *p, uint32_t exec_id)
 {
+	if (exec_id == 0)
+		return;
 	if (p->exec_id != 0 && p->exec_id != exec_id)
 		p->image++;
 	p->exec_id = exec_id;

@@ -106,8 +106,8 @@ struct process *process_find(const struct processes *t, int32_t pid,
 /* The youngest, gone or not. */
 struct process *process_last(const struct processes *t, int32_t pid);
 
-/* A sample has come from that image of the process.  After process_renew()
- * the next one to come is no news. */
+/* A sample has come from that image of the process; 0: it is not known which.
+ * After process_renew() the next one to come is no news. */
 void process_executes(struct process *p, uint32_t exec_id);
 void process_renew(struct process *p);
 

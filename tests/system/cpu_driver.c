@@ -280,7 +280,8 @@ print_balance(struct engine *s, uint64_t slot, const struct config *c)
 	/* A slow machine may have held events of several slots. */
 	do
 		close_slot(s, slot++, c);
-	while (s->border.held.len > 0);
+	while (s->border.held.len > 0 ||
+	    slot <= border_slot(&s->border, (uint64_t)ended_ns));
 	close_slot(s, slot, c);
 	printf("balance %llu %llu %llu %llu\n", (unsigned long long)t->runs,
 	    (unsigned long long)t->idle,

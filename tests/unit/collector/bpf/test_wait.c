@@ -105,13 +105,14 @@ live(unsigned seed, struct model *m)
 		t.since_ns = now;
 		i++;
 		model_sum(m, now, want);
-		CHECK(same(t.sum, want));
+		CHECK(same(t.sums.sum, want));
 		if (now < BEGIN + SLOT)
 			continue;
-		CHECK_INT((t.at_ns - BEGIN) % SLOT, 0);
-		CHECK(now - t.at_ns < SLOT && t.border_ns == t.at_ns + SLOT);
-		model_sum(m, t.at_ns, want);
-		CHECK(same(t.at, want));
+		CHECK_INT((t.sums.at_ns - BEGIN) % SLOT, 0);
+		CHECK(now - t.sums.at_ns < SLOT);
+		CHECK_INT(t.border_ns, t.sums.at_ns + SLOT);
+		model_sum(m, t.sums.at_ns, want);
+		CHECK(same(t.sums.at, want));
 	}
 }
 

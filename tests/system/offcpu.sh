@@ -1,0 +1,77 @@
+#!/bin/bash
+# Where threads wait, against what they have measured themselves: each reason's
+# time, by both ways of taking stacks, and that no time is missing.
+. "$(dirname "$0")/lib/cpu.sh"
+out=$dir/out
+oracle=oracle_$tag
+own "$BUILD/system/offcpu_oracle" oracle || exit 1
+
+# all_of POOL REASON, below POOL REASON : ns, and those without a stack
+all_of() { samples "$out" "pool=$1,process=$oracle,reason=$2}"; }
+below() { samples "$out" "pool=$1,process=$oracle,reason=$2};\\[below"; }
+slots() { [ "$(grep -c '^child' "$out")" -ge "$1" ]; }
+# Interrupts and what other guests took, in ns: the kernel takes that off a
+# thread's CPU time, and so the program thinks that it was blocked.
+stolen() { awk '/^cpu / { print ($7 + $8 + $9) * 10000000 }' /proc/stat; }
+# near NAME GOT WANT CALLS NOISE : within 1 % and 3 ms; and a switch's own time
+# is a thread's CPU time on one of its sides
+near() {
+	local may=$(($3 / 100 + 3000000 + $4 * 20000))
+	expect "$1" "$2 ns, the program says $3 (calls: $4, stolen: $5)" \
+		"$2" -le $(($3 + may)) -a "$2" -ge $(($3 - may - $5))
+}
+
+run() { # WAY
+	local way=$1 began ended least most n all reason pool want calls noise
+	begin_driver -s 1000 -w 1000 -o "$way"
+	seen slots 2
+	began=$(date +%s%N)
+	noise=$(stolen)
+	"$dir/$oracle" 4000 "$dir" >"$dir/true"
+	ended=$(date +%s%N)
+	noise=$(($(stolen) - noise))
+	n=$(grep -c '^child' "$out")
+	seen slots $((n + 3))
+	end_driver
+	expect "$way: waits are taken" "$(grep '^waits' "$out")" \
+		"$(grep -c '^waits 1' "$out")" = 1
+	while read -r _ pool reason want calls; do
+		[ "$reason" != - ] || continue
+		near "$way: $pool waits for: $reason" \
+			"$(all_of "$pool" "$reason")" "$want" "$calls" "$noise"
+	done < <(grep ^waited "$dir/true")
+	all=$(grep "^time [0-9]* $oracle " "$out" |
+		awk '{ n += $NF } END { print n + 0 }')
+	read -r _ least most < <(grep ^lived "$dir/true")
+	# The first thread has lived for at most as long as the program.
+	most=$((most + ended - began))
+	expect "$way: no time is missing" "$all ns of $least to $most" \
+		"$all" -ge $((least - least / 1000)) -a \
+		"$all" -le $((most + most / 1000))
+	n=$(grep "^time [0-9]* $oracle " "$out" | grep -v '\[on cpu\]' |
+		awk '{ n += $NF } END { print n + 0 }')
+	all=$(samples "$out" ",process=$oracle,reason=")
+	expect "$way: the profile has all that is not on a CPU" \
+		"$all of $n" "$all" = "$n"
+}
+
+run back
+n=$(samples "$out" "pool=locker,.*reason=lock};.*;wants_the_lock;.*futex_wait")
+all=$(all_of locker lock)
+# Those of a program's beginning have no table yet.
+yet=$(samples "$out" "pool=locker,.*reason=lock};\\[no unwind table yet")
+expect "the lock's waits are where they are" "$n ns of $all, $yet: too early" \
+	"$n" -gt 0 -a $(((n + yet) * 100)) -ge $((all * 95))
+short=$(below locker lock)
+expect "long waits have stacks" "$short ns of $all have none" \
+	$((short * 20)) -le "$all"
+n=$(below shortly timer) all=$(all_of shortly timer)
+expect "short ones have none" "$n ns of $all" $((n * 2)) -gt "$all"
+n=$(samples "$out" "pool=long,.*reason=timer};.*;sleeps_long;.*nanosleep")
+expect "a wait of several slots has its stack in each" "$n ns" \
+	"$n" -ge 2500000000
+n=$(samples "$out" "pool=rival-\\*,.*reason=run queue}")
+expect "rivals for a CPU wait for it" "$n ns" "$n" -ge 1500000000
+run leave
+n=$(samples "$out" "pool=(sleeper|poller|piper),.*reason=.*;begin;")
+expect "some waits' stacks are taken as threads leave" "$n ns" "$n" -gt 0

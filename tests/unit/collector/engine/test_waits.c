@@ -1,0 +1,434 @@
+/*
+ * The waits of simulated threads, of this very process, against what they are
+ * made of: no nanosecond is told twice or never, however late slots are closed.
+ */
+#include <linux/types.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/bpf/wait_sweep.h"
+#include "collector/bpf/wait_time.h"
+#include "collector/engine/engine.h"
+#include "collector/engine/resolve.h"
+#include "collector/engine/service_faults.h"
+#include "collector/process/services.h"
+#include "collector/profile/profiles.h"
+#include "collector/symbols/jit.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/base/log.h"
+#include "store/batch/batch.h"
+#include "store/model/types.h"
+#include "tests/unit/test.h"
+
+#define SLOT 1000000
+#define FIRST 1000 /* its number */
+#define BEGIN ((int64_t)FIRST * SLOT)
+#define SLOTS 40
+#define THREADS 60
+#define THRESHOLD 20000
+#define HEAD offsetof(struct sample_event, frames)
+
+struct thread {
+	struct wait_thread t;
+	int64_t next_ns, born_ns, dies_ns;
+	uint64_t run_delay, queued;
+};
+
+struct bench {
+	struct config config;
+	struct services *services;
+	struct engine s;
+	struct sample_event head; /* of this process */
+	struct thread threads[THREADS];
+	bool queues;
+	int64_t real[WAIT_STATES]; /* what they have lived */
+	int64_t told[WAIT_STATES], profile[WAIT_STATES];
+	int64_t slots[SLOTS + 8], real_slots[SLOTS + 8];
+};
+
+static const struct aggregate_limits wide = {4096, 4096, 1u << 20};
+
+static void
+bench_engine(struct bench *t)
+{
+	struct engine *s = &t->s;
+
+	s->config = &t->config;
+	s->services = t->services;
+	s->border.slot_ns = SLOT;
+	s->border.open_slot = FIRST;
+	s->n_profiles = 1;
+	s->profiles[0] = (struct engine_profile){.row = &profile_offcpu,
+	    .type = types_find("offcpu"), .state = SOURCE_ATTACHED};
+	s->profiles[0].waits.threshold_ns = THRESHOLD;
+	s->now_ns = INT64_MAX / 2; /* its clock does not go on */
+	s->aggregate = aggregate_new(&wide);
+	s->profiles[0].faults = service_faults_new("offcpu");
+	CHECK_OK(maps_new(&s->maps, services_table(t->services), "/proc"));
+	CHECK_OK(symbols_new(&s->symbols, NULL, NULL));
+	s->jits = jits_new(s->symbols, "/proc");
+	s->waits = waits_new(SLOT);
+	waits_begin(s->waits, BEGIN + SLOT, BEGIN);
+}
+
+static struct bench *
+bench_new(void)
+{
+	struct bench *t = calloc(1, sizeof(*t));
+	const struct process *p;
+
+	CHECK_OK(config_load(&t->config, NULL));
+	t->config.every_process = true;
+	t->config.short_lived_ns = 0;
+	CHECK_OK(services_new(&t->services, &t->config));
+	p = services_process(t->services, getpid(), 0);
+	CHECK(p != NULL);
+	t->head = (struct sample_event){.pid = (__u32)getpid(), .tid = 1,
+	    .start_ns = p != NULL ? p->start_ns : 0, .exec_id = 1,
+	    .period = 1, .flags = EVENT_WAIT | EVENT_IN_KERNEL, .comm = "x"};
+	bench_engine(t);
+	return t;
+}
+
+static void
+bench_free(struct bench *t)
+{
+	waits_free(t->s.waits);
+	jits_free(t->s.jits);
+	symbols_free(t->s.symbols);
+	maps_free(t->s.maps);
+	aggregate_free(t->s.aggregate);
+	service_faults_free(t->s.profiles[0].faults);
+	border_fini(&t->s.border);
+	services_free(t->services);
+	config_free(&t->config);
+	free(t);
+}
+
+/* ---- threads, and what the probe says of them ---- */
+
+static const struct wait_slots slots = {BEGIN, SLOT};
+
+static void
+add_real(struct bench *t, int state, int64_t from, int64_t to)
+{
+	int64_t at, end;
+
+	t->real[state] += to - from;
+	for (; from < to; from = end) {
+		at = (from - BEGIN) / SLOT;
+		end = BEGIN + (at + 1) * SLOT;
+		end = end < to ? end : to;
+		t->real_slots[at] += end - from;
+	}
+}
+
+/* From a few ns to some slots. */
+static int64_t
+some_ns(void)
+{
+	return 1 + rand() % (1 << (4 + rand() % 18));
+}
+
+static void
+thread_comes(struct bench *t, struct thread *x)
+{
+	int64_t wait_ns = x->next_ns - (int64_t)x->t.since_ns;
+	struct sample_event e = t->head;
+
+	x->queued = x->t.state == WAIT_RUN_QUEUE ? (uint64_t)wait_ns :
+	    t->queues && rand() % 3 == 0 ?
+	    (uint64_t)(rand() % wait_ns) : 0;
+	add_real(t, x->t.state, (int64_t)x->t.since_ns,
+	    x->next_ns - (int64_t)x->queued);
+	add_real(t, WAIT_RUN_QUEUE, x->next_ns - (int64_t)x->queued,
+	    x->next_ns);
+	x->t.reason = x->t.state;
+	x->t.left_ns = x->t.since_ns;
+	x->t.state = WAIT_ON_CPU;
+	x->t.since_ns = (uint64_t)x->next_ns;
+	x->run_delay += x->queued;
+	if (wait_ns < THRESHOLD)
+		return;
+	e.time_ns = x->t.since_ns;
+	e.value = (uint64_t)wait_ns;
+	e.wait = (struct wait_event){.thread = x->t.number,
+	    .queued_ns = x->queued, .part = WAIT_WHOLE,
+	    .reason = x->t.reason};
+	waits_event(&t->s, &e, HEAD);
+}
+
+static void
+thread_leaves(struct bench *t, struct thread *x)
+{
+	struct sample_event e = t->head;
+
+	add_real(t, WAIT_ON_CPU, (int64_t)x->t.since_ns, x->next_ns);
+	wait_settle(&x->t, x->run_delay, &slots);
+	wait_add(&x->t, WAIT_ON_CPU, x->t.since_ns, (uint64_t)x->next_ns,
+	    &slots);
+	x->t.since_ns = (uint64_t)x->next_ns;
+	x->t.run_delay = x->run_delay;
+	x->t.state = (__u8)(WAIT_RUN_QUEUE + rand() % (WAIT_STATES - 1));
+	if (x->next_ns < x->dies_ns)
+		return;
+	x->t.state = WAIT_GONE;
+	e.time_ns = x->t.since_ns;
+	e.wait = (struct wait_event){.thread = x->t.number,
+	    .part = WAIT_DIED};
+	memcpy(e.frames, &x->t.sums, sizeof(x->t.sums));
+	waits_event(&t->s, &e, HEAD + sizeof(x->t.sums));
+}
+
+/* All that happens until then is told. */
+static void
+threads_go_on(struct bench *t, int64_t now_ns)
+{
+	struct thread *x;
+
+	for (x = t->threads; x < t->threads + THREADS; x++)
+		while (x->t.state != WAIT_GONE && x->next_ns <= now_ns) {
+			if (x->t.state == WAIT_ON_CPU)
+				thread_leaves(t, x);
+			else
+				thread_comes(t, x);
+			x->next_ns += some_ns();
+		}
+}
+
+static void
+threads_sweep(struct bench *t, int64_t now_ns)
+{
+	static struct wait_swept r;
+	struct thread *x;
+
+	for (x = t->threads; x < t->threads + THREADS; x++) {
+		if (x->t.state == WAIT_GONE || x->born_ns > now_ns)
+			continue;
+		r.size = offsetof(struct wait_swept, event) + HEAD;
+		r.now_ns = (uint64_t)now_ns;
+		r.run_delay = x->run_delay;
+		r.thread = x->t;
+		r.event = t->head;
+		r.event.time_ns = r.now_ns;
+		r.event.wait = (struct wait_event){.part = WAIT_GOING,
+		    .thread = x->t.number, .reason = x->t.state};
+		waits_swept(&t->s, &r);
+	}
+}
+
+static void
+threads_begin(struct bench *t)
+{
+	size_t i;
+
+	for (i = 0; i < THREADS; i++) {
+		struct thread *x = &t->threads[i];
+
+		x->born_ns = BEGIN + rand() % (SLOTS * SLOT / 2);
+		x->dies_ns = x->born_ns + rand() % (SLOTS * SLOT / 3);
+		x->next_ns = x->born_ns + some_ns();
+		x->t.number = i + 1;
+		x->t.state = WAIT_RUN_QUEUE;
+		x->t.since_ns = (uint64_t)x->born_ns;
+	}
+}
+
+/* ---- what is told ---- */
+
+static int
+state_of(const char *name)
+{
+	int i = 0;
+
+	while (i < WAIT_STATES - 1 && strcmp(name,
+	    resolve_state_name((enum wait_state)i)) != 0)
+		i++;
+	return i;
+}
+
+static void
+take_profile(struct bench *t)
+{
+	const struct aggregate *a = t->s.aggregate;
+	size_t i;
+
+	for (i = 0; i < aggregate_stacks(a); i++) {
+		struct aggregate_stack k = aggregate_get_stack(a, i);
+		struct aggregate_group g = aggregate_get_group(a, k.group);
+
+		t->profile[state_of(g.reason)] += k.value;
+	}
+	aggregate_clear(t->s.aggregate);
+}
+
+static void
+take_times(struct bench *t, const struct batch *b, uint64_t slot)
+{
+	struct series_desc d;
+	struct label labels[4];
+	size_t i;
+
+	for (i = 0; i < b->n_blocks; i++) {
+		batch_series_desc(b, b->blocks[i].series, &d, labels, 4);
+		t->told[state_of(label_find(d.labels, d.n_labels, "state"))] +=
+		    b->blocks[i].increase;
+		t->slots[slot - FIRST] += b->blocks[i].increase;
+	}
+}
+
+static void
+event_of_ring(void *arg, const struct sample_event *e, size_t size)
+{
+	waits_event(arg, e, size);
+}
+
+static void
+close_slot(struct bench *t, uint64_t slot, int64_t now_ns)
+{
+	struct batch *b = batch_new(SLOT);
+	int64_t end_ns = (int64_t)(slot + 1) * SLOT;
+
+	threads_go_on(t, now_ns);
+	waits_end(t->s.waits, end_ns);
+	threads_sweep(t, now_ns);
+	waits_close_slot(&t->s, slot, b);
+	take_times(t, b, slot);
+	take_profile(t);
+	batch_free(b);
+	t->s.border.open_slot++;
+	waits_begin(t->s.waits, end_ns + SLOT, now_ns);
+	border_release(&t->s.border, event_of_ring, &t->s);
+}
+
+/* Closes each slot at most so many ns after its end. */
+static void
+live(struct bench *t, unsigned seed, int64_t late_ns, bool queues)
+{
+	int64_t now_ns = BEGIN, end_ns, i;
+
+	srand(seed);
+	t->queues = queues;
+	threads_begin(t);
+	for (i = 0; i < SLOTS + 8; i++) {
+		end_ns = BEGIN + (i + 1) * SLOT + rand() % late_ns;
+		if (i > SLOTS)
+			end_ns = BEGIN + (i + 1) * SLOT;
+		if (now_ns < end_ns)
+			now_ns = end_ns;
+		threads_go_on(t, now_ns - rand() % SLOT / 2);
+		close_slot(t, (uint64_t)(FIRST + i), now_ns);
+	}
+}
+
+static void
+check_totals(const struct bench *t)
+{
+	int64_t real = 0, told = 0, profile = 0;
+	int i;
+
+	for (i = 0; i < WAIT_STATES; i++) {
+		if (!t->queues) {
+			CHECK_INT(t->told[i], t->real[i]);
+			CHECK_INT(t->profile[i], i == WAIT_ON_CPU ? 0 :
+			    t->real[i]);
+		}
+		real += t->real[i];
+		told += t->told[i];
+		profile += t->profile[i];
+	}
+	CHECK(real > 0);
+	CHECK_INT(told, real);
+	CHECK_INT(profile, told - t->told[WAIT_ON_CPU]);
+	CHECK_INT(waits_threads(t->s.waits), 0);
+}
+
+static void
+check(int64_t late_ns, bool queues)
+{
+	unsigned seed;
+	int i;
+
+	for (seed = 1; seed <= 10; seed++) {
+		struct bench *t = bench_new();
+
+		live(t, seed, late_ns, queues);
+		check_totals(t);
+		for (i = 0; i < SLOTS + 8 && late_ns < SLOT; i++)
+			CHECK_INT(t->slots[i], t->real_slots[i]);
+		bench_free(t);
+	}
+}
+
+TEST(each_slot_has_its_time)
+{
+	check(SLOT / 4, false);
+	check(SLOT * 9 / 10, false);
+}
+
+TEST(each_slot_has_its_time_with_run_queues)
+{
+	check(SLOT / 4, true);
+}
+
+TEST(no_time_is_told_twice_or_lost_when_slots_are_late)
+{
+	check(SLOT * 27 / 10, false);
+	check(SLOT * 6, false);
+	check(SLOT * 27 / 10, true);
+}
+
+/* When its threads were looked at, they had no names yet. */
+TEST(a_named_thread_is_no_pool_by_its_entry)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = t->head;
+	struct process *p = services_process(t->services, getpid(), 0);
+
+	p->read->stat.threads = p->read->alike_threads = 2;
+	p->read->alike = true;
+	p->read->alike_ns = t->s.now_ns;
+	e.flags = EVENT_EH_FRAME;
+	e.value = 1;
+	e.n_user = 2;
+	e.frames[0] = (uintptr_t)check;
+	e.frames[1] = (uintptr_t)live + 1;
+	resolve_event(&t->s, &e, sizeof(e));
+	memcpy(e.comm, "test_waits", 11);
+	resolve_event(&t->s, &e, sizeof(e));
+	CHECK_INT(aggregate_groups(t->s.aggregate), 2);
+	CHECK(!aggregate_get_group(t->s.aggregate, 0).by_entry);
+	CHECK(aggregate_get_group(t->s.aggregate, 1).by_entry);
+	bench_free(t);
+}
+
+/* An event may not say which program its process runs. */
+TEST(an_image_that_is_not_known_is_no_new_one)
+{
+	struct bench *t = bench_new();
+	struct process *p = services_process(t->services, getpid(), 0);
+	uint32_t image;
+
+	process_executes(p, 3);
+	image = p->image;
+	process_executes(p, 0);
+	process_executes(p, 3);
+	CHECK_INT(p->image, image);
+	process_executes(p, 4);
+	CHECK_INT(p->image, image + 1);
+	bench_free(t);
+}
+
+int
+main(void)
+{
+	log_init("test_waits", LOG_L_ERR);
+	RUN(each_slot_has_its_time);
+	RUN(each_slot_has_its_time_with_run_queues);
+	RUN(no_time_is_told_twice_or_lost_when_slots_are_late);
+	RUN(a_named_thread_is_no_pool_by_its_entry);
+	RUN(an_image_that_is_not_known_is_no_new_one);
+	return test_done();
+}
