@@ -41,6 +41,7 @@ struct tokens {
 struct waiting {
 	int32_t pid;
 	bool exec;
+	bool threads; /* it lives on when its first thread ends */
 	int64_t first_ns, due_ns;
 };
 
@@ -178,9 +179,20 @@ watch_forget(struct process_watch *c, int32_t pid)
 	for (i = 0; i < c->n_waiting; i++) {
 		if (c->waiting[i].pid != pid)
 			continue;
-		c->waiting[i] = c->waiting[--c->n_waiting];
+		if (!c->waiting[i].threads)
+			c->waiting[i] = c->waiting[--c->n_waiting];
 		return;
 	}
+}
+
+static void
+watch_thread(struct process_watch *c, int32_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_waiting; i++)
+		if (c->waiting[i].pid == pid)
+			c->waiting[i].threads = true;
 }
 
 void
@@ -201,6 +213,10 @@ process_watch_event(
 		    .ino = e->ino, .dev = e->dev, .time_ns = e->time_ns},
 		    e->path);
 		watch_wait(c, e->pid, false, now_ns);
+		break;
+	case PROCESS_FORK:
+		if (e->pid == e->parent)
+			watch_thread(c, e->pid);
 		break;
 	case PROCESS_EXIT:
 		if (e->tid == e->pid)

@@ -449,6 +449,24 @@ TEST(threads_and_processes_are_counted_by_service)
 	bench_close(&t);
 }
 
+TEST(a_process_outlives_its_first_thread)
+{
+	int64_t now = clock_mono_ns();
+	struct bench t;
+
+	bench_open(&t);
+	tell(&t, PROCESS_EXEC, 4000001, now);
+	process_watch_event(t.life,
+	    &(struct process_event){.kind = PROCESS_FORK,
+		.pid = 4000001,
+		.tid = 4000002,
+		.parent = 4000001},
+	    now);
+	tell(&t, PROCESS_EXIT, 4000001, now);
+	CHECK_INT(process_watch_waiting(t.life), 1);
+	bench_close(&t);
+}
+
 /* Our parent lives long enough to be worth a mark; so many and no more. */
 TEST(marks_are_few)
 {
@@ -564,6 +582,7 @@ main(void)
 	RUN(a_storm_is_bounded_and_counted);
 	RUN(looks_at_new_programs_are_bounded_by_the_cpu_they_take);
 	RUN(threads_and_processes_are_counted_by_service);
+	RUN(a_process_outlives_its_first_thread);
 	RUN(marks_are_few);
 	RUN(names_of_services_that_are_gone_make_room);
 	return test_done();
