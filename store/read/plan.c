@@ -17,18 +17,6 @@ plan_fini(struct plan *p)
 	*p = (struct plan){0};
 }
 
-const struct err *
-plan_open(const struct plan *p, struct store *s)
-{
-	const struct err *e = NULL;
-
-	for (size_t i = 0; i < p->n; i++)
-		reader_claim(s, p->pieces[i].file);
-	for (size_t i = 0; i < p->n && e == NULL; i++)
-		e = reader_need(s, p->pieces[i].file);
-	return e;
-}
-
 static const struct err *
 plan_put(struct plan *p, struct store *s, struct reader_file *file,
     unsigned level, uint64_t start, uint32_t step)

@@ -44,18 +44,9 @@ list_summarized(const struct list *l, const struct reader_file *f)
 	        l->summary->entry.first + l->summary->entry.slots;
 }
 
+/* Opens the files that are needed; ENOENT passes up. */
 static const struct err *
-list_open(struct store *s, struct reader_file *f, bool claim)
-{
-	if (!claim)
-		return reader_need(s, f);
-	reader_claim(s, f);
-	return NULL;
-}
-
-/* Opens the files that are needed, or only claims them; ENOENT passes up. */
-static const struct err *
-list_need(struct list *l, bool claim)
+list_need(struct list *l)
 {
 	const struct err *e = NULL;
 
@@ -65,8 +56,7 @@ list_need(struct list *l, bool claim)
 
 		if (f->entry.kind != MANIFEST_SUMMARY || !list_overlaps(l, f))
 			continue;
-		e = list_open(l->s, f, claim);
-		if (e == NULL && (claim ? !f->broken : f->sealed != NULL))
+		if ((e = reader_need(l->s, f)) == NULL && f->sealed != NULL)
 			l->summary = f;
 	}
 	for (uint32_t i = 0; i < l->s->n_files && e == NULL; i++) {
@@ -75,13 +65,13 @@ list_need(struct list *l, bool claim)
 		if (f->entry.kind == MANIFEST_SUMMARY || !list_overlaps(l, f))
 			continue;
 		if (!list_summarized(l, f))
-			e = list_open(l->s, f, claim);
+			e = reader_need(l->s, f);
 		else if (l->newest == NULL ||
 		    f->entry.first > l->newest->entry.first)
 			l->newest = f;
 	}
-	return e == NULL && l->newest != NULL
-	    ? list_open(l->s, l->newest, claim) : e;
+	return e == NULL && l->newest != NULL ? reader_need(l->s, l->newest)
+	                                      : e;
 }
 
 /* Notes what the list lacks, once all has been opened. */
@@ -219,9 +209,7 @@ list_init(struct list *l, struct store *s, int64_t from_ns, int64_t until_ns)
 	*l = (struct list){.s = s, .from = reader_slot(s, from_ns),
 	    .until = reader_slot(s, until_ns + s->manifest.slot_ns - 1)};
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		e = list_need(l, true);
-		if (e == NULL)
-			e = list_need(l, false);
+		e = list_need(l);
 		if (e == NULL) {
 			l->last = calloc(s->syms.series.n + 1,
 			    sizeof(*l->last));

@@ -104,7 +104,9 @@ query_plan(struct query *q)
 	for (size_t i = 0; i < q->n_cuts && e == NULL; i++)
 		e = plan_add(&q->plan, q->s, q->cuts[i].slot,
 		    q->cuts[i].slot + 1, (uint32_t)i + 1);
-	return e == NULL ? plan_open(&q->plan, q->s) : e;
+	for (size_t i = 0; i < q->plan.n && e == NULL; i++)
+		e = reader_need(q->s, q->plan.pieces[i].file);
+	return e;
 }
 
 /* Does the selector take stacks of this label set? */

@@ -43,7 +43,7 @@ steps_fini(struct steps *t)
 
 /* Blocks of a file come in the order of time. */
 static const struct err *
-steps_list(struct steps *t, const struct plan_piece *p)
+steps_need(struct steps *t, const struct plan_piece *p)
 {
 	if (p->file->asked == t->s->asks)
 		return NULL;
@@ -51,7 +51,7 @@ steps_list(struct steps *t, const struct plan_piece *p)
 	if (!array_room(&t->files, t->n_files + 1, &t->cap_files))
 		return err_nomem();
 	t->files[t->n_files++] = (struct steps_file){p->file, p->start};
-	return NULL;
+	return reader_need(t->s, p->file);
 }
 
 const struct err *
@@ -76,8 +76,8 @@ steps_plan(struct steps *t)
 	}
 	t->s->asks++;
 	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
-		e = steps_list(t, &t->plan.pieces[i]);
-	return e == NULL ? plan_open(&t->plan, t->s) : e;
+		e = steps_need(t, &t->plan.pieces[i]);
+	return e;
 }
 
 static bool

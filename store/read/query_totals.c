@@ -79,7 +79,9 @@ totals_plan(struct totalling *t)
 		if (a < b)
 			e = plan_add(&t->plan, t->s, a, b, (uint32_t)i);
 	}
-	return e == NULL ? plan_open(&t->plan, t->s) : e;
+	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
+		e = reader_need(t->s, t->plan.pieces[i].file);
+	return e;
 }
 
 /* ---- groups ---- */

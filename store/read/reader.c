@@ -112,7 +112,7 @@ reader_shrink(struct store *s)
 		s->greediest = names - s->names;
 	s->names = names;
 	reader_drop_windows(s);
-	reader_make_room(s, 0);
+	reader_make_room(s);
 	if (names > most && names > 2 * s->greediest)
 		reader_forget(s);
 }
@@ -135,10 +135,11 @@ reader_need(struct store *s, struct reader_file *f)
 	char path[4200];
 	const struct err *e;
 
-	reader_claim(s, f);
+	if (f->used != s->requests)
+		f->before = f->used;
+	f->used = s->requests;
 	if (f->sealed != NULL || f->broken)
 		return NULL;
-	reader_make_room(s, f->took > 0 ? f->took : f->entry.bytes / 4);
 	snprintf(path, sizeof(path), "%s/%s", s->path, f->entry.name);
 	e = sealed_open_nameless(&f->sealed, path);
 	if (e == NULL && f->sealed->meta.slot_ns != s->manifest.slot_ns)

@@ -30,7 +30,6 @@ struct reader_file {
 	bool unnamed;           /* name all stacks next time */
 	uint64_t asked;         /* number of the last reader_need_names() */
 	uint64_t used, before; /* numbers of the last two requests that did */
-	size_t took;         /* memory, when it was closed; 0: not known */
 	bool facts_known;    /* it was open once: */
 	uint32_t fact_kinds; /* bit k: it has facts of kind k */
 	bool broken;     /* damaged: skipped, tried again with the next
@@ -123,16 +122,8 @@ struct store {
 };
 
 /* Opens a file if it is not; a damaged one becomes broken, which is no
- * error.  ENOENT (the writer has replaced it) is.  Files that earlier requests
- * have opened make room for it, unless this one has claimed them. */
+ * error.  ENOENT (the writer has replaced it) is. */
 const struct err *reader_need(struct store *s, struct reader_file *f);
-static inline void
-reader_claim(const struct store *s, struct reader_file *f)
-{
-	if (f->used != s->requests)
-		f->before = f->used;
-	f->used = s->requests;
-}
 void reader_close_file(struct reader_file *f);
 /* reader_names.c: takes up the dictionary of a file that is being opened. */
 const struct err *reader_take_names(struct store *s, struct reader_file *f);
@@ -151,10 +142,10 @@ size_t reader_names_bytes(const struct store *s);
 /* Between requests: dictionaries of sealed files that were read as a whole
  * go, but for their places. */
 void reader_drop_windows(struct store *s);
-/* Closes files, not those of this request, until all that is kept and `more`
- * fit, or none is left: first those whose last use but one is longest ago, so
- * that what many questions need outlives one that reads a month. */
-void reader_make_room(struct store *s, size_t more);
+/* Between requests: closes files until all that is kept fits, or none is left:
+ * first those whose last use but one is longest ago, so that what many
+ * questions need outlives one that reads a month. */
+void reader_make_room(struct store *s);
 /* As a request ends: how much it has needed. */
 void reader_measure(struct store *s);
 /* When the next journal was begun, or the span of journal i ends. */
@@ -239,8 +230,6 @@ struct plan {
 /* Adds the blocks of sealed files that cover slots [from, until) exactly. */
 const struct err *plan_add(struct plan *p, struct store *s, uint64_t from,
     uint64_t until, uint32_t step);
-/* Opens the files, as reader_need() does. */
-const struct err *plan_open(const struct plan *p, struct store *s);
 void plan_fini(struct plan *p);
 /* The same in all files of a plan: before s->syms is measured. */
 const struct err *reader_need_names(struct store *s, const struct plan *p,

@@ -118,9 +118,9 @@ reader_most_bytes(const struct store *s)
 }
 
 void
-reader_make_room(struct store *s, size_t more)
+reader_make_room(struct store *s)
 {
-	size_t bytes = reader_kept_bytes(s) + more;
+	size_t bytes = reader_kept_bytes(s);
 	size_t most = reader_most_bytes(s);
 
 	while (bytes > most) {
@@ -137,8 +137,7 @@ reader_make_room(struct store *s, size_t more)
 		}
 		if (oldest == NULL)
 			return;
-		oldest->took = reader_file_bytes(oldest);
-		bytes -= oldest->took;
+		bytes -= reader_file_bytes(oldest);
 		reader_close_file(oldest);
 	}
 }

@@ -214,9 +214,37 @@ TEST(what_many_questions_need_outlives_a_scan)
 		ask_span(s, selector, asked[i]);
 		CHECK_OK(store_refresh(s));
 	}
-	reader_make_room(s, s->limit - reader_kept_bytes(s) + 1);
+	s->question = 0;
+	s->limit = reader_kept_bytes(s) - 1;
+	reader_make_room(s);
 	CHECK(is_open(s, 7) && is_open(s, 2) && is_open(s, 3));
 	CHECK(!is_open(s, 1));
+	store_close(s);
+	selector_free(selector);
+	model_fini(&m);
+}
+
+/* Nor does one that does not fit beside them. */
+TEST(a_scan_over_the_bound_closes_only_its_own)
+{
+	struct selector *selector;
+	struct store *s = NULL;
+	struct model m;
+
+	make(&m);
+	CHECK_OK(selector_parse("cpu", &selector));
+	CHECK_OK(store_open(&s, m.dir, 0));
+	ask_span(s, selector, 7);
+	CHECK_OK(store_refresh(s));
+	ask_span(s, selector, 7);
+	s->limit = reader_kept_bytes(s);
+	for (unsigned i = 1; i < 7; i++)
+		ask_span(s, selector, i); /* of one request */
+	CHECK(is_open(s, 7) && is_open(s, 1) && is_open(s, 6));
+	CHECK_OK(store_refresh(s));
+	s->question = 0;
+	reader_make_room(s);
+	CHECK(is_open(s, 7) && !is_open(s, 1));
 	store_close(s);
 	selector_free(selector);
 	model_fini(&m);
@@ -332,6 +360,7 @@ main(void)
 	RUN(one_question_over_the_bound_keeps_its_names);
 	RUN(one_question_over_the_bound_keeps_its_files);
 	RUN(what_many_questions_need_outlives_a_scan);
+	RUN(a_scan_over_the_bound_closes_only_its_own);
 	RUN(what_was_forgotten_is_found_again);
 	RUN(a_large_tree_leaves_no_values);
 	return test_done();
