@@ -3,6 +3,8 @@
  */
 #include "collector/base/governor.h"
 
+#include "store/base/clock.h"
+
 const struct governor_steps governor_rates = {3, {1, 2, 5}};
 const struct governor_steps governor_halves = {11,
     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}};
@@ -96,4 +98,34 @@ governor_step(struct governor *g, const struct governor_used *used)
 		g->calm[i] = more < share * 4 / 5 ? g->calm[i] + 1 : 0;
 	}
 	return g->over >= GOVERNOR_OVER ? governor_down(g) : governor_up(g);
+}
+
+#define WINDOW_NS (10 * NS_PER_S)
+
+void
+governor_window_begin(struct governor_window *w, int64_t slot_ns,
+    const struct governor_used *sums)
+{
+	*w = (struct governor_window){.until = *sums,
+	    .window_ns = slot_ns > WINDOW_NS ? slot_ns : WINDOW_NS};
+}
+
+bool
+governor_window_is_over(const struct governor_window *w, int64_t now_ns)
+{
+	return now_ns - w->until.span_ns >= w->window_ns * 9 / 10;
+}
+
+struct governor_used
+governor_window_next(struct governor_window *w,
+    const struct governor_used *sums)
+{
+	struct governor_used used = {sums->span_ns - w->until.span_ns,
+	    sums->with_ns - w->until.with_ns,
+	    sums->beside_ns - w->until.beside_ns};
+
+	w->until = *sums;
+	w->ratio = (double)(used.with_ns + used.beside_ns) /
+	    (double)used.span_ns;
+	return used;
 }

@@ -62,4 +62,20 @@ int64_t governor_period(const struct governor *g, int64_t period);
 /* Takes up what was used in a span; true when the rate changes by it. */
 bool governor_step(struct governor *g, const struct governor_used *used);
 
+/* What a source has used, judged so often: slots may be shorter, and are
+ * closed unevenly.  `until` are the sums as that was done last, and then. */
+struct governor_window {
+	int64_t window_ns;
+	struct governor_used until; /* span_ns: monotonic time */
+	double ratio; /* of one CPU, in the span before */
+};
+
+/* From these sums on; of slots of this length. */
+void governor_window_begin(struct governor_window *w, int64_t slot_ns,
+    const struct governor_used *sums);
+bool governor_window_is_over(const struct governor_window *w, int64_t now_ns);
+/* What was used since the last one, up to these sums. */
+struct governor_used governor_window_next(struct governor_window *w,
+    const struct governor_used *sums);
+
 #endif

@@ -15,8 +15,6 @@
 #include "store/base/log.h"
 #include "store/batch/batch.h"
 
-#define WINDOW_NS (10 * NS_PER_S) /* shorter slots are judged together */
-
 /* CPU time of another process; -1 when it is gone. */
 static int64_t
 pace_process_ns(pid_t pid)
@@ -58,33 +56,26 @@ pace_has_clock(const struct engine_profile *p)
 	return p->row != NULL && p->row->waits == NULL;
 }
 
-/* What was used since the last look. */
+/* CPU of sampling, ever. */
 static struct governor_used
-pace_used(struct engine *s)
+pace_sums(struct engine *s)
 {
-	struct pace *u = &s->pace;
-	int64_t with_ns = spent_ns(SPENT_SAMPLES), now_ns = clock_mono_ns();
-	int64_t beside_ns = spent_ns(SPENT_NAMES) + pace_of_children(s);
-	struct governor_used used;
+	struct governor_used sums = {clock_mono_ns(), spent_ns(SPENT_SAMPLES),
+	    spent_ns(SPENT_NAMES) + pace_of_children(s)};
 	size_t i;
 
 	for (i = 0; i < s->n_profiles; i++)
 		if (pace_has_clock(&s->profiles[i]))
-			with_ns += (int64_t)s->profiles[i].now.run_ns;
-	used = (struct governor_used){now_ns - u->at_ns, with_ns - u->with_ns,
-	    beside_ns - u->beside_ns};
-	u->at_ns = now_ns;
-	u->with_ns = with_ns;
-	u->beside_ns = beside_ns;
-	return used;
+			sums.with_ns += (int64_t)s->profiles[i].now.run_ns;
+	return sums;
 }
 
 void
 pace_begin(struct engine *s)
 {
-	s->pace.window_ns = s->border.slot_ns > WINDOW_NS ?
-	    s->border.slot_ns : WINDOW_NS;
-	pace_used(s);
+	struct governor_used sums = pace_sums(s);
+
+	governor_window_begin(&s->pace.window, s->border.slot_ns, &sums);
 }
 
 int64_t
@@ -170,7 +161,7 @@ pace_explain(struct engine *s, struct engine_profile *p)
 		    "stay within %.2f %% of a CPU: %.2f %% used",
 		    pace_text(s, p, text, sizeof(text)),
 		    (double)s->governor.budget / 1e4,
-		    s->pace.ratio * 100);
+		    s->pace.window.ratio * 100);
 }
 
 static void
@@ -184,7 +175,7 @@ pace_change(struct engine *s, struct engine_profile *p, uint64_t slot,
 
 	snprintf(text, sizeof(text), "%s: %.2f %% of a CPU used, the "
 	    "budget is %.2f %%", pace_text(s, p, pace, sizeof(pace)),
-	    s->pace.ratio * 100, (double)s->governor.budget / 1e4);
+	    s->pace.window.ratio * 100, (double)s->governor.budget / 1e4);
 	log_info("%s: %s", p->row->name, text);
 	batch_add_fact(b, time_ns, FACT_MARK, "rate", text, strlen(text));
 	e = sampler_set(s->sampler, (size_t)(p - s->profiles), &clock);
@@ -200,18 +191,17 @@ pace_judge(struct engine *s, uint64_t slot, struct batch *b)
 {
 	static const struct pace_gauge used = {"memlens_profile_used_ratio",
 	    "ratio", 6};
-	struct pace *u = &s->pace;
+	struct governor_window *w = &s->pace.window;
 	struct governor_used now;
 	bool change;
 	size_t i;
 
 	pace_put_rates(s, slot, b);
-	/* Slots are closed unevenly. */
-	if (clock_mono_ns() - u->at_ns < u->window_ns * 9 / 10)
+	if (!governor_window_is_over(w, clock_mono_ns()))
 		return;
-	now = pace_used(s);
-	u->ratio = (double)(now.with_ns + now.beside_ns) / (double)now.span_ns;
-	pace_put(s, b, ACCOUNT_SHARED, &used, slot, (int64_t)(u->ratio * 1e6));
+	now = pace_sums(s);
+	now = governor_window_next(w, &now);
+	pace_put(s, b, ACCOUNT_SHARED, &used, slot, (int64_t)(w->ratio * 1e6));
 	change = !s->stopped && governor_step(&s->governor, &now);
 	for (i = 0; i < s->n_profiles; i++) {
 		struct engine_profile *p = &s->profiles[i];

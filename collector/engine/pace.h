@@ -11,19 +11,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/base/governor.h"
+
 struct batch;
 struct engine;
 struct engine_profile;
 
 /* What the governor has been told, all in ns. */
 struct pace {
-	int64_t window_ns;       /* what is used is judged so often */
-	int64_t at_ns;           /* monotonic */
-	int64_t with_ns, beside_ns; /* CPU of sampling until then */
+	struct governor_window window;
 	pid_t child;             /* the symbols child that was seen last, */
 	int64_t child_ns;        /* its CPU, */
 	int64_t children_ns;     /* and that of those before it */
-	double ratio;            /* both, of one CPU in the last span */
 };
 
 /* Begins to measure; then, at the end of each slot: measures,

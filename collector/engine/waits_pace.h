@@ -17,9 +17,7 @@ struct engine;
 struct waits_pace {
 	struct governor governor;
 	size_t type;
-	int64_t window_ns; /* what is used is judged so often */
-	int64_t at_ns, with_ns, beside_ns; /* CPU until then */
-	double ratio; /* of one CPU, in the last span */
+	struct governor_window window;
 };
 
 void waits_pace_begin(struct engine *s, size_t type);

@@ -14,16 +14,22 @@
 #include "store/batch/batch.h"
 #include "store/batch/meter.h"
 
-#define WINDOW_NS (10 * NS_PER_S) /* shorter slots are judged together */
+static struct governor_used
+procfs_sums(void)
+{
+	return (struct governor_used){.span_ns = clock_mono_ns(),
+	    .with_ns = spent_ns(SPENT_PROC)};
+}
 
 void
 procfs_pace_begin(struct procfs_pace *p, const struct config *config)
 {
+	const struct governor_used sums = procfs_sums();
+
 	*p = (struct procfs_pace){.slot_ns = config->slot_ns,
 	    .asked_ns = config->procfs_interval_ns,
-	    .interval_ns = config->procfs_interval_ns,
-	    .window_ns = WINDOW_NS,
-	    .at_ns = clock_mono_ns(), .spent_ns = spent_ns(SPENT_PROC)};
+	    .interval_ns = config->procfs_interval_ns};
+	governor_window_begin(&p->window, p->slot_ns, &sums);
 	governor_init(&p->governor, &governor_rates, config->procfs_budget);
 }
 
@@ -55,7 +61,7 @@ pace_mark(const struct procfs_pace *p, uint64_t slot, struct batch *b)
 
 	snprintf(text, sizeof(text), "/proc each %.3g s: %.2f %% of a CPU "
 	    "used, the budget is %.2f %%", (double)p->interval_ns / 1e9,
-	    p->ratio * 100, (double)p->governor.budget / 1e4);
+	    p->window.ratio * 100, (double)p->governor.budget / 1e4);
 	log_info("procfs: %s", text);
 	batch_add_fact(b, (int64_t)(slot + 1) * p->slot_ns - 1, FACT_MARK,
 	    "interval", text, strlen(text));
@@ -69,27 +75,23 @@ pace_explain(struct procfs_pace *p)
 		return;
 	snprintf(p->slow, sizeof(p->slow), "read each %.3g s to stay within "
 	    "%.2f %% of a CPU: %.2f %% used", (double)p->interval_ns / 1e9,
-	    (double)p->governor.budget / 1e4, p->ratio * 100);
+	    (double)p->governor.budget / 1e4, p->window.ratio * 100);
 }
 
 void
 procfs_pace_judge(struct procfs_pace *p, struct meter *m, uint64_t slot,
     struct batch *b)
 {
-	int64_t now_ns = clock_mono_ns(), spent = spent_ns(SPENT_PROC);
 	int64_t last_ns = (int64_t)(slot + 1) * p->slot_ns - 1;
 	int64_t wall_ns = clock_wall_ns(), before_ns = p->interval_ns;
-	struct governor_used used = {.span_ns = now_ns - p->at_ns,
-	    .with_ns = spent - p->spent_ns};
+	struct governor_used used = procfs_sums();
 
 	if (wall_ns > last_ns)
 		wall_ns = last_ns;
-	if (used.span_ns >= p->window_ns * 9 / 10) {
-		p->at_ns = now_ns;
-		p->spent_ns = spent;
-		p->ratio = (double)used.with_ns / (double)used.span_ns;
+	if (governor_window_is_over(&p->window, used.span_ns)) {
+		used = governor_window_next(&p->window, &used);
 		pace_gauge(m, "memlens_procfs_used_ratio", "ratio", wall_ns,
-		    (int64_t)(p->ratio * 1e6));
+		    (int64_t)(p->window.ratio * 1e6));
 		governor_step(&p->governor, &used);
 		p->interval_ns = pace_interval(p);
 		if (p->interval_ns != before_ns)

@@ -14,9 +14,7 @@ struct procfs_pace {
 	struct governor governor;
 	int64_t slot_ns, asked_ns; /* as configured */
 	int64_t interval_ns;       /* between two readings, now */
-	int64_t window_ns;         /* what is used is judged so often */
-	int64_t at_ns, spent_ns;   /* when it was judged last, monotonic */
-	double ratio;              /* of one CPU, until then */
+	struct governor_window window;
 	char slow[160];            /* why it is not as configured; "": it is */
 };
 

@@ -370,7 +370,7 @@ main(int argc, char **argv)
 	die(source_profiles.open(&source, &config, services));
 	s = source;
 	began_ns = clock_mono_ns();
-	s->pace.window_ns = config.slot_ns;
+	s->pace.window.window_ns = config.slot_ns;
 	state = source_profiles.state(s, 0, &why);
 	printf("state %d %s\n", state, why);
 	state = source_profiles.state(s, PROFILE_offcpu, &why);

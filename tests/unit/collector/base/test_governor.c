@@ -156,6 +156,28 @@ TEST(odd_rates_and_no_budget)
 		CHECK(!governor_step(&g, &nothing));
 }
 
+TEST(windows_are_of_ten_seconds_or_a_slot)
+{
+	const int64_t second = 1000000000;
+	struct governor_used sums = {5 * second, 700, 30}, used;
+	struct governor_window w;
+
+	governor_window_begin(&w, second, &sums);
+	CHECK(!governor_window_is_over(&w, 14 * second - 1));
+	CHECK(governor_window_is_over(&w, 14 * second));
+	sums = (struct governor_used){15 * second, 700 + 2 * second,
+	    30 + second};
+	used = governor_window_next(&w, &sums);
+	CHECK_INT(used.span_ns, 10 * second);
+	CHECK_INT(used.with_ns, 2 * second);
+	CHECK_INT(used.beside_ns, second);
+	CHECK_INT(w.ratio * 1000, 300);
+	CHECK(!governor_window_is_over(&w, 23 * second));
+	governor_window_begin(&w, 60 * second, &sums);
+	CHECK(!governor_window_is_over(&w, (15 + 53) * second));
+	CHECK(governor_window_is_over(&w, (15 + 54) * second));
+}
+
 int
 main(void)
 {
@@ -164,5 +186,6 @@ main(void)
 	RUN(back_within_a_minute);
 	RUN(relapses_are_remembered);
 	RUN(odd_rates_and_no_budget);
+	RUN(windows_are_of_ten_seconds_or_a_slot);
 	return test_done();
 }

@@ -44,7 +44,7 @@ pace(int64_t interval_ns, int64_t slot_ns, int64_t budget)
 	struct procfs_pace p;
 
 	procfs_pace_begin(&p, &c);
-	p.window_ns = WINDOW;
+	p.window.window_ns = WINDOW;
 	return p;
 }
 
