@@ -272,6 +272,11 @@ struct profile {
 	uint64_t slots;   /* with an observation of any series */
 	bool slots_about; /* that is an estimate (seen.h) */
 	int64_t seen_ns;  /* their time within the range */
+	/* NULL, or the types that it is made of, the first of which has data
+	 * in so many of the slots (types.h); samples are those of the others,
+	 * and what nobody has said to be samples is the first one's */
+	const char *const *parts;
+	uint64_t whole_slots;
 	uint64_t series;  /* matched, with data */
 	uint64_t blocks;  /* read */
 	uint64_t stacks;  /* that were seen; a stock of one may round to 0 */

@@ -16,6 +16,7 @@
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/model/fact.h"
+#include "store/model/types.h"
 
 #define SERVICES_LISTED_MAX 4096u
 #define PROCESSES_LISTED_MAX 65536u
@@ -121,10 +122,13 @@ services_take_profile(void *arg, const struct series_desc *d, int64_t last_ns)
 {
 	struct service_list *l = arg;
 	struct service_entry *s = services_of(l, d->labels, d->n_labels);
+	const struct type *made = types_made_with(d->name);
 
 	(void)last_ns;
 	if (s != NULL)
 		services_add_profile(l, s, d->name);
+	if (s != NULL && made != NULL)
+		services_add_profile(l, s, made->name);
 	return !l->failed;
 }
 

@@ -2,6 +2,7 @@
  * GET /api/v1/types: the table of profile types, and what else the store
  * holds: names and units that strangers have pushed.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "fcgi/api/pages.h"
@@ -37,18 +38,56 @@ types_key(struct types_held *h, enum series_kind kind, const char *name,
 	return &h->key;
 }
 
-static bool
-types_take(void *arg, const struct series_desc *d, int64_t last_ns)
+static void
+types_hold(struct types_held *h, enum series_kind kind, const char *name,
+    const char *unit)
 {
-	struct types_held *h = arg;
-	const struct buf *key;
+	const struct buf *key = types_key(h, kind, name, unit);
 
-	(void)last_ns;
-	key = types_key(h, d->kind, d->name, d->unit);
 	if (!h->failed)
 		h->failed = intern_put(&h->all, key->data, key->len) ==
 		    INTERN_NONE;
+}
+
+static bool
+types_take(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	const struct type *made = types_made_with(d->name);
+	struct types_held *h = arg;
+
+	(void)last_ns;
+	types_hold(h, d->kind, d->name, d->unit);
+	if (made != NULL)
+		types_hold(h, made->kind, made->name, made->unit);
 	return !h->failed;
+}
+
+/* Which stacks wait for work, as a matcher of their labels and one of their
+ * frames. */
+static void
+types_put_idle(struct writer *w, const struct type *t)
+{
+	char labels[100];
+
+	if (t->idle_reasons == NULL)
+		return;
+	snprintf(labels, sizeof(labels), "reason=~\"%s\"", t->idle_reasons);
+	writer_key_open(w, "idle", '{');
+	writer_key_str(w, "labels", labels);
+	writer_key_str(w, "frames", t->idle_frames);
+	writer_close(w, '}');
+}
+
+/* What it is the sum of. */
+static void
+types_put_parts(struct writer *w, const struct type *t)
+{
+	if (t->parts == NULL)
+		return;
+	writer_key_open(w, "parts", '[');
+	for (size_t i = 0; t->parts[i] != NULL; i++)
+		writer_str(w, t->parts[i]);
+	writer_close(w, ']');
 }
 
 static void
@@ -81,6 +120,8 @@ types_put(struct writer *w, const struct type *t, bool present)
 	types_put_pair(w, "period", id.period_type, id.period_unit);
 	writer_key(w, "present");
 	writer_bool(w, present);
+	types_put_parts(w, t);
+	types_put_idle(w, t);
 	writer_close(w, '}');
 }
 

@@ -15,6 +15,7 @@
 #include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/types.h"
 #include "store/model/unit.h"
 
 /* The label sets of a request's query, or of everything. */
@@ -142,8 +143,15 @@ apps_put(struct apps *a, const struct series_desc *d)
 static bool
 apps_take(void *arg, const struct series_desc *d, int64_t last_ns)
 {
+	const struct type *made = types_made_with(d->name);
+	struct series_desc sum = *d;
+
 	(void)last_ns;
 	apps_put(arg, d);
+	if (made != NULL) {
+		sum.name = made->name;
+		apps_put(arg, &sum);
+	}
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include "fcgi/pyroscope/querier.h"
 #include "store/base/err.h"
 #include "store/model/typeid.h"
+#include "store/model/types.h"
 
 const char *
 querier_label_name(const char *ours)
@@ -40,11 +41,16 @@ texts_take(struct querier *q, struct label_texts *t, size_t *n, char ***list)
 static bool
 types_take(void *arg, const struct series_desc *d, int64_t last_ns)
 {
+	const struct type *made = types_made_with(d->name);
 	struct typeid id;
 
 	(void)last_ns;
 	typeid_of(&id, d->name, d->unit);
 	label_texts_add(arg, id.text);
+	if (made != NULL) {
+		typeid_of(&id, made->name, made->unit);
+		label_texts_add(arg, id.text);
+	}
 	return true;
 }
 

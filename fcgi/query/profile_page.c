@@ -8,6 +8,7 @@
 
 #include "fcgi/format/amount.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/query/series_point.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
@@ -15,6 +16,7 @@
 #include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/types.h"
 #include "store/model/unit.h"
 
 #define MAX_NODES_DEFAULT 8192
@@ -120,6 +122,32 @@ profile_page_check_service(const struct profile_page *page)
 	return e;
 }
 
+/* Who measures it: of a sum, its first part. */
+static const char *
+profile_page_source(const struct profile_page *page)
+{
+	const char *name = selector_name(page->selector);
+	const struct type *t = types_find(name);
+
+	return t != NULL && t->parts != NULL ? t->parts[0] : name;
+}
+
+/* Time off CPU is recorded where somebody has asked for it. */
+static void
+profile_page_explain_waits(struct profile_page *page)
+{
+	const struct profile *p = page->profile;
+
+	if (strcmp(profile_page_source(page), "offcpu") != 0)
+		return;
+	if (p->slots == 0)
+		page->why = "time off CPU was not recorded in this range: "
+		    "enabled = yes under [offcpu] in memlens.conf starts it";
+	else if (p->parts != NULL && p->whole_slots < p->slots)
+		page->why = "in a part of this range time off CPU was not "
+		    "recorded: there it is CPU time alone";
+}
+
 /* "not attached" where the source named like the profile says so.  What lacks
  * data by damage may have had some. */
 static void
@@ -131,6 +159,7 @@ profile_page_explain(struct profile_page *page)
 		page->state = "partial";
 		return;
 	}
+	profile_page_explain_waits(page);
 	if (page->profile->slots > 0) {
 		page->state = page->profile->stacks > 0 ? "data" : "zero";
 		return;
@@ -138,10 +167,11 @@ profile_page_explain(struct profile_page *page)
 	for (size_t i = 0; i < page->n_sources; i++) {
 		const struct source_state *s = &page->sources[i];
 
-		if (strcmp(s->name, selector_name(page->selector)) == 0 &&
+		if (strcmp(s->name, profile_page_source(page)) == 0 &&
 		    strcmp(s->state, "attached") != 0) {
 			page->state = s->state;
-			page->why = s->why;
+			if (s->why[0] != '\0')
+				page->why = s->why;
 		}
 	}
 }
@@ -205,6 +235,17 @@ profile_page_cover(struct profile_page *page)
 	return coverage_calibrate(page->profile, page->coverage.cpu_ns);
 }
 
+/* The one in force, of which the governor makes more. */
+static const struct err *
+profile_page_ask_threshold(struct profile_page *page)
+{
+	if (strcmp(profile_page_source(page), "offcpu") != 0)
+		return NULL;
+	return measure_once(page->store, "memlens_profile_threshold_seconds"
+	    "{source=\"offcpu\"}", page->from_ns, page->until_ns,
+	    &page->threshold.series, &page->threshold.n);
+}
+
 /* Asks for the profile, of which a part may do, and why there may be
  * none. */
 static const struct err *
@@ -223,7 +264,8 @@ profile_page_query(struct profile_page *page,
 	if ((e = measure_faults(page->store, page->selector, page->from_ns,
 	         page->until_ns, &page->faults)) != NULL)
 		return e;
-	if ((e = profile_page_cover(page)) != NULL)
+	if ((e = profile_page_cover(page)) != NULL ||
+	    (e = profile_page_ask_threshold(page)) != NULL)
 		return e;
 	profile_page_explain(page);
 	return profile_page_check_labels(page);
@@ -314,6 +356,7 @@ void
 profile_page_fini(struct profile_page *page)
 {
 	measure_faults_fini(&page->faults);
+	metric_series_free(page->threshold.series, page->threshold.n);
 	free(page->sources);
 	flame_free(page->flame);
 	profile_free(page->profile);
@@ -361,6 +404,48 @@ profile_page_put_coverage(struct writer *w, const struct profile_page *page)
 	writer_bool(w, page->calibrate && known);
 }
 
+/* Of a sum, what its parts are, before focus and ignore. */
+static void
+profile_page_put_parts(struct writer *w, const struct profile_page *page)
+{
+	const struct profile *p = page->profile;
+	struct profile_samples all;
+
+	if (p->parts == NULL)
+		return;
+	profile_samples(p, 0, &all);
+	writer_key_open(w, "parts", '{');
+	writer_key_int128(w, p->parts[0], all.total_unknown);
+	writer_key_int128(w, p->parts[1],
+	    p->nodes[0].total - all.total_unknown);
+	writer_close(w, '}');
+	writer_key_int(w, "whole_slots", (int64_t)p->whole_slots);
+}
+
+/* Shorter waits have no stack. */
+static void
+profile_page_put_threshold(struct writer *w, const struct profile_page *page)
+{
+	const struct metric_point *p = page->threshold.n != 1 ? NULL
+	    : series_point_only(page->threshold.series);
+	int scale;
+
+	if (strcmp(profile_page_source(page), "offcpu") != 0)
+		return;
+	writer_key(w, "threshold_seconds");
+	if (p == NULL) {
+		writer_null(w);
+		return;
+	}
+	scale = page->threshold.series->desc.scale;
+	writer_open(w, '{');
+	writer_key(w, "min");
+	writer_decimal(w, p->min, (uint8_t)scale);
+	writer_key(w, "max");
+	writer_decimal(w, p->max, (uint8_t)scale);
+	writer_close(w, '}');
+}
+
 void
 profile_page_put(struct writer *w, const struct profile_page *page)
 {
@@ -388,7 +473,9 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	profile_page_put_samples(w, "total_unknown", known,
 	    all.total_unknown);
 	profile_page_put_coverage(w, page);
-	measure_put_faults(w, &page->faults, selector_name(page->selector));
+	measure_put_faults(w, &page->faults, profile_page_source(page));
+	profile_page_put_parts(w, page);
+	profile_page_put_threshold(w, page);
 	writer_key_str(w, "unit", p->unit);
 	writer_key(w, "period");
 	if (p->period > 0)

@@ -38,6 +38,10 @@ struct profile_page {
 	const char *why; /* of that state, or why it was widened, or "" */
 	struct measure_faults faults; /* lost samples, broken stacks */
 	struct coverage coverage;
+	struct {
+		struct metric_series *series;
+		size_t n;
+	} threshold; /* from which on waits have stacks */
 	int128 measured; /* all of it as it was sampled */
 	bool calibrate;  /* amounts are scaled to what the kernel counted */
 };

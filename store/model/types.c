@@ -14,13 +14,23 @@
 #define MEMORY .group = "memory", .period_type = "space", .period_unit = "bytes"
 #define WAITS .period_type = "contentions", .period_unit = "count"
 
+/*
+ * Who waits for work: in a call that waits for any of several, in a sleep, in
+ * accept(), and in a wait for a condition that gives up after a time.
+ */
+#define IDLE                                                                   \
+	.idle_reasons = "poll|timer",                                          \
+	.idle_frames = "^(accept4?$|inet_csk_accept|pthread_cond_(timed|clock)wait)"
+
+static const char *const wall_parts[] = {"offcpu", "cpu", NULL};
+
 const struct type types[] = {
     {"cpu", "CPU time", "nanoseconds", FLOW, .source = TYPE_PROFILED,
         .group = "process_cpu", .units = "samples", .timed = true},
     {"offcpu", "Time off CPU", "nanoseconds", FLOW, .source = TYPE_PROFILED,
-        .group = "off_cpu"},
-    {"wall", "Wall time", "nanoseconds", FLOW, PUSHED, .group = "wall",
-        .timed = true},
+        .group = "off_cpu", IDLE},
+    {"wall", "Wall time", "nanoseconds", FLOW, .source = TYPE_PROFILED,
+        .group = "wall", .timed = true, .parts = wall_parts, IDLE},
     {"itimer", "CPU time by itimer", "nanoseconds", FLOW, PUSHED,
         .timed = true},
     {"inuse_objects", "Objects in use", "count", STOCK, PUSHED, MEMORY,
@@ -127,6 +137,16 @@ types_of_units(const char *units)
 		for (size_t i = 0; i < n_types; i++)
 			if (types_says(types[i].units, tries[k]))
 				return &types[i];
+	return NULL;
+}
+
+const struct type *
+types_made_with(const char *name)
+{
+	for (size_t i = 0; i < n_types; i++)
+		if (types[i].parts != NULL && types_says(types[i].parts[0],
+		        name))
+			return &types[i];
 	return NULL;
 }
 

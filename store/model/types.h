@@ -37,6 +37,12 @@ struct type {
 	const char *alias; /* another of pprof's names, or NULL */
 	const char *units; /* that tell it where text has no name, or NULL */
 	bool timed;        /* text of it counts samples of 1 / rate s */
+	/* NULL, or the types that add up to it, ended by NULL: what nobody
+	 * has pushed is their sum, where the first of them is there. */
+	const char *const *parts;
+	/* NULL, or which stacks wait for work: reasons, and frames one of
+	 * which they have, as regular expressions. */
+	const char *idle_reasons, *idle_frames;
 };
 
 extern const struct type types[];
@@ -51,6 +57,9 @@ const struct type *types_of_sample(const char *sample);
 /* That which units of text tell: "samples", "lock_nanoseconds", "kB"; or
  * NULL. */
 const struct type *types_of_units(const char *units);
+
+/* The type that is there where the one of this name is, or NULL. */
+const struct type *types_made_with(const char *name);
 
 /* How a name counts that may have no row: what is in use averages. */
 enum series_kind types_kind(const char *name);

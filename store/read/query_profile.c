@@ -17,7 +17,9 @@
 #include "store/model/cut.h"
 #include "store/model/mean.h"
 #include "store/model/seen.h"
+#include "store/model/types.h"
 #include "store/model/unit.h"
+#include "store/read/made.h"
 #include "store/read/reader.h"
 
 /* A part of a slot: [a, b) of its length, in ns. */
@@ -42,6 +44,8 @@ struct query {
 	uint64_t observations; /* of the present series */
 	uint64_t coarse;       /* of them, of slots that nobody tells apart */
 	struct seen seen;      /* of all */
+	struct made made;      /* when nobody stores what is asked for, */
+	int part;              /* which part of it the series is, or 0 */
 	uint64_t denominator;  /* of a stock's sum */
 	enum {
 		SAMPLES_NONE,    /* nothing is summed */
@@ -356,6 +360,8 @@ query_samples(struct query *q, const struct series_desc *d)
 {
 	int64_t units = query_sample_units(d);
 
+	if (q->samples == SAMPLES_NONE && q->out->parts != NULL)
+		return query_mix_samples(q);
 	if (q->samples == SAMPLES_NONE) {
 		q->samples = units > 0 ? SAMPLES_PERIOD : SAMPLES_UNKNOWN;
 		q->out->period = units;
@@ -364,7 +370,8 @@ query_samples(struct query *q, const struct series_desc *d)
 	    ? query_mix_samples(q) : NULL;
 }
 
-/* A node's samples beside its amount of `v` units. */
+/* A node's samples beside its amount of `v` units.  What a later part does not
+ * say how many samples it is of is not the first one's. */
 static void
 query_count(struct query *q, int64_t units, uint32_t node, int128 n, int128 v)
 {
@@ -372,7 +379,7 @@ query_count(struct query *q, int64_t units, uint32_t node, int128 n, int128 v)
 		return;
 	if (units > 0)
 		node_values_add(&q->s->scratch.samples, node, n);
-	else
+	else if (q->part <= 1)
 		node_values_add(&q->s->scratch.unknown, node, v);
 }
 
@@ -388,6 +395,23 @@ query_denominate(struct query *q)
 	q->denominator = all;
 }
 
+/* A part of what nobody stores: the answer is of that, and of a known part of
+ * all slots. */
+static void
+query_part(struct query *q, const struct series_desc *d)
+{
+	struct profile *out = q->out;
+	int part = q->made.type != NULL ? made_part(q->made.type, d->name) : 0;
+	bool about;
+
+	q->part = part;
+	if (part == 0)
+		return;
+	out->parts = q->made.type->parts;
+	if (part == 1)
+		out->whole_slots = seen_slots(&q->seen, &about);
+}
+
 /* Adds a series to the answer, in units; a stock's mean in parts of one. */
 static const struct err *
 query_merge(struct query *q, const struct series_desc *d)
@@ -397,6 +421,7 @@ query_merge(struct query *q, const struct series_desc *d)
 	int64_t scale;
 
 	unit_canonical(d->unit, &scale);
+	query_part(q, d);
 	for (size_t i = 0; i < q->one->n_touched && !any; i++)
 		any = q->one->values[q->one->touched[i]] != 0;
 	if (e == NULL && any)
@@ -502,6 +527,9 @@ query_sum(struct query *q)
 	query_slots(q, &from, &until);
 	if (e == NULL)
 		e = seen_begin(&q->seen, from, until);
+	if (e == NULL)
+		e = made_begin(&q->made, q->s, q->q->selector, q->series,
+		    q->n_series);
 	for (size_t i = 0; i < q->n_series && e == NULL; i++) {
 		struct series_desc d;
 
@@ -511,8 +539,12 @@ query_sum(struct query *q)
 		if (i == 0) /* should none be observed */
 			query_name(q->out, &d);
 		e = gone_check();
+		if (!made_takes(&q->made, q->series[i]))
+			continue;
 		if (e == NULL)
 			e = query_series(q, &d, q->series[i]);
+		if (q->observations > 0)
+			made_saw(&q->made, q->series[i]);
 		query_filter(q, &d, q->one);
 		if (e == NULL)
 			e = selector_check(q->q->selector);
@@ -560,6 +592,7 @@ query_run(struct query *q)
 	if (e == NULL)
 		e = query_tree(q);
 	seen_fini(&q->seen);
+	made_fini(&q->made);
 	reader_rest_open(q->s);
 	free(q->series);
 	free(q->accepts);

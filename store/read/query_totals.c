@@ -13,7 +13,9 @@
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/model/mean.h"
+#include "store/model/types.h"
 #include "store/model/unit.h"
+#include "store/read/made.h"
 #include "store/read/reader.h"
 
 #define NAME_MAX_BYTES 1024 /* of a key: split's values */
@@ -40,6 +42,7 @@ struct totalling {
 	size_t cap;           /* of groups and cells */
 	uint64_t *observed;   /* by step, of the present series */
 	uint32_t now;         /* the present series */
+	struct made made;     /* when nobody stores what is asked for */
 	struct series_desc desc;
 	struct label labels[BATCH_MAX_LABELS];
 };
@@ -437,6 +440,7 @@ totals_unit(struct totalling *t)
 		i++;
 	if (i == out->n_steps)
 		return NULL;
+	made_saw(&t->made, t->now);
 	if (out->unit[0] == '\0') {
 		snprintf(out->unit, sizeof(out->unit), "%s",
 		    unit_of_type(t->desc.name, t->desc.unit, NULL));
@@ -457,6 +461,8 @@ totals_series(struct totalling *t)
 	const struct err *e = NULL;
 	symtab_desc(&t->s->syms, t->now, &t->desc, t->labels,
 	    BATCH_MAX_LABELS);
+	if (t->made.type != NULL)
+		t->desc.name = t->made.type->name;
 	memset(t->groups, 0, (t->s->syms.labels.n + 1) * sizeof(*t->groups));
 	memset(t->observed, 0, t->out->n_steps * sizeof(*t->observed));
 	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
@@ -499,6 +505,9 @@ totals_run(struct totalling *t)
 	if (e == NULL)
 		e = reader_match(t->s, t->q->selector, READER_PROFILES,
 		    &t->series, &t->n_series);
+	if (e == NULL)
+		e = made_begin(&t->made, t->s, t->q->selector, t->series,
+		    t->n_series);
 	if (e == NULL && !t->plain)
 		e = reader_need_names(t->s, &t->plan, t->series,
 		    t->n_series);
@@ -510,7 +519,7 @@ totals_run(struct totalling *t)
 	for (size_t i = 0; i < t->n_series && e == NULL; i++) {
 		t->now = t->series[i];
 		e = gone_check();
-		if (e == NULL)
+		if (e == NULL && made_takes(&t->made, t->now))
 			e = totals_series(t);
 	}
 	if (e == NULL && t->out->strings.failed)
@@ -528,6 +537,7 @@ totals_run(struct totalling *t)
 	free(t->sets);
 	free(t->groups);
 	free(t->observed);
+	made_fini(&t->made);
 	intern_fini(&t->keys);
 	plan_fini(&t->plan);
 	reader_rest_open(t->s);

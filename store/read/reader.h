@@ -213,6 +213,8 @@ void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
 #define READER_ALL UINT32_MAX
 const struct err *reader_match(struct store *s, const struct selector *sel,
     unsigned kinds, uint32_t **series, size_t *n);
+/* The string of a series' label `service`, or INTERN_NONE. */
+uint32_t reader_service(const struct store *s, uint32_t series);
 
 /* One block that answers a part of a range. */
 struct plan_piece {

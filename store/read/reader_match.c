@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/model/types.h"
+#include "store/read/made.h"
 #include "store/read/reader.h"
 
 /* What is known so far; 0: not asked yet. */
@@ -17,6 +19,7 @@ enum { MATCH_YES = 1, MATCH_NO };
 struct match {
 	struct store *s;
 	const struct selector *sel;
+	const struct type *made; /* whose parts match, too, or NULL */
 	uint8_t *sets; /* by label set, of metrics and profiles */
 	uint32_t service; /* string; INTERN_NONE: of any */
 };
@@ -73,6 +76,12 @@ match_service(const struct symtab *t, uint32_t set)
 	return INTERN_NONE;
 }
 
+uint32_t
+reader_service(const struct store *s, uint32_t series)
+{
+	return match_service(&s->syms, symtab_series(&s->syms, series)->labels);
+}
+
 /* Sorts the series that have come since. */
 static const struct err *
 match_sort(struct store *s)
@@ -110,6 +119,9 @@ match_name(const struct match *m, const struct reader_series *x)
 	if (m->sel == NULL)
 		return true;
 	symtab_desc(&m->s->syms, x->series, &d, NULL, 0);
+	if (m->made != NULL && series_is_profile(d.kind) &&
+	    made_part(m->made, d.name) > 0)
+		d.name = m->made->name;
 	return selector_match_name(m->sel, &d);
 }
 
@@ -150,7 +162,7 @@ const struct err *
 reader_match(struct store *s, const struct selector *sel, unsigned kinds,
     uint32_t **series, size_t *n)
 {
-	struct match m = {.s = s, .sel = sel};
+	struct match m = {.s = s, .sel = sel, .made = made_type(sel)};
 	const struct err *e = match_sort(s);
 	bool any = match_wants_service(&m);
 

@@ -24,6 +24,8 @@
  *	lag_seconds{quantile="0.99",service="kv"}     slot % 10
  *	lag_seconds_sum, lag_seconds_count, alone_sum 5 more
  *	test_latency_seconds{service="kv"}   1 ms to 1 s, each millisecond once
+ *	with WAITS in the environment: cpu and, in the newer half, offcpu and
+ *	thread_seconds_total of the service "mix" (fill_waits())
  *	a sample lost of 100, what memlensd says of itself, facts
  *
  * The slots 41 to 50 before the end are missing, and so in each hundred.
@@ -68,9 +70,10 @@ cpu(struct batch *b, const char *service)
 
 /* "a;b;c" below a label set; a frame that begins with "k:" is kernel's. */
 static uint32_t
-stack(struct batch *b, const char *pool, const char *text)
+stack_of(struct batch *b, const char *label, const char *value,
+    const char *text)
 {
-	struct label l = {"pool", pool};
+	struct label l = {label, value};
 	char copy[256], *next = copy, *name;
 	uint32_t node;
 
@@ -85,6 +88,12 @@ stack(struct batch *b, const char *pool, const char *text)
 		node = batch_node(b, node, batch_frame(b, &f));
 	}
 	return node;
+}
+
+static uint32_t
+stack(struct batch *b, const char *pool, const char *text)
+{
+	return stack_of(b, "pool", pool, text);
 }
 
 static void
@@ -248,6 +257,39 @@ fill_latency(struct batch *b, uint64_t slot)
 		batch_add_histogram(b, latency, slot, ms * NS_PER_MS, 1);
 }
 
+/* Three samples; 10 s of two threads that wait, if that is recorded. */
+static void
+fill_waits(struct batch *b, uint64_t slot, bool recorded)
+{
+	static const struct label service = {"service", "mix"}, source = {
+	    "source", "offcpu"}, states[][2] = {
+	    {{"service", "mix"}, {"state", "on cpu"}},
+	    {{"service", "mix"}, {"state", "lock"}}};
+	struct series_desc d = {SERIES_FLOW, "offcpu", "nanoseconds", 1, 0,
+	    &service, 1};
+	uint32_t on = cpu(b, "mix"), off;
+
+	batch_observe(b, on, slot, 1);
+	batch_add_profile(b, on, slot, stack(b, "a", "main;work"), 3);
+	fill_gauge(b, slot, "namedprocess_namegroup_num_threads", &service, 2);
+	if (!recorded)
+		return;
+	off = batch_series(b, &d);
+	batch_observe(b, off, slot, 1);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "lock",
+	    "main;work;k:futex_wait"), 4000000123);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "poll",
+	    "main;epoll_wait"), 5999999999);
+	fill_counter(b, slot, "thread_seconds_total", "seconds", 9, states[0],
+	    2, 5 * NS_PER_S);
+	if (slot % 2 == 0)
+		fill_counter(b, slot, "thread_seconds_total", "seconds", 9,
+		    states[1], 2, 15 * NS_PER_S);
+	batch_add_gauge(b, series(b, SERIES_GAUGE,
+	    "memlens_profile_threshold_seconds", "seconds", 9, &source, 1),
+	    slot, (int64_t)slot * SLOT_NS, slot % 2 == 0 ? 1000000 : 2000000);
+}
+
 static void
 fill_fact(struct batch *b, uint64_t slot, enum fact_kind kind,
     const char *subject, const char *text)
@@ -304,6 +346,8 @@ main(int argc, char **argv)
 			fill_wall(b, slot);
 			fill_metrics(b, slot);
 			fill_instances(b, slot);
+			if (getenv("WAITS") != NULL)
+				fill_waits(b, slot, slot >= last - slots / 2);
 	fill_latency(b, slot);
 			if (slot == last - slots || slot % 64 == 0)
 				fill_facts(b, slot);

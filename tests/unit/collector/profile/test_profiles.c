@@ -34,6 +34,7 @@ TEST(profiles_are_types)
 	CHECK(i > 0 && i <= SOURCE_PARTS_MAX);
 	for (i = 0; i < n_types; i++)
 		CHECK(types[i].source != TYPE_PROFILED ||
+		    types[i].parts != NULL ||
 		    is_profiled(types[i].name));
 }
 

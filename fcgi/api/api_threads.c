@@ -1,0 +1,204 @@
+/*
+ * GET /api/v1/threads: where the threads of pools spend their time, from
+ * thread_seconds_total: a pool is what differs in nothing but the state.
+ *
+ * A point is how many threads were in a state, on average over the slots of
+ * its step in which anything of the pool was recorded: thread-seconds a
+ * second.  The states of a pool add up to its threads.
+ */
+#include <string.h>
+
+#include "fcgi/api/pages.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/query/measure.h"
+#include "fcgi/query/series_point.h"
+#include "fcgi/query/series_sum.h"
+#include "fcgi/query/step.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "store/base/err.h"
+
+#define THREADS_TIME "thread_seconds_total"
+#define THREADS_COUNT "namedprocess_namegroup_num_threads"
+
+/* In how many slots of step i anything of the pool is known. */
+static uint64_t
+threads_slots(const struct series_sum *pool, size_t i)
+{
+	uint64_t most = 0;
+
+	for (size_t k = 0; k < pool->n; k++)
+		if (pool->members[k]->points[i].slots > most)
+			most = pool->members[k]->points[i].slots;
+	return most;
+}
+
+static void
+threads_put_labels(struct writer *w, const struct series_sum *pool)
+{
+	struct series_desc d = pool->members[0]->desc;
+
+	d.labels = pool->labels;
+	d.n_labels = pool->n_labels;
+	measure_put_labels(w, &d);
+}
+
+/* 0 is of a pool that had other states, null of one that had none. */
+static void
+threads_put_state(struct writer *w, const struct step_page *q,
+    const struct series_sum *pool, const struct metric_series *m)
+{
+	int128 sum = 0;
+
+	writer_open(w, '{');
+	writer_key_str(w, "state", measure_label(m, "state"));
+	for (size_t i = 0; i < m->n_points; i++)
+		sum += m->points[i].increase;
+	writer_key(w, "seconds");
+	writer_decimal(w, sum, m->desc.scale);
+	writer_key_open(w, "points", '[');
+	for (size_t i = 0; i < m->n_points; i++) {
+		uint64_t slots = threads_slots(pool, i);
+
+		writer_open(w, '[');
+		writer_seconds(w, q->from_ns + (int64_t)i * q->step_ns);
+		if (slots > 0)
+			writer_quotient(w, m->points[i].increase,
+			    (uint128)slots * (uint64_t)q->slot_ns,
+			    m->desc.scale - 9);
+		else
+			writer_null(w);
+		writer_close(w, ']');
+	}
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+/* Nobody has recorded who was born and who ended: no data. */
+static void
+threads_put_pool(struct writer *w, const struct step_page *q,
+    const struct series_sum *pool)
+{
+	writer_open(w, '{');
+	threads_put_labels(w, pool);
+	writer_key_open(w, "states", '[');
+	for (size_t k = 0; k < pool->n; k++)
+		threads_put_state(w, q, pool, pool->members[k]);
+	writer_close(w, ']');
+	writer_key(w, "births");
+	writer_null(w);
+	writer_key(w, "deaths");
+	writer_null(w);
+	writer_close(w, '}');
+}
+
+/* Threads as /proc counts them, the mean of a step. */
+static void
+threads_put_count(struct writer *w, const struct step_page *q,
+    const struct metric_series *m)
+{
+	writer_open(w, '{');
+	measure_put_labels(w, &m->desc);
+	writer_key_open(w, "points", '[');
+	for (size_t i = 0; i < m->n_points; i++) {
+		const struct metric_point *p = &m->points[i];
+
+		writer_open(w, '[');
+		writer_seconds(w, q->from_ns + (int64_t)i * q->step_ns);
+		if (p->count > 0)
+			writer_quotient(w, p->sum, p->count, m->desc.scale);
+		else
+			writer_null(w);
+		writer_close(w, ']');
+	}
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+static const struct err *
+threads_query(const struct step_page *q, const struct selector *selector,
+    struct store *s, struct metric_series **out, size_t *n)
+{
+	struct metric_query mq = {selector, q->from_ns, q->until_ns,
+	    q->step_ns, q->max_series, false};
+
+	*out = NULL;
+	*n = 0;
+	return q->from_ns == q->until_ns ? NULL
+	                                 : store_query_metric(s, &mq, out, n);
+}
+
+/* The counts of the same services. */
+static const struct err *
+threads_put_counts(struct writer *w, const struct step_page *q,
+    struct store *s)
+{
+	struct metric_series *series = NULL;
+	struct selector *selector;
+	const struct err *e;
+	size_t n = 0;
+
+	if ((e = selector_parse(THREADS_COUNT, &selector)) != NULL)
+		return e;
+	e = threads_query(q, selector, s, &series, &n);
+	writer_key_open(w, "counts", '[');
+	for (size_t i = 0; e == NULL && i < n; i++)
+		if (measure_concerns(&series[i], q->selector))
+			threads_put_count(w, q, &series[i]);
+	writer_close(w, ']');
+	metric_series_free(series, n);
+	selector_free(selector);
+	return e;
+}
+
+static const struct err *
+threads_answer(const struct step_page *q, struct store *s, struct writer *w)
+{
+	struct metric_series *series;
+	struct series_sum *pools = NULL;
+	struct series_over over;
+	const struct err *e;
+	size_t n, n_pools = 0;
+
+	if ((e = series_over_parse(&over, "state")) != NULL ||
+	    (e = threads_query(q, q->selector, s, &series, &n)) != NULL)
+		return e;
+	e = series_sums_new(&pools, &n_pools, series, n, &over);
+	if (e == NULL) {
+		writer_open(w, '{');
+		step_page_put(w, q);
+		partial_put_state(w, s, q->from_ns, q->until_ns);
+		writer_key_str(w, "unit", "threads");
+		writer_key_open(w, "pools", '[');
+		for (size_t i = 0; i < n_pools; i++)
+			threads_put_pool(w, q, &pools[i]);
+		writer_close(w, ']');
+		e = threads_put_counts(w, q, s);
+		writer_close(w, '}');
+	}
+	series_sums_free(pools, n_pools);
+	metric_series_free(series, n);
+	return e;
+}
+
+const struct err *
+api_threads(struct context *c, struct request *rq, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct step_page q;
+	struct store *s;
+	const struct err *e;
+
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	e = step_page_init(&q, rq, s);
+	if (e == NULL && strcmp(selector_name(q.selector), THREADS_TIME) != 0)
+		e = err_field(ERR_REQUEST, 400, "query", "threads are told by "
+		    THREADS_TIME ", not by \"%.100s\"", q.query);
+	if (e == NULL && !step_page_unchanged(&q, rs, rq, s))
+		e = threads_answer(&q, s, &w);
+	step_page_fini(&q);
+	return e;
+}
