@@ -47,6 +47,9 @@ struct config {
 	/* [offcpu] */
 	int64_t offcpu_budget; /* millionths of each CPU; 0: no limit */
 	char *offcpu_stacks;   /* "auto", "back" or "leave" */
+	/* [disk] */
+	bool disk;
+	bool disk_calls; /* fsync and its like as system calls */
 	/* [procfs] */
 	bool procfs;
 	int64_t procfs_interval_ns;

@@ -22,6 +22,7 @@
 #include "perf.skel.h"
 #pragma GCC diagnostic pop
 
+#include "collector/probe/bpf_log.h"
 #include "collector/probe/sampler_unwind.h"
 #include "collector/probe/sampler_waits.h"
 #include "store/base/err.h"
@@ -69,18 +70,6 @@ sampler_event(void *arg, void *data, size_t size)
 		return 0;
 	}
 	s->fn(s->arg, e, size);
-	return 0;
-}
-
-static int
-sampler_print(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	char line[512];
-
-	(void)level;
-	vsnprintf(line, sizeof(line), fmt, ap);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug("libbpf: %s", line);
 	return 0;
 }
 
@@ -291,7 +280,7 @@ sampler_open(struct sampler **out, const struct sampler_options *o,
 	*out = s;
 	if (s == NULL)
 		return err_nomem();
-	libbpf_set_print(sampler_print);
+	bpf_log_begin();
 	s->options = *o;
 	s->fn = fn;
 	s->arg = arg;

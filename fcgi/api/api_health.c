@@ -48,6 +48,7 @@ struct health {
 static const struct {
 	const char *source, *metric;
 } health_alive[] = {
+    {"disk", "memlens_disk_lost_total"},
     {"procfs", "node_cpu_seconds_total"},
     {"self", "memlens_self_cpu_seconds_total"},
     {HEALTH_SCRAPER, "memlens_scrape_values_total"},

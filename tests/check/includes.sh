@@ -35,12 +35,14 @@ collector/symbols: collector/elf collector/base store/model store/base
 collector/unwind: collector/symbols collector/process collector/base
 	collector/elf collector/bpf store/base
 collector/probe: collector/unwind collector/bpf generated store/base
+collector/disk: collector/probe collector/process collector/base store/batch
+	store/base
 collector/engine: collector/probe collector/unwind collector/symbols
 	collector/process collector/base collector/bpf store/batch store/model
 	store/base
 collector/profile: collector/engine collector/base
-collector: collector/procfs collector/process collector/ipc collector/base
-	store store/batch store/base
+collector: collector/disk collector/procfs collector/process collector/ipc
+	collector/base store store/batch store/base
 fcgi/format: store store/model store/base
 fcgi/format/heap: fcgi/format store/model store/base
 fcgi/format/jfr: fcgi/format generated store/model store/base

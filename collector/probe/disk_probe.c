@@ -1,0 +1,303 @@
+/*
+ * Loading, attaching and reading of the probe of disks.
+ */
+#include "collector/probe/disk_probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-qual" /* made by bpftool */
+#include "disk.skel.h"
+#pragma GCC diagnostic pop
+
+#include "collector/probe/bpf_log.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define TAKE 256 /* entries read at once */
+#define SETTLE_NS 1000000 /* a program that saw the border is done by then */
+#define TRACE_TYPE "btf_trace_" /* of the kernel's types of tracepoints */
+
+/* Which programs are of a part, and for which way of seeing syncs. */
+static const struct {
+	const char *program;
+	enum disk_part part;
+	int calls; /* -1: either way */
+} disk_programs[] = {
+    {"disk_insert", DISK_PART_REQUESTS, -1},
+    {"disk_issue", DISK_PART_REQUESTS, -1},
+    {"disk_complete", DISK_PART_REQUESTS, -1},
+    {"disk_merge", DISK_PART_REQUESTS, -1},
+    {"disk_sync_enter", DISK_PART_SYNC, 0},
+    {"disk_sync_exit", DISK_PART_SYNC, 0},
+    {"disk_call_enter", DISK_PART_SYNC, 1},
+    {"disk_call_exit", DISK_PART_SYNC, 1},
+    {"disk_reclaim_begin", DISK_PART_RECLAIM, -1},
+    {"disk_reclaim_end", DISK_PART_RECLAIM, -1},
+    {"disk_compact_begin", DISK_PART_RECLAIM, -1},
+    {"disk_compact_end", DISK_PART_RECLAIM, -1},
+};
+
+#define PROGRAMS (sizeof(disk_programs) / sizeof(disk_programs[0]))
+
+struct disk_probe {
+	struct disk_bpf *bpf;
+	struct bpf_link *links[PROGRAMS];
+	char why[DISK_PARTS][160]; /* "": attached */
+	int n_cpus;
+	uint64_t *per_cpu; /* room for a counter of all CPUs */
+	struct disk_key *keys; /* of the slot that is read */
+	size_t n_keys, cap_keys;
+	bool stopped;
+};
+
+static struct bpf_program *
+disk_program(const struct disk_probe *p, size_t i)
+{
+	return bpf_object__find_program_by_name(p->bpf->obj,
+	    disk_programs[i].program);
+}
+
+/* The first cause is the one that is told. */
+static void
+disk_miss(struct disk_probe *p, enum disk_part part, const char *what,
+    const char *tracepoint)
+{
+	if (p->why[part][0] == '\0')
+		snprintf(p->why[part], sizeof(p->why[part]), "%s%s%s", what,
+		    tracepoint[0] != '\0' ? " " : "", tracepoint);
+}
+
+/* Has the kernel the tracepoint of "tp_btf/NAME"? */
+static bool
+disk_has(const struct btf *kernel, const char *tracepoint)
+{
+	char type[96];
+
+	snprintf(type, sizeof(type), TRACE_TYPE "%s", tracepoint);
+	return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
+}
+
+/* A part is loaded whole or not at all. */
+static void
+disk_choose(struct disk_probe *p, const struct btf *kernel, bool calls)
+{
+	size_t i;
+
+	for (i = 0; i < PROGRAMS; i++) {
+		const char *name = strchr(
+		    bpf_program__section_name(disk_program(p, i)), '/') + 1;
+
+		if (disk_programs[i].calls != !calls &&
+		    !disk_has(kernel, name))
+			disk_miss(p, disk_programs[i].part,
+			    "this kernel has no tracepoint", name);
+	}
+	for (i = 0; i < PROGRAMS; i++)
+		bpf_program__set_autoload(disk_program(p, i),
+		    disk_programs[i].calls != !calls &&
+		    p->why[disk_programs[i].part][0] == '\0');
+}
+
+static void
+disk_attach(struct disk_probe *p)
+{
+	size_t i;
+
+	for (i = 0; i < PROGRAMS; i++) {
+		struct bpf_program *program = disk_program(p, i);
+
+		if (!bpf_program__autoload(program))
+			continue;
+		p->links[i] = bpf_program__attach(program);
+		if (p->links[i] == NULL)
+			disk_miss(p, disk_programs[i].part, strerror(errno),
+			    "");
+	}
+}
+
+static const struct err *
+disk_load(struct disk_probe *p, bool calls)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	int r;
+
+	if (kernel == NULL)
+		return err_new(ERR_BPF, errno, "reading the kernel's types "
+		    "(/sys/kernel/btf/vmlinux): %s", strerror(errno));
+	p->bpf = disk_bpf__open();
+	if (p->bpf != NULL)
+		disk_choose(p, kernel, calls);
+	btf__free(kernel);
+	if (p->bpf == NULL)
+		return err_new(ERR_BPF, errno, "opening the BPF programs of "
+		    "disks: %s", strerror(errno));
+	r = disk_bpf__load(p->bpf);
+	if (r != 0)
+		return err_new(ERR_BPF, -r, "loading the BPF programs of "
+		    "disks: %s%s", strerror(-r), r == -EPERM || r == -EACCES ?
+		    " (CAP_BPF and CAP_PERFMON are needed)" : "");
+	disk_attach(p);
+	return NULL;
+}
+
+const struct err *
+disk_probe_open(struct disk_probe **out, bool calls)
+{
+	struct disk_probe *p = calloc(1, sizeof(*p));
+	const struct err *e;
+
+	*out = p;
+	if (p == NULL)
+		return err_nomem();
+	bpf_log_begin();
+	p->n_cpus = libbpf_num_possible_cpus();
+	p->n_cpus = p->n_cpus > 0 ? p->n_cpus : 1;
+	p->per_cpu = calloc((size_t)p->n_cpus, sizeof(*p->per_cpu));
+	e = p->per_cpu == NULL ? err_nomem() : disk_load(p, calls);
+	if (e == NULL)
+		return NULL;
+	disk_probe_close(p);
+	*out = NULL;
+	return e;
+}
+
+void
+disk_probe_stop(struct disk_probe *p)
+{
+	size_t i;
+
+	p->stopped = true;
+	for (i = 0; i < PROGRAMS; i++) {
+		bpf_link__destroy(p->links[i]);
+		p->links[i] = NULL;
+	}
+}
+
+void
+disk_probe_close(struct disk_probe *p)
+{
+	if (p == NULL)
+		return;
+	disk_probe_stop(p);
+	disk_bpf__destroy(p->bpf);
+	free(p->per_cpu);
+	free(p->keys);
+	free(p);
+}
+
+const char *
+disk_probe_why(const struct disk_probe *p, enum disk_part part)
+{
+	return p->why[part][0] != '\0' ? p->why[part] : NULL;
+}
+
+/* ---- reading ---- */
+
+/* Keeps a key that is to be forgotten.  What finds no room stays, and would
+ * count twice: it is not handed over either. */
+static bool
+disk_keep(struct disk_probe *p, const struct disk_key *key)
+{
+	struct disk_key *grown;
+
+	if (p->n_keys == p->cap_keys) {
+		size_t cap = p->cap_keys != 0 ? p->cap_keys * 2 : 1024;
+
+		grown = realloc(p->keys, cap * sizeof(*grown));
+		if (grown == NULL)
+			return false;
+		p->keys = grown;
+		p->cap_keys = cap;
+	}
+	p->keys[p->n_keys++] = *key;
+	return true;
+}
+
+static const struct err *
+disk_read_sums(struct disk_probe *p, uint8_t parity, disk_probe_fn *fn,
+    void *arg)
+{
+	static struct disk_key keys[TAKE];
+	static struct disk_sum sums[TAKE];
+	int fd = bpf_map__fd(p->bpf->maps.disk_sums), r = 0;
+	uint32_t at = 0, n, i;
+	bool first = true;
+
+	for (; r == 0; first = false) {
+		n = TAKE;
+		r = bpf_map_lookup_batch(fd, first ? NULL : &at, &at, keys,
+		    sums, &n, NULL);
+		if (r != 0 && r != -ENOENT)
+			return err_new(ERR_BPF, -r, "reading the histograms "
+			    "of disks: %s", strerror(-r));
+		for (i = 0; i < n; i++)
+			if ((p->stopped || keys[i].parity == parity) &&
+			    disk_keep(p, &keys[i]))
+				fn(arg, &keys[i], &sums[i]);
+	}
+	return NULL;
+}
+
+/* Of a slot that has only just ended, as the one before was closed late,
+ * somebody may be writing: that is taken with the next. */
+const struct err *
+disk_probe_take(struct disk_probe *p, int64_t end_ns, disk_probe_fn *fn,
+    void *arg)
+{
+	uint64_t border = p->bpf->bss->disk_border;
+	uint64_t now_ns = (uint64_t)clock_mono_ns(), end = (uint64_t)end_ns;
+	const struct err *e;
+	size_t i;
+
+	if (!p->stopped && now_ns < border + SETTLE_NS)
+		return NULL;
+	p->n_keys = 0;
+	e = disk_read_sums(p, border & 1, fn, arg);
+	for (i = 0; i < p->n_keys; i++)
+		bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.disk_sums),
+		    &p->keys[i]);
+	if (end < now_ns)
+		end = now_ns;
+	p->bpf->bss->disk_border = (end & ~UINT64_C(1)) | (~border & 1);
+	return e;
+}
+
+void
+disk_probe_losts(const struct disk_probe *p, uint64_t n[DISK_LOSTS])
+{
+	int fd = bpf_map__fd(p->bpf->maps.disk_losts);
+	uint32_t i;
+	int cpu;
+
+	memset(n, 0, DISK_LOSTS * sizeof(n[0]));
+	for (i = 0; i < DISK_LOSTS; i++) {
+		if (bpf_map_lookup_elem(fd, &i, p->per_cpu) != 0)
+			continue;
+		for (cpu = 0; cpu < p->n_cpus; cpu++)
+			n[i] += p->per_cpu[cpu];
+	}
+}
+
+uint64_t
+disk_probe_skipped(const struct disk_probe *p)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < PROGRAMS; i++) {
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+		int fd = bpf_program__fd(disk_program(p, i));
+
+		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
+			n += info.recursion_misses;
+	}
+	return n;
+}

@@ -1,0 +1,140 @@
+"""Histograms of a recording against /proc/diskstats and a program's clock.
+
+    python3 disk-compare.py FOLDER RECORDING DEVICE SERVICE
+"""
+import os
+import statistics
+import sys
+
+import mlb
+
+folder, recording, device, service = sys.argv[1:]
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def low(bucket):
+    if bucket < 128:
+        return bucket
+    return (bucket % 128 + 128) << bucket // 128 - 1
+
+
+def expect(name, true, said):
+    print(('ok - ' if true else 'not ok - ') + name)
+    if not true:
+        print('# %s' % (said,))
+
+
+class Histograms:
+    """Their sums over all slots, by name and labels."""
+    def __init__(self, data):
+        self.all = {}
+        self.lost = 0
+        for b in mlb.batches(data):
+            for series, _, value in b.blocks:
+                if series['kind'] == 'histogram':
+                    self.add(series, value)
+                elif series['name'] == 'memlens_disk_lost_total':
+                    self.lost += value['increase']
+
+    def add(self, series, value):
+        key = (series['name'], tuple(sorted(series['labels'].items())))
+        h = self.all.setdefault(key, {'buckets': {}, 'sum': 0, 'count': 0})
+        for bucket, n in value['entries']:
+            h['buckets'][bucket] = h['buckets'].get(bucket, 0) + n
+            h['count'] += n
+        h['sum'] += value['sum']
+
+    def of(self, name, **labels):
+        out = {'buckets': {}, 'sum': 0, 'count': 0}
+        for (n, have), h in self.all.items():
+            have = dict(have)
+            if n != name or any(have.get(k) != v for k, v in labels.items()):
+                continue
+            for bucket, count in h['buckets'].items():
+                out['buckets'][bucket] = out['buckets'].get(bucket, 0) + count
+            out['sum'] += h['sum']
+            out['count'] += h['count']
+        return out
+
+
+def diskstats():
+    # reads merged sectors ms writes merged sectors ms now ms weighted
+    # discards merged sectors ms flushes ms
+    before, after = [[int(n) for n in open(path(f)).read().split()[3:]]
+                     for f in ('before', 'after')]
+    return [b - a for a, b in zip(before, after)]
+
+
+def compare_device(h):
+    d = diskstats()
+    for operation, at in (('read', 0), ('write', 4), ('discard', 11)):
+        of = {'device': device, 'operation': operation}
+        queue = h.of('disk_queue_seconds', **of)
+        disk = h.of('disk_device_seconds', **of)
+        size = h.of('disk_request_bytes', **of)
+        want = d[at]
+        # A flush that somebody asks for is a write without bytes there, too.
+        empty = d[15] if operation == 'write' else 0
+        expect('%s: as many as in diskstats' % operation,
+               disk['count'] == queue['count'] and
+               want - empty <= disk['count'] <= want,
+               (disk['count'], queue['count'], want, empty))
+        expect('%s: as many bytes' % operation,
+               size['sum'] == d[at + 2] * 512,
+               (size, d[at + 2] * 512, disk['count']))
+        ms = (disk['sum'] + queue['sum']) / 1e6
+        expect('%s: no more time than in diskstats' % operation,
+               ms <= d[at + 3] + 1 + want * 0.05, (ms, d[at + 3]))
+    flushes = h.of('disk_device_seconds', device=device, operation='flush')
+    expect('flushes: as many', flushes['count'] == d[15],
+           (flushes['count'], d[15]))
+
+
+def compare_reads(h, lines):
+    n, size = [(int(x[1]), int(x[2])) for x in lines if x[0] == 'reads'][0]
+    of = {'device': device, 'operation': 'read', 'service': service}
+    all_reads = h.of('disk_request_bytes', **of)
+    ordered = h.of('disk_request_bytes', pattern='sequential', **of)
+    # Beside those that the program counts are metadata: few.
+    expect("the program's reads are its", n <= all_reads['count'] <= n + 20
+           and size <= all_reads['sum'] <= size + 20 * 65536, (n, all_reads))
+    expect('those in order are sequential',
+           195 <= ordered['count'] <= 215, ordered)
+
+
+def compare_syncs(h, lines):
+    for call in ('fsync', 'fdatasync', 'msync'):
+        true = sorted(int(x[2]) for x in lines
+                      if x[0] == 'sync' and x[1] == call)
+        got = h.of('disk_sync_seconds', call=call, service=service)
+        # One more fsync, of the file that is read.
+        extra = call == 'fsync'
+        expect('%s: as many' % call, got['count'] == len(true) + extra,
+               (got['count'], len(true)))
+        values = sorted(low(b) * (1 + 1 / 256) for b, n in
+                        got['buckets'].items() for _ in range(n))
+        if extra:
+            values.remove(max(values))
+        # The kernel's part of a call is in the call, but for the bucket.
+        over = [(v, t) for v, t in zip(values, true) if v > t * 1.008]
+        expect('%s: none is longer than the program says' % call, not over,
+               over)
+        off = statistics.median(t - v for v, t in zip(values, true))
+        middle = statistics.median(true)
+        expect('%s: as long as the program says' % call,
+               abs(off) <= middle / 128 + 20000, (off, middle))
+
+
+h = Histograms(open(recording, 'rb').read())
+if h.lost > 0:
+    # The kernel runs no program within itself: an interrupt's completion may
+    # be told of as lost.  Then nothing is known of how many there are.
+    print('ok - # skip, and it is told: %d were lost' % h.lost)
+    sys.exit(0)
+lines = [line.split() for line in open(path('true'))]
+compare_device(h)
+compare_reads(h, lines)
+compare_syncs(h, lines)

@@ -1,0 +1,60 @@
+#!/bin/bash
+# Histograms of a disk against /proc/diskstats and against a program's own
+# counts and clock: an ext4 on a loop device that nobody else uses.
+. "$(dirname "$0")/daemon-lib.bash"
+need_root "a file system of its own"
+export PATH=$PATH:/sbin:/usr/sbin
+loop=
+oracle=dsk_${dir##*.}
+oracle=${oracle:0:15}
+leave() {
+	umount "$dir/fs" 2>/dev/null
+	[ -z "$loop" ] || losetup -d "$loop" 2>/dev/null
+	finish
+}
+trap leave EXIT
+command -v mkfs.ext4 losetup >/dev/null || {
+	echo "skip - needs mkfs.ext4 and losetup"
+	exit 77
+}
+cp "$BUILD/system/disk_oracle" "$dir/$oracle"
+mkdir "$dir/fs"
+
+# run SYNC-CALLS : a daemon, a new file system, the program
+run() {
+	mode=$1
+	configure 500ms
+	sed -i '/^interval/i enabled = no' "$dir/conf"
+	printf '[disk]\nsync-calls = %s\n' "$mode" >>"$dir/conf"
+	truncate -s 64M "$dir/image"
+	start_daemon d -s "$dir/store.$mode" -w "$dir/rec.$mode"
+	d=$last
+	if ! loop=$(losetup -f --show "$dir/image" 2>"$dir/why"); then
+		echo "skip - no loop device: $(tail -n 1 "$dir/why")"
+		exit 77
+	fi
+	device=${loop#/dev/}
+	grep " $device " /proc/diskstats >"$dir/before"
+	if ! mkfs.ext4 -q "$loop" || ! mount "$loop" "$dir/fs"; then
+		echo "skip - no ext4 here"
+		exit 77
+	fi
+	"$dir/$oracle" "$dir/fs" >"$dir/true" 2>&1
+	expect "the program has run" $? 0
+	umount "$dir/fs"
+	grep " $device " /proc/diskstats >"$dir/after"
+	losetup -d "$loop"
+	loop=
+	until=$(($(date +%s) * 2 + 2))
+	await 60 behind
+	end "$d"
+	python3 tests/system/disk-compare.py "$dir" "$dir/rec.$mode" \
+		"$device" "$oracle" |
+		sed "s/ - / - sync-calls = $mode: /"
+}
+behind() { [ "$(slots "$dir/rec.$mode" 2>/dev/null | tail -n 1)" -gt "$until" ]; }
+
+run no
+expect_text "all of the probe is attached" \
+	"$(grep -c 'source \(disk\|sync\|reclaim\): attached' "$dir/d.log")" 3
+run yes
