@@ -1,6 +1,7 @@
 /*
  * A table of services by the hash of their names; what does not fit counts as
- * "(other services)".
+ * "(other services)".  The place of a service of which nothing was heard for
+ * long is given back when places become few: its counters begin anew then.
  */
 #include "collector/engine/thread_time.h"
 
@@ -16,14 +17,17 @@
 
 #define TIMES 1024 /* a power of two */
 #define TIMES_USED (TIMES / 2)
+#define TIMES_FEW (TIMES_USED * 3 / 4)
+#define TIMES_IDLE 6 /* slots */
 
 struct times {
 	char name[sizeof(((struct process_read *)0)->service)]; /* "": free */
 	int64_t now[WAIT_STATES], told[WAIT_STATES];
+	unsigned idle; /* slots since it has grown */
 };
 
 struct thread_time {
-	struct times all[TIMES];
+	struct times all[TIMES], kept[TIMES]; /* the latter: at work */
 	size_t n;
 };
 
@@ -85,16 +89,36 @@ times_put(struct times *x, struct batch *b, uint64_t slot, int64_t time_ns)
 	memcpy(x->told, x->now, sizeof(x->told));
 }
 
+/* Keeps those that have grown of late. */
+static void
+times_give_back(struct thread_time *t)
+{
+	size_t i;
+
+	memcpy(t->kept, t->all, sizeof(t->kept));
+	memset(t->all, 0, sizeof(t->all));
+	t->n = 0;
+	for (i = 0; i < TIMES; i++)
+		if (t->kept[i].name[0] != '\0' &&
+		    t->kept[i].idle < TIMES_IDLE)
+			*times_of(t, t->kept[i].name) = t->kept[i];
+}
+
 void
 thread_time_put(struct thread_time *t, struct batch *b, uint64_t slot,
     int64_t time_ns)
 {
-	size_t i;
+	struct times *x;
 
-	for (i = 0; i < TIMES; i++)
-		if (memcmp(t->all[i].now, t->all[i].told,
-		    sizeof(t->all[i].now)) != 0)
-			times_put(&t->all[i], b, slot, time_ns);
+	for (x = t->all; x < t->all + TIMES; x++) {
+		x->idle++;
+		if (memcmp(x->now, x->told, sizeof(x->now)) == 0)
+			continue;
+		x->idle = 0;
+		times_put(x, b, slot, time_ns);
+	}
+	if (t->n >= TIMES_FEW)
+		times_give_back(t);
 }
 
 /* ---- one thread's ---- */
