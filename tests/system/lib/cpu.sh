@@ -115,8 +115,8 @@ need_attached() {
 # programs of this test: on a busy machine most are others'.  The pattern goes
 # by the environment: what "\*" becomes in awk's -v differs between awks.
 samples() {
-	grep -F "$tag" "$1" | P=$2 awk '/^stack / && $0 ~ ENVIRON["P"] {
-		n += $NF } END { print n + 0 }'
+	grep -aF "$tag" "$1" | P=$2 awk '/^stack / && $0 ~ ENVIRON["P"] {
+		n += $NF } END { printf "%.0f\n", n }'
 }
 
 # balanced FILE : every run of the BPF program is accounted for
