@@ -87,17 +87,19 @@ static const struct conf_key config_keys[] = {
         "keep the arguments of processes"},
 };
 
+#define WORDS_MAX 4
+
 /* Keys that have one of a few words. */
 static const struct config_words {
 	const char *key;
 	size_t offset;
-	const char *words[3];
+	const char *words[WORDS_MAX];
 	const char *text;
 } config_words[] = {
     {"unwinder", AT(unwinder), {"frame-pointer", "eh_frame"},
         "is neither frame-pointer nor eh_frame"},
-    {"stacks", AT(offcpu_stacks), {"auto", "back", "leave"},
-        "is neither auto, back nor leave"},
+    {"stacks", AT(offcpu_stacks), {"auto", "back", "schedule", "leave"},
+        "is neither auto, back, schedule nor leave"},
 };
 
 /* The rule of this name, made when it is new; NULL when there are too many. */
@@ -219,7 +221,7 @@ config_check_words(const struct config *c, const struct config_words *w,
 	int line;
 
 	memcpy(&value, (const char *)c + w->offset, sizeof(value));
-	for (size_t i = 0; i < 3 && w->words[i] != NULL; i++) {
+	for (size_t i = 0; i < WORDS_MAX && w->words[i] != NULL; i++) {
 		if (value != NULL && strcmp(value, w->words[i]) == 0)
 			return NULL;
 	}

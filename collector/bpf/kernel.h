@@ -38,6 +38,7 @@ enum {
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,
+	BPF_ANY = 0,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1
 };
 
@@ -90,7 +91,19 @@ struct files_struct {
 
 /* What the scheduler sums of a task's time on its queues. */
 struct sched_info {
-	unsigned long long run_delay;
+	unsigned long long run_delay, last_arrival;
+} __attribute__((preserve_access_index));
+
+struct rq {
+	__u64 clock;
+} __attribute__((preserve_access_index));
+
+struct cfs_rq {
+	struct rq *rq;
+} __attribute__((preserve_access_index));
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
 } __attribute__((preserve_access_index));
 
 struct task_struct {
@@ -99,6 +112,7 @@ struct task_struct {
 	char comm[16];
 	__u64 start_time;
 	struct files_struct *files;
+	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
 	struct uprobe_task *utask;

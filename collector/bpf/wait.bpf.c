@@ -2,11 +2,16 @@
  * The probe of waits: keeps, for each thread, the time that it spends in each
  * state (wait.h), and sends a stack for each wait that is long enough.
  *
- *	wait_switch  a CPU goes from one thread to another: sums for both
+ *	wait_switch  a CPU goes from one thread to another: sums for the one
+ *	             that leaves; the other's wait, if it may be a long one
  *	wait_back    the thread that came is itself again: its stack, if it
- *	             was away for long
+ *	             was away for long.  wait_exit is that for older kernels
  *	wait_fork    a thread begins
  *	wait_sweep   for the daemon, which reads all threads as a slot ends
+ *
+ * A switch reads no clock: the scheduler has done so, a moment before, and it
+ * remembers when each thread came (wait_clock.h).  So nothing need be written
+ * down for the thread that comes.
  *
  * Memory for a thread is taken as it begins or is swept, never as it is
  * switched, where the scheduler's locks are held.
@@ -16,7 +21,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/sample.bpf.h"
-#include "collector/bpf/wait_reason.h"
+#include "collector/bpf/wait_clock.bpf.h"
+#include "collector/bpf/wait_reason.bpf.h"
 #include "collector/bpf/wait_sweep.h"
 #include "collector/bpf/wait_time.h"
 
@@ -61,43 +67,13 @@ struct {
 	__type(value, struct wait_swept);
 } wait_records SEC(".maps");
 
-/* ---- reasons ---- */
-
-static __always_inline __u8
-reason_of_file(struct task_struct *task, __u64 fd)
-{
-	struct files_struct *files = task->files;
-	struct fdtable *table;
-	struct file *file = 0;
-
-	if (files == 0)
-		return WAIT_OTHER;
-	table = files->fdt;
-	if (table == 0 || fd >= table->max_fds ||
-	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd) != 0 ||
-	    file == 0)
-		return WAIT_OTHER;
-	return wait_file_reason(BPF_CORE_READ(file, f_inode, i_mode));
-}
-
-static __always_inline __u8
-reason_of(struct task_struct *task, unsigned int task_state)
-{
-	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
-	__u64 call = regs->orig_ax;
-	__u8 rule;
-
-	if ((task_state & TASK_STOPS) != 0 || regs->cs == USER32_CS)
-		return WAIT_OTHER;
-	if (call == WAIT_NO_CALL)
-		return WAIT_FAULT;
-	rule = wait_rule(call);
-	if (rule == WAIT_RULE_FUTEX)
-		return wait_futex_reason(regs->si);
-	if (rule == WAIT_RULE_FILE)
-		return reason_of_file(task, (__u32)regs->di);
-	return wait_rule_reason(rule);
-}
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WAIT_ENDS);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* mostly empty */
+	__type(key, __u64); /* the thread's number */
+	__type(value, struct wait_end);
+} wait_ends SEC(".maps");
 
 /* ---- events ---- */
 
@@ -194,7 +170,9 @@ send_short(struct task_struct *task, const struct wait_cpu *w,
 		size += sizeof(sums->sums);
 	}
 	c->n[COUNT_RUNS]++;
-	if (bpf_ringbuf_output(&ring, e, size, BPF_RB_NO_WAKEUP) == 0)
+	if (bpf_ringbuf_output(&ring, e, size, BPF_RB_NO_WAKEUP) == 0 ||
+	    (sums != 0 && bpf_map_update_elem(&wait_ends, &w->thread, e,
+	    BPF_ANY) == 0))
 		c->n[COUNT_SENT]++;
 	else
 		c->n[COUNT_RING_FULL]++;
@@ -228,10 +206,10 @@ settle_leaving(struct wait_thread *t, struct task_struct *task,
 	const struct wait_slots slots = {wait_begin_ns, wait_slot_ns};
 	__u64 run_delay = task->sched_info.run_delay;
 
-	t->version++;
 	wait_settle(t, run_delay, &slots);
 	wait_add(t, t->state, t->since_ns, now_ns, &slots);
-	t->since_ns = now_ns;
+	if (now_ns > t->since_ns)
+		t->since_ns = now_ns;
 	t->run_delay = run_delay;
 	t->told = 0;
 	if ((task_state & TASK_ENDS) != 0)
@@ -240,7 +218,6 @@ settle_leaving(struct wait_thread *t, struct task_struct *task,
 		t->state = WAIT_RUN_QUEUE;
 	else
 		t->state = reason_of(task, task_state);
-	t->version++;
 }
 
 /* Of the wait before, whose stack was sent as it began: it is known only now
@@ -259,44 +236,57 @@ tell_end(struct wait_thread *t, struct task_struct *task)
 }
 
 static __always_inline void
-leave(void *ctx, struct wait_cpu *w, struct wait_thread *t,
-    struct task_struct *task, __u32 task_state, __u64 now_ns)
+send_end(struct task_struct *task, const struct wait_thread *t)
 {
-	struct wait_cpu of = {.thread = t->number, .since_ns = now_ns};
-	__u64 last_ns = t->left_ns != 0 ? t->since_ns - t->left_ns : 0;
+	struct wait_cpu of = {.thread = t->number, .since_ns = t->since_ns,
+	    .reason = WAIT_GONE};
 
-	if (wait_by_leaving && t->told && t->left_ns != 0)
-		tell_end(t, task);
-	settle_leaving(t, task, task_state, now_ns);
-	of.reason = t->state;
-	if (t->state == WAIT_GONE) {
-		send_short(task, &of, t, now_ns, WAIT_DIED);
-	} else if (wait_by_leaving && may_leave(w, last_ns, now_ns)) {
-		send_stack(ctx, &of, WAIT_BEGUN);
-		t->told = 1;
-	}
+	send_short(task, &of, t, t->since_ns, WAIT_DIED);
 }
 
 static __always_inline void
-come(struct wait_cpu *w, struct wait_thread *t, struct task_struct *task,
-    __u64 now_ns)
+send_begin(void *ctx, struct wait_thread *t)
 {
-	__u64 wait_ns = now_ns - t->since_ns;
+	struct wait_cpu of = {.thread = t->number, .since_ns = t->since_ns,
+	    .reason = t->state};
 
-	t->version++;
+	send_stack(ctx, &of, WAIT_BEGUN);
+	t->told = 1;
+}
+
+/* It has come since it left the last time: that is written down only now. */
+static __always_inline void
+note_coming(struct wait_thread *t, __u64 arrival)
+{
+	__u64 came_ns = arrival + wait_offset_ns;
+
+	if (arrival == t->arrival)
+		return;
+	t->arrival = arrival;
 	t->reason = t->state;
 	t->left_ns = t->since_ns;
 	t->state = WAIT_ON_CPU;
-	t->since_ns = now_ns;
+	if (came_ns > t->since_ns)
+		t->since_ns = came_ns;
+}
+
+static __always_inline void
+leave(void *ctx, struct wait_cpu *w, struct wait_thread *t,
+    struct task_struct *task, __u32 task_state, __u64 now_ns)
+{
+	__u64 last_ns;
+
 	t->version++;
-	if (wait_by_leaving || wait_ns < wait_threshold_ns)
-		return;
-	w->reason = t->reason;
-	w->since_ns = t->left_ns;
-	w->came_ns = now_ns;
-	w->run_delay = t->run_delay;
-	w->thread = t->number;
-	w->tid = task->pid;
+	note_coming(t, task->sched_info.last_arrival);
+	last_ns = t->left_ns != 0 ? t->since_ns - t->left_ns : 0;
+	if (wait_by_leaving && t->told && t->left_ns != 0)
+		tell_end(t, task);
+	settle_leaving(t, task, task_state, now_ns);
+	t->version++;
+	if (t->state == WAIT_GONE)
+		send_end(task, t);
+	else if (wait_by_leaving && may_leave(w, last_ns, now_ns))
+		send_begin(ctx, t);
 }
 
 static __always_inline struct wait_thread *
@@ -310,16 +300,31 @@ thread_of(struct task_struct *task)
 	return t != 0 && t->number != 0 ? t : 0;
 }
 
+/* The wait of one that comes, of which wait_back sends the stack. */
+static __always_inline void
+come(struct wait_cpu *w, struct task_struct *task, __u64 now_ns)
+{
+	struct wait_thread *t = thread_of(task);
+
+	if (t == 0 || t->state == WAIT_ON_CPU ||
+	    (__s64)(now_ns - t->since_ns) < (__s64)wait_threshold_ns)
+		return;
+	w->reason = t->state;
+	w->since_ns = t->since_ns;
+	w->came_ns = now_ns;
+	w->run_delay = t->run_delay;
+	w->thread = t->number;
+	w->tid = task->pid;
+}
+
 #define TIMED 64 /* one of so many switches is timed, for all of them */
 
 static __always_inline void
-time_switch(struct wait_cpu *w, __u64 began_ns)
+time_switch(__u64 began_ns)
 {
 	__u32 type = profile_type;
 	struct sample_counts *c;
 
-	if ((++w->switches & (TIMED - 1)) != 0)
-		return;
 	c = bpf_map_lookup_elem(&counters, &type);
 	if (c == 0)
 		return;
@@ -327,30 +332,39 @@ time_switch(struct wait_cpu *w, __u64 began_ns)
 	c->n[COUNT_SWITCH_NS] += TIMED * (bpf_ktime_get_ns() - began_ns);
 }
 
+/* Since it came the last time, it has run, and waited after that: where both
+ * are short, nothing of the thread need be looked up. */
+static __always_inline bool
+may_be_long(const struct task_struct *next, __u64 clock)
+{
+	return !wait_by_leaving && (next->flags & PF_KTHREAD) == 0 &&
+	    clock - next->sched_info.last_arrival >= wait_threshold_ns;
+}
+
 SEC("tp_btf/sched_switch")
 int
 BPF_PROG(wait_switch, bool preempt, struct task_struct *prev,
     struct task_struct *next, unsigned int prev_state)
 {
+	__u64 clock = wait_clock(prev), began_ns = 0, now_ns;
 	struct wait_thread *t;
 	struct wait_cpu *w;
-	__u64 now_ns;
 	__u32 zero = 0;
 
-	if ((prev->flags & next->flags & PF_KTHREAD) != 0)
-		return 0;
 	w = bpf_map_lookup_elem(&wait_cpus, &zero);
 	if (w == 0)
 		return 0;
-	now_ns = bpf_ktime_get_ns();
+	if ((++w->switches & (TIMED - 1)) == 0 || wait_clock_is_unknown())
+		began_ns = wait_compare_clocks(clock);
+	now_ns = clock + wait_offset_ns;
 	w->tid = 0;
 	t = thread_of(prev);
 	if (t != 0 && t->state != WAIT_GONE)
 		leave(ctx, w, t, prev, preempt ? 0 : prev_state, now_ns);
-	t = thread_of(next);
-	if (t != 0)
-		come(w, t, next, now_ns);
-	time_switch(w, now_ns);
+	if (may_be_long(next, clock))
+		come(w, next, now_ns);
+	if (began_ns != 0)
+		time_switch(began_ns);
 	return 0;
 }
 
@@ -364,28 +378,46 @@ come_back(void *ctx, struct wait_cpu *w)
 	send_stack(ctx, w, WAIT_WHOLE);
 }
 
+static __always_inline void
+after_switch(void *ctx)
+{
+	__u32 zero = 0;
+	struct wait_cpu *w = bpf_map_lookup_elem(&wait_cpus, &zero);
+
+	if (w == 0 || w->tid == 0)
+		return;
+	if (w->tid == (__u32)bpf_get_current_pid_tgid())
+		come_back(ctx, w);
+	w->tid = 0;
+}
+
 /* On the CPU that has just changed to the thread, which cannot be taken away
  * before this. */
 SEC("tp_btf/sched_exit_tp")
 int
 BPF_PROG(wait_back)
 {
-	__u32 zero = 0;
-	struct wait_cpu *w = bpf_map_lookup_elem(&wait_cpus, &zero);
+	after_switch(ctx);
+	return 0;
+}
 
-	if (w == 0 || w->tid == 0)
-		return 0;
-	if (w->tid == (__u32)bpf_get_current_pid_tgid())
-		come_back(ctx, w);
-	w->tid = 0;
+/* Where there is no such tracepoint.  It is not left so by threads that were
+ * preempted, and may be left on another CPU: their waits have no stack. */
+SEC("fexit/schedule")
+int
+BPF_PROG(wait_exit)
+{
+	after_switch(ctx);
 	return 0;
 }
 
 /* ---- beginnings, and all of them ---- */
 
 static __always_inline void
-set_up(struct wait_thread *t, __u32 state, __u64 since_ns)
+set_up(struct wait_thread *t, const struct task_struct *task, __u32 state,
+    __u64 since_ns)
 {
+	t->arrival = task->sched_info.last_arrival;
 	t->state = state;
 	t->since_ns = since_ns;
 	t->number = __sync_fetch_and_add(&wait_numbers, 1) + 1;
@@ -402,7 +434,7 @@ BPF_PROG(wait_fork, struct task_struct *parent, struct task_struct *child)
 	t = bpf_task_storage_get(&wait_threads, child, 0,
 	    BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t != 0 && t->number == 0)
-		set_up(t, WAIT_RUN_QUEUE, child->start_time);
+		set_up(t, child, WAIT_RUN_QUEUE, child->start_time);
 	return 0;
 }
 
@@ -412,7 +444,7 @@ set_up_old(struct wait_thread *t, struct task_struct *task)
 {
 	unsigned int state = task->__state;
 
-	set_up(t, task->on_cpu != 0 ? WAIT_ON_CPU : state == 0 ?
+	set_up(t, task, task->on_cpu != 0 ? WAIT_ON_CPU : state == 0 ?
 	    WAIT_RUN_QUEUE : reason_of(task, state), bpf_ktime_get_ns());
 }
 
@@ -512,7 +544,7 @@ wait_sweep(struct bpf_iter__task *ctx)
 	struct wait_thread *t;
 	struct wait_swept *r;
 	__u32 zero = 0, i;
-	__u64 head;
+	__u64 head, arrival = 0;
 
 	if (task == 0 || (task->flags & PF_KTHREAD) != 0)
 		return 0;
@@ -524,12 +556,14 @@ wait_sweep(struct bpf_iter__task *ctx)
 	if (t->number == 0)
 		set_up_old(t, task);
 	for (i = 0; i < 8; i++) {
+		arrival = task->sched_info.last_arrival;
 		r->run_delay = task->sched_info.run_delay;
 		if (copy_thread(&r->thread, t))
 			break;
 	}
 	if (i == 8)
 		return 0; /* the next sweep's */
+	note_coming(&r->thread, arrival);
 	sweep_head(r, task);
 	r->size = __builtin_offsetof(struct wait_swept, event) +
 	    __builtin_offsetof(struct sample_event, frames);
@@ -537,7 +571,8 @@ wait_sweep(struct bpf_iter__task *ctx)
 	if (sweep_wants(t, r))
 		r->size += sweep_stack(r, task);
 	/* It went on meanwhile: then that is the stack of another wait. */
-	if (*(volatile __u32 *)&t->version != r->thread.version) {
+	if (*(volatile __u32 *)&t->version != r->thread.version ||
+	    task->sched_info.last_arrival != arrival) {
 		r->size = head;
 		r->event.n_kernel = 0;
 		r->event.n_user = 0;

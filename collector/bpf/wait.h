@@ -42,7 +42,7 @@ struct wait_sums {
 
 /*
  * What is kept of a thread, in its task storage.  Written by the CPU on which
- * it leaves or comes; whoever reads it elsewhere compares `version` before and
+ * it leaves; whoever reads it elsewhere compares `version` before and
  * after.  How much of a wait was on the run queue, the scheduler has summed
  * when the thread runs again: a wait is put into the sums after it.
  */
@@ -56,7 +56,9 @@ struct wait_thread {
 	__u64 since_ns;
 	__u64 left_ns;   /* when that wait began; 0: it is in the sums */
 	__u64 swept_ns;  /* the since_ns of the wait that `swept` is of */
-	__u64 run_delay; /* the scheduler's sum, when it left */
+	__u64 run_delay; /* the scheduler's sum, when it left, */
+	__u64 arrival;   /* and its clock as it had come before that: another
+	                  * one is of a thread that has come since */
 	__u64 border_ns; /* the next border between slots */
 	struct wait_sums sums;
 };

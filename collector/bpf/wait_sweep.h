@@ -10,6 +10,7 @@
 #define SWEEP_PAGE 4096
 #define SWEEP_TRIES 8 /* to get a stack: rows may be missing at first */
 #define WAIT_SKIP 0
+#define WAIT_ENDS 16384 /* so many are kept while the ring is full */
 
 struct wait_swept {
 	__u64 size; /* of all of this that is there; a multiple of 8 */
@@ -18,6 +19,13 @@ struct wait_swept {
 	struct wait_thread thread;
 	struct sample_event event; /* EVENT_WAIT, WAIT_GOING; with frames and a
 	                            * copy where its stack is there */
+};
+
+/* The last event of a thread, WAIT_DIED, for which the ring had no room: its
+ * head and the sums. */
+struct wait_end {
+	__u64 event[(__builtin_offsetof(struct sample_event, frames) +
+	    sizeof(struct wait_sums)) / sizeof(__u64)];
 };
 
 #endif

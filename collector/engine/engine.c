@@ -581,6 +581,12 @@ engine_swept(void *arg, const struct wait_swept *r)
 	waits_swept(arg, r);
 }
 
+static void
+engine_ended(void *arg, const struct sample_event *e, size_t size)
+{
+	waits_event(arg, e, size);
+}
+
 /* All threads as they are, then what they sent before that. */
 static const struct err *
 engine_sweep(struct engine *s, uint64_t slot)
@@ -591,9 +597,11 @@ engine_sweep(struct engine *s, uint64_t slot)
 	waits_end(s->waits, engine_slot_end(s, slot));
 	e = sampler_waits_sweep(sampler_waits(s->sampler),
 	    waits_end_ns(s->waits), engine_swept, s);
-
 	spent_begin(before);
-	return e != NULL ? e : engine_drain(s);
+	if (e == NULL)
+		e = engine_drain(s);
+	sampler_waits_ends(sampler_waits(s->sampler), engine_ended, s);
+	return e;
 }
 
 const struct err *

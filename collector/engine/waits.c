@@ -510,7 +510,7 @@ waits_choose_mark(struct engine *s, uint8_t type)
 		return; /* a test's events */
 	sampler_counts(s->sampler, type, counts);
 	lost += counts[COUNT_RING_FULL];
-	w->mark = sampler_waits_leave(sampler_waits(s->sampler)) ||
+	w->mark = sampler_waits_lack(sampler_waits(s->sampler)) ||
 	    lost > w->lost ? "[below threshold, or no stack]" :
 	    "[below threshold]";
 	w->lost = lost;

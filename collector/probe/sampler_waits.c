@@ -15,12 +15,13 @@
 #include "wait.skel.h"
 #pragma GCC diagnostic pop
 
+#include "collector/bpf/wait_clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
 struct sampler_waits {
 	struct wait_bpf *bpf;
-	bool leave;
+	enum waits_stacks stacks;
 	/* What was read of a record that has not come whole yet. */
 	uint64_t room[(64 << 10) / 8];
 };
@@ -47,7 +48,8 @@ waits_share(struct wait_bpf *bpf, const struct bpf_object *maps)
 
 static void
 waits_configure(struct wait_bpf *bpf, size_t type,
-    const struct waits_options *o, bool leave, const struct bpf_object *maps)
+    const struct waits_options *o, enum waits_stacks stacks,
+    const struct bpf_object *maps)
 {
 	struct bpf_map *map;
 
@@ -55,24 +57,27 @@ waits_configure(struct wait_bpf *bpf, size_t type,
 	bpf->rodata->kernel_stacks = o->kernel;
 	bpf->rodata->eh_frame = o->eh_frame;
 	bpf->rodata->wait_slot_ns = (uint64_t)o->slot_ns;
-	bpf->rodata->wait_by_leaving = leave;
+	bpf->rodata->wait_by_leaving = stacks == WAITS_LEAVE;
 	bpf->data_wait->wait_threshold_ns = (uint64_t)o->threshold_ns;
 	map = bpf_object__find_map_by_name(maps, "ring");
 	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(map) / 4;
-	bpf_program__set_autoload(bpf->progs.wait_back, !leave);
+	bpf_program__set_autoload(bpf->progs.wait_back,
+	    stacks == WAITS_BACK);
+	bpf_program__set_autoload(bpf->progs.wait_exit,
+	    stacks == WAITS_SCHEDULE);
 }
 
 /* 0 or a negative errno. */
 static int
 waits_try(struct sampler_waits *w, size_t type, const struct waits_options *o,
-    bool leave, const struct bpf_object *maps)
+    enum waits_stacks stacks, const struct bpf_object *maps)
 {
 	struct wait_bpf *bpf = wait_bpf__open();
 	int r;
 
 	if (bpf == NULL)
 		return -errno;
-	waits_configure(bpf, type, o, leave, maps);
+	waits_configure(bpf, type, o, stacks, maps);
 	r = waits_share(bpf, maps);
 	if (r == 0)
 		r = wait_bpf__load(bpf);
@@ -83,7 +88,7 @@ waits_try(struct sampler_waits *w, size_t type, const struct waits_options *o,
 		return r;
 	}
 	w->bpf = bpf;
-	w->leave = leave;
+	w->stacks = stacks;
 	return 0;
 }
 
@@ -92,15 +97,15 @@ sampler_waits_open(struct sampler_waits **out, size_t type,
     const struct waits_options *o, const struct bpf_object *maps)
 {
 	struct sampler_waits *w = calloc(1, sizeof(*w));
+	enum waits_stacks stacks;
 	int r = -EOPNOTSUPP;
 
 	*out = w;
 	if (w == NULL)
 		return err_nomem();
-	if (o->stacks != WAITS_LEAVE)
-		r = waits_try(w, type, o, false, maps);
-	if (r != 0 && o->stacks != WAITS_BACK)
-		r = waits_try(w, type, o, true, maps);
+	for (stacks = WAITS_BACK; r != 0 && stacks <= WAITS_LEAVE; stacks++)
+		if (o->stacks == WAITS_AUTO || o->stacks == stacks)
+			r = waits_try(w, type, o, stacks, maps);
 	if (r == 0)
 		return NULL;
 	free(w);
@@ -123,7 +128,8 @@ void
 sampler_waits_stop(struct sampler_waits *w)
 {
 	struct bpf_link **links[] = {&w->bpf->links.wait_switch,
-	    &w->bpf->links.wait_back, &w->bpf->links.wait_fork};
+	    &w->bpf->links.wait_back, &w->bpf->links.wait_exit,
+	    &w->bpf->links.wait_fork};
 	size_t i;
 
 	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
@@ -133,9 +139,9 @@ sampler_waits_stop(struct sampler_waits *w)
 }
 
 bool
-sampler_waits_leave(const struct sampler_waits *w)
+sampler_waits_lack(const struct sampler_waits *w)
 {
-	return w->leave;
+	return w->stacks != WAITS_BACK;
 }
 
 void
@@ -147,7 +153,28 @@ sampler_waits_set_threshold(struct sampler_waits *w, int64_t ns)
 void
 sampler_waits_set_begin(struct sampler_waits *w, int64_t begin_ns)
 {
-	w->bpf->data_wait->wait_begin_ns = (uint64_t)begin_ns;
+	struct wait_bpf__data_wait *d = w->bpf->data_wait;
+	int64_t seen_ns = d->wait_offset_seen_ns;
+
+	d->wait_begin_ns = (uint64_t)begin_ns;
+	d->wait_offset_seen_ns = WAIT_NO_OFFSET;
+	if (seen_ns != WAIT_NO_OFFSET)
+		d->wait_offset_ns = seen_ns;
+}
+
+void
+sampler_waits_ends(struct sampler_waits *w, waits_end_fn *fn, void *arg)
+{
+	int fd = bpf_map__fd(w->bpf->maps.wait_ends);
+	struct wait_end end;
+	__u64 number;
+
+	while (bpf_map_get_next_key(fd, NULL, &number) == 0 &&
+	    bpf_map_lookup_elem(fd, &number, &end) == 0) {
+		fn(arg, (const void *)&end, sizeof(end));
+		if (bpf_map_delete_elem(fd, &number) != 0)
+			break;
+	}
 }
 
 /* Is there a whole record at the beginning of n bytes? */

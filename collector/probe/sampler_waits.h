@@ -17,9 +17,10 @@ struct err;
 struct sampler_waits;
 
 enum waits_stacks {
-	WAITS_AUTO,  /* as they come back, where the kernel has that */
-	WAITS_BACK,
-	WAITS_LEAVE  /* some of those that leave */
+	WAITS_AUTO,     /* the first of these that the kernel can do: */
+	WAITS_BACK,     /* as they come back, sched_exit_tp */
+	WAITS_SCHEDULE, /* as they return from schedule() */
+	WAITS_LEAVE     /* some of those that leave */
 };
 
 struct waits_options {
@@ -38,13 +39,21 @@ void sampler_waits_close(struct sampler_waits *w);
 /* No more events; threads can still be swept. */
 void sampler_waits_stop(struct sampler_waits *w);
 
-/* Are stacks taken as threads leave? */
-bool sampler_waits_leave(const struct sampler_waits *w);
+/* May long waits, too, have no stack? */
+bool sampler_waits_lack(const struct sampler_waits *w);
 
 void sampler_waits_set_threshold(struct sampler_waits *w, int64_t ns);
 
-/* The open slot begins there, in CLOCK_MONOTONIC. */
+/* The open slot begins there, in CLOCK_MONOTONIC.  What was measured of the
+ * scheduler's clock in the last one is in force from now on. */
 void sampler_waits_set_begin(struct sampler_waits *w, int64_t begin_ns);
+
+/* The end of a thread; borrowed for the call. */
+typedef void waits_end_fn(void *arg, const struct sample_event *e,
+    size_t size);
+
+/* Hands over the ends for which the ring had no room. */
+void sampler_waits_ends(struct sampler_waits *w, waits_end_fn *fn, void *arg);
 
 /* A thread as it is now; borrowed for the call. */
 typedef void waits_sweep_fn(void *arg, const struct wait_swept *r);

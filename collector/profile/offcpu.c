@@ -14,6 +14,7 @@ offcpu_waits(const struct config *c, struct waits_options *out)
 	    .kernel = c->kernel,
 	    .eh_frame = strcmp(c->unwinder, "eh_frame") == 0,
 	    .stacks = strcmp(c->offcpu_stacks, "back") == 0 ? WAITS_BACK :
+	        strcmp(c->offcpu_stacks, "schedule") == 0 ? WAITS_SCHEDULE :
 	        strcmp(c->offcpu_stacks, "leave") == 0 ? WAITS_LEAVE :
 	        WAITS_AUTO};
 	return c->profiles[PROFILE_offcpu].enabled;

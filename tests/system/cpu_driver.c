@@ -3,10 +3,12 @@
  * prints each slot.
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
- *	    [-i] [-w THRESHOLD_US [-o auto|back|leave] [-c]]
+ *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-o auto|back|schedule|leave]
+ *	    [-c]]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
+ * -W BUDGET is that of waits, in the same unit.
  * -i: show inlined functions.  -w: take the waits of threads too, -o: when
  * their stacks are taken, -c: without samples of a clock.
  *
@@ -342,7 +344,7 @@ main(int argc, char **argv)
 	config.slot_ns = NS_PER_S;
 	config.cpu_budget = 0;
 	config.short_lived_ns = 0;
-	while ((c = getopt(argc, argv, "h:s:n:b:im:w:o:c")) != -1) {
+	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:c")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -355,6 +357,8 @@ main(int argc, char **argv)
 			config.mirror = optarg;
 		else if (c == 'w')
 			set_waits(&config, atol(optarg) * 1000);
+		else if (c == 'W')
+			config.offcpu_budget = atol(optarg);
 		else if (c == 'o')
 			set_stacks(&config, optarg);
 		else if (c == 'c')
@@ -371,6 +375,7 @@ main(int argc, char **argv)
 	s = source;
 	began_ns = clock_mono_ns();
 	s->pace.window.window_ns = config.slot_ns;
+	s->waits_pace.window.window_ns = config.slot_ns;
 	state = source_profiles.state(s, 0, &why);
 	printf("state %d %s\n", state, why);
 	state = source_profiles.state(s, PROFILE_offcpu, &why);

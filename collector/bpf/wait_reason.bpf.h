@@ -1,0 +1,48 @@
+/*
+ * Why a thread waits (wait_reason.h), read of the thread.
+ */
+#ifndef COLLECTOR_BPF_WAIT_REASON_BPF_H
+#define COLLECTOR_BPF_WAIT_REASON_BPF_H
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "collector/bpf/wait_reason.h"
+
+static __always_inline __u8
+reason_of_file(struct task_struct *task, __u64 fd)
+{
+	struct files_struct *files = task->files;
+	struct fdtable *table;
+	struct file *file = 0;
+
+	if (files == 0)
+		return WAIT_OTHER;
+	table = files->fdt;
+	if (table == 0 || fd >= table->max_fds ||
+	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd) != 0 ||
+	    file == 0)
+		return WAIT_OTHER;
+	return wait_file_reason(BPF_CORE_READ(file, f_inode, i_mode));
+}
+
+static __always_inline __u8
+reason_of(struct task_struct *task, unsigned int task_state)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
+	__u64 call = regs->orig_ax;
+	__u8 rule;
+
+	if ((task_state & TASK_STOPS) != 0 || regs->cs == USER32_CS)
+		return WAIT_OTHER;
+	if (call == WAIT_NO_CALL)
+		return WAIT_FAULT;
+	rule = wait_rule(call);
+	if (rule == WAIT_RULE_FUTEX)
+		return wait_futex_reason(regs->si);
+	if (rule == WAIT_RULE_FILE)
+		return reason_of_file(task, (__u32)regs->di);
+	return wait_rule_reason(rule);
+}
+
+#endif
