@@ -43,7 +43,8 @@ struct folded {
 	struct stacks_cache frames; /* by text, kind's mark included */
 	uint32_t type;
 	bool lines; /* no counts: each line is one */
-	uint64_t line, stacks, bad, rounded;
+	uint64_t line, stacks, rounded;
+	uint64_t bad, negative; /* lines; bad: those without a count, too */
 	uint64_t first_bad, large; /* a line's number; 0: none */
 	struct folded_line ahead[LINES];
 	size_t n_ahead;
@@ -303,24 +304,32 @@ folded_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The digits [p, end) as a number; false beyond 10^18. */
+static bool
+folded_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* The digits [p, end) as a number; false beyond 63 bits. */
 static bool
 folded_number(const char *p, const char *end, int64_t *value)
 {
-	*value = 0;
+	uint64_t n = 0;
+
 	while (p < end && *p == '0')
 		p++;
-	if (end - p > 18)
+	if (end - p > 19)
 		return false;
 	for (; p < end; p++)
-		*value = *value * 10 + (*p - '0');
-	return true;
+		n = n * 10 + (uint64_t)(*p - '0');
+	*value = (int64_t)n;
+	return n <= INT64_MAX;
 }
 
 /*
  * Takes the count off the end of a line: the stack ends at the result.  NULL
- * where there is none.  A fraction is rounded, half up; a count that is too
- * large is -1.
+ * where there is none, or, *count being -1, a negative one.  A fraction is
+ * rounded, half up; a count that is too large is -1.
  */
 static const char *
 folded_count(const char *p, const char *end, int64_t *count, bool *rounded)
@@ -335,17 +344,22 @@ folded_count(const char *p, const char *end, int64_t *count, bool *rounded)
 		while (digits > p && folded_is_digit(digits[-1]))
 			digits--;
 	}
-	if (digits == p || digits == point ||
-	    (digits[-1] != ' ' && digits[-1] != '\t'))
+	if (digits == p || digits == point)
 		return NULL;
+	if (!folded_is_blank(digits[-1])) {
+		if (digits[-1] == '-' && digits - p > 1 &&
+		    folded_is_blank(digits[-2]))
+			*count = -1;
+		return NULL;
+	}
 	if (!folded_number(digits, point, count))
 		*count = -1;
-	else if (*rounded && end - point > 1)
+	else if (*rounded && end - point > 1 && *count < INT64_MAX)
 		*count += point[1] >= '5';
 	while (*rounded && ++point < end && *point == '0')
 		;
 	*rounded = *rounded && point < end;
-	while (digits > p && (digits[-1] == ' ' || digits[-1] == '\t'))
+	while (digits > p && folded_is_blank(digits[-1]))
 		digits--;
 	return digits;
 }
@@ -373,6 +387,7 @@ folded_line(struct folded *f, const char *p, const char *end,
 		return;
 	stack = f->lines ? end : folded_count(p, end, &count, &rounded);
 	if (stack == NULL) {
+		f->negative += count < 0;
 		if (f->bad++ == 0)
 			f->first_bad = f->line;
 		return;
@@ -419,14 +434,19 @@ folded_finish(struct folded *f)
 	const struct err *e = stacks_error(f->s);
 
 	if (e == NULL && f->large > 0)
-		e = err_new(ERR_REQUEST, 422, "line %llu: a count of 10^18 or "
-		    "more", (unsigned long long)f->large);
+		e = err_new(ERR_REQUEST, 422, "line %llu: a count of more "
+		    "than 63 bits hold", (unsigned long long)f->large);
 	if (e == NULL && f->stacks == 0 && f->bad > 0)
-		e = err_new(ERR_REQUEST, 422, "line %llu is no folded stack: "
+		e = err_new(ERR_REQUEST, 422, f->negative == f->bad
+		    ? "line %llu has a negative count"
+		    : "line %llu is no folded stack: "
 		    "frames with ';' between them, a blank and a count",
 		    (unsigned long long)f->first_bad);
-	if (f->bad > 0)
-		stacks_skip(f->s, "lines without a count", f->bad);
+	if (f->bad > f->negative)
+		stacks_skip(f->s, "lines without a count",
+		    f->bad - f->negative);
+	if (f->negative > 0)
+		stacks_skip(f->s, "lines with a negative count", f->negative);
 	if (f->rounded > 0)
 		stacks_skip(f->s, "fractions of a count, rounded", f->rounded);
 	stacks_cache_fini(&f->frames);

@@ -432,8 +432,11 @@ pprof_unpack(struct stacks *s, const void *data, size_t n,
 	else if (r.arena.over || rest.failed)
 		e = pprof_full(&r);
 	else
-		e = err_new(ERR_REQUEST, 422, "pprof: not a profile, or "
-		    "damaged: protobuf does not parse in %zu bytes", n);
+		e = err_new(ERR_REQUEST, 422, n > 0 &&
+		    *(const uint8_t *)data == 0 /* nothing begins so */
+		    ? "pprof: not a profile: byte 0 of %zu is NUL"
+		    : "pprof: not a profile, or damaged: protobuf does not "
+		      "parse in %zu bytes", n);
 	arena_fini(&r.arena);
 	buf_fini(&rest);
 	return e;

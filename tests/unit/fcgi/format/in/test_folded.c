@@ -94,6 +94,45 @@ TEST(a_count_beyond_all_bounds_is_an_error_and_left_out_by_nobody)
 	stacks_free(s);
 }
 
+TEST(counts_of_63_bits_are_taken)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	const char most[] = "a 9223372036854775807\n";
+	const char more[] = "a 9223372036854775808\n";
+
+	CHECK_OK(folded_parse(s, most, sizeof(most) - 1, NULL));
+	CHECK(stacks_total(s, 0) == INT64_MAX);
+	stacks_free(s);
+	s = stacks_new(&stacks_limits_push);
+	CHECK_OK(folded_parse(s, "a 1000000000000000000\n", 22, NULL));
+	CHECK(stacks_total(s, 0) == INT64_C(1000000000000000000));
+	stacks_free(s);
+	s = stacks_new(&stacks_limits_push);
+	CHECK(folded_parse(s, more, sizeof(more) - 1, NULL) != NULL);
+	stacks_free(s);
+}
+
+TEST(negative_counts_are_called_so)
+{
+	struct stacks *s = stacks_new(&stacks_limits_push);
+	struct stacks_skipped skipped;
+	const struct err *e;
+
+	CHECK_OK(folded_parse(s, "a 1\nb -5\nc-5\n", 13, NULL));
+	CHECK_INT(stacks_n_skipped(s), 2);
+	stacks_get_skipped(s, 0, &skipped);
+	CHECK_STR(skipped.why, "lines without a count");
+	CHECK_INT(skipped.n, 1);
+	stacks_get_skipped(s, 1, &skipped);
+	CHECK_STR(skipped.why, "lines with a negative count");
+	CHECK_INT(skipped.n, 1);
+	stacks_free(s);
+	s = stacks_new(&stacks_limits_push);
+	e = folded_parse(s, "a;b -5\n", 7, NULL);
+	CHECK(e != NULL && strstr(e->text, "line 1 has a negative") != NULL);
+	stacks_free(s);
+}
+
 TEST(text_of_another_kind_is_an_error_with_its_line)
 {
 	struct stacks *s = stacks_new(&stacks_limits_push);
@@ -203,6 +242,8 @@ main(void)
 	RUN(kinds_are_marked_at_the_end);
 	RUN(what_is_not_folded_is_counted);
 	RUN(a_count_beyond_all_bounds_is_an_error_and_left_out_by_nobody);
+	RUN(counts_of_63_bits_are_taken);
+	RUN(negative_counts_are_called_so);
 	RUN(text_of_another_kind_is_an_error_with_its_line);
 	RUN(pieces_equal_the_whole);
 	RUN(a_line_counts_one);

@@ -318,6 +318,16 @@ TEST(samples_may_stand_anywhere)
 	buf_fini(&b);
 }
 
+TEST(a_body_of_nul_is_called_no_profile)
+{
+	static const char nul[64];
+	struct buf b = {0};
+
+	buf_put(&b, nul, sizeof(nul));
+	expect(&b, 422, "not a profile: byte 0 of 64 is NUL");
+	buf_fini(&b);
+}
+
 TEST(every_prefix_is_an_error_or_a_profile)
 {
 	struct buf b = {0};
@@ -605,6 +615,7 @@ main(void)
 	RUN(gzipped);
 	RUN(wrong_numbers_say_which);
 	RUN(samples_may_stand_anywhere);
+	RUN(a_body_of_nul_is_called_no_profile);
 	RUN(every_prefix_is_an_error_or_a_profile);
 	RUN(bombs);
 	RUN(names_of_types);
