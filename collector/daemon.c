@@ -24,11 +24,10 @@
 
 #define POLL_NS (250 * NS_PER_MS)
 #define STARVED_NS (60 * NS_PER_S) /* it is said for so long */
-#define SLOTS_AHEAD_MAX 360 /* a client's clock may be this far ahead */
 
 /* ---- the store ---- */
 
-static const struct err *
+const struct err *
 daemon_append(struct daemon *d, struct batch *b)
 {
 	enum spent_on before = spent_begin(SPENT_STORE);
@@ -50,7 +49,7 @@ daemon_tick_store(struct daemon *d, int64_t now_ns)
 
 /* ---- batches ---- */
 
-static void
+void
 daemon_record(struct daemon *d, struct batch *b)
 {
 	struct batch *alone = NULL;
@@ -127,53 +126,6 @@ daemon_submit(struct daemon *d, struct batch *b)
 	daemon_record(d, b);
 	d->pending[d->n_pending++] = b;
 	daemon_flush_pending(d);
-}
-
-/* The store's bounds know nothing of the present; a block of the far future
- * would be the newest for ever, and one from before retention would go with
- * the next sealing, though its sender was told that it is kept. */
-static const struct err *
-daemon_check_time(const struct daemon *d, const struct batch *b)
-{
-	uint64_t present = (uint64_t)(clock_wall_ns() / d->slots.slot_ns);
-	uint64_t kept = (uint64_t)(d->config->retain_ns / d->slots.slot_ns);
-	uint64_t oldest = kept > 0 && kept < present ? present - kept : 0;
-
-	if (b->slot_ns != (uint64_t)d->slots.slot_ns)
-		return err_new(ERR_REQUEST, 422, "slots of %llu ns in a store "
-		    "of %lld ns", (unsigned long long)b->slot_ns,
-		    (long long)d->slots.slot_ns);
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		if (b->blocks[i].slot > present + SLOTS_AHEAD_MAX)
-			return err_new(ERR_REQUEST, 422,
-			    "slot %llu is in the future",
-			    (unsigned long long)b->blocks[i].slot);
-		if (b->blocks[i].slot < oldest)
-			return err_new(ERR_REQUEST, 422,
-			    "slot %llu is older than what is kept (retain)",
-			    (unsigned long long)b->blocks[i].slot);
-	}
-	return NULL;
-}
-
-const struct err *
-daemon_take(void *arg, struct batch *b)
-{
-	struct daemon *d = arg;
-	struct store_writer_stats before, after;
-	const struct err *e;
-
-	if ((e = daemon_check_time(d, b)) != NULL ||
-	    (e = batch_finish(b)) != NULL ||
-	    (e = quota_check(&d->quota, b)) != NULL)
-		return e;
-	store_writer_stats(d->store, &before);
-	if ((e = daemon_append(d, b)) != NULL)
-		return e;
-	store_writer_stats(d->store, &after);
-	quota_charge(&d->quota, b, after.nodes - before.nodes);
-	daemon_record(d, b);
-	return NULL;
 }
 
 /* ---- slots ---- */

@@ -100,6 +100,14 @@ const struct err *daemon_run_replay(struct daemon *d);
 
 /* Takes a batch from the socket: its error is the client's answer. */
 const struct err *daemon_take(void *arg, struct batch *b);
+/* Would it be taken?  Finishes it. */
+const struct err *daemon_check(void *arg, struct batch *b);
+/* Takes all batches of a push or none. */
+struct intake_parts;
+const struct err *daemon_push(void *arg, const struct intake_parts *parts);
+/* Into the store; into the recording, if there is one. */
+const struct err *daemon_append(struct daemon *d, struct batch *b);
+void daemon_record(struct daemon *d, struct batch *b);
 /* Closes the slot with what the sources have. */
 void daemon_close_slot(struct daemon *d, uint64_t slot);
 /* Counters to the log. */

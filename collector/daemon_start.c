@@ -167,7 +167,7 @@ daemon_start_intake(struct daemon *d)
 		return e;
 	return intake_open(&d->intake, &(struct intake_options){
 	    c->socket_path, c->socket_group, d->loop, daemon_take, d,
-	    daemon_purge});
+	    daemon_purge, daemon_check, daemon_push});
 }
 
 void

@@ -84,6 +84,26 @@ const struct err *store_writer_open(struct store_writer **out, const char *dir,
  */
 const struct err *store_append(struct store_writer *w, struct batch *b);
 
+/*
+ * Several batches, of which all are taken or, after an error, none: no reader
+ * sees some of them, whatever dies on the way.  `get` gives batch i, which
+ * `done` is handed when its record is written, with how many nodes of call
+ * trees that brought; it may be NULL.  Both are called with the writer locked.
+ * The batches are finished, their slots as long as the store's.
+ */
+struct store_parts {
+	size_t n;
+	const uint8_t *id; /* 16 bytes: that of the first, and of all */
+	uint64_t until; /* end of the newest slot of all; 0: they have none */
+	const struct err *(*get)(void *arg, size_t i, struct batch **b);
+	void (*done)(void *arg, struct batch *b, uint64_t nodes);
+	void *arg;
+};
+const struct err *store_append_parts(struct store_writer *w,
+    const struct store_parts *parts);
+/* The end of its newest slot; 0: it has no blocks. */
+uint64_t store_batch_until(const struct batch *b);
+
 /* Rotates the journal when its 64 slots are over and gives the background
  * thread its work.  Call at least once a slot.  `now_ns` is the data's clock
  * (a recording's in replay). */

@@ -7,24 +7,22 @@
 #include "collector/ipc/intake.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "collector/base/loop.h"
+#include "collector/ipc/door.h"
+#include "collector/ipc/intake_parts.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "store/batch/purge_request.h"
 
-#define NO_GROUP ((gid_t)-1)
 #define RECORD_KEPT 65536 /* memory for a record that a client keeps */
 
 struct connection {
@@ -33,6 +31,7 @@ struct connection {
 	struct connection *next;
 	struct buf record;      /* what came of the record at hand */
 	struct batch_stream *stream; /* NULL: only whole batches so far */
+	struct intake_parts parts; /* of the push that has begun */
 	size_t want;            /* bytes of it that are to come in all */
 	int64_t deadline_ns;    /* monotonic */
 	uint64_t number;        /* of the client */
@@ -47,51 +46,14 @@ struct connection {
 
 struct intake {
 	struct intake_options options;
-	struct sockaddr_un address;
-	struct loop_watch watch;
+	struct door door;
+	struct loop_watch watch; /* of the door */
 	struct connection *connections;
 	size_t n_connections, n_streams, bytes;
 	uint64_t clients;
-	gid_t group;
-	bool bound;
 	bool paused; /* until the next tick: no descriptor was left */
 	struct intake_stats stats;
 };
-
-/* ---- who ---- */
-
-static bool
-peer_in_group(int fd, gid_t group)
-{
-	gid_t groups[256];
-	socklen_t len = sizeof(groups);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) != 0)
-		return false;
-	for (size_t i = 0; i < len / sizeof(groups[0]); i++) {
-		if (groups[i] == group)
-			return true;
-	}
-	return false;
-}
-
-static bool
-peer_allowed(const struct intake *in, int fd, bool *root, int32_t *pid)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	*root = false;
-	*pid = 0;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
-		return false;
-	*root = peer.uid == 0;
-	*pid = peer.pid;
-	if (peer.uid == 0 || peer.uid == geteuid())
-		return true;
-	return in->group != NO_GROUP &&
-	    (peer.gid == in->group || peer_in_group(fd, in->group));
-}
 
 /* ---- one connection ---- */
 
@@ -105,7 +67,8 @@ connection_reset(struct connection *c)
 	}
 	buf_clear(&c->record);
 	c->want = BATCH_RECORD_HEADER;
-	c->deadline_ns = clock_mono_ns() + INTAKE_IDLE_NS;
+	c->deadline_ns = clock_mono_ns() +
+	    (c->parts.n > 0 ? INTAKE_RECORD_NS : INTAKE_IDLE_NS);
 }
 
 static void
@@ -114,6 +77,13 @@ connection_drop_stream(struct connection *c)
 	c->in->n_streams -= c->stream != NULL;
 	batch_stream_free(c->stream);
 	c->stream = NULL;
+}
+
+static void
+connection_drop_parts(struct connection *c)
+{
+	c->in->bytes -= c->parts.bytes;
+	intake_parts_fini(&c->parts);
 }
 
 static void
@@ -130,6 +100,7 @@ connection_free(struct connection *c)
 	close(c->watch.fd);
 	buf_fini(&c->record);
 	connection_drop_stream(c);
+	connection_drop_parts(c);
 	free(c);
 }
 
@@ -220,15 +191,50 @@ connection_purge(struct connection *c)
  * that one sends it again, under another id.
  */
 static const struct err *
-connection_give(struct connection *c, struct batch *b)
+connection_check(struct connection *c)
 {
 	struct pollfd p = {.fd = c->watch.fd};
 
-	if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR))) {
-		c->in->stats.abandoned++;
-		return err_new(ERR_REQUEST, 408, "its client is gone");
-	}
-	return c->in->options.take(c->in->options.arg, b);
+	if (poll(&p, 1, 0) <= 0 || (p.revents & (POLLHUP | POLLERR)) == 0)
+		return NULL;
+	c->in->stats.abandoned++;
+	return err_new(ERR_REQUEST, 408, "its client is gone");
+}
+
+static const struct err *
+connection_give(struct connection *c, struct batch *b)
+{
+	const struct err *e = connection_check(c);
+
+	if (e == NULL)
+		e = c->in->options.take(c->in->options.arg, b);
+	c->in->stats.taken += e == NULL;
+	return e;
+}
+
+/* A batch of a push of several, or, where it brings no more, all of them. */
+static const struct err *
+connection_join(struct connection *c, struct batch *b)
+{
+	const struct intake_options *o = &c->in->options;
+	size_t before = c->record.cap;
+	bool more = b->more;
+	const struct err *e = o->check != NULL ? o->check(o->arg, b) :
+	    err_new(ERR_REQUEST, 422, "one batch a push is taken here");
+
+	if (e == NULL &&
+	    (e = intake_parts_add(&c->parts, &c->record, b)) == NULL)
+		c->in->bytes -= before -
+		    c->parts.records[c->parts.n - 1].cap;
+	batch_free(b); /* before it is read again */
+	if (e != NULL || more)
+		return e;
+	if ((e = connection_check(c)) == NULL)
+		e = o->push(o->arg, &c->parts);
+	if (e == NULL)
+		c->in->stats.taken += c->parts.n;
+	connection_drop_parts(c);
+	return e;
 }
 
 static const struct err *
@@ -238,11 +244,13 @@ connection_take_whole(struct connection *c)
 	struct batch *b;
 
 	e = batch_decode(c->record.data, c->record.len, &b);
-	connection_reset(c);
-	if (e == NULL) {
+	if (e == NULL && (b->more || c->parts.n > 0)) {
+		e = connection_join(c, b);
+	} else if (e == NULL) {
 		e = connection_give(c, b);
 		batch_free(b);
 	}
+	connection_reset(c);
 	return e;
 }
 
@@ -278,6 +286,7 @@ connection_take_stream(struct connection *c)
 static bool
 connection_take(struct connection *c)
 {
+	bool more = batch_record_more(c->record.data) || c->parts.n > 0;
 	struct intake *in = c->in;
 	const struct err *e;
 
@@ -285,10 +294,10 @@ connection_take(struct connection *c)
 		return connection_purge(c);
 	e = batch_stream_is(c->record.data) ? connection_take_stream(c)
 	                                    : connection_take_whole(c);
-	if (e == NULL) {
-		in->stats.taken++;
+	if (e == NULL)
 		return connection_answer(c, 200, "");
-	}
+	if (more) /* what follows would be half of it */
+		return connection_refuse(c, error_status(e), e->text);
 	in->stats.refused += error_status(e) != 409; /* comes again, whole */
 	return connection_answer(c, error_status(e), e->text);
 }
@@ -311,6 +320,12 @@ connection_header(struct connection *c)
 		e = batch_record_header(c->record.data, &n);
 	if (e != NULL)
 		return connection_refuse(c, error_status(e), e->text);
+	if (c->parts.n > 0 && (purge_request_is(c->record.data) ||
+	    batch_stream_is(c->record.data)))
+		return connection_refuse(c, 400, "a push has not ended");
+	if (n > INTAKE_PUSH_MAX - c->parts.bytes)
+		return connection_refuse(c, 413, "a push is too large: "
+		    "fewer stacks or a shorter window");
 	if (n > BATCH_MAX_BYTES)
 		return connection_refuse(c, 413, "a batch is too large");
 	if (in->bytes + n > INTAKE_BYTES_MAX)
@@ -389,7 +404,7 @@ intake_admit(struct intake *in, int fd)
 	bool root;
 	int32_t pid;
 
-	if (!peer_allowed(in, fd, &root, &pid)) {
+	if (!door_allows(&in->door, fd, &root, &pid)) {
 		intake_turn_away(in, fd, "error 403 you are neither root nor "
 		    "in the group of this socket\n");
 		return;
@@ -481,78 +496,6 @@ intake_tick(struct intake *in, int64_t mono_ns)
 	}
 }
 
-/* Only a dead socket may be taken away: not somebody else's living one, and
- * no file, which refuses a connection just like a dead socket. */
-static const struct err *
-intake_clear_path(const struct intake *in)
-{
-	int fd, bad;
-	struct stat st;
-
-	if (lstat(in->address.sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
-		return err_new(ERR_CONFIG, 0, "%s: is there and no socket",
-		    in->address.sun_path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return err_errno("socket");
-	bad = connect(fd, (const struct sockaddr *)&in->address,
-	    sizeof(in->address));
-	close(fd);
-	/* EAGAIN: it lives, and its backlog is full. */
-	if (bad == 0 || errno == EAGAIN)
-		return err_new(ERR_LIMIT, 0, "%s: another daemon answers here",
-		    in->address.sun_path);
-	if (errno == ECONNREFUSED && unlink(in->address.sun_path) != 0)
-		return err_errno("%s", in->address.sun_path);
-	return NULL;
-}
-
-static const struct err *
-intake_find_group(struct intake *in)
-{
-	const char *name = in->options.group;
-	struct group *g;
-
-	in->group = NO_GROUP;
-	if (name == NULL || name[0] == '\0')
-		return NULL;
-	if ((g = getgrnam(name)) == NULL)
-		return err_new(ERR_CONFIG, 0, "[socket] group: there is no "
-		    "group \"%s\"", name);
-	in->group = g->gr_gid;
-	return NULL;
-}
-
-static const struct err *
-intake_bind(struct intake *in)
-{
-	const char *path = in->address.sun_path;
-	const struct err *e;
-	mode_t mask;
-	int bad;
-
-	if ((e = intake_clear_path(in)) != NULL)
-		return e;
-	in->watch.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0);
-	if (in->watch.fd < 0)
-		return err_errno("socket");
-	mask = umask(0117);
-	bad = bind(in->watch.fd, (struct sockaddr *)&in->address,
-	    sizeof(in->address));
-	umask(mask);
-	if (bad != 0)
-		return err_errno("%s", path);
-	in->bound = true;
-	if (in->group != NO_GROUP &&
-	    lchown(path, (uid_t)-1, in->group) != 0)
-		return err_errno("%s: giving it to group %s", path,
-		    in->options.group);
-	if (listen(in->watch.fd, 128) != 0)
-		return err_errno("%s", path);
-	return loop_add(in->options.loop, &in->watch, EPOLLIN);
-}
-
 const struct err *
 intake_open(struct intake **out, const struct intake_options *options)
 {
@@ -562,17 +505,19 @@ intake_open(struct intake **out, const struct intake_options *options)
 	if (in == NULL)
 		return err_nomem();
 	in->options = *options;
+	in->door = (struct door){.address.sun_family = AF_UNIX, .fd = -1,
+	    .group_name = options->group};
 	in->watch = (struct loop_watch){-1, intake_accept, in};
-	in->address.sun_family = AF_UNIX;
-	if (strlen(options->path) >= sizeof(in->address.sun_path)) {
+	if (strlen(options->path) >= sizeof(in->door.address.sun_path)) {
 		free(in);
 		return err_new(ERR_CONFIG, 0, "%s: too long for a socket",
 		    options->path);
 	}
-	strcpy(in->address.sun_path, options->path);
-	e = intake_find_group(in);
+	strcpy(in->door.address.sun_path, options->path);
+	e = door_open(&in->door);
+	in->watch.fd = in->door.fd;
 	if (e == NULL)
-		e = intake_bind(in);
+		e = loop_add(in->options.loop, &in->watch, EPOLLIN);
 	if (e != NULL) {
 		intake_close(in);
 		return e;
@@ -604,11 +549,8 @@ intake_close(struct intake *in)
 		return;
 	while (in->connections != NULL)
 		connection_free(in->connections);
-	if (in->watch.fd >= 0) {
+	if (in->watch.fd >= 0)
 		loop_remove(in->options.loop, &in->watch);
-		close(in->watch.fd);
-	}
-	if (in->bound)
-		unlink(in->address.sun_path);
+	door_close(&in->door);
 	free(in);
 }

@@ -14,6 +14,10 @@
  * a time, 507 disk full.  After 403, 413, 429 and a damaged header the
  * connection is closed.
  *
+ * Batches of one push (batch.h) are kept until the last one is there, and each
+ * is answered "ok" when it is: that of the last tells what became of all of
+ * them.  After an error none is taken, and the connection is closed.
+ *
  * A batch whose client has closed the connection by the time it is read is
  * not taken: who does not wait for the answer sends it again.
  *
@@ -41,6 +45,11 @@ struct loop;
  * client is told. */
 typedef const struct err *intake_fn(void *arg, struct batch *b);
 
+/* The batches of one push, each of which intake_options.check has seen. */
+struct intake_parts;
+typedef const struct err *intake_push_fn(void *arg,
+    const struct intake_parts *parts);
+
 /* Begins a purge; its end comes with intake_tell().  An error is the answer. */
 struct purge_request;
 typedef const struct err *intake_purge_fn(void *arg,
@@ -53,6 +62,8 @@ struct intake_options {
 	intake_fn *take;
 	void *arg;
 	intake_purge_fn *purge; /* NULL: there are none */
+	intake_fn *check;       /* of a push's batch: will it be taken? */
+	intake_push_fn *push;   /* takes all of one or none */
 };
 
 struct intake_stats {

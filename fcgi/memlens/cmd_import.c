@@ -26,25 +26,22 @@
 #define SLOT_DEFAULT_NS (INT64_C(10) * 1000000000)
 
 const struct err *
+import_clock(struct import *in, uint64_t until, uint64_t slot_ns)
+{
+	return until < 2 ? NULL
+	    : store_tick(in->writer, (int64_t)((until - 1) * slot_ns));
+}
+
+const struct err *
 import_batch(struct import *in, struct batch *b)
 {
-	uint64_t newest = 0;
 	const struct err *e;
 
 	in->batches++;
 	if (in->post != NULL)
 		return batch_client_batch(in->post, b);
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		if (b->blocks[i].slot > newest)
-			newest = b->blocks[i].slot;
-	}
-	/* The data's clock, so that old spans are sealed as they pass. */
-	if (newest > 0) {
-		e = store_tick(in->writer, (int64_t)(newest * b->slot_ns));
-		if (e != NULL)
-			return e;
-	}
-	return store_append(in->writer, b);
+	e = import_clock(in, store_batch_until(b), b->slot_ns);
+	return e != NULL ? e : store_append(in->writer, b);
 }
 
 static const struct err *

@@ -28,6 +28,10 @@ struct import {
 };
 
 const struct err *import_batch(struct import *in, struct batch *b);
+/* Without a daemon the data's clock counts, so that old spans are sealed as
+ * they pass: `until` is the end of the newest slot, 0: there is none. */
+const struct err *import_clock(struct import *in, uint64_t until,
+    uint64_t slot_ns);
 
 #define IMPORT_LABELS_MAX 16
 

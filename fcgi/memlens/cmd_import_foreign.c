@@ -16,6 +16,8 @@
 #include "fcgi/push/push.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/store.h"
 
 static const struct err *
 parse_heap(struct stacks *s, const struct import_foreign *f,
@@ -102,6 +104,36 @@ import_send(void *arg, struct batch *b)
 }
 
 static const struct err *
+import_get(void *arg, size_t i, struct batch **b)
+{
+	*b = push_batch(arg, i);
+	return NULL;
+}
+
+/* All of a file or nothing of it. */
+static const struct err *
+import_store(struct import *in, struct push *p)
+{
+	struct store_parts parts = {.n = push_n_batches(p),
+	    .id = push_batch(p, 0)->id, .get = import_get, .arg = p};
+	const struct err *e = NULL;
+
+	for (size_t i = 0; i < parts.n && e == NULL; i++) {
+		uint64_t until = store_batch_until(push_batch(p, i));
+
+		e = batch_finish(push_batch(p, i));
+		if (until > parts.until)
+			parts.until = until;
+	}
+	if (e == NULL)
+		e = import_clock(in, parts.until, push_batch(p, 0)->slot_ns);
+	if (e == NULL)
+		e = store_append_parts(in->writer, &parts);
+	in->batches += parts.n;
+	return e;
+}
+
+static const struct err *
 import_push(struct import *in, const struct import_foreign *f,
     struct stacks *s, const char *path)
 {
@@ -109,7 +141,6 @@ import_push(struct import *in, const struct import_foreign *f,
 	    .n_labels = f->n_labels};
 	const struct err *e = import_range(f, s, path, &w);
 	struct push *p;
-	size_t taken = 0;
 
 	if (e != NULL)
 		return e;
@@ -120,10 +151,8 @@ import_push(struct import *in, const struct import_foreign *f,
 	if (e == NULL)
 		push_places(p, &in->told, s, &w);
 	if (e == NULL)
-		e = push_send(p, import_send, in, &taken);
-	if (e != NULL && taken > 0)
-		e = err_wrap(e, "%zu of %zu batches are in", taken,
-		    push_n_batches(p));
+		e = in->post != NULL ? push_send(p, import_send, in)
+		                     : import_store(in, p);
 	push_free(p);
 	return e;
 }

@@ -119,7 +119,7 @@ ingest_post_kept(void *arg, struct batch *b)
 }
 
 static const struct err *
-ingest_try(struct context *c, struct push *p, size_t *taken)
+ingest_try(struct context *c, struct push *p)
 {
 	const struct err *e = NULL;
 
@@ -128,7 +128,7 @@ ingest_try(struct context *c, struct push *p, size_t *taken)
 		    INGEST_POST_MS);
 	if (e == NULL)
 		e = push_send(p, push_is_kept(p) ? ingest_post_kept
-		                                 : ingest_post, c->post, taken);
+		                                 : ingest_post, c->post);
 	if (e != NULL) {
 		batch_client_close(c->post);
 		c->post = NULL;
@@ -140,12 +140,12 @@ ingest_try(struct context *c, struct push *p, size_t *taken)
 /* A connection that breaks, as one does that was idle for long, is made once
  * more; the ids keep what was taken from counting twice. */
 static const struct err *
-ingest_deliver(struct context *c, struct push *p, size_t *taken)
+ingest_deliver(struct context *c, struct push *p)
 {
 	const struct err *e = NULL;
 
 	for (int i = 0; i < 2; i++) {
-		e = ingest_try(c, p, taken);
+		e = ingest_try(c, p);
 		if (e == NULL || e->domain == ERR_REQUEST ||
 		    e->domain == ERR_LIMIT)
 			return e;
@@ -159,16 +159,13 @@ ingest_deliver(struct context *c, struct push *p, size_t *taken)
 }
 
 static const struct err *
-ingest_refused(const struct err *e, size_t taken, size_t of,
-    struct response *rs)
+ingest_refused(const struct err *e, struct response *rs)
 {
 	if (e->code == 429 || e->code == 503 || e->code == 507)
 		rs->retry_after_s = e->code == 507 ? 60 : 5;
 	if (e->code == 403)
 		return err_new(ERR_REQUEST, 503, "memlensd refuses this "
 		    "worker: %s", e->text);
-	if (taken > 0)
-		return err_wrap(e, "%zu of %zu batches were taken", taken, of);
 	return e;
 }
 
@@ -233,13 +230,11 @@ ingest_send(struct context *c, const struct request *rq, struct push *p,
     const struct ingest_report *report, struct response *rs)
 {
 	const struct err *e;
-	size_t taken = 0;
 
 	ingest_count(c, rq, p, report);
-	e = ingest_deliver(c, p, &taken);
-	ingest_counted(c, taken > 0);
-	return e == NULL ? NULL :
-	    ingest_refused(e, taken, push_n_batches(p), rs);
+	e = ingest_deliver(c, p);
+	ingest_counted(c, e == NULL);
+	return e == NULL ? NULL : ingest_refused(e, rs);
 }
 
 static bool
@@ -256,15 +251,15 @@ static bool
 ingest_try_telling(struct context *c)
 {
 	struct push *p = NULL;
-	size_t taken = 0;
+	const struct err *e;
 
 	if (ingest_slot(c) != NULL || (p = push_new(c->slot_ns, NULL)) == NULL)
 		return false;
 	ingest_count_refused(c, clock_wall_ns(), p);
-	(void)ingest_try(c, p, &taken);
-	ingest_counted(c, taken > 0);
+	e = ingest_try(c, p);
+	ingest_counted(c, e == NULL);
 	push_free(p);
-	return taken > 0;
+	return e == NULL;
 }
 
 int

@@ -2,9 +2,9 @@
  * What /ingest and Connect's push have in common: from stacks of a request
  * to the daemon, and the answer about it.
  *
- * A request is taken whole or refused whole, but for one case: the daemon
- * stops in the middle of several batches.  The error says how many it has;
- * the same request with the same Idempotency-Key counts those once.
+ * A request is taken whole or refused whole.  Whether it was taken is not
+ * known where the daemon stops before it answers: the same request with the
+ * Idempotency-Key that the error names counts once.
  */
 #ifndef FCGI_INGEST_H
 #define FCGI_INGEST_H

@@ -5,7 +5,7 @@
  *	p = push_new(slot_ns, id);
  *	e = push_add(p, stacks, &window);     once or more
  *	push_count(p, ...);
- *	e = push_send(p, post, arg, &taken);
+ *	e = push_send(p, post, arg);
  *	push_free(p);
  *
  * A flow's value is cut over the slots of its window by telescoping floors:
@@ -81,10 +81,10 @@ void push_count(struct push *p, int64_t now_ns, const char *name,
 
 typedef const struct err *push_send_fn(void *arg, struct batch *b);
 
-/* Hands the batches on, in order; *taken: how many went before the error. */
-const struct err *push_send(struct push *p, push_send_fn *fn, void *arg,
-    size_t *taken);
+/* Hands the batches on, in order; all but the last say that more come. */
+const struct err *push_send(struct push *p, push_send_fn *fn, void *arg);
 size_t push_n_batches(const struct push *p);
+struct batch *push_batch(struct push *p, size_t i);
 
 /* 16 bytes that follow from a text, for Idempotency-Key. */
 void push_id_of(const char *key, const char *context, uint8_t id[16]);

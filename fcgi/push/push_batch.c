@@ -91,6 +91,12 @@ push_n_batches(const struct push *p)
 	return p->n_batches;
 }
 
+struct batch *
+push_batch(struct push *p, size_t i)
+{
+	return p->batches[i];
+}
+
 /* The n-th id that follows from the first. */
 static void
 push_derive_id(const struct push *p, uint64_t n, uint8_t id[16])
@@ -418,14 +424,16 @@ push_count(struct push *p, int64_t now_ns, const char *name,
 }
 
 const struct err *
-push_send(struct push *p, push_send_fn *fn, void *arg, size_t *taken)
+push_send(struct push *p, push_send_fn *fn, void *arg)
 {
 	const struct err *e;
 
-	for (*taken = 0; *taken < p->n_batches; *taken += 1)
+	for (size_t i = 0; i < p->n_batches; i++) {
+		p->batches[i]->more = i + 1 < p->n_batches;
 		if ((e = gone_check()) != NULL ||
-		    (e = fn(arg, p->batches[*taken])) != NULL)
+		    (e = fn(arg, p->batches[i])) != NULL)
 			return e;
+	}
 	p->sent = true;
 	return NULL;
 }

@@ -6,7 +6,8 @@
  * RECORD (how batches stand in a recording or a socket stream)
  *	OFFSET SIZE
  *	0      4     "MLB1"
- *	4      4     length of the payload, big endian
+ *	4      4     length of the payload, big endian; bit 31: the next record
+ *	             belongs to the same push, and neither counts alone
  *	8      4     CRC-32C of the payload
  *	12     4     CRC-32C of bytes 0 to 11
  *	16     n     payload
@@ -126,6 +127,8 @@ struct batch {
 	uint64_t stream;        /* received: not 0: the tables are those of the
 	                         * batch before with this number, or longer */
 	bool failed;            /* out of memory or over a bound */
+	bool more;              /* the next batch is of the same push: all of
+	                         * them count or none */
 	struct batch_index *index; /* private to the builder */
 };
 
@@ -184,6 +187,8 @@ const struct err *batch_encode(struct batch *b, struct buf *out);
  * the magic or the header's CRC is wrong.  `p` has BATCH_RECORD_HEADER bytes.
  */
 const struct err *batch_record_header(const void *p, size_t *n);
+/* Does the next record belong to the same push?  Of a header that is fine. */
+bool batch_record_more(const void *p);
 
 /*
  * Decodes one whole record of `size` bytes; every number is checked against

@@ -99,8 +99,10 @@ void batch_put_sections(const struct batch *b, const struct batch_first *from,
 size_t batch_shared(const struct intern *t, uint32_t i, uint32_t k);
 /* The numbers of a block that are not entries. */
 void batch_put_numbers(const struct batch_block *k, struct buf *out);
+#define BATCH_RECORD_MORE 0x80000000u /* in its length */
 /* The header of the record that begins at `start` of out, over a blank. */
-void batch_put_header(struct buf *out, size_t start, const char *magic);
+void batch_put_header(struct buf *out, size_t start, const char *magic,
+    bool more);
 
 /*
  * Records of a journal (journal.h): self-contained ones and those that need

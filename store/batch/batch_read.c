@@ -24,7 +24,7 @@ batch_header_within(const void *p, const struct batch_form *form, size_t *n,
 	struct cur c = cur_of(p, BATCH_RECORD_HEADER);
 	const uint8_t *magic = cur_raw(&c, 4);
 
-	*n = cur_be32(&c);
+	*n = cur_be32(&c) & ~BATCH_RECORD_MORE;
 	cur_be32(&c);
 	*version = (uint8_t)(magic[3] - '0');
 	if (memcmp(magic, form->magic, 3) != 0 || *version == 0 ||
@@ -46,6 +46,14 @@ const struct batch_form batch_of_journal = {"MLB", 2,
     BATCH_JOURNAL_BYTES, SIZE_MAX};
 const struct batch_form batch_of_stream = {"MLS", 1, BATCH_MAX_BYTES,
     BATCH_BUDGET};
+
+bool
+batch_record_more(const void *p)
+{
+	struct cur c = cur_of((const uint8_t *)p + 4, 4);
+
+	return (cur_be32(&c) & BATCH_RECORD_MORE) != 0;
+}
 
 const struct err *
 batch_record_header(const void *p, size_t *n)
@@ -157,6 +165,7 @@ batch_decode_within(const void *record, size_t size,
 	if (b == NULL)
 		return err_nomem();
 	b->index->budget = form->budget;
+	b->more = batch_record_more(record);
 	e = batch_take_payload(b, &c, record, version);
 	if (e != NULL)
 		batch_free(b);

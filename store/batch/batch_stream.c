@@ -40,7 +40,7 @@ batch_encode_stream(struct batch *b, struct buf *out)
 		return err_new(ERR_LIMIT, 413, "a batch is over %u bytes",
 		    BATCH_MAX_BYTES);
 	if (!out->failed)
-		batch_put_header(out, start, "MLS1");
+		batch_put_header(out, start, "MLS1", false);
 	return out->failed ? err_nomem() : NULL;
 }
 

@@ -216,13 +216,14 @@ batch_put_sections(const struct batch *b, const struct batch_first *from,
 }
 
 void
-batch_put_header(struct buf *out, size_t start, const char *magic)
+batch_put_header(struct buf *out, size_t start, const char *magic, bool more)
 {
 	size_t n = out->len - start - BATCH_RECORD_HEADER;
+	uint32_t flag = more ? BATCH_RECORD_MORE : 0;
 	struct buf header = {out->data + start, 0, BATCH_RECORD_HEADER, false};
 
 	buf_put(&header, magic, 4);
-	buf_put_be32(&header, (uint32_t)n);
+	buf_put_be32(&header, (uint32_t)n | flag);
 	buf_put_be32(&header,
 	    crc32c(0, out->data + start + BATCH_RECORD_HEADER, n));
 	buf_put_be32(&header, crc32c(0, header.data, 12));
@@ -246,7 +247,7 @@ batch_encode_within(struct batch *b, struct buf *out, size_t most)
 		return err_new(ERR_LIMIT, 413, "a batch is over %zu bytes",
 		    most);
 	if (!out->failed)
-		batch_put_header(out, start, "MLB1");
+		batch_put_header(out, start, "MLB1", b->more);
 	return out->failed ? err_nomem() : NULL;
 }
 

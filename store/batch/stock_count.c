@@ -219,3 +219,27 @@ stock_count_end(struct stock_count *o, struct batch *b, bool written)
 		stock_count_put(o, &o->noted[i]);
 	o->n_noted = 0;
 }
+
+const struct err *
+stock_count_save(const struct stock_count *o, struct stock_count *kept)
+{
+	*kept = (struct stock_count){0};
+	if (o->cells == NULL)
+		return NULL;
+	kept->cells = malloc(CELLS * sizeof(*kept->cells));
+	if (kept->cells == NULL)
+		return err_nomem();
+	memcpy(kept->cells, o->cells, CELLS * sizeof(*kept->cells));
+	return NULL;
+}
+
+void
+stock_count_restore(struct stock_count *o, struct stock_count *kept, bool back)
+{
+	if (back) {
+		free(o->cells);
+		o->cells = kept->cells;
+		kept->cells = NULL;
+	}
+	stock_count_fini(kept);
+}

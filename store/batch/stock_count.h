@@ -62,4 +62,12 @@ const struct err *stock_count_begin(struct stock_count *o, struct batch *b);
 /* Gives the batch its own counts back; it was written or was not. */
 void stock_count_end(struct stock_count *o, struct batch *b, bool written);
 
+/* A copy to go back to, where several batches count or none; kept->cells is
+ * NULL where nothing was counted yet. */
+const struct err *stock_count_save(const struct stock_count *o,
+    struct stock_count *kept);
+/* Frees the copy; `back`: what came since does not count. */
+void stock_count_restore(struct stock_count *o, struct stock_count *kept,
+    bool back);
+
 #endif

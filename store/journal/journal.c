@@ -264,6 +264,40 @@ journal_whole(struct journal_reader *r, bool *whole)
 	}
 }
 
+/* Are all records of its push there?  From headers alone; one that is damaged
+ * does not hold up the others. */
+static const struct err *
+journal_together(struct journal_reader *r, bool *all)
+{
+	uint8_t header[BATCH_RECORD_HEADER];
+	uint64_t at = r->offset;
+	bool more = true;
+	struct stat st;
+	size_t n;
+
+	*all = !r->journal || at < r->together;
+	while (!*all && more) {
+		ssize_t got = pread(r->fd, header, sizeof(header), (off_t)at);
+
+		if (got < 0)
+			return err_errno("journal");
+		if (got < (ssize_t)sizeof(header))
+			return NULL;
+		if (journal_record_header(r, header, &n) != NULL)
+			break;
+		at += sizeof(header) + n;
+		more = batch_record_more(header);
+	}
+	if (*all)
+		return NULL;
+	if (fstat(r->fd, &st) != 0)
+		return err_errno("journal");
+	*all = (uint64_t)st.st_size >= at;
+	if (*all)
+		r->together = at;
+	return NULL;
+}
+
 const struct err *
 journal_take(struct journal_reader *r, journal_take_fn *fn, void *arg,
     bool *taken)
@@ -279,6 +313,9 @@ journal_take(struct journal_reader *r, journal_take_fn *fn, void *arg,
 		size_t n;
 
 		if ((e = journal_whole(r, &whole)) != NULL || !whole)
+			return e;
+		if (batch_record_more(r->record.data) &&
+		    ((e = journal_together(r, &whole)) != NULL || !whole))
 			return e;
 		n = r->record.len;
 		e = fn(arg, r->record.data, n, r->offset);

@@ -21,6 +21,10 @@
  *             the dictionary.  A block has its kind (u8) after its series,
  *             and keys of entries are zigzag differences, in any order.
  *
+ * PUSHES      Records of one push (bit 31 of all lengths but the last's) count
+ *             together: readers take none before the last one is there, and a
+ *             journal may end with some that nobody will ever take.
+ *
  * DAMAGE      A record says again what the JOURNAL_RESTATE records before it
  *             added.  So one or two damaged records in a row cost nothing
  *             but themselves.  After three and more the numbers of later
@@ -70,6 +74,7 @@ struct journal_reader {
 	uint64_t last;    /* where the last batch began: set offset to it to
 	                   * read that batch again */
 	uint64_t damaged; /* records and stretches skipped */
+	uint64_t together; /* all records of pushes before it are there */
 	struct journal_names names; /* for memspan_add() */
 	struct buf record;
 };

@@ -535,7 +535,7 @@ dict_put_record(struct journal_dict *d, const struct batch *b,
 	dict_put_sections(d, b, out);
 	d->section.failed = false;
 	if (!out->failed)
-		batch_put_header(out, start, "MLB2");
+		batch_put_header(out, start, "MLB2", b->more);
 	return out->failed ? err_nomem() : NULL;
 }
 

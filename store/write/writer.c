@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "store/base/clock.h"
@@ -24,7 +23,6 @@
 #include "store/write/work.h"
 
 #define WORK_EVERY_NS (50 * NS_PER_MS)
-#define WRITER_RECORD (256u << 10) /* memory for a record that is kept */
 
 /* ---- opening ---- */
 
@@ -77,13 +75,6 @@ writer_load_manifest(struct store_writer *w)
 		    (long long)w->options.slot_ns);
 	w->options.slot_ns = w->manifest.slot_ns;
 	return NULL;
-}
-
-static void
-writer_saw(struct store_writer *w, uint64_t until)
-{
-	if (until > w->newest)
-		w->newest = until;
 }
 
 /* The ids of batches that are in journals but not in the ids file yet. */
@@ -294,197 +285,7 @@ store_writer_open(struct store_writer **out, const char *dir,
 	return NULL;
 }
 
-/* ---- appending ---- */
-
-static const struct err *
-writer_check_space(struct store_writer *w)
-{
-	struct statvfs v;
-	uint64_t free_bytes;
-
-	if (w->options.reserve_bytes == 0)
-		return NULL;
-	if (fstatvfs(w->dir, &v) != 0)
-		return err_errno("%s", w->path);
-	free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
-	if (free_bytes >= (uint64_t)w->options.reserve_bytes)
-		return NULL;
-	return err_new(ERR_LIMIT, 507,
-	    "%s: %llu MB are free, the reserve is %llu MB", w->path,
-	    (unsigned long long)(free_bytes >> 20),
-	    (unsigned long long)w->options.reserve_bytes >> 20);
-}
-
-/* The newest slot of a batch that is not in the future; for a batch without
- * blocks the present one. */
-static uint64_t
-writer_home(const struct store_writer *w, const struct batch *b)
-{
-	int64_t now = w->now_ns ? w->now_ns : clock_wall_ns();
-	uint64_t newest = 0, present = writer_slot(w, now);
-
-	if (b->n_blocks == 0)
-		return present;
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		if (b->blocks[i].slot > newest)
-			newest = b->blocks[i].slot;
-	}
-	return newest < present ? newest : present;
-}
-
-/* A torn record must not stay in front of whole ones. */
-static bool
-writer_cut(struct store_writer *w)
-{
-	w->current.torn =
-	    ftruncate(w->current.fd, (off_t)w->current.bytes) != 0;
-	return !w->current.torn;
-}
-
-static uint64_t
-writer_number(const struct journal_slot *j)
-{
-	enum manifest_kind kind;
-	uint64_t number = 0;
-
-	manifest_name_is(j->name, &kind, &number);
-	return number;
-}
-
-/* Makes sure that there is a journal for a batch of this slot.  When the
- * background has no spare one ready, an old journal goes on. */
-static const struct err *
-writer_take_journal(struct store_writer *w, uint64_t home)
-{
-	uint64_t first = seg_align(home, FORMAT_SEAL_LEVEL);
-	const struct err *e = NULL;
-
-	if (w->current.torn && !writer_cut(w))
-		return err_errno("%s/%s", w->path, w->current.name);
-	if (w->current.fd >= 0 && first > w->current.first && w->spare.fd >= 0)
-		writer_retire(w);
-	if (w->current.fd >= 0)
-		return NULL;
-	if (w->spare.fd < 0) {
-		if (w->threaded)
-			return err_new(ERR_LIMIT, 503,
-			    "the store has no journal yet");
-		if ((e = writer_make_spare(w, &w->spare)) != NULL)
-			return e;
-	}
-	buf_clear(&w->spare.tail);
-	e = journal_begin(w->spare.fd, first, writer_number(&w->spare),
-	    &w->spare.tail);
-	if (e != NULL) {
-		if (ftruncate(w->spare.fd, 0) != 0) /* never use it */
-			writer_forget(&w->spare);
-		return e;
-	}
-	w->current = w->spare;
-	w->current.first = first;
-	w->current.bytes = JOURNAL_HEADER;
-	journal_dict_begin(&w->dict);
-	w->spare = (struct journal_slot){.fd = -1};
-	return NULL;
-}
-
-static const struct err *
-writer_write(struct store_writer *w)
-{
-	ssize_t n = write(w->current.fd, w->record.data, w->record.len);
-	const struct err *e;
-
-	if (n == (ssize_t)w->record.len) {
-		w->current.bytes += w->record.len;
-		writer_keep(&w->current, w->record.data, w->record.len);
-		return NULL;
-	}
-	if (n >= 0)
-		errno = ENOSPC;
-	e = errno == ENOSPC || errno == EDQUOT
-	    ? err_new(ERR_LIMIT, 507, "%s: no space left", w->path)
-	    : err_errno("%s/%s", w->path, w->current.name);
-	if (!writer_cut(w))
-		writer_retire(w);
-	return e;
-}
-
-/* Whoever deletes the directory, or puts another one in its place, deletes
- * what is written from then on: nobody is told that it is kept. */
-static const struct err *
-writer_check_place(const struct store_writer *w)
-{
-	struct stat ours, there;
-
-	if (fstat(w->dir, &ours) == 0 && ours.st_nlink > 0 &&
-	    stat(w->path, &there) == 0 && there.st_dev == ours.st_dev &&
-	    there.st_ino == ours.st_ino)
-		return NULL;
-	return err_new(ERR_LIMIT, 503, "%s is not the directory any more that "
-	    "was opened: it was moved or deleted; restart memlensd", w->path);
-}
-
-static const struct err *
-writer_append(struct store_writer *w, struct batch *b)
-{
-	int64_t now = w->now_ns ? w->now_ns : clock_wall_ns();
-	const struct err *e;
-
-	if (ids_has(&w->ids, b->id)) {
-		w->stats.duplicates++;
-		return NULL;
-	}
-	if ((e = writer_check_place(w)) != NULL ||
-	    (e = writer_check_space(w)) != NULL)
-		return e;
-	if ((e = ids_reserve(&w->ids, now)) != NULL)
-		return e; /* what is written must be remembered */
-	if ((e = writer_take_journal(w, writer_home(w, b))) != NULL)
-		return e;
-	if ((e = stock_count_begin(&w->observed, b)) != NULL)
-		return e;
-	e = journal_dict_encode(&w->dict, b, &w->record);
-	if (e == NULL)
-		e = writer_write(w);
-	stock_count_end(&w->observed, b, e == NULL);
-	if (e != NULL)
-		return e;
-	journal_dict_sent(&w->dict);
-	if (w->record.cap > WRITER_RECORD)
-		buf_fini(&w->record);
-	w->stats.nodes += journal_dict_brought(&w->dict);
-	w->stats.batches++;
-	writer_beat(w);
-	w->kicked = true;
-	pthread_cond_signal(&w->wake);
-	for (size_t i = 0; i < b->n_blocks; i++) {
-		if (b->blocks[i].slot >= w->stats.next_slot)
-			w->stats.next_slot = b->blocks[i].slot + 1;
-		writer_saw(w, b->blocks[i].slot + 1);
-	}
-	return ids_add(&w->ids, b->id, now);
-}
-
-const struct err *
-store_append(struct store_writer *w, struct batch *b)
-{
-	const struct err *e;
-
-	if (b->slot_ns != (uint64_t)w->options.slot_ns)
-		return err_new(ERR_FORMAT, 0,
-		    "a batch has slots of %llu ns, the store of %lld",
-		    (unsigned long long)b->slot_ns,
-		    (long long)w->options.slot_ns);
-	if ((e = batch_finish(b)) != NULL)
-		return e;
-	pthread_mutex_lock(&w->mutex);
-	e = writer_append(w, b);
-	w->stats.refused += e != NULL;
-	writer_note(&w->taking, e);
-	writer_say(w);
-	pthread_mutex_unlock(&w->mutex);
-	return e;
-}
+/* ---- its clock, its state, its end ---- */
 
 const struct err *
 store_tick(struct store_writer *w, int64_t now_ns)

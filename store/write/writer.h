@@ -125,6 +125,13 @@ bool writer_retire(struct store_writer *w);
 void writer_keep(struct journal_slot *j, const void *p, size_t n);
 /* Closes it and frees its memory. */
 void writer_forget(struct journal_slot *j);
+static inline void
+writer_saw(struct store_writer *w, uint64_t until)
+{
+	if (until > w->newest)
+		w->newest = until;
+}
+
 /* Slot of a time. */
 static inline uint64_t
 writer_slot(const struct store_writer *w, int64_t time_ns)

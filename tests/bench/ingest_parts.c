@@ -113,14 +113,13 @@ one(struct store_writer *w, const struct buf *text, int64_t at_ns)
 	struct lap l = {now()};
 	struct stacks *s = push_cache_stacks(kept);
 	struct push *p;
-	size_t taken;
 
 	must(folded_parse(s, text->data, text->len, &cpu));
 	lap(&l, PARSE);
 	p = push_new_kept(10 * NS_PER_S, NULL, kept);
 	must(push_add(p, s, &window));
 	lap(&l, CUT);
-	must(push_send(p, take, w, &taken));
+	must(push_send(p, take, w));
 	l.at = now();
 	push_free(p);
 	lap(&l, CUT);

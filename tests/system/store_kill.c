@@ -95,6 +95,28 @@ make_batch(uint64_t number, int64_t *value)
 	return b;
 }
 
+static const struct err *
+same_again(void *arg, size_t i, struct batch **b)
+{
+	(void)i;
+	*b = arg;
+	return NULL;
+}
+
+/* Every third comes so often in one push, of which all count or nothing. */
+#define PARTS 20
+
+static const struct err *
+append(struct store_writer *w, struct batch *b, uint64_t number)
+{
+	struct store_parts parts = {PARTS, b->id, 0, same_again, NULL, b};
+	const struct err *e = batch_finish(b);
+
+	parts.until = store_batch_until(b);
+	return e != NULL ? e : number % 3 != 0 ? store_append(w, b)
+	                                       : store_append_parts(w, &parts);
+}
+
 /* Gives a batch until it is taken; the store may be full meanwhile. */
 static void
 give(struct store_writer *w, int log, uint64_t number)
@@ -104,8 +126,9 @@ give(struct store_writer *w, int log, uint64_t number)
 	struct batch *b = make_batch(number, &value);
 	const struct err *e;
 
+	value *= number % 3 != 0 ? 1 : PARTS;
 	say(log, "t %" PRIu64 " %" PRId64 "\n", number, value);
-	while ((e = store_append(w, b)) != NULL && !stopped) {
+	while ((e = append(w, b, number)) != NULL && !stopped) {
 		store_writer_stats(w, &stats);
 		say(log, "s %d %s\n", (int)stats.state, stats.why);
 		usleep(20000);

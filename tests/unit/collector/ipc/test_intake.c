@@ -13,6 +13,7 @@
 
 #include "collector/base/loop.h"
 #include "collector/ipc/intake.h"
+#include "collector/ipc/intake_parts.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
@@ -28,6 +29,8 @@ struct server {
 	struct intake *intake;
 	int taken;
 	int refuse; /* with this code */
+	int refuse_at; /* the batch of a push, counted from 1 */
+	int checked, pushes;
 };
 
 static const struct err *
@@ -41,13 +44,43 @@ take(void *arg, struct batch *b)
 	return NULL;
 }
 
+static const struct err *
+check(void *arg, struct batch *b)
+{
+	struct server *s = arg;
+
+	(void)b;
+	return ++s->checked == s->refuse_at ? err_new(ERR_LIMIT, 429, "no room")
+	                                    : NULL;
+}
+
+/* What the parts bring comes to the sum only together. */
+static const struct err *
+take_push(void *arg, const struct intake_parts *parts)
+{
+	struct server *s = arg;
+
+	if (s->refuse != 0)
+		return err_new(ERR_LIMIT, s->refuse, "no room");
+	s->pushes++;
+	for (size_t i = 0; i < parts->n; i++) {
+		struct batch *b;
+
+		CHECK_OK(intake_parts_get(parts, i, &b));
+		CHECK_INT(b->more, i + 1 < parts->n);
+		s->taken += (int)b->n_blocks;
+		batch_free(b);
+	}
+	return NULL;
+}
+
 static void
 server_open(struct server *s)
 {
-	*s = (struct server){NULL, NULL, 0, 0};
+	*s = (struct server){0};
 	CHECK_OK(loop_new(&s->loop));
 	CHECK_OK(intake_open(&s->intake, &(struct intake_options){path, NULL,
-	    s->loop, take, s, NULL}));
+	    s->loop, take, s, NULL, check, take_push}));
 }
 
 static void
@@ -84,6 +117,7 @@ some_batch(void)
 struct client {
 	volatile bool done;
 	int batches;
+	int push; /* so many of the first are one push */
 	int codes[8]; /* of each answer: 0, or the error's code */
 	char text[400];
 };
@@ -97,7 +131,10 @@ client_main(void *arg)
 
 	for (int i = 0; i < c->batches && e == NULL; i++) {
 		struct batch *b = some_batch();
-		const struct err *answer = batch_client_batch(p, b);
+		const struct err *answer;
+
+		b->more = i + 1 < c->push;
+		answer = batch_client_batch(p, b);
 
 		c->codes[i] = answer == NULL ? 0 : answer->code;
 		if (answer != NULL)
@@ -169,7 +206,7 @@ say(struct server *s, const void *bytes, size_t n)
 TEST(batches_are_taken)
 {
 	struct server s;
-	struct client c = {false, 3, {9, 9, 9}, ""};
+	struct client c = {.batches = 3, .codes = {9, 9, 9}};
 	struct intake_stats stats;
 	struct stat st;
 
@@ -246,13 +283,51 @@ TEST(names_go_once_over_a_connection)
 TEST(the_stores_refusal_is_the_answer)
 {
 	struct server s;
-	struct client c = {false, 1, {0}, ""};
+	struct client c = {.batches = 1};
 
 	server_open(&s);
 	s.refuse = 507;
 	run_client(&s, &c);
 	CHECK_INT(c.codes[0], 507);
 	CHECK_STR(c.text, "no?room"); /* one line, whatever the message */
+	server_close(&s);
+}
+
+TEST(a_push_of_several_batches_is_taken_whole_or_not_at_all)
+{
+	struct server s;
+	struct client whole = {.batches = 4, .push = 3};
+	struct client middle = {.batches = 4, .push = 3};
+	struct client end = {.batches = 3, .push = 3};
+	struct client left = {.batches = 2, .push = 3};
+	struct intake_stats stats;
+
+	server_open(&s);
+	run_client(&s, &whole);
+	for (int i = 0; i < 4; i++)
+		CHECK_INT(whole.codes[i], 0);
+	CHECK_INT(s.taken, 4);
+	CHECK_INT(s.pushes, 1);
+	/* the second does not fit: nothing of it, and the connection ends, so
+	 * that its third is no push of its own */
+	s.refuse_at = s.checked + 2;
+	run_client(&s, &middle);
+	CHECK_INT(middle.codes[0], 0);
+	CHECK_INT(middle.codes[1], 429);
+	CHECK(middle.codes[2] != 0);
+	CHECK_INT(s.taken, 4);
+	/* the disk is full when the last has come */
+	s.refuse = 507;
+	run_client(&s, &end);
+	CHECK_INT(end.codes[2], 507);
+	s.refuse = 0;
+	/* one who dies in the middle */
+	run_client(&s, &left);
+	CHECK_INT(left.codes[1], 0);
+	CHECK_INT(s.taken, 4);
+	CHECK_INT(s.pushes, 1);
+	intake_stats(s.intake, &stats);
+	CHECK_INT(stats.taken, 4);
 	server_close(&s);
 }
 
@@ -326,7 +401,7 @@ TEST(too_many_connections)
 {
 	int fds[INTAKE_CONNECTIONS_MAX];
 	struct intake_stats stats;
-	struct client c = {false, 1, {9}, ""};
+	struct client c = {.batches = 1, .codes = {9}};
 	struct server s;
 
 	server_open(&s);
@@ -342,7 +417,7 @@ TEST(too_many_connections)
 		close(fds[i]);
 	for (int i = 0; i < 4 * INTAKE_CONNECTIONS_MAX; i++)
 		CHECK_OK(loop_wait(s.loop, 1));
-	c = (struct client){false, 1, {9}, ""};
+	c = (struct client){.batches = 1, .codes = {9}};
 	run_client(&s, &c);
 	CHECK_INT(c.codes[0], 0);
 	server_close(&s);
@@ -382,10 +457,10 @@ TEST(the_path)
 
 	server_open(&s);
 	CHECK(intake_open(&second, &(struct intake_options){path, NULL,
-	    s.loop, take, &s, NULL}) != NULL);
+	    s.loop, take, &s, NULL, NULL, NULL}) != NULL);
 	CHECK(access(path, F_OK) == 0);
 	CHECK(intake_open(&second, &(struct intake_options){path,
-	    "no-such-group", s.loop, take, &s, NULL}) != NULL);
+	    "no-such-group", s.loop, take, &s, NULL, NULL, NULL}) != NULL);
 	/* a dead daemon's socket is replaced */
 	server_close(&s);
 	CHECK_INT(raw_connect(), -1);
@@ -411,7 +486,7 @@ TEST(a_file_in_the_sockets_place_stays)
 	CHECK(f != NULL && fputs("precious", f) >= 0 && fclose(f) == 0);
 	CHECK_OK(loop_new(&loop));
 	CHECK(intake_open(&in, &(struct intake_options){path, NULL, loop, take,
-	    NULL, NULL}) != NULL);
+	    NULL, NULL, NULL, NULL}) != NULL);
 	CHECK(access(path, F_OK) == 0);
 	loop_free(loop);
 	unlink(path);
@@ -477,7 +552,7 @@ TEST(a_full_socket_does_not_block_the_start)
 	CHECK(n < 16);
 	CHECK_OK(loop_new(&loop));
 	CHECK(intake_open(&in, &(struct intake_options){path, NULL, loop, take,
-	    NULL, NULL}) != NULL);
+	    NULL, NULL, NULL, NULL}) != NULL);
 	CHECK(access(path, F_OK) == 0);
 	while (n > 0)
 		close(fds[--n]);
@@ -494,6 +569,7 @@ main(void)
 	RUN(batches_are_taken);
 	RUN(names_go_once_over_a_connection);
 	RUN(the_stores_refusal_is_the_answer);
+	RUN(a_push_of_several_batches_is_taken_whole_or_not_at_all);
 	RUN(nonsense);
 	RUN(a_batch_that_is_too_large);
 	RUN(too_much_at_once);

@@ -62,11 +62,10 @@ push(struct rig *r, const char *host, const char *text, int64_t from_ns,
 	struct push_window w = {"app", &label, 1, from_ns, until_ns};
 	struct stacks *s = stacks_new(&stacks_limits_push);
 	struct push *p = push_new(SLOT, NULL);
-	size_t taken = 0;
 
 	CHECK_OK(folded_parse(s, text, strlen(text), &inuse));
 	CHECK_OK(push_add(p, s, &w));
-	CHECK_OK(push_send(p, append, r->w, &taken));
+	CHECK_OK(push_send(p, append, r->w));
 	push_free(p);
 	stacks_free(s);
 }

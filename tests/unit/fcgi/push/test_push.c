@@ -96,12 +96,11 @@ push(struct seen *seen, struct stacks *s, int64_t from, int64_t until,
 	static const struct label label = {"region", "eu"};
 	struct push_window w = {"app", &label, 1, from, until};
 	struct push *p = push_new(SLOT, id);
-	size_t taken;
 
 	*seen = (struct seen){.first_slot = (uint64_t)(from / SLOT)};
 	CHECK_OK(push_add(p, s, &w));
-	CHECK_OK(push_send(p, take, seen, &taken));
-	CHECK_INT(taken, seen->batches);
+	CHECK_OK(push_send(p, take, seen));
+	CHECK_INT(push_n_batches(p), seen->batches);
 	push_free(p);
 }
 

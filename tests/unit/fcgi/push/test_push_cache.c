@@ -135,10 +135,9 @@ static void
 push_one(struct stacks *s, struct push *p, const struct push_window *w,
     push_send_fn *fn, void *arg)
 {
-	size_t taken;
 
 	CHECK_OK(push_add(p, s, w));
-	CHECK_OK(push_send(p, fn, arg, &taken));
+	CHECK_OK(push_send(p, fn, arg));
 	push_free(p);
 }
 
@@ -172,14 +171,12 @@ TEST(kept_ones_say_the_same)
 		way.sum = (struct sum){0, 0, 0, 0};
 		CHECK_OK(push_add(p, kept, &w));
 		if (push_is_kept(p)) {
-			size_t taken;
 
-			CHECK_OK(push_send(p, through_stream, &way, &taken));
+			CHECK_OK(push_send(p, through_stream, &way));
 		} else { /* too deep */
-			size_t taken;
 
 			plain++;
-			CHECK_OK(push_send(p, add_up, &way.sum, &taken));
+			CHECK_OK(push_send(p, add_up, &way.sum));
 		}
 		push_free(p);
 		CHECK_INT(way.sum.n, expected.n);

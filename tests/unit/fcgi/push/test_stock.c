@@ -69,12 +69,11 @@ rig_push(struct rig *r, const char *host, const char *function, int64_t value,
 	    until_ns};
 	struct stacks *s = stacks_new(&stacks_limits_push);
 	struct push *p = push_new(SLOT, NULL);
-	size_t taken;
 
 	stacks_add(s, stacks_child(s, 0, stacks_frame_named(s, FRAME_MANAGED,
 	    function, strlen(function))), stacks_type(s, &inuse), value);
 	CHECK_OK(push_add(p, s, &w));
-	CHECK_OK(push_send(p, rig_take, r, &taken));
+	CHECK_OK(push_send(p, rig_take, r));
 	push_free(p);
 	stacks_free(s);
 }

@@ -173,6 +173,33 @@ TEST(records_carry_what_is_new)
 }
 
 /* Any one record, and any two in a row. */
+/* Cut off anywhere, as a writer that is killed leaves it: what a reader finds
+ * is that before the push, or all. */
+TEST(a_push_counts_when_its_last_record_is_there)
+{
+	struct fixture f;
+	struct found x;
+
+	fixture_init(&f);
+	for (unsigned i = 0; i < 5; i++) {
+		struct batch *b = one(7, i, 0);
+
+		b->more = i >= 1 && i < 4; /* 1 to 4 are one push */
+		fixture_put(&f, b);
+	}
+	for (off_t end = f.starts[5]; end >= f.starts[1]; end--) {
+		if (ftruncate(f.fd, end) != 0)
+			abort();
+		found_read(&x, f.fd);
+		CHECK_INT(x.span.n_blocks, end == f.starts[5] ? 5 : 1);
+		CHECK_INT(x.reader.damaged, 0);
+		CHECK_INT((off_t)x.reader.offset,
+		    end == f.starts[5] ? end : f.starts[1]);
+		found_fini(&x);
+	}
+	fixture_fini(&f);
+}
+
 TEST(damaged_records_cost_only_themselves)
 {
 	for (size_t n = 1; n <= JOURNAL_RESTATE; n++) {
@@ -398,7 +425,7 @@ TEST(every_flipped_byte_is_safe)
 		CHECK(batch_decode_journal(f.record.data, f.record.len, &b) !=
 		    NULL);
 		/* with a right checksum it may mean something */
-		batch_put_header(&f.record, 0, "MLB2");
+		batch_put_header(&f.record, 0, "MLB2", false);
 		if (i >= BATCH_RECORD_HEADER &&
 		    batch_decode_journal(f.record.data, f.record.len, &b) ==
 		        NULL) {
@@ -414,7 +441,7 @@ TEST(every_flipped_byte_is_safe)
 			batch_free(b);
 		}
 		f.record.data[i] ^= 0x11;
-		batch_put_header(&f.record, 0, "MLB2");
+		batch_put_header(&f.record, 0, "MLB2", false);
 	}
 	CHECK(batch_decode(f.record.data, f.record.len, &b) != NULL);
 	fixture_fini(&f);
@@ -500,6 +527,7 @@ int
 main(void)
 {
 	RUN(records_carry_what_is_new);
+	RUN(a_push_counts_when_its_last_record_is_there);
 	RUN(damaged_records_cost_only_themselves);
 	RUN(lost_names_keep_their_values);
 	RUN(blocks_of_lost_series_are_counted);

@@ -655,7 +655,7 @@ TEST(every_flipped_byte_is_safe)
 	journal_put(&j, random_batch(1));
 	for (size_t i = BATCH_RECORD_HEADER; i < j.record.len; i++) {
 		j.record.data[i] ^= 0x11;
-		batch_put_header(&j.record, 0, "MLB2");
+		batch_put_header(&j.record, 0, "MLB2", false);
 		CHECK(pwrite(j.fd, j.record.data, j.record.len, j.starts[1]) ==
 		    (ssize_t)j.record.len);
 		found_init(&x, j.fd);

@@ -26,6 +26,7 @@ struct model {
 	int64_t want[SERVICES][SLOTS];
 	struct batch *pending; /* refused, to be given again */
 	int64_t pending_value;
+	size_t pending_parts; /* it comes so often, in one push */
 	uint64_t pending_slot;
 	int pending_service;
 	uint64_t now;
@@ -115,6 +116,26 @@ model_batch(struct model *m)
 	return b;
 }
 
+static const struct err *
+model_part(void *arg, size_t i, struct batch **b)
+{
+	const struct model *m = arg;
+
+	(void)i;
+	*b = m->pending;
+	return NULL;
+}
+
+static const struct err *
+model_append(struct model *m)
+{
+	struct store_parts parts = {m->pending_parts, m->pending->id,
+	    m->pending_slot + 1, model_part, NULL, m};
+
+	return parts.n == 1 ? store_append(m->w, m->pending)
+	                    : store_append_parts(m->w, &parts);
+}
+
 /* Gives the pending batch, or a new one. */
 static bool
 model_give(struct model *m)
@@ -124,9 +145,12 @@ model_give(struct model *m)
 	if (m->pending == NULL) {
 		fault_kinds = 0; /* the caller's memory is not the point */
 		m->pending = model_batch(m);
+		m->pending_parts = roll(m, 3) == 0 ? 3 : 1;
+		m->pending_value *= (int64_t)m->pending_parts;
+		CHECK_OK(batch_finish(m->pending));
 		fault_kinds = kinds;
 	}
-	if (store_append(m->w, m->pending) != NULL) {
+	if (model_append(m) != NULL) {
 		m->refused++;
 		return false;
 	}
