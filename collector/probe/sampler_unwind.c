@@ -1,8 +1,8 @@
 /*
  * Arrays are written through a mapping of just the pages concerned, so that
  * megabytes of rows cost no system call each and do not stay in our resident
- * memory.  The regions' array is small and all of it is read whenever rows
- * have to make room: that one stays mapped.
+ * memory.  The arrays of regions and tables are small, and read for each frame
+ * that is walked here: they stay mapped, and so do some parts of the rows.
  */
 #include "collector/probe/sampler_unwind.h"
 
@@ -17,8 +17,16 @@ static const size_t element[UNWIND_ARRAYS] = {
     [UNWIND_ARRAY_TABLES] = sizeof(struct unwind_table),
     [UNWIND_ARRAY_REGIONS] = sizeof(struct unwind_region)};
 
-#define REGIONS_BYTES (UNWIND_REGIONS * sizeof(struct unwind_region))
+/* Elements of the arrays that stay mapped. */
+static const size_t whole[UNWIND_ARRAYS] = {
+    [UNWIND_ARRAY_TABLES] = UNWIND_TABLES,
+    [UNWIND_ARRAY_REGIONS] = UNWIND_REGIONS};
+
 #define CHUNK_CELLS (1u << UNWIND_CHUNK_SHIFT)
+#define PART_SHIFT (UNWIND_CHUNK_SHIFT - SAMPLER_UNWIND_PARTS)
+#define PART_BYTES (sizeof(uint64_t) << PART_SHIFT)
+#define PARTS_KEPT 32 /* 2 MiB: mapping them anew for each walk took a
+                       * twelfth of all of our time on a busy host */
 
 struct window {
 	char *pages, *p;
@@ -60,8 +68,9 @@ kernel_write(void *arg, enum unwind_array which, uint32_t first,
 	int map = kernel_map(u, which, &first);
 	struct window w;
 
-	if (which == UNWIND_ARRAY_REGIONS && u->regions != MAP_FAILED) {
-		memcpy(u->regions + first, p, n * sizeof(*u->regions));
+	if (u->whole[which] != NULL) {
+		memcpy(u->whole[which] + first * element[which], p,
+		    n * element[which]);
 		return true;
 	}
 	if (n == 0)
@@ -82,8 +91,9 @@ kernel_read(void *arg, enum unwind_array which, uint32_t first, void *p,
 	int map = kernel_map(u, which, &first);
 	struct window w;
 
-	if (which == UNWIND_ARRAY_REGIONS && u->regions != MAP_FAILED) {
-		memcpy(p, u->regions + first, n * sizeof(*u->regions));
+	if (u->whole[which] != NULL) {
+		memcpy(p, u->whole[which] + first * element[which],
+		    n * element[which]);
 		return true;
 	}
 	if (!window_open(&w, map, first * element[which],
@@ -118,32 +128,49 @@ kernel_get_process(void *arg, int32_t pid, struct unwind_process *p)
 	return bpf_map_lookup_elem(u->processes, &pid, p) == 0;
 }
 
-/* Mapped only for a while: what is read of it is resident. */
-static const void *
-kernel_chunk(void *arg, uint32_t i)
+static const uint64_t *
+kernel_cell(void *arg, uint32_t i)
 {
 	struct sampler_unwind *u = arg;
+	uint32_t chunk = i >> UNWIND_CHUNK_SHIFT, part = i >> PART_SHIFT;
 	void *p;
 
-	if (i >= u->n || u->mapped[i] != NULL)
-		return i < u->n ? u->mapped[i] : NULL;
-	p = mmap(NULL, CHUNK_CELLS * sizeof(uint64_t), PROT_READ, MAP_SHARED,
-	    u->chunks[i], 0);
-	return u->mapped[i] = p == MAP_FAILED ? NULL : p;
+	if (chunk >= u->n)
+		return NULL;
+	if (u->parts[part] == NULL) {
+		p = mmap(NULL, PART_BYTES, PROT_READ, MAP_SHARED,
+		    u->chunks[chunk], (off_t)(PART_BYTES *
+		    (part % (1u << SAMPLER_UNWIND_PARTS))));
+		if (p == MAP_FAILED)
+			return NULL;
+		u->parts[part] = p;
+		u->n_parts++;
+	}
+	return u->parts[part] + i % (1u << PART_SHIFT);
 }
 
+static void
+kernel_unmap(struct sampler_unwind *u)
+{
+	uint32_t i;
+
+	for (i = 0; u->n_parts > 0; i++) {
+		if (u->parts[i] == NULL)
+			continue;
+		munmap((void *)(uintptr_t)u->parts[i], PART_BYTES);
+		u->parts[i] = NULL;
+		u->n_parts--;
+	}
+}
+
+/* What is mapped is resident. */
 static void
 kernel_release(void *arg)
 {
 	struct sampler_unwind *u = arg;
-	uint32_t i;
 
-	for (i = 0; i < u->n; i++) {
-		if (u->mapped[i] != NULL)
-			munmap((void *)(uintptr_t)u->mapped[i],
-			    CHUNK_CELLS * sizeof(uint64_t));
-		u->mapped[i] = NULL;
-	}
+	if (u->n_parts > PARTS_KEPT)
+		kernel_unmap(u);
 }
 
 static bool
@@ -175,22 +202,35 @@ kernel_set_tick(void *arg, uint32_t tick)
 	*u->tick = tick;
 }
 
+/* NULL: it is read and written through windows. */
+static char *
+unwind_map_whole(int map, size_t bytes)
+{
+	void *p = bytes == 0 ? MAP_FAILED : mmap(NULL, bytes,
+	    PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 void
 sampler_unwind_init(struct sampler_unwind *u,
     const struct sampler_unwind_maps *maps, uint32_t chunks)
 {
+	size_t i;
+
 	memcpy(u->arrays, maps->arrays, sizeof(u->arrays));
 	u->processes = maps->processes;
 	u->outer = maps->chunks;
 	u->generation = maps->generation;
 	u->tick = maps->tick;
 	u->n = 0;
-	u->regions = mmap(NULL, chunks > 0 ? REGIONS_BYTES : 0,
-	    PROT_READ | PROT_WRITE, MAP_SHARED,
-	    maps->arrays[UNWIND_ARRAY_REGIONS], 0);
+	u->n_parts = 0;
+	for (i = 0; i < UNWIND_ARRAYS; i++)
+		u->whole[i] = chunks == 0 ? NULL : unwind_map_whole(
+		    maps->arrays[i], whole[i] * element[i]);
 	u->kernel = (struct unwind_kernel){.arg = u, .chunks = chunks,
 	    .add_chunk = kernel_add_chunk, .set_tick = kernel_set_tick,
-	    .chunk = kernel_chunk, .release = kernel_release,
+	    .cell = kernel_cell, .release = kernel_release,
 	    .write = kernel_write, .read = kernel_read,
 	    .set_process = kernel_set_process,
 	    .get_process = kernel_get_process};
@@ -199,10 +239,14 @@ sampler_unwind_init(struct sampler_unwind *u,
 void
 sampler_unwind_fini(struct sampler_unwind *u)
 {
-	if (u->regions != NULL && u->regions != MAP_FAILED)
-		munmap(u->regions, REGIONS_BYTES);
-	u->regions = NULL;
-	kernel_release(u);
+	size_t i;
+
+	for (i = 0; i < UNWIND_ARRAYS; i++) {
+		if (u->whole[i] != NULL)
+			munmap(u->whole[i], whole[i] * element[i]);
+		u->whole[i] = NULL;
+	}
+	kernel_unmap(u);
 	while (u->n > 0)
 		close(u->chunks[--u->n]);
 }

@@ -6,15 +6,18 @@
 
 #include "collector/unwind/unwind_kernel.h"
 
+#define SAMPLER_UNWIND_PARTS 4 /* a chunk has 1 << that many: 64 KiB each */
+
 struct sampler_unwind {
 	struct unwind_kernel kernel;
 	int arrays[UNWIND_ARRAYS]; /* descriptors of maps, borrowed */
 	int processes, outer; /* the latter of the chunks' map */
 	int chunks[UNWIND_CHUNKS]; /* of them the first n */
-	const void *mapped[UNWIND_CHUNKS]; /* NULL: not */
-	uint32_t n;
+	/* Parts of chunks that are mapped to be read; NULL: not. */
+	const uint64_t *parts[UNWIND_CHUNKS << SAMPLER_UNWIND_PARTS];
+	uint32_t n, n_parts;
 	volatile uint32_t *generation, *tick; /* the programs' variables */
-	struct unwind_region *regions; /* the kernel's */
+	char *whole[UNWIND_ARRAYS]; /* of those that stay mapped */
 };
 
 /* What the programs' object has. */

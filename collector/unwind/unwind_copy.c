@@ -16,6 +16,7 @@ static struct {
 	uint64_t sp, bytes;
 	struct unwind_table table;
 	struct unwind_region region;
+	uint32_t chunk; /* that is searched: its first cell */
 	bool ended; /* the copy, before the stack */
 } copy;
 
@@ -64,13 +65,18 @@ unwind_region(__u32 i)
 static inline const void *
 unwind_chunk(__u32 i)
 {
-	return copy.kernel->chunk(copy.kernel->arg, i);
+	copy.chunk = i << UNWIND_CHUNK_SHIFT;
+	return &copy.chunk;
 }
 
 static inline const __u64 *
 unwind_cell(const void *chunk, __u32 i)
 {
-	return i < 1u << UNWIND_CHUNK_SHIFT ? (const __u64 *)chunk + i : NULL;
+	const struct unwind_kernel *k = copy.kernel;
+
+	if (i >= 1u << UNWIND_CHUNK_SHIFT)
+		return NULL;
+	return (const void *)k->cell(k->arg, *(const uint32_t *)chunk + i);
 }
 
 /* Return probes are not known here: their address is no code. */

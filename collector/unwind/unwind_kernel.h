@@ -33,8 +33,8 @@ struct unwind_kernel {
 	    const void *p, size_t n);
 	bool (*read)(void *arg, enum unwind_array which, uint32_t first,
 	    void *p, size_t n);
-	/* The cells of a chunk to read, NULL without; until release(). */
-	const void *(*chunk)(void *arg, uint32_t i);
+	/* A cell to read, NULL without one; valid until release(). */
+	const uint64_t *(*cell)(void *arg, uint32_t i);
 	void (*release)(void *arg);
 	/* NULL: forget the process. */
 	bool (*set_process)(void *arg, int32_t pid,

@@ -80,11 +80,11 @@ fake_read(void *arg, enum unwind_array which, uint32_t first, void *p,
 	return true;
 }
 
-static const void *
-fake_chunk(void *arg, uint32_t i)
+static const uint64_t *
+fake_cell(void *arg, uint32_t i)
 {
 	(void)arg;
-	return i == 0 ? k.cells : NULL;
+	return i < sizeof(k.cells) / sizeof(k.cells[0]) ? k.cells + i : NULL;
 }
 
 static bool
@@ -109,7 +109,7 @@ fake_release(void *arg)
 }
 
 static const struct unwind_kernel fake = {.chunks = 1, .write = fake_write,
-    .read = fake_read, .chunk = fake_chunk, .add_chunk = fake_add,
+    .read = fake_read, .cell = fake_cell, .add_chunk = fake_add,
     .set_tick = fake_tick, .release = fake_release};
 
 static bool

@@ -30,11 +30,11 @@ fake_read(void *arg, enum unwind_array which, uint32_t first, void *p,
 	return true;
 }
 
-static const void *
-fake_chunk(void *arg, uint32_t i)
+static const uint64_t *
+fake_cell(void *arg, uint32_t i)
 {
 	(void)arg;
-	return i == 0 ? k.cells : NULL;
+	return i < sizeof(k.cells) / sizeof(k.cells[0]) ? k.cells + i : NULL;
 }
 
 static bool
@@ -49,7 +49,7 @@ fake_write(void *arg, enum unwind_array which, uint32_t first, const void *p,
 
 static const struct unwind_kernel fake = {.write = fake_write,
     .read = fake_read,
-    .chunk = fake_chunk};
+    .cell = fake_cell};
 
 /* Region 0: frames of three words, and where threads begin from 0x800 on;
  * region 1: frames of two words. */
