@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "collector/base/spent.h"
 #include "collector/process/maps_changes.h"
 #include "collector/process/maps_told.h"
 #include "collector/process/process.h"
@@ -28,7 +29,7 @@
 #define REREAD_NS (60 * NS_PER_S)       /* while in use */
 #define UNKNOWN_MIN_NS (1 * NS_PER_S)   /* after an unknown address; */
 #define UNKNOWN_MAX_NS (16 * NS_PER_S)  /* doubles while that is in vain */
-#define COST_FACTOR 500                 /* at most 0.2 % of the time */
+#define COST_FACTOR 500 /* at most 0.2 % of a CPU for one process */
 #define UNUSED_NS (300 * NS_PER_S)
 #define THEN_MAX 64 /* files of a process that have gone again */
 
@@ -38,7 +39,7 @@ struct maps_process {
 	uint32_t image;      /* of the process, that the list is of */
 	int64_t read_ns, again_ns, used_ns;
 	int64_t wait_ns; /* between reads for unknown addresses */
-	int64_t cost_ns; /* of the last read */
+	int64_t cost_ns; /* CPU time of the last read */
 	int64_t list_ns; /* when the list was as it is */
 	uint64_t turns, turns_end; /* where one has taken another's place */
 	struct maps_list list;
@@ -232,7 +233,8 @@ process_compare(struct maps_process *p, const struct maps_list *old)
 static void
 process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 {
-	int64_t began = clock_mono_ns();
+	enum spent_on before = spent_begin(SPENT_NAMES);
+	int64_t began = clock_mono_ns(), cpu = clock_thread_cpu_ns();
 	struct maps_list old = p->list;
 	const struct err *e;
 
@@ -248,8 +250,9 @@ process_read(struct maps *m, struct maps_process *p, int64_t now_ns)
 		maps_list_fini(&old);
 		maps_find_foreign(m, p);
 	}
-	p->cost_ns = clock_mono_ns() - began;
+	p->cost_ns = clock_thread_cpu_ns() - cpu;
 	process_wait(p, UNKNOWN_MIN_NS, now_ns);
+	spent_begin(before);
 }
 
 /* Takes away what is known of the code of a process. */
@@ -644,16 +647,20 @@ int
 maps_open(const struct maps *m, const struct maps_process *p,
     const struct mapping *map)
 {
+	enum spent_on before = spent_begin(SPENT_NAMES);
 	int32_t other;
-	int fd;
+	int fd = -1;
 
-	if (map->kind != MAPPING_FILE)
-		return -1;
-	fd = maps_open_by(m, p, p->reader, map);
-	/* The thread may have ended since the mappings were read. */
-	if (fd < 0 && (other = maps_other_thread(m, p)) != 0)
-		fd = maps_open_by(m, p, other, map);
-	return fd >= 0 ? fd : maps_open_after(m, p, map);
+	if (map->kind == MAPPING_FILE) {
+		fd = maps_open_by(m, p, p->reader, map);
+		/* The thread may have ended since they were read. */
+		if (fd < 0 && (other = maps_other_thread(m, p)) != 0)
+			fd = maps_open_by(m, p, other, map);
+		if (fd < 0)
+			fd = maps_open_after(m, p, map);
+	}
+	spent_begin(before);
+	return fd;
 }
 
 void

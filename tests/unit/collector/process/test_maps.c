@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/spent.h"
 #include "collector/process/maps.h"
 #include "collector/process/maps_changes.h"
 #include "collector/process/process.h"
@@ -665,6 +666,34 @@ TEST(own_process)
 	processes_free(table);
 }
 
+/* What is read because of a sample does not grow with the rate of samples. */
+TEST(reading_is_not_the_samples_time)
+{
+	struct maps_process *p;
+	struct mapping *map;
+	int64_t samples_ns, names_ns;
+	struct maps *m;
+
+	CHECK_OK(maps_new(&m, table = processes_new(), "/proc"));
+	spent_begin(SPENT_SAMPLES);
+	samples_ns = spent_ns(SPENT_SAMPLES);
+	names_ns = spent_ns(SPENT_NAMES);
+	for (int i = 0; i < 20; i++) {
+		p = code(m, getpid(), 1 + (uint32_t)i, 1, S);
+		map = maps_find(m, p, (uint64_t)(uintptr_t)test_done, S);
+		CHECK(map != NULL);
+		if (map != NULL)
+			close(maps_open(m, p, map));
+	}
+	CHECK_INT(spent_begin(SPENT_OTHER), SPENT_SAMPLES);
+	samples_ns = spent_ns(SPENT_SAMPLES) - samples_ns;
+	names_ns = spent_ns(SPENT_NAMES) - names_ns;
+	CHECK(names_ns > 3 * samples_ns);
+	CHECK_INT(maps_reads(m), 20);
+	maps_free(m);
+	processes_free(table);
+}
+
 int
 main(void)
 {
@@ -688,5 +717,6 @@ main(void)
 	RUN(many_processes);
 	RUN(files_after_the_first_thread);
 	RUN(own_process);
+	RUN(reading_is_not_the_samples_time);
 	return test_done();
 }
