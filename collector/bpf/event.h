@@ -28,7 +28,7 @@ enum event_flag {
 	EVENT_WAIT = 128       /* of a thread that did not run: see `wait` */
 };
 
-#define EVENT_COPY_WORDS 1024 /* at most */
+#define EVENT_COPY_WORDS 1024 /* at most, but for deep ones */
 
 /* The stack from the frame `lacks` on, in words behind the frames. */
 struct event_copy {

@@ -107,6 +107,7 @@ lack_all(struct unwind_scratch *s)
 {
 	s->event.error = BROKEN_NO_TABLES;
 	s->event.flags |= EVENT_PENDING;
+	s->deep = 0;
 	s->walk.lacking.sp = s->walk.sp;
 	s->walk.lacking.bp = s->walk.bp;
 	s->walk.lacking.is_caller = 0;
@@ -138,8 +139,22 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 
 #define COPY_NS 20000000        /* one in this time of a known process, */
 #define COPY_NEW_NS 8000000     /* or of one that has just begun, */
+#define COPY_DEEP_NS 50000000   /* or a large one, */
 #define COPIES_NS 4000000000ULL /* and as many as fit here at once */
 #define PAGE 4096
+#define DEEP_PAGES 5 /* what a value for each CPU has room for */
+
+/* Takes a token out of a bucket; false when it is empty. */
+static __always_inline bool
+take_token(__u64 *at, __u64 now, __u64 price_ns)
+{
+	if (*at + COPIES_NS < now)
+		*at = now - COPIES_NS;
+	if (*at > now)
+		return 0;
+	*at += price_ns;
+	return 1;
+}
 
 /* A token for a copy, of the bucket of its kind.  What was not walked at all
  * has cost less: those of new processes may be as many as samples at 99 Hz. */
@@ -147,15 +162,9 @@ static __always_inline bool
 may_copy(struct unwind_scratch *s)
 {
 	bool known = (s->event.flags & EVENT_EH_FRAME) != 0;
-	__u64 now = s->event.time_ns;
-	__u64 *at = known ? &s->copies_ns : &s->copies_new_ns;
 
-	if (*at + COPIES_NS < now)
-		*at = now - COPIES_NS;
-	if (*at > now)
-		return 0;
-	*at += known ? COPY_NS : COPY_NEW_NS;
-	return 1;
+	return known ? take_token(&s->copies_ns, s->event.time_ns, COPY_NS) :
+	    take_token(&s->copies_new_ns, s->event.time_ns, COPY_NEW_NS);
 }
 
 /*
@@ -184,19 +193,67 @@ fill_copy(struct unwind_scratch *s, __u64 frames)
 	return n + 16;
 }
 
+/* An event with a deep copy: as it is sent. */
+struct deep_event {
+	struct sample_event event;
+	__u64 more[DEEP_PAGES * PAGE / 8];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct deep_event);
+} deep_events SEC(".maps");
+
+/*
+ * Sends an event of so many bytes with further pages of the stack from sp on,
+ * where two were in vain (unwind_processes_deepen()): it costs some times as
+ * much as a small copy.  False: nothing was sent.
+ */
+static __always_inline bool
+send_deep(struct unwind_scratch *s, __u64 size, __u64 sp, __u64 wake, long *r)
+{
+	struct deep_event *d;
+	__u32 zero = 0, i;
+	char *to;
+
+	if ((s->event.flags & EVENT_COPY) == 0 || s->deep == 0 ||
+	    !take_token(&s->copies_deep_ns, s->event.time_ns, COPY_DEEP_NS))
+		return 0;
+	d = bpf_map_lookup_elem(&deep_events, &zero);
+	if (d == 0 || size > sizeof(d->event) ||
+	    bpf_probe_read_kernel(d, size, &s->event) != 0)
+		return 0;
+	to = (char *)d + size;
+	for (i = 0; i < DEEP_PAGES; i++) {
+		if (bpf_probe_read_user(to, PAGE, (void *)sp) != 0)
+			break;
+		to += PAGE;
+		sp += PAGE;
+		size += PAGE;
+	}
+	*r = bpf_ringbuf_output(&ring, d, size, wake);
+	return 1;
+}
+
 static __always_inline void
 send(struct unwind_scratch *s, struct sample_counts *c)
 {
 	struct sample_event *e = &s->event;
 	__u64 frames = (e->n_kernel & EVENT_MAX_KERNEL) +
 	    (e->n_user & EVENT_MAX_USER);
+	__u64 copied = fill_copy(s, frames), wake = BPF_RB_NO_WAKEUP, sp;
 	__u64 size = __builtin_offsetof(struct sample_event, frames) +
-	    frames * sizeof(__u64) + fill_copy(s, frames);
-	__u64 wake = BPF_RB_NO_WAKEUP;
+	    frames * sizeof(__u64) + copied;
+	long r;
 
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_wake_bytes)
 		wake = BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_output(&ring, e, size, wake) == 0)
+	sp = s->walk.lacking.sp + copied - 16;
+	if (!send_deep(s, size, sp, wake, &r))
+		r = bpf_ringbuf_output(&ring, e, size, wake);
+	if (r == 0)
 		c->n[COUNT_SENT]++;
 	else
 		c->n[COUNT_RING_FULL]++;

@@ -9,7 +9,9 @@
 #include "collector/engine/code.h"
 #include "collector/engine/engine.h"
 #include "collector/engine/resolve.h"
+#include "collector/process/services.h"
 #include "collector/unwind/unwind_copy.h"
+#include "collector/unwind/unwind_process.h"
 #include "collector/unwind/unwind_tables.h"
 #include "store/base/clock.h"
 
@@ -186,6 +188,19 @@ second_walk_now(struct engine *s, const struct sample_event *e, size_t size,
 	return second_go(s, e, size, out, &end);
 }
 
+/* Its next stacks are copied farther.  A child of a fork may be known to the
+ * walker by its parent's entry alone. */
+static void
+second_deepen(struct engine *s, const struct sample_event *e)
+{
+	struct process *p = services_last(s->services, (int32_t)e->pid);
+
+	if (p != NULL && p->part[PROCESS_WALK] == NULL && p->read != NULL)
+		p = services_last(s->services, p->read->stat.parent);
+	if (p != NULL && s->processes != NULL)
+		unwind_processes_deepen(s->processes, p);
+}
+
 /* One event; false when it is to wait. */
 static bool
 second_try_one(struct engine *s, const struct sample_event *e, size_t size,
@@ -201,6 +216,8 @@ second_try_one(struct engine *s, const struct sample_event *e, size_t size,
 	}
 	if (end == UNWIND_COPY_LACKS && !over)
 		return false;
+	if (end == UNWIND_COPY_SHORT)
+		second_deepen(s, e);
 	resolve_event(s, &out, offsetof(struct sample_event, frames) +
 	    (out.n_kernel + (size_t)out.n_user) * sizeof(out.frames[0]));
 	return true;
