@@ -447,6 +447,16 @@ openspan_need(struct openspan *o, uint32_t series, uint64_t from,
 	return e;
 }
 
+const struct err *
+openspan_bound(uint64_t n, uint32_t most)
+{
+	return n <= most ? NULL : err_field(ERR_REQUEST, 413, "from",
+	    "the stacks of the range have %llu nodes of call trees or more, "
+	    "and %u are the most for one question: ask for a shorter range "
+	    "or one service, or give workers more memory",
+	    (unsigned long long)n, most);
+}
+
 /* How many nodes that takes is known before one of them is put anywhere. */
 static const struct err *
 openspan_collect(struct openspan *o, uint32_t most)
@@ -457,12 +467,7 @@ openspan_collect(struct openspan *o, uint32_t most)
 	for (uint32_t i = 0; i < o->n_dicts && e == NULL; i++)
 		e = open_names_collect(&o->dicts[i], &o->dicts[i].asked,
 		    &o->pages, &n);
-	if (e == NULL && n > most)
-		e = err_field(ERR_REQUEST, 413, "from", "the range has %llu "
-		    "more nodes of call trees, and %u are the most for one "
-		    "question: ask for a shorter range or one service",
-		    (unsigned long long)n, most);
-	return e;
+	return e == NULL ? openspan_bound(n, most) : e;
 }
 
 const struct err *

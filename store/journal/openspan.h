@@ -140,6 +140,8 @@ uint64_t openspan_strip_newest(struct openspan *o, uint32_t strip,
 const struct err *openspan_need(struct openspan *o, uint32_t series,
     uint64_t from, uint64_t until);
 const struct err *openspan_resolve(struct openspan *o, uint32_t most);
+/* That error, where n nodes are more than `most`; else NULL. */
+const struct err *openspan_bound(uint64_t n, uint32_t most);
 
 /*
  * The stacks of several series in [from, until) will be asked for: reads the

@@ -24,7 +24,8 @@ struct reader_file {
 	struct openspan names;  /* its dictionary, series and facts */
 	uint32_t *stack_nodes;  /* stack number -> node of the reader, or
 	                         * INTERN_NONE: not asked for yet */
-	uint8_t *named;         /* bits by series: all its stacks are */
+	uint8_t *named;         /* bits by series: all its stacks are; */
+	uint8_t *large;         /* they are too many to name all of them */
 	uint64_t *ends;         /* by series: a slot from which on it is known
 	                         * to have nothing; NULL: of none */
 	bool unnamed;           /* name all stacks next time */
@@ -100,7 +101,7 @@ struct store {
 	               * greediest question since they were forgotten took */
 	    greediest;
 	size_t question; /* bytes: names and files of the greediest of late */
-	uint32_t most_nodes; /* of an open journal, for one question */
+	uint32_t most_nodes; /* of call trees, for one question */
 	struct manifest manifest;
 	bool loaded; /* the lists below are those of the manifest */
 	struct symtab syms;

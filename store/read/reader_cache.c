@@ -16,11 +16,13 @@ reader_close_file(struct reader_file *f)
 	openspan_fini(&f->names);
 	free(f->stack_nodes);
 	free(f->named);
+	free(f->large);
 	free(f->ends);
 	f->sealed = NULL;
 	f->ends = NULL;
 	f->stack_nodes = NULL;
 	f->named = NULL;
+	f->large = NULL;
 }
 
 bool
@@ -40,7 +42,7 @@ reader_file_bytes(const struct reader_file *f)
 {
 	return f->sealed == NULL ? 0
 	                         : sealed_bytes(f->sealed) +
-	        openspan_bytes(&f->names) + f->sealed->n_series / 8 +
+	        openspan_bytes(&f->names) + f->sealed->n_series / 4 +
 	        (f->ends == NULL ? 0 : f->sealed->n_series * sizeof(*f->ends)) +
 	        f->sealed->n_stacks * sizeof(*f->stack_nodes);
 }

@@ -7,6 +7,10 @@
  *	                                          when the file is opened
  *	series -> its stacks, by its top blocks   when it is first asked for
  *	stack -> node of the reader               f->stack_nodes
+ *
+ * Of a series with many stacks only those of the blocks that a range is read
+ * from are named, so that a short range of a service that pushes 200,000 of
+ * them costs what it has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,12 +20,20 @@
 #include "store/journal/open_marks.h"
 #include "store/read/reader.h"
 
+/* Stacks of a series that are named as a whole, at a byte or more each. */
+#define NAMES_WHOLE 65536u
+#define NAMES_WANTED (INTERN_NONE - 1) /* a stack that is listed already */
+
 /* Stacks that are to be named. */
 struct names_want {
 	struct reader_file *f;
 	uint32_t *stacks;
 	uint32_t n, cap;
+	size_t bytes, whole; /* of entries: of a series; at most to name all */
 };
+
+typedef const struct err *names_block_fn(struct names_want *w,
+    const struct block *b);
 
 /* ---- opening ---- */
 
@@ -53,7 +65,8 @@ names_set_stacks(struct reader_file *f)
 		return e;
 	f->stack_nodes = malloc((n + 1) * sizeof(*f->stack_nodes));
 	f->named = calloc(f->sealed->n_series / 8 + 1, 1);
-	if (f->stack_nodes == NULL || f->named == NULL)
+	f->large = calloc(f->sealed->n_series / 8 + 1, 1);
+	if (f->stack_nodes == NULL || f->named == NULL || f->large == NULL)
 		return err_nomem();
 	memset(f->stack_nodes, 0xff, (n + 1) * sizeof(*f->stack_nodes));
 	return NULL;
@@ -134,6 +147,7 @@ names_want_stack(struct names_want *w, uint32_t stack)
 	    !open_names_need(&o->dicts[0], &o->dicts[0].asked, OPEN_NODES,
 	        w->f->sealed->stack_nodes[stack]))
 		return err_nomem();
+	w->f->stack_nodes[stack] = NAMES_WANTED;
 	w->stacks[w->n++] = stack;
 	return NULL;
 }
@@ -159,12 +173,19 @@ names_want_block(struct names_want *w, const struct block *b)
 	return e;
 }
 
+static const struct err *
+names_measure_block(struct names_want *w, const struct block *b)
+{
+	w->bytes += cur_left(&b->entries);
+	return NULL;
+}
+
 /*
- * All stacks of a series: of its highest blocks, and of lower ones where the
- * file ends within a block of the level above.
+ * Blocks that have all stacks of a series: its highest ones, and lower ones
+ * where the file ends within a block of the level above.
  */
 static const struct err *
-names_want_series(struct names_want *w, uint32_t number)
+names_each_block(struct names_want *w, uint32_t number, names_block_fn *fn)
 {
 	struct sealed *f = w->f->sealed;
 	uint64_t end = f->meta.first + f->meta.slots;
@@ -179,9 +200,29 @@ names_want_series(struct names_want *w, uint32_t number)
 			if (e != NULL || b == NULL || b->start >= until)
 				break;
 			at = b->start + seg_slots(l);
-			e = names_want_block(w, b);
+			e = fn(w, b);
 		}
 		at = until;
+	}
+	return e;
+}
+
+/* Stacks of the blocks that answer a range. */
+static const struct err *
+names_want_pieces(struct names_want *w, const struct plan *p, uint32_t number)
+{
+	const struct err *e = NULL;
+	const struct block *b;
+
+	for (size_t i = 0; i < p->n && e == NULL; i++) {
+		const struct plan_piece *x = &p->pieces[i];
+
+		if (x->file != w->f)
+			continue;
+		e = sealed_block(w->f->sealed, number, x->level, x->start,
+		    &b);
+		if (e == NULL && b != NULL)
+			e = names_want_block(w, b);
 	}
 	return e;
 }
@@ -213,31 +254,58 @@ names_resolve(struct names_want *w, uint32_t most)
 }
 
 static bool
-names_known(const struct reader_file *f, uint32_t number)
+names_bit(const uint8_t *bits, uint32_t number)
 {
-	return f->named[number / 8] >> number % 8 & 1;
+	return bits[number / 8] >> number % 8 & 1;
+}
+
+static void
+names_set_bit(uint8_t *bits, uint32_t number)
+{
+	bits[number / 8] |= (uint8_t)(1u << number % 8);
+}
+
+/* All stacks of a series, or where those are many the ones of the plan's
+ * blocks (NULL: all). */
+static const struct err *
+names_want_series(struct names_want *w, const struct plan *p,
+    uint32_t number)
+{
+	const struct err *e = NULL;
+
+	w->bytes = 0;
+	if (p != NULL && !names_bit(w->f->large, number))
+		e = names_each_block(w, number, names_measure_block);
+	if (e == NULL && w->bytes > w->whole)
+		names_set_bit(w->f->large, number);
+	if (e == NULL && p != NULL && names_bit(w->f->large, number))
+		return names_want_pieces(w, p, number);
+	if (e == NULL)
+		e = names_each_block(w, number, names_want_block);
+	names_set_bit(w->f->named, number);
+	return e;
 }
 
 static const struct err *
-names_want_new(struct names_want *w, const uint32_t *series, size_t n)
+names_want_new(struct names_want *w, const struct plan *p,
+    const uint32_t *series, size_t n)
 {
 	const struct err *e = NULL;
 
 	for (size_t i = 0; i < n && e == NULL; i++) {
 		uint32_t number = reader_series(w->f, series[i]);
 
-		if (number == INTERN_NONE || names_known(w->f, number) ||
-		    !series_is_profile(
+		if (number == INTERN_NONE ||
+		    names_bit(w->f->named, number) || !series_is_profile(
 		        (enum series_kind)w->f->sealed->kinds[number]))
 			continue;
-		e = names_want_series(w, number);
+		e = names_want_series(w, p, number);
 		if (e != NULL && (e->domain == ERR_DB ||
 		    e->domain == ERR_FORMAT) && e->code != ENOMEM) {
 			/* blocks that nobody has asked for */
 			w->f->unnamed = true;
 			e = sealed_reopen(w->f->sealed);
 		}
-		w->f->named[number / 8] |= (uint8_t)(1u << number % 8);
 	}
 	for (uint32_t k = 0; w->f->unnamed && k < w->f->sealed->n_stacks &&
 	     e == NULL; k++)
@@ -245,29 +313,41 @@ names_want_new(struct names_want *w, const uint32_t *series, size_t n)
 	return e;
 }
 
-static const struct err *
-names_of_file(struct store *s, struct reader_file *f, const uint32_t *series,
-    size_t n, uint32_t most)
+/* What was listed and has got no number is asked for again next time. */
+static void
+names_unwant(struct names_want *w)
 {
-	struct names_want w = {.f = f};
-	const struct err *e = names_want_new(&w, series, n);
+	for (uint32_t i = 0; i < w->n; i++) {
+		uint32_t *node = &w->f->stack_nodes[w->stacks[i]];
+
+		*node = *node == NAMES_WANTED ? INTERN_NONE : *node;
+	}
+	memset(w->f->named, 0, w->f->sealed->n_series / 8 + 1);
+	open_names_rest(&w->f->names.dicts[0].asked);
+}
+
+static const struct err *
+names_of_file(struct store *s, struct reader_file *f, const struct plan *p,
+    const uint32_t *series, size_t n, uint32_t most)
+{
+	struct names_want w = {.f = f,
+	    .whole = most / 4 < NAMES_WHOLE ? most / 4 : NAMES_WHOLE};
+	const struct err *e = names_want_new(&w, p, series, n);
 
 	if (e == NULL && w.n > 0)
 		e = names_resolve(&w, most);
-	free(w.stacks);
 	f->unnamed = f->unnamed && e != NULL;
-	if (e == NULL)
-		return NULL;
-	memset(f->named, 0, f->sealed->n_series / 8 + 1);
-	open_names_rest(&f->names.dicts[0].asked);
-	return reader_failed(s, f, e);
+	if (e != NULL)
+		names_unwant(&w);
+	free(w.stacks);
+	return e == NULL ? NULL : reader_failed(s, f, e);
 }
 
 const struct err *
 reader_name_stacks(struct store *s, struct reader_file *f,
     const uint32_t *series, size_t n)
 {
-	return names_of_file(s, f, series, n, UINT32_MAX);
+	return names_of_file(s, f, NULL, series, n, UINT32_MAX);
 }
 
 const struct err *
@@ -275,7 +355,7 @@ reader_need_names(struct store *s, const struct plan *p,
     const uint32_t *series, size_t n)
 {
 	const struct err *e = NULL;
-	uint32_t before = s->syms.n_nodes, new;
+	uint32_t before = s->syms.n_nodes;
 
 	s->asks++;
 	for (size_t i = 0; i < p->n && e == NULL; i++) {
@@ -284,9 +364,10 @@ reader_need_names(struct store *s, const struct plan *p,
 		if (f->sealed == NULL || f->asked == s->asks)
 			continue;
 		f->asked = s->asks;
-		new = s->syms.n_nodes - before;
-		e = names_of_file(s, f, series, n,
-		    new < s->most_nodes ? s->most_nodes - new : 0);
+		e = names_of_file(s, f, p, series, n, s->most_nodes);
+		if (e == NULL)
+			e = openspan_bound(s->syms.n_nodes - before,
+			    s->most_nodes);
 	}
 	return e;
 }
