@@ -180,9 +180,8 @@ struct store_extent {
 	char why[200];          /* and why, also of STORE_OK; or "" */
 };
 
-/* Bounds the nodes of call trees that one question may need of open journals,
- * and of files that nobody has asked before; every node takes memory.  More
- * are ERR_REQUEST 413. */
+/* Bounds the nodes of call trees that one question may name, of all series and
+ * label sets; every node takes memory.  More are ERR_REQUEST 413. */
 void store_bound_nodes(struct store *s, uint32_t most);
 
 /* Opens a directory for reading; `cache_bytes` bounds what is kept of symbols
@@ -199,6 +198,9 @@ const struct err *store_refresh(struct store *s);
 /* Between requests: forgets what was decoded of sealed files, and all names;
  * the next store_refresh() begins with none. */
 void store_forget(struct store *s);
+/* A question has been answered: forgets the same where it is much more than
+ * the next one should find.  True: there is memory to give back. */
+bool store_rest(struct store *s);
 /* The memory that a reader keeps, about. */
 size_t store_bytes(const struct store *s);
 void store_extent(const struct store *s, struct store_extent *e);
@@ -347,7 +349,7 @@ const struct err *store_query_profile(struct store *s,
     const struct profile_query *q, struct profile **out);
 /* How much of a tree is wanted; all zero: every node. */
 struct profile_limit {
-	size_t max_nodes; /* the largest, and all that are as large */
+	size_t max_nodes; /* the largest; of equals, those that come first */
 	double min_share; /* of the total, 0 to 1: what has at least as much */
 };
 

@@ -40,6 +40,8 @@ context_fini(struct context *c)
 void
 context_asked(struct context *c)
 {
+	if (c->store != NULL && store_rest(c->store))
+		heap_trim();
 	c->asked_ns = clock_mono_ns();
 	if (c->first_ns == 0 || c->rested > 0)
 		c->first_ns = c->asked_ns;

@@ -14,11 +14,12 @@
 #include "store/base/kth.h"
 #include "store/read/reader.h"
 
-/* A node that waits for its turn; or, with cut > 0, what is not shown of the
+/* A node that waits for its turn; or, with rest 0, what is not shown of the
  * node's descendants. */
 struct tree_open {
 	int128 total; /* of what is cut */
 	uint32_t node, rank, depth, parent, cut;
+	uint32_t rest; /* place + 1 of what is not shown of its parent */
 };
 
 struct tree {
@@ -29,7 +30,9 @@ struct tree {
 	uint32_t value;           /* of that label, or a label set: whose
 	                           * stacks are wanted */
 	size_t n_visited;         /* nodes with a total, children first */
-	int128 least;             /* total of a node that is shown */
+	int128 least;             /* total of a node that is shown; */
+	size_t equals;            /* of those with just that so many, */
+	bool counted;             /* the first ones, where they are counted */
 	size_t n_large;           /* visited ones that are */
 	bool mixed;               /* of one of them the module is not known */
 	struct tree_open *stack;
@@ -222,9 +225,10 @@ tree_sum_samples(struct tree *t)
 /* What a node must have so that it is among the largest and not too small;
  * totals[n] are those of all nodes but the root, and are reordered. */
 static int128
-tree_least(const struct profile_limit *limit, int128 whole, int128 *totals,
+tree_least(struct tree *t, const struct profile_limit *limit, int128 *totals,
     size_t n)
 {
+	int128 whole = t->x->shown[0].total;
 	int128 least = (int128)ceil(limit->min_share * (double)whole);
 	size_t large = 0;
 
@@ -233,10 +237,15 @@ tree_least(const struct profile_limit *limit, int128 whole, int128 *totals,
 			totals[large++] = totals[i];
 	}
 	/* the root is one of the largest, too */
-	if (limit->max_nodes > 0 && large + 1 > limit->max_nodes)
-		least = limit->max_nodes == 1
-		    ? whole : kth_largest(totals, large, limit->max_nodes - 1);
-	return large == n && large < limit->max_nodes ? 0 : least;
+	if (limit->max_nodes == 0 || large + 1 <= limit->max_nodes)
+		return large == n && large < limit->max_nodes ? 0 : least;
+	least = limit->max_nodes == 1
+	    ? whole : kth_largest(totals, large, limit->max_nodes - 1);
+	t->counted = true;
+	t->equals = limit->max_nodes - 1;
+	for (size_t i = 0; i < large; i++)
+		t->equals -= totals[i] > least;
+	return least;
 }
 
 /* Lists the children of each node that is large enough. */
@@ -245,6 +254,7 @@ tree_link(struct tree *t)
 {
 	const struct merged_node *nodes = t->s->shown.nodes;
 	struct merged_value *v = t->x->shown;
+	size_t equals = 0;
 
 	t->n_large = 0;
 	t->mixed = false;
@@ -258,7 +268,10 @@ tree_link(struct tree *t)
 		v[i].module = nodes[i].module;
 		t->mixed |= nodes[i].module == MERGED_MIXED;
 		t->n_large++;
+		equals += v[i].total == t->least;
 	}
+	if (t->counted && equals > t->equals)
+		t->n_large -= equals - t->equals;
 }
 
 /*
@@ -390,10 +403,11 @@ tree_push_children(struct tree *t, uint32_t node, uint32_t depth)
 		total -= v[c].total;
 		cut -= v[c].count;
 	}
-	if (cut > 0)
+	if (cut > 0 || t->counted)
 		e = tree_push(t, &(struct tree_open){total, node, 0, o.depth,
-		                     o.parent, cut});
+		                     o.parent, cut, 0});
 	first = t->n_stack;
+	o.rest = (uint32_t)first + 1 - t->counted;
 	for (uint32_t c = v[node].child; c != 0 && e == NULL; c = v[c].next) {
 		o.node = c;
 		o.rank = w->rank[w->nodes[c].look];
@@ -414,6 +428,8 @@ tree_cut_samples(const struct tree *t, uint32_t node)
 
 	for (uint32_t c = t->x->shown[node].child; c != 0;
 	     c = t->x->shown[c].next) {
+		if (t->x->shown[c].count == 0)
+			continue;
 		rest -= v[c].total;
 		unknown -= v[c].total_unknown;
 	}
@@ -444,6 +460,25 @@ tree_emit_cut(struct tree *t, const struct tree_open *o)
 	tree_emit(t, &node, o->cut, t->samples != NULL ? &rest : NULL);
 }
 
+/* Is it one of the equals for which there is no room?  Then it is cut. */
+static bool
+tree_is_over(struct tree *t, const struct tree_open *o)
+{
+	struct merged_value *v = &t->x->shown[o->node];
+	struct tree_open *rest = &t->stack[o->rest - 1];
+
+	if (!t->counted || v->total != t->least)
+		return false;
+	if (t->equals > 0) {
+		t->equals--;
+		return false;
+	}
+	rest->total += v->total;
+	rest->cut += v->count;
+	v->count = 0; /* it is not shown */
+	return true;
+}
+
 /* A name that stands for the root of what is visited now, and all below. */
 static const struct err *
 tree_walk(struct tree *t, uint32_t name, uint32_t depth)
@@ -467,10 +502,10 @@ tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 		const struct merged_look *look;
 		struct profile_node node;
 
-		if (o.cut > 0) {
+		if (o.rest == 0 && o.cut > 0)
 			tree_emit_cut(t, &o);
+		if (o.rest == 0 || tree_is_over(t, &o))
 			continue;
-		}
 		look = &w->looks[w->nodes[o.node].look];
 		node = (struct profile_node){.name = tree_name(t, look->name),
 		    .module = tree_name(t, v[o.node].module),
@@ -516,8 +551,7 @@ tree_limit(struct tree *t, const struct profile_limit *limit)
 		return err_nomem();
 	for (size_t i = 0; i < t->n_visited; i++)
 		totals[i] = t->x->shown[t->x->visited[i]].total;
-	t->least = tree_least(limit, t->x->shown[0].total, totals,
-	    t->n_visited);
+	t->least = tree_least(t, limit, totals, t->n_visited);
 	free(totals);
 	return NULL;
 }

@@ -16,6 +16,7 @@
 #include "store/file/lock.h"
 
 #define READER_LIMIT (256u << 20)
+#define READER_SPARE (48u << 20) /* kept beside that for the next question */
 #define READER_BREAKS 8 /* tries of a file that seems damaged */
 #define READER_TRIES 10 /* of a manifest that changes under us */
 
@@ -96,6 +97,7 @@ reader_forget(struct store *s)
 	s->sorted = NULL;
 	s->n_sorted = s->cap_sorted = 0;
 	s->names = s->greediest = s->question = 0;
+	s->refused = false;
 }
 
 /*
@@ -121,6 +123,15 @@ void
 store_forget(struct store *s)
 {
 	reader_forget(s);
+}
+
+bool
+store_rest(struct store *s)
+{
+	if (!s->refused && reader_kept_bytes(s) <= s->limit + READER_SPARE)
+		return false;
+	reader_forget(s);
+	return true;
 }
 
 size_t

@@ -369,6 +369,7 @@ reader_need_names(struct store *s, const struct plan *p,
 			e = openspan_bound(s->syms.n_nodes - before,
 			    s->most_nodes);
 	}
+	s->refused |= e != NULL && e->code == 413;
 	return e;
 }
 
