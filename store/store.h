@@ -171,6 +171,7 @@ struct store_extent {
 	int64_t from_ns;  /* start of the oldest slot; 0 when empty */
 	int64_t until_ns; /* end of the newest slot; 0 when empty */
 	uint64_t bytes;   /* on disk */
+	uint64_t slots; /* of files and journals, without those between */
 	uint64_t files, journals, damaged;
 	uint64_t generation; /* of the manifest */
 	bool writer; /* somebody has the store open for writing */

@@ -255,8 +255,7 @@ health_put_store(struct writer *w, const struct health *h)
 	writer_key(w, "until");
 	empty ? writer_null(w) : writer_seconds(w, e->until_ns);
 	writer_key_int(w, "bytes", (int64_t)e->bytes);
-	writer_key_int(w, "slots",
-	    e->slot_ns ? (e->until_ns - e->from_ns) / e->slot_ns : 0);
+	writer_key_int(w, "slots", (int64_t)e->slots);
 	writer_key_str(w, "state",
 	    h->store == NULL ? "missing" :
 	    e->state == STORE_DISK_FULL ? "full" :

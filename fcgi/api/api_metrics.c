@@ -3,6 +3,7 @@
  * reads it (text format 0.0.4).
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/api/pages.h"
@@ -182,6 +183,53 @@ metrics_put_family(const struct metrics *m, size_t i)
 	    "_count"), base, type, &begun);
 }
 
+/* Labels in their order, but for the bound of a bucket. */
+static int
+metrics_compare_labels(const struct series_desc *a,
+    const struct series_desc *b)
+{
+	for (size_t i = 0, k = 0;; i++, k++) {
+		int order;
+
+		i += i < a->n_labels && strcmp(a->labels[i].name, "le") == 0;
+		k += k < b->n_labels && strcmp(b->labels[k].name, "le") == 0;
+		if (i >= a->n_labels || k >= b->n_labels)
+			return (i < a->n_labels) - (k < b->n_labels);
+		order = strcmp(a->labels[i].name, b->labels[k].name);
+		if (order == 0)
+			order = strcmp(a->labels[i].value, b->labels[k].value);
+		if (order != 0)
+			return order;
+	}
+}
+
+/* Buckets by what else they are of, then from the lowest to +Inf. */
+static int
+metrics_compare_buckets(const void *a, const void *b)
+{
+	const struct metric_series *x = a, *y = b;
+	const char *le = measure_label(x, "le"), *with = measure_label(y, "le");
+	double low = strtod(le, NULL), high = strtod(with, NULL);
+	int order = metrics_compare_labels(&x->desc, &y->desc);
+
+	if (order == 0)
+		order = low < high ? -1 : low > high;
+	return order != 0 ? order : strcmp(le, with);
+}
+
+/* The store orders them by their text. */
+static void
+metrics_sort_buckets(struct metric_series *series, const struct metrics *m)
+{
+	for (size_t i = 0, end; i < m->n; i = end) {
+		end = metrics_run_end(m, i);
+		if (m->series[i].desc.kind == SERIES_COUNTER &&
+		    metrics_base(&m->series[i].desc, "_bucket") != 0)
+			qsort(&series[i], end - i, sizeof(*series),
+			    metrics_compare_buckets);
+	}
+}
+
 const struct err *
 api_metrics(struct context *c, struct request *rq, struct response *rs)
 {
@@ -209,6 +257,7 @@ api_metrics(struct context *c, struct request *rq, struct response *rs)
 		return e;
 	rs->type = "text/plain; version=0.0.4; charset=utf-8";
 	m = (struct metrics){series, n, &rs->body};
+	metrics_sort_buckets(series, &m);
 	for (size_t i = 0; i < n; i = metrics_run_end(&m, i))
 		metrics_put_family(&m, i);
 	metric_series_free(series, n);

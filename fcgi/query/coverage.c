@@ -102,12 +102,13 @@ coverage_ask(struct store *s, const struct selector *selector,
 	*out = (struct coverage){0};
 	if (metric == NULL)
 		return NULL;
+	out->counted = true;
 	coverage_put_selector(&text, selector, metric);
 	e = text.failed ? err_nomem() : coverage_sum(s, selector,
 	    (const char *)text.data, (int64_t[2]){from_ns, until_ns}, out);
 	buf_fini(&text);
 	if (out->cpu_ns <= 0)
-		*out = (struct coverage){0};
+		*out = (struct coverage){.counted = true};
 	return e;
 }
 

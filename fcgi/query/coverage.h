@@ -15,7 +15,8 @@ struct err;
 struct selector;
 
 struct coverage {
-	bool known; /* else the rest is 0 */
+	bool counted; /* somebody counts what the selector asks for: */
+	bool known; /* else there is no time */
 	int128 cpu_ns;
 };
 

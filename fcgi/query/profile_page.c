@@ -227,8 +227,10 @@ profile_page_cover(struct profile_page *page)
 	    page->from_ns, page->until_ns, &page->coverage);
 
 	page->measured = page->profile->nodes[0].total;
-	if (e != NULL || !page->calibrate || page->measured == 0)
+	if (e != NULL || !page->calibrate)
 		return e;
+	if (page->coverage.counted && page->measured == 0)
+		return NULL; /* nothing is to be scaled */
 	if (!page->coverage.known)
 		return err_field(ERR_REQUEST, 422, "calibrate",
 		    "nobody has counted the CPU time of this profile");

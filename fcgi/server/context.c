@@ -90,9 +90,10 @@ context_idle(struct context *c, void (*rest)(struct context *c))
 	return -1;
 }
 
-/* What is left beside the cache, at what a node takes in the reader, in a
- * query's scratch and in the answer where all nodes are different. */
-#define CONTEXT_NODE_BYTES 560
+/* At what a node takes in the reader and in a query's scratch where all nodes
+ * are different.  The cache is no part of it: it decides how fast an answer
+ * is, and not whether there is one. */
+#define CONTEXT_NODE_BYTES 256
 
 /* The workers of a pool share its cache by halves, thirds...: which of them
  * gets a question is chance. */
@@ -105,12 +106,9 @@ context_cache(const struct context *c)
 static uint32_t
 context_most_nodes(const struct context *c)
 {
-	int64_t memory = c->settings->memory_bytes, cache = context_cache(c);
-	int64_t room = cache < memory / 2 ? memory - cache : memory / 2;
+	int64_t most = c->settings->memory_bytes / CONTEXT_NODE_BYTES;
 
-	if (memory == 0 || room / CONTEXT_NODE_BYTES > UINT32_MAX)
-		return UINT32_MAX;
-	return (uint32_t)(room / CONTEXT_NODE_BYTES);
+	return most == 0 || most > UINT32_MAX ? UINT32_MAX : (uint32_t)most;
 }
 
 static const struct err *
@@ -130,6 +128,17 @@ context_open(struct context *c)
 		    "there is no store yet: has memlensd been started?");
 	return err_new(ERR_REQUEST, 503, "the store cannot be read: %s",
 	    e->text);
+}
+
+bool
+context_forget(struct context *c)
+{
+	if (c->store == NULL)
+		return false;
+	store_close(c->store);
+	c->store = NULL;
+	heap_trim();
+	return true;
 }
 
 const struct err *

@@ -55,6 +55,10 @@ void context_fini(struct context *c);
 /* The store as it is now.  Errors: ERR_REQUEST 503 while there is none. */
 const struct err *context_store(struct context *c, struct store **s);
 
+/* Closes the store until it is asked for: what earlier questions have left of
+ * it is memory that one has lacked.  False: there was none. */
+bool context_forget(struct context *c);
+
 /*
  * What a worker does with its memory between questions: a second after the
  * first one what malloc has free goes back to the kernel (not sooner: a page
@@ -64,7 +68,7 @@ const struct err *context_store(struct context *c, struct store **s);
  * many milliseconds to call again, -1: not before another request.
  */
 int context_idle(struct context *c, void (*rest)(struct context *c));
-/* A request has been answered. */
+/* A request has been answered; what a large one has taken goes at once. */
 void context_asked(struct context *c);
 
 #endif

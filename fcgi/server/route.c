@@ -118,9 +118,16 @@ route_is_query(const struct route *r)
 	return r->reads || strstr(r->params, "strict") != NULL;
 }
 
+static bool
+route_lacks_memory(const struct err *e)
+{
+	return e != NULL && e->domain == ERR_ERRNO && e->code == ENOMEM;
+}
+
 /*
  * One page, and once more when damage was found under it: its first part may
- * have been read from what its last part had to leave out.
+ * have been read from what its last part had to leave out; or when there was
+ * no memory beside what earlier questions have left.
  */
 static const struct err *
 route_ask(const struct route *r, struct context *c, struct request *rq,
@@ -134,8 +141,11 @@ route_ask(const struct route *r, struct context *c, struct request *rq,
 		if (c->store != NULL)
 			store_missing_forget(c->store);
 		e = r->page(c, rq, rs);
-		if (e != NULL || !route_is_query(r) || c->store == NULL ||
-		    store_breaks(c->store) == breaks || i == ROUTE_TRIES - 1)
+		if (!route_is_query(r) || c->store == NULL ||
+		    i == ROUTE_TRIES - 1)
+			break;
+		if (e != NULL ? i > 0 || !route_lacks_memory(e) ||
+		    !context_forget(c) : store_breaks(c->store) == breaks)
 			break;
 		response_fini(rs);
 		response_init(rs);
@@ -172,8 +182,7 @@ route_run(const struct site *site, const struct route *r, struct context *c,
 		e = request_int(rq, "strict", 0, 1, 0, &strict);
 	if (e == NULL)
 		e = route_ask(r, c, rq, rs);
-	if (e != NULL && e->domain == ERR_ERRNO && e->code == ENOMEM &&
-	    route_is_query(r))
+	if (route_lacks_memory(e) && route_is_query(r))
 		e = err_field(ERR_REQUEST, 413, "query", "the answer needs "
 		    "more memory than a worker may have: ask for a shorter "
 		    "range, or for fewer nodes");

@@ -310,6 +310,69 @@ reader_lost_ids(const struct store *s)
 	return NULL;
 }
 
+/* Slots [from, until) of what is stored. */
+struct held {
+	uint64_t from, until;
+};
+
+static int
+held_compare(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Where the spans of a file are gone, its summary holds them. */
+static size_t
+reader_list_held(const struct store *s, struct held *list)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		const struct manifest_file *f = &s->files[i].entry;
+		uint64_t until = f->until;
+
+		if (f->kind == MANIFEST_SUMMARY && until > s->manifest.fine_from)
+			until = s->manifest.fine_from;
+		list[n++] = (struct held){f->since, until};
+	}
+	for (uint32_t i = 0; i < s->n_journals; i++) {
+		const struct openspan *o = &s->journals[i]->span;
+
+		for (uint32_t k = 0; k < o->n_slots; k++)
+			list[n++] = (struct held){o->slots[k].slot,
+			    o->slots[k].slot + 1};
+	}
+	return n;
+}
+
+/* One old sample is not all the slots since; 0: out of memory. */
+static uint64_t
+reader_slots(const struct store *s)
+{
+	uint64_t slots = 0, end = 0;
+	size_t n = s->n_files;
+	struct held *list;
+
+	for (uint32_t i = 0; i < s->n_journals; i++)
+		n += s->journals[i]->span.n_slots;
+	list = malloc((n + 1) * sizeof(*list));
+	n = list != NULL ? reader_list_held(s, list) : 0;
+	if (n > 0)
+		qsort(list, n, sizeof(*list), held_compare);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t from = list[i].from > end ? list[i].from : end;
+
+		if (list[i].until <= from)
+			continue;
+		slots += list[i].until - from;
+		end = list[i].until;
+	}
+	free(list);
+	return slots;
+}
+
 void
 store_extent(const struct store *s, struct store_extent *e)
 {
@@ -320,6 +383,7 @@ store_extent(const struct store *s, struct store_extent *e)
 	*e = (struct store_extent){.slot_ns = s->manifest.slot_ns,
 	    .from_ns = (int64_t)from * s->manifest.slot_ns,
 	    .until_ns = (int64_t)until * s->manifest.slot_ns,
+	    .slots = reader_slots(s),
 	    .files = s->n_files,
 	    .journals = s->n_journals,
 	    .damaged = s->damaged + s->manifest.n_gaps,

@@ -61,6 +61,13 @@ check "before focus" memlens ' d.flamebearer.numTicks === 400000000'
 ask 'cpu{service="odd"}' 1699998600 1699998700 '&calibrate=1'
 check "without figures it is refused" status 422
 check "and why" js 'd.field === "calibrate"'
+# whether there is data or not: nobody counts pools
+for pool in '="b"' '="none"' '!=""'; do
+	ask "cpu{service=\"kv\",pool$pool}" 1699998600 1699998700 '&calibrate=1'
+	check "of a pool$pool, too" status 422
+done
+ask "$kv" 1699999520 1699999570 '&calibrate=1'
+check "where there is no data nothing is scaled" memlens 'm.slots === 0'
 get GET "/api/v1/flamegraph.svg?query=$(enc "$kv")&from=1699998600&until=1699998700&calibrate=1"
 check "a picture says that it is calibrated" grep -q \
 	'CALIBRATED: scaled by 1.320 to the CPU time that' "$T/body"
