@@ -27,6 +27,8 @@ for part in 'x_seconds_bucket{le="0.5"' 'x_seconds_sum{' 'x_seconds_count{' \
 	'lag_seconds{quantile="0.99"' 'lag_seconds_sum{' 'lag_seconds_count{'; do
 	check "$part is there once" [ "$(grep -cF "$part" "$T/body")" = 1 ]
 done
+check "buckets rise to +Inf" [ "$(sed -n 's/^x_seconds_bucket{le="\([^"]*\).*/\1/p' \
+	"$T/body" | tr '\n' ' ')" = "1e-3 0.5 2 10 +Inf " ]
 # promtool's complaints of names and missing help are of whoever named them.
 if command -v promtool >/dev/null; then
 	promtool check metrics <"$T/body" >"$T/lint" 2>&1

@@ -131,4 +131,14 @@ check "health counts it still" js 'd.store.damaged === 1'
 check "verify fails" test $? -ne 0
 check "and says what is lacking" grep -q \
     "lacking from $from to $until s: ${file##*/} was damaged" "$T/verify"
+
+# Without the list of files nobody knows which of them hold what.
+kill $worker
+wait $worker 2>/dev/null
+sed 's/^slot_ns 1/slot_ns 2/' "$T/store/manifest" >"$T/manifest"
+cp "$T/manifest" "$T/store/manifest"
+run_worker
+get GET "/api/v1/flamegraph.json?query=$Q&$WHOLE"
+check "a damaged manifest is no answer" status 503
+check "and says so" js '/manifest: checksum is wrong/.test(d.detail)'
 exit $bad

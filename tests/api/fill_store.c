@@ -220,8 +220,9 @@ fill_instances(struct batch *b, uint64_t slot)
 	static const struct label labels[2][2] = {
 	    {{"instance", "a"}, {"service", "kv"}},
 	    {{"instance", "b"}, {"service", "kv"}}},
-	    le[] = {{"le", "0.5"}, {"service", "kv"}},
+	    service = {"service", "kv"},
 	    quantile[] = {{"quantile", "0.99"}, {"service", "kv"}};
+	static const char *const bounds[] = {"+Inf", "0.5", "10", "2", "1e-3"};
 	uint32_t bytes[2], lag;
 
 	for (int i = 0; i < 2; i++)
@@ -230,12 +231,16 @@ fill_instances(struct batch *b, uint64_t slot)
 	batch_add_gauge(b, bytes[0], slot, (int64_t)slot * SLOT_NS, 100);
 	batch_add_gauge(b, bytes[0], slot, (int64_t)slot * SLOT_NS + 1, 101);
 	fill_counter(b, slot, "two_ops_total", "", 0, labels[0], 2, 10);
-	fill_counter(b, slot, "x_seconds_bucket", "", 0, le, 2, 5);
+	for (unsigned i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+		struct label le[] = {{"le", bounds[i]}, {"service", "kv"}};
+
+		fill_counter(b, slot, "x_seconds_bucket", "", 0, le, 2, 5);
+	}
 	fill_counter(b, slot, "x_seconds_sum", "seconds", 0, labels[0], 2, 5);
 	fill_counter(b, slot, "x_seconds_count", "", 0, labels[0], 2, 5);
-	fill_counter(b, slot, "lag_seconds_sum", "seconds", 0, le + 1, 1, 5);
-	fill_counter(b, slot, "lag_seconds_count", "", 0, le + 1, 1, 5);
-	fill_counter(b, slot, "alone_sum", "", 0, le + 1, 1, 5);
+	fill_counter(b, slot, "lag_seconds_sum", "seconds", 0, &service, 1, 5);
+	fill_counter(b, slot, "lag_seconds_count", "", 0, &service, 1, 5);
+	fill_counter(b, slot, "alone_sum", "", 0, &service, 1, 5);
 	lag = series(b, SERIES_GAUGE, "lag_seconds", "seconds", 0, quantile,
 	    2);
 	batch_add_gauge(b, lag, slot, (int64_t)slot * SLOT_NS,

@@ -531,9 +531,41 @@ TEST(late_data_counts_where_a_purge_has_emptied_the_summary)
 	model_fini(&m);
 }
 
+/* Health said 34 million slots after one old sample. */
+TEST(one_old_sample_is_not_all_the_slots_since)
+{
+	struct store_extent e;
+	struct store *s = NULL;
+	struct batch *b;
+	struct model m;
+
+	model_init(&m, 3);
+	for (uint64_t slot = 1000000; slot < 1000070; slot++) {
+		b = batch_new((uint64_t)SLOT);
+		batch_add_profile(b, service_series(b, 0), slot,
+		    stack_node(b, 1), 1);
+		if (slot == 1000069)
+			batch_add_profile(b, service_series(b, 0), 17,
+			    stack_node(b, 1), 1);
+		CHECK_OK(store_append(m.w, b));
+		batch_free(b);
+		CHECK_OK(store_tick(m.w, (int64_t)(slot + 1) * SLOT));
+	}
+	for (int sealed = 0; sealed < 2; sealed++) {
+		CHECK_OK(store_open(&s, m.dir, 0));
+		store_extent(s, &e);
+		CHECK(e.from_ns == 17 * SLOT && e.until_ns == 1000070 * SLOT);
+		CHECK(e.slots == 71);
+		store_close(s);
+		CHECK_OK(store_tick(m.w, INT64_C(1000500) * SLOT));
+	}
+	model_fini(&m);
+}
+
 int
 main(void)
 {
+	RUN(one_old_sample_is_not_all_the_slots_since);
 	RUN(empty_and_missing);
 	RUN(a_reader_knows_whether_somebody_writes);
 	RUN(a_second_writer_is_refused);

@@ -176,6 +176,41 @@ TEST(a_question_of_too_many_nodes_is_refused)
 	model_fini(&m);
 }
 
+/* What the file has of the series beside the range is not judged, nor named. */
+TEST(a_short_range_of_a_large_series_is_answered)
+{
+	struct profile_query q = {NULL, BEGIN * SLOT, (BEGIN + 192) * SLOT,
+	    NULL};
+	struct selector *selector;
+	const struct err *e;
+	struct profile *p;
+	struct store *s;
+	struct model m;
+
+	make(&m);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	store_bound_nodes(s, 4000);
+	for (unsigned i = 0; i < 8; i++) {
+		CHECK_OK(store_refresh(s));
+		CHECK_INT(total(s, "cpu", 61 + i, 62 + i),
+		    flooded(61 + i, 62 + i) + 70);
+	}
+	CHECK(s->syms.n_nodes < 8 * 48 * DEPTH + 40);
+	CHECK(!store_rest(s));
+	CHECK_OK(selector_parse("cpu", &selector));
+	q.selector = selector;
+	e = store_query_profile(s, &q, &p);
+	CHECK(e != NULL && e->code == 413);
+	CHECK(e != NULL && strstr(e->text, "4000 are the most") != NULL);
+	CHECK(store_rest(s)); /* none of it is kept */
+	CHECK_OK(store_refresh(s));
+	CHECK_INT(s->syms.n_nodes, 1);
+	CHECK_INT(total(s, "cpu", 5, 7), flooded(5, 7) + 2 * 70);
+	selector_free(selector);
+	store_close(s);
+	model_fini(&m);
+}
+
 /* Stacks that no higher block has: no file of ours; asked for by all. */
 TEST(a_stack_without_a_name_is_named_with_all_others)
 {
@@ -203,6 +238,7 @@ main(void)
 	RUN(a_service_is_named_without_its_neighbour);
 	RUN(lists_and_metrics_name_no_stack);
 	RUN(a_question_of_too_many_nodes_is_refused);
+	RUN(a_short_range_of_a_large_series_is_answered);
 	RUN(a_stack_without_a_name_is_named_with_all_others);
 	return test_done();
 }
