@@ -8,6 +8,7 @@
 #include "fcgi/server/context.h"
 #include "fcgi/server/settings.h"
 #include "store/base/clock.h"
+#include "store/read/reader.h"
 #include "tests/unit/store/store_model.h"
 #include "tests/unit/test.h"
 
@@ -60,6 +61,26 @@ TEST(a_store_is_closed_after_minutes_and_opened_again)
 	model_fini(&m);
 }
 
+/* With a larger cache half of the questions were refused. */
+TEST(the_bound_of_nodes_is_of_the_memory_alone)
+{
+	struct settings settings = {.memory_bytes = 1 << 30};
+	struct context c;
+	struct store *s;
+	struct model m;
+
+	model_init(&m, 1);
+	for (int i = 0; i < 3; i++) {
+		settings.cache_bytes = (int64_t[]){1 << 20, 12 << 20,
+		    512 << 20}[i];
+		context_init(&c, &settings, m.dir);
+		CHECK_OK(context_store(&c, &s));
+		CHECK_INT(s->most_nodes, 4194304);
+		context_fini(&c);
+	}
+	model_fini(&m);
+}
+
 /* Several pages ask in each second: memory goes back all the same. */
 TEST(questions_without_a_pause_do_not_keep_memory)
 {
@@ -88,6 +109,7 @@ main(void)
 {
 	RUN(who_was_never_asked_has_nothing_to_give);
 	RUN(a_store_is_closed_after_minutes_and_opened_again);
+	RUN(the_bound_of_nodes_is_of_the_memory_alone);
 	RUN(questions_without_a_pause_do_not_keep_memory);
 	return test_done();
 }
