@@ -333,7 +333,8 @@ reader_list_held(const struct store *s, struct held *list)
 		const struct manifest_file *f = &s->files[i].entry;
 		uint64_t until = f->until;
 
-		if (f->kind == MANIFEST_SUMMARY && until > s->manifest.fine_from)
+		if (f->kind == MANIFEST_SUMMARY &&
+		    until > s->manifest.fine_from)
 			until = s->manifest.fine_from;
 		list[n++] = (struct held){f->since, until};
 	}
