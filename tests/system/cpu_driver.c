@@ -4,11 +4,12 @@
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
  *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-o auto|back|schedule|leave]
- *	    [-c]]
+ *	    [-c]] [-k]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
  * -W BUDGET is that of waits, in the same unit.
+ * -k: the kernel does not count runs, which costs more than an empty program.
  * -i: show inlined functions.  -w: take the waits of threads too, -o: when
  * their stacks are taken, -c: without samples of a clock.
  *
@@ -334,6 +335,7 @@ main(int argc, char **argv)
 	struct engine *s;
 	void *source;
 	enum source_state state;
+	bool count = true;
 	const char *why = "";
 	long slots = 1;
 	int c;
@@ -344,7 +346,7 @@ main(int argc, char **argv)
 	config.slot_ns = NS_PER_S;
 	config.cpu_budget = 0;
 	config.short_lived_ns = 0;
-	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:c")) != -1) {
+	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:ck")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -363,6 +365,8 @@ main(int argc, char **argv)
 			set_stacks(&config, optarg);
 		else if (c == 'c')
 			config.profiles[PROFILE_cpu].enabled = false;
+		else if (c == 'k')
+			count = false;
 		else if (c == 'n')
 			slots = atol(optarg);
 		else
@@ -370,7 +374,8 @@ main(int argc, char **argv)
 	}
 	die(services_new(&services, &config));
 	die(services_sweep(services, clock_wall_ns()));
-	bpf_enable_stats(BPF_STATS_RUN_TIME); /* until we end */
+	if (count)
+		bpf_enable_stats(BPF_STATS_RUN_TIME); /* until we end */
 	die(source_profiles.open(&source, &config, services));
 	s = source;
 	began_ns = clock_mono_ns();

@@ -1,0 +1,95 @@
+#!/bin/bash
+# What the profile of waits costs at a high rate of switches: ping-pong over
+# two pipes on one CPU, in CPU time a switch, beside our own clock's profile
+# alone, a bpftrace program that does nothing at each switch, one that sums up
+# how long each thread was away, and bcc's offcputime.
+#
+#   offcpu.sh BUILD [ROUNDS]
+#
+# Each round runs all of them, in an order drawn anew, each right after a run
+# with nothing: rows are medians of the ratios of such pairs.
+set -u
+# bpftrace wants tracefs, which need not be mounted: for us alone.
+if [ ! -d /sys/kernel/tracing/events ] && [ -z "${OFFCPU_TRACEFS:-}" ]; then
+	OFFCPU_TRACEFS=1 exec unshare --mount --propagation private sh -c '
+		mount -t tracefs tracefs /sys/kernel/tracing
+		exec "$0" "$@"' "$0" "$@"
+fi
+cd "$(dirname "$0")/../.." || exit 1
+BUILD=$(cd "${1:?folder of the build}" && pwd)
+rounds=${2:-9}
+[ "$(id -u)" = 0 ] || { echo "skip - offcpu: needs root"; exit 0; }
+. tests/bench/lib.sh
+dir=$(mktemp -d)
+mkdir "$dir/log"
+trap end_all EXIT
+driver=$BUILD/system/cpu_driver
+ping() { "$BUILD/bench/offcpu_ping" 50000; }
+away='tracepoint:sched:sched_switch { @left[args->prev_pid] = nsecs;
+	if (@left[args->next_pid]) {
+		@away[args->next_comm] = sum(nsecs - @left[args->next_pid]);
+		delete(@left[args->next_pid]); } }'
+
+# What runs beside the program, and how it says that it has begun.
+run_nothing() { :; }
+run_clock() { profiler '^waits' "$driver" -k -s 1000 -n 1000; }
+waits() {
+	profiler '^waits 1' "$driver" -k -s 1000 -n 1000 -w 1000 -o "$1"
+}
+run_back() { waits back; }
+run_leave() { waits leave; }
+run_empty() {
+	profiler Attaching bpftrace \
+		-e 'tracepoint:sched:sched_switch /cpu == 4096/ { }'
+}
+run_bpftrace() { profiler Attaching bpftrace -e "$away"; }
+run_offcputime() { profiler Tracing offcputime-bpfcc 1000; } # needs headers
+
+# profiler SAYS COMMAND... : begins it, and waits until it says that it has
+profiler() {
+	local says=$1 i
+	shift
+	command -v "$1" >/dev/null || return 1
+	stdbuf -oL "$@" >"$dir/said" 2>&1 &
+	beside=$!
+	pids=("$beside")
+	for i in $(seq 300); do
+		grep -aq "$says" "$dir/said" && break
+		kill -0 $beside 2>/dev/null || return 1
+		sleep 0.1
+	done
+	sleep 1 # it attaches after that
+}
+
+# with WAY : prints a ratio
+with() {
+	local without ns
+	without=$(ping)
+	beside=
+	"run_$1" || { echo "$1: not here" >&2; return 1; }
+	ns=$(ping)
+	[ -z "$beside" ] || { kill $beside; wait $beside; } >/dev/null 2>&1
+	awk -v a="$ns" -v b="$without" \
+		'BEGIN { printf "%.4f %.1f %.1f\n", a / b, a - b, b }'
+}
+
+ways="nothing clock empty back leave bpftrace offcputime"
+for ((i = 0; i < rounds; i++)); do
+	for way in $(shuf -e $ways); do
+		with "$way" >>"$dir/$way"
+	done
+done
+# middle COLUMN WAY : the median
+middle() {
+	awk -v c="$1" '{ print $c }' "$dir/$2" | sort -g |
+		awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
+}
+for way in $ways; do
+	[ -s "$dir/$way" ] || continue
+	SPREAD=$(awk '{ print $1 }' "$dir/$way" | spread) \
+		row "offcpu_${way}_ratio" "$(middle 1 "$way")" times
+	row "offcpu_${way}_switch" "$(middle 2 "$way")" ns without \
+		"$(middle 3 "$way")"
+done
+SPREAD=$(awk '{ print $1 }' "$dir/back" | spread) \
+	row offcpu_goal_ratio "$(middle 1 back)" times goal 1.08
