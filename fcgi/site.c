@@ -46,6 +46,8 @@ static const struct route routes[] = {
         .params = "query from until step strict"},
     {"GET", "/api/v1/threads", POOL_QUERY, api_threads,
         .params = "query from until step strict"},
+    {"GET", "/api/v1/heatmap.json", POOL_QUERY, api_heatmap,
+        .params = "query from until step bands strict"},
     {"GET", "/api/v1/flamegraph.json", POOL_QUERY, api_flamegraph,
         .params = PROFILE_PARAMS},
     {"GET", "/api/v1/flamegraph.svg", POOL_QUERY, api_flamegraph_svg,

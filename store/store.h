@@ -467,10 +467,18 @@ struct histogram_point {
 	uint64_t slots; /* covered by blocks with data */
 };
 
+/* Observations of one bucket in one step: of a merged answer, in order. */
+struct histogram_cell {
+	uint32_t step, bucket;
+	int128 count;
+};
+
 struct histogram_series {
 	struct series_desc desc; /* strings live as long as this object */
 	struct histogram_point *points;
 	size_t n_points;
+	struct histogram_cell *cells; /* merged: each bucket that is not 0 */
+	size_t n_cells, n_merged;     /* of so many series */
 	struct label *labels; /* private: and all strings */
 };
 
@@ -478,6 +486,9 @@ struct histogram_query {
 	const struct selector *selector; /* histograms only */
 	int64_t from_ns, until_ns, step_ns;
 	size_t max_series; /* ERR_REQUEST 413 beyond */
+	bool merge; /* all series, however many, into one with the description
+	             * of the first; ERR_REQUEST 400 where they have not one
+	             * unit, 413 where there are too many cells */
 };
 
 const struct err *store_query_histogram(struct store *s,

@@ -4,6 +4,7 @@
  * percentiles are never averaged.
  */
 #include "fcgi/api/pages.h"
+#include "fcgi/api/quantiles.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/step.h"
@@ -12,46 +13,6 @@
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "store/base/err.h"
-
-static void
-percentiles_put_columns(struct writer *w)
-{
-	static const char *const names[HISTOGRAM_QUANTILES] = {"p50", "p90",
-	    "p95", "p99", "p99.9"};
-
-	writer_key_open(w, "columns", '[');
-	writer_str(w, "time");
-	for (int i = 0; i < HISTOGRAM_QUANTILES; i++)
-		writer_str(w, names[i]);
-	writer_str(w, "max");
-	writer_str(w, "mean");
-	writer_str(w, "count");
-	writer_close(w, ']');
-}
-
-/* A row of the columns: "no data" is null, but a count of 0 is told too. */
-static void
-percentiles_put_point(struct writer *w, int64_t time_ns, int scale,
-    const struct histogram_point *p)
-{
-	writer_open(w, '[');
-	writer_seconds(w, time_ns);
-	for (int i = 0; i < HISTOGRAM_QUANTILES; i++) {
-		if (p->count > 0)
-			writer_decimal(w, p->values[i], (uint8_t)scale);
-		else
-			writer_null(w);
-	}
-	if (p->count > 0) {
-		writer_decimal(w, p->max, (uint8_t)scale);
-		writer_quotient(w, p->sum, p->count, scale);
-	} else {
-		writer_null(w);
-		writer_null(w);
-	}
-	writer_int(w, (int64_t)p->count);
-	writer_close(w, ']');
-}
 
 static void
 percentiles_put(struct writer *w, const struct step_page *q,
@@ -63,7 +24,7 @@ percentiles_put(struct writer *w, const struct step_page *q,
 	measure_put_labels(w, &h->desc);
 	writer_key_open(w, "points", '[');
 	for (size_t i = 0; i < h->n_points; i++)
-		percentiles_put_point(w, q->from_ns + (int64_t)i * q->step_ns,
+		quantiles_put_point(w, q->from_ns + (int64_t)i * q->step_ns,
 		    h->desc.scale, &h->points[i]);
 	writer_close(w, ']');
 	writer_close(w, '}');
@@ -74,7 +35,7 @@ percentiles_answer(const struct step_page *q, struct store *s,
     struct writer *w)
 {
 	struct histogram_query hq = {q->selector, q->from_ns, q->until_ns,
-	    q->step_ns, q->max_series};
+	    q->step_ns, q->max_series, false};
 	struct histogram_series *series;
 	const struct err *e;
 	size_t n;
@@ -84,7 +45,7 @@ percentiles_answer(const struct step_page *q, struct store *s,
 	writer_open(w, '{');
 	step_page_put(w, q);
 	partial_put_state(w, s, q->from_ns, q->until_ns);
-	percentiles_put_columns(w);
+	quantiles_put_columns(w);
 	writer_key_open(w, "series", '[');
 	for (size_t i = 0; i < n; i++)
 		percentiles_put(w, q, &series[i]);

@@ -13,6 +13,7 @@ route_fn api_types;
 route_fn api_series;
 route_fn api_percentiles;
 route_fn api_threads;
+route_fn api_heatmap;
 route_fn api_flamegraph;
 route_fn api_flamegraph_svg;
 route_fn api_flamegraph_folded;

@@ -2,6 +2,7 @@
  * Percentiles over consecutive steps, from merged histograms.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/base/array.h"
 #include "store/base/err.h"
@@ -11,17 +12,11 @@
 const unsigned histogram_permille[HISTOGRAM_QUANTILES] = {500, 900, 950, 990,
     999};
 
-/* A bucket of a step; several with the same key add up. */
-struct histogram_entry {
-	uint32_t step, bucket;
-	int128 count;
-};
-
 struct histogram_run {
 	struct histogram_series *all;
 	struct histogram_point *points; /* of the series at hand */
-	struct histogram_entry *entries;
-	size_t n_entries, cap_entries;
+	struct histogram_cell *entries; /* several of one bucket add up */
+	size_t n_entries, cap_entries, max_entries;
 	bool falls; /* the entries' steps do not rise all the way */
 };
 
@@ -29,11 +24,14 @@ static const struct err *
 histogram_add(struct histogram_run *r, size_t step, uint32_t bucket,
     int128 count)
 {
+	if (r->n_entries >= r->max_entries)
+		return err_field(ERR_REQUEST, 413, "step", "more than %zu "
+		    "buckets: ask for a longer step", r->max_entries);
 	if (!array_room(&r->entries, r->n_entries + 1, &r->cap_entries))
 		return err_nomem();
 	r->falls |= r->n_entries > 0 &&
 	    r->entries[r->n_entries - 1].step > step;
-	r->entries[r->n_entries++] = (struct histogram_entry){(uint32_t)step,
+	r->entries[r->n_entries++] = (struct histogram_cell){(uint32_t)step,
 	    bucket, count};
 	return NULL;
 }
@@ -72,7 +70,7 @@ histogram_block(void *arg, size_t step, const struct block *b, uint64_t slots)
 static int
 histogram_compare(const void *a, const void *b)
 {
-	const struct histogram_entry *x = a, *y = b;
+	const struct histogram_cell *x = a, *y = b;
 
 	if (x->step != y->step)
 		return x->step < y->step ? -1 : 1;
@@ -94,7 +92,7 @@ histogram_value(const struct histogram_point *p, uint32_t bucket)
 
 /* The values of a step, from its entries, which are in order. */
 static void
-histogram_rank(struct histogram_point *p, const struct histogram_entry *e,
+histogram_rank(struct histogram_point *p, const struct histogram_cell *e,
     size_t n)
 {
 	int128 ranks[HISTOGRAM_QUANTILES], seen = 0;
@@ -114,7 +112,7 @@ histogram_rank(struct histogram_point *p, const struct histogram_entry *e,
 /* Most are in order as they come: a step of one block, and steps one after
  * the other but for slots that came late and open ones. */
 static void
-histogram_sort(struct histogram_entry *e, size_t n)
+histogram_sort(struct histogram_cell *e, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		if (histogram_compare(&e[i - 1], &e[i]) > 0) {
@@ -146,6 +144,7 @@ static void
 histogram_series_fini(struct histogram_series *h)
 {
 	free(h->points);
+	free(h->cells);
 	free(h->labels);
 	*h = (struct histogram_series){0};
 }
@@ -155,6 +154,8 @@ histogram_begin(void *arg, size_t n)
 {
 	struct histogram_run *r = arg;
 
+	r->n_entries = 0;
+	r->falls = false;
 	r->all = calloc(n + 1, sizeof(*r->all));
 	return r->all == NULL ? err_nomem() : NULL;
 }
@@ -168,6 +169,19 @@ histogram_drop(void *arg, size_t n)
 	r->all = NULL;
 }
 
+/* Adds a series' blocks to the points and the entries. */
+static const struct err *
+histogram_read(struct histogram_run *r, struct histogram_series *out,
+    struct steps *t, uint32_t series)
+{
+	if (out->points == NULL)
+		out->points = calloc(t->n + 1, sizeof(*out->points));
+	r->points = out->points;
+	out->n_points = t->n;
+	return out->points == NULL ? err_nomem() :
+	    steps_each(t, series, histogram_block, r);
+}
+
 static const struct err *
 histogram_one(void *arg, struct steps *t, uint32_t series, size_t at,
     bool *has)
@@ -178,12 +192,9 @@ histogram_one(void *arg, struct steps *t, uint32_t series, size_t at,
 	struct series_desc d;
 	const struct err *e;
 
-	out->points = r->points = calloc(t->n + 1, sizeof(*out->points));
-	out->n_points = t->n;
 	r->n_entries = 0;
 	r->falls = false;
-	e = out->points == NULL ? err_nomem()
-	                        : steps_each(t, series, histogram_block, r);
+	e = histogram_read(r, out, t, series);
 	if (e == NULL && r->n_entries > 0) {
 		histogram_rank_all(r);
 		symtab_desc(&t->s->syms, series, &d, labels, BATCH_MAX_LABELS);
@@ -195,16 +206,74 @@ histogram_one(void *arg, struct steps *t, uint32_t series, size_t at,
 	return e;
 }
 
+/* ---- all as one ---- */
+
+/* All go to the first place; the first one has it. */
+static const struct err *
+histogram_merge(void *arg, struct steps *t, uint32_t series, size_t at,
+    bool *has)
+{
+	struct histogram_run *r = arg;
+	struct histogram_series *out = &r->all[0];
+	struct label labels[BATCH_MAX_LABELS];
+	size_t before = r->n_entries;
+	struct series_desc d;
+	const struct err *e;
+
+	*has = false;
+	e = histogram_read(r, out, t, series);
+	if (e != NULL || r->n_entries == before) {
+		if (out->n_merged == 0)
+			histogram_series_fini(out);
+		return e;
+	}
+	symtab_desc(&t->s->syms, series, &d, labels, BATCH_MAX_LABELS);
+	if (out->n_merged++ == 0) {
+		*has = at == 0;
+		return steps_describe(&out->desc, &out->labels, &d);
+	}
+	if (d.scale != out->desc.scale || strcmp(d.unit, out->desc.unit) != 0)
+		return err_new(ERR_REQUEST, 400, "%s is in %s, %s is not: "
+		    "they have no histogram together", out->desc.name,
+		    out->desc.unit, d.name);
+	return NULL;
+}
+
+/* The entries as cells, each bucket of a step once. */
+static void
+histogram_fold(struct histogram_run *r)
+{
+	struct histogram_cell *c = r->entries;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_entries; i++) {
+		if (n > 0 && histogram_compare(&c[n - 1], &c[i]) == 0)
+			c[n - 1].count += c[i].count;
+		else
+			c[n++] = c[i];
+	}
+	r->all[0].cells = c;
+	r->all[0].n_cells = n;
+	r->entries = NULL;
+}
+
 const struct err *
 store_query_histogram(struct store *s, const struct histogram_query *q,
     struct histogram_series **out, size_t *n)
 {
-	struct histogram_run r = {0};
+	struct histogram_run r = {
+	    .max_entries = q->merge ? QUERY_POINTS / 2 : SIZE_MAX};
 	const struct steps_query steps = {q->selector, q->from_ns, q->until_ns,
-	    q->step_ns, q->max_series, READER_HISTOGRAMS, false,
-	    histogram_begin, histogram_one, histogram_drop, &r};
+	    q->step_ns, q->merge ? 0 : q->max_series, READER_HISTOGRAMS, false,
+	    histogram_begin, q->merge ? histogram_merge : histogram_one,
+	    histogram_drop, &r};
 	const struct err *e = steps_query(s, &steps, n);
 
+	if (e == NULL && q->merge && *n > 0) {
+		r.points = r.all[0].points;
+		histogram_rank_all(&r);
+		histogram_fold(&r);
+	}
 	free(r.entries);
 	*out = r.all;
 	return e;

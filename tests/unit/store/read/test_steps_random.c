@@ -68,12 +68,20 @@ put_numbers(struct batch *b, uint64_t at, const struct slot *x)
 	struct series_desc gauge = {.kind = SERIES_GAUGE, .name = "load"};
 	struct series_desc counter = {.kind = SERIES_COUNTER, .name = "n"};
 	struct series_desc times = {.kind = SERIES_HISTOGRAM, .name = "took"};
+	struct label half[2] = {{"half", "0"}, {"half", "1"}};
+	struct series_desc halves[2] = {
+	    {.kind = SERIES_HISTOGRAM, .name = "halves", .labels = half,
+	        .n_labels = 1},
+	    {.kind = SERIES_HISTOGRAM, .name = "halves", .labels = half + 1,
+	        .n_labels = 1}};
 	uint32_t series[] = {batch_series(b, &gauge),
-	    batch_series(b, &counter), batch_series(b, &times)};
+	    batch_series(b, &counter), batch_series(b, &times),
+	    batch_series(b, &halves[0]), batch_series(b, &halves[1])};
 
 	for (unsigned i = 0; i < x->n; i++) {
 		batch_add_gauge(b, series[0], at, x->at[i], x->values[i]);
 		batch_add_histogram(b, series[2], at, x->values[i], 1);
+		batch_add_histogram(b, series[3 + i % 2], at, x->values[i], 1);
 	}
 	if (x->n > 0)
 		batch_add_counter(b, series[1], at, x->at[0], x->increase,
@@ -349,20 +357,48 @@ check_times(const struct histogram_point *p, size_t i)
 	}
 }
 
+/* Each bucket of each step once, in order, with as many as there are. */
 static void
-check_histogram(struct store *s)
+check_cells(const struct histogram_series *h)
+{
+	static int64_t want[HISTOGRAM_BUCKETS];
+	size_t c = 0;
+
+	for (size_t i = 0; i < h->n_points; i++) {
+		memset(want, 0, sizeof(want));
+		for (int64_t at = first + (int64_t)i * step; at < step_end(i);
+		     at++)
+			for (unsigned k = 0; k < slot_at(at)->n; k++)
+				want[histogram_bucket(
+				    slot_at(at)->values[k])]++;
+		for (uint32_t b = 0; b < HISTOGRAM_BUCKETS; b++) {
+			if (want[b] == 0)
+				continue;
+			CHECK(c < h->n_cells && h->cells[c].step == i &&
+			    h->cells[c].bucket == b &&
+			    h->cells[c].count == want[b]);
+			c++;
+		}
+	}
+	CHECK_INT(c, h->n_cells);
+}
+
+static void
+check_histogram(struct store *s, const char *name, bool merge)
 {
 	struct histogram_query q = {NULL, first * SLOT, until * SLOT,
-	    step * SLOT, 1};
+	    step * SLOT, 1, merge};
 	struct histogram_series *h = NULL;
 	struct selector *selector;
 	size_t n = 0;
 
-	CHECK_OK(selector_parse("took", &selector));
+	CHECK_OK(selector_parse(name, &selector));
 	q.selector = selector;
 	CHECK_OK(store_query_histogram(s, &q, &h, &n));
 	for (size_t i = 0; n > 0 && i < h[0].n_points; i++)
 		check_times(&h[0].points[i], i);
+	if (n > 0 && merge)
+		check_cells(&h[0]);
 	histogram_series_free(h, n);
 	selector_free(selector);
 }
@@ -384,7 +420,8 @@ TEST(steps_are_the_sums_of_their_slots)
 		check_totals(s, "cpu", true);
 		check_metric(s, "load");
 		check_metric(s, "n");
-		check_histogram(s);
+		check_histogram(s, "took", false);
+		check_histogram(s, "halves", true);
 		if (test_bad > 0)
 			printf("# slots %" PRId64 " to %" PRId64
 			       " by %" PRId64 "\n", first, until, step);

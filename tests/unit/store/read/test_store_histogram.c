@@ -107,7 +107,7 @@ ask(struct store *s, unsigned from, unsigned until, unsigned step,
     struct histogram_series **out, size_t *n)
 {
 	struct histogram_query q = {NULL, (int64_t)(FIRST + from) * SLOT,
-	    (int64_t)(FIRST + until) * SLOT, step * SLOT, 0};
+	    (int64_t)(FIRST + until) * SLOT, step * SLOT, 0, false};
 	struct selector *selector;
 	const struct err *e;
 

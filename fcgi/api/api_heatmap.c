@@ -1,0 +1,167 @@
+/*
+ * GET /api/v1/heatmap.json: a latency histogram over time, as counts by step
+ * and band.  All series that match are one histogram.
+ *
+ *	edges   e0 e1 e2 ... en       band i is [ei, ei+1)
+ *	cells   [step, band, count]   those that are not 0, in order
+ *
+ * A band is a run of the store's buckets, so that nothing is estimated: the
+ * counts of a step are its total.
+ */
+#include <stdlib.h>
+
+#include "fcgi/api/pages.h"
+#include "fcgi/api/quantiles.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/query/measure.h"
+#include "fcgi/query/step.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "store/base/err.h"
+#include "store/model/histogram.h"
+
+#define OCTAVE 128 /* buckets of a power of two */
+#define BANDS_DEFAULT 4
+
+struct heatmap {
+	struct step_page page;
+	uint32_t width; /* buckets of a band */
+};
+
+static const struct err *
+heatmap_init(struct heatmap *m, const struct request *rq,
+    const struct store *s)
+{
+	int64_t bands = 1;
+	const struct err *e = step_page_init(&m->page, rq, s);
+
+	if (e == NULL)
+		e = request_int(rq, "bands", 1, OCTAVE, BANDS_DEFAULT,
+		    &bands);
+	if (e == NULL && (bands & (bands - 1)) != 0)
+		e = err_field(ERR_REQUEST, 400, "bands",
+		    "is not a power of two, 1 to %d", OCTAVE);
+	m->width = OCTAVE / (uint32_t)bands;
+	return e;
+}
+
+/* The least and the greatest band that has something in it. */
+static void
+heatmap_bands(const struct heatmap *m, const struct histogram_series *h,
+    uint32_t *first, uint32_t *last)
+{
+	*first = UINT32_MAX;
+	*last = 0;
+	for (size_t i = 0; i < h->n_cells; i++) {
+		uint32_t band = h->cells[i].bucket / m->width;
+
+		*first = band < *first ? band : *first;
+		*last = band > *last ? band : *last;
+	}
+}
+
+static int64_t
+heatmap_edge(const struct heatmap *m, uint32_t band)
+{
+	uint32_t bucket = band * m->width;
+
+	return bucket < HISTOGRAM_BUCKETS ? histogram_low(bucket) : INT64_MAX;
+}
+
+/* Cells of one band follow each other. */
+static void
+heatmap_put_cells(struct writer *w, const struct heatmap *m,
+    const struct histogram_series *h, uint32_t first)
+{
+	const struct histogram_cell *c = h->cells;
+	size_t i = 0;
+
+	writer_key_open(w, "cells", '[');
+	while (i < h->n_cells) {
+		uint32_t step = c[i].step, band = c[i].bucket / m->width;
+		int128 count = 0;
+
+		for (; i < h->n_cells && c[i].step == step &&
+		     c[i].bucket / m->width == band; i++)
+			count += c[i].count;
+		writer_open(w, '[');
+		writer_int(w, (int64_t)step);
+		writer_int(w, (int64_t)(band - first));
+		writer_int(w, (int64_t)count);
+		writer_close(w, ']');
+	}
+	writer_close(w, ']');
+}
+
+static void
+heatmap_put_points(struct writer *w, const struct heatmap *m,
+    const struct histogram_series *h)
+{
+	const struct step_page *q = &m->page;
+
+	writer_key_open(w, "points", '[');
+	for (size_t i = 0; i < h->n_points; i++)
+		quantiles_put_point(w, q->from_ns + (int64_t)i * q->step_ns,
+		    h->desc.scale, &h->points[i]);
+	writer_close(w, ']');
+}
+
+static void
+heatmap_put(struct writer *w, const struct heatmap *m,
+    const struct histogram_series *h)
+{
+	uint32_t first, last;
+
+	heatmap_bands(m, h, &first, &last);
+	writer_key_str(w, "name", h->desc.name);
+	writer_key_str(w, "unit", h->desc.unit);
+	quantiles_put_columns(w);
+	heatmap_put_points(w, m, h);
+	writer_key_open(w, "edges", '[');
+	for (uint32_t i = first; i <= last + 1; i++)
+		writer_decimal(w, heatmap_edge(m, i), h->desc.scale);
+	writer_close(w, ']');
+	heatmap_put_cells(w, m, h, first);
+}
+
+static const struct err *
+heatmap_answer(const struct heatmap *m, struct store *s, struct writer *w)
+{
+	const struct step_page *q = &m->page;
+	struct histogram_query hq = {q->selector, q->from_ns, q->until_ns,
+	    q->step_ns, q->max_series, true};
+	struct histogram_series *all;
+	const struct err *e;
+	size_t n;
+
+	if ((e = store_query_histogram(s, &hq, &all, &n)) != NULL)
+		return e;
+	writer_open(w, '{');
+	step_page_put(w, q);
+	partial_put_state(w, s, q->from_ns, q->until_ns);
+	writer_key_int(w, "series", n > 0 ? (int64_t)all->n_merged : 0);
+	if (n > 0)
+		heatmap_put(w, m, all);
+	writer_close(w, '}');
+	histogram_series_free(all, n);
+	return NULL;
+}
+
+const struct err *
+api_heatmap(struct context *c, struct request *rq, struct response *rs)
+{
+	struct writer w = writer_of(&rs->body);
+	struct heatmap m;
+	struct store *s;
+	const struct err *e;
+
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	e = heatmap_init(&m, rq, s);
+	if (e == NULL && !step_page_unchanged(&m.page, rs, rq, s))
+		e = heatmap_answer(&m, s, &w);
+	step_page_fini(&m.page);
+	return e;
+}
