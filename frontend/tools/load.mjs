@@ -22,7 +22,7 @@ export function load(...names) {
   return ns;
 }
 
-/* The file of a module: cpuTab stands in cpu-tab.js. */
+/* The file of a module: profilesTab stands in profiles-tab.js. */
 export function fileOf(module) {
   return module.replace(/[A-Z]/g, (c) => '-' + c.toLowerCase());
 }

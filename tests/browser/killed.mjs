@@ -17,7 +17,7 @@ const pill = (page) => page.getAttribute('#health', 'title');
 const mode = (page) => page.evaluate(() => document.body.dataset.mode);
 const browser = await launch();
 
-const flame = (page) => page.textContent('#panel-cpu');
+const flame = (page) => page.textContent('#panel-profiles');
 
 async function open(page, tab) {
   await page.goto(`${base}dashboard.html?v=1&tab=${tab}`);
@@ -27,12 +27,12 @@ async function open(page, tab) {
 const tests = [
   ['the CPU tab names LevelDB\'s functions', () => withPage(browser, {},
     async (page) => {
-      await open(page, 'cpu');
+      await open(page, 'profiles');
       await until(async () => /leveldb::/.test(await flame(page)), 15000,
         'a LevelDB function in the table');
     })],
   ['the line graph moves', () => withPage(browser, {}, async (page) => {
-    await open(page, 'cpu');
+    await open(page, 'profiles');
     const range = () => page.textContent('#range-bar');
     const before = await range();
     await until(async () => await range() !== before, 25000,
@@ -40,7 +40,7 @@ const tests = [
   })],
   ['the collector is killed: the page says so within one refresh', () =>
     withPage(browser, {}, async (page) => {
-      await open(page, 'cpu');
+      await open(page, 'profiles');
       keep('SIGSTOP');
       process.kill(pid('memlensd'), 'SIGKILL');
       let asked = 0;
@@ -56,7 +56,7 @@ const tests = [
     })],
   ['everything stops: what was shown stays, not a demo, and Live again',
     () => withPage(browser, { allowed: NET }, async (page) => {
-      await open(page, 'cpu');
+      await open(page, 'profiles');
       await until(async () => /leveldb::/.test(await flame(page)), 15000,
         'a LevelDB function in the table');
       keep('SIGSTOP');

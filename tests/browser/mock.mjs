@@ -14,17 +14,23 @@ import { fileURLToPath } from 'node:url';
 import { series, selector, load } from './mock-series.mjs';
 import { flamegraph } from './mock-flame.mjs';
 import { comparison } from './mock-compare.mjs';
+import { load as script } from '../../frontend/tools/load.mjs';
 import { graph, dot, svg, TARGETS } from './mock-graph.mjs';
 
+const M = script('flame-tree');
 const FRONTEND = fileURLToPath(new URL('../../frontend/', import.meta.url));
 const UPLOT = join(FRONTEND, 'node_modules/uplot/dist/');
 const TYPES = { html: 'text/html; charset=utf-8', css: 'text/css',
   js: 'text/javascript', svg: 'image/svg+xml', json: 'application/json' };
 const HEADERS = { 'Content-Security-Policy': "default-src 'self'",
   'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-cache' };
-/* Ours, and one that nobody has ever heard of. */
+/* Ours, one that is made of others, and one that nobody has ever heard of. */
 const PROFILES = [{ name: 'cpu', title: 'CPU time', unit: 'nanoseconds',
-  kind: 'flow', time: true, present: true }, { name: 'wonders',
+  kind: 'flow', time: true, present: true }, { name: 'wall',
+  title: 'Wall time', unit: 'nanoseconds', kind: 'flow', time: true,
+  present: true, parts: ['offcpu', 'cpu'], idle: {
+    labels: 'reason=~"poll|timer"',
+    frames: '^(accept4?$|pthread_cond_timedwait)' } }, { name: 'wonders',
   title: 'Wonders seen', unit: 'count', kind: 'flow', time: false,
   present: true }];
 const STARTED = Date.now() / 1000 - 86400 * 3;
@@ -99,12 +105,45 @@ function serviceOf(q) {
   return by ? by[2] : 'kv_service';
 }
 
+/* Calls a profile one of wall time: what ends in a wait is off CPU. */
+function walled(answer) {
+  const f = M.flameTree.decode(answer), m = answer.memlens;
+  const off = f.total.map((_, i) => (/wait|accept|sync|write$/.test(
+    f.names[f.name[i]]) ? f.self[i] : 0));
+  const own = off.slice();
+  for (let i = f.n - 1; i > 0; i--)
+    off[f.parent[i]] += off[i];
+  const levels = (pair) => Array.from({ length: f.depth }, (_, l) =>
+    Array.from({ length: f.row[l + 1] - f.row[l] }, (_, k) =>
+      pair(f.row[l] + k)).flat());
+  Object.assign(m, { parts: { offcpu: off[0], cpu: f.ticks - off[0] },
+    whole_slots: m.slots, threshold_seconds: { min: 0.001, max: 0.001 },
+    unknown_levels: levels((i) => [off[i], own[i]]),
+    sample_levels: levels((i) => [f.total[i] - off[i], f.self[i] - own[i]]
+      .map((v) => Math.round(v / m.period))), period: null });
+}
+
 function flameAnswer(q) {
   const answer = comparison.shaped(flamegraph({ service: serviceOf(q),
     ...range(q) }, clock()), q);
   answer.memlens.unit = PROFILES.find((t) =>
     t.name === selector(q.get('query')).name).unit;
+  if (selector(q.get('query')).name === 'wall')
+    walled(answer);
   return answer;
+}
+
+/* Two threads of eight burn; the last hour's third quarter is not known. */
+function threads(q) {
+  const { from, until } = range(q), step = Number(q.get('step')) || 10;
+  const share = { 'on cpu': (x) => 2 * x, 'run queue': (x) => 0.4 * x,
+    lock: (x) => 1.5 * x, disk: () => 0.5, poll: (x) => 5.6 - 3.9 * x };
+  const times = Array.from({ length: Math.ceil((until - from) / step) },
+    (_, i) => from + i * step);
+  return { from, until, step, unit: 'threads', counts: [], pools: [{
+    labels: { service: 'kv_service' }, births: null, deaths: null,
+    states: Object.entries(share).map(([state, of]) => ({ state,
+      seconds: 1, points: times.map((t) => [t, of(load(t))]) })) }] };
 }
 
 /* The range of B; A's where it is not said. */
@@ -125,7 +164,7 @@ function graphOf(q) {
 
 const ROUTES = {
   'health': health, 'services': services,
-  'types': () => ({ types: PROFILES }), 'series': seriesAnswer,
+  'threads': threads, 'types': () => ({ types: PROFILES }), 'series': seriesAnswer,
   'flamegraph.json': flameAnswer, 'graph.json': graphOf,
   'diff.json': (q) => comparison.diff(serviceOf(q), range(q), rangeB(q), q,
     clock()),

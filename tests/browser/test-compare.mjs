@@ -18,7 +18,7 @@ const RANGE = `&from=${NOW - 1200}&until=${NOW}`;
 async function open(page, home, view, more = '') {
   await page.goto(home + 'dashboard.html?v=1&tab=cpu&view=' + view + RANGE +
     more);
-  await loaded(page, 'cpu');
+  await loaded(page, 'profiles');
 }
 
 const last = (list) => list[list.length - 1];
@@ -56,11 +56,11 @@ function filters({ browser, base, files }) {
     ['file: a snapshot is filtered by the page', () => withPage(browser,
       { home: files }, async (page) => {
         await page.goto(files + 'dashboard.html?v=1&tab=cpu&view=flame');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const all = await ticks(page);
         await page.goto(files + 'dashboard.html?v=1&tab=cpu&view=flame' +
           '&focus=leveldb');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const some = await ticks(page);
         assert(some !== all && !/no data/i.test(some), some);
       })]
@@ -163,7 +163,7 @@ function pairs({ browser, base, files }) {
     ['file: two halves of a snapshot are compared', () => withPage(browser,
       { home: files }, async (page) => {
         await page.goto(files + 'dashboard.html?v=1&tab=cpu&view=compare');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         assert(await page.locator('.compare-table tbody tr').count() > 10,
           'rows');
         assert(/^Shares/.test(await page.textContent(
@@ -241,7 +241,7 @@ function taking({ browser, base }) {
       async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=table' +
           '&from=now-15m&search=leveldb');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.click('[aria-label="Copy a link to this view"]');
         const link = new URL(await page.evaluate(() =>
           navigator.clipboard.readText()));

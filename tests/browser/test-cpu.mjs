@@ -13,7 +13,7 @@ function requests(page, name) {
 }
 
 async function brush(page, from, to) {
-  const box = await page.locator('#panel-cpu .u-over').boundingBox();
+  const box = await page.locator('#panel-profiles .u-over').first().boundingBox();
   const y = box.y + box.height / 2;
   await page.mouse.move(box.x + box.width * from, y);
   await page.mouse.down();
@@ -32,7 +32,7 @@ function ranges({ browser, base }) {
         const end = Math.floor(Date.now() / 10000) * 10;
         await page.goto(base + 'dashboard.html?v=1&tab=cpu&from=' +
           (end - 3600) + '&until=' + end);
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const before = asked[asked.length - 1];
         equal(span(before), 3600, 'first range');
         await brush(page, 0.5, 0.75);
@@ -46,7 +46,7 @@ function ranges({ browser, base }) {
         equal(Number(q.get('from')) % 10, 0, 'from in whole slots');
         const line = page.url();
         assert(line.includes('from=' + q.get('from')), 'not in the address');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.click('.crumbs .crumb');
         await until(() => span(asked[asked.length - 1]) === 3600, 5000,
           'the breadcrumb did not lead back');
@@ -55,10 +55,10 @@ function ranges({ browser, base }) {
       async (page) => {
         const asked = requests(page, 'flamegraph.json');
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await brush(page, 0.2, 0.4);
         await until(() => span(asked[asked.length - 1]) < 3600, 5000, 'brush');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.goBack();
         await until(() => span(asked[asked.length - 1]) === 3600, 5000,
           'back');
@@ -67,11 +67,11 @@ function ranges({ browser, base }) {
       async (page) => {
         const asked = requests(page, 'flamegraph.json');
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.click('[data-value="now-15m"]');
         await until(() => span(asked[asked.length - 1]) === 900, 5000,
           '15 minutes');
-        await page.focus('#panel-cpu .chart');
+        await page.focus('#panel-profiles .chart');
         await page.keyboard.press('+');
         await until(() => span(asked[asked.length - 1]) === 450, 5000,
           'plus');
@@ -98,8 +98,8 @@ function lines({ browser, base }) {
       browser, {}, async (page) => {
         await withGap(page);
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
-        const label = await page.getAttribute('#panel-cpu .chart',
+        await loaded(page, 'profiles');
+        const label = await page.getAttribute('#panel-profiles .chart',
           'aria-label');
         assert(/[1-9]\d\d %/.test(label), 'no value over 100 %: ' + label);
         assert(/39 gaps/.test(label), 'the gap is not said: ' + label);
@@ -110,7 +110,7 @@ function lines({ browser, base }) {
       async (page) => {
         const asked = requests(page, 'flamegraph.json');
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.selectOption('[aria-label="Service"]', '*');
         await until(() => asked[asked.length - 1].get('query') === 'cpu',
           5000, 'a request without a service');
@@ -132,7 +132,7 @@ function lines({ browser, base }) {
             why: 'no rights', slots: state === 'zero' ? 5 : 0, lost: {},
             unit: 'nanoseconds', period: 10101010 } } }));
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const note = () => page.textContent('.flame-body > .chart-note');
         assert(/^0 samples.*active/.test(await note()), await note());
         state = 'no data';
@@ -172,7 +172,7 @@ function profile({ browser, base }) {
     ['search filters the table and says what matched', () => withPage(
       browser, {}, async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const rows = page.locator('.fn-table tbody tr');
         const all = await rows.count();
         const name = await rows.first().locator('.fn-text').textContent();
@@ -200,7 +200,7 @@ function profile({ browser, base }) {
           await route.fulfill({ response: res, json: body });
         });
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         assert(/not drawn by function: 100 %/.test(await page.textContent(
           '.flame-facts')), 'it is not said');
         const rows = page.locator('.fn-table .fn-text');
@@ -217,7 +217,7 @@ function profile({ browser, base }) {
     ['a zoom is kept in the address and left by back', () => withPage(
       browser, {}, async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=flame');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const crumb = page.locator('.flame-crumbs [aria-current]');
         await page.focus('.flame-pane .flame-box');
         for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter'])
@@ -225,7 +225,7 @@ function profile({ browser, base }) {
         const name = await crumb.textContent();
         assert(page.url().includes('zoom='), 'not in the address');
         await page.reload();
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         equal(await crumb.textContent(), name, 'zoom after a reload');
         await page.goBack();
         await until(async () => await crumb.count() === 0, 3000, 'back');
@@ -233,7 +233,7 @@ function profile({ browser, base }) {
     ['sandwich shows callers and callees of the chosen function', () =>
       withPage(browser, {}, async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=sandwich');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.locator('.fn-table .fn-name').nth(2).click();
         await page.waitForSelector('.sandwich:not(.sandwich-empty) canvas');
         assert(page.url().includes('fn='), 'not in the address');
@@ -241,7 +241,7 @@ function profile({ browser, base }) {
     ['columns sort both ways, self first', () => withPage(browser, {},
       async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=table');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const total = () => page.$$eval('.fn-table tbody td:nth-child(3)',
           (list) => list.map((n) => parseFloat(n.title.replace(/,/g, ''))));
         await page.click('.sort-button:has-text("Total")');
@@ -261,7 +261,7 @@ function profile({ browser, base }) {
             kind, places: [{ file: 'db/db_impl.cc', line: 1124,
               module: 'kv', build_id: '0a' }] })) : [] } }));
         await page.goto(base + 'dashboard.html?v=1&tab=cpu&view=table');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         name = await page.locator('.fn-table .fn-text').first().textContent();
         const column = page.locator('.fn-table td.place-col');
         equal(await column.count(), 0, 'cells before it was asked for');
@@ -281,7 +281,7 @@ function profile({ browser, base }) {
     ['folded text can be taken away', () => withPage(browser, {},
       async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.click('.flame-toolbar .button:has-text("Export")');
         const [file] = await Promise.all([page.waitForEvent('download'),
           page.click('.menu-item:has-text("Folded")')]);
@@ -297,12 +297,12 @@ function types({ browser, base }) {
         const asked = requests(page, 'flamegraph.json');
         await page.goto(base + 'dashboard.html?v=1&tab=cpu&' +
           'service=kv_service');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const facts = () => page.textContent('.flame-facts');
         assert(/ of CPU time/.test(await facts()), await facts());
         const choice = page.getByRole('combobox', { name: 'Profile' });
         equal((await choice.locator('option').allTextContents()).join(),
-          'CPU time,Wonders seen', 'types');
+          'CPU time,Wall time,Wonders seen', 'types');
         await choice.selectOption('Wonders seen');
         await until(async () => /^[\d,]+ wonders seen/.test(await facts()),
           5000, 'its amount');
@@ -312,8 +312,36 @@ function types({ browser, base }) {
           '.fn-table tbody td .cell-text').first().evaluate((n) =>
           n.firstChild.textContent)), 'the unit of the table');
         await page.reload();
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         equal(await choice.inputValue(), 'wonders', 'after a reload');
+      })],
+    ['wall time is coloured by state; idle waits are a click away', () =>
+      withPage(browser, {}, async (page) => {
+        const asked = requests(page, 'flamegraph.json');
+        await page.goto(base + 'dashboard.html?v=1&tab=profiles&type=wall&' +
+          'service=kv_service');
+        await loaded(page, 'profiles');
+        const facts = () => page.textContent('.flame-facts');
+        assert(/of wall time.* on CPU · off CPU .*from 1 ms/.test(
+          await facts()), await facts());
+        equal((await page.locator('.kind-legend:visible').allTextContents())
+          .join(), 'on CPUbothwaits', 'the legend');
+        const kept = asked.find((q) => q.get('max-nodes') > 1);
+        equal(kept.get('query'), 'wall{service="kv_service",' +
+          'reason!~"poll|timer"}', 'what was asked');
+        assert(/timedwait/.test(kept.get('ignore')), 'by frames');
+        const idle = page.locator('.toggle:has-text("Idle waits")');
+        assert(/hidden: .*[1-9].* %\)/.test(await idle.textContent()),
+          await idle.textContent());
+        await idle.click();
+        await until(async () => /shown: .*[1-9].* %\)/.test(
+          await idle.textContent()), 5000, 'they are shown');
+        assert(page.url().includes('idle=1'), 'not in the address');
+        const states = page.locator('.chart-card:has-text("Thread states")');
+        const label = await states.locator('.chart').getAttribute(
+          'aria-label');
+        assert(/on CPU: last/.test(label) && !/pipe/.test(label), label);
+        await states.locator('.legend-item:has-text("poll")').click();
       })]];
 }
 

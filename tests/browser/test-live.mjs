@@ -79,7 +79,7 @@ function offline({ browser, base, files }) {
         await modeIs(page, 'offline');
         await loaded(page, 'memory');
         equal(await missed(), false, 'beside the metrics of the host');
-        await page.click('#tab-cpu');
+        await page.click('#tab-profiles');
         await until(missed, 5000, 'beside the flame graph');
         assert(/The profile of the whole host is not in/.test(
           await page.textContent('.service-note')), 'what is missed');
@@ -143,8 +143,8 @@ function offline({ browser, base, files }) {
             c.querySelector('.chart-note:not([hidden])'))
             .map((c) => c.querySelector('.card-title').textContent));
         equal(empty.join(', '), '', 'cards without data');
-        await page.click('#tab-cpu');
-        await loaded(page, 'cpu');
+        await page.click('#tab-profiles');
+        await loaded(page, 'profiles');
         assert(await page.locator('.fn-table tbody tr').count() > 5,
           'no functions');
         await page.click('#tab-deps');
@@ -158,10 +158,10 @@ function offline({ browser, base, files }) {
     ['offline: a brush narrows the flame graph too', () => withPage(browser,
       { home: files }, async (page) => {
         await page.goto(files + 'dashboard.html?v=1&tab=cpu');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const facts = () => page.textContent('.flame-facts');
         const whole = await facts();
-        const box = await page.locator('#panel-cpu .u-over').boundingBox();
+        const box = await page.locator('#panel-profiles .u-over').first().boundingBox();
         await page.mouse.move(box.x + box.width * 0.6, box.y + 40);
         await page.mouse.down();
         await page.mouse.move(box.x + box.width * 0.8, box.y + 40,
@@ -176,7 +176,7 @@ function offline({ browser, base, files }) {
 }
 
 /* All the page shows of a service: numbers, table, facts. */
-const shown = (page) => page.textContent('#panel-cpu');
+const shown = (page) => page.textContent('#panel-profiles');
 
 function lost({ browser, base }) {
   return [
@@ -184,7 +184,7 @@ function lost({ browser, base }) {
       withPage(browser, { allowed: NET }, async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
         await modeIs(page, 'live');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.route('**/api/v1/**', (route) => route.abort());
         const had = await shown(page);
         /* Following asks each 10 s: that must not empty the page either. */
@@ -205,7 +205,7 @@ function lost({ browser, base }) {
       browser, { allowed: NET }, async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
         await modeIs(page, 'live');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         await page.route('**/api/v1/**', (route) => route.abort());
         await modeIs(page, 'lost', 2 * REFRESH);
         await page.click('.segment[data-value=now-5m]');
@@ -236,7 +236,7 @@ function lost({ browser, base }) {
           await page.textContent('#banner')), 'the banner does not say why');
         await page.unroute('**/api/v1/**');
         await modeIs(page, 'live');
-        await page.waitForSelector('#panel-cpu[data-loaded=live]');
+        await page.waitForSelector('#panel-profiles[data-loaded=live]');
       })]
   ];
 }
@@ -267,7 +267,7 @@ function chosen({ browser, base }) {
       browser, {}, async (page) => {
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
         await modeIs(page, 'live');
-        await loaded(page, 'cpu');
+        await loaded(page, 'profiles');
         const name = service(page);
         await silence(page, name);
         await page.reload();

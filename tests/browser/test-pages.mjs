@@ -109,8 +109,8 @@ function keyboard({ browser, base }) {
         await open(page, base, 'memory');
         await page.focus('#tab-memory');
         await page.keyboard.press('ArrowRight');
-        await page.waitForSelector('#panel-cpu:not([hidden])');
-        assert(/tab=cpu/.test(page.url()), 'the address lacks the tab');
+        await page.waitForSelector('#panel-profiles:not([hidden])');
+        assert(/tab=profiles/.test(page.url()), 'the address lacks the tab');
         await page.goBack();
         await page.waitForSelector('#panel-memory:not([hidden])');
       })],
@@ -144,7 +144,7 @@ function keyboard({ browser, base }) {
       })],
     ['the flame graph is walked by keys and announced', () => withPage(
       browser, {}, async (page) => {
-        await open(page, base, 'cpu');
+        await open(page, base, 'profiles');
         await page.focus('.flame-pane .flame-box');
         await page.keyboard.press('ArrowDown');
         await page.keyboard.press('ArrowDown');
@@ -165,8 +165,8 @@ function keyboard({ browser, base }) {
 function accessible({ browser, base }) {
   const places = [['index.html'], ['pbft.html'],
     ...TABS.map((t) => ['dashboard.html?v=1&tab=' + t, t]),
-    ['dashboard.html?v=1&tab=cpu&view=sandwich', 'cpu'],
-    ['dashboard.html?v=1&tab=cpu&view=compare', 'cpu']];
+    ['dashboard.html?v=1&tab=cpu&view=sandwich', 'profiles'],
+    ['dashboard.html?v=1&tab=cpu&view=compare', 'profiles']];
   return places.flatMap(([path, tab]) => ['light', 'dark'].map((theme) =>
     [`axe finds nothing: ${path}, ${theme}`, () => withPage(browser,
       { colorScheme: theme, reducedMotion: 'reduce' }, async (page) => {

@@ -101,17 +101,17 @@ function demo({ browser, files }) {
         const said = await note(page);
         assert(/The demo was recorded .*nothing of the range/.test(said),
           said);
-        const main = await page.textContent('#panel-cpu');
+        const main = await page.textContent('#panel-profiles');
         assert(/No data: nothing was recorded/.test(main) &&
           !/of CPU time ·/.test(main), main);
         assert(/no process of \S+ was measured in this range/.test(main),
           'that no process was measured is not said');
         const shown = await page.textContent('.range-now');
         assert(shown.startsWith(await page.textContent(
-          '#panel-cpu .flame-facts')), 'another range than ' + shown);
+          '#panel-profiles .flame-facts')), 'another range than ' + shown);
         await page.click('.range-note button');
         await until(async () => /of CPU time/.test(await page.textContent(
-          '#panel-cpu .flame-facts')), 5000, 'the recording');
+          '#panel-profiles .flame-facts')), 5000, 'the recording');
       })],
     ['demo: A and B are whole slots alike, and it says so', () => withPage(
       browser, {}, async (page) => {
@@ -120,7 +120,7 @@ function demo({ browser, files }) {
           until: from + 74 }) && 'view=compare&normalise=time&from=' +
           `${odd.from}&until=${odd.until}&afrom=${odd.from}&auntil=` +
           odd.until);
-        const texts = await page.$$eval('#panel-cpu .ab-range', (list) =>
+        const texts = await page.$$eval('#panel-profiles .ab-range', (list) =>
           list.map((n) => n.textContent));
         equal(texts[0], texts[1], 'A and B');
         const said = await note(page);

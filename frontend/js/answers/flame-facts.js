@@ -37,7 +37,7 @@
     return { text: (v) => U.text(v / rate, base),
       cell: (v) => U.cell(v / rate, base), perSecond: (v) => show(v / rate),
       value: (v, s) => v / (stock ? rate : rate * s), show,
-      samples: counts && time ? (v) => v
+      states: !!m.parts, samples: counts && time ? (v) => v
         : counted({ unit, period: m.period || m.period_ns }, rate) };
   }
 
@@ -62,8 +62,28 @@
   /* The samples of frame i in words; null where nobody knows. */
   function frameCount(unit, f, i) {
     const n = frameSamples(unit, f, i);
-    return n === null ? null : countText(n, f.totalUnknown &&
+    return n === null ? null : countText(n, !unit.states && f.totalUnknown &&
       f.totalUnknown[i]);
+  }
+
+  /* Of wall time: what of frame i is no sample on a CPU, as a part of it. */
+  function offShare(f, i) {
+    return f.totalUnknown && f.total[i] > 0
+      ? f.totalUnknown[i] / f.total[i] : 0;
+  }
+
+  /* Which waits have stacks; '' where nobody said. */
+  function thresholdText(m) {
+    const t = m.threshold_seconds;
+    return t ? 'stacks of waits from ' + ns.series.between([t.min, t.max],
+      (v) => ns.unit.text(v, 'seconds')) : '';
+  }
+
+  /* That a part of the range has no time off CPU; null where all has. */
+  function partsText(m) {
+    return m.parts && m.whole_slots < m.slots ? { text: 'CPU time alone in ' +
+      F.count(m.slots - m.whole_slots) + ' of ' + F.count(m.slots) +
+      ' slots', why: m.why } : null;
   }
 
   /* By reason; which of them are the whole host's, whoever is asked for. */
@@ -122,7 +142,8 @@
     if (state === 'partial')
       return 'No data is left: what was recorded in this range is damaged.';
     if (state === 'no data')
-      return 'No data: nothing was recorded in this range.';
+      return 'No data: ' + (m.why || 'nothing was recorded in this range') +
+        '.';
     return 'The profiler of ' + title + ' is ' + state + (m.why ? ': ' + m.why : '') + '.';
   }
 
@@ -149,6 +170,7 @@
   }
 
   ns.flameFacts = { unitOf, samplesOf, frameSamples, countText, frameCount,
-    lostText, brokenText, coverageText, partialText, emptyText, pathCode,
+    lostText, brokenText, coverageText, partialText, offShare, thresholdText,
+    partsText, emptyText, pathCode,
     pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -97,9 +97,23 @@
       : oklch(0.945 - 0.175 * size, most * size, hue);
   }
 
+  /*
+   * A frame of wall time: hot where it is on a CPU, cold where it waits, in
+   * between by the part `off` of it that waits, 0 to 1.
+   */
+  function state(name, off, theme) {
+    const t = THEMES[theme], v = (hash(name) >>> 16) / 0xffff;
+    const mix = (f) => (1 - off) * 0.125 * f(58 * Math.PI / 180) +
+      off * 0.1 * f(252 * Math.PI / 180);
+    const a = mix(Math.cos), b = mix(Math.sin);
+    return oklch(t.l0 + (t.l1 - t.l0) * v, Math.hypot(a, b) * t.scale,
+      Math.atan2(b, a) * 180 / Math.PI);
+  }
+
   function text(theme) {
     return THEMES[theme].text;
   }
 
-  ns.colour = { KINDS, hash, oklch, contrast, frame, changed, text };
+  ns.colour = { KINDS, hash, oklch, contrast, frame, changed, state,
+    text };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -46,10 +46,27 @@
     });
   }
 
-  function lineOf(s) {
+  /* What is drawn of values: of a stack each line with all that lies below
+   * it, so that later ones cover earlier ones.  Pure. */
+  function drawn({ stacked, series }, [times, ...rows]) {
+    if (!stacked)
+      return [times, ...rows];
+    const below = times.map(() => null);
+    const out = rows.slice().reverse().map((row, i) => {
+      if (!series[rows.length - 1 - i].hidden)
+        row.forEach((v, t) => {
+          if (v !== null && v !== undefined)
+            below[t] += v;
+        });
+      return below.slice();
+    });
+    return [times, ...out.reverse()];
+  }
+
+  function lineOf(s, stacked) {
     const stroke = token(s.colour);
     return { label: s.label, stroke, width: s.width || 1.6, show: !s.hidden,
-      fill: s.fill ? stroke + '22' : undefined, spanGaps: false,
+      fill: stacked ? stroke : s.fill ? stroke + '22' : undefined, spanGaps: false,
       dash: s.dash, points: { show: false } };
   }
 
@@ -73,6 +90,8 @@
       b.setAttribute('aria-pressed', String(!s.hidden));
       if (chart.plot)
         chart.plot.setSeries(k + 1, { show: !s.hidden });
+      if (chart.plot && chart.stacked)
+        chart.plot.setData(drawn(chart, chart.data));
     });
     s.valueNode = value;
     s.item = b;
@@ -125,7 +144,7 @@
         sync: chart.sync ? { key: chart.sync, setSeries: false } : undefined },
       scales: { x: { time: true, range: () => chart.span || [0, 1] },
         y: { range: scaleY(chart.least) } },
-      series: [{}, ...chart.series.map(lineOf)],
+      series: [{}, ...chart.series.map((s) => lineOf(s, chart.stacked))],
       hooks: {
         drawClear: [(u) => drawGaps(chart, u)],
         setCursor: [(u) => showValues(chart,
@@ -253,7 +272,8 @@
       return;
     }
     chart.inBytes = inBytes(chart.format);
-    chart.plot = new uPlot(options(chart), chart.data, chart.box);
+    chart.plot = new uPlot(options(chart), drawn(chart, chart.data),
+      chart.box);
     if (chart.onSelect)
       touchBrush(chart, chart.plot);
   }
@@ -268,7 +288,7 @@
     chart.span = [span.from, span.until];
     chart.data = [times, ...rows];
     if (chart.plot && chart.inBytes === inBytes(chart.format))
-      chart.plot.setData(chart.data);
+      chart.plot.setData(drawn(chart, chart.data));
     else if (chart.box.clientWidth > 0)
       draw(chart);
     showValues(chart, null);
@@ -278,6 +298,7 @@
   /*
    * {title, series: [{label, colour, fill, dash, hidden, optional: without
    * a value it is not in the legend}], format, height, least, sync, onSelect,
+   * stacked: lines lie on each other, the last one at the bottom,
    * tell(v, line): what is told of a value}.  Returns {node, legend,
    * set(span, times, rows), message(text)}; colours are names of tokens, times are seconds.
    */
@@ -313,5 +334,5 @@
       message: (text) => message(chart, text) };
   }
 
-  ns.chart = { create, gaps, axes };
+  ns.chart = { create, gaps, axes, drawn };
 })(globalThis.MemLens = globalThis.MemLens || {});

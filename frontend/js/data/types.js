@@ -64,5 +64,31 @@
     return text + (unit === 'count' ? ' ' : ' of ') + words;
   }
 
-  ns.types = { choice, choose, amount };
+  function selector({ name }, service, labels = {}) {
+    return ns.request.selector(name, service
+      ? Object.assign({ service }, labels) : labels);
+  }
+
+  /* {query, ignore} that leave out what the type calls idle, besides what
+   * is left out already.  Pure. */
+  function busy(type, service, ignore) {
+    const all = selector(type, service);
+    const matcher = type.idle.labels.replace('=~', '!~');
+    const { frames } = type.idle;
+    return { query: all.endsWith('}') ? all.slice(0, -1) + ',' + matcher + '}'
+      : all + '{' + matcher + '}',
+    ignore: ignore ? '(?:' + ignore + ')|(?:' + frames + ')' : frames };
+  }
+
+  /* How much of it is idle, of what is shown and of the other of both: all,
+   * or all but that. */
+  function idleText(shown, other, all) {
+    const [a, b] = [shown, other].map((x) => x.flamebearer.numTicks);
+    const part = Math.abs(a - b), whole = Math.max(a, b);
+    return 'Idle waits ' + (all ? 'shown' : 'hidden') + ': ' +
+      ns.flameFacts.unitOf(shown).text(part) + (whole > 0 ? ' (' +
+      ns.format.percent(part / whole) + ')' : '');
+  }
+
+  ns.types = { choice, choose, amount, selector, busy, idleText };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -54,11 +54,16 @@
       onclick: () => ns.view.set({ places: ns.view.get().places ? ''
         : '1' }) });
     const filter = ns.flameFilter.create();
+    const idler = h('button', { type: 'button', class: 'button toggle',
+      hidden: true, title: 'Waits for work: for any of several files, for ' +
+        'connections, in sleeps, and for conditions that give up after a ' +
+        'time', onclick: () => ns.view.set({ idle: ns.view.get().idle
+        ? '' : '1', zoom: '' }) });
     const node = h('div', { class: 'flame-toolbar' }, type.node,
       h('div', { class: 'segments', role: 'group', 'aria-label': 'View' },
         views),
       h('label', { class: 'search-field' }, ns.dom.icon('search'), search),
-      matched, filter.button, source, filter.chips, h('span', { class: 'spacer' }),
+      matched, filter.button, idler, source, filter.chips, h('span', { class: 'spacer' }),
       flip, share, give);
 
     function show(state, text, wrong) {
@@ -81,21 +86,42 @@
       type.node.hidden = all.length < 2;
       type.set(all.map((t) => [t.name, t.title]), one ? one.name : '');
     }
-    return { node, search, show, offer };
+
+    function idle(text, shown) {
+      idler.hidden = text === null;
+      idler.textContent = text || '';
+      idler.setAttribute('aria-pressed', String(shown));
+    }
+    return { node, search, show, offer, idle };
   }
 
+  /* Of kinds of code; of wall time, of states.  show(states) says which. */
   function legend() {
-    const node = h('ul', { class: 'kind-legend', 'aria-label': 'Colours' },
-      ns.colour.KINDS.map(({ kind, label }) => h('li', {},
-        h('span', { class: 'fn-dot', 'data-kind': kind }), label)));
+    const of = (items) => h('ul', { class: 'kind-legend',
+      'aria-label': 'Colours' }, items.map(([text, data]) => h('li', {},
+      h('span', { class: 'fn-dot', ...data }), text)));
+    const kinds = of(ns.colour.KINDS.map(({ kind, label }) =>
+      [label, { 'data-kind': kind }]));
+    const states = of([['on CPU', { 'data-off': '0' }], ['both',
+      { 'data-off': '0.5' }], ['waits', { 'data-off': '1' }]]);
+    const node = h('div', {}, kinds, states);
     const paint = () => {
-      for (const dot of node.querySelectorAll('[data-kind]'))
+      const theme = ns.theme.current();
+      for (const dot of kinds.querySelectorAll('[data-kind]'))
         dot.style.background = ns.colour.frame('legend', dot.dataset.kind,
-          ns.theme.current());
+          theme);
+      for (const dot of states.querySelectorAll('[data-off]'))
+        dot.style.background = ns.colour.state('legend',
+          Number(dot.dataset.off), theme);
+    };
+    const show = (of) => {
+      kinds.hidden = of;
+      states.hidden = !of;
     };
     ns.theme.on(paint);
     paint();
-    return node;
+    show(false);
+    return { node, show };
   }
 
   ns.flameBar = { create, legend };

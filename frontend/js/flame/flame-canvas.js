@@ -36,8 +36,8 @@
   /*
    * spec: {label, up, onZoom(i), onHover(i or -1, event), onFocus(i),
    * onMenu(i, rectangle), onEscape(), onLayout(laid)?, fill(i)?, text(i)?};
-   * i is a frame, fill and text are its colour and label where they are not
-   * those of its name.
+   * i is a frame, fill and text are its colour, or null, and label where they
+   * are not those of its name.
    */
   class FlameCanvas {
     constructor(spec) {
@@ -69,8 +69,8 @@
       const strong = this.marked === id || r.i === this.at ||
         (pal.forced && this.match && !out);
       ctx.globalAlpha = r.above && !pal.forced ? 0.5 : 1;
-      ctx.fillStyle = out ? pal.faded : this.spec.fill && !pal.forced
-        ? this.spec.fill(r.i) : pal.fill(f.names[id], f.kinds[id]);
+      ctx.fillStyle = out ? pal.faded : this.spec.fill && !pal.forced &&
+        this.spec.fill(r.i) || pal.fill(f.names[id], f.kinds[id]);
       ctx.fillRect(r.left, top, r.width - (r.width > 3 ? 1 : 0), ROW - 1);
       ctx.globalAlpha = 1;
       if (strong || pal.forced) {

@@ -18,9 +18,14 @@
     const rows = [
       ['Total', unit.text(f.total[i]) + ' · ' + share(f.total[i], f.ticks)],
       ['Self', unit.text(f.self[i]) + ' · ' + share(f.self[i], f.ticks)]];
+    if (unit.states) {
+      const off = f.totalUnknown ? f.totalUnknown[i] : 0;
+      rows.push(['On CPU', unit.text(f.total[i] - off)],
+        ['Off CPU', unit.text(off)]);
+    }
     const samples = ns.flameFacts.frameCount(unit, f, i);
     if (samples !== null)
-      rows.push(['Samples', samples]);
+      rows.push([unit.states ? 'Samples on CPU' : 'Samples', samples]);
     if (zoom > 0 && f.level[i] >= f.level[zoom])
       rows.push(['Of the zoomed', share(f.total[i], f.total[zoom])]);
     if (f.parent[i] > 0)

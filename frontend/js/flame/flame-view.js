@@ -11,7 +11,8 @@
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
   const { unitOf, samplesOf, frameCount, lostText, brokenText, coverageText,
-    partialText, emptyText, pathCode, pathFrame } = ns.flameFacts;
+    partialText, offShare, thresholdText, partsText, emptyText, pathCode,
+    pathFrame } = ns.flameFacts;
 
   const INFO = ['Each bar is a function, as wide as its part of the profile: ' +
     'of what was sampled while it was on the stack. What it called stands ' +
@@ -75,6 +76,9 @@
       const say = (i) => ns.flameTip.sentence(tree(), i, this.zoomed,
         this.unit);
       return Object.assign({
+        fill: (i) => (this.unit.states ? ns.colour.state(
+          tree().names[tree().name[i]], offShare(tree(), i),
+          ns.theme.current()) : null),
         onHover: (i, e) => {
           if (i < 0)
             this.tip.hide();
@@ -109,8 +113,9 @@
         this.main.node);
       this.body = h('div', { class: 'flame-body' }, this.table.node,
         this.pane, this.sandwich, this.note);
+      this.legend = ns.flameBar.legend();
       this.foot = h('footer', { class: 'flame-foot' }, this.detail,
-        ns.flameBar.legend());
+        this.legend.node);
       this.node = h('article', { class: 'card flame-card',
         'aria-label': 'Profile' },
       h('header', { class: 'card-head' }, this.title,
@@ -121,6 +126,12 @@
 
     offer(types) {
       this.bar.offer(types);
+    }
+
+    /* Of waits for work: how much of all is left out, as text; null where
+     * the type has none. */
+    showIdle(text, shown) {
+      this.bar.idle(text, shown);
     }
 
     zoom(i) {
@@ -181,7 +192,13 @@
           this.ctx.type));
       const n = this.f.n ? frameCount(this.unit, this.f, 0) : '0';
       if (n !== null && this.answer && some)
-        parts.push(n + (/(^| )1$/.test(n) ? ' sample' : ' samples'));
+        parts.push(n + (/(^| )1$/.test(n) ? ' sample' : ' samples') +
+          (this.unit.states ? ' on CPU' : ''));
+      if (this.unit.states && this.f.totalUnknown)
+        parts.push('off CPU ' + this.unit.text(this.f.totalUnknown[0]));
+      const threshold = some && thresholdText(m);
+      if (threshold)
+        parts.push(threshold);
       const from = ns.time.parse(m.from, 0), until = ns.time.parse(m.until, 0);
       if (Number.isFinite(from) && Number.isFinite(until))
         parts.push(F.range(from, until));
@@ -202,7 +219,11 @@
         this.facts.append(h('span', { class: 'lost', title: CUT, text:
           'not drawn by function: ' + F.percent(cut / this.f.ticks) +
           ' (' + this.unit.text(cut) + ')' }));
-      if (m.why && this.f.ticks > 0)
+      const alone = this.f.ticks > 0 && partsText(m);
+      if (alone)
+        this.facts.append(h('span', { class: 'lost lost-some',
+          text: alone.text, title: alone.why }));
+      else if (m.why && this.f.ticks > 0)
         this.facts.append(h('span', { class: 'lost', text: 'whole spans',
           title: m.why }));
       const partial = partialText(m.partial);
@@ -360,6 +381,7 @@
       const f = T.decode(answer), focus = this.main.focus();
       const held = focus < 0 ? -1 : pathFrame(f, pathCode(this.f, focus));
       Object.assign(this, { answer, f, unit: unitOf(answer), ctx });
+      this.legend.show(this.unit.states);
       this.unit.place = (name, kind) =>
         ns.flamePlaces.whole(this.places.of(name, kind));
       ns.dom.say(this.title, 'Flame graph of ' +

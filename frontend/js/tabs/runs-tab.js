@@ -96,7 +96,7 @@
         ns.view.set({ requests: v }));
       const flames = h('button', { type: 'button', class: 'button',
         text: 'Compare flame graphs',
-        onclick: () => ns.view.set({ tab: 'cpu', view: 'compare' }) });
+        onclick: () => ns.view.set({ tab: 'profiles', view: 'compare' }) });
       return h('article', { class: 'card metrics-card',
         'aria-label': 'Metrics that moved' },
       h('header', { class: 'card-head' },

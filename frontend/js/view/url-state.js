@@ -54,6 +54,8 @@
     for (let v = version; v < VERSION; v++)
       UPGRADES[v](params);
     const state = defaults();
+    if (params.has('tab'))
+      params.set('tab', ns.views.today(params.get('tab')));
     for (const name of Object.keys(KEYS).filter((n) => params.has(n)))
       (valid(name, params.get(name)) ? state : bad)[name] = params.get(name);
     for (const [a, b] of PAIRS)

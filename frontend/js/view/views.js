@@ -4,6 +4,7 @@
  * read this table: a new view is a row here and the file of its module.
  *
  *   id        in the address, and of its tab and panel
+ *   was       what addresses of before call it
  *   title     of its tab
  *   module    create(root) of it gives {refresh(ctx), arrange(state) shows
  *             what needs no new answer, search: the box that "/" goes to}
@@ -31,8 +32,8 @@
       asks: [...RANGE, 'device', 'net', 'ops', 'q', 'instance'],
       help: [['in the playground', '`↑` `↓` history, `Tab` completes, ' +
         '`Ctrl L` clears']] },
-    { id: 'cpu', title: 'CPU', module: 'cpuTab',
-      ranged: true, series: ['cpuTab'], profiles: true,
+    { id: 'profiles', was: 'cpu', title: 'Profiles', module: 'profilesTab',
+      ranged: true, series: ['profilesTab'], profiles: true,
       keys: { type: ANY, search: ANY,
         view: ['both', 'table', 'flame', 'sandwich', 'compare'],
         focus: ANY, ignore: ANY, collapse: ['', 'module'],
@@ -41,8 +42,8 @@
         moved: ['difference', 'name', 'self', 'total', 'total-difference'],
         grow: ['down', 'up'],
         sort: ['self', 'name', 'total', '-name', '-self', '-total'],
-        fn: ANY, places: ['', '1'], zoom: /^[0-9a-z.]*$/ },
-      asks: [...RANGE, 'type', 'normalise', 'requests', 'afrom', 'auntil', 'focus',
+        fn: ANY, places: ['', '1'], idle: ['', '1'], zoom: /^[0-9a-z.]*$/ },
+      asks: [...RANGE, 'type', 'idle', 'normalise', 'requests', 'afrom', 'auntil', 'focus',
         'ignore', 'collapse', 'reverse', (s) => s.view === 'compare'],
       help: [['on the flame graph', 'arrows walk the frames, `Enter` zooms, ' +
         '`Esc` zooms out, `Shift F10` opens the menu']] },
@@ -60,6 +61,7 @@
         'shows all, `Tab` walks the nodes']] }
   ];
 
+  const today = (id) => (LIST.find((v) => v.was === id) || { id }).id;
   const of = (id) => LIST.find((v) => v.id === id);
 
   /* The answers of a view depend on this of a state, and nothing else. */
@@ -68,5 +70,6 @@
       (typeof k === 'function' ? k(state) : state[k]))]);
   }
 
-  ns.views = { LIST, DEPTHS, IDS: LIST.map((v) => v.id), of, question };
+  ns.views = { LIST, DEPTHS, IDS: LIST.map((v) => v.id), of, today,
+    question };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 
 const M = load('format', 'unit', 'time', 'request', 'series', 'panzoom',
-  'deps-graph', 'services', 'storage', 'cpu-tab', 'chart');
+  'deps-graph', 'services', 'storage', 'profiles-tab', 'chart');
 
 test('zooming keeps the point under the pointer', () => {
   const box = { x: 10, y: 20, w: 100, h: 50 };
@@ -36,12 +36,12 @@ test('databases come first, then the busiest', () => {
 test('the host is busy where it is neither idle nor waiting', () => {
   const idle = (cpu, mode, v) => ({ labels: { cpu, mode }, unit: '',
     t: [0, 10], v });
-  const r = M.cpuTab.hostBusy([idle('0', 'idle', [0.5, null]),
+  const r = M.profilesTab.hostBusy([idle('0', 'idle', [0.5, null]),
     idle('0', 'iowait', [0.1, null]), idle('1', 'idle', [1, null])]);
   assert.equal(r.cpus, 2);
   assert.ok(Math.abs(r.busy.v[0] - 0.4) < 1e-9);
   assert.equal(r.busy.v[1], null);
-  assert.equal(M.cpuTab.hostBusy([]).busy, null);
+  assert.equal(M.profilesTab.hostBusy([]).busy, null);
 });
 
 test('levels are rows; what a level lacks is no data, not 0', () => {
@@ -109,14 +109,14 @@ test('each card has an instance with data of it', () => {
 test('what a host’s CPUs do adds up to their total', () => {
   const modes = { user: [1.038, 1], system: [0.687, null], nice: [0.28, 0.1],
     irq: [0.001, 0.2], softirq: [0.004, 0], steal: [0.01, null] };
-  const [total, ...parts] = M.cpuTab.parts(Object.entries(modes).map(
+  const [total, ...parts] = M.profilesTab.parts(Object.entries(modes).map(
     ([mode, v]) => ({ labels: { mode, cpu: '0' }, unit: '', t: [0, 10], v })));
   assert.equal(parts.length, 4);
   for (const k of [0, 1])
     assert.ok(Math.abs(total.v[k] - parts.reduce((sum, c) => sum + c.v[k],
       0)) < 1e-9);
   assert.ok(Math.abs(total.v[0] - 2.02) < 1e-9);
-  assert.deepEqual(M.cpuTab.parts([{ labels: { mode: 'user' }, unit: '',
+  assert.deepEqual(M.profilesTab.parts([{ labels: { mode: 'user' }, unit: '',
     t: [0], v: [1] }]).map((c) => c && c.v[0]), [1, 1, null, null, null]);
 });
 

@@ -169,7 +169,10 @@ const PAIRS = [
     4.5],
   ['--term-text', '--term-bg', 4.5], ['--term-dim', '--term-bg', 4.5],
   ['--term-error', '--term-bg', 4.5], ['--term-warn', '--term-bg', 4.5],
-  ...[1, 2, 3, 4, 5, 'mute'].map((k) => ['--series-' + k, '--surface', 3])
+  ...[1, 2, 3, 4, 5, 'mute'].map((k) => ['--series-' + k, '--surface', 3]),
+  ...['on-cpu', 'run-queue', 'lock', 'condition', 'disk', 'network', 'pipe',
+    'fault', 'other', 'timer', 'poll'].map((k) => ['--state-' + k, '--surface',
+    3])
 ];
 
 for (const theme of ['light', 'dark'])

@@ -53,10 +53,18 @@ test('the time language', () => {
 });
 
 test('a view survives its address, whatever is in it', () => {
-  const s = Object.assign(M.urlState.defaults(), { tab: 'cpu',
+  const s = Object.assign(M.urlState.defaults(), { tab: 'profiles',
     service: 'a b&c=ü', from: '1700000000', until: '1700000600',
     search: '/leveldb::.*Get/i', view: 'sandwich', fn: 'f<int>(x&&)' });
   assert.deepEqual(M.urlState.parse(M.urlState.serialise(s)), s);
+});
+
+test('a tab of before is the one that it has become', () => {
+  const { parse, serialise } = M.urlState;
+  const state = parse('?v=1&tab=cpu&search=malloc');
+  assert.equal(state.tab, 'profiles');
+  assert.equal(state.search, 'malloc');
+  assert.equal(serialise(state), '?v=1&tab=profiles&search=malloc');
 });
 
 test('nonsense in the address is dropped', () => {

@@ -6,7 +6,8 @@ import { SCRIPTS, load } from '../../../frontend/tools/load.mjs';
 
 const M = load('format', 'unit', 'time', 'request', 'colour', 'flame-tree',
   'flame-facts', 'flame-time', 'runs', 'recorded-profiles', 'snapshot',
-  'types');
+  'types', 'series');
+load('chart', 'threads');
 const TABLE = [{ name: 'a', title: 'CPU time', unit: 'nanoseconds' },
   { name: 'b', title: 'Wonders seen', unit: 'count' }];
 
@@ -84,4 +85,86 @@ test('the scripts know no type of profiles', () => {
     assert.ok(['unit', 'snapshot'].includes(name) ||
       !/nanoseconds'|selector\('cpu'/.test(text), name);
   }
+});
+
+const WALL = { name: 'w', title: 'Wall time', idle: {
+  labels: 'reason=~"poll|timer"', frames: '^accept' } };
+/* main 10: work 4 on CPU, 6 of waits in it */
+const answer = (more) => ({ metadata: { sampleRate: 1e9 }, flamebearer: {
+  names: ['total', 'main', 'work'], numTicks: 10e9, maxSelf: 4e9,
+  levels: [[0, 10e9, 0, 0], [0, 10e9, 6e9, 1], [6e9, 4e9, 4e9, 2]] },
+memlens: Object.assign({ unit: 'nanoseconds', kind: 'flow', slots: 3,
+  parts: {}, whole_slots: 3, sample_levels: [[400, 0], [400, 0], [400, 400]],
+  unknown_levels: [[6e9, 0], [6e9, 6e9], [0, 0]] }, more) });
+
+test('idle waits are left out by labels and by frames', () => {
+  assert.deepEqual(M.types.busy(WALL, 's', ''), { query:
+    'w{service="s",reason!~"poll|timer"}', ignore: '^accept' });
+  assert.deepEqual(M.types.busy(WALL, '', 'x|y'), { query:
+    'w{reason!~"poll|timer"}', ignore: '(?:x|y)|(?:^accept)' });
+  const other = answer();
+  other.flamebearer.numTicks = 40e9;
+  assert.equal(M.types.idleText(answer(), other, ''),
+    'Idle waits hidden: 30 s (75 %)');
+  assert.equal(M.types.idleText(other, answer(), '1'),
+    'Idle waits shown: 30 s (75 %)');
+});
+
+test('wall time is hot where it is on a CPU, cold where it waits', () => {
+  const f = M.flameTree.decode(answer()), X = M.flameFacts;
+  assert.deepEqual([0, 1, 2].map((i) => X.offShare(f, i)), [0.6, 0.6, 0]);
+  const unit = X.unitOf(answer());
+  assert.ok(unit.states && !X.unitOf({ memlens: {} }).states);
+  assert.equal(X.frameCount(unit, f, 0), '400'); /* no "at least" */
+  const hue = (off) => {
+    const [r, g, b] = [1, 3, 5].map((k) => parseInt(
+      M.colour.state('f', off, 'light').slice(k, k + 2), 16));
+    return r - b;
+  };
+  assert.ok(hue(0) > 30 && hue(1) < -20 && hue(0.5) < hue(0) &&
+    hue(0.5) > hue(1));
+  for (const theme of ['light', 'dark'])
+    for (const off of [0, 0.3, 0.5, 0.8, 1])
+      for (const name of ['a', 'malloc', 'zz'])
+        assert.ok(M.colour.contrast(M.colour.state(name, off, theme),
+          M.colour.text(theme)) >= 4.5);
+});
+
+test('what wall time lacks is said, and which waits have stacks', () => {
+  const X = M.flameFacts;
+  assert.equal(X.partsText(answer().memlens), null);
+  assert.equal(X.partsText(answer({ whole_slots: 1 }).memlens).text,
+    'CPU time alone in 2 of 3 slots');
+  assert.equal(X.thresholdText({}), '');
+  assert.equal(X.thresholdText({ threshold_seconds: { min: 0.001,
+    max: 0.001 } }), 'stacks of waits from 1 ms');
+  assert.equal(X.thresholdText({ threshold_seconds: { min: 0.001,
+    max: 0.004 } }), 'stacks of waits from 1 ms to 4 ms');
+  assert.equal(X.emptyText({ memlens: { state: 'no data', why: 'off' } }, ''),
+    'No data: off.');
+});
+
+test('states of threads: sums over pools, 0 is not null', () => {
+  const points = (...v) => v.map((x, i) => [10 * i, x]);
+  const { times, rows } = M.threads.rows({ pools: [
+    { states: [{ state: 'on cpu', points: points(1, 0, null) },
+      { state: 'lock', points: points(0, 2, null) }] },
+    { states: [{ state: 'on cpu', points: points(null, 3, null) },
+      { state: 'new one', points: points(null, 1, null) }] }] });
+  const of = (name) => rows[M.threads.STATES.findIndex(([n]) => n === name)];
+  assert.deepEqual(times, [0, 10, 20]);
+  assert.deepEqual(of('on cpu'), [1, 3, null]);
+  assert.deepEqual(of('lock'), [0, 2, null]);
+  assert.deepEqual(of('other'), [null, 1, null]);
+  assert.deepEqual(of('poll'), [null, null, null]);
+});
+
+test('a stack draws each line with all below it that is shown', () => {
+  const chart = { stacked: true, series: [{}, {}, {}] };
+  const data = [[0, 1, 2], [1, 2, null], [10, null, null], [100, 0, null]];
+  assert.deepEqual(M.chart.drawn(chart, data), [[0, 1, 2], [111, 2, null],
+    [110, 0, null], [100, 0, null]]);
+  chart.series[2].hidden = true;
+  assert.deepEqual(M.chart.drawn(chart, data)[1], [11, 2, null]);
+  assert.equal(M.chart.drawn({ series: [] }, data)[1][0], 1);
 });

@@ -1,6 +1,6 @@
 /*
- * Tab "CPU": the line of the service and of the host above, the profile of
- * the same range below.  A brush on the line changes the range of both.
+ * Tab "Profiles": CPU usage and the states of threads above, a profile of the
+ * same range below.  A brush on a line changes the range of all.
  */
 (function (ns) {
   'use strict';
@@ -74,8 +74,10 @@
         'hypervisor gave to others (steal); idle and waiting for disks are ' +
         'not in it.'] }, cores);
     const flame = ns.flameView.create();
-    root.append(ns.dom.h('h2', { class: 'visually-hidden', text: 'CPU' }),
-      line.node, flame.node);
+    const threads = ns.threads.create();
+    root.append(ns.dom.h('h2', { class: 'visually-hidden',
+      text: 'Profiles' }), ns.dom.h('div', { class: 'profile-lines' }, line.node,
+      threads.node), threads.hint, flame.node);
 
     async function lines(ctx) {
       const r = await ns.api.series(queries(ctx.service), ctx.range, ctx.step,
@@ -101,6 +103,7 @@
         if (!found.one)
           throw new Error('No data: no profile was recorded in this range.');
         const of = Object.assign({ type: found.one }, ctx);
+        flame.showIdle(null);
         await (compared ? pair(of, a, b) : single(of));
       } catch (e) {
         if (e.name === 'AbortError')
@@ -113,26 +116,38 @@
     }
 
     async function single(ctx) {
-      const params = Object.assign({ query: query(ctx),
-        from: ctx.range.from, until: ctx.range.until, 'max-nodes': 8192 },
-      ns.flameFilter.params(ctx.state));
+      const all = Object.assign({ query: ns.types.selector(ctx.type,
+        ctx.service), from: ctx.range.from, until: ctx.range.until,
+      'max-nodes': 8192 }, ns.flameFilter.params(ctx.state));
+      const params = busy(ctx, all);
       const asked = Object.assign({}, ctx, { params });
-      const [answer] = await Promise.all([ns.api.get('flamegraph.json',
-        params, { signal: ctx.signal }), flame.ask(asked)]);
+      const [answer, whole] = await Promise.all([ns.api.get(
+        'flamegraph.json', params, { signal: ctx.signal }),
+      idle(ctx.type) && ns.api.get('flamegraph.json', Object.assign({},
+        ctx.state.idle ? busy(ctx, all, '') : all, { 'max-nodes': 1 }),
+      { signal: ctx.signal }), flame.ask(asked)]);
       flame.show(answer, asked);
+      if (whole)
+        flame.showIdle(ns.types.idleText(answer, whole, ctx.state.idle),
+          ctx.state.idle === '1');
     }
 
-    function query(ctx) {
-      return ns.request.selector(ctx.type.name,
-        ctx.service ? { service: ctx.service } : {});
+    const idle = (type) => type.idle && ns.mode.current !== 'offline';
+
+    /* Without waits for work, unless they are to be shown. */
+    function busy(ctx, params, shown = ctx.state.idle) {
+      return shown || !idle(ctx.type) ? params
+        : Object.assign({}, params, ns.types.busy(ctx.type, ctx.service,
+          params.ignore));
     }
 
     /* The shown range against the base. */
     async function pair(ctx, ra, rb) {
-      const params = Object.assign({ query: query(ctx), from: ra.from,
+      const params = busy(ctx, Object.assign({ query: ns.types.selector(
+        ctx.type, ctx.service), from: ra.from,
         until: ra.until, 'from-b': rb.from, 'until-b': rb.until,
         normalise: ns.runs.normaliseOf(ctx.state), 'max-nodes': 8192,
-        limit: 1000 }, ns.flameFilter.params(ctx.state));
+        limit: 1000 }, ns.flameFilter.params(ctx.state)));
       if (params.normalise === 'requests')
         params.requests = ctx.state.requests;
       const [answer] = await Promise.all([
@@ -142,14 +157,18 @@
         answer.words = 'Not per request: nothing that counts requests is ' +
           'chosen in the tab Runs. ' + answer.words;
       flame.showPair(answer, ra, rb, Object.assign({}, ctx, { params }));
+      if (idle(ctx.type))
+        flame.showIdle(ctx.state.idle ? 'Idle waits shown'
+          : 'Idle waits hidden', ctx.state.idle === '1');
     }
 
     return {
-      refresh: (ctx) => Promise.all([lines(ctx), profile(ctx)]),
+      refresh: (ctx) => Promise.all([lines(ctx), threads.refresh(ctx),
+        profile(ctx)]),
       arrange: (state) => flame.arrange(state),
       search: flame.search
     };
   }
 
-  ns.cpuTab = { create, queries, hostBusy, parts };
+  ns.profilesTab = { create, queries, hostBusy, parts };
 })(globalThis.MemLens = globalThis.MemLens || {});
