@@ -16,11 +16,13 @@
 
 /*
  * Who waits for work: in a call that waits for any of several, in a sleep, in
- * accept(), and in a wait for a condition that gives up after a time.
+ * accept(), for signals, and in a wait for a condition that gives up after a
+ * time.
  */
 #define IDLE                                                                   \
 	.idle_reasons = "poll|timer",                                          \
-	.idle_frames = "^(accept4?$|inet_csk_accept|pthread_cond_(timed|clock)wait)"
+	.idle_frames = "^(accept4?$|inet_csk_accept|do_sigtimedwait|"          \
+	               "pthread_cond_(timed|clock)wait)"
 
 static const char *const wall_parts[] = {"offcpu", "cpu", NULL};
 

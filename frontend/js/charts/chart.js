@@ -141,7 +141,10 @@
       legend: { show: false }, axes: axes(chart.format),
       cursor: { drag: { x: !!chart.onSelect, y: false, setScale: false },
         y: false, points: { size: 7 },
-        sync: chart.sync ? { key: chart.sync, setSeries: false } : undefined },
+        /* a brush is of the chart that it is drawn on, and one step back */
+        sync: chart.sync ? { key: chart.sync, setSeries: false,
+          filters: { pub: (type) => !/^(mousedown|mouseup|dblclick)$/
+            .test(type) } } : undefined },
       scales: { x: { time: true, range: () => chart.span || [0, 1] },
         y: { range: scaleY(chart.least) } },
       series: [{}, ...chart.series.map((s) => lineOf(s, chart.stacked))],
