@@ -3,140 +3,20 @@
  * it has, the numbers of its blocks.  What batch_decode_journal() refuses is
  * refused here.
  */
+#include "store/journal/open_skim.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/err.h"
 #include "store/journal/open_marks.h"
 #include "store/journal/open_numbers.h"
-#include "store/journal/openspan.h"
 #include "store/model/histogram.h"
 
 #define SKIM_SLOT_BITS 40
 #define SKIM_SERIES 5 /* tags of sections */
 #define SKIM_FACTS 7
 #define SKIM_TIMES 16 /* that are looked at */
-
-struct skim {
-	struct openspan *o;
-	struct open_dict *d;
-	const uint8_t *start; /* of the record, or of a part of it: */
-	uint32_t base;        /* which begins here */
-	uint32_t record;
-	bool plain;           /* self-contained: the version before */
-	struct batch_first first;
-	size_t strings, frames, labels, nodes, series; /* ends of numbers */
-	struct buf text;
-	uint16_t *depths;
-};
-
-static uint32_t
-skim_at(const struct skim *k, const struct cur *c)
-{
-	return k->base + (uint32_t)(c->p - k->start);
-}
-
-/* The count that begins a section, each element of at least so many bytes. */
-static size_t
-skim_count(struct cur *c, size_t least)
-{
-	uint64_t n = cur_varint(c);
-
-	if (n > cur_left(c) / least)
-		c->bad = true;
-	return c->bad ? 0 : (size_t)n;
-}
-
-static bool
-skim_strings(struct skim *k, struct cur *c)
-{
-	size_t n = skim_count(c, 2), len;
-
-	buf_clear(&k->text);
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		uint32_t at = skim_at(k, c);
-		uint64_t shared = cur_varint(c);
-		const uint8_t *rest = cur_bytes(c, &len);
-
-		if (rest == NULL || shared > k->text.len ||
-		    shared + len > BATCH_MAX_STRING) {
-			c->bad = true;
-			break;
-		}
-		if (!open_dict_mark(k->d, OPEN_STRINGS,
-		        (uint32_t)(k->first.strings + i), k->record, at,
-		        skim_at(k, c), k->text.data, (uint32_t)shared))
-			return false;
-		k->text.len = (size_t)shared;
-		buf_put(&k->text, rest, len);
-	}
-	k->strings = k->first.strings + n;
-	return !k->text.failed;
-}
-
-static bool
-skim_frames(struct skim *k, struct cur *c)
-{
-	size_t n = skim_count(c, 5);
-	struct batch_frame f;
-
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		uint32_t at = skim_at(k, c);
-
-		batch_one_frame(c, k->strings, &f);
-		if (!c->bad && !open_dict_mark(k->d, OPEN_FRAMES,
-		        (uint32_t)(k->first.frames + i), k->record, at,
-		        skim_at(k, c), NULL, 0))
-			return false;
-	}
-	k->frames = k->first.frames + n;
-	return true;
-}
-
-static bool
-skim_labels(struct skim *k, struct cur *c)
-{
-	size_t n = skim_count(c, 1);
-
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		uint32_t at = skim_at(k, c);
-		uint64_t pairs = cur_varint(c);
-
-		if (pairs > BATCH_MAX_LABELS)
-			c->bad = true;
-		for (uint64_t p = 0; p < 2 * pairs && !c->bad; p++)
-			c->bad |= cur_varint(c) >= k->strings;
-		if (!c->bad && !open_dict_mark(k->d, OPEN_LABELS,
-		        (uint32_t)(k->first.labels + i), k->record, at,
-		        skim_at(k, c), NULL, 0))
-			return false;
-	}
-	k->labels = k->first.labels + n;
-	return true;
-}
-
-static bool
-skim_nodes(struct skim *k, struct cur *c)
-{
-	size_t n = skim_count(c, 2);
-	struct batch_node node;
-
-	k->depths = malloc((n + 1) * sizeof(*k->depths));
-	if (k->depths == NULL)
-		return false;
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		uint32_t at = skim_at(k, c);
-		uint32_t own = (uint32_t)(k->first.nodes + i);
-
-		batch_one_node(c, own, k->first.nodes, k->labels, k->frames,
-		    k->depths, &node);
-		if (!c->bad && !open_dict_mark(k->d, OPEN_NODES, own,
-		        k->record, at, skim_at(k, c), NULL, 0))
-			return false;
-	}
-	k->nodes = k->first.nodes + n;
-	return true;
-}
 
 /* ---- series ---- */
 
@@ -459,6 +339,7 @@ skim_dict(struct skim *k, uint32_t number)
 			return err_nomem();
 		o->dicts[o->n_dicts++] = (struct open_dict){.number = number};
 		open_view_fini(&o->own);
+		openspan_drop_again(o);
 	}
 	k->d = &o->dicts[o->n_dicts - 1];
 	return NULL;
@@ -488,16 +369,10 @@ skim_section(struct skim *k, struct cur *c, size_t tag, bool put)
 
 	switch (tag) {
 	case 1:
-		fine = skim_strings(k, c);
-		break;
 	case 2:
-		fine = skim_frames(k, c);
-		break;
 	case 3:
-		fine = skim_labels(k, c);
-		break;
 	case 4:
-		fine = skim_nodes(k, c);
+		fine = skim_names(k, c, (enum open_kind)(tag - 1));
 		break;
 	case SKIM_SERIES:
 		return skim_series(k, c);

@@ -29,6 +29,7 @@ openspan_fini(struct openspan *o)
 		free(o->strips[i].bytes);
 	open_pages_fini(&o->pages);
 	openspan_drop_ahead(o);
+	openspan_drop_again(o);
 	open_view_fini(&o->own);
 	symtab_fini(&o->series);
 	map64_fini(&o->slot_map);
@@ -48,7 +49,8 @@ size_t
 openspan_bytes(const struct openspan *o)
 {
 	size_t n = open_pages_bytes(&o->pages) +
-	    open_ahead_bytes(&o->ahead) + symtab_bytes(&o->series) +
+	    open_ahead_bytes(&o->ahead) + openspan_again_bytes(o) +
+	    symtab_bytes(&o->series) +
 	    open_view_bytes(&o->own) + o->cap_strips * sizeof(*o->strips) +
 	    o->cap_ends * sizeof(*o->ends) + o->strip_bytes +
 	    (o->cap_symbols + o->cap_places) * sizeof(uint32_t) +

@@ -24,6 +24,7 @@
 #define STORE_OPENSPAN_H
 
 #include "store/file/block.h"
+#include "store/journal/journal.h"
 #include "store/journal/open_names.h"
 
 /* Blocks in the order of the journal; the place of a block's slot is told by
@@ -59,6 +60,16 @@ enum { OPEN_SERIES_AT, OPEN_FACTS_AT, OPEN_PLACES };
 
 struct open_place {
 	uint32_t at, size; /* bytes */
+};
+
+/* Names of one kind that one record has brought, and the next ones say again:
+ * those after the first stand in so many bytes, with this checksum. */
+struct open_again {
+	uint32_t first, n; /* numbers; n 0: none */
+	uint32_t sum;
+	size_t bytes;
+	struct buf text;  /* strings: the last one */
+	uint16_t *depths; /* nodes: in the record */
 };
 
 /* Blocks of a strip whose entries are in memory: their places in a row. */
@@ -98,6 +109,7 @@ struct openspan {
 	int64_t *times; /* of numbers, as they came; most are of many */
 	uint32_t n_times, cap_times;
 	struct open_place dict_at[OPEN_PLACES]; /* in the last record */
+	struct open_again again[OPEN_KINDS][JOURNAL_RESTATE]; /* oldest first */
 	size_t strip_bytes; /* memory of all strips */
 	uint32_t lost_node; /* where values of lost stacks go; 0: nowhere */
 	uint64_t lost;      /* blocks whose series is not known */
@@ -191,6 +203,12 @@ bool openspan_need_fact(struct openspan *o, const struct open_fact *f);
 uint32_t openspan_subject(struct openspan *o, const struct open_fact *f);
 const struct err *openspan_fact(struct openspan *o, const struct open_fact *f,
     const uint8_t **data);
+
+/* What the next record may say again is forgotten; and so where it takes much
+ * memory, until the next record comes. */
+void openspan_drop_again(struct openspan *o);
+void openspan_rest_again(struct openspan *o);
+size_t openspan_again_bytes(const struct openspan *o);
 
 /* For open_skim.c.  The place of a slot; INTERN_NONE: out of memory. */
 uint32_t openspan_slot(struct openspan *o, uint64_t slot);

@@ -139,6 +139,7 @@ reader_scan_journal(struct reader_journal *j)
 			    j->reader.damaged + j->span.lost);
 	}
 	symtab_rest(&j->span.series); /* until a new one comes */
+	openspan_rest_again(&j->span);
 	if (j->reader.record.cap > READER_RECORD)
 		buf_fini(&j->reader.record); /* so large a one comes once */
 	return e;
