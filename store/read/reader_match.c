@@ -13,6 +13,8 @@
 #include "store/read/made.h"
 #include "store/read/reader.h"
 
+#define MATCH_FEW 256 /* new series that are sorted as they are */
+
 /* What is known so far; 0: not asked yet. */
 enum { MATCH_YES = 1, MATCH_NO };
 
@@ -82,12 +84,83 @@ reader_service(const struct store *s, uint32_t series)
 	return match_service(&s->syms, symtab_series(&s->syms, series)->labels);
 }
 
+/* ---- the order of new ones ---- */
+
+static int
+match_compare_sets(const void *a, const void *b, void *syms)
+{
+	return symtab_compare_labels(syms, *(const uint32_t *)a,
+	    *(const uint32_t *)b);
+}
+
+/* Of all label sets the place in their order: there are far fewer of them than
+ * of series, whose comparison they are most of.  NULL: out of memory. */
+static uint32_t *
+match_rank_sets(const struct symtab *t)
+{
+	uint32_t n = t->labels.n;
+	uint32_t *ranks = malloc((n + 1) * sizeof(*ranks));
+	uint32_t *sets = malloc((n + 1) * sizeof(*sets));
+
+	for (uint32_t i = 0; i < n && sets != NULL; i++)
+		sets[i] = i;
+	if (ranks != NULL && sets != NULL) {
+		qsort_r(sets, n, sizeof(*sets), match_compare_sets,
+		    (void *)(uintptr_t)t);
+		for (uint32_t i = 0; i < n; i++)
+			ranks[sets[i]] = i;
+	} else {
+		free(ranks);
+		ranks = NULL;
+	}
+	free(sets);
+	return ranks;
+}
+
+struct match_order {
+	const struct symtab *syms;
+	const uint32_t *ranks;
+};
+
+/* symtab_compare_series()'s order. */
+static int
+match_compare_new(const void *a, const void *b, void *arg)
+{
+	const struct reader_series *x = a, *y = b;
+	const struct match_order *o = arg;
+	uint32_t left, right;
+
+	if (symtab_series(o->syms, x->series)->name !=
+	    symtab_series(o->syms, y->series)->name || x->labels == y->labels)
+		return symtab_compare_series(o->syms, x->series, y->series);
+	left = o->ranks[x->labels];
+	right = o->ranks[y->labels];
+	return left < right ? -1 : 1;
+}
+
+static const struct err *
+match_sort_new(const struct symtab *t, struct reader_series *new, uint32_t n)
+{
+	struct match_order o = {t, n > MATCH_FEW ? match_rank_sets(t) : NULL};
+
+	if (n > MATCH_FEW && o.ranks == NULL)
+		return err_nomem();
+	if (n > MATCH_FEW)
+		qsort_r(new, n, sizeof(*new), match_compare_new, &o);
+	else
+		qsort_r(new, n, sizeof(*new), match_compare,
+		    (void *)(uintptr_t)t);
+	free((void *)(uintptr_t)o.ranks);
+	return NULL;
+}
+
 /* Sorts the series that have come since. */
 static const struct err *
 match_sort(struct store *s)
 {
 	uint32_t n = s->syms.series.n - s->n_sorted;
 	struct reader_series *new = n == 0 ? NULL : malloc(n * sizeof(*new));
+	const struct err *e;
 
 	if (n == 0)
 		return NULL;
@@ -104,11 +177,13 @@ match_sort(struct store *s)
 		    x->shown != 0 ? x->shown : x->name, x->unit, x->kind,
 		    match_service(&s->syms, x->labels), 0};
 	}
-	qsort_r(new, n, sizeof(*new), match_compare, &s->syms);
-	match_merge(s, new, n);
-	match_runs(s);
+	e = match_sort_new(&s->syms, new, n);
+	if (e == NULL) {
+		match_merge(s, new, n);
+		match_runs(s);
+	}
 	free(new);
-	return NULL;
+	return e;
 }
 
 static bool
