@@ -11,16 +11,22 @@
 
 /* ---- series ---- */
 
+#define LIST_SPANS 4  /* of the summary's, that are opened in its place; */
+#define LIST_NEWEST 2 /* or beside it, where there are more */
+
 /*
- * What is asked for, and which files tell it.  For the full spans that the
- * summary holds, the summary and the newest of them do: series that the
- * newest lacks are looked up in the summary, the others live on.
+ * What is asked for, and which files tell it.  Of the full spans that the
+ * summary holds the newest do.  Where there are more, or some are gone, series
+ * that these lack are looked up in the summary, one by one.
  */
 struct list {
 	struct store *s;
 	uint64_t from, until;         /* slots asked for */
-	struct reader_file *summary;  /* NULL: none is needed */
-	struct reader_file *newest;   /* of the spans that it stands for */
+	struct reader_file *summary;  /* NULL: there is none */
+	/* the newest of the spans that it stands for, oldest first */
+	struct reader_file *spans[LIST_SPANS];
+	size_t n_spans;
+	bool known;                   /* they tell all that it could */
 	uint64_t *last;               /* by series: end of its newest slot */
 };
 
@@ -44,34 +50,112 @@ list_summarized(const struct list *l, const struct reader_file *f)
 	        l->summary->entry.first + l->summary->entry.slots;
 }
 
+static bool
+list_has_span(const struct list *l, const struct reader_file *f)
+{
+	for (size_t i = 0; i < l->n_spans; i++) {
+		if (l->spans[i] == f)
+			return true;
+	}
+	return false;
+}
+
+static void
+list_drop_spans(struct list *l, size_t n)
+{
+	l->n_spans -= n;
+	memmove(l->spans, l->spans + n, l->n_spans * sizeof(*l->spans));
+}
+
+/* Which are the newest; *more: there are others. */
+static void
+list_find_spans(struct list *l, bool *more)
+{
+	*more = false;
+	l->n_spans = 0;
+	for (uint32_t k = 0; k < l->s->n_files; k++) {
+		struct reader_file *f = &l->s->files[k];
+		size_t i;
+
+		if (!list_summarized(l, f) || !list_overlaps(l, f))
+			continue;
+		if (l->n_spans == LIST_SPANS) {
+			*more = true;
+			if (f->entry.first < l->spans[0]->entry.first)
+				continue;
+			list_drop_spans(l, 1);
+		}
+		for (i = l->n_spans++; i > 0 &&
+		     l->spans[i - 1]->entry.first > f->entry.first; i--)
+			l->spans[i] = l->spans[i - 1];
+		l->spans[i] = f;
+	}
+	if (*more)
+		list_drop_spans(l, LIST_SPANS - LIST_NEWEST);
+}
+
+/* Do the spans that are open tell all that the summary could? */
+static bool
+list_knows(const struct list *l)
+{
+	const struct manifest_file *e = &l->summary->entry;
+	uint64_t end = e->first + e->slots, at = l->from;
+
+	end = end < l->until ? end : l->until;
+	at = at > e->first ? at : e->first;
+	for (size_t i = 0; i < l->n_spans; i++) {
+		const struct reader_file *f = l->spans[i];
+
+		if (f->sealed == NULL || f->entry.first > at)
+			return false;
+		at = f->entry.first + f->entry.slots;
+	}
+	return at >= end;
+}
+
+/* The spans of the summary's; and itself where they do not tell all. */
+static const struct err *
+list_need_spans(struct list *l)
+{
+	const struct err *e = NULL;
+	bool more;
+
+	list_find_spans(l, &more);
+	for (size_t i = 0; i < l->n_spans && e == NULL; i++)
+		e = reader_need(l->s, l->spans[i]);
+	l->known = e == NULL && !more && list_knows(l);
+	if (e == NULL && !l->known)
+		e = reader_need(l->s, l->summary);
+	return e;
+}
+
 /* Opens the files that are needed; ENOENT passes up. */
 static const struct err *
 list_need(struct list *l)
 {
 	const struct err *e = NULL;
 
-	l->summary = l->newest = NULL;
-	for (uint32_t i = 0; i < l->s->n_files && e == NULL; i++) {
+	l->summary = NULL;
+	l->n_spans = 0;
+	l->known = true;
+	for (uint32_t i = 0; i < l->s->n_files; i++) {
 		struct reader_file *f = &l->s->files[i];
 
-		if (f->entry.kind != MANIFEST_SUMMARY || !list_overlaps(l, f))
-			continue;
-		if ((e = reader_need(l->s, f)) == NULL && f->sealed != NULL)
+		if (f->entry.kind == MANIFEST_SUMMARY && list_overlaps(l, f))
 			l->summary = f;
 	}
+	if (l->summary != NULL)
+		e = list_need_spans(l);
+	if (!l->known && l->summary->sealed == NULL) /* broken: all spans */
+		l->summary = NULL;
 	for (uint32_t i = 0; i < l->s->n_files && e == NULL; i++) {
 		struct reader_file *f = &l->s->files[i];
 
-		if (f->entry.kind == MANIFEST_SUMMARY || !list_overlaps(l, f))
-			continue;
-		if (!list_summarized(l, f))
+		if (f->entry.kind != MANIFEST_SUMMARY &&
+		    list_overlaps(l, f) && !list_summarized(l, f))
 			e = reader_need(l->s, f);
-		else if (l->newest == NULL ||
-		    f->entry.first > l->newest->entry.first)
-			l->newest = f;
 	}
-	return e == NULL && l->newest != NULL ? reader_need(l->s, l->newest)
-	                                      : e;
+	return e;
 }
 
 /* Notes what the list lacks, once all has been opened. */
@@ -191,13 +275,13 @@ list_mark(struct list *l)
 
 		if (f->entry.kind != MANIFEST_SUMMARY &&
 		    f->entry.first < l->until && l->from < f->entry.until &&
-		    (f == l->newest || !list_summarized(l, f)))
+		    (list_has_span(l, f) || !list_summarized(l, f)))
 			list_mark_file(f, l->until, l->last);
 	}
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		list_mark_journal(&s->journals[i]->span, l->from, l->until,
 		    l->last);
-	return l->summary != NULL ? list_mark_summary(l) : NULL;
+	return l->summary == NULL || l->known ? NULL : list_mark_summary(l);
 }
 
 /* Opens the files and marks the series; list_fini() also after an error. */

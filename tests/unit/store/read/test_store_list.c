@@ -174,8 +174,23 @@ TEST(few_files_are_opened)
 	CHECK_OK(store_each_series(s, NULL, 0, INT64_MAX / 2, see, last));
 	for (int i = 0; i < SERIES; i++)
 		CHECK(last[i] > 0);
-	/* the summary, the newest full span, what is not summarized yet */
-	CHECK(opened(s) < s->n_files - (SPANS - 2));
+	/* the summary, two full spans, what is not summarized yet */
+	CHECK(opened(s) < s->n_files - (SPANS - 3));
+	store_close(s);
+}
+
+/* To look up each series in the summary takes far longer. */
+TEST(an_hour_of_long_ago_opens_its_span_alone)
+{
+	int64_t from = (int64_t)(FIRST + SPAN + 100) * SLOT;
+	int64_t last[SERIES] = {0};
+	struct store *s = NULL;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	CHECK_OK(store_each_series(s, NULL, from, from + 360 * SLOT, see,
+	    last));
+	CHECK_INT(opened(s), 1);
+	CHECK(last[0] > 0);
 	store_close(s);
 }
 
@@ -249,6 +264,7 @@ main(void)
 	CHECK_OK(store_writer_close(w));
 	RUN(series_of_any_range);
 	RUN(few_files_are_opened);
+	RUN(an_hour_of_long_ago_opens_its_span_alone);
 	RUN(an_expression_that_takes_too_long_lists_nothing);
 	RUN(facts_open_their_files_only);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
