@@ -27,7 +27,7 @@ function live({ browser, base, mock }) {
     ['range: a time off the grid is asked for as it is', () => withPage(
       browser, {}, async (page) => {
         const asked = requests(page);
-        await open(page, base, `tab=cpu&from=${T + 5}.5&until=${T + 15}`);
+        await open(page, base, `tab=profiles&from=${T + 5}.5&until=${T + 15}`);
         equal(asked('flamegraph.json', 'from', 'until')[0],
           `${T + 5}.5 ${T + 15}`, 'the profile');
         equal(asked('series', 'from', 'until')[0], `${T} ${T + 20}`,
@@ -41,13 +41,13 @@ function live({ browser, base, mock }) {
       {}, async (page) => {
         const asked = requests(page), at = (t) => new Date(t * 1000)
           .toISOString();
-        await open(page, base, `tab=cpu&from=${at(T)}&until=${at(T + 30)}`);
+        await open(page, base, `tab=profiles&from=${at(T)}&until=${at(T + 30)}`);
         equal(asked('flamegraph.json', 'from', 'until')[0],
           `${T} ${T + 30}`, 'the profile');
       })],
     ['range: an address that is not understood is told', () => withPage(
       browser, {}, async (page) => {
-        await open(page, base, `tab=cpu&from=-100&until=${T}&view=none`);
+        await open(page, base, `tab=profiles&from=-100&until=${T}&view=none`);
         const said = await note(page);
         assert(/“-100” \(from\).*last hour.*“none” \(view\)/.test(said),
           said);
@@ -89,9 +89,9 @@ function demo({ browser, files }) {
     return { from, until: end };
   });
   const at = async (page, f) => {
-    await open(page, files, 'tab=cpu');
+    await open(page, files, 'tab=profiles');
     const more = f(await recorded(page));
-    await open(page, files, 'tab=cpu&mode=offline&' + more);
+    await open(page, files, 'tab=profiles&mode=offline&' + more);
   };
   return [
     ['demo: a range outside of the recording has no data', () => withPage(
