@@ -310,6 +310,9 @@ disk_state(const void *source, size_t part, const char **why)
 	const struct disk *d = source;
 
 	*why = disk_probe_why(d->probe, (enum disk_part)part);
+	if (*why != NULL && part != DISK_PART_REQUESTS &&
+	    disk_probe_lacks(d->probe, (enum disk_part)part))
+		return SOURCE_OFF; /* a kernel without ext4 lacks nothing */
 	if (*why != NULL)
 		return SOURCE_NOT_ATTACHED;
 	if (part != DISK_PART_REQUESTS || d->why[0] == '\0')

@@ -50,6 +50,7 @@ struct disk_probe {
 	struct disk_bpf *bpf;
 	struct bpf_link *links[PROGRAMS];
 	char why[DISK_PARTS][160]; /* "": attached */
+	bool lacks[DISK_PARTS];    /* the kernel has no such tracepoint */
 	int n_cpus;
 	uint64_t *per_cpu; /* room for a counter of all CPUs */
 	struct disk_key *keys; /* of the slot that is read */
@@ -94,10 +95,11 @@ disk_choose(struct disk_probe *p, const struct btf *kernel, bool calls)
 		const char *name = strchr(
 		    bpf_program__section_name(disk_program(p, i)), '/') + 1;
 
-		if (disk_programs[i].calls != !calls &&
-		    !disk_has(kernel, name))
-			disk_miss(p, disk_programs[i].part,
-			    "this kernel has no tracepoint", name);
+		if (disk_programs[i].calls == !calls || disk_has(kernel, name))
+			continue;
+		p->lacks[disk_programs[i].part] = true;
+		disk_miss(p, disk_programs[i].part,
+		    "this kernel has no tracepoint", name);
 	}
 	for (i = 0; i < PROGRAMS; i++)
 		bpf_program__set_autoload(disk_program(p, i),
@@ -196,6 +198,12 @@ const char *
 disk_probe_why(const struct disk_probe *p, enum disk_part part)
 {
 	return p->why[part][0] != '\0' ? p->why[part] : NULL;
+}
+
+bool
+disk_probe_lacks(const struct disk_probe *p, enum disk_part part)
+{
+	return p->lacks[part];
 }
 
 /* ---- reading ---- */

@@ -32,6 +32,9 @@ void disk_probe_stop(struct disk_probe *p);
 /* NULL: it is attached; else why not, for as long as the probe lives. */
 const char *disk_probe_why(const struct disk_probe *p, enum disk_part part);
 
+/* Is that as the kernel has no such tracepoint? */
+bool disk_probe_lacks(const struct disk_probe *p, enum disk_part part);
+
 /* One bucket of a histogram, borrowed for the call. */
 typedef void disk_probe_fn(void *arg, const struct disk_key *key,
     const struct disk_sum *sum);

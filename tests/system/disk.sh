@@ -29,6 +29,9 @@ run() {
 	truncate -s 64M "$dir/image"
 	start_daemon d -s "$dir/store.$mode" -w "$dir/rec.$mode"
 	d=$last
+	expect "sync-calls = $mode: all of the probe is attached" \
+		"$(grep -c 'source \(disk\|sync\|reclaim\): attached' \
+		"$dir/d.log")" 3
 	if ! loop=$(losetup -f --show "$dir/image" 2>"$dir/why"); then
 		echo "skip - no loop device: $(tail -n 1 "$dir/why")"
 		exit 77
@@ -55,6 +58,4 @@ run() {
 behind() { [ "$(slots "$dir/rec.$mode" 2>/dev/null | tail -n 1)" -gt "$until" ]; }
 
 run no
-expect_text "all of the probe is attached" \
-	"$(grep -c 'source \(disk\|sync\|reclaim\): attached' "$dir/d.log")" 3
 run yes
