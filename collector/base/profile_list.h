@@ -13,7 +13,8 @@
 
 #define PROFILES(EACH) \
 	EACH(cpu, "yes", RATE, "99Hz", "stacks of running threads") \
-	EACH(offcpu, "no", THRESHOLD, "1ms", "threads that wait")
+	EACH(offcpu, "no", THRESHOLD, "1ms", "threads that wait") \
+	EACH(faults, "yes", PERIOD, "256", "memory that is touched")
 
 #define PROFILES_NUMBER(name, ...) PROFILE_##name,
 enum { PROFILES(PROFILES_NUMBER) N_PROFILES };

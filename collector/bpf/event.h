@@ -28,6 +28,16 @@ enum event_flag {
 	EVENT_WAIT = 128       /* of a thread that did not run: see `wait` */
 };
 
+/* What a page is of that a fault touched. */
+enum event_memory {
+	MEMORY_NOT,       /* the event is no fault */
+	MEMORY_ANONYMOUS, /* heaps, stacks */
+	MEMORY_FILE,      /* a mapped file, read or copied */
+	MEMORY_SHARED,    /* shared between processes, of no file on a disk */
+	MEMORY_UNKNOWN,   /* the process's mappings were being changed */
+	MEMORY_KINDS
+};
+
 #define EVENT_COPY_WORDS 1024 /* at most, but for deep ones */
 
 /* The stack from the frame `lacks` on, in words behind the frames. */
@@ -59,6 +69,8 @@ struct sample_event {
 	__u32 table, offset; /* its table and offset in the file; table
 	                      * UNWIND_NO_TABLE: code in no known mapping */
 	__u64 period;     /* that the sample stands for, in the type's unit */
+	__u8 memory;      /* enum event_memory */
+	__u8 zero[7];
 	struct wait_event wait;
 	char comm[EVENT_COMM]; /* of the thread */
 	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];

@@ -45,6 +45,9 @@ enum {
 #define PF_KTHREAD 0x00200000 /* task_struct.flags */
 #define TASK_STOPS 0x000c     /* task_struct.__state: stopped or traced, */
 #define TASK_ENDS 0x0080      /* and its last moment */
+#define VM_SHARED 0x8         /* vm_area_struct.vm_flags */
+#define TMPFS_MAGIC 0x01021994
+#define HUGETLBFS_MAGIC 0x958458f6
 #define USER_CS 3             /* the privilege bits of cs in user mode */
 #define USER32_CS 0x23        /* cs of 32-bit code on x86-64 */
 
@@ -72,12 +75,22 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 } __attribute__((preserve_access_index));
 
+struct super_block {
+	unsigned long s_magic;
+} __attribute__((preserve_access_index));
+
 struct inode {
 	unsigned short i_mode;
+	struct super_block *i_sb;
 } __attribute__((preserve_access_index));
 
 struct file {
 	struct inode *f_inode;
+} __attribute__((preserve_access_index));
+
+struct vm_area_struct {
+	unsigned long vm_flags;
+	struct file *vm_file;
 } __attribute__((preserve_access_index));
 
 struct fdtable {
@@ -128,11 +141,12 @@ struct pt_regs {
 } __attribute__((preserve_access_index));
 
 /* What a perf_event program gets: the interrupted registers, then the time
- * since the clock's last tick as it is set. */
+ * since the clock's last tick as it is set, or events since the last sample. */
 struct perf_context {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
 	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 	__u64 sample_period;
+	__u64 addr; /* of a fault */
 };
 
 /* What an iterator's program gets for each task. */

@@ -72,6 +72,7 @@ fill_task(struct sample_event *e, struct unwind_thread *t,
 	e->n_kernel = 0;
 	e->n_user = 0;
 	e->depth = 0;
+	e->memory = MEMORY_NOT;
 }
 
 /* By frame pointers. */
@@ -237,8 +238,9 @@ send_deep(struct unwind_scratch *s, __u64 size, __u64 sp, __u64 wake, long *r)
 	return 1;
 }
 
+/* What stands for so many samples. */
 static __always_inline void
-send(struct unwind_scratch *s, struct sample_counts *c)
+send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)
 {
 	struct sample_event *e = &s->event;
 	__u64 frames = (e->n_kernel & EVENT_MAX_KERNEL) +
@@ -254,9 +256,9 @@ send(struct unwind_scratch *s, struct sample_counts *c)
 	if (!send_deep(s, size, sp, wake, &r))
 		r = bpf_ringbuf_output(&ring, e, size, wake);
 	if (r == 0)
-		c->n[COUNT_SENT]++;
+		c->n[COUNT_SENT] += samples;
 	else
-		c->n[COUNT_RING_FULL]++;
+		c->n[COUNT_RING_FULL] += samples;
 }
 
 #endif

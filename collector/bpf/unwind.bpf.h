@@ -46,6 +46,9 @@ struct unwind_scratch {
 	/* Each copy takes some of the time behind it: of processes that are
 	 * known, and of new ones. */
 	__u64 copies_ns, copies_new_ns, copies_deep_ns;
+	/* The same of samples; events since the last one, and up to the
+	 * next. */
+	__u64 samples_ns, owed, stride;
 	__u32 deep; /* a copy of this sample may be large */
 	struct sample_event event;
 };

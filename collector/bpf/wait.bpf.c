@@ -135,7 +135,7 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 		s->event.error = BROKEN_32BIT;
 	fill_registers(&s->walk, regs);
 	fill_user(s, t, slot, task, ctx, c);
-	send(s, c);
+	send(s, c, 1);
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
 }
 

@@ -83,8 +83,10 @@ pace_period(const struct engine *s, const struct engine_profile *p)
 {
 	if (p->row != NULL && p->row->waits != NULL)
 		return 1;
-	return p->clock.hz > 0 ? NS_PER_S / governor_hz(&s->governor,
-	    p->clock.hz) : governor_period(&s->governor, p->clock.period);
+	if (p->clock.hz > 0)
+		return NS_PER_S / governor_hz(&s->governor, p->clock.hz);
+	return governor_period(&s->governor, p->clock.period) *
+	    (p->clock.unit > 0 ? p->clock.unit : 1);
 }
 
 /* The clock as it should be now. */

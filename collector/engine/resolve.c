@@ -382,6 +382,19 @@ resolve_state_name(enum wait_state state)
 	return state < WAIT_STATES ? state_names[state] : "";
 }
 
+static const char *const memory_names[MEMORY_KINDS] = {
+    [MEMORY_NOT] = "", [MEMORY_ANONYMOUS] = "anonymous",
+    [MEMORY_FILE] = "file", [MEMORY_SHARED] = "shared",
+    [MEMORY_UNKNOWN] = "unknown"};
+
+static const char *
+resolve_reason(const struct sample_event *e, enum wait_state wait)
+{
+	if ((e->flags & EVENT_WAIT) != 0)
+		return resolve_state_name(wait);
+	return e->memory < MEMORY_KINDS ? memory_names[e->memory] : "";
+}
+
 /* Who ran, or waited for the reason of that number.  Kernel threads carry
  * numbers of CPUs and queues in their names, which would make a label set of
  * each. */
@@ -393,8 +406,7 @@ resolve_group(struct engine *s, const struct sample_event *e,
 	char pool[sizeof(comm)];
 	struct aggregate_group g = {.process = process, .pool = pool,
 	    .service = who->service, .cgroup = who->cgroup,
-	    .reason = (e->flags & EVENT_WAIT) != 0 ?
-	        resolve_state_name(reason) : "",
+	    .reason = resolve_reason(e, reason),
 	    .type = e->type,
 	    .period = e->period};
 

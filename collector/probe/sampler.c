@@ -169,8 +169,18 @@ sampler_open_maps(struct sampler *s, struct perf_bpf *bpf)
 	return NULL;
 }
 
+static void
+sampler_set_clock(struct perf_bpf *bpf, const struct sampler_clock *clock)
+{
+	bpf->rodata->event_unit = clock->unit > 0 ? (uint64_t)clock->unit : 1;
+	bpf->rodata->sample_ns = (uint64_t)clock->sample_ns;
+	bpf->rodata->of_faults = clock->event == PERF_COUNT_SW_PAGE_FAULTS;
+}
+
+/* clock NULL: for its maps alone. */
 static const struct err *
-sampler_load(struct sampler *s, size_t type)
+sampler_load(struct sampler *s, size_t type,
+    const struct sampler_clock *clock)
 {
 	struct perf_bpf *bpf = perf_bpf__open();
 	int r = 0;
@@ -181,6 +191,8 @@ sampler_load(struct sampler *s, size_t type)
 	bpf->rodata->profile_type = (uint8_t)type;
 	bpf->rodata->kernel_stacks = s->options.kernel;
 	bpf->rodata->eh_frame = s->options.chunks > 0;
+	if (clock != NULL)
+		sampler_set_clock(bpf, clock);
 	sampler_size_ring(s, bpf);
 	sampler_size_maps(bpf, s->options.chunks);
 	if (s->first != NULL)
@@ -311,7 +323,7 @@ sampler_set(struct sampler *s, size_t type, const struct sampler_clock *clock)
 		t->links = calloc(s->n_cpus, sizeof(*t->links));
 	if (t->links == NULL)
 		return err_nomem();
-	if (t->bpf == NULL && (e = sampler_load(s, type)) != NULL)
+	if (t->bpf == NULL && (e = sampler_load(s, type, clock)) != NULL)
 		return e;
 	sampler_detach(s, t);
 	return sampler_attach(s, t, clock);
@@ -324,7 +336,7 @@ sampler_set_waits(struct sampler *s, size_t type,
 {
 	const struct err *e;
 
-	if (s->first == NULL && (e = sampler_load(s, type)) != NULL)
+	if (s->first == NULL && (e = sampler_load(s, type, NULL)) != NULL)
 		return e;
 	e = sampler_waits_open(&s->waits, type, o, s->first->obj);
 	if (e == NULL)

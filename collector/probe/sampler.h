@@ -31,6 +31,10 @@ struct sampler_clock {
 	uint64_t event; /* PERF_COUNT_SW_... */
 	int64_t hz;     /* 0: by the period */
 	int64_t period;
+	int64_t unit;   /* what an event counts for; 0: as 1 */
+	int64_t sample_ns; /* a sample of a CPU in this time at most, on the
+	                    * whole: it counts for those before it, too;
+	                    * 0: all */
 };
 
 struct sampler_options {

@@ -33,6 +33,8 @@ const struct type types[] = {
         .group = "off_cpu", IDLE},
     {"wall", "Wall time", "nanoseconds", FLOW, .source = TYPE_PROFILED,
         .group = "wall", .timed = true, .parts = wall_parts, IDLE},
+    {"faults", "Memory touched anew", "bytes", FLOW, .source = TYPE_PROFILED,
+        .group = "memory", .period_type = "faults", .period_unit = "bytes"},
     {"itimer", "CPU time by itimer", "nanoseconds", FLOW, PUSHED,
         .timed = true},
     {"inuse_objects", "Objects in use", "count", STOCK, PUSHED, MEMORY,

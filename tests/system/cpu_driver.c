@@ -4,14 +4,15 @@
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
  *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-o auto|back|schedule|leave]
- *	    [-c]] [-k]
+ *	    [-c]] [-k] [-f PERIOD]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
  * -W BUDGET is that of waits, in the same unit.
  * -k: the kernel does not count runs, which costs more than an empty program.
  * -i: show inlined functions.  -w: take the waits of threads too, -o: when
- * their stacks are taken, -c: without samples of a clock.
+ * their stacks are taken, -c: without samples of a clock.  -f: a stack of each
+ * so many page faults.
  *
  * Output, one line each:
  *	state STATE WHY
@@ -321,6 +322,13 @@ set_waits(struct config *c, int64_t threshold_ns)
 }
 
 static void
+set_faults(struct config *c, long period)
+{
+	c->profiles[PROFILE_faults].enabled = true;
+	c->profiles[PROFILE_faults].every = period;
+}
+
+static void
 set_stacks(struct config *c, const char *when)
 {
 	free(c->offcpu_stacks);
@@ -346,7 +354,8 @@ main(int argc, char **argv)
 	config.slot_ns = NS_PER_S;
 	config.cpu_budget = 0;
 	config.short_lived_ns = 0;
-	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:ck")) != -1) {
+	config.profiles[PROFILE_faults].enabled = false;
+	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:ckf:")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -363,6 +372,8 @@ main(int argc, char **argv)
 			config.offcpu_budget = atol(optarg);
 		else if (c == 'o')
 			set_stacks(&config, optarg);
+		else if (c == 'f')
+			set_faults(&config, atol(optarg));
 		else if (c == 'c')
 			config.profiles[PROFILE_cpu].enabled = false;
 		else if (c == 'k')
@@ -385,6 +396,8 @@ main(int argc, char **argv)
 	printf("state %d %s\n", state, why);
 	state = source_profiles.state(s, PROFILE_offcpu, &why);
 	printf("waits %d %s\n", state, why);
+	state = source_profiles.state(s, PROFILE_faults, &why);
+	printf("faults %d %s\n", state, why);
 	fflush(stdout);
 	if (s->sampler != NULL)
 		print_balance(s, run(s, services, &config, slots), &config);
