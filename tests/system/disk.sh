@@ -42,14 +42,16 @@ run() {
 		echo "skip - no ext4 here"
 		exit 77
 	fi
-	"$dir/$oracle" "$dir/fs" >"$dir/true" 2>&1
-	expect "the program has run" $? 0
-	umount "$dir/fs"
+	begin "$dir/true" "$dir/$oracle" "$dir/fs"
+	program=$last
+	expect_true "the program has run" await 60 said "$dir/true" ^done
+	expect_true "its file system is done with" umount "$dir/fs"
 	grep " $device " /proc/diskstats >"$dir/after"
 	losetup -d "$loop"
 	loop=
 	until=$(($(date +%s) * 2 + 2))
 	await 60 behind
+	end "$program"
 	end "$d"
 	python3 tests/system/disk-compare.py "$dir" "$dir/rec.$mode" \
 		"$device" "$oracle" |
