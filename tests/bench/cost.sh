@@ -14,10 +14,10 @@ seconds=${2:-60}
 port=18975
 export RUN=$build/cost KVPORT=18970 RATE=${RATE:-2000}
 rm -rf "$RUN"
+. tests/bench/lib.sh
 setsid tests/live/run.sh "$build" $port >"$build/cost.out" 2>&1 &
 run=$!
 dir=$(mktemp -d)
-. tests/bench/lib.sh
 begin() { "$@" & last=$!; pids+=("$last"); }
 before_end() { :; }
 . tests/system/lib/databases.sh

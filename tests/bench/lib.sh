@@ -1,5 +1,8 @@
 # What the benchmarks share; sourced.  $dir is the caller's temporary folder.
 
+# What runs live, runs as the daemon does by itself.
+export OFFCPU=no
+
 # row NAME VALUE UNIT [REFERENCE VALUE [RATIO]] : a line of JSON, see run.sh;
 # with SPREAD="LEAST MOST N", what values of N times the value stands for
 row() {

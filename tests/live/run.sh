@@ -8,8 +8,9 @@
 #
 # Environment: RUN (folder for sockets, store and logs), RATE (requests per
 # second of the load), KVPORT (of the service), STATSPORT (of its statistics, 501 above),
-# SLOT (slot length), KVFLAGS, DAEMONFLAGS, LISTEN (address), HOSTS (names under which
-# others may ask, beside localhost and addresses).
+# SLOT (slot length), OFFCPU=no (without the time that threads wait, which the
+# daemon leaves out by itself), KVFLAGS, DAEMONFLAGS, LISTEN (address), HOSTS
+# (names under which others may ask, beside localhost and addresses).
 #
 # Everything runs in this script's process group; Ctrl-C or TERM ends all.
 set -u
@@ -87,6 +88,9 @@ configure() {
 	[socket]
 	path = $run/memlensd.sock
 	group = nogroup
+
+	[offcpu]
+	enabled = ${OFFCPU:-yes}
 
 	[service kvservice]
 	comm = ^kv

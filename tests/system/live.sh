@@ -38,7 +38,8 @@ await() {
 # Whatever else runs on the host may have stacks that are not whole.
 healthy() {
 	get "$api/health" | jq -e '.status == "ok" or .status == "degraded" and
-		(.reason | test("^cpu: stacks that are not whole: [^;]*$"))' \
+		([.reason | splits("; ")] | all(test("^(cpu|faults|offcpu): "
+		+ "stacks (that are not whole|of waits from)")))' \
 		>/dev/null
 }
 until_now() { get "$api/health" | jq '.store.until|floor'; }
