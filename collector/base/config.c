@@ -19,18 +19,25 @@
 
 /* The keys of a line of profile_list.h. */
 #define PROFILE_KEYS(name, on, unit, fallback, what)                           \
-    {#name, "enabled", CONF_BOOL, AT(profiles[PROFILE_##name].enabled), on, 0, \
-        1, "sample " what},                                                    \
-    KEY_OF_##unit(#name, AT(profiles[PROFILE_##name].every), fallback),
+    KEY_OF_##unit(#name, AT(profiles[PROFILE_##name].every), fallback)         \
+    KEY_ENABLED_##unit(#name, AT(profiles[PROFILE_##name].enabled), on, what)
+#define KEY_ENABLED_ONLY(section, at, on, what)                                \
+    {section, "enabled", CONF_BOOL, at, on, 0, 1, "sample " what},
+#define KEY_ENABLED_RATE KEY_ENABLED_ONLY
+#define KEY_ENABLED_PERIOD KEY_ENABLED_ONLY
+#define KEY_ENABLED_THRESHOLD KEY_ENABLED_ONLY
+#define KEY_ENABLED_PART(section, at, on, what)
+#define KEY_OF_PART(section, at, fallback)
+#define KEY_OF_ONLY(section, at, fallback)
 #define KEY_OF_RATE(section, at, fallback)                                     \
     {section, "rate", CONF_RATE, at, fallback, 1, 1000,                        \
-        "samples a second and CPU"}
+        "samples a second and CPU"},
 #define KEY_OF_PERIOD(section, at, fallback)                                   \
     {section, "period", CONF_INT, at, fallback, 1, INT64_C(1000000000),        \
-        "events for a sample"}
+        "events for a sample"},
 #define KEY_OF_THRESHOLD(section, at, fallback)                                \
     {section, "threshold", CONF_DURATION, at, fallback, 10000, 10 * S,         \
-        "waits from which on stacks are taken"}
+        "waits from which on stacks are taken"},
 
 static const struct conf_key config_keys[] = {
     {"store", "directory", CONF_STRING, AT(directory), "/var/lib/memlens", 0,

@@ -1,12 +1,15 @@
 /*
  * The types of profiles that the daemon takes by itself, each a line:
  *
- *	EACH(NAME, enabled, RATE, PERIOD or THRESHOLD, default, what of)
+ *	EACH(NAME, enabled, RATE, PERIOD, THRESHOLD, ONLY or PART, default,
+ *	    what of)
+ *
+ * PART: it is switched with the one above it, and has no section.
  *
  * NAME is its row in store/model/types.c, profile_NAME of
  * collector/profile/NAME.c, and its section of memlens.conf, which has the
- * keys "enabled" and "rate", "period" or "threshold".  The place in the list is
- * the type's number in events and counters.
+ * keys "enabled" and "rate", "period" or "threshold"; ONLY: "enabled" alone.
+ * The place in the list is the type's number in events and counters.
  */
 #ifndef COLLECTOR_PROFILE_LIST_H
 #define COLLECTOR_PROFILE_LIST_H
@@ -14,7 +17,10 @@
 #define PROFILES(EACH) \
 	EACH(cpu, "yes", RATE, "99Hz", "stacks of running threads") \
 	EACH(offcpu, "no", THRESHOLD, "1ms", "threads that wait") \
-	EACH(faults, "yes", PERIOD, "256", "memory that is touched")
+	EACH(faults, "yes", PERIOD, "256", "memory that is touched") \
+	EACH(lock, "no", ONLY, "", "waits for locks, and who holds those") \
+	EACH(lock_waits, "", PART, "", "") \
+	EACH(lock_holder, "", PART, "", "")
 
 #define PROFILES_NUMBER(name, ...) PROFILE_##name,
 enum { PROFILES(PROFILES_NUMBER) N_PROFILES };

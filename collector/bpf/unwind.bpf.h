@@ -20,7 +20,8 @@
  * never run within each other on one CPU. */
 enum unwind_slot {
 	UNWIND_SLOT_PERF,
-	UNWIND_SLOT_WAIT, /* of switches: they do not nest either */
+	UNWIND_SLOT_WAIT, /* of switches: they do not nest either, */
+	UNWIND_SLOT_WAKE, /* nor do wake-ups */
 	UNWIND_SLOTS
 };
 

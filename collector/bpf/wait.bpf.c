@@ -22,6 +22,7 @@
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/sample.bpf.h"
 #include "collector/bpf/wait_clock.bpf.h"
+#include "collector/bpf/wait_futex.bpf.h"
 #include "collector/bpf/wait_reason.bpf.h"
 #include "collector/bpf/wait_sweep.h"
 #include "collector/bpf/wait_time.h"
@@ -92,6 +93,10 @@ fill_wait(struct sample_event *e, const struct wait_cpu *w, __u8 part)
 	e->wait.queued_ns = w->queued_ns;
 	e->wait.part = part;
 	e->wait.reason = (__u8)w->reason;
+	e->wait.address = 0;
+	e->wait.pid = 0;
+	e->wait.operation = 0;
+	e->wait.ended = 0;
 }
 
 /* The kernel's part begins where it went to sleep: not with this program. */
@@ -133,6 +138,7 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 	regs = (void *)bpf_task_pt_regs((void *)task);
 	if (regs->cs == USER32_CS)
 		s->event.error = BROKEN_32BIT;
+	fill_futex(&s->event.wait, regs);
 	fill_registers(&s->walk, regs);
 	fill_user(s, t, slot, task, ctx, c);
 	send(s, c, 1);
@@ -514,6 +520,7 @@ sweep_head(struct wait_swept *r, struct task_struct *task)
 	e->wait.part = WAIT_GOING;
 	e->wait.thread = r->thread.number;
 	e->wait.reason = r->thread.state;
+	fill_futex(&e->wait, (void *)bpf_task_pt_regs((void *)task));
 	bpf_probe_read_kernel(e->comm, sizeof(e->comm), task->comm);
 	r->now_ns = e->time_ns = bpf_ktime_get_ns();
 }

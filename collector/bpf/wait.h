@@ -68,16 +68,21 @@ enum wait_part {
 	WAIT_BEGUN, /* a stack, of a wait that begins */
 	WAIT_ENDED, /* how long, of the stack that was sent as it began */
 	WAIT_GOING, /* a stack, of a wait that goes on: struct wait_swept */
-	WAIT_DIED   /* the thread's struct wait_sums, in `frames` */
+	WAIT_DIED,  /* the thread's struct wait_sums, in `frames` */
+	WAIT_WOKEN  /* the stack of who ended a wait: wake.bpf.c */
 };
 
 /* Of an event with EVENT_WAIT. */
 struct wait_event {
 	__u64 thread;    /* its number */
-	__u64 queued_ns; /* the last part of the wait, on the run queue */
+	__u64 queued_ns; /* the last part of the wait, on the run queue;
+	                  * WAIT_WOKEN: start_ns of the process `pid` */
+	__u64 address;   /* of the futex that it is for; 0: of none */
+	__u32 pid;       /* WAIT_WOKEN: the process of the one that waited */
 	__u8 part;       /* enum wait_part */
 	__u8 reason;     /* enum wait_state: of the part before */
-	__u8 zero[6];
+	__u8 operation;  /* of the futex */
+	__u8 ended;      /* the daemon's: this part was its last */
 };
 
 #endif

@@ -74,6 +74,11 @@ bool elf_offset(const struct elf *e, uint64_t vaddr, uint64_t *offset);
 bool elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
     char *name);
 
+/* The variable that contains vaddr, as elf_lookup() does; reads the table of
+ * symbols for each, which is not kept. */
+bool elf_find_data(const struct elf *e, uint64_t vaddr,
+    struct elf_symbol *out, char *name);
+
 /* The function that contains vaddr, by the index of .eh_frame: knows the
  * borders of functions without symbols too, but no names. */
 bool elf_function(const struct elf *e, uint64_t vaddr,

@@ -284,3 +284,41 @@ elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
 	}
 	return false;
 }
+
+static bool
+elf_is_data(const Elf64_Sym *s, uint64_t vaddr)
+{
+	return ELF64_ST_TYPE(s->st_info) == STT_OBJECT &&
+	    s->st_shndx != SHN_UNDEF && s->st_name != 0 &&
+	    vaddr - s->st_value < s->st_size;
+}
+
+bool
+elf_find_data(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
+    char *name)
+{
+	static const size_t size = sizeof(Elf64_Sym);
+	uint64_t at = 0, total;
+	Elf64_Sym chunk[CHUNK], best = {0};
+	struct table t;
+	size_t i, n;
+	bool symtab;
+
+	if (e->strings_size == 0 || !elf_find_table(e, &t, &symtab))
+		return false;
+	total = t.symbols.sh_size / size;
+	for (; at < total; at += n) {
+		n = total - at < CHUNK ? total - at : CHUNK;
+		if (!elf_read(e, t.symbols.sh_offset + at * size, chunk,
+		    n * size))
+			return false;
+		for (i = 0; i < n; i++)
+			if (elf_is_data(&chunk[i], vaddr) &&
+			    (best.st_name == 0 ||
+			    elf_rank(&chunk[i]) < elf_rank(&best)))
+				best = chunk[i];
+	}
+	out->entry = best.st_value;
+	out->size = best.st_size;
+	return best.st_name != 0 && elf_read_name(e, best.st_name, name);
+}

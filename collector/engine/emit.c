@@ -9,8 +9,8 @@
 
 #include "collector/engine/engine.h"
 #include "collector/engine/service_faults.h"
-#include "collector/engine/thread_pool.h"
 #include "collector/process/services.h"
+#include "collector/process/thread_pool.h"
 #include "store/base/clock.h"
 #include "store/batch/batch.h"
 #include "store/model/types.h"
@@ -104,7 +104,28 @@ struct group_place {
 	const char *service; /* its own name, or "(other services)" */
 	uint8_t type;
 	bool other, by_entry;
+	bool lock;       /* a lock is behind the frames */
+	uint32_t counts; /* the series of how many waits; or AGGREGATE_NONE */
 };
+
+/* A group of waits for locks has a second series: how many. */
+static void
+emit_place_lock(const struct engine *s, struct service_set *sets,
+    const struct aggregate_group *g, struct group_place *place)
+{
+	struct service_set *counts;
+	bool time = s->locks != NULL &&
+	    g->type == locks_type(s->locks, LOCK_TIME), other;
+
+	place->lock = time || (s->locks != NULL &&
+	    g->type == locks_type(s->locks, LOCK_HOLDER));
+	place->counts = AGGREGATE_NONE;
+	if (!time)
+		return;
+	counts = &sets[locks_type(s->locks, LOCK_COUNT)];
+	place->counts = service_set_get(counts, g->service, counts->period,
+	    &other);
+}
 
 static struct group_place *
 emit_place_groups(struct engine *s, struct service_set *sets)
@@ -125,6 +146,7 @@ emit_place_groups(struct engine *s, struct service_set *sets)
 		places[i].node = emit_labels_node(t->batch, &g);
 		places[i].type = g.type;
 		places[i].by_entry = g.by_entry;
+		emit_place_lock(s, sets, &g, &places[i]);
 	}
 	return places;
 }
@@ -210,29 +232,83 @@ emit_count_stack(struct engine *s, const struct group_place *place,
 		c->broken[why] += stack->samples;
 }
 
-static void
-emit_stack(struct engine *s, struct batch *b, uint64_t slot,
-    const struct group_place *place, struct frame_cache *c,
-    const struct aggregate_stack *stack)
+/* The frames of a stack below its label set; returns the leaf's node. */
+static uint32_t
+emit_frames(struct engine *s, struct batch *b, struct frame_cache *c,
+    const struct aggregate_stack *stack, uint32_t node, uint64_t *unnamed)
 {
-	struct account_profile *now = &s->profiles[place->type].now;
-	uint32_t refs[SYMBOLS_EXPAND_MAX], node = place->node, frame, n;
+	uint32_t refs[SYMBOLS_EXPAND_MAX], frame, n;
 	size_t k, expanded;
 	bool nameless;
 
-	if (place->by_entry)
-		node = emit_entry_node(s, b, place, stack);
 	for (n = 0; n < stack->n; n++) {
 		expanded = symbols_expand(s->symbols, stack->frames[n], refs);
 		for (k = 0; k < expanded; k++) {
 			frame = emit_frame(s, b, c, refs[k], &nameless);
 			node = batch_node(b, node, frame);
-			now->unsymbolised += nameless ? stack->samples : 0;
+			*unnamed += nameless ? stack->samples : 0;
 		}
 	}
+	return node;
+}
+
+static void
+emit_account(struct engine *s, const struct group_place *place,
+    const struct aggregate_stack *stack, uint64_t unnamed)
+{
+	struct account_profile *now = &s->profiles[place->type].now;
+
 	emit_count_stack(s, place, stack);
+	now->unsymbolised += unnamed;
 	now->frames += stack->n * stack->samples;
 	now->other_services += place->other ? stack->samples : 0;
+}
+
+/* The label set says what kind of lock it is, the leaf which one. */
+static void
+emit_lock_stack(struct engine *s, struct batch *b, uint64_t slot,
+    const struct group_place *place, struct frame_cache *c,
+    const struct aggregate_stack *stack)
+{
+	struct aggregate_group g = aggregate_get_group(s->aggregate,
+	    stack->group);
+	struct aggregate_stack code = *stack;
+	struct locks_told told;
+	uint64_t unnamed = 0;
+	uint32_t node;
+
+	if (!locks_tell(s, stack, place->counts == AGGREGATE_NONE, &told))
+		return;
+	code.n = told.n;
+	g.reason = told.reason;
+	node = emit_frames(s, b, c, &code, emit_labels_node(b, &g), &unnamed);
+	node = batch_node(b, node, batch_frame(b, &(struct frame){
+	    .kind = FRAME_MARK, .name = told.leaf, .module = "",
+	    .build_id = ""}));
+	emit_account(s, place, &code, unnamed);
+	if (stack->value != 0)
+		batch_add_profile(b, place->series, slot, node, stack->value);
+	if (place->counts != AGGREGATE_NONE && stack->samples != 0)
+		batch_add_profile(b, place->counts, slot, node,
+		    (int64_t)stack->samples);
+}
+
+static void
+emit_stack(struct engine *s, struct batch *b, uint64_t slot,
+    const struct group_place *place, struct frame_cache *c,
+    const struct aggregate_stack *stack)
+{
+	uint32_t node = place->node;
+	uint64_t unnamed = 0;
+
+	if (place->lock) {
+		emit_lock_stack(s, b, slot, place, c, stack);
+		return;
+	}
+	if (place->by_entry)
+		node = emit_entry_node(s, b, place, stack);
+	node = emit_frames(s, b, c, stack, node, &unnamed);
+	emit_account(s, place, stack, unnamed);
 	batch_add_profile(b, place->series, slot, node, stack->value);
 }
 
@@ -251,6 +327,12 @@ emit_stacks(struct engine *s, struct batch *b, uint64_t slot,
 	c.nameless = calloc(stats.frames, sizeof(*c.nameless));
 	c.n = stats.frames;
 	b->failed = b->failed || c.numbers == NULL || c.nameless == NULL;
+	for (i = 0; i < n && s->locks != NULL; i++) {
+		stack = aggregate_get_stack(s->aggregate, i);
+		if (places[stack.group].type == locks_type(s->locks,
+		    LOCK_TIME))
+			locks_judge(s, &stack);
+	}
 	for (i = 0; i < n && !b->failed; i++) {
 		stack = aggregate_get_stack(s->aggregate, i);
 		emit_stack(s, b, slot, &places[stack.group], &c, &stack);

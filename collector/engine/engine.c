@@ -277,6 +277,26 @@ engine_attach_waits(struct engine *s, size_t type)
 	    engine_ignore, NULL);
 }
 
+/* A part of the waits that are taken before. */
+static const struct err *
+engine_attach_part(struct engine *s, size_t i)
+{
+	struct engine_profile *p = &s->profiles[i];
+	const struct waits_options *o =
+	    &s->profiles[s->waits_pace.type].waits;
+
+	if (s->waits == NULL)
+		return err_new(ERR_BPF, 0,
+		    "[offcpu] is not enabled, or not attached");
+	if (s->locks == NULL)
+		s->locks = locks_new();
+	if (s->locks == NULL)
+		return err_nomem();
+	locks_set_type(s->locks, p->row->lock, (uint8_t)i);
+	return p->row->lock != LOCK_HOLDER ? NULL :
+	    sampler_set_wakes(s->sampler, i, o);
+}
+
 /* Has the types sampled; an error when none is. */
 static const struct err *
 engine_attach(struct engine *s)
@@ -292,7 +312,8 @@ engine_attach(struct engine *s)
 			continue;
 		e = p->row->clock != NULL ?
 		    sampler_set(s->sampler, i, &p->clock) :
-		    engine_attach_waits(s, i);
+		    p->row->waits != NULL ? engine_attach_waits(s, i) :
+		    engine_attach_part(s, i);
 		attached = attached || e == NULL;
 		if (e == NULL)
 			continue;
@@ -364,6 +385,8 @@ engine_close_parts(struct engine *s)
 	}
 	waits_free(s->waits);
 	s->waits = NULL;
+	locks_free(s->locks);
+	s->locks = NULL;
 	border_fini(&s->border);
 	second_fini(&s->second);
 	if (s->epoll >= 0)
@@ -398,7 +421,9 @@ engine_set_profiles(struct engine *s, const struct profile *const *rows,
 
 		if (!(rows[i]->clock != NULL ?
 		    rows[i]->clock(s->config, &p->clock) :
-		    rows[i]->waits(s->config, &p->waits)))
+		    rows[i]->waits != NULL ?
+		    rows[i]->waits(s->config, &p->waits) :
+		    rows[i]->part(s->config)))
 			continue;
 		*any = true;
 		p->row = rows[i];
@@ -564,6 +589,8 @@ static void
 engine_begin_slot(struct engine *s, uint64_t slot)
 {
 	aggregate_clear(s->aggregate);
+	if (s->locks != NULL)
+		locks_begin_slot(s->locks);
 	if (symbols_trim(s->symbols, s->now_ns))
 		engine_forget_files(s);
 	maps_sweep(s->maps, s->now_ns);

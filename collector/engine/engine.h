@@ -17,6 +17,7 @@
 #include "collector/engine/account.h"
 #include "collector/engine/aggregate.h"
 #include "collector/engine/border.h"
+#include "collector/engine/locks.h"
 #include "collector/engine/pace.h"
 #include "collector/engine/profile.h"
 #include "collector/engine/second.h"
@@ -62,6 +63,7 @@ struct engine {
 	int64_t began_ns; /* monotonic, of the first poll */
 	struct waits *waits; /* NULL: nobody takes any */
 	struct waits_pace waits_pace;
+	struct locks *locks; /* NULL: likewise, of waits for locks */
 	int64_t now_ns;  /* monotonic, of this poll */
 	int64_t boot_ns; /* the same moment since the boot */
 	struct account_shared now, told;

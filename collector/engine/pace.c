@@ -53,7 +53,8 @@ pace_of_children(struct engine *s)
 static bool
 pace_has_clock(const struct engine_profile *p)
 {
-	return p->row != NULL && p->row->waits == NULL;
+	return p->row != NULL && p->row->waits == NULL &&
+	    p->row->part == NULL;
 }
 
 /* CPU of sampling, ever. */
@@ -78,10 +79,18 @@ pace_begin(struct engine *s)
 	governor_window_begin(&s->pace.window, s->border.slot_ns, &sums);
 }
 
+bool
+pace_is_part(const struct engine_profile *p)
+{
+	return p->row != NULL && p->row->part != NULL &&
+	    p->state != SOURCE_NOT_ATTACHED;
+}
+
 int64_t
 pace_period(const struct engine *s, const struct engine_profile *p)
 {
-	if (p->row != NULL && p->row->waits != NULL)
+	if (p->row != NULL && (p->row->waits != NULL ||
+	    p->row->part != NULL))
 		return 1;
 	if (p->clock.hz > 0)
 		return NS_PER_S / governor_hz(&s->governor, p->clock.hz);

@@ -8,6 +8,7 @@
 #ifndef COLLECTOR_PACE_H
 #define COLLECTOR_PACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,6 +39,9 @@ struct pace_gauge {
 /* Adds what a gauge of a source is in the slot. */
 void pace_put(const struct engine *s, struct batch *b, const char *source,
     const struct pace_gauge *g, uint64_t slot, int64_t value);
+
+/* Is it on, and a part of the waits that another type takes? */
+bool pace_is_part(const struct engine_profile *p);
 
 /* What a sample of the next ticks counts for, in the type's unit. */
 int64_t pace_period(const struct engine *s, const struct engine_profile *p);

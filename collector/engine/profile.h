@@ -1,13 +1,15 @@
 /*
  * What a type of profile brings to the engine: a clock, or that it takes the
- * waits of threads.  A sample counts as one period of its clock: nanoseconds of
- * a clock's ticks, events of one that counts; a wait counts as its nanoseconds.
+ * waits of threads, or some of those.  A sample counts as one period of its
+ * clock: nanoseconds of a clock's ticks, events of one that counts; a wait
+ * counts as its nanoseconds.
  */
 #ifndef COLLECTOR_PROFILE_H
 #define COLLECTOR_PROFILE_H
 
 #include <stdbool.h>
 
+#include "collector/engine/locks.h"
 #include "collector/probe/sampler.h"
 #include "collector/probe/sampler_waits.h"
 
@@ -22,6 +24,10 @@ struct profile {
 	 * sampled, or which waits' stacks are taken. */
 	bool (*clock)(const struct config *c, struct sampler_clock *out);
 	bool (*waits)(const struct config *c, struct waits_options *out);
+
+	/* Or neither: a part of the waits that another row takes. */
+	bool (*part)(const struct config *c);
+	enum lock_series lock;
 };
 
 #endif

@@ -16,16 +16,17 @@
 #include "collector/engine/process_watch.h"
 #include "collector/engine/second.h"
 #include "collector/engine/service_faults.h"
-#include "collector/engine/thread_pool.h"
 #include "collector/process/lineage.h"
 #include "collector/process/services.h"
+#include "collector/process/thread_pool.h"
 #include "collector/symbols/jit.h"
 #include "collector/unwind/unwind_process.h"
 #include "collector/unwind/unwind_tables.h"
 #include "store/base/clock.h"
 #include "store/base/text.h"
 
-#define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 2) /* marks */
+/* With marks, and a lock. */
+#define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 3)
 #define PROBE_FRAMES 8 /* at most, of BPF and tracing */
 #define YOUNG_NS (300 * NS_PER_MS)
 #define NEW_NS (10 * NS_PER_S) /* tables are late after it */
@@ -325,11 +326,11 @@ resolve_samples(const struct sample_event *e)
 	return (e->flags & EVENT_WAIT) != 0 ? 1 : e->value;
 }
 
-/* The whole stack, root first; returns its depth.  *whole: it begins where
- * its thread began. */
+/* The whole stack, root first; returns its depth.  *users: of its part before
+ * the kernel's; *whole: it begins where its thread began. */
 static size_t
 resolve_stack(struct engine *s, const struct sample_event *e,
-    struct resolve_who *who, uint32_t *refs, bool *whole)
+    struct resolve_who *who, uint32_t *refs, size_t *users, bool *whole)
 {
 	uint32_t user[EVENT_MAX_USER + 1];
 	bool no_mapping = false, known = who->p != NULL || who->told;
@@ -348,6 +349,7 @@ resolve_stack(struct engine *s, const struct sample_event *e,
 	}
 	while (n_user > 0)
 		refs[n++] = user[--n_user];
+	*users = n;
 	return n + resolve_kernel_frames(s, e, refs + n);
 }
 
@@ -388,25 +390,23 @@ static const char *const memory_names[MEMORY_KINDS] = {
     [MEMORY_UNKNOWN] = "unknown"};
 
 static const char *
-resolve_reason(const struct sample_event *e, enum wait_state wait)
+resolve_memory_name(const struct sample_event *e)
 {
-	if ((e->flags & EVENT_WAIT) != 0)
-		return resolve_state_name(wait);
 	return e->memory < MEMORY_KINDS ? memory_names[e->memory] : "";
 }
 
-/* Who ran, or waited for the reason of that number.  Kernel threads carry
+/* Who ran, or waited for that reason.  Kernel threads carry
  * numbers of CPUs and queues in their names, which would make a label set of
  * each. */
 static uint32_t
 resolve_group(struct engine *s, const struct sample_event *e,
-    const struct resolve_who *who, bool whole, enum wait_state reason)
+    const struct resolve_who *who, bool whole, const char *reason)
 {
 	char comm[EVENT_COMM + 1], process[sizeof(who->comm)];
 	char pool[sizeof(comm)];
 	struct aggregate_group g = {.process = process, .pool = pool,
 	    .service = who->service, .cgroup = who->cgroup,
-	    .reason = resolve_reason(e, reason),
+	    .reason = reason,
 	    .type = e->type,
 	    .period = e->period};
 
@@ -542,12 +542,41 @@ resolve_add_wait(struct engine *s, const struct sample_event *e,
 
 	stack->samples = 1;
 	stack->value = (int64_t)(e->value - e->wait.queued_ns);
-	stack->group = resolve_group(s, e, who, whole, reason);
+	stack->group = resolve_group(s, e, who, whole,
+	    resolve_state_name(reason));
 	resolve_add(s, e, who, stack);
 	stack->samples = stack->value == 0;
 	stack->value = (int64_t)e->wait.queued_ns;
-	stack->group = resolve_group(s, e, who, whole, WAIT_RUN_QUEUE);
+	stack->group = resolve_group(s, e, who, whole,
+	    resolve_state_name(WAIT_RUN_QUEUE));
 	resolve_add(s, e, who, stack);
+}
+
+/* The same wait as one for a lock, if names will say that it is one; or who
+ * ended it.  Behind its user frames, of which the refs begin, is the lock. */
+static void
+resolve_add_lock(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who, uint32_t *refs, size_t n_user, bool whole)
+{
+	bool holder = e->wait.part == WAIT_WOKEN;
+	struct aggregate_stack stack = {.frames = refs,
+	    .n = (uint32_t)n_user + 1,
+	    .value = (int64_t)(e->value - (holder ? 0 : e->wait.queued_ns)),
+	    .samples = holder ? 1 : e->wait.ended};
+	struct sample_event of;
+
+	if (s->locks == NULL || e->wait.address == 0 ||
+	    (stack.value == 0 && stack.samples == 0))
+		return;
+	refs[n_user] = locks_number(s, e);
+	memcpy(&of, e, offsetof(struct sample_event, frames));
+	of.type = locks_type(s->locks, holder ? LOCK_HOLDER : LOCK_TIME);
+	stack.group = resolve_group(s, &of, who, whole, "");
+	if (stack.group != AGGREGATE_NONE &&
+	    aggregate_add(s->aggregate, &stack))
+		s->profiles[of.type].now.samples += stack.samples;
+	else
+		resolve_lose_stack(s, &of, who, stack.samples);
 }
 
 /* A poll may last: a sample from behind its beginning is not of the future,
@@ -570,6 +599,7 @@ resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 	uint32_t refs[RESOLVE_STACK_MAX];
 	struct aggregate_stack stack = {.frames = refs};
 	struct resolve_who who;
+	size_t n_user;
 	bool whole;
 
 	resolve_go_on(s, e);
@@ -583,14 +613,17 @@ resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 	resolve_want_tables(s, e, &who);
 	if (second_take(s, e, size))
 		return;
-	stack.n = (uint32_t)resolve_stack(s, e, &who, refs, &whole);
+	stack.n = (uint32_t)resolve_stack(s, e, &who, refs, &n_user, &whole);
 	if ((e->flags & EVENT_WAIT) != 0) {
-		resolve_add_wait(s, e, &who, &stack, whole);
+		if (e->wait.part != WAIT_WOKEN)
+			resolve_add_wait(s, e, &who, &stack, whole);
+		resolve_add_lock(s, e, &who, refs, n_user, whole);
 		return;
 	}
 	stack.value = (int64_t)e->value;
 	stack.samples = e->value;
-	stack.group = resolve_group(s, e, &who, whole, WAIT_ON_CPU);
+	stack.group = resolve_group(s, e, &who, whole,
+	    resolve_memory_name(e));
 	resolve_add(s, e, &who, &stack);
 }
 
@@ -630,7 +663,7 @@ resolve_thread(struct engine *s, const struct sample_event *e,
 		if (below[i] <= 0)
 			continue;
 		stack.group = resolve_group(s, e, &who, false,
-		    (enum wait_state)i);
+		    resolve_state_name((enum wait_state)i));
 		resolve_add(s, e, &who, &stack);
 	}
 }

@@ -177,6 +177,7 @@ struct span {
 	uint64_t begin_ns, end_ns; /* of the wait; it may go on */
 	uint64_t queued_ns;        /* its last part, on the run queue */
 	enum wait_state reason;
+	bool ends; /* at end_ns */
 };
 
 static uint64_t
@@ -199,6 +200,7 @@ waiter_add(struct engine *s, struct waiter *x, const struct span *wait,
 	if (part.time_ns < b)
 		part.time_ns = b;
 	part.wait.reason = (__u8)wait->reason;
+	part.wait.ended = wait->ends && b == wait->end_ns;
 	part.wait.queued_ns = span_overlap(a, b,
 	    wait->end_ns - wait->queued_ns, wait->end_ns);
 	x->slot.stacked[wait->reason] += (int64_t)(part.value -
@@ -245,7 +247,7 @@ waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
     size_t size)
 {
 	const struct span wait = {e->time_ns - e->value, e->time_ns,
-	    e->wait.queued_ns, e->wait.reason};
+	    e->wait.queued_ns, e->wait.reason, true};
 
 	if (e->wait.reason >= WAIT_STATES || e->wait.reason == WAIT_ON_CPU)
 		return;
@@ -261,12 +263,27 @@ waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
 		waits_hold(s, e, size);
 }
 
+/* Who ended a wait: in the slot in which that was. */
+static void
+waits_woken(struct engine *s, const struct sample_event *e, size_t size)
+{
+	if (e->time_ns > (uint64_t)s->waits->slot.end_ns)
+		waits_hold(s, e, size);
+	else if (s->locks != NULL)
+		resolve_event(s, e, size);
+}
+
 void
 waits_event(struct engine *s, const struct sample_event *e, size_t size)
 {
 	struct waits *w = s->waits;
-	struct waiter *x = w != NULL ? waiter_of(w, e) : NULL;
+	struct waiter *x;
 
+	if (w != NULL && e->wait.part == WAIT_WOKEN) {
+		waits_woken(s, e, size);
+		return;
+	}
+	x = w != NULL ? waiter_of(w, e) : NULL;
 	if (x == NULL)
 		return;
 	switch (e->wait.part) {
@@ -416,7 +433,7 @@ waiter_has_come(struct engine *s, struct waiter *x,
 	const struct wait_thread *t = &r->thread;
 	const struct engine_profile *p = &s->profiles[r->event.type];
 	struct span wait = {.begin_ns = t->left_ns, .end_ns = t->since_ns,
-	    .reason = t->reason};
+	    .reason = t->reason, .ends = true};
 
 	wait.queued_ns = wait_queued(t->reason, t->since_ns - t->left_ns,
 	    r->run_delay, t->run_delay);

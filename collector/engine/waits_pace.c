@@ -14,6 +14,18 @@
 #include "store/base/log.h"
 #include "store/batch/batch.h"
 
+/* What taking the stacks of wakers took. */
+static int64_t
+waits_wakers_ns(const struct engine *s)
+{
+	uint64_t counts[COUNT_COUNTERS];
+
+	if (s->locks == NULL)
+		return 0;
+	sampler_counts(s->sampler, locks_type(s->locks, LOCK_HOLDER), counts);
+	return (int64_t)counts[COUNT_NS];
+}
+
 /* Stacks become fewer as the threshold rises, switches do not. */
 static struct governor_used
 waits_sums(struct engine *s)
@@ -22,7 +34,8 @@ waits_sums(struct engine *s)
 
 	sampler_counts(s->sampler, s->waits_pace.type, counts);
 	return (struct governor_used){clock_mono_ns(),
-	    spent_ns(SPENT_WAITS) + (int64_t)counts[COUNT_NS],
+	    spent_ns(SPENT_WAITS) + (int64_t)counts[COUNT_NS] +
+	    waits_wakers_ns(s),
 	    (int64_t)counts[COUNT_SWITCH_NS]};
 }
 
@@ -49,7 +62,7 @@ waits_change(struct engine *s, struct engine_profile *p, uint64_t slot,
 	char text[200];
 
 	p->waits.threshold_ns = ns;
-	sampler_waits_set_threshold(sampler_waits(s->sampler), ns);
+	sampler_set_threshold(s->sampler, ns);
 	snprintf(text, sizeof(text), "stacks of waits from %lld us on: %.2f "
 	    "%% of a CPU used, the budget is %.2f %%", (long long)(ns / 1000),
 	    u->window.ratio * 100, (double)u->governor.budget / 1e4);
@@ -70,8 +83,12 @@ waits_pace_judge(struct engine *s, uint64_t slot, struct batch *b)
 	struct waits_pace *u = &s->waits_pace;
 	struct engine_profile *p = &s->profiles[u->type];
 	struct governor_used now;
+	size_t i;
 
-	pace_put(s, b, p->row->name, &threshold, slot, p->waits.threshold_ns);
+	for (i = 0; i < s->n_profiles; i++)
+		if (i == u->type || pace_is_part(&s->profiles[i]))
+			pace_put(s, b, s->profiles[i].row->name, &threshold,
+			    slot, p->waits.threshold_ns);
 	if (!governor_window_is_over(&u->window, clock_mono_ns()))
 		return;
 	now = waits_sums(s);

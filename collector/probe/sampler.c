@@ -25,6 +25,7 @@
 #include "collector/probe/bpf_log.h"
 #include "collector/probe/sampler_unwind.h"
 #include "collector/probe/sampler_waits.h"
+#include "collector/probe/sampler_wakes.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
@@ -52,6 +53,7 @@ struct sampler {
 	struct sampler_unwind unwind;
 	bool unwinds;
 	struct sampler_waits *waits; /* NULL: none */
+	struct sampler_wakes *wakes; /* likewise */
 };
 
 static int
@@ -351,6 +353,27 @@ sampler_waits(const struct sampler *s)
 	return s->waits;
 }
 
+const struct err *
+sampler_set_wakes(struct sampler *s, size_t type,
+    const struct waits_options *o)
+{
+	const struct err *e = sampler_wakes_open(&s->wakes, type, o,
+	    s->first->obj, sampler_waits_object(s->waits));
+
+	if (e == NULL)
+		s->types[type].online = s->types[type].sampled =
+		    (unsigned)libbpf_num_possible_cpus();
+	return e;
+}
+
+void
+sampler_set_threshold(struct sampler *s, int64_t ns)
+{
+	sampler_waits_set_threshold(s->waits, ns);
+	if (s->wakes != NULL)
+		sampler_wakes_set_threshold(s->wakes, ns);
+}
+
 void
 sampler_stop(struct sampler *s)
 {
@@ -358,6 +381,8 @@ sampler_stop(struct sampler *s)
 
 	if (s->waits != NULL)
 		sampler_waits_stop(s->waits);
+	if (s->wakes != NULL)
+		sampler_wakes_stop(s->wakes);
 	for (i = 0; i < SAMPLER_TYPES_MAX; i++)
 		sampler_detach(s, &s->types[i]);
 }
@@ -370,6 +395,7 @@ sampler_close(struct sampler *s)
 	if (s == NULL)
 		return;
 	sampler_stop(s);
+	sampler_wakes_close(s->wakes);
 	sampler_waits_close(s->waits);
 	ring_buffer__free(s->ring);
 	sampler_unwind_fini(&s->unwind);

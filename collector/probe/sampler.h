@@ -63,6 +63,13 @@ const struct err *sampler_set_waits(struct sampler *s, size_t type,
 /* NULL: no type does. */
 struct sampler_waits *sampler_waits(const struct sampler *s);
 
+/* Has another type take the stacks of those who end such waits
+ * (sampler_wakes.h); behind sampler_set_waits(). */
+const struct err *sampler_set_wakes(struct sampler *s, size_t type,
+    const struct waits_options *o);
+/* From which on waits have stacks, their own and of who ended them. */
+void sampler_set_threshold(struct sampler *s, int64_t ns);
+
 /* The maps of the stack walker; NULL without one. */
 const struct unwind_kernel *sampler_unwind(const struct sampler *s);
 

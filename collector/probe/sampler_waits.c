@@ -123,6 +123,12 @@ sampler_waits_close(struct sampler_waits *w)
 	free(w);
 }
 
+const struct bpf_object *
+sampler_waits_object(const struct sampler_waits *w)
+{
+	return w->bpf->obj;
+}
+
 /* The iterator is not attached to anything that runs. */
 void
 sampler_waits_stop(struct sampler_waits *w)

@@ -36,6 +36,9 @@ const struct err *sampler_waits_open(struct sampler_waits **out, size_t type,
     const struct waits_options *o, const struct bpf_object *maps);
 void sampler_waits_close(struct sampler_waits *w);
 
+/* Its maps, for the probe of wakers. */
+const struct bpf_object *sampler_waits_object(const struct sampler_waits *w);
+
 /* No more events; threads can still be swept. */
 void sampler_waits_stop(struct sampler_waits *w);
 

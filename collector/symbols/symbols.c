@@ -350,6 +350,12 @@ symbols_user(struct symbols *s, uint32_t file, uint64_t offset)
 }
 
 uint32_t
+symbols_data(struct symbols *s, uint32_t file, uint64_t behind)
+{
+	return symbols_user(s, file, behind | WIRE_DATA);
+}
+
+uint32_t
 symbols_kernel(struct symbols *s, uint64_t addr)
 {
 	struct frame frame = {.kind = FRAME_KERNEL, .name = "[kernel]",

@@ -89,6 +89,11 @@ int symbols_vdso_fd(struct symbols *s);
 /* The reference of an address: `offset` in the file, not an address. */
 uint32_t symbols_user(struct symbols *s, uint32_t file, uint64_t offset);
 
+/* The reference of data, `behind` the first byte of the file's code that is
+ * mapped: a frame's offset counts from there too, to where the data's symbol
+ * begins.  Not code: FRAME_ADDRESS where there is no such symbol. */
+uint32_t symbols_data(struct symbols *s, uint32_t file, uint64_t behind);
+
 /*
  * The same for the map that a JIT has written (perfmap.h); offsets are
  * addresses then, and frames are FRAME_JIT.  A map that has grown since is

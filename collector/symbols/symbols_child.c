@@ -250,6 +250,33 @@ child_lookup(const struct child_file *f, uint64_t vaddr, struct elf_symbol *s,
 	return false;
 }
 
+/* The symbol of data that lies so far behind the file's first code. */
+static size_t
+child_answer_data(const struct child_file *f, uint64_t behind,
+    struct wire_answer *a, char *name)
+{
+	char raw[ELF_NAME_MAX];
+	struct elf_code code;
+	struct elf_symbol s;
+	uint64_t begin;
+	const struct elf *const elves[] = {f->debug.elf, f->mini,
+	    f->program.elf};
+
+	if (elf_code_segments(f->program.elf, &code, 1) == 0)
+		return 0;
+	begin = code.vaddr - code.offset % 4096;
+	for (size_t i = 0; i < sizeof(elves) / sizeof(elves[0]); i++) {
+		if (elves[i] == NULL ||
+		    !elf_find_data(elves[i], begin + behind, &s, raw))
+			continue;
+		symbols_child_name(raw, name, WIRE_NAME_MAX + 1);
+		a->found = WIRE_NAMED;
+		a->address = s.entry - begin;
+		return a->name = (uint16_t)strlen(name);
+	}
+	return 0;
+}
+
 /* The name, else the border of the function, else the address alone.
  * Returns the length of the name. */
 static size_t
@@ -269,6 +296,8 @@ child_answer(const struct child_file *f, uint64_t offset,
 		a->address = s.entry;
 		return a->name = (uint16_t)strlen(name);
 	}
+	if (f != NULL && f->program.elf != NULL && (offset & WIRE_DATA) != 0)
+		return child_answer_data(f, offset & ~WIRE_DATA, a, name);
 	if (f == NULL || !elf_vaddr(f->program.elf, offset, &a->address))
 		return 0;
 	if (child_lookup(f, a->address, &s, raw)) {
@@ -372,6 +401,7 @@ child_resolve(struct child *c, const struct wire_request *q)
 		at += n;
 		if (f != NULL && f->inlined && f->program.elf != NULL &&
 		    a.found != WIRE_NOTHING &&
+		    (q->offsets[i] & WIRE_DATA) == 0 &&
 		    q->n <= WIRE_OFFSETS_INLINE)
 			at = child_put_inlined(c, f, q->offsets[i], &a, at);
 		memcpy(c->reply + head, &a, sizeof(a));

@@ -3,6 +3,7 @@
  */
 #include "fcgi/query/profile_page.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,15 +238,31 @@ profile_page_cover(struct profile_page *page)
 	return coverage_calibrate(page->profile, page->coverage.cpu_ns);
 }
 
+/* Is it taken from a threshold on? */
+static bool
+profile_page_has_threshold(const struct profile_page *page)
+{
+	const char *source = profile_page_source(page);
+
+	return strcmp(source, "offcpu") == 0 ||
+	    strcmp(source, "lock") == 0 ||
+	    strcmp(source, "lock_waits") == 0 ||
+	    strcmp(source, "lock_holder") == 0;
+}
+
 /* The one in force, of which the governor makes more. */
 static const struct err *
 profile_page_ask_threshold(struct profile_page *page)
 {
-	if (strcmp(profile_page_source(page), "offcpu") != 0)
+	char metric[80];
+
+	if (!profile_page_has_threshold(page))
 		return NULL;
-	return measure_once(page->store, "memlens_profile_threshold_seconds"
-	    "{source=\"offcpu\"}", page->from_ns, page->until_ns,
-	    &page->threshold.series, &page->threshold.n);
+	snprintf(metric, sizeof(metric),
+	    "memlens_profile_threshold_seconds{source=\"%s\"}",
+	    profile_page_source(page));
+	return measure_once(page->store, metric, page->from_ns,
+	    page->until_ns, &page->threshold.series, &page->threshold.n);
 }
 
 /* Asks for the profile, of which a part may do, and why there may be
@@ -432,7 +449,7 @@ profile_page_put_threshold(struct writer *w, const struct profile_page *page)
 	    : series_point_only(page->threshold.series);
 	int scale;
 
-	if (strcmp(profile_page_source(page), "offcpu") != 0)
+	if (!profile_page_has_threshold(page))
 		return;
 	writer_key(w, "threshold_seconds");
 	if (p == NULL) {

@@ -27,7 +27,7 @@ store/write: store store/check store/journal store/file
 collector/bpf: store/model
 collector/base: store/base
 collector/ipc: collector/base store store/batch store/base
-collector/process: collector/base store/batch store/base
+collector/process: collector/base store/batch store/model store/base
 collector/procfs: collector/process collector/base store/batch store/model
 	store/base
 collector/elf: collector/bpf store/base

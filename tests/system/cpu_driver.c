@@ -4,20 +4,21 @@
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
  *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-o auto|back|schedule|leave]
- *	    [-c]] [-k] [-f PERIOD]
+ *	    [-c] [-l]] [-k] [-f PERIOD]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
  * -W BUDGET is that of waits, in the same unit.
  * -k: the kernel does not count runs, which costs more than an empty program.
  * -i: show inlined functions.  -w: take the waits of threads too, -o: when
- * their stacks are taken, -c: without samples of a clock.  -f: a stack of each
- * so many page faults.
+ * their stacks are taken, -c: without samples of a clock, -l: those for locks.
+ * -f: a stack of each so many page faults.
  *
  * Output, one line each:
  *	state STATE WHY
  *	child PID                       the symbols child, at each slot
  *	stack SLOT SERVICE LABELS;FRAME;FRAME... VALUE
+ *	lock, lock_waits, lock_holder SLOT ... the same, of those types
  *	frame KIND MODULE BUILDID OFFSET NAME
  *	counter SLOT NAME [REASON or SERVICE] INCREASE RAW
  *	time SLOT SERVICE [STATE] INCREASE   of threads
@@ -139,7 +140,10 @@ print_block(const struct batch *b, const struct batch_block *k)
 	for (i = 0; i < k->n; i++) {
 		const struct batch_entry *e = &b->entries[k->first + i];
 
-		printf("stack %llu %s ", (unsigned long long)k->slot,
+		/* That of the CPU and off it say themselves what they are. */
+		printf("%s %llu %s ", strncmp(batch_str(b, s->name),
+		    "lock", 4) == 0 ? batch_str(b, s->name) : "stack",
+		    (unsigned long long)k->slot,
 		    series_label(b, k->series, "service"));
 		print_path(b, e->key);
 		printf(" %lld\n", (long long)e->value);
@@ -355,7 +359,7 @@ main(int argc, char **argv)
 	config.cpu_budget = 0;
 	config.short_lived_ns = 0;
 	config.profiles[PROFILE_faults].enabled = false;
-	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:ckf:")) != -1) {
+	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:cklf:")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -378,6 +382,8 @@ main(int argc, char **argv)
 			config.profiles[PROFILE_cpu].enabled = false;
 		else if (c == 'k')
 			count = false;
+		else if (c == 'l')
+			config.profiles[PROFILE_lock].enabled = true;
 		else if (c == 'n')
 			slots = atol(optarg);
 		else
@@ -398,6 +404,8 @@ main(int argc, char **argv)
 	printf("waits %d %s\n", state, why);
 	state = source_profiles.state(s, PROFILE_faults, &why);
 	printf("faults %d %s\n", state, why);
+	state = source_profiles.state(s, PROFILE_lock_holder, &why);
+	printf("wakers %d %s\n", state, why);
 	fflush(stdout);
 	if (s->sampler != NULL)
 		print_balance(s, run(s, services, &config, slots), &config);

@@ -2,6 +2,7 @@
 # Where threads wait, against what they have measured themselves: each reason's
 # time, by both ways of taking stacks, and that no time is missing.
 . "$(dirname "$0")/lib/cpu.sh"
+. "$(dirname "$0")/lib/waits.sh"
 out=$dir/out
 oracle=oracle_$tag
 own "$BUILD/system/offcpu_oracle" oracle || exit 1
@@ -14,26 +15,12 @@ driver=$dir/driver
 # all_of POOL REASON, below POOL REASON : ns, and those without a stack
 all_of() { samples "$out" "pool=$1,process=$oracle,reason=$2}"; }
 below() { samples "$out" "pool=$1,process=$oracle,reason=$2};\\[below"; }
-slots() { [ "$(grep -ac '^child' "$out")" -ge "$1" ]; }
-# Interrupts and what other guests took, in ns: the kernel takes that off a
-# thread's CPU time, and so the program thinks that it was blocked.
-stolen() { awk '/^cpu / { printf "%.0f\n", ($7 + $8 + $9) * 1e7 }' /proc/stat; }
 # near NAME GOT WANT CALLS NOISE : within 1 % and 3 ms; and a switch's own time
 # is a thread's CPU time on one of its sides
 near() {
 	local may=$(($3 / 100 + 3000000 + $4 * 20000))
 	expect "$1" "$2 ns, the program says $3 (calls: $4, stolen: $5)" \
 		"$2" -le $(($3 + may)) -a "$2" -ge $(($3 - may - $5))
-}
-
-# lossless FROM TO : had the ring room until the slot was over in which line TO
-# of the output was the last?  Else long waits may have no stack; their time is
-# there all the same.
-lossless() {
-	awk -v from="$1" -v to="$2" 'over { next }
-		/^counter .*\[ring full\]/ && NR > from { n += $(NF - 1) }
-		/^child/ && NR > to { over = 1 }
-		END { exit n > 0 }' "$out"
 }
 
 run() { # WAY

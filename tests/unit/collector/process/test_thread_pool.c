@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "collector/engine/thread_pool.h"
+#include "collector/process/thread_pool.h"
 #include "tests/unit/test.h"
 
 static const char *

@@ -1,7 +1,7 @@
 /*
  * Names of threads, and tables of what every thread begins with.
  */
-#include "collector/engine/thread_pool.h"
+#include "collector/process/thread_pool.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,0 +1,94 @@
+/*
+ * The probe of wakers: whoever ends another thread's long wait for a futex
+ * sends its stack, and how long that one has waited.
+ *
+ * It runs at each wake-up of the host, so it looks first at what is kept of
+ * the woken thread (wait.h), and at all else only where that waits for a lock.
+ * Scheduler's locks are held meanwhile: nothing here may sleep or wake.
+ */
+#include "collector/bpf/kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "collector/bpf/sample.bpf.h"
+#include "collector/bpf/wait_futex.h"
+
+/* Set by the daemon at any time. */
+volatile __u64 wake_threshold_ns SEC(".data.wake") = 1000000;
+
+/* Those of wait.bpf.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wait_thread);
+} wait_threads SEC(".maps");
+
+static __always_inline void
+send_waker(void *ctx, struct task_struct *waker, struct pt_regs *regs,
+    const struct wait_event *of, __u64 wait_ns)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 type = profile_type, slot = UNWIND_SLOT_WAKE;
+	struct sample_counts *c = bpf_map_lookup_elem(&counters, &type);
+	struct unwind_scratch *s = bpf_map_lookup_elem(&scratch, &slot);
+	__u64 began_ns = bpf_ktime_get_ns();
+	struct unwind_thread *t;
+
+	if (c == 0 || s == 0)
+		return;
+	c->n[COUNT_RUNS]++;
+	s->event.time_ns = began_ns;
+	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
+	fill_task(&s->event, t, waker, id);
+	s->event.flags |= EVENT_WAIT | EVENT_IN_KERNEL;
+	s->event.value = wait_ns;
+	s->event.wait = *of;
+	fill_registers(&s->walk, regs);
+	fill_user(s, t, slot, waker, ctx, c);
+	send(s, c, 1);
+	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
+}
+
+SEC("tp_btf/sched_waking")
+int
+BPF_PROG(wake_waking, struct task_struct *woken)
+{
+	struct wait_event of = {.part = WAIT_WOKEN};
+	struct task_struct *waker;
+	struct pt_regs *regs, *theirs;
+	struct wait_thread *t;
+	__u64 wait_ns;
+
+	if ((woken->flags & PF_KTHREAD) != 0)
+		return 0;
+	t = bpf_task_storage_get(&wait_threads, woken, 0, 0);
+	if (t == 0 || (t->state != WAIT_LOCK && t->state != WAIT_CONDITION))
+		return 0;
+	/* It has come back since, and is about to leave again. */
+	if (woken->sched_info.last_arrival != t->arrival)
+		return 0;
+	theirs = (void *)bpf_task_pt_regs((void *)woken);
+	if (theirs->orig_ax != FUTEX_CALL)
+		return 0;
+	wait_ns = bpf_ktime_get_ns() - t->since_ns;
+	if (wait_ns < wake_threshold_ns || (__s64)wait_ns < 0)
+		return 0;
+	waker = (void *)bpf_get_current_task_btf();
+	if ((waker->flags & PF_KTHREAD) != 0)
+		return 0;
+	regs = (void *)bpf_task_pt_regs((void *)waker);
+	if (regs->cs == USER32_CS || regs->orig_ax != FUTEX_CALL ||
+	    !futex_wakes(regs->si, regs->di, theirs->si, theirs->di))
+		return 0;
+	of.thread = t->number;
+	of.reason = t->state;
+	of.address = theirs->di;
+	of.operation = (__u8)theirs->si;
+	of.pid = woken->tgid;
+	of.queued_ns = woken->group_leader->start_boottime;
+	send_waker(ctx, waker, regs, &of, wait_ns);
+	return 0;
+}
+
+char program_license[] SEC("license") = "GPL";

@@ -1,0 +1,404 @@
+/*
+ * A table of locks by process and address.  A process is in it too, with
+ * address 0: its `number` counts the locks of it that have numbers.
+ */
+#include "collector/engine/locks.h"
+
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/bpf/wait_futex.h"
+#include "collector/engine/code.h"
+#include "collector/engine/engine.h"
+#include "collector/engine/resolve.h"
+#include "collector/symbols/locks_names.h"
+
+#define SLOTS (2 * LOCKS_MAX)
+#define KEEP_SLOTS 360  /* that a lock is known for without a wait */
+#define LOOK_FRAMES 8   /* from the leaf on, for a lock's function */
+#define OWNER_MAX 96
+
+struct lock {
+	uint64_t address, start_ns; /* of the futex, and its process */
+	uint32_t pid, exec_id;
+	uint32_t used;   /* the last slot that saw it */
+	uint32_t data;   /* of symbols: the symbol's reference, */
+	uint64_t place;  /* and what was asked */
+	bool asked;      /* in this slot */
+	bool operation_waits; /* a plain FUTEX_WAIT, as mutexes do */
+	uint8_t kind;    /* enum lock_kind; LOCK_NONE: not judged, or none */
+	uint8_t shift;   /* bytes of the futex behind the lock's beginning */
+	uint32_t number; /* in its process; 0: it has none yet */
+	char owner[OWNER_MAX]; /* the function seen first */
+};
+
+struct locks {
+	uint8_t types[LOCK_SERIES];
+	uint32_t slot;
+	uint32_t n, slots[SLOTS]; /* number + 1 */
+	struct lock locks[LOCKS_MAX];
+};
+
+#define LOCKS_FULL UINT32_MAX
+
+struct locks *
+locks_new(void)
+{
+	return calloc(1, sizeof(struct locks));
+}
+
+void
+locks_free(struct locks *l)
+{
+	free(l);
+}
+
+void
+locks_set_type(struct locks *l, enum lock_series series, uint8_t type)
+{
+	l->types[series] = type;
+}
+
+uint8_t
+locks_type(const struct locks *l, enum lock_series series)
+{
+	return l->types[series];
+}
+
+/* ---- the table ---- */
+
+static uint32_t
+locks_hash(uint32_t pid, uint64_t start_ns, uint64_t address)
+{
+	uint64_t h = (address ^ start_ns * 31 ^ pid) *
+	    UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(h >> 40) % SLOTS;
+}
+
+static void
+locks_enter(struct locks *l, uint32_t i)
+{
+	const struct lock *k = &l->locks[i];
+	uint32_t at = locks_hash(k->pid, k->start_ns, k->address);
+
+	while (l->slots[at] != 0)
+		at = (at + 1) % SLOTS;
+	l->slots[at] = i + 1;
+}
+
+/* Made when new; LOCKS_FULL: there is no room. */
+static uint32_t
+locks_get(struct locks *l, uint32_t pid, uint64_t start_ns, uint64_t address)
+{
+	uint32_t at = locks_hash(pid, start_ns, address);
+	struct lock *k;
+
+	for (; l->slots[at] != 0; at = (at + 1) % SLOTS) {
+		k = &l->locks[l->slots[at] - 1];
+		if (k->address == address && k->pid == pid &&
+		    k->start_ns == start_ns) {
+			k->used = l->slot;
+			return l->slots[at] - 1;
+		}
+	}
+	if (l->n == LOCKS_MAX)
+		return LOCKS_FULL;
+	l->locks[l->n] = (struct lock){.address = address, .pid = pid,
+	    .start_ns = start_ns, .used = l->slot};
+	l->slots[at] = l->n + 1;
+	return l->n++;
+}
+
+/* Forgets those that nobody has waited for in a while, when it is half full;
+ * numbers in processes go on as long as one of their locks is known. */
+static void
+locks_sweep(struct locks *l)
+{
+	uint32_t i, n = 0;
+
+	if (l->n < LOCKS_MAX / 2)
+		return;
+	for (i = 0; i < l->n; i++)
+		if (l->slot - l->locks[i].used < KEEP_SLOTS)
+			l->locks[n++] = l->locks[i];
+	l->n = n;
+	memset(l->slots, 0, sizeof(l->slots));
+	for (i = 0; i < n; i++)
+		locks_enter(l, i);
+}
+
+void
+locks_begin_slot(struct locks *l)
+{
+	l->slot++;
+	locks_sweep(l);
+	for (uint32_t i = 0; i < l->n; i++)
+		l->locks[i].asked = false;
+}
+
+/* ---- events ---- */
+
+/*
+ * Where data lies is known by the code of its file: a program's or a library's
+ * data is behind its code, at the distance that the file says.  What is no
+ * data of it has no symbol there.
+ */
+static void
+lock_ask(struct engine *s, struct lock *k, const struct sample_event *e)
+{
+	struct maps_process *p = resolve_maps(s, e);
+	const struct maps_list *list = p != NULL ? maps_process_list(p) : NULL;
+	struct mapping *map = NULL;
+	size_t i;
+
+	k->asked = true;
+	k->data = SYMBOLS_UNRESOLVED;
+	for (i = 0; list != NULL && i < list->n; i++)
+		if (list->mappings[i].start <= k->address)
+			map = &list->mappings[i];
+	if (map == NULL || map->kind != MAPPING_FILE)
+		return;
+	code_identify(s, p, map);
+	if (map->file == MAPS_NO_FILE)
+		return;
+	k->place = k->address - map->start;
+	k->data = symbols_data(s->symbols, map->file, k->place);
+	if ((k->data & SYMBOLS_UNRESOLVED) != 0)
+		code_offer(s, p, map);
+}
+
+uint32_t
+locks_number(struct engine *s, const struct sample_event *e)
+{
+	bool woken = e->wait.part == WAIT_WOKEN;
+	uint32_t i = locks_get(s->locks, woken ? e->wait.pid : e->pid,
+	    woken ? e->wait.queued_ns : e->start_ns, e->wait.address);
+	struct lock *k;
+
+	if (i == LOCKS_FULL)
+		return i;
+	k = &s->locks->locks[i];
+	if (woken)
+		return i;
+	if (k->exec_id != e->exec_id) { /* another program's */
+		k->kind = LOCK_NONE;
+		k->number = 0;
+		k->owner[0] = '\0';
+	}
+	k->exec_id = e->exec_id;
+	k->operation_waits = (e->wait.operation & FUTEX_OPERATION) == 0;
+	if (!k->asked)
+		lock_ask(s, k, e);
+	return i;
+}
+
+/* ---- the end of the slot ---- */
+
+/* A stack's place in the code. */
+struct lock_look {
+	enum lock_kind kind;
+	uint32_t n;      /* frames up to the lock's function, with it */
+	bool glibc_rwlock;
+};
+
+static struct frame
+lock_frame(struct engine *s, uint32_t ref)
+{
+	return symbols_get(s->symbols, symbols_final(s->symbols, ref));
+}
+
+/* The outermost function of the table near the leaf. */
+static struct lock_look
+lock_look(struct engine *s, const struct aggregate_stack *stack)
+{
+	uint32_t i, n = stack->n - 1;
+	struct lock_look look = {LOCK_NONE, n, false};
+	enum lock_kind kind;
+
+	for (i = n; i > 0 && n - i < LOOK_FRAMES; i--) {
+		struct frame f = lock_frame(s, stack->frames[i - 1]);
+
+		kind = f.kind == FRAME_NATIVE ? locks_kind_of(f.name) :
+		    LOCK_NONE;
+		if (kind == LOCK_NONE)
+			continue;
+		look.kind = kind;
+		look.n = i;
+		look.glibc_rwlock = look.glibc_rwlock ||
+		    locks_is_glibc_rwlock(f.name);
+	}
+	return look;
+}
+
+/* Where glibc's readers and writers wait: at __wrphase_futex, or at
+ * __writers_futex behind it. */
+static uint8_t
+lock_shift(const struct lock *k)
+{
+	return (k->address & 7) != 0 ? 12 : 8;
+}
+
+static bool
+lock_is_own(const struct frame *f)
+{
+	return f->kind == FRAME_NATIVE &&
+	    strncmp(f->module, "libc.so", 7) != 0 &&
+	    strncmp(f->module, "libc-", 5) != 0 &&
+	    strncmp(f->module, "libpthread", 10) != 0 &&
+	    strncmp(f->module, "libstdc++", 9) != 0 &&
+	    strncmp(f->name, "std::", 5) != 0;
+}
+
+/* The function of the program's own that waits. */
+static void
+lock_name_owner(struct engine *s, struct lock *k,
+    const struct aggregate_stack *stack, uint32_t n)
+{
+	snprintf(k->owner, sizeof(k->owner), "?");
+	while (n-- > 0) {
+		struct frame f = lock_frame(s, stack->frames[n]);
+
+		if (!lock_is_own(&f))
+			continue;
+		snprintf(k->owner, sizeof(k->owner), "%s", f.name);
+		return;
+	}
+}
+
+/* The lock itself: one of several futexes stands for it. */
+static struct lock *
+lock_whole(struct locks *l, struct lock *k)
+{
+	uint32_t i = k->shift == 0 ? LOCKS_FULL : locks_get(l, k->pid,
+	    k->start_ns, k->address - k->shift);
+
+	return i == LOCKS_FULL ? k : &l->locks[i];
+}
+
+static void
+lock_give_number(struct engine *s, struct lock *k,
+    const struct aggregate_stack *stack, uint32_t n)
+{
+	struct locks *l = s->locks;
+	struct lock *whole = lock_whole(l, k);
+	uint32_t of;
+
+	if (whole->number == 0) {
+		of = locks_get(l, k->pid, k->start_ns, 0);
+		whole->number = of == LOCKS_FULL ? LOCKS_MAX :
+		    ++l->locks[of].number;
+		lock_name_owner(s, whole, stack, n - 1);
+	}
+	if (whole == k)
+		return;
+	k->number = whole->number;
+	memcpy(k->owner, whole->owner, sizeof(k->owner));
+}
+
+static bool
+kind_is_lock(enum lock_kind kind)
+{
+	return kind == LOCK_MUTEX || kind == LOCK_READER ||
+	    kind == LOCK_WRITER || kind == LOCK_SEMAPHORE;
+}
+
+/* Of what its wait is: the mutex that a condition takes again is a mutex. */
+static enum lock_kind
+lock_kind(const struct locks *l, const struct aggregate_stack *stack,
+    const struct lock_look *look)
+{
+	uint32_t i = stack->frames[stack->n - 1];
+
+	if (look->kind == LOCK_CONDITION && i != LOCKS_FULL &&
+	    l->locks[i].operation_waits)
+		return LOCK_MUTEX;
+	return look->kind;
+}
+
+void
+locks_judge(struct engine *s, const struct aggregate_stack *stack)
+{
+	uint32_t i = stack->frames[stack->n - 1];
+	struct lock_look look = lock_look(s, stack);
+	enum lock_kind kind = lock_kind(s->locks, stack, &look);
+	struct lock *k;
+
+	if (i == LOCKS_FULL || !kind_is_lock(kind))
+		return;
+	k = &s->locks->locks[i];
+	k->kind = (uint8_t)kind;
+	k->shift = look.glibc_rwlock ? lock_shift(k) : 0;
+	if (k->number == 0)
+		lock_give_number(s, k, stack, look.n);
+}
+
+static const char *
+lock_class(uint8_t kind)
+{
+	return kind == LOCK_MUTEX ? "mutex" :
+	    kind == LOCK_SEMAPHORE ? "semaphore" : "rwlock";
+}
+
+static const char *
+lock_reason(enum lock_kind kind)
+{
+	return kind == LOCK_READER ? "reader" : kind == LOCK_WRITER ?
+	    "writer" : lock_class((uint8_t)kind);
+}
+
+/* By the symbol of data that it lies in; false: there is none. */
+static bool
+lock_put_symbol(struct engine *s, const struct lock *k, char *leaf)
+{
+	uint64_t behind;
+	struct frame f;
+
+	if (!k->asked || !symbols_is_settled(s->symbols, k->data) ||
+	    k->data == SYMBOLS_UNRESOLVED)
+		return false;
+	f = lock_frame(s, k->data);
+	behind = k->place - f.offset;
+	if (f.kind != FRAME_NATIVE || behind < k->shift)
+		return false;
+	behind -= k->shift;
+	snprintf(leaf, LOCK_LEAF_MAX, behind == 0 ? "%s %s" :
+	    "%s %s+0x%llx", lock_class(k->kind), f.name,
+	    (unsigned long long)behind);
+	return true;
+}
+
+static void
+lock_put_leaf(struct engine *s, const struct lock *k, char *leaf)
+{
+	if (!lock_put_symbol(s, k, leaf))
+		snprintf(leaf, LOCK_LEAF_MAX, "%s #%u (%s)",
+		    lock_class(k->kind), k->number, k->owner);
+}
+
+bool
+locks_tell(struct engine *s, const struct aggregate_stack *stack,
+    bool holder, struct locks_told *out)
+{
+	uint32_t i = stack->frames[stack->n - 1];
+	struct lock_look look = lock_look(s, stack);
+	enum lock_kind kind = lock_kind(s->locks, stack, &look);
+	const struct lock *k;
+
+	out->n = look.n;
+	if (i == LOCKS_FULL) {
+		out->reason = lock_reason(kind);
+		snprintf(out->leaf, sizeof(out->leaf), "[one lock too many]");
+		return !holder && kind_is_lock(kind);
+	}
+	k = &s->locks->locks[i];
+	if (holder ? k->kind == LOCK_NONE : !kind_is_lock(kind))
+		return false;
+	if (holder && look.kind != LOCK_RELEASE)
+		out->n = stack->n - 1;
+	out->reason = holder ? lock_class(k->kind) : lock_reason(kind);
+	lock_put_leaf(s, k, out->leaf);
+	return true;
+}

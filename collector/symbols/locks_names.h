@@ -1,0 +1,26 @@
+/*
+ * The functions in which threads wait for locks, and give them back.
+ */
+#ifndef COLLECTOR_LOCKS_NAMES_H
+#define COLLECTOR_LOCKS_NAMES_H
+
+#include <stdbool.h>
+
+enum lock_kind {
+	LOCK_NONE,
+	LOCK_MUTEX,
+	LOCK_READER,
+	LOCK_WRITER,
+	LOCK_SEMAPHORE,
+	LOCK_CONDITION, /* none, but of the mutex that it takes again */
+	LOCK_RELEASE    /* gives one back */
+};
+
+/* By a function's name as symbols have it: with a version or without. */
+enum lock_kind locks_kind_of(const char *function);
+
+/* Is it of a reader/writer lock of POSIX?  glibc's futex is not its first
+ * word. */
+bool locks_is_glibc_rwlock(const char *function);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * The names of functions that wait for locks.
+ */
+#include "collector/bpf/wait_futex.h"
+#include "collector/symbols/locks_names.h"
+#include "tests/unit/test.h"
+
+TEST(functions_are_known_by_any_of_their_names)
+{
+	CHECK_INT(locks_kind_of("pthread_mutex_lock"), LOCK_MUTEX);
+	CHECK_INT(locks_kind_of("__pthread_mutex_lock"), LOCK_MUTEX);
+	CHECK_INT(locks_kind_of("___pthread_mutex_lock"), LOCK_MUTEX);
+	CHECK_INT(locks_kind_of("pthread_mutex_lock@@GLIBC_2.2.5"),
+	    LOCK_MUTEX);
+	CHECK_INT(locks_kind_of("__lll_lock_wait_private"), LOCK_MUTEX);
+	CHECK_INT(locks_kind_of("___pthread_rwlock_rdlock"), LOCK_READER);
+	CHECK_INT(locks_kind_of("pthread_rwlock_wrlock"), LOCK_WRITER);
+	CHECK_INT(locks_kind_of("__new_sem_wait_slow64.constprop.0"),
+	    LOCK_SEMAPHORE);
+	CHECK_INT(locks_kind_of("pthread_cond_wait@@GLIBC_2.3.2"),
+	    LOCK_CONDITION);
+	CHECK_INT(locks_kind_of("__pthread_mutex_unlock_usercnt"),
+	    LOCK_RELEASE);
+}
+
+TEST(others_are_none)
+{
+	CHECK_INT(locks_kind_of(""), LOCK_NONE);
+	CHECK_INT(locks_kind_of("_"), LOCK_NONE);
+	CHECK_INT(locks_kind_of("my_pthread_mutex_lock"), LOCK_NONE);
+	CHECK_INT(locks_kind_of("pthread_mutex_locks"), LOCK_NONE);
+	CHECK_INT(locks_kind_of("pthread_join"), LOCK_NONE);
+	CHECK_INT(locks_kind_of("lll_lock_wait"), LOCK_NONE);
+	CHECK(locks_is_glibc_rwlock("__pthread_rwlock_wrlock"));
+	CHECK(!locks_is_glibc_rwlock("pthread_mutex_lock"));
+}
+
+/* A waker calls the futex at the address of the wait; what a timer or a signal
+ * ends has none. */
+TEST(wakers_are_told_from_passers_by)
+{
+	enum { WAIT = 128, WAKE = 129, SHARED_WAKE = 1, BITSET = 137,
+		REQUEUE = 131 };
+
+	CHECK(futex_wakes(WAKE, 0x1000, WAIT, 0x1000));
+	CHECK(futex_wakes(WAKE, 0x1000, BITSET, 0x1000));
+	CHECK(!futex_wakes(WAKE, 0x1000, WAIT, 0x1040));
+	CHECK(!futex_wakes(WAIT, 0x1000, WAIT, 0x1000));
+	CHECK(!futex_wakes(WAKE, 0x1000, WAKE, 0x1000));
+	CHECK(futex_wakes(SHARED_WAKE, 0x7000, 0, 0x1000));
+	CHECK(futex_wakes(REQUEUE, 0x2000, WAIT, 0x1000));
+}
+
+int
+main(void)
+{
+	RUN(functions_are_known_by_any_of_their_names);
+	RUN(others_are_none);
+	RUN(wakers_are_told_from_passers_by);
+	return test_done();
+}
