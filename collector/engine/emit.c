@@ -186,26 +186,34 @@ emit_frame(struct engine *s, struct batch *b, struct frame_cache *c,
 	return number;
 }
 
-/* The label set of a thread without a name of its own: its pool is the
- * function that it began with, if that is known. */
-static uint32_t
-emit_entry_node(struct engine *s, struct batch *b,
-    const struct group_place *place, const struct aggregate_stack *stack)
+/* The pool of a thread without a name of its own is the function that it
+ * began with; false: that is not known. */
+static bool
+emit_entry_pool(struct engine *s, const struct aggregate_stack *stack,
+    char *pool)
 {
 	enum thread_pool_frame what = THREAD_POOL_RUNTIME;
-	struct aggregate_group g;
-	char pool[THREAD_POOL_NAME_MAX];
 	struct frame f;
 	uint32_t n;
 
 	for (n = 0; n < stack->n && what == THREAD_POOL_RUNTIME; n++) {
 		if (!symbols_is_settled(s->symbols, stack->frames[n]))
-			return place->node;
+			return false;
 		f = symbols_get(s->symbols,
 		    symbols_final(s->symbols, stack->frames[n]));
 		what = thread_pool_judge(&f, pool);
 	}
-	if (what != THREAD_POOL_ENTRY)
+	return what == THREAD_POOL_ENTRY;
+}
+
+static uint32_t
+emit_entry_node(struct engine *s, struct batch *b,
+    const struct group_place *place, const struct aggregate_stack *stack)
+{
+	struct aggregate_group g;
+	char pool[THREAD_POOL_NAME_MAX];
+
+	if (!emit_entry_pool(s, stack, pool))
 		return place->node;
 	g = aggregate_get_group(s->aggregate, stack->group);
 	g.pool = pool;
@@ -273,6 +281,7 @@ emit_lock_stack(struct engine *s, struct batch *b, uint64_t slot,
 	struct aggregate_group g = aggregate_get_group(s->aggregate,
 	    stack->group);
 	struct aggregate_stack code = *stack;
+	char pool[THREAD_POOL_NAME_MAX];
 	struct locks_told told;
 	uint64_t unnamed = 0;
 	uint32_t node;
@@ -281,6 +290,8 @@ emit_lock_stack(struct engine *s, struct batch *b, uint64_t slot,
 		return;
 	code.n = told.n;
 	g.reason = told.reason;
+	if (place->by_entry && emit_entry_pool(s, &code, pool))
+		g.pool = pool;
 	node = emit_frames(s, b, c, &code, emit_labels_node(b, &g), &unnamed);
 	node = batch_node(b, node, batch_frame(b, &(struct frame){
 	    .kind = FRAME_MARK, .name = told.leaf, .module = "",

@@ -112,6 +112,38 @@ locks_get(struct locks *l, uint32_t pid, uint64_t start_ns, uint64_t address)
 	return l->n++;
 }
 
+/* The lock itself: one of several futexes stands for it. */
+static struct lock *
+lock_whole(struct locks *l, struct lock *k)
+{
+	uint32_t i = k->shift == 0 ? LOCKS_FULL : locks_get(l, k->pid,
+	    k->start_ns, k->address - k->shift);
+
+	return i == LOCKS_FULL ? k : &l->locks[i];
+}
+
+static bool
+lock_is_kept(const struct locks *l, const struct lock *k)
+{
+	return l->slot - k->used < KEEP_SLOTS;
+}
+
+/* What gives a lock its number lives as long as the lock. */
+static void
+locks_keep_numbers(struct locks *l)
+{
+	uint32_t i, n = l->n;
+	struct lock *k;
+
+	for (i = 0; i < n; i++) {
+		k = &l->locks[i];
+		if (k->address == 0 || k->number == 0 || !lock_is_kept(l, k))
+			continue;
+		lock_whole(l, k);
+		locks_get(l, k->pid, k->start_ns, 0);
+	}
+}
+
 /* Forgets those that nobody has waited for in a while, when it is half full;
  * numbers in processes go on as long as one of their locks is known. */
 static void
@@ -121,8 +153,9 @@ locks_sweep(struct locks *l)
 
 	if (l->n < LOCKS_MAX / 2)
 		return;
+	locks_keep_numbers(l);
 	for (i = 0; i < l->n; i++)
-		if (l->slot - l->locks[i].used < KEEP_SLOTS)
+		if (lock_is_kept(l, &l->locks[i]))
 			l->locks[n++] = l->locks[i];
 	l->n = n;
 	memset(l->slots, 0, sizeof(l->slots));
@@ -164,7 +197,7 @@ lock_ask(struct engine *s, struct lock *k, const struct sample_event *e)
 	code_identify(s, p, map);
 	if (map->file == MAPS_NO_FILE)
 		return;
-	k->place = k->address - map->start;
+	k->place = k->address - map->start + map->offset;
 	k->data = symbols_data(s->symbols, map->file, k->place);
 	if ((k->data & SYMBOLS_UNRESOLVED) != 0)
 		code_offer(s, p, map);
@@ -268,16 +301,6 @@ lock_name_owner(struct engine *s, struct lock *k,
 	}
 }
 
-/* The lock itself: one of several futexes stands for it. */
-static struct lock *
-lock_whole(struct locks *l, struct lock *k)
-{
-	uint32_t i = k->shift == 0 ? LOCKS_FULL : locks_get(l, k->pid,
-	    k->start_ns, k->address - k->shift);
-
-	return i == LOCKS_FULL ? k : &l->locks[i];
-}
-
 static void
 lock_give_number(struct engine *s, struct lock *k,
     const struct aggregate_stack *stack, uint32_t n)
@@ -356,8 +379,8 @@ lock_put_symbol(struct engine *s, const struct lock *k, char *leaf)
 	uint64_t behind;
 	struct frame f;
 
-	if (!k->asked || !symbols_is_settled(s->symbols, k->data) ||
-	    k->data == SYMBOLS_UNRESOLVED)
+	if (!k->asked || k->data == SYMBOLS_UNRESOLVED ||
+	    !symbols_is_settled(s->symbols, k->data))
 		return false;
 	f = lock_frame(s, k->data);
 	behind = k->place - f.offset;

@@ -40,12 +40,17 @@ static const struct lock_name {
     {"new_sem_post", LOCK_RELEASE},
     /* C++ */
     {"std::mutex::lock()", LOCK_MUTEX},
-    /* Rust */
+    /* Rust, in the older and the newer way of names */
     {"std::sys::sync::mutex::futex::Mutex::lock*", LOCK_MUTEX},
     {"std::sys::sync::rwlock::futex::RwLock::read*", LOCK_READER},
     {"std::sys::sync::rwlock::futex::RwLock::write*", LOCK_WRITER},
     {"std::sys::sync::mutex::futex::Mutex::wake*", LOCK_RELEASE},
     {"std::sys::sync::rwlock::futex::RwLock::wake*", LOCK_RELEASE},
+    {"<std::sys::sync::mutex::futex::Mutex>::lock*", LOCK_MUTEX},
+    {"<std::sys::sync::rwlock::futex::RwLock>::read*", LOCK_READER},
+    {"<std::sys::sync::rwlock::futex::RwLock>::write*", LOCK_WRITER},
+    {"<std::sys::sync::mutex::futex::Mutex>::wake*", LOCK_RELEASE},
+    {"<std::sys::sync::rwlock::futex::RwLock>::wake*", LOCK_RELEASE},
     /* Go: what its own runtime waits for; goroutines wait in no futex */
     {"runtime.lock2", LOCK_MUTEX},
     {"runtime.unlock2", LOCK_RELEASE},

@@ -89,9 +89,10 @@ int symbols_vdso_fd(struct symbols *s);
 /* The reference of an address: `offset` in the file, not an address. */
 uint32_t symbols_user(struct symbols *s, uint32_t file, uint64_t offset);
 
-/* The reference of data, `behind` the first byte of the file's code that is
- * mapped: a frame's offset counts from there too, to where the data's symbol
- * begins.  Not code: FRAME_ADDRESS where there is no such symbol. */
+/* The reference of data, so far `behind` where the file's first byte is, or
+ * would be, at the distance to its code that the file has: a frame's offset
+ * counts from there too, to where the data's symbol begins.  Not code:
+ * FRAME_ADDRESS where there is no such symbol. */
 uint32_t symbols_data(struct symbols *s, uint32_t file, uint64_t behind);
 
 /*

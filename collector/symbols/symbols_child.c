@@ -250,21 +250,22 @@ child_lookup(const struct child_file *f, uint64_t vaddr, struct elf_symbol *s,
 	return false;
 }
 
-/* The symbol of data that lies so far behind the file's first code. */
+/* The symbol of data.  Whose code is in several places has none: which of them
+ * it is counted from is not known. */
 static size_t
 child_answer_data(const struct child_file *f, uint64_t behind,
     struct wire_answer *a, char *name)
 {
 	char raw[ELF_NAME_MAX];
-	struct elf_code code;
+	struct elf_code code[2];
 	struct elf_symbol s;
 	uint64_t begin;
 	const struct elf *const elves[] = {f->debug.elf, f->mini,
 	    f->program.elf};
 
-	if (elf_code_segments(f->program.elf, &code, 1) == 0)
+	if (elf_code_segments(f->program.elf, code, 2) != 1)
 		return 0;
-	begin = code.vaddr - code.offset % 4096;
+	begin = code[0].vaddr - code[0].offset;
 	for (size_t i = 0; i < sizeof(elves) / sizeof(elves[0]); i++) {
 		if (elves[i] == NULL ||
 		    !elf_find_data(elves[i], begin + behind, &s, raw))

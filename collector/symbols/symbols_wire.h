@@ -33,8 +33,8 @@
 #define WIRE_NAME_MAX 512    /* bytes of a name, without NUL */
 #define WIRE_PLACE_MAX 255   /* of "file:line", likewise */
 #define WIRE_BUILD_ID_MAX 64
-/* In an offset: it is data's, from the first byte of mapped code on; the
- * answer's address counts from there, too. */
+/* In an offset: it is data's, from where the file's first byte is by its code;
+ * the answer's address counts from there, too. */
 #define WIRE_DATA (UINT64_C(1) << 63)
 #define WIRE_FILES_MAX 4096  /* file numbers are below this */
 

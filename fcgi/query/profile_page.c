@@ -242,12 +242,9 @@ profile_page_cover(struct profile_page *page)
 static bool
 profile_page_has_threshold(const struct profile_page *page)
 {
-	const char *source = profile_page_source(page);
+	const struct type *t = types_find(profile_page_source(page));
 
-	return strcmp(source, "offcpu") == 0 ||
-	    strcmp(source, "lock") == 0 ||
-	    strcmp(source, "lock_waits") == 0 ||
-	    strcmp(source, "lock_holder") == 0;
+	return t != NULL && t->threshold;
 }
 
 /* The one in force, of which the governor makes more. */

@@ -37,6 +37,7 @@ struct type {
 	const char *alias; /* another of pprof's names, or NULL */
 	const char *units; /* that tell it where text has no name, or NULL */
 	bool timed;        /* text of it counts samples of 1 / rate s */
+	bool threshold;    /* our profiler takes what lasts for some time */
 	/* NULL, or the types that add up to it, ended by NULL: what nobody
 	 * has pushed is their sum, where the first of them is there. */
 	const char *const *parts;

@@ -37,6 +37,14 @@ check "each frame has both, and how much is off CPU" js "
     d.flamebearer.levels[2].length === 8"
 check "the threshold in force" js 'd.memlens.threshold_seconds.min === 0.001 &&
     d.memlens.threshold_seconds.max === 0.002'
+tree 'lock{service="mix"}' "$new"
+check "no wait for a lock is a stated zero, from the threshold on" js '
+    d.flamebearer.numTicks === 0 && d.memlens.slots === 40 &&
+    d.memlens.state === "zero" && d.memlens.threshold_seconds.min === 0.003'
+tree 'lock{service="mix"}' "$old"
+check "which it is not where nobody looked" js '
+    d.flamebearer.numTicks === 0 && d.memlens.slots === 0 &&
+    d.memlens.threshold_seconds === null'
 tree 'wall{service="mix",reason!~"poll|timer"}' "$new"
 check "idle waits can be left out, CPU time stays" js "
     d.flamebearer.numTicks === $on + 40 * $lock_ns"

@@ -25,7 +25,8 @@
  *	lag_seconds_sum, lag_seconds_count, alone_sum 5 more
  *	test_latency_seconds{service="kv"}   1 ms to 1 s, each millisecond once
  *	with WAITS in the environment: cpu and, in the newer half, offcpu and
- *	thread_seconds_total of the service "mix" (fill_waits())
+ *	thread_seconds_total of the service "mix" (fill_waits()), and lock,
+ *	looked at, nothing seen
  *	a sample lost of 100, what memlensd says of itself, facts
  *
  * The slots 41 to 50 before the end are missing, and so in each hundred.
@@ -262,15 +263,26 @@ fill_latency(struct batch *b, uint64_t slot)
 		batch_add_histogram(b, latency, slot, ms * NS_PER_MS, 1);
 }
 
-/* Three samples; 10 s of two threads that wait, if that is recorded. */
+static void
+fill_threshold(struct batch *b, uint64_t slot, const char *name, int64_t ns)
+{
+	struct label source = {"source", name};
+
+	batch_add_gauge(b, series(b, SERIES_GAUGE,
+	    "memlens_profile_threshold_seconds", "seconds", 9, &source, 1),
+	    slot, (int64_t)slot * SLOT_NS, ns);
+}
+
+/* Three samples; 10 s of two threads that wait, none of them for a lock of
+ * its program's, if that is recorded. */
 static void
 fill_waits(struct batch *b, uint64_t slot, bool recorded)
 {
-	static const struct label service = {"service", "mix"}, source = {
-	    "source", "offcpu"}, states[][2] = {
+	static const struct label service = {"service", "mix"}, states[][2] = {
 	    {{"service", "mix"}, {"state", "on cpu"}},
 	    {{"service", "mix"}, {"state", "lock"}}};
 	struct series_desc d = {SERIES_FLOW, "offcpu", "nanoseconds", 1, 0,
+	    &service, 1}, lock = {SERIES_FLOW, "lock", "nanoseconds", 1, 0,
 	    &service, 1};
 	uint32_t on = cpu(b, "mix"), off;
 
@@ -290,9 +302,9 @@ fill_waits(struct batch *b, uint64_t slot, bool recorded)
 	if (slot % 2 == 0)
 		fill_counter(b, slot, "thread_seconds_total", "seconds", 9,
 		    states[1], 2, 15 * NS_PER_S);
-	batch_add_gauge(b, series(b, SERIES_GAUGE,
-	    "memlens_profile_threshold_seconds", "seconds", 9, &source, 1),
-	    slot, (int64_t)slot * SLOT_NS, slot % 2 == 0 ? 1000000 : 2000000);
+	batch_observe(b, batch_series(b, &lock), slot, 1);
+	fill_threshold(b, slot, "offcpu", slot % 2 == 0 ? 1000000 : 2000000);
+	fill_threshold(b, slot, "lock", 3000000);
 }
 
 static void

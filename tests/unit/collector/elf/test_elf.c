@@ -316,6 +316,7 @@ exercise(struct bytes *b)
 		return;
 	for (v = 0; v < SIZE; v += 0x33) {
 		elf_lookup(e, BASE + v, &s, name);
+		elf_find_data(e, BASE + v, &s, name);
 		elf_function(e, BASE + v, &s);
 		elf_vaddr(e, v, &s.entry);
 	}
@@ -389,6 +390,33 @@ TEST(own_executable)
 	close(fd);
 }
 
+int a_variable[4] = {1, 2, 3, 4};
+
+TEST(own_variable)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct elf_input in = {file_read, &fd, 0};
+	uint64_t at = (uint64_t)((uintptr_t)a_variable -
+	    (uintptr_t)__ehdr_start);
+	char name[ELF_NAME_MAX];
+	struct elf_symbol s;
+	struct stat st;
+	struct elf *e;
+
+	CHECK(fstat(fd, &st) == 0);
+	in.size = (uint64_t)st.st_size;
+	CHECK_INT(elf_open(&e, &in), ELF_OK);
+	CHECK(elf_find_data(e, at + sizeof(a_variable) - 1, &s, name));
+	CHECK_STR(name, "a_variable");
+	CHECK_INT(s.entry, at);
+	CHECK_INT(s.size, sizeof(a_variable));
+	CHECK(!elf_find_data(e, (uint64_t)((uintptr_t)main -
+	    (uintptr_t)__ehdr_start), &s, name));
+	CHECK(!elf_find_data(e, UINT64_MAX, &s, name));
+	elf_close(e);
+	close(fd);
+}
+
 int
 main(void)
 {
@@ -400,5 +428,6 @@ main(void)
 	RUN(other_files);
 	RUN(any_damage_is_harmless);
 	RUN(own_executable);
+	RUN(own_variable);
 	return test_done();
 }

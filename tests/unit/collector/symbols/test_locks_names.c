@@ -3,6 +3,8 @@
  */
 #include "collector/bpf/wait_futex.h"
 #include "collector/symbols/locks_names.h"
+#include "collector/symbols/symbols_child.h"
+#include "collector/symbols/symbols_wire.h"
 #include "tests/unit/test.h"
 
 TEST(functions_are_known_by_any_of_their_names)
@@ -21,6 +23,37 @@ TEST(functions_are_known_by_any_of_their_names)
 	    LOCK_CONDITION);
 	CHECK_INT(locks_kind_of("__pthread_mutex_unlock_usercnt"),
 	    LOCK_RELEASE);
+}
+
+/* As the symbols child makes them of a file's. */
+TEST(names_of_other_languages)
+{
+	static const struct {
+		const char *raw;
+		enum lock_kind kind;
+	} cases[] = {
+	    {"_ZNSt5mutex4lockEv", LOCK_MUTEX},
+	    {"_ZNSt5mutex6unlockEv", LOCK_NONE},
+	    {"_ZN3std3sys4sync5mutex5futex5Mutex14lock_contended"
+	     "17h0123456789abcdefE", LOCK_MUTEX},
+	    {"_RNvMNtNtNtNtCs1234_3std3sys4sync5mutex5futexNtB2_5Mutex"
+	     "14lock_contended", LOCK_MUTEX},
+	    {"_ZN3std3sys4sync6rwlock5futex6RwLock14read_contended"
+	     "17h0123456789abcdefE", LOCK_READER},
+	    {"_ZN3std3sys4sync6rwlock5futex6RwLock15write_contended"
+	     "17h0123456789abcdefE", LOCK_WRITER},
+	    {"_ZN3std3sys4sync5mutex5futex5Mutex4wake"
+	     "17h0123456789abcdefE", LOCK_RELEASE},
+	    {"runtime.lock2", LOCK_MUTEX},
+	    {"runtime.unlock2", LOCK_RELEASE},
+	    {"runtime.futexsleep", LOCK_NONE},
+	};
+	char name[WIRE_NAME_MAX + 1];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		symbols_child_name(cases[i].raw, name, sizeof(name));
+		CHECK_INT(locks_kind_of(name), cases[i].kind);
+	}
 }
 
 TEST(others_are_none)
@@ -55,6 +88,7 @@ int
 main(void)
 {
 	RUN(functions_are_known_by_any_of_their_names);
+	RUN(names_of_other_languages);
 	RUN(others_are_none);
 	RUN(wakers_are_told_from_passers_by);
 	return test_done();

@@ -142,6 +142,29 @@ TEST(own_functions)
 	close(fd);
 }
 
+static char a_variable[64] = "in the file's data";
+
+TEST(own_variable)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t at = (uint64_t)((uintptr_t)a_variable -
+	    (uintptr_t)__ehdr_start);
+	struct symbols *s;
+	struct frame f;
+	uint32_t file;
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	file = symbols_file(s, fd, "/opt/bin/test");
+	f = resolve(s, file, WIRE_DATA | (at + 40), fd);
+	CHECK_STR(f.name, "a_variable");
+	CHECK_INT(f.kind, FRAME_NATIVE);
+	CHECK_INT(f.offset, at);
+	f = resolve(s, file, WIRE_DATA | offset_of(known_one), fd);
+	CHECK_INT(f.kind, FRAME_ADDRESS);
+	symbols_free(s);
+	close(fd);
+}
+
 TEST(vdso)
 {
 	struct symbols *s;
@@ -734,6 +757,7 @@ main(void)
 	log_init("test_symbols", LOG_L_ERR);
 	RUN(names);
 	RUN(own_functions);
+	RUN(own_variable);
 	RUN(vdso);
 	RUN(killed_at_any_time);
 	RUN(file_that_kills);
