@@ -75,6 +75,7 @@ batch_free(struct batch *b)
 		map64_fini(&b->index->blocks);
 		free(b->index->adds);
 		free(b->index->depths);
+		buf_fini(&b->index->node_bytes);
 		free(b->index);
 	}
 	intern_fini(&b->strings);

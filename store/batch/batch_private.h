@@ -72,6 +72,7 @@ struct batch_index {
 	struct batch_first first;
 	struct batch_first sent; /* building: what the peer of a stream has */
 	uint16_t *depths; /* decoding: of the nodes */
+	struct buf node_bytes; /* of batch_code_node() */
 	size_t cap_depths, cap_entries;
 	struct intern frames, label_sets, series;
 	struct map64 nodes, blocks;
@@ -117,6 +118,10 @@ const struct err *batch_decode_journal(const void *record, size_t size,
 /* The same records for the dictionary of a sealed file, which we made
  * ourselves and which may be large. */
 const struct err *batch_encode_dict(struct batch *b, struct buf *out);
+/* The next node of a dictionary that is being made, as bytes at once instead
+ * of in nodes[]: half of the memory.  Returns its number; when memory runs out
+ * batch_encode_dict() says so. */
+uint32_t batch_code_node(struct batch *b, uint32_t parent, uint32_t edge);
 const struct err *batch_decode_dict(const void *record, size_t size,
     struct batch **out);
 

@@ -72,14 +72,33 @@ batch_put_labels(const struct batch *b, const struct batch_first *from,
 }
 
 static void
+batch_put_node(struct buf *out, size_t number, uint32_t parent, uint32_t edge)
+{
+	buf_put_varint(out, number - parent);
+	buf_put_varint(out, edge);
+}
+
+uint32_t
+batch_code_node(struct batch *b, uint32_t parent, uint32_t edge)
+{
+	batch_put_node(&b->index->node_bytes, b->n_nodes, parent, edge);
+	return (uint32_t)b->n_nodes++;
+}
+
+static void
 batch_put_nodes(const struct batch *b, const struct batch_first *from,
     struct buf *out)
 {
+	const struct buf *coded = &b->index->node_bytes;
+
 	buf_put_varint(out, b->n_nodes - from->nodes);
-	for (size_t i = from->nodes; i < b->n_nodes; i++) {
-		buf_put_varint(out, i - b->nodes[i].parent);
-		buf_put_varint(out, b->nodes[i].edge);
+	out->failed |= coded->failed;
+	if (coded->len > 0) {
+		buf_put(out, coded->data, coded->len);
+		return;
 	}
+	for (size_t i = from->nodes; i < b->n_nodes; i++)
+		batch_put_node(out, i, b->nodes[i].parent, b->nodes[i].edge);
 }
 
 static void

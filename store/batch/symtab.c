@@ -12,7 +12,7 @@
 #include "store/model/type.h"
 
 const struct err *
-symtab_init(struct symtab *t)
+symtab_init_unhashed(struct symtab *t)
 {
 	*t = (struct symtab){.frames.aligned = true, .labels.aligned = true,
 	    .series.aligned = true};
@@ -28,12 +28,18 @@ symtab_init(struct symtab *t)
 }
 
 const struct err *
-symtab_init_unhashed(struct symtab *t)
+symtab_init(struct symtab *t)
 {
-	const struct err *e = symtab_init(t);
+	const struct err *e = symtab_init_unhashed(t);
 
-	t->unhashed = true;
-	return e;
+	if (e != NULL)
+		return e;
+	t->hashes = calloc(t->cap_nodes, sizeof(*t->hashes));
+	if (t->hashes == NULL) {
+		symtab_fini(t);
+		return err_nomem();
+	}
+	return NULL;
 }
 
 void
@@ -45,6 +51,7 @@ symtab_fini(struct symtab *t)
 	intern_fini(&t->series);
 	map64_fini(&t->node_map);
 	free(t->nodes);
+	free(t->hashes);
 	*t = (struct symtab){0};
 }
 
@@ -82,7 +89,8 @@ symtab_bytes(const struct symtab *t)
 {
 	return intern_bytes(&t->strings) + intern_bytes(&t->frames) +
 	    intern_bytes(&t->labels) + intern_bytes(&t->series) +
-	    t->cap_nodes * sizeof(*t->nodes) +
+	    t->cap_nodes * (sizeof(*t->nodes) +
+	        (t->hashes != NULL ? sizeof(*t->hashes) : 0)) +
 	    t->node_map.cap * sizeof(*t->node_map.pairs);
 }
 
@@ -159,7 +167,7 @@ symtab_put_series(struct symtab *t, struct sym_series key)
 	enum series_kind kind = (enum series_kind)key.kind;
 	char buf[TYPE_NAME_MAX];
 
-	if (!t->unhashed && series_is_profile(kind) &&
+	if (t->hashes != NULL && series_is_profile(kind) &&
 	    type_name(kind, intern_str(&t->strings, key.name),
 	    intern_str(&t->strings, key.unit), buf) == buf &&
 	    (key.shown = intern_put(&t->strings, buf, strlen(buf))) ==
@@ -213,25 +221,38 @@ symtab_hash_frame(const struct symtab *t, uint64_t h, uint32_t frame)
 	return symtab_hash_string(t, h, f->build_id);
 }
 
+static bool
+symtab_grow_nodes(struct symtab *t)
+{
+	size_t n = 2 * (size_t)t->cap_nodes;
+	void *p = realloc(t->nodes, n * sizeof(*t->nodes));
+
+	if (p == NULL)
+		return false;
+	t->nodes = p;
+	if (t->hashes != NULL) {
+		p = realloc(t->hashes, n * sizeof(*t->hashes));
+		if (p == NULL)
+			return false;
+		t->hashes = p;
+	}
+	t->cap_nodes = (uint32_t)n;
+	return true;
+}
+
 uint32_t
 symtab_push_node(struct symtab *t, uint32_t parent, uint32_t edge)
 {
-	struct sym_node *p;
-	uint64_t h = 0;
+	if (t->n_nodes == t->cap_nodes && !symtab_grow_nodes(t))
+		return INTERN_NONE;
+	if (t->hashes != NULL) {
+		uint64_t h = t->hashes[parent];
 
-	if (t->n_nodes == t->cap_nodes) {
-		p = realloc(t->nodes, 2 * t->cap_nodes * sizeof(*p));
-		if (p == NULL)
-			return INTERN_NONE;
-		t->nodes = p;
-		t->cap_nodes *= 2;
+		t->hashes[t->n_nodes] = parent == 0
+		    ? symtab_hash_labels(t, h, edge)
+		    : symtab_hash_frame(t, h, edge);
 	}
-	if (!t->unhashed) {
-		h = t->nodes[parent].hash;
-		h = parent == 0 ? symtab_hash_labels(t, h, edge)
-		                : symtab_hash_frame(t, h, edge);
-	}
-	t->nodes[t->n_nodes] = (struct sym_node){parent, edge, h};
+	t->nodes[t->n_nodes] = (struct sym_node){parent, edge};
 	return t->n_nodes++;
 }
 

@@ -27,7 +27,6 @@ struct sym_series {
 
 struct sym_node {
 	uint32_t parent, edge; /* as in struct batch_node */
-	uint64_t hash;         /* of the whole stack's bytes; stable for ever */
 };
 
 struct symtab {
@@ -36,10 +35,11 @@ struct symtab {
 	struct intern labels; /* uint32_t pairs: name, value */
 	struct intern series; /* struct sym_series */
 	struct sym_node *nodes;
+	uint64_t *hashes; /* node -> of its whole stack's bytes, stable for
+	                   * ever; NULL: sealing needs none */
 	uint32_t n_nodes, cap_nodes;
 	struct map64 node_map;
 	uint32_t indexed;   /* nodes that are found */
-	bool unhashed;      /* nodes have no hash: sealing needs none */
 };
 
 /* From the numbers of a dictionary to those of the table. */

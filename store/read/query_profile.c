@@ -244,7 +244,7 @@ query_add_cut(struct query *q, uint32_t series, const struct cut *c)
 	for (size_t i = 0; i < q->slot->n_touched; i++) {
 		uint32_t node = q->slot->touched[i];
 		int128 v = q->slot->values[node];
-		uint64_t hash = hash64_u64(hash64_u64(h, t->nodes[node].hash),
+		uint64_t hash = hash64_u64(hash64_u64(h, t->hashes[node]),
 		    c->slot);
 
 		v = cut_at(v, c->b, length, hash) -

@@ -104,8 +104,6 @@ seal_drop_dict(struct seal *s)
 
 	free(s->dict.stack_nodes);
 	s->dict.stack_nodes = NULL;
-	free(b->nodes);
-	b->nodes = NULL;
 	b->n_nodes = 0;
 	buf_fini(&s->bytes);
 }
@@ -142,7 +140,9 @@ seal_encode_dict(struct seal *s)
 		qsort(s->dict.out->facts, s->dict.out->n_facts,
 		    sizeof(*s->dict.out->facts), fact_compare);
 	buf_clear(&s->bytes);
-	return batch_encode_dict(s->dict.out, &s->bytes);
+	e = batch_encode_dict(s->dict.out, &s->bytes);
+	buf_fini(&s->dict.out->index->node_bytes);
+	return e;
 }
 
 static const struct err *

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/batch/batch_private.h"
 
@@ -170,50 +171,58 @@ seal_mark_all(struct seal_dict *d, struct seal_marks *m)
 	m->labels[0] = 1;
 }
 
+static uint32_t
+seal_edge(const struct seal_marks *m, const struct sym_node *n)
+{
+	return n->parent == 0 ? m->label.map[n->edge] : m->frame.map[n->edge];
+}
+
+/* The nodes that are needed, by edge (a counting sort); returns how many. */
+static uint32_t
+seal_sort_nodes(const struct seal_dict *d, const struct seal_marks *m,
+    uint32_t *at, uint32_t edges, uint32_t *sorted)
+{
+	const struct sym_node *nodes = d->syms->nodes;
+	uint32_t n = d->syms->n_nodes;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (m->nodes[i])
+			at[seal_edge(m, &nodes[i]) + 1]++;
+	for (uint32_t i = 0; i < edges; i++)
+		at[i + 1] += at[i];
+	for (uint32_t i = 1; i < n; i++)
+		if (m->nodes[i])
+			sorted[at[seal_edge(m, &nodes[i])]++] = i;
+	return at[edges];
+}
+
 /*
  * Children in the order of their edges without comparing: walk all nodes
- * from the highest edge to the lowest (a counting sort) and push each to the
- * front of its parent's list.
+ * from the highest edge to the lowest and push each to the front of its
+ * parent's list.
  */
 static const struct err *
 seal_link(struct seal_dict *d, struct seal_marks *m)
 {
-	uint32_t n = d->syms->n_nodes, ranks = m->frame.n + m->label.n + 1;
-	uint32_t *at = calloc(ranks + 1, sizeof(*at));
+	uint32_t n = d->syms->n_nodes, edges = m->frame.n + m->label.n;
+	uint32_t *at = calloc(edges + 1, sizeof(*at));
 	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted));
-	uint32_t *rank = malloc((n + 1) * sizeof(*rank));
 	bool fine;
 
 	m->first = calloc(n + 1, sizeof(*m->first));
 	m->next = calloc(n + 1, sizeof(*m->next));
-	fine = at != NULL && sorted != NULL && rank != NULL &&
-	    m->first != NULL && m->next != NULL;
-	if (fine) {
-		for (uint32_t i = 1; i < n; i++) {
-			const struct sym_node *k = &d->syms->nodes[i];
+	fine = at != NULL && sorted != NULL && m->first != NULL &&
+	    m->next != NULL;
+	for (uint32_t i = fine ? seal_sort_nodes(d, m, at, edges, sorted) : 0;
+	    i-- > 0;) {
+		uint32_t node = sorted[i];
+		uint32_t parent = d->syms->nodes[node].parent;
 
-			rank[i] = !m->nodes[i]   ? ranks - 1
-			    : k->parent == 0     ? m->label.map[k->edge]
-			                         : m->frame.map[k->edge];
-			at[rank[i] + 1]++;
-		}
-		for (uint32_t i = 0; i < ranks; i++)
-			at[i + 1] += at[i];
-		for (uint32_t i = 1; i < n; i++)
-			sorted[at[rank[i]]++] = i;
-		for (uint32_t i = n - 1; i-- > 0;) {
-			uint32_t node = sorted[i];
-			uint32_t parent = d->syms->nodes[node].parent;
-
-			if (!m->nodes[node])
-				continue;
-			m->next[node] = m->first[parent];
-			m->first[parent] = node;
-		}
+		m->next[node] = m->first[parent];
+		m->first[parent] = node;
 	}
 	free(at);
 	free(sorted);
-	free(rank);
 	return fine ? NULL : err_nomem();
 }
 
@@ -297,58 +306,78 @@ seal_put_series(struct seal_dict *d, const struct seal_marks *m,
 	return NULL;
 }
 
-static uint32_t
-seal_put_node(struct seal_dict *d, const struct seal_marks *m, uint32_t node,
-    const uint32_t *map)
+/* The number of a node that has a value of its own is that of a stack. */
+static void
+seal_put_stack(struct seal_dict *d, uint32_t node, uint32_t number)
 {
-	const struct sym_node *n = &d->syms->nodes[node];
-	struct batch *b = d->out;
-	uint32_t number = (uint32_t)b->n_nodes++;
-
-	b->nodes[number].parent = map[n->parent];
-	b->nodes[number].edge =
-	    n->parent == 0 ? m->label.map[n->edge] : m->frame.map[n->edge];
-	if (d->stack_used[node]) {
-		d->stack_map[node] = d->n_stacks;
-		d->stack_nodes[d->n_stacks++] = number;
-	}
-	return number;
+	d->stack_map[node] = d->n_stacks;
+	d->stack_nodes[d->n_stacks++] = number;
 }
 
-/* Pre-order; numbers stacks on the way. */
-static const struct err *
-seal_put_nodes(struct seal_dict *d, const struct seal_marks *m)
-{
-	uint32_t n = d->syms->n_nodes, node = 0;
-	uint32_t *map = calloc(n + 1, sizeof(*map));
+/* The numbers of a node and of all above it. */
+struct seal_path {
+	uint32_t *numbers, cap, depth;
+};
 
-	free(d->out->nodes);
-	d->out->nodes = calloc(n + 1, sizeof(*d->out->nodes));
-	d->stack_map = malloc((n + 1) * sizeof(*d->stack_map));
-	d->stack_nodes = malloc((n + 1) * sizeof(*d->stack_nodes));
-	if (map == NULL || d->out->nodes == NULL || d->stack_map == NULL ||
-	    d->stack_nodes == NULL) {
-		free(map);
+/* Goes down to a child, or to the next one of the node or of those above it;
+ * 0: that was all. */
+static uint32_t
+seal_next_node(const struct seal_dict *d, const struct seal_marks *m,
+    struct seal_path *p, uint32_t node, uint32_t child)
+{
+	if (child != 0) {
+		p->depth++;
+		return child;
+	}
+	for (; node != 0 && m->next[node] == 0; p->depth--)
+		node = d->syms->nodes[node].parent;
+	return node == 0 ? 0 : m->next[node];
+}
+
+/*
+ * Pre-order; numbers stacks on the way.  A node's first child is asked for
+ * once: the place then holds the number of its stack.
+ */
+static const struct err *
+seal_walk(struct seal_dict *d, struct seal_marks *m, struct seal_path *p)
+{
+	uint32_t child = m->first[0], node = 0, number;
+
+	if (!array_room(&p->numbers, 1, &p->cap))
 		return err_nomem();
+	p->numbers[0] = 0;
+	d->stack_map = m->first;
+	m->first = NULL;
+	if (d->stack_used[0]) /* samples without any frame */
+		seal_put_stack(d, 0, 0);
+	while ((node = seal_next_node(d, m, p, node, child)) != 0) {
+		if (!array_room(&p->numbers, p->depth + 1, &p->cap))
+			return err_nomem();
+		number = batch_code_node(d->out, p->numbers[p->depth - 1],
+		    seal_edge(m, &d->syms->nodes[node]));
+		p->numbers[p->depth] = number;
+		child = d->stack_map[node];
+		if (d->stack_used[node])
+			seal_put_stack(d, node, number);
 	}
-	if (d->stack_used[0]) { /* samples without any frame */
-		d->stack_map[0] = 0;
-		d->stack_nodes[d->n_stacks++] = 0;
-	}
-	while (n > 1) {
-		if (m->first[node] != 0) {
-			node = m->first[node];
-		} else {
-			while (node != 0 && m->next[node] == 0)
-				node = d->syms->nodes[node].parent;
-			if (node == 0)
-				break;
-			node = m->next[node];
-		}
-		map[node] = seal_put_node(d, m, node, map);
-	}
-	free(map);
 	return NULL;
+}
+
+static const struct err *
+seal_put_nodes(struct seal_dict *d, struct seal_marks *m)
+{
+	struct seal_path path = {0};
+	const struct err *e;
+	size_t stacks = 0;
+
+	free(m->nodes);
+	m->nodes = NULL;
+	for (uint32_t i = 0; i < d->syms->n_nodes; i++)
+		stacks += d->stack_used[i];
+	d->stack_nodes = malloc((stacks + 1) * sizeof(*d->stack_nodes));
+	e = d->stack_nodes == NULL ? err_nomem() : seal_walk(d, m, &path);
+	free(path.numbers);
+	return e;
 }
 
 static const struct err *

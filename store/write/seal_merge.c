@@ -434,11 +434,10 @@ merge_nodes(struct merge *m)
 		d->stack_nodes[d->n_stacks++] = 0;
 	while ((key = merge_least_key(m)) != UINT64_MAX) {
 		uint32_t depth = BATCH_MAX_DEPTH - (uint32_t)(key >> 32);
-		uint32_t number = (uint32_t)d->out->n_nodes++;
+		uint32_t number = batch_code_node(d->out, m->path[depth - 1],
+		    (uint32_t)key);
 
 		m->path[depth] = number;
-		d->out->nodes[number] = (struct batch_node){
-		    m->path[depth - 1], (uint32_t)key};
 		stack = false;
 		for (size_t i = 0; i < m->s->n_inputs; i++) {
 			if (m->keys[i] != key)
@@ -456,25 +455,15 @@ static const struct err *
 merge_trees(struct merge *m)
 {
 	struct seal_dict *d = &m->s->dict;
-	size_t nodes = 1, stacks = 1;
+	size_t stacks = 1;
 	void *p;
 
-	for (size_t i = 0; i < m->s->n_inputs; i++) {
-		const struct sealed *f = m->s->inputs[i].source->file;
-
-		nodes += f->dict->n_nodes;
-		stacks += f->n_stacks;
-	}
-	free(d->out->nodes);
-	d->out->nodes = malloc(nodes * sizeof(*d->out->nodes));
+	for (size_t i = 0; i < m->s->n_inputs; i++)
+		stacks += m->s->inputs[i].source->file->n_stacks;
 	d->stack_nodes = malloc(stacks * sizeof(*d->stack_nodes));
-	if (d->out->nodes == NULL || d->stack_nodes == NULL)
+	if (d->stack_nodes == NULL)
 		return err_nomem();
-	d->out->nodes[0] = (struct batch_node){0, 0};
 	merge_nodes(m);
-	p = realloc(d->out->nodes, d->out->n_nodes * sizeof(*d->out->nodes));
-	if (p != NULL)
-		d->out->nodes = p;
 	p = realloc(d->stack_nodes, (d->n_stacks + 1) *
 	    sizeof(*d->stack_nodes));
 	if (p != NULL)

@@ -73,7 +73,8 @@ shapes() {
 	shape many 320 4
 }
 
-# Names of 20,000 functions, then five of its own for each stack.
+# Names of 20,000 functions, then five of its own for each stack, then calls
+# at random.
 seal() {
 	say "a journal of 200,000 different stacks, sealed"
 	"$bench/store_seal" fill "$dir/seal" 200000 20000
@@ -81,7 +82,10 @@ seal() {
 	"$bench/store_seal" fill "$dir/seal-names" 200000 0
 	"$bench/store_seal" seal "$dir/seal-names" >"$dir/part"
 	numbers store_names_ "$dir/part"
-	rm -rf "$dir/seal" "$dir/seal-names"
+	"$bench/store_seal" fill "$dir/seal-deep" 200000 3000 random
+	"$bench/store_seal" seal "$dir/seal-deep" >"$dir/part"
+	numbers store_deep_ "$dir/part"
+	rm -rf "$dir/seal" "$dir/seal-names" "$dir/seal-deep"
 }
 
 day() {
@@ -199,6 +203,7 @@ store_deep_span_bytes|gzip pprof|@store_deep_pprof_gzip
 store_many_span_bytes|gzip pprof|@store_many_pprof_gzip
 store_seal_rss|goal|64
 store_names_seal_rss|goal|64
+store_deep_seal_rss|goal|64
 store_write_cpu|goal|0.4
 store_queue_cpu|goal|0.4
 store_queue_rss|goal|64

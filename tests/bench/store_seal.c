@@ -2,13 +2,13 @@
  * Measures the memory that sealing a journal of many different stacks takes:
  * one process writes it, another, that has done nothing else, seals it.
  *
- *	store_seal fill DIR STACKS NAMES
+ *	store_seal fill DIR STACKS NAMES [random]
  *	store_seal seal DIR [TIME]    what is to be at this time (s since 1970)
  *	store_seal sum FILE     a checksum of a sealed file's records
  *
  * A stack is 25 calls deep, of which 20 are shared with a hundred others; the
- * last five are of NAMES functions (0: of functions of their own).  Prints
- * lines "name value unit".
+ * last five are of NAMES functions (0: of functions of their own).  A random
+ * one is 14 calls of NAMES functions deep.  Prints lines "name value unit".
  */
 #include <malloc.h>
 #include <sys/resource.h>
@@ -33,23 +33,28 @@ seal_frame(struct batch *b, uint64_t name)
 	return batch_frame(b, &f);
 }
 
+struct shape {
+	unsigned shared, own; /* calls of a stack */
+	uint64_t names;
+};
+
 static void
 seal_stack(struct batch *b, struct population *p, uint32_t series,
-    uint32_t top, uint32_t i, uint64_t names)
+    uint32_t top, uint32_t i, const struct shape *shape)
 {
 	uint32_t node = top;
 
-	for (unsigned k = 0; k < 20; k++)
+	for (unsigned k = 0; k < shape->shared; k++)
 		node = batch_node(b, node, seal_frame(b,
 		    1000000000u + i % TRUNKS * (k > 8) + 5000 * k));
-	for (unsigned k = 0; k < 5; k++)
-		node = batch_node(b, node, seal_frame(b, names
-		    ? roll(p) % names : 5 * (uint64_t)i + k));
+	for (unsigned k = 0; k < shape->own; k++)
+		node = batch_node(b, node, seal_frame(b, shape->names
+		    ? roll(p) % shape->names : 5 * (uint64_t)i + k));
 	batch_add_profile(b, series, SLOT0, node, 1 + (int64_t)(roll(p) % 9));
 }
 
 static void
-run_fill(const char *dir, uint32_t stacks, uint64_t names)
+run_fill(const char *dir, uint32_t stacks, const struct shape *shape)
 {
 	struct store_options o = {.slot_ns = SLOT_NS, .no_thread = true};
 	struct population random = {.seed = 1};
@@ -65,7 +70,7 @@ run_fill(const char *dir, uint32_t stacks, uint64_t names)
 		uint32_t top = batch_node(b, 0, batch_labels(b, NULL, 0));
 
 		do
-			seal_stack(b, &random, series, top, i++, names);
+			seal_stack(b, &random, series, top, i++, shape);
 		while (i % PUSH != 0 && i < stacks);
 		must(store_append(w, b));
 		batch_free(b);
@@ -121,11 +126,15 @@ int
 main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
+	bool random = argc == 6 && strcmp(argv[5], "random") == 0;
+	struct shape shape = {random ? 0 : 20, random ? 14 : 5, 0};
 
-	if (strcmp(what, "fill") == 0 && argc == 5)
+	if (strcmp(what, "fill") == 0 && (argc == 5 || random)) {
+		shape.names = strtoull(argv[4], NULL, 10);
 		run_fill(argv[2], (uint32_t)strtoul(argv[3], NULL, 10),
-		    strtoull(argv[4], NULL, 10));
-	else if (strcmp(what, "seal") == 0 && (argc == 3 || argc == 4))
+		    &shape);
+	}
+	if (strcmp(what, "seal") == 0 && (argc == 3 || argc == 4))
 		run_seal(argv[2], argc == 4 ?
 		    strtoll(argv[3], NULL, 10) * NS_PER_S :
 		    (int64_t)(SLOT0 + 4 * 64) * SLOT_NS);

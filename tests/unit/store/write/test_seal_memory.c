@@ -14,11 +14,26 @@
 
 #define SLOT INT64_C(1000000000)
 #define START UINT64_C(4096)
-#define STACKS 100000u
 #define PUSH 25000u
-#define OWN 5u     /* nodes that are a stack's own */
 #define NAMES 4000u
-#define MEMORY (30u << 20) /* it needs 20 to 24; 36 to 40 before */
+
+struct shape {
+	uint32_t stacks;
+	unsigned shared, own; /* calls that other stacks have too, or not */
+	rlim_t memory;        /* in which it is sealed */
+};
+
+/* It needs 20 to 24 MiB; 36 to 40 before. */
+static const struct shape service = {100000, 10, 5, 30u << 20};
+
+/* Of each node of the call tree: parent and edge 8, first child and next
+ * sibling 8, of all in the order of their edges or as bytes 4, marks 2.  Some
+ * 40 before. */
+#define DEEP 50000u
+#define CALLS 14u
+#define NODE_BYTES 24u
+static const struct shape deep = {DEEP, 0, CALLS,
+    DEEP * CALLS * NODE_BYTES + (4u << 20)};
 
 static uint32_t
 name(struct batch *b, uint64_t i)
@@ -30,38 +45,39 @@ name(struct batch *b, uint64_t i)
 	return batch_frame(b, &f);
 }
 
-/* Ten calls that a thousand stacks share, then OWN by the stack's number. */
+/* Calls that a thousand stacks share, then those by the stack's number. */
 static void
-add_stack(struct batch *b, uint32_t series, uint32_t top, uint64_t stack)
+add_stack(struct batch *b, const struct shape *s, uint32_t series,
+    uint32_t top, uint64_t stack)
 {
 	uint32_t node = top;
 
-	for (unsigned k = 0; k < 10; k++)
+	for (unsigned k = 0; k < s->shared; k++)
 		node = batch_node(b, node, name(b, k + stack % 100 * 10));
-	for (unsigned k = 0; k < OWN; k++)
+	for (unsigned k = 0; k < s->own; k++)
 		node = batch_node(b, node,
 		    name(b, (stack / (k == 0 ? 1 : 25) + k) % NAMES));
 	batch_add_profile(b, series, START, node, 1 + (int64_t)(stack % 3));
 }
 
 static void
-fill(const char *dir)
+fill(const char *dir, const struct shape *s)
 {
 	struct store_options o = {.slot_ns = SLOT, .no_thread = true};
-	struct label service = {"service", "big"};
+	struct label big = {"service", "big"};
 	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 10000000,
-	    0, &service, 1};
+	    0, &big, 1};
 	struct store_writer *w;
 
 	if (store_writer_open(&w, dir, &o) != NULL)
 		_Exit(1);
-	for (uint64_t i = 0; i < STACKS;) {
+	for (uint64_t i = 0; i < s->stacks;) {
 		struct batch *b = batch_new((uint64_t)SLOT);
 		uint32_t series = batch_series(b, &d);
 		uint32_t top = batch_node(b, 0, batch_labels(b, NULL, 0));
 
 		do
-			add_stack(b, series, top, i++);
+			add_stack(b, s, series, top, i++);
 		while (i % PUSH != 0);
 		if (store_append(w, b) != NULL)
 			_Exit(1);
@@ -86,7 +102,7 @@ data_bytes(void)
 }
 
 static void
-seal(const char *dir)
+seal(const char *dir, const struct shape *s)
 {
 	struct store_options o = {.slot_ns = SLOT, .no_thread = true};
 	struct rlimit limit;
@@ -97,7 +113,7 @@ seal(const char *dir)
 	mallopt(M_ARENA_MAX, 1); /* as the daemon */
 	mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	mallopt(M_TRIM_THRESHOLD, 512 << 10);
-	limit.rlim_cur = limit.rlim_max = data_bytes() + MEMORY;
+	limit.rlim_cur = limit.rlim_max = data_bytes() + s->memory;
 	if (setrlimit(RLIMIT_DATA, &limit) != 0)
 		_Exit(2);
 	e = store_writer_open(&w, dir, &o);
@@ -113,13 +129,14 @@ seal(const char *dir)
 
 /* Each in a process of its own, which holds nothing of the other. */
 static int
-apart(void (*what)(const char *), const char *dir)
+apart(void (*what)(const char *, const struct shape *), const char *dir,
+    const struct shape *s)
 {
 	int status = -1;
 	pid_t child = fork();
 
 	if (child == 0)
-		what(dir);
+		what(dir, s);
 	return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
 }
 
@@ -144,17 +161,28 @@ stacks_of(const char *dir)
 	return n;
 }
 
-TEST(many_stacks_are_sealed_in_30_mib)
+static void
+check_shape(const struct shape *s)
 {
 	char dir[] = "/tmp/test-seal-memory-XXXXXX", command[64];
 
 	CHECK(mkdtemp(dir) != NULL);
-	CHECK_INT(apart(fill, dir), 0);
-	CHECK_INT(apart(seal, dir), 0);
-	CHECK_INT(stacks_of(dir), STACKS);
+	CHECK_INT(apart(fill, dir, s), 0);
+	CHECK_INT(apart(seal, dir, s), 0);
+	CHECK_INT(stacks_of(dir), s->stacks);
 	snprintf(command, sizeof(command),
 	    "ls %s | grep -q '^span-' && rm -rf %s", dir, dir);
 	CHECK_INT(system(command), 0);
+}
+
+TEST(many_stacks_are_sealed_in_30_mib)
+{
+	check_shape(&service);
+}
+
+TEST(a_node_of_its_own_takes_24_bytes_at_a_seal)
+{
+	check_shape(&deep);
 }
 
 int
@@ -164,6 +192,7 @@ main(void)
 	printf("skip - seal_memory: sanitizers need memory of their own\n");
 #else
 	RUN(many_stacks_are_sealed_in_30_mib);
+	RUN(a_node_of_its_own_takes_24_bytes_at_a_seal);
 #endif
 	return test_done();
 }
