@@ -17,6 +17,9 @@ const volatile bool kernel_stacks = 1;
 const volatile bool eh_frame = 0; /* else by frame pointers alone */
 /* The daemon is woken before its next poll only when so much waits. */
 const volatile __u64 ring_wake_bytes = 1 << 18;
+/* A type that may send many leaves the rest of the ring to the others; 0: all
+ * of it is for it. */
+const volatile __u64 ring_share_bytes = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -238,6 +241,14 @@ send_deep(struct unwind_scratch *s, __u64 size, __u64 sp, __u64 wake, long *r)
 	return 1;
 }
 
+/* Does so much wait in the ring that this type sends no more? */
+static __always_inline bool
+ring_is_full(void)
+{
+	return ring_share_bytes != 0 &&
+	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_share_bytes;
+}
+
 /* What stands for so many samples. */
 static __always_inline void
 send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)
@@ -250,6 +261,10 @@ send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)
 	    frames * sizeof(__u64) + copied;
 	long r;
 
+	if (ring_is_full()) {
+		c->n[COUNT_RING_FULL] += samples;
+		return;
+	}
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_wake_bytes)
 		wake = BPF_RB_FORCE_WAKEUP;
 	sp = s->walk.lacking.sp + copied - 16;

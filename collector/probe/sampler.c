@@ -176,6 +176,9 @@ sampler_set_clock(struct perf_bpf *bpf, const struct sampler_clock *clock)
 {
 	bpf->rodata->event_unit = clock->unit > 0 ? (uint64_t)clock->unit : 1;
 	bpf->rodata->sample_ns = (uint64_t)clock->sample_ns;
+	if (clock->sample_ns > 0)
+		bpf->rodata->ring_share_bytes =
+		    bpf_map__max_entries(bpf->maps.ring) / 2;
 	bpf->rodata->of_faults = clock->event == PERF_COUNT_SW_PAGE_FAULTS;
 }
 
@@ -193,9 +196,9 @@ sampler_load(struct sampler *s, size_t type,
 	bpf->rodata->profile_type = (uint8_t)type;
 	bpf->rodata->kernel_stacks = s->options.kernel;
 	bpf->rodata->eh_frame = s->options.chunks > 0;
+	sampler_size_ring(s, bpf);
 	if (clock != NULL)
 		sampler_set_clock(bpf, clock);
-	sampler_size_ring(s, bpf);
 	sampler_size_maps(bpf, s->options.chunks);
 	if (s->first != NULL)
 		r = sampler_share(s, bpf);

@@ -61,6 +61,7 @@ waits_configure(struct wait_bpf *bpf, size_t type,
 	bpf->data_wait->wait_threshold_ns = (uint64_t)o->threshold_ns;
 	map = bpf_object__find_map_by_name(maps, "ring");
 	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(map) / 4;
+	bpf->rodata->ring_share_bytes = bpf_map__max_entries(map) / 2;
 	bpf_program__set_autoload(bpf->progs.wait_back,
 	    stacks == WAITS_BACK);
 	bpf_program__set_autoload(bpf->progs.wait_exit,

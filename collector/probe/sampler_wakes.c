@@ -46,13 +46,15 @@ static int
 wakes_load(struct wake_bpf *bpf, size_t type, const struct waits_options *o,
     const struct bpf_object *maps, const struct bpf_object *waits)
 {
+	const struct bpf_map *ring =
+	    bpf_object__find_map_by_name(maps, "ring");
 	int r = wakes_share(bpf, maps, waits);
 
 	bpf->rodata->profile_type = (uint8_t)type;
 	bpf->rodata->kernel_stacks = false;
 	bpf->rodata->eh_frame = o->eh_frame;
-	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(
-	    bpf_object__find_map_by_name(maps, "ring")) / 4;
+	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(ring) / 4;
+	bpf->rodata->ring_share_bytes = bpf_map__max_entries(ring) / 2;
 	bpf->data_wake->wake_threshold_ns = (uint64_t)o->threshold_ns;
 	if (r == 0)
 		r = wake_bpf__load(bpf);

@@ -1,0 +1,24 @@
+#!/bin/bash
+# Waits without number leave room in the ring for the samples of the clock,
+# while nobody reads it.
+. "$(dirname "$0")/lib/cpu.sh"
+out=$dir/out
+own "$BUILD/system/offcpu_storm" storm || exit 1
+slots() { [ "$(grep -ac '^child' "$out")" -ge "$1" ]; }
+
+begin_driver -s 500 -w 10
+seen slots 2
+begin "$dir/storm_$tag" 500 3000 >/dev/null
+sleep 1
+kill -STOP "$driver_pid"
+sleep 0.5
+kill -CONT "$driver_pid"
+wait "$last"
+n=$(grep -ac '^child' "$out")
+seen slots $((n + 2))
+end_driver
+lost=$(grep -a '^counter .*\[ring full\]' "$out" |
+	awk '{ n += $(NF - 1) } END { print n + 0 }')
+expect "there were more waits than the ring has room for" "$lost" "$lost" -gt 0
+expect "next to no sample of the clock was lost" "$(grep -a '^balance' "$out")" \
+	"$(awk '/^balance/ { print $4 * 25 <= $2 }' "$out")" = 1
