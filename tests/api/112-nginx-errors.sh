@@ -77,6 +77,8 @@ worker=
 check "no worker: 503" said 503 unavailable "$base/api/v1/health"
 check "with Retry-After" header 'Retry-After: 5'
 check "to a push" said 503 unavailable -d 'a 1' "$base/ingest?name=a"
+check "to a push of more than other bodies may have" said 503 unavailable \
+    -H 'Expect:' --data-binary @"$T/2m" "$base/ingest?name=a"
 check "to Connect" said 503 unavailable -H "$connect" -d '' \
     "$base/querier.v1.QuerierService/Series"
 check "to the playground" said 503 unavailable "$base/api/v1/kv/a"

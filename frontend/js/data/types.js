@@ -81,13 +81,13 @@
   }
 
   /* How much of it is idle, of what is shown and of the other of both: all,
-   * or all but that. */
+   * or all but that.  null: there is nothing of either. */
   function idleText(shown, other, all) {
     const [a, b] = [shown, other].map((x) => x.flamebearer.numTicks);
     const part = Math.abs(a - b), whole = Math.max(a, b);
-    return 'Idle waits ' + (all ? 'shown' : 'hidden') + ': ' +
-      ns.flameFacts.unitOf(shown).text(part) + (whole > 0 ? ' (' +
-      ns.format.percent(part / whole) + ')' : '');
+    return whole === 0 ? null : 'Idle waits ' + (all ? 'shown' : 'hidden') +
+      ': ' + ns.flameFacts.unitOf(shown).text(part) + ' (' +
+      ns.format.percent(part / whole) + ')';
   }
 
   ns.types = { choice, choose, amount, selector, busy, idleText };

@@ -108,6 +108,9 @@ test('idle waits are left out by labels and by frames', () => {
     'Idle waits hidden: 30 s (75 %)');
   assert.equal(M.types.idleText(other, answer(), '1'),
     'Idle waits shown: 30 s (75 %)');
+  const none = answer();
+  none.flamebearer.numTicks = 0;
+  assert.equal(M.types.idleText(none, none, ''), null, 'no data is not 0 s');
 });
 
 test('wall time is hot where it is on a CPU, cold where it waits', () => {
