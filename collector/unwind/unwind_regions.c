@@ -141,7 +141,8 @@ code_new(struct unwind_regions *r, const struct symbols_rows *a,
 	}
 	c->is = (struct unwind_code){.base = a->base, .n = a->regions,
 	    .shift = a->shift};
-	memcpy(c->build_id, a->build_id, a->build_id_len);
+	if (a->build_id_len > 0)
+		memcpy(c->build_id, a->build_id, a->build_id_len);
 	c->build_id_len = a->build_id_len;
 	code_publish(r, c, 0, c->is.n);
 	c->next = r->codes;

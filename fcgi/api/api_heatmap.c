@@ -43,7 +43,8 @@ heatmap_init(struct heatmap *m, const struct request *rq,
 	if (e == NULL && (bands & (bands - 1)) != 0)
 		e = err_field(ERR_REQUEST, 400, "bands",
 		    "is not a power of two, 1 to %d", OCTAVE);
-	m->width = OCTAVE / (uint32_t)bands;
+	if (e == NULL)
+		m->width = OCTAVE / (uint32_t)bands;
 	return e;
 }
 

@@ -36,6 +36,8 @@ get GET "/api/v1/heatmap.json?query=test_none_seconds&$range"
 check "nothing matches: no data" js 'd.series === 0 && !("cells" in d)'
 get GET "$q&$range&bands=3"
 check "bands that are no power of two" status 400
+get GET "$q&$range&bands="
+check "no number of bands, and the worker lives" status 400
 get GET "$q&$range&bands=256"
 check "more bands than there are buckets" status 400
 get GET "/api/v1/heatmap.json?$range"

@@ -49,7 +49,6 @@ fcgi/draw/main.c: a program
 fcgi/memlens/memlens.c: a program
 fcgi/format/out/stacks_profile.c: fcgi/format/stacks.h
 store/journal/open_ahead.c: openspan.h
-store/journal/open_skim.c: openspan.h
 store/model/selector.c: series.h
 store/read/missing.c: reader.h
 store/read/plan.c: reader.h

@@ -25,7 +25,7 @@ run() {
 	mode=$1
 	configure 500ms
 	sed -i '/^interval/i enabled = no' "$dir/conf"
-	printf '[disk]\nsync-calls = %s\n' "$mode" >>"$dir/conf"
+	printf '[disk]\nenabled = yes\nsync-calls = %s\n' "$mode" >>"$dir/conf"
 	truncate -s 64M "$dir/image"
 	start_daemon d -s "$dir/store.$mode" -w "$dir/rec.$mode"
 	d=$last
