@@ -1,5 +1,6 @@
 /*
- * Inside the scan of a record: open_skim.c, and open_skim_names.c for its names.
+ * Inside the scan of a record: open_skim.c, and open_skim_names.c for its
+ * names.
  */
 #ifndef STORE_OPEN_SKIM_H
 #define STORE_OPEN_SKIM_H
