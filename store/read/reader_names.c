@@ -10,7 +10,7 @@
  *
  * Of a series with many stacks only those of the blocks that a range is read
  * from are named, so that a short range of a service that pushes 200,000 of
- * them costs what it has.
+ * them costs what it has; and so of further series where a question is of many.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ struct names_want {
 	struct reader_file *f;
 	uint32_t *stacks;
 	uint32_t n, cap;
-	size_t bytes, whole; /* of entries: of a series; at most to name all */
+	size_t bytes, whole; /* of entries: of a series; at most to name all, */
+	size_t left;         /* and of all series that are */
 };
 
 typedef const struct err *names_block_fn(struct names_want *w,
@@ -276,10 +277,11 @@ names_want_series(struct names_want *w, const struct plan *p,
 	w->bytes = 0;
 	if (p != NULL && !names_bit(w->f->large, number))
 		e = names_each_block(w, number, names_measure_block);
-	if (e == NULL && w->bytes > w->whole)
+	if (e == NULL && (w->bytes > w->whole || w->bytes > w->left))
 		names_set_bit(w->f->large, number);
 	if (e == NULL && p != NULL && names_bit(w->f->large, number))
 		return names_want_pieces(w, p, number);
+	w->left -= p != NULL ? w->bytes : 0;
 	if (e == NULL)
 		e = names_each_block(w, number, names_want_block);
 	names_set_bit(w->f->named, number);
@@ -331,7 +333,8 @@ names_of_file(struct store *s, struct reader_file *f, const struct plan *p,
     const uint32_t *series, size_t n, uint32_t most)
 {
 	struct names_want w = {.f = f,
-	    .whole = most / 4 < NAMES_WHOLE ? most / 4 : NAMES_WHOLE};
+	    .whole = most / 4 < NAMES_WHOLE ? most / 4 : NAMES_WHOLE,
+	    .left = most / 16};
 	const struct err *e = names_want_new(&w, p, series, n);
 
 	if (e == NULL && w.n > 0)

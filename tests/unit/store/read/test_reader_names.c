@@ -211,6 +211,44 @@ TEST(a_short_range_of_a_large_series_is_answered)
 	model_fini(&m);
 }
 
+static void
+put_many(struct store_writer *w)
+{
+	struct batch *b = batch_new((uint64_t)SLOT);
+	char name[16];
+
+	for (unsigned k = 0; k < 100; k++) {
+		uint32_t series;
+
+		snprintf(name, sizeof(name), "many%u", k);
+		series = put_series(b, name);
+		for (unsigned i = 0; i < 32; i++)
+			batch_add_profile(b, series, BEGIN + i,
+			    put_stack(b, name, 0, i, DEPTH), 3);
+	}
+	CHECK_OK(batch_finish(b));
+	CHECK_OK(store_append(w, b));
+	CHECK_OK(store_tick(w, (BEGIN + 64) * SLOT + SLOT));
+	batch_free(b);
+}
+
+/* Nor is that of many series, each of which is small. */
+TEST(a_short_range_of_many_series_is_answered)
+{
+	struct store *s;
+	struct model m;
+
+	model_init(&m, 5);
+	put_many(m.w);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	store_bound_nodes(s, 4000);
+	CHECK_INT(total(s, "cpu", 7, 8), 100 * 30);
+	CHECK_INT(total(s, "cpu", 30, 32), 2 * 100 * 30);
+	CHECK_INT(total(s, "cpu", 40, 50), 0);
+	store_close(s);
+	model_fini(&m);
+}
+
 /* Stacks that no higher block has: no file of ours; asked for by all. */
 TEST(a_stack_without_a_name_is_named_with_all_others)
 {
@@ -239,6 +277,7 @@ main(void)
 	RUN(lists_and_metrics_name_no_stack);
 	RUN(a_question_of_too_many_nodes_is_refused);
 	RUN(a_short_range_of_a_large_series_is_answered);
+	RUN(a_short_range_of_many_series_is_answered);
 	RUN(a_stack_without_a_name_is_named_with_all_others);
 	return test_done();
 }
