@@ -26,5 +26,5 @@ for address in "$dir/notify" "@memlens-test-$$"; do
 	expect_true "STOPPING=1" await 60 said "$dir/manager.log" "^STOPPING=1$"
 	end "$manager"
 done
-expect_text "messages have priorities" "$(head -n 1 "$dir/d.log")" "^<6>source"
+expect_text "messages have priorities" "$(grep -m 1 source "$dir/d.log")" "^<6>source"
 expect_text "-v says more" "$(cat "$dir/d.log")" "^<7>slot [0-9]*: [0-9]* blocks"
