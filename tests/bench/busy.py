@@ -89,6 +89,7 @@ def main():
             if name == 'memlens_bpf_maps_bytes' and late:
                 maps = max(maps, block['max'] // 10 ** series['scale'])
             if series['kind'] == 'counter' and late and \
+                    series['labels'].get('source') == 'cpu' and \
                     name.startswith('memlens_profile_'):
                 counters[name] += block['increase']
                 if name == 'memlens_profile_runs_total':

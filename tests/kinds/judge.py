@@ -90,9 +90,12 @@ def recorded(path, kinds):
         slot_ns = batch.slot_ns
         for series, slot, block in batch.blocks:
             kind = series['labels'].get('service')
-            if series['kind'] == 'counter':
+            # Those of other types of profiles are not of the clock.
+            if (series['kind'] == 'counter' and
+                    series['labels'].get('source') == 'cpu'):
                 count[series['name']] += block['increase']
-            if series['kind'] != 'flow' or kind not in out:
+            if (series['kind'] != 'flow' or series['name'] != 'cpu' or
+                    kind not in out):
                 continue
             for node, value in block['entries']:
                 if node not in known:

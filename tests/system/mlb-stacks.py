@@ -55,9 +55,10 @@ def main():
             batch, known = mlb.Batch(payload), {}
             for series, slot, block in batch.blocks:
                 if (series['kind'] == 'counter' and
+                        series['labels'].get('source') == 'cpu' and
                         series['name'].startswith('memlens_profile_')):
                     print('counter', series['name'], block['increase'])
-                if series['kind'] != 'flow':
+                if series['kind'] != 'flow' or series['name'] != 'cpu':
                     continue
                 service = series['labels'].get('service', '')
                 for node, value in block['entries']:

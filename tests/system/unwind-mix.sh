@@ -42,9 +42,8 @@ content() {
 sample_until content -h 499 -s 1000
 
 # In the kernel's own few instructions of a probe there is no way back, and
-# none from the instruction that aligns a stack: more of them where traps are
-# dear, as in a virtual machine (842 of 1,000 were seen there).
-whole "return probes" "$out" "$probed" "$first" 60 800
+# none from the instruction that aligns a stack.
+whole "return probes" "$out" "$probed" "$first" 60 850
 n=$(count "$out" "$probed" "$sorting")
 expect "return probes: under their functions" "$n samples" "$n" -ge 20
 whole "threads" "$out" "$threads" "($thread|$first)"
