@@ -44,7 +44,6 @@ learn_thread(struct unwind_thread *t, struct task_struct *task, __u64 mm,
 	t->generation = 0;
 	t->cgroup = bpf_get_current_cgroup_id();
 	t->start_ns = task->group_leader->start_boottime;
-	bpf_get_current_comm(t->comm, sizeof(t->comm));
 }
 
 static __always_inline void
@@ -60,7 +59,7 @@ fill_task(struct sample_event *e, struct unwind_thread *t,
 	e->cgroup = t->cgroup;
 	e->start_ns = t->start_ns;
 	e->exec_id = (__u32)task->self_exec_id; /* grows after mm's change */
-	__builtin_memcpy(e->comm, t->comm, sizeof(e->comm));
+	bpf_get_current_comm(e->comm, sizeof(e->comm)); /* may change */
 	e->value = 1;
 	e->period = 1;
 	e->pid = id >> 32;

@@ -38,7 +38,6 @@ struct unwind_thread {
 	__u32 first, n_mappings;
 	__u32 deep, zero;        /* the process's */
 	__u64 trampoline;
-	char comm[EVENT_COMM];
 };
 
 struct unwind_scratch {

@@ -71,18 +71,7 @@ stacked() {
 	fi
 }
 
-# try WAY : where a slot is closed late, a part of a program's time is below the
-# names that were known then; up to three times
-try() {
-	local i
-	for i in 1 2 3; do
-		run "$1" >"$dir/said"
-		grep -q '^not ok' "$dir/said" || break
-	done
-	cat "$dir/said"
-}
-
-try back
+run back
 n=$(samples "$out" "pool=locker,.*reason=lock};.*;wants_the_lock;.*futex_wait")
 all=$(all_of locker lock)
 # Those of a program's beginning have no table yet.
@@ -99,6 +88,6 @@ stacked "a wait of several slots has its stack in each" "$n ns" \
 	"$n" -ge 2500000000
 n=$(samples "$out" "pool=rival-\\*,.*reason=run queue}")
 stacked "rivals for a CPU wait for it" "$n ns" "$n" -ge 1500000000
-try leave
+run leave
 n=$(samples "$out" "pool=(sleeper|poller|piper),.*reason=.*;begin;")
 stacked "some waits' stacks are taken as threads leave" "$n ns" "$n" -gt 0

@@ -259,6 +259,7 @@ begin(void *p)
 {
 	struct thread *t = p;
 
+	nap(3000); /* as what it was before its name */
 	prctl(PR_SET_NAME, t->pool);
 	t->schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
 	t->work(t);
