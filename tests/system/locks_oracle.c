@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/system/thread_clock.h"
+
 struct waiter {
 	const char *pool, *reason, *function, *leaf, *holder;
 	void (*hold)(int64_t us);
@@ -42,50 +44,20 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static int64_t end_ns;
 static int warm;
 
-static int64_t
-clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 static int
 goes_on(void)
 {
 	return clock_ns(CLOCK_MONOTONIC) < end_ns;
 }
 
-static void
-nap(int64_t us)
-{
-	struct timespec t = {us / 1000000, us % 1000000 * 1000};
-
-	nanosleep(&t, NULL);
-}
-
-/* Time that is neither run nor waited for a CPU. */
-static int64_t
-blocked_ns(const struct waiter *w)
-{
-	unsigned long long ran, delay = 0;
-	char text[128] = "";
-
-	if (pread(w->schedstat, text, sizeof(text) - 1, 0) > 0)
-		sscanf(text, "%llu %llu", &ran, &delay);
-	return clock_ns(CLOCK_MONOTONIC) -
-	    clock_ns(CLOCK_THREAD_CPUTIME_ID) - (int64_t)delay;
-}
-
 #define WANT(name, take, give) \
 	__attribute__((noinline)) static void \
 	name(struct waiter *w) \
 	{ \
-		int64_t before = blocked_ns(w); \
+		int64_t before = thread_blocked_ns(w->schedstat); \
  \
 		take; \
-		w->waited_ns += blocked_ns(w) - before; \
+		w->waited_ns += thread_blocked_ns(w->schedstat) - before; \
 		w->calls++; \
 		give; \
 		__asm__ volatile(""); \

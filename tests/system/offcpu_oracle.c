@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/system/thread_clock.h"
+
 struct thread {
 	const char *pool, *reason;
 	void (*work)(struct thread *t);
@@ -40,46 +42,16 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static int turns;
 volatile unsigned sum;
 
-static int64_t
-clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 static int
 goes_on(void)
 {
 	return clock_ns(CLOCK_MONOTONIC) < end_ns;
 }
 
-static void
-nap(int64_t us)
-{
-	struct timespec t = {us / 1000000, us % 1000000 * 1000};
-
-	nanosleep(&t, NULL);
-}
-
-/* Time that is neither run nor waited for a CPU. */
-static int64_t
-blocked_ns(const struct thread *t)
-{
-	unsigned long long ran, delay = 0;
-	char text[128] = "";
-
-	if (pread(t->schedstat, text, sizeof(text) - 1, 0) > 0)
-		sscanf(text, "%llu %llu", &ran, &delay);
-	return clock_ns(CLOCK_MONOTONIC) -
-	    clock_ns(CLOCK_THREAD_CPUTIME_ID) - (int64_t)delay;
-}
-
 #define MEASURE(t, call) do { \
-		int64_t before = blocked_ns(t); \
+		int64_t before = thread_blocked_ns((t)->schedstat); \
 		call; \
-		(t)->waited_ns += blocked_ns(t) - before; \
+		(t)->waited_ns += thread_blocked_ns((t)->schedstat) - before; \
 		(t)->calls++; \
 	} while (0)
 

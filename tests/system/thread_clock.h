@@ -1,0 +1,43 @@
+/*
+ * The clocks by which an oracle's threads measure how long they are blocked.
+ */
+#ifndef TESTS_THREAD_CLOCK_H
+#define TESTS_THREAD_CLOCK_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline int64_t
+clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static inline void
+nap(int64_t us)
+{
+	struct timespec t = {us / 1000000, us % 1000000 * 1000};
+
+	nanosleep(&t, NULL);
+}
+
+/* Time that is neither run nor waited for a CPU; `schedstat` is the thread's
+ * own file in /proc. */
+static inline int64_t
+thread_blocked_ns(int schedstat)
+{
+	unsigned long long ran, delay = 0;
+	char text[128] = "";
+
+	if (pread(schedstat, text, sizeof(text) - 1, 0) > 0)
+		sscanf(text, "%llu %llu", &ran, &delay);
+	return clock_ns(CLOCK_MONOTONIC) -
+	    clock_ns(CLOCK_THREAD_CPUTIME_ID) - (int64_t)delay;
+}
+
+#endif
