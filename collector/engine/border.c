@@ -30,8 +30,9 @@ bool
 border_hold(struct border *b, const struct sample_event *e, size_t size)
 {
 	uint64_t n = (size + 7) & ~(size_t)7;
+	size_t most = (e->flags & EVENT_WAIT) != 0 ? HELD_MAX / 2 : HELD_MAX;
 
-	if (b->held.len + n > HELD_MAX || !buf_reserve(&b->held, 8 + n)) {
+	if (b->held.len + n > most || !buf_reserve(&b->held, 8 + n)) {
 		b->held.failed = false;
 		return false;
 	}

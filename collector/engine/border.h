@@ -24,7 +24,8 @@ enum border_side { BORDER_LATE, BORDER_OPEN, BORDER_EARLY };
 uint64_t border_slot(const struct border *b, uint64_t mono_ns);
 enum border_side border_side(const struct border *b, uint64_t mono_ns);
 
-/* Keeps an event of `size` bytes; false: there is no room for it. */
+/* Keeps an event of `size` bytes; false: there is no room for it.  Waits, which
+ * may be many, leave half of the room to the samples of clocks. */
 bool border_hold(struct border *b, const struct sample_event *e, size_t size);
 
 /* Hands over all that was held, which may be held again; as a slot begins. */

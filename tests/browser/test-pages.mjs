@@ -173,6 +173,9 @@ function accessible({ browser, base }) {
         await page.goto(base + path);
         if (tab)
           await loaded(page, tab);
+        /* What an answer replaces is gone from the page while it is looked
+         * at. */
+        await page.waitForLoadState('networkidle');
         equal((await audit(page)).join('; '), '', 'violations');
       })]));
 }
