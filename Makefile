@@ -92,8 +92,8 @@ PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq
 # blocks; a bench says what it skips where one of them cannot be installed.
 # Of the kinds of program, Rust, OCaml, Haskell and Java are compared where their
 # compilers are there: 73 to 200 MB each.
-PKG_BENCH := bsdextrautils wrk linux-perf qemu-system-x86 cpio prometheus \
-	mmdebstrap bpfcc-tools bpftrace
+PKG_BENCH := bsdextrautils wrk linux-perf qemu-system-x86 cpio \
+	prometheus prometheus-process-exporter mmdebstrap bpfcc-tools bpftrace
 
 .PHONY: need-build need-run need-check need-bench
 need-build:

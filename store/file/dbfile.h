@@ -1,6 +1,7 @@
 /*
- * One Berkeley DB B-tree file with page checksums, without an environment:
- * written once, then only read.  A handle that failed is closed for good.
+ * One Berkeley DB B-tree file with page checksums, without an environment that
+ * others could join: written once, then only read.  A handle that failed is
+ * closed for good.
  */
 #ifndef STORE_DBFILE_H
 #define STORE_DBFILE_H
@@ -22,6 +23,7 @@ const struct err *dbfile_put(struct dbfile *f, const struct buf *key,
 /* Writes everything out and syncs it; frees f in any case. */
 const struct err *dbfile_finish(struct dbfile *f);
 
+/* It keeps as many bytes of pages, and a quarter more. */
 const struct err *dbfile_open(struct dbfile **out, const char *path,
     size_t cache_bytes);
 /*

@@ -20,6 +20,7 @@ seconds=${2:-180} rest=${REST:-0}
 services=${SERVICES:-300} slots=${SLOTS:-360} pages=${PAGES:-3}
 port=${PORT:-18995}
 export RUN=$build/footprint KVPORT=$((port - 5)) RATE=${RATE:-200}
+export OFFCPU=${OFFCPU:-no} # as by default
 rm -rf "$RUN"
 mkdir -p "$RUN/log"
 dir=$RUN
