@@ -40,6 +40,8 @@ struct store_options {
 	int64_t retain_ns;      /* age at which everything goes; 0: never */
 	int64_t max_bytes;      /* hard cap on the directory; 0: none */
 	int64_t reserve_bytes;  /* free space to leave on the file system */
+	size_t seal_bytes;      /* tests: names and values that one piece of a
+	                         * journal is sealed from; 0: 12 MiB */
 	bool no_thread;         /* tests: background work inside tick() */
 };
 

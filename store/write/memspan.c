@@ -23,6 +23,14 @@ memspan_fini(struct memspan *m)
 	*m = (struct memspan){.syms = syms};
 }
 
+size_t
+memspan_bytes(const struct memspan *m)
+{
+	return m->cap_blocks * sizeof(*m->blocks) +
+	    m->cap_facts * sizeof(*m->facts) + m->bytes.cap +
+	    m->fact_bytes.cap;
+}
+
 /* The batch's numbers -> those of the table; `lost` is where values of
  * unknown stacks go. */
 struct memspan_map {

@@ -32,6 +32,8 @@ struct memspan {
 };
 
 void memspan_fini(struct memspan *m);
+/* The memory in use, without the table of symbols. */
+size_t memspan_bytes(const struct memspan *m);
 /* Adds a batch, self-contained or of the journal whose names are given; they
  * take up what it adds.  After an error the same batch can be given again. */
 const struct err *memspan_add(struct memspan *m, const struct batch *b,

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/base/array.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -21,7 +22,8 @@
 const struct err *
 work_begin(struct store_writer *w, struct change *c)
 {
-	c->n_gone = c->n_made = 0;
+	c->n_gone = c->n_made = c->cap_made = 0;
+	c->made = NULL;
 	c->damaged = c->late_blocks = c->lost_slots = 0;
 	return manifest_copy(&c->next, &w->manifest);
 }
@@ -35,6 +37,15 @@ work_drop(struct change *c, const char *name)
 	manifest_remove(&c->next, copy);
 	if (c->n_gone < WORK_SOURCES + 8) /* else removed at the next start */
 		memcpy(c->gone[c->n_gone++], copy, sizeof(copy));
+}
+
+const struct err *
+work_made(struct change *c, const char *name)
+{
+	if (!array_room(&c->made, c->n_made + 1, &c->cap_made))
+		return err_nomem();
+	snprintf(c->made[c->n_made++], MANIFEST_NAME, "%s", name);
+	return NULL;
 }
 
 static void
@@ -57,10 +68,12 @@ work_end(struct store_writer *w, struct change *c, const struct err *e)
 	if (!published) {
 		for (size_t i = 0; i < c->n_made; i++)
 			unlinkat(w->dir, c->made[i], 0);
+		free(c->made);
 		w->manifest.generation = c->next.generation;
 		manifest_fini(&c->next);
 		return e;
 	}
+	free(c->made);
 	manifest_fini(&w->manifest);
 	w->manifest = c->next;
 	work_count(w, c);
@@ -106,9 +119,12 @@ work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
 		unlink(temporary);
 		return e;
 	}
+	if ((e = work_made(c, f.name)) != NULL) {
+		unlink(temporary);
+		return e;
+	}
 	if (stat(temporary, &st) != 0 || rename(temporary, path) != 0)
 		return err_errno("%s", path);
-	snprintf(c->made[c->n_made++], MANIFEST_NAME, "%s", f.name);
 	f.since = result.since;
 	f.until = result.until;
 	f.bytes = (uint64_t)st.st_size;

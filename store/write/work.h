@@ -8,6 +8,7 @@
 
 #include "store/file/format.h"
 #include "store/file/segtree.h"
+#include "store/journal/journal.h"
 #include "store/write/seal.h"
 #include "store/write/writer.h"
 
@@ -20,8 +21,8 @@ struct change {
 	struct manifest next;
 	char gone[WORK_SOURCES + 8][MANIFEST_NAME]; /* to unlink afterwards */
 	size_t n_gone;
-	char made[WORK_SOURCES + 8][MANIFEST_NAME]; /* to unlink on failure */
-	size_t n_made;
+	char (*made)[MANIFEST_NAME]; /* to unlink on failure */
+	size_t n_made, cap_made;
 	/* counted once the change is done */
 	uint64_t damaged;     /* records that were skipped */
 	uint64_t late_blocks; /* taken into late files */
@@ -31,6 +32,8 @@ struct change {
 const struct err *work_begin(struct store_writer *w, struct change *c);
 /* Takes a file out; it is unlinked when the change is done. */
 void work_drop(struct change *c, const char *name);
+/* Notes a file that was made for it. */
+const struct err *work_made(struct change *c, const char *name);
 /* Saves the manifest, or, after an error, undoes; returns the first error. */
 const struct err *work_end(struct store_writer *w, struct change *c,
     const struct err *e);
@@ -108,13 +111,31 @@ struct old_journal {
 /* work_journal.c: what is it? */
 const struct err *work_look_journal(struct store_writer *w,
     const struct manifest_file *f, struct old_journal *out);
-/* Reads one of a span into m, and notes in the change what it
- * lacks.  What is cut off its end waits in *torn, all zero at first, for
- * where the next one begins. */
-struct memspan;
-const struct err *work_read_journal(struct store_writer *w,
-    const struct old_journal *j, struct memspan *m, struct change *c,
-    struct manifest_gap *torn);
+/*
+ * The journals of one span on their way into files, in pieces: what was read
+ * of them, and the names of that.
+ */
+struct sealing {
+	struct store_writer *w;
+	struct change *c;
+	uint64_t first; /* of the span */
+	bool early;
+	struct symtab syms;
+	struct memspan m;
+	size_t named; /* bytes of syms that the last piece had, too */
+	struct manifest_gap torn; /* cut off the end of the last journal; waits
+	                           * for where the next one begins */
+};
+
+/* Reads one of a span, and notes in the change what it lacks. */
+const struct err *work_read_journal(struct sealing *s,
+    const struct old_journal *j);
+/* work_seal.c: around each record: names of an old dictionary go, and what is
+ * enough for one piece becomes files. */
+const struct err *work_before_record(struct sealing *s,
+    struct journal_reader *r, const struct batch *b);
+const struct err *work_after_record(struct sealing *s,
+    struct journal_reader *r);
 /* The slot that it is now. */
 uint64_t work_present(struct store_writer *w);
 /* There is no next one. */

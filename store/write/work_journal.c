@@ -66,46 +66,62 @@ journal_mark(struct change *c, const struct old_journal *j,
 	snprintf(torn->why, sizeof(torn->why), "%s was cut off", j->name);
 }
 
+/* All records of an opened one. */
+static const struct err *
+journal_take_all(struct sealing *s, const struct old_journal *j,
+    struct journal_reader *r, struct gaps *gaps, uint64_t *oldest)
+{
+	const struct err *e = NULL;
+	struct batch *b;
+
+	while (e == NULL) {
+		uint64_t newest;
+
+		e = journal_next(r, &b);
+		if (e != NULL || b == NULL)
+			break;
+		e = work_before_record(s, r, b);
+		if (e == NULL)
+			e = memspan_add(&s->m, b, &r->names);
+		newest = journal_slots(b, j->first + SEAL_SLOTS, oldest);
+		gaps_take(gaps, &newest, 1, r->damaged + r->names.lost);
+		batch_free(b);
+		if (e == NULL)
+			e = work_after_record(s, r);
+	}
+	return e;
+}
+
 const struct err *
-work_read_journal(struct store_writer *w, const struct old_journal *j,
-    struct memspan *m, struct change *c, struct manifest_gap *torn)
+work_read_journal(struct sealing *s, const struct old_journal *j)
 {
 	struct journal_reader r = {.journal = true};
-	uint64_t oldest = UINT64_MAX, newest;
-	const struct err *e = NULL;
+	uint64_t oldest = UINT64_MAX;
+	const struct err *e;
 	struct gaps gaps;
-	struct batch *b;
 	struct stat st;
 	bool cut;
 
-	r.names.sole = m->syms->strings.n == 1 && m->syms->n_nodes == 1;
-	r.fd = journal_open(w->dir, j->name);
+	r.names.sole = s->syms.strings.n == 1 && s->syms.n_nodes == 1;
+	r.fd = journal_open(s->w->dir, j->name);
 	if (r.fd < 0)
-		return err_errno("%s/%s", w->path, j->name);
+		return err_errno("%s/%s", s->w->path, j->name);
 	if (j->guessed)
 		log_warn("store: %s: its header is damaged; its records are "
 		    "read all the same", j->name);
 	gaps_begin(&gaps, j->first);
-	while (e == NULL) {
-		e = journal_next(&r, &b);
-		if (e != NULL || b == NULL)
-			break;
-		e = memspan_add(m, b, &r.names);
-		newest = journal_slots(b, j->first + SEAL_SLOTS, &oldest);
-		gaps_take(&gaps, &newest, 1, r.damaged + r.names.lost);
-		batch_free(b);
-	}
+	e = journal_take_all(s, j, &r, &gaps, &oldest);
 	cut = e == NULL && fstat(r.fd, &st) == 0 &&
 	    ((uint64_t)st.st_size > r.offset ||
 	        (uint64_t)st.st_size < j->known);
 	if (e == NULL)
-		journal_mark(c, j, &gaps, oldest, cut, torn);
+		journal_mark(s->c, j, &gaps, oldest, cut, &s->torn);
 	r.damaged += cut;
 	r.damaged += r.names.lost > 0;
 	if (r.damaged > 0)
 		log_warn("store: %s: %" PRIu64 " damaged records skipped",
 		    j->name, r.damaged);
-	c->damaged += r.damaged;
+	s->c->damaged += r.damaged;
 	journal_reader_fini(&r);
 	close(r.fd);
 	return e;

@@ -17,6 +17,10 @@
 #include "store/journal/journal.h"
 #include "store/write/work.h"
 
+/* Names and values of which a piece is made, in memory, about: the file that
+ * is made of them takes as much again, and so may one more record. */
+#define SEAL_BYTES (12u << 20)
+
 /* The old journals, and the start of the oldest span still being written. */
 static const struct err *
 work_old_journals(struct store_writer *w, struct old_journal *old,
@@ -89,7 +93,7 @@ work_build_late(struct store_writer *w, struct change *c,
 	const struct err *e = NULL;
 	uint64_t slot = 0;
 
-	while (e == NULL && c->n_made < WORK_SOURCES) {
+	while (e == NULL) {
 		struct seal_source s = {.memory = m, .skip_from = skip_from,
 		    .skip_until = skip_until, .facts = facts};
 		struct sealed_meta meta;
@@ -152,8 +156,9 @@ work_build_ids(struct store_writer *w, struct change *c)
 		buf_fini(&out);
 		return err_errno("%s/%s", w->path, f.name);
 	}
-	snprintf(c->made[c->n_made++], MANIFEST_NAME, "%s", f.name);
-	if (write(fd, out.data, out.len) != (ssize_t)out.len ||
+	if ((e = work_made(c, f.name)) != NULL) {
+		unlinkat(w->dir, f.name, 0);
+	} else if (write(fd, out.data, out.len) != (ssize_t)out.len ||
 	    fdatasync(fd) != 0)
 		e = err_errno("%s/%s", w->path, f.name);
 	close(fd);
@@ -161,65 +166,113 @@ work_build_ids(struct store_writer *w, struct change *c)
 	return e == NULL ? manifest_add(&c->next, &f) : e;
 }
 
-/* Seals what was read from the journals of one span. */
+/* Files of what was read: the first piece is the span, what comes after it
+ * is late.  `last`: nobody will need the names. */
 static const struct err *
-work_seal_memory(struct store_writer *w, struct change *c, uint64_t first,
-    const struct memspan *m, bool early)
+work_seal_piece(struct sealing *s, bool last)
 {
-	bool taken = early || work_has_span(&w->manifest, first) ||
-	    first + SEAL_SLOTS <= w->manifest.fine_from;
-	uint64_t end = first + SEAL_SLOTS;
+	const struct memspan *m = &s->m;
+	uint64_t first = s->first, end = first + SEAL_SLOTS;
+	bool taken = s->early || work_has_span(&s->c->next, first) ||
+	    end <= s->c->next.fine_from;
 	bool late = work_next_late(m, 0, first, end) != UINT64_MAX;
 	const struct err *e = NULL;
 
 	if (!taken) {
-		struct sealed_meta meta = work_meta(w, first,
+		struct sealed_meta meta = work_meta(s->w, first,
 		    FORMAT_SEAL_LEVEL);
-		struct seal_source s = {.memory = m, .from = first,
-		    .until = end, .facts = true, .last = !late};
+		struct seal_source from = {.memory = m, .from = first,
+		    .until = end, .facts = true, .last = last && !late};
 
-		e = work_build(w, c, MANIFEST_SPAN, &meta, &s, 1);
+		e = work_build(s->w, s->c, MANIFEST_SPAN, &meta, &from, 1);
 	}
 	if (e == NULL)
-		e = work_build_late(w, c, m, first, taken ? first : end,
+		e = work_build_late(s->w, s->c, m, first, taken ? first : end,
 		    taken && m->n_facts > 0);
-	return e == NULL ? work_build_ids(w, c) : e;
+	memspan_fini(&s->m);
+	return e;
+}
+
+static size_t
+work_piece_bytes(const struct sealing *s)
+{
+	return s->w->options.seal_bytes > 0 ? s->w->options.seal_bytes
+	                                    : SEAL_BYTES;
+}
+
+const struct err *
+work_before_record(struct sealing *s, struct journal_reader *r,
+    const struct batch *b)
+{
+	struct journal_names *names = &r->names;
+	const struct err *e = NULL;
+	uint64_t lost = names->lost;
+
+	if (b->index->dictionary == names->dictionary &&
+	    names->dictionary != 0)
+		return NULL;
+	if (symtab_bytes(&s->syms) < work_piece_bytes(s))
+		return NULL;
+	if (s->m.n_blocks > 0 || s->m.n_facts > 0)
+		e = work_seal_piece(s, true);
+	journal_names_fini(names);
+	names->lost = lost;
+	names->sole = true;
+	symtab_fini(&s->syms);
+	s->named = 0;
+	return e == NULL ? symtab_init_unhashed(&s->syms) : e;
+}
+
+const struct err *
+work_after_record(struct sealing *s, struct journal_reader *r)
+{
+	if (memspan_bytes(&s->m) + symtab_bytes(&s->syms) <
+	    work_piece_bytes(s) + s->named)
+		return NULL;
+	buf_fini(&r->record);
+	symtab_rest(&s->syms);
+	s->named = symtab_bytes(&s->syms);
+	return work_seal_piece(s, false);
+}
+
+static const struct err *
+work_seal_journals(struct sealing *s, const struct old_journal *old, size_t n)
+{
+	const struct err *e = NULL;
+
+	for (size_t i = 0; i < n && e == NULL; i++) {
+		if (old[i].first != s->first || old[i].empty || old[i].broken)
+			continue;
+		e = work_read_journal(s, &old[i]);
+		work_drop(s->c, old[i].name);
+	}
+	if (s->early && s->torn.until > work_present(s->w) + 1)
+		s->torn.until = work_present(s->w) + 1;
+	work_end_torn(s->c, &s->torn);
+	symtab_rest(&s->syms);
+	if (e == NULL)
+		e = work_seal_piece(s, true);
+	return e == NULL ? work_build_ids(s->w, s->c) : e;
 }
 
 static const struct err *
 work_seal_span(struct store_writer *w, const struct old_journal *old,
     size_t n, uint64_t first, bool early)
 {
-	struct symtab syms;
-	struct memspan m = {.syms = &syms};
-	struct manifest_gap torn = {0};
-	struct change *c = malloc(sizeof(*c));
-	const struct err *e = c ? symtab_init_unhashed(&syms) : err_nomem();
+	struct sealing s = {.w = w, .first = first, .early = early};
+	const struct err *e;
 
-	if (e != NULL) {
-		free(c);
-		return e;
-	}
-	e = work_begin(w, c);
-	if (e == NULL) {
-		for (size_t i = 0; i < n && e == NULL; i++) {
-			if (old[i].first != first || old[i].empty ||
-			    old[i].broken)
-				continue;
-			e = work_read_journal(w, &old[i], &m, c, &torn);
-			work_drop(c, old[i].name);
-		}
-		if (early && torn.until > work_present(w) + 1)
-			torn.until = work_present(w) + 1;
-		work_end_torn(c, &torn);
-		symtab_rest(&syms);
-		if (e == NULL)
-			e = work_seal_memory(w, c, first, &m, early);
-		e = work_end(w, c, e);
-	}
-	memspan_fini(&m);
-	symtab_fini(&syms);
-	free(c);
+	s.m.syms = &s.syms;
+	if ((s.c = malloc(sizeof(*s.c))) == NULL)
+		return err_nomem();
+	e = symtab_init_unhashed(&s.syms);
+	if (e == NULL)
+		e = work_begin(w, s.c);
+	if (e == NULL)
+		e = work_end(w, s.c, work_seal_journals(&s, old, n));
+	memspan_fini(&s.m);
+	symtab_fini(&s.syms);
+	free(s.c);
 	return e;
 }
 

@@ -14,7 +14,7 @@
 
 #define SLOT INT64_C(1000000000)
 #define START UINT64_C(4096)
-#define PUSH 25000u
+#define PUSH 5000u
 #define NAMES 4000u
 
 struct shape {
@@ -34,6 +34,9 @@ static const struct shape service = {100000, 10, 5, 30u << 20};
 #define NODE_BYTES 24u
 static const struct shape deep = {DEEP, 0, CALLS,
     DEEP * CALLS * NODE_BYTES + (4u << 20)};
+
+/* Five names of its own each: it needed 64 to 84 MiB as one piece. */
+static const struct shape named = {75000, 0, 0, 32u << 20};
 
 static uint32_t
 name(struct batch *b, uint64_t i)
@@ -57,6 +60,8 @@ add_stack(struct batch *b, const struct shape *s, uint32_t series,
 	for (unsigned k = 0; k < s->own; k++)
 		node = batch_node(b, node,
 		    name(b, (stack / (k == 0 ? 1 : 25) + k) % NAMES));
+	for (unsigned k = 0; k < 5 && s->shared + s->own == 0; k++)
+		node = batch_node(b, node, name(b, NAMES + 5 * stack + k));
 	batch_add_profile(b, series, START, node, 1 + (int64_t)(stack % 3));
 }
 
@@ -185,6 +190,11 @@ TEST(a_node_of_its_own_takes_24_bytes_at_a_seal)
 	check_shape(&deep);
 }
 
+TEST(names_of_their_own_are_sealed_in_pieces)
+{
+	check_shape(&named);
+}
+
 int
 main(void)
 {
@@ -193,6 +203,7 @@ main(void)
 #else
 	RUN(many_stacks_are_sealed_in_30_mib);
 	RUN(a_node_of_its_own_takes_24_bytes_at_a_seal);
+	RUN(names_of_their_own_are_sealed_in_pieces);
 #endif
 	return test_done();
 }

@@ -1,0 +1,169 @@
+/*
+ * A journal that is sealed in pieces, as it is where it holds more than may be
+ * in memory at once: what is asked is there, whatever the pieces were.
+ */
+#include <stdlib.h>
+
+#include "store/base/err.h"
+#include "store/store.h"
+#include "tests/unit/counts.h"
+#include "tests/unit/test.h"
+
+#define SLOT INT64_C(10000000000)
+#define SPAN 4096
+#define FIRST (200 * SPAN)
+
+static char dir[64];
+static struct store_writer *writer;
+
+static void
+begin(size_t seal_bytes)
+{
+	struct store_options o = {.slot_ns = SLOT, .no_thread = true,
+	    .seal_bytes = seal_bytes};
+
+	if (dir[0] == '\0') {
+		snprintf(dir, sizeof(dir), "/tmp/test-pieces-XXXXXX");
+		if (mkdtemp(dir) == NULL)
+			abort();
+	}
+	CHECK_OK(store_writer_open(&writer, dir, &o));
+	if (writer == NULL)
+		exit(1);
+}
+
+static void
+end(void)
+{
+	char command[128];
+
+	CHECK_OK(store_writer_close(writer));
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK(system(command) == 0);
+	dir[0] = '\0';
+}
+
+/* One stack of a function of its own, beside one that all have. */
+static void
+put(int64_t slot, unsigned i)
+{
+	struct label l = {"service", "kv"};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", COUNTS_PERIOD_NS,
+	    0, &l, 1};
+	char own[64];
+	struct frame all = {FRAME_NATIVE, "all", "kv", "", 0};
+	struct frame f = {FRAME_NATIVE, own, "kv", "", 0};
+	struct batch *b = batch_new((uint64_t)SLOT);
+	uint32_t top = batch_node(b, 0, batch_labels(b, NULL, 0));
+	uint32_t series = batch_series(b, &d);
+
+	snprintf(own, sizeof(own), "a_function_of_its_own_%u", i);
+	top = batch_node(b, top, batch_frame(b, &all));
+	batch_add_profile(b, series, (uint64_t)slot, top, 1);
+	batch_add_profile(b, series, (uint64_t)slot,
+	    batch_node(b, top, batch_frame(b, &f)), 1);
+	batch_add_fact(b, slot * SLOT, FACT_MARK, own, "m", 1);
+	CHECK_OK(store_append(writer, b));
+	batch_free(b);
+}
+
+/* Samples, and stacks, of [from, until). */
+static uint64_t
+count(int64_t from, int64_t until, uint64_t *stacks)
+{
+	struct profile_query q = {.from_ns = from * SLOT,
+	    .until_ns = until * SLOT};
+	struct selector *selector = NULL;
+	struct profile *p = NULL;
+	struct store *s = NULL;
+	uint64_t n = 0;
+
+	CHECK_OK(selector_parse("cpu", &selector));
+	q.selector = selector;
+	CHECK_OK(store_open(&s, dir, 0));
+	CHECK_OK(store_query_profile(s, &q, &p));
+	if (p != NULL)
+		n = (uint64_t)counts_of(p, 0).total;
+	*stacks = p != NULL ? p->stacks : 0;
+	profile_free(p);
+	store_close(s);
+	selector_free(selector);
+	return n;
+}
+
+static int
+files(const char *kind)
+{
+	char command[128], text[32] = "";
+	FILE *f;
+
+	snprintf(command, sizeof(command), "ls %s | grep -c ^%s-", dir, kind);
+	f = popen(command, "r");
+	if (f == NULL || fgets(text, sizeof(text), f) == NULL)
+		text[0] = '\0';
+	if (f != NULL)
+		pclose(f);
+	return atoi(text);
+}
+
+/* 40 records that go on with one dictionary, a piece each. */
+TEST(pieces_of_one_dictionary_add_up)
+{
+	uint64_t stacks;
+
+	begin(1000);
+	for (unsigned i = 0; i < 40; i++)
+		put(FIRST + i, i);
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK(files("late") > 3);
+	CHECK_INT(files("span"), 1);
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 80);
+	CHECK_INT(stacks, 41);
+	CHECK_INT(count(FIRST + 7, FIRST + 8, &stacks), 2);
+	CHECK_OK(store_tick(writer, (FIRST + 400) * SLOT));
+	CHECK_INT(files("late"), 0); /* they were merged */
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 80);
+	CHECK_INT(stacks, 41);
+	end();
+}
+
+/* Each journal begins a dictionary; names of the one before go. */
+TEST(pieces_of_many_dictionaries_add_up)
+{
+	uint64_t stacks;
+
+	begin(1);
+	for (unsigned i = 0; i < 12; i++) {
+		put(FIRST + i, i);
+		put(FIRST + i, i + 1);
+		CHECK_OK(store_writer_close(writer));
+		begin(1);
+	}
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 48);
+	CHECK_INT(stacks, 14);
+	end();
+}
+
+/* What came after so many late files had been made went with the journal. */
+TEST(late_data_of_150_spans_is_all_sealed)
+{
+	uint64_t stacks;
+
+	begin(0);
+	for (unsigned i = 0; i < 150; i++)
+		put(FIRST - (int64_t)i * SPAN, i);
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK_INT(count(0, FIRST + 64, &stacks), 300);
+	CHECK_INT(stacks, 151);
+	end();
+}
+
+int
+main(void)
+{
+	RUN(pieces_of_one_dictionary_add_up);
+	RUN(pieces_of_many_dictionaries_add_up);
+	RUN(late_data_of_150_spans_is_all_sealed);
+	return test_done();
+}
