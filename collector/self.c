@@ -93,6 +93,8 @@ static const struct self_metric {
         VIEW(services.overflowed)},
     {"memlens_processes_untracked_total", "", SERIES_COUNTER,
         VIEW(services.untracked)},
+    {"memlens_processes_untold_total", "", SERIES_COUNTER,
+        VIEW(services.untold)},
 };
 
 static void

@@ -18,7 +18,7 @@
  *	memlens_slots_skipped_total, memlens_batches_lost_total
  *	memlens_readings_dropped_total
  *	memlens_services, memlens_processes, memlens_services_overflowed_total,
- *	memlens_processes_untracked_total
+ *	memlens_processes_untracked_total, memlens_processes_untold_total
  */
 #ifndef COLLECTOR_SELF_H
 #define COLLECTOR_SELF_H

@@ -28,7 +28,8 @@
 #define TICK_NS 10000000u /* USER_HZ is 100 on every architecture we run on */
 #define STILL_SWEEPS 4
 #define ANCESTORS_MAX 16
-#define FACTS_MAX 1024    /* new processes told of in one slot */
+#define FACTS_MAX 1024    /* new processes told of in one slot, */
+#define FACTS_YOUNG 32    /* and of those that live for seconds */
 
 struct service_name {
 	char name[64];
@@ -525,6 +526,12 @@ services_missed(struct services *s, int32_t pid, uint64_t start_ns)
 	return p;
 }
 
+static bool
+process_is_told_of(const struct process *p)
+{
+	return p->read != NULL && !p->read->kernel_thread;
+}
+
 static void
 services_forget(struct services *s, int64_t now_ns)
 {
@@ -537,8 +544,11 @@ services_forget(struct services *s, int64_t now_ns)
 		if (!p->gone || (now_ns >= p->gone_ns &&
 		    now_ns - p->gone_ns <= s->slot_ns))
 			continue;
-		if (p->read != NULL)
+		if (p->read != NULL) {
 			service_release(s, p->read);
+			s->stats.untold += process_is_told_of(p) &&
+			    !p->read->told;
+		}
 		process_forget(s->table, p);
 	}
 }
@@ -630,18 +640,29 @@ process_fact(const struct services *s, struct process *p, struct batch *b,
 	buf_fini(&text);
 }
 
+/* Of a service that no rule names, and young now, or as it ended. */
+static bool
+process_was_short(const struct services *s, const struct process *p)
+{
+	int64_t until = p->gone ? p->gone_ns : clock_wall_ns();
+
+	return !p->read->ruled && until - s->boot_wall_ns -
+	    (int64_t)p->start_ns < s->config->short_lived_ns;
+}
+
 void
 services_facts(struct services *s, struct batch *b, int64_t time_ns, bool all)
 {
 	struct process *p = NULL;
-	size_t told = 0;
+	size_t told = 0, young = 0;
 
 	while ((p = processes_next(s->table, p)) != NULL) {
 		bool again = all && !p->gone;
 
-		if (p->read == NULL || p->read->kernel_thread ||
-		    (p->read->told && !again))
+		if (!process_is_told_of(p) || (p->read->told && !again))
 			continue;
+		if (process_was_short(s, p) && ++young > FACTS_YOUNG)
+			continue; /* later, should it grow old */
 		if (!again && ++told > FACTS_MAX)
 			return;
 		process_fact(s, p, b, time_ns);

@@ -41,6 +41,7 @@ struct services_stats {
 	uint64_t services;   /* names in use */
 	uint64_t overflowed; /* processes that got no name of their own */
 	uint64_t untracked;  /* sightings beyond PROCESSES_MAX */
+	uint64_t untold;     /* that ended before services_facts() did */
 };
 
 /* `config` is borrowed until services_free(). */
@@ -94,7 +95,8 @@ typedef void services_fn(void *arg, struct process *p);
 void services_each(struct services *s, services_fn *fn, void *arg);
 
 /* Adds FACT_PROCESS for processes not yet told of, or for all that live.
- * Kernel threads are left out. */
+ * Kernel threads are left out; of those that live for seconds and that no
+ * rule names so many a call that a build is not mostly facts. */
 void services_facts(struct services *s, struct batch *b, int64_t time_ns,
     bool all);
 

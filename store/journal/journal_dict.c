@@ -11,9 +11,9 @@
 #include "store/base/array.h"
 #include "store/base/err.h"
 
-#define DICT_LEAST (6u << 20) /* memory, after which a new one begins, */
-#define DICT_MOST (16u << 20) /* and where that would be too often */
-#define DICT_SOON 32          /* records: too often */
+#define DICT_LEAST (4u << 20) /* memory, after which a new one begins; twice */
+#define DICT_MOST (16u << 20) /* as much, up to this, where that would be too */
+#define DICT_SOON 8           /* often: after so many records */
 #define DICT_REST (1u << 20)  /* memory that nothing said may keep, */
 #define DICT_SECTION (256u << 10) /* and sections between records */
 
@@ -218,9 +218,11 @@ dict_is_full(const struct journal_dict *d)
 static const struct err *
 dict_clear(struct journal_dict *d)
 {
-	bool seldom = d->most == 0 || d->records > DICT_SOON;
+	size_t most = d->records > DICT_SOON ? d->most / 2 : 2 * d->most;
 
-	d->most = seldom ? DICT_LEAST : DICT_MOST;
+	d->most = most < DICT_LEAST ? DICT_LEAST
+	    : most > DICT_MOST      ? DICT_MOST
+	                            : most;
 	d->records = 0;
 	for (int i = 0; i < DICT_TABLES; i++) {
 		free(dict_table(d, i)->of);

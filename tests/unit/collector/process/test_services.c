@@ -574,6 +574,46 @@ TEST(facts)
 	remove_process(41);
 }
 
+/* A build is not a list of its compilers. */
+TEST(facts_of_short_lived_ones_are_few)
+{
+	long now = (long)(clock_boot_ns() / 10000000);
+	struct batch *b = batch_new(1000);
+	struct services *s = NULL;
+	struct services_stats stats;
+	struct config c;
+	int pid;
+
+	CHECK_OK(config_load(&c, NULL));
+	add_rule(&c, "db", "^db$", NULL, NULL);
+	c.short_lived_ns = INT64_C(3600000000000);
+	put_born(1, 0, "init", 100);
+	put_born(20, 1, "cc1", 100); /* a service of that name */
+	for (pid = 100; pid < 150; pid++)
+		put_born(pid, 20, "cc1", now);
+	put_born(150, 20, "db", now);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, clock_wall_ns()));
+	services_facts(s, b, 77, false);
+	CHECK_INT(b->n_facts, 2 + 32 + 1);
+	for (pid = 100; pid < 125; pid++)
+		remove_process(pid);
+	CHECK_OK(services_sweep(s, clock_wall_ns()));
+	CHECK_OK(services_sweep(s, clock_wall_ns() + INT64_C(20000000000)));
+	services_stats(s, &stats);
+	CHECK(stats.untold <= 18); /* which of them, the table's order says */
+	c.short_lived_ns = 1; /* grown old */
+	services_facts(s, b, 78, false);
+	CHECK_INT(b->n_facts + stats.untold, 2 + 50 + 1);
+	batch_free(b);
+	services_free(s);
+	config_free(&c);
+	remove_process(1);
+	remove_process(20);
+	for (pid = 125; pid <= 150; pid++)
+		remove_process(pid);
+}
+
 TEST(arguments_only_when_asked)
 {
 	struct services *s = NULL;
@@ -669,6 +709,7 @@ main(void)
 	RUN(still_processes_wait);
 	RUN(bound_on_names);
 	RUN(facts);
+	RUN(facts_of_short_lived_ones_are_few);
 	RUN(arguments_only_when_asked);
 	RUN(what_nobody_saw_is_small);
 	RUN(the_real_proc);

@@ -354,13 +354,16 @@ TEST(a_dictionary_that_fills_soon_may_be_larger)
 	fixture_put(&f, one(0, 0, 0));
 	small = fill_one(&f, &i);
 	large = fill_one(&f, &i);
-	CHECK(small > 6 << 20 && small <= 16 << 20);
-	CHECK(large > 16 << 20);
-	for (unsigned k = 0; k < 40; k++)
-		fixture_put(&f, one(i, 0, 0));
-	fill_one(&f, &i);
+	CHECK(small > 4 << 20 && small <= 8 << 20);
+	CHECK(large > 8 << 20 && large <= 16 << 20);
+	CHECK(fill_one(&f, &i) > 16 << 20);
+	for (unsigned k = 0; k < 3; k++) {
+		for (unsigned j = 0; j < 10; j++)
+			fixture_put(&f, one(i, 0, 0));
+		fill_one(&f, &i);
+	}
 	small = fill_one(&f, &i);
-	CHECK(small > 6 << 20 && small <= 16 << 20);
+	CHECK(small > 4 << 20 && small <= 8 << 20);
 	fixture_fini(&f);
 }
 
