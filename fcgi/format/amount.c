@@ -75,6 +75,10 @@ amount_put(struct buf *out, const char *unit, int128 v,
 		writer_put_grouped(out, v);
 		buf_printf(out, " %s", unit);
 	}
+	/* That there are 0 or more says nothing. */
+	if (samples != NULL && samples->total == 0 &&
+	    samples->total_unknown != 0)
+		return;
 	if (samples != NULL && strcmp(unit, "samples") != 0) {
 		buf_printf(out, samples->total_unknown != 0 ? ", at least "
 							    : ", ");

@@ -44,13 +44,20 @@ made_part_of(const struct made *m, uint32_t series)
 	return made_part(m->type, d.name);
 }
 
-/* Where a series' service keeps what it has had. */
-static uint8_t *
-made_had(const struct made *m, uint32_t series)
+/* The place of a series' service. */
+static uint32_t
+made_service(const struct made *m, uint32_t series)
 {
 	uint32_t service = reader_service(m->s, series);
 
-	return &m->had[service != INTERN_NONE ? service : m->none];
+	return service != INTERN_NONE ? service : m->none;
+}
+
+/* Where it keeps what it has had. */
+static uint8_t *
+made_had(const struct made *m, uint32_t series)
+{
+	return &m->had[made_service(m, series)];
 }
 
 static int
@@ -97,8 +104,45 @@ made_saw(struct made *m, uint32_t series)
 		*made_had(m, series) |= part == 0 ? HAD_ITSELF : HAD_FIRST;
 }
 
+const struct err *
+made_saw_steps(struct made *m, uint32_t series, const uint64_t *observed,
+    size_t n)
+{
+	size_t services = (size_t)m->none + 1;
+	uint8_t **bits;
+
+	made_saw(m, series);
+	if (m->type == NULL || made_part_of(m, series) != 1)
+		return NULL;
+	if (m->steps == NULL)
+		m->steps = calloc(services, sizeof(*m->steps));
+	if (m->steps == NULL)
+		return err_nomem();
+	bits = &m->steps[made_service(m, series)];
+	if (*bits == NULL && (*bits = calloc(n / 8 + 1, 1)) == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < n; i++)
+		if (observed[i] > 0)
+			(*bits)[i / 8] |= (uint8_t)(1u << i % 8);
+	return NULL;
+}
+
+bool
+made_covers(const struct made *m, uint32_t series, size_t step)
+{
+	const uint8_t *bits;
+
+	if (m->type == NULL || made_part_of(m, series) <= 1)
+		return true;
+	bits = m->steps == NULL ? NULL : m->steps[made_service(m, series)];
+	return bits != NULL && (bits[step / 8] >> step % 8 & 1) != 0;
+}
+
 void
 made_fini(struct made *m)
 {
+	for (size_t i = 0; m->steps != NULL && i <= m->none; i++)
+		free(m->steps[i]);
+	free(m->steps);
 	free(m->had);
 }

@@ -413,7 +413,9 @@ totals_flush(struct totalling *t)
 		for (size_t i = 0; i < t->out->n_steps; i++) {
 			int128 v = sums[i] * t->desc.period * scale;
 
-			if (t->observed[i] == 0 || (several && v == 0))
+			sums[i] = 0;
+			if (t->observed[i] == 0 || (several && v == 0) ||
+			    !made_covers(&t->made, t->now, i))
 				continue;
 			if (t->desc.kind == SERIES_STOCK)
 				totals_add_mean(&group->steps[i],
@@ -423,7 +425,6 @@ totals_flush(struct totalling *t)
 				group->steps[i].sum += v;
 			if (t->observed[i] > group->steps[i].count)
 				group->steps[i].count = t->observed[i];
-			sums[i] = 0;
 		}
 		t->cells[g].used = false;
 	}
@@ -434,13 +435,16 @@ static const struct err *
 totals_unit(struct totalling *t)
 {
 	struct totals *out = t->out;
+	const struct err *e;
 	size_t i = 0;
 
 	while (i < out->n_steps && t->observed[i] == 0)
 		i++;
 	if (i == out->n_steps)
 		return NULL;
-	made_saw(&t->made, t->now);
+	if ((e = made_saw_steps(&t->made, t->now, t->observed,
+	    out->n_steps)) != NULL)
+		return e;
 	if (out->unit[0] == '\0') {
 		snprintf(out->unit, sizeof(out->unit), "%s",
 		    unit_of_type(t->desc.name, t->desc.unit, NULL));

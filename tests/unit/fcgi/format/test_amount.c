@@ -61,6 +61,8 @@ TEST(a_whole_amount)
 	CHECK_STR(told("bytes", 1234567, NULL), "1,234,567 bytes");
 	CHECK_STR(told("count", 77, &least),
 	    "77 count, at least 1,234 samples");
+	least.total = 0;
+	CHECK_STR(told("count", 0, &least), "0 count");
 	CHECK_STR(told("samples", 1234, &some), "1,234 samples");
 	CHECK_STR(told("bytes", -((int128)1 << 70), NULL),
 	    "-1,180,591,620,717,411,303,424 bytes");
