@@ -94,7 +94,7 @@ static const struct conf_key config_keys[] = {
         "keep the arguments of processes"},
 };
 
-#define WORDS_MAX 4
+#define WORDS_MAX 5
 
 /* Keys that have one of a few words. */
 static const struct config_words {
@@ -105,8 +105,8 @@ static const struct config_words {
 } config_words[] = {
     {"unwinder", AT(unwinder), {"frame-pointer", "eh_frame"},
         "is neither frame-pointer nor eh_frame"},
-    {"stacks", AT(offcpu_stacks), {"auto", "back", "schedule", "leave"},
-        "is neither auto, back, schedule nor leave"},
+    {"stacks", AT(offcpu_stacks), {"auto", "interrupt", "back", "schedule",
+        "leave"}, "is neither auto, interrupt, back, schedule nor leave"},
 };
 
 /* The rule of this name, made when it is new; NULL when there are too many. */

@@ -46,7 +46,7 @@ struct config {
 	char *mirror; /* a folder of debug files; NULL or "": none */
 	/* [offcpu] */
 	int64_t offcpu_budget; /* millionths of each CPU; 0: no limit */
-	char *offcpu_stacks;   /* "auto", "back" or "leave" */
+	char *offcpu_stacks;   /* a word of config.c */
 	/* [disk] */
 	bool disk;
 	bool disk_calls; /* fsync and its like as system calls */

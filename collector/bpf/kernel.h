@@ -28,7 +28,8 @@ enum {
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
-	BPF_MAP_TYPE_TASK_STORAGE = 29
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+	BPF_MAP_TYPE_USER_RINGBUF = 31
 };
 
 enum {
@@ -50,6 +51,7 @@ enum {
 #define HUGETLBFS_MAGIC 0x958458f6
 #define USER_CS 3             /* the privilege bits of cs in user mode */
 #define USER32_CS 0x23        /* cs of 32-bit code on x86-64 */
+#define TS_COMPAT 0x2         /* thread_info.status: in a call of 32-bit code */
 
 /* Uretprobes: where they hide return addresses. */
 struct xol_area {
@@ -119,7 +121,12 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 } __attribute__((preserve_access_index));
 
+struct thread_info {
+	__u32 status;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int flags, __state;
 	int pid, tgid, on_cpu, exit_state;
 	char comm[16];

@@ -5,7 +5,10 @@
  *	wait_switch  a CPU goes from one thread to another: sums for the one
  *	             that leaves; the other's wait, if it may be a long one
  *	wait_back    the thread that came is itself again: its stack, if it
- *	             was away for long.  wait_exit is that for older kernels
+ *	             was away for long.  It runs then alone: in an interrupt
+ *	             that wait_switch asks for.  Others run at each switch, for
+ *	             kernels that know no such interrupt: wait_exit, and
+ *	             wait_return for older ones
  *	wait_fork    a thread begins
  *	wait_sweep   for the daemon, which reads all threads as a slot ends
  *
@@ -14,7 +17,7 @@
  * down for the thread that comes.
  *
  * Memory for a thread is taken as it begins or is swept, never as it is
- * switched, where the scheduler's locks are held.
+ * switched, where the scheduler's locks are held (wait_thread.bpf.h).
  */
 #include "collector/bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -25,24 +28,20 @@
 #include "collector/bpf/wait_futex.bpf.h"
 #include "collector/bpf/wait_reason.bpf.h"
 #include "collector/bpf/wait_sweep.h"
+#include "collector/bpf/wait_thread.bpf.h"
 #include "collector/bpf/wait_time.h"
 
 /* Set by the daemon before loading. */
 const volatile __u64 wait_slot_ns = 1;
-const volatile bool wait_by_leaving = 0; /* stacks, else as threads come */
+const volatile bool wait_by_leaving = 0; /* stacks, else as threads come, */
+const volatile bool wait_by_interrupt = 0; /* and how that is known */
+const volatile __u64 wait_began_ns = 0; /* threads are older, or were born */
 
 /* Set by the daemon at any time. */
 volatile __u64 wait_threshold_ns SEC(".data.wait") = 1000000;
 volatile __u64 wait_begin_ns SEC(".data.wait") = 0; /* of the open slot */
 volatile __u64 wait_sweep_ns SEC(".data.wait") = 0; /* the slot's end */
 volatile __u64 wait_numbers SEC(".data.wait") = 0; /* given to threads */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct wait_thread);
-} wait_threads SEC(".maps");
 
 /* The wait that has just ended on a CPU, and what it may spend. */
 struct wait_cpu {
@@ -60,6 +59,20 @@ struct {
 	__type(key, __u32);
 	__type(value, struct wait_cpu);
 } wait_cpus SEC(".maps");
+
+/* For each CPU a ring that stays empty: to wake its reader, whom there is not,
+ * is to have the CPU interrupt itself as soon as it may. */
+struct wait_bell {
+	__uint(type, BPF_MAP_TYPE_USER_RINGBUF);
+	__uint(max_entries, WAIT_BELL_BYTES);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1); /* the daemon sets it */
+	__type(key, __u32);
+	__array(values, struct wait_bell);
+} wait_bells SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -223,7 +236,7 @@ settle_leaving(struct wait_thread *t, struct task_struct *task,
 	else if (task_state == 0)
 		t->state = WAIT_RUN_QUEUE;
 	else
-		t->state = reason_of(task, task_state);
+		t->state = reason_of(t, task, task_state);
 }
 
 /* Of the wait before, whose stack was sent as it began: it is known only now
@@ -242,12 +255,13 @@ tell_end(struct wait_thread *t, struct task_struct *task)
 }
 
 static __always_inline void
-send_end(struct task_struct *task, const struct wait_thread *t)
+send_end(struct task_struct *task, struct wait_thread *t)
 {
 	struct wait_cpu of = {.thread = t->number, .since_ns = t->since_ns,
 	    .reason = WAIT_GONE};
 
 	send_short(task, &of, t, t->since_ns, WAIT_DIED);
+	thread_give(t, 0);
 }
 
 static __always_inline void
@@ -295,15 +309,23 @@ leave(void *ctx, struct wait_cpu *w, struct wait_thread *t,
 		send_begin(ctx, t);
 }
 
-static __always_inline struct wait_thread *
-thread_of(struct task_struct *task)
+static long
+ring_nothing(struct bpf_dynptr *data, void *arg)
 {
-	struct wait_thread *t;
+	(void)data;
+	(void)arg;
+	return 1;
+}
 
-	if ((task->flags & PF_KTHREAD) != 0)
-		return 0;
-	t = bpf_task_storage_get(&wait_threads, task, 0, 0);
-	return t != 0 && t->number != 0 ? t : 0;
+static __always_inline void
+ring_bell(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	void *bell = bpf_map_lookup_elem(&wait_bells, &cpu);
+
+	if (bell != 0)
+		bpf_user_ringbuf_drain(bell, ring_nothing, 0,
+		    BPF_RB_FORCE_WAKEUP);
 }
 
 /* The wait of one that comes, of which wait_back sends the stack. */
@@ -321,6 +343,8 @@ come(struct wait_cpu *w, struct task_struct *task, __u64 now_ns)
 	w->run_delay = t->run_delay;
 	w->thread = t->number;
 	w->tid = task->pid;
+	if (wait_by_interrupt)
+		ring_bell();
 }
 
 #define TIMED 64 /* one of so many switches is timed, for all of them */
@@ -398,10 +422,18 @@ after_switch(void *ctx)
 }
 
 /* On the CPU that has just changed to the thread, which cannot be taken away
- * before this. */
-SEC("tp_btf/sched_exit_tp")
+ * before this: interrupts come first. */
+SEC("tp_btf/irq_work_entry")
 int
 BPF_PROG(wait_back)
+{
+	after_switch(ctx);
+	return 0;
+}
+
+SEC("tp_btf/sched_exit_tp")
+int
+BPF_PROG(wait_exit)
 {
 	after_switch(ctx);
 	return 0;
@@ -411,7 +443,7 @@ BPF_PROG(wait_back)
  * preempted, and may be left on another CPU: their waits have no stack. */
 SEC("fexit/schedule")
 int
-BPF_PROG(wait_exit)
+BPF_PROG(wait_return)
 {
 	after_switch(ctx);
 	return 0;
@@ -425,8 +457,13 @@ set_up(struct wait_thread *t, const struct task_struct *task, __u32 state,
 {
 	t->arrival = task->sched_info.last_arrival;
 	t->state = state;
+	t->told = 0;
+	t->swept = 0;
 	t->since_ns = since_ns;
+	t->sums.born_ns = task->start_time > wait_began_ns ?
+	    task->start_time : 0;
 	t->number = __sync_fetch_and_add(&wait_numbers, 1) + 1;
+	thread_give(t, task);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -435,12 +472,13 @@ BPF_PROG(wait_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct wait_thread *t;
 
-	if ((child->flags & PF_KTHREAD) != 0)
+	if ((child->flags & PF_KTHREAD) != 0 || thread_of(child) != 0)
 		return 0;
-	t = bpf_task_storage_get(&wait_threads, child, 0,
-	    BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (t != 0 && t->number == 0)
-		set_up(t, child, WAIT_RUN_QUEUE, child->start_time);
+	t = thread_take(child);
+	if (t == 0 || t->number != 0)
+		return 0;
+	t->called = WAIT_OTHER;
+	set_up(t, child, WAIT_RUN_QUEUE, child->start_time);
 	return 0;
 }
 
@@ -450,13 +488,29 @@ set_up_old(struct wait_thread *t, struct task_struct *task)
 {
 	unsigned int state = task->__state;
 
+	t->called = WAIT_OTHER;
 	set_up(t, task, task->on_cpu != 0 ? WAIT_ON_CPU : state == 0 ?
-	    WAIT_RUN_QUEUE : reason_of(task, state), bpf_ktime_get_ns());
+	    WAIT_RUN_QUEUE : reason_of(t, task, state), bpf_ktime_get_ns());
+}
+
+/* NULL: there is nothing of it, or no more. */
+static __always_inline struct wait_thread *
+sweep_thread(struct task_struct *task)
+{
+	struct wait_thread *t = thread_of(task);
+
+	if (t == 0 && task->exit_state == 0) {
+		t = thread_take(task);
+		if (t != 0 && t->number == 0)
+			set_up_old(t, task);
+	}
+	return t != 0 && t->state != WAIT_GONE ? t : 0;
 }
 
 /* A copy of what another CPU may be writing. */
 static __always_inline bool
-copy_thread(struct wait_thread *to, const struct wait_thread *t)
+copy_thread(struct wait_thread *to, const struct wait_thread *t,
+    const struct task_struct *task)
 {
 	__u32 before = *(volatile const __u32 *)&t->version;
 
@@ -464,6 +518,7 @@ copy_thread(struct wait_thread *to, const struct wait_thread *t)
 	__builtin_memcpy(to, t, sizeof(*to));
 	barrier();
 	return (before & 1) == 0 &&
+	    (to->task == 0 || to->task == (__u64)task) &&
 	    *(volatile const __u32 *)&t->version == before;
 }
 
@@ -556,16 +611,13 @@ wait_sweep(struct bpf_iter__task *ctx)
 	if (task == 0 || (task->flags & PF_KTHREAD) != 0)
 		return 0;
 	r = bpf_map_lookup_elem(&wait_records, &zero);
-	t = bpf_task_storage_get(&wait_threads, task, 0,
-	    task->exit_state == 0 ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	if (r == 0 || t == 0 || t->state == WAIT_GONE)
+	t = sweep_thread(task);
+	if (r == 0 || t == 0)
 		return 0;
-	if (t->number == 0)
-		set_up_old(t, task);
 	for (i = 0; i < 8; i++) {
 		arrival = task->sched_info.last_arrival;
 		r->run_delay = task->sched_info.run_delay;
-		if (copy_thread(&r->thread, t))
+		if (copy_thread(&r->thread, t, task))
 			break;
 	}
 	if (i == 8)

@@ -35,6 +35,7 @@ enum wait_state {
 
 /* The time of a thread, in ns since it was set up, by state. */
 struct wait_sums {
+	__u64 born_ns;        /* 0: it was there before us */
 	__u64 at_ns;          /* the last border between slots, */
 	__u64 at[WAIT_ROOM];  /* until there, */
 	__u64 sum[WAIT_ROOM]; /* and until now */
@@ -52,6 +53,9 @@ struct wait_thread {
 	__u8 reason;     /* of the wait before, if that is not in the sums */
 	__u8 told;       /* its stack was sent as it left */
 	__u8 swept;      /* times that its stack was sent while it waits */
+	__u8 called;     /* what its last system call waits for */
+	__u8 zero[7];
+	__u64 task;      /* whose place it is: wait_thread.bpf.h; 0: none's */
 	__u64 number;    /* never given to another thread; 0: not set up yet */
 	__u64 since_ns;
 	__u64 left_ns;   /* when that wait began; 0: it is in the sums */

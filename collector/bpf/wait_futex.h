@@ -7,7 +7,8 @@
 
 #include "collector/bpf/wait.h"
 
-#define FUTEX_CALL 202    /* its number on x86-64 */
+#define FUTEX_CALL 202    /* its number on x86-64, */
+#define RESTART_CALL 219  /* and that of any that was interrupted */
 #define FUTEX_OPERATION 127
 #define FUTEX_PRIVATE 128 /* both threads are of one process */
 

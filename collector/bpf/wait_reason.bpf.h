@@ -26,14 +26,16 @@ reason_of_file(struct task_struct *task, __u64 fd)
 	return wait_file_reason(BPF_CORE_READ(file, f_inode, i_mode));
 }
 
+/* Of the call that a thread is in; `before` is that of the call before it. */
 static __always_inline __u8
-reason_of(struct task_struct *task, unsigned int task_state)
+reason_of_call(struct task_struct *task, __u8 before)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
 	__u64 call = regs->orig_ax;
 	__u8 rule;
 
-	if ((task_state & TASK_STOPS) != 0 || regs->cs == USER32_CS)
+	if (regs->cs == USER32_CS ||
+	    (task->thread_info.status & TS_COMPAT) != 0)
 		return WAIT_OTHER;
 	if (call == WAIT_NO_CALL)
 		return WAIT_FAULT;
@@ -42,7 +44,19 @@ reason_of(struct task_struct *task, unsigned int task_state)
 		return wait_futex_reason(regs->si);
 	if (rule == WAIT_RULE_FILE)
 		return reason_of_file(task, (__u32)regs->di);
-	return wait_rule_reason(rule);
+	return rule == WAIT_RULE_RESTART ? before : wait_rule_reason(rule);
+}
+
+/* Remembers the call, which may go on after the thread was stopped. */
+static __always_inline __u8
+reason_of(struct wait_thread *t, struct task_struct *task,
+    unsigned int task_state)
+{
+	__u8 reason = reason_of_call(task, t->called);
+
+	if (reason != WAIT_FAULT)
+		t->called = reason;
+	return (task_state & TASK_STOPS) != 0 ? WAIT_OTHER : reason;
 }
 
 #endif

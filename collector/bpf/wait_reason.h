@@ -8,9 +8,14 @@
  *	                joined)
  *	read, write...  by the file: a disk's, a socket, a pipe
  *	others          by their number, below
+ *	restart_syscall what the call waited for that a stop has interrupted
  *	none            a page fault
  *
- * What is in no row is "other": wait4, pause, terminals, event descriptors.
+ * What is in no row is "other": wait4, pause, terminals, event descriptors,
+ * and all calls of 32-bit code, which has other numbers.
+ *
+ * Names say more than numbers: what of this is mended by the frames of a stack
+ * is in engine/waits_reason.c.
  */
 #ifndef COLLECTOR_BPF_WAIT_REASON_H
 #define COLLECTOR_BPF_WAIT_REASON_H
@@ -26,7 +31,8 @@ enum wait_rule {
 	WAIT_RULE_POLL,
 	WAIT_RULE_TIMER,
 	WAIT_RULE_LOCK,
-	WAIT_RULE_PIPE
+	WAIT_RULE_PIPE,
+	WAIT_RULE_RESTART
 };
 
 /* Number on x86-64, name, rule. */
@@ -64,7 +70,7 @@ enum wait_rule {
 	X(69, msgsnd, PIPE) X(70, msgrcv, PIPE) X(242, mq_timedsend, PIPE) \
 	X(243, mq_timedreceive, PIPE) X(275, splice, PIPE) \
 	X(276, tee, PIPE) X(278, vmsplice, PIPE) \
-	X(202, futex, FUTEX)
+	X(202, futex, FUTEX) X(219, restart_syscall, RESTART)
 
 #define WAIT_CALLS_MAX 512
 #define WAIT_NO_CALL (~0ULL) /* of a thread that is in none */

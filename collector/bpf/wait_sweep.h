@@ -10,6 +10,7 @@
 #define SWEEP_PAGE 4096
 #define SWEEP_TRIES 8 /* to get a stack: rows may be missing at first */
 #define WAIT_SKIP 0
+#define WAIT_BELL_BYTES 4096 /* the least that a ring may have */
 #define WAIT_ENDS 16384 /* so many are kept while the ring is full */
 
 struct wait_swept {

@@ -11,18 +11,11 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/sample.bpf.h"
-#include "collector/bpf/wait_futex.h"
+#include "collector/bpf/wait_futex.bpf.h"
+#include "collector/bpf/wait_thread.bpf.h" /* maps of wait.bpf.c */
 
 /* Set by the daemon at any time. */
 volatile __u64 wake_threshold_ns SEC(".data.wake") = 1000000;
-
-/* Those of wait.bpf.c. */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct wait_thread);
-} wait_threads SEC(".maps");
 
 static __always_inline void
 send_waker(void *ctx, struct task_struct *waker, struct pt_regs *regs,
@@ -60,16 +53,14 @@ BPF_PROG(wake_waking, struct task_struct *woken)
 	struct wait_thread *t;
 	__u64 wait_ns;
 
-	if ((woken->flags & PF_KTHREAD) != 0)
-		return 0;
-	t = bpf_task_storage_get(&wait_threads, woken, 0, 0);
+	t = thread_of(woken);
 	if (t == 0 || (t->state != WAIT_LOCK && t->state != WAIT_CONDITION))
 		return 0;
 	/* It has come back since, and is about to leave again. */
 	if (woken->sched_info.last_arrival != t->arrival)
 		return 0;
 	theirs = (void *)bpf_task_pt_regs((void *)woken);
-	if (theirs->orig_ax != FUTEX_CALL)
+	if (!futex_is_in(theirs))
 		return 0;
 	wait_ns = bpf_ktime_get_ns() - t->since_ns;
 	if (wait_ns < wake_threshold_ns || (__s64)wait_ns < 0)

@@ -323,6 +323,27 @@ aggregate_get_stack(const struct aggregate *a, size_t i)
 	};
 }
 
+bool
+aggregate_set_reason(struct aggregate *a, size_t i, const char *reason)
+{
+	struct aggregate_group g =
+	    aggregate_get_group(a, a->stacks[i].group);
+	size_t size = strlen(g.service) + strlen(g.process) +
+	    strlen(g.pool) + strlen(g.cgroup) + strlen(reason) + TEXTS;
+	uint32_t group;
+
+	/* Its strings are in the text that may grow. */
+	if (!buf_reserve(&a->text, size))
+		return false;
+	g = aggregate_get_group(a, a->stacks[i].group);
+	g.reason = reason;
+	group = aggregate_group(a, &g);
+	if (group == AGGREGATE_NONE)
+		return false;
+	a->stacks[i].group = group;
+	return true;
+}
+
 void
 aggregate_fold_digits(char *out, size_t size, const char *name)
 {

@@ -56,6 +56,11 @@ uint32_t aggregate_group(struct aggregate *a, const struct aggregate_group *g);
  * may be 0).  False when there is no room for a new stack. */
 bool aggregate_add(struct aggregate *a, const struct aggregate_stack *what);
 
+/* Moves a stack to the group that differs in the reason alone; where that has
+ * the same stack there are two then, and what is added later makes a third.
+ * False when there is no room. */
+bool aggregate_set_reason(struct aggregate *a, size_t i, const char *reason);
+
 size_t aggregate_groups(const struct aggregate *a);
 size_t aggregate_stacks(const struct aggregate *a);
 

@@ -20,9 +20,16 @@
 #define TIMES_FEW (TIMES_USED * 3 / 4)
 #define TIMES_IDLE 6 /* slots */
 
+/* Behind the states. */
+enum {
+	TIMES_BIRTHS = WAIT_STATES,
+	TIMES_DEATHS,
+	TIMES_SUMS
+};
+
 struct times {
 	char name[sizeof(((struct process_read *)0)->service)]; /* "": free */
-	int64_t now[WAIT_STATES], told[WAIT_STATES];
+	int64_t now[TIMES_SUMS], told[TIMES_SUMS];
 	unsigned idle; /* slots since it has grown */
 };
 
@@ -70,6 +77,42 @@ thread_time_add(struct thread_time *t, const char *service,
 		x->now[i] += ns[i];
 }
 
+void
+thread_time_move(struct thread_time *t, const char *service,
+    enum wait_state from, enum wait_state to, int64_t ns)
+{
+	struct times *x = times_of(t, service);
+	int64_t most = x->now[from] - x->told[from];
+
+	ns = ns < most ? ns : most;
+	x->now[from] -= ns;
+	x->now[to] += ns;
+}
+
+void
+thread_time_count(struct thread_time *t, const char *service, int64_t births,
+    int64_t deaths)
+{
+	struct times *x = times_of(t, service);
+
+	x->now[TIMES_BIRTHS] += births;
+	x->now[TIMES_DEATHS] += deaths;
+}
+
+static void
+times_put_count(const struct times *x, struct batch *b, uint64_t slot,
+    int64_t time_ns, int i)
+{
+	struct label label = {"service", x->name};
+	struct series_desc d = {.kind = SERIES_COUNTER,
+	    .name = i == TIMES_BIRTHS ? "thread_births_total" :
+	        "thread_deaths_total",
+	    .unit = "threads", .labels = &label, .n_labels = 1};
+
+	batch_add_counter(b, batch_series(b, &d), slot, time_ns,
+	    x->now[i] - x->told[i], x->now[i]);
+}
+
 static void
 times_put(struct times *x, struct batch *b, uint64_t slot, int64_t time_ns)
 {
@@ -86,6 +129,8 @@ times_put(struct times *x, struct batch *b, uint64_t slot, int64_t time_ns)
 		batch_add_counter(b, batch_series(b, &d), slot, time_ns,
 		    x->now[i] - x->told[i], x->now[i]);
 	}
+	times_put_count(x, b, slot, time_ns, TIMES_BIRTHS);
+	times_put_count(x, b, slot, time_ns, TIMES_DEATHS);
 	memcpy(x->told, x->now, sizeof(x->told));
 }
 

@@ -2,10 +2,12 @@
  * Where the threads of each service spend their time, as metrics:
  *
  *	thread_seconds_total{service, state}
+ *	thread_births_total{service}, thread_deaths_total{service}
  *
  * The states of a service add up to the time that its threads lived.  A state
  * that a service has never been in is not there; a service in whose slot no
- * thread lived has none.
+ * thread lived has none.  Births and deaths are there, perhaps as 0, wherever
+ * its time is.
  */
 #ifndef COLLECTOR_THREAD_TIME_H
 #define COLLECTOR_THREAD_TIME_H
@@ -25,6 +27,15 @@ void thread_time_free(struct thread_time *t);
 /* ns in each state. */
 void thread_time_add(struct thread_time *t, const char *service,
     const int64_t ns[WAIT_STATES]);
+
+/* Of what was added of this slot, so much was in another state; no more than
+ * there is. */
+void thread_time_move(struct thread_time *t, const char *service,
+    enum wait_state from, enum wait_state to, int64_t ns);
+
+/* Threads that began, and ended. */
+void thread_time_count(struct thread_time *t, const char *service,
+    int64_t births, int64_t deaths);
 
 /* Adds the slot's counters, read at time_ns. */
 void thread_time_put(struct thread_time *t, struct batch *b, uint64_t slot,

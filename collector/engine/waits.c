@@ -33,11 +33,13 @@ struct waiter {
 	 * sweep: events that come behind it say no more of it. */
 	uint64_t since_ns;
 	uint64_t number;
+	uint64_t born_ns; /* not told yet; or 0 */
 	uint32_t pid, tid, exec_id;
 	uint64_t start_ns;
 	uint64_t sweep; /* the last one that saw it */
 	uint64_t heard; /* that one, as its last event came, or was held */
 	char comm[EVENT_COMM];
+	bool met; /* born_ns is known */
 	struct resolve_owner owner;
 };
 
@@ -342,6 +344,15 @@ waits_end_ns(const struct waits *w)
 
 /* ---- the sweep ---- */
 
+/* As is told of it for the first time. */
+static void
+waiter_is_born(struct waiter *x, const struct wait_sums *sums)
+{
+	if (!x->met)
+		x->born_ns = sums->born_ns;
+	x->met = true;
+}
+
 /* The thread has not changed its state since before the slot's end, or it
  * says itself how its sums were there. */
 static void
@@ -362,6 +373,7 @@ waiter_sum(const struct waits *w, struct waiter *x,
 		wait_settle(&t, r->run_delay, &slots);
 	wait_add(&t, t.state, t.since_ns, end_ns, &slots);
 	thread_slot_choose(&x->slot, &w->slot, &t.sums);
+	waiter_is_born(x, &t.sums);
 }
 
 /* No rows are lacking, but the copy has ended before the stack. */
@@ -478,6 +490,20 @@ waiter_close(struct engine *s, struct waiter *x, uint8_t type)
 	thread_slot_close(&x->slot, grown, below);
 	resolve_thread(s, &e, below, s->waits->mark, &x->owner);
 	thread_time_add(s->waits->time, x->owner.service, grown);
+	if (x->born_ns != 0 &&
+	    x->born_ns <= (uint64_t)s->waits->slot.end_ns) {
+		thread_time_count(s->waits->time, x->owner.service, 1, 0);
+		x->born_ns = 0;
+	}
+}
+
+/* The last that is told of it. */
+static void
+waiter_close_last(struct engine *s, struct waiter *x, uint8_t type)
+{
+	waiter_close(s, x, type);
+	thread_time_count(s->waits->time, x->owner.service,
+	    x->born_ns != 0, 1);
 }
 
 /* Tells what is of the slot; true when there is no more. */
@@ -485,9 +511,15 @@ static bool
 waiter_end(struct engine *s, struct waiter *x, const struct wait_sums *last,
     uint8_t type)
 {
+	bool ends = thread_slot_is_last(&s->waits->slot, last);
+
 	thread_slot_choose(&x->slot, &s->waits->slot, last);
-	waiter_close(s, x, type);
-	return thread_slot_is_last(&s->waits->slot, last);
+	waiter_is_born(x, last);
+	if (ends)
+		waiter_close_last(s, x, type);
+	else
+		waiter_close(s, x, type);
+	return ends;
 }
 
 /* Its process may be gone later: what is known of it now stays. */
@@ -555,8 +587,11 @@ waiter_end_slot(struct engine *s, struct waiter *x, uint8_t type)
 		return waiter_end(s, x, x->last, type);
 	if (x->sweep == w->sweep)
 		waiter_close(s, x, type);
+	if (x->sweep + 2 >= w->sweep || x->heard + 2 >= w->sweep)
+		return false;
 	/* It has ended, and we were not told. */
-	return x->sweep + 2 < w->sweep && x->heard + 2 < w->sweep;
+	waiter_close_last(s, x, type);
+	return true;
 }
 
 void
@@ -576,5 +611,12 @@ waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 				at = &(*at)->next;
 		}
 	}
+	waits_mend_reasons(s, type);
 	thread_time_put(w->time, b, slot, account_time(s, slot));
+}
+
+struct thread_time *
+waits_time(struct waits *w)
+{
+	return w->time;
 }

@@ -21,6 +21,7 @@
 struct batch;
 struct engine;
 struct sample_event;
+struct thread_time;
 struct waits;
 struct wait_swept;
 
@@ -49,6 +50,13 @@ void waits_swept(struct engine *s, const struct wait_swept *r);
  * stack, and the metrics of each service. */
 void waits_close_slot(struct engine *s, uint64_t slot, struct batch *b);
 
+/* Where the frames of a slot's stacks, which are of the type that takes waits,
+ * say better what is waited for: moves the stacks, and the services' time. */
+void waits_mend_reasons(struct engine *s, uint8_t type);
+
 size_t waits_threads(const struct waits *w);
+
+/* What it has told of the open slot, or will. */
+struct thread_time *waits_time(struct waits *w);
 
 #endif

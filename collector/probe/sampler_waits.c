@@ -16,6 +16,7 @@
 #pragma GCC diagnostic pop
 
 #include "collector/bpf/wait_clock.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
@@ -46,6 +47,13 @@ waits_share(struct wait_bpf *bpf, const struct bpf_object *maps)
 	return r;
 }
 
+/* Older kernels do not know such rings. */
+static void
+waits_leave_out_bells(struct wait_bpf *bpf)
+{
+	bpf_map__set_autocreate(bpf->maps.wait_bells, false);
+}
+
 static void
 waits_configure(struct wait_bpf *bpf, size_t type,
     const struct waits_options *o, enum waits_stacks stacks,
@@ -58,14 +66,44 @@ waits_configure(struct wait_bpf *bpf, size_t type,
 	bpf->rodata->eh_frame = o->eh_frame;
 	bpf->rodata->wait_slot_ns = (uint64_t)o->slot_ns;
 	bpf->rodata->wait_by_leaving = stacks == WAITS_LEAVE;
+	bpf->rodata->wait_by_interrupt = stacks == WAITS_INTERRUPT;
+	bpf->rodata->wait_began_ns = (uint64_t)clock_mono_ns();
 	bpf->data_wait->wait_threshold_ns = (uint64_t)o->threshold_ns;
 	map = bpf_object__find_map_by_name(maps, "ring");
 	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(map) / 4;
 	bpf->rodata->ring_share_bytes = bpf_map__max_entries(map) / 2;
+	if (stacks == WAITS_INTERRUPT)
+		bpf_map__set_max_entries(bpf->maps.wait_bells,
+		    (uint32_t)libbpf_num_possible_cpus());
+	else
+		waits_leave_out_bells(bpf);
 	bpf_program__set_autoload(bpf->progs.wait_back,
-	    stacks == WAITS_BACK);
+	    stacks == WAITS_INTERRUPT);
 	bpf_program__set_autoload(bpf->progs.wait_exit,
+	    stacks == WAITS_BACK);
+	bpf_program__set_autoload(bpf->progs.wait_return,
 	    stacks == WAITS_SCHEDULE);
+}
+
+/* One for each CPU; 0 or a negative errno. */
+static int
+waits_add_bells(struct wait_bpf *bpf)
+{
+	const struct bpf_map *bells = bpf->maps.wait_bells;
+	uint32_t i, n = bpf_map__max_entries(bells);
+	int fd, r = 0;
+
+	for (i = 0; i < n && r == 0 && bpf->rodata->wait_by_interrupt; i++) {
+		fd = bpf_map_create(BPF_MAP_TYPE_USER_RINGBUF, "wait_bell",
+		    0, 0, WAIT_BELL_BYTES, NULL);
+		if (fd < 0)
+			return -errno;
+		if (bpf_map_update_elem(bpf_map__fd(bells), &i, &fd,
+		    BPF_ANY) != 0)
+			r = -errno;
+		close(fd);
+	}
+	return r;
 }
 
 /* 0 or a negative errno. */
@@ -83,6 +121,8 @@ waits_try(struct sampler_waits *w, size_t type, const struct waits_options *o,
 	if (r == 0)
 		r = wait_bpf__load(bpf);
 	if (r == 0)
+		r = waits_add_bells(bpf);
+	if (r == 0)
 		r = wait_bpf__attach(bpf);
 	if (r != 0) {
 		wait_bpf__destroy(bpf);
@@ -98,15 +138,15 @@ sampler_waits_open(struct sampler_waits **out, size_t type,
     const struct waits_options *o, const struct bpf_object *maps)
 {
 	struct sampler_waits *w = calloc(1, sizeof(*w));
-	enum waits_stacks stacks;
+	enum waits_stacks way;
 	int r = -EOPNOTSUPP;
 
 	*out = w;
 	if (w == NULL)
 		return err_nomem();
-	for (stacks = WAITS_BACK; r != 0 && stacks <= WAITS_LEAVE; stacks++)
-		if (o->stacks == WAITS_AUTO || o->stacks == stacks)
-			r = waits_try(w, type, o, stacks, maps);
+	for (way = WAITS_INTERRUPT; r != 0 && way <= WAITS_LEAVE; way++)
+		if (o->stacks == WAITS_AUTO || o->stacks == way)
+			r = waits_try(w, type, o, way, maps);
 	if (r == 0)
 		return NULL;
 	free(w);
@@ -136,7 +176,7 @@ sampler_waits_stop(struct sampler_waits *w)
 {
 	struct bpf_link **links[] = {&w->bpf->links.wait_switch,
 	    &w->bpf->links.wait_back, &w->bpf->links.wait_exit,
-	    &w->bpf->links.wait_fork};
+	    &w->bpf->links.wait_return, &w->bpf->links.wait_fork};
 	size_t i;
 
 	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
@@ -148,7 +188,7 @@ sampler_waits_stop(struct sampler_waits *w)
 bool
 sampler_waits_lack(const struct sampler_waits *w)
 {
-	return w->stacks != WAITS_BACK;
+	return w->stacks > WAITS_BACK;
 }
 
 void

@@ -17,10 +17,11 @@ struct err;
 struct sampler_waits;
 
 enum waits_stacks {
-	WAITS_AUTO,     /* the first of these that the kernel can do: */
-	WAITS_BACK,     /* as they come back, sched_exit_tp */
-	WAITS_SCHEDULE, /* as they return from schedule() */
-	WAITS_LEAVE     /* some of those that leave */
+	WAITS_AUTO,      /* the first of these that the kernel can do: */
+	WAITS_INTERRUPT, /* as they come back, in an interrupt, */
+	WAITS_BACK,      /* by sched_exit_tp, */
+	WAITS_SCHEDULE,  /* as they return from schedule() */
+	WAITS_LEAVE      /* some of those that leave */
 };
 
 struct waits_options {

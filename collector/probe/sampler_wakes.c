@@ -33,8 +33,8 @@ wakes_share(struct wake_bpf *bpf, const struct bpf_object *maps,
 		if (map == bpf->maps.rodata || map == bpf->maps.data_wake)
 			continue;
 		name = map == bpf->maps.data ? ".data" : bpf_map__name(map);
-		theirs = bpf_object__find_map_by_name(map ==
-		    bpf->maps.wait_threads ? waits : maps, name);
+		theirs = bpf_object__find_map_by_name(
+		    strncmp(name, "wait_", 5) == 0 ? waits : maps, name);
 		if (r == 0 && theirs != NULL)
 			r = bpf_map__reuse_fd(map, bpf_map__fd(theirs));
 	}

@@ -6,6 +6,19 @@
 #include "collector/base/config.h"
 #include "collector/profile/profiles.h"
 
+static enum waits_stacks
+offcpu_stacks(const char *name)
+{
+	static const char *const names[] = {[WAITS_AUTO] = "auto",
+	    [WAITS_INTERRUPT] = "interrupt", [WAITS_BACK] = "back",
+	    [WAITS_SCHEDULE] = "schedule", [WAITS_LEAVE] = "leave"};
+	size_t i = sizeof(names) / sizeof(names[0]) - 1;
+
+	while (i > 0 && strcmp(names[i], name) != 0)
+		i--;
+	return (enum waits_stacks)i;
+}
+
 static bool
 offcpu_waits(const struct config *c, struct waits_options *out)
 {
@@ -13,10 +26,7 @@ offcpu_waits(const struct config *c, struct waits_options *out)
 	    .threshold_ns = c->profiles[PROFILE_offcpu].every,
 	    .kernel = c->kernel,
 	    .eh_frame = strcmp(c->unwinder, "eh_frame") == 0,
-	    .stacks = strcmp(c->offcpu_stacks, "back") == 0 ? WAITS_BACK :
-	        strcmp(c->offcpu_stacks, "schedule") == 0 ? WAITS_SCHEDULE :
-	        strcmp(c->offcpu_stacks, "leave") == 0 ? WAITS_LEAVE :
-	        WAITS_AUTO};
+	    .stacks = offcpu_stacks(c->offcpu_stacks)};
 	return c->profiles[PROFILE_offcpu].enabled;
 }
 

@@ -15,7 +15,7 @@ static const struct lock_name {
     {"__lll_lock_wait*", LOCK_MUTEX},
     {"pthread_mutex_lock", LOCK_MUTEX},
     {"pthread_mutex_timedlock", LOCK_MUTEX},
-    {"pthread_mutex_clocklock", LOCK_MUTEX},
+    {"pthread_mutex_clocklock*", LOCK_MUTEX},
     {"pthread_mutex_cond_lock", LOCK_MUTEX},
     {"pthread_rwlock_rdlock", LOCK_READER},
     {"pthread_rwlock_timedrdlock", LOCK_READER},
@@ -32,6 +32,7 @@ static const struct lock_name {
     {"pthread_cond_wait", LOCK_CONDITION},
     {"pthread_cond_timedwait", LOCK_CONDITION},
     {"pthread_cond_clockwait", LOCK_CONDITION},
+    {"pthread_cond_wait_common*", LOCK_CONDITION},
     {"pthread_mutex_unlock", LOCK_RELEASE},
     {"pthread_mutex_unlock_usercnt", LOCK_RELEASE},
     {"pthread_rwlock_unlock", LOCK_RELEASE},
@@ -51,9 +52,19 @@ static const struct lock_name {
     {"<std::sys::sync::rwlock::futex::RwLock>::write*", LOCK_WRITER},
     {"<std::sys::sync::mutex::futex::Mutex>::wake*", LOCK_RELEASE},
     {"<std::sys::sync::rwlock::futex::RwLock>::wake*", LOCK_RELEASE},
+    {"std::sys::sync::condvar::futex::Condvar::wait*", LOCK_CONDITION},
+    {"<std::sys::sync::condvar::futex::Condvar>::wait*", LOCK_CONDITION},
+    {"std::sys::unix::locks::futex_mutex::Mutex::lock*", LOCK_MUTEX},
+    {"std::sys::unix::locks::futex_rwlock::RwLock::read*", LOCK_READER},
+    {"std::sys::unix::locks::futex_rwlock::RwLock::write*", LOCK_WRITER},
+    {"std::sys::unix::locks::futex_condvar::Condvar::wait*",
+        LOCK_CONDITION},
+    {"parking_lot::condvar::Condvar::wait*", LOCK_CONDITION},
     /* Go: what its own runtime waits for; goroutines wait in no futex */
     {"runtime.lock2", LOCK_MUTEX},
     {"runtime.unlock2", LOCK_RELEASE},
+    {"runtime.notesleep", LOCK_CONDITION},
+    {"runtime.notetsleep*", LOCK_CONDITION},
 };
 
 /* Without the underscores of the library's own use, where the row has none. */

@@ -36,6 +36,7 @@ run_clock() { profiler '^waits' "$driver" -k -s 1000 -n 1000; }
 waits() {
 	profiler '^waits 1' "$driver" -k -s 1000 -n 1000 -w 1000 -o "$1"
 }
+run_interrupt() { waits interrupt; }
 run_back() { waits back; }
 run_leave() { waits leave; }
 run_empty() {
@@ -73,7 +74,7 @@ with() {
 		'BEGIN { printf "%.4f %.1f %.1f\n", a / b, a - b, b }'
 }
 
-ways="nothing clock empty back leave bpftrace offcputime"
+ways="nothing clock empty interrupt back leave bpftrace offcputime"
 for ((i = 0; i < rounds; i++)); do
 	for way in $(shuf -e $ways); do
 		with "$way" >>"$dir/$way"
@@ -91,5 +92,5 @@ for way in $ways; do
 	row "offcpu_${way}_switch" "$(middle 2 "$way")" ns without \
 		"$(middle 3 "$way")"
 done
-SPREAD=$(awk '{ print $1 }' "$dir/back" | spread) \
-	row offcpu_goal_ratio "$(middle 1 back)" times goal 1.08
+SPREAD=$(awk '{ print $1 }' "$dir/interrupt" | spread) \
+	row offcpu_goal_ratio "$(middle 1 interrupt)" times goal 1.08

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Where threads wait, against what they have measured themselves: each reason's
-# time, by both ways of taking stacks, and that no time is missing.
+# time, by each way of taking stacks, and that no time is missing.
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/waits.sh"
 out=$dir/out
@@ -23,7 +23,7 @@ near() {
 		"$2" -le $(($3 + may)) -a "$2" -ge $(($3 - may - $5))
 }
 
-run() { # WAY
+run() { # WAY MS
 	local way=$1 began ended least most n all reason pool want calls noise
 	local from to
 	begin_driver -s 1000 -w 1000 -o "$way"
@@ -31,7 +31,7 @@ run() { # WAY
 	from=$(wc -l <"$out")
 	began=$(date +%s%N)
 	noise=$(stolen)
-	"$dir/$oracle" 4000 "$dir" >"$dir/true"
+	"$dir/$oracle" "$2" "$dir" >"$dir/true"
 	ended=$(date +%s%N)
 	noise=$(($(stolen) - noise))
 	to=$(wc -l <"$out")
@@ -71,7 +71,7 @@ stacked() {
 	fi
 }
 
-run back
+run interrupt 4000
 n=$(samples "$out" "pool=locker,.*reason=lock};.*;wants_the_lock;.*futex_wait")
 all=$(all_of locker lock)
 # Those of a program's beginning have no table yet.
@@ -88,6 +88,9 @@ stacked "a wait of several slots has its stack in each" "$n ns" \
 	"$n" -ge 2500000000
 n=$(samples "$out" "pool=rival-\\*,.*reason=run queue}")
 stacked "rivals for a CPU wait for it" "$n ns" "$n" -ge 1500000000
-run leave
+run back 1500
+n=$(samples "$out" "pool=locker,.*reason=lock};.*;wants_the_lock;.*futex_wait")
+stacked "a tracepoint at each switch does as well" "$n ns" "$n" -gt 0
+run leave 4000
 n=$(samples "$out" "pool=(sleeper|poller|piper),.*reason=.*;begin;")
 stacked "some waits' stacks are taken as threads leave" "$n ns" "$n" -gt 0

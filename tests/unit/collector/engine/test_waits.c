@@ -45,6 +45,7 @@ struct bench {
 	bool queues;
 	int64_t real[WAIT_STATES]; /* what they have lived */
 	int64_t told[WAIT_STATES], profile[WAIT_STATES];
+	int64_t births, deaths;
 	int64_t slots[SLOTS + 8], real_slots[SLOTS + 8];
 };
 
@@ -233,6 +234,8 @@ threads_begin(struct bench *t)
 		x->t.number = i + 1;
 		x->t.state = WAIT_RUN_QUEUE;
 		x->t.since_ns = (uint64_t)x->born_ns;
+		x->t.sums.born_ns = x == t->threads ? 0 :
+		    (uint64_t)x->born_ns;
 	}
 }
 
@@ -273,6 +276,14 @@ take_times(struct bench *t, const struct batch *b, uint64_t slot)
 
 	for (i = 0; i < b->n_blocks; i++) {
 		batch_series_desc(b, b->blocks[i].series, &d, labels, 4);
+		if (strcmp(d.name, "thread_births_total") == 0) {
+			t->births += b->blocks[i].increase;
+			continue;
+		}
+		if (strcmp(d.name, "thread_deaths_total") == 0) {
+			t->deaths += b->blocks[i].increase;
+			continue;
+		}
 		t->told[state_of(label_find(d.labels, d.n_labels, "state"))] +=
 		    b->blocks[i].increase;
 		t->slots[slot - FIRST] += b->blocks[i].increase;
@@ -341,6 +352,8 @@ check_totals(const struct bench *t)
 	}
 	CHECK(real > 0);
 	CHECK_INT(told, real);
+	CHECK_INT(t->births, THREADS - 1); /* one was there before */
+	CHECK_INT(t->deaths, THREADS);
 	CHECK_INT(profile, told - t->told[WAIT_ON_CPU]);
 	CHECK_INT(waits_threads(t->s.waits), 0);
 }

@@ -21,6 +21,8 @@ TEST(functions_are_known_by_any_of_their_names)
 	    LOCK_SEMAPHORE);
 	CHECK_INT(locks_kind_of("pthread_cond_wait@@GLIBC_2.3.2"),
 	    LOCK_CONDITION);
+	CHECK_INT(locks_kind_of("__pthread_mutex_clocklock_common"),
+	    LOCK_MUTEX);
 	CHECK_INT(locks_kind_of("__pthread_mutex_unlock_usercnt"),
 	    LOCK_RELEASE);
 }
@@ -47,6 +49,9 @@ TEST(names_of_other_languages)
 	    {"runtime.lock2", LOCK_MUTEX},
 	    {"runtime.unlock2", LOCK_RELEASE},
 	    {"runtime.futexsleep", LOCK_NONE},
+	    {"runtime.notetsleep_internal", LOCK_CONDITION},
+	    {"_ZN3std3sys4sync7condvar5futex7Condvar4wait"
+	     "17h0123456789abcdefE", LOCK_CONDITION},
 	};
 	char name[WIRE_NAME_MAX + 1];
 

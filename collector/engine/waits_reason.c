@@ -1,0 +1,130 @@
+/*
+ * Reasons of waits, mended by the frames of their stacks: the system call
+ * alone (bpf/wait_reason.h) does not always tell.
+ *
+ *	futex         a mutex that waits with a time limit, Rust's, semaphores
+ *	              and reader/writer locks use the operation of a condition;
+ *	              some conditions that of a lock: by the function of the
+ *	              table of locks (symbols/locks_names.h) next to the leaf
+ *	open          a FIFO's waits for its other side: by the kernel's frames
+ *
+ * What has no stack stays what the system call says.
+ */
+#include <string.h>
+
+#include "collector/engine/engine.h"
+#include "collector/engine/resolve.h"
+#include "collector/engine/thread_time.h"
+#include "collector/engine/waits.h"
+#include "collector/symbols/locks_names.h"
+
+#define LOOK_FRAMES 8 /* from the leaf on, of the kernel and of the user */
+
+/* Kernel functions that say more than the call. */
+static const struct {
+	const char *function;
+	enum wait_state from, to;
+} reason_frames[] = {
+    {"wait_for_partner", WAIT_DISK, WAIT_PIPE},
+    {"fifo_open", WAIT_DISK, WAIT_PIPE},
+};
+
+static enum wait_state
+reason_of_kernel(const char *function, enum wait_state reason)
+{
+	size_t i, n = sizeof(reason_frames) / sizeof(reason_frames[0]);
+
+	for (i = 0; i < n; i++)
+		if (reason_frames[i].from == reason &&
+		    strcmp(reason_frames[i].function, function) == 0)
+			return reason_frames[i].to;
+	return reason;
+}
+
+/* WAIT_STATES: the function says nothing. */
+static enum wait_state
+reason_of_user(const char *function)
+{
+	switch (locks_kind_of(function)) {
+	case LOCK_MUTEX:
+	case LOCK_READER:
+	case LOCK_WRITER:
+	case LOCK_SEMAPHORE:
+		return WAIT_LOCK;
+	case LOCK_CONDITION:
+		return WAIT_CONDITION;
+	default:
+		return WAIT_STATES;
+	}
+}
+
+static enum wait_state
+reason_of_stack(struct engine *s, const struct aggregate_stack *stack,
+    enum wait_state reason)
+{
+	bool futex = reason == WAIT_LOCK || reason == WAIT_CONDITION;
+	uint32_t i = stack->n, looked = 0;
+	enum wait_state of;
+
+	for (; i > 0 && looked < LOOK_FRAMES; i--) {
+		struct frame f = symbols_get(s->symbols,
+		    symbols_final(s->symbols, stack->frames[i - 1]));
+
+		if (f.kind == FRAME_KERNEL) {
+			of = reason_of_kernel(f.name, reason);
+			if (of != reason)
+				return of;
+			continue;
+		}
+		if (!futex)
+			break;
+		of = f.kind == FRAME_NATIVE ? reason_of_user(f.name) :
+		    WAIT_STATES;
+		if (of != WAIT_STATES)
+			return of;
+		looked++;
+	}
+	return reason;
+}
+
+/* Those that frames may mend; else WAIT_STATES. */
+static enum wait_state
+reason_of_group(const struct aggregate_group *g)
+{
+	static const enum wait_state doubtful[] = {WAIT_LOCK, WAIT_CONDITION,
+	    WAIT_DISK};
+
+	for (size_t i = 0; i < sizeof(doubtful) / sizeof(doubtful[0]); i++)
+		if (strcmp(g->reason, resolve_state_name(doubtful[i])) == 0)
+			return doubtful[i];
+	return WAIT_STATES;
+}
+
+static void
+reason_mend(struct engine *s, size_t i, uint8_t type)
+{
+	struct aggregate_stack stack = aggregate_get_stack(s->aggregate, i);
+	struct aggregate_group g = aggregate_get_group(s->aggregate,
+	    stack.group);
+	enum wait_state reason, of;
+
+	if (g.type != type ||
+	    (reason = reason_of_group(&g)) == WAIT_STATES)
+		return;
+	of = reason_of_stack(s, &stack, reason);
+	if (of == reason || !aggregate_set_reason(s->aggregate, i,
+	    resolve_state_name(of)))
+		return;
+	g = aggregate_get_group(s->aggregate, stack.group);
+	thread_time_move(waits_time(s->waits), g.service, reason, of,
+	    stack.value);
+}
+
+void
+waits_mend_reasons(struct engine *s, uint8_t type)
+{
+	size_t i, n = aggregate_stacks(s->aggregate);
+
+	for (i = 0; i < n; i++)
+		reason_mend(s, i, type);
+}
