@@ -5,6 +5,9 @@
  * A point is how many threads were in a state, on average over the slots of
  * its step in which anything of the pool was recorded: thread-seconds a
  * second.  The states of a pool add up to its threads.
+ *
+ * Threads that began and ended are counted by service, each with the slot in
+ * which it did; so pools that differ in more have no data of it.
  */
 #include <string.h>
 
@@ -22,6 +25,14 @@
 
 #define THREADS_TIME "thread_seconds_total"
 #define THREADS_COUNT "namedprocess_namegroup_num_threads"
+#define THREADS_BIRTHS "thread_births_total"
+#define THREADS_DEATHS "thread_deaths_total"
+
+/* Metrics of the same services. */
+struct threads_series {
+	struct metric_series *series;
+	size_t n;
+};
 
 /* In how many slots of step i anything of the pool is known. */
 static uint64_t
@@ -76,10 +87,34 @@ threads_put_state(struct writer *w, const struct step_page *q,
 	writer_close(w, '}');
 }
 
-/* Nobody has recorded who was born and who ended: no data. */
+/* How many in the range; null where nobody has recorded it. */
+static void
+threads_put_changes(struct writer *w, const char *key,
+    const struct threads_series *of, const struct series_sum *pool)
+{
+	int128 sum = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < of->n; i++) {
+		const struct metric_series *m = &of->series[i];
+
+		if (!series_sum_has_labels(pool, &m->desc))
+			continue;
+		for (size_t k = 0; k < m->n_points; k++) {
+			known = known || m->points[k].count > 0;
+			sum += m->points[k].increase;
+		}
+	}
+	writer_key(w, key);
+	if (known)
+		writer_int128(w, sum);
+	else
+		writer_null(w);
+}
+
 static void
 threads_put_pool(struct writer *w, const struct step_page *q,
-    const struct series_sum *pool)
+    const struct series_sum *pool, const struct threads_series changes[2])
 {
 	writer_open(w, '{');
 	threads_put_labels(w, pool);
@@ -87,10 +122,8 @@ threads_put_pool(struct writer *w, const struct step_page *q,
 	for (size_t k = 0; k < pool->n; k++)
 		threads_put_state(w, q, pool, pool->members[k]);
 	writer_close(w, ']');
-	writer_key(w, "births");
-	writer_null(w);
-	writer_key(w, "deaths");
-	writer_null(w);
+	threads_put_changes(w, "births", &changes[0], pool);
+	threads_put_changes(w, "deaths", &changes[1], pool);
 	writer_close(w, '}');
 }
 
@@ -130,26 +163,53 @@ threads_query(const struct step_page *q, const struct selector *selector,
 	                                 : store_query_metric(s, &mq, out, n);
 }
 
+/* All of another metric; metric_series_free(). */
+static const struct err *
+threads_load(const struct step_page *q, struct store *s, const char *name,
+    struct threads_series *out)
+{
+	struct selector *selector;
+	const struct err *e;
+
+	if ((e = selector_parse(name, &selector)) != NULL)
+		return e;
+	e = threads_query(q, selector, s, &out->series, &out->n);
+	selector_free(selector);
+	return e;
+}
+
 /* The counts of the same services. */
 static const struct err *
 threads_put_counts(struct writer *w, const struct step_page *q,
     struct store *s)
 {
-	struct metric_series *series = NULL;
-	struct selector *selector;
-	const struct err *e;
-	size_t n = 0;
+	struct threads_series counts = {0};
+	const struct err *e = threads_load(q, s, THREADS_COUNT, &counts);
 
-	if ((e = selector_parse(THREADS_COUNT, &selector)) != NULL)
-		return e;
-	e = threads_query(q, selector, s, &series, &n);
 	writer_key_open(w, "counts", '[');
-	for (size_t i = 0; e == NULL && i < n; i++)
-		if (measure_concerns(&series[i], q->selector))
-			threads_put_count(w, q, &series[i]);
+	for (size_t i = 0; e == NULL && i < counts.n; i++)
+		if (measure_concerns(&counts.series[i], q->selector))
+			threads_put_count(w, q, &counts.series[i]);
 	writer_close(w, ']');
-	metric_series_free(series, n);
-	selector_free(selector);
+	metric_series_free(counts.series, counts.n);
+	return e;
+}
+
+static const struct err *
+threads_put_pools(struct writer *w, const struct step_page *q,
+    struct store *s, const struct series_sum *pools, size_t n)
+{
+	struct threads_series changes[2] = {0};
+	const struct err *e = threads_load(q, s, THREADS_BIRTHS, &changes[0]);
+
+	if (e == NULL)
+		e = threads_load(q, s, THREADS_DEATHS, &changes[1]);
+	writer_key_open(w, "pools", '[');
+	for (size_t i = 0; e == NULL && i < n; i++)
+		threads_put_pool(w, q, &pools[i], changes);
+	writer_close(w, ']');
+	for (size_t i = 0; i < 2; i++)
+		metric_series_free(changes[i].series, changes[i].n);
 	return e;
 }
 
@@ -171,11 +231,9 @@ threads_answer(const struct step_page *q, struct store *s, struct writer *w)
 		step_page_put(w, q);
 		partial_put_state(w, s, q->from_ns, q->until_ns);
 		writer_key_str(w, "unit", "threads");
-		writer_key_open(w, "pools", '[');
-		for (size_t i = 0; i < n_pools; i++)
-			threads_put_pool(w, q, &pools[i]);
-		writer_close(w, ']');
-		e = threads_put_counts(w, q, s);
+		e = threads_put_pools(w, q, s, pools, n_pools);
+		if (e == NULL)
+			e = threads_put_counts(w, q, s);
 		writer_close(w, '}');
 	}
 	series_sums_free(pools, n_pools);

@@ -57,20 +57,35 @@ sum_labels(struct label *out, const struct series_desc *d,
 }
 
 static bool
-sum_takes(const struct series_sum *sum, const struct series_desc *d,
-    const struct label *labels, size_t n)
+sum_labels_are(const struct series_sum *sum, const struct label *labels,
+    size_t n)
 {
-	const struct series_desc *first = &sum->members[0]->desc;
-
-	if (n != sum->n_labels || d->kind != first->kind ||
-	    d->scale != first->scale || strcmp(d->name, first->name) != 0 ||
-	    strcmp(d->unit, first->unit) != 0)
+	if (n != sum->n_labels)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(labels[i].name, sum->labels[i].name) != 0 ||
 		    strcmp(labels[i].value, sum->labels[i].value) != 0)
 			return false;
 	return true;
+}
+
+bool
+series_sum_has_labels(const struct series_sum *sum,
+    const struct series_desc *d)
+{
+	return sum_labels_are(sum, d->labels, d->n_labels);
+}
+
+static bool
+sum_takes(const struct series_sum *sum, const struct series_desc *d,
+    const struct label *labels, size_t n)
+{
+	const struct series_desc *first = &sum->members[0]->desc;
+
+	return d->kind == first->kind && d->scale == first->scale &&
+	    strcmp(d->name, first->name) == 0 &&
+	    strcmp(d->unit, first->unit) == 0 &&
+	    sum_labels_are(sum, labels, n);
 }
 
 static struct series_sum *

@@ -40,6 +40,9 @@ struct series_sum {
 const struct err *series_sums_new(struct series_sum **out, size_t *n_out,
     const struct metric_series *series, size_t n,
     const struct series_over *over);
+/* Does a series have the labels of the sum, neither more nor fewer? */
+bool series_sum_has_labels(const struct series_sum *sum,
+    const struct series_desc *d);
 void series_sums_free(struct series_sum *sums, size_t n);
 
 /* *num / *den += num2 / den2, the denominators at most 2^40.  Exact as long as

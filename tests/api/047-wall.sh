@@ -78,6 +78,13 @@ check "folded stacks" grep -q "main;work;futex_wait.* $((40 * lock_ns))\$" \
 get GET "/render?query=$(enc 'mix.wall')&$new&format=json"
 check "Pyroscope's render" js "d.flamebearer.numTicks === $on + $off"
 check "and its timeline" js "d.timeline.samples.some((v) => v > 10e9)"
+get GET "/render?query=$(enc 'mix.wall')&from=1699999200&until=1700000000&format=json"
+check "whose steps without offcpu are no data, not CPU time" js '((at) =>
+    at(1699999250) === 0 && at(1699999900) > 4e9)((t) => d.timeline.samples[
+    Math.floor((t - d.timeline.startTime) / d.timeline.durationDelta)])'
+get GET "/api/v1/flamegraph.svg?query=$(enc 'wall{service="mix"}')&$old"
+check "an empty picture says nothing of samples" sh -c \
+    "! grep -q 'at least 0' '$T/body'"
 get GET /api/v1/types
 check "the type is there, with its parts and its idle waits" js '((t) =>
     t.present && t.parts.join() === "offcpu,cpu" &&
@@ -100,9 +107,10 @@ check "threads by state, as means of the recorded time" js '
     of["on cpu"].points.every((p) => p[1] === 0.5) &&
     of.lock.seconds === 300 && of.lock.points.every((p) => p[1] === 0.75))(
     Object.fromEntries(d.pools[0].states.map((s) => [s.state, s])))'
-check "counts as /proc has them; births are not known" js '
-    d.counts.length === 1 && d.counts[0].points.every((p) => p[1] === 2) &&
-    d.pools[0].births === null && d.pools[0].deaths === null'
+check "counts as /proc has them" js '
+    d.counts.length === 1 && d.counts[0].points.every((p) => p[1] === 2)'
+check "births and deaths; none is 0" js '
+    d.pools[0].births === 20 && d.pools[0].deaths === 0'
 get GET "/api/v1/threads?query=$q&$new&step=10"
 check "0 is a state that others had" js '((of) => of.some((p) => p[1] === 0) &&
     of.some((p) => p[1] === 1.5))(d.pools[0].states.find((s) =>
@@ -110,6 +118,9 @@ check "0 is a state that others had" js '((of) => of.some((p) => p[1] === 0) &&
 get GET "/api/v1/threads?query=$q&from=1699999200&until=1700000000&step=10"
 check "null is no data" js 'd.pools[0].states.every((s) =>
     s.points[0][1] === null)'
+get GET "/api/v1/threads?query=$q&$old&step=10"
+check "so it is of births" js '[null, undefined].includes(
+    d.pools[0]?.births)'
 get GET "/api/v1/threads?query=up&$new"
 check "another metric is refused" js 'd.field === "query"'
 exit $bad

@@ -302,6 +302,10 @@ fill_waits(struct batch *b, uint64_t slot, bool recorded)
 	if (slot % 2 == 0)
 		fill_counter(b, slot, "thread_seconds_total", "seconds", 9,
 		    states[1], 2, 15 * NS_PER_S);
+	fill_counter(b, slot, "thread_births_total", "threads", 0, &service, 1,
+	    slot % 2 == 0);
+	fill_counter(b, slot, "thread_deaths_total", "threads", 0, &service, 1,
+	    0);
 	batch_observe(b, batch_series(b, &lock), slot, 1);
 	fill_threshold(b, slot, "offcpu", slot % 2 == 0 ? 1000000 : 2000000);
 	fill_threshold(b, slot, "lock", 3000000);
