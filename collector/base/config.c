@@ -72,7 +72,7 @@ static const struct conf_key config_keys[] = {
         "of each CPU, what it may take; 0%: no limit"},
     {"offcpu", "stacks", CONF_STRING, AT(offcpu_stacks), "auto", 0, 0,
         "when stacks are taken: as threads come back, or leave"},
-    {"disk", "enabled", CONF_BOOL, AT(disk), "no", 0, 1,
+    {"disk", "enabled", CONF_BOOL, AT(disk), "yes", 0, 1,
         "histograms of requests, syncs and memory stalls"},
     {"disk", "sync-calls", CONF_BOOL, AT(disk_calls), "no", 0, 1,
         "see fsync and its like as system calls"},

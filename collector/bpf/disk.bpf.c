@@ -2,8 +2,9 @@
  * The probe of disks: sums histograms of block requests, by the process that
  * made them, and of what threads wait for in the kernel.
  *
- *	disk_insert    a request waits for its turn; one that does not need
- *	               to is issued without it
+ *	disk_start     a request is made, by who wants it
+ *	disk_insert    the same for kernels that do not tell of it: it waits for
+ *	               its turn; one that does not need to is issued without it
  *	disk_issue     it goes to the device
  *	disk_complete  it is done
  *	disk_merge     it has become a part of another one
@@ -11,20 +12,23 @@
  *	               or as the system call
  *	disk_reclaim_*, disk_compact_*   looking for memory
  *
- * Nothing runs where nothing of this happens.
+ * Nothing runs where nothing of this happens.  What is done for each request
+ * uses tables of its own instead of the kernel's hashes: a lookup in those
+ * costs some 100 ns, and there were six for each request.
  */
 #include "collector/bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/disk.h"
 
-#define REQUESTS 8192 /* in flight */
+#define REQUESTS 8192 /* in flight; a power of two */
+#define REQUEST_WAYS 8
 #define WAITERS 4096  /* threads that sync or look for memory */
-#define SUMS 16384
+#define CELL_WAYS 32
 #define STREAMS 4096  /* of a process, a device and an operation */
+#define STREAM_WAYS 4
 
 #define SECTOR 512
-#define BPF_NOEXIST 1
 #define OP_MASK 0xff /* request.cmd_flags */
 #define OP_FLUSH 2
 #define OP_DISCARD 3
@@ -45,23 +49,30 @@ struct request_queue {
 struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags, __data_len;
-	__u64 __sector;
+	__u64 __sector, start_time_ns;
 } __attribute__((preserve_access_index));
 
 /* Set by the daemon at any time. */
 volatile __u64 disk_border = 0;
+volatile __u64 disk_attached_ns = ~0ULL; /* requests of before are not ours */
+
+/* Read by it, through their memory. */
+struct disk_cell disk_cells[2 * DISK_CELLS];
+__u32 disk_used[2];  /* cells of a side */
+__u32 disk_large = 0; /* a sum is */
 
 struct disk_request {
-	__u64 inserted_ns, issued_ns; /* 0: not yet */
-	__u32 tgid, bytes;
-	__u32 device;
-	__u8 detail, zero[3];
-};
+	__u64 key; /* request_key(); 0: nobody's */
+	__u64 began_ns, issued_ns; /* 0: not yet */
+	__u32 tgid, device;
+	__u32 bytes; /* that are done */
+	__u8 detail, followed, zero[2];
+} __attribute__((aligned(64))); /* a line of the cache */
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, REQUESTS);
-	__type(key, __u64); /* its address */
+	__type(key, __u32);
 	__type(value, struct disk_request);
 } disk_requests SEC(".maps");
 
@@ -77,22 +88,17 @@ struct {
 } disk_waiters SEC(".maps");
 
 struct disk_stream {
-	__u32 tgid, device, operation;
+	__u32 tgid, device;
+	__u64 operation;
+	__u64 next; /* the sector after its last request */
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, STREAMS);
-	__type(key, struct disk_stream);
-	__type(value, __u64); /* the sector after its last request */
+	__type(key, __u32);
+	__type(value, struct disk_stream);
 } disk_streams SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, SUMS);
-	__type(key, struct disk_key);
-	__type(value, struct disk_sum);
-} disk_sums SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -112,26 +118,61 @@ lose(__u32 what)
 
 /* ---- sums ---- */
 
-static __always_inline void
-add(struct disk_key *key, __u8 what, __u64 value)
+static __always_inline __u64
+hash_of(__u64 a, __u64 b)
 {
-	struct disk_sum first = {1, value}, *s;
+	a ^= b * 0x9e3779b97f4a7c15ULL;
+	a = (a ^ a >> 32) * 0xff51afd7ed558ccdULL;
+	return a >> 24;
+}
+
+static __always_inline bool
+is_key(const struct disk_key *a, const struct disk_key *b)
+{
+	return a->tgid == b->tgid && a->device == b->device &&
+	    a->bucket == b->bucket && a->what == b->what &&
+	    a->detail == b->detail;
+}
+
+/* Two CPUs may take one each for a key: the daemon adds them. */
+static __always_inline bool
+is_cell(struct disk_cell *c, const struct disk_key *key, __u8 side)
+{
+	if (c->state == DISK_CELL_FREE &&
+	    __sync_val_compare_and_swap(&c->state, DISK_CELL_FREE,
+	    DISK_CELL_CLAIMED) == DISK_CELL_FREE) {
+		c->key = *key;
+		barrier();
+		*(volatile __u32 *)&c->state = DISK_CELL_USED;
+		__sync_fetch_and_add(&disk_used[side & 1], 1);
+		return 1;
+	}
+	return *(volatile __u32 *)&c->state == DISK_CELL_USED &&
+	    is_key(&c->key, key);
+}
+
+static __always_inline void
+add(struct disk_key *key, __u8 what, __u8 side, __u64 value)
+{
+	__u64 above, old, hash;
+	__u32 i;
 
 	key->what = what;
-	key->bucket = disk_bucket(value);
-	s = bpf_map_lookup_elem(&disk_sums, key);
-	if (s == 0) {
-		if (bpf_map_update_elem(&disk_sums, key, &first,
-		    BPF_NOEXIST) == 0)
-			return;
-		s = bpf_map_lookup_elem(&disk_sums, key);
-	}
-	if (s == 0) {
-		lose(DISK_LOST_SUM);
+	key->bucket = disk_split(value, &above);
+	hash = hash_of((__u64)key->tgid << 32 | key->device,
+	    (__u64)key->bucket << 16 | (__u64)what << 8 | key->detail);
+	for (i = 0; i < CELL_WAYS; i++, hash += hash >> 20 | 1) {
+		struct disk_cell *c = &disk_cells[(hash & (DISK_CELLS - 1)) +
+		    (side & 1) * DISK_CELLS];
+
+		if (!is_cell(c, key, side))
+			continue;
+		old = __sync_fetch_and_add(&c->sum, DISK_ONE | above);
+		if ((old & DISK_SUM_LARGE) != 0)
+			disk_large = 1;
 		return;
 	}
-	__sync_fetch_and_add(&s->count, 1);
-	__sync_fetch_and_add(&s->sum, value);
+	lose(DISK_LOST_SUM);
 }
 
 /* The process that runs; the kernel's threads are one. */
@@ -155,46 +196,156 @@ operation_of(unsigned int op)
 	return (op & 1) != 0 ? DISK_WRITE : DISK_READ;
 }
 
-static __always_inline void
-begin_request(struct request *rq, __u64 inserted_ns, __u64 issued_ns)
+/* Its address as a number: the verifier lets nobody reckon with pointers, but
+ * turn their bytes round. */
+static __always_inline __u64
+request_key(const struct request *rq)
 {
-	struct disk_request r = {inserted_ns, issued_ns, current_tgid()};
-	unsigned int op = rq->cmd_flags & OP_MASK;
-	struct gendisk *disk = rq->q->disk;
 	__u64 key = (__u64)rq;
 
-	if (op >= OP_PASSES || disk == 0)
-		return;
-	r.device = (__u32)disk->major << 20 | (__u32)disk->first_minor;
-	r.detail = operation_of(op);
-	if (bpf_map_update_elem(&disk_requests, &key, &r, 0) != 0)
-		lose(DISK_LOST_REQUEST);
+	asm volatile("%0 = be64 %0" : "+r"(key));
+	return key;
 }
 
-/* Where it begins, beside the one before: as they go to the device. */
+static __always_inline struct disk_request *
+request_at(__u32 hash)
+{
+	__u32 i = hash & (REQUESTS - 1);
+
+	return bpf_map_lookup_elem(&disk_requests, &i);
+}
+
+static __always_inline struct disk_request *
+find_request(struct request *rq)
+{
+	__u64 key = request_key(rq);
+	__u32 hash = hash_of(key, 0), i;
+
+	for (i = 0; i < REQUEST_WAYS; i++) {
+		struct disk_request *r = request_at(hash + i);
+
+		if (r != 0 && r->key == key)
+			return r;
+	}
+	return 0;
+}
+
+/* Where it stands, or a free place, which begins at 0. */
+static __always_inline struct disk_request *
+claim_request(struct request *rq)
+{
+	__u64 key = request_key(rq);
+	__u32 hash = hash_of(key, 0), i;
+
+	for (i = 0; i < REQUEST_WAYS; i++) {
+		struct disk_request *r = request_at(hash + i);
+
+		if (r != 0 && (r->key == key || (r->key == 0 &&
+		    __sync_val_compare_and_swap(&r->key, 0, key) == 0)))
+			return r;
+	}
+	return 0;
+}
+
+static __always_inline void
+free_request(struct disk_request *r)
+{
+	r->began_ns = 0;
+	barrier();
+	*(volatile __u64 *)&r->key = 0;
+}
+
+#define CLOCKS_NS 1000 /* two ways to ask for one clock may be apart */
+
+/* Is it that request?  The end of one that was at this address before may
+ * have been missed. */
+static __always_inline bool
+is_request(const struct disk_request *r, const struct request *rq)
+{
+	return r != 0 && r->began_ns != 0 &&
+	    r->began_ns + CLOCKS_NS >= rq->start_time_ns;
+}
+
+/* One that finds no room is missed at its end. */
+static __always_inline struct disk_request *
+begin_request(struct request *rq, __u64 now_ns)
+{
+	unsigned int op = rq->cmd_flags & OP_MASK;
+	struct gendisk *disk = rq->q->disk;
+	struct disk_request *r;
+
+	if (op >= OP_PASSES || disk == 0 || (r = claim_request(rq)) == 0)
+		return 0;
+	r->began_ns = now_ns;
+	r->issued_ns = 0;
+	r->bytes = 0;
+	r->followed = 0;
+	r->tgid = current_tgid();
+	r->device = (__u32)disk->major << 20 | (__u32)disk->first_minor;
+	r->detail = operation_of(op);
+	return r;
+}
+
+/* The stream, or the place of one that is forgotten for it. */
+static __always_inline struct disk_stream *
+stream_of(const struct disk_request *r)
+{
+	__u32 hash = hash_of((__u64)r->tgid << 32 | r->device, r->detail);
+	struct disk_stream *s = 0;
+	__u32 i, at;
+
+	for (i = 0; i < STREAM_WAYS; i++) {
+		at = (hash + i) & (STREAMS - 1);
+		s = bpf_map_lookup_elem(&disk_streams, &at);
+		if (s == 0 || (s->tgid == r->tgid && s->device == r->device &&
+		    s->operation == r->detail))
+			return s;
+	}
+	at = (hash + (r->issued_ns >> 8 & (STREAM_WAYS - 1))) & (STREAMS - 1);
+	return bpf_map_lookup_elem(&disk_streams, &at);
+}
+
+/* Where it begins, beside the one before: as they go to the device.  One that
+ * is issued again is no other. */
 static __always_inline void
 follow_stream(struct request *rq, struct disk_request *r)
 {
-	struct disk_stream key = {r->tgid, r->device, r->detail};
-	__u64 next = rq->__sector + rq->__data_len / SECTOR, *last;
+	__u32 bytes = rq->__data_len;
+	struct disk_stream *s;
 
-	r->bytes = rq->__data_len;
-	if (r->bytes == 0 || r->detail == DISK_FLUSH)
+	if (r->followed || bytes == 0 || r->detail == DISK_FLUSH)
 		return;
-	last = bpf_map_lookup_elem(&disk_streams, &key);
-	if (last == 0 || *last != rq->__sector)
+	r->followed = 1;
+	s = stream_of(r);
+	if (s == 0)
+		return;
+	if (s->tgid != r->tgid || s->device != r->device ||
+	    s->operation != r->detail || s->next != rq->__sector) {
+		s->tgid = r->tgid;
+		s->device = r->device;
+		s->operation = r->detail;
 		r->detail |= DISK_RANDOM;
-	if (last != 0)
-		*last = next;
-	else
-		bpf_map_update_elem(&disk_streams, &key, &next, 0);
+	}
+	s->next = rq->__sector + bytes / SECTOR;
 }
 
+SEC("tp_btf/block_io_start")
+int
+BPF_PROG(disk_start, struct request *rq)
+{
+	begin_request(rq, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* A request that the device did not take comes once more. */
 SEC("tp_btf/block_rq_insert")
 int
 BPF_PROG(disk_insert, struct request *rq)
 {
-	begin_request(rq, bpf_ktime_get_ns(), 0);
+	struct disk_request *r = find_request(rq);
+
+	if (!is_request(r, rq) || r->issued_ns == 0)
+		begin_request(rq, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -202,17 +353,15 @@ SEC("tp_btf/block_rq_issue")
 int
 BPF_PROG(disk_issue, struct request *rq)
 {
-	__u64 key = (__u64)rq, now_ns = bpf_ktime_get_ns();
-	struct disk_request *r = bpf_map_lookup_elem(&disk_requests, &key);
+	struct disk_request *r = find_request(rq);
+	__u64 now_ns = bpf_ktime_get_ns();
 
-	if (r != 0 && r->issued_ns == 0) {
-		r->issued_ns = now_ns;
-	} else {
-		begin_request(rq, now_ns, now_ns);
-		r = bpf_map_lookup_elem(&disk_requests, &key);
-	}
-	if (r != 0)
-		follow_stream(rq, r);
+	if (!is_request(r, rq))
+		r = begin_request(rq, now_ns);
+	if (r == 0)
+		return 0;
+	r->issued_ns = now_ns;
+	follow_stream(rq, r);
 	return 0;
 }
 
@@ -220,30 +369,38 @@ static __always_inline void
 add_request(const struct disk_request *r, __u64 now_ns)
 {
 	struct disk_key key = {.tgid = r->tgid, .device = r->device,
-	    .detail = r->detail & ~DISK_RANDOM,
-	    .parity = disk_parity(disk_border, now_ns)};
+	    .detail = r->detail & ~DISK_RANDOM};
+	__u8 side = disk_side(disk_border, now_ns);
 
-	add(&key, DISK_QUEUE, r->issued_ns - r->inserted_ns);
-	add(&key, DISK_DEVICE, now_ns - r->issued_ns);
+	add(&key, DISK_QUEUE, side, r->issued_ns - r->began_ns);
+	add(&key, DISK_DEVICE, side, now_ns - r->issued_ns);
 	if (r->bytes == 0 || key.detail == DISK_FLUSH)
 		return;
 	key.detail = r->detail;
-	add(&key, DISK_SIZE, r->bytes);
+	add(&key, DISK_SIZE, side, r->bytes);
 }
 
-/* A part of it may be done: then the rest comes later. */
+/* Of a part: then the rest comes later, and may be issued by itself. */
 SEC("tp_btf/block_rq_complete")
 int
 BPF_PROG(disk_complete, struct request *rq, int error, unsigned int bytes)
 {
 	struct disk_request *r, copy;
-	__u64 key = (__u64)rq;
 
-	r = bpf_map_lookup_elem(&disk_requests, &key);
-	if (r == 0 || r->issued_ns == 0 || bytes < rq->__data_len)
+	if ((rq->cmd_flags & OP_MASK) >= OP_PASSES)
+		return 0;
+	r = find_request(rq);
+	if (!is_request(r, rq) || r->issued_ns == 0) {
+		/* Without bytes it may never have been issued. */
+		if (bytes > 0 && rq->start_time_ns > disk_attached_ns)
+			lose(DISK_LOST_REQUEST);
+		return 0;
+	}
+	r->bytes += bytes;
+	if (bytes < rq->__data_len)
 		return 0;
 	copy = *r;
-	bpf_map_delete_elem(&disk_requests, &key);
+	free_request(r);
 	add_request(&copy, bpf_ktime_get_ns());
 	return 0;
 }
@@ -252,9 +409,10 @@ SEC("tp_btf/block_rq_merge")
 int
 BPF_PROG(disk_merge, struct request *rq)
 {
-	__u64 key = (__u64)rq;
+	struct disk_request *r = find_request(rq);
 
-	bpf_map_delete_elem(&disk_requests, &key);
+	if (r != 0)
+		free_request(r);
 	return 0;
 }
 
@@ -283,8 +441,7 @@ end_wait(__u32 what, __u8 detail)
 	ns = now_ns - *since;
 	bpf_map_delete_elem(&disk_waiters, &waiter);
 	key.tgid = current_tgid();
-	key.parity = disk_parity(disk_border, now_ns);
-	add(&key, what, ns);
+	add(&key, what, disk_side(disk_border, now_ns), ns);
 }
 
 static __always_inline __u8

@@ -1,7 +1,6 @@
 /*
  * Histograms of block requests and of what threads wait for in the kernel, as
- * the BPF programs (disk.bpf.c) sum them and the daemon reads them: one entry
- * of a hash for each bucket that has something in it.
+ * the BPF programs (disk.bpf.c) sum them and the daemon reads them.
  */
 #ifndef COLLECTOR_BPF_DISK_H
 #define COLLECTOR_BPF_DISK_H
@@ -43,36 +42,54 @@ enum disk_call {
 struct disk_key {
 	__u32 tgid;    /* 0: the kernel */
 	__u32 device;  /* major << 20 | minor; 0: none */
-	__u16 bucket;  /* disk_bucket() */
+	__u16 bucket;  /* of disk_split() */
 	__u8 what;     /* enum disk_what */
 	__u8 detail;   /* enum disk_operation, with DISK_RANDOM; disk_call */
-	__u8 parity;   /* of its slot: see disk_border */
-	__u8 zero[3];
 };
 
-struct disk_sum {
-	__u64 count, sum;
+/*
+ * A bucket of a histogram that has something in it.  Cells stand in a table
+ * for each side, found by a hash of their key.
+ * One word says how many observations there are, and in its low bits what they
+ * are above the bucket's least value, so that one addition is the whole of it,
+ * and the daemon takes it in one exchange, while others add.  A key may have
+ * two cells, when two CPUs come at once.
+ */
+struct disk_cell {
+	__u32 state; /* enum disk_cell_state */
+	struct disk_key key;
+	__u64 sum;
 };
+
+enum disk_cell_state { DISK_CELL_FREE, DISK_CELL_CLAIMED, DISK_CELL_USED };
+
+#define DISK_CELLS 16384  /* of a side; a power of two */
+#define DISK_REST_BITS 40 /* of a sum: above the bucket's least value */
+#define DISK_ONE (1ULL << DISK_REST_BITS)
+/* Half of what a sum holds, of either: it is to be taken soon. */
+#define DISK_SUM_LARGE (1ULL << 63 | DISK_ONE >> 1)
 
 enum disk_lost {
 	DISK_LOST_SUM,     /* values that had no room */
-	DISK_LOST_REQUEST, /* requests and calls in flight, the same */
+	DISK_LOST_REQUEST, /* requests and calls whose beginning is unknown */
 	DISK_LOSTS
 };
 
 /*
- * The end of the open slot in CLOCK_MONOTONIC, and in its lowest bit the
- * slot's parity: one word, so that both change at once.
+ * The end of the open slot in CLOCK_MONOTONIC, and in its lowest bit the side
+ * on which it is summed; the next slot is on the other one.  One word, so that
+ * both change at once.
  */
 static inline __attribute__((always_inline)) __u8
-disk_parity(__u64 border, __u64 now_ns)
+disk_side(__u64 border, __u64 now_ns)
 {
 	return (border & 1) ^ (now_ns >= (border & ~1ULL));
 }
 
-/* As histogram_bucket() of the store: a test compares them. */
+/* The bucket as histogram_bucket() of the store, which a test compares, and
+ * how much the value is above the least one of that bucket. */
 static inline __attribute__((always_inline)) __u16
-disk_bucket(__u64 value)
+disk_split(__u64 value, __u64 *above)
 {
 	__u64 rest = value;
 	__u32 shift = 0;
@@ -87,6 +104,7 @@ disk_bucket(__u64 value)
 	if (rest >> 10) { shift += 2; rest >>= 2; }
 	if (rest >> 9) { shift += 1; rest >>= 1; }
 	if (rest >> 8) { shift += 1; rest >>= 1; }
+	*above = value - (rest << shift);
 	return rest < 128 ? rest : shift * 128 + rest;
 }
 

@@ -1,8 +1,8 @@
 /*
  * source_disk: histograms of block requests by device, operation and service,
  * of fsync and its like, and of looking for memory.  The kernel sums them
- * (probe/disk_probe.h); at a slot's end they are read, and each process is
- * its service.
+ * (probe/disk_probe.h); on the way and at a slot's end they are read, and each
+ * process is its service, living or not.
  *
  * A bucket comes with its count and its sum: what goes to the store is the
  * count, at values around their mean, so that counts and sums are exact, and
@@ -20,18 +20,31 @@
 #include "collector/base/source.h"
 #include "collector/probe/disk_probe.h"
 #include "collector/process/services.h"
+#include "store/base/array.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/intern.h"
 #include "store/batch/batch.h"
+#include "store/model/histogram.h"
 
 #define DEVICES 64 /* whose names are kept for a slot */
+#define LOST_SLOTS 30 /* in which a loss is said */
+#define SERVICE_NAME_MAX sizeof(((struct process_read *)0)->service)
 
 /* Counters of what is not in the histograms. */
-enum disk_count { COUNT_SUM, COUNT_REQUEST, COUNT_SKIPPED, COUNTS };
+enum disk_count { COUNT_SUM, COUNT_REQUEST, COUNT_SKIPPED, COUNT_MEMORY,
+	COUNTS };
 
 struct device {
 	uint32_t number;
 	char name[32];
+};
+
+/* A bucket of a series of the open slot. */
+struct disk_bin {
+	uint32_t service, device; /* places in names and devices */
+	uint8_t what, detail;
+	uint64_t count, sum;
 };
 
 struct disk {
@@ -41,14 +54,14 @@ struct disk {
 	int64_t slot_ns;
 	struct device devices[DEVICES];
 	size_t n_devices;
-	uint64_t told[COUNTS];
-	char why[160]; /* "": all was counted in the last slot */
-};
-
-struct disk_put {
-	struct disk *disk;
-	struct batch *batch;
-	uint64_t slot;
+	struct intern names; /* of services */
+	struct map64 owners; /* numbers of these, by process */
+	struct disk_bin *bins;
+	uint32_t n_bins, cap_bins;
+	struct map64 index; /* bins by all but the sums */
+	uint64_t no_memory; /* values that found none */
+	uint64_t told[COUNTS], lost_slot;
+	char why[160]; /* "": all was counted for a while */
 };
 
 static const struct {
@@ -88,90 +101,160 @@ device_name(uint32_t number, char *out, size_t size)
 		snprintf(out, size, "%u:%u", number >> 20, number & 0xfffff);
 }
 
-/* Where there are too many, the last one's place is used again. */
-static const char *
+/* Its place in d->devices; where there are too many, all others share one. */
+static uint32_t
 disk_device(struct disk *d, uint32_t number)
 {
 	struct device *v = d->devices;
+	uint32_t i = 0;
 
-	for (; v < d->devices + d->n_devices; v++)
-		if (v->number == number)
-			return v->name;
-	if (d->n_devices == DEVICES)
-		v--;
-	else
-		d->n_devices++;
-	v->number = number;
-	device_name(number, v->name, sizeof(v->name));
-	return v->name;
+	while (i < d->n_devices && v[i].number != number)
+		i++;
+	if (i < d->n_devices || i == DEVICES)
+		return i;
+	v[i].number = number;
+	device_name(number, v[i].name, sizeof(v[i].name));
+	return d->n_devices++;
 }
 
-/* One that nobody could look at while it lived is one of the others. */
-static const char *
+/* Cells of a process stand anywhere: what was found out is kept until all are
+ * taken.  Number in d->names, or INTERN_NONE. */
+static uint32_t
 disk_service(struct disk *d, uint32_t tgid)
 {
-	const struct process *p;
+	char name[SERVICE_NAME_MAX] = SERVICES_KERNEL;
+	uint32_t known = map64_get(&d->owners, tgid);
 
-	if (tgid == 0)
-		return SERVICES_KERNEL;
-	p = services_last(d->services, (int32_t)tgid);
-	if (p == NULL)
-		p = services_process(d->services, (int32_t)tgid, 0);
-	return p != NULL ? p->read->service : SERVICES_OTHER;
+	if (known != INTERN_NONE)
+		return known;
+	if (tgid != 0)
+		services_name_of(d->services, (int32_t)tgid, name,
+		    sizeof(name));
+	known = intern_put(&d->names, name, strlen(name));
+	if (known != INTERN_NONE)
+		map64_add(&d->owners, tgid, known);
+	return known;
+}
+
+/* ---- what the probe hands over ---- */
+
+/* What was found out of processes holds for as long as they may. */
+static void
+disk_taken(struct disk *d)
+{
+	map64_fini(&d->owners);
+}
+
+/* One bucket of one series; where there is no memory it is lost. */
+static struct disk_bin *
+disk_bin(struct disk *d, uint32_t service, uint32_t device,
+    const struct disk_key *key)
+{
+	uint64_t packed = (uint64_t)service << 48 | (uint64_t)device << 32 |
+	    (uint64_t)key->bucket << 16 | (uint64_t)key->what << 8 |
+	    key->detail;
+	uint32_t i = map64_get(&d->index, packed);
+
+	if (i != INTERN_NONE)
+		return &d->bins[i];
+	if (!array_room(&d->bins, d->n_bins + 1, &d->cap_bins) ||
+	    !map64_add(&d->index, packed, d->n_bins))
+		return NULL;
+	d->bins[d->n_bins] = (struct disk_bin){.service = service,
+	    .device = device, .what = key->what, .detail = key->detail};
+	return &d->bins[d->n_bins++];
+}
+
+static void
+disk_take(void *arg, const struct disk_key *key, uint64_t count,
+    uint64_t above)
+{
+	struct disk *d = arg;
+	uint32_t service = disk_service(d, key->tgid);
+	struct disk_bin *bin = NULL;
+
+	if (key->what >= DISK_WHATS)
+		return;
+	if (service != INTERN_NONE)
+		bin = disk_bin(d, service, disk_device(d, key->device), key);
+	if (bin == NULL) {
+		d->no_memory += count;
+		return;
+	}
+	bin->count += count;
+	bin->sum += count * (uint64_t)histogram_low(key->bucket) + above;
 }
 
 /* ---- a slot ---- */
 
 /* Labels by name; returns how many. */
 static size_t
-disk_labels(struct disk *d, const struct disk_key *key, struct label l[4])
+disk_labels(struct disk *d, const struct disk_bin *bin, struct label l[4])
 {
-	unsigned operation = key->detail & (DISK_OPERATIONS - 1);
+	unsigned operation = bin->detail & (DISK_OPERATIONS - 1);
 	size_t n = 0;
 
-	if (key->what == DISK_SYNC) {
+	if (bin->what == DISK_SYNC) {
 		l[n++] = (struct label){"call",
-		    disk_calls[key->detail & (DISK_CALLS - 1)]};
+		    disk_calls[bin->detail & (DISK_CALLS - 1)]};
 		l[n++] = (struct label){"filesystem", d->filesystem};
-	} else if (key->what <= DISK_SIZE) {
-		l[n++] = (struct label){"device",
-		    disk_device(d, key->device)};
+	} else if (bin->what <= DISK_SIZE) {
+		l[n++] = (struct label){"device", bin->device < DEVICES ?
+		    d->devices[bin->device].name : "(other devices)"};
 		l[n++] = (struct label){"operation",
 		    disk_operations[operation]};
 	}
-	if (key->what == DISK_SIZE)
+	if (bin->what == DISK_SIZE)
 		l[n++] = (struct label){"pattern",
-		    (key->detail & DISK_RANDOM) != 0 ? "random" :
+		    (bin->detail & DISK_RANDOM) != 0 ? "random" :
 		    "sequential"};
-	l[n++] = (struct label){"service", disk_service(d, key->tgid)};
+	l[n++] = (struct label){"service",
+	    intern_str(&d->names, bin->service)};
 	return n;
 }
 
 /* The mean need not be whole: some are one above it. */
 static void
-disk_put_sum(void *arg, const struct disk_key *key,
-    const struct disk_sum *sum)
+disk_put(struct disk *d, const struct disk_bin *bin, struct batch *b,
+    uint64_t slot)
 {
-	struct disk_put *put = arg;
 	struct label labels[4];
-	struct series_desc d = {.kind = SERIES_HISTOGRAM, .labels = labels};
-	int64_t mean, above;
+	struct series_desc desc = {.kind = SERIES_HISTOGRAM, .labels = labels,
+	    .name = disk_series[bin->what].name,
+	    .unit = disk_series[bin->what].unit,
+	    .scale = disk_series[bin->what].scale};
+	int64_t mean = (int64_t)(bin->sum / bin->count);
+	int64_t above = (int64_t)(bin->sum % bin->count);
 	uint32_t series;
 
-	if (key->what >= DISK_WHATS || sum->count == 0)
-		return;
-	d.name = disk_series[key->what].name;
-	d.unit = disk_series[key->what].unit;
-	d.scale = disk_series[key->what].scale;
-	d.n_labels = disk_labels(put->disk, key, labels);
-	series = batch_series(put->batch, &d);
-	mean = (int64_t)(sum->sum / sum->count);
-	above = (int64_t)(sum->sum % sum->count);
-	batch_add_histogram(put->batch, series, put->slot, mean,
-	    (int64_t)sum->count - above);
+	desc.n_labels = disk_labels(d, bin, labels);
+	series = batch_series(b, &desc);
+	batch_add_histogram(b, series, slot, mean,
+	    (int64_t)bin->count - above);
 	if (above > 0)
-		batch_add_histogram(put->batch, series, put->slot, mean + 1,
-		    above);
+		batch_add_histogram(b, series, slot, mean + 1, above);
+}
+
+/* Then the next slot begins: a device's number may be another's by then. */
+static void
+disk_put_all(struct disk *d, struct batch *b, uint64_t slot)
+{
+	for (uint32_t i = 0; i < d->n_bins; i++)
+		disk_put(d, &d->bins[i], b, slot);
+	d->n_bins = 0;
+	d->n_devices = 0;
+	map64_fini(&d->index);
+	intern_fini(&d->names);
+}
+
+/* It is said for a while, so that somebody sees it. */
+static void
+disk_say(struct disk *d, uint64_t lost, uint64_t slot)
+{
+	d->lost_slot = slot;
+	snprintf(d->why, sizeof(d->why), "%llu values of requests or calls are "
+	    "not in the histograms of a slot: see memlens_disk_lost_total",
+	    (unsigned long long)lost);
 }
 
 static void
@@ -179,7 +262,7 @@ disk_put_losts(struct disk *d, struct batch *b, uint64_t slot,
     int64_t time_ns)
 {
 	static const char *const reasons[COUNTS] = {"sums full",
-	    "requests full", "skipped"};
+	    "beginning unknown", "skipped", "no memory"};
 	struct label label = {"reason", NULL};
 	struct series_desc desc = {.kind = SERIES_COUNTER,
 	    .name = "memlens_disk_lost_total", .unit = "", .labels = &label,
@@ -189,6 +272,7 @@ disk_put_losts(struct disk *d, struct batch *b, uint64_t slot,
 
 	disk_probe_losts(d->probe, now);
 	now[COUNT_SKIPPED] = disk_probe_skipped(d->probe);
+	now[COUNT_MEMORY] = d->no_memory;
 	for (i = 0; i < COUNTS; i++) {
 		label.value = reasons[i];
 		batch_add_counter(b, batch_series(b, &desc), slot, time_ns,
@@ -196,10 +280,10 @@ disk_put_losts(struct disk *d, struct batch *b, uint64_t slot,
 		lost += now[i] - d->told[i];
 		d->told[i] = now[i];
 	}
-	d->why[0] = '\0';
 	if (lost > 0)
-		snprintf(d->why, sizeof(d->why), "some requests or calls are "
-		    "not in the histograms: see memlens_disk_lost_total");
+		disk_say(d, lost, slot);
+	else if (slot - d->lost_slot > LOST_SLOTS)
+		d->why[0] = '\0';
 }
 
 /* In CLOCK_MONOTONIC, the end of a slot. */
@@ -214,27 +298,16 @@ static const struct err *
 disk_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 {
 	struct disk *d = source;
-	struct disk_put put = {d, b, slot};
-	const struct err *e;
 
 	(void)first;
-	d->n_devices = 0; /* another may have the number by now */
-	e = disk_probe_take(d->probe, disk_slot_end(d, slot + 1),
-	    disk_put_sum, &put);
+	disk_probe_take(d->probe, disk_slot_end(d, slot + 1), disk_take, d);
+	disk_taken(d);
+	disk_put_all(d, b, slot);
 	disk_put_losts(d, b, slot, (int64_t)(slot + 1) * d->slot_ns - 1);
-	return e;
+	return NULL;
 }
 
 /* ---- the source ---- */
-
-static void
-disk_nothing(void *arg, const struct disk_key *key,
-    const struct disk_sum *sum)
-{
-	(void)arg;
-	(void)key;
-	(void)sum;
-}
 
 static void
 disk_close(void *source)
@@ -242,6 +315,10 @@ disk_close(void *source)
 	struct disk *d = source;
 
 	disk_probe_close(d->probe);
+	map64_fini(&d->owners);
+	map64_fini(&d->index);
+	intern_fini(&d->names);
+	free(d->bins);
 	free(d);
 }
 
@@ -261,15 +338,14 @@ disk_open(void **out, const struct config *config, struct services *services)
 	d->slot_ns = config->slot_ns;
 	d->filesystem = config->disk_calls ? "any" : "ext4";
 	e = disk_probe_open(&d->probe, config->disk_calls);
-	if (e == NULL)
-		e = disk_probe_take(d->probe, disk_slot_end(d,
-		    (uint64_t)(clock_wall_ns() / d->slot_ns)), disk_nothing,
-		    NULL);
-	if (e == NULL)
-		*out = d;
-	else
+	if (e != NULL) {
 		disk_close(d);
-	return e;
+		return e;
+	}
+	disk_probe_take(d->probe, disk_slot_end(d,
+	    (uint64_t)(clock_wall_ns() / d->slot_ns)), disk_take, d);
+	*out = d;
+	return NULL;
 }
 
 static int
@@ -282,8 +358,11 @@ disk_fd(const void *source)
 static const struct err *
 disk_poll(void *source, int64_t now_ns)
 {
-	(void)source;
+	struct disk *d = source;
+
 	(void)now_ns;
+	disk_probe_poll(d->probe, disk_take, d);
+	disk_taken(d);
 	return NULL;
 }
 

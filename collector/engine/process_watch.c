@@ -27,6 +27,7 @@
 #define PAUSE_NS (3 * NS_PER_MS)   /* between two looks at the rings */
 #define PAUSE_LONG_NS (100 * NS_PER_MS)
 #define WAKE_NS (NS_PER_S / 20) /* between two that are soon, on average */
+#define RECENT_NS (50 * NS_PER_MS) /* what was told since need not be known */
 #define LOOK_SHARE 500 /* looks take at most 1/500 of a CPU ... */
 #define LOOK_SPARE_NS (10 * NS_PER_MS) /* and what they left of that before */
 #define AGAIN_MIN_NS (1 * NS_PER_S) /* readings of one process; doubles */
@@ -101,6 +102,8 @@ watch_watch(struct process_watch *c)
 	return NULL;
 }
 
+static bool watch_origin(void *arg, int32_t pid, char *out, size_t size);
+
 const struct err *
 process_watch_new(struct process_watch **out,
     const struct process_watch_parts *parts, int epoll, bool rings)
@@ -124,6 +127,7 @@ process_watch_new(struct process_watch **out,
 		e = process_events_open(&c->events, watch_record, c);
 	if (e == NULL && rings)
 		e = watch_watch(c);
+	services_serve_origin(parts->services, watch_origin, c);
 	return e;
 }
 
@@ -132,6 +136,7 @@ process_watch_free(struct process_watch *c)
 {
 	if (c == NULL)
 		return;
+	services_serve_origin(c->parts.services, NULL, NULL);
 	process_events_close(c->events);
 	if (c->timer >= 0)
 		close(c->timer);
@@ -245,6 +250,44 @@ process_watch_origin(const struct process_watch *c, int32_t pid,
 
 	return lineage_find(c->lineage, pid, time_ns, watch_is_known, &parts,
 	    out);
+}
+
+void
+process_watch_name(const struct process_watch *c,
+    const struct lineage_origin *origin, const char *comm, char *out,
+    size_t size)
+{
+	const struct process *root = services_last(c->parts.services,
+	    origin->root);
+	const char *rest = "";
+
+	if (origin->program != 0)
+		rest = maps_executable(c->parts.maps, origin->program,
+		    origin->exec_ns);
+	else if (root != NULL)
+		rest = root->read->command + strlen(root->read->comm) + 1;
+	services_name(c->parts.services, comm, rest,
+	    root != NULL ? root->read->cgroup : "", root, out, size);
+}
+
+/* Of one that ended a moment ago. */
+static bool
+watch_origin(void *arg, int32_t pid, char *out, size_t size)
+{
+	struct process_watch *c = arg;
+	int64_t now_ns = clock_mono_ns();
+	struct lineage_origin origin;
+	const struct process *root;
+	const char *comm = origin.comm;
+
+	process_watch_until(c, now_ns - RECENT_NS, c->now_ns);
+	if (!process_watch_origin(c, pid, now_ns, &origin))
+		return false;
+	root = services_last(c->parts.services, origin.root);
+	if (origin.program == 0 && root != NULL)
+		comm = root->read->comm;
+	process_watch_name(c, &origin, comm, out, size);
+	return true;
 }
 
 /* The next mapping's reading comes later the more of them there are. */

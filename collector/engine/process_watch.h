@@ -43,7 +43,8 @@ struct process_watch_parts {
 	struct unwind_processes *processes; /* NULL: no stack walker */
 };
 
-/* All parts are borrowed.  `epoll` gets two descriptors, which make it
+/* All parts are borrowed; it tells `services` of origins as long as it lives.
+ * `epoll` gets two descriptors, which make it
  * readable when process_watch_poll() has something to do.  `rings` is false in
  * tests: events come from process_watch_event() alone. */
 const struct err *process_watch_new(struct process_watch **out,
@@ -68,6 +69,11 @@ void process_watch_until(
  * knows. */
 bool process_watch_origin(const struct process_watch *c, int32_t pid,
     int64_t time_ns, struct lineage_origin *out);
+
+/* The service of a process with that origin and name. */
+void process_watch_name(const struct process_watch *c,
+    const struct lineage_origin *origin, const char *comm, char *out,
+    size_t size);
 
 /* One event, as the rings bring it. */
 void process_watch_event(struct process_watch *c, const struct process_event *e,

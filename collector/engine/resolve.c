@@ -118,7 +118,6 @@ resolve_ask_origin(struct engine *s, const struct sample_event *e,
 {
 	struct lineage_origin origin;
 	struct process *root;
-	const char *rest = "";
 
 	if (s->watch == NULL || !process_watch_origin(s->watch, (int32_t)e->pid,
 	    (int64_t)e->time_ns, &origin))
@@ -141,13 +140,8 @@ resolve_ask_origin(struct engine *s, const struct sample_event *e,
 		    root != NULL ? root->read->comm : "");
 	if (root != NULL)
 		who->cgroup = root->read->cgroup;
-	if (origin.program != 0)
-		rest = maps_executable(s->maps, origin.program,
-		    origin.exec_ns);
-	else if (root != NULL)
-		rest = root->read->command + strlen(root->read->comm) + 1;
-	services_name(s->services, who->comm, rest, who->cgroup, root,
-	    who->service, sizeof(who->service));
+	process_watch_name(s->watch, &origin, who->comm, who->service,
+	    sizeof(who->service));
 }
 
 /* The list of mappings that a sample's addresses lie in.  A process that is

@@ -20,8 +20,9 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
-#define TAKE 256 /* entries read at once */
-#define SETTLE_NS 1000000 /* a program that saw the border is done by then */
+#define ENOUGH 64 /* cells, to be taken before a slot's end ... */
+#define POLL_NS 100000000 /* in which programs are done with a side */
+#define NEAR_NS 10000000 /* ... which is not that near */
 #define TRACE_TYPE "btf_trace_" /* of the kernel's types of tracepoints */
 
 /* Which programs are of a part, and for which way of seeing syncs. */
@@ -30,6 +31,7 @@ static const struct {
 	enum disk_part part;
 	int calls; /* -1: either way */
 } disk_programs[] = {
+    {"disk_start", DISK_PART_REQUESTS, -1},
     {"disk_insert", DISK_PART_REQUESTS, -1},
     {"disk_issue", DISK_PART_REQUESTS, -1},
     {"disk_complete", DISK_PART_REQUESTS, -1},
@@ -53,8 +55,7 @@ struct disk_probe {
 	bool lacks[DISK_PARTS];    /* the kernel has no such tracepoint */
 	int n_cpus;
 	uint64_t *per_cpu; /* room for a counter of all CPUs */
-	struct disk_key *keys; /* of the slot that is read */
-	size_t n_keys, cap_keys;
+	uint64_t polled_ns; /* or taken */
 	bool stopped;
 };
 
@@ -85,25 +86,40 @@ disk_has(const struct btf *kernel, const char *tracepoint)
 	return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
 }
 
+/* Of two programs for one thing the one that this kernel can run. */
+static bool
+disk_wanted(const struct disk_probe *p, size_t i, const struct btf *kernel,
+    bool calls)
+{
+	bool starts = disk_has(kernel, "block_io_start");
+
+	if (disk_programs[i].calls == !calls)
+		return false;
+	if (disk_program(p, i) == p->bpf->progs.disk_start)
+		return starts;
+	return disk_program(p, i) != p->bpf->progs.disk_insert || !starts;
+}
+
 /* A part is loaded whole or not at all. */
 static void
 disk_choose(struct disk_probe *p, const struct btf *kernel, bool calls)
 {
+	bool wanted[PROGRAMS];
 	size_t i;
 
 	for (i = 0; i < PROGRAMS; i++) {
 		const char *name = strchr(
 		    bpf_program__section_name(disk_program(p, i)), '/') + 1;
 
-		if (disk_programs[i].calls == !calls || disk_has(kernel, name))
+		wanted[i] = disk_wanted(p, i, kernel, calls);
+		if (!wanted[i] || disk_has(kernel, name))
 			continue;
 		p->lacks[disk_programs[i].part] = true;
 		disk_miss(p, disk_programs[i].part,
 		    "this kernel has no tracepoint", name);
 	}
 	for (i = 0; i < PROGRAMS; i++)
-		bpf_program__set_autoload(disk_program(p, i),
-		    disk_programs[i].calls != !calls &&
+		bpf_program__set_autoload(disk_program(p, i), wanted[i] &&
 		    p->why[disk_programs[i].part][0] == '\0');
 }
 
@@ -122,6 +138,7 @@ disk_attach(struct disk_probe *p)
 			disk_miss(p, disk_programs[i].part, strerror(errno),
 			    "");
 	}
+	p->bpf->data->disk_attached_ns = (uint64_t)clock_mono_ns();
 }
 
 static const struct err *
@@ -190,7 +207,6 @@ disk_probe_close(struct disk_probe *p)
 	disk_probe_stop(p);
 	disk_bpf__destroy(p->bpf);
 	free(p->per_cpu);
-	free(p->keys);
 	free(p);
 }
 
@@ -208,73 +224,76 @@ disk_probe_lacks(const struct disk_probe *p, enum disk_part part)
 
 /* ---- reading ---- */
 
-/* Keeps a key that is to be forgotten.  What finds no room stays, and would
- * count twice: it is not handed over either. */
-static bool
-disk_keep(struct disk_probe *p, const struct disk_key *key)
+/*
+ * Takes what a side has.  Cells are given back only where nobody has added for
+ * a while: who comes late finds them, or at worst adds to a key that still
+ * stands in one that is free, and is found there.
+ */
+static void
+disk_sweep(struct disk_probe *p, uint32_t side, bool give_back,
+    disk_probe_fn *fn, void *arg)
 {
-	struct disk_key *grown;
+	struct disk_cell *c = p->bpf->bss->disk_cells + side * DISK_CELLS;
+	uint32_t *used = &p->bpf->bss->disk_used[side], state, i;
+	uint64_t sum, count;
 
-	if (p->n_keys == p->cap_keys) {
-		size_t cap = p->cap_keys != 0 ? p->cap_keys * 2 : 1024;
-
-		grown = realloc(p->keys, cap * sizeof(*grown));
-		if (grown == NULL)
-			return false;
-		p->keys = grown;
-		p->cap_keys = cap;
+	if (__atomic_load_n(used, __ATOMIC_ACQUIRE) == 0)
+		return;
+	for (i = 0; i < DISK_CELLS; i++, c++) {
+		state = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
+		if (state == DISK_CELL_CLAIMED)
+			continue;
+		sum = __atomic_load_n(&c->sum, __ATOMIC_ACQUIRE);
+		if (sum != 0)
+			sum = __atomic_exchange_n(&c->sum, 0,
+			    __ATOMIC_ACQ_REL);
+		count = sum >> DISK_REST_BITS;
+		if (count > 0)
+			fn(arg, &c->key, count, sum & (DISK_ONE - 1));
+		if (give_back && state == DISK_CELL_USED) {
+			__atomic_store_n(&c->state, DISK_CELL_FREE,
+			    __ATOMIC_RELEASE);
+			__atomic_fetch_sub(used, 1, __ATOMIC_ACQ_REL);
+		}
 	}
-	p->keys[p->n_keys++] = *key;
-	return true;
 }
 
-static const struct err *
-disk_read_sums(struct disk_probe *p, uint8_t parity, disk_probe_fn *fn,
-    void *arg)
-{
-	static struct disk_key keys[TAKE];
-	static struct disk_sum sums[TAKE];
-	int fd = bpf_map__fd(p->bpf->maps.disk_sums), r = 0;
-	uint32_t at = 0, n, i;
-	bool first = true;
-
-	for (; r == 0; first = false) {
-		n = TAKE;
-		r = bpf_map_lookup_batch(fd, first ? NULL : &at, &at, keys,
-		    sums, &n, NULL);
-		if (r != 0 && r != -ENOENT)
-			return err_new(ERR_BPF, -r, "reading the histograms "
-			    "of disks: %s", strerror(-r));
-		for (i = 0; i < n; i++)
-			if ((p->stopped || keys[i].parity == parity) &&
-			    disk_keep(p, &keys[i]))
-				fn(arg, &keys[i], &sums[i]);
-	}
-	return NULL;
-}
-
-/* Of a slot that has only just ended, as the one before was closed late,
- * somebody may be writing: that is taken with the next. */
-const struct err *
+void
 disk_probe_take(struct disk_probe *p, int64_t end_ns, disk_probe_fn *fn,
     void *arg)
 {
 	uint64_t border = p->bpf->bss->disk_border;
 	uint64_t now_ns = (uint64_t)clock_mono_ns(), end = (uint64_t)end_ns;
-	const struct err *e;
-	size_t i;
 
-	if (!p->stopped && now_ns < border + SETTLE_NS)
-		return NULL;
-	p->n_keys = 0;
-	e = disk_read_sums(p, border & 1, fn, arg);
-	for (i = 0; i < p->n_keys; i++)
-		bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.disk_sums),
-		    &p->keys[i]);
+	disk_sweep(p, border & 1, false, fn, arg);
+	p->polled_ns = now_ns;
+	if (p->stopped)
+		disk_sweep(p, ~border & 1, false, fn, arg);
 	if (end < now_ns)
 		end = now_ns;
 	p->bpf->bss->disk_border = (end & ~UINT64_C(1)) | (~border & 1);
-	return e;
+}
+
+/* Where the open side has enough, the rest of its slot is summed on the other
+ * one, as soon as that is empty. */
+void
+disk_probe_poll(struct disk_probe *p, disk_probe_fn *fn, void *arg)
+{
+	uint64_t border = p->bpf->bss->disk_border;
+	uint64_t now_ns = (uint64_t)clock_mono_ns();
+	uint32_t open = disk_side(border, now_ns);
+	uint32_t *used = p->bpf->bss->disk_used;
+
+	if (now_ns + NEAR_NS >= border || now_ns < p->polled_ns + POLL_NS)
+		return; /* where a slot ends, that is taken first */
+	p->polled_ns = now_ns;
+	if (used[!open] > 0)
+		disk_sweep(p, !open, true, fn, arg);
+	if (used[!open] > 0 ||
+	    (used[open] < ENOUGH && !p->bpf->bss->disk_large))
+		return;
+	p->bpf->bss->disk_large = 0;
+	p->bpf->bss->disk_border = border ^ 1;
 }
 
 void

@@ -51,6 +51,8 @@ struct services {
 	size_t fds, fds_max;
 	int64_t slot_ns;
 	int64_t boot_wall_ns; /* wall time at boot */
+	services_origin_fn *origin;
+	void *origin_arg;
 };
 
 static size_t
@@ -380,6 +382,26 @@ services_last(struct services *s, int32_t pid)
 	while (p != NULL && (p->pid != pid || p->read == NULL))
 		p = p->next;
 	return p;
+}
+
+void
+services_serve_origin(struct services *s, services_origin_fn *fn, void *arg)
+{
+	s->origin = fn;
+	s->origin_arg = arg;
+}
+
+void
+services_name_of(struct services *s, int32_t pid, char *out, size_t size)
+{
+	const struct process *p = services_last(s, pid);
+
+	if (p == NULL)
+		p = services_process(s, pid, 0);
+	if (p != NULL)
+		snprintf(out, size, "%s", p->read->service);
+	else if (s->origin == NULL || !s->origin(s->origin_arg, pid, out, size))
+		snprintf(out, size, "%s", SERVICES_OTHER);
 }
 
 static void

@@ -79,6 +79,18 @@ void services_name(struct services *s, const char *comm,
     const char *rest, const char *cgroup, const struct process *ancestor,
     char *out, size_t size);
 
+/* Who knows where ended processes come from that nobody has looked at: puts
+ * the service of one into `out`, or returns false.  NULL: nobody. */
+typedef bool services_origin_fn(void *arg, int32_t pid, char *out,
+    size_t size);
+void services_serve_origin(struct services *s, services_origin_fn *fn,
+    void *arg);
+
+/* The service of a process that is of late, living or not, for those who have
+ * nothing but its number; SERVICES_OTHER when nobody knows. */
+void services_name_of(struct services *s, int32_t pid, char *out,
+    size_t size);
+
 /* Reads one process anew, as a sweep does: it may be new, gone (NULL), or have
  * executed another program. */
 struct process *services_look(struct services *s, int32_t pid);

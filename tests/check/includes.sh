@@ -36,7 +36,7 @@ collector/unwind: collector/symbols collector/process collector/base
 	collector/elf collector/bpf store/base
 collector/probe: collector/unwind collector/bpf generated store/base
 collector/disk: collector/probe collector/process collector/base store/batch
-	store/base
+	store/model store/base
 collector/engine: collector/probe collector/unwind collector/symbols
 	collector/process collector/base collector/bpf store/batch store/model
 	store/base

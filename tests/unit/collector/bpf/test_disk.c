@@ -12,8 +12,11 @@ static void
 same_bucket(uint64_t value)
 {
 	int64_t v = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+	__u64 above;
+	uint32_t bucket = disk_split(value, &above);
 
-	CHECK_INT(disk_bucket(value), histogram_bucket(v));
+	CHECK_INT(bucket, histogram_bucket(v));
+	CHECK_INT((int64_t)above, v - histogram_low(bucket));
 }
 
 TEST(buckets_are_the_stores)
@@ -37,14 +40,14 @@ TEST(a_moment_is_of_one_slot)
 {
 	uint64_t slot = 1000, end = 50000;
 
-	CHECK_INT(disk_parity(end | 1, end - 1), 1);
-	CHECK_INT(disk_parity(end | 1, end), 0);
+	CHECK_INT(disk_side(end | 1, end - 1), 1);
+	CHECK_INT(disk_side(end | 1, end), 0);
 	/* The daemon comes later, and sets the next border. */
-	CHECK_INT(disk_parity(end + slot, end), 0);
-	CHECK_INT(disk_parity(end + slot, end + slot - 1), 0);
-	CHECK_INT(disk_parity(end + slot, end + slot), 1);
+	CHECK_INT(disk_side(end + slot, end), 0);
+	CHECK_INT(disk_side(end + slot, end + slot - 1), 0);
+	CHECK_INT(disk_side(end + slot, end + slot), 1);
 	/* Nobody comes for long: still the one that is to be closed next. */
-	CHECK_INT(disk_parity(end + slot, end + 9 * slot), 1);
+	CHECK_INT(disk_side(end + slot, end + 9 * slot), 1);
 }
 
 int
