@@ -15,10 +15,8 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/step.h"
-#include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
-#include "fcgi/server/respond.h"
 #include "store/base/err.h"
 #include "store/model/histogram.h"
 
@@ -26,25 +24,22 @@
 #define BANDS_DEFAULT 4
 
 struct heatmap {
-	struct step_page page;
+	const struct step_page *page;
 	uint32_t width; /* buckets of a band */
 };
 
 static const struct err *
-heatmap_init(struct heatmap *m, const struct request *rq,
-    const struct store *s)
+heatmap_init(struct heatmap *m, const struct step_page *q,
+    const struct request *rq)
 {
 	int64_t bands = 1;
-	const struct err *e = step_page_init(&m->page, rq, s);
+	const struct err *e;
 
-	if (e == NULL)
-		e = request_int(rq, "bands", 1, OCTAVE, BANDS_DEFAULT,
-		    &bands);
+	e = request_int(rq, "bands", 1, OCTAVE, BANDS_DEFAULT, &bands);
 	if (e == NULL && (bands & (bands - 1)) != 0)
 		e = err_field(ERR_REQUEST, 400, "bands",
 		    "is not a power of two, 1 to %d", OCTAVE);
-	if (e == NULL)
-		m->width = OCTAVE / (uint32_t)bands;
+	*m = (struct heatmap){q, OCTAVE / (uint32_t)bands};
 	return e;
 }
 
@@ -100,7 +95,7 @@ static void
 heatmap_put_points(struct writer *w, const struct heatmap *m,
     const struct histogram_series *h)
 {
-	const struct step_page *q = &m->page;
+	const struct step_page *q = m->page;
 
 	writer_key_open(w, "points", '[');
 	for (size_t i = 0; i < h->n_points; i++)
@@ -128,23 +123,25 @@ heatmap_put(struct writer *w, const struct heatmap *m,
 }
 
 static const struct err *
-heatmap_answer(const struct heatmap *m, struct store *s, struct writer *w)
+heatmap_answer(const struct step_page *q, const struct request *rq,
+    struct store *s, struct writer *w)
 {
-	const struct step_page *q = &m->page;
 	struct histogram_query hq = {q->selector, q->from_ns, q->until_ns,
 	    q->step_ns, q->max_series, true};
 	struct histogram_series *all;
 	const struct err *e;
+	struct heatmap m;
 	size_t n;
 
-	if ((e = store_query_histogram(s, &hq, &all, &n)) != NULL)
+	if ((e = heatmap_init(&m, q, rq)) != NULL ||
+	    (e = store_query_histogram(s, &hq, &all, &n)) != NULL)
 		return e;
 	writer_open(w, '{');
 	step_page_put(w, q);
 	partial_put_state(w, s, q->from_ns, q->until_ns);
 	writer_key_int(w, "series", n > 0 ? (int64_t)all->n_merged : 0);
 	if (n > 0)
-		heatmap_put(w, m, all);
+		heatmap_put(w, &m, all);
 	writer_close(w, '}');
 	histogram_series_free(all, n);
 	return NULL;
@@ -153,16 +150,5 @@ heatmap_answer(const struct heatmap *m, struct store *s, struct writer *w)
 const struct err *
 api_heatmap(struct context *c, struct request *rq, struct response *rs)
 {
-	struct writer w = writer_of(&rs->body);
-	struct heatmap m;
-	struct store *s;
-	const struct err *e;
-
-	if ((e = context_store(c, &s)) != NULL)
-		return e;
-	e = heatmap_init(&m, rq, s);
-	if (e == NULL && !step_page_unchanged(&m.page, rs, rq, s))
-		e = heatmap_answer(&m, s, &w);
-	step_page_fini(&m.page);
-	return e;
+	return step_page_serve(c, rq, rs, heatmap_answer);
 }

@@ -8,10 +8,8 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/step.h"
-#include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
-#include "fcgi/server/respond.h"
 #include "store/base/err.h"
 
 static void
@@ -31,8 +29,8 @@ percentiles_put(struct writer *w, const struct step_page *q,
 }
 
 static const struct err *
-percentiles_answer(const struct step_page *q, struct store *s,
-    struct writer *w)
+percentiles_answer(const struct step_page *q, const struct request *rq,
+    struct store *s, struct writer *w)
 {
 	struct histogram_query hq = {q->selector, q->from_ns, q->until_ns,
 	    q->step_ns, q->max_series, false};
@@ -40,6 +38,7 @@ percentiles_answer(const struct step_page *q, struct store *s,
 	const struct err *e;
 	size_t n;
 
+	(void)rq;
 	if ((e = store_query_histogram(s, &hq, &series, &n)) != NULL)
 		return e;
 	writer_open(w, '{');
@@ -58,16 +57,5 @@ percentiles_answer(const struct step_page *q, struct store *s,
 const struct err *
 api_percentiles(struct context *c, struct request *rq, struct response *rs)
 {
-	struct writer w = writer_of(&rs->body);
-	struct step_page q;
-	struct store *s;
-	const struct err *e;
-
-	if ((e = context_store(c, &s)) != NULL)
-		return e;
-	e = step_page_init(&q, rq, s);
-	if (e == NULL && !step_page_unchanged(&q, rs, rq, s))
-		e = percentiles_answer(&q, s, &w);
-	step_page_fini(&q);
-	return e;
+	return step_page_serve(c, rq, rs, percentiles_answer);
 }

@@ -14,10 +14,8 @@
 #include "fcgi/query/series_point.h"
 #include "fcgi/query/series_sum.h"
 #include "fcgi/query/step.h"
-#include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
-#include "fcgi/server/respond.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
@@ -25,7 +23,7 @@ static const char *const series_fns[] = {"", "mean", "rate", "increase",
     "last", "min", "max", "count", NULL};
 
 struct series_request {
-	struct step_page page;
+	const struct step_page *page;
 	size_t fn;
 	struct series_over over;
 };
@@ -117,7 +115,7 @@ series_put_value(struct writer *w, const struct series_request *q,
 	if (den == 1 && fn != FN_RATE) /* all of its digits */
 		writer_decimal(w, num, (unsigned)scale);
 	else if (fn == FN_RATE)
-		writer_quotient(w, num, den * (uint64_t)q->page.slot_ns,
+		writer_quotient(w, num, den * (uint64_t)q->page->slot_ns,
 		    scale - 9);
 	else
 		writer_quotient(w, num, den, scale);
@@ -149,8 +147,8 @@ series_put_points(struct writer *w, const struct series_request *q,
 	writer_key_open(w, "points", '[');
 	for (size_t i = 0; i < sum->members[0]->n_points; i++) {
 		writer_open(w, '[');
-		writer_seconds(w, q->page.from_ns +
-		    (int64_t)i * q->page.step_ns);
+		writer_seconds(w, q->page->from_ns +
+		    (int64_t)i * q->page->step_ns);
 		series_put_value(w, q, sum, i);
 		writer_close(w, ']');
 	}
@@ -193,8 +191,8 @@ series_put_all(const struct series_request *q, struct store *s,
     struct writer *w, const struct series_sum *sums, size_t n)
 {
 	writer_open(w, '{');
-	step_page_put(w, &q->page);
-	partial_put_state(w, s, q->page.from_ns, q->page.until_ns);
+	step_page_put(w, q->page);
+	partial_put_state(w, s, q->page->from_ns, q->page->until_ns);
 	writer_key_open(w, "series", '[');
 	for (size_t i = 0; i < n; i++)
 		series_put(w, q, &sums[i]);
@@ -211,7 +209,7 @@ series_answer(const struct series_request *q, struct store *s,
 	const struct err *e;
 	size_t n, n_sums = 0;
 
-	if ((e = series_query(&q->page, s, &series, &n)) != NULL)
+	if ((e = series_query(q->page, s, &series, &n)) != NULL)
 		return e;
 	for (size_t i = 0; i < n && e == NULL; i++)
 		e = series_check_fn(q, &series[i]);
@@ -224,24 +222,22 @@ series_answer(const struct series_request *q, struct store *s,
 	return e;
 }
 
-const struct err *
-api_series(struct context *c, struct request *rq, struct response *rs)
+static const struct err *
+series_page(const struct step_page *page, const struct request *rq,
+    struct store *s, struct writer *w)
 {
-	struct series_request q = {0};
-	struct writer w = writer_of(&rs->body);
-	struct store *s;
+	struct series_request q = {.page = page};
 	const struct err *e;
 
-	if ((e = context_store(c, &s)) != NULL)
-		return e;
-	e = step_page_init(&q.page, rq, s);
-	if (e == NULL)
-		e = request_choice(rq, "fn", series_fns + 1, SIZE_MAX, &q.fn);
+	e = request_choice(rq, "fn", series_fns + 1, SIZE_MAX, &q.fn);
 	if (e == NULL)
 		e = series_over_parse(&q.over, request_text(rq, "sum"));
 	q.fn++; /* FN_DEFAULT when there was none */
-	if (e == NULL && !step_page_unchanged(&q.page, rs, rq, s))
-		e = series_answer(&q, s, &w);
-	step_page_fini(&q.page);
-	return e;
+	return e != NULL ? e : series_answer(&q, s, w);
+}
+
+const struct err *
+api_series(struct context *c, struct request *rq, struct response *rs)
+{
+	return step_page_serve(c, rq, rs, series_page);
 }

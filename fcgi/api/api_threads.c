@@ -17,10 +17,8 @@
 #include "fcgi/query/series_point.h"
 #include "fcgi/query/series_sum.h"
 #include "fcgi/query/step.h"
-#include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
-#include "fcgi/server/respond.h"
 #include "store/base/err.h"
 
 #define THREADS_TIME "thread_seconds_total"
@@ -214,7 +212,8 @@ threads_put_pools(struct writer *w, const struct step_page *q,
 }
 
 static const struct err *
-threads_answer(const struct step_page *q, struct store *s, struct writer *w)
+threads_answer(const struct step_page *q, const struct request *rq,
+    struct store *s, struct writer *w)
 {
 	struct metric_series *series;
 	struct series_sum *pools = NULL;
@@ -222,6 +221,10 @@ threads_answer(const struct step_page *q, struct store *s, struct writer *w)
 	const struct err *e;
 	size_t n, n_pools = 0;
 
+	(void)rq;
+	if (strcmp(selector_name(q->selector), THREADS_TIME) != 0)
+		return err_field(ERR_REQUEST, 400, "query", "threads are told "
+		    "by " THREADS_TIME ", not by \"%.100s\"", q->query);
 	if ((e = series_over_parse(&over, "state")) != NULL ||
 	    (e = threads_query(q, q->selector, s, &series, &n)) != NULL)
 		return e;
@@ -244,19 +247,5 @@ threads_answer(const struct step_page *q, struct store *s, struct writer *w)
 const struct err *
 api_threads(struct context *c, struct request *rq, struct response *rs)
 {
-	struct writer w = writer_of(&rs->body);
-	struct step_page q;
-	struct store *s;
-	const struct err *e;
-
-	if ((e = context_store(c, &s)) != NULL)
-		return e;
-	e = step_page_init(&q, rq, s);
-	if (e == NULL && strcmp(selector_name(q.selector), THREADS_TIME) != 0)
-		e = err_field(ERR_REQUEST, 400, "query", "threads are told by "
-		    THREADS_TIME ", not by \"%.100s\"", q.query);
-	if (e == NULL && !step_page_unchanged(&q, rs, rq, s))
-		e = threads_answer(&q, s, &w);
-	step_page_fini(&q);
-	return e;
+	return step_page_serve(c, rq, rs, threads_answer);
 }

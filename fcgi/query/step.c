@@ -6,6 +6,7 @@
 
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
+#include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/timespec.h"
@@ -49,7 +50,8 @@ step_room(struct step_page *p)
 	return NULL;
 }
 
-const struct err *
+/* step_page_fini() also after an error. */
+static const struct err *
 step_page_init(struct step_page *p, const struct request *rq,
     const struct store *s)
 {
@@ -74,18 +76,37 @@ step_page_init(struct step_page *p, const struct request *rq,
 	return selector_parse(p->query, &p->selector);
 }
 
-void
+static void
 step_page_fini(struct step_page *p)
 {
 	selector_free(p->selector);
 }
 
-bool
+/* The response is a 304, or has its tag where nothing will change. */
+static bool
 step_page_unchanged(const struct step_page *p, struct response *rs,
     const struct request *rq, const struct store *s)
 {
 	return p->asked_until_ns < rq->now_ns &&
 	    response_unchanged(rs, rq, s, p->from_ns, p->until_ns);
+}
+
+const struct err *
+step_page_serve(struct context *c, const struct request *rq,
+    struct response *rs, step_answer_fn *answer)
+{
+	struct writer w = writer_of(&rs->body);
+	struct step_page p;
+	struct store *s;
+	const struct err *e;
+
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	e = step_page_init(&p, rq, s);
+	if (e == NULL && !step_page_unchanged(&p, rs, rq, s))
+		e = answer(&p, rq, s, &w);
+	step_page_fini(&p);
+	return e;
 }
 
 void

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct context;
 struct err;
 struct request;
 struct response;
@@ -31,21 +32,19 @@ struct step_page {
 	size_t max_series;      /* that the answer has room for */
 };
 
-/*
- * Reads query, from, until and step.  The step goes up to whole slots, by
- * default to the least that gives a chart no more points than it can show,
- * and, where retention has left less, to what there is; the edges go down,
- * and outwards to that.
- * step_page_fini() also after an error: 400, or 413 where there is no room
- * for the points of one series.
- */
-const struct err *step_page_init(struct step_page *p, const struct request *rq,
-    const struct store *s);
-void step_page_fini(struct step_page *p);
+/* Writes the answer, or says what the rest of the request lacks. */
+typedef const struct err *step_answer_fn(const struct step_page *p,
+    const struct request *rq, struct store *s, struct writer *w);
 
-/* The response is a 304, or has its tag where nothing will change. */
-bool step_page_unchanged(const struct step_page *p, struct response *rs,
-    const struct request *rq, const struct store *s);
+/*
+ * A whole route, but for its answer: reads query, from, until and step.  The
+ * step goes up to whole slots, by default to the least that gives a chart no
+ * more points than it can show, and, where retention has left less, to what
+ * there is; the edges go down, and outwards to that.  Errors: 400, or 413 where
+ * there is no room for the points of one series, and those of the answer.
+ */
+const struct err *step_page_serve(struct context *c, const struct request *rq,
+    struct response *rs, step_answer_fn *answer);
 
 /* Members of an open object: from, until, step, and why they are others than
  * those that were asked for, or "". */
