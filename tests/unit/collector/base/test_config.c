@@ -48,7 +48,7 @@ TEST(defaults)
 	CHECK_INT(c.slot_ns, 10000000000);
 	CHECK_INT(c.profiles[PROFILE_cpu].every, 99);
 	CHECK(c.profiles[PROFILE_cpu].enabled && c.procfs && c.kernel);
-	CHECK(!c.disk && !c.disk_calls);
+	CHECK(c.disk && !c.disk_calls);
 	CHECK(c.every_process);
 	CHECK(!c.show_arguments);
 	CHECK_INT(c.n_services, 0);
