@@ -61,7 +61,7 @@ TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lm -lstdc+
 
 BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-java $(B)/memlens-fcgi $(B)/memlens-draw \
 	$(B)/memlens
-TARGETS := $(B)/kvservice $(B)/kvload
+TARGETS := $(B)/kvservice $(B)/kvservice.map $(B)/kvload
 
 .PHONY: all bin targets www run demo check bench clean install units \
 	helpers fuzzers
@@ -226,19 +226,20 @@ $(eval $(call program,$(B)/memlens-java,$(JAVA_SRC),$(LIB),$(STORE_LIBS)))
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC) \
-	fcgi/server/child.c,$(LIB),$(DRAW_LIBS)))
+	fcgi/child/child.c,$(LIB),$(DRAW_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) collector/elf/demangle.c collector/elf/debug_file.c \
 	collector/elf/dwarf_index.c fcgi/server/timespec.c \
 	fcgi/push/push.c fcgi/push/push_batch.c \
 	fcgi/push/push_cached.c fcgi/push/push_places.c \
 	fcgi/push/push_cache.c fcgi/server/told.c \
-	fcgi/graph/graph.c fcgi/graph/graph_read.c fcgi/graph/graph_bazel.c fcgi/graph/graph_elf.c \
-	fcgi/graph/elf_deps.c fcgi/graph/ld_cache.c fcgi/server/child.c,$(FORMAT) $(LIB),\
+	$(addprefix fcgi/graph/,graph.c graph_code.c graph_dot.c graph_read.c graph_bazel.c \
+	graph_elf.c elf_deps.c ld_cache.c debian.c) fcgi/child/child.c fcgi/server/sandbox.c,\
+	$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 
 # A unit test links the modules that it tests: everything but the mains.
 TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \
-	fcgi/draw/walls.c fcgi/draw/standby.c $(wildcard fcgi/memlens/symbolize*.c)))
+	fcgi/draw/walls.c fcgi/draw/standby.c $(wildcard fcgi/memlens/symbolize*.c fcgi/memlens/program_parts*.c)))
 $(foreach t,$(UNIT_SRC),$(eval $(B)/unit/$(basename $(notdir $(t))): \
 	$(B)/obj/$(t:.c=.o)))
 $(UNIT): $(B)/libtested.a $(FORMAT) $(LIB)
@@ -248,14 +249,17 @@ $(UNIT): $(B)/libtested.a $(FORMAT) $(LIB)
 		$(FORMAT) $(LIB) $(DAEMON_LIBS) $(WORKER_LIBS)
 $(B)/libtested.a: $(TESTED)
 
-# The profiled target of `make run` and of the tests.
-$(B)/kvservice: $(wildcard tests/kvservice/kvservice*.cc \
-		tests/kvservice/*.h)
+# The profiled target of `make run` and of the tests, and the linker's map of
+# it, by which its graph is drawn.
+KV_OBJ := $(patsubst %.cc,$(B)/obj/%.o,$(wildcard tests/kvservice/kvservice*.cc))
+$(KV_OBJ): $(B)/obj/%.o: %.cc $(wildcard tests/kvservice/*.h)
 	@mkdir -p $(@D)
-	@echo "  CXX  $@"
-	$(Q)$(CXX) -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra \
-		-o $@ $(filter %.cc,$^) -Wl,-Bstatic -lleveldb -lsnappy \
-		-Wl,-Bdynamic -lpthread
+	@echo "  CXX  $<"
+	$(Q)$(CXX) -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -c -o $@ $<
+$(B)/kvservice $(B)/kvservice.map &: $(KV_OBJ)
+	@echo "  LINK $(B)/kvservice"
+	$(Q)$(CXX) -o $(B)/kvservice $^ -Wl,-Bstatic -lleveldb -lsnappy -Wl,-Bdynamic -lpthread \
+		-Wl,-Map=$(B)/kvservice.map,--cref
 $(B)/kvload: $(wildcard tests/kvservice/kvload*.c tests/kvservice/*.h)
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
@@ -293,7 +297,7 @@ $(B)/bench/ehframe_libdw: MORE_LIBS := -ldw
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(STORE_SRC) $(FORMAT_SRC) \
 	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC) $(DRAW_SRC) \
-	$(wildcard fcgi/memlens/symbolize*.c)))
+	$(wildcard fcgi/memlens/symbolize*.c fcgi/memlens/program_parts*.c)))
 fuzzers: $(FUZZ)
 $(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h) $(EMBEDDED_H)
 	@mkdir -p $(@D)

@@ -12,9 +12,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "fcgi/child/sandbox.h"
 #include "fcgi/listen.h"
 #include "fcgi/prefork.h"
-#include "fcgi/sandbox.h"
 #include "fcgi/server/draw.h"
 #include "fcgi/server/serve.h"
 #include "fcgi/server/settings.h"

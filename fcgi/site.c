@@ -33,7 +33,9 @@
 #define RENDER_DIFF_PARAMS                                                     \
 	"leftQuery leftFrom leftUntil rightQuery rightFrom rightUntil "        \
 	"max-nodes maxNodes format strict"
-#define GRAPH_PARAMS "target depth"
+#define GRAPH_PARAMS                                                           \
+	"target depth collapse plain query from until query-b from-b until-b " \
+	"strict"
 
 static const struct route routes[] = {
     {"GET", "/api/v1/health", POOL_HEALTH, api_health, .params = ""},

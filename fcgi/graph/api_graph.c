@@ -1,18 +1,22 @@
 /*
  * GET /api/v1/graph.json, .dot and .svg: what a target is built of, so many
- * levels deep, where that was read, and the command that prints the same.
+ * levels deep, where that was read, the command that prints the same, and
+ * what each part costs of a profile, or of two.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "fcgi/format/writer.h"
-#include "fcgi/graph/graph.h"
 #include "fcgi/graph/graph_cache.h"
+#include "fcgi/graph/graph_cost.h"
 #include "fcgi/graph/graph_read.h"
+#include "fcgi/graph/graph_target.h"
+#include "fcgi/graph/graph_told.h"
 #include "fcgi/graph/pages.h"
+#include "fcgi/query/places.h"
+#include "fcgi/query/profile_page.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/draw.h"
 #include "fcgi/server/request.h"
@@ -20,194 +24,250 @@
 #include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/model/fact.h"
 
-#define PROCESS_SPAN (2 * 3600 * NS_PER_S)
+#define LAYOUT_NODES_MAX 1500 /* that a picture is made of */
 
 struct graph_page {
-	const struct settings *settings;
-	struct draw *draw;
-	const struct settings_graph *target;
-	int64_t depth;
-	char path[4096]; /* of the file that the graph is read from */
-	struct graph_source source;
-	int64_t written_ns; /* when that file was */
-	int64_t started_ns; /* of the process that runs it; 0: none is known */
-	struct graph *graph;
+	struct context *context;
+	const struct request *request;
+	struct graph_target target;
+	unsigned depth;
+	int64_t collapse, plain;
+	unsigned sides; /* profiles that are asked for */
+	struct profile_page side[2];
+	struct graph_cost cost[2];
+	struct graph *graph; /* what is shown */
 };
 
 /* Writes one form of the answer. */
 typedef const struct err *graph_put_fn(const struct graph_page *page,
     struct buf *out);
 
-/* The executable of the newest process that a service was seen with. */
-struct graph_process {
-	const char *service;
-	int64_t time_ns, started_ns;
-	char *path;
-	size_t room;
-};
-
-static bool
-graph_take_process(void *arg, int64_t time_ns, const char *subject,
-    const void *data, size_t n)
-{
-	struct graph_process *p = arg;
-	struct fact_process f;
-	const char *blank;
-
-	if (strcmp(subject, p->service) != 0 || time_ns < p->time_ns ||
-	    !fact_take_process(data, n, &f) || f.command.n == 0 ||
-	    f.command.p[0] != '/' || f.command.n >= p->room)
-		return true;
-	/* arguments, where they are kept */
-	blank = memchr(f.command.p, ' ', f.command.n);
-	if (blank != NULL)
-		f.command.n = (size_t)(blank - f.command.p);
-	p->time_ns = time_ns;
-	p->started_ns = f.started_ns;
-	snprintf(p->path, p->room, "%.*s", (int)f.command.n, f.command.p);
-	return true;
-}
+/* ---- the question ---- */
 
 static const struct err *
-graph_find_service(struct graph_page *page, struct context *c,
-    const struct request *rq, const char *service)
+graph_parse_depth(struct graph_page *page, const struct request *rq)
 {
-	struct graph_process p = {service, -1, 0, page->path,
-	    sizeof(page->path)};
-	struct store *s;
+	const char *text = request_text(rq, "depth");
+	const struct err *e;
+	int64_t depth;
+
+	page->depth = GRAPH_ALL;
+	if (text != NULL && strcmp(text, "all") == 0)
+		return NULL;
+	e = request_int(rq, "depth", 2, GRAPH_DEPTH_MAX, 2, &depth);
+	page->depth = (unsigned)depth;
+	return e;
+}
+
+/* "query" and "from" and "until", or the same with "-b", which are as the
+ * first where they are absent. */
+static const struct err *
+graph_parse_side(struct graph_page *page, const struct request *rq,
+    unsigned i)
+{
+	struct profile_page *p = &page->side[i];
+	const char *query = request_text(rq, i == 0 ? "query" : "query-b");
 	const struct err *e;
 
-	page->path[0] = '\0';
-	if ((e = context_store(c, &s)) != NULL ||
-	    (e = store_each_fact(s, FACT_PROCESS, rq->now_ns - PROCESS_SPAN,
-	    rq->now_ns + NS_PER_S, graph_take_process, &p)) != NULL)
+	*p = (struct profile_page){.why = "", .query = query};
+	if (i == 1 && query == NULL)
+		p->query = page->side[0].query;
+	if ((e = i == 0 ? request_range(rq, &p->from_ns, &p->until_ns)
+	    : request_range_of(rq, "from-b", "until-b", &p->from_ns,
+	        &p->until_ns)) != NULL)
 		return e;
-	if (page->path[0] == '\0')
-		return err_field(ERR_REQUEST, 404, "target",
-		    "no process of the service \"%.100s\" was seen in the "
-		    "last two hours", service);
-	page->started_ns = p.started_ns;
-	return NULL;
-}
-
-/* From what the configuration says to a file. */
-static const struct err *
-graph_locate(struct graph_page *page, struct context *c,
-    const struct request *rq)
-{
-	const struct settings_graph *t = page->target;
-	size_t room = sizeof(page->path);
-
-	if (t->bazel != NULL)
-		snprintf(page->path, room, "%s", t->bazel);
-	else if (t->elf[0] == '/')
-		snprintf(page->path, room, "%s", t->elf);
-	else
-		return graph_find_service(page, c, rq, t->elf);
-	return NULL;
+	page->sides = i + 1;
+	return selector_parse(p->query, &p->selector);
 }
 
 static const struct err *
-graph_parse(struct graph_page *page, struct context *c,
-    const struct request *rq)
+graph_parse(struct graph_page *page, const struct request *rq)
 {
-	const char *name = request_text(rq, "target");
 	const struct err *e;
 
-	page->settings = c->settings;
-	page->draw = c->draw;
-	e = request_int(rq, "depth", 2, GRAPH_DEPTH_MAX, 2, &page->depth);
-	if (e != NULL)
+	if ((e = graph_parse_depth(page, rq)) != NULL ||
+	    (e = request_int(rq, "collapse", 0, 1, 0, &page->collapse)) !=
+	    NULL ||
+	    (e = request_int(rq, "plain", 0, 1, 0, &page->plain)) != NULL)
 		return e;
-	page->target = settings_find_graph(c->settings, name);
-	if (page->target == NULL)
-		return err_field(ERR_REQUEST, 404, "target", "\"%.200s\" is "
-		    "not configured: see [graph NAME] of memlens-fcgi.conf",
-		    name != NULL ? name : "");
-	if ((e = graph_locate(page, c, rq)) != NULL)
-		return e;
-	page->source = (struct graph_source){.path = page->path,
-	    .elf = page->target->bazel == NULL,
-	    .root = page->target->root,
-	    .whole = page->target->complete != NULL &&
-	        *page->target->complete != '\0'};
-	return NULL;
+	if (request_text(rq, "query") == NULL)
+		return NULL;
+	if ((e = graph_parse_side(page, rq, 0)) == NULL &&
+	    (request_text(rq, "query-b") != NULL ||
+	    request_text(rq, "from-b") != NULL))
+		e = graph_parse_side(page, rq, 1);
+	return e;
 }
 
-/* A number for the state of the file. */
+/* ---- the answer ---- */
+
 static const struct err *
-graph_stamp(struct graph_page *page, uint64_t *stamp)
+graph_add_cost(struct graph_page *page, struct response *rs, struct graph *g,
+    unsigned i)
 {
-	struct stat st;
+	struct profile_page *p = &page->side[i];
+	struct places *places = NULL;
+	const struct err *e;
 
-	if (stat(page->path, &st) < 0)
-		return err_new(ERR_REQUEST, 404, "%.200s cannot be read: it is "
-		    "gone or not for this user", page->path);
-	page->written_ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
-	*stamp = hash64(0, page->path, strlen(page->path));
-	*stamp = hash64_u64(*stamp, (uint64_t)st.st_ino);
-	*stamp = hash64_u64(*stamp, (uint64_t)st.st_size);
-	*stamp = hash64_u64(*stamp, (uint64_t)st.st_mtim.tv_sec);
-	*stamp = hash64_u64(*stamp, (uint64_t)st.st_mtim.tv_nsec);
-	return NULL;
+	if ((e = context_store(page->context, &p->store)) != NULL)
+		return e;
+	profile_page_widen(p, rs);
+	if ((e = profile_page_ask(p)) != NULL ||
+	    (e = places_read(&places, p->store,
+	        selector_equals(p->selector, "service"), p->from_ns,
+	        p->until_ns)) != NULL)
+		return e;
+	e = graph_cost_add(g, p->profile, places, i, &page->cost[i]);
+	places_free(places);
+	return e;
 }
 
-/* Is the file not what the process began with?  Then its libraries may not
- * be those that run. */
-static bool
-graph_is_newer(const struct graph_page *page)
+static const struct err *
+graph_check_units(const struct graph_page *page)
 {
-	return page->started_ns != 0 && page->written_ns > page->started_ns;
+	const struct profile *a = page->side[0].profile;
+	const struct profile *b = page->side[1].profile;
+
+	if (page->sides < 2 || a->series == 0 || b->series == 0 ||
+	    strcmp(a->unit, b->unit) == 0)
+		return NULL;
+	return err_field(ERR_REQUEST, 422, "query-b", "A counts %s, B counts "
+	    "%s", a->unit, b->unit);
 }
+
+/* From the whole graph to what is shown of it. */
+static const struct err *
+graph_shape(struct graph_page *page, struct response *rs, struct graph **g,
+    uint32_t root)
+{
+	const struct err *e = NULL;
+	struct graph *packages;
+
+	if (page->collapse) {
+		const struct graph_node *n = &(*g)->nodes[root];
+		const char *name = n->package != NULL ? n->package : n->name;
+
+		packages = graph_collapse(*g);
+		if (packages == NULL)
+			return err_nomem();
+		root = graph_find(packages, name);
+		graph_free(*g);
+		*g = packages;
+	}
+	for (unsigned i = 0; e == NULL && i < page->sides; i++)
+		e = graph_add_cost(page, rs, *g, i);
+	if (e == NULL && (e = graph_check_units(page)) == NULL) {
+		page->graph = graph_cut(*g, root, page->depth);
+		if (page->graph == NULL)
+			e = err_nomem();
+	}
+	return e;
+}
+
+static const struct err *
+graph_make(struct graph_page *page, struct response *rs, graph_put_fn *put)
+{
+	uint32_t root;
+	struct graph *g;
+	const struct err *e;
+
+	if ((e = graph_target_load(&page->target, page->context, &g,
+	    &root)) != NULL)
+		return e;
+	e = graph_shape(page, rs, &g, root);
+	graph_free(g);
+	return e == NULL ? put(page, &rs->body) : e;
+}
+
+/* ---- JSON ---- */
 
 /* What was read, when it was written, and how to see the same.  What a file
  * of bazel does not say, whether deeper levels are missing, is null. */
 static void
 graph_put_source(struct writer *w, const struct graph_page *page)
 {
+	const struct graph_origin *o = &page->graph->origin;
+	bool newer = graph_target_is_newer(&page->target);
 	struct buf text = {0};
 
-	buf_printf(&text, page->source.elf ? "the libraries that %s and they "
-	    "themselves ask for (DT_NEEDED)" : "a graph of bazel in %s",
-	    page->path);
-	if (graph_is_newer(page))
-		buf_printf(&text, "; that file is newer than the process that "
-		    "began with its name, which may run another");
+	buf_printf(&text, "%s%s", o->source != NULL ? o->source : "",
+	    newer ? "; that file is newer than the process that began with "
+	    "its name, which may run another" : "");
 	writer_key(w, "source");
 	writer_strn(w, (const char *)text.data, text.len);
-	text.len = 0;
-	writer_key_seconds(w, "time", page->written_ns);
-	graph_put_command(&text, &page->source, (unsigned)page->depth);
+	buf_clear(&text);
+	writer_key_seconds(w, "time", o->time_ns);
+	writer_key(w, "told");
+	if (page->target.told_ns != 0)
+		writer_seconds(w, page->target.told_ns);
+	else
+		writer_null(w);
+	writer_key_str(w, "build_id", o->build_id != NULL ? o->build_id : "");
+	graph_put_command(&text, page->graph, page->depth, page->collapse);
 	writer_key(w, "command");
 	writer_strn(w, (const char *)text.data, text.len);
 	buf_fini(&text);
 	writer_key(w, "complete");
-	if (page->graph->cut || (page->source.elf && !graph_is_newer(page)) ||
-	    page->source.whole)
-		writer_bool(w, !page->graph->cut);
+	if (o->complete == GRAPH_PARTLY || (o->complete == GRAPH_WHOLE &&
+	    !newer))
+		writer_bool(w, o->complete == GRAPH_WHOLE);
 	else
 		writer_null(w);
 }
 
 static void
-graph_put_nodes(struct writer *w, const struct graph *g)
+graph_put_amounts(struct writer *w, const struct graph_page *page,
+    const char *key, const int128 v[2])
 {
+	if (page->sides == 0)
+		return;
+	writer_key_int128(w, key, v[0]);
+	if (page->sides < 2)
+		return;
+	writer_key(w, key[0] == 's' ? "self_b" : key[0] == 't' ? "total_b"
+							       : "calls_b");
+	writer_int128(w, v[1]);
+}
+
+static void
+graph_put_nodes(struct writer *w, const struct graph_page *page)
+{
+	const struct graph *g = page->graph;
+
 	writer_key_open(w, "nodes", '[');
 	for (size_t i = 0; i < g->n_nodes; i++) {
+		const struct graph_node *n = &g->nodes[i];
+
 		writer_open(w, '{');
-		writer_key_str(w, "id", g->nodes[i].name);
-		writer_key_str(w, "label", g->nodes[i].name);
-		writer_key_int(w, "level", g->nodes[i].level);
+		writer_key_str(w, "id", n->name);
+		writer_key_str(w, "name", n->name);
+		writer_key_str(w, "label", n->name);
+		writer_key_str(w, "kind", graph_kind_name(n->kind));
+		writer_key(w, "level");
+		if (n->level == GRAPH_BESIDE)
+			writer_null(w);
+		else
+			writer_int(w, n->level);
+		if (n->package != NULL)
+			writer_key_str(w, "package", n->package);
+		writer_key(w, "bytes");
+		if (n->bytes >= 0)
+			writer_int(w, n->bytes);
+		else
+			writer_null(w);
+		graph_put_amounts(w, page, "self", n->self);
+		graph_put_amounts(w, page, "total", n->total);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
 }
 
 static void
-graph_put_edges(struct writer *w, const struct graph *g)
+graph_put_edges(struct writer *w, const struct graph_page *page)
 {
+	const struct graph *g = page->graph;
+
 	writer_key_open(w, "edges", '[');
 	for (size_t i = 0; i < g->n_edges; i++) {
 		const struct graph_edge *e = &g->edges[i];
@@ -215,74 +275,128 @@ graph_put_edges(struct writer *w, const struct graph *g)
 		writer_open(w, '{');
 		writer_key_str(w, "from", g->nodes[e->from].name);
 		writer_key_str(w, "to", g->nodes[e->to].name);
-		if (e->label != NULL) {
-			writer_key_str(w, "label", e->label);
+		writer_key_str(w, "kind", graph_edge_kind_name(e->kind));
+		if (e->last) {
+			writer_key(w, "last");
+			writer_bool(w, true);
 		}
+		if (e->label != NULL)
+			writer_key_str(w, "label", e->label);
+		graph_put_amounts(w, page, "calls", e->calls);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
+}
+
+/* One profile: its amounts, and which of them no shown node has. */
+static void
+graph_put_profile(struct writer *w, const struct graph_page *page,
+    unsigned i)
+{
+	const struct graph_cost *cost = &page->cost[i];
+	int128 shown = 0;
+
+	for (size_t k = 0; k < page->graph->n_nodes; k++)
+		shown += page->graph->nodes[k].self[i];
+	writer_key_open(w, i == 0 ? "profile" : "profile_b", '{');
+	profile_page_put(w, &page->side[i]);
+	writer_key_int128(w, "unknown", cost->unknown);
+	writer_key_int128(w, "beyond", cost->total - cost->unknown - shown);
+	writer_close(w, '}');
+}
+
+/* All that can be asked for, configured first. */
+static const struct err *
+graph_put_targets(struct writer *w, const struct graph_page *page)
+{
+	const struct settings *settings = page->context->settings;
+	int64_t now_ns = page->request->now_ns;
+	const struct err *e = NULL;
+	struct buf names = {0};
+	struct store *s;
+
+	writer_key_open(w, "targets", '[');
+	for (size_t i = 0; i < settings->n_graphs; i++)
+		writer_str(w, settings->graphs[i].name);
+	if (context_store(page->context, &s) == NULL)
+		e = graph_told_names(&names, s, now_ns, now_ns);
+	for (size_t at = 0; e == NULL && at < names.len;) {
+		const char *name = (const char *)names.data + at;
+
+		if (settings_find_graph(settings, name) == NULL)
+			writer_str(w, name);
+		at += strlen(name) + 1;
+	}
+	writer_close(w, ']');
+	buf_fini(&names);
+	return e;
 }
 
 static const struct err *
 graph_put_json(const struct graph_page *page, struct buf *out)
 {
 	struct writer w = writer_of(out);
+	const struct err *e;
 
 	writer_open(&w, '{');
-	writer_key_str(&w, "target", page->target->name);
-	writer_key_open(&w, "targets", '[');
-	for (size_t i = 0; i < page->settings->n_graphs; i++)
-		writer_str(&w, page->settings->graphs[i].name);
-	writer_close(&w, ']');
-	writer_key_int(&w, "depth", page->depth);
+	writer_key_str(&w, "target", page->target.name);
+	e = graph_put_targets(&w, page);
+	writer_key(&w, "depth");
+	if (page->depth == GRAPH_ALL)
+		writer_str(&w, "all");
+	else
+		writer_int(&w, page->depth);
 	graph_put_source(&w, page);
-	graph_put_nodes(&w, page->graph);
-	graph_put_edges(&w, page->graph);
+	for (unsigned i = 0; i < page->sides; i++)
+		graph_put_profile(&w, page, i);
+	graph_put_nodes(&w, page);
+	graph_put_edges(&w, page);
 	writer_close(&w, '}');
-	return NULL;
+	return e;
 }
+
+/* ---- DOT and pictures ---- */
 
 static const struct err *
 graph_put_dot_text(const struct graph_page *page, struct buf *out)
 {
-	graph_put_dot(out, page->graph);
+	graph_put_dot_cost(out, page->graph, page->sides > 0 && !page->plain
+	    ? page->cost[0].total : -1);
 	return NULL;
 }
 
+/* The layout of one text is made once. */
 static const struct err *
 graph_put_svg(const struct graph_page *page, struct buf *out)
 {
+	struct context *c = page->context;
 	struct buf dot = {0};
-	const struct err *e;
+	const struct err *e = NULL;
+	uint64_t stamp;
 
-	graph_put_dot(&dot, page->graph);
-	e = dot.failed ? err_nomem()
-		       : draw_graph(page->draw, &dot, out);
+	if (page->graph->n_nodes > LAYOUT_NODES_MAX)
+		return err_field(ERR_REQUEST, 413, "depth", "%zu nodes are "
+		    "more than a picture of %d: collapse=1 draws packages",
+		    page->graph->n_nodes, LAYOUT_NODES_MAX);
+	graph_put_dot_text(page, &dot);
+	stamp = hash64(0, dot.data, dot.len);
+	if (dot.failed)
+		e = err_nomem();
+	else if (!graph_cache_get(c->graphs, "svg", stamp, out) &&
+	    (e = draw_graph(c->draw, &dot, out)) == NULL)
+		graph_cache_put(&c->graphs, "svg", stamp, out);
 	buf_fini(&dot);
 	return e;
 }
 
-static const struct err *
-graph_make(struct graph_page *page, struct context *c,
-    const struct request *rq, struct response *rs, graph_put_fn *put)
+static void
+graph_page_free(struct graph_page *page)
 {
-	char key[300];
-	uint64_t stamp = 0;
-	const struct err *e;
-
-	if ((e = graph_stamp(page, &stamp)) != NULL)
-		return e;
-	if (response_unchanged_tag(rs, rq, stamp))
-		return NULL;
-	snprintf(key, sizeof(key), "%s %lld %.200s", rs->type,
-	    (long long)page->depth, page->target->name);
-	if (graph_cache_get(c->graphs, key, stamp, &rs->body))
-		return NULL;
-	if ((e = graph_read(&page->source, (unsigned)page->depth,
-	    &page->graph)) != NULL || (e = put(page, &rs->body)) != NULL)
-		return e;
-	graph_cache_put(&c->graphs, key, stamp, &rs->body);
-	return NULL;
+	for (unsigned i = 0; i < page->sides; i++)
+		profile_page_fini(&page->side[i]);
+	graph_target_fini(&page->target);
+	graph_free(page->graph);
+	free(page);
 }
 
 static const struct err *
@@ -295,11 +409,17 @@ graph_answer(struct context *c, const struct request *rq, struct response *rs,
 	if (page == NULL)
 		return err_nomem();
 	rs->type = type;
-	e = graph_parse(page, c, rq);
+	page->context = c;
+	page->request = rq;
+	e = graph_parse(page, rq);
 	if (e == NULL)
-		e = graph_make(page, c, rq, rs, put);
-	graph_free(page->graph);
-	free(page);
+		e = graph_target_find(&page->target, c, rq,
+		    request_text(rq, "target"), page->sides > 0
+		    ? page->side[0].until_ns : rq->now_ns);
+	if (e == NULL && (page->sides > 0 ||
+	    !response_unchanged_tag(rs, rq, page->target.stamp)))
+		e = graph_make(page, rs, put);
+	graph_page_free(page);
 	return e;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -115,6 +116,50 @@ elf_deps_dynamic(struct elf_deps *d, struct elf_reader *r,
 		elf_deps_take(d, r, &dyn);
 }
 
+static void
+elf_deps_code(struct elf_deps *d, const struct elf_reader *r)
+{
+	GElf_Shdr section;
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(r->elf, scn)) != NULL)
+		if (gelf_getshdr(scn, &section) != NULL &&
+		    (section.sh_flags & SHF_EXECINSTR) != 0 &&
+		    section.sh_type != SHT_NOBITS &&
+		    section.sh_size < INT64_MAX / 4 - (uint64_t)d->code_bytes)
+			d->code_bytes += (int64_t)section.sh_size;
+	for (size_t i = 0; scn == NULL && d->code_bytes == 0 && i < r->n; i++)
+		if (r->headers[i].p_type == PT_LOAD &&
+		    (r->headers[i].p_flags & PF_X) != 0 &&
+		    r->headers[i].p_filesz < INT64_MAX / 4)
+			d->code_bytes += (int64_t)r->headers[i].p_filesz;
+}
+
+/* The note "GNU" of type 3 among those of a segment. */
+static void
+elf_deps_build_id(struct elf_deps *d, const struct elf_reader *r,
+    const GElf_Phdr *header)
+{
+	size_t at = 0, name, desc;
+	Elf_Data *data;
+	GElf_Nhdr note;
+
+	if (header->p_filesz > DYNAMIC_MAX || d->build_id[0] != '\0')
+		return;
+	data = elf_getdata_rawchunk(r->elf, (int64_t)header->p_offset,
+	    header->p_filesz, ELF_T_NHDR);
+	while (data != NULL &&
+	    (at = gelf_getnote(data, at, &note, &name, &desc)) > 0) {
+		const uint8_t *p = (const uint8_t *)data->d_buf + desc;
+
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp((const char *)data->d_buf + name, "GNU", 4) != 0)
+			continue;
+		for (size_t i = 0; i < note.n_descsz && i < 64; i++)
+			snprintf(d->build_id + 2 * i, 3, "%02x", p[i]);
+	}
+}
+
 static const struct err *
 elf_deps_parse(struct elf_deps *d, struct elf_reader *r, const char *path)
 {
@@ -137,6 +182,10 @@ elf_deps_parse(struct elf_deps *d, struct elf_reader *r, const char *path)
 			elf_deps_dynamic(d, r, &r->headers[i]);
 			break;
 		}
+	for (size_t i = 0; i < r->n; i++)
+		if (r->headers[i].p_type == PT_NOTE)
+			elf_deps_build_id(d, r, &r->headers[i]);
+	elf_deps_code(d, r);
 	return NULL;
 }
 

@@ -18,6 +18,9 @@ struct elf_deps {
 	char *needed[ELF_NEEDED_MAX];
 	size_t n_needed;
 	char *rpath, *runpath; /* or NULL */
+	int64_t code_bytes;    /* in sections that are executed, or in such
+	                        * segments where there are no sections */
+	char build_id[129];    /* hexadecimal, or "" */
 };
 
 /* Reads a file; elf_deps_fini() after any outcome.  Errors: errno, or

@@ -1,31 +1,42 @@
 /*
- * The graph itself: names by hash, breadth-first cut, DOT, pipe encoding.
+ * The graph itself: names and keys by hash, breadth-first cut, packages.
  */
 #include "fcgi/graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/format/writer.h"
-#include "store/base/err.h"
-#include "store/base/text.h"
+#include "store/base/array.h"
+#include "store/base/intern.h"
 
 #define NONE HASHTABLE_NONE
+
+static const char *const kind_names[GRAPH_KINDS] = {
+    [GRAPH_TARGET] = "target", [GRAPH_PROGRAM] = "program",
+    [GRAPH_LIBRARY] = "library", [GRAPH_OBJECT] = "object",
+    [GRAPH_FOLDER] = "folder", [GRAPH_PACKAGE] = "package",
+    [GRAPH_MISSING] = "missing", [GRAPH_SEEN] = "seen"};
+
+static const char *const edge_kind_names[GRAPH_EDGE_KINDS] = {
+    [GRAPH_NEEDS] = "needs", [GRAPH_WHEN] = "condition",
+    [GRAPH_HOLDS] = "holds", [GRAPH_CALLS] = "seen"};
+
+const char *
+graph_kind_name(enum graph_kind kind)
+{
+	return kind_names[kind];
+}
+
+const char *
+graph_edge_kind_name(enum graph_edge_kind kind)
+{
+	return edge_kind_names[kind];
+}
 
 struct graph *
 graph_new(void)
 {
-	struct graph *g = calloc(1, sizeof(*g));
-
-	if (g == NULL)
-		return NULL;
-	g->nodes = calloc(GRAPH_NODES_MAX, sizeof(*g->nodes));
-	g->edges = calloc(GRAPH_EDGES_MAX, sizeof(*g->edges));
-	if (g->nodes == NULL || g->edges == NULL) {
-		graph_free(g);
-		return NULL;
-	}
-	return g;
+	return calloc(1, sizeof(struct graph));
 }
 
 void
@@ -33,12 +44,19 @@ graph_free(struct graph *g)
 {
 	if (g == NULL)
 		return;
-	for (size_t i = 0; i < g->n_nodes; i++)
+	for (size_t i = 0; i < g->n_nodes; i++) {
 		free(g->nodes[i].name);
+		free(g->nodes[i].package);
+	}
 	for (size_t i = 0; i < g->n_edges; i++)
 		free(g->edges[i].label);
 	free(g->nodes);
 	free(g->edges);
+	free(g->keys);
+	free(g->module);
+	free(g->origin.source);
+	free(g->origin.command);
+	free(g->origin.build_id);
 	hashtable_fini(&g->table);
 	free(g);
 }
@@ -70,6 +88,7 @@ uint32_t
 graph_node(struct graph *g, const char *name)
 {
 	uint32_t n = (uint32_t)g->n_nodes, found = graph_find(g, name);
+	char *copy;
 
 	if (found != NONE)
 		return found;
@@ -77,20 +96,24 @@ graph_node(struct graph *g, const char *name)
 		g->cut = true;
 		return NONE;
 	}
-	if (!hashtable_room(&g->table, n + 1, graph_node_hash, g->nodes) ||
-	    (g->nodes[n].name = strndup(name, GRAPH_NAME_MAX)) == NULL) {
+	copy = strndup(name, GRAPH_NAME_MAX);
+	if (copy == NULL || !array_room(&g->nodes, n + 1, &g->cap_nodes) ||
+	    !hashtable_room(&g->table, n + 1, graph_node_hash, g->nodes)) {
+		free(copy);
 		g->failed = true;
 		return NONE;
 	}
+	g->nodes[n] = (struct graph_node){.name = copy, .bytes = -1};
 	hashtable_add(&g->table, graph_hash(name), n);
 	g->n_nodes++;
 	return n;
 }
 
 void
-graph_edge(struct graph *g, uint32_t from, uint32_t to, const char *label)
+graph_edge_of(struct graph *g, uint32_t from, uint32_t to,
+    enum graph_edge_kind kind, const char *label)
 {
-	struct graph_edge *e = &g->edges[g->n_edges];
+	struct graph_edge *e;
 
 	if (from == NONE || to == NONE)
 		return;
@@ -98,11 +121,32 @@ graph_edge(struct graph *g, uint32_t from, uint32_t to, const char *label)
 		g->cut = true;
 		return;
 	}
-	*e = (struct graph_edge){from, to, NULL};
-	if (label != NULL && *label != '\0' &&
-	    (e->label = strndup(label, GRAPH_NAME_MAX)) == NULL)
+	if (!array_room(&g->edges, g->n_edges + 1, &g->cap_edges)) {
 		g->failed = true;
-	g->n_edges++;
+		return;
+	}
+	e = &g->edges[g->n_edges++];
+	*e = (struct graph_edge){.from = from, .to = to, .kind = kind};
+	graph_set(g, &e->label, label);
+}
+
+void
+graph_edge(struct graph *g, uint32_t from, uint32_t to, const char *label)
+{
+	graph_edge_of(g, from, to, label != NULL && *label != '\0'
+	    ? GRAPH_WHEN : GRAPH_NEEDS, label);
+}
+
+void
+graph_set(struct graph *g, char **field, const char *text)
+{
+	free(*field);
+	*field = NULL;
+	if (text == NULL || *text == '\0')
+		return;
+	*field = strndup(text, GRAPH_NAME_MAX);
+	if (*field == NULL)
+		g->failed = true;
 }
 
 uint32_t
@@ -122,196 +166,292 @@ graph_root(const struct graph *g)
 	return root < g->n_nodes ? root : 0;
 }
 
-/* Appends the nodes that the edges of `from` lead to and that are new. */
-static void
-graph_visit(const struct graph *g, struct graph *part, uint32_t *number,
-    uint32_t *queue, size_t at)
+/* ---- whose code it is ---- */
+
+void
+graph_own(struct graph *g, enum graph_key_kind kind, const char *name,
+    uint32_t node)
 {
-	uint32_t level = part->nodes[at].level + 1;
+	if (node == NONE)
+		return;
+	if (g->n_keys == GRAPH_KEYS_MAX) {
+		g->cut = true;
+		return;
+	}
+	if (!array_room(&g->keys, g->n_keys + 1, &g->cap_keys)) {
+		g->failed = true;
+		return;
+	}
+	g->keys[g->n_keys++] = (struct graph_key){
+	    hash64(kind + 1u, name, strlen(name)), node};
+}
 
-	for (size_t i = 0; i < g->n_edges; i++) {
-		uint32_t to = g->edges[i].to;
+static int
+graph_key_order(const void *a, const void *b)
+{
+	const struct graph_key *x = a, *y = b;
 
-		if (g->edges[i].from != queue[at] || number[to] != NONE)
-			continue;
-		number[to] = graph_node(part, g->nodes[to].name);
-		if (number[to] == NONE)
-			return;
-		part->nodes[number[to]].level = level;
-		queue[number[to]] = to;
+	return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+void
+graph_settle(struct graph *g)
+{
+	size_t n = 0;
+
+	if (g->n_keys == 0)
+		return;
+	qsort(g->keys, g->n_keys, sizeof(*g->keys), graph_key_order);
+	for (size_t i = 1; i < g->n_keys; i++) {
+		if (g->keys[i].hash != g->keys[n].hash)
+			g->keys[++n] = g->keys[i];
+		else if (g->keys[i].node != g->keys[n].node)
+			g->keys[n].node = GRAPH_BOTH;
+	}
+	g->n_keys = n + 1;
+}
+
+uint32_t
+graph_owner(const struct graph *g, enum graph_key_kind kind,
+    const char *name, size_t n)
+{
+	uint64_t hash = hash64(kind + 1u, name, n);
+	size_t i = array_upto(g->keys, g->n_keys, hash, hash);
+
+	return i > 0 && g->keys[i - 1].hash == hash ? g->keys[i - 1].node
+						    : NONE;
+}
+
+/* ---- parts ---- */
+
+/* The node of another graph, with all that it has. */
+static uint32_t
+graph_copy_node(struct graph *to, const struct graph_node *n)
+{
+	uint32_t i = graph_node(to, n->name);
+	char *name;
+
+	if (i == NONE)
+		return i;
+	name = to->nodes[i].name;
+	to->nodes[i] = *n;
+	to->nodes[i].name = name;
+	to->nodes[i].package = NULL;
+	graph_set(to, &to->nodes[i].package, n->package);
+	return i;
+}
+
+static void
+graph_copy_edge(struct graph *to, const struct graph_edge *e,
+    uint32_t from_node, uint32_t to_node)
+{
+	size_t n = to->n_edges;
+
+	graph_edge_of(to, from_node, to_node, e->kind, e->label);
+	if (to->n_edges == n)
+		return;
+	to->edges[n].calls[0] = e->calls[0];
+	to->edges[n].calls[1] = e->calls[1];
+}
+
+static void
+graph_copy_origin(struct graph *to, const struct graph *g)
+{
+	graph_set(to, &to->module, g->module);
+	graph_set(to, &to->origin.source, g->origin.source);
+	graph_set(to, &to->origin.command, g->origin.command);
+	graph_set(to, &to->origin.build_id, g->origin.build_id);
+	to->origin.time_ns = g->origin.time_ns;
+	to->origin.complete = g->origin.complete;
+	to->cut = to->cut || g->cut;
+}
+
+/* Edges by the node that they begin at. */
+struct graph_index {
+	uint32_t *first; /* by node; one more at the end */
+	uint32_t *edges;
+};
+
+static bool
+graph_index_init(struct graph_index *x, const struct graph *g)
+{
+	uint32_t n = 0;
+
+	x->first = calloc(g->n_nodes + 2, sizeof(*x->first));
+	x->edges = calloc(g->n_edges + 1, sizeof(*x->edges));
+	if (x->first == NULL || x->edges == NULL)
+		return false;
+	for (size_t i = 0; i < g->n_edges; i++)
+		x->first[g->edges[i].from]++;
+	for (size_t i = 0; i <= g->n_nodes; i++) {
+		n += x->first[i];
+		x->first[i] = n;
+	}
+	for (size_t i = g->n_edges; i-- > 0;)
+		x->edges[--x->first[g->edges[i].from]] = (uint32_t)i;
+	return true;
+}
+
+/* What a cut is made with: numbers of nodes in the part, nodes by those. */
+struct graph_cutter {
+	const struct graph *g;
+	struct graph *part;
+	struct graph_index index;
+	uint32_t *number, *queue;
+};
+
+static void
+graph_take_node(struct graph_cutter *c, uint32_t node, uint32_t level)
+{
+	uint32_t n = graph_copy_node(c->part, &c->g->nodes[node]);
+
+	c->number[node] = n;
+	if (n == NONE)
+		return;
+	c->part->nodes[n].level = level;
+	c->queue[n] = node;
+}
+
+/* Appends the nodes that the declared edges of a node lead to and that are
+ * new. */
+static void
+graph_visit(struct graph_cutter *c, size_t at)
+{
+	uint32_t level = c->part->nodes[at].level + 1, from = c->queue[at];
+
+	for (uint32_t i = c->index.first[from]; i < c->index.first[from + 1];
+	     i++) {
+		const struct graph_edge *e = &c->g->edges[c->index.edges[i]];
+
+		if (c->number[e->to] == NONE && e->kind != GRAPH_CALLS)
+			graph_take_node(c, e->to, level);
 	}
 }
 
 static void
-graph_fill(const struct graph *g, struct graph *part, uint32_t *number,
-    uint32_t *queue, uint32_t root, unsigned depth)
+graph_fill(struct graph_cutter *c, uint32_t root, unsigned depth)
 {
-	number[root] = graph_node(part, g->nodes[root].name);
-	queue[0] = root;
-	for (size_t at = 0; at < part->n_nodes; at++)
-		if (part->nodes[at].level < depth)
-			graph_visit(g, part, number, queue, at);
+	const struct graph *g = c->g;
+
+	graph_take_node(c, root, 0);
+	for (size_t at = 0; at < c->part->n_nodes; at++)
+		if (c->part->nodes[at].level < depth)
+			graph_visit(c, at);
+	for (uint32_t i = 0; i < g->n_nodes; i++)
+		if (c->number[i] == NONE && g->nodes[i].kind == GRAPH_SEEN)
+			graph_take_node(c, i, GRAPH_BESIDE);
 	for (size_t i = 0; i < g->n_edges; i++) {
 		const struct graph_edge *e = &g->edges[i];
+		uint32_t from = c->number[e->from], to = c->number[e->to];
+		size_t n = c->part->n_edges;
 
-		graph_edge(part, number[e->from], number[e->to], e->label);
+		graph_copy_edge(c->part, e, from, to);
+		if (c->part->n_edges > n)
+			c->part->edges[n].last = depth != GRAPH_ALL &&
+			    c->part->nodes[from].level == depth &&
+			    c->part->nodes[to].level == depth;
 	}
 }
 
 struct graph *
 graph_cut(const struct graph *g, uint32_t root, unsigned depth)
 {
-	uint32_t *number = malloc(2 * GRAPH_NODES_MAX * sizeof(*number));
-	struct graph *part = graph_new();
+	struct graph_cutter c = {.g = g, .part = graph_new(),
+	    .number = malloc((g->n_nodes + 1) * sizeof(*c.number)),
+	    .queue = malloc((g->n_nodes + 1) * sizeof(*c.queue))};
+	bool fine = graph_index_init(&c.index, g) && c.part != NULL &&
+	    c.number != NULL && c.queue != NULL;
 
-	if (part != NULL && number != NULL && g->n_nodes > 0) {
-		memset(number, 0xff, GRAPH_NODES_MAX * sizeof(*number));
-		graph_fill(g, part, number, number + GRAPH_NODES_MAX, root,
-		    depth);
-		part->cut = part->cut || g->cut;
+	if (fine && g->n_nodes > 0) {
+		memset(c.number, 0xff, g->n_nodes * sizeof(*c.number));
+		graph_fill(&c, root, depth);
+		graph_copy_origin(c.part, g);
 	}
-	if (number == NULL || (part != NULL && part->failed)) {
-		graph_free(part);
-		part = NULL;
+	if (!fine || c.part->failed) {
+		graph_free(c.part);
+		c.part = NULL;
 	}
-	free(number);
-	return part;
+	free(c.index.first);
+	free(c.index.edges);
+	free(c.number);
+	free(c.queue);
+	return c.part;
 }
 
-/* In double quotes; newlines as DOT writes them, what else acts and
- * what is no character as "?".  Graphviz takes "&#1;" for a character. */
-static void
-graph_put_quoted(struct buf *out, const char *s)
+/* ---- packages ---- */
+
+/* A part of a package says nothing of the whole. */
+static uint32_t
+graph_collapse_node(struct graph *to, const struct graph_node *n)
 {
-	size_t n = strlen(s), len;
+	uint32_t i;
 
-	buf_put_u8(out, '"');
-	for (; n > 0; s += len, n -= len) {
-		len = text_utf8(s, n);
-		if (*s == '\n') {
-			buf_printf(out, "\\n");
-		} else if (*s == '&') {
-			buf_printf(out, "&amp;");
-		} else if (len == 0 || text_acts(s, len) != 0 ||
-		    text_is_none(s, len)) {
-			buf_put_u8(out, '?');
-			len = len > 0 ? len : 1;
-		} else {
-			if (*s == '"' || *s == '\\')
-				buf_put_u8(out, '\\');
-			buf_put(out, s, len);
-		}
-	}
-	buf_put_u8(out, '"');
+	if (n->package == NULL)
+		return graph_copy_node(to, n);
+	i = graph_node(to, n->package);
+	if (i == NONE)
+		return i;
+	to->nodes[i].kind = GRAPH_PACKAGE;
+	if (n->bytes >= 0)
+		to->nodes[i].bytes = n->bytes +
+		    (to->nodes[i].bytes > 0 ? to->nodes[i].bytes : 0);
+	return i;
 }
 
-void
-graph_put_dot(struct buf *out, const struct graph *g)
-{
-	buf_printf(out, "digraph dependencies {\n"
-	    "\tgraph [rankdir=TB, ranksep=0.6, nodesep=0.25];\n"
-	    "\tnode [shape=box, style=\"rounded,filled\", "
-	    "fillcolor=\"#eef3fb\", color=\"#24508f\", "
-	    "fontname=\"Helvetica\", fontsize=11, margin=\"0.12,0.06\"];\n"
-	    "\tedge [color=\"#6b7280\", arrowsize=0.7, "
-	    "fontname=\"Helvetica\", fontsize=9];\n");
-	for (size_t i = 0; i < g->n_nodes; i++) {
-		buf_put_u8(out, '\t');
-		graph_put_quoted(out, g->nodes[i].name);
-		buf_printf(out, "%s;\n", i == 0 ? " [fillcolor=\"#cfe0f7\"]"
-						: "");
-	}
-	for (size_t i = 0; i < g->n_edges; i++) {
-		const struct graph_edge *e = &g->edges[i];
-
-		buf_put_u8(out, '\t');
-		graph_put_quoted(out, g->nodes[e->from].name);
-		buf_printf(out, " -> ");
-		graph_put_quoted(out, g->nodes[e->to].name);
-		if (e->label != NULL) {
-			buf_printf(out, " [label=");
-			graph_put_quoted(out, e->label);
-			buf_put_u8(out, ']');
-		}
-		buf_printf(out, ";\n");
-	}
-	buf_printf(out, "}\n");
-}
-
-void
-graph_encode(const struct graph *g, struct buf *out)
-{
-	buf_put_u8(out, g->cut);
-	buf_put_varint(out, g->n_nodes);
-	for (size_t i = 0; i < g->n_nodes; i++)
-		buf_put_str(out, g->nodes[i].name);
-	buf_put_varint(out, g->n_edges);
-	for (size_t i = 0; i < g->n_edges; i++) {
-		buf_put_varint(out, g->edges[i].from);
-		buf_put_varint(out, g->edges[i].to);
-		buf_put_str(out, g->edges[i].label ? g->edges[i].label : "");
-	}
-}
-
-/* A string of the encoding, NUL-terminated in `text`; false when bad. */
 static bool
-graph_take_text(struct cur *c, char *text)
+graph_collapse_keys(struct graph *to, const struct graph *g,
+    const uint32_t *number)
 {
-	size_t n;
-	const uint8_t *p = cur_bytes(c, &n);
+	for (size_t i = 0; i < g->n_keys; i++) {
+		uint32_t node = g->keys[i].node;
 
-	if (p == NULL || n > GRAPH_NAME_MAX || memchr(p, 0, n) != NULL)
-		return false;
-	memcpy(text, p, n);
-	text[n] = '\0';
+		if (!array_room(&to->keys, to->n_keys + 1, &to->cap_keys))
+			return false;
+		to->keys[to->n_keys++] = (struct graph_key){g->keys[i].hash,
+		    node < g->n_nodes ? number[node] : node};
+	}
 	return true;
 }
 
+/* Each edge between two packages once. */
 static bool
-graph_take(struct cur *c, struct graph *g, char *text)
+graph_collapse_into(struct graph *to, const struct graph *g,
+    uint32_t *number)
 {
-	uint64_t n, from, to;
+	struct map64 seen = {0};
+	bool fine = true;
 
-	g->cut = cur_u8(c) != 0;
-	n = cur_varint(c);
-	if (n > GRAPH_NODES_MAX)
-		return false;
-	for (uint64_t i = 0; i < n; i++)
-		if (!graph_take_text(c, text) || graph_node(g, text) != i)
-			return false;
-	n = cur_varint(c);
-	if (n > GRAPH_EDGES_MAX)
-		return false;
-	for (uint64_t i = 0; i < n; i++) {
-		from = cur_varint(c);
-		to = cur_varint(c);
-		if (from >= g->n_nodes || to >= g->n_nodes ||
-		    !graph_take_text(c, text))
-			return false;
-		graph_edge(g, (uint32_t)from, (uint32_t)to, text);
+	for (size_t i = 0; i < g->n_nodes; i++)
+		number[i] = graph_collapse_node(to, &g->nodes[i]);
+	for (size_t i = 0; fine && i < g->n_edges; i++) {
+		const struct graph_edge *e = &g->edges[i];
+		uint32_t from = number[e->from], at = number[e->to];
+		uint64_t key = (uint64_t)e->kind << 60 |
+		    (uint64_t)from << 30 | at;
+
+		if (from == at || from == NONE || at == NONE ||
+		    map64_get(&seen, key) != INTERN_NONE)
+			continue;
+		fine = map64_add(&seen, key, 0);
+		graph_copy_edge(to, e, from, at);
 	}
-	return !c->bad && cur_left(c) == 0 && !g->failed;
+	map64_fini(&seen);
+	return fine && graph_collapse_keys(to, g, number) && !to->failed;
 }
 
-const struct err *
-graph_decode(const void *data, size_t n, struct graph **out)
+struct graph *
+graph_collapse(const struct graph *g)
 {
-	struct cur c = cur_of(data, n);
-	char *text = malloc(GRAPH_NAME_MAX + 1);
-	struct graph *g = graph_new();
-	const struct err *e = NULL;
+	struct graph *to = graph_new();
+	uint32_t *number = malloc((g->n_nodes + 1) * sizeof(*number));
+	bool fine = to != NULL && number != NULL &&
+	    graph_collapse_into(to, g, number);
 
-	*out = NULL;
-	if (g == NULL || text == NULL)
-		e = err_nomem();
-	else if (!graph_take(&c, g, text))
-		e = err_new(ERR_FORMAT, (int)(n - cur_left(&c)),
-		    "damaged graph");
-	free(text);
-	if (e != NULL) {
-		graph_free(g);
-		return e;
+	free(number);
+	if (!fine) {
+		graph_free(to);
+		return NULL;
 	}
-	*out = g;
-	return NULL;
+	graph_copy_origin(to, g);
+	return to;
 }

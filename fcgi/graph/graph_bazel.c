@@ -5,17 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "fcgi/graph/graph_read.h"
-#include "fcgi/server/child.h"
-#include "store/base/clock.h"
-#include "store/base/err.h"
+#include "fcgi/graph/graph_private.h"
 
 #define FILE_MAX (8 << 20)
-
-static const struct child_limits limits = {10 * NS_PER_S, 512u << 20,
-    32u << 20};
 
 /* DOT keeps "\n" as two characters; we want lines. */
 static void
@@ -58,15 +51,51 @@ bazel_edges(struct graph *g, Agraph_t *a, Agnode_t *n)
 	}
 }
 
-/* Nothing at all: it is no graph. */
-static bool
-bazel_load(void *arg, struct buf *out)
+/* "//a/b:c.cc", "@repo//a:b" and "@repo" as the end of a file's path. */
+static void
+bazel_own(struct graph *g, const char *label, uint32_t node)
 {
-	struct graph *g = graph_new();
-	FILE *f = fopen(arg, "re");
+	char path[GRAPH_NAME_MAX + 16];
+	const char *slashes = strstr(label, "//"), *colon;
+
+	colon = slashes != NULL ? strrchr(slashes, ':') : NULL;
+	if (colon == NULL || strchr(label, '\n') != NULL)
+		return;
+	snprintf(path, sizeof(path), "%s%.*s%s%.*s%s%s",
+	    label[0] == '@' ? "external/" : "",
+	    (int)(slashes - label - (label[0] == '@')),
+	    label + (label[0] == '@'), label[0] == '@' ? "/" : "",
+	    (int)(colon - slashes - 2), slashes + 2,
+	    colon > slashes + 2 ? "/" : "", colon + 1);
+	graph_own(g, GRAPH_BY_FILE, path, node);
+}
+
+/* A file is its target's: the first that names it. */
+static void
+bazel_files(struct graph *g)
+{
+	bool *done = calloc(g->n_nodes + 1, sizeof(*done));
+
+	for (size_t i = 0; done != NULL && i < g->n_edges; i++) {
+		const struct graph_edge *e = &g->edges[i];
+		const char *name = g->nodes[e->to].name;
+
+		if (done[e->to] || strrchr(name, '.') == NULL ||
+		    strrchr(name, '.') < strrchr(name, ':'))
+			continue;
+		done[e->to] = true;
+		bazel_own(g, name, e->from);
+	}
+	free(done);
+}
+
+bool
+graph_load_bazel(struct graph *g, const char *path)
+{
+	FILE *f = fopen(path, "re");
 	Agraph_t *a;
 
-	if (g == NULL || f == NULL || fseek(f, 0, SEEK_END) != 0)
+	if (f == NULL || fseek(f, 0, SEEK_END) != 0)
 		return false;
 	if (ftell(f) > FILE_MAX)
 		return true;
@@ -79,33 +108,6 @@ bazel_load(void *arg, struct buf *out)
 		bazel_node(g, n);
 	for (Agnode_t *n = agfstnode(a); n != NULL; n = agnxtnode(a, n))
 		bazel_edges(g, a, n);
-	if (g->failed)
-		return false;
-	if (g->n_nodes > 0)
-		graph_encode(g, out);
-	return true;
-}
-
-const struct err *
-graph_read_bazel(const char *path, struct graph **out)
-{
-	struct buf data = {0};
-	const struct err *e;
-	char *copy;
-
-	*out = NULL;
-	if (access(path, R_OK) < 0)
-		return err_errno("%s", path);
-	copy = strdup(path);
-	if (copy == NULL)
-		return err_nomem();
-	e = child_run("reading the graph", &limits, bazel_load, copy, &data);
-	if (e == NULL && data.len == 0)
-		e = err_field(ERR_REQUEST, 422, "target", "%.200s is no graph "
-		    "of bazel's, of at most %d MiB", path, FILE_MAX >> 20);
-	if (e == NULL)
-		e = graph_decode(data.data, data.len, out);
-	buf_fini(&data);
-	free(copy);
-	return e;
+	bazel_files(g);
+	return !g->failed;
 }

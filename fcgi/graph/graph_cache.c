@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES 24
-#define ANSWER_MAX (1u << 20)
+#define ENTRIES 12
+#define ANSWER_MAX (4u << 20)
 
 struct graph_cache_entry {
 	char *key;

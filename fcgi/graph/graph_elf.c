@@ -6,17 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fcgi/graph/debian.h"
 #include "fcgi/graph/elf_deps.h"
-#include "fcgi/graph/graph_read.h"
+#include "fcgi/graph/graph_private.h"
 #include "fcgi/graph/ld_cache.h"
-#include "fcgi/server/child.h"
-#include "store/base/clock.h"
 #include "store/base/err.h"
 
 #define PATH_ROOM 4096
-
-static const struct child_limits limits = {10 * NS_PER_S, 256u << 20,
-    32u << 20};
 
 static const char *const folders[] = {"/lib64", "/usr/lib64",
     "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
@@ -25,12 +21,10 @@ static const char *const folders[] = {"/lib64", "/usr/lib64",
 
 struct elf_walk {
 	const char *path; /* of the program */
-	unsigned depth;
 	struct graph *g;
 	struct ld_cache *cache;
 	char *rpath;      /* of the program: its libraries inherit it */
 	char *where[GRAPH_NODES_MAX]; /* path of each node, or NULL */
-	unsigned level[GRAPH_NODES_MAX];
 	int machine, class;
 };
 
@@ -126,10 +120,19 @@ elf_add(struct elf_walk *w, uint32_t from, const struct elf_deps *d,
 	    found ? "" : " (not found)");
 	to = graph_node(w->g, text);
 	graph_edge(w->g, from, to, NULL);
-	if (to == before) { /* it is new */
-		w->where[to] = found ? strdup(path) : NULL;
-		w->level[to] = w->level[from] + 1;
-	}
+	if (to != before || to == UINT32_MAX)
+		return;
+	w->g->nodes[to].kind = found ? GRAPH_LIBRARY : GRAPH_MISSING;
+	w->where[to] = found ? realpath(path, NULL) : NULL;
+}
+
+/* The name that stacks know a file by. */
+static const char *
+elf_module(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
 }
 
 static void
@@ -141,73 +144,57 @@ elf_visit(struct elf_walk *w, uint32_t node)
 		w->g->cut = true; /* what it needs is not known */
 		return;
 	}
-	if (elf_deps_read(&d, w->where[node]) == NULL)
-		for (size_t i = 0; i < d.n_needed; i++)
-			elf_add(w, node, &d, d.needed[i]);
-	else
+	graph_own(w->g, GRAPH_BY_MODULE, elf_module(w->where[node]), node);
+	if (elf_deps_read(&d, w->where[node]) != NULL)
 		w->g->cut = true;
+	else
+		w->g->nodes[node].bytes = d.code_bytes;
+	for (size_t i = 0; i < d.n_needed; i++)
+		elf_add(w, node, &d, d.needed[i]);
 	elf_deps_fini(&d);
 }
 
 static bool
 elf_begin_walk(struct elf_walk *w)
 {
-	const char *slash = strrchr(w->path, '/');
 	struct elf_deps d;
 	bool fine = elf_deps_read(&d, w->path) == NULL;
+	uint32_t root;
 
 	if (fine) {
 		w->machine = d.machine;
 		w->class = d.class;
 		w->rpath = d.runpath == NULL && d.rpath != NULL
 		    ? strdup(d.rpath) : NULL;
-		w->where[graph_node(w->g, slash ? slash + 1 : w->path)] =
-		    strdup(w->path);
+		root = graph_node(w->g, elf_module(w->path));
+		w->where[root] = realpath(w->path, NULL);
+		w->g->nodes[root].kind = GRAPH_PROGRAM;
+		graph_set(w->g, &w->g->module, w->where[root] != NULL
+		    ? elf_module(w->where[root]) : "");
+		graph_set(w->g, &w->g->origin.build_id, d.build_id);
 	}
 	elf_deps_fini(&d);
 	return fine;
 }
 
-/* Runs in a child that ends right after: nothing is freed.  Writes nothing of
- * what is no ELF file. */
-static bool
-elf_load(void *arg, struct buf *out)
-{
-	struct elf_walk *w = arg;
-
-	w->g = graph_new();
-	w->cache = ld_cache_open("/etc/ld.so.cache");
-	if (w->g == NULL)
-		return false;
-	if (!elf_begin_walk(w))
-		return true;
-	for (uint32_t i = 0; i < w->g->n_nodes; i++)
-		if (w->level[i] < w->depth)
-			elf_visit(w, i);
-	graph_encode(w->g, out);
-	return !w->g->failed;
-}
-
-const struct err *
-graph_read_elf(const char *path, unsigned depth, struct graph **out)
+bool
+graph_load_elf(struct graph *g, const char *path)
 {
 	struct elf_walk *w = calloc(1, sizeof(*w));
-	struct buf data = {0};
-	const struct err *e;
 
-	*out = NULL;
 	if (w == NULL)
-		return err_nomem();
-	w->path = path;
-	w->depth = depth;
-	e = access(path, R_OK) < 0 ? err_errno("%s", path)
-	    : child_run("reading the program", &limits, elf_load, w, &data);
-	if (e == NULL && data.len == 0)
-		e = err_new(ERR_REQUEST, 422, "%.200s is no ELF file of a "
-		    "program or library", path);
-	if (e == NULL)
-		e = graph_decode(data.data, data.len, out);
-	buf_fini(&data);
+		return false;
+	*w = (struct elf_walk){.path = path, .g = g,
+	    .cache = ld_cache_open("/etc/ld.so.cache")};
+	if (elf_begin_walk(w)) {
+		for (uint32_t i = 0; i < g->n_nodes; i++)
+			elf_visit(w, i);
+		debian_packages(g, w->where, g->n_nodes, DEBIAN_FOLDER);
+	}
+	for (size_t i = 0; i < g->n_nodes; i++)
+		free(w->where[i]);
+	free(w->rpath);
+	ld_cache_close(w->cache);
 	free(w);
-	return e;
+	return !g->failed;
 }

@@ -1,15 +1,23 @@
 /*
- * From a file to the graph that is shown of it, and the command line that
- * does the same: one rule for the page and for memlens graph.
+ * From a file to its graph, and the command line that prints it: one rule for
+ * the page and for memlens graph.
  */
 #include "fcgi/graph/graph_read.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "fcgi/child/child.h"
+#include "fcgi/graph/graph_private.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
+
+static const struct child_limits limits = {30 * NS_PER_S, 1024u << 20,
+    32u << 20};
 
 bool
 graph_is_elf(const char *path)
@@ -26,32 +34,33 @@ graph_is_elf(const char *path)
 	return is;
 }
 
-const struct err *
-graph_read(const struct graph_source *s, unsigned depth, struct graph **out)
-{
-	uint32_t root = 0;
-	struct graph *whole;
-	const struct err *e = s->elf ? graph_read_elf(s->path, depth, &whole)
-				     : graph_read_bazel(s->path, &whole);
+/* ---- the command ---- */
 
-	*out = NULL;
-	if (e != NULL)
-		return e->domain == ERR_REQUEST ? e
-		    : err_new(ERR_REQUEST, 503, "%s", e->text);
-	if (!s->elf)
-		root = s->root != NULL ? graph_find(whole, s->root)
-				       : graph_root(whole);
-	if (root == UINT32_MAX)
-		e = err_new(ERR_REQUEST, 422, "%.200s has no node \"%.200s\"",
-		    s->path, s->root);
-	else if ((*out = graph_cut(whole, root, depth)) == NULL)
-		e = err_nomem();
-	graph_free(whole);
-	return e;
+bool
+graph_depth_parse(const char *text, unsigned *depth)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	*depth = (unsigned)n;
+	if (strcmp(text, "all") == 0)
+		*depth = GRAPH_ALL;
+	else if (*text < '1' || *text > '9' || *end != '\0' ||
+	    n > GRAPH_NODES_MAX)
+		return false;
+	return true;
 }
 
-/* A word of a shell's line, quoted where it has to be. */
-static void
+void
+graph_depth_put(struct buf *out, unsigned depth)
+{
+	if (depth == GRAPH_ALL)
+		buf_printf(out, "all");
+	else
+		buf_printf(out, "%u", depth);
+}
+
+void
 graph_put_word(struct buf *out, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -72,13 +81,117 @@ graph_put_word(struct buf *out, const char *word)
 }
 
 void
-graph_put_command(struct buf *out, const struct graph_source *s,
-    unsigned depth)
+graph_put_command(struct buf *out, const struct graph *g, unsigned depth,
+    bool collapse)
 {
-	buf_printf(out, "memlens graph --depth %u", depth);
+	buf_printf(out, "memlens graph --depth ");
+	graph_depth_put(out, depth);
+	if (collapse)
+		buf_printf(out, " --collapse");
+	if (g->origin.command != NULL)
+		buf_put(out, g->origin.command, strlen(g->origin.command));
+}
+
+/* ---- reading ---- */
+
+static void
+graph_set_buf(struct graph *g, char **field, struct buf *text)
+{
+	buf_put_u8(text, 0);
+	if (text->failed)
+		g->failed = true;
+	else
+		graph_set(g, field, (const char *)text->data);
+	buf_fini(text);
+}
+
+static void
+graph_describe(struct graph *g, const struct graph_source *s)
+{
+	struct buf command = {0}, source = {0};
+	struct stat st;
+
+	if (stat(s->path, &st) == 0)
+		g->origin.time_ns = st.st_mtim.tv_sec * NS_PER_S +
+		    st.st_mtim.tv_nsec;
+	if (s->options != NULL)
+		buf_put(&command, s->options, strlen(s->options));
 	if (s->root != NULL) {
-		buf_printf(out, " --root");
-		graph_put_word(out, s->root);
+		buf_printf(&command, " --root");
+		graph_put_word(&command, s->root);
 	}
-	graph_put_word(out, s->path);
+	graph_put_word(&command, s->path);
+	buf_printf(&source, s->elf ? "the libraries that %s and they "
+	    "themselves ask for (DT_NEEDED)" : "a graph of bazel in %s",
+	    s->path);
+	if (s->what != NULL)
+		buf_put(&source, s->what, strlen(s->what));
+	graph_set_buf(g, &g->origin.command, &command);
+	graph_set_buf(g, &g->origin.source, &source);
+	if (g->cut)
+		g->origin.complete = GRAPH_PARTLY;
+	else if (s->elf ? g->origin.complete == GRAPH_NOT_SAID &&
+	    s->parts == NULL : s->whole)
+		g->origin.complete = GRAPH_WHOLE;
+}
+
+/* Appends nothing of a file of another kind. */
+static bool
+graph_load(void *arg, struct buf *out)
+{
+	const struct graph_source *s = arg;
+	struct graph *g = graph_new();
+
+	if (g == NULL || !(s->elf ? graph_load_elf(g, s->path)
+	    : graph_load_bazel(g, s->path)))
+		return false;
+	if (g->n_nodes > 0 && s->parts != NULL && !s->parts(s, g))
+		return !g->failed;
+	graph_settle(g);
+	graph_describe(g, s);
+	if (g->n_nodes > 0)
+		graph_encode(g, out);
+	return !g->failed;
+}
+
+static const struct err *
+graph_read_file(const struct graph_source *s, struct graph **out)
+{
+	struct buf data = {0};
+	const struct err *e;
+
+	if (access(s->path, R_OK) < 0)
+		return err_errno("%s", s->path);
+	e = child_run("reading the graph", &limits, graph_load,
+	    (void *)(uintptr_t)s, &data);
+	if (e == NULL && data.len == 0)
+		e = err_field(ERR_REQUEST, 422, "target", "%.200s is no %s%s",
+		    s->path, s->elf ? "ELF file of a program or library"
+		    : "graph of bazel's, of at most 8 MiB",
+		    s->parts != NULL ? " with what was asked for" : "");
+	if (e == NULL)
+		e = graph_decode(data.data, data.len, out);
+	buf_fini(&data);
+	return e;
+}
+
+const struct err *
+graph_read(const struct graph_source *s, struct graph **out, uint32_t *root)
+{
+	const struct err *e;
+
+	*out = NULL;
+	*root = 0;
+	if ((e = graph_read_file(s, out)) != NULL)
+		return e->domain == ERR_REQUEST ? e
+		    : err_new(ERR_REQUEST, 503, "%s", e->text);
+	if (!s->elf)
+		*root = s->root != NULL ? graph_find(*out, s->root)
+					: graph_root(*out);
+	if (*root != UINT32_MAX)
+		return NULL;
+	graph_free(*out);
+	*out = NULL;
+	return err_new(ERR_REQUEST, 422, "%.200s has no node \"%.200s\"",
+	    s->path, s->root);
 }

@@ -9,23 +9,7 @@
 
 struct err;
 
-#define GRAPH_DEPTH_MAX 4
-
-/*
- * The output of `bazel query --output graph`: nodes are labels, several in
- * one where bazel has factored them, "...and N more items" included; the
- * condition of a select() is the label of its edge.
- */
-const struct err *graph_read_bazel(const char *path, struct graph **out);
-
-/*
- * The libraries that a program is linked with (DT_NEEDED), theirs, and so
- * on for `depth` levels.  They are looked up as the dynamic linker does: in
- * RPATH or RUNPATH, in ld.so.cache, in the standard folders.  A library that
- * is not found is a node that says so.  Node 0 is the program.
- */
-const struct err *graph_read_elf(const char *path, unsigned depth,
-    struct graph **out);
+#define GRAPH_DEPTH_MAX 4 /* the deepest that is not GRAPH_ALL */
 
 /* A file that holds a graph: a program, or what bazel has written. */
 struct graph_source {
@@ -34,18 +18,43 @@ struct graph_source {
 	const char *root; /* bazel: where to begin; NULL: the file's own */
 	bool whole;       /* bazel: somebody says that the file lacks no
 	                   * level; it does not say so itself */
+	/* NULL; or what is known of a program's inside, which adds to the
+	 * graph of its libraries, in the child.  False: there is nothing. */
+	bool (*parts)(const struct graph_source *s, struct graph *g);
+	const char *options;  /* of the command that reads it so, or NULL */
+	const char *what;     /* "...; the parts by the map of ...", or NULL */
 };
 
 /* Is it an ELF file?  False also when it cannot be read. */
 bool graph_is_elf(const char *path);
 
-/* What is at most `depth` edges from the root; node 0 is the root.  Errors:
- * ERR_REQUEST 503 for a file that cannot be used, with its path. */
-const struct err *graph_read(const struct graph_source *s, unsigned depth,
-    struct graph **out);
+/*
+ * All of it, with its origin; *root is where to begin.
+ *
+ * Of a program: the libraries that it is linked with (DT_NEEDED), theirs, and
+ * so on.  They are looked up as the dynamic linker does: in RPATH or RUNPATH,
+ * in ld.so.cache, in the standard folders.  A library that is not found is a
+ * node that says so.  Node 0 is the program.
+ *
+ * Of the output of `bazel query --output graph`: nodes are labels, several in
+ * one where bazel has factored them, "...and N more items" included; the
+ * condition of a select() is the label of its edge.
+ *
+ * Errors: ERR_REQUEST 503 for a file that cannot be used, with its path, 422
+ * for what is no such file or has no such root.
+ */
+const struct err *graph_read(const struct graph_source *s, struct graph **out,
+    uint32_t *root);
+
+/* A depth, "all" or a number; false where it is neither. */
+bool graph_depth_parse(const char *text, unsigned *depth);
+void graph_depth_put(struct buf *out, unsigned depth);
 
 /* The command line that prints the same graph, for a shell. */
-void graph_put_command(struct buf *out, const struct graph_source *s,
-    unsigned depth);
+void graph_put_command(struct buf *out, const struct graph *g,
+    unsigned depth, bool collapse);
+
+/* A word of a shell's line after a blank, quoted where it has to be. */
+void graph_put_word(struct buf *out, const char *word);
 
 #endif

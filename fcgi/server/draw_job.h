@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "fcgi/server/child.h"
+#include "fcgi/child/child.h"
 
 enum draw_command { DRAW_PNG, DRAW_GRAPH };
 

@@ -10,6 +10,7 @@
  *	FACT_RUN      name of run  JSON (fcgi/api/runs.h)
  *	FACT_PLACE    a function   file ':' line ['+'] '\t' module '\t' build id
  *	                           ['\t' service]
+ *	FACT_GRAPH    its name     bytes (fcgi/graph/graph_code.c)
  */
 #ifndef STORE_FACT_H
 #define STORE_FACT_H
@@ -21,7 +22,8 @@ enum fact_kind {
 	FACT_SOURCE = 2,
 	FACT_MARK = 3,
 	FACT_RUN = 4,
-	FACT_PLACE = 5
+	FACT_PLACE = 5,
+	FACT_GRAPH = 6
 };
 
 /* A fact in a section of a batch: zigzag time, u8 kind, subject (the number

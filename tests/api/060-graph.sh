@@ -49,6 +49,8 @@ same_by_command()
 	    cmp -s "$T/dot" "$T/body"
 }
 for target in kv_service env part all; do
+	check "the command of $target prints all that is shown" \
+	    same_by_command $target all
 	check "the command of $target prints what is shown" \
 	    same_by_command $target 3
 done
@@ -71,8 +73,13 @@ check "every edge has its ends" js 'd.edges.length > 20 && d.edges.every((e) =>
     d.nodes.some((n) => n.id === e.from) && d.nodes.some((n) =>
     n.id === e.to))'
 check "the condition of a select" js 'd.edges.some((e) =>
-    e.label === "//chain/storage/setting:enable_leveldb_setting")'
-for depth in 3 4; do
+    e.label === "//chain/storage/setting:enable_leveldb_setting" &&
+    e.kind === "condition")'
+check "edges of the last level are marked" js '
+    d.edges.filter((e) => e.last).length === 4 && d.edges.every((e) => !e.last ||
+    d.nodes.filter((n) => n.level === 2 && (n.id === e.from || n.id === e.to))
+    .length === 2)'
+for depth in 3 4 all; do
 	cp "$T/body" "$T/smaller"
 	get GET "/api/v1/graph.json?depth=$depth"
 	check "depth $depth is larger" [ $(wc -c <"$T/body") -gt \
@@ -81,6 +88,9 @@ done
 get GET '/api/v1/graph.json?target=part&depth=3'
 check "factored nodes are lines" js 'd.nodes.some((n) => n.label ===
     "//chain/storage/setting:enable_leveldb_setting\n//service/kv:kv_service.cpp")'
+get GET '/api/v1/graph.json?depth=all'
+check "all is all" js 'd.nodes.length === 235 && d.edges.length === 386 &&
+    d.depth === "all" && !d.edges.some((e) => e.last)'
 for depth in 1 5 x '' -2; do
 	get GET "/api/v1/graph.json?depth=$depth"
 	check "depth=$depth is a 400" status 400

@@ -55,12 +55,14 @@ fcgi/format/out: fcgi/format/flame fcgi/format generated store store/model
 fcgi/http: store/base
 collector/scrape: fcgi/http fcgi/format/in store/batch store/base
 collector/java: store/batch store/base
-fcgi/server: fcgi/format store store/batch store/base
+fcgi/child: store/base
+fcgi/server: fcgi/child fcgi/format store store/batch store/base
 fcgi/draw: fcgi/server store/base
-fcgi/graph: fcgi/server fcgi/format store/model store/base
 fcgi/kv: fcgi/server fcgi/http fcgi/format store/base
 fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
 	store/model store/base
+fcgi/graph: fcgi/query fcgi/server fcgi/child fcgi/format store store/model
+	store/base
 fcgi/api: fcgi/query fcgi/server fcgi/format/out fcgi/format/flame
 	fcgi/format store store/batch store/model store/base
 fcgi/pyroscope: fcgi/api fcgi/query fcgi/server fcgi/format/out
@@ -69,8 +71,9 @@ fcgi/push: fcgi/pyroscope fcgi/server fcgi/format/in fcgi/format/jfr
 	fcgi/format/pprof fcgi/format generated
 	store/batch store/model store/base
 fcgi: fcgi/push fcgi/pyroscope fcgi/api fcgi/graph fcgi/kv fcgi/server
-	store/base
-fcgi/memlens: collector/elf fcgi/push fcgi/graph fcgi/server fcgi/format/out
+	fcgi/child store/base
+fcgi/memlens: collector/elf fcgi/push fcgi/graph fcgi/server fcgi/child
+	fcgi/format/out
 	fcgi/format/in fcgi/format/heap fcgi/format/flame fcgi/format store
 	store/check store/read store/journal store/batch store/model
 	store/base

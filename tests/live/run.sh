@@ -29,7 +29,7 @@ fail() { echo "memlens run: $*" >&2; exit 1; }
 free_port() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 [ "$(id -u)" = 0 ] || fail "needs root, to sample the whole host (sudo make run)"
-for f in memlensd memlens-scrape memlens-fcgi memlens-draw kvservice kvload; do
+for f in memlensd memlens-scrape memlens-fcgi memlens-draw memlens kvservice kvload; do
 	[ -x "$build/$f" ] || fail "$build/$f is missing; run make first"
 done
 [ -e /sys/kernel/btf/vmlinux ] ||
@@ -68,8 +68,9 @@ prepare() {
 			"a directory above it is closed; set RUN"
 	chown nobody:nogroup "$run/db" "$run/sockets"
 	rm -f "$run"/sockets/*.sock "$run"/log/*.log
-	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,memlens-draw} \
+	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,memlens-draw,memlens} \
 		"$build"/{kvservice,kvload} "$run/bin/"
+	install -m 644 "$build/kvservice.map" "$run/bin/"
 	rm -rf "$run/www" && cp -r "$build/www" "$run/www"
 	chmod -R a+rX "$run/www"
 	cp "$source/nginx/memlens-locations.conf" \
@@ -137,6 +138,13 @@ start_scrape() {
 	start memlens-scrape "${as_nobody[@]}" "$run/bin/memlens-scrape" \
 		-f "$run/scrape.conf"
 }
+# What the service was linked from, by the map that its build has written.
+start_graph() {
+	start memlens-graph "${as_nobody[@]}" "$run/bin/memlens" graph \
+		--tell kvservice --socket "$run/memlensd.sock" --every 60s \
+		${SLOT:+--slot "$SLOT"} --map "$run/bin/kvservice.map" \
+		"$run/bin/kvservice"
+}
 start_pool() {
 	start "memlens-fcgi-$1" "${as_nobody[@]}" "$run/bin/memlens-fcgi" \
 		-c "$run/memlens-fcgi.conf" -s "$run/store" -p "$1" -j "$2" \
@@ -187,6 +195,7 @@ restart() {
 	kvload) start_load ;;
 	memlensd) start_daemon ;;
 	memlens-scrape) start_scrape ;;
+	memlens-graph) start_graph ;;
 	memlens-fcgi-query) start_pool query 2 ;;
 	memlens-fcgi-health) start_pool health 1 ;;
 	memlens-fcgi-ingest) start_pool ingest 1 ;;
@@ -227,6 +236,7 @@ start_pool playground 1
 wait_for "a worker" 60 test -S "$run/sockets/query.sock"
 wait_for "the worker for health" 60 test -S "$run/sockets/health.sock"
 wait_for "the playground's worker" 60 test -S "$run/sockets/playground.sock"
+start_graph
 start_nginx
 wait_for "nginx" 60 curl -sf "http://127.0.0.1:$port/api/v1/health"
 echo "logs and store: $run"

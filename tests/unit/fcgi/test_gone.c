@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fcgi/server/child.h"
+#include "fcgi/child/child.h"
 #include "fcgi/server/watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"

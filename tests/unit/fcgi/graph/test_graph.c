@@ -3,7 +3,10 @@
  * and both readers.
  */
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "fcgi/graph/debian.h"
 #include "fcgi/graph/elf_deps.h"
 #include "fcgi/graph/graph.h"
 #include "fcgi/graph/graph_read.h"
@@ -79,7 +82,7 @@ TEST(bounds_are_told)
 	struct graph *g = graph_new();
 	char name[32];
 
-	for (int i = 0; i < 2100; i++) {
+	for (int i = 0; i < 8300; i++) {
 		snprintf(name, sizeof(name), "n%d", i);
 		graph_node(g, name);
 	}
@@ -100,7 +103,8 @@ TEST(dot_of_any_names)
 	graph_put_dot(&out, g);
 	buf_put_u8(&out, 0);
 	CHECK(strstr((char *)out.data,
-	    "\t\"a\\\"\\\\\\n??\" -> \"b\" [label=\"l\\\"\"];\n") != NULL);
+	    "\t\"a\\\"\\\\\\n??\" -> \"b\" "
+	    "[class=\"condition\", style=dashed, label=\"l\\\"\"];\n") != NULL);
 	buf_fini(&out);
 	graph_free(g);
 }
@@ -145,64 +149,201 @@ TEST(the_pipe_encoding)
 	graph_free(g);
 }
 
+static const struct err *
+read_bazel(const char *path, struct graph **g, uint32_t *root)
+{
+	return graph_read(&(struct graph_source){.path = path}, g, root);
+}
+
 TEST(a_bazel_capture)
 {
 	struct graph *g, *p;
+	uint32_t root;
 
-	CHECK_OK(graph_read_bazel("tests/data/kv_service-depth3.graph", &g));
+	CHECK_OK(read_bazel("tests/data/kv_service-depth3.graph", &g, &root));
 	if (g == NULL)
 		return;
-	CHECK_STR(g->nodes[graph_root(g)].name, "//service/kv:kv_service");
+	CHECK_STR(g->nodes[root].name, "//service/kv:kv_service");
 	CHECK(g->n_nodes > 50 && !g->cut);
-	p = graph_cut(g, graph_root(g), 2);
+	CHECK_INT(g->origin.complete, GRAPH_NOT_SAID);
+	p = graph_cut(g, root, 2);
 	CHECK(p->n_nodes > 20 && p->n_nodes < g->n_nodes);
 	graph_free(p);
 	CHECK(graph_find(g, "//chain/storage/setting:enable_leveldb_setting\n"
 	    "//service/kv:kv_service.cpp") != UINT32_MAX);
 	graph_free(g);
-	CHECK_OK(graph_read_bazel("tests/data/kv_service-full.graph", &g));
+	CHECK(read_bazel("tests/data/none.graph", &g, &root) != NULL);
+	CHECK(read_bazel("/proc/self/exe", &g, &root) != NULL);
+	CHECK(g == NULL);
+}
+
+/* A walk of three levels finds 162 edges.  bazel query 'deps(..., 3)' prints
+ * fewer: none between nodes of the last level, which are marked. */
+TEST(edges_of_the_last_level_are_marked)
+{
+	static const size_t nodes[] = {41, 94, 168}, edges[] = {60, 162, 294},
+	    lasts[] = {4, 25, 13};
+	struct graph *g, *p;
+	uint32_t root;
+
+	CHECK_OK(read_bazel("tests/data/kv_service-full.graph", &g, &root));
 	if (g == NULL)
 		return;
 	CHECK_INT(g->n_nodes, 235); /* as bazel itself counted them */
 	CHECK_INT(g->n_edges, 386);
+	for (unsigned depth = 2; depth <= 4; depth++) {
+		size_t last = 0;
+
+		p = graph_cut(g, root, depth);
+		for (size_t i = 0; i < p->n_edges; i++)
+			last += p->edges[i].last;
+		CHECK_INT(p->n_nodes, nodes[depth - 2]);
+		CHECK_INT(p->n_edges, edges[depth - 2]);
+		CHECK_INT(last, lasts[depth - 2]);
+		graph_free(p);
+	}
+	p = graph_cut(g, root, GRAPH_ALL);
+	CHECK_INT(p->n_nodes, 235);
+	CHECK_INT(p->n_edges, 386);
+	for (size_t i = 0; i < p->n_edges; i++)
+		CHECK(!p->edges[i].last);
+	graph_free(p);
 	graph_free(g);
-	CHECK(graph_read_bazel("tests/data/none.graph", &g) != NULL);
-	CHECK(graph_read_bazel("/proc/self/exe", &g) != NULL);
-	CHECK(g == NULL);
 }
 
 /* What a page shows and what its command prints come from one function. */
 TEST(a_graph_has_the_command_that_prints_it)
 {
-	struct graph_source s = {.path = "a b'c", .root = "//x:y"};
+	struct graph *g = graph_new();
 	struct buf out = {0};
 
-	graph_put_command(&out, &s, 3);
+	graph_set(g, &g->origin.command, " --root //x:y file");
+	graph_put_command(&out, g, 3, true);
+	graph_put_word(&out, "a b'c");
+	buf_put_u8(&out, '\0');
+	CHECK_STR((const char *)out.data, "memlens graph --depth 3 "
+	    "--collapse --root //x:y file 'a b'\\''c'");
+	buf_clear(&out);
+	graph_put_command(&out, g, GRAPH_ALL, false);
 	buf_put_u8(&out, '\0');
 	CHECK_STR((const char *)out.data,
-	    "memlens graph --depth 3 --root //x:y 'a b'\\''c'");
+	    "memlens graph --depth all --root //x:y file");
 	buf_fini(&out);
+	graph_free(g);
+}
+
+TEST(packages_are_nodes_that_hold_their_parts)
+{
+	struct graph *g = diamond(), *p;
+	static const char *const of[] = {"p 1", NULL, "p 1", "q", "q"};
+
+	for (uint32_t i = 0; i < 5; i++) { /* d, a, b, c, e */
+		graph_set(g, &g->nodes[i].package, of[i]);
+		g->nodes[i].bytes = i == 4 ? -1 : 10 * (int64_t)i;
+		graph_own(g, GRAPH_BY_FUNCTION, g->nodes[i].name, i);
+	}
+	graph_settle(g);
+	p = graph_collapse(g);
+	CHECK_INT(p->n_nodes, 3); /* p 1, a, q */
+	CHECK_STR(p->nodes[0].name, "p 1");
+	CHECK_INT(p->nodes[0].kind, GRAPH_PACKAGE);
+	CHECK_INT(p->nodes[0].bytes, 20);
+	CHECK_INT(p->nodes[2].bytes, 30);
+	/* a to p, a to q under its condition, q to p, p to q */
+	CHECK_INT(p->n_edges, 4);
+	CHECK_INT(graph_owner(p, GRAPH_BY_FUNCTION, "b", 1), 0);
+	CHECK_INT(graph_owner(p, GRAPH_BY_FUNCTION, "e", 1), 2);
+	graph_free(p);
+	graph_free(g);
+}
+
+TEST(what_two_nodes_claim_is_nobodys)
+{
+	struct graph *g = diamond();
+
+	graph_own(g, GRAPH_BY_FUNCTION, "init", 1);
+	graph_own(g, GRAPH_BY_FUNCTION, "init", 1);
+	graph_own(g, GRAPH_BY_FUNCTION, "stop", 1);
+	graph_own(g, GRAPH_BY_FUNCTION, "stop", 2);
+	graph_own(g, GRAPH_BY_MODULE, "init", 3);
+	graph_settle(g);
+	CHECK_INT(graph_owner(g, GRAPH_BY_FUNCTION, "init", 4), 1);
+	CHECK_INT(graph_owner(g, GRAPH_BY_FUNCTION, "stop", 4), GRAPH_BOTH);
+	CHECK_INT(graph_owner(g, GRAPH_BY_MODULE, "init", 4), 3);
+	CHECK_INT(graph_owner(g, GRAPH_BY_FILE, "init", 4), UINT32_MAX);
+	graph_free(g);
 }
 
 TEST(libraries_of_a_program)
 {
+	struct graph_source s = {.path = "/proc/self/exe", .elf = true};
 	struct graph *g;
 	struct elf_deps d;
+	uint32_t root;
 
-	CHECK_OK(graph_read_elf("/proc/self/exe", 2, &g));
+	CHECK_OK(graph_read(&s, &g, &root));
 	if (g == NULL)
 		return;
 	CHECK_STR(g->nodes[0].name, "exe");
+	CHECK_STR(g->module, "test_graph");
+	CHECK_INT(g->nodes[0].kind, GRAPH_PROGRAM);
+	CHECK(g->nodes[0].bytes > 10000);
 	CHECK(graph_find(g, "libc.so.6") != UINT32_MAX);
 	CHECK(graph_find(g, "libc.so.6 (not found)") == UINT32_MAX);
+	CHECK(graph_owner(g, GRAPH_BY_MODULE, "libc.so.6", 9) ==
+	    graph_find(g, "libc.so.6"));
 	CHECK(g->n_edges > 3);
 	graph_free(g);
-	CHECK(graph_read_elf("/etc/passwd", 2, &g) != NULL);
-	CHECK(graph_read_elf("/nonexistent", 2, &g) != NULL);
+	s.path = "/etc/passwd";
+	CHECK(graph_read(&s, &g, &root) != NULL);
+	s.path = "/nonexistent";
+	CHECK(graph_read(&s, &g, &root) != NULL);
 	CHECK(elf_deps_read(&d, "/dev/zero") != NULL);
 	elf_deps_fini(&d);
 	CHECK(elf_deps_read(&d, "/") != NULL);
 	elf_deps_fini(&d);
+}
+
+static void
+write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f != NULL && fputs(text, f) >= 0);
+	if (f != NULL)
+		fclose(f);
+}
+
+TEST(debian_packages_of_files)
+{
+	char folder[] = "/tmp/memlens-test-dpkg-XXXXXX", path[128];
+	char *paths[] = {NULL, strdup("/usr/lib/x/liba.so.1.2"),
+	    strdup("/lib/x/libb.so"), strdup("/opt/own"),
+	    strdup("/usr/lib/x/liba.so.1.2")};
+	struct graph *g = diamond();
+
+	CHECK(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof(path), "%s/info", folder);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/info/liba1:amd64.list", folder);
+	write_file(path, "/.\n/lib\n/lib/x/liba.so.1.2\n");
+	snprintf(path, sizeof(path), "%s/info/libb.list", folder);
+	write_file(path, "/usr/lib/x/libb.so\n/lib/x\n");
+	snprintf(path, sizeof(path), "%s/status", folder);
+	write_file(path, "Package: liba\nVersion: 9\n\nPackage: liba1\n"
+	    "Status: install ok installed\nVersion: 1.2-3\n\n"
+	    "Package: libb\nVersion: 2:7\n");
+	debian_packages(g, paths, 5, folder);
+	CHECK(g->nodes[0].package == NULL && g->nodes[3].package == NULL);
+	CHECK_STR(g->nodes[1].package, "liba1 1.2-3");
+	CHECK_STR(g->nodes[2].package, "libb 2:7");
+	CHECK_STR(g->nodes[4].package, "liba1 1.2-3");
+	debian_packages(g, paths, 5, "/nonexistent"); /* nothing is known */
+	for (int i = 0; i < 5; i++)
+		free(paths[i]);
+	graph_free(g);
+	snprintf(path, sizeof(path), "rm -r %s", folder);
+	CHECK_INT(system(path), 0);
 }
 
 /* Any damage to a program's headers may give any answer but a crash. */
@@ -244,6 +385,10 @@ main(void)
 	RUN(dot_names_are_no_entities);
 	RUN(the_pipe_encoding);
 	RUN(a_bazel_capture);
+	RUN(edges_of_the_last_level_are_marked);
+	RUN(packages_are_nodes_that_hold_their_parts);
+	RUN(what_two_nodes_claim_is_nobodys);
+	RUN(debian_packages_of_files);
 	RUN(a_graph_has_the_command_that_prints_it);
 	RUN(libraries_of_a_program);
 	RUN(damaged_programs);

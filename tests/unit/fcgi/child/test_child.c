@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "fcgi/server/child.h"
+#include "fcgi/child/child.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"

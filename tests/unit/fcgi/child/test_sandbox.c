@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fcgi/sandbox.h"
+#include "fcgi/child/sandbox.h"
 #include "tests/unit/test.h"
 
 static int version;

@@ -1,7 +1,7 @@
 /*
  * fork, limits, a pipe, a deadline.
  */
-#include "fcgi/server/child.h"
+#include "fcgi/child/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

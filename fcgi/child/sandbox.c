@@ -2,7 +2,7 @@
  * Landlock by its system calls; the structures are the kernel's, the header
  * of an older system does not know all of them.
  */
-#include "fcgi/sandbox.h"
+#include "fcgi/child/sandbox.h"
 
 #include <fcntl.h>
 #include <link.h>

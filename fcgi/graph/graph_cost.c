@@ -1,0 +1,231 @@
+/*
+ * One walk over the call tree; the path to where it is, in nodes of the graph.
+ */
+#include "fcgi/graph/graph_cost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/query/places.h"
+#include "store/base/array.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/store.h"
+
+#define NONE UINT32_MAX
+
+/* A frame of the path. */
+struct cost_step {
+	uint32_t node; /* or NONE */
+	uint32_t edge; /* that its call is counted for, or NONE */
+};
+
+struct cost_walk {
+	struct graph *g;
+	const struct places *places;
+	unsigned side;
+	struct map64 edges;   /* from << 32 | to -> number */
+	struct map64 modules; /* hash of a file's name -> node that was seen */
+	struct cost_step *path; /* by depth */
+	uint32_t *on_node, *on_edge; /* how often they are on the path */
+	size_t cap_path, cap_node, cap_edge;
+	bool failed;
+};
+
+/* ---- whose frame ---- */
+
+/* The node of a file by the longest end of its path that one has. */
+static uint32_t
+cost_file(const struct graph *g, const char *file, size_t n)
+{
+	for (;;) {
+		uint32_t node = graph_owner(g, GRAPH_BY_FILE, file, n);
+		const char *slash;
+
+		if (node < g->n_nodes)
+			return node;
+		slash = memchr(file, '/', n);
+		if (slash == NULL)
+			return NONE;
+		n -= (size_t)(slash + 1 - file);
+		file = slash + 1;
+	}
+}
+
+static uint32_t
+cost_place(const struct cost_walk *w, const struct profile_node *f)
+{
+	const char *file;
+	int64_t line;
+	size_t n;
+
+	if (w->places == NULL || !places_find(w->places, f->name, f->module,
+	        &file, &n, &line))
+		return NONE;
+	return cost_file(w->g, file, n);
+}
+
+/* The node of what nobody declares, made when it is first seen. */
+static uint32_t
+cost_seen(struct cost_walk *w, const char *module)
+{
+	uint64_t hash = hash64(0, module, strlen(module));
+	uint32_t node = map64_get(&w->modules, hash);
+
+	if (node != INTERN_NONE)
+		return node;
+	node = graph_find(w->g, module);
+	if (node == NONE) {
+		node = graph_node(w->g, module);
+		if (node == NONE)
+			return NONE;
+		w->g->nodes[node].kind = GRAPH_SEEN;
+	}
+	if (!map64_add(&w->modules, hash, node))
+		w->failed = true;
+	return node;
+}
+
+static bool
+cost_is_own(const struct graph *g, const char *module)
+{
+	return *module == '\0' ||
+	    (g->module != NULL && strcmp(module, g->module) == 0);
+}
+
+static uint32_t
+cost_node(struct cost_walk *w, const struct profile_node *f, uint32_t caller)
+{
+	const struct graph *g = w->g;
+	uint32_t node = NONE;
+
+	if (f->kind == FRAME_MARK)
+		return NONE;
+	if (f->kind == FRAME_KERNEL || f->kind == FRAME_BPF)
+		return cost_seen(w, f->kind == FRAME_BPF ? "[bpf]"
+		    : *f->module != '\0' ? f->module : "[kernel]");
+	if (cost_is_own(g, f->module))
+		node = graph_owner(g, GRAPH_BY_FUNCTION, f->name,
+		    strlen(f->name));
+	if (node >= g->n_nodes)
+		node = cost_place(w, f);
+	if (node == NONE && f->kind == FRAME_INLINED)
+		return caller;
+	if (node == NONE && *f->module != '\0')
+		node = graph_owner(g, GRAPH_BY_MODULE, f->module,
+		    strlen(f->module));
+	if (node < g->n_nodes)
+		return node;
+	return *f->module != '\0' ? cost_seen(w, f->module) : NONE;
+}
+
+/* ---- the walk ---- */
+
+/* Zeros up to n. */
+static bool
+cost_room(uint32_t **counts, size_t n, size_t *cap)
+{
+	size_t before = *cap;
+
+	if (!array_room(counts, n, cap))
+		return false;
+	memset(*counts + before, 0, (*cap - before) * sizeof(**counts));
+	return true;
+}
+
+static uint32_t
+cost_edge(struct cost_walk *w, uint32_t from, uint32_t to)
+{
+	uint64_t key = (uint64_t)from << 32 | to;
+	uint32_t edge;
+
+	if (from == NONE || to == NONE || from == to)
+		return NONE;
+	edge = map64_get(&w->edges, key);
+	if (edge != INTERN_NONE)
+		return edge;
+	edge = (uint32_t)w->g->n_edges;
+	graph_edge_of(w->g, from, to, GRAPH_CALLS, NULL);
+	if (w->g->n_edges == edge)
+		return NONE;
+	if (!map64_add(&w->edges, key, edge))
+		w->failed = true;
+	return edge;
+}
+
+static void
+cost_leave(struct cost_walk *w, const struct cost_step *s)
+{
+	if (s->node != NONE)
+		w->on_node[s->node]--;
+	if (s->edge != NONE)
+		w->on_edge[s->edge]--;
+}
+
+static void
+cost_enter(struct cost_walk *w, const struct profile_node *f,
+    struct cost_step *s)
+{
+	if (s->node != NONE && w->on_node[s->node]++ == 0)
+		w->g->nodes[s->node].total[w->side] += f->total;
+	if (s->edge != NONE && w->on_edge[s->edge]++ == 0)
+		w->g->edges[s->edge].calls[w->side] += f->total;
+}
+
+static bool
+cost_walk(struct cost_walk *w, const struct profile *p,
+    struct graph_cost *cost)
+{
+	size_t depth = 0; /* steps on the path */
+
+	for (size_t i = 0; i < p->n_nodes; i++) {
+		const struct profile_node *f = &p->nodes[i];
+		struct cost_step s = {NONE, NONE};
+		uint32_t caller = NONE;
+
+		while (depth > f->depth)
+			cost_leave(w, &w->path[--depth]);
+		if (depth > 0)
+			caller = w->path[depth - 1].node;
+		if (i > 0) {
+			s.node = cost_node(w, f, caller);
+			s.edge = cost_edge(w, caller, s.node);
+		}
+		if (w->failed || w->g->failed ||
+		    !array_room(&w->path, depth + 1, &w->cap_path) ||
+		    !cost_room(&w->on_node, w->g->n_nodes + 1, &w->cap_node) ||
+		    !cost_room(&w->on_edge, w->g->n_edges + 1, &w->cap_edge))
+			return false;
+		cost_enter(w, f, &s);
+		w->path[depth++] = s;
+		if (s.node != NONE)
+			w->g->nodes[s.node].self[w->side] += f->self;
+		else
+			cost->unknown += f->self;
+	}
+	return true;
+}
+
+const struct err *
+graph_cost_add(struct graph *g, const struct profile *p,
+    const struct places *places, unsigned side, struct graph_cost *cost)
+{
+	struct cost_walk w = {.g = g, .places = places, .side = side};
+	bool fine = true;
+
+	*cost = (struct graph_cost){p->n_nodes > 0 ? p->nodes[0].total : 0, 0};
+	for (size_t i = 0; fine && i < g->n_edges; i++) {
+		uint64_t key = (uint64_t)g->edges[i].from << 32 |
+		    g->edges[i].to;
+
+		if (map64_get(&w.edges, key) == INTERN_NONE)
+			fine = map64_add(&w.edges, key, (uint32_t)i);
+	}
+	fine = fine && cost_walk(&w, p, cost);
+	map64_fini(&w.edges);
+	map64_fini(&w.modules);
+	free(w.path);
+	free(w.on_node);
+	free(w.on_edge);
+	return fine ? NULL : err_nomem();
+}

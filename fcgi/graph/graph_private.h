@@ -1,0 +1,18 @@
+/*
+ * What the readers of graphs share: each reads foreign files in a child.
+ */
+#ifndef FCGI_GRAPH_PRIVATE_H
+#define FCGI_GRAPH_PRIVATE_H
+
+#include <stdbool.h>
+
+#include "fcgi/graph/graph.h"
+
+/* A program and its libraries, into an empty graph; graph_read.h says how.
+ * Nothing is put of what is no ELF file.  False when out of memory. */
+bool graph_load_elf(struct graph *g, const char *path);
+
+/* The same of what bazel has written. */
+bool graph_load_bazel(struct graph *g, const char *path);
+
+#endif

@@ -1,0 +1,146 @@
+#!/bin/bash
+# What the parts of a program cost: from the linker's map, told to the store
+# by memlens graph, to shares of a profile that add up.
+. tests/api/lib
+. tests/api/stack
+mkdir "$T/src"
+cat >"$T/src/main.c" <<'END'
+#include <stdlib.h>
+int parse(int n);
+__attribute__((noinline)) static int own(int n) { return parse(n); }
+int main(int n, char **a) { return own(n) == atoi(a[0]); }
+END
+cat >"$T/src/parse.c" <<'END'
+int hash(int n);
+__attribute__((weak)) int shared(int n) { return n * 7; }
+__attribute__((noinline)) static int step(int n) { return hash(n) ^ 5; }
+int parse(int n) { return step(n) + shared(n); }
+END
+cat >"$T/src/hash.c" <<'END'
+__attribute__((weak)) int shared(int n) { return n * 7; }
+__attribute__((noinline)) static int step(int n) { return n * 31; }
+int hash(int n) { return step(n) + shared(n); }
+END
+echo 'int unused(int n) { return n; }' >"$T/src/unused.c"
+(cd "$T/src" && gcc -g -O1 -c ./*.c && ar rc libparts.a parse.o hash.o \
+    unused.o && gcc -o ../prog main.o libparts.a -Wl,-Map=../map,--cref &&
+    gcc -o ../plain main.o libparts.a -Wl,-Map=../map2 && strip ../plain) ||
+    exit 1
+dot() { "$B/memlens" graph --depth all "$@" >"$T/body" 2>"$T/head"; }
+edge() { grep -q "\"$1\" -> \"$2\" \[class=\"$3\"" "$T/body"; }
+no_edge() { ! grep -q "\"$1\" -> \"$2\"" "$T/body"; }
+
+# ---- the linker's map ----
+check "the linker's map is read" dot --map "$T/map" "$T/prog"
+check "a program holds its objects" edge prog main.o holds
+check "a member is there because of who calls it" \
+    edge main.o 'libparts.a(parse.o)' needs
+check "and a member's member" \
+    edge 'libparts.a(parse.o)' 'libparts.a(hash.o)' needs
+check "a copy of weak code is no reason" \
+    no_edge 'libparts.a(hash.o)' 'libparts.a(parse.o)'
+check "a library by its symbols" edge main.o libc.so.6 needs
+check "what was not linked is not there" \
+    sh -c "! grep -q 'unused\|Merging\|_end' '$T/body'"
+check "all of it is known" test ! -s "$T/head"
+check "a map without symbols" dot --map "$T/map2" "$T/prog"
+check "is known to lack some" grep -q 'not all of it is known' "$T/head"
+check "no map is no graph" sh -c "! '$B/memlens' graph --map \
+    tests/data/kv_service-full.graph '$T/prog' >'$T/body' 2>'$T/head'"
+check "folders by debug information" dot --folders "$T/prog"
+check "the folder of the sources" grep -qF "\"$T/src/\" [class=\"folder\"" \
+    "$T/body"
+check "without it there are none" sh -c "! '$B/memlens' graph --folders \
+    '$T/plain' >'$T/body' 2>'$T/head'"
+
+# ---- told, with a profile ----
+start_stack
+at="from=1700000000&until=1700000010"
+cat >"$T/stacks" <<'END'
+main;own;parse;hash 70
+main;own;parse 20
+main;own;parse;shared 5
+main;own;parse;step 1
+main;own;parse;hash;hash;parse 2
+main;own;vfs_read_[k] 3
+main;gone 4
+END
+tell() { "$B/memlens" graph --tell "$@" --socket "$T/memlensd.sock" \
+    "$T/prog" 2>"$T/head"; }
+check "the store is told" tell prog --map "$T/map"
+check "of another, too" tell other --folders
+put "$T/stacks" "/ingest?name=prog.cpu&$at&sampleRate=100"
+check "a profile is there" status 200
+graph="/api/v1/graph.json?target=prog&depth=all"
+ask="query=cpu%7Bservice%3D%22prog%22%7D&$at"
+asked()
+{
+	get GET "$graph&$ask" && js 'd.nodes.length > 4'
+}
+await 60 asked
+check "told graphs are targets" js 'd.targets.join() === "other,prog" &&
+    d.told > 1.7e9 && /the linker/.test(d.source) && d.complete === true &&
+    /^[0-9a-f]{40}$/.test(d.build_id)'
+check "by object, from the stacks" js '(() => {
+    const of = (id) => d.nodes.find((n) => n.id === id);
+    const ms = 1e7, is = (id, self, total) => of(id).self === self * ms &&
+        of(id).total === total * ms;
+    return is("main.o", 0, 105) && is("libparts.a(hash.o)", 70, 72) &&
+        is("libparts.a(parse.o)", 27, 98) && is("[kernel]", 3, 3); })()'
+check "a name of two objects, and one of none, are unknown" js \
+    'd.profile.unknown === 5e7'
+check "self of all nodes and the unknown are the total" js '
+    d.nodes.reduce((n, x) => n + x.self, 0) + d.profile.unknown +
+    d.profile.beyond === d.profile.total && d.profile.beyond === 0 &&
+    d.profile.total === 105e7'
+check "calls by edge, declared or not" js '(() => {
+    const of = (a, b) => d.edges.find((e) => e.from === a && e.to === b);
+    return of("main.o", "libparts.a(parse.o)").calls === 98e7 &&
+        of("libparts.a(parse.o)", "libparts.a(hash.o)").calls === 72e7 &&
+        of("libparts.a(hash.o)", "libparts.a(parse.o)").kind === "seen" &&
+        of("main.o", "[kernel]").kind === "seen"; })()'
+code=$(size -A "$T/prog" | awk '$1 ~ /^\.(text|init|fini|plt.*)$/ {
+    n += $2 } END { print n }')
+check "bytes of its parts are those of its sections" js "
+    d.nodes.filter((n) => /object|program/.test(n.kind)).reduce((n, x) =>
+    n + x.bytes, 0) === $code"
+get GET "/api/v1/graph.json?target=prog&depth=2&$ask"
+check "what is deeper is said to be" js '(() => {
+    const n = d.nodes.find((x) => /hash/.test(x.id));
+    return !n && d.profile.beyond === 70e7 && d.nodes.reduce((s, x) =>
+        s + x.self, 0) + d.profile.unknown + 70e7 === d.profile.total; })()'
+b="from-b=1700000010&until-b=1700000020"
+put "$T/stacks" "/ingest?name=prog.cpu&from=1700000010&until=1700000020&sampleRate=50"
+differs()
+{
+	get GET "$graph&$ask&$b" && js 'd.profile_b.total === 210e7'
+}
+check "two ranges on one graph" await 60 differs
+check "both have their amounts" js 'd.nodes.every((n) =>
+    n.self_b === 2 * n.self && n.total_b === 2 * n.total)'
+get GET "/api/v1/graph.dot?target=prog&depth=all&$ask"
+check "shares in the text" grep -qF \
+    '"libparts.a(hash.o)" [class="object", label="libparts.a(hash.o)\n68.6 % (self 66.7 %)"' \
+    "$T/body"
+get GET "/api/v1/graph.dot?target=prog&depth=all&$ask&plain=1"
+check "or none" sh -c "! grep -q ' % ' '$T/body'"
+drawn get GET "/api/v1/graph.svg?target=prog&depth=all&$ask"
+check "a picture" grep -q '68.6 %' "$T/body"
+get GET "$graph"
+check "without a profile there are no amounts" js \
+    '!("profile" in d) && !("self" in d.nodes[0])'
+get GET "$graph&query=cpu%7Bservice%3D%22none%22%7D&$at"
+check "no such service is a 404" status 404
+get GET "$graph&collapse=1"
+check "packages" js 'd.nodes.some((n) => n.kind === "package" &&
+    /^libc6 /.test(n.id)) && /--collapse/.test(d.command)'
+get GET "/api/v1/graph.json?target=prog&depth=all"
+same()
+{
+	command=$(js 'console.log(d.command)' | head -n 1)
+	get GET "/api/v1/graph.dot?target=prog&depth=all"
+	(memlens() { "$B/memlens" "$@"; }; eval "$command") >"$T/dot" &&
+	    cmp "$T/dot" "$T/body"
+}
+check "the command prints what is shown" same
+exit $bad

@@ -1,0 +1,197 @@
+/*
+ * What nodes cost, against a model that looks at each stack by itself.
+ */
+#include <stdlib.h>
+
+#include "fcgi/graph/graph_cost.h"
+#include "store/base/err.h"
+#include "store/store.h"
+#include "tests/unit/test.h"
+
+#define FUNCTIONS 12
+#define NODES_MAX 3000
+
+/* a: f0 f1 f2; b: f3 f4 f5; c: f6 f7; "both" says f8 of a and of b; f9 to f11
+ * are nobody's.  a needs b. */
+static struct graph *
+owners(void)
+{
+	struct graph *g = graph_new();
+	uint32_t a = graph_node(g, "a"), b = graph_node(g, "b");
+	char name[8];
+
+	graph_set(g, &g->module, "prog");
+	graph_node(g, "c");
+	graph_edge(g, a, b, NULL);
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		graph_own(g, GRAPH_BY_FUNCTION, name, (uint32_t)i / 3);
+	}
+	graph_own(g, GRAPH_BY_FUNCTION, "f8", a);
+	graph_own(g, GRAPH_BY_FUNCTION, "f8", b);
+	graph_own(g, GRAPH_BY_MODULE, "libc.so", graph_node(g, "libc"));
+	graph_settle(g);
+	return g;
+}
+
+/* Whose frame it is, said in another way. */
+static const char *
+owner_of(const struct profile_node *f)
+{
+	int k = atoi(f->name + 1);
+
+	if (f->kind == FRAME_KERNEL)
+		return "[kernel]";
+	if (strcmp(f->module, "libc.so") == 0)
+		return "libc";
+	if (strcmp(f->module, "gone.so") == 0)
+		return "gone.so";
+	return k < 3 ? "a" : k < 6 ? "b" : k < 8 ? "c"
+	    : strcmp(f->module, "prog") == 0 ? "prog" : "";
+}
+
+static void
+grow(struct profile *p, uint32_t parent)
+{
+	static char names[FUNCTIONS][8];
+	static const char *const modules[] = {"prog", "prog", "", "libc.so",
+	    "gone.so"};
+
+	for (int n = rand() % 4; n > 0 && p->n_nodes < NODES_MAX &&
+	    p->nodes[parent].depth < 12; n--) {
+		struct profile_node *f = &p->nodes[p->n_nodes++];
+		int k = rand() % FUNCTIONS;
+
+		snprintf(names[k], sizeof(names[k]), "f%d", k);
+		*f = (struct profile_node){.name = names[k],
+		    .module = modules[rand() % 5], .kind = FRAME_NATIVE,
+		    .depth = p->nodes[parent].depth + 1, .parent = parent,
+		    .self = rand() % 3};
+		if (rand() % 9 == 0) {
+			f->kind = FRAME_KERNEL;
+			f->module = "[kernel]";
+		}
+		grow(p, (uint32_t)p->n_nodes - 1);
+	}
+}
+
+static void
+add_totals(struct profile *p)
+{
+	for (size_t i = p->n_nodes; i-- > 0;) {
+		p->nodes[i].total += p->nodes[i].self;
+		if (i > 0)
+			p->nodes[p->nodes[i].parent].total +=
+			    p->nodes[i].total;
+	}
+}
+
+/* The amounts of stacks in which `to` is, called by `from` where that is
+ * given; at their ends alone where `self`. */
+static int128
+by_stacks(const struct profile *p, const char *from, const char *to,
+    bool self)
+{
+	int128 sum = 0;
+
+	for (size_t i = 1; i < p->n_nodes; i++) {
+		bool there = false;
+
+		for (uint32_t k = (uint32_t)i; k != 0 && !there &&
+		    (!self || k == i); k = p->nodes[k].parent) {
+			uint32_t up = p->nodes[k].parent;
+
+			there = strcmp(owner_of(&p->nodes[k]), to) == 0 &&
+			    (from == NULL || (up != 0 &&
+			    strcmp(owner_of(&p->nodes[up]), from) == 0));
+		}
+		if (there)
+			sum += p->nodes[i].self;
+	}
+	return sum;
+}
+
+static void
+check_cost(const struct profile *p)
+{
+	struct graph *g = owners();
+	struct graph_cost cost;
+	int128 sum;
+
+	CHECK_OK(graph_cost_add(g, p, NULL, 1, &cost));
+	sum = cost.unknown;
+	for (size_t i = 0; i < g->n_nodes; i++) {
+		const struct graph_node *n = &g->nodes[i];
+
+		CHECK(n->self[1] == by_stacks(p, NULL, n->name, true));
+		CHECK(n->total[1] == by_stacks(p, NULL, n->name, false));
+		CHECK(n->self[0] == 0 && n->total[0] == 0);
+		sum += n->self[1];
+	}
+	CHECK(sum == p->nodes[0].total && cost.total == sum);
+	for (size_t i = 0; i < g->n_edges; i++) {
+		const struct graph_edge *e = &g->edges[i];
+
+		CHECK((e->kind == GRAPH_CALLS) == (i > 0));
+		CHECK(e->calls[1] == by_stacks(p, g->nodes[e->from].name,
+		    g->nodes[e->to].name, false));
+	}
+	graph_free(g);
+}
+
+TEST(amounts_are_those_of_each_stack)
+{
+	struct profile_node *nodes = calloc(NODES_MAX, sizeof(*nodes));
+
+	srand(7);
+	for (int round = 0; round < 40; round++) {
+		struct profile p = {.nodes = nodes, .n_nodes = 1};
+
+		nodes[0] = (struct profile_node){.name = "", .module = ""};
+		while (p.n_nodes < (size_t)(round + 1))
+			grow(&p, 0);
+		add_totals(&p);
+		check_cost(&p);
+	}
+	free(nodes);
+}
+
+TEST(nothing_costs_nothing)
+{
+	struct profile p = {.n_nodes = 0};
+	struct graph *g = owners();
+	struct graph_cost cost;
+
+	CHECK_OK(graph_cost_add(g, &p, NULL, 0, &cost));
+	CHECK(cost.total == 0 && cost.unknown == 0);
+	CHECK_INT(g->n_nodes, 4);
+	graph_free(g);
+}
+
+/* What is inlined is in its caller's object, whatever its name. */
+TEST(inlined_code_is_its_callers)
+{
+	struct profile_node nodes[] = {
+	    {.name = "", .module = "", .total = 5},
+	    {.name = "f0", .module = "prog", .kind = FRAME_NATIVE,
+	        .depth = 1, .total = 5},
+	    {.name = "std::min", .module = "prog", .kind = FRAME_INLINED,
+	        .depth = 2, .parent = 1, .self = 5, .total = 5}};
+	struct profile p = {.nodes = nodes, .n_nodes = 3};
+	struct graph *g = owners();
+	struct graph_cost cost;
+
+	CHECK_OK(graph_cost_add(g, &p, NULL, 0, &cost));
+	CHECK(g->nodes[0].self[0] == 5 && g->nodes[0].total[0] == 5);
+	CHECK_INT(g->n_edges, 1);
+	graph_free(g);
+}
+
+int
+main(void)
+{
+	RUN(amounts_are_those_of_each_stack);
+	RUN(nothing_costs_nothing);
+	RUN(inlined_code_is_its_callers);
+	return test_done();
+}
