@@ -106,6 +106,7 @@ enum event_counter {
 	COUNT_NS,       /* time in the program; of waits, to take stacks */
 	COUNT_SWITCHES, /* of waits: switches of threads, to whole 64s, */
 	COUNT_SWITCH_NS, /* and about the time that summing them took */
+	COUNT_IDLE_NS,   /* of COUNT_NS, what stacks of idle waits took */
 	COUNT_COUNTERS = 16
 };
 

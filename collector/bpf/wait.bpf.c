@@ -6,9 +6,9 @@
  *	             that leaves; the other's wait, if it may be a long one
  *	wait_back    the thread that came is itself again: its stack, if it
  *	             was away for long.  It runs then alone: in an interrupt
- *	             that wait_switch asks for.  Others run at each switch, for
- *	             kernels that know no such interrupt: wait_exit, and
- *	             wait_return for older ones
+ *	             that wait_switch asks for
+ *	wait_exit    the same at each switch, cheaper where many waits are long;
+ *	             wait_return is that for kernels without the others
  *	wait_fork    a thread begins
  *	wait_sweep   for the daemon, which reads all threads as a slot ends
  *
@@ -39,6 +39,8 @@ const volatile __u64 wait_began_ns = 0; /* threads are older, or were born */
 
 /* Set by the daemon at any time. */
 volatile __u64 wait_threshold_ns SEC(".data.wait") = 1000000;
+volatile __u64 wait_idle_ns SEC(".data.wait") = 1000000; /* >= that */
+volatile bool wait_rings SEC(".data.wait") = 1; /* else wait_exit runs */
 volatile __u64 wait_begin_ns SEC(".data.wait") = 0; /* of the open slot */
 volatile __u64 wait_sweep_ns SEC(".data.wait") = 0; /* the slot's end */
 volatile __u64 wait_numbers SEC(".data.wait") = 0; /* given to threads */
@@ -155,7 +157,10 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 	fill_registers(&s->walk, regs);
 	fill_user(s, t, slot, task, ctx, c);
 	send(s, c, 1);
-	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
+	began_ns = bpf_ktime_get_ns() - began_ns;
+	c->n[COUNT_NS] += began_ns;
+	if (wait_is_idle(w->reason))
+		c->n[COUNT_IDLE_NS] += began_ns;
 }
 
 /* An event without frames, of any thread; with its sums, where there are. */
@@ -198,6 +203,13 @@ send_short(struct task_struct *task, const struct wait_cpu *w,
 }
 
 /* ---- switches ---- */
+
+/* From which length on the stack of a wait is taken. */
+static __always_inline __u64
+threshold_of(__u32 state)
+{
+	return wait_is_idle(state) ? wait_idle_ns : wait_threshold_ns;
+}
 
 #define LEAVE_NS 2000000        /* one stack in this time, on each CPU, ... */
 #define LEAVES_NS 200000000ULL  /* ... and as many as fit here at once */
@@ -250,7 +262,7 @@ tell_end(struct wait_thread *t, struct task_struct *task)
 
 	of.queued_ns = wait_queued(t->reason, wait_ns,
 	    task->sched_info.run_delay, t->run_delay);
-	if (wait_ns >= wait_threshold_ns)
+	if (wait_ns >= threshold_of(t->reason))
 		send_short(task, &of, 0, t->since_ns, WAIT_ENDED);
 }
 
@@ -335,7 +347,7 @@ come(struct wait_cpu *w, struct task_struct *task, __u64 now_ns)
 	struct wait_thread *t = thread_of(task);
 
 	if (t == 0 || t->state == WAIT_ON_CPU ||
-	    (__s64)(now_ns - t->since_ns) < (__s64)wait_threshold_ns)
+	    (__s64)(now_ns - t->since_ns) < (__s64)threshold_of(t->state))
 		return;
 	w->reason = t->state;
 	w->since_ns = t->since_ns;
@@ -343,7 +355,7 @@ come(struct wait_cpu *w, struct task_struct *task, __u64 now_ns)
 	w->run_delay = t->run_delay;
 	w->thread = t->number;
 	w->tid = task->pid;
-	if (wait_by_interrupt)
+	if (wait_by_interrupt && wait_rings)
 		ring_bell();
 }
 
@@ -586,7 +598,7 @@ sweep_wants(struct wait_thread *t, const struct wait_swept *r)
 {
 	if (r->thread.state == WAIT_ON_CPU ||
 	    r->thread.since_ns >= wait_sweep_ns ||
-	    r->now_ns - r->thread.since_ns < wait_threshold_ns)
+	    r->now_ns - r->thread.since_ns < threshold_of(r->thread.state))
 		return 0;
 	if (t->swept_ns != r->thread.since_ns) {
 		t->swept_ns = r->thread.since_ns;

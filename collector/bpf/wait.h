@@ -33,6 +33,14 @@ enum wait_state {
 };
 #define WAIT_ROOM 16 /* a power of two */
 
+/* Does a thread that waits so want nothing but work, time or a CPU? */
+static inline __u8
+wait_is_idle(__u32 state)
+{
+	return state == WAIT_POLL || state == WAIT_TIMER ||
+	    state == WAIT_RUN_QUEUE;
+}
+
 /* The time of a thread, in ns since it was set up, by state. */
 struct wait_sums {
 	__u64 born_ns;        /* 0: it was there before us */

@@ -409,6 +409,13 @@ waiter_stack(struct engine *s, struct waiter *x, const struct wait_swept *r,
 	return x->stack;
 }
 
+static uint64_t
+waits_threshold(const struct engine_profile *p, enum wait_state reason)
+{
+	return (uint64_t)(wait_is_idle(reason) ? p->waits.idle_ns :
+	    p->waits.threshold_ns);
+}
+
 /* Its wait goes on: what of it is in the slot, if it is a long one. */
 static void
 waiter_goes_on(struct engine *s, struct waiter *x,
@@ -426,7 +433,7 @@ waiter_goes_on(struct engine *s, struct waiter *x,
 	if (wait.begin_ns >= (uint64_t)s->waits->slot.end_ns)
 		return;
 	x->since_ns = wait.begin_ns;
-	if (wait.end_ns - wait.begin_ns < (uint64_t)p->waits.threshold_ns)
+	if (wait.end_ns - wait.begin_ns < waits_threshold(p, wait.reason))
 		return; /* its first part stays without a stack */
 	memcpy(&e, &r->event, HEAD);
 	/* It lies in the slot, whenever it is read. */
@@ -450,7 +457,7 @@ waiter_has_come(struct engine *s, struct waiter *x,
 	wait.queued_ns = wait_queued(t->reason, t->since_ns - t->left_ns,
 	    r->run_delay, t->run_delay);
 	if (x->stack != NULL && x->stack->time_ns == t->left_ns &&
-	    t->since_ns - t->left_ns >= (uint64_t)p->waits.threshold_ns) {
+	    t->since_ns - t->left_ns >= waits_threshold(p, t->reason)) {
 		x->since_ns = t->left_ns;
 		waiter_tell(s, x, &wait, x->stack, x->stack_size);
 	}

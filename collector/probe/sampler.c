@@ -370,9 +370,9 @@ sampler_set_wakes(struct sampler *s, size_t type,
 }
 
 void
-sampler_set_threshold(struct sampler *s, int64_t ns)
+sampler_set_threshold(struct sampler *s, int64_t ns, int64_t idle_ns)
 {
-	sampler_waits_set_threshold(s->waits, ns);
+	sampler_waits_set_threshold(s->waits, ns, idle_ns);
 	if (s->wakes != NULL)
 		sampler_wakes_set_threshold(s->wakes, ns);
 }

@@ -68,7 +68,7 @@ struct sampler_waits *sampler_waits(const struct sampler *s);
 const struct err *sampler_set_wakes(struct sampler *s, size_t type,
     const struct waits_options *o);
 /* From which on waits have stacks, their own and of who ended them. */
-void sampler_set_threshold(struct sampler *s, int64_t ns);
+void sampler_set_threshold(struct sampler *s, int64_t ns, int64_t idle_ns);
 
 /* The maps of the stack walker; NULL without one. */
 const struct unwind_kernel *sampler_unwind(const struct sampler *s);

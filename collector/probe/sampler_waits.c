@@ -23,6 +23,7 @@
 struct sampler_waits {
 	struct wait_bpf *bpf;
 	enum waits_stacks stacks;
+	bool both; /* interrupts, or wait_exit while it is attached */
 	/* What was read of a record that has not come whole yet. */
 	uint64_t room[(64 << 10) / 8];
 };
@@ -54,6 +55,14 @@ waits_leave_out_bells(struct wait_bpf *bpf)
 	bpf_map__set_autocreate(bpf->maps.wait_bells, false);
 }
 
+/* Does it go from one way to the other by itself? */
+static bool
+waits_have_both(const struct waits_options *o, enum waits_stacks stacks)
+{
+	return o->stacks == WAITS_AUTO && stacks == WAITS_INTERRUPT &&
+	    libbpf_find_vmlinux_btf_id("sched_exit_tp", BPF_TRACE_RAW_TP) > 0;
+}
+
 static void
 waits_configure(struct wait_bpf *bpf, size_t type,
     const struct waits_options *o, enum waits_stacks stacks,
@@ -69,6 +78,7 @@ waits_configure(struct wait_bpf *bpf, size_t type,
 	bpf->rodata->wait_by_interrupt = stacks == WAITS_INTERRUPT;
 	bpf->rodata->wait_began_ns = (uint64_t)clock_mono_ns();
 	bpf->data_wait->wait_threshold_ns = (uint64_t)o->threshold_ns;
+	bpf->data_wait->wait_idle_ns = (uint64_t)o->idle_ns;
 	map = bpf_object__find_map_by_name(maps, "ring");
 	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(map) / 4;
 	bpf->rodata->ring_share_bytes = bpf_map__max_entries(map) / 2;
@@ -80,6 +90,9 @@ waits_configure(struct wait_bpf *bpf, size_t type,
 	bpf_program__set_autoload(bpf->progs.wait_back,
 	    stacks == WAITS_INTERRUPT);
 	bpf_program__set_autoload(bpf->progs.wait_exit,
+	    stacks == WAITS_BACK || waits_have_both(o, stacks));
+	/* Not before it is the cheaper one. */
+	bpf_program__set_autoattach(bpf->progs.wait_exit,
 	    stacks == WAITS_BACK);
 	bpf_program__set_autoload(bpf->progs.wait_return,
 	    stacks == WAITS_SCHEDULE);
@@ -130,6 +143,7 @@ waits_try(struct sampler_waits *w, size_t type, const struct waits_options *o,
 	}
 	w->bpf = bpf;
 	w->stacks = stacks;
+	w->both = waits_have_both(o, stacks);
 	return 0;
 }
 
@@ -183,6 +197,7 @@ sampler_waits_stop(struct sampler_waits *w)
 		bpf_link__destroy(*links[i]);
 		*links[i] = NULL;
 	}
+	w->both = false;
 }
 
 bool
@@ -192,9 +207,34 @@ sampler_waits_lack(const struct sampler_waits *w)
 }
 
 void
-sampler_waits_set_threshold(struct sampler_waits *w, int64_t ns)
+sampler_waits_set_threshold(struct sampler_waits *w, int64_t ns,
+    int64_t idle_ns)
 {
+	w->bpf->data_wait->wait_idle_ns = (uint64_t)idle_ns;
 	w->bpf->data_wait->wait_threshold_ns = (uint64_t)ns;
+}
+
+/* Measured in a virtual machine, where an interrupt goes through the host. */
+#define BELL_NS 8000
+#define EXIT_NS 30
+
+void
+sampler_waits_choose(struct sampler_waits *w, uint64_t switches,
+    uint64_t stacks)
+{
+	uint64_t bells_ns = stacks * BELL_NS, exits_ns = switches * EXIT_NS;
+	struct bpf_link **link = &w->bpf->links.wait_exit;
+
+	if (!w->both)
+		return;
+	if (*link == NULL && bells_ns > exits_ns * 2) {
+		*link = bpf_program__attach(w->bpf->progs.wait_exit);
+		w->bpf->data_wait->wait_rings = *link == NULL;
+	} else if (*link != NULL && bells_ns * 2 < exits_ns) {
+		w->bpf->data_wait->wait_rings = true;
+		bpf_link__destroy(*link);
+		*link = NULL;
+	}
 }
 
 void

@@ -26,7 +26,8 @@ enum waits_stacks {
 
 struct waits_options {
 	int64_t slot_ns;
-	int64_t threshold_ns; /* of waits whose stacks are taken */
+	int64_t threshold_ns; /* of waits whose stacks are taken, */
+	int64_t idle_ns;      /* and of wait_is_idle(); not less */
 	enum waits_stacks stacks;
 	bool kernel, eh_frame; /* as the sampler has them */
 };
@@ -46,7 +47,13 @@ void sampler_waits_stop(struct sampler_waits *w);
 /* May long waits, too, have no stack? */
 bool sampler_waits_lack(const struct sampler_waits *w);
 
-void sampler_waits_set_threshold(struct sampler_waits *w, int64_t ns);
+void sampler_waits_set_threshold(struct sampler_waits *w, int64_t ns,
+    int64_t idle_ns);
+
+/* Where both ways are there, takes the cheaper one for so many switches and
+ * long waits. */
+void sampler_waits_choose(struct sampler_waits *w, uint64_t switches,
+    uint64_t stacks);
 
 /* The open slot begins there, in CLOCK_MONOTONIC.  What was measured of the
  * scheduler's clock in the last one is in force from now on. */

@@ -24,6 +24,7 @@ offcpu_waits(const struct config *c, struct waits_options *out)
 {
 	*out = (struct waits_options){.slot_ns = c->slot_ns,
 	    .threshold_ns = c->profiles[PROFILE_offcpu].every,
+	    .idle_ns = c->profiles[PROFILE_offcpu].every,
 	    .kernel = c->kernel,
 	    .eh_frame = strcmp(c->unwinder, "eh_frame") == 0,
 	    .stacks = offcpu_stacks(c->offcpu_stacks)};

@@ -64,6 +64,7 @@ bench_engine(struct bench *t)
 	s->profiles[0] = (struct engine_profile){.row = &profile_offcpu,
 	    .type = types_find("offcpu"), .state = SOURCE_ATTACHED};
 	s->profiles[0].waits.threshold_ns = THRESHOLD;
+	s->profiles[0].waits.idle_ns = THRESHOLD;
 	s->now_ns = INT64_MAX / 2; /* its clock does not go on */
 	s->aggregate = aggregate_new(&wide);
 	s->profiles[0].faults = service_faults_new("offcpu");
