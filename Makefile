@@ -233,7 +233,7 @@ $(eval $(call program,$(B)/memlens,$(TOOL_SRC) collector/elf/demangle.c collecto
 	fcgi/push/push_cached.c fcgi/push/push_places.c \
 	fcgi/push/push_cache.c fcgi/server/told.c \
 	$(addprefix fcgi/graph/,graph.c graph_code.c graph_dot.c graph_read.c graph_bazel.c \
-	graph_elf.c elf_deps.c ld_cache.c debian.c) fcgi/child/child.c fcgi/server/sandbox.c,\
+	graph_elf.c elf_deps.c ld_cache.c debian.c) fcgi/child/child.c fcgi/child/sandbox.c,\
 	$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 
