@@ -33,13 +33,19 @@ Q := $(if $(V),,@)
 
 STORE_SRC := $(wildcard store/*/*.c)
 FORMAT_SRC := $(wildcard fcgi/format/*.c fcgi/format/*/*.c)
+# what makes batches of profiles, for who is no worker
+PUSH_SRC := $(addprefix fcgi/push/,push.c push_batch.c push_cached.c push_places.c push_cache.c) \
+	fcgi/server/told.c
+SYMBOLIZE_SRC := $(wildcard fcgi/symbolize/*.c)
+ELF_SRC := $(addprefix collector/elf/,demangle.c debug_file.c dwarf_index.c)
+PULL_SRC := $(wildcard collector/pull/*.c)
 SCRAPE_SRC := $(wildcard collector/scrape/*.c fcgi/http/*.c)
 JAVA_SRC := $(wildcard collector/java/*.c)
-DAEMON_SRC := $(filter-out $(SCRAPE_SRC) $(JAVA_SRC) %.bpf.c,\
+DAEMON_SRC := $(filter-out $(SCRAPE_SRC) $(PULL_SRC) $(JAVA_SRC) %.bpf.c,\
 	$(wildcard collector/*.c collector/*/*.c))
 TOOL_SRC := $(wildcard fcgi/memlens/*.c)
 DRAW_SRC := $(wildcard fcgi/draw/*.c)
-WORKER_SRC := $(filter-out $(TOOL_SRC) $(FORMAT_SRC) $(DRAW_SRC),\
+WORKER_SRC := $(filter-out $(TOOL_SRC) $(SYMBOLIZE_SRC) $(FORMAT_SRC) $(DRAW_SRC),\
 	$(wildcard fcgi/*.c fcgi/*/*.c))
 BPF_SRC := $(wildcard collector/bpf/*.bpf.c)
 UNIT_SRC := $(shell find tests/unit -name 'test_*.c')
@@ -56,7 +62,7 @@ WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lcgraph -lelf -lprotobuf-c \
 	-lm
 DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lfontconfig -lgio-2.0 -lgobject-2.0 \
 	-lglib-2.0 -lseccomp -lm
-SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lm
+SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lprotobuf-c -lseccomp -ldw -lelf -lm -lstdc++ -liberty
 TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lm -lstdc++ -liberty
 
 BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-java $(B)/memlens-fcgi $(B)/memlens-draw \
@@ -189,7 +195,7 @@ $(B)/obj/%.pb-c.o: $(B)/gen/%.pb-c.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -w -I$(B)/gen -c -o $@ $<
 PROTO_OBJ := $(PROTO:$(B)/gen/%=$(B)/obj/%.o)
-$(call objects,$(FORMAT_SRC) $(WORKER_SRC) $(TOOL_SRC) $(UNIT_SRC) \
+$(call objects,$(FORMAT_SRC) $(WORKER_SRC) $(TOOL_SRC) $(PULL_SRC) $(SYMBOLIZE_SRC) $(UNIT_SRC) \
 	$(wildcard tests/bench/*.c tests/api/*.c)): | $(PROTO:=.h)
 
 # Scripts and styles of what we answer, as string literals without the comment
@@ -220,18 +226,15 @@ endef
 LIB := $(B)/libmemlens.a
 FORMAT := $(B)/libformat.a
 $(eval $(call program,$(B)/memlensd,$(DAEMON_SRC),$(LIB),$(DAEMON_LIBS)))
-$(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC),$(FORMAT) $(LIB),\
-	$(SCRAPE_LIBS)))
+$(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC) $(PULL_SRC) $(PUSH_SRC) \
+	$(SYMBOLIZE_SRC) $(ELF_SRC),$(FORMAT) $(LIB),$(SCRAPE_LIBS)))
 $(eval $(call program,$(B)/memlens-java,$(JAVA_SRC),$(LIB),$(STORE_LIBS)))
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC) \
 	fcgi/child/child.c,$(LIB),$(DRAW_LIBS)))
-$(eval $(call program,$(B)/memlens,$(TOOL_SRC) collector/elf/demangle.c collector/elf/debug_file.c \
-	collector/elf/dwarf_index.c fcgi/server/timespec.c \
-	fcgi/push/push.c fcgi/push/push_batch.c \
-	fcgi/push/push_cached.c fcgi/push/push_places.c \
-	fcgi/push/push_cache.c fcgi/server/told.c \
+$(eval $(call program,$(B)/memlens,$(TOOL_SRC) $(SYMBOLIZE_SRC) $(ELF_SRC) $(PUSH_SRC) \
+	fcgi/server/timespec.c \
 	$(addprefix fcgi/graph/,graph.c graph_code.c graph_dot.c graph_read.c graph_bazel.c \
 	graph_elf.c elf_deps.c ld_cache.c debian.c) fcgi/child/child.c fcgi/child/sandbox.c,\
 	$(FORMAT) $(LIB),\
@@ -239,7 +242,7 @@ $(eval $(call program,$(B)/memlens,$(TOOL_SRC) collector/elf/demangle.c collecto
 
 # A unit test links the modules that it tests: everything but the mains.
 TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \
-	fcgi/draw/walls.c fcgi/draw/standby.c $(wildcard fcgi/memlens/symbolize*.c fcgi/memlens/program_parts*.c)))
+	fcgi/draw/walls.c fcgi/draw/standby.c $(SYMBOLIZE_SRC) $(PULL_SRC) $(wildcard fcgi/memlens/program_parts*.c)))
 $(foreach t,$(UNIT_SRC),$(eval $(B)/unit/$(basename $(notdir $(t))): \
 	$(B)/obj/$(t:.c=.o)))
 $(UNIT): $(B)/libtested.a $(FORMAT) $(LIB)
@@ -297,7 +300,7 @@ $(B)/bench/ehframe_libdw: MORE_LIBS := -ldw
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzzobj/%.o,$(STORE_SRC) $(FORMAT_SRC) \
 	$(filter-out %/main.c,$(WORKER_SRC) $(DAEMON_SRC) $(DRAW_SRC) \
-	$(wildcard fcgi/memlens/symbolize*.c fcgi/memlens/program_parts*.c)))
+	$(SYMBOLIZE_SRC) $(PULL_SRC) $(wildcard fcgi/memlens/program_parts*.c)))
 fuzzers: $(FUZZ)
 $(B)/fuzzobj/%.o: %.c | $(SKELETONS) $(PROTO:=.h) $(EMBEDDED_H)
 	@mkdir -p $(@D)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/scrape/scrape_config.h"
+#include "collector/scrape/scrape_profile.h"
 #include "collector/scrape/scrape_queue.h"
 #include "collector/scrape/scrape_target.h"
 #include "store/base/clock.h"
@@ -37,6 +38,7 @@ struct scraper {
 	const char *path;
 	struct scrape_config *config;
 	struct scrape_target *targets;
+	struct scrape_profiles profiles;
 	struct http *http; /* of the targets */
 	struct scrape_queue queue;
 	struct meter *meter;
@@ -73,6 +75,10 @@ scrape_put_self(struct scraper *s, int64_t now_ns)
 	        s->counts.refused},
 	    {"memlens_scrape_bad_lines_total", SERIES_COUNTER,
 	        s->counts.bad},
+	    {"memlens_scrape_profiles_total", SERIES_COUNTER,
+	        s->profiles.taken},
+	    {"memlens_scrape_refused_profiles_total", SERIES_COUNTER,
+	        s->profiles.refused},
 	};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
@@ -98,9 +104,12 @@ scrape_find_faults(const struct scraper *s, int64_t since_ns, struct buf *out)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct scrape_target *t = &s->targets[i];
+		bool told;
 
 		buf_clear(&one);
-		if (!scrape_target_tell(t, since_ns, &one))
+		told = scrape_target_tell(t, since_ns, &one);
+		if (!scrape_profiles_tell(&s->profiles,
+		    &s->config->targets[i], told, &one) && !told)
 			continue;
 		if (faults++ == 0 || list.len < TELL_MAX)
 			buf_printf(&list, "%s%s (%.*s)", faults > 1 ? ", " : "",
@@ -194,6 +203,7 @@ scrape_free_targets(struct scraper *s)
 	for (size_t i = 0; i < s->config->n_targets; i++)
 		scrape_target_fini(&s->targets[i]);
 	free(s->targets);
+	scrape_profiles_fini(&s->profiles);
 	http_free(s->http);
 	scrape_config_free(s->config);
 	free(s->config);
@@ -203,6 +213,7 @@ scrape_free_targets(struct scraper *s)
 static const struct err *
 scrape_take_config(struct scraper *s, struct scrape_config *c)
 {
+	struct scrape_profiles profiles;
 	struct scrape_target *t;
 	struct http *http = NULL;
 	const struct err *e;
@@ -212,16 +223,21 @@ scrape_take_config(struct scraper *s, struct scrape_config *c)
 		    "start only");
 	if ((t = calloc(c->n_targets + 1, sizeof(*t))) == NULL)
 		return err_nomem();
-	if ((e = http_new(&http, "memlens-scrape", c->ca)) != NULL) {
+	if ((e = http_new(&http, "memlens-scrape", c->ca)) != NULL ||
+	    (e = scrape_profiles_init(&profiles, c, http)) != NULL) {
+		http_free(http);
 		free(t);
 		return e;
 	}
 	for (size_t i = 0; i < c->n_targets; i++)
 		scrape_target_init(&t[i], c, &c->targets[i], http,
 		    clock_mono_ns());
+	profiles.taken = s->profiles.taken; /* counters go on */
+	profiles.refused = s->profiles.refused;
 	scrape_free_targets(s);
 	s->config = c;
 	s->targets = t;
+	s->profiles = profiles;
 	s->http = http;
 	s->queue.path = c->socket_path;
 	return NULL;
@@ -290,6 +306,8 @@ scrape_run(struct scraper *s)
 		for (size_t i = 0; i < s->config->n_targets; i++)
 			scrape_target_step(&s->targets[i], s->meter,
 			    &s->counts, wall_ns, mono_ns);
+		scrape_profiles_step(&s->profiles, s->meter, &s->queue,
+		    wall_ns);
 		scrape_slots(s, wall_ns);
 		scrape_queue_send(&s->queue, mono_ns);
 		http_wait(s->http, s->signals,

@@ -36,13 +36,20 @@ scrape_queue_put(struct scrape_queue *q, struct batch *b)
 		buf_fini(&record);
 		return;
 	}
+	scrape_queue_put_record(q, &record);
+}
+
+void
+scrape_queue_put_record(struct scrape_queue *q, struct buf *record)
+{
 	while (q->n > 0 && (q->n == SCRAPE_QUEUE_MAX ||
-	    q->bytes + record.len > SCRAPE_QUEUE_BYTES)) {
+	    q->bytes + record->len > SCRAPE_QUEUE_BYTES)) {
 		queue_drop_first(q);
 		q->dropped++;
 	}
-	q->records[q->n++] = record;
-	q->bytes += record.len;
+	q->records[q->n++] = *record;
+	q->bytes += record->len;
+	*record = (struct buf){0};
 }
 
 /* Will the daemon never take this batch? */

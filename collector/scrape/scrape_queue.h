@@ -29,6 +29,9 @@ struct scrape_queue {
 /* Encodes a batch and puts it at the end; the batch stays the caller's. */
 void scrape_queue_put(struct scrape_queue *q, struct batch *b);
 
+/* The same with a record that is there already: takes its bytes. */
+void scrape_queue_put_record(struct scrape_queue *q, struct buf *record);
+
 /* Sends what can be sent; after a failure not again for a second. */
 void scrape_queue_send(struct scrape_queue *q, int64_t mono_ns);
 

@@ -16,6 +16,7 @@
 
 #include "fcgi/format/heap/heap.h"
 #include "fcgi/memlens/cmd.h"
+#include "fcgi/symbolize/heap_names.h"
 #include "store/base/err.h"
 
 #define DUMP_MAX ((size_t)UINT32_MAX)
@@ -26,9 +27,24 @@ struct heap_command {
 	enum heap_output output;
 	enum heap_type type;
 	const char *base;
-	struct cmd_heap_names names;
-	bool bytes, cumulative, keep_allocator, raw;
+	const char *binary;
+	bool lines, bytes, cumulative, keep_allocator, raw;
 };
+
+static void
+complain_of_file(void *arg, const char *why, size_t addresses)
+{
+	(void)arg;
+	fprintf(stderr, "memlens heap: %s: %zu addresses stay without "
+	    "names\n", why, addresses);
+}
+
+const struct err *
+cmd_heap_name(struct heap *h, const char *binary, bool lines)
+{
+	return heap_names_find(h, &(struct heap_names){.binary = binary,
+	    .lines = lines, .complain = complain_of_file});
+}
 
 const struct err *
 cmd_heap_read_file(const char *path, struct buf *out)
@@ -83,7 +99,8 @@ heap_add_file(struct heap *h, const char *path, double sign)
 static const struct err *
 heap_prepare(const struct heap_command *c, struct heap *h)
 {
-	const struct err *e = c->raw ? NULL : cmd_heap_name(h, &c->names);
+	const struct err *e = c->raw ? NULL : cmd_heap_name(h, c->binary,
+	    c->lines);
 
 	if (e == NULL && (!heap_name_rest(h) ||
 	    (!c->keep_allocator && !heap_hide_allocator(h))))
@@ -178,7 +195,7 @@ heap_option(struct heap_command *c, int option)
 		c->base = optarg;
 		return true;
 	case OPT_BINARY:
-		c->names.binary = optarg;
+		c->binary = optarg;
 		return true;
 	case OPT_TYPE:
 		c->type = heap_type_find(optarg);
@@ -192,7 +209,7 @@ heap_option(struct heap_command *c, int option)
 	case OPT_RAW:
 		return c->raw = true;
 	case OPT_LINES:
-		return c->names.lines = true;
+		return c->lines = true;
 	case OPT_TEXT:
 	case OPT_FOLDED:
 	case OPT_SVG:

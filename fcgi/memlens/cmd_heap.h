@@ -12,22 +12,12 @@
 struct buf;
 struct err;
 
-struct cmd_heap_names {
-	const char *binary; /* for the module of its name, or NULL */
-	bool lines;         /* names carry the file and line */
-};
-
 /* Appends a file, "-" for standard input, unpacked where gzip packed it. */
 const struct err *cmd_heap_read_file(const char *path, struct buf *out);
 
-/*
- * Names addresses by the files that the dump's memory map names.  A file
- * that is not there or cannot be read leaves its addresses as they are and
- * is complained about on stderr, unless it is the one of `binary`, which is
- * an error.
- */
-const struct err *cmd_heap_name(struct heap *h,
-    const struct cmd_heap_names *names);
+/* heap_names_find(), with complaints on stderr. */
+const struct err *cmd_heap_name(struct heap *h, const char *binary,
+    bool lines);
 
 /* Appends a flame graph, `base` against `h` where there is one.  Errors:
  * those of heap_put() and flame_new(). */

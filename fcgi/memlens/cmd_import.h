@@ -39,7 +39,7 @@ struct import_foreign {
 	const char *service;    /* NULL: files of batches */
 	const char *format;     /* of the table in format/foreign.h, or NULL */
 	const char *type, *unit; /* for formats that do not say, or NULL */
-	const char *binary;     /* as cmd_heap_names */
+	const char *binary;     /* as struct heap_names */
 	bool raw;               /* no names for heap dumps */
 	struct label labels[IMPORT_LABELS_MAX];
 	size_t n_labels;

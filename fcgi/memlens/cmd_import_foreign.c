@@ -23,12 +23,11 @@ static const struct err *
 parse_heap(struct stacks *s, const struct import_foreign *f,
     const struct buf *data)
 {
-	struct cmd_heap_names names = {.binary = f->binary};
 	struct heap h = {0};
 	const struct err *e = heap_read(&h, data->data, data->len, 1);
 
 	if (e == NULL && !f->raw)
-		e = cmd_heap_name(&h, &names);
+		e = cmd_heap_name(&h, f->binary, false);
 	if (e == NULL && (!heap_name_rest(&h) || !heap_hide_allocator(&h)))
 		e = err_nomem();
 	if (e == NULL)

@@ -7,7 +7,7 @@
 
 #include "fcgi/graph/graph.h"
 #include "fcgi/memlens/program_parts.h"
-#include "fcgi/memlens/symbolize.h"
+#include "fcgi/symbolize/symbolize.h"
 #include "store/base/err.h"
 
 /* "/a/b/../c//x.c" without what leads back; in place. */

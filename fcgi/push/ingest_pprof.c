@@ -11,6 +11,7 @@
 
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/format/stacks.h"
+#include "fcgi/format/stacks_less.h"
 #include "fcgi/push/ingest.h"
 #include "fcgi/push/multipart.h"
 #include "store/base/err.h"
@@ -122,151 +123,37 @@ form_configure(struct form *f)
 
 /* ---- the difference ---- */
 
-struct less {
-	struct stacks *out;
-	uint32_t *nodes; /* of the profile before -> of out */
-	int64_t *before; /* values of one type, by node of out */
-	size_t n;
-};
-
-static uint32_t
-less_node(struct stacks *out, const struct stacks *s, uint32_t i,
-    const uint32_t *nodes)
+static enum stacks_take
+form_take(void *arg, const struct stacks_type *t)
 {
-	struct label labels[STACKS_LABELS_MAX];
-	struct stacks_node node;
-	struct frame f;
+	const struct form *f = arg;
 
-	if (i == 0)
-		return 0;
-	stacks_get_node(s, i, &node);
-	if (node.labels)
-		return stacks_labels(out, labels,
-		    stacks_get_labels(s, node.edge, labels));
-	stacks_get_frame(s, node.edge, &f);
-	return stacks_child(out, nodes[node.parent], stacks_frame(out, &f));
-}
-
-/* The type of the profile before that has the same name and unit. */
-static uint32_t
-less_type(const struct stacks *s, const struct stacks_type *t)
-{
-	struct stacks_type o;
-
-	for (uint32_t i = 0; i < stacks_n_types(s); i++) {
-		stacks_get_type(s, i, &o);
-		if (strcmp(o.name, t->name) == 0 &&
-		    strcmp(o.unit, t->unit) == 0 && o.period == t->period)
-			return i;
-	}
-	return UINT32_MAX;
-}
-
-static bool
-form_is_cumulative(const struct form *f, const char *name)
-{
 	for (size_t i = 0; i < f->n_configs; i++) {
 		const struct pprof_config *c = &f->configs[i];
 		char shown[128];
 
 		type_sanitize(shown, sizeof(shown),
 		    c->display[0] != '\0' ? c->display : c->type);
-		if (c->cumulative && strcmp(shown, name) == 0)
-			return true;
+		if (c->cumulative && strcmp(shown, t->name) == 0)
+			return STACKS_LESS;
 	}
-	return false;
-}
-
-/* One type of the new profile, less that of the one before where both count
- * from the process's start. */
-static void
-less_values(struct less *l, const struct form *f, const struct stacks *now,
-    const struct stacks *before, uint32_t type)
-{
-	struct stacks_type t;
-	uint32_t old, into;
-	uint64_t shrunk = 0;
-
-	stacks_get_type(now, type, &t);
-	old = before != NULL ? less_type(before, &t) : UINT32_MAX;
-	if (form_is_cumulative(f, t.name) && old == UINT32_MAX) {
-		stacks_skip(l->out, "cumulative values without a profile "
-		    "before", 1);
-		return;
-	}
-	into = stacks_type(l->out, &t);
-	memset(l->before, 0, l->n * sizeof(*l->before));
-	for (uint32_t i = 0; form_is_cumulative(f, t.name) &&
-	    i < stacks_n_nodes(before); i++)
-		l->before[l->nodes[i]] += stacks_value(before, i, old);
-	/* nodes of the new profile have the same numbers in out */
-	for (uint32_t i = 0; i < stacks_n_nodes(now); i++) {
-		int64_t v = stacks_value(now, i, type) - l->before[i];
-
-		if (v > 0)
-			stacks_add(l->out, i, into, v);
-		shrunk += v < 0;
-	}
-	if (shrunk > 0)
-		stacks_skip(l->out, "cumulative values that have shrunk",
-		    shrunk);
-}
-
-/* Frames have other numbers in `out`. */
-static void
-less_places(struct stacks *out, const struct stacks *now)
-{
-	struct stacks_place at;
-	struct frame f;
-
-	for (size_t i = 0; i < stacks_n_places(now); i++) {
-		stacks_get_place(now, i, &at);
-		stacks_get_frame(now, at.frame, &f);
-		at.frame = stacks_frame(out, &f);
-		stacks_put_place(out, &at);
-	}
+	return STACKS_ALL;
 }
 
 /* *s becomes what lies between two profiles. */
 static const struct err *
-form_difference(const struct form *f, struct stacks **s,
+form_difference(struct form *f, struct stacks **s,
     const struct stacks *before)
 {
-	size_t n = stacks_n_nodes(*s), m = before != NULL ?
-	    stacks_n_nodes(before) : 1;
-	struct less l = {stacks_new(&stacks_limits_push),
-	    calloc(n > m ? n : m, sizeof(*l.nodes)), NULL, n + m};
-	const struct err *e = NULL;
+	struct stacks *out;
+	const struct err *e = stacks_less(&out, *s, before, form_take, f,
+	    NULL);
 
-	l.before = calloc(l.n, sizeof(*l.before));
-	if (l.out == NULL || l.nodes == NULL || l.before == NULL)
-		e = err_nomem();
-	/* These first, so that they have the same numbers in `out`. */
-	for (uint32_t i = 0; e == NULL && i < n; i++)
-		l.nodes[i] = less_node(l.out, *s, i, l.nodes);
-	for (uint32_t i = 0; e == NULL && before != NULL && i < m; i++)
-		l.nodes[i] = less_node(l.out, before, i, l.nodes);
-	if (e == NULL)
-		e = stacks_error(l.out);
-	for (uint32_t t = 0; e == NULL && t < stacks_n_types(*s); t++)
-		less_values(&l, f, *s, before, t);
-	if (e == NULL)
-		less_places(l.out, *s);
-	for (size_t i = 0; e == NULL && i < stacks_n_skipped(*s); i++) {
-		struct stacks_skipped skipped;
-
-		stacks_get_skipped(*s, i, &skipped);
-		stacks_skip(l.out, skipped.why, skipped.n);
+	if (e == NULL) {
+		stacks_free(*s);
+		*s = out;
 	}
-	free(l.nodes);
-	free(l.before);
-	if (e != NULL) {
-		stacks_free(l.out);
-		return e;
-	}
-	stacks_free(*s);
-	*s = l.out;
-	return NULL;
+	return e;
 }
 
 const struct err *

@@ -36,6 +36,8 @@ struct type {
 	const char *group, *sample, *period_type, *period_unit;
 	const char *alias; /* another of pprof's names, or NULL */
 	const char *units; /* that tell it where text has no name, or NULL */
+	bool from_start;   /* programs tell it since they began: pulled, it is
+	                    * what is more than at the pull before */
 	bool timed;        /* text of it counts samples of 1 / rate s */
 	bool threshold;    /* our profiler takes what lasts for some time */
 	/* NULL, or the types that add up to it, ended by NULL: what nobody

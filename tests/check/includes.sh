@@ -53,7 +53,6 @@ fcgi/format/flame: fcgi/format generated store store/model store/base
 fcgi/format/out: fcgi/format/flame fcgi/format generated store store/model
 	store/base
 fcgi/http: store/base
-collector/scrape: fcgi/http fcgi/format/in store/batch store/base
 collector/java: store/batch store/base
 fcgi/child: store/base
 fcgi/server: fcgi/child fcgi/format store store/batch store/base
@@ -70,10 +69,15 @@ fcgi/pyroscope: fcgi/api fcgi/query fcgi/server fcgi/format/out
 fcgi/push: fcgi/pyroscope fcgi/server fcgi/format/in fcgi/format/jfr
 	fcgi/format/pprof fcgi/format generated
 	store/batch store/model store/base
+fcgi/symbolize: collector/elf fcgi/format/heap store/model store/base
+collector/pull: fcgi/push fcgi/symbolize fcgi/format/in fcgi/format/heap
+	fcgi/format/pprof fcgi/format store/batch store/model store/base
+collector/scrape: collector/pull fcgi/http fcgi/format/in store/batch
+	store/base
 fcgi: fcgi/push fcgi/pyroscope fcgi/api fcgi/graph fcgi/kv fcgi/server
 	fcgi/child store/base
-fcgi/memlens: collector/elf fcgi/push fcgi/graph fcgi/server fcgi/child
-	fcgi/format/out
+fcgi/memlens: collector/elf fcgi/symbolize fcgi/push fcgi/graph fcgi/server
+	fcgi/child fcgi/format/out
 	fcgi/format/in fcgi/format/heap fcgi/format/flame fcgi/format store
 	store/check store/read store/journal store/batch store/model
 	store/base

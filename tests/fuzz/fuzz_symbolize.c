@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fcgi/memlens/symbolize.h"
+#include "fcgi/symbolize/symbolize.h"
 #include "store/base/err.h"
 
 #define ASKED 512 /* addresses of an input */

@@ -4,7 +4,7 @@
  *
  *	symbolize PROGRAM <addresses
  */
-#include "fcgi/memlens/symbolize.h"
+#include "fcgi/symbolize/symbolize.h"
 
 #include <inttypes.h>
 #include <stdio.h>

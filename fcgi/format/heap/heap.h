@@ -125,6 +125,13 @@ bool heap_hide_allocator(struct heap *h);
  * counted by stacks_skip().  Errors: ENOMEM, stacks_error(). */
 const struct err *heap_put(const struct heap *h, struct stacks *s);
 
+/* Some types alone, a bit of enum heap_type each. */
+#define HEAP_ALL ((1u << HEAP_TYPES) - 1)
+#define HEAP_INUSE (1u << HEAP_INUSE_SPACE | 1u << HEAP_INUSE_OBJECTS)
+#define HEAP_ALLOC (1u << HEAP_ALLOC_SPACE | 1u << HEAP_ALLOC_OBJECTS)
+const struct err *heap_put_types(const struct heap *h, struct stacks *s,
+    unsigned wanted);
+
 /* Of a dump that a worker takes: each costs about 130 bytes. */
 #define HEAP_ADDRESSES_PUSH (1u << 20)
 

@@ -54,6 +54,12 @@ put_stack(const struct heap *h, struct stacks *s, const uint32_t *numbers,
 const struct err *
 heap_put(const struct heap *h, struct stacks *s)
 {
+	return heap_put_types(h, s, HEAP_ALL);
+}
+
+const struct err *
+heap_put_types(const struct heap *h, struct stacks *s, unsigned wanted)
+{
 	uint32_t columns[HEAP_TYPES], *numbers = put_frames(h, s);
 	double rest[HEAP_TYPES] = {0}, all[HEAP_TYPES] = {0};
 
@@ -67,7 +73,8 @@ heap_put(const struct heap *h, struct stacks *s)
 	for (unsigned t = 0; t < HEAP_TYPES; t++) {
 		const struct stacks_type of = heap_type_of((enum heap_type)t);
 
-		columns[t] = all[t] > 0 ? stacks_type(s, &of) : 0;
+		columns[t] = all[t] > 0 && (wanted >> t & 1) != 0 ?
+		    stacks_type(s, &of) : 0;
 	}
 	for (uint32_t i = 0; i < h->n_stacks; i++) {
 		const struct heap_stack *stack = &h->stacks[i];
@@ -78,6 +85,8 @@ heap_put(const struct heap *h, struct stacks *s)
 		for (unsigned t = 0; t < HEAP_TYPES; t++) {
 			double v = stack->value[t];
 
+			if ((wanted >> t & 1) == 0)
+				continue;
 			if (v < 0)
 				stacks_skip(s, "stacks that shrank", 1);
 			if (v <= 0)

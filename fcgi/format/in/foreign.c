@@ -73,7 +73,9 @@ static const struct foreign_stream perf_script_brief_stream = {
 static bool
 pprof_looks(const char *p, size_t n)
 {
-	return n > 3 && p[0] == 0x0a && p[1] > 0 && p[1] <= 22 &&
+	/* a type of samples, or as Go's heap begins the period's */
+	return n > 3 && (p[0] == 0x0a || p[0] == 0x5a) &&
+	    p[1] > 0 && p[1] <= 22 &&
 	    (p[2] == 0x08 || p[2] == 0x10);
 }
 

@@ -65,10 +65,39 @@ TEST(two_of_one_name_are_refused)
 	CHECK(load(&c, "[target a]\ninstance =\n") != NULL);
 }
 
+TEST(profiles_of_a_target)
+{
+	struct scrape_config c;
+	const struct err *e;
+
+	CHECK_OK(load(&c, "[scrape]\nprofile-interval = 30s\n"
+	    "[target a]\nprofile = http://127.0.0.1:6060/debug/pprof/heap\n"
+	    "profile = http://127.0.0.1:6060/debug/pprof/block?debug=0\n"
+	    "dumps = /var/lib/db/jp\nprofile-size = 1M\n"
+	    "[target b]\nprofile = http://127.0.0.1:1/h\n"));
+	CHECK_INT(c.targets[0].n_profiles, 3);
+	CHECK_STR(c.targets[0].instance, "127.0.0.1:6060");
+	CHECK_STR(c.targets[0].profiles[0].group, "heap");
+	CHECK_STR(c.targets[0].profiles[1].group, "block");
+	CHECK_STR(c.targets[0].profiles[2].dumps, "/var/lib/db/jp");
+	CHECK_INT(c.targets[0].profile_interval_ns, 30 * S);
+	CHECK_INT(c.targets[0].profile_bytes, 1 << 20);
+	CHECK_INT(c.targets[1].profile_bytes, 16 << 20);
+	scrape_config_free(&c);
+	e = load(&c, "[target a]\nprofile = http://127.0.0.1/p/heap\n"
+	    "profile = http://127.0.0.1/p/allocs\n");
+	CHECK(e != NULL && strstr(e->text, "say the same") != NULL);
+	e = load(&c, "[target a]\ndumps = jp\n");
+	CHECK(e != NULL && strstr(e->text, ":2: dumps: \"jp\"") != NULL);
+	e = load(&c, "[target a]\nprofile-size = 1G\n");
+	CHECK(e != NULL && strstr(e->text, "out of range") != NULL);
+}
+
 int
 main(void)
 {
 	RUN(an_instance_is_host_and_port);
 	RUN(two_of_one_name_are_refused);
+	RUN(profiles_of_a_target);
 	return test_done();
 }

@@ -22,6 +22,8 @@ TEST(formats_are_guessed)
 	    {"a;b 1 2\na 3\n", "folded"}, {"a 1 2\nb 0 3\n", "folded"},
 	    {"a;b\na;c\n", "lines"}, {"\x01\x02;", NULL}, {"", NULL},
 	    {"heap_v2/524288\n", "heap_v2"},
+	    {"\x0a\x04\x08\x01\x10\x02", "pprof"},
+	    {"\x5a\x04\x08\x01\x10\x02", "pprof"}, /* Go's heap */
 	    {"--- symbol\n0x1 a\n---\n--- heap\nheap_v2/1\n", "heap_v2"},
 	    {"heap profile: 1: 2 [3: 4] @ heap\n", "gperftools"},
 	    {"{\"shared\": {\"frames\": []}", "speedscope"},

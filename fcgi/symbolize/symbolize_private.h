@@ -4,7 +4,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "fcgi/memlens/symbolize.h"
+#include "fcgi/symbolize/symbolize.h"
 
 struct dwarf_names;
 

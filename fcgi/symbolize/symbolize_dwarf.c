@@ -9,7 +9,7 @@
 
 #include "collector/elf/demangle.h"
 #include "collector/elf/dwarf_index.h"
-#include "fcgi/memlens/symbolize_private.h"
+#include "fcgi/symbolize/symbolize_private.h"
 #include "store/base/array.h"
 #include "store/base/intern.h"
 

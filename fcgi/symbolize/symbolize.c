@@ -1,7 +1,7 @@
 /*
  * Program files, their debug files and symbol tables.
  */
-#include "fcgi/memlens/symbolize.h"
+#include "fcgi/symbolize/symbolize.h"
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "collector/elf/debug_file.h"
 #include "collector/elf/demangle.h"
-#include "fcgi/memlens/symbolize_private.h"
+#include "fcgi/symbolize/symbolize_private.h"
 #include "store/base/array.h"
 #include "store/base/err.h"
 

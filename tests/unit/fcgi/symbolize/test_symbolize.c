@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "collector/elf/demangle.h"
-#include "fcgi/memlens/symbolize.h"
-#include "fcgi/memlens/symbolize_private.h"
+#include "fcgi/symbolize/symbolize.h"
+#include "fcgi/symbolize/symbolize_private.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 
