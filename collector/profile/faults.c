@@ -10,7 +10,7 @@
 
 /* Programs fault as often as they like: a loop that does nothing else comes to
  * thousands of samples a second. */
-#define SAMPLE_NS 5000000
+#define SAMPLE_NS 25000000
 
 static bool
 faults_clock(const struct config *c, struct sampler_clock *out)
