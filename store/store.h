@@ -242,11 +242,16 @@ const struct err *store_each_series(struct store *s,
 /* The same of profiles alone. */
 const struct err *store_each_profile(struct store *s, int64_t from_ns,
     int64_t until_ns, store_series_fn *fn, void *arg);
-/* Label sets of those series, each once, in no order. */
-typedef bool store_labels_fn(void *arg, const struct label *labels, size_t n,
+/* Values of the label `service` of those series, each once, in no order. */
+typedef bool store_service_fn(void *arg, const char *service,
     int64_t last_ns);
-const struct err *store_each_label_set(struct store *s, int64_t from_ns,
-    int64_t until_ns, store_labels_fn *fn, void *arg);
+const struct err *store_each_service(struct store *s, int64_t from_ns,
+    int64_t until_ns, store_service_fn *fn, void *arg);
+/* Names and units of all profiles there are, once or more often. */
+typedef void store_type_fn(void *arg, enum series_kind kind,
+    const char *name, const char *unit);
+const struct err *store_each_type(struct store *s, store_type_fn *fn,
+    void *arg);
 
 /* Facts of one kind with from <= time < until, in no order. */
 typedef bool store_fact_fn(void *arg, int64_t time_ns, const char *subject,

@@ -133,15 +133,39 @@ services_take_profile(void *arg, const struct series_desc *d, int64_t last_ns)
 }
 
 static bool
-services_take_labels(void *arg, const struct label *labels, size_t n,
-    int64_t last_ns)
+services_take_last(void *arg, const char *name, int64_t last_ns)
 {
 	struct service_list *l = arg;
-	struct service_entry *s = services_of(l, labels, n);
+	struct service_entry *s = services_entry(l, name);
 
 	if (s != NULL && last_ns > s->last_ns)
 		s->last_ns = last_ns;
 	return !l->failed;
+}
+
+static bool
+services_take_group(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	struct service_list *l = arg;
+	const char *name = label_find(d->labels, d->n_labels, "groupname");
+
+	return name == NULL || services_take_last(l, name, last_ns);
+}
+
+/* Who has no service may have a group's name, as process-exporter says. */
+static const struct err *
+services_load_groups(struct service_list *l, struct store *s, int64_t from_ns,
+    int64_t until_ns)
+{
+	struct selector *none;
+	const struct err *e = selector_parse("{service=\"\"}", &none);
+
+	if (e != NULL)
+		return e;
+	e = store_each_series(s, none, from_ns, until_ns, services_take_group,
+	    l);
+	selector_free(none);
+	return e;
 }
 
 /* By service, the youngest first. */
@@ -242,8 +266,10 @@ services_load(struct service_list *l, struct store *s, int64_t from_ns,
 	store_extent(s, &extent);
 	e = store_each_profile(s, from_ns, until_ns, services_take_profile, l);
 	if (e == NULL)
-		e = store_each_label_set(s, from_ns, until_ns,
-		    services_take_labels, l);
+		e = store_each_service(s, from_ns, until_ns,
+		    services_take_last, l);
+	if (e == NULL)
+		e = services_load_groups(l, s, from_ns, until_ns);
 	if (e == NULL)
 		e = store_each_fact(s, FACT_PROCESS,
 		    from_ns - FACT_SLOTS * extent.slot_ns, until_ns,

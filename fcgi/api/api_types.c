@@ -3,6 +3,7 @@
  * holds: names and units that strangers have pushed.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/api/pages.h"
@@ -49,17 +50,16 @@ types_hold(struct types_held *h, enum series_kind kind, const char *name,
 		    INTERN_NONE;
 }
 
-static bool
-types_take(void *arg, const struct series_desc *d, int64_t last_ns)
+static void
+types_take(void *arg, enum series_kind kind, const char *name,
+    const char *unit)
 {
-	const struct type *made = types_made_with(d->name);
+	const struct type *made = types_made_with(name);
 	struct types_held *h = arg;
 
-	(void)last_ns;
-	types_hold(h, d->kind, d->name, d->unit);
+	types_hold(h, kind, name, unit);
 	if (made != NULL)
 		types_hold(h, made->kind, made->name, made->unit);
-	return !h->failed;
 }
 
 /* Which stacks wait for work, as a matcher of their labels and one of their
@@ -125,7 +125,44 @@ types_put(struct writer *w, const struct type *t, bool present)
 	writer_close(w, '}');
 }
 
-/* The rows of the table, then what has none. */
+static int
+types_compare(const void *a, const void *b, void *all)
+{
+	const char *x = intern_str(all, *(const uint32_t *)a);
+	const char *y = intern_str(all, *(const uint32_t *)b);
+	int order = strcmp(x + 1 + strlen(x + 1) + 1,
+	    y + 1 + strlen(y + 1) + 1);
+
+	return order != 0 ? order
+	                  : intern_compare(all, *(const uint32_t *)a,
+	                        *(const uint32_t *)b);
+}
+
+/* What has no row in the table, by name. */
+static void
+types_put_others(struct writer *w, struct types_held *h)
+{
+	uint32_t *order = malloc((h->all.n + 1) * sizeof(*order));
+
+	h->failed |= order == NULL;
+	for (uint32_t i = 0; i < h->all.n && !h->failed; i++)
+		order[i] = i;
+	if (!h->failed)
+		qsort_r(order, h->all.n, sizeof(*order), types_compare,
+		    &h->all);
+	for (uint32_t i = 0; i < h->all.n && !h->failed; i++) {
+		const char *text = intern_str(&h->all, order[i]);
+		const char *unit = text + 1;
+		const struct type other = types_other(
+		    unit + strlen(unit) + 1, unit, (enum series_kind)*text);
+
+		if (types_find(other.name) == NULL)
+			types_put(w, &other, true);
+	}
+	free(order);
+}
+
+/* The rows of the table, then the others. */
 static void
 types_put_all(struct writer *w, struct types_held *h)
 {
@@ -137,14 +174,7 @@ types_put_all(struct writer *w, struct types_held *h)
 		types_put(w, &types[i], intern_find(&h->all, key->data,
 		    key->len) != INTERN_NONE);
 	}
-	for (uint32_t i = 0; i < h->all.n; i++) {
-		const char *text = intern_str(&h->all, i), *unit = text + 1;
-		const struct type other = types_other(
-		    unit + strlen(unit) + 1, unit, (enum series_kind)*text);
-
-		if (types_find(other.name) == NULL)
-			types_put(w, &other, true);
-	}
+	types_put_others(w, h);
 	writer_close(w, ']');
 }
 
@@ -161,8 +191,7 @@ api_types(struct context *c, struct request *rq, struct response *rs)
 	if ((e = context_store(c, &s)) != NULL)
 		return e;
 	store_extent(s, &extent);
-	e = store_each_profile(s, extent.from_ns, extent.until_ns, types_take,
-	    &h);
+	e = store_each_type(s, types_take, &h);
 	if (e == NULL && !h.failed) {
 		writer_open(&w, '{');
 		partial_put_state(&w, s, extent.from_ns, extent.until_ns);

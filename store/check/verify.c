@@ -28,6 +28,7 @@
 #include "store/file/manifest.h"
 #include "store/file/sealed.h"
 #include "store/file/segtree.h"
+#include "store/file/series_index.h"
 #include "store/journal/journal.h"
 #include "store/journal/open_marks.h"
 #include "store/model/histogram.h"
@@ -199,6 +200,25 @@ verify_marks(struct sealed *f)
 	return e;
 }
 
+/* And so is the index of its series. */
+static const struct err *
+verify_index(struct sealed *f)
+{
+	struct buf index = {0}, again = {0};
+	const struct err *e = sealed_read_stream(f, SEALED_SERIES, &index);
+
+	if (e == NULL && index.len > 0) {
+		e = series_index_make(f->dict, f->n_stacks, &again);
+		if (e == NULL && (again.len != index.len ||
+		        memcmp(again.data, index.data, index.len) != 0))
+			e = err_new(ERR_FORMAT, 0, "the index of series is "
+			    "not that of the dictionary");
+	}
+	buf_fini(&index);
+	buf_fini(&again);
+	return e;
+}
+
 static const struct err *
 verify_file(struct verify *v, const struct manifest_file *m)
 {
@@ -217,6 +237,8 @@ verify_file(struct verify *v, const struct manifest_file *m)
 			e = sealed_check(f, v->dir, m);
 		if (e == NULL)
 			e = verify_marks(f);
+		if (e == NULL)
+			e = verify_index(f);
 		if (e == NULL)
 			e = verify_content(v, f);
 		if (e == NULL && v->summary.file != NULL &&

@@ -18,8 +18,9 @@
  *	02 chunk(be32)                         dictionary
  *	03 chunk(be32)                         stacks
  *	04 chunk(be32)                         marks
+ *	05 chunk(be32)                         series
  *	10 series(be32) level(u8) last(be64)   strip
- * Values of 01 to 04 are byte streams cut into chunks; but for meta each chunk
+ * Values of 01 to 05 are byte streams cut into chunks; but for meta each chunk
  * is of 8,192 bytes: be32 these, be32 bytes deflated (RFC 1951), the deflated.
  * Chunks and large strips are cut in turn into pieces of 1,000 bytes, so that
  * pages are full; the second and later ones have their number (be32) behind
@@ -48,6 +49,18 @@
  *             strings, too, varint n and n bytes that the first shares with
  *             the one before; varint place and length of the sections of
  *             series and of facts; CRC-32C (be32) of all this.
+ * series      of a dictionary that has marks: its series by their label
+ *             `service`, for who asks for one service's; as marks, files of
+ *             before have none.  be32 bytes of the head, then it: varints,
+ *             series of the file, its stacks, bits by kind of its facts; n
+ *             heads, in the order in which lists first name them: u8 kind, u8
+ *             scale, zigzag period, varint n labels, name, unit, their names
+ *             (each varint length, bytes); varint n services, sorted, the
+ *             first of which stands for none: its name, varint bytes of its
+ *             list of profiles, the same of metrics; CRC-32C (be32) of all
+ *             this.  Then the lists, all of profiles first.  A series:
+ *             varint number less the one before and 1, varint head, the
+ *             values of its labels but the service.
  * strip       up to 64 blocks of one series and level, from one group of 64
  *             neighbours: u8 n; varint start of the first in blocks of its
  *             level since 1970; column of distances between starts (when

@@ -156,22 +156,20 @@ sealed_read_stacks(struct sealed *f, uint32_t n_nodes)
 }
 
 const struct err *
-sealed_set_series(struct sealed *f, const uint8_t *kinds, uint32_t n)
+sealed_set_series(struct sealed *f, uint32_t n)
 {
-	f->kinds = malloc(n + 1);
+	f->kinds = calloc(n + 1, 1);
 	if (f->kinds == NULL)
 		return err_nomem();
-	if (n > 0)
-		memcpy(f->kinds, kinds, n);
 	f->n_series = n;
 	return NULL;
 }
 
 /* Chunk by chunk; the one that was read last is kept. */
 const struct err *
-sealed_read_dict(void *arg, uint64_t offset, void *to, size_t n, size_t *got)
+sealed_read_part(struct sealed *f, enum sealed_stream stream, uint64_t offset,
+    void *to, size_t n, size_t *got)
 {
-	struct sealed *f = arg;
 	uint64_t each = f->meta.version > 1 ? SEALED_CHUNK : SEALED_CHUNK_1;
 	const struct err *e = NULL;
 	bool found = true;
@@ -180,11 +178,13 @@ sealed_read_dict(void *arg, uint64_t offset, void *to, size_t n, size_t *got)
 		uint64_t chunk = (offset + *got) / each;
 		size_t skip = (size_t)((offset + *got) % each), part;
 
-		if (f->chunk.len == 0 || f->chunk_number != chunk) {
+		if (f->chunk.len == 0 || f->chunk_number != chunk ||
+		    f->chunk_of != stream) {
 			buf_clear(&f->chunk);
-			e = sealed_read_chunk(f, SEALED_DICT, (uint32_t)chunk,
+			e = sealed_read_chunk(f, stream, (uint32_t)chunk,
 			    &f->chunk, &found);
 			f->chunk_number = chunk;
+			f->chunk_of = stream;
 		}
 		if (e != NULL || !found || f->chunk.len <= skip)
 			break;
@@ -196,6 +196,12 @@ sealed_read_dict(void *arg, uint64_t offset, void *to, size_t n, size_t *got)
 	if (e != NULL)
 		buf_clear(&f->chunk);
 	return e;
+}
+
+const struct err *
+sealed_read_dict(void *arg, uint64_t offset, void *to, size_t n, size_t *got)
+{
+	return sealed_read_part(arg, SEALED_DICT, offset, to, n, got);
 }
 
 /* The dictionary as a whole. */

@@ -25,7 +25,8 @@ enum sealed_stream {
 	SEALED_META = 1,
 	SEALED_DICT,
 	SEALED_STACKS,
-	SEALED_MARKS
+	SEALED_MARKS,
+	SEALED_SERIES
 };
 
 struct sealed_meta {
@@ -54,7 +55,8 @@ struct sealed {
 	uint32_t *stack_nodes;  /* stack number -> node of dict; see below */
 	uint32_t n_stacks;
 	struct dbfile *db;
-	struct buf chunk;       /* of the dictionary, read last */
+	struct buf chunk;       /* of a stream, read last */
+	enum sealed_stream chunk_of;
 	uint64_t chunk_number;
 	struct buf bundle;      /* of strips, read last; for keys from, last */
 	uint8_t bundle_from[SEALED_STRIP_KEY], bundle_last[SEALED_STRIP_KEY];
@@ -64,19 +66,22 @@ struct sealed {
 /* Opens and checks a file; ERR_FORMAT for a version that is not known. */
 const struct err *sealed_open(struct sealed **out, const char *path);
 /*
- * The same without its dictionary.  Who takes that up says what the series
- * are, before the first strip is read; and how many nodes there are, before
- * stack_nodes is.
+ * The same without its dictionary.  Who takes that up says how many series
+ * there are, and sets the kind of each before its first strip is read; and how
+ * many nodes there are, before stack_nodes is.
  */
 const struct err *sealed_open_nameless(struct sealed **out,
     const char *path);
-const struct err *sealed_set_series(struct sealed *f, const uint8_t *kinds,
-    uint32_t n);
+const struct err *sealed_set_series(struct sealed *f, uint32_t n);
 const struct err *sealed_read_stacks(struct sealed *f, uint32_t n_nodes);
 /* All bytes of a stream; none where the file has no such stream. */
 const struct err *sealed_read_stream(struct sealed *f,
     enum sealed_stream stream, struct buf *out);
-/* n bytes of the dictionary from `offset` on; an open_read_fn. */
+/* n bytes of a stream from `offset` on; fewer (*got) where it ends.  And of the
+ * dictionary; an open_read_fn. */
+const struct err *sealed_read_part(struct sealed *f,
+    enum sealed_stream stream, uint64_t offset, void *to, size_t n,
+    size_t *got);
 const struct err *sealed_read_dict(void *arg, uint64_t offset, void *to,
     size_t n, size_t *got);
 void sealed_close(struct sealed *f);

@@ -159,7 +159,8 @@ marks_take(struct openspan *o, struct cur *c)
 }
 
 const struct err *
-openspan_take_marks(struct openspan *o, const void *marks, size_t size)
+openspan_take_marks(struct openspan *o, const void *marks, size_t size,
+    bool series)
 {
 	const uint8_t *p = marks;
 	struct cur c = cur_of(p, size < 4 ? 0 : size - 4), sum;
@@ -170,7 +171,7 @@ openspan_take_marks(struct openspan *o, const void *marks, size_t size)
 	if (!c.bad)
 		e = marks_take(o, &c);
 	if (e == NULL && !c.bad)
-		e = openspan_take_places(o);
+		e = openspan_take_places(o, series);
 	if (e == NULL && c.bad)
 		e = err_new(ERR_FORMAT, 0, "a dictionary's marks are "
 		    "malformed");

@@ -14,10 +14,11 @@ const struct err *open_marks_make(const void *record, size_t size,
     struct buf *out);
 
 /* In the place of openspan_take_dict(): o->pages reads the dictionary, of
- * which only series and facts are read here.  ERR_FORMAT: these are not its
- * marks, and the span is empty. */
+ * which only facts are read here, and `series`, which who has an index of them
+ * does not need.  ERR_FORMAT: these are not its marks, and the span is
+ * empty. */
 const struct err *openspan_take_marks(struct openspan *o, const void *marks,
-    size_t size);
+    size_t size, bool series);
 
 /* open_names.c: n symbols from number `first` on begin at `at`. */
 bool open_dict_put_mark(struct open_dict *d, enum open_kind kind,
@@ -26,6 +27,6 @@ bool open_dict_put_mark(struct open_dict *d, enum open_kind kind,
 uint32_t open_mark_most(enum open_kind kind);
 /* open_skim.c: the sections of the record that o->pages has, at these places
  * of it; all other names are marked already. */
-const struct err *openspan_take_places(struct openspan *o);
+const struct err *openspan_take_places(struct openspan *o, bool series);
 
 #endif

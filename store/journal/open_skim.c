@@ -515,7 +515,7 @@ skim_place(struct skim *k, size_t tag, const struct open_place *place)
 }
 
 const struct err *
-openspan_take_places(struct openspan *o)
+openspan_take_places(struct openspan *o, bool series)
 {
 	struct skim k = {.o = o, .d = &o->dicts[0]};
 	const struct err *e = symtab_init_unhashed(&o->series);
@@ -524,7 +524,7 @@ openspan_take_places(struct openspan *o)
 	k.labels = k.d->marks[OPEN_LABELS].end;
 	k.strings += k.strings == 0; /* number 0 is known to all */
 	k.labels += k.labels == 0;
-	if (e == NULL)
+	if (e == NULL && series)
 		e = skim_place(&k, SKIM_SERIES, &o->dict_at[OPEN_SERIES_AT]);
 	if (e == NULL)
 		e = skim_place(&k, SKIM_FACTS, &o->dict_at[OPEN_FACTS_AT]);

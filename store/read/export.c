@@ -131,9 +131,10 @@ export_entry(struct export *x, uint32_t series, const struct batch_block *k,
 }
 
 static const struct err *
-export_file_series(struct export *x, struct reader_file *f, uint32_t number)
+export_file_series(struct export *x, struct reader_file *f, uint32_t number,
+    uint32_t series)
 {
-	uint32_t series = f->names.symbols[number], key;
+	uint32_t key;
 	enum series_kind kind = symtab_series(&x->s->syms, series)->kind;
 	bool profile = series_is_profile(kind);
 	const struct block *b;
@@ -166,9 +167,11 @@ export_file(struct export *x, struct reader_file *f)
 
 	if (f->sealed == NULL || f->sealed->meta.base > 0)
 		return NULL;
-	for (uint32_t i = 0; i < f->sealed->n_series && e == NULL; i++) {
-		if (export_wants(x, f->names.symbols[i]))
-			e = export_file_series(x, f, i);
+	for (uint32_t i = 0; i < f->known.n && e == NULL; i++) {
+		const struct reader_known *k = &f->known.list[i];
+
+		if (export_wants(x, k->series))
+			e = export_file_series(x, f, k->number, k->series);
 	}
 	return e != NULL ? e : selector_check(x->q->selector);
 }
@@ -275,7 +278,10 @@ export_need_names(struct export *x)
 	for (uint32_t k = 0; k < x->s->n_files && e == NULL; k++) {
 		struct reader_file *f = &x->s->files[k];
 
-		if (f->sealed != NULL && export_overlaps(x, &f->entry))
+		if (f->sealed == NULL || !export_overlaps(x, &f->entry))
+			continue;
+		e = reader_need_series(x->s, f, x->q->selector, READER_ALL);
+		if (e == NULL && f->sealed != NULL)
 			e = reader_name_stacks(x->s, f, series, n);
 	}
 	if (e == NULL)

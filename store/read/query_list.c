@@ -1,15 +1,15 @@
 /*
- * What is there: series and facts.
+ * What is there: series, services and types.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/file/format.h"
+#include "store/model/type.h"
 #include "store/read/reader.h"
-
-/* ---- series ---- */
 
 #define LIST_SPANS 4  /* of the summary's, that are opened in its place; */
 #define LIST_NEWEST 2 /* or beside it, where there are more */
@@ -27,7 +27,8 @@ struct list {
 	struct reader_file *spans[LIST_SPANS];
 	size_t n_spans;
 	bool known;                   /* they tell all that it could */
-	uint64_t *last;               /* by series: end of its newest slot */
+	uint32_t *order;              /* series that match: `found` */
+	size_t found;
 };
 
 static bool
@@ -178,33 +179,16 @@ list_missing(struct list *l)
 	}
 }
 
-/* Marks last[series] = end of the newest slot known; files tell it by file,
- * which is exact when the series lives on to the file's end. */
-static void
-list_mark_file(const struct reader_file *f, uint64_t until, uint64_t *last)
+/* The end of what a file tells: of what it has, that is exact when it lives on
+ * to the file's end.  0: it is not asked. */
+static uint64_t
+list_end(const struct list *l, const struct reader_file *f)
 {
-	uint64_t end = f->entry.until < until ? f->entry.until : until;
-
-	if (f->sealed == NULL)
-		return;
-	for (size_t i = 0; i < f->names.n_named; i++) {
-		uint32_t series = f->names.symbols[i];
-
-		if (end > last[series])
-			last[series] = end;
-	}
-}
-
-static void
-list_mark_journal(struct openspan *o, uint64_t from, uint64_t until,
-    uint64_t *last)
-{
-	for (uint32_t i = 0; i < o->n_named; i++) {
-		uint64_t end = openspan_strip_newest(o, i, from, until);
-
-		if (end > last[o->symbols[i]])
-			last[o->symbols[i]] = end;
-	}
+	if (f->sealed == NULL || f->entry.kind == MANIFEST_SUMMARY ||
+	    f->entry.first >= l->until || l->from >= f->entry.until ||
+	    (!list_has_span(l, f) && list_summarized(l, f)))
+		return 0;
+	return f->entry.until < l->until ? f->entry.until : l->until;
 }
 
 /* The newest block of a series in the summary that begins in [from, until);
@@ -240,78 +224,77 @@ list_newest_block(struct sealed *f, uint32_t number, uint64_t from,
 	return e;
 }
 
-/* Series of the summary that no open file has marked. */
+/* The end of the newest slot that the summary has of a series, or 0. */
 static const struct err *
-list_mark_summary(struct list *l)
+list_summary_last(struct list *l, uint32_t series, uint64_t *last)
 {
 	struct reader_file *f = l->summary;
-	const struct err *e = NULL;
+	uint32_t number = reader_series(f, series);
+	uint64_t end = f->entry.first + f->entry.slots, start;
+	const struct err *e;
 
-	for (uint32_t i = 0; i < f->names.n_named && e == NULL; i++) {
-		uint32_t series = f->names.symbols[i];
-		uint64_t end = f->entry.first + f->entry.slots, start;
-
-		if (l->last[series] != 0)
-			continue;
-		e = list_newest_block(f->sealed, i, l->from,
-		    l->until < end ? l->until : end, &start);
-		if (e != NULL || start == UINT64_MAX)
-			continue;
-		end = start + seg_slots(f->sealed->meta.base);
-		if (end > f->entry.until)
-			end = f->entry.until;
-		l->last[series] = end < l->until ? end : l->until;
-	}
-	return e == NULL ? NULL : reader_failed(l->s, f, e);
+	if (f->sealed == NULL || number == INTERN_NONE)
+		return NULL;
+	e = list_newest_block(f->sealed, number, l->from,
+	    l->until < end ? l->until : end, &start);
+	if (e != NULL)
+		return reader_failed(l->s, f, e);
+	if (start == UINT64_MAX)
+		return NULL;
+	end = start + seg_slots(f->sealed->meta.base);
+	if (end > f->entry.until)
+		end = f->entry.until;
+	*last = end < l->until ? end : l->until;
+	return NULL;
 }
 
+/* The end of the newest slot known of a series; 0: it has none. */
 static const struct err *
-list_mark(struct list *l)
+list_last(struct list *l, uint32_t series, uint64_t *last)
 {
 	struct store *s = l->s;
 
+	*last = reader_newest_open(s, series, l->from, l->until);
 	for (uint32_t i = 0; i < s->n_files; i++) {
-		struct reader_file *f = &s->files[i];
+		uint64_t end = list_end(l, &s->files[i]);
 
-		if (f->entry.kind != MANIFEST_SUMMARY &&
-		    f->entry.first < l->until && l->from < f->entry.until &&
-		    (list_has_span(l, f) || !list_summarized(l, f)))
-			list_mark_file(f, l->until, l->last);
+		if (end > *last && reader_series(&s->files[i], series) !=
+		    INTERN_NONE)
+			*last = end;
 	}
-	for (uint32_t i = 0; i < s->n_journals; i++)
-		list_mark_journal(&s->journals[i]->span, l->from, l->until,
-		    l->last);
-	return l->summary == NULL || l->known ? NULL : list_mark_summary(l);
-}
-
-/* Opens the files and marks the series; list_fini() also after an error. */
-static const struct err *
-list_init(struct list *l, struct store *s, int64_t from_ns, int64_t until_ns)
-{
-	const struct err *e;
-
-	*l = (struct list){.s = s, .from = reader_slot(s, from_ns),
-	    .until = reader_slot(s, until_ns + s->manifest.slot_ns - 1)};
-	for (int i = 0; i < QUERY_TRIES; i++) {
-		e = list_need(l);
-		if (e == NULL) {
-			l->last = calloc(s->syms.series.n + 1,
-			    sizeof(*l->last));
-			e = l->last == NULL ? err_nomem() : list_mark(l);
-			if (e == NULL)
-				list_missing(l);
-			return e;
-		}
-		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
-			return e;
-	}
-	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
+	return *last != 0 || l->known || l->summary == NULL
+	    ? NULL : list_summary_last(l, series, last);
 }
 
 static void
 list_fini(struct list *l)
 {
-	free(l->last);
+	free(l->order);
+}
+
+/* Opens the files of a range; what matches gets its numbers (kinds 0: nothing
+ * does); again where one is found broken.  list_fini() also after an error. */
+static const struct err *
+list_init(struct list *l, struct store *s, const struct selector *sel,
+    unsigned kinds, int64_t from_ns, int64_t until_ns)
+{
+	*l = (struct list){.s = s, .from = reader_slot(s, from_ns),
+	    .until = reader_slot(s, until_ns + s->manifest.slot_ns - 1)};
+	for (int i = 0; i < QUERY_TRIES; i++) {
+		uint64_t breaks = s->breaks;
+		const struct err *e = list_need(l);
+
+		list_fini(l);
+		l->order = NULL;
+		if (e == NULL && kinds != 0)
+			e = reader_match(s, sel, kinds, &l->order, &l->found);
+		if (e == NULL && s->breaks == breaks)
+			return NULL;
+		if (e != NULL && (e->code != ENOENT ||
+		        (e = store_refresh(s)) != NULL))
+			return e;
+	}
+	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
 }
 
 static const struct err *
@@ -320,23 +303,23 @@ list_series(struct store *s, const struct selector *sel, unsigned kinds,
 {
 	struct label labels[BATCH_MAX_LABELS];
 	struct series_desc d;
-	uint32_t *order = NULL;
 	struct list l;
-	const struct err *e = list_init(&l, s, from_ns, until_ns);
-	size_t found = 0;
+	const struct err *e = list_init(&l, s, sel, kinds, from_ns, until_ns);
 
-	if (e == NULL)
-		e = reader_match(s, sel, kinds, &order, &found);
-	for (size_t i = 0; e == NULL && i < found; i++) {
-		if (l.last[order[i]] == 0)
+	for (size_t i = 0; e == NULL && i < l.found; i++) {
+		uint64_t last;
+
+		e = list_last(&l, l.order[i], &last);
+		if (e != NULL || last == 0)
 			continue;
-		symtab_desc(&s->syms, order[i], &d, labels, BATCH_MAX_LABELS);
-		if (!fn(arg, &d, (int64_t)l.last[order[i]] *
-		        s->manifest.slot_ns))
+		symtab_desc(&s->syms, l.order[i], &d, labels,
+		    BATCH_MAX_LABELS);
+		if (!fn(arg, &d, (int64_t)last * s->manifest.slot_ns))
 			break;
 	}
+	if (e == NULL)
+		list_missing(&l);
 	list_fini(&l);
-	free(order);
 	return e;
 }
 
@@ -356,156 +339,224 @@ store_each_profile(struct store *s, int64_t from_ns, int64_t until_ns,
 	    arg);
 }
 
-const struct err *
-store_each_label_set(struct store *s, int64_t from_ns, int64_t until_ns,
-    store_labels_fn *fn, void *arg)
-{
-	struct label labels[BATCH_MAX_LABELS];
+/* ---- services ---- */
+
+struct services {
 	struct list l;
-	const struct err *e = list_init(&l, s, from_ns, until_ns);
-	uint64_t *last = calloc(s->syms.labels.n + 1, sizeof(*last));
+	struct intern names;
+	uint64_t *last; /* by name: the end of its newest slot, */
+	uint32_t cap;   /* 0: not known yet */
+};
 
-	if (e == NULL && last == NULL)
-		e = err_nomem();
-	for (uint32_t i = 0; e == NULL && i < s->syms.series.n; i++) {
-		uint32_t set = symtab_series(&s->syms, i)->labels;
+/* The number of a service that ends at `last` or later. */
+static uint32_t
+services_put(struct services *v, const void *name, size_t n, uint64_t last)
+{
+	uint32_t before = v->names.n;
+	uint32_t i = intern_put(&v->names, name, n);
 
-		if (l.last[i] > last[set])
-			last[set] = l.last[i];
+	if (i == INTERN_NONE || !array_room(&v->last, i + 1, &v->cap))
+		return INTERN_NONE;
+	if (v->names.n > before)
+		v->last[i] = 0;
+	if (last > v->last[i])
+		v->last[i] = last;
+	return i;
+}
+
+static bool
+services_of_file(struct services *v, const struct reader_file *f)
+{
+	uint64_t end = list_end(&v->l, f);
+	const uint8_t *name;
+	size_t n;
+
+	for (uint32_t i = 1; end != 0 && i < f->index.n_services; i++) {
+		name = series_index_service(&f->index, i, &n);
+		if (services_put(v, name, n, end) == INTERN_NONE)
+			return false;
 	}
-	for (uint32_t i = 0; e == NULL && i < s->syms.labels.n; i++) {
-		size_t n = symtab_labels(&s->syms, i, labels,
-		    BATCH_MAX_LABELS);
+	return true;
+}
 
-		if (last[i] != 0 && !fn(arg, labels, n,
-		        (int64_t)last[i] * s->manifest.slot_ns))
-			break;
+/* Of each string that is a service the number among those, and one. */
+static bool
+services_of_journals(struct services *v)
+{
+	struct store *s = v->l.s;
+	const struct intern *strings = &s->syms.strings;
+	uint32_t *known = calloc(strings->n + 1, sizeof(*known));
+	bool fine = known != NULL;
+
+	for (uint32_t i = 0; i < s->n_sorted && fine; i++) {
+		const struct reader_series *x = &s->sorted[i];
+		uint64_t end;
+
+		if (x->service == INTERN_NONE || (end = reader_newest_open(s,
+		        x->series, v->l.from, v->l.until)) == 0)
+			continue;
+		if (known[x->service] == 0)
+			known[x->service] = 1 + services_put(v,
+			    intern_at(strings, x->service),
+			    strings->items[x->service].len, end);
+		fine = known[x->service] != 0;
+		if (fine && end > v->last[known[x->service] - 1])
+			v->last[known[x->service] - 1] = end;
 	}
-	list_fini(&l);
-	free(last);
+	free(known);
+	return fine;
+}
+
+/* The number of a series' service, if it is one of those from `first` on. */
+static uint32_t
+services_find(const struct services *v, uint32_t series, uint32_t first)
+{
+	const struct intern *strings = &v->l.s->syms.strings;
+	uint32_t service = reader_service(v->l.s, series), i = INTERN_NONE;
+
+	if (service != INTERN_NONE)
+		i = intern_find(&v->names, intern_at(strings, service),
+		    strings->items[service].len);
+	return i != INTERN_NONE && i >= first ? i : INTERN_NONE;
+}
+
+/* Those that no other file has told of, series by series. */
+static const struct err *
+services_of_summary(struct services *v)
+{
+	struct reader_file *f = v->l.summary;
+	uint32_t first = v->names.n;
+	const struct err *e = NULL;
+	const uint8_t *name;
+	size_t n;
+
+	for (uint32_t i = 1; f->sealed != NULL && e == NULL &&
+	     i < f->index.n_services; i++) {
+		name = series_index_service(&f->index, i, &n);
+		if (intern_find(&v->names, name, n) != INTERN_NONE)
+			continue;
+		if (services_put(v, name, n, 0) == INTERN_NONE)
+			return err_nomem();
+		e = reader_need_service(v->l.s, f, i);
+	}
+	for (uint32_t k = 0; e == NULL && k < f->known.n; k++) {
+		uint32_t series = f->known.list[k].series;
+		uint32_t i = services_find(v, series, first);
+		uint64_t last = 0;
+
+		if (i != INTERN_NONE)
+			e = list_summary_last(&v->l, series, &last);
+		if (i != INTERN_NONE && last > v->last[i])
+			v->last[i] = last;
+	}
 	return e;
 }
 
-/* ---- facts ---- */
-
-struct fact_walk {
-	enum fact_kind kind;
-	int64_t from, until;
-	store_fact_fn *fn;
-	void *arg;
-};
-
-static bool
-facts_wanted(const struct fact_walk *w, const struct open_fact *f)
-{
-	return f->kind == w->kind && f->time_ns >= w->from &&
-	    f->time_ns < w->until;
-}
-
 static const struct err *
-facts_need_subjects(struct openspan *o, const struct fact_walk *w)
+services_find_all(struct services *v, int64_t from_ns, int64_t until_ns)
 {
-	const struct err *e;
+	struct store *s = v->l.s;
+	const struct err *e = list_init(&v->l, s, NULL, 0, from_ns, until_ns);
 	bool fine = true;
 
-	for (uint32_t i = 0; i < o->n_facts && fine; i++) {
-		if (facts_wanted(w, &o->facts[i]))
-			fine = openspan_need_fact(o, &o->facts[i]);
-	}
-	e = openspan_resolve(o, UINT32_MAX);
-	return e != NULL || fine ? e : err_nomem();
+	if (e == NULL)
+		e = reader_sort(s);
+	if (e != NULL)
+		return e;
+	for (uint32_t i = 0; i < s->n_files && fine; i++)
+		fine = services_of_file(v, &s->files[i]);
+	if (!fine || !services_of_journals(v))
+		return err_nomem();
+	e = v->l.known || v->l.summary == NULL ? NULL : services_of_summary(v);
+	if (e == NULL)
+		list_missing(&v->l);
+	return e;
 }
 
-static const struct err *
-facts_of_span(const struct store *s, struct openspan *o,
-    const struct fact_walk *w, bool *go_on)
+const struct err *
+store_each_service(struct store *s, int64_t from_ns, int64_t until_ns,
+    store_service_fn *fn, void *arg)
 {
-	const struct err *e = NULL;
+	struct services v = {.l = {.s = s}};
+	const struct err *e = services_find_all(&v, from_ns, until_ns);
 
-	for (uint32_t i = 0; i < o->n_facts && *go_on; i++) {
-		const struct open_fact *f = &o->facts[i];
-		const uint8_t *data;
-		uint32_t subject;
+	for (uint32_t i = 0; e == NULL && i < v.names.n; i++) {
+		if (v.last[i] != 0 && !fn(arg, intern_str(&v.names, i),
+		        (int64_t)v.last[i] * s->manifest.slot_ns))
+			break;
+	}
+	list_fini(&v.l);
+	intern_fini(&v.names);
+	free(v.last);
+	return e;
+}
 
-		if (!facts_wanted(w, f))
-			continue;
-		subject = openspan_subject(o, f);
-		if (subject == INTERN_NONE)
+/* ---- types ---- */
+
+static void
+types_tell(struct store *s, enum series_kind kind, uint32_t name,
+    uint32_t unit, store_type_fn *fn, void *arg)
+{
+	const char *u = intern_str(&s->syms.strings, unit);
+	char buf[TYPE_NAME_MAX];
+
+	fn(arg, kind, type_name(kind, intern_str(&s->syms.strings, name), u,
+	    buf), u);
+}
+
+static void
+types_of_series(struct store *s, uint32_t series, store_type_fn *fn,
+    void *arg)
+{
+	const struct sym_series *x = symtab_series(&s->syms, series);
+
+	if (series_is_profile((enum series_kind)x->kind))
+		types_tell(s, (enum series_kind)x->kind, x->name, x->unit, fn,
+		    arg);
+}
+
+/* What profiles a file has is told by what its series have in common. */
+static const struct err *
+types_of_file(struct store *s, struct reader_file *f, store_type_fn *fn,
+    void *arg)
+{
+	for (uint32_t i = 0; f->sealed != NULL && i < f->index.n_heads; i++) {
+		enum series_kind kind =
+		    (enum series_kind)f->index.heads[i].kind;
+		uint32_t name = reader_head_string(s, f, i, 0);
+		uint32_t unit = reader_head_string(s, f, i, 1);
+
+		if (name == INTERN_NONE || unit == INTERN_NONE)
 			return err_nomem();
-		if ((e = openspan_fact(o, f, &data)) != NULL)
-			return e;
-		*go_on = w->fn(w->arg, f->time_ns,
-		    intern_str(&s->syms.strings, subject), data, f->n);
+		if (series_is_profile(kind))
+			types_tell(s, kind, name, unit, fn, arg);
 	}
 	return NULL;
 }
 
-/* Files that may have such facts; one that was open once is known. */
-static bool
-facts_may_be(const struct fact_walk *w, const struct store *s,
-    const struct reader_file *f)
-{
-	return f->entry.kind != MANIFEST_SUMMARY &&
-	    f->entry.first <= reader_slot(s, w->until) &&
-	    reader_slot(s, w->from) < f->entry.first + f->entry.slots &&
-	    (!f->facts_known || (f->fact_kinds >> (w->kind & 31) & 1));
-}
-
-static const struct err *
-facts_need(struct store *s, const struct fact_walk *w)
-{
-	const struct err *e = NULL;
-	uint64_t from = reader_slot(s, w->from);
-	uint64_t until = reader_slot(s, w->until) + 1;
-
-	missing_gaps(s, from, until);
-	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
-		struct reader_file *f = &s->files[i];
-
-		if (!facts_may_be(w, s, f))
-			continue;
-		e = reader_need(s, f);
-		if (e == NULL && f->sealed != NULL) {
-			e = facts_need_subjects(&f->names, w);
-			e = e == NULL ? NULL : reader_failed(s, f, e);
-		}
-		missing_file(s, f, from, until);
-	}
-	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++)
-		e = facts_need_subjects(&s->journals[j]->span, w);
-	return e;
-}
-
-static const struct err *
-facts_of_file(struct store *s, struct reader_file *f,
-    const struct fact_walk *w, bool *go_on)
-{
-	const struct err *e = NULL;
-
-	if (f->sealed != NULL)
-		e = facts_of_span(s, &f->names, w, go_on);
-	return e == NULL ? NULL : reader_failed(s, f, e);
-}
-
 const struct err *
-store_each_fact(struct store *s, enum fact_kind kind, int64_t from_ns,
-    int64_t until_ns, store_fact_fn *fn, void *arg)
+store_each_type(struct store *s, store_type_fn *fn, void *arg)
 {
-	struct fact_walk w = {kind, from_ns, until_ns, fn, arg};
-	const struct err *e = NULL;
-	bool go_on = true;
+	uint64_t from, until;
+	struct list l;
+	const struct err *e;
 
-	for (int i = 0; i < QUERY_TRIES; i++) {
-		if ((e = facts_need(s, &w)) == NULL)
-			break;
-		if (e->code != ENOENT || (e = store_refresh(s)) != NULL)
-			return e;
-		e = err_new(ERR_LIMIT, 503,
-		    "the store changes too fast to read");
+	reader_bounds(s, &from, &until);
+	e = list_init(&l, s, NULL, 0, (int64_t)from * s->manifest.slot_ns,
+	    (int64_t)until * s->manifest.slot_ns);
+	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
+		if (s->files[i].used == s->requests)
+			e = types_of_file(s, &s->files[i], fn, arg);
 	}
-	for (uint32_t i = 0; i < s->n_files && e == NULL && go_on; i++)
-		e = facts_of_file(s, &s->files[i], &w, &go_on);
-	for (uint32_t i = 0; i < s->n_journals && e == NULL && go_on; i++)
-		e = facts_of_span(s, &s->journals[i]->span, &w, &go_on);
+	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++) {
+		const struct openspan *o = &s->journals[j]->span;
+
+		for (uint32_t i = 0; i < o->n_named; i++)
+			if (o->ends[i] != 0)
+				types_of_series(s, o->symbols[i], fn, arg);
+	}
+	if (e == NULL)
+		list_missing(&l);
+	list_fini(&l);
 	return e;
 }

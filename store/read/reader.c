@@ -158,8 +158,11 @@ reader_need(struct store *s, struct reader_file *f)
 	if (e == NULL)
 		e = sealed_check(f->sealed, s->dir, &f->entry);
 	if (e == NULL)
-		e = reader_take_names(s, f);
-	return e == NULL ? NULL : reader_failed(s, f, e);
+		e = reader_take_index(s, f);
+	if (e == NULL)
+		return NULL;
+	reader_close_file(f); /* also where nobody waits any more */
+	return reader_failed(s, f, e);
 }
 
 /* Loads the manifest when it is another one. */

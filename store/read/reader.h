@@ -9,6 +9,7 @@
 #include "store/file/gaps.h"
 #include "store/file/manifest.h"
 #include "store/file/sealed.h"
+#include "store/file/series_index.h"
 #include "store/journal/journal.h"
 #include "store/journal/openspan.h"
 #include "store/read/merged_tree.h"
@@ -17,14 +18,32 @@
 #define READER_WINDOW (64u << 10) /* of a file's dictionary: is kept */
 #define QUERY_TRIES 5 /* when the writer replaces files under a query */
 
+/* Series of a file that the reader has numbers for. */
+struct reader_known {
+	uint32_t number, series; /* the file's, the reader's */
+};
+
+struct reader_series_map {
+	struct reader_known *list;
+	uint32_t n, cap;
+	struct map64 places; /* the reader's -> the file's */
+	uint32_t *names;     /* strings of the index's heads, or INTERN_NONE */
+	uint8_t *taken[INDEX_LISTS]; /* bits by service: all its series are; */
+	bool all[INDEX_LISTS];       /* those of all services */
+};
+
 /* A sealed file of the manifest; opened when it is first needed. */
 struct reader_file {
 	struct manifest_file entry;
 	struct sealed *sealed;  /* NULL: not opened, or broken */
-	struct openspan names;  /* its dictionary, series and facts */
+	struct series_index index;
+	struct reader_series_map known; /* series that were asked for */
+	struct openspan names;  /* its dictionary and facts; stacks and facts
+	                         * from reader_need_dict() on: */
 	uint32_t *stack_nodes;  /* stack number -> node of the reader, or
 	                         * INTERN_NONE: not asked for yet */
-	uint8_t *named;         /* bits by series: all its stacks are; */
+	uint8_t *named;         /* bits by series: all its stacks are; NULL:
+	                         * reader_need_dict() was not called */
 	uint8_t *large;         /* they are too many to name all of them */
 	uint64_t *ends;         /* by series: a slot from which on it is known
 	                         * to have nothing; NULL: of none */
@@ -127,8 +146,32 @@ struct store {
  * error.  ENOENT (the writer has replaced it) is. */
 const struct err *reader_need(struct store *s, struct reader_file *f);
 void reader_close_file(struct reader_file *f);
-/* reader_names.c: takes up the dictionary of a file that is being opened. */
-const struct err *reader_take_names(struct store *s, struct reader_file *f);
+/* reader_series.c: takes up the index of a file that is being opened. */
+const struct err *reader_take_index(struct store *s, struct reader_file *f);
+/* Series of a file that may match a selector (NULL: all), of some kinds, get
+ * the reader's numbers; and those of one service of its index.  A damaged
+ * file becomes broken, which is no error. */
+const struct err *reader_need_series(struct store *s, struct reader_file *f,
+    const struct selector *sel, unsigned kinds);
+const struct err *reader_need_service(struct store *s, struct reader_file *f,
+    uint32_t service);
+/* A string of the index's head in the reader's table: 0 its name, 1 its unit,
+ * then labels.  INTERN_NONE: out of memory. */
+uint32_t reader_head_string(struct store *s, struct reader_file *f,
+    uint32_t head, uint32_t i);
+/* The file's number of a series of the reader, or INTERN_NONE. */
+static inline uint32_t
+reader_series(const struct reader_file *f, uint32_t series)
+{
+	return map64_get(&f->known.places, series);
+}
+void reader_series_map_fini(struct reader_series_map *m);
+size_t reader_series_map_bytes(const struct reader_file *f);
+/* reader_names.c: where a file that is open has its stacks and facts. */
+const struct err *reader_need_dict(struct store *s, struct reader_file *f);
+/* The same of all series, when it is read whole: the index is made of it. */
+const struct err *reader_read_dict(struct store *s, struct reader_file *f,
+    bool series);
 /* The stacks of these series get the reader's numbers.  A damaged file
  * becomes broken, which is no error. */
 const struct err *reader_name_stacks(struct store *s, struct reader_file *f,
@@ -167,8 +210,6 @@ reader_may_have(const struct reader_file *f, uint32_t series, uint64_t slot)
 	return f->ends == NULL || slot < f->ends[series];
 }
 bool reader_ends_at(struct reader_file *f, uint32_t series, uint64_t slot);
-/* The file's number of a series of the reader, or INTERN_NONE. */
-uint32_t reader_series(const struct reader_file *f, uint32_t series);
 /* reader_journal.c: follows the journals of a new manifest; ENOENT: one of
  * them is gone already.  Then all of them to their present ends. */
 const struct err *reader_adopt_journals(struct store *s,
@@ -208,13 +249,17 @@ reader_slot(const struct store *s, int64_t time_ns)
 /* Oldest slot, and the end of the newest. */
 void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
 /* reader_match.c: all numbers of series of some kinds that match, in the order
- * of their bytes, as an array that the caller frees; NULL matches all. */
+ * of their bytes, as an array that the caller frees; NULL matches all.  They
+ * are those of journals and of the files that this request has needed so
+ * far. */
 #define READER_PROFILES (1u << SERIES_FLOW | 1u << SERIES_STOCK)
 #define READER_METRICS (1u << SERIES_GAUGE | 1u << SERIES_COUNTER)
 #define READER_HISTOGRAMS (1u << SERIES_HISTOGRAM)
 #define READER_ALL UINT32_MAX
 const struct err *reader_match(struct store *s, const struct selector *sel,
     unsigned kinds, uint32_t **series, size_t *n);
+/* s->sorted has the series that have come since, too. */
+const struct err *reader_sort(struct store *s);
 /* The string of a series' label `service`, or INTERN_NONE. */
 uint32_t reader_service(const struct store *s, uint32_t series);
 

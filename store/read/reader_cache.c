@@ -14,6 +14,8 @@ reader_close_file(struct reader_file *f)
 {
 	sealed_close(f->sealed);
 	openspan_fini(&f->names);
+	series_index_fini(&f->index);
+	reader_series_map_fini(&f->known);
 	free(f->stack_nodes);
 	free(f->named);
 	free(f->large);
@@ -42,9 +44,10 @@ reader_file_bytes(const struct reader_file *f)
 {
 	return f->sealed == NULL ? 0
 	                         : sealed_bytes(f->sealed) +
-	        openspan_bytes(&f->names) + f->sealed->n_series / 4 +
+	        openspan_bytes(&f->names) + reader_series_map_bytes(f) +
 	        (f->ends == NULL ? 0 : f->sealed->n_series * sizeof(*f->ends)) +
-	        f->sealed->n_stacks * sizeof(*f->stack_nodes);
+	        (f->named == NULL ? 0 : f->sealed->n_series / 4 +
+	            f->sealed->n_stacks * sizeof(*f->stack_nodes));
 }
 
 size_t

@@ -154,9 +154,8 @@ match_sort_new(const struct symtab *t, struct reader_series *new, uint32_t n)
 	return NULL;
 }
 
-/* Sorts the series that have come since. */
-static const struct err *
-match_sort(struct store *s)
+const struct err *
+reader_sort(struct store *s)
 {
 	uint32_t n = s->syms.series.n - s->n_sorted;
 	struct reader_series *new = n == 0 ? NULL : malloc(n * sizeof(*new));
@@ -233,15 +232,33 @@ match_wants_service(struct match *m)
 	return m->service != INTERN_NONE;
 }
 
+/* What the files of this request may have of them. */
+static const struct err *
+match_need(struct store *s, const struct selector *sel, unsigned kinds)
+{
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
+		struct reader_file *f = &s->files[i];
+
+		if (f->sealed != NULL && f->used == s->requests)
+			e = reader_need_series(s, f, sel, kinds);
+	}
+	return e;
+}
+
 const struct err *
 reader_match(struct store *s, const struct selector *sel, unsigned kinds,
     uint32_t **series, size_t *n)
 {
 	struct match m = {.s = s, .sel = sel, .made = made_type(sel)};
-	const struct err *e = match_sort(s);
-	bool any = match_wants_service(&m);
+	const struct err *e = match_need(s, sel, kinds);
+	bool any;
 
 	*n = 0;
+	if (e == NULL)
+		e = reader_sort(s);
+	any = match_wants_service(&m);
 	*series = malloc((s->syms.series.n + 1) * sizeof(**series));
 	m.sets = calloc(2 * (size_t)s->syms.labels.n + 2, 1);
 	if (e == NULL && (*series == NULL || m.sets == NULL))

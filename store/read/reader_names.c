@@ -4,7 +4,7 @@
  * query nothing but the length of its dictionary's marks, once.
  *
  *	its marks (open_marks.h), or dictionary -> marks
- *	                                          when the file is opened
+ *	                                          when stacks are first named
  *	series -> its stacks, by its top blocks   when it is first asked for
  *	stack -> node of the reader               f->stack_nodes
  *
@@ -39,22 +39,6 @@ typedef const struct err *names_block_fn(struct names_want *w,
 /* ---- opening ---- */
 
 static const struct err *
-names_set_series(struct reader_file *f)
-{
-	const struct openspan *o = &f->names;
-	uint8_t *kinds = malloc(o->n_strips + 1);
-	const struct err *e;
-
-	if (kinds == NULL)
-		return err_nomem();
-	for (uint32_t i = 0; i < o->n_strips; i++)
-		kinds[i] = (uint8_t)symtab_series(&o->series, i)->kind;
-	e = sealed_set_series(f->sealed, kinds, o->n_strips);
-	free(kinds);
-	return e;
-}
-
-static const struct err *
 names_set_stacks(struct reader_file *f)
 {
 	uint32_t nodes = f->names.dicts[0].marks[OPEN_NODES].end;
@@ -76,7 +60,7 @@ names_set_stacks(struct reader_file *f)
 /* Files of before, and small ones, have no marks; and what they say in vain
  * the dictionary says itself. */
 static const struct err *
-names_take_dict(struct reader_file *f, struct buf *bytes)
+names_take_dict(struct reader_file *f, bool series, struct buf *bytes)
 {
 	struct openspan *o = &f->names;
 	const struct err *e = sealed_read_stream(f->sealed, SEALED_MARKS,
@@ -85,7 +69,7 @@ names_take_dict(struct reader_file *f, struct buf *bytes)
 	if (e != NULL)
 		return e;
 	if (bytes->len > 0) {
-		e = openspan_take_marks(o, bytes->data, bytes->len);
+		e = openspan_take_marks(o, bytes->data, bytes->len, series);
 		buf_clear(bytes);
 		if (e == NULL || e->domain != ERR_FORMAT)
 			return e;
@@ -94,8 +78,25 @@ names_take_dict(struct reader_file *f, struct buf *bytes)
 	return e == NULL ? openspan_take_dict(o, bytes->data, bytes->len) : e;
 }
 
+/* The index of series that the file has not. */
+static const struct err *
+names_make_index(struct reader_file *f)
+{
+	const struct openspan *o = &f->names;
+	struct series_index *x = &f->index;
+	uint32_t kinds = 0;
+	const struct err *e;
+
+	for (uint32_t i = 0; i < o->n_facts; i++)
+		kinds |= 1u << (o->facts[i].kind & 31);
+	x->whole = true;
+	e = series_index_make_of(&o->series, kinds, f->sealed->n_stacks,
+	    &x->bytes);
+	return e == NULL ? series_index_open(x) : e;
+}
+
 const struct err *
-reader_take_names(struct store *s, struct reader_file *f)
+reader_read_dict(struct store *s, struct reader_file *f, bool series)
 {
 	struct openspan *o = &f->names;
 	struct buf dict = {0};
@@ -103,13 +104,13 @@ reader_take_names(struct store *s, struct reader_file *f)
 
 	*o = (struct openspan){.syms = &s->syms, .pages = {.fd = -1,
 	    .read = sealed_read_dict, .arg = f->sealed}};
-	e = names_take_dict(f, &dict);
-	if (e == NULL)
-		e = openspan_name(o);
-	if (e == NULL)
-		e = names_set_series(f);
+	e = names_take_dict(f, series, &dict);
+	if (e == NULL && series)
+		e = sealed_set_series(f->sealed, o->n_strips);
 	if (e == NULL)
 		e = names_set_stacks(f);
+	if (e == NULL && series)
+		e = names_make_index(f);
 	if (e != NULL || dict.len == 0) {
 		buf_fini(&dict);
 	} else { /* most are asked at once */
@@ -117,21 +118,20 @@ reader_take_names(struct store *s, struct reader_file *f)
 		o->pages.window = dict;
 		o->pages.record = o->pages.page = 0;
 	}
-	if (e != NULL)
-		return e;
-	openspan_settle(o);
-	f->facts_known = true;
-	f->fact_kinds = 0;
-	for (uint32_t i = 0; i < o->n_facts; i++)
-		f->fact_kinds |= 1u << (o->facts[i].kind & 31);
-	return NULL;
+	if (e == NULL)
+		openspan_settle(o);
+	return e;
 }
 
-uint32_t
-reader_series(const struct reader_file *f, uint32_t series)
+const struct err *
+reader_need_dict(struct store *s, struct reader_file *f)
 {
-	return series < f->names.n_places ? f->names.places[series]
-	                                  : INTERN_NONE;
+	const struct err *e;
+
+	if (f->sealed == NULL || f->named != NULL)
+		return NULL;
+	e = reader_read_dict(s, f, false);
+	return e == NULL ? NULL : reader_failed(s, f, e);
 }
 
 /* ---- which stacks ---- */
@@ -328,6 +328,20 @@ names_unwant(struct names_want *w)
 	open_names_rest(&w->f->names.dicts[0].asked);
 }
 
+/* Does the file have any profile among these? */
+static bool
+names_has_any(const struct reader_file *f, const uint32_t *series, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t number = reader_series(f, series[i]);
+
+		if (number != INTERN_NONE && series_is_profile(
+		        (enum series_kind)f->sealed->kinds[number]))
+			return true;
+	}
+	return false;
+}
+
 static const struct err *
 names_of_file(struct store *s, struct reader_file *f, const struct plan *p,
     const uint32_t *series, size_t n, uint32_t most)
@@ -335,8 +349,14 @@ names_of_file(struct store *s, struct reader_file *f, const struct plan *p,
 	struct names_want w = {.f = f,
 	    .whole = most / 4 < NAMES_WHOLE ? most / 4 : NAMES_WHOLE,
 	    .left = most / 16};
-	const struct err *e = names_want_new(&w, p, series, n);
+	const struct err *e;
 
+	if (!names_has_any(f, series, n))
+		return NULL;
+	e = reader_need_dict(s, f);
+	if (e != NULL || f->sealed == NULL)
+		return e;
+	e = names_want_new(&w, p, series, n);
 	if (e == NULL && w.n > 0)
 		e = names_resolve(&w, most);
 	f->unnamed = f->unnamed && e != NULL;

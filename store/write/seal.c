@@ -8,6 +8,7 @@
 #include "store/base/err.h"
 #include "store/batch/batch_private.h"
 #include "store/file/format.h"
+#include "store/file/series_index.h"
 #include "store/journal/open_marks.h"
 #include "store/model/histogram.h"
 #include "store/write/seal_private.h"
@@ -112,14 +113,20 @@ seal_drop_dict(struct seal *s)
 static const struct err *
 seal_put_marks(struct seal *s)
 {
-	struct buf marks = {0};
+	struct buf bytes = {0};
 	const struct err *e = NULL;
 
-	if (s->bytes.len >= OPEN_MARKS_LEAST)
-		e = open_marks_make(s->bytes.data, s->bytes.len, &marks);
+	if (s->bytes.len < OPEN_MARKS_LEAST)
+		return NULL;
+	e = open_marks_make(s->bytes.data, s->bytes.len, &bytes);
 	if (e == NULL)
-		e = sealed_put_stream(s->db, &s->key, SEALED_MARKS, &marks);
-	buf_fini(&marks);
+		e = sealed_put_stream(s->db, &s->key, SEALED_MARKS, &bytes);
+	buf_clear(&bytes);
+	if (e == NULL)
+		e = series_index_make(s->dict.out, s->dict.n_stacks, &bytes);
+	if (e == NULL)
+		e = sealed_put_stream(s->db, &s->key, SEALED_SERIES, &bytes);
+	buf_fini(&bytes);
 	return e;
 }
 

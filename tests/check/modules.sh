@@ -55,6 +55,7 @@ store/read/plan.c: reader.h
 store/read/profile_finish.c: reader.h
 store/read/profile_tree.c: reader.h
 store/read/query_histogram.c: store/store.h
+store/read/query_facts.c: store/store.h
 store/read/query_list.c: reader.h
 store/read/query_metric.c: store/store.h
 store/read/query_profile.c: store/store.h

@@ -64,7 +64,7 @@ take(struct buf *dict, const struct buf *marks)
 	const struct err *e = symtab_init(&syms);
 
 	if (e == NULL)
-		e = openspan_take_marks(&o, marks->data, marks->len);
+		e = openspan_take_marks(&o, marks->data, marks->len, true);
 	if (e == NULL)
 		e = name_all(&o);
 	openspan_fini(&o);

@@ -133,6 +133,28 @@ no_series(void *arg, const struct series_desc *d, int64_t until_ns)
 	return true;
 }
 
+/* A file of FLOOD stacks has an index of its series. */
+TEST(a_question_takes_up_series_of_its_service_alone)
+{
+	struct store *s;
+	struct model m;
+	int n = 0;
+
+	make(&m);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	CHECK_INT(total(s, "cpu{service=\"app\"}", 0, 192), 192 * 70);
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		CHECK(s->files[i].sealed == NULL || !s->files[i].index.whole);
+		CHECK(s->files[i].known.n <= 1);
+	}
+	CHECK_INT(s->syms.series.n, 1);
+	CHECK_OK(store_each_profile(s, (int64_t)BEGIN * SLOT,
+	    (int64_t)(BEGIN + 192) * SLOT, no_series, &n));
+	CHECK_INT(n, 2);
+	store_close(s);
+	model_fini(&m);
+}
+
 TEST(lists_and_metrics_name_no_stack)
 {
 	struct store *s;
@@ -274,6 +296,7 @@ int
 main(void)
 {
 	RUN(a_service_is_named_without_its_neighbour);
+	RUN(a_question_takes_up_series_of_its_service_alone);
 	RUN(lists_and_metrics_name_no_stack);
 	RUN(a_question_of_too_many_nodes_is_refused);
 	RUN(a_short_range_of_a_large_series_is_answered);

@@ -17,6 +17,7 @@
 #define SPANS 6
 #define SLOTS (SPANS * SPAN + 200)
 #define SERIES 8
+#define ALONE 4 /* has no service */
 
 static char dir[64];
 static unsigned seed = 3;
@@ -41,8 +42,10 @@ put(struct store_writer *w, unsigned slot)
 	for (int i = 0; i < SERIES; i++) {
 		char name[16];
 		struct label l[] = {{"device", name}, {"path",
-		    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac"}};
-		struct series_desc d = {SERIES_GAUGE, "load", "", 0, 0, l, 2};
+		    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac"},
+		    {"service", name}};
+		struct series_desc d = {SERIES_GAUGE, "load", "", 0, 0, l,
+		    i == ALONE ? 2 : 3};
 
 		snprintf(name, sizeof(name), "d%d", i);
 		if (alive(i, slot, slot + 1))
@@ -67,13 +70,24 @@ see(void *arg, const struct series_desc *d, int64_t last_ns)
 }
 
 static bool
-see_labels(void *arg, const struct label *labels, size_t n, int64_t last_ns)
+see_service(void *arg, const char *service, int64_t last_ns)
 {
 	int64_t *last = arg;
+	int i = atoi(service + 1);
 
-	CHECK_INT(n, 2);
-	last[atoi(labels[0].value + 1)] = last_ns;
+	CHECK(i != ALONE && i < SERIES && last[i] == 0);
+	last[i] = last_ns;
 	return true;
+}
+
+static void
+see_type(void *arg, enum series_kind kind, const char *name,
+    const char *unit)
+{
+	(void)arg;
+	(void)kind;
+	(void)unit;
+	CHECK_STR(name, "a profile");
 }
 
 static bool
@@ -130,10 +144,15 @@ check_range(struct store *s, unsigned from, unsigned until)
 	int64_t last[SERIES] = {0}, again[SERIES] = {0};
 	int64_t from_ns = (int64_t)(FIRST + from) * SLOT;
 	int64_t until_ns = (int64_t)(FIRST + until) * SLOT;
+	struct selector *none;
 
 	CHECK_OK(store_each_series(s, NULL, from_ns, until_ns, see, last));
-	CHECK_OK(store_each_label_set(s, from_ns, until_ns, see_labels,
+	CHECK_OK(store_each_service(s, from_ns, until_ns, see_service,
 	    again));
+	CHECK_OK(selector_parse("{service=\"\"}", &none));
+	CHECK_OK(store_each_series(s, none, from_ns, until_ns, see, again));
+	selector_free(none);
+	CHECK_OK(store_each_type(s, see_type, NULL));
 	CHECK(memcmp(last, again, sizeof(last)) == 0);
 	CHECK_OK(store_each_profile(s, from_ns, until_ns, see_none, NULL));
 	check_metrics(s, from, until);

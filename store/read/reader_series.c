@@ -1,0 +1,297 @@
+/*
+ * Which series a sealed file has: only those that are asked for get a number
+ * in the reader's table, so that the thousands of programs that ran for
+ * seconds cost a question about a service nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+#include "store/read/reader.h"
+
+/* ---- opening ---- */
+
+void
+reader_series_map_fini(struct reader_series_map *m)
+{
+	free(m->list);
+	free(m->names);
+	map64_fini(&m->places);
+	for (int k = 0; k < INDEX_LISTS; k++)
+		free(m->taken[k]);
+	*m = (struct reader_series_map){0};
+}
+
+size_t
+reader_series_map_bytes(const struct reader_file *f)
+{
+	const struct reader_series_map *m = &f->known;
+
+	return series_index_bytes(&f->index) + m->cap * sizeof(*m->list) +
+	    m->places.cap * sizeof(*m->places.pairs) +
+	    f->index.n_names * sizeof(*m->names) +
+	    INDEX_LISTS * (f->index.n_services / 8 + 1);
+}
+
+/* The head of the stream, where the file has one; its size is told by its
+ * first bytes. */
+static const struct err *
+series_read_head(struct reader_file *f)
+{
+	struct buf *b = &f->index.bytes;
+	const struct err *e;
+	uint32_t size;
+	size_t got;
+
+	if (!buf_reserve(b, 4))
+		return err_nomem();
+	e = sealed_read_part(f->sealed, SEALED_SERIES, 0, b->data, 4, &got);
+	if (e != NULL || got < 4)
+		return e;
+	size = series_index_head(b->data, got);
+	if (size == 0 || !buf_reserve(b, size))
+		return size == 0 ? NULL : err_nomem();
+	e = sealed_read_part(f->sealed, SEALED_SERIES, 0, b->data, size, &got);
+	b->len = got;
+	return e;
+}
+
+/* Files of before, and small ones, have no index; and what it says in vain the
+ * dictionary says itself. */
+static const struct err *
+series_read_index(struct store *s, struct reader_file *f)
+{
+	const struct err *e = series_read_head(f);
+
+	if (e == NULL && f->index.bytes.len > 0) {
+		e = series_index_open(&f->index);
+		if (e == NULL || e->domain != ERR_FORMAT)
+			return e;
+	}
+	series_index_fini(&f->index);
+	return e != NULL && e->domain != ERR_FORMAT
+	    ? e : reader_read_dict(s, f, true);
+}
+
+const struct err *
+reader_take_index(struct store *s, struct reader_file *f)
+{
+	struct reader_series_map *m = &f->known;
+	const struct err *e = series_read_index(s, f);
+	uint32_t bytes = f->index.n_services / 8 + 1;
+
+	if (e == NULL && f->sealed->kinds == NULL)
+		e = sealed_set_series(f->sealed, f->index.n);
+	if (e != NULL)
+		return e;
+	f->sealed->n_stacks = f->index.n_stacks;
+	f->facts_known = true;
+	f->fact_kinds = f->index.fact_kinds;
+	m->names = malloc((f->index.n_names + 1) * sizeof(*m->names));
+	if (m->names == NULL)
+		return err_nomem();
+	memset(m->names, 0xff, f->index.n_names * sizeof(*m->names));
+	for (int k = 0; k < INDEX_LISTS; k++) {
+		if ((m->taken[k] = calloc(bytes, 1)) == NULL)
+			return err_nomem();
+	}
+	return NULL;
+}
+
+/* ---- what is asked for ---- */
+
+struct series_taker {
+	struct store *s;
+	struct reader_file *f;
+	uint32_t service; /* its string; INTERN_NONE: it has none */
+	bool failed;      /* out of memory */
+};
+
+uint32_t
+reader_head_string(struct store *s, struct reader_file *f, uint32_t head,
+    uint32_t i)
+{
+	const struct index_head *h = &f->index.heads[head];
+	struct index_text names[BATCH_MAX_LABELS + 2];
+	uint32_t *known = &f->known.names[h->first];
+
+	if (known[i] == INTERN_NONE) {
+		series_index_names(&f->index, head, names);
+		known[i] = intern_put(&s->syms.strings, names[i].p,
+		    names[i].n);
+	}
+	return known[i];
+}
+
+/* Its label set in the reader's table. */
+static uint32_t
+series_put_labels(struct series_taker *t, const struct index_series *x)
+{
+	const struct index_head *h = &t->f->index.heads[x->head];
+	uint32_t key[2 * BATCH_MAX_LABELS];
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		uint32_t name = reader_head_string(t->s, t->f, x->head, i + 2);
+		uint32_t value = i == h->service
+		    ? t->service
+		    : intern_put(&t->s->syms.strings, x->values[i].p,
+		          x->values[i].n);
+
+		if (name == INTERN_NONE || value == INTERN_NONE)
+			return INTERN_NONE;
+		key[2 * i] = name;
+		key[2 * i + 1] = value;
+	}
+	return intern_put(&t->s->syms.labels, key,
+	    2 * h->n * sizeof(*key));
+}
+
+static bool
+series_put(struct series_taker *t, const struct index_series *x)
+{
+	const struct index_head *h = &t->f->index.heads[x->head];
+	struct reader_series_map *m = &t->f->known;
+	struct sym_series key = {h->period, h->kind, h->scale,
+	    reader_head_string(t->s, t->f, x->head, 0),
+	    reader_head_string(t->s, t->f, x->head, 1),
+	    series_put_labels(t, x), 0};
+	uint32_t series;
+
+	if (key.name == INTERN_NONE || key.unit == INTERN_NONE ||
+	    key.labels == INTERN_NONE ||
+	    (series = symtab_put_series(&t->s->syms, key)) == INTERN_NONE ||
+	    !open_room((void **)&m->list, m->n + 1, &m->cap,
+	        sizeof(*m->list)))
+		return false;
+	if (map64_get(&m->places, series) != INTERN_NONE)
+		return true;
+	if (!map64_add(&m->places, series, x->number))
+		return false;
+	t->f->sealed->kinds[x->number] = (uint8_t)h->kind;
+	m->list[m->n++] = (struct reader_known){x->number, series};
+	return true;
+}
+
+static bool
+series_bit(const uint8_t *bits, uint32_t i)
+{
+	return bits[i / 8] >> i % 8 & 1;
+}
+
+/* All of one service's list, which is at c. */
+static const struct err *
+series_take_service(struct series_taker *t, uint32_t service,
+    enum index_list list, struct cur c)
+{
+	struct index_series x = {.number = INTERN_NONE};
+	const uint8_t *name;
+	size_t n;
+
+	if (cur_left(&c) > 0) {
+		name = series_index_service(&t->f->index, service, &n);
+		t->service = intern_put(&t->s->syms.strings, name, n);
+		t->failed |= t->service == INTERN_NONE;
+	}
+	while (!t->failed && series_index_next(&t->f->index, &c, &x))
+		t->failed = !series_put(t, &x);
+	if (c.bad && !t->failed)
+		return err_new(ERR_FORMAT, 0,
+		    "the index of a file's series is malformed");
+	t->f->known.taken[list][service / 8] |=
+	    (uint8_t)(1u << service % 8);
+	return t->failed ? err_nomem() : NULL;
+}
+
+/* The lists of services [from, until), wherever the index has them. */
+static const struct err *
+series_read_lists(const struct reader_file *f, uint32_t from, uint32_t until,
+    enum index_list list, struct buf *room, const uint8_t **p)
+{
+	size_t n, got;
+	uint64_t at = series_index_at(&f->index, from, until, list, &n);
+	const struct err *e;
+
+	*p = f->index.bytes.data + at;
+	if (f->index.whole || n == 0)
+		return NULL;
+	if (!buf_reserve(room, n))
+		return err_nomem();
+	*p = room->data;
+	e = sealed_read_part(f->sealed, SEALED_SERIES, at, room->data, n,
+	    &got);
+	return e == NULL && got < n
+	    ? err_new(ERR_FORMAT, 0, "the index of a file's series is cut")
+	    : e;
+}
+
+static const struct err *
+series_take(struct store *s, struct reader_file *f, uint32_t from,
+    uint32_t until, enum index_list list)
+{
+	struct series_taker t = {.s = s, .f = f};
+	struct buf room = {0};
+	const uint8_t *p;
+	const struct err *e = series_read_lists(f, from, until, list, &room,
+	    &p);
+
+	for (uint32_t i = from; i < until && e == NULL; i++) {
+		size_t n;
+
+		series_index_at(&f->index, i, i + 1, list, &n);
+		if (!series_bit(f->known.taken[list], i))
+			e = series_take_service(&t, i, list, cur_of(p, n));
+		p += n;
+	}
+	buf_fini(&room);
+	return e;
+}
+
+/* Those of one list that may match. */
+static const struct err *
+series_need_list(struct store *s, struct reader_file *f,
+    const struct selector *sel, enum index_list list)
+{
+	const char *name = sel == NULL ? NULL : selector_equals(sel, "service");
+	const struct err *e = NULL;
+	uint32_t i;
+
+	if (f->known.all[list])
+		return NULL;
+	if (name == NULL) {
+		e = series_take(s, f, 0, f->index.n_services, list);
+		f->known.all[list] = e == NULL;
+		return e;
+	}
+	if (*name == '\0' && !series_bit(f->known.taken[list], 0))
+		e = series_take(s, f, 0, 1, list); /* "" is none */
+	i = series_index_find(&f->index, name, strlen(name));
+	if (e == NULL && i != INTERN_NONE &&
+	    !series_bit(f->known.taken[list], i))
+		e = series_take(s, f, i, i + 1, list);
+	return e;
+}
+
+const struct err *
+reader_need_series(struct store *s, struct reader_file *f,
+    const struct selector *sel, unsigned kinds)
+{
+	const struct err *e = NULL;
+
+	if (kinds & READER_PROFILES)
+		e = series_need_list(s, f, sel, INDEX_PROFILES);
+	if (e == NULL && (kinds & ~READER_PROFILES) != 0)
+		e = series_need_list(s, f, sel, INDEX_METRICS);
+	return e == NULL ? NULL : reader_failed(s, f, e);
+}
+
+const struct err *
+reader_need_service(struct store *s, struct reader_file *f, uint32_t service)
+{
+	const struct err *e = NULL;
+
+	for (int k = 0; k < INDEX_LISTS && e == NULL; k++) {
+		if (!series_bit(f->known.taken[k], service))
+			e = series_take(s, f, service, service + 1, k);
+	}
+	return e == NULL ? NULL : reader_failed(s, f, e);
+}
