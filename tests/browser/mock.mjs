@@ -33,6 +33,8 @@ const PROFILES = [{ name: 'cpu', title: 'CPU time', unit: 'nanoseconds',
     frames: '^(accept4?$|pthread_cond_timedwait)' } }, { name: 'wonders',
   title: 'Wonders seen', unit: 'count', kind: 'flow', time: false,
   present: true }];
+/* What can be asked for, though it is not offered. */
+const ASKED = [...PROFILES, { name: 'offcpu', unit: 'nanoseconds' }];
 const STARTED = Date.now() / 1000 - 86400 * 3;
 
 const kv = new Map([['hello', 'world'], ['a b/c', '42']]);
@@ -99,7 +101,7 @@ function seriesAnswer(q) {
 
 function serviceOf(q) {
   const want = selector(q.get('query'));
-  if (!want || !PROFILES.some((t) => t.name === want.name))
+  if (!want || !ASKED.some((t) => t.name === want.name))
     throw new Refusal(400, 'not a profile selector', 'query');
   const by = want.matchers.find(([name]) => name === 'service');
   return by ? by[2] : 'kv_service';
@@ -126,7 +128,7 @@ function walled(answer) {
 function flameAnswer(q) {
   const answer = comparison.shaped(flamegraph({ service: serviceOf(q),
     ...range(q) }, clock()), q);
-  answer.memlens.unit = PROFILES.find((t) =>
+  answer.memlens.unit = ASKED.find((t) =>
     t.name === selector(q.get('query')).name).unit;
   if (selector(q.get('query')).name === 'wall')
     walled(answer);
@@ -144,6 +146,28 @@ function threads(q) {
     labels: { service: 'kv_service' }, births: null, deaths: null,
     states: Object.entries(share).map(([state, of]) => ({ state,
       seconds: 1, points: times.map((t) => [t, of(load(t))]) })) }] };
+}
+
+/* Requests that take longer the more there are: two bands of 12. */
+function heatmap(q) {
+  const { from, until } = range(q), step = Number(q.get('step')) || 10;
+  const want = selector(q.get('query'));
+  const labels = Object.fromEntries(want.matchers.map(([k, , v]) => [k, v]));
+  const n = Math.ceil((until - from) / step);
+  const columns = ['time', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'max', 'mean',
+    'count'];
+  if (want.name !== 'disk_device_seconds' || labels.operation !== 'read')
+    return { from, until, step, why: '', series: 0 };
+  const edges = Array.from({ length: 13 }, (_, i) => 1e-4 * 2 ** (i / 2));
+  const points = [], cells = [];
+  for (let i = 0; i < n; i++) {
+    const x = load(from + i * step), band = Math.min(10, Math.round(x * 10));
+    cells.push([i, band, 90], [i, band + 1, 10]);
+    points.push([from + i * step, edges[band], edges[band], edges[band + 1],
+      edges[band + 1], edges[band + 1], edges[band + 2], edges[band], 100]);
+  }
+  return { from, until, step, why: '', series: 1, unit: 'seconds',
+    name: want.name, columns, points, edges, cells };
 }
 
 /* The range of B; A's where it is not said. */
@@ -164,7 +188,7 @@ function graphOf(q) {
 
 const ROUTES = {
   'health': health, 'services': services,
-  'threads': threads, 'types': () => ({ types: PROFILES }), 'series': seriesAnswer,
+  'threads': threads, 'heatmap.json': heatmap, 'types': () => ({ types: PROFILES }), 'series': seriesAnswer,
   'flamegraph.json': flameAnswer, 'graph.json': graphOf,
   'diff.json': (q) => comparison.diff(serviceOf(q), range(q), rangeB(q), q,
     clock()),

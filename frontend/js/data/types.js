@@ -71,8 +71,8 @@
 
   /* {query, ignore} that leave out what the type calls idle, besides what
    * is left out already.  Pure. */
-  function busy(type, service, ignore) {
-    const all = selector(type, service);
+  function busy(type, service, ignore, labels) {
+    const all = selector(type, service, labels);
     const matcher = type.idle.labels.replace('=~', '!~');
     const { frames } = type.idle;
     return { query: all.endsWith('}') ? all.slice(0, -1) + ',' + matcher + '}'

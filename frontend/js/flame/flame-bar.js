@@ -34,7 +34,7 @@
       class: 'segment', 'data-value': value, text: label,
       onclick: () => ns.view.set({ view: value }) }));
     const type = ns.card.picker('Profile', (name) =>
-      ns.view.set({ type: name, fn: '', zoom: '' }));
+      ns.view.set({ type: name, fn: '', zoom: '', reason: '', band: '' }));
     type.node.hidden = true;
     const search = searchBox();
     const matched = h('span', { class: 'matched', role: 'status' });

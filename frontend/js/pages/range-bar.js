@@ -83,7 +83,7 @@
       onclick: () => (ns.view.range().follow ? ns.view.pause()
         : ns.view.follow(lastPreset())) });
     const out = h('button', { type: 'button', class: 'button',
-      onclick: () => ns.view.zoomOut() }, ns.dom.icon('zoomOut'),
+      'aria-label': 'Zoom out', onclick: () => ns.view.zoomOut() }, ns.dom.icon('zoomOut'),
     h('span', { class: 'button-text', text: 'Zoom out' }));
     const again = h('button', { type: 'button', class: 'icon-button',
       'aria-label': 'Refresh', title: 'Refresh',

@@ -1,6 +1,6 @@
 /*
- * Tab "Profiles": CPU usage and the states of threads above, a profile of the
- * same range below.  A brush on a line changes the range of all.
+ * Tab "Profiles": CPU usage, the states of threads and latencies above, a
+ * profile of the same range below.  A brush on a line changes the range of all.
  */
 (function (ns) {
   'use strict';
@@ -75,9 +75,10 @@
         'not in it.'] }, cores);
     const flame = ns.flameView.create();
     const threads = ns.threads.create();
+    const latency = ns.latency.create();
     root.append(ns.dom.h('h2', { class: 'visually-hidden',
       text: 'Profiles' }), ns.dom.h('div', { class: 'profile-lines' }, line.node,
-      threads.node), threads.hint, flame.node);
+      threads.node), threads.hint, latency.node, flame.node);
 
     async function lines(ctx) {
       const r = await ns.api.series(queries(ctx.service), ctx.range, ctx.step,
@@ -117,7 +118,7 @@
 
     async function single(ctx) {
       const all = Object.assign({ query: ns.types.selector(ctx.type,
-        ctx.service), from: ctx.range.from, until: ctx.range.until,
+        ctx.service, reason(ctx)), from: ctx.range.from, until: ctx.range.until,
       'max-nodes': 8192 }, ns.flameFilter.params(ctx.state));
       const params = busy(ctx, all);
       const asked = Object.assign({}, ctx, { params });
@@ -138,13 +139,17 @@
     function busy(ctx, params, shown = ctx.state.idle) {
       return shown || !idle(ctx.type) ? params
         : Object.assign({}, params, ns.types.busy(ctx.type, ctx.service,
-          params.ignore));
+          params.ignore, reason(ctx)));
     }
+
+    /* Of waits, those of one reason. */
+    const reason = ({ state }) => (state.reason ? { reason: state.reason }
+      : {});
 
     /* The shown range against the base. */
     async function pair(ctx, ra, rb) {
       const params = busy(ctx, Object.assign({ query: ns.types.selector(
-        ctx.type, ctx.service), from: ra.from,
+        ctx.type, ctx.service, reason(ctx)), from: ra.from,
         until: ra.until, 'from-b': rb.from, 'until-b': rb.until,
         normalise: ns.runs.normaliseOf(ctx.state), 'max-nodes': 8192,
         limit: 1000 }, ns.flameFilter.params(ctx.state)));
@@ -164,7 +169,7 @@
 
     return {
       refresh: (ctx) => Promise.all([lines(ctx), threads.refresh(ctx),
-        profile(ctx)]),
+        latency.refresh(ctx), profile(ctx)]),
       arrange: (state) => flame.arrange(state),
       search: flame.search
     };

@@ -83,10 +83,11 @@
     return { from: String(r.from), until: String(r.until) };
   }
 
-  /* A narrower range; the present one becomes a breadcrumb. */
-  function select(r) {
+  /* A narrower range, and what else changes with it; the present one becomes
+   * a breadcrumb. */
+  function select(r, more = {}) {
     const { from, until } = state;
-    set(fixed(r), { trail: [...crumbs, { from, until }].slice(-8) });
+    set(Object.assign(fixed(r), more), { trail: [...crumbs, { from, until }].slice(-8) });
   }
 
   /* Back to breadcrumb i, by default the last; without any, wider. */

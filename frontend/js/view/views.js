@@ -42,10 +42,14 @@
         moved: ['difference', 'name', 'self', 'total', 'total-difference'],
         grow: ['down', 'up'],
         sort: ['self', 'name', 'total', '-name', '-self', '-total'],
+        heat: ANY, band: /^([0-9.e+-]+~[0-9.e+-]+)?$/, reason: ANY,
         fn: ANY, places: ['', '1'], idle: ['', '1'], zoom: /^[0-9a-z.]*$/ },
-      asks: [...RANGE, 'type', 'idle', 'normalise', 'requests', 'afrom', 'auntil', 'focus',
+      asks: [...RANGE, 'type', 'reason', 'heat', 'band', 'idle',
+        'normalise', 'requests', 'afrom', 'auntil', 'focus',
         'ignore', 'collapse', 'reverse', (s) => s.view === 'compare'],
-      help: [['on the flame graph', 'arrows walk the frames, `Enter` zooms, ' +
+      help: [['on the heat map', 'arrows walk the cells, `Shift` selects, ' +
+        '`Enter` takes what is selected'],
+      ['on the flame graph', 'arrows walk the frames, `Enter` zooms, ' +
         '`Esc` zooms out, `Shift F10` opens the menu']] },
     { id: 'runs', title: 'Runs', module: 'runsTab',
       ranged: true, answers: [['runs', {}]],

@@ -1,0 +1,181 @@
+/*
+ * Histograms of a service as heat maps, one at a time: disks, syncs and looking
+ * for memory.  What is dragged on one is the range of all, and the profile below
+ * becomes that of the waits of its kind in that time.
+ */
+(function (ns) {
+  'use strict';
+
+  const F = ns.format;
+  const { h } = ns.dom;
+  const COLUMNS = 180; /* at most, about */
+
+  /* reason: of the waits that are shown for it; counted: in words. */
+  const disk = (title, name, labels) => ({ title, name, labels,
+    reason: 'disk', counted: 'requests' });
+  const KINDS = {
+    read: disk('Disk reads', 'disk_device_seconds', { operation: 'read' }),
+    write: disk('Disk writes', 'disk_device_seconds',
+      { operation: 'write' }),
+    flush: disk('Disk flushes', 'disk_device_seconds',
+      { operation: 'flush' }),
+    queue: disk('Requests before the disk', 'disk_queue_seconds', {}),
+    bytes: disk('Sizes of requests', 'disk_request_bytes', {}),
+    sync: { title: 'fsync and its like', name: 'disk_sync_seconds',
+      labels: {}, reason: 'disk', counted: 'calls' },
+    reclaim: { title: 'Direct reclaim', name: 'direct_reclaim_seconds',
+      labels: {}, counted: 'stalls' },
+    compaction: { title: 'Compaction', name: 'compaction_seconds',
+      labels: {}, counted: 'stalls' }
+  };
+  /* Told in each slot in which the histograms are taken, if only as 0. */
+  const WITNESS = 'memlens_disk_lost_total';
+  const OFF = 'No data: histograms of disks are not recorded in this range. ' +
+    'enabled = yes under [disk] in memlens.conf starts it.';
+  const LABEL = 'Arrows walk the cells, Shift selects, Enter takes what is ' +
+    'selected.';
+
+  /* "1e-3~4e-3" of the address: {low, high}, or null.  Pure. */
+  function band(text) {
+    const [low, high] = String(text).split('~').map(Number);
+    return text && low < high ? { low, high } : null;
+  }
+
+  /* The row of quantiles of a whole range, in words.  Pure. */
+  function summary({ columns, points }, format, counted) {
+    const row = points && points[0];
+    if (!row || !row[row.length - 1])
+      return '0 ' + counted;
+    return columns.map((name, i) => [name, row[i]])
+      .filter(([name]) => /^p\d|^max$/.test(name))
+      .map(([name, v]) => name + ' ' + format(v)).join(' · ') + ' · ' +
+      F.count(row[row.length - 1]) + ' ' + counted;
+  }
+
+  /* What the band has, and what the profile below shows of it.  Pure. */
+  function bandText({ n, all }, { low, high }, kind, format) {
+    return format(low) + ' to ' + format(high) + ': ' + F.count(n) + ' of ' +
+      F.count(all) + ' ' + kind.counted + (all ? ' (' +
+      F.percent(n / all) + ')' : '') + '. ' + (kind.reason
+      ? 'The profile below is of all waits for a disk (off CPU, reason ' +
+        kind.reason + ') in this range, short and long: stacks are not kept ' +
+        'by latency.'
+      : 'The profile below is of this range, whatever its threads did: ' +
+        'these stalls have no stacks.');
+  }
+
+  function table(answer, format, known) {
+    const at = ['p50', 'p99', 'p99.9', 'max', 'count'];
+    const of = (p, name) => p[answer.columns.indexOf(name)];
+    const cell = (p, name, i) => (!known(i) ? 'no data'
+      : name === 'count' ? F.count(of(p, name))
+        : of(p, name) === null ? '–' : format(of(p, name)));
+    return h('table', { class: 'table heat-numbers' },
+      h('thead', {}, h('tr', {}, ['from', ...at].map((text) =>
+        h('th', { scope: 'col', text })))),
+      h('tbody', {}, answer.points.map((p, i) => h('tr', {},
+        h('th', { scope: 'row', text: F.dateTime(p[0]) }),
+        at.map((name) => h('td', { text: cell(p, name, i) }))))));
+  }
+
+  function create() {
+    const picker = ns.card.picker('Histogram', (heat) =>
+      ns.view.set({ heat, band: '', reason: '' }));
+    picker.set(Object.entries(KINDS).map(([id, k]) => [id, k.title]),
+      'read');
+    const map = ns.heat.create({ label: LABEL, onSelect: select });
+    const line = h('p', { class: 'heat-line', role: 'status' });
+    const note = h('p', { class: 'hint heat-note', hidden: true });
+    const back = h('button', { type: 'button', class: 'button',
+      hidden: true, text: 'All waits', onclick: () =>
+        ns.view.set({ band: '', reason: '' }) });
+    const numbers = h('details', { class: 'heat-details', ontoggle: fill },
+      h('summary', { text: 'As a table' }));
+    const node = h('article', { class: 'card heat-card' },
+      h('header', { class: 'card-head' },
+        h('h3', { class: 'card-title', text: 'Latency' }),
+        ns.dom.infoButton('Latency', ['Each column is a stretch of time, ' +
+          'each row a band of values, on a logarithmic scale: the darker, ' +
+          'the more. Grey: nothing was measured.',
+        'Drag to select a time and a band: the profile below becomes that ' +
+          'of the waits of this kind in that time. ' + LABEL]),
+        h('span', { class: 'spacer' }), back, picker.node),
+      line, map.node, note, numbers);
+    let kind = KINDS.read, shown = null;
+
+    function fill() {
+      if (!numbers.open || !shown)
+        return;
+      numbers.replaceChildren(numbers.firstChild,
+        h('div', { class: 'heat-scroll', tabindex: '0', role: 'region',
+          'aria-label': 'Numbers of the heat map' }, table(shown.answer,
+          shown.format, shown.known)));
+    }
+
+    function select(area) {
+      const more = { band: area.low + '~' + area.high };
+      if (kind.reason)
+        Object.assign(more, { type: 'offcpu', reason: kind.reason, fn: '',
+          zoom: '' });
+      ns.view.select(area, more);
+    }
+
+    async function ask(ctx, { from, until }) {
+      const query = ns.request.selector(kind.name, ctx.service
+        ? Object.assign({}, kind.labels, { service: ctx.service })
+        : kind.labels);
+      const step = ns.time.step(until - from, COLUMNS, ctx.range.slot);
+      const [answer, whole, seen] = await Promise.all([
+        ns.api.get('heatmap.json', { query, from, until, step },
+          { signal: ctx.signal }),
+        ns.api.get('heatmap.json', { query, from, until, step: until - from,
+          bands: 1 }, { signal: ctx.signal }),
+        ns.api.series([{ key: 'seen', query: WITNESS, fn: 'increase' }],
+          ctx.range, step, ctx.signal)]);
+      return { answer, whole, times: new Set(seen.seen.cols.flatMap((c) =>
+        c.t.filter((_, i) => c.v[i] !== null))) };
+    }
+
+    function show(ctx, { answer, whole, times }) {
+      const format = answer.unit === 'bytes' ? F.bytes : F.seconds;
+      const known = (col) => times.has(answer.from + col * answer.step) ||
+        !!(answer.points && answer.points[col] &&
+          answer.points[col].slice(-1)[0] > 0);
+      const chosen = band(ctx.state.band);
+      map.show(answer, { band: chosen, known, format, label: kind.title +
+        ', ' + summary(whole, format, kind.counted) + '. ' + LABEL });
+      map.node.hidden = numbers.hidden = !answer.cells;
+      ns.dom.say(line, answer.cells ? summary(whole, format, kind.counted)
+        : times.size ? '0 ' + kind.counted + ' in this range.' : OFF);
+      note.hidden = back.hidden = !chosen || !answer.cells;
+      if (!note.hidden)
+        ns.dom.say(note, bandText(map.inBand(chosen.low, chosen.high),
+          chosen, kind, format));
+      shown = answer.cells ? { answer, format, known } : null;
+      fill();
+    }
+
+    function fail(text) {
+      map.node.hidden = numbers.hidden = note.hidden = back.hidden = true;
+      ns.dom.say(line, text);
+    }
+
+    async function refresh(ctx) {
+      const id = Object.hasOwn(KINDS, ctx.state.heat) ? ctx.state.heat
+        : 'read';
+      kind = KINDS[id];
+      picker.select.value = id;
+      try {
+        show(ctx, await ask(ctx, ctx.range.from < ctx.range.until
+          ? ns.time.outward(ctx.range, ctx.range.slot) : ctx.range));
+      } catch (e) {
+        if (e.name === 'AbortError')
+          throw e;
+        fail('Latency: ' + e.message);
+      }
+    }
+    return { node, refresh };
+  }
+
+  ns.latency = { create, band, summary, bandText, KINDS };
+})(globalThis.MemLens = globalThis.MemLens || {});
