@@ -34,8 +34,8 @@
 	"leftQuery leftFrom leftUntil rightQuery rightFrom rightUntil "        \
 	"max-nodes maxNodes format strict"
 #define GRAPH_PARAMS                                                           \
-	"target depth collapse plain query from until query-b from-b until-b " \
-	"strict"
+	"target depth collapse plain node query from until query-b from-b "    \
+	"until-b strict"
 
 static const struct route routes[] = {
     {"GET", "/api/v1/health", POOL_HEALTH, api_health, .params = ""},

@@ -25,6 +25,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
+#define FUNCTIONS_MAX 200 /* of one node that are told */
 #define LAYOUT_NODES_MAX 1500 /* that a picture is made of */
 
 struct graph_page {
@@ -118,6 +119,8 @@ graph_add_cost(struct graph_page *page, struct response *rs, struct graph *g,
 	        selector_equals(p->selector, "service"), p->from_ns,
 	        p->until_ns)) != NULL)
 		return e;
+	if (i == 0)
+		page->cost[i].node = request_text(page->request, "node");
 	e = graph_cost_add(g, p->profile, places, i, &page->cost[i]);
 	places_free(places);
 	return e;
@@ -305,6 +308,29 @@ graph_put_profile(struct writer *w, const struct graph_page *page,
 	writer_close(w, '}');
 }
 
+/* Of the node that is asked for. */
+static void
+graph_put_functions(struct writer *w, const struct graph_page *page)
+{
+	const struct graph_cost *c = &page->cost[0];
+
+	if (page->sides == 0 || c->node == NULL)
+		return;
+	writer_key_open(w, "node", '{');
+	writer_key_str(w, "id", c->node);
+	writer_key_int(w, "functions", (int64_t)c->n_functions);
+	writer_key_open(w, "rows", '[');
+	for (size_t i = 0; i < c->n_functions && i < FUNCTIONS_MAX; i++) {
+		writer_open(w, '{');
+		writer_key_str(w, "name", c->functions[i].name);
+		writer_key_int128(w, "self", c->functions[i].self);
+		writer_key_int128(w, "total", c->functions[i].total);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
 /* All that can be asked for, configured first. */
 static const struct err *
 graph_put_targets(struct writer *w, const struct graph_page *page)
@@ -349,6 +375,7 @@ graph_put_json(const struct graph_page *page, struct buf *out)
 	graph_put_source(&w, page);
 	for (unsigned i = 0; i < page->sides; i++)
 		graph_put_profile(&w, page, i);
+	graph_put_functions(&w, page);
 	graph_put_nodes(&w, page);
 	graph_put_edges(&w, page);
 	writer_close(&w, '}');
@@ -360,8 +387,8 @@ graph_put_json(const struct graph_page *page, struct buf *out)
 static const struct err *
 graph_put_dot_text(const struct graph_page *page, struct buf *out)
 {
-	graph_put_dot_cost(out, page->graph, page->sides > 0 && !page->plain
-	    ? page->cost[0].total : -1);
+	graph_put_dot_cost(out, page->graph, page->sides == 0
+	    ? GRAPH_NO_COST : page->plain ? GRAPH_ROOM : page->cost[0].total);
 	return NULL;
 }
 
@@ -394,6 +421,7 @@ graph_page_free(struct graph_page *page)
 {
 	for (unsigned i = 0; i < page->sides; i++)
 		profile_page_fini(&page->side[i]);
+	free(page->cost[0].functions);
 	graph_target_fini(&page->target);
 	graph_free(page->graph);
 	free(page);

@@ -149,7 +149,9 @@ struct graph *graph_collapse(const struct graph *g);
 /* As a DOT file; any bytes in names. */
 void graph_put_dot(struct buf *out, const struct graph *g);
 /* The same with what nodes cost: shares of this total as text and colour, as
- * graph_cost.h has set them. */
+ * graph_cost.h has set them; or with room for such a text. */
+#define GRAPH_NO_COST (-1)
+#define GRAPH_ROOM (-2)
 void graph_put_dot_cost(struct buf *out, const struct graph *g, int128 total);
 
 /* One encoding for a pipe and for the store: all but costs and levels;

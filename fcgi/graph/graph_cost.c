@@ -18,6 +18,7 @@
 struct cost_step {
 	uint32_t node; /* or NONE */
 	uint32_t edge; /* that its call is counted for, or NONE */
+	uint32_t function; /* of the node that is looked at, or NONE */
 };
 
 struct cost_walk {
@@ -28,7 +29,10 @@ struct cost_walk {
 	struct map64 modules; /* hash of a file's name -> node that was seen */
 	struct cost_step *path; /* by depth */
 	uint32_t *on_node, *on_edge; /* how often they are on the path */
-	size_t cap_path, cap_node, cap_edge;
+	size_t cap_path, cap_node, cap_edge, cap_functions;
+	struct graph_cost *cost;
+	uint32_t looked_at;   /* node whose functions are wanted, or NONE */
+	struct map64 names;   /* hash -> its function */
 	bool failed;
 };
 
@@ -80,6 +84,9 @@ cost_seen(struct cost_walk *w, const char *module)
 		if (node == NONE)
 			return NONE;
 		w->g->nodes[node].kind = GRAPH_SEEN;
+		if (w->cost->node != NULL &&
+		    strcmp(module, w->cost->node) == 0)
+			w->looked_at = node;
 	}
 	if (!map64_add(&w->modules, hash, node))
 		w->failed = true;
@@ -153,6 +160,32 @@ cost_edge(struct cost_walk *w, uint32_t from, uint32_t to)
 	return edge;
 }
 
+/* The number of a frame's function where its node is looked at. */
+static uint32_t
+cost_function(struct cost_walk *w, const struct profile_node *f,
+    uint32_t node)
+{
+	struct graph_cost *c = w->cost;
+	uint32_t i;
+	uint64_t hash;
+
+	if (node == NONE || node != w->looked_at)
+		return NONE;
+	hash = hash64(0, f->name, strlen(f->name));
+	i = map64_get(&w->names, hash);
+	if (i != INTERN_NONE)
+		return i;
+	i = (uint32_t)c->n_functions;
+	if (!array_room(&c->functions, c->n_functions + 1,
+	        &w->cap_functions) || !map64_add(&w->names, hash, i)) {
+		w->failed = true;
+		return NONE;
+	}
+	c->functions[c->n_functions++] = (struct graph_function){
+	    .name = f->name};
+	return i;
+}
+
 static void
 cost_leave(struct cost_walk *w, const struct cost_step *s)
 {
@@ -160,6 +193,8 @@ cost_leave(struct cost_walk *w, const struct cost_step *s)
 		w->on_node[s->node]--;
 	if (s->edge != NONE)
 		w->on_edge[s->edge]--;
+	if (s->function != NONE)
+		w->cost->functions[s->function].on--;
 }
 
 static void
@@ -170,17 +205,23 @@ cost_enter(struct cost_walk *w, const struct profile_node *f,
 		w->g->nodes[s->node].total[w->side] += f->total;
 	if (s->edge != NONE && w->on_edge[s->edge]++ == 0)
 		w->g->edges[s->edge].calls[w->side] += f->total;
+	if (s->function != NONE) {
+		struct graph_function *of = &w->cost->functions[s->function];
+
+		of->self += f->self;
+		if (of->on++ == 0)
+			of->total += f->total;
+	}
 }
 
 static bool
-cost_walk(struct cost_walk *w, const struct profile *p,
-    struct graph_cost *cost)
+cost_walk(struct cost_walk *w, const struct profile *p)
 {
 	size_t depth = 0; /* steps on the path */
 
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		const struct profile_node *f = &p->nodes[i];
-		struct cost_step s = {NONE, NONE};
+		struct cost_step s = {NONE, NONE, NONE};
 		uint32_t caller = NONE;
 
 		while (depth > f->depth)
@@ -190,6 +231,7 @@ cost_walk(struct cost_walk *w, const struct profile *p,
 		if (i > 0) {
 			s.node = cost_node(w, f, caller);
 			s.edge = cost_edge(w, caller, s.node);
+			s.function = cost_function(w, f, s.node);
 		}
 		if (w->failed || w->g->failed ||
 		    !array_room(&w->path, depth + 1, &w->cap_path) ||
@@ -201,19 +243,33 @@ cost_walk(struct cost_walk *w, const struct profile *p,
 		if (s.node != NONE)
 			w->g->nodes[s.node].self[w->side] += f->self;
 		else
-			cost->unknown += f->self;
+			w->cost->unknown += f->self;
 	}
 	return true;
+}
+
+static int
+cost_order(const void *a, const void *b)
+{
+	const struct graph_function *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 const struct err *
 graph_cost_add(struct graph *g, const struct profile *p,
     const struct places *places, unsigned side, struct graph_cost *cost)
 {
-	struct cost_walk w = {.g = g, .places = places, .side = side};
+	struct cost_walk w = {.g = g, .places = places, .side = side,
+	    .cost = cost, .looked_at = NONE};
 	bool fine = true;
 
-	*cost = (struct graph_cost){p->n_nodes > 0 ? p->nodes[0].total : 0, 0};
+	*cost = (struct graph_cost){.node = cost->node,
+	    .total = p->n_nodes > 0 ? p->nodes[0].total : 0};
+	if (cost->node != NULL)
+		w.looked_at = graph_find(g, cost->node);
 	for (size_t i = 0; fine && i < g->n_edges; i++) {
 		uint64_t key = (uint64_t)g->edges[i].from << 32 |
 		    g->edges[i].to;
@@ -221,11 +277,15 @@ graph_cost_add(struct graph *g, const struct profile *p,
 		if (map64_get(&w.edges, key) == INTERN_NONE)
 			fine = map64_add(&w.edges, key, (uint32_t)i);
 	}
-	fine = fine && cost_walk(&w, p, cost);
+	fine = fine && cost_walk(&w, p);
 	map64_fini(&w.edges);
 	map64_fini(&w.modules);
+	map64_fini(&w.names);
 	free(w.path);
 	free(w.on_node);
 	free(w.on_edge);
+	if (cost->n_functions > 0)
+		qsort(cost->functions, cost->n_functions,
+		    sizeof(*cost->functions), cost_order);
 	return fine ? NULL : err_nomem();
 }

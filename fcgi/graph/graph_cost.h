@@ -23,12 +23,23 @@ struct err;
 struct places;
 struct profile;
 
+/* A function of the node that is looked at. */
+struct graph_function {
+	const char *name; /* the profile's */
+	int128 self, total;
+	uint32_t on; /* private */
+};
+
 struct graph_cost {
 	int128 total, unknown; /* unknown: of frames of no node */
+	const char *node;      /* set before: whose functions; or NULL */
+	struct graph_function *functions; /* by total, the most first; the
+	                                   * caller's to free */
+	size_t n_functions;
 };
 
 /* Adds a profile to side 0 or 1 of nodes and edges; `places` may be NULL.
- * Errors: ENOMEM. */
+ * Functions are known as long as the profile.  Errors: ENOMEM. */
 const struct err *graph_cost_add(struct graph *g, const struct profile *p,
     const struct places *places, unsigned side, struct graph_cost *cost);
 

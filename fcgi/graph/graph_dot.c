@@ -72,7 +72,16 @@ dot_put_cost(struct buf *out, const struct graph_node *n, int128 total)
 		    0.05 + 0.5 * (share > 1 ? 1 : share));
 }
 
-/* total < 0: without costs. */
+/* The room that a cost needs, for who shows it in the picture. */
+static void
+dot_put_room(struct buf *out, const struct graph_node *n)
+{
+	buf_printf(out, ", label=\"");
+	dot_put_text(out, n->name);
+	buf_printf(out, "\\n… %% (self … %%)      \"");
+}
+
+/* GRAPH_NO_COST, GRAPH_ROOM or a total. */
 static void
 dot_put_node(struct buf *out, const struct graph *g, size_t i, int128 total)
 {
@@ -83,6 +92,8 @@ dot_put_node(struct buf *out, const struct graph *g, size_t i, int128 total)
 	buf_printf(out, " [class=\"%s\"", graph_kind_name(n->kind));
 	if (total >= 0)
 		dot_put_cost(out, n, total);
+	else if (total == GRAPH_ROOM)
+		dot_put_room(out, n);
 	else if (i == 0)
 		buf_printf(out, ", fillcolor=\"#cfe0f7\"");
 	if (n->kind == GRAPH_SEEN || n->kind == GRAPH_MISSING)
@@ -169,5 +180,5 @@ graph_put_dot_cost(struct buf *out, const struct graph *g, int128 total)
 void
 graph_put_dot(struct buf *out, const struct graph *g)
 {
-	graph_put_dot_cost(out, g, -1);
+	graph_put_dot_cost(out, g, GRAPH_NO_COST);
 }

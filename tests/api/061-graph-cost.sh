@@ -123,7 +123,12 @@ check "shares in the text" grep -qF \
     '"libparts.a(hash.o)" [class="object", label="libparts.a(hash.o)\n68.6 % (self 66.7 %)"' \
     "$T/body"
 get GET "/api/v1/graph.dot?target=prog&depth=all&$ask&plain=1"
-check "or none" sh -c "! grep -q ' % ' '$T/body'"
+check "or room for them" sh -c "! grep -q '[0-9] %' '$T/body' &&
+    grep -q '… % (self' '$T/body'"
+get GET "$graph&$ask&node=libparts.a(parse.o)"
+check "functions of a node" js 'd.node.functions === 2 &&
+    d.node.rows.map((r) => [r.name, r.self / 1e7, r.total / 1e7]).join(" ") ===
+    "parse,22,98 shared,5,5"'
 drawn get GET "/api/v1/graph.svg?target=prog&depth=all&$ask"
 check "a picture" grep -q '68.6 %' "$T/body"
 get GET "$graph"

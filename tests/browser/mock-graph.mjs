@@ -43,7 +43,36 @@ const table = new Map(EDGES.trim().replace(/\n +/g, ' ').split('\n')
 
 export const TARGETS = [T, '//service/tools/kv:kv_service_tools'];
 
-export function graph(depth, target = T) {
+/* The deeper and the longer its name, the more it costs; the rest is of no
+ * node, or deeper. */
+function cost(nodes, edges, q) {
+  const total = 1e12;
+  let left = 9e11;
+  for (const n of nodes) {
+    n.self = Math.min(left, n.id.length * 1e9);
+    left -= n.self;
+  }
+  const self = new Map(nodes.map((n) => [n.id, n.self]));
+  const below = (id, seen = new Set()) => {
+    if (seen.has(id))
+      return 0;
+    seen.add(id);
+    return edges.filter((e) => e.from === id).reduce((sum, e) => sum +
+      below(e.to, seen), self.get(id));
+  };
+  for (const n of nodes)
+    n.total = below(n.id);
+  for (const e of edges)
+    e.calls = self.get(e.to);
+  const node = q.get('node');
+  return Object.assign({ profile: { query: q.get('query'), total,
+    unit: 'nanoseconds', state: 'data', unknown: 1e11, beyond: left } },
+  node && { node: { id: node, functions: 2, rows: [
+    { name: 'Put(char const*)', self: 2e9, total: 3e9 },
+    { name: 'main', self: 1e9, total: 1e9 }] } });
+}
+
+export function graph(depth, target = T, q = new URLSearchParams()) {
   const nodes = new Set([target]), edges = [];
   let row = [target];
   for (let d = 0; d < depth; d++) {
@@ -60,8 +89,16 @@ export function graph(depth, target = T) {
   return { source: 'a graph of bazel in /srv/kv_service.graph',
     time: 1795305600, complete: null, command: `memlens graph --depth ` +
     `${depth} --root ${target} /srv/kv_service.graph`, target, targets: TARGETS,
-  depth, nodes: [...nodes].map((id) => ({ id, label: id })),
-  edges: edges.map(([from, to]) => ({ from, to })) };
+  depth: depth > 4 ? 'all' : depth,
+  ...made(nodes, edges, q) };
+}
+
+function made(names, pairs, q) {
+  const nodes = [...names].map((id) => ({ id, label: id, kind: 'target',
+    bytes: null }));
+  const edges = pairs.map(([from, to]) => ({ from, to, kind: 'needs' }));
+  return Object.assign({ nodes, edges }, q.get('query') &&
+    cost(nodes, edges, q), { room: !!q.get('plain') });
 }
 
 export function dot(g) {
@@ -100,7 +137,9 @@ export function svg(g) {
       `<polygon fill="none" stroke="black" points="${x + w},${y} ${x},${y} ` +
       `${x},${y + H} ${x + w},${y + H} ${x + w},${y}"/>\n` +
       `<text text-anchor="middle" x="${x + w / 2}" y="${y + H / 2 + 4}" ` +
-      `font-family="Helvetica,sans-Serif" font-size="12.00">${id}</text></g>`;
+      `font-family="Helvetica,sans-Serif" font-size="12.00">${id}</text>` +
+      (g.room ? `<text text-anchor="middle" x="${x + w / 2}" y="${y + H}" ` +
+      'font-size="9.00">… % (self … %)</text>' : '') + '</g>';
   };
   const edge = ({ from, to }, k) => {
     const a = at.get(from), b = at.get(to);

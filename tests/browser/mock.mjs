@@ -178,12 +178,12 @@ function rangeB(q) {
 
 function graphOf(q) {
   const depth = q.get('depth') || '2';
-  if (!['2', '3', '4'].includes(depth))
-    throw new Refusal(400, 'depth is 2, 3 or 4', 'depth');
+  if (!['2', '3', '4', 'all'].includes(depth))
+    throw new Refusal(400, 'depth is 2, 3, 4 or all', 'depth');
   const target = q.get('target') || TARGETS[0];
   if (!TARGETS.includes(target))
     throw new Refusal(404, 'no such target', 'target');
-  return graph(Number(depth), target);
+  return graph(depth === 'all' ? 99 : Number(depth), target, q);
 }
 
 const ROUTES = {

@@ -199,6 +199,45 @@ function dependencies({ browser, base }) {
         equal(await page.textContent('.dep-name'), name, 'chosen node');
         assert(page.url().includes('node='), 'the address lacks the node');
       })],
+    ['dependencies: what nodes cost, why they are there', () => withPage(
+      browser, {}, async (page) => {
+        await open(page, base, 'deps');
+        const texts = () => page.$$eval('.dep-svg g.node', (all) =>
+          all.map((n) => n.querySelector('text:last-of-type').textContent));
+        await until(async () => (await texts()).every((t) =>
+          /^[\d.]+ % \(self [\d.]+ %\)$/.test(t)), 5000, 'no share');
+        assert(await page.locator('.dep-svg .dep-bar').count() > 1,
+          'no bars');
+        assert(/of no node/.test(await page.textContent('.dep-side')),
+          'what is of no node is not said');
+        const all = await page.locator('.dep-svg g.node:visible').count();
+        await page.selectOption('select[aria-label="Show"]', '10');
+        await until(async () => await page.locator(
+          '.dep-svg g.node:visible').count() < all, 5000, 'all are there');
+        await page.selectOption('select[aria-label="Show"]', '');
+        await page.locator('.dep-svg g.node').last().focus();
+        assert(await page.locator('.dep-svg g.dep-path').count() > 1,
+          'no path to what has the focus');
+        await page.keyboard.press('Enter');
+        await page.waitForSelector('.dep-flame');
+        assert(/Why: \d+ shortest path/.test(await page.textContent(
+          '.dep-side')), 'it is not said why it is there');
+        await page.click('.dep-flame');
+        await page.waitForSelector('#panel-profiles:visible');
+        equal(new URL(page.url()).searchParams.get('focus'),
+          '^(Put\\(char const\\*\\)|main)$', 'focus');
+      })],
+    ['dependencies: the same drawing stays as it was zoomed', () => withPage(
+      browser, {}, async (page) => {
+        await open(page, base, 'deps');
+        await page.click('button[aria-label="Zoom in"]');
+        const box = () => page.getAttribute('.dep-svg', 'viewBox');
+        const before = await box();
+        await Promise.all([page.waitForResponse(/graph\.svg/),
+          page.click('button[aria-label^="Refresh"]')]);
+        await page.waitForLoadState('networkidle');
+        equal(await box(), before, 'view');
+      })],
     ['dependencies: a hostile drawing is disarmed', () => withPage(browser,
       { allowed: /inline event handler/ }, async (page) => {
         await page.route('**/graph.svg*', (route) => route.fulfill({

@@ -1,6 +1,7 @@
 /*
- * Tab "Dependencies": what the target is built from, two to four steps deep,
- * where that was read, and the command that prints the same.
+ * Tab "Dependencies": what the target is built from, what each part costs of
+ * the chosen profile, where that was read, and the command that prints the
+ * same.
  */
 (function (ns) {
   'use strict';
@@ -8,7 +9,13 @@
   const { h } = ns.dom;
   const INFO = ['What the chosen target is built from: each arrow says ' +
     '“needs”. Depth is the number of arrows followed from the target.',
+  'A bar in a node is its share of the profile: stacks that it is in, and ' +
+    'darker those that end in it. What nobody declares and stacks show is ' +
+    'dashed, as are conditions. Edges between nodes of the last level have ' +
+    'an open arrow.',
   'Drag to move; click into the graph, then turn the wheel to zoom.'];
+  const LEAST = [['', 'All nodes'], ['0.1', '0.1 % and more'],
+    ['1', '1 % and more'], ['10', '10 % and more']];
 
   /* Whether all of it is there is said only where the source says so. */
   function completeText(complete) {
@@ -17,16 +24,18 @@
         : ', as far as the file goes: it does not say whether it is all';
   }
 
-  function sourceText({ source, time }) {
-    return !source ? '' : 'Source: ' + source + (Number.isFinite(time)
-      ? ', written ' + ns.format.dateTime(time) : '');
+  function sourceText({ source, time, told, build_id: id }) {
+    const when = (text, t) => (Number.isFinite(t) && t > 0
+      ? ', ' + text + ' ' + ns.format.dateTime(t) : '');
+    return !source ? '' : 'Source: ' + source + when('written', time) +
+      when('told', told) + (id ? ', build id ' + id : '');
   }
 
   class DepsTab {
     constructor(root) {
       this.data = null;
       this.graph = new ns.depsGraph.DepsGraph((node) =>
-        ns.view.set({ node }));
+        ns.view.set({ node }), (node) => this.hover(node));
       this.note = h('p', { class: 'chart-note', text: 'Loading…' });
       this.side = h('aside', { class: 'dep-side', 'aria-live': 'polite',
         'aria-label': 'Chosen node' });
@@ -55,10 +64,16 @@
       ns.dom.icon(icon));
       this.depth = ns.views.DEPTHS.map((d) => h('button', { type: 'button',
         class: 'segment', text: d, 'data-value': d,
-        'aria-label': d + ' levels',
+        'aria-label': d === 'all' ? 'All levels' : d + ' levels',
         onclick: () => ns.view.set({ depth: d }) }));
       this.target = ns.card.picker('Target', (target) =>
         ns.view.set({ target, node: '' }));
+      this.type = ns.card.picker('Cost', (type) => ns.view.set({ type }));
+      this.least = ns.card.picker('Show', (least) => ns.view.set({ least }));
+      this.packages = h('button', { type: 'button', class: 'segment',
+        text: 'Packages', title: 'One node for each package',
+        onclick: () => ns.view.set({ packages: ns.view.get().packages ? ''
+          : '1', node: '' }) });
       this.search = h('input', { type: 'search', class: 'search-input',
         placeholder: 'Find a node', 'aria-label': 'Find a node',
         spellcheck: 'false', list: 'dep-nodes',
@@ -69,31 +84,39 @@
       return h('div', { class: 'flame-toolbar' }, this.target.node,
         h('div', { class: 'segments', role: 'group', 'aria-label': 'Depth' },
           h('span', { class: 'segments-label', text: 'Depth' }), this.depth),
+        h('div', { class: 'segments' }, this.packages),
+        this.type.node, this.least.node,
         h('label', { class: 'search-field' }, ns.dom.icon('search'),
           this.search), this.names, this.found,
         h('span', { class: 'spacer' }),
-        button('Zoom in', 'zoomIn', (v) => v.zoom(0.7)),
-        button('Zoom out', 'zoomOut', (v) => v.zoom(1.4)),
-        button('Show all', 'fit', (v) => v.fit()));
-    }
-
-    links(title, list) {
-      return [h('h4', { text: title + ' (' + list.length + ')' }),
-        h('ul', { class: 'dep-links' }, list.map((id) => h('li', {},
-          h('button', { type: 'button', class: 'fn-name', text: id,
-            onclick: () => ns.view.set({ node: id }) }))))];
+        h('div', { class: 'dep-zoom' },
+          button('Zoom in', 'zoomIn', (v) => v.zoom(0.7)),
+          button('Zoom out', 'zoomOut', (v) => v.zoom(1.4)),
+          button('Show all', 'fit', (v) => v.fit())));
     }
 
     choose(id) {
-      const edges = ns.depsGraph.edgesOf(this.data);
-      const needs = edges.filter(([a]) => a === id).map(([, b]) => b);
-      const needed = edges.filter(([, b]) => b === id).map(([a]) => a);
-      this.graph.choose(id, new Set([...needs, ...needed]));
-      this.side.replaceChildren(...(this.graph.nodes.has(id)
-        ? [h('h3', { class: 'dep-name', text: id }),
-          ...this.links('Needs', needs), ...this.links('Needed by', needed)]
-        : [h('p', { class: 'absent', text: 'Choose a node to see what it ' +
-            'needs and what needs it.' })]));
+      if (!this.data)
+        return;
+      const near = ns.depsGraph.edgesOf(this.data).filter((e) =>
+        e.includes(id)).flat();
+      this.graph.choose(id, new Set(near.filter((x) => x !== id)));
+      this.side.replaceChildren(...ns.depsSide.content(this.data, this.index,
+        this.root, id));
+    }
+
+    /* The shortest paths to what the pointer is on. */
+    hover(id) {
+      this.graph.trace(id && this.data ? ns.graphWalk.why(this.index,
+        this.root, id) : null);
+    }
+
+    /* What costs too little goes, the way to the rest stays. */
+    filter(least) {
+      const p = this.data && this.data.profile;
+      this.graph.keep(p && p.total > 0 && least ? ns.graphWalk.costly(
+        this.data, this.index, this.root, p.total, Number(least) / 100)
+        : null);
     }
 
     /* go: walk from hit to hit; a full name goes there by itself. */
@@ -113,14 +136,19 @@
     show(data, text) {
       const nodes = data.nodes || [];
       this.data = data;
-      this.graph.draw(text, ns.depsGraph.rootOf(data));
+      this.root = ns.depsGraph.rootOf(data);
+      this.index = ns.graphWalk.index(data);
+      this.graph.draw(text, data);
       this.command.textContent = data.command || '';
       this.footer.hidden = !data.command;
       ns.dom.say(this.source, sourceText(data));
       this.size.textContent = nodes.length + ' nodes, ' +
         (data.edges || []).length + ' edges' + completeText(data.complete);
-      this.names.replaceChildren(...[...this.graph.nodes.keys()]
-        .map((value) => h('option', { value })));
+      const names = [...this.graph.nodes.keys()];
+      if (names.length !== this.names.children.length ||
+        names.some((x, k) => this.names.children[k].value !== x))
+        this.names.replaceChildren(...names.map((value) =>
+          h('option', { value })));
       this.target.set((data.targets || [data.target]).map((t) => [t, t]),
         data.target);
       this.note.hidden = true;
@@ -136,25 +164,54 @@
       this.note.hidden = false;
     }
 
-    async refresh({ state, signal }) {
+    /* What is asked for: of a recording, the graph alone. */
+    async params(ctx) {
+      const { state } = ctx;
       const params = { depth: state.depth, target: state.target };
+      if (ns.mode.current === 'offline') {
+        this.type.set([['', 'not recorded']], '');
+        return params;
+      }
+      const { all, one } = await ns.types.choose(ctx.services, ctx.service,
+        state.type, ctx.signal);
+      this.type.set(all.map((t) => [t.name, t.title]), one ? one.name : '');
+      return Object.assign(params, state.packages && { collapse: 1 },
+        one && { query: ns.types.selector(one, ctx.service),
+          from: ctx.range.from, until: ctx.range.until });
+    }
+
+    async refresh(ctx) {
+      const { state, signal } = ctx;
+      this.choose(state.node); /* of what is there; functions follow */
       try {
+        const params = await this.params(ctx);
+        const cost = params.query !== undefined;
         const [data, text] = await Promise.all([
-          ns.api.get('graph.json', params, { signal }),
-          ns.api.get('graph.svg', params, { signal, text: true })]);
+          ns.api.get('graph.json', Object.assign({}, params, cost &&
+            state.node && { node: state.node }), { signal }),
+          ns.api.get('graph.svg', Object.assign({}, params, cost &&
+            { plain: 1 }), { signal, text: true })]);
         this.show(data, text);
       } catch (e) {
         if (e.name === 'AbortError')
           throw e;
         this.fail(e.message);
       }
-      this.arrange(state);
+      this.arrange(ns.view.get());
     }
 
     arrange(state) {
-      for (const b of this.depth)
+      const offline = ns.mode.current === 'offline';
+      for (const b of this.depth) {
         b.setAttribute('aria-pressed',
           String(b.dataset.value === state.depth));
+        b.hidden = offline && b.dataset.value === 'all';
+      }
+      this.packages.setAttribute('aria-pressed', String(!!state.packages));
+      this.packages.hidden = offline;
+      this.type.node.hidden = this.least.node.hidden = offline;
+      this.least.set(LEAST, state.least);
+      this.filter(state.least);
       this.choose(state.node);
     }
   }

@@ -22,7 +22,7 @@
   const ANY = /^/;
   const RANGE = ['service', 'from', 'until'];
   const PAIR = { afrom: 'time', auntil: 'time', requests: ANY };
-  const DEPTHS = ['2', '3', '4'];
+  const DEPTHS = ['2', '3', '4', 'all'];
 
   const LIST = [
     { id: 'memory', title: 'Memory Tracker', module: 'memoryTab',
@@ -56,13 +56,14 @@
       keys: { search: ANY, ...PAIR,
         show: ['all', 'better', 'worse', 'moved'] },
       asks: [...RANGE, 'afrom', 'auntil', 'requests'] },
-    { id: 'deps', title: 'Dependencies', module: 'depsTab',
-      answers: DEPTHS.flatMap((depth) => [['graph.json', { depth }],
-        ['graph.svg', { depth }]]),
-      keys: { depth: DEPTHS, target: ANY, node: ANY },
-      asks: ['depth', 'target'],
+    { id: 'deps', title: 'Dependencies', module: 'depsTab', ranged: true,
+      answers: DEPTHS.slice(0, 3).flatMap((depth) => [
+        ['graph.json', { depth }], ['graph.svg', { depth }]]),
+      keys: { depth: DEPTHS, target: ANY, node: ANY, packages: ['', '1'],
+        least: ['', '0.1', '1', '10'] },
+      asks: [...RANGE, 'type', 'depth', 'target', 'packages', 'node'],
       help: [['on the dependency graph', 'arrows move, `+` `−` zoom, `0` ' +
-        'shows all, `Tab` walks the nodes']] }
+        'shows all, `Tab` walks the nodes, `Enter` chooses one']] }
   ];
 
   const today = (id) => (LIST.find((v) => v.was === id) || { id }).id;
