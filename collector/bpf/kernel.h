@@ -125,6 +125,10 @@ struct thread_info {
 	__u32 status;
 } __attribute__((preserve_access_index));
 
+struct thread_struct {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags, __state;
@@ -139,6 +143,7 @@ struct task_struct {
 	struct task_struct *group_leader, *real_parent;
 	__u64 start_boottime;
 	__u64 self_exec_id;
+	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 
 /* The registers with which a task entered the kernel. */

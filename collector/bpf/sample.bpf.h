@@ -116,6 +116,23 @@ lack_all(struct unwind_scratch *s)
 	s->walk.lacking.is_caller = 0;
 }
 
+/*
+ * Where the stack that sp is in ends, or something behind its end.  A process's
+ * first stack ends where its program began; behind another one of a C library
+ * there are the thread's own variables, to which %fs leads.
+ */
+static __always_inline __u64
+stack_end(struct task_struct *task, __u64 sp)
+{
+	struct mm_struct *mm = task->mm;
+	__u64 end = task->thread.fsbase, first;
+
+	if (end <= sp)
+		end = (__u64)-1;
+	first = mm != 0 ? mm->start_stack : 0;
+	return first > sp && first < end ? first : end;
+}
+
 /* From the registers in s->walk on. */
 static __always_inline void
 fill_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
@@ -126,6 +143,7 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 
 	if ((e->flags & EVENT_KTHREAD) != 0)
 		return;
+	s->stack_end = stack_end(task, s->walk.sp);
 	if (eh_frame && e->error == BROKEN_NOT && s->walk.ip != 0) {
 		if (unwind_user(s, t, slot, task))
 			return;
@@ -142,10 +160,10 @@ fill_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 
 #define COPY_NS 20000000        /* one in this time of a known process, */
 #define COPY_NEW_NS 8000000     /* or of one that has just begun, */
-#define COPY_DEEP_NS 50000000   /* or a large one, */
 #define COPIES_NS 4000000000ULL /* and as many as fit here at once */
 #define PAGE 4096
-#define DEEP_PAGES 5 /* what a value for each CPU has room for */
+#define COPY_PAGES 2
+#define DEEP_PAGES 5 /* more: what a value for each CPU has room for */
 
 /* Takes a token out of a bucket; false when it is empty. */
 static __always_inline bool
@@ -170,29 +188,49 @@ may_copy(struct unwind_scratch *s)
 	    take_token(&s->copies_new_ns, s->event.time_ns, COPY_NEW_NS);
 }
 
+/* Copies up to so many pages of the stack from sp on, by pages: one that was
+ * never touched ends the copy.  Returns the bytes of it. */
+static __always_inline __u64
+copy_pages(char *to, __u64 sp, __u64 end, int pages)
+{
+	__u64 all = 0, n;
+	int i;
+
+	for (i = 0; i < pages; i++) {
+		n = PAGE - (sp & (PAGE - 1));
+		if (n > end - sp)
+			n = end - sp;
+		if (n == 0 || n > PAGE ||
+		    bpf_probe_read_user(to, n, (void *)sp) != 0)
+			break;
+		to += n;
+		sp += n;
+		all += n;
+	}
+	return all;
+}
+
 /*
  * Adds what lies on the stack behind the frame that lacked its rows, so that
- * the walk can go on when they are there.  By pages, since there is no more
- * behind a stack's end.  Returns the bytes of it.
+ * the walk can go on when they are there.  Returns the bytes of it.
  */
 static __always_inline __u64
 fill_copy(struct unwind_scratch *s, __u64 frames)
 {
 	struct sample_event *e = &s->event;
-	__u64 sp = s->walk.lacking.sp, n = PAGE - (sp & (PAGE - 1));
+	__u64 sp = s->walk.lacking.sp, n;
 	__u64 *to = &e->frames[frames & 255];
 
-	if ((e->flags & EVENT_PENDING) == 0 || (sp & 7) != 0 || !may_copy(s))
+	if ((e->flags & EVENT_PENDING) == 0 || (sp & 7) != 0 ||
+	    sp >= s->stack_end || !may_copy(s))
 		return 0;
 	to[0] = sp;
 	to[1] = s->walk.lacking.bp;
-	if (n > PAGE || bpf_probe_read_user(to + 2, n, (void *)sp) != 0)
+	n = copy_pages((char *)(to + 2), sp, s->stack_end, COPY_PAGES);
+	if (n == 0)
 		return 0;
 	e->flags |= s->walk.lacking.is_caller ? EVENT_COPY | EVENT_CALLER :
 	    EVENT_COPY;
-	to = &e->frames[(frames & 255) + 2 + n / 8];
-	if (bpf_probe_read_user(to, PAGE, (void *)(sp + n)) == 0)
-		n += PAGE;
 	return n + 16;
 }
 
@@ -209,33 +247,22 @@ struct {
 	__type(value, struct deep_event);
 } deep_events SEC(".maps");
 
-/*
- * Sends an event of so many bytes with further pages of the stack from sp on,
- * where two were in vain (unwind_processes_deepen()): it costs some times as
- * much as a small copy.  False: nothing was sent.
- */
+/* Sends an event of so many bytes with further pages of the stack from sp on,
+ * where it goes on there.  False: nothing was sent. */
 static __always_inline bool
 send_deep(struct unwind_scratch *s, __u64 size, __u64 sp, __u64 wake, long *r)
 {
 	struct deep_event *d;
-	__u32 zero = 0, i;
-	char *to;
+	__u32 zero = 0;
 
 	if ((s->event.flags & EVENT_COPY) == 0 || s->deep == 0 ||
-	    !take_token(&s->copies_deep_ns, s->event.time_ns, COPY_DEEP_NS))
+	    sp >= s->stack_end)
 		return 0;
 	d = bpf_map_lookup_elem(&deep_events, &zero);
 	if (d == 0 || size > sizeof(d->event) ||
 	    bpf_probe_read_kernel(d, size, &s->event) != 0)
 		return 0;
-	to = (char *)d + size;
-	for (i = 0; i < DEEP_PAGES; i++) {
-		if (bpf_probe_read_user(to, PAGE, (void *)sp) != 0)
-			break;
-		to += PAGE;
-		sp += PAGE;
-		size += PAGE;
-	}
+	size += copy_pages((char *)d + size, sp, s->stack_end, DEEP_PAGES);
 	*r = bpf_ringbuf_output(&ring, d, size, wake);
 	return 1;
 }

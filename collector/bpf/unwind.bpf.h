@@ -36,7 +36,6 @@ struct unwind_thread {
 	__u64 cgroup, start_ns;
 	__u32 generation;        /* of the lists of mappings; 0: none known */
 	__u32 first, n_mappings;
-	__u32 deep, zero;        /* the process's */
 	__u64 trampoline;
 };
 
@@ -45,11 +44,12 @@ struct unwind_scratch {
 	struct unwind_thread threads[UNWIND_KEEPERS];
 	/* Each copy takes some of the time behind it: of processes that are
 	 * known, and of new ones. */
-	__u64 copies_ns, copies_new_ns, copies_deep_ns;
+	__u64 copies_ns, copies_new_ns;
+	__u64 stack_end; /* of this sample's thread: no copy goes farther */
 	/* The same of samples; events since the last one, and up to the
 	 * next. */
 	__u64 samples_ns, owed, stride;
-	__u32 deep; /* a copy of this sample may be large */
+	__u32 deep, zero; /* a copy of this sample may be large */
 	struct sample_event event;
 };
 
@@ -265,7 +265,6 @@ unwind_find_process(struct unwind_scratch *s, struct unwind_thread *t,
 		p->used_s = t->now_s;
 	t->first = p->first;
 	t->n_mappings = p->n;
-	t->deep = p->deep;
 	t->trampoline = unwind_trampoline(task);
 	t->generation = generation;
 	return 1;
@@ -304,7 +303,7 @@ unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	s->walk.now_s = t->now_s;
 	s->walk.tick = unwind_tick;
 	s->walk.trampoline = t->trampoline;
-	s->deep = slot == UNWIND_SLOT_PERF && t->deep;
+	s->deep = slot == UNWIND_SLOT_PERF;
 	s->walk.is_caller = 0;
 	s->walk.error = BROKEN_NOT;
 	s->walk.pending = 0;

@@ -112,8 +112,7 @@ struct unwind_mapping {
 struct unwind_process {
 	__u64 image;    /* see unwind_image(): another one is another program */
 	__u32 first, n; /* its mappings, sorted by start */
-	__u32 used_s;
-	__u32 deep; /* two pages of its stacks were not enough */
+	__u32 used_s, zero;
 };
 
 /*

@@ -188,19 +188,6 @@ second_walk_now(struct engine *s, const struct sample_event *e, size_t size,
 	return second_go(s, e, size, out, &end);
 }
 
-/* Its next stacks are copied farther.  A child of a fork may be known to the
- * walker by its parent's entry alone. */
-static void
-second_deepen(struct engine *s, const struct sample_event *e)
-{
-	struct process *p = services_last(s->services, (int32_t)e->pid);
-
-	if (p != NULL && p->part[PROCESS_WALK] == NULL && p->read != NULL)
-		p = services_last(s->services, p->read->stat.parent);
-	if (p != NULL && s->processes != NULL)
-		unwind_processes_deepen(s->processes, p);
-}
-
 /* One event; false when it is to wait. */
 static bool
 second_try_one(struct engine *s, const struct sample_event *e, size_t size,
@@ -216,8 +203,6 @@ second_try_one(struct engine *s, const struct sample_event *e, size_t size,
 	}
 	if (end == UNWIND_COPY_LACKS && !over)
 		return false;
-	if (end == UNWIND_COPY_SHORT)
-		second_deepen(s, e);
 	resolve_event(s, &out, offsetof(struct sample_event, frames) +
 	    (out.n_kernel + (size_t)out.n_user) * sizeof(out.frames[0]));
 	return true;

@@ -43,7 +43,6 @@ struct walk {
 	int64_t built_ns, wait_ns;
 	uint32_t wants;       /* how often it was wanted since it was queued */
 	bool queued;
-	bool deep;    /* copies of its stacks may be large */
 	bool sampled; /* since it was queued, or in use */
 };
 
@@ -232,20 +231,6 @@ unwind_processes_renew(struct unwind_processes *u, struct process *of)
 		processes_queue(u, p, 0);
 }
 
-void
-unwind_processes_deepen(struct unwind_processes *u, struct process *of)
-{
-	struct walk *p = of->part[PROCESS_WALK];
-	struct unwind_process k;
-
-	if (p == NULL || p->deep || p->first == EXTENTS_NONE ||
-	    !u->kernel->get_process(u->kernel->arg, of->pid, &k))
-		return;
-	p->deep = true;
-	k.deep = 1;
-	u->kernel->set_process(u->kernel->arg, of->pid, &k);
-}
-
 /* 0 when the process has no memory any more or cannot be read. */
 static uint64_t
 process_image(const struct unwind_processes *u, int32_t pid)
@@ -315,7 +300,7 @@ process_publish(struct unwind_processes *u, struct walk *p,
     uint32_t *tables, int64_t now_ns)
 {
 	struct unwind_process k = {.image = image, .n = n,
-	    .used_s = (uint32_t)(now_ns / NS_PER_S), .deep = p->deep};
+	    .used_s = (uint32_t)(now_ns / NS_PER_S)};
 
 	k.first = extents_take(u->mappings, n, now_ns);
 	if (k.first == EXTENTS_NONE) {

@@ -53,10 +53,6 @@ void unwind_processes_want(struct unwind_processes *u, struct process *of,
  * it is to be made anew, when its turn comes. */
 void unwind_processes_renew(struct unwind_processes *u, struct process *of);
 
-/* A copy of a stack of the process ended before the stack did: those that
- * follow may be large (bpf/sample.bpf.h). */
-void unwind_processes_deepen(struct unwind_processes *u, struct process *of);
-
 /* Does some of the waiting work. */
 void unwind_processes_pump(struct unwind_processes *u, int64_t now_ns);
 
