@@ -3,7 +3,6 @@
  */
 #include "collector/process/maps.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,6 +19,7 @@
 #include "collector/process/maps_changes.h"
 #include "collector/process/maps_told.h"
 #include "collector/process/process.h"
+#include "collector/process/reader.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -151,39 +151,22 @@ process_wait(struct maps_process *p, int64_t wait_ns, int64_t now_ns)
 	p->again_ns = now_ns + (fair_ns > p->wait_ns ? fair_ns : p->wait_ns);
 }
 
-/* A process whose first thread has ended has no memory under its own number,
- * but under those of its other threads. */
-static bool
-maps_read_thread(struct maps *m, struct maps_process *p)
-{
-	char path[256];
-	struct dirent *d;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%s/%" PRId32 "/task", m->proc, p->pid);
-	dir = opendir(path);
-	if (dir == NULL)
-		return false;
-	m->text.len = 0;
-	while (m->text.len == 0 && (d = readdir(dir)) != NULL) {
-		p->reader = (int32_t)atol(d->d_name);
-		if (p->reader > 0 && p->reader != p->pid &&
-		    !maps_read_text(m, p->reader, "maps"))
-			m->text.len = 0;
-	}
-	closedir(dir);
-	if (m->text.len == 0)
-		p->reader = p->pid;
-	return m->text.len > 0;
-}
-
 static bool
 maps_read_process(struct maps *m, struct maps_process *p)
 {
+	int32_t reader;
+
 	p->reader = p->pid;
 	if (!maps_read_text(m, p->pid, "maps"))
 		return false;
-	return m->text.len > 0 || maps_read_thread(m, p);
+	if (m->text.len > 0)
+		return true;
+	reader = reader_find(m->proc, p->pid, p->pid);
+	if (reader == 0 || !maps_read_text(m, reader, "maps") ||
+	    m->text.len == 0)
+		return false;
+	p->reader = reader;
+	return true;
 }
 
 /* Files that a user's program serves are not opened. */
@@ -541,44 +524,13 @@ maps_process_reader(const struct maps_process *p)
 	return p->reader;
 }
 
-/* A thread that has ended has no memory, and so no program. */
-static bool
-maps_has_memory(const struct maps *m, int32_t tid)
-{
-	char path[256], exe[1];
-
-	snprintf(path, sizeof(path), "%s/%" PRId32 "/exe", m->proc, tid);
-	return readlink(path, exe, sizeof(exe)) >= 0;
-}
-
-/* A thread with memory that is not the reader; 0: there is none. */
-static int32_t
-maps_other_thread(const struct maps *m, const struct maps_process *p)
-{
-	char path[256];
-	int32_t tid = 0;
-	struct dirent *d;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%s/%" PRId32 "/task", m->proc, p->pid);
-	dir = opendir(path);
-	while (dir != NULL && tid == 0 && (d = readdir(dir)) != NULL)
-		if (atol(d->d_name) > 0 && atol(d->d_name) != p->reader &&
-		    maps_has_memory(m, (int32_t)atol(d->d_name)))
-			tid = (int32_t)atol(d->d_name);
-	if (dir != NULL)
-		closedir(dir);
-	return tid;
-}
-
 int32_t
 maps_renew_reader(const struct maps *m, struct maps_process *p)
 {
-	int32_t other;
+	int32_t reader = reader_find(m->proc, p->pid, p->reader);
 
-	if (!maps_has_memory(m, p->reader) &&
-	    (other = maps_other_thread(m, p)) != 0)
-		p->reader = other;
+	if (reader != 0)
+		p->reader = reader;
 	return p->reader;
 }
 
@@ -654,7 +606,8 @@ maps_open(const struct maps *m, const struct maps_process *p,
 	if (map->kind == MAPPING_FILE) {
 		fd = maps_open_by(m, p, p->reader, map);
 		/* The thread may have ended since they were read. */
-		if (fd < 0 && (other = maps_other_thread(m, p)) != 0)
+		if (fd < 0 && (other = reader_find(m->proc, p->pid,
+		    p->pid)) != 0 && other != p->reader)
 			fd = maps_open_by(m, p, other, map);
 		if (fd < 0)
 			fd = maps_open_after(m, p, map);

@@ -19,6 +19,7 @@
 #include "collector/base/config.h"
 #include "collector/base/readfile.h"
 #include "collector/process/instances.h"
+#include "collector/process/reader.h"
 #include "collector/process/services_rules.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -40,6 +41,7 @@ struct services {
 	const struct config *config;
 	struct services_rules *rules;
 	struct instances *instances;
+	const char *path; /* "/proc" */
 	DIR *proc;
 	int proc_fd;
 	struct processes *table;
@@ -75,6 +77,7 @@ services_new_at(struct services **out, const struct config *config,
 	if (s == NULL)
 		return err_nomem();
 	s->config = config;
+	s->path = proc;
 	s->slot_ns = config->slot_ns > 2 * NS_PER_S ? config->slot_ns :
 	    2 * NS_PER_S;
 	s->boot_wall_ns = clock_wall_ns() - clock_boot_ns();
@@ -197,25 +200,25 @@ service_assign(struct services *s, struct process_read *r, const char *name)
 /* ---- one process ---- */
 
 static void
-process_read_exe(const struct services *s, struct process *p, char *out,
+process_read_exe(const struct services *s, int32_t pid, char *out,
     size_t cap)
 {
 	char path[32];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%d/exe", p->pid);
+	snprintf(path, sizeof(path), "%d/exe", pid);
 	n = readlinkat(s->proc_fd, path, out, cap - 1);
 	out[n > 0 ? n : 0] = '\0';
 }
 
 static void
-process_read_arguments(const struct services *s, struct process *p,
-    char *out, size_t cap)
+process_read_arguments(const struct services *s, int32_t pid, char *out,
+    size_t cap)
 {
 	char path[32];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%d/cmdline", p->pid);
+	snprintf(path, sizeof(path), "%d/cmdline", pid);
 	n = readfile_at(s->proc_fd, path, out, cap);
 	while (n > 0 && out[n - 1] == '\0')
 		n--;
@@ -231,11 +234,13 @@ process_read_command(const struct services *s, struct process *p)
 {
 	struct process_read *r = p->read;
 	char rest[sizeof(r->command) - sizeof(r->comm) - 1];
+	int32_t reader = r->stat.state != 'Z' ? p->pid :
+	    reader_find(s->path, p->pid, p->pid);
 
 	if (s->config->show_arguments)
-		process_read_arguments(s, p, rest, sizeof(rest));
+		process_read_arguments(s, reader, rest, sizeof(rest));
 	else
-		process_read_exe(s, p, rest, sizeof(rest));
+		process_read_exe(s, reader, rest, sizeof(rest));
 	text_clean(rest);
 	snprintf(r->command, sizeof(r->command), "%s %s", r->comm, rest);
 }
@@ -456,6 +461,15 @@ services_add(struct services *s, int32_t pid)
 
 /* ---- all of them ---- */
 
+/* One whose first thread has ended lives on with others. */
+static bool
+process_has_ended(const struct services *s, int32_t pid,
+    const struct pidstat *stat)
+{
+	return stat->state == 'Z' &&
+	    (stat->threads < 2 || reader_find(s->path, pid, pid) == 0);
+}
+
 /* What has not run for a while, which is most of a machine, is read now and
  * then only; not all in the same sweep. */
 static bool
@@ -503,7 +517,8 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
 	r->seen = s->sweep;
 	if (r->young && !process_is_young(s, p))
 		changed = true;
-	if (changed && !stat.kernel_thread && stat.state != 'Z')
+	if (changed && !stat.kernel_thread &&
+	    !process_has_ended(s, pid, &stat))
 		process_classify(s, p);
 }
 

@@ -467,6 +467,43 @@ TEST(exec_and_exit)
 	config_free(&c);
 }
 
+/* A program whose first thread ended before anybody looked at it: it was that
+ * of its parent, for good. */
+TEST(first_thread_ends_behind_exec)
+{
+	int64_t second = 1000000000, now = 1795000000 * second;
+	struct services *s = NULL;
+	struct process_read *r;
+	struct config c;
+	char path[200];
+
+	CHECK_OK(config_load(&c, NULL));
+	put_stat(50, "bash", 0, 500, 1);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, now));
+	put_file(50, "stat", "50 (db) Z 1 1 1 0 -1 0 11 0 3 0 70 30 0 0 20 0 "
+	    "3 0 500 0 0 18446744073709551615 0 0 0 0 0 0\n");
+	CHECK_OK(services_sweep(s, now + second)); /* nothing shows it */
+	CHECK_STR(services_process(s, 50, 0)->read->service, "bash");
+	snprintf(path, sizeof(path), "%s/50/task", proc);
+	CHECK(mkdir(path, 0755) == 0);
+	put_file(50, "task/51", "");
+	put_file(51, "cgroup", "");
+	put_exe(51, "/usr/bin/db");
+	CHECK_OK(services_sweep(s, now + 2 * second));
+	r = services_process(s, 50, 0)->read;
+	CHECK_STR(r->service, "db");
+	CHECK_STR(r->command, "db /usr/bin/db");
+	services_free(s);
+	config_free(&c);
+	snprintf(path, sizeof(path), "%s/50/task/51", proc);
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+	remove_process(50);
+	remove_process(51);
+}
+
 /* A process that does not run is read now and then, and when a slot
  * begins; one that is asked for is read in the next sweep. */
 TEST(still_processes_wait)
@@ -706,6 +743,7 @@ main(void)
 	RUN(bound_on_instances);
 	RUN(reuse);
 	RUN(exec_and_exit);
+	RUN(first_thread_ends_behind_exec);
 	RUN(still_processes_wait);
 	RUN(bound_on_names);
 	RUN(facts);
