@@ -185,7 +185,8 @@ engine_want_process(void *arg, struct process *p)
 }
 
 /* Nanoseconds of CPU a second for unwind rows: a third of the budget, so that
- * in any minute they take no more than the half that sampling leaves. */
+ * in any minute but the first they take no more than the half that sampling
+ * leaves. */
 static int64_t
 engine_rows_rate(const struct engine *s)
 {

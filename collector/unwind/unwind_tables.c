@@ -25,8 +25,10 @@
 #define ASKED_MAX 24
 #define RETRY_MIN_NS (10 * NS_PER_S)   /* doubles up to the next line */
 #define RETRY_MAX_NS (3600 * NS_PER_S)
-/* What may be used at once, and owed at most: so many seconds' of it. */
+/* What may be used at once, owed at most, and used when nothing is known yet:
+ * so many seconds' of it. */
 #define BUDGET_FULL 30
+#define BUDGET_BEGIN 120
 #define BUDGET_OWED 60
 
 enum state {
@@ -84,7 +86,7 @@ unwind_tables_new(struct unwind_tables **out,
 	t->ask = ask;
 	t->arg = arg;
 	t->rate_ns = rate_ns;
-	t->budget_ns = rate_ns * BUDGET_FULL;
+	t->budget_ns = rate_ns * BUDGET_BEGIN;
 	memset(t->buckets, 0xff, sizeof(t->buckets));
 	t->regions = unwind_regions_new(kernel);
 	return t->regions == NULL ? err_nomem() : NULL;
@@ -495,14 +497,15 @@ static void
 tables_refill(struct unwind_tables *t, int64_t now_ns)
 {
 	int64_t us = (now_ns - t->refilled_ns) / 1000;
-	int64_t full_ns = t->rate_ns * BUDGET_FULL;
+	int64_t full_ns = t->rate_ns * BUDGET_FULL, more;
 
 	if (t->refilled_ns == 0)
 		t->refilled_ns = now_ns;
 	else if (us > 0) {
-		t->budget_ns += us * t->rate_ns / 1000000;
-		t->budget_ns = t->budget_ns < full_ns ? t->budget_ns :
-		    full_ns;
+		more = us * t->rate_ns / 1000000;
+		if (t->budget_ns < full_ns)
+			t->budget_ns = t->budget_ns + more < full_ns ?
+			    t->budget_ns + more : full_ns;
 		t->refilled_ns += us * 1000;
 	}
 }

@@ -43,7 +43,7 @@ struct unwind_tables_stats {
 
 /* `kernel` is borrowed.  rate_ns: the CPU time a second that the child and we
  * may use for rows in the long run, more at once: over a minute less than 1.5
- * times as much. */
+ * times as much, but for the first one, in which all is new. */
 const struct err *unwind_tables_new(struct unwind_tables **out,
     const struct unwind_kernel *kernel, int64_t rate_ns, unwind_ask_fn *ask,
     void *arg);
