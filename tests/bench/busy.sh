@@ -130,9 +130,8 @@ begin_mariadb() {
 		--bind-address=127.0.0.1 --socket="$data/socket" \
 		--innodb-flush-log-at-trx-commit=0
 	answers "$port"
-	loads+=("mariadb-slap --no-defaults -h 127.0.0.1 -P $port -u root
-		--protocol=tcp --auto-generate-sql --concurrency=2
-		--auto-generate-sql-load-type=mixed --iterations=1000000")
+	loads+=("python3 tests/kinds/load.py sql mariadb --no-defaults -h 127.0.0.1
+		-P $port -u root")
 }
 # Those that are a program of their own: it is the load, too.
 begin_rocksdb() {
