@@ -17,8 +17,10 @@
 
 #define HELD_MAX (2u << 20)
 #define WAIT_NS (2 * NS_PER_S)
+#define AGAIN_NS (NS_PER_S / 4) /* asked again: others may have made room */
 #define MAPPINGS_MAX 32 /* that one stack goes through */
-#define AHEAD_MAX 64    /* regions of callers that are asked for ahead */
+#define AHEAD_MAX 64    /* regions of callers that are asked for ahead, */
+#define AHEAD_WORDS 1024 /* that so much of a stack names */
 
 /* The mappings that a walk has met so far, by address. */
 struct met {
@@ -28,28 +30,33 @@ struct met {
 	uint32_t n;
 };
 
-static bool
-second_keep(struct second *x, const struct sample_event *e, size_t size)
-{
-	uint64_t n = (size + 7) & ~(size_t)7;
+/* The code whose rows a walk lacks, and when it was asked for. */
+struct lacking {
+	uint32_t table, offset;
+	int64_t asked_ns;
+};
 
-	if (x->held.len + n > HELD_MAX || !buf_reserve(&x->held, 8 + n)) {
+/* Of an event that waits. */
+struct held {
+	uint64_t size; /* of the event, by 8 bytes */
+	struct lacking lacking;
+};
+
+static bool
+second_keep(struct second *x, const struct sample_event *e, size_t size,
+    const struct lacking *l)
+{
+	struct held h = {.size = (size + 7) & ~(size_t)7, .lacking = *l};
+
+	if (x->held.len + h.size > HELD_MAX ||
+	    !buf_reserve(&x->held, sizeof(h) + h.size)) {
 		x->held.failed = false;
 		return false;
 	}
-	buf_put(&x->held, &n, sizeof(n));
+	buf_put(&x->held, &h, sizeof(h));
 	memcpy(x->held.data + x->held.len, e, size);
-	x->held.len += n;
+	x->held.len += h.size;
 	return true;
-}
-
-static uint64_t
-second_made(const struct engine *s)
-{
-	struct unwind_tables_stats stats;
-
-	unwind_tables_stats(s->tables, &stats);
-	return stats.regions.made;
 }
 
 /* Adds the mapping that holds an address; false when there is none. */
@@ -132,6 +139,9 @@ second_want_ahead(struct engine *s, struct met *m,
 	struct mapping *map;
 	uint64_t last = 0;
 
+	n = n < AHEAD_WORDS ? n : AHEAD_WORDS;
+	if (unwind_tables_are_busy(s->tables))
+		return;
 	for (i = 0; i < n && asked < AHEAD_MAX; i++) {
 		map = maps_list_find(maps_process_list(m->of), c->words[i]);
 		if (map == NULL || map->kind != MAPPING_FILE ||
@@ -175,7 +185,8 @@ second_go(struct engine *s, const struct sample_event *e, size_t size,
 	if (*end != UNWIND_COPY_LACKS)
 		return true;
 	second_want(s, &m, e, out);
-	second_want_ahead(s, &m, e, size);
+	if (!s->second.again)
+		second_want_ahead(s, &m, e, size);
 	return true;
 }
 
@@ -188,10 +199,10 @@ second_walk_now(struct engine *s, const struct sample_event *e, size_t size,
 	return second_go(s, e, size, out, &end);
 }
 
-/* One event; false when it is to wait. */
+/* One event; false when it is to wait for *l. */
 static bool
 second_try_one(struct engine *s, const struct sample_event *e, size_t size,
-    bool over)
+    bool over, struct lacking *l)
 {
 	static struct sample_event out;
 	enum unwind_copy_end end;
@@ -201,6 +212,7 @@ second_try_one(struct engine *s, const struct sample_event *e, size_t size,
 		resolve_event(s, e, size);
 		return true;
 	}
+	*l = (struct lacking){out.table, out.offset, s->now_ns};
 	if (end == UNWIND_COPY_LACKS && !over)
 		return false;
 	resolve_event(s, &out, offsetof(struct sample_event, frames) +
@@ -212,50 +224,73 @@ bool
 second_take(struct engine *s, const struct sample_event *e, size_t size)
 {
 	struct second *x = &s->second;
+	struct lacking l;
 	bool done;
 
 	if (x->trying || (e->flags & EVENT_COPY) == 0 || s->tables == NULL ||
 	    e->lacks >= e->n_user || e->lacks >= EVENT_LEAF)
 		return false;
 	x->trying = true;
-	done = second_try_one(s, e, size, false);
+	done = second_try_one(s, e, size, false, &l);
 	x->trying = false;
-	return done || second_keep(x, e, size);
+	return done || second_keep(x, e, size, &l);
+}
+
+/* Would another walk end where the last one did? */
+static bool
+held_still_lacks(const struct engine *s, const struct lacking *l)
+{
+	return s->now_ns - l->asked_ns < AGAIN_NS &&
+	    unwind_tables_lack(s->tables, l->table, l->offset);
+}
+
+/* All that wait, in their order; those that go on waiting close up. */
+static void
+second_try_all(struct engine *s, bool over)
+{
+	struct buf *b = &s->second.held;
+	size_t at, kept = 0, n;
+	struct held h;
+
+	for (at = 0; at < b->len; at += n) {
+		const struct sample_event *e = (const void *)(b->data + at +
+		    sizeof(h));
+
+		memcpy(&h, b->data + at, sizeof(h));
+		n = sizeof(h) + h.size;
+		if (!over && s->now_ns - (int64_t)e->time_ns <= WAIT_NS &&
+		    held_still_lacks(s, &h.lacking)) {
+			memmove(b->data + kept, b->data + at, n);
+			kept += n;
+			continue;
+		}
+		s->second.again = unwind_tables_lack(s->tables,
+		    h.lacking.table, h.lacking.offset);
+		if (!second_try_one(s, e, h.size, over, &h.lacking)) {
+			memmove(b->data + kept, b->data + at, n);
+			memcpy(b->data + kept, &h, sizeof(h));
+			kept += n;
+		}
+	}
+	s->second.again = false;
+	b->len = kept;
+	if (kept == 0)
+		buf_fini(b);
 }
 
 void
 second_try(struct engine *s, bool over)
 {
 	struct second *x = &s->second;
-	struct buf old = x->held;
-	uint64_t made, n;
-	size_t at = 0;
 
 	if (s->kernel == NULL) /* by frame pointers: nothing waits */
 		return;
 	s->kernel->release(s->kernel->arg);
-	if (old.len == 0)
+	if (x->held.len == 0)
 		return;
-	made = second_made(s);
-	memcpy(&n, old.data, sizeof(n));
-	/* The first one has waited for longest. */
-	if (!over && made == x->made && s->now_ns - (int64_t)((const struct
-	    sample_event *)(const void *)(old.data + 8))->time_ns <= WAIT_NS)
-		return;
-	x->made = made;
-	x->held = (struct buf){0};
 	x->trying = true;
-	for (; at < old.len; at += 8 + n) {
-		const struct sample_event *e =
-		    (const void *)(old.data + at + 8);
-
-		memcpy(&n, old.data + at, sizeof(n));
-		if (!second_try_one(s, e, n, over) &&
-		    !second_keep(x, e, n))
-			resolve_event(s, e, n);
-	}
+	second_try_all(s, over);
 	x->trying = false;
-	buf_fini(&old);
 	s->kernel->release(s->kernel->arg);
 }
 

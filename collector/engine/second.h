@@ -21,9 +21,9 @@ struct engine;
 struct sample_event;
 
 struct second {
-	struct buf held;  /* each its size, then the event, by 8 bytes */
-	uint64_t made;    /* regions, at the last try */
+	struct buf held;  /* each a head, then the event, by 8 bytes */
 	bool trying;
+	bool again; /* the walk at work lacks what it lacked: all is asked */
 };
 
 /* Walks an event on, or keeps it until that is possible; false when it has no

@@ -337,13 +337,23 @@ queue_room(struct unwind_tables *t)
 	queue_remove(t, last);
 }
 
-static bool
-table_lacks(const struct table *f, uint32_t offset, int64_t now_ns)
+bool
+unwind_tables_lack(const struct unwind_tables *t, uint32_t table,
+    uint32_t offset)
 {
-	if (now_ns < f->retry_ns)
-		return false;
-	return f->state == TABLE_UNKNOWN ||
-	    (f->state == TABLE_READY && regions_lack(f->code, offset));
+	const struct table *f = table < t->n ? &t->tables[table] : NULL;
+
+	return f != NULL && (f->state == TABLE_UNKNOWN ||
+	    (f->state == TABLE_READY && regions_lack(f->code, offset)));
+}
+
+/* Is it worth asking for them? */
+static bool
+tables_may_ask(const struct unwind_tables *t, const struct want *w,
+    int64_t now_ns)
+{
+	return now_ns >= t->tables[w->table].retry_ns &&
+	    unwind_tables_lack(t, w->table, w->offset);
 }
 
 bool
@@ -358,7 +368,8 @@ unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
 	f = &t->tables[table];
 	if (f->met_ns == 0)
 		f->met_ns = now_ns;
-	if (!table_lacks(f, offset, now_ns) || asked_has(t, table, offset))
+	if (!tables_may_ask(t, &(struct want){table, offset, 0}, now_ns) ||
+	    asked_has(t, table, offset))
 		return false;
 	w = queue_find(t, table, offset);
 	if (w == NULL) {
@@ -370,6 +381,12 @@ unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
 	w->times++;
 	f->met++;
 	return f->wants > 0 && f->fd < 0;
+}
+
+bool
+unwind_tables_are_busy(const struct unwind_tables *t)
+{
+	return t->n_queue >= QUEUE_MAX / 4;
 }
 
 int64_t
@@ -523,7 +540,7 @@ queue_next(struct unwind_tables *t, int64_t now_ns)
 		const struct want *w = &t->queue[i];
 
 		f = &t->tables[w->table];
-		if (!table_lacks(f, w->offset, now_ns)) {
+		if (!tables_may_ask(t, w, now_ns)) {
 			queue_remove(t, i);
 			best = best != NONE && best > i ? best - 1 : best;
 			continue;

@@ -65,6 +65,13 @@ uint32_t unwind_tables_find(struct unwind_tables *t, const struct stat *st);
 bool unwind_tables_want(struct unwind_tables *t, uint32_t table,
     uint32_t offset, int64_t now_ns);
 
+/* Are the rows of that code not there yet? */
+bool unwind_tables_lack(const struct unwind_tables *t, uint32_t table,
+    uint32_t offset);
+
+/* Is so much wanted that only what a sample waits for should be? */
+bool unwind_tables_are_busy(const struct unwind_tables *t);
+
 /* When rows of the file were wanted first; 0: never. */
 int64_t unwind_tables_met(const struct unwind_tables *t, uint32_t table);
 
