@@ -1,8 +1,7 @@
 /*
- * Arrays are written through a mapping of just the pages concerned, so that
- * megabytes of rows cost no system call each and do not stay in our resident
- * memory.  The arrays of regions and tables are small, and read for each frame
- * that is walked here: they stay mapped, and so do some parts of the rows.
+ * Arrays are written and read through mappings, so that neither rows nor the
+ * frames that are walked here cost a system call each.  All stay mapped but
+ * most parts of the rows, which are megabytes and would stay resident.
  */
 #include "collector/probe/sampler_unwind.h"
 
@@ -12,75 +11,75 @@
 #include <unistd.h>
 
 static const size_t element[UNWIND_ARRAYS] = {
-    [UNWIND_ARRAY_CELLS] = sizeof(uint64_t),
     [UNWIND_ARRAY_MAPPINGS] = sizeof(struct unwind_mapping),
     [UNWIND_ARRAY_TABLES] = sizeof(struct unwind_table),
     [UNWIND_ARRAY_REGIONS] = sizeof(struct unwind_region)};
 
-/* Elements of the arrays that stay mapped. */
+/* Elements of them. */
 static const size_t whole[UNWIND_ARRAYS] = {
+    [UNWIND_ARRAY_MAPPINGS] = UNWIND_MAPPINGS,
     [UNWIND_ARRAY_TABLES] = UNWIND_TABLES,
     [UNWIND_ARRAY_REGIONS] = UNWIND_REGIONS};
 
 #define CHUNK_CELLS (1u << UNWIND_CHUNK_SHIFT)
 #define PART_SHIFT (UNWIND_CHUNK_SHIFT - SAMPLER_UNWIND_PARTS)
 #define PART_BYTES (sizeof(uint64_t) << PART_SHIFT)
-#define PARTS_KEPT 32 /* 2 MiB: mapping them anew for each walk took a
-                       * twelfth of all of our time on a busy host */
+/* 8 MiB of them stay mapped: mapping them anew for each walk took a twelfth of
+ * all of our time on a busy host. */
+#define PARTS_KEPT 128
 
-struct window {
-	char *pages, *p;
-	size_t size;
-};
-
-static bool
-window_open(struct window *w, int fd, size_t at, size_t n)
+/* The part of the cells that holds cell i; NULL: there is none. */
+static uint64_t *
+kernel_part(struct sampler_unwind *u, uint32_t i)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = at % page;
+	uint32_t chunk = i >> UNWIND_CHUNK_SHIFT, part = i >> PART_SHIFT;
+	void *p;
 
-	w->size = skip + n;
-	w->pages = mmap(NULL, w->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-	    (off_t)(at - skip));
-	if (w->pages == MAP_FAILED)
-		return false;
-	w->p = w->pages + skip;
-	return true;
+	if (chunk >= u->n)
+		return NULL;
+	if (u->parts[part] == NULL) {
+		p = mmap(NULL, PART_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    u->chunks[chunk], (off_t)(PART_BYTES *
+		    (part % (1u << SAMPLER_UNWIND_PARTS))));
+		if (p == MAP_FAILED)
+			return NULL;
+		u->parts[part] = p;
+		u->n_parts++;
+	}
+	return u->parts[part];
 }
 
-/* The map that element `first` is in, and its number there; -1: none. */
-static int
-kernel_map(const struct sampler_unwind *u, enum unwind_array which,
-    uint32_t *first)
+static bool
+kernel_write_cells(struct sampler_unwind *u, uint32_t first,
+    const uint64_t *cells, size_t n)
 {
-	uint32_t chunk = *first >> UNWIND_CHUNK_SHIFT;
+	size_t at, some;
+	uint64_t *part;
 
-	if (which != UNWIND_ARRAY_CELLS)
-		return u->arrays[which];
-	*first &= CHUNK_CELLS - 1;
-	return chunk < u->n ? u->chunks[chunk] : -1;
+	for (; n > 0; first += some, cells += some, n -= some) {
+		part = kernel_part(u, first);
+		if (part == NULL)
+			return false;
+		at = first % (1u << PART_SHIFT);
+		some = (1u << PART_SHIFT) - at;
+		some = n < some ? n : some;
+		memcpy(part + at, cells, some * sizeof(*cells));
+	}
+	return true;
 }
 
 static bool
 kernel_write(void *arg, enum unwind_array which, uint32_t first,
     const void *p, size_t n)
 {
-	const struct sampler_unwind *u = arg;
-	int map = kernel_map(u, which, &first);
-	struct window w;
+	struct sampler_unwind *u = arg;
 
-	if (u->whole[which] != NULL) {
+	if (which == UNWIND_ARRAY_CELLS)
+		return kernel_write_cells(u, first, p, n);
+	if (u->whole[which] != NULL)
 		memcpy(u->whole[which] + first * element[which], p,
 		    n * element[which]);
-		return true;
-	}
-	if (n == 0)
-		return true;
-	if (!window_open(&w, map, first * element[which],
-	    n * element[which]))
-		return false;
-	memcpy(w.p, p, n * element[which]);
-	munmap(w.pages, w.size);
-	return true;
+	return u->whole[which] != NULL;
 }
 
 static bool
@@ -88,20 +87,11 @@ kernel_read(void *arg, enum unwind_array which, uint32_t first, void *p,
     size_t n)
 {
 	const struct sampler_unwind *u = arg;
-	int map = kernel_map(u, which, &first);
-	struct window w;
 
-	if (u->whole[which] != NULL) {
+	if (u->whole[which] != NULL)
 		memcpy(p, u->whole[which] + first * element[which],
 		    n * element[which]);
-		return true;
-	}
-	if (!window_open(&w, map, first * element[which],
-	    n * element[which]))
-		return false;
-	memcpy(p, w.p, n * element[which]);
-	munmap(w.pages, w.size);
-	return true;
+	return u->whole[which] != NULL;
 }
 
 /* Programs look for the process anew from then on. */
@@ -131,22 +121,9 @@ kernel_get_process(void *arg, int32_t pid, struct unwind_process *p)
 static const uint64_t *
 kernel_cell(void *arg, uint32_t i)
 {
-	struct sampler_unwind *u = arg;
-	uint32_t chunk = i >> UNWIND_CHUNK_SHIFT, part = i >> PART_SHIFT;
-	void *p;
+	const uint64_t *part = kernel_part(arg, i);
 
-	if (chunk >= u->n)
-		return NULL;
-	if (u->parts[part] == NULL) {
-		p = mmap(NULL, PART_BYTES, PROT_READ, MAP_SHARED,
-		    u->chunks[chunk], (off_t)(PART_BYTES *
-		    (part % (1u << SAMPLER_UNWIND_PARTS))));
-		if (p == MAP_FAILED)
-			return NULL;
-		u->parts[part] = p;
-		u->n_parts++;
-	}
-	return u->parts[part] + i % (1u << PART_SHIFT);
+	return part != NULL ? part + i % (1u << PART_SHIFT) : NULL;
 }
 
 static void
@@ -157,7 +134,7 @@ kernel_unmap(struct sampler_unwind *u)
 	for (i = 0; u->n_parts > 0; i++) {
 		if (u->parts[i] == NULL)
 			continue;
-		munmap((void *)(uintptr_t)u->parts[i], PART_BYTES);
+		munmap(u->parts[i], PART_BYTES);
 		u->parts[i] = NULL;
 		u->n_parts--;
 	}
@@ -202,7 +179,7 @@ kernel_set_tick(void *arg, uint32_t tick)
 	*u->tick = tick;
 }
 
-/* NULL: it is read and written through windows. */
+/* NULL: it cannot be read or written. */
 static char *
 unwind_map_whole(int map, size_t bytes)
 {

@@ -13,8 +13,8 @@ struct sampler_unwind {
 	int arrays[UNWIND_ARRAYS]; /* descriptors of maps, borrowed */
 	int processes, outer; /* the latter of the chunks' map */
 	int chunks[UNWIND_CHUNKS]; /* of them the first n */
-	/* Parts of chunks that are mapped to be read; NULL: not. */
-	const uint64_t *parts[UNWIND_CHUNKS << SAMPLER_UNWIND_PARTS];
+	/* Parts of chunks that are mapped; NULL: not. */
+	uint64_t *parts[UNWIND_CHUNKS << SAMPLER_UNWIND_PARTS];
 	uint32_t n, n_parts;
 	volatile uint32_t *generation, *tick; /* the programs' variables */
 	char *whole[UNWIND_ARRAYS]; /* of those that stay mapped */

@@ -27,8 +27,8 @@ struct unwind_kernel {
 	bool (*add_chunk)(void *arg);
 	/* Sets the clock that regions' `used` is of. */
 	void (*set_tick)(void *arg, uint32_t tick);
-	/* Write and read n elements, of cells within one chunk; false when it
-	 * could not be done. */
+	/* Write and read n elements, write cells within one chunk; false when
+	 * it could not be done. */
 	bool (*write)(void *arg, enum unwind_array which, uint32_t first,
 	    const void *p, size_t n);
 	bool (*read)(void *arg, enum unwind_array which, uint32_t first,

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 #define ROWS_EACH 8 /* of a bucket, on average; at least */
@@ -65,22 +65,20 @@ rows_fill_index(struct unwind_rows *u)
 	}
 }
 
+/* Mostly they are a page or two: less work to copy than to map. */
 static bool
-rows_map(struct unwind_rows *u, int fd, uint32_t n)
+rows_read(struct unwind_rows *u, int fd, uint32_t n)
 {
+	size_t bytes = (size_t)n * sizeof(struct unwind_row);
 	struct stat st;
-	void *p;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	u->bytes = (size_t)n * sizeof(struct unwind_row);
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) != 0 ||
-	    st.st_size < 0 || (uint64_t)st.st_size != u->bytes)
+	    st.st_size < 0 || (uint64_t)st.st_size != bytes)
 		return false;
-	p = mmap(NULL, u->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return false;
-	u->rows = p;
-	return true;
+	u->rows = malloc(bytes);
+	return u->rows != NULL &&
+	    pread(fd, u->rows, bytes, 0) == (ssize_t)bytes;
 }
 
 bool
@@ -89,9 +87,9 @@ unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n,
 {
 	memset(u, 0, sizeof(*u));
 	u->low = code->base + (at << code->shift);
-	if (n == 0 || n > UNWIND_ROWS_MAX || !rows_map(u, fd, n))
+	if (n == 0 || n > UNWIND_ROWS_MAX)
 		return false;
-	if (rows_in_order(u->rows, n, u->low, u->low +
+	if (rows_read(u, fd, n) && rows_in_order(u->rows, n, u->low, u->low +
 	    (UINT64_C(1) << code->shift))) {
 		rows_set_shift(u, n, code);
 		u->index = malloc(u->place.buckets * sizeof(*u->index));
@@ -107,8 +105,7 @@ unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n,
 void
 unwind_rows_close(struct unwind_rows *u)
 {
-	if (u->rows != NULL)
-		munmap((void *)(uintptr_t)u->rows, u->bytes);
+	free(u->rows);
 	free(u->index);
 	u->rows = NULL;
 	u->index = NULL;

@@ -13,13 +13,12 @@
 
 struct unwind_rows {
 	struct unwind_region place; /* all but `first` and the state */
-	const struct unwind_row *rows;
+	struct unwind_row *rows;
 	uint32_t low; /* the region's first offset */
 	uint64_t *index;
-	size_t bytes;
 };
 
-/* Maps n rows behind a descriptor, which stays the caller's, of region `at` of
+/* Reads n rows behind a descriptor, which stays the caller's, of region `at` of
  * the code.  False when the file is not sealed, has another size, or its rows
  * are not in order or not of the region. */
 bool unwind_rows_open(struct unwind_rows *u, int fd, uint32_t n,
