@@ -24,6 +24,7 @@
 #include "collector/procfs/procfs_groups.h"
 #include "collector/procfs/procfs_pace.h"
 #include "collector/procfs/procfs_process.h"
+#include "collector/procfs/procfs_pss.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
@@ -39,6 +40,7 @@ struct procfs {
 	int proc_fd;
 	int64_t slot_ns, mounts_ns;
 	struct procfs_pace pace;
+	struct procfs_pss pss;
 	int64_t last_ns; /* the last reading; 0: none */
 	uint64_t last_slot; /* that details of all processes were read for */
 	struct map64 active; /* serial -> index of sums */
@@ -78,7 +80,12 @@ static const struct {
     LEVEL(GROUP_THREADS, "num_threads", "", NULL),
     LEVEL(GROUP_VIRTUAL, "memory_bytes", "bytes", "virtual"),
     LEVEL(GROUP_RESIDENT, "memory_bytes", "bytes", "resident"),
+    LEVEL(GROUP_ANONYMOUS, "memory_bytes", "bytes", "anonymous"),
+    LEVEL(GROUP_FILE, "memory_bytes", "bytes", "file"),
+    LEVEL(GROUP_SHARED, "memory_bytes", "bytes", "shared"),
     LEVEL(GROUP_SWAPPED, "memory_bytes", "bytes", "swapped"),
+    LEVEL(GROUP_PROPORTIONAL, "memory_bytes", "bytes",
+        "proportionalResident"),
     LEVEL(GROUP_FDS, "open_filedesc", "", NULL),
 };
 
@@ -238,6 +245,8 @@ procfs_read_process(void *arg, struct process *p)
 		pass->denied += !procfs_process_details(s->proc_fd, p->pid,
 		    &r);
 	}
+	if (!p->read->kernel_thread && p->read->stat.state != 'Z')
+		procfs_pss_read(&s->pss, s->proc_fd, p->pid, &r);
 	groups_add(s->groups, &r);
 	if (p->read->instance[0] != '\0') {
 		snprintf(name, sizeof(name), "%s\t%s", p->read->service,
@@ -260,6 +269,7 @@ procfs_read_groups(struct procfs *s, const struct procfs_reading *r, bool all)
 	}
 	groups_begin(s->groups);
 	groups_begin(s->instances);
+	procfs_pss_begin(&s->pss, r->now_ns);
 	services_each(s->services, procfs_read_process, &pass);
 	g = groups_end(s->groups, &n);
 	for (size_t i = 0; i < n; i++)

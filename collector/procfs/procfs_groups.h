@@ -33,7 +33,11 @@ enum group_level {
 	GROUP_THREADS,
 	GROUP_VIRTUAL,  /* bytes */
 	GROUP_RESIDENT, /* bytes */
+	GROUP_ANONYMOUS, /* bytes of what is resident: no file behind it, */
+	GROUP_FILE,      /* one, */
+	GROUP_SHARED,    /* memory that is a file of its own: shm, tmpfs */
 	GROUP_SWAPPED,  /* bytes */
+	GROUP_PROPORTIONAL, /* bytes: shared pages by how many share them */
 	GROUP_FDS,
 	GROUP_PRIVATE,  /* bytes; of our own programs alone */
 	GROUP_LEVELS

@@ -1,5 +1,5 @@
 /*
- * Reads /proc/PID/io, status and fd.  A file that may not be read is no number,
+ * Reads /proc/PID/io, status, fd and smaps_rollup.  A file that may not be read is no number,
  * and not 0; a process that ends meanwhile is no error.
  */
 #include "collector/procfs/procfs_process.h"
@@ -76,18 +76,38 @@ read_io(int proc_fd, int32_t pid, struct group_reading *r)
 static void
 read_status(int proc_fd, int32_t pid, struct group_reading *r)
 {
+	static const struct {
+		const char *key;
+		enum group_level which;
+	} kilobytes[] = {{"\nRssAnon:", GROUP_ANONYMOUS},
+	    {"\nRssFile:", GROUP_FILE}, {"\nRssShmem:", GROUP_SHARED},
+	    {"\nVmSwap:", GROUP_SWAPPED}};
 	char path[32], text[4096];
 	uint64_t value;
 
 	snprintf(path, sizeof(path), "%d/status", pid);
 	if (readfile_at(proc_fd, path, text, sizeof(text)) <= 0)
 		return;
-	if (find_number(text, "\nVmSwap:", &value))
-		put_level(r, GROUP_SWAPPED, (int64_t)value * 1024);
+	for (size_t i = 0; i < sizeof(kilobytes) / sizeof(kilobytes[0]); i++)
+		if (find_number(text, kilobytes[i].key, &value))
+			put_level(r, kilobytes[i].which,
+			    (int64_t)value * 1024);
 	if (find_number(text, "\nvoluntary_ctxt_switches:", &value))
 		put_count(r, GROUP_VOLUNTARY, value);
 	if (find_number(text, "\nnonvoluntary_ctxt_switches:", &value))
 		put_count(r, GROUP_INVOLUNTARY, value);
+}
+
+void
+procfs_process_pss(int proc_fd, int32_t pid, struct group_reading *r)
+{
+	char path[32], text[4096];
+	uint64_t value;
+
+	snprintf(path, sizeof(path), "%d/smaps_rollup", pid);
+	if (readfile_at(proc_fd, path, text, sizeof(text)) > 0 &&
+	    find_number(text, "\nPss:", &value))
+		put_level(r, GROUP_PROPORTIONAL, (int64_t)value * 1024);
 }
 
 /* Before Linux 6.2 the folder's size is 0 and its entries must be counted. */

@@ -18,4 +18,7 @@ void procfs_process_stat(const struct pidstat *stat, struct group_reading *r);
  * us read all of them. */
 bool procfs_process_details(int proc_fd, int32_t pid, struct group_reading *r);
 
+/* Adds the proportional set size, where it may be read: dear. */
+void procfs_process_pss(int proc_fd, int32_t pid, struct group_reading *r);
+
 #endif
