@@ -42,6 +42,8 @@ struct store_options {
 	int64_t reserve_bytes;  /* free space to leave on the file system */
 	size_t seal_bytes;      /* tests: names and values that one piece of a
 	                         * journal is sealed from; 0: 12 MiB */
+	uint64_t short_bytes;   /* tests: journals with so many in their first
+	                         * 16 slots are sealed then; 0: 2 MiB */
 	bool no_thread;         /* tests: background work inside tick() */
 };
 
@@ -106,7 +108,7 @@ const struct err *store_append_parts(struct store_writer *w,
 /* The end of its newest slot; 0: it has no blocks. */
 uint64_t store_batch_until(const struct batch *b);
 
-/* Rotates the journal when its 64 slots are over and gives the background
+/* Rotates the journal when its 64 or 16 slots are over and gives the background
  * thread its work.  Call at least once a slot.  `now_ns` is the data's clock
  * (a recording's in replay). */
 const struct err *store_tick(struct store_writer *w, int64_t now_ns);

@@ -110,7 +110,8 @@
 
 #define FORMAT_VERSION 2
 
-#define FORMAT_SEAL_LEVEL 3    /* a journal covers 4^3 = 64 slots */
+#define FORMAT_SEAL_LEVEL 3    /* a journal covers 4^3 = 64 slots, */
+#define FORMAT_SHORT_LEVEL 2   /* or 4^2 = 16 where much is written */
 #define FORMAT_SPAN_LEVEL 6    /* full files cover 4^6 = 4,096 slots */
 
 #endif

@@ -118,7 +118,8 @@ const struct err *work_look_journal(struct store_writer *w,
 struct sealing {
 	struct store_writer *w;
 	struct change *c;
-	uint64_t first; /* of the span */
+	uint64_t first; /* of the span, */
+	unsigned level; /* FORMAT_SEAL_LEVEL, or FORMAT_SHORT_LEVEL */
 	bool early;
 	struct symtab syms;
 	struct memspan m;
@@ -136,6 +137,11 @@ const struct err *work_before_record(struct sealing *s,
     struct journal_reader *r, const struct batch *b);
 const struct err *work_after_record(struct sealing *s,
     struct journal_reader *r);
+static inline uint64_t
+sealing_until(const struct sealing *s)
+{
+	return s->first + seg_slots(s->level);
+}
 /* The slot that it is now. */
 uint64_t work_present(struct store_writer *w);
 /* There is no next one. */

@@ -46,10 +46,11 @@ work_end_torn(struct change *c, struct manifest_gap *torn)
 /* Notes what a journal lacks.  What is cut off its end may be of any slot up
  * to the one with which the next journal begins. */
 static void
-journal_mark(struct change *c, const struct old_journal *j,
-    const struct gaps *g, uint64_t oldest, bool cut,
-    struct manifest_gap *torn)
+journal_mark(struct sealing *s, const struct old_journal *j,
+    const struct gaps *g, uint64_t oldest, bool cut)
 {
+	struct manifest_gap *torn = &s->torn;
+	struct change *c = s->c;
 	char why[MANIFEST_WHY];
 
 	if (torn->until != 0 && oldest >= torn->from && oldest < torn->until)
@@ -62,7 +63,9 @@ journal_mark(struct change *c, const struct old_journal *j,
 	if (!cut)
 		return;
 	torn->from = g->home;
-	torn->until = j->first + SEAL_SLOTS;
+	torn->until = sealing_until(s);
+	if (torn->until <= g->home) /* its first slot was guessed */
+		torn->until = g->home + 1;
 	snprintf(torn->why, sizeof(torn->why), "%s was cut off", j->name);
 }
 
@@ -83,7 +86,7 @@ journal_take_all(struct sealing *s, const struct old_journal *j,
 		e = work_before_record(s, r, b);
 		if (e == NULL)
 			e = memspan_add(&s->m, b, &r->names);
-		newest = journal_slots(b, j->first + SEAL_SLOTS, oldest);
+		newest = journal_slots(b, sealing_until(s), oldest);
 		gaps_take(gaps, &newest, 1, r->damaged + r->names.lost);
 		batch_free(b);
 		if (e == NULL)
@@ -115,7 +118,7 @@ work_read_journal(struct sealing *s, const struct old_journal *j)
 	    ((uint64_t)st.st_size > r.offset ||
 	        (uint64_t)st.st_size < j->known);
 	if (e == NULL)
-		journal_mark(s->c, j, &gaps, oldest, cut, &s->torn);
+		journal_mark(s, j, &gaps, oldest, cut);
 	r.damaged += cut;
 	r.damaged += r.names.lost > 0;
 	if (r.damaged > 0)

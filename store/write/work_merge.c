@@ -155,7 +155,7 @@ work_merge(struct store_writer *w, uint64_t open_from, bool *did)
 {
 	const struct manifest *m = &w->manifest;
 
-	for (unsigned level = FORMAT_SEAL_LEVEL + 1;
+	for (unsigned level = FORMAT_SHORT_LEVEL + 1;
 	     level <= FORMAT_SPAN_LEVEL; level++) {
 		for (uint32_t i = 0; i < m->n; i++) {
 			const struct manifest_file *f = &m->files[i];

@@ -1,6 +1,6 @@
 /*
  * Sealing: the journals of a span that is over become a span file of 64
- * slots; what they hold of other slots becomes late files.
+ * slots, or 16; what they hold of other slots becomes late files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -172,15 +172,14 @@ static const struct err *
 work_seal_piece(struct sealing *s, bool last)
 {
 	const struct memspan *m = &s->m;
-	uint64_t first = s->first, end = first + SEAL_SLOTS;
+	uint64_t first = s->first, end = sealing_until(s);
 	bool taken = s->early || work_has_span(&s->c->next, first) ||
 	    end <= s->c->next.fine_from;
 	bool late = work_next_late(m, 0, first, end) != UINT64_MAX;
 	const struct err *e = NULL;
 
 	if (!taken) {
-		struct sealed_meta meta = work_meta(s->w, first,
-		    FORMAT_SEAL_LEVEL);
+		struct sealed_meta meta = work_meta(s->w, first, s->level);
 		struct seal_source from = {.memory = m, .from = first,
 		    .until = end, .facts = true, .last = last && !late};
 
@@ -257,9 +256,10 @@ work_seal_journals(struct sealing *s, const struct old_journal *old, size_t n)
 
 static const struct err *
 work_seal_span(struct store_writer *w, const struct old_journal *old,
-    size_t n, uint64_t first, bool early)
+    size_t n, uint64_t first, unsigned level, bool early)
 {
-	struct sealing s = {.w = w, .first = first, .early = early};
+	struct sealing s = {.w = w, .first = first, .level = level,
+	    .early = early};
 	const struct err *e;
 
 	s.m.syms = &s.syms;
@@ -308,6 +308,30 @@ work_forget_empty(struct store_writer *w, const struct old_journal *j)
 	return e;
 }
 
+/* Is it in the 64 slots that begin with `span`, and not at their beginning? */
+static bool
+work_is_part(uint64_t first, uint64_t span)
+{
+	return first > span && first - span < SEAL_SLOTS;
+}
+
+/* A journal is for 16 slots where one follows within the 64, or has. */
+static unsigned
+work_level(const struct store_writer *w, const struct old_journal *old,
+    size_t n, uint64_t first, uint64_t writing)
+{
+	uint64_t span = seg_align(first, FORMAT_SEAL_LEVEL);
+	bool part = first != span || work_is_part(writing, span);
+
+	for (size_t i = 0; i < n && !part; i++)
+		part = !old[i].empty && !old[i].broken &&
+		    work_is_part(old[i].first, span);
+	for (uint32_t i = 0; i < w->manifest.n && !part; i++)
+		part = w->manifest.files[i].kind == MANIFEST_SPAN &&
+		    work_is_part(w->manifest.files[i].first, span);
+	return part ? FORMAT_SHORT_LEVEL : FORMAT_SEAL_LEVEL;
+}
+
 /* Seals one span whose journals are all old and whose time is over. */
 const struct err *
 work_seal(struct store_writer *w, bool *did, uint64_t *open_from)
@@ -315,6 +339,7 @@ work_seal(struct store_writer *w, bool *did, uint64_t *open_from)
 	struct old_journal old[64];
 	const struct err *e;
 	uint64_t now, writing;
+	unsigned level;
 	size_t n;
 
 	e = work_old_journals(w, old, 64, &n, open_from);
@@ -328,10 +353,11 @@ work_seal(struct store_writer *w, bool *did, uint64_t *open_from)
 			*did = true;
 			return e;
 		}
-		if (old[i].first + SEAL_SLOTS <= now &&
+		level = work_level(w, old, n, old[i].first, writing);
+		if (old[i].first + seg_slots(level) <= now &&
 		    old[i].first != writing) {
 			*did = true;
-			return work_seal_span(w, old, n, old[i].first,
+			return work_seal_span(w, old, n, old[i].first, level,
 			    false);
 		}
 		if (old[i].first < *open_from)
@@ -355,7 +381,8 @@ work_seal_early(struct store_writer *w)
 		if (old[0].empty || old[0].broken)
 			e = work_forget_empty(w, &old[0]);
 		else
-			e = work_seal_span(w, old, n, old[0].first, true);
+			e = work_seal_span(w, old, n, old[0].first,
+			    FORMAT_SEAL_LEVEL, true);
 		if (e != NULL)
 			return e;
 	}

@@ -300,7 +300,7 @@ store_tick(struct store_writer *w, int64_t now_ns)
 	due = writer_slot(w, now_ns - grace);
 	/* Without a spare one the next batch would have nowhere to go. */
 	if (w->current.fd >= 0 && (w->spare.fd >= 0 || !w->threaded) &&
-	    due >= w->current.first + seg_slots(FORMAT_SEAL_LEVEL))
+	    due >= w->current.first + writer_journal_slots(&w->current))
 		writer_retire(w);
 	w->kicked = true; /* also to try again what failed */
 	pthread_cond_signal(&w->wake);

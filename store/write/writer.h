@@ -12,9 +12,11 @@
 #include <pthread.h>
 
 #include "store/batch/stock_count.h"
+#include "store/file/format.h"
 #include "store/file/ids.h"
 #include "store/file/lock.h"
 #include "store/file/manifest.h"
+#include "store/file/segtree.h"
 #include "store/journal/journal_dict.h"
 #include "store/store.h"
 #include "store/write/calm.h"
@@ -30,6 +32,7 @@ struct journal_slot {
 	                  * but where they are too many */
 	bool torn;       /* behind the bytes stands part of a record */
 	bool failed;     /* could not be synced, and never can */
+	bool whole;      /* of 64 slots, however much still comes */
 };
 
 #define WRITER_RETIRED 8
@@ -123,6 +126,13 @@ const struct err *writer_make_spare(struct store_writer *w,
 bool writer_retire(struct store_writer *w);
 /* Notes what was written to a journal, until it is synced. */
 void writer_keep(struct journal_slot *j, const void *p, size_t n);
+/* How many slots it is for, as far as is known now. */
+static inline uint64_t
+writer_journal_slots(const struct journal_slot *j)
+{
+	return seg_slots(j->first == seg_align(j->first, FORMAT_SEAL_LEVEL)
+	    ? FORMAT_SEAL_LEVEL : FORMAT_SHORT_LEVEL);
+}
 /* Closes it and frees its memory. */
 void writer_forget(struct journal_slot *j);
 static inline void

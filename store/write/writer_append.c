@@ -15,6 +15,7 @@
 #include "store/write/writer.h"
 
 #define WRITER_RECORD (256u << 10) /* memory for a record that is kept */
+#define WRITER_SHORT (2u << 20) /* bytes of 16 slots, which are much */
 
 static const struct err *
 writer_check_space(struct store_writer *w)
@@ -76,12 +77,33 @@ writer_number(const struct journal_slot *j)
 	return number;
 }
 
+/*
+ * The first slot of the journal for a batch of this slot.  Readers know where
+ * each series stands in open journals: where 16 slots have brought much, these
+ * are sealed, and those that follow up to the end of the 64.
+ */
+static uint64_t
+writer_journal_first(struct store_writer *w, uint64_t home)
+{
+	uint64_t much = w->options.short_bytes > 0 ? w->options.short_bytes
+	                                           : WRITER_SHORT;
+	uint64_t span = seg_align(home, FORMAT_SEAL_LEVEL);
+	uint64_t part = seg_align(home, FORMAT_SHORT_LEVEL);
+	struct journal_slot *j = &w->current;
+
+	if (j->fd < 0 || part <= j->first ||
+	    seg_align(j->first, FORMAT_SEAL_LEVEL) != span)
+		return span;
+	j->whole |= j->first == span && j->bytes < much;
+	return j->whole ? span : part;
+}
+
 /* Makes sure that there is a journal for a batch of this slot.  When the
  * background has no spare one ready, an old journal goes on. */
 static const struct err *
 writer_take_journal(struct store_writer *w, uint64_t home)
 {
-	uint64_t first = seg_align(home, FORMAT_SEAL_LEVEL);
+	uint64_t first = writer_journal_first(w, home);
 	const struct err *e = NULL;
 
 	if (w->current.torn && !writer_cut(w))

@@ -3,7 +3,7 @@
  * and then replaces the manifest, so that a crash anywhere loses nothing and
  * readers see either the state before or the state after.
  *
- *	journals of a span that is over  ->  span file of 64 slots,
+ *	journals of a span that is over  ->  span file of 64 or 16 slots,
  *	                                     late files for other slots
  *	four spans (and their late files) -> one span, up to 4,096 slots
  *	full spans                        -> summary, levels 6 and up

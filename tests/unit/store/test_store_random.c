@@ -35,6 +35,8 @@ run_open(struct run *r)
 	r->m->options.no_thread = roll(r->m, 3) != 0;
 	/* journals are sealed as a whole, or in pieces */
 	r->m->options.seal_bytes = roll(r->m, 2) != 0 ? 0 : 20000;
+	/* and are of 16 slots where there is so much in them */
+	r->m->options.short_bytes = roll(r->m, 2) != 0 ? 0 : 2000;
 	note_add(r->m, r->m->options.no_thread ? "opened" :
 	    "opened with a thread", -1, 0, 0);
 	CHECK_OK(store_writer_open(&r->w, r->m->dir, &r->m->options));

@@ -17,10 +17,10 @@ static char dir[64];
 static struct store_writer *writer;
 
 static void
-begin(size_t seal_bytes)
+begin_with(size_t seal_bytes, uint64_t short_bytes)
 {
 	struct store_options o = {.slot_ns = SLOT, .no_thread = true,
-	    .seal_bytes = seal_bytes};
+	    .seal_bytes = seal_bytes, .short_bytes = short_bytes};
 
 	if (dir[0] == '\0') {
 		snprintf(dir, sizeof(dir), "/tmp/test-pieces-XXXXXX");
@@ -30,6 +30,12 @@ begin(size_t seal_bytes)
 	CHECK_OK(store_writer_open(&writer, dir, &o));
 	if (writer == NULL)
 		exit(1);
+}
+
+static void
+begin(size_t seal_bytes)
+{
+	begin_with(seal_bytes, 0);
 }
 
 static void
@@ -145,6 +151,84 @@ TEST(pieces_of_many_dictionaries_add_up)
 	end();
 }
 
+/* Slots [from, until) of FIRST's span, a record each. */
+static void
+put_slots(unsigned from, unsigned until)
+{
+	for (unsigned i = from; i < until; i++) {
+		CHECK_OK(store_tick(writer, (FIRST + i) * SLOT));
+		put(FIRST + i, i);
+	}
+}
+
+static void
+check_slots(unsigned n)
+{
+	uint64_t stacks;
+
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 2 * n);
+	CHECK_INT(stacks, n + 1);
+	for (unsigned i = 0; i < n; i += 5) {
+		CHECK_INT(count(FIRST + i, FIRST + i + 1, &stacks), 2);
+		CHECK_INT(count(FIRST, FIRST + i, &stacks), 2 * i);
+	}
+}
+
+/* Where much is written readers do not keep 64 slots of it open. */
+TEST(journals_of_16_slots_become_a_span_of_64)
+{
+	begin_with(0, 1);
+	put_slots(0, 17);
+	CHECK_OK(store_tick(writer, (FIRST + 17) * SLOT));
+	CHECK_INT(files("span-2"), 1);
+	check_slots(17);
+	put_slots(17, 64);
+	CHECK_INT(files("span-2"), 3);
+	CHECK_INT(files("late"), 0);
+	check_slots(64);
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK_INT(files("span-3"), 1);
+	CHECK_INT(files("span"), 1);
+	CHECK_INT(files("late"), 0);
+	check_slots(64);
+	end();
+}
+
+/* What begins small is of 64 slots, however much comes later. */
+TEST(a_journal_that_was_small_stays_whole)
+{
+	begin_with(0, 10000);
+	put_slots(0, 17);
+	for (unsigned i = 0; i < 100; i++)
+		put(FIRST + 17, i);
+	put_slots(18, 64);
+	CHECK_INT(files("span"), 0);
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK_INT(files("span-3"), 1);
+	CHECK_INT(files("span"), 1);
+	end();
+}
+
+/* A restart begins with the 64 slots; what it has of those that are sealed
+ * goes late, until they are one. */
+TEST(restarts_between_journals_of_16_slots_lose_nothing)
+{
+	begin_with(0, 1);
+	for (unsigned i = 0; i < 60; i += 7) {
+		put_slots(i, i + 7);
+		CHECK_OK(store_writer_close(writer));
+		begin_with(0, 1);
+		check_slots(i + 7);
+	}
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	check_slots(63);
+	CHECK_OK(store_tick(writer, (FIRST + 400) * SLOT));
+	CHECK_INT(files("late"), 0);
+	CHECK_INT(files("span"), 1);
+	check_slots(63);
+	end();
+}
+
 /* What came after so many late files had been made went with the journal. */
 TEST(late_data_of_150_spans_is_all_sealed)
 {
@@ -164,6 +248,9 @@ main(void)
 {
 	RUN(pieces_of_one_dictionary_add_up);
 	RUN(pieces_of_many_dictionaries_add_up);
+	RUN(journals_of_16_slots_become_a_span_of_64);
+	RUN(a_journal_that_was_small_stays_whole);
+	RUN(restarts_between_journals_of_16_slots_lose_nothing);
 	RUN(late_data_of_150_spans_is_all_sealed);
 	return test_done();
 }
