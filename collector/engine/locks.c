@@ -234,7 +234,7 @@ locks_number(struct engine *s, const struct sample_event *e)
 struct lock_look {
 	enum lock_kind kind;
 	uint32_t n;      /* frames up to the lock's function, with it */
-	bool glibc_rwlock;
+	bool glibc_rwlock, glibc_condition;
 };
 
 static struct frame
@@ -248,7 +248,7 @@ static struct lock_look
 lock_look(struct engine *s, const struct aggregate_stack *stack)
 {
 	uint32_t i, n = stack->n - 1;
-	struct lock_look look = {LOCK_NONE, n, false};
+	struct lock_look look = {LOCK_NONE, n, false, false};
 	enum lock_kind kind;
 
 	for (i = n; i > 0 && n - i < LOOK_FRAMES; i--) {
@@ -262,16 +262,22 @@ lock_look(struct engine *s, const struct aggregate_stack *stack)
 		look.n = i;
 		look.glibc_rwlock = look.glibc_rwlock ||
 		    locks_is_glibc_rwlock(f.name);
+		look.glibc_condition = look.glibc_condition ||
+		    locks_is_glibc_condition(f.name);
 	}
 	return look;
 }
 
 /* Where glibc's readers and writers wait: at __wrphase_futex, or at
- * __writers_futex behind it. */
+ * __writers_futex behind it; and those for a condition at one of its two
+ * __g_signals. */
 static uint8_t
-lock_shift(const struct lock *k)
+lock_shift(const struct lock *k, const struct lock_look *look)
 {
-	return (k->address & 7) != 0 ? 12 : 8;
+	uint8_t second = (k->address & 7) != 0 ? 4 : 0;
+
+	return look->glibc_rwlock ? 8 + second :
+	    look->glibc_condition ? 40 + second : 0;
 }
 
 static bool
@@ -349,11 +355,12 @@ locks_judge(struct engine *s, const struct aggregate_stack *stack)
 	enum lock_kind kind = lock_kind(s->locks, stack, &look);
 	struct lock *k;
 
-	if (i == LOCKS_FULL || !kind_is_lock(kind))
+	if (i == LOCKS_FULL ||
+	    (!kind_is_lock(kind) && kind != LOCK_CONDITION))
 		return;
 	k = &s->locks->locks[i];
 	k->kind = (uint8_t)kind;
-	k->shift = look.glibc_rwlock ? lock_shift(k) : 0;
+	k->shift = lock_shift(k, &look);
 	if (k->number == 0)
 		lock_give_number(s, k, stack, look.n);
 }
@@ -362,6 +369,7 @@ static const char *
 lock_class(uint8_t kind)
 {
 	return kind == LOCK_MUTEX ? "mutex" :
+	    kind == LOCK_CONDITION ? "condition" :
 	    kind == LOCK_SEMAPHORE ? "semaphore" : "rwlock";
 }
 

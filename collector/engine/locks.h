@@ -9,6 +9,9 @@
  *	             until it woke them         pthread_mutex_unlock
  *	                                        mutex accounts
  *
+ * A condition is no lock, but who signals it is what others wait for: that is
+ * in the last one, too.
+ *
  * The leaf is the lock's identity, by the address of its futex: a symbol of
  * data where it has one, else a number in its process with the function that
  * was first seen to wait for it.  What is in the aggregate is the number of
@@ -50,7 +53,8 @@ uint32_t locks_number(struct engine *s, const struct sample_event *e);
 /* What is told of a stack when names are known. */
 struct locks_told {
 	const char *reason; /* "mutex", "reader", "writer", "semaphore"; of
-	                     * holders "mutex", "rwlock", "semaphore" */
+	                     * holders "mutex", "rwlock", "semaphore",
+	                     * "condition" */
 	uint32_t n;         /* frames of it that are shown */
 	char leaf[LOCK_LEAF_MAX];
 };

@@ -7,6 +7,8 @@
  *	              some conditions that of a lock: by the function of the
  *	              table of locks (symbols/locks_names.h) next to the leaf
  *	open          a FIFO's waits for its other side: by the kernel's frames
+ *	poll          a backend of PostgreSQL waits for a row's lock, or a
+ *	              table's, until its latch is set
  *
  * What has no stack stays what the system call says.
  */
@@ -20,17 +22,18 @@
 
 #define LOOK_FRAMES 8 /* from the leaf on, of the kernel and of the user */
 
-/* Kernel functions that say more than the call. */
+/* Functions, of the kernel and of programs, that say more than the call. */
 static const struct {
 	const char *function;
 	enum wait_state from, to;
 } reason_frames[] = {
     {"wait_for_partner", WAIT_DISK, WAIT_PIPE},
     {"fifo_open", WAIT_DISK, WAIT_PIPE},
+    {"ProcSleep", WAIT_POLL, WAIT_LOCK},
 };
 
 static enum wait_state
-reason_of_kernel(const char *function, enum wait_state reason)
+reason_of_function(const char *function, enum wait_state reason)
 {
 	size_t i, n = sizeof(reason_frames) / sizeof(reason_frames[0]);
 
@@ -41,9 +44,9 @@ reason_of_kernel(const char *function, enum wait_state reason)
 	return reason;
 }
 
-/* WAIT_STATES: the function says nothing. */
+/* Of a futex. */
 static enum wait_state
-reason_of_user(const char *function)
+reason_of_lock(const char *function, enum wait_state reason)
 {
 	switch (locks_kind_of(function)) {
 	case LOCK_MUTEX:
@@ -54,7 +57,7 @@ reason_of_user(const char *function)
 	case LOCK_CONDITION:
 		return WAIT_CONDITION;
 	default:
-		return WAIT_STATES;
+		return reason;
 	}
 }
 
@@ -65,24 +68,20 @@ reason_of_stack(struct engine *s, const struct aggregate_stack *stack,
 	bool futex = reason == WAIT_LOCK || reason == WAIT_CONDITION;
 	uint32_t i = stack->n, looked = 0;
 	enum wait_state of;
+	struct frame f;
 
 	for (; i > 0 && looked < LOOK_FRAMES; i--) {
-		struct frame f = symbols_get(s->symbols,
+		f = symbols_get(s->symbols,
 		    symbols_final(s->symbols, stack->frames[i - 1]));
-
-		if (f.kind == FRAME_KERNEL) {
-			of = reason_of_kernel(f.name, reason);
-			if (of != reason)
-				return of;
+		looked += f.kind != FRAME_KERNEL;
+		if (f.kind != FRAME_KERNEL && f.kind != FRAME_NATIVE)
 			continue;
-		}
-		if (!futex)
-			break;
-		of = f.kind == FRAME_NATIVE ? reason_of_user(f.name) :
-		    WAIT_STATES;
-		if (of != WAIT_STATES)
+		if (futex && f.kind == FRAME_NATIVE &&
+		    locks_kind_of(f.name) != LOCK_NONE)
+			return reason_of_lock(f.name, reason);
+		of = reason_of_function(f.name, reason);
+		if (of != reason)
 			return of;
-		looked++;
 	}
 	return reason;
 }
@@ -92,7 +91,7 @@ static enum wait_state
 reason_of_group(const struct aggregate_group *g)
 {
 	static const enum wait_state doubtful[] = {WAIT_LOCK, WAIT_CONDITION,
-	    WAIT_DISK};
+	    WAIT_DISK, WAIT_POLL};
 
 	for (size_t i = 0; i < sizeof(doubtful) / sizeof(doubtful[0]); i++)
 		if (strcmp(g->reason, resolve_state_name(doubtful[i])) == 0)

@@ -38,6 +38,8 @@ static const struct lock_name {
     {"pthread_rwlock_unlock", LOCK_RELEASE},
     {"__lll_lock_wake*", LOCK_RELEASE},
     {"sem_post", LOCK_RELEASE},
+    {"pthread_cond_signal", LOCK_RELEASE},
+    {"pthread_cond_broadcast", LOCK_RELEASE},
     {"new_sem_post", LOCK_RELEASE},
     /* C++ */
     {"std::mutex::lock()", LOCK_MUTEX},
@@ -95,6 +97,12 @@ locks_kind_of(const char *function)
 		if (lock_is(function, lock_names[i].name))
 			return lock_names[i].kind;
 	return LOCK_NONE;
+}
+
+bool
+locks_is_glibc_condition(const char *function)
+{
+	return lock_is(function, "pthread_cond_*");
 }
 
 bool

@@ -22,5 +22,6 @@ enum lock_kind locks_kind_of(const char *function);
 /* Is it of a reader/writer lock of POSIX?  glibc's futex is not its first
  * word. */
 bool locks_is_glibc_rwlock(const char *function);
+bool locks_is_glibc_condition(const char *function); /* likewise */
 
 #endif

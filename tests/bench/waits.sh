@@ -33,10 +33,11 @@ measure() {
 	driver=$last
 	comes 120 eval "[ \$(grep -ac '^child' $1) -ge 3 ]"
 }
-# part OUT FROM TO PROCESS PATTERN : ns of the stacks of its slots' lines
+# part OUT FROM TO PROCESS PATTERN [TYPE] : ns of the stacks of its slots' lines
 part() {
-	sed -n "$2,$3p" "$1" | P=$5 awk -v of="process=$4[,}]" '
-		/^stack / && $0 ~ of && $0 ~ ENVIRON["P"] { n += $NF }
+	sed -n "$2,$3p" "$1" | P=$5 awk -v of="process=$4[,}]" \
+		-v type="${6:-stack}" '
+		$1 == type && $0 ~ of && $0 ~ ENVIRON["P"] { n += $NF }
 		END { printf "%.0f\n", n }'
 }
 # slots OUT : as many lines as whole slots have
@@ -52,16 +53,19 @@ redis() {
 	begin redis-benchmark -p "$redis_port" -q -t set -n 100000000 -r 100000 \
 		-c 20 >/dev/null 2>&1
 	measure "$out"
+	# strace slows it down: for its whole time, and ours within that.
+	timeout -s INT "$((seconds + 4))" strace -f -c -w -e trace=fdatasync \
+		-p "$pid" -o "$dir/strace" 2>/dev/null &
+	sleep 2
 	from=$(slots "$out")
-	timeout "$seconds" strace -f -c -w -e trace=fdatasync -p "$pid" \
-		-o "$dir/strace" 2>/dev/null
-	sleep 1.2
+	sleep "$seconds"
 	to=$(slots "$out")
-	kill "$driver" $((last - 0)) 2>/dev/null
+	wait $!
+	kill "$driver" 2>/dev/null
 	ns=$(part "$out" "$from" "$to" redis-server ';redis_fsync|;fdatasync')
 	said=$(awk '$NF == "fdatasync" { print $2 }' "$dir/strace")
-	row waits_redis_fdatasync "$(share "$ns" 1000000000)" seconds strace \
-		"${said:-0}"
+	row waits_redis_fdatasync "$(share "$ns" "$(time_of "$out" "$from" \
+		"$to")")" ratio strace "$(share "${said:-0}" $((seconds + 4)))"
 }
 
 postgres() {
@@ -126,6 +130,11 @@ leveldb() {
 		row "waits_leveldb_${of##*:}" "$(share "$n" "$(time_of "$out" \
 			"$from" "$to")")" threads
 	done
+	# Of what threads waited for conditions, what ended by the compaction.
+	row waits_leveldb_compaction_signals "$(share "$(part "$out" "$from" \
+		"$to" kvservice 'reason=condition}.*DBImpl::BackgroundCall' \
+		lock_holder)" "$(part "$out" "$from" "$to" kvservice \
+		'reason=condition}' lock_holder)")" ratio
 }
 
 for what in redis postgres leveldb; do

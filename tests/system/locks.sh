@@ -43,6 +43,9 @@ while IFS=';' read -r _ pool reason function leaf holder want calls; do
 	if [ "$reason" = condition ]; then
 		n=$(of lock "pool=$pool[,}]")
 		expect "a condition is no lock" "$n ns" "$n" = 0
+		held=$(of lock_holder "reason=condition[}].*;$holder;.*;condition condition ")
+		expect "who signals it is known" "$held of $want ns" \
+			"$held" -ge $((want - want / 10 - noise))
 		continue
 	fi
 	stack="pool=$pool,.*reason=$reason[}];.*;$function;.*;${leaf/+/[+]}"
