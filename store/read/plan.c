@@ -29,30 +29,38 @@ plan_put(struct plan *p, struct store *s, struct reader_file *file,
 	return NULL;
 }
 
-static struct reader_file *
-plan_summary(struct store *s)
+/* Which of the files are not like others. */
+static void
+plan_begin(struct plan *p, struct store *s)
 {
+	p->begun = true;
 	for (uint32_t i = 0; i < s->n_files; i++) {
-		if (s->files[i].entry.kind == MANIFEST_SUMMARY &&
-		    !s->files[i].broken)
-			return &s->files[i];
+		struct reader_file *f = &s->files[i];
+
+		p->late |= f->entry.kind == MANIFEST_LATE;
+		if (f->entry.kind == MANIFEST_SUMMARY && !f->broken &&
+		    p->summary == NULL)
+			p->summary = f;
 	}
-	return NULL;
 }
 
 /* The span file that holds slots [start, start + slots), or any that begins
  * within (*part). */
 static struct reader_file *
-plan_span(struct store *s, uint64_t start, uint64_t slots, bool *part)
+plan_span(struct plan *p, struct store *s, uint64_t start, uint64_t slots,
+    bool *part)
 {
 	*part = false;
+	if (p->span != NULL && p->span->entry.first <= start &&
+	    start + slots <= p->span->entry.first + p->span->entry.slots)
+		return p->span;
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		const struct manifest_file *f = &s->files[i].entry;
 
 		if (f->kind != MANIFEST_SPAN)
 			continue;
 		if (f->first <= start && start + slots <= f->first + f->slots)
-			return &s->files[i];
+			return p->span = &s->files[i];
 		*part |= f->first >= start && f->first < start + slots;
 	}
 	return NULL;
@@ -60,9 +68,10 @@ plan_span(struct store *s, uint64_t start, uint64_t slots, bool *part)
 
 /* Covers one aligned block of the tree, from above. */
 static const struct err *
-plan_block(struct plan *p, struct store *s, struct reader_file *summary,
-    unsigned level, uint64_t start, uint32_t step)
+plan_block(struct plan *p, struct store *s, unsigned level, uint64_t start,
+    uint32_t step)
 {
+	struct reader_file *summary = p->summary;
 	uint64_t slots = seg_slots(level);
 	const struct err *e = NULL;
 	struct reader_file *span;
@@ -71,7 +80,7 @@ plan_block(struct plan *p, struct store *s, struct reader_file *summary,
 	if (level >= FORMAT_SPAN_LEVEL && summary != NULL &&
 	    start + slots <= summary->entry.first + summary->entry.slots)
 		return plan_put(p, s, summary, level, start, step);
-	span = plan_span(s, start, slots, &part);
+	span = plan_span(p, s, start, slots, &part);
 	if (span != NULL)
 		return plan_put(p, s, span, level, start, step);
 	if (level == 0 || (!part && (summary == NULL ||
@@ -80,7 +89,7 @@ plan_block(struct plan *p, struct store *s, struct reader_file *summary,
 		return NULL;
 	}
 	for (unsigned i = 0; i < 4 && e == NULL; i++)
-		e = plan_block(p, s, summary, level - 1,
+		e = plan_block(p, s, level - 1,
 		    start + i * seg_slots(level - 1), step);
 	return e;
 }
@@ -109,17 +118,18 @@ const struct err *
 plan_add(struct plan *p, struct store *s, uint64_t from, uint64_t until,
     uint32_t step)
 {
-	struct reader_file *summary = plan_summary(s);
 	const struct err *e = NULL;
 
-	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
+	if (!p->begun)
+		plan_begin(p, s);
+	for (uint32_t i = 0; p->late && i < s->n_files && e == NULL; i++) {
 		if (s->files[i].entry.kind == MANIFEST_LATE)
 			e = plan_late(p, s, &s->files[i], from, until, step);
 	}
 	while (from < until && e == NULL) {
 		unsigned level = seg_level(from, until, SEG_MAX_LEVEL);
 
-		e = plan_block(p, s, summary, level, from, step);
+		e = plan_block(p, s, level, from, step);
 		from += seg_slots(level);
 	}
 	return e;

@@ -274,6 +274,11 @@ struct plan_piece {
 struct plan {
 	struct plan_piece *pieces;
 	size_t n, cap;
+	/* of the store as the first blocks were added: there may be thousands
+	 * of steps, and a month has a hundred files */
+	bool begun, late;
+	struct reader_file *summary;
+	struct reader_file *span; /* which held the last block, or NULL */
 };
 
 /* Adds the blocks of sealed files that cover slots [from, until) exactly. */
