@@ -149,12 +149,12 @@ void reader_close_file(struct reader_file *f);
 /* reader_series.c: takes up the index of a file that is being opened. */
 const struct err *reader_take_index(struct store *s, struct reader_file *f);
 /* Series of a file that may match a selector (NULL: all), of some kinds, get
- * the reader's numbers; and those of one service of its index.  A damaged
+ * the reader's numbers; and those of one list of its index.  A damaged
  * file becomes broken, which is no error. */
 const struct err *reader_need_series(struct store *s, struct reader_file *f,
     const struct selector *sel, unsigned kinds);
 const struct err *reader_need_service(struct store *s, struct reader_file *f,
-    uint32_t service);
+    uint32_t service, enum index_list list);
 /* A string of the index's head in the reader's table: 0 its name, 1 its unit,
  * then labels.  INTERN_NONE: out of memory. */
 uint32_t reader_head_string(struct store *s, struct reader_file *f,

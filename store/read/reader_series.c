@@ -285,13 +285,12 @@ reader_need_series(struct store *s, struct reader_file *f,
 }
 
 const struct err *
-reader_need_service(struct store *s, struct reader_file *f, uint32_t service)
+reader_need_service(struct store *s, struct reader_file *f, uint32_t service,
+    enum index_list list)
 {
 	const struct err *e = NULL;
 
-	for (int k = 0; k < INDEX_LISTS && e == NULL; k++) {
-		if (!series_bit(f->known.taken[k], service))
-			e = series_take(s, f, service, service + 1, k);
-	}
+	if (!series_bit(f->known.taken[list], service))
+		e = series_take(s, f, service, service + 1, list);
 	return e == NULL ? NULL : reader_failed(s, f, e);
 }
