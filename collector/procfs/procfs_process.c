@@ -1,6 +1,6 @@
 /*
- * Reads /proc/PID/io, status, fd and smaps_rollup.  A file that may not be read is no number,
- * and not 0; a process that ends meanwhile is no error.
+ * Reads /proc/PID/io, status, fd and smaps_rollup.  A file that may not be
+ * read is no number, and not 0; a process that ends meanwhile is no error.
  */
 #include "collector/procfs/procfs_process.h"
 

@@ -47,13 +47,13 @@ if [ -z "$long" ]; then
 else
 	not_ok "no file is over $FILE_MAX lines" "$long"
 fi
-wide=$(files | grep -v '\.js$' | xargs -n 1 sh -c 'expand "$0" |
-	sed "s,^,$0: ,"' | python3 -c '
+wide=$(files | grep -v '\.js$' | python3 -c '
 import sys
-for line in sys.stdin:
-    name, text = line.rstrip("\n").split(": ", 1)
-    if len(text) > 80 and max(map(len, text.split())) < 60:
-        print(name, text)')
+for name in map(str.strip, sys.stdin):
+    for line in open(name, errors="surrogateescape"):
+        text = line.rstrip("\n").expandtabs()
+        if len(text) > 80 and max(map(len, text.split())) < 60:
+            print(name, text)')
 if [ -z "$wide" ]; then
 	ok "no line is over 80 columns, but where one word is"
 else

@@ -54,8 +54,8 @@ static void
 put(int64_t slot, unsigned i)
 {
 	struct label l = {"service", "kv"};
-	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", COUNTS_PERIOD_NS,
-	    0, &l, 1};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds",
+	    COUNTS_PERIOD_NS, 0, &l, 1};
 	char own[64];
 	struct frame all = {FRAME_NATIVE, "all", "kv", "", 0};
 	struct frame f = {FRAME_NATIVE, own, "kv", "", 0};
