@@ -266,6 +266,24 @@ graph_copy_origin(struct graph *to, const struct graph *g)
 	to->cut = to->cut || g->cut;
 }
 
+/* Keys, by the numbers that nodes have in the part. */
+static bool
+graph_copy_keys(struct graph *to, const struct graph *g,
+    const uint32_t *number)
+{
+	for (size_t i = 0; i < g->n_keys; i++) {
+		uint32_t node = g->keys[i].node;
+
+		if (node < g->n_nodes && number[node] == NONE)
+			continue;
+		if (!array_room(&to->keys, to->n_keys + 1, &to->cap_keys))
+			return false;
+		to->keys[to->n_keys++] = (struct graph_key){g->keys[i].hash,
+		    node < g->n_nodes ? number[node] : node};
+	}
+	return true;
+}
+
 /* Edges by the node that they begin at. */
 struct graph_index {
 	uint32_t *first; /* by node; one more at the end */
@@ -366,6 +384,8 @@ graph_cut(const struct graph *g, uint32_t root, unsigned depth)
 		memset(c.number, 0xff, g->n_nodes * sizeof(*c.number));
 		graph_fill(&c, root, depth);
 		graph_copy_origin(c.part, g);
+		fine = depth != GRAPH_ALL ||
+		    graph_copy_keys(c.part, g, c.number);
 	}
 	if (!fine || c.part->failed) {
 		graph_free(c.part);
@@ -398,21 +418,6 @@ graph_collapse_node(struct graph *to, const struct graph_node *n)
 	return i;
 }
 
-static bool
-graph_collapse_keys(struct graph *to, const struct graph *g,
-    const uint32_t *number)
-{
-	for (size_t i = 0; i < g->n_keys; i++) {
-		uint32_t node = g->keys[i].node;
-
-		if (!array_room(&to->keys, to->n_keys + 1, &to->cap_keys))
-			return false;
-		to->keys[to->n_keys++] = (struct graph_key){g->keys[i].hash,
-		    node < g->n_nodes ? number[node] : node};
-	}
-	return true;
-}
-
 /* Each edge between two packages once. */
 static bool
 graph_collapse_into(struct graph *to, const struct graph *g,
@@ -436,7 +441,7 @@ graph_collapse_into(struct graph *to, const struct graph *g,
 		graph_copy_edge(to, e, from, at);
 	}
 	map64_fini(&seen);
-	return fine && graph_collapse_keys(to, g, number) && !to->failed;
+	return fine && graph_copy_keys(to, g, number) && !to->failed;
 }
 
 struct graph *

@@ -68,8 +68,11 @@ struct graph_edge {
 enum graph_key_kind {
 	GRAPH_BY_MODULE,   /* file name of a program or library */
 	GRAPH_BY_FUNCTION, /* name of a function of the graph's own module */
-	GRAPH_BY_FILE      /* a source file, by the end of its path */
+	GRAPH_BY_FILE,     /* a source file, by the end of its path */
+	GRAPH_BY_PREFIX    /* a package of Go or a crate of Rust, with which
+	                    * names of its functions begin */
 };
+#define GRAPH_RUST "\1rust" /* a prefix that says which of both */
 
 struct graph_key {
 	uint64_t hash;
@@ -102,6 +105,8 @@ struct graph {
 	struct graph_origin origin;
 	bool cut;       /* something is known to be missing: a bound was
 	                 * reached, or a library was not found */
+	uint32_t begin; /* node that its reader says is the root; 0: none,
+	                 * or the first.  Not encoded */
 	bool failed;    /* out of memory */
 	struct hashtable table; /* private */
 };
@@ -139,8 +144,8 @@ uint32_t graph_owner(const struct graph *g, enum graph_key_kind kind,
     const char *name, size_t n);
 
 /* What is at most `depth` edges from the root, in breadth-first order, so
- * that node 0 is the root, and with that what was only seen.  A new graph;
- * NULL when out of memory. */
+ * that node 0 is the root, and with that what was only seen; with keys where
+ * all is wanted.  A new graph; NULL when out of memory. */
 struct graph *graph_cut(const struct graph *g, uint32_t root, unsigned depth);
 
 /* One node for each package, and for each node of none. */

@@ -69,6 +69,52 @@ cost_place(const struct cost_walk *w, const struct profile_node *f)
 	return cost_file(w->g, file, n);
 }
 
+/* What a function's name begins with: "crate" of "<crate::T>::new", or
+ * "host/path/package" of "host/path/package.(*T).New". */
+static const char *
+cost_prefix(const char *name, size_t *n)
+{
+	size_t end = strcspn(name, "([ "), slash = end, len;
+	const char *at = name + strspn(name, "<&*");
+
+	len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	if (len > 0 && at[len] == ':' && at[len + 1] == ':') {
+		*n = len;
+		return at;
+	}
+	while (slash > 0 && name[slash - 1] != '/')
+		slash--;
+	len = strcspn(name + slash, ".");
+	*n = slash + len < end ? slash + len : 0;
+	return name;
+}
+
+static uint32_t cost_seen(struct cost_walk *w, const char *module);
+
+/* By package or crate; what Rust's compiler brings is declared nowhere. */
+static uint32_t
+cost_package(struct cost_walk *w, const struct profile_node *f)
+{
+	const struct graph *g = w->g;
+	uint32_t node;
+	size_t n;
+	const char *name = cost_prefix(f->name, &n);
+
+	if (n == 0)
+		return NONE;
+	node = graph_owner(g, GRAPH_BY_PREFIX, name, n);
+	if (node < g->n_nodes)
+		return node;
+	if ((n == 3 && memcmp(name, "std", 3) == 0) ||
+	    (n == 4 && memcmp(name, "core", 4) == 0) ||
+	    (n == 5 && memcmp(name, "alloc", 5) == 0))
+		return graph_owner(g, GRAPH_BY_PREFIX, GRAPH_RUST,
+		    strlen(GRAPH_RUST)) < g->n_nodes
+		    ? cost_seen(w, "Rust's standard library") : NONE;
+	return NONE;
+}
+
 /* The node of what nobody declares, made when it is first seen. */
 static uint32_t
 cost_seen(struct cost_walk *w, const char *module)
@@ -114,6 +160,8 @@ cost_node(struct cost_walk *w, const struct profile_node *f, uint32_t caller)
 	if (cost_is_own(g, f->module))
 		node = graph_owner(g, GRAPH_BY_FUNCTION, f->name,
 		    strlen(f->name));
+	if (node >= g->n_nodes)
+		node = cost_package(w, f);
 	if (node >= g->n_nodes)
 		node = cost_place(w, f);
 	if (node == NONE && f->kind == FRAME_INLINED)

@@ -12,6 +12,9 @@
  * Nothing is put of what is no ELF file.  False when out of memory. */
 bool graph_load_elf(struct graph *g, const char *path);
 
+/* The same of what go list or cargo metadata has written. */
+bool graph_load_build(struct graph *g, const char *path);
+
 /* The same of what bazel has written. */
 bool graph_load_bazel(struct graph *g, const char *path);
 

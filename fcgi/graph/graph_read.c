@@ -34,6 +34,18 @@ graph_is_elf(const char *path)
 	return is;
 }
 
+/* Of builders only those of Go and Rust tell JSON. */
+static bool
+graph_is_json(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	int c = f != NULL ? getc(f) : EOF;
+
+	if (f != NULL)
+		fclose(f);
+	return c == '{';
+}
+
 /* ---- the command ---- */
 
 bool
@@ -122,8 +134,9 @@ graph_describe(struct graph *g, const struct graph_source *s)
 	}
 	graph_put_word(&command, s->path);
 	buf_printf(&source, s->elf ? "the libraries that %s and they "
-	    "themselves ask for (DT_NEEDED)" : "a graph of bazel in %s",
-	    s->path);
+	    "themselves ask for (DT_NEEDED)" : graph_is_json(s->path)
+	    ? "the packages that %s names, of go list or cargo metadata"
+	    : "a graph of bazel in %s", s->path);
 	if (s->what != NULL)
 		buf_put(&source, s->what, strlen(s->what));
 	graph_set_buf(g, &g->origin.command, &command);
@@ -143,11 +156,16 @@ graph_load(void *arg, struct buf *out)
 	struct graph *g = graph_new();
 
 	if (g == NULL || !(s->elf ? graph_load_elf(g, s->path)
+	    : graph_is_json(s->path) ? graph_load_build(g, s->path)
 	    : graph_load_bazel(g, s->path)))
 		return false;
 	if (g->n_nodes > 0 && s->parts != NULL && !s->parts(s, g))
 		return !g->failed;
 	graph_settle(g);
+	if (g->begin != 0 && s->root == NULL)
+		g = graph_cut(g, g->begin, GRAPH_ALL);
+	if (g == NULL)
+		return false;
 	graph_describe(g, s);
 	if (g->n_nodes > 0)
 		graph_encode(g, out);
@@ -167,7 +185,8 @@ graph_read_file(const struct graph_source *s, struct graph **out)
 	if (e == NULL && data.len == 0)
 		e = err_field(ERR_REQUEST, 422, "target", "%.200s is no %s%s",
 		    s->path, s->elf ? "ELF file of a program or library"
-		    : "graph of bazel's, of at most 8 MiB",
+		    : "graph of bazel's, of at most 8 MiB, nor of go list's or "
+		    "cargo's",
 		    s->parts != NULL ? " with what was asked for" : "");
 	if (e == NULL)
 		e = graph_decode(data.data, data.len, out);

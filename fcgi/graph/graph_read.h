@@ -11,7 +11,7 @@ struct err;
 
 #define GRAPH_DEPTH_MAX 4 /* the deepest that is not GRAPH_ALL */
 
-/* A file that holds a graph: a program, or what bazel has written. */
+/* A file that holds a graph: a program, or what a builder has written. */
 struct graph_source {
 	const char *path;
 	bool elf;
@@ -39,6 +39,9 @@ bool graph_is_elf(const char *path);
  * Of the output of `bazel query --output graph`: nodes are labels, several in
  * one where bazel has factored them, "...and N more items" included; the
  * condition of a select() is the label of its edge.
+ *
+ * Of the JSON of `go list -deps -json` or `cargo metadata`: packages; what only
+ * tests need is left out, a target's cfg() is the label of its edge.
  *
  * Errors: ERR_REQUEST 503 for a file that cannot be used, with its path, 422
  * for what is no such file or has no such root.

@@ -181,7 +181,7 @@ ask_send(const struct graph_ask *a, const struct buf *code)
 	    code->len);
 	if (b->failed)
 		e = err_nomem();
-	else if ((e = batch_client_open(&to, a->socket, 10000)) == NULL)
+	else if ((e = batch_client_open(&to, a->socket, 60000)) == NULL)
 		e = batch_client_batch(to, b);
 	batch_client_close(to);
 	batch_free(b);
