@@ -42,6 +42,8 @@ struct store_options {
 	int64_t reserve_bytes;  /* free space to leave on the file system */
 	size_t seal_bytes;      /* tests: names and values that one piece of a
 	                         * journal is sealed from; 0: 12 MiB */
+	size_t merge_bytes;     /* the same: names of files that are merged;
+	                         * 0: 16 MiB */
 	uint64_t short_bytes;   /* tests: journals with so many in their first
 	                         * 16 slots are sealed then; 0: 2 MiB */
 	bool no_thread;         /* tests: background work inside tick() */

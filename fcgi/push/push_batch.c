@@ -14,11 +14,12 @@
 #include "store/base/gone.h"
 #include "store/batch/batch.h"
 
-/* A batch is taken up to 16 MiB as bytes and 64 MiB in memory. */
+/* A batch is taken up to 16 MiB as bytes and 64 MiB in memory; memlensd holds
+ * one in memory when it takes it, and again when it seals its journal. */
 static const struct {
 	size_t entries, nodes, bytes;
 } bounds[] = {
-    [PUSH_SOFT] = {300000, 200000, 5u << 20},
+    [PUSH_SOFT] = {150000, 100000, 2u << 20},
     [PUSH_HARD] = {1000000, 600000, 9u << 20},
 };
 

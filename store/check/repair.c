@@ -97,7 +97,9 @@ repair_compare(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 
-	return x->number < y->number ? -1 : x->number > y->number;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return manifest_is_apart(x->f.name) - manifest_is_apart(y->f.name);
 }
 
 /* What a damaged file held: its name tells; of a summary, what there is no
@@ -151,13 +153,18 @@ repair_inside(const struct found *f, const struct found *by)
 }
 
 /* Has `by` been made from `f`?  A span that was merged holds what was in its
- * range then, late files too; one of 64 slots was made from journals.  Of
- * summaries and ids there is one. */
+ * range then, late files too, but for those that were set apart, which is to
+ * give them another name; one of 64 slots was made from journals.  Of summaries
+ * and ids there is one. */
 static bool
 repair_supersedes(const struct found *by, const struct found *f)
 {
-	if (by->dropped || by->number <= f->number)
+	bool apart = manifest_is_apart(by->f.name);
+
+	if (by->dropped || manifest_is_apart(f->f.name))
 		return false;
+	if (apart || by->number <= f->number)
+		return apart && by->number == f->number;
 	if (f->f.kind == MANIFEST_IDS || f->f.kind == MANIFEST_SUMMARY)
 		return by->f.kind == f->f.kind;
 	if (by->f.kind != MANIFEST_SPAN)

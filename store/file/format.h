@@ -29,8 +29,9 @@
  * meta        varints: version (2), slot length in ns, first slot, slots of
  *             the span; u8 lowest level, u8 highest level; varint end of
  *             the newest slot with data; varint number of its name, so
- *             that no copy of another file is taken for it (files of
- *             before end without).
+ *             that no copy of another file is taken for it; varint bytes
+ *             of memory that names take (files of before end without
+ *             one or both).
  * dictionary  one record as in batch.h, without blocks.  Strings, frames,
  *             label sets and series are sorted (symtab.h says by what), the
  *             call tree is in pre-order with children in that order, and

@@ -143,22 +143,34 @@ manifest_forget_gaps(struct manifest *m, uint64_t from, uint64_t until)
 }
 
 bool
-manifest_name_is(const char *name, enum manifest_kind *kind, uint64_t *number)
+manifest_is_apart(const char *name)
+{
+	return strncmp(name, MANIFEST_APART, strlen(MANIFEST_APART)) == 0;
+}
+
+static bool
+manifest_number_is(const char *name, uint64_t *number)
 {
 	const char *last = strrchr(name, '-');
 	char *end;
 
+	*number = strtoull(last + 1, &end, 10);
+	return end > last + 1 && (*end == '\0' || strcmp(end, ".mdb") == 0);
+}
+
+bool
+manifest_name_is(const char *name, enum manifest_kind *kind, uint64_t *number)
+{
 	for (size_t i = 0; i < MANIFEST_KINDS; i++) {
 		size_t n = strlen(manifest_kinds[i]);
 
 		if (strncmp(name, manifest_kinds[i], n) != 0 || name[n] != '-')
 			continue;
 		*kind = (enum manifest_kind)i;
-		*number = strtoull(last + 1, &end, 10);
-		return end > last + 1 &&
-		    (*end == '\0' || strcmp(end, ".mdb") == 0);
+		return manifest_number_is(name, number);
 	}
-	return false;
+	*kind = MANIFEST_LATE;
+	return manifest_is_apart(name) && manifest_number_is(name, number);
 }
 
 const struct err *

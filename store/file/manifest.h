@@ -50,6 +50,7 @@ struct manifest_file {
 	unsigned level;
 	uint64_t first, slots, since, until, bytes;
 	char name[MANIFEST_NAME]; /* no slash */
+	uint64_t names; /* the writer's own: sealed_meta.names; 0: not known */
 };
 
 #define MANIFEST_WHY 112
@@ -100,6 +101,10 @@ void manifest_forget_gaps(struct manifest *m, uint64_t from, uint64_t until);
  * the last part of it, which rises from file to file. */
 bool manifest_name_is(const char *name, enum manifest_kind *kind,
     uint64_t *number);
+/* Is it that of a late file that is not merged (work_room.c)?  It keeps the
+ * number that it had before. */
+#define MANIFEST_APART "apart-"
+bool manifest_is_apart(const char *name);
 const struct err *manifest_copy(struct manifest *to, const struct manifest *m);
 
 #endif

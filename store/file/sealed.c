@@ -114,6 +114,7 @@ sealed_read_meta(struct sealed *f, struct buf *bytes)
 	m->top = cur_u8(&c);
 	m->until = cur_varint(&c);
 	m->number = cur_left(&c) > 0 ? cur_varint(&c) : 0;
+	m->names = cur_left(&c) > 0 ? cur_varint(&c) : 0;
 	m->slot_ns = (int64_t)slot_ns;
 	if (c.bad || m->top > SEG_MAX_LEVEL || m->base > m->top ||
 	    slot_ns == 0 || slot_ns > INT64_MAX / 2 || m->first >> 40 ||

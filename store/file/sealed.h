@@ -36,6 +36,8 @@ struct sealed_meta {
 	unsigned base, top;    /* levels that it holds */
 	uint64_t until;        /* end of its newest slot with data */
 	uint64_t number;       /* of its name; 0: older files do not say */
+	uint64_t names;        /* bytes of memory that its dictionary and the
+	                        * numbers of stacks take; 0: it does not say */
 };
 
 /* The strip that was read last of a level. */

@@ -130,6 +130,21 @@ seal_put_marks(struct seal *s)
 	return e;
 }
 
+/* The memory in which the dictionary is read, with its stacks. */
+static uint64_t
+seal_names(const struct seal_dict *d)
+{
+	const struct batch *b = d->out;
+
+	return b->strings.bytes.len +
+	    b->strings.n * sizeof(*b->strings.items) +
+	    b->n_frames * sizeof(*b->frames) +
+	    b->n_nodes * (sizeof(*b->nodes) + sizeof(*b->index->depths)) +
+	    b->n_series * sizeof(*b->series) +
+	    b->n_facts * sizeof(*b->facts) + b->fact_bytes.len +
+	    d->n_stacks * sizeof(*d->stack_nodes);
+}
+
 /* The dictionary as bytes in s->bytes. */
 static const struct err *
 seal_encode_dict(struct seal *s)
@@ -146,6 +161,7 @@ seal_encode_dict(struct seal *s)
 	if (s->dict.out->n_facts > 0)
 		qsort(s->dict.out->facts, s->dict.out->n_facts,
 		    sizeof(*s->dict.out->facts), fact_compare);
+	s->result->names = seal_names(&s->dict);
 	buf_clear(&s->bytes);
 	e = batch_encode_dict(s->dict.out, &s->bytes);
 	buf_fini(&s->dict.out->index->node_bytes);
@@ -180,6 +196,7 @@ seal_put_meta(struct seal *s)
 	buf_put_u8(&s->bytes, (uint8_t)m->top);
 	buf_put_varint(&s->bytes, s->result->until);
 	buf_put_varint(&s->bytes, m->number);
+	buf_put_varint(&s->bytes, s->result->names);
 	return sealed_put_stream(s->db, &s->key, SEALED_META, &s->bytes);
 }
 

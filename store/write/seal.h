@@ -42,6 +42,7 @@ struct seal_result {
 	uint64_t since;  /* the oldest slot with data */
 	uint64_t until;  /* end of the newest */
 	uint64_t series, stacks;
+	uint64_t names;  /* as in the file's meta */
 };
 
 /*

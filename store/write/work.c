@@ -128,6 +128,7 @@ work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
 	f.since = result.since;
 	f.until = result.until;
 	f.bytes = (uint64_t)st.st_size;
+	f.names = result.names;
 	if (kind == MANIFEST_LATE)
 		c->late_blocks += result.blocks;
 	return manifest_add(&c->next, &f);

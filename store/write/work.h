@@ -62,6 +62,8 @@ const struct err *work_build_summary(struct store_writer *w,
     struct change *c, uint64_t from, uint64_t until, uint64_t again,
     const struct seal_drop *drop);
 uint64_t work_summary_until(const struct manifest *m);
+/* Its line; without a name: there is none. */
+struct manifest_file work_summary(const struct manifest *m);
 /* Levels of a summary that ends at slot `until`. */
 struct sealed_meta work_summary_meta(const struct store_writer *w,
     uint64_t until);
@@ -107,6 +109,33 @@ struct old_journal {
 	bool cut;    /* the latter */
 	uint64_t known; /* bytes that the manifest knows it to have */
 };
+
+/* work_room.c: memory for the names of files that are merged. */
+struct work_room {
+	uint64_t left; /* bytes */
+	bool first;    /* nothing was taken yet */
+};
+/* Of all files, which are asked for it once. */
+void work_know_names(struct store_writer *w);
+/* With a file that is taken in any case; NULL or one without a name: none. */
+struct work_room work_room(const struct store_writer *w,
+    const struct manifest_file *first);
+bool work_room_takes(struct work_room *room, const struct manifest_file *f);
+/* It will be late data that is never merged, under another name. */
+const struct err *work_set_apart(struct store_writer *w, struct change *c,
+    const struct manifest_file *f);
+
+/* Copies of the manifest's lines. */
+struct work_list {
+	struct manifest_file files[WORK_SOURCES];
+	size_t n;
+	bool facts;    /* take theirs, too */
+	bool replaced; /* they go */
+};
+/* Opens spans first, then late files, those with the fewest names first; what
+ * there is no room for is set apart. */
+const struct err *work_open_inputs(struct store_writer *w, struct change *c,
+    struct inputs *in, struct work_room *room, struct work_list *list);
 
 /* work_journal.c: what is it? */
 const struct err *work_look_journal(struct store_writer *w,

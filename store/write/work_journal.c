@@ -71,8 +71,8 @@ journal_mark(struct sealing *s, const struct old_journal *j,
 
 /* All records of an opened one. */
 static const struct err *
-journal_take_all(struct sealing *s, const struct old_journal *j,
-    struct journal_reader *r, struct gaps *gaps, uint64_t *oldest)
+journal_take_all(struct sealing *s, struct journal_reader *r,
+    struct gaps *gaps, uint64_t *oldest)
 {
 	const struct err *e = NULL;
 	struct batch *b;
@@ -113,7 +113,7 @@ work_read_journal(struct sealing *s, const struct old_journal *j)
 		log_warn("store: %s: its header is damaged; its records are "
 		    "read all the same", j->name);
 	gaps_begin(&gaps, j->first);
-	e = journal_take_all(s, j, &r, &gaps, &oldest);
+	e = journal_take_all(s, &r, &gaps, &oldest);
 	cut = e == NULL && fstat(r.fd, &st) == 0 &&
 	    ((uint64_t)st.st_size > r.offset ||
 	        (uint64_t)st.st_size < j->known);

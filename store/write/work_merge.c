@@ -31,19 +31,49 @@ work_summary_meta(const struct store_writer *w, uint64_t until)
 	return meta;
 }
 
+struct manifest_file
+work_summary(const struct manifest *m)
+{
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->files[i].kind == MANIFEST_SUMMARY)
+			return m->files[i];
+	return (struct manifest_file){0};
+}
+
+/* The spans that go into it, beside the old one. */
+static const struct err *
+work_open_spans(struct store_writer *w, struct change *c, struct inputs *in,
+    struct work_room *room, uint64_t from, uint64_t until, uint64_t again)
+{
+	struct work_list *list = calloc(1, sizeof(*list));
+	const struct err *e = NULL;
+
+	if (list == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < c->next.n; i++) {
+		const struct manifest_file *f = &c->next.files[i];
+
+		if (f->kind == MANIFEST_SPAN &&
+		    f->level == FORMAT_SPAN_LEVEL && f->first < until &&
+		    (f->first >= from || f->first == again) &&
+		    in->n + list->n < WORK_SOURCES)
+			list->files[list->n++] = *f;
+	}
+	e = work_open_inputs(w, c, in, room, list);
+	free(list);
+	return e;
+}
+
 const struct err *
 work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
     uint64_t until, uint64_t again, const struct seal_drop *drop)
 {
 	struct inputs *in = calloc(1, sizeof(*in));
 	struct sealed_meta meta = work_summary_meta(w, until);
-	struct manifest_file old = {0};
+	struct manifest_file old = work_summary(&c->next);
+	struct work_room room = work_room(w, &old);
 	const struct err *e = in ? NULL : err_nomem();
 
-	for (uint32_t i = 0; i < c->next.n; i++) {
-		if (c->next.files[i].kind == MANIFEST_SUMMARY)
-			old = c->next.files[i];
-	}
 	if (e == NULL && old.name[0] != '\0') {
 		e = work_open_input(w, in, &old, 0, from, false);
 		if (e == NULL) { /* the span that is taken anew is left out */
@@ -53,15 +83,8 @@ work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
 		}
 		work_drop(c, old.name);
 	}
-	for (uint32_t i = 0; e == NULL && i < c->next.n; i++) {
-		const struct manifest_file *f = &c->next.files[i];
-
-		if (f->kind == MANIFEST_SPAN &&
-		    f->level == FORMAT_SPAN_LEVEL && f->first < until &&
-		    (f->first >= from || f->first == again) &&
-		    in->n < WORK_SOURCES)
-			e = work_open_input(w, in, f, 0, UINT64_MAX, false);
-	}
+	if (e == NULL)
+		e = work_open_spans(w, c, in, &room, from, until, again);
 	if (e == NULL)
 		e = work_build(w, c, MANIFEST_SUMMARY, &meta, in->sources,
 		    in->n);
@@ -74,30 +97,49 @@ work_build_summary(struct store_writer *w, struct change *c, uint64_t from,
 uint64_t
 work_summary_until(const struct manifest *m)
 {
-	for (uint32_t i = 0; i < m->n; i++) {
-		if (m->files[i].kind == MANIFEST_SUMMARY)
-			return m->files[i].first + m->files[i].slots;
-	}
-	return 0;
+	struct manifest_file f = work_summary(m);
+
+	return f.first + f.slots;
 }
 
-/* Takes files of a kind within a span; late ones that are too many wait for
- * the next time. */
-static const struct err *
-work_take(struct store_writer *w, struct change *c, struct inputs *in,
-    enum manifest_kind kind, const struct sealed_meta *meta)
+/* The files of a span; late ones that are too many wait for the next time. */
+static void
+work_list_span(const struct manifest *m, const struct sealed_meta *meta,
+    enum manifest_kind kind, struct work_list *list)
 {
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct manifest_file *f = &m->files[i];
+
+		if (f->kind == kind && !manifest_is_apart(f->name) &&
+		    list->n < WORK_SOURCES &&
+		    work_inside(f, meta->first, meta->slots))
+			list->files[list->n++] = *f;
+	}
+}
+
+static const struct err *
+work_merge_files(struct store_writer *w, struct change *c, struct inputs *in,
+    const struct sealed_meta *meta)
+{
+	struct manifest_file summary = work_summary(&w->manifest);
+	bool again = meta->top == FORMAT_SPAN_LEVEL && meta->first +
+	    meta->slots <= summary.first + summary.slots;
+	struct work_room room = work_room(w, again ? &summary : NULL);
+	struct work_list *list = calloc(1, sizeof(*list));
 	const struct err *e = NULL;
 
-	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
-		const struct manifest_file *f = &w->manifest.files[i];
-
-		if (f->kind != kind || in->n == WORK_SOURCES ||
-		    !work_inside(f, meta->first, meta->slots))
-			continue;
-		e = work_open_input(w, in, f, 0, UINT64_MAX, true);
-		work_drop(c, f->name);
-	}
+	if (list == NULL)
+		return err_nomem();
+	list->facts = list->replaced = true;
+	work_list_span(&w->manifest, meta, MANIFEST_SPAN, list);
+	work_list_span(&w->manifest, meta, MANIFEST_LATE, list);
+	e = work_open_inputs(w, c, in, &room, list);
+	free(list);
+	if (e == NULL)
+		e = work_build(w, c, MANIFEST_SPAN, meta, in->sources, in->n);
+	if (e == NULL && again)
+		e = work_build_summary(w, c, summary.first + summary.slots,
+		    summary.first + summary.slots, meta->first, NULL);
 	return e;
 }
 
@@ -107,24 +149,12 @@ work_merge_span(struct store_writer *w, uint64_t first, unsigned level)
 	struct sealed_meta meta = work_meta(w, first, level);
 	struct inputs *in = calloc(1, sizeof(*in));
 	struct change *c = malloc(sizeof(*c));
-	uint64_t summary = work_summary_until(&w->manifest);
 	const struct err *e = in && c ? work_begin(w, c) : err_nomem();
 
-	if (e != NULL) {
-		free(in);
-		free(c);
-		return e;
+	if (e == NULL) {
+		e = work_end(w, c, work_merge_files(w, c, in, &meta));
+		work_close_inputs(w, in, e);
 	}
-	e = work_take(w, c, in, MANIFEST_SPAN, &meta);
-	if (e == NULL)
-		e = work_take(w, c, in, MANIFEST_LATE, &meta);
-	if (e == NULL)
-		e = work_build(w, c, MANIFEST_SPAN, &meta, in->sources, in->n);
-	if (e == NULL && level == FORMAT_SPAN_LEVEL &&
-	    first + meta.slots <= summary)
-		e = work_build_summary(w, c, summary, summary, first, NULL);
-	e = work_end(w, c, e);
-	work_close_inputs(w, in, e);
 	free(in);
 	free(c);
 	return e;
@@ -141,7 +171,8 @@ work_count(const struct manifest *m, uint64_t first, unsigned level,
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct manifest_file *f = &m->files[i];
 
-		if (!work_inside(f, first, seg_slots(level)))
+		if (!work_inside(f, first, seg_slots(level)) ||
+		    manifest_is_apart(f->name))
 			continue;
 		*spans += f->kind == MANIFEST_SPAN;
 		*late += f->kind == MANIFEST_LATE;
@@ -165,7 +196,8 @@ work_merge(struct store_writer *w, uint64_t open_from, bool *did)
 
 			/* a span that is whole is found by its late files:
 			 * else each would be counted for, with every file */
-			if ((f->kind != MANIFEST_LATE &&
+			if (manifest_is_apart(f->name) ||
+			    (f->kind != MANIFEST_LATE &&
 			        (f->kind != MANIFEST_SPAN ||
 			            f->level == level)) ||
 			    f->level > level ||

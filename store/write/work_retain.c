@@ -34,16 +34,20 @@ work_total_bytes(struct store_writer *w)
 	return bytes;
 }
 
-/* The oldest span or late file; NULL when there is none. */
+enum which { ALL, MERGED, APART };
+
+/* The oldest span or late file of those; NULL when there is none. */
 static const struct manifest_file *
-work_oldest(const struct manifest *m)
+work_oldest(const struct manifest *m, enum which which)
 {
 	const struct manifest_file *oldest = NULL;
 
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct manifest_file *f = &m->files[i];
 
-		if (f->kind != MANIFEST_SPAN && f->kind != MANIFEST_LATE)
+		if ((f->kind != MANIFEST_SPAN && f->kind != MANIFEST_LATE) ||
+		    (which != ALL &&
+		        manifest_is_apart(f->name) != (which == APART)))
 			continue;
 		if (oldest == NULL || f->first < oldest->first)
 			oldest = f;
@@ -51,15 +55,21 @@ work_oldest(const struct manifest *m)
 	return oldest;
 }
 
-/* Late files within the full span that begins at `first`. */
+/* A late file that can be merged within the full span that begins there? */
+static bool
+work_is_late(const struct manifest_file *f, uint64_t first)
+{
+	return f->kind == MANIFEST_LATE && !manifest_is_apart(f->name) &&
+	    work_inside(f, first, SPAN_SLOTS);
+}
+
 static size_t
 work_count_late(const struct manifest *m, uint64_t first)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < m->n; i++)
-		n += m->files[i].kind == MANIFEST_LATE &&
-		    work_inside(&m->files[i], first, SPAN_SLOTS);
+		n += work_is_late(&m->files[i], first);
 	return n;
 }
 
@@ -84,46 +94,50 @@ work_fold_until(const struct manifest *m, uint64_t end)
  * that one is added to the summary.
  */
 static const struct err *
-work_fold_late(struct store_writer *w, uint64_t first)
+work_fold_files(struct store_writer *w, struct change *c, struct inputs *in,
+    struct work_list *list, uint64_t first)
 {
 	uint64_t until = work_fold_until(&w->manifest, first + SPAN_SLOTS);
-	bool one = work_count_late(&w->manifest, first) == 1;
+	struct manifest_file summary = work_summary(&w->manifest);
+	struct work_room room = work_room(w, &summary);
+	struct sealed_meta meta = work_meta(w, first, FORMAT_SPAN_LEVEL);
+	const struct err *e;
+	bool one;
+
+	for (uint32_t i = 0; i < w->manifest.n && list->n < WORK_SOURCES; i++)
+		if (work_is_late(&w->manifest.files[i], first))
+			list->files[list->n++] = w->manifest.files[i];
+	one = list->n == 1 && list->files[0].level == FORMAT_SPAN_LEVEL;
+	list->facts = !one;
+	list->replaced = true;
+	e = work_open_inputs(w, c, in, &room, list);
+	if (e != NULL || in->n == 0) /* set apart */
+		return e;
+	if (!one)
+		return work_build(w, c, MANIFEST_LATE, &meta, in->sources,
+		    in->n);
+	if (summary.name[0] != '\0') {
+		e = work_open_input(w, in, &summary, 0, UINT64_MAX, false);
+		work_drop(c, summary.name);
+	}
+	meta = work_summary_meta(w, until);
+	return e != NULL ? e : work_build(w, c, MANIFEST_SUMMARY, &meta,
+	    in->sources, in->n);
+}
+
+static const struct err *
+work_fold_late(struct store_writer *w, uint64_t first)
+{
+	struct work_list *list = calloc(1, sizeof(*list));
 	struct inputs *in = calloc(1, sizeof(*in));
 	struct change *c = malloc(sizeof(*c));
-	const struct err *e = in && c ? work_begin(w, c) : err_nomem();
-	struct sealed_meta meta;
+	const struct err *e = list && in && c ? work_begin(w, c) : err_nomem();
 
-	if (e != NULL) {
-		free(in);
-		free(c);
-		return e;
+	if (e == NULL) {
+		e = work_end(w, c, work_fold_files(w, c, in, list, first));
+		work_close_inputs(w, in, e);
 	}
-	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
-		const struct manifest_file *f = &w->manifest.files[i];
-		bool late = f->kind == MANIFEST_LATE &&
-		    work_inside(f, first, SPAN_SLOTS);
-
-		if (late)
-			one &= f->level == FORMAT_SPAN_LEVEL;
-	}
-	for (uint32_t i = 0; i < w->manifest.n && e == NULL; i++) {
-		const struct manifest_file *f = &w->manifest.files[i];
-		bool late = f->kind == MANIFEST_LATE &&
-		    work_inside(f, first, SPAN_SLOTS);
-
-		if ((!late && !(one && f->kind == MANIFEST_SUMMARY)) ||
-		    in->n == WORK_SOURCES)
-			continue;
-		e = work_open_input(w, in, f, 0, UINT64_MAX, late && !one);
-		work_drop(c, f->name);
-	}
-	meta = one ? work_summary_meta(w, until)
-	           : work_meta(w, first, FORMAT_SPAN_LEVEL);
-	if (e == NULL)
-		e = work_build(w, c, one ? MANIFEST_SUMMARY : MANIFEST_LATE,
-		    &meta, in->sources, in->n);
-	e = work_end(w, c, e);
-	work_close_inputs(w, in, e);
+	free(list);
 	free(in);
 	free(c);
 	return e;
@@ -280,10 +294,23 @@ work_retain_summary(struct store_writer *w, bool *did)
 	return e;
 }
 
+/* What was set apart stays until all goes. */
+static const struct err *
+work_retain_apart(struct store_writer *w, bool *did)
+{
+	const struct manifest_file *f = work_oldest(&w->manifest, APART);
+
+	if (f == NULL || f->first + f->slots >
+	    work_limit(w, w->options.retain_ns))
+		return NULL;
+	*did = work_may_go(w, f->slots);
+	return *did ? work_remove(w, f, 0) : NULL;
+}
+
 static const struct err *
 work_retain_one(struct store_writer *w, bool *did)
 {
-	const struct manifest_file *f = work_oldest(&w->manifest);
+	const struct manifest_file *f = work_oldest(&w->manifest, MERGED);
 	const struct store_options *o = &w->options;
 	uint64_t bytes = work_total_bytes(w);
 	uint64_t limit = work_limit(w, o->retain_fine_ns);
@@ -295,7 +322,12 @@ work_retain_one(struct store_writer *w, bool *did)
 	pthread_mutex_unlock(&w->mutex);
 	if (f != NULL && f->first + f->slots <= limit)
 		e = work_thin(w, f, did);
-	if (e == NULL && !*did && f != NULL && o->max_bytes > 0 &&
+	if (e == NULL && !*did)
+		e = work_retain_apart(w, did);
+	if (e != NULL || *did)
+		return e;
+	f = work_oldest(&w->manifest, ALL);
+	if (f != NULL && o->max_bytes > 0 &&
 	    bytes > (uint64_t)o->max_bytes) {
 		uint64_t lost = work_only_here(&w->manifest, f);
 
@@ -307,7 +339,7 @@ work_retain_one(struct store_writer *w, bool *did)
 			    f->name, lost);
 		return work_remove(w, f, lost);
 	}
-	return e == NULL && !*did ? work_retain_summary(w, did) : e;
+	return work_retain_summary(w, did);
 }
 
 const struct err *

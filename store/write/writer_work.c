@@ -124,6 +124,7 @@ writer_work(struct store_writer *w)
 
 	if (e == NULL)
 		e = work_spare(w);
+	work_know_names(w);
 	if (e == NULL) {
 		purge_work(w);
 		e = work_spare(w);

@@ -18,7 +18,7 @@
 #include "store/store.h"
 #include "workload.h"
 
-#define PUSH 50000u /* stacks of one batch */
+#define PUSH 20000u /* stacks of one batch */
 #define TRUNKS 2000u
 #define SLOT0 4096u
 

@@ -33,8 +33,9 @@ static void
 run_open(struct run *r)
 {
 	r->m->options.no_thread = roll(r->m, 3) != 0;
-	/* journals are sealed as a whole, or in pieces */
+	/* as wholes, or in pieces of which not all can be merged */
 	r->m->options.seal_bytes = roll(r->m, 2) != 0 ? 0 : 20000;
+	r->m->options.merge_bytes = roll(r->m, 2) != 0 ? 0 : 3000;
 	/* and are of 16 slots where there is so much in them */
 	r->m->options.short_bytes = roll(r->m, 2) != 0 ? 0 : 2000;
 	note_add(r->m, r->m->options.no_thread ? "opened" :

@@ -3,8 +3,10 @@
  * in memory at once: what is asked is there, whatever the pieces were.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "store/base/err.h"
+#include "store/check/repair.h"
 #include "store/store.h"
 #include "tests/unit/counts.h"
 #include "tests/unit/test.h"
@@ -17,17 +19,16 @@ static char dir[64];
 static struct store_writer *writer;
 
 static void
-begin_with(size_t seal_bytes, uint64_t short_bytes)
+begin_with(const struct store_options *o)
 {
-	struct store_options o = {.slot_ns = SLOT, .no_thread = true,
-	    .seal_bytes = seal_bytes, .short_bytes = short_bytes};
 
 	if (dir[0] == '\0') {
-		snprintf(dir, sizeof(dir), "/tmp/test-pieces-XXXXXX");
+		snprintf(dir, sizeof(dir), "%s/test-pieces-XXXXXX",
+		    access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 		if (mkdtemp(dir) == NULL)
 			abort();
 	}
-	CHECK_OK(store_writer_open(&writer, dir, &o));
+	CHECK_OK(store_writer_open(&writer, dir, o));
 	if (writer == NULL)
 		exit(1);
 }
@@ -35,7 +36,15 @@ begin_with(size_t seal_bytes, uint64_t short_bytes)
 static void
 begin(size_t seal_bytes)
 {
-	begin_with(seal_bytes, 0);
+	begin_with(&(struct store_options){.slot_ns = SLOT, .no_thread = true,
+	    .seal_bytes = seal_bytes});
+}
+
+static void
+begin_short(uint64_t short_bytes)
+{
+	begin_with(&(struct store_options){.slot_ns = SLOT, .no_thread = true,
+	    .short_bytes = short_bytes});
 }
 
 static void
@@ -68,7 +77,8 @@ put(int64_t slot, unsigned i)
 	batch_add_profile(b, series, (uint64_t)slot, top, 1);
 	batch_add_profile(b, series, (uint64_t)slot,
 	    batch_node(b, top, batch_frame(b, &f)), 1);
-	batch_add_fact(b, slot * SLOT, FACT_MARK, own, "m", 1);
+	if (i > 0)
+		batch_add_fact(b, slot * SLOT, FACT_MARK, own, "m", 1);
 	CHECK_OK(store_append(writer, b));
 	batch_free(b);
 }
@@ -177,7 +187,7 @@ check_slots(unsigned n)
 /* Where much is written readers do not keep 64 slots of it open. */
 TEST(journals_of_16_slots_become_a_span_of_64)
 {
-	begin_with(0, 1);
+	begin_short(1);
 	put_slots(0, 17);
 	CHECK_OK(store_tick(writer, (FIRST + 17) * SLOT));
 	CHECK_INT(files("span-2"), 1);
@@ -197,7 +207,7 @@ TEST(journals_of_16_slots_become_a_span_of_64)
 /* What begins small is of 64 slots, however much comes later. */
 TEST(a_journal_that_was_small_stays_whole)
 {
-	begin_with(0, 10000);
+	begin_short(10000);
 	put_slots(0, 17);
 	for (unsigned i = 0; i < 100; i++)
 		put(FIRST + 17, i);
@@ -213,11 +223,11 @@ TEST(a_journal_that_was_small_stays_whole)
  * goes late, until they are one. */
 TEST(restarts_between_journals_of_16_slots_lose_nothing)
 {
-	begin_with(0, 1);
+	begin_short(1);
 	for (unsigned i = 0; i < 60; i += 7) {
 		put_slots(i, i + 7);
 		CHECK_OK(store_writer_close(writer));
-		begin_with(0, 1);
+		begin_short(1);
 		check_slots(i + 7);
 	}
 	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
@@ -243,6 +253,88 @@ TEST(late_data_of_150_spans_is_all_sealed)
 	end();
 }
 
+/* Pieces of two names each, of which the names of few fit into a merge. */
+static const struct store_options few = {.slot_ns = SLOT, .no_thread = true,
+    .seal_bytes = 1000, .merge_bytes = 1200, .retain_fine_ns = SPAN * SLOT,
+    .retain_ns = 3 * SPAN * SLOT};
+
+static void
+put_apart(void)
+{
+	begin_with(&few);
+	for (unsigned i = 0; i < 40; i++)
+		put(FIRST + i, i);
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK_OK(store_tick(writer, (FIRST + 400) * SLOT));
+	CHECK_INT(files("late"), 0);
+	CHECK(files("apart") > 20 && files("apart") < 39);
+}
+
+static void
+silent(void *arg, const char *what)
+{
+	(void)arg;
+	(void)what;
+}
+
+TEST(what_is_set_apart_counts_after_a_repair)
+{
+	struct repair_report r;
+	struct aside_report aside;
+	char path[80];
+	uint64_t stacks;
+	int n;
+
+	put_apart();
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 80);
+	CHECK_INT(stacks, 41);
+	CHECK_INT(count(FIRST + 7, FIRST + 8, &stacks), 2);
+	n = files("apart");
+	CHECK_OK(store_writer_close(writer));
+	snprintf(path, sizeof(path), "%s/manifest", dir);
+	CHECK_INT(unlink(path), 0);
+	CHECK_OK(store_repair(dir, silent, NULL, &r));
+	CHECK_INT(files("apart"), n);
+	CHECK_OK(store_aside(dir, false, &aside));
+	CHECK_INT(aside.files, 0);
+	begin_with(&few);
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 80);
+	CHECK_INT(stacks, 41);
+	end();
+}
+
+static void
+run(int64_t from, int64_t until)
+{
+	for (int64_t slot = from; slot < until; slot++) {
+		put(slot, 0);
+		CHECK_OK(store_tick(writer, (slot + 1) * SLOT));
+	}
+}
+
+/* Fine slots go with their span; these wait until all goes. */
+TEST(what_is_set_apart_goes_when_all_goes)
+{
+	struct store_options whole = few;
+	uint64_t stacks;
+	int n;
+
+	put_apart();
+	n = files("apart");
+	CHECK_OK(store_writer_close(writer));
+	whole.seal_bytes = 0;
+	begin_with(&whole);
+	run(FIRST + 400, FIRST + 2 * SPAN + SPAN / 2);
+	CHECK(files("apart") >= n);
+	CHECK_INT(count(FIRST, FIRST + SPAN, &stacks),
+	    80 + 2 * (SPAN - 400));
+	CHECK_INT(stacks, 41);
+	run(FIRST + 2 * SPAN + SPAN / 2, FIRST + 4 * SPAN + SPAN / 2);
+	CHECK_INT(files("apart"), 0);
+	CHECK_INT(count(FIRST, FIRST + SPAN, &stacks), 0);
+	end();
+}
+
 int
 main(void)
 {
@@ -252,5 +344,7 @@ main(void)
 	RUN(a_journal_that_was_small_stays_whole);
 	RUN(restarts_between_journals_of_16_slots_lose_nothing);
 	RUN(late_data_of_150_spans_is_all_sealed);
+	RUN(what_is_set_apart_counts_after_a_repair);
+	RUN(what_is_set_apart_goes_when_all_goes);
 	return test_done();
 }
