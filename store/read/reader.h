@@ -28,6 +28,7 @@ struct reader_series_map {
 	uint32_t n, cap;
 	struct map64 places; /* the reader's -> the file's */
 	uint32_t *names;     /* strings of the index's heads, or INTERN_NONE */
+	struct buf lists[INDEX_LISTS]; /* the index's, where they are few */
 	uint8_t *taken[INDEX_LISTS]; /* bits by service: all its series are; */
 	bool all[INDEX_LISTS];       /* those of all services */
 };

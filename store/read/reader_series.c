@@ -9,6 +9,10 @@
 #include "store/base/err.h"
 #include "store/read/reader.h"
 
+/* Bytes of lists that stay in memory: to read a page again and inflate a part
+ * of it takes longer than all else that a service's few series need. */
+#define SERIES_KEPT (32u << 10)
+
 /* ---- opening ---- */
 
 void
@@ -17,8 +21,10 @@ reader_series_map_fini(struct reader_series_map *m)
 	free(m->list);
 	free(m->names);
 	map64_fini(&m->places);
-	for (int k = 0; k < INDEX_LISTS; k++)
+	for (int k = 0; k < INDEX_LISTS; k++) {
 		free(m->taken[k]);
+		buf_fini(&m->lists[k]);
+	}
 	*m = (struct reader_series_map){0};
 }
 
@@ -30,6 +36,7 @@ reader_series_map_bytes(const struct reader_file *f)
 	return series_index_bytes(&f->index) + m->cap * sizeof(*m->list) +
 	    m->places.cap * sizeof(*m->places.pairs) +
 	    f->index.n_names * sizeof(*m->names) +
+	    m->lists[0].cap + m->lists[1].cap +
 	    INDEX_LISTS * (f->index.n_services / 8 + 1);
 }
 
@@ -202,26 +209,48 @@ series_take_service(struct series_taker *t, uint32_t service,
 	return t->failed ? err_nomem() : NULL;
 }
 
-/* The lists of services [from, until), wherever the index has them. */
 static const struct err *
-series_read_lists(const struct reader_file *f, uint32_t from, uint32_t until,
+series_read(const struct reader_file *f, uint64_t at, size_t n,
+    struct buf *out)
+{
+	const struct err *e;
+	size_t got;
+
+	if (!buf_reserve(out, n))
+		return err_nomem();
+	e = sealed_read_part(f->sealed, SEALED_SERIES, at, out->data, n, &got);
+	if (e == NULL && got < n)
+		return err_new(ERR_FORMAT, 0,
+		    "the index of a file's series is cut");
+	out->len = e == NULL ? n : 0;
+	return e;
+}
+
+/* The lists of services [from, until), wherever the index has them: those of
+ * one sort are kept, unless they are many. */
+static const struct err *
+series_read_lists(struct reader_file *f, uint32_t from, uint32_t until,
     enum index_list list, struct buf *room, const uint8_t **p)
 {
-	size_t n, got;
+	struct buf *kept = &f->known.lists[list];
+	size_t n, all;
 	uint64_t at = series_index_at(&f->index, from, until, list, &n);
-	const struct err *e;
+	uint64_t start = series_index_at(&f->index, 0, f->index.n_services,
+	    list, &all);
+	const struct err *e = NULL;
 
 	*p = f->index.bytes.data + at;
 	if (f->index.whole || n == 0)
 		return NULL;
-	if (!buf_reserve(room, n))
-		return err_nomem();
+	if (all <= SERIES_KEPT) {
+		if (kept->len == 0)
+			e = series_read(f, start, all, kept);
+		*p = kept->data + (at - start);
+		return e;
+	}
+	e = series_read(f, at, n, room);
 	*p = room->data;
-	e = sealed_read_part(f->sealed, SEALED_SERIES, at, room->data, n,
-	    &got);
-	return e == NULL && got < n
-	    ? err_new(ERR_FORMAT, 0, "the index of a file's series is cut")
-	    : e;
+	return e;
 }
 
 static const struct err *
