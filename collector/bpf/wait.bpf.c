@@ -423,14 +423,16 @@ come_back(void *ctx, struct wait_cpu *w)
 static __always_inline void
 after_switch(void *ctx)
 {
-	__u32 zero = 0;
+	__u32 zero = 0, tid;
 	struct wait_cpu *w = bpf_map_lookup_elem(&wait_cpus, &zero);
 
 	if (w == 0 || w->tid == 0)
 		return;
-	if (w->tid == (__u32)bpf_get_current_pid_tgid())
-		come_back(ctx, w);
+	/* To send it may interrupt this CPU, and wait_back runs in between. */
+	tid = w->tid;
 	w->tid = 0;
+	if (tid == (__u32)bpf_get_current_pid_tgid())
+		come_back(ctx, w);
 }
 
 /* On the CPU that has just changed to the thread, which cannot be taken away

@@ -71,7 +71,8 @@ stacked() {
 	fi
 }
 
-run interrupt 4000
+# Both ways in turn; no wait may be told by both.
+run auto 4000
 n=$(samples "$out" "pool=locker,.*reason=lock};.*;wants_the_lock;.*futex_wait")
 all=$(all_of locker lock)
 # Those of a program's beginning have no table yet.
