@@ -79,6 +79,8 @@ static const struct route routes[] = {
         .params = PAIR_PICTURE_PARAMS},
     {"GET", "/api/v1/compare.json", POOL_QUERY, api_compare,
         .params = "query from until from-b until-b requests show limit strict"},
+    {"GET", "/api/v1/leaks", POOL_QUERY, api_leaks,
+        .params = "service from until type limit strict"},
     {"GET", "/api/v1/runs", POOL_QUERY, api_runs_get, .params = "name strict"},
     {"POST", "/api/v1/runs", POOL_QUERY, api_runs_post, .params = ""},
     {"GET", "/api/v1/graph.json", POOL_QUERY, api_graph_json,

@@ -1,0 +1,300 @@
+/*
+ * GET /api/v1/leaks: which stacks of a service hold more and more, and when
+ * memory will be gone.
+ *
+ * By its heap profile where it has one; else by the code that touches memory
+ * anew, if what is resident grows; else by that alone.  The answer says by
+ * which.  What has come to a plateau is no suspect.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fcgi/api/leaks.h"
+#include "fcgi/api/pages.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/query/measure.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/model/types.h"
+
+#define LIMIT_DEFAULT 20
+#define AVAILABLE "node_memory_MemAvailable_bytes"
+
+struct leaks_page {
+	const char *service;
+	const char *type; /* of profiles; NULL: what there is */
+	int64_t limit, from_ns, until_ns, slot_ns;
+	struct leaks stacks, resident;
+	const char *by; /* a type, "resident", "no data" */
+	bool suspects;  /* may stacks be any? */
+};
+
+/* name{service="kv"MORE} */
+static const struct err *
+leaks_select(const struct leaks_page *p, const char *name, const char *more,
+    struct selector **out)
+{
+	struct buf text = {0};
+	const struct err *e;
+
+	buf_printf(&text, "%s{service=\"", name);
+	measure_put_quoted(&text, p->service);
+	buf_printf(&text, "\"%s}", more);
+	buf_put_u8(&text, '\0');
+	e = text.failed ? err_nomem()
+	    : selector_parse((const char *)text.data, out);
+	buf_fini(&text);
+	return e;
+}
+
+static const struct err *
+leaks_read_type(struct leaks_page *p, struct store *s, const char *type)
+{
+	struct selector *selector;
+	const struct err *e = leaks_select(p, type, "", &selector);
+
+	if (e != NULL)
+		return e;
+	leaks_fini(&p->stacks);
+	p->stacks = (struct leaks){0};
+	leaks_steps(&p->stacks, p->from_ns, p->until_ns, p->slot_ns);
+	e = leaks_read(&p->stacks, s, selector);
+	selector_free(selector);
+	return e;
+}
+
+static const struct err *
+leaks_read_resident(struct leaks_page *p, struct store *s)
+{
+	static const char *const kinds[] = {",memtype=\"anonymous\"",
+	    ",memtype=\"resident\""};
+	const struct err *e = NULL;
+
+	for (int i = 0; i < 2 && e == NULL; i++) {
+		struct selector *selector;
+		bool any = false;
+
+		p->resident = (struct leaks){0};
+		leaks_steps(&p->resident, p->from_ns, p->until_ns,
+		    p->slot_ns);
+		e = leaks_select(p, "namedprocess_namegroup_memory_bytes",
+		    kinds[i], &selector);
+		if (e == NULL) {
+			e = leaks_read_metric(&p->resident, s, selector);
+			selector_free(selector);
+		}
+		for (size_t k = 0; k < p->resident.n_steps; k++)
+			any |= p->resident.has[k];
+		if (any)
+			break;
+	}
+	return e;
+}
+
+static bool
+leaks_has_any(const struct leaks *l)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < l->n_steps; i++)
+		any |= l->has[i];
+	return any;
+}
+
+static const struct err *
+leaks_find(struct leaks_page *p, struct store *s)
+{
+	const char *type = p->type != NULL ? p->type
+	    : types_of_sample("space")->name; /* in use, of a heap */
+	const struct err *e = leaks_read_type(p, s, type);
+
+	p->by = type;
+	p->suspects = true;
+	if (e == NULL)
+		e = leaks_read_resident(p, s);
+	if (e != NULL || p->stacks.last != NULL || p->type != NULL)
+		return e;
+	p->by = leaks_has_any(&p->resident) ? "resident" : "no data";
+	e = leaks_read_type(p, s, "faults");
+	if (e == NULL && p->stacks.last != NULL) {
+		p->by = "faults";
+		/* what is touched may have been given back */
+		p->suspects = leaks_trend(&p->resident, p->resident.total)
+		    .state == TREND_GROWING;
+	}
+	return e;
+}
+
+/* ---- the answer ---- */
+
+static void
+leaks_put_real(struct writer *w, const char *key, double v)
+{
+	writer_key(w, key);
+	writer_decimal(w, (int128)llround(v * 1e6), 6);
+}
+
+static void
+leaks_put_trend(struct writer *w, const struct leaks *l, const double *value,
+    const struct trend *t)
+{
+	double first = 0, last = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < l->n_steps; i++) {
+		if (!l->has[i])
+			continue;
+		first = any ? first : value[i];
+		last = value[i];
+		any = true;
+	}
+	writer_key_str(w, "state", trend_state_name(t->state));
+	leaks_put_real(w, "slope", t->slope);
+	leaks_put_real(w, "slope_low", t->low);
+	leaks_put_real(w, "slope_high", t->high);
+	leaks_put_real(w, "first", first);
+	leaks_put_real(w, "last", last);
+	leaks_put_real(w, "gained", last - first);
+	writer_key_open(w, "points", '[');
+	for (size_t i = 0; i < l->n_steps; i++) {
+		writer_open(w, '[');
+		writer_seconds(w, l->from_ns + (int64_t)i * l->step_ns);
+		if (l->has[i])
+			writer_decimal(w, (int128)llround(value[i]), 0);
+		else
+			writer_null(w);
+		writer_close(w, ']');
+	}
+	writer_close(w, ']');
+}
+
+static void
+leaks_put_stack(struct writer *w, const struct profile *p, uint32_t node)
+{
+	uint32_t path[512];
+	size_t n = 0;
+
+	for (uint32_t i = node; i != 0 && n < 512; i = p->nodes[i].parent)
+		path[n++] = i;
+	writer_key_open(w, "stack", '[');
+	while (n > 0)
+		writer_str(w, p->nodes[path[--n]].name);
+	writer_close(w, ']');
+}
+
+static void
+leaks_put_suspects(struct writer *w, const struct leaks_page *p)
+{
+	const struct leaks *l = &p->stacks;
+	int64_t left = p->limit, plateaus = 0;
+
+	writer_key_open(w, "suspects", '[');
+	for (size_t i = 0; i < l->n; i++) {
+		const struct leak *k = &l->all[i];
+
+		plateaus += k->trend.state == TREND_PLATEAU;
+		if (!p->suspects || k->trend.state != TREND_GROWING ||
+		    left-- <= 0)
+			continue;
+		writer_open(w, '{');
+		leaks_put_stack(w, l->last, k->node);
+		leaks_put_trend(w, l, k->value, &k->trend);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+	writer_key_int(w, "plateaus", plateaus);
+	writer_key_int(w, "followed", (int64_t)l->n);
+}
+
+/* When the host has no memory left at this slope; null where it does not
+ * grow or nobody knows. */
+static const struct err *
+leaks_put_end(struct writer *w, const struct leaks_page *p, struct store *s,
+    const struct trend *t)
+{
+	struct metric_series *m = NULL;
+	size_t n = 0;
+	const struct err *e = measure_once(s, AVAILABLE, p->until_ns -
+	    10 * p->slot_ns, p->until_ns, &m, &n);
+	double left = n == 1 && m[0].points[0].count > 0
+	    ? (double)m[0].points[0].last : -1;
+
+	metric_series_free(m, n);
+	writer_key(w, "memory_ends");
+	if (e != NULL || left < 0 || t->state != TREND_GROWING) {
+		writer_null(w);
+		return e;
+	}
+	writer_open(w, '{');
+	writer_key_str(w, "of", "host");
+	leaks_put_real(w, "available", left);
+	leaks_put_real(w, "slope", t->slope);
+	leaks_put_real(w, "seconds", left / t->slope);
+	leaks_put_real(w, "at", (double)p->until_ns / NS_PER_S +
+	    left / t->slope);
+	leaks_put_real(w, "earliest", (double)p->until_ns / NS_PER_S +
+	    left / t->high);
+	writer_close(w, '}');
+	return NULL;
+}
+
+static const struct err *
+leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
+{
+	struct trend of_stacks = leaks_trend(&p->stacks, p->stacks.total);
+	struct trend of_resident = leaks_trend(&p->resident,
+	    p->resident.total);
+	bool heap = p->stacks.last != NULL && p->stacks.last->kind ==
+	    SERIES_STOCK && strcmp(p->stacks.unit, "bytes") == 0;
+	const struct err *e;
+
+	writer_open(w, '{');
+	writer_key_str(w, "service", p->service);
+	writer_key_str(w, "by", p->by);
+	writer_key_str(w, "unit", p->stacks.last ? p->stacks.unit : "bytes");
+	writer_key_seconds(w, "from", p->resident.from_ns);
+	writer_key_seconds(w, "until", p->resident.until_ns);
+	writer_key_seconds(w, "step", p->resident.step_ns);
+	writer_key_open(w, "total", '{');
+	leaks_put_trend(w, &p->stacks, p->stacks.total, &of_stacks);
+	writer_close(w, '}');
+	writer_key_open(w, "resident", '{');
+	leaks_put_trend(w, &p->resident, p->resident.total, &of_resident);
+	writer_close(w, '}');
+	leaks_put_suspects(w, p);
+	e = leaks_put_end(w, p, s, heap ? &of_stacks : &of_resident);
+	partial_put_state(w, s, p->from_ns, p->until_ns);
+	writer_close(w, '}');
+	return e;
+}
+
+const struct err *
+api_leaks(struct context *c, struct request *rq, struct response *rs)
+{
+	struct leaks_page p = {.limit = LIMIT_DEFAULT};
+	struct writer w = writer_of(&rs->body);
+	struct store_extent extent;
+	struct store *s;
+	const struct err *e;
+
+	p.type = request_text(rq, "type");
+	if ((e = request_need(rq, "service", &p.service)) != NULL ||
+	    (e = request_range(rq, &p.from_ns, &p.until_ns)) != NULL ||
+	    (e = request_int(rq, "limit", 0, LEAKS_STACKS, LIMIT_DEFAULT,
+	    &p.limit)) != NULL || (e = context_store(c, &s)) != NULL)
+		return e;
+	store_extent(s, &extent);
+	p.slot_ns = extent.slot_ns;
+	if (p.until_ns > extent.until_ns && extent.until_ns > p.from_ns)
+		p.until_ns = extent.until_ns; /* the newest slot may be open */
+	e = leaks_find(&p, s);
+	if (e == NULL)
+		e = leaks_answer(&p, s, &w);
+	leaks_fini(&p.stacks);
+	return e;
+}

@@ -1,0 +1,56 @@
+/*
+ * Stacks by what they hold, step by step: those that hold more at the end of
+ * a range than at its beginning are followed through it.
+ */
+#ifndef FCGI_LEAKS_H
+#define FCGI_LEAKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fcgi/query/trend.h"
+#include "store/store.h"
+
+struct err;
+struct selector;
+
+#define LEAKS_STEPS 48
+#define LEAKS_STACKS 256 /* followed: those that have grown most */
+
+struct leak {
+	uint64_t hash;   /* of the stack */
+	uint32_t node;   /* of leaks.last */
+	double value[LEAKS_STEPS];
+	struct trend trend;
+};
+
+struct leaks {
+	int64_t from_ns, until_ns, step_ns;
+	size_t n_steps;
+	bool has[LEAKS_STEPS];     /* is there data in the step? */
+	double total[LEAKS_STEPS]; /* of all stacks */
+	struct leak *all;          /* by slope, the steepest first */
+	size_t n;
+	struct profile *last; /* of the last step with data; NULL: none has */
+	char unit[32];
+};
+
+/* Steps of whole slots over a range. */
+void leaks_steps(struct leaks *l, int64_t from_ns, int64_t until_ns,
+    int64_t slot_ns);
+
+/* Reads profiles of a selector: amounts of a stock; of a flow, what has come
+ * since the range began.  leaks_fini() after any outcome. */
+const struct err *leaks_read(struct leaks *l, struct store *s,
+    const struct selector *selector);
+
+/* The same of a metric: the total alone. */
+const struct err *leaks_read_metric(struct leaks *l, struct store *s,
+    const struct selector *selector);
+void leaks_fini(struct leaks *l);
+
+/* The trend of values by step, a second. */
+struct trend leaks_trend(const struct leaks *l, const double *value);
+
+#endif

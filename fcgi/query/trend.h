@@ -1,0 +1,40 @@
+/*
+ * How a series grows: Theil and Sen's slope, the median of the slopes of all
+ * pairs of points, which a third of wild points does not move, with the 95 %
+ * interval by Kendall's variance (Sen 1968).  And whether it still does: what
+ * does not grow in the last third of its points has come to an end.
+ *
+ *	bytes          ______          plateau: a cache that is full
+ *	         _____/                growing: ____/~~~~/
+ */
+#ifndef FCGI_TREND_H
+#define FCGI_TREND_H
+
+#include <stddef.h>
+
+#define TREND_POINTS_MIN 6  /* of fewer nothing is said */
+#define TREND_POINTS_MAX 96
+
+struct trend_point {
+	double x, y; /* x rises */
+};
+
+enum trend_state {
+	TREND_UNKNOWN, /* too few points */
+	TREND_STEADY,  /* 0 is within the interval, or it falls */
+	TREND_PLATEAU, /* it has grown, and does no longer */
+	TREND_GROWING
+};
+
+struct trend {
+	enum trend_state state;
+	double slope, low, high; /* y for each x */
+};
+
+/* "growing", ... */
+const char *trend_state_name(enum trend_state state);
+
+/* At most TREND_POINTS_MAX points; those beyond are not looked at. */
+struct trend trend_of(const struct trend_point *points, size_t n);
+
+#endif

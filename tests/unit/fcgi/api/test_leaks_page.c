@@ -1,0 +1,232 @@
+/*
+ * GET /api/v1/leaks of services whose memory is known: a leak beside a cache
+ * that fills and stays, what comes and goes, and a burst.
+ */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fcgi/api/pages.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/store.h"
+#include "tests/unit/test.h"
+
+#define SLOT_NS (10 * NS_PER_S)
+#define FIRST UINT64_C(170000000)
+#define SLOTS 240 /* 40 minutes */
+#define MB INT64_C(1000000)
+#define LEAK (MB / 6) /* a slot: 1 MB a minute */
+#define LEFT (100 * MB) /* of the host's memory, at the end */
+
+static char dir[] = "/tmp/memlens-test-XXXXXX";
+static struct json_object *answer;
+
+static uint32_t
+stack(struct batch *b, const char *leaf)
+{
+	uint32_t node = batch_node(b, 0, 0); /* without labels */
+	const char *names[] = {"main", leaf};
+
+	for (int i = 0; i < 2; i++) {
+		struct frame f = {.kind = FRAME_NATIVE, .name = names[i],
+		    .module = "db", .build_id = ""};
+
+		node = batch_node(b, node, batch_frame(b, &f));
+	}
+	return node;
+}
+
+/* In use by stack and slot. */
+static int64_t leaks(int i) { return 5 * MB + LEAK * i; }
+static int64_t fills(int i) { return 2 * MB * (i < 140 ? i : 140); }
+static int64_t churns(int i) { return (i * 7919 % 64 + 1) * MB; }
+static int64_t bursts(int i) { return i == 100 ? 900 * MB : MB; }
+
+static const struct {
+	const char *name;
+	int64_t (*bytes)(int i);
+} holders[] = {{"leaks", leaks}, {"fills", fills}, {"churns", churns},
+    {"bursts", bursts}};
+
+static void
+put_gauge(struct batch *b, const char *name, const char *service,
+    const char *type, int i, int64_t value)
+{
+	struct label labels[] = {{"memtype", type}, {"service", service}};
+	struct series_desc d = {SERIES_GAUGE, name, "bytes", 0, 0, labels,
+	    service != NULL ? 2 : 0};
+
+	batch_add_gauge(b, batch_series(b, &d), FIRST + (uint64_t)i,
+	    ((int64_t)FIRST + i) * SLOT_NS + 1, value);
+}
+
+static void
+fill_slot(struct batch *b, int i)
+{
+	struct label service = {"service", "db"}, young = {"service", "go"};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	struct series_desc touched = {SERIES_FLOW, "faults", "bytes", 4096, 0,
+	    &young, 1};
+	uint32_t series = batch_series(b, &use);
+	uint64_t slot = FIRST + (uint64_t)i;
+
+	/* as a pull once a minute: in each sixth slot */
+	for (size_t k = 0; k < 4 && i % 6 == 0; k++)
+		batch_add_profile(b, series, slot, stack(b, holders[k].name),
+		    holders[k].bytes(i));
+	if (i % 6 == 0)
+		batch_observe(b, series, slot, 1);
+	series = batch_series(b, &touched);
+	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
+	batch_observe(b, series, slot, 1);
+	put_gauge(b, "namedprocess_namegroup_memory_bytes", "db", "anonymous",
+	    i, leaks(i) + fills(i));
+	put_gauge(b, "namedprocess_namegroup_memory_bytes", "go", "anonymous",
+	    i, 40960 * i);
+	put_gauge(b, "namedprocess_namegroup_memory_bytes", "full",
+	    "anonymous", i, fills(i));
+	put_gauge(b, "node_memory_MemAvailable_bytes", NULL, NULL, i,
+	    LEFT + LEAK * (SLOTS - i));
+}
+
+static void
+fill(void)
+{
+	struct store_options options = {.slot_ns = SLOT_NS,
+	    .no_thread = true};
+	struct store_writer *w;
+
+	CHECK_OK(store_writer_open(&w, dir, &options));
+	for (int i = 0; i < SLOTS; i++) {
+		struct batch *b = batch_new(SLOT_NS);
+
+		fill_slot(b, i);
+		CHECK_OK(store_append(w, b));
+		batch_free(b);
+	}
+	CHECK_OK(store_writer_close(w));
+}
+
+/* The answer about a service, from slot `from` on. */
+static void
+ask(const char *service, int from)
+{
+	char uri[] = "/api/v1/leaks", query[120];
+	struct settings settings;
+	struct response rs;
+	struct request rq;
+	struct context c;
+
+	CHECK_OK(settings_load(&settings, NULL));
+	context_init(&c, &settings, dir);
+	response_init(&rs);
+	snprintf(query, sizeof(query), "service=%s&from=%llu&until=%llu",
+	    service, (unsigned long long)(FIRST + (uint64_t)from) * 10,
+	    (unsigned long long)(FIRST + SLOTS) * 10);
+	CHECK_OK(request_init(&rq, "GET", uri, NULL, query, clock_wall_ns()));
+	CHECK_OK(api_leaks(&c, &rq, &rs));
+	buf_put_u8(&rs.body, 0);
+	json_object_put(answer);
+	answer = json_tokener_parse((char *)rs.body.data);
+	CHECK(answer != NULL);
+	request_fini(&rq);
+	response_fini(&rs);
+	context_fini(&c);
+	settings_free(&settings);
+}
+
+static struct json_object *
+at(const char *path)
+{
+	struct json_object *o = NULL;
+
+	json_pointer_get(answer, path, &o);
+	return o;
+}
+
+static double
+number(const char *path)
+{
+	return json_object_get_double(at(path));
+}
+
+static const char *
+text(const char *path)
+{
+	return json_object_get_string(at(path));
+}
+
+static bool
+near(double got, double want, double part)
+{
+	if (got > want * (1 - part) && got < want * (1 + part))
+		return true;
+	printf("# %g, not %g\n", got, want);
+	return false;
+}
+
+TEST(the_leak_alone_is_a_suspect)
+{
+	ask("db", 0);
+	CHECK_STR(text("/by"), "inuse_space");
+	CHECK_INT(json_object_array_length(at("/suspects")), 1);
+	CHECK_STR(text("/suspects/0/stack/1"), "leaks");
+	CHECK(near(number("/suspects/0/slope"), (double)LEAK / 10, 1e-6));
+	CHECK(near(number("/suspects/0/gained"), (double)LEAK * 234, 0.05));
+	CHECK_STR(text("/suspects/0/state"), "growing");
+	CHECK(number("/plateaus") == 1);
+}
+
+TEST(a_cache_that_fills_is_one_until_it_is_full)
+{
+	ask("full", 0);
+	CHECK_STR(text("/by"), "resident");
+	CHECK_STR(text("/resident/state"), "plateau");
+	CHECK(at("/memory_ends") == NULL);
+}
+
+TEST(memory_ends_when_it_does)
+{
+	ask("go", 0);
+	CHECK_STR(text("/by"), "faults");
+	CHECK_STR(text("/suspects/0/stack/1"), "touches");
+	CHECK_STR(text("/memory_ends/of"), "host");
+	CHECK(near(number("/memory_ends/seconds"), (double)(LEFT + LEAK) /
+	    4096, 0.01));
+	/* ten minutes of the leaking one, after the cache is full */
+	ask("db", SLOTS - 60);
+	CHECK_STR(text("/suspects/0/stack/1"), "leaks");
+}
+
+TEST(nothing_is_said_of_nobody)
+{
+	ask("nobody", 0);
+	CHECK_STR(text("/by"), "no data");
+	CHECK_INT(json_object_array_length(at("/suspects")), 0);
+	CHECK_STR(text("/total/state"), "unknown");
+}
+
+int
+main(void)
+{
+	char command[64];
+
+	CHECK(mkdtemp(dir) != NULL);
+	fill();
+	RUN(the_leak_alone_is_a_suspect);
+	RUN(a_cache_that_fills_is_one_until_it_is_full);
+	RUN(memory_ends_when_it_does);
+	RUN(nothing_is_said_of_nobody);
+	json_object_put(answer);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK_INT(system(command), 0);
+	return test_done();
+}
