@@ -138,7 +138,7 @@ export function svg(g) {
       `${x},${y + H} ${x + w},${y + H} ${x + w},${y}"/>\n` +
       `<text text-anchor="middle" x="${x + w / 2}" y="${y + H / 2 + 4}" ` +
       `font-family="Helvetica,sans-Serif" font-size="12.00">${id}</text>` +
-      (g.room ? `<text text-anchor="middle" x="${x + w / 2}" y="${y + H}" ` +
+      (g.room ? `\n<text text-anchor="middle" x="${x + w / 2}" y="${y + H}" ` +
       'font-size="9.00">… % (self … %)</text>' : '') + '</g>';
   };
   const edge = ({ from, to }, k) => {

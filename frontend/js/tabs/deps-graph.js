@@ -139,7 +139,8 @@
           line.dataset.cost = 'yes';
           line.textContent = text;
         }
-        el.setAttribute('aria-label', text ? id + ', ' + text : id);
+        /* as it reads on the drawing, for who speaks what they see */
+        el.setAttribute('aria-label', text ? id + ' ' + text : id);
         bars(el, node, total);
       }
     }
