@@ -51,6 +51,7 @@ find_registers(struct unwind_scratch *s, struct perf_context *ctx)
 	s->walk.ip = *(volatile unsigned long *)&ctx->ip;
 	s->walk.sp = *(volatile unsigned long *)&ctx->sp;
 	s->walk.bp = *(volatile unsigned long *)&ctx->bp;
+	s->walk.r10 = *(volatile unsigned long *)&ctx->r10;
 }
 
 /* Called with the mapping in which the fault is. */

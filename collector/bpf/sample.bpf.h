@@ -102,6 +102,7 @@ fill_registers(struct unwind_state *walk, struct pt_regs *regs)
 	walk->ip = regs->ip;
 	walk->sp = regs->sp;
 	walk->bp = regs->bp;
+	walk->r10 = regs->r10;
 }
 
 /* Nobody knows the process's mappings yet: all is still to be walked. */

@@ -56,6 +56,8 @@ enum unwind_kind {
 	UNWIND_STOP,   /* the thread began here */
 	UNWIND_UNSUPPORTED,
 	UNWIND_GO,     /* by bp, which may lead to another stack */
+	UNWIND_R10,    /* r10 + 8 cfa, which only a leaf's is known: where a
+	                * function aligns its stack */
 	UNWIND_KINDS
 };
 

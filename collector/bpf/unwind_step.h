@@ -180,6 +180,8 @@ unwind_cfa(struct unwind_state *s, __u32 kind, __u64 n)
 		return s->sp + 8 * n;
 	if (kind == UNWIND_BP)
 		return s->bp + 8 * n;
+	if (kind == UNWIND_R10 && !s->is_caller && s->r10 != 0)
+		return s->r10 + 8 * n;
 	if (kind == UNWIND_PLT)
 		return s->sp + 8 + ((s->ip & 15) >= n ? 8 : 0);
 	if (kind == UNWIND_AT_SP || kind == UNWIND_AT_BP) {

@@ -11,6 +11,7 @@
  * machines. */
 #define REG_BP 6
 #define REG_SP 7
+#define REG_R10 10
 #define REG_RA 16
 
 /* A bounded cursor; once `bad`, reads give 0. */

@@ -467,16 +467,23 @@ eh_memory(const struct eh_state *s, struct unwind_row *row)
 	return true;
 }
 
+/* How the CFA is found from a register. */
+static enum unwind_kind
+eh_kind(uint64_t reg)
+{
+	return reg == REG_SP ? UNWIND_SP : reg == REG_BP ? UNWIND_BP :
+	    reg == REG_R10 ? UNWIND_R10 : UNWIND_UNSUPPORTED;
+}
+
 static bool
 eh_row_cfa(const struct eh_state *s, struct unwind_row *row)
 {
 	if (s->cfa_expr != NULL)
 		return eh_plt(s, row) || eh_memory(s, row);
-	if ((s->cfa_reg != REG_SP && s->cfa_reg != REG_BP) ||
-	    s->cfa_offset < 0 || s->cfa_offset % 8 != 0 ||
-	    s->cfa_offset / 8 > UNWIND_CFA_MAX)
+	row->kind = eh_kind(s->cfa_reg);
+	if (row->kind == UNWIND_UNSUPPORTED || s->cfa_offset < 0 ||
+	    s->cfa_offset % 8 != 0 || s->cfa_offset / 8 > UNWIND_CFA_MAX)
 		return false;
-	row->kind = s->cfa_reg == REG_SP ? UNWIND_SP : UNWIND_BP;
 	row->cfa = (uint16_t)(s->cfa_offset / 8);
 	return true;
 }

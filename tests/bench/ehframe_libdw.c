@@ -145,6 +145,12 @@ their_cfa(Dwarf_Frame *f, struct unwind_row *row)
 		row->cfa = (__u16)from;
 		return true;
 	}
+	if (n == 1 && is_breg(&o[0], 10, &offset)) {
+		row->kind = UNWIND_R10;
+		row->cfa = (__u16)(offset / 8);
+		return offset >= 0 && offset % 8 == 0 &&
+		    offset / 8 <= UNWIND_CFA_MAX;
+	}
 	reg = is_breg(&o[0], 7, &offset) ? 7 : 6;
 	if (!is_breg(&o[0], reg, &offset) || offset % 8 != 0)
 		return false;

@@ -94,7 +94,7 @@ row(const struct ehframe_rows *r, size_t i)
 {
 	static const char *const kinds[UNWIND_KINDS] = {"none", "sp", "bp",
 	    "plt", "at-sp", "at-bp", "signal", "stop", "unsupported",
-	    "go"};
+	    "go", "r10"};
 	static char text[64];
 
 	if (i >= r->n)
@@ -157,8 +157,11 @@ TEST(expressions)
 	begin_fde(&s, cie, 0x40, 0x20); /* *(rsp + 16) */
 	PUT(&s, 0x0f, 3, 0x77, 16, 6);
 	entry_end(&s);
-	begin_fde(&s, cie, 0x60, 0x20); /* r10 */
+	begin_fde(&s, cie, 0x60, 0x10); /* r10, before the stack is aligned */
 	PUT(&s, 0x0c, 10, 0);
+	entry_end(&s);
+	begin_fde(&s, cie, 0x70, 0x10); /* r11 */
+	PUT(&s, 0x0c, 11, 0);
 	entry_end(&s);
 	begin_fde(&s, cie, 0x80, 0x20); /* the thread's first function */
 	PUT(&s, 0x07, 16);
@@ -167,8 +170,9 @@ TEST(expressions)
 	CHECK_STR(row(&r, 0), "0 plt 11 0");
 	CHECK_STR(row(&r, 1), "20 at-bp 32767 255");
 	CHECK_STR(row(&r, 2), "40 at-sp 32770 0");
-	CHECK_STR(row(&r, 3), "60 unsupported 0 0");
-	CHECK_STR(row(&r, 4), "80 stop 0 0");
+	CHECK_STR(row(&r, 3), "60 r10 0 0");
+	CHECK_STR(row(&r, 4), "70 unsupported 0 0");
+	CHECK_STR(row(&r, 5), "80 stop 0 0");
 	CHECK_INT(r.unsupported, 1);
 	free(r.rows);
 }

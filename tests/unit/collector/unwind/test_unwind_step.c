@@ -23,7 +23,8 @@ static const struct unwind_row made[] = {
     {0x1700, 4, UNWIND_SP, 3},       /* bp at CFA - 24 */
     {0x1800, 0, UNWIND_NONE, 0},
     {0x1900, 0, UNWIND_SP, 0},       /* CFA == sp: nonsense */
-    {0x1a00, 0, UNWIND_GO, 0}};
+    {0x1a00, 0, UNWIND_GO, 0},
+    {0x1b00, 0, UNWIND_R10, 0}};
 
 #define B (STACK + 128) /* bp, and the return address above it */
 #define R (B + 8)
@@ -103,6 +104,24 @@ TEST(linkage_table)
 	set(STACK + 72, AT(0x1020));
 	CHECK_INT(unwind_step(&s), 0);
 	CHECK_INT(s.ip, AT(0x1020));
+}
+
+/* Before it is aligned the CFA is in a register, whose value in a caller is not
+ * known. */
+TEST(stack_that_is_being_aligned)
+{
+	struct unwind_state s = begin(AT(0x1b10));
+
+	s.r10 = STACK + 256;
+	set(STACK + 248, AT(0x1b10) + 1);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.sp, STACK + 256);
+	CHECK_INT(s.ip, AT(0x1b10) + 1);
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_UNSUPPORTED);
+	s = begin(AT(0x1b10)); /* of a copy of a stack */
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_UNSUPPORTED);
 }
 
 TEST(aligned_stack)
@@ -624,6 +643,7 @@ main(void)
 	RUN(rules);
 	RUN(return_address_is_behind_the_call);
 	RUN(linkage_table);
+	RUN(stack_that_is_being_aligned);
 	RUN(aligned_stack);
 	RUN(signal_frame);
 	RUN(errors);
