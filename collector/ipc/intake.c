@@ -23,6 +23,7 @@
 #include "store/batch/batch.h"
 #include "store/batch/purge_request.h"
 
+_Static_assert(INTAKE_PUSH_MAX == 32u << 20, "what a client is told of it");
 #define RECORD_KEPT 65536 /* memory for a record that a client keeps */
 
 struct connection {
@@ -324,8 +325,9 @@ connection_header(struct connection *c)
 	    batch_stream_is(c->record.data)))
 		return connection_refuse(c, 400, "a push has not ended");
 	if (n > INTAKE_PUSH_MAX - c->parts.bytes)
-		return connection_refuse(c, 413, "a push is too large: "
-		    "fewer stacks or a shorter window");
+		return connection_refuse(c, 413, "a push of more than 32 MiB "
+		    "in batches is too large: fewer different stacks, or a "
+		    "shorter window");
 	if (n > BATCH_MAX_BYTES)
 		return connection_refuse(c, 413, "a batch is too large");
 	if (in->bytes + n > INTAKE_BYTES_MAX)
