@@ -74,6 +74,8 @@ static const struct conf_key config_keys[] = {
         "when stacks are taken: as threads come back, or leave"},
     {"disk", "enabled", CONF_BOOL, AT(disk), "yes", 0, 1,
         "histograms of requests, syncs and memory stalls"},
+    {"disk", "run-queue", CONF_BOOL, AT(run_queue), "no", 0, 1,
+        "histograms of waits to run, too"},
     {"disk", "sync-calls", CONF_BOOL, AT(disk_calls), "no", 0, 1,
         "see fsync and its like as system calls"},
     {"procfs", "enabled", CONF_BOOL, AT(procfs), "yes", 0, 1,

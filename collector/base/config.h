@@ -49,6 +49,7 @@ struct config {
 	char *offcpu_stacks;   /* a word of config.c */
 	/* [disk] */
 	bool disk;
+	bool run_queue;
 	bool disk_calls; /* fsync and its like as system calls */
 	/* [procfs] */
 	bool procfs;

@@ -11,6 +11,7 @@
  *	disk_sync_*    fsync and its like: as the file system sees it (ext4),
  *	               or as the system call
  *	disk_reclaim_*, disk_compact_*   looking for memory
+ *	disk_run_queue   a thread that was ready to run does
  *
  * Nothing runs where nothing of this happens.  What is done for each request
  * uses tables of its own instead of the kernel's hashes: a lookup in those
@@ -20,6 +21,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/disk.h"
+#include "collector/bpf/wait_clock.bpf.h"
 
 #define REQUESTS 8192 /* in flight; a power of two */
 #define REQUEST_WAYS 8
@@ -531,6 +533,24 @@ int
 BPF_PROG(disk_compact_end)
 {
 	end_wait(DISK_COMPACT, 0);
+	return 0;
+}
+
+/* The scheduler adds the same to the run_delay of /proc/PID/schedstat a moment
+ * later, by the same clock. */
+SEC("tp_btf/sched_switch")
+int
+BPF_PROG(disk_run_queue, bool preempt, struct task_struct *prev,
+    struct task_struct *next)
+{
+	__u64 queued = next->sched_info.last_queued, clock = wait_clock(prev);
+	struct disk_key key = {};
+
+	if (next->pid == 0 || queued == 0)
+		return 0;
+	key.tgid = (next->flags & PF_KTHREAD) != 0 ? 0 : next->tgid;
+	add(&key, DISK_RUN_QUEUE, disk_side(disk_border, bpf_ktime_get_ns()),
+	    clock > queued ? clock - queued : 0);
 	return 0;
 }
 

@@ -16,6 +16,7 @@ enum disk_what {
 	DISK_SYNC,    /* ns in fsync and its like */
 	DISK_RECLAIM, /* ns in direct reclaim */
 	DISK_COMPACT, /* ns in compaction */
+	DISK_RUN_QUEUE, /* ns from being ready to run to running */
 	DISK_WHATS
 };
 

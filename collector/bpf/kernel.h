@@ -106,7 +106,7 @@ struct files_struct {
 
 /* What the scheduler sums of a task's time on its queues. */
 struct sched_info {
-	unsigned long long run_delay, last_arrival;
+	unsigned long long run_delay, last_arrival, last_queued;
 } __attribute__((preserve_access_index));
 
 struct rq {

@@ -74,12 +74,16 @@ static const struct {
     [DISK_SYNC] = {"disk_sync_seconds", "seconds", 9},
     [DISK_RECLAIM] = {"direct_reclaim_seconds", "seconds", 9},
     [DISK_COMPACT] = {"compaction_seconds", "seconds", 9},
+    [DISK_RUN_QUEUE] = {"run_queue_seconds", "seconds", 9},
 };
 
 static const char *const disk_operations[DISK_OPERATIONS] = {"read", "write",
     "flush", "discard"};
 static const char *const disk_calls[DISK_CALLS] = {"fsync", "fdatasync",
     "msync", "other"};
+
+static const char *const part_names[DISK_PARTS] = {"disk", "sync", "reclaim",
+    "run queue"};
 
 /* ---- names ---- */
 
@@ -294,6 +298,24 @@ disk_slot_end(const struct disk *d, uint64_t slot)
 	    clock_mono_ns();
 }
 
+/* That nothing is there means that there was nothing. */
+static void
+disk_put_attached(struct disk *d, struct batch *b, uint64_t slot,
+    int64_t time_ns)
+{
+	struct label label = {"source", NULL};
+	struct series_desc desc = {.kind = SERIES_GAUGE,
+	    .name = "memlens_histograms_attached", .unit = "",
+	    .labels = &label, .n_labels = 1};
+
+	for (size_t i = 0; i < DISK_PARTS; i++) {
+		if (disk_probe_why(d->probe, (enum disk_part)i) != NULL)
+			continue;
+		label.value = part_names[i];
+		batch_add_gauge(b, batch_series(b, &desc), slot, time_ns, 1);
+	}
+}
+
 static const struct err *
 disk_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 {
@@ -304,6 +326,7 @@ disk_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 	disk_taken(d);
 	disk_put_all(d, b, slot);
 	disk_put_losts(d, b, slot, (int64_t)(slot + 1) * d->slot_ns - 1);
+	disk_put_attached(d, b, slot, (int64_t)(slot + 1) * d->slot_ns - 1);
 	return NULL;
 }
 
@@ -330,14 +353,15 @@ disk_open(void **out, const struct config *config, struct services *services)
 
 	*out = NULL;
 	if (!config->disk)
-		return NULL;
+		return NULL; /* nor the rest */
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)
 		return err_nomem();
 	d->services = services;
 	d->slot_ns = config->slot_ns;
 	d->filesystem = config->disk_calls ? "any" : "ext4";
-	e = disk_probe_open(&d->probe, config->disk_calls);
+	e = disk_probe_open(&d->probe, config->disk_calls,
+	    config->run_queue);
 	if (e != NULL) {
 		disk_close(d);
 		return e;
@@ -377,10 +401,7 @@ disk_stop(void *source)
 static const char *
 disk_name(size_t part)
 {
-	static const char *const names[DISK_PARTS] = {"disk", "sync",
-	    "reclaim"};
-
-	return part < DISK_PARTS ? names[part] : NULL;
+	return part < DISK_PARTS ? part_names[part] : NULL;
 }
 
 static enum source_state

@@ -44,6 +44,7 @@ static const struct {
     {"disk_reclaim_end", DISK_PART_RECLAIM, -1},
     {"disk_compact_begin", DISK_PART_RECLAIM, -1},
     {"disk_compact_end", DISK_PART_RECLAIM, -1},
+    {"disk_run_queue", DISK_PART_RUN_QUEUE, -1},
 };
 
 #define PROGRAMS (sizeof(disk_programs) / sizeof(disk_programs[0]))
@@ -142,7 +143,7 @@ disk_attach(struct disk_probe *p)
 }
 
 static const struct err *
-disk_load(struct disk_probe *p, bool calls)
+disk_load(struct disk_probe *p, bool calls, bool run_queue)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
 	int r;
@@ -151,6 +152,9 @@ disk_load(struct disk_probe *p, bool calls)
 		return err_new(ERR_BPF, errno, "reading the kernel's types "
 		    "(/sys/kernel/btf/vmlinux): %s", strerror(errno));
 	p->bpf = disk_bpf__open();
+	p->lacks[DISK_PART_RUN_QUEUE] = !run_queue;
+	if (!run_queue)
+		disk_miss(p, DISK_PART_RUN_QUEUE, "not enabled", "");
 	if (p->bpf != NULL)
 		disk_choose(p, kernel, calls);
 	btf__free(kernel);
@@ -167,7 +171,7 @@ disk_load(struct disk_probe *p, bool calls)
 }
 
 const struct err *
-disk_probe_open(struct disk_probe **out, bool calls)
+disk_probe_open(struct disk_probe **out, bool calls, bool run_queue)
 {
 	struct disk_probe *p = calloc(1, sizeof(*p));
 	const struct err *e;
@@ -179,7 +183,7 @@ disk_probe_open(struct disk_probe **out, bool calls)
 	p->n_cpus = libbpf_num_possible_cpus();
 	p->n_cpus = p->n_cpus > 0 ? p->n_cpus : 1;
 	p->per_cpu = calloc((size_t)p->n_cpus, sizeof(*p->per_cpu));
-	e = p->per_cpu == NULL ? err_nomem() : disk_load(p, calls);
+	e = p->per_cpu == NULL ? err_nomem() : disk_load(p, calls, run_queue);
 	if (e == NULL)
 		return NULL;
 	disk_probe_close(p);

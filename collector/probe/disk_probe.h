@@ -17,13 +17,16 @@ enum disk_part {
 	DISK_PART_REQUESTS,
 	DISK_PART_SYNC,
 	DISK_PART_RECLAIM, /* and compaction */
+	DISK_PART_RUN_QUEUE,
 	DISK_PARTS
 };
 
 /* Parts that this kernel does not have stay unattached.  `calls`: fsync and
- * its like as system calls, of all file systems, else as ext4 sees them.
+ * its like as system calls, of all file systems, else as ext4 sees them;
+ * `run_queue`: that part, too.
  * Errors: ERR_BPF with the cause in words. */
-const struct err *disk_probe_open(struct disk_probe **out, bool calls);
+const struct err *disk_probe_open(struct disk_probe **out, bool calls,
+    bool run_queue);
 void disk_probe_close(struct disk_probe *p); /* NULL is fine */
 
 /* Nothing more is summed; what is can still be read. */
@@ -32,7 +35,7 @@ void disk_probe_stop(struct disk_probe *p);
 /* NULL: it is attached; else why not, for as long as the probe lives. */
 const char *disk_probe_why(const struct disk_probe *p, enum disk_part part);
 
-/* Is that as the kernel has no such tracepoint? */
+/* Is that as the kernel has no such tracepoint, or as nobody wants it? */
 bool disk_probe_lacks(const struct disk_probe *p, enum disk_part part);
 
 /* One bucket of a histogram, borrowed for the call: `count` observations, and

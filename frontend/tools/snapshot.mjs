@@ -16,7 +16,13 @@ import { fileOf, load } from './load.mjs';
 import { Pack } from './pack.mjs';
 
 const HERE = new URL('../', import.meta.url);
-const SERVICES = 3, PROCESSES = 3, LIMIT = 18e6, PLACES = 300;
+const SERVICES = 3, PROCESSES = 3, PLACES = 300;
+/* Bytes: of all, and from which on what is less needed is left out. */
+const LIMIT = 18e6, ENOUGH = 1.5e6;
+/* Types that are recorded beside the first; wall time is made of two. */
+const MORE = ['offcpu', 'faults'], MADE = { wall: 'offcpu' };
+/* Of a slot of those, the largest nodes; the rest is (other). */
+const NODES = 512;
 
 const M = load('format', 'time', 'request', 'series', 'services', 'views',
   'recorded-series');
@@ -95,14 +101,61 @@ async function directions({ from, until }) {
     [JSON.stringify([r.name, r.labels]), r.better]));
 }
 
-/* Each slot of each profile, uncut. */
-async function profiles(queries, { from, until }) {
-  const slot = M.time.SLOT_S, pack = new Pack(from, slot);
+/* Each slot of a profile, uncut where `nodes` is -1. */
+async function profile(pack, query, { from, until }, nodes) {
+  const slot = M.time.SLOT_S;
+  for (let at = from; at < until; at += slot)
+    pack.add(query, await get('flamegraph.json', { query, from: at,
+      until: at + slot, 'max-nodes': nodes }));
+}
+
+/* The first type of all, then the others for as long as there is room. */
+async function profiles(queries, more, range) {
+  const pack = new Pack(range.from, M.time.SLOT_S);
   for (const query of queries)
-    for (let at = from; at < until; at += slot)
-      pack.add(query, await get('flamegraph.json', { query, from: at,
-        until: at + slot, 'max-nodes': -1 }));
+    await profile(pack, query, range, -1);
+  for (const query of more) {
+    if (JSON.stringify(pack.finish()).length > ENOUGH) {
+      console.error('left out, as there is enough:', query);
+      continue;
+    }
+    await profile(pack, query, range, NODES);
+  }
   return pack.finish();
+}
+
+/* A heat map, or the states of threads, slot by slot; null where none was
+ * recorded. */
+async function bySlot(name, query, range) {
+  const step = M.time.SLOT_S;
+  const answer = await get(name, { query, ...range, step }).catch((e) => {
+    console.error('left out:', name, query, e.message);
+    return null;
+  });
+  if (name === 'heatmap.json' && answer && answer.cells)
+    [answer.whole] = (await get(name, { query, ...range, bands: 1,
+      step: range.until - range.from })).points;
+  return answer && (!answer.pools || answer.pools.length) ? answer : null;
+}
+
+async function latencies(services, range) {
+  const out = { threads: {}, heat: {} };
+  for (const name of services) {
+    const query = M.request.selector('thread_seconds_total',
+      { service: name });
+    const answer = await bySlot('threads', query, range);
+    if (answer)
+      out.threads[query] = answer;
+  }
+  for (const L of VIEWS.filter((v) => v.heat).map((v) => M[v.heat]))
+    for (const name of services)
+      for (const kind of Object.values(L.KINDS)) {
+        const query = L.queryOf(kind, name);
+        const answer = await bySlot('heatmap.json', query, range);
+        if (answer)
+          out.heat[query] = answer;
+      }
+  return out;
 }
 
 /* Where functions were written; of paths outside /usr only the name. */
@@ -160,10 +213,20 @@ const { by, ...range } = await window_();
 const answers = {}, ways = await directions(range);
 const services = await chosen(answers, range);
 /* The type that pages show first; its slots are summed, so it is a flow. */
-const { types: [type] } = await get('types');
-answers[M.request.key('types')] = { types: [type] };
-const queries = services.map((service) => M.request.selector(type.name,
+const { types } = await get('types'), [type] = types;
+const found = answers[M.request.key('services', range)];
+const more = MORE.filter((name) => types.some((t) => t.name === name) &&
+  found.services.some((s) => s.profiles.includes(name)));
+answers[M.request.key('types')] = { types: types.filter((t) => t === type ||
+  more.includes(t.name) || more.includes(MADE[t.name])) };
+const ofAll = (name) => services.map((service) => M.request.selector(name,
   { service }));
+const queries = ofAll(type.name);
+/* What a drag on a heat map asks for. */
+const dragged = more.includes('offcpu') ? services.flatMap((service) =>
+  [...new Set(VIEWS.filter((v) => v.heat).flatMap((v) => Object.values(
+    M[v.heat].KINDS).map((k) => k.reason)))].filter(Boolean).map((reason) =>
+    M.request.selector('offcpu', { service, reason }))) : [];
 await ranking(services, range, ways);
 const host = (wanted || '').split(',').includes('*');
 for (const name of services.length ? services : [''])
@@ -176,7 +239,9 @@ if (host)
 await others(answers);
 const snapshot = { version: 2, by, taken: new Date(range.until * 1000)
   .toISOString(), ...range, answers, series: recorded,
-profiles: await profiles(host ? [...queries, type.name] : queries, range) };
+...await latencies(services, range),
+profiles: await profiles(host ? [...queries, type.name] : queries,
+  [...dragged, ...more.flatMap(ofAll)], range) };
 const text = '/* Made by tools/snapshot.mjs. */\n' +
   '(window.MemLens = window.MemLens || {}).snapshot =\n' +
   JSON.stringify(snapshot)

@@ -121,7 +121,8 @@ function host() {
     one('node_memory_MemAvailable_bytes', 'bytes', G, {}, (t) =>
       (9.8 - 2.5 * noise(90, t, 3000)) * GIB),
     one('node_load1', '', G, {}, (t) => busy(t - 30) + 0.2),
-    one('memlens_disk_lost_total', '', C, { reason: 'sums full' }, () => 0),
+    one('memlens_histograms_attached', '', G, { source: 'disk' }, () => 1),
+    one('memlens_histograms_attached', '', G, { source: 'reclaim' }, () => 1),
     one('node_context_switches_total', '', C, {}, (t) =>
       3000 + 42000 * load(t)));
 }

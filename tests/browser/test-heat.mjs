@@ -73,7 +73,7 @@ export function heatTests({ browser, base, mock }) {
         5000, 'asked ' + flames.map((f) => f.get('query')).join(' '));
         await loaded(page, 'profiles');
         const note = await page.textContent('.heat-note');
-        assert(/\d of [\d,]+ requests.*all waits for a disk.*not kept by latency/
+        assert(/\d of [\d,]+ requests.*all waits of this kind.*reason disk.*not kept by latency/
           .test(note), note);
         await page.click('.heat-card .button:has-text("All waits")');
         await until(() => !query(page).get('band'), 5000, 'still a band');
@@ -98,7 +98,7 @@ export function heatTests({ browser, base, mock }) {
       browser, {}, async (page) => {
         await open(page, base, '&heat=compaction');
         assert(/^0 stalls/.test(await line(page)), await line(page));
-        await page.route('**/api/v1/series?*memlens_disk_lost_total*',
+        await page.route('**/api/v1/series?*memlens_histograms_attached*',
           (route) => route.fulfill({ json: { series: [], state: 'no data' } }));
         await page.reload();
         await loaded(page, 'profiles');

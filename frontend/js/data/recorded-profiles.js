@@ -125,6 +125,30 @@
     return out;
   }
 
+  /* What is kept as its parts alone: wall time is both together. */
+  const PARTS = { wall: ['cpu', 'offcpu'] };
+
+  /* The queries that make up one: itself, its parts, or none where one was
+   * not recorded. */
+  function partsOf(p, query) {
+    const [, name, rest] = /^(\w+)(.*)$/.exec(query) || [];
+    const all = Object.hasOwn(PARTS, name)
+      ? PARTS[name].map((part) => part + rest) : [query];
+    return all.every((q) => p.of[q]) ? all : [];
+  }
+
+  /* CPU time, and time off CPU beside it, whose samples are not counted. */
+  function joined(a, b) {
+    const parts = [a, b].map((s) => s.amount.reduce((x, y) => x + y, 0));
+    addCounts(a.lost, b.lost);
+    addCounts(a.broken, b.broken);
+    return Object.assign(a, { amount: a.amount.map((v, i) =>
+      v + b.amount[i]), off: b.amount, wholeSlots: Math.min(a.slots, b.slots),
+    slots: Math.max(a.slots, b.slots), period: null,
+    partial: [...a.partial, ...b.partial], parts: { cpu: parts[0],
+      offcpu: parts[1] } });
+  }
+
   /* By name: does the expression match?  Null where there is none. */
   function hits(names, text, field) {
     if (!text)
@@ -154,13 +178,15 @@
     const gone = drop && onPath(shape, drop);
     for (let i = 0; i < shape.n; i++)
       if (kept && !kept[i] || gone && gone[i])
-        s.amount[i] = s.samples[i] = 0;
+        for (const list of [s.amount, s.samples, s.off || []])
+          list[i] = 0;
   }
 
-  /* The same stacks read from the leaf: {shape, amount, samples}. */
+  /* The same stacks read from the leaf: {shape, amount, samples, off}. */
   function reversed(shape, s) {
     const out = { n: 1, parent: [0], name: [0] };
     const amount = [s.amount[0]], samples = [s.samples[0]];
+    const off = s.off && [s.off[0]];
     const index = new Map();
     for (let i = 1; i < shape.n; i++) {
       if (s.amount[i] === 0)
@@ -176,13 +202,17 @@
           out.name.push(shape.name[k]);
           amount.push(0);
           samples.push(0);
+          if (off)
+            off.push(0);
         }
         at = next;
       }
       amount[at] += s.amount[i];
       samples[at] += s.samples[i];
+      if (off)
+        off[at] += s.off[i];
     }
-    return { shape: out, amount, samples };
+    return { shape: out, amount, samples, off };
   }
 
   /* Totals by node, callers before what they call. */
@@ -208,10 +238,11 @@
   }
 
   /* Frames as flame-tree.js has them, with the samples of each beside. */
-  function frames(p, shape, amount, samples) {
+  function frames(p, { shape, amount, samples, off }) {
     const f = Object.assign(T.decode(null), { totalSamples: [],
-      selfSamples: [] });
+      selfSamples: [] }, off ? { totalUnknown: [], selfUnknown: [] } : {});
     const total = totals(shape, amount), counts = totals(shape, samples);
+    const away = off && totals(shape, off);
     const kids = childrenOf(shape, total), ids = new Map();
     const nameOf = (id) => {
       if (!ids.has(id)) {
@@ -238,6 +269,10 @@
         f.self.push(amount[i]);
         f.totalSamples.push(counts[i]);
         f.selfSamples.push(samples[i]);
+        if (off) {
+          f.totalUnknown.push(away[i]);
+          f.selfUnknown.push(off[i]);
+        }
         let left = x + amount[i];
         for (const k of (kids.get(i) || []).sort(order)) {
           next.push([k, me, left]);
@@ -252,12 +287,15 @@
   }
 
   /* whole, counted: before focus and ignore. */
-  function about(p, query, s, f, whole, counted) {
+  function about(p, { about: told, query }, s, f, whole, counted) {
     const period = s.period > 0 ? s.period : null;
-    const mixed = s.known && period === null;
+    const mixed = s.off || s.known && period === null;
     const none = s.slots === 0 && s.partial.length === 0;
     const known = s.known && s.slots > 0; /* no data is not 0 */
-    return Object.assign({}, p.of[query].about, { query, from: s.from,
+    const off = s.off && { parts: s.parts, whole_slots: s.wholeSlots,
+      unknown_levels: T.sampleLevels({ ...f, totalSamples: f.totalUnknown,
+        selfSamples: f.selfUnknown }) };
+    return Object.assign({}, told, off, { query, from: s.from,
       until: s.until, state: s.partial.length ? 'partial' : none
         ? s.none.state : whole > 0 ? 'data' : 'zero',
       why: none ? s.none.why : '', slots: s.slots, faults: s.faults,
@@ -273,22 +311,23 @@
    * reverse.  undefined where the query was not recorded.
    */
   function ask(p, { query, from, until, focus, ignore, reverse, collapse }) {
-    if (!p || !p.of[query])
+    const parts = p ? partsOf(p, query) : [];
+    if (parts.length === 0)
       return undefined;
     if (collapse)
       throw new ns.api.ApiError(404, 'the recorded demo has no modules',
         'collapse');
-    const end = p.from + p.of[query].slots.length * p.slot;
-    const s = sum(p, query, from === undefined ? p.from : from,
-      until === undefined ? end : until);
+    const { slots, about: told } = p.of[parts[0]];
+    const s = parts.map((q) => sum(p, q, from === undefined ? p.from : from,
+      until === undefined ? p.from + slots.length * p.slot : until))
+      .reduce(joined);
     const [whole, counted] = [s.amount, s.samples].map((list) =>
       list.reduce((a, b) => a + b, 0));
     filter(p, s, { focus, ignore });
-    const turned = reverse ? reversed(shapeOf(p), s) : null;
-    const f = turned
-      ? frames(p, turned.shape, turned.amount, turned.samples)
-      : frames(p, shapeOf(p), s.amount, s.samples);
-    const memlens = about(p, query, s, f, whole, counted);
+    const f = frames(p, reverse ? reversed(shapeOf(p), s)
+      : { shape: shapeOf(p), amount: s.amount, samples: s.samples,
+        off: s.off });
+    const memlens = about(p, { about: told, query }, s, f, whole, counted);
     if (memlens.samples === null)
       f.totalSamples = f.selfSamples = undefined;
     return { f, memlens };
@@ -296,7 +335,8 @@
 
   /* One function over time, as table.json has it. */
   function overTime(p, { query, from, until, focus, ignore, step, ...rest }) {
-    const range = within(p, query, from, until);
+    const ranges = partsOf(p, query).map((q) => within(p, q, from, until));
+    const [range] = ranges;
     const shape = shapeOf(p), n = range.list.length;
     const wide = Math.max(1, Math.ceil((step || (until - from) / 60) /
       p.slot));
@@ -305,7 +345,8 @@
     filter(p, kept, { focus, ignore });
     const points = [];
     for (let k = 0; k < n; k += wide) {
-      const part = range.list.slice(k, k + wide).filter(hasData);
+      const part = ranges.flatMap((r) => r.list.slice(k, k + wide))
+        .filter(hasData);
       let self = 0, total = 0;
       for (const slot of part)
         eachNode(slot, (node, amount) => {
@@ -320,5 +361,5 @@
     return { function: rest.function, step: wide * p.slot, points };
   }
 
-  ns.recordedProfiles = { ask, overTime, KINDS };
+  ns.recordedProfiles = { ask, overTime, partsOf, KINDS };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -4,7 +4,8 @@
  *   {version: 2, by: version of MemLens, taken: RFC 3339, from, until,
  *    answers: {request key: JSON or text},
  *    series: {request key: see recorded-series.js},
- *    profiles: see recorded-profiles.js}
+ *    profiles: see recorded-profiles.js,
+ *    threads, heat: {query: see recorded-latency.js}}
  *
  * Keys are those of MemLens.request.key.  Profiles and series are kept by
  * slot and exact: every range of whole slots is answered as the API answered
@@ -95,6 +96,12 @@
       until: snapshot.until }, params));
   }
 
+  /* {threads, heat: {query: the answer of all slots}}. */
+  function gathered(snapshot, what, p) {
+    const r = (snapshot[what] || {})[p.query];
+    return r && ns.recordedLatency[what](r, p);
+  }
+
   /* A recording of before the route has one type. */
   const BEFORE = { types: [{ name: 'cpu', title: 'CPU time',
     unit: 'nanoseconds', kind: 'flow', time: true }] };
@@ -113,6 +120,8 @@
     'graph.dot': (s, p, name) => graphOf(s, name, p),
     runs: (s) => s.answers.runs || { runs: [] },
     types: (s) => s.answers.types || BEFORE,
+    threads: (s, p) => gathered(s, 'threads', p),
+    'heatmap.json': (s, p) => gathered(s, 'heat', p),
     series
   };
 

@@ -11,10 +11,12 @@
 
   /* Those of a recording that are answered for a service ('': the host). */
   function recorded(service) {
-    const { of: all } = ns.mode.snapshot.profiles;
-    const labels = service ? { service } : {};
-    return [...new Set(Object.keys(all).map((q) => q.split('{')[0]))]
-      .filter((n) => Object.hasOwn(all, ns.request.selector(n, labels)));
+    const { profiles } = ns.mode.snapshot;
+    const told = ns.mode.snapshot.answers.types;
+    const names = told ? told.types.map((t) => t.name) : Object.keys(
+      profiles.of).map((q) => q.split('{')[0]);
+    return [...new Set(names)].filter((name) => ns.recordedProfiles.partsOf(
+      profiles, selector({ name }, service)).length > 0);
   }
 
   /* The names of what the service has: services as ns.services.load(). */

@@ -12,7 +12,7 @@
 
   /* reason: of the waits that are shown for it; counted: in words. */
   const disk = (title, name, labels) => ({ title, name, labels,
-    reason: 'disk', counted: 'requests' });
+    source: 'disk', reason: 'disk', counted: 'requests' });
   const KINDS = {
     read: disk('Disk reads', 'disk_device_seconds', { operation: 'read' }),
     write: disk('Disk writes', 'disk_device_seconds',
@@ -22,18 +22,25 @@
     queue: disk('Requests before the disk', 'disk_queue_seconds', {}),
     bytes: disk('Sizes of requests', 'disk_request_bytes', {}),
     sync: { title: 'fsync and its like', name: 'disk_sync_seconds',
-      labels: {}, reason: 'disk', counted: 'calls' },
+      labels: {}, source: 'sync', reason: 'disk', counted: 'calls' },
     reclaim: { title: 'Direct reclaim', name: 'direct_reclaim_seconds',
-      labels: {}, counted: 'stalls' },
+      labels: {}, source: 'reclaim', counted: 'stalls' },
     compaction: { title: 'Compaction', name: 'compaction_seconds',
-      labels: {}, counted: 'stalls' }
+      labels: {}, source: 'reclaim', counted: 'stalls' },
+    runq: { title: 'Run queue', name: 'run_queue_seconds', labels: {},
+      source: 'run queue', reason: 'run queue', counted: 'waits' }
   };
-  /* Told in each slot in which the histograms are taken, if only as 0. */
-  const WITNESS = 'memlens_disk_lost_total';
-  const OFF = 'No data: histograms of disks are not recorded in this range. ' +
-    'enabled = yes under [disk] in memlens.conf starts it.';
+  /* Told in each slot in which histograms of a source are taken. */
+  const WITNESS = 'memlens_histograms_attached';
+  const off = ({ source }) => 'No data: the source “' + source + '” was not ' +
+    'attached in this range. ' + (source === 'run queue' ? 'run-queue'
+    : 'enabled') + ' = yes under [disk] in memlens.conf starts it.';
   const LABEL = 'Arrows walk the cells, Shift selects, Enter takes what is ' +
     'selected.';
+
+  const queries = () => [{ key: 'seen', query: WITNESS, fn: 'max' }];
+  const queryOf = ({ name, labels }, service) => ns.request.selector(name,
+    service ? Object.assign({}, labels, { service }) : labels);
 
   /* "1e-3~4e-3" of the address: {low, high}, or null.  Pure. */
   function band(text) {
@@ -46,6 +53,9 @@
     const row = points && points[0];
     if (!row || !row[row.length - 1])
       return '0 ' + counted;
+    if (row[1] === null)
+      return F.count(row[row.length - 1]) + ' ' + counted +
+        ' · percentiles of a part are not in the recorded demo';
     return columns.map((name, i) => [name, row[i]])
       .filter(([name]) => /^p\d|^max$/.test(name))
       .map(([name, v]) => name + ' ' + format(v)).join(' · ') + ' · ' +
@@ -57,7 +67,7 @@
     return format(low) + ' to ' + format(high) + ': ' + F.count(n) + ' of ' +
       F.count(all) + ' ' + kind.counted + (all ? ' (' +
       F.percent(n / all) + ')' : '') + '. ' + (kind.reason
-      ? 'The profile below is of all waits for a disk (off CPU, reason ' +
+      ? 'The profile below is of all waits of this kind (off CPU, reason ' +
         kind.reason + ') in this range, short and long: stacks are not kept ' +
         'by latency.'
       : 'The profile below is of this range, whatever its threads did: ' +
@@ -121,19 +131,17 @@
     }
 
     async function ask(ctx, { from, until }) {
-      const query = ns.request.selector(kind.name, ctx.service
-        ? Object.assign({}, kind.labels, { service: ctx.service })
-        : kind.labels);
+      const query = queryOf(kind, ctx.service);
       const step = ns.time.step(until - from, COLUMNS, ctx.range.slot);
       const [answer, whole, seen] = await Promise.all([
         ns.api.get('heatmap.json', { query, from, until, step },
           { signal: ctx.signal }),
         ns.api.get('heatmap.json', { query, from, until, step: until - from,
           bands: 1 }, { signal: ctx.signal }),
-        ns.api.series([{ key: 'seen', query: WITNESS, fn: 'increase' }],
-          ctx.range, step, ctx.signal)]);
-      return { answer, whole, times: new Set(seen.seen.cols.flatMap((c) =>
-        c.t.filter((_, i) => c.v[i] !== null))) };
+        ns.api.series(queries(), ctx.range, step, ctx.signal)]);
+      return { answer, whole, times: new Set(seen.seen.cols.filter((c) =>
+        c.labels.source === kind.source).flatMap((c) => c.t
+        .filter((_, i) => c.v[i] !== null))) };
     }
 
     function show(ctx, { answer, whole, times }) {
@@ -146,7 +154,7 @@
         ', ' + summary(whole, format, kind.counted) + '. ' + LABEL });
       map.node.hidden = numbers.hidden = !answer.cells;
       ns.dom.say(line, answer.cells ? summary(whole, format, kind.counted)
-        : times.size ? '0 ' + kind.counted + ' in this range.' : OFF);
+        : times.size ? '0 ' + kind.counted + ' in this range.' : off(kind));
       note.hidden = back.hidden = !chosen || !answer.cells;
       if (!note.hidden)
         ns.dom.say(note, bandText(map.inBand(chosen.low, chosen.high),
@@ -164,6 +172,7 @@
       const id = Object.hasOwn(KINDS, ctx.state.heat) ? ctx.state.heat
         : 'read';
       kind = KINDS[id];
+      node.hidden = false;
       picker.select.value = id;
       try {
         show(ctx, await ask(ctx, ctx.range.from < ctx.range.until
@@ -172,10 +181,11 @@
         if (e.name === 'AbortError')
           throw e;
         fail('Latency: ' + e.message);
+        node.hidden = ns.mode.current === 'offline';
       }
     }
     return { node, refresh };
   }
 
-  ns.latency = { create, band, summary, bandText, KINDS };
+  ns.latency = { create, queries, queryOf, band, summary, bandText, KINDS };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -49,10 +49,6 @@
     card.node.hidden = true;
 
     async function refresh(ctx) {
-      if (ns.mode.current === 'offline') {
-        card.node.hidden = hint.hidden = true;
-        return;
-      }
       const { from, until } = ctx.range.from < ctx.range.until
         ? ns.time.outward(ctx.range, ctx.range.slot) : ctx.range;
       let answer = { pools: [] }, text = OFF;
@@ -67,7 +63,7 @@
       }
       const { times, rows: list } = rows(answer);
       card.node.hidden = times.length === 0;
-      hint.hidden = times.length > 0;
+      hint.hidden = times.length > 0 || ns.mode.current === 'offline';
       ns.dom.say(hint, text);
       if (times.length > 0) {
         card.chart.set(ctx.range, times, list);

@@ -10,6 +10,7 @@
  *             what needs no new answer, search: the box that "/" goes to}
  *   ranged    shows a service over a range: with the bar of both, following
  *   series    modules whose queries(service) it asks of api/v1/series
+ *   heat      a module with KINDS of heat maps, and queryOf(kind, service)
  *   profiles  whether it asks for profiles, and where functions were written
  *   answers   other routes that it asks, [[route, params]]
  *   keys      of the address, its own: {name: what it may be}, see url-state
@@ -33,7 +34,8 @@
       help: [['in the playground', '`↑` `↓` history, `Tab` completes, ' +
         '`Ctrl L` clears']] },
     { id: 'profiles', was: 'cpu', title: 'Profiles', module: 'profilesTab',
-      ranged: true, series: ['profilesTab'], profiles: true,
+      ranged: true, series: ['profilesTab', 'latency'], profiles: true,
+      heat: 'latency',
       keys: { type: ANY, search: ANY,
         view: ['both', 'table', 'flame', 'sandwich', 'compare'],
         focus: ANY, ignore: ANY, collapse: ['', 'module'],

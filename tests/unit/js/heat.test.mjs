@@ -53,3 +53,49 @@ test('a range without an observation is 0 of them', () => {
   assert.equal(of([[0, 0.001, 0.5, 0.002, 12]]),
     'p50 1 ms · max 500 ms · 12 requests');
 });
+
+const D = load('recorded-latency').recordedLatency;
+const COLUMNS = ['time', 'p50', 'max', 'mean', 'count'];
+const KEPT = { from: 100, until: 140, step: 10, series: 1, unit: 'seconds',
+  columns: COLUMNS, edges: [1, 2, 4],
+  cells: [[0, 0, 3], [1, 0, 2], [1, 1, 1], [3, 1, 7]],
+  points: [[100, 1, 1, 1, 3], [110, 1, 3, 2, 3], [120, null, null, null, 0],
+    [130, 3, 3, 3, 7]], whole: [100, 2, 3, 2.5, 13] };
+
+test('recorded: counts add up at any step, and nothing is made up', () => {
+  const two = D.heat(KEPT, { from: 100, until: 140, step: 20 });
+  assert.deepEqual(two.cells, [[0, 0, 5], [0, 1, 1], [1, 1, 7]]);
+  assert.deepEqual(two.points, [[100, null, null, null, 6],
+    [120, null, null, null, 7]]);
+  const all = D.heat(KEPT, { from: 100, until: 140, step: 40 });
+  assert.deepEqual(all.points, [[100, 2, 3, 2.5, 13]]);
+  const one = D.heat(KEPT, { from: 110, until: 120, step: 10 });
+  assert.deepEqual([one.cells, one.points], [[[0, 0, 2], [0, 1, 1]],
+    [[110, 1, 3, 2, 3]]]);
+  assert.equal(D.heat({ from: 0, until: 9, step: 3, series: 0 }, {}).cells,
+    undefined);
+});
+
+test('recorded: threads are means of the slots that are known', () => {
+  const r = D.threads({ from: 0, until: 40, step: 10, pools: [{ labels: {},
+    states: [{ state: 'disk', points: [[0, 1], [10, 3], [20, null],
+      [30, null]] }] }] }, { from: 0, until: 40, step: 20 });
+  assert.deepEqual(r.pools[0].states[0].points, [[0, 2], [20, null]]);
+});
+
+test('recorded: wall time is CPU time and time off CPU', () => {
+  const P = load('unit', 'flame-tree', 'recorded-profiles').recordedProfiles;
+  const of = (nodes, period) => ({ about: { unit: 'nanoseconds',
+    kind: 'flow' }, slots: [{ period, nodes }, null] });
+  const p = { slot: 10, from: 0, names: ['total', 'main', 'read'],
+    kinds: '?uk', tree: [0, 0, 1, 1, 1, 2], of: {
+      'cpu{service="a"}': of([1, 3], 10),
+      'offcpu{service="a"}': of([1, 5, 1, 1, 60, 2]) } };
+  const { f, memlens: m } = P.ask(p, { query: 'wall{service="a"}', from: 0,
+    until: 20 });
+  assert.equal(f.ticks, 95);
+  assert.deepEqual(m.parts, { cpu: 30, offcpu: 65 });
+  assert.deepEqual(m.unknown_levels, [[65, 0], [65, 5], [60, 60]]);
+  assert.deepEqual(f.totalSamples, [3, 3, 0]);
+  assert.deepEqual(P.partsOf(p, 'wall{service="b"}'), []);
+});
