@@ -9,7 +9,7 @@
 #include "store/file/format.h"
 #include "store/file/segtree.h"
 #include "store/journal/journal.h"
-#include "store/write/seal.h"
+#include "store/seal/seal.h"
 #include "store/write/writer.h"
 
 #define SEAL_SLOTS seg_slots(FORMAT_SEAL_LEVEL)

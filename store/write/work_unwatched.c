@@ -10,8 +10,8 @@
 
 #include "store/base/err.h"
 #include "store/model/unwatched.h"
+#include "store/seal/seal_sieve.h"
 #include "store/store.h"
-#include "store/write/seal_sieve.h"
 #include "store/write/work.h"
 
 const struct err *

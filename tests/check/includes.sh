@@ -22,7 +22,8 @@ store/file: store store/batch store/model store/base
 store/journal: store/file store/batch store/model store/base
 store/check: store/journal store/file store/batch store/model store/base
 store/read: store store/journal store/file store/batch store/model store/base
-store/write: store store/check store/journal store/file
+store/seal: store/journal store/file store/batch store/model store/base
+store/write: store/seal store store/check store/journal store/file
 	store/batch store/model store/base
 collector/bpf: store/model
 collector/base: store/base

@@ -8,8 +8,8 @@
 
 #include "store/base/err.h"
 #include "store/journal/journal_dict.h"
+#include "store/seal/memspan.h"
 #include "store/store.h"
-#include "store/write/memspan.h"
 #include "tests/unit/counts.h"
 #include "tests/unit/test.h"
 

@@ -10,7 +10,7 @@
 #include "store/base/err.h"
 #include "store/journal/journal_dict.h"
 #include "store/journal/openspan.h"
-#include "store/write/memspan.h"
+#include "store/seal/memspan.h"
 #include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)

@@ -8,8 +8,8 @@
 #define STORE_SEAL_H
 
 #include "store/file/sealed.h"
-#include "store/write/memspan.h"
-#include "store/write/salvage.h"
+#include "store/seal/memspan.h"
+#include "store/seal/salvage.h"
 
 /* What a purge takes out: blocks of matching series that touch slots
  * [from, until), or of them the stacks whose label set matches. */

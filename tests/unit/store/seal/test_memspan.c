@@ -6,7 +6,7 @@
 
 #include "store/base/err.h"
 #include "store/batch/batch_private.h"
-#include "store/write/memspan.h"
+#include "store/seal/memspan.h"
 #include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)

@@ -7,7 +7,7 @@
 
 #include "store/base/err.h"
 #include "store/file/dbfile.h"
-#include "store/write/seal.h"
+#include "store/seal/seal.h"
 #include "tests/unit/test.h"
 
 #define SLOT INT64_C(1000000000)

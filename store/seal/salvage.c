@@ -2,7 +2,7 @@
  * Reads block by block behind damage; Berkeley DB's handle is opened anew after
  * each damaged page, and after SALVAGE_BREAKS of them the rest is lost.
  */
-#include "store/write/salvage.h"
+#include "store/seal/salvage.h"
 
 #include <errno.h>
 #include <stdlib.h>

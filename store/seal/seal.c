@@ -11,7 +11,7 @@
 #include "store/file/series_index.h"
 #include "store/journal/open_marks.h"
 #include "store/model/histogram.h"
-#include "store/write/seal_private.h"
+#include "store/seal/seal_private.h"
 
 /* Slots of a file in which all strips of a series are near each other, so that
  * bundles cost who asks for one little. */

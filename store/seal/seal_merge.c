@@ -18,7 +18,7 @@
 
 #include "store/base/err.h"
 #include "store/batch/batch_private.h"
-#include "store/write/seal_private.h"
+#include "store/seal/seal_private.h"
 
 /* The next element of a table of one file. */
 struct merge_head {

@@ -6,7 +6,7 @@
 
 #include "store/base/err.h"
 #include "store/model/histogram.h"
-#include "store/write/seal_private.h"
+#include "store/seal/seal_private.h"
 
 static const struct err *
 seal_need_values(struct seal *s, struct accumulator *a)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "store/base/err.h"
-#include "store/write/seal_private.h"
+#include "store/seal/seal_private.h"
 
 static bool
 seal_in_range(const struct seal_source *s, uint64_t slot)

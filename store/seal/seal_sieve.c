@@ -2,7 +2,7 @@
  * Which series and stacks a selector matches is found once for a file, into two
  * arrays of flags; a block is then judged without looking at names.
  */
-#include "store/write/seal_sieve.h"
+#include "store/seal/seal_sieve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "store/base/err.h"
 #include "store/model/type.h"
 #include "store/model/unwatched.h"
-#include "store/write/seal.h"
+#include "store/seal/seal.h"
 
 /* ---- what the selector matches ---- */
 

@@ -8,9 +8,9 @@
 
 #include "store/file/dbfile.h"
 #include "store/file/segtree.h"
-#include "store/write/seal.h"
-#include "store/write/seal_dict.h"
-#include "store/write/seal_sieve.h"
+#include "store/seal/seal.h"
+#include "store/seal/seal_dict.h"
+#include "store/seal/seal_sieve.h"
 
 /* The block of one level that is being added up. */
 struct accumulator {

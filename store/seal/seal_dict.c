@@ -3,7 +3,7 @@
  * by their bytes (prefixes are shared), the call tree in pre-order, so that
  * numbers follow from the content and not from the order of arrival.
  */
-#include "store/write/seal_dict.h"
+#include "store/seal/seal_dict.h"
 
 #include <stdlib.h>
 #include <string.h>

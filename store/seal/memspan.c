@@ -2,7 +2,7 @@
  * The batch's numbers are mapped to the table's once for a batch; a value whose
  * stack was lost goes to the stack that says so.
  */
-#include "store/write/memspan.h"
+#include "store/seal/memspan.h"
 
 #include <stdlib.h>
 #include <string.h>
