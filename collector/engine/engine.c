@@ -497,8 +497,7 @@ engine_open(void **out, const struct config *config,
 	 * goes on without what the kernel or our rights do not allow. */
 	s->border.open_slot = border_slot(&s->border, (uint64_t)s->now_ns);
 	/* There are as many samples as CPUs. */
-	governor_init(&s->governor, &governor_rates,
-	    config->cpu_budget * get_nprocs());
+	pace_init(s, config->cpu_budget * get_nprocs());
 	e = engine_start(s, blind, sizeof(blind));
 	if (e == NULL) {
 		engine_opened(s, blind);

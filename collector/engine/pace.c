@@ -15,6 +15,8 @@
 #include "store/base/log.h"
 #include "store/batch/batch.h"
 
+#define PACE_EVENTS_PART 4 /* of the budget is theirs */
+
 /* CPU time of another process; -1 when it is gone. */
 static int64_t
 pace_process_ns(pid_t pid)
@@ -72,6 +74,14 @@ pace_sums(struct engine *s)
 }
 
 void
+pace_init(struct engine *s, int64_t budget)
+{
+	governor_init(&s->governor, &governor_rates, budget);
+	governor_init(&s->pace.events, &governor_halves,
+	    budget / PACE_EVENTS_PART);
+}
+
+void
 pace_begin(struct engine *s)
 {
 	struct governor_used sums = pace_sums(s);
@@ -86,6 +96,34 @@ pace_is_part(const struct engine_profile *p)
 	    p->state != SOURCE_NOT_ATTACHED;
 }
 
+static const struct governor *
+pace_governor(const struct engine *s, const struct engine_profile *p)
+{
+	return p->clock.hz > 0 ? &s->governor : &s->pace.events;
+}
+
+/* Per cent of one CPU that its governor has judged. */
+static double
+pace_used(const struct engine *s, const struct engine_profile *p)
+{
+	return (p->clock.hz > 0 ? s->pace.window.ratio
+	                        : s->pace.events_ratio) * 100;
+}
+
+/* The clock as it should be now. */
+static struct sampler_clock
+pace_clock(const struct engine *s, const struct engine_profile *p)
+{
+	const struct governor *g = pace_governor(s, p);
+	struct sampler_clock clock = p->clock;
+
+	if (clock.hz > 0)
+		clock.hz = governor_hz(g, clock.hz);
+	else
+		clock.period = governor_period(g, clock.period);
+	return clock;
+}
+
 int64_t
 pace_period(const struct engine *s, const struct engine_profile *p)
 {
@@ -93,22 +131,9 @@ pace_period(const struct engine *s, const struct engine_profile *p)
 	    p->row->part != NULL))
 		return 1;
 	if (p->clock.hz > 0)
-		return NS_PER_S / governor_hz(&s->governor, p->clock.hz);
-	return governor_period(&s->governor, p->clock.period) *
+		return NS_PER_S / pace_clock(s, p).hz;
+	return pace_clock(s, p).period *
 	    (p->clock.unit > 0 ? p->clock.unit : 1);
-}
-
-/* The clock as it should be now. */
-static struct sampler_clock
-pace_clock(const struct engine *s, const struct engine_profile *p)
-{
-	struct sampler_clock clock = p->clock;
-
-	if (clock.hz > 0)
-		clock.hz = governor_hz(&s->governor, clock.hz);
-	else
-		clock.period = governor_period(&s->governor, clock.period);
-	return clock;
 }
 
 /* "49 Hz", "one of 500". */
@@ -167,12 +192,12 @@ pace_explain(struct engine *s, struct engine_profile *p)
 	char text[40];
 
 	p->slow[0] = '\0';
-	if (s->governor.level > 0)
+	if (pace_governor(s, p)->level > 0)
 		snprintf(p->slow, sizeof(p->slow), "sampling at %s to "
 		    "stay within %.2f %% of a CPU: %.2f %% used",
 		    pace_text(s, p, text, sizeof(text)),
-		    (double)s->governor.budget / 1e4,
-		    s->pace.window.ratio * 100);
+		    (double)pace_governor(s, p)->budget / 1e4,
+		    pace_used(s, p));
 }
 
 static void
@@ -186,7 +211,7 @@ pace_change(struct engine *s, struct engine_profile *p, uint64_t slot,
 
 	snprintf(text, sizeof(text), "%s: %.2f %% of a CPU used, the "
 	    "budget is %.2f %%", pace_text(s, p, pace, sizeof(pace)),
-	    s->pace.window.ratio * 100, (double)s->governor.budget / 1e4);
+	    pace_used(s, p), (double)pace_governor(s, p)->budget / 1e4);
 	log_info("%s: %s", p->row->name, text);
 	batch_add_fact(b, time_ns, FACT_MARK, "rate", text, strlen(text));
 	e = sampler_set(s->sampler, (size_t)(p - s->profiles), &clock);
@@ -197,29 +222,70 @@ pace_change(struct engine *s, struct engine_profile *p, uint64_t slot,
 	snprintf(p->why, sizeof(p->why), "%.310s", e->text);
 }
 
+/* What events had of the cost of samples since the last look: as of the time
+ * of BPF programs. */
+static int64_t
+pace_events_part(struct engine *s, int64_t with_ns)
+{
+	struct pace *u = &s->pace;
+	int64_t all = -u->run_ns, events = -u->events_run_ns;
+	size_t i;
+
+	for (i = 0; i < s->n_profiles; i++) {
+		const struct engine_profile *p = &s->profiles[i];
+
+		if (!pace_has_clock(p))
+			continue;
+		all += (int64_t)p->now.run_ns;
+		if (p->clock.hz == 0)
+			events += (int64_t)p->now.run_ns;
+	}
+	u->run_ns += all;
+	u->events_run_ns += events;
+	return all == 0 ? 0 : (int64_t)((double)with_ns * (double)events /
+	    (double)all);
+}
+
+void
+pace_step(struct engine *s, bool changes[2])
+{
+	struct governor_used sums = pace_sums(s);
+	struct governor_used all = governor_window_next(&s->pace.window, &sums);
+	int64_t events_ns = pace_events_part(s, all.with_ns);
+	const struct governor_used clocks = {all.span_ns,
+	    all.with_ns - events_ns, all.beside_ns + events_ns},
+	    events = {all.span_ns, events_ns, 0};
+
+	s->pace.events_ratio = (double)events_ns / (double)all.span_ns;
+	if (s->stopped)
+		return;
+	changes[0] = governor_step(&s->governor, &clocks);
+	changes[1] = governor_step(&s->pace.events, &events);
+}
+
 void
 pace_judge(struct engine *s, uint64_t slot, struct batch *b)
 {
 	static const struct pace_gauge used = {"memlens_profile_used_ratio",
 	    "ratio", 6};
-	struct governor_window *w = &s->pace.window;
-	struct governor_used now;
-	bool change;
+	bool changes[2] = {false, false};
 	size_t i;
 
 	pace_put_rates(s, slot, b);
-	if (!governor_window_is_over(w, clock_mono_ns()))
+	if (!governor_window_is_over(&s->pace.window, clock_mono_ns()))
 		return;
-	now = pace_sums(s);
-	now = governor_window_next(w, &now);
-	pace_put(s, b, ACCOUNT_SHARED, &used, slot, (int64_t)(w->ratio * 1e6));
-	change = !s->stopped && governor_step(&s->governor, &now);
+	pace_step(s, changes);
+	pace_put(s, b, ACCOUNT_SHARED, &used, slot,
+	    (int64_t)(s->pace.window.ratio * 1e6));
 	for (i = 0; i < s->n_profiles; i++) {
 		struct engine_profile *p = &s->profiles[i];
 
 		if (!pace_has_clock(p) || p->state == SOURCE_NOT_ATTACHED)
 			continue;
-		if (change)
+		if (p->clock.hz == 0)
+			pace_put(s, b, p->row->name, &used, slot,
+			    (int64_t)(s->pace.events_ratio * 1e6));
+		if (changes[p->clock.hz == 0])
 			pace_change(s, p, slot, b);
 		pace_explain(s, p);
 	}

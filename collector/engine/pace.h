@@ -2,8 +2,11 @@
  * What sampling costs, and how often we sample for that.  With the rate grow
  * the BPF programs, as they time themselves, and the handling of what they
  * send; beside it stand unwind rows and names, the symbols child's and ours.
- * What reads /proc, the store and sockets is not sampling.  One governor slows
- * all types alike.
+ * What reads /proc, the store and sockets is not sampling.
+ *
+ * A clock ticks at a rate that we know; page faults and the like come as often
+ * as programs make them.  So those have a governor and a part of the budget of
+ * their own, and slow no clock.
  */
 #ifndef COLLECTOR_PACE_H
 #define COLLECTOR_PACE_H
@@ -21,15 +24,25 @@ struct engine_profile;
 /* What the governor has been told, all in ns. */
 struct pace {
 	struct governor_window window;
+	struct governor events; /* of types without a clock, */
+	int64_t run_ns, events_run_ns; /* all BPF, and theirs, until then; */
+	double events_ratio; /* of one CPU: they, in the window before */
 	pid_t child;             /* the symbols child that was seen last, */
 	int64_t child_ns;        /* its CPU, */
 	int64_t children_ns;     /* and that of those before it */
 };
 
+/* The rates as configured; 0: no limit. */
+void pace_init(struct engine *s, int64_t budget);
+
 /* Begins to measure; then, at the end of each slot: measures,
  * stores it, and changes the rate of the next slots when need be. */
 void pace_begin(struct engine *s);
 void pace_judge(struct engine *s, uint64_t slot, struct batch *b);
+
+/* Judges the window that ends now: whether the rate of clocks changes by it,
+ * and the period of events. */
+void pace_step(struct engine *s, bool changes[2]);
 
 struct pace_gauge {
 	const char *name, *unit;

@@ -77,7 +77,7 @@ bench_new(void)
 	t->s.config = &t->config;
 	t->s.services = t->services;
 	t->s.border.slot_ns = t->config.slot_ns;
-	governor_init(&t->s.governor, &governor_rates, 0);
+	pace_init(&t->s, 0);
 	t->s.n_profiles = 1;
 	t->s.profiles[0] = (struct engine_profile){.row = &profile_cpu,
 	    .type = types_find("cpu"), .state = SOURCE_ATTACHED};
