@@ -17,6 +17,7 @@
 #include "fcgi/query/step.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
+#include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/model/histogram.h"
 
@@ -122,6 +123,44 @@ heatmap_put(struct writer *w, const struct heatmap *m,
 	heatmap_put_cells(w, m, h, first);
 }
 
+/* The name of a series that has no histogram, where there is one. */
+static bool
+heatmap_other(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	struct buf *name = arg;
+
+	(void)last_ns;
+	if (d->kind == SERIES_HISTOGRAM)
+		return true;
+	buf_printf(name, "%.100s", d->name);
+	return false;
+}
+
+/* What matches and is no histogram is not told as nothing. */
+static const struct err *
+heatmap_check(const struct step_page *q, struct store *s)
+{
+	struct buf name = {0};
+	const struct err *e;
+
+	e = store_each_series(s, q->selector, q->from_ns, q->until_ns,
+	    heatmap_other, &name);
+	if (e == NULL && name.len > 0)
+		e = err_field(ERR_REQUEST, 400, "query", "%.*s is no histogram",
+		    (int)name.len, (const char *)name.data);
+	buf_fini(&name);
+	return e;
+}
+
+static void
+heatmap_put_state(struct writer *w, const struct step_page *q,
+    struct store *s, bool any)
+{
+	if (!any && !partial_is(s, q->from_ns, q->until_ns))
+		writer_key_str(w, "state", "no data");
+	partial_put_state(w, s, q->from_ns, q->until_ns);
+}
+
 static const struct err *
 heatmap_answer(const struct step_page *q, const struct request *rq,
     struct store *s, struct writer *w)
@@ -134,11 +173,12 @@ heatmap_answer(const struct step_page *q, const struct request *rq,
 	size_t n;
 
 	if ((e = heatmap_init(&m, q, rq)) != NULL ||
-	    (e = store_query_histogram(s, &hq, &all, &n)) != NULL)
+	    (e = store_query_histogram(s, &hq, &all, &n)) != NULL ||
+	    (n == 0 && (e = heatmap_check(q, s)) != NULL))
 		return e;
 	writer_open(w, '{');
 	step_page_put(w, q);
-	partial_put_state(w, s, q->from_ns, q->until_ns);
+	heatmap_put_state(w, q, s, n > 0);
 	writer_key_int(w, "series", n > 0 ? (int64_t)all->n_merged : 0);
 	if (n > 0)
 		heatmap_put(w, &m, all);

@@ -233,9 +233,9 @@ histogram_merge(void *arg, struct steps *t, uint32_t series, size_t at,
 		return steps_describe(&out->desc, &out->labels, &d);
 	}
 	if (d.scale != out->desc.scale || strcmp(d.unit, out->desc.unit) != 0)
-		return err_new(ERR_REQUEST, 400, "%s is in %s, %s is not: "
-		    "they have no histogram together", out->desc.name,
-		    out->desc.unit, d.name);
+		return err_field(ERR_REQUEST, 400, "query", "%s is in %s, %s "
+		    "is not: they have no histogram together",
+		    out->desc.name, out->desc.unit, d.name);
 	return NULL;
 }
 

@@ -33,7 +33,17 @@ check "columns and unit are those of percentiles" js 'd.unit === "seconds" &&
     d.columns.join() === "time,p50,p90,p95,p99,p99.9,max,mean,count"'
 check "a closed range has a tag" header 'ETag: "'
 get GET "/api/v1/heatmap.json?query=test_none_seconds&$range"
-check "nothing matches: no data" js 'd.series === 0 && !("cells" in d)'
+check "nothing matches: no data" js 'd.series === 0 && !("cells" in d) &&
+    d.state === "no data"'
+for other in test_gauge_bytes node_cpu_seconds_total cpu; do
+	get GET "/api/v1/heatmap.json?query=$other&$range"
+	check "$other is no histogram" status 400
+	check "and that names the field" js 'd.field === "query" &&
+	    d.detail === "'$other' is no histogram"'
+done
+get GET '/api/v1/heatmap.json?query={__name__=~"test_(size_b|lat).*"}&'$range
+check "two units have no histogram together" status 400
+check "and that names the query" js 'd.field === "query"'
 get GET "$q&$range&bands=3"
 check "bands that are no power of two" status 400
 get GET "$q&$range&bands="

@@ -24,6 +24,7 @@
  *	lag_seconds{quantile="0.99",service="kv"}     slot % 10
  *	lag_seconds_sum, lag_seconds_count, alone_sum 5 more
  *	test_latency_seconds{service="kv"}   1 ms to 1 s, each millisecond once
+ *	test_size_bytes                      4096, once
  *	with WAITS in the environment: cpu and, in the newer half, offcpu and
  *	thread_seconds_total of the service "mix" (fill_waits()), and lock,
  *	looked at, nothing seen
@@ -261,6 +262,8 @@ fill_latency(struct batch *b, uint64_t slot)
 
 	for (int64_t ms = 1; ms <= 1000; ms++)
 		batch_add_histogram(b, latency, slot, ms * NS_PER_MS, 1);
+	batch_add_histogram(b, series(b, SERIES_HISTOGRAM, "test_size_bytes",
+	    "bytes", 0, NULL, 0), slot, 4096, 1);
 }
 
 static void
