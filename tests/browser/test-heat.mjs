@@ -106,6 +106,39 @@ export function heatTests({ browser, base, mock }) {
           await line(page));
         equal(await page.isVisible('.heat-canvas'), false, 'the map');
       })],
+    ['heat map: what is enabled is not advised to be', () => withPage(
+      browser, {}, async (page) => {
+        await page.route('**/api/v1/series?*memlens_histograms_attached*',
+          (route) => route.fulfill({ json: { series: [], state: 'no data' } }));
+        await page.route('**/api/v1/threads?*', (route) =>
+          route.fulfill({ json: { pools: [], counts: [] } }));
+        await page.route('**/api/v1/health*', async (route) => {
+          const json = await (await route.fetch()).json();
+          for (const name of ['disk', 'reclaim', 'offcpu'])
+            json.sources = [...json.sources.filter((s) => s.name !== name),
+              { name, state: 'attached', why: '', last: json.now, lost: {} }];
+          await route.fulfill({ json });
+        });
+        await open(page, base, '&heat=compaction');
+        equal(await line(page), 'No data: the source “reclaim” was not ' +
+          'attached in this range. Now it is attached.', 'the map');
+        const states = page.locator('p.hint:has-text("Thread states")');
+        assert(/attached now; threads of the kernel/.test(
+          await states.textContent()), await states.textContent());
+      })],
+    ['heat map: a service that is not there has no data', () => withPage(
+      browser, {}, async (page) => {
+        await page.goto(base + ADDRESS.replace('kv_service', 'nosuch') +
+          '&heat=compaction');
+        await until(async () => await line(page) ===
+          'No data of “nosuch” in this range.', 5000, 'another line');
+      })],
+    ['heat map: a band without its profile is not told', () => withPage(
+      browser, {}, async (page) => {
+        await open(page, base, '&band=0.0001~0.0002&type=cpu');
+        const note = await page.textContent('.heat-note');
+        assert(/not shown: the profile below is not of waits/.test(note), note);
+      })],
     ...['light', 'dark'].map((colorScheme) => [
       `heat map: axe finds nothing, narrow, ${colorScheme}`, () => withPage(
         browser, { colorScheme, viewport: { width: 400, height: 800 } },

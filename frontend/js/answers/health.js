@@ -34,6 +34,12 @@
     });
   }
 
+  /* The state of a source, as "attached"; '' where it is off or not known. */
+  function enabled(judged, name) {
+    const of = judged && judged.sources.find((s) => s.name === name);
+    return of && of.state !== 'off' ? of.state : '';
+  }
+
   /* The server's own words, wherever it put them. */
   function stated(health) {
     const why = health.reason || health.why;
@@ -69,5 +75,5 @@
       version: health.version || '', store, self: health.self || {} };
   }
 
-  ns.health = { judge };
+  ns.health = { judge, enabled };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -337,5 +337,5 @@
       message: (text) => message(chart, text) };
   }
 
-  ns.chart = { create, gaps, axes, drawn };
+  ns.chart = { create, gaps, axes, drawn, timeLabels };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -41,9 +41,21 @@
       low: g.edges[r0], high: g.edges[r1 + 1] };
   }
 
-  /* How many of a band there are in all, and of all how many.  Bands whose
-   * borders are not the map's are of those rows that lie in them.  Pure. */
-  function inBand(g, low, high) {
+  /* {low, high}: the part of a band whose borders are the map's, beyond which
+   * there is nothing; or null.  Pure. */
+  function snap({ edges }, band) {
+    if (!band)
+      return null;
+    const low = band.low < edges[0] ? band.low
+      : edges.find((e) => e >= band.low);
+    const high = band.high > edges[edges.length - 1] ? band.high
+      : edges.filter((e) => e <= band.high).pop();
+    return low < high ? { low, high } : null;
+  }
+
+  /* How many of a band with the map's borders there are, and of all how many.
+   * Pure. */
+  function inBand(g, { low, high }) {
     let n = 0, all = 0;
     for (let col = 0; col < g.cols; col++)
       for (let row = 0; row < g.rows; row++) {
@@ -53,6 +65,22 @@
           n += v;
       }
     return { n, all };
+  }
+
+  const INCRS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600,
+    7200, 10800, 21600, 43200, 86400];
+
+  /* {times, incr}: round ones of the local clock, n at most.  Pure. */
+  function ticks(from, until, n) {
+    const least = (until - from) / n;
+    const incr = INCRS.find((i) => i >= least) ||
+      Math.ceil(least / 86400) * 86400;
+    const zone = -60 * new Date(from * 1000).getTimezoneOffset();
+    const times = [];
+    for (let t = Math.ceil((from + zone) / incr) * incr - zone; t <= until;
+      t += incr)
+      times.push(t);
+    return { times, incr };
   }
 
   function token(name) {
@@ -115,13 +143,14 @@
       for (let row = 0; row < g.rows; row += every)
         ctx.fillText(format(g.edges[row]), LEFT - 6,
           Math.max(TOP + 6, top(row) + cellH()));
-      ctx.textAlign = 'left';
-      const n = Math.max(1, Math.floor((width() - LEFT) / 90));
-      for (let i = 0; i < n; i++) {
-        const t = g.from + Math.round(i * g.cols / n) * g.step;
-        ctx.fillText(F.clock(t, g.until - g.from < 3600),
-          LEFT + (width() - LEFT) * i / n, HEIGHT - BOTTOM / 2);
-      }
+      ctx.textAlign = 'center';
+      const { times, incr } = ticks(g.from, g.until,
+        Math.max(1, Math.floor((width() - LEFT) / 90)));
+      ns.chart.timeLabels(null, times, 0, 0, incr).forEach((text, i) => {
+        const x = left((times[i] - g.from) / g.step);
+        if (x + ctx.measureText(text).width / 2 <= width())
+          ctx.fillText(text, x, HEIGHT - BOTTOM / 2);
+      });
       ctx.strokeRect(LEFT, TOP, width() - LEFT - 1, HEIGHT - TOP - BOTTOM);
     }
 
@@ -129,7 +158,8 @@
       const x0 = LEFT + (a.from - g.from) / g.step * cellW();
       const x1 = LEFT + (a.until - g.from) / g.step * cellW();
       const low = g.edges.filter((e) => e < a.low).length;
-      const high = g.edges.filter((e) => e < a.high).length;
+      const high = Math.min(g.rows,
+        g.edges.filter((e) => e < a.high).length);
       ctx.strokeStyle = token(colour);
       ctx.lineWidth = 2;
       ctx.setLineDash(dash);
@@ -148,7 +178,7 @@
       gaps(ctx);
       cells(ctx);
       labels(ctx);
-      if (band && g.rows)
+      if (band && inBand(g, band).n)
         outline(ctx, { from: g.from, until: g.until, low: band.low,
           high: band.high }, '--accent', [6, 4]);
       if (cursor)
@@ -251,7 +281,7 @@
     new ResizeObserver(draw).observe(node);
     ns.theme.on(draw);
 
-    /* band: {low, high} that is chosen, or null; known(col): was anything
+    /* band: {low, high} with borders of the map, or null; known(col): was anything
      * measured in that step; format(value), label: in words. */
     function show(answer, as) {
       g = grid(answer);
@@ -260,8 +290,8 @@
       canvas.setAttribute('aria-label', as.label);
       draw();
     }
-    return { node, show, inBand: (low, high) => inBand(g, low, high) };
+    return { node, show };
   }
 
-  ns.heat = { create, grid, area, inBand, shade };
+  ns.heat = { create, grid, area, snap, inBand, ticks, shade };
 })(globalThis.MemLens = globalThis.MemLens || {});

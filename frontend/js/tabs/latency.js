@@ -32,9 +32,11 @@
   };
   /* Told in each slot in which histograms of a source are taken. */
   const WITNESS = 'memlens_histograms_attached';
-  const off = ({ source }) => 'No data: the source “' + source + '” was not ' +
-    'attached in this range. ' + (source === 'run queue' ? 'run-queue'
-    : 'enabled') + ' = yes under [disk] in memlens.conf starts it.';
+  /* now: its state, or '' where it is not enabled.  Pure. */
+  const off = ({ source }, now) => 'No data: the source “' + source + '” was ' +
+    'not attached in this range. ' + (now ? 'Now it is ' + now + '.'
+    : (source === 'run queue' ? 'run-queue' : 'enabled') +
+      ' = yes under [disk] in memlens.conf starts it.');
   const LABEL = 'Arrows walk the cells, Shift selects, Enter takes what is ' +
     'selected.';
 
@@ -45,7 +47,8 @@
   /* "1e-3~4e-3" of the address: {low, high}, or null.  Pure. */
   function band(text) {
     const [low, high] = String(text).split('~').map(Number);
-    return text && low < high ? { low, high } : null;
+    return text && low >= 0 && low < high && high < Infinity
+      ? { low, high } : null;
   }
 
   /* The row of quantiles of a whole range, in words.  Pure. */
@@ -72,6 +75,19 @@
         'by latency.'
       : 'The profile below is of this range, whatever its threads did: ' +
         'these stalls have no stacks.');
+  }
+
+  /* What a link's band is not told of: {band, why}, one of them null.  Pure. */
+  function shownBand(map, state, kind, format) {
+    const chosen = band(state.band), own = ns.heat.snap(map, chosen);
+    if (chosen && kind.reason && (state.type !== 'offcpu' ||
+      state.reason !== kind.reason))
+      return { band: null, why: 'The band of this address is not shown: the ' +
+        'profile below is not of waits of this kind (off CPU, reason ' +
+        kind.reason + ').' };
+    return { band: own, why: chosen && !own ? 'The band of this address, ' +
+      format(chosen.low) + ' to ' + format(chosen.high) + ', is not shown: ' +
+      'it is narrower than those of the map.' : null };
   }
 
   function table(answer, format, known) {
@@ -144,21 +160,31 @@
         .filter((_, i) => c.v[i] !== null))) };
     }
 
+    /* Nothing counted is 0 only of what is known to have run. */
+    function absent({ service, services }, times) {
+      if (!times.size)
+        return off(kind, ns.health.enabled(ns.mode.health, kind.source));
+      return service && !services.some((s) => s.name === service)
+        ? 'No data of “' + service + '” in this range.'
+        : '0 ' + kind.counted + ' in this range.';
+    }
+
     function show(ctx, { answer, whole, times }) {
       const format = answer.unit === 'bytes' ? F.bytes : F.seconds;
       const known = (col) => times.has(answer.from + col * answer.step) ||
         !!(answer.points && answer.points[col] &&
           answer.points[col].slice(-1)[0] > 0);
-      const chosen = band(ctx.state.band);
-      map.show(answer, { band: chosen, known, format, label: kind.title +
+      const g = ns.heat.grid(answer);
+      const said = shownBand(g, ctx.state, kind, format);
+      map.show(answer, { band: said.band, known, format, label: kind.title +
         ', ' + summary(whole, format, kind.counted) + '. ' + LABEL });
       map.node.hidden = numbers.hidden = !answer.cells;
       ns.dom.say(line, answer.cells ? summary(whole, format, kind.counted)
-        : times.size ? '0 ' + kind.counted + ' in this range.' : off(kind));
-      note.hidden = back.hidden = !chosen || !answer.cells;
+        : absent(ctx, times));
+      note.hidden = back.hidden = !(said.band || said.why) || !answer.cells;
       if (!note.hidden)
-        ns.dom.say(note, bandText(map.inBand(chosen.low, chosen.high),
-          chosen, kind, format));
+        ns.dom.say(note, said.why || bandText(ns.heat.inBand(g, said.band),
+          said.band, kind, format));
       shown = answer.cells ? { answer, format, known } : null;
       fill();
     }
@@ -187,5 +213,6 @@
     return { node, refresh };
   }
 
-  ns.latency = { create, queries, queryOf, band, summary, bandText, KINDS };
+  ns.latency = { create, queries, queryOf, band, summary, bandText,
+    shownBand, KINDS };
 })(globalThis.MemLens = globalThis.MemLens || {});

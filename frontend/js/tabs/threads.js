@@ -12,8 +12,10 @@
     ['pipe', 'pipe'], ['network', 'network'], ['disk', 'disk'],
     ['fault', 'page fault'], ['condition', 'condition'], ['lock', 'lock'],
     ['run queue', 'run queue'], ['on cpu', 'on CPU']];
-  const OFF = 'Thread states are not recorded in this range: enabled = yes ' +
-    'under [offcpu] in memlens.conf starts it.';
+  /* now: the state of the source, or '' where it is not enabled. */
+  const off = (now) => 'Thread states are not recorded in this range' + (now
+    ? '. Off-CPU time is ' + now + ' now; threads of the kernel are not counted.'
+    : ': enabled = yes under [offcpu] in memlens.conf starts it.');
 
   /* {times, rows: a row for each of STATES} over all pools: null where no
    * pool has data, 0 is a state that others had.  Pure. */
@@ -51,7 +53,8 @@
     async function refresh(ctx) {
       const { from, until } = ctx.range.from < ctx.range.until
         ? ns.time.outward(ctx.range, ctx.range.slot) : ctx.range;
-      let answer = { pools: [] }, text = OFF;
+      let answer = { pools: [] };
+      let text = off(ns.health.enabled(ns.mode.health, 'offcpu'));
       try {
         answer = await ns.api.get('threads', { query: ns.request.selector(
           'thread_seconds_total', ctx.service ? { service: ctx.service }

@@ -26,8 +26,41 @@ test('an area has whole steps and bands, dragged either way', () => {
 
 test('a band counts the rows that lie in it', () => {
   const g = M.heat.grid(ANSWER);
-  assert.deepEqual(M.heat.inBand(g, 2, 8), { n: 6, all: 9 });
-  assert.deepEqual(M.heat.inBand(g, 1, 3), { n: 3, all: 9 });
+  assert.deepEqual(M.heat.inBand(g, { low: 2, high: 8 }), { n: 6, all: 9 });
+  assert.deepEqual(M.heat.inBand(g, { low: 1, high: 2 }), { n: 3, all: 9 });
+});
+
+test('a band of an address is told with the borders that are counted', () => {
+  const snap = (low, high) => M.heat.snap(M.heat.grid(ANSWER), { low, high });
+  assert.deepEqual(snap(1, 3), { low: 1, high: 2 });
+  assert.deepEqual(snap(1.5, 8), { low: 2, high: 8 });
+  assert.deepEqual(snap(0.5, 100), { low: 0.5, high: 100 });
+  for (const [low, high] of [[2.5, 3.5], [1, 1.5]])
+    assert.equal(snap(low, high), null);
+});
+
+test('a band is told only above the profile of its waits', () => {
+  const g = M.heat.grid(ANSWER), of = (type, reason) => M.latency.shownBand(g,
+    { band: '1~2', type, reason }, M.latency.KINDS.read, M.format.seconds);
+  assert.deepEqual(of('offcpu', 'disk'), { band: { low: 1, high: 2 },
+    why: null });
+  for (const [type, reason] of [['cpu', 'disk'], ['offcpu', ''],
+    ['offcpu', 'lock'], ['', '']]) {
+    assert.equal(of(type, reason).band, null);
+    assert.match(of(type, reason).why, /not shown.*not of waits/);
+  }
+});
+
+test('labels of time are distinct, round and few', () => {
+  for (const [from, span, n] of [[1795451433, 40, 11], [1795451430, 10, 4],
+    [1795451430, 1800, 11], [1795451430, 1e6, 11], [1795451430, 1e8, 11]]) {
+    const { times, incr } = M.heat.ticks(from, from + span, n);
+    assert.ok(times.length >= 1 && times.length <= n + 1, times.length);
+    const said = times.map((t) => M.format.dateTime(t));
+    assert.equal(new Set(said).size, said.length);
+    assert.ok(times.every((t) => t >= from && t <= from + span &&
+      (incr >= 3600 || t % incr === 0)));
+  }
 });
 
 test('something is always seen, and the most is the darkest', () => {
@@ -40,7 +73,7 @@ test('something is always seen, and the most is the darkest', () => {
 test('bands of an address are two rising numbers, or none', () => {
   assert.deepEqual(M.latency.band('0.001~0.004'), { low: 0.001,
     high: 0.004 });
-  for (const text of ['', '1', '2~1', 'x~1', '1~'])
+  for (const text of ['', '1', '2~1', 'x~1', '1~', '-1~1', '1~1e999'])
     assert.equal(M.latency.band(text), null, text);
 });
 
