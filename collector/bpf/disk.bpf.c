@@ -253,6 +253,7 @@ static __always_inline void
 free_request(struct disk_request *r)
 {
 	r->began_ns = 0;
+	r->issued_ns = 0;
 	barrier();
 	*(volatile __u64 *)&r->key = 0;
 }
@@ -268,7 +269,8 @@ is_request(const struct disk_request *r, const struct request *rq)
 	    r->began_ns + CLOCKS_NS >= rq->start_time_ns;
 }
 
-/* One that finds no room is missed at its end. */
+/* One that finds no room is missed at its end.  What was at this address and
+ * went to the device has ended, without the kernel telling this probe. */
 static __always_inline struct disk_request *
 begin_request(struct request *rq, __u64 now_ns)
 {
@@ -276,7 +278,12 @@ begin_request(struct request *rq, __u64 now_ns)
 	struct gendisk *disk = rq->q->disk;
 	struct disk_request *r;
 
-	if (op >= OP_PASSES || disk == 0 || (r = claim_request(rq)) == 0)
+	if (op >= OP_PASSES || disk == 0)
+		return 0;
+	r = find_request(rq);
+	if (r != 0 && r->began_ns != 0 && r->issued_ns != 0)
+		lose(DISK_LOST_END);
+	if (r == 0 && (r = claim_request(rq)) == 0)
 		return 0;
 	r->began_ns = now_ns;
 	r->issued_ns = 0;

@@ -73,6 +73,7 @@ enum disk_cell_state { DISK_CELL_FREE, DISK_CELL_CLAIMED, DISK_CELL_USED };
 enum disk_lost {
 	DISK_LOST_SUM,     /* values that had no room */
 	DISK_LOST_REQUEST, /* requests and calls whose beginning is unknown */
+	DISK_LOST_END,     /* requests whose end was not seen */
 	DISK_LOSTS
 };
 

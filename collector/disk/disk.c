@@ -32,8 +32,8 @@
 #define SERVICE_NAME_MAX sizeof(((struct process_read *)0)->service)
 
 /* Counters of what is not in the histograms. */
-enum disk_count { COUNT_SUM, COUNT_REQUEST, COUNT_SKIPPED, COUNT_MEMORY,
-	COUNTS };
+enum disk_count { COUNT_SUM, COUNT_REQUEST, COUNT_END, COUNT_SKIPPED,
+	COUNT_MEMORY, COUNTS };
 
 struct device {
 	uint32_t number;
@@ -266,7 +266,7 @@ disk_put_losts(struct disk *d, struct batch *b, uint64_t slot,
     int64_t time_ns)
 {
 	static const char *const reasons[COUNTS] = {"sums full",
-	    "beginning unknown", "skipped", "no memory"};
+	    "beginning unknown", "end not seen", "skipped", "no memory"};
 	struct label label = {"reason", NULL};
 	struct series_desc desc = {.kind = SERIES_COUNTER,
 	    .name = "memlens_disk_lost_total", .unit = "", .labels = &label,

@@ -279,7 +279,8 @@ disk_probe_take(struct disk_probe *p, int64_t end_ns, disk_probe_fn *fn,
 }
 
 /* Where the open side has enough, the rest of its slot is summed on the other
- * one, as soon as that is empty. */
+ * one, as soon as that is empty.  What it has is taken at once: after the
+ * slot's end it would be the next one's.  Its cells are given back later. */
 void
 disk_probe_poll(struct disk_probe *p, disk_probe_fn *fn, void *arg)
 {
@@ -297,7 +298,9 @@ disk_probe_poll(struct disk_probe *p, disk_probe_fn *fn, void *arg)
 	    (used[open] < ENOUGH && !p->bpf->bss->disk_large))
 		return;
 	p->bpf->bss->disk_large = 0;
-	p->bpf->bss->disk_border = border ^ 1;
+	__atomic_store_n(&p->bpf->bss->disk_border, border ^ 1,
+	    __ATOMIC_SEQ_CST);
+	disk_sweep(p, open, false, fn, arg); /* the slot may end any time */
 }
 
 void
