@@ -133,13 +133,33 @@ profile_page_source(const struct profile_page *page)
 	return t != NULL && t->parts != NULL ? t->parts[0] : name;
 }
 
-/* Time off CPU is recorded where somebody has asked for it. */
+/* What it says of itself where it takes nothing, or NULL. */
+static const struct source_state *
+profile_page_absent(const struct profile_page *page, bool *takes)
+{
+	*takes = false;
+	for (size_t i = 0; i < page->n_sources; i++) {
+		const struct source_state *s = &page->sources[i];
+
+		if (strcmp(s->name, profile_page_source(page)) != 0)
+			continue;
+		*takes = strcmp(s->state, "attached") == 0 ||
+		    strcmp(s->state, "degraded") == 0;
+		return *takes ? NULL : s;
+	}
+	return NULL;
+}
+
+/* Time off CPU is recorded where somebody has asked for it; takes: and
+ * somebody had, but nobody ran in this range. */
 static void
-profile_page_explain_waits(struct profile_page *page)
+profile_page_explain_waits(struct profile_page *page, bool takes)
 {
 	const struct profile *p = page->profile;
 
 	if (strcmp(profile_page_source(page), "offcpu") != 0)
+		return;
+	if (p->slots == 0 && takes)
 		return;
 	if (p->slots == 0)
 		page->why = "time off CPU was not recorded in this range: "
@@ -154,26 +174,25 @@ profile_page_explain_waits(struct profile_page *page)
 static void
 profile_page_explain(struct profile_page *page)
 {
+	const struct source_state *said;
+	bool takes;
+
+	said = profile_page_absent(page, &takes);
 	page->why = page->widened ? MEASURE_KEPT : "";
 	page->state = "no data";
 	if (partial_is(page->store, page->from_ns, page->until_ns)) {
 		page->state = "partial";
 		return;
 	}
-	profile_page_explain_waits(page);
+	profile_page_explain_waits(page, takes);
 	if (page->profile->slots > 0) {
 		page->state = page->profile->stacks > 0 ? "data" : "zero";
 		return;
 	}
-	for (size_t i = 0; i < page->n_sources; i++) {
-		const struct source_state *s = &page->sources[i];
-
-		if (strcmp(s->name, profile_page_source(page)) == 0 &&
-		    strcmp(s->state, "attached") != 0) {
-			page->state = s->state;
-			if (s->why[0] != '\0')
-				page->why = s->why;
-		}
+	if (said != NULL) {
+		page->state = said->state;
+		if (said->why[0] != '\0')
+			page->why = said->why;
 	}
 }
 

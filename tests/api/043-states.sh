@@ -16,6 +16,10 @@ check "no data" js 'd.flamebearer.numTicks === 0 && d.memlens.slots === 0 &&
 tree 'offcpu{service="kv"}'
 check "not attached, and why" js 'd.memlens.slots === 0 &&
     d.memlens.state === "not attached" && /tracepoint/.test(d.memlens.why)'
+tree 'faults{service="kv"}'
+check "what takes less does not explain that there is nothing" js '
+    d.memlens.slots === 0 && d.memlens.state === "no data" &&
+    d.memlens.why === ""'
 tree 'cpu{service="kv",pool="no such"}'
 check "labels that no stack has are no data" js 'd.flamebearer.numTicks === 0 &&
     d.memlens.state === "no data" && /labels/.test(d.memlens.why)'

@@ -327,6 +327,7 @@ fill_facts(struct batch *b, uint64_t slot)
 {
 	fill_fact(b, slot, FACT_SOURCE, "cpu", "attached");
 	fill_fact(b, slot, FACT_SOURCE, "procfs", "attached");
+	fill_fact(b, slot, FACT_SOURCE, "faults", "degraded: 1 of 64 is taken");
 	fill_fact(b, slot, FACT_SOURCE, "offcpu",
 	    "not attached: the kernel has no such tracepoint");
 	fill_fact(b, slot, FACT_PROCESS, "kv",
