@@ -349,6 +349,7 @@ struct profile_query {
 	/* NULL; or a stack label to show at depth 1; or "": label sets as
 	 * "name\1value\1name\1value", that without labels as "". */
 	const char *split;
+	bool by_module; /* frames of several modules are several nodes */
 };
 
 /*

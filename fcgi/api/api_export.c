@@ -157,7 +157,7 @@ export_pprof(const struct profile_page *page, const struct request *rq,
     struct response *rs)
 {
 	struct profile_query q = {page->selector, page->from_ns,
-	    page->until_ns, NULL};
+	    page->until_ns, NULL, false};
 
 	(void)rq;
 	return pprof_page_ask(&rs->body, page->store, &q,

@@ -72,14 +72,20 @@ graph_parse_side(struct graph_page *page, const struct request *rq,
 	const struct err *e;
 
 	*p = (struct profile_page){.why = "", .query = query};
-	if (i == 1 && query == NULL)
-		p->query = page->side[0].query;
+	if (i == 1) {
+		if (query == NULL)
+			p->query = page->side[0].query;
+		p->from_ns = page->side[0].from_ns;
+		p->until_ns = page->side[0].until_ns;
+	}
 	if ((e = i == 0 ? request_range(rq, &p->from_ns, &p->until_ns)
 	    : request_range_of(rq, "from-b", "until-b", &p->from_ns,
 	        &p->until_ns)) != NULL)
 		return e;
 	page->sides = i + 1;
-	return selector_parse(p->query, &p->selector);
+	e = selector_parse(p->query, &p->selector);
+	return e == NULL || i == 0 ? e : err_field(e->domain, e->code,
+	    "query-b", "%s", e->text);
 }
 
 static const struct err *
@@ -96,7 +102,8 @@ graph_parse(struct graph_page *page, const struct request *rq)
 		return NULL;
 	if ((e = graph_parse_side(page, rq, 0)) == NULL &&
 	    (request_text(rq, "query-b") != NULL ||
-	    request_text(rq, "from-b") != NULL))
+	    request_text(rq, "from-b") != NULL ||
+	    request_text(rq, "until-b") != NULL))
 		e = graph_parse_side(page, rq, 1);
 	return e;
 }
@@ -114,6 +121,7 @@ graph_add_cost(struct graph_page *page, struct response *rs, struct graph *g,
 	if ((e = context_store(page->context, &p->store)) != NULL)
 		return e;
 	profile_page_widen(p, rs);
+	p->by_module = true;
 	if ((e = profile_page_ask(p)) != NULL ||
 	    (e = places_read(&places, p->store,
 	        selector_equals(p->selector, "service"), p->from_ns,
@@ -121,6 +129,8 @@ graph_add_cost(struct graph_page *page, struct response *rs, struct graph *g,
 		return e;
 	if (i == 0)
 		page->cost[i].node = request_text(page->request, "node");
+	page->cost[i].one_service =
+	    selector_equals(p->selector, "service") != NULL;
 	e = graph_cost_add(g, p->profile, places, i, &page->cost[i]);
 	places_free(places);
 	return e;

@@ -139,11 +139,26 @@ cost_seen(struct cost_walk *w, const char *module)
 	return node;
 }
 
+/* Is it the program's code?  What does not know its module, or a graph that
+ * knows none, has only the service that was asked for to tell. */
 static bool
-cost_is_own(const struct graph *g, const char *module)
+cost_is_own(const struct cost_walk *w, const char *module)
 {
-	return *module == '\0' ||
-	    (g->module != NULL && strcmp(module, g->module) == 0);
+	const char *own = w->g->module;
+
+	if (*module == '\0' || own == NULL || *own == '\0')
+		return w->cost->one_service;
+	return strcmp(module, own) == 0;
+}
+
+/* Or of a library that it declares: other programs' files of sources and
+ * packages may have the same names. */
+static bool
+cost_is_declared(const struct cost_walk *w, const char *module)
+{
+	return cost_is_own(w, module) || (*module != '\0' &&
+	    graph_owner(w->g, GRAPH_BY_MODULE, module, strlen(module)) !=
+	    NONE);
 }
 
 static uint32_t
@@ -157,13 +172,14 @@ cost_node(struct cost_walk *w, const struct profile_node *f, uint32_t caller)
 	if (f->kind == FRAME_KERNEL || f->kind == FRAME_BPF)
 		return cost_seen(w, f->kind == FRAME_BPF ? "[bpf]"
 		    : *f->module != '\0' ? f->module : "[kernel]");
-	if (cost_is_own(g, f->module))
+	if (cost_is_own(w, f->module))
 		node = graph_owner(g, GRAPH_BY_FUNCTION, f->name,
 		    strlen(f->name));
-	if (node >= g->n_nodes)
+	if (node >= g->n_nodes && cost_is_declared(w, f->module)) {
 		node = cost_package(w, f);
-	if (node >= g->n_nodes)
-		node = cost_place(w, f);
+		if (node >= g->n_nodes)
+			node = cost_place(w, f);
+	}
 	if (node == NONE && f->kind == FRAME_INLINED)
 		return caller;
 	if (node == NONE && *f->module != '\0')
@@ -315,6 +331,7 @@ graph_cost_add(struct graph *g, const struct profile *p,
 	bool fine = true;
 
 	*cost = (struct graph_cost){.node = cost->node,
+	    .one_service = cost->one_service,
 	    .total = p->n_nodes > 0 ? p->nodes[0].total : 0};
 	if (cost->node != NULL)
 		w.looked_at = graph_find(g, cost->node);

@@ -32,13 +32,16 @@ struct graph_function {
 
 struct graph_cost {
 	int128 total, unknown; /* unknown: of frames of no node */
+	bool one_service;      /* set before: code of no module is the
+	                        * program's, as one service was asked for */
 	const char *node;      /* set before: whose functions; or NULL */
 	struct graph_function *functions; /* by total, the most first; the
 	                                   * caller's to free */
 	size_t n_functions;
 };
 
-/* Adds a profile to side 0 or 1 of nodes and edges; `places` may be NULL.
+/* Adds a profile, asked for by module, to side 0 or 1 of nodes and edges;
+ * `places` may be NULL.
  * Functions are known as long as the profile.  Errors: ENOMEM. */
 const struct err *graph_cost_add(struct graph *g, const struct profile *p,
     const struct places *places, unsigned side, struct graph_cost *cost);

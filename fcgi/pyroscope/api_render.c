@@ -302,7 +302,7 @@ render_pprof(const struct request *rq, const struct render *r,
 {
 	const struct side *s = &r->side[0];
 	struct profile_query q = {s->query.selector, s->from_ns, s->until_ns,
-	    NULL};
+	    NULL, false};
 
 	(void)rq;
 	render_name(r, rs, "pprof");

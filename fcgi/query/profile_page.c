@@ -202,7 +202,7 @@ static const struct err *
 profile_page_check_labels(struct profile_page *page)
 {
 	const struct profile_limit one = {1, 0};
-	struct profile_query q = {page->selector, 0, page->until_ns, NULL};
+	struct profile_query q = {page->selector, 0, page->until_ns, NULL, false};
 	struct profile *p;
 	const struct err *e;
 
@@ -288,7 +288,7 @@ profile_page_query(struct profile_page *page,
     const struct profile_limit *limit)
 {
 	struct profile_query q = {page->selector, page->from_ns,
-	    page->until_ns, NULL};
+	    page->until_ns, NULL, page->by_module};
 	const struct err *e;
 
 	if ((e = store_query_profile_largest(page->store, &q, limit,

@@ -43,6 +43,7 @@ struct profile_page {
 		size_t n;
 	} threshold; /* from which on waits have stacks */
 	int128 measured; /* all of it as it was sampled */
+	bool by_module;  /* set before: frames of each module apart */
 	bool calibrate;  /* amounts are scaled to what the kernel counted */
 };
 

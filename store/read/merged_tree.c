@@ -198,7 +198,8 @@ merged_put(
 	hashtable_each(i, &w->table, hash) {
 		struct merged_node *node = &w->nodes[i];
 
-		if (node->parent != parent || node->look != look)
+		if (node->parent != parent || node->look != look ||
+		    (w->by_module && node->module != module))
 			continue;
 		if (node->module != module)
 			node->module = MERGED_MIXED;

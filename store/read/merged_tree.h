@@ -43,6 +43,7 @@ struct merged_tree {
 	uint32_t n_frames, cap_frames;
 	struct map64 by_look; /* (name, kind) -> look */
 	struct hashtable table; /* of nodes, by (parent, look) */
+	bool by_module; /* set before it grows: nodes are of one module */
 };
 
 /* Takes up what has come to the table since; ENOMEM, after which it can be

@@ -26,6 +26,7 @@ struct tree {
 	struct store *s;
 	const struct node_values *self;
 	struct reader_scratch *x; /* the store's */
+	struct merged_tree *shown; /* the store's, of one or other kind */
 	const char *split;        /* a label, "" for label sets, or NULL */
 	uint32_t value;           /* of that label, or a label set: whose
 	                           * stacks are wanted */
@@ -45,7 +46,7 @@ struct tree {
 static const struct err *
 tree_init(struct tree *t, bool samples)
 {
-	const struct err *e = merged_tree_grow(&t->s->shown, &t->s->syms);
+	const struct err *e = merged_tree_grow(t->shown, &t->s->syms);
 
 	if (e == NULL)
 		e = scratch_grow(t->s);
@@ -54,7 +55,7 @@ tree_init(struct tree *t, bool samples)
 	t->x = &t->s->scratch;
 	t->names = calloc(t->s->syms.strings.n, sizeof(*t->names));
 	if (samples)
-		t->samples = calloc(t->s->shown.n, sizeof(*t->samples));
+		t->samples = calloc(t->shown->n, sizeof(*t->samples));
 	return t->names == NULL || (samples && t->samples == NULL)
 	    ? err_nomem() : NULL;
 }
@@ -153,7 +154,7 @@ seen_take(uint64_t *seen, uint32_t *word)
 static void
 tree_fill(struct tree *t)
 {
-	const uint32_t *of = t->s->shown.of;
+	const uint32_t *of = t->shown->of;
 
 	for (size_t i = 0; i < t->self->n_touched; i++) {
 		uint32_t node = t->self->touched[i];
@@ -169,9 +170,9 @@ tree_fill(struct tree *t)
 static void
 tree_sum(struct tree *t)
 {
-	const struct merged_node *nodes = t->s->shown.nodes;
+	const struct merged_node *nodes = t->shown->nodes;
 	struct merged_value *v = t->x->shown;
-	uint32_t i, word = t->s->shown.n / 64;
+	uint32_t i, word = t->shown->n / 64;
 
 	while ((i = seen_take(t->x->seen, &word)) > 0) {
 		struct merged_value *up = &v[nodes[i].parent];
@@ -205,11 +206,11 @@ tree_sum_samples(struct tree *t)
 		uint32_t node = t->self->touched[i];
 
 		if (tree_takes(t, node))
-			tree_add_samples(t, &v[t->s->shown.of[node]], node);
+			tree_add_samples(t, &v[t->shown->of[node]], node);
 	}
 	for (size_t k = 0; k <= t->n_visited; k++) {
 		uint32_t i = k < t->n_visited ? t->x->visited[k] : 0;
-		struct profile_samples *up = &v[t->s->shown.nodes[i].parent];
+		struct profile_samples *up = &v[t->shown->nodes[i].parent];
 
 		v[i].total += v[i].self;
 		v[i].total_unknown += v[i].self_unknown;
@@ -252,7 +253,7 @@ tree_least(struct tree *t, const struct profile_limit *limit, int128 *totals,
 static void
 tree_link(struct tree *t)
 {
-	const struct merged_node *nodes = t->s->shown.nodes;
+	const struct merged_node *nodes = t->shown->nodes;
 	struct merged_value *v = t->x->shown;
 	size_t equals = 0;
 
@@ -293,7 +294,7 @@ tree_modules(struct tree *t)
 
 		seen_set(t->x->seen, n->parent);
 		if (n->parent != 0)
-			t->x->shown[t->s->shown.of[i]].module =
+			t->x->shown[t->shown->of[i]].module =
 			    symtab_frame(y, n->edge)->module;
 	}
 }
@@ -390,7 +391,7 @@ tree_sort(struct tree_open *o, size_t n)
 static const struct err *
 tree_push_children(struct tree *t, uint32_t node, uint32_t depth)
 {
-	const struct merged_tree *w = &t->s->shown;
+	const struct merged_tree *w = t->shown;
 	const struct merged_value *v = t->x->shown;
 	struct tree_open o = {.depth = depth + 1,
 	    .parent = (uint32_t)t->out->n_nodes - 1};
@@ -484,7 +485,7 @@ static const struct err *
 tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 {
 	const struct merged_value *v = t->x->shown;
-	const struct merged_tree *w = &t->s->shown;
+	const struct merged_tree *w = t->shown;
 	const struct profile_node root = {.name = tree_name(t, name),
 	    .module = tree_name(t, 0),
 	    .kind = FRAME_MARK,
@@ -668,11 +669,16 @@ tree_split(struct tree *t)
 
 const struct err *
 profile_tree(struct store *s, const struct node_values *self,
-    const char *split, const struct profile_limit *limit, bool samples,
-    struct profile *out)
+    const struct profile_query *q, const struct profile_limit *limit,
+    bool samples, struct profile *out)
 {
-	struct tree t = {.s = s, .self = self, .split = split, .out = out};
-	const struct err *e = tree_init(&t, samples);
+	const char *split = q->split;
+	struct tree t = {.s = s, .self = self, .split = split, .out = out,
+	    .shown = q->by_module ? &s->by_module : &s->shown};
+	const struct err *e;
+
+	s->by_module.by_module = true;
+	e = tree_init(&t, samples);
 
 	out->sets = split != NULL && *split == '\0';
 	if (e == NULL)

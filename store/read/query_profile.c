@@ -565,7 +565,7 @@ query_tree(struct query *q)
 {
 	const struct profile_limit whole = {0, 0};
 	bool stock = q->out->kind == SERIES_STOCK;
-	const struct err *e = profile_tree(q->s, q->sum, q->q->split,
+	const struct err *e = profile_tree(q->s, q->sum, q->q,
 	    stock ? &whole : q->limit, q->samples == SAMPLES_MIXED, q->out);
 
 	if (e == NULL && stock)

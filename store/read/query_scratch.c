@@ -130,7 +130,8 @@ const struct err *
 scratch_grow(struct store *s)
 {
 	struct reader_scratch *x = &s->scratch;
-	size_t n = s->syms.n_nodes, shown = s->shown.n;
+	size_t n = s->syms.n_nodes, shown = s->shown.n > s->by_module.n
+	    ? s->shown.n : s->by_module.n;
 	const struct err *e = NULL;
 
 	if (n > x->cap) {

@@ -91,6 +91,7 @@ reader_forget(struct store *s)
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		openspan_forget(&s->journals[i]->span);
 	merged_tree_fini(&s->shown);
+	merged_tree_fini(&s->by_module);
 	scratch_fini(&s->scratch);
 	symtab_fini(&s->syms);
 	free(s->sorted);

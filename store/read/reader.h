@@ -132,7 +132,7 @@ struct store {
 	uint32_t n_journals;
 	struct reader_series *sorted; /* all, in the order of their bytes */
 	uint32_t n_sorted, cap_sorted;
-	struct merged_tree shown;
+	struct merged_tree shown, by_module; /* the second when asked for */
 	struct reader_scratch scratch;
 	uint64_t damaged; /* records of journals */
 	uint64_t requests; /* refreshes, for who was used last */
@@ -320,8 +320,8 @@ size_t scratch_bytes(const struct reader_scratch *x);
  * limited.  With `samples`, out->samples too, of s->scratch.samples and
  * .unknown. */
 const struct err *profile_tree(struct store *s, const struct node_values *self,
-    const char *split, const struct profile_limit *limit, bool samples,
-    struct profile *out);
+    const struct profile_query *q, const struct profile_limit *limit,
+    bool samples, struct profile *out);
 
 /* From sums in parts of 1 / denominator, of a tree of which nothing is cut,
  * to whole units. */

@@ -54,6 +54,7 @@ size_t
 reader_names_bytes(const struct store *s)
 {
 	return symtab_bytes(&s->syms) + merged_tree_bytes(&s->shown) +
+	    merged_tree_bytes(&s->by_module) +
 	    scratch_bytes(&s->scratch) + s->cap_sorted * sizeof(*s->sorted);
 }
 

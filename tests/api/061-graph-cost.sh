@@ -118,6 +118,22 @@ differs()
 check "two ranges on one graph" await 60 differs
 check "both have their amounts" js 'd.nodes.every((n) =>
     n.self_b === 2 * n.self && n.total_b === 2 * n.total)'
+get GET "$graph&$ask&query-b=cpu%7Bservice%3D%22prog%22%7D&until-b=1700000010"
+check "B begins where A does" js 'd.profile_b.from === 1700000000 &&
+    d.profile_b.total === d.profile.total'
+get GET "$graph&$ask&query-b=cpu%7Bservice%3D%22prog%22%7D"
+check "and has A's range" js 'd.profile_b.total === d.profile.total'
+get GET "$graph&$ask&until-b=abc"
+check "until-b alone is read" status 400
+check "and named" js 'd.field === "until-b"'
+put "$T/stacks" "/ingest?name=else.cpu&$at&sampleRate=100"
+everyone()
+{
+	get GET "$graph&query=cpu&$at" && js 'd.profile.total === 210e7'
+}
+check "all services" await 60 everyone
+check "a main of nobody knows whom is unknown" js 'd.profile.unknown ===
+    204e7 && d.nodes.find((n) => n.id === "main.o").total === 0'
 get GET "/api/v1/graph.dot?target=prog&depth=all&$ask"
 check "shares in the text" grep -qF \
     '"libparts.a(hash.o)" [class="object", label="libparts.a(hash.o)\n68.6 % (self 66.7 %)"' \

@@ -171,7 +171,7 @@ run_writer(const char *dir, const char *log_path, unsigned run,
 static const struct err *
 total(struct store *s, int64_t from, int64_t until, struct profile **p)
 {
-	struct profile_query q = {NULL, from, until, NULL};
+	struct profile_query q = {NULL, from, until, NULL, false};
 	struct selector *selector;
 	const struct err *e = selector_parse("cpu", &selector);
 

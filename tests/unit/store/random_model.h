@@ -112,7 +112,7 @@ ask(struct store *s, int service, uint64_t from, uint64_t until,
     struct profile **p)
 {
 	struct profile_query q = {NULL, (int64_t)from * SLOT,
-	    (int64_t)until * SLOT, NULL};
+	    (int64_t)until * SLOT, NULL, false};
 	struct selector *selector = NULL;
 	const struct err *e;
 	char text[48];

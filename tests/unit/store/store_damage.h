@@ -124,7 +124,7 @@ put(uint64_t from, uint64_t until)
 static inline int64_t
 ask(struct store *s, int64_t from, int64_t until)
 {
-	struct profile_query q = {NULL, from, until, NULL};
+	struct profile_query q = {NULL, from, until, NULL, false};
 	struct profile *p = NULL;
 	struct selector *selector;
 	int64_t total;

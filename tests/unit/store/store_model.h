@@ -218,7 +218,7 @@ static inline struct profile *
 ask(struct store *s, const char *text, int64_t from, int64_t until,
     const char *split)
 {
-	struct profile_query q = {NULL, from, until, split};
+	struct profile_query q = {NULL, from, until, split, false};
 	struct profile *p = NULL;
 	struct selector *sel;
 

@@ -115,7 +115,7 @@ static void
 check_cost(const struct profile *p)
 {
 	struct graph *g = owners();
-	struct graph_cost cost = {.node = NULL};
+	struct graph_cost cost = {.one_service = true};
 	int128 sum;
 
 	CHECK_OK(graph_cost_add(g, p, NULL, 1, &cost));
@@ -160,7 +160,7 @@ TEST(nothing_costs_nothing)
 {
 	struct profile p = {.n_nodes = 0};
 	struct graph *g = owners();
-	struct graph_cost cost = {.node = NULL};
+	struct graph_cost cost = {.one_service = true};
 
 	CHECK_OK(graph_cost_add(g, &p, NULL, 0, &cost));
 	CHECK(cost.total == 0 && cost.unknown == 0);
@@ -179,7 +179,7 @@ TEST(inlined_code_is_its_callers)
 	        .depth = 2, .parent = 1, .self = 5, .total = 5}};
 	struct profile p = {.nodes = nodes, .n_nodes = 3};
 	struct graph *g = owners();
-	struct graph_cost cost = {.node = NULL};
+	struct graph_cost cost = {.one_service = true};
 
 	CHECK_OK(graph_cost_add(g, &p, NULL, 0, &cost));
 	CHECK(g->nodes[0].self[0] == 5 && g->nodes[0].total[0] == 5);

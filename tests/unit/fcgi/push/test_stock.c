@@ -82,7 +82,7 @@ static int64_t
 rig_ask(const struct rig *r, const char *query, int64_t from_ns,
     int64_t until_ns)
 {
-	struct profile_query q = {NULL, from_ns, until_ns, NULL};
+	struct profile_query q = {NULL, from_ns, until_ns, NULL, false};
 	struct profile *p = NULL;
 	struct selector *sel;
 	struct store *s;

@@ -94,7 +94,7 @@ golden_stack(unsigned i)
 static void
 check_profile(const char *at, unsigned own)
 {
-	struct profile_query q = {NULL, 0, 100000 * SLOT, NULL};
+	struct profile_query q = {NULL, 0, 100000 * SLOT, NULL, false};
 	struct selector *selector;
 	struct profile *p = NULL;
 	struct store *s = NULL;

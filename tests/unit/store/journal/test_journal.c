@@ -473,7 +473,7 @@ TEST(a_stack_that_is_too_deep_is_refused)
 static int64_t
 cpu_of(const char *dir, const char *name)
 {
-	struct profile_query q = {NULL, 0, 100000 * SLOT, NULL};
+	struct profile_query q = {NULL, 0, 100000 * SLOT, NULL, false};
 	struct selector *selector;
 	struct profile *p = NULL;
 	struct store *s = NULL;

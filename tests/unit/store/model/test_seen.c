@@ -29,7 +29,7 @@ put_gaps(uint64_t from, uint64_t until)
 static uint64_t
 slots_of(int64_t from_ns, int64_t until_ns, int64_t *seen_ns)
 {
-	struct profile_query q = {NULL, from_ns, until_ns, NULL};
+	struct profile_query q = {NULL, from_ns, until_ns, NULL, false};
 	struct profile *p = NULL;
 	struct selector *selector;
 	struct store *s = NULL;

@@ -93,7 +93,7 @@ static struct profile *
 rig_ask(struct rig *r, const char *query, int64_t from_ns, int64_t until_ns,
     size_t max_nodes)
 {
-	struct profile_query q = {NULL, from_ns, until_ns, NULL};
+	struct profile_query q = {NULL, from_ns, until_ns, NULL, false};
 	struct profile_limit limit = {max_nodes, 0};
 	struct profile *p = NULL;
 	struct selector *sel;

@@ -74,7 +74,7 @@ total(struct store *s, const char *text, uint64_t from, uint64_t until)
 {
 	struct selector *selector;
 	struct profile_query q = {NULL, (int64_t)(BEGIN + from) * SLOT,
-	    (int64_t)(BEGIN + until) * SLOT, NULL};
+	    (int64_t)(BEGIN + until) * SLOT, NULL, false};
 	struct profile *p = NULL;
 	int64_t sum = -1;
 
@@ -175,7 +175,7 @@ TEST(lists_and_metrics_name_no_stack)
 TEST(a_question_of_too_many_nodes_is_refused)
 {
 	struct profile_query q = {NULL, BEGIN * SLOT, (BEGIN + 192) * SLOT,
-	    NULL};
+	    NULL, false};
 	struct selector *selector;
 	const struct err *e;
 	struct profile *p;
@@ -202,7 +202,7 @@ TEST(a_question_of_too_many_nodes_is_refused)
 TEST(a_short_range_of_a_large_series_is_answered)
 {
 	struct profile_query q = {NULL, BEGIN * SLOT, (BEGIN + 192) * SLOT,
-	    NULL};
+	    NULL, false};
 	struct selector *selector;
 	const struct err *e;
 	struct profile *p;

@@ -182,7 +182,7 @@ check_largest(const struct profile *all, const struct profile *p, size_t most)
 
 TEST(the_largest_nodes_are_exact)
 {
-	struct profile_query q = {NULL, 0, INT64_MAX / 2, NULL};
+	struct profile_query q = {NULL, 0, INT64_MAX / 2, NULL, false};
 	struct selector *selector;
 	struct store *s = NULL;
 	unsigned cuts = 0;

@@ -66,7 +66,7 @@ static void
 ask_span(struct store *s, const struct selector *selector, unsigned span)
 {
 	struct profile_query q = {selector, (span + 1) * 4096 * SLOT,
-	    ((span + 1) * 4096 + 64) * SLOT, NULL};
+	    ((span + 1) * 4096 + 64) * SLOT, NULL, false};
 	struct profile *p;
 
 	CHECK_OK(store_query_profile(s, &q, &p));
@@ -334,7 +334,7 @@ TEST(a_large_tree_leaves_no_values)
 	CHECK_OK(store_open(&s, m.dir, 0));
 	for (unsigned i = 0; i < 6; i++) {
 		struct profile_query q = {selector, 4096 * SLOT, 4097 * SLOT,
-		    NULL};
+		    NULL, false};
 		bool cut = i % 3 == 1;
 
 		if (i % 3 == 2)

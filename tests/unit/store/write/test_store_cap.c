@@ -40,7 +40,7 @@ one_slot(uint64_t slot)
 static int64_t
 everything(const char *dir)
 {
-	struct profile_query q = {NULL, 0, (FIRST + 20000) * SLOT, NULL};
+	struct profile_query q = {NULL, 0, (FIRST + 20000) * SLOT, NULL, false};
 	struct selector *selector;
 	struct profile *p = NULL;
 	struct store *s = NULL;

@@ -179,7 +179,7 @@ ask(struct store *s, int service, uint64_t from, uint64_t until,
     int128 *total)
 {
 	struct profile_query q = {NULL, (int64_t)from * SLOT,
-	    (int64_t)until * SLOT, NULL};
+	    (int64_t)until * SLOT, NULL, false};
 	struct selector *sel = NULL;
 	struct profile *p = NULL;
 	const struct err *e;

@@ -193,7 +193,7 @@ static long
 place_total(struct place *p)
 {
 	struct profile_query q = {NULL, FIRST * SLOT,
-	    (FIRST + 10 * SPAN) * SLOT, NULL};
+	    (FIRST + 10 * SPAN) * SLOT, NULL, false};
 	struct selector *sel = NULL;
 	struct profile *profile = NULL;
 	struct store *s = NULL;

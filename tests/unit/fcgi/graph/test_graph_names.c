@@ -1,0 +1,145 @@
+/*
+ * Names that several programs have: each pays for its own, by the store's
+ * own profile of two programs in which all names but one are the same.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fcgi/graph/graph_cost.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/store.h"
+#include "tests/unit/test.h"
+
+#define SLOT (10 * NS_PER_S)
+#define BEGIN 102400 /* slot */
+
+/* The program's stack is _start main, and `own` or nothing. */
+static void
+add_stack(struct batch *b, const char *program, const char *own, int64_t n)
+{
+	struct label l = {"service", program};
+	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 1, 0, &l,
+	    1};
+	const char *names[] = {"_start", "main", own};
+	uint32_t node = batch_node(b, 0, batch_labels(b, NULL, 0));
+
+	for (int i = 0; i < 3 && names[i] != NULL; i++) {
+		struct frame f = {FRAME_NATIVE, names[i], program, "", 0};
+
+		node = batch_node(b, node, batch_frame(b, &f));
+	}
+	batch_add_profile(b, batch_series(b, &d), BEGIN, node, n);
+}
+
+static void
+fill(const char *dir)
+{
+	struct store_options o = {.slot_ns = SLOT, .no_thread = true};
+	struct batch *b = batch_new(SLOT);
+	struct store_writer *w;
+
+	add_stack(b, "alpha", NULL, 100);
+	add_stack(b, "alpha", "churn", 20);
+	add_stack(b, "beta", NULL, 3000);
+	add_stack(b, "beta", "churn", 400);
+	add_stack(b, "beta", "only_beta", 5);
+	CHECK_OK(store_writer_open(&w, dir, &o));
+	CHECK_OK(store_append(w, b));
+	CHECK_OK(store_tick(w, (BEGIN + 1) * SLOT));
+	batch_free(b);
+	CHECK_OK(store_writer_close(w));
+}
+
+/* A target "alpha" that has a main of its own. */
+static struct graph *
+target(void)
+{
+	struct graph *g = graph_new();
+
+	graph_set(g, &g->module, "alpha");
+	graph_own(g, GRAPH_BY_FUNCTION, "main", graph_node(g, "main.o"));
+	graph_own(g, GRAPH_BY_FUNCTION, "churn", graph_node(g, "main.o"));
+	graph_own(g, GRAPH_BY_MODULE, "alpha", graph_node(g, "alpha"));
+	graph_own(g, GRAPH_BY_PREFIX, "only_beta", graph_node(g, "alpha"));
+	graph_settle(g);
+	return g;
+}
+
+static void
+check_node(const struct graph *g, const char *name, int self, int total)
+{
+	uint32_t i = graph_find(g, name);
+
+	CHECK(i < g->n_nodes);
+	if (i >= g->n_nodes)
+		return;
+	CHECK_INT((int64_t)g->nodes[i].self[0], self);
+	CHECK_INT((int64_t)g->nodes[i].total[0], total);
+}
+
+TEST(a_name_of_two_programs_costs_each_its_own)
+{
+	char dir[] = "/tmp/test-graph-names-XXXXXX", command[80];
+	struct profile_query q = {NULL, BEGIN * SLOT, (BEGIN + 1) * SLOT,
+	    NULL, true};
+	struct graph *g = target();
+	struct graph_cost cost = {.node = NULL};
+	struct profile *p = NULL;
+	struct selector *sel;
+	struct store *s;
+
+	if (mkdtemp(dir) == NULL)
+		abort();
+	fill(dir);
+	CHECK_OK(selector_parse("cpu", &sel));
+	CHECK_OK(store_open(&s, dir, 0));
+	q.selector = sel;
+	CHECK_OK(store_query_profile(s, &q, &p));
+	CHECK_OK(graph_cost_add(g, p, NULL, 0, &cost));
+	check_node(g, "main.o", 120, 120);
+	check_node(g, "alpha", 0, 120);
+	check_node(g, "beta", 3405, 3405);
+	CHECK(cost.unknown == 0 && cost.total == 3525);
+	graph_free(g);
+	profile_free(p);
+	/* flame graphs have them as one */
+	q.by_module = false;
+	CHECK_OK(store_query_profile(s, &q, &p));
+	CHECK_INT(p->n_nodes, 5);
+	profile_free(p);
+	selector_free(sel);
+	store_close(s);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK(system(command) == 0);
+}
+
+/* Who has no module is of the program only where one service was asked
+ * for, else of nobody. */
+TEST(a_name_of_no_module_is_no_guess)
+{
+	struct profile_node nodes[] = {
+	    {.name = "", .module = "", .total = 5},
+	    {.name = "main", .module = "", .kind = FRAME_NATIVE,
+	        .depth = 1, .self = 5, .total = 5}};
+	struct profile p = {.nodes = nodes, .n_nodes = 2};
+
+	for (int one = 0; one < 2; one++) {
+		struct graph_cost cost = {.one_service = one == 1};
+		struct graph *g = target();
+
+		CHECK_OK(graph_cost_add(g, &p, NULL, 0, &cost));
+		check_node(g, "main.o", one * 5, one * 5);
+		CHECK(cost.unknown == (one ? 0 : 5));
+		graph_free(g);
+	}
+}
+
+int
+main(void)
+{
+	RUN(a_name_of_two_programs_costs_each_its_own);
+	RUN(a_name_of_no_module_is_no_guess);
+	return test_done();
+}
