@@ -28,7 +28,9 @@
 #include "store/model/histogram.h"
 
 #define DEVICES 64 /* whose names are kept for a slot */
-#define LOST_SLOTS 30 /* in which a loss is said */
+#define LOST_SLOTS 30 /* in which a loss is said, */
+#define LOST_SHARE 100 /* where it is more than a hundredth of the slot's; */
+#define VALUES 3       /* a request has so many: queue, device, size */
 #define SERVICE_NAME_MAX sizeof(((struct process_read *)0)->service)
 
 /* Counters of what is not in the histograms. */
@@ -61,6 +63,7 @@ struct disk {
 	struct map64 index; /* bins by all but the sums */
 	uint64_t no_memory; /* values that found none */
 	uint64_t told[COUNTS], lost_slot;
+	uint64_t values; /* of the slot, in all histograms */
 	char why[160]; /* "": all was counted for a while */
 };
 
@@ -243,8 +246,11 @@ disk_put(struct disk *d, const struct disk_bin *bin, struct batch *b,
 static void
 disk_put_all(struct disk *d, struct batch *b, uint64_t slot)
 {
-	for (uint32_t i = 0; i < d->n_bins; i++)
+	d->values = 0;
+	for (uint32_t i = 0; i < d->n_bins; i++) {
 		disk_put(d, &d->bins[i], b, slot);
+		d->values += d->bins[i].count;
+	}
 	d->n_bins = 0;
 	d->n_devices = 0;
 	map64_fini(&d->index);
@@ -284,7 +290,7 @@ disk_put_losts(struct disk *d, struct batch *b, uint64_t slot,
 		lost += now[i] - d->told[i];
 		d->told[i] = now[i];
 	}
-	if (lost > 0)
+	if (lost * VALUES * LOST_SHARE > d->values)
 		disk_say(d, lost, slot);
 	else if (slot - d->lost_slot > LOST_SLOTS)
 		d->why[0] = '\0';

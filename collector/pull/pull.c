@@ -130,9 +130,10 @@ heap_is_whole(const struct buf *b)
 static bool
 heap_is_dump(const struct buf *b)
 {
-	const struct foreign *f = foreign_guess(b->data, b->len);
+	const struct foreign *f = b->len > 0 ?
+	    foreign_guess(b->data, b->len) : NULL;
 
-	return b->len > 0 && f != NULL && f->parse == heap_parse;
+	return f != NULL && f->parse == heap_parse;
 }
 
 /* What was allocated since the dump before: all that the process has, where
@@ -319,9 +320,12 @@ pull_unpack(struct buf *out, const void *data, size_t n)
 static const struct err *
 pull_parse(struct pulling *g)
 {
-	const struct foreign *f = foreign_guess(g->now.data, g->now.len);
+	const struct foreign *f;
 	const struct err *e;
 
+	if (g->now.len == 0)
+		return err_new(ERR_REQUEST, 422, "an empty answer");
+	f = foreign_guess(g->now.data, g->now.len);
 	if ((e = pull_new_stacks(&g->stock)) != NULL ||
 	    (e = pull_new_stacks(&g->flow)) != NULL)
 		return e;
