@@ -68,7 +68,8 @@ static const struct err *
 table_time_point(struct writer *w, const struct table_time *t,
     int64_t from_ns, int64_t until_ns)
 {
-	struct profile_query q = {t->page->selector, from_ns, until_ns, NULL, false};
+	struct profile_query q = {t->page->selector, from_ns,
+	    until_ns, NULL, false};
 	struct profile *p = NULL;
 	struct flame *f = NULL;
 	struct table_row r;

@@ -202,7 +202,8 @@ static const struct err *
 profile_page_check_labels(struct profile_page *page)
 {
 	const struct profile_limit one = {1, 0};
-	struct profile_query q = {page->selector, 0, page->until_ns, NULL, false};
+	struct profile_query q = {page->selector, 0,
+	    page->until_ns, NULL, false};
 	struct profile *p;
 	const struct err *e;
 
