@@ -123,6 +123,7 @@ function host() {
     one('node_load1', '', G, {}, (t) => busy(t - 30) + 0.2),
     one('memlens_histograms_attached', '', G, { source: 'disk' }, () => 1),
     one('memlens_histograms_attached', '', G, { source: 'reclaim' }, () => 1),
+    one('memlens_disk_lost_total', '', C, { reason: 'end not seen' }, () => 1),
     one('node_context_switches_total', '', C, {}, (t) =>
       3000 + 42000 * load(t)));
 }

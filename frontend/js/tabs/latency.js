@@ -40,7 +40,10 @@
   const LABEL = 'Arrows walk the cells, Shift selects, Enter takes what is ' +
     'selected.';
 
-  const queries = () => [{ key: 'seen', query: WITNESS, fn: 'max' }];
+  const LOST = 'memlens_disk_lost_total'; /* of the whole host */
+
+  const queries = () => [{ key: 'seen', query: WITNESS, fn: 'max' },
+    { key: 'lost', query: LOST, fn: 'increase' }];
   const queryOf = ({ name, labels }, service) => ns.request.selector(name,
     service ? Object.assign({}, labels, { service }) : labels);
 
@@ -63,6 +66,12 @@
       .filter(([name]) => /^p\d|^max$/.test(name))
       .map(([name, v]) => name + ' ' + format(v)).join(' · ') + ' · ' +
       F.count(row[row.length - 1]) + ' ' + counted;
+  }
+
+  /* What no histogram has, by the host's counters, in words.  Pure. */
+  function lostText({ cols }) {
+    const n = cols.flatMap((c) => c.v).reduce((sum, v) => sum + (v || 0), 0);
+    return n ? ' · not in the histograms of the host: ' + F.count(n) : '';
   }
 
   /* What the band has, and what the profile below shows of it.  Pure. */
@@ -155,21 +164,21 @@
         ns.api.get('heatmap.json', { query, from, until, step: until - from,
           bands: 1 }, { signal: ctx.signal }),
         ns.api.series(queries(), ctx.range, step, ctx.signal)]);
-      return { answer, whole, times: new Set(seen.seen.cols.filter((c) =>
+      return { answer, whole, lost: lostText(seen.lost), times: new Set(seen.seen.cols.filter((c) =>
         c.labels.source === kind.source).flatMap((c) => c.t
         .filter((_, i) => c.v[i] !== null))) };
     }
 
     /* Nothing counted is 0 only of what is known to have run. */
-    function absent({ service, services }, times) {
+    function absent({ service, services }, times, lost) {
       if (!times.size)
         return off(kind, ns.health.enabled(ns.mode.health, kind.source));
       return service && !services.some((s) => s.name === service)
         ? 'No data of “' + service + '” in this range.'
-        : '0 ' + kind.counted + ' in this range.';
+        : '0 ' + kind.counted + ' in this range' + (lost || '.');
     }
 
-    function show(ctx, { answer, whole, times }) {
+    function show(ctx, { answer, whole, lost, times }) {
       const format = answer.unit === 'bytes' ? F.bytes : F.seconds;
       const known = (col) => times.has(answer.from + col * answer.step) ||
         !!(answer.points && answer.points[col] &&
@@ -179,8 +188,9 @@
       map.show(answer, { band: said.band, known, format, label: kind.title +
         ', ' + summary(whole, format, kind.counted) + '. ' + LABEL });
       map.node.hidden = numbers.hidden = !answer.cells;
-      ns.dom.say(line, answer.cells ? summary(whole, format, kind.counted)
-        : absent(ctx, times));
+      ns.dom.say(line, answer.cells
+        ? summary(whole, format, kind.counted) + lost
+        : absent(ctx, times, lost));
       note.hidden = back.hidden = !(said.band || said.why) || !answer.cells;
       if (!note.hidden)
         ns.dom.say(note, said.why || bandText(ns.heat.inBand(g, said.band),
@@ -213,6 +223,6 @@
     return { node, refresh };
   }
 
-  ns.latency = { create, queries, queryOf, band, summary, bandText,
+  ns.latency = { create, queries, queryOf, band, summary, bandText, lostText,
     shownBand, KINDS };
 })(globalThis.MemLens = globalThis.MemLens || {});
