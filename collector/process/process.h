@@ -63,6 +63,9 @@ struct process_read {
 	int64_t alike_ns; /* monotonic; 0: not read yet */
 	/* self.c's: MemLens's own; 1 yes, 0 not known, -1 no. */
 	int8_t own;
+	/* process_count.c's: a program of a service that a rule names, not a
+	 * worker or helper of one; 1 yes, 0 not known, -1 no. */
+	int8_t watched;
 };
 
 struct process {

@@ -57,6 +57,7 @@ struct exec {
 
 struct process_count {
 	struct services *services;
+	int64_t since_ns; /* boot time: programs of before are no news */
 	struct service service[SERVICES];
 	uint32_t n;
 	struct young young[YOUNG];
@@ -65,6 +66,7 @@ struct process_count {
 	struct {
 		char text[160];
 		int64_t time_ns; /* monotonic */
+		bool watched;
 	} exits[PROCESS_MARKS_MAX];
 	size_t n_exits;
 	uint64_t skipped, dropped; /* since the start */
@@ -79,6 +81,7 @@ process_count_new(struct services *services)
 	if (c == NULL)
 		return NULL;
 	c->services = services;
+	c->since_ns = clock_boot_ns();
 	snprintf(c->service[OTHER].name, sizeof(c->service[OTHER].name),
 	    "%s", SERVICES_OTHER);
 	c->n = OTHER + 1;
@@ -161,22 +164,46 @@ count_fork(struct process_count *c, const struct process_event *e)
 	c->young[(uint32_t)e->pid % YOUNG] = (struct young){e->pid, i};
 }
 
+static bool
+count_is_seasoned(const struct process *p)
+{
+	return !p->read->kernel_thread &&
+	    clock_boot_ns() - (int64_t)p->start_ns >= PROCESS_SEASONED_NS;
+}
+
+/* Where the mark of an end has room; a watched program's takes another's. */
+static size_t
+count_exit_room(const struct process_count *c, bool watched)
+{
+	size_t i = c->n_exits;
+
+	if (i == PROCESS_MARKS_MAX && watched)
+		for (i = 0; i < PROCESS_MARKS_MAX && c->exits[i].watched; i++)
+			;
+	return i;
+}
+
 /* An end is worth a mark when somebody may have looked at its life. */
 static void
 count_mark_exit(struct process_count *c, const struct process *p,
     int64_t now_ns)
 {
-	int64_t age_ns = clock_boot_ns() - (int64_t)p->start_ns;
+	bool watched = p->read->ruled && p->read->watched > 0;
+	size_t i;
 
-	if (age_ns < PROCESS_SEASONED_NS || p->read->kernel_thread)
+	if (!count_is_seasoned(p))
 		return;
-	if (c->n_exits == PROCESS_MARKS_MAX) {
+	i = count_exit_room(c, watched);
+	if (c->n_exits == PROCESS_MARKS_MAX)
 		c->dropped++;
+	if (i == PROCESS_MARKS_MAX)
 		return;
-	}
-	snprintf(c->exits[c->n_exits].text, sizeof(c->exits[0].text),
-	    "%d %s\t%s", p->pid, p->read->comm, p->read->service);
-	c->exits[c->n_exits++].time_ns = now_ns;
+	snprintf(c->exits[i].text, sizeof(c->exits[0].text), "%d %s\t%s",
+	    p->pid, p->read->comm, p->read->service);
+	c->exits[i].time_ns = now_ns;
+	c->exits[i].watched = watched;
+	if (i == c->n_exits)
+		c->n_exits++;
 }
 
 static void
@@ -236,15 +263,71 @@ put_counter(struct batch *b, const char *name, const char *label,
 	*told = now;
 }
 
+/* Does its parent belong to another service?  Else it is a worker or helper,
+ * as a database's for each connection: those come and go. */
+static bool
+count_is_program(const struct process_count *c, const struct process *p)
+{
+	const struct process *parent =
+	    services_known(c->services, p->read->stat.parent);
+
+	return parent == NULL ||
+	    strcmp(parent->read->service, p->read->service) != 0;
+}
+
+/* The close of a slot, as each living process is shown it. */
+struct count_close {
+	struct process_count *count;
+	struct batch *batch;
+	int64_t start_ns, boot_ns; /* boot_ns: wall time less boot time */
+	size_t began;
+};
+
+static void
+count_put_mark(const struct count_close *x, const char *what,
+    const char *text, int64_t time_ns)
+{
+	batch_add_fact(x->batch, time_ns > x->start_ns ? time_ns : x->start_ns,
+	    FACT_MARK, what, text, strlen(text));
+}
+
+/* A program that a rule names is watched from its first seconds on; that it
+ * began is a mark. */
+static void
+count_watch(struct count_close *x, struct process *p)
+{
+	struct process_read *r = p->read;
+	char text[160];
+
+	if (r->watched != 0 || !r->ruled || !count_is_seasoned(p))
+		return;
+	if (!count_is_program(x->count, p)) {
+		r->watched = -1;
+		return;
+	}
+	if ((int64_t)p->start_ns >= x->count->since_ns) {
+		if (x->began == PROCESS_MARKS_MAX)
+			return; /* in the next slot */
+		x->began++;
+		snprintf(text, sizeof(text), "%d %s\t%s", p->pid, r->comm,
+		    r->service);
+		count_put_mark(x, "began", text,
+		    (int64_t)p->start_ns + x->boot_ns);
+	}
+	r->watched = 1;
+}
+
 static void
 count_see(void *arg, struct process *p)
 {
-	struct process_count *c = arg;
+	struct count_close *x = arg;
+	struct process_count *c = x->count;
 	uint32_t i;
 
 	for (i = 0; i < c->n; i++)
 		if (strcmp(c->service[i].name, p->read->service) == 0)
 			c->service[i].living = true;
+	count_watch(x, p);
 }
 
 /* A series begins with its first event and goes on while the service
@@ -263,19 +346,11 @@ put_service(struct service *s, struct batch *b, uint64_t slot,
 	s->living = false;
 }
 
-static void
-put_mark(struct batch *b, const char *what, const char *text,
-    int64_t time_ns, int64_t start_ns)
-{
-	batch_add_fact(b, time_ns > start_ns ? time_ns : start_ns, FACT_MARK,
-	    what, text, strlen(text));
-}
-
 /* Marks the programs that still run; those that are young yet stay. */
 static void
-put_execs(struct process_count *c, struct batch *b, int64_t start_ns,
-    int64_t offset_ns)
+put_execs(const struct count_close *close, int64_t offset_ns)
 {
+	struct process_count *c = close->count;
 	size_t i, n = 0, marks = 0;
 	char text[160];
 
@@ -296,7 +371,7 @@ put_execs(struct process_count *c, struct batch *b, int64_t start_ns,
 		}
 		snprintf(text, sizeof(text), "%d %s\t%s", p->pid, p->read->comm,
 		    p->read->service);
-		put_mark(b, "exec", text, x->time_ns + offset_ns, start_ns);
+		count_put_mark(close, "exec", text, x->time_ns + offset_ns);
 	}
 	c->n_execs = n;
 }
@@ -305,17 +380,20 @@ void
 process_count_close_slot(struct process_count *c, uint64_t slot,
     struct batch *b, int64_t start_ns, int64_t last_ns, uint64_t lost)
 {
-	int64_t offset_ns = clock_wall_ns() - clock_mono_ns();
+	int64_t wall_ns = clock_wall_ns();
+	int64_t offset_ns = wall_ns - clock_mono_ns();
+	struct count_close close = {c, b, start_ns,
+	    wall_ns - clock_boot_ns(), 0};
 	size_t i;
 
-	services_each(c->services, count_see, c);
+	services_each(c->services, count_see, &close);
 	for (i = 0; i < c->n; i++)
 		put_service(&c->service[i], b, slot, last_ns);
 	for (i = 0; i < c->n_exits; i++)
-		put_mark(b, "exit", c->exits[i].text,
-		    c->exits[i].time_ns + offset_ns, start_ns);
+		count_put_mark(&close, c->exits[i].watched ? "ended" : "exit",
+		    c->exits[i].text, c->exits[i].time_ns + offset_ns);
 	c->n_exits = 0;
-	put_execs(c, b, start_ns, offset_ns);
+	put_execs(&close, offset_ns);
 	put_counter(b, "memlens_life_records_lost_total", "source", "cpu",
 	    slot, last_ns, &c->lost_told, lost);
 	put_counter(b, "memlens_life_skipped_total", "source", "cpu", slot,

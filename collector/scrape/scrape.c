@@ -94,22 +94,46 @@ scrape_put_self(struct scraper *s, int64_t now_ns)
 	}
 }
 
+/* A mark when a target falls silent, and when it answers again. */
+static void
+scrape_mark(struct scrape_target *t, bool down, const struct buf *why,
+    int64_t time_ns, struct batch *b)
+{
+	struct buf text = {0};
+
+	if (down == t->down)
+		return;
+	t->down = down;
+	buf_printf(&text, "%s", t->name);
+	if (down)
+		buf_printf(&text, ": %.*s", (int)(why->len < TELL_ONE
+		    ? why->len : TELL_ONE), (const char *)why->data);
+	buf_printf(&text, "\t%s", t->service);
+	if (!text.failed)
+		batch_add_fact(b, time_ns, FACT_MARK, down ? "target-down" :
+		    "target-up", text.data, text.len);
+	buf_fini(&text);
+}
+
 /* Which targets do not answer, and why; none: nothing. */
 static void
-scrape_find_faults(const struct scraper *s, int64_t since_ns, struct buf *out)
+scrape_find_faults(struct scraper *s, int64_t since_ns, struct batch *b,
+    struct buf *out)
 {
 	struct buf one = {0};
 	size_t faults = 0, n = s->config->n_targets;
 	struct buf list = {0};
 
 	for (size_t i = 0; i < n; i++) {
-		const struct scrape_target *t = &s->targets[i];
-		bool told;
+		struct scrape_target *t = &s->targets[i];
+		bool told, down;
 
 		buf_clear(&one);
 		told = scrape_target_tell(t, since_ns, &one);
-		if (!scrape_profiles_tell(&s->profiles,
-		    &s->config->targets[i], told, &one) && !told)
+		down = scrape_profiles_tell(&s->profiles,
+		    &s->config->targets[i], told, &one) || told;
+		scrape_mark(t, down, &one, since_ns, b);
+		if (!down)
 			continue;
 		if (faults++ == 0 || list.len < TELL_MAX)
 			buf_printf(&list, "%s%s (%.*s)", faults > 1 ? ", " : "",
@@ -135,7 +159,7 @@ scrape_tell(struct scraper *s, struct batch *b, uint64_t slot)
 	bool same;
 
 	if (!s->stop && s->config->n_targets > 0) {
-		scrape_find_faults(s, start_ns, &why);
+		scrape_find_faults(s, start_ns, b, &why);
 		state = why.len > 0 ? "degraded" : "attached";
 	}
 	fact_put_source(&text, &(struct fact_source){fact_part_of(state),

@@ -40,6 +40,7 @@ struct scrape_target {
 	bool busy;           /* a request is in flight */
 	bool failed;         /* a page of this round */
 	unsigned failures;   /* rounds in a row */
+	bool down;           /* as marked: it did not answer in a slot */
 	int64_t due_ns;      /* monotonic: the next round */
 	int64_t began_ns;    /* monotonic: this request */
 	struct http *http;

@@ -5,8 +5,8 @@
  * slot and, as the clock may have been wrong, by what the collector says;
  * "degraded": somebody writes, but a source is not attached, loses more than
  * one sample in a hundred, more than one stack in a hundred of the host or of
- * a service is not whole, the scraper is silent, or damage was found.  The
- * reasons are said.
+ * a service is not whole, the scraper is silent, a watched program has ended
+ * (programs.h), or damage was found.  The reasons are said.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
+#include "fcgi/query/programs.h"
 #include "fcgi/query/series_point.h"
 #include "fcgi/query/whole.h"
 #include "fcgi/server/context.h"
@@ -35,11 +36,12 @@ struct health {
 	int64_t now_ns, stale_ns;
 	struct store_extent extent;
 	struct source_state *sources;
+	struct mark *marks; /* of programs */
 	struct metric_series *samples, *faults, *alive, *cpu, *rss, *private;
 	struct metric_series *services; /* samples and stacks of each */
 	size_t n_sources, n_samples, n_faults, n_alive, n_cpu, n_rss,
 	    n_private;
-	size_t n_services;
+	size_t n_services, n_marks;
 	enum health_level level;
 	struct buf reasons; /* separated by "; " */
 };
@@ -69,10 +71,15 @@ static const struct err *
 health_load(struct health *h)
 {
 	int64_t now = h->now_ns;
+	struct mark_query programs = {now - PROGRAMS_GONE_NS, now + NS_PER_S,
+	    PROGRAMS_WHAT, NULL, MARKS_MAX};
 	const struct err *e;
+	size_t left_out;
 
 	store_extent(h->store, &h->extent);
-	if ((e = measure_sources(h->store, now, &h->sources,
+	if ((e = marks_list(h->store, &programs, &h->marks, &h->n_marks,
+	    &left_out)) != NULL ||
+	    (e = measure_sources(h->store, now, &h->sources,
 	    &h->n_sources)) != NULL ||
 	    (e = measure_once(h->store, MEASURE_SAMPLES, now - RECENT_NS, now,
 	    &h->samples, &h->n_samples)) != NULL ||
@@ -105,6 +112,7 @@ health_fini(struct health *h)
 	metric_series_free(h->rss, h->n_rss);
 	metric_series_free(h->private, h->n_private);
 	free(h->sources);
+	free(h->marks);
 	buf_fini(&h->reasons);
 }
 
@@ -207,6 +215,12 @@ health_judge_source(struct health *h, const struct source_state *s)
 }
 
 static void
+health_judge_program(void *arg, const char *service, const char *why)
+{
+	health_because(arg, HEALTH_DEGRADED, service, why);
+}
+
+static void
 health_judge(struct health *h)
 {
 	int64_t stale = health_stale_ns(h);
@@ -241,6 +255,8 @@ health_judge(struct health *h)
 		    "the store has damaged files or records");
 	for (size_t i = 0; i < h->n_sources; i++)
 		health_judge_source(h, &h->sources[i]);
+	programs_judge(h->marks, h->n_marks, h->now_ns, health_judge_program,
+	    h);
 }
 
 static void

@@ -1,6 +1,5 @@
 /*
- * GET and POST /api/v1/runs: named ranges, to be compared later.  A worker
- * writes nothing itself: a run goes to memlensd's socket as a fact.
+ * GET and POST /api/v1/runs: named ranges, to be compared later.
  */
 #include <json-c/json.h>
 #include <string.h>
@@ -9,14 +8,11 @@
 #include "fcgi/api/runs.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/server/context.h"
+#include "fcgi/server/fact_post.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
-#include "fcgi/server/settings.h"
 #include "store/base/err.h"
-#include "store/batch/batch_client.h"
-
-#define RUNS_POST_MS 5000
 
 /* As we write it, not json-c: what acts on who shows it is escaped. */
 static void
@@ -78,33 +74,6 @@ api_runs_get(struct context *c, struct request *rq, struct response *rs)
 	return NULL;
 }
 
-static const struct err *
-runs_post(struct context *c, const struct request *rq, const char *name,
-    const struct buf *json)
-{
-	struct store_extent extent;
-	struct store *s;
-	struct batch_client *p = NULL;
-	struct batch *b;
-	const struct err *e;
-
-	if ((e = context_store(c, &s)) != NULL)
-		return e;
-	store_extent(s, &extent);
-	if ((b = batch_new((uint64_t)extent.slot_ns)) == NULL)
-		return err_nomem();
-	batch_add_fact(b, rq->now_ns, FACT_RUN, name, json->data, json->len);
-	e = batch_client_open(&p, c->settings->collector_socket, RUNS_POST_MS);
-	if (e == NULL)
-		e = batch_client_batch(p, b);
-	batch_client_close(p);
-	batch_free(b);
-	if (e != NULL && e->domain != ERR_REQUEST)
-		return err_new(ERR_REQUEST, 503,
-		    "the collector does not take it: %s", e->text);
-	return e;
-}
-
 const struct err *
 api_runs_post(struct context *c, struct request *rq, struct response *rs)
 {
@@ -113,5 +82,6 @@ api_runs_post(struct context *c, struct request *rq, struct response *rs)
 
 	if ((e = runs_make(rq, &rs->body, name)) != NULL)
 		return e;
-	return runs_post(c, rq, name, &rs->body);
+	return fact_post(c, rq->now_ns, FACT_RUN, name, rs->body.data,
+	    rs->body.len);
 }

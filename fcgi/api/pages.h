@@ -31,6 +31,8 @@ route_fn api_compare;
 route_fn api_leaks;
 route_fn api_runs_get;
 route_fn api_runs_post;
+route_fn api_marks_get;
+route_fn api_marks_post;
 route_fn api_metrics;
 
 #endif

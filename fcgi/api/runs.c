@@ -26,7 +26,7 @@ struct runs_list {
 	bool failed;
 };
 
-static struct json_object *
+struct json_object *
 runs_parse(const char *text, size_t n)
 {
 	struct json_tokener *t = json_tokener_new_ex(8);

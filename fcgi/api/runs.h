@@ -36,6 +36,9 @@ struct run {
 	struct json_object *object; /* owned */
 };
 
+/* What a client or a fact says: one JSON object in UTF-8, or NULL. */
+struct json_object *runs_parse(const char *text, size_t n);
+
 /* The runs of a store, by their from, newest first.  runs_free() them.
  * What is no such object is left out. */
 const struct err *runs_list(struct store *s, struct run **out, size_t *n);

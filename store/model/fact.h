@@ -6,7 +6,8 @@
  *	kind          subject      text, without a NUL
  *	FACT_PROCESS  the service  pid ' ' started_ns ' ' comm ['\t' command]
  *	FACT_SOURCE   the source   state [": " why]
- *	FACT_MARK     what         free (exec, exit: pid ' ' comm '\t' service)
+ *	FACT_MARK     what         free, ['\t' service]; of exec, exit, began,
+ *	                           ended: pid ' ' comm '\t' service
  *	FACT_RUN      name of run  JSON (fcgi/api/runs.h)
  *	FACT_PLACE    a function   file ':' line ['+'] '\t' module '\t' build id
  *	                           ['\t' service]

@@ -344,6 +344,9 @@ fill_facts(struct batch *b, uint64_t slot)
 	fill_fact(b, slot, FACT_PLACE, "read", "io.c:7\tlibio.so\t");
 	fill_fact(b, slot, FACT_PLACE, "write", "neither");
 	fill_fact(b, slot, FACT_RUN, "broken", "{\"name\":");
+	fill_fact(b, slot, FACT_MARK, "exit", "7 q\tquiet");
+	fill_fact(b, slot, FACT_MARK, "rate", "49 Hz");
+	fill_fact(b, slot, FACT_MARK, "odd", "\xff");
 	fill_fact(b, slot, FACT_RUN, "gone",
 	    slot % 64 == 0 ? "{\"removed\":true}" : "{\"from\":1}");
 }

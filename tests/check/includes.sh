@@ -56,7 +56,7 @@ fcgi/format/out: fcgi/format/flame fcgi/format generated store store/model
 fcgi/http: store/base
 collector/java: store/batch store/base
 fcgi/child: store/base
-fcgi/server: fcgi/child fcgi/format store store/batch store/base
+fcgi/server: fcgi/child fcgi/format store store/batch store/model store/base
 fcgi/draw: fcgi/server store/base
 fcgi/kv: fcgi/server fcgi/http fcgi/format store/base
 fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
@@ -64,7 +64,7 @@ fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
 fcgi/graph: fcgi/query fcgi/server fcgi/child fcgi/format store store/model
 	store/base
 fcgi/api: fcgi/query fcgi/server fcgi/format/out fcgi/format/flame
-	fcgi/format store store/batch store/model store/base
+	fcgi/format store store/model store/base
 fcgi/pyroscope: fcgi/api fcgi/query fcgi/server fcgi/format/out
 	fcgi/format/flame fcgi/format generated store store/model store/base
 fcgi/push: fcgi/pyroscope fcgi/server fcgi/format/in fcgi/format/jfr

@@ -58,6 +58,18 @@ end "$last"
 becomes "and not any more" '"no answer from 1 of 2 targets: late" in why'
 serve "$late"
 becomes "and again" '"scrape" not in why'
+marks() {
+	REQUEST_METHOD=GET REQUEST_URI='/api/v1/marks' \
+		QUERY_STRING='what=target-down,target-up' \
+		cgi-fcgi -bind -connect "$dir/fcgi" 2>/dev/null |
+		python3 -c 'import json, sys
+for m in json.loads(sys.stdin.read().split("\r\n\r\n", 1)[1])["marks"]:
+	print(m["what"], m["service"], *m["text"].split(": ")[:2])'
+}
+expect "each is a mark" "$(marks)" "target-down late late prometheus
+target-up late late
+target-down late late prometheus
+target-up late late"
 end "$scrape" KILL
 becomes "a scraper that was killed" 'h["status"] == "degraded" and
 	"scrape: memlens-scrape has died" in why'

@@ -1,0 +1,28 @@
+/*
+ * Which watched programs have ended, and whether they came back, by marks of
+ * the daemon (marks.h, "began" and "ended").  Pure.
+ *
+ * An end that nothing of the same service and name has followed is told for
+ * an hour; one that something has, for five minutes after that came.  What was
+ * before the daemon began is past: it did not see who came back meanwhile.
+ */
+#ifndef FCGI_PROGRAMS_H
+#define FCGI_PROGRAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fcgi/query/marks.h"
+
+#define PROGRAMS_WHAT "began,ended,memlensd"
+#define PROGRAMS_GONE_NS (INT64_C(3600) * 1000000000)
+#define PROGRAMS_BACK_NS (INT64_C(300) * 1000000000)
+
+/* What is told of the programs of one name of a service. */
+typedef void programs_fn(void *arg, const char *service, const char *why);
+
+/* `marks` by time, of the last hour or more. */
+void programs_judge(const struct mark *marks, size_t n, int64_t now_ns,
+    programs_fn *fn, void *arg);
+
+#endif

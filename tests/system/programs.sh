@@ -1,0 +1,55 @@
+#!/bin/bash
+# A program that a rule names and that dies is told by health, and so is that
+# it came back; both are marks.  A worker of it, and what no rule names, is not.
+. "$(dirname "$0")/daemon-lib.bash"
+configure 500ms 500ms
+sed -i '/^\[cpu\]/,+1d' "$dir/conf" # it tells of ends
+cat >>"$dir/conf" <<END
+[service kept]
+comm = ^kept
+END
+cp "$(readlink -f /bin/sleep)" "$dir/keptone"
+cp "$(readlink -f /bin/sleep)" "$dir/other"
+cp "$(readlink -f /bin/bash)" "$dir/keptshell"
+start_daemon one -s "$dir/store"
+begin "$dir/fcgi.log" "$BUILD/memlens-fcgi" -s "$dir/store" -l "$dir/fcgi" -p all
+ask() {
+	REQUEST_METHOD=GET REQUEST_URI="/api/v1/$1" QUERY_STRING="${1#*\?}" \
+		cgi-fcgi -bind -connect "$dir/fcgi" 2>/dev/null | sed '1,/^\r*$/d'
+}
+# becomes NAME PATH EXPRESSION : of the answer, as `d`
+becomes() {
+	asked() {
+		ask "$1" >"$dir/answer"
+		python3 -c 'import json, sys
+d = json.load(open(sys.argv[2]))
+why = d.get("reason", "")
+marks = [(m["what"], m["text"].split()[1]) for m in d.get("marks", [])
+	if m["service"] == "kept"]
+sys.exit(not eval("(" + sys.argv[1] + ")"))' "$2" "$dir/answer" 2>/dev/null
+	}
+	if await 60 asked "$2" "$3"; then ok "$1"; else not_ok "$1" "$(cat "$dir/answer")"; fi
+}
+marks='marks?what=began,ended'
+begin "$dir/log" "$dir/keptone" 1000
+first=$last
+begin "$dir/log" "$dir/other" 1000
+other=$last
+becomes "that it began is a mark" "$marks" 'marks == [("began", "keptone")]'
+end "$first"
+end "$other"
+becomes "that it ended is told" health "'kept: keptone (pid $first) ended at' in why
+	and 'has not come back' in why and d['status'] == 'degraded' and
+	'other' not in why"
+begin "$dir/log" "$dir/keptone" 1000
+second=$last
+becomes "that it came back, too" health "'came back as pid $second' in why"
+becomes "and both are marks" "$marks" 'marks == [("began", "keptone"),
+	("ended", "keptone"), ("began", "keptone")]'
+# a shell of the service that has a worker, which ends
+begin "$dir/log" "$dir/keptshell" -c "$dir/keptone 9; $dir/other 40"
+becomes "a program with a worker" "$marks" 'marks[3:] == [("began", "keptshell")]'
+sleep 12
+becomes "its worker's end is nobody's business" "$marks" \
+	'marks[3:] == [("began", "keptshell")]'
+finish
