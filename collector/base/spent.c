@@ -9,6 +9,7 @@ static struct {
 	enum spent_on part;
 	int64_t since_ns;
 	int64_t ns[SPENT_PARTS];
+	int64_t elsewhere_ns; /* of that, other threads' */
 } spent;
 
 enum spent_on
@@ -26,6 +27,13 @@ spent_begin(enum spent_on part)
 	return before;
 }
 
+void
+spent_elsewhere(enum spent_on part, int64_t ns)
+{
+	spent.ns[part] += ns;
+	spent.elsewhere_ns += ns;
+}
+
 int64_t
 spent_ns(enum spent_on part)
 {
@@ -34,6 +42,6 @@ spent_ns(enum spent_on part)
 	if (part == spent.part)
 		ns += now_ns - spent.since_ns;
 	if (part == SPENT_STORE)
-		ns += clock_cpu_ns() - now_ns;
+		ns += clock_cpu_ns() - now_ns - spent.elsewhere_ns;
 	return ns;
 }

@@ -6,7 +6,8 @@
  *	...
  *	spent_begin(before);
  *
- * For the main thread alone; what other threads use is the store's.
+ * For the main thread alone; what other threads use is the store's, but for
+ * what it is told of them.
  */
 #ifndef COLLECTOR_SPENT_H
 #define COLLECTOR_SPENT_H
@@ -25,6 +26,8 @@ enum spent_on {
 
 /* Returns what it was that ends. */
 enum spent_on spent_begin(enum spent_on part);
+/* Another thread has used so many ns of CPU for a part. */
+void spent_elsewhere(enum spent_on part, int64_t ns);
 /* ns of CPU since the start of the process. */
 int64_t spent_ns(enum spent_on part);
 

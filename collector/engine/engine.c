@@ -522,7 +522,10 @@ static const struct err *
 engine_take(struct engine *s)
 {
 	const struct err *e = sampler_drain(s->sampler);
+	int64_t ns = sampler_cpu_ns(s->sampler);
 
+	spent_elsewhere(SPENT_SAMPLES, ns - s->sampler_ns);
+	s->sampler_ns = ns;
 	spent_begin(SPENT_NAMES);
 	return e;
 }

@@ -46,6 +46,7 @@ struct engine {
 	const struct config *config;
 	struct services *services;
 	struct sampler *sampler; /* NULL: not attached */
+	int64_t sampler_ns;      /* of its thread's CPU time, accounted for */
 	struct symbols *symbols;
 	struct maps *maps;
 	struct jits *jits;

@@ -23,6 +23,7 @@
 #pragma GCC diagnostic pop
 
 #include "collector/probe/bpf_log.h"
+#include "collector/probe/keeper.h"
 #include "collector/probe/sampler_unwind.h"
 #include "collector/probe/sampler_waits.h"
 #include "collector/probe/sampler_wakes.h"
@@ -32,6 +33,9 @@
 #define RING_MIN (1u << 20)
 #define RING_CPU (1u << 19)
 #define RING_MAX (1u << 24)
+#define ROOM_MIN (2u << 20)
+#define ROOM_MAX (8u << 20)
+#define ROOM_PART 1024
 
 /* A type of profile. */
 struct sampler_type {
@@ -45,7 +49,7 @@ struct sampler {
 	struct sampler_options options;
 	struct sampler_type types[SAMPLER_TYPES_MAX];
 	struct perf_bpf *first; /* of the types: whose maps all use */
-	struct ring_buffer *ring;
+	struct keeper *keeper;  /* of the ring */
 	unsigned n_cpus;
 	struct sample_counts *per_cpu; /* room for the counters of all */
 	sampler_fn *fn;
@@ -56,8 +60,8 @@ struct sampler {
 	struct sampler_wakes *wakes; /* likewise */
 };
 
-static int
-sampler_event(void *arg, void *data, size_t size)
+static void
+sampler_event(void *arg, const void *data, size_t size)
 {
 	struct sampler *s = arg;
 	const struct sample_event *e = data;
@@ -69,10 +73,9 @@ sampler_event(void *arg, void *data, size_t size)
 	    ((e->flags & EVENT_COPY) != 0 ? 2 : 0)) {
 		s->types[size < head || e->type >= SAMPLER_TYPES_MAX ? 0 :
 		    e->type].malformed++;
-		return 0;
+		return;
 	}
 	s->fn(s->arg, e, size);
-	return 0;
 }
 
 /* Says why the program did not load; `code` is a positive errno. */
@@ -157,15 +160,26 @@ sampler_share(const struct sampler *s, struct perf_bpf *bpf)
 	return r;
 }
 
+/* What may be kept beside the ring: a part of the machine's memory. */
+static size_t
+sampler_room_bytes(void)
+{
+	size_t bytes = (size_t)sysconf(_SC_PHYS_PAGES) *
+	    (size_t)sysconf(_SC_PAGESIZE) / ROOM_PART;
+
+	return bytes < ROOM_MIN ? ROOM_MIN : bytes < ROOM_MAX ? bytes :
+	    ROOM_MAX;
+}
+
 /* The first program makes the maps, and the ring is read from them. */
 static const struct err *
 sampler_open_maps(struct sampler *s, struct perf_bpf *bpf)
 {
-	s->ring = ring_buffer__new(bpf_map__fd(bpf->maps.ring),
-	    sampler_event, s, NULL);
-	if (s->ring == NULL)
-		return err_new(ERR_BPF, errno, "mapping the ring buffer: %s",
-		    strerror(errno));
+	const struct err *e = keeper_new(&s->keeper,
+	    bpf_map__fd(bpf->maps.ring), sampler_room_bytes());
+
+	if (e != NULL)
+		return e;
 	s->first = bpf;
 	sampler_set_unwind(s);
 	return NULL;
@@ -400,7 +414,7 @@ sampler_close(struct sampler *s)
 	sampler_stop(s);
 	sampler_wakes_close(s->wakes);
 	sampler_waits_close(s->waits);
-	ring_buffer__free(s->ring);
+	keeper_free(s->keeper);
 	sampler_unwind_fini(&s->unwind);
 	for (i = 0; i < SAMPLER_TYPES_MAX; i++) {
 		perf_bpf__destroy(s->types[i].bpf);
@@ -419,18 +433,19 @@ sampler_unwind(const struct sampler *s)
 int
 sampler_fd(const struct sampler *s)
 {
-	return ring_buffer__epoll_fd(s->ring);
+	return keeper_fd(s->keeper);
 }
 
 const struct err *
 sampler_drain(struct sampler *s)
 {
-	int r = ring_buffer__consume(s->ring);
+	return keeper_hand_over(s->keeper, sampler_event, s);
+}
 
-	if (r < 0)
-		return err_new(ERR_BPF, -r, "reading the ring buffer: %s",
-		    strerror(-r));
-	return NULL;
+int64_t
+sampler_cpu_ns(const struct sampler *s)
+{
+	return keeper_cpu_ns(s->keeper);
 }
 
 void

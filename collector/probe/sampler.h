@@ -73,11 +73,15 @@ void sampler_set_threshold(struct sampler *s, int64_t ns, int64_t idle_ns);
 /* The maps of the stack walker; NULL without one. */
 const struct unwind_kernel *sampler_unwind(const struct sampler *s);
 
-/* Readable when the ring is filling up; belongs to the sampler. */
+/* Readable when much waits; belongs to the sampler. */
 int sampler_fd(const struct sampler *s);
 
-/* Hands all waiting events to the function. */
+/* Hands all waiting events to the function.  Until it is called again they are
+ * taken from the ring by a thread (keeper.h), whatever takes so long. */
 const struct err *sampler_drain(struct sampler *s);
+
+/* CPU time of that thread since it began. */
+int64_t sampler_cpu_ns(const struct sampler *s);
 
 /* Ends the sampling; what is in the ring can still be drained. */
 void sampler_stop(struct sampler *s);

@@ -4,7 +4,7 @@
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
  *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-o auto|back|schedule|leave]
- *	    [-c] [-l]] [-k] [-f PERIOD]
+ *	    [-c] [-l]] [-k] [-f PERIOD] [-z MS]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
@@ -12,7 +12,8 @@
  * -k: the kernel does not count runs, which costs more than an empty program.
  * -i: show inlined functions.  -w: take the waits of threads too, -o: when
  * their stacks are taken, -c: without samples of a clock, -l: those for locks.
- * -f: a stack of each so many page faults.
+ * -f: a stack of each so many page faults.  -z: it sleeps for so long before
+ * each look at the ring, as it would where /proc is slow.
  *
  * Output, one line each:
  *	state STATE WHY
@@ -49,6 +50,7 @@
 
 static int64_t began_ns; /* of the sampling */
 static volatile sig_atomic_t stopped;
+static long slow_ms;
 
 static void
 on_signal(int sig)
@@ -234,6 +236,7 @@ run_slot(struct engine *s, struct services *services, uint64_t slot,
 			swept = now;
 		}
 		poll(&p, 1, 100);
+		usleep((useconds_t)slow_ms * 1000);
 		die(source_profiles.poll(s, clock_wall_ns()));
 	}
 	if (now < end)
@@ -359,7 +362,7 @@ main(int argc, char **argv)
 	config.cpu_budget = 0;
 	config.short_lived_ns = 0;
 	config.profiles[PROFILE_faults].enabled = false;
-	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:cklf:")) != -1) {
+	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:cklf:z:")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -384,6 +387,8 @@ main(int argc, char **argv)
 			count = false;
 		else if (c == 'l')
 			config.profiles[PROFILE_lock].enabled = true;
+		else if (c == 'z')
+			slow_ms = atol(optarg);
 		else if (c == 'n')
 			slots = atol(optarg);
 		else

@@ -22,3 +22,21 @@ lost=$(grep -a '^counter .*\[ring full\]' "$out" |
 expect "there were more waits than the ring has room for" "$lost" "$lost" -gt 0
 expect "next to no sample of the clock was lost" "$(grep -a '^balance' "$out")" \
 	"$(awk '/^balance/ { print $4 * 25 <= $2 }' "$out")" = 1
+
+# A reader that is late, and waits enough to fill the ring many times over
+# meanwhile.
+begin_driver -s 500 -w 10 -z 100
+seen slots 2
+begin "$dir/storm_$tag" 200 3000 >/dev/null
+wait "$last"
+n=$(grep -ac '^child' "$out")
+seen slots $((n + 2))
+end_driver
+read -r lost runs < <(awk '
+	/^counter .*\[ring full\]/ { lost += $(NF - 1) }
+	/^counter .*profile_runs_total/ { runs += $(NF - 1) }
+	END { print lost + 0, runs + 0 }' "$out")
+expect "a late reader has more waits than the ring holds" "$runs" \
+	"$runs" -gt 10000
+expect "and next to none of them is lost" "$lost of $runs" \
+	$((lost * 1000)) -le "$runs"

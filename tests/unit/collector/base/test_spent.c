@@ -60,6 +60,18 @@ TEST(other_threads_are_the_stores)
 	CHECK(spent_ns(SPENT_STORE) - store >= BURN_NS);
 }
 
+TEST(but_for_what_is_told_of_them)
+{
+	int64_t store = spent_ns(SPENT_STORE), waits = spent_ns(SPENT_WAITS);
+	pthread_t thread;
+
+	CHECK_INT(pthread_create(&thread, NULL, burn_beside, NULL), 0);
+	pthread_join(thread, NULL);
+	spent_elsewhere(SPENT_WAITS, BURN_NS);
+	CHECK_INT(spent_ns(SPENT_WAITS) - waits, BURN_NS);
+	CHECK(spent_ns(SPENT_STORE) - store < BURN_NS);
+}
+
 TEST(all_parts_are_the_process)
 {
 	int64_t before = clock_cpu_ns(), all = 0;
@@ -75,6 +87,7 @@ main(void)
 {
 	RUN(each_part_has_its_own);
 	RUN(other_threads_are_the_stores);
+	RUN(but_for_what_is_told_of_them);
 	RUN(all_parts_are_the_process);
 	return test_done();
 }
