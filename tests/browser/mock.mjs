@@ -196,7 +196,7 @@ const ROUTES = {
   'sandwich.json': (q) => comparison.sandwich(serviceOf(q), range(q), q,
     clock()),
   'compare.json': (q) => comparison.compare(range(q), rangeB(q)),
-  'runs': () => comparison.list(),
+  'runs': () => comparison.list(), marks,
   'flamegraph.folded': (q) => ({ type: 'text',
     body: comparison.folded(flameAnswer(q)) }),
   'graph.svg': (q) => ({ type: 'svg', body: svg(graphOf(q)) }),
@@ -213,6 +213,23 @@ async function bodyOf(req) {
   return Buffer.concat(parts).toString('utf8');
 }
 
+/* A program that came back, a target that fell silent, and notes. */
+const noted = [];
+
+function marks(q) {
+  const { from, until } = range(q), at = from + (until - from) / 2;
+  const all = [
+    { time: at - 120, what: 'ended', text: '2209 kv_service',
+      service: 'kv_service' },
+    { time: at - 60, what: 'began', text: '2210 kv_service',
+      service: 'kv_service' },
+    { time: at + 200, what: 'target-down', text: 'replica2: prometheus: ' +
+      'Connection refused', service: 'nginx' }, ...noted];
+  return { from, until, left_out: 0, marks: all.filter((m) =>
+    m.time >= from && m.time < until && (!q.get('service') || !m.service ||
+      m.service === q.get('service'))) };
+}
+
 async function kvAnswer(req, rawKey) {
   const key = decodeURIComponent(rawKey);
   const latency_seconds = 0.0008 + 0.004 * Math.random() + 0.002 * load(clock());
@@ -225,6 +242,11 @@ async function kvAnswer(req, rawKey) {
 }
 
 async function api(req, rest, query) {
+  if (rest === 'marks' && req.method === 'POST') {
+    const m = JSON.parse(await bodyOf(req));
+    noted.push({ time: clock() - 1, what: 'note', service: null, ...m });
+    return noted[noted.length - 1];
+  }
   if (rest === 'runs' && req.method === 'POST')
     return comparison.post(await bodyOf(req));
   if (rest.startsWith('kv/'))

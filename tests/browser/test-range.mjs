@@ -22,6 +22,35 @@ async function open(page, home, more) {
 
 const note = (page) => page.textContent('.range-note:visible');
 
+/* What happened is a stroke on every chart, words beside the cursor, and a
+ * list in which a note can be left. */
+function marks({ browser, base }) {
+  return [['range: what happened is marked on charts, listed, and added to',
+    () => withPage(browser, {}, async (page) => {
+      await open(page, base, 'tab=memory&service=kv_service&from=now-15m');
+      const button = page.getByRole('button', { name: '2 marks' });
+      await button.waitFor();
+      const chart = page.locator('.chart .u-over').first();
+      const box = await chart.boundingBox();
+      const said = () => page.locator('.legend-mark').first().textContent();
+      await chart.scrollIntoViewIfNeeded();
+      await chart.hover({ position: { x: box.width * (0.5 - 60 / 900),
+        y: 20 } });
+      await until(async () => /kv_service \(pid 2210\) began/.test(
+        await said()), 5000, 'the mark under the cursor');
+      await chart.hover({ position: { x: 4, y: 20 } });
+      equal(await said(), '', 'beside it');
+      assert(/ 2 marks\.$/.test(await page.locator('.chart[aria-label*=mean]')
+        .first().getAttribute('aria-label')), 'told to those who hear');
+      await button.click();
+      assert(/kv_service: kv_service \(pid 2209\) ended/.test(
+        await page.textContent('.marks-list')), 'the list');
+      await page.fill('.mark-form input', 'cache doubled');
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: '3 marks' }).waitFor();
+    })]];
+}
+
 function live({ browser, base, mock }) {
   const tests = [
     ['range: a time off the grid is asked for as it is', () => withPage(
@@ -55,7 +84,8 @@ function live({ browser, base, mock }) {
         await until(async () => !/last hour/.test(await note(page)), 5000,
           'it is said although another range was chosen');
       })]];
-  return mock ? tests.concat(oneRun({ browser, base })) : tests;
+  return mock ? tests.concat(oneRun({ browser, base }),
+    marks({ browser, base })) : tests;
 }
 
 /* As A it was exact, as B it went down to tens of seconds. */

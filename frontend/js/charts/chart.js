@@ -7,7 +7,7 @@
   'use strict';
 
   const { h } = ns.dom;
-  const MIN_BRUSH_PX = 6;
+  const MIN_BRUSH_PX = 6, NEAR_PX = 5;
 
   function token(name) {
     return getComputedStyle(document.documentElement)
@@ -115,8 +115,18 @@
         ? '–' : tell(chart, v, k);
       s.item.hidden = !!s.optional && row.every((x) => x === null);
     });
-    chart.time.textContent = idx === null || n < 0
-      ? '' : ns.format.clock(times[idx], true);
+    const t = idx === null || n < 0 ? null : times[idx];
+    const [mark] = t === null ? [] : ns.marks.near(ns.marks.all(), t,
+      Math.max(times[1] - times[0] || 0, secondsOf(chart, NEAR_PX)));
+    chart.time.textContent = t === null ? '' : ns.format.clock(t, true);
+    chart.mark.textContent = mark ? ns.format.clock(mark.time, true) + ' ' +
+      ns.marks.words(mark) : '';
+  }
+
+  /* The time that so many pixels of the plot are. */
+  function secondsOf(chart, px) {
+    return chart.plot ? chart.plot.posToVal(px, 'x') -
+      chart.plot.posToVal(0, 'x') : 0;
   }
 
   function describe(chart) {
@@ -129,9 +139,10 @@
           ', highest ' + tell(chart, e.max, k) + (e.gaps ? ', ' + e.gaps + ' gaps' : '')
         : ': no data');
     });
+    const marks = ns.marks.all().length;
     return chart.title + ', ' + (times.length
       ? ns.format.range(times[0], times[times.length - 1]) : '') + '. ' +
-      parts.join('; ') + '.';
+      parts.join('; ') + '.' + (marks ? ' ' + marks + ' marks.' : '');
   }
 
   function options(chart) {
@@ -150,6 +161,7 @@
       series: [{}, ...chart.series.map((s) => lineOf(s, chart.stacked))],
       hooks: {
         drawClear: [(u) => drawGaps(chart, u)],
+        draw: [drawMarks],
         setCursor: [(u) => showValues(chart,
           u.cursor.idx === undefined ? null : u.cursor.idx)],
         setSelect: [(u) => brushed(chart, u)]
@@ -201,6 +213,27 @@
       ctx.lineTo(x + height, top);
     }
     ctx.stroke();
+    ctx.restore();
+  }
+
+  /* A stroke for what happened, with a flag on top. */
+  function drawMarks(u) {
+    const { ctx } = u, { left, top, width, height } = u.bbox;
+    const px = devicePixelRatio || 1;
+    ctx.save();
+    ctx.lineWidth = px;
+    ctx.setLineDash([3 * px, 3 * px]);
+    for (const m of ns.marks.all()) {
+      const x = Math.round(u.valToPos(m.time, 'x', true)) + 0.5;
+      if (x < left || x > left + width)
+        continue;
+      ctx.strokeStyle = ctx.fillStyle = token(ns.marks.colour(m));
+      ctx.beginPath();
+      ctx.moveTo(x, top);
+      ctx.lineTo(x, top + height);
+      ctx.stroke();
+      ctx.fillRect(x - 2.5 * px, top - 5 * px, 5 * px, 5 * px);
+    }
     ctx.restore();
   }
 
@@ -312,9 +345,11 @@
     chart.box = h('div', { class: 'chart', tabindex: '0', role: 'group',
       'aria-roledescription': 'line chart', 'aria-label': chart.title,
       style: { minHeight: chart.height + 'px' } }, chart.note);
+    chart.mark = h('span', { class: 'legend-mark' });
     chart.time = h('span', { class: 'legend-time' });
     chart.legend = h('div', { class: 'legend' },
-      chart.series.map((s, k) => legendItem(chart, s, k)), chart.time);
+      chart.series.map((s, k) => legendItem(chart, s, k)), chart.mark,
+      chart.time);
     if (chart.onSelect)
       keys(chart);
     /* Axes of no range would tell times and values that are none. */
@@ -331,6 +366,10 @@
     ns.theme.on(() => {
       if (chart.plot)
         draw(chart);
+    });
+    ns.marks.on(() => {
+      if (chart.plot)
+        chart.plot.redraw(false);
     });
     return { node: chart.box, legend: chart.legend,
       set: (span, times, rows) => set(chart, span, times, rows),

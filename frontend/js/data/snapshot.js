@@ -4,7 +4,7 @@
  *   {version: 2, by: version of MemLens, taken: RFC 3339, from, until,
  *    answers: {request key: JSON or text},
  *    series: {request key: see recorded-series.js},
- *    profiles: see recorded-profiles.js,
+ *    profiles: see recorded-profiles.js, marks: as of api/v1/marks,
  *    threads, heat: {query: see recorded-latency.js}}
  *
  * Keys are those of MemLens.request.key.  Profiles and series are kept by
@@ -119,6 +119,9 @@
     'graph.svg': (s, p, name) => graphOf(s, name, p),
     'graph.dot': (s, p, name) => graphOf(s, name, p),
     runs: (s) => s.answers.runs || { runs: [] },
+    marks: (s, p) => ({ marks: (s.marks || []).filter((m) =>
+      m.time >= p.from && m.time < p.until && (!p.service || !m.service ||
+        m.service === p.service)), left_out: 0 }),
     types: (s) => s.answers.types || BEFORE,
     threads: (s, p) => gathered(s, 'threads', p),
     'heatmap.json': (s, p) => gathered(s, 'heat', p),

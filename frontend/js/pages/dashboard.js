@@ -108,7 +108,9 @@
       });
       state = settleService();
       listServices(state, why);
-      await tab(state.tab).refresh(context(state, range, signal));
+      const ctx = context(state, range, signal);
+      await Promise.all([tab(state.tab).refresh(ctx), ns.views.of(state.tab)
+        .ranged && ns.marks.load(ctx)]);
       shownOf = question(state);
       panel.dataset.loaded = ns.mode.current;
     } catch (e) {

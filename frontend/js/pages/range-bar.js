@@ -35,6 +35,48 @@
     }, 'Choose a range');
   }
 
+  /* What happened in the range, by time, and a line to add to it. */
+  function marksList(pop, again) {
+    const input = h('input', { type: 'text', class: 'text-input',
+      required: true, maxlength: '200', 'aria-label': 'A note of this moment',
+      placeholder: 'A note of this moment' });
+    const wrong = h('p', { class: 'form-error', role: 'alert' });
+    const { service } = ns.view.get();
+    const form = h('form', { class: 'mark-form', onsubmit: async (e) => {
+      e.preventDefault();
+      try {
+        await ns.api.post('marks', { text: input.value.trim(),
+          service: service === ns.services.ALL ? undefined : service });
+        pop.hidePopover();
+        again();
+      } catch (error) {
+        ns.dom.say(wrong, error.message);
+      }
+    } }, input, h('button', { type: 'submit', class: 'button', text: 'Note' }));
+    const marks = ns.marks.all().slice().reverse(), out = ns.marks.leftOut();
+    pop.replaceChildren(...[h('h4', { text: 'Marks of this range' }),
+      marks.length ? h('ul', { class: 'marks-list' }, marks.map((m) =>
+        h('li', {}, h('span', { class: 'swatch', style: { color: 'var(' +
+          ns.marks.colour(m) + ')' } }), h('time', { text:
+          F.clock(m.time, true) }), ' ' + ns.marks.words(m))))
+        : h('p', { class: 'muted', text: 'None.' }),
+      out > 0 && h('p', { class: 'muted', text: F.count(out) +
+        ' older ones are not listed.' }),
+      ns.mode.current === 'live' && form, wrong].filter(Boolean));
+  }
+
+  function marksButton(refresh) {
+    const button = h('button', { type: 'button', class: 'button' });
+    ns.dom.popover(button, (pop) => marksList(pop, refresh), 'Marks');
+    const show = (list) => {
+      button.textContent = list.length === 1 ? '1 mark'
+        : F.count(list.length) + ' marks';
+    };
+    ns.marks.on(show);
+    show(ns.marks.all());
+    return button;
+  }
+
   /* The span of a range in the words of a breadcrumb. */
   function crumbText(c) {
     const preset = ns.time.PRESETS.find((p) => p.from === c.from);
@@ -90,7 +132,8 @@
       onclick: refresh }, ns.dom.icon('refresh'));
     const trail = h('nav', { class: 'crumbs', 'aria-label': 'Ranges' });
     root.append(service.node, h('div', { class: 'segments', role: 'group',
-      'aria-label': 'Interval' }, presets, other), play, out, again, trail);
+      'aria-label': 'Interval' }, presets, other), play, out,
+    marksButton(refresh), again, trail);
 
     /* A snapshot has no more than it has. */
     function recorded(preset) {

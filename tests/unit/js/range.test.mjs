@@ -142,3 +142,17 @@ test('an address that is not understood is told, not passed over', () => {
   assert.equal(M.urlState.problems(bad).length, 2);
   assert.deepEqual(M.urlState.problems({}), []);
 });
+
+test('marks are told in words, and the nearest comes first', () => {
+  const { words, near } = load('format', 'unit', 'time', 'marks').marks;
+  const say = (what, text, service = null) => words({ what, text, service });
+  assert.equal(say('ended', '7 kv a', 'kv'), 'kv: kv a (pid 7) ended');
+  assert.equal(say('began', 'odd', 'kv'), 'kv: odd began');
+  assert.equal(say('target-down', 'r2: prometheus: refused', 'kv'),
+    'kv: target r2 does not answer: prometheus: refused');
+  assert.equal(say('target-up', 'kv', 'kv'), 'target kv answers again');
+  assert.equal(say('note', 'hello'), 'note: hello');
+  assert.equal(say('rate', '49 Hz'), 'rate: 49 Hz');
+  assert.deepEqual(near([{ time: 1 }, { time: 8 }, { time: 11 }], 10, 2),
+    [{ time: 11 }, { time: 8 }]);
+});
