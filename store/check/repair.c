@@ -152,12 +152,27 @@ repair_inside(const struct found *f, const struct found *by)
 	    by->f.first + by->f.slots;
 }
 
+/* One of 64 slots was merged from shorter ones, of which the last to go are
+ * still there, or made from journals. */
+static bool
+repair_was_merged(const struct repair *r, const struct found *span)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct found *f = &r->found[i];
+
+		if (f->f.kind == MANIFEST_SPAN && f->number < span->number &&
+		    f->f.level < span->f.level && repair_inside(f, span))
+			return true;
+	}
+	return span->f.level > FORMAT_SEAL_LEVEL;
+}
+
 /* Has `by` been made from `f`?  A span that was merged holds what was in its
  * range then, late files too, but for those that were set apart, which is to
- * give them another name; one of 64 slots was made from journals.  Of summaries
- * and ids there is one. */
+ * give them another name.  Of summaries and ids there is one. */
 static bool
-repair_supersedes(const struct found *by, const struct found *f)
+repair_supersedes(const struct repair *r, const struct found *by,
+    const struct found *f)
 {
 	bool apart = manifest_is_apart(by->f.name);
 
@@ -177,8 +192,7 @@ repair_supersedes(const struct found *by, const struct found *f)
 	case MANIFEST_SPAN:
 		return repair_inside(f, by);
 	default:
-		return by->f.level > FORMAT_SEAL_LEVEL &&
-		    repair_inside(f, by);
+		return repair_inside(f, by) && repair_was_merged(r, by);
 	}
 }
 
@@ -204,7 +218,7 @@ repair_supersede(struct repair *r)
 		for (size_t k = i + 1; k < r->n && !f->dropped; k++) {
 			char why[160];
 
-			if (!repair_supersedes(&r->found[k], f) &&
+			if (!repair_supersedes(r, &r->found[k], f) &&
 			    !repair_copied(r, f, &r->found[k]))
 				continue;
 			snprintf(why, sizeof(why), "%s was made from it",

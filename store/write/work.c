@@ -77,8 +77,10 @@ work_end(struct store_writer *w, struct change *c, const struct err *e)
 	manifest_fini(&w->manifest);
 	w->manifest = c->next;
 	work_count(w, c);
-	/* While a crash may bring the old manifest back, its files stay. */
-	for (size_t i = 0; i < c->n_gone && e == NULL; i++)
+	/* While a crash may bring the old manifest back, its files stay.  Spans
+	 * go after the late files that were merged with them, by which repair
+	 * knows that these were. */
+	for (size_t i = c->n_gone; i-- > 0 && e == NULL;)
 		unlinkat(w->dir, c->gone[i], 0);
 	return e;
 }
