@@ -226,8 +226,8 @@ daemon_status(struct daemon *d)
 }
 
 /* A push that waits for a descriptor waits without a trace otherwise. */
-static void
-daemon_tell_starved(struct daemon *d, int64_t mono_ns)
+static bool
+daemon_is_starved(struct daemon *d, int64_t mono_ns)
 {
 	struct intake_stats now;
 
@@ -236,14 +236,26 @@ daemon_tell_starved(struct daemon *d, int64_t mono_ns)
 		if (d->starved_ns == 0)
 			log_err("too few file descriptors to take a batch");
 		d->starved_ns = mono_ns;
-		store_say_trouble(d->store,
-		    "too few file descriptors to take what is pushed");
-	} else if (d->starved_ns != 0 &&
-	    mono_ns - d->starved_ns > STARVED_NS) {
+	} else if (mono_ns - d->starved_ns > STARVED_NS) {
 		d->starved_ns = 0;
-		store_say_trouble(d->store, "");
 	}
 	d->starved = now.starved;
+	return d->starved_ns != 0;
+}
+
+/* Why pushes are not taken, to those who read the store. */
+static void
+daemon_tell_trouble(struct daemon *d, int64_t mono_ns)
+{
+	bool starved = daemon_is_starved(d, mono_ns);
+	const struct err *full = daemon_check_open(d);
+
+	if (full != NULL && !d->open_full)
+		log_warn("%s", full->text);
+	d->open_full = full != NULL;
+	store_say_trouble(d->store, starved
+	    ? "too few file descriptors to take what is pushed"
+	    : full != NULL ? full->text : "");
 }
 
 /* What happens once a second. */
@@ -257,7 +269,7 @@ daemon_tick(struct daemon *d, int64_t wall_ns, int64_t mono_ns)
 	d->ticked = wall_ns / NS_PER_S;
 	purger_tick(d->purger, d->intake);
 	intake_tick(d->intake, mono_ns);
-	daemon_tell_starved(d, mono_ns);
+	daemon_tell_trouble(d, mono_ns);
 	if (d->n_pending > 0)
 		daemon_flush_pending(d);
 	e = daemon_tick_store(d, d->replay ? d->data_ns : wall_ns);

@@ -59,6 +59,7 @@ struct daemon {
 	uint64_t thinned;    /* as removed: by retain-unwatched */
 	uint64_t starved;    /* pushes that found no descriptor */
 	int64_t starved_ns;  /* when the last did; 0: none lately */
+	bool open_full;      /* pushes wait for a seal: said so already */
 	bool record_failed;  /* said so already */
 	bool first;          /* the next slot says all facts again */
 	const char *mark;    /* FACT_MARK for the next slot, or NULL */
@@ -102,6 +103,9 @@ const struct err *daemon_run_replay(struct daemon *d);
 const struct err *daemon_take(void *arg, struct batch *b);
 /* Would it be taken?  Finishes it. */
 const struct err *daemon_check(void *arg, struct batch *b);
+/* ERR_LIMIT 429 while more waits to be sealed than max-open: a text that ends
+ * with "again in N s" (batch_client_again_s()). */
+const struct err *daemon_check_open(struct daemon *d);
 /* Takes all batches of a push or none. */
 struct intake_parts;
 const struct err *daemon_push(void *arg, const struct intake_parts *parts);

@@ -12,6 +12,7 @@
 #include "store/store.h"
 
 #define SLOTS_AHEAD_MAX 360 /* a client's clock may be this far ahead */
+#define SEAL_A_SECOND (8 << 20) /* bytes of a journal, on a host with work */
 
 /* The store's bounds know nothing of the present; a block of the far future
  * would be the newest for ever, and one from before retention would go with
@@ -40,12 +41,43 @@ daemon_check_time(const struct daemon *d, const struct batch *b)
 	return NULL;
 }
 
+/* Seconds until a seal has made room: of journals that are over, or of the
+ * present one, too, where that alone has no room. */
+static int64_t
+daemon_open_wait_s(const struct store_writer_stats *s, int64_t now_ns,
+    int64_t most)
+{
+	int64_t current = (int64_t)(s->open_bytes - s->sealing_bytes);
+	int64_t wait = (int64_t)s->open_bytes / SEAL_A_SECOND + 1;
+
+	if (current >= most && s->open_until_ns > now_ns)
+		wait += (s->open_until_ns - now_ns) / NS_PER_S;
+	return wait;
+}
+
+const struct err *
+daemon_check_open(struct daemon *d)
+{
+	int64_t most = d->config->open_bytes;
+	struct store_writer_stats s;
+
+	store_writer_stats(d->store, &s);
+	if (most == 0 || s.open_bytes < (uint64_t)most)
+		return NULL;
+	return err_new(ERR_LIMIT, 429, "pushes wait: %llu MB are not sealed "
+	    "yet, max-open is %lld MB: again in %lld s",
+	    (unsigned long long)s.open_bytes >> 20, (long long)most >> 20,
+	    (long long)daemon_open_wait_s(&s, clock_wall_ns(), most));
+}
+
 const struct err *
 daemon_check(void *arg, struct batch *b)
 {
 	struct daemon *d = arg;
 	const struct err *e = daemon_check_time(d, b);
 
+	if (e == NULL)
+		e = daemon_check_open(d);
 	if (e == NULL)
 		e = batch_finish(b);
 	return e == NULL ? quota_check(&d->quota, b) : e;

@@ -53,10 +53,10 @@ quota_check(const struct quota *q, const struct batch *b)
 		service = quota_service(b, k);
 		at = quota_find(q, quota_hash(service), k->slot);
 		if (at < QUOTA_PLACES && q->places[at].nodes >= QUOTA_NODES)
-			return err_new(ERR_LIMIT, 429, "service %.100s has "
-			    "more than %u nodes of call trees in one slot: "
-			    "fewer different stacks, or a later slot", service,
-			    QUOTA_NODES);
+			return err_new(ERR_LIMIT, 413, "service %.100s has "
+			    "brought %u nodes of call trees into one slot, and "
+			    "may bring no more into this one: push fewer "
+			    "different stacks", service, QUOTA_NODES);
 	}
 	return NULL;
 }

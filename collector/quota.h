@@ -20,7 +20,8 @@ struct quota {
 	} places[QUOTA_PLACES];
 };
 
-/* ERR_LIMIT 429 where a service of the batch has used up one of its slots. */
+/* ERR_LIMIT 413 where a service of the batch has used up one of its slots,
+ * which it will never be given again. */
 const struct err *quota_check(const struct quota *q, const struct batch *b);
 /* The batch was taken and has brought so many new nodes. */
 void quota_charge(struct quota *q, const struct batch *b, uint64_t nodes);

@@ -60,6 +60,9 @@ struct store_writer_stats {
 	char why[200];
 	uint64_t batches, duplicates, refused; /* since open */
 	uint64_t bytes, files;                 /* on disk now */
+	uint64_t open_bytes;   /* of journals: what is not sealed yet, */
+	uint64_t sealing_bytes; /* and of those that wait for nothing else */
+	int64_t open_until_ns; /* when the present one is over; 0: none */
 	uint64_t damaged_records;              /* skipped at sealing */
 	uint64_t late_blocks;
 	uint64_t lost_slots; /* that the cap took and the summary lacks */

@@ -53,6 +53,8 @@ static const struct conf_key config_keys[] = {
         "age at which services that no rule names go; 0: as all"},
     {"store", "max-size", CONF_SIZE, AT(max_bytes), "8GiB", 0, 0,
         "bytes that the store may take; 0: no limit"},
+    {"store", "max-open", CONF_SIZE, AT(open_bytes), "512MiB", 0, 0,
+        "bytes not sealed yet, beyond which pushes wait; 0: no limit"},
     {"store", "reserve", CONF_SIZE, AT(reserve_bytes), "256MiB", 0, 0,
         "free bytes to leave on the file system"},
     PROFILES(PROFILE_KEYS)

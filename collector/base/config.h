@@ -33,7 +33,8 @@ struct config_profile {
 struct config {
 	/* [store] */
 	char *directory;
-	int64_t slot_ns, retain_fine_ns, retain_ns, max_bytes, reserve_bytes;
+	int64_t slot_ns, retain_fine_ns, retain_ns, max_bytes, reserve_bytes,
+	    open_bytes;
 	int64_t retain_unwatched_ns; /* of services without a rule; 0: as all */
 	struct config_profile profiles[N_PROFILES];
 	/* [cpu]: of all types of profiles */

@@ -161,8 +161,11 @@ ingest_deliver(struct context *c, struct push *p)
 static const struct err *
 ingest_refused(const struct err *e, struct response *rs)
 {
+	int again_s = batch_client_again_s(e);
+
 	if (e->code == 429 || e->code == 503 || e->code == 507)
-		rs->retry_after_s = e->code == 507 ? 60 : 5;
+		rs->retry_after_s = again_s > 0 ? again_s :
+		    e->code == 507 ? 60 : 5;
 	if (e->code == 403)
 		return err_new(ERR_REQUEST, 503, "memlensd refuses this "
 		    "worker: %s", e->text);

@@ -172,6 +172,19 @@ batch_client_refused(const char *line)
 	return err_new(ERR_REQUEST, code, "%s", line + at);
 }
 
+int
+batch_client_again_s(const struct err *e)
+{
+	const char *at = strstr(e->text, "again in ");
+	int seconds = 0, end = 0;
+
+	if (e->code != 429 || at == NULL ||
+	    sscanf(at, "again in %9d s%n", &seconds, &end) != 1 ||
+	    end == 0 || at[end] != '\0' || seconds < 0)
+		return 0;
+	return seconds;
+}
+
 const struct err *
 batch_client_record(struct batch_client *p, const void *record, size_t n)
 {

@@ -37,6 +37,10 @@ const struct err *batch_client_record(
     struct batch_client *p, const void *record, size_t n);
 const struct err *batch_client_batch(struct batch_client *p, struct batch *b);
 
+/* When a 429 of memlensd's may pass, where its text ends with "again in N s":
+ * these seconds; 0: it does not say. */
+int batch_client_again_s(const struct err *e);
+
 /*
  * Sends a batch that the caller uses again and again (batch_renew()): its
  * names go once over a connection, if the daemon has room for them.  After

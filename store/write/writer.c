@@ -239,6 +239,7 @@ writer_start(struct store_writer *w)
 	const struct err *e;
 
 	writer_know_journals(w);
+	writer_count_sealing(w);
 	e = writer_make_spare(w, &w->spare);
 	if (e != NULL || w->options.no_thread)
 		return e;
@@ -331,6 +332,12 @@ store_writer_stats(struct store_writer *w, struct store_writer_stats *s)
 
 	pthread_mutex_lock(&w->mutex);
 	*s = w->stats;
+	s->open_bytes = s->sealing_bytes;
+	if (w->current.fd >= 0) {
+		s->open_bytes += w->current.bytes;
+		s->open_until_ns = (int64_t)writer_journal_end(w) *
+		    w->options.slot_ns;
+	}
 	t = w->taking.state != STORE_OK ? &w->taking : &w->working;
 	s->state = t->state;
 	memcpy(s->why, t->why, sizeof(s->why));

@@ -114,6 +114,9 @@ void writer_say(struct store_writer *w);
 void writer_beat(struct store_writer *w);
 /* Notes how an attempt ended; NULL: well. */
 void writer_note(struct writer_trouble *t, const struct err *e);
+/* Counts the bytes of the journals that are over; where there is a background
+ * thread, by that one, mutex held. */
+void writer_count_sealing(struct store_writer *w);
 /* Notes in the manifest how long the journals are; mutex held where there is a
  * background thread. */
 void writer_know_journals(struct store_writer *w);
@@ -124,6 +127,9 @@ const struct err *writer_make_spare(struct store_writer *w,
 /* writer_sync.c, mutex held: gives the present journal to the background;
  * false when that has too many that cannot be synced. */
 bool writer_retire(struct store_writer *w);
+/* writer_append.c: the slot before which the present journal ends, as far as
+ * is known now. */
+uint64_t writer_journal_end(const struct store_writer *w);
 /* Notes what was written to a journal, until it is synced. */
 void writer_keep(struct journal_slot *j, const void *p, size_t n);
 /* How many slots it is for, as far as is known now. */

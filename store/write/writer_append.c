@@ -77,6 +77,22 @@ writer_number(const struct journal_slot *j)
 	return number;
 }
 
+static bool
+writer_is_much(const struct store_writer *w)
+{
+	return w->current.bytes >= (w->options.short_bytes > 0
+	    ? w->options.short_bytes : WRITER_SHORT);
+}
+
+uint64_t
+writer_journal_end(const struct store_writer *w)
+{
+	const struct journal_slot *j = &w->current;
+
+	return j->first + (!j->whole && writer_is_much(w)
+	    ? seg_slots(FORMAT_SHORT_LEVEL) : writer_journal_slots(j));
+}
+
 /*
  * The first slot of the journal for a batch of this slot.  Readers know where
  * each series stands in open journals: where 16 slots have brought much, these
@@ -85,8 +101,6 @@ writer_number(const struct journal_slot *j)
 static uint64_t
 writer_journal_first(struct store_writer *w, uint64_t home)
 {
-	uint64_t much = w->options.short_bytes > 0 ? w->options.short_bytes
-	                                           : WRITER_SHORT;
 	uint64_t span = seg_align(home, FORMAT_SEAL_LEVEL);
 	uint64_t part = seg_align(home, FORMAT_SHORT_LEVEL);
 	struct journal_slot *j = &w->current;
@@ -94,7 +108,7 @@ writer_journal_first(struct store_writer *w, uint64_t home)
 	if (j->fd < 0 || part <= j->first ||
 	    seg_align(j->first, FORMAT_SEAL_LEVEL) != span)
 		return span;
-	j->whole |= j->first == span && j->bytes < much;
+	j->whole |= j->first == span && !writer_is_much(w);
 	return j->whole ? span : part;
 }
 

@@ -30,6 +30,7 @@ writer_retire(struct store_writer *w)
 		return true;
 	if (w->n_retired == WRITER_RETIRED)
 		return false;
+	w->stats.sealing_bytes += w->current.bytes;
 	w->retired[w->n_retired++] = w->current;
 	w->current = (struct journal_slot){.fd = -1};
 	w->kicked = w->urgent = true; /* the spare journal is wanted */

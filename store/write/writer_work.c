@@ -54,6 +54,28 @@ writer_know_journals(struct store_writer *w)
 	}
 }
 
+void
+writer_count_sealing(struct store_writer *w)
+{
+	w->stats.sealing_bytes = 0;
+	for (uint32_t i = 0; i < w->manifest.n; i++) {
+		const struct manifest_file *f = &w->manifest.files[i];
+
+		if (f->kind == MANIFEST_JOURNAL && (w->current.fd < 0 ||
+		    strcmp(w->current.name, f->name) != 0))
+			w->stats.sealing_bytes +=
+			    writer_journal_bytes(w, f->name);
+	}
+}
+
+static void
+work_recount(struct store_writer *w)
+{
+	pthread_mutex_lock(&w->mutex);
+	writer_count_sealing(w);
+	pthread_mutex_unlock(&w->mutex);
+}
+
 const struct err *
 writer_make_spare(struct store_writer *w, struct journal_slot *made)
 {
@@ -142,6 +164,8 @@ writer_work(struct store_writer *w)
 			e = work_set_aside(w);
 			did = true;
 		}
+		if (did)
+			work_recount(w);
 		if (e == NULL && did)
 			e = writer_sync(w);
 	}

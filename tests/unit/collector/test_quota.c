@@ -36,7 +36,7 @@ TEST(a_service_has_so_much_of_a_slot_and_no_more)
 	CHECK_OK(quota_check(q, big));
 	quota_charge(q, big, 1);
 	e = quota_check(q, big);
-	CHECK(e != NULL && e->domain == ERR_LIMIT && e->code == 429);
+	CHECK(e != NULL && e->domain == ERR_LIMIT && e->code == 413);
 	/* nobody else, and no other slot */
 	CHECK_OK(quota_check(q, next));
 	CHECK_OK(quota_check(q, app));
