@@ -244,7 +244,8 @@ held_still_lacks(const struct engine *s, const struct lacking *l)
 	    unwind_tables_lack(s->tables, l->table, l->offset);
 }
 
-/* All that wait, in their order; those that go on waiting close up. */
+/* All that wait, in their order; those that go on waiting close up.  The room
+ * stays until the slot's end: there are more in a moment. */
 static void
 second_try_all(struct engine *s, bool over)
 {
@@ -274,7 +275,7 @@ second_try_all(struct engine *s, bool over)
 	}
 	s->second.again = false;
 	b->len = kept;
-	if (kept == 0)
+	if (kept == 0 && over)
 		buf_fini(b);
 }
 
@@ -286,7 +287,7 @@ second_try(struct engine *s, bool over)
 	if (s->kernel == NULL) /* by frame pointers: nothing waits */
 		return;
 	s->kernel->release(s->kernel->arg);
-	if (x->held.len == 0)
+	if (x->held.len == 0 && !over)
 		return;
 	x->trying = true;
 	second_try_all(s, over);

@@ -6,15 +6,12 @@
 #   builds.sh BUILD [SECONDS]
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-BUILD=$(cd "${1:?folder of the build}" && pwd)
 seconds=${2:-30}
-[ "$(id -u)" = 0 ] || { echo "skip - builds: needs root"; exit 0; }
 . tests/bench/lib.sh
 . tests/live/port.sh
 free_port port
-dir=$(mktemp -d)
-mkdir "$dir"/{log,store}
-trap end_all EXIT
+begin_as_root "$@"
+mkdir "$dir/store"
 cat >"$dir/conf" <<END
 [store]
 directory = $dir/store

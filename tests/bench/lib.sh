@@ -23,6 +23,20 @@ spread() {
 	sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[1], v[NR], NR }'
 }
 
+# begin_as_root BUILD : $BUILD, $dir with a folder for logs, and its end; skips
+# the whole benchmark without rights
+begin_as_root() {
+	BUILD=$(cd "${1:?folder of the build}" && pwd)
+	[ "$(id -u)" = 0 ] || {
+		echo "skip - $(basename "$0" .sh): needs root"
+		exit 0
+	}
+	dir=$(mktemp -d)
+	mkdir "$dir/log"
+	chmod 755 "$dir"
+	trap end_all EXIT
+}
+
 # begin COMMAND... : in the background; end_all ends what has begun so
 pids=()
 begin() {

@@ -16,13 +16,9 @@ if [ ! -d /sys/kernel/tracing/events ] && [ -z "${OFFCPU_TRACEFS:-}" ]; then
 		exec "$0" "$@"' "$0" "$@"
 fi
 cd "$(dirname "$0")/../.." || exit 1
-BUILD=$(cd "${1:?folder of the build}" && pwd)
 rounds=${2:-9}
-[ "$(id -u)" = 0 ] || { echo "skip - offcpu: needs root"; exit 0; }
 . tests/bench/lib.sh
-dir=$(mktemp -d)
-mkdir "$dir/log"
-trap end_all EXIT
+begin_as_root "$@"
 driver=$BUILD/system/cpu_driver
 ping() { "$BUILD/bench/offcpu_ping" 50000; }
 away='tracepoint:sched:sched_switch { @left[args->prev_pid] = nsecs;

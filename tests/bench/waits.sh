@@ -11,14 +11,9 @@
 #	           room, and the compaction
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-BUILD=$(cd "${1:?folder of the build}" && pwd)
 seconds=${2:-10}
-[ "$(id -u)" = 0 ] || { echo "skip - waits: needs root"; exit 0; }
 . tests/bench/lib.sh
-dir=$(mktemp -d)
-mkdir "$dir/log"
-chmod 755 "$dir"
-trap end_all EXIT
+begin_as_root "$@"
 begin() {
 	"$@" &
 	last=$!
