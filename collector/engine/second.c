@@ -236,12 +236,30 @@ second_take(struct engine *s, const struct sample_event *e, size_t size)
 	return done || second_keep(x, e, size, &l);
 }
 
-/* Would another walk end where the last one did? */
+/* Would another walk end where the last one did?  That of many is dear, so the
+ * rows are asked for again without one, unless that takes their file. */
 static bool
-held_still_lacks(const struct engine *s, const struct lacking *l)
+held_still_lacks(struct engine *s, struct lacking *l)
 {
-	return s->now_ns - l->asked_ns < AGAIN_NS &&
-	    unwind_tables_lack(s->tables, l->table, l->offset);
+	bool soon = s->now_ns - l->asked_ns < AGAIN_NS;
+
+	if (l->table == UNWIND_NO_TABLE)
+		return soon;
+	if (!unwind_tables_lack(s->tables, l->table, l->offset))
+		return false;
+	if (soon)
+		return true;
+	l->asked_ns = s->now_ns;
+	return !unwind_tables_want(s->tables, l->table, l->offset, s->now_ns);
+}
+
+/* Moves one up to `to`, as *h says now. */
+static void
+held_move(struct buf *b, size_t to, size_t at, const struct held *h)
+{
+	if (to != at)
+		memmove(b->data + to, b->data + at, sizeof(*h) + h->size);
+	memcpy(b->data + to, h, sizeof(*h));
 }
 
 /* All that wait, in their order; those that go on waiting close up.  The room
@@ -261,15 +279,14 @@ second_try_all(struct engine *s, bool over)
 		n = sizeof(h) + h.size;
 		if (!over && s->now_ns - (int64_t)e->time_ns <= WAIT_NS &&
 		    held_still_lacks(s, &h.lacking)) {
-			memmove(b->data + kept, b->data + at, n);
+			held_move(b, kept, at, &h);
 			kept += n;
 			continue;
 		}
 		s->second.again = unwind_tables_lack(s->tables,
 		    h.lacking.table, h.lacking.offset);
 		if (!second_try_one(s, e, h.size, over, &h.lacking)) {
-			memmove(b->data + kept, b->data + at, n);
-			memcpy(b->data + kept, &h, sizeof(h));
+			held_move(b, kept, at, &h);
 			kept += n;
 		}
 	}

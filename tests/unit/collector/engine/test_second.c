@@ -42,7 +42,7 @@ static struct {
 	struct unwind_table tables[UNWIND_TABLES];
 	struct unwind_region regions[UNWIND_REGIONS];
 	uint32_t table, offset; /* asked for */
-	unsigned questions, released;
+	unsigned questions, released, reads;
 } k;
 
 static void *
@@ -76,6 +76,7 @@ fake_read(void *arg, enum unwind_array which, uint32_t first, void *p,
 	const void *from = place(which, first, &size);
 
 	(void)arg;
+	k.reads++;
 	memcpy(p, from, n * size);
 	return true;
 }
@@ -290,6 +291,32 @@ TEST(a_sample_does_not_wait_for_ever)
 	bench_free(t);
 }
 
+/* Nothing has changed: its stack is not walked for that, nor is its room given
+ * back that the next one needs. */
+TEST(what_lacks_rows_is_asked_for_without_a_walk)
+{
+	struct bench *t = bench_new();
+	unsigned reads;
+	int i;
+
+	take(t);
+	reads = k.reads;
+	for (i = 0; i < 8; i++) {
+		t->s.now_ns += 240 * NS_PER_MS;
+		second_try(&t->s, false);
+	}
+	CHECK(t->s.second.held.len > 0);
+	CHECK_INT(k.reads, reads);
+	t->s.now_ns += 100 * NS_PER_MS;
+	second_try(&t->s, false);
+	CHECK_INT(stored(t), 1);
+	CHECK(k.reads > reads);
+	CHECK(t->s.second.held.cap > 0);
+	second_try(&t->s, true);
+	CHECK_INT(t->s.second.held.cap, 0);
+	bench_free(t);
+}
+
 TEST(none_is_left_behind_in_a_slot_that_is_over)
 {
 	struct bench *t = bench_new();
@@ -367,6 +394,7 @@ main(void)
 {
 	RUN(a_sample_waits_for_its_rows);
 	RUN(a_sample_does_not_wait_for_ever);
+	RUN(what_lacks_rows_is_asked_for_without_a_walk);
 	RUN(none_is_left_behind_in_a_slot_that_is_over);
 	RUN(others_are_shown_as_they_are);
 	RUN(without_tables_nothing_waits);
