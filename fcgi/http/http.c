@@ -249,10 +249,12 @@ http_set(struct http *h, struct http_answer *a, const struct http_request *rq)
 	CURL *c = a->easy;
 	char *url;
 
-	if (asprintf(&url, "%s%s", p->base, rq->path ? rq->path : p->path) < 0)
+	if (asprintf(&url, "%s%s", p->base, rq->path ? "/" : p->path) < 0)
 		return false;
 	http_curl.easy_setopt(c, CURLOPT_URL, url);
 	free(url);
+	if (rq->path != NULL) /* it would encode bytes over 0x7f of a URL */
+		http_curl.easy_setopt(c, CURLOPT_REQUEST_TARGET, rq->path);
 	http_curl.easy_setopt(c, CURLOPT_PATH_AS_IS, 1L);
 	http_curl.easy_setopt(c, CURLOPT_USERAGENT, h->agent);
 	if (p->socket[0] != '\0')

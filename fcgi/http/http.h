@@ -54,7 +54,7 @@ void http_free(struct http *h); /* NULL is fine; after the last http_end() */
 
 struct http_request {
 	const struct http_place *place;
-	const char *path;   /* NULL: the place's */
+	const char *path;   /* as it is sent, byte by byte; NULL: the place's */
 	const char *accept; /* types, or NULL: all */
 	const char *type;   /* of the body of a POST; NULL: a GET */
 	const void *body;   /* borrowed until the end */

@@ -3,16 +3,13 @@
  * with ResilientDB's interface.
  *
  * KEY is read from the raw request URI, so that "%2F" and "//" reach the
- * target as they were meant.  Nothing is retried: a target that hangs hangs
- * for the next request too.
+ * target as they were meant.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/format/writer.h"
-#include "fcgi/http/http.h"
-#include "fcgi/kv/kv.h"
+#include "fcgi/kv/kv_ask.h"
+#include "fcgi/kv/kv_keys.h"
 #include "fcgi/kv/pages.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
@@ -20,12 +17,10 @@
 #include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/base/gone.h"
 
 #define KV_PATH "/api/v1/kv/"
 #define KV_KEY_MAX 1024u
-#define KV_ANSWER_MAX (4u << 20)
-#define KV_LOOK_MS 200 /* how often we look whether somebody waits */
+#define KV_BACK_NS (5 * NS_PER_S) /* to find a value again */
 
 /* The key, decoded; at most a third of its percent-encoded form. */
 static const struct err *
@@ -54,163 +49,126 @@ kv_key(const struct request *rq, char *key, size_t room)
 	return NULL;
 }
 
-static const struct err *
-kv_check(const struct context *c)
-{
-	if (c->settings->kv_target == NULL)
-		return err_new(ERR_REQUEST, 404, "no key-value service is "
-		    "configured: see target in [kv] of memlens-fcgi.conf");
-	return NULL;
-}
-
 static void
-kv_put_answer(struct writer *w, const char *key, const char *json, size_t n,
+kv_put_answer(struct writer *w, const char *key, const struct buf *json,
     int64_t latency_ns)
 {
 	writer_open(w, '{');
 	writer_key_str(w, "key", key);
 	writer_key(w, "value");
-	writer_raw(w, json, n);
+	writer_raw(w, (const char *)json->data, json->len);
 	writer_key_seconds(w, "latency_seconds", latency_ns);
-	writer_close(w, '}');
 }
 
-/* Where the target is; a name is not looked up, since that can take longer
- * than any deadline. */
+/* The key is sent as the target reads it; in both ways where nobody knows. */
 static const struct err *
-kv_place(const char *target, struct http_place *place)
+kv_get(struct context *c, const char *key, struct buf *json,
+    int64_t *latency_ns)
 {
-	bool url = strstr(target, "://") != NULL ||
-	    strncmp(target, "unix:", 5) == 0;
-	const struct err *e;
-	char *text;
+	enum kv_reads reads;
+	const struct err *e = kv_keys_reads(c, key, &reads), *raw;
+	int64_t first_ns;
 
-	if (asprintf(&text, "%s%s", url ? "" : "http://", target) < 0)
-		return err_nomem();
-	e = http_place_parse(place, text, false);
-	free(text);
-	return e == NULL ? NULL :
-	    err_new(ERR_REQUEST, 502, "the target: %s", e->text);
-}
-
-/* Errors: 504 when the deadline passes, 502 for all else that goes wrong on
- * the way, gone_check()'s; the answer's own status is no error. */
-static const struct err *
-kv_answered(const struct http_answer *a, const char *target)
-{
-	switch (a->state) {
-	case HTTP_DONE:
-		return NULL;
-	case HTTP_LATE:
-		return err_new(ERR_REQUEST, 504, "the target does not answer "
-		    "in time");
-	default:
-		return err_new(ERR_REQUEST, 502, "the target %.100s: %s",
-		    target, a->why);
-	}
-}
-
-/* Asks, and hands the answer to whoever makes ours of it. */
-static const struct err *
-kv_ask(const struct context *c, struct http_request *hr, struct kv_answer *out)
-{
-	const char *target = c->settings->kv_target;
-	struct http_answer a = {.state = HTTP_NONE};
-	int64_t began_ns = clock_mono_ns();
-	struct http_place place;
-	const struct err *e;
-	struct http *h;
-
-	*out = (struct kv_answer){.status = 0};
-	if ((e = kv_place(target, &place)) != NULL ||
-	    (e = http_new(&h, "memlens", c->settings->kv_ca)) != NULL)
+	if (e != NULL || (e = kv_keys_check(key, reads)) != NULL)
 		return e;
-	hr->place = &place;
-	hr->accept = TYPE_JSON;
-	hr->timeout_ns = c->settings->kv_timeout_ns;
-	hr->answer_max = KV_ANSWER_MAX;
-	http_start(h, hr, &a);
-	while (a.state == HTTP_BUSY && (e = gone_check()) == NULL)
-		http_wait(h, -1, KV_LOOK_MS);
-	if (e == NULL)
-		e = kv_answered(&a, target);
-	out->status = a.status;
-	out->body = a.body;
-	out->latency_ns = clock_mono_ns() - began_ns;
-	a.body = (struct buf){0};
-	http_end(h, &a);
-	http_free(h);
-	return e;
-}
-
-static const struct err *
-kv_get(struct context *c, const char *key, struct response *rs)
-{
-	struct kv_answer answer;
-	struct buf path = {0}, value = {0};
-	struct http_request hr = {0};
-	struct writer w = writer_of(&rs->body);
-	const struct err *e;
-
-	kv_put_path(&path, key);
-	if (path.failed)
-		return err_nomem();
-	hr.path = (const char *)path.data;
-	e = kv_ask(c, &hr, &answer);
-	if (e == NULL)
-		e = kv_value(&answer, &value);
-	if (e == NULL)
-		kv_put_answer(&w, key, (const char *)value.data, value.len,
-		    answer.latency_ns);
-	buf_fini(&answer.body);
-	buf_fini(&value);
-	buf_fini(&path);
-	return e;
+	e = kv_ask_get(c, key, reads, json, latency_ns);
+	if (e == NULL || e->code != 404 || reads != KV_UNKNOWN ||
+	    kv_is_plain(key) || kv_unsent(key) != NULL)
+		return e;
+	first_ns = *latency_ns;
+	raw = kv_ask_get(c, key, KV_RAW, json, latency_ns);
+	*latency_ns += first_ns;
+	/* who does not take the key as it stands has not got it */
+	return raw == NULL || raw->code == 504 ? raw : e;
 }
 
 const struct err *
 api_kv_get(struct context *c, struct request *rq, struct response *rs)
 {
 	char key[3 * KV_KEY_MAX + 1];
+	struct writer w = writer_of(&rs->body);
+	struct buf json = {0};
 	const struct err *e;
+	int64_t latency_ns;
 
 	if ((e = kv_key(rq, key, sizeof(key))) != NULL ||
-	    (e = kv_check(c)) != NULL)
+	    (e = kv_ask_check(c)) != NULL)
 		return e;
-	return kv_get(c, key, rs);
+	e = kv_get(c, key, &json, &latency_ns);
+	if (e == NULL) {
+		kv_put_answer(&w, key, &json, latency_ns);
+		writer_close(&w, '}');
+	}
+	buf_fini(&json);
+	return e;
+}
+
+/*
+ * Asks until the key has this value; *stored is how long that took, -1 where
+ * it had not within the time.  A consensus may take its time, and an older
+ * value is no error.
+ */
+static const struct err *
+kv_read_back(struct context *c, const char *key, const struct buf *want,
+    int64_t *stored_ns)
+{
+	int64_t began_ns = clock_mono_ns(), latency_ns;
+	const struct err *e = NULL;
+	struct buf json = {0};
+	bool same = false;
+
+	*stored_ns = -1;
+	while (e == NULL && clock_mono_ns() - began_ns < KV_BACK_NS && !same) {
+		buf_clear(&json);
+		e = kv_get(c, key, &json, &latency_ns);
+		if (e != NULL && e->domain == ERR_REQUEST && e->code == 404)
+			e = NULL;
+		else
+			same = e == NULL && json.len == want->len &&
+			    memcmp(json.data, want->data, want->len) == 0;
+	}
+	if (same)
+		*stored_ns = clock_mono_ns() - began_ns;
+	buf_fini(&json);
+	return e;
+}
+
+/* What became of it: all that a 201 says is that it was taken. */
+static void
+kv_put_state(struct writer *w, bool asked, int64_t stored_ns,
+    const struct err *e)
+{
+	writer_key_str(w, "state", asked && stored_ns >= 0 ? "stored"
+							   : "accepted");
+	if (!asked)
+		return;
+	writer_key(w, "stored_seconds");
+	stored_ns >= 0 ? writer_seconds(w, stored_ns) : writer_null(w);
+	if (e != NULL)
+		writer_key_str(w, "read_back", e->text);
 }
 
 static const struct err *
 kv_put(struct context *c, const char *key, const struct request *rq,
-    struct response *rs)
+    bool back, struct response *rs)
 {
-	struct kv_answer answer;
-	struct buf body = {0}, json = {0};
-	struct http_request hr = {.path = "/v1/transactions/commit",
-	    .type = TYPE_JSON};
+	struct buf json = {0};
 	struct writer value = writer_of(&json), w = writer_of(&rs->body);
 	const char *text = (const char *)rq->body.data;
-	const struct err *e;
+	const struct err *e, *missed = NULL;
+	int64_t latency_ns, stored_ns = -1;
 
-	/* Both before the target is asked: no error may follow a write. */
+	/* Before the target is asked: no error may follow a write. */
 	writer_strn(&value, text, rq->body.len);
-	kv_put_body(&body, key, text, rq->body.len);
-	if (body.failed || json.failed) {
-		buf_fini(&body);
-		buf_fini(&json);
-		return err_nomem();
+	e = json.failed ? err_nomem() : kv_ask_put(c, key, text,
+	    rq->body.len, &latency_ns);
+	if (e == NULL && back)
+		missed = kv_read_back(c, key, &json, &stored_ns);
+	if (e == NULL) {
+		kv_put_answer(&w, key, &json, latency_ns);
+		kv_put_state(&w, back, stored_ns, missed);
+		writer_close(&w, '}');
 	}
-	hr.body = body.data;
-	hr.n_body = body.len;
-	e = kv_ask(c, &hr, &answer);
-	if (e == NULL && answer.status != 201)
-		e = err_new(ERR_REQUEST, 502, "the target answers %d instead "
-		    "of 201", answer.status);
-	if (e == NULL)
-		kv_put_answer(&w, key, (const char *)json.data, json.len,
-		    answer.latency_ns);
-	buf_fini(&answer.body);
-	buf_fini(&body);
 	buf_fini(&json);
 	return e;
 }
@@ -219,16 +177,22 @@ const struct err *
 api_kv_put(struct context *c, struct request *rq, struct response *rs)
 {
 	char key[3 * KV_KEY_MAX + 1];
+	enum kv_reads reads;
 	const struct err *e;
+	int64_t back;
 
 	if (!c->settings->kv_allow_put)
 		return err_new(ERR_REQUEST, 403, "writing is switched off: see "
 		    "allow-put in [kv] of memlens-fcgi.conf");
 	if ((e = kv_key(rq, key, sizeof(key))) != NULL ||
-	    (e = kv_check(c)) != NULL)
+	    (e = kv_ask_check(c)) != NULL ||
+	    (e = request_int(rq, "read-back", 0, 1, 0, &back)) != NULL)
 		return e;
 	if (!writer_utf8_valid((const char *)rq->body.data, rq->body.len))
 		return err_field(ERR_REQUEST, 415, "value",
 		    "the body is not UTF-8 text");
-	return kv_put(c, key, rq, rs);
+	if ((e = kv_keys_reads(c, key, &reads)) != NULL ||
+	    (e = kv_keys_check(key, reads)) != NULL)
+		return e;
+	return kv_put(c, key, rq, back == 1, rs);
 }

@@ -11,19 +11,39 @@
 
 #define KV_JSON_DEPTH 32
 
-static bool
-kv_is_plain(char c)
+#define KV_PLAIN                                                               \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
+
+bool
+kv_is_plain(const char *key)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	    (c >= '0' && c <= '9') || (c != '\0' && strchr("-_.~", c) != NULL);
+	return key[strspn(key, KV_PLAIN)] == '\0';
+}
+
+bool
+kv_is_ascii(const char *key)
+{
+	while (*key > 0)
+		key++;
+	return *key == '\0';
+}
+
+const char *
+kv_unsent(const char *key)
+{
+	for (; *key != '\0'; key++)
+		if ((unsigned char)*key <= ' ' || *key == 0x7f ||
+		    strchr("/?#", *key) != NULL)
+			return key;
+	return NULL;
 }
 
 void
-kv_put_path(struct buf *out, const char *key)
+kv_put_path(struct buf *out, const char *key, enum kv_reads reads)
 {
 	buf_printf(out, "/v1/transactions/");
 	for (; *key != '\0'; key++) {
-		if (kv_is_plain(*key))
+		if (reads == KV_RAW || strchr(KV_PLAIN, *key) != NULL)
 			buf_put_u8(out, (uint8_t)*key);
 		else
 			buf_printf(out, "%%%02X", (unsigned char)*key);

@@ -9,6 +9,7 @@
 #ifndef FCGI_KV_H
 #define FCGI_KV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/base/buf.h"
@@ -22,8 +23,25 @@ struct kv_answer {
 	int64_t latency_ns; /* until the last byte */
 };
 
-/* The path of a key, NUL-terminated: all but A-Z a-z 0-9 - _ . ~ encoded. */
-void kv_put_path(struct buf *out, const char *key);
+/* How a target reads the key in a path. */
+enum kv_reads {
+	KV_UNKNOWN, /* nobody has looked yet */
+	KV_DECODES, /* as HTTP says: %2F is a slash */
+	KV_RAW,     /* as it stands: crow knows no %2F */
+	KV_NEITHER  /* a key that needs encoding was not found by either */
+};
+
+/* Is it the same either way, of A-Z a-z 0-9 - _ . ~ alone? */
+bool kv_is_plain(const char *key);
+bool kv_is_ascii(const char *key);
+
+/* What a target that decodes nothing cannot be asked for: bytes that no path
+ * has, and those at which one ends.  Its first such byte, or NULL. */
+const char *kv_unsent(const char *key);
+
+/* The path of a key, NUL-terminated: as it stands for KV_RAW, else all but
+ * the bytes above encoded. */
+void kv_put_path(struct buf *out, const char *key, enum kv_reads reads);
 
 /* The body of a commit. */
 void kv_put_body(struct buf *out, const char *key, const char *value,

@@ -37,6 +37,8 @@ struct context {
 	struct context_ingest ingest;
 	struct push_cache *kept;               /* of pushes; NULL: nothing */
 	struct told told;                /* places of pushed functions */
+	int kv_reads[2]; /* enum kv_reads (fcgi/kv/kv.h) of the target: of
+	                  * keys in ASCII, and of others */
 	struct batch_client *post; /* to memlensd; NULL: none open */
 	int64_t slot_ns;                 /* of the store; 0: not known */
 	int64_t started_ns;

@@ -238,7 +238,8 @@ async function kvAnswer(req, rawKey) {
   } else if (!kv.has(key)) {
     throw new Refusal(404, 'no such key', 'key');
   }
-  return { key, value: kv.get(key), latency_seconds };
+  return { key, value: kv.get(key), latency_seconds,
+    ...req.method === 'PUT' && { state: 'accepted' } };
 }
 
 async function api(req, rest, query) {

@@ -32,7 +32,7 @@ function pairs({ browser, base }) {
       async (page) => {
         await open(page, base);
         const stored = await type(page, set);
-        assert(/^stored/.test(stored), stored);
+        assert(/^accepted/.test(stored), stored);
         assert(/\d (µs|ms|s)$/.test(stored), 'no latency: ' + stored);
         let got = '';
         /* A replicated store may need a moment to commit. */
@@ -60,6 +60,29 @@ function refusals({ browser, base }) {
         equal(await type(page, 'get nobody-stored-this-9431'), 'no such key',
           'answer');
       })]];
+}
+
+/* Accepted and stored are told apart. */
+function writes({ browser, base }) {
+  const says = (name, more, want) => ['playground: ' + name,
+    () => withPage(browser, {}, async (page) => {
+      let asked = '';
+      await page.route('**/api/v1/kv/**', (route) => {
+        asked = new URL(route.request().url()).search;
+        route.fulfill({ json: { key: 'a', value: 'b', latency_seconds: 0.001,
+          ...more } });
+      });
+      await open(page, base);
+      const said = await type(page, 'store a b');
+      assert(want.test(said), said);
+      equal(asked, '?read-back=1', 'the request');
+    })];
+  return [says('what is stored was read back', { state: 'stored',
+    stored_seconds: 0.21 }, /^stored a: accepted, .*210 ms.*1 ms$/),
+  says('what was not found again is not called stored', { state: 'accepted',
+    stored_seconds: null }, /^accepted a, but not found again: not within/),
+  says('why it was not is told', { state: 'accepted', stored_seconds: null,
+    read_back: 'the target does not answer in time' }, /again: the target/)];
 }
 
 function manners({ browser, base, files }) {
@@ -100,5 +123,5 @@ function manners({ browser, base, files }) {
 }
 
 export function playTests(env) {
-  return [...pairs(env), ...refusals(env), ...manners(env)];
+  return [...pairs(env), ...refusals(env), ...writes(env), ...manners(env)];
 }

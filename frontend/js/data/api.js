@@ -94,12 +94,14 @@
     return res.json();
   }
 
-  async function kv(key, value) {
+  /* `back`: a value that is written is read back, too. */
+  async function kv(key, value, back) {
     const path = ns.request.kvPath(key);
     if (path === null)
       throw new ApiError(0, 'a browser cannot send the key "' + key + '"');
     const put = value !== undefined;
-    const res = await request(path, { method: put ? 'PUT' : 'GET',
+    const res = await request(path + (put && back ? '?read-back=1' : ''), {
+      method: put ? 'PUT' : 'GET',
       body: put ? value : undefined,
       headers: put ? { 'Content-Type': 'text/plain; charset=utf-8' } : {} });
     return res.json();

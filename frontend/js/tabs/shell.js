@@ -73,11 +73,9 @@
     return { verb, key: found.key, value: found.value };
   }
 
-  function set(list) {
-    return list.length === 2
-      ? { verb: 'set', key: list[0], value: list[1] }
-      : { error: 'set needs a key and a value; put quotes around spaces' };
-  }
+  const setter = (word, back) => (list) => (list.length === 2
+    ? { verb: 'set', key: list[0], value: list[1], ...back && { back } }
+    : { error: word + ' needs a key and a value; put quotes around spaces' });
 
   function get(list) {
     return list.length === 1
@@ -86,13 +84,14 @@
   }
 
   const COMMANDS = {
-    set, get, resdb,
+    set: setter('set', false), store: setter('store', true), get, resdb,
     help: () => ({ verb: 'help' }),
     clear: () => ({ verb: 'clear' }),
     history: () => ({ verb: 'history' })
   };
 
-  /* {verb, key?, value?}, {verb: 'empty'} or {error}. */
+  /* {verb, key?, value?, back?: it is read back}, {verb: 'empty'} or
+   * {error}. */
   function parse(line) {
     const { words: list, error } = words(line);
     if (error)

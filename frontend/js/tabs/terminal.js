@@ -8,7 +8,8 @@
   const { h } = ns.dom;
   const MAX_LINES = 400, MAX_HISTORY = 100;
   const HELP = [
-    ['set KEY VALUE', 'store a value'],
+    ['set KEY VALUE', 'hand over a value; “accepted” is all that this says'],
+    ['store KEY VALUE', 'the same, and read it back until it is there'],
     ['get KEY', 'read it back, with the time that took'],
     ['resdb set --key K --value V', 'the same, in long form'],
     ['resdb get --key K', ''],
@@ -22,6 +23,7 @@
   /* What the statuses of api/v1/kv mean to somebody typing. */
   const STATUS = {
     403: 'not allowed here',
+    422: 'not sent',
     404: 'no such key',
     413: 'the value is too large',
     429: 'too many requests; wait a moment',
@@ -44,13 +46,24 @@
     return typeof value === 'string' ? value : JSON.stringify(value);
   }
 
+  /* A database may take a value, and lose it before it has agreed on it. */
+  function written(key, { back }, answer, took) {
+    const known = ns.format.known(answer.stored_seconds);
+    if (back && known)
+      return { text: 'stored ' + key + ': accepted, and read back after ' +
+        ns.format.seconds(answer.stored_seconds), took };
+    return back ? { text: 'accepted ' + key + ', but not found again: ' +
+      (answer.read_back || 'not within 5 seconds'), took, warn: true }
+      : { text: 'accepted ' + key, took };
+  }
+
   /* Text before the time: what came back and how to read it. */
   async function run(cmd) {
-    const answer = await ns.api.kv(cmd.key, cmd.value);
+    const answer = await ns.api.kv(cmd.key, cmd.value, cmd.back);
     const took = ns.format.known(answer.latency_seconds)
       ? ns.format.seconds(answer.latency_seconds) : '';
     if (cmd.verb === 'set')
-      return { text: 'stored ' + ns.shell.quoted(cmd.key), took };
+      return written(ns.shell.quoted(cmd.key), cmd, answer, took);
     return answer.value === ''
       ? { text: '(the empty string)', took, dim: true }
       : { text: shown(answer.value), took };
@@ -104,8 +117,8 @@
             'cannot be written to or asked.');
       this.setBusy(true);
       try {
-        const { text, took, dim } = await run(cmd);
-        this.print(dim ? 'dim' : 'out', text,
+        const { text, took, dim, warn } = await run(cmd);
+        this.print(dim ? 'dim' : warn ? 'warn' : 'out', text,
           took && h('span', { class: 'term-took', text: took }));
       } catch (e) {
         this.print('error', explain(e));

@@ -15,10 +15,10 @@ text(void)
 }
 
 static const char *
-path(const char *key)
+path(const char *key, enum kv_reads reads)
 {
 	buf_clear(&out);
-	kv_put_path(&out, key);
+	kv_put_path(&out, key, reads);
 	return text();
 }
 
@@ -40,11 +40,29 @@ value(int status, const char *body)
 
 TEST(keys_are_encoded)
 {
-	CHECK_STR(path("plain-Key_1.~"), "/v1/transactions/plain-Key_1.~");
-	CHECK_STR(path("a/b//c d?e#f%"),
+	enum kv_reads d = KV_DECODES;
+
+	CHECK_STR(path("plain-Key_1.~", d), "/v1/transactions/plain-Key_1.~");
+	CHECK_STR(path("a/b//c d?e#f%", KV_UNKNOWN),
 	    "/v1/transactions/a%2Fb%2F%2Fc%20d%3Fe%23f%25");
-	CHECK_STR(path("\xc3\xa9"), "/v1/transactions/%C3%A9");
-	CHECK_STR(path("a\r\nX: y"), "/v1/transactions/a%0D%0AX%3A%20y");
+	CHECK_STR(path("\xc3\xa9", d), "/v1/transactions/%C3%A9");
+	CHECK_STR(path("a\r\nX: y", d), "/v1/transactions/a%0D%0AX%3A%20y");
+	CHECK_STR(path("a%b:\xc3\xa9", KV_RAW),
+	    "/v1/transactions/a%b:\xc3\xa9");
+}
+
+/* Nothing that would end a request's line, or its path, is sent raw. */
+TEST(what_no_path_has)
+{
+	char key[] = "a?b";
+
+	for (int c = 1; c < 256; c++) {
+		key[1] = (char)c;
+		CHECK_INT(kv_unsent(key) == key + 1, c <= ' ' || c == 0x7f ||
+		    c == '/' || c == '?' || c == '#');
+	}
+	CHECK(kv_is_plain("a-Z_0.~") && !kv_is_plain("a:b") &&
+	    !kv_is_plain("\xc3\xa9"));
 }
 
 TEST(bodies_are_json)
@@ -84,6 +102,7 @@ int
 main(void)
 {
 	RUN(keys_are_encoded);
+	RUN(what_no_path_has);
 	RUN(bodies_are_json);
 	RUN(values);
 	RUN(other_answers);
