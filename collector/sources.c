@@ -13,13 +13,15 @@
 #include "collector/base/config.h"
 #include "collector/base/loop.h"
 #include "collector/disk/disk.h"
+#include "collector/pbft/pbft.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 #include "store/batch/batch.h"
 
 static const struct source_ops *const source_table[] = {
-    &source_profiles, &source_disk, &source_procfs, &source_self};
+    &source_profiles, &source_disk, &source_pbft, &source_procfs,
+    &source_self};
 
 #define SOURCES (sizeof(source_table) / sizeof(source_table[0]))
 

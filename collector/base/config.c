@@ -80,6 +80,8 @@ static const struct conf_key config_keys[] = {
         "histograms of waits to run, too"},
     {"disk", "sync-calls", CONF_BOOL, AT(disk_calls), "no", 0, 1,
         "see fsync and its like as system calls"},
+    {"pbft", "programs", CONF_STRING, AT(pbft_programs), "kv_service", 0, 0,
+        "processes whose rounds of PBFT are counted"},
     {"procfs", "enabled", CONF_BOOL, AT(procfs), "yes", 0, 1,
         "read metrics from /proc and /sys"},
     {"procfs", "interval", CONF_DURATION, AT(procfs_interval_ns), "1s",

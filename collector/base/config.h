@@ -52,6 +52,8 @@ struct config {
 	bool disk;
 	bool run_queue;
 	bool disk_calls; /* fsync and its like as system calls */
+	/* [pbft] */
+	char *pbft_programs; /* names, parted by spaces; NULL or "": none */
 	/* [procfs] */
 	bool procfs;
 	int64_t procfs_interval_ns;

@@ -21,12 +21,12 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/disk.h"
+#include "collector/bpf/sums.bpf.h"
 #include "collector/bpf/wait_clock.bpf.h"
 
 #define REQUESTS 8192 /* in flight; a power of two */
 #define REQUEST_WAYS 8
 #define WAITERS 4096  /* threads that sync or look for memory */
-#define CELL_WAYS 32
 #define STREAMS 4096  /* of a process, a device and an operation */
 #define STREAM_WAYS 4
 
@@ -54,14 +54,8 @@ struct request {
 	__u64 __sector, start_time_ns;
 } __attribute__((preserve_access_index));
 
-/* Set by the daemon at any time. */
-volatile __u64 disk_border = 0;
+/* Set by the daemon. */
 volatile __u64 disk_attached_ns = ~0ULL; /* requests of before are not ours */
-
-/* Read by it, through their memory. */
-struct disk_cell disk_cells[2 * DISK_CELLS];
-__u32 disk_used[2];  /* cells of a side */
-__u32 disk_large = 0; /* a sum is */
 
 struct disk_request {
 	__u64 key; /* request_key(); 0: nobody's */
@@ -120,61 +114,12 @@ lose(__u32 what)
 
 /* ---- sums ---- */
 
-static __always_inline __u64
-hash_of(__u64 a, __u64 b)
-{
-	a ^= b * 0x9e3779b97f4a7c15ULL;
-	a = (a ^ a >> 32) * 0xff51afd7ed558ccdULL;
-	return a >> 24;
-}
-
-static __always_inline bool
-is_key(const struct disk_key *a, const struct disk_key *b)
-{
-	return a->tgid == b->tgid && a->device == b->device &&
-	    a->bucket == b->bucket && a->what == b->what &&
-	    a->detail == b->detail;
-}
-
-/* Two CPUs may take one each for a key: the daemon adds them. */
-static __always_inline bool
-is_cell(struct disk_cell *c, const struct disk_key *key, __u8 side)
-{
-	if (c->state == DISK_CELL_FREE &&
-	    __sync_val_compare_and_swap(&c->state, DISK_CELL_FREE,
-	    DISK_CELL_CLAIMED) == DISK_CELL_FREE) {
-		c->key = *key;
-		barrier();
-		*(volatile __u32 *)&c->state = DISK_CELL_USED;
-		__sync_fetch_and_add(&disk_used[side & 1], 1);
-		return 1;
-	}
-	return *(volatile __u32 *)&c->state == DISK_CELL_USED &&
-	    is_key(&c->key, key);
-}
-
 static __always_inline void
-add(struct disk_key *key, __u8 what, __u8 side, __u64 value)
+add(struct sums_key *key, __u8 what, __u8 side, __u64 value)
 {
-	__u64 above, old, hash;
-	__u32 i;
-
 	key->what = what;
-	key->bucket = disk_split(value, &above);
-	hash = hash_of((__u64)key->tgid << 32 | key->device,
-	    (__u64)key->bucket << 16 | (__u64)what << 8 | key->detail);
-	for (i = 0; i < CELL_WAYS; i++, hash += hash >> 20 | 1) {
-		struct disk_cell *c = &disk_cells[(hash & (DISK_CELLS - 1)) +
-		    (side & 1) * DISK_CELLS];
-
-		if (!is_cell(c, key, side))
-			continue;
-		old = __sync_fetch_and_add(&c->sum, DISK_ONE | above);
-		if ((old & DISK_SUM_LARGE) != 0)
-			disk_large = 1;
-		return;
-	}
-	lose(DISK_LOST_SUM);
+	if (!sums_add(key, side, value))
+		lose(DISK_LOST_SUM);
 }
 
 /* The process that runs; the kernel's threads are one. */
@@ -223,7 +168,7 @@ static __always_inline struct disk_request *
 find_request(struct request *rq, bool claim)
 {
 	__u64 key = request_key(rq);
-	__u32 hash = hash_of(key, 0), i;
+	__u32 hash = sums_hash(key, 0), i;
 
 	for (i = 0; i < (claim ? 2 : 1) * REQUEST_WAYS; i++) {
 		struct disk_request *r = request_at(hash + i % REQUEST_WAYS);
@@ -286,7 +231,7 @@ begin_request(struct request *rq, __u64 now_ns)
 static __always_inline struct disk_stream *
 stream_of(const struct disk_request *r)
 {
-	__u32 hash = hash_of((__u64)r->tgid << 32 | r->device, r->detail);
+	__u32 hash = sums_hash((__u64)r->tgid << 32 | r->device, r->detail);
 	struct disk_stream *s = 0;
 	__u32 i, at;
 
@@ -364,9 +309,9 @@ BPF_PROG(disk_issue, struct request *rq)
 static __always_inline void
 add_request(const struct disk_request *r, __u64 now_ns)
 {
-	struct disk_key key = {.tgid = r->tgid, .device = r->device,
+	struct sums_key key = {.tgid = r->tgid, .device = r->device,
 	    .detail = r->detail & ~DISK_RANDOM};
-	__u8 side = disk_side(disk_border, now_ns);
+	__u8 side = sums_side(sums_border, now_ns);
 
 	add(&key, DISK_QUEUE, side, r->issued_ns - r->began_ns);
 	add(&key, DISK_DEVICE, side, now_ns - r->issued_ns);
@@ -429,7 +374,7 @@ end_wait(__u32 what, __u8 detail)
 {
 	struct disk_waiter waiter = {(__u32)bpf_get_current_pid_tgid(), what};
 	__u64 now_ns = bpf_ktime_get_ns(), ns, *since;
-	struct disk_key key = {.detail = detail};
+	struct sums_key key = {.detail = detail};
 
 	since = bpf_map_lookup_elem(&disk_waiters, &waiter);
 	if (since == 0)
@@ -437,7 +382,7 @@ end_wait(__u32 what, __u8 detail)
 	ns = now_ns - *since;
 	bpf_map_delete_elem(&disk_waiters, &waiter);
 	key.tgid = current_tgid();
-	add(&key, what, disk_side(disk_border, now_ns), ns);
+	add(&key, what, sums_side(sums_border, now_ns), ns);
 }
 
 static __always_inline __u8
@@ -538,12 +483,12 @@ BPF_PROG(disk_run_queue, bool preempt, struct task_struct *prev,
     struct task_struct *next)
 {
 	__u64 queued = next->sched_info.last_queued, clock = wait_clock(prev);
-	struct disk_key key = {};
+	struct sums_key key = {};
 
 	if (next->pid == 0 || queued == 0)
 		return 0;
 	key.tgid = (next->flags & PF_KTHREAD) != 0 ? 0 : next->tgid;
-	add(&key, DISK_RUN_QUEUE, disk_side(disk_border, bpf_ktime_get_ns()),
+	add(&key, DISK_RUN_QUEUE, sums_side(sums_border, bpf_ktime_get_ns()),
 	    clock > queued ? clock - queued : 0);
 	return 0;
 }

@@ -3,10 +3,6 @@
  * of fsync and its like, and of looking for memory.  The kernel sums them
  * (probe/disk_probe.h); on the way and at a slot's end they are read, and each
  * process is its service, living or not.
- *
- * A bucket comes with its count and its sum: what goes to the store is the
- * count, at values around their mean, so that counts and sums are exact, and
- * the smallest and the largest value to within a bucket.
  */
 #include "collector/disk/disk.h"
 
@@ -18,14 +14,13 @@
 
 #include "collector/base/config.h"
 #include "collector/base/source.h"
+#include "collector/disk/bins.h"
 #include "collector/probe/disk_probe.h"
 #include "collector/process/services.h"
-#include "store/base/array.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/batch/batch.h"
-#include "store/model/histogram.h"
 
 #define DEVICES 64 /* whose names are kept for a slot */
 #define LOST_SLOTS 30 /* in which a loss is said, */
@@ -42,11 +37,11 @@ struct device {
 	char name[32];
 };
 
-/* A bucket of a series of the open slot. */
+/* What a bucket is of; its key has 16 bits of service, device and bucket each,
+ * then 8 of what and detail each. */
 struct disk_bin {
 	uint32_t service, device; /* places in names and devices */
 	uint8_t what, detail;
-	uint64_t count, sum;
 };
 
 struct disk {
@@ -58,9 +53,7 @@ struct disk {
 	size_t n_devices;
 	struct intern names; /* of services */
 	struct map64 owners; /* numbers of these, by process */
-	struct disk_bin *bins;
-	uint32_t n_bins, cap_bins;
-	struct map64 index; /* bins by all but the sums */
+	struct bins bins;
 	uint64_t no_memory; /* values that found none */
 	uint64_t told[COUNTS], lost_slot;
 	uint64_t values; /* of the slot, in all histograms */
@@ -152,44 +145,35 @@ disk_taken(struct disk *d)
 	map64_fini(&d->owners);
 }
 
-/* One bucket of one series; where there is no memory it is lost. */
-static struct disk_bin *
-disk_bin(struct disk *d, uint32_t service, uint32_t device,
-    const struct disk_key *key)
+static uint64_t
+disk_bin_key(uint32_t service, uint32_t device, const struct sums_key *key)
 {
-	uint64_t packed = (uint64_t)service << 48 | (uint64_t)device << 32 |
+	return (uint64_t)service << 48 | (uint64_t)device << 32 |
 	    (uint64_t)key->bucket << 16 | (uint64_t)key->what << 8 |
 	    key->detail;
-	uint32_t i = map64_get(&d->index, packed);
-
-	if (i != INTERN_NONE)
-		return &d->bins[i];
-	if (!array_room(&d->bins, d->n_bins + 1, &d->cap_bins) ||
-	    !map64_add(&d->index, packed, d->n_bins))
-		return NULL;
-	d->bins[d->n_bins] = (struct disk_bin){.service = service,
-	    .device = device, .what = key->what, .detail = key->detail};
-	return &d->bins[d->n_bins++];
 }
 
+static struct disk_bin
+disk_bin_of(uint64_t key)
+{
+	return (struct disk_bin){.service = (uint32_t)(key >> 48),
+	    .device = (uint16_t)(key >> 32), .what = (uint8_t)(key >> 8),
+	    .detail = (uint8_t)key};
+}
+
+/* Where there is no memory it is lost. */
 static void
-disk_take(void *arg, const struct disk_key *key, uint64_t count,
+disk_take(void *arg, const struct sums_key *key, uint64_t count,
     uint64_t above)
 {
 	struct disk *d = arg;
 	uint32_t service = disk_service(d, key->tgid);
-	struct disk_bin *bin = NULL;
 
 	if (key->what >= DISK_WHATS)
 		return;
-	if (service != INTERN_NONE)
-		bin = disk_bin(d, service, disk_device(d, key->device), key);
-	if (bin == NULL) {
+	if (service == INTERN_NONE || !bins_add(&d->bins, disk_bin_key(service,
+	    disk_device(d, key->device), key), key->bucket, count, above))
 		d->no_memory += count;
-		return;
-	}
-	bin->count += count;
-	bin->sum += count * (uint64_t)histogram_low(key->bucket) + above;
 }
 
 /* ---- a slot ---- */
@@ -220,26 +204,19 @@ disk_labels(struct disk *d, const struct disk_bin *bin, struct label l[4])
 	return n;
 }
 
-/* The mean need not be whole: some are one above it. */
 static void
-disk_put(struct disk *d, const struct disk_bin *bin, struct batch *b,
+disk_put(struct disk *d, const struct bin *from, struct batch *b,
     uint64_t slot)
 {
+	struct disk_bin bin = disk_bin_of(from->key);
 	struct label labels[4];
 	struct series_desc desc = {.kind = SERIES_HISTOGRAM, .labels = labels,
-	    .name = disk_series[bin->what].name,
-	    .unit = disk_series[bin->what].unit,
-	    .scale = disk_series[bin->what].scale};
-	int64_t mean = (int64_t)(bin->sum / bin->count);
-	int64_t above = (int64_t)(bin->sum % bin->count);
-	uint32_t series;
+	    .name = disk_series[bin.what].name,
+	    .unit = disk_series[bin.what].unit,
+	    .scale = disk_series[bin.what].scale};
 
-	desc.n_labels = disk_labels(d, bin, labels);
-	series = batch_series(b, &desc);
-	batch_add_histogram(b, series, slot, mean,
-	    (int64_t)bin->count - above);
-	if (above > 0)
-		batch_add_histogram(b, series, slot, mean + 1, above);
+	desc.n_labels = disk_labels(d, &bin, labels);
+	bins_put(from, b, batch_series(b, &desc), slot);
 }
 
 /* Then the next slot begins: a device's number may be another's by then. */
@@ -247,13 +224,12 @@ static void
 disk_put_all(struct disk *d, struct batch *b, uint64_t slot)
 {
 	d->values = 0;
-	for (uint32_t i = 0; i < d->n_bins; i++) {
-		disk_put(d, &d->bins[i], b, slot);
-		d->values += d->bins[i].count;
+	for (uint32_t i = 0; i < d->bins.n; i++) {
+		disk_put(d, &d->bins.all[i], b, slot);
+		d->values += d->bins.all[i].count;
 	}
-	d->n_bins = 0;
+	bins_clear(&d->bins);
 	d->n_devices = 0;
-	map64_fini(&d->index);
 	intern_fini(&d->names);
 }
 
@@ -345,9 +321,8 @@ disk_close(void *source)
 
 	disk_probe_close(d->probe);
 	map64_fini(&d->owners);
-	map64_fini(&d->index);
+	bins_fini(&d->bins);
 	intern_fini(&d->names);
-	free(d->bins);
 	free(d);
 }
 

@@ -74,6 +74,10 @@ bool elf_offset(const struct elf *e, uint64_t vaddr, uint64_t *offset);
 bool elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
     char *name);
 
+/* The function of this raw name; looks at all of them. */
+bool elf_find_named(const struct elf *e, const char *name,
+    struct elf_symbol *out);
+
 /* The variable that contains vaddr, as elf_lookup() does; reads the table of
  * symbols for each, which is not kept. */
 bool elf_find_data(const struct elf *e, uint64_t vaddr,

@@ -285,6 +285,27 @@ elf_lookup(const struct elf *e, uint64_t vaddr, struct elf_symbol *out,
 	return false;
 }
 
+bool
+elf_find_named(const struct elf *e, const char *name, struct elf_symbol *out)
+{
+	size_t n = strlen(name) + 1;
+	char text[256];
+
+	if (n > sizeof(text))
+		return false;
+	for (size_t i = 0; i < e->n_symbols; i++) {
+		const struct symbol *s = &e->symbols[i];
+
+		if (s->name >= e->strings_size ||
+		    !elf_read(e, e->strings + s->name, text, n) ||
+		    memcmp(text, name, n) != 0)
+			continue;
+		*out = (struct elf_symbol){s->addr, s->size};
+		return true;
+	}
+	return false;
+}
+
 static bool
 elf_is_data(const Elf64_Sym *s, uint64_t vaddr)
 {

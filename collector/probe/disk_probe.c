@@ -20,9 +20,6 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
-#define ENOUGH 64 /* cells, to be taken before a slot's end ... */
-#define POLL_NS 100000000 /* in which programs are done with a side */
-#define NEAR_NS 10000000 /* ... which is not that near */
 #define TRACE_TYPE "btf_trace_" /* of the kernel's types of tracepoints */
 
 /* Which programs are of a part, and for which way of seeing syncs. */
@@ -56,8 +53,7 @@ struct disk_probe {
 	bool lacks[DISK_PARTS];    /* the kernel has no such tracepoint */
 	int n_cpus;
 	uint64_t *per_cpu; /* room for a counter of all CPUs */
-	uint64_t polled_ns; /* or taken */
-	bool stopped;
+	struct sums sums;
 };
 
 static struct bpf_program *
@@ -166,6 +162,9 @@ disk_load(struct disk_probe *p, bool calls, bool run_queue)
 		return err_new(ERR_BPF, -r, "loading the BPF programs of "
 		    "disks: %s%s", strerror(-r), r == -EPERM || r == -EACCES ?
 		    " (CAP_BPF and CAP_PERFMON are needed)" : "");
+	p->sums = (struct sums){p->bpf->bss->sums_cells,
+	    p->bpf->bss->sums_used, &p->bpf->bss->sums_large,
+	    &p->bpf->bss->sums_border, 0, false};
 	disk_attach(p);
 	return NULL;
 }
@@ -196,7 +195,7 @@ disk_probe_stop(struct disk_probe *p)
 {
 	size_t i;
 
-	p->stopped = true;
+	p->sums.stopped = true;
 	for (i = 0; i < PROGRAMS; i++) {
 		bpf_link__destroy(p->links[i]);
 		p->links[i] = NULL;
@@ -228,79 +227,16 @@ disk_probe_lacks(const struct disk_probe *p, enum disk_part part)
 
 /* ---- reading ---- */
 
-/*
- * Takes what a side has.  Cells are given back only where nobody has added for
- * a while: who comes late finds them, or at worst adds to a key that still
- * stands in one that is free, and is found there.
- */
-static void
-disk_sweep(struct disk_probe *p, uint32_t side, bool give_back,
-    disk_probe_fn *fn, void *arg)
+void
+disk_probe_take(struct disk_probe *p, int64_t end_ns, sums_fn *fn, void *arg)
 {
-	struct disk_cell *c = p->bpf->bss->disk_cells + side * DISK_CELLS;
-	uint32_t *used = &p->bpf->bss->disk_used[side], state, i;
-	uint64_t sum, count;
-
-	if (__atomic_load_n(used, __ATOMIC_ACQUIRE) == 0)
-		return;
-	for (i = 0; i < DISK_CELLS; i++, c++) {
-		state = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
-		if (state == DISK_CELL_CLAIMED)
-			continue;
-		sum = __atomic_load_n(&c->sum, __ATOMIC_ACQUIRE);
-		if (sum != 0)
-			sum = __atomic_exchange_n(&c->sum, 0,
-			    __ATOMIC_ACQ_REL);
-		count = sum >> DISK_REST_BITS;
-		if (count > 0)
-			fn(arg, &c->key, count, sum & (DISK_ONE - 1));
-		if (give_back && state == DISK_CELL_USED) {
-			__atomic_store_n(&c->state, DISK_CELL_FREE,
-			    __ATOMIC_RELEASE);
-			__atomic_fetch_sub(used, 1, __ATOMIC_ACQ_REL);
-		}
-	}
+	sums_take(&p->sums, end_ns, fn, arg);
 }
 
 void
-disk_probe_take(struct disk_probe *p, int64_t end_ns, disk_probe_fn *fn,
-    void *arg)
+disk_probe_poll(struct disk_probe *p, sums_fn *fn, void *arg)
 {
-	uint64_t border = p->bpf->bss->disk_border;
-	uint64_t now_ns = (uint64_t)clock_mono_ns(), end = (uint64_t)end_ns;
-
-	disk_sweep(p, border & 1, false, fn, arg);
-	p->polled_ns = now_ns;
-	if (p->stopped)
-		disk_sweep(p, ~border & 1, false, fn, arg);
-	if (end < now_ns)
-		end = now_ns;
-	p->bpf->bss->disk_border = (end & ~UINT64_C(1)) | (~border & 1);
-}
-
-/* Where the open side has enough, the rest of its slot is summed on the other
- * one, as soon as that is empty.  What it has is taken at once: after the
- * slot's end it would be the next one's.  Its cells are given back later. */
-void
-disk_probe_poll(struct disk_probe *p, disk_probe_fn *fn, void *arg)
-{
-	uint64_t border = p->bpf->bss->disk_border;
-	uint64_t now_ns = (uint64_t)clock_mono_ns();
-	uint32_t open = disk_side(border, now_ns);
-	uint32_t *used = p->bpf->bss->disk_used;
-
-	if (now_ns + NEAR_NS >= border || now_ns < p->polled_ns + POLL_NS)
-		return; /* where a slot ends, that is taken first */
-	p->polled_ns = now_ns;
-	if (used[!open] > 0)
-		disk_sweep(p, !open, true, fn, arg);
-	if (used[!open] > 0 ||
-	    (used[open] < ENOUGH && !p->bpf->bss->disk_large))
-		return;
-	p->bpf->bss->disk_large = 0;
-	__atomic_store_n(&p->bpf->bss->disk_border, border ^ 1,
-	    __ATOMIC_SEQ_CST);
-	disk_sweep(p, open, false, fn, arg); /* the slot may end any time */
+	sums_poll(&p->sums, fn, arg);
 }
 
 void

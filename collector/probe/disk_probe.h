@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "collector/bpf/disk.h"
+#include "collector/probe/sums.h"
 
 struct disk_probe;
 struct err;
@@ -38,23 +39,10 @@ const char *disk_probe_why(const struct disk_probe *p, enum disk_part part);
 /* Is that as the kernel has no such tracepoint, or as nobody wants it? */
 bool disk_probe_lacks(const struct disk_probe *p, enum disk_part part);
 
-/* One bucket of a histogram, borrowed for the call: `count` observations, and
- * what they are above the bucket's least value, all together.  It may come in
- * several parts. */
-typedef void disk_probe_fn(void *arg, const struct disk_key *key,
-    uint64_t count, uint64_t above);
-
-/*
- * Hands over the sums of the open slot, which ended a moment ago; the next one
- * ends at end_ns, in CLOCK_MONOTONIC.  Once stopped: all that there are.
- */
-void disk_probe_take(struct disk_probe *p, int64_t end_ns, disk_probe_fn *fn,
+/* As sums_take() and sums_poll(). */
+void disk_probe_take(struct disk_probe *p, int64_t end_ns, sums_fn *fn,
     void *arg);
-
-/* The same on the way, if there is enough of it: so that there is always room,
- * and processes are asked for while they are known.  Also hands over what was
- * summed late, of the slot that was taken last. */
-void disk_probe_poll(struct disk_probe *p, disk_probe_fn *fn, void *arg);
+void disk_probe_poll(struct disk_probe *p, sums_fn *fn, void *arg);
 
 /* What had no room, by enum disk_lost, since the probe was opened. */
 void disk_probe_losts(const struct disk_probe *p, uint64_t n[DISK_LOSTS]);

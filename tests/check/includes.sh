@@ -38,11 +38,13 @@ collector/unwind: collector/symbols collector/process collector/base
 collector/probe: collector/unwind collector/bpf generated store/base
 collector/disk: collector/probe collector/process collector/base store/batch
 	store/model store/base
+collector/pbft: collector/disk collector/probe collector/symbols collector/elf
+	collector/process collector/base store/batch store/base
 collector/engine: collector/probe collector/unwind collector/symbols
 	collector/process collector/base collector/bpf store/batch store/model
 	store/base
 collector/profile: collector/engine collector/base
-collector: collector/disk collector/procfs collector/process collector/ipc
+collector: collector/disk collector/pbft collector/procfs collector/process collector/ipc
 	collector/base store store/batch store/base
 fcgi/format: store store/model store/base
 fcgi/format/heap: fcgi/format store/model store/base

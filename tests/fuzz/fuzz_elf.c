@@ -47,6 +47,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct bytes b = {data, size};
 	struct elf_input in = {bytes_read, &b, size};
 	struct elf_debug_alt alt;
+	struct elf_symbol s;
 	uint64_t offset, vaddr;
 	struct elf *e;
 
@@ -61,6 +62,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			ask(e, vaddr);
 	ask(e, 0);
 	ask(e, UINT64_MAX);
+	if (elf_find_named(e, "main", &s) && elf_offset(e, s.entry, &offset) &&
+	    offset >= size)
+		abort(); /* where a probe would be put */
 	elf_close(e);
 	return 0;
 }

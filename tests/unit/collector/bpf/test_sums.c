@@ -1,10 +1,10 @@
 /*
- * What the probe of disks shares with the daemon: buckets are the store's, and
- * each moment is of one slot.
+ * What programs that sum histograms share with the daemon: buckets are the
+ * store's, and each moment is of one slot.
  */
 #include <stdint.h>
 
-#include "collector/bpf/disk.h"
+#include "collector/bpf/sums.h"
 #include "store/model/histogram.h"
 #include "tests/unit/test.h"
 
@@ -13,7 +13,7 @@ same_bucket(uint64_t value)
 {
 	int64_t v = value > INT64_MAX ? INT64_MAX : (int64_t)value;
 	__u64 above;
-	uint32_t bucket = disk_split(value, &above);
+	uint32_t bucket = sums_split(value, &above);
 
 	CHECK_INT(bucket, histogram_bucket(v));
 	CHECK_INT((int64_t)above, v - histogram_low(bucket));
@@ -40,14 +40,14 @@ TEST(a_moment_is_of_one_slot)
 {
 	uint64_t slot = 1000, end = 50000;
 
-	CHECK_INT(disk_side(end | 1, end - 1), 1);
-	CHECK_INT(disk_side(end | 1, end), 0);
+	CHECK_INT(sums_side(end | 1, end - 1), 1);
+	CHECK_INT(sums_side(end | 1, end), 0);
 	/* The daemon comes later, and sets the next border. */
-	CHECK_INT(disk_side(end + slot, end), 0);
-	CHECK_INT(disk_side(end + slot, end + slot - 1), 0);
-	CHECK_INT(disk_side(end + slot, end + slot), 1);
+	CHECK_INT(sums_side(end + slot, end), 0);
+	CHECK_INT(sums_side(end + slot, end + slot - 1), 0);
+	CHECK_INT(sums_side(end + slot, end + slot), 1);
 	/* Nobody comes for long: still the one that is to be closed next. */
-	CHECK_INT(disk_side(end + slot, end + 9 * slot), 1);
+	CHECK_INT(sums_side(end + slot, end + 9 * slot), 1);
 }
 
 int

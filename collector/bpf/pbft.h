@@ -1,0 +1,57 @@
+/*
+ * Rounds of PBFT, as the BPF programs (pbft.bpf.c) count them and sum their
+ * phases (sums.h), and the daemon reads them.
+ */
+#ifndef COLLECTOR_BPF_PBFT_H
+#define COLLECTOR_BPF_PBFT_H
+
+#include "collector/bpf/sums.h"
+
+/* What a replica comes to in a round, in order.  The primary has a request,
+ * too, of which it makes the proposal. */
+enum pbft_state {
+	PBFT_REQUEST,
+	PBFT_PRE_PREPARE, /* it has the proposal */
+	PBFT_PREPARE,     /* it knows that enough others have it */
+	PBFT_COMMIT,      /* it knows that enough others know that */
+	PBFT_EXECUTE,     /* it is done */
+	PBFT_STATES
+};
+
+/* ns from a state to the next one. */
+enum pbft_what {
+	PBFT_TO_PREPARE,
+	PBFT_TO_COMMIT,
+	PBFT_TO_EXECUTE,
+	PBFT_WHATS
+};
+
+enum pbft_lost {
+	PBFT_LOST_SUM,   /* phases that had no room in the histograms */
+	PBFT_LOST_BEGIN, /* ends of a phase whose beginning is unknown */
+	PBFT_LOST_END,   /* beginnings that were given up */
+	PBFT_LOST_STATE, /* calls with a state that is none of these */
+	PBFT_LOSTS
+};
+
+#define PBFT_OPEN 64 /* rounds in one phase of a replica; a power of two */
+#define PBFT_QUIET_NS 10000000000ULL /* in which all of them have ended */
+#define PBFT_REPLICAS 64
+
+/*
+ * Rounds of a replica that are in one phase.  Who calls does not say of which
+ * round: the one that has been in it for longest leaves it first.
+ */
+struct pbft_queue {
+	__u32 first, end; /* numbers of rounds; at[] by their low bits */
+	__u64 at[PBFT_OPEN]; /* 0: not written yet, or taken */
+};
+
+struct pbft_replica {
+	__u64 states[PBFT_STATES];
+	__u64 lost[PBFT_LOSTS];
+	__u64 last_ns; /* of any state */
+	struct pbft_queue open[PBFT_WHATS];
+};
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * Loading, attaching and reading of the probe of PBFT.
+ */
+#include "collector/probe/pbft_probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-qual" /* made by bpftool */
+#include "pbft.skel.h"
+#pragma GCC diagnostic pop
+
+#include "collector/probe/bpf_log.h"
+#include "store/base/err.h"
+
+#define ANY_PROCESS -1
+#define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI of newer headers */
+
+/* BPF_LINK_CREATE's arguments for it. */
+struct uprobe_multi {
+	uint32_t program, target, type, flags;
+	uint64_t path, offsets, counters, cookies;
+	uint32_t n, more_flags, pid, zero;
+};
+
+struct pbft_probe {
+	struct pbft_bpf *bpf;
+	bool multi; /* the kernel (6.6) attaches without CAP_SYS_ADMIN */
+	struct bpf_link *links[PBFT_FILES][PBFT_FUNCTIONS];
+	int fds[PBFT_FILES][PBFT_FUNCTIONS]; /* of links, with multi; 0: no */
+	struct sums sums;
+};
+
+static struct bpf_program *
+pbft_program(const struct pbft_probe *p, size_t i)
+{
+	return i == PBFT_RECORD ? p->bpf->progs.pbft_record :
+	    p->bpf->progs.pbft_summary;
+}
+
+/* How programs will be attached is said before they are loaded. */
+static void
+pbft_choose(struct pbft_probe *p)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+
+	p->multi = kernel != NULL && btf__find_by_name_kind(kernel,
+	    "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
+	btf__free(kernel);
+	for (size_t i = 0; p->multi && i < PBFT_FUNCTIONS; i++)
+		bpf_program__set_expected_attach_type(pbft_program(p, i),
+		    (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+}
+
+static const struct err *
+pbft_load(struct pbft_probe *p)
+{
+	int r;
+
+	bpf_log_begin();
+	p->bpf = pbft_bpf__open();
+	if (p->bpf == NULL)
+		return err_new(ERR_BPF, errno, "opening the BPF programs of "
+		    "PBFT: %s", strerror(errno));
+	pbft_choose(p);
+	r = pbft_bpf__load(p->bpf);
+	if (r != 0)
+		return err_new(ERR_BPF, -r, "loading the BPF programs of "
+		    "PBFT: %s%s", strerror(-r), r == -EPERM || r == -EACCES ?
+		    " (CAP_BPF and CAP_PERFMON are needed)" : "");
+	p->sums = (struct sums){p->bpf->bss->sums_cells,
+	    p->bpf->bss->sums_used, &p->bpf->bss->sums_large,
+	    &p->bpf->bss->sums_border, 0, false};
+	return NULL;
+}
+
+const struct err *
+pbft_probe_open(struct pbft_probe **out, int64_t end_ns)
+{
+	struct pbft_probe *p = calloc(1, sizeof(*p));
+	const struct err *e = p == NULL ? err_nomem() : pbft_load(p);
+
+	*out = NULL;
+	if (e != NULL) {
+		pbft_probe_close(p);
+		return e;
+	}
+	*p->sums.border = (uint64_t)end_ns & ~UINT64_C(1);
+	*out = p;
+	return NULL;
+}
+
+void
+pbft_probe_stop(struct pbft_probe *p)
+{
+	p->sums.stopped = true;
+	for (uint32_t file = 0; file < PBFT_FILES; file++)
+		pbft_probe_detach(p, file);
+}
+
+void
+pbft_probe_close(struct pbft_probe *p)
+{
+	if (p == NULL)
+		return;
+	pbft_probe_stop(p);
+	pbft_bpf__destroy(p->bpf);
+	free(p);
+}
+
+/* False with errno. */
+static bool
+pbft_attach_multi(struct pbft_probe *p, uint32_t file, size_t i,
+    const char *path, const uint64_t *offset)
+{
+	struct uprobe_multi a = {
+	    .program = (uint32_t)bpf_program__fd(pbft_program(p, i)),
+	    .type = ATTACH_UPROBE_MULTI, .path = (uintptr_t)path,
+	    .offsets = (uintptr_t)offset, .n = 1};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
+
+	p->fds[file][i] = fd > 0 ? fd : 0;
+	return fd > 0;
+}
+
+/* Likewise, for older kernels. */
+static bool
+pbft_attach_event(struct pbft_probe *p, uint32_t file, size_t i,
+    const char *path, uint64_t offset)
+{
+	p->links[file][i] = bpf_program__attach_uprobe(pbft_program(p, i),
+	    false, ANY_PROCESS, path, offset);
+	return p->links[file][i] != NULL;
+}
+
+/* The path is that of a descriptor: the file cannot be another one by now, and
+ * libbpf, which is given offsets, does not look into it. */
+const struct err *
+pbft_probe_attach(struct pbft_probe *p, uint32_t file, int fd,
+    const uint64_t offsets[PBFT_FUNCTIONS])
+{
+	char path[32];
+	int why;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	for (size_t i = 0; i < PBFT_FUNCTIONS; i++) {
+		if (p->multi ?
+		    pbft_attach_multi(p, file, i, path, &offsets[i]) :
+		    pbft_attach_event(p, file, i, path, offsets[i]))
+			continue;
+		why = errno;
+		pbft_probe_detach(p, file);
+		return err_new(ERR_BPF, why, "attaching to its functions: "
+		    "%s%s", strerror(why), !p->multi && why == EACCES ?
+		    " (kernels before 6.6 ask for CAP_SYS_ADMIN)" : "");
+	}
+	return NULL;
+}
+
+void
+pbft_probe_detach(struct pbft_probe *p, uint32_t file)
+{
+	for (size_t i = 0; i < PBFT_FUNCTIONS; i++) {
+		if (p->fds[file][i] > 0)
+			close(p->fds[file][i]);
+		p->fds[file][i] = 0;
+		bpf_link__destroy(p->links[file][i]);
+		p->links[file][i] = NULL;
+	}
+}
+
+bool
+pbft_probe_add(struct pbft_probe *p, int32_t pid)
+{
+	static const struct pbft_replica none;
+	uint32_t tgid = (uint32_t)pid;
+
+	return bpf_map_update_elem(bpf_map__fd(p->bpf->maps.pbft_replicas),
+	    &tgid, &none, BPF_ANY) == 0;
+}
+
+bool
+pbft_probe_read(const struct pbft_probe *p, int32_t pid,
+    struct pbft_replica *out)
+{
+	uint32_t tgid = (uint32_t)pid;
+
+	return bpf_map_lookup_elem(bpf_map__fd(p->bpf->maps.pbft_replicas),
+	    &tgid, out) == 0;
+}
+
+void
+pbft_probe_remove(struct pbft_probe *p, int32_t pid)
+{
+	uint32_t tgid = (uint32_t)pid;
+
+	bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.pbft_replicas), &tgid);
+}
+
+uint64_t
+pbft_probe_strangers(const struct pbft_probe *p)
+{
+	return __atomic_load_n(&p->bpf->bss->pbft_strangers,
+	    __ATOMIC_RELAXED);
+}
+
+void
+pbft_probe_take(struct pbft_probe *p, int64_t end_ns, sums_fn *fn, void *arg)
+{
+	sums_take(&p->sums, end_ns, fn, arg);
+}
+
+void
+pbft_probe_poll(struct pbft_probe *p, sums_fn *fn, void *arg)
+{
+	sums_poll(&p->sums, fn, arg);
+}

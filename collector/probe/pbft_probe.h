@@ -1,0 +1,57 @@
+/*
+ * The kernel's half of the histograms of PBFT: loads the BPF programs of
+ * bpf/pbft.h, attaches them to files, and reads what they have summed.
+ */
+#ifndef COLLECTOR_PBFT_PROBE_H
+#define COLLECTOR_PBFT_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/bpf/pbft.h"
+#include "collector/probe/sums.h"
+
+struct err;
+struct pbft_probe;
+
+/* The functions that are probed. */
+enum pbft_function {
+	PBFT_RECORD,
+	PBFT_SUMMARY,
+	PBFT_FUNCTIONS
+};
+
+#define PBFT_FILES 8 /* that may be attached to */
+
+/* The first slot ends at end_ns, in CLOCK_MONOTONIC.  Errors: ERR_BPF with the
+ * cause in words. */
+const struct err *pbft_probe_open(struct pbft_probe **out, int64_t end_ns);
+void pbft_probe_close(struct pbft_probe *p); /* NULL is fine */
+
+/*
+ * Attaches to the functions at these offsets of an open file, in each process
+ * that runs it, now or later; the descriptor stays the caller's.  `file` is
+ * the caller's number for it, below PBFT_FILES.  Errors: ERR_BPF.
+ */
+const struct err *pbft_probe_attach(struct pbft_probe *p, uint32_t file,
+    int fd, const uint64_t offsets[PBFT_FUNCTIONS]);
+void pbft_probe_detach(struct pbft_probe *p, uint32_t file);
+/* Of all files; what is summed can still be read. */
+void pbft_probe_stop(struct pbft_probe *p);
+
+/* Counts this process from now on; false: there is no room. */
+bool pbft_probe_add(struct pbft_probe *p, int32_t pid);
+/* What it has counted so far; false: it is not counted. */
+bool pbft_probe_read(const struct pbft_probe *p, int32_t pid,
+    struct pbft_replica *out);
+void pbft_probe_remove(struct pbft_probe *p, int32_t pid);
+
+/* Calls of processes that are not counted. */
+uint64_t pbft_probe_strangers(const struct pbft_probe *p);
+
+/* As sums_take() and sums_poll(). */
+void pbft_probe_take(struct pbft_probe *p, int64_t end_ns, sums_fn *fn,
+    void *arg);
+void pbft_probe_poll(struct pbft_probe *p, sums_fn *fn, void *arg);
+
+#endif

@@ -1,0 +1,52 @@
+#!/bin/bash
+# Rounds of PBFT by uprobes: replicas that replay a capture of real ones, told
+# from each other, silent ones and those of other programs.
+. "$(dirname "$0")/daemon-lib.bash"
+need_root "uprobes"
+name=rep_${dir##*.}
+name=${name:0:15}
+other=not_${name:4:11}
+rounds=tests/data/pbft-rounds.txt
+cp "$BUILD/system/resdb_replica" "$dir/$name"
+cp "$BUILD/system/resdb_replica" "$dir/$other"
+strip "$dir/$other"
+configure 500ms
+# a rule names them: they have instances
+printf '[pbft]\nprograms = nobody %s %s\n[service agree]\ncomm = ^%s$\n' \
+	"$name" "$other" "$name" >>"$dir/conf"
+base=$((21000 + $$ % 8000))
+
+# Stopped until they are watched: each round is to be seen.
+declare -A replica
+for i in 1 2 3 4; do
+	begin "$dir/replica$i" "$dir/$name" "$rounds" "$i" $((base + i))
+	replica[$i]=$last
+	await 30 said "$dir/replica$i" ^ready
+done
+start_daemon d -s "$dir/store" -w "$dir/rec"
+d=$last
+state() { mlb "$dir/rec" facts 2>/dev/null | grep -P '\tpbft\t' | tail -n 1; }
+is() { state | grep -q "$1"; }
+expect_true "the functions are found and attached to" await 30 is attached
+# their processes are counted from the next look on
+counts() { mlb "$dir/rec" blocks 3 2>/dev/null |
+	grep -c 'pbft_rounds_total.*pre-prepare'; }
+all_counted() { [ "$(counts)" -ge 4 ]; }
+expect_true "each replica has zeros before its first round" \
+	await 30 all_counted
+for i in 1 2 3; do
+	kill -USR1 "${replica[$i]}"
+done
+passed() { said "$dir/replica1" ^pass && said "$dir/replica2" ^pass &&
+	said "$dir/replica3" ^pass; }
+expect_true "they go through the capture" await 60 passed
+begin "$dir/stripped" "$dir/$other" "$rounds" 1
+expect_true "a stripped program is refused with its reason" \
+	await 30 is "stripped"
+for i in 1 2 3 4; do
+	end "${replica[$i]}"
+done
+gone() { [ "$(counts)" = 0 ]; }
+expect_true "who is gone has no zeros" await 30 gone
+end "$d"
+python3 tests/system/pbft-compare.py "$dir" "$rounds" "$base"
