@@ -15,6 +15,8 @@
 #include "store/read/merged_tree.h"
 #include "store/store.h"
 
+struct type;
+
 #define READER_WINDOW (64u << 10) /* of a file's dictionary: is kept */
 #define QUERY_TRIES 5 /* when the writer replaces files under a query */
 
@@ -30,7 +32,8 @@ struct reader_series_map {
 	uint32_t *names;     /* strings of the index's heads, or INTERN_NONE */
 	struct buf lists[INDEX_LISTS]; /* the index's, where they are few */
 	uint8_t *taken[INDEX_LISTS]; /* bits by service: all its series are; */
-	bool all[INDEX_LISTS];       /* those of all services */
+	uint8_t *heads;              /* by head: those of all services, */
+	bool all[INDEX_LISTS];       /* and of all heads */
 };
 
 /* A sealed file of the manifest; opened when it is first needed. */
@@ -259,6 +262,10 @@ void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
 #define READER_ALL UINT32_MAX
 const struct err *reader_match(struct store *s, const struct selector *sel,
     unsigned kinds, uint32_t **series, size_t *n);
+/* Does it match by name, unit and kind?  Also a part of what is asked for and
+ * nobody stores, made_type(). */
+bool reader_match_name(const struct selector *sel, const struct type *made,
+    struct series_desc d);
 /* s->sorted has the series that have come since, too. */
 const struct err *reader_sort(struct store *s);
 /* The string of a series' label `service`, or INTERN_NONE. */

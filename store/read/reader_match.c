@@ -185,18 +185,23 @@ reader_sort(struct store *s)
 	return e;
 }
 
+bool
+reader_match_name(const struct selector *sel, const struct type *made,
+    struct series_desc d)
+{
+	if (made != NULL && series_is_profile(d.kind) &&
+	    made_part(made, d.name) > 0)
+		d.name = made->name;
+	return sel == NULL || selector_match_name(sel, &d);
+}
+
 static bool
 match_name(const struct match *m, const struct reader_series *x)
 {
 	struct series_desc d;
 
-	if (m->sel == NULL)
-		return true;
 	symtab_desc(&m->s->syms, x->series, &d, NULL, 0);
-	if (m->made != NULL && series_is_profile(d.kind) &&
-	    made_part(m->made, d.name) > 0)
-		d.name = m->made->name;
-	return selector_match_name(m->sel, &d);
+	return reader_match_name(m->sel, m->made, d);
 }
 
 static bool

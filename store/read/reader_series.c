@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/model/type.h"
+#include "store/read/made.h"
 #include "store/read/reader.h"
 
 /* Bytes of lists that stay in memory: to read a page again and inflate a part
@@ -20,6 +22,7 @@ reader_series_map_fini(struct reader_series_map *m)
 {
 	free(m->list);
 	free(m->names);
+	free(m->heads);
 	map64_fini(&m->places);
 	for (int k = 0; k < INDEX_LISTS; k++) {
 		free(m->taken[k]);
@@ -37,7 +40,7 @@ reader_series_map_bytes(const struct reader_file *f)
 	    m->places.cap * sizeof(*m->places.pairs) +
 	    f->index.n_names * sizeof(*m->names) +
 	    m->lists[0].cap + m->lists[1].cap +
-	    INDEX_LISTS * (f->index.n_services / 8 + 1);
+	    INDEX_LISTS * (f->index.n_services / 8 + 1) + f->index.n_heads;
 }
 
 /* The head of the stream, where the file has one; its size is told by its
@@ -95,7 +98,8 @@ reader_take_index(struct store *s, struct reader_file *f)
 	f->facts_known = true;
 	f->fact_kinds = f->index.fact_kinds;
 	m->names = malloc((f->index.n_names + 1) * sizeof(*m->names));
-	if (m->names == NULL)
+	m->heads = calloc(f->index.n_heads + 1, 1);
+	if (m->names == NULL || m->heads == NULL)
 		return err_nomem();
 	memset(m->names, 0xff, f->index.n_names * sizeof(*m->names));
 	for (int k = 0; k < INDEX_LISTS; k++) {
@@ -111,6 +115,7 @@ struct series_taker {
 	struct store *s;
 	struct reader_file *f;
 	uint32_t service; /* its string; INTERN_NONE: it has none */
+	const uint8_t *heads; /* 1 by head: these are wanted; NULL: all */
 	bool failed;      /* out of memory */
 };
 
@@ -200,12 +205,14 @@ series_take_service(struct series_taker *t, uint32_t service,
 		t->failed |= t->service == INTERN_NONE;
 	}
 	while (!t->failed && series_index_next(&t->f->index, &c, &x))
-		t->failed = !series_put(t, &x);
+		t->failed = (t->heads == NULL || t->heads[x.head]) &&
+		    !series_put(t, &x);
 	if (c.bad && !t->failed)
 		return err_new(ERR_FORMAT, 0,
 		    "the index of a file's series is malformed");
-	t->f->known.taken[list][service / 8] |=
-	    (uint8_t)(1u << service % 8);
+	if (t->heads == NULL)
+		t->f->known.taken[list][service / 8] |=
+		    (uint8_t)(1u << service % 8);
 	return t->failed ? err_nomem() : NULL;
 }
 
@@ -255,9 +262,9 @@ series_read_lists(struct reader_file *f, uint32_t from, uint32_t until,
 
 static const struct err *
 series_take(struct store *s, struct reader_file *f, uint32_t from,
-    uint32_t until, enum index_list list)
+    uint32_t until, enum index_list list, const uint8_t *heads)
 {
-	struct series_taker t = {.s = s, .f = f};
+	struct series_taker t = {.s = s, .f = f, .heads = heads};
 	struct buf room = {0};
 	const uint8_t *p;
 	const struct err *e = series_read_lists(f, from, until, list, &room,
@@ -275,6 +282,82 @@ series_take(struct store *s, struct reader_file *f, uint32_t from,
 	return e;
 }
 
+/* ---- of all services ---- */
+
+/* May series with this head match? */
+static const struct err *
+series_match_head(struct store *s, struct reader_file *f,
+    const struct selector *sel, uint32_t head, bool *match)
+{
+	enum series_kind kind = (enum series_kind)f->index.heads[head].kind;
+	uint32_t name = reader_head_string(s, f, head, 0);
+	uint32_t unit = reader_head_string(s, f, head, 1);
+	struct series_desc d = {.kind = kind};
+	char buf[TYPE_NAME_MAX];
+
+	if (name == INTERN_NONE || unit == INTERN_NONE)
+		return err_nomem();
+	d.name = intern_str(&s->syms.strings, name);
+	d.unit = intern_str(&s->syms.strings, unit);
+	if (series_is_profile(kind))
+		d.name = type_name(kind, d.name, d.unit, buf);
+	*match = reader_match_name(sel, made_type(sel), d);
+	return NULL;
+}
+
+/* Which heads of a list may match and are not known yet; how many they are,
+ * and whether all others of the list are known. */
+struct series_heads {
+	uint8_t *wanted; /* 1 by head */
+	uint32_t n;
+	bool all;
+};
+
+static const struct err *
+series_want_heads(struct store *s, struct reader_file *f,
+    const struct selector *sel, enum index_list list, struct series_heads *h)
+{
+	const struct err *e = NULL;
+
+	*h = (struct series_heads){.wanted = calloc(f->index.n_heads + 1, 1),
+	    .all = true};
+	if (h->wanted == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < f->index.n_heads && e == NULL; i++) {
+		bool profile = series_is_profile(
+		    (enum series_kind)f->index.heads[i].kind);
+		bool match = false;
+
+		if (profile != (list == INDEX_PROFILES) || f->known.heads[i])
+			continue;
+		e = series_match_head(s, f, sel, i, &match);
+		h->wanted[i] = match;
+		h->n += match;
+		h->all &= match;
+	}
+	return e;
+}
+
+/* Of all services those with heads that may match: who asks for a metric that
+ * few have takes up nothing of the others. */
+static const struct err *
+series_need_heads(struct store *s, struct reader_file *f,
+    const struct selector *sel, enum index_list list)
+{
+	struct series_heads h;
+	const struct err *e = series_want_heads(s, f, sel, list, &h);
+
+	if (e == NULL && h.n > 0)
+		e = series_take(s, f, 0, f->index.n_services, list,
+		    h.all ? NULL : h.wanted);
+	for (uint32_t i = 0; i < f->index.n_heads && e == NULL; i++)
+		f->known.heads[i] |= h.wanted[i];
+	if (e == NULL)
+		f->known.all[list] = h.all;
+	free(h.wanted);
+	return e;
+}
+
 /* Those of one list that may match. */
 static const struct err *
 series_need_list(struct store *s, struct reader_file *f,
@@ -286,17 +369,14 @@ series_need_list(struct store *s, struct reader_file *f,
 
 	if (f->known.all[list])
 		return NULL;
-	if (name == NULL) {
-		e = series_take(s, f, 0, f->index.n_services, list);
-		f->known.all[list] = e == NULL;
-		return e;
-	}
+	if (name == NULL)
+		return series_need_heads(s, f, sel, list);
 	if (*name == '\0' && !series_bit(f->known.taken[list], 0))
-		e = series_take(s, f, 0, 1, list); /* "" is none */
+		e = series_take(s, f, 0, 1, list, NULL); /* "" is none */
 	i = series_index_find(&f->index, name, strlen(name));
 	if (e == NULL && i != INTERN_NONE &&
 	    !series_bit(f->known.taken[list], i))
-		e = series_take(s, f, i, i + 1, list);
+		e = series_take(s, f, i, i + 1, list, NULL);
 	return e;
 }
 
@@ -320,6 +400,6 @@ reader_need_service(struct store *s, struct reader_file *f, uint32_t service,
 	const struct err *e = NULL;
 
 	if (!series_bit(f->known.taken[list], service))
-		e = series_take(s, f, service, service + 1, list);
+		e = series_take(s, f, service, service + 1, list, NULL);
 	return e == NULL ? NULL : reader_failed(s, f, e);
 }

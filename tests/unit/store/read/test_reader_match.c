@@ -113,9 +113,81 @@ TEST(matches_are_those_of_each_series_alone)
 	model_fini(&m);
 }
 
+/* Everything sealed is open, as for a question of all time. */
+static void
+need_files(struct store *s)
+{
+	CHECK_OK(store_refresh(s));
+	for (uint32_t i = 0; i < s->n_files; i++)
+		CHECK_OK(reader_need(s, &s->files[i]));
+}
+
+/* All that the files have, of which nothing has been asked for yet. */
+static void
+check_sealed(const char *dir, struct store *whole, size_t first)
+{
+	size_t n_selectors = sizeof(selectors) / sizeof(*selectors);
+	struct store *s = NULL;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	need_files(s);
+	for (size_t i = 0; i < n_selectors; i++) {
+		uint32_t *found = NULL, *expected = NULL;
+		size_t n = 0, n_expected = 0;
+		struct selector *sel = NULL;
+
+		CHECK_OK(selector_parse(selectors[(first + i) % n_selectors],
+		    &sel));
+		CHECK_OK(reader_match(s, sel, READER_ALL, &found, &n));
+		CHECK_OK(reader_match(whole, sel, READER_ALL, &expected,
+		    &n_expected));
+		CHECK_INT(n, n_expected);
+		for (size_t k = 0; k < n && n == n_expected; k++)
+			CHECK_INT(symtab_series_hash(&s->syms, found[k]),
+			    symtab_series_hash(&whole->syms, expected[k]));
+		selector_free(sel);
+		free(found);
+		free(expected);
+	}
+	store_close(s);
+}
+
+TEST(of_sealed_files_heads_that_cannot_match_are_not_taken_up)
+{
+	struct store *whole = NULL, *s = NULL;
+	struct selector *sel = NULL;
+	uint32_t *series = NULL;
+	struct model m;
+	size_t n = 0;
+
+	model_init(&m, 12);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		put_some(&m, FIRST + 10 * i);
+	CHECK_OK(store_tick(m.w, (int64_t)(FIRST + 300) * SLOT));
+	CHECK_OK(store_open(&whole, m.dir, 0));
+	need_files(whole);
+	check_match(whole, NULL, READER_ALL);
+	CHECK(whole->n_files > 0 && whole->syms.series.n > 100);
+	for (size_t i = 0; i < sizeof(selectors) / sizeof(*selectors); i++)
+		check_sealed(m.dir, whole, i);
+
+	CHECK_OK(store_open(&s, m.dir, 0));
+	need_files(s);
+	CHECK_OK(selector_parse("nothing", &sel));
+	CHECK_OK(reader_match(s, sel, READER_ALL, &series, &n));
+	CHECK_INT(n, 0);
+	CHECK_INT(s->syms.series.n, 0);
+	selector_free(sel);
+	free(series);
+	store_close(s);
+	store_close(whole);
+	model_fini(&m);
+}
+
 int
 main(void)
 {
 	RUN(matches_are_those_of_each_series_alone);
+	RUN(of_sealed_files_heads_that_cannot_match_are_not_taken_up);
 	return test_done();
 }
