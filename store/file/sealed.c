@@ -352,16 +352,30 @@ sealed_in_bundle(const struct sealed *f, const struct buf *key)
 	    memcmp(key->data, f->bundle_last, SEALED_STRIP_KEY) <= 0;
 }
 
+/* Where to begin to look for a key in the bundle: who asks for one series
+ * after the other goes on from the strip that was found last. */
+static struct cur
+sealed_bundle_from(const struct sealed *f, const struct buf *key)
+{
+	struct cur c = cur_of(f->bundle.data + f->bundle_at,
+	    f->bundle.len - f->bundle_at), next = c, k, strip;
+
+	return sealed_bundle_next(&next, &k, &strip) &&
+	    memcmp(k.p, key->data, SEALED_STRIP_KEY) <= 0
+	    ? c : cur_of(f->bundle.data, f->bundle.len);
+}
+
 /* The first strip of the bundle whose key is not less than `key`. */
 static const struct err *
 sealed_search_bundle(struct sealed *f, const struct buf *key, struct cur *k,
     struct buf *bytes)
 {
-	struct cur c = cur_of(f->bundle.data, f->bundle.len), strip;
+	struct cur c = sealed_bundle_from(f, key), strip;
 
 	while (sealed_bundle_next(&c, k, &strip)) {
 		if (memcmp(k->p, key->data, SEALED_STRIP_KEY) < 0)
 			continue;
+		f->bundle_at = (size_t)(k->p - f->bundle.data);
 		buf_put(bytes, strip.p, cur_left(&strip));
 		return bytes->failed ? err_nomem() : NULL;
 	}
@@ -380,8 +394,10 @@ sealed_load_bundle(struct sealed *f, const struct buf *key, struct cur k,
 		return err_new(ERR_FORMAT, 0, "a bundle's key is malformed");
 	memcpy(last, k.p, sizeof(last));
 	if (f->bundle.len == 0 ||
-	    memcmp(last, f->bundle_last, sizeof(last)) != 0)
+	    memcmp(last, f->bundle_last, sizeof(last)) != 0) {
+		f->bundle_at = 0;
 		e = sealed_unpack_bundle(f, value, &f->bundle);
+	}
 	if (e != NULL)
 		buf_clear(&f->bundle);
 	memcpy(f->bundle_from, key->data, SEALED_STRIP_KEY);

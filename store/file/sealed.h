@@ -61,6 +61,7 @@ struct sealed {
 	enum sealed_stream chunk_of;
 	uint64_t chunk_number;
 	struct buf bundle;      /* of strips, read last; for keys from, last */
+	size_t bundle_at;       /* of the strip that was found last */
 	uint8_t bundle_from[SEALED_STRIP_KEY], bundle_last[SEALED_STRIP_KEY];
 	struct sealed_strip *strips[SEG_MAX_LEVEL + 1]; /* NULL: none yet */
 };
