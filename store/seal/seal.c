@@ -16,6 +16,7 @@
 /* Slots of a file in which all strips of a series are near each other, so that
  * bundles cost who asks for one little. */
 #define SEAL_BUNDLED 256
+#define SEAL_MANY 256 /* series */
 
 /* ---- facts and the streams ---- */
 
@@ -217,14 +218,23 @@ seal_prepare(struct seal *s)
 	return e;
 }
 
+/* Long strips leave less of large pages empty.  Of a file of many series a
+ * question reads a little here and there, and of each page the checksum. */
+static uint32_t
+seal_page_bytes(const struct seal *s)
+{
+	bool large = s->meta->slots > 256 || s->bytes.len >= OPEN_MARKS_LEAST;
+
+	return large && s->dict.out->n_series < SEAL_MANY ? 65536 : 16384;
+}
+
 static const struct err *
 seal_write(struct seal *s, const char *path)
 {
 	const struct err *e = seal_encode_dict(s), *last;
-	bool large = s->meta->slots > 256 || s->bytes.len >= OPEN_MARKS_LEAST;
 
 	if (e == NULL)
-		e = dbfile_create(&s->db, path, large ? 65536 : 16384);
+		e = dbfile_create(&s->db, path, seal_page_bytes(s));
 	if (e == NULL)
 		e = seal_put_dict(s);
 	s->writer.db = s->db;
