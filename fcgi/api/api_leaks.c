@@ -256,6 +256,8 @@ leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
 	writer_open(w, '{');
 	writer_key_str(w, "service", p->service);
 	writer_key_str(w, "by", p->by);
+	writer_key(w, "heap");
+	writer_bool(w, heap);
 	writer_key_str(w, "unit", p->stacks.last ? p->stacks.unit : "bytes");
 	writer_key_seconds(w, "from", p->resident.from_ns);
 	writer_key_seconds(w, "until", p->resident.until_ns);

@@ -20,7 +20,7 @@ const SERVICES = 3, PROCESSES = 3, PLACES = 300;
 /* Bytes: of all, and from which on what is less needed is left out. */
 const LIMIT = 18e6, ENOUGH = 1.5e6;
 /* Types that are recorded beside the first; wall time is made of two. */
-const MORE = ['offcpu', 'faults'], MADE = { wall: 'offcpu' };
+const MORE = ['offcpu', 'faults', 'inuse_space', 'alloc_space'], MADE = { wall: 'offcpu' };
 /* Of a slot of those, the largest nodes; the rest is (other). */
 const NODES = 512;
 
@@ -79,6 +79,17 @@ async function record(range, query, fn, ways) {
   recorded[Object.keys(found)[0]] = M.recordedSeries.pack(answer,
     answer.series.some((s) => s.fn === 'mean')
       ? await get('series', { query, fn: 'count', ...each }) : undefined);
+}
+
+/* What views ask of a service, over all of the range. */
+async function ofServices(answers, services, range) {
+  for (const service of services)
+    for (const [name, params] of VIEWS.flatMap((v) =>
+      (v.of ? v.of(service) : []))) {
+      const found = {};
+      await keep(found, name, { ...params, ...range });
+      Object.assign(answers, found);
+    }
 }
 
 /* What pages ask for, once; of last values means as well, which are
@@ -237,6 +248,7 @@ if (host)
   await series(range, VIEWS.filter((v) => v.profiles).flatMap((v) =>
     v.series.flatMap((t) => M[t].queries(''))), ways);
 await others(answers);
+await ofServices(answers, services, range);
 const snapshot = { version: 2, by, taken: new Date(range.until * 1000)
   .toISOString(), ...range, answers, series: recorded,
 ...await latencies(services, range),

@@ -22,8 +22,9 @@ function shaped(answer, q) {
       answer.memlens.period } };
 }
 
-function diff(service, a, b, q, now) {
+function diff(service, a, b, q, now, typed) {
   const sides = [a, b].map((r) => flamegraph({ service, ...r }, now));
+  sides.forEach(typed);
   return M.flameAnswers.found(M.flameDiff.fromPair(...sides,
     q.get('normalise') || 'total'), sides.map(M.flameTree.decode),
   { search: q.get('search') || '' });

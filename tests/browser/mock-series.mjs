@@ -51,6 +51,17 @@ const GROUPS = [['kv_service', 2.1], ['nginx', 0.08], ['postgres', 0.3],
 const DISKS = [['nvme0n1', 1], ['sda', 0.12]];
 const NETS = [['lo', 1.6], ['eth0', 1]];
 
+/* Of a service by kind: its heap grows for two hours. */
+const KINDS = {
+  anonymous: (w, t) => (80 * w + 60 * w * ((t % 7200) / 7200) +
+    20 * w * noise(71, t, 400)) * MIB,
+  file: (w) => 60 * w * MIB, shared: (w) => 12 * w * MIB,
+  swapped: (w, t) => 8 * w * noise(72, t, 3000) * MIB,
+  proportionalResident: (w, t) => (130 * w + 60 * w * ((t % 7200) / 7200)) *
+    MIB
+};
+const ALLOCATORS = ['jemalloc'];
+
 function groups() {
   const out = [];
   for (const [i, [groupname, weight]] of GROUPS.entries()) {
@@ -65,6 +76,11 @@ function groups() {
       ...one('namedprocess_namegroup_memory_bytes', 'bytes', G,
         { ...L, memtype: 'resident' }, (t) => (190 * weight + 20) * MIB +
           40 * MIB * weight * noise(70 + i, t, 600)),
+      ...Object.entries(KINDS).flatMap(([memtype, f]) =>
+        one('namedprocess_namegroup_memory_bytes', 'bytes', G,
+          { ...L, memtype }, (t) => f(weight, t))),
+      ...one('memlens_allocator', '', G,
+        { service: groupname, allocator: ALLOCATORS[i] || 'glibc' }, () => 1),
       ...one('namedprocess_namegroup_read_bytes_total', 'bytes', C, L,
         (t) => (i ? 0 : 1.5e6 * load(t) + 4.2e7 * compaction(t))),
       ...one('namedprocess_namegroup_write_bytes_total', 'bytes', C, L,
@@ -120,6 +136,9 @@ function host() {
     one('node_memory_MemTotal_bytes', 'bytes', G, {}, () => 15.6 * GIB),
     one('node_memory_MemAvailable_bytes', 'bytes', G, {}, (t) =>
       (9.8 - 2.5 * noise(90, t, 3000)) * GIB),
+    ...['AnonPages', 'Cached', 'Shmem', 'SwapTotal', 'SwapFree'].map((n, k) =>
+      one(`node_memory_${n}_bytes`, 'bytes', G, {}, (t) =>
+        ([2, 5, 0.4, 2, 1.8][k] + 0.1 * noise(91 + k, t, 900)) * GIB)),
     one('node_load1', '', G, {}, (t) => busy(t - 30) + 0.2),
     one('memlens_histograms_attached', '', G, { source: 'disk' }, () => 1),
     one('memlens_histograms_attached', '', G, { source: 'reclaim' }, () => 1),

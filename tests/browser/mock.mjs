@@ -32,7 +32,11 @@ const PROFILES = [{ name: 'cpu', title: 'CPU time', unit: 'nanoseconds',
     labels: 'reason=~"poll|timer"',
     frames: '^(accept4?$|pthread_cond_timedwait)' } }, { name: 'wonders',
   title: 'Wonders seen', unit: 'count', kind: 'flow', time: false,
-  present: true }];
+  present: true }, { name: 'alloc_space', title: 'Memory allocated',
+  unit: 'bytes', kind: 'flow', time: false, present: true,
+  pyroscope: 'memory:alloc_space:bytes:space:bytes' }, { name: 'inuse_space',
+  title: 'Memory in use', unit: 'bytes', kind: 'stock', time: false,
+  present: true, pyroscope: 'memory:inuse_space:bytes:space:bytes' }];
 /* What can be asked for, though it is not offered. */
 const ASKED = [...PROFILES, { name: 'offcpu', unit: 'nanoseconds' }];
 const STARTED = Date.now() / 1000 - 86400 * 3;
@@ -125,11 +129,17 @@ function walled(answer) {
       .map((v) => Math.round(v / m.period))), period: null });
 }
 
+/* It is of the type that was asked for. */
+function typed({ memlens }, q) {
+  const { unit, kind } = ASKED.find((t) =>
+    t.name === selector(q.get('query')).name);
+  Object.assign(memlens, { unit, kind });
+}
+
 function flameAnswer(q) {
   const answer = comparison.shaped(flamegraph({ service: serviceOf(q),
     ...range(q) }, clock()), q);
-  answer.memlens.unit = ASKED.find((t) =>
-    t.name === selector(q.get('query')).name).unit;
+  typed(answer, q);
   if (selector(q.get('query')).name === 'wall')
     walled(answer);
   return answer;
@@ -170,6 +180,33 @@ function heatmap(q) {
     name: want.name, columns, points, edges, cells };
 }
 
+/* One stack leaks 1 MiB a minute, a cache is full; postgres has no heap
+ * profile, and nginx does not grow. */
+function leaks(q) {
+  const { from, until } = range(q), service = q.get('service');
+  const step = Math.max(10, Math.ceil((until - from) / 480) * 10);
+  const times = Array.from({ length: Math.ceil((until - from) / step) },
+    (_, i) => from + i * step);
+  const of = (f, state, slope) => ({ state, slope, slope_low: 0.9 * slope,
+    slope_high: 1.1 * slope, first: f(0), last: f(until - from),
+    gained: f(until - from) - f(0), points: times.map((t) => [t,
+      f(t - from)]) });
+  const MIB = 1024 ** 2, slope = MIB / 60, heap = service === 'kv_service';
+  const leaked = of((s) => 5 * MIB + slope * s, 'growing', slope);
+  const flat = of(() => 64 * MIB, 'steady', 0);
+  const end = { of: 'cgroup', available: 512 * MIB, slope,
+    seconds: 512 * MIB / slope, at: until + 512 * MIB / slope,
+    earliest: until + 465 * MIB / slope };
+  return { service, from, until, step, unit: 'bytes', heap,
+    by: heap ? 'inuse_space' : 'resident', plateaus: heap ? 1 : 0,
+    with_load: 0, followed: heap ? 2 : 0, total: heap ? of((s) => 90 * MIB +
+      slope * s, 'growing', slope) : flat, resident: heap ? of((s) =>
+      140 * MIB + slope * s, 'growing', slope) : flat,
+    memory_ends: heap ? end : null, suspects: heap ? [{ stack: ['main',
+      'resdb::KVExecutor::Set', 'leveldb::Arena::AllocateFallback'],
+    ...leaked, age: until - from, age_at_least: true }] : [] };
+}
+
 /* The range of B; A's where it is not said. */
 function rangeB(q) {
   return range(new URLSearchParams({ from: q.get('from-b') || q.get('from'),
@@ -188,10 +225,11 @@ function graphOf(q) {
 
 const ROUTES = {
   'health': health, 'services': services,
-  'threads': threads, 'heatmap.json': heatmap, 'types': () => ({ types: PROFILES }), 'series': seriesAnswer,
+  'threads': threads, 'heatmap.json': heatmap, leaks,
+  'types': () => ({ types: PROFILES }), 'series': seriesAnswer,
   'flamegraph.json': flameAnswer, 'graph.json': graphOf,
   'diff.json': (q) => comparison.diff(serviceOf(q), range(q), rangeB(q), q,
-    clock()),
+    clock(), (answer) => typed(answer, q)),
   'table.json': (q) => comparison.table(serviceOf(q), range(q), q, clock()),
   'sandwich.json': (q) => comparison.sandwich(serviceOf(q), range(q), q,
     clock()),

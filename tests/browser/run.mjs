@@ -15,6 +15,7 @@ import { pageTests } from './test-pages.mjs';
 import { liveTests } from './test-live.mjs';
 import { cpuTests } from './test-cpu.mjs';
 import { heatTests } from './test-heat.mjs';
+import { heapTests } from './test-heap.mjs';
 import { playTests } from './test-playground.mjs';
 import { rangeTests } from './test-range.mjs';
 import { compareTests } from './test-compare.mjs';
@@ -24,8 +25,8 @@ const at = args.indexOf('--only');
 const only = at >= 0 ? args.splice(at, 2)[1] : '';
 const setAt = args.indexOf('--set');
 const set = setAt >= 0 ? args.splice(setAt, 2)[1] : 'all';
-const SETS = { all: [pageTests, liveTests, cpuTests, heatTests, playTests,
-  rangeTests],
+const SETS = { all: [pageTests, liveTests, cpuTests, heatTests, heapTests,
+  playTests, rangeTests],
   compare: [compareTests] };
 if (args.length !== 1 || !SETS[set]) {
   console.error('usage: run.mjs --mock | BASE_URL [--only TEXT] ' +

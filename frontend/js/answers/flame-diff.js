@@ -236,7 +236,8 @@
     total: () => 'Shares of each side\'s total: a function that keeps its ' +
       'share is unchanged, even where the whole has grown.',
     time: (s) => 'Per second of the time that has data: ' + s[0] +
-      ' s of A, ' + s[1] + ' s of B.'
+      ' s of A, ' + s[1] + ' s of B.',
+    held: () => 'Averages over the time that has data, as they are.'
   };
 
   /*
@@ -250,10 +251,12 @@
       (x && x.memlens) || {});
     const units = [a, b].map((x) => ns.flameFacts.unitOf(x || {}));
     const seconds = about.map((m) => (m.slots || 0) * 10);
+    const held = how === 'time' && about.some((m) => m.kind === 'stock');
     /* shares are those of the whole, whatever is in focus */
     const sums = trees.map((f, s) => (about[s].total === undefined ? f.ticks
       : about[s].total));
-    const by = how === 'time' ? seconds : sums;
+    const by = held ? about.map((m) => (m.slots > 0 ? 1 : 0))
+      : how === 'time' ? seconds : sums;
     const w = by.map((v) => (v > 0 ? 1 / v : 0));
     const side = (s) => Object.assign({}, about[s], { total: sums[s],
       seconds: seconds[s], divided_by: by[s] || null });
@@ -263,7 +266,7 @@
     return Object.assign({ version: 1 }, encode(align(trees, units)), {
       metadata: Object.assign({}, a && a.metadata, { format: 'double' }),
       leftTicks: sums[0], rightTicks: sums[1], a: side(0), b: side(1),
-      normalise: how, words: WORDS[how](seconds), functions: rows.length,
+      normalise: how, words: WORDS[held ? 'held' : how](seconds), functions: rows.length,
       rows });
   }
 

@@ -95,10 +95,12 @@
       { service }));
   }
 
-  /* How two profiles are brought to one size: by requests only where a
-   * counter of them is chosen. */
-  function normaliseOf({ normalise, requests }) {
-    return normalise === 'requests' && !requests ? 'time' : normalise;
+  /* How two profiles are brought to one size: where nothing is chosen, what
+   * is in use as it is, by shares else; by requests only where a counter of
+   * them is chosen. */
+  function normaliseOf({ normalise, requests }, { kind } = {}) {
+    return normalise === 'requests' && !requests ? 'time'
+      : normalise || (kind === 'stock' ? 'time' : 'total');
   }
 
   /* name{label="value"} as people write it. */
@@ -123,6 +125,17 @@
     return (p > 0 ? '+' : '−') + Math.abs(p).toFixed(digits) + ' %';
   }
 
+  /* The beginning of a range and its end, a tenth of it each, but so long
+   * that something is measured once a minute in both. */
+  const END_S = 90;
+  function ends({ from, until, slot = ns.time.SLOT_S }) {
+    const part = Math.min((until - from) / 2,
+      Math.max((until - from) / 10, END_S));
+    return { a: { from, until: ns.time.onGrid(from + part, slot,
+      Math.floor) }, b: { from: ns.time.onGrid(until - part, slot,
+      Math.ceil), until } };
+  }
+
   /*
    * A and B as the page's state says: B is the range that is shown, A a
    * given one, else as long and right before it.  Where nothing is as old as
@@ -135,6 +148,8 @@
     if (state.afrom !== '' && state.auntil !== '' && from < until)
       return { a: { from, until }, b: range };
     const span = range.until - range.from;
+    if (state.base === 'ends')
+      return Object.assign(ends(range), { ends: true });
     if (range.from - span / 2 >= oldest ||
         oldest >= range.until - 2 * (slot || ns.time.SLOT_S))
       return { a: { from: range.from - span, until: range.from }, b: range };

@@ -122,7 +122,14 @@
           out.samples[node] += samples;
       });
     }
-    return out;
+    return p.of[query].about.kind === 'stock' ? mean(out, list.length) : out;
+  }
+
+  /* What is in use adds up over services, not over time. */
+  function mean(s, n) {
+    for (const column of n > 1 ? [s.amount, s.samples] : [])
+      column.forEach((v, i) => { column[i] = Math.floor(v / n); });
+    return s;
   }
 
   /* What is kept as its parts alone: wall time is both together. */
@@ -336,15 +343,15 @@
   /* One function over time, as table.json has it. */
   function overTime(p, { query, from, until, focus, ignore, step, ...rest }) {
     const ranges = partsOf(p, query).map((q) => within(p, q, from, until));
-    const [range] = ranges;
-    const shape = shapeOf(p), n = range.list.length;
+    const [range] = ranges, { about: told } = p.of[partsOf(p, query)[0]];
+    const shape = shapeOf(p), slots = range.list.length;
     const wide = Math.max(1, Math.ceil((step || (until - from) / 60) /
       p.slot));
     const mine = onPath(shape, p.names.map((x) => x === rest.function));
     const kept = { amount: new Float64Array(shape.n).fill(1), samples: [] };
     filter(p, kept, { focus, ignore });
     const points = [];
-    for (let k = 0; k < n; k += wide) {
+    for (let k = 0; k < slots; k += wide) {
       const part = ranges.flatMap((r) => r.list.slice(k, k + wide))
         .filter(hasData);
       let self = 0, total = 0;
@@ -355,8 +362,9 @@
           total += amount;
           self += p.names[shape.name[node]] === rest.function ? amount : 0;
         });
-      points.push([range.from + k * p.slot, ...part.length ? [self, total]
-        : [null, null]]);
+      const n = told.kind === 'stock' ? part.length : 1;
+      points.push([range.from + k * p.slot, ...part.length
+        ? [self / n, total / n] : [null, null]]);
     }
     return { function: rest.function, step: wide * p.slot, points };
   }

@@ -54,9 +54,23 @@
     return list;
   }
 
-  async function choose(services, service, wanted, signal) {
+  /* offers(types): those that the page offers, in its order; what is wanted
+   * and not of them is not meant. */
+  async function choose(services, service, wanted, signal,
+    offers = (types) => types) {
     const names = namesOf(services, service);
-    return choice(await load(names, signal), names, wanted);
+    const table = await load(names, signal);
+    const offered = offers(rows(table, [...new Set([...table.map((t) =>
+      t.name), ...names, ...(wanted ? [wanted] : [])])]));
+    const has = (name) => offered.some((t) => t.name === name);
+    return choice(offered, names.filter(has), has(wanted) ? wanted : '');
+  }
+
+  /* Those of memory, what is held before what comes, bytes before counts. */
+  function ofMemory(types) {
+    const place = (t) => (t.kind === 'stock' ? 0 : 2) + (t.unit !== 'bytes');
+    return types.filter((t) => /^memory:/.test(t.pyroscope))
+      .sort((a, b) => place(a) - place(b));
   }
 
   /* In a sentence: "4 s of CPU time", "12 context switches". */
@@ -92,5 +106,5 @@
       ns.format.percent(part / whole) + ')';
   }
 
-  ns.types = { choice, choose, amount, selector, busy, idleText };
+  ns.types = { choice, choose, ofMemory, amount, selector, busy, idleText };
 })(globalThis.MemLens = globalThis.MemLens || {});

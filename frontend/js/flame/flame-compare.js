@@ -296,7 +296,10 @@
       this.node.hidden = state.view !== 'compare';
       for (const b of this.how)
         b.setAttribute('aria-pressed',
-          String(b.dataset.value === ns.runs.normaliseOf(state)));
+          String(b.dataset.value === ns.runs.normaliseOf(state,
+            ctx && ctx.type)));
+      ns.dom.say(this.how[1], ctx && ctx.type.kind === 'stock' ? 'Amounts'
+        : 'Per second');
       const last = this.how[this.how.length - 1];
       last.disabled = !state.requests;
       last.title = state.requests

@@ -73,12 +73,12 @@
         'nice (of lower priority), interrupts (irq, softirq) and what a ' +
         'hypervisor gave to others (steal); idle and waiting for disks are ' +
         'not in it.'] }, cores);
-    const flame = ns.flameView.create();
+    const card = ns.profileCard.create();
     const threads = ns.threads.create();
     const latency = ns.latency.create();
     root.append(ns.dom.h('h2', { class: 'visually-hidden',
       text: 'Profiles' }), ns.dom.h('div', { class: 'profile-lines' }, line.node,
-      threads.node), threads.hint, latency.node, flame.node);
+      threads.node), threads.hint, latency.node, card.node);
 
     async function lines(ctx) {
       const r = await ns.api.series(queries(ctx.service), ctx.range, ctx.step,
@@ -93,85 +93,11 @@
         ctx.service ? host.busy : null], [r.cpu]);
     }
 
-    /* Of the type that is chosen, of those that there are. */
-    async function profile(ctx) {
-      const { a, b } = ns.abBar.pair(ctx.state, ctx.range);
-      const compared = ctx.state.view === 'compare';
-      try {
-        const found = await ns.types.choose(ctx.services, ctx.service,
-          ctx.state.type, ctx.signal);
-        flame.offer(found);
-        if (!found.one)
-          throw new Error('No data: no profile was recorded in this range.');
-        const of = Object.assign({ type: found.one }, ctx);
-        flame.showIdle(null);
-        await (compared ? pair(of, a, b) : single(of));
-      } catch (e) {
-        if (e.name === 'AbortError')
-          throw e;
-        if (compared)
-          flame.failPair(e.message, a, b);
-        else
-          flame.fail(e.message);
-      }
-    }
-
-    async function single(ctx) {
-      const all = Object.assign({ query: ns.types.selector(ctx.type,
-        ctx.service, reason(ctx)), from: ctx.range.from, until: ctx.range.until,
-      'max-nodes': 8192 }, ns.flameFilter.params(ctx.state));
-      const params = busy(ctx, all);
-      const asked = Object.assign({}, ctx, { params });
-      const [answer, whole] = await Promise.all([ns.api.get(
-        'flamegraph.json', params, { signal: ctx.signal }),
-      idle(ctx.type) && ns.api.get('flamegraph.json', Object.assign({},
-        ctx.state.idle ? busy(ctx, all, '') : all, { 'max-nodes': 1 }),
-      { signal: ctx.signal }), flame.ask(asked)]);
-      flame.show(answer, asked);
-      if (whole)
-        flame.showIdle(ns.types.idleText(answer, whole, ctx.state.idle),
-          ctx.state.idle === '1');
-    }
-
-    const idle = (type) => type.idle && ns.mode.current !== 'offline';
-
-    /* Without waits for work, unless they are to be shown. */
-    function busy(ctx, params, shown = ctx.state.idle) {
-      return shown || !idle(ctx.type) ? params
-        : Object.assign({}, params, ns.types.busy(ctx.type, ctx.service,
-          params.ignore, reason(ctx)));
-    }
-
-    /* Of waits, those of one reason. */
-    const reason = ({ state }) => (state.reason ? { reason: state.reason }
-      : {});
-
-    /* The shown range against the base. */
-    async function pair(ctx, ra, rb) {
-      const params = busy(ctx, Object.assign({ query: ns.types.selector(
-        ctx.type, ctx.service, reason(ctx)), from: ra.from,
-        until: ra.until, 'from-b': rb.from, 'until-b': rb.until,
-        normalise: ns.runs.normaliseOf(ctx.state), 'max-nodes': 8192,
-        limit: 1000 }, ns.flameFilter.params(ctx.state)));
-      if (params.normalise === 'requests')
-        params.requests = ctx.state.requests;
-      const [answer] = await Promise.all([
-        ns.api.get('diff.json', params, { signal: ctx.signal }),
-        ns.abBar.runs(ctx.signal).catch(() => [])]);
-      if (params.normalise !== ctx.state.normalise)
-        answer.words = 'Not per request: nothing that counts requests is ' +
-          'chosen in the tab Runs. ' + answer.words;
-      flame.showPair(answer, ra, rb, Object.assign({}, ctx, { params }));
-      if (idle(ctx.type))
-        flame.showIdle(ctx.state.idle ? 'Idle waits shown'
-          : 'Idle waits hidden', ctx.state.idle === '1');
-    }
-
     return {
       refresh: (ctx) => Promise.all([lines(ctx), threads.refresh(ctx),
-        latency.refresh(ctx), profile(ctx)]),
-      arrange: (state) => flame.arrange(state),
-      search: flame.search
+        latency.refresh(ctx), card.refresh(ctx)]),
+      arrange: card.arrange,
+      search: card.search
     };
   }
 

@@ -37,7 +37,7 @@
   }
 
   function setA(r) {
-    ns.view.set({ afrom: String(r.from), auntil: String(r.until),
+    ns.view.set({ afrom: String(r.from), auntil: String(r.until), base: '',
       zoom: '' });
   }
 
@@ -68,7 +68,7 @@
   }
 
   function choices(side, pop) {
-    const { a, b, halves } = pair(ns.view.get(), ns.view.range());
+    const { a, b, halves, ends } = pair(ns.view.get(), ns.view.range());
     const use = side === 'A' ? setA : setB;
     const item = (text, note, act) => h('button', { type: 'button',
       class: 'menu-item ab-item', onclick: () => {
@@ -77,9 +77,12 @@
       } }, h('span', { text }), h('span', { class: 'muted', text: note }));
     const back = (s) => ({ from: b.from - s, until: b.until - s });
     const fixed = side === 'A' ? [
-      item(halves ? 'The first half' : 'The span before', halves
+      item(halves ? 'The first half' : 'The span before', ends
+        ? 'of the range' : halves
         ? 'of the range; B is the second' : 'as long as B', () =>
-        ns.view.set({ afrom: '', auntil: '', zoom: '' })),
+        ns.view.set({ afrom: '', auntil: '', base: '', zoom: '' })),
+      item('The beginning', 'of the range; B is its end', () =>
+        ns.view.set({ afrom: '', auntil: '', base: 'ends', zoom: '' })),
       item('A day before', F.range(b.from - DAY, b.until - DAY), () =>
         setA(back(DAY))),
       item('A week before', F.range(b.from - 7 * DAY, b.until - 7 * DAY),
@@ -113,7 +116,7 @@
       title: 'Swap A and B', 'aria-label': 'Swap A and B', onclick: () => {
         const { a: was, b: is } = pair(ns.view.get(), ns.view.range());
         ns.view.set({ from: String(was.from), until: String(was.until),
-          afrom: String(is.from), auntil: String(is.until) });
+          afrom: String(is.from), auntil: String(is.until), base: '' });
       } }, ns.dom.icon('swap'));
     const node = h('div', { class: 'ab-bar', role: 'group',
       'aria-label': 'What is compared' }, a.button, swap, b.button);

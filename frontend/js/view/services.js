@@ -24,11 +24,15 @@
     return out;
   }
 
-  /* Databases first, then by CPU; [{name, profiles: types of them, database,
-   * cpu, label}]; pure. */
+  /* The executable of its first process; its name where that is not told. */
+  const programOf = ({ name, processes: [first] = [] }) =>
+    (first && / (\/.*)$/.exec(first.command) || [null, name])[1];
+
+  /* Databases first, then by CPU; [{name, profiles: types of them, program,
+   * database, cpu, label}]; pure. */
   function rank(services, databases, cpu) {
     const list = services.map((s) => ({ name: s.name, profiles: s.profiles || [],
-      database: databases.has(s.name), cpu: cpu[s.name] || 0 }));
+      program: programOf(s), database: databases.has(s.name), cpu: cpu[s.name] || 0 }));
     list.sort((a, b) => b.database - a.database || b.cpu - a.cpu ||
       (a.name < b.name ? -1 : 1));
     for (const s of list)

@@ -13,6 +13,7 @@
  *   heat      a module with KINDS of heat maps, and queryOf(kind, service)
  *   profiles  whether it asks for profiles, and where functions were written
  *   answers   other routes that it asks, [[route, params]]
+ *   of        (service) => those that it asks of a service
  *   keys      of the address, its own: {name: what it may be}, see url-state
  *   asks      what its answers depend on: keys, or functions of the state
  *   help      [[where, what the keyboard does there]]; `Key`s in backquotes
@@ -22,7 +23,23 @@
 
   const ANY = /^/;
   const RANGE = ['service', 'from', 'until'];
-  const PAIR = { afrom: 'time', auntil: 'time', requests: ANY };
+  const PAIR = { afrom: 'time', auntil: 'time', base: ['', 'ends'],
+    requests: ANY };
+  const PAIRED = ['afrom', 'auntil', 'base', 'requests'];
+  /* The card of a profile, in whichever view. */
+  const PROFILE = { type: ANY, search: ANY,
+    view: ['both', 'table', 'flame', 'sandwich', 'compare'],
+    focus: ANY, ignore: ANY, collapse: ['', 'module'],
+    reverse: ['', '1'], ...PAIR,
+    normalise: ['', 'total', 'time', 'requests'],
+    moved: ['difference', 'name', 'self', 'total', 'total-difference'],
+    grow: ['down', 'up'],
+    sort: ['self', 'name', 'total', '-name', '-self', '-total'],
+    fn: ANY, places: ['', '1'], zoom: /^[0-9a-z.]*$/ };
+  const PROFILED = ['type', 'normalise', ...PAIRED, 'focus', 'ignore',
+    'collapse', 'reverse', (s) => s.view === 'compare'];
+  const FLAME_HELP = ['on the flame graph', 'arrows walk the frames, ' +
+    '`Enter` zooms, `Esc` zooms out, `Shift F10` opens the menu'];
   const DEPTHS = ['2', '3', '4', 'all'];
 
   const LIST = [
@@ -36,28 +53,21 @@
     { id: 'profiles', was: 'cpu', title: 'Profiles', module: 'profilesTab',
       ranged: true, series: ['profilesTab', 'latency'], profiles: true,
       heat: 'latency',
-      keys: { type: ANY, search: ANY,
-        view: ['both', 'table', 'flame', 'sandwich', 'compare'],
-        focus: ANY, ignore: ANY, collapse: ['', 'module'],
-        reverse: ['', '1'], ...PAIR,
-        normalise: ['total', 'time', 'requests'],
-        moved: ['difference', 'name', 'self', 'total', 'total-difference'],
-        grow: ['down', 'up'],
-        sort: ['self', 'name', 'total', '-name', '-self', '-total'],
-        heat: ANY, band: /^([0-9.e+-]+~[0-9.e+-]+)?$/, reason: ANY,
-        fn: ANY, places: ['', '1'], idle: ['', '1'], zoom: /^[0-9a-z.]*$/ },
-      asks: [...RANGE, 'type', 'reason', 'heat', 'band', 'idle',
-        'normalise', 'requests', 'afrom', 'auntil', 'focus',
-        'ignore', 'collapse', 'reverse', (s) => s.view === 'compare'],
+      keys: { ...PROFILE, heat: ANY, reason: ANY, idle: ['', '1'],
+        band: /^([0-9.e+-]+~[0-9.e+-]+)?$/ },
+      asks: [...RANGE, ...PROFILED, 'reason', 'heat', 'band', 'idle'],
       help: [['on the heat map', 'arrows walk the cells, `Shift` selects, ' +
-        '`Enter` takes what is selected'],
-      ['on the flame graph', 'arrows walk the frames, `Enter` zooms, ' +
-        '`Esc` zooms out, `Shift F10` opens the menu']] },
+        '`Enter` takes what is selected'], FLAME_HELP] },
+    { id: 'heap', title: 'Memory', module: 'heapTab',
+      ranged: true, series: ['resident'], profiles: true,
+      of: (service) => [['leaks', { service }]],
+      keys: PROFILE, asks: [...RANGE, ...PROFILED],
+      help: [FLAME_HELP] },
     { id: 'runs', title: 'Runs', module: 'runsTab',
       ranged: true, answers: [['runs', {}]],
       keys: { search: ANY, ...PAIR,
         show: ['all', 'better', 'worse', 'moved'] },
-      asks: [...RANGE, 'afrom', 'auntil', 'requests'] },
+      asks: [...RANGE, ...PAIRED] },
     { id: 'deps', title: 'Dependencies', module: 'depsTab', ranged: true,
       answers: DEPTHS.slice(0, 3).flatMap((depth) => [
         ['graph.json', { depth }], ['graph.svg', { depth }]]),

@@ -1,0 +1,131 @@
+/*
+ * Leak suspects: which stacks hold more and more, each with its line, and a
+ * click to the difference that shows it; and when memory ends.
+ */
+(function (ns) {
+  'use strict';
+
+  const { h } = ns.dom;
+  const F = ns.format;
+  const INFO = ['Stacks whose bytes in use grow through the range, the ' +
+    'steepest first. The rate is the median of the slopes between all pairs ' +
+    'of moments (Theil and Sen), which a burst does not move; beside it the ' +
+    'interval that holds the true one with 95 %.',
+  'What has stopped growing, as a cache that is full, is no suspect. ' +
+    'Where there is no heap profile, code that touches memory anew is shown ' +
+    'while the process grows: it may give it back in other ways.'];
+  const BY = { faults: 'There is no heap profile: these stacks touch memory ' +
+    'anew while what is resident grows; what was given back is not known.',
+  resident: 'There is no heap profile: only what is resident is known.' };
+
+  /* Bytes a second and its interval, in a time that people wait for. */
+  function rates({ slope, slope_low: low, slope_high: high }) {
+    const [by, word] = Math.abs(slope) * 60 >= 2 ** 20 ? [60, '/min']
+      : [3600, '/h'];
+    return [slope, low, high].map((v) => F.bytes(v * by) + word);
+  }
+
+  /* What is said of all together, in sentences.  Pure. */
+  function words(a) {
+    const out = [], { memory_ends: end } = a;
+    if (BY[a.by])
+      out.push(BY[a.by]);
+    const held = a.heap ? ['In use', a.total] : ['Resident memory',
+      a.resident];
+    const [rate, low, high] = rates(held[1]);
+    if (held[1].state === 'growing')
+      out.push(`${held[0]} grows by ${rate} (${low} to ${high}).`);
+    else if (held[1].state !== 'unknown')
+      out.push(held[0] + ' does not grow.');
+    if (end)
+      out.push('At this rate the memory of the ' + end.of + ' (' +
+        F.bytes(end.available) + ' left) ends in ' + F.duration(end.seconds) +
+        ', at ' + F.dateTime(end.at) + '; at the earliest ' +
+        F.dateTime(end.earliest) + '.');
+    if (a.plateaus > 0)
+      out.push(F.count(a.plateaus) + (a.plateaus === 1 ? ' stack has'
+        : ' stacks have') + ' grown and stopped: no suspects.');
+    if (a.with_load > 0)
+      out.push(F.count(a.with_load) + (a.with_load === 1 ? ' follows'
+        : ' follow') + ' the load: no suspects.');
+    return out.join(' ');
+  }
+
+  /* Why no suspect is listed.  Pure. */
+  function none(a) {
+    return a.by === 'no data' ? 'No data: neither a heap profile nor resident ' +
+      'memory was recorded in this range.'
+      : a.by === 'resident' ? 'Stacks are not known without a heap profile.'
+        : a.total.state === 'unknown' ? 'Too few moments to tell: 6 are ' +
+          'needed. A wider range has more.'
+          : 'No stack grows in this range.';
+  }
+
+  /* The shown difference: of its type, the end of the range against its
+   * beginning, with the stack's function marked. */
+  function difference(a, s) {
+    ns.view.set({ view: 'compare', type: a.by, base: 'ends', afrom: '',
+      auntil: '', normalise: 'time', search: s.stack[s.stack.length - 1],
+      zoom: '' });
+    document.querySelector('#panel-heap .flame-card')
+      .scrollIntoView({ block: 'start' });
+  }
+
+  const age = (s) => (s.age === null || s.age === undefined ? '–'
+    : (s.age_at_least ? '≥ ' : '') + F.duration(s.age));
+
+  function line(a, s) {
+    const spark = ns.spark.create();
+    spark.set({ v: s.points.map((p) => p[1]) }, 0);
+    const name = s.stack[s.stack.length - 1];
+    const [rate, low, high] = rates(s);
+    const path = s.stack.slice(0, -1).reverse().join(' ← ');
+    return h('tr', {},
+      h('th', { scope: 'row' }, h('span', { class: 'leak-name', title:
+        s.stack.join('\n'), text: name }), h('span', { class: 'leak-path',
+        text: path })),
+      h('td', { class: 'leak-spark' }, spark.node),
+      h('td', { class: 'num' }, rate, h('span', { class: 'leak-interval',
+        text: `${low} – ${high}` })),
+      h('td', { class: 'num', text: F.bytes(s.gained) }),
+      h('td', { class: 'num', text: F.bytes(s.last) }),
+      h('td', { class: 'num', text: age(s) }),
+      h('td', {}, h('button', { type: 'button', class: 'button',
+        'aria-label': 'Show the difference of ' + name, text: 'Difference',
+        onclick: () => difference(a, s) })));
+  }
+
+  const COLUMNS = [['Stack'], ['Over the range'], ['Rate', 'num'],
+    ['Gained', 'num'], ['In use now', 'num'], ['Oldest', 'num'],
+    ['Show']];
+
+  function create() {
+    const said = h('p', { class: 'leak-words' });
+    const body = h('tbody');
+    const table = h('div', { class: 'table-scroll', tabindex: '0',
+      role: 'region', 'aria-label': 'Leak suspects' },
+    h('table', { class: 'data-table leak-table' },
+      h('caption', { class: 'visually-hidden',
+        text: 'Stacks that hold more and more' }),
+      h('thead', {}, h('tr', {}, COLUMNS.map(([text, of]) => h('th', {
+        scope: 'col', class: of, text })))), body));
+    const empty = h('p', { class: 'leak-empty', text: 'Loading…' });
+    const node = h('article', { class: 'card leak-card', 'aria-label':
+      'Leak suspects' }, h('header', { class: 'card-head' }, h('h3', {
+      class: 'card-title', text: 'Leak suspects' }),
+    ns.dom.infoButton('Leak suspects', INFO)), said, table, empty);
+
+    /* The answer of api/v1/leaks; or null, and why there is none. */
+    function show(a, why) {
+      const list = a ? a.suspects : [];
+      ns.dom.say(said, a ? words(a) : '');
+      ns.dom.say(empty, a ? none(a) : why);
+      empty.hidden = list.length > 0;
+      table.hidden = list.length === 0;
+      body.replaceChildren(...list.map((s) => line(a, s)));
+    }
+    return { node, show };
+  }
+
+  ns.leaks = { create, words, none, rates };
+})(globalThis.MemLens = globalThis.MemLens || {});

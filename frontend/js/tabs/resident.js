@@ -1,0 +1,122 @@
+/*
+ * What of a service is in memory, by kind, stacked; and beside it what its
+ * heap holds, and what is resident for nothing.
+ */
+(function (ns) {
+  'use strict';
+
+  const S = ns.series, F = ns.format;
+  const KINDS = [['swapped', 'swap', '--series-5'],
+    ['shared', 'shared', '--series-4'], ['file', 'file', '--series-1'],
+    ['anonymous', 'anonymous', '--series-2']];
+  const MEMORY = 'namedprocess_namegroup_memory_bytes';
+  /* Of the whole host: services share pages, so theirs do not add up. */
+  const HOST = { anonymous: ['AnonPages'], file: ['Cached', '-Shmem'],
+    shared: ['Shmem'], swapped: ['SwapTotal', '-SwapFree'] };
+
+  function queries(service) {
+    return service ? [
+      { key: 'memory', query: ns.request.selector(MEMORY, { service,
+        memtype: /anonymous|file|shared|swapped|proportionalResident/ }) },
+      { key: 'allocator', fn: 'last', query: ns.request.selector(
+        'memlens_allocator', { service }) }]
+      : [...new Set(Object.values(HOST).flat())].map((name) => ({
+        key: name.replace('-', ''),
+        query: `node_memory_${name.replace('-', '')}_bytes` }));
+  }
+
+  const sumOf = (cols) => (cols && cols.length ? S.sum(cols) : null);
+
+  /* {anonymous, file, shared, swapped, proportional}: a column each, null
+   * where there is none.  Pure. */
+  function kinds(r, service) {
+    if (service) {
+      const by = S.by(r.memory.cols, 'memtype');
+      return Object.assign(Object.fromEntries(KINDS.map(([kind]) =>
+        [kind, sumOf(by.get(kind))])),
+      { proportional: sumOf(by.get('proportionalResident')) });
+    }
+    const host = (names) => {
+      const cols = names.map((n) => [sumOf(r[n.replace('-', '')].cols),
+        n[0] === '-' ? -1 : 1]);
+      return cols.every(([c]) => c) ? cols.map(([c, k]) => S.scale(c, k))
+        .reduce((a, b) => S.zip(a, b, (x, y) => Math.max(0, x + y))) : null;
+    };
+    return Object.assign(Object.fromEntries(KINDS.map(([kind]) =>
+      [kind, host(HOST[kind])])), { proportional: null });
+  }
+
+  /* A profile is pulled once a minute: so long its values stand. */
+  const STANDS_S = 120;
+
+  /* Points of api/v1/leaks, means of steps, at other times: what is known
+   * last.  Pure. */
+  function spread({ points, step }, times) {
+    const known = points.filter((p) => p[1] !== null);
+    const v = [], stands = Math.max(step, STANDS_S);
+    let k = -1;
+    for (const t of times) {
+      while (k + 1 < known.length && known[k + 1][0] <= t)
+        k++;
+      v.push(k >= 0 && t < known[k][0] + stands ? known[k][1] : null);
+    }
+    return { labels: {}, unit: 'bytes', t: times, v };
+  }
+
+  /* What is live by the heap's profile, and what of the resident column
+   * nobody asked for; null where no heap profile is.  Pure. */
+  function heap(leaks, resident) {
+    if (!leaks || !leaks.heap || !resident)
+      return [null, null];
+    const live = spread({ points: leaks.total.points, step: leaks.step },
+      resident.t);
+    return [live, S.zip(resident, live, (a, b) => Math.max(0, a - b))];
+  }
+
+  function cards() {
+    const spec = { height: 200, sync: 'heap', format: F.bytes, least: 2 ** 20,
+      onSelect: (range) => ns.view.select(range) };
+    return [ns.card.chart(Object.assign({}, spec, {
+      title: 'Resident memory by kind', stacked: true,
+      series: KINDS.map(([, label, colour]) => ({ label, colour })),
+      info: ['Anonymous: heaps and stacks. File: mapped files, which the ' +
+        'kernel can read again. Shared: shm and tmpfs. Swap lies above, and ' +
+        'is not in memory.', 'Processes of a service that share pages count ' +
+        'them once each; PSS, beside it, divides them.'] })),
+    ns.card.chart(Object.assign({}, spec, {
+      title: 'Live and fragmentation',
+      series: [
+        { label: 'live (in use)', colour: '--series-3', optional: true,
+          fill: true },
+        { label: 'resident, anonymous', colour: '--series-2',
+          optional: true },
+        { label: 'fragmentation', colour: '--series-5', optional: true },
+        { label: 'PSS', colour: '--series-mute', dash: [5, 4],
+          optional: true }],
+      info: ['Live is what the program has allocated and not freed, by its ' +
+        'heap profile. Fragmentation is what is resident without a file ' +
+        'beyond that: free memory that the allocator keeps, its own ' +
+        'tables, stacks of threads, and pages that are only partly in use. ' +
+        'Between two pulls the live line stays where it was.',
+      'PSS: resident, with each shared page divided by how many share it.'
+      ] }))];
+  }
+
+  function create() {
+    const [stack, lines] = cards();
+    const node = ns.dom.h('div', { class: 'profile-lines' }, stack.node,
+      lines.node);
+
+    /* r: the answers to queries(); leaks: of api/v1/leaks, or null. */
+    function show(r, leaks, ctx) {
+      const of = kinds(r, ctx.service), results = Object.values(r);
+      stack.show(ctx.range, KINDS.map(([kind]) => of[kind]), results);
+      const [live, rest] = heap(leaks, of.anonymous);
+      lines.show(ctx.range, [live, of.anonymous, rest, of.proportional],
+        results);
+    }
+    return { node, show };
+  }
+
+  ns.resident = { create, queries, kinds, heap, spread };
+})(globalThis.MemLens = globalThis.MemLens || {});

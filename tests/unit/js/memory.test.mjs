@@ -1,0 +1,115 @@
+/* The tab Memory: what it makes of answers. */
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { load } from '../../../frontend/tools/load.mjs';
+
+const M = load('format', 'unit', 'time', 'series', 'request', 'colour',
+  'flame-tree', 'flame-facts', 'flame-diff', 'flame-answers', 'runs',
+  'allocators', 'types', 'recorded-profiles', 'resident', 'leaks');
+
+const column = (labels, v, t = [0, 10, 20]) => ({ labels, unit: 'bytes', t,
+  v });
+
+test('the line that starts a heap profile is that of the allocator', () => {
+  const who = { service: 'my db', command: '/usr/bin/db' };
+  const of = (...names) => M.allocators.advice(names, who);
+  assert.equal(of('glibc').start, 'LD_PRELOAD=/usr/lib/memlens/' +
+    'libmemlens-alloc.so /usr/bin/db');
+  assert.equal(of('glibc').note, 'or: memlens run -- /usr/bin/db');
+  assert.match(of('glibc', 'jemalloc').start, /^MALLOC_CONF=prof:true,.*prof_prefix:\/var\/lib\/my_db\/jp \/usr\/bin\/db$/);
+  assert.equal(of('jemalloc').pull, '[target my_db]\ndumps = ' +
+    '/var/lib/my_db/jp');
+  assert.match(of('tcmalloc').start, /^HEAPPROFILE=/);
+  assert.match(of().found, /not known/);
+});
+
+test('allocators of a service: those of most processes first', () => {
+  assert.deepEqual(M.allocators.names([column({ allocator: 'glibc' },
+    [1, 1, null]), column({ allocator: 'jemalloc' }, [0, 3, 3]),
+  column({ allocator: 'tcmalloc' }, [2, 0, 0])]), ['jemalloc', 'glibc']);
+});
+
+test('kinds of a service add up by kind, what is not there is null', () => {
+  const k = M.resident.kinds({ memory: { cols: [
+    column({ memtype: 'anonymous', instance: 'a' }, [1, 2, null]),
+    column({ memtype: 'anonymous', instance: 'b' }, [10, null, null]),
+    column({ memtype: 'file' }, [5, 5, 5])] } }, 'db');
+  assert.deepEqual(k.anonymous.v, [11, 2, null]);
+  assert.deepEqual([k.file.v, k.swapped], [[5, 5, 5], null]);
+});
+
+test('kinds of the host: pages of files without those of shared memory',
+  () => {
+    const r = {};
+    for (const [key, v] of Object.entries({ AnonPages: 7, Cached: 9, Shmem: 2,
+      SwapTotal: 4 }))
+      r[key] = { cols: [column({}, [v, v, v])] };
+    r.SwapFree = { cols: [] };
+    const k = M.resident.kinds(r, '');
+    assert.deepEqual([k.file.v[0], k.anonymous.v[0], k.swapped], [7, 7,
+      null]);
+  });
+
+test('live stands between two pulls, and no longer', () => {
+  const leaks = { heap: true, step: 10, total: { points: [[0, 4], [10, null],
+    [20, 6]] } };
+  const resident = column({}, [10, 10, 10, 10], [0, 10, 20, 200]);
+  const [live, rest] = M.resident.heap(leaks, resident);
+  assert.deepEqual(live.v, [4, 4, 6, null]);
+  assert.deepEqual(rest.v, [6, 6, 4, null]);
+  assert.deepEqual(M.resident.heap({ ...leaks, heap: false }, resident),
+    [null, null]);
+});
+
+test('types of memory: what is in use first', () => {
+  const t = (name, kind, unit, group = 'memory') => ({ name, kind, unit,
+    pyroscope: group + ':' + name });
+  assert.deepEqual(M.types.ofMemory([t('cpu', 'flow', 'ns', 'process_cpu'),
+    t('faults', 'flow', 'bytes'), t('inuse_objects', 'stock', 'count'),
+    t('inuse_space', 'stock', 'bytes'), { name: 'foreign' }])
+    .map((x) => x.name), ['inuse_space', 'inuse_objects', 'faults']);
+});
+
+test('the ends of a range: a tenth each, and room for a pull', () => {
+  const pair = (from, until) => M.runs.pair({ base: 'ends', afrom: '',
+    auntil: '' }, { from, until, slot: 10 }, 0, until);
+  assert.deepEqual(pair(0, 3600), { a: { from: 0, until: 360 },
+    b: { from: 3240, until: 3600 }, ends: true });
+  assert.deepEqual(pair(0, 300), { a: { from: 0, until: 90 },
+    b: { from: 210, until: 300 }, ends: true });
+  assert.deepEqual(pair(0, 60).b, { from: 30, until: 60 });
+});
+
+test('a recorded stock averages over time, a difference of it is as it is',
+  () => {
+    const slot = (a, b) => ({ period: 1, nodes: [1, a, 1, b] });
+    const p = { slot: 10, from: 0, names: ['total', 'keeps', 'leaks'],
+      kinds: '?uu', tree: [0, 0, 1, 1, 2, 2], of: { inuse_space: { about: {
+        unit: 'bytes', kind: 'stock' }, slots: [slot(10, 1), null,
+        slot(10, 4)] } } };
+    const ask = (from, until) => M.recordedProfiles.ask(p, { query:
+      'inuse_space', from, until });
+    assert.equal(ask(0, 30).memlens.total, 12);
+    const sides = [ask(0, 10), ask(20, 30)].map(({ f, memlens }) => ({
+      flamebearer: M.flameTree.encode(f), memlens, metadata: {} }));
+    const d = M.flameDiff.fromPair(...sides, 'time');
+    assert.deepEqual(d.rows.map((r) => [r.name, r.self_difference]),
+      [['leaks', 3], ['keeps', 0]]);
+    assert.match(d.words, /as they are/);
+    assert.equal(M.recordedProfiles.overTime(p, { query: 'inuse_space',
+      from: 0, until: 30, step: 30, function: 'leaks' }).points[0][1], 2.5);
+  });
+
+test('what is said of leaks', () => {
+  const trend = { state: 'growing', slope: 2 ** 20, slope_low: 2 ** 19,
+    slope_high: 2 ** 21 };
+  const a = { by: 'faults', heap: false, total: trend, resident: trend,
+    plateaus: 2, with_load: 0, memory_ends: null };
+  assert.equal(M.leaks.words(a), 'There is no heap profile: these stacks ' +
+    'touch memory anew while what is resident grows; what was given back is ' +
+    'not known. Resident memory grows by 60 MiB/min (30 MiB/min to 120 ' +
+    'MiB/min). 2 stacks have grown and stopped: no suspects.');
+  assert.match(M.leaks.none({ by: 'no data' }), /^No data/);
+  assert.deepEqual(M.leaks.rates({ slope: 100, slope_low: 10,
+    slope_high: 2 ** 20 })[0], '352 KiB/h');
+});
