@@ -61,6 +61,10 @@ struct process_read {
 	bool alike;
 	uint64_t alike_threads;
 	int64_t alike_ns; /* monotonic; 0: not read yet */
+	/* procfs_allocator.c's: of which image it is, and how often that was
+	 * read. */
+	uint8_t allocator, allocator_tries;
+	uint32_t allocator_image;
 	/* self.c's: MemLens's own; 1 yes, 0 not known, -1 no. */
 	int8_t own;
 	/* process_count.c's: a program of a service that a rule names, not a

@@ -21,7 +21,9 @@
 #include "collector/base/config.h"
 #include "collector/base/source.h"
 #include "collector/process/services.h"
+#include "collector/procfs/procfs_allocator.h"
 #include "collector/procfs/procfs_groups.h"
+#include "collector/procfs/procfs_limits.h"
 #include "collector/procfs/procfs_pace.h"
 #include "collector/procfs/procfs_process.h"
 #include "collector/procfs/procfs_pss.h"
@@ -37,6 +39,7 @@ struct procfs {
 	struct services *services;
 	struct procfs_host *host;
 	struct groups *groups, *instances;
+	struct limits *limits;
 	int proc_fd;
 	int64_t slot_ns, mounts_ns;
 	struct procfs_pace pace;
@@ -73,10 +76,18 @@ static const struct {
 
 static const struct {
 	struct procfs_metric metric;
-	const char *memtype;
+	const char *memtype, *allocator;
 } level_metrics[GROUP_LEVELS] = {
 #define LEVEL(which, name, unit, memtype)                                      \
-	[which] = {{name, unit, SERIES_GAUGE, 0}, memtype}
+	[which] = {{name, unit, SERIES_GAUGE, 0}, memtype, NULL}
+#define HAS(which, name)                                                       \
+	[GROUP_ALLOCATOR + which - 1] = {{"allocator", "", SERIES_GAUGE, 0},   \
+	    NULL, name}
+    HAS(ALLOCATOR_GLIBC, "glibc"),
+    HAS(ALLOCATOR_MUSL, "musl"),
+    HAS(ALLOCATOR_MIMALLOC, "mimalloc"),
+    HAS(ALLOCATOR_TCMALLOC, "tcmalloc"),
+    HAS(ALLOCATOR_JEMALLOC, "jemalloc"),
     LEVEL(GROUP_THREADS, "num_threads", "", NULL),
     LEVEL(GROUP_VIRTUAL, "memory_bytes", "bytes", "virtual"),
     LEVEL(GROUP_RESIDENT, "memory_bytes", "bytes", "resident"),
@@ -150,11 +161,13 @@ group_put_levels(const struct procfs_reading *r, const struct group_who *who,
 
 	meter_gauge(r->meter, &d, r->now_ns, (int64_t)g->processes);
 	for (int i = 0; i < GROUP_LEVELS; i++) {
-		const char *type = level_metrics[i].memtype;
+		const char *type = level_metrics[i].memtype,
+		    *has = level_metrics[i].allocator;
 
 		if ((g->have_level >> i & 1) == 0)
 			continue;
 		d = group_desc(who, &level_metrics[i].metric,
+		    has != NULL ? (struct label){"allocator", has} :
 		    (struct label){type != NULL ? "memtype" : NULL, type},
 		    name, labels);
 		meter_gauge(r->meter, &d, r->now_ns, g->level[i]);
@@ -225,6 +238,7 @@ procfs_has_run(struct procfs *s, const struct process *p)
 struct process_pass {
 	struct procfs *s;
 	bool all; /* details of every process */
+	struct allocator_pass allocators;
 	size_t asked, denied;
 };
 
@@ -245,6 +259,11 @@ procfs_read_process(void *arg, struct process *p)
 		pass->denied += !procfs_process_details(s->proc_fd, p->pid,
 		    &r);
 	}
+	if (!p->read->kernel_thread && pass->all) {
+		procfs_process_allocator(&pass->allocators, s->proc_fd, p,
+		    &r);
+		limits_add(s->limits, p->read->service, p->read->cgroup);
+	}
 	if (!p->read->kernel_thread && p->read->stat.state != 'Z')
 		procfs_pss_read(&s->pss, s->proc_fd, p->pid, &r);
 	groups_add(s->groups, &r);
@@ -259,7 +278,8 @@ procfs_read_process(void *arg, struct process *p)
 static void
 procfs_read_groups(struct procfs *s, const struct procfs_reading *r, bool all)
 {
-	struct process_pass pass = {s, all, 0, 0};
+	struct process_pass pass = {.s = s, .all = all,
+	    .allocators = {ALLOCATOR_READS}};
 	const struct group *g;
 	size_t n;
 
@@ -277,6 +297,8 @@ procfs_read_groups(struct procfs *s, const struct procfs_reading *r, bool all)
 	g = groups_end(s->instances, &n);
 	for (size_t i = 0; i < n; i++)
 		group_put_instance(r, &g[i]);
+	if (all)
+		limits_put(s->limits, r);
 	if (all) /* single ones may be hidden even from root */
 		s->blind = pass.denied > pass.asked / 2;
 }
@@ -330,6 +352,7 @@ procfs_close(void *source)
 	procfs_host_free(s->host);
 	groups_free(s->groups);
 	groups_free(s->instances);
+	limits_free(s->limits);
 	map64_fini(&s->active);
 	free(s->sums);
 	if (s->proc_fd >= 0)
@@ -360,8 +383,9 @@ procfs_open(void **out, const struct config *config,
 	s->host = procfs_host_new("/proc");
 	s->groups = groups_new();
 	s->instances = groups_new();
+	s->limits = limits_new("/sys/fs/cgroup");
 	if (s->meter == NULL || s->host == NULL || s->groups == NULL ||
-	    s->instances == NULL) {
+	    s->instances == NULL || s->limits == NULL) {
 		procfs_close(s);
 		return err_nomem();
 	}

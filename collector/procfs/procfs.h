@@ -7,6 +7,8 @@
  *	procfs_mounts.c   file systems
  *	procfs_process.c  /proc/PID/{io,status,fd,task}
  *	procfs_groups.c   sums over the processes of a service
+ *	procfs_allocator.c  which allocator a process has
+ *	procfs_limits.c   what control groups leave a service
  *	procfs_pace.c     what that costs, and how often it is done for that
  *
  * Names, labels and units are node_exporter's and process-exporter's.

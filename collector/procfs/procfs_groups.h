@@ -40,6 +40,8 @@ enum group_level {
 	GROUP_PROPORTIONAL, /* bytes: shared pages by how many share them */
 	GROUP_FDS,
 	GROUP_PRIVATE,  /* bytes; of our own programs alone */
+	GROUP_ALLOCATOR, /* processes that have the first of enum allocator, */
+	GROUP_ALLOCATOR_LAST = GROUP_ALLOCATOR + 4, /* and so on */
 	GROUP_LEVELS
 };
 

@@ -4,7 +4,7 @@
  *
  * By its heap profile where it has one; else by the code that touches memory
  * anew, if what is resident grows; else by that alone.  The answer says by
- * which.  What has come to a plateau is no suspect.
+ * which.  What has come to a plateau, or follows the load, is no suspect.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,11 +23,18 @@
 #include "store/model/types.h"
 
 #define LIMIT_DEFAULT 20
-#define AVAILABLE "node_memory_MemAvailable_bytes"
+
+/* Who has an end of memory, and what is left of it. */
+static const struct {
+	const char *of, *metric;
+	bool service; /* is it one of each service? */
+} leaks_ends[] = {{"host", "node_memory_MemAvailable_bytes", false},
+    {"cgroup", "memlens_service_memory_available_bytes", true}};
 
 struct leaks_page {
 	const char *service;
 	const char *type; /* of profiles; NULL: what there is */
+	const char *requests; /* a selector of what counts them, or NULL */
 	int64_t limit, from_ns, until_ns, slot_ns;
 	struct leaks stacks, resident;
 	const char *by; /* a type, "resident", "no data" */
@@ -52,6 +59,23 @@ leaks_select(const struct leaks_page *p, const char *name, const char *more,
 	return e;
 }
 
+/* Requests by step, where the client says what counts them. */
+static const struct err *
+leaks_read_load(const struct leaks_page *p, struct store *s, struct leaks *l)
+{
+	const struct err *e = NULL;
+
+	for (size_t i = 0; p->requests != NULL && e == NULL &&
+	    i < l->n_steps; i++) {
+		int64_t at_ns = l->from_ns + (int64_t)i * l->step_ns;
+
+		e = measure_requests(s, p->requests, at_ns,
+		    at_ns + l->step_ns, &l->load[i]);
+		l->loaded = l->loaded || !isnan(l->load[i]);
+	}
+	return e;
+}
+
 static const struct err *
 leaks_read_type(struct leaks_page *p, struct store *s, const char *type)
 {
@@ -63,7 +87,9 @@ leaks_read_type(struct leaks_page *p, struct store *s, const char *type)
 	leaks_fini(&p->stacks);
 	p->stacks = (struct leaks){0};
 	leaks_steps(&p->stacks, p->from_ns, p->until_ns, p->slot_ns);
-	e = leaks_read(&p->stacks, s, selector);
+	e = leaks_read_load(p, s, &p->stacks);
+	if (e == NULL)
+		e = leaks_read(&p->stacks, s, selector);
 	selector_free(selector);
 	return e;
 }
@@ -188,57 +214,107 @@ leaks_put_stack(struct writer *w, const struct profile *p, uint32_t node)
 }
 
 static void
+leaks_put_age(struct writer *w, const struct leaks *l, const struct leak *k,
+    bool stock)
+{
+	bool at_least = false;
+	double age = leaks_age(l, k, &at_least);
+
+	if (!stock) { /* nobody knows what was given back */
+		writer_key(w, "age");
+		writer_null(w);
+		return;
+	}
+	leaks_put_real(w, "age", age);
+	writer_key(w, "age_at_least");
+	writer_bool(w, at_least);
+}
+
+static void
 leaks_put_suspects(struct writer *w, const struct leaks_page *p)
 {
 	const struct leaks *l = &p->stacks;
-	int64_t left = p->limit, plateaus = 0;
+	int64_t left = p->limit, plateaus = 0, with_load = 0;
+	bool stock = l->last != NULL && l->last->kind == SERIES_STOCK;
 
 	writer_key_open(w, "suspects", '[');
 	for (size_t i = 0; i < l->n; i++) {
 		const struct leak *k = &l->all[i];
 
 		plateaus += k->trend.state == TREND_PLATEAU;
+		with_load += k->trend.state == TREND_LOAD;
 		if (!p->suspects || k->trend.state != TREND_GROWING ||
 		    left-- <= 0)
 			continue;
 		writer_open(w, '{');
 		leaks_put_stack(w, l->last, k->node);
 		leaks_put_trend(w, l, k->value, &k->trend);
+		leaks_put_age(w, l, k, stock);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
 	writer_key_int(w, "plateaus", plateaus);
+	writer_key_int(w, "with_load", with_load);
 	writer_key_int(w, "followed", (int64_t)l->n);
 }
 
-/* When the host has no memory left at this slope; null where it does not
- * grow or nobody knows. */
+/* What is left of a memory at the end of the range; -1: nobody knows. */
+static const struct err *
+leaks_left(const struct leaks_page *p, struct store *s, size_t which,
+    double *left)
+{
+	struct metric_series *m = NULL;
+	struct buf text = {0};
+	const struct err *e;
+	size_t n = 0;
+
+	buf_printf(&text, "%s", leaks_ends[which].metric);
+	if (leaks_ends[which].service) {
+		buf_printf(&text, "{service=\"");
+		measure_put_quoted(&text, p->service);
+		buf_printf(&text, "\"}");
+	}
+	buf_put_u8(&text, '\0');
+	e = text.failed ? err_nomem() : measure_once(s,
+	    (const char *)text.data, p->until_ns - 10 * p->slot_ns,
+	    p->until_ns, &m, &n);
+	*left = n == 1 && m[0].points[0].count > 0
+	    ? (double)m[0].points[0].last : -1;
+	metric_series_free(m, n);
+	buf_fini(&text);
+	return e;
+}
+
+/* When memory is gone at this slope, the service's own or the host's, whichever
+ * is first; null where it does not grow or nobody knows. */
 static const struct err *
 leaks_put_end(struct writer *w, const struct leaks_page *p, struct store *s,
     const struct trend *t)
 {
-	struct metric_series *m = NULL;
-	size_t n = 0;
-	const struct err *e = measure_once(s, AVAILABLE, p->until_ns -
-	    10 * p->slot_ns, p->until_ns, &m, &n);
-	double left = n == 1 && m[0].points[0].count > 0
-	    ? (double)m[0].points[0].last : -1;
+	double least = -1, left, until = (double)p->until_ns / NS_PER_S;
+	const struct err *e = NULL;
+	size_t of = 0;
 
-	metric_series_free(m, n);
+	for (size_t i = 0; e == NULL && i < sizeof(leaks_ends) /
+	    sizeof(leaks_ends[0]); i++) {
+		e = leaks_left(p, s, i, &left);
+		if (left < 0 || (least >= 0 && left >= least))
+			continue;
+		least = left;
+		of = i;
+	}
 	writer_key(w, "memory_ends");
-	if (e != NULL || left < 0 || t->state != TREND_GROWING) {
+	if (e != NULL || least < 0 || t->state != TREND_GROWING) {
 		writer_null(w);
 		return e;
 	}
 	writer_open(w, '{');
-	writer_key_str(w, "of", "host");
-	leaks_put_real(w, "available", left);
+	writer_key_str(w, "of", leaks_ends[of].of);
+	leaks_put_real(w, "available", least);
 	leaks_put_real(w, "slope", t->slope);
-	leaks_put_real(w, "seconds", left / t->slope);
-	leaks_put_real(w, "at", (double)p->until_ns / NS_PER_S +
-	    left / t->slope);
-	leaks_put_real(w, "earliest", (double)p->until_ns / NS_PER_S +
-	    left / t->high);
+	leaks_put_real(w, "seconds", least / t->slope);
+	leaks_put_real(w, "at", until + least / t->slope);
+	leaks_put_real(w, "earliest", until + least / t->high);
 	writer_close(w, '}');
 	return NULL;
 }
@@ -285,6 +361,7 @@ api_leaks(struct context *c, struct request *rq, struct response *rs)
 	const struct err *e;
 
 	p.type = request_text(rq, "type");
+	p.requests = request_text(rq, "requests");
 	if ((e = request_need(rq, "service", &p.service)) != NULL ||
 	    (e = request_range(rq, &p.from_ns, &p.until_ns)) != NULL ||
 	    (e = request_int(rq, "limit", 0, LEAKS_STACKS, LIMIT_DEFAULT,

@@ -4,6 +4,7 @@
  */
 #include "fcgi/api/leaks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,13 +202,35 @@ struct trend
 leaks_trend(const struct leaks *l, const double *value)
 {
 	struct trend_point points[LEAKS_STEPS];
+	double load[LEAKS_STEPS];
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->n_steps; i++)
+	for (size_t i = 0; i < l->n_steps; i++) {
+		if (!l->has[i] || (l->loaded && isnan(l->load[i])))
+			continue;
+		load[n] = l->load[i];
+		points[n++] = (struct trend_point){(double)i *
+		    (double)l->step_ns / NS_PER_S, value[i]};
+	}
+	return l->loaded ? trend_beside(points, load, n)
+	    : trend_of(points, n);
+}
+
+double
+leaks_age(const struct leaks *l, const struct leak *k, bool *at_least)
+{
+	size_t since = l->n_steps;
+
+	*at_least = true;
+	for (size_t i = l->n_steps; i-- > 0;) {
+		if (l->has[i] && k->value[i] <= 0) {
+			*at_least = false;
+			break;
+		}
 		if (l->has[i])
-			points[n++] = (struct trend_point){(double)i *
-			    (double)l->step_ns / NS_PER_S, value[i]};
-	return trend_of(points, n);
+			since = i;
+	}
+	return (double)(l->n_steps - since) * (double)l->step_ns / NS_PER_S;
 }
 
 static int

@@ -30,6 +30,10 @@ struct leaks {
 	size_t n_steps;
 	bool has[LEAKS_STEPS];     /* is there data in the step? */
 	double total[LEAKS_STEPS]; /* of all stacks */
+	/* Requests in each step, NAN where nobody knows; the caller's, before
+	 * leaks_read(). */
+	double load[LEAKS_STEPS];
+	bool loaded;               /* does any step have them? */
 	struct leak *all;          /* by slope, the steepest first */
 	size_t n;
 	struct profile *last; /* of the last step with data; NULL: none has */
@@ -50,7 +54,11 @@ const struct err *leaks_read_metric(struct leaks *l, struct store *s,
     const struct selector *selector);
 void leaks_fini(struct leaks *l);
 
-/* The trend of values by step, a second. */
+/* For how long before the range's end a stack has held something all the time,
+ * in seconds; *at_least: since before the range. */
+double leaks_age(const struct leaks *l, const struct leak *k, bool *at_least);
+
+/* The trend of values by step, a second; beside the load where it is known. */
 struct trend leaks_trend(const struct leaks *l, const double *value);
 
 #endif

@@ -23,6 +23,7 @@ enum trend_state {
 	TREND_UNKNOWN, /* too few points */
 	TREND_STEADY,  /* 0 is within the interval, or it falls */
 	TREND_PLATEAU, /* it has grown, and does no longer */
+	TREND_LOAD,    /* it grows as the load does, and not beside it */
 	TREND_GROWING
 };
 
@@ -31,10 +32,17 @@ struct trend {
 	double slope, low, high; /* y for each x */
 };
 
-/* "growing", ... */
+/* "growing", ...; what follows the load is "load" */
 const char *trend_state_name(enum trend_state state);
 
 /* At most TREND_POINTS_MAX points; those beyond are not looked at. */
 struct trend trend_of(const struct trend_point *points, size_t n);
+
+/* The same, where load[i] is how busy it was at point i: what follows the load
+ * is taken away, by the slope of steps over steps of the load, which a leak
+ * does not have even where both grow; what grows no longer then is TREND_LOAD,
+ * with the slope over time that it had. */
+struct trend trend_beside(const struct trend_point *points,
+    const double *load, size_t n);
 
 #endif

@@ -79,8 +79,8 @@ function groups() {
       ...Object.entries(KINDS).flatMap(([memtype, f]) =>
         one('namedprocess_namegroup_memory_bytes', 'bytes', G,
           { ...L, memtype }, (t) => f(weight, t))),
-      ...one('memlens_allocator', '', G,
-        { service: groupname, allocator: ALLOCATORS[i] || 'glibc' }, () => 1),
+      ...one('namedprocess_namegroup_allocator', '', G,
+        { ...L, allocator: ALLOCATORS[i] || 'glibc' }, () => 1),
       ...one('namedprocess_namegroup_read_bytes_total', 'bytes', C, L,
         (t) => (i ? 0 : 1.5e6 * load(t) + 4.2e7 * compaction(t))),
       ...one('namedprocess_namegroup_write_bytes_total', 'bytes', C, L,

@@ -1,12 +1,11 @@
 /*
  * How a program that tells nothing of its heap is made to: by the allocators
- * that its processes have mapped, as the series memlens_allocator counts
+ * that its processes have mapped, as the series namedprocess_namegroup_allocator counts
  * them.  Pure.
  */
 (function (ns) {
   'use strict';
 
-  const SHIM = 'LD_PRELOAD=/usr/lib/memlens/libmemlens-alloc.so';
   const SCRAPE = 'in memlens-scrape.conf';
 
   /* For each: the line that starts the program, where {command} stands for
@@ -19,33 +18,36 @@
     tcmalloc: { start: 'HEAPPROFILE=/var/lib/{service}/hp {command}',
       pull: 'dumps = /var/lib/{service}/hp',
       note: 'with gperftools’ libtcmalloc; a program that serves ' +
-        '/pprof/heap needs no more than profile = URL' },
-    go: { start: '', pull: 'profile = http://127.0.0.1:6060/debug/pprof/heap',
-      note: 'where the program imports net/http/pprof' }
+        '/pprof/heap needs no more than profile = URL' }
   };
+  /* Whatever it has: our own sampling, below malloc(). */
+  const ANY = { start: 'memlens run -- {command}', pull: '', note: 'or, in ' +
+    'its unit: Environment=LD_PRELOAD=/usr/lib/memlens/libmemlens-alloc.so ' +
+    '(below the prefix where MemLens is installed)' };
+  const GO = '. A program in Go serves its own: profile = ' +
+    'http://HOST:PORT/debug/pprof/heap in memlens-scrape.conf';
 
   const fill = (text, { service, command }) => text
     .replaceAll('{service}', service.replace(/[^\w.-]/g, '_'))
     .replaceAll('{command}', command);
 
   /*
-   * {found: text, start: line or '', pull: line or '', note} for a service of
-   * these allocators (names, of most processes first); `shim`: is there one?
-   * Of an allocator without a profile of its own, and where none is known.
+   * {found: text, start: line, pull: lines or '', where, note} for a service
+   * of these allocators (names, of most processes first).
    */
   function advice(names, who) {
     const known = names.find((n) => WAYS[n]);
     const found = names.length ? 'Its allocator is ' + names.join(' and ') +
-      '.' : 'Which allocator it has is not known: none of its processes was ' +
-      'sampled in this range.';
-    const way = WAYS[known] || { start: SHIM + ' {command}', pull: '',
-      note: 'or: memlens run -- {command}' };
-    return { found, start: fill(way.start, who), note: fill(way.note, who),
+      '.' : 'Which allocator it has is not known: no library of one is ' +
+      'mapped by its processes.';
+    const way = WAYS[known] || ANY;
+    return { found, start: fill(way.start, who),
+      note: fill(way.note, who) + (names.length ? '' : GO),
       pull: way.pull && fill(`[target {service}]\n${way.pull}`, who),
       where: way.pull ? SCRAPE : '' };
   }
 
-  /* Names of columns of memlens_allocator, of most processes first. */
+  /* Names of columns of namedprocess_namegroup_allocator, of most processes first. */
   function names(cols) {
     const last = (c) => ns.series.last(c) || 0;
     return cols.filter((c) => last(c) > 0).sort((a, b) => last(b) - last(a))

@@ -23,8 +23,8 @@
       node.hidden = !a;
       if (a)
         node.replaceChildren(h('p', { text: 'Heap profile: not enabled for ' +
-          'this service. ' + a.found + (a.start ? ' Start it with' : '') }),
-        ...(a.start ? [command(a.start, 'Copy the command')] : []),
+          'this service. ' + a.found + ' Start it with' }),
+        command(a.start, 'Copy the command'),
         h('p', { text: a.note + (a.where ? '; and ' + a.where : '') }),
         ...(a.pull ? [command(a.pull, 'Copy the lines')] : []));
     } };
@@ -45,8 +45,8 @@
         return [null, HOST];
       try {
         const answer = await ns.api.get('leaks', { service: ctx.service,
-          from: ctx.range.from, until: ctx.range.until }, { signal:
-          ctx.signal });
+          requests: ctx.state.requests, from: ctx.range.from,
+          until: ctx.range.until }, { signal: ctx.signal });
         return [answer, ''];
       } catch (e) {
         if (e.name === 'AbortError')

@@ -61,11 +61,18 @@
           : 'No stack grows in this range.';
   }
 
+  /* The innermost function: what stands in brackets behind it marks a size,
+   * or a state. */
+  function inner(stack) {
+    const k = stack.findLastIndex((name) => name[0] !== '[');
+    return k < 0 ? stack.length - 1 : k;
+  }
+
   /* The shown difference: of its type, the end of the range against its
    * beginning, with the stack's function marked. */
   function difference(a, s) {
     ns.view.set({ view: 'compare', type: a.by, base: 'ends', afrom: '',
-      auntil: '', normalise: 'time', search: s.stack[s.stack.length - 1],
+      auntil: '', normalise: 'time', search: s.stack[inner(s.stack)],
       zoom: '' });
     document.querySelector('#panel-heap .flame-card')
       .scrollIntoView({ block: 'start' });
@@ -77,9 +84,10 @@
   function line(a, s) {
     const spark = ns.spark.create();
     spark.set({ v: s.points.map((p) => p[1]) }, 0);
-    const name = s.stack[s.stack.length - 1];
+    const at = inner(s.stack), name = s.stack[at];
     const [rate, low, high] = rates(s);
-    const path = s.stack.slice(0, -1).reverse().join(' ← ');
+    const path = [...s.stack.slice(at + 1), ...s.stack.slice(0, at)
+      .reverse().map((up) => '← ' + up)].join(' ');
     return h('tr', {},
       h('th', { scope: 'row' }, h('span', { class: 'leak-name', title:
         s.stack.join('\n'), text: name }), h('span', { class: 'leak-path',

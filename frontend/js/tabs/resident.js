@@ -19,7 +19,7 @@
       { key: 'memory', query: ns.request.selector(MEMORY, { service,
         memtype: /anonymous|file|shared|swapped|proportionalResident/ }) },
       { key: 'allocator', fn: 'last', query: ns.request.selector(
-        'memlens_allocator', { service }) }]
+        'namedprocess_namegroup_allocator', { service }) }]
       : [...new Set(Object.values(HOST).flat())].map((name) => ({
         key: name.replace('-', ''),
         query: `node_memory_${name.replace('-', '')}_bytes` }));

@@ -43,11 +43,17 @@ stack(struct batch *b, const char *leaf)
 	return node;
 }
 
+/* So much is left to the control group, and so busy it is. */
+#define GROUP_LEFT (40 * MB)
+static int64_t busy(int i) { return 1000 + 10 * (i * 37 % 101); }
+
 /* In use by stack and slot. */
 static int64_t leaks(int i) { return 5 * MB + LEAK * i; }
 static int64_t fills(int i) { return 2 * MB * (i < 140 ? i : 140); }
 static int64_t churns(int i) { return (i * 7919 % 64 + 1) * MB; }
 static int64_t bursts(int i) { return i == 100 ? 900 * MB : MB; }
+/* sessions of a day that becomes busier */
+static int64_t serves(int i) { return MB * (i + i * 37 % 11); }
 
 static const struct {
 	const char *name;
@@ -67,6 +73,45 @@ put_gauge(struct batch *b, const char *name, const char *service,
 	    ((int64_t)FIRST + i) * SLOT_NS + 1, value);
 }
 
+/* A service whose memory is its load's, beside a leak; it has a limit. */
+static void
+fill_loaded(struct batch *b, int i)
+{
+	struct label service = {"service", "day"};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	struct series_desc count = {SERIES_COUNTER, "requests_total", "", 0, 0,
+	    &service, 1};
+	struct series_desc left = {SERIES_GAUGE,
+	    "memlens_service_memory_available_bytes", "bytes", 0, 0, &service,
+	    1};
+	uint64_t slot = FIRST + (uint64_t)i;
+	int64_t at_ns = ((int64_t)FIRST + i) * SLOT_NS + 1;
+	uint32_t series = batch_series(b, &use);
+
+	batch_add_profile(b, series, slot, stack(b, "serves"), serves(i));
+	batch_add_profile(b, series, slot, stack(b, "leaks"), leaks(i));
+	batch_observe(b, series, slot, 1);
+	batch_add_counter(b, batch_series(b, &count), slot, at_ns,
+	    serves(i) / MB * 7 + busy(i) / 1000, i);
+	batch_add_gauge(b, batch_series(b, &left), slot, at_ns, GROUP_LEFT);
+}
+
+/* A service whose stack held nothing for 20 minutes. */
+static void
+fill_born(struct batch *b, int i)
+{
+	struct label service = {"service", "born"};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	uint32_t series = batch_series(b, &use);
+
+	if (i >= 120)
+		batch_add_profile(b, series, FIRST + (uint64_t)i,
+		    stack(b, "begins"), LEAK * (i - 119));
+	batch_observe(b, series, FIRST + (uint64_t)i, 1);
+}
+
 static void
 fill_slot(struct batch *b, int i)
 {
@@ -84,6 +129,8 @@ fill_slot(struct batch *b, int i)
 		    holders[k].bytes(i));
 	if (i % 6 == 0)
 		batch_observe(b, series, slot, 1);
+	fill_loaded(b, i);
+	fill_born(b, i);
 	series = batch_series(b, &touched);
 	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
 	batch_observe(b, series, slot, 1);
@@ -115,6 +162,8 @@ fill(void)
 	CHECK_OK(store_writer_close(w));
 }
 
+static const char *asked = ""; /* and what else is */
+
 /* The answer about a service, from slot `from` on. */
 static void
 ask(const char *service, int from)
@@ -128,9 +177,9 @@ ask(const char *service, int from)
 	CHECK_OK(settings_load(&settings, NULL));
 	context_init(&c, &settings, dir);
 	response_init(&rs);
-	snprintf(query, sizeof(query), "service=%s&from=%llu&until=%llu",
+	snprintf(query, sizeof(query), "service=%s&from=%llu&until=%llu%s",
 	    service, (unsigned long long)(FIRST + (uint64_t)from) * 10,
-	    (unsigned long long)(FIRST + SLOTS) * 10);
+	    (unsigned long long)(FIRST + SLOTS) * 10, asked);
 	CHECK_OK(request_init(&rq, "GET", uri, NULL, query, clock_wall_ns()));
 	CHECK_OK(api_leaks(&c, &rq, &rs));
 	buf_put_u8(&rs.body, 0);
@@ -206,6 +255,42 @@ TEST(memory_ends_when_it_does)
 	CHECK_STR(text("/suspects/0/stack/1"), "leaks");
 }
 
+TEST(growth_by_the_load_is_no_leak)
+{
+	ask("day", 0);
+	CHECK_INT(json_object_array_length(at("/suspects")), 2);
+	CHECK_STR(text("/suspects/0/stack/1"), "serves");
+	asked = "&requests=requests_total%7Bservice=%22day%22%7D";
+	ask("day", 0);
+	asked = "";
+	CHECK_INT(json_object_array_length(at("/suspects")), 1);
+	CHECK_STR(text("/suspects/0/stack/1"), "leaks");
+	CHECK(number("/with_load") == 1);
+}
+
+TEST(the_control_group_ends_before_the_host)
+{
+	ask("day", SLOTS - 60);
+	CHECK_STR(text("/memory_ends/of"), "cgroup");
+	CHECK(number("/memory_ends/available") == (double)GROUP_LEFT);
+	CHECK(near(number("/memory_ends/seconds"), (double)GROUP_LEFT /
+	    number("/total/slope"), 1e-3));
+	ask("go", 0); /* without a limit */
+	CHECK_STR(text("/memory_ends/of"), "host");
+}
+
+TEST(the_oldest_is_as_old_as_it_has_been_held)
+{
+	ask("db", 0);
+	CHECK(number("/suspects/0/age") == SLOTS * 10);
+	CHECK(json_object_get_boolean(at("/suspects/0/age_at_least")));
+	ask("born", 0);
+	CHECK(number("/suspects/0/age") == 1200);
+	CHECK(!json_object_get_boolean(at("/suspects/0/age_at_least")));
+	ask("go", 0);
+	CHECK(at("/suspects/0/age") == NULL); /* of what is touched */
+}
+
 TEST(nothing_is_said_of_nobody)
 {
 	ask("nobody", 0);
@@ -224,6 +309,9 @@ main(void)
 	RUN(the_leak_alone_is_a_suspect);
 	RUN(a_cache_that_fills_is_one_until_it_is_full);
 	RUN(memory_ends_when_it_does);
+	RUN(growth_by_the_load_is_no_leak);
+	RUN(the_control_group_ends_before_the_host);
+	RUN(the_oldest_is_as_old_as_it_has_been_held);
 	RUN(nothing_is_said_of_nobody);
 	json_object_put(answer);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);

@@ -98,11 +98,36 @@ TEST(a_plateau_is_no_growth)
 	CHECK_INT(state_of(leak, TREND_POINTS_MIN - 1), TREND_UNKNOWN);
 }
 
+/* A load that grows, up and down, and what is made of it. */
+TEST(what_follows_the_load_is_told_from_what_leaks)
+{
+	struct trend_point p[48];
+	double load[48];
+
+	for (int round = 0; round < 100; round++) {
+		double leaks = round % 2, held = round % 3 || !leaks ? 3 : 0;
+		enum trend_state want = leaks > 0 ? TREND_GROWING
+		    : TREND_LOAD;
+
+		for (int i = 0; i < 48; i++) {
+			load[i] = 100 + 2 * i + 10 * noise();
+			p[i] = (struct trend_point){i, 500 + leaks * 10 * i +
+			    held * load[i] + 0.01 * noise()};
+		}
+		CHECK_INT(trend_beside(p, load, 48).state, want);
+	}
+	/* always as busy: nothing follows */
+	for (int i = 0; i < 48; i++)
+		load[i] = 7;
+	CHECK_INT(trend_beside(p, load, 48).state, TREND_GROWING);
+}
+
 int
 main(void)
 {
 	RUN(the_slope_is_the_median_of_all_pairs);
 	RUN(the_interval_holds_the_truth_as_often_as_it_says);
 	RUN(a_plateau_is_no_growth);
+	RUN(what_follows_the_load_is_told_from_what_leaks);
 	return test_done();
 }

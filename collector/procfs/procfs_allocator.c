@@ -1,0 +1,121 @@
+/*
+ * The loader maps libraries in the first milliseconds of a program; whoever is
+ * looked at once a slot has his.
+ */
+#include "collector/procfs/procfs_allocator.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/process/process.h"
+#include "collector/procfs/procfs_groups.h"
+
+#define LINES_MAX 8192
+#define TRIES 3 /* of a process without any */
+
+/* The beginnings of names of files. */
+static const struct {
+	const char *file;
+	enum allocator is;
+} allocator_files[] = {{"libjemalloc", ALLOCATOR_JEMALLOC},
+    {"libtcmalloc", ALLOCATOR_TCMALLOC}, {"libmimalloc", ALLOCATOR_MIMALLOC},
+    {"libc.musl", ALLOCATOR_MUSL}, {"ld-musl", ALLOCATOR_MUSL},
+    {"libc.so.6", ALLOCATOR_GLIBC}, {"libc-2.", ALLOCATOR_GLIBC}};
+
+const char *
+allocator_name(enum allocator a)
+{
+	static const char *const names[ALLOCATORS] = {
+	    [ALLOCATOR_GLIBC] = "glibc", [ALLOCATOR_MUSL] = "musl",
+	    [ALLOCATOR_MIMALLOC] = "mimalloc",
+	    [ALLOCATOR_TCMALLOC] = "tcmalloc",
+	    [ALLOCATOR_JEMALLOC] = "jemalloc"};
+
+	return names[a];
+}
+
+static enum allocator
+allocator_of_file(const char *name)
+{
+	for (size_t i = 0; i < sizeof(allocator_files) /
+	    sizeof(allocator_files[0]); i++)
+		if (strncmp(name, allocator_files[i].file,
+		        strlen(allocator_files[i].file)) == 0)
+			return allocator_files[i].is;
+	return ALLOCATOR_UNKNOWN;
+}
+
+enum allocator
+allocator_of_maps(FILE *maps)
+{
+	enum allocator best = ALLOCATOR_UNKNOWN, a;
+	char line[4352]; /* a path has 4,096 bytes at most */
+	const char *name;
+
+	for (int i = 0; i < LINES_MAX && fgets(line, sizeof(line), maps) !=
+	    NULL; i++) {
+		/* "7f..-7f.. r-xp 0001 fe:01 42   /usr/lib/libc.so.6" */
+		if ((name = strchr(line, '/')) == NULL)
+			continue;
+		a = allocator_of_file(strrchr(name, '/') + 1);
+		if (a > best)
+			best = a;
+	}
+	return best;
+}
+
+static enum allocator
+allocator_read(int proc_fd, int32_t pid)
+{
+	enum allocator a = ALLOCATOR_UNKNOWN;
+	char path[32];
+	FILE *f;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/maps", pid);
+	if ((fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC)) < 0)
+		return a;
+	if ((f = fdopen(fd, "r")) == NULL) {
+		close(fd);
+		return a;
+	}
+	a = allocator_of_maps(f);
+	fclose(f);
+	return a;
+}
+
+static void
+allocator_put(struct group_reading *r, enum allocator a, int64_t value)
+{
+	int level = GROUP_ALLOCATOR + (int)a - 1;
+
+	if (a == ALLOCATOR_UNKNOWN)
+		return;
+	r->level[level] = value;
+	r->have_level |= 1u << level;
+}
+
+void
+procfs_process_allocator(struct allocator_pass *pass, int proc_fd,
+    const struct process *p, struct group_reading *r)
+{
+	struct process_read *read = p->read;
+	enum allocator before = (enum allocator)read->allocator;
+
+	if (read->allocator_image != p->image) {
+		read->allocator_image = p->image;
+		read->allocator_tries = 0;
+	} else if (before != ALLOCATOR_UNKNOWN && read->allocator_tries > 0) {
+		return; /* as it was */
+	}
+	if (read->young || read->sweeps < 2 || pass->left <= 0 ||
+	    read->allocator_tries >= TRIES)
+		return;
+	pass->left--;
+	read->allocator_tries++;
+	read->allocator = (uint8_t)allocator_read(proc_fd, p->pid);
+	if (read->allocator != before)
+		allocator_put(r, before, 0);
+	allocator_put(r, (enum allocator)read->allocator, 1);
+}
