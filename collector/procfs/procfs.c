@@ -279,7 +279,7 @@ static void
 procfs_read_groups(struct procfs *s, const struct procfs_reading *r, bool all)
 {
 	struct process_pass pass = {.s = s, .all = all,
-	    .allocators = {ALLOCATOR_READS}};
+	    .allocators = {ALLOCATOR_READS, clock_boot_ns()}};
 	const struct group *g;
 	size_t n;
 

@@ -13,6 +13,7 @@
 
 #define LINES_MAX 8192
 #define TRIES 3 /* of a process without any */
+#define AGE_NS (INT64_C(2) * 1000000000)
 
 /* The beginnings of names of files. */
 static const struct {
@@ -109,8 +110,8 @@ procfs_process_allocator(struct allocator_pass *pass, int proc_fd,
 	} else if (before != ALLOCATOR_UNKNOWN && read->allocator_tries > 0) {
 		return; /* as it was */
 	}
-	if (read->young || read->sweeps < 2 || pass->left <= 0 ||
-	    read->allocator_tries >= TRIES)
+	if (read->young || pass->left <= 0 || pass->now_ns -
+	    (int64_t)p->start_ns < AGE_NS || read->allocator_tries >= TRIES)
 		return;
 	pass->left--;
 	read->allocator_tries++;

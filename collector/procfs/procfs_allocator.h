@@ -29,15 +29,15 @@ const char *allocator_name(enum allocator a);
 /* Of lines as /proc/PID/maps has them; at most some thousand are read. */
 enum allocator allocator_of_maps(FILE *maps);
 
-/* How many processes may still be read in a pass. */
 struct allocator_pass {
-	int left;
+	int left;       /* processes that may still be read */
+	int64_t now_ns; /* since boot */
 };
 
 #define ALLOCATOR_READS 32 /* a slot: each reading walks all mappings */
 
 /* Adds that of a process to its reading: read once for each program that it
- * executes, when it is some seconds old. */
+ * executes, when it is two seconds old. */
 void procfs_process_allocator(struct allocator_pass *pass, int proc_fd,
     const struct process *p, struct group_reading *r);
 

@@ -96,7 +96,7 @@
       h('td', { class: 'num' }, rate, h('span', { class: 'leak-interval',
         text: `${low} – ${high}` })),
       h('td', { class: 'num', text: F.bytes(s.gained) }),
-      h('td', { class: 'num', text: F.bytes(s.last) }),
+      h('td', { class: 'num', text: a.heap ? F.bytes(s.last) : '–' }),
       h('td', { class: 'num', text: age(s) }),
       h('td', {}, h('button', { type: 'button', class: 'button',
         'aria-label': 'Show the difference of ' + name, text: 'Difference',
@@ -127,6 +127,7 @@
     function show(a, why) {
       const list = a ? a.suspects : [];
       ns.dom.say(said, a ? words(a) : '');
+      said.hidden = !a;
       ns.dom.say(empty, a ? none(a) : why);
       empty.hidden = list.length > 0;
       table.hidden = list.length === 0;

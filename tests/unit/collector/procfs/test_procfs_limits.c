@@ -2,12 +2,15 @@
  * What a control group leaves, of trees as both versions of the kernel's
  * interface have them; and which allocator mappings tell.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/process/process.h"
 #include "collector/procfs/procfs_allocator.h"
+#include "collector/procfs/procfs_groups.h"
 #include "collector/procfs/procfs_limits.h"
 #include "tests/unit/test.h"
 
@@ -123,6 +126,33 @@ TEST(our_own_mappings_tell_our_own)
 	fclose(f);
 }
 
+/* Ourselves as a process of so many seconds, for one pass. */
+static uint32_t
+told(struct process *p, int64_t age_s, int left)
+{
+	struct allocator_pass pass = {left, age_s * 1000000000};
+	struct group_reading r = {0};
+	int proc = open("/proc", O_PATH | O_DIRECTORY);
+
+	procfs_process_allocator(&pass, proc, p, &r);
+	close(proc);
+	return r.have_level;
+}
+
+TEST(a_process_is_read_once_for_each_program)
+{
+	struct process_read read = {0};
+	struct process p = {.pid = getpid(), .read = &read};
+	uint32_t any = ((1u << (ALLOCATORS - 1)) - 1) << GROUP_ALLOCATOR;
+
+	CHECK_INT(told(&p, 1, 9), 0); /* the loader may be at work */
+	CHECK_INT(told(&p, 5, 0), 0); /* others were read */
+	CHECK((told(&p, 5, 9) & any) != 0);
+	CHECK_INT(told(&p, 6, 9), 0);
+	p.image++;
+	CHECK((told(&p, 7, 9) & any) != 0);
+}
+
 int
 main(void)
 {
@@ -135,6 +165,7 @@ main(void)
 	RUN(a_path_that_leads_out_is_not_followed);
 	RUN(an_allocator_is_told_by_what_is_mapped);
 	RUN(our_own_mappings_tell_our_own);
+	RUN(a_process_is_read_once_for_each_program);
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	CHECK_INT(system(command), 0);
 	return test_done();
