@@ -20,12 +20,12 @@ const SERVICES = 3, PROCESSES = 3, PLACES = 300;
 /* Bytes: of all, and from which on what is less needed is left out. */
 const LIMIT = 18e6, ENOUGH = 1.5e6;
 /* Types that are recorded beside the first; wall time is made of two. */
-const MORE = ['offcpu', 'faults', 'inuse_space', 'alloc_space'], MADE = { wall: 'offcpu' };
+const MORE = ['offcpu', 'faults'], MADE = { wall: 'offcpu' };
 /* Of a slot of those, the largest nodes; the rest is (other). */
 const NODES = 512;
 
 const M = load('format', 'time', 'request', 'series', 'services', 'views',
-  'recorded-series');
+  'recorded-series', 'types');
 /* What views ask for, by their own table. */
 const VIEWS = M.views.LIST;
 const TABLES = [...new Set(VIEWS.flatMap((v) => v.series || []))];
@@ -226,7 +226,10 @@ const services = await chosen(answers, range);
 /* The type that pages show first; its slots are summed, so it is a flow. */
 const { types } = await get('types'), [type] = types;
 const found = answers[M.request.key('services', range)];
-const more = MORE.filter((name) => types.some((t) => t.name === name) &&
+const bytes = M.types.ofMemory(types).filter((t) => t.unit === 'bytes')
+  .map((t) => t.name);
+const more = [...new Set([...MORE, ...bytes])].filter((name) =>
+  types.some((t) => t.name === name) &&
   found.services.some((s) => s.profiles.includes(name)));
 answers[M.request.key('types')] = { types: types.filter((t) => t === type ||
   more.includes(t.name) || more.includes(MADE[t.name])) };
