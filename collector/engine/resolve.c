@@ -30,8 +30,8 @@
 #define PROBE_FRAMES 8 /* at most, of BPF and tracing */
 #define YOUNG_NS (300 * NS_PER_MS)
 #define NEW_NS (10 * NS_PER_S) /* tables are late after it */
-#define ALIKE_NS (60 * NS_PER_S)     /* threads' names are read again, */
-#define ALIKE_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
+#define SHARED_NS (60 * NS_PER_S)     /* threads' names are read again, */
+#define SHARED_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
 
 static uint32_t
 resolve_named(struct engine *s, enum frame_kind kind, const char *name)
@@ -347,22 +347,23 @@ resolve_stack(struct engine *s, const struct sample_event *e,
 	return n + resolve_kernel_frames(s, e, refs + n);
 }
 
-/* Threads that were never named all carry the process's name. */
+/* Threads that were never named carry the process's name. */
 static bool
-resolve_threads_alike(struct engine *s, struct process *p)
+resolve_threads_share(struct engine *s, struct process *p)
 {
-	int64_t since_ns = s->now_ns - p->read->alike_ns;
+	int64_t since_ns = s->now_ns - p->read->shared_ns;
 
 	if (p->read->stat.threads < 2)
 		return false;
-	if (p->read->alike_ns == 0 || since_ns > ALIKE_NS ||
-	    (p->read->stat.threads != p->read->alike_threads &&
-	    since_ns > ALIKE_MIN_NS)) {
-		p->read->alike = thread_pool_alike("/proc", p->pid);
-		p->read->alike_threads = p->read->stat.threads;
-		p->read->alike_ns = s->now_ns;
+	if (p->read->shared_ns == 0 || since_ns > SHARED_NS ||
+	    (p->read->stat.threads != p->read->shared_threads &&
+	    since_ns > SHARED_MIN_NS)) {
+		p->read->shared = thread_pool_shared("/proc",
+		    p->pid, p->read->comm);
+		p->read->shared_threads = p->read->stat.threads;
+		p->read->shared_ns = s->now_ns;
 	}
-	return p->read->alike;
+	return p->read->shared;
 }
 
 static const char *const state_names[WAIT_STATES] = {
@@ -413,7 +414,7 @@ resolve_group(struct engine *s, const struct sample_event *e,
 		g.pool = "";
 	} else if (whole && who->p != NULL &&
 	    strncmp(e->comm, who->p->read->comm, EVENT_COMM - 1) == 0) {
-		g.by_entry = resolve_threads_alike(s, who->p);
+		g.by_entry = resolve_threads_share(s, who->p);
 	}
 	return aggregate_group(s->aggregate, &g);
 }

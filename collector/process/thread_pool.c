@@ -25,28 +25,27 @@ thread_name(int dir, const char *tid, char *out, size_t size)
 }
 
 bool
-thread_pool_alike(const char *proc, int32_t pid)
+thread_pool_shared(const char *proc, int32_t pid, const char *process)
 {
-	char path[256], first[64] = "", name[64];
-	bool alike = true;
+	char path[256], name[64];
 	struct dirent *d;
-	int n = 0;
+	int n = 0, seen = 0;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "%s/%" PRId32 "/task", proc, pid);
 	dir = opendir(path);
 	if (dir == NULL)
 		return false;
-	while (alike && n < THREAD_POOL_MAX && (d = readdir(dir)) != NULL) {
+	while (n < 2 && seen < THREAD_POOL_MAX && (d = readdir(dir)) != NULL) {
 		if (d->d_name[0] == '.' ||
 		    !thread_name(dirfd(dir), d->d_name, name, sizeof(name)))
 			continue;
-		if (n++ == 0)
-			memcpy(first, name, sizeof(first));
-		alike = strcmp(first, name) == 0;
+		seen++;
+		name[strcspn(name, "\n")] = '\0';
+		n += strcmp(name, process) == 0;
 	}
 	closedir(dir);
-	return alike && n >= 2;
+	return n == 2;
 }
 
 /* Libraries that begin threads. */

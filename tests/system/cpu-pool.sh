@@ -1,6 +1,6 @@
 #!/bin/bash
 # Threads that nobody named are told apart by the function that they began
-# with; where only some are named, names count.
+# with, although others have names of their own.
 . "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 cat >"$dir/pool.cc" <<'END'
@@ -88,7 +88,8 @@ whole() {
 }
 all_seen() {
 	in_pools $plain main flush_log Store::Compact 'main::{lambda()#1}' &&
-		in_pools $named 'flusher-*' $named && [ "$(whole .)" -ge 20 ]
+		in_pools $named 'flusher-*' main Store::Compact \
+			'main::{lambda()#1}' && [ "$(whole .)" -ge 20 ]
 }
 sample_until all_seen -s 1000
 for name in main flush_log Store::Compact 'main::{lambda()#1}'; do
@@ -100,5 +101,9 @@ expect "whole stacks are in no other" "$rest samples of $all" \
 	"$rest" = 0 -a "$all" -ge 20
 n=$(pool $named 'flusher-*')
 expect "a thread's own name counts" "$n samples" "$n" -ge 3
-n=$(pool $named $named)
-expect "and then that of the others" "$n samples" "$n" -ge 3
+for name in main Store::Compact 'main::{lambda()#1}'; do
+	n=$(pool $named "$name")
+	expect "and changes nothing for $name" "$n samples" "$n" -ge 3
+done
+n=$(pool $named flush_log)
+expect "a thread with a name has no pool by its function" "$n samples" "$n" = 0

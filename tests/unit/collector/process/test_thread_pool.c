@@ -111,32 +111,60 @@ other_thread(void *arg)
 	return NULL;
 }
 
-/* Two threads of one name, then of two. */
-TEST(threads_of_this_process)
+static bool
+shared(void)
 {
-	int named;
+	char name[17] = "";
 
-	CHECK(!thread_pool_alike("/proc", getpid()));
-	CHECK(!thread_pool_alike("/nowhere", getpid()));
-	for (named = 0; named < 2; named++) {
-		int up[2], down[2], pipes[4];
-		pthread_t t;
-		char c;
+	prctl(PR_GET_NAME, name, 0, 0, 0);
+	return thread_pool_shared("/proc", getpid(), name);
+}
 
-		CHECK(pipe(up) == 0 && pipe(down) == 0);
-		pipes[1] = up[1];
-		pipes[2] = named;
-		pipes[3] = down[0];
-		CHECK(pthread_create(&t, NULL, other_thread, pipes) == 0);
-		CHECK(read(up[0], &c, 1) == 1);
-		CHECK_INT(thread_pool_alike("/proc", getpid()), !named);
-		CHECK(write(down[1], "x", 1) == 1);
-		pthread_join(t, NULL);
-		close(up[0]);
-		close(up[1]);
-		close(down[0]);
-		close(down[1]);
+/* One more thread, of the same name or another. */
+struct other {
+	pthread_t t;
+	int up[2], down[2], pipes[4];
+};
+
+static void
+other_begin(struct other *o, bool named)
+{
+	char c;
+
+	CHECK(pipe(o->up) == 0 && pipe(o->down) == 0);
+	o->pipes[1] = o->up[1];
+	o->pipes[2] = named;
+	o->pipes[3] = o->down[0];
+	CHECK(pthread_create(&o->t, NULL, other_thread, o->pipes) == 0);
+	CHECK(read(o->up[0], &c, 1) == 1);
+}
+
+static void
+other_end(struct other *o)
+{
+	CHECK(write(o->down[1], "x", 1) == 1);
+	pthread_join(o->t, NULL);
+	for (int i = 0; i < 2; i++) {
+		close(o->up[i]);
+		close(o->down[i]);
 	}
+}
+
+TEST(threads_share_the_name_of_their_process)
+{
+	struct other named, unnamed;
+
+	CHECK(!shared());
+	CHECK(!thread_pool_shared("/nowhere", getpid(), "x"));
+	other_begin(&named, true);
+	CHECK(!shared());
+	other_begin(&unnamed, false);
+	CHECK(shared()); /* though a library has named one of its own */
+	other_end(&named);
+	CHECK(shared());
+	CHECK(!thread_pool_shared("/proc", getpid(), "another"));
+	other_end(&unnamed);
+	CHECK(!shared());
 }
 
 int
@@ -145,6 +173,6 @@ main(void)
 	RUN(what_threads_begin_with);
 	RUN(threads_of_go_and_rust_are_not_all_their_runtime);
 	RUN(long_and_broken_names);
-	RUN(threads_of_this_process);
+	RUN(threads_share_the_name_of_their_process);
 	return test_done();
 }
