@@ -280,19 +280,14 @@ forget_stream(const char *path, enum sealed_stream stream)
 	unlink(was);
 }
 
-/* What marks a large dictionary is compared with it; who reads it takes the
- * dictionary itself then. */
-TEST(verifying_compares_marks_with_their_dictionary)
+/* A sealed file of 64 slots whose dictionary is large: it has marks, and an
+ * index of its series.  Its bytes. */
+static off_t
+put_marked(char *path, size_t size)
 {
-	struct verify_report r;
-	uint64_t damaged;
-	char path[400];
-	struct batch *b;
-	off_t n;
+	struct batch *b = batch_new((uint64_t)SLOT);
 
-	begin();
 	put(FIRST, FIRST + 3);
-	b = batch_new((uint64_t)SLOT);
 	for (unsigned i = 0; i < 3000; i++) {
 		char name[100];
 		struct frame f = {FRAME_NATIVE, name, "", "", 0};
@@ -304,16 +299,40 @@ TEST(verifying_compares_marks_with_their_dictionary)
 	CHECK_OK(store_append(writer, b));
 	batch_free(b);
 	put(FIRST + 4, FIRST + 130);
-	n = find("span-3-8192", path, sizeof(path));
+	return find("span-3-8192", path, size);
+}
+
+/* Verifying tells that this stream is not what the dictionary says; who reads
+ * takes the dictionary itself then. */
+static void
+check_compared(enum sealed_stream stream)
+{
+	struct verify_report r;
+	uint64_t damaged;
+	char path[400];
+	off_t n;
+
+	begin();
+	n = put_marked(path, sizeof(path));
 	CHECK_OK(store_verify(dir, verified, NULL, &r));
 	CHECK_INT(r.problems, 0);
-	forget_stream(path, SEALED_MARKS);
+	forget_stream(path, stream);
 	CHECK(truncate(path, n) == 0); /* as the manifest has it */
 	CHECK_OK(store_verify(dir, verified, NULL, &r));
 	CHECK_INT(r.problems, 1);
 	CHECK_INT(ask_all(&damaged), 129 + 3000);
 	CHECK_INT(damaged, 0);
 	end();
+}
+
+TEST(verifying_compares_marks_with_their_dictionary)
+{
+	check_compared(SEALED_MARKS);
+}
+
+TEST(verifying_compares_the_index_of_series_with_the_dictionary)
+{
+	check_compared(SEALED_SERIES);
 }
 
 /* So did sealing write one when memory was missing, and merging then stopped
@@ -543,6 +562,7 @@ main(void)
 	RUN(merging_loses_nothing_to_a_damaged_page_of_sums);
 	RUN(verifying_ends_wherever_a_bit_is_flipped);
 	RUN(verifying_compares_marks_with_their_dictionary);
+	RUN(verifying_compares_the_index_of_series_with_the_dictionary);
 	RUN(merging_goes_on_without_a_file_that_lacks_its_stacks);
 	RUN(a_damaged_summary_is_made_anew);
 	RUN(a_missing_file_does_not_stop_the_writer);
