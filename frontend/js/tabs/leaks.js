@@ -14,9 +14,10 @@
   'What has stopped growing, as a cache that is full, is no suspect. ' +
     'Where there is no heap profile, code that touches memory anew is shown ' +
     'while the process grows: it may give it back in other ways.'];
-  const BY = { faults: 'There is no heap profile: these stacks touch memory ' +
-    'anew while what is resident grows; what was given back is not known.',
-  resident: 'There is no heap profile: only what is resident is known.' };
+  const NO_HEAP = 'There is no heap profile: ';
+  const TOUCHED = 'these stacks touch memory anew while what is resident ' +
+    'grows; what was given back is not known.';
+  const RESIDENT = 'only what is resident is known.';
 
   /* Bytes a second and its interval, in a time that people wait for. */
   function rates({ slope, slope_low: low, slope_high: high }) {
@@ -28,8 +29,8 @@
   /* What is said of all together, in sentences.  Pure. */
   function words(a) {
     const out = [], { memory_ends: end } = a;
-    if (BY[a.by])
-      out.push(BY[a.by]);
+    if (!a.heap)
+      out.push(NO_HEAP + (a.suspects.length ? TOUCHED : RESIDENT));
     const held = a.heap ? ['In use', a.total] : ['Resident memory',
       a.resident];
     const [rate, low, high] = rates(held[1]);

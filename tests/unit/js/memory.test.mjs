@@ -104,11 +104,12 @@ test('what is said of leaks', () => {
   const trend = { state: 'growing', slope: 2 ** 20, slope_low: 2 ** 19,
     slope_high: 2 ** 21 };
   const a = { by: 'faults', heap: false, total: trend, resident: trend,
-    plateaus: 2, with_load: 0, memory_ends: null };
+    plateaus: 2, with_load: 0, memory_ends: null, suspects: [trend] };
   assert.equal(M.leaks.words(a), 'There is no heap profile: these stacks ' +
     'touch memory anew while what is resident grows; what was given back is ' +
     'not known. Resident memory grows by 60 MiB/min (30 MiB/min to 120 ' +
     'MiB/min). 2 stacks have grown and stopped: no suspects.');
+  assert.match(M.leaks.words({ ...a, suspects: [] }), /only what is resident/);
   assert.match(M.leaks.none({ by: 'no data' }), /^No data/);
   assert.deepEqual(M.leaks.rates({ slope: 100, slope_low: 10,
     slope_high: 2 ** 20 })[0], '352 KiB/h');
