@@ -25,7 +25,7 @@ enum broken {
 	BROKEN_NO_MEMORY,   /* the thread ends, or executes another program */
 	BROKEN_NO_STACK,    /* no user frame at all */
 	BROKEN_ONE_FRAME,   /* no frame pointer to follow */
-	BROKEN_TRUNCATED,   /* deeper than is recorded */
+	BROKEN_TRUNCATED,   /* deeper than is recorded, or than a copy of it */
 	BROKEN_TOO_LARGE,   /* the code's rows do not fit into the memory */
 	BROKEN_NO_PROCESS,  /* gone, and nothing is known of its code */
 	BROKEN_NEW_CODE,    /* as BROKEN_NO_TABLES, for some seconds yet */
