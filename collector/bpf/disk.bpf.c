@@ -162,19 +162,32 @@ request_at(__u32 hash)
 	return bpf_map_lookup_elem(&disk_requests, &i);
 }
 
-/* Where it stands; else, if it is to stand somewhere, a free place, which
- * begins at 0. */
 static __always_inline struct disk_request *
-find_request(struct request *rq, bool claim)
+find_request(struct request *rq)
 {
 	__u64 key = request_key(rq);
 	__u32 hash = sums_hash(key, 0), i;
 
-	for (i = 0; i < (claim ? 2 : 1) * REQUEST_WAYS; i++) {
-		struct disk_request *r = request_at(hash + i % REQUEST_WAYS);
+	for (i = 0; i < REQUEST_WAYS; i++) {
+		struct disk_request *r = request_at(hash + i);
 
-		if (r != 0 && (r->key == key ||
-		    (i >= REQUEST_WAYS && r->key == 0 &&
+		if (r != 0 && r->key == key)
+			return r;
+	}
+	return 0;
+}
+
+/* Where it stands, or a free place, which begins at 0. */
+static __always_inline struct disk_request *
+claim_request(struct request *rq)
+{
+	__u64 key = request_key(rq);
+	__u32 hash = sums_hash(key, 0), i;
+
+	for (i = 0; i < REQUEST_WAYS; i++) {
+		struct disk_request *r = request_at(hash + i);
+
+		if (r != 0 && (r->key == key || (r->key == 0 &&
 		    __sync_val_compare_and_swap(&r->key, 0, key) == 0)))
 			return r;
 	}
@@ -212,11 +225,11 @@ begin_request(struct request *rq, __u64 now_ns)
 
 	if (op >= OP_PASSES || disk == 0)
 		return 0;
-	r = find_request(rq, 1);
-	if (r == 0)
-		return 0;
-	if (r->began_ns != 0 && r->issued_ns != 0)
+	r = find_request(rq);
+	if (r != 0 && r->began_ns != 0 && r->issued_ns != 0)
 		lose(DISK_LOST_END);
+	if (r == 0 && (r = claim_request(rq)) == 0)
+		return 0;
 	r->began_ns = now_ns;
 	r->issued_ns = 0;
 	r->bytes = 0;
@@ -283,7 +296,7 @@ SEC("tp_btf/block_rq_insert")
 int
 BPF_PROG(disk_insert, struct request *rq)
 {
-	struct disk_request *r = find_request(rq, 0);
+	struct disk_request *r = find_request(rq);
 
 	if (!is_request(r, rq) || r->issued_ns == 0)
 		begin_request(rq, bpf_ktime_get_ns());
@@ -294,7 +307,7 @@ SEC("tp_btf/block_rq_issue")
 int
 BPF_PROG(disk_issue, struct request *rq)
 {
-	struct disk_request *r = find_request(rq, 0);
+	struct disk_request *r = find_request(rq);
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (!is_request(r, rq))
@@ -330,7 +343,7 @@ BPF_PROG(disk_complete, struct request *rq, int error, unsigned int bytes)
 
 	if ((rq->cmd_flags & OP_MASK) >= OP_PASSES)
 		return 0;
-	r = find_request(rq, 0);
+	r = find_request(rq);
 	if (!is_request(r, rq) || r->issued_ns == 0) {
 		/* Without bytes it may never have been issued. */
 		if (bytes > 0 && rq->start_time_ns > disk_attached_ns)
@@ -350,7 +363,7 @@ SEC("tp_btf/block_rq_merge")
 int
 BPF_PROG(disk_merge, struct request *rq)
 {
-	struct disk_request *r = find_request(rq, 0);
+	struct disk_request *r = find_request(rq);
 
 	if (r != 0)
 		free_request(r);

@@ -111,7 +111,7 @@ may_sample(struct unwind_scratch *s, __u64 now)
 	if (sample_ns == 0)
 		return 1;
 	set_stride(s, now);
-	if (++s->owed < s->stride || ring_is_full(ring_waits()))
+	if (++s->owed < s->stride || ring_is_full())
 		return 0;
 	s->samples_ns += sample_ns;
 	return 1;

@@ -268,26 +268,12 @@ send_deep(struct unwind_scratch *s, __u64 size, __u64 sp, __u64 wake, long *r)
 	return 1;
 }
 
-/* So much waits in the ring. */
-static __always_inline __u64
-ring_waits(void)
-{
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-}
-
-/* Is that so much that this type sends no more? */
+/* Does so much wait in the ring that this type sends no more? */
 static __always_inline bool
-ring_is_full(__u64 waits)
+ring_is_full(void)
 {
-	return ring_share_bytes != 0 && waits > ring_share_bytes;
-}
-
-/* A copy takes the room of ten events: none of a type that may send many while
- * the daemon is late. */
-static __always_inline bool
-ring_has_room_for_copies(__u64 waits)
-{
-	return ring_share_bytes == 0 || waits < ring_wake_bytes;
+	return ring_share_bytes != 0 &&
+	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_share_bytes;
 }
 
 /* What stands for so many samples. */
@@ -297,19 +283,17 @@ send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)
 	struct sample_event *e = &s->event;
 	__u64 frames = (e->n_kernel & EVENT_MAX_KERNEL) +
 	    (e->n_user & EVENT_MAX_USER);
-	__u64 waits = ring_waits(), copied = 0, sp, size;
-	__u64 wake = waits > ring_wake_bytes ? BPF_RB_FORCE_WAKEUP :
-	    BPF_RB_NO_WAKEUP;
+	__u64 copied = fill_copy(s, frames), wake = BPF_RB_NO_WAKEUP, sp;
+	__u64 size = __builtin_offsetof(struct sample_event, frames) +
+	    frames * sizeof(__u64) + copied;
 	long r;
 
-	if (ring_is_full(waits)) {
+	if (ring_is_full()) {
 		c->n[COUNT_RING_FULL] += samples;
 		return;
 	}
-	if (ring_has_room_for_copies(waits))
-		copied = fill_copy(s, frames);
-	size = __builtin_offsetof(struct sample_event, frames) +
-	    frames * sizeof(__u64) + copied;
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_wake_bytes)
+		wake = BPF_RB_FORCE_WAKEUP;
 	sp = s->walk.lacking.sp + copied - 16;
 	if (!send_deep(s, size, sp, wake, &r))
 		r = bpf_ringbuf_output(&ring, e, size, wake);

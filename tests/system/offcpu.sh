@@ -76,7 +76,8 @@ run auto 4000
 n=$(samples "$out" "pool=locker,.*reason=lock};.*;wants_the_lock;.*futex_wait")
 all=$(all_of locker lock)
 # Those of a program's beginning have no table yet.
-yet=$(samples "$out" "pool=locker,.*reason=lock};\\[no unwind table yet")
+yet=$(samples "$out" \
+	"pool=locker,.*reason=lock};\\[(no unwind table yet|new code)\\]")
 stacked "the lock's waits are where they are" "$n ns of $all, $yet: too early" \
 	"$n" -gt 0 -a $(((n + yet) * 100)) -ge $((all * 95))
 short=$(below locker lock)
