@@ -211,22 +211,42 @@ process_read_exe(const struct services *s, int32_t pid, char *out,
 	out[n > 0 ? n : 0] = '\0';
 }
 
+/* Is the first argument the executable, by a path that begins where nobody
+ * knows?  A title that a program has given itself is not. */
+static bool
+process_is_relative(const char *first, const char *exe)
+{
+	const char *slash = strrchr(first, '/'), *end = strrchr(exe, '/');
+
+	return first[0] != '/' && end != NULL &&
+	    strcmp(slash != NULL ? slash + 1 : first, end + 1) == 0;
+}
+
+/* Joined by spaces; the executable's path is whole. */
 static void
 process_read_arguments(const struct services *s, int32_t pid, char *out,
     size_t cap)
 {
-	char path[32];
+	char path[32], text[sizeof(((struct process_read *)0)->command)];
+	size_t first = 0;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%d/cmdline", pid);
-	n = readfile_at(s->proc_fd, path, out, cap);
-	while (n > 0 && out[n - 1] == '\0')
+	n = readfile_at(s->proc_fd, path, text, sizeof(text));
+	text[n > 0 ? n : 0] = '\0';
+	process_read_exe(s, pid, out, cap);
+	if (process_is_relative(text, out))
+		first = strlen(text);
+	else
+		out[0] = '\0';
+	while (n > 0 && text[n - 1] == '\0')
 		n--;
 	for (ssize_t i = 0; i < n; i++) {
-		if (out[i] == '\0')
-			out[i] = ' ';
+		if (text[i] == '\0')
+			text[i] = ' ';
 	}
-	out[n > 0 ? n : 0] = '\0';
+	text[n > (ssize_t)first ? n : (ssize_t)first] = '\0';
+	snprintf(out + strlen(out), cap - strlen(out), "%s", text + first);
 }
 
 static void

@@ -65,14 +65,18 @@ series_check_sum(const struct series_request *q,
 	    "up", quantile ? "a quantile" : series_fns[fn], m->desc.name);
 }
 
-/* What a counter is asked makes no sense of a gauge, and the reverse. */
+/* What a counter is asked makes no sense of a gauge that is none, and the
+ * reverse. */
 static const struct err *
-series_check_fn(const struct series_request *q, const struct metric_series *m)
+series_check_fn(const struct series_request *q, struct metric_series *m)
 {
 	bool counter = m->desc.kind == SERIES_COUNTER;
 	enum series_fn fn = series_fn_of(q, m);
+	bool grows = fn == FN_RATE || fn == FN_INCREASE;
 
-	if (fn == FN_LAST || counter == (fn == FN_RATE || fn == FN_INCREASE))
+	if (fn == FN_LAST || counter == grows ||
+	    (grows && m->desc.kind == SERIES_GAUGE &&
+	    !measure_is_quantile(&m->desc) && series_point_grow(m)))
 		return series_check_sum(q, m, fn);
 	return err_field(ERR_REQUEST, 400, "fn", "%s is not for a %s such as "
 	    "%.100s", series_fns[fn], counter ? "counter" : "gauge",

@@ -43,6 +43,41 @@ series_point_term(enum series_fn fn, const struct metric_point *p, int128 *num,
 	}
 }
 
+/* Is it less in the step than it was? */
+static bool
+point_falls(const struct metric_point *p, bool known, int64_t before)
+{
+	return (known && p->min < before) || p->max > p->last;
+}
+
+bool
+series_point_grow(struct metric_series *m)
+{
+	bool known = false, falls; /* what it was before this step */
+	int64_t before = 0, last, most;
+
+	for (size_t i = 0; i < m->n_points; i++) {
+		struct metric_point *p = &m->points[i];
+
+		if (p->count == 0) {
+			known = false;
+			continue;
+		}
+		last = p->last;
+		most = known && before > p->max ? before : p->max;
+		falls = point_falls(p, known, before);
+		if (falls && (p->min < 0 || p->min >= most / 2))
+			return false;
+		if (known && !falls)
+			p->increase = (int128)last - before;
+		else
+			*p = (struct metric_point){0};
+		before = last;
+		known = true;
+	}
+	return true;
+}
+
 const struct metric_point *
 series_point_only(const struct metric_series *m)
 {

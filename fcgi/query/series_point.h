@@ -18,6 +18,15 @@ enum series_fn series_point_default(const struct series_desc *d);
 void series_point_term(enum series_fn fn, const struct metric_point *p,
     int128 *num, uint128 *den);
 
+/*
+ * Makes the points of a gauge say by how much it has grown, as a counter's do:
+ * some programs call their counters gauges.  In a step before which it was not
+ * seen, or in which it begins anew, below half of what it was, that is not
+ * known.  False: it falls, so it is no counter; and then its points are of no
+ * use any more.
+ */
+bool series_point_grow(struct metric_series *m);
+
 /* The one point of a series over one span; NULL where that has no data. */
 const struct metric_point *series_point_only(const struct metric_series *m);
 

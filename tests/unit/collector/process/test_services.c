@@ -668,6 +668,15 @@ TEST(arguments_only_when_asked)
 	CHECK_STR(services_process(s, 50, 0)->read->command,
 	    "db db --password secret");
 	services_free(s);
+	/* where it was begun from is not known to who reads it */
+	put_file(50, "cmdline", "./build/db");
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_STR(services_process(s, 50, 0)->read->command, "db /bin/db");
+	services_free(s);
+	put_file(50, "cmdline", "db: writer"); /* a title of its own */
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_STR(services_process(s, 50, 0)->read->command, "db db: writer");
+	services_free(s);
 	config_free(&c);
 	remove_process(50);
 }

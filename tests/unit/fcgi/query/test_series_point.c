@@ -50,11 +50,57 @@ TEST(the_default_is_what_the_kind_is)
 	CHECK_INT(series_point_default(&d), FN_RATE);
 }
 
+/* Points of one observation each; -1: none. */
+static bool
+grow(struct metric_point *points, const int64_t *values, size_t n)
+{
+	struct metric_series m = series;
+
+	for (size_t i = 0; i < n; i++)
+		points[i] = values[i] < 0 ? (struct metric_point){0} :
+		    (struct metric_point){.count = 1, .slots = 1,
+		    .min = values[i], .max = values[i], .last = values[i]};
+	m.points = points;
+	m.n_points = n;
+	return series_point_grow(&m);
+}
+
+TEST(a_gauge_that_only_grows_is_a_counter)
+{
+	struct metric_point p[8];
+
+	CHECK(grow(p, (const int64_t[]){100, 130, 130, -1, 150, 160, 4, 9},
+	    8));
+	CHECK(p[0].count == 0); /* before it nothing is known */
+	CHECK(p[1].count == 1 && p[1].increase == 30);
+	CHECK(p[2].count == 1 && p[2].increase == 0);
+	CHECK(p[3].count == 0 && p[4].count == 0);
+	CHECK(p[5].increase == 10);
+	CHECK(p[6].count == 0); /* it began anew */
+	CHECK(p[7].count == 1 && p[7].increase == 5);
+}
+
+TEST(a_gauge_that_falls_is_none)
+{
+	struct metric_point p[4], within = {.count = 3, .slots = 1, .min = 90,
+	    .max = 120, .last = 110};
+	struct metric_series m = series;
+
+	CHECK(!grow(p, (const int64_t[]){100, 130, 110, 140}, 4));
+	CHECK(!grow(p, (const int64_t[]){1009, 1000}, 2));
+	m.points = &within;
+	CHECK(!series_point_grow(&m));
+	within.min = 3;
+	CHECK(series_point_grow(&m) && within.count == 0);
+}
+
 int
 main(void)
 {
 	RUN(numbers_of_each_function);
 	RUN(no_data_is_no_point);
 	RUN(the_default_is_what_the_kind_is);
+	RUN(a_gauge_that_only_grows_is_a_counter);
+	RUN(a_gauge_that_falls_is_none);
 	return test_done();
 }
