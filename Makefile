@@ -41,7 +41,7 @@ ELF_SRC := $(addprefix collector/elf/,demangle.c debug_file.c dwarf_index.c)
 PULL_SRC := $(wildcard collector/pull/*.c)
 SCRAPE_SRC := $(wildcard collector/scrape/*.c fcgi/http/*.c)
 JAVA_SRC := $(wildcard collector/java/*.c)
-DAEMON_SRC := $(filter-out $(SCRAPE_SRC) $(PULL_SRC) $(JAVA_SRC) %.bpf.c,\
+DAEMON_SRC := $(filter-out $(SCRAPE_SRC) $(PULL_SRC) $(JAVA_SRC) %.bpf.c %.so.c,\
 	$(wildcard collector/*.c collector/*/*.c))
 TOOL_SRC := $(wildcard fcgi/memlens/*.c)
 DRAW_SRC := $(wildcard fcgi/draw/*.c)
@@ -57,7 +57,7 @@ PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 	$(wildcard fcgi/format/*.proto))
 
 STORE_LIBS := -ldb-5.3 -lz -linih -lpcre2-8 -lpthread
-DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lseccomp -lcap -lstdc++ -liberty -ldw -llzma
+DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lseccomp -lcap -lstdc++ -liberty -ldw -llzma -lm
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lcgraph -lelf -lprotobuf-c \
 	-lm
 DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lfontconfig -lgio-2.0 -lgobject-2.0 \
@@ -65,7 +65,8 @@ DRAW_LIBS := -lgvc -lcgraph -lrsvg-2 -lcairo -lfontconfig -lgio-2.0 -lgobject-2.
 SCRAPE_LIBS := $(STORE_LIBS) -ljson-c -lprotobuf-c -lseccomp -ldw -lelf -lm -lstdc++ -liberty
 TOOL_LIBS := $(STORE_LIBS) -lcgraph -ljson-c -lprotobuf-c -ldw -lelf -lm -lstdc++ -liberty
 
-BIN := $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-java $(B)/memlens-fcgi $(B)/memlens-draw \
+ALLOC := $(B)/libmemlens-alloc.so
+BIN := $(ALLOC) $(B)/memlensd $(B)/memlens-scrape $(B)/memlens-java $(B)/memlens-fcgi $(B)/memlens-draw \
 	$(B)/memlens
 TARGETS := $(B)/kvservice $(B)/kvservice.map $(B)/kvload
 
@@ -240,6 +241,14 @@ $(eval $(call program,$(B)/memlens,$(TOOL_SRC) $(SYMBOLIZE_SRC) $(ELF_SRC) $(PUS
 	$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 
+# What programs preload: no part of it is the daemon's but a header.
+$(ALLOC): collector/alloc/alloc.so.c collector/alloc/alloc.h
+	@mkdir -p $(@D)
+	@echo "  LINK $@"
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 -g $(WARN) -fPIC -fvisibility=hidden \
+		-fno-builtin-malloc -fno-builtin-calloc -shared -Wl,-z,relro,-z,now \
+		-Wl,-soname,libmemlens-alloc.so -o $@ $<
+
 # A unit test links the modules that it tests: everything but the mains.
 TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \
 	fcgi/draw/walls.c fcgi/draw/standby.c $(SYMBOLIZE_SRC) $(PULL_SRC) $(wildcard fcgi/memlens/program_parts*.c)))
@@ -340,6 +349,7 @@ install: bin www
 	install -D -m 755 -t $(D)/sbin $(B)/memlensd
 	install -D -m 755 -t $(D)/lib/memlens $(B)/memlens-scrape $(B)/memlens-java \
 		$(B)/memlens-fcgi $(B)/memlens-draw
+	install -D -m 644 -t $(D)/lib/memlens $(ALLOC)
 	install -D -m 755 -t $(D)/bin $(B)/memlens
 	install -D -m 644 -t $(D)/share/man/man8 $(MAN8)
 	install -D -m 644 -t $(D)/share/man/man7 $(MAN7)

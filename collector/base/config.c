@@ -29,6 +29,10 @@
 #define KEY_ENABLED_PART(section, at, on, what)
 #define KEY_OF_PART(section, at, fallback)
 #define KEY_OF_ONLY(section, at, fallback)
+#define KEY_ENABLED_LIBRARY KEY_ENABLED_ONLY
+#define KEY_OF_LIBRARY(section, at, fallback)                                  \
+    {section, "library", CONF_STRING, AT(alloc_library), NULL, 0, 0,           \
+        "the allocator's library that programs preload"},
 #define KEY_OF_RATE(section, at, fallback)                                     \
     {section, "rate", CONF_RATE, at, fallback, 1, 1000,                        \
         "samples a second and CPU"},

@@ -48,6 +48,8 @@ struct config {
 	/* [offcpu] */
 	int64_t offcpu_budget; /* millionths of each CPU; 0: no limit */
 	char *offcpu_stacks;   /* a word of config.c */
+	/* [alloc_space] */
+	char *alloc_library; /* NULL or "": where it is installed */
 	/* [disk] */
 	bool disk;
 	bool run_queue;

@@ -38,6 +38,20 @@ enum event_memory {
 	MEMORY_KINDS
 };
 
+/* What the allocator's library has told (collector/alloc/alloc.h). */
+enum event_object {
+	OBJECT_NOT,
+	OBJECT_TOOK,
+	OBJECT_GAVE
+};
+
+struct object_event {
+	__u64 address; /* 0: it is in no table, and will not be given back */
+	__u64 bytes;   /* that the program asked for */
+	__u32 call;    /* enum alloc_call */
+	__u32 zero;
+};
+
 #define EVENT_COPY_WORDS 1024 /* at most, but for deep ones */
 
 /* The stack from the frame `lacks` on, in words behind the frames. */
@@ -56,7 +70,8 @@ struct sample_event {
 	__u64 time_ns;    /* CLOCK_MONOTONIC */
 	__u64 cgroup;     /* id of the task's cgroup (v2), 0 if unknown */
 	__u64 start_ns;   /* start of the process, boot time: guards reuse */
-	__u64 value;      /* periods: 1, or ns of a wait that ends at time_ns */
+	__u64 value;      /* periods: 1, or ns of a wait that ends at time_ns,
+	                   * or objects that one stands for */
 	__u32 pid, tid;   /* thread group and thread, initial namespace */
 	__u16 cpu;
 	__u16 depth;      /* frames that were walked, n_user of them kept */
@@ -70,8 +85,12 @@ struct sample_event {
 	                      * UNWIND_NO_TABLE: code in no known mapping */
 	__u64 period;     /* that the sample stands for, in the type's unit */
 	__u8 memory;      /* enum event_memory */
-	__u8 zero[7];
-	struct wait_event wait;
+	__u8 of_object;   /* enum event_object */
+	__u8 zero[6];
+	union {
+		struct wait_event wait;
+		struct object_event object;
+	};
 	char comm[EVENT_COMM]; /* of the thread */
 	__u64 frames[EVENT_MAX_KERNEL + EVENT_MAX_USER];
 	struct event_copy copy; /* or the room of one */

@@ -75,6 +75,7 @@ fill_task(struct sample_event *e, struct unwind_thread *t,
 	e->n_user = 0;
 	e->depth = 0;
 	e->memory = MEMORY_NOT;
+	e->of_object = OBJECT_NOT;
 }
 
 /* By frame pointers. */

@@ -22,6 +22,9 @@ enum unwind_slot {
 	UNWIND_SLOT_PERF,
 	UNWIND_SLOT_WAIT, /* of switches: they do not nest either, */
 	UNWIND_SLOT_WAKE, /* nor do wake-ups */
+	UNWIND_SLOT_ALLOC, /* of probes in programs: one may take the CPU from
+	                    * another, */
+	UNWIND_SLOT_ALLOC_2, /* hardly ever from two */
 	UNWIND_SLOTS
 };
 
@@ -49,7 +52,8 @@ struct unwind_scratch {
 	/* The same of samples; events since the last one, and up to the
 	 * next. */
 	__u64 samples_ns, owed, stride;
-	__u32 deep, zero; /* a copy of this sample may be large */
+	__u32 deep; /* a copy of this sample may be large */
+	__u32 busy; /* a program of the ALLOC slots has it */
 	struct sample_event event;
 };
 

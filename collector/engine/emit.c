@@ -4,14 +4,17 @@
  */
 #include "collector/engine/emit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/engine/engine.h"
 #include "collector/engine/service_faults.h"
+#include "collector/objects/objects.h"
 #include "collector/process/services.h"
 #include "collector/process/thread_pool.h"
 #include "store/base/clock.h"
+#include "store/base/text.h"
 #include "store/batch/batch.h"
 #include "store/model/types.h"
 
@@ -106,6 +109,8 @@ struct group_place {
 	bool other, by_entry;
 	bool lock;       /* a lock is behind the frames */
 	uint32_t counts; /* the series of how many waits; or AGGREGATE_NONE */
+	uint32_t objects, brief; /* of what is allocated: the series of how
+	                          * many, and of what was short-lived */
 };
 
 /* A group of waits for locks has a second series: how many. */
@@ -125,6 +130,23 @@ emit_place_lock(const struct engine *s, struct service_set *sets,
 	counts = &sets[locks_type(s->locks, LOCK_COUNT)];
 	place->counts = service_set_get(counts, g->service, counts->period,
 	    &other);
+}
+
+/* A group of what is allocated has two more. */
+static void
+emit_place_allocs(const struct engine *s, struct service_set *sets,
+    const struct aggregate_group *g, struct group_place *place)
+{
+	const uint8_t *of = s->allocs.types;
+	bool other;
+
+	place->objects = AGGREGATE_NONE;
+	if (s->allocs.objects == NULL || g->type != of[ALLOCS_SPACE])
+		return;
+	place->objects = service_set_get(&sets[of[ALLOCS_OBJECTS]],
+	    g->service, 1, &other);
+	place->brief = service_set_get(&sets[of[ALLOCS_SHORT]], g->service,
+	    1, &other);
 }
 
 static struct group_place *
@@ -147,6 +169,7 @@ emit_place_groups(struct engine *s, struct service_set *sets)
 		places[i].type = g.type;
 		places[i].by_entry = g.by_entry;
 		emit_place_lock(s, sets, &g, &places[i]);
+		emit_place_allocs(s, sets, &g, &places[i]);
 	}
 	return places;
 }
@@ -304,10 +327,52 @@ emit_lock_stack(struct engine *s, struct batch *b, uint64_t slot,
 		    (int64_t)stack->samples);
 }
 
+/* The names of a stack whose objects go on. */
+static void
+emit_keep(struct engine *s, const struct group_place *place,
+    const struct aggregate_stack *stack, uint32_t number)
+{
+	struct aggregate_group g = aggregate_get_group(s->aggregate,
+	    stack->group);
+	uint32_t refs[SYMBOLS_EXPAND_MAX], n;
+	char pool[THREAD_POOL_NAME_MAX];
+	struct frame f;
+	size_t k, expanded;
+
+	if (place->by_entry && emit_entry_pool(s, stack, pool))
+		g.pool = pool;
+	objects_keep(s->allocs.objects, number, g.pool);
+	for (n = 0; n < stack->n; n++) {
+		expanded = symbols_expand(s->symbols, stack->frames[n], refs);
+		for (k = 0; k < expanded; k++) {
+			f = symbols_get(s->symbols, refs[k]);
+			objects_keep_frame(s->allocs.objects, number, &f);
+		}
+	}
+}
+
+/* What a stack has allocated besides bytes. */
+static void
+emit_objects(struct engine *s, struct batch *b, uint64_t slot,
+    const struct group_place *place, const struct aggregate_stack *stack,
+    uint32_t number, uint32_t node)
+{
+	struct objects_slot sum = objects_slot(s->allocs.objects, number);
+
+	if (sum.objects != 0)
+		batch_add_profile(b, place->objects, slot, node,
+		    objects_whole(sum.objects));
+	if (sum.short_bytes != 0)
+		batch_add_profile(b, place->brief, slot, node,
+		    sum.short_bytes);
+	if (sum.live > 0)
+		emit_keep(s, place, stack, number);
+}
+
 static void
 emit_stack(struct engine *s, struct batch *b, uint64_t slot,
     const struct group_place *place, struct frame_cache *c,
-    const struct aggregate_stack *stack)
+    const struct aggregate_stack *stack, uint32_t number)
 {
 	uint32_t node = place->node;
 	uint64_t unnamed = 0;
@@ -321,6 +386,8 @@ emit_stack(struct engine *s, struct batch *b, uint64_t slot,
 	node = emit_frames(s, b, c, stack, node, &unnamed);
 	emit_account(s, place, stack, unnamed);
 	batch_add_profile(b, place->series, slot, node, stack->value);
+	if (place->objects != AGGREGATE_NONE)
+		emit_objects(s, b, slot, place, stack, number, node);
 }
 
 /* All stacks of the aggregate, once it is known where each group's go. */
@@ -346,17 +413,66 @@ emit_stacks(struct engine *s, struct batch *b, uint64_t slot,
 	}
 	for (i = 0; i < n && !b->failed; i++) {
 		stack = aggregate_get_stack(s->aggregate, i);
-		emit_stack(s, b, slot, &places[stack.group], &c, &stack);
+		emit_stack(s, b, slot, &places[stack.group], &c, &stack,
+		    (uint32_t)i);
 	}
 	free(c.numbers);
 	free(c.nameless);
 }
 
-void
-emit_profiles(struct engine *s, uint64_t slot, struct batch *b)
+/* One kept stack: its bytes and its objects. */
+static void
+emit_kept(const struct engine *s, struct service_set *sets, size_t i)
+{
+	const struct objects *o = s->allocs.objects;
+	struct objects_kept k = objects_kept_get(o, i);
+	const uint8_t *of = s->allocs.types;
+	struct service_set *space = &sets[of[ALLOCS_IN_USE]];
+	char process[sizeof(k.p->read->comm)];
+	struct aggregate_group g;
+	uint32_t node, series, n;
+	bool other;
+
+	if (k.p == NULL)
+		return;
+	snprintf(process, sizeof(process), "%s", k.p->read->comm);
+	text_clean(process);
+	g = (struct aggregate_group){.cgroup = k.p->read->cgroup,
+	    .pool = k.pool, .process = process, .reason = ""};
+	node = emit_labels_node(space->batch, &g);
+	for (n = 0; n < k.n; n++) {
+		struct frame f = objects_kept_frame(o, i, n);
+
+		node = batch_node(space->batch, node,
+		    batch_frame(space->batch, &f));
+	}
+	series = service_set_get(space, k.p->read->service, 1, &other);
+	batch_add_profile(space->batch, series, space->slot, node,
+	    k.sum.bytes);
+	series = service_set_get(&sets[of[ALLOCS_IN_USE_OBJECTS]],
+	    k.p->read->service, 1, &other);
+	batch_add_profile(space->batch, series, space->slot, node,
+	    objects_whole(k.sum.objects));
+}
+
+/* What is in use, once the slot's objects have settled. */
+static void
+emit_in_use(struct engine *s, struct service_set *sets)
+{
+	size_t i;
+
+	if (s->allocs.objects == NULL)
+		return;
+	allocs_settle(s);
+	for (i = 0; i < objects_kept_count(s->allocs.objects); i++)
+		emit_kept(s, sets, i);
+}
+
+/* An empty set of services of each type; NULL when out of memory. */
+static struct service_set *
+emit_sets(struct engine *s, uint64_t slot, struct batch *b)
 {
 	struct service_set *sets = calloc(s->n_profiles, sizeof(*sets));
-	struct group_place *places = NULL;
 	size_t i;
 
 	for (i = 0; i < s->n_profiles && sets != NULL; i++) {
@@ -367,16 +483,40 @@ emit_profiles(struct engine *s, uint64_t slot, struct batch *b)
 		sets[i].slot = slot;
 		sets[i].period = (uint64_t)pace_period(s, p);
 	}
+	return sets;
+}
+
+/* Who is sampled: all, or of memory those who have the library. */
+static void
+emit_observe(struct engine *s, struct service_set *sets, size_t i)
+{
+	const struct engine_profile *p = &s->profiles[i];
+
+	if (p->row == NULL || p->state == SOURCE_NOT_ATTACHED)
+		return;
+	if (allocs_has_type(s, i))
+		objects_holders(s->allocs.objects, emit_observe_process,
+		    &sets[i]);
+	else
+		services_each(s->services, emit_observe_process, &sets[i]);
+}
+
+void
+emit_profiles(struct engine *s, uint64_t slot, struct batch *b)
+{
+	struct service_set *sets = emit_sets(s, slot, b);
+	struct group_place *places = NULL;
+	size_t i;
+
 	if (sets != NULL)
 		places = emit_place_groups(s, sets);
 	for (i = 0; i < s->n_profiles && places != NULL; i++)
-		if (s->profiles[i].row != NULL &&
-		    s->profiles[i].state != SOURCE_NOT_ATTACHED)
-			services_each(s->services, emit_observe_process,
-			    &sets[i]);
+		emit_observe(s, sets, i);
 	b->failed = b->failed || places == NULL;
 	if (places != NULL)
 		emit_stacks(s, b, slot, places);
+	if (places != NULL)
+		emit_in_use(s, sets);
 	free(places);
 	free(sets);
 }

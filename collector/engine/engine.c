@@ -17,6 +17,7 @@
 #include "collector/engine/process_watch.h"
 #include "collector/engine/resolve.h"
 #include "collector/engine/service_faults.h"
+#include "collector/objects/objects.h"
 #include "collector/process/services.h"
 #include "collector/symbols/jit.h"
 #include "collector/unwind/unwind_process.h"
@@ -298,6 +299,22 @@ engine_attach_part(struct engine *s, size_t i)
 	    sampler_set_wakes(s->sampler, i, o);
 }
 
+static const struct err *
+engine_attach_one(struct engine *s, size_t i)
+{
+	struct engine_profile *p = &s->profiles[i];
+
+	if (p->row->clock != NULL)
+		return sampler_set(s->sampler, i, &p->clock);
+	if (p->row->waits != NULL)
+		return engine_attach_waits(s, i);
+	if (p->row->allocs != NULL)
+		return allocs_attach(s, i, ALLOCS_SPACE);
+	if (p->row->memory != ALLOCS_NOT)
+		return allocs_attach(s, i, p->row->memory);
+	return engine_attach_part(s, i);
+}
+
 /* Has the types sampled; an error when none is. */
 static const struct err *
 engine_attach(struct engine *s)
@@ -311,10 +328,7 @@ engine_attach(struct engine *s)
 
 		if (p->row == NULL)
 			continue;
-		e = p->row->clock != NULL ?
-		    sampler_set(s->sampler, i, &p->clock) :
-		    p->row->waits != NULL ? engine_attach_waits(s, i) :
-		    engine_attach_part(s, i);
+		e = engine_attach_one(s, i);
 		attached = attached || e == NULL;
 		if (e == NULL)
 			continue;
@@ -344,6 +358,7 @@ engine_opened(struct engine *s, const char *blind)
 		p->state = SOURCE_DEGRADED;
 		snprintf(p->why, sizeof(p->why), "%s", blind);
 	}
+	allocs_take_over(s);
 	pace_begin(s);
 }
 
@@ -388,6 +403,8 @@ engine_close_parts(struct engine *s)
 	s->waits = NULL;
 	locks_free(s->locks);
 	s->locks = NULL;
+	objects_free(s->allocs.objects);
+	s->allocs.objects = NULL;
 	border_fini(&s->border);
 	second_fini(&s->second);
 	if (s->epoll >= 0)
@@ -424,6 +441,8 @@ engine_set_profiles(struct engine *s, const struct profile *const *rows,
 		    rows[i]->clock(s->config, &p->clock) :
 		    rows[i]->waits != NULL ?
 		    rows[i]->waits(s->config, &p->waits) :
+		    rows[i]->allocs != NULL ?
+		    rows[i]->allocs(s->config, &p->allocs) :
 		    rows[i]->part(s->config)))
 			continue;
 		*any = true;
@@ -656,6 +675,7 @@ engine_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 	    SETTLE_MAX_NS);
 	if (s->waits != NULL)
 		waits_close_slot(s, slot, b);
+	allocs_sweep(s);
 	emit_profiles(s, slot, b);
 	emit_places(s, slot, b);
 	account_put(s, slot, b);

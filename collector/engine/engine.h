@@ -12,10 +12,10 @@
 #ifndef COLLECTOR_ENGINE_H
 #define COLLECTOR_ENGINE_H
 
+#include "collector/base/aggregate.h"
 #include "collector/base/governor.h"
 #include "collector/base/source.h"
 #include "collector/engine/account.h"
-#include "collector/engine/aggregate.h"
 #include "collector/engine/border.h"
 #include "collector/engine/locks.h"
 #include "collector/engine/pace.h"
@@ -33,6 +33,7 @@ struct engine_profile {
 	const struct type *type;   /* of its series */
 	struct sampler_clock clock; /* as configured */
 	struct waits_options waits; /* where the row has no clock */
+	struct allocs_options allocs; /* likewise */
 	enum source_state state;
 	char why[320];
 	char slow[200]; /* why it is sampled less often; "": it is not */
@@ -65,6 +66,7 @@ struct engine {
 	struct waits *waits; /* NULL: nobody takes any */
 	struct waits_pace waits_pace;
 	struct locks *locks; /* NULL: likewise, of waits for locks */
+	struct allocs allocs;
 	int64_t now_ns;  /* monotonic, of this poll */
 	int64_t boot_ns; /* the same moment since the boot */
 	struct account_shared now, told;

@@ -51,12 +51,13 @@ pace_of_children(struct engine *s)
 	return u->children_ns + u->child_ns;
 }
 
-/* Waits have a pace of their own (waits_pace.h). */
+/* Waits have a pace of their own (waits_pace.h); of memory, libraries say how
+ * often it is sampled. */
 static bool
 pace_has_clock(const struct engine_profile *p)
 {
 	return p->row != NULL && p->row->waits == NULL &&
-	    p->row->part == NULL;
+	    p->row->part == NULL && p->row->allocs == NULL;
 }
 
 /* CPU of sampling, ever. */
@@ -127,8 +128,7 @@ pace_clock(const struct engine *s, const struct engine_profile *p)
 int64_t
 pace_period(const struct engine *s, const struct engine_profile *p)
 {
-	if (p->row != NULL && (p->row->waits != NULL ||
-	    p->row->part != NULL))
+	if (p->row != NULL && !pace_has_clock(p))
 		return 1;
 	if (p->clock.hz > 0)
 		return NS_PER_S / pace_clock(s, p).hz;

@@ -16,6 +16,7 @@
 #include "collector/engine/process_watch.h"
 #include "collector/engine/second.h"
 #include "collector/engine/service_faults.h"
+#include "collector/objects/objects.h"
 #include "collector/process/lineage.h"
 #include "collector/process/services.h"
 #include "collector/process/thread_pool.h"
@@ -225,6 +226,9 @@ resolve_user_frames(struct engine *s, const struct sample_event *e,
 		/* A caller's address is behind its call. */
 		addr = event_frame(e, (__u32)i) - (i > 0);
 		map = resolve_mapping(s, e, p, addr, &reads, &of);
+		if (n == 0 && map != NULL && e->of_object != OBJECT_NOT &&
+		    allocs_is_library(maps_process_name(of, map)))
+			continue;
 		if (map != NULL) {
 			refs[n++] = resolve_user_ref(s, own, of, map, addr);
 			continue;
@@ -574,6 +578,30 @@ resolve_add_lock(struct engine *s, const struct sample_event *e,
 		resolve_lose_stack(s, &of, who, stack.samples);
 }
 
+/* An object that was taken, which counts as all that it stands for.  Its leaf
+ * is the call, behind n frames. */
+static void
+resolve_add_object(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who, uint32_t *refs, uint32_t n, bool whole)
+{
+	struct objects_weight w = objects_weigh(e->object.bytes, e->value);
+	struct aggregate_stack stack = {.frames = refs, .n = n + 1,
+	    .value = w.bytes, .samples = 1};
+	char leaf[ALLOCS_LEAF_MAX];
+	uint32_t number = AGGREGATE_NONE;
+
+	allocs_leaf(e, leaf);
+	refs[n] = resolve_named(s, FRAME_MARK, leaf);
+	stack.group = resolve_group(s, e, who, whole, "");
+	if (stack.group != AGGREGATE_NONE)
+		number = aggregate_add_to(s->aggregate, &stack);
+	if (number != AGGREGATE_NONE && objects_placed(s->allocs.objects,
+	    who->p, e->object.address, w, e->time_ns, number))
+		s->profiles[e->type].now.samples++;
+	else
+		resolve_lose_stack(s, e, who, 1);
+}
+
 /* A poll may last: a sample from behind its beginning is not of the future,
  * and what is read for it is not older than it. */
 static void
@@ -605,6 +633,9 @@ resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 	if (s->watch != NULL)
 		process_watch_until(s->watch, (int64_t)e->time_ns, s->now_ns);
 	resolve_find_who(s, e, &who);
+	if (e->of_object != OBJECT_NOT && !s->second.trying &&
+	    allocs_see(s, e, who.p))
+		return;
 	resolve_want_tables(s, e, &who);
 	if (second_take(s, e, size))
 		return;
@@ -613,6 +644,10 @@ resolve_event(struct engine *s, const struct sample_event *e, size_t size)
 		if (e->wait.part != WAIT_WOKEN)
 			resolve_add_wait(s, e, &who, &stack, whole);
 		resolve_add_lock(s, e, &who, refs, n_user, whole);
+		return;
+	}
+	if (e->of_object != OBJECT_NOT) {
+		resolve_add_object(s, e, &who, refs, stack.n, whole);
 		return;
 	}
 	stack.value = (int64_t)e->value;

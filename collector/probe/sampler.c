@@ -24,6 +24,7 @@
 
 #include "collector/probe/bpf_log.h"
 #include "collector/probe/keeper.h"
+#include "collector/probe/sampler_allocs.h"
 #include "collector/probe/sampler_unwind.h"
 #include "collector/probe/sampler_waits.h"
 #include "collector/probe/sampler_wakes.h"
@@ -58,6 +59,7 @@ struct sampler {
 	bool unwinds;
 	struct sampler_waits *waits; /* NULL: none */
 	struct sampler_wakes *wakes; /* likewise */
+	struct sampler_allocs *allocs; /* likewise */
 };
 
 static void
@@ -348,6 +350,13 @@ sampler_set(struct sampler *s, size_t type, const struct sampler_clock *clock)
 	return sampler_attach(s, t, clock);
 }
 
+/* It is not sampled by CPU: so many as there are. */
+static void
+sampler_all_cpus(struct sampler_type *t)
+{
+	t->online = t->sampled = (unsigned)libbpf_num_possible_cpus();
+}
+
 /* Where no type has a clock, the first one's maps are there all the same. */
 const struct err *
 sampler_set_waits(struct sampler *s, size_t type,
@@ -359,8 +368,7 @@ sampler_set_waits(struct sampler *s, size_t type,
 		return e;
 	e = sampler_waits_open(&s->waits, type, o, s->first->obj);
 	if (e == NULL)
-		s->types[type].online = s->types[type].sampled =
-		    (unsigned)libbpf_num_possible_cpus();
+		sampler_all_cpus(&s->types[type]);
 	return e;
 }
 
@@ -378,9 +386,24 @@ sampler_set_wakes(struct sampler *s, size_t type,
 	    s->first->obj, sampler_waits_object(s->waits));
 
 	if (e == NULL)
-		s->types[type].online = s->types[type].sampled =
-		    (unsigned)libbpf_num_possible_cpus();
+		sampler_all_cpus(&s->types[type]);
 	return e;
+}
+
+const struct err *
+sampler_set_allocs(struct sampler *s, size_t took, size_t gave,
+    const struct allocs_options *o)
+{
+	const struct err *e;
+
+	if (s->first == NULL && (e = sampler_load(s, took, NULL)) != NULL)
+		return e;
+	e = sampler_allocs_open(&s->allocs, took, gave, o, s->first->obj);
+	if (e != NULL)
+		return e;
+	sampler_all_cpus(&s->types[took]);
+	sampler_all_cpus(&s->types[gave]);
+	return NULL;
 }
 
 void
@@ -400,6 +423,8 @@ sampler_stop(struct sampler *s)
 		sampler_waits_stop(s->waits);
 	if (s->wakes != NULL)
 		sampler_wakes_stop(s->wakes);
+	if (s->allocs != NULL)
+		sampler_allocs_stop(s->allocs);
 	for (i = 0; i < SAMPLER_TYPES_MAX; i++)
 		sampler_detach(s, &s->types[i]);
 }
@@ -412,6 +437,7 @@ sampler_close(struct sampler *s)
 	if (s == NULL)
 		return;
 	sampler_stop(s);
+	sampler_allocs_close(s->allocs);
 	sampler_wakes_close(s->wakes);
 	sampler_waits_close(s->waits);
 	keeper_free(s->keeper);

@@ -14,6 +14,7 @@
 #include "collector/bpf/event.h"
 
 struct err;
+struct allocs_options;
 struct sampler;
 struct sampler_waits;
 struct unwind_kernel;
@@ -67,6 +68,10 @@ struct sampler_waits *sampler_waits(const struct sampler *s);
  * (sampler_wakes.h); behind sampler_set_waits(). */
 const struct err *sampler_set_wakes(struct sampler *s, size_t type,
     const struct waits_options *o);
+/* Has two types take what the allocator's library tells (sampler_allocs.h). */
+const struct err *sampler_set_allocs(struct sampler *s, size_t took,
+    size_t gave, const struct allocs_options *o);
+
 /* From which on waits have stacks, their own and of who ended them. */
 void sampler_set_threshold(struct sampler *s, int64_t ns, int64_t idle_ns);
 

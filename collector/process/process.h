@@ -6,7 +6,8 @@
  *	                  ├─ read          names, stat, instance: services.c
  *	                  ├─ PROCESS_CODE  where its code lies: maps.c
  *	                  ├─ PROCESS_JIT   its JIT's map of names: jit.c
- *	                  └─ PROCESS_WALK  what the stack walker has: unwind/
+ *	                  ├─ PROCESS_WALK  what the stack walker has: unwind/
+ *	                  └─ PROCESS_OBJECTS  sampled memory in use: objects/
  *
  * Here it is decided what a pid stands for:
  *
@@ -34,6 +35,7 @@ enum process_part {
 	PROCESS_CODE,
 	PROCESS_JIT,
 	PROCESS_WALK,
+	PROCESS_OBJECTS,
 	PROCESS_PARTS
 };
 

@@ -11,6 +11,7 @@
 #define FLOW SERIES_FLOW
 #define STOCK SERIES_STOCK
 #define PUSHED .source = TYPE_PUSHED
+#define TAKEN .source = TYPE_PROFILED
 #define MEMORY .group = "memory", .period_type = "space", .period_unit = "bytes"
 #define WAITS .period_type = "contentions", .period_unit = "count"
 
@@ -43,14 +44,15 @@ const struct type types[] = {
         .group = "memory", .period_type = "faults", .period_unit = "bytes"},
     {"itimer", "CPU time by itimer", "nanoseconds", FLOW, PUSHED,
         .timed = true},
-    {"inuse_objects", "Objects in use", "count", STOCK, PUSHED, MEMORY,
+    {"inuse_objects", "Objects in use", "count", STOCK, TAKEN, MEMORY,
         .alias = "objects" /* of V8's heap */, .units = "objects"},
-    {"inuse_space", "Memory in use", "bytes", STOCK, PUSHED, MEMORY,
+    {"inuse_space", "Memory in use", "bytes", STOCK, TAKEN, MEMORY,
         .alias = "space", .units = "bytes"},
-    {"alloc_objects", "Objects allocated", "count", FLOW, PUSHED, MEMORY,
+    {"alloc_objects", "Objects allocated", "count", FLOW, TAKEN, MEMORY,
         .from_start = true},
-    {"alloc_space", "Memory allocated", "bytes", FLOW, PUSHED, MEMORY,
+    {"alloc_space", "Memory allocated", "bytes", FLOW, TAKEN, MEMORY,
         .from_start = true},
+    {"short_space", "Short-lived memory", "bytes", FLOW, TAKEN, MEMORY},
     {"alloc_in_new_tlab_objects", "Objects allocated in new TLABs", "count",
         FLOW, PUSHED, MEMORY},
     {"alloc_in_new_tlab_bytes", "Memory allocated in new TLABs", "bytes",

@@ -26,6 +26,7 @@ store/seal: store/journal store/file store/batch store/model store/base
 store/write: store/seal store store/check store/journal store/file
 	store/batch store/model store/base
 collector/bpf: store/model
+collector/alloc:
 collector/base: store/base
 collector/ipc: collector/base store store/batch store/base
 collector/process: collector/base store/batch store/model store/base
@@ -40,7 +41,10 @@ collector/disk: collector/probe collector/process collector/base store/batch
 	store/model store/base
 collector/pbft: collector/disk collector/probe collector/symbols collector/elf
 	collector/process collector/base store/batch store/base
+collector/objects: collector/alloc collector/symbols collector/process
+	store/base
 collector/engine: collector/probe collector/unwind collector/symbols
+	collector/objects collector/alloc
 	collector/process collector/base collector/bpf store/batch store/model
 	store/base
 collector/profile: collector/engine collector/base

@@ -65,7 +65,7 @@ store/write/purge.c: work.h
 '
 unsaid() {
 	find store collector fcgi -name '*.c' ! -name '*.bpf.c' \
-		! -name 'api_*.c' ! -name 'cmd_*.c' \
+		! -name '*.so.c' ! -name 'api_*.c' ! -name 'cmd_*.c' \
 		! -path 'collector/profile/*' | sort |
 	while read -r f; do
 		part=${f%.c}
@@ -123,7 +123,7 @@ strangers() {
 			    !(FILENAME ~ /^store/ && word == "store"))
 				print FILENAME, word, $0
 		}' - $(find store collector fcgi -name '*.c' \
-			! -name '*.bpf.c') <<<"$elsewhere"
+			! -name '*.bpf.c' ! -name '*.so.c') <<<"$elsewhere"
 }
 known=$(sed -n 's/: .*//p' <<<"$words")
 expect_empty "a function begins with its file's word" "$(strangers |

@@ -13,13 +13,15 @@
  * -i: show inlined functions.  -w: take the waits of threads too, -o: when
  * their stacks are taken, -c: without samples of a clock, -l: those for locks.
  * -f: a stack of each so many page faults.  -z: it sleeps for so long before
- * each look at the ring, as it would where /proc is slow.
+ * each look at the ring, as it would where /proc is slow.  -a LIBRARY: what
+ * this library of an allocator tells.
  *
  * Output, one line each:
  *	state STATE WHY
  *	child PID                       the symbols child, at each slot
  *	stack SLOT SERVICE LABELS;FRAME;FRAME... VALUE
- *	lock, lock_waits, lock_holder SLOT ... the same, of those types
+ *	lock, lock_waits, lock_holder SLOT ... the same, of those types; and of
+ *	alloc_space, alloc_objects, short_space, inuse_space, inuse_objects
  *	frame KIND MODULE BUILDID OFFSET NAME
  *	counter SLOT NAME [REASON or SERVICE] INCREASE RAW
  *	time SLOT SERVICE [STATE] INCREASE   of threads
@@ -108,6 +110,16 @@ series_label(const struct batch *b, uint32_t series, const char *name)
 	return value != NULL ? value : "";
 }
 
+/* Stacks of the CPU, off it and of faults say themselves what they are. */
+static const char *
+series_word(const char *name)
+{
+	bool says = strncmp(name, "lock", 4) == 0 ||
+	    strstr(name, "_space") != NULL || strstr(name, "_objects") != NULL;
+
+	return says ? name : "stack";
+}
+
 static void
 print_block(const struct batch *b, const struct batch_block *k)
 {
@@ -135,16 +147,14 @@ print_block(const struct batch *b, const struct batch_block *k)
 		printf("gauge %llu %s [%s] %lld\n",
 		    (unsigned long long)k->slot, batch_str(b, s->name),
 		    label, (long long)k->last);
-	if (s->kind != SERIES_FLOW)
+	if (s->kind != SERIES_FLOW && s->kind != SERIES_STOCK)
 		return;
 	printf("block %llu %s %lld\n", (unsigned long long)k->slot,
 	    series_label(b, k->series, "service"), (long long)s->period);
 	for (i = 0; i < k->n; i++) {
 		const struct batch_entry *e = &b->entries[k->first + i];
 
-		/* That of the CPU and off it say themselves what they are. */
-		printf("%s %llu %s ", strncmp(batch_str(b, s->name),
-		    "lock", 4) == 0 ? batch_str(b, s->name) : "stack",
+		printf("%s %llu %s ", series_word(batch_str(b, s->name)),
 		    (unsigned long long)k->slot,
 		    series_label(b, k->series, "service"));
 		print_path(b, e->key);
@@ -342,6 +352,22 @@ set_stacks(struct config *c, const char *when)
 	c->offcpu_stacks = strdup(when);
 }
 
+static void
+print_state(const void *source, const char *word, size_t part)
+{
+	const char *why = "";
+	int state = source_profiles.state(source, part, &why);
+
+	printf("%s %d %s\n", word, state, why);
+}
+
+static void
+set_allocs(struct config *c, char *library)
+{
+	c->profiles[PROFILE_alloc_space].enabled = true;
+	c->alloc_library = library;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -349,9 +375,7 @@ main(int argc, char **argv)
 	struct config config;
 	struct engine *s;
 	void *source;
-	enum source_state state;
 	bool count = true;
-	const char *why = "";
 	long slots = 1;
 	int c;
 
@@ -362,7 +386,8 @@ main(int argc, char **argv)
 	config.cpu_budget = 0;
 	config.short_lived_ns = 0;
 	config.profiles[PROFILE_faults].enabled = false;
-	while ((c = getopt(argc, argv, "h:s:n:b:im:w:W:o:cklf:z:")) != -1) {
+	config.profiles[PROFILE_alloc_space].enabled = false;
+	while ((c = getopt(argc, argv, "a:h:s:n:b:im:w:W:o:cklf:z:")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -371,6 +396,8 @@ main(int argc, char **argv)
 			config.cpu_budget = atol(optarg);
 		else if (c == 'i')
 			config.cpu_inline = true;
+		else if (c == 'a')
+			set_allocs(&config, optarg);
 		else if (c == 'm')
 			config.mirror = optarg;
 		else if (c == 'w')
@@ -403,22 +430,19 @@ main(int argc, char **argv)
 	began_ns = clock_mono_ns();
 	s->pace.window.window_ns = config.slot_ns;
 	s->waits_pace.window.window_ns = config.slot_ns;
-	state = source_profiles.state(s, 0, &why);
-	printf("state %d %s\n", state, why);
-	state = source_profiles.state(s, PROFILE_offcpu, &why);
-	printf("waits %d %s\n", state, why);
-	state = source_profiles.state(s, PROFILE_faults, &why);
-	printf("faults %d %s\n", state, why);
-	state = source_profiles.state(s, PROFILE_lock_holder, &why);
-	printf("wakers %d %s\n", state, why);
+	print_state(s, "state", 0);
+	print_state(s, "waits", PROFILE_offcpu);
+	print_state(s, "faults", PROFILE_faults);
+	print_state(s, "wakers", PROFILE_lock_holder);
+	print_state(s, "allocs", PROFILE_inuse_objects);
 	fflush(stdout);
 	if (s->sampler != NULL)
 		print_balance(s, run(s, services, &config, slots), &config);
-	state = source_profiles.state(s, 0, &why);
-	printf("ended %d %s\n", state, why);
+	print_state(s, "ended", 0);
 	source_profiles.close(s);
 	services_free(services);
 	config.mirror = NULL;
+	config.alloc_library = NULL;
 	config_free(&config);
 	return 0;
 }

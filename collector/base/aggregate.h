@@ -55,6 +55,9 @@ uint32_t aggregate_group(struct aggregate *a, const struct aggregate_group *g);
 /* Adds value and samples of `what` to a stack of its n frames (any order, n
  * may be 0).  False when there is no room for a new stack. */
 bool aggregate_add(struct aggregate *a, const struct aggregate_stack *what);
+/* The same; returns the stack's number, or AGGREGATE_NONE. */
+uint32_t aggregate_add_to(struct aggregate *a,
+    const struct aggregate_stack *what);
 
 /* Moves a stack to the group that differs in the reason alone; where that has
  * the same stack there are two then, and what is added later makes a third.

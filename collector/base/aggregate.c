@@ -2,7 +2,7 @@
  * The slot's aggregate: two open-addressing tables of numbers over growing
  * arrays.  Nothing is removed but all at once.
  */
-#include "collector/engine/aggregate.h"
+#include "collector/base/aggregate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -229,7 +229,7 @@ aggregate_group(struct aggregate *a, const struct aggregate_group *g)
 	return group_add(a, hash, g, text);
 }
 
-static bool
+static uint32_t
 stack_add(struct aggregate *a, uint64_t hash, const struct stack *new,
     const uint32_t *frames)
 {
@@ -242,7 +242,7 @@ stack_add(struct aggregate *a, uint64_t hash, const struct stack *new,
 	a->numbers = numbers != NULL ? numbers : a->numbers;
 	if (s == NULL || numbers == NULL ||
 	    !index_grow(a, &a->by_stack, hash_of_stack))
-		return false;
+		return AGGREGATE_NONE;
 	s += a->n_stacks;
 	*s = *new;
 	s->hash = hash;
@@ -251,12 +251,12 @@ stack_add(struct aggregate *a, uint64_t hash, const struct stack *new,
 		memcpy(a->numbers + s->first, frames,
 		    s->n * sizeof(*frames));
 	a->n_numbers += s->n;
-	index_put(&a->by_stack, hash, a->n_stacks++);
-	return true;
+	index_put(&a->by_stack, hash, a->n_stacks);
+	return a->n_stacks++;
 }
 
-bool
-aggregate_add(struct aggregate *a, const struct aggregate_stack *what)
+uint32_t
+aggregate_add_to(struct aggregate *a, const struct aggregate_stack *what)
 {
 	const struct index *x = &a->by_stack;
 	struct stack new = {.group = what->group, .n = what->n,
@@ -274,10 +274,16 @@ aggregate_add(struct aggregate *a, const struct aggregate_stack *what)
 		    memcmp(a->numbers + s->first, what->frames, bytes) == 0)) {
 			s->value += what->value;
 			s->samples += what->samples;
-			return true;
+			return x->slots[i] - 1;
 		}
 	}
 	return stack_add(a, hash, &new, what->frames);
+}
+
+bool
+aggregate_add(struct aggregate *a, const struct aggregate_stack *what)
+{
+	return aggregate_add_to(a, what) != AGGREGATE_NONE;
 }
 
 size_t

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "collector/engine/aggregate.h"
+#include "collector/base/aggregate.h"
 #include "store/base/text.h"
 #include "tests/unit/test.h"
 

@@ -1,0 +1,121 @@
+/*
+ * The probe of the allocator's library: a sampled object was taken, with its
+ * stack, or given back.  What programs hand over here is believed to be
+ * nothing but numbers.
+ */
+#include "collector/bpf/kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "collector/bpf/sample.bpf.h"
+
+/* Of what is given back; of what is taken it is profile_type. */
+const volatile __u8 gave_type = 0;
+/* Taken objects leave the rest of the ring to the others. */
+const volatile __u64 took_share_bytes = 1 << 18;
+
+static __always_inline bool
+take_slot(__u32 slot)
+{
+	struct unwind_scratch *s = bpf_map_lookup_elem(&scratch, &slot);
+
+	return s != 0 && __sync_val_compare_and_swap(&s->busy, 0, 1) == 0;
+}
+
+/* One that no program has which this one took the CPU from, and which goes on
+ * here; UNWIND_SLOTS: all are in use. */
+static __always_inline __u32
+find_slot(void)
+{
+	if (take_slot(UNWIND_SLOT_ALLOC))
+		return UNWIND_SLOT_ALLOC;
+	return take_slot(UNWIND_SLOT_ALLOC_2) ? UNWIND_SLOT_ALLOC_2 :
+	    UNWIND_SLOTS;
+}
+
+static __always_inline void
+fill_object(struct sample_event *e, struct pt_regs *regs, __u8 what)
+{
+	e->of_object = what;
+	e->object.address = regs->di;
+	e->object.bytes = what == OBJECT_TOOK ? regs->si : 0;
+	e->object.call = what == OBJECT_TOOK ? regs->dx : 0;
+}
+
+/* How full the ring is with what is taken, in eighths of its share. */
+static __always_inline __u64
+ring_eighths(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) * 8 /
+	    (took_share_bytes | 1);
+}
+
+/*
+ * As the ring fills up, one of so many objects is told of, and stands for as
+ * many: by chance, so that all stacks have their share, in use, too.  What is
+ * given back is always told.
+ */
+static __always_inline __u32
+thin_out(__u64 eighths)
+{
+	return eighths < 4 ? 1 : eighths < 6 ? 2 : eighths < 7 ? 8 : 32;
+}
+
+static __always_inline int
+tell(void *ctx, __u8 what)
+{
+	__u64 id = bpf_get_current_pid_tgid(), began_ns = bpf_ktime_get_ns();
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
+	__u32 type = what == OBJECT_TOOK ? profile_type : gave_type, slot;
+	__u64 eighths = ring_eighths();
+	__u32 times = what == OBJECT_TOOK ? thin_out(eighths) : 1;
+	struct sample_counts *c = bpf_map_lookup_elem(&counters, &type);
+	struct unwind_thread *t;
+	struct unwind_scratch *s;
+
+	if (c == 0)
+		return 0;
+	c->n[COUNT_RUNS]++;
+	if ((bpf_get_prandom_u32() & (times - 1)) != 0) {
+		c->n[COUNT_IDLE]++;
+		return 0;
+	}
+	slot = find_slot();
+	s = bpf_map_lookup_elem(&scratch, &slot);
+	if (s == 0) {
+		c->n[COUNT_RING_FULL]++;
+		return 0;
+	}
+	s->event.time_ns = began_ns;
+	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
+	fill_task(&s->event, t, task, id);
+	s->event.type = (__u8)type;
+	s->event.value = times;
+	fill_object(&s->event, regs, what);
+	if (what == OBJECT_TOOK) {
+		fill_registers(&s->walk, regs);
+		fill_user(s, t, slot, task, ctx, c);
+		if (eighths > 3)
+			s->stack_end = 0; /* no copy: those are large */
+	}
+	send(s, c, 1);
+	s->busy = 0;
+	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
+	return 0;
+}
+
+SEC("uprobe")
+int
+alloc_took(void *ctx)
+{
+	return tell(ctx, OBJECT_TOOK);
+}
+
+SEC("uprobe")
+int
+alloc_gave(void *ctx)
+{
+	return tell(ctx, OBJECT_GAVE);
+}
+
+char program_license[] SEC("license") = "GPL";

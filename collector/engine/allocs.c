@@ -1,0 +1,242 @@
+/*
+ * Between the engine and objects.h.
+ */
+#include "collector/engine/allocs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/alloc/alloc.h"
+#include "collector/engine/engine.h"
+#include "collector/objects/objects.h"
+#include "collector/process/services.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define LIBRARY "libmemlens-alloc.so"
+
+const struct err *
+allocs_attach(struct engine *s, size_t type, enum allocs_series series)
+{
+	struct allocs *a = &s->allocs;
+	const struct allocs_options *o;
+	const struct err *e;
+
+	if (series != ALLOCS_SPACE && a->objects == NULL)
+		return err_new(ERR_BPF, 0, "[alloc_space] is not attached");
+	a->types[series] = (uint8_t)type;
+	if (series == ALLOCS_SPACE)
+		a->objects = objects_new(services_table(s->services));
+	if (a->objects == NULL)
+		return err_nomem();
+	if (series + 1 < ALLOCS_SERIES)
+		return NULL;
+	o = &s->profiles[a->types[ALLOCS_SPACE]].allocs;
+	e = objects_library_read(o->library, &a->library);
+	if (e == NULL)
+		e = sampler_set_allocs(s->sampler, a->types[ALLOCS_SPACE],
+		    a->types[ALLOCS_IN_USE], o);
+	a->began_boot_ns = clock_boot_ns();
+	return e;
+}
+
+bool
+allocs_has_type(const struct engine *s, size_t type)
+{
+	return s->allocs.objects != NULL && memchr(s->allocs.types + 1,
+	    (int)type, ALLOCS_SERIES - 1) != NULL;
+}
+
+/* There was no room for an object: what is in use lacks it. */
+static void
+allocs_lose(struct engine *s, uint64_t objects)
+{
+	s->profiles[s->allocs.types[ALLOCS_IN_USE]].now.aggregate_full +=
+	    objects;
+}
+
+/* ---- the library's own table ---- */
+
+/* Where it is in a process's memory; 0: it has not mapped the library. */
+static uint64_t
+allocs_table(struct engine *s, struct process *p)
+{
+	const struct objects_library *l = &s->allocs.library;
+	struct maps_process *of = maps_process(s->maps, p, s->now_ns);
+	const struct maps_list *list = maps_process_list(of);
+	size_t i;
+
+	for (i = 0; i < list->n; i++) {
+		const struct mapping *m = &list->mappings[i];
+
+		if (m->ino == l->ino && m->offset == l->code &&
+		    allocs_is_library(maps_name(list, m)))
+			return m->start + (uint64_t)l->table;
+	}
+	return 0;
+}
+
+/* What an object is looked for in. */
+struct allocs_read {
+	struct objects *objects;
+	struct alloc_cell *cells;
+	size_t n;
+};
+
+static void
+allocs_drop_missing(void *arg, struct process *p, uint64_t address)
+{
+	struct allocs_read *r = arg;
+
+	if (!objects_table_has(r->cells, r->n, address))
+		objects_give(r->objects, p, address);
+}
+
+/*
+ * Drops the objects of a process that its table has no more, and takes over
+ * what it has, where all is to be known.  What was taken since, and comes
+ * through the ring behind this, takes the place of what was found here; what
+ * was given back is then not known any more.
+ */
+static void
+allocs_read_table(struct engine *s, struct process *p, bool all)
+{
+	struct allocs_read r = {.objects = s->allocs.objects};
+	uint64_t table = p->read != NULL ? allocs_table(s, p) : 0;
+	size_t i;
+
+	if (table != 0 && (!objects_holds(r.objects, p) ||
+	    !objects_table_read(p->pid, table, &r.cells, &r.n)))
+		return;
+	objects_each(r.objects, p, allocs_drop_missing, &r);
+	for (i = 0; i < r.n && all; i++)
+		if (!objects_found(r.objects, p, r.cells[i].address,
+		    r.cells[i].bytes))
+			allocs_lose(s, 1);
+	free(r.cells);
+}
+
+static void
+allocs_find(void *arg, struct process *p)
+{
+	allocs_read_table(arg, p, true);
+}
+
+void
+allocs_take_over(struct engine *s)
+{
+	if (s->allocs.objects != NULL)
+		services_each(s->services, allocs_find, s);
+}
+
+/* A process that nobody had looked at when we began. */
+static void
+allocs_meet(struct engine *s, struct process *p)
+{
+	if (p->part[PROCESS_OBJECTS] == NULL &&
+	    (int64_t)p->start_ns < s->allocs.began_boot_ns)
+		allocs_read_table(s, p, true);
+}
+
+static void
+allocs_read_again(void *arg, struct process *p)
+{
+	allocs_read_table(arg, p, false);
+}
+
+/* What a program had goes with it, when the process executes another one. */
+static void
+allocs_read_renewed(void *arg, struct process *p)
+{
+	if (objects_renewed(p))
+		allocs_read_table(arg, p, false);
+}
+
+/* What was given back while the ring was full, we were not told of; what was
+ * taken then is lost, and counted. */
+static void
+allocs_check(struct engine *s)
+{
+	uint64_t counts[COUNT_COUNTERS];
+
+	sampler_counts(s->sampler, s->allocs.types[ALLOCS_IN_USE], counts);
+	objects_holders(s->allocs.objects, counts[COUNT_RING_FULL] !=
+	    s->allocs.lost ? allocs_read_again : allocs_read_renewed, s);
+	s->allocs.lost = counts[COUNT_RING_FULL];
+}
+
+bool
+allocs_see(struct engine *s, const struct sample_event *e, struct process *p)
+{
+	struct objects *o = s->allocs.objects;
+	bool took = e->of_object == OBJECT_TOOK;
+
+	if (o == NULL)
+		return true;
+	if (p != NULL)
+		allocs_meet(s, p);
+	if (!took)
+		s->profiles[e->type].now.samples++;
+	if (p != NULL && took && (e->object.address == 0 ||
+	    !objects_take(o, p, e->object.address,
+	    objects_weigh(e->object.bytes, e->value), e->time_ns)))
+		allocs_lose(s, 1);
+	else if (p != NULL && !took)
+		objects_give(o, p, e->object.address);
+	return !took;
+}
+
+bool
+allocs_is_library(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && strcmp(slash + 1, LIBRARY) == 0;
+}
+
+/* "1 KiB": a power of two. */
+static const char *
+allocs_size(uint64_t bytes, char *out, size_t size)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	size_t i = 0;
+
+	for (; bytes >= 1024 && i < 4; i++)
+		bytes /= 1024;
+	snprintf(out, size, "%llu %s", (unsigned long long)bytes, units[i]);
+	return out;
+}
+
+void
+allocs_leaf(const struct sample_event *e, char leaf[ALLOCS_LEAF_MAX])
+{
+	static const char *const calls[ALLOC_CALLS] = {
+	    [ALLOC_MALLOC] = "malloc", [ALLOC_CALLOC] = "calloc",
+	    [ALLOC_REALLOC] = "realloc", [ALLOC_ALIGNED] = "memalign"};
+	uint64_t from = 1;
+	char a[24], b[24];
+
+	while (from * 2 <= e->object.bytes && from < ALLOC_OBJECT_MAX)
+		from *= 2;
+	snprintf(leaf, ALLOCS_LEAF_MAX, "[%s of %s to %s]",
+	    e->object.call < ALLOC_CALLS ? calls[e->object.call] : "malloc",
+	    allocs_size(from, a, sizeof(a)),
+	    allocs_size(from * 2, b, sizeof(b)));
+}
+
+void
+allocs_sweep(struct engine *s)
+{
+	if (s->allocs.objects == NULL)
+		return;
+	objects_sweep(s->allocs.objects);
+	allocs_check(s);
+}
+
+void
+allocs_settle(struct engine *s)
+{
+	if (s->allocs.objects != NULL)
+		allocs_lose(s, objects_settle(s->allocs.objects));
+}

@@ -1,0 +1,74 @@
+/*
+ * Sampled memory in the engine: an object that was taken is a stack of the type
+ * alloc_space and lives in objects.h until it is given back.  Five series:
+ *
+ *	alloc_space    bytes    \  what the slot's stacks asked for,
+ *	alloc_objects  objects  /
+ *	short_space    bytes       and what of it did not outlive the slot;
+ *	inuse_space    bytes    \  what lives at its end, whenever it was
+ *	inuse_objects  objects  /  asked for
+ *
+ * The library's own frames are left out; the leaf is the call and the size.
+ */
+#ifndef COLLECTOR_ALLOCS_H
+#define COLLECTOR_ALLOCS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/objects/objects_table.h"
+
+struct engine;
+struct err;
+struct objects;
+struct process;
+struct sample_event;
+
+enum allocs_series {
+	ALLOCS_NOT, /* a series of another kind */
+	ALLOCS_SPACE,
+	ALLOCS_OBJECTS,
+	ALLOCS_SHORT,
+	ALLOCS_IN_USE,
+	ALLOCS_IN_USE_OBJECTS,
+	ALLOCS_SERIES
+};
+
+struct allocs {
+	struct objects *objects; /* NULL: nobody takes any */
+	uint8_t types[ALLOCS_SERIES]; /* of profile, by number */
+	struct objects_library library;
+	int64_t began_boot_ns; /* when the probes were attached */
+	uint64_t lost; /* objects given back that we were not told of */
+};
+
+/* Has a type of profile be one of them; the first one is ALLOCS_SPACE, and the
+ * probes are attached with the last. */
+const struct err *allocs_attach(struct engine *s, size_t type,
+    enum allocs_series series);
+
+/* Is it a type of these? */
+bool allocs_has_type(const struct engine *s, size_t type);
+
+/* An event is seen for the first time, of the process p or of one that is
+ * gone; true: it says no more. */
+bool allocs_see(struct engine *s, const struct sample_event *e,
+    struct process *p);
+
+/* Is a file of this path the library? */
+bool allocs_is_library(const char *path);
+
+/* The leaf of an event's stack: "[malloc of 1 KiB to 2 KiB]". */
+#define ALLOCS_LEAF_MAX 64
+void allocs_leaf(const struct sample_event *e, char leaf[ALLOCS_LEAF_MAX]);
+
+/* Takes over what lives in processes that were there before us. */
+void allocs_take_over(struct engine *s);
+
+/* The end of a slot: before its blocks are made; and when all stacks of it are,
+ * those that go on are kept. */
+void allocs_sweep(struct engine *s);
+void allocs_settle(struct engine *s);
+
+#endif
