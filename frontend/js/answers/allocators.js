@@ -21,9 +21,9 @@
         '/pprof/heap needs no more than profile = URL' }
   };
   /* Whatever it has: our own sampling, below malloc(). */
-  const ANY = { start: 'memlens run -- {command}', pull: '', note: 'or, in ' +
-    'its unit: Environment=LD_PRELOAD=/usr/lib/memlens/libmemlens-alloc.so ' +
-    '(below the prefix where MemLens is installed)' };
+  const ANY = { start: 'LD_PRELOAD=/usr/local/lib/memlens/' +
+    'libmemlens-alloc.so {command}', pull: '', note: 'where MemLens is ' +
+    'installed below /usr/local; in a unit it is a line Environment=' };
   const GO = '. A program in Go serves its own: profile = ' +
     'http://HOST:PORT/debug/pprof/heap in memlens-scrape.conf';
 
