@@ -95,6 +95,8 @@ static const struct route routes[] = {
     {"GET", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_get, .params = ""},
     {"PUT", "/api/v1/kv/", POOL_PLAYGROUND, api_kv_put,
         .params = "read-back"},
+    {"POST", "/api/v1/actions/latency-test", POOL_PLAYGROUND,
+        api_latency_post, .params = "", .time_s = 300},
     {"GET", "/metrics", POOL_HEALTH, api_metrics, .params = "strict"},
     {"POST", "/ingest", POOL_INGEST, api_ingest, .params = INGEST_PARAMS,
         .body_max = INGEST_BODY_MAX},

@@ -63,8 +63,7 @@ kv_put_body(struct buf *out, const char *key, const char *value, size_t n)
 	writer_close(&w, '}');
 }
 
-/* One JSON value and nothing behind it but blanks; NULL when it is not. */
-static struct json_object *
+struct json_object *
 kv_parse(const struct buf *body)
 {
 	struct json_tokener *t = json_tokener_new_ex(KV_JSON_DEPTH);

@@ -15,6 +15,7 @@
 #include "store/base/buf.h"
 
 struct err;
+struct json_object;
 
 /* What the target has said; whoever has it frees the body. */
 struct kv_answer {
@@ -46,6 +47,9 @@ void kv_put_path(struct buf *out, const char *key, enum kv_reads reads);
 /* The body of a commit. */
 void kv_put_body(struct buf *out, const char *key, const char *value,
     size_t n);
+
+/* One JSON value and nothing behind it but blanks; NULL when it is not. */
+struct json_object *kv_parse(const struct buf *body);
 
 /*
  * The member "value" of a stored body, as JSON.  Errors: ERR_REQUEST 404

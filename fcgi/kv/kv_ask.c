@@ -27,9 +27,7 @@ kv_ask_check(const struct context *c)
 	return NULL;
 }
 
-/* Where the target is; a name is not looked up, since that can take longer
- * than any deadline. */
-static const struct err *
+const struct err *
 kv_ask_place(const char *target, struct http_place *place)
 {
 	bool url = strstr(target, "://") != NULL ||

@@ -10,10 +10,15 @@
 
 struct context;
 struct err;
+struct http_place;
 struct http_request;
 
 /* Is there a target?  ERR_REQUEST 404. */
 const struct err *kv_ask_check(const struct context *c);
+
+/* Where the target is; a name is not looked up, since that can take longer
+ * than any deadline.  Errors: 502. */
+const struct err *kv_ask_place(const char *target, struct http_place *place);
 
 /* *hr has path and body; the rest is filled in.  Whoever has *out frees its
  * body, after errors too.  Errors: 504 when the deadline passes, 502 for all

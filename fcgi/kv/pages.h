@@ -9,5 +9,6 @@
 
 route_fn api_kv_get;
 route_fn api_kv_put;
+route_fn api_latency_post;
 
 #endif

@@ -241,6 +241,14 @@ route_only_reads(const struct site *site, const struct request *rq)
 	    strcmp(rq->method, "HEAD") == 0 || (r != NULL && r->reads);
 }
 
+int
+route_time_s(const struct site *site, const struct request *rq)
+{
+	const struct route *r = route_of(site, rq->path);
+
+	return r != NULL ? r->time_s : 0;
+}
+
 /* How errors are written below a path. */
 static route_error_fn *
 route_error_of(const struct site *site, const char *path)

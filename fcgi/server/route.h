@@ -42,6 +42,7 @@ struct route {
 	const char *params; /* names, separated by blanks */
 	size_t body_max;    /* bytes; 0: REQUEST_BODY_MAX */
 	bool reads;         /* a POST that changes nothing */
+	int time_s;         /* it may take; 0: as the configuration says */
 };
 
 /* Writes an error as an answer. */
@@ -74,6 +75,9 @@ size_t route_body_max(const struct site *site, const char *path);
 
 /* Does a request change nothing, so that nobody minds when it is dropped? */
 bool route_only_reads(const struct site *site, const struct request *rq);
+
+/* How long the page of a request may take, in seconds; 0: as others. */
+int route_time_s(const struct site *site, const struct request *rq);
 
 /* Answers a request; errors, unknown paths and methods included. */
 void route_dispatch(const struct site *site, struct context *c,

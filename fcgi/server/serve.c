@@ -188,9 +188,12 @@ static void
 serve_begin(const struct serve_options *o, const struct request *rq)
 {
 	int64_t all_ns = o->settings->deadline_ns;
-	int64_t late_ns = SERVE_LATE(all_ns);
+	int64_t late_ns, own_ns = route_time_s(o->site, rq) * NS_PER_S;
 
-	if (late_ns > SERVE_PATIENCE_NS)
+	if (own_ns > 0)
+		all_ns = own_ns;
+	late_ns = SERVE_LATE(all_ns);
+	if (own_ns == 0 && late_ns > SERVE_PATIENCE_NS)
 		late_ns = SERVE_PATIENCE_NS;
 	late_ns -= guard_wait_ns(rq);
 	serve_deadline(late_ns > NS_PER_MS ? late_ns : NS_PER_MS,
@@ -209,7 +212,8 @@ serve_request(const struct serve_options *o, struct context *c,
 	e = serve_read(o->site, f, &rq);
 	if (e == NULL)
 		serve_begin(o, &rq);
-	if (e == NULL && route_only_reads(o->site, &rq))
+	if (e == NULL && (route_only_reads(o->site, &rq) ||
+	    route_time_s(o->site, &rq) > 0))
 		watch_begin(f->ipcFd);
 	if (e != NULL)
 		response_error(&rs, e);

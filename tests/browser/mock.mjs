@@ -251,6 +251,16 @@ async function bodyOf(req) {
   return Buffer.concat(parts).toString('utf8');
 }
 
+function latencyTest({ confirmed, samples }) {
+  if (!confirmed)
+    throw new Refusal(400, 'is not true', 'confirmed');
+  const of = (ms) => ({ count: samples, p50: ms / 1e3, p90: 2 * ms / 1e3,
+    p99: 3 * ms / 1e3, max: 4 * ms / 1e3, buckets: [] });
+  return { kept: true, run: { name: 'latency of SET 2026-01-01 00:00:00',
+    latency: { keys: 'memlens-p99-1-', samples, sent: samples, stopped: null,
+      accepted: of(0.5), committed: of(200), unread: 0 } } };
+}
+
 /* A program that came back, a target that fell silent, and notes. */
 const noted = [];
 
@@ -286,6 +296,8 @@ async function api(req, rest, query) {
     noted.push({ time: clock() - 1, what: 'note', service: null, ...m });
     return noted[noted.length - 1];
   }
+  if (rest === 'actions/latency-test')
+    return latencyTest(JSON.parse(await bodyOf(req)));
   if (rest === 'runs' && req.method === 'POST')
     return comparison.post(await bodyOf(req));
   if (rest.startsWith('kv/'))

@@ -62,6 +62,31 @@ function refusals({ browser, base }) {
       })]];
 }
 
+/* The latency test asks before it writes, and tells both latencies. */
+function latency({ browser, base }) {
+  const run = (answer, want, more) => withPage(browser, {}, async (page) => {
+    page.on('dialog', (d) => (answer ? d.accept() : d.dismiss()));
+    if (more)
+      await page.route('**/actions/latency-test', async (route) => {
+        const res = await route.fetch(), json = await res.json();
+        Object.assign(json.run.latency, more);
+        await route.fulfill({ json });
+      });
+    await open(page, base);
+    await page.fill('.term-input', 'latency');
+    await page.keyboard.press('Enter');
+    await until(async () => want.test(await page.textContent('.term-log')),
+      8000, String(want));
+  });
+  return [['playground: the latency test writes nothing unless confirmed',
+    () => run(false, /Nothing was written/)],
+  ['playground: accepted and committed have quantiles apart', () => run(true,
+    /accepted: p50 500 µs.*p99 1.5 ms.*of 200.*committed: p50 200 ms.*p99 600 ms.*kept as the run/)],
+  ['playground: a test that stopped says why', () => run(true,
+    /1 were accepted and not found.*stopped after 20 of 200, a read: the/,
+    { sent: 20, unread: 1, stopped: 'a read: the target is silent' })]];
+}
+
 /* Accepted and stored are told apart. */
 function writes({ browser, base }) {
   const says = (name, more, want) => ['playground: ' + name,
@@ -123,5 +148,6 @@ function manners({ browser, base, files }) {
 }
 
 export function playTests(env) {
-  return [...pairs(env), ...refusals(env), ...writes(env), ...manners(env)];
+  return [...pairs(env), ...refusals(env), ...writes(env), ...latency(env),
+    ...manners(env)];
 }

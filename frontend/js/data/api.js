@@ -87,8 +87,9 @@
   }
 
   /* POST api/v1/name with JSON; the answer's JSON. */
-  async function post(name, body) {
+  async function post(name, body, wait_ms = TIMEOUT_MS) {
     const res = await request(ns.request.path(name), { method: 'POST',
+      signal: AbortSignal.timeout(wait_ms),
       body: JSON.stringify(body),
       headers: { 'Content-Type': 'application/json' } });
     return res.json();

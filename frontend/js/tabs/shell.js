@@ -83,7 +83,16 @@
       : { error: 'get needs one key; put quotes around spaces' };
   }
 
+  /* latency [SAMPLES [RATE]] */
+  function latency(list) {
+    const [samples, rate] = list.map(Number);
+    return list.length > 2 || list.some((x) => !(Number(x) > 0))
+      ? { error: 'latency takes a number of writes, and so many a second' }
+      : { verb: 'latency', samples: samples || 200, rate: rate || 0 };
+  }
+
   const COMMANDS = {
+    latency,
     set: setter('set', false), store: setter('store', true), get, resdb,
     help: () => ({ verb: 'help' }),
     clear: () => ({ verb: 'clear' }),

@@ -13,6 +13,9 @@
     ['get KEY', 'read it back, with the time that took'],
     ['resdb set --key K --value V', 'the same, in long form'],
     ['resdb get --key K', ''],
+    ['latency', 'how long 200 writes take until they are accepted, and until ' +
+      'they are committed'],
+    ['latency N RATE', 'N writes, so many a second'],
     ['help', 'this list'],
     ['history', 'what you typed'],
     ['clear', 'empty the screen']
@@ -69,6 +72,16 @@
       : { text: shown(answer.value), took };
   }
 
+  const TEST_MS = 310000;
+
+  /* "accepted p50 1 ms, p99 2 ms, max 3 ms of 200" */
+  function quantiles(name, q) {
+    const s = ns.format.seconds;
+    return q.count === 0 ? name + ': none' : name + ': p50 ' + s(q.p50) +
+      ', p90 ' + s(q.p90) + ', p99 ' + s(q.p99) + ', max ' + s(q.max) +
+      ' of ' + ns.format.count(q.count);
+  }
+
   class Terminal {
     constructor() {
       Object.assign(this, { past: [], at: 0, draft: '', busy: false });
@@ -109,6 +122,29 @@
       this.print('dim', QUOTES);
     }
 
+    /* It writes, so it asks first. */
+    async latency(cmd) {
+      if (!window.confirm('Write ' + cmd.samples + ' keys that begin with ' +
+        '“memlens-p99-” to the database, to measure how long that takes? ' +
+        'They stay there.'))
+        return this.print('dim', 'Nothing was written.');
+      this.print('dim', 'Measuring; at most four minutes …');
+      const { run, kept, why } = await ns.api.post('actions/latency-test',
+        { confirmed: true, samples: cmd.samples, rate: cmd.rate }, TEST_MS);
+      const l = run.latency;
+      this.print('out', quantiles('accepted', l.accepted));
+      if (l.committed)
+        this.print('out', quantiles('committed', l.committed));
+      if (l.unread)
+        this.print('warn', ns.format.count(l.unread) + ' were accepted and ' +
+          'not found within 5 seconds');
+      if (l.stopped)
+        this.print('warn', 'stopped after ' + l.sent + ' of ' + l.samples +
+          ', ' + l.stopped);
+      return this.print(kept ? 'dim' : 'warn', kept
+        ? 'kept as the run “' + run.name + '”' : 'not kept as a run: ' + why);
+    }
+
     async ask(cmd) {
       if (ns.mode.current !== 'live')
         return this.print('warn', ns.mode.current === 'lost'
@@ -117,13 +153,19 @@
             'cannot be written to or asked.');
       this.setBusy(true);
       try {
-        const { text, took, dim, warn } = await run(cmd);
-        this.print(dim ? 'dim' : warn ? 'warn' : 'out', text,
-          took && h('span', { class: 'term-took', text: took }));
+        if (cmd.verb === 'latency')
+          await this.latency(cmd);
+        else
+          this.answer(await run(cmd));
       } catch (e) {
         this.print('error', explain(e));
       }
       return this.setBusy(false);
+    }
+
+    answer({ text, took, dim, warn }) {
+      this.print(dim ? 'dim' : warn ? 'warn' : 'out', text,
+        took && h('span', { class: 'term-took', text: took }));
     }
 
     setBusy(busy) {
