@@ -22,6 +22,7 @@
 #include "collector/disk/bins.h"
 #include "collector/pbft/pbft_find.h"
 #include "collector/probe/pbft_probe.h"
+#include "collector/process/instances.h"
 #include "collector/process/services.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -30,6 +31,7 @@
 #define LOOK_NS INT64_C(1000000000) /* between two looks at the processes */
 #define STRANGERS PBFT_LOSTS /* a reason more, of no replica */
 #define PROCESS_LABELS 3
+#define PORT_LOOKS 10 /* in which a process begins to listen */
 
 enum file_state {
 	FILE_FREE,
@@ -56,6 +58,7 @@ struct pbft_member {
 	int32_t pid;
 	uint64_t serial; /* of the process; 0: the place is free */
 	uint32_t image, file;
+	uint32_t looks; /* at its port */
 	bool seen, counted;
 	char service[sizeof(((struct process_read *)0)->service)];
 	char instance[sizeof(((struct process_read *)0)->instance)];
@@ -65,6 +68,7 @@ struct pbft_member {
 struct pbft {
 	const struct config *config;
 	struct services *services;
+	int proc_fd;
 	struct pbft_probe *probe; /* NULL: not needed yet */
 	struct pbft_find find;
 	uint32_t looked; /* the file of find */
@@ -259,6 +263,30 @@ member_open(struct pbft *p, struct pbft_member *m,
 		m->file = file_of(p, fd, process->read->comm);
 }
 
+/* Replicas are told apart though no rule names them: by the lowest port, else
+ * by their number here. */
+static void
+member_name(struct pbft *p, struct pbft_member *m,
+    const struct process_read *r)
+{
+	uint16_t port;
+
+	snprintf(m->service, sizeof(m->service), "%s", r->service);
+	if (r->instance[0] != '\0') {
+		snprintf(m->instance, sizeof(m->instance), "%s", r->instance);
+		return;
+	}
+	if (m->instance[0] == ':' || m->looks >= PORT_LOOKS)
+		return;
+	m->looks++;
+	port = instances_port(p->proc_fd, m->pid);
+	if (port != 0)
+		snprintf(m->instance, sizeof(m->instance), ":%u", port);
+	else
+		snprintf(m->instance, sizeof(m->instance), "#%d",
+		    (int)(m - p->members) + 1);
+}
+
 static void
 member_count(struct pbft *p, struct pbft_member *m)
 {
@@ -289,10 +317,7 @@ member_look(void *arg, struct process *process)
 		member_open(p, m, process);
 	m->serial = process->read->serial;
 	m->seen = true;
-	snprintf(m->service, sizeof(m->service), "%s",
-	    process->read->service);
-	snprintf(m->instance, sizeof(m->instance), "%s",
-	    process->read->instance);
+	member_name(p, m, process->read);
 	member_count(p, m);
 }
 
@@ -355,13 +380,10 @@ static size_t
 member_labels(const struct pbft_member *m, const char *name,
     const char *value, struct label l[PROCESS_LABELS])
 {
-	size_t n = 0;
-
-	l[n++] = (struct label){name, value};
-	l[n++] = (struct label){"service", m->service};
-	if (m->instance[0] != '\0')
-		l[n++] = (struct label){"instance", m->instance};
-	return n;
+	l[0] = (struct label){name, value};
+	l[1] = (struct label){"service", m->service};
+	l[2] = (struct label){"instance", m->instance};
+	return PROCESS_LABELS;
 }
 
 static void
@@ -469,6 +491,7 @@ pbft_open(void **out, const struct config *config, struct services *services)
 		return err_nomem();
 	p->config = config;
 	p->services = services;
+	p->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*out = p;
 	return NULL;
 }
@@ -481,6 +504,8 @@ pbft_close(void *source)
 	for (uint32_t i = 0; i < PBFT_FILES; i++)
 		file_free(p, i);
 	pbft_probe_close(p->probe);
+	if (p->proc_fd >= 0)
+		close(p->proc_fd);
 	bins_fini(&p->bins);
 	free(p);
 }

@@ -11,9 +11,8 @@ cp "$BUILD/system/resdb_replica" "$dir/$name"
 cp "$BUILD/system/resdb_replica" "$dir/$other"
 strip "$dir/$other"
 configure 500ms
-# a rule names them: they have instances
-printf '[pbft]\nprograms = nobody %s %s\n[service agree]\ncomm = ^%s$\n' \
-	"$name" "$other" "$name" >>"$dir/conf"
+# no rule names them: their ports tell them apart
+printf '[pbft]\nprograms = nobody %s %s\n' "$name" "$other" >>"$dir/conf"
 base=$((21000 + $$ % 8000))
 
 # Stopped until they are watched: each round is to be seen.
