@@ -16,29 +16,52 @@
 
 #define LIBRARY "libmemlens-alloc.so"
 
-const struct err *
-allocs_attach(struct engine *s, size_t type, enum allocs_series series)
+/* Which types there are. */
+static void
+allocs_set_types(struct engine *s, size_t type)
+{
+	const struct profile *row;
+	size_t i;
+
+	s->allocs.types[ALLOCS_SPACE] = (uint8_t)type;
+	for (i = 0; i < s->n_profiles; i++) {
+		row = s->profiles[i].row;
+		if (row != NULL && row->memory != ALLOCS_NOT)
+			s->allocs.types[row->memory] = (uint8_t)i;
+	}
+}
+
+static const struct err *
+allocs_attach_probes(struct engine *s)
 {
 	struct allocs *a = &s->allocs;
-	const struct allocs_options *o;
-	const struct err *e;
+	struct allocs_options *o = &s->profiles[a->types[ALLOCS_SPACE]].allocs;
+	const struct err *e = objects_library_read(o->library, &a->library);
 
-	if (series != ALLOCS_SPACE && a->objects == NULL)
-		return err_new(ERR_BPF, 0, "[alloc_space] is not attached");
-	a->types[series] = (uint8_t)type;
-	if (series == ALLOCS_SPACE)
-		a->objects = objects_new(services_table(s->services));
-	if (a->objects == NULL)
-		return err_nomem();
-	if (series + 1 < ALLOCS_SERIES)
-		return NULL;
-	o = &s->profiles[a->types[ALLOCS_SPACE]].allocs;
-	e = objects_library_read(o->library, &a->library);
+	o->took = a->library.took;
+	o->gave = a->library.gave;
 	if (e == NULL)
 		e = sampler_set_allocs(s->sampler, a->types[ALLOCS_SPACE],
 		    a->types[ALLOCS_IN_USE], o);
 	a->began_boot_ns = clock_boot_ns();
 	return e;
+}
+
+const struct err *
+allocs_attach(struct engine *s, size_t type, enum allocs_series series)
+{
+	struct allocs *a = &s->allocs;
+	const struct err *e;
+
+	if (series != ALLOCS_SPACE)
+		return a->objects != NULL ? NULL : err_new(ERR_BPF, 0,
+		    "[alloc_space] is not attached");
+	allocs_set_types(s, type);
+	e = allocs_attach_probes(s);
+	if (e != NULL)
+		return e;
+	a->objects = objects_new(services_table(s->services));
+	return a->objects == NULL ? err_nomem() : NULL;
 }
 
 bool

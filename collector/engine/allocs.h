@@ -43,8 +43,8 @@ struct allocs {
 	uint64_t lost; /* objects given back that we were not told of */
 };
 
-/* Has a type of profile be one of them; the first one is ALLOCS_SPACE, and the
- * probes are attached with the last. */
+/* Has a type of profile be one of them; the first one is ALLOCS_SPACE, with
+ * which the probes are attached: then all are there. */
 const struct err *allocs_attach(struct engine *s, size_t type,
     enum allocs_series series);
 

@@ -36,54 +36,72 @@ library_code(Elf *elf, GElf_Phdr *out)
 	return false;
 }
 
-/* The value of memlens_alloc1_table among a section's symbols. */
-static bool
-library_symbol(Elf *elf, Elf_Scn *scn, uint64_t *value)
+/* What is looked for, by name; 0: not found so far. */
+struct library_symbols {
+	uint64_t took, gave, table;
+};
+
+static void
+library_symbol(struct library_symbols *out, const char *name,
+    const GElf_Sym *sym)
+{
+	const struct {
+		const char *name;
+		uint64_t size, *value;
+	} wanted[] = {{"memlens_alloc1_took", 0, &out->took},
+	    {"memlens_alloc1_gave", 0, &out->gave},
+	    {"memlens_alloc1_table", sizeof(struct alloc_table),
+	        &out->table}};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (name != NULL && strcmp(name, wanted[i].name) == 0 &&
+		    sym->st_size >= wanted[i].size)
+			*wanted[i].value = sym->st_value;
+}
+
+static void
+library_symbols(Elf *elf, Elf_Scn *scn, struct library_symbols *out)
 {
 	GElf_Shdr shdr;
 	Elf_Data *data;
 	GElf_Sym sym;
-	const char *name;
 	size_t i;
 
 	if (gelf_getshdr(scn, &shdr) == NULL || shdr.sh_type != SHT_DYNSYM ||
 	    (data = elf_getdata(scn, NULL)) == NULL || shdr.sh_entsize == 0)
-		return false;
-	for (i = 0; i < shdr.sh_size / shdr.sh_entsize; i++) {
-		if (gelf_getsym(data, (int)i, &sym) == NULL)
-			return false;
-		name = elf_strptr(elf, shdr.sh_link, sym.st_name);
-		*value = sym.st_value;
-		if (name != NULL && strcmp(name, "memlens_alloc1_table") == 0 &&
-		    sym.st_size >= sizeof(struct alloc_table))
-			return true;
-	}
-	return false;
+		return;
+	for (i = 0; i < shdr.sh_size / shdr.sh_entsize; i++)
+		if (gelf_getsym(data, (int)i, &sym) != NULL)
+			library_symbol(out, elf_strptr(elf, shdr.sh_link,
+			    sym.st_name), &sym);
 }
 
 static bool
 library_find(int fd, struct objects_library *out)
 {
-	Elf *elf;
+	struct library_symbols found = {0};
 	Elf_Scn *scn = NULL;
 	GElf_Phdr code;
-	uint64_t value = 0;
-	bool found = false;
+	bool done;
+	Elf *elf;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (elf == NULL)
 		return false;
-	while (!found && (scn = elf_nextscn(elf, scn)) != NULL)
-		found = library_symbol(elf, scn, &value);
-	found = found && library_code(elf, &code);
-	if (found) {
-		out->code = code.p_offset & ~UINT64_C(4095);
-		out->table = (int64_t)(value -
-		    (code.p_vaddr & ~UINT64_C(4095)));
-	}
+	while ((scn = elf_nextscn(elf, scn)) != NULL)
+		library_symbols(elf, scn, &found);
+	done = found.took != 0 && found.gave != 0 && found.table != 0 &&
+	    library_code(elf, &code);
 	elf_end(elf);
-	return found;
+	if (!done)
+		return false;
+	out->took = found.took - code.p_vaddr + code.p_offset;
+	out->gave = found.gave - code.p_vaddr + code.p_offset;
+	out->code = code.p_offset & ~UINT64_C(4095);
+	out->table = (int64_t)(found.table -
+	    (code.p_vaddr & ~UINT64_C(4095)));
+	return true;
 }
 
 const struct err *

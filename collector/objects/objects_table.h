@@ -15,9 +15,10 @@
 struct alloc_cell;
 struct err;
 
-/* Where the library is on the disk, and its table in it. */
+/* Where the library is on the disk, and what is in it. */
 struct objects_library {
 	uint64_t ino;
+	uint64_t took, gave; /* offsets in the file of the probes' places */
 	uint64_t code;  /* offset in the file of its code, */
 	int64_t table;  /* and from there to the table, in memory */
 };

@@ -4,13 +4,11 @@
 #include "collector/probe/pbft_probe.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #pragma GCC diagnostic push
@@ -19,23 +17,13 @@
 #pragma GCC diagnostic pop
 
 #include "collector/probe/bpf_log.h"
+#include "collector/probe/uprobe.h"
 #include "store/base/err.h"
-
-#define ANY_PROCESS -1
-#define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI of newer headers */
-
-/* BPF_LINK_CREATE's arguments for it. */
-struct uprobe_multi {
-	uint32_t program, target, type, flags;
-	uint64_t path, offsets, counters, cookies;
-	uint32_t n, more_flags, pid, zero;
-};
 
 struct pbft_probe {
 	struct pbft_bpf *bpf;
-	bool multi; /* the kernel (6.6) attaches without CAP_SYS_ADMIN */
-	struct bpf_link *links[PBFT_FILES][PBFT_FUNCTIONS];
-	int fds[PBFT_FILES][PBFT_FUNCTIONS]; /* of links, with multi; 0: no */
+	bool links; /* how it is attached: uprobe.h */
+	struct uprobe probes[PBFT_FILES][PBFT_FUNCTIONS];
 	struct sums sums;
 };
 
@@ -50,14 +38,9 @@ pbft_program(const struct pbft_probe *p, size_t i)
 static void
 pbft_choose(struct pbft_probe *p)
 {
-	struct btf *kernel = btf__load_vmlinux_btf();
-
-	p->multi = kernel != NULL && btf__find_by_name_kind(kernel,
-	    "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
-	btf__free(kernel);
-	for (size_t i = 0; p->multi && i < PBFT_FUNCTIONS; i++)
-		bpf_program__set_expected_attach_type(pbft_program(p, i),
-		    (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	p->links = uprobe_has_links();
+	for (size_t i = 0; p->links && i < PBFT_FUNCTIONS; i++)
+		uprobe_set_link(pbft_program(p, i));
 }
 
 static const struct err *
@@ -116,31 +99,6 @@ pbft_probe_close(struct pbft_probe *p)
 	free(p);
 }
 
-/* False with errno. */
-static bool
-pbft_attach_multi(struct pbft_probe *p, uint32_t file, size_t i,
-    const char *path, const uint64_t *offset)
-{
-	struct uprobe_multi a = {
-	    .program = (uint32_t)bpf_program__fd(pbft_program(p, i)),
-	    .type = ATTACH_UPROBE_MULTI, .path = (uintptr_t)path,
-	    .offsets = (uintptr_t)offset, .n = 1};
-	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
-
-	p->fds[file][i] = fd > 0 ? fd : 0;
-	return fd > 0;
-}
-
-/* Likewise, for older kernels. */
-static bool
-pbft_attach_event(struct pbft_probe *p, uint32_t file, size_t i,
-    const char *path, uint64_t offset)
-{
-	p->links[file][i] = bpf_program__attach_uprobe(pbft_program(p, i),
-	    false, ANY_PROCESS, path, offset);
-	return p->links[file][i] != NULL;
-}
-
 /* The path is that of a descriptor: the file cannot be another one by now, and
  * libbpf, which is given offsets, does not look into it. */
 const struct err *
@@ -152,15 +110,13 @@ pbft_probe_attach(struct pbft_probe *p, uint32_t file, int fd,
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	for (size_t i = 0; i < PBFT_FUNCTIONS; i++) {
-		if (p->multi ?
-		    pbft_attach_multi(p, file, i, path, &offsets[i]) :
-		    pbft_attach_event(p, file, i, path, offsets[i]))
+		why = uprobe_attach(&p->probes[file][i], pbft_program(p, i),
+		    p->links, path, offsets[i]);
+		if (why == 0)
 			continue;
-		why = errno;
 		pbft_probe_detach(p, file);
 		return err_new(ERR_BPF, why, "attaching to its functions: "
-		    "%s%s", strerror(why), !p->multi && why == EACCES ?
-		    " (kernels before 6.6 ask for CAP_SYS_ADMIN)" : "");
+		    "%s%s", strerror(why), uprobe_hint(p->links, why));
 	}
 	return NULL;
 }
@@ -168,13 +124,8 @@ pbft_probe_attach(struct pbft_probe *p, uint32_t file, int fd,
 void
 pbft_probe_detach(struct pbft_probe *p, uint32_t file)
 {
-	for (size_t i = 0; i < PBFT_FUNCTIONS; i++) {
-		if (p->fds[file][i] > 0)
-			close(p->fds[file][i]);
-		p->fds[file][i] = 0;
-		bpf_link__destroy(p->links[file][i]);
-		p->links[file][i] = NULL;
-	}
+	for (size_t i = 0; i < PBFT_FUNCTIONS; i++)
+		uprobe_detach(&p->probes[file][i]);
 }
 
 bool

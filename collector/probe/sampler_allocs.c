@@ -13,10 +13,13 @@
 #include "alloc.skel.h"
 #pragma GCC diagnostic pop
 
+#include "collector/probe/uprobe.h"
 #include "store/base/err.h"
 
 struct sampler_allocs {
 	struct alloc_bpf *bpf;
+	bool links; /* how it is attached: uprobe.h */
+	struct uprobe took, gave;
 };
 
 /* Maps that the sampler has, too, are the sampler's. */
@@ -40,9 +43,10 @@ allocs_share(struct alloc_bpf *bpf, const struct bpf_object *maps)
 
 /* 0 or a negative errno. */
 static int
-allocs_load(struct alloc_bpf *bpf, size_t took, size_t gave,
+allocs_load(struct sampler_allocs *a, size_t took, size_t gave,
     const struct allocs_options *o, const struct bpf_object *maps)
 {
+	struct alloc_bpf *bpf = a->bpf;
 	const struct bpf_map *ring =
 	    bpf_object__find_map_by_name(maps, "ring");
 	int r = allocs_share(bpf, maps);
@@ -54,30 +58,26 @@ allocs_load(struct alloc_bpf *bpf, size_t took, size_t gave,
 	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(ring) / 4;
 	bpf->rodata->took_share_bytes = bpf_map__max_entries(ring) / 2;
 	bpf->rodata->ring_share_bytes = bpf_map__max_entries(ring) / 4 * 3;
+	a->links = uprobe_has_links();
+	if (a->links) {
+		uprobe_set_link(bpf->progs.alloc_took);
+		uprobe_set_link(bpf->progs.alloc_gave);
+	}
 	return r == 0 ? alloc_bpf__load(bpf) : r;
 }
 
-/* The link is NULL where it failed: then 0 or a negative errno is in errno. */
-static struct bpf_link *
-allocs_attach_one(const struct bpf_program *program, const char *library,
-    const char *function)
-{
-	LIBBPF_OPTS(bpf_uprobe_opts, o, .func_name = function);
-
-	return bpf_program__attach_uprobe_opts(program, -1, library, 0, &o);
-}
-
-/* What was taken is known before anything is given back. */
+/* What is given back is told before anything is taken.  0 or a negative
+ * errno. */
 static int
-allocs_attach(struct alloc_bpf *bpf, const char *library)
+allocs_attach(struct sampler_allocs *a, const struct allocs_options *o)
 {
-	bpf->links.alloc_took = allocs_attach_one(bpf->progs.alloc_took,
-	    library, "memlens_alloc1_took");
-	if (bpf->links.alloc_took == NULL)
-		return -errno;
-	bpf->links.alloc_gave = allocs_attach_one(bpf->progs.alloc_gave,
-	    library, "memlens_alloc1_gave");
-	return bpf->links.alloc_gave == NULL ? -errno : 0;
+	int code = uprobe_attach(&a->gave, a->bpf->progs.alloc_gave, a->links,
+	    o->library, o->gave);
+
+	if (code == 0)
+		code = uprobe_attach(&a->took, a->bpf->progs.alloc_took,
+		    a->links, o->library, o->took);
+	return -code;
 }
 
 const struct err *
@@ -91,13 +91,15 @@ sampler_allocs_open(struct sampler_allocs **out, size_t took, size_t gave,
 	if (a == NULL)
 		return err_nomem();
 	a->bpf = alloc_bpf__open();
-	r = a->bpf == NULL ? -errno : allocs_load(a->bpf, took, gave, o, maps);
+	r = a->bpf == NULL ? -errno : allocs_load(a, took, gave, o, maps);
 	if (r == 0)
-		r = allocs_attach(a->bpf, o->library);
+		r = allocs_attach(a, o);
 	if (r != 0) {
+		bool links = a->links;
+
 		sampler_allocs_close(a);
-		return err_new(ERR_BPF, -r, "probes in %s: %s", o->library,
-		    strerror(-r));
+		return err_new(ERR_BPF, -r, "probes in %s: %s%s", o->library,
+		    strerror(-r), uprobe_hint(links, -r));
 	}
 	*out = a;
 	return NULL;
@@ -108,6 +110,7 @@ sampler_allocs_close(struct sampler_allocs *a)
 {
 	if (a == NULL)
 		return;
+	sampler_allocs_stop(a);
 	alloc_bpf__destroy(a->bpf);
 	free(a);
 }
@@ -115,5 +118,6 @@ sampler_allocs_close(struct sampler_allocs *a)
 void
 sampler_allocs_stop(struct sampler_allocs *a)
 {
-	alloc_bpf__detach(a->bpf);
+	uprobe_detach(&a->took);
+	uprobe_detach(&a->gave);
 }

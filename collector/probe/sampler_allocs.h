@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct bpf_object;
 struct err;
@@ -16,6 +17,7 @@ struct sampler_allocs;
 
 struct allocs_options {
 	char library[ALLOCS_PATH_MAX];
+	uint64_t took, gave; /* offsets in it */
 	bool eh_frame; /* else by frame pointers alone */
 };
 
