@@ -401,9 +401,9 @@ TEST(a_named_thread_is_no_pool_by_its_entry)
 	struct sample_event e = t->head;
 	struct process *p = services_process(t->services, getpid(), 0);
 
-	p->read->stat.threads = p->read->alike_threads = 2;
-	p->read->alike = true;
-	p->read->alike_ns = t->s.now_ns;
+	p->read->stat.threads = p->read->shared_threads = 2;
+	p->read->shared = true;
+	p->read->shared_ns = t->s.now_ns;
 	e.flags = EVENT_EH_FRAME;
 	e.value = 1;
 	e.n_user = 2;
