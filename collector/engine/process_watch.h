@@ -19,9 +19,10 @@
  * under the service of its parent; one that was gone before it was looked at
  * ends there.
  *
- * FACT_MARK "exec" and "exit": text PID ' ' COMM '\t' SERVICE; "began" and
- * "ended" (in place of "exit") of a program that a rule names, whose parent is
- * of another service: the same text.
+ * FACT_MARK "exec" and "exit": text PID ' ' COMM '\t' SERVICE.  The same text
+ * of a program that a rule names, whose parent is of another service: "began";
+ * and, in place of "exit", "ended", or "fewer" while others go on that have its
+ * service and name.
  */
 #ifndef COLLECTOR_PROCESS_WATCH_H
 #define COLLECTOR_PROCESS_WATCH_H

@@ -65,8 +65,9 @@ struct process_count {
 	size_t n_execs;
 	struct {
 		char text[160];
+		int32_t pid;
 		int64_t time_ns; /* monotonic */
-		bool watched;
+		bool watched, others; /* others of its name went on */
 	} exits[PROCESS_MARKS_MAX];
 	size_t n_exits;
 	uint64_t skipped, dropped; /* since the start */
@@ -200,8 +201,10 @@ count_mark_exit(struct process_count *c, const struct process *p,
 		return;
 	snprintf(c->exits[i].text, sizeof(c->exits[0].text), "%d %s\t%s",
 	    p->pid, p->read->comm, p->read->service);
+	c->exits[i].pid = p->pid;
 	c->exits[i].time_ns = now_ns;
 	c->exits[i].watched = watched;
+	c->exits[i].others = false;
 	if (i == c->n_exits)
 		c->n_exits++;
 }
@@ -280,6 +283,7 @@ struct count_close {
 	struct process_count *count;
 	struct batch *batch;
 	int64_t start_ns, boot_ns; /* boot_ns: wall time less boot time */
+	int64_t mono_ns;           /* wall time less monotonic time */
 	size_t began;
 };
 
@@ -317,6 +321,30 @@ count_watch(struct count_close *x, struct process *p)
 	r->watched = 1;
 }
 
+/* Does it go on where one of its service and name has ended?  What began after
+ * that end has come back, and is none of the others. */
+static void
+count_go_on(struct count_close *x, const struct process *p)
+{
+	struct process_count *c = x->count;
+	char name[160];
+	size_t i;
+
+	if (c->n_exits == 0 || !p->read->ruled || p->read->watched < 0 ||
+	    !count_is_program(c, p))
+		return;
+	for (i = 0; i < c->n_exits; i++)
+		if (c->exits[i].pid == p->pid)
+			return; /* no sweep has missed it yet */
+	snprintf(name, sizeof(name), "%s\t%s", p->read->comm,
+	    p->read->service);
+	for (i = 0; i < c->n_exits; i++)
+		if ((int64_t)p->start_ns + x->boot_ns <
+		    c->exits[i].time_ns + x->mono_ns &&
+		    strcmp(strchr(c->exits[i].text, ' ') + 1, name) == 0)
+			c->exits[i].others = true;
+}
+
 static void
 count_see(void *arg, struct process *p)
 {
@@ -328,6 +356,14 @@ count_see(void *arg, struct process *p)
 		if (strcmp(c->service[i].name, p->read->service) == 0)
 			c->service[i].living = true;
 	count_watch(x, p);
+	count_go_on(x, p);
+}
+
+static const char *
+count_exit_kind(const struct process_count *c, size_t i)
+{
+	return !c->exits[i].watched ? "exit" :
+	    c->exits[i].others ? "fewer" : "ended";
 }
 
 /* A series begins with its first event and goes on while the service
@@ -383,15 +419,15 @@ process_count_close_slot(struct process_count *c, uint64_t slot,
 	int64_t wall_ns = clock_wall_ns();
 	int64_t offset_ns = wall_ns - clock_mono_ns();
 	struct count_close close = {c, b, start_ns,
-	    wall_ns - clock_boot_ns(), 0};
+	    wall_ns - clock_boot_ns(), offset_ns, 0};
 	size_t i;
 
 	services_each(c->services, count_see, &close);
 	for (i = 0; i < c->n; i++)
 		put_service(&c->service[i], b, slot, last_ns);
 	for (i = 0; i < c->n_exits; i++)
-		count_put_mark(&close, c->exits[i].watched ? "ended" : "exit",
-		    c->exits[i].text, c->exits[i].time_ns + offset_ns);
+		count_put_mark(&close, count_exit_kind(c, i), c->exits[i].text,
+		    c->exits[i].time_ns + offset_ns);
 	c->n_exits = 0;
 	put_execs(&close, offset_ns);
 	put_counter(b, "memlens_life_records_lost_total", "source", "cpu",

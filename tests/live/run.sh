@@ -95,7 +95,7 @@ configure() {
 
 	[service kvservice]
 	comm = ^kv
-	command = kvservice
+	command = \Q$run/bin/kvservice\E
 	END
 	cat >"$run/scrape.conf" <<-END
 	[scrape]

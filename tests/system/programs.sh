@@ -1,6 +1,7 @@
 #!/bin/bash
 # A program that a rule names and that dies is told by health, and so is that
-# it came back; both are marks.  A worker of it, and what no rule names, is not.
+# it came back; both are marks.  A worker of it, and what no rule names, is not;
+# nor is the end of one of several.
 . "$(dirname "$0")/daemon-lib.bash"
 configure 500ms 500ms
 sed -i '/^\[cpu\]/,+1d' "$dir/conf" # it tells of ends
@@ -30,7 +31,7 @@ sys.exit(not eval("(" + sys.argv[1] + ")"))' "$2" "$dir/answer" 2>/dev/null
 	}
 	if await 60 asked "$2" "$3"; then ok "$1"; else not_ok "$1" "$(cat "$dir/answer")"; fi
 }
-marks='marks?what=began,ended'
+marks='marks?what=began,ended,fewer'
 begin "$dir/log" "$dir/keptone" 1000
 first=$last
 begin "$dir/log" "$dir/other" 1000
@@ -46,10 +47,22 @@ second=$last
 becomes "that it came back, too" health "'came back as pid $second' in why"
 becomes "and both are marks" "$marks" 'marks == [("began", "keptone"),
 	("ended", "keptone"), ("began", "keptone")]'
+# one of two, then the other
+begin "$dir/log" "$dir/keptshell" -c "$dir/other 60; :"
+pair=$last
+begin "$dir/log" "$dir/keptshell" -c "$dir/other 60; :"
+becomes "two of a name" "$marks" 'marks[3:] == [("began", "keptshell")] * 2'
+end "$pair"
+becomes "one of them is not the service's end" "$marks" \
+	'marks[5:] == [("fewer", "keptshell")]'
+becomes "nor is it told" health "'keptshell' not in why"
+end "$last"
+becomes "the other is, and is told" health \
+	"'keptshell (pid $last) ended at' in why"
 # a shell of the service that has a worker, which ends
 begin "$dir/log" "$dir/keptshell" -c "$dir/keptone 9; $dir/other 40"
-becomes "a program with a worker" "$marks" 'marks[3:] == [("began", "keptshell")]'
+becomes "a program with a worker" "$marks" 'marks[7:] == [("began", "keptshell")]'
 sleep 12
 becomes "its worker's end is nobody's business" "$marks" \
-	'marks[3:] == [("began", "keptshell")]'
+	'marks[7:] == [("began", "keptshell")]'
 finish

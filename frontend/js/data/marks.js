@@ -9,6 +9,7 @@
   /* what: [its words, its colour] */
   const KINDS = {
     ended: ['ended', '--bad'],
+    fewer: ['ended, others of its name go on', '--warn'],
     began: ['began', '--ok'],
     'target-down': ['does not answer', '--bad'],
     'target-up': ['answers again', '--ok'],
@@ -24,7 +25,7 @@
     const [verb] = KINDS[what] || [what];
     const of = service ? service + ': ' : '';
     const [, pid, name] = /^(\d+) (.*)$/.exec(text) || [];
-    if (what === 'began' || what === 'ended')
+    if (what === 'began' || what === 'ended' || what === 'fewer')
       return of + (pid ? name + ' (pid ' + pid + ')' : text) + ' ' + verb;
     if (what === 'target-down' || what === 'target-up') {
       const at = text.indexOf(': ');

@@ -147,6 +147,8 @@ test('marks are told in words, and the nearest comes first', () => {
   const { words, near } = load('format', 'unit', 'time', 'marks').marks;
   const say = (what, text, service = null) => words({ what, text, service });
   assert.equal(say('ended', '7 kv a', 'kv'), 'kv: kv a (pid 7) ended');
+  assert.equal(say('fewer', '7 kv', 'kv'),
+    'kv: kv (pid 7) ended, others of its name go on');
   assert.equal(say('began', 'odd', 'kv'), 'kv: odd began');
   assert.equal(say('target-down', 'r2: prometheus: refused', 'kv'),
     'kv: target r2 does not answer: prometheus: refused');
