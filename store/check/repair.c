@@ -86,6 +86,8 @@ repair_list(struct repair *r)
 		    : (uint64_t)st.st_size;
 		if (f.number > r->highest)
 			r->highest = f.number;
+		if (f.f.kind == MANIFEST_IDS && f.number > r->ids)
+			r->ids = f.number;
 		e = repair_put(r, &f);
 	}
 	closedir(d);
@@ -205,6 +207,57 @@ repair_copied(const struct repair *r, const struct found *f,
 	    by->f.kind == MANIFEST_JOURNAL && !by->dropped &&
 	    f->f.first != UINT64_MAX && f->f.first == by->f.first &&
 	    remains_is_copy(r->dir, f->f.name, by->f.name);
+}
+
+/* Is there a span that was made from this journal to its end?  The list of
+ * ids is what sealing makes last. */
+static bool
+repair_was_sealed(const struct repair *r, const struct found *journal)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->found[i].number < r->ids &&
+		    repair_supersedes(r, &r->found[i], journal))
+			return true;
+	}
+	return false;
+}
+
+/* Is it a span that a crash left of the sealing of a journal that is still
+ * there? */
+static bool
+repair_is_begun(const struct repair *r, const struct found *span)
+{
+	if (span->f.kind != MANIFEST_SPAN || span->dropped ||
+	    span->number < r->ids || span->f.level > FORMAT_SEAL_LEVEL)
+		return false;
+	for (size_t i = 0; i < r->n && r->found[i].number < span->number; i++)
+		if (r->found[i].f.kind == MANIFEST_JOURNAL &&
+		    !r->found[i].dropped &&
+		    r->found[i].f.first == span->f.first &&
+		    !repair_was_sealed(r, &r->found[i]))
+			return true;
+	return false;
+}
+
+/* A journal is sealed in pieces, the span first: where the last is not known
+ * to be there the journal stays, and the pieces go. */
+static const struct err *
+repair_drop_begun(struct repair *r)
+{
+	const struct err *e = NULL;
+	size_t i = 0;
+
+	while (i < r->n && !repair_is_begun(r, &r->found[i]))
+		i++;
+	for (; i < r->n && e == NULL; i++) {
+		struct found *f = &r->found[i];
+
+		if (!f->dropped && (f->f.kind == MANIFEST_SPAN ||
+		    f->f.kind == MANIFEST_LATE))
+			e = repair_aside(r, f, "old", "a journal was being "
+			    "sealed, and is still there");
+	}
+	return e;
 }
 
 static const struct err *
@@ -330,6 +383,7 @@ repair_run(struct repair *r)
 	qsort(r->found, r->n, sizeof(*r->found), repair_compare);
 	manifest_salvage(&r->manifest, r->dir);
 	if ((e = repair_check(r)) != NULL ||
+	    (e = repair_drop_begun(r)) != NULL ||
 	    (e = repair_supersede(r)) != NULL)
 		return e;
 	return repair_write(r);

@@ -24,6 +24,7 @@ struct repair {
 	struct found *found;
 	size_t n, cap;
 	uint64_t highest; /* number of a name */
+	uint64_t ids;     /* number of the newest list of ids, or 0 */
 	struct repair_report *report;
 	repair_fn *fn;
 	void *arg;

@@ -303,6 +303,67 @@ TEST(what_is_set_apart_counts_after_a_repair)
 	end();
 }
 
+/* A command in which $d is the directory. */
+static void
+sh(const char *command)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text), "d=%s; %s", dir, command);
+	CHECK_INT(system(text), 0);
+}
+
+/* What the first three late files did not have was in the journal alone,
+ * which was set aside for the span. */
+TEST(a_repair_takes_no_piece_for_the_whole_journal)
+{
+	struct repair_report r;
+	uint64_t stacks;
+
+	begin(1000);
+	for (unsigned i = 0; i < 40; i++)
+		put(FIRST + i, i);
+	sh("cp -a $d $d.kept");
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK_OK(store_writer_close(writer));
+	CHECK_INT(files("span"), 1);
+	sh("cd $d && rm ids-* manifest && "
+	   "ls late-* | sort -t- -k4n | tail -n +4 | xargs rm && "
+	   "cp -n ../${d##*/}.kept/* . && rm -r $d.kept manifest");
+	CHECK_INT(files("late"), 3);
+	CHECK_OK(store_repair(dir, silent, NULL, &r));
+	CHECK_INT(r.superseded, 4);
+	CHECK_INT(r.damaged, 0);
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 80);
+	CHECK_INT(stacks, 41);
+	begin(1000);
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 80);
+	CHECK_INT(stacks, 41);
+	end();
+}
+
+/* The list of ids is made last: the journal has nothing of its own. */
+TEST(a_repair_takes_all_pieces_for_the_journal)
+{
+	struct repair_report r;
+	uint64_t stacks;
+
+	begin(1000);
+	for (unsigned i = 0; i < 40; i++)
+		put(FIRST + i, i);
+	sh("cp -a $d $d.kept");
+	CHECK_OK(store_tick(writer, (FIRST + 70) * SLOT));
+	CHECK_OK(store_writer_close(writer));
+	sh("cp -n $d.kept/* $d && rm -r $d.kept $d/manifest");
+	CHECK_OK(store_repair(dir, silent, NULL, &r));
+	sh("ls $d/journal-*.old >/dev/null");
+	CHECK_INT(count(FIRST, FIRST + 64, &stacks), 80);
+	CHECK_INT(stacks, 41);
+	begin(1000);
+	end();
+}
+
 static void
 run(int64_t from, int64_t until)
 {
@@ -345,6 +406,8 @@ main(void)
 	RUN(restarts_between_journals_of_16_slots_lose_nothing);
 	RUN(late_data_of_150_spans_is_all_sealed);
 	RUN(what_is_set_apart_counts_after_a_repair);
+	RUN(a_repair_takes_no_piece_for_the_whole_journal);
+	RUN(a_repair_takes_all_pieces_for_the_journal);
 	RUN(what_is_set_apart_goes_when_all_goes);
 	return test_done();
 }
