@@ -273,8 +273,8 @@ add_leaves(struct asking *x, uint64_t from, uint64_t until,
 	}
 	for (uint32_t j = 0; j < x->s->n_journals; j++)
 		add_open(&x->s->journals[j]->span, from, until, &sum);
-	must(profile_tree(x->s, &sum, NULL, &(struct profile_limit){0, 0},
-	    false, p));
+	must(profile_tree(x->s, &sum, &(struct profile_query){0},
+	    &(struct profile_limit){0, 0}, false, p));
 	node_values_fini(&sum);
 }
 
@@ -375,6 +375,11 @@ ask_cold(struct asking *x)
 	    (seconds(CLOCK_MONOTONIC) - before) * 1e3);
 	printf("store_query_all_samples %.0f samples\n",
 	    (double)p->nodes[0].total);
+	if (p->nodes[0].total == 0) {
+		fprintf(stderr, "store_ask: no samples of kv: store_bench did "
+		    "not write this store\n");
+		exit(2);
+	}
 	profile_free(p);
 }
 
