@@ -195,13 +195,15 @@ may_copy(struct unwind_scratch *s)
 static __always_inline __u64
 copy_pages(char *to, __u64 sp, __u64 end, int pages)
 {
-	__u64 all = 0, n;
+	__u64 all = 0;
+	__u32 n;
 	int i;
 
 	for (i = 0; i < pages; i++) {
-		n = PAGE - (sp & (PAGE - 1));
+		n = PAGE - ((__u32)sp & (PAGE - 1));
 		if (n > end - sp)
-			n = end - sp;
+			n = (__u32)(end - sp);
+		barrier_var(n); /* what is checked is what is used */
 		if (n == 0 || n > PAGE ||
 		    bpf_probe_read_user(to, n, (void *)sp) != 0)
 			break;

@@ -56,16 +56,18 @@ sums_is_cell(struct sums_cell *c, const struct sums_key *key, __u8 side)
 static __always_inline bool
 sums_add(struct sums_key *key, __u8 side, __u64 value)
 {
-	__u64 above, old, hash;
+	__u64 above, old, hash, at;
 	__u32 i;
 
 	key->bucket = sums_split(value, &above);
 	hash = sums_hash((__u64)key->tgid << 32 | key->device,
 	    (__u64)key->bucket << 16 | (__u64)key->what << 8 | key->detail);
 	for (i = 0; i < CELL_WAYS; i++, hash += hash >> 20 | 1) {
-		struct sums_cell *c = &sums_cells[(hash & (SUMS_CELLS - 1)) +
-		    (side & 1) * SUMS_CELLS];
+		struct sums_cell *c;
 
+		at = (hash & (SUMS_CELLS - 1)) + (side & 1) * SUMS_CELLS;
+		barrier_var(at); /* the verifier of 6.1 wants its bound, */
+		c = &sums_cells[at & (2 * SUMS_CELLS - 1)]; /* so, */
 		if (!sums_is_cell(c, key, side))
 			continue;
 		old = __sync_fetch_and_add(&c->sum, SUMS_ONE | above);
