@@ -237,7 +237,8 @@ $(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC) \
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) $(SYMBOLIZE_SRC) $(ELF_SRC) $(PUSH_SRC) \
 	fcgi/server/timespec.c \
 	$(addprefix fcgi/graph/,graph.c graph_code.c graph_dot.c graph_read.c graph_bazel.c \
-	graph_elf.c graph_build.c elf_deps.c ld_cache.c debian.c) fcgi/child/child.c fcgi/child/sandbox.c,\
+	graph_elf.c graph_build.c graph_workspace.c elf_deps.c ld_cache.c debian.c) \
+	$(wildcard fcgi/graph/build_*.c fcgi/starlark/*.c) fcgi/format/arena.c fcgi/child/child.c fcgi/child/sandbox.c,\
 	$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 

@@ -366,8 +366,8 @@ graph_fill(struct graph_cutter *c, uint32_t root, unsigned depth)
 		graph_copy_edge(c->part, e, from, to);
 		if (c->part->n_edges > n)
 			c->part->edges[n].last = depth != GRAPH_ALL &&
-			    c->part->nodes[from].level == depth &&
-			    c->part->nodes[to].level == depth;
+			    e->kind != GRAPH_CALLS &&
+			    c->part->nodes[from].level == depth;
 	}
 }
 

@@ -59,8 +59,9 @@ struct graph_edge {
 	uint32_t from, to;
 	char *label; /* or NULL */
 	enum graph_edge_kind kind;
-	bool last;   /* between nodes of the last level that is shown, which
-	              * tools that go so deep and no deeper leave out */
+	bool last;   /* from a node of the last level that is shown: bazel,
+	              * which does not ask what such a node needs, leaves it
+	              * out of deps(x, depth) */
 	int128 calls[2]; /* graph_cost.h */
 };
 

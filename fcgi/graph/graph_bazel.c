@@ -70,9 +70,8 @@ bazel_own(struct graph *g, const char *label, uint32_t node)
 	graph_own(g, GRAPH_BY_FILE, path, node);
 }
 
-/* A file is its target's: the first that names it. */
-static void
-bazel_files(struct graph *g)
+void
+graph_own_files(struct graph *g)
 {
 	bool *done = calloc(g->n_nodes + 1, sizeof(*done));
 
@@ -108,6 +107,6 @@ graph_load_bazel(struct graph *g, const char *path)
 		bazel_node(g, n);
 	for (Agnode_t *n = agfstnode(a); n != NULL; n = agnxtnode(a, n))
 		bazel_edges(g, a, n);
-	bazel_files(g);
+	graph_own_files(g);
 	return !g->failed;
 }

@@ -18,4 +18,13 @@ bool graph_load_build(struct graph *g, const char *path);
 /* The same of what bazel has written. */
 bool graph_load_bazel(struct graph *g, const char *path);
 
+/* A label that is a file's is of the target that names it first: of functions
+ * of that file, too. */
+void graph_own_files(struct graph *g);
+
+/* The same of the BUILD files of a workspace, from the target `root` on; what
+ * is not understood is said in the graph's source. */
+bool graph_load_workspace(struct graph *g, const char *path,
+    const char *root);
+
 #endif

@@ -46,6 +46,14 @@ graph_is_json(const char *path)
 	return c == '{';
 }
 
+static bool
+graph_is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* ---- the command ---- */
 
 bool
@@ -123,7 +131,7 @@ graph_describe(struct graph *g, const struct graph_source *s)
 	struct buf command = {0}, source = {0};
 	struct stat st;
 
-	if (stat(s->path, &st) == 0)
+	if (g->origin.time_ns == 0 && stat(s->path, &st) == 0)
 		g->origin.time_ns = st.st_mtim.tv_sec * NS_PER_S +
 		    st.st_mtim.tv_nsec;
 	if (s->options != NULL)
@@ -140,7 +148,9 @@ graph_describe(struct graph *g, const struct graph_source *s)
 	if (s->what != NULL)
 		buf_put(&source, s->what, strlen(s->what));
 	graph_set_buf(g, &g->origin.command, &command);
-	graph_set_buf(g, &g->origin.source, &source);
+	if (g->origin.source == NULL)
+		graph_set_buf(g, &g->origin.source, &source);
+	buf_fini(&source);
 	if (g->cut)
 		g->origin.complete = GRAPH_PARTLY;
 	else if (s->elf ? g->origin.complete == GRAPH_NOT_SAID &&
@@ -156,6 +166,8 @@ graph_load(void *arg, struct buf *out)
 	struct graph *g = graph_new();
 
 	if (g == NULL || !(s->elf ? graph_load_elf(g, s->path)
+	    : graph_is_folder(s->path)
+	    ? graph_load_workspace(g, s->path, s->root)
 	    : graph_is_json(s->path) ? graph_load_build(g, s->path)
 	    : graph_load_bazel(g, s->path)))
 		return false;
@@ -180,6 +192,10 @@ graph_read_file(const struct graph_source *s, struct graph **out)
 
 	if (access(s->path, R_OK) < 0)
 		return err_errno("%s", s->path);
+	if (graph_is_folder(s->path) && s->root == NULL)
+		return err_field(ERR_REQUEST, 422, "root", "%.200s is a "
+		    "workspace: which target of it, as //app:server?",
+		    s->path);
 	e = child_run("reading the graph", &limits, graph_load,
 	    (void *)(uintptr_t)s, &data);
 	if (e == NULL && data.len == 0)
@@ -204,7 +220,7 @@ graph_read(const struct graph_source *s, struct graph **out, uint32_t *root)
 	if ((e = graph_read_file(s, out)) != NULL)
 		return e->domain == ERR_REQUEST ? e
 		    : err_new(ERR_REQUEST, 503, "%s", e->text);
-	if (!s->elf)
+	if (!s->elf && !graph_is_folder(s->path))
 		*root = s->root != NULL ? graph_find(*out, s->root)
 					: graph_root(*out);
 	if (*root != UINT32_MAX)

@@ -79,6 +79,10 @@ target_stamp(struct graph_target *t)
 	if (stat(t->path, &st) < 0)
 		return err_new(ERR_REQUEST, 404, "%.200s cannot be read: it is "
 		    "gone or not for this user", t->path);
+	if (S_ISDIR(st.st_mode))
+		return err_field(ERR_REQUEST, 422, "target", "%.200s is a "
+		    "folder: memlens graph --tell reads BUILD files",
+		    t->path);
 	t->written_ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
 	stamp = hash64_u64(stamp, (uint64_t)st.st_ino);
 	stamp = hash64_u64(stamp, (uint64_t)st.st_size);

@@ -215,8 +215,8 @@ ask_once(struct graph_ask *a)
 	if (e != NULL)
 		fprintf(stderr, "memlens graph: %s\n", e->text);
 	else if (g->cut)
-		fprintf(stderr, "memlens graph: %s: not all of it is known\n",
-		    a->source.path);
+		fprintf(stderr, "memlens graph: %s: not all of it is known: "
+		    "%s\n", a->source.path, g->origin.source);
 	graph_free(g);
 	return e == NULL ? 0 : 1;
 }

@@ -67,8 +67,9 @@ fcgi/draw: fcgi/server store/base
 fcgi/kv: fcgi/server fcgi/http fcgi/format store/model store/base
 fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
 	store/model store/base
-fcgi/graph: fcgi/query fcgi/server fcgi/child fcgi/format store store/model
-	store/base
+fcgi/starlark: fcgi/format store/base
+fcgi/graph: fcgi/starlark fcgi/query fcgi/server fcgi/child fcgi/format store
+	store/model store/base
 fcgi/api: fcgi/query fcgi/server fcgi/format/out fcgi/format/flame
 	fcgi/format store store/model store/base
 fcgi/pyroscope: fcgi/api fcgi/query fcgi/server fcgi/format/out

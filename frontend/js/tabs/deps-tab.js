@@ -11,7 +11,7 @@
     '“needs”. Depth is the number of arrows followed from the target.',
   'A bar in a node is its share of the profile: stacks that it is in, and ' +
     'darker those that end in it. What nobody declares and stacks show is ' +
-    'dashed, as are conditions. Edges between nodes of the last level have ' +
+    'dashed, as are conditions. Edges from nodes of the last level have ' +
     'an open arrow.',
   'Drag to move; click into the graph, then turn the wheel to zoom.'];
   const LEAST = [['', 'All nodes'], ['0.1', '0.1 % and more'],

@@ -1,0 +1,421 @@
+/*
+ * What a rule's call declares: a target, and the labels among its attributes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fcgi/graph/build_private.h"
+
+/* Attributes that hold labels, of rules that come with bazel.  What only
+ * builds, as "tools", is not of the program. */
+static const char *const label_attributes[] = {"srcs", "hdrs", "deps", "data",
+    "implementation_deps", "interface_deps", "textual_hdrs", "exports",
+    "runtime_deps", "actual", "tests", "additional_linker_inputs",
+    "additional_compiler_inputs", "linkstamp", "malloc", "main", "resources",
+    "static_library", "shared_library", "pic_static_library",
+    "interface_library", "objects", "pic_objects", "dynamic_deps", "roots",
+    "constraint_values", "lib_source", "jars", "srcjar", "embed",
+    "win_def_file", "module_interfaces"};
+
+static const char *const native_rules[] = {"alias", "cc_binary", "cc_import",
+    "cc_library", "cc_proto_library", "cc_shared_library", "cc_test",
+    "config_setting", "constraint_setting", "constraint_value", "filegroup",
+    "genrule", "java_binary", "java_import", "java_library",
+    "java_lite_proto_library", "java_proto_library", "java_test", "label_flag",
+    "label_setting", "objc_library", "package_group", "platform",
+    "proto_lang_toolchain", "proto_library", "py_binary", "py_library",
+    "py_test", "sh_binary", "sh_library", "sh_test", "test_suite",
+    "toolchain", "toolchain_type", "cc_toolchain", "cc_toolchain_suite",
+    "cc_toolchain_alias", "genquery", "xcode_config", "xcode_version"};
+
+static bool
+rule_is_one_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+#define ONE_OF(name, list) \
+	rule_is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
+
+/* A target in the making. */
+struct rule {
+	struct build *b;
+	const struct star_call *call;
+	const char *name;
+	struct star_dict *needs; /* label -> list of conditions */
+};
+
+/* ---- what it needs ---- */
+
+/* What is needed always needs no condition. */
+static void
+rule_need(struct rule *r, const char *text, struct star_value when)
+{
+	struct star *s = &r->b->star;
+	struct star_value key, *there, list;
+	struct build_label label;
+
+	if (!build_label_read(r->b, &r->b->now->place, text, &label)) {
+		star_say(s, r->call->module, r->call->line,
+		    "\"%.100s\" is no label", text);
+		return;
+	}
+	key = build_label_text(s, &label);
+	there = star_get(s, r->needs, key);
+	list = star_list(s, STAR_LIST);
+	if (when.kind == STAR_NONE || there == NULL) {
+		if (when.kind != STAR_NONE)
+			star_add(s, list.list, when);
+		star_set(s, r->needs, key, list);
+	} else if (there->list->n > 0) {
+		for (size_t i = 0; i < there->list->n; i++)
+			if (star_cstr(&there->list->items[i]) != NULL &&
+			    strcmp(there->list->items[i].text->p,
+			        when.text->p) == 0)
+				return;
+		star_add(s, there->list, when);
+	}
+}
+
+/* A condition as a label; NONE when it is no text. */
+static struct star_value
+rule_condition(struct rule *r, struct star_value key)
+{
+	struct build_label label;
+
+	if (key.kind != STAR_TEXT ||
+	    !build_label_read(r->b, &r->b->now->place, key.text->p, &label))
+		return star_none();
+	return build_label_text(&r->b->star, &label);
+}
+
+static bool
+rule_is_default(struct star_value condition)
+{
+	return strcmp(condition.text->p, "//conditions:default") == 0;
+}
+
+/* Lists hold labels, sums hold lists and choices, choices hold lists: what
+ * holds itself ends here. */
+static bool
+rule_is_part(enum star_kind of, enum star_kind part)
+{
+	if (part == STAR_SUM)
+		return false;
+	if (of == STAR_SUM)
+		return true;
+	return part == STAR_TEXT || part == STAR_UNKNOWN ||
+	    (of == STAR_CHOICE && part != STAR_CHOICE);
+}
+
+/* Labels of a value, each under its condition; a text or more of them. */
+static void
+rule_labels(struct rule *r, struct star_value v, struct star_value when)
+{
+	struct star *s = &r->b->star;
+	struct star_value condition;
+
+	switch (v.kind) {
+	case STAR_TEXT:
+		rule_need(r, v.text->p, when);
+		break;
+	case STAR_LIST:
+	case STAR_TUPLE:
+	case STAR_SUM:
+		star_step(s, v.list->n);
+		for (size_t i = 0; i < v.list->n; i++)
+			if (rule_is_part(v.kind, v.list->items[i].kind))
+				rule_labels(r, v.list->items[i], when);
+		break;
+	case STAR_DICT:
+		for (size_t i = 0; i < v.dict->n; i++)
+			if (v.dict->pairs[i].key.kind == STAR_TEXT)
+				rule_labels(r, v.dict->pairs[i].key, when);
+		break;
+	case STAR_CHOICE:
+		for (size_t i = 0; i < v.dict->n; i++) {
+			condition = rule_condition(r, v.dict->pairs[i].key);
+			if (condition.kind == STAR_TEXT && rule_is_part(
+			        STAR_CHOICE, v.dict->pairs[i].value.kind))
+				rule_labels(r, v.dict->pairs[i].value,
+				    condition);
+		}
+		break;
+	case STAR_UNKNOWN:
+		star_say(s, r->call->module, r->call->line,
+		    "what \"%.100s\" needs is not known", r->name);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Whatever it chooses, the conditions are asked. */
+static void
+rule_conditions(struct rule *r, struct star_value v)
+{
+	struct star_value condition;
+
+	if (v.kind == STAR_SUM)
+		for (size_t i = 0; i < v.list->n; i++)
+			if (v.list->items[i].kind == STAR_CHOICE)
+				rule_conditions(r, v.list->items[i]);
+	if (v.kind != STAR_CHOICE)
+		return;
+	for (size_t i = 0; i < v.dict->n; i++) {
+		condition = rule_condition(r, v.dict->pairs[i].key);
+		if (condition.kind == STAR_TEXT && !rule_is_default(condition))
+			rule_need(r, condition.text->p, star_none());
+	}
+}
+
+/* ---- a target ---- */
+
+/* Files that it makes need it. */
+static void
+rule_outputs(struct rule *r, struct star_value v)
+{
+	struct star *s = &r->b->star;
+	struct star_value target;
+	struct star_list one = {&v, 1, 1};
+	const struct star_list *list = v.kind == STAR_LIST ||
+	    v.kind == STAR_TUPLE ? v.list : &one;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->items[i].kind != STAR_TEXT)
+			continue;
+		target = star_dict(s, STAR_DICT);
+		star_set(s, target.dict, build_label_text(s,
+		    &(struct build_label){r->b->now->place.repo,
+		    r->b->now->place.package, r->name}),
+		    star_list(s, STAR_LIST));
+		star_set(s, &r->b->now->targets, list->items[i], target);
+	}
+}
+
+/* Attributes of a rule of the repository's own: by how it declares them. */
+static const char *
+rule_attribute_kind(struct star *s, const struct star_dict *attrs,
+    const char *name)
+{
+	struct star_value *attr = star_field(s, attrs, name), *kind, *cfg;
+
+	if (attr == NULL || attr->kind != STAR_STRUCT || name[0] == '_')
+		return "";
+	kind = star_field(s, attr->dict, "kind");
+	cfg = star_field(s, attr->dict, "cfg");
+	if (cfg != NULL && (cfg->kind != STAR_TEXT ||
+	        strcmp(cfg->text->p, "target") != 0))
+		return ""; /* what only builds */
+	return star_cstr(kind) != NULL ? kind->text->p : "";
+}
+
+static void
+rule_attribute(struct rule *r, const struct star_dict *attrs,
+    const char *name, struct star_value v)
+{
+	const char *kind = "";
+
+	rule_conditions(r, v);
+	if (attrs != NULL)
+		kind = rule_attribute_kind(&r->b->star, attrs, name);
+	else if (ONE_OF(name, label_attributes))
+		kind = "label";
+	else if (strcmp(name, "outs") == 0 || strcmp(name, "out") == 0)
+		kind = "output";
+	if (strncmp(kind, "label", 5) == 0)
+		rule_labels(r, v, star_none());
+	else if (strncmp(kind, "output", 6) == 0)
+		rule_outputs(r, v);
+}
+
+/* attrs NULL: a rule that comes with bazel, or of which nothing is known. */
+static struct star_value
+rule_declare(struct star *s, const struct star_call *c,
+    const struct star_dict *attrs)
+{
+	struct rule r = {.b = s->owner, .call = c};
+	struct star_value *name = star_field(s, &c->named, "name"), target;
+
+	if (r.b->now == NULL)
+		return star_none();
+	if (name == NULL || name->kind != STAR_TEXT)
+		return star_say(s, c->module, c->line,
+		    "a target's name is not known");
+	r.name = name->text->p;
+	target = star_dict(s, STAR_DICT);
+	r.needs = target.dict;
+	for (size_t i = 0; i < c->named.n; i++)
+		if (c->named.pairs[i].key.kind == STAR_TEXT)
+			rule_attribute(&r, attrs,
+			    c->named.pairs[i].key.text->p,
+			    c->named.pairs[i].value);
+	star_set(s, &r.b->now->targets, *name, target);
+	return star_none();
+}
+
+static struct star_value
+rule_native(struct star *s, const struct star_call *c)
+{
+	return rule_declare(s, c, NULL);
+}
+
+static struct star_value
+rule_own(struct star *s, const struct star_call *c)
+{
+	return rule_declare(s, c, c->host->self.dict);
+}
+
+/* Of a repository that is not here: a macro, perhaps, which makes more. */
+static struct star_value
+rule_missing(struct star *s, const struct star_call *c)
+{
+	const char *name = star_cstr(&c->host->self);
+
+	if (star_field(s, &c->named, "name") == NULL)
+		return star_say(s, c->module, c->line,
+		    "%.60s is of a repository that is not here", name);
+	if (!ONE_OF(name, native_rules))
+		star_say(s, c->module, c->line, "%.60s is of a repository "
+		    "that is not here, and is taken for a rule", name);
+	return rule_declare(s, c, NULL);
+}
+
+struct star_value
+build_missing(struct star *s, const char *label, const char *name)
+{
+	(void)label;
+	return star_host(s, "rule", rule_missing, star_str(s, name));
+}
+
+struct star_value
+build_name(struct star *s, const struct star_module *m, const char *name)
+{
+	struct star_value *known = star_field(s, &s->universe, name);
+
+	(void)m;
+	if (known != NULL)
+		return *known;
+	return ONE_OF(name, native_rules) ? star_host(s, "rule", rule_native,
+	    star_none()) : star_unknown();
+}
+
+/* ---- what else is called ---- */
+
+static struct star_value
+rule_nothing(struct star *s, const struct star_call *c)
+{
+	(void)s;
+	(void)c;
+	return star_none();
+}
+
+/* exports_files(): files that are there without a rule. */
+static struct star_value
+rule_exports(struct star *s, const struct star_call *c)
+{
+	struct star_value *v = star_arg(s, c, 0, "srcs");
+	struct build *b = s->owner;
+
+	for (size_t i = 0; b->now != NULL && v != NULL &&
+	     v->kind == STAR_LIST && i < v->list->n; i++)
+		if (v->list->items[i].kind == STAR_TEXT &&
+		    star_get(s, &b->now->targets, v->list->items[i]) == NULL)
+			star_set(s, &b->now->targets, v->list->items[i],
+			    star_dict(s, STAR_DICT));
+	return star_none();
+}
+
+static struct star_value
+rule_package_name(struct star *s, const struct star_call *c)
+{
+	const struct build *b = s->owner;
+
+	(void)c;
+	return b->now != NULL ? star_str(s, b->now->place.package)
+			      : star_unknown();
+}
+
+static struct star_value
+rule_repository_name(struct star *s, const struct star_call *c)
+{
+	const struct build *b = s->owner;
+
+	(void)c;
+	if (b->now == NULL)
+		return star_unknown();
+	return star_str(s, *b->now->place.repo == '\0' ? "@"
+	    : build_join(s, "@", b->now->place.repo));
+}
+
+static struct star_value
+rule_label(struct star *s, const struct star_call *c)
+{
+	const char *text = star_cstr(star_arg(s, c, 0, "input"));
+	struct build_label label;
+
+	if (text == NULL || !build_label_read(s->owner, c->module->owner,
+	        text, &label))
+		return star_say(s, c->module, c->line, "this is no label");
+	return build_label_text(s, &label);
+}
+
+static struct star_value
+rule_rule(struct star *s, const struct star_call *c)
+{
+	struct star_value *attrs = star_arg(s, c, 9, "attrs");
+
+	return star_host(s, "rule", rule_own, attrs != NULL &&
+	    attrs->kind == STAR_DICT ? *attrs : star_dict(s, STAR_DICT));
+}
+
+/* attr.label_list() and so on: its kind, and what it is built for. */
+static struct star_value
+rule_attr(struct star *s, const struct star_call *c)
+{
+	struct star_value out = star_dict(s, STAR_STRUCT),
+	    *cfg = star_field(s, &c->named, "cfg");
+
+	star_set(s, out.dict, star_str(s, "kind"),
+	    star_str(s, c->host->name));
+	if (cfg != NULL)
+		star_set(s, out.dict, star_str(s, "cfg"), *cfg);
+	return out;
+}
+
+static const struct {
+	const char *name;
+	star_fn *fn;
+} functions[] = {
+    {"glob", build_glob}, {"package", rule_nothing},
+    {"licenses", rule_nothing}, {"exports_files", rule_exports},
+    {"package_name", rule_package_name},
+    {"repository_name", rule_repository_name}, {"Label", rule_label},
+    {"rule", rule_rule}, {"repository_rule", rule_nothing},
+    {"distribs", rule_nothing}, {"configuration_field", rule_nothing},
+    {"transition", rule_nothing},
+};
+
+static const char *const attr_kinds[] = {"bool", "int", "int_list", "label",
+    "label_keyed_string_dict", "label_list", "output", "output_list",
+    "string", "string_dict", "string_list", "string_list_dict",
+    "string_keyed_label_dict"};
+
+void
+build_rules(struct build *b)
+{
+	struct star *s = &b->star;
+	struct star_value attr = star_dict(s, STAR_STRUCT);
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		star_set(s, &s->universe, star_str(s, functions[i].name),
+		    star_host(s, functions[i].name, functions[i].fn,
+		    star_none()));
+	for (size_t i = 0; i < sizeof(attr_kinds) / sizeof(*attr_kinds); i++)
+		star_set(s, attr.dict, star_str(s, attr_kinds[i]),
+		    star_host(s, attr_kinds[i], rule_attr, star_none()));
+	star_set(s, &s->universe, star_str(s, "attr"), attr);
+}

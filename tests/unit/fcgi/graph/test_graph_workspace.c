@@ -1,0 +1,173 @@
+/*
+ * BUILD files read without bazel, against what bazel itself printed of the
+ * same projects (tests/data/bazel/record.sh); and what is not understood.
+ */
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "fcgi/graph/graph.h"
+#include "fcgi/graph/graph_read.h"
+#include "store/base/err.h"
+#include "tests/unit/test.h"
+
+static struct graph *
+read_graph(const char *path, const char *root)
+{
+	struct graph *g;
+	uint32_t begin;
+
+	CHECK_OK(graph_read(&(struct graph_source){.path = path,
+	    .root = root}, &g, &begin));
+	return g;
+}
+
+/* The edge between the nodes of those names, or NULL. */
+static const struct graph_edge *
+find_edge(const struct graph *g, const char *from, const char *to)
+{
+	for (size_t i = 0; i < g->n_edges; i++)
+		if (strcmp(g->nodes[g->edges[i].from].name, from) == 0 &&
+		    strcmp(g->nodes[g->edges[i].to].name, to) == 0)
+			return &g->edges[i];
+	return NULL;
+}
+
+/* Nodes, edges and conditions are bazel's, all of them and no others. */
+static void
+compare(const char *project, const char *root)
+{
+	char folder[64], recorded[80];
+	struct graph *ours, *bazel;
+
+	snprintf(folder, sizeof(folder), "tests/data/bazel/%s", project);
+	snprintf(recorded, sizeof(recorded), "%s.graph", folder);
+	ours = read_graph(folder, root);
+	bazel = read_graph(recorded, root);
+	if (ours == NULL || bazel == NULL)
+		return;
+	CHECK_STR(ours->nodes[0].name, root);
+	CHECK_INT(ours->n_nodes, bazel->n_nodes);
+	CHECK_INT(ours->n_edges, bazel->n_edges);
+	for (size_t i = 0; i < bazel->n_nodes; i++)
+		CHECK(graph_find(ours, bazel->nodes[i].name) != UINT32_MAX);
+	for (size_t i = 0; i < bazel->n_edges; i++) {
+		const struct graph_edge *e = &bazel->edges[i],
+		    *own = find_edge(ours, bazel->nodes[e->from].name,
+		        bazel->nodes[e->to].name);
+
+		CHECK(own != NULL);
+		CHECK_STR(own == NULL || own->label == NULL ? "" : own->label,
+		    e->label == NULL ? "" : e->label);
+	}
+	CHECK_INT(ours->origin.complete, GRAPH_WHOLE);
+	graph_free(ours);
+	graph_free(bazel);
+}
+
+TEST(globs_conditions_and_generated_files)
+{
+	compare("shop", "//app:shop");
+}
+
+TEST(macros_and_rules_of_the_repository)
+{
+	compare("macros", "//server:server");
+}
+
+TEST(repositories_and_bound_names)
+{
+	compare("repos", "//:all_of_it");
+}
+
+/* ---- what is not understood ---- */
+
+static void
+write_file(const char *folder, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	CHECK(f != NULL && fputs(text, f) >= 0);
+	if (f != NULL)
+		fclose(f);
+}
+
+/* The graph of one BUILD file. */
+static struct graph *
+read_text(const char *text)
+{
+	char folder[] = "/tmp/memlens-test-build-XXXXXX", command[64];
+	struct graph *g;
+
+	CHECK(mkdtemp(folder) != NULL);
+	write_file(folder, "WORKSPACE", "");
+	write_file(folder, "BUILD", text);
+	g = read_graph(folder, "//:a");
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	CHECK_INT(system(command), 0);
+	return g;
+}
+
+static void
+check_says(const char *text, size_t edges, const char *what)
+{
+	struct graph *g = read_text(text);
+
+	if (g == NULL)
+		return;
+	CHECK_INT(g->n_edges, edges);
+	CHECK_INT(g->origin.complete, GRAPH_PARTLY);
+	CHECK(g->cut);
+	CHECK(strstr(g->origin.source, what) != NULL);
+	graph_free(g);
+}
+
+TEST(what_is_not_known_is_said_by_file_and_line)
+{
+	check_says("cc_library(\n    name = 'a',\n    srcs = ['b.c'] + X,\n)\n",
+	    1, "BUILD:3: \"X\" is not known");
+	check_says("cc_library(name = 'a', srcs = ['b.c'])\n\nx = = 1\n",
+	    0, "BUILD:3: ");
+	check_says("cc_library(name = 'a', deps = ['@far//:b'])\n", 1,
+	    "1 repositories are not here, nor what they need: @far");
+	check_says("load('@far//:b.bzl', 'lib')\nlib(name = 'a', "
+	    "deps = [':b'])\n", 1,
+	    "BUILD:2: lib is of a repository that is not here");
+	check_says("load(':gone.bzl', 'lib')\nlib(name = 'a')\n", 0,
+	    "BUILD:1: :gone.bzl cannot be read");
+}
+
+TEST(what_has_no_end_ends)
+{
+	check_says("[x for x in range(1 << 40)]\n", 0, "too much");
+	check_says("def f(n):\n    return f(n)\nf(1)\n", 0, "too deep");
+	check_says("x = ['a']\ny = [x.append(z) for z in range(9)]\n"
+	    "a = 'x' * (1 << 50)\n", 0, "ended early");
+	check_says("l = []\nl.append(l)\ns = str(l)\n", 0, "ended early");
+}
+
+TEST(a_workspace_needs_a_target)
+{
+	struct graph_source s = {.path = "tests/data/bazel/shop"};
+	const struct err *e;
+	struct graph *g;
+	uint32_t root;
+
+	e = graph_read(&s, &g, &root);
+	CHECK(e != NULL && e->code == 422);
+	CHECK(g == NULL);
+}
+
+int
+main(void)
+{
+	RUN(globs_conditions_and_generated_files);
+	RUN(macros_and_rules_of_the_repository);
+	RUN(repositories_and_bound_names);
+	RUN(what_is_not_known_is_said_by_file_and_line);
+	RUN(what_has_no_end_ends);
+	RUN(a_workspace_needs_a_target);
+	return test_done();
+}
