@@ -27,6 +27,8 @@ record()
 	bazel --output_user_root="${BAZEL_ROOT:-$work/root}" query \
 		--notool_deps --noimplicit_deps --output graph \
 		--nograph:factored "deps($2)" >"$here/$1.graph"
+	# its server would stay for hours
+	bazel --output_user_root="${BAZEL_ROOT:-$work/root}" shutdown
 	wc -l "$here/$1.graph"
 }
 if [ $# = 2 ]; then
