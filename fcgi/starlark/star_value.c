@@ -1,12 +1,12 @@
 /*
  * Values: made, compared, printed, looked up.
  */
-#include "fcgi/starlark/star_private.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "fcgi/starlark/star_private.h"
 
 void
 star_end(struct star *s)
