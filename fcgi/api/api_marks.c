@@ -2,6 +2,7 @@
  * GET and POST /api/v1/marks: what happened in a range, and somebody's own
  * words about a moment, as charts show them.
  */
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/store.h"
 
 #define MARKS_BODY_MAX 4096
 
@@ -125,6 +127,24 @@ marks_read(struct json_object *in, int64_t now_ns, struct mark *m)
 	return NULL;
 }
 
+/* What was before the store began would go at its next sealing, unseen. */
+static const struct err *
+marks_check_held(struct context *c, const struct mark *m)
+{
+	struct store_extent extent;
+	const struct err *e;
+	struct store *s;
+
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	store_extent(s, &extent);
+	if (extent.until_ns == 0 || m->time_ns >= extent.from_ns)
+		return NULL;
+	return err_field(ERR_REQUEST, 400, "time",
+	    "is before the store begins, at %" PRId64,
+	    extent.from_ns / NS_PER_S);
+}
+
 static const struct err *
 marks_post(struct context *c, const struct mark *m)
 {
@@ -152,6 +172,7 @@ api_marks_post(struct context *c, struct request *rq, struct response *rs)
 		e = err_new(ERR_REQUEST, 415, "the body is no JSON object in "
 		    "UTF-8 of at most %d bytes", MARKS_BODY_MAX);
 	if (e == NULL && (e = marks_read(in, rq->now_ns, &m)) == NULL &&
+	    (e = marks_check_held(c, &m)) == NULL &&
 	    (e = marks_post(c, &m)) == NULL)
 		marks_put(&w, &m);
 	json_object_put(in);

@@ -44,7 +44,7 @@ for body in '' '[]' '{"text":' "$(printf '{"text":"\377"}')"; do
 done
 for body in '{}' '{"text":7}' '{"text":"a\tb"}' '{"text":"a\u0000b"}' \
     '{"text":"x","what":"exit"}' '{"text":"x","service":[]}' \
-    '{"text":"x","time":"soon"}' '{"text":"x","time":99999999999}'; do
+    '{"text":"x","time":"soon"}' '{"text":"x","time":1}' '{"text":"x","time":99999999999}'; do
 	post "$body"
 	check "400 for: $body" status 400
 done

@@ -8,6 +8,9 @@ start_daemon d -s "$dir/store"
 cat >"$dir/fcgi.conf" <<-END
 [collector]
 socket = $dir/sock
+[kv]
+target = 127.0.0.1:1
+allow-put = yes
 END
 begin "$dir/w.log" "$BUILD/memlens-fcgi" -c "$dir/fcgi.conf" -s "$dir/store" \
 	-l "$dir/fcgi" -p all
@@ -43,3 +46,9 @@ ask POST /api/v1/runs '{"name":"other"}' >"$dir/out"
 expect_true "newest range first" await 60 has_run '.runs[0].name' other
 ask POST /api/v1/runs '{"name":"base","removed":true}' >"$dir/out"
 expect_true "a run is taken away" await 60 has_run '.runs | map(.name) | join(",")' other
+said=$(ask POST /api/v1/actions/latency-test '{"confirmed":true}')
+expect "a latency test is kept" "$(jq -c '[.kept, .run.latency.sent]' <<<"$said")" \
+	'[true,1]'
+expect_true "and listed with all that was said" await 60 has_run \
+	'.runs[] | select(.client == "MemLens") | [.name, .latency] | tojson' \
+	"$(jq -r '.run | [.name, .latency] | tojson' <<<"$said")"
