@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fcgi/graph/build_private.h"
 #include "fcgi/graph/graph_private.h"
@@ -115,6 +116,15 @@ workspace_walk(void *arg)
 		workspace_visit(w, i);
 }
 
+static bool
+workspace_has_module(struct build *b)
+{
+	char path[BUILD_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/MODULE.bazel", b->root);
+	return access(path, F_OK) == 0;
+}
+
 /* What is not known, for the source of the graph. */
 static void
 workspace_describe(struct workspace_walk *w, const char *path)
@@ -123,6 +133,8 @@ workspace_describe(struct workspace_walk *w, const char *path)
 	struct buf out = {0};
 
 	buf_printf(&out, "the BUILD files of %s, read without bazel", path);
+	if (workspace_has_module(b))
+		buf_printf(&out, "; its MODULE.bazel is not read");
 	if (b->said > 0) {
 		buf_printf(&out, "; not understood: %.*s",
 		    (int)b->reports.len, (const char *)b->reports.data);

@@ -94,9 +94,9 @@ write_file(const char *folder, const char *name, const char *text)
 		fclose(f);
 }
 
-/* The graph of one BUILD file. */
+/* The graph of one BUILD file, beside a file of modules or NULL. */
 static struct graph *
-read_text(const char *text)
+read_text(const char *text, const char *module)
 {
 	char folder[] = "/tmp/memlens-test-build-XXXXXX", command[64];
 	struct graph *g;
@@ -104,6 +104,8 @@ read_text(const char *text)
 	CHECK(mkdtemp(folder) != NULL);
 	write_file(folder, "WORKSPACE", "");
 	write_file(folder, "BUILD", text);
+	if (module != NULL)
+		write_file(folder, "MODULE.bazel", module);
 	g = read_graph(folder, "//:a");
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	CHECK_INT(system(command), 0);
@@ -113,7 +115,7 @@ read_text(const char *text)
 static void
 check_says(const char *text, size_t edges, const char *what)
 {
-	struct graph *g = read_text(text);
+	struct graph *g = read_text(text, NULL);
 
 	if (g == NULL)
 		return;
@@ -137,6 +139,21 @@ TEST(what_is_not_known_is_said_by_file_and_line)
 	    "BUILD:2: lib is of a repository that is not here");
 	check_says("load(':gone.bzl', 'lib')\nlib(name = 'a')\n", 0,
 	    "BUILD:1: :gone.bzl cannot be read");
+}
+
+TEST(a_module_file_is_said_not_to_be_read)
+{
+	static const char text[] = "cc_library(name = 'a', srcs = ['b.c'])\n";
+	struct graph *with = read_text(text, "module(name = 'm')\n"),
+	    *without = read_text(text, NULL);
+
+	if (with != NULL && without != NULL) {
+		CHECK(strstr(with->origin.source,
+		    "; its MODULE.bazel is not read") != NULL);
+		CHECK(strstr(without->origin.source, "MODULE.bazel") == NULL);
+	}
+	graph_free(with);
+	graph_free(without);
 }
 
 TEST(what_has_no_end_ends)
@@ -167,6 +184,7 @@ main(void)
 	RUN(macros_and_rules_of_the_repository);
 	RUN(repositories_and_bound_names);
 	RUN(what_is_not_known_is_said_by_file_and_line);
+	RUN(a_module_file_is_said_not_to_be_read);
 	RUN(what_has_no_end_ends);
 	RUN(a_workspace_needs_a_target);
 	return test_done();
