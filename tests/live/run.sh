@@ -70,7 +70,7 @@ prepare() {
 	rm -f "$run"/sockets/*.sock "$run"/log/*.log
 	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,memlens-draw,memlens} \
 		"$build"/{kvservice,kvload} "$run/bin/"
-	install -m 644 "$build/kvservice.map" "$run/bin/"
+	install -m 644 "$build"/{kvservice.map,libmemlens-alloc.so} "$run/bin/"
 	rm -rf "$run/www" && cp -r "$build/www" "$run/www"
 	chmod -R a+rX "$run/www"
 	cp "$source/nginx/memlens-locations.conf" \
