@@ -235,7 +235,7 @@ $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 $(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC) \
 	fcgi/child/child.c,$(LIB),$(DRAW_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) $(SYMBOLIZE_SRC) $(ELF_SRC) $(PUSH_SRC) \
-	fcgi/server/timespec.c \
+	fcgi/server/timespec.c collector/alloc/beside.c \
 	$(addprefix fcgi/graph/,graph.c graph_code.c graph_dot.c graph_read.c graph_bazel.c \
 	graph_elf.c graph_build.c graph_workspace.c elf_deps.c ld_cache.c debian.c) \
 	$(wildcard fcgi/graph/build_*.c fcgi/starlark/*.c) fcgi/format/arena.c fcgi/child/child.c fcgi/child/sandbox.c,\

@@ -8,13 +8,12 @@
 #include <string.h>
 
 #include "collector/alloc/alloc.h"
+#include "collector/alloc/beside.h"
 #include "collector/engine/engine.h"
 #include "collector/objects/objects.h"
 #include "collector/process/services.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-
-#define LIBRARY "libmemlens-alloc.so"
 
 /* Which types there are. */
 static void
@@ -215,7 +214,7 @@ allocs_is_library(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash != NULL && strcmp(slash + 1, LIBRARY) == 0;
+	return slash != NULL && strcmp(slash + 1, BESIDE_ALLOC) == 0;
 }
 
 /* "1 KiB": a power of two. */

@@ -4,36 +4,10 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "collector/alloc/beside.h"
 #include "collector/base/config.h"
 #include "collector/profile/profiles.h"
-
-#define LIBRARY "libmemlens-alloc.so"
-
-/* Beside this program, as it is built, or where it is installed. */
-static bool
-alloc_find_library(char *out, size_t size)
-{
-	static const char *const places[] = {"/", "/../lib/memlens/"};
-	char self[ALLOCS_PATH_MAX - 64];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (n <= 0)
-		return false;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (slash == NULL)
-		return false;
-	*slash = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(out, size, "%s%s%s", self, places[i], LIBRARY);
-		if (access(out, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* Where there is no library, nobody has preloaded it. */
 static bool
@@ -45,7 +19,8 @@ alloc_options(const struct config *c, struct allocs_options *out)
 	if (!c->profiles[PROFILE_alloc_space].enabled)
 		return false;
 	if (path == NULL || path[0] == '\0')
-		return alloc_find_library(out->library, sizeof(out->library));
+		return beside_find(BESIDE_ALLOC, out->library,
+		    sizeof(out->library));
 	snprintf(out->library, sizeof(out->library), "%s", path);
 	return true;
 }

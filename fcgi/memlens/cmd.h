@@ -21,6 +21,7 @@ int cmd_heap(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_purge(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 

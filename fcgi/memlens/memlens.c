@@ -26,6 +26,8 @@ static const struct cmd commands[] = {
         cmd_purge},
     {"repair", "[--clean] DIR", "a new manifest where it is damaged or gone",
         cmd_repair},
+    {"run", "[--] COMMAND [ARGUMENT...]",
+        "a program whose memory is sampled", cmd_run},
     {"stat", "DIR", "what a store holds: files, levels, series", cmd_stat},
     {"verify", "DIR", "read and check everything of a store", cmd_verify},
 };

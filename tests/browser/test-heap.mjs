@@ -96,8 +96,7 @@ export function heapTests({ browser, base, mock }) {
         await open(page, base, 'postgres');
         const text = await page.textContent('.start-hint');
         assert(/not enabled.*Its allocator is glibc\./.test(text), text);
-        equal(await page.textContent('.start-line code'), 'LD_PRELOAD=' +
-          '/usr/local/lib/memlens/libmemlens-alloc.so ' +
+        equal(await page.textContent('.start-line code'), 'memlens run -- ' +
           '/usr/lib/postgresql/15/bin/postgres', 'line');
         assert(/no heap profile: only what is resident/.test(
           await page.textContent(PANEL + '.leak-words')), 'not labelled');

@@ -47,7 +47,7 @@ collector/engine: collector/probe collector/unwind collector/symbols
 	collector/objects collector/alloc
 	collector/process collector/base collector/bpf store/batch store/model
 	store/base
-collector/profile: collector/engine collector/base
+collector/profile: collector/alloc collector/engine collector/base
 collector: collector/disk collector/pbft collector/procfs collector/process collector/ipc
 	collector/base store store/batch store/base
 fcgi/format: store store/model store/base
@@ -84,7 +84,7 @@ collector/scrape: collector/pull fcgi/http fcgi/format/in store/batch
 	store/base
 fcgi: fcgi/push fcgi/pyroscope fcgi/api fcgi/graph fcgi/kv fcgi/server
 	fcgi/child store/base
-fcgi/memlens: collector/elf fcgi/symbolize fcgi/push fcgi/graph fcgi/server
+fcgi/memlens: collector/alloc collector/elf fcgi/symbolize fcgi/push fcgi/graph fcgi/server
 	fcgi/child fcgi/format/out
 	fcgi/format/in fcgi/format/heap fcgi/format/flame fcgi/format store
 	store/check store/read store/journal store/batch store/model

@@ -21,9 +21,9 @@
         '/pprof/heap needs no more than profile = URL' }
   };
   /* Whatever it has: our own sampling, below malloc(). */
-  const ANY = { start: 'LD_PRELOAD=/usr/local/lib/memlens/' +
-    'libmemlens-alloc.so {command}', pull: '', note: 'where MemLens is ' +
-    'installed below /usr/local; in a unit it is a line Environment=' };
+  const ANY = { start: 'memlens run -- {command}', pull: '', note: 'which ' +
+    'preloads libmemlens-alloc.so; in a unit it is a line ' +
+    'Environment=LD_PRELOAD= with its path' };
   const GO = '. A program in Go serves its own: profile = ' +
     'http://HOST:PORT/debug/pprof/heap in memlens-scrape.conf';
 

@@ -13,8 +13,7 @@ const column = (labels, v, t = [0, 10, 20]) => ({ labels, unit: 'bytes', t,
 test('the line that starts a heap profile is that of the allocator', () => {
   const who = { service: 'my db', command: '/usr/bin/db' };
   const of = (...names) => M.allocators.advice(names, who);
-  assert.equal(of('glibc').start, 'LD_PRELOAD=/usr/local/lib/memlens/' +
-    'libmemlens-alloc.so /usr/bin/db');
+  assert.equal(of('glibc').start, 'memlens run -- /usr/bin/db');
   assert.match(of('glibc', 'jemalloc').start, /^MALLOC_CONF=prof:true,.*prof_prefix:\/var\/lib\/my_db\/jp \/usr\/bin\/db$/);
   assert.equal(of('jemalloc').pull, '[target my_db]\ndumps = ' +
     '/var/lib/my_db/jp');
