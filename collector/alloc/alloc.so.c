@@ -25,7 +25,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -598,6 +597,26 @@ after_fork(void)
 	table_begin();
 }
 
+/* glibc's, which musl lacks: a symbol that is nowhere would keep the program
+ * from starting. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void),
+    void *) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static void
+begin_in_children(void)
+{
+	int (*musls)(void (*)(void), void (*)(void), void (*)(void));
+
+	if (__register_atfork != NULL) {
+		__register_atfork(NULL, NULL, after_fork, __dso_handle);
+		return;
+	}
+	*(void **)&musls = dlsym(RTLD_DEFAULT, "pthread_atfork");
+	if (musls != NULL)
+		musls(NULL, NULL, after_fork);
+}
+
 /* Where the kernel cannot empty it, a child gives back objects that the daemon
  * does not know of it. */
 static __attribute__((constructor)) void
@@ -605,5 +624,5 @@ begin(void)
 {
 	table_begin();
 	madvise(&kept, sizeof(kept), MADV_WIPEONFORK);
-	pthread_atfork(NULL, NULL, after_fork);
+	begin_in_children();
 }

@@ -80,23 +80,25 @@ allocs_lose(struct engine *s, uint64_t objects)
 
 /* ---- the library's own table ---- */
 
-/* Where it is in a process's memory; 0: it has not mapped the library. */
-static uint64_t
-allocs_table(struct engine *s, struct process *p)
+/* Where it is in a process's memory, 0 if it has not mapped the library; false
+ * where its mappings cannot be read. */
+static bool
+allocs_table(struct engine *s, struct process *p, uint64_t *table)
 {
 	const struct objects_library *l = &s->allocs.library;
 	struct maps_process *of = maps_process(s->maps, p, s->now_ns);
 	const struct maps_list *list = maps_process_list(of);
 	size_t i;
 
-	for (i = 0; i < list->n; i++) {
+	*table = 0;
+	for (i = 0; i < list->n && *table == 0; i++) {
 		const struct mapping *m = &list->mappings[i];
 
 		if (m->ino == l->ino && m->offset == l->code &&
 		    allocs_is_library(maps_name(list, m)))
-			return m->start + (uint64_t)l->table;
+			*table = m->start + (uint64_t)l->table;
 	}
-	return 0;
+	return list->n > 0;
 }
 
 /* What an object is looked for in. */
@@ -119,15 +121,18 @@ allocs_drop_missing(void *arg, struct process *p, uint64_t address)
  * Drops the objects of a process that its table has no more, and takes over
  * what it has, where all is to be known.  What was taken since, and comes
  * through the ring behind this, takes the place of what was found here; what
- * was given back is then not known any more.
+ * was given back is then not known any more.  A process that cannot be read
+ * keeps what it has until it ends.
  */
 static void
 allocs_read_table(struct engine *s, struct process *p, bool all)
 {
 	struct allocs_read r = {.objects = s->allocs.objects};
-	uint64_t table = p->read != NULL ? allocs_table(s, p) : 0;
+	uint64_t table;
 	size_t i;
 
+	if (p->read == NULL || !allocs_table(s, p, &table))
+		return;
 	if (table != 0 && (!objects_holds(r.objects, p) ||
 	    !objects_table_read(p->pid, table, &r.cells, &r.n)))
 		return;

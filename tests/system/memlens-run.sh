@@ -28,6 +28,29 @@ expect "arguments that look like ours are the program's" \
 	"$("$BUILD/memlens" run -- printf '%s,' -- -h 'a b')" "--,-h,a b,"
 expect "the program's status is ours" \
 	"$("$BUILD/memlens" run sh -c 'exit 7'; echo $?)" 7
+
+# without the symbols of glibc that it has not
+cat >"$dir/musl.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int
+main(void)
+{
+	for (int i = 0; i < 100; i++)
+		free(realloc(malloc(1 << 20), 3 << 20));
+	if (fork() == 0)
+		_exit(malloc(1 << 20) == NULL);
+	wait(NULL);
+	return puts("ended") < 0;
+}
+END
+musl-gcc -O1 -o "$dir/musl" "$dir/musl.c"
+expect "a program of musl runs with it" \
+	"$("$BUILD/memlens" run "$dir/musl" 2>&1)" ended
+
 # said STATUS TEXT COMMAND...
 said() {
 	local status=$1 text=$2
