@@ -468,21 +468,33 @@ boot_move(const void *p, size_t n)
 	return to;
 }
 
-/* The old object leaves the table before another thread can be given its
- * address; one that could not grow is put back. */
+/*
+ * The old object leaves the table, and the daemon hears of it, before another
+ * thread can be given its address.  One that could not grow is there again,
+ * as one that is taken here.
+ */
 static SLOW void *
 slow_realloc(void *p, size_t n, bool out)
 {
 	bool was_sampled;
 	uint64_t bytes;
+	int saved;
 	void *q;
 
 	if (boot_has(p))
 		return boot_move(p, n);
+	saved = errno;
 	was_sampled = table_remove(p, &bytes);
-	q = next.realloc(p, n);
-	if (was_sampled && (q != NULL || n == 0 || !table_add(p, bytes)))
+	if (was_sampled)
 		tell_gave(p);
+	errno = saved;
+	q = next.realloc(p, n);
+	if (was_sampled && q == NULL && n != 0) {
+		saved = errno;
+		tell_took(table_add(p, bytes) ? p : NULL, bytes,
+		    ALLOC_REALLOC);
+		errno = saved;
+	}
 	return out ? sample(q, n, ALLOC_REALLOC) : q;
 }
 
