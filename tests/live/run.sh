@@ -123,9 +123,11 @@ configure() {
 	END
 }
 
+# With the library that tells what it holds in memory.
 start_kv() {
-	start kvservice "${as_nobody[@]}" "$run/bin/kvservice" --port "$kvport" \
-		--stats-port "$stats" --db "$run/db" ${KVFLAGS:-}
+	start kvservice "${as_nobody[@]}" "$run/bin/memlens" run -- \
+		"$run/bin/kvservice" --port "$kvport" --stats-port "$stats" \
+		--db "$run/db" ${KVFLAGS:-}
 }
 start_load() {
 	start kvload "${as_nobody[@]}" "$run/bin/kvload" --port "$kvport" --duration 0 \
