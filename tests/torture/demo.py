@@ -501,19 +501,27 @@ PROFILES = [flame, table, sandwich, diff]
 OTHERS = [series, percentiles, compare, services]
 
 
+def judged(q):
+    """What a store's batches can judge: a recording keeps the samples of its
+    first type alone, and of what is in use a mean for each slot."""
+    first = q.recording.queries[0].partition('{')[0]
+    return [x for x in q.recording.queries if q.truth is q.recording and
+            not q.before or x.partition('{')[0] == first]
+
+
 def questions(q, n):
     """(kind, query, range) of each."""
+    queries = judged(q)
     if n == 'all':
         for a, b in q.ranges:
-            for kind, query in itertools.product(
-                    PROFILES, q.recording.queries):
+            for kind, query in itertools.product(PROFILES, queries):
                 yield kind, query, (a, b)
             for kind in OTHERS + [series] * 4:
                 yield kind, None, (a, b)
         return
     for _ in range(int(n)):
         yield (q.rng.choice(PROFILES * 2 + OTHERS + [series]),
-               q.rng.choice(q.recording.queries), q.rng.choice(q.ranges))
+               q.rng.choice(queries), q.rng.choice(q.ranges))
 
 
 def main(path, n, export='', url='', seed='1'):

@@ -49,6 +49,9 @@ class Recording:
             else:
                 p.none = ((slot or {}).get('state', 'no data'),
                           (slot or {}).get('why', ''))
+        if q['about'].get('kind') == 'stock' and p.slots > 1:
+            for have in p.stacks.values():  # means, as whole numbers
+                have[:] = [n // p.slots for n in have]
         return p
 
     @staticmethod
