@@ -213,7 +213,7 @@ daemon_status(struct daemon *d)
 {
 	struct store_writer_stats store;
 	struct services_stats services;
-	char text[200];
+	char text[700]; /* some 25 a source */
 
 	store_writer_stats(d->store, &store);
 	services_stats(d->services, &services);

@@ -391,7 +391,7 @@ void
 daemon_dump(struct daemon *d)
 {
 	struct self_view v = {0};
-	char text[200] = "replay";
+	char text[700] = "replay";
 
 	daemon_view(d, &v);
 	if (d->sources != NULL)

@@ -18,7 +18,7 @@ notify_send(const char *fmt, ...)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	char text[512];
+	char text[1000];
 	socklen_t len;
 	va_list ap;
 	int fd;
