@@ -302,7 +302,8 @@ function types({ browser, base }) {
         assert(/ of CPU time/.test(await facts()), await facts());
         const choice = page.getByRole('combobox', { name: 'Profile' });
         equal((await choice.locator('option').allTextContents()).join(),
-          'CPU time,Wall time,Wonders seen', 'types');
+          'CPU time,Wall time,Wonders seen,' +
+            'Memory allocated,Memory in use', 'types');
         await choice.selectOption('Wonders seen');
         await until(async () => /^[\d,]+ wonders seen/.test(await facts()),
           5000, 'its amount');

@@ -115,7 +115,7 @@ function offline({ browser, base, files }) {
           'axes of no range');
         assert(/Loading/.test(await page.textContent('#panel-memory')),
           'it is not said');
-        await page.keyboard.press('3');
+        await page.keyboard.press('4');
         assert(!/No run/.test(await page.textContent('#panel-runs')),
           'no runs, before they were asked for');
         await page.unroute(/\/api\/v1\/(services|series|runs|compare)/);
