@@ -141,10 +141,11 @@ count_service(struct process_count *c, const char *name)
 	return c->n++;
 }
 
+/* An event may be read after a sweep that has missed its process already. */
 static uint32_t
 count_service_of(struct process_count *c, int32_t pid)
 {
-	const struct process *p = services_known(c->services, pid);
+	const struct process *p = services_last(c->services, pid);
 	const struct young *y = &c->young[(uint32_t)pid % YOUNG];
 
 	if (p != NULL)
@@ -213,7 +214,7 @@ static void
 count_exit(
     struct process_count *c, const struct process_event *e, int64_t now_ns)
 {
-	const struct process *p = services_known(c->services, e->pid);
+	const struct process *p = services_last(c->services, e->pid);
 	uint32_t i = count_service_of(c, e->pid);
 
 	c->service[i].now[THREADS_EXITED]++;

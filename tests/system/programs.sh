@@ -4,14 +4,16 @@
 # nor is the end of one of several.
 . "$(dirname "$0")/daemon-lib.bash"
 configure 500ms 500ms
+# names of this run alone: the same test may run beside it
+k=kept$((RANDOM % 900 + 100))
 sed -i '/^\[cpu\]/,+1d' "$dir/conf" # it tells of ends
 cat >>"$dir/conf" <<END
-[service kept]
-comm = ^kept
+[service $k]
+comm = ^$k
 END
-cp "$(readlink -f /bin/sleep)" "$dir/keptone"
-cp "$(readlink -f /bin/sleep)" "$dir/other"
-cp "$(readlink -f /bin/bash)" "$dir/keptshell"
+cp "$(readlink -f /bin/sleep)" "$dir/${k}one"
+cp "$(readlink -f /bin/sleep)" "$dir/x$k"
+cp "$(readlink -f /bin/bash)" "$dir/${k}shell"
 start_daemon one -s "$dir/store"
 begin "$dir/fcgi.log" "$BUILD/memlens-fcgi" -s "$dir/store" -l "$dir/fcgi" -p all
 ask() {
@@ -26,43 +28,43 @@ becomes() {
 d = json.load(open(sys.argv[2]))
 why = d.get("reason", "")
 marks = [(m["what"], m["text"].split()[1]) for m in d.get("marks", [])
-	if m["service"] == "kept"]
+	if m["service"] == "'"$k"'"]
 sys.exit(not eval("(" + sys.argv[1] + ")"))' "$2" "$dir/answer" 2>/dev/null
 	}
 	if await 60 asked "$2" "$3"; then ok "$1"; else not_ok "$1" "$(cat "$dir/answer")"; fi
 }
 marks='marks?what=began,ended,fewer'
-begin "$dir/log" "$dir/keptone" 1000
+begin "$dir/log" "$dir/${k}one" 1000
 first=$last
-begin "$dir/log" "$dir/other" 1000
+begin "$dir/log" "$dir/x$k" 1000
 other=$last
-becomes "that it began is a mark" "$marks" 'marks == [("began", "keptone")]'
+becomes "that it began is a mark" "$marks" "marks == [('began', '${k}one')]"
 end "$first"
 end "$other"
-becomes "that it ended is told" health "'kept: keptone (pid $first) ended at' in why
+becomes "that it ended is told" health "'$k: ${k}one (pid $first) ended at' in why
 	and 'has not come back' in why and d['status'] == 'degraded' and
-	'other' not in why"
-begin "$dir/log" "$dir/keptone" 1000
+	'x$k' not in why"
+begin "$dir/log" "$dir/${k}one" 1000
 second=$last
 becomes "that it came back, too" health "'came back as pid $second' in why"
-becomes "and both are marks" "$marks" 'marks == [("began", "keptone"),
-	("ended", "keptone"), ("began", "keptone")]'
+becomes "and both are marks" "$marks" "marks == [('began', '${k}one'),
+	('ended', '${k}one'), ('began', '${k}one')]"
 # one of two, then the other
-begin "$dir/log" "$dir/keptshell" -c "$dir/other 60; :"
+begin "$dir/log" "$dir/${k}shell" -c "$dir/x$k 60; :"
 pair=$last
-begin "$dir/log" "$dir/keptshell" -c "$dir/other 60; :"
-becomes "two of a name" "$marks" 'marks[3:] == [("began", "keptshell")] * 2'
+begin "$dir/log" "$dir/${k}shell" -c "$dir/x$k 60; :"
+becomes "two of a name" "$marks" "marks[3:] == [('began', '${k}shell')] * 2"
 end "$pair"
 becomes "one of them is not the service's end" "$marks" \
-	'marks[5:] == [("fewer", "keptshell")]'
-becomes "nor is it told" health "'keptshell' not in why"
+	"marks[5:] == [('fewer', '${k}shell')]"
+becomes "nor is it told" health "'${k}shell' not in why"
 end "$last"
 becomes "the other is, and is told" health \
-	"'keptshell (pid $last) ended at' in why"
+	"'${k}shell (pid $last) ended at' in why"
 # a shell of the service that has a worker, which ends
-begin "$dir/log" "$dir/keptshell" -c "$dir/keptone 9; $dir/other 40"
-becomes "a program with a worker" "$marks" 'marks[7:] == [("began", "keptshell")]'
+begin "$dir/log" "$dir/${k}shell" -c "$dir/${k}one 9; $dir/x$k 40"
+becomes "a program with a worker" "$marks" "marks[7:] == [('began', '${k}shell')]"
 sleep 12
 becomes "its worker's end is nobody's business" "$marks" \
-	'marks[7:] == [("began", "keptshell")]'
+	"marks[7:] == [('began', '${k}shell')]"
 finish

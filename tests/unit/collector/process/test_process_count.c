@@ -1,0 +1,104 @@
+/*
+ * Marks of programs that end, over a /proc that the test makes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/process/process_count.h"
+#include "collector/process/process_events.h"
+#include "collector/process/services.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "tests/unit/test.h"
+
+#define PID 42
+#define SLOT_NS (10 * NS_PER_S)
+
+static char proc[] = "/tmp/memlens-test-proc-XXXXXX";
+
+static void
+begin_process(void)
+{
+	char path[100];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d", proc, PID);
+	CHECK(mkdir(path, 0755) == 0);
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, PID);
+	f = fopen(path, "w");
+	fprintf(f, "%d (kept) S 1 1 1 0 -1 0 11 0 3 0 70 30 0 0 20 0 5 0 100 "
+	    "4096000 250 18446744073709551615 1 2 3 0 0 0 0 0\n", PID);
+	fclose(f);
+}
+
+static void
+end_process(void)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, PID);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/%d", proc, PID);
+	CHECK(rmdir(path) == 0);
+}
+
+/* The marks of a slot that closes now, each as KIND and a blank. */
+static const char *
+marks_of(struct process_count *c)
+{
+	static char said[200];
+	struct batch *b = batch_new(SLOT_NS);
+	int64_t now_ns = clock_wall_ns();
+
+	said[0] = '\0';
+	process_count_close_slot(c, (uint64_t)(now_ns / SLOT_NS), b,
+	    now_ns - SLOT_NS, now_ns, 0);
+	for (size_t i = 0; i < b->n_facts; i++)
+		snprintf(said + strlen(said), sizeof(said) - strlen(said),
+		    "%s ", batch_str(b, b->facts[i].subject));
+	batch_free(b);
+	return said;
+}
+
+/* The end of a program was not told when a sweep of /proc had missed it
+ * before the kernel's word of it was read. */
+TEST(end_that_a_sweep_saw_first)
+{
+	struct process_event e = {.kind = PROCESS_EXIT, .pid = PID,
+	    .tid = PID};
+	struct process_count *count;
+	struct services *s = NULL;
+	struct config c;
+
+	CHECK_OK(config_load(&c, NULL));
+	c.services[c.n_services++] = (struct config_service){strdup("kept"),
+	    strdup("^kept$"), NULL, NULL};
+	begin_process();
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, clock_wall_ns()));
+	count = process_count_new(s);
+	CHECK_STR(marks_of(count), "");
+	end_process();
+	CHECK_OK(services_sweep(s, clock_wall_ns()));
+	CHECK(services_known(s, PID) == NULL);
+	process_count_event(count, &e, clock_mono_ns());
+	CHECK_STR(marks_of(count), "ended ");
+	process_count_free(count);
+	services_free(s);
+	config_free(&c);
+}
+
+int
+main(void)
+{
+	if (mkdtemp(proc) == NULL)
+		return 1;
+	RUN(end_that_a_sweep_saw_first);
+	rmdir(proc);
+	return test_done();
+}
