@@ -279,6 +279,21 @@ ring_is_full(void)
 	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_share_bytes;
 }
 
+/*
+ * Is there room for the stack of a wait?  Of too many the shortest go: from
+ * half of this type's share on, the least length is doubled with each further
+ * sixteenth of it.
+ */
+static __always_inline bool
+ring_has_room_for(__u64 ns, __u64 least_ns)
+{
+	__u64 used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	__u64 half = ring_share_bytes / 2;
+
+	return used <= half || ns >> ((used - half) / (half / 8) + 1) >=
+	    least_ns;
+}
+
 /* What stands for so many samples. */
 static __always_inline void
 send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)

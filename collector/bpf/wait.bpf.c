@@ -128,6 +128,13 @@ fill_kernel(struct sample_event *e, void *ctx)
 		e->n_kernel = (n / sizeof(__u64)) & EVENT_MAX_KERNEL;
 }
 
+/* From which length on the stack of a wait is taken. */
+static __always_inline __u64
+threshold_of(__u32 state)
+{
+	return wait_is_idle(state) ? wait_idle_ns : wait_threshold_ns;
+}
+
 /* Sends the current thread's stack. */
 static __always_inline void
 send_stack(void *ctx, struct wait_cpu *w, __u8 part)
@@ -144,6 +151,11 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 	if (c == 0 || s == 0)
 		return;
 	c->n[COUNT_RUNS]++;
+	if (w->came_ns != 0 && !ring_has_room_for(w->came_ns - w->since_ns,
+	    threshold_of(w->reason))) {
+		c->n[COUNT_RING_FULL]++;
+		return;
+	}
 	s->event.time_ns = began_ns;
 	task = (void *)bpf_get_current_task_btf();
 	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
@@ -203,13 +215,6 @@ send_short(struct task_struct *task, const struct wait_cpu *w,
 }
 
 /* ---- switches ---- */
-
-/* From which length on the stack of a wait is taken. */
-static __always_inline __u64
-threshold_of(__u32 state)
-{
-	return wait_is_idle(state) ? wait_idle_ns : wait_threshold_ns;
-}
 
 #define LEAVE_NS 2000000        /* one stack in this time, on each CPU, ... */
 #define LEAVES_NS 200000000ULL  /* ... and as many as fit here at once */
@@ -594,6 +599,19 @@ sweep_head(struct wait_swept *r, struct task_struct *task)
 	r->now_ns = e->time_ns = bpf_ktime_get_ns();
 }
 
+/* How much of a wait that goes on was on the run queue until now: the
+ * scheduler's sum since the thread left, and since when it is queued. */
+static __always_inline __u64
+queued_so_far(const struct wait_swept *r, __u64 last_queued)
+{
+	__u64 ns = r->run_delay - r->thread.run_delay;
+	__u64 clock = r->now_ns - wait_offset_ns;
+
+	if (last_queued != 0 && clock > last_queued)
+		ns += clock - last_queued;
+	return wait_clock_is_unknown() ? 0 : ns;
+}
+
 /* Is a stack needed, of a wait that was long before the slot's end? */
 static __always_inline bool
 sweep_wants(struct wait_thread *t, const struct wait_swept *r)
@@ -620,7 +638,7 @@ wait_sweep(struct bpf_iter__task *ctx)
 	struct wait_thread *t;
 	struct wait_swept *r;
 	__u32 zero = 0, i;
-	__u64 head, arrival = 0;
+	__u64 head, arrival = 0, last_queued = 0;
 
 	if (task == 0 || (task->flags & PF_KTHREAD) != 0)
 		return 0;
@@ -631,6 +649,7 @@ wait_sweep(struct bpf_iter__task *ctx)
 	for (i = 0; i < 8; i++) {
 		arrival = task->sched_info.last_arrival;
 		r->run_delay = task->sched_info.run_delay;
+		last_queued = task->sched_info.last_queued;
 		if (copy_thread(&r->thread, t, task))
 			break;
 	}
@@ -638,6 +657,8 @@ wait_sweep(struct bpf_iter__task *ctx)
 		return 0; /* the next sweep's */
 	note_coming(&r->thread, arrival);
 	sweep_head(r, task);
+	if (r->thread.state != WAIT_ON_CPU)
+		r->event.wait.queued_ns = queued_so_far(r, last_queued);
 	r->size = __builtin_offsetof(struct wait_swept, event) +
 	    __builtin_offsetof(struct sample_event, frames);
 	head = r->size;

@@ -18,8 +18,9 @@ struct wait_swept {
 	__u64 now_ns;
 	__u64 run_delay; /* the scheduler's sum now */
 	struct wait_thread thread;
-	struct sample_event event; /* EVENT_WAIT, WAIT_GOING; with frames and a
-	                            * copy where its stack is there */
+	struct sample_event event; /* EVENT_WAIT, WAIT_GOING; queued_ns until
+	                            * now_ns; with frames and a copy where its
+	                            * stack is there */
 };
 
 /* The last event of a thread, WAIT_DIED, for which the ring had no room: its

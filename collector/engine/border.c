@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define HELD_MAX (8u << 20)
+#define WAITS_MAX (HELD_MAX / 2)
 
 uint64_t
 border_slot(const struct border *b, uint64_t mono_ns)
@@ -25,12 +26,21 @@ border_side(const struct border *b, uint64_t mono_ns)
 	return slot < b->open_slot ? BORDER_LATE : BORDER_EARLY;
 }
 
+unsigned
+border_pressure(const struct border *b)
+{
+	size_t free_from = WAITS_MAX / 2, step = WAITS_MAX / 16;
+
+	return b->held.len <= free_from ? 0 :
+	    (unsigned)((b->held.len - free_from) / step) + 1;
+}
+
 /* In whole 8 bytes, for its alignment. */
 bool
 border_hold(struct border *b, const struct sample_event *e, size_t size)
 {
 	uint64_t n = (size + 7) & ~(size_t)7;
-	size_t most = (e->flags & EVENT_WAIT) != 0 ? HELD_MAX / 2 : HELD_MAX;
+	size_t most = (e->flags & EVENT_WAIT) != 0 ? WAITS_MAX : HELD_MAX;
 
 	if (b->held.len + n > most || !buf_reserve(&b->held, 8 + n)) {
 		b->held.failed = false;

@@ -28,6 +28,10 @@ enum border_side border_side(const struct border *b, uint64_t mono_ns);
  * may be many, leave half of the room to the samples of clocks. */
 bool border_hold(struct border *b, const struct sample_event *e, size_t size);
 
+/* How often the least length of waits that are held is to be doubled, so that
+ * of too many the shortest go: 0 while half of their room is free. */
+unsigned border_pressure(const struct border *b);
+
 /* Hands over all that was held, which may be held again; as a slot begins. */
 void border_release(struct border *b, sampler_fn *fn, void *arg);
 

@@ -150,14 +150,21 @@ waiter_of(struct waits *w, const struct sample_event *e)
 	return x;
 }
 
+/* Of an event without a copy of memory. */
+static size_t
+waits_head_size(const struct sample_event *e)
+{
+	return HEAD + (e->n_kernel + (size_t)e->n_user) *
+	    sizeof(e->frames[0]);
+}
+
 /* Keeps the stack for more parts of the wait that began at since_ns: without a
  * copy of memory. */
 static void
 waiter_keep_stack(struct waits *w, struct waiter *x,
     const struct sample_event *e, uint64_t since_ns)
 {
-	size_t size = HEAD + (e->n_kernel + (size_t)e->n_user) *
-	    sizeof(e->frames[0]);
+	size_t size = waits_head_size(e);
 
 	waiter_drop_stack(w, x);
 	if (w->stacks_bytes + size > STACKS_BYTES)
@@ -232,11 +239,24 @@ waiter_tell(struct engine *s, struct waiter *x, const struct span *wait,
 
 /* ---- events ---- */
 
-/* Later slots' part of an event waits for them. */
+/* Later slots' part of an event waits for them.  Where there is not room for
+ * all, copies of memory go first, and then the shortest waits. */
 static void
 waits_hold(struct engine *s, const struct sample_event *e, size_t size)
 {
-	if (!border_hold(&s->border, e, size))
+	static struct sample_event part;
+	unsigned pressure = border_pressure(&s->border);
+	const struct engine_profile *p = &s->profiles[s->waits_pace.type];
+
+	if (pressure > 0) {
+		size = waits_head_size(e);
+		memcpy(&part, e, size);
+		part.flags &= (__u8)~(EVENT_COPY | EVENT_CALLER);
+		e = &part;
+	}
+	if ((pressure > 0 &&
+	    e->value >> pressure < (uint64_t)p->waits.threshold_ns) ||
+	    !border_hold(&s->border, e, size))
 		s->profiles[e->type].now.held_full++;
 }
 
@@ -353,6 +373,18 @@ waiter_is_born(struct waiter *x, const struct wait_sums *sums)
 	x->met = true;
 }
 
+/* Since when a thread that waits on is on the run queue: its last moments, as
+ * far as it was told until now. */
+static uint64_t
+waiter_woken_ns(const struct wait_swept *r)
+{
+	uint64_t wait_ns = r->now_ns - r->thread.since_ns;
+
+	return r->thread.state == WAIT_RUN_QUEUE ||
+	    r->event.wait.queued_ns > wait_ns ? r->thread.since_ns :
+	    r->now_ns - r->event.wait.queued_ns;
+}
+
 /* The thread has not changed its state since before the slot's end, or it
  * says itself how its sums were there. */
 static void
@@ -362,16 +394,20 @@ waiter_sum(const struct waits *w, struct waiter *x,
 	const struct wait_slots slots = {
 	    (uint64_t)(w->slot.end_ns - w->slot.slot_ns),
 	    (uint64_t)w->slot.slot_ns};
-	uint64_t end_ns = (uint64_t)w->slot.end_ns;
+	uint64_t end_ns = (uint64_t)w->slot.end_ns, woken_ns;
 	struct wait_thread t = r->thread;
 
 	if (end_ns > r->now_ns)
 		end_ns = r->now_ns;
 	if (w->stopped_ns != 0 && end_ns > (uint64_t)w->stopped_ns)
 		end_ns = (uint64_t)w->stopped_ns;
+	woken_ns = end_ns;
 	if (t.state == WAIT_ON_CPU)
 		wait_settle(&t, r->run_delay, &slots);
-	wait_add(&t, t.state, t.since_ns, end_ns, &slots);
+	else if (waiter_woken_ns(r) < end_ns)
+		woken_ns = waiter_woken_ns(r);
+	wait_add(&t, t.state, t.since_ns, woken_ns, &slots);
+	wait_add(&t, WAIT_RUN_QUEUE, woken_ns, end_ns, &slots);
 	thread_slot_choose(&x->slot, &w->slot, &t.sums);
 	waiter_is_born(x, &t.sums);
 }
@@ -432,6 +468,8 @@ waiter_goes_on(struct engine *s, struct waiter *x,
 		wait.end_ns = (uint64_t)s->waits->stopped_ns;
 	if (wait.begin_ns >= (uint64_t)s->waits->slot.end_ns)
 		return;
+	wait.queued_ns = span_overlap(wait.begin_ns, wait.end_ns,
+	    waiter_woken_ns(r), r->now_ns);
 	x->since_ns = wait.begin_ns;
 	if (wait.end_ns - wait.begin_ns < waits_threshold(p, wait.reason))
 		return; /* its first part stays without a stack */

@@ -41,7 +41,10 @@ expect "what has no stack is marked" "$(grep -ac 'below threshold' "$out")" \
 	"$(samples "$out" ",process=$storm,reason=lock};\\[below")" -gt 0
 lost=$(grep -a '^counter .*\[ring full\]' "$out" |
 	awk '{ n += $(NF - 1) } END { print n + 0 }')
-expect "and what the ring had no room for is counted" "$lost" "$lost" -gt 0
+# With a threshold that is high enough, nothing need be.
+marked=$(samples "$out" "below threshold, or no stack")
+expect "and what the ring had no room for is counted" \
+	"$lost lost, $marked ns are marked so" $((lost > 0)) = $((marked > 0))
 expect "memory is bounded" "$before kB, then $after" \
 	$((after - before)) -le 65536
 grep -aq '^fact rate stacks of waits from' "$out" &&

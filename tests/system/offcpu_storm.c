@@ -1,7 +1,10 @@
 /*
  * A storm of waits: threads that want one mutex as often as they can.
  *
- *	offcpu_storm THREADS MILLISECONDS
+ *	offcpu_storm THREADS MILLISECONDS [NAP_US]
+ *
+ * With NAP_US they sleep for so long each time: then no machine makes more
+ * waits of it than the clock allows.
  *
  * All begin and end together.  Prints what its threads have lived, in ns,
  * between these two:
@@ -21,6 +24,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int over;
 static atomic_llong least_ns, begun;
+static struct timespec nap;
 
 static int64_t
 now(void)
@@ -40,7 +44,10 @@ wants(void *arg)
 	while (!over) {
 		pthread_mutex_lock(&mutex);
 		pthread_mutex_unlock(&mutex);
-		sched_yield(); /* to one that was woken */
+		if (nap.tv_nsec != 0)
+			nanosleep(&nap, NULL);
+		else
+			sched_yield(); /* to one that was woken */
 	}
 	atomic_fetch_add(&least_ns, now() - began);
 	return arg;
@@ -57,6 +64,7 @@ main(int argc, char **argv)
 
 	if (n < 1 || n > 1024)
 		return 2;
+	nap.tv_nsec = argc > 3 ? atol(argv[3]) * 1000 : 0;
 	for (i = 0; i < n; i++) {
 		most -= now() - first;
 		if (pthread_create(&threads[i], NULL, wants, NULL) != 0)

@@ -33,9 +33,30 @@ TEST(waits_leave_room_to_a_clock)
 	border_fini(&b);
 }
 
+/* Half of their room is for all waits, the rest for longer and longer ones. */
+TEST(pressure_grows_with_waits)
+{
+	static struct sample_event wait = {.flags = EVENT_WAIT};
+	struct border b = {.slot_ns = 1};
+	unsigned before, now = 0, n = 0, calm = 0;
+
+	do {
+		before = now;
+		now = border_pressure(&b);
+		CHECK(now == before || now == before + 1);
+		calm += now == 0;
+		n++;
+	} while (border_hold(&b, &wait, sizeof(wait)));
+	CHECK(calm > n * 9 / 20 && calm < n * 11 / 20);
+	CHECK(now >= 8);
+	border_fini(&b);
+	CHECK_INT(border_pressure(&b), 0);
+}
+
 int
 main(void)
 {
 	RUN(waits_leave_room_to_a_clock);
+	RUN(pressure_grows_with_waits);
 	return test_done();
 }
