@@ -89,7 +89,8 @@ struct wait_event {
 	__u64 thread;    /* its number */
 	__u64 queued_ns; /* the last part of the wait, on the run queue;
 	                  * WAIT_WOKEN: start_ns of the process `pid` */
-	__u64 address;   /* of the futex that it is for; 0: of none */
+	__u64 address;   /* of the futex that it is for, LATCH_ADDRESS; 0: of
+	                  * none */
 	__u32 pid;       /* WAIT_WOKEN: the process of the one that waited */
 	__u8 part;       /* enum wait_part */
 	__u8 reason;     /* enum wait_state: of the part before */

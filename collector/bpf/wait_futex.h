@@ -1,6 +1,8 @@
 /*
  * What a thread waits for in the system call futex, and who wakes it: by the
- * registers with which each entered the kernel.
+ * registers with which each entered the kernel.  Or for its latch: the locks of
+ * a database whose workers are processes end so, by a signal that one of them
+ * sends to another, which polls for it.
  */
 #ifndef COLLECTOR_BPF_WAIT_FUTEX_H
 #define COLLECTOR_BPF_WAIT_FUTEX_H
@@ -9,6 +11,8 @@
 
 #define FUTEX_CALL 202    /* its number on x86-64, */
 #define RESTART_CALL 219  /* and that of any that was interrupted */
+#define KILL_CALL 62
+#define LATCH_ADDRESS 1   /* in place of a futex's: of a process's latch */
 #define FUTEX_OPERATION 127
 #define FUTEX_PRIVATE 128 /* both threads are of one process */
 

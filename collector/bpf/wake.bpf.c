@@ -1,10 +1,10 @@
 /*
- * The probe of wakers: whoever ends another thread's long wait for a futex
- * sends its stack, and how long that one has waited.
+ * The probe of wakers: whoever ends another thread's long wait for a futex, or
+ * for a latch, sends its stack, and how long that one has waited.
  *
  * It runs at each wake-up of the host, so it looks first at what is kept of
- * the woken thread (wait.h), and at all else only where that waits for a lock.
- * Scheduler's locks are held meanwhile: nothing here may sleep or wake.
+ * the woken thread (wait.h), and at all else only where that may wait for a
+ * lock.  Scheduler's locks are held meanwhile: nothing here may sleep or wake.
  */
 #include "collector/bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -31,6 +31,10 @@ send_waker(void *ctx, struct task_struct *waker, struct pt_regs *regs,
 	if (c == 0 || s == 0)
 		return;
 	c->n[COUNT_RUNS]++;
+	if (!ring_has_room_for(wait_ns, wake_threshold_ns)) {
+		c->n[COUNT_RING_FULL]++;
+		return;
+	}
 	s->event.time_ns = began_ns;
 	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
 	fill_task(&s->event, t, waker, id);
@@ -43,39 +47,56 @@ send_waker(void *ctx, struct task_struct *waker, struct pt_regs *regs,
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
 }
 
+/* Does who is in a system call with `regs` end a wait in futex, with
+ * `theirs`? */
+static __always_inline bool
+wakes_futex(struct wait_event *of, const struct pt_regs *regs,
+    const struct pt_regs *theirs)
+{
+	if (!futex_is_in(theirs) || regs->orig_ax != FUTEX_CALL ||
+	    !futex_wakes(regs->si, regs->di, theirs->si, theirs->di))
+		return 0;
+	of->address = theirs->di;
+	of->operation = (__u8)theirs->si;
+	return 1;
+}
+
+/* Or one that polls, by a signal? */
+static __always_inline bool
+wakes_latch(struct wait_event *of, const struct pt_regs *regs)
+{
+	of->address = LATCH_ADDRESS;
+	return regs->orig_ax == KILL_CALL;
+}
+
 SEC("tp_btf/sched_waking")
 int
 BPF_PROG(wake_waking, struct task_struct *woken)
 {
 	struct wait_event of = {.part = WAIT_WOKEN};
 	struct task_struct *waker;
-	struct pt_regs *regs, *theirs;
 	struct wait_thread *t;
+	struct pt_regs *regs;
 	__u64 wait_ns;
 
 	t = thread_of(woken);
-	if (t == 0 || (t->state != WAIT_LOCK && t->state != WAIT_CONDITION))
+	if (t == 0 || (t->state != WAIT_LOCK && t->state != WAIT_CONDITION &&
+	    t->state != WAIT_POLL))
 		return 0;
 	/* It has come back since, and is about to leave again. */
 	if (woken->sched_info.last_arrival != t->arrival)
 		return 0;
-	theirs = (void *)bpf_task_pt_regs((void *)woken);
-	if (!futex_is_in(theirs))
+	waker = (void *)bpf_get_current_task_btf();
+	regs = (void *)bpf_task_pt_regs((void *)waker);
+	if ((waker->flags & PF_KTHREAD) != 0 || regs->cs == USER32_CS ||
+	    !(t->state == WAIT_POLL ? wakes_latch(&of, regs) :
+	    wakes_futex(&of, regs, (void *)bpf_task_pt_regs((void *)woken))))
 		return 0;
 	wait_ns = bpf_ktime_get_ns() - t->since_ns;
 	if (wait_ns < wake_threshold_ns || (__s64)wait_ns < 0)
 		return 0;
-	waker = (void *)bpf_get_current_task_btf();
-	if ((waker->flags & PF_KTHREAD) != 0)
-		return 0;
-	regs = (void *)bpf_task_pt_regs((void *)waker);
-	if (regs->cs == USER32_CS || regs->orig_ax != FUTEX_CALL ||
-	    !futex_wakes(regs->si, regs->di, theirs->si, theirs->di))
-		return 0;
 	of.thread = t->number;
 	of.reason = t->state;
-	of.address = theirs->di;
-	of.operation = (__u8)theirs->si;
 	of.pid = woken->tgid;
 	of.queued_ns = woken->group_leader->start_boottime;
 	send_waker(ctx, waker, regs, &of, wait_ns);

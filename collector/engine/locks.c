@@ -331,7 +331,8 @@ static bool
 kind_is_lock(enum lock_kind kind)
 {
 	return kind == LOCK_MUTEX || kind == LOCK_READER ||
-	    kind == LOCK_WRITER || kind == LOCK_SEMAPHORE;
+	    kind == LOCK_WRITER || kind == LOCK_SEMAPHORE ||
+	    kind == LOCK_DATABASE;
 }
 
 /* Of what its wait is: the mutex that a condition takes again is a mutex. */
@@ -370,7 +371,8 @@ lock_class(uint8_t kind)
 {
 	return kind == LOCK_MUTEX ? "mutex" :
 	    kind == LOCK_CONDITION ? "condition" :
-	    kind == LOCK_SEMAPHORE ? "semaphore" : "rwlock";
+	    kind == LOCK_SEMAPHORE ? "semaphore" :
+	    kind == LOCK_DATABASE ? "database" : "rwlock";
 }
 
 static const char *
@@ -404,9 +406,25 @@ lock_put_symbol(struct engine *s, const struct lock *k, char *leaf)
 static void
 lock_put_leaf(struct engine *s, const struct lock *k, char *leaf)
 {
-	if (!lock_put_symbol(s, k, leaf))
+	if (k->address == LATCH_ADDRESS)
+		snprintf(leaf, LOCK_LEAF_MAX, "database lock");
+	else if (!lock_put_symbol(s, k, leaf))
 		snprintf(leaf, LOCK_LEAF_MAX, "%s #%u (%s)",
 		    lock_class(k->kind), k->number, k->owner);
+}
+
+/* What a process waits for with its latch is known by who sets it alone. */
+static uint8_t
+lock_held(const struct lock *k)
+{
+	return k->address == LATCH_ADDRESS ? LOCK_DATABASE : k->kind;
+}
+
+static bool
+lock_is_held(const struct lock *k, const struct lock_look *look)
+{
+	return k->address == LATCH_ADDRESS ? look->kind == LOCK_RELEASE :
+	    k->kind != LOCK_NONE;
 }
 
 bool
@@ -425,11 +443,11 @@ locks_tell(struct engine *s, const struct aggregate_stack *stack,
 		return !holder && kind_is_lock(kind);
 	}
 	k = &s->locks->locks[i];
-	if (holder ? k->kind == LOCK_NONE : !kind_is_lock(kind))
+	if (holder ? !lock_is_held(k, &look) : !kind_is_lock(kind))
 		return false;
 	if (holder && look.kind != LOCK_RELEASE)
 		out->n = stack->n - 1;
-	out->reason = holder ? lock_class(k->kind) : lock_reason(kind);
+	out->reason = holder ? lock_class(lock_held(k)) : lock_reason(kind);
 	lock_put_leaf(s, k, out->leaf);
 	return true;
 }

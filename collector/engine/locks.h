@@ -1,6 +1,7 @@
 /*
- * Waits for locks: those waits for a futex whose user frames are a mutex, a
- * reader/writer lock or a semaphore, by a table of names (locks_names.c).
+ * Waits for locks: those waits for a futex, or a latch, whose user frames are a
+ * mutex, a reader/writer lock, a semaphore or a database's lock, by a table of
+ * names (locks_names.c).
  * Three series, all of them parts of the waits that the probe sends anyway:
  *
  *	lock         ns that threads wait  \  main  worker  pthread_mutex_lock
@@ -52,9 +53,9 @@ uint32_t locks_number(struct engine *s, const struct sample_event *e);
 
 /* What is told of a stack when names are known. */
 struct locks_told {
-	const char *reason; /* "mutex", "reader", "writer", "semaphore"; of
-	                     * holders "mutex", "rwlock", "semaphore",
-	                     * "condition" */
+	const char *reason; /* "mutex", "reader", "writer", "semaphore",
+	                     * "database"; of holders "rwlock" for two of
+	                     * them, and "condition" */
 	uint32_t n;         /* frames of it that are shown */
 	char leaf[LOCK_LEAF_MAX];
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collector/bpf/unwind.h"
+#include "collector/bpf/wait_futex.h"
 #include "collector/bpf/wait_time.h"
 #include "collector/engine/engine.h"
 #include "collector/engine/resolve.h"
@@ -40,6 +41,7 @@ struct waiter {
 	uint64_t heard; /* that one, as its last event came, or was held */
 	char comm[EVENT_COMM];
 	bool met; /* born_ns is known */
+	bool latched; /* a signal has ended a wait of it */
 	struct resolve_owner owner;
 };
 
@@ -212,6 +214,8 @@ waiter_add(struct engine *s, struct waiter *x, const struct span *wait,
 	part.wait.ended = wait->ends && b == wait->end_ns;
 	part.wait.queued_ns = span_overlap(a, b,
 	    wait->end_ns - wait->queued_ns, wait->end_ns);
+	if (x->latched && wait->reason == WAIT_POLL)
+		part.wait.address = LATCH_ADDRESS;
 	x->slot.stacked[wait->reason] += (int64_t)(part.value -
 	    part.wait.queued_ns);
 	x->slot.stacked[WAIT_RUN_QUEUE] += (int64_t)part.wait.queued_ns;
@@ -289,6 +293,10 @@ waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
 static void
 waits_woken(struct engine *s, const struct sample_event *e, size_t size)
 {
+	struct waiter *x = *waiter_place(s->waits, e->wait.thread);
+
+	if (x != NULL && e->wait.address == LATCH_ADDRESS)
+		x->latched = true;
 	if (e->time_ns > (uint64_t)s->waits->slot.end_ns)
 		waits_hold(s, e, size);
 	else if (s->locks != NULL)

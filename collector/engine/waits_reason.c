@@ -8,7 +8,7 @@
  *	              table of locks (symbols/locks_names.h) next to the leaf
  *	open          a FIFO's waits for its other side: by the kernel's frames
  *	poll          a backend of PostgreSQL waits for a row's lock, or a
- *	              table's, until its latch is set
+ *	condition     table's, until its latch is set; InnoDB for a condition
  *
  * What has no stack stays what the system call says.
  */
@@ -29,7 +29,6 @@ static const struct {
 } reason_frames[] = {
     {"wait_for_partner", WAIT_DISK, WAIT_PIPE},
     {"fifo_open", WAIT_DISK, WAIT_PIPE},
-    {"ProcSleep", WAIT_POLL, WAIT_LOCK},
 };
 
 static enum wait_state
@@ -53,12 +52,30 @@ reason_of_lock(const char *function, enum wait_state reason)
 	case LOCK_READER:
 	case LOCK_WRITER:
 	case LOCK_SEMAPHORE:
+	case LOCK_DATABASE:
 		return WAIT_LOCK;
 	case LOCK_CONDITION:
 		return WAIT_CONDITION;
 	default:
 		return reason;
 	}
+}
+
+/* What a frame says of a wait for a futex, or for a latch, of which those
+ * nearer to the leaf have said `reason`. */
+static enum wait_state
+reason_of_frame(const struct frame *f, enum wait_state reason, bool *futex)
+{
+	enum lock_kind kind = f->kind == FRAME_NATIVE ?
+	    locks_kind_of(f->name) : LOCK_NONE;
+
+	if (kind == LOCK_DATABASE && (reason == WAIT_POLL ||
+	    reason == WAIT_CONDITION))
+		return WAIT_LOCK;
+	if (!*futex || kind == LOCK_NONE)
+		return reason;
+	*futex = false;
+	return reason_of_lock(f->name, reason);
 }
 
 static enum wait_state
@@ -76,9 +93,7 @@ reason_of_stack(struct engine *s, const struct aggregate_stack *stack,
 		looked += f.kind != FRAME_KERNEL;
 		if (f.kind != FRAME_KERNEL && f.kind != FRAME_NATIVE)
 			continue;
-		if (futex && f.kind == FRAME_NATIVE &&
-		    locks_kind_of(f.name) != LOCK_NONE)
-			return reason_of_lock(f.name, reason);
+		reason = reason_of_frame(&f, reason, &futex);
 		of = reason_of_function(f.name, reason);
 		if (of != reason)
 			return of;

@@ -41,6 +41,12 @@ static const struct lock_name {
     {"pthread_cond_signal", LOCK_RELEASE},
     {"pthread_cond_broadcast", LOCK_RELEASE},
     {"new_sem_post", LOCK_RELEASE},
+    /* PostgreSQL, whose backends wait for a latch; InnoDB of MariaDB, for
+     * a condition */
+    {"ProcSleep", LOCK_DATABASE},
+    {"ProcWakeup", LOCK_RELEASE},
+    {"lock_wait(que_thr_t*)", LOCK_DATABASE},
+    {"lock_grant(ib_lock_t*)", LOCK_RELEASE},
     /* C++ */
     {"std::mutex::lock()", LOCK_MUTEX},
     /* Rust, in the older and the newer way of names */

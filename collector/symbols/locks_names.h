@@ -12,6 +12,7 @@ enum lock_kind {
 	LOCK_READER,
 	LOCK_WRITER,
 	LOCK_SEMAPHORE,
+	LOCK_DATABASE,  /* of rows and tables: its own way to wait is below */
 	LOCK_CONDITION, /* none, but of the mutex that it takes again */
 	LOCK_RELEASE    /* gives one back */
 };
