@@ -2,9 +2,10 @@
 # What the profile of waits costs at a high rate of switches: ping-pong over
 # two pipes on one CPU, in CPU time a switch, beside our own clock's profile
 # alone, a bpftrace program that does nothing at each switch, one that sums up
-# how long each thread was away, and bcc's offcputime.
+# how long each thread was away, one that counts stacks, and bcc's offcputime (of
+# libbpf-tools: the other one wants the kernel's headers).
 #
-#   offcpu.sh BUILD [ROUNDS]
+#   offcpu.sh BUILD [ROUNDS [WAY...]]
 #
 # Each round runs all of them, in an order drawn anew, each right after a run
 # with nothing: rows are medians of the ratios of such pairs.
@@ -17,6 +18,8 @@ if [ ! -d /sys/kernel/tracing/events ] && [ -z "${OFFCPU_TRACEFS:-}" ]; then
 fi
 cd "$(dirname "$0")/../.." || exit 1
 rounds=${2:-9}
+ways=${*:3}
+ways=${ways:-nothing clock empty interrupt back leave bpftrace stacks offcputime}
 . tests/bench/lib.sh
 begin_as_root "$@"
 driver=$BUILD/system/cpu_driver
@@ -25,6 +28,7 @@ away='tracepoint:sched:sched_switch { @left[args->prev_pid] = nsecs;
 	if (@left[args->next_pid]) {
 		@away[args->next_comm] = sum(nsecs - @left[args->next_pid]);
 		delete(@left[args->next_pid]); } }'
+stacks='tracepoint:sched:sched_switch { @[kstack, ustack] = count(); }'
 
 # What runs beside the program, and how it says that it has begun.
 run_nothing() { :; }
@@ -40,9 +44,11 @@ run_empty() {
 		-e 'tracepoint:sched:sched_switch /cpu == 4096/ { }'
 }
 run_bpftrace() { profiler Attaching bpftrace -e "$away"; }
-run_offcputime() { profiler Tracing offcputime-bpfcc 1000; } # needs headers
+run_stacks() { profiler Attaching bpftrace -e "$stacks"; }
+run_offcputime() { profiler '' offcputime 1000; }
 
-# profiler SAYS COMMAND... : begins it, and waits until it says that it has
+# profiler SAYS COMMAND... : begins it, and waits until it says that it has; one
+# that says nothing has begun after 3 s
 profiler() {
 	local says=$1 i
 	shift
@@ -50,12 +56,15 @@ profiler() {
 	stdbuf -oL "$@" >"$dir/said" 2>&1 &
 	beside=$!
 	pids=("$beside")
+	[ -n "$says" ] || sleep 2
 	for i in $(seq 300); do
+		[ -n "$says" ] || break
 		grep -aq "$says" "$dir/said" && break
 		kill -0 $beside 2>/dev/null || return 1
 		sleep 0.1
 	done
 	sleep 1 # it attaches after that
+	kill -0 $beside 2>/dev/null
 }
 
 # with WAY : prints a ratio
@@ -70,7 +79,6 @@ with() {
 		'BEGIN { printf "%.4f %.1f %.1f\n", a / b, a - b, b }'
 }
 
-ways="nothing clock empty interrupt back leave bpftrace offcputime"
 for ((i = 0; i < rounds; i++)); do
 	for way in $(shuf -e $ways); do
 		with "$way" >>"$dir/$way"
@@ -88,5 +96,6 @@ for way in $ways; do
 	row "offcpu_${way}_switch" "$(middle 2 "$way")" ns without \
 		"$(middle 3 "$way")"
 done
-SPREAD=$(awk '{ print $1 }' "$dir/interrupt" | spread) \
+[ ! -s "$dir/interrupt" ] ||
+	SPREAD=$(awk '{ print $1 }' "$dir/interrupt" | spread) \
 	row offcpu_goal_ratio "$(middle 1 interrupt)" times goal 1.08

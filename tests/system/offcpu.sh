@@ -62,9 +62,10 @@ run() { # WAY MS
 		"$all of $n" "$all" = "$n"
 }
 
-# stacked NAME SAID TEST... : an expectation of what has a stack
+# stacked NAME SAID TEST... : an expectation of what has a stack, which a lost
+# event may have had: of too many, the short ones are lost first
 stacked() {
-	if [ -n "$lost" ]; then
+	if [ -n "$lost" ] && ! [ "${@:3}" ]; then
 		echo "skip - $1: $lost, the machine is too busy"
 	else
 		expect "$@"
