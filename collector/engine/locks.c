@@ -243,6 +243,14 @@ lock_frame(struct engine *s, uint32_t ref)
 	return symbols_get(s->symbols, symbols_final(s->symbols, ref));
 }
 
+/* A database's lock is no other lock that it takes on the way. */
+static bool
+lock_may_be(enum lock_kind kind, enum lock_kind before)
+{
+	return kind != LOCK_NONE && (kind != LOCK_DATABASE ||
+	    before == LOCK_NONE || before == LOCK_CONDITION);
+}
+
 /* The outermost function of the table near the leaf. */
 static struct lock_look
 lock_look(struct engine *s, const struct aggregate_stack *stack)
@@ -256,7 +264,7 @@ lock_look(struct engine *s, const struct aggregate_stack *stack)
 
 		kind = f.kind == FRAME_NATIVE ? locks_kind_of(f.name) :
 		    LOCK_NONE;
-		if (kind == LOCK_NONE)
+		if (!lock_may_be(kind, look.kind))
 			continue;
 		look.kind = kind;
 		look.n = i;

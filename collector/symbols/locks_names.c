@@ -44,7 +44,8 @@ static const struct lock_name {
     /* PostgreSQL, whose backends wait for a latch; InnoDB of MariaDB, for
      * a condition */
     {"ProcSleep", LOCK_DATABASE},
-    {"ProcWakeup", LOCK_RELEASE},
+    {"ProcLockWakeup", LOCK_RELEASE}, /* jumps to ... */
+    {"ProcWakeup", LOCK_RELEASE},     /* ... this, and that to SetLatch */
     {"lock_wait(que_thr_t*)", LOCK_DATABASE},
     {"lock_grant(ib_lock_t*)", LOCK_RELEASE},
     /* C++ */

@@ -2,16 +2,19 @@
 # What databases wait for: by our profile of waits, and by what they or strace
 # say of the same seconds.
 #
-#   waits.sh BUILD [SECONDS]
+#   waits.sh BUILD [SECONDS [DATABASE...]]
 #
 #	redis      appendfsync always: time in fdatasync, and strace's of it
 #	postgres   pgbench, all clients update one row: time in ProcSleep, and
-#	           backends that wait for a lock, by pg_stat_activity
+#	           backends that wait for a lock, by pg_stat_activity; of that
+#	           what a backend is named for that ended it as it committed
 #	leveldb    writes without end: writers that wait for each other or for
 #	           room, and the compaction
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 seconds=${2:-10}
+what=${*:3}
+what=${what:-redis postgres leveldb}
 . tests/bench/lib.sh
 begin_as_root "$@"
 begin() {
@@ -64,7 +67,7 @@ redis() {
 }
 
 postgres() {
-	local out=$dir/postgres.out from to ns waiting
+	local out=$dir/postgres.out from to ns waiting held
 	start_postgres "$dir/postgres" || return
 	printf 'BEGIN;\nUPDATE pgbench_branches SET bbalance = bbalance + 1 %s\n' \
 		'WHERE bid = 1;
@@ -97,6 +100,11 @@ END;' >"$dir/one.sql"
 	ns=$(part "$out" "$from" "$to" postgres ';ProcSleep;')
 	row waits_postgres_row_locks "$(share "$ns" "$(time_of "$out" "$from" \
 		"$to")")" backends pg_stat_activity "${waiting:-0}"
+	held=$(part "$out" "$from" "$to" postgres \
+		'reason=database}.*;CommitTransaction.*;ProcLockWakeup;database' \
+		lock_holder)
+	row waits_postgres_holders "$(share "$held" "$(part "$out" "$from" \
+		"$to" postgres 'reason=database}' lock)")" ratio
 }
 
 # time_of OUT FROM TO : ns of these slots
@@ -132,6 +140,6 @@ leveldb() {
 		'reason=condition}' lock_holder)")" ratio
 }
 
-for what in redis postgres leveldb; do
+for what in $what; do
 	"$what"
 done

@@ -48,7 +48,7 @@ TEST(names_of_other_languages)
 	     "17h0123456789abcdefE", LOCK_RELEASE},
 	    {"_Z9lock_waitP9que_thr_t", LOCK_DATABASE},
 	    {"ProcSleep", LOCK_DATABASE},
-	    {"ProcWakeup", LOCK_RELEASE},
+	    {"ProcLockWakeup", LOCK_RELEASE},
 	    {"runtime.lock2", LOCK_MUTEX},
 	    {"runtime.unlock2", LOCK_RELEASE},
 	    {"runtime.futexsleep", LOCK_NONE},
