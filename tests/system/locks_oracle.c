@@ -12,10 +12,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,12 +45,44 @@ static sem_t slots;
 static pthread_mutex_t beside = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static int64_t end_ns;
-static int warm;
+static int warm, latch, latch_poll;
 
 static int
 goes_on(void)
 {
 	return clock_ns(CLOCK_MONOTONIC) < end_ns;
+}
+
+/* As a backend of PostgreSQL waits for a row, and another lets it go on. */
+__attribute__((noinline)) static void
+ProcSleep(void)
+{
+	struct signalfd_siginfo info;
+	struct epoll_event e;
+
+	if (epoll_wait(latch_poll, &e, 1, -1) == 1)
+		(void)!read(latch, &info, sizeof(info));
+}
+
+__attribute__((noinline)) static void
+ProcLockWakeup(void)
+{
+	kill(getpid(), SIGURG);
+	__asm__ volatile("");
+}
+
+static int
+make_latch(void)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	sigset_t urgent;
+
+	sigemptyset(&urgent);
+	sigaddset(&urgent, SIGURG);
+	sigprocmask(SIG_BLOCK, &urgent, NULL);
+	latch = signalfd(-1, &urgent, 0);
+	latch_poll = epoll_create1(0);
+	return epoll_ctl(latch_poll, EPOLL_CTL_ADD, latch, &e);
 }
 
 #define WANT(name, take, give) \
@@ -99,6 +134,8 @@ WANT(awaits_turn,
     pthread_mutex_lock(&beside); pthread_cond_wait(&condition, &beside);
     pthread_mutex_unlock(&beside),)
 HOLD(signals_turn,, pthread_cond_broadcast(&condition))
+WANT(wants_row, ProcSleep(),)
+HOLD(holds_row,, ProcLockWakeup())
 
 #define WAITER(p, r, want_, leaf_, hold_) \
 	{.pool = p, .reason = r, .function = #want_, .leaf = leaf_, \
@@ -114,6 +151,7 @@ static struct waiter waiters[] = {
     WAITER("wwriter", "writer", writes_table, "rwlock table_lock",
         holds_table),
     WAITER("wsem", "semaphore", wants_slot, "semaphore slots", holds_slot),
+    WAITER("wrow", "database", wants_row, "database lock", holds_row),
     WAITER("wcond", "condition", awaits_turn, "-", signals_turn),
 };
 #define WAITERS (sizeof(waiters) / sizeof(waiters[0]))
@@ -176,7 +214,7 @@ main(int argc, char **argv)
 
 	heap_lock = calloc(1, sizeof(*heap_lock));
 	if (argc != 2 || heap_lock == NULL || sem_init(&slots, 0, 1) != 0 ||
-	    pthread_mutex_init(heap_lock, NULL) != 0)
+	    pthread_mutex_init(heap_lock, NULL) != 0 || make_latch() != 0)
 		return 2;
 	warm = 1;
 	if (!work(1500))
