@@ -102,6 +102,7 @@ struct fdtable {
 
 struct files_struct {
 	struct fdtable *fdt;
+	struct file *fd_array[1]; /* or more */
 } __attribute__((preserve_access_index));
 
 /* What the scheduler sums of a task's time on its queues. */

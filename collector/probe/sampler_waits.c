@@ -4,6 +4,7 @@
 #include "collector/probe/sampler_waits.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -63,6 +64,18 @@ waits_have_both(const struct waits_options *o, enum waits_stacks stacks)
 	    libbpf_find_vmlinux_btf_id("sched_exit_tp", BPF_TRACE_RAW_TP) > 0;
 }
 
+/* Of the kernel, for BPF programs. */
+static bool
+waits_know_function(const char *name)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	bool known = kernel != NULL &&
+	    btf__find_by_name_kind(kernel, name, BTF_KIND_FUNC) > 0;
+
+	btf__free(kernel);
+	return known;
+}
+
 static void
 waits_configure(struct wait_bpf *bpf, size_t type,
     const struct waits_options *o, enum waits_stacks stacks,
@@ -77,6 +90,7 @@ waits_configure(struct wait_bpf *bpf, size_t type,
 	bpf->rodata->wait_by_leaving = stacks == WAITS_LEAVE;
 	bpf->rodata->wait_by_interrupt = stacks == WAITS_INTERRUPT;
 	bpf->rodata->wait_began_ns = (uint64_t)clock_mono_ns();
+	bpf->rodata->wait_casts = waits_know_function("bpf_rdonly_cast");
 	bpf->data_wait->wait_threshold_ns = (uint64_t)o->threshold_ns;
 	bpf->data_wait->wait_idle_ns = (uint64_t)o->idle_ns;
 	map = bpf_object__find_map_by_name(maps, "ring");
