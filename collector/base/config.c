@@ -82,6 +82,8 @@ static const struct conf_key config_keys[] = {
         "histograms of requests, syncs and memory stalls"},
     {"disk", "run-queue", CONF_BOOL, AT(run_queue), "no", 0, 1,
         "histograms of waits to run, too"},
+    {"disk", "major-faults", CONF_BOOL, AT(major_faults), "no", 0, 1,
+        "histograms of page faults that had to read, too"},
     {"disk", "sync-calls", CONF_BOOL, AT(disk_calls), "no", 0, 1,
         "see fsync and its like as system calls"},
     {"pbft", "programs", CONF_STRING, AT(pbft_programs), "kv_service", 0, 0,

@@ -52,7 +52,7 @@ struct config {
 	char *alloc_library; /* NULL or "": where it is installed */
 	/* [disk] */
 	bool disk;
-	bool run_queue;
+	bool run_queue, major_faults;
 	bool disk_calls; /* fsync and its like as system calls */
 	/* [pbft] */
 	char *pbft_programs; /* names, parted by spaces; NULL or "": none */

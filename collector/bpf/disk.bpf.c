@@ -12,6 +12,8 @@
  *	               or as the system call
  *	disk_reclaim_*, disk_compact_*   looking for memory
  *	disk_run_queue   a thread that was ready to run does
+ *	disk_fault_user, disk_fault_kernel   a page fault begins
+ *	disk_fault_major   it has ended, and had to read
  *
  * Nothing runs where nothing of this happens.  What is done for each request
  * uses tables of its own instead of the kernel's hashes: a lookup in those
@@ -27,6 +29,7 @@
 #define REQUESTS 8192 /* in flight; a power of two */
 #define REQUEST_WAYS 8
 #define WAITERS 4096  /* threads that sync or look for memory */
+#define FAULTERS 4096 /* threads in a page fault, by their numbers */
 #define STREAMS 4096  /* of a process, a device and an operation */
 #define STREAM_WAYS 4
 
@@ -82,6 +85,18 @@ struct {
 	__type(key, struct disk_waiter);
 	__type(value, __u64); /* since */
 } disk_waiters SEC(".maps");
+
+struct disk_faulter {
+	__u64 since_ns;
+	__u32 tid, zero;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FAULTERS);
+	__type(key, __u32);
+	__type(value, struct disk_faulter);
+} disk_faulters SEC(".maps");
 
 struct disk_stream {
 	__u32 tgid, device;
@@ -503,6 +518,66 @@ BPF_PROG(disk_run_queue, bool preempt, struct task_struct *prev,
 	key.tgid = (next->flags & PF_KTHREAD) != 0 ? 0 : next->tgid;
 	add(&key, DISK_RUN_QUEUE, sums_side(sums_border, bpf_ktime_get_ns()),
 	    clock > queued ? clock - queued : 0);
+	return 0;
+}
+
+/* ---- page faults ---- */
+
+static __always_inline struct disk_faulter *
+faulter_of(__u32 tid)
+{
+	__u32 place = tid & (FAULTERS - 1);
+
+	return bpf_map_lookup_elem(&disk_faulters, &place);
+}
+
+/* Nearly all of them end at once: so nothing is looked for here. */
+static __always_inline void
+begin_fault(void)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct disk_faulter *f = faulter_of(tid);
+
+	if (f == 0)
+		return;
+	f->tid = tid;
+	f->since_ns = bpf_ktime_get_ns();
+}
+
+SEC("tp_btf/page_fault_user")
+int
+BPF_PROG(disk_fault_user)
+{
+	begin_fault();
+	return 0;
+}
+
+SEC("tp_btf/page_fault_kernel")
+int
+BPF_PROG(disk_fault_kernel)
+{
+	begin_fault();
+	return 0;
+}
+
+/* The kernel counts it when all of it is done.  Of two threads with one place
+ * one is lost. */
+SEC("perf_event")
+int
+disk_fault_major(struct perf_context *ctx)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct disk_faulter *f = faulter_of(tid);
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct sums_key key = {.tgid = current_tgid()};
+
+	(void)ctx;
+	if (f == 0 || f->tid != tid) {
+		lose(DISK_LOST_REQUEST);
+		return 0;
+	}
+	add(&key, DISK_FAULT, sums_side(sums_border, now_ns),
+	    now_ns - f->since_ns);
 	return 0;
 }
 

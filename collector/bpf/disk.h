@@ -15,6 +15,7 @@ enum disk_what {
 	DISK_RECLAIM, /* ns in direct reclaim */
 	DISK_COMPACT, /* ns in compaction */
 	DISK_RUN_QUEUE, /* ns from being ready to run to running */
+	DISK_FAULT,   /* ns of a page fault that had to read */
 	DISK_WHATS
 };
 

@@ -71,6 +71,7 @@ static const struct {
     [DISK_RECLAIM] = {"direct_reclaim_seconds", "seconds", 9},
     [DISK_COMPACT] = {"compaction_seconds", "seconds", 9},
     [DISK_RUN_QUEUE] = {"run_queue_seconds", "seconds", 9},
+    [DISK_FAULT] = {"major_fault_seconds", "seconds", 9},
 };
 
 static const char *const disk_operations[DISK_OPERATIONS] = {"read", "write",
@@ -79,7 +80,7 @@ static const char *const disk_calls[DISK_CALLS] = {"fsync", "fdatasync",
     "msync", "other"};
 
 static const char *const part_names[DISK_PARTS] = {"disk", "sync", "reclaim",
-    "run queue"};
+    "run queue", "major faults"};
 
 /* ---- names ---- */
 
@@ -329,6 +330,9 @@ disk_close(void *source)
 static const struct err *
 disk_open(void **out, const struct config *config, struct services *services)
 {
+	const struct disk_probe_options options = {
+	    .calls = config->disk_calls, .run_queue = config->run_queue,
+	    .faults = config->major_faults};
 	const struct err *e;
 	struct disk *d;
 
@@ -341,8 +345,7 @@ disk_open(void **out, const struct config *config, struct services *services)
 	d->services = services;
 	d->slot_ns = config->slot_ns;
 	d->filesystem = config->disk_calls ? "any" : "ext4";
-	e = disk_probe_open(&d->probe, config->disk_calls,
-	    config->run_queue);
+	e = disk_probe_open(&d->probe, &options);
 	if (e != NULL) {
 		disk_close(d);
 		return e;

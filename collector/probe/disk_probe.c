@@ -7,9 +7,12 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-qual" /* made by bpftool */
@@ -42,6 +45,9 @@ static const struct {
     {"disk_compact_begin", DISK_PART_RECLAIM, -1},
     {"disk_compact_end", DISK_PART_RECLAIM, -1},
     {"disk_run_queue", DISK_PART_RUN_QUEUE, -1},
+    {"disk_fault_user", DISK_PART_FAULTS, -1},
+    {"disk_fault_kernel", DISK_PART_FAULTS, -1},
+    {"disk_fault_major", DISK_PART_FAULTS, -1},
 };
 
 #define PROGRAMS (sizeof(disk_programs) / sizeof(disk_programs[0]))
@@ -49,6 +55,7 @@ static const struct {
 struct disk_probe {
 	struct disk_bpf *bpf;
 	struct bpf_link *links[PROGRAMS];
+	struct bpf_link **majors; /* one a CPU, or NULL */
 	char why[DISK_PARTS][160]; /* "": attached */
 	bool lacks[DISK_PARTS];    /* the kernel has no such tracepoint */
 	int n_cpus;
@@ -73,12 +80,15 @@ disk_miss(struct disk_probe *p, enum disk_part part, const char *what,
 		    tracepoint[0] != '\0' ? " " : "", tracepoint);
 }
 
-/* Has the kernel the tracepoint of "tp_btf/NAME"? */
+/* Has the kernel the tracepoint of "tp_btf/NAME"?  Of another program ""; it
+ * needs none. */
 static bool
 disk_has(const struct btf *kernel, const char *tracepoint)
 {
 	char type[96];
 
+	if (tracepoint[0] == '\0')
+		return true;
 	snprintf(type, sizeof(type), TRACE_TYPE "%s", tracepoint);
 	return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
 }
@@ -97,6 +107,15 @@ disk_wanted(const struct disk_probe *p, size_t i, const struct btf *kernel,
 	return disk_program(p, i) != p->bpf->progs.disk_insert || !starts;
 }
 
+static const char *
+disk_tracepoint(const struct disk_probe *p, size_t i)
+{
+	const char *name = strchr(
+	    bpf_program__section_name(disk_program(p, i)), '/');
+
+	return name != NULL ? name + 1 : "";
+}
+
 /* A part is loaded whole or not at all. */
 static void
 disk_choose(struct disk_probe *p, const struct btf *kernel, bool calls)
@@ -105,8 +124,7 @@ disk_choose(struct disk_probe *p, const struct btf *kernel, bool calls)
 	size_t i;
 
 	for (i = 0; i < PROGRAMS; i++) {
-		const char *name = strchr(
-		    bpf_program__section_name(disk_program(p, i)), '/') + 1;
+		const char *name = disk_tracepoint(p, i);
 
 		wanted[i] = disk_wanted(p, i, kernel, calls);
 		if (!wanted[i] || disk_has(kernel, name))
@@ -120,6 +138,39 @@ disk_choose(struct disk_probe *p, const struct btf *kernel, bool calls)
 		    p->why[disk_programs[i].part][0] == '\0');
 }
 
+/* To each major fault of one CPU; one that is offline has none. */
+static struct bpf_link *
+disk_attach_major(const struct disk_probe *p, int cpu)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+	    .size = sizeof(attr), .sample_period = 1,
+	    .config = PERF_COUNT_SW_PAGE_FAULTS_MAJ};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+	    PERF_FLAG_FD_CLOEXEC);
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return NULL;
+	link = bpf_program__attach_perf_event(p->bpf->progs.disk_fault_major,
+	    fd);
+	if (link == NULL)
+		close(fd);
+	return link;
+}
+
+static void
+disk_attach_majors(struct disk_probe *p)
+{
+	int cpu;
+
+	p->majors = calloc((size_t)p->n_cpus, sizeof(p->majors[0]));
+	for (cpu = 0; p->majors != NULL && cpu < p->n_cpus; cpu++) {
+		p->majors[cpu] = disk_attach_major(p, cpu);
+		if (p->majors[cpu] == NULL && errno != ENODEV)
+			disk_miss(p, DISK_PART_FAULTS, strerror(errno), "");
+	}
+}
+
 static void
 disk_attach(struct disk_probe *p)
 {
@@ -130,6 +181,10 @@ disk_attach(struct disk_probe *p)
 
 		if (!bpf_program__autoload(program))
 			continue;
+		if (program == p->bpf->progs.disk_fault_major) {
+			disk_attach_majors(p);
+			continue;
+		}
 		p->links[i] = bpf_program__attach(program);
 		if (p->links[i] == NULL)
 			disk_miss(p, disk_programs[i].part, strerror(errno),
@@ -138,8 +193,17 @@ disk_attach(struct disk_probe *p)
 	p->bpf->data->disk_attached_ns = (uint64_t)clock_mono_ns();
 }
 
+/* A part that is not asked for. */
+static void
+disk_leave_out(struct disk_probe *p, enum disk_part part, bool wanted)
+{
+	p->lacks[part] = !wanted;
+	if (!wanted)
+		disk_miss(p, part, "not enabled", "");
+}
+
 static const struct err *
-disk_load(struct disk_probe *p, bool calls, bool run_queue)
+disk_load(struct disk_probe *p, const struct disk_probe_options *o)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
 	int r;
@@ -148,11 +212,10 @@ disk_load(struct disk_probe *p, bool calls, bool run_queue)
 		return err_new(ERR_BPF, errno, "reading the kernel's types "
 		    "(/sys/kernel/btf/vmlinux): %s", strerror(errno));
 	p->bpf = disk_bpf__open();
-	p->lacks[DISK_PART_RUN_QUEUE] = !run_queue;
-	if (!run_queue)
-		disk_miss(p, DISK_PART_RUN_QUEUE, "not enabled", "");
+	disk_leave_out(p, DISK_PART_RUN_QUEUE, o->run_queue);
+	disk_leave_out(p, DISK_PART_FAULTS, o->faults);
 	if (p->bpf != NULL)
-		disk_choose(p, kernel, calls);
+		disk_choose(p, kernel, o->calls);
 	btf__free(kernel);
 	if (p->bpf == NULL)
 		return err_new(ERR_BPF, errno, "opening the BPF programs of "
@@ -170,7 +233,7 @@ disk_load(struct disk_probe *p, bool calls, bool run_queue)
 }
 
 const struct err *
-disk_probe_open(struct disk_probe **out, bool calls, bool run_queue)
+disk_probe_open(struct disk_probe **out, const struct disk_probe_options *o)
 {
 	struct disk_probe *p = calloc(1, sizeof(*p));
 	const struct err *e;
@@ -182,7 +245,7 @@ disk_probe_open(struct disk_probe **out, bool calls, bool run_queue)
 	p->n_cpus = libbpf_num_possible_cpus();
 	p->n_cpus = p->n_cpus > 0 ? p->n_cpus : 1;
 	p->per_cpu = calloc((size_t)p->n_cpus, sizeof(*p->per_cpu));
-	e = p->per_cpu == NULL ? err_nomem() : disk_load(p, calls, run_queue);
+	e = p->per_cpu == NULL ? err_nomem() : disk_load(p, o);
 	if (e == NULL)
 		return NULL;
 	disk_probe_close(p);
@@ -195,7 +258,13 @@ disk_probe_stop(struct disk_probe *p)
 {
 	size_t i;
 
+	int cpu;
+
 	p->sums.stopped = true;
+	for (cpu = 0; p->majors != NULL && cpu < p->n_cpus; cpu++)
+		bpf_link__destroy(p->majors[cpu]);
+	free(p->majors);
+	p->majors = NULL;
 	for (i = 0; i < PROGRAMS; i++) {
 		bpf_link__destroy(p->links[i]);
 		p->links[i] = NULL;

@@ -19,15 +19,20 @@ enum disk_part {
 	DISK_PART_SYNC,
 	DISK_PART_RECLAIM, /* and compaction */
 	DISK_PART_RUN_QUEUE,
+	DISK_PART_FAULTS, /* those that had to read */
 	DISK_PARTS
 };
 
-/* Parts that this kernel does not have stay unattached.  `calls`: fsync and
- * its like as system calls, of all file systems, else as ext4 sees them;
- * `run_queue`: that part, too.
+struct disk_probe_options {
+	bool calls; /* fsync and its like as system calls, of all file systems,
+	             * else as ext4 sees them */
+	bool run_queue, faults; /* these parts, too */
+};
+
+/* Parts that this kernel does not have stay unattached.
  * Errors: ERR_BPF with the cause in words. */
-const struct err *disk_probe_open(struct disk_probe **out, bool calls,
-    bool run_queue);
+const struct err *disk_probe_open(struct disk_probe **out,
+    const struct disk_probe_options *o);
 void disk_probe_close(struct disk_probe *p); /* NULL is fine */
 
 /* Nothing more is summed; what is can still be read. */

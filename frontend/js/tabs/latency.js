@@ -28,15 +28,18 @@
     compaction: { title: 'Compaction', name: 'compaction_seconds',
       labels: {}, source: 'reclaim', counted: 'stalls' },
     runq: { title: 'Run queue', name: 'run_queue_seconds', labels: {},
-      source: 'run queue', reason: 'run queue', counted: 'waits' }
+      source: 'run queue', key: 'run-queue', reason: 'run queue',
+      counted: 'waits' },
+    fault: { title: 'Major page faults', name: 'major_fault_seconds',
+      labels: {}, source: 'major faults', key: 'major-faults',
+      reason: 'fault', counted: 'faults' }
   };
   /* Told in each slot in which histograms of a source are taken. */
   const WITNESS = 'memlens_histograms_attached';
   /* now: its state, or '' where it is not enabled.  Pure. */
-  const off = ({ source }, now) => 'No data: the source “' + source + '” was ' +
-    'not attached in this range. ' + (now ? 'Now it is ' + now + '.'
-    : (source === 'run queue' ? 'run-queue' : 'enabled') +
-      ' = yes under [disk] in memlens.conf starts it.');
+  const off = ({ source, key }, now) => 'No data: the source “' + source +
+    '” was not attached in this range. ' + (now ? 'Now it is ' + now + '.'
+    : (key || 'enabled') + ' = yes under [disk] in memlens.conf starts it.');
   const LABEL = 'Arrows walk the cells, Shift selects, Enter takes what is ' +
     'selected.';
 
