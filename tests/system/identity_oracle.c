@@ -8,6 +8,7 @@
  * last time, and it may wait for that.
  *
  *	burn      uses a CPU
+ *	work      for 2 ms each time, and sleeps then for 20 ms
  *	sleep     sleeps for 30 ms each time
  *	switch    three threads hand a token round, as fast as they can
  *	exec      executes itself every 300 ms
@@ -98,6 +99,20 @@ burn(char **argv)
 	while (goes_on())
 		for (volatile int i = 0; i < 100000; i++)
 			;
+}
+
+static void
+works(char **argv)
+{
+	int64_t until_ns;
+
+	(void)argv;
+	while (goes_on()) {
+		until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + 2000000;
+		while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+			;
+		nap(20000);
+	}
 }
 
 static void
@@ -220,8 +235,8 @@ executes(char **argv)
 static const struct {
 	const char *name;
 	void (*live)(char **argv);
-} modes[] = {{"burn", burn}, {"sleep", sleeps}, {"switch", switches},
-    {"exec", executes}, {"die", dies}, {"fork", forks}};
+} modes[] = {{"burn", burn}, {"work", works}, {"sleep", sleeps}, 
+    {"switch", switches}, {"exec", executes}, {"die", dies}, {"fork", forks}};
 
 int
 main(int argc, char **argv)

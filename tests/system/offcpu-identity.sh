@@ -3,12 +3,13 @@
 # life of a thread, to 0.1 %: of programs that run, sleep, hand over as fast as
 # they can, execute themselves, whose threads and children end all the time, and
 # that are stopped.  In each slot, too.  tests/bench/identity.sh does it for ten
-# minutes (SPAN_MS, SLOT_MS).
+# minutes (SPAN_MS, SLOT_MS, MODES).
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/waits.sh"
 out=$dir/out
 slot=${SLOT_MS:-1000}
-modes="burn sleep switch exec die fork stop"
+modes=${MODES:-burn sleep switch exec die fork} stopped=${STOPPED:-switch}
+modes="$modes stop"
 for mode in $modes; do
 	own "$BUILD/system/identity_oracle" "$mode" || exit 1
 done
@@ -21,7 +22,7 @@ seen slots 1
 noise=$(stolen)
 for mode in $modes; do
 	what=$mode
-	[ "$mode" != stop ] || what=switch
+	[ "$mode" != stop ] || what=$stopped
 	"$dir/${mode}_$tag" "$what" "${SPAN_MS:-4500}" >"$dir/true.$mode" &
 	program=$!
 	pids="$pids $program"
@@ -32,7 +33,8 @@ while kill -STOP "$program" 2>/dev/null; do
 	sleep 0.4
 done
 wait $program
-await 20 test -s "$dir/true.burn" -a -s "$dir/true.fork"
+all_said() { [ "$(cat "$dir"/true.* | grep -c ^lived)" = "$(wc -w <<<"$modes")" ]; }
+await 30 all_said
 noise=$(($(stolen) - noise))
 n=$(grep -c '^child' "$out")
 SEEN_SECONDS=$((240 + slot / 200)) seen slots $((n + 2))
@@ -59,7 +61,7 @@ for mode in $modes; do
 		"$(spent "$mode" '[run queue]')" "$queued" "$queued" $may
 done
 # Of a slot that is closed more than half a slot late, a part is the next one's.
-for mode in burn sleep exec; do
+for mode in ${modes%% *} sleep exec; do
 	read -r slots right all < <(awk -v of="${mode}_$tag" -v ms="$slot" '
 		$1 == "time" && $3 == of {
 			ns[$2] += $NF / ms / 1000000
