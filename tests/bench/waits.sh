@@ -42,6 +42,13 @@ part() {
 slots() { grep -an '^child' "$1" | tail -n 1 | cut -d: -f1; }
 share() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.4f\n", a / b }'; }
 
+# strace_of FIRST LAST : ns in calls that began in these slots of a second
+strace_of() {
+	awk -v first="$1" -v last="$2" '$2 >= first && $2 < last + 1 &&
+		/<[0-9.]+>$/ { gsub(/[<>]/, "", $NF); n += $NF }
+		END { printf "%.0f\n", n * 1e9 }' "$dir/strace"
+}
+
 redis() {
 	local out=$dir/redis.out from to ns said pid
 	start_redis "$dir/redis" || return
@@ -51,8 +58,8 @@ redis() {
 	begin redis-benchmark -p "$redis_port" -q -t set -n 100000000 -r 100000 \
 		-c 20 >/dev/null 2>&1
 	measure "$out"
-	# strace slows it down: for its whole time, and ours within that.
-	timeout -s INT "$((seconds + 4))" strace -f -c -w -e trace=fdatasync \
+	# strace slows it down: both look at the same seconds.
+	timeout -s INT "$((seconds + 4))" strace -f -ttt -T -e trace=fdatasync \
 		-p "$pid" -o "$dir/strace" 2>/dev/null &
 	sleep 2
 	from=$(slots "$out")
@@ -61,9 +68,11 @@ redis() {
 	wait $!
 	kill "$driver" 2>/dev/null
 	ns=$(part "$out" "$from" "$to" redis-server ';redis_fsync|;fdatasync')
-	said=$(awk '$NF == "fdatasync" { print $2 }' "$dir/strace")
+	said=$(strace_of $(sed -n "$((from + 1)),${to}p" "$out" |
+		awk '$1 == "block" { print $2 }' | sort -n | sed -n '1p;$p'))
 	row waits_redis_fdatasync "$(share "$ns" "$(time_of "$out" "$from" \
-		"$to")")" ratio strace "$(share "${said:-0}" $((seconds + 4)))"
+		"$to")")" ratio strace "$(share "${said:-0}" "$(time_of "$out" \
+		"$from" "$to")")"
 }
 
 postgres() {

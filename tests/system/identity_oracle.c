@@ -255,7 +255,8 @@ main(int argc, char **argv)
 	be_first();
 	cpu_ns = rusage_ns(RUSAGE_SELF) + rusage_ns(RUSAGE_CHILDREN);
 	own_ns = own_age_ns();
-	printf("lived %lld %lld %lld %lld\n", (long long)(least_ns + own_ns - 10000000),
+	printf("lived %lld %lld %lld %lld\n",
+	    (long long)(least_ns + own_ns - 10000000),
 	    (long long)(most_ns + own_ns), (long long)cpu_ns,
 	    (long long)(queued_ns < 0 ? -1 : queued_ns + own_queued_ns()));
 	return 0;

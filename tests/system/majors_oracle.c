@@ -8,7 +8,8 @@
  *
  *	majors N LEAST MOST
  *
- * At most: as the clock says; at least: without what it ran or waited for a CPU.
+ * At most: as the clock says; at least: without what it ran or waited for a
+ * CPU.
  */
 #include <fcntl.h>
 #include <signal.h>
