@@ -54,6 +54,7 @@ struct waits {
 	int64_t stopped_ns; /* 0: not */
 	const char *mark;   /* of what has no stack */
 	uint64_t lost;      /* events, until the slot's beginning */
+	int64_t marked_ns;  /* when it was chosen: the engine's clock */
 	struct thread_time *time;
 };
 
@@ -575,6 +576,25 @@ waiter_end(struct engine *s, struct waiter *x, const struct wait_sums *last,
 	return ends;
 }
 
+/* Events that were lost, and the mark that says so of the slot's. */
+static uint64_t
+waits_choose_mark(struct engine *s, uint8_t type)
+{
+	struct waits *w = s->waits;
+	const struct account_profile *now = &s->profiles[type].now;
+	uint64_t lost = now->held_full, counts[COUNT_COUNTERS];
+
+	if (s->sampler == NULL)
+		return 0; /* a test's events */
+	w->marked_ns = s->now_ns;
+	sampler_counts(s->sampler, type, counts);
+	lost += counts[COUNT_RING_FULL];
+	w->mark = sampler_waits_lack(sampler_waits(s->sampler)) ||
+	    lost > w->lost ? "[below threshold, or no stack]" :
+	    "[below threshold]";
+	return lost;
+}
+
 /* Its process may be gone later: what is known of it now stays. */
 static void
 waits_died(struct engine *s, struct waiter *x, const struct sample_event *e,
@@ -596,26 +616,10 @@ waits_died(struct engine *s, struct waiter *x, const struct sample_event *e,
 	}
 	/* All of it, also where there is no room. */
 	last.at_ns = 0;
+	if (w->marked_ns != s->now_ns)
+		waits_choose_mark(s, e->type);
 	waiter_end(s, x, &last, e->type);
 	waiter_free(w, waiter_place(w, x->number));
-}
-
-/* Why time has no stack: those of long waits may be missing, too. */
-static void
-waits_choose_mark(struct engine *s, uint8_t type)
-{
-	struct waits *w = s->waits;
-	const struct account_profile *now = &s->profiles[type].now;
-	uint64_t lost = now->held_full, counts[COUNT_COUNTERS];
-
-	if (s->sampler == NULL)
-		return; /* a test's events */
-	sampler_counts(s->sampler, type, counts);
-	lost += counts[COUNT_RING_FULL];
-	w->mark = sampler_waits_lack(sampler_waits(s->sampler)) ||
-	    lost > w->lost ? "[below threshold, or no stack]" :
-	    "[below threshold]";
-	w->lost = lost;
 }
 
 /* The number of the type that takes waits. */
@@ -652,10 +656,10 @@ waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 {
 	struct waits *w = s->waits;
 	uint8_t type = waits_type(s);
+	uint64_t lost = waits_choose_mark(s, type);
 	struct waiter **at;
 	size_t i;
 
-	waits_choose_mark(s, type);
 	for (i = 0; i < BUCKETS; i++) {
 		for (at = &w->buckets[i]; *at != NULL;) {
 			if (waiter_end_slot(s, *at, type))
@@ -664,6 +668,7 @@ waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 				at = &(*at)->next;
 		}
 	}
+	w->lost = lost;
 	waits_mend_reasons(s, type);
 	thread_time_put(w->time, b, slot, account_time(s, slot));
 }

@@ -198,10 +198,10 @@ writes(struct thread *t)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/offcpu_oracle.data", dir);
-	fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	MEASURE(t, fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600));
 	while (fd >= 0 && goes_on()) {
-		if (pwrite(fd, block, sizeof(block), 0) < 0)
-			abort();
+		MEASURE(t, if (pwrite(fd, block, sizeof(block), 0) < 0)
+		    abort());
 		MEASURE(t, fsync(fd));
 		nap(3000);
 	}
