@@ -177,9 +177,14 @@ repair_supersedes(const struct repair *r, const struct found *by,
     const struct found *f)
 {
 	bool apart = manifest_is_apart(by->f.name);
+	uint64_t of, same;
 
-	if (by->dropped || manifest_is_apart(f->f.name))
+	if (by->dropped)
 		return false;
+	if (manifest_is_apart(f->f.name)) /* a crash came in between */
+		return manifest_is_part(f->f.name, &of) &&
+		    manifest_is_part(by->f.name, &same) && of == same &&
+		    by->number > f->number;
 	if (apart || by->number <= f->number)
 		return apart && by->number == f->number;
 	if (f->f.kind == MANIFEST_IDS || f->f.kind == MANIFEST_SUMMARY)
@@ -256,6 +261,26 @@ repair_drop_begun(struct repair *r)
 		    f->f.kind == MANIFEST_LATE))
 			e = repair_aside(r, f, "old", "a journal was being "
 			    "sealed, and is still there");
+	}
+	return e;
+}
+
+/* What was taken out of files that are still there. */
+static const struct err *
+repair_drop_parts(struct repair *r)
+{
+	const struct err *e = NULL;
+	uint64_t of;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct found *f = &r->found[i];
+
+		if (f->dropped || !manifest_is_part(f->f.name, &of))
+			continue;
+		for (size_t k = 0; k < r->n && e == NULL; k++)
+			if (r->found[k].number == of && !r->found[k].dropped)
+				e = repair_aside(r, f, "old", "what it is a "
+				    "part of is still there");
 	}
 	return e;
 }
@@ -384,7 +409,8 @@ repair_run(struct repair *r)
 	manifest_salvage(&r->manifest, r->dir);
 	if ((e = repair_check(r)) != NULL ||
 	    (e = repair_drop_begun(r)) != NULL ||
-	    (e = repair_supersede(r)) != NULL)
+	    (e = repair_supersede(r)) != NULL ||
+	    (e = repair_drop_parts(r)) != NULL)
 		return e;
 	return repair_write(r);
 }

@@ -44,6 +44,8 @@ repair_look(struct repair *r, struct found *f)
 		f->f.first = s->meta.first;
 		f->f.slots = s->meta.slots;
 		f->f.until = s->meta.until;
+		if (f->f.kind == MANIFEST_LATE)
+			apart_tell(s->dict, f->f.of);
 		if (r->manifest.slot_ns == 0)
 			r->manifest.slot_ns = s->meta.slot_ns;
 		if (r->manifest.slot_ns != s->meta.slot_ns)

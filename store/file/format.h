@@ -6,7 +6,8 @@
  *	lock              locked (F_OFD_SETLK) by the one writer, who may say
  *	                  in its first byte how it is: o, or f (the disk is
  *	                  full), e (writing fails); empty: nothing
- *	span-*, late-*, summary-*   sealed files (below), all *.mdb
+ *	span-*, late-*, summary-*, apart-*   sealed files (below), all *.mdb;
+ *	                  what is apart is late data, too (work_apart.c)
  *	journal-*         records of batches (journal.h), one after the other
  *	ids-*             ids of the batches of the last 24 hours
  *	*.tmp             unfinished; deleted at the next start

@@ -148,6 +148,15 @@ manifest_is_apart(const char *name)
 	return strncmp(name, MANIFEST_APART, strlen(MANIFEST_APART)) == 0;
 }
 
+bool
+manifest_is_part(const char *name, uint64_t *of)
+{
+	uint64_t own;
+
+	return sscanf(name, MANIFEST_APART "%*u-%*u-%" SCNu64 "-%" SCNu64, of,
+	    &own) == 2;
+}
+
 static bool
 manifest_number_is(const char *name, uint64_t *number)
 {
@@ -221,9 +230,9 @@ manifest_take_file(struct manifest *m, const char *line,
 
 	if (sscanf(line,
 	        "%15s %u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-	        " %" SCNu64 " %63s",
+	        " %" SCNu64 " %63s %191s",
 	        kind, &f.level, &f.first, &f.slots, &f.since, &f.until,
-	        &f.bytes, f.name) != 8 ||
+	        &f.bytes, f.name, f.of) < 8 ||
 	    strchr(f.name, '/') != NULL)
 		return false;
 	for (size_t i = 0; i < MANIFEST_KINDS; i++) {
@@ -361,9 +370,10 @@ manifest_print(const struct manifest *m, struct buf *text)
 
 		buf_printf(text,
 		    "%s %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		    " %" PRIu64 " %s\n",
+		    " %" PRIu64 " %s%s%s\n",
 		    manifest_kinds[f->kind], f->level, f->first, f->slots,
-		    f->since, f->until, f->bytes, f->name);
+		    f->since, f->until, f->bytes, f->name,
+		    f->of[0] != '\0' ? " " : "", f->of);
 	}
 	for (uint32_t i = 0; i < m->n_gaps; i++)
 		buf_printf(text, "gap %" PRIu64 " %" PRIu64 " %s\n",

@@ -16,7 +16,8 @@
  * span, oldest slot with data, end of the newest, bytes, name.  For the
  * summary first + slots is the end of the last span that is in it.  Of a
  * journal the bytes alone are told, which it had at least when the next one
- * was made: what is shorter is cut off, 0 is one that was never begun.
+ * was made: what is shorter is cut off, 0 is one that was never begun.  Behind
+ * the name of a late file may stand what it has alone (apart.h).
  *
  * A gap is what answers lack although no file tells of it any more: slots
  * [from, until) of data that was damaged, and what was.  It stays until
@@ -32,6 +33,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "store/file/apart.h"
 
 struct err;
 
@@ -51,6 +54,7 @@ struct manifest_file {
 	uint64_t first, slots, since, until, bytes;
 	char name[MANIFEST_NAME]; /* no slash */
 	uint64_t names; /* the writer's own: sealed_meta.names; 0: not known */
+	char of[APART_OF]; /* "": it may have whatever it may have */
 };
 
 #define MANIFEST_WHY 112
@@ -101,10 +105,14 @@ void manifest_forget_gaps(struct manifest *m, uint64_t from, uint64_t until);
  * the last part of it, which rises from file to file. */
 bool manifest_name_is(const char *name, enum manifest_kind *kind,
     uint64_t *number);
-/* Is it that of a late file that is not merged (work_room.c)?  It keeps the
- * number that it had before. */
+/*
+ * Is it that of a late file that is not merged (work_apart.c)?  A file that
+ * was set apart as a whole keeps its number; what was taken out of one has that
+ * one's number, which is *of then, before its own.
+ */
 #define MANIFEST_APART "apart-"
 bool manifest_is_apart(const char *name);
+bool manifest_is_part(const char *name, uint64_t *of);
 const struct err *manifest_copy(struct manifest *to, const struct manifest *m);
 
 #endif

@@ -10,6 +10,15 @@
 #include "store/file/segtree.h"
 #include "store/read/reader.h"
 
+bool
+reader_lacks(const struct reader_file *f, const struct selector *sel)
+{
+	const char *service = f->entry.of[0] == '\0' || sel == NULL
+	    ? NULL : selector_equals(sel, "service");
+
+	return service != NULL && !apart_may_have(f->entry.of, service);
+}
+
 void
 plan_fini(struct plan *p)
 {
@@ -123,7 +132,8 @@ plan_add(struct plan *p, struct store *s, uint64_t from, uint64_t until,
 	if (!p->begun)
 		plan_begin(p, s);
 	for (uint32_t i = 0; p->late && i < s->n_files && e == NULL; i++) {
-		if (s->files[i].entry.kind == MANIFEST_LATE)
+		if (s->files[i].entry.kind == MANIFEST_LATE &&
+		    !reader_lacks(&s->files[i], p->selector))
 			e = plan_late(p, s, &s->files[i], from, until, step);
 	}
 	while (from < until && e == NULL) {

@@ -64,7 +64,7 @@ static bool
 facts_may_be(const struct fact_walk *w, const struct store *s,
     const struct reader_file *f)
 {
-	return f->entry.kind != MANIFEST_SUMMARY &&
+	return f->entry.kind != MANIFEST_SUMMARY && f->entry.of[0] == '\0' &&
 	    f->entry.first <= reader_slot(s, w->until) &&
 	    reader_slot(s, w->from) < f->entry.first + f->entry.slots &&
 	    (!f->facts_known || (f->fact_kinds >> (w->kind & 31) & 1));

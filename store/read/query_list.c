@@ -21,6 +21,8 @@
  */
 struct list {
 	struct store *s;
+	const struct selector *sel;   /* NULL: all */
+	bool told;                    /* words of the manifest are enough */
 	uint64_t from, until;         /* slots asked for */
 	struct reader_file *summary;  /* NULL: there is none */
 	/* the newest of the spans that it stands for, oldest first */
@@ -130,6 +132,14 @@ list_need_spans(struct list *l)
 	return e;
 }
 
+/* Has it what is asked for, for all that is known without opening it? */
+static bool
+list_wants(const struct list *l, const struct reader_file *f)
+{
+	return !reader_lacks(f, l->sel) &&
+	    (!l->told || f->entry.of[0] == '\0');
+}
+
 /* Opens the files that are needed; ENOENT passes up. */
 static const struct err *
 list_need(struct list *l)
@@ -153,7 +163,8 @@ list_need(struct list *l)
 		struct reader_file *f = &l->s->files[i];
 
 		if (f->entry.kind != MANIFEST_SUMMARY &&
-		    list_overlaps(l, f) && !list_summarized(l, f))
+		    list_overlaps(l, f) && !list_summarized(l, f) &&
+		    list_wants(l, f))
 			e = reader_need(l->s, f);
 	}
 	return e;
@@ -184,8 +195,10 @@ list_missing(struct list *l)
 static uint64_t
 list_end(const struct list *l, const struct reader_file *f)
 {
-	if (f->sealed == NULL || f->entry.kind == MANIFEST_SUMMARY ||
-	    f->entry.first >= l->until || l->from >= f->entry.until ||
+	bool told = l->told && f->entry.of[0] != '\0' && !f->broken;
+
+	if ((f->sealed == NULL && !told) ||
+	    f->entry.kind == MANIFEST_SUMMARY || f->entry.first >= l->until || l->from >= f->entry.until ||
 	    (!list_has_span(l, f) && list_summarized(l, f)))
 		return 0;
 	return f->entry.until < l->until ? f->entry.until : l->until;
@@ -278,7 +291,8 @@ static const struct err *
 list_init(struct list *l, struct store *s, const struct selector *sel,
     unsigned kinds, int64_t from_ns, int64_t until_ns)
 {
-	*l = (struct list){.s = s, .from = reader_slot(s, from_ns),
+	*l = (struct list){.s = s, .sel = sel, .told = kinds == 0,
+	    .from = reader_slot(s, from_ns),
 	    .until = reader_slot(s, until_ns + s->manifest.slot_ns - 1)};
 	for (int i = 0; i < QUERY_TRIES; i++) {
 		uint64_t breaks = s->breaks;
@@ -368,9 +382,14 @@ static bool
 services_of_file(struct services *v, const struct reader_file *f)
 {
 	uint64_t end = list_end(&v->l, f);
+	const char *at = f->entry.of;
+	char told[APART_OF];
 	const uint8_t *name;
 	size_t n;
 
+	while (end != 0 && apart_next_service(&at, told))
+		if (services_put(v, told, strlen(told), end) == INTERN_NONE)
+			return false;
 	for (uint32_t i = 1; end != 0 && i < f->index.n_services; i++) {
 		name = series_index_service(&f->index, i, &n);
 		if (services_put(v, name, n, end) == INTERN_NONE)
@@ -544,6 +563,20 @@ types_of_series(struct store *s, uint32_t series, store_type_fn *fn,
 		    arg);
 }
 
+/* Of a file that was not opened. */
+static void
+types_of_word(const char *of, store_type_fn *fn, void *arg)
+{
+	char buf[TYPE_NAME_MAX];
+	struct apart_type t;
+
+	for (const char *at = of; apart_next_type(&at, &t);) {
+		enum series_kind kind = (enum series_kind)t.kind;
+
+		fn(arg, kind, type_name(kind, t.name, t.unit, buf), t.unit);
+	}
+}
+
 /* What profiles a file has is told by what its series have in common. */
 static const struct err *
 types_of_file(struct store *s, struct reader_file *f, store_type_fn *fn,
@@ -574,6 +607,7 @@ store_each_type(struct store *s, store_type_fn *fn, void *arg)
 	e = list_init(&l, s, NULL, 0, (int64_t)from * s->manifest.slot_ns,
 	    (int64_t)until * s->manifest.slot_ns);
 	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
+		types_of_word(s->files[i].entry.of, fn, arg);
 		if (s->files[i].used == s->requests)
 			e = types_of_file(s, &s->files[i], fn, arg);
 	}

@@ -101,6 +101,7 @@ query_plan(struct query *q)
 	const struct err *e;
 
 	query_split_range(q);
+	q->plan.selector = q->q->selector;
 	missing_gaps(q->s, reader_slot(q->s, q->out->from_ns),
 	    reader_slot(q->s, q->out->until_ns + q->s->manifest.slot_ns - 1));
 	query_clip(q);

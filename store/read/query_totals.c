@@ -70,6 +70,7 @@ totals_plan(struct totalling *t)
 	const struct err *e = NULL;
 	uint64_t from, until;
 
+	t->plan.selector = t->q->selector;
 	missing_gaps(t->s, t->from, t->until);
 	reader_bounds(t->s, &from, &until);
 	for (size_t i = 0; i < t->out->n_steps && e == NULL; i++) {

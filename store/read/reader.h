@@ -280,6 +280,7 @@ struct plan_piece {
 };
 
 struct plan {
+	const struct selector *selector; /* of what is asked for; NULL: all */
 	struct plan_piece *pieces;
 	size_t n, cap;
 	/* of the store as the first blocks were added: there may be thousands
@@ -289,6 +290,9 @@ struct plan {
 	struct reader_file *span; /* which held the last block, or NULL */
 };
 
+/* Is it known that a file, which need not be open, has nothing of what is
+ * asked for? */
+bool reader_lacks(const struct reader_file *f, const struct selector *sel);
 /* Adds the blocks of sealed files that cover slots [from, until) exactly. */
 const struct err *plan_add(struct plan *p, struct store *s, uint64_t from,
     uint64_t until, uint32_t step);

@@ -233,8 +233,10 @@ seal_write(struct seal *s, const char *path)
 {
 	const struct err *e = seal_encode_dict(s), *last;
 
-	if (e == NULL)
+	if (e == NULL) {
+		apart_tell(s->dict.out, s->result->of);
 		e = dbfile_create(&s->db, path, seal_page_bytes(s));
+	}
 	if (e == NULL)
 		e = seal_put_dict(s);
 	s->writer.db = s->db;

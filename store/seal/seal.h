@@ -7,7 +7,9 @@
 #ifndef STORE_SEAL_H
 #define STORE_SEAL_H
 
+#include "store/file/apart.h"
 #include "store/file/sealed.h"
+#include "store/seal/loud.h"
 #include "store/seal/memspan.h"
 #include "store/seal/salvage.h"
 
@@ -16,6 +18,8 @@
 struct seal_drop {
 	const struct selector *selector; /* NULL: all series */
 	const struct unwatched *unwatched; /* instead: those, but no facts */
+	const struct loud *loud; /* instead: those, but no facts; */
+	bool others;             /* or all series but those */
 	uint64_t from, until;
 	int64_t slot_ns; /* facts of a dropped service go by their time */
 };
@@ -43,6 +47,7 @@ struct seal_result {
 	uint64_t until;  /* end of the newest */
 	uint64_t series, stacks;
 	uint64_t names;  /* as in the file's meta */
+	char of[APART_OF]; /* what it has alone */
 };
 
 /*

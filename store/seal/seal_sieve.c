@@ -54,15 +54,18 @@ sieve_match_stacks(struct seal_sieve *v, const struct series_desc *d)
 }
 
 static void
-sieve_match_unwatched(struct seal_sieve *v)
+sieve_match_service(struct seal_sieve *v)
 {
+	const struct seal_drop *drop = v->drop;
 	struct label labels[BATCH_MAX_LABELS];
 	struct series_desc d;
 
 	for (uint32_t i = 0; i < v->file->dict->n_series; i++) {
 		batch_series_desc(v->file->dict, i, &d, labels,
 		    BATCH_MAX_LABELS);
-		v->series[i] = unwatched_is(v->drop->unwatched, &d);
+		v->series[i] = drop->loud != NULL
+		    ? loud_is(drop->loud, &d) != drop->others
+		    : unwatched_is(drop->unwatched, &d);
 	}
 }
 
@@ -77,8 +80,8 @@ sieve_match(struct seal_sieve *v)
 	struct series_desc d;
 
 	v->whole = true;
-	if (v->drop->unwatched != NULL) {
-		sieve_match_unwatched(v);
+	if (v->drop->unwatched != NULL || v->drop->loud != NULL) {
+		sieve_match_service(v);
 		return NULL;
 	}
 	if (v->drop->selector == NULL) {
@@ -241,7 +244,8 @@ seal_sieve_fact(const struct seal_sieve *v, const struct batch_fact *f)
 	const char *service;
 	uint64_t slot;
 
-	if (v->drop == NULL || v->drop->unwatched != NULL)
+	if (v->drop == NULL || v->drop->unwatched != NULL ||
+	    v->drop->loud != NULL)
 		return true;
 	if (v->drop->selector == NULL)
 		service = batch_str(v->file->dict, f->subject);

@@ -92,8 +92,44 @@ work_path(const struct store_writer *w, const char *name, char *path,
 	snprintf(path, size, "%s/%s", w->path, name);
 }
 
-/* Builds a file under a temporary name and adds it to the change; a file
- * without content is not kept. */
+/* Builds the file that f names. */
+static const struct err *
+work_build_named(struct store_writer *w, struct change *c,
+    struct manifest_file *f, const struct sealed_meta *meta,
+    const struct seal_source *sources, size_t n)
+{
+	char temporary[4200], path[4200];
+	struct seal_result result;
+	const struct err *e;
+	struct stat st;
+
+	work_path(w, "building.tmp", temporary, sizeof(temporary));
+	work_path(w, f->name, path, sizeof(path));
+	unlink(temporary);
+	/* Left by a crash it lets Berkeley DB wait for a minute and more. */
+	unlinkat(w->dir, "__db.building.tmp", 0);
+	e = seal_build(temporary, meta, sources, n, &result);
+	if (e != NULL || (result.blocks == 0 && result.facts == 0)) {
+		unlink(temporary);
+		return e;
+	}
+	if ((e = work_made(c, f->name)) != NULL) {
+		unlink(temporary);
+		return e;
+	}
+	if (stat(temporary, &st) != 0 || rename(temporary, path) != 0)
+		return err_errno("%s", path);
+	f->since = result.since;
+	f->until = result.until;
+	f->bytes = (uint64_t)st.st_size;
+	f->names = result.names;
+	if (f->kind == MANIFEST_LATE) {
+		memcpy(f->of, result.of, sizeof(f->of));
+		c->late_blocks += result.blocks;
+	}
+	return manifest_add(&c->next, f);
+}
+
 const struct err *
 work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
     const struct sealed_meta *meta, const struct seal_source *sources,
@@ -103,37 +139,26 @@ work_build(struct store_writer *w, struct change *c, enum manifest_kind kind,
 	struct manifest_file f = {.kind = kind, .level = meta->top,
 	    .first = meta->first, .slots = meta->slots};
 	struct sealed_meta own = *meta;
-	char temporary[4200], path[4200];
-	struct seal_result result;
-	const struct err *e;
-	struct stat st;
 
 	own.number = ++w->sequence;
 	snprintf(f.name, sizeof(f.name), "%s-%u-%" PRIu64 "-%" PRIu64 ".mdb",
 	    words[kind], meta->top, meta->first, own.number);
-	work_path(w, "building.tmp", temporary, sizeof(temporary));
-	work_path(w, f.name, path, sizeof(path));
-	unlink(temporary);
-	/* Left by a crash it lets Berkeley DB wait for a minute and more. */
-	unlinkat(w->dir, "__db.building.tmp", 0);
-	e = seal_build(temporary, &own, sources, n, &result);
-	if (e != NULL || (result.blocks == 0 && result.facts == 0)) {
-		unlink(temporary);
-		return e;
-	}
-	if ((e = work_made(c, f.name)) != NULL) {
-		unlink(temporary);
-		return e;
-	}
-	if (stat(temporary, &st) != 0 || rename(temporary, path) != 0)
-		return err_errno("%s", path);
-	f.since = result.since;
-	f.until = result.until;
-	f.bytes = (uint64_t)st.st_size;
-	f.names = result.names;
-	if (kind == MANIFEST_LATE)
-		c->late_blocks += result.blocks;
-	return manifest_add(&c->next, &f);
+	return work_build_named(w, c, &f, &own, sources, n);
+}
+
+const struct err *
+work_build_part(struct store_writer *w, struct change *c, uint64_t of,
+    const struct sealed_meta *meta, const struct seal_source *source)
+{
+	struct manifest_file f = {.kind = MANIFEST_LATE, .level = meta->top,
+	    .first = meta->first, .slots = meta->slots};
+	struct sealed_meta own = *meta;
+
+	own.number = ++w->sequence;
+	snprintf(f.name, sizeof(f.name), MANIFEST_APART "%u-%" PRIu64
+	    "-%" PRIu64 "-%" PRIu64 ".mdb", meta->top, meta->first, of,
+	    own.number);
+	return work_build_named(w, c, &f, &own, source, 1);
 }
 
 struct sealed_meta
@@ -182,8 +207,10 @@ void
 work_close_inputs(
     struct store_writer *w, struct inputs *in, const struct err *e)
 {
-	while (in->n > 0)
+	while (in->n > 0) {
 		sealed_close(in->sources[--in->n].file);
+		loud_fini(&in->loud[in->n]);
+	}
 	if (e != NULL)
 		work_find_damage(w, in, e);
 }

@@ -45,6 +45,10 @@ const struct err *work_end(struct store_writer *w, struct change *c,
 const struct err *work_build(struct store_writer *w, struct change *c,
     enum manifest_kind kind, const struct sealed_meta *meta,
     const struct seal_source *sources, size_t n);
+/* The same of a part of the file with number `of`, which is never merged. */
+const struct err *work_build_part(struct store_writer *w, struct change *c,
+    uint64_t of, const struct sealed_meta *meta,
+    const struct seal_source *source);
 void work_path(const struct store_writer *w, const char *name, char *path,
     size_t size);
 /* A span of slots with all its levels. */
@@ -77,6 +81,8 @@ const struct err *work_merge_span(struct store_writer *w, uint64_t first,
 /* Opened inputs of one step. */
 struct inputs {
 	struct seal_source sources[WORK_SOURCES];
+	struct loud loud[WORK_SOURCES]; /* what is taken out of each, */
+	struct seal_drop drop[WORK_SOURCES]; /* if sources[].drop is this */
 	size_t n;
 	char names[WORK_SOURCES + 1][MANIFEST_NAME]; /* tried */
 	size_t n_names;
@@ -120,11 +126,7 @@ void work_know_names(struct store_writer *w);
 /* With a file that is taken in any case; NULL or one without a name: none. */
 struct work_room work_room(const struct store_writer *w,
     const struct manifest_file *first);
-bool work_room_takes(struct work_room *room, const struct manifest_file *f);
-/* It will be late data that is never merged, under another name. */
-const struct err *work_set_apart(struct store_writer *w, struct change *c,
-    const struct manifest_file *f);
-
+bool work_room_takes(struct work_room *room, uint64_t names);
 /* Copies of the manifest's lines. */
 struct work_list {
 	struct manifest_file files[WORK_SOURCES];
@@ -132,8 +134,8 @@ struct work_list {
 	bool facts;    /* take theirs, too */
 	bool replaced; /* they go */
 };
-/* Opens spans first, then late files, those with the fewest names first; what
- * there is no room for is set apart. */
+/* work_apart.c: opens them, those with the fewest names first; of what there
+ * is no room for the loudest services are set apart, or all of it. */
 const struct err *work_open_inputs(struct store_writer *w, struct change *c,
     struct inputs *in, struct work_room *room, struct work_list *list);
 

@@ -50,6 +50,7 @@ work_open_spans(struct store_writer *w, struct change *c, struct inputs *in,
 
 	if (list == NULL)
 		return err_nomem();
+	room->left /= 2; /* the next ones need some, too */
 	for (uint32_t i = 0; i < c->next.n; i++) {
 		const struct manifest_file *f = &c->next.files[i];
 

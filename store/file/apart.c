@@ -1,0 +1,183 @@
+/*
+ * What does not fit is not told, never a part of it: who reads the word
+ * believes that there is no more.
+ */
+#include "store/file/apart.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/batch/batch.h"
+
+/* A word that is being written. */
+struct apart_word {
+	char *at, *end;
+	bool full;
+};
+
+static void
+apart_put(struct apart_word *w, const char *s)
+{
+	for (; *s != '\0' && !w->full; s++) {
+		bool plain = isalnum((unsigned char)*s) ||
+		    strchr("._-", *s) != NULL;
+
+		w->full = w->end - w->at < 4;
+		if (!w->full)
+			w->at += snprintf(w->at, 4, plain ? "%c" : "%%%02x",
+			    (unsigned char)*s);
+	}
+}
+
+static void
+apart_put_mark(struct apart_word *w, char mark)
+{
+	w->full |= w->end - w->at < 2;
+	if (!w->full)
+		*w->at++ = mark;
+}
+
+/* Does the word have this already, from `from` to its end?  Then it is taken
+ * back, with the mark before it. */
+static void
+apart_once(struct apart_word *w, const char *list, char *from)
+{
+	size_t n = (size_t)(w->at - from);
+
+	*w->at = '\0';
+	for (const char *p = list; p < from && !w->full; p++) {
+		const char *end = p + strcspn(p, ",;");
+
+		if ((size_t)(end - p) == n && memcmp(p, from, n) == 0) {
+			w->at = from > list ? from - 1 : from;
+			return;
+		}
+		p = end;
+	}
+}
+
+/* Begins an item of a list, which has marks between them. */
+static char *
+apart_item(struct apart_word *w, const char *list)
+{
+	if (w->at > list)
+		apart_put_mark(w, ',');
+	return w->at;
+}
+
+static void
+apart_put_type(struct apart_word *w, const struct series_desc *d)
+{
+	char kind[8];
+
+	snprintf(kind, sizeof(kind), "%d", (int)d->kind);
+	apart_put(w, kind);
+	apart_put_mark(w, '/');
+	apart_put(w, d->name);
+	apart_put_mark(w, '/');
+	apart_put(w, d->unit);
+}
+
+/* One list, of services or of types. */
+static void
+apart_put_list(struct apart_word *w, const struct batch *dict, bool types)
+{
+	const char *list = w->at;
+
+	for (uint32_t i = 0; i < dict->n_series && !w->full; i++) {
+		struct label labels[BATCH_MAX_LABELS];
+		struct series_desc d;
+		const char *service;
+		char *item;
+
+		batch_series_desc(dict, i, &d, labels, BATCH_MAX_LABELS);
+		service = label_find(d.labels, d.n_labels, "service");
+		w->full |= service == NULL || *service == '\0';
+		if (w->full || (types && !series_is_profile(d.kind)))
+			continue;
+		item = apart_item(w, list);
+		if (types)
+			apart_put_type(w, &d);
+		else
+			apart_put(w, service);
+		apart_once(w, list, item);
+	}
+}
+
+void
+apart_tell(const struct batch *dict, char of[APART_OF])
+{
+	struct apart_word w = {of, of + APART_OF, dict->n_facts > 0};
+
+	apart_put_list(&w, dict, false);
+	w.full |= w.at == of; /* it is empty */
+	apart_put_mark(&w, ';');
+	apart_put_list(&w, dict, true);
+	*(w.full ? of : w.at) = '\0';
+}
+
+/* The bytes up to one of the marks, decoded; room for APART_OF. */
+static void
+apart_take(const char **at, const char *marks, char *out)
+{
+	const char *p = *at, *end = p + strcspn(p, marks);
+	char hex[3] = "";
+
+	for (size_t n = 0; p < end && n < APART_OF - 1; n++) {
+		if (*p == '%' && end - p > 2) {
+			memcpy(hex, p + 1, 2);
+			*out++ = (char)strtoul(hex, NULL, 16);
+			p += 3;
+		} else {
+			*out++ = *p++;
+		}
+	}
+	*out = '\0';
+	*at = end;
+}
+
+bool
+apart_next_service(const char **at, char *name)
+{
+	if (**at == ',')
+		(*at)++;
+	if (**at == '\0' || **at == ';')
+		return false;
+	apart_take(at, ",;", name);
+	return true;
+}
+
+bool
+apart_may_have(const char *of, const char *service)
+{
+	const char *at = of;
+	char name[APART_OF];
+
+	while (apart_next_service(&at, name))
+		if (strcmp(name, service) == 0)
+			return true;
+	return *of == '\0';
+}
+
+bool
+apart_next_type(const char **at, struct apart_type *type)
+{
+	const char *list = strchr(*at, ';');
+	char kind[APART_OF];
+
+	if (list != NULL)
+		*at = list + 1;
+	else if (**at == ',')
+		(*at)++;
+	if (**at == '\0' || strchr(*at, '/') == NULL)
+		return false;
+	apart_take(at, "/", kind);
+	*at += **at == '/';
+	apart_take(at, "/,", type->name);
+	*at += **at == '/';
+	apart_take(at, ",", type->unit);
+	type->kind = atoi(kind);
+	return true;
+}

@@ -1,0 +1,119 @@
+/*
+ * What a late file has alone, as a word of the manifest.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/file/apart.h"
+#include "tests/unit/test.h"
+
+static void
+add(struct batch *b, const char *service, enum series_kind kind,
+    const char *name, const char *unit)
+{
+	struct label l = {"service", service};
+	struct series_desc d = {kind, name, unit, 0, 0, &l,
+	    service != NULL ? 1 : 0};
+
+	batch_series(b, &d);
+}
+
+static const char *
+told(struct batch *b, char of[APART_OF])
+{
+	apart_tell(b, of);
+	batch_free(b);
+	return of;
+}
+
+TEST(services_and_types_come_back)
+{
+	static const char *const services[] = {"loud", "my app,1;2/%", "\xff"};
+	struct batch *b = batch_new(1000);
+	char of[APART_OF], name[APART_OF];
+	struct apart_type t;
+	const char *at;
+
+	for (int i = 0; i < 3; i++) {
+		add(b, services[i], SERIES_GAUGE, "load", "");
+		add(b, services[i], SERIES_FLOW, "cpu", "nanoseconds");
+		add(b, services[i], SERIES_STOCK, "in use, all", "b/s");
+	}
+	at = told(b, of);
+	CHECK(strpbrk(of, " \n") == NULL);
+	for (int i = 0; i < 3; i++) {
+		CHECK(apart_next_service(&at, name));
+		CHECK_STR(name, services[i]);
+		CHECK(apart_may_have(of, services[i]));
+	}
+	CHECK(!apart_next_service(&at, name));
+	CHECK(!apart_may_have(of, "my app"));
+	CHECK(!apart_may_have(of, ""));
+	at = of;
+	CHECK(apart_next_type(&at, &t));
+	CHECK_INT(t.kind, SERIES_FLOW);
+	CHECK_STR(t.name, "cpu");
+	CHECK_STR(t.unit, "nanoseconds");
+	CHECK(apart_next_type(&at, &t));
+	CHECK_INT(t.kind, SERIES_STOCK);
+	CHECK_STR(t.name, "in use, all");
+	CHECK_STR(t.unit, "b/s");
+	CHECK(!apart_next_type(&at, &t));
+}
+
+TEST(a_file_without_profiles_has_no_types)
+{
+	struct batch *b = batch_new(1000);
+	struct apart_type t;
+	char of[APART_OF];
+	const char *at = of;
+
+	add(b, "kv", SERIES_COUNTER, "reads", "");
+	CHECK_STR(told(b, of), "kv;");
+	CHECK(!apart_next_type(&at, &t));
+}
+
+/* Nothing is told: it may have anything. */
+TEST(what_cannot_be_told_is_not)
+{
+	struct batch *b = batch_new(1000);
+	struct apart_type t;
+	char of[APART_OF], name[APART_OF];
+	const char *at = of;
+
+	CHECK_STR(told(b, of), "");
+	CHECK(apart_may_have(of, "kv"));
+	CHECK(!apart_next_service(&at, name));
+	CHECK(!apart_next_type(&at, &t));
+	b = batch_new(1000);
+	add(b, "kv", SERIES_FLOW, "cpu", "");
+	add(b, NULL, SERIES_GAUGE, "load", "");
+	CHECK_STR(told(b, of), "");
+	b = batch_new(1000);
+	add(b, "kv", SERIES_FLOW, "cpu", "");
+	batch_add_fact(b, 1, FACT_MARK, "kv", "m", 1);
+	CHECK_OK(batch_finish(b));
+	CHECK_STR(told(b, of), "");
+	for (unsigned n = APART_OF - 8; n < APART_OF + 4; n++) {
+		char long_name[APART_OF + 8];
+
+		memset(long_name, 'x', n);
+		long_name[n] = '\0';
+		b = batch_new(1000);
+		add(b, long_name, SERIES_GAUGE, "load", "");
+		told(b, of);
+		CHECK(of[0] == '\0' || strlen(of) == n + 1);
+		CHECK(apart_may_have(of, long_name));
+	}
+}
+
+int
+main(void)
+{
+	RUN(services_and_types_come_back);
+	RUN(a_file_without_profiles_has_no_types);
+	RUN(what_cannot_be_told_is_not);
+	return test_done();
+}
