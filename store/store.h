@@ -380,6 +380,21 @@ const struct err *store_query_profile_largest(struct store *s,
 void profile_free(struct profile *p);
 
 /*
+ * What one function has of a profile, as a tree of it would add up to, without
+ * the tree: `self` of the stacks that end in a frame of its name, `total` of
+ * those that have one anywhere.  Of a flow: means are rounded by the tree
+ * (ERR_REQUEST 422).  A split says nothing here.
+ */
+struct function_sum {
+	int128 self, total; /* units */
+	uint64_t slots;     /* 0: no data, the rest is 0 */
+};
+
+const struct err *store_query_function(struct store *s,
+    const struct profile_query *q, const char *name,
+    struct function_sum *out);
+
+/*
  * Sums of profiles over consecutive steps, without their stacks: split by
  * labels of stacks or series, or by every (series, label set).
  */

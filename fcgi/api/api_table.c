@@ -63,6 +63,28 @@ table_time_parse(struct table_time *t, const struct request *rq,
 	return NULL;
 }
 
+/* The sums of a tree: of means, or of what focus and ignore leave of it. */
+static const struct err *
+table_time_tree(const struct table_time *t, const struct profile_query *q,
+    struct function_sum *sum)
+{
+	struct profile *p = NULL;
+	struct flame *f = NULL;
+	struct table_row r;
+	const struct err *e = store_query_profile(t->page->store, q, &p);
+
+	if (e == NULL)
+		e = flame_new(&f, p, &t->page->options);
+	if (e == NULL) {
+		table_of_name(f, t->function, &r);
+		*sum = (struct function_sum){r.has.self[0], r.has.total[0],
+		    p->slots};
+	}
+	flame_free(f);
+	profile_free(p);
+	return e;
+}
+
 /* One point: [time, self, total], null where there is no data. */
 static const struct err *
 table_time_point(struct writer *w, const struct table_time *t,
@@ -70,30 +92,26 @@ table_time_point(struct writer *w, const struct table_time *t,
 {
 	struct profile_query q = {t->page->selector, from_ns,
 	    until_ns, NULL, false};
-	struct profile *p = NULL;
-	struct flame *f = NULL;
-	struct table_row r;
-	const struct err *e;
+	const struct flame_options *o = &t->page->options;
+	struct function_sum sum;
+	const struct err *e = t->page->profile->kind != SERIES_FLOW ||
+	    o->focus != NULL || o->ignore != NULL || o->by_module || o->reverse
+	    ? table_time_tree(t, &q, &sum)
+	    : store_query_function(t->page->store, &q, t->function, &sum);
 
-	e = store_query_profile(t->page->store, &q, &p);
-	if (e == NULL)
-		e = flame_new(&f, p, &t->page->options);
-	if (e == NULL) {
-		writer_open(w, '[');
-		writer_seconds(w, from_ns);
-		if (p->slots > 0) {
-			table_of_name(f, t->function, &r);
-			writer_int128(w, r.has.self[0]);
-			writer_int128(w, r.has.total[0]);
-		} else {
-			writer_null(w);
-			writer_null(w);
-		}
-		writer_close(w, ']');
+	if (e != NULL)
+		return e;
+	writer_open(w, '[');
+	writer_seconds(w, from_ns);
+	if (sum.slots > 0) {
+		writer_int128(w, sum.self);
+		writer_int128(w, sum.total);
+	} else {
+		writer_null(w);
+		writer_null(w);
 	}
-	flame_free(f);
-	profile_free(p);
-	return e;
+	writer_close(w, ']');
+	return NULL;
 }
 
 static const struct err *

@@ -32,6 +32,8 @@ struct query {
 	struct store *s;
 	const struct profile_query *q;
 	const struct profile_limit *limit;
+	const char *function; /* that is asked for, in place of a tree; or */
+	struct function_sum *has; /* NULL */
 	struct profile *out;
 	uint32_t *series; /* that match */
 	size_t n_series;
@@ -566,7 +568,13 @@ query_tree(struct query *q)
 {
 	const struct profile_limit whole = {0, 0};
 	bool stock = q->out->kind == SERIES_STOCK;
-	const struct err *e = profile_tree(q->s, q->sum, q->q,
+	const struct err *e;
+
+	if (q->function != NULL) {
+		profile_function(q->s, q->sum, q->function, q->has);
+		return NULL;
+	}
+	e = profile_tree(q->s, q->sum, q->q,
 	    stock ? &whole : q->limit, q->samples == SAMPLES_MIXED, q->out);
 
 	if (e == NULL && stock)
@@ -606,31 +614,20 @@ query_run(struct query *q)
 	return e;
 }
 
-const struct err *
-store_query_profile(struct store *s, const struct profile_query *query,
-    struct profile **out)
-{
-	return store_query_profile_largest(s, query,
-	    &(struct profile_limit){0, 0}, out);
-}
-
-const struct err *
-store_query_profile_largest(struct store *s,
-    const struct profile_query *query, const struct profile_limit *limit,
-    struct profile **out)
+static const struct err *
+query_try(struct store *s, const struct query *asked, struct profile **out)
 {
 	const struct err *e = NULL;
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
-		struct query q = {.s = s, .q = query, .limit = limit,
-		    .denominator = 1};
+		struct query q = *asked;
 		uint64_t breaks = s->breaks;
 
 		*out = q.out = calloc(1, sizeof(*q.out));
 		if (q.out == NULL)
 			return err_nomem();
-		q.out->from_ns = query->from_ns < 0 ? 0 : query->from_ns;
-		q.out->until_ns = query->until_ns;
+		q.out->from_ns = q.q->from_ns < 0 ? 0 : q.q->from_ns;
+		q.out->until_ns = q.q->until_ns;
 		store_kept_range(s, &q.out->from_ns, &q.out->until_ns);
 		if (q.out->until_ns < q.out->from_ns)
 			q.out->until_ns = q.out->from_ns;
@@ -645,6 +642,45 @@ store_query_profile_largest(struct store *s,
 			return e;
 	}
 	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
+}
+
+const struct err *
+store_query_profile(struct store *s, const struct profile_query *query,
+    struct profile **out)
+{
+	return store_query_profile_largest(s, query,
+	    &(struct profile_limit){0, 0}, out);
+}
+
+const struct err *
+store_query_profile_largest(struct store *s,
+    const struct profile_query *query, const struct profile_limit *limit,
+    struct profile **out)
+{
+	const struct query q = {.s = s, .q = query, .limit = limit,
+	    .denominator = 1};
+
+	return query_try(s, &q, out);
+}
+
+const struct err *
+store_query_function(struct store *s, const struct profile_query *query,
+    const char *name, struct function_sum *out)
+{
+	const struct query q = {.s = s, .q = query, .function = name,
+	    .has = out, .denominator = 1};
+	struct profile *p = NULL;
+	const struct err *e;
+
+	*out = (struct function_sum){0};
+	e = query_try(s, &q, &p);
+	if (e == NULL && p->kind == SERIES_STOCK)
+		e = err_field(ERR_REQUEST, 422, "query",
+		    "means are of trees, not of functions");
+	if (e == NULL)
+		out->slots = p->slots;
+	profile_free(p);
+	return e;
 }
 
 void

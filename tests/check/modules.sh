@@ -53,6 +53,7 @@ store/model/selector.c: series.h
 store/read/missing.c: reader.h
 store/read/plan.c: reader.h
 store/read/profile_finish.c: reader.h
+store/read/profile_function.c: reader.h
 store/read/profile_tree.c: reader.h
 store/read/query_histogram.c: store/store.h
 store/read/query_facts.c: store/store.h
