@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/fingerprint.h"
 #include "store/batch/batch.h"
 
 /* A word that is being written. */
@@ -106,6 +107,50 @@ apart_put_list(struct apart_word *w, const struct batch *dict, bool types)
 	}
 }
 
+#define APART_HASH 4 /* digits */
+
+static void
+apart_hash(const char *name, char hash[APART_HASH + 1])
+{
+	snprintf(hash, APART_HASH + 1, "%04x", (unsigned)(hash64(0, name,
+	    strlen(name)) & 0xffff));
+}
+
+/* Is it one of those from `list` to `end`? */
+static bool
+apart_has_hash(const char *list, const char *end, const char *hash)
+{
+	for (; end - list >= APART_HASH; list += APART_HASH)
+		if (memcmp(list, hash, APART_HASH) == 0)
+			return true;
+	return false;
+}
+
+/* Names of what is no profile. */
+static void
+apart_put_metrics(struct apart_word *w, const struct batch *dict)
+{
+	char *list = w->at;
+
+	for (uint32_t i = 0; i < dict->n_series && !w->full; i++) {
+		const struct batch_series *s = &dict->series[i];
+		char hash[APART_HASH + 1];
+
+		if (series_is_profile((enum series_kind)s->kind))
+			continue;
+		apart_hash(batch_str(dict, s->name), hash);
+		if (apart_has_hash(list, w->at, hash))
+			continue;
+		if (w->end - w->at <= APART_HASH) {
+			w->at = list;
+			apart_put_mark(w, '*');
+			return;
+		}
+		memcpy(w->at, hash, APART_HASH);
+		w->at += APART_HASH;
+	}
+}
+
 void
 apart_tell(const struct batch *dict, char of[APART_OF])
 {
@@ -115,7 +160,21 @@ apart_tell(const struct batch *dict, char of[APART_OF])
 	w.full |= w.at == of; /* it is empty */
 	apart_put_mark(&w, ';');
 	apart_put_list(&w, dict, true);
+	apart_put_mark(&w, ';');
+	w.full |= w.end - w.at < 2; /* room for '*' */
+	apart_put_metrics(&w, dict);
 	*(w.full ? of : w.at) = '\0';
+}
+
+bool
+apart_may_have_metric(const char *of, const char *name)
+{
+	const char *list = strrchr(of, ';');
+	char hash[APART_HASH + 1];
+
+	apart_hash(name, hash);
+	return list == NULL || list[1] == '*' ||
+	    apart_has_hash(list + 1, list + strlen(list), hash);
 }
 
 /* The bytes up to one of the marks, decoded; room for APART_OF. */
@@ -167,17 +226,17 @@ apart_next_type(const char **at, struct apart_type *type)
 	const char *list = strchr(*at, ';');
 	char kind[APART_OF];
 
-	if (list != NULL)
-		*at = list + 1;
+	if (list != NULL && strchr(list + 1, ';') != NULL)
+		*at = list + 1; /* behind services */
 	else if (**at == ',')
 		(*at)++;
-	if (**at == '\0' || strchr(*at, '/') == NULL)
+	if (**at == '\0' || **at == ';')
 		return false;
 	apart_take(at, "/", kind);
 	*at += **at == '/';
-	apart_take(at, "/,", type->name);
+	apart_take(at, "/,;", type->name);
 	*at += **at == '/';
-	apart_take(at, ",", type->unit);
+	apart_take(at, ",;", type->unit);
 	type->kind = atoi(kind);
 	return true;
 }

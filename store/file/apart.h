@@ -1,11 +1,13 @@
 /*
  * Some late files hold a few services alone, above all those that were set
- * apart.  The manifest names them, and the types of their profiles, in a word
- * of its line, so that a question about others does not open them:
+ * apart.  The manifest names them, the types of their profiles and, in short,
+ * their metrics in a word of its line, so that a question about others does
+ * not open them:
  *
- *	loud,my%20app;1/cpu/nanoseconds
+ *	loud,my%20app;1/cpu/nanoseconds;9c04e1f7
  *
- * Services, then types: kind (enum series_kind), name, unit.  Bytes but
+ * Services, then types: kind (enum series_kind), name, unit; then of each name
+ * of what is no profile 16 bits of its hash, or "*" for any.  Bytes but
  * letters, digits, '.', '_' and '-' are %xx.  "" says nothing: the file may
  * have whatever it may have.
  */
@@ -15,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define APART_OF 192 /* bytes of such a word, with NUL */
+#define APART_OF 256 /* bytes of such a word, with NUL */
 
 struct batch;
 
@@ -23,8 +25,10 @@ struct batch;
  * no service, and where it does not fit. */
 void apart_tell(const struct batch *dict, char of[APART_OF]);
 
-/* May the file have something of a service? */
+/* May the file have something of a service; a metric or histogram of this
+ * name? */
 bool apart_may_have(const char *of, const char *service);
+bool apart_may_have_metric(const char *of, const char *name);
 
 /* One service after the other into `name` (APART_OF bytes), from *at on, which
  * begins as `of`; false at the end. */

@@ -230,7 +230,7 @@ manifest_take_file(struct manifest *m, const char *line,
 
 	if (sscanf(line,
 	        "%15s %u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-	        " %" SCNu64 " %63s %191s",
+	        " %" SCNu64 " %63s %255s",
 	        kind, &f.level, &f.first, &f.slots, &f.since, &f.until,
 	        &f.bytes, f.name, f.of) < 8 ||
 	    strchr(f.name, '/') != NULL)

@@ -11,11 +11,17 @@
 #include "store/read/reader.h"
 
 bool
-reader_lacks(const struct reader_file *f, const struct selector *sel)
+reader_lacks(const struct reader_file *f, const struct selector *sel,
+    unsigned kinds)
 {
-	const char *service = f->entry.of[0] == '\0' || sel == NULL
-	    ? NULL : selector_equals(sel, "service");
+	const char *name, *service;
 
+	if (f->entry.of[0] == '\0' || sel == NULL)
+		return false;
+	name = (kinds & READER_PROFILES) == 0 ? selector_name(sel) : "";
+	if (*name != '\0' && !apart_may_have_metric(f->entry.of, name))
+		return true;
+	service = selector_equals(sel, "service");
 	return service != NULL && !apart_may_have(f->entry.of, service);
 }
 
@@ -133,7 +139,7 @@ plan_add(struct plan *p, struct store *s, uint64_t from, uint64_t until,
 		plan_begin(p, s);
 	for (uint32_t i = 0; p->late && i < s->n_files && e == NULL; i++) {
 		if (s->files[i].entry.kind == MANIFEST_LATE &&
-		    !reader_lacks(&s->files[i], p->selector))
+		    !reader_lacks(&s->files[i], p->selector, p->kinds))
 			e = plan_late(p, s, &s->files[i], from, until, step);
 	}
 	while (from < until && e == NULL) {

@@ -22,7 +22,7 @@
 struct list {
 	struct store *s;
 	const struct selector *sel;   /* NULL: all */
-	bool told;                    /* words of the manifest are enough */
+	unsigned kinds;               /* 0: words of the manifest are enough */
 	uint64_t from, until;         /* slots asked for */
 	struct reader_file *summary;  /* NULL: there is none */
 	/* the newest of the spans that it stands for, oldest first */
@@ -136,8 +136,8 @@ list_need_spans(struct list *l)
 static bool
 list_wants(const struct list *l, const struct reader_file *f)
 {
-	return !reader_lacks(f, l->sel) &&
-	    (!l->told || f->entry.of[0] == '\0');
+	return !reader_lacks(f, l->sel, l->kinds) &&
+	    (l->kinds != 0 || f->entry.of[0] == '\0');
 }
 
 /* Opens the files that are needed; ENOENT passes up. */
@@ -195,10 +195,11 @@ list_missing(struct list *l)
 static uint64_t
 list_end(const struct list *l, const struct reader_file *f)
 {
-	bool told = l->told && f->entry.of[0] != '\0' && !f->broken;
+	bool told = l->kinds == 0 && f->entry.of[0] != '\0' && !f->broken;
 
 	if ((f->sealed == NULL && !told) ||
-	    f->entry.kind == MANIFEST_SUMMARY || f->entry.first >= l->until || l->from >= f->entry.until ||
+	    f->entry.kind == MANIFEST_SUMMARY ||
+	    f->entry.first >= l->until || l->from >= f->entry.until ||
 	    (!list_has_span(l, f) && list_summarized(l, f)))
 		return 0;
 	return f->entry.until < l->until ? f->entry.until : l->until;
@@ -291,7 +292,7 @@ static const struct err *
 list_init(struct list *l, struct store *s, const struct selector *sel,
     unsigned kinds, int64_t from_ns, int64_t until_ns)
 {
-	*l = (struct list){.s = s, .sel = sel, .told = kinds == 0,
+	*l = (struct list){.s = s, .sel = sel, .kinds = kinds,
 	    .from = reader_slot(s, from_ns),
 	    .until = reader_slot(s, until_ns + s->manifest.slot_ns - 1)};
 	for (int i = 0; i < QUERY_TRIES; i++) {

@@ -104,6 +104,7 @@ query_plan(struct query *q)
 
 	query_split_range(q);
 	q->plan.selector = q->q->selector;
+	q->plan.kinds = READER_PROFILES;
 	missing_gaps(q->s, reader_slot(q->s, q->out->from_ns),
 	    reader_slot(q->s, q->out->until_ns + q->s->manifest.slot_ns - 1));
 	query_clip(q);

@@ -239,6 +239,7 @@ steps_try(struct store *s, const struct steps_query *q, size_t *n)
 	*n = 0;
 	t.newest = q->newest;
 	t.plan.selector = q->selector;
+	t.plan.kinds = q->kinds;
 	if (e == NULL)
 		e = steps_plan(&t);
 	if (e == NULL)

@@ -71,6 +71,7 @@ totals_plan(struct totalling *t)
 	uint64_t from, until;
 
 	t->plan.selector = t->q->selector;
+	t->plan.kinds = READER_PROFILES;
 	missing_gaps(t->s, t->from, t->until);
 	reader_bounds(t->s, &from, &until);
 	for (size_t i = 0; i < t->out->n_steps && e == NULL; i++) {

@@ -281,6 +281,7 @@ struct plan_piece {
 
 struct plan {
 	const struct selector *selector; /* of what is asked for; NULL: all */
+	unsigned kinds;                  /* READER_METRICS or so */
 	struct plan_piece *pieces;
 	size_t n, cap;
 	/* of the store as the first blocks were added: there may be thousands
@@ -291,8 +292,9 @@ struct plan {
 };
 
 /* Is it known that a file, which need not be open, has nothing of what is
- * asked for? */
-bool reader_lacks(const struct reader_file *f, const struct selector *sel);
+ * asked for, of these kinds? */
+bool reader_lacks(const struct reader_file *f, const struct selector *sel,
+    unsigned kinds);
 /* Adds the blocks of sealed files that cover slots [from, until) exactly. */
 const struct err *plan_add(struct plan *p, struct store *s, uint64_t from,
     uint64_t until, uint32_t step);

@@ -49,6 +49,9 @@ TEST(services_and_types_come_back)
 		CHECK(apart_may_have(of, services[i]));
 	}
 	CHECK(!apart_next_service(&at, name));
+	CHECK(apart_may_have_metric(of, "load"));
+	CHECK(!apart_may_have_metric(of, "cpu") && !apart_may_have_metric(of,
+	    "loads"));
 	CHECK(!apart_may_have(of, "my app"));
 	CHECK(!apart_may_have(of, ""));
 	at = of;
@@ -71,7 +74,32 @@ TEST(a_file_without_profiles_has_no_types)
 	const char *at = of;
 
 	add(b, "kv", SERIES_COUNTER, "reads", "");
-	CHECK_STR(told(b, of), "kv;");
+	told(b, of);
+	CHECK(strncmp(of, "kv;;", 4) == 0 && strlen(of) == 8);
+	CHECK(!apart_next_type(&at, &t));
+	CHECK(apart_may_have_metric(of, "reads"));
+	CHECK(!apart_may_have_metric(of, "writes"));
+}
+
+/* They may be any, where they do not fit. */
+TEST(metrics_that_are_many_are_not_told)
+{
+	struct batch *b = batch_new(1000);
+	struct apart_type t;
+	char of[APART_OF], name[16];
+	const char *at = of;
+
+	add(b, "kv", SERIES_FLOW, "cpu", "nanoseconds");
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "m%d", i);
+		add(b, "kv", SERIES_GAUGE, name, "");
+	}
+	CHECK_STR(told(b, of), "kv;1/cpu/nanoseconds;*");
+	CHECK(apart_may_have_metric(of, "m7") &&
+	    apart_may_have_metric(of, "other"));
+	CHECK(apart_may_have(of, "kv") && !apart_may_have(of, "other"));
+	CHECK(apart_next_type(&at, &t));
+	CHECK_STR(t.unit, "nanoseconds");
 	CHECK(!apart_next_type(&at, &t));
 }
 
@@ -104,7 +132,7 @@ TEST(what_cannot_be_told_is_not)
 		b = batch_new(1000);
 		add(b, long_name, SERIES_GAUGE, "load", "");
 		told(b, of);
-		CHECK(of[0] == '\0' || strlen(of) == n + 1);
+		CHECK(of[0] == '\0' || strlen(of) > n + 2);
 		CHECK(apart_may_have(of, long_name));
 	}
 }
@@ -114,6 +142,7 @@ main(void)
 {
 	RUN(services_and_types_come_back);
 	RUN(a_file_without_profiles_has_no_types);
+	RUN(metrics_that_are_many_are_not_told);
 	RUN(what_cannot_be_told_is_not);
 	return test_done();
 }
