@@ -249,6 +249,53 @@ selector_has(const struct selector *s, const char *label)
 	return false;
 }
 
+/* Of an expression that is nothing but names: a|b|c. */
+static bool
+selector_any_of(const char *names, bool (*fn)(const void *, const char *),
+    const void *arg)
+{
+	char name[256];
+
+	for (;;) {
+		size_t n = strcspn(names, "|");
+
+		if (n >= sizeof(name))
+			return true;
+		memcpy(name, names, n);
+		name[n] = '\0';
+		if (fn(arg, name))
+			return true;
+		if (names[n] == '\0')
+			return false;
+		names += n + 1;
+	}
+}
+
+static bool
+selector_is_plain(const char *expression)
+{
+	while (isalnum((unsigned char)*expression) || *expression == '_' ||
+	    *expression == '|')
+		expression++;
+	return *expression == '\0';
+}
+
+bool
+selector_may_name(const struct selector *s,
+    bool (*fn)(const void *, const char *), const void *arg)
+{
+	if (s->name[0] != '\0')
+		return fn(arg, s->name);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct matcher *m = &s->matchers[i];
+
+		if (m->op == MATCH_RE && strcmp(m->label, "__name__") == 0 &&
+		    selector_is_plain(m->value))
+			return selector_any_of(m->value, fn, arg);
+	}
+	return true;
+}
+
 const char *
 selector_equals(const struct selector *s, const char *label)
 {

@@ -142,6 +142,10 @@ bool selector_asks_stacks(const struct selector *s);
 /* ... or than one that has these too? */
 bool selector_asks_beyond(const struct selector *s, const struct label *labels,
     size_t n);
+/* Does fn say yes of one of the names that the selector takes?  True, too,
+ * where it takes more than one could list. */
+bool selector_may_name(const struct selector *s,
+    bool (*fn)(const void *arg, const char *name), const void *arg);
 /* The value V where the selector demands label="V"; else NULL. */
 const char *selector_equals(const struct selector *s, const char *label);
 

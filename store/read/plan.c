@@ -10,16 +10,22 @@
 #include "store/file/segtree.h"
 #include "store/read/reader.h"
 
+static bool
+plan_may_have_metric(const void *of, const char *name)
+{
+	return apart_may_have_metric(of, name);
+}
+
 bool
 reader_lacks(const struct reader_file *f, const struct selector *sel,
     unsigned kinds)
 {
-	const char *name, *service;
+	const char *service;
 
 	if (f->entry.of[0] == '\0' || sel == NULL)
 		return false;
-	name = (kinds & READER_PROFILES) == 0 ? selector_name(sel) : "";
-	if (*name != '\0' && !apart_may_have_metric(f->entry.of, name))
+	if ((kinds & READER_PROFILES) == 0 && !selector_may_name(sel,
+	        plan_may_have_metric, f->entry.of))
 		return true;
 	service = selector_equals(sel, "service");
 	return service != NULL && !apart_may_have(f->entry.of, service);

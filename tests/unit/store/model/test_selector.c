@@ -89,6 +89,36 @@ TEST(an_expression_that_takes_too_long_is_an_error)
 	CHECK_OK(selector_check(NULL));
 }
 
+static bool
+is_a(const void *arg, const char *name)
+{
+	return strcmp(arg, name) == 0;
+}
+
+TEST(names_that_are_listed_are_known)
+{
+	static const struct {
+		const char *text;
+		bool a, b;
+	} cases[] = {
+	    {"a", true, false}, {"{__name__=\"a\"}", true, false},
+	    {"{__name__=~\"c|a\"}", true, false},
+	    {"{__name__=~\"a|b\",x=\"y\"}", true, true},
+	    {"{__name__=~\"ab|ba\"}", false, false},
+	    {"{__name__=~\"a.*\"}", true, true},
+	    {"{__name__!=\"a\",x=\"y\"}", true, true},
+	    {"{x=\"a\"}", true, true}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct selector *s = NULL;
+
+		CHECK_OK(selector_parse(cases[i].text, &s));
+		CHECK_INT(selector_may_name(s, is_a, "a"), cases[i].a);
+		CHECK_INT(selector_may_name(s, is_a, "b"), cases[i].b);
+		selector_free(s);
+	}
+}
+
 int
 main(void)
 {
@@ -96,5 +126,6 @@ main(void)
 	RUN(stacks);
 	RUN(errors_name_the_byte);
 	RUN(an_expression_that_takes_too_long_is_an_error);
+	RUN(names_that_are_listed_are_known);
 	return test_done();
 }

@@ -272,7 +272,7 @@ check_lists(int64_t until)
 		aparts++;
 	}
 	CHECK(aparts > 1);
-	CHECK_OK(selector_parse("memlens_other_total", &other));
+	CHECK_OK(selector_parse("{__name__=~\"other_total|work\"}", &other));
 	q.selector = other;
 	CHECK_OK(store_query_metric(s, &q, &m, &n));
 	CHECK_INT(n, 0);
