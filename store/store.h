@@ -249,6 +249,10 @@ const struct err *store_each_series(struct store *s,
 /* The same of profiles alone. */
 const struct err *store_each_profile(struct store *s, int64_t from_ns,
     int64_t until_ns, store_series_fn *fn, void *arg);
+/* The same for who wants to know their services, names and units alone: of
+ * some nothing else is told, some come twice, and in no order. */
+const struct err *store_each_profile_name(struct store *s, int64_t from_ns,
+    int64_t until_ns, store_series_fn *fn, void *arg);
 /* Values of the label `service` of those series, each once, in no order. */
 typedef bool store_service_fn(void *arg, const char *service,
     int64_t last_ns);

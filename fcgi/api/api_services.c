@@ -264,7 +264,8 @@ services_load(struct service_list *l, struct store *s, int64_t from_ns,
 	const struct err *e;
 
 	store_extent(s, &extent);
-	e = store_each_profile(s, from_ns, until_ns, services_take_profile, l);
+	e = store_each_profile_name(s, from_ns, until_ns,
+	    services_take_profile, l);
 	if (e == NULL)
 		e = store_each_service(s, from_ns, until_ns,
 		    services_take_last, l);

@@ -40,40 +40,29 @@ apart_put_mark(struct apart_word *w, char mark)
 		*w->at++ = mark;
 }
 
-/* Does the word have this already, from `from` to its end?  Then it is taken
- * back, with the mark before it. */
+/* Does the word have this item, from `from` to its end, already, or one that
+ * begins with it?  Then it is taken back, with the mark before it. */
 static void
-apart_once(struct apart_word *w, const char *list, char *from)
+apart_once(struct apart_word *w, const char *of, char *from)
 {
 	size_t n = (size_t)(w->at - from);
 
 	*w->at = '\0';
-	for (const char *p = list; p < from && !w->full; p++) {
-		const char *end = p + strcspn(p, ",;");
-
-		if ((size_t)(end - p) == n && memcmp(p, from, n) == 0) {
-			w->at = from > list ? from - 1 : from;
+	for (const char *p = of; p < from && !w->full; p += strcspn(p, ",") + 1)
+		if (strncmp(p, from, n) == 0 &&
+		    (p[n] == ',' || p[n] == '/')) {
+			w->at = from > of ? from - 1 : from;
 			return;
 		}
-		p = end;
-	}
-}
-
-/* Begins an item of a list, which has marks between them. */
-static char *
-apart_item(struct apart_word *w, const char *list)
-{
-	if (w->at > list)
-		apart_put_mark(w, ',');
-	return w->at;
 }
 
 static void
-apart_put_type(struct apart_word *w, const struct series_desc *d)
+apart_put_profile(struct apart_word *w, const struct series_desc *d)
 {
 	char kind[8];
 
 	snprintf(kind, sizeof(kind), "%d", (int)d->kind);
+	apart_put_mark(w, '/');
 	apart_put(w, kind);
 	apart_put_mark(w, '/');
 	apart_put(w, d->name);
@@ -81,12 +70,11 @@ apart_put_type(struct apart_word *w, const struct series_desc *d)
 	apart_put(w, d->unit);
 }
 
-/* One list, of services or of types. */
+/* The items of profiles, or of all else. */
 static void
-apart_put_list(struct apart_word *w, const struct batch *dict, bool types)
+apart_put_items(struct apart_word *w, const struct batch *dict,
+    const char *of, bool profiles)
 {
-	const char *list = w->at;
-
 	for (uint32_t i = 0; i < dict->n_series && !w->full; i++) {
 		struct label labels[BATCH_MAX_LABELS];
 		struct series_desc d;
@@ -96,14 +84,15 @@ apart_put_list(struct apart_word *w, const struct batch *dict, bool types)
 		batch_series_desc(dict, i, &d, labels, BATCH_MAX_LABELS);
 		service = label_find(d.labels, d.n_labels, "service");
 		w->full |= service == NULL || *service == '\0';
-		if (w->full || (types && !series_is_profile(d.kind)))
+		if (w->full || series_is_profile(d.kind) != profiles)
 			continue;
-		item = apart_item(w, list);
-		if (types)
-			apart_put_type(w, &d);
-		else
-			apart_put(w, service);
-		apart_once(w, list, item);
+		if (w->at > of)
+			apart_put_mark(w, ',');
+		item = w->at;
+		apart_put(w, service);
+		if (profiles)
+			apart_put_profile(w, &d);
+		apart_once(w, of, item);
 	}
 }
 
@@ -156,10 +145,9 @@ apart_tell(const struct batch *dict, char of[APART_OF])
 {
 	struct apart_word w = {of, of + APART_OF, dict->n_facts > 0};
 
-	apart_put_list(&w, dict, false);
+	apart_put_items(&w, dict, of, true);
+	apart_put_items(&w, dict, of, false);
 	w.full |= w.at == of; /* it is empty */
-	apart_put_mark(&w, ';');
-	apart_put_list(&w, dict, true);
 	apart_put_mark(&w, ';');
 	w.full |= w.end - w.at < 2; /* room for '*' */
 	apart_put_metrics(&w, dict);
@@ -198,45 +186,35 @@ apart_take(const char **at, const char *marks, char *out)
 }
 
 bool
-apart_next_service(const char **at, char *name)
+apart_next(const char **at, struct apart_item *item)
 {
+	char kind[APART_OF];
+
 	if (**at == ',')
 		(*at)++;
 	if (**at == '\0' || **at == ';')
 		return false;
-	apart_take(at, ",;", name);
+	apart_take(at, "/,;", item->service);
+	item->profile = **at == '/';
+	if (!item->profile)
+		return true;
+	++*at;
+	apart_take(at, "/,;", kind);
+	item->kind = atoi(kind);
+	*at += **at == '/';
+	apart_take(at, "/,;", item->name);
+	*at += **at == '/';
+	apart_take(at, "/,;", item->unit);
 	return true;
 }
 
 bool
 apart_may_have(const char *of, const char *service)
 {
-	const char *at = of;
-	char name[APART_OF];
+	struct apart_item item;
 
-	while (apart_next_service(&at, name))
-		if (strcmp(name, service) == 0)
+	for (const char *at = of; apart_next(&at, &item);)
+		if (strcmp(item.service, service) == 0)
 			return true;
 	return *of == '\0';
-}
-
-bool
-apart_next_type(const char **at, struct apart_type *type)
-{
-	const char *list = strchr(*at, ';');
-	char kind[APART_OF];
-
-	if (list != NULL && strchr(list + 1, ';') != NULL)
-		*at = list + 1; /* behind services */
-	else if (**at == ',')
-		(*at)++;
-	if (**at == '\0' || **at == ';')
-		return false;
-	apart_take(at, "/", kind);
-	*at += **at == '/';
-	apart_take(at, "/,;", type->name);
-	*at += **at == '/';
-	apart_take(at, ",;", type->unit);
-	type->kind = atoi(kind);
-	return true;
 }

@@ -1,15 +1,14 @@
 /*
  * Some late files hold a few services alone, above all those that were set
- * apart.  The manifest names them, the types of their profiles and, in short,
- * their metrics in a word of its line, so that a question about others does
- * not open them:
+ * apart.  The manifest names them, their profiles and, in short, their metrics
+ * in a word of its line, so that a question about others does not open them:
  *
- *	loud,my%20app;1/cpu/nanoseconds;9c04e1f7
+ *	loud/1/cpu/nanoseconds,loud/2/inuse/bytes,my%20app;9c04e1f7
  *
- * Services, then types: kind (enum series_kind), name, unit; then of each name
- * of what is no profile 16 bits of its hash, or "*" for any.  Bytes but
- * letters, digits, '.', '_' and '-' are %xx.  "" says nothing: the file may
- * have whatever it may have.
+ * A service with kind (enum series_kind), name and unit of each profile, or by
+ * itself where it has none; then of each name of what is no profile 16 bits of
+ * its hash, or "*" for any.  Bytes but letters, digits, '.', '_' and '-' are
+ * %xx.  "" says nothing: the file may have whatever it may have.
  */
 #ifndef STORE_APART_H
 #define STORE_APART_H
@@ -30,15 +29,14 @@ void apart_tell(const struct batch *dict, char of[APART_OF]);
 bool apart_may_have(const char *of, const char *service);
 bool apart_may_have_metric(const char *of, const char *name);
 
-/* One service after the other into `name` (APART_OF bytes), from *at on, which
- * begins as `of`; false at the end. */
-bool apart_next_service(const char **at, char *name);
-
-/* The same of types; name and unit as they stand in series. */
-struct apart_type {
+/* A service, and a profile of it as in its series, if `profile`. */
+struct apart_item {
+	char service[APART_OF], name[APART_OF], unit[APART_OF];
 	int kind;
-	char name[APART_OF], unit[APART_OF];
+	bool profile;
 };
-bool apart_next_type(const char **at, struct apart_type *type);
+
+/* One after the other, from *at on, which begins as `of`; false at the end. */
+bool apart_next(const char **at, struct apart_item *item);
 
 #endif

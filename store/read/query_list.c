@@ -22,7 +22,8 @@
 struct list {
 	struct store *s;
 	const struct selector *sel;   /* NULL: all */
-	unsigned kinds;               /* 0: words of the manifest are enough */
+	unsigned kinds;
+	bool told;                    /* words of the manifest are enough */
 	uint64_t from, until;         /* slots asked for */
 	struct reader_file *summary;  /* NULL: there is none */
 	/* the newest of the spans that it stands for, oldest first */
@@ -137,7 +138,7 @@ static bool
 list_wants(const struct list *l, const struct reader_file *f)
 {
 	return !reader_lacks(f, l->sel, l->kinds) &&
-	    (l->kinds != 0 || f->entry.of[0] == '\0');
+	    (!l->told || f->entry.of[0] == '\0');
 }
 
 /* Opens the files that are needed; ENOENT passes up. */
@@ -195,7 +196,7 @@ list_missing(struct list *l)
 static uint64_t
 list_end(const struct list *l, const struct reader_file *f)
 {
-	bool told = l->kinds == 0 && f->entry.of[0] != '\0' && !f->broken;
+	bool told = l->told && f->entry.of[0] != '\0' && !f->broken;
 
 	if ((f->sealed == NULL && !told) ||
 	    f->entry.kind == MANIFEST_SUMMARY ||
@@ -286,13 +287,14 @@ list_fini(struct list *l)
 	free(l->order);
 }
 
-/* Opens the files of a range; what matches gets its numbers (kinds 0: nothing
- * does); again where one is found broken.  list_fini() also after an error. */
+/* Opens the files of a range, but for those whose words are enough (`told`);
+ * what matches gets its numbers (kinds 0: nothing does); again where one is
+ * found broken.  list_fini() also after an error. */
 static const struct err *
 list_init(struct list *l, struct store *s, const struct selector *sel,
-    unsigned kinds, int64_t from_ns, int64_t until_ns)
+    unsigned kinds, bool told, int64_t from_ns, int64_t until_ns)
 {
-	*l = (struct list){.s = s, .sel = sel, .kinds = kinds,
+	*l = (struct list){.s = s, .sel = sel, .kinds = kinds, .told = told,
 	    .from = reader_slot(s, from_ns),
 	    .until = reader_slot(s, until_ns + s->manifest.slot_ns - 1)};
 	for (int i = 0; i < QUERY_TRIES; i++) {
@@ -312,16 +314,42 @@ list_init(struct list *l, struct store *s, const struct selector *sel,
 	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
 }
 
+/* Profiles that a file has, by its word. */
+static bool
+list_tell(const struct list *l, const struct reader_file *f,
+    store_series_fn *fn, void *arg)
+{
+	int64_t last = (int64_t)list_end(l, f) * l->s->manifest.slot_ns;
+	const char *at = f->entry.of;
+	struct apart_item item;
+	char buf[TYPE_NAME_MAX];
+
+	while (last != 0 && f->sealed == NULL && apart_next(&at, &item)) {
+		struct label label = {"service", item.service};
+		enum series_kind kind = (enum series_kind)item.kind;
+		struct series_desc d = {.kind = kind, .unit = item.unit,
+		    .labels = &label, .n_labels = 1};
+
+		d.name = type_name(kind, item.name, item.unit, buf);
+		if (item.profile && !fn(arg, &d, last))
+			return false;
+	}
+	return true;
+}
+
 static const struct err *
 list_series(struct store *s, const struct selector *sel, unsigned kinds,
-    int64_t from_ns, int64_t until_ns, store_series_fn *fn, void *arg)
+    bool told, int64_t from_ns, int64_t until_ns, store_series_fn *fn,
+    void *arg)
 {
 	struct label labels[BATCH_MAX_LABELS];
 	struct series_desc d;
 	struct list l;
-	const struct err *e = list_init(&l, s, sel, kinds, from_ns, until_ns);
+	const struct err *e = list_init(&l, s, sel, kinds, told, from_ns,
+	    until_ns);
+	bool more = true;
 
-	for (size_t i = 0; e == NULL && i < l.found; i++) {
+	for (size_t i = 0; e == NULL && i < l.found && more; i++) {
 		uint64_t last;
 
 		e = list_last(&l, l.order[i], &last);
@@ -329,9 +357,10 @@ list_series(struct store *s, const struct selector *sel, unsigned kinds,
 			continue;
 		symtab_desc(&s->syms, l.order[i], &d, labels,
 		    BATCH_MAX_LABELS);
-		if (!fn(arg, &d, (int64_t)last * s->manifest.slot_ns))
-			break;
+		more = fn(arg, &d, (int64_t)last * s->manifest.slot_ns);
 	}
+	for (uint32_t i = 0; e == NULL && told && i < s->n_files && more; i++)
+		more = list_tell(&l, &s->files[i], fn, arg);
 	if (e == NULL)
 		list_missing(&l);
 	list_fini(&l);
@@ -342,16 +371,24 @@ const struct err *
 store_each_series(struct store *s, const struct selector *selector,
     int64_t from_ns, int64_t until_ns, store_series_fn *fn, void *arg)
 {
-	return list_series(s, selector, READER_ALL, from_ns, until_ns, fn,
-	    arg);
+	return list_series(s, selector, READER_ALL, false, from_ns, until_ns,
+	    fn, arg);
 }
 
 const struct err *
 store_each_profile(struct store *s, int64_t from_ns, int64_t until_ns,
     store_series_fn *fn, void *arg)
 {
-	return list_series(s, NULL, READER_PROFILES, from_ns, until_ns, fn,
-	    arg);
+	return list_series(s, NULL, READER_PROFILES, false, from_ns, until_ns,
+	    fn, arg);
+}
+
+const struct err *
+store_each_profile_name(struct store *s, int64_t from_ns, int64_t until_ns,
+    store_series_fn *fn, void *arg)
+{
+	return list_series(s, NULL, READER_PROFILES, true, from_ns, until_ns,
+	    fn, arg);
 }
 
 /* ---- services ---- */
@@ -384,12 +421,13 @@ services_of_file(struct services *v, const struct reader_file *f)
 {
 	uint64_t end = list_end(&v->l, f);
 	const char *at = f->entry.of;
-	char told[APART_OF];
+	struct apart_item told;
 	const uint8_t *name;
 	size_t n;
 
-	while (end != 0 && apart_next_service(&at, told))
-		if (services_put(v, told, strlen(told), end) == INTERN_NONE)
+	while (end != 0 && apart_next(&at, &told))
+		if (services_put(v, told.service, strlen(told.service),
+		        end) == INTERN_NONE)
 			return false;
 	for (uint32_t i = 1; end != 0 && i < f->index.n_services; i++) {
 		name = series_index_service(&f->index, i, &n);
@@ -455,6 +493,8 @@ services_seek(struct services *v, struct reader_file *f, uint32_t first)
 {
 	struct reader_known *list = malloc((f->known.n + 1) * sizeof(*list));
 	const struct err *e = list == NULL ? err_nomem() : NULL;
+	uint64_t most = f->entry.until < v->l.until ? f->entry.until
+	                                            : v->l.until;
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; list != NULL && k < f->known.n; k++)
@@ -467,6 +507,8 @@ services_seek(struct services *v, struct reader_file *f, uint32_t first)
 		uint32_t i = services_find(v, list[k].series, first);
 		uint64_t last = 0;
 
+		if (v->last[i] >= most) /* no series ends later */
+			continue;
 		e = list_summary_last(&v->l, list[k].series, &last);
 		if (last > v->last[i])
 			v->last[i] = last;
@@ -505,7 +547,8 @@ static const struct err *
 services_find_all(struct services *v, int64_t from_ns, int64_t until_ns)
 {
 	struct store *s = v->l.s;
-	const struct err *e = list_init(&v->l, s, NULL, 0, from_ns, until_ns);
+	const struct err *e = list_init(&v->l, s, NULL, 0, true, from_ns,
+	    until_ns);
 	bool fine = true;
 
 	if (e == NULL)
@@ -569,12 +612,14 @@ static void
 types_of_word(const char *of, store_type_fn *fn, void *arg)
 {
 	char buf[TYPE_NAME_MAX];
-	struct apart_type t;
+	struct apart_item t;
 
-	for (const char *at = of; apart_next_type(&at, &t);) {
+	for (const char *at = of; apart_next(&at, &t);) {
 		enum series_kind kind = (enum series_kind)t.kind;
 
-		fn(arg, kind, type_name(kind, t.name, t.unit, buf), t.unit);
+		if (t.profile)
+			fn(arg, kind, type_name(kind, t.name, t.unit, buf),
+			    t.unit);
 	}
 }
 
@@ -600,13 +645,14 @@ types_of_file(struct store *s, struct reader_file *f, store_type_fn *fn,
 const struct err *
 store_each_type(struct store *s, store_type_fn *fn, void *arg)
 {
+	int64_t slot_ns = s->manifest.slot_ns;
 	uint64_t from, until;
 	struct list l;
 	const struct err *e;
 
 	reader_bounds(s, &from, &until);
-	e = list_init(&l, s, NULL, 0, (int64_t)from * s->manifest.slot_ns,
-	    (int64_t)until * s->manifest.slot_ns);
+	e = list_init(&l, s, NULL, 0, true, (int64_t)from * slot_ns,
+	    (int64_t)until * slot_ns);
 	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
 		types_of_word(s->files[i].entry.of, fn, arg);
 		if (s->files[i].used == s->requests)

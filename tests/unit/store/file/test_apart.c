@@ -32,51 +32,49 @@ TEST(services_and_types_come_back)
 {
 	static const char *const services[] = {"loud", "my app,1;2/%", "\xff"};
 	struct batch *b = batch_new(1000);
-	char of[APART_OF], name[APART_OF];
-	struct apart_type t;
+	struct apart_item t;
+	char of[APART_OF];
 	const char *at;
 
 	for (int i = 0; i < 3; i++) {
 		add(b, services[i], SERIES_GAUGE, "load", "");
-		add(b, services[i], SERIES_FLOW, "cpu", "nanoseconds");
+		add(b, services[i], SERIES_FLOW, "cpu", "ns");
 		add(b, services[i], SERIES_STOCK, "in use, all", "b/s");
 	}
 	at = told(b, of);
 	CHECK(strpbrk(of, " \n") == NULL);
-	for (int i = 0; i < 3; i++) {
-		CHECK(apart_next_service(&at, name));
-		CHECK_STR(name, services[i]);
-		CHECK(apart_may_have(of, services[i]));
+	for (int i = 0; i < 6; i++) {
+		CHECK(apart_next(&at, &t));
+		CHECK_STR(t.service, services[i / 2]);
+		CHECK(t.profile);
+		CHECK_INT(t.kind, i % 2 ? SERIES_STOCK : SERIES_FLOW);
+		CHECK_STR(t.name, i % 2 ? "in use, all" : "cpu");
+		CHECK_STR(t.unit, i % 2 ? "b/s" : "ns");
+		CHECK(apart_may_have(of, services[i / 2]));
 	}
-	CHECK(!apart_next_service(&at, name));
+	CHECK(!apart_next(&at, &t));
 	CHECK(apart_may_have_metric(of, "load"));
 	CHECK(!apart_may_have_metric(of, "cpu") && !apart_may_have_metric(of,
 	    "loads"));
 	CHECK(!apart_may_have(of, "my app"));
 	CHECK(!apart_may_have(of, ""));
-	at = of;
-	CHECK(apart_next_type(&at, &t));
-	CHECK_INT(t.kind, SERIES_FLOW);
-	CHECK_STR(t.name, "cpu");
-	CHECK_STR(t.unit, "nanoseconds");
-	CHECK(apart_next_type(&at, &t));
-	CHECK_INT(t.kind, SERIES_STOCK);
-	CHECK_STR(t.name, "in use, all");
-	CHECK_STR(t.unit, "b/s");
-	CHECK(!apart_next_type(&at, &t));
 }
 
-TEST(a_file_without_profiles_has_no_types)
+TEST(a_service_without_profiles_stands_by_itself)
 {
 	struct batch *b = batch_new(1000);
-	struct apart_type t;
+	struct apart_item t;
 	char of[APART_OF];
 	const char *at = of;
 
 	add(b, "kv", SERIES_COUNTER, "reads", "");
+	add(b, "kvs", SERIES_FLOW, "cpu", "ns");
 	told(b, of);
-	CHECK(strncmp(of, "kv;;", 4) == 0 && strlen(of) == 8);
-	CHECK(!apart_next_type(&at, &t));
+	CHECK(strncmp(of, "kvs/1/cpu/ns,kv;", 16) == 0 && strlen(of) == 20);
+	CHECK(apart_next(&at, &t) && t.profile);
+	CHECK(apart_next(&at, &t) && !t.profile);
+	CHECK_STR(t.service, "kv");
+	CHECK(!apart_next(&at, &t));
 	CHECK(apart_may_have_metric(of, "reads"));
 	CHECK(!apart_may_have_metric(of, "writes"));
 }
@@ -85,36 +83,30 @@ TEST(a_file_without_profiles_has_no_types)
 TEST(metrics_that_are_many_are_not_told)
 {
 	struct batch *b = batch_new(1000);
-	struct apart_type t;
 	char of[APART_OF], name[16];
-	const char *at = of;
 
 	add(b, "kv", SERIES_FLOW, "cpu", "nanoseconds");
 	for (int i = 0; i < 200; i++) {
 		snprintf(name, sizeof(name), "m%d", i);
 		add(b, "kv", SERIES_GAUGE, name, "");
 	}
-	CHECK_STR(told(b, of), "kv;1/cpu/nanoseconds;*");
+	CHECK_STR(told(b, of), "kv/1/cpu/nanoseconds;*");
 	CHECK(apart_may_have_metric(of, "m7") &&
 	    apart_may_have_metric(of, "other"));
 	CHECK(apart_may_have(of, "kv") && !apart_may_have(of, "other"));
-	CHECK(apart_next_type(&at, &t));
-	CHECK_STR(t.unit, "nanoseconds");
-	CHECK(!apart_next_type(&at, &t));
 }
 
 /* Nothing is told: it may have anything. */
 TEST(what_cannot_be_told_is_not)
 {
 	struct batch *b = batch_new(1000);
-	struct apart_type t;
-	char of[APART_OF], name[APART_OF];
+	struct apart_item t;
+	char of[APART_OF];
 	const char *at = of;
 
 	CHECK_STR(told(b, of), "");
-	CHECK(apart_may_have(of, "kv"));
-	CHECK(!apart_next_service(&at, name));
-	CHECK(!apart_next_type(&at, &t));
+	CHECK(apart_may_have(of, "kv") && apart_may_have_metric(of, "reads"));
+	CHECK(!apart_next(&at, &t));
 	b = batch_new(1000);
 	add(b, "kv", SERIES_FLOW, "cpu", "");
 	add(b, NULL, SERIES_GAUGE, "load", "");
@@ -132,7 +124,7 @@ TEST(what_cannot_be_told_is_not)
 		b = batch_new(1000);
 		add(b, long_name, SERIES_GAUGE, "load", "");
 		told(b, of);
-		CHECK(of[0] == '\0' || strlen(of) > n + 2);
+		CHECK(of[0] == '\0' || strlen(of) > n + 1);
 		CHECK(apart_may_have(of, long_name));
 	}
 }
@@ -141,7 +133,7 @@ int
 main(void)
 {
 	RUN(services_and_types_come_back);
-	RUN(a_file_without_profiles_has_no_types);
+	RUN(a_service_without_profiles_stands_by_itself);
 	RUN(metrics_that_are_many_are_not_told);
 	RUN(what_cannot_be_told_is_not);
 	return test_done();

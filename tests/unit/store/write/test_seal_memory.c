@@ -169,7 +169,7 @@ stacks_of(const char *dir)
 static void
 check_shape(const struct shape *s)
 {
-	char dir[] = "/tmp/test-seal-memory-XXXXXX", command[64];
+	char dir[] = "/tmp/test-seal-memory-XXXXXX", command[128];
 
 	CHECK(mkdtemp(dir) != NULL);
 	CHECK_INT(apart(fill, dir, s), 0);
