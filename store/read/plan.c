@@ -35,6 +35,7 @@ void
 plan_fini(struct plan *p)
 {
 	free(p->pieces);
+	free(p->late);
 	*p = (struct plan){0};
 }
 
@@ -51,18 +52,24 @@ plan_put(struct plan *p, struct store *s, struct reader_file *file,
 }
 
 /* Which of the files are not like others. */
-static void
+static const struct err *
 plan_begin(struct plan *p, struct store *s)
 {
 	p->begun = true;
+	p->late = malloc((s->n_files + 1) * sizeof(*p->late));
+	if (p->late == NULL)
+		return err_nomem();
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		struct reader_file *f = &s->files[i];
 
-		p->late |= f->entry.kind == MANIFEST_LATE;
+		if (f->entry.kind == MANIFEST_LATE &&
+		    !reader_lacks(f, p->selector, p->kinds))
+			p->late[p->n_late++] = f;
 		if (f->entry.kind == MANIFEST_SUMMARY && !f->broken &&
 		    p->summary == NULL)
 			p->summary = f;
 	}
+	return NULL;
 }
 
 /* The span file that holds slots [start, start + slots), or any that begins
@@ -142,12 +149,9 @@ plan_add(struct plan *p, struct store *s, uint64_t from, uint64_t until,
 	const struct err *e = NULL;
 
 	if (!p->begun)
-		plan_begin(p, s);
-	for (uint32_t i = 0; p->late && i < s->n_files && e == NULL; i++) {
-		if (s->files[i].entry.kind == MANIFEST_LATE &&
-		    !reader_lacks(&s->files[i], p->selector, p->kinds))
-			e = plan_late(p, s, &s->files[i], from, until, step);
-	}
+		e = plan_begin(p, s);
+	for (uint32_t i = 0; i < p->n_late && e == NULL; i++)
+		e = plan_late(p, s, p->late[i], from, until, step);
 	while (from < until && e == NULL) {
 		unsigned level = seg_level(from, until, SEG_MAX_LEVEL);
 

@@ -286,7 +286,9 @@ struct plan {
 	size_t n, cap;
 	/* of the store as the first blocks were added: there may be thousands
 	 * of steps, and a month has a hundred files */
-	bool begun, late;
+	bool begun;
+	struct reader_file **late; /* that may have something of it */
+	uint32_t n_late;
 	struct reader_file *summary;
 	struct reader_file *span; /* which held the last block, or NULL */
 };
