@@ -93,7 +93,7 @@ PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev musl-tools golang-go \
 	prometheus-node-exporter python3 procps db5.3-util \
 	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14 \
-	memcached mariadb-server-core mariadb-client-core rocksdb-tools sqlite3 \
+	memcached mariadb-server-core mariadb-client-core rocksdb-tools sqlite3 libgoogle-perftools4 \
 	ruby php-cli lua5.4 luajit tcl perl gfortran
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
 # blocks; a bench says what it skips where one of them cannot be installed.
@@ -243,12 +243,13 @@ $(eval $(call program,$(B)/memlens,$(TOOL_SRC) $(SYMBOLIZE_SRC) $(ELF_SRC) $(PUS
 	$(TOOL_LIBS)))
 
 # What programs preload: no part of it is the daemon's but a header.
-$(ALLOC): collector/alloc/alloc.so.c collector/alloc/alloc.h
+ALLOC_SRC := $(wildcard collector/alloc/*.so.c)
+$(ALLOC): $(ALLOC_SRC) collector/alloc/alloc.h collector/alloc/alloc_own.h
 	@mkdir -p $(@D)
 	@echo "  LINK $@"
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 -g $(WARN) -fPIC -fvisibility=hidden \
 		-fno-builtin-malloc -fno-builtin-calloc -shared -Wl,-z,relro,-z,now \
-		-Wl,-soname,libmemlens-alloc.so -o $@ $<
+		-Wl,-soname,libmemlens-alloc.so -o $@ $(ALLOC_SRC)
 
 # A unit test links the modules that it tests: everything but the mains.
 TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \

@@ -45,6 +45,7 @@ enum alloc_call {
 	ALLOC_CALLOC,
 	ALLOC_REALLOC,
 	ALLOC_ALIGNED, /* posix_memalign, aligned_alloc, memalign, ... */
+	ALLOC_NEW,     /* operator new that is not of the language's library */
 	ALLOC_CALLS
 };
 

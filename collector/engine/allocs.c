@@ -201,8 +201,10 @@ allocs_see(struct engine *s, const struct sample_event *e, struct process *p)
 
 	if (o == NULL)
 		return true;
-	if (p != NULL)
+	if (p != NULL) {
+		services_samples_memory(s->services, p);
 		allocs_meet(s, p);
+	}
 	if (!took)
 		s->profiles[e->type].now.samples++;
 	if (p != NULL && took && (e->object.address == 0 ||
