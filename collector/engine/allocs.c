@@ -242,7 +242,8 @@ allocs_leaf(const struct sample_event *e, char leaf[ALLOCS_LEAF_MAX])
 {
 	static const char *const calls[ALLOC_CALLS] = {
 	    [ALLOC_MALLOC] = "malloc", [ALLOC_CALLOC] = "calloc",
-	    [ALLOC_REALLOC] = "realloc", [ALLOC_ALIGNED] = "memalign"};
+	    [ALLOC_REALLOC] = "realloc", [ALLOC_ALIGNED] = "memalign",
+	    [ALLOC_NEW] = "new"};
 	uint64_t from = 1;
 	char a[24], b[24];
 

@@ -50,6 +50,8 @@ struct process_read {
 	                       * "": none, or not known before the sweep */
 	bool ruled;           /* a rule names its service */
 	bool young;           /* its service is its parent's for now */
+	bool alone;           /* its own service, however young */
+	uint32_t run_asked;   /* image + 1: looked for what says so */
 	bool follows;         /* its instance is its parent's */
 	bool kernel_thread;
 	bool told;            /* of its names, in a fact */

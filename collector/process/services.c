@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "collector/alloc/beside.h"
 #include "collector/base/config.h"
 #include "collector/base/readfile.h"
 #include "collector/process/instances.h"
@@ -363,12 +364,37 @@ process_classify(struct services *s, struct process *p)
 	r->kernel_thread = r->stat.kernel_thread;
 	process_read_command(s, p);
 	process_read_cgroup(s, p);
-	if (process_is_young(s, p))
+	if (!r->alone && process_is_young(s, p))
 		parent = services_parent(s, r);
 	service_assign(s, r, process_service(s, r, parent));
 	r->ruled &= strcmp(r->service, SERVICES_OTHER) != 0;
 	r->sweeps = 0;
 	r->told = false;
+}
+
+/* Has `memlens run` executed it, and not one that has? */
+static bool
+process_was_run(struct services *s, const struct process *p)
+{
+	char path[32], text[sizeof(BESIDE_RUN) + 16], mark[sizeof(text)];
+
+	snprintf(path, sizeof(path), "%d/environ", p->pid);
+	snprintf(mark, sizeof(mark), BESIDE_RUN "%d", p->pid);
+	return readfile_at(s->proc_fd, path, text, sizeof(text)) > 0 &&
+	    strcmp(text, mark) == 0;
+}
+
+void
+services_samples_memory(struct services *s, struct process *p)
+{
+	struct process_read *r = p->read;
+
+	if (r == NULL || !r->young || r->run_asked == p->image + 1)
+		return;
+	r->run_asked = p->image + 1;
+	r->alone = process_was_run(s, p);
+	if (r->alone)
+		process_classify(s, p);
 }
 
 /* Reads /proc/PID/stat; false when the process is gone.  *fd: where it is

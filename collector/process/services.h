@@ -55,6 +55,10 @@ void services_free(struct services *s);
 /* The table, for those who attach parts. */
 struct processes *services_table(struct services *s);
 
+/* It maps the allocator's library.  One that `memlens run` has executed is a
+ * service of its own at once. */
+void services_samples_memory(struct services *s, struct process *p);
+
 /* The process that has this pid now; NULL when there is none or /proc
  * refuses.  Valid until services_sweep().  `start_ns`: boot time, that of a
  * process that may have gone since; 0: any that lives. */

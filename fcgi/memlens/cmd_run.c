@@ -54,10 +54,32 @@ run_preload(const char *library)
 	return set;
 }
 
+/* The environment with BESIDE_RUN before all else. */
+static char **
+run_environment(void)
+{
+	static char mark[sizeof(BESIDE_RUN) + 12];
+	size_t n, k, to = 1;
+	char **all;
+
+	for (n = 0; environ[n] != NULL; n++)
+		continue;
+	all = calloc(n + 2, sizeof(*all));
+	if (all == NULL)
+		return NULL;
+	snprintf(mark, sizeof(mark), BESIDE_RUN "%d", getpid());
+	all[0] = mark;
+	for (k = 0; k < n; k++)
+		if (strncmp(environ[k], BESIDE_RUN,
+		    sizeof(BESIDE_RUN) - 1) != 0)
+			all[to++] = environ[k];
+	return all;
+}
+
 int
 cmd_run(int argc, char **argv)
 {
-	char library[PATH_MAX];
+	char library[PATH_MAX], **environment;
 	int error, at = argc > 1 && strcmp(argv[1], "--") == 0 ? 2 : 1;
 
 	if (at >= argc || (at == 1 && argv[at][0] == '-'))
@@ -72,12 +94,13 @@ cmd_run(int argc, char **argv)
 		    "colon cannot be preloaded\n", library);
 		return 2;
 	}
-	if (!run_preload(library)) {
+	if (!run_preload(library) ||
+	    (environment = run_environment()) == NULL) {
 		fprintf(stderr, "memlens run: %s: %s\n", PRELOAD,
 		    strerror(errno));
 		return 2;
 	}
-	execvp(argv[at], argv + at);
+	execvpe(argv[at], argv + at, environment);
 	error = errno;
 	fprintf(stderr, "memlens run: %s: %s\n", argv[at], strerror(error));
 	return error == ENOENT ? 127 : 126;

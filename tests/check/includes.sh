@@ -29,7 +29,7 @@ collector/bpf: store/model
 collector/alloc:
 collector/base: store/base
 collector/ipc: collector/base store store/batch store/base
-collector/process: collector/base store/batch store/model store/base
+collector/process: collector/alloc collector/base store/batch store/model store/base
 collector/procfs: collector/process collector/base store/batch store/model
 	store/base
 collector/elf: collector/bpf store/base

@@ -4,7 +4,7 @@
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
  *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-o auto|back|schedule|leave]
- *	    [-c] [-l]] [-k] [-f PERIOD] [-z MS]
+ *	    [-c] [-l]] [-k] [-f PERIOD] [-y MS] [-z MS]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
@@ -12,7 +12,8 @@
  * -k: the kernel does not count runs, which costs more than an empty program.
  * -i: show inlined functions.  -w: take the waits of threads too, -o: when
  * their stacks are taken, -c: without samples of a clock, -l: those for locks.
- * -f: a stack of each so many page faults.  -z: it sleeps for so long before
+ * -f: a stack of each so many page faults.  -y: a process that is younger is of
+ * its parent's service.  -z: it sleeps for so long before
  * each look at the ring, as it would where /proc is slow.  -a LIBRARY: what
  * this library of an allocator tells.
  *
@@ -387,7 +388,7 @@ main(int argc, char **argv)
 	config.short_lived_ns = 0;
 	config.profiles[PROFILE_faults].enabled = false;
 	config.profiles[PROFILE_alloc_space].enabled = false;
-	while ((c = getopt(argc, argv, "a:h:s:n:b:im:w:W:o:cklf:z:")) != -1) {
+	while ((c = getopt(argc, argv, "a:h:s:n:b:im:w:W:o:cklf:y:z:")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -414,6 +415,8 @@ main(int argc, char **argv)
 			count = false;
 		else if (c == 'l')
 			config.profiles[PROFILE_lock].enabled = true;
+		else if (c == 'y')
+			config.short_lived_ns = atol(optarg) * NS_PER_MS;
 		else if (c == 'z')
 			slow_ms = atol(optarg);
 		else if (c == 'n')
