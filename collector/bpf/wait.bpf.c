@@ -281,11 +281,19 @@ send_end(struct task_struct *task, struct wait_thread *t)
 	thread_give(t, 0);
 }
 
+/* For the verifier of 6.1, which would walk through all that follows for each
+ * of the states that it knows to have been written. */
+static __always_inline __u8
+state_now(const struct wait_thread *t)
+{
+	return *(const volatile __u8 *)&t->state;
+}
+
 static __always_inline void
 send_begin(void *ctx, struct wait_thread *t)
 {
 	struct wait_cpu of = {.thread = t->number, .since_ns = t->since_ns,
-	    .reason = t->state};
+	    .reason = state_now(t)};
 
 	send_stack(ctx, &of, WAIT_BEGUN);
 	t->told = 1;
@@ -320,7 +328,7 @@ leave(void *ctx, struct wait_cpu *w, struct wait_thread *t,
 		tell_end(t, task);
 	settle_leaving(t, task, task_state, now_ns);
 	t->version++;
-	if (t->state == WAIT_GONE)
+	if (state_now(t) == WAIT_GONE)
 		send_end(task, t);
 	else if (wait_by_leaving && may_leave(w, last_ns, now_ns))
 		send_begin(ctx, t);

@@ -88,8 +88,8 @@ emulate() {
 	grep -q 'init: done' "$work/console"
 }
 
-# runs PROGRAM : how often it ran there; 0: it was not loaded
-runs() { awk -v n="$1" '$1 == n { r = $3 } END { print r + 0 }' "$work/old"; }
+# runs PROGRAM : how often it ran there, of all types; 0: it was not loaded
+runs() { awk -v n="$1" '$1 == n { r += $3 } END { print r + 0 }' "$work/old"; }
 
 # total NAME [SOURCE] : increase of a counter after the first two slots.
 # Tables of unwind rows are being made for long on a slow machine, and the ring
