@@ -37,6 +37,7 @@ struct engine_profile {
 	enum source_state state;
 	char why[320];
 	char slow[200]; /* why it is sampled less often; "": it is not */
+	bool unset;     /* its clock could not be set anew: slow says why */
 	struct service_faults *faults;
 	struct account_profile now, told;
 };

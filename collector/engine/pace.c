@@ -191,6 +191,8 @@ pace_explain(struct engine *s, struct engine_profile *p)
 {
 	char text[40];
 
+	if (p->unset)
+		return;
 	p->slow[0] = '\0';
 	if (pace_governor(s, p)->level > 0)
 		snprintf(p->slow, sizeof(p->slow), "sampling at %s to "
@@ -200,13 +202,28 @@ pace_explain(struct engine *s, struct engine_profile *p)
 		    pace_used(s, p));
 }
 
+/* Where that fails it is not sampled, and this is to be tried again: too many
+ * open files may be for a moment. */
+static void
+pace_set(struct engine *s, struct engine_profile *p)
+{
+	struct sampler_clock clock = pace_clock(s, p);
+	const struct err *e = sampler_set(s->sampler,
+	    (size_t)(p - s->profiles), &clock);
+
+	if (e != NULL && !p->unset)
+		log_err("%s: %s", p->row->name, e->text);
+	p->unset = e != NULL;
+	if (e != NULL)
+		snprintf(p->slow, sizeof(p->slow), "not sampled: %.180s",
+		    e->text);
+}
+
 static void
 pace_change(struct engine *s, struct engine_profile *p, uint64_t slot,
     struct batch *b)
 {
-	struct sampler_clock clock = pace_clock(s, p);
 	int64_t time_ns = (int64_t)(slot + 1) * s->border.slot_ns - 1;
-	const struct err *e;
 	char text[200], pace[40];
 
 	snprintf(text, sizeof(text), "%s: %.2f %% of a CPU used, the "
@@ -214,12 +231,6 @@ pace_change(struct engine *s, struct engine_profile *p, uint64_t slot,
 	    pace_used(s, p), (double)pace_governor(s, p)->budget / 1e4);
 	log_info("%s: %s", p->row->name, text);
 	batch_add_fact(b, time_ns, FACT_MARK, "rate", text, strlen(text));
-	e = sampler_set(s->sampler, (size_t)(p - s->profiles), &clock);
-	if (e == NULL)
-		return;
-	log_err("%s: %s", p->row->name, e->text);
-	p->state = SOURCE_DEGRADED;
-	snprintf(p->why, sizeof(p->why), "%.310s", e->text);
 }
 
 /* What events had of the cost of samples since the last look: as of the time
@@ -287,6 +298,8 @@ pace_judge(struct engine *s, uint64_t slot, struct batch *b)
 			    (int64_t)(s->pace.events_ratio * 1e6));
 		if (changes[p->clock.hz == 0])
 			pace_change(s, p, slot, b);
+		if (changes[p->clock.hz == 0] || p->unset)
+			pace_set(s, p);
 		pace_explain(s, p);
 	}
 }
