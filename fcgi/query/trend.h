@@ -1,11 +1,12 @@
 /*
  * How a series grows: Theil and Sen's slope, the median of the slopes of all
  * pairs of points, which a third of wild points does not move, with the 95 %
- * interval by Kendall's variance (Sen 1968).  And whether it still does: what
- * does not grow in the last third of its points has come to an end.
+ * interval by Kendall's variance (Sen 1968), made wider where a point
+ * resembles the one before it.  And whether it still does: what does not grow
+ * in the last third of its points has come to an end.
  *
  *	bytes          ______          plateau: a cache that is full
- *	         _____/                growing: ____/~~~~/
+ *	         _____/                growing: ____/~~~~/, from when it began
  */
 #ifndef FCGI_TREND_H
 #define FCGI_TREND_H
@@ -21,7 +22,7 @@ struct trend_point {
 
 enum trend_state {
 	TREND_UNKNOWN, /* too few points */
-	TREND_STEADY,  /* 0 is within the interval, or it falls */
+	TREND_STEADY,  /* it falls, or may have come so far by chance */
 	TREND_PLATEAU, /* it has grown, and does no longer */
 	TREND_LOAD,    /* it grows as the load does, and not beside it */
 	TREND_GROWING
@@ -29,7 +30,7 @@ enum trend_state {
 
 struct trend {
 	enum trend_state state;
-	double slope, low, high; /* y for each x */
+	double slope, low, high; /* y for each x; of late, where that differs */
 };
 
 /* "growing", ...; what follows the load is "load" */
