@@ -83,6 +83,9 @@ static const struct {
 #define HAS(which, name)                                                       \
 	[GROUP_ALLOCATOR + which - 1] = {{"allocator", "", SERIES_GAUGE, 0},   \
 	    NULL, name}
+    HAS(ALLOCATOR_STATIC, "static"),
+    HAS(ALLOCATOR_GO, "go"),
+    HAS(ALLOCATOR_JAVA, "java"),
     HAS(ALLOCATOR_GLIBC, "glibc"),
     HAS(ALLOCATOR_MUSL, "musl"),
     HAS(ALLOCATOR_MIMALLOC, "mimalloc"),

@@ -5,6 +5,7 @@
 #include "collector/procfs/procfs_allocator.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,12 +23,19 @@ static const struct {
 } allocator_files[] = {{"libjemalloc", ALLOCATOR_JEMALLOC},
     {"libtcmalloc", ALLOCATOR_TCMALLOC}, {"libmimalloc", ALLOCATOR_MIMALLOC},
     {"libc.musl", ALLOCATOR_MUSL}, {"ld-musl", ALLOCATOR_MUSL},
-    {"libc.so.6", ALLOCATOR_GLIBC}, {"libc-2.", ALLOCATOR_GLIBC}};
+    {"libc.so.6", ALLOCATOR_GLIBC}, {"libc-2.", ALLOCATOR_GLIBC},
+    {"libjvm.so", ALLOCATOR_JAVA}};
+
+/* Where Go's heap begins, by architecture, and what it calls it of late. */
+static const char *const allocator_go[] = {"c000000000-", "4000000000-"};
+#define GO_HEAP "[anon: Go: heap"
 
 const char *
 allocator_name(enum allocator a)
 {
 	static const char *const names[ALLOCATORS] = {
+	    [ALLOCATOR_STATIC] = "static",
+	    [ALLOCATOR_JAVA] = "java", [ALLOCATOR_GO] = "go",
 	    [ALLOCATOR_GLIBC] = "glibc", [ALLOCATOR_MUSL] = "musl",
 	    [ALLOCATOR_MIMALLOC] = "mimalloc",
 	    [ALLOCATOR_TCMALLOC] = "tcmalloc",
@@ -47,23 +55,41 @@ allocator_of_file(const char *name)
 	return ALLOCATOR_UNKNOWN;
 }
 
+/* "7f..-7f.. r-xp 0001 fe:01 42   /usr/lib/libc.so.6" */
+static enum allocator
+allocator_of_line(const char *line, bool *library)
+{
+	const char *name = strrchr(line, '/');
+
+	for (size_t i = 0; name == NULL && i < sizeof(allocator_go) /
+	    sizeof(allocator_go[0]); i++)
+		if (strncmp(line, allocator_go[i],
+		        strlen(allocator_go[i])) == 0)
+			return ALLOCATOR_GO;
+	if (name == NULL)
+		return strstr(line, GO_HEAP) != NULL ? ALLOCATOR_GO
+		    : ALLOCATOR_UNKNOWN;
+	*library |= strstr(name, ".so") != NULL;
+	return allocator_of_file(name + 1);
+}
+
 enum allocator
 allocator_of_maps(FILE *maps)
 {
 	enum allocator best = ALLOCATOR_UNKNOWN, a;
 	char line[4352]; /* a path has 4,096 bytes at most */
-	const char *name;
+	bool library = false, code = false;
 
 	for (int i = 0; i < LINES_MAX && fgets(line, sizeof(line), maps) !=
 	    NULL; i++) {
-		/* "7f..-7f.. r-xp 0001 fe:01 42   /usr/lib/libc.so.6" */
-		if ((name = strchr(line, '/')) == NULL)
-			continue;
-		a = allocator_of_file(strrchr(name, '/') + 1);
+		code |= strstr(line, " r-xp ") != NULL &&
+		    strchr(line, '/') != NULL;
+		a = allocator_of_line(line, &library);
 		if (a > best)
 			best = a;
 	}
-	return best;
+	return best == ALLOCATOR_UNKNOWN && code && !library
+	    ? ALLOCATOR_STATIC : best;
 }
 
 static enum allocator

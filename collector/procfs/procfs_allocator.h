@@ -1,7 +1,7 @@
 /*
- * Which allocator a process has, by the names of the files that it has
- * mapped: nothing in them is read.  One that is linked into the program, as
- * Go's is, is not seen, and not told.
+ * Which allocator a process has, by its mappings: the names of files, nothing
+ * in them is read, and where Go's heap lies.  Of one that is linked into the
+ * program is told that alone, where it has no library at all.
  */
 #ifndef COLLECTOR_PROCFS_ALLOCATOR_H
 #define COLLECTOR_PROCFS_ALLOCATOR_H
@@ -12,14 +12,18 @@
 struct group_reading;
 struct process;
 
-/* In the order of precedence: what is preloaded lies over the C library's. */
+/* In the order of precedence: what is preloaded lies over the C library's, and
+ * Java and Go have a heap of their own beside it. */
 enum allocator {
 	ALLOCATOR_UNKNOWN,
+	ALLOCATOR_STATIC,
 	ALLOCATOR_GLIBC,
 	ALLOCATOR_MUSL,
 	ALLOCATOR_MIMALLOC,
 	ALLOCATOR_TCMALLOC,
 	ALLOCATOR_JEMALLOC,
+	ALLOCATOR_JAVA,
+	ALLOCATOR_GO,
 	ALLOCATORS
 };
 

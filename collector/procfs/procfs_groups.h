@@ -41,7 +41,7 @@ enum group_level {
 	GROUP_FDS,
 	GROUP_PRIVATE,  /* bytes; of our own programs alone */
 	GROUP_ALLOCATOR, /* processes that have the first of enum allocator, */
-	GROUP_ALLOCATOR_LAST = GROUP_ALLOCATOR + 4, /* and so on */
+	GROUP_ALLOCATOR_LAST = GROUP_ALLOCATOR + 7, /* and so on */
 	GROUP_LEVELS
 };
 

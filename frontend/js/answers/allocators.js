@@ -18,31 +18,45 @@
     tcmalloc: { start: 'HEAPPROFILE=/var/lib/{service}/hp {command}',
       pull: 'dumps = /var/lib/{service}/hp',
       note: 'with gperftools’ libtcmalloc; a program that serves ' +
-        '/pprof/heap needs no more than profile = URL' }
+        '/pprof/heap needs no more than profile = URL' },
+    go: { start: '', pull: 'profile = http://127.0.0.1:6060' +
+      '/debug/pprof/heap', note: 'A program in Go serves its heap where it ' +
+      'imports net/http/pprof: say where' },
+    java: { start: 'JAVA_TOOL_OPTIONS=-javaagent:/opt/pyroscope.jar ' +
+      'PYROSCOPE_FORMAT=jfr PYROSCOPE_PROFILER_ALLOC=512k ' +
+      'PYROSCOPE_APPLICATION_NAME={service} ' +
+      'PYROSCOPE_SERVER_ADDRESS={origin} {command}', pull: '',
+    note: 'with the agent from github.com/grafana/pyroscope-java, which ' +
+        'pushes what Java code allocates' },
+    static: { start: '', pull: '', note: 'It is linked statically, so ' +
+      'nothing can be put below its malloc(): link it with jemalloc or ' +
+      'gperftools, or look at the memory that it touches (growth), below' }
   };
   /* Whatever it has: our own sampling, below malloc(). */
   const ANY = { start: 'memlens run -- {command}', pull: '', note: 'which ' +
     'preloads libmemlens-alloc.so; in a unit it is a line ' +
     'Environment=LD_PRELOAD= with its path' };
-  const GO = '. A program in Go serves its own: profile = ' +
-    'http://HOST:PORT/debug/pprof/heap in memlens-scrape.conf';
+  /* How the kinds are called that are no library's. */
+  const CALLED = { go: 'Go’s own', java: 'Java’s own', static: 'in the ' +
+    'program itself' };
 
-  const fill = (text, { service, command }) => text
+  const fill = (text, { service, command, origin }) => text
     .replaceAll('{service}', service.replace(/[^\w.-]/g, '_'))
-    .replaceAll('{command}', command);
+    .replaceAll('{command}', command).replaceAll('{origin}', origin);
 
   /*
-   * {found: text, start: line, pull: lines or '', where, note} for a service
-   * of these allocators (names, of most processes first).
+   * {found: text, start: line or '', pull: lines or '', where, note} for a
+   * service of these allocators (names, of most processes first).
    */
   function advice(names, who) {
     const known = names.find((n) => WAYS[n]);
-    const found = names.length ? 'Its allocator is ' + names.join(' and ') +
-      '.' : 'Which allocator it has is not known: no library of one is ' +
-      'mapped by its processes.';
+    const found = names.length ? 'Its allocator is ' + names.map((n) =>
+      CALLED[n] || n).join(' and ') + '.' : 'Which allocator it has is not ' +
+      'known: its processes have not been looked at, or map no library of ' +
+      'one.';
     const way = WAYS[known] || ANY;
     return { found, start: fill(way.start, who),
-      note: fill(way.note, who) + (names.length ? '' : GO),
+      note: fill(way.note, who),
       pull: way.pull && fill(`[target {service}]\n${way.pull}`, who),
       where: way.pull ? SCRAPE : '' };
   }

@@ -23,9 +23,10 @@
       node.hidden = !a;
       if (a)
         node.replaceChildren(h('p', { text: 'Heap profile: not enabled for ' +
-          'this service. ' + a.found + ' Start it with' }),
-        command(a.start, 'Copy the command'),
-        h('p', { text: a.note + (a.where ? '; and ' + a.where : '') }),
+          'this service. ' + a.found + (a.start ? ' Start it with' : '') }),
+        ...(a.start ? [command(a.start, 'Copy the command')] : []),
+        h('p', { text: a.note + (!a.where ? '.' : a.start ? '; and ' + a.where
+          : ' ' + a.where) }),
         ...(a.pull ? [command(a.pull, 'Copy the lines')] : []));
     } };
   }
@@ -63,7 +64,8 @@
       leaks.show(answer, why);
       const off = answer && !answer.heap && ns.mode.current !== 'offline';
       start.show(off ? ns.allocators.advice(ns.allocators.names(
-        r.allocator.cols), { service: ctx.service, command: program(ctx) })
+        r.allocator.cols), { service: ctx.service, command: program(ctx),
+          origin: location.origin })
         : null);
     }
 

@@ -11,7 +11,8 @@ const column = (labels, v, t = [0, 10, 20]) => ({ labels, unit: 'bytes', t,
   v });
 
 test('the line that starts a heap profile is that of the allocator', () => {
-  const who = { service: 'my db', command: '/usr/bin/db' };
+  const who = { service: 'my db', command: '/usr/bin/db',
+    origin: 'http://localhost:8080' };
   const of = (...names) => M.allocators.advice(names, who);
   assert.equal(of('glibc').start, 'memlens run -- /usr/bin/db');
   assert.match(of('glibc', 'jemalloc').start, /^MALLOC_CONF=prof:true,.*prof_prefix:\/var\/lib\/my_db\/jp \/usr\/bin\/db$/);
@@ -19,7 +20,12 @@ test('the line that starts a heap profile is that of the allocator', () => {
     '/var/lib/my_db/jp');
   assert.match(of('tcmalloc').start, /^HEAPPROFILE=/);
   assert.match(of().found, /not known/);
-  assert.match(of().note, /Go .*debug\/pprof\/heap/);
+  assert.equal(of('musl').start, 'memlens run -- /usr/bin/db');
+  assert.equal(of('go').start, '');
+  assert.match(of('go').pull, /^\[target my_db\]\nprofile = .*\/heap$/);
+  assert.match(of('java').start, /NAME=my_db .*localhost:8080 \/usr\/bin\/db$/);
+  assert.deepEqual([of('static').start, of('static').pull], ['', '']);
+  assert.match(of('static').note, /statically/);
 });
 
 test('allocators of a service: those of most processes first', () => {

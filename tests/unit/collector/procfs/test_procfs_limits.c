@@ -113,8 +113,19 @@ TEST(an_allocator_is_told_by_what_is_mapped)
 	    LINE("/opt/a b/libtcmalloc_minimal.so.4 (deleted)")),
 	    ALLOCATOR_TCMALLOC);
 	CHECK_INT(of(LINE("/lib/ld-musl-x86_64.so.1")), ALLOCATOR_MUSL);
-	CHECK_INT(of(LINE("/usr/bin/go-program") LINE("[heap]")
+	CHECK_INT(of(LINE("/usr/bin/a-program") LINE("[heap]")
 	    LINE("/usr/lib/notlibc.so.6") "no line"), ALLOCATOR_UNKNOWN);
+	CHECK_INT(of(LINE("/usr/bin/a-program") LINE("[vdso]")),
+	    ALLOCATOR_STATIC);
+	CHECK_INT(of(LINE("[vdso]")), ALLOCATOR_UNKNOWN);
+	CHECK_INT(of(LINE("/usr/bin/go-program")
+	    "c000000000-c000400000 rw-p 00000000 00:00 0\n"
+	    LINE("/usr/lib/libc.so.6")), ALLOCATOR_GO);
+	CHECK_INT(of(LINE("/usr/bin/go-program")
+	    "7f00-7f01 rw-p 00000000 00:00 0   [anon: Go: heap]\n"),
+	    ALLOCATOR_GO);
+	CHECK_INT(of(LINE("/usr/lib/libc.so.6") LINE("/usr/lib/jvm/libjvm.so")
+	    LINE("/usr/lib/libjemalloc.so.2")), ALLOCATOR_JAVA);
 	CHECK_STR(allocator_name(ALLOCATOR_JEMALLOC), "jemalloc");
 }
 
