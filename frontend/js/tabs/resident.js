@@ -14,8 +14,18 @@
   const HOST = { anonymous: ['AnonPages'], file: ['Cached', '-Shmem'],
     shared: ['Shmem'], swapped: ['SwapTotal', '-SwapFree'] };
 
+  /* What programs say themselves of what they have allocated and not freed, by
+   * Prometheus's exporters: jemalloc's and tcmalloc's statistics, malloc_info,
+   * Go's.  The first of them that a service has is taken. */
+  const OWN = [/.*jemalloc.*_allocated(_bytes)?/,
+    /.*allocator_allocated_bytes/, /.*tcmalloc.*current_allocated.*/,
+    /.*malloc_(info_)?(used|in_use|uordblks)(_bytes)?/,
+    /go_memstats_heap_alloc_bytes/];
+
   function queries(service) {
     return service ? [
+      { key: 'own', query: ns.request.selector('', { __name__: new RegExp(
+        OWN.map((r) => r.source).join('|')), service }) },
       { key: 'memory', query: ns.request.selector(MEMORY, { service,
         memtype: /anonymous|file|shared|swapped|proportionalResident/ }) },
       { key: 'allocator', fn: 'last', query: ns.request.selector(
@@ -63,14 +73,29 @@
     return { labels: {}, unit: 'bytes', t: times, v };
   }
 
+  /* A program's own figure, of all its instances; null where it says none.
+   * Pure. */
+  function own(cols) {
+    for (const name of OWN) {
+      const exactly = new RegExp('^(' + name.source + ')$');
+      const found = (cols || []).find((c) => exactly.test(c.name));
+      if (found)
+        return S.sum(cols.filter((c) => c.name === found.name));
+    }
+    return null;
+  }
+
   /* What is live by the heap's profile, and what of the resident column
-   * nobody asked for; null where no heap profile is.  Pure. */
-  function heap(leaks, resident) {
-    if (!leaks || !leaks.heap || !resident)
+   * nobody asked for, by that or by the program's own figure; null where
+   * neither is.  Pure. */
+  function heap(leaks, resident, told) {
+    if (!resident)
       return [null, null];
-    const live = spread({ points: leaks.total.points, step: leaks.step },
-      resident.t);
-    return [live, S.zip(resident, live, (a, b) => Math.max(0, a - b))];
+    const live = leaks && leaks.heap ? spread({ points: leaks.total.points,
+      step: leaks.step }, resident.t) : null;
+    const held = live || told;
+    return [live, held ? S.zip(resident, held, (a, b) =>
+      Math.max(0, a - b)) : null];
   }
 
   function cards() {
@@ -92,14 +117,18 @@
           optional: true },
         { label: 'fragmentation', colour: '--series-5', optional: true },
         { label: 'PSS', colour: '--series-mute', dash: [5, 4],
-          optional: true }],
+          optional: true },
+        { label: 'allocated, as it says itself', colour: '--series-1',
+          dash: [2, 3], optional: true }],
       info: ['Live is what the program has allocated and not freed, by its ' +
         'heap profile. Fragmentation is what is resident without a file ' +
         'beyond that: free memory that the allocator keeps, its own ' +
         'tables, stacks of threads, and pages that are only partly in use. ' +
         'Between two pulls the live line stays where it was.',
-      'PSS: resident, with each shared page divided by how many share it.'
-      ] }))];
+      'PSS: resident, with each shared page divided by how many share it.',
+      'Where the program tells Prometheus what its allocator holds ' +
+        '(jemalloc, tcmalloc, malloc_info, Go), that is a line of its own, ' +
+        'and fragmentation is by it where there is no heap profile.' ] }))];
   }
 
   function create() {
@@ -111,12 +140,13 @@
     function show(r, leaks, ctx) {
       const of = kinds(r, ctx.service), results = Object.values(r);
       stack.show(ctx.range, KINDS.map(([kind]) => of[kind]), results);
-      const [live, rest] = heap(leaks, of.anonymous);
-      lines.show(ctx.range, [live, of.anonymous, rest, of.proportional],
+      const told = ctx.service ? own(r.own.cols) : null;
+      const [live, rest] = heap(leaks, of.anonymous, told);
+      lines.show(ctx.range, [live, of.anonymous, rest, of.proportional, told],
         results);
     }
     return { node, show };
   }
 
-  ns.resident = { create, queries, kinds, heap, spread };
+  ns.resident = { create, queries, kinds, heap, own, spread };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -66,6 +66,20 @@ test('live stands between two pulls, and no longer', () => {
     [null, null]);
 });
 
+test('what a program says of its allocator: the first name, all of it', () => {
+  const named = (name, v) => ({ ...column({}, v), name });
+  const cols = [named('go_memstats_heap_alloc_bytes', [1, 1, 1]),
+    named('db_jemalloc_allocated_bytes', [5, 6, null]),
+    named('db_jemalloc_allocated_bytes', [10, null, null]),
+    named('db_jemalloc_allocated_ratio', [7, 7, 7])];
+  assert.deepEqual(M.resident.own(cols).v, [15, 6, null]);
+  assert.equal(M.resident.own([named('my_malloc_count', [1, 1, 1])]), null);
+  assert.equal(M.resident.own([]), null);
+  const [live, rest] = M.resident.heap(null, column({}, [20, 20, 20]),
+    M.resident.own(cols));
+  assert.deepEqual([live, rest.v], [null, [5, 14, null]]);
+});
+
 test('types of memory: what is in use first', () => {
   const t = (name, kind, unit, group = 'memory') => ({ name, kind, unit,
     pyroscope: group + ':' + name });
