@@ -92,7 +92,7 @@ PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # of includes (clang-format), kinds of program (36 MB; tests/kinds)
 PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev musl-tools golang-go \
 	prometheus-node-exporter python3 procps db5.3-util \
-	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14 \
+	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14 google-perftools \
 	memcached mariadb-server-core mariadb-client-core rocksdb-tools sqlite3 libgoogle-perftools4 \
 	ruby php-cli lua5.4 luajit tcl perl gfortran
 # to compare: perf, an emulated machine with an older kernel, Prometheus's

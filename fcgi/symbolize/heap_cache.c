@@ -17,6 +17,7 @@ heap_cache_fini(struct heap_cache *c)
 	intern_fini(&c->files);
 	intern_fini(&c->strings);
 	map64_fini(&c->addresses);
+	map64_fini(&c->inodes);
 	free(c->entries);
 	free(c->frames);
 	*c = (struct heap_cache){0};
@@ -30,14 +31,40 @@ heap_cache_trim(struct heap_cache *c)
 		heap_cache_fini(c);
 }
 
+static uint64_t
+inode_key(const char *path, uint64_t inode)
+{
+	return hash64(inode + 1, path, strlen(path));
+}
+
 uint32_t
-heap_cache_file(struct heap_cache *c, const char *path)
+heap_cache_gone(const struct heap_cache *c, const char *path, uint64_t inode)
+{
+	return inode == 0 ? INTERN_NONE
+	    : map64_get(&c->inodes, inode_key(path, inode));
+}
+
+/* An inode may be used again: the file of its first use keeps it. */
+static void
+cache_keep_inode(struct heap_cache *c, const char *path, uint64_t inode,
+    uint32_t number)
+{
+	uint64_t key = inode_key(path, inode);
+
+	if (inode != 0 && number != INTERN_NONE &&
+	    map64_get(&c->inodes, key) == INTERN_NONE)
+		map64_add(&c->inodes, key, number);
+}
+
+uint32_t
+heap_cache_file(struct heap_cache *c, const char *path, uint64_t inode)
 {
 	struct buf key = {0};
 	struct stat st;
 	uint32_t number;
 
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (inode != 0 && st.st_ino != inode))
 		return INTERN_NONE;
 	buf_put_str(&key, path);
 	buf_put_be64(&key, st.st_dev);
@@ -48,6 +75,7 @@ heap_cache_file(struct heap_cache *c, const char *path)
 	number = key.failed ? INTERN_NONE
 	    : intern_put(&c->files, key.data, key.len);
 	buf_fini(&key);
+	cache_keep_inode(c, path, inode, number);
 	return number;
 }
 

@@ -1,8 +1,9 @@
 /*
  * Names of addresses in program files, kept from one heap dump to the next:
  * a file is read again only where there are addresses that it has not been
- * asked for.  Another file under the same path is another file.  Bounded:
- * what is over the bounds makes it empty, and all is asked for again.
+ * asked for.  Another file under the same path is another file; what is known
+ * of one that is gone stays.  Bounded: what is over the bounds makes it empty,
+ * and all is asked for again.
  */
 #ifndef FCGI_SYMBOLIZE_HEAP_CACHE_H
 #define FCGI_SYMBOLIZE_HEAP_CACHE_H
@@ -31,6 +32,7 @@ struct heap_cache_frame {
 struct heap_cache { /* all zero is empty */
 	struct intern files, strings;
 	struct map64 addresses; /* file and offset -> entry */
+	struct map64 inodes;    /* hash of path and inode -> file */
 	struct heap_cache_entry *entries;
 	struct heap_cache_frame *frames;
 	uint32_t n_entries, n_frames, cap_entries, cap_frames;
@@ -41,9 +43,14 @@ void heap_cache_fini(struct heap_cache *c);
 /* Makes it empty where it is over its bounds. */
 void heap_cache_trim(struct heap_cache *c);
 
-/* The number of the regular file that is at a path now; INTERN_NONE where
- * there is none. */
-uint32_t heap_cache_file(struct heap_cache *c, const char *path);
+/* The number of the regular file that is at a path now, of this inode (0: of
+ * any); INTERN_NONE where there is none. */
+uint32_t heap_cache_file(struct heap_cache *c, const char *path,
+    uint64_t inode);
+
+/* The number of one that was there; INTERN_NONE where it was not asked. */
+uint32_t heap_cache_gone(const struct heap_cache *c, const char *path,
+    uint64_t inode);
 
 /* The frames of an address, outermost first, without modules: how many, 0
  * where the file has no name for it, -1 where it has not been asked.  The

@@ -22,6 +22,7 @@ struct naming {
 	const struct heap_names *names;
 	const char *module;
 	uint32_t file; /* of the cache, or INTERN_NONE */
+	bool gone;     /* the cache alone knows of it */
 	struct symbolizer *s;
 };
 
@@ -138,6 +139,22 @@ name_tried(const struct naming *n, uint32_t address)
 	    n->file, n->h->addresses[address].offset, frames) >= 0;
 }
 
+static void
+name_complain(const struct heap_names *names, const char *why, size_t count)
+{
+	if (names->complain != NULL)
+		names->complain(names->arg, why, count);
+}
+
+static void
+name_gone(const struct heap_names *names, const char *path, size_t count)
+{
+	char why[4200];
+
+	snprintf(why, sizeof(why), "%s: not the file that was mapped", path);
+	name_complain(names, why, count);
+}
+
 static const struct err *
 name_by_file(struct naming *n, const char *path, bool must,
     const uint32_t *addresses, size_t count)
@@ -147,8 +164,7 @@ name_by_file(struct naming *n, const char *path, bool must,
 	if (e != NULL && must)
 		return e;
 	if (e != NULL) {
-		if (n->names->complain != NULL)
-			n->names->complain(n->names->arg, e->text, count);
+		name_complain(n->names, e->text, count);
 		return NULL;
 	}
 	for (size_t i = 0; e == NULL && i < count; i++) {
@@ -161,12 +177,33 @@ name_by_file(struct naming *n, const char *path, bool must,
 	return e;
 }
 
+/*
+ * Is there anybody to ask?  Only the file that was mapped has the names of its
+ * addresses: another build at its path would have others.
+ */
+static bool
+name_find_file(struct naming *n, const struct heap_module *m, const char *path)
+{
+	struct heap_cache *c = n->names->cache;
+
+	n->gone = m->gone;
+	if (c == NULL)
+		return !n->gone;
+	if (!n->gone)
+		n->file = heap_cache_file(c, path, m->inode);
+	if (n->file == INTERN_NONE) {
+		n->file = heap_cache_gone(c, path, m->inode);
+		n->gone = true;
+	}
+	return n->file != INTERN_NONE;
+}
+
 static const struct err *
 name_module(struct heap *h, const struct heap_names *names,
     const uint32_t *addresses, size_t count)
 {
 	uint32_t module = h->addresses[addresses[0]].module;
-	struct naming n = {h, names, NULL, INTERN_NONE, NULL};
+	struct naming n = {h, names, NULL, INTERN_NONE, false, NULL};
 	char name[4096], path[4096];
 	bool named = names->binary != NULL &&
 	    module == binary_module(h, names->binary);
@@ -180,18 +217,16 @@ name_module(struct heap *h, const struct heap_names *names,
 	if (path[0] != '/' && !named) /* "[vdso]" */
 		return NULL;
 	n.module = name;
-	if (names->cache != NULL) {
-		n.file = heap_cache_file(names->cache, path);
-		if (n.file == INTERN_NONE) {
-			if (names->complain != NULL)
-				names->complain(names->arg, path, count);
-			return NULL;
-		}
+	if (!named && !name_find_file(&n, &h->modules[module], path)) {
+		name_gone(names, path, count);
+		return NULL;
 	}
 	if (!name_known(&n, addresses, count, &rest))
 		return err_nomem();
-	return rest == 0 ? NULL : name_by_file(&n, path, named, addresses,
-	    count);
+	if (rest > 0 && n.gone)
+		name_gone(names, path, rest);
+	return rest == 0 || n.gone ? NULL : name_by_file(&n, path, named,
+	    addresses, count);
 }
 
 const struct err *

@@ -23,8 +23,10 @@ struct heap_names {
 
 /*
  * Names addresses by the files that the dump's memory map names.  A file
- * that is not there or cannot be read leaves its addresses as they are and
- * is complained about, unless it is the one of `binary`, which is an error.
+ * that is not there, has been replaced or cannot be read leaves its addresses
+ * as they are and is complained about, unless it is the one of `binary`, which
+ * is an error.  With a cache a file must have the inode that the map says, and
+ * what was asked of one that is gone is still known.
  */
 const struct err *heap_names_find(struct heap *h,
     const struct heap_names *names);

@@ -41,16 +41,26 @@ gperftools_sampling(struct heap_reader *r, struct heap_line *l,
 		r->rate = RATE_DEFAULT;
 }
 
+/* A sample of what is in use repeats its counts where those of all that was
+ * ever allocated stand: nobody knows those. */
+static bool
+gperftools_is_in_use(const struct heap_reader *r, const uint64_t all[4])
+{
+	return r->algorithm != 0 && all[0] == all[2] && all[1] == all[3];
+}
+
 const struct err *
 gperftools_read(struct heap_reader *r, struct heap_line *header)
 {
 	const struct err *e = NULL;
 	struct heap_line l;
 	uint64_t counts[4];
+	bool in_use;
 
 	if (!heap_take_counts(header, counts))
 		return heap_bad(r, "heap profile: n: b [n: b] expected");
 	gperftools_sampling(r, header, counts);
+	in_use = gperftools_is_in_use(r, counts);
 	while (e == NULL && heap_line_next(r, &l)) {
 		if (l.p == l.end)
 			continue;
@@ -62,6 +72,8 @@ gperftools_read(struct heap_reader *r, struct heap_line *header)
 			    !heap_take(&l, "@"))
 				return heap_bad(r,
 				    "n: b [n: b] @ addresses expected");
+			if (in_use)
+				counts[2] = counts[3] = 0;
 			e = heap_take_stack(r, &l);
 			if (e == NULL)
 				e = heap_add_stack(r, counts);

@@ -52,8 +52,11 @@ struct stacks_type heap_type_of(enum heap_type type);
 
 #define HEAP_NONE UINT32_MAX
 
+/* A file under a path; another one there is another module. */
 struct heap_module {
 	uint32_t path, name; /* strings; name is the path's last part */
+	uint64_t inode;      /* 0: nobody says */
+	bool gone;           /* it was no longer under its path */
 };
 
 /* A place in code.  Where no module holds it, offset is the address. */
@@ -90,7 +93,7 @@ struct heap {
 	    cap_stacks, cap_same;
 	uint32_t *same; /* table of stacks by their places; + 1 */
 	struct intern address_keys;
-	struct map64 module_numbers; /* by path */
+	struct map64 module_numbers; /* by a string of path and inode */
 };
 
 void heap_fini(struct heap *h);

@@ -17,8 +17,8 @@
 #define MAPS_MAX 1000000u
 
 struct map_line {
-	uint64_t start, end, offset;
-	bool code;
+	uint64_t start, end, offset, inode;
+	bool code, gone;
 	const char *path, *path_end;
 };
 
@@ -75,44 +75,66 @@ map_parse(struct heap_line l, struct map_line *m)
 	if (!take_hex(&l, ' ', &m->offset))
 		return false;
 	skip_word(&l); /* the device */
-	skip_word(&l); /* the inode */
+	if (!heap_take_number(&l, &m->inode))
+		m->inode = 0;
+	skip_word(&l);
 	m->path = l.p;
 	return true;
 }
 
-/* A path that was replaced while the program ran is still that path. */
-static const char *
-path_end(const char *path, const char *end)
+/* What the kernel adds where another file is at the path, or none. */
+static void
+map_cut_deleted(struct map_line *m)
 {
 	static const char deleted[] = " (deleted)";
 	size_t n = sizeof(deleted) - 1;
 
-	if ((size_t)(end - path) > n && memcmp(end - n, deleted, n) == 0)
-		return end - n;
-	return end;
+	m->gone = (size_t)(m->path_end - m->path) > n &&
+	    memcmp(m->path_end - n, deleted, n) == 0;
+	if (m->gone)
+		m->path_end -= n;
+}
+
+static uint32_t
+heap_module_key(struct heap *h, const struct map_line *m)
+{
+	struct buf key = {0};
+	uint32_t number = HEAP_NONE;
+
+	buf_put(&key, m->path, (size_t)(m->path_end - m->path));
+	buf_put_u8(&key, '\0');
+	buf_put_be64(&key, m->inode);
+	if (!key.failed)
+		number = heap_string(h, (const char *)key.data, key.len);
+	buf_fini(&key);
+	return number;
 }
 
 /* The number of a module, new or old. */
 static uint32_t
-heap_module(struct heap *h, const char *path, const char *end)
+heap_module(struct heap *h, const struct map_line *m)
 {
-	const char *name = memrchr(path, '/', (size_t)(end - path));
-	uint32_t key = heap_string(h, path, (size_t)(end - path));
+	size_t length = (size_t)(m->path_end - m->path);
+	const char *name = memrchr(m->path, '/', length);
+	uint32_t key = heap_module_key(h, m);
 	uint32_t n = h->n_modules, old;
+	struct heap_module *x;
 
 	if (key == INTERN_NONE)
 		return HEAP_NONE;
 	old = map64_get(&h->module_numbers, key);
 	if (old != INTERN_NONE)
 		return old;
-	name = name == NULL || name + 1 == end ? path : name + 1;
+	name = name == NULL || name + 1 == m->path_end ? m->path : name + 1;
 	if (!array_room(&h->modules, n + 1, &h->cap_modules) ||
 	    !map64_add(&h->module_numbers, key, n))
 		return HEAP_NONE;
-	h->modules[n].path = key;
-	h->modules[n].name = heap_string(h, name, (size_t)(end - name));
-	h->n_modules++;
-	return h->modules[n].name == INTERN_NONE ? HEAP_NONE : n;
+	x = &h->modules[h->n_modules++];
+	*x = (struct heap_module){heap_string(h, m->path, length),
+	    heap_string(h, name, (size_t)(m->path_end - name)), m->inode,
+	    m->gone};
+	return x->path == INTERN_NONE || x->name == INTERN_NONE ? HEAP_NONE
+	    : n;
 }
 
 static int
@@ -135,10 +157,10 @@ heap_read_maps(struct heap_reader *r)
 		if (!map_parse(l, &m) || !m.code || m.path == m.path_end ||
 		    m.start >= m.end)
 			continue;
+		map_cut_deleted(&m);
 		if (r->n_maps == MAPS_MAX)
 			return heap_bad(r, "more than a million mappings");
-		module = heap_module(r->h, m.path,
-		    path_end(m.path, m.path_end));
+		module = heap_module(r->h, &m);
 		if (module == HEAP_NONE ||
 		    !array_room(&r->maps, r->n_maps + 1, &r->cap_maps))
 			return err_nomem();

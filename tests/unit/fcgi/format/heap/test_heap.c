@@ -252,6 +252,56 @@ check_gperftools(const char *header, double objects, double bytes)
 	heap_fini(&h);
 }
 
+/* tcmalloc's sample of what is in use says its counts twice. */
+TEST(what_was_allocated_is_not_made_up)
+{
+	static const struct {
+		const char *header;
+		double allocated; /* at least; of the one stack */
+	} cases[] = {{"2: 200 [2: 200] @ heap_v2/4096", 0},
+	    {"2: 200 [4: 400] @ heap_v2/4096", 400},
+	    {"2: 200 [2: 200] @ heap/8192", 0},
+	    {"2: 200 [2: 200] @ heapprofile", 400}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct heap h = {0};
+		char text[256];
+		double v;
+
+		snprintf(text, sizeof(text), "heap profile: %s\n"
+		    "  2: 200 [ 4: 400] @ 0x10 0x21\n\n"
+		    "MAPPED_LIBRARIES:\n", cases[i].header);
+		CHECK_OK(read_text(&h, text, 1));
+		v = h.stacks[0].value[HEAP_ALLOC_SPACE];
+		CHECK(cases[i].allocated > 0 ? v >= cases[i].allocated
+		    : v == 0);
+		CHECK(h.stacks[0].value[HEAP_INUSE_SPACE] >= 200);
+		heap_fini(&h);
+	}
+}
+
+/* Another file under one path has other code. */
+TEST(a_file_that_was_replaced_is_another_module)
+{
+	static const char text[] = "heap_v2/1\n t*: 2: 2 [0: 0]\n"
+	    "@ 0x1010 0x3021 0x5021\n t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n"
+	    "1000-2000 r-xp 00000000 fe:00 77   /usr/bin/db (deleted)\n"
+	    "3000-4000 r-xp 00000000 fe:00 78   /usr/bin/db\n"
+	    "5000-6000 r-xp 00001000 fe:00 78   /usr/bin/db\n";
+	struct heap h = {0};
+
+	CHECK_OK(read_text(&h, text, 1));
+	CHECK_INT(h.n_modules, 2);
+	CHECK_INT(h.modules[0].inode, 77);
+	CHECK(h.modules[0].gone);
+	CHECK_INT(h.modules[1].inode, 78);
+	CHECK(!h.modules[1].gone);
+	for (int i = 0; i < 2; i++)
+		CHECK_STR(intern_str(&h.strings, h.modules[i].path),
+		    "/usr/bin/db");
+	heap_fini(&h);
+}
+
 TEST(gperftools_samples_in_four_ways)
 {
 	double f = 1 / (1 - exp(-100. / 4096));
@@ -406,6 +456,8 @@ main(void)
 	RUN(whole_numbers_keep_the_total);
 	RUN(a_dump_brings_its_symbols);
 	RUN(the_allocator_is_hidden);
+	RUN(what_was_allocated_is_not_made_up);
+	RUN(a_file_that_was_replaced_is_another_module);
 	RUN(gperftools_samples_in_four_ways);
 	RUN(text_is_jeprofs);
 	RUN(shares_are_rounded_as_printf_does);
