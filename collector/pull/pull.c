@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collector/pull/pull_kept.h"
+#include "collector/pull/pull_names.h"
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/heap/heap.h"
 #include "fcgi/format/in/foreign.h"
@@ -205,11 +206,21 @@ pull_name(void *arg, const struct pprof_column *c, char *name, size_t size)
 static const struct err *
 pprof_of(struct pulling *g, const struct buf *b, struct stacks **s)
 {
+	struct pull_names names = {.cache = &g->p->names};
 	struct pprof_options o = {.max_bytes = PULL_PLAIN_MAX,
-	    .name = pull_name, .name_arg = g};
+	    .name = pull_name, .name_arg = g, .locate = pull_names_locate,
+	    .locate_arg = &names};
 	const struct err *e = pull_new_stacks(s);
 
-	return e != NULL ? e : pprof_parse_as(*s, b->data, b->len, &o);
+	if (e == NULL)
+		e = pprof_parse_as(*s, b->data, b->len, &o);
+	pull_names_fini(&names);
+	if (b == &g->now && names.nameless > 0) {
+		g->made->nameless = names.nameless;
+		snprintf(g->made->why, sizeof(g->made->why), "no file has the "
+		    "build ids of %u addresses", names.nameless);
+	}
+	return e;
 }
 
 static bool

@@ -1,6 +1,7 @@
 /*
  * From what an endpoint or a dump file says to batches: heap dumps of
- * jemalloc and gperftools with names for their addresses, and pprof.
+ * jemalloc and gperftools with names for their addresses, and pprof, with
+ * names where it brings none.
  *
  *	inuse_space, inuse_objects    a stock: observed in the slot of the pull
  *	alloc_space, alloc_objects    a flow: what is more than at the pull

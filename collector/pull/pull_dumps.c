@@ -49,25 +49,35 @@ dumps_is_one(const char *name, const char *base, uint64_t *run)
 	return *end == '.';
 }
 
+static size_t
+dumps_oldest(const struct pull_dumps *found)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 0; i < found->n; i++)
+		if (found->all[i].time_ns < found->all[oldest].time_ns)
+			oldest = i;
+	return oldest;
+}
+
 static void
-dumps_note(struct pull_dump *dumps, size_t *n, const struct pull_dump *d)
+dumps_note(struct pull_dumps *found, const struct pull_dump *d)
 {
 	size_t i = 0;
 
-	while (i < *n && dumps[i].run != d->run)
+	while (i < found->n && found->all[i].run != d->run)
 		i++;
-	if (i < *n && dumps[i].time_ns >= d->time_ns)
+	if (i < found->n && found->all[i].time_ns >= d->time_ns)
 		return;
-	if (i == *n && *n == PULL_DUMPS_MAX) {
-		for (size_t k = i = 0; k < *n; k++)
-			if (dumps[k].time_ns < dumps[i].time_ns)
-				i = k;
-		if (dumps[i].time_ns >= d->time_ns)
+	if (i == PULL_DUMPS_MAX) {
+		i = dumps_oldest(found);
+		found->left_out++;
+		if (found->all[i].time_ns >= d->time_ns)
 			return;
-	} else if (i == *n) {
-		(*n)++;
+	} else if (i == found->n) {
+		found->n++;
 	}
-	dumps[i] = *d;
+	found->all[i] = *d;
 }
 
 static int
@@ -80,7 +90,7 @@ dumps_order(const void *a, const void *b)
 
 const struct err *
 pull_dumps_find(const char *prefix, int64_t after_ns,
-    int64_t before_ns, struct pull_dump dumps[PULL_DUMPS_MAX], size_t *n)
+    int64_t before_ns, struct pull_dumps *found)
 {
 	const char *base;
 	int fd = dumps_open_folder(prefix, &base);
@@ -89,7 +99,7 @@ pull_dumps_find(const char *prefix, int64_t after_ns,
 	struct pull_dump d;
 	struct stat st;
 
-	*n = 0;
+	found->n = found->left_out = 0;
 	if (folder == NULL) {
 		const struct err *e = err_errno("the folder of %s", prefix);
 
@@ -107,10 +117,10 @@ pull_dumps_find(const char *prefix, int64_t after_ns,
 		    st.st_mtim.tv_nsec;
 		d.bytes = (uint64_t)st.st_size;
 		if (d.time_ns > after_ns && d.time_ns < before_ns)
-			dumps_note(dumps, n, &d);
+			dumps_note(found, &d);
 	}
 	closedir(folder);
-	qsort(dumps, *n, sizeof(*dumps), dumps_order);
+	qsort(found->all, found->n, sizeof(found->all[0]), dumps_order);
 	return NULL;
 }
 
@@ -123,10 +133,14 @@ pull_dumps_read(const char *prefix, const struct pull_dump *d, size_t max,
 	int fd = folder < 0 ? -1 : openat(folder, d->name,
 	    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const struct err *e = fd < 0 ? err_errno("%s", d->name) : NULL;
+	struct stat st;
 	ssize_t got = 1;
 
 	if (folder >= 0)
 		close(folder);
+	/* it may be another one by now */
+	if (e == NULL && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+		e = err_new(ERR_FORMAT, 0, "%s: no regular file", d->name);
 	while (e == NULL && got > 0) {
 		if (out->len > max)
 			e = err_new(ERR_LIMIT, 0, "%s: over %zu bytes",

@@ -24,13 +24,18 @@ struct pull_dump {
 	uint64_t bytes;
 };
 
+struct pull_dumps {
+	struct pull_dump all[PULL_DUMPS_MAX]; /* oldest first */
+	size_t n;
+	size_t left_out; /* of more processes, those written earliest */
+};
+
 /*
  * The newest dump of each process that was written last after after_ns and
- * before before_ns, oldest first; *n of them.  Errors: a folder that cannot be
- * read.
+ * before before_ns.  Errors: a folder that cannot be read.
  */
 const struct err *pull_dumps_find(const char *prefix, int64_t after_ns,
-    int64_t before_ns, struct pull_dump dumps[PULL_DUMPS_MAX], size_t *n);
+    int64_t before_ns, struct pull_dumps *found);
 
 /* Reads one that is at most `max` bytes long and is a regular file. */
 const struct err *pull_dumps_read(const char *prefix,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/pull/pull_signal.h"
 #include "fcgi/http/http.h"
 #include "store/base/err.h"
 
@@ -164,6 +165,27 @@ scrape_set_number(struct scrape_target_config *t, const char *key,
 }
 
 static const struct err *
+scrape_set_signal(struct scrape_target_config *t, const char *key,
+    const char *value)
+{
+	t->dump_signal = pull_signal_parse(value);
+	return t->dump_signal != 0 ? NULL : err_new(ERR_CONFIG, 0,
+	    "%s: USR1 or USR2, not \"%s\"", key, value);
+}
+
+static const struct err *
+scrape_set_pid_file(struct scrape_target_config *t, const char *key,
+    const char *value)
+{
+	if (value[0] != '/')
+		return err_new(ERR_CONFIG, 0, "%s: \"%s\" is no whole path",
+		    key, value);
+	free(t->pid_file);
+	t->pid_file = strdup(value);
+	return t->pid_file == NULL ? err_nomem() : NULL;
+}
+
+static const struct err *
 scrape_set_target(void *values, const char *name, const char *key,
     const char *value, int line)
 {
@@ -184,6 +206,10 @@ scrape_set_target(void *values, const char *name, const char *key,
 			return scrape_set_page(&t->pages[i], key, value);
 	if (strcmp(key, "profile") == 0 || strcmp(key, "dumps") == 0)
 		return scrape_add_profile(t, key, value);
+	if (strcmp(key, "dump-signal") == 0)
+		return scrape_set_signal(t, key, value);
+	if (strcmp(key, "pid-file") == 0)
+		return scrape_set_pid_file(t, key, value);
 	e = scrape_set_number(t, key, value, &known);
 	return known ? e : err_new(ERR_CONFIG, 0, "unknown key \"%s\" in "
 	    "[target %s]", key, name);
@@ -213,8 +239,14 @@ scrape_name_instance(struct scrape_target_config *t)
 static const struct err *
 scrape_check_profiles(const struct scrape_target_config *t)
 {
-	unsigned heaps = 0;
+	unsigned heaps = 0, dumps = 0;
 
+	for (size_t i = 0; i < t->n_profiles; i++)
+		dumps += t->profiles[i].dumps != NULL;
+	if ((t->dump_signal != 0) != (t->pid_file != NULL) ||
+	    (t->dump_signal != 0 && dumps == 0))
+		return err_new(ERR_CONFIG, 0, "[target %s]: dump-signal needs "
+		    "pid-file and dumps", t->name);
 	for (size_t i = 0; i < t->n_profiles; i++)
 		heaps += strcmp(t->profiles[i].group, "heap") == 0 ||
 		    strcmp(t->profiles[i].group, "allocs") == 0;
@@ -292,6 +324,7 @@ scrape_config_free(struct scrape_config *c)
 		free(c->targets[i].name);
 		free(c->targets[i].service);
 		free(c->targets[i].instance);
+		free(c->targets[i].pid_file);
 		for (int k = 0; k < SCRAPE_PAGES; k++)
 			free(c->targets[i].pages[k]);
 		for (size_t k = 0; k < c->targets[i].n_profiles; k++) {

@@ -34,6 +34,8 @@ struct scrape_target_config {
 	struct http_place *pages[SCRAPE_PAGES]; /* or NULL */
 	struct scrape_profile_config profiles[SCRAPE_PROFILES];
 	size_t n_profiles;
+	int dump_signal; /* that asks for one of the dumps; 0: none */
+	char *pid_file;  /* of who is asked, or NULL */
 	/* of them; 0: those of [scrape] */
 	int64_t profile_interval_ns, profile_timeout_ns, profile_bytes;
 	int line; /* the last that says something of it */

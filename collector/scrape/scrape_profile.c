@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/pull/pull_signal.h"
 #include "collector/scrape/scrape_queue.h"
 #include "collector/scrape/scrape_take.h"
 #include "store/base/clock.h"
@@ -15,6 +16,8 @@
 
 /* A dump that was written to just now may be written to still. */
 #define DUMP_CALM_NS INT64_C(1000000000)
+/* After a signal it may be so long until it is there. */
+#define DUMP_ASKED_NS (3 * DUMP_CALM_NS)
 
 const struct err *
 scrape_profiles_init(struct scrape_profiles *s, const struct scrape_config *c,
@@ -77,6 +80,7 @@ profile_wait(struct scrape_profile *p)
 	int64_t every = p->target->profile_interval_ns;
 
 	p->state = SCRAPE_PROFILE_WAITS;
+	p->signalled = false;
 	p->due_ns = (clock_wall_ns() / every + 1) * every;
 }
 
@@ -110,8 +114,12 @@ profile_hand_over(struct scrape_profiles *s, struct scrape_profile *p,
 	    .source = p->number};
 	const struct err *e;
 
-	if (p->config->dumps != NULL)
-		ask.run = p->dumps[p->dump].run;
+	if (p->config->dumps != NULL) {
+		const struct pull_dump *d = &p->dumps.all[p->dump];
+
+		ask.run = d->run;
+		ask.at_ns = d->time_ns;
+	}
 	snprintf(ask.service, sizeof(ask.service), "%s",
 	    t->service ? t->service : t->name);
 	snprintf(ask.instance, sizeof(ask.instance), "%s", t->instance);
@@ -143,6 +151,19 @@ profile_queue(struct pull_made *made, struct scrape_queue *queue)
 	}
 }
 
+/* A dump is done with; one that is broken keeps no other one waiting. */
+static void
+profile_next_dump(struct scrape_profiles *s, struct scrape_profile *p,
+    struct meter *meter, const char *why)
+{
+	p->seen_ns = p->dumps.all[p->dump].time_ns;
+	if (why[0] != '\0')
+		snprintf(p->why, sizeof(p->why), "%s", why);
+	p->state = SCRAPE_PROFILE_LOOKS;
+	if (++p->dump == p->dumps.n)
+		profile_end(s, p, meter, p->why);
+}
+
 /* Takes what the child has made. */
 static void
 profile_take(struct scrape_profiles *s, struct meter *meter,
@@ -160,16 +181,29 @@ profile_take(struct scrape_profiles *s, struct meter *meter,
 	if (e == NULL && made.why[0] != '\0')
 		log_debug("%s: %s: %s", p->target->name, p->kind, made.why);
 	buf_fini(&made.records);
-	if (e == NULL && p->config->dumps != NULL) {
-		p->seen_ns = p->dumps[p->dump].time_ns;
-		p->state = SCRAPE_PROFILE_LOOKS;
-		if (++p->dump < p->n_dumps)
-			return;
-	}
-	profile_end(s, p, meter, e == NULL ? "" : e->text);
+	if (p->config->dumps != NULL)
+		profile_next_dump(s, p, meter, e == NULL ? "" : e->text);
+	else
+		profile_end(s, p, meter, e == NULL ? "" : e->text);
 }
 
 /* ---- dumps ---- */
+
+/* Asks for a dump, and comes back when it is there. */
+static void
+profile_signal(struct scrape_profiles *s, struct scrape_profile *p,
+    struct meter *meter, int64_t wall_ns)
+{
+	const struct err *e = pull_signal_send(p->target->pid_file,
+	    p->target->dump_signal);
+
+	if (e != NULL) {
+		profile_end(s, p, meter, e->text);
+		return;
+	}
+	p->signalled = true;
+	p->due_ns = wall_ns + DUMP_ASKED_NS;
+}
 
 /* Dumps from before the scraper came are of the past: import takes them. */
 static void
@@ -182,13 +216,18 @@ profile_look(struct scrape_profiles *s, struct scrape_profile *p,
 		p->seen_ns = wall_ns - p->target->profile_interval_ns -
 		    DUMP_CALM_NS;
 	e = pull_dumps_find(p->config->dumps, p->seen_ns,
-	    wall_ns - DUMP_CALM_NS, p->dumps, &p->n_dumps);
+	    wall_ns - DUMP_CALM_NS, &p->dumps);
 	p->dump = 0;
+	p->why[0] = '\0';
+	if (p->dumps.left_out > 0)
+		snprintf(p->why, sizeof(p->why), "dumps of more than %u "
+		    "processes: %zu were left out", PULL_DUMPS_MAX,
+		    p->dumps.left_out);
 	if (e != NULL)
 		profile_end(s, p, meter, e->text);
-	else if (p->n_dumps == 0 && p->complaint[0] == '\0')
+	else if (p->dumps.n == 0 && p->complaint[0] == '\0')
 		profile_wait(p); /* a program may write none for hours */
-	else if (p->n_dumps == 0)
+	else if (p->dumps.n == 0)
 		profile_end(s, p, meter, p->complaint);
 	else
 		p->state = SCRAPE_PROFILE_LOOKS;
@@ -200,10 +239,10 @@ profile_read(struct scrape_profiles *s, struct scrape_profile *p,
 {
 	struct buf body = {0};
 	const struct err *e = pull_dumps_read(p->config->dumps,
-	    &p->dumps[p->dump], (size_t)p->target->profile_bytes, &body);
+	    &p->dumps.all[p->dump], (size_t)p->target->profile_bytes, &body);
 
 	if (e != NULL)
-		profile_end(s, p, meter, e->text);
+		profile_next_dump(s, p, meter, e->text);
 	else
 		profile_hand_over(s, p, meter, body.data, body.len);
 	buf_fini(&body);
@@ -248,12 +287,16 @@ profile_step(struct scrape_profiles *s, struct scrape_profile *p,
     struct meter *meter, int64_t wall_ns)
 {
 	/* a clock that was set back does not stop it */
-	if (p->due_ns > wall_ns + p->target->profile_interval_ns)
+	if (p->due_ns > wall_ns + p->target->profile_interval_ns +
+	    DUMP_ASKED_NS)
 		p->due_ns = wall_ns;
 	if (p->state == SCRAPE_PROFILE_WAITS && wall_ns >= p->due_ns) {
 		p->at_ns = wall_ns;
 		p->began_ns = clock_mono_ns();
-		if (p->config->dumps != NULL)
+		if (p->config->dumps != NULL && !p->signalled &&
+		    p->target->dump_signal != 0)
+			profile_signal(s, p, meter, wall_ns);
+		else if (p->config->dumps != NULL)
 			profile_look(s, p, meter, wall_ns);
 		else
 			profile_ask(s, p);

@@ -39,9 +39,11 @@ struct scrape_profile {
 	int64_t due_ns;   /* wall */
 	int64_t at_ns, began_ns; /* wall, monotonic: of the pull at hand */
 	int64_t seen_ns;  /* wall: of the newest dump that was taken */
-	struct pull_dump dumps[PULL_DUMPS_MAX];
-	size_t n_dumps, dump; /* and the one at hand */
+	struct pull_dumps dumps;
+	size_t dump; /* of them, the one at hand */
+	bool signalled; /* one has been asked for in this round */
 	struct http_answer answer;
+	char why[200]; /* of a dump before it in this round, or "" */
 	char complaint[200];
 };
 

@@ -93,7 +93,7 @@ pprof_str(const struct pprof_reader *r, int64_t i, const char **text)
 /* ---- frames ---- */
 
 struct module {
-	const char *name, *build_id;
+	const char *name, *path, *build_id;
 	uint64_t start, offset;
 	bool native;
 };
@@ -107,7 +107,7 @@ reader_module(const struct pprof_reader *r, const Pprof__Location *l,
 	const char *slash;
 	uint32_t at;
 
-	*m = (struct module){"", "", 0, 0, false};
+	*m = (struct module){"", "", "", 0, 0, false};
 	if (l->mapping_id == 0)
 		return NULL;
 	at = pprof_ids_find(&r->mappings, l->mapping_id);
@@ -118,6 +118,7 @@ reader_module(const struct pprof_reader *r, const Pprof__Location *l,
 	if ((e = pprof_str(r, mapping->filename, &m->name)) != NULL ||
 	    (e = pprof_str(r, mapping->build_id, &m->build_id)) != NULL)
 		return e;
+	m->path = m->name;
 	if ((slash = strrchr(m->name, '/')) != NULL && slash[1] != '\0')
 		m->name = slash + 1;
 	m->start = mapping->memory_start;
@@ -201,6 +202,27 @@ reader_line(struct pprof_reader *r, const Pprof__Line *line,
 	return NULL;
 }
 
+/* The functions at an address, by whoever can read its file. */
+static void
+reader_locate(struct pprof_reader *r, const Pprof__Location *l,
+    const struct module *m, struct pprof_place *at)
+{
+	struct pprof_code code = {m->path, m->build_id, 0};
+	struct frame frames[PPROF_INLINED_MAX];
+	size_t n;
+
+	if (r->o->locate == NULL || !m->native || l->address < m->start)
+		return;
+	code.offset = l->address - m->start + m->offset;
+	n = r->o->locate(r->o->locate_arg, &code, frames);
+	for (size_t i = 0; i < n; i++) {
+		frames[i].module = m->name;
+		frames[i].build_id = m->build_id;
+		r->frames[at->first + at->n++] = stacks_frame(r->s,
+		    &frames[i]);
+	}
+}
+
 static const struct err *
 reader_location(struct pprof_reader *r, size_t i, uint32_t *used)
 {
@@ -217,6 +239,8 @@ reader_location(struct pprof_reader *r, size_t i, uint32_t *used)
 		    at)) != NULL)
 			return e;
 	if (at->n == 0)
+		reader_locate(r, l, &m, at);
+	if (at->n == 0)
 		r->frames[at->first + at->n++] = reader_address(r, l, &m);
 	*used += at->n;
 	return NULL;
@@ -226,11 +250,15 @@ static const struct err *
 reader_locations(struct pprof_reader *r)
 {
 	const struct err *e;
-	size_t lines = r->p->n_location;
+	size_t lines = r->p->n_location, located = 0;
 	uint32_t used = 0;
 
-	for (size_t i = 0; i < r->p->n_location; i++)
+	for (size_t i = 0; i < r->p->n_location; i++) {
 		lines += r->p->location[i]->n_line;
+		located += r->p->location[i]->n_line == 0;
+	}
+	if (r->o->locate != NULL)
+		lines += located * (PPROF_INLINED_MAX - 1);
 	r->places = pprof_alloc(r, r->p->n_location, sizeof(*r->places));
 	r->frames = pprof_alloc(r, lines, sizeof(*r->frames));
 	if (r->places == NULL || r->frames == NULL || lines > UINT32_MAX)

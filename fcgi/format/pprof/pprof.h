@@ -50,6 +50,19 @@ struct pprof_config {
 typedef enum series_kind pprof_name_fn(void *arg, const struct pprof_column *c,
     char *name, size_t size);
 
+/* A place in a program's file of which the profile knows no function. */
+struct pprof_code {
+	const char *path, *build_id; /* "" where the profile does not say */
+	uint64_t offset;
+};
+
+#define PPROF_INLINED_MAX 16 /* frames of one such place */
+
+/* Its frames, outermost first: how many, 0 where they are not known.  Their
+ * modules and build ids are the profile's; strings live until the next call. */
+typedef size_t pprof_locate_fn(void *arg, const struct pprof_code *code,
+    struct frame frames[PPROF_INLINED_MAX]);
+
 struct pprof_options {
 	size_t max_bytes; /* when unpacked; 0: 64 MiB */
 	const struct pprof_config *configs;
@@ -57,6 +70,8 @@ struct pprof_options {
 	bool file_names;     /* "file name" is a frame's name: python, ruby */
 	pprof_name_fn *name; /* NULL: pprof_name */
 	void *name_arg;
+	pprof_locate_fn *locate; /* NULL: "module+0xoffset" */
+	void *locate_arg;
 };
 
 /* The names of Pyroscope's types that need no configuration. */

@@ -55,6 +55,35 @@ class Endpoint(socketserver.StreamRequestHandler):
     def page(self):
         self.whole(b'<html>no such thing</html>\n')
 
+    def moved(self):
+        self.wfile.write(b'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1'
+                         b':%d/now.heap\r\nContent-Length: 0\r\n\r\n' %
+                         int(sys.argv[1]))
+
+    def drip(self):
+        with open(os.path.join(folder, 'now.heap'), 'rb') as f:
+            body = f.read()
+        self.head('Content-Length: %d' % len(body))
+        for byte in body:
+            self.wfile.write(bytes((byte,)))
+            time.sleep(0.02)
+
+    def heads(self):
+        self.wfile.write(b'HTTP/1.1 200 OK\r\n')
+        while True:
+            self.wfile.write(b'X-More: %s\r\n' % (b'x' * 60000))
+
+    def chunks(self):
+        self.head('Transfer-Encoding: chunked')
+        self.wfile.write(b'-5\r\nheap_v2/1\n\r\nzz\r\n')
+
+    def cut(self):
+        self.head('Transfer-Encoding: chunked')
+        self.wfile.write(b'fffffff\r\nheap_v2/1\n')
+
+    def empty(self):
+        self.whole(b'')
+
     def handle(self):
         path = self.rfile.readline().split()[1].decode()
         while self.rfile.readline().strip():

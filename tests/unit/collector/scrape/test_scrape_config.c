@@ -2,6 +2,7 @@
  * The scraper's configuration.  Compiled into this test, because no library
  * holds the scraper.
  */
+#include <signal.h>
 #include <unistd.h>
 
 #include "collector/scrape/scrape_config.c" /* NOLINT: see above */
@@ -89,6 +90,17 @@ TEST(profiles_of_a_target)
 	CHECK(e != NULL && strstr(e->text, "say the same") != NULL);
 	e = load(&c, "[target a]\ndumps = jp\n");
 	CHECK(e != NULL && strstr(e->text, ":2: dumps: \"jp\"") != NULL);
+	CHECK_OK(load(&c, "[target a]\ndumps = /d/jp\ndump-signal = USR2\n"
+	    "pid-file = /run/db.pid\n"));
+	CHECK_INT(c.targets[0].dump_signal, SIGUSR2);
+	CHECK_STR(c.targets[0].pid_file, "/run/db.pid");
+	scrape_config_free(&c);
+	e = load(&c, "[target a]\ndumps = /d/jp\ndump-signal = USR2\n");
+	CHECK(e != NULL && strstr(e->text, "needs pid-file") != NULL);
+	e = load(&c, "[target a]\npid-file = /p\ndump-signal = USR1\n");
+	CHECK(e != NULL && strstr(e->text, "and dumps") != NULL);
+	e = load(&c, "[target a]\ndump-signal = KILL\n");
+	CHECK(e != NULL && strstr(e->text, "USR1 or USR2") != NULL);
 	e = load(&c, "[target a]\nprofile-size = 1G\n");
 	CHECK(e != NULL && strstr(e->text, "out of range") != NULL);
 }
