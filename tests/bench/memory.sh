@@ -1,71 +1,41 @@
 #!/bin/bash
-# What the profile of page faults costs at 100,000 faults a second: of a program
-# that touches so many pages, in CPU time a second, right after a run of it
-# without anything; and what the profiler takes more than right before, when
-# the others of the host alone had faults.
+# What the profile of page faults costs at 100,000 faults a second, alone: a
+# program that touches so many pages switches the profiler's events on and off,
+# second by second, and takes the differences of what it needs itself (the
+# probe runs in it) and of what the profiler needs.
 #
-#   memory.sh BUILD [ROUNDS [SECONDS]]
+#   memory.sh BUILD [SECONDS]
 #
-# Rows are medians of such pairs; the order within one is drawn anew.
+# Rows are medians of such pairs.  Others' faults count too: a quiet machine.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-BUILD=$(cd "${1:?folder of the build}" && pwd)
-rounds=${2:-9} seconds=${3:-4} rate=100000
-[ "$(id -u)" = 0 ] || { echo "skip - memory: needs root"; exit 0; }
+seconds=${2:-60} rate=100000
 . tests/bench/lib.sh
-dir=$(mktemp -d)
-mkdir "$dir/log"
-trap end_all EXIT
+begin_as_root "$@"
 
-# % of a CPU that touching takes, and faults a second
-touch_pages() {
-	"$BUILD/bench/memory_touch" "$seconds" $rate |
-		awk -v s="$seconds" '{ print $2 / s * 100, $1 / s }'
-}
-ticks() { # user and system time of a process and its children so far
-	awk '{ sub(/.*\) /, ""); print $12 + $13 + $14 + $15 }' "/proc/$1/stat"
-}
-# with : the same beside the profiler, and ticks that it takes more than before
-with() {
-	local before between child touched
-	stdbuf -oL "$BUILD/system/cpu_driver" -c -k -s 1000 -n 1000 -f 256 \
-		>"$dir/said" 2>&1 &
-	driver=$!
-	pids+=("$driver")
-	for _ in $(seq 300); do
-		grep -q '^time 2\|^child' "$dir/said" && break
-		sleep 0.1
-	done
-	touch_pages >/dev/null # its names and rows have been read
-	sleep 2
-	child=$(pgrep -P $driver | head -n 1)
-	profiler() { echo $(($(ticks $driver) + ${child:+$(ticks "$child")} + 0)); }
-	before=$(profiler)
-	sleep "$seconds"
-	between=$(profiler)
-	touched=$(touch_pages)
-	echo "$touched" $(($(profiler) - 2 * between + before))
-	kill $driver
-	wait $driver 2>/dev/null
-}
-
-for ((i = 0; i < rounds; i++)); do
-	if ((RANDOM % 2)); then
-		with >"$dir/with" && touch_pages >"$dir/without"
-	else
-		touch_pages >"$dir/without" && with >"$dir/with"
-	fi
-	paste -d' ' "$dir/with" "$dir/without" | awk -v s="$seconds" \
-		-v hz="$(getconf CLK_TCK)" '{ print $1 - $4, $3 / hz / s * 100,
-		$1 - $4 + $3 / hz / s * 100, $4, $5 }' >>"$dir/pairs"
+# One sample of a clock a second, which is nothing, and page faults.
+stdbuf -oL "$BUILD/system/cpu_driver" -k -h 1 -s 1000 -n 1000000 -f 256 \
+	>"$dir/said" 2>"$dir/log/driver" &
+driver=$!
+pids+=("$driver")
+for _ in $(seq 300); do
+	grep -q '^child' "$dir/said" && break
+	sleep 0.1
 done
+"$BUILD/bench/memory_touch" 4 $rate >"$dir/first" # names and rows are read
+"$BUILD/bench/memory_touch" "$seconds" $rate $driver $(children $driver) \
+	>"$dir/pairs" || { echo "memory: $(tail -n 1 "$dir/log/driver")"; exit 1; }
+samples=$(awk '/^counter .* samples_total/ { n += $(NF - 1) } END { print n + 0 }' "$dir/said")
+echo "$(wc -l <"$dir/pairs") pairs, $samples samples" >&2
+
+awk '{ print $2 - $1, $4 - $3, $2 - $1 + $4 - $3, $1 }' "$dir/pairs" >"$dir/cost"
 # middle COLUMN : the median
 middle() {
-	awk -v c="$1" '{ print $c }' "$dir/pairs" | sort -g |
+	awk -v c="$1" '{ print $c }' "$dir/cost" | sort -g |
 		awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
 }
-of() { awk -v c="$1" '{ print $c }' "$dir/pairs" | spread; }
-row memory_faults_rate "$(middle 5)" faults/s
+of() { awk -v c="$1" '{ print $c }' "$dir/cost" | spread; }
+row memory_faults_rate "$(awk '{ print $1 / 4 }' "$dir/first")" faults/s
 SPREAD=$(of 1) row memory_faults_program "$(middle 1)" "% of a CPU" \
 	without "$(middle 4)"
 SPREAD=$(of 2) row memory_faults_profiler "$(middle 2)" "% of a CPU"

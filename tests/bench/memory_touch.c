@@ -1,17 +1,45 @@
 /*
- * memory_touch SECONDS RATE: touches RATE pages anew each second, a
+ * memory_touch SECONDS RATE [PID...]: touches RATE pages anew each second, a
  * thousandth of them each millisecond, and gives them back; prints its page
  * faults and the CPU time that they took.
+ *
+ * With processes, the first of which samples: its perf events are switched on
+ * and off, PHASE_MS each, and each pair of phases is a line of its own: what
+ * touching takes without and with, and what the processes take without and
+ * with, in % of a CPU.  What is alike in both is not in the difference.
  */
+#include <dirent.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PAGE 4096
 #define MS INT64_C(1000000)
+#define PHASE_MS 1000
+#define SETTLE_MS 200 /* of a phase: the profiler takes what is in its ring */
+#define EVENTS_MAX 4096
+
+struct touching {
+	char *p;
+	long each; /* pages a millisecond */
+	int64_t next_ns;
+	int events[EVENTS_MAX], n_events;
+	const char *const *processes;
+	int n_processes;
+};
+
+struct used {
+	double program, profiler; /* % of a CPU */
+};
 
 static int64_t
 clock_ns(clockid_t which)
@@ -22,31 +50,139 @@ clock_ns(clockid_t which)
 	return (int64_t)t.tv_sec * 1000 * MS + t.tv_nsec;
 }
 
+static void
+touch(struct touching *t, long ms)
+{
+	while (ms-- > 0) {
+		struct timespec until;
+
+		for (long i = 0; i < t->each; i++)
+			((volatile char *)t->p)[i * PAGE] = 1;
+		madvise(t->p, (size_t)t->each * PAGE, MADV_DONTNEED);
+		t->next_ns += MS;
+		until = (struct timespec){t->next_ns / (1000 * MS),
+		    t->next_ns % (1000 * MS)};
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	}
+}
+
+/* ---- in turn, with and without a profiler's events ---- */
+
+/* The perf events that a process has open. */
+static bool
+find_events(struct touching *t, const char *pid)
+{
+	char path[300], target[64];
+	int process = (int)syscall(SYS_pidfd_open, atoi(pid), 0);
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	dir = opendir(path);
+	while (dir != NULL && (d = readdir(dir)) != NULL &&
+	    t->n_events < EVENTS_MAX) {
+		ssize_t n = readlinkat(dirfd(dir), d->d_name, target,
+		    sizeof(target) - 1);
+
+		target[n < 0 ? 0 : n] = '\0';
+		if (strcmp(target, "anon_inode:[perf_event]") == 0)
+			t->events[t->n_events++] = (int)syscall(
+			    SYS_pidfd_getfd, process, atoi(d->d_name), 0);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return t->n_events > 0;
+}
+
+/* CPU time of all threads of the processes. */
+static int64_t
+processes_ns(const struct touching *t)
+{
+	unsigned long long ns;
+	char path[300];
+	struct dirent *d;
+	int64_t sum = 0;
+
+	for (int i = 0; i < t->n_processes; i++) {
+		DIR *dir;
+
+		snprintf(path, sizeof(path), "/proc/%s/task",
+		    t->processes[i]);
+		dir = opendir(path);
+		while (dir != NULL && (d = readdir(dir)) != NULL) {
+			FILE *f;
+
+			snprintf(path, sizeof(path), "/proc/%s/task/%.20s/"
+			    "schedstat", t->processes[i], d->d_name);
+			f = fopen(path, "r");
+			if (f != NULL && fscanf(f, "%llu", &ns) == 1)
+				sum += (int64_t)ns;
+			if (f != NULL)
+				fclose(f);
+		}
+		if (dir != NULL)
+			closedir(dir);
+	}
+	return sum;
+}
+
+static struct used
+phase(struct touching *t, bool with)
+{
+	int64_t wall_ns, cpu_ns, processes;
+
+	for (int i = 0; i < t->n_events; i++)
+		ioctl(t->events[i], with ? PERF_EVENT_IOC_ENABLE
+		    : PERF_EVENT_IOC_DISABLE, 0);
+	touch(t, SETTLE_MS);
+	wall_ns = clock_ns(CLOCK_MONOTONIC);
+	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	processes = processes_ns(t);
+	touch(t, PHASE_MS - SETTLE_MS);
+	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+	processes = processes_ns(t) - processes;
+	wall_ns = clock_ns(CLOCK_MONOTONIC) - wall_ns;
+	return (struct used){100. * (double)cpu_ns / (double)wall_ns,
+	    100. * (double)processes / (double)wall_ns};
+}
+
+static void
+in_turn(struct touching *t, long seconds)
+{
+	for (long i = 0; i < seconds * 1000 / (2 * PHASE_MS); i++) {
+		struct used u[2];
+
+		u[i % 2] = phase(t, i % 2);
+		u[!(i % 2)] = phase(t, !(i % 2));
+		printf("%.4f %.4f %.4f %.4f\n", u[0].program, u[1].program,
+		    u[0].profiler, u[1].profiler);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	long seconds = argc > 1 ? atol(argv[1]) : 10;
-	long each = (argc > 2 ? atol(argv[2]) : 100000) / 1000;
-	int64_t next_ns = clock_ns(CLOCK_MONOTONIC);
+	struct touching t = {
+	    .each = (argc > 2 ? atol(argv[2]) : 100000) / 1000,
+	    .next_ns = clock_ns(CLOCK_MONOTONIC),
+	    .processes = (const char *const *)argv + 3,
+	    .n_processes = argc > 3 ? argc - 3 : 0};
 	int64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	struct rusage used;
-	char *p = mmap(NULL, (size_t)each * PAGE, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED || madvise(p, (size_t)each * PAGE,
+	t.p = mmap(NULL, (size_t)t.each * PAGE, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t.p == MAP_FAILED || madvise(t.p, (size_t)t.each * PAGE,
 	    MADV_NOHUGEPAGE) != 0)
 		return 1;
-	for (long ms = 0; ms < seconds * 1000; ms++) {
-		struct timespec until;
-
-		for (long i = 0; i < each; i++)
-			((volatile char *)p)[i * PAGE] = 1;
-		madvise(p, (size_t)each * PAGE, MADV_DONTNEED);
-		next_ns += MS;
-		until = (struct timespec){next_ns / (1000 * MS),
-		    next_ns % (1000 * MS)};
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	if (t.n_processes > 0) {
+		if (!find_events(&t, argv[3]))
+			return 1;
+		in_turn(&t, seconds);
+		return 0;
 	}
+	touch(&t, seconds * 1000);
 	getrusage(RUSAGE_SELF, &used);
 	printf("%ld %.6f\n", used.ru_minflt, (double)
 	    (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns) / 1e9);

@@ -60,7 +60,7 @@ dumps = $dir/dumps/jp
 [target go]
 instance = one
 profile = $url/heap.pb.gz
-$(for name in never flood lies large bomb half page missing moved drip heads chunks cut empty; do
+$(for name in never flood lies large bomb half page missing moved drip heads chunks torn empty; do
 	printf '[target %s]\nprofile = %s/%s\n' "$name" "$url" "$name"
 done)
 [target nobody]
@@ -193,12 +193,12 @@ expect_why half "line\|not whole"
 expect_why page "neither a heap dump nor a pprof"
 expect_why moved "status 302"
 expect_why drip "no answer in time"
-expect_why heads "X"
-expect_why chunks "X"
-expect_why cut "the answer is cut short"
+expect_why heads "a header over its bounds"
+expect_why chunks "hexadecimal"
+expect_why torn "the answer is cut short"
 expect_why empty "an empty answer"
 expect_why nobody "No such file"
-for name in never flood lies large bomb half page moved drip heads chunks cut empty nobody; do
+for name in never flood lies large bomb half page moved drip heads chunks torn empty nobody; do
 	ask "/api/v1/flamegraph.json?query=inuse_space%7Bservice=%22$name%22%7D&from=now-10m" >"$dir/none"
 	expect_text "$name: nothing is stored of it" "$(cat "$dir/none")" \
 		"no profile of a service .*$name"

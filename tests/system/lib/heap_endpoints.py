@@ -77,7 +77,7 @@ class Endpoint(socketserver.StreamRequestHandler):
         self.head('Transfer-Encoding: chunked')
         self.wfile.write(b'-5\r\nheap_v2/1\n\r\nzz\r\n')
 
-    def cut(self):
+    def torn(self):
         self.head('Transfer-Encoding: chunked')
         self.wfile.write(b'fffffff\r\nheap_v2/1\n')
 
