@@ -14,6 +14,7 @@
 #include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
+#include "fcgi/query/stack_list.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
@@ -200,20 +201,6 @@ leaks_put_trend(struct writer *w, const struct leaks *l, const double *value,
 }
 
 static void
-leaks_put_stack(struct writer *w, const struct profile *p, uint32_t node)
-{
-	uint32_t path[512];
-	size_t n = 0;
-
-	for (uint32_t i = node; i != 0 && n < 512; i = p->nodes[i].parent)
-		path[n++] = i;
-	writer_key_open(w, "stack", '[');
-	while (n > 0)
-		writer_str(w, p->nodes[path[--n]].name);
-	writer_close(w, ']');
-}
-
-static void
 leaks_put_age(struct writer *w, const struct leaks *l, const struct leak *k,
     bool stock)
 {
@@ -247,7 +234,7 @@ leaks_put_suspects(struct writer *w, const struct leaks_page *p)
 		    left-- <= 0)
 			continue;
 		writer_open(w, '{');
-		leaks_put_stack(w, l->last, k->node);
+		stack_list_put(w, l->last, k->node, 0);
 		leaks_put_trend(w, l, k->value, &k->trend);
 		leaks_put_age(w, l, k, stock);
 		writer_close(w, '}');

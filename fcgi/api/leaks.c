@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/query/stack_list.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
@@ -49,21 +50,6 @@ leaks_profile(const struct leaks *l, struct store *s,
 	return store_query_profile(s, &q, p);
 }
 
-/* Of whole stacks, by node; NULL when out of memory. */
-static uint64_t *
-leaks_hashes(const struct profile *p)
-{
-	uint64_t *h = malloc((p->n_nodes + 1) * sizeof(*h));
-
-	for (size_t i = 0; h != NULL && i < p->n_nodes; i++) {
-		const struct profile_node *x = &p->nodes[i];
-
-		h[i] = hash64(i == 0 ? 1 : h[x->parent] + x->kind, x->name,
-		    strlen(x->name));
-	}
-	return h;
-}
-
 /* ---- which stacks ---- */
 
 struct leaks_pick {
@@ -98,7 +84,7 @@ leaks_choose(struct leaks *l, const struct profile *first,
     const uint64_t *hashes)
 {
 	struct leaks_pick *picks = malloc(l->last->n_nodes * sizeof(*picks));
-	uint64_t *before = leaks_hashes(first);
+	uint64_t *before = stack_list_hashes(first);
 	struct map64 had = {0};
 	bool good = before != NULL && picks != NULL;
 	size_t n = 0;
@@ -161,7 +147,7 @@ leaks_ends(struct leaks *l, struct store *s, const struct selector *selector)
 		e = leaks_end(l, s, selector, true, &l->last);
 	if (e == NULL && l->last != NULL) {
 		memcpy(l->unit, l->last->unit, sizeof(l->unit));
-		hashes = leaks_hashes(l->last);
+		hashes = stack_list_hashes(l->last);
 		e = hashes == NULL ? err_nomem() : leaks_choose(l, first,
 		    hashes);
 	}
@@ -176,7 +162,7 @@ static const struct err *
 leaks_step(struct leaks *l, const struct map64 *chosen, size_t step,
     const struct profile *p)
 {
-	uint64_t *hashes = leaks_hashes(p);
+	uint64_t *hashes = stack_list_hashes(p);
 	size_t before = step > 0 && p->kind != SERIES_STOCK ? step - 1 : step;
 
 	if (hashes == NULL)

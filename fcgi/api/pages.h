@@ -29,6 +29,7 @@ route_fn api_diff_svg;
 route_fn api_diff_html;
 route_fn api_compare;
 route_fn api_leaks;
+route_fn api_lifetimes;
 route_fn api_runs_get;
 route_fn api_runs_post;
 route_fn api_marks_get;

@@ -33,9 +33,10 @@
 
   function create(root) {
     const resident = ns.resident.create(), leaks = ns.leaks.create();
+    const lifetimes = ns.lifetimes.create();
     const start = hint(), card = ns.profileCard.create(ns.types.ofMemory);
     root.append(h('h2', { class: 'visually-hidden', text: 'Memory' }),
-      resident.node, start.node, leaks.node, card.node);
+      resident.node, start.node, leaks.node, lifetimes.node, card.node);
 
     const program = ({ services, service }) => (services.find((s) =>
       s.name === service) || { program: service }).program;
@@ -56,11 +57,25 @@
       }
     }
 
+    /* The answer about lifetimes, or null: a recording has none. */
+    async function lives(ctx) {
+      if (!ctx.service || ns.mode.current === 'offline')
+        return null;
+      return ns.api.get('lifetimes', { service: ctx.service, limit: 10,
+        from: ctx.range.from, until: ctx.range.until },
+      { signal: ctx.signal }).catch((e) => {
+        if (e.name === 'AbortError')
+          throw e;
+        return null;
+      });
+    }
+
     async function lines(ctx) {
-      const [r, [answer, why]] = await Promise.all([ns.api.series(
+      const [r, [answer, why], life] = await Promise.all([ns.api.series(
         ns.resident.queries(ctx.service), ctx.range, ctx.step, ctx.signal),
-      suspects(ctx)]);
+      suspects(ctx), lives(ctx)]);
       resident.show(r, answer, ctx);
+      lifetimes.show(life);
       leaks.show(answer, why);
       const off = answer && !answer.heap && ns.mode.current !== 'offline';
       start.show(off ? ns.allocators.advice(ns.allocators.names(

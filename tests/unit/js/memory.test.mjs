@@ -5,7 +5,8 @@ import { load } from '../../../frontend/tools/load.mjs';
 
 const M = load('format', 'unit', 'time', 'series', 'request', 'colour',
   'flame-tree', 'flame-facts', 'flame-diff', 'flame-answers', 'runs',
-  'allocators', 'types', 'recorded-profiles', 'resident', 'leaks');
+  'allocators', 'types', 'recorded-profiles', 'resident', 'leaks',
+  'lifetimes');
 
 const column = (labels, v, t = [0, 10, 20]) => ({ labels, unit: 'bytes', t,
   v });
@@ -118,6 +119,16 @@ test('a recorded stock averages over time, a difference of it is as it is',
     assert.equal(M.recordedProfiles.overTime(p, { query: 'inuse_space',
       from: 0, until: 30, step: 30, function: 'leaks' }).points[0][1], 2.5);
   });
+
+test('what is said of lifetimes', () => {
+  const a = { state: 'data', from: 0, until: 10, allocated: 2 ** 20 * 100,
+    short: 2 ** 20 * 75, kept: 2 ** 20 * 25, objects: 2 ** 20 };
+  assert.equal(M.lifetimes.words(a), '10 MiB/s allocated, 100 B an object; ' +
+    '75 % of it did not outlive its slot, 25 MiB did.');
+  assert.equal(M.lifetimes.words({ ...a, short: null }), '');
+  assert.equal(M.lifetimes.words({ state: 'no data' }), '');
+  assert.equal(M.lifetimes.words(null), '');
+});
 
 test('what is said of leaks', () => {
   const trend = { state: 'growing', slope: 2 ** 20, slope_low: 2 ** 19,

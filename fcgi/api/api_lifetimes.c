@@ -1,0 +1,238 @@
+/*
+ * GET /api/v1/lifetimes: how much of what a service allocates does not outlive
+ * the slot in which it came, and how much does, by pool of threads and stack.
+ *
+ *	allocated = short + kept      each of the sums adds up to the total
+ *
+ * The library of our own tells both (memlens run); of heap profiles that were
+ * pulled or pushed nobody knows what was short: null, and so is what is kept.
+ */
+#include <stdlib.h>
+
+#include "fcgi/api/pages.h"
+#include "fcgi/format/writer.h"
+#include "fcgi/query/measure.h"
+#include "fcgi/query/stack_list.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/partial.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "store/base/err.h"
+#include "store/base/intern.h"
+#include "store/store.h"
+
+#define LIMIT_DEFAULT 20
+#define LIMIT_MAX 1000
+
+enum lifetimes_type { ALLOCATED, SHORT, OBJECTS, LIFETIMES_TYPES };
+
+static const char *const lifetimes_names[LIFETIMES_TYPES] = {
+    [ALLOCATED] = "alloc_space", [SHORT] = "short_space",
+    [OBJECTS] = "alloc_objects"};
+
+struct lifetimes {
+	struct profile *of[LIFETIMES_TYPES]; /* pools at depth 1 */
+	uint64_t *hashes; /* of what is allocated */
+	struct map64 at[LIFETIMES_TYPES]; /* hash -> node; of ALLOCATED none */
+};
+
+/* What is known of one node of ALLOCATED, with all below it or alone. */
+struct lifetimes_row {
+	uint32_t node;
+	int128 amount[LIFETIMES_TYPES];
+};
+
+static void
+lifetimes_fini(struct lifetimes *l)
+{
+	for (int t = 0; t < LIFETIMES_TYPES; t++) {
+		profile_free(l->of[t]);
+		map64_fini(&l->at[t]);
+	}
+	free(l->hashes);
+}
+
+static const struct err *
+lifetimes_read_type(struct lifetimes *l, struct store *s, int t,
+    const char *service, int64_t from_ns, int64_t until_ns)
+{
+	struct profile_query q = {.from_ns = from_ns, .until_ns = until_ns,
+	    .split = "pool"};
+	struct selector *selector = NULL;
+	struct buf text = {0};
+	const struct err *e;
+
+	buf_printf(&text, "%s{service=\"", lifetimes_names[t]);
+	measure_put_quoted(&text, service);
+	buf_printf(&text, "\"}");
+	buf_put_u8(&text, '\0');
+	e = text.failed ? err_nomem()
+	    : selector_parse((const char *)text.data, &selector);
+	buf_fini(&text);
+	q.selector = selector;
+	if (e == NULL)
+		e = store_query_profile(s, &q, &l->of[t]);
+	selector_free(selector);
+	return e;
+}
+
+/* By the hashes of their stacks. */
+static const struct err *
+lifetimes_index(struct lifetimes *l, int t)
+{
+	const struct profile *p = l->of[t];
+	uint64_t *hashes = stack_list_hashes(p);
+	bool good = hashes != NULL;
+
+	for (uint32_t i = 0; good && i < p->n_nodes; i++)
+		good = map64_get(&l->at[t], hashes[i]) != INTERN_NONE ||
+		    map64_add(&l->at[t], hashes[i], i);
+	if (t == ALLOCATED)
+		l->hashes = hashes;
+	else
+		free(hashes);
+	return good ? NULL : err_nomem();
+}
+
+static const struct err *
+lifetimes_read(struct lifetimes *l, struct store *s, const char *service,
+    int64_t from_ns, int64_t until_ns)
+{
+	const struct err *e = NULL;
+
+	for (int t = 0; e == NULL && t < LIFETIMES_TYPES; t++) {
+		e = lifetimes_read_type(l, s, t, service, from_ns, until_ns);
+		if (e == NULL)
+			e = lifetimes_index(l, t);
+	}
+	return e;
+}
+
+static struct lifetimes_row
+lifetimes_row(const struct lifetimes *l, uint32_t node, bool alone)
+{
+	struct lifetimes_row r = {.node = node};
+
+	for (int t = 0; t < LIFETIMES_TYPES; t++) {
+		uint32_t i = map64_get(&l->at[t], l->hashes[node]);
+		const struct profile_node *x = i == INTERN_NONE ? NULL
+		    : &l->of[t]->nodes[i];
+
+		r.amount[t] = x == NULL ? 0 : alone ? x->self : x->total;
+	}
+	return r;
+}
+
+static int
+lifetimes_order(const void *a, const void *b)
+{
+	const struct lifetimes_row *x = a, *y = b;
+
+	for (int t = SHORT; t >= ALLOCATED; t--)
+		if (x->amount[t] != y->amount[t])
+			return x->amount[t] < y->amount[t] ? 1 : -1;
+	return x->node < y->node ? -1 : 1;
+}
+
+/* ---- the answer ---- */
+
+static void
+lifetimes_put(struct writer *w, const struct lifetimes *l, const char *key,
+    int t, int128 v)
+{
+	if (l->of[t]->slots > 0) {
+		writer_key_int128(w, key, v);
+	} else {
+		writer_key(w, key);
+		writer_null(w);
+	}
+}
+
+static void
+lifetimes_put_row(struct writer *w, const struct lifetimes *l,
+    const struct lifetimes_row *r)
+{
+	lifetimes_put(w, l, "allocated", ALLOCATED, r->amount[ALLOCATED]);
+	lifetimes_put(w, l, "short", SHORT, r->amount[SHORT]);
+	lifetimes_put(w, l, "kept", SHORT, r->amount[ALLOCATED] -
+	    r->amount[SHORT]);
+	lifetimes_put(w, l, "objects", OBJECTS, r->amount[OBJECTS]);
+}
+
+/* Nodes of depth 1, or those with something of their own below. */
+static const struct err *
+lifetimes_put_rows(struct writer *w, const struct lifetimes *l, bool pools,
+    int64_t limit)
+{
+	const struct profile *p = l->of[ALLOCATED];
+	struct lifetimes_row *rows = calloc(p->n_nodes + 1, sizeof(*rows));
+	uint32_t n = 0;
+
+	if (rows == NULL)
+		return err_nomem();
+	for (uint32_t i = 1; i < p->n_nodes; i++)
+		if (pools ? p->nodes[i].depth == 1 : p->nodes[i].self != 0)
+			rows[n++] = lifetimes_row(l, i, !pools);
+	qsort(rows, n, sizeof(*rows), lifetimes_order);
+	writer_key_open(w, pools ? "pools" : "stacks", '[');
+	for (uint32_t i = 0; i < n && i < limit; i++) {
+		uint32_t pool = rows[i].node;
+
+		while (p->nodes[pool].depth > 1)
+			pool = p->nodes[pool].parent;
+		writer_open(w, '{');
+		writer_key_str(w, "pool", p->nodes[pool].name);
+		if (!pools)
+			stack_list_put(w, p, rows[i].node, 1);
+		lifetimes_put_row(w, l, &rows[i]);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+	free(rows);
+	return NULL;
+}
+
+static const struct err *
+lifetimes_answer(const struct lifetimes *l, struct store *s,
+    const char *service, int64_t limit, struct writer *w)
+{
+	const struct profile *p = l->of[ALLOCATED];
+	struct lifetimes_row all = lifetimes_row(l, 0, false);
+	const struct err *e;
+
+	writer_open(w, '{');
+	writer_key_str(w, "service", service);
+	writer_key_str(w, "state", p->slots > 0 ? "data" : "no data");
+	writer_key_seconds(w, "from", p->from_ns);
+	writer_key_seconds(w, "until", p->until_ns);
+	writer_key_int(w, "slots", (int64_t)p->slots);
+	lifetimes_put_row(w, l, &all);
+	e = lifetimes_put_rows(w, l, true, limit);
+	if (e == NULL)
+		e = lifetimes_put_rows(w, l, false, limit);
+	partial_put(w, s, p->from_ns, p->until_ns);
+	writer_close(w, '}');
+	return e;
+}
+
+const struct err *
+api_lifetimes(struct context *c, struct request *rq, struct response *rs)
+{
+	struct lifetimes l = {0};
+	struct writer w = writer_of(&rs->body);
+	int64_t from_ns, until_ns, limit;
+	const char *service;
+	const struct err *e;
+	struct store *s;
+
+	if ((e = request_need(rq, "service", &service)) != NULL ||
+	    (e = request_range(rq, &from_ns, &until_ns)) != NULL ||
+	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
+	    &limit)) != NULL || (e = context_store(c, &s)) != NULL)
+		return e;
+	e = lifetimes_read(&l, s, service, from_ns, until_ns);
+	if (e == NULL)
+		e = lifetimes_answer(&l, s, service, limit, &w);
+	lifetimes_fini(&l);
+	return e;
+}
