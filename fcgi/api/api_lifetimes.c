@@ -19,6 +19,7 @@
 #include "fcgi/server/respond.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
+#include "store/model/types.h"
 #include "store/store.h"
 
 #define LIMIT_DEFAULT 20
@@ -26,9 +27,9 @@
 
 enum lifetimes_type { ALLOCATED, SHORT, OBJECTS, LIFETIMES_TYPES };
 
-static const char *const lifetimes_names[LIFETIMES_TYPES] = {
-    [ALLOCATED] = "alloc_space", [SHORT] = "short_space",
-    [OBJECTS] = "alloc_objects"};
+static const enum type_life lifetimes_of[LIFETIMES_TYPES] = {
+    [ALLOCATED] = TYPE_LIFE_ALLOCATED, [SHORT] = TYPE_LIFE_SHORT,
+    [OBJECTS] = TYPE_LIFE_OBJECTS};
 
 struct lifetimes {
 	struct profile *of[LIFETIMES_TYPES]; /* pools at depth 1 */
@@ -62,7 +63,8 @@ lifetimes_read_type(struct lifetimes *l, struct store *s, int t,
 	struct buf text = {0};
 	const struct err *e;
 
-	buf_printf(&text, "%s{service=\"", lifetimes_names[t]);
+	buf_printf(&text, "%s{service=\"", types_of_life(
+	    lifetimes_of[t])->name);
 	measure_put_quoted(&text, service);
 	buf_printf(&text, "\"}");
 	buf_put_u8(&text, '\0');

@@ -49,10 +49,11 @@ const struct type types[] = {
     {"inuse_space", "Memory in use", "bytes", STOCK, TAKEN, MEMORY,
         .alias = "space", .units = "bytes"},
     {"alloc_objects", "Objects allocated", "count", FLOW, TAKEN, MEMORY,
-        .from_start = true},
+        .life = TYPE_LIFE_OBJECTS, .from_start = true},
     {"alloc_space", "Memory allocated", "bytes", FLOW, TAKEN, MEMORY,
-        .from_start = true},
-    {"short_space", "Short-lived memory", "bytes", FLOW, TAKEN, MEMORY},
+        .life = TYPE_LIFE_ALLOCATED, .from_start = true},
+    {"short_space", "Short-lived memory", "bytes", FLOW, TAKEN, MEMORY,
+        .life = TYPE_LIFE_SHORT},
     {"alloc_in_new_tlab_objects", "Objects allocated in new TLABs", "count",
         FLOW, PUSHED, MEMORY},
     {"alloc_in_new_tlab_bytes", "Memory allocated in new TLABs", "bytes",
@@ -95,6 +96,17 @@ const struct type types[] = {
     {"bytes", "Bytes", "bytes", FLOW, PUSHED},
 };
 const size_t n_types = sizeof(types) / sizeof(types[0]);
+
+const struct type *
+types_of_life(enum type_life life)
+{
+	const struct type *t = NULL;
+
+	for (size_t i = 0; i < n_types; i++)
+		if (types[i].life == life)
+			t = &types[i];
+	return t;
+}
 
 static bool
 types_says(const char *word, const char *is)

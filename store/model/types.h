@@ -24,6 +24,15 @@ enum type_source {
 	TYPE_PROFILED, /* by our own profiler, and pushed */
 };
 
+/* What of an allocation's life a type counts. */
+enum type_life {
+	TYPE_LIFE_NONE,
+	TYPE_LIFE_ALLOCATED, /* all bytes, */
+	TYPE_LIFE_SHORT,     /* those of them that did not outlive their slot, */
+	TYPE_LIFE_OBJECTS,   /* and how many objects all were */
+	TYPE_LIVES
+};
+
 struct type {
 	const char *name;  /* "cpu": in selectors, after an application's dot */
 	const char *title; /* "CPU time": for people */
@@ -36,6 +45,7 @@ struct type {
 	const char *group, *sample, *period_type, *period_unit;
 	const char *alias; /* another of pprof's names, or NULL */
 	const char *units; /* that tell it where text has no name, or NULL */
+	enum type_life life;
 	bool from_start;   /* programs tell it since they began: pulled, it is
 	                    * what is more than at the pull before */
 	bool timed;        /* text of it counts samples of 1 / rate s */
@@ -57,6 +67,8 @@ const struct type *types_find(const char *name);
 const struct type *types_of_group(const char *group, const char *sample);
 /* That of pprof's sample type alone, or NULL. */
 const struct type *types_of_sample(const char *sample);
+/* The one that counts this of allocations. */
+const struct type *types_of_life(enum type_life life);
 /* That which units of text tell: "samples", "lock_nanoseconds", "kB"; or
  * NULL. */
 const struct type *types_of_units(const char *units);
