@@ -23,6 +23,7 @@ static const struct {
 } allocator_files[] = {{"libjemalloc", ALLOCATOR_JEMALLOC},
     {"libtcmalloc", ALLOCATOR_TCMALLOC}, {"libmimalloc", ALLOCATOR_MIMALLOC},
     {"libc.musl", ALLOCATOR_MUSL}, {"ld-musl", ALLOCATOR_MUSL},
+    {"libc.so\n", ALLOCATOR_MUSL}, /* glibc's is a text for the linker */
     {"libc.so.6", ALLOCATOR_GLIBC}, {"libc-2.", ALLOCATOR_GLIBC},
     {"libjvm.so", ALLOCATOR_JAVA}};
 

@@ -113,6 +113,8 @@ TEST(an_allocator_is_told_by_what_is_mapped)
 	    LINE("/opt/a b/libtcmalloc_minimal.so.4 (deleted)")),
 	    ALLOCATOR_TCMALLOC);
 	CHECK_INT(of(LINE("/lib/ld-musl-x86_64.so.1")), ALLOCATOR_MUSL);
+	CHECK_INT(of(LINE("/usr/lib/x86_64-linux-musl/libc.so")),
+	    ALLOCATOR_MUSL);
 	CHECK_INT(of(LINE("/usr/bin/a-program") LINE("[heap]")
 	    LINE("/usr/lib/notlibc.so.6") "no line"), ALLOCATOR_UNKNOWN);
 	CHECK_INT(of(LINE("/usr/bin/a-program") LINE("[vdso]")),
