@@ -180,6 +180,23 @@ function heatmap(q) {
     name: want.name, columns, points, edges, cells };
 }
 
+/* Of kv_service alone; what requests allocate is mostly given back at once. */
+function lifetimes(q) {
+  const { from, until } = range(q), MiB = 1024 ** 2;
+  if (q.get('service') !== 'kv_service')
+    return { state: 'no data', from, until, slots: 0, allocated: null,
+      short: null, kept: null, objects: null, pools: [], stacks: [] };
+  const row = (allocated, short, objects) => ({ allocated: allocated * MiB,
+    short: short * MiB, kept: (allocated - short) * MiB, objects });
+  return { state: 'data', from, until, slots: (until - from) / 10,
+    ...row(1200, 1100, 1e6), pools: [
+      { pool: 'kv-http-*', ...row(900, 890, 9e5) },
+      { pool: 'leveldb-bg', ...row(300, 210, 1e5) }],
+    stacks: [{ pool: 'kv-http-*', stack: ['start_thread', 'kv::Worker::Run()',
+      'std::string::_M_mutate(unsigned long)', 'operator new(unsigned long)',
+      '[malloc of 4 KiB to 8 KiB]'], ...row(800, 800, 8e5) }] };
+}
+
 /* One stack leaks 1 MiB a minute, a cache is full; postgres has no heap
  * profile, and nginx does not grow. */
 function leaks(q) {
@@ -225,7 +242,7 @@ function graphOf(q) {
 
 const ROUTES = {
   'health': health, 'services': services,
-  'threads': threads, 'heatmap.json': heatmap, leaks,
+  'threads': threads, 'heatmap.json': heatmap, leaks, lifetimes,
   'types': () => ({ types: PROFILES }), 'series': seriesAnswer,
   'flamegraph.json': flameAnswer, 'graph.json': graphOf,
   'diff.json': (q) => comparison.diff(serviceOf(q), range(q), rangeB(q), q,

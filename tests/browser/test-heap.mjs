@@ -91,6 +91,22 @@ export function heapTests({ browser, base, mock }) {
         equal(await page.textContent(PANEL + '.segment[data-value="time"]'),
           'Amounts', 'how it is called');
       })],
+    ['memory: what does not outlive its slot, by pool and stack', () =>
+      withPage(browser, {}, async (page) => {
+        await open(page, base);
+        assert(/91\.7 % of it did not outlive its slot, 100 MiB did/.test(
+          await page.textContent('.life-words')), 'words');
+        const rows = await page.locator('.life-table tbody tr')
+          .allTextContents();
+        equal(rows.length, 3, 'rows');
+        assert(/^kv-http-\*900 MiB98\.9 %10 MiB900,000$/.test(rows[0]),
+          rows[0]);
+        assert(/^kv::Worker::Run\(\)kv-http-\*: → std::string/.test(
+          rows[2]), rows[2]);
+        await open(page, base, 'postgres');
+        equal(await page.isVisible('.life-words'), false,
+          'said where nobody knows');
+      })],
     ['memory: without a heap profile the line that starts one', () =>
       withPage(browser, {}, async (page) => {
         await open(page, base, 'postgres');

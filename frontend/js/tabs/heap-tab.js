@@ -61,7 +61,7 @@
     async function lives(ctx) {
       if (!ctx.service || ns.mode.current === 'offline')
         return null;
-      return ns.api.get('lifetimes', { service: ctx.service, limit: 10,
+      return ns.api.get('lifetimes', { service: ctx.service, limit: 6,
         from: ctx.range.from, until: ctx.range.until },
       { signal: ctx.signal }).catch((e) => {
         if (e.name === 'AbortError')

@@ -10,7 +10,8 @@
   const INFO = ['Stacks whose bytes in use grow through the range, the ' +
     'steepest first. The rate is the median of the slopes between all pairs ' +
     'of moments (Theil and Sen), which a burst does not move; beside it the ' +
-    'interval that holds the true one with 95 %.',
+    'interval that holds the true one with 95 %. Where it has changed, both ' +
+    'are of late.',
   'What has stopped growing, as a cache that is full, is no suspect. ' +
     'Where there is no heap profile, code that touches memory anew is shown ' +
     'while the process grows: it may give it back in other ways.'];
@@ -62,11 +63,17 @@
           : 'No stack grows in this range.';
   }
 
-  /* The innermost function: what stands in brackets behind it marks a size,
-   * or a state. */
+  /* What says nothing of who asked: sizes and states in brackets, the
+   * allocator, and what the C++ library does for its containers. */
+  const INSIDE = new RegExp('^(\\[|(operator new|malloc|calloc|realloc|' +
+    'aligned_alloc|posix_memalign|memalign|strn?dup)\\b|' +
+    '([\\w&* ]+ )?(std|__gnu_cxx)::)');
+
+  /* The innermost function of the program: whoever asked for memory.  Pure. */
   function inner(stack) {
-    const k = stack.findLastIndex((name) => name[0] !== '[');
-    return k < 0 ? stack.length - 1 : k;
+    const k = stack.findLastIndex((name) => !INSIDE.test(name));
+    const bare = stack.findLastIndex((name) => name[0] !== '[');
+    return k > 0 ? k : bare < 0 ? stack.length - 1 : bare;
   }
 
   /* The shown difference: of its type, the end of the range against its
@@ -82,13 +89,16 @@
   const age = (s) => (s.age === null || s.age === undefined ? '–'
     : (s.age_at_least ? '≥ ' : '') + F.duration(s.age));
 
+  /* What it called to allocate, and who called it.  Pure. */
+  const where = (stack, at) => [...stack.slice(at + 1).map((down) => '→ ' +
+    down), ...stack.slice(0, at).reverse().map((up) => '← ' + up)].join(' ');
+
   function line(a, s) {
     const spark = ns.spark.create();
     spark.set({ v: s.points.map((p) => p[1]) }, 0);
     const at = inner(s.stack), name = s.stack[at];
     const [rate, low, high] = rates(s);
-    const path = [...s.stack.slice(at + 1), ...s.stack.slice(0, at)
-      .reverse().map((up) => '← ' + up)].join(' ');
+    const path = where(s.stack, at);
     return h('tr', {},
       h('th', { scope: 'row' }, h('span', { class: 'leak-name', title:
         s.stack.join('\n'), text: name }), h('span', { class: 'leak-path',
@@ -137,5 +147,5 @@
     return { node, show };
   }
 
-  ns.leaks = { create, words, none, rates };
+  ns.leaks = { create, words, none, rates, inner, where };
 })(globalThis.MemLens = globalThis.MemLens || {});

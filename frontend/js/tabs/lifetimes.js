@@ -35,20 +35,19 @@
   }
 
   function stackLine(r) {
-    const names = r.stack.filter((name) => name[0] !== '[');
+    const at = ns.leaks.inner(r.stack);
     return h('tr', {}, h('th', { scope: 'row' },
       h('span', { class: 'leak-name', title: r.stack.join('\n'),
-        text: names[names.length - 1] || r.stack[r.stack.length - 1] }),
-      h('span', { class: 'leak-path', text: [r.pool, ...names.slice(0, -1)
-        .reverse().map((up) => '← ' + up)].filter(Boolean).join(' ') })),
-    ...amounts(r));
+        text: r.stack[at] }),
+      h('span', { class: 'leak-path', text: [r.pool, ns.leaks.where(r.stack,
+        at)].filter(Boolean).join(': ') })), ...amounts(r));
   }
 
   function table(what, label) {
     const body = h('tbody');
     const node = h('div', { class: 'table-scroll', tabindex: '0',
       role: 'region', 'aria-label': label },
-    h('table', { class: 'data-table leak-table' },
+    h('table', { class: 'data-table life-table' },
       h('caption', { class: 'visually-hidden', text: label }),
       h('thead', {}, h('tr', {}, h('th', { scope: 'col', text: what }),
         ['Allocated', 'Short-lived', 'Kept', 'Objects'].map((text) =>
@@ -57,7 +56,7 @@
   }
 
   function create() {
-    const said = h('p', { class: 'leak-words' });
+    const said = h('p', { class: 'life-words' });
     const pools = table('Pool', 'Lifetimes by pool of threads');
     const stacks = table('Stack', 'Lifetimes by stack');
     const node = h('article', { class: 'card leak-card', hidden: true,

@@ -130,6 +130,20 @@ test('what is said of lifetimes', () => {
   assert.equal(M.lifetimes.words(null), '');
 });
 
+test('who asked for memory is no allocator and no container', () => {
+  const at = (...stack) => stack[M.leaks.inner(stack)];
+  assert.equal(at('main', 'db::read(int)', 'std::vector<int>::reserve()',
+    'operator new(unsigned long)', '[malloc of 4 KiB to 8 KiB]'),
+  'db::read(int)');
+  assert.equal(at('main', 'load', 'void std::f<int>()', 'malloc'), 'load');
+  assert.equal(at('main', 'mallocate'), 'mallocate');
+  assert.equal(at('[a]', '[b]'), '[b]');
+  assert.equal(at('operator new(unsigned long)', '[x]'),
+    'operator new(unsigned long)');
+  assert.equal(M.leaks.where(['main', 'load', 'malloc'], 1),
+    '→ malloc ← main');
+});
+
 test('what is said of leaks', () => {
   const trend = { state: 'growing', slope: 2 ** 20, slope_low: 2 ** 19,
     slope_high: 2 ** 21 };
