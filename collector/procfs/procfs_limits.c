@@ -33,6 +33,10 @@ struct limits {
 	int root_fd;
 	struct map64 seen; /* hashes of service and control group */
 	size_t n_seen;
+	/* Most services are in few control groups: each is read once. */
+	struct map64 groups;         /* hash of a path -> its limit */
+	struct limit of[LIMITS_MAX]; /* max 0: none */
+	uint32_t n_groups;
 	struct intern names;
 	struct limits_service services[LIMITS_MAX];
 	size_t n;
@@ -52,8 +56,9 @@ static void
 limits_clear(struct limits *l)
 {
 	map64_fini(&l->seen);
+	map64_fini(&l->groups);
 	intern_fini(&l->names);
-	l->n = l->n_seen = 0;
+	l->n = l->n_seen = l->n_groups = 0;
 }
 
 void
@@ -170,6 +175,25 @@ limits_service(struct limits *l, const char *name)
 	return &l->services[i];
 }
 
+/* The limit of a control group, as it was when it was read in this pass. */
+static bool
+limits_of_group(struct limits *l, const char *cgroup, struct limit *out)
+{
+	uint64_t key = hash64(2, cgroup, strlen(cgroup));
+	uint32_t i = map64_get(&l->groups, key);
+
+	if (i == INTERN_NONE) {
+		if (l->n_groups == LIMITS_MAX ||
+		    !map64_add(&l->groups, key, l->n_groups))
+			return limits_of(l, cgroup, out);
+		i = l->n_groups++;
+		if (!limits_of(l, cgroup, &l->of[i]))
+			l->of[i].max = 0;
+	}
+	*out = l->of[i];
+	return out->max > 0;
+}
+
 void
 limits_add(struct limits *l, const char *service, const char *cgroup)
 {
@@ -182,7 +206,7 @@ limits_add(struct limits *l, const char *service, const char *cgroup)
 	    l->n_seen >= LIMITS_MAX || !map64_add(&l->seen, key, 0))
 		return;
 	l->n_seen++;
-	if (!limits_of(l, cgroup, &limit) ||
+	if (!limits_of_group(l, cgroup, &limit) ||
 	    (s = limits_service(l, service)) == NULL)
 		return;
 	if (s->limit.max == 0 || limit.left < s->limit.left)
