@@ -3,6 +3,7 @@
  */
 #include "fcgi/format/in/foreign.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "fcgi/format/gzip.h"
@@ -69,14 +70,53 @@ static const struct foreign_stream perf_script_stream = {perf_script_begin,
 static const struct foreign_stream perf_script_brief_stream = {
     perf_script_begin_brief, perf_script_feed_any, perf_script_finish_any};
 
-/* Its first field is a message that begins with a small number. */
+#define PPROF_FIELDS 16 /* at most before the first type of samples */
+
+/* A number of protobuf's; false where the bytes end before it does. */
 static bool
-pprof_looks(const char *p, size_t n)
+pprof_take_number(const uint8_t *p, size_t n, size_t *at, uint64_t *v)
 {
-	/* a type of samples, or as Go's heap begins the period's */
-	return n > 3 && (p[0] == 0x0a || p[0] == 0x5a) &&
-	    p[1] > 0 && p[1] <= 22 &&
-	    (p[2] == 0x08 || p[2] == 0x10);
+	*v = 0;
+	for (unsigned shift = 0; *at < n && shift < 64; shift += 7) {
+		uint8_t byte = p[(*at)++];
+
+		*v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return true;
+	}
+	return false;
+}
+
+/* Its first fields are those of a profile, up to a type of samples: a message
+ * that begins with a small number.  Go's profiles of the CPU begin with their
+ * time, those of the heap with the period's type. */
+static bool
+pprof_looks(const char *data, size_t n)
+{
+	const uint8_t *p = (const uint8_t *)data;
+	size_t at = 0;
+	uint64_t v;
+
+	for (int i = 0; i < PPROF_FIELDS && at < n; i++) {
+		unsigned field = p[at] >> 3, wire = p[at] & 7;
+
+		at++;
+		if (field == 0 || field > 14 || (wire != 0 && wire != 2) ||
+		    !pprof_take_number(p, n, &at, &v))
+			return false;
+		if (wire == 0)
+			continue;
+		if (field == 1 || field == 11) /* of samples, the period's */
+			if (v == 0 || v > 22 || at == n || (p[at] != 0x08 &&
+			    p[at] != 0x10))
+				return false;
+		if (field == 1)
+			return true;
+		if (v > n - at)
+			return false;
+		at += (size_t)v;
+	}
+	return false;
 }
 
 /* The stricter looks come first. */

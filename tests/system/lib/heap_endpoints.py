@@ -88,7 +88,7 @@ class Endpoint(socketserver.StreamRequestHandler):
         path = self.rfile.readline().split()[1].decode()
         while self.rfile.readline().strip():
             pass
-        name = path.rsplit('/', 1)[1]
+        name = path.rsplit('/', 1)[1].split('?')[0]
         file = os.path.join(folder, name)
         try:
             if os.path.exists(file):

@@ -376,7 +376,9 @@ static void
 pprof_of(struct buf *b, const char *file, const char *build_id,
     uint64_t offset)
 {
-	static char *strings[] = {"", "inuse_space", "bytes", NULL, NULL};
+	static char none[] = "", type[] = "inuse_space", unit[] = "bytes";
+	char *strings[] = {none, type, unit, (char *)(uintptr_t)file,
+	    (char *)(uintptr_t)build_id};
 	Pprof__Profile p = PPROF__PROFILE__INIT;
 	Pprof__ValueType t = PPROF__VALUE_TYPE__INIT, *types[] = {&t};
 	Pprof__Mapping m = PPROF__MAPPING__INIT, *mappings[] = {&m};
@@ -385,8 +387,6 @@ pprof_of(struct buf *b, const char *file, const char *build_id,
 	uint64_t id = 1;
 	int64_t value = 1000;
 
-	strings[3] = (char *)(uintptr_t)file;
-	strings[4] = (char *)(uintptr_t)build_id;
 	t.type = 1, t.unit = 2;
 	m.id = l.id = l.mapping_id = 1;
 	m.memory_start = 0x10000000, m.memory_limit = 0x20000000;

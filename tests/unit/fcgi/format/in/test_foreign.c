@@ -23,7 +23,10 @@ TEST(formats_are_guessed)
 	    {"a;b\na;c\n", "lines"}, {"\x01\x02;", NULL}, {"", NULL},
 	    {"heap_v2/524288\n", "heap_v2"},
 	    {"\x0a\x04\x08\x01\x10\x02", "pprof"},
-	    {"\x5a\x04\x08\x01\x10\x02", "pprof"}, /* Go's heap */
+	    /* Go's heap and CPU */
+	    {"\x5a\x04\x08\x01\x10\x02\x0a\x04\x08\x01\x10\x02", "pprof"},
+	    {"H\xde\x01P\x9e\x01\x0a\x04\x08\x01\x10\x02", "pprof"},
+	    {"Hello;you 1\n", "folded"}, {"P Z 7\n", "folded"},
 	    {"--- symbol\n0x1 a\n---\n--- heap\nheap_v2/1\n", "heap_v2"},
 	    {"heap profile: 1: 2 [3: 4] @ heap\n", "gperftools"},
 	    {"{\"shared\": {\"frames\": []}", "speedscope"},
