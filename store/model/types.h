@@ -28,7 +28,7 @@ enum type_source {
 enum type_life {
 	TYPE_LIFE_NONE,
 	TYPE_LIFE_ALLOCATED, /* all bytes, */
-	TYPE_LIFE_SHORT,     /* those of them that did not outlive their slot, */
+	TYPE_LIFE_SHORT,     /* those that did not outlive their slot, */
 	TYPE_LIFE_OBJECTS,   /* and how many objects all were */
 	TYPE_LIVES
 };
