@@ -46,13 +46,10 @@ static int64_t
 own_queued_ns(void)
 {
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY);
-	unsigned long long ran, delay = 0;
-	char text[128] = "";
+	int64_t ns = thread_delay_ns(fd);
 
-	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
-		sscanf(text, "%llu %llu", &ran, &delay);
 	close(fd);
-	return (int64_t)delay;
+	return ns;
 }
 
 /* Since the process began, in whole ticks of the clock of /proc. */

@@ -26,18 +26,32 @@ nap(int64_t us)
 	nanosleep(&t, NULL);
 }
 
-/* Time that is neither run nor waited for a CPU; `schedstat` is the thread's
- * own file in /proc. */
+/* How long it has waited for a CPU; `schedstat` is the thread's own file in
+ * /proc. */
 static inline int64_t
-thread_blocked_ns(int schedstat)
+thread_delay_ns(int schedstat)
 {
 	unsigned long long ran, delay = 0;
 	char text[128] = "";
 
 	if (pread(schedstat, text, sizeof(text) - 1, 0) > 0)
 		sscanf(text, "%llu %llu", &ran, &delay);
-	return clock_ns(CLOCK_MONOTONIC) -
-	    clock_ns(CLOCK_THREAD_CPUTIME_ID) - (int64_t)delay;
+	return (int64_t)delay;
+}
+
+/* Time that is neither run nor waited for a CPU.  The clocks are those of one
+ * moment: it was not preempted between them. */
+static inline int64_t
+thread_blocked_ns(int schedstat)
+{
+	int64_t delay, ns;
+
+	do {
+		delay = thread_delay_ns(schedstat);
+		ns = clock_ns(CLOCK_MONOTONIC) -
+		    clock_ns(CLOCK_THREAD_CPUTIME_ID) - delay;
+	} while (thread_delay_ns(schedstat) != delay);
+	return ns;
 }
 
 #endif
