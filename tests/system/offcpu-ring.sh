@@ -5,6 +5,9 @@
 out=$dir/out
 own "$BUILD/system/offcpu_storm" storm || exit 1
 slots() { [ "$(grep -ac '^child' "$out")" -ge "$1" ]; }
+printf '#!/bin/sh\nexec nice -n -10 "%s" "$@"\n' "$driver" >"$dir/driver"
+chmod 755 "$dir/driver"
+driver=$dir/driver
 
 begin_driver -s 500 -w 10
 seen slots 2
@@ -25,9 +28,6 @@ expect "next to no sample of the clock was lost" "$(grep -a '^balance' "$out")" 
 
 # A reader that is late, and waits enough to fill the ring many times over
 # meanwhile, but no more than it can take up in all: 40,000 a second.
-printf '#!/bin/sh\nexec nice -n -10 "%s" "$@"\n' "$driver" >"$dir/driver"
-chmod 755 "$dir/driver"
-driver=$dir/driver
 begin_driver -s 500 -w 10 -z 100
 seen slots 2
 begin "$dir/storm_$tag" 200 3000 5000 >/dev/null
