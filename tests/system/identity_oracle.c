@@ -3,9 +3,7 @@
  *
  *	identity_oracle MODE MS
  *
- * As threads end they are of a real-time class where that is allowed: a thread
- * is not over as somebody has joined it, but when it has left its CPU for the
- * last time, and it may wait for that.
+ * As threads end they are of a real-time class where that is allowed.
  *
  *	burn      uses a CPU
  *	work      for 2 ms each time, and sleeps then for 20 ms
@@ -25,7 +23,6 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,14 +66,6 @@ own_age_ns(void)
 	if (p != NULL)
 		sscanf(p, "%llu", &ticks);
 	return clock_ns(CLOCK_BOOTTIME) - (int64_t)ticks * 10000000;
-}
-
-static void
-be_first(void)
-{
-	struct sched_param one = {.sched_priority = 1};
-
-	sched_setscheduler(0, SCHED_FIFO, &one);
 }
 
 static int64_t

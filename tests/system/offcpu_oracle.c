@@ -236,6 +236,7 @@ begin(void *p)
 	t->schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
 	t->work(t);
 	close(t->schedstat);
+	be_first();
 	t->ended_ns[0] = clock_ns(CLOCK_MONOTONIC);
 	return NULL;
 }
