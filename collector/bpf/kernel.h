@@ -133,7 +133,7 @@ struct thread_struct {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags, __state;
-	int pid, tgid, on_cpu, exit_state;
+	int pid, tgid, on_cpu, exit_state, exit_code;
 	char comm[16];
 	__u64 start_time;
 	struct files_struct *files;

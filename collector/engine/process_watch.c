@@ -10,6 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "collector/probe/ends_probe.h"
 #include "collector/process/lineage.h"
 #include "collector/process/maps.h"
 #include "collector/process/maps_changes.h"
@@ -52,6 +53,7 @@ struct process_watch {
 	size_t fresh; /* records since the last poll */
 	int64_t drained_ns; /* all that was told before is known */
 	struct process_count *count;
+	struct ends_probe *ends; /* NULL: nobody knows how processes end */
 	struct lineage *lineage;
 	int epoll, timer;
 	bool armed; /* the rings may wake us */
@@ -102,6 +104,31 @@ watch_watch(struct process_watch *c)
 	return NULL;
 }
 
+static void
+watch_end(void *arg, int32_t pid)
+{
+	ends_probe_watch(arg, pid);
+}
+
+static bool
+watch_status(void *arg, int32_t pid, int *status)
+{
+	return ends_probe_take(arg, pid, status);
+}
+
+/* Without it an end is an end, whoever wanted it. */
+static void
+watch_ends(struct process_watch *c)
+{
+	const struct err *e = ends_probe_open(&c->ends);
+
+	if (e != NULL)
+		log_warn("how programs end is not known: %s", e->text);
+	else
+		process_count_serve(c->count, &(struct process_ends){
+		    watch_end, watch_status, c->ends});
+}
+
 static bool watch_origin(void *arg, int32_t pid, char *out, size_t size);
 
 const struct err *
@@ -127,6 +154,8 @@ process_watch_new(struct process_watch **out,
 		e = process_events_open(&c->events, watch_record, c);
 	if (e == NULL && rings)
 		e = watch_watch(c);
+	if (e == NULL && rings)
+		watch_ends(c);
 	services_serve_origin(parts->services, watch_origin, c);
 	return e;
 }
@@ -140,6 +169,7 @@ process_watch_free(struct process_watch *c)
 	process_events_close(c->events);
 	if (c->timer >= 0)
 		close(c->timer);
+	ends_probe_close(c->ends);
 	process_count_free(c->count);
 	lineage_free(c->lineage);
 	free(c);

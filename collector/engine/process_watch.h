@@ -22,7 +22,11 @@
  * FACT_MARK "exec" and "exit": text PID ' ' COMM '\t' SERVICE.  The same text
  * of a program that a rule names, whose parent is of another service: "began";
  * and, in place of "exit", "ended", or "fewer" while others go on that have its
- * service and name.
+ * service and name.  Of one that listens COMM is COMM " :" PORT: replicas are
+ * told apart, and others are those of its port.  Where it is known how it
+ * ended, " (signal N)" or " (status N)" stands behind COMM, and in place of
+ * "ended" of one that ended with status 0, or since somebody asked it to,
+ * "stopped".
  */
 #ifndef COLLECTOR_PROCESS_WATCH_H
 #define COLLECTOR_PROCESS_WATCH_H

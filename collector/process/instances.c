@@ -264,6 +264,7 @@ instances_name(struct instances *in, int proc_fd, struct process *p,
 	if (port == 0 && p->read->instance[0] != '\0')
 		return; /* as it was */
 	if (port != 0) {
+		p->read->port = port;
 		snprintf(name, sizeof(name), ":%u", port);
 		if (strcmp(name, p->read->instance) == 0)
 			return;

@@ -53,6 +53,8 @@ struct process_read {
 	bool alone;           /* its own service, however young */
 	uint32_t run_asked;   /* image + 1: looked for what says so */
 	bool follows;         /* its instance is its parent's */
+	uint16_t port;        /* by which its instance is named; 0: by none */
+	bool ended;           /* process_count.c's: that was told */
 	bool kernel_thread;
 	bool told;            /* of its names, in a fact */
 	uint32_t sweeps;      /* since it was classified; stays at 2^16 */

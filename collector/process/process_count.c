@@ -5,10 +5,12 @@
  */
 #include "collector/process/process_count.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "collector/process/process_events.h"
 #include "collector/process/services.h"
@@ -57,6 +59,7 @@ struct exec {
 
 struct process_count {
 	struct services *services;
+	struct process_ends ends; /* all zero: nobody knows */
 	int64_t since_ns; /* boot time: programs of before are no news */
 	struct service service[SERVICES];
 	uint32_t n;
@@ -68,6 +71,8 @@ struct process_count {
 		int32_t pid;
 		int64_t time_ns; /* monotonic */
 		bool watched, others; /* others of its name went on */
+		bool known; /* with which status: */
+		int status;
 	} exits[PROCESS_MARKS_MAX];
 	size_t n_exits;
 	uint64_t skipped, dropped; /* since the start */
@@ -93,6 +98,12 @@ void
 process_count_free(struct process_count *c)
 {
 	free(c);
+}
+
+void
+process_count_serve(struct process_count *c, const struct process_ends *ends)
+{
+	c->ends = *ends;
 }
 
 void
@@ -173,6 +184,20 @@ count_is_seasoned(const struct process *p)
 	    clock_boot_ns() - (int64_t)p->start_ns >= PROCESS_SEASONED_NS;
 }
 
+/* PID ' ' COMM '\t' SERVICE; a program that listens on a port is told apart
+ * from others of its name by it: PID ' ' COMM " :" PORT '\t' SERVICE. */
+static void
+count_describe(const struct process *p, char *text, size_t size)
+{
+	const struct process_read *r = p->read;
+	char port[16] = "";
+
+	if (r->ruled && r->port != 0)
+		snprintf(port, sizeof(port), " :%u", r->port);
+	snprintf(text, size, "%d %s%s\t%s", p->pid, r->comm, port,
+	    r->service);
+}
+
 /* Where the mark of an end has room; a watched program's takes another's. */
 static size_t
 count_exit_room(const struct process_count *c, bool watched)
@@ -200,12 +225,13 @@ count_mark_exit(struct process_count *c, const struct process *p,
 		c->dropped++;
 	if (i == PROCESS_MARKS_MAX)
 		return;
-	snprintf(c->exits[i].text, sizeof(c->exits[0].text), "%d %s\t%s",
-	    p->pid, p->read->comm, p->read->service);
+	count_describe(p, c->exits[i].text, sizeof(c->exits[0].text));
 	c->exits[i].pid = p->pid;
 	c->exits[i].time_ns = now_ns;
 	c->exits[i].watched = watched;
 	c->exits[i].others = false;
+	c->exits[i].known = watched && c->ends.status != NULL &&
+	    c->ends.status(c->ends.arg, p->pid, &c->exits[i].status);
 	if (i == c->n_exits)
 		c->n_exits++;
 }
@@ -214,15 +240,19 @@ static void
 count_exit(
     struct process_count *c, const struct process_event *e, int64_t now_ns)
 {
-	const struct process *p = services_last(c->services, e->pid);
+	struct process *p;
 	uint32_t i = count_service_of(c, e->pid);
 
 	c->service[i].now[THREADS_EXITED]++;
 	if (e->tid != e->pid)
 		return;
 	c->service[i].now[PROCESSES_EXITED]++;
-	if (p != NULL)
-		count_mark_exit(c, p, now_ns);
+	/* a sweep may have missed it before we were told */
+	p = services_last(c->services, e->pid);
+	if (p == NULL || (p->gone && p->read->ended))
+		return; /* another has had this number since */
+	p->read->ended = true;
+	count_mark_exit(c, p, now_ns);
 }
 
 static void
@@ -314,16 +344,17 @@ count_watch(struct count_close *x, struct process *p)
 		if (x->began == PROCESS_MARKS_MAX)
 			return; /* in the next slot */
 		x->began++;
-		snprintf(text, sizeof(text), "%d %s\t%s", p->pid, r->comm,
-		    r->service);
+		count_describe(p, text, sizeof(text));
 		count_put_mark(x, "began", text,
 		    (int64_t)p->start_ns + x->boot_ns);
 	}
 	r->watched = 1;
+	if (x->count->ends.watch != NULL)
+		x->count->ends.watch(x->count->ends.arg, p->pid);
 }
 
-/* Does it go on where one of its service and name has ended?  What began after
- * that end has come back, and is none of the others. */
+/* Does it go on where one of its service, name and port has ended?  What began
+ * after that end has come back, and is none of the others. */
 static void
 count_go_on(struct count_close *x, const struct process *p)
 {
@@ -337,12 +368,12 @@ count_go_on(struct count_close *x, const struct process *p)
 	for (i = 0; i < c->n_exits; i++)
 		if (c->exits[i].pid == p->pid)
 			return; /* no sweep has missed it yet */
-	snprintf(name, sizeof(name), "%s\t%s", p->read->comm,
-	    p->read->service);
+	count_describe(p, name, sizeof(name));
 	for (i = 0; i < c->n_exits; i++)
 		if ((int64_t)p->start_ns + x->boot_ns <
 		    c->exits[i].time_ns + x->mono_ns &&
-		    strcmp(strchr(c->exits[i].text, ' ') + 1, name) == 0)
+		    strcmp(strchr(c->exits[i].text, ' '), strchr(name,
+		    ' ')) == 0)
 			c->exits[i].others = true;
 }
 
@@ -360,11 +391,42 @@ count_see(void *arg, struct process *p)
 	count_go_on(x, p);
 }
 
-static const char *
-count_exit_kind(const struct process_count *c, size_t i)
+/* In order, or by somebody who has asked it to: a shell says 128 and more of
+ * who handles a signal and exits. */
+static bool
+count_is_orderly(int status)
 {
-	return !c->exits[i].watched ? "exit" :
-	    c->exits[i].others ? "fewer" : "ended";
+	static const int asks[] = {SIGTERM, SIGINT, SIGHUP};
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) :
+	    WEXITSTATUS(status) - 128;
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
+		if (signal == asks[i])
+			return true;
+	return false;
+}
+
+static void
+put_exit(const struct count_close *x, size_t i, int64_t offset_ns)
+{
+	const struct process_count *c = x->count;
+	const char *what = "exit", *tab = strchr(c->exits[i].text, '\t');
+	int status = c->exits[i].status;
+	char text[200], why[32] = "";
+
+	if (c->exits[i].watched)
+		what = c->exits[i].others ? "fewer" : c->exits[i].known &&
+		    count_is_orderly(status) ? "stopped" : "ended";
+	if (c->exits[i].known && WIFSIGNALED(status))
+		snprintf(why, sizeof(why), " (signal %d)", WTERMSIG(status));
+	else if (c->exits[i].known)
+		snprintf(why, sizeof(why), " (status %d)",
+		    WEXITSTATUS(status));
+	snprintf(text, sizeof(text), "%.*s%s%s",
+	    (int)(tab - c->exits[i].text), c->exits[i].text, why, tab);
+	count_put_mark(x, what, text, c->exits[i].time_ns + offset_ns);
 }
 
 /* A series begins with its first event and goes on while the service
@@ -427,8 +489,7 @@ process_count_close_slot(struct process_count *c, uint64_t slot,
 	for (i = 0; i < c->n; i++)
 		put_service(&c->service[i], b, slot, last_ns);
 	for (i = 0; i < c->n_exits; i++)
-		count_put_mark(&close, count_exit_kind(c, i), c->exits[i].text,
-		    c->exits[i].time_ns + offset_ns);
+		put_exit(&close, i, offset_ns);
 	c->n_exits = 0;
 	put_execs(&close, offset_ns);
 	put_counter(b, "memlens_life_records_lost_total", "source", "cpu",

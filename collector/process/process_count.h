@@ -6,6 +6,7 @@
 #ifndef COLLECTOR_PROCESS_COUNT_H
 #define COLLECTOR_PROCESS_COUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct batch;
@@ -13,12 +14,24 @@ struct process_count;
 struct process_event;
 struct services;
 
+/* Who knows with which status a watched program ends. */
+struct process_ends {
+	void (*watch)(void *arg, int32_t pid);
+	/* The status of waitpid(); false: nobody knows. */
+	bool (*status)(void *arg, int32_t pid, int *status);
+	void *arg;
+};
+
 #define PROCESS_MARKS_MAX 8        /* of each kind, a slot */
 #define PROCESS_SEASONED_NS INT64_C(5000000000) /* shorter lives get no mark */
 
 /* `services` is borrowed.  NULL when out of memory. */
 struct process_count *process_count_new(struct services *services);
 void process_count_free(struct process_count *c);
+
+/* From now on; nothing is known of ends before that. */
+void process_count_serve(struct process_count *c,
+    const struct process_ends *ends);
 
 void process_count_event(struct process_count *c, const struct process_event *e,
     int64_t now_ns);

@@ -4,7 +4,8 @@
  * write to the socket, so its text is checked here.
  *
  *	began, ended            a program that a rule of the daemon names
- *	fewer                   the same ended, and others of its name run
+ *	stopped                 the same ended as somebody wanted it to
+ *	fewer                   it ended, and others of its name run
  *	target-down, target-up  a target of the scraper
  *	note, fault             somebody's words (POST /api/v1/marks)
  *	exec, exit, memlensd, rate, retention, ...

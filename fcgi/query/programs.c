@@ -24,20 +24,56 @@ struct programs_word {
 	size_t n_gone, n_back;
 };
 
-/* The name behind the pid. */
-static const char *
-programs_name(const struct mark *m)
-{
-	const char *blank = strchr(m->text, ' ');
+/* The text of a mark: PID ' ' COMM [" :" PORT] [" (signal N)"], or status. */
+struct programs_text {
+	const char *comm, *port, *way; /* way: to the text's end */
+	int n_comm, n_port;            /* 0: it listens on none */
+};
 
-	return blank != NULL ? blank + 1 : "";
+static const char *
+programs_way(const char *text)
+{
+	static const char *const ways[] = {" (signal ", " (status "};
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		const char *at = strstr(text, ways[i]);
+
+		if (at != NULL && text[n - 1] == ')')
+			return at;
+	}
+	return text + n;
 }
 
+static struct programs_text
+programs_text(const struct mark *m)
+{
+	const char *blank = strchr(m->text, ' ');
+	struct programs_text t = {.comm = blank != NULL ? blank + 1 : ""};
+	const char *port = strstr(t.comm, " :");
+
+	t.way = programs_way(t.comm);
+	if (port == NULL || port > t.way || strspn(port + 2, "0123456789") !=
+	    (size_t)(t.way - port - 2))
+		port = t.way;
+	t.port = port;
+	t.n_port = (int)(t.way - port);
+	t.n_comm = (int)(port - t.comm);
+	return t;
+}
+
+/* Replicas are told apart by their ports; one that did not listen yet may be
+ * any. */
 static bool
 programs_are_one(const struct mark *a, const struct mark *b)
 {
-	return strcmp(a->service, b->service) == 0 &&
-	    strcmp(programs_name(a), programs_name(b)) == 0;
+	struct programs_text x = programs_text(a), y = programs_text(b);
+
+	if (strcmp(a->service, b->service) != 0 || x.n_comm != y.n_comm ||
+	    strncmp(x.comm, y.comm, (size_t)x.n_comm) != 0)
+		return false;
+	return x.n_port == 0 || y.n_port == 0 || (x.n_port == y.n_port &&
+	    strncmp(x.port, y.port, (size_t)x.n_port) == 0);
 }
 
 static const struct mark *
@@ -78,24 +114,28 @@ programs_say(const struct programs_word *word, programs_fn *fn, void *arg)
 {
 	const struct mark *m = word->gone != NULL ? word->gone : word->ended;
 	char why[3 * MARKS_TEXT_MAX], at[40];
+	struct programs_text t;
 	struct tm tm;
 	time_t s;
+	int n;
 
 	if (m == NULL)
 		return;
+	t = programs_text(m);
+	n = t.n_comm + t.n_port;
 	s = (time_t)(m->time_ns / NS_PER_S);
 	strftime(at, sizeof(at), "%H:%M:%S UTC", gmtime_r(&s, &tm));
 	if (word->n_gone > 1)
 		snprintf(why, sizeof(why), "%zu programs have ended and not "
-		    "come back, the last one %s (pid %d) at %s", word->n_gone,
-		    programs_name(m), atoi(m->text), at);
+		    "come back, the last one %.*s (pid %d) at %s%s",
+		    word->n_gone, n, t.comm, atoi(m->text), at, t.way);
 	else if (word->n_gone == 1)
-		snprintf(why, sizeof(why), "%s (pid %d) ended at %s and has "
-		    "not come back", programs_name(m), atoi(m->text), at);
+		snprintf(why, sizeof(why), "%.*s (pid %d) ended at %s%s and "
+		    "has not come back", n, t.comm, atoi(m->text), at, t.way);
 	else
-		snprintf(why, sizeof(why), "%s (pid %d) ended at %s and came "
-		    "back as pid %d%s", programs_name(m), atoi(m->text), at,
-		    atoi(word->back->text), word->n_back > 1
+		snprintf(why, sizeof(why), "%.*s (pid %d) ended at %s%s and "
+		    "came back as pid %d%s", n, t.comm, atoi(m->text), at,
+		    t.way, atoi(word->back->text), word->n_back > 1
 		    ? ", not for the first time in five minutes" : "");
 	fn(arg, m->service, why);
 }

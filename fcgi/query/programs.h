@@ -5,7 +5,8 @@
  * An end that nothing of the same service and name has followed is told for
  * an hour; one that something has, for five minutes after that came.  What was
  * before the daemon began is past: it did not see who came back meanwhile.  One
- * of several ("fewer") is not the end of the service, and is not told.
+ * of several ("fewer") is not the end of the service, and what was stopped on
+ * purpose ("stopped") is nobody's trouble: neither is told.
  */
 #ifndef FCGI_PROGRAMS_H
 #define FCGI_PROGRAMS_H

@@ -9,6 +9,7 @@
   /* what: [its words, its colour] */
   const KINDS = {
     ended: ['ended', '--bad'],
+    stopped: ['was stopped', '--warn'],
     fewer: ['ended, others of its name go on', '--warn'],
     began: ['began', '--ok'],
     'target-down': ['does not answer', '--bad'],
@@ -24,9 +25,11 @@
   function words({ what, text, service }) {
     const [verb] = KINDS[what] || [what];
     const of = service ? service + ': ' : '';
-    const [, pid, name] = /^(\d+) (.*)$/.exec(text) || [];
-    if (what === 'began' || what === 'ended' || what === 'fewer')
-      return of + (pid ? name + ' (pid ' + pid + ')' : text) + ' ' + verb;
+    const [, pid, name, how = ''] =
+      /^(\d+) (.*?)( \((?:signal|status) \d+\))?$/.exec(text) || [];
+    if (['began', 'ended', 'stopped', 'fewer'].includes(what))
+      return of + (pid ? name + ' (pid ' + pid + ')' : text) + ' ' + verb +
+        how;
     if (what === 'target-down' || what === 'target-up') {
       const at = text.indexOf(': ');
       const target = at < 0 ? text : text.slice(0, at);

@@ -149,6 +149,10 @@ test('marks are told in words, and the nearest comes first', () => {
   assert.equal(say('ended', '7 kv a', 'kv'), 'kv: kv a (pid 7) ended');
   assert.equal(say('fewer', '7 kv', 'kv'),
     'kv: kv (pid 7) ended, others of its name go on');
+  assert.equal(say('ended', '7 kv :2003 (signal 9)', 'kv'),
+    'kv: kv :2003 (pid 7) ended (signal 9)');
+  assert.equal(say('stopped', '7 kv (status 0)', 'kv'),
+    'kv: kv (pid 7) was stopped (status 0)');
   assert.equal(say('began', 'odd', 'kv'), 'kv: odd began');
   assert.equal(say('target-down', 'r2: prometheus: refused', 'kv'),
     'kv: target r2 does not answer: prometheus: refused');

@@ -570,6 +570,89 @@ TEST(names_of_services_that_are_gone_make_room)
 	rmdir(proc);
 }
 
+/* ---- how programs end ---- */
+
+struct ends {
+	int watched;
+};
+
+static void
+ends_watch(void *arg, int32_t pid)
+{
+	struct ends *ends = arg;
+
+	ends->watched += pid >= 1000 && pid < 1006;
+}
+
+/* By exit 0, SIGTERM, exit 143, SIGKILL, exit 1; of the last nobody knows. */
+static bool
+ends_status(void *arg, int32_t pid, int *status)
+{
+	static const int known[] = {0, 15, 143 << 8, 9, 1 << 8};
+
+	(void)arg;
+	if (pid - 1000 >= 5)
+		return false;
+	*status = known[pid - 1000];
+	return true;
+}
+
+TEST(ends_are_told_by_their_status)
+{
+	static const char *const want[] = {"stopped 1000 name-0 (status 0)\tdb",
+	    "stopped 1001 name-1 (signal 15)\tdb",
+	    "stopped 1002 name-2 (status 143)\tdb",
+	    "ended 1003 name-3 (signal 9)\tdb",
+	    "ended 1004 name-4 (status 1)\tdb", "ended 1005 name-5\tdb"};
+	char proc[] = "/tmp/memlens-test-life-XXXXXX", text[200];
+	char name[] = "db", comm[] = "^name-";
+	struct services *services = NULL;
+	struct process_count *c;
+	struct ends ends = {0};
+	struct config config;
+	struct batch *b;
+	int i;
+
+	CHECK(mkdtemp(proc) != NULL);
+	CHECK_OK(config_load(&config, NULL));
+	config.short_lived_ns = 0;
+	config.services[0] = (struct config_service){.name = name,
+	    .comm = comm};
+	config.n_services = 1;
+	CHECK_OK(services_new_at(&services, &config, proc));
+	c = process_count_new(services);
+	process_count_serve(c, &(struct process_ends){ends_watch, ends_status,
+	    &ends});
+	for (i = 0; i < 6; i++)
+		put_process(proc, 1000 + i, i);
+	CHECK_OK(services_sweep(services, NS_PER_S));
+	b = batch_new(NS_PER_S);
+	process_count_close_slot(c, 0, b, 0, 0, 0);
+	batch_free(b);
+	CHECK_INT(ends.watched, 6);
+	for (i = 0; i < 6; i++)
+		process_count_event(c, &(struct process_event){
+		    .kind = PROCESS_EXIT, .pid = 1000 + i, .tid = 1000 + i},
+		    clock_mono_ns());
+	b = batch_new(NS_PER_S);
+	process_count_close_slot(c, 1, b, 0, 0, 0);
+	CHECK_INT(b->n_facts, 6);
+	for (i = 0; i < 6 && i < (int)b->n_facts; i++) {
+		snprintf(text, sizeof(text), "%s %.*s", batch_str(b,
+		    b->facts[i].subject), (int)b->facts[i].n,
+		    (const char *)b->fact_bytes.data + b->facts[i].first);
+		CHECK_STR(text, want[i]);
+	}
+	batch_free(b);
+	for (i = 0; i < 6; i++)
+		remove_process(proc, 1000 + i);
+	process_count_free(c);
+	services_free(services);
+	config.n_services = 0;
+	config_free(&config);
+	rmdir(proc);
+}
+
 int
 main(void)
 {
@@ -585,5 +668,6 @@ main(void)
 	RUN(a_process_outlives_its_first_thread);
 	RUN(marks_are_few);
 	RUN(names_of_services_that_are_gone_make_room);
+	RUN(ends_are_told_by_their_status);
 	return test_done();
 }

@@ -95,6 +95,33 @@ TEST(two_replicas)
 	    "has not come back\n");
 }
 
+TEST(replicas_are_told_apart_by_their_ports)
+{
+	add(60, "ended", "7 kv_service :2003 (signal 9)", "kv");
+	add(50, "began", "9 kv_service :2004", "kv");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:20 "
+	    "UTC (signal 9) and has not come back\n");
+	add(60, "ended", "7 kv_service :2003 (signal 9)", "kv");
+	add(50, "began", "9 kv_service :2003", "kv");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:20 "
+	    "UTC (signal 9) and came back as pid 9\n");
+	add(60, "ended", "7 kv_service :2003 (status 3)", "kv");
+	add(50, "began", "9 kv_service", "kv");
+	CHECK(strstr(judge(), "(status 3) and came back as pid 9") != NULL);
+	add(60, "ended", "7 a :b (c)", "kv");
+	CHECK(strstr(judge(), "a :b (c) (pid 7)") != NULL);
+}
+
+TEST(what_was_stopped_on_purpose_is_not_told)
+{
+	add(60, "stopped", "7 kv_service (status 0)", "kv");
+	CHECK_STR(judge(), "");
+	add(90, "stopped", "7 kv_service", "kv");
+	add(80, "began", "8 kv_service", "kv");
+	add(60, "ended", "8 kv_service (signal 11)", "kv");
+	CHECK(strstr(judge(), "(pid 8)") != NULL);
+}
+
 TEST(what_was_before_the_daemon_began_is_past)
 {
 	add(60, "ended", "7 kv_service", "kv");
@@ -140,6 +167,8 @@ main(void)
 	RUN(one_that_came_back);
 	RUN(another_does_not_bring_it_back);
 	RUN(two_replicas);
+	RUN(replicas_are_told_apart_by_their_ports);
+	RUN(what_was_stopped_on_purpose_is_not_told);
 	RUN(what_was_before_the_daemon_began_is_past);
 	RUN(as_many_are_gone_as_a_count_says);
 	return test_done();
