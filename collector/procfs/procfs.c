@@ -22,6 +22,7 @@
 #include "collector/base/source.h"
 #include "collector/process/services.h"
 #include "collector/procfs/procfs_allocator.h"
+#include "collector/procfs/procfs_files.h"
 #include "collector/procfs/procfs_groups.h"
 #include "collector/procfs/procfs_limits.h"
 #include "collector/procfs/procfs_pace.h"
@@ -40,6 +41,7 @@ struct procfs {
 	struct procfs_host *host;
 	struct groups *groups, *instances;
 	struct limits *limits;
+	struct files *files;
 	int proc_fd;
 	int64_t slot_ns, mounts_ns;
 	struct procfs_pace pace;
@@ -266,6 +268,7 @@ procfs_read_process(void *arg, struct process *p)
 		procfs_process_allocator(&pass->allocators, s->proc_fd, p,
 		    &r);
 		limits_add(s->limits, p->read->service, p->read->cgroup);
+		files_add(s->files, s->proc_fd, p);
 	}
 	if (!p->read->kernel_thread && p->read->stat.state != 'Z')
 		procfs_pss_read(&s->pss, s->proc_fd, p->pid, &r);
@@ -290,6 +293,8 @@ procfs_read_groups(struct procfs *s, const struct procfs_reading *r, bool all)
 		map64_fini(&s->active);
 		s->n_sums = 0;
 	}
+	if (all)
+		files_begin(s->files, r->now_ns);
 	groups_begin(s->groups);
 	groups_begin(s->instances);
 	procfs_pss_begin(&s->pss, r->now_ns);
@@ -302,6 +307,8 @@ procfs_read_groups(struct procfs *s, const struct procfs_reading *r, bool all)
 		group_put_instance(r, &g[i]);
 	if (all)
 		limits_put(s->limits, r);
+	if (all)
+		files_put(s->files, s->proc_fd, r);
 	if (all) /* single ones may be hidden even from root */
 		s->blind = pass.denied > pass.asked / 2;
 }
@@ -356,6 +363,7 @@ procfs_close(void *source)
 	groups_free(s->groups);
 	groups_free(s->instances);
 	limits_free(s->limits);
+	files_free(s->files);
 	map64_fini(&s->active);
 	free(s->sums);
 	if (s->proc_fd >= 0)
@@ -387,8 +395,9 @@ procfs_open(void **out, const struct config *config,
 	s->groups = groups_new();
 	s->instances = groups_new();
 	s->limits = limits_new("/sys/fs/cgroup");
+	s->files = files_new(s->slot_ns);
 	if (s->meter == NULL || s->host == NULL || s->groups == NULL ||
-	    s->instances == NULL || s->limits == NULL) {
+	    s->instances == NULL || s->limits == NULL || s->files == NULL) {
 		procfs_close(s);
 		return err_nomem();
 	}

@@ -9,6 +9,7 @@
  *	procfs_groups.c   sums over the processes of a service
  *	procfs_allocator.c  which allocator a process has
  *	procfs_limits.c   what control groups leave a service
+ *	procfs_files.c    what the files of a service take
  *	procfs_pace.c     what that costs, and how often it is done for that
  *
  * Names, labels and units are node_exporter's and process-exporter's.
