@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "fcgi/child/sandbox.h"
+#include "fcgi/kv/fault.h"
+#include "fcgi/kv/turn.h"
 #include "fcgi/listen.h"
 #include "fcgi/prefork.h"
 #include "fcgi/server/draw.h"
@@ -34,6 +36,7 @@ struct options {
 	enum pool pool;
 	bool check;
 	int socket;
+	int turns; /* of the pool: turn.h */
 	struct settings settings;
 };
 
@@ -56,7 +59,7 @@ static const char usage[] =
     "Answers the HTTP interface of MemLens over FastCGI.\n\n"
     "  -c, --config FILE     configuration; without it the defaults hold\n"
     "  -h, --help            this text\n"
-    "  -j, --workers N       processes (default 2; 1 for health, playground)\n"
+    "  -j, --workers N       processes (default 2; 1 for health)\n"
     "  -l, --listen SOCKET   path of a unix socket; else descriptor 0\n"
     "  -m, --max-requests N  replace a worker after N requests\n"
     "  -n, --check           check options and configuration, then exit\n"
@@ -136,14 +139,13 @@ parse_options(struct options *o, int argc, char **argv)
 		log_err("unexpected argument \"%s\"", argv[optind]);
 		return EXIT_USAGE;
 	}
-	if (o->pool == POOL_PLAYGROUND && o->workers > 1) {
-		log_err("the playground has one process: its target gets one "
-		    "request at a time");
+	if (o->pool == POOL_PLAYGROUND && o->workers > 2) {
+		log_err("the playground has at most two processes: one for "
+		    "keys, one for a test of minutes");
 		return EXIT_USAGE;
 	}
 	if (o->workers == 0)
-		o->workers = o->pool == POOL_PLAYGROUND ||
-		    o->pool == POOL_HEALTH ? 1 : 2;
+		o->workers = o->pool == POOL_HEALTH ? 1 : 2;
 	return -1;
 }
 
@@ -189,8 +191,10 @@ run_worker(void *arg, unsigned number)
 	struct draw draw;
 	struct serve_options serve = {&site, o->socket, o->store_dir,
 	    &o->settings, &draw, o->pool, (long)o->max_requests, number,
-	    (unsigned)o->workers};
+	    (unsigned)o->workers, o->turns, -1};
 
+	if (o->pool == POOL_PLAYGROUND || o->pool == POOL_ALL)
+		serve.fault = fault_stand_by(&o->settings);
 	draw_init(&draw, draw_program(o));
 	limit_memory(o->settings.memory_bytes);
 	if (sandbox_enter(target_port(o), draw_program(o)) == 0 && number == 1)
@@ -248,6 +252,7 @@ run(struct options *o)
 	if (draw_program(o) != NULL && access(draw_program(o), X_OK) < 0)
 		log_warn("%s: %s: no PNG and no picture of a graph",
 		    draw_program(o), strerror(errno));
+	o->turns = turn_open();
 	status = prefork_run((unsigned)o->workers, run_worker, reload, o);
 	if (o->socket_path != NULL)
 		unlink(o->socket_path);

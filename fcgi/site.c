@@ -78,7 +78,8 @@ static const struct route routes[] = {
     {"GET", "/api/v1/diff.html", POOL_QUERY, api_diff_html,
         .params = PAIR_PICTURE_PARAMS},
     {"GET", "/api/v1/compare.json", POOL_QUERY, api_compare,
-        .params = "query from until from-b until-b requests show limit strict"},
+        .params = "query from until query-b from-b until-b requests requests-b "
+                  "show limit strict"},
     {"GET", "/api/v1/leaks", POOL_QUERY, api_leaks,
         .params = "service from until type requests limit strict"},
     {"GET", "/api/v1/lifetimes", POOL_QUERY, api_lifetimes,
@@ -99,6 +100,8 @@ static const struct route routes[] = {
         .params = "read-back"},
     {"POST", "/api/v1/actions/latency-test", POOL_PLAYGROUND,
         api_latency_post, .params = "", .time_s = 300},
+    {"POST", "/api/v1/actions/fault", POOL_PLAYGROUND, api_fault_post,
+        .params = "", .time_s = 300},
     {"GET", "/metrics", POOL_HEALTH, api_metrics, .params = "strict"},
     {"POST", "/ingest", POOL_INGEST, api_ingest, .params = INGEST_PARAMS,
         .body_max = INGEST_BODY_MAX},

@@ -11,6 +11,7 @@
 #include "fcgi/kv/kv_ask.h"
 #include "fcgi/kv/kv_keys.h"
 #include "fcgi/kv/pages.h"
+#include "fcgi/kv/turn.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
@@ -92,9 +93,11 @@ api_kv_get(struct context *c, struct request *rq, struct response *rs)
 	int64_t latency_ns;
 
 	if ((e = kv_key(rq, key, sizeof(key))) != NULL ||
-	    (e = kv_ask_check(c)) != NULL)
+	    (e = kv_ask_check(c)) != NULL ||
+	    (e = turn_wait(c->turns, TURN_KEYS)) != NULL)
 		return e;
 	e = kv_get(c, key, &json, &latency_ns);
+	turn_end(c->turns, TURN_KEYS);
 	if (e == NULL) {
 		kv_put_answer(&w, key, &json, latency_ns);
 		writer_close(&w, '}');
@@ -191,8 +194,11 @@ api_kv_put(struct context *c, struct request *rq, struct response *rs)
 	if (!writer_utf8_valid((const char *)rq->body.data, rq->body.len))
 		return err_field(ERR_REQUEST, 415, "value",
 		    "the body is not UTF-8 text");
-	if ((e = kv_keys_reads(c, key, &reads)) != NULL ||
-	    (e = kv_keys_check(key, reads)) != NULL)
+	if ((e = turn_wait(c->turns, TURN_KEYS)) != NULL)
 		return e;
-	return kv_put(c, key, rq, back == 1, rs);
+	if ((e = kv_keys_reads(c, key, &reads)) == NULL &&
+	    (e = kv_keys_check(key, reads)) == NULL)
+		e = kv_put(c, key, rq, back == 1, rs);
+	turn_end(c->turns, TURN_KEYS);
+	return e;
 }

@@ -1,29 +1,25 @@
 /*
  * POST /api/v1/actions/latency-test: the latency of SET, by writes of our own
- * under a reserved prefix, which somebody has to confirm.  The worker of the
- * playground is one process, so there is one test at a time; what came of it
- * is kept as a named run.
+ * under a reserved prefix, which somebody has to confirm.  There is one test
+ * at a time; what came of it is kept as a named run.
  */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fcgi/format/writer.h"
+#include "fcgi/kv/action.h"
 #include "fcgi/kv/kv_ask.h"
 #include "fcgi/kv/kv_keys.h"
 #include "fcgi/kv/latency_run.h"
 #include "fcgi/kv/pages.h"
 #include "fcgi/server/context.h"
-#include "fcgi/server/fact_post.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-
-#define LATENCY_BODY_MAX 4096
 
 /* A member of the body that is a number, or `fallback`. */
 static const struct err *
@@ -58,20 +54,13 @@ latency_flag(struct json_object *in, const char *key, bool fallback)
 static const struct err *
 latency_read(const struct request *rq, struct latency_run *r)
 {
-	struct json_object *in = NULL;
-	const struct err *e = NULL;
-	double samples;
+	struct json_object *in;
+	double samples = 0;
+	const struct err *e = action_body(rq, "writes to the database", &in);
 
-	if (rq->body.len > 0 && rq->body.len <= LATENCY_BODY_MAX)
-		in = kv_parse(&rq->body);
-	if (!json_object_is_type(in, json_type_object))
-		e = err_new(ERR_REQUEST, 415, "the body is no JSON object in "
-		    "UTF-8 of at most %d bytes", LATENCY_BODY_MAX);
-	else if (!latency_flag(in, "confirmed", false))
-		e = err_field(ERR_REQUEST, 400, "confirmed", "is not true: "
-		    "the test writes to the database");
-	else if ((e = latency_number(in, "samples", LATENCY_SAMPLES_MIN,
-	    LATENCY_SAMPLES_MAX, LATENCY_SAMPLES_MIN, &samples)) == NULL &&
+	if (e == NULL && (e = latency_number(in, "samples",
+	    LATENCY_SAMPLES_MIN, LATENCY_SAMPLES_MAX, LATENCY_SAMPLES_MIN,
+	    &samples)) == NULL &&
 	    (e = latency_number(in, "rate", 0, LATENCY_RATE_MAX, 0,
 	    &r->rate)) == NULL) {
 		r->samples = (uint32_t)samples;
@@ -125,9 +114,10 @@ latency_put_run(struct writer *w, const struct latency_run *r,
 		writer_key(w, "rate_target");
 		writer_decimal(w, (int128)(r->rate * 1e6), 6);
 	}
-	writer_key(w, "rate_reached");
-	writer_decimal(w, (int128)(took_s > 0 ? r->sent / took_s * 1e6 : 0),
-	    6);
+	if (r->accepted.n > 0 && took_s > 0) {
+		writer_key(w, "rate_reached"); /* by what was answered */
+		writer_decimal(w, (int128)(r->accepted.n / took_s * 1e6), 6);
+	}
 	writer_key_open(w, "latency", '{');
 	writer_key_str(w, "keys", r->prefix);
 	writer_key_int(w, "samples", r->samples);
@@ -149,35 +139,21 @@ static const struct err *
 latency_test(struct context *c, const struct request *rq,
     struct latency_run *r, struct response *rs)
 {
-	struct writer w = writer_of(&rs->body);
 	int64_t from_ns = clock_wall_ns();
+	char name[ACTION_NAME_MAX];
 	struct buf run = {0};
 	struct writer kept = writer_of(&run);
 	const struct err *e;
-	char name[64], at[40];
-	struct tm tm;
-	time_t s = (time_t)(rq->now_ns / NS_PER_S);
 
-	strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S", gmtime_r(&s, &tm));
-	snprintf(name, sizeof(name), "latency of SET %s", at);
+	action_name("latency of SET", rq->now_ns, name);
 	snprintf(r->prefix, sizeof(r->prefix), KV_KEYS_PREFIX "p99-%lld-",
 	    (long long)(rq->now_ns / NS_PER_MS));
-	if ((e = latency_run(c, r)) != NULL)
-		return e;
-	latency_put_run(&kept, r, name, from_ns, clock_wall_ns());
-	if (run.failed)
-		return err_nomem();
-	e = fact_post(c, clock_wall_ns(), FACT_RUN, name, run.data, run.len);
-	writer_open(&w, '{');
-	writer_key(&w, "run");
-	writer_raw(&w, (const char *)run.data, run.len);
-	writer_key(&w, "kept");
-	writer_bool(&w, e == NULL);
-	if (e != NULL)
-		writer_key_str(&w, "why", e->text);
-	writer_close(&w, '}');
+	if ((e = latency_run(c, r)) == NULL) {
+		latency_put_run(&kept, r, name, from_ns, clock_wall_ns());
+		e = action_keep(c, name, &run, rs);
+	}
 	buf_fini(&run);
-	return NULL;
+	return e;
 }
 
 const struct err *
@@ -193,8 +169,11 @@ api_latency_post(struct context *c, struct request *rq, struct response *rs)
 		return e;
 	if ((r = calloc(1, sizeof(*r))) == NULL)
 		return err_nomem();
-	if ((e = latency_read(rq, r)) == NULL)
+	if ((e = latency_read(rq, r)) == NULL &&
+	    (e = action_begin(c)) == NULL) {
 		e = latency_test(c, rq, r, rs);
+		action_end(c);
+	}
 	free(r);
 	return e;
 }

@@ -10,5 +10,6 @@
 route_fn api_kv_get;
 route_fn api_kv_put;
 route_fn api_latency_post;
+route_fn api_fault_post;
 
 #endif

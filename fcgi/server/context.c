@@ -24,7 +24,7 @@ context_init(struct context *c, const struct settings *settings,
     const char *store_dir)
 {
 	*c = (struct context){.settings = settings, .store_dir = store_dir,
-	    .started_ns = clock_wall_ns()};
+	    .turns = -1, .fault = -1, .started_ns = clock_wall_ns()};
 }
 
 void

@@ -32,6 +32,8 @@ struct context {
 	const struct settings *settings; /* borrowed */
 	const char *store_dir;           /* borrowed */
 	struct draw *draw;               /* borrowed */
+	int turns;                       /* of its pool: turn.h */
+	int fault; /* to who runs the command of [fault]; -1: nobody does */
 	struct store *store;             /* NULL: not opened yet */
 	struct graph_cache *graphs;      /* NULL: empty */
 	struct context_ingest ingest;

@@ -312,6 +312,8 @@ serve_run(const struct serve_options *o)
 	c.number = o->number;
 	c.draw = o->draw;
 	c.workers = o->workers;
+	c.turns = o->turns;
+	c.fault = o->fault;
 	for (long n = 0; got >= 0 && (o->max_requests == 0 ||
 	    n < o->max_requests) && serve_wait(o, &c, stop); n += got) {
 		got = serve_one(o, &c, &f);

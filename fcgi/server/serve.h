@@ -21,6 +21,8 @@ struct serve_options {
 	long max_requests; /* after so many it ends; 0: never */
 	unsigned number; /* of the pool, from 1; */
 	unsigned workers; /* there are so many */
+	int turns; /* of the pool: turn.h */
+	int fault; /* as in context.h */
 };
 
 /* Runs until SIGTERM or max_requests; the exit status of the process. */

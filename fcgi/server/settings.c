@@ -38,6 +38,12 @@ static const struct conf_key settings_keys[] = {
         "whether the playground may write"},
     {"kv", "timeout", CONF_DURATION, AT(kv_timeout_ns), "2s", S / 100,
         60 * S, "time for one answer of the target"},
+    {"fault", "command", CONF_STRING, AT(fault_command), NULL, 0, 0,
+        "program and arguments that make something faulty"},
+    {"fault", "time", CONF_DURATION, AT(fault_time_ns), "30s", S / 10,
+        120 * S, "time for the command, after which it is killed"},
+    {"fault", "span", CONF_DURATION, AT(fault_span_ns), "60s", S, 3600 * S,
+        "what is compared before the command's beginning, and after"},
 };
 
 static struct settings_graph *
@@ -116,6 +122,10 @@ settings_check(const struct settings *s, const char *path)
 	if (s->draw != NULL && s->draw[0] != '/')
 		return err_new(ERR_CONFIG, 0, "%s: draw is \"%.200s\", not "
 		    "the path of a program from the root", path, s->draw);
+	if (s->fault_command != NULL && s->fault_command[0] != '/')
+		return err_new(ERR_CONFIG, 0, "%s: command is \"%.200s\", "
+		    "not the path of a program from the root", path,
+		    s->fault_command);
 	for (size_t i = 0; i < s->n_graphs; i++) {
 		const struct settings_graph *g = &s->graphs[i];
 

@@ -43,6 +43,11 @@ struct settings {
 	char *kv_ca; /* of an https target; NULL: the system's */
 	bool kv_allow_put;
 	int64_t kv_timeout_ns;
+	/* [fault] */
+	char *fault_command; /* a program's path and its arguments, parted by
+	                      * blanks; NULL: none */
+	int64_t fault_time_ns; /* that it may take */
+	int64_t fault_span_ns; /* to be compared before it, and after */
 	/* [graph NAME] */
 	struct settings_graph graphs[SETTINGS_GRAPHS_MAX];
 	size_t n_graphs;

@@ -38,6 +38,8 @@ get GET /api/v1/actions/latency-test
 check "a GET starts nothing" status 405
 latency '{}'
 check "not unless somebody confirms" js 'd.field === "confirmed"'
+latency '{"confirmed":"false"}'
+check "a word is no confirmation" js 'd.field === "confirmed"'
 latency '[]'
 check "no object" status 415
 for m in '"samples":199' '"samples":10001' '"rate":501' '"rate":"fast"' \
@@ -88,4 +90,26 @@ target=
 latency '{"confirmed":true}'
 check "nobody there" fact '/a write/.test(l.stopped) && a.count === 0 &&
     a.p99 === null'
+check "what nobody has answered has no rate" js \
+    '!("rate_reached" in d.run)'
+# One at a time, and keys are asked for meanwhile.
+crow yes 8s HANG=memlens-p99
+printf '{"confirmed":true}' >"$T/first"
+REQUEST_METHOD=POST REQUEST_URI=/api/v1/actions/latency-test HTTP_HOST=localhost \
+    CONTENT_LENGTH=18 cgi-fcgi -bind -connect "$T/sock" <"$T/first" \
+    >"$T/first.answer" &
+first=$!
+refused()
+{
+	latency '{"confirmed":true,"samples":201}'
+	status 409
+}
+check "another test is refused" await 6 refused
+check "and why" js '/one at a time/.test(d.detail)'
+get GET /api/v1/kv/none
+check "the terminal does not wait for the test" status 404
+check "which goes on" [ ! -s "$T/first.answer" ]
+wait $first
+sed '1,/^\r$/d' "$T/first.answer" >"$T/body"
+check "and ends as it would" fact '/a read/.test(l.stopped) && l.sent === 1'
 exit $bad

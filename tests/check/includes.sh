@@ -64,7 +64,8 @@ collector/java: store/batch store/base
 fcgi/child: store/base
 fcgi/server: fcgi/child fcgi/format store store/batch store/model store/base
 fcgi/draw: fcgi/server store/base
-fcgi/kv: fcgi/server fcgi/http fcgi/format store/model store/base
+fcgi/kv: fcgi/server fcgi/child fcgi/http fcgi/format store/model
+	store/base
 fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
 	store/model store/base
 fcgi/starlark: fcgi/format store/base

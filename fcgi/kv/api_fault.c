@@ -1,0 +1,185 @@
+/*
+ * POST /api/v1/actions/fault: a fault run.  The operator's own command is
+ * carried out (fault.h); its moment is a mark, and a named run keeps the time
+ * before and after it to be compared.  Where the mark cannot be kept nothing
+ * is done.
+ *
+ *	before           fault     after
+ *	[span ........)[ slot )[ span, or as long as it takes ...)
+ *
+ * The slot in which it began is in neither.
+ */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "fcgi/format/writer.h"
+#include "fcgi/kv/action.h"
+#include "fcgi/kv/fault.h"
+#include "fcgi/kv/pages.h"
+#include "fcgi/server/context.h"
+#include "fcgi/server/fact_post.h"
+#include "fcgi/server/request.h"
+#include "fcgi/server/respond.h"
+#include "fcgi/server/settings.h"
+#include "store/base/buf.h"
+#include "store/base/clock.h"
+#include "store/base/err.h"
+
+#define FAULT_NAME_MAX 64
+
+struct fault_page {
+	char command[FAULT_NAME_MAX]; /* the program's name alone */
+	int64_t at_ns;
+	int64_t before_ns[2], after_ns[2]; /* [from, until) */
+	struct fault_done done;
+};
+
+/* Arguments may be secrets: the file's name is all that is kept. */
+static void
+fault_name(const char *command, char out[FAULT_NAME_MAX])
+{
+	size_t n = strcspn(command, " \t"), at = n;
+
+	while (at > 0 && command[at - 1] != '/')
+		at--;
+	snprintf(out, FAULT_NAME_MAX, "%.*s", (int)(n - at), command + at);
+	if (!writer_utf8_valid(out, strlen(out)))
+		snprintf(out, FAULT_NAME_MAX, "the command");
+}
+
+/* The ranges by whole slots. */
+static void
+fault_ranges(struct fault_page *p, int64_t slot_ns, int64_t span_ns)
+{
+	int64_t down = p->at_ns - p->at_ns % slot_ns;
+	int64_t end = p->at_ns + p->done.took_ns;
+
+	span_ns = (span_ns + slot_ns - 1) / slot_ns * slot_ns;
+	p->before_ns[0] = down - span_ns;
+	p->before_ns[1] = down;
+	p->after_ns[0] = down + slot_ns;
+	p->after_ns[1] = down + slot_ns + span_ns;
+	while (p->after_ns[1] < end)
+		p->after_ns[1] += slot_ns;
+}
+
+static void
+fault_put_range(struct writer *w, const char *key, const int64_t range[2])
+{
+	writer_key_open(w, key, '{');
+	writer_key_seconds(w, "from", range[0]);
+	writer_key_seconds(w, "until", range[1]);
+	writer_close(w, '}');
+}
+
+/* How it ended, for people. */
+static void
+fault_words(const struct fault_page *p, char *out, size_t room)
+{
+	double s = (double)p->done.took_ns / 1e9;
+
+	if (p->done.late)
+		snprintf(out, room, "%s was killed after %.3g s: its time was "
+		    "over", p->command, s);
+	else if (WIFSIGNALED(p->done.status))
+		snprintf(out, room, "%s was ended by signal %d after %.3g s",
+		    p->command, WTERMSIG(p->done.status), s);
+	else
+		snprintf(out, room, "%s ended with status %d after %.3g s",
+		    p->command, WEXITSTATUS(p->done.status), s);
+}
+
+static void
+fault_put(struct writer *w, const struct fault_page *p)
+{
+	bool ended = WIFEXITED(p->done.status) && !p->done.late;
+	size_t n = strlen(p->done.said);
+
+	writer_key_open(w, "fault", '{');
+	writer_key_str(w, "command", p->command);
+	writer_key_seconds(w, "at", p->at_ns);
+	writer_key_seconds(w, "took", p->done.took_ns);
+	writer_key(w, "status");
+	ended ? writer_int(w, WEXITSTATUS(p->done.status)) : writer_null(w);
+	writer_key(w, "late");
+	writer_bool(w, p->done.late);
+	writer_key(w, "said");
+	while (n > 0 && !writer_utf8_valid(p->done.said, n))
+		n--; /* it may have been cut inside of a letter */
+	writer_strn(w, p->done.said, n);
+	fault_put_range(w, "before", p->before_ns);
+	fault_put_range(w, "after", p->after_ns);
+	writer_close(w, '}');
+}
+
+static void
+fault_put_run(struct writer *w, const struct fault_page *p, const char *name)
+{
+	char notes[200];
+
+	fault_words(p, notes, sizeof(notes));
+	writer_open(w, '{');
+	writer_key_str(w, "name", name);
+	writer_key_seconds(w, "from", p->before_ns[0]);
+	writer_key_seconds(w, "until", p->after_ns[1]);
+	writer_key_str(w, "label", "fault run");
+	writer_key_str(w, "client", "MemLens");
+	writer_key_str(w, "notes", notes);
+	fault_put(w, p);
+	writer_key_seconds(w, "recorded", clock_wall_ns());
+	writer_close(w, '}');
+}
+
+/* Its moment comes first: nothing is broken that nobody would find. */
+static const struct err *
+fault_page_run(struct context *c, const struct request *rq,
+    struct fault_page *p, struct response *rs)
+{
+	struct buf mark = {0}, run = {0};
+	struct writer w = writer_of(&run);
+	char name[ACTION_NAME_MAX];
+	struct store_extent extent;
+	const struct err *e;
+	struct store *s;
+
+	fault_name(c->settings->fault_command, p->command);
+	action_name("fault", rq->now_ns, name);
+	if ((e = context_store(c, &s)) != NULL)
+		return e;
+	store_extent(s, &extent);
+	p->at_ns = clock_wall_ns();
+	buf_printf(&mark, "%s\t", p->command);
+	e = mark.failed ? err_nomem() : fact_post(c, p->at_ns, FACT_MARK,
+	    "fault", mark.data, mark.len);
+	buf_fini(&mark);
+	if (e != NULL ||
+	    (e = fault_run(c->fault, c->settings, &p->done)) != NULL)
+		return e;
+	fault_ranges(p, extent.slot_ns, c->settings->fault_span_ns);
+	fault_put_run(&w, p, name);
+	e = action_keep(c, name, &run, rs);
+	buf_fini(&run);
+	return e;
+}
+
+const struct err *
+api_fault_post(struct context *c, struct request *rq, struct response *rs)
+{
+	struct fault_page p = {.at_ns = 0};
+	struct json_object *in;
+	const struct err *e;
+
+	if (c->settings->fault_command == NULL)
+		return err_new(ERR_REQUEST, 403, "no fault is configured: see "
+		    "command in [fault] of memlens-fcgi.conf");
+	e = action_body(rq, "makes something faulty", &in);
+	json_object_put(in);
+	if (e != NULL || (e = action_begin(c)) != NULL)
+		return e;
+	e = fault_page_run(c, rq, &p, rs);
+	action_end(c);
+	return e;
+}
