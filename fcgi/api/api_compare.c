@@ -6,6 +6,11 @@
  * client says what counts requests, its increase for each of them; a gauge
  * is its mean, a quantile of a summary its largest.  No data on a side is
  * null, and never 0.
+ *
+ * With a selector of its own B may be another service or instance: labels that
+ * both selectors demand, with different values, are not what series are
+ * matched by.  A side has one value of each, so that no two of its series fall
+ * together.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +33,16 @@
 #define LIMIT_DEFAULT 500
 #define LIMIT_MAX SERIES_MAX
 
+/* What one side may be and the other not; a group of processes is named as
+ * its service. */
+static const char *const compare_varies[] = {"service", "instance", "host",
+    "device"};
+#define VARIES (sizeof(compare_varies) / sizeof(compare_varies[0]))
+
 struct compare_side {
+	struct selector *selector;
+	const char *fixed[VARIES]; /* the side's value; NULL: it matters */
+	const char *requests_of; /* what counts them; NULL: nothing */
 	struct metric_series *series;
 	size_t n;
 	int64_t from_ns, until_ns;
@@ -56,11 +70,52 @@ struct compare {
 enum { SHOW_MOVED, SHOW_ALL };
 static const char *const compare_shows[] = {"moved", "all", NULL};
 
-static const struct err *
-compare_side_load(struct compare_side *side, struct store *s,
-    const struct selector *selector)
+/* Labels that both demand, each its own. */
+static void
+compare_fix(struct compare_side side[2])
 {
-	struct metric_query q = {.selector = selector,
+	for (size_t i = 0; i < VARIES; i++) {
+		const char *a = selector_equals(side[0].selector,
+		    compare_varies[i]);
+		const char *b = selector_equals(side[1].selector,
+		    compare_varies[i]);
+
+		if (a == NULL || b == NULL || strcmp(a, b) == 0)
+			continue;
+		side[0].fixed[i] = a;
+		side[1].fixed[i] = b;
+	}
+}
+
+/* Is a series matched by this label?  Not by what its side is alone. */
+static bool
+compare_matters(const struct compare_side *side, const struct label *l)
+{
+	for (size_t i = 0; i < VARIES; i++)
+		if (side->fixed[i] != NULL &&
+		    strcmp(l->value, side->fixed[i]) == 0 &&
+		    (strcmp(l->name, compare_varies[i]) == 0 ||
+		    (i == 0 && strcmp(l->name, "groupname") == 0)))
+			return false;
+	return true;
+}
+
+/* Takes the others from a series of ours. */
+static void
+compare_drop(const struct compare_side *side, struct metric_series *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->desc.n_labels; i++)
+		if (compare_matters(side, &m->labels[i]))
+			m->labels[n++] = m->labels[i];
+	m->desc.n_labels = n;
+}
+
+static const struct err *
+compare_side_load(struct compare_side *side, struct store *s)
+{
+	struct metric_query q = {.selector = side->selector,
 	    .from_ns = side->from_ns, .until_ns = side->until_ns,
 	    .max_series = SERIES_MAX};
 	const struct err *e = measure_span(s, &q, &side->widened,
@@ -68,6 +123,8 @@ compare_side_load(struct compare_side *side, struct store *s,
 
 	side->from_ns = q.from_ns;
 	side->until_ns = q.until_ns;
+	for (size_t i = 0; i < side->n; i++)
+		compare_drop(side, &side->series[i]);
 	return e;
 }
 
@@ -280,6 +337,17 @@ compare_put_row(struct writer *w, const struct compare *c,
 	writer_close(w, '}');
 }
 
+/* What the side is alone: left out of the labels of rows. */
+static void
+compare_put_fixed(struct writer *w, const struct compare_side *side)
+{
+	writer_key_open(w, "labels", '{');
+	for (size_t i = 0; i < VARIES; i++)
+		if (side->fixed[i] != NULL)
+			writer_key_str(w, compare_varies[i], side->fixed[i]);
+	writer_close(w, '}');
+}
+
 static void
 compare_put_sides(struct writer *w, const struct compare *c)
 {
@@ -292,6 +360,7 @@ compare_put_sides(struct writer *w, const struct compare *c)
 		writer_key_str(w, "why",
 		    c->side[i].widened ? MEASURE_KEPT : "");
 		writer_key_int(w, "series", (int64_t)c->side[i].n);
+		compare_put_fixed(w, &c->side[i]);
 		writer_key(w, "requests");
 		compare_put_real(w, c->side[i].requests);
 		writer_close(w, '}');
@@ -377,33 +446,60 @@ compare_unchanged(const struct compare *c, const struct request *rq,
 	return response_unchanged_tag(rs, rq, tag);
 }
 
+/* What each side is asked for: B as A where nothing else is said. */
+static const struct err *
+compare_ask(struct compare *c, const struct request *rq)
+{
+	static const char *const queries[] = {"query", "query-b"};
+	static const char *const requests[] = {"requests", "requests-b"};
+	const char *text = "{__name__=~\".+\"}", *counted = NULL, *own;
+	const struct err *e = NULL;
+
+	for (int i = 0; i < 2 && e == NULL; i++) {
+		if ((own = request_text(rq, queries[i])) != NULL)
+			text = own;
+		if ((own = request_text(rq, requests[i])) != NULL)
+			counted = own;
+		c->side[i].requests_of = counted;
+		e = selector_parse(text, &c->side[i].selector);
+		if (e != NULL && i == 1)
+			e = err_field(e->domain, e->code, queries[i], "%s",
+			    e->text);
+	}
+	if (e == NULL)
+		compare_fix(c->side);
+	return e;
+}
+
+static const struct err *
+compare_load(struct compare *c, struct store *s)
+{
+	const struct err *e = NULL;
+
+	for (int i = 0; i < 2 && e == NULL; i++) {
+		struct compare_side *side = &c->side[i];
+
+		side->requests = NAN; /* nobody has asked */
+		e = compare_side_load(side, s);
+		if (e == NULL && side->requests_of != NULL)
+			e = measure_requests(s, side->requests_of,
+			    side->from_ns, side->until_ns, &side->requests);
+	}
+	return e;
+}
+
 static const struct err *
 compare_answer(struct compare *c, const struct request *rq, struct store *s,
     struct writer *w)
 {
-	const char *text = request_text(rq, "query");
-	const char *requests = request_text(rq, "requests");
 	struct store_extent extent;
-	struct selector *selector;
 	const struct err *e;
 
-	e = selector_parse(text != NULL ? text : "{__name__=~\".+\"}",
-	    &selector);
-	if (e != NULL)
-		return e;
 	store_extent(s, &extent);
 	c->store = s;
 	c->slot_ns = extent.slot_ns;
-	for (int i = 0; i < 2 && e == NULL; i++) {
-		c->side[i].requests = NAN; /* nobody has asked */
-		e = compare_side_load(&c->side[i], s, selector);
-		if (e == NULL && requests != NULL)
-			e = measure_requests(s, requests,
-			    c->side[i].from_ns, c->side[i].until_ns,
-			    &c->side[i].requests);
-	}
-	selector_free(selector);
-	if (e != NULL || (e = compare_join(c)) != NULL)
+	if ((e = compare_ask(c, rq)) != NULL ||
+	    (e = compare_load(c, s)) != NULL || (e = compare_join(c)) != NULL)
 		return e;
 	qsort(c->rows, c->n_rows, sizeof(*c->rows), compare_rank);
 	compare_put(w, c);
@@ -424,7 +520,9 @@ api_compare(struct context *ctx, struct request *rq, struct response *rs)
 	if (!compare_unchanged(&c, rq, s, rs))
 		e = compare_answer(&c, rq, s, &w);
 	free(c.rows);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		metric_series_free(c.side[i].series, c.side[i].n);
+		selector_free(c.side[i].selector);
+	}
 	return e;
 }
