@@ -10,7 +10,7 @@
 #include "store/base/buf.h"
 #include "store/base/text.h"
 
-#define TEXTS 5
+#define TEXTS 6
 
 /* Numbers (index + 1) by hash; capacity is a power of two, half full. */
 struct index {
@@ -21,7 +21,7 @@ struct index {
 struct group {
 	uint64_t hash;
 	uint32_t text[TEXTS]; /* offsets: service, process, pool, cgroup,
-	                       * reason */
+	                       * reason, instance */
 	uint64_t period;
 	uint8_t type;
 	bool by_entry;
@@ -212,7 +212,8 @@ uint32_t
 aggregate_group(struct aggregate *a, const struct aggregate_group *g)
 {
 	const char *text[TEXTS] = {g->service, g->process, g->pool, g->cgroup,
-	    g->reason != NULL ? g->reason : ""};
+	    g->reason != NULL ? g->reason : "",
+	    g->instance != NULL ? g->instance : ""};
 	const struct index *x = &a->by_group;
 	uint64_t hash = hash64_u64(g->period, g->type * 2u + g->by_entry);
 	uint32_t i;
@@ -309,6 +310,7 @@ aggregate_get_group(const struct aggregate *a, size_t i)
 	    .pool = group_text(a, g, 2),
 	    .cgroup = group_text(a, g, 3),
 	    .reason = group_text(a, g, 4),
+	    .instance = group_text(a, g, 5),
 	    .period = g->period,
 	    .type = g->type,
 	    .by_entry = g->by_entry,
@@ -335,7 +337,8 @@ aggregate_set_reason(struct aggregate *a, size_t i, const char *reason)
 	struct aggregate_group g =
 	    aggregate_get_group(a, a->stacks[i].group);
 	size_t size = strlen(g.service) + strlen(g.process) +
-	    strlen(g.pool) + strlen(g.cgroup) + strlen(reason) + TEXTS;
+	    strlen(g.pool) + strlen(g.cgroup) + strlen(reason) +
+	    strlen(g.instance) + TEXTS;
 	uint32_t group;
 
 	/* Its strings are in the text that may grow. */

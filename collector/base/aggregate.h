@@ -28,6 +28,7 @@ struct aggregate_limits {
 struct aggregate_group {
 	const char *service, *process, *pool, *cgroup; /* "" where unknown */
 	const char *reason; /* of a wait or a fault, else "" */
+	const char *instance; /* of a service that a rule names, else "" */
 	uint64_t period; /* what a sample counts for; 0 where that is unknown */
 	uint8_t type;    /* of profile, by its number */
 	bool by_entry; /* the thread's entry function shall name the pool */

@@ -90,13 +90,14 @@ emit_observe_process(void *arg, struct process *p)
 static uint32_t
 emit_labels_node(struct batch *b, const struct aggregate_group *g)
 {
-	const struct label all[] = {{"cgroup", g->cgroup}, {"pool", g->pool},
+	const struct label all[] = {{"cgroup", g->cgroup},
+	    {"instance", g->instance}, {"pool", g->pool},
 	    {"process", g->process}, {"reason", g->reason}};
-	struct label some[4];
+	struct label some[sizeof(all) / sizeof(all[0])];
 	size_t i, n = 0;
 
-	for (i = 0; i < 4; i++)
-		if (all[i].value[0] != '\0')
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].value != NULL && all[i].value[0] != '\0')
 			some[n++] = all[i];
 	return batch_node(b, 0, batch_labels(b, some, n));
 }
@@ -438,6 +439,7 @@ emit_kept(const struct engine *s, struct service_set *sets, size_t i)
 	snprintf(process, sizeof(process), "%s", k.p->read->comm);
 	text_clean(process);
 	g = (struct aggregate_group){.cgroup = k.p->read->cgroup,
+	    .instance = k.p->read->instance,
 	    .pool = k.pool, .process = process, .reason = ""};
 	node = emit_labels_node(space->batch, &g);
 	for (n = 0; n < k.n; n++) {

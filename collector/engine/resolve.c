@@ -49,6 +49,7 @@ struct resolve_who {
 	struct process *code; /* told: whose mappings are its own, or NULL */
 	int64_t exec_ns;   /* told: when it executed its program, 0: never */
 	const char *cgroup;
+	const char *instance; /* "": of none, or not known */
 	char service[sizeof(((struct process_read *)0)->service)];
 	char comm[EVENT_COMM + 1]; /* of the process */
 };
@@ -405,6 +406,7 @@ resolve_group(struct engine *s, const struct sample_event *e,
 	char pool[sizeof(comm)];
 	struct aggregate_group g = {.process = process, .pool = pool,
 	    .service = who->service, .cgroup = who->cgroup,
+	    .instance = who->instance,
 	    .reason = reason,
 	    .type = e->type,
 	    .period = e->period};
@@ -482,7 +484,8 @@ resolve_find_who(struct engine *s, const struct sample_event *e,
 	    e->start_ns);
 
 	*who = (struct resolve_who){.p = p,
-	    .cgroup = p != NULL ? p->read->cgroup : ""};
+	    .cgroup = p != NULL ? p->read->cgroup : "",
+	    .instance = p != NULL ? p->read->instance : ""};
 	if (p != NULL)
 		process_executes(p, e->exec_id);
 	if (p != NULL)
@@ -666,12 +669,15 @@ resolve_remember(struct resolve_who *who, struct resolve_owner *owner)
 		    owner->service);
 		snprintf(who->comm, sizeof(who->comm), "%s", owner->comm);
 		who->cgroup = owner->cgroup;
+		who->instance = owner->instance;
 		return;
 	}
 	snprintf(owner->service, sizeof(owner->service), "%s", who->service);
 	owner->known = who->p != NULL;
 	snprintf(owner->comm, sizeof(owner->comm), "%.15s", who->comm);
 	snprintf(owner->cgroup, sizeof(owner->cgroup), "%s", who->cgroup);
+	snprintf(owner->instance, sizeof(owner->instance), "%s",
+	    who->instance);
 }
 
 void

@@ -37,7 +37,7 @@ struct mapping *resolve_mapping(struct engine *s,
 /* Whose thread it is, as long as its process was known. */
 struct resolve_owner {
 	bool known; /* else what the kernel says of it alone */
-	char service[64], comm[16], cgroup[128];
+	char service[64], comm[16], cgroup[128], instance[16];
 };
 
 /* Finds out whose thread the head of an event names; *owner stays as it is
