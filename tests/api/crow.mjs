@@ -1,6 +1,6 @@
 /*
  * ResilientDB's key-value service as it was measured: node crow.mjs, which
- * says its port.  Environment: DELAY, milliseconds until a write is committed
+ * says its port.  Environment: PORT, one that is free otherwise; DELAY, milliseconds until a write is committed
  * and a read is answered (a consensus round); HANG, a read of a key that
  * begins with it is never answered; LOSE, a write of such a key is dropped;
  * HANG_AFTER, after so many writes no read is answered.
@@ -83,4 +83,4 @@ const server = http.createServer((req, res) => {
   req.on('data', (c) => chunks.push(c));
   req.on('end', () => route(req, res, Buffer.concat(chunks).toString()));
 });
-server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+server.listen(Number(process.env.PORT || 0), '127.0.0.1', () => console.log(server.address().port));

@@ -1,23 +1,22 @@
 #!/bin/bash
-# Runs MemLens live on a real LevelDB service, in the foreground, without
-# systemd: the service and its load, the daemon, the scraper, the workers and
-# nginx.  `make run` calls it; tests do so too, with their own port and
-# folder.
+# Runs MemLens live on a database, in the foreground, without systemd: the
+# database and its load, the daemon, the scraper, the workers and nginx.
+# `make run` calls it; tests do so too, with their own port and folder.
 #
 #   run.sh BUILD [PORT]
 #
-# Environment: RUN (folder for sockets, store and logs), RATE (requests per
-# second of the load), KVPORT (of the service), STATSPORT (of its statistics, 501 above),
-# SLOT (slot length), OFFCPU=no (without the time that threads wait, which the
-# daemon leaves out by itself), KVFLAGS, DAEMONFLAGS, LISTEN (address), HOSTS
-# (names under which others may ask, beside localhost and addresses).
+# Environment: DATABASE (leveldb, a real LevelDB service, or resilientdb, a
+# double of one: the file of that name beside this one says more), RUN (folder for
+# sockets, store and logs), KVPORT (of the service), SLOT (slot length), OFFCPU=no
+# (without the time that threads wait, which the daemon leaves out by itself),
+# DAEMONFLAGS, LISTEN (address), HOSTS (names under which others may ask, beside
+# localhost and addresses).
 #
 # Everything runs in this script's process group; Ctrl-C or TERM ends all.
 set -u
 build=$(cd "${1:?folder of the build}" && pwd)
 port=${2:-8080}
 kvport=${KVPORT:-18000}
-stats=${STATSPORT:-$((kvport + 501))}
 run=${RUN:-/var/tmp/memlens-$port}
 listen=${LISTEN:-127.0.0.1}
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -29,12 +28,13 @@ fail() { echo "memlens run: $*" >&2; exit 1; }
 free_port() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 [ "$(id -u)" = 0 ] || fail "needs root, to sample the whole host (sudo make run)"
-for f in memlensd memlens-scrape memlens-fcgi memlens-draw memlens kvservice kvload; do
+. "$source/tests/live/${DATABASE:-leveldb}.bash"
+for f in memlensd memlens-scrape memlens-fcgi memlens-draw memlens "${db_programs[@]}"; do
 	[ -x "$build/$f" ] || fail "$build/$f is missing; run make first"
 done
 [ -e /sys/kernel/btf/vmlinux ] ||
 	echo "memlens run: this kernel has no BTF: the CPU profiler stays off" >&2
-for p in "$port" "$kvport" "$stats"; do
+for p in "$port" "${db_ports[@]}"; do
 	free_port "$p" || fail "port $p is taken by another program"
 done
 
@@ -69,8 +69,9 @@ prepare() {
 	chown nobody:nogroup "$run/db" "$run/sockets"
 	rm -f "$run"/sockets/*.sock "$run"/log/*.log
 	install -m 755 "$build"/{memlensd,memlens-scrape,memlens-fcgi,memlens-draw,memlens} \
-		"$build"/{kvservice,kvload} "$run/bin/"
-	install -m 644 "$build"/{kvservice.map,libmemlens-alloc.so} "$run/bin/"
+		"$run/bin/"
+	install -m 644 "$build/libmemlens-alloc.so" "$run/bin/"
+	db_prepare
 	rm -rf "$run/www" && cp -r "$build/www" "$run/www"
 	chmod -R a+rX "$run/www"
 	cp "$source/nginx/memlens-locations.conf" \
@@ -93,19 +94,12 @@ configure() {
 	[offcpu]
 	enabled = ${OFFCPU:-yes}
 
-	[service kvservice]
-	comm = ^kv
-	command = \Q$run/bin/kvservice\E
 	END
 	cat >"$run/scrape.conf" <<-END
 	[scrape]
 	socket = $run/memlensd.sock
 	${SLOT:+slot = $SLOT}
 
-	[target kvservice]
-	service = kvservice
-	leveldb = http://127.0.0.1:$stats/transaction_data
-	prometheus = http://127.0.0.1:$stats/metrics
 	END
 	cat >"$run/memlens-fcgi.conf" <<-END
 	[worker]
@@ -118,34 +112,16 @@ configure() {
 	target = 127.0.0.1:$kvport
 	allow-put = yes
 
-	[graph kvservice]
-	elf = $run/bin/kvservice
 	END
+	db_configure
 }
 
-# With the library that tells what it holds in memory.
-start_kv() {
-	start kvservice "${as_nobody[@]}" "$run/bin/memlens" run -- \
-		"$run/bin/kvservice" --port "$kvport" --stats-port "$stats" \
-		--db "$run/db" ${KVFLAGS:-}
-}
-start_load() {
-	start kvload "${as_nobody[@]}" "$run/bin/kvload" --port "$kvport" --duration 0 \
-		--rate "${RATE:-1000}"
-}
 start_daemon() {
 	start memlensd "$run/bin/memlensd" -f "$run/memlens.conf" ${DAEMONFLAGS:-}
 }
 start_scrape() {
 	start memlens-scrape "${as_nobody[@]}" "$run/bin/memlens-scrape" \
 		-f "$run/scrape.conf"
-}
-# What the service was linked from, by the map that its build has written.
-start_graph() {
-	start memlens-graph "${as_nobody[@]}" "$run/bin/memlens" graph \
-		--tell kvservice --socket "$run/memlensd.sock" --every 60s \
-		${SLOT:+--slot "$SLOT"} --map "$run/bin/kvservice.map" \
-		"$run/bin/kvservice"
 }
 start_pool() {
 	start "memlens-fcgi-$1" "${as_nobody[@]}" "$run/bin/memlens-fcgi" \
@@ -193,16 +169,14 @@ wait_for() {
 restart() {
 	local name=$1
 	case $name in
-	kvservice) start_kv ;;
-	kvload) start_load ;;
 	memlensd) start_daemon ;;
 	memlens-scrape) start_scrape ;;
-	memlens-graph) start_graph ;;
 	memlens-fcgi-query) start_pool query 2 ;;
 	memlens-fcgi-health) start_pool health 1 ;;
 	memlens-fcgi-ingest) start_pool ingest 1 ;;
-	memlens-fcgi-playground) start_pool playground 1 ;;
+	memlens-fcgi-playground) start_pool playground 2 ;;
 	nginx) start_nginx ;;
+	*) db_restart "$name" ;;
 	esac
 }
 
@@ -226,19 +200,18 @@ watch_over() {
 trap 'stop_all; exit 0' INT TERM
 trap stop_all EXIT
 prepare
-start_kv
-wait_for "the LevelDB service" 120 curl -sf "http://127.0.0.1:$stats/get_status"
+db_start
 start_daemon
 start_scrape
-start_load
+db_load
 start_pool query 2
 start_pool health 1
 start_pool ingest 1
-start_pool playground 1
+start_pool playground 2
 wait_for "a worker" 60 test -S "$run/sockets/query.sock"
 wait_for "the worker for health" 60 test -S "$run/sockets/health.sock"
 wait_for "the playground's worker" 60 test -S "$run/sockets/playground.sock"
-start_graph
+db_tell
 start_nginx
 wait_for "nginx" 60 curl -sf "http://127.0.0.1:$port/api/v1/health"
 echo "logs and store: $run"

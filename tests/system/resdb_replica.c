@@ -2,7 +2,7 @@
  * A double of a replica of ResilientDB: goes through rounds of PBFT as the
  * real one did, and tells its statistics by functions of the same symbols.
  *
- *	resdb_replica [-f] ROUNDS NUMBER [PORT...]
+ *	resdb_replica [-f] [-s FOLDER] ROUNDS NUMBER [PORT...]
  *
  * At SIGUSR1 it replays the lines of replica NUMBER of the file ROUNDS, each
  * with the times that it took, one after the other; with -f again and again.
@@ -10,9 +10,16 @@
  * that it can have taken, in ns, by its own clock around the calls; after a
  * pass "pass N".  It listens on the ports.  SIGUSR2 silences it.  The primary
  * is 1: it has requests.
+ *
+ * With -s it is a server as the real one is: rounds begin where those of all
+ * others do, ten a second, threads without names of their own
+ * beside one that a library names, NUMBER times 8 MiB, a file of data in FOLDER
+ * and a log there that grows some forty times as fast.
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +34,10 @@
 #define PHASES 3
 #define PAUSE_NS 2000000 /* between two rounds */
 #define SPIN_NS 200000   /* before a moment is there */
+#define DATA_BYTES 64    /* of a round, */
+#define LOG_BYTES 2560
+#define WORK_NS 50000000 /* between two of a thread's turns */
+#define ROUND_NS 100000000 /* of a server, to the next one's beginning */
 
 /* A std::string of libstdc++. */
 struct string {
@@ -140,6 +151,79 @@ go_through(const int64_t phases[PHASES], bool primary)
 	wait_until(now_ns() + PAUSE_NS);
 }
 
+/* ---- what a server has beside its rounds ---- */
+
+struct server {
+	int data, log; /* -1: none */
+};
+
+static int
+open_file(const char *folder, int number, const char *name)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%d_%s", folder, number, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (fd < 0) {
+		perror(path);
+		exit(1);
+	}
+	return fd;
+}
+
+static void
+write_round(const struct server *s)
+{
+	static const char some[LOG_BYTES];
+
+	if (s->data >= 0 && (write(s->data, some, DATA_BYTES) < 0 ||
+	    write(s->log, some, LOG_BYTES) < 0))
+		perror("a round");
+}
+
+static volatile unsigned sink;
+
+__attribute__((noinline)) static void
+spin(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		sink = sink * 25214903 + i;
+}
+
+/* Threads are told apart by these alone. */
+#define THREAD(name, amount)                                                   \
+	__attribute__((noinline)) static void *name(void *arg)                 \
+	{                                                                      \
+		for (;;) {                                                     \
+			spin(amount);                                          \
+			wait_until(now_ns() + WORK_NS);                        \
+		}                                                              \
+		return arg;                                                    \
+	}
+THREAD(input_process, 300000)
+THREAD(execute_message, 600000)
+THREAD(serve_metrics, 100000)
+
+static struct server
+begin_server(const char *folder, int number)
+{
+	static void *(*const threads[])(void *) = {input_process,
+	    execute_message, serve_metrics};
+	size_t bytes = (size_t)number * (8u << 20);
+	pthread_t t = 0;
+	char *held = malloc(bytes);
+
+	if (held != NULL)
+		memset(held, number, bytes);
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
+		if (pthread_create(&t, NULL, threads[i], held) != 0)
+			exit(1);
+	pthread_setname_np(t, "civetweb-worker");
+	return (struct server){open_file(folder, number, "db.data"),
+	    open_file(folder, number, "server.log")};
+}
+
 static size_t
 read_rounds(const char *path, int number, int64_t rounds[][PHASES])
 {
@@ -183,13 +267,18 @@ listen_on(const char *port)
 }
 
 static _Noreturn void
-replay(int64_t rounds[][PHASES], size_t n, bool primary, bool for_ever)
+replay(const struct server *server, int64_t rounds[][PHASES], size_t n,
+    bool primary, bool for_ever)
 {
 	for (size_t passes = 1;; passes++) {
 		for (size_t i = 0; i < n; i++) {
 			while (silent)
 				pause();
+			if (server->data >= 0)
+				wait_until((now_ns() / ROUND_NS + 1) *
+				    ROUND_NS);
 			go_through(rounds[i], primary);
+			write_round(server);
 		}
 		silent = !for_ever;
 		printf("pass %zu\n", passes);
@@ -200,15 +289,23 @@ int
 main(int argc, char **argv)
 {
 	static int64_t rounds[ROUNDS_MAX][PHASES];
-	bool for_ever = argc > 1 && strcmp(argv[1], "-f") == 0;
-	int i, number;
+	struct server server = {-1, -1};
+	const char *folder = NULL;
+	bool for_ever = false;
+	int i, number, option;
 	size_t n;
 
-	argv += for_ever;
-	argc -= for_ever;
+	while ((option = getopt(argc, argv, "fs:")) != -1) {
+		if (option == 'f')
+			for_ever = true;
+		else if (option == 's')
+			folder = optarg;
+	}
+	argv += optind - 1;
+	argc -= optind - 1;
 	if (argc < 3) {
-		fprintf(stderr,
-		    "resdb_replica [-f] ROUNDS NUMBER [PORT...]\n");
+		fprintf(stderr, "resdb_replica [-f] [-s FOLDER] ROUNDS NUMBER "
+		    "[PORT...]\n");
 		return 2;
 	}
 	number = atoi(argv[2]);
@@ -219,10 +316,12 @@ main(int argc, char **argv)
 	}
 	for (i = 3; i < argc; i++)
 		listen_on(argv[i]);
+	if (folder != NULL)
+		server = begin_server(folder, number);
 	silent = 1;
 	signal(SIGUSR1, on_signal);
 	signal(SIGUSR2, on_signal);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	puts("ready");
-	replay(rounds, n, number == 1, for_ever);
+	replay(&server, rounds, n, number == 1, for_ever);
 }

@@ -143,6 +143,9 @@
    */
   function pair(state, range, oldest, now) {
     const { slot } = range;
+    /* another service of the same time, where nothing else is chosen */
+    if (state.aservice && !state.base && state.afrom === '')
+      return { a: range, b: range };
     const { from, until } = ns.time.resolve(state.afrom, state.auntil, now,
       slot);
     if (state.afrom !== '' && state.auntil !== '' && from < until)
@@ -159,6 +162,10 @@
     return { a: { from: start, until: middle },
       b: { from: middle, until: range.until }, halves: true };
   }
+
+  /* The one instance that is chosen; '' where it is none, or a sum. */
+  const instance = (state) => (/^[+*]?$/.test(state.instance) ? ''
+    : state.instance);
 
   /* The run whose range this is, or undefined. */
   function named(runs, range) {
@@ -190,5 +197,5 @@
   }
 
   ns.runs = { VERDICTS, compareSeries, compared, ranked, readable, counters,
-    normaliseOf, size, metric, change, pair, named, facts };
+    normaliseOf, size, metric, change, pair, instance, named, facts };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -8,7 +8,9 @@
 
   const { h } = ns.dom;
   const CHIPS = [['focus', 'only '], ['ignore', 'without '],
-    ['collapse', 'modules as one'], ['reverse', 'from the leaves']];
+    ['collapse', 'modules as one'], ['reverse', 'from the leaves'],
+    ['instance', 'instance ']];
+  const VALUED = ['focus', 'ignore', 'instance'];
 
   function field(name, label, hint) {
     const input = h('input', { type: 'text', class: 'text-input', name,
@@ -67,11 +69,11 @@
     const chips = h('div', { class: 'chips', hidden: true });
 
     function show(state) {
-      const list = CHIPS.filter(([key]) => state[key]);
+      const list = CHIPS.filter(([key]) => (key === 'instance'
+        ? ns.runs.instance(state) : state[key]));
       chips.hidden = list.length === 0;
       chips.replaceChildren(...list.map(([key, words]) => {
-        const text = words + (key === 'focus' || key === 'ignore'
-          ? state[key] : '');
+        const text = words + (VALUED.includes(key) ? state[key] : '');
         return h('button', { type: 'button', class: 'chip',
           'aria-label': 'Remove: ' + text,
           onclick: () => ns.view.set({ [key]: '', zoom: '' }) },
@@ -82,11 +84,12 @@
     return { button, chips, show };
   }
 
-  /* The parameters of the request that the state asks for. */
+  /* The parameters of the request that the state asks for, beside its
+   * selector. */
   function params(state) {
     const out = {};
     for (const [key] of CHIPS)
-      if (state[key])
+      if (state[key] && key !== 'instance')
         out[key] = state[key];
     return out;
   }

@@ -113,7 +113,7 @@
       hidden: true });
     root.after(said);
     const service = ns.card.picker('Service', (name) =>
-      ns.view.set({ service: name, fn: '', zoom: '' }));
+      ns.view.set({ service: name, instance: '', fn: '', zoom: '' }));
     const presets = ns.time.PRESETS.map((p) => h('button', { type: 'button',
       class: 'segment', 'data-value': p.from, text: p.label,
       'aria-label': p.label + ', the last ' + p.name,

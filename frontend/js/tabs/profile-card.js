@@ -58,17 +58,43 @@
           params.ignore, reason(ctx)));
     }
 
-    /* Of waits, those of one reason. */
-    const reason = ({ state }) => (state.reason ? { reason: state.reason }
-      : {});
+    /* Of one instance, and of waits those of one reason. */
+    function reason({ state }) {
+      const out = {}, instance = ns.runs.instance(state);
+      if (instance)
+        out.instance = instance;
+      if (state.reason)
+        out.reason = state.reason;
+      return out;
+    }
+
+    /* What a side is asked for: {query} and, without idle waits, {ignore}. */
+    function sideOf(ctx, service, labels, ignore) {
+      return ctx.state.idle || !idle(ctx.type)
+        ? { query: ns.types.selector(ctx.type, service, labels) }
+        : ns.types.busy(ctx.type, service, ignore, labels);
+    }
+
+    /* The selectors of A and of B, where A is another service. */
+    function both(ctx, { ignore }) {
+      const b = sideOf(ctx, ctx.service, reason(ctx), ignore);
+      const other = ns.abBar.other(ctx.state);
+      if (!other)
+        return b;
+      const labels = Object.assign(reason(ctx), { instance: other.instance });
+      if (!other.instance)
+        delete labels.instance;
+      return Object.assign(sideOf(ctx, other.service, labels, ignore),
+        { 'query-b': b.query });
+    }
 
     /* The shown range against the base. */
     async function pair(ctx, ra, rb) {
-      const params = busy(ctx, Object.assign({ query: ns.types.selector(
-        ctx.type, ctx.service, reason(ctx)), from: ra.from,
-        until: ra.until, 'from-b': rb.from, 'until-b': rb.until,
+      const filter = ns.flameFilter.params(ctx.state);
+      const params = Object.assign({ from: ra.from, until: ra.until,
+        'from-b': rb.from, 'until-b': rb.until,
         normalise: ns.runs.normaliseOf(ctx.state, ctx.type), 'max-nodes': 8192,
-        limit: 1000 }, ns.flameFilter.params(ctx.state)));
+        limit: 1000 }, filter, both(ctx, filter));
       if (params.normalise === 'requests')
         params.requests = ctx.state.requests;
       const [answer] = await Promise.all([

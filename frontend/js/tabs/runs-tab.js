@@ -47,6 +47,18 @@
       class: 'button button-primary', text: 'Keep' })));
   }
 
+  /* Everything of one range and another; or what two services, or instances,
+   * have alike.  Pure. */
+  function queries({ state, service }) {
+    const a = ns.abBar.other(state), instance = ns.runs.instance(state);
+    const selector = (of) => ns.request.selector('', Object.assign(
+      { service: of.service }, of.instance ? { instance: of.instance } : {}));
+    if (!a || !service)
+      return {};
+    return { query: selector(a), 'query-b': selector({ service, instance }),
+      requests: undefined };
+  }
+
   function countsText(answer) {
     const c = answer.counts;
     const part = (k, text) => (c[k] ? F.count(c[k]) + ' ' + text : '');
@@ -137,10 +149,10 @@
       });
       const [list, answer] = await Promise.all([
         ask(ns.abBar.runs(ctx.signal)),
-        ask(ns.api.get('compare.json', { from: ra.from, until: ra.until,
-          'from-b': rb.from, 'until-b': rb.until, limit: 5000, show: 'all',
-          requests: ctx.state.requests },
-        { signal: ctx.signal }))]);
+        ask(ns.api.get('compare.json', Object.assign({ from: ra.from,
+          until: ra.until, 'from-b': rb.from, 'until-b': rb.until,
+          limit: 5000, show: 'all', requests: ctx.state.requests },
+        queries(ctx)), { signal: ctx.signal }))]);
       this.list = Array.isArray(list) ? list : [];
       this.unlisted = list instanceof Error ? list.message : '';
       this.answer = answer instanceof Error ? null
@@ -178,5 +190,6 @@
     }
   }
 
-  ns.runsTab = { create: (root, refresh) => new RunsTab(root, refresh) };
+  ns.runsTab = { create: (root, refresh) => new RunsTab(root, refresh),
+    queries };
 })(globalThis.MemLens = globalThis.MemLens || {});

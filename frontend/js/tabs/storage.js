@@ -32,7 +32,8 @@
       rss: group('memory_bytes', { memtype: 'resident' }),
       read: group('read_bytes_total', {}, 'rate'),
       write: group('write_bytes_total', {}, 'rate')
-    }).map(([key, q]) => Object.assign({ key }, q));
+    }).map(([key, q]) => Object.assign({ key }, q))
+      .concat(ns.folders.queries(service));
   }
 
   /* Stand for names of instances: all added, and what each card has. */
@@ -277,14 +278,14 @@
     const which = ns.card.picker('Instance', (instance) =>
       ns.view.set({ instance }));
     const cards = CARDS.map((spec) => ({ spec, card: ns.card.stat(spec) }));
-    const table = levelTable();
+    const table = levelTable(), folders = ns.folders.create();
     const hint = h('p', { class: 'hint', hidden: true });
     const grid = h('div', { class: 'stat-grid' },
       cards.map((c) => c.card.node));
     const node = h('section', { class: 'section', 'aria-label':
       'Storage engine' }, ns.card.section('Storage engine', badge,
       h('span', { class: 'spacer' }), which.node), hint,
-    grid, table.node);
+    grid, table.node, folders.node);
 
     /* An engine is one service's: the whole host has none. */
     function show(all, ctx) {
@@ -299,6 +300,7 @@
       grid.hidden = badge.hidden = table.node.hidden = none;
       hint.hidden = !none;
       ns.dom.say(hint, 'Choose a service above to see its storage engine.');
+      folders.show(all, ctx);
       if (!none)
         fill(r, ctx, up, one, all);
     }

@@ -1,7 +1,8 @@
 /*
  * Which range is A, and which is B.  B is what the page shows; A is a named
- * run, the same span before, or a chosen range.  Both the compared profile
- * and the compared metrics have this bar.
+ * run, the same span before, or a chosen range; or another service or
+ * instance, of the same time or another.  Both the compared profile and the
+ * compared metrics have this bar.
  */
 (function (ns) {
   'use strict';
@@ -22,6 +23,36 @@
 
   function forget() {
     listAt = 0;
+  }
+
+  /* {service, instance} of each that a rule names, once a minute at most. */
+  let peers = [], peersAt = 0;
+  async function listPeers(range) {
+    if (Date.now() - peersAt < 60000 || ns.mode.current === 'offline')
+      return;
+    const { from, until } = ns.time.outward(range, range.slot);
+    const answer = await ns.api.get('series', { from, until,
+      query: 'memlens_instance_memory_bytes{memtype="resident"}',
+      step: until - from });
+    peers = answer.series.map((s) => s.labels).sort((a, b) =>
+      a.service.localeCompare(b.service) ||
+      a.instance.localeCompare(b.instance, 'en', { numeric: true }));
+    peersAt = Date.now();
+  }
+
+  /* The other service that A is: {service, instance}, or null.  Pure. */
+  function other({ aservice, ainstance }) {
+    return aservice ? { service: aservice, instance: ainstance } : null;
+  }
+
+  const named = ({ service, instance }) => service + (instance
+    ? ' ' + instance : '');
+
+  /* Whose A and B are, where they are not the same. */
+  function whose(state) {
+    const a = other(state), instance = ns.runs.instance(state);
+    return a ? [named(a), named({ service: state.service, instance })]
+      : ['', ''];
   }
 
   /* Of the state; what is older than all data is known from the mode.  Of a
@@ -87,7 +118,18 @@
         setA(back(DAY))),
       item('A week before', F.range(b.from - 7 * DAY, b.until - 7 * DAY),
         () => setA(back(7 * DAY)))] : [];
-    return [fixed, list.length ? h('h4', { class: 'menu-title',
+    const state = ns.view.get();
+    const others = side === 'A' && peers.length ? [
+      h('h4', { class: 'menu-title', text: 'Another service' }),
+      other(state) && item('The same service', 'and instance as B', () =>
+        ns.view.set({ aservice: '', ainstance: '', zoom: '' })),
+      peers.filter((p) => p.service !== state.service ||
+        p.instance !== state.instance).slice(0, 40).map((p) =>
+        item(named(p), 'beside ' + named({ service: state.service,
+          instance: ns.runs.instance(state) }), () =>
+          ns.view.set({ aservice: p.service, ainstance: p.instance,
+            zoom: '' })))] : [];
+    return [fixed, others, list.length ? h('h4', { class: 'menu-title',
       text: 'Runs' }) : h('p', { class: 'menu-note muted', text:
       'No run has a name yet: see the tab Runs.' }),
     list.slice(0, 20).map((r) => item(r.name, F.range(r.from, r.until),
@@ -99,15 +141,28 @@
     const text = h('span', { class: 'ab-range' });
     const button = h('button', { type: 'button', class: 'button ab-button' },
       h('span', { class: 'ab-name', text: name }), ' ', text);
-    ns.dom.popover(button, (pop) => pop.replaceChildren(
-      ...choices(name, pop).flat(9).filter(Boolean)),
-    'Choose ' + name).classList.add('menu', 'ab-menu');
+    ns.dom.popover(button, (pop) => {
+      const fill = () => pop.replaceChildren(
+        ...choices(name, pop).flat(9).filter(Boolean));
+      fill();
+      if (name === 'A') /* without them the rest is there */
+        listPeers(ns.view.range()).then(fill, () => 0);
+    }, 'Choose ' + name).classList.add('menu', 'ab-menu');
     return { button, show(range) {
       const run = ns.runs.named(list, range);
-      text.textContent = (run ? run.name + ' · ' : '') +
-        F.range(range.from, range.until);
+      const of = whose(ns.view.get())[name === 'A' ? 0 : 1];
+      text.textContent = (of ? of + ' · ' : '') +
+        (run ? run.name + ' · ' : '') + F.range(range.from, range.until);
       button.title = 'Choose another ' + name;
     } };
+  }
+
+  /* Whose they are, turned round.  Pure. */
+  function turned(state) {
+    const a = other(state);
+    return a ? { service: a.service, instance: a.instance,
+      aservice: state.service, ainstance: ns.runs.instance(state) }
+      : {};
   }
 
   function create() {
@@ -115,8 +170,9 @@
     const swap = h('button', { type: 'button', class: 'icon-button',
       title: 'Swap A and B', 'aria-label': 'Swap A and B', onclick: () => {
         const { a: was, b: is } = pair(ns.view.get(), ns.view.range());
-        ns.view.set({ from: String(was.from), until: String(was.until),
-          afrom: String(is.from), auntil: String(is.until), base: '' });
+        ns.view.set(Object.assign({ from: String(was.from),
+          until: String(was.until), afrom: String(is.from),
+          auntil: String(is.until), base: '' }, turned(ns.view.get())));
       } }, ns.dom.icon('swap'));
     const node = h('div', { class: 'ab-bar', role: 'group',
       'aria-label': 'What is compared' }, a.button, swap, b.button);
@@ -126,5 +182,5 @@
     } };
   }
 
-  ns.abBar = { create, pair, runs, forget, setA, setB };
+  ns.abBar = { create, pair, runs, forget, other, turned, setA, setB };
 })(globalThis.MemLens = globalThis.MemLens || {});

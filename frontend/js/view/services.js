@@ -82,7 +82,8 @@
       node.replaceChildren(...(said ? [said.text, ...said.offers.map((n) =>
         h('button', { type: 'button', class: 'button', 'data-value': n,
           text: n === ALL ? 'whole host' : n, onclick: () =>
-            ns.view.set({ service: n, fn: '', zoom: '' }) }))] : []));
+            ns.view.set({ service: n, instance: '', fn: '',
+              zoom: '' }) }))] : []));
     } };
   }
 

@@ -24,8 +24,9 @@
   const ANY = /^/;
   const RANGE = ['service', 'from', 'until'];
   const PAIR = { afrom: 'time', auntil: 'time', base: ['', 'ends'],
-    requests: ANY };
-  const PAIRED = ['afrom', 'auntil', 'base', 'requests'];
+    aservice: ANY, ainstance: ANY, instance: ANY, requests: ANY };
+  const PAIRED = ['afrom', 'auntil', 'base', 'aservice', 'ainstance',
+    'requests'];
   /* The card of a profile, in whichever view. */
   const PROFILE = { type: ANY, search: ANY,
     view: ['both', 'table', 'flame', 'sandwich', 'compare'],
@@ -36,7 +37,7 @@
     grow: ['down', 'up'],
     sort: ['self', 'name', 'total', '-name', '-self', '-total'],
     fn: ANY, places: ['', '1'], zoom: /^[0-9a-z.]*$/ };
-  const PROFILED = ['type', 'normalise', ...PAIRED, 'focus', 'ignore',
+  const PROFILED = ['type', 'instance', 'normalise', ...PAIRED, 'focus', 'ignore',
     'collapse', 'reverse', (s) => s.view === 'compare'];
   const FLAME_HELP = ['on the flame graph', 'arrows walk the frames, ' +
     '`Enter` zooms, `Esc` zooms out, `Shift F10` opens the menu'];
@@ -67,7 +68,7 @@
       ranged: true, answers: [['runs', {}]],
       keys: { search: ANY, ...PAIR,
         show: ['all', 'better', 'worse', 'moved'] },
-      asks: [...RANGE, ...PAIRED] },
+      asks: [...RANGE, 'instance', ...PAIRED] },
     { id: 'deps', title: 'Dependencies', module: 'depsTab', ranged: true,
       answers: DEPTHS.slice(0, 3).flatMap((depth) => [
         ['graph.json', { depth }], ['graph.svg', { depth }]]),
@@ -75,7 +76,10 @@
         least: ['', '0.1', '1', '10'] },
       asks: [...RANGE, 'type', 'depth', 'target', 'packages', 'node'],
       help: [['on the dependency graph', 'arrows move, `+` `−` zoom, `0` ' +
-        'shows all, `Tab` walks the nodes, `Enter` chooses one']] }
+        'shows all, `Tab` walks the nodes, `Enter` chooses one']] },
+    { id: 'services', title: 'Services', module: 'servicesTab',
+      ranged: true, series: ['servicesTab'], answers: [['runs', {}]],
+      keys: { others: ['', '1'] }, asks: ['from', 'until'] }
   ];
 
   const today = (id) => (LIST.find((v) => v.was === id) || { id }).id;

@@ -1,0 +1,124 @@
+/* Several services at once, fault runs, and what files take: pure parts. */
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { load } from '../../../frontend/tools/load.mjs';
+
+const M = load('format', 'unit', 'time', 'series', 'request', 'runs',
+  'pbft-rounds', 'overview', 'views', 'url-state', 'ab-bar', 'folders', 'fault',
+  'services-tab', 'runs-tab', 'dom', 'spark');
+
+const col = (labels, v, from = 100, step = 10) => ({ labels,
+  t: v.map((_, i) => from + i * step), v });
+const result = (cols, step = 10) => ({ cols, step, error: null });
+const none = result([]);
+const kv = (instance) => ({ service: 'kv', instance });
+
+test('a line for each instance, and other services by CPU', () => {
+  const r = { cpuOne: result([
+    col(Object.assign({ mode: 'user' }, kv(':2003')), [0.1, 0.2]),
+    col(Object.assign({ mode: 'system' }, kv(':2003')), [0.1, 0.05]),
+    col(kv(':10004'), [0.5, null])]),
+  memoryOne: result([col(kv(':10004'), [9, null]), col(kv(':2003'), [1, 2])]),
+  rounds: none,
+  cpu: result([col({ groupname: 'x', service: 'x' }, [1, 1]),
+    col({ groupname: 'y', service: 'y' }, [2, 2]),
+    col({ groupname: 'kv', service: 'kv' }, [3, 3])]),
+  memory: result(['x', 'y', 'kv'].map((service) =>
+    col({ groupname: service, service }, [5, 6]))) };
+  const { ruled, others } = M.overview.rows(r, [], { from: 100, until: 120 });
+  assert.deepEqual(ruled.map((x) => x.instance), [':2003', ':10004']);
+  assert.equal(ruled[0].cpuNow, 0.25, 'modes add up');
+  assert.equal(ruled[0].memoryNow, 2);
+  assert.equal(ruled[0].rate, null, 'no PBFT is not 0 rounds');
+  assert.deepEqual(others.map((x) => x.service), ['y', 'x']);
+  assert.ok(ruled.concat(others).every((x) => x.state.level === 'runs'));
+});
+
+test('replicas: who executes, who is silent, who is gone and how', () => {
+  const state = (instance, v) => col(Object.assign({ state: 'execute' },
+    kv(instance)), v);
+  const minute = (f) => Array.from({ length: 12 }, (_, i) => f(i));
+  const r = { cpuOne: none, cpu: none, memory: none, memoryOne: result([
+    col(kv(':1'), minute(() => 7)), col(kv(':2'), minute(() => 7)),
+    col(kv(':3'), minute((i) => (i < 6 ? 7 : null)))]),
+  rounds: result([state(':1', minute(() => 20)),
+    state(':2', minute((i) => (i < 4 ? 20 : 0))),
+    state(':3', minute((i) => (i < 6 ? 20 : null)))]) };
+  const marks = [{ time: 155, what: 'began', service: 'kv', text: '1 kv :3' },
+    { time: 161.5, what: 'ended', service: 'kv',
+      text: '7 kv :3 (signal 9)' },
+    { time: 200, what: 'ended', service: 'kv', text: '7 kv :33 (signal 1)' }];
+  const { ruled } = M.overview.rows(r, marks, { from: 100, until: 220 });
+  assert.deepEqual(ruled.map((x) => x.state.level), ['ok', 'silent', 'gone']);
+  assert.equal(ruled[0].rate, 2);
+  assert.equal(ruled[1].behind, 160);
+  assert.equal(ruled[1].state.since, 140);
+  assert.deepEqual([ruled[2].state.since, ruled[2].state.what,
+    ruled[2].state.how], [161.5, 'ended', 'signal 9']);
+  assert.match(M.servicesTab.words(ruled[2].state), /^ended \(signal 9\) at /);
+  assert.match(M.servicesTab.summary({ ruled }),
+    /^1 of 3 are well; kv :2: silent since .*; kv :3: ended/);
+  assert.match(M.servicesTab.summary({ ruled: [] }), /named by a rule/);
+});
+
+test('what a fault has changed: rates, p99, who fell silent', () => {
+  const side = (executed, p99, seconds) => ({ seconds,
+    rounds: { step: seconds, until: seconds, series: Object.entries(executed)
+      .map(([i, v]) => ({ labels: Object.assign({ state: 'execute' }, kv(i)),
+        points: [[0, v]] })) },
+    phases: { columns: ['t', 'p50', 'p99', 'count'], series:
+      Object.entries(p99).map(([i, v]) => ({ labels: Object.assign({
+        phase: 'commit' }, kv(i)), points: [[0, v / 2, v, 5]] })) } });
+  const rows = M.overview.fault([
+    side({ ':1': 600, ':3': 600 }, { ':1': 0.02, ':3': 0.03 }, 60),
+    side({ ':1': 400, ':3': 0 }, { ':1': 0.05 }, 50)]);
+  assert.deepEqual(rows.map((r) => [r.instance, r.rate, r.p99.commit,
+    r.p99.prepare, r.silent]), [
+    [':1', [10, 8], [0.02, 0.05], [null, null], false],
+    [':3', [10, 0], [0.03, null], [null, null], true]]);
+  assert.equal(M.fault.sentence(rows),
+    'Rounds a second 10 before, 8 after; kv :3 fell silent.');
+  assert.match(M.fault.sentence([]), /compare all metrics/);
+  const ended = (fault) => M.fault.ended({ fault: Object.assign({ took: 0.5,
+    late: false, status: 0 }, fault) });
+  assert.equal(ended({}), 'carried out in 500 ms');
+  assert.equal(ended({ status: 3 }), 'failed with status 3 after 500 ms');
+  assert.equal(ended({ status: null }), 'ended by a signal after 500 ms');
+  assert.match(ended({ late: true, status: null }), /its time was over/);
+});
+
+test('A may be another service: its selector, and turned round', () => {
+  const state = { service: 'kv', instance: ':1', aservice: 'kv',
+    ainstance: ':3' };
+  assert.deepEqual(M.runsTab.queries({ state, service: 'kv' }), {
+    query: '{service="kv",instance=":3"}',
+    'query-b': '{service="kv",instance=":1"}', requests: undefined });
+  assert.deepEqual(M.abBar.turned(state), { service: 'kv', instance: ':3',
+    aservice: 'kv', ainstance: ':1' });
+  assert.deepEqual(M.runsTab.queries({ state: { instance: '+' },
+    service: 'kv' }), {});
+  assert.equal(M.runs.instance({ instance: '*' }), '');
+  const range = { from: 1000, until: 2000 };
+  const of = (more) => M.runs.pair(Object.assign({ afrom: '', auntil: '',
+    base: '' }, more), range, 0, 3000).a;
+  assert.deepEqual(of({ aservice: 'kv' }), range, 'of the same time');
+  assert.deepEqual(of({}), { from: 0, until: 1000 });
+  assert.deepEqual(of({ aservice: 'kv', afrom: '10', auntil: '20' }),
+    { from: 10, until: 20 });
+});
+
+test('logs beside a small database', () => {
+  const files = (folder, kind, v) => col({ folder, kind, service: 'kv' }, v);
+  const cols = [files('/db', 'data', [null, 4e6, 4e6]),
+    files('/db', 'log', [0, null, 0]),
+    files('/log', 'log', [100e6, null, 180e6]),
+    files('/gone', 'log', [null, null, null])];
+  const rows = M.folders.rows(cols);
+  assert.deepEqual(rows, [
+    { folder: '/log', data: { last: null, grew: null },
+      log: { last: 180e6, grew: 80e6 } },
+    { folder: '/db', data: { last: 4e6, grew: 0 },
+      log: { last: 0, grew: 0 } }]);
+  assert.match(M.folders.words(rows, 0), /45 times as much; they grew by 76.3/);
+  assert.match(M.folders.words(rows, 2), /2 more folders were not read/);
+});
