@@ -8,9 +8,11 @@
   const S = ns.series;
 
   /* Without a service, what the whole host does. */
-  function queries(service) {
+  function queries(service, instance = '') {
     return [
-      { key: 'cpu', fn: 'rate', query: service ? ns.request.selector(
+      { key: 'cpu', fn: 'rate', query: instance ? ns.request.selector(
+        'memlens_instance_cpu_seconds_total', { service, instance })
+        : service ? ns.request.selector(
         'namedprocess_namegroup_cpu_seconds_total', { groupname: service })
         : ns.request.selector('node_cpu_seconds_total',
           { mode: /user|nice|system|irq|softirq|steal/ }) },
@@ -81,8 +83,8 @@
       threads.node), threads.hint, latency.node, card.node);
 
     async function lines(ctx) {
-      const r = await ns.api.series(queries(ctx.service), ctx.range, ctx.step,
-        ctx.signal);
+      const r = await ns.api.series(queries(ctx.service, ctx.service
+        ? ns.runs.instance(ctx.state) : ''), ctx.range, ctx.step, ctx.signal);
       const host = hostBusy(r.idle.cols);
       /* What was pushed from elsewhere has a profile, but no line. */
       const absent = host.cpus && ctx.service && !measured(r.cpu.cols);

@@ -49,7 +49,7 @@ worker(bool traced)
 {
 	struct draw draw = {0};
 	struct serve_options o = {&site, listening, "/nonexistent", &settings,
-	    &draw, POOL_ALL, 0, 1, 1};
+	    &draw, POOL_ALL, 0, 1, 1, -1, -1};
 	pid_t pid = fork();
 
 	if (pid != 0)
