@@ -25,7 +25,7 @@ const MORE = ['offcpu', 'faults'], MADE = { wall: 'offcpu' };
 const NODES = 512;
 
 const M = load('format', 'time', 'request', 'series', 'services', 'views',
-  'recorded-series', 'types');
+  'recorded-series', 'types', 'pbft-rounds', 'overview', 'folders');
 /* What views ask for, by their own table. */
 const VIEWS = M.views.LIST;
 const TABLES = [...new Set(VIEWS.flatMap((v) => v.series || []))];
