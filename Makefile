@@ -116,7 +116,8 @@ need-bench: need-check
 
 run: need-run
 	@echo "building (make V=1 shows the commands)"
-	@$(MAKE) --no-print-directory -j2 all
+	@$(MAKE) --no-print-directory -j2 all \
+		$(if $(filter resilientdb,$(DATABASE)),$(B)/system/resdb_replica)
 	@exec tests/live/run.sh $(B) $(or $(PORT),8080)
 
 demo: need-run

@@ -10,6 +10,8 @@ replicas=(${REPLICAPORTS:-20001 20002 20003 20004})
 db_ports=("$kvport" "${replicas[@]}")
 db_programs=(system/resdb_replica)
 
+command -v node >/dev/null || fail "the proxy of the double needs node"
+
 db_prepare() {
 	install -m 755 "$build/system/resdb_replica" "$run/bin/kv_service"
 	install -m 644 "$source"/tests/api/crow.mjs \
