@@ -2,7 +2,8 @@
  * leaks_oracle DUMP: a leak beside a cache that fills and stays, and a burst.
  * At each line of its input a step: two objects of 1 MiB are kept, for the
  * first twelve steps the cache gets four, the twentieth has 40 for itself; then
- * jemalloc's dump is written and moved to DUMP, and the step's number told.
+ * jemalloc's dump is written and moved to DUMP, unless that is "-", and the
+ * step's number told.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -61,6 +62,8 @@ dump(const char *path)
 	const char *name = next;
 
 	*(void **)&mallctl = dlsym(RTLD_DEFAULT, "mallctl");
+	if (strcmp(path, "-") == 0)
+		return 0;
 	if (mallctl == NULL)
 		return -1;
 	snprintf(next, sizeof(next), "%s.next", path);
