@@ -1,0 +1,170 @@
+#!/bin/bash
+# What the allocator's library costs programs, in CPU time: without the daemon,
+# and sampled by it; beside jemalloc's and tcmalloc's own sampling of as many
+# bytes. Both of a pair run one right after the other, in an order drawn anew.
+#
+#	alloc.sh BUILD [ROUNDS]
+#
+# A row: the median with it, the median without it; its ratio is the median of
+# the pairs', with their spread. WORKS="pair mixed" does some of them alone.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/bench/lib.sh
+begin_as_root "$@"
+rounds=${2:-9}
+library=$dir/libmemlens-alloc.so
+cp "$BUILD/libmemlens-alloc.so" "$library"
+chmod 755 "$library"
+. tests/system/lib/databases.sh
+jemalloc=$(ls /usr/lib/*/libjemalloc.so.2 2>/dev/null)
+tcmalloc=$(ls /usr/lib/*/libtcmalloc.so.4 2>/dev/null)
+nobody() { "${as_nobody[@]}" "$@"; }
+
+# ---- works: each prints its CPU time; "$@" is what sets the environment ----
+
+cpu_of() { # COMMAND... : s of it and of all that it has waited for
+	python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,
+	stderr=subprocess.DEVNULL, check=True)
+r = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(r.ru_utime + r.ru_stime)' "$@"
+}
+work_pair() { "$@" "$BUILD/bench/alloc_work" pair 5000000; }
+work_new() { "$@" "$BUILD/bench/alloc_work" new 5000000; }
+work_mixed() { "$@" "$BUILD/bench/alloc_work" mixed 8000000; }
+work_tree() { "$@" "$BUILD/bench/alloc_work" tree 200000; }
+cat >"$dir/work.py" <<'END'
+import json
+text = json.dumps([{"id": i, "tags": ["t%d" % (i % 97)] * 5, "x": i / 7}
+                   for i in range(10000)])
+for _ in range(15):
+    json.loads(text)
+END
+work_python() {
+	cpu_of "$@" env PYTHONMALLOC=malloc /usr/bin/python3 "$dir/work.py"
+}
+work_sqlite() {
+	cpu_of "$@" sqlite3 :memory: "create table t (a integer primary key, b);
+		create index i on t (b);
+		with recursive n(x) as (select 1 union all select x + 1 from n
+			limit 150000) insert into t select x, hex(x * 7919) from n;
+		select count(distinct substr(b, 1, 5)) from t;"
+}
+work_rocksdb() {
+	rm -rf "$dir/rocks"
+	cpu_of "$@" db_bench --db="$dir/rocks" --threads=1 --num=60000 \
+		--benchmarks=fillrandom,readrandom --value_size=200
+}
+# A server that is there already: what it took for so many requests.
+ticks_ms() { awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat"; }
+work_redis() {
+	local before server=$plain_redis port=$plain_redis_port
+	[ "$#" -le 1 ] || { server=$with_redis port=$with_redis_port; }
+	before=$(ticks_ms "$server")
+	redis-benchmark -p "$port" -q -t set,lpush,sadd,lpop -n 100000 \
+		-r 50000 -d 100 -c 20 -P 8 >/dev/null 2>&1
+	echo $(($(ticks_ms "$server") - before))
+}
+
+# ---- pairs ----
+
+declare -A set_with=(
+	[library]="LD_PRELOAD=$library" [sampled]="LD_PRELOAD=$library"
+	[jemalloc]="LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:19"
+	[tcmalloc]="LD_PRELOAD=$tcmalloc TCMALLOC_SAMPLE_PARAMETER=524288"
+)
+declare -A set_without=([library]= [sampled]=
+	[jemalloc]="LD_PRELOAD=$jemalloc"
+	[tcmalloc]="LD_PRELOAD=$tcmalloc TCMALLOC_SAMPLE_PARAMETER=0")
+
+# pair WORK VARIANT : one more line "WITH WITHOUT" in its file
+pair() {
+	local with without
+	# shellcheck disable=SC2086
+	if ((RANDOM % 2)); then
+		with=$("work_$1" env ${set_with[$2]})
+		without=$("work_$1" env ${set_without[$2]})
+	else
+		without=$("work_$1" env ${set_without[$2]})
+		with=$("work_$1" env ${set_with[$2]})
+	fi
+	echo "$with $without" >>"$dir/$1.$2"
+}
+middle() { sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'; }
+say() { # WORK VARIANT UNIT
+	local f=$dir/$1.$2
+	[ -s "$f" ] || return
+	SPREAD=$(awk '$2 > 0 { print $1 / $2 }' "$f" | spread) row \
+		"alloc_$1_$2" "$(awk '{ print $1 }' "$f" | middle)" "$3" \
+		without "$(awk '{ print $2 }' "$f" | middle)" \
+		"$(awk '$2 > 0 { print $1 / $2 }' "$f" | middle)"
+}
+begin_sampler() {
+	stdbuf -oL "$BUILD/system/cpu_driver" -k -h 1 -s 1000 -n 100000 \
+		-a "$library" >"$dir/said" 2>&1 &
+	sampler=$!
+	pids+=("$sampler")
+	for _ in $(seq 300); do
+		[ "$(grep -c '^child' "$dir/said")" -gt 1 ] && return
+		sleep 0.1
+	done
+}
+works=${WORKS:-pair new mixed tree python sqlite rocksdb}
+for ((i = 0; i < rounds; i++)); do
+	for w in $works; do
+		pair "$w" library
+		[ -z "$jemalloc" ] || pair "$w" jemalloc
+		[ -z "$tcmalloc" ] || pair "$w" tcmalloc
+	done
+	begin_sampler
+	for w in $works; do pair "$w" sampled; done
+	kill "$sampler"
+	wait "$sampler" 2>/dev/null
+done
+
+# ---- servers, sampled ----
+
+if [ -z "${WORKS:-}" ] && command -v redis-server >/dev/null; then
+	begin_sampler
+	start_redis "$dir/redis1"
+	plain_redis=${pids[-1]} plain_redis_port=$redis_port
+	free_port redis_port
+	export LD_PRELOAD=$library
+	start_redis "$dir/redis2"
+	unset LD_PRELOAD
+	with_redis=${pids[-1]} with_redis_port=$redis_port
+	for ((i = 0; i < rounds; i++)); do
+		if ((i % 2)); then
+			w=$(work_redis env with) o=$(work_redis env)
+		else
+			o=$(work_redis env) w=$(work_redis env with)
+		fi
+		echo "$w $o" >>"$dir/redis.sampled"
+	done
+	kill "$sampler" # no probes are in the way of valgrind below
+	wait "$sampler" 2>/dev/null
+fi
+
+# ---- instructions, which are the same in each run ----
+
+instructions() { # WORK [LIBRARY] : of one operation
+	local n
+	for n in 100000 300000; do
+		LD_PRELOAD=${2:-} valgrind --tool=callgrind \
+			--callgrind-out-file=/dev/null \
+			"$BUILD/bench/alloc_work" "$1" $n 2>&1 |
+			awk '/refs:/ { gsub(",", ""); print $NF }'
+	done | awk '{ v[NR] = $1 } END { printf "%.1f", (v[2] - v[1]) / 200000 }'
+}
+
+for w in $works; do
+	case $w in python | sqlite | rocksdb) unit=s ;; *) unit=ns ;; esac
+	for v in library sampled jemalloc tcmalloc; do say "$w" $v $unit; done
+done
+say redis sampled "ms of the server"
+if command -v valgrind >/dev/null; then
+	for w in pair new; do
+		row "alloc_${w}_instructions" "$(instructions $w "$library")" \
+			instructions without "$(instructions $w)"
+	done
+fi
