@@ -286,15 +286,23 @@ news_are_replaced(void)
 	    next_before_us("free", (const void *)own_free) != NULL;
 }
 
+/* Each once, since others may be calling them; what is found nowhere is done
+ * here. */
 static void
 news_set(new_fn *const n[N_NEWS], delete_fn *const d[N_DELETES])
 {
-	for (unsigned i = 0; i < N_DELETES; i++)
-		if (d[i] != NULL)
-			__atomic_store_n(&deletes[i], d[i], __ATOMIC_RELEASE);
-	for (unsigned i = 0; i < N_NEWS; i++)
-		if (n[i] != NULL)
-			__atomic_store_n(&news[i], n[i], __ATOMIC_RELEASE);
+	static new_fn *const direct_news[N_NEWS] = {NEWS(DIRECT_NEW_ROW)};
+	static delete_fn *const direct_deletes[N_DELETES] = {
+	    DELETES(DIRECT_DELETE_ROW)};
+	unsigned i;
+
+	for (i = 0; i < N_DELETES; i++)
+		__atomic_store_n(&deletes[i], d != NULL &&
+		    real_deletes[i] != NULL ? d[i] : direct_deletes[i],
+		    __ATOMIC_RELEASE);
+	for (i = 0; i < N_NEWS; i++)
+		__atomic_store_n(&news[i], n != NULL && real_news[i] != NULL ?
+		    n[i] : direct_news[i], __ATOMIC_RELEASE);
 }
 
 void
@@ -303,9 +311,6 @@ news_find(void)
 	static new_fn *const own_news[N_NEWS] = {NEWS(OWN_NEW_ROW)};
 	static delete_fn *const own_deletes[N_DELETES] = {
 	    DELETES(OWN_DELETE_ROW)};
-	static new_fn *const direct_news[N_NEWS] = {NEWS(DIRECT_NEW_ROW)};
-	static delete_fn *const direct_deletes[N_DELETES] = {
-	    DELETES(DIRECT_DELETE_ROW)};
 	const void *object, *of_malloc, *of_language;
 	unsigned i;
 
@@ -314,9 +319,10 @@ news_find(void)
 	for (i = 0; i < N_DELETES && old_dlsym != NULL; i++)
 		*(void **)&real_deletes[i] = old_dlsym(RTLD_NEXT,
 		    delete_names[i]);
-	news_set(direct_news, direct_deletes); /* for what is found nowhere */
-	if (real_news[0] == NULL)
+	if (real_news[0] == NULL) {
+		news_set(NULL, NULL);
 		return;
+	}
 	object = object_of(*(void **)&real_news[0]);
 	of_malloc = object_of(*(void **)&next.malloc);
 	of_language = object_of(old_dlsym(RTLD_NEXT, "__cxa_throw"));
@@ -324,4 +330,6 @@ news_find(void)
 		news_set(own_news, own_deletes);
 	else if (object != of_language || news_are_replaced())
 		news_set(real_news, real_deletes);
+	else
+		news_set(NULL, NULL);
 }

@@ -34,6 +34,7 @@ static struct {
 
 static const struct allocator first;
 static __thread bool finding LOCAL;
+static bool found; /* all that there are */
 
 /* ---- the room ---- */
 
@@ -143,7 +144,7 @@ next_find(void)
 {
 	const void *f;
 
-	if (finding)
+	if (finding || __atomic_load_n(&found, __ATOMIC_ACQUIRE))
 		return;
 	finding = true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -155,6 +156,7 @@ next_find(void)
 			    names[i].at), f, __ATOMIC_RELEASE);
 	}
 	news_find();
+	__atomic_store_n(&found, true, __ATOMIC_RELEASE);
 	finding = false;
 }
 
@@ -164,9 +166,9 @@ next_find(void)
  * a room of our own.
  */
 static bool
-first_ready(bool found)
+first_ready(bool known)
 {
-	if (!found)
+	if (!known)
 		next_find();
 	return !finding;
 }

@@ -69,6 +69,11 @@ runs "a program of C opens a library of C++" "$library" \
 	"$dir/opener" "$dir/opened.so"
 runs "and one that has C++'s library in it" "$library" \
 	"$dir/opener" "$dir/static.so"
+for behind in jemalloc tcmalloc; do
+	runs "$behind: one whose operators the allocator has in part" \
+		"$library:$(ls /usr/lib/*/lib$behind.so.[0-9])" \
+		"$dir/opener" "$dir/static.so"
+done
 
 # ---- programs with allocators of their own ----
 
