@@ -1,6 +1,8 @@
 /*
- * What is there: series, services and types.
+ * What is there: series and types; services are in query_services.c.
  */
+#include "store/read/query_list.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,30 +11,8 @@
 #include "store/base/err.h"
 #include "store/file/format.h"
 #include "store/model/type.h"
-#include "store/read/reader.h"
 
-#define LIST_SPANS 4  /* of the summary's, that are opened in its place; */
-#define LIST_NEWEST 2 /* or beside it, where there are more */
-
-/*
- * What is asked for, and which files tell it.  Of the full spans that the
- * summary holds the newest do.  Where there are more, or some are gone, series
- * that these lack are looked up in the summary, one by one.
- */
-struct list {
-	struct store *s;
-	const struct selector *sel;   /* NULL: all */
-	unsigned kinds;
-	bool told;                    /* words of the manifest are enough */
-	uint64_t from, until;         /* slots asked for */
-	struct reader_file *summary;  /* NULL: there is none */
-	/* the newest of the spans that it stands for, oldest first */
-	struct reader_file *spans[LIST_SPANS];
-	size_t n_spans;
-	bool known;                   /* they tell all that it could */
-	uint32_t *order;              /* series that match: `found` */
-	size_t found;
-};
+#define LIST_NEWEST 2 /* spans that are opened beside the summary */
 
 static bool
 list_overlaps(const struct list *l, const struct reader_file *f)
@@ -171,8 +151,7 @@ list_need(struct list *l)
 	return e;
 }
 
-/* Notes what the list lacks, once all has been opened. */
-static void
+void
 list_missing(struct list *l)
 {
 	struct store *s = l->s;
@@ -191,9 +170,7 @@ list_missing(struct list *l)
 	}
 }
 
-/* The end of what a file tells: of what it has, that is exact when it lives on
- * to the file's end.  0: it is not asked. */
-static uint64_t
+uint64_t
 list_end(const struct list *l, const struct reader_file *f)
 {
 	bool told = l->told && f->entry.of[0] != '\0' && !f->broken;
@@ -239,8 +216,7 @@ list_newest_block(struct sealed *f, uint32_t number, uint64_t from,
 	return e;
 }
 
-/* The end of the newest slot that the summary has of a series, or 0. */
-static const struct err *
+const struct err *
 list_summary_last(struct list *l, uint32_t series, uint64_t *last)
 {
 	struct reader_file *f = l->summary;
@@ -281,16 +257,13 @@ list_last(struct list *l, uint32_t series, uint64_t *last)
 	    ? NULL : list_summary_last(l, series, last);
 }
 
-static void
+void
 list_fini(struct list *l)
 {
 	free(l->order);
 }
 
-/* Opens the files of a range, but for those whose words are enough (`told`);
- * what matches gets its numbers (kinds 0: nothing does); again where one is
- * found broken.  list_fini() also after an error. */
-static const struct err *
+const struct err *
 list_init(struct list *l, struct store *s, const struct selector *sel,
     unsigned kinds, bool told, int64_t from_ns, int64_t until_ns)
 {
@@ -389,198 +362,6 @@ store_each_profile_name(struct store *s, int64_t from_ns, int64_t until_ns,
 {
 	return list_series(s, NULL, READER_PROFILES, true, from_ns, until_ns,
 	    fn, arg);
-}
-
-/* ---- services ---- */
-
-struct services {
-	struct list l;
-	struct intern names;
-	uint64_t *last; /* by name: the end of its newest slot, */
-	uint32_t cap;   /* 0: not known yet */
-};
-
-/* The number of a service that ends at `last` or later. */
-static uint32_t
-services_put(struct services *v, const void *name, size_t n, uint64_t last)
-{
-	uint32_t before = v->names.n;
-	uint32_t i = intern_put(&v->names, name, n);
-
-	if (i == INTERN_NONE || !array_room(&v->last, i + 1, &v->cap))
-		return INTERN_NONE;
-	if (v->names.n > before)
-		v->last[i] = 0;
-	if (last > v->last[i])
-		v->last[i] = last;
-	return i;
-}
-
-static bool
-services_of_file(struct services *v, const struct reader_file *f)
-{
-	uint64_t end = list_end(&v->l, f);
-	const char *at = f->entry.of;
-	struct apart_item told;
-	const uint8_t *name;
-	size_t n;
-
-	while (end != 0 && apart_next(&at, &told))
-		if (services_put(v, told.service, strlen(told.service),
-		        end) == INTERN_NONE)
-			return false;
-	for (uint32_t i = 1; end != 0 && i < f->index.n_services; i++) {
-		name = series_index_service(&f->index, i, &n);
-		if (services_put(v, name, n, end) == INTERN_NONE)
-			return false;
-	}
-	return true;
-}
-
-/* Of each string that is a service the number among those, and one. */
-static bool
-services_of_journals(struct services *v)
-{
-	struct store *s = v->l.s;
-	const struct intern *strings = &s->syms.strings;
-	uint32_t *known = calloc(strings->n + 1, sizeof(*known));
-	bool fine = known != NULL;
-
-	for (uint32_t i = 0; i < s->n_sorted && fine; i++) {
-		const struct reader_series *x = &s->sorted[i];
-		uint64_t end;
-
-		if (x->service == INTERN_NONE || (end = reader_newest_open(s,
-		        x->series, v->l.from, v->l.until)) == 0)
-			continue;
-		if (known[x->service] == 0)
-			known[x->service] = 1 + services_put(v,
-			    intern_at(strings, x->service),
-			    strings->items[x->service].len, end);
-		fine = known[x->service] != 0;
-		if (fine && end > v->last[known[x->service] - 1])
-			v->last[known[x->service] - 1] = end;
-	}
-	free(known);
-	return fine;
-}
-
-/* The number of a series' service, if it is one of those from `first` on. */
-static uint32_t
-services_find(const struct services *v, uint32_t series, uint32_t first)
-{
-	const struct intern *strings = &v->l.s->syms.strings;
-	uint32_t service = reader_service(v->l.s, series), i = INTERN_NONE;
-
-	if (service != INTERN_NONE)
-		i = intern_find(&v->names, intern_at(strings, service),
-		    strings->items[service].len);
-	return i != INTERN_NONE && i >= first ? i : INTERN_NONE;
-}
-
-static int
-services_compare(const void *a, const void *b)
-{
-	const struct reader_known *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-/* Series of services from `first` on, in the order in which the file has
- * them: to read its large pages here and there takes thirty times as long. */
-static const struct err *
-services_seek(struct services *v, struct reader_file *f, uint32_t first)
-{
-	struct reader_known *list = malloc((f->known.n + 1) * sizeof(*list));
-	const struct err *e = list == NULL ? err_nomem() : NULL;
-	uint64_t most = f->entry.until < v->l.until ? f->entry.until
-	                                            : v->l.until;
-	uint32_t n = 0;
-
-	for (uint32_t k = 0; list != NULL && k < f->known.n; k++)
-		if (services_find(v, f->known.list[k].series, first) !=
-		    INTERN_NONE)
-			list[n++] = f->known.list[k];
-	if (n > 0)
-		qsort(list, n, sizeof(*list), services_compare);
-	for (uint32_t k = 0; k < n && e == NULL; k++) {
-		uint32_t i = services_find(v, list[k].series, first);
-		uint64_t last = 0;
-
-		if (v->last[i] >= most) /* no series ends later */
-			continue;
-		e = list_summary_last(&v->l, list[k].series, &last);
-		if (last > v->last[i])
-			v->last[i] = last;
-	}
-	free(list);
-	return e;
-}
-
-/* Those that no other file has told of, series by series. */
-static const struct err *
-services_of_summary(struct services *v)
-{
-	struct reader_file *f = v->l.summary;
-	uint32_t first = v->names.n;
-	const struct err *e = NULL;
-
-	for (int k = 0; k < INDEX_LISTS; k++) {
-		for (uint32_t i = 1; f->sealed != NULL && e == NULL &&
-		     i < f->index.n_services; i++) {
-			const uint8_t *name;
-			uint32_t known;
-			size_t n;
-
-			name = series_index_service(&f->index, i, &n);
-			known = services_put(v, name, n, 0);
-			if (known == INTERN_NONE)
-				return err_nomem();
-			if (known >= first)
-				e = reader_need_service(v->l.s, f, i, k);
-		}
-	}
-	return e == NULL ? services_seek(v, f, first) : e;
-}
-
-static const struct err *
-services_find_all(struct services *v, int64_t from_ns, int64_t until_ns)
-{
-	struct store *s = v->l.s;
-	const struct err *e = list_init(&v->l, s, NULL, 0, true, from_ns,
-	    until_ns);
-	bool fine = true;
-
-	if (e == NULL)
-		e = reader_sort(s);
-	if (e != NULL)
-		return e;
-	for (uint32_t i = 0; i < s->n_files && fine; i++)
-		fine = services_of_file(v, &s->files[i]);
-	if (!fine || !services_of_journals(v))
-		return err_nomem();
-	e = v->l.known || v->l.summary == NULL ? NULL : services_of_summary(v);
-	if (e == NULL)
-		list_missing(&v->l);
-	return e;
-}
-
-const struct err *
-store_each_service(struct store *s, int64_t from_ns, int64_t until_ns,
-    store_service_fn *fn, void *arg)
-{
-	struct services v = {.l = {.s = s}};
-	const struct err *e = services_find_all(&v, from_ns, until_ns);
-
-	for (uint32_t i = 0; e == NULL && i < v.names.n; i++) {
-		if (v.last[i] != 0 && !fn(arg, intern_str(&v.names, i),
-		        (int64_t)v.last[i] * s->manifest.slot_ns))
-			break;
-	}
-	list_fini(&v.l);
-	intern_fini(&v.names);
-	free(v.last);
-	return e;
 }
 
 /* ---- types ---- */

@@ -51,6 +51,8 @@ struct reader_file {
 	uint8_t *large;         /* they are too many to name all of them */
 	uint64_t *ends;         /* by series: a slot from which on it is known
 	                         * to have nothing; NULL: of none */
+	uint64_t *born;         /* by service of the index: a slot before which
+	                         * it is known to have nothing; NULL: of none */
 	bool unnamed;           /* name all stacks next time */
 	uint64_t asked;         /* number of the last reader_need_names() */
 	uint64_t used, before; /* numbers of the last two requests that did */

@@ -20,8 +20,10 @@ reader_close_file(struct reader_file *f)
 	free(f->named);
 	free(f->large);
 	free(f->ends);
+	free(f->born);
 	f->sealed = NULL;
 	f->ends = NULL;
+	f->born = NULL;
 	f->stack_nodes = NULL;
 	f->named = NULL;
 	f->large = NULL;
@@ -46,6 +48,8 @@ reader_file_bytes(const struct reader_file *f)
 	                         : sealed_bytes(f->sealed) +
 	        openspan_bytes(&f->names) + reader_series_map_bytes(f) +
 	        (f->ends == NULL ? 0 : f->sealed->n_series * sizeof(*f->ends)) +
+	        (f->born == NULL ? 0 : f->index.n_services *
+	            sizeof(*f->born)) +
 	        (f->named == NULL ? 0 : f->sealed->n_series / 4 +
 	            f->sealed->n_stacks * sizeof(*f->stack_nodes));
 }

@@ -57,10 +57,10 @@ store/read/profile_function.c: reader.h
 store/read/profile_tree.c: reader.h
 store/read/query_histogram.c: store/store.h
 store/read/query_facts.c: store/store.h
-store/read/query_list.c: reader.h
 store/read/query_metric.c: store/store.h
 store/read/query_profile.c: store/store.h
 store/read/query_scratch.c: reader.h
+store/read/query_services.c: store/store.h
 store/read/query_totals.c: store/store.h
 store/write/purge.c: work.h
 '

@@ -213,6 +213,34 @@ TEST(an_hour_of_long_ago_opens_its_span_alone)
 	store_close(s);
 }
 
+/* Without spans the summary tells: services that began later are known from
+ * then on, and are told where they are asked for. */
+TEST(services_of_the_summary_are_told_from_their_beginning_on)
+{
+	char copy[80], command[200];
+	struct store *s = NULL;
+
+	snprintf(copy, sizeof(copy), "%s-summary", dir);
+	snprintf(command, sizeof(command), "cp -a %s %s && rm %s/span-6-*",
+	    dir, copy, copy);
+	CHECK_INT(system(command), 0);
+	CHECK_OK(store_open(&s, copy, 0));
+	for (int i = 0; i < 24; i++) {
+		unsigned from = (unsigned)(i < 12 ? i : 23 - i) * SPAN / 2;
+		int64_t last[SERIES] = {0};
+
+		CHECK_OK(store_each_service(s, (int64_t)(FIRST + from) * SLOT,
+		    (int64_t)(FIRST + from + SPAN / 2) * SLOT, see_service,
+		    last));
+		for (int k = 0; k < SERIES; k++)
+			CHECK_INT(last[k] > 0, k != ALONE && alive(k,
+			    from / SPAN * SPAN, (from / SPAN + 1) * SPAN));
+	}
+	store_close(s);
+	snprintf(command, sizeof(command), "rm -rf %s", copy);
+	CHECK_INT(system(command), 0);
+}
+
 /* Neither all series nor none. */
 TEST(an_expression_that_takes_too_long_lists_nothing)
 {
@@ -284,6 +312,7 @@ main(void)
 	RUN(series_of_any_range);
 	RUN(few_files_are_opened);
 	RUN(an_hour_of_long_ago_opens_its_span_alone);
+	RUN(services_of_the_summary_are_told_from_their_beginning_on);
 	RUN(an_expression_that_takes_too_long_lists_nothing);
 	RUN(facts_open_their_files_only);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
