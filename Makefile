@@ -100,7 +100,7 @@ PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq
 # Of the kinds of program, Rust, OCaml, Haskell and Java are compared where their
 # compilers are there: 73 to 200 MB each.
 PKG_BENCH := bsdextrautils wrk linux-perf qemu-system-x86 cpio \
-	prometheus prometheus-process-exporter mmdebstrap bpfcc-tools bpftrace
+	prometheus prometheus-process-exporter mmdebstrap libbpf-tools bpftrace
 
 .PHONY: need-build need-run need-check need-bench
 need-build:
