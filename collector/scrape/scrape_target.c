@@ -198,5 +198,6 @@ scrape_target_tell(const struct scrape_target *t, int64_t since_ns,
 int64_t
 scrape_target_due_ns(const struct scrape_target *t)
 {
-	return t->busy ? INT64_MAX : t->due_ns; /* http_wait() knows */
+	/* http_wait() knows; of one with profiles alone nothing is due */
+	return t->busy || t->n_pages == 0 ? INT64_MAX : t->due_ns;
 }

@@ -92,9 +92,27 @@ TEST(an_answer_at_once_takes_time_all_the_same)
 	close(fd);
 }
 
+/* Or the scraper would ask it all the time whether it is due. */
+TEST(of_a_target_with_profiles_alone_no_page_is_due)
+{
+	char name[] = "t", instance[] = "i";
+	struct scrape_target_config said = {.name = name,
+	    .instance = instance};
+	struct scrape_config config = {.interval_ns = NS_PER_S};
+	struct scrape_counts counts = {0};
+	struct scrape_target t;
+
+	scrape_target_init(&t, &config, &said, NULL, 5);
+	CHECK(scrape_target_due_ns(&t) == INT64_MAX);
+	scrape_target_step(&t, NULL, &counts, 7, 7);
+	CHECK(scrape_target_due_ns(&t) == INT64_MAX);
+	scrape_target_fini(&t);
+}
+
 int
 main(void)
 {
+	RUN(of_a_target_with_profiles_alone_no_page_is_due);
 	RUN(an_answer_at_once_takes_time_all_the_same);
 	return test_done();
 }
