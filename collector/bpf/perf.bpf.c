@@ -12,11 +12,11 @@
 /* What one event counts for, in the type's unit. */
 const volatile __u64 event_unit = 1;
 /* Of types whose events come as often as programs like: about a sample of a
- * CPU in this time, and as many as fit into SPARE_NS at once.  0: all. */
+ * CPU in this time, and SPARE_SAMPLES of them at once.  0: all. */
 const volatile __u64 sample_ns = 0;
 const volatile bool of_faults = 0;
 
-#define SPARE_NS 250000000 /* the ring has room for them, with copies */
+#define SPARE_SAMPLES 10 /* the ring has room for them, with copies */
 #define STRIDE_MAX 4096
 #define STRIDE_SAMPLES 8 /* at least, of each stride */
 
@@ -89,9 +89,11 @@ find_memory(struct task_struct *task, __u64 addr)
 static __always_inline void
 set_stride(struct unwind_scratch *s, __u64 now)
 {
-	if (s->samples_ns + SPARE_NS < now)
-		s->samples_ns = now - SPARE_NS;
-	if (s->samples_ns + SPARE_NS / 2 < now)
+	__u64 spare = SPARE_SAMPLES * sample_ns;
+
+	if (s->samples_ns + spare < now)
+		s->samples_ns = now - spare;
+	if (s->samples_ns + spare / 2 < now)
 		s->stride = 1;
 	if (s->samples_ns <= now)
 		return;

@@ -9,8 +9,9 @@
 #include "collector/profile/profiles.h"
 
 /* Programs fault as often as they like: a loop that does nothing else comes to
- * thousands of samples a second. */
-#define SAMPLE_NS 25000000
+ * thousands of samples a second.  Twenty of a CPU are enough, and cost about a
+ * thousandth of it. */
+#define SAMPLE_NS 50000000
 
 static bool
 faults_clock(const struct config *c, struct sampler_clock *out)
