@@ -80,7 +80,8 @@ becomes "killed, stopped, failed" 'marks?what=ended,fewer,stopped' "sorted($port
 	('ended', 'on$k :$(port 1) (signal 9)'), ('stopped', 'on$k :$(port 2) (status 0)'),
 	('ended', 'on$k :$(port 3) (status 7)')])"
 becomes "what was stopped on purpose is not told" health \
-	"'on$k: 2 programs have ended' in why and '(pid $two)' not in why"
+	"'(pid $one) ended' in why and '(pid $three) ended' in why and
+	'(pid $two)' not in why"
 end "$second"
 becomes "nor what SIGTERM has ended" 'marks?what=stopped' \
 	"marks == [('stopped', '${k}one')]"
