@@ -106,7 +106,9 @@ table_remove(const void *p, uint64_t *bytes)
 {
 	uint64_t address = (uintptr_t)p;
 
-	for (unsigned i = 0; i < ALLOC_LEVELS * ALLOC_BUCKET; i++) {
+	/* NULL is given back as often as not; a cell of it is a free one. */
+	for (unsigned i = 0; p != NULL && i < ALLOC_LEVELS * ALLOC_BUCKET;
+	     i++) {
 		struct alloc_cell *c = table_bucket(i / ALLOC_BUCKET,
 		    address) + i % ALLOC_BUCKET;
 
