@@ -46,7 +46,7 @@ DAEMON_SRC := $(filter-out $(SCRAPE_SRC) $(PULL_SRC) $(JAVA_SRC) %.bpf.c %.so.c,
 TOOL_SRC := $(wildcard fcgi/memlens/*.c)
 DRAW_SRC := $(wildcard fcgi/draw/*.c)
 WORKER_SRC := $(filter-out $(TOOL_SRC) $(SYMBOLIZE_SRC) $(FORMAT_SRC) $(DRAW_SRC),\
-	$(wildcard fcgi/*.c fcgi/*/*.c))
+	$(wildcard fcgi/*.c fcgi/*/*.c fcgi/graph/*/*.c))
 BPF_SRC := $(wildcard collector/bpf/*.bpf.c)
 UNIT_SRC := $(shell find tests/unit -name 'test_*.c')
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -237,9 +237,8 @@ $(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC) \
 	fcgi/child/child.c,$(LIB),$(DRAW_LIBS)))
 $(eval $(call program,$(B)/memlens,$(TOOL_SRC) $(SYMBOLIZE_SRC) $(ELF_SRC) $(PUSH_SRC) \
 	fcgi/server/timespec.c collector/alloc/beside.c \
-	$(addprefix fcgi/graph/,graph.c graph_code.c graph_dot.c graph_read.c graph_bazel.c \
-	graph_elf.c graph_build.c graph_workspace.c elf_deps.c ld_cache.c debian.c) \
-	$(wildcard fcgi/graph/build_*.c fcgi/starlark/*.c) fcgi/format/arena.c fcgi/child/child.c fcgi/child/sandbox.c,\
+	$(wildcard fcgi/graph/*/*.c fcgi/starlark/*.c) fcgi/format/arena.c \
+	fcgi/child/child.c fcgi/child/sandbox.c,\
 	$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 

@@ -11,7 +11,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/graph/graph_cache.h"
 #include "fcgi/graph/graph_cost.h"
-#include "fcgi/graph/graph_read.h"
+#include "fcgi/graph/read/graph_read.h"
 #include "fcgi/graph/graph_target.h"
 #include "fcgi/graph/graph_told.h"
 #include "fcgi/graph/pages.h"

@@ -17,7 +17,7 @@
 #ifndef FCGI_GRAPH_COST_H
 #define FCGI_GRAPH_COST_H
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 
 struct err;
 struct places;

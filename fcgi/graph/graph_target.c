@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "fcgi/graph/graph_cache.h"
-#include "fcgi/graph/graph_read.h"
+#include "fcgi/graph/read/graph_read.h"
 #include "fcgi/graph/graph_told.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/request.h"

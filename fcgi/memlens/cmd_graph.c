@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "fcgi/child/sandbox.h"
-#include "fcgi/graph/debian.h"
-#include "fcgi/graph/graph_read.h"
+#include "fcgi/graph/read/debian.h"
+#include "fcgi/graph/read/graph_read.h"
 #include "fcgi/memlens/cmd.h"
 #include "fcgi/memlens/program_parts.h"
 #include "fcgi/server/timespec.h"

@@ -2,7 +2,7 @@
  * What a program is made of inside: the objects and archive members that it
  * was linked from, by the linker's own map, or the folders of its sources, by
  * its debug information.  Both make nodes of a graph that has the program as
- * node 0 and its libraries (fcgi/graph/graph_private.h), and say which
+ * node 0 and its libraries (fcgi/graph/read/graph_private.h), and say which
  * function is whose.  Foreign files: to be called in a child with limits.
  */
 #ifndef FCGI_PROGRAM_PARTS_H

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 #include "fcgi/memlens/program_parts.h"
 #include "fcgi/symbolize/symbolize.h"
 #include "store/base/err.h"

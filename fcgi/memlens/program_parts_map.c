@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 #include "fcgi/memlens/program_parts.h"
 #include "store/base/array.h"
 #include "store/base/intern.h"

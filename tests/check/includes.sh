@@ -69,8 +69,11 @@ fcgi/kv: fcgi/server fcgi/child fcgi/http fcgi/format store/model
 fcgi/query: fcgi/server fcgi/format/pprof fcgi/format/flame fcgi/format store
 	store/model store/base
 fcgi/starlark: fcgi/format store/base
-fcgi/graph: fcgi/starlark fcgi/query fcgi/server fcgi/child fcgi/format store
-	store/model store/base
+fcgi/graph/model: fcgi/format store/base
+fcgi/graph/read: fcgi/graph/model fcgi/starlark fcgi/child fcgi/format
+	store/base
+fcgi/graph: fcgi/graph/read fcgi/graph/model fcgi/query fcgi/server
+	fcgi/format store store/model store/base
 fcgi/api: fcgi/query fcgi/server fcgi/format/out fcgi/format/flame
 	fcgi/format store store/model store/base
 fcgi/pyroscope: fcgi/api fcgi/query fcgi/server fcgi/format/out
@@ -85,7 +88,8 @@ collector/scrape: collector/pull fcgi/http fcgi/format/in store/batch
 	store/base
 fcgi: fcgi/push fcgi/pyroscope fcgi/api fcgi/graph fcgi/kv fcgi/server
 	fcgi/child store/base
-fcgi/memlens: collector/alloc collector/elf fcgi/symbolize fcgi/push fcgi/graph fcgi/server
+fcgi/memlens: collector/alloc collector/elf fcgi/symbolize fcgi/push
+	fcgi/graph/read fcgi/graph/model fcgi/server
 	fcgi/child fcgi/format/out
 	fcgi/format/in fcgi/format/heap fcgi/format/flame fcgi/format store
 	store/check store/read store/journal store/batch store/model
@@ -153,8 +157,8 @@ foreign "FastCGI is the worker's alone" 'fcgi(app|_|os)' 'fcgi/server/[a-z_]*\.c
 foreign "libcurl is one room's alone" 'curl/' 'fcgi/http/[a-z_]*\.[ch]:'
 foreign "json-c is the worker's and the scraper's" 'json' \
 	'(fcgi/[a-z_/]*|collector/scrape/[a-z_]*)\.c:'
-foreign "graphs are read in fcgi/graph and drawn in fcgi/draw" graphviz \
-	'fcgi/(graph|draw)/[a-z_]*\.c:'
+foreign "graphs are read in fcgi/graph/read and drawn in fcgi/draw" graphviz \
+	'fcgi/(graph/read|draw)/[a-z_]*\.c:'
 foreign "what draws is fcgi/draw's alone" \
 	'(graphviz/gvc|librsvg|cairo|pango|gio|glib|gobject)' \
 	'fcgi/draw/[a-z_]*\.c:'

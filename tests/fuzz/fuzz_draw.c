@@ -22,7 +22,7 @@
 #include "fcgi/format/in/foreign.h"
 #include "fcgi/format/stacks.h"
 #include "fcgi/format/writer.h"
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 #include "store/base/err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fcgi/graph/elf_deps.h"
-#include "fcgi/graph/ld_cache.h"
+#include "fcgi/graph/read/elf_deps.h"
+#include "fcgi/graph/read/ld_cache.h"
 #include "store/base/err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

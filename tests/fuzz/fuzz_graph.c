@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 #include "fcgi/memlens/program_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

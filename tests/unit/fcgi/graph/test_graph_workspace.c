@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "fcgi/graph/graph.h"
-#include "fcgi/graph/graph_read.h"
+#include "fcgi/graph/model/graph.h"
+#include "fcgi/graph/read/graph_read.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
  * From a file to its graph, and the command line that prints it: one rule for
  * the page and for memlens graph.
  */
-#include "fcgi/graph/graph_read.h"
+#include "fcgi/graph/read/graph_read.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "fcgi/child/child.h"
-#include "fcgi/graph/graph_private.h"
+#include "fcgi/graph/read/graph_private.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 

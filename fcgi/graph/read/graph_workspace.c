@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fcgi/graph/build_private.h"
-#include "fcgi/graph/graph_private.h"
+#include "fcgi/graph/read/build_private.h"
+#include "fcgi/graph/read/graph_private.h"
 
 struct workspace_walk {
 	struct build build;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 #include "store/base/array.h"
 #include "store/base/err.h"
 

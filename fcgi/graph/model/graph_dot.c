@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fcgi/format/writer.h"
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 #include "store/base/text.h"
 
 static const char head[] = "digraph dependencies {\n"

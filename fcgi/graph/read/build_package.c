@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fcgi/graph/build_private.h"
+#include "fcgi/graph/read/build_private.h"
 #include "store/base/clock.h"
 
 /* A number in place of a pointer, which values have no kind for. */

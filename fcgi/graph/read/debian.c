@@ -2,14 +2,14 @@
  * info/NAME.list or info/NAME:ARCH.list has a package's files, a line each;
  * status has its version.
  */
-#include "fcgi/graph/debian.h"
+#include "fcgi/graph/read/debian.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 #include "store/base/intern.h"
 
 #define PATH_ROOM 4096

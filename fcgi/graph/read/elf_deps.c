@@ -2,7 +2,7 @@
  * The dynamic section by way of the program headers, since section headers
  * may have been stripped.
  */
-#include "fcgi/graph/elf_deps.h"
+#include "fcgi/graph/read/elf_deps.h"
 
 #include <fcntl.h>
 #include <gelf.h>

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 
 /* A program and its libraries, into an empty graph; graph_read.h says how.
  * Nothing is put of what is no ELF file.  False when out of memory. */

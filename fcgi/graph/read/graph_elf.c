@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fcgi/graph/debian.h"
-#include "fcgi/graph/elf_deps.h"
-#include "fcgi/graph/graph_private.h"
-#include "fcgi/graph/ld_cache.h"
+#include "fcgi/graph/read/debian.h"
+#include "fcgi/graph/read/elf_deps.h"
+#include "fcgi/graph/read/graph_private.h"
+#include "fcgi/graph/read/ld_cache.h"
 #include "store/base/err.h"
 
 #define PATH_ROOM 4096

@@ -1,7 +1,7 @@
 /*
  * The graph itself: names and keys by hash, breadth-first cut, packages.
  */
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

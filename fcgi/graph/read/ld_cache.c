@@ -1,7 +1,7 @@
 /*
  * The dynamic linker's cache, read whole and searched from front to back.
  */
-#include "fcgi/graph/ld_cache.h"
+#include "fcgi/graph/read/ld_cache.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fcgi/graph/build_private.h"
+#include "fcgi/graph/read/build_private.h"
 
 /* Attributes that hold labels, of rules that come with bazel.  What only
  * builds, as "tools", is not of the program. */

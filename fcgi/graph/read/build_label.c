@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fcgi/graph/build_private.h"
+#include "fcgi/graph/read/build_private.h"
 
 #define GLOB_FILES_MAX 200000u
 #define GLOB_DEPTH_MAX 40u

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "fcgi/format/json_in.h"
-#include "fcgi/graph/graph.h"
-#include "fcgi/graph/graph_private.h"
+#include "fcgi/graph/model/graph.h"
+#include "fcgi/graph/read/graph_private.h"
 
 #define FILE_MAX (64u << 20)
 

@@ -5,7 +5,7 @@
 #ifndef FCGI_GRAPH_READ_H
 #define FCGI_GRAPH_READ_H
 
-#include "fcgi/graph/graph.h"
+#include "fcgi/graph/model/graph.h"
 
 struct err;
 

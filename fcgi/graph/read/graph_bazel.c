@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fcgi/graph/graph_private.h"
+#include "fcgi/graph/read/graph_private.h"
 
 #define FILE_MAX (8 << 20)
 
