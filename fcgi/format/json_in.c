@@ -288,6 +288,46 @@ json_in_skip(struct json_in *j)
 	skip_deep(j, 0);
 }
 
+bool
+json_in_find(struct json_in object, const char *member,
+    struct json_in *value)
+{
+	struct buf key = {0};
+	bool found = false;
+
+	if (json_in_peek(&object) == '{' && json_in_open(&object, '{'))
+		while (!found && json_in_member(&object, &key)) {
+			found = json_in_is(&key, member);
+			if (!found)
+				json_in_skip(&object);
+		}
+	buf_fini(&key);
+	*value = object;
+	return found && !object.bad;
+}
+
+void
+json_in_find_string(struct json_in object, const char *member,
+    struct buf *out)
+{
+	struct json_in value;
+
+	buf_clear(out);
+	if (json_in_find(object, member, &value) &&
+	    json_in_peek(&value) == '"')
+		json_in_string(&value, out);
+}
+
+bool
+json_in_head(struct json_in array, struct json_in *value)
+{
+	bool found = json_in_peek(&array) == '[' &&
+	    json_in_open(&array, '[') && json_in_item(&array);
+
+	*value = array;
+	return found && !array.bad;
+}
+
 const struct err *
 json_in_error(const struct json_in *j)
 {

@@ -54,6 +54,16 @@ void json_in_number(struct json_in *j, double *v);
 void json_in_index(struct json_in *j, size_t *v);
 void json_in_skip(struct json_in *j);
 
+/* The value of an object's member, to be read apart: `object` stays where it
+ * is.  False when it has none, or is no object. */
+bool json_in_find(struct json_in object, const char *member,
+    struct json_in *value);
+/* The same of a member that is a string; an empty one where there is none. */
+void json_in_find_string(struct json_in object, const char *member,
+    struct buf *out);
+/* The value of a[0], where there is one. */
+bool json_in_head(struct json_in array, struct json_in *value);
+
 /* NULL, ERR_FORMAT with the byte offset, or ENOMEM. */
 const struct err *json_in_error(const struct json_in *j);
 

@@ -12,6 +12,7 @@
 #include "fcgi/child/sandbox.h"
 #include "fcgi/graph/read/debian.h"
 #include "fcgi/graph/read/graph_read.h"
+#include "fcgi/memlens/cmake_ask.h"
 #include "fcgi/memlens/cmd.h"
 #include "fcgi/memlens/program_parts.h"
 #include "fcgi/server/timespec.h"
@@ -25,7 +26,7 @@
 #define RETRY_NS (5 * NS_PER_S)
 
 enum { OPT_MAP = 256, OPT_FOLDERS, OPT_COLLAPSE, OPT_TELL, OPT_SOCKET,
-	OPT_EVERY, OPT_SLOT };
+	OPT_EVERY, OPT_SLOT, OPT_ASK };
 
 static const struct option options[] = {
     {"depth", required_argument, NULL, 'd'},
@@ -37,6 +38,7 @@ static const struct option options[] = {
     {"socket", required_argument, NULL, OPT_SOCKET},
     {"every", required_argument, NULL, OPT_EVERY},
     {"slot", required_argument, NULL, OPT_SLOT},
+    {"ask", no_argument, NULL, OPT_ASK},
     {NULL, 0, NULL, 0},
 };
 
@@ -44,6 +46,7 @@ struct graph_ask {
 	struct graph_source source; /* the first: parts are found by it */
 	const char *map;            /* or NULL */
 	bool folders, collapse;
+	bool ask;                   /* of CMake, and no more */
 	unsigned depth;
 	const char *tell, *socket;  /* the name that the store is told */
 	int64_t every_ns;           /* 0: once */
@@ -57,7 +60,8 @@ usage(void)
 	fprintf(stderr, "usage: memlens graph [--depth N|all] [--root NAME] "
 	    "[--map FILE | --folders]\n"
 	    "           [--collapse | --tell NAME [--socket PATH] "
-	    "[--slot TIME] [--every TIME]] FILE\n");
+	    "[--slot TIME] [--every TIME]] FILE\n"
+	    "       memlens graph --ask BUILD-FOLDER\n");
 	return 2;
 }
 
@@ -202,6 +206,20 @@ ask_tell(const struct graph_ask *a, const struct graph *g, uint32_t root)
 
 /* ---- the command ---- */
 
+/* The question is put where CMake looks for it. */
+static int
+ask_cmake(const struct graph_ask *a)
+{
+	const struct err *e = cmake_ask(a->source.path);
+
+	if (e != NULL)
+		fprintf(stderr, "memlens graph: %s\n", e->text);
+	else
+		fprintf(stderr, "CMake answers at its next run: cmake %s\n",
+		    a->source.path);
+	return e == NULL ? 0 : 1;
+}
+
 static int
 ask_once(struct graph_ask *a)
 {
@@ -278,6 +296,9 @@ ask_option(struct graph_ask *a, int c)
 	case OPT_FOLDERS:
 		a->folders = true;
 		break;
+	case OPT_ASK:
+		a->ask = true;
+		break;
 	case OPT_COLLAPSE:
 		a->collapse = true;
 		break;
@@ -323,9 +344,11 @@ cmd_graph(int argc, char **argv)
 	if (optind != argc - 1 || !ask_check(&a))
 		return usage();
 	a.source.path = argv[optind];
+	if (a.ask)
+		return ask_cmake(&a);
 	a.source.elf = graph_is_elf(a.source.path);
 	if (a.source.elf && a.source.root != NULL) {
-		fprintf(stderr, "memlens graph: --root is for files of bazel; "
+		fprintf(stderr, "memlens graph: --root is for builds; "
 		    "%s is a program\n", a.source.path);
 		return 2;
 	}

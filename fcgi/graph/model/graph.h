@@ -74,6 +74,7 @@ enum graph_key_kind {
 	                    * names of its functions begin */
 };
 #define GRAPH_RUST "\1rust" /* a prefix that says which of both */
+#define GRAPH_GO "\1go"     /* of Go's own packages, where they are a node */
 
 struct graph_key {
 	uint64_t hash;

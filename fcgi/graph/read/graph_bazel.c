@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fcgi/graph/read/graph_private.h"
+#include "fcgi/graph/read/graph_read.h"
 
 #define FILE_MAX (8 << 20)
 
@@ -89,9 +90,9 @@ graph_own_files(struct graph *g)
 }
 
 bool
-graph_load_bazel(struct graph *g, const char *path)
+graph_load_bazel(struct graph *g, const struct graph_source *s)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = fopen(s->path, "re");
 	Agraph_t *a;
 
 	if (f == NULL || fseek(f, 0, SEEK_END) != 0)

@@ -15,13 +15,14 @@
 #include "fcgi/format/json_in.h"
 #include "fcgi/graph/model/graph.h"
 #include "fcgi/graph/read/graph_private.h"
-
-#define FILE_MAX (64u << 20)
+#include "fcgi/graph/read/graph_read.h"
+#include "fcgi/graph/read/read_file.h"
 
 struct build_reader {
 	struct graph *g;
 	struct json_in in;
 	struct buf key, text, name, version, module;
+	size_t programs; /* of Go */
 };
 
 static const char *
@@ -66,19 +67,39 @@ go_module(struct build_reader *r)
 }
 
 /* As its functions' names begin: dots of the last part are "%2e". */
-static void
-go_own(struct build_reader *r, const char *path, uint32_t node)
+void
+graph_own_go(struct graph *g, const char *path, uint32_t node)
 {
 	const char *slash = strrchr(path, '/');
+	struct buf name = {0};
 
-	buf_clear(&r->version);
 	for (const char *p = path; *p != '\0'; p++) {
 		if (*p == '.' && (slash == NULL || p > slash))
-			buf_printf(&r->version, "%%2e");
+			buf_printf(&name, "%%2e");
 		else
-			buf_put_u8(&r->version, (uint8_t)*p);
+			buf_put_u8(&name, (uint8_t)*p);
 	}
-	graph_own(r->g, GRAPH_BY_PREFIX, build_text(&r->version), node);
+	graph_own(g, GRAPH_BY_PREFIX, build_text(&name), node);
+	g->failed = g->failed || name.failed;
+	buf_fini(&name);
+}
+
+/* Where to begin: several programs have a node that holds them. */
+static void
+go_program(struct build_reader *r, uint32_t node)
+{
+	struct graph *g = r->g;
+	uint32_t before = g->begin;
+
+	if (++r->programs == 1) {
+		g->begin = node;
+		return;
+	}
+	if (r->programs == 2) {
+		g->begin = graph_node(g, "(programs)");
+		graph_edge_of(g, g->begin, before, GRAPH_HOLDS, NULL);
+	}
+	graph_edge_of(g, g->begin, node, GRAPH_HOLDS, NULL);
 }
 
 /* One package; its imports are read when its name is known. */
@@ -87,7 +108,7 @@ go_package(struct build_reader *r)
 {
 	struct json_in imports = {.bad = true};
 	uint32_t node, root;
-	bool standard = false;
+	bool standard = false, only_needed = false;
 	const char *path;
 
 	buf_clear(&r->name);
@@ -105,6 +126,9 @@ go_package(struct build_reader *r)
 		else if (json_in_is(&r->key, "Standard")) {
 			standard = json_in_peek(&r->in) == 't';
 			json_in_skip(&r->in);
+		} else if (json_in_is(&r->key, "DepOnly")) {
+			only_needed = json_in_peek(&r->in) == 't';
+			json_in_skip(&r->in);
 		} else {
 			if (json_in_is(&r->key, "Imports"))
 				imports = r->in;
@@ -120,10 +144,11 @@ go_package(struct build_reader *r)
 	graph_set(r->g, &r->g->nodes[node].package,
 	    standard ? "Go's standard library" : build_text(&r->module));
 	if (strcmp(build_text(&r->text), "main") == 0) {
-		r->g->begin = node;
+		if (!only_needed)
+			go_program(r, node);
 		path = "main";
 	}
-	go_own(r, path, node);
+	graph_own_go(r->g, path, node);
 	root = node;
 	if (imports.bad || !json_in_open(&imports, '['))
 		return;
@@ -149,18 +174,60 @@ struct cargo {
 	uint32_t nodes[GRAPH_NODES_MAX];
 };
 
+/* Names of its functions begin with the crate's name. */
+static void
+cargo_own(struct build_reader *r, struct buf *name, uint32_t node)
+{
+	const char *text = build_text(name);
+
+	if (*text == '\0')
+		return;
+	for (char *p = (char *)name->data; *p != '\0'; p++)
+		if (*p == '-')
+			*p = '_';
+	graph_own(r->g, GRAPH_BY_PREFIX, text, node);
+}
+
+/* A library or program of it may have a name of its own; tests, examples and
+ * what runs before the build are not of it. */
+static void
+cargo_targets(struct build_reader *r, struct json_in list, uint32_t node)
+{
+	static const char *const kinds[] = {"lib", "rlib", "dylib", "cdylib",
+	    "staticlib", "proc-macro", "bin"};
+	struct json_in kind;
+
+	if (!json_in_open(&list, '['))
+		return;
+	while (json_in_item(&list)) {
+		buf_clear(&r->version);
+		if (json_in_find(list, "kind", &kind) &&
+		    json_in_head(kind, &kind) && json_in_peek(&kind) == '"')
+			json_in_string(&kind, &r->version);
+		json_in_find_string(list, "name", &r->name);
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+			if (json_in_is(&r->version, kinds[i])) {
+				cargo_own(r, &r->name, node);
+				break;
+			}
+		json_in_skip(&list);
+	}
+}
+
 static void
 cargo_package(struct cargo *c)
 {
 	struct build_reader *r = c->r;
 	struct json_in *j = &r->in;
+	struct json_in targets = {.bad = true};
 	uint32_t id, node;
-	char *crate;
 
 	buf_clear(&r->text);
 	if (!json_in_open(j, '{'))
 		return;
 	while (json_in_member(j, &r->key)) {
+		if (json_in_is(&r->key, "targets"))
+			targets = *j;
 		if (json_in_is(&r->key, "id"))
 			build_string(j, &r->text);
 		else if (json_in_is(&r->key, "name"))
@@ -179,13 +246,9 @@ cargo_package(struct cargo *c)
 	if (id == UINT32_MAX || node == UINT32_MAX)
 		return;
 	c->nodes[id] = node;
-	build_text(&r->name);
-	crate = r->name.failed ? NULL : (char *)r->name.data;
-	for (char *p = crate; p != NULL && *p != '\0'; p++)
-		if (*p == '-')
-			*p = '_';
-	if (crate != NULL)
-		graph_own(r->g, GRAPH_BY_PREFIX, crate, node);
+	cargo_own(r, &r->name, node);
+	if (!targets.bad)
+		cargo_targets(r, targets, node);
 }
 
 /* Is it for more than tests?  Its target, where it is for one alone. */
@@ -304,32 +367,39 @@ cargo_each(struct cargo *c, struct json_in from, const char *member,
 	}
 }
 
-/* The package that was asked for, where it is one. */
+/* The package that was asked for, where it is one; else a node that holds
+ * those of the workspace. */
 static void
-cargo_root(struct cargo *c, struct json_in resolve)
+cargo_root(struct cargo *c, struct json_in all, struct json_in resolve)
 {
 	struct build_reader *r = c->r;
-	uint32_t id = UINT32_MAX;
+	struct json_in list;
+	uint32_t id;
 
-	if (!json_in_open(&resolve, '{'))
-		return;
-	while (json_in_member(&resolve, &r->key)) {
-		if (json_in_is(&r->key, "root")) {
-			build_string(&resolve, &r->text);
-			id = graph_find(c->ids, build_text(&r->text));
-		} else {
-			json_in_skip(&resolve);
-		}
-	}
-	if (id != UINT32_MAX)
+	json_in_find_string(resolve, "root", &r->text);
+	id = graph_find(c->ids, build_text(&r->text));
+	if (id != UINT32_MAX) {
 		r->g->begin = c->nodes[id];
+		return;
+	}
+	if (!json_in_find(all, "workspace_members", &list) ||
+	    !json_in_open(&list, '['))
+		return;
+	r->g->begin = graph_node(r->g, "(workspace)");
+	while (json_in_item(&list)) {
+		build_string(&list, &r->text);
+		id = graph_find(c->ids, build_text(&r->text));
+		if (id != UINT32_MAX)
+			graph_edge_of(r->g, r->g->begin, c->nodes[id],
+			    GRAPH_HOLDS, NULL);
+	}
 }
 
 static void
 cargo_read(struct build_reader *r)
 {
 	struct cargo *c = calloc(1, sizeof(*c));
-	struct json_in start = r->in, resolve = {.bad = true}, end;
+	struct json_in start = r->in, resolve, end;
 
 	if (c == NULL || (c->ids = graph_new()) == NULL) {
 		free(c);
@@ -339,18 +409,15 @@ cargo_read(struct build_reader *r)
 	c->r = r;
 	cargo_each(c, start, "packages", cargo_package);
 	end = r->in;
-	r->in = start;
-	if (!end.bad && json_in_open(&r->in, '{'))
-		while (json_in_member(&r->in, &r->key)) {
-			if (json_in_is(&r->key, "resolve"))
-				resolve = r->in;
-			json_in_skip(&r->in);
-		}
-	if (!resolve.bad && json_in_peek(&resolve) == '{') {
+	if (json_in_find(start, "resolve", &resolve) &&
+	    json_in_peek(&resolve) == '{') {
 		cargo_each(c, resolve, "nodes", cargo_node);
-		cargo_root(c, resolve);
+		cargo_root(c, start, resolve);
+		end.bad = end.bad || r->in.bad;
+	} else {
+		r->g->cut = true; /* --no-deps */
 	}
-	end.bad = end.bad || r->in.bad || c->ids->failed;
+	end.bad = end.bad || c->ids->failed;
 	r->in = end;
 	graph_own(r->g, GRAPH_BY_PREFIX, GRAPH_RUST, 0);
 	graph_free(c->ids);
@@ -385,28 +452,19 @@ build_read(struct build_reader *r)
 }
 
 bool
-graph_load_build(struct graph *g, const char *path)
+graph_load_build(struct graph *g, const struct graph_source *s)
 {
-	FILE *f = fopen(path, "re");
 	struct build_reader r = {.g = g};
 	struct buf data = {0};
-	size_t n = 1;
-	bool fine;
+	bool fine = read_file(s->path, &data, &g->origin.time_ns);
 
-	while (f != NULL && n > 0 && data.len < FILE_MAX &&
-	    buf_reserve(&data, 65536)) {
-		n = fread(data.data + data.len, 1, 65536, f);
-		data.len += n;
-	}
-	if (f != NULL)
-		fclose(f);
 	r.in = json_in_of(data.data, data.len);
 	build_read(&r);
 	/* what is not understood is not known to be all */
 	g->cut = g->cut || r.in.bad || json_in_peek(&r.in) != '\0';
 	if (!g->cut)
 		g->origin.complete = GRAPH_WHOLE;
-	fine = f != NULL && !g->failed && !data.failed && !r.key.failed &&
+	fine = fine && !g->failed && !data.failed && !r.key.failed &&
 	    !r.text.failed && !r.name.failed && !r.version.failed &&
 	    !r.module.failed;
 	buf_fini(&data);

@@ -9,6 +9,7 @@
 #include "fcgi/graph/read/debian.h"
 #include "fcgi/graph/read/elf_deps.h"
 #include "fcgi/graph/read/graph_private.h"
+#include "fcgi/graph/read/graph_read.h"
 #include "fcgi/graph/read/ld_cache.h"
 #include "store/base/err.h"
 
@@ -178,23 +179,26 @@ elf_begin_walk(struct elf_walk *w)
 }
 
 bool
-graph_load_elf(struct graph *g, const char *path)
+graph_load_elf(struct graph *g, const struct graph_source *s)
 {
 	struct elf_walk *w = calloc(1, sizeof(*w));
 
 	if (w == NULL)
 		return false;
-	*w = (struct elf_walk){.path = path, .g = g,
+	*w = (struct elf_walk){.path = s->path, .g = g,
 	    .cache = ld_cache_open("/etc/ld.so.cache")};
 	if (elf_begin_walk(w)) {
 		for (uint32_t i = 0; i < g->n_nodes; i++)
 			elf_visit(w, i);
 		debian_packages(g, w->where, g->n_nodes, DEBIAN_FOLDER);
+		g->origin.complete = GRAPH_WHOLE;
 	}
 	for (size_t i = 0; i < g->n_nodes; i++)
 		free(w->where[i]);
 	free(w->rpath);
 	ld_cache_close(w->cache);
 	free(w);
+	if (g->n_nodes > 0)
+		graph_load_goinfo(g, s->path);
 	return !g->failed;
 }

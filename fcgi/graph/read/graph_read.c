@@ -13,6 +13,7 @@
 
 #include "fcgi/child/child.h"
 #include "fcgi/graph/read/graph_private.h"
+#include "fcgi/graph/read/read_file.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
@@ -52,6 +53,43 @@ graph_is_folder(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool
+graph_is_any(const char *path)
+{
+	(void)path;
+	return true;
+}
+
+/* Sources of graphs; the first that knows a file reads it. */
+static const struct graph_reader readers[] = {
+    {graph_is_elf, graph_load_elf, "the libraries that %s and they "
+        "themselves ask for (DT_NEEDED)", false},
+    {graph_is_pkgconfig, graph_load_pkgconfig, "the packages that %s and "
+        "they themselves require, of pkg-config", false},
+    {graph_is_json, graph_load_build, "the packages that %s names, of go list "
+        "or cargo metadata", false},
+    {graph_is_commands, graph_load_commands, "the files that %s compiles, by "
+        "target or folder; it does not say what they need of each other",
+        false},
+    {graph_is_cmake, graph_load_cmake, "the answer of CMake's file API in %s",
+        false},
+    {graph_is_meson, graph_load_meson, "what Meson tells in %s", false},
+    {graph_is_ninja, graph_load_ninja, "the build statements of ninja in %s, "
+        "file by file, without the headers that it learns", false},
+    {graph_is_folder, graph_load_workspace, "the BUILD files of %s", true},
+    {graph_is_any, graph_load_bazel, "a graph of bazel in %s", false},
+};
+
+static const struct graph_reader *
+graph_reader_of(const struct graph_source *s)
+{
+	const struct graph_reader *r = &readers[!s->elf];
+
+	while (!s->elf && !r->is(s->path))
+		r++;
+	return r;
 }
 
 /* ---- the command ---- */
@@ -125,10 +163,20 @@ graph_set_buf(struct graph *g, char **field, struct buf *text)
 	buf_fini(text);
 }
 
+/* "%s" of a row of the table. */
+static void
+graph_put_what(struct buf *out, const char *what, const char *path)
+{
+	const char *at = strstr(what, "%s");
+
+	buf_printf(out, "%.*s%s%s", (int)(at - what), what, path, at + 2);
+}
+
 static void
 graph_describe(struct graph *g, const struct graph_source *s)
 {
 	struct buf command = {0}, source = {0};
+	const struct graph_reader *r = graph_reader_of(s);
 	struct stat st;
 
 	if (g->origin.time_ns == 0 && stat(s->path, &st) == 0)
@@ -141,21 +189,20 @@ graph_describe(struct graph *g, const struct graph_source *s)
 		graph_put_word(&command, s->root);
 	}
 	graph_put_word(&command, s->path);
-	buf_printf(&source, s->elf ? "the libraries that %s and they "
-	    "themselves ask for (DT_NEEDED)" : graph_is_json(s->path)
-	    ? "the packages that %s names, of go list or cargo metadata"
-	    : "a graph of bazel in %s", s->path);
+	if (g->origin.source != NULL)
+		buf_put(&source, g->origin.source, strlen(g->origin.source));
+	else
+		graph_put_what(&source, r->what, s->path);
 	if (s->what != NULL)
 		buf_put(&source, s->what, strlen(s->what));
 	graph_set_buf(g, &g->origin.command, &command);
-	if (g->origin.source == NULL)
-		graph_set_buf(g, &g->origin.source, &source);
-	buf_fini(&source);
+	graph_set_buf(g, &g->origin.source, &source);
 	if (g->cut)
 		g->origin.complete = GRAPH_PARTLY;
-	else if (s->elf ? g->origin.complete == GRAPH_NOT_SAID &&
-	    s->parts == NULL : s->whole)
+	else if (s->whole)
 		g->origin.complete = GRAPH_WHOLE;
+	else if (s->parts != NULL)
+		g->origin.complete = GRAPH_NOT_SAID;
 }
 
 /* Appends nothing of a file of another kind. */
@@ -165,11 +212,7 @@ graph_load(void *arg, struct buf *out)
 	const struct graph_source *s = arg;
 	struct graph *g = graph_new();
 
-	if (g == NULL || !(s->elf ? graph_load_elf(g, s->path)
-	    : graph_is_folder(s->path)
-	    ? graph_load_workspace(g, s->path, s->root)
-	    : graph_is_json(s->path) ? graph_load_build(g, s->path)
-	    : graph_load_bazel(g, s->path)))
+	if (g == NULL || !graph_reader_of(s)->load(g, s))
 		return false;
 	if (g->n_nodes > 0 && s->parts != NULL && !s->parts(s, g))
 		return !g->failed;
@@ -184,6 +227,21 @@ graph_load(void *arg, struct buf *out)
 	return !g->failed;
 }
 
+/* A folder that no builder has left anything in. */
+static const struct err *
+graph_ask_root(const char *path)
+{
+	char cache[4096];
+
+	if (read_join(cache, sizeof(cache), path, "CMakeCache.txt") &&
+	    access(cache, F_OK) == 0)
+		return err_field(ERR_REQUEST, 422, "target", "%.200s is a "
+		    "build folder of CMake that was not asked: memlens graph "
+		    "--ask there, then cmake, answers", path);
+	return err_field(ERR_REQUEST, 422, "root", "%.200s is a workspace: "
+	    "which target of it, as //app:server?", path);
+}
+
 static const struct err *
 graph_read_file(const struct graph_source *s, struct graph **out)
 {
@@ -192,17 +250,15 @@ graph_read_file(const struct graph_source *s, struct graph **out)
 
 	if (access(s->path, R_OK) < 0)
 		return err_errno("%s", s->path);
-	if (graph_is_folder(s->path) && s->root == NULL)
-		return err_field(ERR_REQUEST, 422, "root", "%.200s is a "
-		    "workspace: which target of it, as //app:server?",
-		    s->path);
+	if (graph_reader_of(s)->rooted && s->root == NULL)
+		return graph_ask_root(s->path);
 	e = child_run("reading the graph", &limits, graph_load,
 	    (void *)(uintptr_t)s, &data);
 	if (e == NULL && data.len == 0)
 		e = err_field(ERR_REQUEST, 422, "target", "%.200s is no %s%s",
 		    s->path, s->elf ? "ELF file of a program or library"
-		    : "graph of bazel's, of at most 8 MiB, nor of go list's or "
-		    "cargo's",
+		    : "graph of bazel's, of at most 8 MiB, nor of go list, cargo, "
+		    "CMake, Meson, ninja or pkg-config",
 		    s->parts != NULL ? " with what was asked for" : "");
 	if (e == NULL)
 		e = graph_decode(data.data, data.len, out);
@@ -220,7 +276,7 @@ graph_read(const struct graph_source *s, struct graph **out, uint32_t *root)
 	if ((e = graph_read_file(s, out)) != NULL)
 		return e->domain == ERR_REQUEST ? e
 		    : err_new(ERR_REQUEST, 503, "%s", e->text);
-	if (!s->elf && !graph_is_folder(s->path))
+	if (!s->elf && !graph_reader_of(s)->rooted)
 		*root = s->root != NULL ? graph_find(*out, s->root)
 					: graph_root(*out);
 	if (*root != UINT32_MAX)

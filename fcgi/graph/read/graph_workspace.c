@@ -10,6 +10,7 @@
 
 #include "fcgi/graph/read/build_private.h"
 #include "fcgi/graph/read/graph_private.h"
+#include "fcgi/graph/read/graph_read.h"
 
 struct workspace_walk {
 	struct build build;
@@ -158,10 +159,10 @@ workspace_describe(struct workspace_walk *w, const char *path)
 }
 
 bool
-graph_load_workspace(struct graph *g, const char *path, const char *root)
+graph_load_workspace(struct graph *g, const struct graph_source *s)
 {
-	struct workspace_walk w = {.g = g, .root = root};
-	char *folder = realpath(path, NULL);
+	struct workspace_walk w = {.g = g, .root = s->root};
+	char *folder = realpath(s->path, NULL);
 	bool whole;
 
 	if (folder == NULL)
@@ -176,7 +177,7 @@ graph_load_workspace(struct graph *g, const char *path, const char *root)
 	/* a target that its package does not declare is none */
 	if (g->n_nodes == 1 && g->n_edges == 0)
 		g->nodes[0].kind = GRAPH_MISSING;
-	workspace_describe(&w, path);
+	workspace_describe(&w, s->path);
 	graph_own_files(g);
 	build_fini(&w.build);
 	free(folder);

@@ -1,0 +1,3 @@
+fn main() {
+    println!("{} {}", hash_tool::of(2), bag::one());
+}

@@ -1,0 +1,7 @@
+int piece(void);
+
+int
+piece(void)
+{
+	return 1;
+}

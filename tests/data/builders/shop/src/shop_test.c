@@ -1,0 +1,7 @@
+#include "store.h"
+
+int
+main(void)
+{
+	return store_sum(2) < 0;
+}

@@ -1,0 +1,2 @@
+int store_sum(int n);
+int table_of(int n);
