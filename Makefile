@@ -89,12 +89,13 @@ PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
 PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # to test: a browser, FastCGI by hand, man page lint, fuzzers, an independent
 # reader of /proc, databases to profile, what jeprof calls (file), the order
-# of includes (clang-format), kinds of program (36 MB; tests/kinds)
+# of includes (clang-format), kinds of program (36 MB; tests/kinds), builders
+# whose graphs are read
 PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev musl-tools golang-go \
 	prometheus-node-exporter python3 procps db5.3-util \
 	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14 google-perftools \
 	memcached mariadb-server-core mariadb-client-core rocksdb-tools sqlite3 libgoogle-perftools4 \
-	ruby php-cli lua5.4 luajit tcl perl gfortran
+	ruby php-cli lua5.4 luajit tcl perl gfortran cmake ninja-build meson
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
 # blocks; a bench says what it skips where one of them cannot be installed.
 # Of the kinds of program, Rust, OCaml, Haskell and Java are compared where their

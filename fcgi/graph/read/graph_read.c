@@ -257,8 +257,8 @@ graph_read_file(const struct graph_source *s, struct graph **out)
 	if (e == NULL && data.len == 0)
 		e = err_field(ERR_REQUEST, 422, "target", "%.200s is no %s%s",
 		    s->path, s->elf ? "ELF file of a program or library"
-		    : "graph of bazel's, of at most 8 MiB, nor of go list, cargo, "
-		    "CMake, Meson, ninja or pkg-config",
+		    : "graph of bazel's, of at most 8 MiB, nor anything of "
+		    "go list, cargo, CMake, Meson, ninja or pkg-config",
 		    s->parts != NULL ? " with what was asked for" : "");
 	if (e == NULL)
 		e = graph_decode(data.data, data.len, out);
