@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "fcgi/graph/graph_cache.h"
-#include "fcgi/graph/read/graph_read.h"
 #include "fcgi/graph/graph_told.h"
+#include "fcgi/graph/read/graph_read.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/settings.h"

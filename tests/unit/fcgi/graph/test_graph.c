@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fcgi/graph/model/graph.h"
 #include "fcgi/graph/read/debian.h"
 #include "fcgi/graph/read/elf_deps.h"
-#include "fcgi/graph/model/graph.h"
 #include "fcgi/graph/read/graph_read.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
