@@ -38,6 +38,7 @@ struct graph_page {
 	struct profile_page side[2];
 	struct graph_cost cost[2];
 	struct graph *graph; /* what is shown */
+	char seen_build[129]; /* of the program, when it was sampled; or "" */
 };
 
 /* Writes one form of the answer. */
@@ -127,8 +128,12 @@ graph_add_cost(struct graph_page *page, struct response *rs, struct graph *g,
 	        selector_equals(p->selector, "service"), p->from_ns,
 	        p->until_ns)) != NULL)
 		return e;
-	if (i == 0)
+	if (i == 0) {
 		page->cost[i].node = request_text(page->request, "node");
+		snprintf(page->seen_build, sizeof(page->seen_build), "%s",
+		    g->module != NULL ? places_build_id(places, g->module)
+		    : "");
+	}
 	page->cost[i].one_service =
 	    selector_equals(p->selector, "service") != NULL;
 	e = graph_cost_add(g, p->profile, places, i, &page->cost[i]);
@@ -147,6 +152,26 @@ graph_check_units(const struct graph_page *page)
 		return NULL;
 	return err_field(ERR_REQUEST, 422, "query-b", "A counts %s, B counts "
 	    "%s", a->unit, b->unit);
+}
+
+/* Is what was sampled another build than the graph's? */
+static bool
+graph_is_other_build(const struct graph_page *page, const struct graph *g)
+{
+	return page->seen_build[0] != '\0' && g->origin.build_id != NULL &&
+	    strcmp(page->seen_build, g->origin.build_id) != 0;
+}
+
+/* The node that is asked for is somewhere in the graph. */
+static const struct err *
+graph_check_node(const struct graph_page *page, const struct graph *g)
+{
+	const char *node = request_text(page->request, "node");
+
+	if (node == NULL || graph_find(g, node) != UINT32_MAX)
+		return NULL;
+	return err_field(ERR_REQUEST, 404, "node", "the graph has no node "
+	    "\"%.200s\"", node);
 }
 
 /* From the whole graph to what is shown of it. */
@@ -170,7 +195,8 @@ graph_shape(struct graph_page *page, struct response *rs, struct graph **g,
 	}
 	for (unsigned i = 0; e == NULL && i < page->sides; i++)
 		e = graph_add_cost(page, rs, *g, i);
-	if (e == NULL && (e = graph_check_units(page)) == NULL) {
+	if (e == NULL && (e = graph_check_units(page)) == NULL &&
+	    (e = graph_check_node(page, *g)) == NULL) {
 		page->graph = graph_cut(*g, root, page->depth);
 		if (page->graph == NULL)
 			e = err_nomem();
@@ -201,12 +227,16 @@ static void
 graph_put_source(struct writer *w, const struct graph_page *page)
 {
 	const struct graph_origin *o = &page->graph->origin;
-	bool newer = graph_target_is_newer(&page->target);
+	bool newer = graph_target_is_newer(&page->target),
+	    other = graph_is_other_build(page, page->graph);
 	struct buf text = {0};
 
 	buf_printf(&text, "%s%s", o->source != NULL ? o->source : "",
 	    newer ? "; that file is newer than the process that began with "
 	    "its name, which may run another" : "");
+	if (other)
+		buf_printf(&text, "; what was sampled is another build of "
+		    "it, %s", page->seen_build);
 	writer_key(w, "source");
 	writer_strn(w, (const char *)text.data, text.len);
 	buf_clear(&text);
@@ -217,13 +247,19 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 	else
 		writer_null(w);
 	writer_key_str(w, "build_id", o->build_id != NULL ? o->build_id : "");
+	writer_key_str(w, "seen_build_id", page->seen_build);
+	writer_key(w, "same_build");
+	if (page->seen_build[0] != '\0' && o->build_id != NULL)
+		writer_bool(w, !other);
+	else
+		writer_null(w);
 	graph_put_command(&text, page->graph, page->depth, page->collapse);
 	writer_key(w, "command");
 	writer_strn(w, (const char *)text.data, text.len);
 	buf_fini(&text);
 	writer_key(w, "complete");
 	if (o->complete == GRAPH_PARTLY || (o->complete == GRAPH_WHOLE &&
-	    !newer))
+	    !newer && !other))
 		writer_bool(w, o->complete == GRAPH_WHOLE);
 	else
 		writer_null(w);

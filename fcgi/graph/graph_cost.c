@@ -3,6 +3,7 @@
  */
 #include "fcgi/graph/graph_cost.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,6 +162,16 @@ cost_is_declared(const struct cost_walk *w, const char *module)
 	    NONE);
 }
 
+/* Several nodes are files of that name: it is none of them that is known. */
+static uint32_t
+cost_several(struct cost_walk *w, const char *module)
+{
+	char name[GRAPH_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%s (several)", module);
+	return cost_seen(w, name);
+}
+
 static uint32_t
 cost_node(struct cost_walk *w, const struct profile_node *f, uint32_t caller)
 {
@@ -187,7 +198,9 @@ cost_node(struct cost_walk *w, const struct profile_node *f, uint32_t caller)
 		    strlen(f->module));
 	if (node < g->n_nodes)
 		return node;
-	return *f->module != '\0' ? cost_seen(w, f->module) : NONE;
+	return *f->module == '\0' ? NONE
+	    : node == GRAPH_BOTH ? cost_several(w, f->module)
+	    : cost_seen(w, f->module);
 }
 
 /* ---- the walk ---- */

@@ -51,6 +51,8 @@ struct graph_ask {
 	const char *tell, *socket;  /* the name that the store is told */
 	int64_t every_ns;           /* 0: once */
 	int64_t slot_ns;            /* of the store */
+	uint64_t told;              /* a number for the graph that was told */
+	int64_t told_ns;            /* when; 0: not yet */
 	struct buf command, what;
 };
 
@@ -192,14 +194,21 @@ ask_send(const struct graph_ask *a, const struct buf *code)
 	return e;
 }
 
+/* The same graph is told once a day. */
 static const struct err *
-ask_tell(const struct graph_ask *a, const struct graph *g, uint32_t root)
+ask_tell(struct graph_ask *a, const struct graph *g, uint32_t root)
 {
 	struct buf code = {0};
 	const struct err *e = ask_encode(g, root, &code);
+	int64_t now_ns = clock_mono_ns();
+	uint64_t stamp = hash64(0, code.data, code.len);
 
-	if (e == NULL)
-		e = ask_send(a, &code);
+	if (e == NULL && (a->told_ns == 0 || stamp != a->told ||
+	        now_ns - a->told_ns >= TELL_EACH_NS) &&
+	    (e = ask_send(a, &code)) == NULL) {
+		a->told = stamp;
+		a->told_ns = now_ns;
+	}
 	buf_fini(&code);
 	return e;
 }
@@ -239,7 +248,8 @@ ask_once(struct graph_ask *a)
 	return e == NULL ? 0 : 1;
 }
 
-/* What tells one build of a file from another. */
+/* What tells one build of a file from another; of a folder only reading it
+ * does, so that each look is another. */
 static uint64_t
 ask_stamp(const char *path)
 {
@@ -247,6 +257,8 @@ ask_stamp(const char *path)
 
 	if (stat(path, &st) < 0)
 		return 0;
+	if (S_ISDIR(st.st_mode))
+		return (uint64_t)clock_mono_ns();
 	return hash64_u64(hash64_u64(hash64_u64((uint64_t)st.st_ino,
 	    (uint64_t)st.st_size), (uint64_t)st.st_mtim.tv_sec),
 	    (uint64_t)st.st_mtim.tv_nsec);
@@ -257,23 +269,20 @@ ask_stamp(const char *path)
 static int
 ask_again(struct graph_ask *a)
 {
-	int64_t told_ns = 0, pause_ns;
-	uint64_t told = 0;
+	uint64_t read = 0;
+	int64_t pause_ns;
 
 	for (;;) {
 		uint64_t stamp = ask_stamp(a->source.path);
-		int64_t now_ns = clock_mono_ns();
 
 		pause_ns = a->every_ns;
-		if (stamp != 0 && (stamp != told ||
-		        now_ns - told_ns >= TELL_EACH_NS)) {
+		if (stamp != 0 && (stamp != read || clock_mono_ns() -
+		        a->told_ns >= TELL_EACH_NS)) {
 			a->source.elf = graph_is_elf(a->source.path);
-			if (ask_once(a) == 0) {
-				told = stamp;
-				told_ns = now_ns;
-			} else if (pause_ns > RETRY_NS) {
+			if (ask_once(a) == 0)
+				read = stamp;
+			else if (pause_ns > RETRY_NS)
 				pause_ns = RETRY_NS;
-			}
 		}
 		nanosleep(&(struct timespec){pause_ns / NS_PER_S,
 		    pause_ns % NS_PER_S}, NULL);

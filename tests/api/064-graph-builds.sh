@@ -1,0 +1,100 @@
+#!/bin/bash
+# Whose graph it is: told again when the program is another build, marked
+# where another one was sampled, and apart where two programs have one name.
+. tests/api/lib
+. tests/api/stack
+program() # BUILD-ID, exchanged at once
+{
+	echo "int main(void) { return 0x$1; }" | gcc -x c - -o "$T/new" \
+		-Wl,--build-id=0x$1 && mv "$T/new" "$T/prog"
+}
+# MODULE BUILD-ID FROM: 7 samples of its main
+push()
+{
+	cat >"$T/text" <<-END
+	sample_type { type: 1 unit: 2 }
+	period_type { type: 1 unit: 2 }
+	period: 10000000
+	sample { location_id: 1 value: 70000000 }
+	mapping { id: 1 memory_start: 4096 memory_limit: 8192 filename: 3
+		build_id: 4 has_functions: true }
+	location { id: 1 mapping_id: 1 address: 4200
+		line { function_id: 1 line: 1 } }
+	function { id: 1 name: 5 filename: 6 start_line: 1 }
+	string_table: "" string_table: "cpu" string_table: "nanoseconds"
+	string_table: "/opt/$1" string_table: "$2" string_table: "main"
+	string_table: "main.c"
+	END
+	protoc --encode=pprof.Profile -Ifcgi/format pprof.proto <"$T/text" \
+		>"$T/pprof" && put "$T/pprof" \
+		"/ingest?name=$1.cpu&from=$3&until=$(($3 + 10))&format=pprof"
+}
+ask() # FROM [PARAMETER...]
+{
+	get GET "/api/v1/graph.json?target=${target:-prog}&depth=all&query=cpu%7Bservice%3D%22prog%22%7D&from=$1&until=$(($1 + 10))$2"
+}
+is() { ask "$1" && js "$2"; }
+
+program abcd0123
+start_stack
+"$B/memlens" graph --every 100ms --tell prog --socket "$T/memlensd.sock" \
+	"$T/prog" &
+teller=$!
+trap 'kill $teller; stop_stack' EXIT
+push prog abcd0123 1700000000
+check "what was sampled is the graph's build" await 60 is 1700000000 '
+    d.build_id === "abcd0123" && d.seen_build_id === "abcd0123" &&
+    d.same_build === true && d.profile.total === 7e7'
+check "and no other is told of" js '!/another build/.test(d.source) &&
+    d.complete === true'
+get GET '/api/v1/graph.json?target=prog&depth=2'
+check "unknown where nothing was sampled" js 'd.same_build === null &&
+    d.seen_build_id === ""'
+program beef4567
+again() { get GET '/api/v1/graph.json?target=prog' && js 'd.build_id === "beef4567"'; }
+check "another build is told" await 60 again
+# of a past range the first that is told after it
+check "a range has its build" is 1700000000 'd.build_id === "abcd0123" &&
+    d.same_build === true'
+push prog 77777777 1700000100
+check "a program that was sampled in another build is marked" await 60 is \
+    1700000100 'd.same_build === false && d.seen_build_id === "77777777" &&
+    /another build of it, 77777777/.test(d.source) && d.complete === null'
+ask 1700000100 '&node=nosuch'
+check "a node that is not there is a 404" status 404
+check "and names its field" js 'd.field === "node"'
+get GET '/api/v1/graph.json?target=prog&node=nosuch'
+check "without a profile, too" status 404
+for depth in 5 x 0; do
+	get GET "/api/v1/graph.json?target=prog&depth=$depth"
+	check "depth=$depth is a 400 that names it" js 'd.field === "depth"'
+done
+
+# Two files of one name are two nodes, and samples of that name neither's.
+mkdir -p "$T/two/a" "$T/two/b"
+cp "$T/prog" "$T/two/a/prog"
+cp "$T/prog" "$T/two/b/prog"
+printf 'rule l\n command = l\nbuild a/prog: l a.c\nbuild b/prog: l b.c\n' \
+	>"$T/two/build.ninja"
+"$B/memlens" graph --tell two --socket "$T/memlensd.sock" "$T/two" ||
+	exit 1
+target=two
+check "two programs of one name are two nodes" await 60 is 1700000100 '
+    d.nodes.filter((n) => /^[ab]\/prog$/.test(n.id) && n.kind === "program")
+    .length === 2'
+check "and samples of that name are of neither" js '
+    d.nodes.every((n) => n.self === (n.id === "prog (several)" ? 7e7 : 0))'
+
+# A folder is told again when what it says changes, and not before.
+kill $teller
+"$B/memlens" graph --every 100ms --tell two --socket "$T/memlensd.sock" \
+	"$T/two" &
+teller=$!
+echo 'build c/prog: l c.c' >>"$T/two/build.ninja"
+third() { get GET '/api/v1/graph.json?target=two&depth=2' && js 'd.nodes.some((n) => n.id === "c/prog")'; }
+check "a folder is told again when it says something else" await 60 third
+told=$(js 'console.log(d.told) || true' | head -n 1)
+sleep 1
+third
+check "and not before" [ "$(js 'console.log(d.told) || true' | head -n 1)" = "$told" ]
+exit $bad
