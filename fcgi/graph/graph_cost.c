@@ -104,7 +104,7 @@ cost_package(struct cost_walk *w, const struct profile_node *f)
 
 	if (n == 0)
 		return NONE;
-	node = graph_owner(g, GRAPH_BY_PREFIX, name, n);
+	node = graph_package_owner(g, name, n);
 	if (node < g->n_nodes)
 		return node;
 	if ((n == 3 && memcmp(name, "std", 3) == 0) ||

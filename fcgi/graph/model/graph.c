@@ -222,6 +222,45 @@ graph_owner(const struct graph *g, enum graph_key_kind kind,
 						    : NONE;
 }
 
+/* Folders of Go's own packages, and what its compiler makes. */
+static const char *const go_own[] = {"archive", "bufio", "builtin", "bytes",
+    "cmp", "compress", "container", "context", "crypto", "database", "debug",
+    "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash",
+    "html", "image", "index", "internal", "io", "iter", "log", "maps", "math",
+    "mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime",
+    "slices", "sort", "strconv", "strings", "structs", "sync", "syscall",
+    "testing", "text", "time", "type", "type:", "unicode", "unique", "unsafe",
+    "vendor", "weak"};
+
+static bool
+graph_is_go_own(const char *name, size_t n)
+{
+	const char *slash = memchr(name, '/', n);
+
+	if (slash != NULL)
+		n = (size_t)(slash - name);
+	for (size_t i = 0; i < sizeof(go_own) / sizeof(go_own[0]); i++)
+		if (strlen(go_own[i]) == n && memcmp(go_own[i], name, n) == 0)
+			return true;
+	return false;
+}
+
+uint32_t
+graph_package_owner(const struct graph *g, const char *name, size_t n)
+{
+	for (size_t len = n; len > 0;) {
+		uint32_t node = graph_owner(g, GRAPH_BY_PREFIX, name, len);
+
+		if (node != NONE)
+			return node;
+		while (len > 0 && name[len - 1] != '/')
+			len--;
+		len -= len > 0;
+	}
+	return graph_is_go_own(name, n) ? graph_owner(g, GRAPH_BY_PREFIX,
+	    GRAPH_GO, strlen(GRAPH_GO)) : NONE;
+}
+
 /* ---- parts ---- */
 
 /* The node of another graph, with all that it has. */

@@ -145,6 +145,11 @@ void graph_settle(struct graph *g);
 uint32_t graph_owner(const struct graph *g, enum graph_key_kind kind,
     const char *name, size_t n);
 
+/* The node of a package of Go or a crate of Rust: its own, that of the module
+ * that it lies in, or that of Go's own packages. */
+uint32_t graph_package_owner(const struct graph *g, const char *name,
+    size_t n);
+
 /* What is at most `depth` edges from the root, in breadth-first order, so
  * that node 0 is the root, and with that what was only seen; with keys where
  * all is wanted.  A new graph; NULL when out of memory. */
