@@ -237,7 +237,8 @@ graph_ask_root(const char *path)
 	    access(cache, F_OK) == 0)
 		return err_field(ERR_REQUEST, 422, "target", "%.200s is a "
 		    "build folder of CMake that was not asked: memlens graph "
-		    "--ask there, then cmake, answers", path);
+		    "--ask %.200s, then cmake %.200s, answers", path, path,
+		    path);
 	return err_field(ERR_REQUEST, 422, "root", "%.200s is a workspace: "
 	    "which target of it, as //app:server?", path);
 }
