@@ -160,6 +160,26 @@ go_package(struct build_reader *r)
 	}
 }
 
+/* What no package imports is linked to the program all the same, as what cgo
+ * needs. */
+static void
+go_rest(struct build_reader *r)
+{
+	struct graph *g = r->g;
+	bool *needed = calloc(g->n_nodes + 1, sizeof(*needed));
+
+	if (needed == NULL) {
+		g->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < g->n_edges; i++)
+		needed[g->edges[i].to] = true;
+	for (uint32_t i = 0; r->programs > 0 && i < g->n_nodes; i++)
+		if (!needed[i] && i != g->begin)
+			graph_edge_of(g, g->begin, i, GRAPH_HOLDS, NULL);
+	free(needed);
+}
+
 /* ---- Rust ---- */
 
 /* A package's node is known by its id until it has its name. */
@@ -449,6 +469,7 @@ build_read(struct build_reader *r)
 	}
 	while (json_in_peek(&r->in) == '{' && !r->in.bad && !r->g->failed)
 		go_package(r);
+	go_rest(r);
 }
 
 bool
