@@ -201,8 +201,6 @@ graph_describe(struct graph *g, const struct graph_source *s)
 		g->origin.complete = GRAPH_PARTLY;
 	else if (s->whole)
 		g->origin.complete = GRAPH_WHOLE;
-	else if (s->parts != NULL)
-		g->origin.complete = GRAPH_NOT_SAID;
 }
 
 /* Appends nothing of a file of another kind. */
@@ -214,8 +212,12 @@ graph_load(void *arg, struct buf *out)
 
 	if (g == NULL || !graph_reader_of(s)->load(g, s))
 		return false;
-	if (g->n_nodes > 0 && s->parts != NULL && !s->parts(s, g))
-		return !g->failed;
+	if (g->n_nodes > 0 && s->parts != NULL) {
+		/* whether all parts are known is theirs to say */
+		g->origin.complete = GRAPH_NOT_SAID;
+		if (!s->parts(s, g))
+			return !g->failed;
+	}
 	graph_settle(g);
 	if (g->begin != 0 && s->root == NULL)
 		g = graph_cut(g, g->begin, GRAPH_ALL);
