@@ -122,14 +122,14 @@ for t in ask("--targets"):
 for d in ask("--dependencies"):
     v = "" if d["version"] == "unknown" else " " + d["version"]
     assert d["name"] + v in nodes, d["name"]
-assert len(nodes) == 7 + 2 + 2, nodes # and libm, the project
+assert len(nodes) == 8 + 2 + 2, nodes # and libm, the project
 END
 # what a target needs, at any depth, by ninja
 cat >"$T/closure.py" <<'END'
 import re, subprocess, sys
 outputs = {"makewords": "makewords", "words.c": "words", "libstore.a": "store",
     "libwire.so": "wire", "libpieces.a": "pieces", "shop": "shop",
-    "shop_test": "shop_test"}
+    "shop_test": "shop_test", "bin/wire": "bin/wire"}
 edges = {}
 for a, b in re.findall(r'^\t"([^"]*)" -> "([^"]*)" \[class="needs"',
         open(sys.argv[2]).read(), re.M):
@@ -152,6 +152,7 @@ words "shop_test threads" "shop_test zlib $(pkg-config --modversion zlib)" \
 	"wire zlib $(pkg-config --modversion zlib)" >"$T/want"
 edges needs | grep -E 'threads|zlib' >"$T/got"
 check "dependencies are of what is linked with them" same
+check "a second target of one name goes by its file" edge bin/wire wire needs
 check "objects of another target are needed from it" edge shop pieces needs
 check "a generated file comes from what makes it" edge store words needs
 check "all of it is known" [ ! -s "$T/head" ]

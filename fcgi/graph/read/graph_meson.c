@@ -142,7 +142,25 @@ meson_sources(struct meson *m, struct json_in target, uint32_t node)
 	}
 }
 
-/* Folders may each have a target of one name: the second goes by its id. */
+/* The first output, as the build folder has it. */
+static void
+meson_file_name(struct meson *m, struct json_in target, struct buf *out)
+{
+	struct buf path = {0};
+	struct json_in list;
+
+	buf_clear(out);
+	if (json_in_find(target, "filename", &list) &&
+	    json_in_head(list, &list) && json_in_peek(&list) == '"') {
+		json_in_string(&list, &path);
+		buf_printf(out, "%s", meson_below(&m->build,
+		    read_text(&path)));
+	}
+	buf_fini(&path);
+}
+
+/* Folders may each have a target of one name, as a library and a program: the
+ * second goes by its file, a third by its id. */
 static uint32_t
 meson_name(struct meson *m, struct json_in target)
 {
@@ -151,7 +169,10 @@ meson_name(struct meson *m, struct json_in target)
 
 	json_in_find_string(target, "name", &name);
 	if (graph_find(m->g, read_text(&name)) != UINT32_MAX) {
-		json_in_find_string(target, "id", &name);
+		meson_file_name(m, target, &name);
+		if (graph_find(m->g, read_text(&name)) != UINT32_MAX ||
+		    name.len < 2)
+			json_in_find_string(target, "id", &name);
 		read_text(&name);
 	}
 	node = name.failed || name.len < 2 ? UINT32_MAX
