@@ -33,7 +33,7 @@ places_put(struct push *p, const struct stacks *s, const char *service,
 	if (p->n_places == PLACES_MAX || p->place_bytes > PLACES_BYTES)
 		return false;
 	if (!told_take(p->told, &(struct told_place){f.name, f.module,
-	    service, at->file, at->line, at->seen}, from_ns))
+	    f.build_id, service, at->file, at->line, at->seen}, from_ns))
 		return true;
 	batch_add_fact(p->batch, from_ns, FACT_PLACE, f.name, text->data,
 	    text->len);

@@ -39,6 +39,7 @@ told_fingerprint(struct told *t, const struct told_place *place,
 	buf_put(b, head, sizeof(head));
 	buf_put(b, place->name, strlen(place->name) + 1);
 	buf_put(b, place->module, strlen(place->module) + 1);
+	buf_put(b, place->build_id, strlen(place->build_id) + 1);
 	buf_put(b, place->service, strlen(place->service) + 1);
 	buf_put(b, place->file, strlen(place->file) + 1);
 	if (!t->keyed || b->failed)

@@ -30,7 +30,7 @@ struct told { /* all zero when empty */
 };
 
 struct told_place {
-	const char *name, *module, *service, *file;
+	const char *name, *module, *build_id, *service, *file;
 	int64_t line;
 	bool seen; /* the first line that was seen, not the definition's */
 };
