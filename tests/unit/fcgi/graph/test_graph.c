@@ -407,6 +407,35 @@ TEST(damaged_programs)
 	remove(path);
 }
 
+/* The node of a function's package, by name; "" where it is nobody's. */
+static const char *
+package_owner(const struct graph *g, const char *name)
+{
+	uint32_t node = graph_package_owner(g, name, strlen(name));
+
+	return node < g->n_nodes ? g->nodes[node].name : "";
+}
+
+TEST(packages_of_go_are_their_modules)
+{
+	struct graph *g = graph_new();
+
+	graph_own(g, GRAPH_BY_PREFIX, "a.org/m", graph_node(g, "m"));
+	graph_own(g, GRAPH_BY_PREFIX, "a.org/m/in", graph_node(g, "inner"));
+	graph_own(g, GRAPH_BY_PREFIX, GRAPH_GO, graph_node(g, "go"));
+	graph_settle(g);
+	CHECK_STR(package_owner(g, "a.org/m"), "m");
+	CHECK_STR(package_owner(g, "a.org/m/x/y"), "m");
+	CHECK_STR(package_owner(g, "a.org/m/in/x"), "inner");
+	CHECK_STR(package_owner(g, "a.org/other"), "");
+	CHECK_STR(package_owner(g, "a.org/m2"), "");
+	CHECK_STR(package_owner(g, "net/http"), "go");
+	CHECK_STR(package_owner(g, "runtime"), "go");
+	CHECK_STR(package_owner(g, "foo"), "");
+	CHECK_STR(package_owner(g, ""), "");
+	graph_free(g);
+}
+
 int
 main(void)
 {
@@ -421,6 +450,7 @@ main(void)
 	RUN(edges_of_the_last_level_are_marked);
 	RUN(packages_are_nodes_that_hold_their_parts);
 	RUN(what_two_nodes_claim_is_nobodys);
+	RUN(packages_of_go_are_their_modules);
 	RUN(debian_packages_of_files);
 	RUN(a_graph_has_the_command_that_prints_it);
 	RUN(libraries_of_a_program);
