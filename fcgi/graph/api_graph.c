@@ -27,19 +27,24 @@
 
 #define FUNCTIONS_MAX 200 /* of one node that are told */
 #define LAYOUT_NODES_MAX 1500 /* that a picture is made of */
+#define READABLE_NODES 200 /* from which on collapse=auto draws packages */
 
 struct graph_page {
 	struct context *context;
 	const struct request *request;
 	struct graph_target target;
 	unsigned depth;
-	int64_t collapse, plain;
+	size_t collapse; /* COLLAPSE_NONE, ... */
+	bool collapsed;
+	int64_t plain;
 	unsigned sides; /* profiles that are asked for */
 	struct profile_page side[2];
 	struct graph_cost cost[2];
 	struct graph *graph; /* what is shown */
 	char seen_build[129]; /* of the program, when it was sampled; or "" */
 };
+
+enum { COLLAPSE_NONE, COLLAPSE_PACKAGES, COLLAPSE_AUTO };
 
 /* Writes one form of the answer. */
 typedef const struct err *graph_put_fn(const struct graph_page *page,
@@ -92,11 +97,12 @@ graph_parse_side(struct graph_page *page, const struct request *rq,
 static const struct err *
 graph_parse(struct graph_page *page, const struct request *rq)
 {
+	static const char *const collapses[] = {"0", "1", "auto", NULL};
 	const struct err *e;
 
 	if ((e = graph_parse_depth(page, rq)) != NULL ||
-	    (e = request_int(rq, "collapse", 0, 1, 0, &page->collapse)) !=
-	    NULL ||
+	    (e = request_choice(rq, "collapse", collapses, COLLAPSE_NONE,
+	    &page->collapse)) != NULL ||
 	    (e = request_int(rq, "plain", 0, 1, 0, &page->plain)) != NULL)
 		return e;
 	if (request_text(rq, "query") == NULL)
@@ -128,12 +134,12 @@ graph_add_cost(struct graph_page *page, struct response *rs, struct graph *g,
 	        selector_equals(p->selector, "service"), p->from_ns,
 	        p->until_ns)) != NULL)
 		return e;
-	if (i == 0) {
-		page->cost[i].node = request_text(page->request, "node");
+	page->cost[i].node = request_text(page->request, "node");
+	page->cost[i].function = request_text(page->request, "function");
+	if (i == 0)
 		snprintf(page->seen_build, sizeof(page->seen_build), "%s",
 		    g->module != NULL ? places_build_id(places, g->module)
 		    : "");
-	}
 	page->cost[i].one_service =
 	    selector_equals(p->selector, "service") != NULL;
 	e = graph_cost_add(g, p->profile, places, i, &page->cost[i]);
@@ -174,25 +180,48 @@ graph_check_node(const struct graph_page *page, const struct graph *g)
 	    "\"%.200s\"", node);
 }
 
+/* Packages where they are asked for, or where there are too many nodes to
+ * be read one by one and fewer packages. */
+static const struct err *
+graph_collapse_page(struct graph_page *page, struct graph **g, uint32_t *root)
+{
+	const struct graph_node *n = &(*g)->nodes[*root];
+	const char *name = n->package != NULL ? n->package : n->name;
+	struct graph *part, *packages;
+	size_t many = SIZE_MAX;
+
+	if (page->collapse == COLLAPSE_NONE)
+		return NULL;
+	if (page->collapse == COLLAPSE_AUTO) {
+		part = graph_cut(*g, *root, page->depth);
+		if (part == NULL)
+			return err_nomem();
+		many = part->n_nodes;
+		graph_free(part);
+		if (many <= READABLE_NODES)
+			return NULL;
+	}
+	packages = graph_collapse(*g);
+	if (packages == NULL)
+		return err_nomem();
+	if (packages->n_nodes >= many) {
+		graph_free(packages);
+		return NULL;
+	}
+	*root = graph_find(packages, name);
+	graph_free(*g);
+	*g = packages;
+	page->collapsed = true;
+	return NULL;
+}
+
 /* From the whole graph to what is shown of it. */
 static const struct err *
 graph_shape(struct graph_page *page, struct response *rs, struct graph **g,
     uint32_t root)
 {
-	const struct err *e = NULL;
-	struct graph *packages;
+	const struct err *e = graph_collapse_page(page, g, &root);
 
-	if (page->collapse) {
-		const struct graph_node *n = &(*g)->nodes[root];
-		const char *name = n->package != NULL ? n->package : n->name;
-
-		packages = graph_collapse(*g);
-		if (packages == NULL)
-			return err_nomem();
-		root = graph_find(packages, name);
-		graph_free(*g);
-		*g = packages;
-	}
 	for (unsigned i = 0; e == NULL && i < page->sides; i++)
 		e = graph_add_cost(page, rs, *g, i);
 	if (e == NULL && (e = graph_check_units(page)) == NULL &&
@@ -220,6 +249,24 @@ graph_make(struct graph_page *page, struct response *rs, graph_put_fn *put)
 }
 
 /* ---- JSON ---- */
+
+/* What nobody has sampled is no data, and not 0. */
+static bool
+graph_has_data(const struct graph_page *page, unsigned side)
+{
+	return page->side[side].profile->slots > 0;
+}
+
+static void
+graph_put_amount(struct writer *w, const struct graph_page *page,
+    const char *key, unsigned side, int128 v)
+{
+	writer_key(w, key);
+	if (graph_has_data(page, side))
+		writer_int128(w, v);
+	else
+		writer_null(w);
+}
 
 /* What was read, when it was written, and how to see the same.  What a file
  * of bazel does not say, whether deeper levels are missing, is null. */
@@ -253,7 +300,7 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 		writer_bool(w, !other);
 	else
 		writer_null(w);
-	graph_put_command(&text, page->graph, page->depth, page->collapse);
+	graph_put_command(&text, page->graph, page->depth, page->collapsed);
 	writer_key(w, "command");
 	writer_strn(w, (const char *)text.data, text.len);
 	buf_fini(&text);
@@ -271,12 +318,10 @@ graph_put_amounts(struct writer *w, const struct graph_page *page,
 {
 	if (page->sides == 0)
 		return;
-	writer_key_int128(w, key, v[0]);
-	if (page->sides < 2)
-		return;
-	writer_key(w, key[0] == 's' ? "self_b" : key[0] == 't' ? "total_b"
-							       : "calls_b");
-	writer_int128(w, v[1]);
+	graph_put_amount(w, page, key, 0, v[0]);
+	if (page->sides == 2)
+		graph_put_amount(w, page, key[0] == 's' ? "self_b"
+		    : key[0] == 't' ? "total_b" : "calls_b", 1, v[1]);
 }
 
 static void
@@ -349,31 +394,67 @@ graph_put_profile(struct writer *w, const struct graph_page *page,
 		shown += page->graph->nodes[k].self[i];
 	writer_key_open(w, i == 0 ? "profile" : "profile_b", '{');
 	profile_page_put(w, &page->side[i]);
-	writer_key_int128(w, "unknown", cost->unknown);
-	writer_key_int128(w, "beyond", cost->total - cost->unknown - shown);
+	graph_put_amount(w, page, "unknown", i, cost->unknown);
+	graph_put_amount(w, page, "beyond", i,
+	    cost->total - cost->unknown - shown);
 	writer_close(w, '}');
 }
 
-/* Of the node that is asked for. */
+static void
+graph_put_row(struct writer *w, const char *key, const char *name,
+    int128 self, int128 total)
+{
+	writer_open(w, '{');
+	writer_key(w, key);
+	if (name != NULL)
+		writer_str(w, name);
+	else
+		writer_null(w);
+	writer_key_int128(w, "self", self);
+	writer_key_int128(w, "total", total);
+	writer_close(w, '}');
+}
+
+/* Of the node that is asked for, in each profile. */
 static void
 graph_put_functions(struct writer *w, const struct graph_page *page)
 {
-	const struct graph_cost *c = &page->cost[0];
-
-	if (page->sides == 0 || c->node == NULL)
+	if (page->sides == 0 || page->cost[0].node == NULL)
 		return;
 	writer_key_open(w, "node", '{');
-	writer_key_str(w, "id", c->node);
-	writer_key_int(w, "functions", (int64_t)c->n_functions);
-	writer_key_open(w, "rows", '[');
-	for (size_t i = 0; i < c->n_functions && i < FUNCTIONS_MAX; i++) {
-		writer_open(w, '{');
-		writer_key_str(w, "name", c->functions[i].name);
-		writer_key_int128(w, "self", c->functions[i].self);
-		writer_key_int128(w, "total", c->functions[i].total);
-		writer_close(w, '}');
+	writer_key_str(w, "id", page->cost[0].node);
+	for (unsigned side = 0; side < page->sides; side++) {
+		const struct graph_cost *c = &page->cost[side];
+
+		writer_key_int(w, side == 0 ? "functions" : "functions_b",
+		    (int64_t)c->n_functions);
+		writer_key_open(w, side == 0 ? "rows" : "rows_b", '[');
+		for (size_t i = 0; i < c->n_functions && i < FUNCTIONS_MAX;
+		     i++)
+			graph_put_row(w, "name", c->functions[i].name,
+			    c->functions[i].self, c->functions[i].total);
+		writer_close(w, ']');
 	}
-	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+/* The nodes that have the function that is asked for. */
+static void
+graph_put_homes(struct writer *w, const struct graph_page *page)
+{
+	if (page->sides == 0 || page->cost[0].function == NULL)
+		return;
+	writer_key_open(w, "function", '{');
+	writer_key_str(w, "name", page->cost[0].function);
+	for (unsigned side = 0; side < page->sides; side++) {
+		const struct graph_cost *c = &page->cost[side];
+
+		writer_key_open(w, side == 0 ? "nodes" : "nodes_b", '[');
+		for (size_t i = 0; i < c->n_homes; i++)
+			graph_put_row(w, "id", c->homes[i].node,
+			    c->homes[i].self, c->homes[i].total);
+		writer_close(w, ']');
+	}
 	writer_close(w, '}');
 }
 
@@ -418,10 +499,13 @@ graph_put_json(const struct graph_page *page, struct buf *out)
 		writer_str(&w, "all");
 	else
 		writer_int(&w, page->depth);
+	writer_key(&w, "collapsed");
+	writer_bool(&w, page->collapsed);
 	graph_put_source(&w, page);
 	for (unsigned i = 0; i < page->sides; i++)
 		graph_put_profile(&w, page, i);
 	graph_put_functions(&w, page);
+	graph_put_homes(&w, page);
 	graph_put_nodes(&w, page);
 	graph_put_edges(&w, page);
 	writer_close(&w, '}');
@@ -433,8 +517,12 @@ graph_put_json(const struct graph_page *page, struct buf *out)
 static const struct err *
 graph_put_dot_text(const struct graph_page *page, struct buf *out)
 {
-	graph_put_dot_cost(out, page->graph, page->sides == 0
-	    ? GRAPH_NO_COST : page->plain ? GRAPH_ROOM : page->cost[0].total);
+	struct graph_shares shares = {.sides = page->sides,
+	    .room = page->plain != 0};
+
+	for (unsigned i = 0; i < page->sides; i++)
+		shares.total[i] = page->cost[i].total;
+	graph_put_dot_cost(out, page->graph, &shares);
 	return NULL;
 }
 
@@ -465,9 +553,10 @@ graph_put_svg(const struct graph_page *page, struct buf *out)
 static void
 graph_page_free(struct graph_page *page)
 {
-	for (unsigned i = 0; i < page->sides; i++)
+	for (unsigned i = 0; i < page->sides; i++) {
 		profile_page_fini(&page->side[i]);
-	free(page->cost[0].functions);
+		graph_cost_fini(&page->cost[i]);
+	}
 	graph_target_fini(&page->target);
 	graph_free(page->graph);
 	free(page);

@@ -20,6 +20,7 @@ struct cost_step {
 	uint32_t node; /* or NONE */
 	uint32_t edge; /* that its call is counted for, or NONE */
 	uint32_t function; /* of the node that is looked at, or NONE */
+	uint32_t home; /* of the function that is looked for, or NONE */
 };
 
 struct cost_walk {
@@ -30,7 +31,7 @@ struct cost_walk {
 	struct map64 modules; /* hash of a file's name -> node that was seen */
 	struct cost_step *path; /* by depth */
 	uint32_t *on_node, *on_edge; /* how often they are on the path */
-	size_t cap_path, cap_node, cap_edge, cap_functions;
+	size_t cap_path, cap_node, cap_edge, cap_functions, cap_homes;
 	struct graph_cost *cost;
 	uint32_t looked_at;   /* node whose functions are wanted, or NONE */
 	struct map64 names;   /* hash -> its function */
@@ -38,24 +39,6 @@ struct cost_walk {
 };
 
 /* ---- whose frame ---- */
-
-/* The node of a file by the longest end of its path that one has. */
-static uint32_t
-cost_file(const struct graph *g, const char *file, size_t n)
-{
-	for (;;) {
-		uint32_t node = graph_owner(g, GRAPH_BY_FILE, file, n);
-		const char *slash;
-
-		if (node < g->n_nodes)
-			return node;
-		slash = memchr(file, '/', n);
-		if (slash == NULL)
-			return NONE;
-		n -= (size_t)(slash + 1 - file);
-		file = slash + 1;
-	}
-}
 
 static uint32_t
 cost_place(const struct cost_walk *w, const struct profile_node *f)
@@ -67,28 +50,7 @@ cost_place(const struct cost_walk *w, const struct profile_node *f)
 	if (w->places == NULL || !places_find(w->places, f->name, f->module,
 	        &file, &n, &line))
 		return NONE;
-	return cost_file(w->g, file, n);
-}
-
-/* What a function's name begins with: "crate" of "<crate::T>::new", or
- * "host/path/package" of "host/path/package.(*T).New". */
-static const char *
-cost_prefix(const char *name, size_t *n)
-{
-	size_t end = strcspn(name, "([ "), slash = end, len;
-	const char *at = name + strspn(name, "<&*");
-
-	len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-	if (len > 0 && at[len] == ':' && at[len + 1] == ':') {
-		*n = len;
-		return at;
-	}
-	while (slash > 0 && name[slash - 1] != '/')
-		slash--;
-	len = strcspn(name + slash, ".");
-	*n = slash + len < end ? slash + len : 0;
-	return name;
+	return graph_of_file(w->g, file, n);
 }
 
 static uint32_t cost_seen(struct cost_walk *w, const char *module);
@@ -97,23 +59,10 @@ static uint32_t cost_seen(struct cost_walk *w, const char *module);
 static uint32_t
 cost_package(struct cost_walk *w, const struct profile_node *f)
 {
-	const struct graph *g = w->g;
-	uint32_t node;
-	size_t n;
-	const char *name = cost_prefix(f->name, &n);
+	uint32_t node = graph_of_name(w->g, f->name);
 
-	if (n == 0)
-		return NONE;
-	node = graph_package_owner(g, name, n);
-	if (node < g->n_nodes)
-		return node;
-	if ((n == 3 && memcmp(name, "std", 3) == 0) ||
-	    (n == 4 && memcmp(name, "core", 4) == 0) ||
-	    (n == 5 && memcmp(name, "alloc", 5) == 0))
-		return graph_owner(g, GRAPH_BY_PREFIX, GRAPH_RUST,
-		    strlen(GRAPH_RUST)) < g->n_nodes
-		    ? cost_seen(w, "Rust's standard library") : NONE;
-	return NONE;
+	return node < w->g->n_nodes || !graph_is_rust_own(w->g, f->name)
+	    ? node : cost_seen(w, GRAPH_RUST_OWN);
 }
 
 /* The node of what nobody declares, made when it is first seen. */
@@ -178,8 +127,8 @@ cost_node(struct cost_walk *w, const struct profile_node *f, uint32_t caller)
 	const struct graph *g = w->g;
 	uint32_t node = NONE;
 
-	if (f->kind == FRAME_MARK)
-		return NONE;
+	if (f->kind == FRAME_MARK) /* how large, how long: of its caller */
+		return caller;
 	if (f->kind == FRAME_KERNEL || f->kind == FRAME_BPF)
 		return cost_seen(w, f->kind == FRAME_BPF ? "[bpf]"
 		    : *f->module != '\0' ? f->module : "[kernel]");
@@ -246,7 +195,7 @@ cost_function(struct cost_walk *w, const struct profile_node *f,
 	uint32_t i;
 	uint64_t hash;
 
-	if (node == NONE || node != w->looked_at)
+	if (node == NONE || node != w->looked_at || f->kind == FRAME_MARK)
 		return NONE;
 	hash = hash64(0, f->name, strlen(f->name));
 	i = map64_get(&w->names, hash);
@@ -263,6 +212,29 @@ cost_function(struct cost_walk *w, const struct profile_node *f,
 	return i;
 }
 
+/* The number of a frame's node where its function is looked for. */
+static uint32_t
+cost_home(struct cost_walk *w, const struct profile_node *f, uint32_t node)
+{
+	struct graph_cost *c = w->cost;
+	char *name = NULL;
+
+	if (c->function == NULL || strcmp(f->name, c->function) != 0)
+		return NONE;
+	for (size_t i = 0; i < c->n_homes; i++)
+		if (c->homes[i].number == node)
+			return (uint32_t)i;
+	if (!array_room(&c->homes, c->n_homes + 1, &w->cap_homes) ||
+	    (node != NONE &&
+	    (name = strdup(w->g->nodes[node].name)) == NULL)) {
+		w->failed = true;
+		return NONE;
+	}
+	c->homes[c->n_homes] = (struct graph_home){.node = name,
+	    .number = node};
+	return (uint32_t)c->n_homes++;
+}
+
 static void
 cost_leave(struct cost_walk *w, const struct cost_step *s)
 {
@@ -272,6 +244,8 @@ cost_leave(struct cost_walk *w, const struct cost_step *s)
 		w->on_edge[s->edge]--;
 	if (s->function != NONE)
 		w->cost->functions[s->function].on--;
+	if (s->home != NONE)
+		w->cost->homes[s->home].on--;
 }
 
 static void
@@ -289,6 +263,13 @@ cost_enter(struct cost_walk *w, const struct profile_node *f,
 		if (of->on++ == 0)
 			of->total += f->total;
 	}
+	if (s->home != NONE) {
+		struct graph_home *of = &w->cost->homes[s->home];
+
+		of->self += f->self;
+		if (of->on++ == 0)
+			of->total += f->total;
+	}
 }
 
 static bool
@@ -298,7 +279,7 @@ cost_walk(struct cost_walk *w, const struct profile *p)
 
 	for (size_t i = 0; i < p->n_nodes; i++) {
 		const struct profile_node *f = &p->nodes[i];
-		struct cost_step s = {NONE, NONE, NONE};
+		struct cost_step s = {NONE, NONE, NONE, NONE};
 		uint32_t caller = NONE;
 
 		while (depth > f->depth)
@@ -309,6 +290,7 @@ cost_walk(struct cost_walk *w, const struct profile *p)
 			s.node = cost_node(w, f, caller);
 			s.edge = cost_edge(w, caller, s.node);
 			s.function = cost_function(w, f, s.node);
+			s.home = cost_home(w, f, s.node);
 		}
 		if (w->failed || w->g->failed ||
 		    !array_room(&w->path, depth + 1, &w->cap_path) ||
@@ -335,6 +317,25 @@ cost_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+static int
+cost_home_order(const void *a, const void *b)
+{
+	const struct graph_home *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void
+graph_cost_fini(struct graph_cost *cost)
+{
+	for (size_t i = 0; i < cost->n_homes; i++)
+		free(cost->homes[i].node);
+	free(cost->homes);
+	free(cost->functions);
+}
+
 const struct err *
 graph_cost_add(struct graph *g, const struct profile *p,
     const struct places *places, unsigned side, struct graph_cost *cost)
@@ -344,6 +345,7 @@ graph_cost_add(struct graph *g, const struct profile *p,
 	bool fine = true;
 
 	*cost = (struct graph_cost){.node = cost->node,
+	    .function = cost->function,
 	    .one_service = cost->one_service,
 	    .total = p->n_nodes > 0 ? p->nodes[0].total : 0};
 	if (cost->node != NULL)
@@ -365,5 +367,8 @@ graph_cost_add(struct graph *g, const struct profile *p,
 	if (cost->n_functions > 0)
 		qsort(cost->functions, cost->n_functions,
 		    sizeof(*cost->functions), cost_order);
+	if (cost->n_homes > 0)
+		qsort(cost->homes, cost->n_homes, sizeof(*cost->homes),
+		    cost_home_order);
 	return fine ? NULL : err_nomem();
 }

@@ -8,7 +8,8 @@
  *	calls          main.o→db_impl.cc.o, db_impl.cc.o→libc.so.6
  *
  * A frame is the node's that owns its function, its source file or its file;
- * an inlined one, where nothing else is known, its caller's.  Files that run
+ * an inlined one, where nothing else is known, its caller's; so is a mark, as
+ * of how large what was asked for is.  Files that run
  * and that nobody declares become nodes (GRAPH_SEEN), the kernel among them,
  * and calls that nobody declares become edges (GRAPH_CALLS).  What recurs is
  * counted once a stack.  The self of all nodes and the unknown are the
@@ -30,14 +31,23 @@ struct graph_function {
 	uint32_t on; /* private */
 };
 
+/* A node that has the function that is looked for. */
+struct graph_home {
+	char *node; /* its name; NULL: of no node */
+	int128 self, total; /* of the function there */
+	uint32_t number, on; /* private */
+};
+
 struct graph_cost {
 	int128 total, unknown; /* unknown: of frames of no node */
 	bool one_service;      /* set before: code of no module is the
 	                        * program's, as one service was asked for */
 	const char *node;      /* set before: whose functions; or NULL */
-	struct graph_function *functions; /* by total, the most first; the
-	                                   * caller's to free */
+	struct graph_function *functions; /* by total, the most first */
 	size_t n_functions;
+	const char *function; /* set before: whose nodes; or NULL */
+	struct graph_home *homes; /* by total */
+	size_t n_homes;
 };
 
 /* Adds a profile, asked for by module, to side 0 or 1 of nodes and edges;
@@ -45,5 +55,6 @@ struct graph_cost {
  * Functions are known as long as the profile.  Errors: ENOMEM. */
 const struct err *graph_cost_add(struct graph *g, const struct profile *p,
     const struct places *places, unsigned side, struct graph_cost *cost);
+void graph_cost_fini(struct graph_cost *cost); /* after any outcome */
 
 #endif

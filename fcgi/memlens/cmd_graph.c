@@ -26,12 +26,13 @@
 #define RETRY_NS (5 * NS_PER_S)
 
 enum { OPT_MAP = 256, OPT_FOLDERS, OPT_COLLAPSE, OPT_TELL, OPT_SOCKET,
-	OPT_EVERY, OPT_SLOT, OPT_ASK };
+	OPT_EVERY, OPT_SLOT, OPT_ASK, OPT_BUILD };
 
 static const struct option options[] = {
     {"depth", required_argument, NULL, 'd'},
     {"root", required_argument, NULL, 'r'},
     {"map", required_argument, NULL, OPT_MAP},
+    {"build", required_argument, NULL, OPT_BUILD},
     {"folders", no_argument, NULL, OPT_FOLDERS},
     {"collapse", no_argument, NULL, OPT_COLLAPSE},
     {"tell", required_argument, NULL, OPT_TELL},
@@ -45,6 +46,7 @@ static const struct option options[] = {
 struct graph_ask {
 	struct graph_source source; /* the first: parts are found by it */
 	const char *map;            /* or NULL */
+	const char *build, *target; /* of the program, and its root there */
 	bool folders, collapse;
 	bool ask;                   /* of CMake, and no more */
 	unsigned depth;
@@ -60,7 +62,7 @@ static int
 usage(void)
 {
 	fprintf(stderr, "usage: memlens graph [--depth N|all] [--root NAME] "
-	    "[--map FILE | --folders]\n"
+	    "[--map FILE | --build FILE | --folders]\n"
 	    "           [--collapse | --tell NAME [--socket PATH] "
 	    "[--slot TIME] [--every TIME]] FILE\n"
 	    "       memlens graph --ask BUILD-FOLDER\n");
@@ -77,6 +79,8 @@ ask_parts(const struct graph_source *source, struct graph *g)
 	struct program_files files = {0};
 	bool found = program_symbols_read(&symbols, source->path) &&
 	    (a->map != NULL ? program_map_load(g, a->map, &symbols, &files)
+	    : a->build != NULL ? program_build_load(g, a->build, a->target,
+	    source->path, &symbols)
 	    : program_folders_load(g, source->path, &symbols, &files));
 
 	if (found)
@@ -97,12 +101,21 @@ ask_read(struct graph_ask *a, struct graph **g, uint32_t *root)
 		graph_put_word(&a->command, a->map);
 		buf_printf(&a->what, ", and the parts that it was linked "
 		    "from, by the linker's map %s", a->map);
+	} else if (a->build != NULL) {
+		buf_printf(&a->command, " --build");
+		graph_put_word(&a->command, a->build);
+		if (a->target != NULL) {
+			buf_printf(&a->command, " --root");
+			graph_put_word(&a->command, a->target);
+		}
+		buf_printf(&a->what, ", and what it was built from, by %s",
+		    a->build);
 	} else if (a->folders) {
 		buf_printf(&a->command, " --folders");
 		buf_printf(&a->what, ", and the folders of its sources, by "
 		    "its debug information (DWARF)");
 	}
-	if (a->map != NULL || a->folders) {
+	if (a->command.len > 0) {
 		buf_put_u8(&a->command, 0);
 		buf_put_u8(&a->what, 0);
 		if (a->command.failed || a->what.failed)
@@ -302,6 +315,9 @@ ask_option(struct graph_ask *a, int c)
 	case OPT_MAP:
 		a->map = optarg;
 		break;
+	case OPT_BUILD:
+		a->build = optarg;
+		break;
 	case OPT_FOLDERS:
 		a->folders = true;
 		break;
@@ -333,7 +349,7 @@ ask_option(struct graph_ask *a, int c)
 static bool
 ask_check(const struct graph_ask *a)
 {
-	return !(a->map != NULL && a->folders) &&
+	return (a->map != NULL) + (a->build != NULL) + a->folders <= 1 &&
 	    !(a->tell != NULL && a->collapse) &&
 	    (a->tell != NULL || a->every_ns == 0) &&
 	    (a->tell == NULL || *a->tell != '\0');
@@ -356,6 +372,10 @@ cmd_graph(int argc, char **argv)
 	if (a.ask)
 		return ask_cmake(&a);
 	a.source.elf = graph_is_elf(a.source.path);
+	if (a.build != NULL) {
+		a.target = a.source.root;
+		a.source.root = NULL;
+	}
 	if (a.source.elf && a.source.root != NULL) {
 		fprintf(stderr, "memlens graph: --root is for builds; "
 		    "%s is a program\n", a.source.path);

@@ -1,7 +1,8 @@
 /*
  * What a program is made of inside: the objects and archive members that it
- * was linked from, by the linker's own map, or the folders of its sources, by
- * its debug information.  Both make nodes of a graph that has the program as
+ * was linked from, by the linker's own map, the folders of its sources, by its
+ * debug information, or the targets, packages or crates of a build, by what
+ * its builder says.  All make nodes of a graph that has the program as
  * node 0 and its libraries (fcgi/graph/read/graph_private.h), and say which
  * function is whose.  Foreign files: to be called in a child with limits.
  */
@@ -55,5 +56,13 @@ bool program_map_load(struct graph *g, const char *path,
 /* False when the program has no debug information. */
 bool program_folders_load(struct graph *g, const char *program,
     const struct program_symbols *s, struct program_files *files);
+
+/* A graph of bazel's, go list's or cargo's (fcgi/graph/graph_private.h), from
+ * the target `root` on, or from its own root (NULL).  Functions are a node's
+ * by the package or crate in their names, else by the source file in which
+ * debug information has their first line.  False when it is none, or has no
+ * such target. */
+bool program_build_load(struct graph *g, const char *path, const char *root,
+    const char *program, const struct program_symbols *s);
 
 #endif

@@ -63,6 +63,7 @@ struct map_reader {
 	size_t n_pieces, cap_pieces;
 	uint32_t has;          /* the node that has the symbol, or NONE */
 	bool pending;          /* the name of a section stood alone */
+	bool unloaded;         /* this section is not: it has no addresses */
 	bool whole;            /* it has the table of symbols */
 };
 
@@ -222,11 +223,28 @@ map_take_piece(struct map_reader *m, const char *text)
 	m->g->nodes[node].bytes += (int64_t)size;
 }
 
+/* Debug information begins at 0, and so may look like code. */
+static bool
+map_is_unloaded(const char *section)
+{
+	static const char *const names[] = {".comment", ".debug", ".zdebug",
+	    ".stab", ".line", ".gnu.attributes"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(section, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 static void
 map_take_memory(struct map_reader *m, const char *line)
 {
 	const char *at = line + strspn(line, " ");
 
+	if (at == line)
+		m->unloaded = map_is_unloaded(line);
+	if (m->unloaded)
+		return;
 	if (m->pending && strncmp(at, "0x", 2) == 0) {
 		map_take_piece(m, at);
 	} else if (at == line + 1 && *at != '*') {

@@ -90,6 +90,14 @@ check "factored nodes are lines" js 'd.nodes.some((n) => n.label ===
 get GET '/api/v1/graph.json?depth=all'
 check "all is all" js 'd.nodes.length === 235 && d.edges.length === 386 &&
     d.depth === "all" && !d.edges.some((e) => e.last)'
+check "a label is of its package" js 'd.nodes.every((n) => n.id[0] === "@" ||
+    n.package === n.id.split(":")[0])'
+get GET '/api/v1/graph.json?depth=all&collapse=auto'
+check "what is too much to read is packages" js 'd.collapsed &&
+    d.nodes[0].id === "//service/kv" && d.nodes.length < 120 &&
+    /--collapse/.test(d.command)'
+get GET '/api/v1/graph.json?depth=3&collapse=auto'
+check "but not what is not" js '!d.collapsed && d.nodes.length > 90'
 for depth in 1 5 x '' -2; do
 	get GET "/api/v1/graph.json?depth=$depth"
 	check "depth=$depth is a 400" status 400

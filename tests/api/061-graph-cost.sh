@@ -45,6 +45,24 @@ check "what was not linked is not there" \
 check "all of it is known" test ! -s "$T/head"
 check "a map without symbols" dot --map "$T/map2" "$T/prog"
 check "is known to lack some" grep -q 'not all of it is known' "$T/head"
+cat >"$T/built.graph" <<'END'
+digraph mygraph {
+  "//:app" -> "//:main.c"
+  "//:app" -> "//:parts"
+  "//:parts" -> "//:parse.c"
+  "//:parts" -> "//:hash.c"
+  "//other:app" -> "//:parts"
+}
+END
+check "what it was built from, by its builder" dot --build "$T/built.graph" \
+    --root //:app "$T/prog"
+check "below the program" edge prog //:app holds
+check "with its libraries" edge prog libc.so.6 needs
+check "without other targets" no_edge //other:app //:parts
+check "a build without that target" sh -c "! '$B/memlens' graph --build \
+    '$T/built.graph' --root //no:such '$T/prog' >'$T/body' 2>'$T/head'"
+check "a map or a build" sh -c "! '$B/memlens' graph --build \
+    '$T/built.graph' --map '$T/map' '$T/prog' >'$T/body' 2>'$T/head'"
 check "no map is no graph" sh -c "! '$B/memlens' graph --map \
     tests/data/kv_service-full.graph '$T/prog' >'$T/body' 2>'$T/head'"
 check "folders by debug information" dot --folders "$T/prog"
@@ -69,6 +87,9 @@ tell() { "$B/memlens" graph --tell "$@" --socket "$T/memlensd.sock" \
     "$T/prog" 2>"$T/head"; }
 check "the store is told" tell prog --map "$T/map"
 check "of another, too" tell other --folders
+check "of a build" tell built --build "$T/built.graph" --root //:app
+"$B/memlens" graph --tell service --socket "$T/memlensd.sock" \
+    --map "$B/kvservice.map" "$B/kvservice" 2>"$T/head"
 put "$T/stacks" "/ingest?name=prog.cpu&$at&sampleRate=100"
 check "a profile is there" status 200
 graph="/api/v1/graph.json?target=prog&depth=all"
@@ -78,7 +99,8 @@ asked()
 	get GET "$graph&$ask" && js 'd.nodes.length > 4'
 }
 await 60 asked
-check "told graphs are targets" js 'd.targets.join() === "other,prog" &&
+check "told graphs are targets" js 'd.targets.join() ===
+    "built,other,prog,service" &&
     d.told > 1.7e9 && /the linker/.test(d.source) && d.complete === true &&
     /^[0-9a-f]{40}$/.test(d.build_id)'
 check "by object, from the stacks" js '(() => {
@@ -104,6 +126,12 @@ code=$(size -A "$T/prog" | awk '$1 ~ /^\.(text|init|fini|plt.*)$/ {
 check "bytes of its parts are those of its sections" js "
     d.nodes.filter((n) => /object|program/.test(n.kind)).reduce((n, x) =>
     n + x.bytes, 0) === $code"
+get GET "/api/v1/graph.json?target=service&depth=all"
+code_of_service=$(size -A "$B/kvservice" |
+    awk '$1 ~ /^\.(text|init|fini|plt.*)$/ { n += $2 } END { print n }')
+check "debug information is no code" js "
+    d.nodes.filter((n) => /object|program/.test(n.kind)).reduce((n, x) =>
+    n + x.bytes, 0) === $code_of_service"
 get GET "/api/v1/graph.json?target=prog&depth=2&$ask"
 check "what is deeper is said to be" js '(() => {
     const n = d.nodes.find((x) => /hash/.test(x.id));
@@ -118,6 +146,18 @@ differs()
 check "two ranges on one graph" await 60 differs
 check "both have their amounts" js 'd.nodes.every((n) =>
     n.self_b === 2 * n.self && n.total_b === 2 * n.total)'
+get GET "/api/v1/graph.dot?target=prog&depth=all&$ask&$b"
+check "both shares in the text" grep -qF \
+    '66.7 %)' "$T/body"
+check "what nobody declares is dashed" grep -qF \
+    '"main.o" -> "[kernel]" [class="seen", style=dashed' "$T/body"
+get GET "$graph&$ask&from-b=1600000000&until-b=1600000010"
+check "no data is null, not 0" js 'd.profile_b.state === "no data" &&
+    d.profile_b.unknown === null && d.profile_b.beyond === null &&
+    d.nodes.every((n) => n.self_b === null && n.total_b === null &&
+        n.self !== null) && d.edges.every((e) => e.calls_b === null)'
+get GET "/api/v1/graph.dot?target=prog&depth=all&$ask&from-b=1600000000&until-b=1600000010"
+check "nor in the text" grep -qF '68.6 % → no data' "$T/body"
 get GET "$graph&$ask&query-b=cpu%7Bservice%3D%22prog%22%7D&until-b=1700000010"
 check "B begins where A does" js 'd.profile_b.from === 1700000000 &&
     d.profile_b.total === d.profile.total'
@@ -145,6 +185,18 @@ get GET "$graph&$ask&node=libparts.a(parse.o)"
 check "functions of a node" js 'd.node.functions === 2 &&
     d.node.rows.map((r) => [r.name, r.self / 1e7, r.total / 1e7]).join(" ") ===
     "parse,22,98 shared,5,5"'
+get GET "$graph&$ask&function=step"
+check "a function of several is of none" js 'd.function.name === "step" &&
+    d.function.nodes.length === 1 && d.function.nodes[0].id === null &&
+    d.function.nodes[0].self === 1e7'
+get GET "$graph&$ask&function=parse&$b"
+check "whose a function is, in both" js '[["nodes", 1], ["nodes_b", 2]].every(
+    ([k, n]) => d.function[k].length === 1 &&
+    d.function[k][0].id === "libparts.a(parse.o)" &&
+    d.function[k][0].self === n * 22e7 &&
+    d.function[k][0].total === n * 98e7)'
+get GET "$graph&$ask&function=no_such"
+check "a function that is in no stack" js 'd.function.nodes.length === 0'
 drawn get GET "/api/v1/graph.svg?target=prog&depth=all&$ask"
 check "a picture" grep -q '68.6 %' "$T/body"
 get GET "$graph"
@@ -155,6 +207,28 @@ check "no such service is a 404" status 404
 get GET "$graph&collapse=1"
 check "packages" js 'd.nodes.some((n) => n.kind === "package" &&
     /^libc6 /.test(n.id)) && /--collapse/.test(d.command)'
+get GET "/api/v1/graph.json?target=built&depth=all&$ask"
+check "by target, from the source files of functions" js '(() => {
+    const of = (id) => d.nodes.find((n) => n.id === id);
+    return of("//:app").self === 0 && of("//:app").total === 101e7 &&
+        of("//:parts").self === 98e7 && d.profile.unknown === 4e7 &&
+        d.nodes.reduce((n, x) => n + x.self, 0) + d.profile.unknown ===
+        d.profile.total; })()'
+parts=0
+for size in $(nm -S -l --defined-only "$T/prog" | awk '$3 ~ /^[tTwW]$/ &&
+    /(parse|hash)\.c:/ && !seen[$1]++ { print $2 }'); do
+	parts=$((parts + 16#$size))
+done
+check "bytes of a target are those of its functions" js "d.nodes.find((n) =>
+    n.id === '//:parts').bytes === $parts && $parts > 0"
+check "and all are the program's" js "d.nodes.filter((n) =>
+    /target|program/.test(n.kind)).reduce((n, x) => n + (x.bytes || 0), 0) ===
+    $code"
+get GET "$graph&collapse=auto"
+check "what can be read is not collapsed" js 'd.collapsed === false &&
+    d.nodes.some((n) => n.id === "main.o")'
+get GET "$graph&collapse=2"
+check "collapse is 0, 1 or auto" js 'd.field === "collapse"'
 get GET "/api/v1/graph.json?target=prog&depth=all"
 same()
 {

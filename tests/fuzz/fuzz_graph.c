@@ -17,7 +17,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (g->n_nodes > 0) {
 		part = graph_cut(g, graph_root(g), 2);
-		graph_put_dot_cost(&out, part, 1);
+		graph_put_dot_cost(&out, part, &(struct graph_shares){
+		    .sides = 2, .total = {1, 2}});
 		graph_free(part);
 		part = graph_collapse(g);
 		graph_put_dot(&out, part);

@@ -166,101 +166,6 @@ graph_root(const struct graph *g)
 	return root < g->n_nodes ? root : 0;
 }
 
-/* ---- whose code it is ---- */
-
-void
-graph_own(struct graph *g, enum graph_key_kind kind, const char *name,
-    uint32_t node)
-{
-	if (node == NONE)
-		return;
-	if (g->n_keys == GRAPH_KEYS_MAX) {
-		g->cut = true;
-		return;
-	}
-	if (!array_room(&g->keys, g->n_keys + 1, &g->cap_keys)) {
-		g->failed = true;
-		return;
-	}
-	g->keys[g->n_keys++] = (struct graph_key){
-	    hash64(kind + 1u, name, strlen(name)), node};
-}
-
-static int
-graph_key_order(const void *a, const void *b)
-{
-	const struct graph_key *x = a, *y = b;
-
-	return x->hash < y->hash ? -1 : x->hash > y->hash;
-}
-
-void
-graph_settle(struct graph *g)
-{
-	size_t n = 0;
-
-	if (g->n_keys == 0)
-		return;
-	qsort(g->keys, g->n_keys, sizeof(*g->keys), graph_key_order);
-	for (size_t i = 1; i < g->n_keys; i++) {
-		if (g->keys[i].hash != g->keys[n].hash)
-			g->keys[++n] = g->keys[i];
-		else if (g->keys[i].node != g->keys[n].node)
-			g->keys[n].node = GRAPH_BOTH;
-	}
-	g->n_keys = n + 1;
-}
-
-uint32_t
-graph_owner(const struct graph *g, enum graph_key_kind kind,
-    const char *name, size_t n)
-{
-	uint64_t hash = hash64(kind + 1u, name, n);
-	size_t i = array_upto(g->keys, g->n_keys, hash, hash);
-
-	return i > 0 && g->keys[i - 1].hash == hash ? g->keys[i - 1].node
-						    : NONE;
-}
-
-/* Folders of Go's own packages, and what its compiler makes. */
-static const char *const go_own[] = {"archive", "bufio", "builtin", "bytes",
-    "cmp", "compress", "container", "context", "crypto", "database", "debug",
-    "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash",
-    "html", "image", "index", "internal", "io", "iter", "log", "maps", "math",
-    "mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime",
-    "slices", "sort", "strconv", "strings", "structs", "sync", "syscall",
-    "testing", "text", "time", "type", "type:", "unicode", "unique", "unsafe",
-    "vendor", "weak"};
-
-static bool
-graph_is_go_own(const char *name, size_t n)
-{
-	const char *slash = memchr(name, '/', n);
-
-	if (slash != NULL)
-		n = (size_t)(slash - name);
-	for (size_t i = 0; i < sizeof(go_own) / sizeof(go_own[0]); i++)
-		if (strlen(go_own[i]) == n && memcmp(go_own[i], name, n) == 0)
-			return true;
-	return false;
-}
-
-uint32_t
-graph_package_owner(const struct graph *g, const char *name, size_t n)
-{
-	for (size_t len = n; len > 0;) {
-		uint32_t node = graph_owner(g, GRAPH_BY_PREFIX, name, len);
-
-		if (node != NONE)
-			return node;
-		while (len > 0 && name[len - 1] != '/')
-			len--;
-		len -= len > 0;
-	}
-	return graph_is_go_own(name, n) ? graph_owner(g, GRAPH_BY_PREFIX,
-	    GRAPH_GO, strlen(GRAPH_GO)) : NONE;
-}
-
 /* ---- parts ---- */
 
 /* The node of another graph, with all that it has. */
@@ -321,6 +226,33 @@ graph_copy_keys(struct graph *to, const struct graph *g,
 		    node < g->n_nodes ? number[node] : node};
 	}
 	return true;
+}
+
+uint32_t
+graph_merge(struct graph *g, const struct graph *other, uint32_t root)
+{
+	uint32_t *number = calloc(other->n_nodes + 1, sizeof(*number));
+	uint32_t to = NONE;
+
+	if (number == NULL) {
+		g->failed = true;
+		return NONE;
+	}
+	for (size_t i = 0; i < other->n_nodes; i++) {
+		number[i] = graph_find(g, other->nodes[i].name);
+		if (number[i] == NONE)
+			number[i] = graph_copy_node(g, &other->nodes[i]);
+	}
+	for (size_t i = 0; i < other->n_edges; i++)
+		graph_copy_edge(g, &other->edges[i],
+		    number[other->edges[i].from], number[other->edges[i].to]);
+	if (!graph_copy_keys(g, other, number))
+		g->failed = true;
+	if (root < other->n_nodes)
+		to = number[root];
+	g->cut = g->cut || other->cut;
+	free(number);
+	return to;
 }
 
 /* Edges by the node that they begin at. */

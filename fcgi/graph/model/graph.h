@@ -150,21 +150,44 @@ uint32_t graph_owner(const struct graph *g, enum graph_key_kind kind,
 uint32_t graph_package_owner(const struct graph *g, const char *name,
     size_t n);
 
+/* The same by the longest end of a path of n bytes that a node has; and by the
+ * package or crate that the name of a function begins with: "crate" of
+ * "<crate::T>::new", "host/path/package" of "host/path/package.(*T).New". */
+uint32_t graph_of_file(const struct graph *g, const char *file, size_t n);
+uint32_t graph_of_name(const struct graph *g, const char *function);
+
+/* What Rust's compiler brings is declared nowhere: core, alloc, std.  Is it a
+ * function of that, in a graph of crates? */
+#define GRAPH_RUST_OWN "Rust's standard library"
+bool graph_is_rust_own(const struct graph *g, const char *function);
+
 /* What is at most `depth` edges from the root, in breadth-first order, so
  * that node 0 is the root, and with that what was only seen; with keys where
  * all is wanted.  A new graph; NULL when out of memory. */
 struct graph *graph_cut(const struct graph *g, uint32_t root, unsigned depth);
+
+/* Adds nodes, edges and keys of another graph, by name; what is known of a
+ * node of both stays.  The node there of its node `root`, UINT32_MAX where
+ * there are too many. */
+uint32_t graph_merge(struct graph *g, const struct graph *other,
+    uint32_t root);
 
 /* One node for each package, and for each node of none. */
 struct graph *graph_collapse(const struct graph *g);
 
 /* As a DOT file; any bytes in names. */
 void graph_put_dot(struct buf *out, const struct graph *g);
-/* The same with what nodes cost: shares of this total as text and colour, as
- * graph_cost.h has set them; or with room for such a text. */
-#define GRAPH_NO_COST (-1)
-#define GRAPH_ROOM (-2)
-void graph_put_dot_cost(struct buf *out, const struct graph *g, int128 total);
+/* What nodes cost, as graph_cost.h has set it: of one profile, or of two. */
+struct graph_shares {
+	unsigned sides;  /* 0: of none */
+	int128 total[2]; /* 0: there is no data, and no share */
+	bool room;       /* the room for such a text alone */
+};
+/* The same with shares as text, as colour (of two: blue where B has less,
+ * orange where it has more), and as size: of letters by self, of lines by
+ * calls; both in few steps, so that a picture seldom changes. */
+void graph_put_dot_cost(struct buf *out, const struct graph *g,
+    const struct graph_shares *shares);
 
 /* One encoding for a pipe and for the store: all but costs and levels;
  * graph_decode() checks all. */

@@ -89,6 +89,31 @@ graph_own_files(struct graph *g)
 	free(done);
 }
 
+/* "//a/b" of "//a/b:c", "@repo" of "@repo//a:c"; of one label alone. */
+static void
+bazel_package(struct graph *g, struct graph_node *n)
+{
+	const char *slashes = strstr(n->name, "//");
+	size_t len = n->name[0] == '@' ? strcspn(n->name, "/")
+				       : strcspn(n->name, ":");
+	char package[GRAPH_NAME_MAX];
+
+	if (n->package != NULL || slashes == NULL ||
+	    (slashes != n->name && n->name[0] != '@') ||
+	    strchr(n->name, '\n') != NULL || len >= sizeof(package))
+		return;
+	memcpy(package, n->name, len);
+	package[len] = '\0';
+	graph_set(g, &n->package, package);
+}
+
+void
+graph_label_packages(struct graph *g)
+{
+	for (size_t i = 0; i < g->n_nodes; i++)
+		bazel_package(g, &g->nodes[i]);
+}
+
 bool
 graph_load_bazel(struct graph *g, const struct graph_source *s)
 {
@@ -109,5 +134,6 @@ graph_load_bazel(struct graph *g, const struct graph_source *s)
 	for (Agnode_t *n = agfstnode(a); n != NULL; n = agnxtnode(a, n))
 		bazel_edges(g, a, n);
 	graph_own_files(g);
+	graph_label_packages(g);
 	return !g->failed;
 }

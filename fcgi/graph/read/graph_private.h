@@ -34,6 +34,12 @@ graph_load_fn graph_load_elf, graph_load_pkgconfig, graph_load_build,
 /* Adds the modules of a Go program, whose node is the first. */
 void graph_load_goinfo(struct graph *g, const char *path);
 
+/* By the first of those that knows the file or folder, but no program. */
+bool graph_load_file(struct graph *g, const char *path, const char *root);
+
+/* A label's package, or its repository, where no other is known. */
+void graph_label_packages(struct graph *g);
+
 /* A label that is a file's is of the target that names it first: of functions
  * of that file, too. */
 void graph_own_files(struct graph *g);

@@ -203,6 +203,15 @@ graph_describe(struct graph *g, const struct graph_source *s)
 		g->origin.complete = GRAPH_WHOLE;
 }
 
+bool
+graph_load_file(struct graph *g, const char *path, const char *root)
+{
+	const struct graph_source s = {.path = path, .root = root};
+	const struct graph_reader *r = graph_reader_of(&s);
+
+	return (!r->rooted || root != NULL) && r->load(g, &s);
+}
+
 /* Appends nothing of a file of another kind. */
 static bool
 graph_load(void *arg, struct buf *out)

@@ -179,6 +179,7 @@ graph_load_workspace(struct graph *g, const struct graph_source *s)
 		g->nodes[0].kind = GRAPH_MISSING;
 	workspace_describe(&w, s->path);
 	graph_own_files(g);
+	graph_label_packages(g);
 	build_fini(&w.build);
 	free(folder);
 	return !g->failed;

@@ -166,6 +166,10 @@ TEST(a_bazel_capture)
 	CHECK_STR(g->nodes[root].name, "//service/kv:kv_service");
 	CHECK(g->n_nodes > 50 && !g->cut);
 	CHECK_INT(g->origin.complete, GRAPH_NOT_SAID);
+	CHECK_STR(g->nodes[root].package, "//service/kv");
+	CHECK(g->nodes[graph_find(g, "//chain/storage/setting:"
+	    "enable_leveldb_setting\n//service/kv:kv_service.cpp")].package ==
+	    NULL); /* of two */
 	p = graph_cut(g, root, 2);
 	CHECK(p->n_nodes > 20 && p->n_nodes < g->n_nodes);
 	graph_free(p);
@@ -287,6 +291,72 @@ TEST(packages_are_nodes_that_hold_their_parts)
 	CHECK_INT(graph_owner(p, GRAPH_BY_FUNCTION, "b", 1), 0);
 	CHECK_INT(graph_owner(p, GRAPH_BY_FUNCTION, "e", 1), 2);
 	graph_free(p);
+	graph_free(g);
+}
+
+static bool
+has_edge(const struct graph *g, const char *from, const char *to)
+{
+	for (size_t i = 0; i < g->n_edges; i++)
+		if (strcmp(g->nodes[g->edges[i].from].name, from) == 0 &&
+		    strcmp(g->nodes[g->edges[i].to].name, to) == 0)
+			return true;
+	return false;
+}
+
+TEST(two_graphs_become_one_by_names)
+{
+	struct graph *g = graph_new(), *other = diamond();
+	uint32_t prog = graph_node(g, "prog"), e = graph_node(g, "e");
+
+	graph_edge(g, prog, e, NULL);
+	g->nodes[e].bytes = 7;
+	other->nodes[graph_find(other, "e")].bytes = 9;
+	other->nodes[graph_find(other, "d")].bytes = 3;
+	graph_own(other, GRAPH_BY_MODULE, "d.so", graph_find(other, "d"));
+	graph_own(g, GRAPH_BY_MODULE, "e.so", e);
+	CHECK_INT(graph_merge(g, other, graph_root(other)),
+	    graph_find(g, "a"));
+	graph_settle(g);
+	CHECK_INT(g->n_nodes, 6);
+	CHECK_INT(g->n_edges, 7);
+	CHECK_INT(graph_root(g), 0);
+	CHECK_INT(g->nodes[e].bytes, 7);
+	CHECK_INT(g->nodes[graph_find(g, "d")].bytes, 3);
+	CHECK(has_edge(g, "prog", "e") && has_edge(g, "d", "e") &&
+	    has_edge(g, "a", "c") && !has_edge(g, "prog", "a"));
+	CHECK_INT(graph_owner(g, GRAPH_BY_MODULE, "d.so", 4),
+	    graph_find(g, "d"));
+	CHECK_INT(graph_owner(g, GRAPH_BY_MODULE, "e.so", 4), e);
+	CHECK_INT(graph_merge(g, other, UINT32_MAX), UINT32_MAX);
+	graph_free(g);
+	graph_free(other);
+}
+
+/* No data is no share, and of two both are told. */
+TEST(dot_of_costs)
+{
+	struct graph *g = diamond();
+	struct graph_node *d = &g->nodes[graph_find(g, "d")];
+	struct buf out = {0};
+
+	d->total[0] = 100;
+	d->self[0] = 30;
+	d->total[1] = 300;
+	graph_put_dot_cost(&out, g, &(struct graph_shares){.sides = 2,
+	    .total = {1000, 1000}});
+	buf_put_u8(&out, 0);
+	CHECK(strstr((char *)out.data, "\"d\" [class=\"target\", "
+	    "label=\"d\\n10.0 % → 30.0 % (self 3.0 % → 0.0 %)\", "
+	    "fillcolor=\"0.08 0.408 1.0\", fontsize=13]") != NULL);
+	buf_clear(&out);
+	graph_put_dot_cost(&out, g, &(struct graph_shares){.sides = 2,
+	    .total = {1000, 0}});
+	buf_put_u8(&out, 0);
+	CHECK(strstr((char *)out.data,
+	    "10.0 % → no data (self 3.0 % → no data)\"") != NULL);
+	CHECK(strstr((char *)out.data, "fillcolor=\"0.08") == NULL);
+	buf_fini(&out);
 	graph_free(g);
 }
 
@@ -449,6 +519,8 @@ main(void)
 	RUN(a_bazel_capture);
 	RUN(edges_of_the_last_level_are_marked);
 	RUN(packages_are_nodes_that_hold_their_parts);
+	RUN(two_graphs_become_one_by_names);
+	RUN(dot_of_costs);
 	RUN(what_two_nodes_claim_is_nobodys);
 	RUN(packages_of_go_are_their_modules);
 	RUN(debian_packages_of_files);

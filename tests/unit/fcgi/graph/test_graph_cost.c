@@ -111,11 +111,52 @@ by_stacks(const struct profile *p, const char *from, const char *to,
 	return sum;
 }
 
+/* Of stacks in which that function is and is the node's ("": of none). */
+static int128
+by_function(const struct profile *p, const char *name, const char *node)
+{
+	int128 sum = 0;
+
+	for (size_t i = 1; i < p->n_nodes; i++) {
+		bool there = false;
+
+		for (uint32_t k = (uint32_t)i; k != 0; k = p->nodes[k].parent)
+			there = there ||
+			    (strcmp(p->nodes[k].name, name) == 0 &&
+			    strcmp(owner_of(&p->nodes[k]), node) == 0);
+		if (there)
+			sum += p->nodes[i].self;
+	}
+	return sum;
+}
+
+/* Each node that has the function is told once, the most first. */
+static void
+check_homes(const struct profile *p, const struct graph *g,
+    const struct graph_cost *cost)
+{
+	int128 last = -1;
+	size_t found = 0;
+
+	for (size_t i = 0; i < cost->n_homes; i++) {
+		const struct graph_home *h = &cost->homes[i];
+
+		CHECK(h->total == by_function(p, cost->function,
+		    h->node != NULL ? h->node : ""));
+		CHECK(last < 0 || h->total <= last);
+		last = h->total;
+	}
+	for (size_t i = 0; i < g->n_nodes; i++)
+		found += by_function(p, cost->function, g->nodes[i].name) > 0;
+	found += by_function(p, cost->function, "") > 0;
+	CHECK(found <= cost->n_homes);
+}
+
 static void
 check_cost(const struct profile *p)
 {
 	struct graph *g = owners();
-	struct graph_cost cost = {.one_service = true};
+	struct graph_cost cost = {.one_service = true, .function = "f4"};
 	int128 sum;
 
 	CHECK_OK(graph_cost_add(g, p, NULL, 1, &cost));
@@ -136,6 +177,8 @@ check_cost(const struct profile *p)
 		CHECK(e->calls[1] == by_stacks(p, g->nodes[e->from].name,
 		    g->nodes[e->to].name, false));
 	}
+	check_homes(p, g, &cost);
+	graph_cost_fini(&cost);
 	graph_free(g);
 }
 
@@ -187,9 +230,35 @@ TEST(inlined_code_is_its_callers)
 	graph_free(g);
 }
 
+/* What was asked for, and how much: the amount is its caller's, the mark no
+ * function; one that nobody calls is of no node. */
+TEST(marks_are_their_callers)
+{
+	struct profile_node nodes[] = {
+	    {.name = "", .module = "", .total = 12},
+	    {.name = "[below]", .module = "", .kind = FRAME_MARK, .depth = 1,
+	        .self = 7, .total = 7},
+	    {.name = "f0", .module = "prog", .kind = FRAME_NATIVE,
+	        .depth = 1, .total = 5},
+	    {.name = "[malloc of 4 KiB]", .module = "", .kind = FRAME_MARK,
+	        .depth = 2, .parent = 2, .self = 5, .total = 5}};
+	struct profile p = {.nodes = nodes, .n_nodes = 4};
+	struct graph *g = owners();
+	struct graph_cost cost = {.one_service = true, .node = "a"};
+
+	CHECK_OK(graph_cost_add(g, &p, NULL, 0, &cost));
+	CHECK(g->nodes[0].self[0] == 5 && g->nodes[0].total[0] == 5);
+	CHECK(cost.unknown == 7 && cost.total == 12);
+	CHECK_INT(cost.n_functions, 1);
+	CHECK_STR(cost.functions[0].name, "f0");
+	graph_cost_fini(&cost);
+	graph_free(g);
+}
+
 int
 main(void)
 {
+	RUN(marks_are_their_callers);
 	RUN(amounts_are_those_of_each_stack);
 	RUN(nothing_costs_nothing);
 	RUN(inlined_code_is_its_callers);
