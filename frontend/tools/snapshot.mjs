@@ -212,9 +212,26 @@ async function ranking(services, range, ways) {
 }
 
 /* What views ask beside series; of the targets of graphs only the first. */
-async function others(answers) {
+async function others(answers, range) {
   for (const [name, params] of VIEWS.flatMap((v) => v.answers || [])) {
     const answer = await keep(answers, name, params);
+    if (answer && answer.targets) {
+      answer.targets = [answer.target];
+      await costs(answers, answer.target, params, range);
+    }
+  }
+}
+
+/* What a graph costs of all of the range, of the service that is called like
+ * its target; with the drawing that has
+ * room for it. */
+async function costs(answers, service, { depth }, range) {
+  const query = queries.find((q) => q === M.request.selector(type.name,
+    { service }));
+  for (const [name, more] of query ? [['graph.json', {}],
+    ['graph.svg', { plain: 1 }]] : []) {
+    const answer = await keep(answers, name, { depth, query, ...more,
+      ...range });
     if (answer && answer.targets)
       answer.targets = [answer.target];
   }
@@ -250,7 +267,7 @@ for (const query of queries)
 if (host)
   await series(range, VIEWS.filter((v) => v.profiles).flatMap((v) =>
     v.series.flatMap((t) => M[t].queries(''))), ways);
-await others(answers);
+await others(answers, range);
 await ofServices(answers, services, range);
 const snapshot = { version: 2, by, taken: new Date(range.until * 1000)
   .toISOString(), ...range, answers, series: recorded,

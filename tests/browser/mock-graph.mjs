@@ -64,12 +64,37 @@ function cost(nodes, edges, q) {
     n.total = below(n.id);
   for (const e of edges)
     e.calls = self.get(e.to);
-  const node = q.get('node');
-  return Object.assign({ profile: { query: q.get('query'), total,
-    unit: 'nanoseconds', state: 'data', unknown: 1e11, beyond: left } },
-  node && { node: { id: node, functions: 2, rows: [
-    { name: 'Put(char const*)', self: 2e9, total: 3e9 },
-    { name: 'main', self: 1e9, total: 1e9 }] } });
+  const about = { query: q.get('query'), total, unit: 'nanoseconds',
+    state: 'data', slots: 6, samples: 1e5, unknown: 1e11, beyond: left };
+  return Object.assign({ profile: about }, q.get('from-b') &&
+    pair(nodes, edges, about), asked(nodes, q));
+}
+
+/* What is asked for of one node or function. */
+function asked(nodes, q) {
+  const rows = [{ name: 'Put(char const*)', self: 2e9, total: 3e9 },
+    { name: 'main', self: 1e9, total: 1e9 }];
+  const [node, name] = [q.get('node'), q.get('function')];
+  const b = (key, v) => (q.get('from-b') ? { [key + '_b']: v } : {});
+  const homes = rows.some((r) => r.name === name)
+    ? [{ id: nodes[1].id, self: 2e9, total: 3e9 }] : [];
+  return Object.assign({}, node && { node: { id: node, functions: 2, rows,
+    ...b('functions', 2), ...b('rows', rows) } },
+  name && { function: { name, nodes: homes, ...b('nodes', homes) } });
+}
+
+/* B has twice of all, but for the last node, which is gone. */
+function pair(nodes, edges, about) {
+  const last = nodes.length - 1;
+  nodes.forEach((n, k) => {
+    n.self_b = k === last ? 0 : 2 * n.self;
+    n.total_b = k === last ? 0 : 2 * n.total;
+  });
+  for (const e of edges)
+    e.calls_b = 2 * e.calls;
+  const gone = 2 * nodes[last].self;
+  return { profile_b: Object.assign({}, about, { total: 2 * about.total,
+    unknown: 2 * about.unknown + gone, beyond: 2 * about.beyond }) };
 }
 
 export function graph(depth, target = T, q = new URLSearchParams()) {
@@ -89,7 +114,7 @@ export function graph(depth, target = T, q = new URLSearchParams()) {
   return { source: 'a graph of bazel in /srv/kv_service.graph',
     time: 1795305600, complete: null, command: `memlens graph --depth ` +
     `${depth} --root ${target} /srv/kv_service.graph`, target, targets: TARGETS,
-  depth: depth > 4 ? 'all' : depth,
+  depth: depth > 4 ? 'all' : depth, collapsed: q.get('collapse') === '1',
   ...made(nodes, edges, q) };
 }
 

@@ -12,6 +12,7 @@
 import { start } from './mock.mjs';
 import { copyOfPages, launch, report } from './harness.mjs';
 import { pageTests } from './test-pages.mjs';
+import { depsTests } from './test-deps.mjs';
 import { liveTests } from './test-live.mjs';
 import { cpuTests } from './test-cpu.mjs';
 import { heatTests } from './test-heat.mjs';
@@ -25,8 +26,8 @@ const at = args.indexOf('--only');
 const only = at >= 0 ? args.splice(at, 2)[1] : '';
 const setAt = args.indexOf('--set');
 const set = setAt >= 0 ? args.splice(setAt, 2)[1] : 'all';
-const SETS = { all: [pageTests, liveTests, cpuTests, heatTests, heapTests,
-  playTests, rangeTests],
+const SETS = { all: [pageTests, depsTests, liveTests, cpuTests, heatTests,
+  heapTests, playTests, rangeTests],
   compare: [compareTests] };
 if (args.length !== 1 || !SETS[set]) {
   console.error('usage: run.mjs --mock | BASE_URL [--only TEXT] ' +

@@ -180,82 +180,6 @@ function accessible({ browser, base }) {
       })]));
 }
 
-function dependencies({ browser, base }) {
-  return [
-    ['dependencies: depth, search and the command', () => withPage(browser,
-      {}, async (page) => {
-        await open(page, base, 'deps');
-        const nodes = await page.locator('.dep-svg g.node').count();
-        assert(nodes > 1, 'nothing is drawn');
-        await page.click('.segment[data-value="3"]');
-        await until(async () => /\b3\b/.test(await page.textContent(
-          '.command-text')), 5000, 'the command does not name depth 3');
-        assert(await page.locator('.dep-svg g.node').count() >= nodes,
-          'depth 3 has fewer nodes than depth 2');
-        const name = await page.locator('.dep-svg g.node title').last()
-          .textContent();
-        await page.fill('#panel-deps .search-input', name);
-        await page.waitForSelector('.dep-name');
-        equal(await page.textContent('.dep-name'), name, 'chosen node');
-        assert(page.url().includes('node='), 'the address lacks the node');
-      })],
-    ['dependencies: what nodes cost, why they are there', () => withPage(
-      browser, {}, async (page) => {
-        await open(page, base, 'deps');
-        const texts = () => page.$$eval('.dep-svg g.node', (all) =>
-          all.map((n) => n.querySelector('text:last-of-type').textContent));
-        await until(async () => (await texts()).every((t) =>
-          /^[\d.]+ % \(self [\d.]+ %\)$/.test(t)), 5000, 'no share');
-        assert(await page.locator('.dep-svg .dep-bar').count() > 1,
-          'no bars');
-        assert(/of no node/.test(await page.textContent('.dep-side')),
-          'what is of no node is not said');
-        const all = await page.locator('.dep-svg g.node:visible').count();
-        await page.selectOption('select[aria-label="Show"]', '10');
-        await until(async () => await page.locator(
-          '.dep-svg g.node:visible').count() < all, 5000, 'all are there');
-        await page.selectOption('select[aria-label="Show"]', '');
-        await page.locator('.dep-svg g.node').last().focus();
-        assert(await page.locator('.dep-svg g.dep-path').count() > 1,
-          'no path to what has the focus');
-        await page.keyboard.press('Enter');
-        await page.waitForSelector('.dep-flame');
-        assert(/Why: \d+ shortest path/.test(await page.textContent(
-          '.dep-side')), 'it is not said why it is there');
-        await page.click('.dep-flame');
-        await page.waitForSelector('#panel-profiles:visible');
-        equal(new URL(page.url()).searchParams.get('focus'),
-          '^(Put\\(char const\\*\\)|main)$', 'focus');
-      })],
-    ['dependencies: the same drawing stays as it was zoomed', () => withPage(
-      browser, {}, async (page) => {
-        await open(page, base, 'deps');
-        await page.click('button[aria-label="Zoom in"]');
-        const box = () => page.getAttribute('.dep-svg', 'viewBox');
-        const before = await box();
-        await Promise.all([page.waitForResponse(/graph\.svg/),
-          page.click('button[aria-label^="Refresh"]')]);
-        await page.waitForLoadState('networkidle');
-        equal(await box(), before, 'view');
-      })],
-    ['dependencies: a hostile drawing is disarmed', () => withPage(browser,
-      { allowed: /inline event handler/ }, async (page) => {
-        await page.route('**/graph.svg*', (route) => route.fulfill({
-          contentType: 'image/svg+xml', body:
-          '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" ' +
-          'onload="window.bad=1"><script>window.bad=2</script>' +
-          '<foreignObject/><g class="node" onclick="bad=3"><title>x</title>' +
-          '</g></svg>' }));
-        await open(page, base, 'deps');
-        await page.click('.dep-svg g.node', { force: true })
-          .catch(() => undefined);
-        equal(await page.evaluate(() => window.bad), undefined, 'ran');
-        equal(await page.locator('.dep-svg script, .dep-svg foreignObject')
-          .count(), 0, 'foreign elements');
-      })]
-  ];
-}
-
 /* Three processes of one rule, and one target whose process nobody knows. */
 async function manyProcesses(page) {
   await page.route('**/api/v1/series?*', async (route) => {
@@ -303,5 +227,5 @@ function instances({ browser, base, mock }) {
 
 export function pageTests(env) {
   return [...opens(env), ...narrow(env), ...themes(env), ...keyboard(env),
-    ...accessible(env), ...dependencies(env), ...instances(env)];
+    ...accessible(env), ...instances(env)];
 }

@@ -120,33 +120,54 @@
     return [...all.keys()].filter((x) => x !== id && !rest.has(x));
   }
 
-  /* "libssl.so.1.1", "openssl 1.1.1w": what is it without its version? */
+  /* What a name is without its version, as of libssl.so.1.1, "serde 1.0.2",
+   * "golang.org/x/net v0.1.0", "libssl3 3.0.2-1"; null where it has none. */
   function stem(name) {
-    const m = /^(?:.*\/)?(lib[^/]+?)(?:-[\d.]+)?\.so(?:\.[\d.]+)?$/.exec(name);
+    const m = /^(?:.*\/)?(lib[^/]+?)(?:-[\d.]+)?\.so(?:\.[\d.]+)?$/.exec(name) ||
+      /^(\S+) v?\d\S*$/.exec(name);
     return m ? m[1] : null;
   }
 
-  /* Libraries that are there in several versions: lists of names. */
-  function versions(nodes) {
+  /* By stem: {stem: Map of name -> first id that has it}. */
+  function byStem(names) {
     const of = new Map();
-    for (const { id } of nodes) {
-      const s = stem(id);
-      if (s)
-        of.set(s, [...(of.get(s) || []), id]);
+    for (const [name, id] of names) {
+      const s = name ? stem(name) : null;
+      if (!s)
+        continue;
+      if (!of.has(s))
+        of.set(s, new Map());
+      if (!of.get(s).has(name))
+        of.get(s).set(name, id);
     }
-    return [...of.values()].filter((list) => list.length > 1);
+    return of;
   }
 
-  /* Who has at least that share of the profile, and the way to them: ids. */
-  function costly(graph, { out, into }, root, total, least) {
-    const kept = new Set([root]);
-    for (const { id, total: t } of graph.nodes) {
-      if (!(t >= least * total) || t <= 0)
+  /* What is there in several versions, of nodes' names and of their packages:
+   * lists of [name, id of the first node that has it]. */
+  function versions(nodes) {
+    return [nodes.map(({ id }) => [id, id]),
+      nodes.map(({ id, package: p }) => [p, id])]
+      .flatMap((names) => [...byStem(names).values()])
+      .map((of) => [...of]).filter((list) => list.length > 1)
+      .filter((list, k, all) => all.findIndex((x) =>
+        x[0][0] === list[0][0]) === k);
+  }
+
+  /* Who has at least that share, and the way to them: ids.  shareOf(node). */
+  function costly(graph, x, root, shareOf, least) {
+    const kept = new Set([root]), above = new Map([[root, root]]);
+    for (const a of above.keys())
+      for (const b of x.out.get(a) || [])
+        if (!above.has(b))
+          above.set(b, a);
+    for (const node of graph.nodes) {
+      const share = shareOf(node);
+      if (!(share >= least) || share <= 0)
         continue;
-      kept.add(id);
-      const path = why({ out, into }, root, id);
-      for (const x of path ? path.some[0] : [])
-        kept.add(x);
+      for (let id = node.id; id !== undefined && !kept.has(id);
+        id = above.get(id))
+        kept.add(id);
     }
     return kept;
   }

@@ -20,9 +20,20 @@
       w, h };
   }
 
+  /* A window of w by h about a point of `home`, and no further out of it
+   * than it must; pure. */
+  function about(home, w, h, [px, py]) {
+    const one = (from, room, size, p) => (room <= size
+      ? from - (size - room) / 2
+      : Math.max(from, Math.min(from + room - size, p - size / 2)));
+    return { x: one(home.x, home.w, w, px), y: one(home.y, home.h, h, py),
+      w, h };
+  }
+
   class PanZoom {
-    /* host: focusable element around svg; signal takes listeners off. */
-    constructor(host, svg, signal) {
+    /* host: focusable element around svg; signal takes listeners off; node
+     * is what is seen first where not all can be. */
+    constructor(host, svg, signal, node) {
       const [x, y, w, h] = svg.getAttribute('viewBox').split(/[\s,]+/)
         .map(Number);
       Object.assign(this, { host, svg, home: { x, y, w, h },
@@ -30,7 +41,7 @@
       this.listenToWheel(signal);
       this.listenToFingers(signal);
       this.listenToKeys(signal);
-      this.start();
+      this.start(node);
     }
 
     set(box) {
@@ -53,15 +64,16 @@
       this.set(zoomed(box, grow, box.x + box.w / 2, box.y + box.h / 2));
     }
 
-    /* The whole graph if it can be read so, else its top at a fair size. */
-    start() {
+    /* The whole graph if it can be read so, else what is about a node of it,
+     * by default its top, at a fair size. */
+    start(node) {
       this.fit();
       const w = Math.min(this.box.w, (this.host.clientWidth || 1) / READABLE);
       if (w >= this.box.w)
         return;
       const h = w * this.box.h / this.box.w, { home } = this;
-      this.apply({ x: home.x + (home.w - w) / 2,
-        y: home.h > h ? home.y : home.y - (h - home.h) / 2, w, h });
+      const at = node ? this.centreOf(node) : [home.x + home.w / 2, home.y];
+      this.apply(about(home, w, h, at));
     }
 
     /* Graph coordinates of a place on the screen. */
@@ -83,12 +95,17 @@
       this.apply({ x: x + dx * w, y: y + dy * h, w, h });
     }
 
-    /* Puts a node of the graph into the middle, readable. */
-    centre(node) {
+    /* In the graph's coordinates. */
+    centreOf(node) {
       const b = node.getBBox();
       const m = this.svg.getCTM().inverse().multiply(node.getCTM());
       const cx = b.x + b.width / 2, cy = b.y + b.height / 2;
-      const x = m.a * cx + m.c * cy + m.e, y = m.b * cx + m.d * cy + m.f;
+      return [m.a * cx + m.c * cy + m.e, m.b * cx + m.d * cy + m.f];
+    }
+
+    /* Puts a node of the graph into the middle, readable. */
+    centre(node) {
+      const [x, y] = this.centreOf(node);
       const w = Math.min(this.box.w, this.host.clientWidth / 1.2);
       const h = w * this.box.h / this.box.w;
       this.apply({ x: x - w / 2, y: y - h / 2, w, h });
@@ -162,5 +179,5 @@
     }
   }
 
-  ns.panzoom = { PanZoom, zoomed, around };
+  ns.panzoom = { PanZoom, zoomed, around, about };
 })(globalThis.MemLens = globalThis.MemLens || {});

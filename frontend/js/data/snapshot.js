@@ -82,13 +82,18 @@
       { partial: [a, b].flatMap((x) => ns.time.stretches(lacks, x)) });
   }
 
-  /* Only the first target's graph is recorded: by its name, too. */
-  function graphOf(snapshot, name, { depth, target }) {
-    const of = (n) => snapshot.answers[ns.request.key(n, { depth })];
-    const known = of('graph.json');
-    return known && (!target || target === known.target) ? of(name)
-      : undefined;
+  /* Only the first target's graph is recorded: by its name, too; with what
+   * it costs of all of the recording where that is of this profile. */
+  function graphOf(snapshot, name, { depth, target, query, plain }) {
+    const of = (n, p) => snapshot.answers[ns.request.key(n, p)];
+    const known = of('graph.json', { depth });
+    return !known || target && target !== known.target ? undefined
+      : query && of(name, { depth, query, plain }) || of(name, { depth });
   }
+
+  /* Of which queries are the costs of the graph recorded? */
+  const hasCost = (snapshot, depth, query) => !!snapshot &&
+    !!snapshot.answers[ns.request.key('graph.json', { depth, query })];
 
   function series(snapshot, params) {
     const r = snapshot.series[ns.request.key('series', params)];
@@ -163,5 +168,5 @@
       .some((query) => !query.includes('{'));
   }
 
-  ns.recording = { answer, hasHost, load };
+  ns.recording = { answer, hasCost, hasHost, load };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -173,6 +173,8 @@
         ['Show callers and callees', () =>
           ns.view.set({ view: 'sandwich', fn: name })],
         ['Search for this function', () => ns.view.set({ search: name })],
+        ['Its part in the dependency graph', () => ns.view.set({ tab: 'deps',
+          of: name, node: '' })],
         ['Copy the name', () => ns.dom.copy(name)],
         ['Copy the stack', () => ns.dom.copy(stack.join(';'))]];
       if (f === this.f)

@@ -8,6 +8,7 @@
   const ALLOWED = new Set(['svg', 'g', 'path', 'polygon', 'polyline',
     'ellipse', 'circle', 'rect', 'line', 'text', 'tspan', 'title', 'a',
     'defs', 'marker']);
+  const C = ns.graphCost;
   const HOW = 'Dependency graph. Arrow keys move, + and − zoom, 0 shows ' +
     'all, Tab walks the nodes.';
 
@@ -55,36 +56,43 @@
     return root ? root.id : '';
   }
 
-  /* "12.3 % (self 4.5 %)"; pure. */
-  function costText(node, total) {
-    const share = (v) => ns.format.percent(v / total);
-    return node.total === undefined || !(total > 0) ? ''
-      : share(node.total) + ' (self ' + share(node.self) + ')';
-  }
-
   const NS = 'http://www.w3.org/2000/svg';
 
-  /* A box over the node's own, so wide and so strong as its share. */
-  function bars(el, node, total) {
+  function rect(shape, box, name, part, height) {
+    const r = document.createElementNS(NS, 'rect');
+    const set = { class: name, x: box.x, y: box.y + box.height - height,
+      width: box.width * Math.min(1, part), height,
+      rx: height === box.height ? 6 : 0 };
+    for (const [key, value] of Object.entries(set))
+      r.setAttribute(key, value);
+    shape.after(r);
+    return r;
+  }
+
+  /* Boxes over the node's own: of one profile as wide and as strong as its
+   * share, of two in the colour of what moved. */
+  function bars(el, node, data) {
     el.querySelectorAll('.dep-heat, .dep-bar').forEach((x) => x.remove());
+    el.classList.remove('dep-moved');
     const shape = el.querySelector('path, polygon, ellipse');
-    if (!shape || !(total > 0) || !(node.total > 0))
+    const most = C.most(node, 'total', data);
+    if (!shape || !(most > 0))
       return;
     const box = shape.getBBox();
-    const rect = (name, share, height) => {
-      const r = document.createElementNS(NS, 'rect');
-      const set = { class: name, x: box.x, y: box.y + box.height - height,
-        width: box.width * Math.min(1, share), height,
-        rx: name === 'dep-heat' ? 6 : 0 };
-      for (const [key, value] of Object.entries(set))
-        r.setAttribute(key, value);
-      shape.after(r);
-      return r;
-    };
-    rect('dep-bar', node.total / total, 4);
-    rect('dep-bar dep-self', node.self / total, 4);
-    rect('dep-heat', 1, box.height).setAttribute('fill-opacity',
-      (0.45 * Math.min(1, node.total / total)).toFixed(3));
+    if (C.isPair(data)) {
+      const change = C.change(node, 'total', data);
+      if (change === null)
+        return;
+      el.classList.add('dep-moved');
+      rect(shape, box, 'dep-heat', 1, box.height).style.fill =
+        ns.colour.changed(change, C.isFew(node, 'total', data),
+          ns.theme.current());
+      return;
+    }
+    rect(shape, box, 'dep-bar', most, 4);
+    rect(shape, box, 'dep-bar dep-self', C.most(node, 'self', data), 4);
+    rect(shape, box, 'dep-heat', 1, box.height).style.fillOpacity =
+      (0.45 * Math.min(1, most)).toFixed(3);
   }
 
   class DepsGraph {
@@ -92,6 +100,7 @@
       Object.assign(this, { onChoose, onHover });
       this.nodes = new Map();
       this.edges = new Map();
+      ns.theme.on(() => this.data && this.view && this.paint(this.data));
       this.host = ns.dom.h('div', { class: 'dep-graph', tabindex: '0',
         role: 'application', 'aria-label': HOW });
     }
@@ -101,14 +110,19 @@
       this.nodes = new Map();
       this.edges = new Map();
       this.view = null;
-      this.text = '';
+      this.text = this.of = '';
     }
 
-    /* The same drawing stays as it is, with its zoom. */
+    /* The same drawing stays as it is, with its zoom; so does the zoom where
+     * the same target is drawn a little differently. */
     draw(text, data) {
+      const of = JSON.stringify([data.target, data.depth, data.collapsed]);
+      const box = of === this.of && this.view && this.view.box;
       if (text !== this.text)
         this.build(text, rootOf(data));
-      this.text = text;
+      if (box)
+        this.view.set(box);
+      Object.assign(this, { text, of, data });
       const known = new Map(edgesOf(data).map((e) =>
         [e.join('->'), e.join('\n')]));
       this.edges = new Map([...this.host.querySelectorAll('g.edge')]
@@ -125,15 +139,15 @@
       this.nodes = new Map();
       for (const el of svg.querySelectorAll('g.node'))
         this.wire(el, titleOf(el), root);
-      this.view = new ns.panzoom.PanZoom(this.host, svg, this.drawn.signal);
+      this.view = new ns.panzoom.PanZoom(this.host, svg, this.drawn.signal,
+        this.nodes.get(root));
     }
 
     /* What each node costs, in the room that the drawing has for it. */
     paint(data) {
-      const total = data.profile ? data.profile.total : 0;
       const by = new Map(data.nodes.map((n) => [n.id, n]));
       for (const [id, el] of this.nodes) {
-        const node = by.get(id) || {}, text = costText(node, total);
+        const node = by.get(id) || {}, text = C.text(node, data);
         const line = el.querySelector('text:last-of-type');
         if (line && (line.dataset.cost || /^…/.test(line.textContent))) {
           line.dataset.cost = 'yes';
@@ -141,7 +155,20 @@
         }
         /* as it reads on the drawing, for who speaks what they see */
         el.setAttribute('aria-label', text ? id + ' ' + text : id);
-        bars(el, node, total);
+        bars(el, node, data);
+      }
+      this.widen(data);
+    }
+
+    /* Lines are as thick as their calls' share. */
+    widen(data) {
+      const by = new Map(data.edges.map((e) => [e.from + '\n' + e.to,
+        C.most(e, 'calls', data)]));
+      for (const [el, ends] of this.edges) {
+        const path = el.querySelector('path');
+        const part = Math.min(1, by.get(ends) || 0);
+        if (path)
+          path.style.strokeWidth = part >= 0.01 ? 1 + 4 * part + 'px' : '';
       }
     }
 
@@ -209,5 +236,5 @@
     }
   }
 
-  ns.depsGraph = { DepsGraph, clean, costText, edgesOf, rootOf };
+  ns.depsGraph = { DepsGraph, clean, edgesOf, rootOf };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -13,6 +13,8 @@
     'darker those that end in it. What nobody declares and stacks show is ' +
     'dashed, as are conditions. Edges from nodes of the last level have ' +
     'an open arrow.',
+  'Difference shows a base, A, and the range of this page, B: blue is less, ' +
+    'orange more, as in the flame graph, faint where few samples tell.',
   'Drag to move; click into the graph, then turn the wheel to zoom.'];
   const LEAST = [['', 'All nodes'], ['0.1', '0.1 % and more'],
     ['1', '1 % and more'], ['10', '10 % and more']];
@@ -35,7 +37,7 @@
     constructor(root) {
       this.data = null;
       this.graph = new ns.depsGraph.DepsGraph((node) =>
-        ns.view.set({ node }), (node) => this.hover(node));
+        ns.view.set({ node, of: '' }), (node) => this.hover(node));
       this.note = h('p', { class: 'chart-note', text: 'Loading…' });
       this.side = h('aside', { class: 'dep-side', 'aria-live': 'polite',
         'aria-label': 'Chosen node' });
@@ -48,7 +50,8 @@
           h('h3', { class: 'card-title', text: 'Dependency graph' }),
           ns.dom.infoButton('Dependency graph', INFO),
           h('span', { class: 'spacer' }), this.size),
-        this.toolbar(),
+        this.toolbar(), this.pair = h('div', { class: 'dep-pair',
+          hidden: true }, (this.ab = ns.abBar.create()).node),
         h('div', { class: 'dep-body' }, h('div', { class: 'dep-stage' },
           this.graph.host, this.note), this.side),
         this.source, this.footer = h('footer', { class: 'command' },
@@ -71,11 +74,17 @@
       this.type = ns.card.picker('Cost', (type) => ns.view.set({ type }));
       this.least = ns.card.picker('Show', (least) => ns.view.set({ least }));
       this.packages = h('button', { type: 'button', class: 'segment',
-        text: 'Packages', title: 'One node for each package',
-        onclick: () => ns.view.set({ packages: ns.view.get().packages ? ''
-          : '1', node: '' }) });
+        text: 'Packages', title: 'One node for each package: by itself ' +
+          'where there are many nodes', onclick: () => ns.view.set({
+          packages: this.data && this.data.collapsed ? '0' : '1',
+          node: '', start: '' }) });
+      this.diff = h('button', { type: 'button', class: 'button toggle',
+        text: 'Difference', title: 'Two ranges on one graph',
+        onclick: () => ns.view.set({ diff: ns.view.get().diff ? ''
+          : '1' }) });
       this.search = h('input', { type: 'search', class: 'search-input',
-        placeholder: 'Find a node', 'aria-label': 'Find a node',
+        placeholder: 'Find a node or function',
+        'aria-label': 'Find a node or function',
         spellcheck: 'false', list: 'dep-nodes',
         oninput: () => this.seek(false),
         onkeydown: (e) => e.key === 'Enter' && this.seek(true) });
@@ -85,7 +94,7 @@
         h('div', { class: 'segments', role: 'group', 'aria-label': 'Depth' },
           h('span', { class: 'segments-label', text: 'Depth' }), this.depth),
         h('div', { class: 'segments' }, this.packages),
-        this.type.node, this.least.node,
+        this.type.node, this.least.node, this.diff,
         h('label', { class: 'search-field' }, ns.dom.icon('search'),
           this.search), this.names, this.found,
         h('span', { class: 'spacer' }),
@@ -95,31 +104,42 @@
           button('Show all', 'fit', (v) => v.fit())));
     }
 
-    choose(id) {
+    choose(state) {
+      const { node, start } = state;
       if (!this.data)
         return;
       const near = ns.depsGraph.edgesOf(this.data).filter((e) =>
-        e.includes(id)).flat();
-      this.graph.choose(id, new Set(near.filter((x) => x !== id)));
+        e.includes(node)).flat();
+      this.graph.choose(node, new Set(near.filter((x) => x !== node)));
+      this.hover(''); /* the paths that were asked for stay */
+      const told = JSON.stringify([node, start, state.of]);
+      if (told === this.told && this.data === this.toldOf)
+        return;
+      Object.assign(this, { told, toldOf: this.data });
       this.side.replaceChildren(...ns.depsSide.content(this.data, this.index,
-        this.root, id));
+        this.root, state));
     }
 
-    /* The shortest paths to what the pointer is on. */
+    /* The shortest paths to what the pointer is on, from the root; else those
+     * from where the reader began to what is chosen. */
     hover(id) {
-      this.graph.trace(id && this.data ? ns.graphWalk.why(this.index,
-        this.root, id) : null);
+      const { node, start } = ns.view.get();
+      this.graph.trace(!this.data ? null : id ? ns.graphWalk.why(this.index,
+        this.root, id) : start && node ? ns.graphWalk.why(this.index, start,
+        node) : null);
     }
 
     /* What costs too little goes, the way to the rest stays. */
     filter(least) {
-      const p = this.data && this.data.profile;
-      this.graph.keep(p && p.total > 0 && least ? ns.graphWalk.costly(
-        this.data, this.index, this.root, p.total, Number(least) / 100)
+      const { data } = this;
+      this.graph.keep(data && ns.graphCost.hasCost(data) && least
+        ? ns.graphWalk.costly(data, this.index, this.root, (node) =>
+          ns.graphCost.most(node, 'total', data), Number(least) / 100)
         : null);
     }
 
-    /* go: walk from hit to hit; a full name goes there by itself. */
+    /* go: walk from hit to hit; a full name goes there by itself, and what
+     * no node is called may be a function. */
     seek(go) {
       const text = this.search.value;
       const match = ns.flameTree.matcher(text);
@@ -131,6 +151,17 @@
       else if (hits.length && go)
         ns.view.set({ node: hits[(hits.indexOf(ns.view.get().node) + 1) %
           hits.length] });
+      else if (go && text)
+        ns.view.set({ of: text, node: '' });
+    }
+
+    /* A function was asked for: its node is chosen, where it is shown. */
+    follow(data, state) {
+      const homes = state.of && !state.node && data.function
+        ? ns.graphCost.list(data.function, 'nodes', data) : [];
+      const home = homes.find((p) => data.nodes.some((n) => n.id === p.id));
+      if (home)
+        ns.view.set({ node: home.id }, { replace: true });
     }
 
     show(data, text) {
@@ -164,34 +195,77 @@
       this.note.hidden = false;
     }
 
-    /* What is asked for: of a recording, the graph alone. */
+    /* The ranges that are asked for: of a recording what it has, which is
+     * all of it. */
+    ranges(ctx) {
+      const { state, range } = ctx;
+      if (ns.mode.current === 'offline')
+        return {};
+      if (!state.diff)
+        return { from: range.from, until: range.until };
+      const { a, b } = ns.abBar.pair(state, range);
+      this.ab.show(a, b);
+      return { from: a.from, until: a.until, 'from-b': b.from,
+        'until-b': b.until };
+    }
+
+    /* {all, one}: types of profiles; of a recording those whose costs it
+     * has. */
+    async types(ctx) {
+      const { state, service } = ctx;
+      const found = await ns.types.choose(ctx.services, service, state.type,
+        ctx.signal);
+      if (ns.mode.current !== 'offline')
+        return found;
+      const all = found.all.filter((t) => ns.recording.hasCost(
+        ns.mode.snapshot, state.depth, ns.types.selector(t, service)));
+      return { all, one: all.find((t) => t === found.one) || all[0] || null };
+    }
+
     async params(ctx) {
       const { state } = ctx;
       const params = { depth: state.depth, target: state.target };
-      if (ns.mode.current === 'offline') {
-        this.type.set([['', 'not recorded']], '');
-        return params;
-      }
-      const { all, one } = await ns.types.choose(ctx.services, ctx.service,
-        state.type, ctx.signal);
+      const { all, one } = await this.types(ctx);
       this.type.set(all.map((t) => [t.name, t.title]), one ? one.name : '');
-      return Object.assign(params, state.packages && { collapse: 1 },
-        one && { query: ns.types.selector(one, ctx.service),
-          from: ctx.range.from, until: ctx.range.until });
+      return Object.assign(params, ns.mode.current !== 'offline' &&
+        { collapse: state.packages || 'auto' },
+      one && Object.assign({ query: ns.types.selector(one, ctx.service) },
+        this.ranges(ctx)));
+    }
+
+    /* The graph and its drawing. */
+    async ask(params, { state, signal }) {
+      const cost = params.query !== undefined;
+      return Promise.all([
+        ns.api.get('graph.json', Object.assign({}, params, cost &&
+          state.node && { node: state.node }, cost && state.of &&
+          { function: state.of }), { signal }),
+        ns.api.get('graph.svg', Object.assign({}, params, cost &&
+          { plain: 1 }), { signal, text: true })]);
+    }
+
+    /* A service of which no profile is kept has a graph nevertheless. */
+    async answer(params, ctx) {
+      try {
+        return await this.ask(params, ctx);
+      } catch (e) {
+        if (e.status !== 404 || e.field !== 'query' || !params.query)
+          throw e;
+        const { depth, target, collapse } = params;
+        const [data, text] = await this.ask({ depth, target, collapse }, ctx);
+        return [Object.assign(data, { costless: e.message }), text];
+      }
     }
 
     async refresh(ctx) {
       const { state, signal } = ctx;
-      this.choose(state.node); /* of what is there; functions follow */
+      this.choose(state); /* of what is there; functions follow */
       try {
         const params = await this.params(ctx);
-        const cost = params.query !== undefined;
-        const [data, text] = await Promise.all([
-          ns.api.get('graph.json', Object.assign({}, params, cost &&
-            state.node && { node: state.node }), { signal }),
-          ns.api.get('graph.svg', Object.assign({}, params, cost &&
-            { plain: 1 }), { signal, text: true })]);
+        const [[data, text]] = await Promise.all([this.answer(params, ctx),
+          state.diff ? ns.abBar.runs(signal).catch(() => []) : null]);
         this.show(data, text);
+        this.follow(data, state);
       } catch (e) {
         if (e.name === 'AbortError')
           throw e;
@@ -207,12 +281,16 @@
           String(b.dataset.value === state.depth));
         b.hidden = offline && b.dataset.value === 'all';
       }
-      this.packages.setAttribute('aria-pressed', String(!!state.packages));
-      this.packages.hidden = offline;
-      this.type.node.hidden = this.least.node.hidden = offline;
+      const cost = !!this.data && !!this.data.profile;
+      this.packages.setAttribute('aria-pressed', String(!!this.data &&
+        !!this.data.collapsed));
+      this.diff.setAttribute('aria-pressed', String(!!state.diff));
+      this.pair.hidden = offline || !state.diff;
+      this.packages.hidden = this.diff.hidden = offline;
+      this.type.node.hidden = this.least.node.hidden = offline && !cost;
       this.least.set(LEAST, state.least);
       this.filter(state.least);
-      this.choose(state.node);
+      this.choose(state);
     }
   }
 

@@ -72,9 +72,11 @@
     { id: 'deps', title: 'Dependencies', module: 'depsTab', ranged: true,
       answers: DEPTHS.slice(0, 3).flatMap((depth) => [
         ['graph.json', { depth }], ['graph.svg', { depth }]]),
-      keys: { depth: DEPTHS, target: ANY, node: ANY, packages: ['', '1'],
-        least: ['', '0.1', '1', '10'] },
-      asks: [...RANGE, 'type', 'depth', 'target', 'packages', 'node'],
+      keys: { depth: DEPTHS, target: ANY, node: ANY, packages: ['', '1', '0'],
+        least: ['', '0.1', '1', '10'], diff: ['', '1'], start: ANY, of: ANY,
+        ...PAIR },
+      asks: [...RANGE, ...PAIRED, 'type', 'depth', 'target', 'packages',
+        'node', 'diff', 'of'],
       help: [['on the dependency graph', 'arrows move, `+` `−` zoom, `0` ' +
         'shows all, `Tab` walks the nodes, `Enter` chooses one']] },
     { id: 'services', title: 'Services', module: 'servicesTab',

@@ -112,21 +112,44 @@ test('what was only seen is no reason', () => {
   assert.equal(graphWalk.why(graphWalk.index(g), 'a', 'c').length, 2);
 });
 
-test('two versions of a library', () => {
+test('two versions of a library, a crate, a package', () => {
+  const versions = (nodes) => graphWalk.versions(nodes).map((list) =>
+    list.map(([name]) => name));
   const names = ['libssl.so.1.1', 'libssl.so.3', 'libc.so.6', 'libcrypto.so',
     '/opt/libcrypto-3.0.so', 'prog', 'libicu.so.72', 'libicuuc.so.72'];
-  assert.deepEqual(graphWalk.versions(names.map((id) => ({ id }))),
+  assert.deepEqual(versions(names.map((id) => ({ id }))),
     [['libssl.so.1.1', 'libssl.so.3'], ['libcrypto.so',
       '/opt/libcrypto-3.0.so']]);
+  assert.deepEqual(versions(['syn 1.0.109', 'serde 1.0.2', 'syn 2.0.4',
+    "Rust's standard library"].map((id) => ({ id }))),
+  [['syn 1.0.109', 'syn 2.0.4']]);
+  const of = (id, p) => ({ id, package: p });
+  assert.deepEqual(graphWalk.versions([of('a/x', 'a v0.1.0'),
+    of('a/y', 'a v0.1.0'), of('b', 'b v1.2.3'), of('a/z', 'a v0.2.0')]),
+  [[['a v0.1.0', 'a/x'], ['a v0.2.0', 'a/z']]]);
 });
 
 test('who costs at least a share, with the way there', () => {
   const g = graphOf('a>b b>c a>d');
   const cost = { a: 0, b: 0, c: 30, d: 5 };
   g.nodes.forEach((n) => { n.total = cost[n.id]; });
-  const x = graphWalk.index(g);
-  assert.deepEqual(graphWalk.costly(g, x, 'a', 100, 0.1),
+  const x = graphWalk.index(g), share = (n) => n.total / 100;
+  assert.deepEqual(graphWalk.costly(g, x, 'a', share, 0.1),
     new Set(['a', 'b', 'c']));
-  assert.deepEqual(graphWalk.costly(g, x, 'a', 100, 0.05),
+  assert.deepEqual(graphWalk.costly(g, x, 'a', share, 0.05),
     new Set(['a', 'b', 'c', 'd']));
+});
+
+test('the way there is a shortest one, whatever costs', () => {
+  for (let seed = 1; seed < 30; seed++) {
+    const g = random(12, 10, seed), x = graphWalk.index(g);
+    for (const { id } of g.nodes) {
+      const kept = graphWalk.costly(g, x, '0', (n) => (n.id === id ? 1 : 0),
+        0.5);
+      const least = graphWalk.why(x, '0', id).length + 1;
+      assert.equal(kept.size, least);
+      assert.ok(allPaths(g, '0', id).some((p) => p.length === least &&
+        p.every((a) => kept.has(a))));
+    }
+  }
 });

@@ -20,6 +20,17 @@ test('a graph is fitted whole, with the proportions of the window', () => {
     { x: -95, y: 0, w: 200, h: 100 });
 });
 
+test('a window is about a point, and not further out than it must', () => {
+  const home = { x: 0, y: 0, w: 100, h: 50 }, about = M.panzoom.about;
+  assert.deepEqual(about(home, 20, 10, [50, 25]), { x: 40, y: 20, w: 20,
+    h: 10 });
+  assert.deepEqual(about(home, 20, 10, [3, 0]), { x: 0, y: 0, w: 20, h: 10 });
+  assert.deepEqual(about(home, 20, 10, [99, 49]), { x: 80, y: 40, w: 20,
+    h: 10 });
+  assert.deepEqual(about(home, 20, 90, [50, 0]), { x: 40, y: -20, w: 20,
+    h: 90 });
+});
+
 test('edges are read in three spellings', () => {
   assert.deepEqual(M.depsGraph.edgesOf({ edges: [['a', 'b'],
     { from: 'c', to: 'd' }, { source: 'e', target: 'f' }] }),

@@ -382,3 +382,24 @@ test('callers and callees say of how many samples they are', () => {
   assert.equal(ask('sandwich.json', 3, 4, { function: 'Get' }).function
     .total_samples, null);
 });
+
+test('a graph has the costs that were recorded of it, else none', () => {
+  const query = 'cpu{service="kv"}', key = (name, p) =>
+    M.request.key(name, p);
+  const plain = { target: 'kv', nodes: [] }, cost = { ...plain, profile: {} };
+  const s = { answers: { [key('graph.json', { depth: '2' })]: plain,
+    [key('graph.svg', { depth: '2' })]: '<svg/>',
+    [key('graph.json', { depth: '2', query })]: cost,
+    [key('graph.svg', { depth: '2', query, plain: 1 })]: '<svg>…</svg>' } };
+  const ask = (name, p) => M.recording.answer(s, name, { depth: '2', ...p });
+  assert.equal(ask('graph.json', {}), plain);
+  assert.equal(ask('graph.json', { query, target: 'kv', node: 'a' }), cost);
+  assert.equal(ask('graph.svg', { query, plain: 1 }), '<svg>…</svg>');
+  assert.equal(ask('graph.json', { query: 'offcpu' }), plain);
+  assert.equal(ask('graph.svg', { query: 'offcpu', plain: 1 }), '<svg/>');
+  assert.equal(ask('graph.json', { target: 'other' }), undefined);
+  assert.equal(ask('graph.json', { depth: '3', query }), undefined);
+  assert.equal(M.recording.hasCost(s, '2', query), true);
+  assert.equal(M.recording.hasCost(s, '3', query), false);
+  assert.equal(M.recording.hasCost(null, '2', query), false);
+});
