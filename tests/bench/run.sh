@@ -21,7 +21,7 @@ called=$PWD
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "$called" && cd "${1:?folder of the build}" && pwd)
 shift
-benches=${*:-store unwind-rows old-kernel flame heap serve neighbour many ingest limits profiler offcpu waits memory memory-sources alloc builds kinds cost storm busy questions answers demo}
+benches=${*:-store unwind-rows old-kernel flame heap serve neighbour many graph ingest limits profiler offcpu waits memory memory-sources alloc builds kinds cost storm busy questions answers demo}
 failed=0
 said=$(mktemp) rows=$(mktemp)
 trap 'rm -f "$said" "$rows"' EXIT

@@ -1,0 +1,71 @@
+#!/bin/bash
+# How soon a dependency graph is there, with what its nodes cost: the first
+# answer of a worker that has just begun, and the same again; of ResilientDB's
+# own graph, and of a made one of 1,000 nodes, as packages and node by node.
+#
+#	graph.sh BUILD
+#
+# NODES=1000 TIMES=15   of the made graph; answers again
+#
+# Milliseconds that pass, through nginx.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+BUILD=$(cd "${1:?folder of the build}" && pwd)
+export BUILD
+nodes=${NODES:-1000} times=${TIMES:-15}
+. tests/live/port.sh
+free_port PORT
+. tests/api/lib
+. tests/api/stack
+. tests/bench/lib.sh
+awk -v n="$nodes" -f tests/bench/graph.awk >"$T/made.graph"
+cp tests/data/kv_service-full.graph "$T/real.graph"
+awk 'BEGIN { for (i = 0; i < 3000; i++)
+	print "main;turn;f" i % 40 ";g" i % 300 ";h" i, 1 + i % 7 }' >"$T/stacks"
+start_daemon
+cat >"$T/fcgi.conf" <<-END
+	[collector]
+	socket = $T/memlensd.sock
+	[graph real]
+	bazel = $T/real.graph
+	[graph made]
+	bazel = $T/made.graph
+	END
+run_worker -c "$T/fcgi.conf"
+start_nginx
+at="from=1700000000&until=1700000010"
+curl -sf --data-binary "@$T/stacks" \
+	"$base/ingest?name=app.cpu&$at&sampleRate=100" || exit 1
+
+# took URI : ms that its answer takes
+took() {
+	curl -sf -o "$T/body" -w '%{time_total}\n' "$base/api/v1/$1" |
+		awk '{ printf "%.1f\n", 1000 * $1 }'
+}
+# measure NAME URI : a worker anew, then again
+measure() {
+	local first
+	kill "$worker"
+	wait "$worker" 2>/dev/null
+	run_worker -c "$T/fcgi.conf"
+	curl -sf -o /dev/null "$base/api/v1/health"
+	first=$(took "$2") || { echo "graph: no answer: $2" >&2; return; }
+	row "$1, first" "$first" ms
+	for ((i = 0; i < times; i++)); do took "$2"; done >"$T/numbers"
+	SPREAD=$(spread <"$T/numbers") row "$1, again" \
+		"$(sort -g "$T/numbers" | sed -n "$((times / 2 + 1))p")" ms \
+		goal 300
+}
+cost="query=cpu%7Bservice%3D%22app%22%7D&$at"
+await 60 curl -sf -o /dev/null "$base/api/v1/graph.json?target=real&$cost"
+for form in json svg; do
+	more=$([ $form = json ] || echo "&plain=1")
+	measure "ResilientDB, depth 4, $form" \
+		"graph.$form?target=real&depth=4&$cost$more"
+	measure "ResilientDB, all, $form" \
+		"graph.$form?target=real&depth=all&$cost$more"
+	measure "$nodes nodes as packages, $form" \
+		"graph.$form?target=made&depth=all&collapse=auto&$cost$more"
+	measure "$nodes nodes one by one, $form" \
+		"graph.$form?target=made&depth=all&$cost$more"
+done
