@@ -244,12 +244,18 @@
           { plain: 1 }), { signal, text: true })]);
     }
 
-    /* A service of which no profile is kept has a graph nevertheless. */
+    /* A service of which no profile is kept has a graph nevertheless, and
+     * what an address names may be gone. */
     async answer(params, ctx) {
       try {
         return await this.ask(params, ctx);
       } catch (e) {
-        if (e.status !== 404 || e.field !== 'query' || !params.query)
+        if (e.status !== 404 || !params.query)
+          throw e;
+        if (e.field === 'node')
+          return this.ask(params, Object.assign({}, ctx, { state:
+            Object.assign({}, ctx.state, { node: '' }) }));
+        if (e.field !== 'query')
           throw e;
         const { depth, target, collapse } = params;
         const [data, text] = await this.ask({ depth, target, collapse }, ctx);
