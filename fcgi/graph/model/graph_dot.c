@@ -143,7 +143,7 @@ dot_put_cost(struct buf *out, const struct graph_node *n,
 	dot_put_text(out, n->name);
 	if (s->room) {
 		buf_printf(out, s->sides == 2
-		    ? "\\n… %% → … %% (…)        \""
+		    ? "\\n… xx.x %% → xx.x %% (xxxx pp)\""
 		    : "\\n… %% (self … %%)      \"");
 	} else {
 		buf_printf(out, "\\n");
