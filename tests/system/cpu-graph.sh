@@ -240,9 +240,9 @@ declared='([.nodes[] | select(.kind == "seen" and
 	else 1000 * (map(.self) | add) / ($all - $k) end | floor'
 parts() { jq -r --argjson below "$below" --argjson waits "$waits" \
 	".profile.total as \$all | $1" "$dir/answer"; }
-# check NAME TYPE
+# check NAME TYPE [PARTS]
 check() {
-	local below waits=false
+	local below waits=false most=${3:-950}
 	[ "$2" != offcpu ] || waits=true
 	below=$(stackless "$1" "$2")
 	graph "$1" "$2"
@@ -254,10 +254,12 @@ check() {
 		"$(jq .flamebearer.numTicks "$dir/flame")" \
 		"$(jq .flamebearer.numTicks "$dir/flame")" = \
 		"$(jq .profile.total "$dir/answer")"
-	expect "$1: $2: 95 % of $(samples_of) samples are on nodes" \
-		"$(parts "$on_nodes") of 1000" "$(parts "$on_nodes")" -ge 950
+	expect "$1: $2: $((most / 10)) % of it are on nodes" \
+		"$(parts "$on_nodes") of 1000" \
+		"$(parts "$on_nodes")" -ge "$most"
 	expect "$1: $2: on declared ones but for the kernel" \
-		"$(parts "$declared") of 1000" "$(parts "$declared")" -ge 950
+		"$(parts "$declared") of 1000" \
+		"$(parts "$declared")" -ge "$most"
 	echo "# $1 $2: $(parts "$on_nodes") and $(parts "$declared") of 1000"
 }
 for p in "${programs[@]}"; do
@@ -267,7 +269,8 @@ done
 for p in kv rust; do
 	[[ " ${programs[*]} " = *" $p "* ]] || continue
 	check "$p" alloc_space
-	check "$p" inuse_space
+	# what was asked for before anybody could walk new code stays
+	check "$p" inuse_space 900
 done
 redis=$(command -v redis-server) &&
 	expect "redis: of its package, with its version" "" \
