@@ -34,7 +34,7 @@ cat >"$T/fcgi.conf" <<-END
 run_worker -c "$T/fcgi.conf"
 start_nginx
 at="from=1700000000&until=1700000010"
-curl -sf --data-binary "@$T/stacks" \
+curl -sf -o /dev/null --data-binary "@$T/stacks" \
 	"$base/ingest?name=app.cpu&$at&sampleRate=100" || exit 1
 
 # took URI : ms that its answer takes
