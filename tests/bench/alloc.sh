@@ -15,6 +15,11 @@ rounds=${2:-9}
 library=$dir/libmemlens-alloc.so
 cp "$BUILD/libmemlens-alloc.so" "$library"
 chmod 755 "$library"
+begin() { # as databases.sh would have it
+	"$@" >>"$dir/log/out" 2>&1 &
+	last=$!
+	pids+=("$last")
+}
 . tests/system/lib/databases.sh
 jemalloc=$(ls /usr/lib/*/libjemalloc.so.2 2>/dev/null)
 tcmalloc=$(ls /usr/lib/*/libtcmalloc.so.4 2>/dev/null)
@@ -64,6 +69,18 @@ work_redis() {
 	redis-benchmark -p "$port" -q -t set,lpush,sadd,lpop -n 100000 \
 		-r 50000 -d 100 -c 20 -P 8 >/dev/null 2>&1
 	echo $(($(ticks_ms "$server") - before))
+}
+
+# The same of postgres and its ended children, of which each client has one.
+tree_ms() { awk '{ sub(/.*\) /, ""); print ($12 + $13 + $14 + $15) * 10 }' "/proc/$1/stat"; }
+work_postgres() {
+	local before server=$plain_postgres port=$plain_postgres_port
+	[ "$#" -le 1 ] || { server=$with_postgres port=$with_postgres_port; }
+	before=$(tree_ms "$server")
+	"${as_postgres[@]}" "$postgres_bin/pgbench" -h 127.0.0.1 -p "$port" \
+		-n -S -c 2 -t 4000 postgres >/dev/null 2>&1
+	sleep 0.2 # its children have ended
+	echo $(($(tree_ms "$server") - before))
 }
 
 # ---- pairs ----
@@ -122,24 +139,33 @@ for ((i = 0; i < rounds; i++)); do
 	wait "$sampler" 2>/dev/null
 done
 
-# ---- servers, sampled ----
+# ---- servers, sampled: one with the library, one without ----
 
+# servers NAME : both of them
+servers() {
+	local n=$1 port=$1_port
+	"start_$n" "$dir/$n-1" || return
+	declare -g "plain_$n=${pids[-1]}" "plain_$port=${!port}"
+	free_port "$port"
+	export LD_PRELOAD=$library
+	"start_$n" "$dir/$n-2" || return
+	unset LD_PRELOAD
+	declare -g "with_$n=${pids[-1]}" "with_$port=${!port}"
+}
+pair_of_servers() {
+	local w o
+	if ((RANDOM % 2)); then
+		w=$("work_$1" env with) o=$("work_$1" env)
+	else
+		o=$("work_$1" env) w=$("work_$1" env with)
+	fi
+	echo "$w $o" >>"$dir/$1.sampled"
+}
 if [ -z "${WORKS:-}" ] && command -v redis-server >/dev/null; then
 	begin_sampler
-	start_redis "$dir/redis1"
-	plain_redis=${pids[-1]} plain_redis_port=$redis_port
-	free_port redis_port
-	export LD_PRELOAD=$library
-	start_redis "$dir/redis2"
-	unset LD_PRELOAD
-	with_redis=${pids[-1]} with_redis_port=$redis_port
-	for ((i = 0; i < rounds; i++)); do
-		if ((i % 2)); then
-			w=$(work_redis env with) o=$(work_redis env)
-		else
-			o=$(work_redis env) w=$(work_redis env with)
-		fi
-		echo "$w $o" >>"$dir/redis.sampled"
+	for n in redis postgres; do
+		servers $n || continue
+		for ((i = 0; i < rounds * 2; i++)); do pair_of_servers $n; done
 	done
 	kill "$sampler" # no probes are in the way of valgrind below
 	wait "$sampler" 2>/dev/null
@@ -162,6 +188,7 @@ for w in $works; do
 	for v in library sampled jemalloc tcmalloc; do say "$w" $v $unit; done
 done
 say redis sampled "ms of the server"
+say postgres sampled "ms of the server"
 if command -v valgrind >/dev/null; then
 	for w in pair new; do
 		row "alloc_${w}_instructions" "$(instructions $w "$library")" \
