@@ -230,11 +230,12 @@ stackless() {
 		$l[. + 2]] | add // 0' "$dir/flame"
 }
 # Parts in a thousand on nodes of what has a stack; and on declared ones of
-# what does not end in the kernel, as each wait does: of those, by total.
+# what does not end in the kernel, as each wait does (of those, by total), nor
+# in the library that memlens run brings.
 on_nodes='(1000 * (.profile.total - .profile.unknown) /
 	(.profile.total - $below) | floor)'
 declared='([.nodes[] | select(.kind == "seen" and
-	(.id | test("^\\[kernel|^\\[bpf|^\\[vdso")))] | map(.self) | add // 0) as $k |
+	(.id | test("^\\[kernel|^\\[bpf|^\\[vdso|^libmemlens-alloc")))] | map(.self) | add // 0) as $k |
 	[.nodes[] | select(.kind != "seen")] |
 	if $waits then 1000 * (map(.total) | max) / ($all - $below)
 	else 1000 * (map(.self) | add) / ($all - $k) end | floor'
