@@ -79,6 +79,24 @@ function narrow({ browser, base }) {
         })]);
 }
 
+/* The button Demo was cut at 1,300 px beside a reason of health. */
+function header({ browser, base }) {
+  return [1440, 1300, 1100, 1000, 700].map((width) =>
+    [`${width} px: the header's words give way to its buttons`, () =>
+      withPage(browser, { viewport: { width, height: 400 } },
+        async (page) => {
+          await open(page, base, TABS[0]);
+          equal(await page.evaluate(() => {
+            document.getElementById('health').innerHTML =
+              '<span class="pill-text">Degraded</span><span ' +
+              'class="pill-more">' + 'a long reason '.repeat(9) + '</span>';
+            const mode = document.getElementById('mode');
+            return mode.scrollWidth - mode.clientWidth +
+              document.documentElement.scrollWidth - innerWidth;
+          }), 0, 'pixels that are cut');
+        })]);
+}
+
 function themes({ browser, base }) {
   return [
     ['the theme follows the system', () => withPage(browser,
@@ -226,6 +244,7 @@ function instances({ browser, base, mock }) {
 }
 
 export function pageTests(env) {
-  return [...opens(env), ...narrow(env), ...themes(env), ...keyboard(env),
+  return [...opens(env), ...narrow(env), ...header(env), ...themes(env),
+    ...keyboard(env),
     ...accessible(env), ...instances(env)];
 }
