@@ -79,6 +79,23 @@ function narrow({ browser, base }) {
         })]);
 }
 
+/* Paragraphs were shown as [object HTMLParagraphElement]. */
+function about({ browser, base }) {
+  return TABS.map((tab) => [`what tab ${tab} says about itself is text`, () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, base, tab);
+      equal(await page.evaluate(() => [...document.querySelectorAll(
+        '.info-button[popovertarget]')].map((b) => {
+        const pop = document.getElementById(b.getAttribute('popovertarget'));
+        pop.showPopover();
+        pop.dispatchEvent(new ToggleEvent('toggle', { newState: 'open' }));
+        return pop;
+      }).filter((pop) => !pop.querySelector('p, dl, ul, table') ||
+        /\[object /.test(pop.textContent)).map((pop) =>
+        pop.textContent).join()), '', 'what is no text');
+    })]);
+}
+
 /* The button Demo was cut at 1,300 px beside a reason of health. */
 function header({ browser, base }) {
   return [1440, 1300, 1100, 1000, 700].map((width) =>
@@ -244,7 +261,6 @@ function instances({ browser, base, mock }) {
 }
 
 export function pageTests(env) {
-  return [...opens(env), ...narrow(env), ...header(env), ...themes(env),
-    ...keyboard(env),
-    ...accessible(env), ...instances(env)];
+  return [...opens(env), ...narrow(env), ...header(env), ...about(env),
+    ...themes(env), ...keyboard(env), ...accessible(env), ...instances(env)];
 }

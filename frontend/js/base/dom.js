@@ -168,7 +168,7 @@
     const b = h('button', { type: 'button', class: 'icon-button info-button',
       'aria-label': 'About ' + title }, icon('info'));
     popover(b, (pop) => pop.replaceChildren(h('h4', { text: title }),
-      [].concat(text).map((t) => h('p', { text: t }))), 'About ' + title);
+      ...[].concat(text).map((t) => h('p', { text: t }))), 'About ' + title);
     return b;
   }
 

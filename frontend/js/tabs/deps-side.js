@@ -8,7 +8,9 @@
 
   const { h } = ns.dom;
   const C = ns.graphCost;
-  const MOST = 12, FOCUS_MAX = 1500;
+  const MOST = 12;
+  /* An expression has 1,024 bytes at most (memlens-api(7)). */
+  const FOCUS_MAX = 1000;
 
   const nodeButton = (id, text) => h('button', { type: 'button',
     class: 'fn-name', text: text || id,
@@ -32,7 +34,7 @@
     let size = 4;
     for (const name of names) {
       const text = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-      size += text.length + 1;
+      size += new TextEncoder().encode(text).length + 1;
       if (size > FOCUS_MAX)
         break;
       parts.push(text);
