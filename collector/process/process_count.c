@@ -73,7 +73,7 @@ struct process_count {
 		bool watched, others; /* others of its name went on */
 		bool known; /* with which status: */
 		int status;
-	} exits[PROCESS_MARKS_MAX];
+	} exits[PROCESS_MARKS_MAX + PROCESS_MARKS_WATCHED_MAX];
 	size_t n_exits;
 	uint64_t skipped, dropped; /* since the start */
 	uint64_t lost_told, skipped_told, dropped_told;
@@ -198,16 +198,15 @@ count_describe(const struct process *p, char *text, size_t size)
 	    r->service);
 }
 
-/* Where the mark of an end has room; a watched program's takes another's. */
-static size_t
-count_exit_room(const struct process_count *c, bool watched)
+/* Ends that nobody watches take no room from those of watched programs. */
+static bool
+count_has_room(const struct process_count *c, bool watched)
 {
-	size_t i = c->n_exits;
+	size_t n = 0;
 
-	if (i == PROCESS_MARKS_MAX && watched)
-		for (i = 0; i < PROCESS_MARKS_MAX && c->exits[i].watched; i++)
-			;
-	return i;
+	for (size_t i = 0; i < c->n_exits; i++)
+		n += c->exits[i].watched == watched;
+	return n < (watched ? PROCESS_MARKS_WATCHED_MAX : PROCESS_MARKS_MAX);
 }
 
 /* An end is worth a mark when somebody may have looked at its life. */
@@ -220,11 +219,11 @@ count_mark_exit(struct process_count *c, const struct process *p,
 
 	if (!count_is_seasoned(p))
 		return;
-	i = count_exit_room(c, watched);
-	if (c->n_exits == PROCESS_MARKS_MAX)
+	if (!count_has_room(c, watched)) {
 		c->dropped++;
-	if (i == PROCESS_MARKS_MAX)
 		return;
+	}
+	i = c->n_exits++;
 	count_describe(p, c->exits[i].text, sizeof(c->exits[0].text));
 	c->exits[i].pid = p->pid;
 	c->exits[i].time_ns = now_ns;
@@ -232,8 +231,6 @@ count_mark_exit(struct process_count *c, const struct process *p,
 	c->exits[i].others = false;
 	c->exits[i].known = watched && c->ends.status != NULL &&
 	    c->ends.status(c->ends.arg, p->pid, &c->exits[i].status);
-	if (i == c->n_exits)
-		c->n_exits++;
 }
 
 static void
@@ -341,7 +338,7 @@ count_watch(struct count_close *x, struct process *p)
 		return;
 	}
 	if ((int64_t)p->start_ns >= x->count->since_ns) {
-		if (x->began == PROCESS_MARKS_MAX)
+		if (x->began == PROCESS_MARKS_WATCHED_MAX)
 			return; /* in the next slot */
 		x->began++;
 		count_describe(p, text, sizeof(text));

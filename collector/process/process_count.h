@@ -22,7 +22,8 @@ struct process_ends {
 	void *arg;
 };
 
-#define PROCESS_MARKS_MAX 8        /* of each kind, a slot */
+#define PROCESS_MARKS_MAX 8        /* of each kind, a slot ... */
+#define PROCESS_MARKS_WATCHED_MAX 64 /* and of programs that rules name */
 #define PROCESS_SEASONED_NS INT64_C(5000000000) /* shorter lives get no mark */
 
 /* `services` is borrowed.  NULL when out of memory. */

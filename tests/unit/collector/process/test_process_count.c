@@ -17,33 +17,34 @@
 #include "tests/unit/test.h"
 
 #define PID 42
+#define MANY 20
 #define SLOT_NS (10 * NS_PER_S)
 
 static char proc[] = "/tmp/memlens-test-proc-XXXXXX";
 
 static void
-begin_process(void)
+begin_process(int pid)
 {
 	char path[100];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%d", proc, PID);
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
 	CHECK(mkdir(path, 0755) == 0);
-	snprintf(path, sizeof(path), "%s/%d/stat", proc, PID);
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, pid);
 	f = fopen(path, "w");
 	fprintf(f, "%d (kept) S 1 1 1 0 -1 0 11 0 3 0 70 30 0 0 20 0 5 0 100 "
-	    "4096000 250 18446744073709551615 1 2 3 0 0 0 0 0\n", PID);
+	    "4096000 250 18446744073709551615 1 2 3 0 0 0 0 0\n", pid);
 	fclose(f);
 }
 
 static void
-end_process(void)
+end_process(int pid)
 {
 	char path[100];
 
-	snprintf(path, sizeof(path), "%s/%d/stat", proc, PID);
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, pid);
 	unlink(path);
-	snprintf(path, sizeof(path), "%s/%d", proc, PID);
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
 	CHECK(rmdir(path) == 0);
 }
 
@@ -65,32 +66,51 @@ marks_of(struct process_count *c)
 	return said;
 }
 
-/* The end of a program was not told when a sweep of /proc had missed it
- * before the kernel's word of it was read. */
-TEST(end_that_a_sweep_saw_first)
+/* Ends `n` processes of a service that a rule names between two sweeps, and
+ * says their marks. */
+static const char *
+ends_of(int n)
 {
-	struct process_event e = {.kind = PROCESS_EXIT, .pid = PID,
-	    .tid = PID};
 	struct process_count *count;
 	struct services *s = NULL;
 	struct config c;
+	const char *said;
 
 	CHECK_OK(config_load(&c, NULL));
 	c.services[c.n_services++] = (struct config_service){strdup("kept"),
 	    strdup("^kept$"), NULL, NULL};
-	begin_process();
+	for (int i = 0; i < n; i++)
+		begin_process(PID + i);
 	CHECK_OK(services_new_at(&s, &c, proc));
 	CHECK_OK(services_sweep(s, clock_wall_ns()));
 	count = process_count_new(s);
 	CHECK_STR(marks_of(count), "");
-	end_process();
+	for (int i = 0; i < n; i++)
+		end_process(PID + i);
 	CHECK_OK(services_sweep(s, clock_wall_ns()));
 	CHECK(services_known(s, PID) == NULL);
-	process_count_event(count, &e, clock_mono_ns());
-	CHECK_STR(marks_of(count), "ended ");
+	for (int i = 0; i < n; i++)
+		process_count_event(count, &(struct process_event){
+		    .kind = PROCESS_EXIT, .pid = PID + i, .tid = PID + i},
+		    clock_mono_ns());
+	said = marks_of(count);
 	process_count_free(count);
 	services_free(s);
 	config_free(&c);
+	return said;
+}
+
+/* The end of a program was not told when a sweep of /proc had missed it
+ * before the kernel's word of it was read. */
+TEST(end_that_a_sweep_saw_first)
+{
+	CHECK_STR(ends_of(1), "ended ");
+}
+
+/* Of twelve replicas that died within a slot eight were told. */
+TEST(each_watched_end_of_a_slot)
+{
+	CHECK_INT(strlen(ends_of(MANY)), MANY * strlen("ended "));
 }
 
 int
@@ -99,6 +119,7 @@ main(void)
 	if (mkdtemp(proc) == NULL)
 		return 1;
 	RUN(end_that_a_sweep_saw_first);
+	RUN(each_watched_end_of_a_slot);
 	rmdir(proc);
 	return test_done();
 }
