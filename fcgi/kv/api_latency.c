@@ -42,34 +42,50 @@ latency_number(struct json_object *in, const char *key, double min,
 	return NULL;
 }
 
-static bool
-latency_flag(struct json_object *in, const char *key, bool fallback)
+static const struct err *
+latency_samples(struct json_object *in, uint32_t *out)
+{
+	double n;
+	const struct err *e = latency_number(in, "samples",
+	    LATENCY_SAMPLES_MIN, LATENCY_SAMPLES_MAX, LATENCY_SAMPLES_MIN,
+	    &n);
+
+	if (e == NULL && n != (uint32_t)n)
+		e = err_field(ERR_REQUEST, 400, "samples",
+		    "is no whole number");
+	if (e == NULL)
+		*out = (uint32_t)n;
+	return e;
+}
+
+static const struct err *
+latency_flag(struct json_object *in, const char *key, bool *out)
 {
 	struct json_object *v;
 
-	return json_object_object_get_ex(in, key, &v) ?
-	    json_object_get_boolean(v) : fallback;
+	if (!json_object_object_get_ex(in, key, &v))
+		return NULL;
+	if (!json_object_is_type(v, json_type_boolean))
+		return err_field(ERR_REQUEST, 400, key,
+		    "is neither true nor false");
+	*out = json_object_get_boolean(v);
+	return NULL;
 }
 
 static const struct err *
 latency_read(const struct request *rq, struct latency_run *r)
 {
 	struct json_object *in;
-	double samples = 0;
 	const struct err *e = action_body(rq, "writes to the database", &in);
 
-	if (e == NULL && (e = latency_number(in, "samples",
-	    LATENCY_SAMPLES_MIN, LATENCY_SAMPLES_MAX, LATENCY_SAMPLES_MIN,
-	    &samples)) == NULL &&
+	r->committed = true;
+	if (e == NULL && (e = latency_samples(in, &r->samples)) == NULL &&
 	    (e = latency_number(in, "rate", 0, LATENCY_RATE_MAX, 0,
-	    &r->rate)) == NULL) {
-		r->samples = (uint32_t)samples;
-		r->committed = latency_flag(in, "committed", true);
-		if (r->rate > 0 && samples / r->rate > LATENCY_TIME_S)
-			e = err_field(ERR_REQUEST, 400, "rate", "so many "
-			    "samples would take more than %d s",
-			    LATENCY_TIME_S);
-	}
+	    &r->rate)) == NULL &&
+	    (e = latency_flag(in, "committed", &r->committed)) == NULL &&
+	    r->rate > 0 && r->samples / r->rate > LATENCY_TIME_S)
+		e = err_field(ERR_REQUEST, 400, "rate", "so many samples "
+		    "would take more than %d s", LATENCY_TIME_S);
 	json_object_put(in);
 	return e;
 }

@@ -42,7 +42,7 @@ latency '{"confirmed":"false"}'
 check "a word is no confirmation" js 'd.field === "confirmed"'
 latency '[]'
 check "no object" status 415
-for m in '"samples":199' '"samples":10001' '"rate":501' '"rate":"fast"' \
+for m in '"samples":199' '"samples":10001' '"rate":501' '"rate":"fast"' '"samples":200.5' '"committed":"no"' \
     '"samples":10000,"rate":1'; do
 	latency "{\"confirmed\":true,$m}"
 	check "400 for $m" status 400
