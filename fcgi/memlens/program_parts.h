@@ -49,7 +49,8 @@ bool program_files_set(struct program_files *f, uint32_t node,
 void program_files_fini(struct program_files *f);
 
 /* The map that GNU ld writes with -Map=FILE --cref.  False when it is none,
- * or when memory is short (g->failed). */
+ * when it has the program's code elsewhere, so is another build's, or when
+ * memory is short (g->failed). */
 bool program_map_load(struct graph *g, const char *path,
     const struct program_symbols *s, struct program_files *files);
 

@@ -65,6 +65,7 @@ struct map_reader {
 	bool pending;          /* the name of a section stood alone */
 	bool unloaded;         /* this section is not: it has no addresses */
 	bool whole;            /* it has the table of symbols */
+	size_t n_code;         /* sections of code that are where they should */
 };
 
 /* ---- files ---- */
@@ -236,6 +237,21 @@ map_is_unloaded(const char *section)
 	return false;
 }
 
+/* ".text 0xADDRESS 0xSIZE": the program has all its code just there, or the
+ * map is another's. */
+static void
+map_take_section(struct map_reader *m, const char *line)
+{
+	const char *at = line + strcspn(line, " ");
+	char *end;
+	uint64_t address = strtoull(at, &end, 16), size;
+
+	size = strtoull(end, &end, 16);
+	for (size_t i = 0; i < m->symbols->n_code; i++)
+		m->n_code += address == m->symbols->code[i].start &&
+		    address + size == m->symbols->code[i].end;
+}
+
 static void
 map_take_memory(struct map_reader *m, const char *line)
 {
@@ -245,6 +261,8 @@ map_take_memory(struct map_reader *m, const char *line)
 		m->unloaded = map_is_unloaded(line);
 	if (m->unloaded)
 		return;
+	if (at == line)
+		map_take_section(m, line);
 	if (m->pending && strncmp(at, "0x", 2) == 0) {
 		map_take_piece(m, at);
 	} else if (at == line + 1 && *at != '*') {
@@ -388,7 +406,7 @@ program_map_load(struct graph *g, const char *path,
 	if (f != NULL && map_strong(&m)) {
 		map_read(&m, f, map_take_load);
 		map_read(&m, f, map_take);
-		known = m.loads.n > 0;
+		known = m.loads.n > 0 && m.n_code >= s->n_code;
 		map_own(&m);
 	}
 	if (f != NULL)

@@ -65,6 +65,10 @@ check "a map or a build" sh -c "! '$B/memlens' graph --build \
     '$T/built.graph' --map '$T/map' '$T/prog' >'$T/body' 2>'$T/head'"
 check "no map is no graph" sh -c "! '$B/memlens' graph --map \
     tests/data/kv_service-full.graph '$T/prog' >'$T/body' 2>'$T/head'"
+# it drew what perl was never linked from
+check "another program's map is none of its own" sh -c "! '$B/memlens' graph \
+    --map '$T/map' '$B/kvservice' >'$T/body' 2>'$T/head'"
+check "which is said" grep -q "of this very build" "$T/head"
 check "folders by debug information" dot --folders "$T/prog"
 check "the folder of the sources" grep -qF "\"$T/src/\" [class=\"folder\"" \
     "$T/body"

@@ -271,7 +271,8 @@ graph_read_file(const struct graph_source *s, struct graph **out)
 		    s->path, s->elf ? "ELF file of a program or library"
 		    : "graph of bazel's, of at most 8 MiB, nor anything of "
 		    "go list, cargo, CMake, Meson, ninja or pkg-config",
-		    s->parts != NULL ? " with what was asked for" : "");
+		    s->parts != NULL ? " with its names, and what was "
+		    "asked for of this very build" : "");
 	if (e == NULL)
 		e = graph_decode(data.data, data.len, out);
 	buf_fini(&data);
