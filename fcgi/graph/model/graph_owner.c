@@ -147,6 +147,16 @@ graph_of_name(const struct graph *g, const char *function)
 	return n > 0 ? graph_package_owner(g, name, n) : NONE;
 }
 
+/* C++'s names end with their parameters; Rust's have none.  Both have a std. */
+static bool
+graph_has_parameters(const char *function)
+{
+	const char *end = strrchr(function, ')');
+
+	return end != NULL && (end[1] == '\0' || end[1] == '[' ||
+	    strncmp(end + 1, " const", 6) == 0 || strncmp(end + 1, " [", 2) == 0);
+}
+
 bool
 graph_is_rust_own(const struct graph *g, const char *function)
 {
@@ -155,7 +165,8 @@ graph_is_rust_own(const struct graph *g, const char *function)
 	const char *name = graph_prefix(function, &n);
 
 	if (graph_owner(g, GRAPH_BY_PREFIX, GRAPH_RUST,
-	    strlen(GRAPH_RUST)) >= g->n_nodes)
+	    strlen(GRAPH_RUST)) >= g->n_nodes ||
+	    graph_has_parameters(function))
 		return false;
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (strlen(own[i]) == n && memcmp(name, own[i], n) == 0)

@@ -136,10 +136,35 @@ TEST(a_name_of_no_module_is_no_guess)
 	}
 }
 
+/* What a C++ library in a Rust program cost was the cost of Rust's own. */
+TEST(both_have_a_std)
+{
+	static const char *const rust[] = {"std::rt::lang_start::{{closure}}",
+	    "<alloc::string::String as core::fmt::Debug>::fmt",
+	    "core::ptr::drop_in_place<(alloc::string::String,i32)>",
+	    "std::thread::local::LocalKey<T>::with"};
+	static const char *const cpp[] = {"std::ostream::operator<<(int)",
+	    "std::_Rb_tree<int, int>::_M_erase(std::_Rb_tree_node<int>*)",
+	    "std::string::size() const",
+	    "std::__cxx11::to_string[abi:cxx11](int)",
+	    "std::terminate() [clone .cold]"};
+	struct graph *g = graph_new();
+
+	graph_node(g, "program");
+	graph_own(g, GRAPH_BY_PREFIX, GRAPH_RUST, 0);
+	graph_settle(g);
+	for (size_t i = 0; i < sizeof(rust) / sizeof(rust[0]); i++)
+		CHECK(graph_is_rust_own(g, rust[i]));
+	for (size_t i = 0; i < sizeof(cpp) / sizeof(cpp[0]); i++)
+		CHECK(!graph_is_rust_own(g, cpp[i]));
+	graph_free(g);
+}
+
 int
 main(void)
 {
 	RUN(a_name_of_two_programs_costs_each_its_own);
 	RUN(a_name_of_no_module_is_no_guess);
+	RUN(both_have_a_std);
 	return test_done();
 }
