@@ -353,7 +353,9 @@ def diff(q, query, a, b):
     stacks = [truth.shaped(p.stacks, **shape) for p in sides]
     for side, p, s, r in zip('ab', sides, stacks, ((a, b), (c, e))):
         check_about(q, d[side], p, *r, s)
-        by = p.total if how == 'total' else p.slots * SLOT_S
+        held = any(p.kind == 'stock' for p in sides)  # means, as they are
+        by = (p.total if how == 'total' else p.slots > 0 if held
+              else p.slots * SLOT_S)
         near(d[side]['divided_by'], by or None, 'divided by')
     same([d['left'], d['right']], [p.total for p in sides], 'both sides')
     diff_tree(d, stacks, [p.known for p in sides])

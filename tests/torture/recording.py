@@ -35,7 +35,8 @@ class Recording:
 
     def profile(self, query, a, b):
         q, p = self.profiles['of'][query], truth.Profile()
-        p.unit, p.kind = q['about'].get('unit', ''), 'flow'
+        p.unit = q['about'].get('unit', '')
+        p.kind = q['about'].get('kind', 'flow')
         p.known, p.none = True, ('no data', '')
         first = self.profiles['from'] // SLOT_S
         slots = q['slots'][max(a - first, 0):max(b - first, 0)]
