@@ -154,7 +154,8 @@ graph_has_parameters(const char *function)
 	const char *end = strrchr(function, ')');
 
 	return end != NULL && (end[1] == '\0' || end[1] == '[' ||
-	    strncmp(end + 1, " const", 6) == 0 || strncmp(end + 1, " [", 2) == 0);
+	    strncmp(end + 1, " const", 6) == 0 ||
+	    strncmp(end + 1, " [", 2) == 0);
 }
 
 bool
