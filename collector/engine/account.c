@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "collector/engine/engine.h"
-#include "collector/engine/process_watch.h"
 #include "collector/engine/service_faults.h"
 #include "collector/unwind/unwind_process.h"
 #include "collector/unwind/unwind_tables.h"
+#include "collector/watch/process_watch.h"
 #include "store/base/clock.h"
 #include "store/batch/batch.h"
 

@@ -91,4 +91,8 @@ void engine_close(void *source);
  * a later one.  `arg` is the engine. */
 void engine_event(void *arg, const struct sample_event *e, size_t size);
 
+/* engine_open.c's, too: reads the clocks; tells waits of the open slot. */
+void engine_set_clock(struct engine *s);
+void engine_begin_waits(struct engine *s);
+
 #endif

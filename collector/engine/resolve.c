@@ -13,7 +13,6 @@
 
 #include "collector/engine/code.h"
 #include "collector/engine/engine.h"
-#include "collector/engine/process_watch.h"
 #include "collector/engine/second.h"
 #include "collector/engine/service_faults.h"
 #include "collector/objects/objects.h"
@@ -23,6 +22,7 @@
 #include "collector/symbols/jit.h"
 #include "collector/unwind/unwind_process.h"
 #include "collector/unwind/unwind_tables.h"
+#include "collector/watch/process_watch.h"
 #include "store/base/clock.h"
 #include "store/base/text.h"
 

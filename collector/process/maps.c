@@ -6,16 +6,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "collector/base/spent.h"
+#include "collector/process/mapping_open.h"
 #include "collector/process/maps_changes.h"
 #include "collector/process/maps_told.h"
 #include "collector/process/process.h"
@@ -534,65 +533,18 @@ maps_renew_reader(const struct maps *m, struct maps_process *p)
 	return p->reader;
 }
 
-/* By the path within the process's root, which must not lead out of it. */
-static int
-maps_open_path(const struct maps *m, const struct maps_process *p,
-    int32_t reader, const struct mapping *map)
-{
-	struct open_how how = {
-	    .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-	    .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	char root[256];
-	int dir, fd;
-
-	snprintf(root, sizeof(root), "%s/%" PRId32 "/root", m->proc, reader);
-	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -1;
-	fd = (int)syscall(SYS_openat2, dir, maps_name(&p->list, map) + 1,
-	    &how, sizeof(how));
-	close(dir);
-	return fd;
-}
-
-/* The pid, the place or the path may be another's by now. */
-static int
-maps_check(int fd, const struct mapping *map)
-{
-	struct stat st;
-
-	if (fd < 0 || (fstat(fd, &st) == 0 && st.st_ino == map->ino))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static int
-maps_open_by(const struct maps *m, const struct maps_process *p,
-    int32_t reader, const struct mapping *map)
-{
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%" PRId32 "/map_files/%" PRIx64
-	    "-%" PRIx64, m->proc, reader, map->start, map->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	fd = maps_check(fd, map);
-	return fd >= 0 ? fd : maps_check(maps_open_path(m, p, reader, map),
-	    map);
-}
-
 /* The process has ended since its mappings were read: what it had may be found
  * by the same path, where its parent is, or where we are. */
 static int
 maps_open_after(const struct maps *m, const struct maps_process *p,
     const struct mapping *map)
 {
-	int fd = p->parent > 0 ? maps_check(maps_open_path(m, p, p->parent,
-	    map), map) : -1;
+	const char *name = maps_name(&p->list, map);
+	int fd = p->parent > 0 ?
+	    mapping_open_path(m->proc, p->parent, name, map) : -1;
 
-	return fd >= 0 ? fd : maps_check(maps_open_path(m, p,
-	    (int32_t)getpid(), map), map);
+	return fd >= 0 ? fd :
+	    mapping_open_path(m->proc, (int32_t)getpid(), name, map);
 }
 
 int
@@ -600,15 +552,16 @@ maps_open(const struct maps *m, const struct maps_process *p,
     const struct mapping *map)
 {
 	enum spent_on before = spent_begin(SPENT_NAMES);
+	const char *name = maps_name(&p->list, map);
 	int32_t other;
 	int fd = -1;
 
 	if (map->kind == MAPPING_FILE) {
-		fd = maps_open_by(m, p, p->reader, map);
+		fd = mapping_open(m->proc, p->reader, name, map);
 		/* The thread may have ended since they were read. */
 		if (fd < 0 && (other = reader_find(m->proc, p->pid,
 		    p->pid)) != 0 && other != p->reader)
-			fd = maps_open_by(m, p, other, map);
+			fd = mapping_open(m->proc, other, name, map);
 		if (fd < 0)
 			fd = maps_open_after(m, p, map);
 	}

@@ -43,7 +43,9 @@ collector/pbft: collector/disk collector/probe collector/symbols collector/elf
 	collector/process collector/base store/batch store/base
 collector/objects: collector/alloc collector/symbols collector/process
 	store/base
-collector/engine: collector/probe collector/unwind collector/symbols
+collector/watch: collector/probe collector/unwind collector/process
+	store/base
+collector/engine: collector/watch collector/probe collector/unwind collector/symbols
 	collector/objects collector/alloc
 	collector/process collector/base collector/bpf store/batch store/model
 	store/base

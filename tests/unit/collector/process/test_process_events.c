@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "collector/base/config.h"
-#include "collector/engine/process_watch.h"
 #include "collector/process/maps.h"
 #include "collector/process/process_count.h"
 #include "collector/process/process_events.h"
 #include "collector/process/services.h"
+#include "collector/watch/process_watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"

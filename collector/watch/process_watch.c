@@ -1,7 +1,7 @@
 /*
  * Which processes are to be looked at, and when.
  */
-#include "collector/engine/process_watch.h"
+#include "collector/watch/process_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
