@@ -8,12 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/bpf/event.h"
 #include "collector/bpf/wait.h"
+#include "collector/process/process.h"
+#include "store/model/series.h"
 
 struct engine;
 struct mapping;
 struct maps_process;
-struct sample_event;
 
 /* Where samples go whose process ended before it was looked at. */
 #define RESOLVE_EXITED "(exited)"
@@ -49,5 +51,44 @@ void resolve_thread(struct engine *s, const struct sample_event *e,
 
 /* "run queue", "lock", ... */
 const char *resolve_state_name(enum wait_state state);
+
+/* ---- between resolve.c and resolve_stack.c ---- */
+
+/* With marks, and a lock. */
+#define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 3)
+
+/* Whose sample it is. */
+struct resolve_who {
+	struct process *p; /* NULL: gone before it was looked at, */
+	bool told;         /* but the kernel said where it comes from */
+	struct process *root; /* told: an ancestor that is known, or NULL */
+	struct process *code; /* told: whose mappings are its own, or NULL */
+	int64_t exec_ns;   /* told: when it executed its program, 0: never */
+	const char *cgroup;
+	const char *instance; /* "": of none, or not known */
+	char service[sizeof(((struct process_read *)0)->service)];
+	char comm[EVENT_COMM + 1]; /* of the process */
+};
+
+/* A process that nobody has looked at: it has its first thread's name, which
+ * the sample brings, and what else there is from where it comes from. */
+void resolve_ask_origin(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who);
+
+/* The list of mappings that a sample's addresses lie in.  A process that is
+ * gone has none, but a child of a fork has its parent's until it executes a
+ * program; *own: the process, unless it is that.  NULL: nobody's. */
+struct maps_process *resolve_code(struct engine *s,
+    const struct sample_event *e, struct resolve_who *who,
+    struct process **own);
+
+/* The whole stack, root first; returns its depth.  *users: of its part before
+ * the kernel's; *whole: it begins where its thread began. */
+size_t resolve_stack(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who, uint32_t *refs, size_t *users, bool *whole);
+
+/* The frame that bears a name and lies in no file. */
+uint32_t resolve_named(struct engine *s, enum frame_kind kind,
+    const char *name);
 
 #endif
