@@ -401,17 +401,12 @@ graph_put_profile(struct writer *w, const struct graph_page *page,
 }
 
 static void
-graph_put_row(struct writer *w, const char *key, const char *name,
-    int128 self, int128 total)
+graph_put_function(struct writer *w, const struct graph_function *f)
 {
 	writer_open(w, '{');
-	writer_key(w, key);
-	if (name != NULL)
-		writer_str(w, name);
-	else
-		writer_null(w);
-	writer_key_int128(w, "self", self);
-	writer_key_int128(w, "total", total);
+	writer_key_str(w, "name", f->name);
+	writer_key_int128(w, "self", f->self);
+	writer_key_int128(w, "total", f->total);
 	writer_close(w, '}');
 }
 
@@ -431,19 +426,52 @@ graph_put_functions(struct writer *w, const struct graph_page *page)
 		writer_key_open(w, side == 0 ? "rows" : "rows_b", '[');
 		for (size_t i = 0; i < c->n_functions && i < FUNCTIONS_MAX;
 		     i++)
-			graph_put_row(w, "name", c->functions[i].name,
-			    c->functions[i].self, c->functions[i].total);
+			graph_put_function(w, &c->functions[i]);
 		writer_close(w, ']');
 	}
 	writer_close(w, '}');
 }
 
-/* The nodes that have the function that is asked for. */
+static bool
+graph_is_exact(const struct graph_page *page, const struct graph_home *home)
+{
+	return strcmp(home->function, page->cost[0].function) == 0;
+}
+
+/* Does a profile have a function that is called so to the letter?  Others,
+ * with parameters behind that, are not asked for then. */
+static bool
+graph_has_exact(const struct graph_page *page)
+{
+	for (unsigned side = 0; side < page->sides; side++)
+		for (size_t i = 0; i < page->cost[side].n_homes; i++)
+			if (graph_is_exact(page, &page->cost[side].homes[i]))
+				return true;
+	return false;
+}
+
+static void
+graph_put_home(struct writer *w, const struct graph_home *home)
+{
+	writer_open(w, '{');
+	writer_key(w, "id");
+	home->node != NULL ? writer_str(w, home->node) : writer_null(w);
+	writer_key_str(w, "name", home->function);
+	writer_key_int128(w, "self", home->self);
+	writer_key_int128(w, "total", home->total);
+	writer_close(w, '}');
+}
+
+/* The nodes that have the function that is asked for, or those of its
+ * name. */
 static void
 graph_put_homes(struct writer *w, const struct graph_page *page)
 {
+	bool exact;
+
 	if (page->sides == 0 || page->cost[0].function == NULL)
 		return;
+	exact = graph_has_exact(page);
 	writer_key_open(w, "function", '{');
 	writer_key_str(w, "name", page->cost[0].function);
 	for (unsigned side = 0; side < page->sides; side++) {
@@ -451,8 +479,8 @@ graph_put_homes(struct writer *w, const struct graph_page *page)
 
 		writer_key_open(w, side == 0 ? "nodes" : "nodes_b", '[');
 		for (size_t i = 0; i < c->n_homes; i++)
-			graph_put_row(w, "id", c->homes[i].node,
-			    c->homes[i].self, c->homes[i].total);
+			if (!exact || graph_is_exact(page, &c->homes[i]))
+				graph_put_home(w, &c->homes[i]);
 		writer_close(w, ']');
 	}
 	writer_close(w, '}');

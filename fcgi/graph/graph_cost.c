@@ -212,6 +212,16 @@ cost_function(struct cost_walk *w, const struct profile_node *f,
 	return i;
 }
 
+/* Is it called so, with its parameters or without? */
+static bool
+cost_is_named(const char *name, const char *asked)
+{
+	size_t n = strlen(asked);
+
+	return strncmp(name, asked, n) == 0 &&
+	    (name[n] == '\0' || graph_bare(name) == n);
+}
+
 /* The number of a frame's node where its function is looked for. */
 static uint32_t
 cost_home(struct cost_walk *w, const struct profile_node *f, uint32_t node)
@@ -219,10 +229,11 @@ cost_home(struct cost_walk *w, const struct profile_node *f, uint32_t node)
 	struct graph_cost *c = w->cost;
 	char *name = NULL;
 
-	if (c->function == NULL || strcmp(f->name, c->function) != 0)
+	if (c->function == NULL || !cost_is_named(f->name, c->function))
 		return NONE;
 	for (size_t i = 0; i < c->n_homes; i++)
-		if (c->homes[i].number == node)
+		if (c->homes[i].number == node &&
+		    strcmp(c->homes[i].function, f->name) == 0)
 			return (uint32_t)i;
 	if (!array_room(&c->homes, c->n_homes + 1, &w->cap_homes) ||
 	    (node != NONE &&
@@ -231,7 +242,7 @@ cost_home(struct cost_walk *w, const struct profile_node *f, uint32_t node)
 		return NONE;
 	}
 	c->homes[c->n_homes] = (struct graph_home){.node = name,
-	    .number = node};
+	    .function = f->name, .number = node};
 	return (uint32_t)c->n_homes++;
 }
 
@@ -324,7 +335,9 @@ cost_home_order(const void *a, const void *b)
 
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return strcmp(x->function, y->function);
 }
 
 void

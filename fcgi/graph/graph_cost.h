@@ -31,9 +31,10 @@ struct graph_function {
 	uint32_t on; /* private */
 };
 
-/* A node that has the function that is looked for. */
+/* A node that has a function of the name that is looked for. */
 struct graph_home {
 	char *node; /* its name; NULL: of no node */
+	const char *function; /* the profile's, whole */
 	int128 self, total; /* of the function there */
 	uint32_t number, on; /* private */
 };
@@ -45,8 +46,9 @@ struct graph_cost {
 	const char *node;      /* set before: whose functions; or NULL */
 	struct graph_function *functions; /* by total, the most first */
 	size_t n_functions;
-	const char *function; /* set before: whose nodes; or NULL */
-	struct graph_home *homes; /* by total */
+	const char *function; /* set before: whose nodes, with its parameters
+	                       * or without; or NULL */
+	struct graph_home *homes; /* by total; of each such function */
 	size_t n_homes;
 };
 

@@ -233,6 +233,23 @@ check "what can be read is not collapsed" js 'd.collapsed === false &&
     d.nodes.some((n) => n.id === "main.o")'
 get GET "$graph&collapse=2"
 check "collapse is 0, 1 or auto" js 'd.field === "collapse"'
+printf '%s\n' 'main;parse(int) 5' 'main;parse(int) const;step(char) 3' \
+    'main;step;step(char) 2' >"$T/cpp"
+put "$T/cpp" "/ingest?name=cpp.cpu&$at&sampleRate=100"
+named() # NAME
+{
+	get GET "$graph&query=cpu%7Bservice%3D%22cpp%22%7D&$at&function=$1"
+}
+overloads()
+{
+	named parse && js 'd.function.nodes.map((x) => [x.name, x.total / 1e7])
+	    .join(" ") === "parse(int),5 parse(int) const,3"'
+}
+check "a function without its parameters, each that is called so" \
+    await 60 overloads
+named step
+check "or that alone which is called so to the letter" js '
+    d.function.nodes.map((x) => [x.name, x.total / 1e7]).join() === "step,2"'
 get GET "/api/v1/graph.json?target=prog&depth=all"
 same()
 {

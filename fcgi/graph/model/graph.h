@@ -156,6 +156,10 @@ uint32_t graph_package_owner(const struct graph *g, const char *name,
 uint32_t graph_of_file(const struct graph *g, const char *file, size_t n);
 uint32_t graph_of_name(const struct graph *g, const char *function);
 
+/* How much of a function's name is not its parameters and what follows them:
+ * "ns::f" of "ns::f(int) const"; all, where it has none. */
+size_t graph_bare(const char *function);
+
 /* What Rust's compiler brings is declared nowhere: core, alloc, std.  Is it a
  * function of that, in a graph of crates? */
 #define GRAPH_RUST_OWN "Rust's standard library"

@@ -147,15 +147,46 @@ graph_of_name(const struct graph *g, const char *function)
 	return n > 0 ? graph_package_owner(g, name, n) : NONE;
 }
 
+/* What may stand behind a function's parameters. */
+static bool
+graph_is_behind(const char *s)
+{
+	static const char *const tails[] = {"[", " [", " const", " volatile",
+	    " &"};
+
+	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++)
+		if (strncmp(s, tails[i], strlen(tails[i])) == 0)
+			return true;
+	return *s == '\0';
+}
+
+size_t
+graph_bare(const char *function)
+{
+	static const char call[] = "operator";
+	const char *end = strrchr(function, ')'), *p = end;
+	size_t depth = 0, n;
+
+	if (end == NULL || !graph_is_behind(end + 1))
+		return strlen(function);
+	for (; p > function; p--) {
+		depth += *p == ')';
+		if (*p == '(' && --depth == 0)
+			break;
+	}
+	n = (size_t)(p - function);
+	if (n == 0 || p[-1] == ':' || p[-1] == ' ' ||
+	    (n >= strlen(call) &&
+	    memcmp(p - strlen(call), call, strlen(call)) == 0))
+		return strlen(function);
+	return n;
+}
+
 /* C++'s names end with their parameters; Rust's have none.  Both have a std. */
 static bool
 graph_has_parameters(const char *function)
 {
-	const char *end = strrchr(function, ')');
-
-	return end != NULL && (end[1] == '\0' || end[1] == '[' ||
-	    strncmp(end + 1, " const", 6) == 0 ||
-	    strncmp(end + 1, " [", 2) == 0);
+	return function[graph_bare(function)] != '\0';
 }
 
 bool

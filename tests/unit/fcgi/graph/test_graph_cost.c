@@ -255,9 +255,68 @@ TEST(marks_are_their_callers)
 	graph_free(g);
 }
 
+/* "f9(int)" calls "f9(char) const", and that the first again. */
+TEST(functions_are_found_without_their_parameters)
+{
+	struct profile_node nodes[] = {
+	    {.name = "", .module = "", .total = 12},
+	    {.name = "f9(int)", .module = "prog", .kind = FRAME_NATIVE,
+	        .depth = 1, .total = 12, .self = 2},
+	    {.name = "f9(char) const", .module = "prog",
+	        .kind = FRAME_NATIVE, .depth = 2, .parent = 1, .total = 10,
+	        .self = 3},
+	    {.name = "f9(int)", .module = "prog", .kind = FRAME_NATIVE,
+	        .depth = 3, .parent = 2, .total = 7, .self = 6},
+	    {.name = "f99(int)", .module = "prog", .kind = FRAME_NATIVE,
+	        .depth = 4, .parent = 3, .total = 1, .self = 1}};
+	struct profile p = {.nodes = nodes, .n_nodes = 5};
+	struct graph *g = owners();
+	struct graph_cost cost = {.one_service = true, .function = "f9"};
+
+	CHECK_OK(graph_cost_add(g, &p, NULL, 0, &cost));
+	CHECK_INT(cost.n_homes, 2);
+	CHECK_STR(cost.homes[0].function, "f9(int)");
+	CHECK(cost.homes[0].self == 8 && cost.homes[0].total == 12);
+	CHECK_STR(cost.homes[1].function, "f9(char) const");
+	CHECK(cost.homes[1].self == 3 && cost.homes[1].total == 10);
+	graph_cost_fini(&cost);
+	graph_free(g);
+}
+
+TEST(names_without_parameters)
+{
+	static const struct {
+		const char *name, *bare;
+	} cases[] = {
+	    {"", ""}, {"main", "main"}, {"ns::f(int)", "ns::f"},
+	    {"ns::f(int) const", "ns::f"}, {"ns::f() const &", "ns::f"},
+	    {"f(void (*)(int), char) [clone .cold]", "f"},
+	    {"(anonymous namespace)::f(int)", "(anonymous namespace)::f"},
+	    {"ns::(anonymous namespace)::f", "ns::(anonymous namespace)::f"},
+	    {"A::operator()(int) const", "A::operator()"},
+	    {"A::operator()", "A::operator()"},
+	    {"f(int)::{lambda(char)#1}::operator()(char) const",
+	        "f(int)::{lambda(char)#1}::operator()"},
+	    {"operator new(unsigned long)", "operator new"},
+	    {"main.(*T).Get", "main.(*T).Get"}, {"(other)", "(other)"},
+	    {"std::fs::read", "std::fs::read"}, {"f)", "f)"},
+	    {"load (a.js)", "load (a.js)"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *name = cases[i].name;
+		char text[128];
+
+		snprintf(text, sizeof(text), "%.*s", (int)graph_bare(name),
+		    name);
+		CHECK_STR(text, cases[i].bare);
+	}
+}
+
 int
 main(void)
 {
+	RUN(functions_are_found_without_their_parameters);
+	RUN(names_without_parameters);
 	RUN(marks_are_their_callers);
 	RUN(amounts_are_those_of_each_stack);
 	RUN(nothing_costs_nothing);
