@@ -167,6 +167,32 @@ function operations({ browser, base, mock }) {
   ];
 }
 
+/* However low the window, and wherever the frame. */
+function menus({ browser, base }) {
+  return [['the menu of a frame opens inside of the window', () => withPage(
+    browser, { viewport: { width: 700, height: 420 } }, async (page) => {
+      await page.goto(base + 'dashboard.html?v=1&tab=profiles&view=flame');
+      await loaded(page, 'profiles');
+      const graph = page.locator(
+        '#panel-profiles .flame-body .flame-pane .flame-box');
+      for (const block of ['start', 'center', 'end'])
+        for (const keys of [['ArrowDown'], Array(5).fill('ArrowDown')]) {
+          await graph.focus();
+          for (const key of keys)
+            await page.keyboard.press(key);
+          await graph.evaluate((n, at) => n.scrollIntoView({ block: at }),
+            block);
+          await page.keyboard.press('Shift+F10');
+          const box = await page.locator('.menu[role=menu]').boundingBox();
+          assert(box.x >= 0 && box.y >= 0 && box.x + box.width <= 700 &&
+            box.y + box.height <= 420, block + ': ' + JSON.stringify(box));
+          await page.keyboard.press('Escape');
+          await page.waitForSelector('.menu[role=menu]',
+            { state: 'detached' });
+        }
+    })]];
+}
+
 function profile({ browser, base }) {
   return [
     ['search filters the table and says what matched', () => withPage(
@@ -347,6 +373,6 @@ function types({ browser, base }) {
 }
 
 export function cpuTests(env) {
-  return [...env.mock ? types(env) : [], ...ranges(env), ...lines(env), ...profile(env),
-    ...operations(env)];
+  return [...env.mock ? types(env) : [], ...ranges(env), ...lines(env), ...menus(env),
+    ...profile(env), ...operations(env)];
 }

@@ -163,6 +163,50 @@ function answersOf({ browser, base, mock }) {
       await page.waitForSelector('#panel-deps:visible');
       assert(/of=/.test(page.url()), page.url());
     })],
+  ['dependencies: a function without its parameters, and several', () =>
+    withPage(browser, {}, async (page) => {
+      await open(page, base, 'deps');
+      const side = () => page.textContent('.dep-side');
+      const find = async (name) => {
+        await page.fill('#panel-deps .flame-toolbar .search-input', name);
+        await page.keyboard.press('Enter');
+      };
+      await find('Put');
+      await until(async () => /The function Put\(char const\*\)/.test(
+        await side()), 5000, 'the only one');
+      equal(await page.textContent('.dep-name'),
+        '//service/utils:server_factory', 'its node');
+      await find('kv::join');
+      await until(async () => /2 functions kv::join/.test(await side()), 5000,
+        'both are listed');
+      await page.click('.dep-side .dep-function:text-is(' +
+        '"kv::join(char) const")');
+      await until(async () => /The function kv::join\(char\) const/.test(
+        await side()), 5000, 'the one that is chosen');
+    })],
+  ['dependencies: a function leads to its flame graph, and back', () =>
+    withPage(browser, { viewport: { width: 1000, height: 500 } },
+      async (page) => {
+        await open(page, base, 'deps', '&node=' +
+          encodeURIComponent('//service/utils:server_factory'));
+        await page.click('.dep-side .dep-function:text-is("main")');
+        await loaded(page, 'profiles');
+        equal(new URL(page.url()).searchParams.get('focus'), '^(main)$',
+          'focus');
+        const graph = page.locator(
+        '#panel-profiles .flame-body .flame-pane .flame-box');
+        const box = () => graph.boundingBox();
+        await until(() => graph.evaluate((n) => n === document.activeElement),
+          5000, 'the keys are not in the flame graph');
+        const { y } = await box();
+        assert(y >= 0 && y < 400, 'the flame graph is at ' + y);
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('Shift+F10');
+        await page.click('text=Its part in the dependency graph');
+        await loaded(page, 'deps');
+        await until(() => page.locator('.dep-side').evaluate((n) =>
+          n === document.activeElement), 5000, 'what is said has the focus');
+      })],
   ['dependencies: all shortest paths between two nodes', () => withPage(
     browser, {}, async (page) => {
       await open(page, base, 'deps', '&depth=4&node=' +

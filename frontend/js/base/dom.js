@@ -134,8 +134,10 @@
     const left = Math.min(Math.max(8, a.left),
       document.documentElement.clientWidth - p.width - 8);
     const below = a.bottom + 6 + p.height < innerHeight || a.top < p.height;
+    const top = Math.min(below ? a.bottom + 6 : a.top - p.height - 6,
+      innerHeight - p.height - 8);
     Object.assign(pop.style, { left: Math.max(8, left) + 'px',
-      top: (below ? a.bottom + 6 : a.top - p.height - 6) + 'px' });
+      top: Math.max(8, top) + 'px' });
   }
 
   /* An input of a time to the second, or as fine as the time is. */

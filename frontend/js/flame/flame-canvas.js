@@ -208,6 +208,17 @@
         box.scrollTop = top + ROW - box.clientHeight;
     }
 
+    /* Where a frame is in the window, as much of it as can be seen. */
+    place(i) {
+      const box = this.node.getBoundingClientRect();
+      const { left, top } = this.canvas.getBoundingClientRect();
+      const { x0, x1 } = this.laid.win;
+      const x = left + Math.max(0, this.f.x[i] - x0) * this.width / (x1 - x0);
+      const y = Math.min(Math.max(top + this.y(this.f.level[i]), box.top),
+        box.bottom - ROW);
+      return { left: x, right: x, top: y, bottom: y + ROW };
+    }
+
     step(key) {
       const flipped = { up: 'down', down: 'up' };
       const way = this.up && flipped[key] ? flipped[key] : key;
@@ -229,7 +240,7 @@
         Enter: () => this.at >= 0 && spec.onZoom(this.at),
         Escape: () => spec.onEscape(),
         ContextMenu: () => this.at >= 0 &&
-          spec.onMenu(this.at, node.getBoundingClientRect())
+          spec.onMenu(this.at, this.place(this.at))
       };
       node.addEventListener('keydown', (e) => {
         const key = e.key === 'F10' && e.shiftKey ? 'ContextMenu' : e.key;

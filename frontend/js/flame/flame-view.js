@@ -174,7 +174,7 @@
           ns.view.set({ view: 'sandwich', fn: name })],
         ['Search for this function', () => ns.view.set({ search: name })],
         ['Its part in the dependency graph', () => ns.view.set({ tab: 'deps',
-          of: name, node: '' })],
+          of: name, node: '' }, { land: true })],
         ['Copy the name', () => ns.dom.copy(name)],
         ['Copy the stack', () => ns.dom.copy(stack.join(';'))]];
       if (f === this.f)
@@ -182,6 +182,12 @@
           ['Reset zoom', () => this.zoom(0)]);
       this.tip.hide();
       ns.flameTip.menu(items, at);
+    }
+
+    /* The reader was led here: to the graph, and the keys with them. */
+    land() {
+      this.node.scrollIntoView({ block: 'start' });
+      this.main.node.focus({ preventScroll: true });
     }
 
     showFacts() {

@@ -168,13 +168,23 @@
     document.title = view.title + ' – MemLens';
   }
 
-  function changed(state, before) {
+  /* Once what is above has its place. */
+  async function lead(shown, { tab: on }) {
+    await shown;
+    if (ns.view.get().tab === on && tab(on).land)
+      tab(on).land();
+  }
+
+  function changed(state, before, land) {
+    let shown = null;
     showTab(state);
     bar.show(state);
     if (ns.views.question(state) !== ns.views.question(before))
-      refresh();
+      shown = refresh();
     else if (tab(state.tab).arrange)
       tab(state.tab).arrange(state);
+    if (land)
+      lead(shown, state);
     if (state.mode !== before.mode)
       ns.mode.force(state.mode === 'offline');
   }

@@ -108,15 +108,17 @@
       [h('dt', { text: a }), h('dd', { text: b })]));
   }
 
+  /* Leads to the stacks that go through these functions. */
+  const flameOf = (focus) => ns.view.set({ tab: 'profiles', view: 'flame',
+    focus, ignore: '', zoom: '', search: '' }, { land: true });
+
   /* rows: those that are told of so many functions. */
   function flameButton(rows, functions) {
     const focus = focusOf(rows.map((f) => f.name));
     const cut = focus.n < functions
       ? ' (of the first ' + focus.n + ' functions)' : '';
     return h('button', { type: 'button', class: 'button dep-flame',
-      text: 'Flame graph of it' + cut, onclick: () => ns.view.set({
-        tab: 'profiles', view: 'flame', focus: focus.text, ignore: '',
-        zoom: '', search: '' }) });
+      text: 'Flame graph of it' + cut, onclick: () => flameOf(focus.text) });
   }
 
   function functionList(data, id) {
@@ -125,8 +127,10 @@
       return [];
     const { key, profile } = C.shown(data), n = f['functions' + key];
     const left = n - Math.min(rows.length, MOST);
-    const row1 = (r) => row(h('span', { class: 'dep-function',
-      text: r.name }), share(r.total, profile.total));
+    const row1 = (r) => row(h('button', { type: 'button',
+      class: 'fn-name dep-function', text: r.name,
+      title: 'Flame graph of it', onclick: () =>
+        flameOf(focusOf([r.name]).text) }), share(r.total, profile.total));
     return [flameButton(rows, n), ...section('Functions (' + n + ')',
       [...rows.slice(0, MOST).map(row1),
         ...(left > 0 ? ['and ' + left + ' more'] : [])])];
@@ -170,19 +174,26 @@
           ? C.shareText(e, 'calls', data) : '')));
   }
 
-  /* A function that was asked for: whose it is. */
+  /* A function that was asked for: whose it is; several that are called so
+   * are told apart. */
   function home(data, name) {
     const f = data.function;
     if (!name)
       return [];
     const places = f && f.name === name ? C.list(f, 'nodes', data) : [];
+    const names = new Set(places.map((p) => p.name));
     const known = new Set(data.nodes.map((n) => n.id));
-    return section('The function ' + name, places.length === 0
+    const node = (p) => (p.id === null ? 'of no node' : known.has(p.id)
+      ? nodeButton(p.id) : p.id + ', deeper than this');
+    const which = (p) => (names.size < 2 ? [] : [h('button', {
+      type: 'button', class: 'fn-name dep-function', text: p.name,
+      onclick: () => ns.view.set({ of: p.name, node: '' }) }), ' ']);
+    return section(names.size > 1 ? names.size + ' functions ' + name
+      : 'The function ' + ([...names][0] || name), places.length === 0
       ? [data.profile ? 'It is in no stack of this range.'
         : 'A recording does not say whose it is.']
-      : places.map((p) => row(h('span', {}, p.id === null ? 'of no node'
-        : known.has(p.id) ? nodeButton(p.id) : p.id + ', deeper than this'),
-      share(p.total, C.shown(data).profile.total))));
+      : places.map((p) => row(h('span', {}, which(p), node(p)),
+        share(p.total, C.shown(data).profile.total))));
   }
 
   function chosen(data, x, root, id, start) {

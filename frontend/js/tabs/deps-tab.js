@@ -40,7 +40,7 @@
         ns.view.set({ node, of: '' }), (node) => this.hover(node));
       this.note = h('p', { class: 'chart-note', text: 'Loading…' });
       this.side = h('aside', { class: 'dep-side', 'aria-live': 'polite',
-        'aria-label': 'Chosen node' });
+        'aria-label': 'Chosen node', tabindex: '-1' });
       this.command = h('code', { class: 'command-text' });
       this.source = h('p', { class: 'command-source' });
       this.size = h('span', { class: 'card-aside' });
@@ -155,10 +155,19 @@
         ns.view.set({ of: text, node: '' });
     }
 
-    /* A function was asked for: its node is chosen, where it is shown. */
+    /* The reader was led here by a function: to what is said of it. */
+    land() {
+      this.side.scrollIntoView({ block: 'nearest' });
+      this.side.focus({ preventScroll: true });
+    }
+
+    /* A function was asked for: its node is chosen, where it is shown and
+     * no other function is called so. */
     follow(data, state) {
       const homes = state.of && !state.node && data.function
         ? ns.graphCost.list(data.function, 'nodes', data) : [];
+      if (homes.some((p) => p.name !== homes[0].name))
+        return;
       const home = homes.find((p) => data.nodes.some((n) => n.id === p.id));
       if (home)
         ns.view.set({ node: home.id }, { replace: true });

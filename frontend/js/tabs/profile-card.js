@@ -110,7 +110,7 @@
     }
 
     return { node: flame.node, refresh, search: flame.search,
-      arrange: (state) => flame.arrange(state) };
+      arrange: (state) => flame.arrange(state), land: () => flame.land() };
   }
 
   ns.profileCard = { create };

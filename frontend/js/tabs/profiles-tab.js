@@ -99,6 +99,7 @@
       refresh: (ctx) => Promise.all([lines(ctx), threads.refresh(ctx),
         latency.refresh(ctx), card.refresh(ctx)]),
       arrange: card.arrange,
+      land: card.land,
       search: card.search
     };
   }

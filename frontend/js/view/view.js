@@ -21,14 +21,16 @@
     }
   }
 
-  function emit(before) {
+  function emit(before, land = false) {
     for (const fn of listeners)
-      fn(state, before);
+      fn(state, before, land);
   }
 
   /* replace: do not make an entry in the history (typing, defaults);
-   * quiet: whoever listens knows already. */
-  function set(patch, { replace = false, quiet = false, trail } = {}) {
+   * quiet: whoever listens knows already; land: the reader is led to what
+   * the new view is about. */
+  function set(patch, { replace = false, quiet = false, land = false,
+    trail } = {}) {
     const before = state;
     state = Object.assign({}, state, patch);
     if (trail)
@@ -38,7 +40,7 @@
     if (trail || Object.keys(patch).some((k) => patch[k] !== before[k])) {
       write(replace);
       if (!quiet)
-        emit(before);
+        emit(before, land);
     }
   }
 
