@@ -15,6 +15,7 @@
 
 #include "collector/base/readfile.h"
 #include "collector/process/services.h"
+#include "store/base/clock.h"
 #include "store/base/intern.h"
 
 #define LISTENERS_MAX 512
@@ -25,6 +26,7 @@ struct instance {
 	char service[64], name[16];
 	uint64_t command; /* hash of the arguments, for numbers */
 	uint32_t processes;
+	int64_t held_ns; /* boot time until which nobody else gets it */
 };
 
 struct instances {
@@ -184,31 +186,44 @@ static uint64_t
 instances_command(int proc_fd, const struct process *p)
 {
 	char path[32], text[4096];
+	uint64_t hash;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%d/cmdline", p->pid);
 	n = readfile_at(proc_fd, path, text, sizeof(text));
-	return hash64(hash64(1, text, n > 0 ? (size_t)n : 0), p->read->cgroup,
-	    strlen(p->read->cgroup));
+	hash = hash64(1, text, n > 0 ? (size_t)n : 0);
+	snprintf(path, sizeof(path), "%d/cwd", p->pid);
+	n = readlinkat(proc_fd, path, text, sizeof(text));
+	hash = hash64(hash, text, n > 0 ? (size_t)n : 0);
+	return hash64(hash, p->read->cgroup, strlen(p->read->cgroup));
 }
 
-static void
-instances_number(const struct instances *in, const struct process *p,
-    uint64_t command, char *name, size_t size)
+/* 0: all have a process.  Where all others are held it is the one that was
+ * given up first. */
+static int
+instances_number(const struct instances *in, const char *service,
+    uint64_t command)
 {
-	int lowest = 0;
+	int64_t held_ns, now_ns = clock_boot_ns(), least_ns = INT64_MAX;
+	char name[16];
+	int best = 0;
 
 	for (int i = 1; i <= INSTANCES_MAX; i++) {
 		const struct instance *it;
 
-		snprintf(name, size, "#%d", i);
-		it = instances_find(in, p->read->service, name);
-		if (it != NULL && it->processes == 0 && it->command == command)
-			return;
-		if (lowest == 0 && (it == NULL || it->processes == 0))
-			lowest = i;
+		snprintf(name, sizeof(name), "#%d", i);
+		it = instances_find(in, service, name);
+		if (it != NULL && it->processes > 0)
+			continue;
+		if (it != NULL && it->command == command)
+			return i;
+		held_ns = it != NULL && it->held_ns > now_ns ? it->held_ns : 0;
+		if (held_ns < least_ns) {
+			best = i;
+			least_ns = held_ns;
+		}
 	}
-	snprintf(name, size, "#%d", lowest);
+	return best;
 }
 
 static void
@@ -230,6 +245,7 @@ instances_join(struct instances *in, struct process *p, const char *name,
 void
 instances_leave(struct instances *in, struct process *p)
 {
+	int64_t now_ns = clock_boot_ns();
 	struct instance *it;
 
 	if (p->read->instance[0] == '\0')
@@ -237,6 +253,9 @@ instances_leave(struct instances *in, struct process *p)
 	it = instances_find(in, p->read->service, p->read->instance);
 	if (it != NULL && it->processes > 0)
 		it->processes--;
+	if (it != NULL && (p->read->port != 0 ||
+	    now_ns - (int64_t)p->start_ns >= INSTANCES_MOMENT_NS))
+		it->held_ns = now_ns + INSTANCES_HELD_NS;
 	p->read->instance[0] = '\0';
 	p->read->follows = false;
 }
@@ -253,28 +272,43 @@ instances_follow(struct instances *in, struct process *p,
 	p->read->follows = true;
 }
 
+static void
+instances_join_number(struct instances *in, int proc_fd, struct process *p)
+{
+	uint64_t command = instances_command(proc_fd, p);
+	int number = instances_number(in, p->read->service, command);
+	char name[sizeof(p->read->instance)];
+
+	snprintf(name, sizeof(name), "#%d", number);
+	instances_join(in, p, name, command);
+	p->read->number = p->read->instance[0] == '#' ? (uint8_t)number : 0;
+}
+
+static void
+instances_join_port(struct instances *in, struct process *p, uint16_t port)
+{
+	char name[sizeof(p->read->instance)];
+
+	p->read->port = port;
+	snprintf(name, sizeof(name), ":%u", port);
+	if (strcmp(name, p->read->instance) == 0)
+		return;
+	instances_leave(in, p);
+	instances_join(in, p, name, 0);
+}
+
 void
 instances_name(struct instances *in, int proc_fd, struct process *p,
     const struct process *parent)
 {
 	uint16_t port = instances_port(proc_fd, p->pid);
-	char name[sizeof(p->read->instance)];
-	uint64_t command = 0;
 
-	if (port == 0 && p->read->instance[0] != '\0')
+	if (port != 0)
+		instances_join_port(in, p, port);
+	else if (p->read->instance[0] != '\0')
 		return; /* as it was */
-	if (port != 0) {
-		p->read->port = port;
-		snprintf(name, sizeof(name), ":%u", port);
-		if (strcmp(name, p->read->instance) == 0)
-			return;
-		instances_leave(in, p);
-	} else if (parent != NULL && parent->read->instance[0] != '\0') {
+	else if (parent != NULL && parent->read->instance[0] != '\0')
 		instances_follow(in, p, parent);
-		return;
-	} else {
-		command = instances_command(proc_fd, p);
-		instances_number(in, p, command, name, sizeof(name));
-	}
-	instances_join(in, p, name, command);
+	else
+		instances_join_number(in, proc_fd, p);
 }

@@ -54,6 +54,8 @@ struct process_read {
 	uint32_t run_asked;   /* image + 1: looked for what says so */
 	bool follows;         /* its instance is its parent's */
 	uint16_t port;        /* by which its instance is named; 0: by none */
+	uint8_t number;       /* that it had before it listened (instances.h);
+	                       * 0: none */
 	bool ended;           /* process_count.c's: that was told */
 	bool kernel_thread;
 	bool told;            /* of its names, in a fact */
@@ -74,8 +76,10 @@ struct process_read {
 	/* self.c's: MemLens's own; 1 yes, 0 not known, -1 no. */
 	int8_t own;
 	/* process_count.c's: a program of a service that a rule names, not a
-	 * worker or helper of one; 1 yes, 0 not known, -1 no. */
+	 * worker or helper of one; 1 yes, 0 not known, -1 no; and the port
+	 * that was told of it. */
 	int8_t watched;
+	uint16_t told_port;
 };
 
 struct process {

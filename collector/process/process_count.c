@@ -68,6 +68,7 @@ struct process_count {
 	size_t n_execs;
 	struct {
 		char text[160];
+		char name[100]; /* of which all that go on are others */
 		int32_t pid;
 		int64_t time_ns; /* monotonic */
 		bool watched, others; /* others of its name went on */
@@ -184,18 +185,31 @@ count_is_seasoned(const struct process *p)
 	    clock_boot_ns() - (int64_t)p->start_ns >= PROCESS_SEASONED_NS;
 }
 
-/* PID ' ' COMM '\t' SERVICE; a program that listens on a port is told apart
- * from others of its name by it: PID ' ' COMM " :" PORT '\t' SERVICE. */
+/* COMM [" :" PORT] [" #" NUMBER] '\t' SERVICE: what listens is told apart
+ * from others of its name by its port, else by its number. */
 static void
-count_describe(const struct process *p, char *text, size_t size)
+count_name(const struct process *p, bool number, char *name, size_t size)
 {
 	const struct process_read *r = p->read;
-	char port[16] = "";
+	char by[32] = "";
 
 	if (r->ruled && r->port != 0)
-		snprintf(port, sizeof(port), " :%u", r->port);
-	snprintf(text, size, "%d %s%s\t%s", p->pid, r->comm, port,
-	    r->service);
+		snprintf(by, sizeof(by), " :%u", r->port);
+	if (r->ruled && r->number != 0 && number)
+		snprintf(by + strlen(by), sizeof(by) - strlen(by), " #%u",
+		    r->number);
+	snprintf(name, size, "%s%s\t%s", r->comm, by, r->service);
+}
+
+/* PID ' ' and the name; the number of who listens is needed at its beginning
+ * alone: it may have died before it did. */
+static void
+count_describe(const struct process *p, bool began, char *text, size_t size)
+{
+	char name[sizeof(((struct process_count *)0)->exits[0].name)];
+
+	count_name(p, began || p->read->port == 0, name, sizeof(name));
+	snprintf(text, size, "%d %s", p->pid, name);
 }
 
 /* Ends that nobody watches take no room from those of watched programs. */
@@ -224,7 +238,8 @@ count_mark_exit(struct process_count *c, const struct process *p,
 		return;
 	}
 	i = c->n_exits++;
-	count_describe(p, c->exits[i].text, sizeof(c->exits[0].text));
+	count_describe(p, false, c->exits[i].text, sizeof(c->exits[0].text));
+	count_name(p, false, c->exits[i].name, sizeof(c->exits[0].name));
 	c->exits[i].pid = p->pid;
 	c->exits[i].time_ns = now_ns;
 	c->exits[i].watched = watched;
@@ -310,7 +325,8 @@ count_is_program(const struct process_count *c, const struct process *p)
 struct count_close {
 	struct process_count *count;
 	struct batch *batch;
-	int64_t start_ns, boot_ns; /* boot_ns: wall time less boot time */
+	int64_t start_ns, end_ns; /* of the slot, wall time */
+	int64_t boot_ns;          /* wall time less boot time */
 	int64_t mono_ns;           /* wall time less monotonic time */
 	size_t began;
 };
@@ -323,14 +339,29 @@ count_put_mark(const struct count_close *x, const char *what,
 	    FACT_MARK, what, text, strlen(text));
 }
 
+static void
+count_put_program(struct count_close *x, const char *what,
+    const struct process *p, int64_t time_ns)
+{
+	char text[160];
+
+	x->began++;
+	count_describe(p, true, text, sizeof(text));
+	count_put_mark(x, what, text, time_ns);
+}
+
 /* A program that a rule names is watched from its first seconds on; that it
- * began is a mark. */
+ * began is a mark, and that it listens, where it did not then. */
 static void
 count_watch(struct count_close *x, struct process *p)
 {
 	struct process_read *r = p->read;
-	char text[160];
 
+	if (r->watched > 0 && r->port != 0 && r->port != r->told_port &&
+	    !r->ended && x->began < PROCESS_MARKS_WATCHED_MAX) {
+		count_put_program(x, "listens", p, x->end_ns);
+		r->told_port = r->port;
+	}
 	if (r->watched != 0 || !r->ruled || !count_is_seasoned(p))
 		return;
 	if (!count_is_program(x->count, p)) {
@@ -340,11 +371,10 @@ count_watch(struct count_close *x, struct process *p)
 	if ((int64_t)p->start_ns >= x->count->since_ns) {
 		if (x->began == PROCESS_MARKS_WATCHED_MAX)
 			return; /* in the next slot */
-		x->began++;
-		count_describe(p, text, sizeof(text));
-		count_put_mark(x, "began", text,
+		count_put_program(x, "began", p,
 		    (int64_t)p->start_ns + x->boot_ns);
 	}
+	r->told_port = r->port;
 	r->watched = 1;
 	if (x->count->ends.watch != NULL)
 		x->count->ends.watch(x->count->ends.arg, p->pid);
@@ -356,7 +386,7 @@ static void
 count_go_on(struct count_close *x, const struct process *p)
 {
 	struct process_count *c = x->count;
-	char name[160];
+	char name[sizeof(c->exits[0].name)];
 	size_t i;
 
 	if (c->n_exits == 0 || !p->read->ruled || p->read->watched < 0 ||
@@ -365,12 +395,11 @@ count_go_on(struct count_close *x, const struct process *p)
 	for (i = 0; i < c->n_exits; i++)
 		if (c->exits[i].pid == p->pid)
 			return; /* no sweep has missed it yet */
-	count_describe(p, name, sizeof(name));
+	count_name(p, false, name, sizeof(name));
 	for (i = 0; i < c->n_exits; i++)
 		if ((int64_t)p->start_ns + x->boot_ns <
 		    c->exits[i].time_ns + x->mono_ns &&
-		    strcmp(strchr(c->exits[i].text, ' '), strchr(name,
-		    ' ')) == 0)
+		    strcmp(c->exits[i].name, name) == 0)
 			c->exits[i].others = true;
 }
 
@@ -478,7 +507,7 @@ process_count_close_slot(struct process_count *c, uint64_t slot,
 {
 	int64_t wall_ns = clock_wall_ns();
 	int64_t offset_ns = wall_ns - clock_mono_ns();
-	struct count_close close = {c, b, start_ns,
+	struct count_close close = {c, b, start_ns, last_ns,
 	    wall_ns - clock_boot_ns(), offset_ns, 0};
 	size_t i;
 

@@ -358,6 +358,7 @@ process_classify(struct services *s, struct process *p)
 	const struct process *parent = NULL;
 
 	instances_leave(s->instances, p);
+	r->port = r->number = 0;
 	if (r->service[0] != '\0')
 		service_release(s, r);
 	snprintf(r->comm, sizeof(r->comm), "%.15s", r->stat.comm);

@@ -22,11 +22,12 @@
  * FACT_MARK "exec" and "exit": text PID ' ' COMM '\t' SERVICE.  The same text
  * of a program that a rule names, whose parent is of another service: "began";
  * and, in place of "exit", "ended", or "fewer" while others go on that have its
- * service and name.  Of one that listens COMM is COMM " :" PORT: replicas are
- * told apart, and others are those of its port.  Where it is known how it
- * ended, " (signal N)" or " (status N)" stands behind COMM, and in place of
- * "ended" of one that ended with status 0, or since somebody asked it to,
- * "stopped".
+ * service and name.  Replicas are told apart: COMM is COMM " :" PORT of one
+ * that listens, and others are those of its port; COMM " #" NUMBER of one that
+ * does not; and both in "began", and in "listens" of one that does so later.
+ * Where it is known how it ended, " (signal N)" or " (status N)" stands behind
+ * COMM, and in place of "ended" of one that ended with status 0, or since
+ * somebody asked it to, "stopped".
  */
 #ifndef COLLECTOR_PROCESS_WATCH_H
 #define COLLECTOR_PROCESS_WATCH_H

@@ -4,6 +4,7 @@
  * write to the socket, so its text is checked here.
  *
  *	began, ended            a program that a rule of the daemon names
+ *	listens                 the same has a port, and had none as it began
  *	stopped                 the same ended as somebody wanted it to
  *	fewer                   it ended, and others of its name run
  *	target-down, target-up  a target of the scraper

@@ -1,6 +1,6 @@
 /*
- * Each end is followed by the first beginning that no other end has: two
- * replicas that died are back when two have begun.
+ * The last end of an instance decides: something of the same port, or number,
+ * has come after it, or nothing has.
  */
 #include "fcgi/query/programs.h"
 
@@ -12,22 +12,17 @@
 
 #include "store/base/clock.h"
 
-struct programs {
-	const struct mark *marks;
-	size_t n;
-	bool *used; /* beginnings that follow an end, and ends that are told */
-};
-
-/* What is told of one name. */
-struct programs_word {
-	const struct mark *gone, *ended, *back; /* the last ones; or NULL */
-	size_t n_gone, n_back;
-};
-
-/* The text of a mark: PID ' ' COMM [" :" PORT] [" (signal N)"], or status. */
+/* The text of a mark: PID ' ' COMM [" :" PORT] [" #" NUMBER] and how it ended,
+ * " (signal N)" or " (status N)". */
 struct programs_text {
-	const char *comm, *port, *way; /* way: to the text's end */
-	int n_comm, n_port;            /* 0: it listens on none */
+	const char *comm, *port, *number, *way; /* the last to the text's end */
+	int n_comm, n_port, n_number;           /* 0: it has none */
+};
+
+/* What is told of one instance. */
+struct programs_word {
+	const struct mark *end, *back; /* back: what followed it, or NULL */
+	size_t n_back;                 /* ends that something followed lately */
 };
 
 static const char *
@@ -45,124 +40,155 @@ programs_way(const char *text)
 	return text + n;
 }
 
+/* Is there a word of `sign` and digits that ends at `end`?  Its length. */
+static int
+programs_part(const char *comm, const char **end, char sign)
+{
+	const char *last = *end, *at = last;
+
+	while (at > comm && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	if (at == last || at - comm < 2 || at[-1] != sign || at[-2] != ' ')
+		return 0;
+	at -= 2;
+	*end = at;
+	return (int)(last - at);
+}
+
 static struct programs_text
 programs_text(const struct mark *m)
 {
 	const char *blank = strchr(m->text, ' ');
 	struct programs_text t = {.comm = blank != NULL ? blank + 1 : ""};
-	const char *port = strstr(t.comm, " :");
 
-	t.way = programs_way(t.comm);
-	if (port == NULL || port > t.way || strspn(port + 2, "0123456789") !=
-	    (size_t)(t.way - port - 2))
-		port = t.way;
-	t.port = port;
-	t.n_port = (int)(t.way - port);
-	t.n_comm = (int)(port - t.comm);
+	t.way = t.number = programs_way(t.comm);
+	t.n_number = programs_part(t.comm, &t.number, '#');
+	t.port = t.number;
+	t.n_port = programs_part(t.comm, &t.port, ':');
+	t.n_comm = (int)(t.port - t.comm);
 	return t;
 }
 
-/* Replicas are told apart by their ports; one that did not listen yet may be
- * any. */
+static bool
+programs_is_same(const char *a, int n_a, const char *b, int n_b)
+{
+	return n_a == n_b && strncmp(a, b, (size_t)n_a) == 0;
+}
+
+/* Is an end one of the instance of another end? */
 static bool
 programs_are_one(const struct mark *a, const struct mark *b)
 {
 	struct programs_text x = programs_text(a), y = programs_text(b);
 
-	if (strcmp(a->service, b->service) != 0 || x.n_comm != y.n_comm ||
-	    strncmp(x.comm, y.comm, (size_t)x.n_comm) != 0)
+	return strcmp(a->service, b->service) == 0 &&
+	    programs_is_same(x.comm, x.n_comm, y.comm, y.n_comm) &&
+	    programs_is_same(x.port, x.n_port, y.port, y.n_port) &&
+	    (x.n_port != 0 ||
+	    programs_is_same(x.number, x.n_number, y.number, y.n_number));
+}
+
+/* Has what ended come back with that?  By its port, where it had one; else by
+ * its number, whether or not that listens now; who has neither cannot be
+ * told. */
+static bool
+programs_is_back(const struct mark *end, const struct mark *m)
+{
+	struct programs_text x = programs_text(end), y = programs_text(m);
+
+	if ((strcmp(m->what, "began") != 0 &&
+	    strcmp(m->what, "listens") != 0) ||
+	    strcmp(end->service, m->service) != 0 ||
+	    !programs_is_same(x.comm, x.n_comm, y.comm, y.n_comm))
 		return false;
-	return x.n_port == 0 || y.n_port == 0 || (x.n_port == y.n_port &&
-	    strncmp(x.port, y.port, (size_t)x.n_port) == 0);
+	if (x.n_port != 0)
+		return programs_is_same(x.port, x.n_port, y.port, y.n_port);
+	return x.n_number != 0 &&
+	    programs_is_same(x.number, x.n_number, y.number, y.n_number);
 }
 
 static const struct mark *
-programs_follower(struct programs *p, size_t end)
+programs_follower(const struct mark *marks, size_t n, size_t end)
 {
-	for (size_t i = end + 1; i < p->n; i++) {
-		const struct mark *m = &p->marks[i];
-
-		if (p->used[i] || strcmp(m->what, "began") != 0 ||
-		    !programs_are_one(m, &p->marks[end]))
-			continue;
-		p->used[i] = true;
-		return m;
-	}
+	for (size_t i = end + 1; i < n; i++)
+		if (programs_is_back(&marks[end], &marks[i]))
+			return &marks[i];
 	return NULL;
-}
-
-static void
-programs_follow(struct programs *p, size_t end, int64_t now_ns,
-    struct programs_word *word)
-{
-	const struct mark *m = &p->marks[end];
-	const struct mark *back = programs_follower(p, end);
-
-	p->used[end] = true;
-	if (back == NULL && now_ns - m->time_ns < PROGRAMS_GONE_NS) {
-		word->gone = m;
-		word->n_gone++;
-	} else if (back != NULL && now_ns - back->time_ns < PROGRAMS_BACK_NS) {
-		word->ended = m;
-		word->back = back;
-		word->n_back++;
-	}
 }
 
 static void
 programs_say(const struct programs_word *word, programs_fn *fn, void *arg)
 {
-	const struct mark *m = word->gone != NULL ? word->gone : word->ended;
+	const struct mark *m = word->end;
+	struct programs_text t = programs_text(m);
+	time_t s = (time_t)(m->time_ns / NS_PER_S);
+	/* its port, else its number */
+	int n = t.n_comm + (t.n_port != 0 ? t.n_port : t.n_number);
 	char why[3 * MARKS_TEXT_MAX], at[40];
-	struct programs_text t;
 	struct tm tm;
-	time_t s;
-	int n;
+	size_t len;
 
-	if (m == NULL)
-		return;
-	t = programs_text(m);
-	n = t.n_comm + t.n_port;
-	s = (time_t)(m->time_ns / NS_PER_S);
 	strftime(at, sizeof(at), "%H:%M:%S UTC", gmtime_r(&s, &tm));
-	if (word->n_gone > 1)
-		snprintf(why, sizeof(why), "%zu programs have ended and not "
-		    "come back, the last one %.*s (pid %d) at %s%s",
-		    word->n_gone, n, t.comm, atoi(m->text), at, t.way);
-	else if (word->n_gone == 1)
-		snprintf(why, sizeof(why), "%.*s (pid %d) ended at %s%s and "
-		    "has not come back", n, t.comm, atoi(m->text), at, t.way);
-	else
-		snprintf(why, sizeof(why), "%.*s (pid %d) ended at %s%s and "
-		    "came back as pid %d%s", n, t.comm, atoi(m->text), at,
-		    t.way, atoi(word->back->text), word->n_back > 1
+	len = (size_t)snprintf(why, sizeof(why), "%.*s (pid %d) ended at %s%s",
+	    n, t.comm, atoi(m->text), at, t.way);
+	if (word->back != NULL)
+		snprintf(why + len, sizeof(why) - len, " and came back as pid "
+		    "%d%s", atoi(word->back->text), word->n_back > 1
 		    ? ", not for the first time in five minutes" : "");
+	else
+		snprintf(why + len, sizeof(why) - len, "%s",
+		    t.n_port + t.n_number > 0 ? " and has not come back"
+		    : "; whether it came back cannot be told");
 	fn(arg, m->service, why);
+}
+
+static bool
+programs_is_end(const struct mark *m)
+{
+	return strcmp(m->what, "ended") == 0;
+}
+
+/* What is to be told of the instance whose first end is marks[first]. */
+static void
+programs_judge_one(const struct mark *marks, size_t n, size_t first,
+    int64_t now_ns, struct programs_word *word)
+{
+	for (size_t i = first; i < n; i++) {
+		if (!programs_is_end(&marks[i]) ||
+		    !programs_are_one(&marks[i], &marks[first]))
+			continue;
+		word->end = &marks[i];
+		word->back = programs_follower(marks, n, i);
+		if (word->back != NULL &&
+		    now_ns - word->back->time_ns < PROGRAMS_BACK_NS)
+			word->n_back++;
+	}
 }
 
 void
 programs_judge(const struct mark *marks, size_t n, int64_t now_ns,
     programs_fn *fn, void *arg)
 {
-	struct programs p = {marks, n, calloc(n + 1, sizeof(bool))};
-	size_t since = 0;
+	size_t since = 0, k;
 
-	if (p.used == NULL)
-		return;
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(marks[i].what, "memlensd") == 0 &&
 		    strcmp(marks[i].text, "start") == 0)
 			since = i;
 	for (size_t i = since; i < n; i++) {
-		struct programs_word word = {NULL, NULL, NULL, 0, 0};
+		struct programs_word word = {NULL, NULL, 0};
 
-		if (p.used[i] || strcmp(marks[i].what, "ended") != 0)
+		if (!programs_is_end(&marks[i]))
 			continue;
-		for (size_t k = i; k < n; k++)
-			if (strcmp(marks[k].what, "ended") == 0 &&
+		for (k = since; k < i; k++)
+			if (programs_is_end(&marks[k]) &&
 			    programs_are_one(&marks[k], &marks[i]))
-				programs_follow(&p, k, now_ns, &word);
-		programs_say(&word, fn, arg);
+				break;
+		if (k < i)
+			continue; /* told with that one */
+		programs_judge_one(marks, n, i, now_ns, &word);
+		if (word.back != NULL ? word.n_back > 0
+		    : now_ns - word.end->time_ns < PROGRAMS_GONE_NS)
+			programs_say(&word, fn, arg);
 	}
-	free(p.used);
 }

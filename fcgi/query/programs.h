@@ -2,8 +2,10 @@
  * Which watched programs have ended, and whether they came back, by marks of
  * the daemon (marks.h, "began" and "ended").  Pure.
  *
- * An end that nothing of the same service and name has followed is told for
- * an hour; one that something has, for five minutes after that came.  What was
+ * An end that nothing of the same instance has followed is told for an hour;
+ * one that something has, for five minutes after that came.  Instances of a
+ * service and name are told apart by their port, or by their number where they
+ * did not listen; one of neither clears no other's end.  What was
  * before the daemon began is past: it did not see who came back meanwhile.  One
  * of several ("fewer") is not the end of the service, and what was stopped on
  * purpose ("stopped") is nobody's trouble: neither is told.
@@ -16,11 +18,11 @@
 
 #include "fcgi/query/marks.h"
 
-#define PROGRAMS_WHAT "began,ended,memlensd"
+#define PROGRAMS_WHAT "began,ended,listens,memlensd"
 #define PROGRAMS_GONE_NS (INT64_C(3600) * 1000000000)
 #define PROGRAMS_BACK_NS (INT64_C(300) * 1000000000)
 
-/* What is told of the programs of one name of a service. */
+/* What is told of one instance of a service. */
 typedef void programs_fn(void *arg, const char *service, const char *why);
 
 /* `marks` by time, of the last hour or more. */

@@ -17,7 +17,10 @@ END
 ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$dir/on$k"
 listener='import signal, socket, sys, time
 s = socket.socket()
-s.bind(("127.0.0.1", 0))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+if len(sys.argv) > 2:
+    time.sleep(6.5)
+s.bind(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0))
 s.listen()
 if len(sys.argv) > 1:
     signal.signal(signal.SIGTERM, lambda *a: sys.exit(int(sys.argv[1])))
@@ -59,7 +62,7 @@ other=$last
 becomes "that it began is a mark" "$marks" "marks == [('began', '${k}one')]"
 end "$first" KILL
 end "$other" KILL
-becomes "that it ended is told" health "'$k: ${k}one (pid $first) ended at' in why
+becomes "that it ended is told" health "'$k: ${k}one #1 (pid $first) ended at' in why
 	and '(signal 9)' in why and 'has not come back' in why and d['status'] == 'degraded' and
 	'x$k' not in why"
 begin "$dir/log" "$dir/${k}one" 1000
@@ -69,7 +72,7 @@ becomes "and both are marks" "$marks" "marks == [('began', '${k}one'),
 	('ended', '${k}one'), ('began', '${k}one')]"
 # those that listen, all of one name: each is one by itself
 port() { cat "$dir/port$1"; }
-ports='[(m["what"], m["text"].split(" ", 1)[1]) for m in d["marks"]
+ports='[(m["what"], m["text"].split(" ", 1)[1].split(" #")[0]) for m in d["marks"]
 	if m["service"] == "on'$k'"]'
 becomes "who listens has his port" "$marks" "sorted($ports) == sorted(
 	('began', 'on$k :%s' % p) for p in ($(port 1), $(port 2), $(port 3)))"
@@ -82,10 +85,20 @@ becomes "killed, stopped, failed" 'marks?what=ended,fewer,stopped' "sorted($port
 becomes "what was stopped on purpose is not told" health \
 	"'(pid $one) ended' in why and '(pid $three) ended' in why and
 	'(pid $two)' not in why"
+# of two that are dead the second is begun again, and listens after a while
+begin "$dir/port4" "$dir/on$k" -c "$listener" 7 "$(port 3)"
+late=$last
+becomes "who does not listen yet" 'marks?what=began' \
+	"any(m['text'].startswith('$late on$k #') for m in d['marks'])"
+becomes "brings back nobody" health "why.count('has not come back') == 2 and
+	'pid $late' not in why"
+becomes "as who listens he is the one of his port" health \
+	"'on$k :$(port 3) (pid $three) ended at' in why and
+	'came back as pid $late' in why and why.count('has not come back') == 1"
 end "$second"
 becomes "nor what SIGTERM has ended" 'marks?what=stopped' \
 	"marks == [('stopped', '${k}one')]"
-becomes "as health shows" health "'${k}one (pid $second)' not in why"
+becomes "as health shows" health "'(pid $second) ended' not in why"
 # one of two, then the other
 begin "$dir/log" "$dir/${k}shell" -c "$dir/x$k 60; :"
 pair=$last
@@ -97,7 +110,7 @@ becomes "one of them is not the service's end" "$marks" \
 becomes "nor is it told" health "'${k}shell' not in why"
 end "$last" SEGV
 becomes "the other is, and is told" health \
-	"'${k}shell (pid $last) ended at' in why and '(signal 11)' in why"
+	"'${k}shell #' in why and '(pid $last) ended at' in why and '(signal 11)' in why"
 # a shell of the service that has a worker, which ends
 begin "$dir/log" "$dir/${k}shell" -c "$dir/${k}one 9; $dir/x$k 40"
 becomes "a program with a worker" "$marks" "marks[7:] == [('began', '${k}shell')]"

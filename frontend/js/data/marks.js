@@ -12,6 +12,7 @@
     stopped: ['was stopped', '--warn'],
     fewer: ['ended, others of its name go on', '--warn'],
     began: ['began', '--ok'],
+    listens: ['listens', '--ok'],
     'target-down': ['does not answer', '--bad'],
     'target-up': ['answers again', '--ok'],
     fault: ['fault', '--warn'],
@@ -25,9 +26,10 @@
   function words({ what, text, service }) {
     const [verb] = KINDS[what] || [what];
     const of = service ? service + ': ' : '';
-    const [, pid, name, how = ''] =
-      /^(\d+) (.*?)( \((?:signal|status) \d+\))?$/.exec(text) || [];
-    if (['began', 'ended', 'stopped', 'fewer'].includes(what))
+    const [, pid, name, how = ''] = /* a port says more than a number */
+      /^(\d+) (.*?)( \((?:signal|status) \d+\))?$/.exec(
+        text.replace(/( :\d+) #\d+$/, '$1')) || [];
+    if (['began', 'listens', 'ended', 'stopped', 'fewer'].includes(what))
       return of + (pid ? name + ' (pid ' + pid + ')' : text) + ' ' + verb +
         how;
     if (what === 'target-down' || what === 'target-up') {

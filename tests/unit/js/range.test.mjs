@@ -151,6 +151,9 @@ test('marks are told in words, and the nearest comes first', () => {
     'kv: kv (pid 7) ended, others of its name go on');
   assert.equal(say('ended', '7 kv :2003 (signal 9)', 'kv'),
     'kv: kv :2003 (pid 7) ended (signal 9)');
+  assert.equal(say('began', '7 kv :2003 #2', 'kv'),
+    'kv: kv :2003 (pid 7) began');
+  assert.equal(say('listens', '7 kv #2', 'kv'), 'kv: kv #2 (pid 7) listens');
   assert.equal(say('stopped', '7 kv (status 0)', 'kv'),
     'kv: kv (pid 7) was stopped (status 0)');
   assert.equal(say('began', 'odd', 'kv'), 'kv: odd began');

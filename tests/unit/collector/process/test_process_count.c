@@ -21,6 +21,7 @@
 #define SLOT_NS (10 * NS_PER_S)
 
 static char proc[] = "/tmp/memlens-test-proc-XXXXXX";
+static char text[200]; /* of the last mark of a slot */
 
 static void
 begin_process(int pid)
@@ -56,12 +57,15 @@ marks_of(struct process_count *c)
 	struct batch *b = batch_new(SLOT_NS);
 	int64_t now_ns = clock_wall_ns();
 
-	said[0] = '\0';
+	said[0] = text[0] = '\0';
 	process_count_close_slot(c, (uint64_t)(now_ns / SLOT_NS), b,
 	    now_ns - SLOT_NS, now_ns, 0);
-	for (size_t i = 0; i < b->n_facts; i++)
+	for (size_t i = 0; i < b->n_facts; i++) {
 		snprintf(said + strlen(said), sizeof(said) - strlen(said),
 		    "%s ", batch_str(b, b->facts[i].subject));
+		snprintf(text, sizeof(text), "%.*s", (int)b->facts[i].n,
+		    (const char *)b->fact_bytes.data + b->facts[i].first);
+	}
 	batch_free(b);
 	return said;
 }
@@ -113,6 +117,48 @@ TEST(each_watched_end_of_a_slot)
 	CHECK_INT(strlen(ends_of(MANY)), MANY * strlen("ended "));
 }
 
+/* Sets what of a process /proc would say by its sockets. */
+static void
+listen_at(void *arg, struct process *p)
+{
+	p->read->port = *(uint16_t *)arg;
+	p->read->number = 3;
+}
+
+/* A replica that listens after its first seconds says so: by that alone can
+ * it be told from others that died. */
+TEST(one_that_listens_late)
+{
+	struct process_count *count;
+	struct services *s = NULL;
+	struct config c;
+	uint16_t port = 0;
+
+	CHECK_OK(config_load(&c, NULL));
+	c.services[c.n_services++] = (struct config_service){strdup("kept"),
+	    strdup("^kept$"), NULL, NULL};
+	begin_process(PID);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, clock_wall_ns()));
+	count = process_count_new(s);
+	CHECK_STR(marks_of(count), "");
+	services_each(s, listen_at, &port);
+	CHECK_STR(marks_of(count), "");
+	port = 2003;
+	services_each(s, listen_at, &port);
+	CHECK_STR(marks_of(count), "listens ");
+	CHECK_STR(text, "42 kept :2003 #3\tkept");
+	CHECK_STR(marks_of(count), "");
+	end_process(PID);
+	process_count_event(count, &(struct process_event){
+	    .kind = PROCESS_EXIT, .pid = PID, .tid = PID}, clock_mono_ns());
+	CHECK_STR(marks_of(count), "ended ");
+	CHECK_STR(text, "42 kept :2003\tkept");
+	process_count_free(count);
+	services_free(s);
+	config_free(&c);
+}
+
 int
 main(void)
 {
@@ -120,6 +166,7 @@ main(void)
 		return 1;
 	RUN(end_that_a_sweep_saw_first);
 	RUN(each_watched_end_of_a_slot);
+	RUN(one_that_listens_late);
 	rmdir(proc);
 	return test_done();
 }
