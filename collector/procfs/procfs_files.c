@@ -6,10 +6,12 @@
 #include "collector/procfs/procfs_files.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +32,10 @@ enum files_kind { FILES_DATA, FILES_LOG, FILES_KINDS };
 
 static const char *const files_kinds[FILES_KINDS] = {"data", "log"};
 
+struct folder_sums {
+	int64_t bytes[FILES_KINDS], files[FILES_KINDS];
+};
+
 struct folder {
 	char service[64], comm[16];
 	char path[256];
@@ -37,6 +43,7 @@ struct folder {
 	uid_t uid;
 	ino_t open[FILES_OPEN_MAX];
 	size_t n_open;
+	struct folder_sums held; /* deleted files that are open */
 };
 
 struct folders_of {
@@ -53,6 +60,7 @@ struct files {
 	size_t n_services;
 	uint64_t left[FILES_FOLDERS_MAX]; /* of folders without room: hashes */
 	size_t n_left;
+	struct map64 counted; /* files of several names, or of none: hashes */
 	int64_t until_ns; /* thread's CPU: when the time is over */
 };
 
@@ -69,6 +77,8 @@ files_new(int64_t slot_ns)
 void
 files_free(struct files *f)
 {
+	if (f != NULL)
+		map64_fini(&f->counted);
 	free(f);
 }
 
@@ -78,6 +88,7 @@ files_begin(struct files *f, int64_t now_ns)
 	f->due = now_ns / f->every_ns != f->round;
 	f->round = now_ns / f->every_ns;
 	f->n = f->n_services = f->n_left = 0;
+	map64_fini(&f->counted);
 	f->until_ns = clock_thread_cpu_ns() + FILES_CPU_NS;
 }
 
@@ -89,26 +100,65 @@ files_has_time(const struct files *f)
 
 /* ---- names ---- */
 
+/* Ends the first n bytes of a name with it, behind others, and whichever way
+ * it is written? */
+static bool
+name_ends(const char *name, size_t n, const char *end)
+{
+	size_t k = strlen(end);
+
+	return n > k && strncasecmp(name + n - k, end, k) == 0;
+}
+
+/* How much of a name stands before a number or date that begins with a dot, a
+ * dash or an underline. */
+static size_t
+name_before_number(const char *name, size_t n)
+{
+	size_t at = n, before = n;
+
+	while (at > 0 && strchr("0123456789.-_", name[at - 1]) != NULL)
+		if (strchr(".-_", name[--at]) != NULL && at + 1 < n)
+			before = at;
+	return before;
+}
+
+/* How much of a name stands before what logrotate and others put behind it:
+ * "app.log-20261124.gz", "app.log.1", "LOG.old". */
+static size_t
+name_rotated(const char *name)
+{
+	static const char *const ends[] = {".gz", ".bz2", ".xz", ".zst",
+	    ".lz4", ".zip", ".old", ".bak", "~"};
+	size_t n = strlen(name), before;
+
+	do {
+		before = n;
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+			if (name_ends(name, n, ends[i]))
+				n -= strlen(ends[i]);
+		n = name_before_number(name, n);
+	} while (n < before);
+	return n;
+}
+
 bool
 files_is_log(const char *name)
 {
 	static const char *const within[] = {".log.", ".INFO", ".WARNING",
 	    ".ERROR", ".FATAL"};
-	static const char *const ends[] = {".out", ".err", ".stdout",
+	static const char *const ends[] = {".log", ".out", ".err", ".stdout",
 	    ".stderr"};
-	size_t n = strlen(name), digits = strspn(name, "0123456789");
+	size_t n = name_rotated(name), digits = strspn(name, "0123456789");
 
-	if (strcmp(name, "LOG") == 0 || strncmp(name, "LOG.old", 7) == 0)
+	if (n == 3 && strncmp(name, "LOG", 3) == 0)
 		return true;
-	if (n > 4 && strcmp(name + n - 4, ".log") == 0)
-		return digits < n - 4;
 	for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
 		if (strstr(name, within[i]) != NULL)
 			return true;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (n > strlen(ends[i]) &&
-		    strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
-			return true;
+		if (name_ends(name, n, ends[i]))
+			return digits < n - strlen(ends[i]);
 	return false;
 }
 
@@ -264,8 +314,47 @@ files_is_written(int dir_fd, const char *fd, char *target, size_t size)
 		return false;
 	target[n] = '\0';
 	return strncmp(target, "/dev/", 5) != 0 &&
-	    strncmp(target, "/memfd:", 7) != 0 &&
-	    strstr(target, " (deleted)") == NULL;
+	    strncmp(target, "/memfd:", 7) != 0;
+}
+
+/* Is it the first time that a file is counted for a service? */
+static bool
+files_count(struct files *f, const char *service, const struct stat *st)
+{
+	uint64_t hash = hash64(hash64(1, service, strlen(service)),
+	    &st->st_dev, sizeof(st->st_dev));
+
+	hash = hash64(hash, &st->st_ino, sizeof(st->st_ino));
+	return map64_get(&f->counted, hash) == INTERN_NONE &&
+	    map64_add(&f->counted, hash, 1);
+}
+
+static void
+folder_sums_add(struct folder_sums *sums, const char *name,
+    const struct stat *st)
+{
+	enum files_kind kind = files_is_log(name) ? FILES_LOG : FILES_DATA;
+
+	sums->bytes[kind] += st->st_blocks * BLOCK_BYTES;
+	sums->files[kind]++;
+}
+
+/* A file without a name takes the disk as long as it is open.  The kernel puts
+ * a word behind the name that it had. */
+static void
+files_hold(struct files *f, struct folder *o, const char *target,
+    const struct stat *st)
+{
+	static const char word[] = " (deleted)";
+	char name[300]; /* and the word */
+	size_t n;
+
+	snprintf(name, sizeof(name), "%s", strrchr(target, '/') + 1);
+	n = strlen(name);
+	if (name_ends(name, n, word))
+		name[n - strlen(word)] = '\0';
+	if (files_count(f, o->service, st))
+		folder_sums_add(&o->held, name, st);
 }
 
 static void
@@ -285,7 +374,9 @@ files_add_fd(struct files *f, int dir_fd, const char *fd,
 	o = files_folder(f, p, path);
 	if (o == NULL)
 		return;
-	if (o->n_open < FILES_OPEN_MAX)
+	if (st.st_nlink == 0)
+		files_hold(f, o, target, &st);
+	else if (o->n_open < FILES_OPEN_MAX)
 		o->open[o->n_open++] = st.st_ino;
 }
 
@@ -320,10 +411,6 @@ files_add(struct files *f, int proc_fd, const struct process *p)
 
 /* ---- files of folders ---- */
 
-struct folder_sums {
-	int64_t bytes[FILES_KINDS], files[FILES_KINDS];
-};
-
 static bool
 folder_has(const struct folder *o, const char *name, const struct stat *st,
     bool strict)
@@ -352,13 +439,9 @@ folder_sum(struct files *f, const struct folder *o, DIR *dir,
 			return false;
 		if (fstatat(dirfd(dir), d->d_name, &st,
 		    AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-		    folder_has(o, d->d_name, &st, strict)) {
-			enum files_kind kind = files_is_log(d->d_name)
-			    ? FILES_LOG : FILES_DATA;
-
-			sums->bytes[kind] += st.st_blocks * BLOCK_BYTES;
-			sums->files[kind]++;
-		}
+		    folder_has(o, d->d_name, &st, strict) &&
+		    (st.st_nlink == 1 || files_count(f, o->service, &st)))
+			folder_sums_add(sums, d->d_name, &st);
 	}
 	return true;
 }
@@ -382,8 +465,10 @@ folder_read(struct files *f, int proc_fd, struct folder *o,
 	snprintf(path, sizeof(path), "%d/root%s", o->pid, o->path);
 	fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
 	    O_NONBLOCK);
-	if (fd < 0)
-		return false;
+	*sums = o->held;
+	if (fd < 0) /* deleted, with files that are still open */
+		return errno == ENOENT && sums->files[FILES_DATA] +
+		    sums->files[FILES_LOG] > 0;
 	if ((dir = fdopendir(fd)) == NULL) {
 		close(fd);
 		return false;

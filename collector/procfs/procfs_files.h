@@ -12,6 +12,9 @@
  * Of a folder those files count that the service has open, and those of its
  * user; where everybody may write, or its user is root, only those whose name
  * begins with the program's.  Processes that share a folder share its figure.
+ * A file of several names counts once for a service, in the folder that is read
+ * first; one that was deleted counts as long as it is open for writing, where
+ * it was.
  *
  * It is read once in six slots, within so much time of the CPU.  Folders of
  * file systems that may hang, as those of a network, are never looked at.
@@ -38,7 +41,8 @@ struct procfs_reading;
 struct files *files_new(int64_t slot_ns);
 void files_free(struct files *f);
 
-/* Is a file of that name a log?  LevelDB's own journal, 000012.log, is not. */
+/* Is a file of that name a log, or what logrotate made of one?  LevelDB's own
+ * journal, 000012.log, is not. */
 bool files_is_log(const char *name);
 
 /* Before the processes of a reading; adds the folders of each, where it is

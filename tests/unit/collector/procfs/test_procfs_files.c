@@ -92,15 +92,23 @@ TEST(logs_are_told_by_their_names)
 {
 	static const char *const logs[] = {"server0.log", "LOG", "LOG.old",
 	    "kv_service.host.user.log.INFO.20260619-1.7", "a.log.1.gz",
-	    "kv_service.INFO", "nohup.out", "x.stderr"};
+	    "kv_service.INFO", "nohup.out", "x.stderr",
+	    /* as logrotate leaves them */
+	    "app.log-20261124", "app.log-20261124.gz", "audit.LOG",
+	    "app.log-2026-11-24", "app.log-20261124-1732435200",
+	    "app.log.2.xz", "audit.LOG.1", "app.log.old", "app.log_20261124",
+	    "catalina.out-20261124", "mysqld.err.1", "LOG.old.1612",
+	    "app.log.1.zst", "app-20261124.log", "Server.Log~"};
 	static const char *const data[] = {"000012.log", "MANIFEST-000004",
 	    "000005.ldb", "CURRENT", "dump.rdb", "ib_logfile0", ".log",
-	    "catalog", "LOGS", "out"};
+	    "catalog", "LOGS", "out", "core.1234",
+	    "dump-20261124", "app.log2", "aria_log.00000001", "LOCK",
+	    "db.old", "-1", "a.gz", ".1"};
 
 	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++)
-		CHECK(files_is_log(logs[i]));
+		CHECK_STR(files_is_log(logs[i]) ? logs[i] : "", logs[i]);
 	for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++)
-		CHECK(!files_is_log(data[i]));
+		CHECK_STR(files_is_log(data[i]) ? "" : data[i], data[i]);
 }
 
 TEST(a_log_beside_a_small_database)
@@ -121,6 +129,61 @@ TEST(a_log_beside_a_small_database)
 	CHECK_STR(reading(f, false), ""); /* no rule names it */
 	for (size_t i = 0; i < 2; i++)
 		close(fds[i]);
+	files_free(f);
+}
+
+/* Backups are made of them: each name counted. */
+TEST(a_file_of_two_names_is_one)
+{
+	struct files *f = files_new(10 * NS_PER_S);
+	int fds[] = {make("db2", "000003.log", 4096), make("copy",
+	    "000004.log", 4096)};
+	static const char *const names[] = {"db2/other", "copy/000005.ldb"};
+	char from[300], to[300];
+
+	close(make("db2", "000005.ldb", 8192));
+	snprintf(from, sizeof(from), "%s/db2/000005.ldb", top);
+	for (int i = 0; i < 2; i++) {
+		snprintf(to, sizeof(to), "%s/%s", top, names[i]);
+		CHECK_INT(link(from, to), 0);
+	}
+	reading(f, true);
+	/* whichever folder is read first has it */
+	CHECK((says("memlens_service_files_bytes /db2 data 12288\n") &&
+	    says("memlens_service_files_bytes /copy data 4096\n") &&
+	    says("memlens_service_files /db2 data 2\n")) ||
+	    (says("memlens_service_files_bytes /db2 data 4096\n") &&
+	    says("memlens_service_files_bytes /copy data 12288\n") &&
+	    says("memlens_service_files /copy data 2\n")));
+	close(fds[0]);
+	close(fds[1]);
+	files_free(f);
+}
+
+/* It takes the disk until its program lets it go. */
+TEST(a_deleted_log_that_is_held_open)
+{
+	struct files *f = files_new(10 * NS_PER_S);
+	int fds[] = {make("held", "prog.log", 40960), make("lost",
+	    "a.log", 8192), make("held", "b.ldb", 4096)}, again;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/held/prog.log", top);
+	again = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK_INT(unlink(path), 0);
+	snprintf(path, sizeof(path), "%s/lost/a.log", top);
+	CHECK_INT(unlink(path), 0);
+	*strrchr(path, '/') = '\0';
+	CHECK_INT(rmdir(path), 0);
+	reading(f, true);
+	CHECK(says("memlens_service_files_bytes /held log 40960\n"));
+	CHECK(says("memlens_service_files /held log 1\n"));
+	CHECK(says("memlens_service_files_bytes /held data 4096\n"));
+	CHECK(says("memlens_service_files_bytes /lost log 8192\n"));
+	CHECK(says("memlens_service_folders left out  0\n"));
+	for (size_t i = 0; i < 3; i++)
+		close(fds[i]);
+	close(again);
 	files_free(f);
 }
 
@@ -199,6 +262,8 @@ main(void)
 	}
 	RUN(logs_are_told_by_their_names);
 	RUN(a_log_beside_a_small_database);
+	RUN(a_file_of_two_names_is_one);
+	RUN(a_deleted_log_that_is_held_open);
 	RUN(strangers_in_a_folder_do_not_count);
 	RUN(folders_are_bounded_and_counted);
 	RUN(it_is_read_once_in_six_slots);
