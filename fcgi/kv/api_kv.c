@@ -106,73 +106,87 @@ api_kv_get(struct context *c, struct request *rq, struct response *rs)
 	return e;
 }
 
+/* What a reading back has found. */
+struct kv_back {
+	bool asked;
+	int64_t stored_ns; /* until it had the value; -1: not within the time */
+	struct buf why;    /* what it had instead, in words; may be empty */
+};
+
 /*
- * Asks until the key has this value; *stored is how long that took, -1 where
- * it had not within the time.  A consensus may take its time, and an older
- * value is no error.
+ * Asks until the key has this text.  A consensus may take its time, and an
+ * older value is no error.
  */
-static const struct err *
-kv_read_back(struct context *c, const char *key, const struct buf *want,
-    int64_t *stored_ns)
+static void
+kv_read_back(struct context *c, const char *key, const struct buf *text,
+    struct kv_back *back)
 {
 	int64_t began_ns = clock_mono_ns(), latency_ns;
 	const struct err *e = NULL;
 	struct buf json = {0};
 	bool same = false;
 
-	*stored_ns = -1;
 	while (e == NULL && clock_mono_ns() - began_ns < KV_BACK_NS && !same) {
 		buf_clear(&json);
+		buf_clear(&back->why);
 		e = kv_get(c, key, &json, &latency_ns);
-		if (e != NULL && e->domain == ERR_REQUEST && e->code == 404)
+		if (e != NULL && e->domain == ERR_REQUEST && e->code == 404) {
 			e = NULL;
-		else
-			same = e == NULL && json.len == want->len &&
-			    memcmp(json.data, want->data, want->len) == 0;
+			buf_printf(&back->why, "after 5 seconds there is no "
+			    "such key");
+		} else if (e == NULL) {
+			buf_printf(&back->why, "after 5 seconds it has "
+			    "another value: ");
+			same = kv_is_text(&json, (const char *)text->data,
+			    text->len, &back->why);
+		} else {
+			buf_printf(&back->why, "%s", e->text);
+		}
 	}
-	if (same)
-		*stored_ns = clock_mono_ns() - began_ns;
+	back->stored_ns = same ? clock_mono_ns() - began_ns : -1;
 	buf_fini(&json);
-	return e;
 }
 
 /* What became of it: all that a 201 says is that it was taken. */
 static void
-kv_put_state(struct writer *w, bool asked, int64_t stored_ns,
-    const struct err *e)
+kv_put_state(struct writer *w, const struct kv_back *back)
 {
-	writer_key_str(w, "state", asked && stored_ns >= 0 ? "stored"
-							   : "accepted");
-	if (!asked)
+	bool stored = back->asked && back->stored_ns >= 0;
+
+	writer_key_str(w, "state", stored ? "stored" : "accepted");
+	if (!back->asked)
 		return;
 	writer_key(w, "stored_seconds");
-	stored_ns >= 0 ? writer_seconds(w, stored_ns) : writer_null(w);
-	if (e != NULL)
-		writer_key_str(w, "read_back", e->text);
+	stored ? writer_seconds(w, back->stored_ns) : writer_null(w);
+	if (stored)
+		return;
+	writer_key(w, "read_back");
+	writer_strn(w, (const char *)back->why.data, back->why.len);
 }
 
 static const struct err *
 kv_put(struct context *c, const char *key, const struct request *rq,
-    bool back, struct response *rs)
+    struct kv_back *back, struct response *rs)
 {
 	struct buf json = {0};
 	struct writer value = writer_of(&json), w = writer_of(&rs->body);
 	const char *text = (const char *)rq->body.data;
-	const struct err *e, *missed = NULL;
-	int64_t latency_ns, stored_ns = -1;
+	const struct err *e;
+	int64_t latency_ns;
 
 	/* Before the target is asked: no error may follow a write. */
 	writer_strn(&value, text, rq->body.len);
 	e = json.failed ? err_nomem() : kv_ask_put(c, key, text,
 	    rq->body.len, &latency_ns);
-	if (e == NULL && back)
-		missed = kv_read_back(c, key, &json, &stored_ns);
+	if (e == NULL && back->asked)
+		kv_read_back(c, key, &rq->body, back);
 	if (e == NULL) {
 		kv_put_answer(&w, key, &json, latency_ns);
-		kv_put_state(&w, back, stored_ns, missed);
+		kv_put_state(&w, back);
 		writer_close(&w, '}');
 	}
 	buf_fini(&json);
+	buf_fini(&back->why);
 	return e;
 }
 
@@ -198,7 +212,8 @@ api_kv_put(struct context *c, struct request *rq, struct response *rs)
 		return e;
 	if ((e = kv_keys_reads(c, key, &reads)) == NULL &&
 	    (e = kv_keys_check(key, reads)) == NULL)
-		e = kv_put(c, key, rq, back == 1, rs);
+		e = kv_put(c, key, rq, &(struct kv_back){.asked = back == 1},
+		    rs);
 	turn_end(c->turns, TURN_KEYS);
 	return e;
 }

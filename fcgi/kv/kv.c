@@ -8,6 +8,7 @@
 
 #include "fcgi/format/writer.h"
 #include "store/base/err.h"
+#include "store/base/text.h"
 
 #define KV_JSON_DEPTH 32
 
@@ -127,4 +128,61 @@ kv_value(const struct kv_answer *answer, struct buf *out)
 	if (e != NULL)
 		return e;
 	return out->failed ? err_nomem() : NULL;
+}
+
+/* The code point at s, which is well-formed. */
+static uint32_t
+kv_code(const char *s, size_t len)
+{
+	static const uint8_t bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+	uint32_t code = (uint8_t)s[0] & bits[len];
+
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((uint8_t)s[i] & 0x3fu);
+	return code;
+}
+
+/* Of two texts that are not the same. */
+static void
+kv_put_difference(struct buf *why, const char *is, size_t n_is,
+    const char *sent, size_t n_sent)
+{
+	size_t at = 1, a = text_utf8(is, n_is), b = text_utf8(sent, n_sent);
+
+	while (a != 0 && a == b && memcmp(is, sent, a) == 0) {
+		is += a, n_is -= a;
+		sent += b, n_sent -= b;
+		a = text_utf8(is, n_is);
+		b = text_utf8(sent, n_sent);
+		at++;
+	}
+	buf_printf(why, "its character %zu is ", at);
+	if (a != 0)
+		buf_printf(why, "U+%04X", (unsigned)kv_code(is, a));
+	else
+		buf_printf(why, "missing");
+	if (b != 0)
+		buf_printf(why, ", sent was U+%04X",
+		    (unsigned)kv_code(sent, b));
+	else
+		buf_printf(why, ", sent were %zu characters", at - 1);
+}
+
+bool
+kv_is_text(const struct buf *json, const char *text, size_t n,
+    struct buf *why)
+{
+	struct json_object *value = kv_parse(json);
+	bool is_text = json_object_is_type(value, json_type_string), same;
+	const char *is = is_text ? json_object_get_string(value) : "";
+	size_t n_is = is_text
+	    ? (size_t)json_object_get_string_len(value) : 0;
+
+	same = is_text && n_is == n && memcmp(is, text, n) == 0;
+	if (!is_text)
+		buf_printf(why, "it is no text");
+	else if (!same)
+		kv_put_difference(why, is, n_is, text, n);
+	json_object_put(value);
+	return same;
 }

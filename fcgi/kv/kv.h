@@ -58,4 +58,9 @@ struct json_object *kv_parse(const struct buf *body);
  */
 const struct err *kv_value(const struct kv_answer *answer, struct buf *out);
 
+/* Is such a value this text, UTF-8 of n bytes, however it is escaped?  Where
+ * not, `why` says in words at which character they part, by its code. */
+bool kv_is_text(const struct buf *json, const char *text, size_t n,
+    struct buf *why);
+
 #endif

@@ -38,6 +38,10 @@ check "what was accepted is stored a round later" js 'd.value === "two"'
 put 'hello?read-back=1' three
 check "read back on request" js 'd.state === "stored" &&
     d.stored_seconds >= 0.1 && d.latency_seconds < d.stored_seconds'
+for odd in '\177' '\357\273\277' '\342\200\250'; do
+	put 'odd?read-back=1' "$(printf "a${odd}b")"
+	check "a value with $odd is found again" js 'd.state === "stored"'
+done
 put 'a:%2541%22' 'x'
 check "a key that needs encoding, as the target reads it" \
     js 'd.key === "a:%41\"" && d.value === "x"'
@@ -60,7 +64,13 @@ check "and why" js '/café.*round trip has shown/.test(d.detail)'
 crow yes DELAY=20 LOSE=lost
 put 'lost?read-back=1' x
 check "what is dropped without a word is not called stored" js \
-    'd.state === "accepted" && d.stored_seconds === null'
+    'd.state === "accepted" && d.stored_seconds === null &&
+    /5 seconds there is no such key/.test(d.read_back)'
+crow yes DELAY=1 CHANGE="$(printf '\342\200\250')"
+put 'odd?read-back=1' "$(printf 'ab\342\200\250c')"
+check "what is kept in another way is told by place and code" js \
+    'd.state === "accepted" && d.stored_seconds === null &&
+    /value: its character 3 is U\+0063, sent was U\+2028/.test(d.read_back)'
 crow no DELAY=1
 get GET '/api/v1/kv/caf%C3%A9'
 check "without the right to write nothing is written" status 404

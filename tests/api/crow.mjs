@@ -3,7 +3,8 @@
  * says its port.  Environment: PORT, one that is free otherwise; DELAY, milliseconds until a write is committed
  * and a read is answered (a consensus round); HANG, a read of a key that
  * begins with it is never answered; LOSE, a write of such a key is dropped;
- * HANG_AFTER, after so many writes no read is answered.
+ * HANG_AFTER, after so many writes no read is answered; CHANGE, a text that
+ * values are kept without.
  *
  * A write is answered 201 when it was handed over, and seen by reads a round
  * later.  A key is what stands in the path: nothing is decoded, and a slash
@@ -14,7 +15,7 @@
 import http from 'node:http';
 
 const delay = Number(process.env.DELAY || 0);
-const { HANG, LOSE } = process.env;
+const { HANG, LOSE, CHANGE } = process.env;
 const hangAfter = Number(process.env.HANG_AFTER || Infinity);
 const KEYS = '/v1/transactions';
 const store = new Map();
@@ -27,6 +28,12 @@ const say = (res, status, type, body = '') => {
   res.end(body);
 };
 
+function kept(body) {
+  const { id, value } = JSON.parse(body);
+  return CHANGE ? JSON.stringify({ id, value: value.replaceAll(CHANGE, '') })
+    : body;
+}
+
 function commit(res, body) {
   let id;
   try {
@@ -36,7 +43,7 @@ function commit(res, body) {
     return say(res, 400, 'text/plain', 'Invalid transaction format');
   writes++;
   if (!LOSE || !id.startsWith(LOSE))
-    setTimeout(() => store.set(id, body), delay);
+    setTimeout(() => store.set(id, kept(body)), delay);
   return say(res, 201, 'text/plain', 'id: ' + id);
 }
 

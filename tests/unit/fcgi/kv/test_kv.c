@@ -98,9 +98,46 @@ TEST(other_answers)
 	CHECK(strncmp(value(404, ""), "502: ", 5) == 0);
 }
 
+/* "same", or where value and text part. */
+static const char *
+against(const char *json, const char *sent, size_t n)
+{
+	struct buf b = {0};
+	bool same;
+
+	buf_put(&b, json, strlen(json));
+	buf_clear(&out);
+	same = kv_is_text(&b, sent, n, &out);
+	CHECK(same == (out.len == 0));
+	buf_fini(&b);
+	return same ? "same" : text();
+}
+
+/* However the value is escaped. */
+TEST(values_are_texts)
+{
+	static const char all[] = "a\x7f\xef\xbb\xbf\xe2\x80\xa8\xf0\x9f"
+	                          "\x97\x9d\0/";
+	const char *key = "\"a\\u007f\\ufeff\\u2028\\ud83d\\udddd\\u0000\\/\"";
+
+	CHECK_STR(against(key, all, sizeof(all) - 1), "same");
+	CHECK_STR(against("\"a\x7f\xef\xbb\xbf\"", all, 5), "same");
+	CHECK_STR(against("\"\"", "", 0), "same");
+	CHECK_STR(against("\"a\"", all, 2),
+	    "its character 2 is missing, sent was U+007F");
+	CHECK_STR(against("\"a\x7f?\"", all, 5),
+	    "its character 3 is U+003F, sent was U+FEFF");
+	CHECK_STR(against("\"\xe2\x80\xa9\"", "\xe2\x80\xa8", 3),
+	    "its character 1 is U+2029, sent was U+2028");
+	CHECK_STR(against("\"ab\xf0\x9f\x97\x9d\"", "ab", 2),
+	    "its character 3 is U+1F5DD, sent were 2 characters");
+	CHECK_STR(against("5", "5", 1), "it is no text");
+}
+
 int
 main(void)
 {
+	RUN(values_are_texts);
 	RUN(keys_are_encoded);
 	RUN(what_no_path_has);
 	RUN(bodies_are_json);
