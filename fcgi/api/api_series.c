@@ -13,6 +13,7 @@
 #include "fcgi/query/measure.h"
 #include "fcgi/query/series_point.h"
 #include "fcgi/query/series_sum.h"
+#include "fcgi/query/series_times.h"
 #include "fcgi/query/step.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
@@ -94,6 +95,19 @@ series_parts(const struct series_sum *sum, size_t i)
 	return parts;
 }
 
+/* What was there last, where all are read at once. */
+static int64_t
+series_newest(const struct series_sum *sum, size_t i)
+{
+	int64_t newest = INT64_MIN;
+
+	for (size_t k = 0; sum->times != NULL && k < sum->n; k++)
+		if (sum->members[k]->points[i].count > 0 &&
+		    sum->members[k]->points[i].last_ns > newest)
+			newest = sum->members[k]->points[i].last_ns;
+	return newest;
+}
+
 static void
 series_put_value(struct writer *w, const struct series_request *q,
     const struct series_sum *sum, size_t i)
@@ -103,6 +117,7 @@ series_put_value(struct writer *w, const struct series_request *q,
 	int128 num = 0, num2;
 	uint128 den = 1, den2;
 	int scale = fn == FN_COUNT ? 0 : m->desc.scale;
+	int64_t newest = fn == FN_LAST ? series_newest(sum, i) : INT64_MIN;
 
 	if (series_parts(sum, i) == 0) {
 		writer_null(w);
@@ -111,9 +126,11 @@ series_put_value(struct writer *w, const struct series_request *q,
 	for (size_t k = 0; k < sum->n; k++) {
 		const struct metric_point *p = &sum->members[k]->points[i];
 
-		if (p->count == 0)
+		if (p->count == 0 || p->last_ns < newest)
 			continue;
 		series_point_term(fn, p, &num2, &den2);
+		if (sum->times != NULL && (fn == FN_MEAN || fn == FN_RATE))
+			den2 = sum->times[i];
 		series_add_quotient(&num, &den, num2, den2);
 	}
 	if (den == 1 && fn != FN_RATE) /* all of its digits */
@@ -219,6 +236,8 @@ series_answer(const struct series_request *q, struct store *s,
 		e = series_check_fn(q, &series[i]);
 	if (e == NULL)
 		e = series_sums_new(&sums, &n_sums, series, n, &q->over);
+	if (e == NULL)
+		e = series_times(q->page, s, &q->over, sums, n_sums);
 	if (e == NULL)
 		series_put_all(q, s, w, sums, n_sums);
 	series_sums_free(sums, n_sums);

@@ -12,6 +12,8 @@
 #include "store/model/mean.h"
 #include "store/store.h"
 
+#define SUM_LABELS_MAX 64 /* of one series: as many as a batch takes */
+
 const struct err *
 series_over_parse(struct series_over *o, const char *text)
 {
@@ -88,6 +90,16 @@ sum_takes(const struct series_sum *sum, const struct series_desc *d,
 	    sum_labels_are(sum, labels, n);
 }
 
+bool
+series_sum_takes(const struct series_sum *sum, const struct series_desc *d,
+    const struct series_over *over)
+{
+	struct label labels[SUM_LABELS_MAX];
+
+	return d->n_labels <= SUM_LABELS_MAX &&
+	    sum_takes(sum, d, labels, sum_labels(labels, d, over));
+}
+
 static struct series_sum *
 sum_find(struct series_sum *sums, size_t n_sums,
     const struct metric_series *m, const struct series_over *over,
@@ -149,6 +161,7 @@ series_sums_free(struct series_sum *sums, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		free(sums[i].members);
 		free(sums[i].labels);
+		free(sums[i].times);
 	}
 	free(sums);
 }

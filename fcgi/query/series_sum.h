@@ -32,6 +32,7 @@ struct series_sum {
 	size_t n;
 	struct label *labels; /* without those that are added over */
 	size_t n_labels;
+	uint64_t *times; /* series_times.h; NULL: each has its own */
 };
 
 /* Groups of the series in the order of their first ones; without labels to
@@ -43,6 +44,9 @@ const struct err *series_sums_new(struct series_sum **out, size_t *n_out,
 /* Does a series have the labels of the sum, neither more nor fewer? */
 bool series_sum_has_labels(const struct series_sum *sum,
     const struct series_desc *d);
+/* Is a series one of the sum's? */
+bool series_sum_takes(const struct series_sum *sum,
+    const struct series_desc *d, const struct series_over *over);
 void series_sums_free(struct series_sum *sums, size_t n);
 
 /* *num / *den += num2 / den2, the denominators at most 2^40.  Exact as long as
