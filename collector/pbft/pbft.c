@@ -20,6 +20,7 @@
 
 #include "collector/base/config.h"
 #include "collector/disk/bins.h"
+#include "collector/pbft/pbft_cluster.h"
 #include "collector/pbft/pbft_find.h"
 #include "collector/probe/pbft_probe.h"
 #include "collector/process/instances.h"
@@ -30,7 +31,7 @@
 
 #define LOOK_NS INT64_C(1000000000) /* between two looks at the processes */
 #define STRANGERS PBFT_LOSTS /* a reason more, of no replica */
-#define PROCESS_LABELS 3
+#define PROCESS_LABELS 4
 #define PORT_LOOKS 10 /* in which a process begins to listen */
 
 enum file_state {
@@ -62,6 +63,7 @@ struct pbft_member {
 	bool seen, counted;
 	char service[sizeof(((struct process_read *)0)->service)];
 	char instance[sizeof(((struct process_read *)0)->instance)];
+	char cluster[PBFT_CLUSTER_MAX]; /* or "" */
 	struct pbft_replica told;
 };
 
@@ -257,6 +259,7 @@ member_open(struct pbft *p, struct pbft_member *m,
 	m->pid = process->pid;
 	m->image = process->image;
 	m->file = PBFT_FILES;
+	pbft_cluster(p->proc_fd, m->pid, m->cluster);
 	snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd >= 0)
@@ -383,7 +386,8 @@ member_labels(const struct pbft_member *m, const char *name,
 	l[0] = (struct label){name, value};
 	l[1] = (struct label){"service", m->service};
 	l[2] = (struct label){"instance", m->instance};
-	return PROCESS_LABELS;
+	l[3] = (struct label){"cluster", m->cluster};
+	return PROCESS_LABELS - (m->cluster[0] == '\0');
 }
 
 static void

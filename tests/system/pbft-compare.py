@@ -26,11 +26,12 @@ def at_rank(values, p):
     return sorted(values)[min(len(values) - 1, int(p * len(values)))]
 
 
-counters, buckets, sums, zeros = {}, {}, {}, {}
+counters, buckets, sums, zeros, clusters = {}, {}, {}, {}, {}
 for b in mlb.batches(open(folder + '/rec', 'rb').read()):
     for series, _, value in b.blocks:
         labels = series['labels']
         who = labels.get('instance')
+        clusters.setdefault(who, set()).add(labels.get('cluster'))
         if series['name'] == 'pbft_rounds_total':
             key = who, labels['state']
             counters[key] = counters.get(key, 0) + value['increase']
@@ -115,3 +116,7 @@ expect('a silent replica has zeros', silent and not any(silent.values()) and
 expect('no other process has rounds',
        {k[0] for k in buckets} == {':%d' % (base + i) for i in (1, 2, 3)},
        {k[0] for k in buckets})
+of = [clusters[':%d' % (base + i)] for i in (1, 2, 3, 4)]
+expect('those of one file are of one cluster, others of another',
+       of[0] == of[1] == of[2] != of[3] and all(
+           len(x) == 1 and None not in x for x in of), of)

@@ -17,8 +17,10 @@ base=$((21000 + $$ % 8000))
 
 # Stopped until they are watched: each round is to be seen.
 declare -A replica
+ln -s "$PWD/$rounds" "$dir/rounds4" # of another cluster
 for i in 1 2 3 4; do
-	begin "$dir/replica$i" "$dir/$name" "$rounds" "$i" $((base + i))
+	[ $i = 4 ] && file=$dir/rounds4 || file=$rounds
+	begin "$dir/replica$i" "$dir/$name" "$file" "$i" $((base + i))
 	replica[$i]=$last
 	await 30 said "$dir/replica$i" ^ready
 done

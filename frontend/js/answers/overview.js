@@ -7,20 +7,31 @@
   'use strict';
 
   const S = ns.series;
-  const LATE_STEPS = 2.5;
+  const LATE_S = 30, LATE_STEPS = 2.5;
+  const MEMORY_ONE =
+    'memlens_instance_memory_bytes{memtype="resident"}';
+  const MEMORY = 'namedprocess_namegroup_memory_bytes{memtype="resident"}';
 
   /* Of an instance and of a service without; instances are of rules alone. */
   const QUERIES = [
     { key: 'cpuOne', query: 'memlens_instance_cpu_seconds_total',
       fn: 'rate' },
-    { key: 'memoryOne', query:
-      'memlens_instance_memory_bytes{memtype="resident"}' },
+    { key: 'memoryOne', query: MEMORY_ONE },
     { key: 'rounds', query: 'pbft_rounds_total', fn: 'increase' },
     { key: 'cpu', query: 'namedprocess_namegroup_cpu_seconds_total',
       fn: 'rate' },
-    { key: 'memory', query:
-      'namedprocess_namegroup_memory_bytes{memtype="resident"}' }
+    { key: 'memory', query: MEMORY }
   ];
+
+  /* How they are at the end of the range, however long that is: of the time
+   * before it, in short steps; and who else is there. */
+  const NEAR_S = 3600, NEAR_STEP_S = 10, HERE_S = 60;
+  const NEAR = [
+    { key: 'alive', query: MEMORY_ONE },
+    { key: 'rounds', query: 'pbft_rounds_total', fn: 'increase' },
+    Object.assign({ key: 'executed', step: NEAR_S }, ns.pbftRounds.EXECUTED)
+  ];
+  const HERE = [{ key: 'here', query: MEMORY, step: HERE_S }];
 
   const keyOf = (service, instance) => JSON.stringify([service,
     instance || '']);
@@ -30,17 +41,19 @@
     series: cols.map((c) => ({ labels: c.labels,
       points: c.t.map((t, i) => [t, c.v[i]]) })) });
 
-  function replicas(rounds, until) {
+  function replicas({ rounds, executed }, until) {
     const none = { series: [], columns: [] };
-    return new Map(ns.pbftRounds.replicas(answerOf(rounds, until), none, none)
-      .map((r) => [keyOf(r.service, r.instance), r]));
+    return new Map(ns.pbftRounds.replicas(answerOf(rounds, until), none, none,
+      answerOf(executed, until)).map((r) => [keyOf(r.service, r.instance),
+      r]));
   }
 
-  /* {key: the seconds in which a replica's rounds were counted} */
-  function counted({ cols, step }) {
+  /* {key: rounds a second, of the steps in which they were counted} */
+  function rates({ cols, step }) {
     return new Map(cols.filter((c) => c.labels.state === 'execute').map((c) =>
       [keyOf(c.labels.service, c.labels.instance),
-        c.v.filter((v) => v !== null).length * step]));
+        c.v.some((v) => v !== null) ? S.total(c) /
+          (c.v.filter((v) => v !== null).length * step) : null]));
   }
 
   /* {key: all columns of it, added} */
@@ -64,70 +77,86 @@
     return null;
   }
 
-  /* What marks last said of the programs of a service that listen at a port,
-   * or of those without one: {time, what, how} or null. */
+  /* What marks last said of an instance by its port or number, or of a
+   * service's programs: {time, what, how} or null. */
   function lastWord(marks, service, instance) {
     const of = marks.filter((m) => m.service === service &&
-      /^(began|ended|stopped)$/.test(m.what) &&
-      (instance[0] !== ':' || (m.text + ' ').includes(' ' + instance + ' ')));
+      /^(began|listens|ended|stopped)$/.test(m.what) &&
+      (!/^[:#]/.test(instance) ||
+        (m.text + ' ').includes(' ' + instance + ' ')));
     const m = of[of.length - 1];
     const [, how] = m ? /\((signal \d+|status \d+)\)$/.exec(m.text) || [] : [];
     return m ? { time: m.time, what: m.what, how: how || '' } : null;
   }
 
-  /* {level: ok, behind, silent, stuck, gone or runs, since, how}. */
-  function stateOf(row, marks, { until, step }) {
-    const late = row.seen === null ||
-      until - row.seen > LATE_STEPS * Math.max(step, 10);
-    const word = late ? lastWord(marks, row.service, row.instance) : null;
-    if (late)
-      return { level: 'gone', since: word && word.what !== 'began'
-        ? word.time : row.seen, what: word && word.what !== 'began'
-        ? word.what : '', how: word ? word.how : '' };
-    if (row.replica && row.replica.verdict.level !== 'gone')
-      return Object.assign({ what: '', how: '' }, row.replica.verdict);
-    return { level: 'runs', since: null, what: '', how: '' };
+  /* One that does not run; `over`: it was last seen before the time that was
+   * looked at. */
+  function gone(row, of) {
+    const word = lastWord(of.marks, row.service, row.instance);
+    const end = word && /^(ended|stopped)$/.test(word.what) ? word : null;
+    return { level: 'gone', since: end ? end.time : row.seen,
+      over: end || row.seen !== null ? null : of.over,
+      what: end ? end.what : '', how: end ? end.how : '' };
   }
 
-  function rowOf(key, of, range) {
+  /* {level: ok, behind, silent, stuck, gone or runs, since, over, what, how}. */
+  function stateOf(row, of) {
+    if (row.seen === null || of.until - row.seen > Math.max(LATE_S,
+      LATE_STEPS * of.step))
+      return gone(row, of);
+    if (row.replica && row.replica.verdict.level !== 'gone')
+      return Object.assign({ what: '', how: '' }, row.replica.verdict);
+    return { level: 'runs', since: null, over: null, what: '', how: '' };
+  }
+
+  /* A number that a program had until it listened is no instance that died:
+   * no mark says that it has ended. */
+  const isPassing = (row) => row.state.level === 'gone' &&
+    row.instance[0] === '#' && !row.state.what;
+
+  function rowOf(key, of) {
     const [service, instance] = JSON.parse(key);
     const memory = of.memory.get(key) || null, cpu = of.cpu.get(key) || null;
     const replica = of.replicas.get(key) || null;
-    const executed = replica ? replica.states.execute : null;
     const row = { service, instance, cpu, memory, replica,
       cpuNow: S.last(cpu), memoryNow: S.last(memory),
-      seen: seen(memory || cpu, of.step),
-      executed: executed === undefined ? null : executed,
-      rate: executed > 0 ? executed / of.counted.get(key)
-        : executed === 0 ? 0 : null,
+      seen: latest(seen(of.alive.get(key), of.step), replica
+        ? replica.seen + of.step : null),
+      rate: of.rates.has(key) ? of.rates.get(key) : null,
       behind: replica ? replica.behind : null };
-    row.state = stateOf(row, of.marks, { until: range.until, step: of.step });
+    row.state = stateOf(row, of);
     return row;
   }
+
+  const latest = (a, b) => (a === null ? b : b === null ? a : Math.max(a, b));
 
   const byName = (a, b) => a.service.localeCompare(b.service) ||
     a.instance.localeCompare(b.instance, 'en', { numeric: true });
 
   /*
-   * r: answers of QUERIES by key; marks as of api/v1/marks; range: {from,
-   * until}, of which `until` is what is stored.  {ruled, others}: instances of
-   * services that a rule names by name, and other services by CPU; a row is
-   * {service, instance, cpu, memory: columns, cpuNow, memoryNow, executed, rate,
-   * behind, seen, state}.
+   * r: answers of QUERIES by key, near: those of NEAR and HERE; marks as of
+   * api/v1/marks, of a day or more; until: of what is stored.  {ruled, others}:
+   * instances of services that a rule names by name, and replicas, and other
+   * services by CPU; a row is {service, instance, cpu, memory: columns, cpuNow,
+   * memoryNow, rate, behind, seen, state}.  States and lags are those at
+   * `until`, however long the range is.
    */
-  function rows(r, marks, range) {
+  function rows(r, near, marks, until) {
     const of = { cpu: added(r.cpuOne.cols), memory: added(r.memoryOne.cols),
-      replicas: replicas(r.rounds, range.until), counted: counted(r.rounds),
-      marks,
-      step: r.memoryOne.step };
-    const ruled = [...new Set([...of.memory.keys(), ...of.replicas.keys()])]
-      .map((key) => rowOf(key, of, range)).sort(byName);
-    const known = new Set(ruled.map((row) => row.service));
+      alive: added(near.alive.cols), replicas: replicas(near, until),
+      rates: rates(r.rounds), marks, until, step: near.alive.step,
+      over: NEAR_S };
+    const ruled = [...new Set([...of.memory.keys(), ...of.alive.keys(),
+      ...of.replicas.keys()])].map((key) => rowOf(key, of))
+      .filter((row) => !isPassing(row)).sort(byName);
+    const known = new Set([...of.memory.keys(), ...of.alive.keys()]
+      .map((key) => JSON.parse(key)[0]));
     const wide = Object.assign({}, of, { cpu: added(r.cpu.cols),
-      memory: added(r.memory.cols) });
-    const others = [...new Set(wide.memory.keys())].filter((key) =>
-      !known.has(JSON.parse(key)[0]))
-      .map((key) => rowOf(key, wide, range))
+      memory: added(r.memory.cols), alive: added(near.here.cols),
+      step: near.here.step, over: null });
+    const others = [...new Set([...wide.memory.keys(), ...wide.alive.keys()])]
+      .filter((key) => !known.has(JSON.parse(key)[0]))
+      .map((key) => rowOf(key, wide))
       .sort((a, b) => (b.cpuNow || 0) - (a.cpuNow || 0) || byName(a, b));
     return { ruled, others };
   }
@@ -159,5 +188,6 @@
     });
   }
 
-  ns.overview = { QUERIES, rows, fault, lastWord };
+  ns.overview = { QUERIES, NEAR, HERE, NEAR_S, NEAR_STEP_S, HERE_S, rows, fault,
+    lastWord };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -30,21 +30,15 @@
       fn: 'increase', ...range, step: '10s' });
     if (!rounds.series.length)
       return { rounds };
-    const [phases, lost] = await Promise.all([
+    const [phases, lost, executed] = await Promise.all([
       ask('percentiles', { query: 'pbft_phase_seconds', ...whole }),
       ask('series', { query: 'memlens_pbft_lost_total', fn: 'increase',
-        ...whole })]);
-    return { rounds, phases, lost };
+        ...whole }),
+      ask('series', { ...R.EXECUTED, ...whole })]);
+    return { rounds, phases, lost, executed };
   }
 
-  const at = (t) => (t === null ? '' : ' since ' + F.clock(t, true));
-  const WORDS = {
-    ok: () => 'executes',
-    behind: () => 'behind',
-    stuck: () => 'agrees, but executes nothing',
-    silent: (v) => 'silent' + (at(v.since) || ' all the time'),
-    gone: (v) => 'not seen' + at(v.since)
-  };
+  const words = (v) => R.words(v, (t) => F.clock(t, true));
 
   function nameOf(r) {
     return r.service + (r.instance ? ' ' + r.instance : '');
@@ -61,7 +55,7 @@
     return h('tr', { 'data-level': r.verdict.level },
       h('th', { scope: 'row', text: nameOf(r) }),
       h('td', { class: 'pbft-verdict',
-        text: WORDS[r.verdict.level](r.verdict) }),
+        text: words(r.verdict) }),
       num(asked > 0 ? F.count(asked) : asked === 0 ? 'no' : F.count(null)),
       num(F.count(r.states.execute)), num(F.count(r.behind)), ...times);
   }
@@ -83,12 +77,12 @@
     return F.perSecond(now).replace('/s', ' rounds a second') + '; ' +
       (who.length ? who.join(', ') + ' proposes' : 'nobody proposes') + '. ' +
       (bad.length ? bad.map((r) => nameOf(r) + ': ' +
-        WORDS[r.verdict.level](r.verdict)).join('; ') + '.'
+        words(r.verdict)).join('; ') + '.'
         : 'All replicas keep up.') +
       (lost > 0 ? ' ' + F.count(lost) + ' phases are not in the times.' : '');
   }
 
-  function draw({ rounds, phases, lost }) {
+  function draw({ rounds, phases, lost, executed }) {
     if (!rounds.series.length) {
       shown = false;
       $('pbft-live-box').replaceChildren();
@@ -97,7 +91,7 @@
         'names, or its program has no symbols (health says which).';
       return;
     }
-    const list = R.replicas(rounds, phases, lost), col = R.rate(rounds);
+    const list = R.replicas(rounds, phases, lost, executed), col = R.rate(rounds);
     const spark = ns.spark.create();
     spark.set(col, 0);
     shown = true;

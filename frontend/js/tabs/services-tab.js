@@ -8,24 +8,21 @@
 
   const { h } = ns.dom;
   const F = ns.format, O = ns.overview;
-  const OTHERS = 200;
+  const OTHERS = 200, DAY_S = 86400;
   const HEADS = [['Service', ''], ['State', ''], ['CPU', 'num'], ['', 'line'],
     ['Memory', 'num'], ['Rounds', 'num'], ['Behind', 'num']];
 
   const queries = () => O.QUERIES;
 
-  const at = (t) => (t === null ? '' : ' since ' + F.clock(t, true));
-  const WORDS = {
-    ok: () => 'executes',
-    runs: () => 'runs',
-    behind: () => 'behind',
-    stuck: () => 'agrees, but executes nothing',
-    silent: (s) => 'silent' + at(s.since),
-    gone: (s) => (s.what ? { ended: 'ended', stopped: 'was stopped' }[s.what] +
-      (s.how ? ' (' + s.how + ')' : '') + (s.since === null ? '' : ' at ' +
-      F.clock(s.since, true)) : 'not seen' + at(s.since))
-  };
-  const words = (state) => WORDS[state.level](state);
+  const clock = (t) => F.clock(t, true);
+  const ENDS = { ended: 'ended', stopped: 'was stopped' };
+
+  function words(state) {
+    if (state.level === 'runs')
+      return 'runs';
+    return state.what ? ENDS[state.what] + (state.how ? ' (' + state.how + ')'
+      : '') + ' at ' + clock(state.since) : ns.pbftRounds.words(state, clock);
+  }
 
   /* "4 of 5 run; kv_service :20003: silent since 12:00:01".  Pure. */
   function summary({ ruled }) {
@@ -96,7 +93,11 @@
           'memory is resident.',
         'Rounds are those of PBFT that a replica has executed, a second over ' +
           'the range; behind is how many fewer than the first of its ' +
-          'service.']),
+          'cluster, since that is watched: what a replica missed is missing ' +
+          'until it has caught up. Where several of a service propose at ' +
+          'once they are of several clusters, told apart by the file that ' +
+          'they were started with.',
+        'State and lag are those at the end of the range.']),
         h('span', { class: 'spacer' }), more), said, named.node, rest.node),
     fault.node);
 
@@ -113,9 +114,9 @@
 
     async function marks({ range, signal }) {
       try {
-        return (await ns.api.get('marks', { from: range.from,
-          until: range.until, what: 'began,ended,stopped' },
-        { signal })).marks || [];
+        return (await ns.api.get('marks', { from: Math.min(range.from,
+          range.until - DAY_S), until: range.until,
+        what: 'began,listens,ended,stopped' }, { signal })).marks || [];
       } catch (e) {
         if (e.name === 'AbortError')
           throw e;
@@ -131,11 +132,22 @@
         : until };
     }
 
+    /* Of so many seconds before the end of the range. */
+    function before(table, seconds, step, { range, signal }) {
+      const { until } = stored(range);
+      return ns.api.series(table, { from: until - seconds, until,
+        slot: range.slot }, step, signal);
+    }
+
     async function refresh(ctx) {
-      const [r, told] = await Promise.all([ns.api.series(queries(), ctx.range,
-        ctx.step, ctx.signal), marks(ctx), fault.refresh(ctx)]);
-      const failed = r.memoryOne.error || r.memory.error;
-      shown = O.rows(r, told, stored(ctx.range));
+      const [r, near, here, told] = await Promise.all([
+        ns.api.series(queries(), ctx.range, ctx.step, ctx.signal),
+        before(O.NEAR, O.NEAR_S, O.NEAR_STEP_S, ctx),
+        before(O.HERE, O.HERE_S, O.HERE_S, ctx), marks(ctx),
+        fault.refresh(ctx)]);
+      const failed = r.memoryOne.error || r.memory.error || near.alive.error;
+      shown = O.rows(r, Object.assign(near, here), told,
+        stored(ctx.range).until);
       ns.dom.say(said, failed ? failed.message : summary(shown));
       named.show(shown.ruled);
       arrange(ctx.state);

@@ -25,7 +25,9 @@ test('a line for each instance, and other services by CPU', () => {
     col({ groupname: 'kv', service: 'kv' }, [3, 3])]),
   memory: result(['x', 'y', 'kv'].map((service) =>
     col({ groupname: service, service }, [5, 6]))) };
-  const { ruled, others } = M.overview.rows(r, [], { from: 100, until: 120 });
+  const near = { alive: r.memoryOne, rounds: none, executed: none,
+    here: r.memory };
+  const { ruled, others } = M.overview.rows(r, near, [], 120);
   assert.deepEqual(ruled.map((x) => x.instance), [':2003', ':10004']);
   assert.equal(ruled[0].cpuNow, 0.25, 'modes add up');
   assert.equal(ruled[0].memoryNow, 2);
@@ -34,21 +36,27 @@ test('a line for each instance, and other services by CPU', () => {
   assert.ok(ruled.concat(others).every((x) => x.state.level === 'runs'));
 });
 
+const state = (instance, v, more = {}) => col(Object.assign({
+  state: 'execute' }, kv(instance), more), v);
+const minute = (f) => Array.from({ length: 12 }, (_, i) => f(i));
+/* Rounds as a `near` answer, and how many were executed in all. */
+const near = (alive, rounds, executed = none) => ({ here: none, rounds,
+  alive: result(alive), executed });
+const empty = { cpuOne: none, cpu: none, memory: none, memoryOne: none,
+  rounds: none };
+
 test('replicas: who executes, who is silent, who is gone and how', () => {
-  const state = (instance, v) => col(Object.assign({ state: 'execute' },
-    kv(instance)), v);
-  const minute = (f) => Array.from({ length: 12 }, (_, i) => f(i));
-  const r = { cpuOne: none, cpu: none, memory: none, memoryOne: result([
-    col(kv(':1'), minute(() => 7)), col(kv(':2'), minute(() => 7)),
-    col(kv(':3'), minute((i) => (i < 6 ? 7 : null)))]),
-  rounds: result([state(':1', minute(() => 20)),
+  const alive = [col(kv(':1'), minute(() => 7)), col(kv(':2'),
+    minute(() => 7)), col(kv(':3'), minute((i) => (i < 6 ? 7 : null)))];
+  const rounds = result([state(':1', minute(() => 20)),
     state(':2', minute((i) => (i < 4 ? 20 : 0))),
-    state(':3', minute((i) => (i < 6 ? 20 : null)))]) };
+    state(':3', minute((i) => (i < 6 ? 20 : null)))]);
   const marks = [{ time: 155, what: 'began', service: 'kv', text: '1 kv :3' },
     { time: 161.5, what: 'ended', service: 'kv',
       text: '7 kv :3 (signal 9)' },
     { time: 200, what: 'ended', service: 'kv', text: '7 kv :33 (signal 1)' }];
-  const { ruled } = M.overview.rows(r, marks, { from: 100, until: 220 });
+  const { ruled } = M.overview.rows(Object.assign({}, empty, { rounds }),
+    near(alive, rounds), marks, 220);
   assert.deepEqual(ruled.map((x) => x.state.level), ['ok', 'silent', 'gone']);
   assert.equal(ruled[0].rate, 2);
   assert.equal(ruled[1].behind, 160);
@@ -59,6 +67,45 @@ test('replicas: who executes, who is silent, who is gone and how', () => {
   assert.match(M.servicesTab.summary({ ruled }),
     /^1 of 3 are well; kv :2: silent since .*; kv :3: ended/);
   assert.match(M.servicesTab.summary({ ruled: [] }), /named by a rule/);
+});
+
+/* Over a day a step is minutes long, and who had died in it ran. */
+test('states and lags are those at the end, however long the range is', () => {
+  const rounds = result([state(':1', minute(() => 20)),
+    state(':2', minute(() => 20))]);
+  const alive = [col(kv(':1'), minute(() => 7)),
+    col(kv(':2'), minute(() => 7)),
+    col(kv(':3'), minute((i) => (i < 3 ? 7 : null)))];
+  const day = result([1, 2, 3, 4].map((i) => col(kv(':' + i),
+    [i === 4 ? 5 : 7, i === 4 ? null : 7], -86180, 43200)), 43200);
+  const all = result([state(':1', [90000]), state(':2', [70000])], 3600);
+  const of = (memoryOne) => M.overview.rows(Object.assign({}, empty,
+    { memoryOne, rounds }), near(alive, rounds, all), [], 220).ruled
+    .map((x) => [x.instance, x.state.level, x.state.since, x.behind]);
+  const want = [[':1', 'ok', null, 0], [':2', 'behind', null, 20000],
+    [':3', 'gone', 130, null]];
+  assert.deepEqual(of(result(alive)), want);
+  assert.deepEqual(of(day), want.concat([[':4', 'gone', null, null]]));
+});
+
+test('a number that a program had before it listened did not die', () => {
+  const alive = [col(kv('#1'), minute((i) => (i < 2 ? 7 : null))),
+    col(kv('#2'), minute((i) => (i < 2 ? 7 : null))),
+    col(kv(':3'), minute((i) => (i < 2 ? null : 7)))];
+  const marks = [{ time: 100, what: 'began', service: 'kv', text: '7 kv #1' },
+    { time: 120, what: 'ended', service: 'kv', text: '8 kv #2 (signal 6)' },
+    { time: 121, what: 'listens', service: 'kv', text: '7 kv :3 #1' }];
+  const { ruled } = M.overview.rows(empty, near(alive, none), marks, 220);
+  assert.deepEqual(ruled.map((x) => [x.instance, x.state.level]),
+    [[':3', 'runs'], ['#2', 'gone']]);
+});
+
+test('replicas that no rule names are seen by their rounds', () => {
+  const rounds = result([state(':1', minute(() => 20))]);
+  const { ruled } = M.overview.rows(Object.assign({}, empty, { rounds }),
+    near([], rounds), [], 220);
+  assert.deepEqual(ruled.map((x) => x.state.level), ['ok']);
+  assert.equal(M.servicesTab.words(ruled[0].state), 'executes');
 });
 
 test('what a fault has changed: rates, p99, who fell silent', () => {

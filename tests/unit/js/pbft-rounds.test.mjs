@@ -13,10 +13,15 @@ function states(instance, f) {
     points: Array.from({ length: N }, (_, i) => [1000 + i * STEP,
       f(i, state)]) }));
 }
-function of(series, phases = [], lost = []) {
+function of(series, phases = [], lost = [], executed = []) {
   return R.replicas({ step: STEP, until: UNTIL, series },
-    { columns: COLUMNS, series: phases }, { series: lost });
+    { columns: COLUMNS, series: phases }, { series: lost },
+    { series: executed });
 }
+/* How many a replica has executed since it is watched. */
+const all = (instance, n, more = {}) => ({ labels: Object.assign({
+  service: 'kv', instance, state: 'execute' }, more),
+points: [[1000, n], [1060, null]] });
 const busy = (i, state) => (state === 'request' ? 0 : 20);
 const levels = (list) => list.map((r) => r.verdict.level);
 
@@ -39,6 +44,50 @@ test('a lag of more than a twentieth is one', () => {
     (s === 'execute' ? 18 : busy(i, s))), ...states(':3', (i, s) =>
     (s === 'execute' && i === 11 ? 19 : busy(i, s)))]);
   assert.deepEqual(levels(list), ['ok', 'behind', 'ok']);
+});
+
+/* What it missed lay before the ten minutes that are shown. */
+test('one that began anew stays behind until it has caught up', () => {
+  const both = [...states(':1', busy), ...states(':2', busy)];
+  assert.deepEqual(levels(of(both)), ['ok', 'ok']);
+  const list = of(both, [], [], [all(':1', 90000), all(':2', 70000)]);
+  assert.deepEqual(levels(list), ['ok', 'behind']);
+  assert.deepEqual(list.map((r) => r.behind), [0, 20000]);
+  /* the whole cluster began anew, one a little later */
+  assert.deepEqual(levels(of(both, [], [], [all(':1', 300),
+    all(':2', 295)])), ['ok', 'ok']);
+  /* the one that was first is gone, and lags as it stands */
+  const dead = of([...states(':1', (i, s) => (i < 2 ? busy(i, s) : null)),
+    ...states(':2', busy)], [], [], [all(':1', 90000), all(':2', 70000)]);
+  assert.deepEqual(dead.map((r) => [r.verdict.level, r.behind]),
+    [['gone', 0], ['ok', 0]]);
+});
+
+test('one that executes nothing since it is back is told at once', () => {
+  const list = of([...states(':1', busy), ...states(':2', (i, s) =>
+    (s === 'execute' && i > 4 ? 0 : busy(i, s)))]);
+  assert.deepEqual(levels(list), ['ok', 'stuck']);
+  assert.equal(list[1].verdict.since, 1050);
+});
+
+test('clusters of one service are apart where each has its primary', () => {
+  const cluster = (id, list) => list.map((s) => Object.assign({}, s, {
+    labels: Object.assign({ cluster: id }, s.labels) }));
+  const first = () => 20, slow = (i, s) => (s === 'request' ? 0 : 2);
+  const two = (a, b) => [...cluster(a, [...states(':1', first),
+    ...states(':2', busy)]), ...cluster(b, [...states(':3', (i, s) =>
+    (s === 'request' ? 2 : slow(i, s))), ...states(':4', slow)])];
+  assert.deepEqual(levels(of(two('a', 'b'))), ['ok', 'ok', 'ok', 'ok']);
+  assert.deepEqual(of(two('a', 'b')).map((r) => r.behind), [0, 0, 0, 0]);
+  const same = of(two('a', 'a'));
+  assert.deepEqual(levels(same), ['ok', 'ok', 'ok', 'ok']);
+  assert.deepEqual(same.map((r) => r.behind), [null, null, null, null],
+    'nobody knows of which cluster they are');
+  /* a change of views is no other cluster */
+  const change = [...cluster('a', states(':1', (i, s) => (s === 'request' &&
+    i > 6 ? 0 : 20))), ...cluster('b', states(':2', (i, s) =>
+    (s === 'request' && i < 6 ? 0 : 2)))];
+  assert.deepEqual(levels(of(change)), ['ok', 'behind']);
 });
 
 test('silent is not gone, and neither is what never was', () => {
