@@ -24,9 +24,11 @@
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
 #include "fcgi/server/settings.h"
+#include "fcgi/server/watch.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/base/text.h"
 
 #define FAULT_NAME_MAX 64
 
@@ -92,11 +94,35 @@ fault_words(const struct fault_page *p, char *out, size_t room)
 		    p->command, WEXITSTATUS(p->done.status), s);
 }
 
+/* Bytes that are no text are shown as "\xff"; where it was cut inside of a
+ * letter that is left out. */
+static void
+fault_put_said(struct writer *w, const struct fault_done *done)
+{
+	char out[4 * FAULT_SAID_MAX + 1];
+	size_t n = 0, k;
+
+	for (size_t i = 0; i < done->n_said; i += k > 0 ? k : 1) {
+		const char *at = done->said + i;
+		bool cut = done->n_said == FAULT_SAID_MAX &&
+		    done->n_said - i < 4 && (*at & 0xc0) == 0xc0;
+
+		k = *at == '\0' ? 0 : text_utf8(at, done->n_said - i);
+		if (k == 0 && cut)
+			break;
+		if (k == 0)
+			n += (size_t)sprintf(out + n, "\\x%02x",
+			    (unsigned char)*at);
+		memcpy(out + n, at, k);
+		n += k;
+	}
+	writer_strn(w, out, n);
+}
+
 static void
 fault_put(struct writer *w, const struct fault_page *p)
 {
 	bool ended = WIFEXITED(p->done.status) && !p->done.late;
-	size_t n = strlen(p->done.said);
 
 	writer_key_open(w, "fault", '{');
 	writer_key_str(w, "command", p->command);
@@ -107,9 +133,7 @@ fault_put(struct writer *w, const struct fault_page *p)
 	writer_key(w, "late");
 	writer_bool(w, p->done.late);
 	writer_key(w, "said");
-	while (n > 0 && !writer_utf8_valid(p->done.said, n))
-		n--; /* it may have been cut inside of a letter */
-	writer_strn(w, p->done.said, n);
+	fault_put_said(w, &p->done);
 	fault_put_range(w, "before", p->before_ns);
 	fault_put_range(w, "after", p->after_ns);
 	writer_close(w, '}');
@@ -155,8 +179,11 @@ fault_page_run(struct context *c, const struct request *rq,
 	e = mark.failed ? err_nomem() : fact_post(c, p->at_ns, FACT_MARK,
 	    "fault", mark.data, mark.len);
 	buf_fini(&mark);
-	if (e != NULL ||
-	    (e = fault_run(c->fault, c->settings, &p->done)) != NULL)
+	if (e != NULL)
+		return e;
+	/* from here on it ends as it does, and is kept, whoever has gone */
+	(void)watch_end();
+	if ((e = fault_run(c->fault, c->settings, &p->done)) != NULL)
 		return e;
 	fault_ranges(p, extent.slot_ns, c->settings->fault_span_ns);
 	fault_put_run(&w, p, name);

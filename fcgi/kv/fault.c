@@ -1,6 +1,6 @@
 /*
- * A byte there, a struct back; the command in a process group of its own, so
- * that what is late ends whole.
+ * A byte there, a struct back; the command in a process group of its own, which
+ * ends first where it is late, then what has left it.
  */
 #include "fcgi/kv/fault.h"
 
@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -23,6 +24,7 @@
 #define FAULT_WORDS 32
 #define FAULT_MEMORY (256u << 20)
 #define FAULT_GRACE_NS (5 * NS_PER_S) /* for the helper, beside the command */
+#define FAULT_REST_NS (3 * NS_PER_S)  /* of that, for what it has started */
 
 /* Never returns.  The words are those between blanks. */
 static void
@@ -55,7 +57,6 @@ fault_listen(pid_t pid, int fd, int64_t deadline_ns, struct fault_done *done)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	siginfo_t ended = {.si_pid = 0};
-	size_t kept = 0;
 	char text[512];
 	ssize_t n;
 
@@ -66,13 +67,53 @@ fault_listen(pid_t pid, int fd, int64_t deadline_ns, struct fault_done *done)
 			return true;
 		if (n == 0 && (p.revents & POLLHUP) != 0)
 			p.fd = -1; /* closed by itself: nothing more comes */
-		if (n > 0 && (size_t)n > FAULT_SAID_MAX - kept)
-			n = (ssize_t)(FAULT_SAID_MAX - kept);
+		if (n > 0 && (size_t)n > FAULT_SAID_MAX - done->n_said)
+			n = (ssize_t)(FAULT_SAID_MAX - done->n_said);
 		if (n > 0)
-			memcpy(done->said + kept, text, (size_t)n);
-		kept += n > 0 ? (size_t)n : 0;
+			memcpy(done->said + done->n_said, text, (size_t)n);
+		done->n_said += n > 0 ? (size_t)n : 0;
 	}
 	return false;
+}
+
+/* Those that have become ours, of any session. */
+static void
+fault_kill_children(void)
+{
+	char path[64], line[4096], *at = line, *end;
+	ssize_t n;
+	int fd;
+	long pid;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, line, sizeof(line) - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	while ((pid = strtol(at, &end, 10)) > 0) {
+		/* one of which the number was cut is not ours to kill */
+		if (*end == ' ')
+			kill((pid_t)pid, SIGKILL);
+		at = end;
+	}
+}
+
+/* Kills and awaits all that the command has left: when a parent ends its
+ * children become ours, so until there are none. */
+static void
+fault_end_rest(int64_t deadline_ns)
+{
+	pid_t ended;
+
+	while (clock_mono_ns() < deadline_ns) {
+		fault_kill_children();
+		while ((ended = waitpid(-1, NULL, WNOHANG)) > 0)
+			continue;
+		if (ended < 0 && errno == ECHILD)
+			return;
+		poll(NULL, 0, 2);
+	}
 }
 
 static struct fault_done
@@ -98,24 +139,43 @@ fault_carry_out(const struct settings *s)
 		if (done.late && kill(-pid, SIGKILL) < 0)
 			kill(pid, SIGKILL);
 		done.status = child_reap(pid);
+		if (done.late)
+			fault_end_rest(clock_mono_ns() + FAULT_REST_NS);
 	}
 	close(fds[0]);
 	done.took_ns = clock_mono_ns() - began_ns;
 	return done;
 }
 
+/* Never returns: answers in its helper's place. */
+static void
+fault_answer(int socket, const struct settings *s)
+{
+	struct fault_done done;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	done = fault_carry_out(s);
+	_exit(send(socket, &done, sizeof(done), MSG_NOSIGNAL) < 0);
+}
+
 /* Never returns; until its worker is gone. */
 static void
 fault_serve(int socket, const struct settings *s)
 {
-	struct fault_done done;
+	struct fault_done lacked = {0};
 	char byte;
+	pid_t pid;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN);
 	while (recv(socket, &byte, 1, 0) == 1) {
-		done = fault_carry_out(s);
-		if (send(socket, &done, sizeof(done), MSG_NOSIGNAL) < 0)
+		pid = fork();
+		if (pid == 0)
+			fault_answer(socket, s);
+		lacked.lacked = errno;
+		if (pid > 0 ? child_reap(pid) != 0 : send(socket, &lacked,
+		    sizeof(lacked), MSG_NOSIGNAL) < 0)
 			break;
 	}
 	_exit(0);
@@ -170,6 +230,7 @@ fault_run(int socket, const struct settings *s, struct fault_done *done)
 	if (done->lacked != 0)
 		return err_new(ERR_REQUEST, 503, "the command was not "
 		    "started: %s", strerror(done->lacked));
-	done->said[FAULT_SAID_MAX] = '\0';
+	if (done->n_said > FAULT_SAID_MAX)
+		done->n_said = FAULT_SAID_MAX;
 	return NULL;
 }

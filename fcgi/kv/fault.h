@@ -3,17 +3,21 @@
  * configuration, a program and its arguments, never a shell's line and nothing
  * of a request.
  *
- *	worker ──"run it"──► helper ──fork, exec──► the command
+ *	worker ──"run it"──► helper ──fork──► runner ──fork, exec──► the command
  *	behind its walls     the same user, without walls; reads one byte
  *
  * The helper is forked before its worker gives up its rights, since a command
  * that is a script starts programs.  It has no right that the worker's user
- * has not, and neither has the command: set-user-ID programs get none.
+ * has not, and neither has the command: set-user-ID programs get none.  The
+ * runner inherits whatever the command leaves behind (PR_SET_CHILD_SUBREAPER),
+ * so that what is late ends whole, in whichever session it is; what goes on
+ * behind a command that has ended in time is init's.
  */
 #ifndef FCGI_KV_FAULT_H
 #define FCGI_KV_FAULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
@@ -26,7 +30,8 @@ struct fault_done {
 	int status; /* of waitpid() */
 	bool late;  /* it was killed, since its time was over */
 	int lacked; /* errno: it was not started */
-	char said[FAULT_SAID_MAX + 1]; /* the beginning of what it printed */
+	size_t n_said; /* bytes of: */
+	char said[FAULT_SAID_MAX]; /* the beginning of what it printed */
 };
 
 /* The helper's socket; -1: no command is configured, or no helper can be. */

@@ -22,7 +22,12 @@ cat >"$T/break.sh" <<-END
 	#!/bin/sh
 	echo "\$# \$1 \$2" >>$T/did
 	case \$1 in
-	slow) sleep 300 & echo \$! >$T/slept; wait ;;
+	slow) sleep 300 & echo \$! >$T/slept
+		setsid sh -c 'sleep 301 & echo \$! >$T/away; wait' &
+		wait ;;
+	bytes) printf 'a\377b\000\303\251\n'; exit 0 ;;
+	cut) printf '%0399d\303\251' 7; exit 0 ;;
+	nap) touch $T/napping; sleep 2; echo slept ;;
 	say) printf '%0500d' 7; exit 3 ;;
 	limits) ulimit -c; ulimit -d; grep NoNewPrivs /proc/self/status ;;
 	esac
@@ -90,6 +95,31 @@ check "what takes too long is killed" js 'd.run.fault.late &&
     d.run.fault.status === null && d.run.fault.took >= 1'
 ended() { ! kill -0 "$(cat "$T/slept")" 2>/dev/null; }
 check "with all that it has started" await 20 ended
+away() { ! kill -0 "$(cat "$T/away")" 2>/dev/null; }
+check "also what has left its session" await 20 away
+worker_with "command = $T/break.sh bytes"
+fault '{"confirmed":true}'
+check "what is no text is shown by its bytes" js \
+    'd.run.fault.said === "a\\xffb\\x00\u00e9\n"'
+worker_with "command = $T/break.sh cut"
+fault '{"confirmed":true}'
+check "half a letter is no byte" js 'd.run.fault.said.length === 399'
+# a client that does not wait for it
+worker_with "command = $T/break.sh nap"
+printf '{"confirmed":true}' >"$T/first"
+REQUEST_METHOD=POST REQUEST_URI=/api/v1/actions/fault HTTP_HOST=localhost \
+    CONTENT_LENGTH=18 cgi-fcgi -bind -connect "$T/sock" <"$T/first" \
+    >"$T/first.answer" &
+first=$!
+await 20 test -e "$T/napping"
+kill -9 $first
+wait $first 2>/dev/null
+kept()
+{
+	get GET /api/v1/runs
+	js 'd.runs.some((r) => r.fault.said === "slept\nbroke\n")'
+}
+check "a run is kept though its client has gone" await 20 kept
 worker_with "command = $T/break.sh slow" "time = 8s"
 printf '{"confirmed":true}' >"$T/first"
 REQUEST_METHOD=POST REQUEST_URI=/api/v1/actions/fault HTTP_HOST=localhost \
