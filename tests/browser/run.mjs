@@ -7,7 +7,8 @@
  * are served by mock.mjs, below a sub-path, as behind a reverse proxy.
  * Failures of the server are made by intercepting requests, so the same
  * tests run against both.  --set compare runs the tests of comparisons,
- * which are not among the others.
+ * which are not among the others and share the named runs: one at a time,
+ * as all tests against a running MemLens.
  */
 import { start } from './mock.mjs';
 import { copyOfPages, launch, report } from './harness.mjs';
@@ -35,12 +36,14 @@ if (args.length !== 1 || !SETS[set]) {
   process.exit(2);
 }
 
+const AT_A_TIME = 4;
 const mock = args[0] === '--mock' ? await start(0, '/some/where/') : null;
 const base = mock ? mock.base : args[0].replace(/\/?$/, '/');
 const files = copyOfPages();
 const browser = await launch();
 const env = { browser, base, files: files.url, mock: !!mock };
-const failed = await report(SETS[set].flatMap((make) => make(env)), only);
+const failed = await report(SETS[set].flatMap((make) => make(env)), only,
+  mock && set === 'all' ? AT_A_TIME : 1);
 await browser.close();
 files.remove();
 if (mock)
