@@ -91,16 +91,16 @@ PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 # reader of /proc, databases to profile, what jeprof calls (file), the order
 # of includes (clang-format), kinds of program (36 MB; tests/kinds), builders
 # whose graphs are read
-PKG_CHECK := chromium libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev musl-tools golang-go \
+PKG_CHECK := chromium-headless-shell libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev musl-tools golang-go \
 	prometheus-node-exporter python3 procps db5.3-util \
 	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14 google-perftools \
 	memcached mariadb-server-core mariadb-client-core rocksdb-tools sqlite3 libgoogle-perftools4 \
 	ruby php-cli lua5.4 luajit tcl perl gfortran cmake ninja-build meson
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
-# blocks; a bench says what it skips where one of them cannot be installed.
+# blocks, a browser to be profiled; a bench says what it skips where one of them cannot be installed.
 # Of the kinds of program, Rust, OCaml, Haskell and Java are compared where their
 # compilers are there: 73 to 200 MB each.
-PKG_BENCH := bsdextrautils wrk linux-perf qemu-system-x86 cpio \
+PKG_BENCH := bsdextrautils chromium wrk linux-perf qemu-system-x86 cpio \
 	prometheus prometheus-process-exporter mmdebstrap libbpf-tools bpftrace
 
 .PHONY: need-build need-run need-check need-bench
