@@ -11,6 +11,16 @@
 /* Growth is said where it is this sure, one of 400 by chance: hundreds of
  * stacks are looked at.  Six points that all rise come to 2.82. */
 #define Z_SURE 2.8
+/* What may be a walk without a direction: a point is so much like the one
+ * before it, in fewer points less; it has come no further than so many times
+ * what its steps come to by chance, of few points more; and it has fallen by
+ * more of its way than what only rises, which is said of so many points. */
+#define WALK_LIKE 0.4
+#define WALK_LIKE_FEW 6.0
+#define WALK_SURE 2.2
+#define WALK_SURE_FEW 4.0
+#define WALK_FALL 0.1
+#define WALK_RISES 10
 #define PAIRS_MAX (TREND_POINTS_MAX * (TREND_POINTS_MAX - 1) / 2)
 /* residuals so small a part of all there is are rounding */
 #define ROUNDING 1e-9
@@ -101,6 +111,62 @@ trend_widening(const struct trend_point *p, size_t n, double slope)
 	return fmax(more, 1);
 }
 
+/* How much a point's rank beside the slope is that of the one before it. */
+static double
+trend_likeness(const struct trend_point *p, size_t n, double slope)
+{
+	double rest[TREND_POINTS_MAX], rank[TREND_POINTS_MAX];
+	double square = 0, next = 0;
+
+	if (!trend_rests(p, n, slope, rest))
+		return 0;
+	trend_ranks(rest, n, rank);
+	for (size_t i = 0; i < n; i++) {
+		square += rank[i] * rank[i];
+		next += i > 0 ? rank[i] * rank[i - 1] : 0;
+	}
+	return square > 0 ? next / square : 0;
+}
+
+/* By how much it has been below what it had already been at. */
+static double
+trend_fall(const struct trend_point *p, size_t n)
+{
+	double most = p[0].y, fall = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		most = fmax(most, p[i].y);
+		fall = fmax(fall, most - p[i].y);
+	}
+	return fall;
+}
+
+/*
+ * May it have come so far without a direction, as the sum of its steps?  Of a
+ * walk a point is like the one before, it falls as it rises, and it ends up as
+ * far as the root of the sum of its steps' squares, further where they go in
+ * runs.
+ */
+static bool
+trend_may_walk(const struct trend_point *p, size_t n, double slope)
+{
+	double few = 1 / (double)n, steps = (double)(n - 1);
+	double way = p[n - 1].y - p[0].y, square = 0, runs = 0, last = 0;
+
+	if (trend_likeness(p, n, slope) < WALK_LIKE - WALK_LIKE_FEW * few ||
+	    (n >= WALK_RISES && trend_fall(p, n) <= way * WALK_FALL))
+		return false;
+	for (size_t i = 1; i < n; i++) {
+		double step = p[i].y - p[i - 1].y - way / steps;
+
+		square += step * step;
+		runs += step * last;
+		last = step;
+	}
+	square = (square + 2 * fmax(runs, 0)) * steps / (steps - 1);
+	return way < WALK_SURE * (1 + WALK_SURE_FEW * few) * sqrt(square);
+}
+
 static struct trend
 trend_slope(const struct trend_point *p, size_t n)
 {
@@ -125,7 +191,8 @@ trend_slope(const struct trend_point *p, size_t n)
 	t.low = trend_at(slopes, k, floor(middle - Z95 * deviation));
 	t.high = trend_at(slopes, k, ceil(middle + Z95 * deviation));
 	/* of what has only wandered up it is not said that it grows */
-	t.state = trend_at(slopes, k, floor(middle - Z_SURE * deviation)) > 0
+	t.state = trend_at(slopes, k, floor(middle - Z_SURE * deviation)) > 0 &&
+	    !trend_may_walk(p, n, t.slope)
 	    ? TREND_GROWING
 	    : trend_at(slopes, k, floor(middle - Z_SURE * plain)) > 0
 	    ? TREND_PLATEAU : TREND_STEADY;
