@@ -11,14 +11,10 @@
 
 /* What one event counts for, in the type's unit. */
 const volatile __u64 event_unit = 1;
-/* Of types whose events come as often as programs like: about a sample of a
- * CPU in this time, and SPARE_SAMPLES of them at once.  0: all. */
+/* Of types whose events come as often as programs like: see stride.h.  0: all
+ * events are samples. */
 const volatile __u64 sample_ns = 0;
 const volatile bool of_faults = 0;
-
-#define SPARE_SAMPLES 10 /* the ring has room for them, with copies */
-#define STRIDE_MAX 4096
-#define STRIDE_SAMPLES 8 /* at least, of each stride */
 
 static __always_inline void
 fill_kernel(struct sample_event *e, struct perf_context *ctx)
@@ -84,41 +80,6 @@ find_memory(struct task_struct *task, __u64 addr)
 	return (__u8)memory;
 }
 
-/* Has the CPU run out of samples?  Then one of twice as many events is taken,
- * and of all again once half of what may be spared is there. */
-static __always_inline void
-set_stride(struct unwind_scratch *s, __u64 now)
-{
-	__u64 spare = SPARE_SAMPLES * sample_ns;
-
-	if (s->samples_ns + spare < now)
-		s->samples_ns = now - spare;
-	if (s->samples_ns + spare / 2 < now)
-		s->stride = 1;
-	if (s->samples_ns <= now)
-		return;
-	s->samples_ns = now - STRIDE_SAMPLES * sample_ns;
-	if (s->stride < STRIDE_MAX)
-		s->stride *= 2;
-}
-
-/*
- * Is this event one that a sample is taken of?  Which one it is goes by their
- * number and not by time, so that each program's share is right; false: the
- * next sample stands for it.
- */
-static __always_inline bool
-may_sample(struct unwind_scratch *s, __u64 now)
-{
-	if (sample_ns == 0)
-		return 1;
-	set_stride(s, now);
-	if (++s->owed < s->stride || ring_is_full())
-		return 0;
-	s->samples_ns += sample_ns;
-	return 1;
-}
-
 SEC("perf_event")
 int
 perf_sample(struct perf_context *ctx)
@@ -142,17 +103,16 @@ perf_sample(struct perf_context *ctx)
 	if (s == 0)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (!may_sample(s, now))
+	if (sample_ns != 0 && (!stride_counts(&s->stride, now, sample_ns) ||
+	    ring_is_full()))
 		return 0;
 	s->event.time_ns = now;
 	task = (void *)bpf_get_current_task_btf();
 	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
 	fill_task(&s->event, t, task, id);
 	s->event.period = ctx->sample_period * event_unit;
-	if (sample_ns != 0) {
-		s->event.value = s->owed;
-		s->owed = 0;
-	}
+	if (sample_ns != 0)
+		s->event.value = stride_take(&s->stride, sample_ns);
 	if (of_faults)
 		s->event.memory = find_memory(task, ctx->addr);
 	if ((s->event.flags & EVENT_KTHREAD) != 0)

@@ -14,6 +14,7 @@
 #define unwind_read_user(to, n, address) \
 	bpf_probe_read_user(to, n, (const void *)(address))
 
+#include "collector/bpf/stride.h"
 #include "collector/bpf/unwind_step.h"
 
 /* A slot of the scratch map for each kind of program: those of perf events
@@ -49,9 +50,7 @@ struct unwind_scratch {
 	 * known, and of new ones. */
 	__u64 copies_ns, copies_new_ns;
 	__u64 stack_end; /* of this sample's thread: no copy goes farther */
-	/* The same of samples; events since the last one, and up to the
-	 * next. */
-	__u64 samples_ns, owed, stride;
+	struct stride stride;
 	__u32 deep; /* a copy of this sample may be large */
 	__u32 busy; /* a program of the ALLOC slots has it */
 	struct sample_event event;

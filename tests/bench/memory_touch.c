@@ -1,7 +1,8 @@
 /*
- * memory_touch SECONDS RATE [PID...]: touches RATE pages anew each second, a
- * thousandth of them each millisecond, and gives them back; prints its page
- * faults and the CPU time that they took.
+ * memory_touch SECONDS RATE [PHASE_MS PID...]: touches RATE pages anew each
+ * second, a thousandth of them each millisecond, and gives them back; prints
+ * its page faults and the time that they took.  Between them it is busy: a CPU
+ * that sleeps takes longer for the first ones, by more than what is looked for.
  *
  * With processes, the first of which samples: its perf events are switched on
  * and off, PHASE_MS each, and each pair of phases is a line of its own: what
@@ -24,14 +25,14 @@
 
 #define PAGE 4096
 #define MS INT64_C(1000000)
-#define PHASE_MS 1000
-#define SETTLE_MS 200 /* of a phase: the profiler takes what is in its ring */
+#define SETTLE_PART 5 /* of a phase: the profiler takes what is in its ring */
 #define EVENTS_MAX 4096
 
 struct touching {
 	char *p;
 	long each; /* pages a millisecond */
-	int64_t next_ns;
+	long phase_ms;
+	int64_t next_ns, took_ns;
 	int events[EVENTS_MAX], n_events;
 	const char *const *processes;
 	int n_processes;
@@ -54,15 +55,15 @@ static void
 touch(struct touching *t, long ms)
 {
 	while (ms-- > 0) {
-		struct timespec until;
+		int64_t began = clock_ns(CLOCK_MONOTONIC);
 
 		for (long i = 0; i < t->each; i++)
 			((volatile char *)t->p)[i * PAGE] = 1;
+		t->took_ns += clock_ns(CLOCK_MONOTONIC) - began;
 		madvise(t->p, (size_t)t->each * PAGE, MADV_DONTNEED);
 		t->next_ns += MS;
-		until = (struct timespec){t->next_ns / (1000 * MS),
-		    t->next_ns % (1000 * MS)};
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		while (clock_ns(CLOCK_MONOTONIC) < t->next_ns)
+			continue;
 	}
 }
 
@@ -129,27 +130,27 @@ processes_ns(const struct touching *t)
 static struct used
 phase(struct touching *t, bool with)
 {
-	int64_t wall_ns, cpu_ns, processes;
+	int64_t wall_ns, took_ns, processes;
 
 	for (int i = 0; i < t->n_events; i++)
 		ioctl(t->events[i], with ? PERF_EVENT_IOC_ENABLE
 		    : PERF_EVENT_IOC_DISABLE, 0);
-	touch(t, SETTLE_MS);
+	touch(t, t->phase_ms / SETTLE_PART);
 	wall_ns = clock_ns(CLOCK_MONOTONIC);
-	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	took_ns = t->took_ns;
 	processes = processes_ns(t);
-	touch(t, PHASE_MS - SETTLE_MS);
-	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+	touch(t, t->phase_ms - t->phase_ms / SETTLE_PART);
+	took_ns = t->took_ns - took_ns;
 	processes = processes_ns(t) - processes;
 	wall_ns = clock_ns(CLOCK_MONOTONIC) - wall_ns;
-	return (struct used){100. * (double)cpu_ns / (double)wall_ns,
+	return (struct used){100. * (double)took_ns / (double)wall_ns,
 	    100. * (double)processes / (double)wall_ns};
 }
 
 static void
 in_turn(struct touching *t, long seconds)
 {
-	for (long i = 0; i < seconds * 1000 / (2 * PHASE_MS); i++) {
+	for (long i = 0; i < seconds * 1000 / (2 * t->phase_ms); i++) {
 		struct used u[2];
 
 		u[i % 2] = phase(t, i % 2);
@@ -166,9 +167,9 @@ main(int argc, char **argv)
 	struct touching t = {
 	    .each = (argc > 2 ? atol(argv[2]) : 100000) / 1000,
 	    .next_ns = clock_ns(CLOCK_MONOTONIC),
-	    .processes = (const char *const *)argv + 3,
-	    .n_processes = argc > 3 ? argc - 3 : 0};
-	int64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	    .phase_ms = argc > 3 ? atol(argv[3]) : 0,
+	    .processes = (const char *const *)argv + 4,
+	    .n_processes = argc > 4 ? argc - 4 : 0};
 	struct rusage used;
 
 	t.p = mmap(NULL, (size_t)t.each * PAGE, PROT_READ | PROT_WRITE,
@@ -177,14 +178,13 @@ main(int argc, char **argv)
 	    MADV_NOHUGEPAGE) != 0)
 		return 1;
 	if (t.n_processes > 0) {
-		if (!find_events(&t, argv[3]))
+		if (t.phase_ms <= 0 || !find_events(&t, argv[4]))
 			return 1;
 		in_turn(&t, seconds);
 		return 0;
 	}
 	touch(&t, seconds * 1000);
 	getrusage(RUSAGE_SELF, &used);
-	printf("%ld %.6f\n", used.ru_minflt, (double)
-	    (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns) / 1e9);
+	printf("%ld %.6f\n", used.ru_minflt, (double)t.took_ns / 1e9);
 	return 0;
 }

@@ -1,0 +1,68 @@
+/*
+ * Of events that come as often as programs like, which ones a sample is taken
+ * of: about one in `sample_ns` on a CPU, and STRIDE_SPARE at once.  A CPU that
+ * has run out takes one of twice as many events; once all that may be spared
+ * is there again, of half as many.
+ *
+ * Which one it is goes by their number and not by time, so that each program's
+ * share is right; those left out are owed to the next sample.
+ */
+#ifndef COLLECTOR_BPF_STRIDE_H
+#define COLLECTOR_BPF_STRIDE_H
+
+#ifndef __bpf__ /* kernel.h has these */
+#include <linux/types.h>
+#include <stdbool.h>
+#endif
+
+#define STRIDE_SPARE 10  /* the ring has room for them, with copies */
+#define STRIDE_SAMPLES 8 /* of each stride that is longer */
+#define STRIDE_BITS 12   /* one of 4,096 at least */
+
+struct stride {
+	__u64 paid_ns; /* up to when samples have been taken */
+	__u64 owed;    /* events since the last one */
+	__u64 stride;  /* events up to the next; 0 is 1 */
+};
+
+static inline __attribute__((always_inline)) void
+stride_set(struct stride *s, __u64 now, __u64 sample_ns)
+{
+	__u64 spare = STRIDE_SPARE * sample_ns;
+
+	for (int i = 0; i < STRIDE_BITS && s->stride > 1 &&
+	     s->paid_ns + spare < now; i++) {
+		s->stride /= 2;
+		s->paid_ns += spare / 2;
+	}
+	if (s->paid_ns + spare < now)
+		s->paid_ns = now - spare;
+	if (s->paid_ns <= now)
+		return;
+	s->paid_ns = now - STRIDE_SAMPLES * sample_ns;
+	s->stride = s->stride == 0 ? 2 : s->stride * 2;
+	if (s->stride > 1 << STRIDE_BITS)
+		s->stride = 1 << STRIDE_BITS;
+}
+
+/* One more event: is it to be sampled?  If not, or if the sample cannot be
+ * sent, it is owed. */
+static inline __attribute__((always_inline)) bool
+stride_counts(struct stride *s, __u64 now, __u64 sample_ns)
+{
+	stride_set(s, now, sample_ns);
+	return ++s->owed >= s->stride;
+}
+
+/* The sample is taken: so many events it stands for. */
+static inline __attribute__((always_inline)) __u64
+stride_take(struct stride *s, __u64 sample_ns)
+{
+	__u64 owed = s->owed;
+
+	s->paid_ns += sample_ns;
+	s->owed = 0;
+	return owed;
+}
+
+#endif
