@@ -94,7 +94,7 @@ PKG_RUN := nginx-light curl util-linux fonts-dejavu-core
 PKG_CHECK := chromium-headless-shell libfcgi-bin mandoc protobuf-compiler libclang-rt-14-dev jq binutils libjemalloc-dev musl-tools golang-go \
 	prometheus-node-exporter python3 procps db5.3-util \
 	redis-server redis-tools postgresql postgresql-contrib dwz file clang-format-14 google-perftools \
-	memcached mariadb-server-core mariadb-client-core rocksdb-tools sqlite3 libgoogle-perftools4 \
+	etcd-server memcached mariadb-server-core mariadb-client-core rocksdb-tools sqlite3 libgoogle-perftools4 \
 	ruby php-cli lua5.4 luajit tcl perl gfortran cmake ninja-build meson
 # to compare: perf, an emulated machine with an older kernel, Prometheus's
 # blocks, a browser to be profiled; a bench says what it skips where one of them cannot be installed.

@@ -6,7 +6,9 @@
 #	alloc.sh BUILD [ROUNDS]
 #
 # A row: the median with it, the median without it; its ratio is the median of
-# the pairs', with their spread. WORKS="pair mixed" does some of them alone.
+# the pairs', and the spread is what holds that median in 19 of 20 such runs (of
+# fewer than six pairs: theirs). WORKS="pair mixed" does some of them alone, of
+# VARIANTS="library" some; the pairs stay in the folder KEEP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/bench/lib.sh
@@ -55,6 +57,10 @@ work_sqlite() {
 			limit 150000) insert into t select x, hex(x * 7919) from n;
 		select count(distinct substr(b, 1, 5)) from t;"
 }
+python3 -c 'import json
+print(json.dumps([{"id": i, "tags": ["t%d" % (i % 97)] * 5, "x": i / 7}
+                  for i in range(60000)]))' >"$dir/work.json"
+work_jq() { cpu_of "$@" jq -c '[.[] | .tags | length] | add' "$dir/work.json"; }
 work_rocksdb() {
 	rm -rf "$dir/rocks"
 	cpu_of "$@" db_bench --db="$dir/rocks" --threads=1 --num=60000 \
@@ -108,10 +114,18 @@ pair() {
 	echo "$with $without" >>"$dir/$1.$2"
 }
 middle() { sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'; }
+# "LEAST MOST N" of the median: by the signs, which are a coin's
+sure() {
+	sort -g | awk '{ v[NR] = $1 } END {
+		k = int((NR - 1.96 * sqrt(NR)) / 2)
+		if (NR) print v[k < 1 ? 1 : k], v[k < 1 ? NR : NR + 1 - k], NR
+	}'
+}
 say() { # WORK VARIANT UNIT
 	local f=$dir/$1.$2
 	[ -s "$f" ] || return
-	SPREAD=$(awk '$2 > 0 { print $1 / $2 }' "$f" | spread) row \
+	[ -z "${KEEP:-}" ] || cp "$f" "$KEEP"
+	SPREAD=$(awk '$2 > 0 { print $1 / $2 }' "$f" | sure) row \
 		"alloc_$1_$2" "$(awk '{ print $1 }' "$f" | middle)" "$3" \
 		without "$(awk '{ print $2 }' "$f" | middle)" \
 		"$(awk '$2 > 0 { print $1 / $2 }' "$f" | middle)"
@@ -126,13 +140,16 @@ begin_sampler() {
 		sleep 0.1
 	done
 }
-works=${WORKS:-pair new mixed tree python sqlite rocksdb}
+works=${WORKS:-pair new mixed tree python jq sqlite rocksdb}
+works=${works/redis/}
+variants=" ${VARIANTS:-library sampled jemalloc tcmalloc} "
+[ -n "$jemalloc" ] || variants=${variants/ jemalloc / }
+[ -n "$tcmalloc" ] || variants=${variants/ tcmalloc / }
 for ((i = 0; i < rounds; i++)); do
-	for w in $works; do
-		pair "$w" library
-		[ -z "$jemalloc" ] || pair "$w" jemalloc
-		[ -z "$tcmalloc" ] || pair "$w" tcmalloc
+	for v in ${variants/ sampled / }; do
+		for w in $works; do pair "$w" "$v"; done
 	done
+	[[ $variants = *" sampled "* ]] || continue
 	begin_sampler
 	for w in $works; do pair "$w" sampled; done
 	kill "$sampler"
@@ -161,7 +178,7 @@ pair_of_servers() {
 	fi
 	echo "$w $o" >>"$dir/$1.sampled"
 }
-if [ -z "${WORKS:-}" ] && command -v redis-server >/dev/null; then
+if [[ " ${WORKS:-redis} " = *" redis "* ]] && command -v redis-server >/dev/null; then
 	begin_sampler
 	for n in redis postgres; do
 		servers $n || continue
@@ -184,12 +201,12 @@ instructions() { # WORK [LIBRARY] : of one operation
 }
 
 for w in $works; do
-	case $w in python | sqlite | rocksdb) unit=s ;; *) unit=ns ;; esac
-	for v in library sampled jemalloc tcmalloc; do say "$w" $v $unit; done
+	case $w in python | jq | sqlite | rocksdb) unit=s ;; *) unit=ns ;; esac
+	for v in $variants; do say "$w" $v $unit; done
 done
 say redis sampled "ms of the server"
 say postgres sampled "ms of the server"
-if command -v valgrind >/dev/null; then
+if [ -z "${WORKS:-}" ] && command -v valgrind >/dev/null; then
 	for w in pair new; do
 		row "alloc_${w}_instructions" "$(instructions $w "$library")" \
 			instructions without "$(instructions $w)"

@@ -5,8 +5,11 @@
  *	leak N        N objects of 1,000 bytes, kept
  *	churn N       N objects of 512 bytes, each freed again
  *	dump PATH     jemalloc's dump
+ *
+ * On SIGUSR2 it dumps where prof_prefix says.
  */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +47,27 @@ dump(const char *path)
 	int (*mallctl)(const char *, void *, size_t *, void *, size_t);
 
 	*(void **)&mallctl = dlsym(RTLD_DEFAULT, "mallctl");
-	return mallctl == NULL ? -1 : mallctl("prof.dump", NULL, NULL, &path,
-	    sizeof(path));
+	return mallctl == NULL ? -1 : mallctl("prof.dump", NULL, NULL,
+	    path == NULL ? NULL : &path, path == NULL ? 0 : sizeof(path));
+}
+
+/* It waits for a line, and allocates nothing meanwhile. */
+static void
+dump_named(int sig)
+{
+	(void)sig;
+	dump(NULL);
 }
 
 int
 main(void)
 {
+	struct sigaction act = {.sa_handler = dump_named,
+	    .sa_flags = SA_RESTART};
 	char line[4096], path[4000];
 	long n;
 
+	sigaction(SIGUSR2, &act, NULL);
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		int bad = 0;
 
