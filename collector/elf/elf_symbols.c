@@ -11,6 +11,7 @@
 #define SECTIONS_MAX 65536u
 #define CHUNK 256u          /* symbols read at once */
 #define SIZE_MAX_BITS 0x3fffffffu
+#define CODE_SECTIONS_MAX 64u
 #define OVERLAP 16          /* symbols looked at behind the nearest one */
 
 struct table {
@@ -138,10 +139,39 @@ symbol_compare(const void *pa, const void *pb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* The end of the executable bytes that hold an address; 0: none do. */
-static uint64_t
-elf_code_end(const struct elf *e, uint64_t vaddr)
+/* Where sections of code begin and end. */
+struct code_sections {
+	struct {
+		uint64_t start, end;
+	} items[CODE_SECTIONS_MAX];
+	size_t n;
+};
+
+static void
+elf_find_code(const struct elf *e, struct code_sections *c)
 {
+	uint64_t n = elf_sections(e);
+	Elf64_Shdr s;
+
+	c->n = 0;
+	for (uint64_t i = 1; i < n && i < SECTIONS_MAX &&
+	     c->n < CODE_SECTIONS_MAX && elf_section(e, i, &s); i++) {
+		if ((s.sh_flags & SHF_EXECINSTR) == 0 || s.sh_size == 0)
+			continue;
+		c->items[c->n].start = s.sh_addr;
+		c->items[c->n++].end = s.sh_addr + s.sh_size;
+	}
+}
+
+/* The end of the executable bytes that hold an address, of its section's where
+ * that is known; 0: none do. */
+static uint64_t
+elf_code_end(const struct elf *e, const struct code_sections *c,
+    uint64_t vaddr)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (vaddr >= c->items[i].start && vaddr < c->items[i].end)
+			return c->items[i].end;
 	for (size_t i = 0; i < e->n_segments; i++) {
 		const struct segment *s = &e->segments[i];
 
@@ -151,18 +181,22 @@ elf_code_end(const struct elf *e, uint64_t vaddr)
 	return 0;
 }
 
-/* A symbol without a size (assembly) reaches to the next one; a label within
- * a function does not. */
+/* A symbol without a size (assembly) reaches to the next one of its section,
+ * so that _init has not the table of calls behind it; a label within a
+ * function does not. */
 static void
 elf_size_symbols(struct elf *e)
 {
 	uint64_t reach = 0, end;
+	struct code_sections code;
+
+	elf_find_code(e, &code);
 
 	for (size_t i = 0; i < e->n_symbols; i++) {
 		struct symbol *s = &e->symbols[i];
 
 		if (s->size == 0 && s->addr >= reach &&
-		    (end = elf_code_end(e, s->addr)) != 0) {
+		    (end = elf_code_end(e, &code, s->addr)) != 0) {
 			if (i + 1 < e->n_symbols && s[1].addr < end)
 				end = s[1].addr;
 			s->size = end - s->addr < SIZE_MAX_BITS ?

@@ -64,6 +64,7 @@ struct map_reader {
 	uint32_t has;          /* the node that has the symbol, or NONE */
 	bool pending;          /* the name of a section stood alone */
 	bool unloaded;         /* this section is not: it has no addresses */
+	bool linked;           /* this one is of the linker's own making */
 	bool whole;            /* it has the table of symbols */
 	size_t n_code;         /* sections of code that are where they should */
 };
@@ -209,7 +210,7 @@ map_take_piece(struct map_reader *m, const char *text)
 		return;
 	size = strtoull(text, &end, 16);
 	text = end + strspn(end, " ");
-	if (*text == '\0' || size == 0 || size > UINT32_MAX ||
+	if (*text == '\0' || size == 0 || size > UINT32_MAX || m->linked ||
 	    !map_is_code(m, address, size))
 		return;
 	node = map_file(m, text);
@@ -237,6 +238,15 @@ map_is_unloaded(const char *section)
 	return false;
 }
 
+/* The table of calls to libraries is of no object, though the map has it with
+ * the first: no name tells of it either. */
+static bool
+map_is_linked(const char *section)
+{
+	return strncmp(section, ".plt", 4) == 0 ||
+	    strncmp(section, ".iplt", 5) == 0;
+}
+
 /* ".text 0xADDRESS 0xSIZE": the program has all its code just there, or the
  * map is another's. */
 static void
@@ -257,8 +267,10 @@ map_take_memory(struct map_reader *m, const char *line)
 {
 	const char *at = line + strspn(line, " ");
 
-	if (at == line)
+	if (at == line) {
 		m->unloaded = map_is_unloaded(line);
+		m->linked = map_is_linked(line);
+	}
 	if (m->unloaded)
 		return;
 	if (at == line)

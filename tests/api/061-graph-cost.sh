@@ -130,6 +130,10 @@ code=$(size -A "$T/prog" | awk '$1 ~ /^\.(text|init|fini|plt.*)$/ {
 check "bytes of its parts are those of its sections" js "
     d.nodes.filter((n) => /object|program/.test(n.kind)).reduce((n, x) =>
     n + x.bytes, 0) === $code"
+plt=$(size -A "$T/prog" | awk '$1 ~ /^\.plt/ { n += $2 } END { print n }')
+check "the table of calls is the program's, as its samples are" js "
+    d.nodes.find((n) => n.id === 'prog').bytes >= $plt && $plt > 0 &&
+    d.nodes.find((n) => n.id === 'Scrt1.o').bytes < 64"
 get GET "/api/v1/graph.json?target=service&depth=all"
 code_of_service=$(size -A "$B/kvservice" |
     awk '$1 ~ /^\.(text|init|fini|plt.*)$/ { n += $2 } END { print n }')

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/elf/elf_private.h"
 #include "tests/unit/collector/elf/bytes.h"
 
 /* Where things are in the file; virtual addresses are BASE higher. */
@@ -390,6 +391,30 @@ TEST(own_executable)
 	close(fd);
 }
 
+/* _init, which says no size, was the name of all calls to libraries. */
+TEST(a_symbol_without_a_size_ends_with_its_section)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct elf_input in = {file_read, &fd, 0};
+	char name[ELF_NAME_MAX];
+	struct elf_symbol s;
+	Elf64_Shdr section;
+	struct stat st;
+	struct elf *e;
+
+	CHECK(fstat(fd, &st) == 0);
+	in.size = (uint64_t)st.st_size;
+	CHECK_INT(elf_open(&e, &in), ELF_OK);
+	CHECK(elf_section_named(e, ".init", &section));
+	CHECK(elf_lookup(e, section.sh_addr + section.sh_size - 1, &s, name));
+	CHECK_STR(name, "_init");
+	CHECK(elf_section_named(e, ".plt", &section));
+	CHECK(!elf_lookup(e, section.sh_addr, &s, name));
+	CHECK(!elf_lookup(e, section.sh_addr + section.sh_size - 1, &s, name));
+	elf_close(e);
+	close(fd);
+}
+
 int a_variable[4] = {1, 2, 3, 4};
 
 TEST(own_variable)
@@ -428,6 +453,7 @@ main(void)
 	RUN(other_files);
 	RUN(any_damage_is_harmless);
 	RUN(own_executable);
+	RUN(a_symbol_without_a_size_ends_with_its_section);
 	RUN(own_variable);
 	return test_done();
 }
