@@ -12,7 +12,6 @@
 #include "fcgi/graph/read/graph_read.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
-#include "fcgi/server/settings.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/model/fact.h"
@@ -143,6 +142,7 @@ graph_target_find(struct graph_target *t, struct context *c,
 	const struct err *e;
 
 	memset(t, 0, sizeof(*t));
+	t->until_ns = until_ns;
 	t->settings = settings_find_graph(c->settings, name);
 	if (name == NULL && t->settings != NULL)
 		name = t->settings->name;

@@ -8,20 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fcgi/server/settings.h"
 #include "store/base/buf.h"
 
 struct context;
 struct err;
 struct graph;
 struct request;
-struct settings_graph;
 
 struct graph_target {
-	char name[256];
+	char name[SETTINGS_GRAPH_NAME_MAX + 1];
 	char path[4096];    /* of the file that it is read from, or "" */
 	int64_t written_ns; /* when that file was */
 	int64_t started_ns; /* of the process that runs it; 0: none is known */
 	int64_t told_ns;    /* when the store was told of it; 0: not at all */
+	int64_t until_ns;   /* end of the range that it is asked for */
 	uint64_t stamp;     /* of what it is read from */
 	struct buf code;    /* graph_decode()'s, where the store has it */
 	const struct settings_graph *settings; /* NULL: not configured */

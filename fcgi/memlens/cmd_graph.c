@@ -15,6 +15,7 @@
 #include "fcgi/memlens/cmake_ask.h"
 #include "fcgi/memlens/cmd.h"
 #include "fcgi/memlens/program_parts.h"
+#include "fcgi/server/settings.h"
 #include "fcgi/server/timespec.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -98,12 +99,12 @@ ask_read(struct graph_ask *a, struct graph **g, uint32_t *root)
 	buf_fini(&a->what);
 	if (a->map != NULL) {
 		buf_printf(&a->command, " --map");
-		graph_put_word(&a->command, a->map);
+		graph_put_path(&a->command, a->map);
 		buf_printf(&a->what, ", and the parts that it was linked "
 		    "from, by the linker's map %s", a->map);
 	} else if (a->build != NULL) {
 		buf_printf(&a->command, " --build");
-		graph_put_word(&a->command, a->build);
+		graph_put_path(&a->command, a->build);
 		if (a->target != NULL) {
 			buf_printf(&a->command, " --root");
 			graph_put_word(&a->command, a->target);
@@ -261,20 +262,30 @@ ask_once(struct graph_ask *a)
 	return e == NULL ? 0 : 1;
 }
 
-/* What tells one build of a file from another; of a folder only reading it
- * does, so that each look is another. */
+/* What tells one build of a file from another, 0 where there is none; of a
+ * folder only reading it does, so that each look is another. */
 static uint64_t
-ask_stamp(const char *path)
+ask_stamp_file(const char *path)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0)
+	if (path == NULL || stat(path, &st) < 0)
 		return 0;
 	if (S_ISDIR(st.st_mode))
 		return (uint64_t)clock_mono_ns();
 	return hash64_u64(hash64_u64(hash64_u64((uint64_t)st.st_ino,
 	    (uint64_t)st.st_size), (uint64_t)st.st_mtim.tv_sec),
 	    (uint64_t)st.st_mtim.tv_nsec);
+}
+
+/* The program may be there before what tells its parts. */
+static uint64_t
+ask_stamp(const struct graph_ask *a)
+{
+	uint64_t program = ask_stamp_file(a->source.path);
+
+	return program == 0 ? 0 : hash64_u64(hash64_u64(program,
+	    ask_stamp_file(a->map)), ask_stamp_file(a->build));
 }
 
 /* Tells of each build, and of one that stays once a day; again soon what
@@ -286,7 +297,7 @@ ask_again(struct graph_ask *a)
 	int64_t pause_ns;
 
 	for (;;) {
-		uint64_t stamp = ask_stamp(a->source.path);
+		uint64_t stamp = ask_stamp(a);
 
 		pause_ns = a->every_ns;
 		if (stamp != 0 && (stamp != read || clock_mono_ns() -
@@ -355,6 +366,17 @@ ask_check(const struct graph_ask *a)
 	    (a->tell == NULL || *a->tell != '\0');
 }
 
+/* A longer name could not be asked for. */
+static bool
+ask_check_name(const struct graph_ask *a)
+{
+	if (a->tell == NULL || strlen(a->tell) <= SETTINGS_GRAPH_NAME_MAX)
+		return true;
+	fprintf(stderr, "memlens graph: a target's name has at most %d "
+	    "bytes\n", SETTINGS_GRAPH_NAME_MAX);
+	return false;
+}
+
 int
 cmd_graph(int argc, char **argv)
 {
@@ -368,6 +390,8 @@ cmd_graph(int argc, char **argv)
 			return usage();
 	if (optind != argc - 1 || !ask_check(&a))
 		return usage();
+	if (!ask_check_name(&a))
+		return 2;
 	a.source.path = argv[optind];
 	if (a.ask)
 		return ask_cmake(&a);

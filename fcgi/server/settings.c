@@ -87,6 +87,9 @@ settings_named(void *values, const char *name, const char *key,
 	char **field;
 
 	(void)line;
+	if (strlen(name) > SETTINGS_GRAPH_NAME_MAX)
+		return err_new(ERR_CONFIG, 0, "a graph's name has at most %d "
+		    "bytes", SETTINGS_GRAPH_NAME_MAX);
 	if (g == NULL)
 		return err_new(ERR_CONFIG, 0, "more than %d graphs",
 		    SETTINGS_GRAPHS_MAX);

@@ -16,6 +16,8 @@ struct err;
 
 #define SETTINGS_GRAPHS_MAX 32
 
+#define SETTINGS_GRAPH_NAME_MAX 255 /* bytes */
+
 /* [graph NAME]: one of elf and bazel is set. */
 struct settings_graph {
 	char *name;

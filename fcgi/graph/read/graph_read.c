@@ -139,6 +139,23 @@ graph_put_word(struct buf *out, const char *word)
 }
 
 void
+graph_put_path(struct buf *out, const char *path)
+{
+	char *folder = *path != '/' ? getcwd(NULL, 0) : NULL;
+	struct buf whole = {0};
+
+	buf_printf(&whole, "%s%s%s", folder != NULL ? folder : "",
+	    folder != NULL ? "/" : "", path);
+	buf_put_u8(&whole, '\0');
+	if (whole.failed)
+		out->failed = true;
+	else
+		graph_put_word(out, (const char *)whole.data);
+	buf_fini(&whole);
+	free(folder);
+}
+
+void
 graph_put_command(struct buf *out, const struct graph *g, unsigned depth,
     bool collapse)
 {
@@ -188,7 +205,7 @@ graph_describe(struct graph *g, const struct graph_source *s)
 		buf_printf(&command, " --root");
 		graph_put_word(&command, s->root);
 	}
-	graph_put_word(&command, s->path);
+	graph_put_path(&command, s->path);
 	if (g->origin.source != NULL)
 		buf_put(&source, g->origin.source, strlen(g->origin.source));
 	else

@@ -59,5 +59,7 @@ void graph_put_command(struct buf *out, const struct graph *g,
 
 /* A word of a shell's line after a blank, quoted where it has to be. */
 void graph_put_word(struct buf *out, const char *word);
+/* The same of a path, from the root on: the line is for any folder. */
+void graph_put_path(struct buf *out, const char *path);
 
 #endif
