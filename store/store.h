@@ -286,6 +286,7 @@ struct profile_node {
 	const char *module; /* of one of the frames, or "" */
 	enum frame_kind kind;
 	uint32_t depth, parent;
+	uint32_t build;     /* profile_build_id() */
 	int128 self, total; /* units */
 };
 
@@ -324,6 +325,15 @@ struct profile {
 	struct buf strings; /* private */
 };
 
+/* The build id of a node's module, hexadecimal; "" where it is not known, or
+ * where nodes were not asked for by module. */
+static inline const char *
+profile_build_id(const struct profile *p, const struct profile_node *n)
+{
+	return n->build == 0 ? "" : (const char *)p->strings.data +
+	    n->build - 1;
+}
+
 /* The samples of an amount of one period. */
 static inline int128
 samples_of(int128 amount, int64_t period)
@@ -356,7 +366,8 @@ struct profile_query {
 	/* NULL; or a stack label to show at depth 1; or "": label sets as
 	 * "name\1value\1name\1value", that without labels as "". */
 	const char *split;
-	bool by_module; /* frames of several modules are several nodes */
+	bool by_module; /* frames of several modules, and of several builds of
+	                 * one, are several nodes */
 };
 
 /*

@@ -41,7 +41,6 @@ struct graph_page {
 	struct profile_page side[2];
 	struct graph_cost cost[2];
 	struct graph *graph; /* what is shown */
-	char seen_build[129]; /* of the program, when it was sampled; or "" */
 };
 
 enum { COLLAPSE_NONE, COLLAPSE_PACKAGES, COLLAPSE_AUTO };
@@ -136,10 +135,6 @@ graph_add_cost(struct graph_page *page, struct response *rs, struct graph *g,
 		return e;
 	page->cost[i].node = request_text(page->request, "node");
 	page->cost[i].function = request_text(page->request, "function");
-	if (i == 0)
-		snprintf(page->seen_build, sizeof(page->seen_build), "%s",
-		    g->module != NULL ? places_build_id(places, g->module)
-		    : "");
 	page->cost[i].one_service =
 	    selector_equals(p->selector, "service") != NULL;
 	e = graph_cost_add(g, p->profile, places, i, &page->cost[i]);
@@ -160,12 +155,30 @@ graph_check_units(const struct graph_page *page)
 	    "%s", a->unit, b->unit);
 }
 
+/* Which build of the program ran, of its graph's if that did; or "". */
+static const char *
+graph_seen_build(const struct graph_page *page, unsigned side)
+{
+	const struct graph_cost *c = &page->cost[side];
+	const char *own = page->graph->origin.build_id, *most = "";
+
+	for (size_t i = 0; i < c->n_builds; i++) {
+		if (own != NULL && strcmp(c->builds[i].id, own) == 0)
+			return own;
+		if (*most == '\0')
+			most = c->builds[i].id;
+	}
+	return most;
+}
+
 /* Is what was sampled another build than the graph's? */
 static bool
-graph_is_other_build(const struct graph_page *page, const struct graph *g)
+graph_is_other_build(const struct graph_page *page, unsigned side)
 {
-	return page->seen_build[0] != '\0' && g->origin.build_id != NULL &&
-	    strcmp(page->seen_build, g->origin.build_id) != 0;
+	const char *own = page->graph->origin.build_id,
+	    *seen = graph_seen_build(page, side);
+
+	return *seen != '\0' && own != NULL && strcmp(seen, own) != 0;
 }
 
 /* The node that is asked for is somewhere in the graph. */
@@ -268,25 +281,62 @@ graph_put_amount(struct writer *w, const struct graph_page *page,
 		writer_null(w);
 }
 
+/* Which other code ran under the program's name. */
+static void
+graph_put_builds(struct buf *text, const struct graph_page *page,
+    unsigned side)
+{
+	const struct graph_cost *c = &page->cost[side];
+	const char *in = page->sides < 2 ? "" : side == 0 ? " in A" : " in B";
+	bool other = graph_is_other_build(page, side);
+
+	if (other)
+		buf_printf(text, "; what was sampled%s is another build of "
+		    "it, %s", in, graph_seen_build(page, side));
+	for (size_t i = 0; i < c->n_builds; i++)
+		if (!c->builds[i].own)
+			buf_printf(text, "; %s program or build of that "
+			    "name, %s, ran%s and is a node of its own",
+			    other ? "the" : "another", c->builds[i].id, in);
+}
+
+/* What was read, and what speaks against it. */
+static void
+graph_put_origin(struct writer *w, const struct graph_page *page)
+{
+	const struct graph_origin *o = &page->graph->origin;
+	struct buf text = {0};
+
+	buf_printf(&text, "%s%s", o->source != NULL ? o->source : "",
+	    graph_target_is_newer(&page->target) ? "; that file is newer than "
+	    "the process that began with its name, which may run another"
+	    : "");
+	if (page->target.told_ns > page->target.until_ns)
+		buf_printf(&text, "; nobody told it before the end of this "
+		    "range");
+	for (unsigned i = 0; i < page->sides; i++)
+		graph_put_builds(&text, page, i);
+	writer_key(w, "source");
+	writer_strn(w, (const char *)text.data, text.len);
+	buf_fini(&text);
+}
+
 /* What was read, when it was written, and how to see the same.  What a file
  * of bazel does not say, whether deeper levels are missing, is null. */
 static void
 graph_put_source(struct writer *w, const struct graph_page *page)
 {
 	const struct graph_origin *o = &page->graph->origin;
-	bool newer = graph_target_is_newer(&page->target),
-	    other = graph_is_other_build(page, page->graph);
+	const char *seen = "";
+	bool other = false;
 	struct buf text = {0};
 
-	buf_printf(&text, "%s%s", o->source != NULL ? o->source : "",
-	    newer ? "; that file is newer than the process that began with "
-	    "its name, which may run another" : "");
-	if (other)
-		buf_printf(&text, "; what was sampled is another build of "
-		    "it, %s", page->seen_build);
-	writer_key(w, "source");
-	writer_strn(w, (const char *)text.data, text.len);
-	buf_clear(&text);
+	for (unsigned i = 0; i < page->sides; i++) {
+		other = other || graph_is_other_build(page, i);
+		if (*seen == '\0' || graph_is_other_build(page, i))
+			seen = graph_seen_build(page, i);
+	}
+	graph_put_origin(w, page);
 	writer_key_seconds(w, "time", o->time_ns);
 	writer_key(w, "told");
 	if (page->target.told_ns != 0)
@@ -294,9 +344,9 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 	else
 		writer_null(w);
 	writer_key_str(w, "build_id", o->build_id != NULL ? o->build_id : "");
-	writer_key_str(w, "seen_build_id", page->seen_build);
+	writer_key_str(w, "seen_build_id", seen);
 	writer_key(w, "same_build");
-	if (page->seen_build[0] != '\0' && o->build_id != NULL)
+	if (*seen != '\0' && o->build_id != NULL)
 		writer_bool(w, !other);
 	else
 		writer_null(w);
@@ -306,7 +356,7 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 	buf_fini(&text);
 	writer_key(w, "complete");
 	if (o->complete == GRAPH_PARTLY || (o->complete == GRAPH_WHOLE &&
-	    !newer && !other))
+	    !graph_target_is_newer(&page->target) && !other))
 		writer_bool(w, o->complete == GRAPH_WHOLE);
 	else
 		writer_null(w);
@@ -590,6 +640,18 @@ graph_page_free(struct graph_page *page)
 	free(page);
 }
 
+/* The end of what is asked for. */
+static int64_t
+graph_until(const struct graph_page *page)
+{
+	int64_t until_ns = page->request->now_ns;
+
+	for (unsigned i = 0; i < page->sides; i++)
+		if (i == 0 || page->side[i].until_ns > until_ns)
+			until_ns = page->side[i].until_ns;
+	return until_ns;
+}
+
 static const struct err *
 graph_answer(struct context *c, const struct request *rq, struct response *rs,
     const char *type, graph_put_fn *put)
@@ -605,8 +667,7 @@ graph_answer(struct context *c, const struct request *rq, struct response *rs,
 	e = graph_parse(page, rq);
 	if (e == NULL)
 		e = graph_target_find(&page->target, c, rq,
-		    request_text(rq, "target"), page->sides > 0
-		    ? page->side[0].until_ns : rq->now_ns);
+		    request_text(rq, "target"), graph_until(page));
 	if (e == NULL && (page->sides > 0 ||
 	    !response_unchanged_tag(rs, rq, page->target.stamp)))
 		e = graph_make(page, rs, put);

@@ -25,6 +25,7 @@ struct cost_step {
 
 struct cost_walk {
 	struct graph *g;
+	const struct profile *p;
 	const struct places *places;
 	unsigned side;
 	struct map64 edges;   /* from << 32 | to -> number */
@@ -101,6 +102,42 @@ cost_is_own(const struct cost_walk *w, const char *module)
 	return strcmp(module, own) == 0;
 }
 
+static bool
+cost_has_own_name(const struct cost_walk *w, const struct profile_node *f)
+{
+	return f->kind != FRAME_KERNEL && f->kind != FRAME_BPF &&
+	    f->kind != FRAME_MARK && w->g->module != NULL &&
+	    *f->module != '\0' && strcmp(f->module, w->g->module) == 0;
+}
+
+static struct graph_build *
+cost_build(const struct cost_walk *w, const struct profile_node *f)
+{
+	const char *id = profile_build_id(w->p, f);
+
+	for (size_t i = 0; i < w->cost->n_builds; i++)
+		if (strcmp(w->cost->builds[i].id, id) == 0)
+			return &w->cost->builds[i];
+	return NULL;
+}
+
+/* Another program of the name, or another build: its node, else NONE. */
+static uint32_t
+cost_other_build(struct cost_walk *w, const struct profile_node *f)
+{
+	const struct graph_build *build;
+	char name[GRAPH_NAME_MAX];
+
+	if (!cost_has_own_name(w, f))
+		return NONE;
+	build = cost_build(w, f);
+	if (build != NULL && build->own)
+		return NONE;
+	snprintf(name, sizeof(name), "%s (build %s)", f->module,
+	    build != NULL ? build->id : "of many");
+	return cost_seen(w, name);
+}
+
 /* Or of a library that it declares: other programs' files of sources and
  * packages may have the same names. */
 static bool
@@ -132,6 +169,9 @@ cost_node(struct cost_walk *w, const struct profile_node *f, uint32_t caller)
 	if (f->kind == FRAME_KERNEL || f->kind == FRAME_BPF)
 		return cost_seen(w, f->kind == FRAME_BPF ? "[bpf]"
 		    : *f->module != '\0' ? f->module : "[kernel]");
+	node = cost_other_build(w, f);
+	if (node != NONE)
+		return node;
 	if (cost_is_own(w, f->module))
 		node = graph_owner(g, GRAPH_BY_FUNCTION, f->name,
 		    strlen(f->name));
@@ -318,6 +358,60 @@ cost_walk(struct cost_walk *w, const struct profile *p)
 	return true;
 }
 
+/* ---- which builds ---- */
+
+static int
+cost_build_order(const void *a, const void *b)
+{
+	const struct graph_build *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+/* Those that say nothing, or the graph's own where it ran; the only one. */
+static void
+cost_own_builds(struct graph_cost *c, const char *id)
+{
+	size_t named = 0;
+
+	for (size_t i = 0; i < c->n_builds; i++) {
+		struct graph_build *b = &c->builds[i];
+
+		named += *b->id != '\0';
+		b->own = id == NULL || *b->id == '\0' ||
+		    strcmp(b->id, id) == 0;
+	}
+	for (size_t i = 0; i < c->n_builds && named == 1; i++)
+		c->builds[i].own = true;
+	qsort(c->builds, c->n_builds, sizeof(*c->builds), cost_build_order);
+}
+
+/* Builds beyond GRAPH_BUILDS_MAX have no number of their own. */
+static void
+cost_find_builds(struct cost_walk *w)
+{
+	struct graph_cost *c = w->cost;
+
+	for (size_t i = 1; i < w->p->n_nodes; i++) {
+		const struct profile_node *f = &w->p->nodes[i];
+		struct graph_build *b;
+
+		if (!cost_has_own_name(w, f))
+			continue;
+		b = cost_build(w, f);
+		if (b == NULL && c->n_builds < GRAPH_BUILDS_MAX) {
+			b = &c->builds[c->n_builds++];
+			*b = (struct graph_build){.id =
+			    profile_build_id(w->p, f)};
+		}
+		if (b != NULL)
+			b->self += f->self;
+	}
+	cost_own_builds(c, w->g->origin.build_id);
+}
+
 static int
 cost_order(const void *a, const void *b)
 {
@@ -353,7 +447,7 @@ const struct err *
 graph_cost_add(struct graph *g, const struct profile *p,
     const struct places *places, unsigned side, struct graph_cost *cost)
 {
-	struct cost_walk w = {.g = g, .places = places, .side = side,
+	struct cost_walk w = {.g = g, .p = p, .places = places, .side = side,
 	    .cost = cost, .looked_at = NONE};
 	bool fine = true;
 
@@ -361,6 +455,7 @@ graph_cost_add(struct graph *g, const struct profile *p,
 	    .function = cost->function,
 	    .one_service = cost->one_service,
 	    .total = p->n_nodes > 0 ? p->nodes[0].total : 0};
+	cost_find_builds(&w);
 	if (cost->node != NULL)
 		w.looked_at = graph_find(g, cost->node);
 	for (size_t i = 0; fine && i < g->n_edges; i++) {

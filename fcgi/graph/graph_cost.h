@@ -14,6 +14,11 @@
  * and calls that nobody declares become edges (GRAPH_CALLS).  What recurs is
  * counted once a stack.  The self of all nodes and the unknown are the
  * profile's total.
+ *
+ * What has the program's file name and another build id is another program, or
+ * another build of it: a node of its own, "NAME (build ID)".  Where one other
+ * build ran and nothing else, names are taken for the graph's: who shows the
+ * graph has to say so.
  */
 #ifndef FCGI_GRAPH_COST_H
 #define FCGI_GRAPH_COST_H
@@ -23,6 +28,15 @@
 struct err;
 struct places;
 struct profile;
+
+#define GRAPH_BUILDS_MAX 8 /* that are told apart by amount */
+
+/* Which code was sampled under the program's file name. */
+struct graph_build {
+	const char *id; /* the profile's; "": it does not say */
+	int128 self;
+	bool own;       /* its names are taken for the graph's */
+};
 
 /* A function of the node that is looked at. */
 struct graph_function {
@@ -50,11 +64,13 @@ struct graph_cost {
 	                       * or without; or NULL */
 	struct graph_home *homes; /* by total; of each such function */
 	size_t n_homes;
+	struct graph_build builds[GRAPH_BUILDS_MAX]; /* by self */
+	size_t n_builds;
 };
 
 /* Adds a profile, asked for by module, to side 0 or 1 of nodes and edges;
  * `places` may be NULL.
- * Functions are known as long as the profile.  Errors: ENOMEM. */
+ * Functions and builds are known as long as the profile.  Errors: ENOMEM. */
 const struct err *graph_cost_add(struct graph *g, const struct profile *p,
     const struct places *places, unsigned side, struct graph_cost *cost);
 void graph_cost_fini(struct graph_cost *cost); /* after any outcome */

@@ -70,15 +70,15 @@ told_take(void *arg, int64_t time_ns, const char *subject, const void *data,
 }
 
 static const struct err *
-told_search(struct told_search *search, struct store *s, int64_t now_ns)
+told_search(struct told_search *search, struct store *s, int64_t from_ns,
+    int64_t now_ns)
 {
-	int64_t until_ns = search->until_ns;
 	const struct err *e;
 
 	/* what damage took is not known; no amount lacks it */
 	store_missing_watch(s, false);
-	e = store_each_fact(s, FACT_GRAPH, until_ns - GRAPH_TOLD_BEFORE_NS,
-	    now_ns + NS_PER_S, told_take, search);
+	e = store_each_fact(s, FACT_GRAPH, from_ns, now_ns + NS_PER_S,
+	    told_take, search);
 	store_missing_watch(s, true);
 	return e;
 }
@@ -88,10 +88,16 @@ graph_told_read(struct graph_told *t, struct store *s, const char *name,
     int64_t until_ns, int64_t now_ns)
 {
 	struct told_search search = {name, until_ns, t, NULL};
+	struct store_extent extent;
 	const struct err *e;
 
 	*t = (struct graph_told){0};
-	e = told_search(&search, s, now_ns);
+	e = told_search(&search, s, until_ns - GRAPH_TOLD_BEFORE_NS, now_ns);
+	if (e == NULL && (t->told_ns == 0 || t->told_ns >= until_ns)) {
+		/* who tells once does not tell each day */
+		store_extent(s, &extent);
+		e = told_search(&search, s, extent.from_ns, now_ns);
+	}
 	return e == NULL && t->code.failed ? err_nomem() : e;
 }
 
@@ -107,5 +113,6 @@ graph_told_names(struct buf *names, struct store *s, int64_t until_ns,
 {
 	struct told_search search = {NULL, until_ns, NULL, names};
 
-	return told_search(&search, s, now_ns);
+	return told_search(&search, s, until_ns - GRAPH_TOLD_BEFORE_NS,
+	    now_ns);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "fcgi/format/writer.h"
-#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/model/fact.h"
@@ -17,20 +16,11 @@
 
 #define ITEMS_MAX 262144u
 
-/* The newest build of a module. */
-struct places_build {
-	int64_t time_ns;
-	uint32_t id; /* number in ids */
-};
-
 struct places {
 	const char *service; /* of the answer, borrowed; NULL: of several */
 	struct intern items;
 	struct buf scratch;
 	const char **sorted;
-	struct intern modules, ids;
-	struct places_build *builds; /* by number of the module */
-	size_t cap_builds;
 	bool failed;
 };
 
@@ -43,44 +33,15 @@ places_foreign(const struct places *p, const struct fact_place *at)
 }
 
 static bool
-places_take_build(struct places *p, int64_t time_ns,
-    const struct fact_place *at)
-{
-	uint32_t before = p->modules.n, i, id;
-
-	if (at->build_id.n == 0 || at->module.n == 0)
-		return true;
-	i = intern_put(&p->modules, at->module.p, at->module.n);
-	id = intern_put(&p->ids, at->build_id.p, at->build_id.n);
-	if (i == INTERN_NONE || id == INTERN_NONE ||
-	    !array_room(&p->builds, (size_t)i + 1, &p->cap_builds))
-		return false;
-	if (i >= before || time_ns >= p->builds[i].time_ns)
-		p->builds[i] = (struct places_build){time_ns, id};
-	return true;
-}
-
-const char *
-places_build_id(const struct places *p, const char *module)
-{
-	uint32_t i = intern_find(&p->modules, module, strlen(module));
-
-	return i != INTERN_NONE ? intern_str(&p->ids, p->builds[i].id) : "";
-}
-
-static bool
 places_take(void *arg, int64_t time_ns, const char *subject,
     const void *data, size_t n)
 {
 	struct places *p = arg;
 	struct fact_place at;
 
+	(void)time_ns;
 	if (!fact_take_place(data, n, &at) || places_foreign(p, &at))
 		return true;
-	if (!places_take_build(p, time_ns, &at)) {
-		p->failed = true;
-		return false;
-	}
 	buf_clear(&p->scratch);
 	buf_put(&p->scratch, subject, strlen(subject) + 1);
 	buf_put(&p->scratch, data, n);
@@ -139,9 +100,6 @@ places_free(struct places *p)
 	if (p == NULL)
 		return;
 	intern_fini(&p->items);
-	intern_fini(&p->modules);
-	intern_fini(&p->ids);
-	free(p->builds);
 	buf_fini(&p->scratch);
 	free(p->sorted);
 	free(p);

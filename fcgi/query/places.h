@@ -32,10 +32,6 @@ void places_free(struct places *p); /* NULL is fine */
 bool places_find(const struct places *p, const char *name, const char *module,
     const char **file, size_t *n, int64_t *line);
 
-/* The build id of a module that a place was last told of, hexadecimal, which
- * lives as long as `p`; "" where none was. */
-const char *places_build_id(const struct places *p, const char *module);
-
 /* The places of a function as an array of {file, line, module, build_id,
  * service}, by place, at most PLACES_SHOWN_MAX: one name may be several
  * functions. */

@@ -20,7 +20,9 @@ merged_tree_fini(struct merged_tree *w)
 	free(w->rank);
 	free(w->sorted);
 	free(w->frame_look);
+	free(w->frame_home);
 	map64_fini(&w->by_look);
+	map64_fini(&w->by_home);
 	hashtable_fini(&w->table);
 	*w = (struct merged_tree){0};
 }
@@ -32,7 +34,8 @@ merged_tree_bytes(const struct merged_tree *w)
 	    w->cap_looks * (sizeof(*w->looks) + sizeof(*w->rank) +
 	        sizeof(*w->sorted)) +
 	    w->cap_frames * sizeof(*w->frame_look) +
-	    w->by_look.cap * sizeof(*w->by_look.pairs) +
+	    w->cap_homes * sizeof(*w->frame_home) +
+	    (w->by_look.cap + w->by_home.cap) * sizeof(*w->by_look.pairs) +
 	    w->table.cap * sizeof(*w->table.slots);
 }
 
@@ -92,18 +95,37 @@ merged_put_look(struct merged_tree *w, const struct sym_frame *f)
 	return w->n_looks++;
 }
 
+/* INTERN_NONE when out of memory. */
+static uint32_t
+merged_put_home(struct merged_tree *w, const struct sym_frame *f,
+    uint32_t frame)
+{
+	uint64_t key = (uint64_t)f->module << 32 | f->build_id;
+	uint32_t home = map64_get(&w->by_home, key);
+
+	if (home != INTERN_NONE)
+		return home;
+	return map64_add(&w->by_home, key, frame) ? frame : INTERN_NONE;
+}
+
 static bool
 merged_tree_grow_frames(struct merged_tree *w, const struct symtab *t)
 {
-	if (!merged_room(&w->frame_look, &w->cap_frames, t->frames.n))
+	if (!merged_room(&w->frame_look, &w->cap_frames, t->frames.n) ||
+	    (w->by_module &&
+	    !merged_room(&w->frame_home, &w->cap_homes, t->frames.n)))
 		return false;
 	for (; w->n_frames < t->frames.n; w->n_frames++) {
-		uint32_t look = merged_put_look(w,
-		    symtab_frame(t, w->n_frames));
+		const struct sym_frame *f = symtab_frame(t, w->n_frames);
+		uint32_t look = merged_put_look(w, f), home = 0;
 
-		if (look == INTERN_NONE)
+		if (w->by_module)
+			home = merged_put_home(w, f, w->n_frames);
+		if (look == INTERN_NONE || home == INTERN_NONE)
 			return false;
 		w->frame_look[w->n_frames] = look;
+		if (w->by_module)
+			w->frame_home[w->n_frames] = home;
 	}
 	return true;
 }
@@ -226,8 +248,9 @@ merged_tree_grow_nodes(struct merged_tree *w, const struct symtab *t)
 
 		if (w->n_of > 0 && n->parent != 0)
 			node = merged_put(w, w->of[n->parent],
-			    w->frame_look[n->edge],
-			    symtab_frame(t, n->edge)->module);
+			    w->frame_look[n->edge], w->by_module
+			    ? w->frame_home[n->edge]
+			    : symtab_frame(t, n->edge)->module);
 		if (node == INTERN_NONE)
 			return false;
 		w->of[w->n_of] = node;

@@ -22,7 +22,8 @@ struct symtab;
 /* Node 0 is the root.  A parent's number is smaller than its children's. */
 struct merged_node {
 	uint32_t parent, look;
-	uint32_t module; /* string; MERGED_MIXED where its frames differ */
+	uint32_t module; /* string; MERGED_MIXED where its frames differ; by
+	                  * module the first frame of its module and build */
 };
 
 /* What frames that look the same have in common. */
@@ -40,10 +41,13 @@ struct merged_tree {
 	uint32_t *sorted; /* looks in that order; n_sorted of them */
 	uint32_t n_looks, cap_looks, n_sorted;
 	uint32_t *frame_look; /* frame -> look, for the first n_frames */
-	uint32_t n_frames, cap_frames;
+	uint32_t *frame_home; /* frame -> the first of its module and build */
+	uint32_t n_frames, cap_frames, cap_homes;
 	struct map64 by_look; /* (name, kind) -> look */
+	struct map64 by_home; /* (module, build id) -> its first frame */
 	struct hashtable table; /* of nodes, by (parent, look) */
-	bool by_module; /* set before it grows: nodes are of one module */
+	bool by_module; /* set before it grows: nodes are of one build of one
+	                 * module */
 };
 
 /* Takes up what has come to the table since; ENOMEM, after which it can be

@@ -480,6 +480,25 @@ tree_is_over(struct tree *t, const struct tree_open *o)
 	return true;
 }
 
+/* Of which file its frames are, and of which build of it where that is
+ * asked for. */
+static void
+tree_set_module(struct tree *t, struct profile_node *node, uint32_t module)
+{
+	const struct sym_frame *f;
+
+	if (!t->shown->by_module) {
+		node->module = tree_name(t, module);
+		return;
+	}
+	f = symtab_frame(&t->s->syms, module);
+	node->module = tree_name(t, f->module);
+	if (*intern_str(&t->s->syms.strings, f->build_id) == '\0')
+		return;
+	tree_name(t, f->build_id);
+	node->build = t->names[f->build_id];
+}
+
 /* A name that stands for the root of what is visited now, and all below. */
 static const struct err *
 tree_walk(struct tree *t, uint32_t name, uint32_t depth)
@@ -509,12 +528,12 @@ tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 			continue;
 		look = &w->looks[w->nodes[o.node].look];
 		node = (struct profile_node){.name = tree_name(t, look->name),
-		    .module = tree_name(t, v[o.node].module),
 		    .kind = (enum frame_kind)look->kind,
 		    .depth = o.depth,
 		    .parent = o.parent,
 		    .self = v[o.node].self,
 		    .total = v[o.node].total};
+		tree_set_module(t, &node, v[o.node].module);
 		tree_emit(t, &node, 0, tree_samples(t, o.node));
 		if (v[o.node].total != v[o.node].self)
 			e = tree_push_children(t, o.node, o.depth);

@@ -33,6 +33,7 @@ ask() # FROM [PARAMETER...]
 {
 	get GET "/api/v1/graph.json?target=${target:-prog}&depth=all&query=cpu%7Bservice%3D%22prog%22%7D&from=$1&until=$(($1 + 10))$2"
 }
+get_is() { get GET "/api/v1/graph.json?$1" && js "$2"; }
 is() { ask "$1" && js "$2"; }
 
 program abcd0123
@@ -70,6 +71,40 @@ for depth in 5 x 0; do
 	check "depth=$depth is a 400 that names it" js 'd.field === "depth"'
 done
 
+push prog abcd0123 1700000100
+check "both builds of one range are apart" await 60 is 1700000100 '
+    d.same_build === true && d.seen_build_id === "abcd0123" &&
+    /name, 77777777, ran and is a node of its own/.test(d.source) &&
+    d.nodes.find((n) => n.id === "prog (build 77777777)").self === 7e7 &&
+    d.nodes.find((n) => n.id === "prog").self === 7e7 &&
+    d.profile.total === 14e7 && d.profile.unknown === 0'
+check "the answer says that it was told later" js '
+    /nobody told it before the end of this range/.test(d.source)'
+
+kill $teller
+wait $teller 2>/dev/null
+long=$(printf '%0255d' 7)
+tell() { "$B/memlens" graph --tell "$1" --socket "$T/memlensd.sock" "$T/prog" 2>"$T/head"; }
+check "a name of 255 bytes" tell "$long"
+check "which is found" await 60 get_is "target=$long" "d.target === '$long'"
+check "a longer one is refused" sh -c "! '$B/memlens' graph --tell ${long}8 \
+    --socket '$T/memlensd.sock' '$T/prog' 2>'$T/head'"
+check "which is said" grep -q 'at most 255' "$T/head"
+
+# The linker's map may come after its program.
+echo 'int main(void) { return 3; }' >"$T/m.c"
+gcc -o "$T/mapped" "$T/m.c" -Wl,-Map="$T/map" || exit 1
+(cd "$T" && exec "$B/memlens" graph --every 100ms --tell mapped --map map \
+	--socket "$T/memlensd.sock" mapped) &
+teller=$!
+check "a program with a map" await 60 get_is target=mapped \
+    'd.build_id !== "" && d.complete === false'
+gcc -o "$T/again" "$T/m.c" -Wl,-Map="$T/map",--cref || exit 1
+check "a map that changes alone is read again" await 60 get_is target=mapped \
+    'd.complete === true'
+check "the command has paths from the root" js '
+    d.command.endsWith(" --map '"$T/map $T/mapped"'")'
+
 # Two files of one name are two nodes, and samples of that name neither's.
 mkdir -p "$T/two/a" "$T/two/b"
 cp "$T/prog" "$T/two/a/prog"
@@ -83,7 +118,7 @@ check "two programs of one name are two nodes" await 60 is 1700000100 '
     d.nodes.filter((n) => /^[ab]\/prog$/.test(n.id) && n.kind === "program")
     .length === 2'
 check "and samples of that name are of neither" js '
-    d.nodes.every((n) => n.self === (n.id === "prog (several)" ? 7e7 : 0))'
+    d.nodes.every((n) => n.self === (n.id === "prog (several)" ? 14e7 : 0))'
 
 # A folder is told again when what it says changes, and not before.
 kill $teller

@@ -26,9 +26,9 @@ static void
 focus(const char *pattern)
 {
 	struct profile_node nodes[] = {
-	    {"", "", FRAME_MARK, 0, 0, 0, 3},
-	    {"main", "prog", FRAME_NATIVE, 1, 0, 1, 3},
-	    {"read", "libc.so.6", FRAME_NATIVE, 2, 1, 2, 2},
+	    {"", "", FRAME_MARK, 0, 0, 0, 0, 3},
+	    {"main", "prog", FRAME_NATIVE, 1, 0, 0, 1, 3},
+	    {"read", "libc.so.6", FRAME_NATIVE, 2, 1, 0, 2, 2},
 	};
 	struct profile p = {.nodes = nodes, .n_nodes = 3, .period = 1};
 	struct flame_options o = {

@@ -255,6 +255,10 @@ check() {
 		"$(jq .flamebearer.numTicks "$dir/flame")" \
 		"$(jq .flamebearer.numTicks "$dir/flame")" = \
 		"$(jq .profile.total "$dir/answer")"
+	expect "$1: $2: the build that ran is the graph's" \
+		"$(jq -c '[.build_id, .seen_build_id, .same_build]' "$dir/answer")" \
+		"$(jq '.same_build == (if .build_id == "" then null else true end)' \
+		"$dir/answer")" = true
 	echo "# $1 $2: $(parts "$on_nodes") and $(parts "$declared") of 1000"
 	[ "$most" != 0 ] || return 0
 	expect "$1: $2: $((most / 10)) % of it are on nodes" \

@@ -26,11 +26,21 @@
         : ', as far as the file goes: it does not say whether it is all';
   }
 
-  function sourceText({ source, time, told, build_id: id }) {
+  /* Whether the build that ran is the graph's; what speaks against it stands
+   * in the source. */
+  function ranText({ profile, build_id: id, same_build: same }) {
+    return !id ? '' : ', build id ' + id + (!profile ? ''
+      : same === true ? ', the build that ran'
+        : same === false ? ', not the build that ran'
+          : ', and which build ran is not known');
+  }
+
+  function sourceText(data) {
+    const { source, time, told } = data;
     const when = (text, t) => (Number.isFinite(t) && t > 0
       ? ', ' + text + ' ' + ns.format.dateTime(t) : '');
     return !source ? '' : 'Source: ' + source + when('written', time) +
-      when('told', told) + (id ? ', build id ' + id : '');
+      when('told', told) + ranText(data);
   }
 
   class DepsTab {

@@ -17,7 +17,8 @@
 
 /* The program's stack is _start main, and `own` or nothing. */
 static void
-add_stack(struct batch *b, const char *program, const char *own, int64_t n)
+add_build(struct batch *b, const char *program, const char *build,
+    const char *own, int64_t n)
 {
 	struct label l = {"service", program};
 	struct series_desc d = {SERIES_FLOW, "cpu", "nanoseconds", 1, 0, &l,
@@ -26,7 +27,7 @@ add_stack(struct batch *b, const char *program, const char *own, int64_t n)
 	uint32_t node = batch_node(b, 0, batch_labels(b, NULL, 0));
 
 	for (int i = 0; i < 3 && names[i] != NULL; i++) {
-		struct frame f = {FRAME_NATIVE, names[i], program, "", 0};
+		struct frame f = {FRAME_NATIVE, names[i], program, build, 0};
 
 		node = batch_node(b, node, batch_frame(b, &f));
 	}
@@ -34,22 +35,35 @@ add_stack(struct batch *b, const char *program, const char *own, int64_t n)
 }
 
 static void
-fill(const char *dir)
+add_stack(struct batch *b, const char *program, const char *own, int64_t n)
+{
+	add_build(b, program, "", own, n);
+}
+
+static void
+write_store(const char *dir, struct batch *b)
 {
 	struct store_options o = {.slot_ns = SLOT, .no_thread = true};
-	struct batch *b = batch_new(SLOT);
 	struct store_writer *w;
+
+	CHECK_OK(store_writer_open(&w, dir, &o));
+	CHECK_OK(store_append(w, b));
+	CHECK_OK(store_tick(w, (BEGIN + 1) * SLOT));
+	batch_free(b);
+	CHECK_OK(store_writer_close(w));
+}
+
+static void
+fill(const char *dir)
+{
+	struct batch *b = batch_new(SLOT);
 
 	add_stack(b, "alpha", NULL, 100);
 	add_stack(b, "alpha", "churn", 20);
 	add_stack(b, "beta", NULL, 3000);
 	add_stack(b, "beta", "churn", 400);
 	add_stack(b, "beta", "only_beta", 5);
-	CHECK_OK(store_writer_open(&w, dir, &o));
-	CHECK_OK(store_append(w, b));
-	CHECK_OK(store_tick(w, (BEGIN + 1) * SLOT));
-	batch_free(b);
-	CHECK_OK(store_writer_close(w));
+	write_store(dir, b);
 }
 
 /* A target "alpha" that has a main of its own. */
@@ -115,6 +129,64 @@ TEST(a_name_of_two_programs_costs_each_its_own)
 	CHECK(system(command) == 0);
 }
 
+/* What a target "alpha" of build "aa" costs where those builds ran; the
+ * amounts of main.o, and how many builds are its own. */
+static void
+cost_builds(const char *const *builds, int own, int own_self,
+    const char *other, int other_self)
+{
+	char dir[] = "/tmp/test-graph-names-XXXXXX", command[80];
+	struct profile_query q = {NULL, BEGIN * SLOT, (BEGIN + 1) * SLOT,
+	    NULL, true};
+	struct batch *b = batch_new(SLOT);
+	struct graph_cost cost = {.node = NULL};
+	struct graph *g = target();
+	struct profile *p = NULL;
+	struct selector *sel;
+	struct store *s;
+	int owned = 0;
+
+	if (mkdtemp(dir) == NULL)
+		abort();
+	graph_set(g, &g->origin.build_id, "aa");
+	for (int i = 0; builds[i] != NULL; i++)
+		add_build(b, "alpha", builds[i], "churn", 10 << i);
+	write_store(dir, b);
+	CHECK_OK(selector_parse("cpu", &sel));
+	CHECK_OK(store_open(&s, dir, 0));
+	q.selector = sel;
+	CHECK_OK(store_query_profile(s, &q, &p));
+	CHECK_OK(graph_cost_add(g, p, NULL, 0, &cost));
+	for (size_t i = 0; i < cost.n_builds; i++)
+		owned += cost.builds[i].own;
+	CHECK_INT(owned, own);
+	check_node(g, "main.o", own_self, own_self);
+	if (other != NULL)
+		check_node(g, other, other_self, other_self);
+	CHECK(cost.unknown == 0);
+	graph_free(g);
+	graph_cost_fini(&cost);
+	profile_free(p);
+	selector_free(sel);
+	store_close(s);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK(system(command) == 0);
+}
+
+TEST(two_programs_of_one_file_name_are_two)
+{
+	cost_builds((const char *const[]){"aa", NULL}, 1, 10, NULL, 0);
+	cost_builds((const char *const[]){"aa", "bb", NULL}, 1, 10,
+	    "alpha (build bb)", 20);
+	/* who does not say which it is, is taken at its name */
+	cost_builds((const char *const[]){"", "bb", "aa", NULL}, 2, 50,
+	    "alpha (build bb)", 20);
+	/* an old graph's names, which its page says */
+	cost_builds((const char *const[]){"bb", NULL}, 1, 10, NULL, 0);
+	cost_builds((const char *const[]){"bb", "cc", NULL}, 0, 0,
+	    "alpha (build cc)", 20);
+}
+
 /* Who has no module is of the program only where one service was asked
  * for, else of nobody. */
 TEST(a_name_of_no_module_is_no_guess)
@@ -164,6 +236,7 @@ int
 main(void)
 {
 	RUN(a_name_of_two_programs_costs_each_its_own);
+	RUN(two_programs_of_one_file_name_are_two);
 	RUN(a_name_of_no_module_is_no_guess);
 	RUN(both_have_a_std);
 	return test_done();

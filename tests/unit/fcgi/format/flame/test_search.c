@@ -62,13 +62,13 @@ TEST(what_browsers_read_otherwise_is_refused)
 
 /* Samples of 10 ns: total 12; a 7 (self 1; b 4 with a below it 3; c 2), c 5
  * (self 2, b 3). */
-static struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 0, 120},
-    {"a", "", FRAME_NATIVE, 1, 0, 10, 70},
-    {"b", "", FRAME_NATIVE, 2, 1, 10, 40},
-    {"a", "", FRAME_NATIVE, 3, 2, 30, 30},
-    {"c", "", FRAME_NATIVE, 2, 1, 20, 20},
-    {"c", "", FRAME_NATIVE, 1, 0, 20, 50},
-    {"b", "", FRAME_NATIVE, 2, 5, 30, 30}};
+static struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 0, 0, 120},
+    {"a", "", FRAME_NATIVE, 1, 0, 0, 10, 70},
+    {"b", "", FRAME_NATIVE, 2, 1, 0, 10, 40},
+    {"a", "", FRAME_NATIVE, 3, 2, 0, 30, 30},
+    {"c", "", FRAME_NATIVE, 2, 1, 0, 20, 20},
+    {"c", "", FRAME_NATIVE, 1, 0, 0, 20, 50},
+    {"b", "", FRAME_NATIVE, 2, 5, 0, 30, 30}};
 
 static void
 check_amount(const char *text, int64_t want, size_t rows)

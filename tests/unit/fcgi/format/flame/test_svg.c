@@ -22,7 +22,7 @@ node(const char *name, uint32_t depth, uint32_t parent, int64_t self)
 	size_t i = profile.n_nodes++;
 
 	nodes[i] = (struct profile_node){name, "", FRAME_NATIVE, depth, parent,
-	    self, self};
+	    0, self, self};
 	for (size_t k = i; k > 0; k = nodes[k].parent)
 		nodes[nodes[k].parent].total += self;
 }
@@ -241,7 +241,7 @@ large(struct profile *p)
 	p->nodes = calloc(p->n_nodes, sizeof(*p->nodes));
 	for (uint32_t i = 0; i < p->n_nodes; i++)
 		p->nodes[i] = (struct profile_node){i ? name : "", "",
-		    FRAME_NATIVE, i, i ? i - 1 : 0, i == 1000, 1};
+		    FRAME_NATIVE, i, i ? i - 1 : 0, 0, i == 1000, 1};
 	CHECK_OK(flame_new(&f, p, &all));
 	return f;
 }
@@ -297,7 +297,8 @@ side(const char *const *names, const int64_t *values, size_t n)
 	p.nodes[0] = (struct profile_node){.name = "", .module = ""};
 	for (size_t i = 0; i < n; i++) {
 		p.nodes[i + 1] = (struct profile_node){names[i], "",
-		    FRAME_NATIVE, 1, 0, values[i] * units, values[i] * units};
+		    FRAME_NATIVE, 1, 0, 0, values[i] * units,
+		    values[i] * units};
 		p.nodes[0].total += values[i] * units;
 	}
 	return p;

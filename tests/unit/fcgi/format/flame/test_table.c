@@ -375,9 +375,9 @@ TEST(the_first_are_those_of_all)
 
 TEST(one_name_of_two_kinds)
 {
-	struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 0, 5},
-	    {"x", "", FRAME_NATIVE, 1, 0, 2, 5},
-	    {"x", "", FRAME_KERNEL, 2, 1, 3, 3}};
+	struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 0, 0, 5},
+	    {"x", "", FRAME_NATIVE, 1, 0, 0, 2, 5},
+	    {"x", "", FRAME_KERNEL, 2, 1, 0, 3, 3}};
 	struct profile p = {.nodes = nodes, .n_nodes = 3, .period = 1};
 	struct flame *f = whole(&p);
 	struct table *t;

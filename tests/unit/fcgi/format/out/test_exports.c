@@ -59,10 +59,10 @@ TEST(folded_comes_back)
 }
 
 /* Pre-order, by hand. */
-static struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 1, 10},
-    {"#a;b\nc", "", FRAME_KERNEL, 1, 0, 2, 5},
-    {"\"<&'\x01\xff", "", FRAME_NATIVE, 2, 1, 3, 3},
-    {"=1+2,\"x\"", "l.so", FRAME_NATIVE, 1, 0, 4, 4}};
+static struct profile_node nodes[] = {{"", "", FRAME_MARK, 0, 0, 0, 1, 10},
+    {"#a;b\nc", "", FRAME_KERNEL, 1, 0, 0, 2, 5},
+    {"\"<&'\x01\xff", "", FRAME_NATIVE, 2, 1, 0, 3, 3},
+    {"=1+2,\"x\"", "l.so", FRAME_NATIVE, 1, 0, 0, 4, 4}};
 static const struct profile odd = {.nodes = nodes, .n_nodes = 4, .period = 1};
 
 TEST(odd_names_in_folded)
@@ -205,9 +205,9 @@ TEST(html)
 }
 
 /* A terminal obeys ESC and CSI, a page turns around what follows U+202E. */
-static struct profile_node acting[] = {{"", "", FRAME_MARK, 0, 0, 0, 1},
+static struct profile_node acting[] = {{"", "", FRAME_MARK, 0, 0, 0, 0, 1},
     {"e\x1b[2Jx\xc2\x9b" "31m\xe2\x80\xae" "cod.exe", "", FRAME_NATIVE, 1,
-        0, 1, 1}};
+        0, 0, 1, 1}};
 static const struct profile act = {.nodes = acting, .n_nodes = 2,
     .period = 1};
 
