@@ -69,6 +69,13 @@ check "no map is no graph" sh -c "! '$B/memlens' graph --map \
 check "another program's map is none of its own" sh -c "! '$B/memlens' graph \
     --map '$T/map' '$B/kvservice' >'$T/body' 2>'$T/head'"
 check "which is said" grep -q "of this very build" "$T/head"
+size=$(stat -c %s "$T/plain")
+for part in $((size / 3)) $((size - 100)); do
+	head -c $part "$T/plain" >"$T/cut"
+	dot "$T/cut"
+	check "what ends early is known to, and named" grep -qE \
+	    "not all of it is known: .*cut short: $T/cut" "$T/head"
+done
 check "folders by debug information" dot --folders "$T/prog"
 check "the folder of the sources" grep -qF "\"$T/src/\" [class=\"folder\"" \
     "$T/body"

@@ -79,7 +79,7 @@ for line in open(sys.argv[1]):
 into = {}
 for a, b in edge: into.setdefault(b, []).append(a)
 for a, b in edge:
-    if b not in statement:
+    if b not in statement and b in name: # not what nothing needs
         for i in into.get(a, []) if a in statement else [a]:
             print(name[b], name[i])
 END
@@ -95,6 +95,36 @@ python3 "$T/files.py" "$T/ninja.dot" | sorted >"$T/want"
 dot --root shop "$b/build.ninja"
 edges '[a-z]*' | sorted >"$T/got"
 check "one target's as ninja's" same
+
+# what a build finds out
+mkdir "$T/found"
+cat >"$T/found/build.ninja" <<'END'
+rule c
+  command = touch $out
+build a.o | extra.h: c a.c || a.dd b.dd
+  dyndep = a.dd
+build b.o: c b.c || b.dd
+  dyndep = b.dd
+build a.dd: c a.c
+build b.dd: c b.c
+build app: c a.o b.o
+END
+printf 'ninja_dyndep_version = 1\nbuild a.o | a.mod: dyndep | b.mod\n' >"$T/found/a.dd"
+printf 'ninja_dyndep_version = 1\nbuild b.o | b.mod: dyndep\n' >"$T/found/b.dd"
+ninja -C "$T/found" -t graph app | grep -v '^ninja:' >"$T/ninja.dot"
+python3 "$T/files.py" "$T/ninja.dot" | sorted >"$T/want"
+dot --root app "$T/found"
+# ninja draws a statement with all its outputs from each of them
+edges '[a-z]*' | grep -v '^b.mod ' | sorted >"$T/got"
+grep -vE '^(extra.h|a.mod|b.mod) ' "$T/want" >"$T/less" && mv "$T/less" "$T/want"
+check "what a build found out is needed, as ninja says" same
+check "by what it is of" edge a.o b.mod needs
+check "and made with it" edge b.mod b.c needs
+check "all of that is known" [ ! -s "$T/head" ]
+rm "$T/found/b.dd"
+dot --root app "$T/found"
+check "what is not there yet is not all, by name" grep -q \
+    'not all of it is known: .*b.dd (dyndep)' "$T/head"
 
 # ---- compile_commands.json ----
 ninja -C "$b" -t compdb >"$T/compile_commands.json"
@@ -186,12 +216,25 @@ check "a package that is not there is said" grep -q \
 check "and not all is known" grep -q 'not all' "$T/head"
 
 # ---- Cargo ----
-check "cargo metadata is read" dot --root 'shop 0.1.0' $D/crates.json
-sed 's/^\([0-9]\)\([^ ]*\) v\([^ ]*\).*/\1 \2 \3/' $D/crates.tree | awk '
-	{ at[$1] = $2 " " $3; if ($1 > 0) print at[$1 - 1] " " at[$1] }' |
-	sorted >"$T/want"
-edges '[a-z]*' >"$T/got"
-check "crates need each other as cargo tree says" same
+# crates JSON TREE WHERE : what is read of the one is what the other draws
+crates()
+{
+	check "cargo metadata is read$3" dot --root 'shop 0.1.0' "$1"
+	sed 's/^\([0-9]\)\([^ ]*\) v\([^ ]*\).*/\1 \2 \3/' "$2" | awk '
+		{ at[$1] = $2 " " $3; if ($1 > 0) print at[$1 - 1] " " at[$1] }' |
+		sorted >"$T/want"
+	edges '[a-z]*' >"$T/got"
+	check "crates need each other as cargo tree says$3" same
+}
+crates $D/crates.json $D/crates.tree ""
+# of itself, where it is there
+if ! missing cargo; then
+	cp -r $D/crates "$T/crates"
+	(cd "$T/crates/shop" && cargo metadata --format-version 1 --offline \
+		>"$T/crates.json" 2>/dev/null && cargo tree --offline --edges \
+		no-dev --target all --prefix depth >"$T/crates.tree") || exit 1
+	crates "$T/crates.json" "$T/crates.tree" ", by this cargo"
+fi
 dot $D/crates.json
 check "the package that was asked for is the root" grep -q \
     '"shop 0.1.0".*fillcolor="#cfe0f7"' "$T/body"

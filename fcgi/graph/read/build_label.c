@@ -80,40 +80,75 @@ build_join(struct star *s, const char *a, const char *b)
 
 /* ---- glob ---- */
 
+/* One part of a path by one of a pattern.  A dot that begins it has to be
+ * named, but for "*" alone, as bazel has it. */
+static bool
+glob_match_part(const char *p, size_t np, const char *path, size_t n)
+{
+	size_t i = 0, k = 0, star = SIZE_MAX, from = 0;
+
+	if (np == 1 && *p == '*')
+		return true;
+	if (n > 0 && *path == '.' && (np == 0 || *p != '.'))
+		return false;
+	while (k < n) {
+		if (i < np && p[i] == '*') {
+			star = i++;
+			from = k;
+		} else if (i < np && p[i] == path[k]) {
+			i++;
+			k++;
+		} else if (star != SIZE_MAX) {
+			i = star + 1;
+			k = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (i < np && p[i] == '*')
+		i++;
+	return i == np;
+}
+
 bool
 build_glob_match(struct star *s, const char *pattern, const char *path)
 {
-	star_step(s, 1);
-	for (; *pattern != '\0' && *pattern != '*'; pattern++, path++)
-		if (*pattern != *path)
-			return false;
-	if (*pattern == '\0')
-		return *path == '\0';
-	if (strncmp(pattern, "**/", 3) == 0) {
-		for (;; path++) {
-			if (build_glob_match(s, pattern + 3, path))
-				return true;
-			path += strcspn(path, "/");
-			if (*path == '\0')
-				return false;
-		}
-	}
-	if (strcmp(pattern, "**") == 0)
-		return true;
-	for (;; path++) {
-		if (build_glob_match(s, pattern + 1, path))
+	for (;; pattern++, path++) {
+		size_t np = strcspn(pattern, "/"), n = strcspn(path, "/");
+
+		star_step(s, 1);
+		if (strcmp(pattern, "**") == 0)
 			return true;
-		if (*path == '\0' || *path == '/')
+		if (strncmp(pattern, "**/", 3) == 0) {
+			while (!build_glob_match(s, pattern + 3, path)) {
+				path += strcspn(path, "/");
+				if (*path++ == '\0')
+					return false;
+			}
+			return true;
+		}
+		if (!glob_match_part(pattern, np, path, n))
 			return false;
+		pattern += np;
+		path += n;
+		if (*pattern == '\0' || *path == '\0')
+			return *pattern == *path;
 	}
 }
 
-/* Does it begin a package of its own? */
 static bool
-glob_is_package(struct star *s, const char *folder)
+label_is_file(const char *path)
 {
-	return access(build_join(s, folder, "BUILD"), F_OK) == 0 ||
-	    access(build_join(s, folder, "BUILD.bazel"), F_OK) == 0;
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+bool
+build_is_package(struct star *s, const char *folder)
+{
+	return label_is_file(build_join(s, folder, "BUILD")) ||
+	    label_is_file(build_join(s, folder, "BUILD.bazel"));
 }
 
 static int
@@ -146,7 +181,7 @@ glob_walk(struct build *b, const char *folder, const char *below,
 		full = build_join(s, folder, name);
 		if (stat(full, &st) < 0 || files->n >= GLOB_FILES_MAX)
 			continue;
-		if (S_ISDIR(st.st_mode) && !glob_is_package(s, full))
+		if (S_ISDIR(st.st_mode) && !build_is_package(s, full))
 			glob_walk(b, full, path, files, depth + 1);
 		else if (S_ISREG(st.st_mode))
 			star_add(s, files, star_str(s, path));
@@ -178,7 +213,8 @@ build_glob(struct star *s, const struct star_call *c)
 	struct build *b = s->owner;
 	struct build_package *now = b->now;
 	const struct star_value *include = star_arg(s, c, 0, "include"),
-	    *exclude = star_arg(s, c, 1, "exclude");
+	    *exclude = star_arg(s, c, 1, "exclude"),
+	    *files = star_arg(s, c, 2, "exclude_directories");
 	struct star_value out = star_list(s, STAR_LIST), *all;
 
 	if (now == NULL || now->folder == NULL || include == NULL ||
@@ -186,6 +222,9 @@ build_glob(struct star *s, const struct star_call *c)
 	    (exclude != NULL && exclude->kind == STAR_UNKNOWN))
 		return star_say(s, c->module, c->line,
 		    "what glob() looks for is not known");
+	if (files != NULL && files->kind != STAR_NONE && files->i == 0)
+		star_say(s, c->module, c->line,
+		    "folders that glob() finds are not read");
 	if (now->files.kind == STAR_NONE) {
 		now->files = star_list(s, STAR_LIST);
 		glob_walk(b, now->folder, "", now->files.list, 0);

@@ -2,6 +2,7 @@
  * Repositories, packages and the files that they load, each run once.
  */
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,6 +70,19 @@ package_report(struct star *s, const char *path, int line, const char *text)
 	if (b->said++ < BUILD_SAID_MAX)
 		buf_printf(&b->reports, "%s%s: %s", b->said > 1 ? "; " : "",
 		    place, text);
+}
+
+void
+build_note(struct build *b, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (b->said++ < BUILD_SAID_MAX)
+		buf_printf(&b->reports, "%s%s", b->said > 1 ? "; " : "", text);
 }
 
 /* ---- repositories ---- */
@@ -246,6 +260,19 @@ package_find_file(struct build *b, struct build_package *p,
 	return false;
 }
 
+/* Why it has none. */
+static void
+package_say_none(struct build *b, const struct build_package *p)
+{
+	struct star *s = &b->star;
+	const char *name = build_label_text(s, &(struct build_label){
+	    p->place.repo, p->place.package, ""}).text->p;
+
+	build_note(b, build_is_package(s, p->folder)
+	    ? "the BUILD file of %.*s cannot be read"
+	    : "%.*s has no BUILD file", (int)strlen(name) - 1, name);
+}
+
 static bool
 package_is_path(const char *path)
 {
@@ -276,7 +303,10 @@ build_package(struct build *b, const char *repo, const char *package)
 	if (p->found) {
 		b->now = p;
 		star_run(s, &p->module, text, n);
+		build_rules_end(b, p);
 		b->now = NULL;
+	} else {
+		package_say_none(b, p);
 	}
 	return p;
 }

@@ -32,6 +32,8 @@ struct build_package {
 	                           * each with its conditions, a list; empty
 	                           * when it is always needed */
 	struct star_value files;  /* for glob(); NONE: not read yet */
+	struct star_list tests;   /* names, but of those tagged "manual" */
+	struct star_list suites;  /* that name no tests: they have those */
 };
 
 struct build {
@@ -53,12 +55,21 @@ bool build_label_read(struct build *b, const struct build_place *at,
 struct star_value build_label_text(struct star *s,
     const struct build_label *l);
 
+/* Says what is not known, of no line of a file. */
+void build_note(struct build *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Does the folder begin a package of its own? */
+bool build_is_package(struct star *s, const char *folder);
+
 /* A path pattern with "*" and "**"; star.h bounds its steps. */
 bool build_glob_match(struct star *s, const char *pattern, const char *path);
 star_fn build_glob;
 
 /* What BUILD files and macros know: rules, package(), rule(), attr. */
 void build_rules(struct build *b);
+/* What is known at the end of a BUILD file. */
+void build_rules_end(struct build *b, struct build_package *p);
 struct star_value build_name(struct star *s, const struct star_module *m,
     const char *name);
 struct star_value build_missing(struct star *s, const char *label,

@@ -44,7 +44,9 @@ rule_is_one_of(const char *name, const char *const *names, size_t n)
 struct rule {
 	struct build *b;
 	const struct star_call *call;
+	const char *kind; /* the rule's name; "" of the repository's own */
 	const char *name;
+	const struct star_value *own; /* of rule(): attrs, outputs, test */
 	struct star_dict *needs; /* label -> list of conditions */
 };
 
@@ -213,6 +215,154 @@ rule_attribute_kind(struct star *s, const struct star_dict *attrs,
 	return star_cstr(kind) != NULL ? kind->text->p : "";
 }
 
+/* The text with n bytes more. */
+static const char *
+rule_join(struct star *s, const char *text, const char *more, size_t n)
+{
+	size_t size = strlen(text) + n + 1;
+	char *out = star_alloc(s, size);
+
+	snprintf(out, size, "%s%.*s", text, (int)n, more);
+	return out;
+}
+
+/* "%{name}.txt" with the attributes of the call; NONE where one of them is no
+ * plain text, or a label, which becomes something else. */
+static struct star_value
+rule_template(struct rule *r, const struct star_dict *attrs, const char *text)
+{
+	struct star *s = &r->b->star;
+	const char *out = "", *end, *value;
+	struct star_value name;
+
+	for (size_t n; *text != '\0'; text = end) {
+		n = strcspn(text, "%");
+		out = rule_join(s, out, text, n);
+		end = text + n + (text[n] == '%');
+		if (strncmp(text + n, "%{", 2) != 0) {
+			if (text[n] == '%')
+				out = rule_join(s, out, "%", 1);
+			continue;
+		}
+		text += n + 2;
+		n = strcspn(text, "}");
+		name = star_text(s, text, n);
+		value = star_cstr(star_get(s, &r->call->named, name));
+		if (value == NULL || text[n] == '\0' ||
+		    (strcmp(name.text->p, "name") != 0 &&
+		    strcmp(rule_attribute_kind(s, attrs, name.text->p),
+		        "string") != 0))
+			return star_none();
+		out = rule_join(s, out, value, strlen(value));
+		end = text + n + 1;
+	}
+	return star_str(s, out);
+}
+
+/* Files that a rule of the repository's own says it makes. */
+static void
+rule_own_outputs(struct rule *r)
+{
+	struct star *s = &r->b->star;
+	const struct star_value *outputs = star_field(s, r->own->dict,
+	    "outputs"), *attrs = star_field(s, r->own->dict, "attrs");
+	struct star_value name;
+
+	for (size_t i = 0; outputs->kind == STAR_DICT &&
+	     i < outputs->dict->n; i++) {
+		const char *text = star_cstr(&outputs->dict->pairs[i].value);
+
+		name = text != NULL ? rule_template(r, attrs->dict, text)
+				    : star_none();
+		if (name.kind == STAR_TEXT)
+			rule_outputs(r, name);
+		else
+			star_say(s, r->call->module, r->call->line,
+			    "a file that \"%.100s\" makes is not known",
+			    r->name);
+	}
+	if (outputs->kind != STAR_DICT && outputs->kind != STAR_NONE)
+		star_say(s, r->call->module, r->call->line,
+		    "which files \"%.100s\" makes is not known", r->name);
+}
+
+/* And those that bazel's own make without a word. */
+static void
+rule_native_outputs(struct rule *r)
+{
+	static const struct {
+		const char *kind, *end;
+	} table[] = {{"cc_binary", ".stripped"}, {"cc_binary", ".dwp"},
+	    {"cc_test", ".dwp"}};
+	struct star *s = &r->b->star;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (strcmp(r->kind, table[i].kind) == 0)
+			rule_outputs(r, star_str(s, rule_join(s, r->name,
+			    table[i].end, strlen(table[i].end))));
+}
+
+/* ---- suites of tests ---- */
+
+static bool
+rule_has_tag(const struct rule *r, const char *tag)
+{
+	struct star_value *v = star_field(&r->b->star, &r->call->named,
+	    "tags");
+
+	for (size_t i = 0; v != NULL && (v->kind == STAR_LIST ||
+	     v->kind == STAR_TUPLE) && i < v->list->n; i++)
+		if (star_cstr(&v->list->items[i]) != NULL &&
+		    strcmp(v->list->items[i].text->p, tag) == 0)
+			return true;
+	return false;
+}
+
+static bool
+rule_is_test(const struct rule *r)
+{
+	size_t n = strlen(r->kind);
+	const struct star_value *test;
+
+	if (r->own == NULL)
+		return n > 5 && strcmp(r->kind + n - 5, "_test") == 0;
+	test = star_field(&r->b->star, r->own->dict, "test");
+	return test->kind == STAR_BOOL && test->i != 0;
+}
+
+/* Whatever its tags: bazel asks those when it expands the suite. */
+static void
+rule_note_tests(struct rule *r)
+{
+	struct star *s = &r->b->star;
+	struct star_value *tests = star_field(s, &r->call->named, "tests");
+	struct star_value name = star_str(s, r->name);
+
+	if (rule_is_test(r) && !rule_has_tag(r, "manual"))
+		star_add(s, &r->b->now->tests, name);
+	if (strcmp(r->kind, "test_suite") == 0 && (tests == NULL ||
+	        tests->kind == STAR_NONE || (tests->kind == STAR_LIST &&
+	        tests->list->n == 0)))
+		star_add(s, &r->b->now->suites, name);
+}
+
+void
+build_rules_end(struct build *b, struct build_package *p)
+{
+	struct star *s = &b->star;
+
+	for (size_t i = 0; i < p->suites.n; i++) {
+		struct star_value *suite = star_get(s, &p->targets,
+		    p->suites.items[i]);
+
+		for (size_t k = 0; suite != NULL && k < p->tests.n; k++)
+			star_set(s, suite->dict, build_label_text(s,
+			    &(struct build_label){p->place.repo,
+			    p->place.package, p->tests.items[k].text->p}),
+			    star_list(s, STAR_LIST));
+	}
+}
+
 static void
 rule_attribute(struct rule *r, const struct star_dict *attrs,
     const char *name, struct star_value v)
@@ -232,12 +382,14 @@ rule_attribute(struct rule *r, const struct star_dict *attrs,
 		rule_outputs(r, v);
 }
 
-/* attrs NULL: a rule that comes with bazel, or of which nothing is known. */
+/* own NULL: a rule that comes with bazel, or of which nothing is known. */
 static struct star_value
-rule_declare(struct star *s, const struct star_call *c,
-    const struct star_dict *attrs)
+rule_declare(struct star *s, const struct star_call *c, const char *kind,
+    const struct star_value *own)
 {
-	struct rule r = {.b = s->owner, .call = c};
+	struct rule r = {.b = s->owner, .call = c, .kind = kind, .own = own};
+	const struct star_dict *attrs = own == NULL ? NULL
+	    : star_field(s, own->dict, "attrs")->dict;
 	struct star_value *name = star_field(s, &c->named, "name"), target;
 
 	if (r.b->now == NULL)
@@ -254,19 +406,24 @@ rule_declare(struct star *s, const struct star_call *c,
 			    c->named.pairs[i].key.text->p,
 			    c->named.pairs[i].value);
 	star_set(s, &r.b->now->targets, *name, target);
+	if (own != NULL)
+		rule_own_outputs(&r);
+	else
+		rule_native_outputs(&r);
+	rule_note_tests(&r);
 	return star_none();
 }
 
 static struct star_value
 rule_native(struct star *s, const struct star_call *c)
 {
-	return rule_declare(s, c, NULL);
+	return rule_declare(s, c, star_cstr(&c->host->self), NULL);
 }
 
 static struct star_value
 rule_own(struct star *s, const struct star_call *c)
 {
-	return rule_declare(s, c, c->host->self.dict);
+	return rule_declare(s, c, "", &c->host->self);
 }
 
 /* Of a repository that is not here: a macro, perhaps, which makes more. */
@@ -281,7 +438,7 @@ rule_missing(struct star *s, const struct star_call *c)
 	if (!ONE_OF(name, native_rules))
 		star_say(s, c->module, c->line, "%.60s is of a repository "
 		    "that is not here, and is taken for a rule", name);
-	return rule_declare(s, c, NULL);
+	return rule_declare(s, c, name, NULL);
 }
 
 struct star_value
@@ -300,7 +457,7 @@ build_name(struct star *s, const struct star_module *m, const char *name)
 	if (known != NULL)
 		return *known;
 	return ONE_OF(name, native_rules) ? star_host(s, "rule", rule_native,
-	    star_none()) : star_unknown();
+	    star_str(s, name)) : star_unknown();
 }
 
 /* ---- what else is called ---- */
@@ -366,10 +523,18 @@ rule_label(struct star *s, const struct star_call *c)
 static struct star_value
 rule_rule(struct star *s, const struct star_call *c)
 {
-	struct star_value *attrs = star_arg(s, c, 9, "attrs");
+	static const char *const kept[] = {"attrs", "outputs", "test"};
+	struct star_value own = star_dict(s, STAR_STRUCT), *given;
 
-	return star_host(s, "rule", rule_own, attrs != NULL &&
-	    attrs->kind == STAR_DICT ? *attrs : star_dict(s, STAR_DICT));
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		given = star_arg(s, c, 9, kept[i]);
+		star_set(s, own.dict, star_str(s, kept[i]), given != NULL
+		    ? *given : star_none());
+	}
+	given = star_field(s, own.dict, "attrs");
+	if (given->kind != STAR_DICT)
+		*given = star_dict(s, STAR_DICT);
+	return star_host(s, "rule", rule_own, own);
 }
 
 /* attr.label_list() and so on: its kind, and what it is built for. */

@@ -83,8 +83,14 @@ elf_deps_take(struct elf_deps *d, const struct elf_reader *r,
 		to = &d->rpath;
 	else if (dyn->d_tag == DT_RUNPATH && d->runpath == NULL)
 		to = &d->runpath;
-	if (to == NULL || (*to = elf_deps_string(r, dyn->d_un.d_val)) == NULL)
+	else if (dyn->d_tag == DT_NEEDED)
+		d->partly = true;
+	if (to == NULL)
 		return;
+	if ((*to = elf_deps_string(r, dyn->d_un.d_val)) == NULL) {
+		d->partly = true;
+		return;
+	}
 	if (dyn->d_tag == DT_NEEDED)
 		d->n_needed++;
 }
@@ -94,15 +100,16 @@ elf_deps_dynamic(struct elf_deps *d, struct elf_reader *r,
     const GElf_Phdr *header)
 {
 	uint64_t strings = 0, size = 0;
-	Elf_Data *data;
+	Elf_Data *data = NULL;
 	GElf_Dyn dyn;
 
-	if (header->p_filesz > DYNAMIC_MAX)
+	if (header->p_filesz <= DYNAMIC_MAX)
+		data = elf_getdata_rawchunk(r->elf, (int64_t)header->p_offset,
+		    header->p_filesz, ELF_T_DYN);
+	if (data == NULL) {
+		d->partly = true;
 		return;
-	data = elf_getdata_rawchunk(r->elf, (int64_t)header->p_offset,
-	    header->p_filesz, ELF_T_DYN);
-	if (data == NULL)
-		return;
+	}
 	for (int i = 0; gelf_getdyn(data, i, &dyn) != NULL &&
 	    dyn.d_tag != DT_NULL; i++) {
 		if (dyn.d_tag == DT_STRTAB)
@@ -160,8 +167,26 @@ elf_deps_build_id(struct elf_deps *d, const struct elf_reader *r,
 	}
 }
 
+/* Is all of it there that it says it has? */
+static bool
+elf_deps_is_whole(const struct elf_reader *r, const GElf_Ehdr *header,
+    size_t n, uint64_t size)
+{
+	if (r->n < n || (header->e_shoff != 0 && (header->e_shoff > size ||
+	    size - header->e_shoff < (uint64_t)header->e_shnum *
+	    header->e_shentsize)))
+		return false;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->headers[i].p_filesz > 0 &&
+		    (r->headers[i].p_offset > size ||
+		    r->headers[i].p_filesz > size - r->headers[i].p_offset))
+			return false;
+	return true;
+}
+
 static const struct err *
-elf_deps_parse(struct elf_deps *d, struct elf_reader *r, const char *path)
+elf_deps_parse(struct elf_deps *d, struct elf_reader *r, const char *path,
+    uint64_t size)
 {
 	GElf_Ehdr header;
 	size_t n;
@@ -177,6 +202,7 @@ elf_deps_parse(struct elf_deps *d, struct elf_reader *r, const char *path)
 	for (size_t i = 0; i < n && r->n < HEADERS_MAX; i++)
 		if (gelf_getphdr(r->elf, (int)i, &r->headers[r->n]) != NULL)
 			r->n++;
+	d->partly = !elf_deps_is_whole(r, &header, n, size);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->headers[i].p_type == PT_DYNAMIC) {
 			elf_deps_dynamic(d, r, &r->headers[i]);
@@ -208,7 +234,7 @@ elf_deps_read(struct elf_deps *d, const char *path)
 	else if ((r.elf = elf_begin(fd, ELF_C_READ, NULL)) == NULL)
 		e = err_new(ERR_FORMAT, 0, "%s: not an ELF file", path);
 	else
-		e = elf_deps_parse(d, &r, path);
+		e = elf_deps_parse(d, &r, path, (uint64_t)st.st_size);
 	elf_end(r.elf);
 	close(fd);
 	return e;

@@ -21,6 +21,8 @@ struct elf_deps {
 	int64_t code_bytes;    /* in sections that are executed, or in such
 	                        * segments where there are no sections */
 	char build_id[129];    /* hexadecimal, or "" */
+	bool partly;           /* something lies beyond the file's end, or
+	                        * could not be read */
 };
 
 /* Reads a file; elf_deps_fini() after any outcome.  Errors: errno, or

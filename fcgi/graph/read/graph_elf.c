@@ -27,6 +27,7 @@ struct elf_walk {
 	char *rpath;      /* of the program: its libraries inherit it */
 	char *where[GRAPH_NODES_MAX]; /* path of each node, or NULL */
 	int machine, class;
+	struct buf partly; /* ", FILE" of each that is not whole */
 };
 
 /* Is there a library of the program's kind? */
@@ -146,8 +147,8 @@ elf_visit(struct elf_walk *w, uint32_t node)
 		return;
 	}
 	graph_own(w->g, GRAPH_BY_MODULE, elf_module(w->where[node]), node);
-	if (elf_deps_read(&d, w->where[node]) != NULL)
-		w->g->cut = true;
+	if (elf_deps_read(&d, w->where[node]) != NULL || d.partly)
+		buf_printf(&w->partly, ", %s", w->where[node]);
 	else
 		w->g->nodes[node].bytes = d.code_bytes;
 	for (size_t i = 0; i < d.n_needed; i++)
@@ -178,6 +179,27 @@ elf_begin_walk(struct elf_walk *w)
 	return fine;
 }
 
+/* Of those files neither all that they need nor their size is known. */
+static void
+elf_say_partly(struct elf_walk *w)
+{
+	struct buf text = {0};
+
+	if (w->partly.len == 0 && !w->partly.failed)
+		return;
+	w->g->cut = true;
+	buf_printf(&text, "the libraries that %s and they themselves ask for "
+	    "(DT_NEEDED); damaged or cut short:%.*s", w->path,
+	    (int)w->partly.len - 1, (const char *)w->partly.data + 1);
+	buf_put_u8(&text, 0);
+	if (text.failed || w->partly.failed)
+		w->g->failed = true;
+	else
+		graph_set(w->g, &w->g->origin.source,
+		    (const char *)text.data);
+	buf_fini(&text);
+}
+
 bool
 graph_load_elf(struct graph *g, const struct graph_source *s)
 {
@@ -192,10 +214,12 @@ graph_load_elf(struct graph *g, const struct graph_source *s)
 			elf_visit(w, i);
 		debian_packages(g, w->where, g->n_nodes, DEBIAN_FOLDER);
 		g->origin.complete = GRAPH_WHOLE;
+		elf_say_partly(w);
 	}
 	for (size_t i = 0; i < g->n_nodes; i++)
 		free(w->where[i]);
 	free(w->rpath);
+	buf_fini(&w->partly);
 	ld_cache_close(w->cache);
 	free(w);
 	if (g->n_nodes > 0)

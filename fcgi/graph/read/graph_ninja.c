@@ -149,6 +149,25 @@ ninja_begin(struct ninja_walk *w, const char *root)
 
 /* ---- all ---- */
 
+static void
+ninja_say_unknown(struct ninja_walk *w, const char *path)
+{
+	struct buf text = {0};
+
+	if (w->ninja.unknown.len == 0)
+		return;
+	buf_printf(&text, "the build statements of ninja in %s, file by file, "
+	    "without the headers that it learns%.*s", path,
+	    (int)w->ninja.unknown.len, (const char *)w->ninja.unknown.data);
+	buf_put_u8(&text, 0);
+	if (text.failed)
+		w->g->failed = true;
+	else
+		graph_set(w->g, &w->g->origin.source,
+		    (const char *)text.data);
+	buf_fini(&text);
+}
+
 bool
 graph_is_ninja(const char *path)
 {
@@ -179,6 +198,7 @@ graph_load_ninja(struct graph *g, const struct graph_source *s)
 		if (!g->cut)
 			g->origin.complete = GRAPH_WHOLE;
 		g->origin.time_ns = w.ninja.time_ns;
+		ninja_say_unknown(&w, s->path);
 	}
 	g->failed = g->failed || w.ninja.failed;
 	linked_fini(&w.linked);

@@ -78,6 +78,41 @@ workspace_is_gone(struct workspace_walk *w, const struct build_label *label)
 	star_set(&w->build.star, &w->gone, key, star_none());
 }
 
+/* A label of the package that is below another package: bazel refuses it. */
+static bool
+workspace_crosses(struct workspace_walk *w, const struct build_package *p,
+    const struct build_label *label)
+{
+	struct star *s = &w->build.star;
+	const char *slash = label->name, *name;
+
+	while ((slash = strchr(slash, '/')) != NULL) {
+		name = star_text(s, label->name, (size_t)(slash -
+		    label->name)).text->p;
+		if (build_is_package(s, build_join(s, p->folder, name))) {
+			build_note(&w->build, "%.200s is below the package "
+			    "%.200s, and bazel refuses it",
+			    build_label_text(s, label).text->p,
+			    build_join(s, label->package, name));
+			return true;
+		}
+		slash++;
+	}
+	return false;
+}
+
+/* What nobody declares is a file, or a rule makes it without a word. */
+static void
+workspace_file(struct workspace_walk *w, const struct build_package *p,
+    const struct build_label *label)
+{
+	struct star *s = &w->build.star;
+
+	if (access(build_join(s, p->folder, label->name), F_OK) < 0)
+		build_note(&w->build, "%.200s is neither declared nor a file",
+		    build_label_text(s, label).text->p);
+}
+
 static void
 workspace_visit(struct workspace_walk *w, uint32_t node)
 {
@@ -92,14 +127,16 @@ workspace_visit(struct workspace_walk *w, uint32_t node)
 		return;
 	p = build_package(b, label.repo, label.package);
 	target = star_field(&b->star, &p->targets, label.name);
-	if (target != NULL)
+	if (p->folder != NULL && workspace_crosses(w, p, &label))
+		w->g->nodes[node].kind = GRAPH_MISSING;
+	else if (target != NULL)
 		workspace_edges(w, node, target->dict);
 	else if (p->folder == NULL)
 		workspace_is_gone(w, &label);
-	else if (!p->found) {
+	else if (p->found)
+		workspace_file(w, p, &label);
+	else
 		w->g->nodes[node].kind = GRAPH_MISSING;
-		w->g->cut = true;
-	}
 }
 
 static void

@@ -353,6 +353,30 @@ ninja_add(struct ninja *n, const struct ninja_build *b)
 	n->n_builds++;
 }
 
+/* "build OUTPUT | more: dyndep | inputs", of a statement that is there. */
+static void
+ninja_add_found(struct ninja *n, const struct ninja_build *found)
+{
+	const struct ninja_file *f = found->n_outputs == 0 ? NULL
+	    : ninja_find_file(n, found->outputs[0]);
+	struct ninja_build *b;
+	struct ninja_build more;
+
+	if (f == NULL || strcmp(found->rule, "dyndep") != 0) {
+		n->cut = true;
+		return;
+	}
+	b = &n->builds[f->build];
+	for (size_t i = 0; i < found->n_inputs; i++)
+		ninja_push(n, &b->inputs, &b->n_inputs, found->inputs[i]);
+	if (found->n_outputs < 2)
+		return;
+	more = *b;
+	more.outputs = found->outputs + 1;
+	more.n_outputs = found->n_outputs - 1;
+	ninja_add(n, &more);
+}
+
 /* Paths up to what ends a list; false where none of its signs follows. */
 static void
 text_paths(struct ninja_text *t, const struct ninja_scope *scope,
@@ -417,6 +441,8 @@ text_build(struct ninja_text *t)
 	text_build_line(&line, &b);
 	if (b.rule == NULL || (b.n_outputs == 0 && !t->ninja->failed))
 		t->ninja->cut = true;
+	else if (t->ninja->finding)
+		ninja_add_found(t->ninja, &b);
 	else
 		ninja_add(t->ninja, &b);
 }
@@ -461,6 +487,22 @@ text_assign(struct ninja_text *t, char *name)
 	scope_set(t->ninja, t->scope, name, text_word(t, t->scope, false));
 }
 
+/* Its own variables count where nothing else says what a build finds out. */
+static void
+text_rule(struct ninja_text *t)
+{
+	struct ninja_scope *own = text_bindings(t);
+
+	if (own == NULL || own == t->scope)
+		return;
+	for (size_t i = 0; i < own->n; i++)
+		if (strcmp(own->items[i].name, "dyndep") == 0) {
+			t->ninja->cut = true;
+			buf_printf(&t->ninja->unknown, "; the files of a "
+			    "rule's dyndep are not read");
+		}
+}
+
 static void
 text_statement(struct ninja_text *t)
 {
@@ -480,7 +522,7 @@ text_statement(struct ninja_text *t)
 	}
 	if (strcmp(word, "rule") == 0 || strcmp(word, "pool") == 0) {
 		text_skip_line(t);
-		text_bindings(t);
+		text_rule(t);
 		return;
 	}
 	if (strcmp(word, "include") == 0 || strcmp(word, "subninja") == 0)
@@ -515,19 +557,58 @@ ninja_file(struct ninja *n, const char *name, struct ninja_scope *scope)
 	return found;
 }
 
+/* ---- what a build has found out ---- */
+
+/* A file of such statements. */
+static void
+ninja_read_found(struct ninja *n, const char *name)
+{
+	struct ninja_scope *scope = scope_new(n, NULL);
+
+	n->finding = true;
+	if (scope == NULL || !ninja_file(n, name, scope)) {
+		n->cut = true;
+		buf_printf(&n->unknown, "; %s (dyndep), which a build makes, "
+		    "is not there", name);
+	}
+	n->finding = false;
+}
+
+/* Each of those files once. */
+static void
+ninja_find_out(struct ninja *n)
+{
+	struct ninja_scope read = {0};
+	size_t n_builds = n->n_builds;
+
+	for (size_t i = 0; i < n_builds && !n->failed; i++) {
+		const char *name = ninja_variable(&n->builds[i], "dyndep");
+
+		if (*name == '\0' || *scope_find(&read, name,
+		        strlen(name)) != '\0')
+			continue;
+		scope_set(n, &read, name, "read");
+		ninja_read_found(n, name);
+	}
+}
+
 bool
 ninja_read(struct ninja *n, const char *folder, const char *name)
 {
 	*n = (struct ninja){.folder = folder};
 	arena_init(&n->arena, ARENA_MAX);
 	n->top = scope_new(n, NULL);
-	return n->top != NULL && ninja_file(n, name, n->top);
+	if (n->top == NULL || !ninja_file(n, name, n->top))
+		return false;
+	ninja_find_out(n);
+	return true;
 }
 
 void
 ninja_fini(struct ninja *n)
 {
 	arena_fini(&n->arena);
+	buf_fini(&n->unknown);
 	free(n->builds);
 	free(n->files);
 	hashtable_fini(&n->table);

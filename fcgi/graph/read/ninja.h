@@ -1,7 +1,7 @@
 /*
  * What a build.ninja says is built of what: its build statements, with
- * variables put in and the files that it includes.  How things are built is
- * not run, and headers, which ninja learns while it builds, are not in it.
+ * variables put in, the files that it includes, and what a build has found out
+ * (dyndep), where those files are there.  How things are built is not run, and headers, which ninja learns while it builds, are not in it.
  * Foreign text: bounded by an arena; in a child.
  */
 #ifndef FCGI_NINJA_H
@@ -43,8 +43,10 @@ struct ninja {
 	struct hashtable table;                     /* private */
 	struct ninja_scope *top;                    /* private */
 	unsigned depth;                             /* private */
+	bool finding;          /* private: a dyndep file is read */
 	int64_t time_ns;       /* of the newest of its files */
 	bool cut;              /* something was not understood, or too much */
+	struct buf unknown;    /* "; WHAT" of what was not */
 	bool failed;           /* out of memory */
 };
 

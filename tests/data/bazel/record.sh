@@ -1,6 +1,6 @@
 #!/bin/sh
 # Records what bazel itself says of the projects here: PROJECT.graph, which
-# unit/test_graph_bazel compares with what we read of their BUILD files.  Run
+# unit/test_graph_workspace compares with what we read of their BUILD files.  Run
 # by hand where bazel is (4.2.3: bazel-bootstrap); rules of the network's
 # repositories are stood in for, as a query does not run them.
 #
@@ -37,4 +37,5 @@ else
 	record shop //app:shop
 	record macros //server
 	record repos //:all_of_it
+	record odd //:all_of_it
 fi

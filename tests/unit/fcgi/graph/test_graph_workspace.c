@@ -79,6 +79,11 @@ TEST(repositories_and_bound_names)
 	compare("repos", "//:all_of_it");
 }
 
+TEST(dots_suites_and_files_without_a_word)
+{
+	compare("odd", "//:all_of_it");
+}
+
 /* ---- what is not understood ---- */
 
 static void
@@ -141,6 +146,61 @@ TEST(what_is_not_known_is_said_by_file_and_line)
 	    "BUILD:1: :gone.bzl cannot be read");
 }
 
+/* Each of these was called complete without a word. */
+TEST(what_is_missing_is_said_by_name)
+{
+	static const char rule[] = "r = rule(implementation = f, attrs = "
+	    "{'s': attr.label()}, outputs = %s)\nr(name = 'a', s = 'b')\n";
+	char text[300];
+
+	check_says("filegroup(name = 'a', srcs = ['jar.jar'])\n", 1,
+	    "//:jar.jar is neither declared nor a file");
+	check_says("filegroup(name = 'a', srcs = ['//far:b'])\n", 1,
+	    "//far has no BUILD file");
+	check_says("filegroup(name = 'a', srcs = glob(['*'], "
+	    "exclude_directories = 0))\n", 2,
+	    "BUILD:1: folders that glob() finds are not read");
+	snprintf(text, sizeof(text), rule, "{'x': '%{s}.x'}");
+	check_says(text, 1, "BUILD:2: a file that \"a\" makes is not known");
+	snprintf(text, sizeof(text), rule, "f");
+	check_says(text, 1, "BUILD:2: which files \"a\" makes is not known");
+}
+
+/* A tree of BUILD files, in a new folder. */
+static void
+check_tree(const char *commands, const char *what)
+{
+	char folder[] = "/tmp/memlens-test-build-XXXXXX", command[600];
+	struct graph *g;
+
+	CHECK(mkdtemp(folder) != NULL);
+	snprintf(command, sizeof(command), "cd %s && touch WORKSPACE && %s",
+	    folder, commands);
+	CHECK_INT(system(command), 0);
+	g = read_graph(folder, "//:a");
+	if (g != NULL) {
+		CHECK_INT(g->origin.complete, GRAPH_PARTLY);
+		CHECK(strstr(g->origin.source, what) != NULL);
+	}
+	graph_free(g);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	CHECK_INT(system(command), 0);
+}
+
+TEST(a_file_of_a_package_below_is_refused)
+{
+	check_tree("mkdir -p in/side && touch in/BUILD in/side/x && "
+	    "echo 'filegroup(name = \"a\", srcs = [\"in/side/x\"])' >BUILD",
+	    "//:in/side/x is below the package in, and bazel refuses it");
+}
+
+TEST(a_build_file_that_cannot_be_read_is_named)
+{
+	check_tree("mkdir far && head -c 2000000 /dev/zero >far/BUILD && "
+	    "echo 'filegroup(name = \"a\", srcs = [\"//far\"])' >BUILD",
+	    "the BUILD file of //far cannot be read");
+}
+
 TEST(a_module_file_is_said_not_to_be_read)
 {
 	static const char text[] = "cc_library(name = 'a', srcs = ['b.c'])\n";
@@ -184,6 +244,10 @@ main(void)
 	RUN(macros_and_rules_of_the_repository);
 	RUN(repositories_and_bound_names);
 	RUN(what_is_not_known_is_said_by_file_and_line);
+	RUN(dots_suites_and_files_without_a_word);
+	RUN(what_is_missing_is_said_by_name);
+	RUN(a_file_of_a_package_below_is_refused);
+	RUN(a_build_file_that_cannot_be_read_is_named);
 	RUN(a_module_file_is_said_not_to_be_read);
 	RUN(what_has_no_end_ends);
 	RUN(a_workspace_needs_a_target);
