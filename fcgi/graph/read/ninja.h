@@ -1,8 +1,9 @@
 /*
  * What a build.ninja says is built of what: its build statements, with
  * variables put in, the files that it includes, and what a build has found out
- * (dyndep), where those files are there.  How things are built is not run, and headers, which ninja learns while it builds, are not in it.
- * Foreign text: bounded by an arena; in a child.
+ * (dyndep), where those files are there.  How things are built is not run, and
+ * headers, which ninja learns while it builds, are not in it.  Foreign text:
+ * bounded by an arena; in a child.
  */
 #ifndef FCGI_NINJA_H
 #define FCGI_NINJA_H

@@ -36,7 +36,8 @@ check(struct store *s, int64_t until_ns, int64_t told_ns, const char *code)
 	CHECK_OK(graph_told_read(&t, s, "shop", until_ns, BEGIN + 40 * DAY));
 	CHECK_INT(t.told_ns, told_ns);
 	CHECK_INT(t.code.len, strlen(code));
-	CHECK(t.code.data != NULL && memcmp(t.code.data, code, strlen(code)) == 0);
+	CHECK(t.code.data != NULL &&
+	    memcmp(t.code.data, code, strlen(code)) == 0);
 	graph_told_fini(&t);
 }
 
