@@ -40,7 +40,8 @@ heatmap_init(struct heatmap *m, const struct step_page *q,
 	if (e == NULL && (bands & (bands - 1)) != 0)
 		e = err_field(ERR_REQUEST, 400, "bands",
 		    "is not a power of two, 1 to %d", OCTAVE);
-	*m = (struct heatmap){q, OCTAVE / (uint32_t)bands};
+	if (e == NULL)
+		*m = (struct heatmap){q, OCTAVE / (uint32_t)bands};
 	return e;
 }
 
@@ -161,6 +162,19 @@ heatmap_put_state(struct writer *w, const struct step_page *q,
 	partial_put_state(w, s, q->from_ns, q->until_ns);
 }
 
+static void
+heatmap_put_all(struct writer *w, const struct heatmap *m, struct store *s,
+    const struct histogram_series *all, size_t n)
+{
+	writer_open(w, '{');
+	step_page_put(w, m->page);
+	heatmap_put_state(w, m->page, s, n > 0);
+	writer_key_int(w, "series", n > 0 ? (int64_t)all->n_merged : 0);
+	if (n > 0)
+		heatmap_put(w, m, all);
+	writer_close(w, '}');
+}
+
 static const struct err *
 heatmap_answer(const struct step_page *q, const struct request *rq,
     struct store *s, struct writer *w)
@@ -173,18 +187,14 @@ heatmap_answer(const struct step_page *q, const struct request *rq,
 	size_t n;
 
 	if ((e = heatmap_init(&m, q, rq)) != NULL ||
-	    (e = store_query_histogram(s, &hq, &all, &n)) != NULL ||
-	    (n == 0 && (e = heatmap_check(q, s)) != NULL))
+	    (e = store_query_histogram(s, &hq, &all, &n)) != NULL)
 		return e;
-	writer_open(w, '{');
-	step_page_put(w, q);
-	heatmap_put_state(w, q, s, n > 0);
-	writer_key_int(w, "series", n > 0 ? (int64_t)all->n_merged : 0);
-	if (n > 0)
-		heatmap_put(w, &m, all);
-	writer_close(w, '}');
+	if (n == 0)
+		e = heatmap_check(q, s);
+	if (e == NULL)
+		heatmap_put_all(w, &m, s, all, n);
 	histogram_series_free(all, n);
-	return NULL;
+	return e;
 }
 
 const struct err *

@@ -11,6 +11,7 @@ cp tests/data/kv_service-full.graph "$T/g"
 serve()
 {
 	[ -z "$worker" ] || { kill "$worker"; wait "$worker"; }
+	while [ -n "$worker" ] && kill -0 "$worker"; do sleep 0.05; done
 	: >"$T/log"
 	{ echo "[worker]"; echo "${1:+draw = $1}"; echo "[graph g]"
 	echo "bazel = $T/g"; } >"$T/conf"

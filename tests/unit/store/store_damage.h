@@ -16,21 +16,11 @@
 #include "store/journal/journal.h"
 #include "store/store.h"
 #include "tests/unit/counts.h"
+#include "tests/unit/damage_leaks.h"
 #include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
 #define FIRST 8192u
-
-#if defined(__SANITIZE_ADDRESS__)
-/* A handle of Berkeley DB that met damage cannot be freed wholly. */
-const char *__asan_default_options(void);
-
-const char *
-__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
 
 static char dir[64];
 static char lacking_why[112]; /* of the first stretch that lacking() met */

@@ -599,11 +599,12 @@ ends_status(void *arg, int32_t pid, int *status)
 
 TEST(ends_are_told_by_their_status)
 {
-	static const char *const want[] = {"stopped 1000 name-0 (status 0)\tdb",
-	    "stopped 1001 name-1 (signal 15)\tdb",
-	    "stopped 1002 name-2 (status 143)\tdb",
-	    "ended 1003 name-3 (signal 9)\tdb",
-	    "ended 1004 name-4 (status 1)\tdb", "ended 1005 name-5\tdb"};
+	static const char *const want[] = {
+	    "stopped 1000 name-0 #1 (status 0)\tdb",
+	    "stopped 1001 name-1 #2 (signal 15)\tdb",
+	    "stopped 1002 name-2 #3 (status 143)\tdb",
+	    "ended 1003 name-3 #4 (signal 9)\tdb",
+	    "ended 1004 name-4 #5 (status 1)\tdb", "ended 1005 name-5 #6\tdb"};
 	char proc[] = "/tmp/memlens-test-life-XXXXXX", text[200];
 	char name[] = "db", comm[] = "^name-";
 	struct services *services = NULL;

@@ -14,6 +14,7 @@
 #include "store/check/repair.h"
 #include "store/check/verify.h"
 #include "store/store.h"
+#include "tests/unit/damage_leaks.h"
 #include "tests/unit/test.h"
 
 #define SLOT INT64_C(10000000000)
