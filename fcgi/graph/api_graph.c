@@ -592,22 +592,31 @@ graph_put_json(const struct graph_page *page, struct buf *out)
 
 /* ---- DOT and pictures ---- */
 
-static const struct err *
-graph_put_dot_text(const struct graph_page *page, struct buf *out)
+static struct graph_shares
+graph_shares_of(const struct graph_page *page)
 {
-	struct graph_shares shares = {.sides = page->sides,
-	    .room = page->plain != 0};
+	struct graph_shares shares = {.sides = page->sides};
 
 	for (unsigned i = 0; i < page->sides; i++)
 		shares.total[i] = page->cost[i].total;
+	return shares;
+}
+
+static const struct err *
+graph_put_dot_text(const struct graph_page *page, struct buf *out)
+{
+	struct graph_shares shares = graph_shares_of(page);
+
+	shares.room = page->plain != 0;
 	graph_put_dot_cost(out, page->graph, &shares);
 	return NULL;
 }
 
-/* The layout of one text is made once. */
+/* The layout, which is the same whatever nodes cost, is made once. */
 static const struct err *
-graph_put_svg(const struct graph_page *page, struct buf *out)
+graph_put_layout(const struct graph_page *page, struct buf *out)
 {
+	struct graph_shares shares = graph_shares_of(page);
 	struct context *c = page->context;
 	struct buf dot = {0};
 	const struct err *e = NULL;
@@ -617,7 +626,8 @@ graph_put_svg(const struct graph_page *page, struct buf *out)
 		return err_field(ERR_REQUEST, 413, "depth", "%zu nodes are "
 		    "more than a picture of %d: collapse=1 draws packages",
 		    page->graph->n_nodes, LAYOUT_NODES_MAX);
-	graph_put_dot_text(page, &dot);
+	shares.room = true;
+	graph_put_dot_cost(&dot, page->graph, &shares);
 	stamp = hash64(0, dot.data, dot.len);
 	if (dot.failed)
 		e = err_nomem();
@@ -625,6 +635,23 @@ graph_put_svg(const struct graph_page *page, struct buf *out)
 	    (e = draw_graph(c->draw, &dot, out)) == NULL)
 		graph_cache_put(&c->graphs, "svg", stamp, out);
 	buf_fini(&dot);
+	return e;
+}
+
+static const struct err *
+graph_put_svg(const struct graph_page *page, struct buf *out)
+{
+	struct graph_shares shares = graph_shares_of(page);
+	struct buf layout = {0};
+	const struct err *e;
+
+	if (page->sides == 0 || page->plain)
+		return graph_put_layout(page, out);
+	e = graph_put_layout(page, &layout);
+	if (e == NULL && (layout.failed ||
+	        !graph_paint(out, &layout, page->graph, &shares)))
+		e = err_nomem();
+	buf_fini(&layout);
 	return e;
 }
 

@@ -214,6 +214,33 @@ get GET "$graph&$ask&function=no_such"
 check "a function that is in no stack" js 'd.function.nodes.length === 0'
 drawn get GET "/api/v1/graph.svg?target=prog&depth=all&$ask"
 check "a picture" grep -q '68.6 %' "$T/body"
+cp "$T/body" "$T/painted.svg"
+drawn get GET "/api/v1/graph.svg?target=prog&depth=all&$ask&plain=1"
+mv "$T/body" "$T/plain.svg"
+get GET "/api/v1/graph.dot?target=prog&depth=all&$ask"
+cat >"$T/same.mjs" <<'END'
+import { readFileSync } from 'node:fs';
+const [painted, plain, dot] = process.argv.slice(2).map((f) =>
+    readFileSync(f, 'utf8'));
+const bare = (text) => text.replace(/ fill="#.*?"/g, '')
+    .replace(/stroke-width="[^"]*" /g, '').replace(/>[^<>]*%[^<>]*</g, '><');
+if (bare(painted) !== bare(plain)) throw Error('not one layout');
+let n = 0;
+for (const [, name, label, rest] of dot.matchAll(
+    /^\t*"([^"]*)" \[class="[a-z]*", label="[^"]*?\\n([^"]*)"(.*)\];$/gm)) {
+	const of = painted.replace(/&#45;/g, '-').replace(/&#45;/g, '-')
+	    .split('<g id="node').find((g) => g.includes(`<title>${name}</title>`));
+	const fill = (/fillcolor="(.*?)"/.exec(rest) || [0, '#eef3fb'])[1];
+	if (!of.includes(`>${label}</text>`) || !of.includes(`fill="${fill}"`))
+		throw Error(name + ': ' + label + fill + of);
+	n++;
+}
+if (n < 8) throw Error(n + ' nodes');
+END
+check "it is the plain one in the colours and words of the text" node \
+    "$T/same.mjs" "$T/painted.svg" "$T/plain.svg" "$T/body"
+drawn get GET "/api/v1/graph.svg?target=prog&depth=all&$ask&$b"
+check "of two, what moved" grep -q '68.6 % → 68.6 % (±0.0 pp)' "$T/body"
 get GET "$graph"
 check "without a profile there are no amounts" js \
     '!("profile" in d) && !("self" in d.nodes[0])'

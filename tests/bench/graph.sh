@@ -1,7 +1,8 @@
 #!/bin/bash
 # How soon a dependency graph is there, with what its nodes cost: the first
-# answer of a worker that has just begun, and the same again; of ResilientDB's
-# own graph, and of a made one of 1,000 nodes, as packages and node by node.
+# answer of a worker that has just begun, and the same again, of a picture in
+# colours that of another range; of ResilientDB's own graph, and of a made one
+# of 1,000 nodes, as packages and node by node.
 #
 #	graph.sh BUILD
 #
@@ -34,15 +35,18 @@ cat >"$T/fcgi.conf" <<-END
 run_worker -c "$T/fcgi.conf"
 start_nginx
 at="from=1700000000&until=1700000010"
+later="from=1700000010&until=1700000020"
 curl -sf -o /dev/null --data-binary "@$T/stacks" \
 	"$base/ingest?name=app.cpu&$at&sampleRate=100" || exit 1
+awk '{ print $1, 1 + NR * NR % 97 }' "$T/stacks" | curl -sf -o /dev/null \
+	--data-binary @- "$base/ingest?name=app.cpu&$later&sampleRate=100" || exit 1
 
 # took URI : ms that its answer takes
 took() {
 	curl -sf -o "$T/body" -w '%{time_total}\n' "$base/api/v1/$1" |
 		awk '{ printf "%.1f\n", 1000 * $1 }'
 }
-# measure NAME URI : a worker anew, then again
+# measure NAME URI [URI] : a worker anew, then again, or the other
 measure() {
 	local first
 	kill "$worker"
@@ -51,21 +55,21 @@ measure() {
 	curl -sf -o /dev/null "$base/api/v1/health"
 	first=$(took "$2") || { echo "graph: no answer: $2" >&2; return; }
 	row "$1, first" "$first" ms
-	for ((i = 0; i < times; i++)); do took "$2"; done >"$T/numbers"
+	for ((i = 0; i < times; i++)); do took "${3:-$2}"; done >"$T/numbers"
 	SPREAD=$(spread <"$T/numbers") row "$1, again" \
 		"$(sort -g "$T/numbers" | sed -n "$((times / 2 + 1))p")" ms \
 		goal 300
 }
 cost="query=cpu%7Bservice%3D%22app%22%7D&$at"
-await 60 curl -sf -o /dev/null "$base/api/v1/graph.json?target=real&$cost"
-for form in json svg; do
-	more=$([ $form = json ] || echo "&plain=1")
-	measure "ResilientDB, depth 4, $form" \
-		"graph.$form?target=real&depth=4&$cost$more"
-	measure "ResilientDB, all, $form" \
-		"graph.$form?target=real&depth=all&$cost$more"
-	measure "$nodes nodes as packages, $form" \
-		"graph.$form?target=made&depth=all&collapse=auto&$cost$more"
-	measure "$nodes nodes one by one, $form" \
-		"graph.$form?target=made&depth=all&$cost$more"
-done
+other="query=cpu%7Bservice%3D%22app%22%7D&$later"
+await 60 curl -sf -o /dev/null "$base/api/v1/graph.json?target=real&$other"
+# forms NAME PARAMETERS
+forms() {
+	measure "$1, json" "graph.json?$2&$cost"
+	measure "$1, svg" "graph.svg?$2&$cost&plain=1"
+	measure "$1, in colours" "graph.svg?$2&$cost" "graph.svg?$2&$other"
+}
+forms "ResilientDB, depth 4" "target=real&depth=4"
+forms "ResilientDB, all" "target=real&depth=all"
+forms "$nodes nodes as packages" "target=made&depth=all&collapse=auto"
+forms "$nodes nodes one by one" "target=made&depth=all"

@@ -189,9 +189,13 @@ struct graph_shares {
 };
 /* The same with shares as text, as colour (of two: blue where B has less,
  * orange where it has more), and as size: of letters by self, of lines by
- * calls; both in few steps, so that a picture seldom changes. */
+ * calls.  Where there is room alone, no byte depends on a share. */
 void graph_put_dot_cost(struct buf *out, const struct graph *g,
     const struct graph_shares *shares);
+/* The same costs put into Graphviz's SVG of a text with room for them, with
+ * borders by self; false when out of memory. */
+bool graph_paint(struct buf *out, const struct buf *svg,
+    const struct graph *g, const struct graph_shares *shares);
 
 /* One encoding for a pipe and for the store: all but costs and levels;
  * graph_decode() checks all. */

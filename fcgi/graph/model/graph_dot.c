@@ -2,12 +2,13 @@
  * A graph as text for Graphviz: packages as clusters, kinds of edges as
  * styles and classes, which who shows the picture may colour.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/format/writer.h"
 #include "fcgi/graph/model/graph.h"
+#include "fcgi/graph/model/graph_order.h"
+#include "fcgi/graph/model/graph_shares.h"
 #include "store/base/text.h"
 
 static const char head[] = "digraph dependencies {\n"
@@ -64,96 +65,31 @@ dot_put_quoted(struct buf *out, const char *s)
 	buf_put_u8(out, '"');
 }
 
-/* Of its side's total; -1 where there is no data. */
-static double
-dot_share(const int128 amount[2], const struct graph_shares *s, unsigned side)
-{
-	return s->total[side] > 0
-	    ? (double)amount[side] / (double)s->total[side] : -1;
-}
-
-static double
-dot_most(const int128 amount[2], const struct graph_shares *s)
-{
-	double most = 0;
-
-	for (unsigned i = 0; i < s->sides; i++)
-		if (dot_share(amount, s, i) > most)
-			most = dot_share(amount, s, i);
-	return most;
-}
-
-static void
-dot_put_share(struct buf *out, const int128 amount[2],
-    const struct graph_shares *s)
-{
-	for (unsigned i = 0; i < s->sides; i++) {
-		double share = dot_share(amount, s, i);
-
-		if (i > 0)
-			buf_printf(out, " → ");
-		if (share < 0)
-			buf_printf(out, "no data");
-		else
-			buf_printf(out, "%.1f %%", 100 * share);
-	}
-}
-
-/* The more of the total, the redder; of two, the more it has moved: as the
- * flame graph's difference does.  Text stays readable on it. */
-static void
-dot_put_colour(struct buf *out, const struct graph_node *n,
-    const struct graph_shares *s)
-{
-	double a = dot_share(n->total, s, 0), b = dot_share(n->total, s, 1);
-	double most = a > b ? a : b;
-
-	if (s->sides == 1 && a > 0)
-		buf_printf(out, ", fillcolor=\"0.05 %.3f 1.0\"",
-		    0.05 + 0.5 * (a > 1 ? 1 : a));
-	else if (s->sides == 2 && a >= 0 && b >= 0)
-		buf_printf(out, ", fillcolor=\"%s %.3f 1.0\"",
-		    b > a ? "0.08" : "0.58", most > 0
-		    ? 0.5 * sqrt(fabs(b - a) / most) : 0);
-}
-
-/* Letters in four sizes, by what the node has itself. */
-static void
-dot_put_size(struct buf *out, const struct graph_node *n,
-    const struct graph_shares *s)
-{
-	static const struct {
-		double least;
-		int size;
-	} sizes[] = {{0.2, 18}, {0.05, 15}, {0.01, 13}};
-	double self = dot_most(n->self, s);
-
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (self >= sizes[i].least) {
-			buf_printf(out, ", fontsize=%d", sizes[i].size);
-			return;
-		}
-}
-
+/* Where there is room alone, nothing else is of the costs: the picture stays
+ * whatever they are (graph_paint()). */
 static void
 dot_put_cost(struct buf *out, const struct graph_node *n,
     const struct graph_shares *s)
 {
+	char colour[SHARES_COLOUR_MAX];
+
 	buf_printf(out, ", label=\"");
 	dot_put_text(out, n->name);
 	if (s->room) {
 		buf_printf(out, s->sides == 2
 		    ? "\\n… xx.x %% → xx.x %% (xxxx pp)\""
 		    : "\\n… %% (self … %%)      \"");
-	} else {
-		buf_printf(out, "\\n");
-		dot_put_share(out, n->total, s);
-		buf_printf(out, " (self ");
-		dot_put_share(out, n->self, s);
-		buf_printf(out, ")\"");
-		dot_put_colour(out, n, s);
+		return;
 	}
-	dot_put_size(out, n, s);
+	buf_printf(out, "\\n");
+	shares_put(out, n->total, s);
+	buf_printf(out, " (self ");
+	shares_put(out, n->self, s);
+	buf_printf(out, ")\"");
+	if (shares_colour(n->total, s, colour))
+		buf_printf(out, ", fillcolor=\"%s\"", colour);
+	if (shares_letters(n->self, s) != 0)
+		buf_printf(out, ", fontsize=%d", shares_letters(n->self, s));
 }
 
 static void
@@ -178,7 +114,7 @@ static void
 dot_put_edge(struct buf *out, const struct graph *g,
     const struct graph_edge *e, const struct graph_shares *s)
 {
-	double calls = s->room ? 0 : dot_most(e->calls, s);
+	double calls = s->room ? 0 : shares_most(e->calls, s);
 
 	buf_put_u8(out, '\t');
 	dot_put_quoted(out, g->nodes[e->from].name);
@@ -192,7 +128,7 @@ dot_put_edge(struct buf *out, const struct graph *g,
 		buf_printf(out, ", arrowhead=empty");
 	if (e->kind == GRAPH_CALLS) /* it is no reason for a level */
 		buf_printf(out, ", constraint=false");
-	if (calls >= 0.05)
+	if (calls >= SHARES_EDGE_LEAST)
 		buf_printf(out, ", penwidth=%.1f", 1 + 3 * calls);
 	if (e->label != NULL) {
 		buf_printf(out, ", label=");
@@ -203,35 +139,28 @@ dot_put_edge(struct buf *out, const struct graph *g,
 
 /* Nodes of one package lie together where it has several. */
 static void
-dot_put_packages(struct buf *out, const struct graph *g, bool *done,
-    const struct graph_shares *s)
+dot_put_nodes(struct buf *out, const struct graph *g,
+    const struct graph_order *o, const struct graph_shares *s)
 {
-	unsigned cluster = 0;
+	uint32_t open = GRAPH_NO_CLUSTER;
 
 	for (size_t i = 0; i < g->n_nodes; i++) {
-		const char *package = g->nodes[i].package;
-		size_t members = 0;
+		uint32_t cluster = o->clusters[i];
 
-		if (package == NULL || done[i])
-			continue;
-		for (size_t k = i; k < g->n_nodes; k++)
-			members += g->nodes[k].package != NULL &&
-			    strcmp(g->nodes[k].package, package) == 0;
-		if (members < 2)
-			continue;
-		buf_printf(out, "\tsubgraph cluster_%u {\n\tlabel=", cluster++);
-		dot_put_quoted(out, package);
-		buf_printf(out, ";\n\tstyle=rounded; color=\"#c3c7cf\"; "
-		    "fontcolor=\"#6b7280\";\n");
-		for (size_t k = i; k < g->n_nodes; k++) {
-			if (g->nodes[k].package == NULL ||
-			    strcmp(g->nodes[k].package, package) != 0)
-				continue;
-			done[k] = true;
-			dot_put_node(out, g, k, s);
+		if (cluster != open && open != GRAPH_NO_CLUSTER)
+			buf_printf(out, "\t}\n");
+		if (cluster != open && cluster != GRAPH_NO_CLUSTER) {
+			buf_printf(out, "\tsubgraph cluster_%u {\n\tlabel=",
+			    cluster);
+			dot_put_quoted(out, g->nodes[o->nodes[i]].package);
+			buf_printf(out, ";\n\tstyle=rounded; "
+			    "color=\"#c3c7cf\"; fontcolor=\"#6b7280\";\n");
 		}
-		buf_printf(out, "\t}\n");
+		open = cluster;
+		dot_put_node(out, g, o->nodes[i], s);
 	}
+	if (open != GRAPH_NO_CLUSTER)
+		buf_printf(out, "\t}\n");
 }
 
 static size_t
@@ -268,23 +197,21 @@ void
 graph_put_dot_cost(struct buf *out, const struct graph *g,
     const struct graph_shares *s)
 {
-	bool *done = calloc(g->n_nodes + 1, sizeof(*done));
+	struct graph_order o;
 
-	if (done == NULL) {
+	if (!graph_order_init(&o, g)) {
+		graph_order_fini(&o);
 		out->failed = true;
 		return;
 	}
 	buf_printf(out, head, dot_is_wide(g) ? "LR" : "TB");
 	if (g->n_edges > FREE_EDGES)
 		buf_put(out, bounded, sizeof(bounded) - 1);
-	dot_put_packages(out, g, done, s);
-	for (size_t i = 0; i < g->n_nodes; i++)
-		if (!done[i])
-			dot_put_node(out, g, i, s);
+	dot_put_nodes(out, g, &o, s);
 	for (size_t i = 0; i < g->n_edges; i++)
-		dot_put_edge(out, g, &g->edges[i], s);
+		dot_put_edge(out, g, &g->edges[o.edges[i]], s);
 	buf_printf(out, "}\n");
-	free(done);
+	graph_order_fini(&o);
 }
 
 void

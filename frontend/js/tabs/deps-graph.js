@@ -69,6 +69,10 @@
     return r;
   }
 
+  /* As the server's picture has it. */
+  const border = (self) => (self >= 0.2 ? 4 : self >= 0.05 ? 3
+    : self >= 0.01 ? 2 : 1);
+
   /* Boxes over the node's own: of one profile as wide and as strong as its
    * share, of two in the colour of what moved. */
   function bars(el, node, data) {
@@ -76,6 +80,9 @@
     el.classList.remove('dep-moved');
     const shape = el.querySelector('path, polygon, ellipse');
     const most = C.most(node, 'total', data);
+    if (shape)
+      shape.setAttribute('stroke-width', border(C.most(node, 'self',
+        data)));
     if (!shape || !(most > 0))
       return;
     const box = shape.getBBox();

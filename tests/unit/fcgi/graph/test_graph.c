@@ -339,6 +339,7 @@ TEST(dot_of_costs)
 	struct graph *g = diamond();
 	struct graph_node *d = &g->nodes[graph_find(g, "d")];
 	struct buf out = {0};
+	uint64_t hash[2];
 
 	d->total[0] = 100;
 	d->self[0] = 30;
@@ -348,14 +349,23 @@ TEST(dot_of_costs)
 	buf_put_u8(&out, 0);
 	CHECK(strstr((char *)out.data, "\"d\" [class=\"target\", "
 	    "label=\"d\\n10.0 % → 30.0 % (self 3.0 % → 0.0 %)\", "
-	    "fillcolor=\"0.08 0.408 1.0\", fontsize=13]") != NULL);
+	    "fillcolor=\"#ffc997\", fontsize=13]") != NULL);
 	buf_clear(&out);
 	graph_put_dot_cost(&out, g, &(struct graph_shares){.sides = 2,
 	    .total = {1000, 0}});
 	buf_put_u8(&out, 0);
 	CHECK(strstr((char *)out.data,
 	    "10.0 % → no data (self 3.0 % → no data)\"") != NULL);
-	CHECK(strstr((char *)out.data, "fillcolor=\"0.08") == NULL);
+	CHECK(strstr((char *)out.data, "#ffc997") == NULL);
+	/* a layout is the same whatever it costs */
+	for (int i = 0; i < 2; i++) {
+		buf_clear(&out);
+		graph_put_dot_cost(&out, g, &(struct graph_shares){.sides = 2,
+		    .total = {1000 + 500 * i, 1000}, .room = true});
+		hash[i] = hash64(0, out.data, out.len);
+		d->self[0] = 700;
+	}
+	CHECK(hash[0] == hash[1]);
 	buf_fini(&out);
 	graph_free(g);
 }
