@@ -45,7 +45,7 @@ export function heatTests({ browser, base, mock }) {
         await open(page, base);
         assert(/p50 .* p99\.9 .* max .* 100 requests/.test(await line(page)),
           await line(page));
-        assert(/ · not in the histograms of the host: [1-9]/.test(
+        assert(/ · of the whole host, not measured: [1-9]/.test(
           await line(page)), 'what is lost is not said: ' + await line(page));
         assert(maps.every((q) => q.get('query') === 'disk_device_seconds{' +
           'operation="read",service="kv_service"}'), maps[0].get('query'));

@@ -154,6 +154,8 @@ function offline({ browser, base, files }) {
           'no functions');
         await page.click('#tab-deps');
         await loaded(page, 'deps');
+        equal(await page.locator('#panel-deps .segments:visible:not(' +
+          ':has(button:visible))').count(), 0, 'empty groups of buttons');
         for (const depth of ['3', '4']) {
           await page.click(`.segment[data-value="${depth}"]`);
           await until(async () => (await page.textContent('.command-text'))

@@ -181,8 +181,15 @@
       c.charCodeAt(0).toString(16).padStart(4, '0'));
   }
 
+  /* "a; b and 3 more": the first of many, in a sentence. */
+  function few(items, between = '; ', most = 5) {
+    const more = items.length > most + 1 ? items.length - most : 0;
+    return items.slice(0, more ? most : items.length).join(between) +
+      (more ? ' and ' + count(more) + ' more' : '');
+  }
+
   ns.format = {
-    visible, NO_DATA, known, bytes, byteRate, percent, seconds, fixedSeconds,
+    few, visible, NO_DATA, known, bytes, byteRate, percent, seconds, fixedSeconds,
     duration, count, compact, perSecond, clock, fraction, day, dateTime,
     range, zone, split
   };

@@ -75,10 +75,10 @@
     const bad = list.filter((r) => r.verdict.level !== 'ok');
     const lost = list.reduce((sum, r) => sum + r.lost, 0);
     return F.perSecond(now).replace('/s', ' rounds a second') + '; ' +
-      (who.length ? who.join(', ') + ' proposes' : 'nobody proposes') + '. ' +
-      (bad.length ? bad.map((r) => nameOf(r) + ': ' +
-        words(r.verdict)).join('; ') + '.'
-        : 'All replicas keep up.') +
+      (who.length ? F.few(who, ', ') + (who.length > 1 ? ' propose'
+        : ' proposes') : 'nobody proposes') + '. ' +
+      (bad.length ? F.few(bad.map((r) => nameOf(r) + ': ' +
+        words(r.verdict))) + '.' : 'All replicas keep up.') +
       (lost > 0 ? ' ' + F.count(lost) + ' phases are not in the times.' : '');
   }
 

@@ -103,7 +103,7 @@
       return h('div', { class: 'flame-toolbar' }, this.target.node,
         h('div', { class: 'segments', role: 'group', 'aria-label': 'Depth' },
           h('span', { class: 'segments-label', text: 'Depth' }), this.depth),
-        h('div', { class: 'segments' }, this.packages),
+        this.collapse = h('div', { class: 'segments' }, this.packages),
         this.type.node, this.least.node, this.diff,
         h('label', { class: 'search-field' }, ns.dom.icon('search'),
           this.search), this.names, this.found,
@@ -311,7 +311,7 @@
         !!this.data.collapsed));
       this.diff.setAttribute('aria-pressed', String(!!state.diff));
       this.pair.hidden = offline || !state.diff;
-      this.packages.hidden = this.diff.hidden = offline;
+      this.collapse.hidden = this.diff.hidden = offline;
       this.type.node.hidden = this.least.node.hidden = offline && !cost;
       this.least.set(LEAST, state.least);
       this.filter(state.least);

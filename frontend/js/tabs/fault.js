@@ -149,11 +149,15 @@
       const faults = [...new Map(all.filter((r) => r.fault).map((r) =>
         [r.name, r])).values()].sort((a, b) => b.fault.at - a.fault.at)
         .slice(0, SHOWN);
-      const key = JSON.stringify(faults.map((r) => r.name));
+      const key = JSON.stringify([ns.mode.current,
+        ...faults.map((r) => r.name)]);
       if (key === known)
         return;
       known = key;
-      list.replaceChildren(...faults.map((r) => item(r, r.name === opened)));
+      list.replaceChildren(...(faults.length
+        ? faults.map((r) => item(r, r.name === opened))
+        : [h('p', { class: 'compare-words', text: 'No fault was made yet.' +
+          (ns.mode.current === 'live' ? '' : ' That needs Live.') })]));
     }
 
     async function refresh({ signal }) {

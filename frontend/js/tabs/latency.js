@@ -74,7 +74,7 @@
   /* What no histogram has, by the host's counters, in words.  Pure. */
   function lostText({ cols }) {
     const n = cols.flatMap((c) => c.v).reduce((sum, v) => sum + (v || 0), 0);
-    return n ? ' · not in the histograms of the host: ' + F.count(n) : '';
+    return n ? ' · of the whole host, not measured: ' + F.count(n) : '';
   }
 
   /* What the band has, and what the profile below shows of it.  Pure. */

@@ -32,7 +32,7 @@
     const out = [], { memory_ends: end } = a;
     if (!a.heap)
       out.push(NO_HEAP + (a.suspects.length ? TOUCHED : RESIDENT));
-    const held = a.heap ? ['In use', a.total] : ['Resident memory',
+    const held = a.heap ? ['Memory in use', a.total] : ['Resident memory',
       a.resident];
     const [rate, low, high] = rates(held[1]);
     if (held[1].state === 'growing')

@@ -30,9 +30,10 @@
       return 'No service is named by a rule: [service NAME] in memlens.conf ' +
         'names databases, and tells their instances apart.';
     const bad = ruled.filter((r) => !/^(ok|runs)$/.test(r.state.level));
-    return F.count(ruled.length - bad.length) + ' of ' +
-      F.count(ruled.length) + (bad.length ? ' are well; ' + bad.map((r) =>
-      nameOf(r) + ': ' + words(r.state)).join('; ') + '.' : ' are well.');
+    const well = ruled.length - bad.length;
+    return F.count(well) + ' of ' + F.count(ruled.length) +
+      (well === 1 ? ' is well' : ' are well') + (bad.length ? '; ' +
+      F.few(bad.map((r) => nameOf(r) + ': ' + words(r.state))) : '') + '.';
   }
 
   const nameOf = (r) => r.service + (r.instance ? ' ' + r.instance : '');

@@ -1,6 +1,6 @@
 /*
  * Which services there are and which one to show first: the one with a
- * database's statistics, else the busiest.  What was chosen once stays: a
+ * database's statistics or rounds, else the busiest.  What was chosen once stays: a
  * service without data is said to have none, beside what there is.
  */
 (function (ns) {
@@ -9,6 +9,8 @@
   const S = ns.series;
   const ALL = '*', OFFERS = 6;
   const QUERIES = [{ key: 'up', query: 'leveldb_up', fn: 'last' },
+    { key: 'rounds', query: 'pbft_rounds_total{state="execute"}',
+      fn: 'increase' },
     { key: 'cpu', query: 'namedprocess_namegroup_cpu_seconds_total',
       fn: 'rate' }];
   const POINTS = 20;
@@ -47,7 +49,8 @@
     const r = await ns.api.series(QUERIES, range, ns.time.step(range.until -
       range.from, POINTS, range.slot), signal);
     return rank(answer.services || [],
-      new Set(r.up.cols.map((c) => c.labels.service)), busyness(r.cpu.cols));
+      new Set([...r.up.cols, ...r.rounds.cols].map((c) => c.labels.service)),
+      busyness(r.cpu.cols));
   }
 
   /*

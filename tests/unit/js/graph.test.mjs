@@ -44,6 +44,16 @@ test('databases come first, then the busiest', () => {
     { busy: 2, db: 0.1 }).map((s) => s.name), ['db', 'busy', 'idle']);
 });
 
+test('replicas that agree in rounds are a database', async () => {
+  M.mode = { current: 'live' };
+  M.api = { get: async () => ({ services: ['idle', 'replica'].map((name) =>
+    ({ name })) }), series: async (table) => Object.fromEntries(table.map(
+    ({ key, query }) => [key, { cols: /^pbft_rounds_total/.test(query)
+      ? [{ labels: { service: 'replica' } }] : [] }])) };
+  const list = await M.services.load({ from: 0, until: 60, slot: 10 });
+  assert.deepEqual(list.map((s) => s.label), ['replica (database)', 'idle']);
+});
+
 test('the host is busy where it is neither idle nor waiting', () => {
   const idle = (cpu, mode, v) => ({ labels: { cpu, mode }, unit: '',
     t: [0, 10], v });

@@ -65,7 +65,10 @@ test('replicas: who executes, who is silent, who is gone and how', () => {
     ruled[2].state.how], [161.5, 'ended', 'signal 9']);
   assert.match(M.servicesTab.words(ruled[2].state), /^ended \(signal 9\) at /);
   assert.match(M.servicesTab.summary({ ruled }),
-    /^1 of 3 are well; kv :2: silent since .*; kv :3: ended/);
+    /^1 of 3 is well; kv :2: silent since .*; kv :3: ended/);
+  assert.match(M.servicesTab.summary({ ruled: [...ruled,
+    ...Array(9).fill(ruled[2])] }),
+  /^1 of 12 is well; (kv :\d: [^;]*; ){4}kv :3: [^;]* and 6 more\.$/);
   assert.match(M.servicesTab.summary({ ruled: [] }), /named by a rule/);
 });
 
