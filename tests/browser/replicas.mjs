@@ -6,17 +6,19 @@
  * RUN is the folder of tests/live/run.sh, PORT those of the four replicas.  In
  * the folder SHOTS, if that is set, pictures are left.
  */
+import { readFileSync } from 'node:fs';
 import { assert, audit, equal, launch, report, until,
   withPage } from './harness.mjs';
 
-const [base, , ...ports] = process.argv.slice(2);
+const [base, run, ...ports] = process.argv.slice(2);
 const names = ports.map(Number).sort((a, b) => a - b).map((p) => ':' + p);
 const replica = (n) => ':' + ports[n - 1]; /* by its number */
 const DIALOG = { fault: 'Carry out the fault' };
 const browser = await launch();
 
 async function open(page, query, id = 'services') {
-  await page.goto(`${base}dashboard.html?v=1&from=now-1m&tab=${id}${query}`);
+  await page.goto(`${base}dashboard.html?v=1&tab=${id}${query}` +
+    (/&from=/.test(query) ? '' : '&from=now-1m'));
   await until(() => page.evaluate(() =>
     document.body.dataset.mode === 'live'), 6500, 'live');
 }
@@ -212,6 +214,48 @@ async function pbft(page) {
   await shot(page, 'pbft');
 }
 
+/* Over a day's range what is dead is dead, and what missed rounds and never
+ * caught up is behind, also when it has executed for a while. */
+async function behind(page) {
+  const total = async (n) => (await ask('series?from=now-30s&step=30s&' +
+    'fn=last&query=' + encodeURIComponent('pbft_rounds_total{state="execute",' +
+    `instance="${replica(n)}"}`))).series[0].points.map(([, v]) => v)
+    .filter((v) => v !== null).pop();
+  let last = [];
+  const becomes = (n, state, ms, name) => until(async () => {
+    await page.keyboard.press('r');
+    await page.waitForTimeout(800); /* or each would stop the one before */
+    last = (await rows(page)).find((r) => r[0].endsWith(replica(n))) || [];
+    return state.test(last[1]);
+  }, ms, name).catch((e) => {
+    throw new Error(e.message + ': ' + last);
+  });
+  await open(page, '&from=now-24h');
+  await page.waitForSelector('.services-table tbody tr');
+  await becomes(2, /^executes$/, 15000, 'before');
+  await page.waitForTimeout(6000); /* ends of short lives are not told */
+  const before = await total(2);
+  process.kill(Number(readFileSync(`${run}/pid/replica2`, 'utf8')), 'SIGKILL');
+  await becomes(2, /^ended \(signal 9\) at /, 12000, 'it is dead');
+  await shot(page, 'dead');
+  await becomes(2, /^behind$/, 40000, 'it is back, and behind');
+  const lag = Number(last[6].replace(/\D/g, ''));
+  await page.waitForTimeout(4000);
+  await becomes(2, /^behind$/, 5000, 'it stays behind');
+  assert(Number(last[6].replace(/\D/g, '')) >= lag * 0.9, lag + ', ' + last);
+  if (!process.env.ONLY)
+    await becomes(3, /^silent since /, 5000, 'the silent one');
+  const own = (await rows(page)).filter((r) => names.some((n) =>
+    r[0].endsWith(' ' + n)));
+  equal(own.length, 4, 'nothing else died: ' + JSON.stringify(own));
+  assert(await total(2) > before, 'its count went on from ' + before);
+  await shot(page, 'behind');
+  await page.goto(base + 'pbft.html');
+  await until(async () => /: behind/.test(await page.textContent(
+    '#pbft-live-note')), 8000, 'the page of the protocol says so');
+  await shot(page, 'pbft-behind');
+}
+
 const on = (f, more = {}) => () => withPage(browser, { home: base, ...more },
   f);
 const refused = { allowed: /status of (404|409|422)/ };
@@ -224,5 +268,6 @@ process.exitCode = await report([
   ['the playground against crow', on(playground, refused)],
   ['the latency of SET, one at a time', on(latency, refused)],
   ['a log beside a small database', on(files)],
-  ['a fault run', on(fault)]], process.env.ONLY) ? 1 : 0;
+  ['a fault run', on(fault)],
+  ['one that missed rounds', on(behind)]], process.env.ONLY) ? 1 : 0;
 await browser.close();

@@ -12,7 +12,7 @@ for i in 1 2 3 4; do free_port p; ports+=" $p"; done
 # not below the build, which may lie where only root can go
 RUN=$(mktemp -d /var/tmp/memlens-replicas.XXXXXX)
 export RUN KVPORT DATABASE=resilientdb REPLICAPORTS=$ports SLOT=500ms \
-	FAULTSPAN=5s DELAY=20 OFFCPU=no
+	FAULTSPAN=5s DELAY=20 OFFCPU=no RESTART=20
 setsid tests/live/run.sh "$BUILD" $port >"$BUILD/replicas.out" 2>&1 &
 run=$!
 trap 'kill -TERM $run 2>/dev/null; wait $run 2>/dev/null; rm -rf "$RUN"' EXIT

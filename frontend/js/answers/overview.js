@@ -89,11 +89,23 @@
     return m ? { time: m.time, what: m.what, how: how || '' } : null;
   }
 
+  /* The end that is the last word of an instance, or null. */
+  function endOf(row, { marks }) {
+    const word = lastWord(marks, row.service, row.instance);
+    return word && /^(ended|stopped)$/.test(word.what) ? word : null;
+  }
+
+  /* Has nothing come after its end?  What has come back says so by a mark only
+   * when it has lived for a while. */
+  function isEnded(row, of) {
+    const end = /^[:#]/.test(row.instance) ? endOf(row, of) : null;
+    return end !== null && row.seen - end.time <= of.step;
+  }
+
   /* One that does not run; `over`: it was last seen before the time that was
    * looked at. */
   function gone(row, of) {
-    const word = lastWord(of.marks, row.service, row.instance);
-    const end = word && /^(ended|stopped)$/.test(word.what) ? word : null;
+    const end = endOf(row, of);
     return { level: 'gone', since: end ? end.time : row.seen,
       over: end || row.seen !== null ? null : of.over,
       what: end ? end.what : '', how: end ? end.how : '' };
@@ -102,7 +114,7 @@
   /* {level: ok, behind, silent, stuck, gone or runs, since, over, what, how}. */
   function stateOf(row, of) {
     if (row.seen === null || of.until - row.seen > Math.max(LATE_S,
-      LATE_STEPS * of.step))
+      LATE_STEPS * of.step) || isEnded(row, of))
       return gone(row, of);
     if (row.replica && row.replica.verdict.level !== 'gone')
       return Object.assign({ what: '', how: '' }, row.replica.verdict);

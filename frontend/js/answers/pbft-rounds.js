@@ -98,8 +98,8 @@
   /*
    * Sets `most` and `behind`, null where it is not known of whom: how many
    * rounds fewer than the first that runs of its cluster a replica has
-   * executed.  `all` counts from where they are watched, a replica that began
-   * anew from there: what it missed is missing as long as it runs.
+   * executed.  `all` counts from where the cluster is watched, on and on though
+   * a replica begins anew: what it missed is missing until it has caught up.
    */
   function compare(r, list, rounds, mixed) {
     const clusters = new Set(list.filter((o) => o.service === r.service)

@@ -91,6 +91,18 @@ test('states and lags are those at the end, however long the range is', () => {
   assert.deepEqual(of(day), want.concat([[':4', 'gone', null, null]]));
 });
 
+test('an end is told at once, until something comes after it', () => {
+  const marks = [{ time: 212.5, what: 'ended', service: 'kv',
+    text: '7 kv :3 (signal 9)' }];
+  const of = (v) => M.overview.rows(empty, near([col(kv(':3'), v)], none),
+    marks, 220).ruled[0].state;
+  assert.deepEqual([of(minute(() => 7)).level, of(minute(() => 7)).since],
+    ['gone', 212.5]);
+  const later = M.overview.rows(empty, near([col(kv(':3'), minute(() => 7)
+    .concat(7))], none), marks, 230).ruled[0].state;
+  assert.equal(later.level, 'runs', 'its beginning is told later');
+});
+
 test('a number that a program had before it listened did not die', () => {
   const alive = [col(kv('#1'), minute((i) => (i < 2 ? 7 : null))),
     col(kv('#2'), minute((i) => (i < 2 ? 7 : null))),
