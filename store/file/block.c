@@ -10,6 +10,7 @@
 #include "store/file/segtree.h"
 
 #define STRIP_BYTES 3700 /* of entries: four strips to the smallest page */
+#define STRIP_PLAIN 1000 /* so many entries are not worth deflating */
 #define STRIP_PACKED 0x80
 
 void
@@ -442,7 +443,7 @@ strip_take(struct strip_writer *w, struct buf *out)
 {
 	const struct err *e = NULL;
 
-	if (w->entries.len > STRIP_BYTES) {
+	if (w->entries.len > STRIP_PLAIN) {
 		e = strip_put_packed(w, out);
 	} else {
 		buf_put_u8(out, (uint8_t)w->n);

@@ -138,15 +138,26 @@ dbfile_put(struct dbfile *f, const struct buf *key, const void *p, size_t n)
 	return rc == 0 ? NULL : dbfile_error(f, rc, "cannot be written");
 }
 
+/* A page that is full is split before its last record, and what came first
+ * lies between others: a tenth of the pages is empty. */
+static int
+dbfile_fill(DB *db)
+{
+	DB_COMPACT how = {.compact_fillpercent = 100};
+
+	return db->compact(db, NULL, NULL, NULL, &how, DB_FREE_SPACE, NULL);
+}
+
 const struct err *
 dbfile_finish(struct dbfile *f)
 {
 	DB *db = f->db;
 	const struct err *e = NULL;
-	int rc;
+	int rc = f->failed ? 0 : dbfile_fill(db), closed;
 
 	f->db = NULL;
-	rc = db->close(db, 0); /* flushes and syncs */
+	closed = db->close(db, 0); /* flushes and syncs */
+	rc = rc != 0 ? rc : closed;
 	if (rc != 0)
 		e = dbfile_error(f, rc, "cannot be finished");
 	else if (f->failed)

@@ -67,13 +67,13 @@
  *             neighbours: u8 n; varint start of the first in blocks of its
  *             level since 1970; column of distances between starts (when
  *             n > 1); the kind's columns; entries of all blocks.  Where these
- *             are more than 3,700 bytes, they are deflated, by Huffman's codes
- *             alone, and the strip begins with u8 128 + n, be32 its bytes;
- *             not so in files of version 1.
- * bundle      small strips in the order of their keys, in files of at most 256
- *             slots in the place of a strip, under the key of the last: u8 0,
- *             then a chunk (as of a stream) of: key (14 bytes), varint bytes
- *             of the strip, the strip.
+ *             are more than 1,000 bytes (in files of before: 3,700), they are
+ *             deflated, by Huffman's codes alone, and the strip begins with
+ *             u8 128 + n, be32 its bytes; not so in files of version 1.
+ * bundle      small strips in the order of their keys, in the place of a strip
+ *             (before, in files of at most 256 slots), under the key of the
+ *             last: u8 0, then a chunk (as of a stream) of: key (14 bytes),
+ *             varint bytes of the strip, the strip.
  *	gauge      count, last, last - min, max - last, sum - count * last,
  *	           ns from the block's start to the last observation
  *	counter    count, increase, last raw value (after the first: less the

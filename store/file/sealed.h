@@ -130,8 +130,7 @@ const struct err *sealed_put_stream(struct dbfile *db, struct buf *key,
 /* Writing strips in the order of their keys. */
 struct sealed_writer {
 	struct dbfile *db;  /* borrowed */
-	bool bundles;       /* small strips share records */
-	struct buf bundle;  /* those that wait */
+	struct buf bundle;  /* small strips, which share a record */
 	struct buf last;    /* the key of the last of them */
 };
 

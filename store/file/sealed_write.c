@@ -138,7 +138,7 @@ sealed_put_strip(struct sealed_writer *w, struct buf *key, const void *p,
 {
 	const struct err *e = NULL;
 
-	if (!w->bundles || n > SEALED_SMALL)
+	if (n > SEALED_SMALL)
 		return sealed_put_alone(w, key, p, n);
 	if (w->bundle.len + key->len + 2 + n > SEALED_CHUNK)
 		e = sealed_put_end(w);

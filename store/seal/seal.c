@@ -13,10 +13,8 @@
 #include "store/model/histogram.h"
 #include "store/seal/seal_private.h"
 
-/* Slots of a file in which all strips of a series are near each other, so that
- * bundles cost who asks for one little. */
-#define SEAL_BUNDLED 256
 #define SEAL_MANY 256 /* series */
+#define SEAL_LARGE (8u << 20) /* bytes of a dictionary */
 
 /* ---- facts and the streams ---- */
 
@@ -218,12 +216,13 @@ seal_prepare(struct seal *s)
 	return e;
 }
 
-/* Long strips leave less of large pages empty.  Of a file of many series a
- * question reads a little here and there, and of each page the checksum. */
+/* Long strips leave less of large pages empty; but of a small file two of them
+ * are.  Of one of many series a question reads a little here and there, and of
+ * each page the checksum. */
 static uint32_t
 seal_page_bytes(const struct seal *s)
 {
-	bool large = s->meta->slots > 256 || s->bytes.len >= OPEN_MARKS_LEAST;
+	bool large = s->meta->slots > 256 || s->bytes.len >= SEAL_LARGE;
 
 	return large && s->dict.out->n_series < SEAL_MANY ? 65536 : 16384;
 }
@@ -240,7 +239,6 @@ seal_write(struct seal *s, const char *path)
 	if (e == NULL)
 		e = seal_put_dict(s);
 	s->writer.db = s->db;
-	s->writer.bundles = s->meta->slots <= SEAL_BUNDLED;
 	for (uint32_t i = 0; e == NULL && i < s->dict.out->n_series; i++)
 		e = seal_series(s, i);
 	if (e == NULL)

@@ -94,13 +94,15 @@ put_meta(struct dbfile *db, unsigned top)
 
 static void
 put_strip(struct sealed_writer *file, struct strip_writer *w,
-    uint32_t series)
+    uint32_t series, bool together)
 {
 	struct buf key = {0}, bytes = {0};
 
 	sealed_strip_key(&key, series, w->level, strip_last(w));
 	CHECK_OK(strip_take(w, &bytes));
 	CHECK_OK(sealed_put_strip(file, &key, bytes.data, bytes.len));
+	if (!together)
+		CHECK_OK(sealed_put_end(file));
 	buf_fini(&key);
 	buf_fini(&bytes);
 }
@@ -116,18 +118,23 @@ write_file(const char *path, int64_t (*values)[KEYS], unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		strip_begin(&w, SERIES_FLOW, 0);
 		add(&w, 64 * i, values[i]);
-		put_strip(&file, &w, 0);
+		put_strip(&file, &w, 0, true);
 	}
+	CHECK_OK(sealed_put_end(&file));
 	put_meta(file.db, 0);
 	CHECK_OK(dbfile_finish(file.db));
 	strip_fini(&w);
 	sealed_writer_fini(&file);
 }
 
+#define FEW 13
+
 TEST(many_entries_come_back)
 {
-	static const unsigned few[] = {2, 100000, 8, 1, 15, 1000, 100};
-	static int64_t values[7][KEYS];
+	/* the last ones: as they are; deflated, and alone or in a bundle */
+	static const unsigned few[] = {2, 100000, 8, 1, 15, 1000, 100, 70, 50,
+	    45, 40, 35, 30};
+	static int64_t values[FEW][KEYS];
 	static const uint8_t kinds[] = {SERIES_FLOW};
 	char path[] = "/tmp/test-block-XXXXXX";
 	struct sealed *f = NULL;
@@ -135,17 +142,17 @@ TEST(many_entries_come_back)
 	int fd = mkstemp(path);
 
 	CHECK(fd >= 0 && close(fd) == 0 && unlink(path) == 0);
-	for (unsigned i = 0; i < 7; i++)
+	for (unsigned i = 0; i < FEW; i++)
 		draw(values[i], few[i]);
-	write_file(path, values, 7);
+	write_file(path, values, FEW);
 	CHECK_OK(dbfile_verify(path));
 	CHECK_OK(sealed_open_nameless(&f, path));
 	if (f != NULL) {
 		CHECK_OK(sealed_set_series(f, 1));
 		memcpy(f->kinds, kinds, 1);
 	}
-	for (unsigned i = 0; f != NULL && i < 2 * 7; i++) {
-		unsigned k = i * 3 % 7;
+	for (unsigned i = 0; f != NULL && i < 2 * FEW; i++) {
+		unsigned k = i * 3 % FEW;
 
 		b = NULL; /* from behind the one before on */
 		CHECK_OK(sealed_seek(f, 0, 0, k > 0 ? 64 * k - 63 : 0, &b));
@@ -178,10 +185,10 @@ small_block(uint32_t series, unsigned level, uint64_t i, int64_t *value)
 }
 
 static void
-write_small(const char *path, bool bundles)
+write_small(const char *path, bool together)
 {
 	struct strip_writer w = {0};
-	struct sealed_writer file = {.bundles = bundles};
+	struct sealed_writer file = {0};
 	int64_t v;
 
 	CHECK_OK(dbfile_create(&file.db, path, 16384));
@@ -197,11 +204,11 @@ write_small(const char *path, bool bundles)
 				b.min = b.max = b.last = v;
 				b.sum = v;
 				if (strip_full(&w, start, 0))
-					put_strip(&file, &w, s);
+					put_strip(&file, &w, s, together);
 				strip_add(&w, &b, NULL);
 			}
 			if (w.n > 0)
-				put_strip(&file, &w, s);
+				put_strip(&file, &w, s, together);
 		}
 	}
 	CHECK_OK(sealed_put_end(&file));

@@ -1,9 +1,11 @@
 /*
- * What a file that is read takes of memory: every worker has many open.
+ * What a file that is read takes of memory: every worker has many open; and
+ * of the disk.
  */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/base/err.h"
@@ -30,7 +32,7 @@ key_of(struct buf *key, uint32_t i)
 }
 
 static void
-write_records(const char *path, uint32_t page)
+write_records(const char *path, uint32_t page, uint32_t from)
 {
 	char value[RECORD];
 	struct dbfile *f;
@@ -38,8 +40,10 @@ write_records(const char *path, uint32_t page)
 
 	CHECK_OK(dbfile_create(&f, path, page));
 	for (uint32_t i = 0; i < RECORDS; i++) {
-		memset(value, (int)i, sizeof(value));
-		key_of(&key, i);
+		uint32_t k = (from + i) % RECORDS;
+
+		memset(value, (int)k, sizeof(value));
+		key_of(&key, k);
 		CHECK_OK(dbfile_put(f, &key, value, sizeof(value)));
 	}
 	CHECK_OK(dbfile_finish(f));
@@ -78,7 +82,7 @@ TEST(a_file_of_large_pages_takes_no_more_than_its_cache)
 		size_t before;
 
 		CHECK(fd >= 0 && close(fd) == 0 && unlink(path) == 0);
-		write_records(path, pages[i]);
+		write_records(path, pages[i], 0);
 		before = heap_used();
 		CHECK_OK(dbfile_open(&f, path, CACHE));
 		if (f == NULL)
@@ -92,9 +96,32 @@ TEST(a_file_of_large_pages_takes_no_more_than_its_cache)
 	}
 }
 
+/* Also where the first record came last, as the meta of a file does. */
+TEST(pages_are_left_full)
+{
+	for (uint32_t from = 0; from < 2; from++) {
+		char path[] = "/tmp/test-dbfile-XXXXXX";
+		int fd = mkstemp(path);
+		struct dbfile *f = NULL;
+		struct stat st;
+
+		CHECK(fd >= 0 && close(fd) == 0 && unlink(path) == 0);
+		write_records(path, 16384, from);
+		CHECK(stat(path, &st) == 0);
+		CHECK(st.st_size < RECORDS * RECORD / 100 * 107);
+		CHECK_OK(dbfile_verify(path));
+		CHECK_OK(dbfile_open(&f, path, CACHE));
+		if (f != NULL)
+			read_records(f);
+		dbfile_close(f);
+		unlink(path);
+	}
+}
+
 int
 main(void)
 {
+	RUN(pages_are_left_full);
 	RUN(a_file_of_large_pages_takes_no_more_than_its_cache);
 	return test_done();
 }
