@@ -41,10 +41,10 @@
  *             difference to the one before.  Stacks are the nodes that have
  *             a value of their own in this file, in pre-order; their place
  *             here is their number in strips.
- * marks       of a dictionary of 128 KiB and more, so that it need not be
- *             read whole; files of before have none, and who does not know
- *             them passes them over: varint bytes of the dictionary; of
- *             strings, frames, label sets and nodes each: varint n, and when
+ * marks       of a dictionary of 16 KiB and more (before: 128), so that it
+ *             need not be read whole; files of before have none, and who does
+ *             not know them passes them over: varint bytes of the dictionary;
+ *             of strings, frames, label sets and nodes each: varint n, and when
  *             n > 0 varint number of the first, one past the last number,
  *             byte at which the first begins, then n times for 64 of them in
  *             a row (128 strings), the last for the rest: varint bytes; of

@@ -7,7 +7,7 @@
 
 #include "store/journal/openspan.h"
 
-#define OPEN_MARKS_LEAST (128u << 10) /* bytes of a dictionary that has them */
+#define OPEN_MARKS_LEAST (16u << 10) /* bytes of a dictionary that has them */
 
 /* Appends those of a sealed file's dictionary, a whole record, to `out`. */
 const struct err *open_marks_make(const void *record, size_t size,
