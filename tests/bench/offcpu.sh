@@ -121,8 +121,12 @@ done
 [ ! -s "$dir/interrupt" ] ||
 	SPREAD=$(awk '{ print $1 }' "$dir/interrupt" | spread) \
 	row offcpu_goal_ratio "$(middle 1 interrupt)" times goal 1.08
-# Where the true median is, with 95 % of probability.
-[ ! -s "$dir/interrupt" ] || row offcpu_goal_ratio_at_most "$(sort -g \
-	"$dir/interrupt" | awk '{ v[NR] = $1 } END { i = (NR + 1) / 2 +
-	0.98 * sqrt(NR); print v[i > NR ? NR : int(i + 0.999)] }')" \
-	times goal 1.08
+# Where the true median is at most, with 95 % of probability.
+at_most() {
+	sort -g "$1" | awk '{ v[NR] = $1 }
+		END { i = int((NR + 1) / 2 + 0.98 * sqrt(NR) + 0.999)
+		if (i > NR) i = NR
+		print v[i] }'
+}
+[ ! -s "$dir/interrupt" ] || row offcpu_goal_ratio_at_most \
+	"$(at_most "$dir/interrupt")" times goal 1.08
