@@ -133,7 +133,7 @@ cost_other_build(struct cost_walk *w, const struct profile_node *f)
 	build = cost_build(w, f);
 	if (build != NULL && build->own)
 		return NONE;
-	snprintf(name, sizeof(name), "%s (build %s)", f->module,
+	snprintf(name, sizeof(name), "%s (build %.12s)", f->module,
 	    build != NULL ? build->id : "of many");
 	return cost_seen(w, name);
 }

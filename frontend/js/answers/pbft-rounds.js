@@ -176,8 +176,8 @@
 
   /* What is said of a replica, at a time of which `clock` makes words. */
   const at = (v, clock) => (v.since !== null ? ' since ' + clock(v.since)
-    : v.over !== null ? ' for more than ' + Math.floor(v.over / 60) + ' min'
-      : '');
+    : v.over !== null ? ' for more than ' + (v.over < 60
+      ? Math.floor(v.over) + ' s' : Math.floor(v.over / 60) + ' min') : '');
   const WORDS = {
     ok: () => 'executes',
     behind: () => 'behind',

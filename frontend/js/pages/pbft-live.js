@@ -79,7 +79,8 @@
         : ' proposes') : 'nobody proposes') + '. ' +
       (bad.length ? F.few(bad.map((r) => nameOf(r) + ': ' +
         words(r.verdict))) + '.' : 'All replicas keep up.') +
-      (lost > 0 ? ' ' + F.count(lost) + ' phases are not in the times.' : '');
+      (lost > 0 ? ' ' + F.count(lost) + (lost === 1 ? ' phase is' :
+        ' phases are') + ' not in the times.' : '');
   }
 
   function draw({ rounds, phases, lost, executed }) {
