@@ -136,6 +136,12 @@ function offline({ browser, base, files }) {
         assert(/mode=offline/.test(page.url()), 'not in the address');
         await page.reload();
         await modeIs(page, 'offline');
+        equal((await page.textContent('#health')).trim(), '○Demo',
+          'the server\'s health beside the demo');
+        await page.click('#health');
+        await page.waitForSelector(
+          '.health-pop p:has-text("Of the server, not of the demo")');
+        await page.keyboard.press('Escape');
         await page.click('#mode [data-value=live]');
         await modeIs(page, 'live');
       })],

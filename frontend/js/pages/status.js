@@ -20,6 +20,8 @@
     if (!j)
       return mode.api ? { level: 'down', text: 'No connection',
         why: mode.why } : { level: 'none', text: 'Demo', why: mode.why };
+    if (mode.current === 'offline')
+      return { level: 'none', text: 'Demo', why: '' };
     return { level: j.level, text: WORDS[j.level],
       why: j.reasons[0] || '' };
   }
@@ -56,6 +58,9 @@
     const head = [h('h4', { text: MARKS[s.level] + ' ' + s.text })];
     if (!j)
       return pop.replaceChildren(...head, h('p', { text: mode.why }));
+    if (mode.current === 'offline')
+      head.push(h('p', { text: 'Of the server, not of the demo: ' +
+        WORDS[j.level] }));
     for (const why of j.reasons)
       head.push(h('p', { class: 'warn-text', text: why }));
     const store = [];
@@ -84,7 +89,8 @@
     const pop = ns.dom.popover(button, fill, 'Health');
     pop.classList.add('health-pop');
     return (mode) => {
-      const s = summary(mode), j = mode.health;
+      const s = summary(mode);
+      const j = mode.current === 'offline' ? null : mode.health;
       button.dataset.level = s.level;
       const age = j && j.age !== null ? F.duration(j.age) + ' ago' : '';
       const parts = [
