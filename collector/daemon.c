@@ -352,6 +352,7 @@ daemon_reload(struct daemon *d)
 	}
 	daemon_stop_sources(d);
 	d->mark = "reload";
+	services_follow(services, d->services);
 	services_free(d->services);
 	config_free(d->config);
 	free(d->config);

@@ -145,6 +145,20 @@ services_free(struct services *s)
 	free(s);
 }
 
+void
+services_follow(struct services *s, struct services *before)
+{
+	struct instances *numbers = before->instances;
+	struct process *p = NULL;
+
+	before->instances = s->instances;
+	s->instances = numbers;
+	instances_reload(numbers);
+	while ((p = processes_next(before->table, p)) != NULL)
+		if (p->read != NULL && !p->gone)
+			instances_keep(numbers, p);
+}
+
 /* ---- names of services ---- */
 
 static struct service_name *

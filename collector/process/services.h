@@ -52,6 +52,10 @@ const struct err *services_new_at(struct services **out,
     const struct config *config, const char *proc);
 void services_free(struct services *s);
 
+/* After a reload: instances keep the numbers that they had in `before`, which
+ * is of no other use from here on than to be freed.  Before the first sweep. */
+void services_follow(struct services *s, struct services *before);
+
 /* The table, for those who attach parts. */
 struct processes *services_table(struct services *s);
 

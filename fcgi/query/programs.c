@@ -22,6 +22,7 @@ struct programs_text {
 /* What is told of one instance. */
 struct programs_word {
 	const struct mark *end, *back; /* back: what followed it, or NULL */
+	const struct mark *now; /* the last of what did, or its stop */
 	size_t n_back;                 /* ends that something followed lately */
 };
 
@@ -88,16 +89,22 @@ programs_are_one(const struct mark *a, const struct mark *b)
 	    programs_is_same(x.number, x.n_number, y.number, y.n_number));
 }
 
-/* Has what ended come back with that?  By its port, where it had one; else by
- * its number, whether or not that listens now; who has neither cannot be
- * told. */
+static bool
+programs_is(const struct mark *m, const char *what)
+{
+	return strcmp(m->what, what) == 0;
+}
+
+/* Has what ended come back with that, or as what is stopped there?  By its
+ * port, where it had one; else by its number, whether or not that listens now;
+ * who has neither cannot be told. */
 static bool
 programs_is_back(const struct mark *end, const struct mark *m)
 {
 	struct programs_text x = programs_text(end), y = programs_text(m);
 
-	if ((strcmp(m->what, "began") != 0 &&
-	    strcmp(m->what, "listens") != 0) ||
+	if ((!programs_is(m, "began") && !programs_is(m, "listens") &&
+	    !programs_is(m, "stopped")) ||
 	    strcmp(end->service, m->service) != 0 ||
 	    !programs_is_same(x.comm, x.n_comm, y.comm, y.n_comm))
 		return false;
@@ -107,13 +114,52 @@ programs_is_back(const struct mark *end, const struct mark *m)
 	    programs_is_same(x.number, x.n_number, y.number, y.n_number);
 }
 
-static const struct mark *
-programs_follower(const struct mark *marks, size_t n, size_t end)
+static void
+programs_follow(const struct mark *marks, size_t n, size_t end,
+    struct programs_word *word)
 {
-	for (size_t i = end + 1; i < n; i++)
-		if (programs_is_back(&marks[end], &marks[i]))
-			return &marks[i];
-	return NULL;
+	word->end = &marks[end];
+	word->back = word->now = NULL;
+	for (size_t i = end + 1; i < n; i++) {
+		if (!programs_is_back(&marks[end], &marks[i]))
+			continue;
+		word->now = &marks[i];
+		if (word->back == NULL)
+			word->back = &marks[i];
+	}
+}
+
+static void
+programs_time(const struct mark *m, char out[40])
+{
+	time_t s = (time_t)(m->time_ns / NS_PER_S);
+	struct tm tm;
+
+	strftime(out, 40, "%H:%M:%S UTC", gmtime_r(&s, &tm));
+}
+
+/* What has become of it. */
+static void
+programs_say_now(const struct programs_word *word, char *out, size_t room)
+{
+	struct programs_text t = programs_text(word->end);
+	const char *again = word->n_back > 1 ?
+	    ", not for the first time in five minutes" : "";
+	char at[40];
+
+	if (word->now == NULL) {
+		snprintf(out, room, "%s", t.n_port + t.n_number > 0
+		    ? " and has not come back"
+		    : "; whether it came back cannot be told");
+	} else if (programs_is(word->now, "stopped")) {
+		programs_time(word->now, at);
+		snprintf(out, room, ", came back as pid %d%s%s and was "
+		    "stopped at %s%s", atoi(word->now->text), again,
+		    *again ? "," : "", at, programs_text(word->now).way);
+	} else {
+		snprintf(out, room, " and came back as pid %d%s",
+		    atoi(word->now->text), again);
+	}
 }
 
 static void
@@ -121,31 +167,23 @@ programs_say(const struct programs_word *word, programs_fn *fn, void *arg)
 {
 	const struct mark *m = word->end;
 	struct programs_text t = programs_text(m);
-	time_t s = (time_t)(m->time_ns / NS_PER_S);
 	/* its port, else its number */
 	int n = t.n_comm + (t.n_port != 0 ? t.n_port : t.n_number);
-	char why[3 * MARKS_TEXT_MAX], at[40];
-	struct tm tm;
+	char why[4 * MARKS_TEXT_MAX], at[40];
 	size_t len;
 
-	strftime(at, sizeof(at), "%H:%M:%S UTC", gmtime_r(&s, &tm));
+	programs_time(m, at);
 	len = (size_t)snprintf(why, sizeof(why), "%.*s (pid %d) ended at %s%s",
 	    n, t.comm, atoi(m->text), at, t.way);
-	if (word->back != NULL)
-		snprintf(why + len, sizeof(why) - len, " and came back as pid "
-		    "%d%s", atoi(word->back->text), word->n_back > 1
-		    ? ", not for the first time in five minutes" : "");
-	else
-		snprintf(why + len, sizeof(why) - len, "%s",
-		    t.n_port + t.n_number > 0 ? " and has not come back"
-		    : "; whether it came back cannot be told");
+	if (len < sizeof(why))
+		programs_say_now(word, why + len, sizeof(why) - len);
 	fn(arg, m->service, why);
 }
 
 static bool
 programs_is_end(const struct mark *m)
 {
-	return strcmp(m->what, "ended") == 0;
+	return programs_is(m, "ended");
 }
 
 /* What is to be told of the instance whose first end is marks[first]. */
@@ -157,8 +195,7 @@ programs_judge_one(const struct mark *marks, size_t n, size_t first,
 		if (!programs_is_end(&marks[i]) ||
 		    !programs_are_one(&marks[i], &marks[first]))
 			continue;
-		word->end = &marks[i];
-		word->back = programs_follower(marks, n, i);
+		programs_follow(marks, n, i, word);
 		if (word->back != NULL &&
 		    now_ns - word->back->time_ns < PROGRAMS_BACK_NS)
 			word->n_back++;
@@ -172,11 +209,11 @@ programs_judge(const struct mark *marks, size_t n, int64_t now_ns,
 	size_t since = 0, k;
 
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(marks[i].what, "memlensd") == 0 &&
+		if (programs_is(&marks[i], "memlensd") &&
 		    strcmp(marks[i].text, "start") == 0)
 			since = i;
 	for (size_t i = since; i < n; i++) {
-		struct programs_word word = {NULL, NULL, 0};
+		struct programs_word word = {.n_back = 0};
 
 		if (!programs_is_end(&marks[i]))
 			continue;

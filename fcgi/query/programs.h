@@ -8,7 +8,9 @@
  * did not listen; one of neither clears no other's end.  What was
  * before the daemon began is past: it did not see who came back meanwhile.  One
  * of several ("fewer") is not the end of the service, and what was stopped on
- * purpose ("stopped") is nobody's trouble: neither is told.
+ * purpose ("stopped") is nobody's trouble: neither is told by itself.  But an
+ * end is told with what has become of its instance since: who it came back as
+ * last, and that this one has been stopped.
  */
 #ifndef FCGI_PROGRAMS_H
 #define FCGI_PROGRAMS_H
@@ -18,7 +20,7 @@
 
 #include "fcgi/query/marks.h"
 
-#define PROGRAMS_WHAT "began,ended,listens,memlensd"
+#define PROGRAMS_WHAT "began,ended,listens,memlensd,stopped"
 #define PROGRAMS_GONE_NS (INT64_C(3600) * 1000000000)
 #define PROGRAMS_BACK_NS (INT64_C(300) * 1000000000)
 

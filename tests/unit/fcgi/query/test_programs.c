@@ -178,6 +178,36 @@ TEST(what_was_stopped_on_purpose_is_not_told)
 	CHECK(strstr(judge(), "(pid 8)") != NULL);
 }
 
+/* It "came back as pid 8", which had been stopped since. */
+TEST(the_last_that_happened_is_told)
+{
+	add(80, "ended", "7 kv_service :2003 (signal 9)", "kv");
+	add(70, "began", "8 kv_service :2003 #4", "kv");
+	add(25, "stopped", "8 kv_service :2003 #4 (signal 15)", "kv");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:00 "
+	    "UTC (signal 9), came back as pid 8 and was stopped at 22:12:55 "
+	    "UTC (signal 15)\n");
+	add(80, "ended", "7 kv_service :2003 (signal 9)", "kv");
+	add(70, "began", "8 kv_service :2003 #4", "kv");
+	add(25, "stopped", "8 kv_service :2003 #4 (signal 15)", "kv");
+	add(20, "stopped", "5 kv_service :2004 #5 (signal 15)", "kv");
+	add(10, "began", "9 kv_service :2003", "kv");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:00 "
+	    "UTC (signal 9) and came back as pid 9\n");
+	/* who is started anew long after is no news of that end */
+	add(900, "ended", "7 kv_service :2003 (signal 9)", "kv");
+	add(890, "began", "8 kv_service :2003 #4", "kv");
+	add(25, "stopped", "8 kv_service :2003 #4 (signal 15)", "kv");
+	add(10, "began", "9 kv_service :2003", "kv");
+	CHECK_STR(judge(), "");
+	/* nobody has seen it begin */
+	add(80, "ended", "7 kv_service #2 (signal 9)", "kv");
+	add(25, "stopped", "8 kv_service :2003 #2", "kv");
+	CHECK_STR(judge(), "kv: kv_service #2 (pid 7) ended at 22:12:00 UTC "
+	    "(signal 9), came back as pid 8 and was stopped at 22:12:55 "
+	    "UTC\n");
+}
+
 TEST(what_was_before_the_daemon_began_is_past)
 {
 	add(60, "ended", "7 kv_service", "kv");
@@ -235,6 +265,7 @@ main(void)
 	RUN(who_cannot_be_told_clears_nothing);
 	RUN(replicas_are_told_apart_by_their_ports);
 	RUN(what_was_stopped_on_purpose_is_not_told);
+	RUN(the_last_that_happened_is_told);
 	RUN(what_was_before_the_daemon_began_is_past);
 	RUN(as_many_are_gone_as_a_count_says);
 	return test_done();

@@ -1,0 +1,151 @@
+/*
+ * Numbers of instances over a reload of the configuration, over a /proc that
+ * the test makes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector/base/config.h"
+#include "collector/process/services.h"
+#include "store/base/err.h"
+#include "tests/unit/test.h"
+
+static char proc[] = "/tmp/memlens-test-proc-XXXXXX";
+
+static void
+put_file(int pid, const char *name, const char *text)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d/%s", proc, pid, name);
+	f = fopen(path, "w");
+	fputs(text, f);
+	fclose(f);
+}
+
+static void
+put_process(int pid, const char *arguments)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "%s/%d", proc, pid);
+	CHECK_INT(mkdir(text, 0755), 0);
+	snprintf(text, sizeof(text), "%d (db) S 1 1 1 0 -1 0 11 0 3 0 70 30 "
+	    "0 0 20 0 5 0 100 4096000 250 18446744073709551615 1 2 3 0 0 0 "
+	    "0 0\n", pid);
+	put_file(pid, "stat", text);
+	put_file(pid, "cmdline", arguments);
+}
+
+static void
+put_listener(int pid)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%d/net", proc, pid);
+	CHECK_INT(mkdir(path, 0755), 0);
+	put_file(pid, "net/tcp", "  sl  local_address rem_address   st\n"
+	    "   0: 0100007F:18F6 00000000:0000 0A 00000000:00000000 "
+	    "00:00000000 00000000     0        0 555 1 0 100 0 0 10 0\n");
+	snprintf(path, sizeof(path), "%s/%d/fd", proc, pid);
+	CHECK_INT(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/%d/fd/3", proc, pid);
+	CHECK_INT(symlink("socket:[555]", path), 0);
+}
+
+static void
+remove_process(int pid)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command), "rm -r %s/%d", proc, pid);
+	CHECK_INT(system(command), 0);
+}
+
+static const char *
+instance_of(struct services *s, int pid)
+{
+	const struct process *p = services_known(s, pid);
+
+	return p == NULL ? "gone" : p->read->instance;
+}
+
+static struct services *
+started(const struct config *c)
+{
+	struct services *s = NULL;
+
+	CHECK_OK(services_new_at(&s, c, proc));
+	return s;
+}
+
+/* What a reload does to the table. */
+static struct services *
+reloaded(struct services *before, const struct config *c)
+{
+	struct services *s = started(c);
+
+	services_follow(s, before);
+	services_free(before);
+	CHECK_OK(services_sweep(s, 9000));
+	return s;
+}
+
+/* The second of two was the first after a reload, where that had died; and
+ * two of the same arguments were told by their order. */
+TEST(a_reload_keeps_numbers)
+{
+	struct services *s;
+	struct config c;
+	char rule[] = "[service db]\ncomm = ^db$\n", path[200];
+
+	put_file(0, "conf", rule);
+	snprintf(path, sizeof(path), "%s/0/conf", proc);
+	CHECK_OK(config_load(&c, path));
+	put_process(33, "db one");
+	s = started(&c);
+	CHECK_OK(services_sweep(s, 1000));
+	put_process(32, "db two");
+	CHECK_OK(services_sweep(s, 1000));
+	put_process(31, "db two");
+	CHECK_OK(services_sweep(s, 1000));
+	CHECK_STR(instance_of(s, 33), "#1");
+	CHECK_STR(instance_of(s, 32), "#2");
+	CHECK_STR(instance_of(s, 31), "#3");
+	remove_process(33);
+	CHECK_OK(services_sweep(s, 2000));
+	put_listener(31); /* it has its number beside the port */
+	s = reloaded(s, &c);
+	CHECK_STR(instance_of(s, 32), "#2");
+	CHECK_STR(instance_of(s, 31), ":6390");
+	CHECK_INT(services_known(s, 31)->read->number, 3);
+	put_process(34, "db four");
+	s = reloaded(s, &c);
+	CHECK_STR(instance_of(s, 32), "#2");
+	CHECK_STR(instance_of(s, 34), "#4"); /* the others are held */
+	put_process(35, "db one");
+	s = reloaded(s, &c);
+	CHECK_STR(instance_of(s, 35), "#1"); /* it has come back */
+	services_free(s);
+	config_free(&c);
+}
+
+int
+main(void)
+{
+	char command[64];
+	int r;
+
+	if (mkdtemp(proc) == NULL)
+		return 1;
+	snprintf(command, sizeof(command), "mkdir %s/0", proc);
+	r = system(command);
+	RUN(a_reload_keeps_numbers);
+	snprintf(command, sizeof(command), "rm -rf %s", proc);
+	r += system(command);
+	(void)r;
+	return test_done();
+}
