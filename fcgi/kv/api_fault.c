@@ -4,10 +4,11 @@
  * before and after it to be compared.  Where the mark cannot be kept nothing
  * is done.
  *
- *	before           fault     after
- *	[span ........)[ slot )[ span, or as long as it takes ...)
+ *	before           the command runs       after
+ *	[span ........)[ neither: whole slots )[ span ........)
  *
- * The slot in which it began is in neither.
+ * Nobody knows when, while it ran, it has made something faulty.  Where the
+ * range before overlaps with that after another fault the notes say so.
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -18,6 +19,7 @@
 #include "fcgi/format/writer.h"
 #include "fcgi/kv/action.h"
 #include "fcgi/kv/fault.h"
+#include "fcgi/kv/kv.h"
 #include "fcgi/kv/pages.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/fact_post.h"
@@ -36,6 +38,9 @@ struct fault_page {
 	char command[FAULT_NAME_MAX]; /* the program's name alone */
 	int64_t at_ns;
 	int64_t before_ns[2], after_ns[2]; /* [from, until) */
+	int64_t other_ns; /* until when the time after another fault is */
+	char other[ACTION_NAME_MAX]; /* which overlaps; "": none does */
+	bool unread; /* or nobody knows */
 	struct fault_done done;
 };
 
@@ -62,10 +67,60 @@ fault_ranges(struct fault_page *p, int64_t slot_ns, int64_t span_ns)
 	span_ns = (span_ns + slot_ns - 1) / slot_ns * slot_ns;
 	p->before_ns[0] = down - span_ns;
 	p->before_ns[1] = down;
-	p->after_ns[0] = down + slot_ns;
-	p->after_ns[1] = down + slot_ns + span_ns;
-	while (p->after_ns[1] < end)
-		p->after_ns[1] += slot_ns;
+	p->after_ns[0] = end - end % slot_ns + slot_ns;
+	p->after_ns[1] = p->after_ns[0] + span_ns;
+}
+
+/* A kept run: of a fault, and not over when the range before this begins? */
+static bool
+fault_take_other(void *arg, int64_t time_ns, const char *name,
+    const void *data, size_t n)
+{
+	struct fault_page *p = arg;
+	const struct buf text = {.data = (uint8_t *)(uintptr_t)data, .len = n};
+	struct json_object *run = kv_parse(&text), *v;
+	int64_t until_ns = 0;
+
+	(void)time_ns;
+	if (json_object_is_type(run, json_type_object) &&
+	    json_object_object_get_ex(run, "fault", &v) &&
+	    json_object_object_get_ex(run, "until", &v) &&
+	    json_object_get_double(v) < 9e9)
+		until_ns = (int64_t)(json_object_get_double(v) * 1e9);
+	if (until_ns > p->before_ns[0] && until_ns > p->other_ns) {
+		p->other_ns = until_ns;
+		snprintf(p->other, sizeof(p->other), "%s", name);
+	}
+	json_object_put(run);
+	return true;
+}
+
+/* Of several the one that is over last. */
+static const struct err *
+fault_find_other(struct context *c, struct fault_page *p)
+{
+	struct store *s;
+	const struct err *e = context_store(c, &s);
+
+	return e != NULL ? e : store_each_fact(s, FACT_RUN, 0, INT64_MAX,
+	    fault_take_other, p);
+}
+
+/* What else is to be known of the ranges. */
+static void
+fault_words_ranges(const struct fault_page *p, char *out, size_t room)
+{
+	size_t n = (size_t)snprintf(out, room, "; the %.3g s from its "
+	    "beginning to its end, by whole slots, are in neither range",
+	    (double)(p->after_ns[0] - p->before_ns[1]) / 1e9);
+
+	if (p->unread && n < room)
+		snprintf(out + n, room - n, "; whether another fault's does "
+		    "overlap could not be read");
+	else if (p->other[0] != '\0' && n < room)
+		snprintf(out + n, room - n, "; the range before overlaps with "
+		    "that after \"%s\"%s", p->other, p->other_ns > p->at_ns
+		    ? ", which has this fault in it" : "");
 }
 
 static void
@@ -142,9 +197,11 @@ fault_put(struct writer *w, const struct fault_page *p)
 static void
 fault_put_run(struct writer *w, const struct fault_page *p, const char *name)
 {
-	char notes[200];
+	char notes[600];
 
 	fault_words(p, notes, sizeof(notes));
+	fault_words_ranges(p, notes + strlen(notes),
+	    sizeof(notes) - strlen(notes));
 	writer_open(w, '{');
 	writer_key_str(w, "name", name);
 	writer_key_seconds(w, "from", p->before_ns[0]);
@@ -186,6 +243,7 @@ fault_page_run(struct context *c, const struct request *rq,
 	if ((e = fault_run(c->fault, c->settings, &p->done)) != NULL)
 		return e;
 	fault_ranges(p, extent.slot_ns, c->settings->fault_span_ns);
+	p->unread = fault_find_other(c, p) != NULL;
 	fault_put_run(&w, p, name);
 	e = action_keep(c, name, &run, rs);
 	buf_fini(&run);

@@ -62,9 +62,12 @@ check "by words, no shell reads them" \
     grep -qx '2 one $(reboot);' "$T/did"
 check "the slot in which it was is between before and after" js '(() => {
     const { at, before: b, after: a } = d.run.fault;
-    return b.until <= at && at < a.from && near(a.from - b.until, 0.5) &&
+    return b.until <= at && at + d.run.fault.took < a.from &&
+    a.from - at - d.run.fault.took <= 0.5 && at - b.until < 0.5 &&
     b.until - b.from === 60 && a.until - a.from === 60 &&
     b.until % 0.5 === 0 && d.run.from === b.from && d.run.until === a.until; })()'
+check "it says that nothing else overlaps" js '/ended with status 0 after .* s; the [0-9.]+ s .* are in neither range$/
+    .test(d.run.notes)'
 cp "$T/body" "$T/run"
 marked()
 {
@@ -85,6 +88,9 @@ fault '{"confirmed":true}'
 check "its failure is told, and the beginning of what it says" js \
     'd.run.fault.status === 3 && d.run.fault.said.length === 400 &&
     near(d.run.fault.after.until - d.run.fault.after.from, 95.5)'
+check "it says which other fault run overlaps, with this fault in it" js \
+    '/; the range before overlaps with that after "fault 20[^"]*", which has this fault in it$/
+    .test(d.run.notes)'
 worker_with "command = $T/break.sh limits"
 fault '{"confirmed":true}'
 memory=262144
@@ -95,6 +101,10 @@ worker_with "command = $T/break.sh slow" "time = 1s"
 fault '{"confirmed":true}'
 check "what takes too long is killed" js 'd.run.fault.late &&
     d.run.fault.status === null && d.run.fault.took >= 1'
+check "the time after begins when it has ended" js '(() => {
+    const { at, took, after: a, before: b } = d.run.fault;
+    return a.from >= at + took && a.until - a.from === 60 &&
+    b.until <= at && b.until - b.from === 60; })()'
 ended() { ! kill -0 "$(cat "$T/slept")" 2>/dev/null; }
 check "with all that it has started" await 20 ended
 away() { ! kill -0 "$(cat "$T/away")" 2>/dev/null; }

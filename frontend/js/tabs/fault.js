@@ -87,7 +87,8 @@
         body.replaceChildren(h('p', { class: 'compare-words', text:
           sentence(rows) + (left > 0 ? ' The time after it is not over for ' +
           F.duration(left) + '.' : '') }),
-        rows.length ? table(rows) : null, h('button', { type: 'button',
+        h('p', { class: 'muted', text: run.notes + '.' }),
+        ...(rows.length ? [table(rows)] : []), h('button', { type: 'button',
           class: 'button', text: 'Compare all metrics', onclick: () =>
             compareAll(fault) }));
       } catch (e) {
