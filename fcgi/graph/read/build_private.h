@@ -34,6 +34,8 @@ struct build_package {
 	struct star_value files;  /* for glob(); NONE: not read yet */
 	struct star_list tests;   /* names, but of those tagged "manual" */
 	struct star_list suites;  /* that name no tests: they have those */
+	struct star_dict visible; /* default_visibility: as one target's */
+	struct star_list made;    /* names of files that go by it */
 };
 
 struct build {
@@ -65,6 +67,25 @@ bool build_is_package(struct star *s, const char *folder);
 /* A path pattern with "*" and "**"; star.h bounds its steps. */
 bool build_glob_match(struct star *s, const char *pattern, const char *path);
 star_fn build_glob;
+
+/* Those who may see a target of the package that runs, as needed; groups
+ * NULL or NONE: nobody is named. */
+void build_visible_to(struct star *s, const struct star_call *c,
+    const struct star_value *groups, struct star_dict *needs);
+/* The same for a file of that name that the rule of the call makes. */
+void build_visible_made(struct star *s, const struct star_call *c,
+    struct star_value name, struct star_dict *needs);
+/* What goes by default_visibility, when that is known. */
+void build_visible_end(struct star *s, struct build_package *p);
+star_fn build_package_says, build_exports; /* package(), exports_files() */
+
+/* Is it a rule that comes with bazel? */
+bool build_native_is(const char *name);
+/* What an attribute holds: "label", "label values" where it is a dictionary
+ * that has them behind its keys, "output", "groups" of those who see it, ""
+ * when it is none of these, or what the rule says where it is its own. */
+const char *build_native_attribute(bool own, const char *kind,
+    const char *name);
 
 /* What BUILD files and macros know: rules, package(), rule(), attr. */
 void build_rules(struct build *b);

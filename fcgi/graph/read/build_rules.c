@@ -6,40 +6,6 @@
 
 #include "fcgi/graph/read/build_private.h"
 
-/* Attributes that hold labels, of rules that come with bazel.  What only
- * builds, as "tools", is not of the program. */
-static const char *const label_attributes[] = {"srcs", "hdrs", "deps", "data",
-    "implementation_deps", "interface_deps", "textual_hdrs", "exports",
-    "runtime_deps", "actual", "tests", "additional_linker_inputs",
-    "additional_compiler_inputs", "linkstamp", "malloc", "main", "resources",
-    "static_library", "shared_library", "pic_static_library",
-    "interface_library", "objects", "pic_objects", "dynamic_deps", "roots",
-    "constraint_values", "lib_source", "jars", "srcjar", "embed",
-    "win_def_file", "module_interfaces"};
-
-static const char *const native_rules[] = {"alias", "cc_binary", "cc_import",
-    "cc_library", "cc_proto_library", "cc_shared_library", "cc_test",
-    "config_setting", "constraint_setting", "constraint_value", "filegroup",
-    "genrule", "java_binary", "java_import", "java_library",
-    "java_lite_proto_library", "java_proto_library", "java_test", "label_flag",
-    "label_setting", "objc_library", "package_group", "platform",
-    "proto_lang_toolchain", "proto_library", "py_binary", "py_library",
-    "py_test", "sh_binary", "sh_library", "sh_test", "test_suite",
-    "toolchain", "toolchain_type", "cc_toolchain", "cc_toolchain_suite",
-    "cc_toolchain_alias", "genquery", "xcode_config", "xcode_version"};
-
-static bool
-rule_is_one_of(const char *name, const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
-#define ONE_OF(name, list) \
-	rule_is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
-
 /* A target in the making. */
 struct rule {
 	struct build *b;
@@ -194,6 +160,7 @@ rule_outputs(struct rule *r, struct star_value v)
 		    &(struct build_label){r->b->now->place.repo,
 		    r->b->now->place.package, r->name}),
 		    star_list(s, STAR_LIST));
+		build_visible_made(s, r->call, list->items[i], target.dict);
 		star_set(s, &r->b->now->targets, list->items[i], target);
 	}
 }
@@ -351,6 +318,7 @@ build_rules_end(struct build *b, struct build_package *p)
 {
 	struct star *s = &b->star;
 
+	build_visible_end(s, p);
 	for (size_t i = 0; i < p->suites.n; i++) {
 		struct star_value *suite = star_get(s, &p->targets,
 		    p->suites.items[i]);
@@ -367,16 +335,18 @@ static void
 rule_attribute(struct rule *r, const struct star_dict *attrs,
     const char *name, struct star_value v)
 {
-	const char *kind = "";
+	const char *kind = build_native_attribute(attrs != NULL, r->kind,
+	    name);
 
 	rule_conditions(r, v);
-	if (attrs != NULL)
+	if (*kind == '\0' && attrs != NULL)
 		kind = rule_attribute_kind(&r->b->star, attrs, name);
-	else if (ONE_OF(name, label_attributes))
-		kind = "label";
-	else if (strcmp(name, "outs") == 0 || strcmp(name, "out") == 0)
-		kind = "output";
-	if (strncmp(kind, "label", 5) == 0)
+	if (strcmp(kind, "groups") == 0)
+		build_visible_to(&r->b->star, r->call, &v, r->needs);
+	else if (strcmp(kind, "label values") == 0 && v.kind == STAR_DICT)
+		for (size_t i = 0; i < v.dict->n; i++)
+			rule_labels(r, v.dict->pairs[i].value, star_none());
+	else if (strncmp(kind, "label", 5) == 0)
 		rule_labels(r, v, star_none());
 	else if (strncmp(kind, "output", 6) == 0)
 		rule_outputs(r, v);
@@ -435,7 +405,7 @@ rule_missing(struct star *s, const struct star_call *c)
 	if (star_field(s, &c->named, "name") == NULL)
 		return star_say(s, c->module, c->line,
 		    "%.60s is of a repository that is not here", name);
-	if (!ONE_OF(name, native_rules))
+	if (!build_native_is(name))
 		star_say(s, c->module, c->line, "%.60s is of a repository "
 		    "that is not here, and is taken for a rule", name);
 	return rule_declare(s, c, name, NULL);
@@ -456,7 +426,7 @@ build_name(struct star *s, const struct star_module *m, const char *name)
 	(void)m;
 	if (known != NULL)
 		return *known;
-	return ONE_OF(name, native_rules) ? star_host(s, "rule", rule_native,
+	return build_native_is(name) ? star_host(s, "rule", rule_native,
 	    star_str(s, name)) : star_unknown();
 }
 
@@ -467,22 +437,6 @@ rule_nothing(struct star *s, const struct star_call *c)
 {
 	(void)s;
 	(void)c;
-	return star_none();
-}
-
-/* exports_files(): files that are there without a rule. */
-static struct star_value
-rule_exports(struct star *s, const struct star_call *c)
-{
-	struct star_value *v = star_arg(s, c, 0, "srcs");
-	struct build *b = s->owner;
-
-	for (size_t i = 0; b->now != NULL && v != NULL &&
-	     v->kind == STAR_LIST && i < v->list->n; i++)
-		if (v->list->items[i].kind == STAR_TEXT &&
-		    star_get(s, &b->now->targets, v->list->items[i]) == NULL)
-			star_set(s, &b->now->targets, v->list->items[i],
-			    star_dict(s, STAR_DICT));
 	return star_none();
 }
 
@@ -555,8 +509,8 @@ static const struct {
 	const char *name;
 	star_fn *fn;
 } functions[] = {
-    {"glob", build_glob}, {"package", rule_nothing},
-    {"licenses", rule_nothing}, {"exports_files", rule_exports},
+    {"glob", build_glob}, {"package", build_package_says},
+    {"licenses", rule_nothing}, {"exports_files", build_exports},
     {"package_name", rule_package_name},
     {"repository_name", rule_repository_name}, {"Label", rule_label},
     {"rule", rule_rule}, {"repository_rule", rule_nothing},
@@ -564,23 +518,39 @@ static const struct {
     {"transition", rule_nothing},
 };
 
+/* config.string(flag = True) */
+static const char *const setting_kinds[] = {"bool", "int", "string",
+    "string_list"};
+
 static const char *const attr_kinds[] = {"bool", "int", "int_list", "label",
     "label_keyed_string_dict", "label_list", "output", "output_list",
     "string", "string_dict", "string_list", "string_list_dict",
     "string_keyed_label_dict"};
 
+/* A word with functions as its fields. */
+static void
+rules_words(struct star *s, const char *name, star_fn *fn,
+    const char *const *fields, size_t n)
+{
+	struct star_value word = star_dict(s, STAR_STRUCT);
+
+	for (size_t i = 0; i < n; i++)
+		star_set(s, word.dict, star_str(s, fields[i]),
+		    star_host(s, fields[i], fn, star_none()));
+	star_set(s, &s->universe, star_str(s, name), word);
+}
+
 void
 build_rules(struct build *b)
 {
 	struct star *s = &b->star;
-	struct star_value attr = star_dict(s, STAR_STRUCT);
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		star_set(s, &s->universe, star_str(s, functions[i].name),
 		    star_host(s, functions[i].name, functions[i].fn,
 		    star_none()));
-	for (size_t i = 0; i < sizeof(attr_kinds) / sizeof(*attr_kinds); i++)
-		star_set(s, attr.dict, star_str(s, attr_kinds[i]),
-		    star_host(s, attr_kinds[i], rule_attr, star_none()));
-	star_set(s, &s->universe, star_str(s, "attr"), attr);
+	rules_words(s, "attr", rule_attr, attr_kinds,
+	    sizeof(attr_kinds) / sizeof(*attr_kinds));
+	rules_words(s, "config", rule_nothing, setting_kinds,
+	    sizeof(setting_kinds) / sizeof(*setting_kinds));
 }

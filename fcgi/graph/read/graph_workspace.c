@@ -103,14 +103,17 @@ workspace_crosses(struct workspace_walk *w, const struct build_package *p,
 
 /* What nobody declares is a file, or a rule makes it without a word. */
 static void
-workspace_file(struct workspace_walk *w, const struct build_package *p,
-    const struct build_label *label)
+workspace_file(struct workspace_walk *w, uint32_t node,
+    const struct build_package *p, const struct build_label *label)
 {
 	struct star *s = &w->build.star;
 
-	if (access(build_join(s, p->folder, label->name), F_OK) < 0)
-		build_note(&w->build, "%.200s is neither declared nor a file",
-		    build_label_text(s, label).text->p);
+	workspace_edges(w, node, &p->visible);
+	if (access(build_join(s, p->folder, label->name), F_OK) == 0)
+		return;
+	w->g->nodes[node].kind = GRAPH_MISSING;
+	build_note(&w->build, "%.200s is neither declared nor a file",
+	    build_label_text(s, label).text->p);
 }
 
 static void
@@ -134,7 +137,7 @@ workspace_visit(struct workspace_walk *w, uint32_t node)
 	else if (p->folder == NULL)
 		workspace_is_gone(w, &label);
 	else if (p->found)
-		workspace_file(w, p, &label);
+		workspace_file(w, node, p, &label);
 	else
 		w->g->nodes[node].kind = GRAPH_MISSING;
 }
@@ -211,9 +214,6 @@ graph_load_workspace(struct graph *g, const struct graph_source *s)
 	if (!g->cut)
 		g->origin.complete = GRAPH_WHOLE;
 	g->origin.time_ns = w.build.time_ns;
-	/* a target that its package does not declare is none */
-	if (g->n_nodes == 1 && g->n_edges == 0)
-		g->nodes[0].kind = GRAPH_MISSING;
 	workspace_describe(&w, s->path);
 	graph_own_files(g);
 	graph_label_packages(g);

@@ -38,4 +38,5 @@ else
 	record macros //server
 	record repos //:all_of_it
 	record odd //:all_of_it
+	record any //:all_of_it
 fi

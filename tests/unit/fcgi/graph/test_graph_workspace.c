@@ -84,6 +84,11 @@ TEST(dots_suites_and_files_without_a_word)
 	compare("odd", "//:all_of_it");
 }
 
+TEST(groups_toolchains_and_constraints)
+{
+	compare("any", "//:all_of_it");
+}
+
 /* ---- what is not understood ---- */
 
 static void
@@ -201,6 +206,25 @@ TEST(a_build_file_that_cannot_be_read_is_named)
 	    "the BUILD file of //far cannot be read");
 }
 
+/* A target that needs nothing is one all the same. */
+TEST(a_target_alone_is_not_missing)
+{
+	struct graph *alone = read_text("filegroup(name = 'a')\n", NULL),
+	    *other = read_text("filegroup(name = 'b')\n", NULL);
+
+	if (alone != NULL && other != NULL) {
+		CHECK_INT(alone->n_nodes, 1);
+		CHECK_INT(alone->nodes[0].kind, GRAPH_TARGET);
+		CHECK_INT(alone->origin.complete, GRAPH_WHOLE);
+		CHECK_INT(other->nodes[0].kind, GRAPH_MISSING);
+		CHECK_INT(other->origin.complete, GRAPH_PARTLY);
+		CHECK(strstr(other->origin.source,
+		    "//:a is neither declared nor a file") != NULL);
+	}
+	graph_free(alone);
+	graph_free(other);
+}
+
 TEST(a_module_file_is_said_not_to_be_read)
 {
 	static const char text[] = "cc_library(name = 'a', srcs = ['b.c'])\n";
@@ -245,9 +269,11 @@ main(void)
 	RUN(repositories_and_bound_names);
 	RUN(what_is_not_known_is_said_by_file_and_line);
 	RUN(dots_suites_and_files_without_a_word);
+	RUN(groups_toolchains_and_constraints);
 	RUN(what_is_missing_is_said_by_name);
 	RUN(a_file_of_a_package_below_is_refused);
 	RUN(a_build_file_that_cannot_be_read_is_named);
+	RUN(a_target_alone_is_not_missing);
 	RUN(a_module_file_is_said_not_to_be_read);
 	RUN(what_has_no_end_ends);
 	RUN(a_workspace_needs_a_target);
