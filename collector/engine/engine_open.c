@@ -1,8 +1,6 @@
 /*
  * The engine's parts: opens them, says what is missing, gives them back.
  */
-#include "collector/engine/engine.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/base/config.h"
+#include "collector/engine/engine.h"
 #include "collector/engine/service_faults.h"
 #include "collector/objects/objects.h"
 #include "collector/process/services.h"

@@ -5,13 +5,12 @@
  *	 why     user frames        |  kernel frames        leaf
  *	 cut
  */
-#include "collector/engine/resolve.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "collector/engine/code.h"
 #include "collector/engine/engine.h"
+#include "collector/engine/resolve.h"
 #include "collector/process/lineage.h"
 #include "collector/process/services.h"
 #include "collector/symbols/jit.h"
