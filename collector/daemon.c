@@ -350,7 +350,7 @@ daemon_reload(struct daemon *d)
 		free(new);
 		return NULL;
 	}
-	daemon_stop_sources(d);
+	daemon_reload_sources(d, new, services);
 	d->mark = "reload";
 	services_follow(services, d->services);
 	services_free(d->services);

@@ -85,6 +85,9 @@ const struct err *daemon_start_services(struct daemon *d);
 void daemon_stop_services(struct daemon *d);
 const struct err *daemon_start_sources(struct daemon *d);
 void daemon_stop_sources(struct daemon *d); /* stores the open slot */
+/* The same before a reload: those that can go on with what is new stay. */
+void daemon_reload_sources(struct daemon *d, const struct config *config,
+    struct services *services);
 const struct err *daemon_start_notify(struct daemon *d);
 void daemon_stop_notify(struct daemon *d);
 

@@ -345,16 +345,13 @@ daemon_start_sources(struct daemon *d)
 	return NULL;
 }
 
-void
-daemon_stop_sources(struct daemon *d)
+/* What they have taken until now. */
+static void
+daemon_close_last(struct daemon *d)
 {
-	int64_t wall_ns;
+	int64_t wall_ns = clock_wall_ns();
 	uint64_t slot;
 
-	if (d->sources == NULL)
-		return;
-	sources_stop(d->sources);
-	wall_ns = clock_wall_ns();
 	slots_update(&d->slots, wall_ns, clock_mono_ns());
 	slots_hurry(&d->slots);
 	while (slots_next(&d->slots, &slot))
@@ -363,8 +360,28 @@ daemon_stop_sources(struct daemon *d)
 	if (d->stop)
 		d->mark = "stop";
 	daemon_close_slot(d, d->slots.open);
+}
+
+void
+daemon_stop_sources(struct daemon *d)
+{
+	if (d->sources == NULL)
+		return;
+	sources_stop(d->sources);
+	daemon_close_last(d);
 	sources_close(d->sources);
 	d->sources = NULL;
+}
+
+void
+daemon_reload_sources(struct daemon *d, const struct config *config,
+    struct services *services)
+{
+	if (d->sources == NULL)
+		return;
+	sources_reload(d->sources, config, services);
+	daemon_close_last(d);
+	sources_close_stopped(d->sources);
 }
 
 /* ---- the service manager ---- */

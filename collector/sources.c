@@ -36,6 +36,7 @@ struct source {
 	void *self; /* NULL: off or could not be made */
 	struct loop_watch watch;
 	bool watched;
+	bool stays; /* it goes on over a reload */
 	enum source_state state; /* without self */
 	char why[300];
 	struct source_part parts[SOURCE_PARTS_MAX];
@@ -147,17 +148,37 @@ const struct err *
 sources_open(struct sources **out, const struct config *config,
     struct services *services, struct loop *loop)
 {
-	struct sources *s = calloc(1, sizeof(*s));
+	struct sources *s = *out == NULL ? calloc(1, sizeof(*s)) : *out;
 
 	if (s == NULL)
 		return err_nomem();
 	s->loop = loop;
 	for (size_t i = 0; i < SOURCES; i++) {
 		s->all[i].ops = source_table[i];
-		source_open(s, &s->all[i], config, services);
+		if (!s->all[i].stays)
+			source_open(s, &s->all[i], config, services);
+		s->all[i].stays = false;
 	}
 	*out = s;
 	return NULL;
+}
+
+static void
+source_close(struct sources *s, struct source *o)
+{
+	if (o->watched)
+		loop_remove(s->loop, &o->watch);
+	if (o->self != NULL)
+		o->ops->close(o->self);
+	memset(o, 0, sizeof(*o));
+}
+
+void
+sources_close_stopped(struct sources *s)
+{
+	for (size_t i = SOURCES; i-- > 0;)
+		if (!s->all[i].stays)
+			source_close(s, &s->all[i]);
 }
 
 void
@@ -165,14 +186,8 @@ sources_close(struct sources *s)
 {
 	if (s == NULL)
 		return;
-	for (size_t i = SOURCES; i-- > 0;) {
-		struct source *o = &s->all[i];
-
-		if (o->watched)
-			loop_remove(s->loop, &o->watch);
-		if (o->self != NULL)
-			o->ops->close(o->self);
-	}
+	for (size_t i = SOURCES; i-- > 0;)
+		source_close(s, &s->all[i]);
 	free(s);
 }
 
@@ -187,14 +202,31 @@ sources_poll(struct sources *s, int64_t now_ns)
 	}
 }
 
+static void
+source_stop(struct source *o)
+{
+	if (o->self != NULL && o->ops->stop != NULL)
+		o->ops->stop(o->self);
+}
+
 void
 sources_stop(struct sources *s)
+{
+	for (size_t i = 0; i < SOURCES; i++)
+		source_stop(&s->all[i]);
+}
+
+void
+sources_reload(struct sources *s, const struct config *config,
+    struct services *services)
 {
 	for (size_t i = 0; i < SOURCES; i++) {
 		struct source *o = &s->all[i];
 
-		if (o->self != NULL && o->ops->stop != NULL)
-			o->ops->stop(o->self);
+		o->stays = o->self != NULL && o->ops->reload != NULL &&
+		    o->ops->reload(o->self, config, services);
+		if (!o->stays)
+			source_stop(o);
 	}
 }
 

@@ -15,17 +15,23 @@ struct loop;
 struct sources;
 
 /* Opens what the configuration switches on; `config`, `services` and `loop`
- * are borrowed until sources_close(). */
+ * are borrowed until sources_close().  *out is NULL, or what sources_reload()
+ * and sources_close_stopped() have left. */
 const struct err *sources_open(struct sources **out,
     const struct config *config, struct services *services,
     struct loop *loop);
 void sources_close(struct sources *s); /* NULL is fine */
+void sources_close_stopped(struct sources *s);
 
 /* Polls every source.  Their errors are logged, not returned. */
 void sources_poll(struct sources *s, int64_t now_ns);
 
 /* They take nothing more: the slot that is closed next is the last. */
 void sources_stop(struct sources *s);
+
+/* The same, but for those that go on with what is new. */
+void sources_reload(struct sources *s, const struct config *config,
+    struct services *services);
 
 /* Adds every source's blocks, and FACT_SOURCE for each whose state has
  * changed, or for all when `first`. */

@@ -63,6 +63,12 @@ struct source_ops {
 	/* Takes nothing more: the next close_slot() is the last, and counts
 	 * all that was taken.  May be NULL. */
 	void (*stop)(void *source);
+
+	/* Goes on with another configuration and other services, and forgets
+	 * the old ones; nothing is lost meanwhile.  False: it is stopped,
+	 * closed and opened anew.  May be NULL. */
+	bool (*reload)(void *source, const struct config *config,
+	    struct services *services);
 };
 
 extern const struct source_ops source_profiles; /* BPF, by the engine */

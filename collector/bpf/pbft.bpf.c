@@ -22,6 +22,11 @@ struct {
 	__type(value, struct pbft_replica);
 } pbft_replicas SEC(".maps");
 
+const volatile __u64 pbft_slot_ns = 1;
+
+/* The wall clock at 0 of ours: set by the daemon at any time. */
+volatile __u64 pbft_wall_ns = 0;
+
 /* Calls of processes that are not in the table. */
 __u64 pbft_strangers = 0;
 
@@ -79,20 +84,34 @@ leave(struct pbft_queue *q)
 	return 0;
 }
 
+/* Adds a value to the slot that it is of; 0: there is no room.  Global, so that
+ * it is verified once for all who call it. */
+__attribute__((noinline)) int
+pbft_sum(__u32 what, __u64 now_ns, __u64 value)
+{
+	struct sums_key key = {.what = what};
+
+	key.tgid = bpf_get_current_pid_tgid() >> 32;
+	key.device = (now_ns + pbft_wall_ns) / pbft_slot_ns;
+	return sums_add(&key, sums_side(sums_border, now_ns), value);
+}
+
+static __always_inline void
+add(struct pbft_replica *r, __u32 what, __u64 now_ns, __u64 value)
+{
+	if (pbft_sum(what, now_ns, value) == 0)
+		lose(r, PBFT_LOST_SUM, 1);
+}
+
 static __always_inline void
 end_phase(struct pbft_replica *r, __u8 what, __u64 now_ns)
 {
-	struct sums_key key = {.what = what};
 	__u64 began_ns = leave(&r->open[what]);
 
-	if (began_ns == 0) {
+	if (began_ns == 0)
 		lose(r, PBFT_LOST_BEGIN, 1);
-		return;
-	}
-	key.tgid = bpf_get_current_pid_tgid() >> 32;
-	if (!sums_add(&key, sums_side(sums_border, now_ns),
-	    now_ns > began_ns ? now_ns - began_ns : 0))
-		lose(r, PBFT_LOST_SUM, 1);
+	else
+		add(r, what, now_ns, now_ns > began_ns ? now_ns - began_ns : 0);
 }
 
 /* Of what has been going on for so long without a word nothing is expected
@@ -113,7 +132,7 @@ come_to(struct pbft_replica *r, enum pbft_state state)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 
-	__sync_fetch_and_add(&r->states[state], 1);
+	add(r, PBFT_WHATS + state, now_ns, 0);
 	begin_anew(r, now_ns);
 	if (state == PBFT_PREPARE)
 		end_phase(r, PBFT_TO_PREPARE, now_ns);

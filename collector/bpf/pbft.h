@@ -1,6 +1,7 @@
 /*
  * Rounds of PBFT, as the BPF programs (pbft.bpf.c) count them and sum their
- * phases (sums.h), and the daemon reads them.
+ * phases (sums.h), and the daemon reads them.  A key's device is the slot, its
+ * low 32 bits: who reads late knows when it was.
  */
 #ifndef COLLECTOR_BPF_PBFT_H
 #define COLLECTOR_BPF_PBFT_H
@@ -23,11 +24,11 @@ enum pbft_what {
 	PBFT_TO_PREPARE,
 	PBFT_TO_COMMIT,
 	PBFT_TO_EXECUTE,
-	PBFT_WHATS
+	PBFT_WHATS /* and from here on: rounds that came to a state, as 0 */
 };
 
 enum pbft_lost {
-	PBFT_LOST_SUM,   /* phases that had no room in the histograms */
+	PBFT_LOST_SUM,   /* rounds and phases that had no room */
 	PBFT_LOST_BEGIN, /* ends of a phase whose beginning is unknown */
 	PBFT_LOST_END,   /* beginnings that were given up */
 	PBFT_LOST_STATE, /* calls with a state that is none of these */
@@ -48,7 +49,6 @@ struct pbft_queue {
 };
 
 struct pbft_replica {
-	__u64 states[PBFT_STATES];
 	__u64 lost[PBFT_LOSTS];
 	__u64 last_ns; /* of any state */
 	struct pbft_queue open[PBFT_WHATS];

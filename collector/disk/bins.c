@@ -36,6 +36,18 @@ bins_add(struct bins *b, uint64_t key, uint32_t bucket, uint64_t count,
 	return true;
 }
 
+bool
+bins_add_bin(struct bins *b, const struct bin *other)
+{
+	struct bin *bin = bins_get(b, other->key);
+
+	if (bin == NULL)
+		return false;
+	bin->count += other->count;
+	bin->sum += other->sum;
+	return true;
+}
+
 /* The mean need not be whole: some are one above it. */
 void
 bins_put(const struct bin *bin, struct batch *b, uint32_t series,

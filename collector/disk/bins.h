@@ -32,6 +32,9 @@ struct bins {
 bool bins_add(struct bins *b, uint64_t key, uint32_t bucket, uint64_t count,
     uint64_t above);
 
+/* The same with all of a bin of others. */
+bool bins_add_bin(struct bins *b, const struct bin *other);
+
 /* Adds one of them to a series of the batch. */
 void bins_put(const struct bin *bin, struct batch *b, uint32_t series,
     uint64_t slot);

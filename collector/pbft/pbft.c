@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "collector/base/config.h"
-#include "collector/disk/bins.h"
 #include "collector/pbft/pbft_cluster.h"
 #include "collector/pbft/pbft_find.h"
 #include "collector/pbft/pbft_past.h"
+#include "collector/pbft/pbft_slots.h"
 #include "collector/probe/pbft_probe.h"
 #include "collector/process/instances.h"
 #include "collector/process/services.h"
@@ -58,7 +58,7 @@ struct pbft_file {
 
 struct pbft_member {
 	int32_t pid;
-	uint64_t serial; /* of the process; 0: the place is free */
+	uint64_t start_ns; /* of the process; 0: the place is free */
 	uint32_t image, file;
 	uint32_t looks; /* at its port */
 	bool seen, counted;
@@ -66,7 +66,8 @@ struct pbft_member {
 	bool carried; /* what it had before it was started again is known: */
 	uint64_t carry[PBFT_STATES];
 	struct pbft_who who;
-	struct pbft_replica told;
+	uint64_t states[PBFT_STATES]; /* since it is counted */
+	uint64_t told[PBFT_STATES], told_lost[PBFT_LOSTS];
 };
 
 struct pbft {
@@ -80,7 +81,7 @@ struct pbft {
 	struct pbft_file files[PBFT_FILES];
 	struct pbft_member members[PBFT_REPLICAS];
 	struct pbft_past past;
-	struct bins bins;
+	struct pbft_slots slots;
 	uint64_t unknown; /* phases of who is no member, or without memory */
 	uint64_t told_unknown, told_strangers;
 	bool crowded; /* more files or processes than there is room for */
@@ -93,14 +94,6 @@ static const char *const pbft_phases[PBFT_WHATS] = {"prepare", "commit",
 static const char *const pbft_reasons[PBFT_LOSTS + 1] = {"sums full",
     "beginning unknown", "end not seen", "state unknown",
     "process unknown"};
-
-/* In CLOCK_MONOTONIC, the end of a slot. */
-static int64_t
-pbft_slot_end(const struct pbft *p, uint64_t slot)
-{
-	return (int64_t)(slot + 1) * p->config->slot_ns - clock_wall_ns() +
-	    clock_mono_ns();
-}
 
 /* ---- files ---- */
 
@@ -168,8 +161,7 @@ file_attach(struct pbft *p, uint32_t i, const struct pbft_found *found)
 	const struct err *e = NULL;
 
 	if (p->probe == NULL)
-		e = pbft_probe_open(&p->probe, pbft_slot_end(p,
-		    (uint64_t)(clock_wall_ns() / p->config->slot_ns)));
+		e = pbft_probe_open(&p->probe, p->config->slot_ns);
 	return e != NULL ? e : pbft_probe_attach(p->probe, i,
 	    p->files[i].fd, found->offsets);
 }
@@ -243,9 +235,9 @@ member_of(struct pbft *p, const struct process *process)
 	for (size_t i = 0; i < PBFT_REPLICAS; i++) {
 		struct pbft_member *m = &p->members[i];
 
-		if (m->serial == process->read->serial)
+		if (m->pid == process->pid && m->start_ns == process->start_ns)
 			return m;
-		if (m->serial == 0 && room == NULL)
+		if (m->start_ns == 0 && room == NULL)
 			room = m;
 	}
 	return room;
@@ -304,7 +296,6 @@ member_count(struct pbft *p, struct pbft_member *m)
 		return;
 	m->counted = pbft_probe_add(p->probe, m->pid);
 	p->crowded = p->crowded || !m->counted;
-	memset(&m->told, 0, sizeof(m->told));
 }
 
 static void
@@ -320,9 +311,9 @@ member_look(void *arg, struct process *process)
 		p->crowded = true;
 		return;
 	}
-	if (m->serial == 0 || m->image != process->image)
+	if (m->start_ns == 0 || m->image != process->image)
 		member_open(p, m, process);
-	m->serial = process->read->serial;
+	m->start_ns = process->start_ns;
 	m->seen = true;
 	member_name(p, m, process->read);
 	member_count(p, m);
@@ -348,7 +339,7 @@ member_has_others(const struct pbft *p, const struct pbft_member *m)
 	for (size_t i = 0; i < PBFT_REPLICAS; i++) {
 		const struct pbft_member *o = &p->members[i];
 
-		if (o != m && o->serial != 0 && o->seen && o->settled &&
+		if (o != m && o->start_ns != 0 && o->seen && o->settled &&
 		    pbft_past_is_cluster(&o->who, &m->who))
 			return true;
 	}
@@ -360,7 +351,7 @@ static void
 member_forget(struct pbft *p, struct pbft_member *m)
 {
 	for (size_t i = 0; i < PBFT_STATES; i++)
-		m->carry[i] += m->told.states[i];
+		m->carry[i] += m->states[i];
 	if (!member_has_others(p, m))
 		pbft_past_drop(&p->past, &m->who);
 	else if (m->counted)
@@ -374,18 +365,19 @@ member_forget(struct pbft *p, struct pbft_member *m)
 static void
 members_forget(struct pbft *p)
 {
-	for (size_t i = 0; i < PBFT_REPLICAS; i++)
-		if (p->members[i].serial != 0 && !p->members[i].seen)
+	for (uint32_t i = 0; i < PBFT_REPLICAS; i++)
+		if (p->members[i].start_ns != 0 && !p->members[i].seen &&
+		    !pbft_slots_wait(&p->slots, i))
 			member_forget(p, &p->members[i]);
 	for (size_t i = 0; i < PBFT_REPLICAS; i++) {
 		struct pbft_member *m = &p->members[i];
 
-		if (m->serial != 0 && !m->carried)
+		if (m->start_ns != 0 && !m->carried)
 			m->carried = pbft_past_take(&p->past, &m->who,
 			    m->carry);
 	}
 	for (size_t i = 0; i < PBFT_REPLICAS; i++)
-		p->members[i].settled = p->members[i].serial != 0;
+		p->members[i].settled = p->members[i].start_ns != 0;
 	for (uint32_t i = 0; i < PBFT_FILES; i++)
 		if (p->files[i].state != FILE_FREE && !p->files[i].runs)
 			file_free(p, i);
@@ -393,23 +385,17 @@ members_forget(struct pbft *p)
 
 /* ---- a slot ---- */
 
-static uint64_t
-pbft_bin_key(uint64_t member, const struct sums_key *key)
-{
-	return member << 32 | (uint64_t)key->what << 16 | key->bucket;
-}
-
 static void
 pbft_take(void *arg, const struct sums_key *key, uint64_t count,
     uint64_t above)
 {
 	struct pbft *p = arg;
 
-	for (size_t i = 0; i < PBFT_REPLICAS; i++)
+	for (uint32_t i = 0; i < PBFT_REPLICAS; i++)
 		if (p->members[i].counted &&
 		    p->members[i].pid == (int32_t)key->tgid &&
-		    key->what < PBFT_WHATS && bins_add(&p->bins,
-		    pbft_bin_key(i, key), key->bucket, count, above))
+		    key->what < PBFT_WHATS + PBFT_STATES &&
+		    pbft_slots_add(&p->slots, i, key, count, above))
 			return;
 	p->unknown += count;
 }
@@ -426,17 +412,28 @@ member_labels(const struct pbft_member *m, const char *name,
 	return PROCESS_LABELS - (m->who.cluster[0] == '\0');
 }
 
+struct pbft_put {
+	struct pbft *p;
+	struct batch *b;
+	uint64_t slot;
+};
+
+/* Of one that came late there may be a second bin: batches add. */
 static void
-pbft_put_bin(const struct pbft *p, const struct bin *bin, struct batch *b,
-    uint64_t slot)
+pbft_put_bin(void *arg, uint32_t member, uint32_t what, const struct bin *bin)
 {
+	const struct pbft_put *put = arg;
+	struct pbft_member *m = &put->p->members[member];
 	struct label labels[PROCESS_LABELS];
 	struct series_desc desc = {.kind = SERIES_HISTOGRAM, .labels = labels,
 	    .name = "pbft_phase_seconds", .unit = "seconds", .scale = 9};
 
-	desc.n_labels = member_labels(&p->members[bin->key >> 32], "phase",
-	    pbft_phases[(uint16_t)(bin->key >> 16)], labels);
-	bins_put(bin, b, batch_series(b, &desc), slot);
+	if (what >= PBFT_WHATS) {
+		m->states[what - PBFT_WHATS] += bin->count;
+		return;
+	}
+	desc.n_labels = member_labels(m, "phase", pbft_phases[what], labels);
+	bins_put(bin, put->b, batch_series(put->b, &desc), put->slot);
 }
 
 struct pbft_counter {
@@ -469,13 +466,13 @@ member_put(struct pbft *p, struct pbft_member *m, struct batch *b,
 	for (i = 0; i < PBFT_STATES; i++)
 		member_put_counter(m, &(struct pbft_counter){
 		    "pbft_rounds_total", "state", pbft_states[i],
-		    now.states[i], m->told.states[i], m->carry[i]}, b, slot,
-		    time_ns);
+		    m->states[i], m->told[i], m->carry[i]}, b, slot, time_ns);
 	for (i = 0; i < PBFT_LOSTS; i++)
 		member_put_counter(m, &(struct pbft_counter){
 		    "memlens_pbft_lost_total", "reason", pbft_reasons[i],
-		    now.lost[i], m->told.lost[i], 0}, b, slot, time_ns);
-	m->told = now;
+		    now.lost[i], m->told_lost[i], 0}, b, slot, time_ns);
+	memcpy(m->told, m->states, sizeof(m->told));
+	memcpy(m->told_lost, now.lost, sizeof(m->told_lost));
 }
 
 /* What is of no replica. */
@@ -498,18 +495,18 @@ pbft_put_unknown(struct pbft *p, struct batch *b, uint64_t slot,
 static const struct err *
 pbft_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 {
-	int64_t time_ns;
 	struct pbft *p = source;
+	int64_t time_ns, present;
 	size_t i;
 
 	(void)first;
 	if (p->probe == NULL)
 		return NULL;
 	time_ns = (int64_t)(slot + 1) * p->config->slot_ns - 1;
-	pbft_probe_take(p->probe, pbft_slot_end(p, slot + 1), pbft_take, p);
-	for (i = 0; i < p->bins.n; i++)
-		pbft_put_bin(p, &p->bins.all[i], b, slot);
-	bins_clear(&p->bins);
+	pbft_probe_take(p->probe, pbft_take, p);
+	present = clock_wall_ns() / p->config->slot_ns + 1; /* or just there */
+	pbft_slots_take(&p->slots, slot, (uint64_t)present, pbft_put_bin,
+	    &(struct pbft_put){p, b, slot});
 	for (i = 0; i < PBFT_REPLICAS; i++)
 		member_put(p, &p->members[i], b, slot, time_ns);
 	pbft_put_unknown(p, b, slot, time_ns);
@@ -547,7 +544,7 @@ pbft_close(void *source)
 	pbft_probe_close(p->probe);
 	if (p->proc_fd >= 0)
 		close(p->proc_fd);
-	bins_fini(&p->bins);
+	pbft_slots_fini(&p->slots);
 	free(p);
 }
 
@@ -565,8 +562,10 @@ pbft_poll(void *source, int64_t now_ns)
 	int64_t mono_ns = clock_mono_ns();
 
 	(void)now_ns;
-	if (p->probe != NULL)
+	if (p->probe != NULL) {
+		pbft_probe_set_clock(p->probe);
 		pbft_probe_poll(p->probe, pbft_take, p);
+	}
 	files_look(p);
 	if (mono_ns < p->look_ns + LOOK_NS)
 		return NULL;
@@ -582,6 +581,26 @@ pbft_stop(void *source)
 
 	if (p->probe != NULL)
 		pbft_probe_stop(p->probe);
+}
+
+/* What is attached and counted stays; each file is looked at anew. */
+static bool
+pbft_reload(void *source, const struct config *config,
+    struct services *services)
+{
+	struct pbft *p = source;
+
+	if (config->pbft_programs == NULL || config->pbft_programs[0] == '\0')
+		return false;
+	p->config = config;
+	p->services = services;
+	p->look_ns = 0;
+	for (uint32_t i = 0; i < PBFT_REPLICAS; i++)
+		p->members[i].image = UINT32_MAX;
+	for (uint32_t i = 0; i < PBFT_FILES; i++)
+		if (p->files[i].state == FILE_REFUSED)
+			file_free(p, i);
+	return true;
 }
 
 static const char *
@@ -620,4 +639,5 @@ const struct source_ops source_pbft = {
     .state = pbft_state,
     .close = pbft_close,
     .stop = pbft_stop,
+    .reload = pbft_reload,
 };

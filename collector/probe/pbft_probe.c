@@ -18,7 +18,11 @@
 
 #include "collector/probe/bpf_log.h"
 #include "collector/probe/uprobe.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
+
+#define READINGS 4      /* of both clocks */
+#define STEP_NS 1000000 /* by which the wall clock was set, at least */
 
 struct pbft_probe {
 	struct pbft_bpf *bpf;
@@ -44,7 +48,7 @@ pbft_choose(struct pbft_probe *p)
 }
 
 static const struct err *
-pbft_load(struct pbft_probe *p)
+pbft_load(struct pbft_probe *p, int64_t slot_ns)
 {
 	int r;
 
@@ -54,6 +58,7 @@ pbft_load(struct pbft_probe *p)
 		return err_new(ERR_BPF, errno, "opening the BPF programs of "
 		    "PBFT: %s", strerror(errno));
 	pbft_choose(p);
+	p->bpf->rodata->pbft_slot_ns = (uint64_t)slot_ns;
 	r = pbft_bpf__load(p->bpf);
 	if (r != 0)
 		return err_new(ERR_BPF, -r, "loading the BPF programs of "
@@ -66,17 +71,19 @@ pbft_load(struct pbft_probe *p)
 }
 
 const struct err *
-pbft_probe_open(struct pbft_probe **out, int64_t end_ns)
+pbft_probe_open(struct pbft_probe **out, int64_t slot_ns)
 {
 	struct pbft_probe *p = calloc(1, sizeof(*p));
-	const struct err *e = p == NULL ? err_nomem() : pbft_load(p);
+	const struct err *e = p == NULL ? err_nomem() :
+	    pbft_load(p, slot_ns);
 
 	*out = NULL;
 	if (e != NULL) {
 		pbft_probe_close(p);
 		return e;
 	}
-	*p->sums.border = (uint64_t)end_ns & ~UINT64_C(1);
+	*p->sums.border = SUMS_NO_BORDER;
+	pbft_probe_set_clock(p);
 	*out = p;
 	return NULL;
 }
@@ -163,10 +170,41 @@ pbft_probe_strangers(const struct pbft_probe *p)
 	    __ATOMIC_RELAXED);
 }
 
-void
-pbft_probe_take(struct pbft_probe *p, int64_t end_ns, sums_fn *fn, void *arg)
+/* The wall clock at 0 of CLOCK_MONOTONIC: of a few readings the one that took
+ * the least time. */
+static int64_t
+pbft_wall_ns(void)
 {
-	sums_take(&p->sums, end_ns, fn, arg);
+	int64_t best = INT64_MAX, wall = 0;
+
+	for (int i = 0; i < READINGS; i++) {
+		int64_t before = clock_mono_ns(), now = clock_wall_ns();
+		int64_t took = clock_mono_ns() - before;
+
+		if (took < best) {
+			best = took;
+			wall = now - before - took / 2;
+		}
+	}
+	return wall;
+}
+
+/* Both clocks are slewed alike: what differs by less is our reading. */
+void
+pbft_probe_set_clock(struct pbft_probe *p)
+{
+	int64_t wall = pbft_wall_ns();
+	__u64 *at = (__u64 *)&p->bpf->bss->pbft_wall_ns;
+	int64_t moved = wall - (int64_t)*at;
+
+	if (moved > STEP_NS || moved < -STEP_NS)
+		__atomic_store_n(at, (__u64)wall, __ATOMIC_RELAXED);
+}
+
+void
+pbft_probe_take(struct pbft_probe *p, sums_fn *fn, void *arg)
+{
+	sums_take_all(&p->sums, fn, arg);
 }
 
 void

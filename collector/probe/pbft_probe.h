@@ -23,9 +23,9 @@ enum pbft_function {
 
 #define PBFT_FILES 8 /* that may be attached to */
 
-/* The first slot ends at end_ns, in CLOCK_MONOTONIC.  Errors: ERR_BPF with the
- * cause in words. */
-const struct err *pbft_probe_open(struct pbft_probe **out, int64_t end_ns);
+/* Slots are numbered by the wall clock.  Errors: ERR_BPF with the cause in
+ * words. */
+const struct err *pbft_probe_open(struct pbft_probe **out, int64_t slot_ns);
 void pbft_probe_close(struct pbft_probe *p); /* NULL is fine */
 
 /*
@@ -49,9 +49,11 @@ void pbft_probe_remove(struct pbft_probe *p, int32_t pid);
 /* Calls of processes that are not counted. */
 uint64_t pbft_probe_strangers(const struct pbft_probe *p);
 
-/* As sums_take() and sums_poll(). */
-void pbft_probe_take(struct pbft_probe *p, int64_t end_ns, sums_fn *fn,
-    void *arg);
+/* Looks whether the wall clock was set.  Call often. */
+void pbft_probe_set_clock(struct pbft_probe *p);
+
+/* As sums_take_all() and sums_poll(). */
+void pbft_probe_take(struct pbft_probe *p, sums_fn *fn, void *arg);
 void pbft_probe_poll(struct pbft_probe *p, sums_fn *fn, void *arg);
 
 #endif

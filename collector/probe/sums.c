@@ -58,6 +58,13 @@ sums_take(struct sums *s, int64_t end_ns, sums_fn *fn, void *arg)
 	*s->border = (end & ~UINT64_C(1)) | (~border & 1);
 }
 
+void
+sums_take_all(struct sums *s, sums_fn *fn, void *arg)
+{
+	sums_sweep(s, 0, false, fn, arg);
+	sums_sweep(s, 1, false, fn, arg);
+}
+
 /* Where the open side has enough, the rest of its slot is summed on the other
  * one, as soon as that is empty.  What it has is taken at once: after the
  * slot's end it would be the next one's.  Its cells are given back later. */

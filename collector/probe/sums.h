@@ -30,6 +30,13 @@ typedef void sums_fn(void *arg, const struct sums_key *key, uint64_t count,
  */
 void sums_take(struct sums *s, int64_t end_ns, sums_fn *fn, void *arg);
 
+/*
+ * The border of those whose keys say of which slot they are: it never comes,
+ * and all that there is, is taken at any time.
+ */
+#define SUMS_NO_BORDER (~UINT64_C(1))
+void sums_take_all(struct sums *s, sums_fn *fn, void *arg);
+
 /* The same on the way, if there is enough of it: so that there is always room,
  * and processes are asked for while they are known.  Also hands over what was
  * summed late, of the slot that was taken last. */

@@ -3,11 +3,13 @@
     python3 pbft-compare.py FOLDER ROUNDS BASE-PORT
 """
 import sys
+from collections import Counter
 
 import mlb
 
 folder, rounds, base = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PHASES = ('prepare', 'commit', 'execute')
+SLOT_NS = 500000000
 
 
 def low(bucket):
@@ -27,8 +29,11 @@ def at_rank(values, p):
 
 
 counters, buckets, sums, zeros, clusters = {}, {}, {}, {}, {}
+slots = {}  # of who: rounds that were executed, and their phases
+fallen = set()
+last = {}
 for b in mlb.batches(open(folder + '/rec', 'rb').read()):
-    for series, _, value in b.blocks:
+    for series, slot, value in b.blocks:
         labels = series['labels']
         who = labels.get('instance')
         clusters.setdefault(who, set()).add(labels.get('cluster'))
@@ -36,6 +41,12 @@ for b in mlb.batches(open(folder + '/rec', 'rb').read()):
             key = who, labels['state']
             counters[key] = counters.get(key, 0) + value['increase']
             zeros[key] = zeros.get(key, 0) + (value['increase'] == 0)
+            if value['last'] < last.get(key, 0):
+                fallen.add(key)
+            last[key] = value['last']
+            if labels['state'] == 'execute':
+                slots.setdefault((who, 'rounds'), Counter())[slot] += \
+                    value['increase']
         elif series['name'] == 'memlens_pbft_lost_total':
             key = who, labels['reason']
             counters[key] = counters.get(key, 0) + value['increase']
@@ -45,6 +56,9 @@ for b in mlb.batches(open(folder + '/rec', 'rb').read()):
             for bucket, n in value['entries']:
                 h[bucket] = h.get(bucket, 0) + n
             sums[key] = sums.get(key, 0) + value['sum']
+            if labels['phase'] == 'execute':
+                slots.setdefault((who, 'phases'), Counter())[slot] += \
+                    sum(n for _, n in value['entries'])
 
 captured = {}
 for line in open(rounds):
@@ -74,10 +88,27 @@ def compare(i):
             k[1] in ('sums full', 'beginning unknown', 'end not seen',
                      'state unknown')}
     expect('replica %d: nothing is lost' % i, not lost, lost)
+    compare_slots('replica %d' % i, who, [o[-2:] for o in own])
     for at, phase in enumerate(PHASES):
         compare_phase('replica %d: %s' % (i, phase), (who, phase),
                       [o[2 * at] for o in own], [o[2 * at + 1] for o in own],
                       [c[at] for c in captured[i]])
+
+
+def compare_slots(name, who, times):
+    """Only a call over a slot's end may be of either."""
+    least = Counter(a // SLOT_NS for a, b in times
+                    if a // SLOT_NS == b // SLOT_NS)
+    most = Counter(s for a, b in times
+                   for s in {a // SLOT_NS, b // SLOT_NS})
+    for what in ('rounds', 'phases'):
+        got = +slots.get((who, what), Counter())
+        wrong = [(s, least[s], got[s], most[s]) for s in {*most, *got}
+                 if not least[s] <= got[s] <= most[s]]
+        expect('%s: %s are of their slots' % (name, what), not wrong,
+               sorted(wrong))
+    expect(name + ': no counter has begun anew',
+           not [k for k in fallen if k[0] == who], fallen)
 
 
 def compare_phase(name, key, least, most, capture):

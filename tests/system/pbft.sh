@@ -1,6 +1,7 @@
 #!/bin/bash
 # Rounds of PBFT by uprobes: replicas that replay a capture of real ones, told
-# from each other, silent ones and those of other programs.
+# from each other, silent ones and those of other programs; over a reload, and
+# while the daemon is late by some slots.
 . "$(dirname "$0")/daemon-lib.bash"
 need_root "uprobes"
 name=rep_${dir##*.}
@@ -38,6 +39,14 @@ expect_true "each replica has zeros before its first round" \
 for i in 1 2 3; do
 	kill -USR1 "${replica[$i]}"
 done
+await 30 said "$dir/replica1" ^round
+printf '[service unrelated]\ncomm = ^no_such$\n' >>"$dir/conf"
+kill -HUP "$d"
+expect_true "the configuration is read again" \
+	await 60 said "$dir/d.log" "configuration reloaded"
+kill -STOP "$d"
+sleep 3
+kill -CONT "$d"
 passed() { said "$dir/replica1" ^pass && said "$dir/replica2" ^pass &&
 	said "$dir/replica3" ^pass; }
 expect_true "they go through the capture" await 60 passed

@@ -7,9 +7,9 @@
  * At SIGUSR1 it replays the lines of replica NUMBER of the file ROUNDS, each
  * with the times that it took, one after the other; with -f again and again.
  * Of each round it prints "round", then of each phase the least and the most
- * that it can have taken, in ns, by its own clock around the calls; after a
- * pass "pass N".  It listens on the ports.  SIGUSR2 silences it.  The primary
- * is 1: it has requests.
+ * that it can have taken, in ns, by its own clock around the calls, and the
+ * wall clock before and after the last one; after a pass "pass N".  It listens
+ * on the ports.  SIGUSR2 silences it.  The primary is 1: it has requests.
  *
  * With -s it is a server as the real one is: rounds begin where those of all
  * others do, ten a second, threads without names of their own
@@ -77,12 +77,18 @@ on_signal(int signal)
 }
 
 static int64_t
-now_ns(void)
+clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static int64_t
+now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* To the microsecond where the machine lets it. */
@@ -132,7 +138,7 @@ go_through(const int64_t phases[PHASES], bool primary)
 {
 	static const char *const states[PHASES] = {"pre-prepare", "prepare",
 	    "commit"};
-	struct moment at[PHASES + 1];
+	struct moment at[PHASES + 1], wall;
 	size_t i;
 
 	if (primary)
@@ -141,13 +147,16 @@ go_through(const int64_t phases[PHASES], bool primary)
 		at[i] = come_to(states[i]);
 		wait_until(at[i].before_ns + phases[i]);
 	}
+	wall.before_ns = clock_ns(CLOCK_REALTIME);
 	at[PHASES] = execute();
+	wall.after_ns = clock_ns(CLOCK_REALTIME);
 	printf("round");
 	for (i = 0; i < PHASES; i++)
 		printf(" %jd %jd",
 		    (intmax_t)(at[i + 1].before_ns - at[i].after_ns),
 		    (intmax_t)(at[i + 1].after_ns - at[i].before_ns));
-	putchar('\n');
+	printf(" %jd %jd\n", (intmax_t)wall.before_ns,
+	    (intmax_t)wall.after_ns);
 	wait_until(now_ns() + PAUSE_NS);
 }
 
