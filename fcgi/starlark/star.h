@@ -20,7 +20,10 @@
 #include "store/base/buf.h"
 
 #define STAR_MEMORY_MAX (256u << 20)
-#define STAR_STEPS_MAX 50000000 /* nodes, and what is compared */
+/* Of a file that is run apart, with what it loads; and of all. */
+#define STAR_MEMORY_APART (64u << 20)
+#define STAR_STEPS_APART 50000000 /* nodes, and what is compared */
+#define STAR_STEPS_MAX 300000000
 #define STAR_DEPTH_MAX 100      /* of calls; and of brackets in a file */
 #define STAR_NESTING_MAX 2500   /* of expressions, in all that is called */
 
@@ -70,6 +73,8 @@ struct star_pair {
 struct star_dict { /* in the order of insertion */
 	struct star_pair *pairs;
 	size_t n, cap;
+	uint32_t *index; /* of a long one: position + 1 by hash, or NULL */
+	size_t n_index;  /* a power of two */
 };
 
 /* A file: what it defines, and who it is to the caller. */
@@ -120,9 +125,11 @@ struct star {
 	struct arena arena;
 	struct buf scratch; /* private: texts in the making */
 	struct star_dict universe; /* what every file knows */
-	int64_t steps;
+	int64_t steps, steps_max;
 	unsigned depth, nesting;
 	const char *over;  /* why nothing goes on, or NULL */
+	const char *path;  /* what runs, or ran last */
+	int line;
 	jmp_buf *out;      /* private: end of the file that runs */
 };
 
@@ -132,6 +139,12 @@ void star_fini(struct star *s);
 /* Runs a file of n bytes; what it defines is in m->names.  False when it
  * ended early, which is reported. */
 bool star_run(struct star *s, struct star_module *m, const char *p, size_t n);
+
+/* The same, bounded by itself: what is over is over for this file and those
+ * that it loads, not for who asked for it.  NULL, or why it ended early, at
+ * s->path and s->line; "" where that was reported. */
+const char *star_run_apart(struct star *s, struct star_module *m,
+    const char *p, size_t n);
 
 /* Calls fn, whose calls of the below may end it; false when they did, and
  * s->over says why. */

@@ -307,6 +307,7 @@ builtin_select(struct star *s, const struct star_call *c)
 		    "what select() chooses from is not known");
 	out = star_dict(s, STAR_CHOICE);
 	*out.dict = *v->dict;
+	out.dict->index = NULL;
 	return out;
 }
 
@@ -365,6 +366,7 @@ star_init(struct star *s, const struct star_ops *ops, void *owner)
 {
 	*s = (struct star){.ops = ops, .owner = owner};
 	arena_init(&s->arena, STAR_MEMORY_MAX);
+	s->steps_max = STAR_STEPS_MAX;
 	star_try(s, builtins_set, s);
 }
 

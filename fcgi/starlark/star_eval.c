@@ -458,6 +458,8 @@ eval(struct star *s, struct star_scope *scope, const struct star_node *n)
 {
 	struct star_value v;
 
+	s->path = scope->module->path;
+	s->line = n->line;
 	eval_nest(s);
 	v = eval_one(s, scope, n);
 	s->nesting--;
@@ -584,6 +586,8 @@ exec(struct star *s, struct star_frame *f, const struct star_node *n)
 	enum star_flow flow = FLOW_ON;
 
 	for (; n != NULL && flow == FLOW_ON; n = n->next) {
+		s->path = f->scope->module->path;
+		s->line = n->line;
 		star_step(s, 1);
 		flow = exec_one(s, f, n);
 	}
@@ -636,4 +640,28 @@ star_run(struct star *s, struct star_module *m, const char *p, size_t n)
 	if (!fine && s->over != NULL && s->out != NULL)
 		star_end(s);
 	return fine;
+}
+
+const char *
+star_run_apart(struct star *s, struct star_module *m, const char *p, size_t n)
+{
+	struct star_file f = {s, m, p, n};
+	const char *why;
+	bool fine;
+
+	s->path = m->path;
+	s->line = 1;
+	if (s->arena.used + STAR_MEMORY_APART < STAR_MEMORY_MAX)
+		s->arena.limit = s->arena.used + STAR_MEMORY_APART;
+	if (s->steps + STAR_STEPS_APART < STAR_STEPS_MAX)
+		s->steps_max = s->steps + STAR_STEPS_APART;
+	fine = star_try(s, exec_file, &f);
+	s->arena.limit = STAR_MEMORY_MAX;
+	s->steps_max = STAR_STEPS_MAX;
+	if (fine)
+		return NULL;
+	why = s->over != NULL ? s->over : "";
+	s->over = NULL;
+	buf_clear(&s->scratch);
+	return why;
 }

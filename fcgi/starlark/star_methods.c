@@ -557,6 +557,7 @@ method_get(struct star *s, const struct star_call *c)
 
 		for (d->n--; at < d->n; at++)
 			d->pairs[at] = d->pairs[at + 1];
+		d->index = NULL;
 	}
 	return v;
 }

@@ -18,7 +18,7 @@ void
 star_step(struct star *s, size_t n)
 {
 	s->steps += (int64_t)n;
-	if (s->steps <= STAR_STEPS_MAX)
+	if (s->steps <= s->steps_max)
 		return;
 	s->over = "it takes too many steps";
 	star_end(s);
@@ -126,10 +126,78 @@ star_add(struct star *s, struct star_list *list, struct star_value v)
 	list->items[list->n++] = v;
 }
 
+/* ---- dictionaries ---- */
+
+#define STAR_INDEX_MIN 16u /* shorter ones are searched as they are */
+
+static size_t
+dict_hash_text(const char *p, size_t n)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (uint8_t)p[i]) * 1099511628211u;
+	return (size_t)(h ^ h >> 32);
+}
+
+static size_t
+dict_hash(struct star_value key)
+{
+	if (key.kind == STAR_TEXT)
+		return dict_hash_text(key.text->p, key.text->n);
+	return key.kind == STAR_INT ? (size_t)key.i : (size_t)key.kind;
+}
+
+static void
+dict_index_put(struct star_dict *d, size_t at)
+{
+	size_t i = dict_hash(d->pairs[at].key) & (d->n_index - 1);
+
+	while (d->index[i] != 0)
+		i = (i + 1) & (d->n_index - 1);
+	d->index[i] = (uint32_t)at + 1;
+}
+
+/* Of the pair that is the last, or of all. */
+static void
+dict_index(struct star *s, struct star_dict *d)
+{
+	if (d->n < STAR_INDEX_MIN)
+		return;
+	if (d->index != NULL && 2 * d->n <= d->n_index) {
+		dict_index_put(d, d->n - 1);
+		return;
+	}
+	star_step(s, d->n);
+	for (d->n_index = 64; d->n_index < 4 * d->n;)
+		d->n_index *= 2;
+	d->index = star_alloc(s, d->n_index * sizeof(*d->index));
+	for (size_t i = 0; i < d->n; i++)
+		dict_index_put(d, i);
+}
+
+/* The next position that may hold a key of that hash, d->n at the end;
+ * *at counts what was looked at. */
+static size_t
+dict_next(struct star *s, const struct star_dict *d, size_t hash, size_t *at)
+{
+	size_t i;
+
+	star_step(s, 1);
+	if (d->index == NULL)
+		return (*at)++;
+	do {
+		i = d->index[(hash + (*at)++) & (d->n_index - 1)];
+	} while (i > d->n);
+	return i > 0 ? i - 1 : d->n;
+}
+
 struct star_value *
 star_get(struct star *s, const struct star_dict *d, struct star_value key)
 {
-	for (size_t i = 0; i < d->n; i++)
+	size_t hash = d->index != NULL ? dict_hash(key) : 0, at = 0, i;
+
+	while ((i = dict_next(s, d, hash, &at)) < d->n)
 		if (star_is_equal(s, d->pairs[i].key, key))
 			return &d->pairs[i].value;
 	return NULL;
@@ -138,8 +206,10 @@ star_get(struct star *s, const struct star_dict *d, struct star_value key)
 struct star_value *
 star_field(struct star *s, const struct star_dict *d, const char *key)
 {
-	star_step(s, d->n);
-	for (size_t i = 0; i < d->n; i++)
+	size_t hash = d->index != NULL ? dict_hash_text(key, strlen(key)) : 0,
+	    at = 0, i;
+
+	while ((i = dict_next(s, d, hash, &at)) < d->n)
 		if (d->pairs[i].key.kind == STAR_TEXT &&
 		    strcmp(d->pairs[i].key.text->p, key) == 0)
 			return &d->pairs[i].value;
@@ -158,6 +228,7 @@ star_set(struct star *s, struct star_dict *d, struct star_value key,
 	}
 	d->pairs = star_grow(s, d->pairs, d->n, &d->cap, sizeof(*d->pairs));
 	d->pairs[d->n++] = (struct star_pair){key, v};
+	dict_index(s, d);
 }
 
 struct star_value *

@@ -260,6 +260,17 @@ package_find_file(struct build *b, struct build_package *p,
 	return false;
 }
 
+/* Is a BUILD file there that is longer than what is read? */
+static bool
+package_is_long(struct star *s, const char *folder)
+{
+	struct stat st;
+
+	return (stat(build_join(s, folder, "BUILD.bazel"), &st) == 0 ||
+	    stat(build_join(s, folder, "BUILD"), &st) == 0) &&
+	    st.st_size > BUILD_FILE_MAX;
+}
+
 /* Why it has none. */
 static void
 package_say_none(struct build *b, const struct build_package *p)
@@ -268,9 +279,28 @@ package_say_none(struct build *b, const struct build_package *p)
 	const char *name = build_label_text(s, &(struct build_label){
 	    p->place.repo, p->place.package, ""}).text->p;
 
-	build_note(b, build_is_package(s, p->folder)
+	build_note(b, package_is_long(s, p->folder)
+	    ? "the BUILD file of %.*s is longer than 1 MiB, and is not read"
+	    : build_is_package(s, p->folder)
 	    ? "the BUILD file of %.*s cannot be read"
 	    : "%.*s has no BUILD file", (int)strlen(name) - 1, name);
+}
+
+/* One that has no end is none of the others' concern. */
+static void
+package_run(struct build *b, struct build_package *p, const char *text,
+    size_t n)
+{
+	const char *why;
+
+	b->now = p;
+	why = star_run_apart(&b->star, &p->module, text, n);
+	p->partly = why != NULL;
+	if (why != NULL && *why != '\0')
+		build_note(b, "%s is not read to its end: %s, at %s:%d",
+		    p->module.path, why, b->star.path, b->star.line);
+	build_rules_end(b, p);
+	b->now = NULL;
 }
 
 static bool
@@ -301,10 +331,7 @@ build_package(struct build *b, const char *repo, const char *package)
 	p->folder = build_join(s, p->folder, package);
 	p->found = package_find_file(b, p, &text, &n);
 	if (p->found) {
-		b->now = p;
-		star_run(s, &p->module, text, n);
-		build_rules_end(b, p);
-		b->now = NULL;
+		package_run(b, p, text, n);
 	} else {
 		package_say_none(b, p);
 	}

@@ -28,6 +28,7 @@ struct build_package {
 	struct star_module module;
 	const char *folder;       /* NULL: the repository is not here */
 	bool found;               /* it has a BUILD file */
+	bool partly;              /* which was not read to its end */
 	struct star_dict targets; /* by name: dictionary of needed labels,
 	                           * each with its conditions, a list; empty
 	                           * when it is always needed */

@@ -55,6 +55,16 @@ graph_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* No pipe, which would be waited for, nor a device, which has no end. */
+static bool
+graph_is_plain(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
 static bool
 graph_is_any(const char *path)
 {
@@ -224,8 +234,11 @@ bool
 graph_load_file(struct graph *g, const char *path, const char *root)
 {
 	const struct graph_source s = {.path = path, .root = root};
-	const struct graph_reader *r = graph_reader_of(&s);
+	const struct graph_reader *r;
 
+	if (!graph_is_plain(path))
+		return false;
+	r = graph_reader_of(&s);
 	return (!r->rooted || root != NULL) && r->load(g, &s);
 }
 
@@ -279,6 +292,9 @@ graph_read_file(const struct graph_source *s, struct graph **out)
 
 	if (access(s->path, R_OK) < 0)
 		return err_errno("%s", s->path);
+	if (!graph_is_plain(s->path))
+		return err_field(ERR_REQUEST, 422, "target", "%.200s is "
+		    "neither a file nor a folder", s->path);
 	if (graph_reader_of(s)->rooted && s->root == NULL)
 		return graph_ask_root(s->path);
 	e = child_run("reading the graph", &limits, graph_load,

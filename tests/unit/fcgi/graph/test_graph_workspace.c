@@ -4,9 +4,11 @@
  */
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fcgi/graph/model/graph.h"
 #include "fcgi/graph/read/graph_read.h"
+#include "store/base/buf.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 
@@ -173,9 +175,9 @@ TEST(what_is_missing_is_said_by_name)
 
 /* A tree of BUILD files, in a new folder. */
 static void
-check_tree(const char *commands, const char *what)
+check_tree(const char *commands, size_t edges, const char *what)
 {
-	char folder[] = "/tmp/memlens-test-build-XXXXXX", command[600];
+	char folder[] = "/tmp/memlens-test-build-XXXXXX", command[900];
 	struct graph *g;
 
 	CHECK(mkdtemp(folder) != NULL);
@@ -184,8 +186,11 @@ check_tree(const char *commands, const char *what)
 	CHECK_INT(system(command), 0);
 	g = read_graph(folder, "//:a");
 	if (g != NULL) {
+		CHECK_INT(g->n_edges, edges);
 		CHECK_INT(g->origin.complete, GRAPH_PARTLY);
 		CHECK(strstr(g->origin.source, what) != NULL);
+		if (strstr(g->origin.source, what) == NULL)
+			printf("# %s\n", g->origin.source);
 	}
 	graph_free(g);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
@@ -195,15 +200,15 @@ check_tree(const char *commands, const char *what)
 TEST(a_file_of_a_package_below_is_refused)
 {
 	check_tree("mkdir -p in/side && touch in/BUILD in/side/x && "
-	    "echo 'filegroup(name = \"a\", srcs = [\"in/side/x\"])' >BUILD",
+	    "echo 'filegroup(name = \"a\", srcs = [\"in/side/x\"])' >BUILD", 1,
 	    "//:in/side/x is below the package in, and bazel refuses it");
 }
 
 TEST(a_build_file_that_cannot_be_read_is_named)
 {
 	check_tree("mkdir far && head -c 2000000 /dev/zero >far/BUILD && "
-	    "echo 'filegroup(name = \"a\", srcs = [\"//far\"])' >BUILD",
-	    "the BUILD file of //far cannot be read");
+	    "echo 'filegroup(name = \"a\", srcs = [\"//far\"])' >BUILD", 1,
+	    "the BUILD file of //far is longer than 1 MiB, and is not read");
 }
 
 /* A target that needs nothing is one all the same. */
@@ -243,10 +248,72 @@ TEST(a_module_file_is_said_not_to_be_read)
 TEST(what_has_no_end_ends)
 {
 	check_says("[x for x in range(1 << 40)]\n", 0, "too much");
-	check_says("def f(n):\n    return f(n)\nf(1)\n", 0, "too deep");
+	check_says("def f(n):\n    return f(n)\n\nf(1)\n", 0, "BUILD is not "
+	    "read to its end: calls are too deep, at BUILD:2");
 	check_says("x = ['a']\ny = [x.append(z) for z in range(9)]\n"
-	    "a = 'x' * (1 << 50)\n", 0, "ended early");
-	check_says("l = []\nl.append(l)\ns = str(l)\n", 0, "ended early");
+	    "a = 'x' * (1 << 50)\n", 0, "not read to its end");
+	check_says("l = []\nl.append(l)\ns = str(l)\n", 0,
+	    "not read to its end");
+}
+
+/* One package without an end, by a macro that it loads: the others are read. */
+TEST(a_package_without_an_end_is_alone)
+{
+	check_tree("mkdir bad worse && cat >bad/f.bzl <<E\n"
+	    "def f(n):\n    return f(n)\nE\n"
+	    "cat >bad/BUILD <<E\nload(\":f.bzl\", \"f\")\n"
+	    "filegroup(name = \"bad\")\n\nf(1)\nE\n"
+	    "cat >worse/BUILD <<E\nr = range(9999)\n"
+	    "[0 for x in r for y in r if x == -1]\nE\n"
+	    "cat >BUILD <<E\nfilegroup(name = \"a\", srcs = [\"//bad\", "
+	    "\"//worse\", \":b\"])\nfilegroup(name = \"b\", srcs = [\":c\"])\n"
+	    "filegroup(name = \"c\")\nE\n", 4,
+	    "not understood: bad/BUILD is not read to its end: calls are too "
+	    "deep, at bad/f.bzl:2; worse/BUILD is not read to its end: it "
+	    "takes too many steps, at worse/BUILD:2");
+}
+
+/* Ten thousand targets are nothing unusual. */
+TEST(a_long_build_file_is_read)
+{
+	struct buf text = {0};
+	struct graph *g;
+
+	buf_printf(&text, "filegroup(name = \"a\", srcs = [\"t%%d\" %% i "
+	    "for i in range(8000)])\n");
+	for (int i = 0; i < 10000; i++)
+		buf_printf(&text, "filegroup(name = \"t%d\")\n", i);
+	buf_put_u8(&text, '\0');
+	g = read_text((const char *)text.data, NULL);
+	if (g != NULL) {
+		CHECK_INT(g->n_nodes, 8001);
+		CHECK_INT(g->n_edges, 8000);
+		CHECK_INT(g->origin.complete, GRAPH_WHOLE);
+	}
+	graph_free(g);
+	buf_fini(&text);
+}
+
+TEST(a_pipe_is_refused)
+{
+	char path[] = "/tmp/memlens-test-pipe-XXXXXX/pipe";
+	struct graph_source s = {.path = path};
+	const struct err *e;
+	struct graph *g;
+	uint32_t root;
+
+	*strrchr(path, '/') = '\0';
+	CHECK(mkdtemp(path) != NULL);
+	path[strlen(path)] = '/';
+	CHECK_INT(mkfifo(path, 0600), 0);
+	alarm(20);
+	e = graph_read(&s, &g, &root);
+	alarm(0);
+	CHECK(e != NULL && e->code == 422);
+	CHECK(e != NULL && strstr(e->text, "neither a file nor a folder"));
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
 }
 
 TEST(a_workspace_needs_a_target)
@@ -276,6 +343,9 @@ main(void)
 	RUN(a_target_alone_is_not_missing);
 	RUN(a_module_file_is_said_not_to_be_read);
 	RUN(what_has_no_end_ends);
+	RUN(a_package_without_an_end_is_alone);
+	RUN(a_long_build_file_is_read);
+	RUN(a_pipe_is_refused);
 	RUN(a_workspace_needs_a_target);
 	return test_done();
 }
