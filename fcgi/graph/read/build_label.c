@@ -2,6 +2,7 @@
  * Labels, and patterns of paths.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,37 +160,147 @@ glob_order(const void *a, const void *b)
 	return strcmp(x->text->p, y->text->p);
 }
 
-/* Files below a folder that are of no other package. */
+/* A folder that is walked, and the one that it was come to from. */
+struct glob_folder {
+	const char *path;
+	dev_t device;
+	ino_t inode;
+	const struct glob_folder *up;
+};
+
+/* Does the link at the path lead back to where the walk came through? */
+static bool
+glob_is_back(const char *path, const struct stat *to,
+    const struct glob_folder *from)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))
+		return false;
+	while (from != NULL && (from->device != to->st_dev ||
+	    from->inode != to->st_ino))
+		from = from->up;
+	return from != NULL;
+}
+
 static void
-glob_walk(struct build *b, const char *folder, const char *below,
-    struct star_list *files, unsigned depth)
+glob_stop(struct build *b, const char *path, const char *why)
+{
+	star_set(&b->star, &b->now->stops, star_str(&b->star, path),
+	    star_str(&b->star, why));
+}
+
+static void glob_walk(struct build *b, const struct glob_folder *folder,
+    const char *below, unsigned depth);
+
+static void
+glob_visit(struct build *b, const struct glob_folder *folder,
+    const char *name, const char *below, unsigned depth)
 {
 	struct star *s = &b->star;
+	const char *path = build_join(s, below, name),
+	    *full = build_join(s, folder->path, name);
+	struct stat st;
+
+	if (stat(full, &st) < 0) {
+		if (errno == ELOOP)
+			glob_stop(b, path, "is a link to itself: bazel "
+			    "refuses it");
+	} else if (S_ISREG(st.st_mode)) {
+		star_add(s, b->now->files.list, star_str(s, path));
+	} else if (!S_ISDIR(st.st_mode)) {
+		return;
+	} else if (glob_is_back(full, &st, folder)) {
+		glob_stop(b, path, "is a link to a folder above it: "
+		    "bazel refuses it");
+	} else if (!build_is_package(s, full)) {
+		glob_walk(b, &(struct glob_folder){full, st.st_dev,
+		    st.st_ino, folder}, path, depth + 1);
+	}
+}
+
+/* Files below a folder that are of no other package. */
+static void
+glob_walk(struct build *b, const struct glob_folder *folder,
+    const char *below, unsigned depth)
+{
 	struct dirent **names;
-	int n = depth < GLOB_DEPTH_MAX ? scandir(folder, &names, NULL,
-	    alphasort) : 0;
+	int n = depth < GLOB_DEPTH_MAX ? scandir(folder->path, &names, NULL,
+	    alphasort) : -1;
 
+	if (n < 0)
+		glob_stop(b, below, depth < GLOB_DEPTH_MAX
+		    ? "cannot be read" : "is too deep");
 	for (int i = 0; i < n; i++) {
-		const char *name = names[i]->d_name, *path, *full;
-		struct stat st;
+		const char *name = names[i]->d_name;
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-		    strcmp(name, ".git") == 0 ||
-		    (depth == 0 && strncmp(name, "bazel-", 6) == 0))
-			continue;
-		path = build_join(s, below, name);
-		full = build_join(s, folder, name);
-		if (stat(full, &st) < 0 || files->n >= GLOB_FILES_MAX)
-			continue;
-		if (S_ISDIR(st.st_mode) && !build_is_package(s, full))
-			glob_walk(b, full, path, files, depth + 1);
-		else if (S_ISREG(st.st_mode))
-			star_add(s, files, star_str(s, path));
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+		    strcmp(name, ".git") != 0 &&
+		    (depth != 0 || strncmp(name, "bazel-", 6) != 0) &&
+		    b->now->files.list->n < GLOB_FILES_MAX)
+			glob_visit(b, folder, name, below, depth);
 	}
 	for (int i = 0; i < n; i++)
 		free(names[i]);
-	if (n > 0)
+	if (n >= 0)
 		free(names);
+}
+
+/* The walk from a package, as if it had come down to it from the root. */
+static void
+glob_walk_from(struct build *b, const char *path, size_t n,
+    const struct glob_folder *up)
+{
+	struct glob_folder folder = {.up = up};
+	struct stat st;
+
+	n += strspn(path + n, "/");
+	n += strcspn(path + n, "/");
+	folder.path = star_text(&b->star, path, n).text->p;
+	if (stat(folder.path, &st) < 0)
+		return;
+	folder.device = st.st_dev;
+	folder.inode = st.st_ino;
+	if (path[n] != '\0')
+		glob_walk_from(b, path, n, &folder);
+	else
+		glob_walk(b, &folder, "", 0);
+}
+
+/* Does a pattern look at the path, on its way or at its end? */
+static bool
+glob_looks_at(struct star *s, const char *pattern, const char *path)
+{
+	for (size_t n = 0; pattern[n] != '\0';) {
+		n += strspn(pattern + n, "/");
+		n += strcspn(pattern + n, "/");
+		if (build_glob_match(s, star_text(s, pattern, n).text->p,
+		        path))
+			return true;
+	}
+	return false;
+}
+
+/* Says what the walk did not go through, where it was asked for. */
+static void
+glob_say_stops(struct star *s, const struct star_call *c,
+    const struct star_list *patterns)
+{
+	const struct star_dict *stops =
+	    &((struct build *)s->owner)->now->stops;
+
+	for (size_t i = 0; i < patterns->n; i++)
+		for (size_t k = 0; k < stops->n; k++)
+			if (patterns->items[i].kind == STAR_TEXT &&
+			    glob_looks_at(s, patterns->items[i].text->p,
+			        stops->pairs[k].key.text->p)) {
+				star_say(s, c->module, c->line,
+				    "glob() comes to %.200s, which %s",
+				    *stops->pairs[k].key.text->p != '\0'
+				    ? stops->pairs[k].key.text->p : ".",
+				    stops->pairs[k].value.text->p);
+				return;
+			}
 }
 
 static bool
@@ -227,11 +338,13 @@ build_glob(struct star *s, const struct star_call *c)
 		    "folders that glob() finds are not read");
 	if (now->files.kind == STAR_NONE) {
 		now->files = star_list(s, STAR_LIST);
-		glob_walk(b, now->folder, "", now->files.list, 0);
+		glob_walk_from(b, now->folder, 0, NULL);
 		if (now->files.list->n >= GLOB_FILES_MAX)
 			star_say(s, c->module, c->line,
 			    "glob() looks at too many files");
 	}
+	if (include->kind == STAR_LIST || include->kind == STAR_TUPLE)
+		glob_say_stops(s, c, include->list);
 	all = now->files.list->items;
 	for (size_t i = 0; i < now->files.list->n; i++)
 		if (glob_is_one_of(s, include, all[i].text->p) &&

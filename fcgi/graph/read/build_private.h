@@ -33,6 +33,7 @@ struct build_package {
 	                           * each with its conditions, a list; empty
 	                           * when it is always needed */
 	struct star_value files;  /* for glob(); NONE: not read yet */
+	struct star_dict stops;   /* what it does not go through -> why */
 	struct star_list tests;   /* names, but of those tagged "manual" */
 	struct star_list suites;  /* that name no tests: they have those */
 	struct star_dict visible; /* default_visibility: as one target's */

@@ -204,6 +204,32 @@ TEST(a_file_of_a_package_below_is_refused)
 	    "//:in/side/x is below the package in, and bazel refuses it");
 }
 
+/* bazel refuses the first three, with "Infinite symlink expansion" and "Symlink
+ * cycle"; it follows links that lead elsewhere. */
+TEST(links_that_lead_back_are_said)
+{
+	static const char rule[] = "touch f && echo 'filegroup(name = \"a\", "
+	    "srcs = glob([\"%s\"], exclude = [\"B*\", \"W*\"]))' >BUILD && "
+	    "%s";
+	char text[400];
+
+	snprintf(text, sizeof(text), rule, "**", "ln -s . self");
+	check_tree(text, 1, "BUILD:1: glob() comes to self, which is a link "
+	    "to a folder above it");
+	snprintf(text, sizeof(text), rule, "d/**", "mkdir -p d/e && "
+	    "touch d/g && ln -s ../../.. d/e/up");
+	check_tree(text, 1, "BUILD:1: glob() comes to d/e/up, which is a link "
+	    "to a folder above it");
+	snprintf(text, sizeof(text), rule, "*", "ln -s two one && "
+	    "ln -s one two");
+	check_tree(text, 1, "BUILD:1: glob() comes to one, which is a link to "
+	    "itself");
+	snprintf(text, sizeof(text), rule, "d/*\", \"l*/*\"]) + "
+	    "[\":gone\"] + glob([\"none",
+	    "mkdir d && touch d/g && ln -s d link && ln -s . self");
+	check_tree(text, 3, "not understood: //:gone is neither");
+}
+
 TEST(a_build_file_that_cannot_be_read_is_named)
 {
 	check_tree("mkdir far && head -c 2000000 /dev/zero >far/BUILD && "
@@ -339,6 +365,7 @@ main(void)
 	RUN(groups_toolchains_and_constraints);
 	RUN(what_is_missing_is_said_by_name);
 	RUN(a_file_of_a_package_below_is_refused);
+	RUN(links_that_lead_back_are_said);
 	RUN(a_build_file_that_cannot_be_read_is_named);
 	RUN(a_target_alone_is_not_missing);
 	RUN(a_module_file_is_said_not_to_be_read);
