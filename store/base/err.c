@@ -32,8 +32,10 @@ err_slot(enum err_domain domain, int code)
 __attribute__((format(printf, 2, 0))) static void
 err_say(struct err *e, const char *fmt, va_list ap)
 {
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	text_clean(e->text);
+	char text[sizeof(e->text)];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	text_show(e->text, sizeof(e->text), text);
 }
 
 const struct err *

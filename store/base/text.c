@@ -70,6 +70,30 @@ text_clean(char *s)
 }
 
 void
+text_show(char *out, size_t room, const char *s)
+{
+	size_t left = strlen(s), at = 0, len, n;
+	char one[8];
+
+	for (; left > 0; s += len, left -= len, at += n) {
+		uint32_t code;
+
+		len = text_utf8(s, left);
+		code = len > 0 ? text_acts(s, len) : (unsigned char)*s;
+		n = len;
+		if (len == 0 || (code != 0 && code < 0x80))
+			n = (size_t)snprintf(one, sizeof(one), "\\x%02x", code);
+		else if (code != 0)
+			n = (size_t)snprintf(one, sizeof(one), "\\u%04x", code);
+		if (at + n >= room)
+			break;
+		memcpy(out + at, n == len && code == 0 ? s : one, n);
+		len = len > 0 ? len : 1;
+	}
+	out[at] = '\0';
+}
+
+void
 text_put(struct buf *out, const char *s, size_t n)
 {
 	size_t len;

@@ -33,6 +33,11 @@ bool text_is_none(const char *s, size_t len);
  * that is not part of well-formed UTF-8, becomes '?'. */
 void text_clean(char *s);
 
+/* The same, so that it can still be told apart: \x09 and \u202e for what acts,
+ * \xff for a byte that is not UTF-8.  What does not fit into `room` bytes with
+ * the NUL is cut, by whole characters. */
+void text_show(char *out, size_t room, const char *s);
+
 /* Appends what is fit to be shown and can still be told apart: \u202e for
  * what acts, U+FFFD for a byte that is not UTF-8. */
 void text_put(struct buf *out, const char *s, size_t n);

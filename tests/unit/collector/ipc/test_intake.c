@@ -289,7 +289,7 @@ TEST(the_stores_refusal_is_the_answer)
 	s.refuse = 507;
 	run_client(&s, &c);
 	CHECK_INT(c.codes[0], 507);
-	CHECK_STR(c.text, "no?room"); /* one line, whatever the message */
+	CHECK_STR(c.text, "no\\x0aroom"); /* one line, whatever the message */
 	server_close(&s);
 }
 

@@ -81,7 +81,7 @@ TEST(errors_are_three_members)
 	response_error(&rs, err_field(ERR_REQUEST, 400, "a\"", "b\n"));
 	buf_put_u8(&rs.body, 0);
 	CHECK_STR((char *)rs.body.data, "{\"error\":\"bad request\","
-	    "\"field\":\"a\\\"\",\"detail\":\"b?\"}\n");
+	    "\"field\":\"a\\\"\",\"detail\":\"b\\\\x0a\"}\n");
 	response_error(&rs, err_new(ERR_FORMAT, 77, "x"));
 	CHECK_INT(rs.status, 500);
 	response_error(&rs, err_new(ERR_LIMIT, 0, "x"));

@@ -258,7 +258,18 @@ TEST(no_name_acts_on_who_shows_it)
 TEST(no_error_acts_on_a_terminal)
 {
 	CHECK_STR(err_new(ERR_REQUEST, 400, "\"%s\"", "a\x1b[2J\n\xe2\x80\xae")
-	    ->text, "\"a?[2J????\"");
+	    ->text, "\"a\\x1b[2J\\x0a\\u202e\"");
+	/* nor does it hide which bytes they were, or end inside of one */
+	CHECK_STR(err_new(ERR_REQUEST, 400, "%s", "\xef\xbb\xbf\xff?\xc3")
+	    ->text, "\\ufeff\\xff?\\xc3");
+	for (int n = 390; n < 400; n++) {
+		const struct err *e = err_new(ERR_REQUEST, 400, "%0*d\t\t", n,
+		    0);
+		size_t len = strlen(e->text);
+
+		CHECK(len < sizeof(e->text));
+		CHECK_INT((len - (size_t)n) % 4, 0);
+	}
 }
 
 int
