@@ -47,6 +47,10 @@ kv_key(const struct request *rq, char *key, size_t room)
 		return err_field(ERR_REQUEST, 400, "key", "has a NUL byte");
 	if (!writer_utf8_valid(key, (size_t)n))
 		return err_field(ERR_REQUEST, 400, "key", "is not UTF-8");
+	if (strcmp(key, ".") == 0 || strcmp(key, "..") == 0)
+		return err_field(ERR_REQUEST, 422, "key", "\"%s\" cannot be in "
+		    "a path, by which the target is asked: it is a step in "
+		    "one", key);
 	return NULL;
 }
 
@@ -202,6 +206,7 @@ api_kv_put(struct context *c, struct request *rq, struct response *rs)
 		return err_new(ERR_REQUEST, 403, "writing is switched off: see "
 		    "allow-put in [kv] of memlens-fcgi.conf");
 	if ((e = kv_key(rq, key, sizeof(key))) != NULL ||
+	    (e = kv_keys_own(key)) != NULL ||
 	    (e = kv_ask_check(c)) != NULL ||
 	    (e = request_int(rq, "read-back", 0, 1, 0, &back)) != NULL)
 		return e;

@@ -5,6 +5,8 @@
  */
 #include "fcgi/kv/kv_keys.h"
 
+#include <string.h>
+
 #include "fcgi/kv/kv_ask.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/settings.h"
@@ -16,7 +18,6 @@
 
 static const char *const keys_probes[] = {KV_KEYS_PREFIX "check:%41",
     KV_KEYS_PREFIX "check:\xc3\xa9"};
-
 
 /* Is the key of ours there by this way? */
 static const struct err *
@@ -76,6 +77,16 @@ kv_keys_reads(struct context *c, const char *key, enum kv_reads *reads)
 		c->kv_reads[which] = (int)found;
 	*reads = found;
 	return e;
+}
+
+const struct err *
+kv_keys_own(const char *key)
+{
+	if (strncmp(key, KV_KEYS_PREFIX, strlen(KV_KEYS_PREFIX)) != 0)
+		return NULL;
+	return err_field(ERR_REQUEST, 422, "key", "\"%.200s\" is MemLens's: "
+	    "keys that begin with " KV_KEYS_PREFIX " are what it writes by "
+	    "itself", key);
 }
 
 const struct err *

@@ -21,6 +21,9 @@ struct err;
 const struct err *kv_keys_reads(struct context *c, const char *key,
     enum kv_reads *reads);
 
+/* Is it of ours, which nobody else writes?  ERR_REQUEST 422, as below. */
+const struct err *kv_keys_own(const char *key);
+
 /* Can it be found again?  ERR_REQUEST 422 with the field "key", naming the
  * key and why not. */
 const struct err *kv_keys_check(const char *key, enum kv_reads reads);

@@ -55,6 +55,24 @@ for k in 'a%20b' 'a%2Fb' 'a%3Fb' 'a%23b'; do
 	get GET "/api/v1/kv/$k"
 	check "and so is the question" status 422
 done
+for k in . .. %2E%2e; do
+	put $k x
+	check "$k is a step in a path" status 422
+	check "and refused by name" js 'd.field === "key" &&
+	    /^"\.\.?" cannot be in a path/.test(d.detail)'
+	get GET /api/v1/kv/$k
+	check "nor is it asked for" status 422
+done
+for k in memlens-check:%2541 memlens-check:%C3%A9 memlens-p99-1-0; do
+	put $k x
+	check "$k is not for others to write" status 422
+	check "by name" js '/is MemLens.s: .*memlens-/.test(d.detail)'
+done
+put 'a%09b' x
+check "a tab is told from a ?" js 'd.detail.startsWith("\"a\\x09b\" ")'
+put 'a%E2%80%AE%EF%BB%BF%20b' x
+check "and what turns text" js \
+    'd.detail.startsWith("\"a\\u202e\\ufeff b\" ")'
 put 'k?read-back=2' x
 check "read back how often?" status 400
 put 'caf%C3%A9' x

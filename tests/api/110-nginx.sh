@@ -62,6 +62,16 @@ ask -X PUT --data-binary 'v' "$base/api/v1/kv/a%2Fb//c"
 check "a key keeps its slashes" js 'd.key === "a/b//c" && d.value === "v"'
 ask "$base/api/v1/kv/a%2Fb//c"
 check "both ways" js 'd.key === "a/b//c" && d.value === "v"'
+for k in ..%2Fhealth x%2F..%2F..%2Fservices ..%2F..%2F..%2Findex.html; do
+	ask -X PUT --data-binary "$k" "$base/api/v1/kv/$k"
+	check "$k is a key" js 'd.key === decodeURIComponent("'$k'")'
+	ask "$base/api/v1/kv/$k?a=b"
+	check "and found" js 'd.value === "'$k'"'
+done
+ask -X PUT --data-binary v "$base/api/v1/kv/%2E%2E"
+check ".. is refused by name" js '/^"\.\." cannot be/.test(d.detail)'
+ask "$base/api/v1/kv/.."
+check "as it stands, too" js '/^"\.\." cannot be/.test(d.detail)'
 ask -H 'Origin: http://evil.example' -X PUT --data-binary v "$base/api/v1/kv/a"
 check "another site may not write" status 403
 ask -H "Origin: $base" -X PUT --data-binary v "$base/api/v1/kv/a"
