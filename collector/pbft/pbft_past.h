@@ -1,7 +1,6 @@
 /*
  * What replicas had counted that are gone, so that one that comes back goes on
- * from there: its lag is what it missed.  What a cluster had counted is past
- * when all of it has begun anew.
+ * from there.  What a cluster had counted is past when all of it began anew.
  */
 #ifndef COLLECTOR_PBFT_PAST_H
 #define COLLECTOR_PBFT_PAST_H

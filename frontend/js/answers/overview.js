@@ -25,11 +25,10 @@
 
   /* How they are at the end of the range, however long that is: of the time
    * before it, in short steps; and who else is there. */
-  const NEAR_S = 3600, NEAR_STEP_S = 10, HERE_S = 60;
+  const NEAR_S = ns.pbftRounds.SPAN_S, NEAR_STEP_S = 10, HERE_S = 60;
   const NEAR = [
     { key: 'alive', query: MEMORY_ONE },
-    { key: 'rounds', query: 'pbft_rounds_total', fn: 'increase' },
-    Object.assign({ key: 'executed', step: NEAR_S }, ns.pbftRounds.EXECUTED)
+    { key: 'rounds', query: 'pbft_rounds_total', fn: 'increase' }
   ];
   const HERE = [{ key: 'here', query: MEMORY, step: HERE_S }];
 
@@ -41,11 +40,10 @@
     series: cols.map((c) => ({ labels: c.labels,
       points: c.t.map((t, i) => [t, c.v[i]]) })) });
 
-  function replicas({ rounds, executed }, until) {
+  function replicas({ rounds }, until) {
     const none = { series: [], columns: [] };
-    return new Map(ns.pbftRounds.replicas(answerOf(rounds, until), none, none,
-      answerOf(executed, until)).map((r) => [keyOf(r.service, r.instance),
-      r]));
+    return new Map(ns.pbftRounds.replicas(answerOf(rounds, until), none, none)
+      .map((r) => [keyOf(r.service, r.instance), r]));
   }
 
   /* {key: rounds a second, of the steps in which they were counted} */
@@ -108,17 +106,20 @@
     const end = endOf(row, of);
     return { level: 'gone', since: end ? end.time : row.seen,
       over: end || row.seen !== null ? null : of.over,
+      missed: row.replica ? row.replica.verdict.missed : null,
       what: end ? end.what : '', how: end ? end.how : '' };
   }
 
-  /* {level: ok, behind, silent, stuck, gone or runs, since, over, what, how}. */
+  /* {level: ok, missed, behind, silent, stuck, gone or runs, since, over,
+   * missed, what, how}. */
   function stateOf(row, of) {
     if (row.seen === null || of.until - row.seen > Math.max(LATE_S,
       LATE_STEPS * of.step) || isEnded(row, of))
       return gone(row, of);
     if (row.replica && row.replica.verdict.level !== 'gone')
       return Object.assign({ what: '', how: '' }, row.replica.verdict);
-    return { level: 'runs', since: null, over: null, what: '', how: '' };
+    return { level: 'runs', since: null, over: null, missed: null, what: '',
+      how: '' };
   }
 
   /* A number that a program had until it listened is no instance that died:
@@ -135,7 +136,7 @@
       seen: latest(seen(of.alive.get(key), of.step), replica
         ? replica.seen + of.step : null),
       rate: of.rates.has(key) ? of.rates.get(key) : null,
-      behind: replica ? replica.behind : null };
+      missed: replica ? replica.missed : null };
     row.state = stateOf(row, of);
     return row;
   }
@@ -150,7 +151,7 @@
    * api/v1/marks, of a day or more; until: of what is stored.  {ruled, others}:
    * instances of services that a rule names by name, and replicas, and other
    * services by CPU; a row is {service, instance, cpu, memory: columns, cpuNow,
-   * memoryNow, rate, behind, seen, state}.  States and lags are those at
+   * memoryNow, rate, missed, seen, state}.  States and lags are those at
    * `until`, however long the range is.
    */
   function rows(r, near, marks, until) {

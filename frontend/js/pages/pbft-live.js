@@ -8,9 +8,12 @@
 
   const { $, h } = ns.dom;
   const F = ns.format, R = ns.pbftRounds;
-  const SPAN_S = 600, REFRESH_MS = 10000, TIMEOUT_MS = 8000;
-  const HEADS = ['Replica', 'State', 'Proposes', 'Executed', 'Behind',
-    'Prepare p50', 'p99', 'Commit p50', 'p99', 'Execute p50', 'p99'];
+  const TIMES_S = 600, REFRESH_MS = 10000, TIMEOUT_MS = 8000;
+  const TIMES = 'Times are of the last ten minutes';
+  const HEADS = [['Replica'], ['State'], ['Proposes', 'In the last hour'],
+    ['Executed', 'In the last hour'], ['Missed', R.MEANS],
+    ...['Prepare p50', 'p99', 'Commit p50', 'p99', 'Execute p50', 'p99']
+      .map((text) => [text, TIMES])];
   let shown = false, timer = 0;
 
   async function ask(name, params) {
@@ -24,25 +27,20 @@
 
   /* A step is all of the range, or a part that shows how it went. */
   async function load() {
-    const range = { from: 'now-' + SPAN_S + 's', until: 'now' };
-    const whole = { ...range, step: SPAN_S + 's' };
+    const last = (s) => ({ from: 'now-' + s + 's', until: 'now' });
     const rounds = await ask('series', { query: 'pbft_rounds_total',
-      fn: 'increase', ...range, step: '10s' });
+      fn: 'increase', ...last(R.SPAN_S), step: '10s' });
     if (!rounds.series.length)
       return { rounds };
-    const [phases, lost, executed] = await Promise.all([
+    const whole = { ...last(TIMES_S), step: TIMES_S + 's' };
+    const [phases, lost] = await Promise.all([
       ask('percentiles', { query: 'pbft_phase_seconds', ...whole }),
       ask('series', { query: 'memlens_pbft_lost_total', fn: 'increase',
-        ...whole }),
-      ask('series', { ...R.EXECUTED, ...whole })]);
-    return { rounds, phases, lost, executed };
+        ...whole })]);
+    return { rounds, phases, lost };
   }
 
   const words = (v) => R.words(v, (t) => F.clock(t, true));
-
-  function nameOf(r) {
-    return r.service + (r.instance ? ' ' + r.instance : '');
-  }
 
   function row(r) {
     const asked = r.states.request;
@@ -53,53 +51,54 @@
         num(F.seconds(p ? p.p99 : null))];
     });
     return h('tr', { 'data-level': r.verdict.level },
-      h('th', { scope: 'row', text: nameOf(r) }),
+      h('th', { scope: 'row', text: R.nameOf(r) }),
       h('td', { class: 'pbft-verdict',
         text: words(r.verdict) }),
       num(asked > 0 ? F.count(asked) : asked === 0 ? 'no' : F.count(null)),
-      num(F.count(r.states.execute)), num(F.count(r.behind)), ...times);
+      num(F.count(r.states.execute)), num(F.count(r.missed)), ...times);
   }
 
   function table(list) {
     return h('table', { class: 'data-table pbft-replicas' },
       h('caption', { class: 'visually-hidden' },
-        'Replicas in the last ten minutes'),
-      h('thead', {}, h('tr', {}, HEADS.map((text, i) =>
-        h('th', { scope: 'col', class: i > 1 ? 'num' : null, text })))),
+        'Replicas in the last hour'),
+      h('thead', {}, h('tr', {}, HEADS.map(([text,
+        title], i) => h('th', { scope: 'col', class: i > 1 ? 'num' : null,
+        text, title })))),
       h('tbody', {}, list.map(row)));
   }
 
-  function sentence(list, col) {
-    const now = ns.series.last(col);
-    const who = list.filter((r) => r.states.request > 0).map(nameOf);
+  const sentence = (all, step) => R.headlines(all, step).join(' ') + ' ' +
+    troubles(all.list);
+
+  function troubles(list) {
     const bad = list.filter((r) => r.verdict.level !== 'ok');
     const lost = list.reduce((sum, r) => sum + r.lost, 0);
-    return F.perSecond(now).replace('/s', ' rounds a second') + '; ' +
-      (who.length ? F.few(who, ', ') + (who.length > 1 ? ' propose'
-        : ' proposes') : 'nobody proposes') + '. ' +
-      (bad.length ? F.few(bad.map((r) => nameOf(r) + ': ' +
+    return (bad.length ? F.few(bad.map((r) => R.nameOf(r) + ': ' +
         words(r.verdict))) + '.' : 'All replicas keep up.') +
       (lost > 0 ? ' ' + F.count(lost) + (lost === 1 ? ' phase is' :
         ' phases are') + ' not in the times.' : '');
   }
 
-  function draw({ rounds, phases, lost, executed }) {
+  function draw({ rounds, phases, lost }) {
     if (!rounds.series.length) {
       shown = false;
       $('pbft-live-box').replaceChildren();
       $('pbft-live-note').textContent = 'Nothing of PBFT was recorded in ' +
-        'the last ten minutes: no replica runs that [pbft] of memlens.conf ' +
+        'the last hour: no replica runs that [pbft] of memlens.conf ' +
         'names, or its program has no symbols (health says which).';
       return;
     }
-    const list = R.replicas(rounds, phases, lost, executed), col = R.rate(rounds);
+    const all = R.all(rounds, phases, lost);
     const spark = ns.spark.create();
-    spark.set(col, 0);
+    spark.set(ns.series.sum(all.clusters.map((c) => R.rate(c, rounds.step))),
+      0);
     shown = true;
     $('pbft-live-box').replaceChildren(h('div', { class: 'pbft-spark' },
       spark.node), h('div', { class: 'table-scroll', tabindex: '0',
-      role: 'region', 'aria-label': 'Replicas' }, table(list)));
-    $('pbft-live-note').textContent = sentence(list, col);
+      role: 'region', 'aria-label': 'Replicas' }, table(all.list)), h('p', {
+      class: 'pbft-note', text: R.MEANS + ' ' + TIMES + '.' }));
+    $('pbft-live-note').textContent = sentence(all, rounds.step);
   }
 
   async function refresh() {

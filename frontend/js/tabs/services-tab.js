@@ -10,7 +10,7 @@
   const F = ns.format, O = ns.overview;
   const OTHERS = 200, DAY_S = 86400;
   const HEADS = [['Service', ''], ['State', ''], ['CPU', 'num'], ['', 'line'],
-    ['Memory', 'num'], ['Rounds', 'num'], ['Behind', 'num']];
+    ['Memory', 'num'], ['Rounds', 'num'], ['Missed', 'num']];
 
   const queries = () => O.QUERIES;
 
@@ -36,7 +36,7 @@
       F.few(bad.map((r) => nameOf(r) + ': ' + words(r.state))) : '') + '.';
   }
 
-  const nameOf = (r) => r.service + (r.instance ? ' ' + r.instance : '');
+  const { nameOf } = ns.pbftRounds;
 
   function open(r) {
     ns.view.set({ tab: 'profiles', service: r.service,
@@ -58,7 +58,7 @@
       h('td', { class: 'service-line' }, spark.node),
       num(F.bytes(r.memoryNow), r.memoryNow === null),
       num(r.replica ? F.perSecond(r.rate) : '', false),
-      num(r.replica ? F.count(r.behind) : '', false));
+      num(r.replica ? F.count(r.missed) : '', false));
   }
 
   function table(label) {
@@ -68,7 +68,8 @@
       class: 'data-table services-table' },
     h('caption', { class: 'visually-hidden', text: label }),
     h('thead', {}, h('tr', {}, HEADS.map(([text, c]) => h('th', {
-      scope: 'col', class: c || null, text: text || null }, text ? null
+      scope: 'col', class: c || null, text: text || null,
+      title: text === 'Missed' ? ns.pbftRounds.MEANS : null }, text ? null
       : h('span', { class: 'visually-hidden', text: 'CPU over time' }))))),
     body));
     return { node, show: (list) => {
@@ -93,12 +94,10 @@
           'lowest port. CPU is of one CPU, the newest value and its course; ' +
           'memory is resident.',
         'Rounds are those of PBFT that a replica has executed, a second over ' +
-          'the range; behind is how many fewer than the first of its ' +
-          'cluster, since that is watched: what a replica missed is missing ' +
-          'until it has caught up. Where several of a service propose at ' +
-          'once they are of several clusters, told apart by the file that ' +
-          'they were started with.',
-        'State and lag are those at the end of the range.']),
+          'the range. ' + ns.pbftRounds.MEANS + ' Where several of a service ' +
+          'propose at once they are of several clusters, told apart by the ' +
+          'file that they were started with.',
+        'State and missed rounds are those at the end of the range.']),
         h('span', { class: 'spacer' }), more), said, named.node, rest.node),
     fault.node);
 

@@ -25,8 +25,7 @@ test('a line for each instance, and other services by CPU', () => {
     col({ groupname: 'kv', service: 'kv' }, [3, 3])]),
   memory: result(['x', 'y', 'kv'].map((service) =>
     col({ groupname: service, service }, [5, 6]))) };
-  const near = { alive: r.memoryOne, rounds: none, executed: none,
-    here: r.memory };
+  const near = { alive: r.memoryOne, rounds: none, here: r.memory };
   const { ruled, others } = M.overview.rows(r, near, [], 120);
   assert.deepEqual(ruled.map((x) => x.instance), [':2003', ':10004']);
   assert.equal(ruled[0].cpuNow, 0.25, 'modes add up');
@@ -39,9 +38,9 @@ test('a line for each instance, and other services by CPU', () => {
 const state = (instance, v, more = {}) => col(Object.assign({
   state: 'execute' }, kv(instance), more), v);
 const minute = (f) => Array.from({ length: 12 }, (_, i) => f(i));
-/* Rounds as a `near` answer, and how many were executed in all. */
-const near = (alive, rounds, executed = none) => ({ here: none, rounds,
-  alive: result(alive), executed });
+/* Rounds as a `near` answer. */
+const near = (alive, rounds) => ({ here: none, rounds,
+  alive: result(alive) });
 const empty = { cpuOne: none, cpu: none, memory: none, memoryOne: none,
   rounds: none };
 
@@ -59,7 +58,7 @@ test('replicas: who executes, who is silent, who is gone and how', () => {
     near(alive, rounds), marks, 220);
   assert.deepEqual(ruled.map((x) => x.state.level), ['ok', 'silent', 'gone']);
   assert.equal(ruled[0].rate, 2);
-  assert.equal(ruled[1].behind, 160);
+  assert.deepEqual(ruled.map((x) => x.missed), [0, 160, 120]);
   assert.equal(ruled[1].state.since, 140);
   assert.deepEqual([ruled[2].state.since, ruled[2].state.what,
     ruled[2].state.how], [161.5, 'ended', 'signal 9']);
@@ -75,17 +74,16 @@ test('replicas: who executes, who is silent, who is gone and how', () => {
 /* Over a day a step is minutes long, and who had died in it ran. */
 test('states and lags are those at the end, however long the range is', () => {
   const rounds = result([state(':1', minute(() => 20)),
-    state(':2', minute(() => 20))]);
+    state(':2', minute((i) => (i < 3 || i > 5 ? 20 : null)))]);
   const alive = [col(kv(':1'), minute(() => 7)),
     col(kv(':2'), minute(() => 7)),
     col(kv(':3'), minute((i) => (i < 3 ? 7 : null)))];
   const day = result([1, 2, 3, 4].map((i) => col(kv(':' + i),
     [i === 4 ? 5 : 7, i === 4 ? null : 7], -86180, 43200)), 43200);
-  const all = result([state(':1', [90000]), state(':2', [70000])], 3600);
   const of = (memoryOne) => M.overview.rows(Object.assign({}, empty,
-    { memoryOne, rounds }), near(alive, rounds, all), [], 220).ruled
-    .map((x) => [x.instance, x.state.level, x.state.since, x.behind]);
-  const want = [[':1', 'ok', null, 0], [':2', 'behind', null, 20000],
+    { memoryOne, rounds }), near(alive, rounds), [], 220).ruled
+    .map((x) => [x.instance, x.state.level, x.state.since, x.missed]);
+  const want = [[':1', 'ok', null, 0], [':2', 'missed', null, 60],
     [':3', 'gone', 130, null]];
   assert.deepEqual(of(result(alive)), want);
   assert.deepEqual(of(day), want.concat([[':4', 'gone', null, null]]));
