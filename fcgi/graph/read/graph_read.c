@@ -222,6 +222,9 @@ graph_describe(struct graph *g, const struct graph_source *s)
 		graph_put_what(&source, r->what, s->path);
 	if (s->what != NULL)
 		buf_put(&source, s->what, strlen(s->what));
+	if (r->load == graph_load_elf && g->origin.build_id == NULL)
+		buf_printf(&source, "; no build id: another build of this "
+		    "name is not noticed");
 	graph_set_buf(g, &g->origin.command, &command);
 	graph_set_buf(g, &g->origin.source, &source);
 	if (g->cut)

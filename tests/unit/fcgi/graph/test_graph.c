@@ -417,6 +417,54 @@ TEST(libraries_of_a_program)
 	elf_deps_fini(&d);
 }
 
+/* Copies the file; its note of a build id, if it has one, is of another type
+ * there. */
+static void
+copy_without_build_id(const char *from, const char *to)
+{
+	static const unsigned char note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0,
+	    0, 'G', 'N', 'U', 0};
+	static unsigned char bytes[32 << 20];
+	FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+	size_t n = in != NULL ? fread(bytes, 1, sizeof(bytes), in) : 0;
+	unsigned char *at = memmem(bytes, n, note, sizeof(note));
+
+	if (at != NULL)
+		at[8] = 99;
+	CHECK(n > 0 && n < sizeof(bytes));
+	CHECK(out != NULL && fwrite(bytes, 1, n, out) == n);
+	if (in != NULL)
+		fclose(in);
+	if (out != NULL)
+		fclose(out);
+}
+
+/* Another program of its path would be taken for it, which is said. */
+TEST(a_program_without_a_build_id)
+{
+	char path[64];
+	struct graph_source s = {.path = "/bin/true", .elf = true};
+	struct graph *with, *without;
+	uint32_t root;
+
+	snprintf(path, sizeof(path), "/tmp/memlens-test-graph-%d", getpid());
+	copy_without_build_id("/bin/true", path);
+	CHECK_OK(graph_read(&s, &with, &root));
+	s.path = path;
+	CHECK_OK(graph_read(&s, &without, &root));
+	remove(path);
+	if (with != NULL && without != NULL) {
+		CHECK(with->origin.build_id != NULL);
+		CHECK(strstr(with->origin.source, "build id") == NULL);
+		CHECK(without->origin.build_id == NULL);
+		CHECK(strstr(without->origin.source, "; no build id: another "
+		    "build of this name is not noticed") != NULL);
+		CHECK_INT(without->origin.complete, with->origin.complete);
+	}
+	graph_free(with);
+	graph_free(without);
+}
+
 static void
 write_file(const char *path, const char *text)
 {
@@ -536,6 +584,7 @@ main(void)
 	RUN(debian_packages_of_files);
 	RUN(a_graph_has_the_command_that_prints_it);
 	RUN(libraries_of_a_program);
+	RUN(a_program_without_a_build_id);
 	RUN(damaged_programs);
 	return test_done();
 }
