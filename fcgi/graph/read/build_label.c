@@ -81,6 +81,17 @@ build_join(struct star *s, const char *a, const char *b)
 
 /* ---- glob ---- */
 
+/* A file's name that begins like another repository's. */
+static const char *
+build_at_here(struct star *s, const char *name)
+{
+	size_t n = strlen(name) + 2;
+	char *text = star_alloc(s, n);
+
+	snprintf(text, n, ":%s", name);
+	return text;
+}
+
 /* One part of a path by one of a pattern.  A dot that begins it has to be
  * named, but for "*" alone, as bazel has it. */
 static bool
@@ -193,6 +204,21 @@ glob_stop(struct build *b, const char *path, const char *why)
 static void glob_walk(struct build *b, const struct glob_folder *folder,
     const char *below, unsigned depth);
 
+/* bazel-out and the like, which lead to what bazel has made. */
+static bool
+glob_is_made(struct star *s, const struct glob_folder *folder,
+    const char *name)
+{
+	char to[BUILD_PATH_MAX];
+	ssize_t n = readlink(build_join(s, folder->path, name), to,
+	    sizeof(to) - 1);
+
+	if (n < 0)
+		return false;
+	to[n] = '\0';
+	return strstr(to, "/execroot") != NULL;
+}
+
 static void
 glob_visit(struct build *b, const struct glob_folder *folder,
     const char *name, const char *below, unsigned depth)
@@ -213,7 +239,8 @@ glob_visit(struct build *b, const struct glob_folder *folder,
 	} else if (glob_is_back(full, &st, folder)) {
 		glob_stop(b, path, "is a link to a folder above it: "
 		    "bazel refuses it");
-	} else if (!build_is_package(s, full)) {
+	} else if (!build_is_package(s, full) &&
+	    star_field(s, &b->ignored, full) == NULL) {
 		glob_walk(b, &(struct glob_folder){full, st.st_dev,
 		    st.st_ino, folder}, path, depth + 1);
 	}
@@ -236,7 +263,8 @@ glob_walk(struct build *b, const struct glob_folder *folder,
 
 		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
 		    strcmp(name, ".git") != 0 &&
-		    (depth != 0 || strncmp(name, "bazel-", 6) != 0) &&
+		    (depth != 0 || strncmp(name, "bazel-", 6) != 0 ||
+		    !glob_is_made(&b->star, folder, name)) &&
 		    b->now->files.list->n < GLOB_FILES_MAX)
 			glob_visit(b, folder, name, below, depth);
 	}
@@ -349,7 +377,9 @@ build_glob(struct star *s, const struct star_call *c)
 	for (size_t i = 0; i < now->files.list->n; i++)
 		if (glob_is_one_of(s, include, all[i].text->p) &&
 		    !glob_is_one_of(s, exclude, all[i].text->p))
-			star_add(s, out.list, all[i]);
+			star_add(s, out.list, *all[i].text->p == '@'
+			    ? star_str(s, build_at_here(s, all[i].text->p))
+			    : all[i]);
 	if (out.list->n > 0)
 		qsort(out.list->items, out.list->n, sizeof(*all), glob_order);
 	return out;

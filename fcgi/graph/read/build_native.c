@@ -39,6 +39,7 @@ static const struct {
     {"cc_toolchain", "module_map", "label"},
     {"cc_toolchain", "libc_top", "label"},
     {"cc_toolchain", "toolchain_config", "label"},
+    {"environment", "fulfills", "label"},
     {"fdo_profile", "profile", "label"},
     {"fdo_profile", "proto_profile", "label"},
     {"java_toolchain", "bootclasspath", "label"},
@@ -48,7 +49,13 @@ static const struct {
     {"proto_lang_toolchain", "blacklisted_protos", "label"},
     {"py_runtime", "files", "label"},
     {"py_runtime", "interpreter", "label"},
+    {"xcode_config", "default", "label"},
+    {"xcode_config", "versions", "label"},
 };
+
+/* Those that hold what only builds. */
+static const char *const tool_attributes[] = {"tools", "exec_tools",
+    "plugins"};
 
 static const char *const native_rules[] = {"alias", "cc_binary", "cc_import",
     "cc_library", "cc_proto_library", "cc_shared_library", "cc_test",
@@ -95,4 +102,11 @@ build_native_attribute(bool own, const char *kind, const char *name)
 	return native_is_one_of(name, label_attributes,
 	    sizeof(label_attributes) / sizeof(*label_attributes)) ? "label"
 	    : "";
+}
+
+bool
+build_native_is_tool(const char *name)
+{
+	return native_is_one_of(name, tool_attributes,
+	    sizeof(tool_attributes) / sizeof(*tool_attributes));
 }

@@ -124,20 +124,51 @@ package_workspace_name(struct star *s, const struct star_call *c)
 	return star_none();
 }
 
+/* The BUILD file that a repository is given: a label of this workspace, or a
+ * path; NULL where it cannot be read. */
+static struct star_value *
+package_build_file(struct star *s, struct star_dict *named)
+{
+	const struct build_place here = {"", "", false};
+	struct star_value *text = star_field(s, named, "build_file");
+	const char *path = text != NULL ? star_cstr(text) : NULL, *p;
+	struct build *b = s->owner;
+	struct build_label label;
+	size_t n;
+
+	if (path == NULL)
+		return star_field(s, named, "build_file_content");
+	if (*path == '@' || *path == ':' || strncmp(path, "//", 2) == 0) {
+		if (!build_label_read(b, &here, path, &label) ||
+		    *label.repo != '\0')
+			return NULL;
+		path = build_join(s, label.package, label.name);
+	}
+	if (*path != '/')
+		path = build_join(s, b->root, path);
+	if (!build_read_file(b, path, &p, &n))
+		return NULL;
+	star_set(s, named, star_str(s, "build_file_content"),
+	    star_text(s, p, n));
+	return star_field(s, named, "build_file_content");
+}
+
 /* local_repository(), new_local_repository() */
 static struct star_value
 package_local(struct star *s, const struct star_call *c)
 {
 	const char *name = star_cstr(star_field(s, &c->named, "name")),
 	    *path = star_cstr(star_field(s, &c->named, "path"));
-	struct star_value *text = star_field(s, &c->named,
-	    "build_file_content"), v;
+	struct star_dict named = c->named;
+	struct star_value *text = package_build_file(s, &named), v;
 	struct build *b = s->owner;
 
 	if (name == NULL || path == NULL)
 		return star_none();
+	if (star_field(s, &named, "repo_mapping") != NULL)
+		build_note(b, "repo_mapping of @%.100s is not read", name);
 	v = star_str(s, *path == '/' ? path : build_join(s, b->root, path));
-	if (star_cstr(text) != NULL) {
+	if (text != NULL && star_cstr(text) != NULL) {
 		struct star_value both = star_list(s, STAR_LIST);
 
 		star_add(s, both.list, v);
@@ -228,6 +259,30 @@ package_workspace(struct build *b)
 			break;
 		}
 	b->star.ops = before;
+}
+
+/* Folders that no glob goes into, a line each, from the root. */
+static void
+package_ignored(struct build *b)
+{
+	struct star *s = &b->star;
+	const char *text;
+	size_t n, line;
+
+	if (!build_read_file(b, build_join(s, b->root, ".bazelignore"),
+	    &text, &n))
+		return;
+	for (const char *end = text + n; text < end; text += line + 1) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+
+		line = (size_t)((stop != NULL ? stop : end) - text);
+		for (n = line; n > 0 && strchr(" \r/", text[n - 1]) != NULL;)
+			n--;
+		if (n > 0 && *text != '#')
+			star_set(s, &b->ignored, star_str(s, build_join(s,
+			    b->root, star_text(s, text, n).text->p)),
+			    star_none());
+	}
 }
 
 /* ---- packages ---- */
@@ -397,6 +452,7 @@ build_begin(struct build *b)
 {
 	build_rules(b);
 	package_workspace(b);
+	package_ignored(b);
 }
 
 void

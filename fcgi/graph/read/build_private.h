@@ -46,6 +46,7 @@ struct build {
 	struct star_dict packages, modules; /* by label; as numbers */
 	struct star_dict repositories; /* name -> folder, or text of BUILD */
 	struct star_dict bound;        /* //external:name -> label */
+	struct star_dict ignored;      /* folders, as .bazelignore says */
 	struct build_package *now;     /* whose BUILD file runs */
 	int64_t time_ns;               /* the newest file's */
 	size_t said;                   /* places that were reported */
@@ -83,6 +84,8 @@ star_fn build_package_says, build_exports; /* package(), exports_files() */
 
 /* Is it a rule that comes with bazel? */
 bool build_native_is(const char *name);
+/* Does the attribute of such a rule hold what only builds? */
+bool build_native_is_tool(const char *name);
 /* What an attribute holds: "label", "label values" where it is a dictionary
  * that has them behind its keys, "output", "groups" of those who see it, ""
  * when it is none of these, or what the rule says where it is its own. */

@@ -165,21 +165,43 @@ rule_outputs(struct rule *r, struct star_value v)
 	}
 }
 
+/* How a rule of the repository's own declares an attribute, or NULL. */
+static const struct star_dict *
+rule_declared(struct star *s, const struct star_dict *attrs, const char *name)
+{
+	const struct star_value *attr = star_field(s, attrs, name);
+
+	return attr != NULL && attr->kind == STAR_STRUCT && name[0] != '_'
+	    ? attr->dict : NULL;
+}
+
+/* Does the attribute hold what only builds?  A transition(), which is nothing
+ * here, builds the same for something else. */
+static bool
+rule_is_tool(struct star *s, const struct star_dict *attrs, const char *name)
+{
+	const struct star_dict *attr;
+	const struct star_value *cfg;
+
+	if (attrs == NULL)
+		return build_native_is_tool(name);
+	if ((attr = rule_declared(s, attrs, name)) == NULL ||
+	    (cfg = star_field(s, attr, "cfg")) == NULL ||
+	    cfg->kind == STAR_NONE)
+		return false;
+	return cfg->kind != STAR_TEXT || strcmp(cfg->text->p, "target") != 0;
+}
+
 /* Attributes of a rule of the repository's own: by how it declares them. */
 static const char *
 rule_attribute_kind(struct star *s, const struct star_dict *attrs,
     const char *name)
 {
-	struct star_value *attr = star_field(s, attrs, name), *kind, *cfg;
+	const struct star_dict *attr = rule_declared(s, attrs, name);
+	const struct star_value *kind = attr != NULL
+	    ? star_field(s, attr, "kind") : NULL;
 
-	if (attr == NULL || attr->kind != STAR_STRUCT || name[0] == '_')
-		return "";
-	kind = star_field(s, attr->dict, "kind");
-	cfg = star_field(s, attr->dict, "cfg");
-	if (cfg != NULL && (cfg->kind != STAR_TEXT ||
-	        strcmp(cfg->text->p, "target") != 0))
-		return ""; /* what only builds */
-	return star_cstr(kind) != NULL ? kind->text->p : "";
+	return kind != NULL && star_cstr(kind) != NULL ? kind->text->p : "";
 }
 
 /* The text with n bytes more. */
@@ -338,6 +360,8 @@ rule_attribute(struct rule *r, const struct star_dict *attrs,
 	const char *kind = build_native_attribute(attrs != NULL, r->kind,
 	    name);
 
+	if (*kind == '\0' && rule_is_tool(&r->b->star, attrs, name))
+		return; /* nor are its conditions of the program */
 	rule_conditions(r, v);
 	if (*kind == '\0' && attrs != NULL)
 		kind = rule_attribute_kind(&r->b->star, attrs, name);

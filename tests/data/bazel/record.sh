@@ -39,4 +39,5 @@ else
 	record repos //:all_of_it
 	record odd //:all_of_it
 	record any //:all_of_it
+	record ways //:all_of_it
 fi

@@ -91,6 +91,13 @@ TEST(groups_toolchains_and_constraints)
 	compare("any", "//:all_of_it");
 }
 
+/* Transitions, choices of what only builds, folders that no glob goes into,
+ * a BUILD file that a repository is given, a file's name that begins with @. */
+TEST(what_leads_elsewhere_and_what_does_not)
+{
+	compare("ways", "//:all_of_it");
+}
+
 /* ---- what is not understood ---- */
 
 static void
@@ -363,6 +370,7 @@ main(void)
 	RUN(what_is_not_known_is_said_by_file_and_line);
 	RUN(dots_suites_and_files_without_a_word);
 	RUN(groups_toolchains_and_constraints);
+	RUN(what_leads_elsewhere_and_what_does_not);
 	RUN(what_is_missing_is_said_by_name);
 	RUN(a_file_of_a_package_below_is_refused);
 	RUN(links_that_lead_back_are_said);
