@@ -152,7 +152,7 @@ for t in ask("--targets"):
 for d in ask("--dependencies"):
     v = "" if d["version"] == "unknown" else " " + d["version"]
     assert d["name"] + v in nodes, d["name"]
-assert len(nodes) == 8 + 2 + 2, nodes # and libm, the project
+assert len(nodes) == 8 + 2 + 2 + 2, nodes # and libm, the project
 END
 # what a target needs, at any depth, by ninja
 cat >"$T/closure.py" <<'END'
@@ -186,6 +186,9 @@ check "a second target of one name goes by its file" edge bin/wire wire needs
 check "objects of another target are needed from it" edge shop pieces needs
 check "a generated file comes from what makes it" edge store words needs
 check "all of it is known" [ ! -s "$T/head" ]
+check "what runs a program needs it" edge serve shop needs
+check "and what is called so" edge shops shop needs
+check "and the project holds it as before" edge "shop (Meson project)" shop holds
 fi
 
 # ---- pkg-config ----

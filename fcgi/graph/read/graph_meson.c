@@ -64,6 +64,8 @@ static const struct {
     {"shared module", GRAPH_LIBRARY, true},
     {"static library", GRAPH_TARGET, true},
     {"jar", GRAPH_TARGET, true},
+    {"run", GRAPH_TARGET, true},
+    {"alias", GRAPH_TARGET, true},
 };
 
 static void
@@ -341,6 +343,13 @@ meson_has_edge(const struct graph *g, size_t first, uint32_t to)
 	return false;
 }
 
+/* Of a target that makes nothing: run_target(), alias_target(). */
+static bool
+meson_is_phony(const struct ninja_build *b)
+{
+	return b != NULL && strcmp(b->rule, "phony") == 0;
+}
+
 /* From a file of a target to what it is made of: another target's ends the
  * way, what is in between goes on. */
 static void
@@ -350,7 +359,7 @@ meson_follow(struct meson *m, uint32_t output, size_t first,
 	const struct ninja_build *b = ninja_find(&m->ninja, file);
 	uint32_t node = m->nodes[output];
 
-	if (b == NULL || strcmp(b->rule, "phony") == 0 ||
+	if (b == NULL || (depth > 0 && meson_is_phony(b)) ||
 	    m->seen[b - m->ninja.builds] == output + 1)
 		return;
 	m->seen[b - m->ninja.builds] = output + 1;
@@ -370,7 +379,10 @@ meson_follow(struct meson *m, uint32_t output, size_t first,
 		}
 		if (!meson_has_edge(m->g, first, owner))
 			graph_edge(m->g, node, owner, NULL);
-		m->held[owner] = false;
+		/* What only runs it does not take it from the project. */
+		if (!meson_is_phony(ninja_find(&m->ninja,
+		        m->files->nodes[output].name)))
+			m->held[owner] = false;
 	}
 }
 
