@@ -21,7 +21,6 @@
 #include "collector/base/config.h"
 #include "collector/pbft/pbft_cluster.h"
 #include "collector/pbft/pbft_find.h"
-#include "collector/pbft/pbft_past.h"
 #include "collector/pbft/pbft_slots.h"
 #include "collector/probe/pbft_probe.h"
 #include "collector/process/instances.h"
@@ -62,10 +61,8 @@ struct pbft_member {
 	uint32_t image, file;
 	uint32_t looks; /* at its port */
 	bool seen, counted;
-	bool settled; /* it lived through a slot's end */
-	bool carried; /* what it had before it was started again is known: */
-	uint64_t carry[PBFT_STATES];
-	struct pbft_who who;
+	char service[64], instance[16];
+	char cluster[PBFT_CLUSTER_MAX];
 	uint64_t states[PBFT_STATES]; /* since it is counted */
 	uint64_t told[PBFT_STATES], told_lost[PBFT_LOSTS];
 };
@@ -80,7 +77,6 @@ struct pbft {
 	int64_t look_ns;
 	struct pbft_file files[PBFT_FILES];
 	struct pbft_member members[PBFT_REPLICAS];
-	struct pbft_past past;
 	struct pbft_slots slots;
 	uint64_t unknown; /* phases of who is no member, or without memory */
 	uint64_t told_unknown, told_strangers;
@@ -254,7 +250,7 @@ member_open(struct pbft *p, struct pbft_member *m,
 	m->pid = process->pid;
 	m->image = process->image;
 	m->file = PBFT_FILES;
-	pbft_cluster(p->proc_fd, m->pid, m->who.cluster);
+	pbft_cluster(p->proc_fd, m->pid, m->cluster);
 	snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd >= 0)
@@ -269,20 +265,20 @@ member_name(struct pbft *p, struct pbft_member *m,
 {
 	uint16_t port;
 
-	snprintf(m->who.service, sizeof(m->who.service), "%s", r->service);
+	snprintf(m->service, sizeof(m->service), "%s", r->service);
 	if (r->instance[0] != '\0') {
-		snprintf(m->who.instance, sizeof(m->who.instance), "%s",
+		snprintf(m->instance, sizeof(m->instance), "%s",
 		    r->instance);
 		return;
 	}
-	if (m->who.instance[0] == ':' || m->looks >= PORT_LOOKS)
+	if (m->instance[0] == ':' || m->looks >= PORT_LOOKS)
 		return;
 	m->looks++;
 	port = instances_port(p->proc_fd, m->pid);
 	if (port != 0)
-		snprintf(m->who.instance, sizeof(m->who.instance), ":%u", port);
+		snprintf(m->instance, sizeof(m->instance), ":%u", port);
 	else
-		snprintf(m->who.instance, sizeof(m->who.instance), "#%d",
+		snprintf(m->instance, sizeof(m->instance), "#%d",
 		    (int)(m - p->members) + 1);
 }
 
@@ -332,30 +328,9 @@ members_look(struct pbft *p)
 	services_each(p->services, member_look, p);
 }
 
-/* Does another one of its cluster live since before this slot? */
-static bool
-member_has_others(const struct pbft *p, const struct pbft_member *m)
-{
-	for (size_t i = 0; i < PBFT_REPLICAS; i++) {
-		const struct pbft_member *o = &p->members[i];
-
-		if (o != m && o->start_ns != 0 && o->seen && o->settled &&
-		    pbft_past_is_cluster(&o->who, &m->who))
-			return true;
-	}
-	return false;
-}
-
-/* It is gone: what it had counted is kept as long as its cluster goes on. */
 static void
 member_forget(struct pbft *p, struct pbft_member *m)
 {
-	for (size_t i = 0; i < PBFT_STATES; i++)
-		m->carry[i] += m->states[i];
-	if (!member_has_others(p, m))
-		pbft_past_drop(&p->past, &m->who);
-	else if (m->counted)
-		pbft_past_keep(&p->past, &m->who, m->carry);
 	if (m->counted)
 		pbft_probe_remove(p->probe, m->pid);
 	memset(m, 0, sizeof(*m));
@@ -369,15 +344,6 @@ members_forget(struct pbft *p)
 		if (p->members[i].start_ns != 0 && !p->members[i].seen &&
 		    !pbft_slots_wait(&p->slots, i))
 			member_forget(p, &p->members[i]);
-	for (size_t i = 0; i < PBFT_REPLICAS; i++) {
-		struct pbft_member *m = &p->members[i];
-
-		if (m->start_ns != 0 && !m->carried)
-			m->carried = pbft_past_take(&p->past, &m->who,
-			    m->carry);
-	}
-	for (size_t i = 0; i < PBFT_REPLICAS; i++)
-		p->members[i].settled = p->members[i].start_ns != 0;
 	for (uint32_t i = 0; i < PBFT_FILES; i++)
 		if (p->files[i].state != FILE_FREE && !p->files[i].runs)
 			file_free(p, i);
@@ -406,10 +372,10 @@ member_labels(const struct pbft_member *m, const char *name,
     const char *value, struct label l[PROCESS_LABELS])
 {
 	l[0] = (struct label){name, value};
-	l[1] = (struct label){"service", m->who.service};
-	l[2] = (struct label){"instance", m->who.instance};
-	l[3] = (struct label){"cluster", m->who.cluster};
-	return PROCESS_LABELS - (m->who.cluster[0] == '\0');
+	l[1] = (struct label){"service", m->service};
+	l[2] = (struct label){"instance", m->instance};
+	l[3] = (struct label){"cluster", m->cluster};
+	return PROCESS_LABELS - (m->cluster[0] == '\0');
 }
 
 struct pbft_put {
@@ -438,7 +404,7 @@ pbft_put_bin(void *arg, uint32_t member, uint32_t what, const struct bin *bin)
 
 struct pbft_counter {
 	const char *name, *label, *value;
-	uint64_t now, told, carry;
+	uint64_t now, told;
 };
 
 static void
@@ -451,7 +417,7 @@ member_put_counter(const struct pbft_member *m, const struct pbft_counter *c,
 
 	desc.n_labels = member_labels(m, c->label, c->value, labels);
 	batch_add_counter(b, batch_series(b, &desc), slot, time_ns,
-	    (int64_t)(c->now - c->told), (int64_t)(c->now + c->carry));
+	    (int64_t)(c->now - c->told), (int64_t)c->now);
 }
 
 static void
@@ -466,11 +432,11 @@ member_put(struct pbft *p, struct pbft_member *m, struct batch *b,
 	for (i = 0; i < PBFT_STATES; i++)
 		member_put_counter(m, &(struct pbft_counter){
 		    "pbft_rounds_total", "state", pbft_states[i],
-		    m->states[i], m->told[i], m->carry[i]}, b, slot, time_ns);
+		    m->states[i], m->told[i]}, b, slot, time_ns);
 	for (i = 0; i < PBFT_LOSTS; i++)
 		member_put_counter(m, &(struct pbft_counter){
 		    "memlens_pbft_lost_total", "reason", pbft_reasons[i],
-		    now.lost[i], m->told_lost[i], 0}, b, slot, time_ns);
+		    now.lost[i], m->told_lost[i]}, b, slot, time_ns);
 	memcpy(m->told, m->states, sizeof(m->told));
 	memcpy(m->told_lost, now.lost, sizeof(m->told_lost));
 }
