@@ -10,7 +10,9 @@
 # a second, half as long.  The pairs are dealt out to blocks, of each of which
 # the tenth at either end is left out; a row is the mean of the blocks', with
 # their spread.  What the probe takes is the kernel's own count of its time,
-# which is for the most part not in the program's milliseconds that count.
+# which is for the most part not in the program's milliseconds that count.  And
+# what the kernel's count of page faults costs that program by itself, without
+# any profiler: as `perf stat -a -e page-faults` has it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 seconds=${2:-100} rate=100000 blocks=9
@@ -26,10 +28,10 @@ for _ in $(seq 300); do
 	sleep 0.1
 done
 "$BUILD/bench/memory_touch" 4 $rate >"$dir/first" # names and rows are read
-# in_turn SECONDS PHASE_MS FILE
+# in_turn SECONDS PHASE_MS FILE [PID]: PID's events, else the driver's
 in_turn() {
-	chrt -f 1 "$BUILD/bench/memory_touch" "$1" $rate "$2" $driver \
-		$(children $driver) >"$3" ||
+	chrt -f 1 "$BUILD/bench/memory_touch" "$1" $rate "$2" \
+		${4:-$driver $(children $driver)} >"$3" ||
 		{ echo "memory: $(tail -n 1 "$dir/log/driver")"; exit 1; }
 }
 # probe WHAT : run_time_ns or run_cnt of the driver's programs
@@ -44,6 +46,13 @@ in_turn "$seconds" 20 "$dir/short"
 took=$(($(probe run_time_ns) - before)) runs=$(($(probe run_cnt) - runs))
 sysctl -q kernel.bpf_stats_enabled="$stats"
 in_turn $((seconds / 2)) 1000 "$dir/long"
+kill $driver
+wait $driver
+perf stat -a -e page-faults >"$dir/log/perf" 2>&1 &
+counting=$!
+pids+=("$counting")
+sleep 1
+in_turn "$seconds" 20 "$dir/counted" "$counting"
 echo "$(wc -l <"$dir/short") and $(wc -l <"$dir/long") pairs, $runs runs" >&2
 [ -z "${KEEP:-}" ] || cp "$dir"/short "$dir"/long "$KEEP"
 # middles FILE COLUMN FROM : the mean of the differences to the column FROM, 0:
@@ -65,6 +74,7 @@ middles() {
 mean() { awk '{ n += $1 } END { if (NR) printf "%.4f\n", n / NR }'; }
 middles "$dir/short" 2 1 >"$dir/program"
 middles "$dir/long" 4 3 >"$dir/profiler"
+middles "$dir/counted" 2 1 >"$dir/kernel"
 percent=$(awk -v ns="$took" -v s="$seconds" 'BEGIN { print ns / (s / 2 * 1e9) * 100 }')
 paste "$dir/program" "$dir/profiler" |
 	awk -v p="$percent" '{ print $1 + $2 + p }' >"$dir/both"
@@ -72,6 +82,8 @@ row memory_faults_rate "$(awk '{ print $1 / 4 }' "$dir/first")" faults/s
 SPREAD=$(spread <"$dir/program") row memory_faults_program \
 	"$(mean <"$dir/program")" "% of a CPU" \
 	without "$(middles "$dir/short" 1 0 | mean)"
+SPREAD=$(spread <"$dir/kernel") row memory_faults_count "$(mean <"$dir/kernel")" \
+	"% of a CPU" without "$(middles "$dir/counted" 1 0 | mean)"
 row memory_faults_probe "$percent" "% of a CPU"
 SPREAD=$(spread <"$dir/profiler") row memory_faults_profiler \
 	"$(mean <"$dir/profiler")" "% of a CPU"

@@ -17,7 +17,7 @@
   const PHASES = ['prepare', 'commit', 'execute'];
   const SPAN_S = 3600; /* in which rounds are missed */
   const SILENT_S = 30, STUCK_S = 60;
-  const NOW_S = 120, BEHIND = 0.9; /* of the rounds of its cluster */
+  const RATE_S = 60, NOW_S = 120, BEHIND = 0.9; /* of the rounds of its cluster */
   const MISSED = 0.05;
   const PROPOSE_STEPS = 3; /* in which two propose: no change of views */
 
@@ -44,7 +44,7 @@
 
   const later = (a, b) => (a === null ? b : Math.max(a, b));
   const sooner = (a, b) => (a === null ? b : Math.min(a, b));
-  const isNow = (t, { step, until }) => t + step > until - NOW_S;
+  const isNow = (t, { step, until }, s = NOW_S) => t + step > until - s;
 
   function addExecuted(r, t, v) {
     r.done.set(t, (r.done.get(t) || 0) + v);
@@ -193,9 +193,21 @@
       : null };
   }
 
+  const isOver = (t, { step, until }) => t + step <= until;
+
+  /* Rounds a second that it executed lately, in steps that are over; null: it
+   * was not there. */
+  function rateOf(r, c, rounds) {
+    const own = c.t.filter((t, i) => isNow(t, rounds, RATE_S) &&
+      isOver(t, rounds) && isWhole(r, c, i)).map((t) => r.done.get(t));
+    return own.length ? own.reduce((a, b) => a + b) /
+      (own.length * rounds.step) : null;
+  }
+
   function said(c, rounds) {
     for (const r of c.replicas) {
       r.verdict = verdict(r, c, rounds);
+      r.rate = rateOf(r, c, rounds);
       r.missed = c.known && r.from !== null ? r.missed : null;
     }
   }
@@ -204,7 +216,7 @@
    * `rounds`: pbft_rounds_total with fn=increase, of SPAN_S; `phases`:
    * percentiles of pbft_phase_seconds in one step; `lost`:
    * memlens_pbft_lost_total in one.  {list: [{service, instance, states,
-   * phases, asked, missed, lost, heard, seen, verdict}], clusters}, by name;
+   * phases, asked, missed, lost, heard, seen, rate, verdict}], clusters}, by name;
    * missed is null where nobody knows of which cluster it is.
    */
   function all(rounds, phases, lost) {
@@ -225,17 +237,18 @@
 
   const replicas = (...answers) => all(...answers).list;
 
-  /* Rounds a second of a cluster, step by step: {t, v}, a column. */
-  const rate = (c, step) => ({ t: c.t, v: c.v.map((v) => (v === null ? null
-    : v / step)) });
+  /* Rounds a second of a cluster, step by step: {t, v}, a column.  What is not
+   * over is not known. */
+  const rate = (c, rounds) => ({ t: c.t, v: c.v.map((v, i) => (v === null ||
+    !isOver(c.t[i], rounds) ? null : v / rounds.step)) });
 
   const nameOf = (r) => r.service + (r.instance ? ' ' + r.instance : '');
   const perSecond = (v) => ns.format.perSecond(v)
     .replace('/s', ' rounds a second');
 
   /* A sentence for each cluster, and one of all where there are several. */
-  function headlines(all, step) {
-    const now = all.clusters.map((c) => ns.series.last(rate(c, step)));
+  function headlines(all, rounds) {
+    const now = all.clusters.map((c) => ns.series.last(rate(c, rounds)));
     const known = now.filter((v) => v !== null);
     const lines = all.clusters.map((c, i) => {
       const who = c.replicas.filter((r) => r.asked > 0).map(nameOf);
@@ -276,6 +289,6 @@
     'it executes less than 90 % of the rounds of the last two minutes in ' +
     'which it is there.';
 
-  ns.pbftRounds = { STATES, PHASES, SPAN_S, MEANS, all, replicas, rate,
+  ns.pbftRounds = { STATES, PHASES, SPAN_S, MEANS, byName, all, replicas, rate,
     nameOf, headlines, words };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -7,7 +7,7 @@
   'use strict';
 
   const { $, h } = ns.dom;
-  const F = ns.format, R = ns.pbftRounds;
+  const F = ns.format, R = ns.pbftRounds, I = ns.instances;
   const TIMES_S = 600, REFRESH_MS = 10000, TIMEOUT_MS = 8000;
   const TIMES = 'Times are of the last ten minutes';
   const HEADS = [['Replica'], ['State'], ['Proposes', 'In the last hour'],
@@ -25,24 +25,40 @@
     return body;
   }
 
-  /* A step is all of the range, or a part that shows how it went. */
-  async function load() {
-    const last = (s) => ({ from: 'now-' + s + 's', until: 'now' });
-    const rounds = await ask('series', { query: 'pbft_rounds_total',
-      fn: 'increase', ...last(R.SPAN_S), step: '10s' });
-    if (!rounds.series.length)
-      return { rounds };
-    const whole = { ...last(TIMES_S), step: TIMES_S + 's' };
-    const [phases, lost] = await Promise.all([
-      ask('percentiles', { query: 'pbft_phase_seconds', ...whole }),
-      ask('series', { query: 'memlens_pbft_lost_total', fn: 'increase',
-        ...whole })]);
-    return { rounds, phases, lost };
+  async function askColumns({ query, fn }, range) {
+    const answer = await ask('series', { query, fn, ...range });
+    return { cols: ns.series.columns(answer), step: answer.step };
   }
 
-  const words = (v) => R.words(v, (t) => F.clock(t, true));
+  /* What is stored ends before now. */
+  async function storedUntil() {
+    const { store } = await ask('health', {});
+    return { until: ns.time.parse(store.until, NaN), slot: store.slot };
+  }
 
-  function row(r) {
+  /* Times are of one step; null where nothing is stored of rounds. */
+  async function load() {
+    const { until, slot } = await storedUntil();
+    if (!Number.isFinite(until))
+      return null;
+    const near = I.range(until, slot);
+    const whole = { from: until - TIMES_S, until, step: TIMES_S };
+    const [alive, rounds] = await Promise.all(I.QUERIES.map((q) =>
+      askColumns(q, near)));
+    if (!rounds.cols.length)
+      return null;
+    const [phases, lost, told] = await Promise.all([
+      ask('percentiles', { query: 'pbft_phase_seconds', ...whole }),
+      ask('series', { query: 'memlens_pbft_lost_total', fn: 'increase',
+        ...whole }),
+      ask('marks', { from: until - I.MARKS_S, until, what: I.MARKS })
+        .catch(() => ({ marks: [] }))]); /* a state without its word is one */
+    return { near: { alive, rounds, phases, lost }, marks: told.marks, until };
+  }
+
+  const words = (state) => I.words(state, (t) => F.clock(t, true));
+
+  function row({ replica: r, state, missed }) {
     const asked = r.states.request;
     const num = (text) => h('td', { class: 'num', text });
     const times = R.PHASES.flatMap((phase) => {
@@ -50,12 +66,11 @@
       return [num(F.seconds(p ? p.p50 : null)),
         num(F.seconds(p ? p.p99 : null))];
     });
-    return h('tr', { 'data-level': r.verdict.level },
+    return h('tr', { 'data-level': state.level },
       h('th', { scope: 'row', text: R.nameOf(r) }),
-      h('td', { class: 'pbft-verdict',
-        text: words(r.verdict) }),
+      h('td', { class: 'pbft-verdict', text: words(state) }),
       num(asked > 0 ? F.count(asked) : asked === 0 ? 'no' : F.count(null)),
-      num(F.count(r.states.execute)), num(F.count(r.missed)), ...times);
+      num(F.count(r.states.execute)), num(F.count(missed)), ...times);
   }
 
   function table(list) {
@@ -68,20 +83,17 @@
       h('tbody', {}, list.map(row)));
   }
 
-  const sentence = (all, step) => R.headlines(all, step).join(' ') + ' ' +
-    troubles(all.list);
-
   function troubles(list) {
-    const bad = list.filter((r) => r.verdict.level !== 'ok');
-    const lost = list.reduce((sum, r) => sum + r.lost, 0);
+    const bad = list.filter((r) => r.state.level !== 'ok');
+    const lost = list.reduce((sum, r) => sum + r.replica.lost, 0);
     return (bad.length ? F.few(bad.map((r) => R.nameOf(r) + ': ' +
-        words(r.verdict))) + '.' : 'All replicas keep up.') +
+        words(r.state))) + '.' : 'All replicas keep up.') +
       (lost > 0 ? ' ' + F.count(lost) + (lost === 1 ? ' phase is' :
         ' phases are') + ' not in the times.' : '');
   }
 
-  function draw({ rounds, phases, lost }) {
-    if (!rounds.series.length) {
+  function draw(loaded) {
+    if (loaded === null) {
       shown = false;
       $('pbft-live-box').replaceChildren();
       $('pbft-live-note').textContent = 'Nothing of PBFT was recorded in ' +
@@ -89,16 +101,20 @@
         'names, or its program has no symbols (health says which).';
       return;
     }
-    const all = R.all(rounds, phases, lost);
+    const { near, marks, until } = loaded;
+    const now = I.at(near, marks, until), rounds = { step: near.rounds.step,
+      until };
+    const list = now.keys.map(now.one).filter((r) => r.replica !== null &&
+      !I.isPassing(r)).sort(R.byName);
     const spark = ns.spark.create();
-    spark.set(ns.series.sum(all.clusters.map((c) => R.rate(c, rounds.step))),
-      0);
+    spark.set(ns.series.sum(now.clusters.map((c) => R.rate(c, rounds))), 0);
     shown = true;
     $('pbft-live-box').replaceChildren(h('div', { class: 'pbft-spark' },
       spark.node), h('div', { class: 'table-scroll', tabindex: '0',
-      role: 'region', 'aria-label': 'Replicas' }, table(all.list)), h('p', {
+      role: 'region', 'aria-label': 'Replicas' }, table(list)), h('p', {
       class: 'pbft-note', text: R.MEANS + ' ' + TIMES + '.' }));
-    $('pbft-live-note').textContent = sentence(all, rounds.step);
+    $('pbft-live-note').textContent = R.headlines(now, rounds).join(' ') +
+      ' ' + troubles(list);
   }
 
   async function refresh() {

@@ -7,22 +7,15 @@
   'use strict';
 
   const { h } = ns.dom;
-  const F = ns.format, O = ns.overview;
-  const OTHERS = 200, DAY_S = 86400;
+  const F = ns.format, O = ns.overview, I = ns.instances;
+  const OTHERS = 200;
   const HEADS = [['Service', ''], ['State', ''], ['CPU', 'num'], ['', 'line'],
     ['Memory', 'num'], ['Rounds', 'num'], ['Missed', 'num']];
 
   const queries = () => O.QUERIES;
 
   const clock = (t) => F.clock(t, true);
-  const ENDS = { ended: 'ended', stopped: 'was stopped' };
-
-  function words(state) {
-    if (state.level === 'runs')
-      return 'runs';
-    return state.what ? ENDS[state.what] + (state.how ? ' (' + state.how + ')'
-      : '') + ' at ' + clock(state.since) : ns.pbftRounds.words(state, clock);
-  }
+  const words = (state) => I.words(state, clock);
 
   /* "4 of 5 run; kv_service :20003: silent since 12:00:01".  Pure. */
   function summary({ ruled }) {
@@ -93,11 +86,11 @@
           'line for each instance: a database that listens is told by its ' +
           'lowest port. CPU is of one CPU, the newest value and its course; ' +
           'memory is resident.',
-        'Rounds are those of PBFT that a replica has executed, a second over ' +
-          'the range. ' + ns.pbftRounds.MEANS + ' Where several of a service ' +
-          'propose at once they are of several clusters, told apart by the ' +
-          'file that they were started with.',
-        'State and missed rounds are those at the end of the range.']),
+        'Rounds are those of PBFT that a replica executes, a second in the ' +
+          'last minute. ' + ns.pbftRounds.MEANS + ' Where several of a ' +
+          'service propose at once they are of several clusters, told apart ' +
+          'by the file that they were started with.',
+        'State, rounds and missed are those at the end of the range.']),
         h('span', { class: 'spacer' }), more), said, named.node, rest.node),
     fault.node);
 
@@ -115,8 +108,8 @@
     async function marks({ range, signal }) {
       try {
         return (await ns.api.get('marks', { from: Math.min(range.from,
-          range.until - DAY_S), until: range.until,
-        what: 'began,listens,ended,stopped' }, { signal })).marks || [];
+          range.until - I.MARKS_S), until: range.until, what: I.MARKS },
+        { signal })).marks || [];
       } catch (e) {
         if (e.name === 'AbortError')
           throw e;
@@ -132,22 +125,17 @@
         : until };
     }
 
-    /* Of so many seconds before the end of the range. */
-    function before(table, seconds, step, { range, signal }) {
-      const { until } = stored(range);
-      return ns.api.series(table, { from: until - seconds, until,
-        slot: range.slot }, step, signal);
-    }
-
     async function refresh(ctx) {
+      const { until } = stored(ctx.range), { slot } = ctx.range;
+      const { step, from } = I.range(until, slot);
       const [r, near, here, told] = await Promise.all([
         ns.api.series(queries(), ctx.range, ctx.step, ctx.signal),
-        before(O.NEAR, O.NEAR_S, O.NEAR_STEP_S, ctx),
-        before(O.HERE, O.HERE_S, O.HERE_S, ctx), marks(ctx),
-        fault.refresh(ctx)]);
+        ns.api.series(I.QUERIES, { from, until, slot }, step, ctx.signal),
+        ns.api.series(O.HERE, { from: until - O.HERE_S, until, slot },
+          O.HERE_S, ctx.signal), marks(ctx), fault.refresh(ctx)]);
       const failed = r.memoryOne.error || r.memory.error || near.alive.error;
       shown = O.rows(r, Object.assign(near, here), told,
-        stored(ctx.range).until);
+        until);
       ns.dom.say(said, failed ? failed.message : summary(shown));
       named.show(shown.ruled);
       arrange(ctx.state);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { load } from '../../../frontend/tools/load.mjs';
 
 const M = load('format', 'unit', 'time', 'series', 'request', 'runs',
-  'pbft-rounds', 'overview', 'views', 'url-state', 'ab-bar', 'folders', 'fault',
+  'pbft-rounds', 'instances', 'overview', 'views', 'url-state', 'ab-bar', 'folders', 'fault',
   'services-tab', 'runs-tab', 'dom', 'spark');
 
 const col = (labels, v, from = 100, step = 10) => ({ labels,
@@ -19,7 +19,6 @@ test('a line for each instance, and other services by CPU', () => {
     col(Object.assign({ mode: 'system' }, kv(':2003')), [0.1, 0.05]),
     col(kv(':10004'), [0.5, null])]),
   memoryOne: result([col(kv(':10004'), [9, null]), col(kv(':2003'), [1, 2])]),
-  rounds: none,
   cpu: result([col({ groupname: 'x', service: 'x' }, [1, 1]),
     col({ groupname: 'y', service: 'y' }, [2, 2]),
     col({ groupname: 'kv', service: 'kv' }, [3, 3])]),
@@ -41,8 +40,7 @@ const minute = (f) => Array.from({ length: 12 }, (_, i) => f(i));
 /* Rounds as a `near` answer. */
 const near = (alive, rounds) => ({ here: none, rounds,
   alive: result(alive) });
-const empty = { cpuOne: none, cpu: none, memory: none, memoryOne: none,
-  rounds: none };
+const empty = { cpuOne: none, cpu: none, memory: none, memoryOne: none };
 
 test('replicas: who executes, who is silent, who is gone and how', () => {
   const alive = [col(kv(':1'), minute(() => 7)), col(kv(':2'),
@@ -54,10 +52,9 @@ test('replicas: who executes, who is silent, who is gone and how', () => {
     { time: 161.5, what: 'ended', service: 'kv',
       text: '7 kv :3 (signal 9)' },
     { time: 200, what: 'ended', service: 'kv', text: '7 kv :33 (signal 1)' }];
-  const { ruled } = M.overview.rows(Object.assign({}, empty, { rounds }),
-    near(alive, rounds), marks, 220);
+  const { ruled } = M.overview.rows(empty, near(alive, rounds), marks, 220);
   assert.deepEqual(ruled.map((x) => x.state.level), ['ok', 'silent', 'gone']);
-  assert.equal(ruled[0].rate, 2);
+  assert.deepEqual(ruled.map((x) => x.rate), [2, 0, null]);
   assert.deepEqual(ruled.map((x) => x.missed), [0, 160, 120]);
   assert.equal(ruled[1].state.since, 140);
   assert.deepEqual([ruled[2].state.since, ruled[2].state.what,
@@ -81,7 +78,7 @@ test('states and lags are those at the end, however long the range is', () => {
   const day = result([1, 2, 3, 4].map((i) => col(kv(':' + i),
     [i === 4 ? 5 : 7, i === 4 ? null : 7], -86180, 43200)), 43200);
   const of = (memoryOne) => M.overview.rows(Object.assign({}, empty,
-    { memoryOne, rounds }), near(alive, rounds), [], 220).ruled
+    { memoryOne }), near(alive, rounds), [], 220).ruled
     .map((x) => [x.instance, x.state.level, x.state.since, x.missed]);
   const want = [[':1', 'ok', null, 0], [':2', 'missed', null, 60],
     [':3', 'gone', 130, null]];
@@ -115,10 +112,25 @@ test('a number that a program had before it listened did not die', () => {
 
 test('replicas that no rule names are seen by their rounds', () => {
   const rounds = result([state(':1', minute(() => 20))]);
-  const { ruled } = M.overview.rows(Object.assign({}, empty, { rounds }),
-    near([], rounds), [], 220);
+  const { ruled } = M.overview.rows(empty, near([], rounds), [], 220);
   assert.deepEqual(ruled.map((x) => x.state.level), ['ok']);
   assert.equal(M.servicesTab.words(ruled[0].state), 'executes');
+});
+
+/* Where slots are shorter than steps, these moved with the present. */
+test('what is said of a time does not depend on when it is asked', () => {
+  for (const until of [4000, 4002, 4004, 4008]) {
+    const { from, step } = M.instances.range(until, 2);
+    assert.deepEqual([from % 10, step, until - from < 3610], [0, 10, true]);
+  }
+  assert.deepEqual(M.instances.range(4000, 7), { from: 392, until: 4000,
+    step: 14 });
+  /* The last step has two seconds yet: its rounds are no rate. */
+  const rounds = result([state(':1', minute((i) => (i < 11 ? 20 : 4)))]);
+  const of = M.instances.at({ alive: none, rounds }, [], 212);
+  assert.equal(of.one(of.keys[0]).rate, 2);
+  assert.equal(M.pbftRounds.rate(of.clusters[0], { step: 10, until: 212 })
+    .v.pop(), null);
 });
 
 test('what a fault has changed: rates, p99, who fell silent', () => {

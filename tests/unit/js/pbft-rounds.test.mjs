@@ -109,7 +109,7 @@ test('a sentence for each cluster, and one of all', () => {
   const named = (cluster, list) => list.map((s) => Object.assign({}, s, {
     labels: Object.assign({ cluster }, s.labels) }));
   const first = (v) => () => v;
-  const lines = (series) => R.headlines(all(series), STEP);
+  const lines = (series) => R.headlines(all(series), { step: STEP, until: UNTIL });
   assert.deepEqual(lines([...states(':1', busy), ...states(':2', first(20))]),
     ['2 rounds a second; kv :2 proposes.']);
   const slow = (i, s) => (s === 'request' ? 0 : 5);
@@ -198,9 +198,9 @@ test('phases without a value have none, and losses are their own', () => {
 test('rounds a second are those of the replica that is first', () => {
   const [c] = all([...states(':1', busy), ...states(':2', (i) =>
     (i === 3 ? null : 5))]).clusters;
-  const col = R.rate(c, STEP);
+  const col = R.rate(c, { step: STEP, until: UNTIL });
   assert.deepEqual([...new Set(col.v)], [2]);
   assert.equal(col.t.length, N);
   const [gap] = all(states(':1', (i) => (i === 3 ? null : 20))).clusters;
-  assert.equal(R.rate(gap, STEP).v[3], null, 'nobody was watched');
+  assert.equal(R.rate(gap, { step: STEP, until: UNTIL }).v[3], null, 'nobody was watched');
 });

@@ -1,0 +1,153 @@
+/*
+ * How instances of services are at a moment: out of what was stored in the hour
+ * before it, in short steps, and of what marks say of their programs.  Pure.
+ * No data stays null, and never is 0.
+ */
+(function (ns) {
+  'use strict';
+
+  const S = ns.series;
+  const LATE_S = 30, LATE_STEPS = 2.5;
+  const SPAN_S = ns.pbftRounds.SPAN_S, STEP_S = 10;
+  const MARKS = 'began,listens,ended,stopped', MARKS_S = 86400;
+  const MEMORY =
+    'memlens_instance_memory_bytes{memtype="resident"}';
+
+  /* Instances are of services that rules name. */
+  const QUERIES = [
+    { key: 'alive', query: MEMORY },
+    { key: 'rounds', query: 'pbft_rounds_total', fn: 'increase' }
+  ];
+
+  /* What is asked for of the moment `until`.  Steps begin at multiples of their
+   * length: what is said of a time does not depend on when that is. */
+  function range(until, slot) {
+    const step = ns.time.onGrid(Math.max(STEP_S, slot), slot, Math.ceil);
+    return { from: ns.time.onGrid(until - SPAN_S, step, Math.floor), until,
+      step };
+  }
+
+  const keyOf = (service, instance) => JSON.stringify([service,
+    instance || '']);
+  const latest = (a, b) => (a === null ? b : b === null ? a : Math.max(a, b));
+  const none = { series: [], columns: [] };
+
+  /* A column of series as the replicas of pbft-rounds.js are made of. */
+  const answerOf = ({ cols, step }, until) => ({ step, until,
+    series: cols.map((c) => ({ labels: c.labels,
+      points: c.t.map((t, i) => [t, c.v[i]]) })) });
+
+  /* {key: all columns of it, added} */
+  function added(cols) {
+    const out = new Map();
+    for (const c of cols) {
+      const { service, groupname, instance } = c.labels;
+      const key = keyOf(service || groupname, instance);
+      out.set(key, (out.get(key) || []).concat([c]));
+    }
+    for (const [key, list] of out)
+      out.set(key, S.sum(list));
+    return out;
+  }
+
+  /* When it was last measured: the end of that step; null: never. */
+  function seen(col, step) {
+    for (let i = col ? col.v.length - 1 : -1; i >= 0; i--)
+      if (col.v[i] !== null)
+        return col.t[i] + step;
+    return null;
+  }
+
+  /* What marks last said of an instance by its port or number, or of a
+   * service's programs: {time, what, how} or null. */
+  function lastWord(marks, service, instance) {
+    const of = marks.filter((m) => m.service === service &&
+      MARKS.split(',').includes(m.what) && (!/^[:#]/.test(instance) ||
+        (m.text + ' ').includes(' ' + instance + ' ')));
+    const m = of[of.length - 1];
+    const [, how] = m ? /\((signal \d+|status \d+)\)$/.exec(m.text) || [] : [];
+    return m ? { time: m.time, what: m.what, how: how || '' } : null;
+  }
+
+  /* The end that is the last word of an instance, or null. */
+  function endOf(row, { marks }) {
+    const word = lastWord(marks, row.service, row.instance);
+    return word && /^(ended|stopped)$/.test(word.what) ? word : null;
+  }
+
+  /* Has nothing come after its end?  What has come back says so by a mark only
+   * when it has lived for a while. */
+  function isEnded(row, of) {
+    const end = /^[:#]/.test(row.instance) ? endOf(row, of) : null;
+    return end !== null && row.seen - end.time <= of.step;
+  }
+
+  /* One that does not run; `over`: it was last seen before the time that was
+   * looked at. */
+  function gone(row, of) {
+    const end = endOf(row, of);
+    return { level: 'gone', since: end ? end.time : row.seen,
+      over: end || row.seen !== null ? null : of.over,
+      missed: row.replica ? row.replica.verdict.missed : null,
+      what: end ? end.what : '', how: end ? end.how : '' };
+  }
+
+  /* {level: ok, missed, behind, silent, stuck, gone or runs, since, over,
+   * missed, what, how}. */
+  function stateOf(row, of) {
+    if (row.seen === null || of.until - row.seen > Math.max(LATE_S,
+      LATE_STEPS * of.step) || isEnded(row, of))
+      return gone(row, of);
+    if (row.replica && row.replica.verdict.level !== 'gone')
+      return Object.assign({ what: '', how: '' }, row.replica.verdict);
+    return { level: 'runs', since: null, over: null, missed: null, what: '',
+      how: '' };
+  }
+
+  function rowOf(key, of) {
+    const [service, instance] = JSON.parse(key);
+    const replica = of.replicas.get(key) || null;
+    const row = { service, instance, replica,
+      seen: latest(seen(of.alive.get(key), of.step), replica && replica.seen !==
+        null ? replica.seen + of.step : null),
+      missed: replica ? replica.missed : null };
+    row.state = stateOf(row, of);
+    row.rate = replica && row.state.level !== 'gone' ? replica.rate : null;
+    return row;
+  }
+
+  /* A number that a program had until it listened is no instance that died:
+   * no mark says that it has ended. */
+  const isPassing = (row) => row.state.level === 'gone' &&
+    row.instance[0] === '#' && !row.state.what;
+
+  /*
+   * alive, rounds: answers of QUERIES over range(until); marks: as of
+   * api/v1/marks, MARKS of MARKS_S and more; phases, lost: answers as
+   * pbft-rounds.js takes them.  {keys, one: (key) => {service, instance, seen,
+   * replica, missed, rate, state}, clusters}: of any instance, also of one that
+   * is none of `keys`; rate: rounds a second, lately.
+   */
+  function at({ alive, rounds, phases = none, lost = none }, marks, until,
+    over = SPAN_S) {
+    const all = ns.pbftRounds.all(answerOf(rounds, until), phases, lost);
+    const of = { alive: added(alive.cols), marks, until, step: alive.step, over,
+      replicas: new Map(all.list.map((r) => [keyOf(r.service, r.instance),
+        r])) };
+    return { clusters: all.clusters, one: (key) => rowOf(key, of),
+      keys: [...new Set([...of.alive.keys(), ...of.replicas.keys()])] };
+  }
+
+  const ENDS = { ended: 'ended', stopped: 'was stopped' };
+
+  /* Of a state, where `clock` makes words of a time. */
+  function words(state, clock) {
+    if (state.level === 'runs')
+      return 'runs';
+    return state.what ? ENDS[state.what] + (state.how ? ' (' + state.how + ')'
+      : '') + ' at ' + clock(state.since) : ns.pbftRounds.words(state, clock);
+  }
+
+  ns.instances = { QUERIES, MARKS, MARKS_S, range, keyOf, added, isPassing, at,
+    words };
+})(globalThis.MemLens = globalThis.MemLens || {});
