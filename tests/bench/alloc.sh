@@ -1,7 +1,9 @@
 #!/bin/bash
 # What the allocator's library costs programs, in CPU time: without the daemon,
 # and sampled by it; beside jemalloc's and tcmalloc's own sampling of as many
-# bytes. Both of a pair run one right after the other, in an order drawn anew.
+# bytes. Both of a pair run one right after the other, in an order drawn anew; or
+# as one process that changes between the library and the C library's own each
+# millisecond, where alloc_work knows how.
 #
 #	alloc.sh BUILD [ROUNDS]
 #
@@ -36,10 +38,22 @@ subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL,
 r = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(r.ru_utime + r.ru_stime)' "$@"
 }
-work_pair() { chrt -f 1 "$@" "$BUILD/bench/alloc_work" pair 5000000; }
-work_new() { chrt -f 1 "$@" "$BUILD/bench/alloc_work" new 5000000; }
-work_mixed() { chrt -f 1 "$@" "$BUILD/bench/alloc_work" mixed 8000000; }
-work_tree() { chrt -f 1 "$@" "$BUILD/bench/alloc_work" tree 200000; }
+operations() {
+	case $1 in pair) echo 16000000 ;; tree) echo 2000000 ;; *) echo 8000000 ;; esac
+}
+work() { chrt -f 1 "${@:2}" "$BUILD/bench/alloc_work" "$1" "$(operations "$1")"; }
+work_pair() { work pair "$@"; }
+work_new() { work new "$@"; }
+work_mixed() { work mixed "$@"; }
+work_tree() { work tree "$@"; }
+# in_turn WORK VARIANT : "WITH WITHOUT" of one process, or nothing where it has
+# no turns
+in_turn() {
+	case $1.$2 in *.tcmalloc) return ;; pair.* | mixed.* | tree.*) ;; *) return ;; esac
+	# shellcheck disable=SC2086
+	chrt -f 1 env ${set_with[$2]} "$BUILD/bench/alloc_work" "$1" \
+		"$(operations "$1")" turns
+}
 cat >"$dir/work.py" <<'END'
 import json
 text = json.dumps([{"id": i, "tags": ["t%d" % (i % 97)] * 5, "x": i / 7}
@@ -102,7 +116,9 @@ declare -A set_without=([library]= [sampled]=
 
 # pair WORK VARIANT : one more line "WITH WITHOUT" in its file
 pair() {
-	local with without
+	local with without both
+	both=$(in_turn "$1" "$2")
+	[ -z "$both" ] || { echo "$both" >>"$dir/$1.$2"; return; }
 	# shellcheck disable=SC2086
 	if ((RANDOM % 2)); then
 		with=$("work_$1" env ${set_with[$2]})

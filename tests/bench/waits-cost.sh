@@ -134,6 +134,8 @@ for what in $what; do
 	for ((i = 0; i < pairs; i++)); do pair "$what"; done >"$dir/pairs"
 	rows "$what"
 	kill "${pids[@]}" 2>/dev/null
+	sleep 1
+	kill -KILL "${pids[@]}" 2>/dev/null # a load waits for its server
 	wait
 	pids=()
 done
