@@ -11,8 +11,9 @@
 # the tenth at either end is left out; a row is the mean of the blocks', with
 # their spread.  What the probe takes is the kernel's own count of its time,
 # which is for the most part not in the program's milliseconds that count.  And
-# what the kernel's count of page faults costs that program by itself, without
-# any profiler: as `perf stat -a -e page-faults` has it.
+# what the kernel's part of it costs that program, without any profiler: its
+# count of page faults (perf stat), and an event that would sample them, and
+# never comes to it (perf record).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 seconds=${2:-100} rate=100000 blocks=9
@@ -48,11 +49,17 @@ sysctl -q kernel.bpf_stats_enabled="$stats"
 in_turn $((seconds / 2)) 1000 "$dir/long"
 kill $driver
 wait $driver
-perf stat -a -e page-faults >"$dir/log/perf" 2>&1 &
-counting=$!
-pids+=("$counting")
-sleep 1
-in_turn "$seconds" 20 "$dir/counted" "$counting"
+# kernels WHAT COMMAND... : the same with the events of that command
+kernels() {
+	"${@:2}" >"$dir/log/perf" 2>&1 &
+	pids+=("$!")
+	sleep 1
+	in_turn $((seconds / 2)) 20 "$dir/$1" "${pids[-1]}"
+	kill -INT "${pids[-1]}"
+	wait "${pids[-1]}"
+}
+kernels counted perf stat -a -e page-faults
+kernels event perf record -a -e page-faults -c 1000000000 -o /dev/null
 echo "$(wc -l <"$dir/short") and $(wc -l <"$dir/long") pairs, $runs runs" >&2
 [ -z "${KEEP:-}" ] || cp "$dir"/short "$dir"/long "$KEEP"
 # middles FILE COLUMN FROM : the mean of the differences to the column FROM, 0:
@@ -74,7 +81,6 @@ middles() {
 mean() { awk '{ n += $1 } END { if (NR) printf "%.4f\n", n / NR }'; }
 middles "$dir/short" 2 1 >"$dir/program"
 middles "$dir/long" 4 3 >"$dir/profiler"
-middles "$dir/counted" 2 1 >"$dir/kernel"
 percent=$(awk -v ns="$took" -v s="$seconds" 'BEGIN { print ns / (s / 2 * 1e9) * 100 }')
 paste "$dir/program" "$dir/profiler" |
 	awk -v p="$percent" '{ print $1 + $2 + p }' >"$dir/both"
@@ -82,8 +88,12 @@ row memory_faults_rate "$(awk '{ print $1 / 4 }' "$dir/first")" faults/s
 SPREAD=$(spread <"$dir/program") row memory_faults_program \
 	"$(mean <"$dir/program")" "% of a CPU" \
 	without "$(middles "$dir/short" 1 0 | mean)"
-SPREAD=$(spread <"$dir/kernel") row memory_faults_count "$(mean <"$dir/kernel")" \
-	"% of a CPU" without "$(middles "$dir/counted" 1 0 | mean)"
+for what in counted event; do
+	middles "$dir/$what" 2 1 >"$dir/kernel"
+	SPREAD=$(spread <"$dir/kernel") row memory_faults_kernel_$what \
+		"$(mean <"$dir/kernel")" "% of a CPU" \
+		without "$(middles "$dir/$what" 1 0 | mean)"
+done
 row memory_faults_probe "$percent" "% of a CPU"
 SPREAD=$(spread <"$dir/profiler") row memory_faults_profiler \
 	"$(mean <"$dir/profiler")" "% of a CPU"

@@ -8,6 +8,8 @@
 #	redis      set and get, 16 in flight on each of 20 connections
 #	postgres   pgbench -N, 4 clients, no fsync
 #	leveldb    the LevelDB service, 8 connections
+#	idle       nobody: `rate` is what the whole host was busy, % of a CPU,
+#	           with the daemon; not unless it is asked for
 #
 # Each pair is two daemons, one after the other, in an order drawn anew; both are
 # left SETTLE seconds (35) to begin: what is over its budget is thinned after
@@ -64,6 +66,10 @@ count_leveldb() {
 		sed -n 's/^server{metrics="server_call"} //p'
 }
 
+begin_idle() { begin sleep 100000; server=$last; }
+# Ticks of 10 ms: a hundredth of a CPU's second.
+count_idle() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
+
 # The server's processes, on the first CPU.
 servers() { echo "$server" $(pgrep -P "$server"); }
 
@@ -95,7 +101,7 @@ beside() {
 	wait "$daemon"
 	awk -v n=$((to - from)) -v t=$((ended - began)) -v c="$cpu" \
 		-v s="$ctxt" -v o="$own" 'BEGIN { printf "%.1f %.2f %.0f %.3f\n",
-		n * 1e9 / t, c / n, s * 1e9 / t, o * 100 / t }'
+		n * 1e9 / t, n ? c / n : 0, s * 1e9 / t, o * 100 / t }'
 }
 
 # pair DATABASE : both, what each said
@@ -116,6 +122,7 @@ middle() {
 # rows NAME : of the lines of $dir/pairs
 rows() {
 	local names=(rate cpu switches daemon) of=(op/s ns /s '% of a CPU') i
+	[ "$1" != idle ] || of[0]='% of a CPU'
 	for i in 0 1 2 3; do
 		awk -v i="$i" '{ print $(i + 1), $(i + 5), $(i + 1) / $(i + 5) }' \
 			"$dir/pairs" >"$dir/ratios"

@@ -246,8 +246,11 @@ async function missed(page) {
   await page.waitForTimeout(4000);
   await becomes(2, BACK, 5000, 'they stay missed');
   assert(Number(last[6].replace(/\D/g, '')) >= lag * 0.9, lag + ', ' + last);
-  if (!process.env.ONLY)
+  if (!process.env.ONLY) {
     await becomes(3, /^silent since /, 5000, 'the silent one');
+    await until(async () => JSON.stringify(await ask('health')).includes(
+      `kv_service ${replica(3)}: no round of PBFT`), 40000, 'health says so');
+  }
   const own = (await rows(page)).filter((r) => names.some((n) =>
     r[0].endsWith(' ' + n)));
   equal(own.length, 4, 'nothing else died: ' + JSON.stringify(own));

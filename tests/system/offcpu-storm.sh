@@ -2,6 +2,8 @@
 # 500 threads on one mutex, with stacks of all waits from 10 us on, and a
 # profiler that does not read the ring while they end: the threshold rises, what
 # has no stack is marked, and no time of any thread is missing.
+#
+# STORM_MS: how long it lasts, 6,000; READ=yes: the ring is read meanwhile.
 . "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 storm=storm_$tag
@@ -16,13 +18,13 @@ rss() { awk '/^VmHWM/ { print $2 }' "/proc/$driver_pid/status"; }
 begin_driver -s 500 -w 10 -W 10000
 seen slots 2
 before=$(rss)
-"$dir/$storm" 500 6000 >"$dir/true" &
+"$dir/$storm" 500 "${STORM_MS:-6000}" >"$dir/true" &
 program=$!
 seen raised
 expect "the threshold is raised in a storm" "$(thresholds | xargs)" \
 	"$(thresholds | sort -n | tail -n 1)" -ge 20000
 # Until it has ended, nobody reads the ring.
-kill -STOP "$driver_pid"
+[ -n "${READ:-}" ] || kill -STOP "$driver_pid"
 wait $program
 kill -CONT "$driver_pid"
 n=$(grep -ac '^child' "$out")
